@@ -1,0 +1,41 @@
+/*
+ * A growable byte buffer that carries its error.
+ *
+ * Every buf_add*() is a no-op once the buffer has failed, so a caller may add many things and look
+ * at buf.err once, at the end. A failed buffer keeps what it held before the failing call.
+ */
+#ifndef COMMON_BUF_H
+#define COMMON_BUF_H
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct buf {
+	uint8_t *data; /* owned; NULL until the first byte */
+	size_t len;    /* bytes in use */
+	size_t cap;    /* bytes allocated */
+	int err;       /* 0, or the first error (-ENOMEM) */
+};
+
+#define BUF_INIT ((struct buf){ 0 })
+
+/* Frees the contents; the struct is then as after BUF_INIT. */
+void buf_release(struct buf *b);
+/* Forgets contents and error, keeps the memory. */
+void buf_clear(struct buf *b);
+/* Makes room for `extra` more bytes. Returns 0 or -ENOMEM (which also sticks). */
+int buf_reserve(struct buf *b, size_t extra);
+
+void buf_add(struct buf *b, const void *data, size_t len);
+void buf_addstr(struct buf *b, const char *text);
+void buf_addch(struct buf *b, char c);
+void buf_printf(struct buf *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void buf_vprintf(struct buf *b, const char *format, va_list ap);
+
+/* The contents as a C string, valid until the next change; "" for an empty or failed buffer. */
+const char *buf_str(struct buf *b);
+/* Hands the contents over as a malloc'ed C string; NULL if the buffer has failed. */
+char *buf_detach(struct buf *b);
+
+#endif

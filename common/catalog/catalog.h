@@ -1,0 +1,65 @@
+/*
+ * What the project knows of counters that the kernel does not describe itself: names, units, scopes, widths. Data;
+ * both programs may look, only sources turn rows into counters of a recording.
+ */
+#ifndef COMMON_CATALOG_CATALOG_H
+#define COMMON_CATALOG_CATALOG_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Values equal those of format/model.h, which this folder may not include; a test holds them together. */
+enum catalog_semantics {
+	CATALOG_CUMULATIVE = 0,
+	CATALOG_DELTA = 1,
+	CATALOG_GAUGE = 2,
+	CATALOG_PEAK = 3,
+	CATALOG_STATE = 4,
+	CATALOG_BITFIELD = 5,
+};
+enum catalog_aggregation {
+	CATALOG_SUM = 0,
+	CATALOG_MEAN = 1,
+	CATALOG_MAX = 2,
+	CATALOG_MIN = 3,
+	CATALOG_FIRST = 4,
+	CATALOG_NONE = 5,
+};
+enum catalog_type {
+	CATALOG_U64 = 0,
+	CATALOG_S64 = 1,
+	CATALOG_F64 = 2,
+	CATALOG_TEXT = 3,
+};
+
+/*
+ * `name` is the counter's full name ("stat.user"). A '*' in it is the member's place: the source replaces it
+ * ("cpuidle.time.*" -> "cpuidle.time.c1") and the text before ".*" is the family. `key` is what the kernel's file calls it
+ * ("user" column, "nr_free_pages", "time"), for sources that match by it.
+ */
+struct catalog_counter {
+	const char *source;
+	const char *name;
+	const char *display; /* may hold '*' */
+	const char *key;
+	const char *unit;    /* UCUM */
+	const char *help;
+	uint64_t num, den;   /* scale; 0/0 stands for 1/1 */
+	uint8_t type;        /* catalog_type */
+	uint8_t semantics;   /* catalog_semantics */
+	uint8_t aggregation; /* catalog_aggregation */
+	uint8_t width;       /* bits; 0 stands for 64 */
+};
+
+struct catalog_table {
+	const char *source;
+	const struct catalog_counter *row;
+	size_t n;
+};
+extern const struct catalog_table catalog_tables[]; /* ends with source NULL */
+
+/* Rows of one source; n is set. NULL if there is none. */
+const struct catalog_counter *catalog_source(const char *source, size_t *n);
+const struct catalog_counter *catalog_find(const char *source, const char *key);
+
+#endif

@@ -1,0 +1,34 @@
+/*
+ * Sets of small integers (CPUs, nodes, snapshots of a list file) in the kernel's list notation:
+ * "0-3,8,10-14:2". Sorted, without duplicates.
+ */
+#ifndef COMMON_CPULIST_H
+#define COMMON_CPULIST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/buf.h"
+#include "common/error.h"
+
+#define CPULIST_MAX 65535 /* the largest number a list may hold */
+
+struct cpulist {
+	uint32_t *cpu; /* owned, ascending */
+	size_t n;
+};
+
+void cpulist_release(struct cpulist *l);
+/* Replaces *l. Accepts the kernel's notation, blanks and a newline at the end; the empty text is the empty
+ * set. With `dots`, "A..B" is accepted beside "A-B" (as turbostat's --cpu does). -EINVAL, -ERANGE, -ENOMEM. */
+int cpulist_parse(struct cpulist *l, const char *text, bool dots, struct error *e);
+int cpulist_add(struct cpulist *l, uint32_t cpu);
+bool cpulist_has(const struct cpulist *l, uint32_t cpu);
+int cpulist_copy(struct cpulist *to, const struct cpulist *from);
+/* Keeps in *l what is in both. */
+void cpulist_intersect(struct cpulist *l, const struct cpulist *with);
+/* Appends the shortest list notation ("0-3,8"). */
+void cpulist_print(const struct cpulist *l, struct buf *out);
+
+#endif

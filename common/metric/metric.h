@@ -1,0 +1,69 @@
+/*
+ * Definitions of metrics: rows of C tables, or objects of a vendor's JSON file. Data only; who owns the numbers evaluates
+ * them.
+ */
+#ifndef COMMON_METRIC_METRIC_H
+#define COMMON_METRIC_METRIC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "common/error.h"
+
+enum metric_better { METRIC_NEUTRAL, METRIC_HIGHER, METRIC_LOWER };
+
+/* The lowest level at which the metric means something. */
+enum metric_scope {
+	METRIC_ANY,     /* that of its inputs */
+	METRIC_CPU,
+	METRIC_CORE,
+	METRIC_CLUSTER,
+	METRIC_DIE,
+	METRIC_PACKAGE,
+	METRIC_NODE,
+	METRIC_DEVICE,
+	METRIC_SYSTEM,
+};
+
+/*
+ * One metric. `name`, `display`, `expr` and `help` may hold one '*': the row then stands for one metric a member of the
+ * counter family that `each` names ("cpuidle.time"): '*' is replaced by the member's name in `display` and
+ * `help`, by its lower-case form in `name`, and by the member's own part of the counter name in `expr`.
+ */
+struct metric {
+	const char *name;       /* stable id, [a-z0-9_.]+; unique */
+	const char *display;    /* column head in tables */
+	const char *aliases;    /* further names that --show takes, comma separated; or NULL */
+	const char *categories; /* comma separated: "idle,sysfs"; or NULL */
+	const char *each;       /* counter family, or NULL */
+	const char *unit;       /* UCUM, as csv and json say it: "%", "MHz", "W", "1/s", "Cel" */
+	const char *expr;
+	const char *help;       /* one sentence */
+	const char *threshold;  /* expression: non-zero is bad; or NULL */
+	double margin;          /* smallest relative change that matters to `diff`; 0: the default, 0.02 */
+	enum metric_scope scope;
+	enum metric_better better;
+	unsigned char precision; /* decimals in tables */
+	bool default_on;
+};
+
+/* All built-in tables; the last has NULL rows. */
+struct metric_table {
+	const char *name; /* what the table is about: "system", "idle" ... */
+	const struct metric *row;
+	size_t n;
+};
+extern const struct metric_table metric_tables[];
+
+/* A set of metrics from a vendor file (perf's JSON schema: MetricName, MetricExpr, MetricGroup, ScaleUnit,
+ * MetricThreshold, BriefDescription ...). A metric that refers to other metrics of the same set is expanded; cycles
+ * are an error that names them. */
+struct metric_set {
+	struct metric *row;  /* owned with all strings; ScaleUnit's factor is part of expr */
+	size_t n;
+};
+int metric_set_load(struct metric_set *set, const char *path, struct error *e);
+int metric_set_load_text(struct metric_set *set, const char *text, size_t len, struct error *e);
+void metric_set_release(struct metric_set *set);
+
+#endif

@@ -1,0 +1,33 @@
+/*
+ * Tables for people: lists, info, diff, summaries. Returns text and never prints. Built on libsmartcols
+ * (table_smartcols.c) or, with PM_MINIMAL, on nothing (table_plain.c).
+ */
+#ifndef COMMON_TABLE_H
+#define COMMON_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "common/buf.h"
+
+struct table;
+
+enum table_align { TABLE_LEFT, TABLE_RIGHT };
+
+struct table *table_new(void); /* NULL without memory */
+void table_free(struct table *t);
+/* Columns first. `wrap`: the column may be cut or wrapped to fit the width. */
+int table_column(struct table *t, const char *head, enum table_align align, bool wrap);
+/* A new row; cells that are not set stay empty. */
+int table_row(struct table *t);
+/* Copies the text, which may hold anything: control characters are shown, not obeyed. `color` is an SGR parameter list such
+ * as "31" or NULL. */
+int table_cell(struct table *t, size_t column, const char *text, const char *color);
+/* Appends the table. width 0: as wide as it is. */
+int table_print(struct table *t, unsigned width, bool heads, bool colors, struct buf *out);
+
+/* Appends `text` with control characters, escapes and broken UTF-8 made visible ("\x1b"): what a recording holds never
+ * reaches a terminal unescaped. */
+void text_escape(struct buf *out, const char *text, size_t len);
+
+#endif

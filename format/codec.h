@@ -1,0 +1,56 @@
+/*
+ * Columns of numbers to bytes and back (SPEC.md, "Packed columns"). Knows nothing of frames, groups or zstd.
+ *
+ * A matrix is a sequence of bands. A band is a run of columns of the same nature: one counter over all its
+ * instances, or one kind of time stamp over all of them. Bands can be decoded alone.
+ */
+#ifndef FORMAT_CODEC_H
+#define FORMAT_CODEC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/buf.h"
+
+struct pm_band {
+	uint32_t columns;  /* > 0 */
+	uint8_t bits;      /* width of the counter, 1-64: differences are taken modulo 2^bits */
+	/* Column-wise reference that the values lie close to: the value of column c is predicted from the column
+	 * `ref_first + (ref_columns == 1 ? 0 : c)` of the same matrix, in the same row. begin refers to the ticks,
+	 * end and enabled to begin, running to enabled. PM_NO_REF: none. PM_REF_TICK: the tick array. */
+	uint32_t ref_first;
+	uint32_t ref_columns;
+};
+#define PM_NO_REF   UINT32_MAX
+#define PM_REF_TICK (UINT32_MAX - 1)
+
+struct pm_matrix {
+	const struct pm_band *band;
+	uint32_t n_bands;
+	uint32_t rows;
+	size_t stride;        /* value of column c, row r: v[c * stride + r] */
+	uint64_t *v;
+	const uint64_t *tick; /* [rows] */
+	/* The row before the first, one value a column, and its tick; NULL: none, the matrix starts from absolute
+	 * values (key chunk). */
+	const uint64_t *before;
+	uint64_t before_tick;
+};
+
+struct pm_packer; /* scratch memory, reused from call to call; one a thread */
+struct pm_packer *pm_packer_new(void);
+void pm_packer_free(struct pm_packer *p);
+
+/* Appends the coded matrix. 0, -ENOMEM. */
+int pm_pack(struct pm_packer *p, const struct pm_matrix *m, struct buf *out);
+/* Fills m->v (for bands that are wanted; NULL: all) from exactly `len` bytes. Bands that a wanted one refers to are
+ * decoded with it. 0, -EBADMSG (malformed: never reads or writes out of bounds), -ENOMEM. */
+int pm_unpack(struct pm_packer *p, const struct pm_matrix *m, const bool *wanted, const void *data, size_t len);
+
+/* For tests and benchmarks: 0 = choose what the CPU offers, 1 = portable C, 2 = AVX2, 3 = AVX-512 ... A level that this
+ * CPU lacks falls back. */
+void pm_packer_force(struct pm_packer *p, int level);
+const char *pm_packer_level(const struct pm_packer *p);
+
+#endif

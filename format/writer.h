@@ -1,0 +1,57 @@
+/*
+ * Writing a recording. The writer only appends; every frame leaves through one call of the sink, so that a
+ * recorder that dies leaves whole frames behind.
+ *
+ *   pm_writer_new -> (fill the model) -> pm_writer_define -> chunks, events, more definitions -> pm_writer_finish
+ *
+ * All functions return 0 or -errno; the first failure of the sink sticks, and pm_writer_error() has its text.
+ * Not thread-safe: one thread writes.
+ */
+#ifndef FORMAT_WRITER_H
+#define FORMAT_WRITER_H
+
+#include "common/error.h"
+#include "format/chunk.h"
+#include "format/model.h"
+
+struct pm_writer;
+
+/* Takes all of `len` bytes or returns -errno. */
+typedef int (*pm_sink_fn)(void *ctx, const void *data, size_t len);
+
+enum pm_codec {
+	PM_CODEC_PACKED = 0, /* predicted, bit-packed columns, then zstd */
+	PM_CODEC_PLAIN = 1,  /* RFC 8746 typed arrays: for interchange with any CBOR reader */
+};
+
+struct pm_writer_config {
+	pm_sink_fn sink;
+	void *sink_ctx;
+	struct pm_model *model;  /* borrowed; the writer's thread alone uses it between calls */
+	enum pm_codec codec;
+	int zstd_level;          /* 0: the default, 1 */
+	bool without_index;      /* leave index and end frames out (tests of recovery) */
+};
+
+int pm_writer_new(struct pm_writer **w, const struct pm_writer_config *config, struct error *e);
+void pm_writer_free(struct pm_writer *w);
+
+/* Writes the header (once) and all that the model has gained since the last call: topology, counters, groups,
+ * instances added and retired, strings, PMUs, probes, config. Called by pm_writer_chunk() and _finish() too. */
+int pm_writer_define(struct pm_writer *w);
+int pm_writer_event(struct pm_writer *w, const struct pm_event *event);
+/* Repeats the definitions first, when they are due (SPEC.md, "Repetition"). Groups may come in any order and may
+ * differ from chunk to chunk; key chunks are chosen by the writer. */
+int pm_writer_chunk(struct pm_writer *w, const struct pm_chunk *chunk);
+/* The next chunk shall be a key chunk (after a gap). */
+void pm_writer_break(struct pm_writer *w);
+/* Index and end frame. */
+int pm_writer_finish(struct pm_writer *w);
+
+struct pm_writer_stats {
+	uint64_t bytes, frames, chunks, snapshots, values;
+};
+struct pm_writer_stats pm_writer_stats(const struct pm_writer *w);
+const char *pm_writer_error(const struct pm_writer *w);
+
+#endif

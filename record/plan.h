@@ -1,0 +1,82 @@
+/*
+ * What shall be recorded: built before sampling from the options and the machine, extended at run time by hotplug, new
+ * tasks and -r. Sources write into it; the sampler reads it.
+ */
+#ifndef RECORD_PLAN_H
+#define RECORD_PLAN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "common/cpulist.h"
+#include "common/error.h"
+#include "format/model.h"
+#include "record/root.h"
+#include "record/source.h"
+
+enum target_kind {
+	TARGET_SYSTEM,  /* all CPUs, or those of -C */
+	TARGET_COMMAND, /* perf events follow the command and its children; the rest is system-wide */
+	TARGET_TASKS,   /* -p, -t */
+};
+
+/* Options as parsed: plain data, filled by record/options.c, read by everyone, changed by nobody after that. */
+struct record_options {
+	char **events;            /* texts of -e in order; NULL-terminated; NULL: defaults */
+	char **filters;           /* --filter of events[i], or NULL entries */
+	char *sources;            /* --sources, or NULL */
+	char *output;             /* -o, or NULL */
+	char *root;               /* --root, or NULL */
+	char **command;           /* argv of COMMAND, or NULL */
+	char **labels;            /* KEY=VALUE, NULL-terminated */
+	char *cpus;               /* -C, or NULL */
+	char *pids, *tids;        /* -p, -t */
+	char *privacy;            /* "strict", "default", "full" */
+	char *control;            /* --control */
+	char *report;             /* --report: "show" or "stat"; NULL: none */
+	uint64_t interval_ns;     /* default 1 s */
+	uint64_t iterations;      /* -n: 0 = no end */
+	uint64_t timeout_ns;      /* --timeout: 0 = none */
+	int64_t delay_ms;         /* -D: -1 = start disabled, 0 = none */
+	unsigned detailed;        /* -d count */
+	unsigned runs;            /* -r */
+	enum target_kind target;
+	bool system_wide;         /* -a */
+	bool no_inherit, overwrite, quiet, verbose, plain_codec, null, sync_first;
+	bool all_user, all_kernel;
+	int threads;              /* --threads: 0 = chosen by measurement, 1 = one, -1 = one a CPU */
+};
+
+struct plan {
+	const struct record_options *options;
+	const struct root *root;
+	struct pm_model *model;
+	struct cpulist cpus;       /* online CPUs to be recorded: all, or those of -C */
+	pid_t child;               /* the command, forked and waiting for its exec; 0: none */
+	struct unit *units;        /* list, in the order of adding */
+	struct unit **units_end;
+	struct source *source;     /* the one that is planning */
+	uint32_t system_instance;  /* id of the PM_SYSTEM instance */
+	uint32_t *cpu_instance;    /* id of each CPU's instance, by CPU number; 0: none yet */
+	uint32_t n_cpu_instance;
+};
+
+/* Instance of a CPU, added if it is new. Id > 0 or -errno. */
+int64_t plan_cpu_instance(struct plan *p, uint32_t cpu);
+/* Appends and takes ownership; sets unit->source. */
+void plan_add_unit(struct plan *p, struct unit *u);
+/* Notes that something could not be had: a probe result in the file, a line of doctor. `hint` may be NULL. */
+int plan_refused(struct plan *p, uint16_t reason, const char *hint, const char *format, ...)
+	__attribute__((format(printf, 4, 5)));
+/* One-time value, for instance `number` of `kind` (PM_SYSTEM: PM_NONE). Takes ownership of `v`. */
+int plan_config(struct plan *p, enum pm_kind kind, uint32_t number, enum pm_privacy privacy, struct pm_value v,
+		const char *format, ...) __attribute__((format(printf, 6, 7)));
+int plan_config_missing(struct plan *p, enum pm_kind kind, uint32_t number, uint16_t reason, const char *format, ...)
+	__attribute__((format(printf, 5, 6)));
+
+/* A counter of the catalog (common/catalog/catalog.h), in short: adds it unless it is there. Id > 0 or -errno. */
+struct catalog_counter;
+int64_t plan_counter(struct plan *p, const struct catalog_counter *row);
+
+#endif

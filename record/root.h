@@ -1,0 +1,42 @@
+/*
+ * Files of the machine under a root that can be moved (--root): all of /sys, /proc and /dev is opened here. Paths are given
+ * without leading root, as "/sys/devices/system/cpu/online".
+ */
+#ifndef RECORD_ROOT_H
+#define RECORD_ROOT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/buf.h"
+#include "common/cpulist.h"
+
+struct root {
+	char *prefix;  /* owned; "" for the machine itself, else no slash at the end */
+	bool emulated; /* prefix is not "" */
+};
+
+int root_init(struct root *r, const char *dir);
+void root_release(struct root *r);
+
+/* Open for reading. A descriptor or -errno. */
+int root_open(const struct root *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* The whole file, at most `max` bytes; replaces *out. Length or -errno (-EFBIG beyond max). */
+ssize_t root_read(const struct root *r, struct buf *out, size_t max, const char *format, ...)
+	__attribute__((format(printf, 4, 5)));
+/* One line without its newline and blanks at the end, cut to the array. 0 or -errno. */
+int root_line(const struct root *r, char *line, size_t size, const char *format, ...)
+	__attribute__((format(printf, 4, 5)));
+int root_u64(const struct root *r, uint64_t *value, const char *format, ...) __attribute__((format(printf, 3, 4)));
+int root_cpulist(const struct root *r, struct cpulist *list, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+bool root_exists(const struct root *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Names in a directory, sorted as numbers where they are numbers; an owned array of owned names. Count or -errno. */
+int root_list(const struct root *r, char ***names, const char *format, ...) __attribute__((format(printf, 3, 4)));
+void root_list_free(char **names, int n);
+/* Target of a symbolic link, without directories before the last part. 0 or -errno. */
+int root_link_name(const struct root *r, char *name, size_t size, const char *format, ...)
+	__attribute__((format(printf, 4, 5)));
+
+#endif

@@ -1,0 +1,91 @@
+/*
+ * A source of counters: one file source_X.c, one struct source_ops, one row in sources[].
+ *
+ * Before sampling, plan() looks at the machine, adds what it finds to the model (counters, instances, PMUs, one-time values,
+ * probe results for what is missing) and adds *units*: a unit is one read call that fills the columns of one instance of a
+ * group, or of a whole group. While sampling, unit->read() is called from the thread that owns the unit; it allocates
+ * nothing, formats nothing, and touches nothing but its own unit and the cells it is given.
+ */
+#ifndef RECORD_SOURCE_H
+#define RECORD_SOURCE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/buf.h"
+#include "common/cpulist.h"
+#include "common/error.h"
+#include "format/model.h"
+#include "record/root.h"
+
+struct plan;
+struct unit;
+struct source;
+
+/* Where a unit puts its values in one snapshot. */
+struct cells {
+	uint64_t *v;      /* value k goes to v[k * step] */
+	uint16_t *status; /* same shape; set to PM_OK before the call */
+	size_t step;
+	uint32_t n;       /* number of values */
+	uint64_t *enabled, *running; /* PM_GROUP_PERF_TIMES: one each; else NULL */
+	bool *any_missing; /* set by cells_fail() */
+};
+
+static inline void cells_set(struct cells *c, uint32_t k, uint64_t value)
+{
+	c->v[k * c->step] = value;
+}
+/* The value is missing in this snapshot, for this reason. */
+static inline void cells_fail(struct cells *c, uint32_t k, uint16_t reason)
+{
+	c->status[k * c->step] = reason;
+	*c->any_missing = true;
+}
+static inline void cells_fail_all(struct cells *c, uint16_t reason)
+{
+	for (uint32_t k = 0; k < c->n; k++)
+		cells_fail(c, k, reason);
+}
+
+struct unit {
+	struct unit *next;     /* list of the plan */
+	uint32_t group;        /* group id */
+	uint32_t instance;     /* place in group->instance[] that it fills; 0 for LIST and SHARED_TIME groups */
+	uint32_t cpu;          /* CPU that it should be read on; PM_NONE: anywhere */
+	uint64_t min_period_ns;/* not read more often than this; 0: every snapshot */
+	/* Fills all cells, or cells_fail()s those it cannot. Returns 0, or -errno if the whole unit is dead for good: it is then
+	 * not called again, an event says so, and its cells are PM_REASON_GONE. */
+	int (*read)(struct unit *u, struct cells *c);
+	void (*release)(struct unit *u); /* frees the unit too */
+	struct source *source;
+};
+
+struct source_ops {
+	const char *name;       /* "cpuidle": as --sources has it, as counter names begin */
+	const char *help;       /* one line for `pmrec list sources` */
+	bool default_on;
+	/* Returns 0, also if there is nothing to record (then a probe result says why), or -errno for a failure that should end
+	 * the recording (a wrong event on the command line): the text is in *e. */
+	int (*plan)(struct source *s, struct plan *p, struct error *e);
+	/* Called between snapshots on the control thread when a CPU has come online, or on request; may add units, groups and
+	 * instances through the plan. NULL: nothing to do. */
+	int (*update)(struct source *s, struct plan *p, uint32_t cpu, bool online);
+	/* Start, stop and reset counting (child's exec, -D, --control). NULL: it always counts. */
+	int (*enable)(struct source *s, bool on);
+	void (*release)(struct source *s);
+	/* For `pmrec doctor`: appends lines (state, need, cure). NULL: plan() tells enough through probes. */
+	void (*doctor)(struct source *s, struct plan *p, struct buf *out);
+};
+
+struct source {
+	const struct source_ops *ops;
+	void *data;   /* the source's own */
+	bool wanted;  /* by --sources or by default */
+	bool required;/* named by the user: an absence is an error, not a note */
+};
+
+/* All sources, in the order in which they are planned; ends with NULL. */
+extern const struct source_ops *const sources[];
+
+#endif
