@@ -1,0 +1,110 @@
+/*
+ * Command lines of both programs: one-dash long names, clusters, abbreviations, letters that belong to the other half,
+ * and the options that every command has (--help, --version, --color).
+ *
+ * A command describes itself with a struct options_spec:
+ *
+ *   static const struct argp argp = { options, parse_opt, "FILE..." };
+ *   const struct options_spec info_spec = { .name = "pmrep info", .column = OPTIONS_OTHER, .argp = &argp, .brief = ... };
+ *
+ * options_parse() adds --help, --version and --color, rewrites the words so that argp cannot misunderstand them, and
+ * runs argp over them. parse_opt gets state->input == the `input` given to options_parse(), and reports a bad value
+ * with `return options_bad(state, "...")`, which neither prints nor exits.
+ */
+#ifndef COMMON_OPTIONS_H
+#define COMMON_OPTIONS_H
+
+#include <argp.h>
+#include <stdbool.h>
+
+#include "common/buf.h"
+#include "common/error.h"
+
+/* Columns of the table of letters. */
+enum options_column {
+	OPTIONS_PMREC,
+	OPTIONS_SHOW,
+	OPTIONS_STAT,
+	OPTIONS_OTHER, /* any other command: its letters are the keys of its own array */
+	OPTIONS_COLUMNS = OPTIONS_OTHER
+};
+
+/*
+ * One row a letter. A cell is either the long name of the option that the letter stands for, or, if it begins with '!',
+ * the rest of an error message after "-x".
+ */
+struct option_letter {
+	char letter;
+	const char *cell[OPTIONS_COLUMNS];
+};
+extern const struct option_letter option_letters[]; /* a-z, A-Z; ends with letter 0 */
+const struct option_letter *option_letter_find(char letter);
+
+/*
+ * Long names of turbostat, perf stat and ours, and the half where they work, so that the wrong half can say so.
+ * `columns` has bit 1 << OPTIONS_x for each program that takes the name.
+ */
+struct option_name {
+	const char *name;
+	unsigned columns;
+	const char *note; /* end of the message of the wrong half, such as "columns are chosen when reporting" */
+};
+extern const struct option_name option_names[]; /* ends with name NULL */
+
+struct options_spec {
+	const char *name; /* "pmrec", "pmrep show": begins messages and help */
+	enum options_column column;
+	const struct argp *argp; /* the command's own options and children */
+	const char *brief; /* what -h prints: usage, the options that matter, examples; at most one screen. NULL: all */
+	bool command;      /* options end at the first operand, which is a COMMAND (pmrec) */
+};
+
+/*
+ * Rewrites argv[1..] into words that argp reads without guessing: every option becomes one word "--name" or
+ * "--name=value" ("-x" or "-xVALUE" if it has no long name), in their order, then "--", then all operands in their
+ * order. What follows "--" or, with spec->command, the COMMAND is never touched.
+ *  - A one-dash word is a cluster of letters if all are letters that take no argument but the last; otherwise a long
+ *    name or an unambiguous abbreviation of one; otherwise letters of which one has its argument attached ("-I1000").
+ *  - '_' and '-' are the same in long names.
+ *  - "--no-NAME" for a flag NAME that has no such option takes back all "--NAME" before it, and "--NAME" takes back
+ *    "--no-NAME" where only that exists. Where both exist, both are passed on.
+ * 0, or -EINVAL with a message that says which spelling or program is meant. -ENOMEM.
+ */
+int options_rewrite(const struct options_spec *spec, int argc, char **argv, int *new_argc, char ***new_argv,
+		    struct error *e);
+void options_argv_free(char **argv); /* as options_rewrite() made it, also after argp has permuted it */
+
+enum options_color { OPTIONS_COLOR_AUTO, OPTIONS_COLOR_ALWAYS, OPTIONS_COLOR_NEVER };
+
+/* What every command has. Zeroed before options_parse(). */
+struct options_common {
+	enum options_color color;
+	struct buf text; /* help or version, if that was asked for */
+	int argc;
+	char **argv;     /* owned: the rewritten words; option values and operands point into it */
+	char help;       /* 0, 'h' or 'a' (--help=all) */
+	bool version;
+};
+
+/*
+ * Rewrites and parses. `input` becomes state->input of the spec's parser.
+ * 0: go on. 1: print common->text to stdout and exit 0. -errno: usage error, text in *e.
+ * Values that the parser keeps live until options_common_release().
+ */
+int options_parse(const struct options_spec *spec, int argc, char **argv, void *input, struct options_common *common,
+		  struct error *e);
+void options_common_release(struct options_common *common);
+
+/* For the parser: `return options_bad(state, "--interval: '%s' is no duration", arg);` */
+error_t options_bad(struct argp_state *state, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Whether colors go to that descriptor: --color, then NO_COLOR and TERM=dumb, then whether it is a terminal. */
+bool options_use_color(const struct options_common *common, int fd);
+
+/*
+ * The nearest of the names (n of them, or up to a NULL entry if n is SIZE_MAX) to a word that is none of them; NULL if none
+ * is near. For every "did you mean".
+ */
+const char *options_nearest(const char *word, const char *const *names, size_t n);
+
+#endif
