@@ -1,0 +1,204 @@
+#include "common/cpulist.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+void cpulist_release(struct cpulist *l)
+{
+	free(l->cpu);
+	*l = (struct cpulist){ 0 };
+}
+
+/* First place whose number is not below `cpu`. */
+static size_t lower_bound(const struct cpulist *l, uint32_t cpu)
+{
+	size_t lo = 0, hi = l->n;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (l->cpu[mid] < cpu)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+/* The array has room for the next power of two, so that n tells when to grow. */
+static int make_room(struct cpulist *l)
+{
+	uint32_t *cpu;
+
+	if (l->n & (l->n - 1) || (l->n && l->n < 8))
+		return 0;
+	cpu = realloc(l->cpu, (l->n ? 2 * l->n : 8) * sizeof(*cpu));
+	if (!cpu)
+		return -ENOMEM;
+	l->cpu = cpu;
+	return 0;
+}
+
+int cpulist_add(struct cpulist *l, uint32_t cpu)
+{
+	size_t at = l->n && l->cpu[l->n - 1] < cpu ? l->n : lower_bound(l, cpu);
+
+	if (cpu > CPULIST_MAX)
+		return -ERANGE;
+	if (at < l->n && l->cpu[at] == cpu)
+		return 0;
+	if (make_room(l))
+		return -ENOMEM;
+	memmove(l->cpu + at + 1, l->cpu + at, (l->n - at) * sizeof(*l->cpu));
+	l->cpu[at] = cpu;
+	l->n++;
+	return 0;
+}
+
+bool cpulist_has(const struct cpulist *l, uint32_t cpu)
+{
+	size_t at = lower_bound(l, cpu);
+
+	return at < l->n && l->cpu[at] == cpu;
+}
+
+int cpulist_copy(struct cpulist *to, const struct cpulist *from)
+{
+	struct cpulist copy = { 0 };
+
+	for (size_t i = 0; i < from->n; i++) {
+		if (cpulist_add(&copy, from->cpu[i])) {
+			cpulist_release(&copy);
+			return -ENOMEM;
+		}
+	}
+	free(to->cpu);
+	*to = copy;
+	return 0;
+}
+
+void cpulist_intersect(struct cpulist *l, const struct cpulist *with)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < l->n; i++)
+		if (cpulist_has(with, l->cpu[i]))
+			l->cpu[n++] = l->cpu[i];
+	l->n = n;
+}
+
+/* A number at *text; moves behind it. */
+static int number(const char **text, uint32_t *value)
+{
+	uint32_t v = 0;
+
+	if (**text < '0' || **text > '9')
+		return -EINVAL;
+	for (; **text >= '0' && **text <= '9'; (*text)++) {
+		v = v * 10 + (uint32_t)(**text - '0');
+		if (v > CPULIST_MAX)
+			return -ERANGE;
+	}
+	*value = v;
+	return 0;
+}
+
+/* "A", "A-B", "A-B:step" or "A-B:used/group", and marks the numbers. */
+static int part(const char **text, bool dots, uint64_t *marks)
+{
+	uint32_t first, last, used = 1, group = 1;
+	int err = number(text, &first);
+
+	if (err)
+		return err;
+	last = first;
+	if (**text == '-' || (dots && !strncmp(*text, "..", 2))) {
+		*text += **text == '-' ? 1 : 2;
+		err = number(text, &last);
+		if (err)
+			return err;
+		if (last < first)
+			return -EINVAL;
+		if (**text == ':') {
+			++*text;
+			err = number(text, &group);
+			if (!err && **text == '/') {
+				++*text;
+				used = group;
+				err = number(text, &group);
+			}
+			if (err)
+				return err;
+			if (!group || !used || used > group)
+				return -EINVAL;
+		}
+	}
+	for (uint32_t v = first; v <= last; v++)
+		if ((v - first) % group < used)
+			marks[v / 64] |= 1ull << v % 64;
+	return 0;
+}
+
+static bool blank(char c)
+{
+	return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+int cpulist_parse(struct cpulist *l, const char *text, bool dots, struct error *e)
+{
+	uint64_t *marks = calloc(CPULIST_MAX / 64 + 1, sizeof(*marks));
+	struct cpulist parsed = { 0 };
+	const char *at = text;
+	int err = 0;
+
+	if (!marks)
+		return error_sys(e, ENOMEM, "list");
+	while (blank(*at))
+		at++;
+	while (*at && !err) {
+		err = part(&at, dots, marks);
+		while (!err && blank(*at))
+			at++;
+		if (err || !*at)
+			break;
+		if (*at++ != ',') {
+			err = -EINVAL;
+			break;
+		}
+		while (blank(*at))
+			at++;
+		if (!*at)
+			err = -EINVAL;
+	}
+	for (uint32_t v = 0; v <= CPULIST_MAX && !err; v++)
+		if (marks[v / 64] >> v % 64 & 1)
+			err = cpulist_add(&parsed, v);
+	free(marks);
+	if (err) {
+		cpulist_release(&parsed);
+		if (err == -ERANGE)
+			return error_set(e, ERANGE, "\"%.60s\": numbers end at %d", text, CPULIST_MAX);
+		if (err == -EINVAL)
+			return error_set(e, EINVAL, "\"%.60s\" is no list such as 0-3,8 (column %d)", text,
+					 (int)(at - text) + 1);
+		return error_sys(e, -err, "list");
+	}
+	cpulist_release(l);
+	*l = parsed;
+	return 0;
+}
+
+void cpulist_print(const struct cpulist *l, struct buf *out)
+{
+	for (size_t i = 0; i < l->n;) {
+		size_t last = i;
+
+		while (last + 1 < l->n && l->cpu[last + 1] == l->cpu[last] + 1)
+			last++;
+		buf_printf(out, "%s%u", i ? "," : "", l->cpu[i]);
+		if (last > i)
+			buf_printf(out, "%c%u", last == i + 1 ? ',' : '-', l->cpu[last]);
+		i = last + 1;
+	}
+}

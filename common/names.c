@@ -1,0 +1,83 @@
+#include "common/names.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* FNV-1a: names are short, and nobody gains from colliding them in a file that they can fill with names anyway:
+ * the number of names is limited. */
+static uint32_t hash_of(const char *key)
+{
+	uint32_t h = 2166136261u;
+
+	for (; *key; key++)
+		h = (h ^ (uint8_t)*key) * 16777619u;
+	return h;
+}
+
+/* The slot that holds the key, or the free one where it would go. */
+static struct names_slot *find(const struct names *m, const char *key, uint32_t hash)
+{
+	for (size_t i = hash & (m->cap - 1);; i = (i + 1) & (m->cap - 1)) {
+		struct names_slot *s = &m->slot[i];
+
+		if (!s->key || (s->hash == hash && !strcmp(s->key, key)))
+			return s;
+	}
+}
+
+static int grow(struct names *m)
+{
+	struct names bigger = { .cap = m->cap ? m->cap * 2 : 64, .n = m->n };
+
+	bigger.slot = calloc(bigger.cap, sizeof(*bigger.slot));
+	if (!bigger.slot)
+		return -ENOMEM;
+	for (size_t i = 0; i < m->cap; i++)
+		if (m->slot[i].key)
+			*find(&bigger, m->slot[i].key, m->slot[i].hash) = m->slot[i];
+	free(m->slot);
+	*m = bigger;
+	return 0;
+}
+
+void names_release(struct names *m)
+{
+	for (size_t i = 0; i < m->cap; i++)
+		free(m->slot[i].key);
+	free(m->slot);
+	*m = (struct names){ 0 };
+}
+
+int names_set(struct names *m, const char *key, uint32_t value)
+{
+	uint32_t hash = hash_of(key);
+	struct names_slot *s;
+
+	if (m->n + m->n / 2 >= m->cap && grow(m))
+		return -ENOMEM;
+	s = find(m, key, hash);
+	if (!s->key) {
+		s->key = strdup(key);
+		if (!s->key)
+			return -ENOMEM;
+		s->hash = hash;
+		m->n++;
+	}
+	s->value = value;
+	return 0;
+}
+
+bool names_get(const struct names *m, const char *key, uint32_t *value)
+{
+	const struct names_slot *s;
+
+	if (!m->cap)
+		return false;
+	s = find(m, key, hash_of(key));
+	if (!s->key)
+		return false;
+	if (value)
+		*value = s->value;
+	return true;
+}

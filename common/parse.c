@@ -1,0 +1,237 @@
+#include "common/parse.h"
+
+#include <errno.h>
+#include <locale.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int digit_of(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	if (c >= 'a' && c <= 'f')
+		return c - 'a' + 10;
+	if (c >= 'A' && c <= 'F')
+		return c - 'A' + 10;
+	return 16;
+}
+
+int parse_u64_span(const char *text, size_t len, int base, uint64_t *value)
+{
+	uint64_t v = 0;
+
+	if (!len)
+		return -EINVAL;
+	for (size_t i = 0; i < len; i++)
+		if (digit_of(text[i]) >= base)
+			return -EINVAL;
+	for (size_t i = 0; i < len; i++)
+		if (__builtin_mul_overflow(v, (uint64_t)base, &v) ||
+		    __builtin_add_overflow(v, (uint64_t)digit_of(text[i]), &v))
+			return -ERANGE;
+	*value = v;
+	return 0;
+}
+
+int parse_u64(const char *text, uint64_t *value)
+{
+	if (text[0] == '0' && (text[1] == 'x' || text[1] == 'X'))
+		return parse_u64_span(text + 2, strlen(text + 2), 16, value);
+	return parse_u64_span(text, strlen(text), 10, value);
+}
+
+int parse_s64(const char *text, int64_t *value)
+{
+	bool minus = text[0] == '-';
+	uint64_t v;
+	int err = parse_u64(text + minus, &v);
+
+	if (err)
+		return err;
+	if (v > (uint64_t)INT64_MAX + minus)
+		return -ERANGE;
+	*value = (int64_t)(minus ? 0 - v : v);
+	return 0;
+}
+
+int parse_double(const char *text, double *value)
+{
+	const char *at = text;
+	size_t digits = 0;
+	locale_t c;
+	double v;
+
+	/* The form is checked here because strtod() also takes blanks, hexadecimal, "inf" and "nan". */
+	if (*at == '+' || *at == '-')
+		at++;
+	for (; *at >= '0' && *at <= '9'; at++)
+		digits++;
+	if (*at == '.')
+		for (at++; *at >= '0' && *at <= '9'; at++)
+			digits++;
+	if (!digits)
+		return -EINVAL;
+	if (*at == 'e' || *at == 'E') {
+		at++;
+		if (*at == '+' || *at == '-')
+			at++;
+		if (*at < '0' || *at > '9')
+			return -EINVAL;
+		while (*at >= '0' && *at <= '9')
+			at++;
+	}
+	if (*at)
+		return -EINVAL;
+	c = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
+	if (!c)
+		return -ENOMEM;
+	v = strtod_l(text, NULL, c);
+	freelocale(c);
+	if (v - v != 0)
+		return -ERANGE;
+	*value = v;
+	return 0;
+}
+
+struct unit_row {
+	const char *name;
+	uint64_t factor;
+};
+
+/* digits [. digits] times `factor`, exact; digits of the fraction that come to less than one unit must be zeros. */
+static int scaled(const char *text, size_t len, uint64_t factor, uint64_t *value)
+{
+	const char *dot = memchr(text, '.', len);
+	size_t whole_len = dot ? (size_t)(dot - text) : len;
+	uint64_t whole = 0, part = 0, weight = factor;
+	int err = 0;
+
+	if (whole_len)
+		err = parse_u64_span(text, whole_len, 10, &whole);
+	else if (!dot || len == 1)
+		return -EINVAL;
+	if (err)
+		return err;
+	for (size_t i = whole_len + 1; i < len; i++) {
+		unsigned digit = (unsigned)digit_of(text[i]);
+
+		if (digit > 9)
+			return -EINVAL;
+		/* Factors are powers of ten, sixty or two: beyond what divides, use the remainder's product. */
+		if (weight % 10 == 0) {
+			weight /= 10;
+			part += digit * weight;
+		} else {
+			uint64_t place = 10, tail = digit;
+
+			for (i++; i < len && place < 1000000000; i++, place *= 10) {
+				digit = (unsigned)digit_of(text[i]);
+				if (digit > 9)
+					return -EINVAL;
+				tail = tail * 10 + digit;
+			}
+			part += (uint64_t)((unsigned __int128)tail * weight / place);
+			break;
+		}
+	}
+	if (__builtin_mul_overflow(whole, factor, &whole) || __builtin_add_overflow(whole, part, value))
+		return -ERANGE;
+	return 0;
+}
+
+/* A number with one of the units of the table, longest names first; a bare number takes that of the first row. */
+static int with_unit(const char *text, const struct unit_row *unit, uint64_t bare, uint64_t *value)
+{
+	size_t len = strlen(text), digits = strspn(text, "0123456789.");
+
+	if (digits == len)
+		return scaled(text, len, bare, value);
+	for (; unit->name; unit++)
+		if (!strcmp(text + digits, unit->name))
+			return scaled(text, digits, unit->factor, value);
+	return -EINVAL;
+}
+
+static const struct unit_row time_units[] = {
+	{ .name = "ns", .factor = 1 },
+	{ .name = "us", .factor = 1000 },
+	{ .name = "ms", .factor = 1000000 },
+	{ .name = "s", .factor = 1000000000 },
+	{ .name = "m", .factor = 60000000000 },
+	{ .name = "min", .factor = 60000000000 },
+	{ .name = "h", .factor = 3600000000000 },
+	{ .name = NULL },
+};
+
+static const struct unit_row size_units[] = {
+	{ .name = "B", .factor = 1 },
+	{ .name = "k", .factor = 1000 },
+	{ .name = "K", .factor = 1000 },
+	{ .name = "kB", .factor = 1000 },
+	{ .name = "KB", .factor = 1000 },
+	{ .name = "M", .factor = 1000000 },
+	{ .name = "MB", .factor = 1000000 },
+	{ .name = "G", .factor = 1000000000 },
+	{ .name = "GB", .factor = 1000000000 },
+	{ .name = "T", .factor = 1000000000000 },
+	{ .name = "TB", .factor = 1000000000000 },
+	{ .name = "Ki", .factor = 1ull << 10 },
+	{ .name = "KiB", .factor = 1ull << 10 },
+	{ .name = "Mi", .factor = 1ull << 20 },
+	{ .name = "MiB", .factor = 1ull << 20 },
+	{ .name = "Gi", .factor = 1ull << 30 },
+	{ .name = "GiB", .factor = 1ull << 30 },
+	{ .name = "Ti", .factor = 1ull << 40 },
+	{ .name = "TiB", .factor = 1ull << 40 },
+	{ .name = NULL },
+};
+
+int parse_duration(const char *text, uint64_t *ns)
+{
+	return with_unit(text, time_units, 1000000000, ns);
+}
+
+int parse_duration_ms(const char *text, uint64_t *ns)
+{
+	return with_unit(text, time_units, 1000000, ns);
+}
+
+int parse_size(const char *text, uint64_t *bytes)
+{
+	return with_unit(text, size_units, 1, bytes);
+}
+
+static unsigned least(unsigned a, unsigned b)
+{
+	return a < b ? a : b;
+}
+
+unsigned parse_distance(const char *a, const char *b)
+{
+	enum { LONGEST = 64 };
+	unsigned row[3][LONGEST + 1];
+	size_t na = strlen(a), nb = strlen(b);
+	unsigned *before = row[0], *last = row[1], *now = row[2];
+
+	/* Words this long are no misspellings of each other worth suggesting. */
+	if (na > LONGEST || nb > LONGEST)
+		return strcmp(a, b) ? (unsigned)(na > nb ? na : nb) : 0;
+	for (size_t j = 0; j <= nb; j++)
+		last[j] = (unsigned)j;
+	memset(row[0], 0, sizeof(row[0]));
+	for (size_t i = 1; i <= na; i++) {
+		unsigned *spare = before;
+
+		now[0] = (unsigned)i;
+		for (size_t j = 1; j <= nb; j++) {
+			now[j] = least(least(last[j], now[j - 1]) + 1, last[j - 1] + (a[i - 1] != b[j - 1]));
+			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+				now[j] = least(now[j], before[j - 2] + 1);
+		}
+		before = last;
+		last = now;
+		now = spare;
+	}
+	return last[nb];
+}
