@@ -1,11 +1,12 @@
 /*
- * Command lines of both programs: one-dash long names, clusters, abbreviations, letters that belong to the other half,
- * and the options that every command has (--help, --version, --color).
+ * Command lines of both programs: one-dash long names, clusters, abbreviations, letters that belong to the other
+ * half, and the options that every command has (--help, --version, --color).
  *
  * A command describes itself with a struct options_spec:
  *
  *   static const struct argp argp = { options, parse_opt, "FILE..." };
- *   const struct options_spec info_spec = { .name = "pmrep info", .column = OPTIONS_OTHER, .argp = &argp, .brief = ... };
+ *   const struct options_spec info_spec = {
+ *           .name = "pmrep info", .column = OPTIONS_OTHER, .argp = &argp, .brief = "Usage: ..." };
  *
  * options_parse() adds --help, --version and --color, rewrites the words so that argp cannot misunderstand them, and
  * runs argp over them. parse_opt gets state->input == the `input` given to options_parse(), and reports a bad value
@@ -30,8 +31,8 @@ enum options_column {
 };
 
 /*
- * One row a letter. A cell is either the long name of the option that the letter stands for, or, if it begins with '!',
- * the rest of an error message after "-x".
+ * One row a letter. A cell is either the long name of the option that the letter stands for, or, if it begins with
+ * '!', the rest of an error message after "-x".
  */
 struct option_letter {
 	char letter;
@@ -102,8 +103,8 @@ error_t options_bad(struct argp_state *state, const char *format, ...) __attribu
 bool options_use_color(const struct options_common *common, int fd);
 
 /*
- * The nearest of the names (n of them, or up to a NULL entry if n is SIZE_MAX) to a word that is none of them; NULL if none
- * is near. For every "did you mean".
+ * The nearest of the names (n of them, or up to a NULL entry if n is SIZE_MAX) to a word that is none of them; NULL if
+ * none is near. For every "did you mean".
  */
 const char *options_nearest(const char *word, const char *const *names, size_t n);
 
