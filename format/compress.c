@@ -1,0 +1,157 @@
+#include "format/compress.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <zstd.h>
+#include <zstd_errors.h>
+
+struct pm_zstd {
+	ZSTD_CCtx *c;
+	ZSTD_DCtx *d;
+};
+
+struct pm_zstd_stream {
+	ZSTD_DCtx *d;
+	bool at_end;
+	bool full; /* the last call ended for want of room: there may be more without input */
+	int err;
+};
+
+struct pm_zstd *pm_zstd_new(void)
+{
+	return calloc(1, sizeof(struct pm_zstd));
+}
+
+void pm_zstd_free(struct pm_zstd *z)
+{
+	if (!z)
+		return;
+	ZSTD_freeCCtx(z->c);
+	ZSTD_freeDCtx(z->d);
+	free(z);
+}
+
+int pm_zstd_compress(struct pm_zstd *z, const void *in, size_t len, int level, struct buf *out)
+{
+	size_t bound = ZSTD_compressBound(len), n;
+
+	if (!z->c)
+		z->c = ZSTD_createCCtx();
+	if (!z->c)
+		return -ENOMEM;
+	if (ZSTD_isError(bound) || buf_reserve(out, bound))
+		return -ENOMEM;
+	n = ZSTD_compressCCtx(z->c, out->data + out->len, bound, len ? in : "", len, level);
+	if (ZSTD_isError(n))
+		return -ENOMEM; /* the bound holds, so nothing else can fail */
+	out->len += n;
+	return 0;
+}
+
+static uint32_t le32(const uint8_t *p)
+{
+	return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
+}
+
+int pm_zstd_decompress(struct pm_zstd *z, const void *in, size_t len, size_t raw_len, struct buf *out)
+{
+	uint8_t nothing;
+	size_t n;
+
+	if (!z->d)
+		z->d = ZSTD_createDCtx();
+	if (!z->d)
+		return -ENOMEM;
+	/* zstd takes skippable frames and several frames in a row; neither is ever written. */
+	if (len < 4 || le32(in) != ZSTD_MAGICNUMBER)
+		return -EBADMSG;
+	if (ZSTD_getFrameContentSize(in, len) != raw_len)
+		return -EBADMSG;
+	if (ZSTD_findFrameCompressedSize(in, len) != len)
+		return -EBADMSG;
+	if (raw_len && buf_reserve(out, raw_len))
+		return -ENOMEM;
+	n = ZSTD_decompressDCtx(z->d, raw_len ? out->data + out->len : &nothing, raw_len, in, len);
+	if (n != raw_len)
+		return ZSTD_getErrorCode(n) == ZSTD_error_memory_allocation ? -ENOMEM : -EBADMSG;
+	out->len += raw_len;
+	return 0;
+}
+
+struct pm_zstd_stream *pm_zstd_stream_new(void)
+{
+	struct pm_zstd_stream *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return NULL;
+	s->at_end = true;
+	s->d = ZSTD_createDCtx();
+	if (!s->d || ZSTD_isError(ZSTD_DCtx_setParameter(s->d, ZSTD_d_windowLogMax, PM_ZSTD_WINDOW_LOG))) {
+		pm_zstd_stream_free(s);
+		return NULL;
+	}
+	return s;
+}
+
+void pm_zstd_stream_free(struct pm_zstd_stream *s)
+{
+	if (!s)
+		return;
+	ZSTD_freeDCtx(s->d);
+	free(s);
+}
+
+static int stream_error(size_t n)
+{
+	switch (ZSTD_getErrorCode(n)) {
+	case ZSTD_error_memory_allocation:
+		return -ENOMEM;
+	case ZSTD_error_frameParameter_windowTooLarge:
+		return -EFBIG;
+	default:
+		return -EBADMSG;
+	}
+}
+
+int pm_zstd_stream_read(struct pm_zstd_stream *s, const void *in, size_t *in_len, void *out, size_t *out_len)
+{
+	ZSTD_inBuffer from = { in, *in_len, 0 };
+	ZSTD_outBuffer to = { out, *out_len, 0 };
+	size_t n = 0;
+
+	*in_len = *out_len = 0;
+	if (s->err)
+		return s->err;
+	/* zstd takes repeated calls that cannot get on for damage, so there are none. */
+	while (from.pos < from.size || s->full) {
+		n = ZSTD_decompressStream(s->d, &to, &from);
+		if (ZSTD_isError(n)) {
+			s->err = stream_error(n);
+			break;
+		}
+		s->at_end = n == 0;
+		s->full = to.pos == to.size && n != 0;
+		if (to.pos == to.size)
+			break;
+	}
+	*in_len = from.pos;
+	*out_len = to.pos;
+	/* What was good is handed over first. */
+	return to.pos ? 0 : s->err;
+}
+
+bool pm_zstd_stream_at_end(const struct pm_zstd_stream *s)
+{
+	return s->at_end;
+}
+
+bool pm_zstd_looks_like(const void *head, size_t len)
+{
+	uint32_t magic;
+
+	if (len < 4)
+		return false;
+	magic = le32(head);
+	return magic == ZSTD_MAGICNUMBER || (magic & ZSTD_MAGIC_SKIPPABLE_MASK) == ZSTD_MAGIC_SKIPPABLE_START;
+}

@@ -1,0 +1,160 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "format/compress.h"
+
+static uint8_t text[100000];
+
+static void fill(void)
+{
+	for (size_t i = 0; i < sizeof(text); i++)
+		text[i] = (uint8_t)((i * i >> 7) ^ (i % 13));
+}
+
+/* "A frame of hello\n" as the zstd program writes it (zstd --no-check of a file), so that the expectation is not our own. */
+static const uint8_t hello[] = { 0x28, 0xb5, 0x2f, 0xfd, 0x20, 0x06, 0x31, 0x00, 0x00, 'h', 'e', 'l', 'l', 'o', '\n' };
+
+static void test_known_frame(void **state)
+{
+	struct pm_zstd *z = pm_zstd_new();
+	struct buf out = BUF_INIT;
+
+	assert_int_equal(pm_zstd_decompress(z, hello, sizeof(hello), 6, &out), 0);
+	assert_int_equal(out.len, 6);
+	assert_memory_equal(out.data, "hello\n", 6);
+	assert_int_equal(pm_zstd_decompress(z, hello, sizeof(hello), 5, &out), -EBADMSG);
+	assert_int_equal(pm_zstd_decompress(z, hello, sizeof(hello), 7, &out), -EBADMSG);
+	assert_int_equal(pm_zstd_decompress(z, hello, sizeof(hello), SIZE_MAX, &out), -EBADMSG);
+	assert_int_equal(pm_zstd_decompress(z, hello, sizeof(hello), SIZE_MAX - 1, &out), -EBADMSG);
+	assert_int_equal(out.len, 6);
+	buf_release(&out);
+	pm_zstd_free(z);
+}
+
+static void test_round_trip(void **state)
+{
+	static const size_t sizes[] = { 0, 1, 9, 1000, sizeof(text) };
+	struct pm_zstd *z = pm_zstd_new();
+	struct buf packed = BUF_INIT, out = BUF_INIT;
+
+	fill();
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		buf_clear(&packed);
+		buf_clear(&out);
+		buf_addch(&packed, '!');
+		buf_addch(&out, '!');
+		assert_int_equal(pm_zstd_compress(z, text, sizes[i], 1, &packed), 0);
+		assert_int_equal(pm_zstd_decompress(z, packed.data + 1, packed.len - 1, sizes[i], &out), 0);
+		assert_int_equal(out.len, sizes[i] + 1);
+		assert_memory_equal(out.data + 1, text, sizes[i]);
+		/* Every cut, and bytes behind the frame. */
+		for (size_t cut = 0; cut < packed.len - 1; cut += 1 + cut / 8)
+			assert_int_equal(pm_zstd_decompress(z, packed.data + 1, cut, sizes[i], &out), -EBADMSG);
+		buf_addch(&packed, '!');
+		assert_int_equal(pm_zstd_decompress(z, packed.data + 1, packed.len - 1, sizes[i], &out), -EBADMSG);
+	}
+	buf_release(&packed);
+	buf_release(&out);
+	pm_zstd_free(z);
+}
+
+static void test_skippable_frame(void **state)
+{
+	static const uint8_t skippable[] = { 0x50, 0x2a, 0x4d, 0x18, 0, 0, 0, 0 };
+	struct pm_zstd *z = pm_zstd_new();
+	struct buf out = BUF_INIT;
+
+	assert_int_equal(pm_zstd_decompress(z, skippable, sizeof(skippable), 0, &out), -EBADMSG);
+	assert_true(pm_zstd_looks_like(skippable, sizeof(skippable)));
+	assert_true(pm_zstd_looks_like(hello, 4));
+	assert_false(pm_zstd_looks_like(hello, 3));
+	assert_false(pm_zstd_looks_like("\xd9\xd9\xf7\x89", 4));
+	buf_release(&out);
+	pm_zstd_free(z);
+}
+
+/* Reads `in` in pieces of `step` bytes into pieces of `room`; the result of the last call. */
+static int stream_all(const struct buf *in, size_t step, size_t room, struct buf *out, bool *at_end)
+{
+	struct pm_zstd_stream *s = pm_zstd_stream_new();
+	size_t pos = 0, idle = 0;
+	uint8_t *piece = malloc(room);
+	int err = 0;
+
+	assert_non_null(s);
+	assert_non_null(piece);
+	while (!err && idle < 40) { /* many calls without input must do no harm */
+		size_t n = in->len - pos < step ? in->len - pos : step, got = room;
+
+		err = pm_zstd_stream_read(s, in->data + pos, &n, piece, &got);
+		pos += n;
+		buf_add(out, piece, got);
+		idle = n || got ? 0 : idle + 1;
+	}
+	*at_end = pm_zstd_stream_at_end(s);
+	pm_zstd_stream_free(s);
+	free(piece);
+	return err;
+}
+
+static void test_stream(void **state)
+{
+	struct pm_zstd *z = pm_zstd_new();
+	struct buf in = BUF_INIT, out = BUF_INIT;
+	bool at_end;
+
+	fill();
+	assert_int_equal(pm_zstd_compress(z, text, 60000, 3, &in), 0);
+	assert_int_equal(pm_zstd_compress(z, text + 60000, 40000, 1, &in), 0);
+	for (size_t step = 1; step < 100000; step = step * 7 + 3) {
+		for (size_t room = 1; room < 200000; room = room * 31 + 5) {
+			buf_clear(&out);
+			assert_int_equal(stream_all(&in, step, room, &out, &at_end), 0);
+			assert_true(at_end);
+			assert_int_equal(out.len, sizeof(text));
+			assert_memory_equal(out.data, text, sizeof(text));
+		}
+	}
+	in.len -= 5;
+	buf_clear(&out);
+	assert_int_equal(stream_all(&in, 4096, 4096, &out, &at_end), 0);
+	assert_false(at_end);
+	assert_memory_equal(out.data, text, out.len);
+	buf_add(&in, "??????????", 10);
+	in.data[0] ^= 1;
+	buf_clear(&out);
+	assert_int_equal(stream_all(&in, 4096, 4096, &out, &at_end), -EBADMSG);
+	assert_int_equal(out.len, 0);
+	buf_release(&in);
+	buf_release(&out);
+	pm_zstd_free(z);
+}
+
+static void test_stream_window(void **state)
+{
+	/* A frame head that asks for a window of 2^31 bytes (exponent 21 above 2^10). */
+	static const uint8_t huge[] = { 0x28, 0xb5, 0x2f, 0xfd, 0x00, 21 << 3, 0x01, 0x00, 0x00 };
+	struct pm_zstd_stream *s = pm_zstd_stream_new();
+	size_t n = sizeof(huge), got = 16;
+	uint8_t piece[16];
+
+	assert_int_equal(pm_zstd_stream_read(s, huge, &n, piece, &got), -EFBIG);
+	pm_zstd_stream_free(s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_known_frame), cmocka_unit_test(test_round_trip),
+		cmocka_unit_test(test_skippable_frame), cmocka_unit_test(test_stream),
+		cmocka_unit_test(test_stream_window),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
