@@ -68,11 +68,19 @@ struct source_ops {
 	/* Returns 0, also if there is nothing to record (then a probe result says why), or -errno for a failure that should end
 	 * the recording (a wrong event on the command line): the text is in *e. */
 	int (*plan)(struct source *s, struct plan *p, struct error *e);
-	/* Called between snapshots on the control thread when a CPU has come online, or on request; may add units, groups and
-	 * instances through the plan. NULL: nothing to do. */
+	/* Called between snapshots on the control thread when a CPU has gone offline or come online; may add units, groups and
+	 * instances through the plan. While its CPU is offline a unit is not read. When the CPU is back, its old units are
+	 * read again (so reopen what they hold here), unless a unit for the same place of the same group was added. NULL:
+	 * nothing to do. */
 	int (*update)(struct source *s, struct plan *p, uint32_t cpu, bool online);
-	/* Start, stop and reset counting (child's exec, -D, --control). NULL: it always counts. */
+	/* Start and stop counting; between snapshots, on the control thread. NULL: it always counts. Called with true before the
+	 * first snapshot, after the wait of -D, and by --control; not called at the start of a command that is followed
+	 * from its exec on (TARGET_COMMAND with delay_ms 0): those counters start themselves (enable_on_exec). */
 	int (*enable)(struct source *s, bool on);
+	/* -r: p->child is another process than before, waiting for its exec. Reopen what follows it, keeping the units (their
+	 * read() then reads the new descriptors) and starting from 0; deltas do not cross, a segment begins. NULL: nothing
+	 * follows the command. */
+	int (*restart)(struct source *s, struct plan *p, struct error *e);
 	void (*release)(struct source *s);
 	/* For `pmrec doctor`: appends lines (state, need, cure). NULL: plan() tells enough through probes. */
 	void (*doctor)(struct source *s, struct plan *p, struct buf *out);
