@@ -62,6 +62,20 @@ struct plan {
 	uint32_t n_cpu_instance;
 };
 
+/* Empty plan for the CPUs that are online (and in -C); adds the PM_SYSTEM instance. Everything is borrowed. */
+int plan_init(struct plan *p, const struct record_options *options, const struct root *root, struct pm_model *model,
+	      struct error *e);
+/* Releases the units. */
+void plan_release(struct plan *p);
+/* Lets every wanted source plan; `s` are `n` sources in the order of sources[], filled by sources_select(). */
+int plan_sources(struct plan *p, struct source *s, size_t n, struct error *e);
+/* Reads --sources ("perf,cpuidle" or "-msr"; NULL: those that are on by default) into an owned array of all sources. */
+int sources_select(struct source **s, size_t *n, const char *list, struct error *e);
+void sources_release(struct source *s, size_t n);
+
+/* Whether --privacy lets a value with this key into the file. */
+bool plan_may_record(const struct record_options *options, uint32_t key);
+
 /* Instance of a CPU, added if it is new. Id > 0 or -errno. */
 int64_t plan_cpu_instance(struct plan *p, uint32_t cpu);
 /* Appends and takes ownership; sets unit->source. */
