@@ -9,6 +9,7 @@
 #ifndef RECORD_SOURCE_H
 #define RECORD_SOURCE_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -52,7 +53,9 @@ struct unit {
 	struct unit *next;     /* list of the plan */
 	uint32_t group;        /* group id */
 	uint32_t instance;     /* place in group->instance[] that it fills; 0 for LIST and SHARED_TIME groups */
-	uint32_t cpu;          /* CPU that it should be read on; PM_NONE: anywhere */
+	/* CPU that it should be read on; PM_NONE: anywhere. Units of one source that may be read anywhere are read by one thread, in
+	 * the order of adding: the first may read a file from which the others take their part. */
+	uint32_t cpu;
 	uint64_t min_period_ns;/* not read more often than this; 0: every snapshot */
 	/* Fills all cells, or cells_fail()s those it cannot. Returns 0, or -errno if the whole unit is dead for good: it is then
 	 * not called again, an event says so, and its cells are PM_REASON_GONE. */
@@ -91,6 +94,9 @@ struct source {
 	void *data;   /* the source's own */
 	bool wanted;  /* by --sources or by default */
 	bool required;/* named by the user: an absence is an error, not a note */
+	/* Set by a read() that met something that the plan does not cover (an interrupt that had never fired): the control thread
+	 * clears it between snapshots and calls update() with cpu PM_NONE. */
+	atomic_bool stale;
 };
 
 /* All sources, in the order in which they are planned; ends with NULL. */
