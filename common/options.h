@@ -62,7 +62,7 @@ struct options_spec {
 
 /*
  * Rewrites argv[1..] into words that argp reads without guessing: every option becomes one word "--name" or
- * "--name=value" ("-x" or "-xVALUE" if it has no long name), in their order, then "--", then all operands in their
+ * "--name=value" ("-x" and "VALUE" if it has no long name), in their order, then "--", then all operands in their
  * order. What follows "--" or, with spec->command, the COMMAND is never touched.
  *  - A one-dash word is a cluster of letters if all are letters that take no argument but the last; otherwise a long
  *    name or an unambiguous abbreviation of one; otherwise letters of which one has its argument attached ("-I1000").
@@ -103,8 +103,8 @@ error_t options_bad(struct argp_state *state, const char *format, ...) __attribu
 bool options_use_color(const struct options_common *common, int fd);
 
 /*
- * The nearest of the names (n of them, or up to a NULL entry if n is SIZE_MAX) to a word that is none of them; NULL if
- * none is near. For every "did you mean".
+ * The nearest of the names (n of them, or up to a NULL entry if n is SIZE_MAX) to a word that is none of them; NULL
+ * if none is near. For every "did you mean".
  */
 const char *options_nearest(const char *word, const char *const *names, size_t n);
 

@@ -1,0 +1,580 @@
+#include "common/options.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "common/options_internal.h"
+#include "common/parse.h"
+
+/* An option of the command, or another name of one. */
+struct known {
+	const char *name; /* or NULL: letter only */
+	int key;
+	enum { ARG_NONE, ARG_NEEDED, ARG_OPTIONAL } arg;
+	const char *arg_name;
+	size_t same; /* index of the option that this is a name of */
+};
+
+/* A word of the result: option `same` with its value, or a removed one (text NULL). */
+struct word {
+	char *text;
+	char *value; /* second word, for a letter without long name */
+	size_t same;
+};
+
+struct rewrite {
+	const struct options_spec *spec;
+	struct known *known;
+	size_t n_known, cap_known;
+	struct word *word;
+	size_t n_words;
+	char **argv;
+	int argc, at; /* input and the word after the one in hand */
+	struct error *e;
+};
+
+static int rewrite_bad(struct rewrite *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static int rewrite_bad(struct rewrite *w, const char *format, ...)
+{
+	va_list ap;
+	struct error text = { 0 };
+
+	va_start(ap, format);
+	vsnprintf(text.text, sizeof(text.text), format, ap);
+	va_end(ap);
+	return error_set(w->e, EINVAL, "%s", text.text);
+}
+
+/* ---- what the command knows ---- */
+
+static int known_add(struct rewrite *w, const struct argp_option *o, size_t same)
+{
+	if (w->n_known == w->cap_known) {
+		size_t cap = w->cap_known ? w->cap_known * 2 : 64;
+		struct known *p = reallocarray(w->known, cap, sizeof(*p));
+
+		if (!p)
+			return error_set(w->e, ENOMEM, "out of memory");
+		w->known = p;
+		w->cap_known = cap;
+	}
+	w->known[w->n_known] = (struct known){ .name = o->name, .key = o->key, .same = w->n_known };
+	if (same != SIZE_MAX) {
+		w->known[w->n_known].same = same;
+		w->known[w->n_known].arg = w->known[same].arg;
+		w->known[w->n_known].arg_name = w->known[same].arg_name;
+	} else if (o->arg) {
+		w->known[w->n_known].arg = o->flags & OPTION_ARG_OPTIONAL ? ARG_OPTIONAL : ARG_NEEDED;
+		w->known[w->n_known].arg_name = o->arg;
+	}
+	w->n_known++;
+	return 0;
+}
+
+static int known_collect(struct rewrite *w, const struct argp *argp)
+{
+	size_t real = SIZE_MAX;
+
+	for (const struct argp_option *o = argp->options; o && (o->name || o->key || o->doc || o->group); o++) {
+		int r;
+
+		if (o->flags & OPTION_DOC || (!o->name && !o->key))
+			continue;
+		r = known_add(w, o, o->flags & OPTION_ALIAS ? real : SIZE_MAX);
+		if (r)
+			return r;
+		if (!(o->flags & OPTION_ALIAS))
+			real = w->n_known - 1;
+	}
+	for (const struct argp_child *c = argp->children; c && c->argp; c++) {
+		int r = known_collect(w, c->argp);
+
+		if (r)
+			return r;
+	}
+	return 0;
+}
+
+/* turbostat writes num_iterations, perf interval-count: nobody should have to remember which. */
+static bool name_begins(const char *name, const char *text, size_t len, bool fold)
+{
+	for (size_t i = 0; i < len; i++) {
+		char a = name[i] == '_' ? '-' : name[i];
+		char b = text[i] == '_' ? '-' : text[i];
+
+		if (fold) {
+			a = (char)tolower((unsigned char)a);
+			b = (char)tolower((unsigned char)b);
+		}
+		if (!a || a != b)
+			return false;
+	}
+	return true;
+}
+
+static bool name_is(const char *name, const char *text, size_t len)
+{
+	return name_begins(name, text, len, false) && !name[len];
+}
+
+static struct known *known_exact(struct rewrite *w, const char *text, size_t len)
+{
+	for (size_t i = 0; i < w->n_known; i++) {
+		if (w->known[i].name && name_is(w->known[i].name, text, len))
+			return &w->known[i];
+	}
+	return NULL;
+}
+
+static struct known *known_key(struct rewrite *w, int key)
+{
+	for (size_t i = 0; i < w->n_known; i++) {
+		if (w->known[i].key == key)
+			return &w->known[i];
+	}
+	return NULL;
+}
+
+enum match { MATCH_NONE, MATCH_ONE, MATCH_NEGATED, MATCH_MANY };
+
+/* Names that begin with the text; several names of one option are one. `flags`: only options without value. */
+static enum match known_abbreviated(struct rewrite *w, const char *text, size_t len, bool flags, struct known **found,
+				    struct known **second)
+{
+	*found = NULL;
+	for (size_t i = 0; i < w->n_known; i++) {
+		struct known *k = &w->known[i];
+
+		if (!k->name || (flags && k->arg != ARG_NONE) || !name_begins(k->name, text, len, false))
+			continue;
+		if (*found && (*found)->same != k->same) {
+			*second = k;
+			return MATCH_MANY;
+		}
+		if (!*found)
+			*found = k;
+	}
+	return *found ? MATCH_ONE : MATCH_NONE;
+}
+
+static enum match known_find(struct rewrite *w, const char *text, size_t len, struct known **found,
+			     struct known **second)
+{
+	bool no = len > 3 && name_begins("no-", text, 3, false);
+	enum match m;
+
+	*found = known_exact(w, text, len);
+	if (*found)
+		return MATCH_ONE;
+	if (no) {
+		*found = known_exact(w, text + 3, len - 3);
+		if (*found && (*found)->arg == ARG_NONE)
+			return MATCH_NEGATED;
+	}
+	/* perf's options with a "no-" of their own have a form without it. */
+	for (size_t i = 0; i < w->n_known; i++) {
+		struct known *k = &w->known[i];
+
+		if (k->name && k->arg == ARG_NONE && !strncmp(k->name, "no-", 3) && name_is(k->name + 3, text, len)) {
+			*found = k;
+			return MATCH_NEGATED;
+		}
+	}
+	m = known_abbreviated(w, text, len, false, found, second);
+	if (m == MATCH_NONE && no) {
+		m = known_abbreviated(w, text + 3, len - 3, true, found, second);
+		if (m == MATCH_ONE)
+			m = MATCH_NEGATED;
+	}
+	return m;
+}
+
+/* The option of a letter; NULL with a message in *why (which may be NULL) if there is none. */
+static struct known *known_letter(struct rewrite *w, char letter, struct error *why)
+{
+	const struct option_letter *row = option_letter_find(letter);
+	const char *cell = row && w->spec->column < OPTIONS_COLUMNS ? row->cell[w->spec->column] : NULL;
+	struct known *k;
+
+	if (cell && *cell == '!') {
+		error_set(why, EINVAL, "-%c %s", letter, cell + 1);
+		return NULL;
+	}
+	k = cell ? known_exact(w, cell, strlen(cell)) : NULL;
+	if (!k && isalpha((unsigned char)letter))
+		k = known_key(w, letter);
+	if (k)
+		return &w->known[k->same];
+	if (cell)
+		error_set(why, EINVAL, "this version has no -%c (--%s)", letter, cell);
+	else
+		error_set(why, EINVAL, "-%c is no option", letter);
+	return NULL;
+}
+
+/* ---- the other half ---- */
+
+const struct option_letter *option_letter_find(char letter)
+{
+	for (const struct option_letter *l = option_letters; l->letter; l++) {
+		if (l->letter == letter)
+			return l;
+	}
+	return NULL;
+}
+
+static const struct option_name *foreign_find(const char *text, size_t len, size_t min_abbreviation)
+{
+	const struct option_name *found = NULL;
+	bool no = len > 3 && name_begins("no-", text, 3, false);
+
+	for (const struct option_name *f = option_names; f->name; f++) {
+		if (name_is(f->name, text, len) || (no && name_is(f->name, text + 3, len - 3)))
+			return f;
+	}
+	if (len < min_abbreviation)
+		return NULL;
+	for (const struct option_name *f = option_names; f->name; f++) {
+		if (!name_begins(f->name, text, len, false))
+			continue;
+		if (found)
+			return NULL;
+		found = f;
+	}
+	return found;
+}
+
+static int foreign_refuse(struct rewrite *w, const struct option_name *f)
+{
+	static const char *const program[OPTIONS_COLUMNS] = { "pmrec", "pmrep show", "pmrep stat" };
+	const char *part[OPTIONS_COLUMNS];
+	unsigned n = 0;
+
+	if (w->spec->column < OPTIONS_COLUMNS && f->columns & 1u << w->spec->column)
+		return rewrite_bad(w, "this version has no --%s", f->name);
+	for (unsigned c = 0; c < OPTIONS_COLUMNS; c++) {
+		if (f->columns & 1u << c)
+			part[n++] = program[c];
+	}
+	if (!n)
+		return rewrite_bad(w, "--%s is no option here: %s", f->name, f->note);
+	return rewrite_bad(w, "--%s belongs to %s%s%s%s%s", f->name, part[0], n > 1 ? " and " : "", n > 1 ? part[1] : "",
+			   f->note ? ": " : "", f->note ? f->note : "");
+}
+
+const char *options_nearest(const char *word, const char *const *names, size_t n)
+{
+	const char *best = NULL;
+	unsigned best_distance = (unsigned)strlen(word) / 3;
+
+	if (best_distance < 1)
+		best_distance = 1;
+	for (size_t i = 0; i < n && names[i]; i++) {
+		unsigned d;
+
+		if (!strcasecmp(word, names[i]))
+			return names[i];
+		d = parse_distance(word, names[i]);
+		/* The first of equals stays: tables begin with what is meant most often. */
+		if (d < best_distance || (d == best_distance && !best)) {
+			best = names[i];
+			best_distance = d;
+		}
+	}
+	return best;
+}
+
+static int unknown_refuse(struct rewrite *w, const char *dashes, const char *text, size_t len)
+{
+	const char **names = calloc(w->n_known + 1, sizeof(*names));
+	char *word = strndup(text, len);
+	const char *near = NULL;
+	size_t n = 0;
+	int r;
+
+	if (names && word) {
+		for (size_t i = 0; i < w->n_known; i++) {
+			if (w->known[i].name)
+				names[n++] = w->known[i].name;
+		}
+		near = options_nearest(word, names, n);
+	}
+	if (near)
+		r = rewrite_bad(w, "unknown option %s%.*s; did you mean --%s?", dashes, (int)(len > 80 ? 80 : len), text, near);
+	else
+		r = rewrite_bad(w, "unknown option %s%.*s; --help=all lists all options", dashes, (int)(len > 80 ? 80 : len),
+				text);
+	free(names);
+	free(word);
+	return r;
+}
+
+/* ---- the result ---- */
+
+static int emit(struct rewrite *w, const struct known *k, const char *value)
+{
+	const struct known *real = &w->known[k->same];
+	struct word *word = &w->word[w->n_words];
+	struct buf b = BUF_INIT;
+
+	if (real->name) {
+		buf_printf(&b, "--%s", real->name);
+		if (value)
+			buf_printf(&b, "=%s", value);
+	} else {
+		buf_printf(&b, "-%c", real->key);
+		if (value && real->arg == ARG_OPTIONAL)
+			buf_addstr(&b, value);
+	}
+	word->same = k->same;
+	word->text = buf_detach(&b);
+	word->value = !real->name && value && real->arg == ARG_NEEDED ? strdup(value) : NULL;
+	if (!word->text || (!real->name && value && real->arg == ARG_NEEDED && !word->value)) {
+		free(word->text);
+		return error_set(w->e, ENOMEM, "out of memory");
+	}
+	w->n_words++;
+	return 0;
+}
+
+static void take_back(struct rewrite *w, const struct known *k)
+{
+	for (size_t i = 0; i < w->n_words; i++) {
+		if (w->word[i].same == k->same) {
+			free(w->word[i].text);
+			free(w->word[i].value);
+			w->word[i].text = w->word[i].value = NULL;
+		}
+	}
+}
+
+/* Emits an option whose value, if it needs one and `value` is NULL, is the next word. */
+static int take(struct rewrite *w, const struct known *k, const char *value, const char *dashes, const char *text,
+		size_t len)
+{
+	if (k->arg == ARG_NONE && value)
+		return rewrite_bad(w, "%s%.*s takes no value", dashes, (int)len, text);
+	if (k->arg == ARG_NEEDED && !value) {
+		if (w->at >= w->argc)
+			return rewrite_bad(w, "%s%.*s needs a value: %s", dashes, (int)len, text, k->arg_name);
+		value = w->argv[w->at++];
+	}
+	return emit(w, k, value);
+}
+
+static int take_match(struct rewrite *w, enum match m, struct known *found, struct known *second, const char *value,
+		      const char *dashes, const char *text, size_t len)
+{
+	if (m == MATCH_MANY)
+		return rewrite_bad(w, "%s%.*s can mean --%s or --%s", dashes, (int)len, text, found->name, second->name);
+	if (m == MATCH_NEGATED) {
+		if (value)
+			return rewrite_bad(w, "%s%.*s takes no value", dashes, (int)len, text);
+		take_back(w, found);
+		return 0;
+	}
+	return take(w, found, value, dashes, text, len);
+}
+
+static int rewrite_long(struct rewrite *w, const char *text)
+{
+	const char *equals = strchr(text, '=');
+	size_t len = equals ? (size_t)(equals - text) : strlen(text);
+	const char *value = equals ? equals + 1 : NULL;
+	const struct option_name *foreign;
+	struct known *found, *second;
+	enum match m;
+
+	if (!len)
+		return unknown_refuse(w, "--", text, strlen(text));
+	/* "--interval" of the other half must not be taken for an abbreviation of "--interval-clear" here. */
+	foreign = foreign_find(text, len, SIZE_MAX);
+	m = known_find(w, text, len, &found, &second);
+	if (foreign && m != MATCH_NEGATED && !(m == MATCH_ONE && name_is(found->name, text, len)))
+		return foreign_refuse(w, foreign);
+	if (m != MATCH_NONE)
+		return take_match(w, m, found, second, value, "--", text, len);
+	foreign = foreign_find(text, len, 3);
+	if (foreign)
+		return foreign_refuse(w, foreign);
+	return unknown_refuse(w, "--", text, len);
+}
+
+static bool is_cluster(struct rewrite *w, const char *text)
+{
+	for (; *text; text++) {
+		struct known *k = known_letter(w, *text, NULL);
+
+		if (!k || (k->arg != ARG_NONE && text[1]))
+			return false;
+	}
+	return true;
+}
+
+/* Letters of which the last may have its value attached. */
+static int rewrite_letters(struct rewrite *w, const char *text, struct error *why)
+{
+	size_t n_before = w->n_words;
+
+	for (; *text; text++) {
+		struct known *k = known_letter(w, *text, why);
+		int r;
+
+		if (!k) {
+			while (w->n_words > n_before) {
+				free(w->word[--w->n_words].text);
+				free(w->word[w->n_words].value);
+			}
+			return -ENOENT;
+		}
+		if (k->arg == ARG_NONE) {
+			r = emit(w, k, NULL);
+		} else {
+			/* "-x=," is not what getopt takes, but what people mean. */
+			const char *value = text[1] == '=' ? text + 2 : text[1] ? text + 1 : NULL;
+
+			r = take(w, k, value, "-", text, 1);
+			return r;
+		}
+		if (r)
+			return r;
+	}
+	return 0;
+}
+
+static int rewrite_short(struct rewrite *w, const char *text)
+{
+	const char *equals = strchr(text, '=');
+	size_t len = equals ? (size_t)(equals - text) : strlen(text);
+	const char *value = equals ? equals + 1 : NULL;
+	const struct option_name *foreign;
+	struct known *found, *second;
+	struct error why = { 0 };
+	enum match m;
+	int r;
+
+	if (!len)
+		return unknown_refuse(w, "-", text, strlen(text));
+	if (len > 1 && !is_cluster(w, text)) {
+		foreign = foreign_find(text, len, SIZE_MAX);
+		m = known_find(w, text, len, &found, &second);
+		if (foreign && m != MATCH_NEGATED && !(m == MATCH_ONE && name_is(found->name, text, len)))
+			return foreign_refuse(w, foreign);
+		/* An ambiguous word may still be a letter with its value. */
+		if (m == MATCH_ONE || m == MATCH_NEGATED || (m == MATCH_MANY && len > 2))
+			return take_match(w, m, found, second, value, "-", text, len);
+		foreign = foreign_find(text, len, 4);
+		if (foreign)
+			return foreign_refuse(w, foreign);
+	}
+	r = rewrite_letters(w, text, &why);
+	if (r != -ENOENT)
+		return r;
+	if (len > 2 && !option_letter_find(text[0]))
+		return unknown_refuse(w, "-", text, len);
+	return rewrite_bad(w, "%s%s%s", why.text, len > 1 ? " in -" : "", len > 1 ? text : "");
+}
+
+static int refuse_number(struct rewrite *w, const char *word)
+{
+	double number;
+
+	if (parse_double(word, &number))
+		return 0;
+	return rewrite_bad(w, "the command '%s' is a number: seconds between snapshots are -i %s; behind -- it is a command",
+			   word, word);
+}
+
+static int rewrite_options(struct rewrite *w, char **operand, int *n_operands)
+{
+	while (w->at < w->argc) {
+		char *word = w->argv[w->at++];
+		int r;
+
+		if (!strcmp(word, "--")) {
+			while (w->at < w->argc)
+				operand[(*n_operands)++] = w->argv[w->at++];
+		} else if (word[0] != '-' || !word[1]) {
+			operand[(*n_operands)++] = word;
+			if (!w->spec->command)
+				continue;
+			r = refuse_number(w, word);
+			if (r)
+				return r;
+			while (w->at < w->argc)
+				operand[(*n_operands)++] = w->argv[w->at++];
+		} else {
+			r = word[1] == '-' ? rewrite_long(w, word + 2) : rewrite_short(w, word + 1);
+			if (r)
+				return r;
+		}
+	}
+	return 0;
+}
+
+void options_argv_free(char **argv)
+{
+	for (char **p = argv; p && *p; p++)
+		free(*p);
+	free(argv);
+}
+
+int options_rewrite(const struct options_spec *spec, int argc, char **argv, int *new_argc, char ***new_argv,
+		    struct error *e)
+{
+	struct rewrite w = { .spec = spec, .argv = argv, .argc = argc, .at = argc ? 1 : 0, .e = e };
+	char **operand = calloc((size_t)argc + 1, sizeof(*operand)), **out = NULL;
+	size_t letters = 0, n = 0;
+	int n_operands = 0, r;
+
+	/* A cluster gives a word a letter. */
+	for (int i = 0; i < argc; i++)
+		letters += argv[i][0] == '-' ? strlen(argv[i]) : 1;
+	w.word = calloc(letters + 1, sizeof(*w.word));
+	out = calloc(2 * letters + (size_t)argc + 3, sizeof(*out));
+	r = operand && w.word && out ? 0 : error_set(e, ENOMEM, "out of memory");
+	if (!r)
+		r = known_collect(&w, spec->argp);
+	if (!r)
+		r = known_collect(&w, &options_common_argp);
+	if (!r)
+		r = rewrite_options(&w, operand, &n_operands);
+	for (size_t i = 0; out && i < w.n_words; i++) {
+		if (n == 0)
+			n = 1;
+		if (w.word[i].text)
+			out[n++] = w.word[i].text;
+		if (w.word[i].value)
+			out[n++] = w.word[i].value;
+	}
+	if (out) {
+		n = n ? n : 1;
+		out[0] = strdup(argc ? argv[0] : spec->name);
+		out[n] = strdup("--");
+		if (!out[0] || !out[n++])
+			r = error_set(e, ENOMEM, "out of memory");
+		for (int i = 0; !r && i < n_operands; i++) {
+			out[n] = strdup(operand[i]);
+			if (!out[n++])
+				r = error_set(e, ENOMEM, "out of memory");
+		}
+	}
+	free(operand);
+	free(w.known);
+	free(w.word);
+	if (r) {
+		/* The first may be missing while others are there. */
+		for (size_t i = 0; out && i < 2 * letters + (size_t)argc + 3; i++)
+			free(out[i]);
+		free(out);
+		return r;
+	}
+	*new_argv = out;
+	*new_argc = (int)n;
+	return 0;
+}

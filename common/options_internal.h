@@ -1,0 +1,10 @@
+/* Shared by options.c and options_parse.c. */
+#ifndef COMMON_OPTIONS_INTERNAL_H
+#define COMMON_OPTIONS_INTERNAL_H
+
+#include <argp.h>
+
+/* --help, --version, --color; its input is the struct options_common. */
+extern const struct argp options_common_argp;
+
+#endif

@@ -1,0 +1,165 @@
+#include "common/options.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/options_internal.h"
+
+/* The argp that argp_parse() sees: options_bad() finds the error through state->root_argp, which points here. */
+struct root_argp {
+	struct argp argp; /* first */
+	struct error *error;
+	void *input;
+	struct options_common *common;
+};
+
+enum { KEY_HELP = 0x10000, KEY_VERSION, KEY_COLOR };
+
+static const struct argp_option common_options[] = {
+	{ "help", KEY_HELP, "all", OPTION_ARG_OPTIONAL, "Print what matters most, or with =all every option, and exit", 0 },
+	{ "version", KEY_VERSION, NULL, 0, "Print the version and exit", 0 },
+	{ "color", KEY_COLOR, "WHEN", OPTION_ARG_OPTIONAL, "Color: auto (default), always, never; NO_COLOR is obeyed", 0 },
+	{ 0 },
+};
+
+static error_t common_parse(int key, char *arg, struct argp_state *state)
+{
+	struct options_common *c = state->input;
+
+	switch (key) {
+	case KEY_HELP:
+		if (arg && strcmp(arg, "all"))
+			return options_bad(state, "--help=%s: only --help and --help=all exist", arg);
+		c->help = arg ? 'a' : 'h';
+		return 0;
+	case KEY_VERSION:
+		c->version = true;
+		return 0;
+	case KEY_COLOR:
+		if (!arg || !strcmp(arg, "always"))
+			c->color = OPTIONS_COLOR_ALWAYS;
+		else if (!strcmp(arg, "never"))
+			c->color = OPTIONS_COLOR_NEVER;
+		else if (!strcmp(arg, "auto"))
+			c->color = OPTIONS_COLOR_AUTO;
+		else
+			return options_bad(state, "--color=%s: auto, always or never", arg);
+		return 0;
+	}
+	return ARGP_ERR_UNKNOWN;
+}
+
+const struct argp options_common_argp = { .options = common_options, .parser = common_parse };
+
+static error_t root_parse(int key, char *arg, struct argp_state *state)
+{
+	const struct root_argp *root = (const struct root_argp *)state->root_argp;
+
+	if (key != ARGP_KEY_INIT)
+		return ARGP_ERR_UNKNOWN;
+	state->child_inputs[0] = root->input;
+	state->child_inputs[1] = root->common;
+	return 0;
+}
+
+error_t options_bad(struct argp_state *state, const char *format, ...)
+{
+	const struct root_argp *root = (const struct root_argp *)state->root_argp;
+	struct error text;
+	va_list ap;
+
+	va_start(ap, format);
+	vsnprintf(text.text, sizeof(text.text), format, ap);
+	va_end(ap);
+	error_set(root->error, EINVAL, "%s", text.text);
+	return EINVAL;
+}
+
+static int help_all(const struct options_spec *spec, const struct argp *argp, struct buf *out)
+{
+	char *text = NULL, *name = strdup(spec->name);
+	size_t len = 0;
+	FILE *f = open_memstream(&text, &len);
+
+	if (!f || !name) {
+		if (f)
+			fclose(f);
+		free(text);
+		free(name);
+		return -ENOMEM;
+	}
+	argp_help(argp, f, ARGP_HELP_USAGE | ARGP_HELP_LONG | ARGP_HELP_DOC, name);
+	fclose(f);
+	buf_add(out, text, len);
+	free(text);
+	free(name);
+	return out->err;
+}
+
+static int common_text(const struct options_spec *spec, const struct argp *argp, struct options_common *c)
+{
+	if (c->help == 'h' && spec->brief) {
+		buf_addstr(&c->text, spec->brief);
+		return c->text.err;
+	}
+	if (c->help)
+		return help_all(spec, argp, &c->text);
+	/* The program, not the command: "pmrep 0.1.0". */
+	buf_printf(&c->text, "%.*s %s\n", (int)strcspn(spec->name, " "), spec->name, PM_VERSION);
+	return c->text.err;
+}
+
+int options_parse(const struct options_spec *spec, int argc, char **argv, void *input, struct options_common *common,
+		  struct error *e)
+{
+	const struct argp_child children[] = {
+		{ spec->argp, 0, NULL, 0 },
+		{ &options_common_argp, 0, "Every command has these:", 90 },
+		{ 0 },
+	};
+	struct error own = { 0 };
+	struct root_argp root = {
+		.argp = { .parser = root_parse, .children = children },
+		.error = &own,
+		.input = input,
+		.common = common,
+	};
+	int r = options_rewrite(spec, argc, argv, &common->argc, &common->argv, e);
+
+	if (r)
+		return r;
+	/* A request for help is answered also where operands are missing or values are wrong. */
+	r = argp_parse(&root.argp, common->argc, common->argv, ARGP_NO_ERRS | ARGP_NO_EXIT | ARGP_NO_HELP, NULL, NULL);
+	if (common->help || common->version) {
+		r = common_text(spec, &root.argp, common);
+		return r ? error_set(e, -r, "out of memory") : 1;
+	}
+	if (!r)
+		return 0;
+	if (own.number)
+		return error_set(e, own.number, "%s", own.text);
+	if (r == ENOMEM)
+		return error_set(e, ENOMEM, "out of memory");
+	return error_set(e, EINVAL, "wrong usage; --help shows how it goes");
+}
+
+void options_common_release(struct options_common *common)
+{
+	options_argv_free(common->argv);
+	buf_release(&common->text);
+	*common = (struct options_common){ 0 };
+}
+
+bool options_use_color(const struct options_common *common, int fd)
+{
+	const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
+
+	if (common->color != OPTIONS_COLOR_AUTO)
+		return common->color == OPTIONS_COLOR_ALWAYS;
+	if ((no_color && *no_color) || !term || !strcmp(term, "dumb"))
+		return false;
+	return isatty(fd);
+}

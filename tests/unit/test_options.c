@@ -1,0 +1,352 @@
+/* The rules of command lines, on option arrays made for the test; test_option_examples.c has the programs' own. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/options.h"
+
+static const struct argp_option record_options[] = {
+	{ "all-cpus", 'a', NULL, 0, "" },
+	{ "add", 1000, "COUNTER", 0, "" },
+	{ "cpu", 'C', "LIST", 0, "" },
+	{ "delay", 'D', "MS", 0, "" },
+	{ "detailed", 'd', NULL, 0, "" },
+	{ "event", 'e', "EVENT", 0, "" },
+	{ "interval", 'i', "SEC", 0, "" },
+	{ "interval-count", 'n', "NUM", 0, "" },
+	{ "num_iterations", 0, NULL, OPTION_ALIAS },
+	{ "interval-print", 'I', "MS", 0, "" },
+	{ "no-inherit", 1001, NULL, 0, "" },
+	{ "output", 'o', "FILE", 0, "" },
+	{ "out", 0, NULL, OPTION_ALIAS },
+	{ "overwrite", 1002, NULL, 0, "" },
+	{ "pre", 1003, "CMD", 0, "" },
+	{ "pid", 'p', "LIST", 0, "" },
+	{ "quiet", 'q', NULL, 0, "" },
+	{ "report", 1004, "WHAT", OPTION_ARG_OPTIONAL, "" },
+	{ "sync", 'S', NULL, 0, "" },
+	{ "transaction", 'T', NULL, 0, "" },
+	{ "TCC", 1005, "C", 0, "" },
+	{ "verbose", 'v', NULL, 0, "" },
+	{ 0 },
+};
+static const struct argp_option show_more[] = {
+	{ "TCC", 'T', "C", 0, "" },
+	{ 0 },
+};
+static const struct argp show_more_argp = { .options = show_more };
+static const struct argp_child show_children[] = { { &show_more_argp }, { 0 } };
+static const struct argp_option show_options[] = {
+	{ "cpu", 'c', "SET", 0, "" },
+	{ "debug", 'd', NULL, 0, "" },
+	{ "enable", 'e', "COLUMN", 0, "" },
+	{ "every", 'i', "SEC", 0, "" },
+	{ "interval", 0, NULL, OPTION_ALIAS },
+	{ "interval-clear", 1000, NULL, 0, "" },
+	{ "hide", 'H', "COLUMN", 0, "" },
+	{ "no-msr", 'M', NULL, 0, "" },
+	{ "num_iterations", 'n', "NUM", 0, "" },
+	{ "show", 's', "COLUMN", 0, "" },
+	{ "Summary", 'S', NULL, 0, "" },
+	{ "quiet", 'q', NULL, 0, "" },
+	{ 0 },
+};
+
+struct seen {
+	char text[400];
+	const char *operand[8];
+	unsigned n;
+};
+
+static error_t parse_seen(int key, char *arg, struct argp_state *state)
+{
+	struct seen *s = state->input;
+	size_t len = strlen(s->text);
+
+	switch (key) {
+	case ARGP_KEY_ARG:
+		s->operand[s->n++] = arg;
+		return 0;
+	case ARGP_KEY_INIT:
+	case ARGP_KEY_NO_ARGS:
+	case ARGP_KEY_ARGS:
+	case ARGP_KEY_END:
+	case ARGP_KEY_SUCCESS:
+	case ARGP_KEY_FINI:
+	case ARGP_KEY_ERROR:
+		return ARGP_ERR_UNKNOWN;
+	case 'p':
+		return options_bad(state, "--pid: '%s' is no number", arg);
+	}
+	snprintf(s->text + len, sizeof(s->text) - len, "%s%d%s%s", len ? " " : "", key, arg ? ":" : "", arg ? arg : "");
+	return 0;
+}
+
+static const struct argp record_argp = { .options = record_options, .parser = parse_seen };
+static const struct argp show_argp = { .options = show_options, .parser = parse_seen, .children = show_children };
+static const struct options_spec record_spec = {
+	.name = "pmrec", .column = OPTIONS_PMREC, .argp = &record_argp, .command = true, .brief = "Usage: brief\n",
+};
+static const struct options_spec show_spec = { .name = "pmrep show", .column = OPTIONS_SHOW, .argp = &show_argp };
+static const struct options_spec info_spec = { .name = "pmrep info", .column = OPTIONS_OTHER, .argp = &show_argp };
+
+/* Splits at blanks; "_" stands for an empty word. */
+static int split(char *text, char **argv)
+{
+	int argc = 0;
+
+	argv[argc++] = (char *)"prog";
+	for (char *p = strtok(text, " "); p; p = strtok(NULL, " "))
+		argv[argc++] = strcmp(p, "_") ? p : p + 1;
+	argv[argc] = NULL;
+	return argc;
+}
+
+static const struct line {
+	const struct options_spec *spec;
+	const char *words;
+	const char *want; /* rewritten words, or '!' and what the message says */
+} lines[] = {
+	{ &record_spec, "", "--" },
+	{ &record_spec, "-ad", "--all-cpus --detailed --" },
+	{ &record_spec, "-ddd sleep 1", "--detailed --detailed --detailed -- sleep 1" },
+	{ &record_spec, "-ai 5 -S", "--all-cpus --interval=5 --sync --" },
+	{ &record_spec, "-interval 5", "--interval=5 --" },
+	{ &record_spec, "-interval=5", "--interval=5 --" },
+	{ &record_spec, "--interval 5 x", "--interval=5 -- x" },
+	{ &record_spec, "-i5", "--interval=5 --" },
+	{ &record_spec, "-i=5", "--interval=5 --" },
+	{ &record_spec, "-num_iter=3", "--interval-count=3 --" },
+	{ &record_spec, "-num-iter 3", "--interval-count=3 --" },
+	{ &record_spec, "-n 3", "--interval-count=3 --" },
+	{ &record_spec, "-out ts.pmr", "--output=ts.pmr --" },
+	{ &record_spec, "--ou ts.pmr", "--output=ts.pmr --" },
+	{ &record_spec, "-o- true", "--output=- -- true" },
+	{ &record_spec, "-I1000", "--interval-print=1000 --" },
+	{ &record_spec, "-D -1 -a", "--delay=-1 --all-cpus --" },
+	{ &record_spec, "-TCC 100", "--TCC=100 --" },
+	{ &record_spec, "-T", "--transaction --" },
+	/* All of -add are letters without argument: the cluster wins over the long name. */
+	{ &record_spec, "-add", "--all-cpus --detailed --detailed --" },
+	{ &record_spec, "--add msr0x199,u32", "--add=msr0x199,u32 --" },
+	{ &record_spec, "-e _ -a", "--event= --all-cpus --" },
+	/* Options end at the command, whatever it has. */
+	{ &record_spec, "-a make -i 5 --bad", "--all-cpus -- make -i 5 --bad" },
+	{ &record_spec, "-a -- make -- -x", "--all-cpus -- make -- -x" },
+	{ &record_spec, "-- -a", "-- -a" },
+	{ &record_spec, "-- 5", "-- 5" },
+	{ &record_spec, "5", "!is a number" },
+	{ &record_spec, "-a 0.5", "!-i 0.5" },
+	/* Taking back. */
+	{ &record_spec, "-a --no-all-cpus", "--" },
+	{ &record_spec, "--no-all-cpus -a", "--all-cpus --" },
+	{ &record_spec, "-dd -q --no-detailed", "--quiet --" },
+	{ &record_spec, "--no-inherit --inherit", "--" },
+	{ &record_spec, "--no-inh", "--no-inherit --" },
+	{ &record_spec, "--no-over --overwrite", "--overwrite --" },
+	{ &record_spec, "--no-quiet=1", "!takes no value" },
+	{ &record_spec, "--no-interval 5", "!--interval" },
+	/* Optional values only where they are attached. */
+	{ &record_spec, "--report true", "--report -- true" },
+	{ &record_spec, "--report=stat true", "--report=stat -- true" },
+	{ &record_spec, "--color=never --version", "--color=never --version --" },
+	{ &record_spec, "-h", "--help --" },
+	{ &record_spec, "--help=all", "--help=all --" },
+	/* The wrong half. */
+	{ &record_spec, "-x,", "!-x belongs to pmrep stat" },
+	{ &record_spec, "-x", "!-x belongs to pmrep stat" },
+	{ &record_spec, "-ax", "!-x belongs to pmrep stat" },
+	{ &record_spec, "-c 0", "!-C" },
+	{ &record_spec, "-show CPU", "!--show belongs to pmrep show" },
+	{ &record_spec, "--show=CPU", "!--show belongs to pmrep show" },
+	{ &record_spec, "-hide CPU", "!--hide belongs to pmrep show" },
+	{ &record_spec, "--per-socket -a", "!--per-socket belongs to pmrep show and pmrep stat" },
+	{ &record_spec, "--field-separator=,", "!--field-separator belongs to pmrep stat" },
+	{ &record_spec, "--no-big-num", "!belongs to pmrep stat" },
+	{ &record_spec, "-enable all", "!--enable belongs to pmrep show" },
+	{ &record_spec, "--cgroup x", "!this version has no --cgroup" },
+	{ &record_spec, "-G x", "!this version has no -G (--cgroup)" },
+	{ &show_spec, "-x, f", "!--format=csv" },
+	{ &show_spec, "-I 1000 f", "!--show=IPC" },
+	{ &show_spec, "--event=cycles", "!--event belongs to pmrec and pmrep stat" },
+	{ &show_spec, "--all-cpus", "!--all-cpus belongs to pmrec" },
+	{ &show_spec, "-a", "!belongs to pmrec" },
+	{ &show_spec, "--input f", "!operand" },
+	/* Typing errors. */
+	{ &record_spec, "--evnet cycles", "!did you mean --event?" },
+	{ &record_spec, "--quite", "!did you mean --quiet?" },
+	{ &record_spec, "--frobnicate", "!unknown option --frobnicate" },
+	{ &record_spec, "-k", "!-k is no option" },
+	{ &record_spec, "-5", "!-5" },
+	{ &record_spec, "--int 5", "!can mean --interval" },
+	{ &record_spec, "--quiet=yes", "!takes no value" },
+	{ &record_spec, "-i", "!-i needs a value: SEC" },
+	{ &record_spec, "--event", "!--event needs a value: EVENT" },
+	{ &record_spec, "--=x", "!unknown option" },
+	/* Commands of pmrep mix options and files. */
+	{ &show_spec, "a.pmr -S b.pmr", "--Summary -- a.pmr b.pmr" },
+	{ &show_spec, "a.pmr -- -S", "-- a.pmr -S" },
+	{ &show_spec, "-", "-- -" },
+	{ &show_spec, "-S -q -n 3 -", "--Summary --quiet --num_iterations=3 -- -" },
+	{ &show_spec, "-qS -show CPU,Busy% f", "--quiet --Summary --show=CPU,Busy% -- f" },
+	{ &show_spec, "-C 0-3 -c core", "--cpu=0-3 --cpu=core --" },
+	{ &show_spec, "-interval 5 f", "--every=5 -- f" },
+	{ &show_spec, "--TCC 100 -T 95", "--TCC=100 --TCC=95 --" },
+	{ &show_spec, "--msr -M --msr -q", "--quiet --" },
+	{ &show_spec, "5", "-- 5" },
+	/* Other commands: the letters of their own array. */
+	{ &info_spec, "-S f -T 5", "--Summary --TCC=5 -- f" },
+	{ &info_spec, "-x", "!-x is no option" },
+};
+
+static void rewriting(void **state)
+{
+	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++) {
+		struct error e = { 0 };
+		char text[200], got[400] = "", *argv[40], **out = NULL;
+		int argc, n = 0, r;
+
+		snprintf(text, sizeof(text), "%s", lines[i].words);
+		argc = split(text, argv);
+		r = options_rewrite(lines[i].spec, argc, argv, &n, &out, &e);
+		if (lines[i].want[0] == '!') {
+			if (r != -EINVAL || !strstr(e.text, lines[i].want + 1))
+				fail_msg("%s: %d '%s' instead of '%s'", lines[i].words, r, e.text, lines[i].want);
+			continue;
+		}
+		for (int k = 1; !r && k < n; k++) {
+			strcat(got, k > 1 ? " " : "");
+			strcat(got, out[k]);
+		}
+		if (r || strcmp(got, lines[i].want))
+			fail_msg("%s: %d '%s' %s instead of '%s'", lines[i].words, r, got, e.text, lines[i].want);
+		assert_string_equal(out[0], "prog");
+		assert_null(out[n]);
+		options_argv_free(out);
+	}
+}
+
+/* No letter without a row, no row without a cell for each program, no cell twice. */
+static void letters(void **state)
+{
+	unsigned n = 0;
+
+	for (const struct option_letter *l = option_letters; l->letter; l++, n++) {
+		assert_true(isalpha((unsigned char)l->letter));
+		assert_ptr_equal(option_letter_find(l->letter), l);
+		for (int c = 0; c < OPTIONS_COLUMNS; c++) {
+			assert_non_null(l->cell[c]);
+			assert_true(strlen(l->cell[c]) > (l->cell[c][0] == '!' ? 5 : 2));
+		}
+	}
+	assert_int_equal(n, 52);
+	assert_null(option_letter_find('5'));
+}
+
+/* What a letter is called must be a name of that program; names are unique. */
+static void names(void **state)
+{
+	for (const struct option_name *a = option_names; a->name; a++) {
+		for (const struct option_name *b = a + 1; b->name; b++)
+			assert_string_not_equal(a->name, b->name);
+		/* Without a program that has it, the note is all there is to say. */
+		assert_true(a->columns || a->note);
+	}
+	for (const struct option_letter *l = option_letters; l->letter; l++) {
+		for (int c = 0; c < OPTIONS_COLUMNS; c++) {
+			const struct option_name *f = option_names;
+
+			if (l->cell[c][0] == '!' || !strcmp(l->cell[c], "help") || !strcmp(l->cell[c], "version"))
+				continue;
+			while (f->name && strcmp(f->name, l->cell[c]))
+				f++;
+			if (!f->name || !(f->columns & 1u << c))
+				fail_msg("-%c is called %s, which program %d has not", l->letter, l->cell[c], c);
+		}
+	}
+}
+
+static int parse(const struct options_spec *spec, const char *words, struct seen *s, struct options_common *c,
+		 struct error *e)
+{
+	char text[200], *argv[40];
+	int argc;
+
+	memset(s, 0, sizeof(*s));
+	memset(c, 0, sizeof(*c));
+	memset(e, 0, sizeof(*e));
+	snprintf(text, sizeof(text), "%s", words);
+	argc = split(text, argv);
+	return options_parse(spec, argc, argv, s, c, e);
+}
+
+static void parsing(void **state)
+{
+	struct options_common c;
+	struct error e;
+	struct seen s;
+
+	assert_int_equal(parse(&record_spec, "-ai 5 --color=never --TCC=90 ls -l", &s, &c, &e), 0);
+	assert_string_equal(s.text, "97 105:5 1005:90");
+	assert_int_equal(s.n, 2);
+	assert_string_equal(s.operand[0], "ls");
+	assert_string_equal(s.operand[1], "-l");
+	assert_int_equal(c.color, OPTIONS_COLOR_NEVER);
+	assert_false(options_use_color(&c, 1));
+	options_common_release(&c);
+
+	assert_int_equal(parse(&show_spec, "f --color", &s, &c, &e), 0);
+	assert_true(options_use_color(&c, -1));
+	options_common_release(&c);
+
+	assert_int_equal(parse(&show_spec, "--color=auto", &s, &c, &e), 0);
+	assert_false(options_use_color(&c, -1));
+	options_common_release(&c);
+
+	assert_int_equal(parse(&record_spec, "-p x", &s, &c, &e), -EINVAL);
+	assert_string_equal(e.text, "--pid: 'x' is no number");
+	options_common_release(&c);
+
+	assert_int_equal(parse(&record_spec, "--color=pink", &s, &c, &e), -EINVAL);
+	options_common_release(&c);
+
+	assert_int_equal(parse(&record_spec, "-h", &s, &c, &e), 1);
+	assert_string_equal(buf_str(&c.text), "Usage: brief\n");
+	options_common_release(&c);
+
+	assert_int_equal(parse(&record_spec, "--help=all", &s, &c, &e), 1);
+	assert_non_null(strstr(buf_str(&c.text), "--overwrite"));
+	assert_non_null(strstr(buf_str(&c.text), "--color"));
+	options_common_release(&c);
+
+	assert_int_equal(parse(&show_spec, "-v", &s, &c, &e), 1);
+	assert_string_equal(buf_str(&c.text), "pmrep " PM_VERSION "\n");
+	options_common_release(&c);
+}
+
+static void nearest(void **state)
+{
+	static const char *const words[] = { "show", "info", "list", "dump", "check", NULL };
+
+	assert_string_equal(options_nearest("chekc", words, SIZE_MAX), "check");
+	assert_string_equal(options_nearest("LIST", words, SIZE_MAX), "list");
+	assert_string_equal(options_nearest("shw", words, 1), "show");
+	assert_null(options_nearest("recording.pmr", words, SIZE_MAX));
+	assert_null(options_nearest("chekc", words, 3));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(rewriting), cmocka_unit_test(letters), cmocka_unit_test(names),
+		cmocka_unit_test(parsing),   cmocka_unit_test(nearest),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
