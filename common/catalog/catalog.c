@@ -1,0 +1,47 @@
+#include "common/catalog/catalog.h"
+
+#include <string.h>
+
+#include "common/catalog/tables.h"
+
+#define TABLE(name) { .source = #name, .row = catalog_##name, .n = sizeof(catalog_##name) / sizeof(catalog_##name[0]) }
+
+const struct catalog_table catalog_tables[] = {
+	TABLE(cpuidle),
+	TABLE(cpufreq),
+	TABLE(interrupts),
+	TABLE(softirqs),
+	TABLE(stat),
+	TABLE(schedstat),
+	TABLE(vmstat),
+	TABLE(pressure),
+	TABLE(thermal),
+	TABLE(throttle),
+	TABLE(hwmon),
+	TABLE(powercap),
+	{ .source = NULL },
+};
+
+const struct catalog_counter *catalog_source(const char *source, size_t *n)
+{
+	for (const struct catalog_table *t = catalog_tables; t->source; t++) {
+		if (strcmp(t->source, source))
+			continue;
+		*n = t->n;
+		return t->row;
+	}
+	*n = 0;
+	return NULL;
+}
+
+const struct catalog_counter *catalog_find(const char *source, const char *key)
+{
+	const struct catalog_counter *row;
+	size_t n;
+
+	row = catalog_source(source, &n);
+	for (size_t i = 0; i < n; i++)
+		if (row[i].key && !strcmp(row[i].key, key))
+			return &row[i];
+	return NULL;
+}
