@@ -12,10 +12,11 @@
 
 size_t number_u64(char *out, uint64_t v);
 size_t number_s64(char *out, int64_t v);
-/* The shortest decimal that reads back as the same double, without exponent between 1e-5 and 1e17; integers have no
- * point. "nan", "inf", "-inf" for those. */
+/* The shortest decimal that reads back as the same double, without exponent from 1e-5 to below 1e17; integers below
+ * 1e17 are exact and have no point. "nan", "inf", "-inf" for those. */
 size_t number_double(char *out, double v);
-/* `decimals` places (0-9), rounded half to even on the exact value; falls back to number_double() beyond 1e15. */
+/* `decimals` places (0-9), rounded half to even on the exact value; what rounds to zero has no sign; falls back to
+ * number_double() from 1e15 on. */
 size_t number_fixed(char *out, double v, unsigned decimals);
 /* RFC 3339 with nanoseconds: "2026-11-21T09:25:07.123456789Z"; 30 bytes (more beyond the year 9999). `offset_s`: seconds
  * east of UTC; not 0 gives "+01:00" in place of the Z. */

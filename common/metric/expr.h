@@ -3,7 +3,22 @@
  * top. An expression is parsed once, bound once to the places where its inputs will be found, and evaluated many
  * times; evaluation allocates nothing.
  *
- * Ours, not perf's: bits(x,hi,lo) pow2(x) first(x) last(x) mean(x) max_of(x) elapsed(x).
+ * From lowest to highest: A if C else B; |; ^; &; < >; + -; * / %; unary minus. The operators | ^ & are logical and
+ * bind looser than comparisons: `a > 1 & b < 2` means what it looks like. Functions are min max d_ratio source_count
+ * aggr_nr has_event strcmp_cpuid_str. An id holds letters, digits and _ . : ? and, after a backslash, anything else; '@'
+ * stands for '/', and between two '@' every character is taken as it is: msr@tsc@, cpu@event=0x3c,cmask=1@. A word that
+ * begins with a digit is a number unless it goes on as an id. Literals (#smt_on) know no case.
+ *
+ * Ours, not perf's:
+ *   bits(x,hi,lo)  the field hi..lo of a register, exact for all 64 bits (see struct value)
+ *   pow2(x)        two to the power of x
+ *   first(x) last(x) mean(x) max_of(x)   other looks at a counter in the interval (enum expr_aspect)
+ *   elapsed(x)     seconds over which x was observed, summed over its instances exactly as x itself is: so
+ *                  100 * cpuidle.time.c1 / elapsed(cpuidle.time.c1) is right for one CPU, a package or the machine, also
+ *                  when some of the CPUs were there for a part of the interval only
+ *   rate(x)        per second: short for x * aggr_nr(x) / elapsed(x), the sum over the instances divided by the mean
+ *                  time over which one was observed
+ * They are functions only before a '(', so events may have these names.
  */
 #ifndef COMMON_METRIC_EXPR_H
 #define COMMON_METRIC_EXPR_H
@@ -19,6 +34,7 @@
 struct value {
 	double v;       /* meaningful if reason is 0; NaN otherwise */
 	uint16_t reason;/* 0, or a number of the caller's (pm_reason), or one of enum value_reason */
+	int16_t rest;   /* exact integer minus v: a double holds 53 bits, a register 64. Only bits() looks at it; 0 elsewhere */
 };
 
 /* Reasons that arise in evaluation; above all numbers of pm_reason. */
@@ -61,8 +77,15 @@ int expr_parse(struct expr **x, const char *text, struct error *e);
 void expr_free(struct expr *x);
 /* The distinct inputs (name and aspect), in order of first appearance. */
 const struct expr_input *expr_inputs(const struct expr *x, size_t *n);
-/* Value with input[i] for expr_inputs()[i]. A missing value follows perf's NaN rules, and the reason is that of the first
- * missing input that decided the result. */
+/*
+ * Value with input[i] for expr_inputs()[i]. A missing value follows perf's NaN rules, and the reason is that of the first
+ * missing input that decided the result:
+ *   arithmetic and comparison with a missing operand are missing; x/0 and x%0 are VALUE_DIVISION_BY_ZERO
+ *   d_ratio(x,0) is 0 whatever x is; % takes both operands without their fractions
+ *   0 & missing is 0, 1 | missing is 1, in either order; otherwise missing
+ *   min and max compare and take the second operand if that fails: min(missing,b) is b, min(a,missing) is missing
+ *   A if missing else B is A
+ */
 struct value expr_eval(const struct expr *x, const struct value *input);
 /* The same over n rows: input i of row r is input[i][r]; out[r] is the result. `scratch` holds at least
  * expr_depth(x) * n values. */
@@ -76,6 +99,14 @@ void expr_print(const struct expr *x, struct buf *out);
 static inline struct value value_of(double v)
 {
 	return (struct value){ .v = v };
+}
+/* A register or another integer of which bits() may be taken. */
+static inline struct value value_of_u64(uint64_t n)
+{
+	double v = (double)n;
+
+	/* 2^64 cannot be converted back; it only arises by rounding up. */
+	return (struct value){ .v = v, .rest = (int16_t)(v < 0x1p64 ? n - (uint64_t)v : n) };
 }
 static inline struct value value_missing(uint16_t reason)
 {
