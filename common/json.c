@@ -1,0 +1,321 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* jansson has these as macros. */
+#undef json_is_object
+#undef json_is_array
+
+#include "common/json.h"
+#include "common/number.h"
+#include "common/utf8.h"
+
+#define FILE_MAX (256u << 20)
+
+/* struct json is never defined: a struct json * is a json_t * under another name. */
+static json_t *in(const struct json *j)
+{
+	return (json_t *)(uintptr_t)j;
+}
+
+static struct json *out(json_t *j)
+{
+	return (struct json *)j;
+}
+
+struct json *json_parse(const char *text, size_t len, struct error *e)
+{
+	json_error_t why;
+	json_t *j = json_loadb(text, len, JSON_DECODE_ANY, &why);
+
+	if (!j)
+		error_set(e, json_error_code(&why) == json_error_out_of_memory ? ENOMEM : EINVAL,
+			  "line %d, column %d: %s", why.line, why.column, why.text);
+	return out(j);
+}
+
+static int read_file(const char *path, struct buf *b, struct error *e)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n;
+
+	if (fd < 0)
+		return error_sys(e, errno, "%s", path);
+	do {
+		if (b->len > FILE_MAX) {
+			close(fd);
+			return error_set(e, EFBIG, "%s: larger than %u MiB", path, FILE_MAX >> 20);
+		}
+		if (buf_reserve(b, 1 << 16)) {
+			close(fd);
+			return error_sys(e, ENOMEM, "%s", path);
+		}
+		n = read(fd, b->data + b->len, 1 << 16);
+		if (n > 0)
+			b->len += (size_t)n;
+	} while (n > 0 || (n < 0 && errno == EINTR));
+	if (n < 0)
+		error_sys(e, errno, "%s", path);
+	close(fd);
+	return n < 0 ? -EIO : 0;
+}
+
+struct json *json_load(const char *path, struct error *e)
+{
+	struct buf text = BUF_INIT;
+	struct json *j = NULL;
+
+	if (!read_file(path, &text, e)) {
+		j = json_parse(text.data ? (const char *)text.data : "", text.len, e);
+		if (!j)
+			error_prefix(e, "%s", path);
+	}
+	buf_release(&text);
+	return j;
+}
+
+void json_free(struct json *j)
+{
+	json_decref(in(j));
+}
+
+struct json *json_get(const struct json *object, const char *key)
+{
+	return out(json_object_get(in(object), key));
+}
+
+struct json *json_at(const struct json *array, size_t i)
+{
+	return out(json_array_get(in(array), i));
+}
+
+size_t json_count(const struct json *j)
+{
+	return json_is_array(j) ? json_array_size(in(j)) : json_object_size(in(j));
+}
+
+const char *json_text(const struct json *j, const char *fallback)
+{
+	return json_is_text(j) ? json_string_value(in(j)) : fallback;
+}
+
+double json_number(const struct json *j, double fallback)
+{
+	return j && json_is_number(in(j)) ? json_number_value(in(j)) : fallback;
+}
+
+bool json_is_object(const struct json *j)
+{
+	return j && json_typeof(in(j)) == JSON_OBJECT;
+}
+
+bool json_is_array(const struct json *j)
+{
+	return j && json_typeof(in(j)) == JSON_ARRAY;
+}
+
+bool json_is_text(const struct json *j)
+{
+	return j && json_typeof(in(j)) == JSON_STRING;
+}
+
+struct json *json_new_object(void)
+{
+	return out(json_object());
+}
+
+struct json *json_new_array(void)
+{
+	return out(json_array());
+}
+
+struct json *json_new_text(const char *text)
+{
+	struct buf b = BUF_INIT;
+	json_t *j = json_string(text);
+
+	if (j)
+		return out(j);
+	utf8_repair(&b, text, strlen(text));
+	if (!b.err)
+		j = json_string(buf_str(&b));
+	buf_release(&b);
+	return out(j);
+}
+
+struct json *json_new_u64(uint64_t v)
+{
+	char text[NUMBER_MAX];
+
+	if (v <= INT64_MAX)
+		return out(json_integer((json_int_t)v));
+	return out(json_stringn(text, number_u64(text, v)));
+}
+
+struct json *json_new_s64(int64_t v)
+{
+	return out(json_integer(v));
+}
+
+struct json *json_new_f64(double v)
+{
+	return out(isfinite(v) ? json_real(v) : json_null());
+}
+
+struct json *json_new_bool(bool v)
+{
+	return out(json_boolean(v));
+}
+
+struct json *json_new_null(void)
+{
+	return out(json_null());
+}
+
+int json_put(struct json *object, const char *key, struct json *value)
+{
+	struct buf b = BUF_INIT;
+	int err = -ENOMEM;
+
+	/* Takes the value over in any case. */
+	utf8_repair(&b, key, strlen(key));
+	if (b.err)
+		json_free(value);
+	else if (!json_object_set_new(in(object), buf_str(&b), in(value)))
+		err = 0;
+	buf_release(&b);
+	return err;
+}
+
+int json_push(struct json *array, struct json *value)
+{
+	return json_array_append_new(in(array), in(value)) ? -ENOMEM : 0;
+}
+
+static void new_line(struct buf *b, unsigned indent, unsigned level)
+{
+	if (!indent)
+		return;
+	buf_addch(b, '\n');
+	for (unsigned i = 0; i < indent * level; i++)
+		buf_addch(b, ' ');
+}
+
+static void print_value(json_t *j, unsigned indent, unsigned level, struct buf *b);
+
+static void print_object(json_t *j, unsigned indent, unsigned level, struct buf *b)
+{
+	const char *key, *separator = "";
+	json_t *value;
+
+	buf_addch(b, '{');
+	json_object_foreach(j, key, value) {
+		buf_addstr(b, separator);
+		new_line(b, indent, level + 1);
+		json_quote(b, key, strlen(key));
+		buf_addstr(b, indent ? ": " : ":");
+		print_value(value, indent, level + 1, b);
+		separator = ",";
+	}
+	if (json_object_size(j))
+		new_line(b, indent, level);
+	buf_addch(b, '}');
+}
+
+static void print_array(json_t *j, unsigned indent, unsigned level, struct buf *b)
+{
+	size_t n = json_array_size(j);
+
+	buf_addch(b, '[');
+	for (size_t i = 0; i < n; i++) {
+		if (i)
+			buf_addch(b, ',');
+		new_line(b, indent, level + 1);
+		print_value(json_array_get(j, i), indent, level + 1, b);
+	}
+	if (n)
+		new_line(b, indent, level);
+	buf_addch(b, ']');
+}
+
+/* jansson would print doubles with 17 digits; one number has one text in all our outputs. */
+static void print_value(json_t *j, unsigned indent, unsigned level, struct buf *b)
+{
+	char text[NUMBER_MAX];
+
+	switch (json_typeof(j)) {
+	case JSON_OBJECT:
+		print_object(j, indent, level, b);
+		break;
+	case JSON_ARRAY:
+		print_array(j, indent, level, b);
+		break;
+	case JSON_STRING:
+		json_quote(b, json_string_value(j), json_string_length(j));
+		break;
+	case JSON_INTEGER:
+		buf_add(b, text, number_s64(text, json_integer_value(j)));
+		break;
+	case JSON_REAL:
+		buf_add(b, text, number_double(text, json_real_value(j)));
+		break;
+	case JSON_TRUE:
+		buf_addstr(b, "true");
+		break;
+	case JSON_FALSE:
+		buf_addstr(b, "false");
+		break;
+	case JSON_NULL:
+		buf_addstr(b, "null");
+		break;
+	}
+}
+
+void json_print(const struct json *j, unsigned indent, struct buf *b)
+{
+	if (j)
+		print_value(in(j), indent, 0, b);
+	else if (!b->err)
+		b->err = -ENOMEM; /* the value could not be built */
+}
+
+static bool is_clean(unsigned char c)
+{
+	return c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
+}
+
+void json_quote(struct buf *b, const char *text, size_t len)
+{
+	static const char shorts[] = "\bb\ff\nn\rr\tt\"\"\\\\";
+	const char *s;
+	uint32_t code;
+
+	buf_addch(b, '"');
+	for (size_t i = 0, n; i < len; i += n) {
+		for (n = 0; i + n < len && is_clean((unsigned char)text[i + n]);)
+			n++;
+		if (n) {
+			buf_add(b, text + i, n);
+			continue;
+		}
+		n = utf8_decode(text + i, len - i, &code);
+		if (!n) {
+			buf_addstr(b, "\xef\xbf\xbd");
+			n = 1;
+		} else if (code > 0x7f) {
+			buf_add(b, text + i, n);
+		} else {
+			for (s = shorts; *s && *s != text[i]; s += 2)
+				;
+			if (*s)
+				buf_printf(b, "\\%c", s[1]);
+			else
+				buf_printf(b, "\\u%04x", (unsigned)code);
+		}
+	}
+	buf_addch(b, '"');
+}

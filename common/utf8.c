@@ -1,0 +1,56 @@
+#include "common/utf8.h"
+
+size_t utf8_decode(const char *text, size_t len, uint32_t *code)
+{
+	/* What a sequence of this many bytes must reach, or a shorter one would have done. */
+	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
+	const unsigned char *c = (const unsigned char *)text;
+	size_t n;
+
+	if (!len)
+		return 0;
+	if (c[0] < 0x80) {
+		*code = c[0];
+		return 1;
+	}
+	n = (c[0] & 0xe0) == 0xc0 ? 2 : (c[0] & 0xf0) == 0xe0 ? 3 : (c[0] & 0xf8) == 0xf0 ? 4 : 0;
+	if (!n || n > len)
+		return 0;
+	*code = c[0] & (0x7fu >> n);
+	for (size_t i = 1; i < n; i++) {
+		if ((c[i] & 0xc0) != 0x80)
+			return 0;
+		*code = *code << 6 | (c[i] & 0x3f);
+	}
+	if (*code < least[n] || *code > 0x10ffff || (*code >= 0xd800 && *code < 0xe000))
+		return 0;
+	return n;
+}
+
+void utf8_repair(struct buf *out, const char *text, size_t len)
+{
+	uint32_t code;
+
+	for (size_t i = 0, n; i < len; i += n) {
+		n = utf8_decode(text + i, len - i, &code);
+		if (n) {
+			buf_add(out, text + i, n);
+		} else {
+			buf_addstr(out, "\xef\xbf\xbd");
+			n = 1;
+		}
+	}
+}
+
+size_t utf8_count(const char *text, size_t len)
+{
+	size_t count = 0;
+	uint32_t code;
+
+	for (size_t i = 0, n; i < len; i += n, count++) {
+		n = utf8_decode(text + i, len - i, &code);
+		if (!n)
+			n = 1;
+	}
+	return count;
+}

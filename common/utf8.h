@@ -1,0 +1,17 @@
+/* UTF-8, strictly: no overlong forms, no surrogates, nothing beyond U+10FFFF. */
+#ifndef COMMON_UTF8_H
+#define COMMON_UTF8_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/buf.h"
+
+/* Bytes of the character that begins at `text`, with its number in *code; 0 if none begins there. */
+size_t utf8_decode(const char *text, size_t len, uint32_t *code);
+/* Appends the text with U+FFFD in place of every byte that belongs to no character. */
+void utf8_repair(struct buf *out, const char *text, size_t len);
+/* Characters in the text; a byte that belongs to none counts as one. */
+size_t utf8_count(const char *text, size_t len);
+
+#endif
