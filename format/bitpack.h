@@ -1,0 +1,82 @@
+/*
+ * The inner loops of the codec, one set a kind of CPU. All sets give the same bytes and the same numbers.
+ *
+ * Packed values lie LSB first without gaps: value i of width w occupies the bits i*w ... i*w+w-1, bit b being bit
+ * b%8 of byte b/8. Eight values take exactly w bytes, so vectors of eight start at byte boundaries.
+ */
+#ifndef FORMAT_BITPACK_H
+#define FORMAT_BITPACK_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#define PM_BLOCK 128 /* values in a block at most */
+#define PM_SLACK 64  /* bytes that a kernel may read behind packed bytes, or write behind its result */
+
+/* Lowest and highest of the numbers of a block, as two's complement. */
+struct pm_range {
+	int64_t lo, hi;
+};
+
+struct pm_kernel {
+	const char *name;
+	/*
+	 * The ranges of w, of its differences and of the differences of these. w[-2] and w[-1] are there. Every
+	 * number is cut to 64 - shift bits and extended by its sign before it is compared.
+	 */
+	void (*ranges)(const uint64_t *w, size_t n, unsigned shift, struct pm_range range[3]);
+	/* Packs (difference of that order, cut and extended as above) - base. Writes PM_SLACK bytes more than
+	 * pm_packed_size(). */
+	void (*pack)(uint8_t *out, const uint64_t *w, size_t n, unsigned order, unsigned shift, uint64_t base,
+		     unsigned width);
+	/*
+	 * Undoes it: out[i] = ((packed[i] + base, summed up `order` times) + other[i]) & mask. `sum` is the number
+	 * before the first one, `step` the difference before the first one (order 2). other may be NULL. Reads
+	 * up to PM_SLACK bytes behind the packed ones; writes exactly n numbers.
+	 */
+	void (*unpack)(uint64_t *out, const uint8_t *in, size_t n, unsigned order, uint64_t base, unsigned width,
+		       uint64_t sum, uint64_t step, const uint64_t *other, uint64_t mask);
+};
+
+/* The best set for this CPU at or below `level` (0: any). Levels: 1 portable, 2 AVX2, 3 AVX-512 with VBMI. */
+const struct pm_kernel *pm_kernel_find(int level);
+extern const struct pm_kernel pm_kernel_portable;
+
+static inline size_t pm_packed_size(size_t n, unsigned width)
+{
+	return (n * width + 7) / 8;
+}
+
+static inline uint64_t pm_load_le64(const uint8_t *p)
+{
+	uint64_t x;
+
+	memcpy(&x, p, sizeof(x));
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+	x = __builtin_bswap64(x);
+#endif
+	return x;
+}
+
+static inline void pm_store_le64(uint8_t *p, uint64_t x)
+{
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+	x = __builtin_bswap64(x);
+#endif
+	memcpy(p, &x, sizeof(x));
+}
+
+/* Keeps the low 64 - shift bits and extends their sign. */
+static inline uint64_t pm_extend(uint64_t x, unsigned shift)
+{
+	return (uint64_t)((int64_t)(x << shift) >> shift);
+}
+
+/* Bits that hold 0 ... x. */
+static inline unsigned pm_width_of(uint64_t x)
+{
+	return x ? 64 - (unsigned)__builtin_clzll(x) : 0;
+}
+
+#endif

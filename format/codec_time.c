@@ -1,0 +1,264 @@
+/* Blocks along time: one a column. */
+#include <errno.h>
+
+#include "format/codec_impl.h"
+
+/* The numbers of a column less what its source predicts, with the two before the first. */
+struct difference {
+	uint64_t room[PM_BLOCK + 8]; /* w[-8] ... */
+};
+#define DIFFERENCE_W(d) ((d)->room + 8)
+
+/* What was chosen for a column. */
+struct choice {
+	size_t cost; /* bytes */
+	uint8_t kind;
+	uint8_t width;
+	uint64_t base;
+	const uint64_t *w;
+};
+
+/*
+ * The numbers before the first are chosen so that the first differences cost no bits beyond the block's width: they
+ * repeat the difference after them. The decoder is told what it cannot know.
+ */
+static void extrapolate(uint64_t *w, bool has_before)
+{
+	uint64_t step;
+
+	if (!has_before)
+		w[-1] = 2 * w[0] - w[1];
+	step = 2 * (w[0] - w[-1]) - (w[1] - w[0]);
+	w[-2] = w[-1] - step;
+}
+
+static void subtract(struct difference *d, const uint64_t *v, const uint64_t *other, size_t n, const uint64_t *before,
+		     uint64_t other_before)
+{
+	uint64_t *w = DIFFERENCE_W(d);
+
+	for (size_t i = 0; i < n; i++)
+		w[i] = v[i] - (other ? other[i] : 0);
+	if (before)
+		w[-1] = *before - other_before;
+	extrapolate(w, before);
+}
+
+static unsigned varint_size(uint64_t x)
+{
+	return x ? (pm_width_of(x) + 6) / 7 : 1;
+}
+
+/* What has been written before a column, in its band: its numbers are written as differences to these. */
+struct last {
+	uint64_t base, sum;
+};
+
+static void consider(const struct pm_kernel *k, struct choice *best, enum pm_source source, const uint64_t *w, size_t n,
+		     unsigned shift, bool has_before, const struct last *last)
+{
+	struct pm_range range[PM_ORDERS];
+
+	k->ranges(w, n, shift, range);
+	for (unsigned order = 0; order < PM_ORDERS; order++) {
+		uint64_t lo = (uint64_t)range[order].lo, hi = (uint64_t)range[order].hi, base = last->base;
+		unsigned width = pm_width_of(hi - lo);
+		uint64_t spare = (width ? UINT64_MAX >> (64 - width) : 0) - (hi - lo);
+		size_t cost;
+
+		/* Any base from lo - spare to lo keeps the width: the one nearest to the last base is shortest. */
+		if (lo - base > spare)
+			base = (int64_t)(base - lo) > 0 ? lo : lo - spare;
+		cost = pm_packed_size(n, width) + varint_size(pm_zigzag(base - last->base));
+		if (order && !has_before)
+			cost += varint_size(pm_zigzag(pm_extend(w[-1] - last->sum, shift)));
+		if (order == 2)
+			cost += varint_size(pm_zigzag(pm_extend(w[-1] - w[-2], shift)));
+		if (cost < best->cost) {
+			*best = (struct choice){
+				.cost = cost,
+				.kind = (uint8_t)(source * PM_ORDERS + order),
+				.width = (uint8_t)width,
+				.base = base,
+				.w = w,
+			};
+		}
+	}
+}
+
+static uint64_t all_bits(const uint64_t *v, size_t n)
+{
+	uint64_t bits = 0;
+
+	for (size_t i = 0; i < n; i++)
+		bits |= v[i];
+	return bits;
+}
+
+int pm_pack_time(struct pm_packer *p, const struct pm_matrix *m, struct buf *out)
+{
+	const struct pm_kernel *k = p->kernel;
+	struct difference room[PM_SOURCES];
+	size_t n = m->rows, columns = 0, at;
+	struct last last;
+	uint8_t *kinds, *widths;
+	uint32_t first = 0;
+
+	for (uint32_t b = 0; b < m->n_bands; b++)
+		columns += m->band[b].columns;
+	buf_clear(&p->heads);
+	buf_clear(&p->varints);
+	buf_clear(&p->bits);
+	if (buf_reserve(&p->heads, 2 * columns))
+		return -ENOMEM;
+	kinds = p->heads.data;
+	widths = kinds + columns;
+	p->heads.len = 2 * columns;
+	for (uint32_t b = 0; b < m->n_bands; first += m->band[b].columns, b++) {
+		struct pm_place place = pm_place(&m->band[b], first);
+
+		last = (struct last){ 0 };
+		for (uint32_t c = 0; c < place.band->columns; c++) {
+			size_t column = (size_t)first + c;
+			const uint64_t *v = m->v + column * m->stride;
+			const uint64_t *before = m->before ? m->before + column : NULL;
+			struct choice best = { .cost = SIZE_MAX };
+			bool wide = (all_bits(v, n) | (before ? *before : 0)) & ~place.mask;
+			unsigned shift = wide ? 0 : place.shift;
+			uint64_t other_before;
+
+			subtract(&room[0], v, NULL, n, before, 0);
+			consider(k, &best, PM_SOURCE_NONE, DIFFERENCE_W(&room[0]), n, shift, before, &last);
+			if (place.has_ref && best.width > 0) {
+				const uint64_t *other = pm_ref_rows(m, &place, c, &other_before);
+
+				subtract(&room[2], v, other, n, before, other_before);
+				consider(k, &best, PM_SOURCE_REF, DIFFERENCE_W(&room[2]), n, shift, before, &last);
+			}
+			if (c && best.width) {
+				subtract(&room[1], v, v - m->stride, n, before, before ? before[-1] : 0);
+				consider(k, &best, PM_SOURCE_NEIGHBOUR, DIFFERENCE_W(&room[1]), n, shift, before,
+					 &last);
+			}
+			kinds[column] = best.kind + (wide ? PM_KIND_WIDE : 0);
+			widths[column] = best.width;
+			pm_add_varint(&p->varints, pm_zigzag(best.base - last.base));
+			last.base = best.base;
+			if (best.kind % PM_ORDERS && !before) {
+				uint64_t sum = best.w[-1];
+
+				pm_add_varint(&p->varints, pm_zigzag(pm_extend(sum - last.sum, shift)));
+				last.sum = sum;
+			}
+			if (best.kind % PM_ORDERS == 2)
+				pm_add_varint(&p->varints, pm_zigzag(pm_extend(best.w[-1] - best.w[-2], shift)));
+			if (buf_reserve(&p->bits, pm_packed_size(n, best.width) + PM_SLACK))
+				return -ENOMEM;
+			k->pack(p->bits.data + p->bits.len, best.w, n, best.kind % PM_ORDERS, shift, best.base,
+				best.width);
+			p->bits.len += pm_packed_size(n, best.width);
+		}
+	}
+	at = 1 + p->heads.len + p->varints.len + p->bits.len;
+	if (p->varints.err || buf_reserve(out, at))
+		return -ENOMEM;
+	buf_addch(out, PM_FORM_TIME);
+	buf_add(out, p->heads.data, p->heads.len);
+	buf_add(out, p->varints.data, p->varints.len);
+	buf_add(out, p->bits.data, p->bits.len);
+	return out->err;
+}
+
+/* Where the packed bits start: behind the numbers that the kinds ask for. NULL: malformed. */
+static const uint8_t *find_bits(const struct pm_matrix *m, const uint8_t *kinds, const uint8_t *widths, size_t columns,
+				const uint8_t *in, const uint8_t *end)
+{
+	size_t varints = columns, size = 0;
+
+	for (size_t c = 0; c < columns; c++) {
+		unsigned kind = kinds[c] & ~PM_KIND_WIDE;
+
+		if (kind >= PM_KINDS || widths[c] > 64)
+			return NULL;
+		varints += (kind % PM_ORDERS && !m->before) + (kind % PM_ORDERS == 2);
+		size += pm_packed_size(m->rows, widths[c]);
+	}
+	if (size > (size_t)(end - in))
+		return NULL;
+	end -= size;
+	/* The last byte of each number has a clear top bit. */
+	for (const uint8_t *p = in; p < end; p++)
+		varints -= !(*p & 0x80);
+	return varints ? NULL : end;
+}
+
+int pm_unpack_time(struct pm_packer *p, const struct pm_matrix *m, const uint8_t *needed, const uint8_t *in,
+		   const uint8_t *end)
+{
+	const uint8_t *kinds = in, *widths, *bits, *numbers_end;
+	uint8_t tail[PM_BLOCK * 8 + PM_SLACK];
+	size_t columns = 0, n = m->rows;
+	uint32_t first = 0;
+
+	for (uint32_t b = 0; b < m->n_bands; b++)
+		columns += m->band[b].columns;
+	if ((size_t)(end - in) / 2 < columns)
+		return -EBADMSG;
+	widths = kinds + columns;
+	in = widths + columns;
+	bits = find_bits(m, kinds, widths, columns, in, end);
+	if (!bits)
+		return -EBADMSG;
+	numbers_end = bits;
+	for (uint32_t b = 0; b < m->n_bands; first += m->band[b].columns, b++) {
+		struct pm_place place = pm_place(&m->band[b], first);
+		uint64_t last_base = 0, last_sum = 0;
+
+		for (uint32_t c = 0; c < place.band->columns; c++) {
+			size_t column = (size_t)first + c;
+			uint64_t *v = m->v + column * m->stride;
+			bool wide = kinds[column] & PM_KIND_WIDE;
+			unsigned kind = kinds[column] & ~PM_KIND_WIDE;
+			unsigned source = kind / PM_ORDERS, order = kind % PM_ORDERS;
+			uint64_t x, sum = 0, step = 0, other_before = 0;
+			const uint64_t *other = NULL;
+			const uint8_t *block = bits;
+			size_t size = pm_packed_size(n, widths[column]);
+
+			if (pm_get_varint(&in, numbers_end, &x))
+				return -EBADMSG;
+			last_base += pm_unzigzag(x);
+			if (order && !m->before) {
+				if (pm_get_varint(&in, numbers_end, &x))
+					return -EBADMSG;
+				sum = last_sum += pm_unzigzag(x);
+			}
+			if (order == 2) {
+				if (pm_get_varint(&in, numbers_end, &x))
+					return -EBADMSG;
+				step = pm_unzigzag(x);
+			}
+			bits += size;
+			if ((source == PM_SOURCE_NEIGHBOUR && !c) || (source == PM_SOURCE_REF && !place.has_ref))
+				return -EBADMSG;
+			if (!needed[b])
+				continue;
+			if (source == PM_SOURCE_NEIGHBOUR) {
+				other = v - m->stride;
+				other_before = m->before ? m->before[column - 1] : 0;
+			} else if (source == PM_SOURCE_REF) {
+				other = pm_ref_rows(m, &place, c, &other_before);
+			}
+			if (m->before)
+				sum = m->before[column] - other_before;
+			if ((size_t)(end - block) < size + PM_SLACK) {
+				memset(tail, 0, sizeof(tail));
+				memcpy(tail, block, size);
+				block = tail;
+			}
+			p->kernel->unpack(v, block, n, order, last_base, widths[column], order ? sum : 0, step, other,
+					  wide ? UINT64_MAX : place.mask);
+		}
+	}
+	return in == numbers_end ? 0 : -EBADMSG;
+}
