@@ -1,0 +1,43 @@
+/* Between the files of event_resolve(); nobody else includes this. */
+#ifndef COMMON_EVENT_RESOLVE_H
+#define COMMON_EVENT_RESOLVE_H
+
+#include "common/event/event.h"
+
+struct resolver {
+	const struct event_list *list;
+	const struct event_view *view;
+	struct event_set *set;
+	struct buf *notes;
+	struct error *e;
+	const struct event_node *node; /* being resolved */
+	uint32_t wildcard;	       /* number for what it expands to; 0: it cannot be several */
+};
+
+/* "events, column N: ..." for the place `column` (from 0). Returns -number. */
+int resolve_fail(struct resolver *r, int number, uint32_t column, const char *format, ...)
+	__attribute__((format(printf, 4, 5)));
+
+/* Collects the names nearest to what was written. */
+struct nearest {
+	const char *word;
+	unsigned distance; /* of the best so far */
+	char names[3][64];
+	unsigned n;
+};
+void nearest_offer(struct nearest *near, const char *name);
+/* ", did you mean a, b?" or "" */
+const char *nearest_text(const struct nearest *near, char *text, size_t size);
+
+/* Applies the node's terms to ev, which has its PMU (NULL: none) and what its name said. */
+int resolve_terms(struct resolver *r, struct event *ev, const struct event_pmu *pmu);
+/* Appends the event, which it takes over in any case, with the texts that are still missing: `body` is the canonical text
+ * without modifiers; `expanded`: its display name cannot be what the user wrote. */
+int resolve_add(struct resolver *r, struct event *ev, const char *body, bool expanded);
+void event_release(struct event *ev);
+/* Does the term say what is counted, as against what it is called and how it would be sampled? */
+bool resolve_term_counts(const struct event_term *t);
+/* Numbers the groups of the events from `start` on, which all come from one pair of braces. */
+void resolve_groups(struct resolver *r, size_t start, const struct event_group *g);
+
+#endif

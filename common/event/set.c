@@ -1,0 +1,144 @@
+/* The events that a list has become: their texts, their groups, their end. */
+#include "common/event/resolve.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+void event_release(struct event *ev)
+{
+	free(ev->name);
+	free(ev->display);
+	free(ev->text);
+	free(ev->pmu);
+	free(ev->scale);
+	free(ev->unit);
+	free(ev->cpus);
+	free(ev->metric_id);
+	free(ev->group_name);
+}
+
+void event_set_release(struct event_set *set)
+{
+	for (size_t i = 0; i < set->n; i++)
+		event_release(&set->event[i]);
+	free(set->event);
+	*set = (struct event_set){ 0 };
+}
+
+/* Puts modifiers behind a canonical text: "cycles:u", "cpu/cycles/u". */
+static char *with_mods(const char *body, uint32_t mods)
+{
+	struct buf b = BUF_INIT;
+	size_t len = strlen(body);
+
+	/* What concerns the whole group says nothing about the event. */
+	mods &= ~(uint32_t)(EVENT_MOD_WEAK | EVENT_MOD_NO_REGROUP);
+	buf_addstr(&b, body);
+	if (mods && body[len - 1] != '/')
+		buf_addch(&b, ':');
+	event_mods_print(mods, &b);
+	return buf_detach(&b);
+}
+
+int event_set_mods(struct event *ev, uint32_t mods)
+{
+	char *body = strndup(ev->name, ev->body), *name = body ? with_mods(body, mods) : NULL;
+
+	free(body);
+	if (!name)
+		return -ENOMEM;
+	free(ev->name);
+	ev->name = name;
+	ev->mods = mods;
+	return 0;
+}
+
+int resolve_add(struct resolver *r, struct event *ev, const char *body, bool expanded)
+{
+	const struct event_node *n = r->node;
+	struct event_set *set = r->set;
+
+	ev->mods = n->mods;
+	ev->parsed = set->parsed;
+	ev->wildcard = r->wildcard;
+	ev->group = n->group == EVENT_NONE ? 0 : 1; /* numbered when all members are known */
+	if (n->group != EVENT_NONE) {
+		const struct event_group *g = &r->list->group[n->group];
+
+		ev->mods |= g->mods & ~(uint32_t)(EVENT_MOD_PINNED | EVENT_MOD_EXCLUSIVE);
+		if (g->first == (uint32_t)(n - r->list->node))
+			ev->mods |= g->mods & (EVENT_MOD_PINNED | EVENT_MOD_EXCLUSIVE);
+		if (g->name && !(ev->group_name = strdup(g->name)))
+			goto no_memory;
+	} else {
+		ev->mods &= ~(uint32_t)EVENT_MOD_WEAK;
+	}
+	ev->body = strlen(body);
+	ev->name = with_mods(body, ev->mods);
+	ev->text = strndup(r->list->text + n->column, n->end - n->column);
+	if (!ev->name || !ev->text)
+		goto no_memory;
+	if (!ev->display && !(ev->display = strdup(expanded ? ev->name : ev->text)))
+		goto no_memory;
+	if (set->n >= EVENT_LIST_MAX) {
+		event_release(ev);
+		return resolve_fail(r, E2BIG, n->column, "this makes more than %d events", EVENT_LIST_MAX);
+	}
+	if (set->n == set->cap) {
+		size_t cap = set->cap ? 2 * set->cap : 16;
+		struct event *bigger = realloc(set->event, cap * sizeof(*bigger));
+
+		if (!bigger)
+			goto no_memory;
+		set->event = bigger;
+		set->cap = cap;
+	}
+	set->event[set->n++] = *ev;
+	return 0;
+no_memory:
+	event_release(ev);
+	return error_set(r->e, ENOMEM, "out of memory");
+}
+
+/* May these two be read as one? Software events go with anything; everything else only with its own PMU. */
+static bool same_group(const struct event *a, const struct event *b)
+{
+	if (a->pmu_index == b->pmu_index && !strcmp(a->pmu, b->pmu))
+		return true;
+	return (!a->core && !a->uncore) || (!b->core && !b->uncore);
+}
+
+/* A member on another PMU gets a group
+ * with the others of that PMU, so that each PMU instance of a wildcard has its own. */
+void resolve_groups(struct resolver *r, size_t start, const struct event_group *g)
+{
+	struct event_set *set = r->set;
+	uint32_t base = set->groups;
+
+	for (size_t i = start; i < set->n; i++)
+		set->event[i].group = 0;
+	for (size_t i = start; i < set->n; i++) {
+		struct event *ev = &set->event[i];
+
+		for (size_t k = start; k < i && !ev->group; k++) {
+			const struct event *other = &set->event[k];
+			bool fits = true;
+
+			for (size_t m = start; m < i && fits; m++)
+				fits = set->event[m].group != other->group || same_group(&set->event[m], ev);
+			if (fits)
+				ev->group = other->group;
+		}
+		if (!ev->group)
+			ev->group = ++set->groups;
+	}
+	if (set->groups == base + 1)
+		return;
+	for (size_t i = start; i < set->n; i++)
+		if (set->event[i].wildcard)
+			return; /* one group a PMU is what was asked for */
+	buf_printf(r->notes, "the group {%.*s} spans PMUs that cannot be counted together: it becomes %u groups\n",
+		   (int)(r->list->node[g->first + g->n - 1].end - r->list->node[g->first].column),
+		   r->list->text + r->list->node[g->first].column, (unsigned)(set->groups - base));
+}

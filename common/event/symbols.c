@@ -1,0 +1,228 @@
+/* Names that need no PMU description: hardware, software and cache events, and the modifier letters. */
+#include "common/event/event.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+enum { TYPE_HARDWARE = 0, TYPE_SOFTWARE = 1 };
+
+const struct event_symbol event_symbols[] = {
+	{ .name = "cycles", .alias = "cpu-cycles", .type = TYPE_HARDWARE, .config = 0, .help = "CPU clock cycles" },
+	{ .name = "instructions", .type = TYPE_HARDWARE, .config = 1, .help = "retired instructions" },
+	{ .name = "cache-references", .type = TYPE_HARDWARE, .config = 2,
+	  .help = "accesses to the last cache level" },
+	{ .name = "cache-misses", .type = TYPE_HARDWARE, .config = 3, .help = "misses of the last cache level" },
+	{ .name = "branches", .alias = "branch-instructions", .type = TYPE_HARDWARE, .config = 4,
+	  .help = "retired branch instructions" },
+	{ .name = "branch-misses", .type = TYPE_HARDWARE, .config = 5, .help = "mispredicted branches" },
+	{ .name = "bus-cycles", .type = TYPE_HARDWARE, .config = 6, .help = "cycles of the bus clock" },
+	{ .name = "stalled-cycles-frontend", .alias = "idle-cycles-frontend", .type = TYPE_HARDWARE, .config = 7,
+	  .help = "cycles without instruction issue" },
+	{ .name = "stalled-cycles-backend", .alias = "idle-cycles-backend", .type = TYPE_HARDWARE, .config = 8,
+	  .help = "cycles without instruction retirement" },
+	{ .name = "ref-cycles", .type = TYPE_HARDWARE, .config = 9, .help = "cycles at a constant frequency" },
+	{ .name = "cpu-clock", .type = TYPE_SOFTWARE, .config = 0, .scale = "1e-6", .unit = "msec",
+	  .help = "time of the CPU, by a high resolution timer" },
+	{ .name = "task-clock", .type = TYPE_SOFTWARE, .config = 1, .scale = "1e-6", .unit = "msec",
+	  .help = "CPU time of the task" },
+	{ .name = "page-faults", .alias = "faults", .type = TYPE_SOFTWARE, .config = 2, .help = "page faults" },
+	{ .name = "context-switches", .alias = "cs", .type = TYPE_SOFTWARE, .config = 3, .kernel_only = true,
+	  .help = "context switches" },
+	{ .name = "cpu-migrations", .alias = "migrations", .type = TYPE_SOFTWARE, .config = 4, .kernel_only = true,
+	  .help = "tasks moved to another CPU" },
+	{ .name = "minor-faults", .type = TYPE_SOFTWARE, .config = 5, .help = "page faults without I/O" },
+	{ .name = "major-faults", .type = TYPE_SOFTWARE, .config = 6, .help = "page faults with I/O" },
+	{ .name = "alignment-faults", .type = TYPE_SOFTWARE, .config = 7,
+	  .help = "unaligned accesses that the kernel handled" },
+	{ .name = "emulation-faults", .type = TYPE_SOFTWARE, .config = 8, .help = "instructions that the kernel emulated" },
+	{ .name = "dummy", .type = TYPE_SOFTWARE, .config = 9, .help = "counts nothing" },
+	{ .name = "bpf-output", .type = TYPE_SOFTWARE, .config = 10, .help = "records written by BPF programs" },
+	{ .name = "cgroup-switches", .type = TYPE_SOFTWARE, .config = 11, .kernel_only = true,
+	  .help = "context switches to a task of another cgroup" },
+	{ 0 },
+};
+
+const struct event_symbol *event_symbol_find(const char *name)
+{
+	for (const struct event_symbol *s = event_symbols; s->name; s++)
+		if (!strcasecmp(name, s->name) || (s->alias && !strcasecmp(name, s->alias)))
+			return s;
+	return NULL;
+}
+
+/* ---- cache events: config = cache | operation << 8 | result << 16 ---- */
+
+enum { OP_LOAD, OP_STORE, OP_PREFETCH, N_OPS };
+enum { RESULT_REFS, RESULT_MISSES, N_RESULTS };
+
+static const struct {
+	const char *name[6]; /* the first is canonical */
+	unsigned ops;	     /* bit for each operation that exists */
+} caches[] = {
+	[0] = { { "L1-dcache", "l1-d", "l1d", "L1-data" }, 1 << OP_LOAD | 1 << OP_STORE | 1 << OP_PREFETCH },
+	[1] = { { "L1-icache", "l1-i", "l1i", "L1-instruction" }, 1 << OP_LOAD | 1 << OP_PREFETCH },
+	[2] = { { "LLC", "L2" }, 1 << OP_LOAD | 1 << OP_STORE | 1 << OP_PREFETCH },
+	[3] = { { "dTLB", "d-tlb", "Data-TLB" }, 1 << OP_LOAD | 1 << OP_STORE | 1 << OP_PREFETCH },
+	[4] = { { "iTLB", "i-tlb", "Instruction-TLB" }, 1 << OP_LOAD },
+	[5] = { { "branch", "branches", "bpu", "btb", "bpc" }, 1 << OP_LOAD },
+	[6] = { { "node" }, 1 << OP_LOAD | 1 << OP_STORE | 1 << OP_PREFETCH },
+};
+#define N_CACHES (sizeof(caches) / sizeof(caches[0]))
+
+/* In canonical names the plural stands for references ("loads"), the singular before "-misses". */
+static const char *const op_names[N_OPS][6] = {
+	[OP_LOAD] = { "load", "loads", "read" },
+	[OP_STORE] = { "store", "stores", "write" },
+	[OP_PREFETCH] = { "prefetch", "prefetches", "speculative-read", "speculative-load" },
+};
+static const char *const result_names[N_RESULTS][6] = {
+	[RESULT_REFS] = { "refs", "Reference", "ops", "access" },
+	[RESULT_MISSES] = { "misses", "miss" },
+};
+
+/* Length of the longest of `names` that the text begins with, up to a '-' or the end; 0: none. */
+static size_t longest(const char *text, const char *const names[6])
+{
+	size_t best = 0;
+
+	for (int i = 0; i < 6 && names[i]; i++) {
+		size_t len = strlen(names[i]);
+
+		if (len > best && !strncasecmp(text, names[i], len) && (text[len] == '-' || !text[len]))
+			best = len;
+	}
+	return best;
+}
+
+static size_t longest_of(const char *text, const char *const (*names)[6], int n, int *which)
+{
+	size_t best = 0;
+
+	for (int i = 0; i < n; i++) {
+		size_t len = longest(text, names[i]);
+
+		if (len > best) {
+			best = len;
+			*which = i;
+		}
+	}
+	return best;
+}
+
+int event_cache_parse(const char *name, uint64_t *config)
+{
+	size_t best = 0;
+	int cache = 0, op = -1, result = -1;
+
+	for (size_t i = 0; i < N_CACHES; i++) {
+		size_t len = longest(name, caches[i].name);
+
+		if (len > best) {
+			best = len;
+			cache = (int)i;
+		}
+	}
+	if (!best)
+		return -ENOENT;
+	for (name += best; *name; name += best) {
+		int which = 0;
+
+		name++;
+		if (op < 0 && (best = longest_of(name, op_names, N_OPS, &which)))
+			op = which;
+		else if (result < 0 && (best = longest_of(name, result_names, N_RESULTS, &which)))
+			result = which;
+		else
+			return -ENOENT;
+	}
+	if (op < 0)
+		op = OP_LOAD;
+	if (result < 0)
+		result = RESULT_REFS;
+	if (!(caches[cache].ops & 1u << op))
+		return -EINVAL;
+	*config = (uint64_t)cache | (uint64_t)op << 8 | (uint64_t)result << 16;
+	return 0;
+}
+
+void event_cache_name(uint64_t config, char *name, size_t size)
+{
+	unsigned cache = config & 0xff, op = config >> 8 & 0xff, result = config >> 16 & 0xff;
+
+	if (cache >= N_CACHES || op >= N_OPS || result >= N_RESULTS)
+		snprintf(name, size, "3:0x%llx", (unsigned long long)config);
+	else if (result == RESULT_REFS)
+		snprintf(name, size, "%s-%s", caches[cache].name[0], op_names[op][1]);
+	else
+		snprintf(name, size, "%s-%s-misses", caches[cache].name[0], op_names[op][0]);
+}
+
+int event_cache_each(int (*each)(void *arg, const char *name, uint64_t config), void *arg)
+{
+	for (uint64_t cache = 0; cache < N_CACHES; cache++)
+		for (uint64_t op = 0; op < N_OPS; op++)
+			for (uint64_t result = 0; caches[cache].ops & 1u << op && result < N_RESULTS; result++) {
+				uint64_t config = cache | op << 8 | result << 16;
+				char name[64];
+				int r;
+
+				event_cache_name(config, name, sizeof(name));
+				if ((r = each(arg, name, config)))
+					return r;
+			}
+	return 0;
+}
+
+/* ---- modifiers ---- */
+
+/* In the canonical order. */
+static const struct {
+	char letter;
+	uint32_t bit;
+} mod_letters[] = {
+	{ 'u', EVENT_MOD_USER },	{ 'k', EVENT_MOD_KERNEL },    { 'h', EVENT_MOD_HV },
+	{ 'I', EVENT_MOD_NO_IDLE },	{ 'G', EVENT_MOD_GUEST },     { 'H', EVENT_MOD_HOST },
+	{ 'p', EVENT_MOD_PRECISE_1 },	{ 'P', EVENT_MOD_MAX_PRECISE }, { 'S', EVENT_MOD_SAMPLE_READ },
+	{ 'D', EVENT_MOD_PINNED },	{ 'e', EVENT_MOD_EXCLUSIVE }, { 'W', EVENT_MOD_WEAK },
+	{ 'b', EVENT_MOD_BPF },		{ 'R', EVENT_MOD_RETIRE },    { 'X', EVENT_MOD_NO_REGROUP },
+};
+#define N_MODS (sizeof(mod_letters) / sizeof(mod_letters[0]))
+
+void event_mods_print(uint32_t mods, struct buf *out)
+{
+	for (size_t i = 0; i < N_MODS; i++) {
+		unsigned n = mods & mod_letters[i].bit ? 1 : 0;
+
+		if (mod_letters[i].letter == 'p')
+			n = event_mods_precise(mods);
+		while (n--)
+			buf_addch(out, mod_letters[i].letter);
+	}
+}
+
+size_t event_mods_parse(const char *text, size_t len, uint32_t *mods)
+{
+	unsigned precise = 0;
+
+	*mods = 0;
+	for (size_t k = 0; k < len; k++) {
+		size_t i = 0;
+
+		while (i < N_MODS && mod_letters[i].letter != text[k])
+			i++;
+		if (i == N_MODS)
+			return k + 1;
+		if (text[k] == 'p') {
+			if (++precise > 3)
+				return k + 1;
+			continue;
+		}
+		if (*mods & mod_letters[i].bit)
+			return k + 1;
+		*mods |= mod_letters[i].bit;
+	}
+	*mods |= (precise & 1 ? EVENT_MOD_PRECISE_1 : 0) | (precise & 2 ? EVENT_MOD_PRECISE_2 : 0);
+	return 0;
+}
