@@ -1,0 +1,163 @@
+#include <errno.h>
+#include <string.h>
+
+#include "format/cbor.h"
+#include "format/utf8.h"
+
+static void put_be(uint8_t *out, uint64_t v, unsigned bytes)
+{
+	for (unsigned i = 0; i < bytes; i++)
+		out[i] = (uint8_t)(v >> 8 * (bytes - 1 - i));
+}
+
+void cbor_add_head(struct buf *b, enum cbor_major major, uint64_t argument)
+{
+	uint8_t head[9];
+	unsigned bytes = argument < 24 ? 0 : argument <= UINT8_MAX ? 1 : argument <= UINT16_MAX ? 2 :
+			 argument <= UINT32_MAX ? 4 : 8;
+	static const uint8_t info[9] = { [1] = 24, [2] = 25, [4] = 26, [8] = 27 };
+
+	head[0] = (uint8_t)(major << 5 | (bytes ? info[bytes] : (uint8_t)argument));
+	put_be(head + 1, argument, bytes);
+	buf_add(b, head, 1 + bytes);
+}
+
+void cbor_add_uint(struct buf *b, uint64_t v)
+{
+	cbor_add_head(b, CBOR_UINT, v);
+}
+
+void cbor_add_int(struct buf *b, int64_t v)
+{
+	if (v < 0)
+		cbor_add_head(b, CBOR_NINT, ~(uint64_t)v);
+	else
+		cbor_add_head(b, CBOR_UINT, (uint64_t)v);
+}
+
+void cbor_add_bytes(struct buf *b, const void *data, size_t len)
+{
+	cbor_add_head(b, CBOR_BYTES, len);
+	buf_add(b, data, len);
+}
+
+void cbor_add_text(struct buf *b, const char *text, size_t len)
+{
+	size_t good = utf8_valid(text, len), size = 0;
+
+	if (good == len) {
+		cbor_add_head(b, CBOR_TEXT, len);
+		buf_add(b, text, len);
+		return;
+	}
+	for (size_t at = 0; at < len; at += good + (at + good < len)) {
+		good = utf8_valid(text + at, len - at);
+		size += good + (at + good < len ? 3 : 0);
+	}
+	cbor_add_head(b, CBOR_TEXT, size);
+	for (size_t at = 0; at < len; at += good + (at + good < len)) {
+		good = utf8_valid(text + at, len - at);
+		buf_add(b, text + at, good);
+		if (at + good < len)
+			buf_add(b, "\xef\xbf\xbd", 3);
+	}
+}
+
+void cbor_add_bool(struct buf *b, bool v)
+{
+	cbor_add_head(b, CBOR_SIMPLE, v ? 21 : 20);
+}
+
+/* The half that is exactly this single, or -1. */
+static int half_of(float single)
+{
+	uint32_t bits, mantissa;
+	int exponent, sign;
+
+	memcpy(&bits, &single, sizeof(bits));
+	sign = bits >> 16 & 0x8000;
+	exponent = (int)(bits >> 23 & 0xff) - 127;
+	mantissa = bits & 0x7fffff;
+	if (exponent == -127)
+		return mantissa ? -1 : sign;
+	if (exponent == 128)
+		return mantissa ? -1 : sign | 0x7c00;
+	if (exponent > 15 || exponent < -24)
+		return -1;
+	if (exponent < -14) {
+		unsigned shift = (unsigned)(-14 - exponent) + 13;
+
+		mantissa |= 0x800000;
+		return mantissa & ((1u << shift) - 1) ? -1 : sign | (int)(mantissa >> shift);
+	}
+	return mantissa & 0x1fff ? -1 : sign | (exponent + 15) << 10 | (int)(mantissa >> 13);
+}
+
+void cbor_add_double(struct buf *b, double v)
+{
+	uint8_t item[9];
+	unsigned bytes = 8;
+	float single = (float)v;
+	uint64_t bits;
+
+	if (v != v) {
+		item[0] = 0xf9;
+		put_be(item + 1, 0x7e00, 2);
+		bytes = 2;
+	} else if ((double)single == v) {
+		uint32_t narrow;
+		int half = half_of(single);
+
+		memcpy(&narrow, &single, sizeof(narrow));
+		bytes = half >= 0 ? 2 : 4;
+		item[0] = half >= 0 ? 0xf9 : 0xfa;
+		put_be(item + 1, half >= 0 ? (uint64_t)half : narrow, bytes);
+	} else {
+		memcpy(&bits, &v, sizeof(bits));
+		item[0] = 0xfb;
+		put_be(item + 1, bits, 8);
+	}
+	buf_add(b, item, 1 + bytes);
+}
+
+void cbor_add_value(struct buf *b, const struct pm_value *v)
+{
+	switch (v->kind) {
+	case PM_VALUE_U64:
+		cbor_add_uint(b, v->u64);
+		break;
+	case PM_VALUE_S64:
+		cbor_add_int(b, v->s64);
+		break;
+	case PM_VALUE_F64:
+		cbor_add_double(b, v->f64);
+		break;
+	case PM_VALUE_BOOL:
+		cbor_add_bool(b, v->boolean);
+		break;
+	case PM_VALUE_TEXT:
+		cbor_add_text(b, v->str.data, v->str.len);
+		break;
+	case PM_VALUE_BYTES:
+		cbor_add_bytes(b, v->str.data, v->str.len);
+		break;
+	case PM_VALUE_ARRAY:
+		cbor_add_head(b, CBOR_ARRAY, v->array.n);
+		for (uint32_t i = 0; i < v->array.n; i++)
+			cbor_add_value(b, &v->array.item[i]);
+		break;
+	case PM_VALUE_MAP:
+		cbor_add_map(b, &v->map);
+		break;
+	}
+}
+
+void cbor_add_map(struct buf *b, const struct pm_map *m)
+{
+	/* Fields are sorted by number, which is the deterministic order of unsigned keys. */
+	cbor_add_head(b, CBOR_MAP, m->n);
+	for (uint32_t i = 0; i < m->n; i++) {
+		cbor_add_uint(b, m->field[i].key);
+		cbor_add_value(b, &m->field[i].value);
+	}
+}

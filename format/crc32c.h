@@ -1,0 +1,13 @@
+/* CRC-32C (Castagnoli, as in iSCSI, ext4 and btrfs): by the CPU's instruction where there is one. */
+#ifndef FORMAT_CRC32C_H
+#define FORMAT_CRC32C_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Of one stretch of bytes; crc32c("123456789") is 0xe3069283. */
+uint32_t crc32c(const void *data, size_t len);
+/* By tables, wherever it runs: for tests, and for CPUs without the instruction. */
+uint32_t crc32c_portable(const void *data, size_t len);
+
+#endif

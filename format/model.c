@@ -1,0 +1,485 @@
+#include "format/model.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "format/limits.h"
+#include "format/model_private.h"
+
+/* Room for one more at the end of an array that grows by half. */
+static int grow(void **array, uint32_t n, uint32_t *cap, uint32_t max, size_t size)
+{
+	uint32_t wanted;
+	void *bigger;
+
+	if (n >= max)
+		return -E2BIG;
+	if (n < *cap)
+		return 0;
+	wanted = *cap + *cap / 2 + 16;
+	bigger = realloc(*array, (size_t)wanted * size);
+	if (!bigger)
+		return -ENOMEM;
+	*array = bigger;
+	*cap = wanted;
+	return 0;
+}
+
+static struct pm_model_caps *caps_of(struct pm_model *m)
+{
+	if (!m->caps)
+		m->caps = calloc(1, sizeof(*m->caps));
+	return m->caps;
+}
+
+uint64_t model_value_size(const struct pm_value *v)
+{
+	uint64_t size = 0;
+
+	switch (v->kind) {
+	case PM_VALUE_TEXT:
+	case PM_VALUE_BYTES:
+		return v->str.len + 24;
+	case PM_VALUE_ARRAY:
+		for (uint32_t i = 0; i < v->array.n; i++)
+			size += sizeof(*v) + model_value_size(&v->array.item[i]);
+		return size;
+	case PM_VALUE_MAP:
+		return model_map_size(&v->map);
+	default:
+		return 0;
+	}
+}
+
+uint64_t model_map_size(const struct pm_map *m)
+{
+	uint64_t size = 0;
+
+	for (uint32_t i = 0; i < m->n; i++)
+		size += sizeof(m->field[i]) + model_value_size(&m->field[i].value);
+	return size;
+}
+
+int model_account(struct pm_model *m, uint64_t bytes)
+{
+	struct pm_model_caps *caps = caps_of(m);
+
+	if (!caps)
+		return -ENOMEM;
+	if (bytes > PM_MAX_MODEL - caps->bytes)
+		return -E2BIG;
+	caps->bytes += bytes;
+	return 0;
+}
+
+static char *copy_text(const char *text)
+{
+	return strdup(text ? text : "");
+}
+
+void pm_model_init(struct pm_model *m)
+{
+	*m = (struct pm_model){ 0 };
+}
+
+void model_counter_release(struct pm_counter *c)
+{
+	free(c->name);
+	free(c->display);
+	free(c->source);
+	free(c->unit);
+	free(c->scale.text);
+	pm_map_release(&c->attrs);
+	*c = (struct pm_counter){ 0 };
+}
+
+void model_instance_release(struct pm_instance *i)
+{
+	pm_map_release(&i->attrs);
+	*i = (struct pm_instance){ 0 };
+}
+
+void model_group_release(struct pm_group *g)
+{
+	free(g->source);
+	free(g->counter);
+	free(g->instance);
+	*g = (struct pm_group){ 0 };
+}
+
+void model_probe_release(struct pm_probe *p)
+{
+	free(p->source);
+	free(p->what);
+	free(p->hint);
+	pm_map_release(&p->attrs);
+	*p = (struct pm_probe){ 0 };
+}
+
+void pm_topology_release(struct pm_topology *t)
+{
+	free(t->cpu);
+	for (uint32_t i = 0; i < t->n_types; i++)
+		free(t->type[i]);
+	free(t->type);
+	*t = (struct pm_topology){ 0 };
+}
+
+void pm_model_release(struct pm_model *m)
+{
+	pm_map_release(&m->header);
+	pm_topology_release(&m->topology);
+	for (uint32_t i = 0; i < m->n_counters; i++)
+		model_counter_release(&m->counter[i]);
+	for (uint32_t i = 0; i < m->n_instances; i++)
+		model_instance_release(&m->instance[i]);
+	for (uint32_t i = 0; i < m->n_groups; i++)
+		model_group_release(&m->group[i]);
+	for (uint32_t i = 0; i < m->n_strings; i++)
+		pm_value_release(&m->string[i]);
+	for (uint32_t i = 0; i < m->n_pmus; i++)
+		pm_map_release(&m->pmu[i].attrs);
+	for (uint32_t i = 0; i < m->n_probes; i++)
+		model_probe_release(&m->probe[i]);
+	for (uint32_t i = 0; i < m->n_configs; i++)
+		model_config_release(&m->config[i]);
+	free(m->counter);
+	free(m->instance);
+	free(m->group);
+	free(m->string);
+	free(m->pmu);
+	free(m->probe);
+	free(m->config);
+	names_release(&m->counter_names);
+	names_release(&m->strings);
+	if (m->caps) {
+		names_release(&m->caps->config_names);
+		free(m->caps->config_older);
+		free(m->caps->config_slot);
+		free(m->caps);
+	}
+	*m = (struct pm_model){ 0 };
+}
+
+bool model_counter_equal(const struct pm_counter *a, const struct pm_counter *b)
+{
+	bool scale_text = !a->scale.text == !b->scale.text &&
+			  (!a->scale.text || !strcmp(a->scale.text, b->scale.text));
+
+	return !strcmp(a->name, b->name) && !strcmp(a->display, b->display) && !strcmp(a->source, b->source) &&
+	       !strcmp(a->unit, b->unit) && scale_text && a->scale.num == b->scale.num &&
+	       a->scale.den == b->scale.den && a->type == b->type && a->semantics == b->semantics &&
+	       a->width == b->width && a->aggregation == b->aggregation && pm_map_equal(&a->attrs, &b->attrs);
+}
+
+bool model_group_equal(const struct pm_group *a, const struct pm_group *b)
+{
+	return !strcmp(a->source, b->source) && a->flags == b->flags && a->n_counters == b->n_counters &&
+	       a->n_instances == b->n_instances && !memcmp(a->counter, b->counter, a->n_counters * sizeof(*a->counter)) &&
+	       !memcmp(a->instance, b->instance, a->n_instances * sizeof(*a->instance));
+}
+
+int64_t pm_model_add_counter(struct pm_model *m, const struct pm_counter *c)
+{
+	struct pm_model_caps *caps = caps_of(m);
+	struct pm_counter copy = { 0 };
+	int err;
+
+	if (!caps)
+		return -ENOMEM;
+	if (!c->name || !*c->name || c->width > 64)
+		return -EINVAL;
+	if (strlen(c->name) > PM_MAX_NAME)
+		return -E2BIG;
+	if (names_get(&m->counter_names, c->name, NULL))
+		return -EEXIST;
+	err = model_account(m, sizeof(copy) + 6 * strlen(c->name) + model_map_size(&c->attrs) + 128);
+	if (!err)
+		err = grow((void **)&m->counter, m->n_counters, &caps->counters, PM_MAX_COUNTERS, sizeof(copy));
+	if (err)
+		return err;
+	copy = (struct pm_counter){
+		.id = m->n_counters + 1,
+		.name = copy_text(c->name),
+		.display = copy_text(c->display ? c->display : c->name),
+		.source = copy_text(c->source),
+		.unit = copy_text(c->unit),
+		.scale = { .num = 1, .den = 1 },
+		.type = c->type,
+		.semantics = c->semantics,
+		/* Only integers wrap below 64 bits. */
+		.width = !c->width || c->type >= PM_F64 ? 64 : c->width,
+		.aggregation = c->aggregation,
+	};
+	if (c->scale.text)
+		copy.scale.text = copy_text(c->scale.text);
+	else if (c->scale.den)
+		copy.scale = (struct pm_scale){ .num = c->scale.num, .den = c->scale.den };
+	if (!copy.name || !copy.display || !copy.source || !copy.unit || (c->scale.text && !copy.scale.text) ||
+	    pm_map_copy(&copy.attrs, &c->attrs) || names_set(&m->counter_names, copy.name, copy.id)) {
+		model_counter_release(&copy);
+		return -ENOMEM;
+	}
+	m->counter[m->n_counters++] = copy;
+	return copy.id;
+}
+
+int64_t pm_model_add_instance(struct pm_model *m, const struct pm_instance *i)
+{
+	struct pm_model_caps *caps = caps_of(m);
+	struct pm_instance copy = *i;
+	int err;
+
+	if (!caps)
+		return -ENOMEM;
+	err = model_account(m, sizeof(copy) + model_map_size(&i->attrs));
+	if (!err)
+		err = grow((void **)&m->instance, m->n_instances, &caps->instances, PM_MAX_INSTANCES, sizeof(copy));
+	if (!err)
+		err = pm_map_copy(&copy.attrs, &i->attrs);
+	if (err)
+		return err;
+	copy.id = m->n_instances + 1;
+	m->instance[m->n_instances++] = copy;
+	return copy.id;
+}
+
+static int check_group(const struct pm_model *m, const struct pm_group *g)
+{
+	uint64_t columns;
+
+	if (!g->n_counters || !g->n_instances ||
+	    g->flags & ~(uint32_t)(PM_GROUP_LIST | PM_GROUP_SHARED_TIME | PM_GROUP_PERF_TIMES) ||
+	    (g->flags & PM_GROUP_LIST && g->n_instances != g->n_counters))
+		return -EINVAL;
+	columns = g->flags & PM_GROUP_LIST ? g->n_counters : (uint64_t)g->n_counters * g->n_instances;
+	if (columns + 4ull * g->n_instances > PM_MAX_COLUMNS)
+		return -E2BIG;
+	for (uint32_t k = 0; k < g->n_counters; k++)
+		if (!pm_model_counter(m, g->counter[k]))
+			return -EINVAL;
+	for (uint32_t k = 0; k < g->n_instances; k++)
+		if (!pm_model_instance(m, g->instance[k]))
+			return -EINVAL;
+	return 0;
+}
+
+static uint32_t *copy_ids(const uint32_t *id, uint32_t n)
+{
+	uint32_t *copy = malloc(n * sizeof(*copy));
+
+	if (copy)
+		memcpy(copy, id, n * sizeof(*copy));
+	return copy;
+}
+
+int64_t pm_model_add_group(struct pm_model *m, const struct pm_group *g)
+{
+	struct pm_model_caps *caps = caps_of(m);
+	struct pm_group copy = *g;
+	int err = check_group(m, g);
+
+	if (!caps)
+		return -ENOMEM;
+	if (!err)
+		err = model_account(m, sizeof(copy) + 4ull * (g->n_counters + g->n_instances) + 32);
+	if (!err)
+		err = grow((void **)&m->group, m->n_groups, &caps->groups, PM_MAX_GROUPS, sizeof(copy));
+	if (err)
+		return err;
+	copy.id = m->n_groups + 1;
+	copy.source = copy_text(g->source);
+	copy.counter = copy_ids(g->counter, g->n_counters);
+	copy.instance = copy_ids(g->instance, g->n_instances);
+	if (!copy.source || !copy.counter || !copy.instance) {
+		model_group_release(&copy);
+		return -ENOMEM;
+	}
+	m->group[m->n_groups++] = copy;
+	return copy.id;
+}
+
+int64_t pm_model_add_string(struct pm_model *m, const void *data, size_t len, bool bytes)
+{
+	struct pm_model_caps *caps = caps_of(m);
+	/* Only texts without NUL can be keys of the map; the others are rare and just added. */
+	bool key = !bytes && !memchr(data, '\0', len);
+	struct pm_value v;
+	uint32_t id;
+	int err;
+
+	if (!caps)
+		return -ENOMEM;
+	if (len > PM_MAX_STRING)
+		return -E2BIG;
+	v = bytes ? pm_bytes(data, len) : pm_text_n(data, len);
+	if (!v.str.data)
+		return -ENOMEM;
+	if (key && names_get(&m->strings, v.str.data, &id)) {
+		pm_value_release(&v);
+		return id;
+	}
+	err = model_account(m, sizeof(v) + 2 * len + 64);
+	if (!err)
+		err = grow((void **)&m->string, m->n_strings, &caps->strings, PM_MAX_STRINGS, sizeof(v));
+	if (!err && key)
+		err = names_set(&m->strings, v.str.data, m->n_strings + 1);
+	if (err) {
+		pm_value_release(&v);
+		return err;
+	}
+	m->string[m->n_strings++] = v;
+	return m->n_strings;
+}
+
+int pm_model_add_pmu(struct pm_model *m, const struct pm_pmu *p)
+{
+	struct pm_model_caps *caps = caps_of(m);
+	struct pm_pmu copy = { 0 };
+	int err;
+
+	if (!caps)
+		return -ENOMEM;
+	err = model_account(m, sizeof(copy) + model_map_size(&p->attrs));
+	if (!err)
+		err = grow((void **)&m->pmu, m->n_pmus, &caps->pmus, PM_MAX_PMUS, sizeof(copy));
+	if (!err)
+		err = pm_map_copy(&copy.attrs, &p->attrs);
+	if (!err)
+		m->pmu[m->n_pmus++] = copy;
+	return err;
+}
+
+int pm_model_add_probe(struct pm_model *m, const struct pm_probe *p)
+{
+	struct pm_model_caps *caps = caps_of(m);
+	struct pm_probe copy = { .reason = p->reason };
+	int err;
+
+	if (!caps)
+		return -ENOMEM;
+	err = model_account(m, sizeof(copy) + strlen(p->what ? p->what : "") + model_map_size(&p->attrs) + 64);
+	if (!err)
+		err = grow((void **)&m->probe, m->n_probes, &caps->probes, PM_MAX_PROBES, sizeof(copy));
+	if (err)
+		return err;
+	copy.source = copy_text(p->source);
+	copy.what = copy_text(p->what);
+	copy.hint = p->hint ? copy_text(p->hint) : NULL;
+	if (!copy.source || !copy.what || (p->hint && !copy.hint) || pm_map_copy(&copy.attrs, &p->attrs)) {
+		model_probe_release(&copy);
+		return -ENOMEM;
+	}
+	m->probe[m->n_probes++] = copy;
+	return 0;
+}
+
+static int compare_cpus(const void *a, const void *b)
+{
+	uint32_t x = ((const struct pm_cpu *)a)->cpu, y = ((const struct pm_cpu *)b)->cpu;
+
+	return x < y ? -1 : x > y;
+}
+
+int pm_model_set_topology(struct pm_model *m, const struct pm_topology *t)
+{
+	struct pm_model_caps *caps = caps_of(m);
+	struct pm_topology copy = { .time_ns = t->time_ns };
+
+	if (!caps)
+		return -ENOMEM;
+	if (t->n > PM_MAX_CPUS || t->n_types > PM_MAX_CPUS)
+		return -E2BIG;
+	copy.cpu = calloc(t->n ? t->n : 1, sizeof(*copy.cpu));
+	copy.type = calloc(t->n_types ? t->n_types : 1, sizeof(*copy.type));
+	if (!copy.cpu || !copy.type)
+		goto no_memory;
+	if (t->n)
+		memcpy(copy.cpu, t->cpu, t->n * sizeof(*copy.cpu));
+	copy.n = t->n;
+	qsort(copy.cpu, copy.n, sizeof(*copy.cpu), compare_cpus);
+	for (; copy.n_types < t->n_types; copy.n_types++) {
+		copy.type[copy.n_types] = copy_text(t->type[copy.n_types]);
+		if (!copy.type[copy.n_types])
+			goto no_memory;
+	}
+	pm_topology_release(&m->topology);
+	m->topology = copy;
+	caps->topology_version++;
+	return 0;
+
+no_memory:
+	pm_topology_release(&copy);
+	return -ENOMEM;
+}
+
+int pm_model_retire_instance(struct pm_model *m, uint32_t id, uint64_t time_ns)
+{
+	if (!id || id > m->n_instances)
+		return -EINVAL;
+	if (m->instance[id - 1].retired_ns)
+		return 0;
+	m->instance[id - 1].retired_ns = time_ns ? time_ns : 1;
+	m->caps->retired++;
+	return 0;
+}
+
+const struct pm_counter *pm_model_counter(const struct pm_model *m, uint32_t id)
+{
+	return id && id <= m->n_counters ? &m->counter[id - 1] : NULL;
+}
+
+const struct pm_counter *pm_model_counter_named(const struct pm_model *m, const char *name)
+{
+	uint32_t id;
+
+	return names_get(&m->counter_names, name, &id) ? pm_model_counter(m, id) : NULL;
+}
+
+const struct pm_instance *pm_model_instance(const struct pm_model *m, uint32_t id)
+{
+	return id && id <= m->n_instances ? &m->instance[id - 1] : NULL;
+}
+
+const struct pm_group *pm_model_group(const struct pm_model *m, uint32_t id)
+{
+	return id && id <= m->n_groups ? &m->group[id - 1] : NULL;
+}
+
+const struct pm_value *pm_model_string(const struct pm_model *m, uint32_t id)
+{
+	return id && id <= m->n_strings ? &m->string[id - 1] : NULL;
+}
+
+const struct pm_instance *pm_model_find_instance(const struct pm_model *m, enum pm_kind kind, uint32_t number)
+{
+	const struct pm_instance *retired = NULL;
+
+	for (uint32_t i = m->n_instances; i-- > 0;) {
+		const struct pm_instance *at = &m->instance[i];
+
+		if (at->kind != kind || at->number != number)
+			continue;
+		if (!at->retired_ns)
+			return at;
+		if (!retired)
+			retired = at;
+	}
+	return retired;
+}
+
+const struct pm_cpu *pm_topology_cpu(const struct pm_topology *t, uint32_t cpu)
+{
+	uint32_t lo = 0, hi = t->n;
+
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
+
+		if (t->cpu[mid].cpu < cpu)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < t->n && t->cpu[lo].cpu == cpu ? &t->cpu[lo] : NULL;
+}

@@ -1,0 +1,185 @@
+/* One-time values: thousands of them on a large machine, most the same on every CPU, so equal ones are one entry. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "format/cbor.h"
+#include "format/limits.h"
+#include "format/model_private.h"
+
+void model_config_release(struct pm_config *c)
+{
+	free(c->name);
+	cpulist_release(&c->instances);
+	pm_value_release(&c->value);
+	*c = (struct pm_config){ 0 };
+}
+
+static bool same_but_instances(const struct pm_config *a, const struct pm_config *b)
+{
+	return a->privacy == b->privacy && a->time_ns == b->time_ns && a->kind == b->kind && a->reason == b->reason &&
+	       !strcmp(a->name, b->name) && pm_value_equal(&a->value, &b->value);
+}
+
+static uint64_t mix(uint64_t h, const void *data, size_t len)
+{
+	const uint8_t *p = data;
+
+	while (len--)
+		h = (h ^ *p++) * 0x100000001b3ull;
+	return h;
+}
+
+static uint64_t hash_of(const struct pm_config *c)
+{
+	uint64_t h = mix(0xcbf29ce484222325ull, c->name, strlen(c->name));
+
+	h = mix(h, &c->time_ns, sizeof(c->time_ns));
+	h = mix(h, &c->kind, sizeof(c->kind));
+	h = mix(h, &c->reason, sizeof(c->reason));
+	if (c->value.kind == PM_VALUE_TEXT || c->value.kind == PM_VALUE_BYTES)
+		return mix(h, c->value.str.data, c->value.str.len);
+	if (c->value.kind == PM_VALUE_U64)
+		return mix(h, &c->value.u64, sizeof(c->value.u64));
+	if (c->value.kind == PM_VALUE_ARRAY)
+		for (uint32_t i = 0; i < c->value.array.n; i++)
+			if (c->value.array.item[i].kind == PM_VALUE_U64)
+				h = mix(h, &c->value.array.item[i].u64, sizeof(uint64_t));
+	return h;
+}
+
+/* The slot of an equal entry, or the free one where it would go. */
+static struct config_slot *find(const struct pm_model *m, const struct pm_config *c, uint64_t hash)
+{
+	const struct pm_model_caps *caps = m->caps;
+
+	for (uint32_t i = (uint32_t)hash & (caps->config_slots - 1);; i = (i + 1) & (caps->config_slots - 1)) {
+		struct config_slot *s = &caps->config_slot[i];
+
+		if (!s->index || (s->hash == hash && same_but_instances(&m->config[s->index - 1], c)))
+			return s;
+	}
+}
+
+static int grow_slots(struct pm_model_caps *caps)
+{
+	uint32_t slots = caps->config_slots ? caps->config_slots * 2 : 64;
+	struct config_slot *slot = calloc(slots, sizeof(*slot));
+
+	if (!slot)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < caps->config_slots; i++) {
+		uint32_t at = (uint32_t)caps->config_slot[i].hash & (slots - 1);
+
+		if (!caps->config_slot[i].index)
+			continue;
+		while (slot[at].index)
+			at = (at + 1) & (slots - 1);
+		slot[at] = caps->config_slot[i];
+	}
+	free(caps->config_slot);
+	caps->config_slot = slot;
+	caps->config_slots = slots;
+	return 0;
+}
+
+static int grow_entries(struct pm_model *m)
+{
+	struct pm_model_caps *caps = m->caps;
+	uint32_t wanted = caps->configs + caps->configs / 2 + 16, *older;
+	struct pm_config *config;
+
+	if (m->n_configs >= PM_MAX_CONFIGS)
+		return -E2BIG;
+	if (m->n_configs < caps->configs)
+		return 0;
+	config = realloc(m->config, wanted * sizeof(*config));
+	if (!config)
+		return -ENOMEM;
+	m->config = config;
+	older = realloc(caps->config_older, wanted * sizeof(*older));
+	if (!older)
+		return -ENOMEM;
+	caps->config_older = older;
+	caps->configs = wanted;
+	return 0;
+}
+
+static int join(struct pm_model *m, struct cpulist *into, const struct cpulist *from)
+{
+	for (size_t i = 0; i < from->n; i++) {
+		int err = 0;
+
+		if (cpulist_has(into, from->cpu[i]))
+			continue;
+		err = model_account(m, sizeof(*into->cpu));
+		if (!err)
+			err = cpulist_add(into, from->cpu[i]);
+		if (err)
+			return err;
+		m->caps->config_changes++;
+	}
+	return 0;
+}
+
+int pm_model_add_config(struct pm_model *m, const struct pm_config *c)
+{
+	struct pm_config copy = *c;
+	struct config_slot *slot;
+	uint64_t hash;
+	uint32_t older = 0;
+	int err;
+
+	if (!c->name || !*c->name)
+		return -EINVAL;
+	if (strlen(c->name) > PM_MAX_NAME)
+		return -E2BIG;
+	err = model_account(m, 0);
+	if (!err && m->n_configs + m->n_configs / 2 >= m->caps->config_slots)
+		err = grow_slots(m->caps);
+	if (err)
+		return err;
+	hash = hash_of(c);
+	slot = find(m, c, hash);
+	if (slot->index)
+		return join(m, &m->config[slot->index - 1].instances, &c->instances);
+	err = model_account(m, sizeof(copy) + 2 * strlen(c->name) + model_value_size(&c->value) + c->instances.n * 4 + 64);
+	if (!err)
+		err = grow_entries(m);
+	if (err)
+		return err;
+	copy.instances = (struct cpulist){ 0 };
+	copy.name = strdup(c->name);
+	err = pm_value_copy(&copy.value, &c->value);
+	if (!copy.name)
+		err = -ENOMEM;
+	if (!err)
+		err = cpulist_copy(&copy.instances, &c->instances);
+	names_get(&m->caps->config_names, c->name, &older);
+	if (!err)
+		err = names_set(&m->caps->config_names, c->name, m->n_configs + 1);
+	if (err) {
+		model_config_release(&copy);
+		return err;
+	}
+	*slot = (struct config_slot){ .hash = hash, .index = m->n_configs + 1 };
+	m->caps->config_older[m->n_configs] = older;
+	m->config[m->n_configs++] = copy;
+	m->caps->config_changes++;
+	return 0;
+}
+
+const struct pm_config *pm_model_config(const struct pm_model *m, const char *name, uint32_t number)
+{
+	uint32_t at;
+
+	if (!m->caps || !names_get(&m->caps->config_names, name, &at))
+		return NULL;
+	for (; at; at = m->caps->config_older[at - 1]) {
+		const struct pm_config *c = &m->config[at - 1];
+
+		if (number == PM_NONE || cpulist_has(&c->instances, number))
+			return c;
+	}
+	return NULL;
+}
