@@ -205,6 +205,8 @@ static struct known *known_letter(struct rewrite *w, char letter, struct error *
 		error_set(why, EINVAL, "-%c %s", letter, cell + 1);
 		return NULL;
 	}
+	if (letter == 'h')
+		cell = "help";
 	k = cell ? known_exact(w, cell, strlen(cell)) : NULL;
 	if (!k && isalpha((unsigned char)letter))
 		k = known_key(w, letter);

@@ -1,8 +1,13 @@
-/* The commands of pmrep: one cmd_X.c each, one row in commands[]. */
+/* The commands of pmrep: one cmd_X.c each, one row in commands[]; and what all of them do at their edges. */
 #ifndef REPORT_CMD_H
 #define REPORT_CMD_H
 
+#include <stdbool.h>
 #include <stddef.h>
+
+#include "common/buf.h"
+#include "common/error.h"
+#include "common/options.h"
 
 /* Exit codes of pmrep. */
 enum {
@@ -15,7 +20,7 @@ enum {
 struct command {
 	const char *name;
 	const char *help; /* one line */
-	/* argv[0] is the command's name; the result is an exit code of the above. */
+	/* argv[0] is the command's name; the result is an exit code of the above. stdout is checked afterwards. */
 	int (*run)(int argc, char **argv);
 };
 extern const struct command commands[]; /* ends with name NULL; the first is the default */
@@ -26,5 +31,20 @@ int cmd_list(int argc, char **argv);
 int cmd_dump(int argc, char **argv);
 int cmd_check(int argc, char **argv);
 int cmd_eval(int argc, char **argv);
+
+/* options_parse(), and prints help or the error. -1: go on; otherwise the exit code. */
+int cmd_options(const struct options_spec *spec, int argc, char **argv, void *input, struct options_common *common);
+/* A line "COMMAND: text" on stderr, escaped. */
+void cmd_complain(const char *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* The same for an error; returns EXIT_TROUBLE. */
+int cmd_fail(const char *command, const struct error *e);
+/* Writes the buffer to stdout and empties it. 0, or EXIT_TROUBLE for a buffer that ran out of memory; what the file
+ * system says is found at the end. */
+int cmd_write(const char *command, struct buf *b);
+/* Columns of the terminal on the descriptor; 0 if it is none: no limit. */
+unsigned cmd_width(int fd);
+
+/* pmrep without main(). */
+int pmrep_run(int argc, char **argv);
 
 #endif

@@ -204,6 +204,7 @@ static const struct line {
 	/* Other commands: the letters of their own array. */
 	{ &info_spec, "-S f -T 5", "--Summary --TCC=5 -- f" },
 	{ &info_spec, "-x", "!-x is no option" },
+	{ &info_spec, "-qh", "--quiet --help --" },
 };
 
 static void rewriting(void **state)

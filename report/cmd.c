@@ -1,0 +1,126 @@
+#include "report/cmd.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "common/table.h"
+#include "report/input.h"
+
+const struct command commands[] = {
+	{ "show", "metrics, interval by interval or in total (the default command)", cmd_show },
+	{ "info", "what was recorded, on which machine, how well, and what it reveals", cmd_info },
+	{ "list", "counters, metrics, events, instances or groups of a recording", cmd_list },
+	{ "dump", "raw values and every frame", cmd_dump },
+	{ "check", "verify every byte; say what is damaged", cmd_check },
+	{ "eval", "the value of a metric expression", cmd_eval },
+	{ 0 },
+};
+
+void cmd_complain(const char *command, const char *format, ...)
+{
+	struct buf line = BUF_INIT, shown = BUF_INIT;
+	va_list ap;
+
+	va_start(ap, format);
+	buf_vprintf(&line, format, ap);
+	va_end(ap);
+	text_escape(&shown, buf_str(&line), strlen(buf_str(&line)));
+	fprintf(stderr, "%s: %s\n", command, buf_str(&shown));
+	buf_release(&line);
+	buf_release(&shown);
+}
+
+int cmd_fail(const char *command, const struct error *e)
+{
+	cmd_complain(command, "%s", e->text[0] ? e->text : strerror(e->number));
+	return EXIT_TROUBLE;
+}
+
+int cmd_write(const char *command, struct buf *b)
+{
+	if (b->err) {
+		cmd_complain(command, "out of memory");
+		return EXIT_TROUBLE;
+	}
+	fwrite(b->data, 1, b->len, stdout);
+	buf_clear(b);
+	return 0;
+}
+
+unsigned cmd_width(int fd)
+{
+	struct winsize size;
+
+	if (!isatty(fd) || ioctl(fd, TIOCGWINSZ, &size))
+		return 0;
+	return size.ws_col;
+}
+
+int cmd_options(const struct options_spec *spec, int argc, char **argv, void *input, struct options_common *common)
+{
+	struct error e = { 0 };
+	int r = options_parse(spec, argc, argv, input, common, &e);
+
+	if (!r)
+		return -1;
+	if (r < 0)
+		return cmd_fail(spec->name, &e);
+	return cmd_write(spec->name, &common->text);
+}
+
+static int help(void)
+{
+	printf("Usage: pmrep [COMMAND] [OPTION...] FILE...\n"
+	       "Report on recordings of pmrec. FILE may be - for standard input, and .gz or .zst.\n\n"
+	       "Commands:\n");
+	for (const struct command *c = commands; c->name; c++)
+		printf("  %-7s %s\n", c->name, c->help);
+	printf("\nExamples:\n"
+	       "  pmrep host.pmr                     all there is, in a table\n"
+	       "  pmrep host.pmr --total --per-cpu   one row a CPU over the whole recording\n"
+	       "  pmrep host.pmr --format=csv        for programs\n"
+	       "  pmrec -o - | pmrep -               live\n\n"
+	       "pmrep COMMAND --help says more, pmrep COMMAND --help=all everything.\n"
+	       "Exit status: 0 good, 1 check found damage, 2 trouble, 3 damaged but readable in part.\n");
+	return EXIT_GOOD;
+}
+
+/* A first word that is neither a command nor anything in the file system is rather a typing error than a file. */
+static int unknown_command(const char *word)
+{
+	const char *names[sizeof(commands) / sizeof(*commands)];
+	const char *near;
+	size_t n = 0;
+
+	for (const struct command *c = commands; c->name; c++)
+		names[n++] = c->name;
+	near = options_nearest(word, names, n);
+	if (near)
+		cmd_complain("pmrep", "'%s' is neither a command nor a file; did you mean '%s'?", word, near);
+	else
+		cmd_complain("pmrep", "'%s' is neither a command nor a file; pmrep --help lists the commands", word);
+	return EXIT_TROUBLE;
+}
+
+int pmrep_run(int argc, char **argv)
+{
+	if (argc < 2) {
+		cmd_complain("pmrep", "no recording given; pmrep --help shows how it goes");
+		return EXIT_TROUBLE;
+	}
+	for (const struct command *c = commands; c->name; c++) {
+		if (!strcmp(argv[1], c->name))
+			return c->run(argc - 1, argv + 1);
+	}
+	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "-help"))
+		return help();
+	if (argv[1][0] != '-' && !strpbrk(argv[1], "./") && access(argv[1], F_OK) && !input_is_pcp(argv[1]))
+		return unknown_command(argv[1]);
+	return commands[0].run(argc, argv);
+}

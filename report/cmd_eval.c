@@ -1,0 +1,207 @@
+#include "report/cmd.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/metric/expr.h"
+#include "common/number.h"
+#include "common/parse.h"
+
+static const char brief[] =
+	"Usage: pmrep eval EXPR [ID=VALUE...]\n"
+	"Print the value of a metric expression; nan if it has none.\n\n"
+	"ID is what the expression has: an event, a counter, #literal, or a whole call such as first(x).\n"
+	"VALUE is a number or nan, behind the last = of the word.\n\n"
+	"Examples:\n"
+	"  pmrep eval 'instructions / cycles' instructions=300 cycles=200      1.5\n"
+	"  pmrep eval '100 * x if #smt_on else y' x=1 y=2 '#smt_on=0'           2\n"
+	"  pmrep eval -- '-x' x=3                                              -3\n";
+
+struct eval {
+	char *expr;
+	char **binding;
+	int n_bindings;
+};
+
+static error_t parse_opt(int key, char *arg, struct argp_state *state)
+{
+	struct eval *v = state->input;
+
+	switch (key) {
+	case ARGP_KEY_ARGS:
+		v->expr = state->argv[state->next];
+		v->binding = state->argv + state->next + 1;
+		v->n_bindings = state->argc - state->next - 1;
+		return 0;
+	case ARGP_KEY_NO_ARGS:
+		return options_bad(state, "no expression given; --help shows how it goes");
+	}
+	return ARGP_ERR_UNKNOWN;
+}
+
+static const struct argp argp = { .parser = parse_opt, .args_doc = "EXPR [ID=VALUE...]" };
+static const struct options_spec spec = {
+	.name = "pmrep eval", .column = OPTIONS_OTHER, .argp = &argp, .brief = brief,
+};
+
+static int parse_value(const char *text, struct value *v)
+{
+	uint64_t number;
+
+	if (!strcasecmp(text, "nan")) {
+		*v = value_missing(VALUE_NO_INPUT);
+		return 0;
+	}
+	/* Integers keep all their 64 bits for bits(). */
+	if (!parse_u64(text, &number)) {
+		*v = value_of_u64(number);
+		return 0;
+	}
+	*v = value_of(0);
+	return parse_double(text, &v->v);
+}
+
+enum { UNBOUND, INFERRED, GIVEN };
+
+/* What an ID says of an input: x=5 also gives first(x) and has_event(x), unless they are given themselves. */
+static void bind_input(const struct expr_input *input, const struct expr_input *id, struct value given,
+		       struct value *value, char *bound)
+{
+	if (strcmp(input->name, id->name))
+		return;
+	if (input->aspect == id->aspect) {
+		*value = given;
+		*bound = GIVEN;
+		return;
+	}
+	if (*bound == GIVEN || id->aspect != EXPR_VALUE)
+		return;
+	switch (input->aspect) {
+	case EXPR_FIRST:
+	case EXPR_LAST:
+	case EXPR_MEAN:
+	case EXPR_MAX:
+		*value = given;
+		break;
+	case EXPR_HAS_EVENT:
+	case EXPR_SOURCE_COUNT:
+	case EXPR_AGGR_NR:
+		*value = value_of(1);
+		break;
+	default:
+		return;
+	}
+	*bound = INFERRED;
+}
+
+static int bind(const char *word, const struct expr_input *input, size_t n, struct value *value, char *bound,
+		struct error *e)
+{
+	const char *equals = strrchr(word, '=');
+	const struct expr_input *id = NULL;
+	struct expr *x = NULL;
+	struct value given;
+	size_t n_ids = 0;
+	char *text;
+	int r;
+
+	if (!equals || equals == word)
+		return error_set(e, EINVAL, "'%s' is not of the form ID=VALUE", word);
+	if (parse_value(equals + 1, &given))
+		return error_set(e, EINVAL, "%s: '%s' is no number", word, equals + 1);
+	text = strndup(word, (size_t)(equals - word));
+	if (!text)
+		return error_set(e, ENOMEM, "out of memory");
+	/* Read as the expression is, so that cpu@x\=1@ is the same ID in both places. */
+	r = expr_parse(&x, text, NULL);
+	if (!r)
+		id = expr_inputs(x, &n_ids);
+	if (r || n_ids != 1) {
+		r = error_set(e, EINVAL, "'%s' is no single ID", text);
+	} else {
+		for (size_t i = 0; i < n; i++)
+			bind_input(&input[i], id, given, &value[i], &bound[i]);
+	}
+	expr_free(x);
+	free(text);
+	return r;
+}
+
+static int refuse_unbound(const struct expr_input *input, struct error *e)
+{
+	static const char *const call[] = {
+		[EXPR_FIRST] = "first",
+		[EXPR_LAST] = "last",
+		[EXPR_MEAN] = "mean",
+		[EXPR_MAX] = "max_of",
+		[EXPR_ELAPSED] = "elapsed",
+		[EXPR_SOURCE_COUNT] = "source_count",
+		[EXPR_AGGR_NR] = "aggr_nr",
+		[EXPR_CPUID_MATCH] = "strcmp_cpuid_str",
+	};
+	const char *f = input->aspect < sizeof(call) / sizeof(*call) ? call[input->aspect] : NULL;
+
+	return error_set(e, EINVAL, "no value for %s%s%s%s; give %s%s%s%s=VALUE",
+			 input->aspect == EXPR_LITERAL ? "#" : f ? f : "", f ? "(" : "", input->name, f ? ")" : "",
+			 input->aspect == EXPR_LITERAL ? "#" : f ? f : "", f ? "(" : "", input->name, f ? ")" : "");
+}
+
+static int evaluate(const struct eval *v, struct value *result, struct error *e)
+{
+	const struct expr_input *input;
+	struct value *value = NULL;
+	struct expr *x;
+	char *bound = NULL;
+	size_t n;
+	int r = expr_parse(&x, v->expr, e);
+
+	if (r)
+		return r;
+	input = expr_inputs(x, &n);
+	value = calloc(n + 1, sizeof(*value));
+	bound = calloc(n + 1, sizeof(*bound));
+	if (!value || !bound)
+		r = error_set(e, ENOMEM, "out of memory");
+	for (int i = 0; !r && i < v->n_bindings; i++)
+		r = bind(v->binding[i], input, n, value, bound, e);
+	for (size_t i = 0; !r && i < n; i++) {
+		if (!bound[i] && input[i].aspect == EXPR_HAS_EVENT)
+			value[i] = value_of(0);
+		else if (!bound[i])
+			r = refuse_unbound(&input[i], e);
+	}
+	if (!r)
+		*result = expr_eval(x, value);
+	free(bound);
+	free(value);
+	expr_free(x);
+	return r;
+}
+
+int cmd_eval(int argc, char **argv)
+{
+	struct options_common common = { 0 };
+	struct buf out = BUF_INIT;
+	struct eval v = { 0 };
+	struct value result;
+	struct error e = { 0 };
+	char number[NUMBER_MAX];
+	int r = cmd_options(&spec, argc, argv, &v, &common);
+
+	if (r < 0) {
+		r = EXIT_GOOD;
+		if (evaluate(&v, &result, &e)) {
+			r = cmd_fail(spec.name, &e);
+		} else {
+			buf_add(&out, number, number_double(number, result.reason ? NAN : result.v));
+			buf_addch(&out, '\n');
+			r = cmd_write(spec.name, &out);
+		}
+	}
+	buf_release(&out);
+	options_common_release(&common);
+	return r;
+}

@@ -1,0 +1,260 @@
+#include "report/input.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+/* ---- an input of which the first bytes were looked at ---- */
+
+struct peeked {
+	struct pm_input inner;
+	uint8_t head[8];
+	size_t len, at;
+};
+
+static ssize_t peeked_read(void *ctx, void *data, size_t len)
+{
+	struct peeked *p = ctx;
+	size_t n = p->len - p->at;
+
+	if (!n)
+		return p->inner.read(p->inner.ctx, data, len);
+	if (n > len)
+		n = len;
+	memcpy(data, p->head + p->at, n);
+	p->at += n;
+	return (ssize_t)n;
+}
+
+static int peeked_seek(void *ctx, uint64_t offset)
+{
+	struct peeked *p = ctx;
+
+	p->at = p->len;
+	return p->inner.seek(p->inner.ctx, offset);
+}
+
+static void peeked_close(void *ctx)
+{
+	struct peeked *p = ctx;
+
+	if (p->inner.close)
+		p->inner.close(p->inner.ctx);
+	free(p);
+}
+
+/* Takes over *inner in every case. Bytes that are not there yet are waited for, unless the input ends. */
+static int peek(struct pm_input *in, struct pm_input *inner, struct error *e)
+{
+	struct peeked *p = calloc(1, sizeof(*p));
+
+	if (!p) {
+		if (inner->close)
+			inner->close(inner->ctx);
+		return error_set(e, ENOMEM, "out of memory");
+	}
+	p->inner = *inner;
+	while (p->len < sizeof(p->head)) {
+		ssize_t n = inner->read(inner->ctx, p->head + p->len, sizeof(p->head) - p->len);
+
+		if (n == -EINTR)
+			continue;
+		if (n < 0) {
+			peeked_close(p);
+			return error_sys(e, (int)-n, "cannot read");
+		}
+		if (!n)
+			break;
+		p->len += (size_t)n;
+	}
+	*in = (struct pm_input){
+		.ctx = p,
+		.read = peeked_read,
+		.seek = inner->seek ? peeked_seek : NULL,
+		.close = peeked_close,
+		.size = inner->size,
+		.growing = inner->growing,
+	};
+	return 0;
+}
+
+/* ---- gzip ---- */
+
+struct gzip {
+	struct pm_input inner;
+	z_stream z;
+	bool ended; /* the input, or what of it can be believed */
+	uint8_t in[64 << 10];
+};
+
+static ssize_t gzip_fill(struct gzip *g)
+{
+	ssize_t n;
+
+	do {
+		n = g->inner.read(g->inner.ctx, g->in, sizeof(g->in));
+	} while (n == -EINTR);
+	if (n > 0) {
+		g->z.next_in = g->in;
+		g->z.avail_in = (uInt)n;
+	}
+	return n;
+}
+
+static ssize_t gzip_read(void *ctx, void *data, size_t len)
+{
+	struct gzip *g = ctx;
+
+	g->z.next_out = data;
+	g->z.avail_out = len > (64u << 20) ? 64u << 20 : (uInt)len;
+	len = g->z.avail_out;
+	while (!g->ended && g->z.avail_out == len) {
+		int r;
+
+		if (!g->z.avail_in) {
+			ssize_t n = gzip_fill(g);
+
+			if (n < 0)
+				return n;
+			if (!n) {
+				g->ended = true;
+				break;
+			}
+		}
+		r = inflate(&g->z, Z_NO_FLUSH);
+		/* gzip files may be joined; what follows that is no gzip member is padding. */
+		if (r == Z_STREAM_END)
+			r = inflateReset(&g->z);
+		if (r == Z_MEM_ERROR)
+			return -ENOMEM;
+		/* The recording has checksums of its own, and says what the damage cost. */
+		if (r != Z_OK && r != Z_BUF_ERROR)
+			g->ended = true;
+	}
+	return (ssize_t)(len - g->z.avail_out);
+}
+
+static void gzip_close(void *ctx)
+{
+	struct gzip *g = ctx;
+
+	inflateEnd(&g->z);
+	if (g->inner.close)
+		g->inner.close(g->inner.ctx);
+	free(g);
+}
+
+int input_gzip(struct pm_input *in, struct pm_input *inner, struct error *e)
+{
+	struct gzip *g = calloc(1, sizeof(*g));
+
+	if (!g || inflateInit2(&g->z, 15 + 16) != Z_OK) {
+		free(g);
+		if (inner->close)
+			inner->close(inner->ctx);
+		return error_set(e, ENOMEM, "out of memory");
+	}
+	g->inner = *inner;
+	*in = (struct pm_input){ .ctx = g, .read = gzip_read, .close = gzip_close, .size = UINT64_MAX };
+	return 0;
+}
+
+/* ---- by name ---- */
+
+bool input_being_written(const char *path)
+{
+	bool locked = false;
+	int fd;
+
+	if (!strcmp(path, "-"))
+		return false;
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0)
+		return false;
+	if (flock(fd, LOCK_SH | LOCK_NB))
+		locked = errno == EWOULDBLOCK;
+	close(fd);
+	return locked;
+}
+
+static bool has_suffix(const char *path, const char *suffix)
+{
+	struct buf b = BUF_INIT;
+	bool there;
+
+	buf_printf(&b, "%s%s", path, suffix);
+	there = !b.err && !access(buf_str(&b), F_OK);
+	buf_release(&b);
+	return there;
+}
+
+bool input_is_pcp(const char *path)
+{
+	static const char *const parts[] = { ".index", ".meta", ".0" };
+	size_t len = strlen(path);
+
+	if (access(path, F_OK))
+		return has_suffix(path, ".index") || has_suffix(path, ".meta");
+	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
+		size_t n = strlen(parts[i]);
+		unsigned char magic[8] = { 0 };
+		FILE *f;
+
+		if (len <= n || strcmp(path + len - n, parts[i]))
+			continue;
+		/* A length and 0x50052600 + version begin every file of an archive. */
+		f = fopen(path, "rb");
+		if (!f)
+			return false;
+		if (fread(magic, 1, sizeof(magic), f) != sizeof(magic))
+			memset(magic, 0, sizeof(magic));
+		fclose(f);
+		return magic[4] == 0x50 && magic[5] == 0x05 && magic[6] == 0x26;
+	}
+	return false;
+}
+
+static int open_path(struct pm_input *in, const char *path, bool growing, struct error *e)
+{
+	static const uint8_t gzip_magic[] = { 0x1f, 0x8b };
+	struct pm_input raw, inner;
+	const struct peeked *p;
+	int r;
+
+	if (strcmp(path, "-") && input_is_pcp(path))
+		return error_set(e, EINVAL,
+				 "an archive of Performance Co-Pilot; this pmrep reads recordings of pmrec, "
+				 "and PCP's program of the same name belongs to the package pcp");
+	if (!strcmp(path, "-") && isatty(STDIN_FILENO))
+		return error_set(e, EINVAL, "standard input is a terminal, not a recording");
+	r = pm_input_path(&raw, path, growing, e);
+	if (r)
+		return r;
+	r = peek(&inner, &raw, e);
+	if (r)
+		return r;
+	p = inner.ctx;
+	if (p->len >= sizeof(gzip_magic) && !memcmp(p->head, gzip_magic, sizeof(gzip_magic)))
+		return input_gzip(in, &inner, e);
+	*in = inner;
+	return 0;
+}
+
+int input_open(struct pm_reader **r, const char *path, bool growing, struct error *e)
+{
+	struct pm_input in;
+	int err = open_path(&in, path, growing, e);
+
+	if (!err)
+		err = pm_reader_open(r, &in, e);
+	/* An error of open() has the path in it already. */
+	if (err && !strstr(e->text, path))
+		error_prefix(e, "%s", strcmp(path, "-") ? path : "standard input");
+	return err;
+}

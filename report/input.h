@@ -1,0 +1,23 @@
+/*
+ * Opening a recording by name, for every command: a path or "-", plain, .gz or .zst, and good errors for what is none.
+ */
+#ifndef REPORT_INPUT_H
+#define REPORT_INPUT_H
+
+#include <stdbool.h>
+
+#include "format/reader.h"
+
+/* Opens `path`. With `growing` an end is not final (see pm_input). Errors begin with the path. */
+int input_open(struct pm_reader **r, const char *path, bool growing, struct error *e);
+
+/* Whether a recorder has the file open for writing at this moment: it holds a lock on it. */
+bool input_being_written(const char *path);
+
+/* Whether `path` names an archive of Performance Co-Pilot, whose own pmrep is another program. */
+bool input_is_pcp(const char *path);
+
+/* Unwraps gzip around a recording. Takes over *inner in every case. Data after damage is not there: the input ends. */
+int input_gzip(struct pm_input *in, struct pm_input *inner, struct error *e);
+
+#endif

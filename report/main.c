@@ -1,0 +1,24 @@
+#include <errno.h>
+#include <locale.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "report/cmd.h"
+
+int main(int argc, char **argv)
+{
+	int status;
+
+	/* Characters as wide as the terminal has them; numbers always with a point. */
+	setlocale(LC_CTYPE, "");
+	/* Whoever started us may have ignored it; `pmrep | head` shall end without a word. */
+	signal(SIGPIPE, SIG_DFL);
+	status = pmrep_run(argc, argv);
+	/* A full disk shows when the last byte is written, or only when the file is closed. */
+	if (ferror(stdout) || fclose(stdout)) {
+		fprintf(stderr, "pmrep: standard output: %s\n", strerror(errno));
+		return EXIT_TROUBLE;
+	}
+	return status;
+}
