@@ -30,7 +30,7 @@ int plan_init(struct plan *p, const struct record_options *options, const struct
 	int64_t id;
 	int err;
 
-	*p = (struct plan){ .options = options, .root = root, .model = model };
+	*p = (struct plan){ .options = options, .root = root, .model = model, .time_ns = clocks_monotonic() };
 	p->units_end = &p->units;
 	err = root_cpulist(root, &p->cpus, "/sys/devices/system/cpu/online");
 	if (err)
@@ -210,7 +210,7 @@ static int add_config(struct plan *p, struct pm_config *c, uint32_t number, cons
 
 	vsnprintf(name, sizeof(name), format, ap);
 	c->name = name;
-	c->time_ns = clocks_monotonic();
+	c->time_ns = p->time_ns;
 	if (number != PM_NONE)
 		err = cpulist_add(&c->instances, number);
 	/* Privacy is that of a key of the same class. */

@@ -60,6 +60,7 @@ struct plan {
 	uint32_t system_instance;  /* id of the PM_SYSTEM instance */
 	uint32_t *cpu_instance;    /* id of each CPU's instance, by CPU number; 0: none yet */
 	uint32_t n_cpu_instance;
+	uint64_t time_ns;          /* of planning: one time for all one-time values, so that equal ones of many CPUs join */
 };
 
 /* Empty plan for the CPUs that are online (and in -C); adds the PM_SYSTEM instance. Everything is borrowed. */
@@ -75,6 +76,12 @@ void sources_release(struct source *s, size_t n);
 
 /* Whether --privacy lets a value with this key into the file. */
 bool plan_may_record(const struct record_options *options, uint32_t key);
+
+/* Whether -C lets a CPU be recorded that has come online. */
+static inline bool plan_wants_cpu(const struct plan *p, uint32_t cpu)
+{
+	return !p->options->cpus || cpulist_has(&p->cpus, cpu);
+}
 
 /* Instance of a CPU, added if it is new. Id > 0 or -errno. */
 int64_t plan_cpu_instance(struct plan *p, uint32_t cpu);

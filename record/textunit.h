@@ -1,0 +1,37 @@
+/*
+ * Values of one text file, for the groups that show them. A store holds everything that was found in the file last time;
+ * each unit copies the part that is its own. So the file is read once a snapshot, and what turns up later (a CPU that
+ * came online, an interrupt that fires at last) becomes one more unit.
+ */
+#ifndef RECORD_TEXTUNIT_H
+#define RECORD_TEXTUNIT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct plan;
+
+struct textstore {
+	uint64_t *value;  /* owned, n each */
+	uint16_t *status; /* owned; PM_OK or why there is no value */
+	uint32_t n;
+	/* Reads the file into value and status. Runs in the sampling thread. 0 or -errno. */
+	int (*refresh)(struct textstore *s);
+	int err;          /* of the last refresh */
+	uint32_t failures;/* in a row */
+	bool has_reader;  /* the first unit is there: it refreshes for all */
+};
+
+/* Grows to n slots; new ones are 0 and PM_REASON_FORMAT. 0 or -ENOMEM. */
+int textstore_resize(struct textstore *s, uint32_t n);
+void textstore_release(struct textstore *s);
+
+struct textcell {
+	uint32_t counter, instance; /* ids */
+	uint32_t slot;              /* in the store */
+};
+
+/* Adds a LIST group of these cells and the unit that fills it. The store outlives the unit. Nothing is added for n 0. */
+int textunit_add(struct plan *p, struct textstore *s, const struct textcell *cell, uint32_t n, uint64_t min_period_ns);
+
+#endif
