@@ -1,0 +1,19 @@
+/* Pinning the calling thread to a CPU, on machines of any size. */
+#ifndef RECORD_AFFINITY_H
+#define RECORD_AFFINITY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct affinity {
+	void *mask; /* owned */
+	size_t size;
+};
+
+/* Remembers where the calling thread may run. 0 or -errno; released by affinity_restore(). */
+int affinity_save(struct affinity *a);
+void affinity_restore(struct affinity *a);
+/* 0 or -errno: a CPU that this machine lacks, or that a cpuset keeps us away from. */
+int affinity_pin(uint32_t cpu);
+
+#endif

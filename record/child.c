@@ -1,0 +1,131 @@
+#include "record/child.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "record/clocks.h"
+#include "record/privileges.h"
+
+static void run_child(char **argv, int go, int failure, bool stdout_to_stderr)
+{
+	sigset_t none;
+	char byte;
+	int err;
+
+	while (read(go, &byte, 1) != 1)
+		if (errno != EINTR)
+			_exit(0); /* the recorder is gone, or does not want it any more */
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	signal(SIGPIPE, SIG_DFL);
+	err = privileges_for_child();
+	if (!err && stdout_to_stderr && dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
+		err = -errno;
+	if (!err) {
+		execvp(argv[0], argv);
+		err = -errno;
+	}
+	if (write(failure, &err, sizeof(err)) < 0)
+		_exit(126);
+	_exit(err == -ENOENT ? 127 : 126);
+}
+
+int child_fork(struct child *c, char **argv, bool stdout_to_stderr, struct error *e)
+{
+	int go[2] = { -1, -1 }, failure[2] = { -1, -1 };
+
+	*c = (struct child){ .go = -1, .failure = -1 };
+	if (pipe2(go, O_CLOEXEC) || pipe2(failure, O_CLOEXEC))
+		goto fail;
+	c->pid = fork();
+	if (c->pid < 0)
+		goto fail;
+	if (c->pid == 0) {
+		close(go[1]);
+		close(failure[0]);
+		run_child(argv, go[0], failure[1], stdout_to_stderr);
+	}
+	close(go[0]);
+	close(failure[1]);
+	c->go = go[1];
+	c->failure = failure[0];
+	return 0;
+fail:
+	error_sys(e, errno, "cannot fork '%s'", argv[0]);
+	c->pid = 0;
+	for (int i = 0; i < 2; i++) {
+		if (go[i] >= 0)
+			close(go[i]);
+		if (failure[i] >= 0)
+			close(failure[i]);
+	}
+	return -e->number;
+}
+
+static void close_pipes(struct child *c)
+{
+	if (c->go >= 0)
+		close(c->go);
+	if (c->failure >= 0)
+		close(c->failure);
+	c->go = c->failure = -1;
+}
+
+int child_start(struct child *c, struct error *e)
+{
+	int err = 0;
+	ssize_t n;
+
+	c->started_ns = clocks_monotonic();
+	c->started = true;
+	if (write(c->go, "g", 1) != 1)
+		err = -errno;
+	do {
+		n = err ? 0 : read(c->failure, &err, sizeof(err));
+	} while (n < 0 && errno == EINTR);
+	close_pipes(c);
+	if (!err)
+		return 0;
+	child_ended(c, true);
+	return error_sys(e, -err, "cannot run the command");
+}
+
+bool child_ended(struct child *c, bool wait)
+{
+	pid_t pid;
+
+	if (c->ended || !c->pid)
+		return true;
+	do {
+		pid = wait4(c->pid, &c->status, wait ? 0 : WNOHANG, &c->usage);
+	} while (pid < 0 && errno == EINTR);
+	if (pid == 0)
+		return false;
+	c->ended_ns = clocks_monotonic();
+	c->ended = true;
+	return true;
+}
+
+void child_signal(const struct child *c, int signo)
+{
+	if (c->pid > 0 && c->started && !c->ended)
+		kill(c->pid, signo);
+}
+
+void child_release(struct child *c)
+{
+	close_pipes(c);
+	if (c->pid > 0 && !c->ended)
+		child_ended(c, true);
+	c->pid = 0;
+}
+
+int child_exit_code(const struct child *c)
+{
+	return WIFSIGNALED(c->status) ? 128 + WTERMSIG(c->status) : WEXITSTATUS(c->status);
+}

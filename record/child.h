@@ -1,0 +1,37 @@
+/*
+ * The command: forked early so that its pid is known to those who follow it, started when all is ready.
+ */
+#ifndef RECORD_CHILD_H
+#define RECORD_CHILD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/resource.h>
+#include <sys/types.h>
+
+#include "common/error.h"
+
+struct child {
+	pid_t pid;
+	int go;      /* a byte here lets it exec; closing it lets it end */
+	int failure; /* read end: the errno of a failed exec; end of file: it has started */
+	uint64_t started_ns, ended_ns;
+	int status;  /* as of wait(2) */
+	struct rusage usage;
+	bool started, ended;
+};
+
+/* Forks. `stdout_to_stderr`: because the recording goes to stdout. 0 or -errno. */
+int child_fork(struct child *c, char **argv, bool stdout_to_stderr, struct error *e);
+/* Lets it go. 0, or -errno if it could not be run: text in *e, and it has ended. */
+int child_start(struct child *c, struct error *e);
+/* Looks whether it has ended, or waits for it. True if it has. */
+bool child_ended(struct child *c, bool wait);
+void child_signal(const struct child *c, int signo);
+/* Ends one that never started; closes what is open. */
+void child_release(struct child *c);
+
+/* As the shell says it: exit status, or 128 + signal. */
+int child_exit_code(const struct child *c);
+
+#endif

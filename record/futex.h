@@ -1,0 +1,28 @@
+/* Sleeping until a word changes or an absolute CLOCK_MONOTONIC time comes: one system call, no lock. */
+#ifndef RECORD_FUTEX_H
+#define RECORD_FUTEX_H
+
+#include <limits.h>
+#include <linux/futex.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+/* deadline_ns 0: no deadline. Returns early for any reason; the caller looks again. */
+static inline void futex_wait_until(_Atomic uint32_t *word, uint32_t seen, uint64_t deadline_ns)
+{
+	struct timespec t = { .tv_sec = (time_t)(deadline_ns / 1000000000u),
+			      .tv_nsec = (long)(deadline_ns % 1000000000u) };
+
+	syscall(SYS_futex, word, FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG, seen, deadline_ns ? &t : NULL, NULL,
+		FUTEX_BITSET_MATCH_ANY);
+}
+
+static inline void futex_wake_all(_Atomic uint32_t *word)
+{
+	syscall(SYS_futex, word, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, INT_MAX, NULL, NULL, 0);
+}
+
+#endif

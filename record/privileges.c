@@ -1,0 +1,101 @@
+#include "record/privileges.h"
+
+#include <errno.h>
+#include <sys/auxv.h>
+#include <sys/capability.h>
+#include <unistd.h>
+
+bool privileges_elevated(void)
+{
+	return getauxval(AT_SECURE) != 0 || geteuid() != getuid() || getegid() != getgid();
+}
+
+/* Effective = permitted, or nothing. */
+static int set_effective(bool on)
+{
+	cap_t caps = cap_get_proc();
+	int err = 0;
+
+	if (!caps)
+		return -errno;
+	cap_clear_flag(caps, CAP_EFFECTIVE);
+	for (cap_value_t c = 0; on && c < cap_max_bits(); c++) {
+		cap_flag_value_t permitted = CAP_CLEAR;
+
+		if (!cap_get_flag(caps, c, CAP_PERMITTED, &permitted) && permitted == CAP_SET)
+			cap_set_flag(caps, CAP_EFFECTIVE, 1, &c, CAP_SET);
+	}
+	if (cap_set_proc(caps))
+		err = -errno;
+	cap_free(caps);
+	return err;
+}
+
+int privileges_raise(void)
+{
+	return set_effective(true);
+}
+
+int privileges_lower(void)
+{
+	return set_effective(false);
+}
+
+void privileges_drop(void)
+{
+	cap_t none = cap_init();
+
+	if (none)
+		cap_set_proc(none);
+	cap_free(none);
+}
+
+int privileges_become_caller(void)
+{
+	if (!privileges_elevated())
+		return privileges_raise();
+	if (privileges_lower())
+		return -errno;
+	return setegid(getgid()) || seteuid(getuid()) ? -errno : 0;
+}
+
+int privileges_become_self(void)
+{
+	uid_t real, effective, saved;
+	gid_t greal, geffective, gsaved;
+
+	if (privileges_elevated()) {
+		if (getresuid(&real, &effective, &saved) || getresgid(&greal, &geffective, &gsaved))
+			return -errno;
+		if (seteuid(saved) || setegid(gsaved))
+			return -errno;
+	}
+	return privileges_lower();
+}
+
+int privileges_for_child(void)
+{
+	uid_t uid = getuid();
+	gid_t gid = getgid();
+
+	if (!privileges_elevated())
+		return privileges_raise(); /* what the caller has, the command has */
+	if (setresgid(gid, gid, gid) || setresuid(uid, uid, uid))
+		return -errno;
+	privileges_drop();
+	return 0;
+}
+
+bool privileges_has(const char *name)
+{
+	cap_flag_value_t value = CAP_CLEAR;
+	cap_t caps = cap_get_proc();
+	cap_value_t cap;
+	bool has;
+
+	has = caps && !cap_from_name(name, &cap) && !cap_get_flag(caps, cap, CAP_PERMITTED, &value) &&
+	      value == CAP_SET;
+	if (caps)
+		cap_free(caps);
+	return has;
+}

@@ -1,0 +1,29 @@
+/*
+ * What pmrec may do beyond its caller, and when. Capabilities are a thread's own: the control thread keeps those it was
+ * started with as permitted and makes them effective only while it opens what the plan names; all others give them up.
+ */
+#ifndef RECORD_PRIVILEGES_H
+#define RECORD_PRIVILEGES_H
+
+#include <stdbool.h>
+
+/* True if the program has rights that its caller lacks (file capabilities, setuid). */
+bool privileges_elevated(void);
+
+/* The calling thread's permitted capabilities become effective, or nothing is effective. 0 or -errno. */
+int privileges_raise(void);
+int privileges_lower(void);
+/* Gives everything up on the calling thread, for good. A reader or writer that cannot is not stopped by it. */
+void privileges_drop(void);
+
+/* Around opening what the caller names: with more rights than the caller, the caller's identity; otherwise all that he has. */
+int privileges_become_caller(void);
+int privileges_become_self(void);
+
+/* In the forked child, before exec: exactly the caller's credentials. 0 or -errno. */
+int privileges_for_child(void);
+
+/* Whether the named capability ("cap_perfmon") is permitted; false for a name that this system does not know. */
+bool privileges_has(const char *name);
+
+#endif

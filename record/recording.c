@@ -1,0 +1,464 @@
+#include "record/recording.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "record/futex.h"
+#include "record/rows.h"
+
+/* REALTIME against BOOTTIME: readings a few us apart; a step is an act of somebody. */
+#define STEP_MIN_NS 2000000
+
+struct message {
+	struct message *next;
+	struct pm_event event;
+	uint64_t after;
+};
+
+struct recording {
+	struct recording_config config;
+	struct pm_writer *writer;
+	pthread_t thread;
+	bool running;
+	int fd;
+	_Atomic uint32_t wake;
+
+	pthread_mutex_t lock; /* the queue, `done`, `quit`, `ring`, `error` */
+	pthread_cond_t progress;
+	struct message *first, **last;
+	uint32_t done; /* value of `wake` up to which all is written */
+	bool quit;
+	struct ring *ring;
+	struct error error;
+	int failed;
+
+	pthread_mutex_t model_lock;
+
+	/* The writer thread's own. */
+	struct rows rows;
+	uint64_t next_number; /* tick that should come next */
+	uint32_t serial;      /* of the epoch of the last rows */
+	uint64_t dropped;     /* of ring_dropped(), already told */
+	uint32_t slept;       /* suspends so far: each begins a segment */
+	int64_t wall_offset;  /* REALTIME - BOOTTIME */
+	bool wall_known;
+
+	_Atomic uint64_t snapshots, lost, bytes;
+};
+
+static void fail(struct recording *r, int err)
+{
+	uint64_t one = 1;
+
+	pthread_mutex_lock(&r->lock);
+	if (!r->failed) {
+		const char *text = pm_writer_error(r->writer);
+
+		r->failed = err;
+		if (text && *text)
+			error_set(&r->error, -err, "%s", text);
+		else
+			error_sys(&r->error, -err, "writing");
+		if (write(r->fd, &one, sizeof(one)) < 0)
+			r->fd = -1;
+	}
+	pthread_mutex_unlock(&r->lock);
+}
+
+static bool has_failed(struct recording *r)
+{
+	bool failed;
+
+	pthread_mutex_lock(&r->lock);
+	failed = r->failed != 0;
+	pthread_mutex_unlock(&r->lock);
+	return failed;
+}
+
+static void write_event(struct recording *r, struct pm_event *e)
+{
+	int err = 0;
+
+	if (!has_failed(r)) {
+		pthread_mutex_lock(&r->model_lock);
+		err = pm_writer_event(r->writer, e);
+		atomic_store(&r->bytes, pm_writer_stats(r->writer).bytes);
+		pthread_mutex_unlock(&r->model_lock);
+	}
+	if (err)
+		fail(r, err);
+	pm_event_release(e);
+}
+
+static void set(struct pm_event *e, uint32_t key, struct pm_value v)
+{
+	/* Without memory an event says less; the recording goes on. */
+	(void)pm_map_set(&e->attrs, key, v);
+}
+
+static void tell_lost(struct recording *r, uint64_t count, uint64_t since_ns, uint16_t reason)
+{
+	struct pm_event e = { .type = PM_EVENT_LOST, .time_ns = since_ns };
+
+	set(&e, PM_EVENT_KEY_COUNT, pm_u64(count));
+	set(&e, PM_EVENT_KEY_SINCE, pm_u64(since_ns));
+	set(&e, PM_EVENT_KEY_REASON, pm_u64(reason));
+	write_event(r, &e);
+	atomic_fetch_add(&r->lost, count);
+}
+
+/* Ticks without a row, before or between the rows of a chunk. */
+static void find_lost(struct recording *r, const struct ring *ring, const struct ring_epoch *e)
+{
+	uint64_t dropped = ring_dropped(ring), interval = ring->layout->interval_ns;
+	uint16_t reason = dropped > r->dropped ? PM_REASON_DROPPED : PM_REASON_MISSED;
+
+	if (e->resumed && e->serial != r->serial)
+		r->next_number = e->first_number;
+	r->serial = e->serial;
+	for (uint32_t i = 0; i < r->rows.n; i++) {
+		uint64_t number = r->rows.number[i];
+
+		if (number > r->next_number) {
+			tell_lost(r, number - r->next_number, e->start_ns + r->next_number * interval, reason);
+			if (i == 0)
+				pm_writer_break(r->writer);
+		}
+		if (number >= r->next_number)
+			r->next_number = number + 1;
+	}
+	r->dropped = dropped;
+}
+
+static void find_dead(struct recording *r, const struct layout *l)
+{
+	for (uint32_t i = 0; i < l->n_slots; i++) {
+		struct slot *s = &l->slot[i];
+		int err = s->told ? 0 : atomic_load_explicit(&s->dead, memory_order_relaxed);
+		struct pm_event e = { .type = PM_EVENT_FAILED, .time_ns = clocks_monotonic() };
+
+		if (!err)
+			continue;
+		s->told = true;
+		set(&e, PM_EVENT_KEY_SOURCE, pm_text(s->unit->source ? s->unit->source->ops->name : "pmrec"));
+		set(&e, PM_EVENT_KEY_REASON, pm_u64(pm_reason_errno(err)));
+		if (s->unit->cpu != PM_NONE)
+			set(&e, PM_EVENT_KEY_CPU, pm_u64(s->unit->cpu));
+		write_event(r, &e);
+	}
+}
+
+static void find_step(struct recording *r, const struct pm_clocks *c)
+{
+	int64_t offset = (int64_t)(c->realtime - c->boottime), step = offset - r->wall_offset;
+	struct pm_event e = { .type = PM_EVENT_CLOCK_STEP, .time_ns = c->monotonic };
+
+	if (r->wall_known && (step > STEP_MIN_NS || step < -STEP_MIN_NS)) {
+		set(&e, PM_EVENT_KEY_STEP, step < 0 ? pm_s64(step) : pm_u64((uint64_t)step));
+		write_event(r, &e);
+	}
+	if (!r->wall_known || step > STEP_MIN_NS || step < -STEP_MIN_NS)
+		r->wall_offset = offset;
+	r->wall_known = true;
+}
+
+static void write_rows(struct recording *r, const struct ring_buf *b, const struct ring_epoch *e, uint32_t first,
+		       uint32_t n, const struct pm_clocks *clocks)
+{
+	struct pm_chunk c = { .run = e->run, .segment = e->segment + r->slept, .clocks = *clocks };
+	struct pm_writer_stats stats;
+	int err;
+
+	rows_chunk(&r->rows, b, first, n, &c);
+	if (has_failed(r))
+		return;
+	pthread_mutex_lock(&r->model_lock);
+	err = pm_writer_chunk(r->writer, &c);
+	stats = pm_writer_stats(r->writer);
+	pthread_mutex_unlock(&r->model_lock);
+	atomic_store(&r->bytes, stats.bytes);
+	atomic_store(&r->snapshots, stats.snapshots);
+	if (err)
+		fail(r, err);
+}
+
+static void write_chunk(struct recording *r, struct ring *ring, struct ring_buf *b, uint64_t chunk,
+			const struct ring_epoch *e)
+{
+	struct pm_clocks clocks = b->clocks;
+	uint32_t split;
+
+	rows_collect(&r->rows, ring, b, chunk, e);
+	find_dead(r, ring->layout);
+	if (!r->rows.n)
+		return;
+	if (!clocks.monotonic)
+		r->config.clocks->read(r->config.clocks->ctx, &clocks);
+	find_lost(r, ring, e);
+	find_step(r, &clocks);
+	split = rows_split(&r->rows, b->slept_row);
+	if (b->slept_row == PM_NONE) {
+		write_rows(r, b, e, 0, r->rows.n, &clocks);
+	} else {
+		struct pm_event slept = { .type = PM_EVENT_SUSPEND, .time_ns = r->rows.tick[split] };
+
+		if (split)
+			write_rows(r, b, e, 0, split, &clocks);
+		set(&slept, PM_EVENT_KEY_STEP, pm_u64((uint64_t)b->slept_ns));
+		write_event(r, &slept);
+		r->slept++;
+		r->rows.flags[split] |= PM_SNAPSHOT_FIRST;
+		write_rows(r, b, e, split, r->rows.n - split, &clocks);
+	}
+}
+
+/* Events whose chunks are written. */
+static void write_events(struct recording *r, const struct ring *ring)
+{
+	for (;;) {
+		struct message *m;
+
+		pthread_mutex_lock(&r->lock);
+		m = r->first;
+		if (m && (!ring || m->after <= ring->next)) {
+			r->first = m->next;
+			if (!r->first)
+				r->last = &r->first;
+		} else {
+			m = NULL;
+		}
+		pthread_mutex_unlock(&r->lock);
+		if (!m)
+			return;
+		write_event(r, &m->event);
+		free(m);
+	}
+}
+
+static void write_all(struct recording *r, struct ring *ring)
+{
+	const struct ring_epoch *e;
+	struct ring_buf *b;
+	uint64_t chunk;
+
+	write_events(r, ring);
+	while (ring && (b = ring_take(ring, &chunk, &e))) {
+		write_chunk(r, ring, b, chunk, e);
+		ring_give_back(ring, b);
+		write_events(r, ring);
+	}
+}
+
+static void *writer_main(void *arg)
+{
+	struct recording *r = arg;
+	bool quit = false;
+
+	prctl(PR_SET_NAME, "pmrec/write");
+	if (r->config.thread_starts)
+		r->config.thread_starts();
+	while (!quit) {
+		uint32_t seen = atomic_load(&r->wake);
+		struct ring *ring;
+
+		pthread_mutex_lock(&r->lock);
+		ring = r->ring;
+		quit = r->quit;
+		pthread_mutex_unlock(&r->lock);
+		write_all(r, ring);
+		pthread_mutex_lock(&r->lock);
+		r->done = seen;
+		pthread_cond_broadcast(&r->progress);
+		pthread_mutex_unlock(&r->lock);
+		if (!quit)
+			futex_wait_until(&r->wake, seen, 0);
+	}
+	return NULL;
+}
+
+int recording_new(struct recording **out, const struct recording_config *config, struct error *e)
+{
+	struct recording *r = calloc(1, sizeof(*r));
+	int err;
+
+	if (!r)
+		return error_sys(e, ENOMEM, "recording");
+	r->config = *config;
+	if (!r->config.clocks)
+		r->config.clocks = &clocks_machine;
+	r->last = &r->first;
+	r->serial = UINT32_MAX;
+	pthread_mutex_init(&r->lock, NULL);
+	pthread_mutex_init(&r->model_lock, NULL);
+	pthread_cond_init(&r->progress, NULL);
+	r->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	err = r->fd < 0 ? error_sys(e, errno, "eventfd") : pm_writer_new(&r->writer, &r->config.writer, e);
+	if (!err) {
+		err = pm_writer_define(r->writer);
+		if (err)
+			error_set(e, -err, "%s", pm_writer_error(r->writer));
+	}
+	if (!err) {
+		err = -pthread_create(&r->thread, NULL, writer_main, r);
+		if (err)
+			error_sys(e, -err, "writer thread");
+	}
+	if (err) {
+		recording_free(r);
+		return err;
+	}
+	r->running = true;
+	atomic_store(&r->bytes, pm_writer_stats(r->writer).bytes);
+	*out = r;
+	return 0;
+}
+
+static void poke(struct recording *r)
+{
+	atomic_fetch_add(&r->wake, 1);
+	futex_wake_all(&r->wake);
+}
+
+static void stop_thread(struct recording *r)
+{
+	if (!r->running)
+		return;
+	recording_drain(r);
+	pthread_mutex_lock(&r->lock);
+	r->quit = true;
+	pthread_mutex_unlock(&r->lock);
+	poke(r);
+	pthread_join(r->thread, NULL);
+	r->running = false;
+}
+
+void recording_free(struct recording *r)
+{
+	if (!r)
+		return;
+	stop_thread(r);
+	while (r->first) {
+		struct message *m = r->first;
+
+		r->first = m->next;
+		pm_event_release(&m->event);
+		free(m);
+	}
+	rows_release(&r->rows);
+	pm_writer_free(r->writer);
+	if (r->fd >= 0)
+		close(r->fd);
+	pthread_cond_destroy(&r->progress);
+	pthread_mutex_destroy(&r->lock);
+	pthread_mutex_destroy(&r->model_lock);
+	free(r);
+}
+
+_Atomic uint32_t *recording_wake(struct recording *r)
+{
+	return &r->wake;
+}
+
+void recording_drain(struct recording *r)
+{
+	uint32_t want;
+
+	if (!r->running)
+		return;
+	want = atomic_fetch_add(&r->wake, 1) + 1;
+	futex_wake_all(&r->wake);
+	pthread_mutex_lock(&r->lock);
+	while ((int32_t)(r->done - want) < 0)
+		pthread_cond_wait(&r->progress, &r->lock);
+	pthread_mutex_unlock(&r->lock);
+}
+
+int recording_attach(struct recording *r, struct ring *ring)
+{
+	int err = 0;
+
+	recording_drain(r);
+	pthread_mutex_lock(&r->lock);
+	r->ring = NULL;
+	pthread_mutex_unlock(&r->lock);
+	/* The thread may still hold the old pointer from before: after one more round it does not. */
+	recording_drain(r);
+	r->dropped = 0;
+	r->serial = UINT32_MAX;
+	if (ring)
+		err = rows_init(&r->rows, ring->layout);
+	pthread_mutex_lock(&r->lock);
+	r->ring = err ? NULL : ring;
+	pthread_mutex_unlock(&r->lock);
+	return err;
+}
+
+int recording_event(struct recording *r, struct pm_event *e, uint64_t after)
+{
+	struct message *m = calloc(1, sizeof(*m));
+
+	if (!m) {
+		pm_event_release(e);
+		return -ENOMEM;
+	}
+	m->event = *e;
+	m->after = after;
+	*e = (struct pm_event){ 0 };
+	pthread_mutex_lock(&r->lock);
+	*r->last = m;
+	r->last = &m->next;
+	pthread_mutex_unlock(&r->lock);
+	poke(r);
+	return 0;
+}
+
+void recording_lock(struct recording *r)
+{
+	pthread_mutex_lock(&r->model_lock);
+}
+
+void recording_unlock(struct recording *r)
+{
+	pthread_mutex_unlock(&r->model_lock);
+}
+
+int recording_fd(const struct recording *r)
+{
+	return r->fd;
+}
+
+int recording_error(struct recording *r, struct error *e)
+{
+	int err;
+
+	pthread_mutex_lock(&r->lock);
+	err = r->failed;
+	if (err)
+		*e = r->error;
+	pthread_mutex_unlock(&r->lock);
+	return err;
+}
+
+struct recording_stats recording_stats(const struct recording *r)
+{
+	return (struct recording_stats){ .snapshots = atomic_load(&r->snapshots), .lost = atomic_load(&r->lost),
+					 .bytes = atomic_load(&r->bytes) };
+}
+
+int recording_finish(struct recording *r, struct error *e)
+{
+	int err;
+
+	stop_thread(r);
+	err = recording_error(r, e);
+	if (err)
+		return err;
+	err = pm_writer_finish(r->writer);
+	atomic_store(&r->bytes, pm_writer_stats(r->writer).bytes);
+	return err ? error_set(e, -err, "%s", pm_writer_error(r->writer)) : 0;
+}

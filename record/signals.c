@@ -1,0 +1,45 @@
+#include "record/signals.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+int signals_init(struct signals *s)
+{
+	static const int handled[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGCHLD };
+	struct sigaction old;
+	sigset_t set;
+
+	sigemptyset(&set);
+	for (unsigned i = 0; i < sizeof(handled) / sizeof(handled[0]); i++) {
+		/* What the caller had ignored (nohup) stays ignored. */
+		if (!sigaction(handled[i], NULL, &old) && old.sa_handler == SIG_IGN && handled[i] != SIGCHLD)
+			continue;
+		sigaddset(&set, handled[i]);
+	}
+	signal(SIGCHLD, SIG_DFL);
+	signal(SIGPIPE, SIG_IGN);
+	if (sigprocmask(SIG_BLOCK, &set, NULL))
+		return -errno;
+	s->fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	return s->fd < 0 ? -errno : 0;
+}
+
+void signals_release(struct signals *s)
+{
+	if (s->fd >= 0)
+		close(s->fd);
+	s->fd = -1;
+}
+
+bool signals_next(struct signals *s, struct signals_event *e)
+{
+	struct signalfd_siginfo info;
+
+	if (read(s->fd, &info, sizeof(info)) != sizeof(info))
+		return false;
+	e->signo = (int)info.ssi_signo;
+	e->terminal = info.ssi_code == SI_KERNEL;
+	return true;
+}

@@ -1,0 +1,22 @@
+/* Signals as a file descriptor: blocked in every thread, read by the control thread. */
+#ifndef RECORD_SIGNALS_H
+#define RECORD_SIGNALS_H
+
+#include <stdbool.h>
+
+struct signals {
+	int fd;
+};
+
+struct signals_event {
+	int signo;     /* SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGCHLD */
+	bool terminal; /* typed at the terminal: its whole foreground group has got it already */
+};
+
+/* Before any thread is started. 0 or -errno. */
+int signals_init(struct signals *s);
+void signals_release(struct signals *s);
+/* False: nothing more. */
+bool signals_next(struct signals *s, struct signals_event *e);
+
+#endif
