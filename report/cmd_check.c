@@ -1,0 +1,208 @@
+#include "report/cmd.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/json.h"
+#include "common/number.h"
+#include "common/table.h"
+#include "report/scan.h"
+
+static const char brief[] =
+	"Usage: pmrep check [OPTION...] FILE...\n"
+	"Verify every frame and every block of recordings.\n\n"
+	"Says which bytes are damaged and which time is lost with them. A recording that is still being\n"
+	"written is good.\n\n"
+	"  -q, --quiet          print nothing about good recordings\n"
+	"      --format=FORMAT  text (default) or json: one object a file\n\n"
+	"Exit status: 0 good, 1 damaged or cut, 2 not a recording or not readable.\n\n"
+	"Examples:\n"
+	"  pmrep check *.pmr\n"
+	"  pmrep check --format=json host.pmr | jq '.damage'\n";
+
+struct check {
+	char **file;
+	int n_files;
+	bool json, quiet;
+};
+
+enum { KEY_FORMAT = 1000 };
+
+static const struct argp_option options[] = {
+	{ "quiet", 'q', NULL, 0, "Print nothing about good recordings", 0 },
+	{ "format", KEY_FORMAT, "FORMAT", 0, "text or json", 0 },
+	{ 0 },
+};
+
+static error_t parse_opt(int key, char *arg, struct argp_state *state)
+{
+	struct check *c = state->input;
+
+	switch (key) {
+	case 'q':
+		c->quiet = true;
+		return 0;
+	case KEY_FORMAT:
+		if (strcmp(arg, "json") && strcmp(arg, "text"))
+			return options_bad(state, "--format=%s: text or json", arg);
+		c->json = !strcmp(arg, "json");
+		return 0;
+	case ARGP_KEY_ARGS:
+		c->file = state->argv + state->next;
+		c->n_files = state->argc - state->next;
+		return 0;
+	case ARGP_KEY_NO_ARGS:
+		return options_bad(state, "no recording given; --help shows how it goes");
+	}
+	return ARGP_ERR_UNKNOWN;
+}
+
+static const struct argp argp = { .options = options, .parser = parse_opt, .args_doc = "FILE..." };
+static const struct options_spec spec = {
+	.name = "pmrep check", .column = OPTIONS_OTHER, .argp = &argp, .brief = brief,
+};
+
+/* Wall time if the recording has it, else seconds since its first snapshot. */
+static void add_time(const struct scan *s, uint64_t ns, struct buf *out)
+{
+	uint64_t wall = pm_reader_realtime(s->reader, ns);
+	char text[64];
+
+	if (!ns)
+		buf_addstr(out, "an unknown time");
+	else if (wall)
+		buf_add(out, text, number_time(text, wall, 0));
+	else if (ns >= s->first_ns)
+		buf_printf(out, "%.3f s", (double)(ns - s->first_ns) / 1e9);
+	else
+		buf_addstr(out, "before the first snapshot");
+}
+
+static void text_damage(const struct scan *s, const struct pm_damage *d, struct buf *out)
+{
+	buf_printf(out, "  bytes %llu to %llu (%llu): %s: ", (unsigned long long)d->offset,
+		   (unsigned long long)(d->offset + d->length), (unsigned long long)d->length, damage_name(d->kind));
+	text_escape(out, d->text, strlen(d->text));
+	if (d->from_ns || d->to_ns) {
+		buf_addstr(out, "; time from ");
+		add_time(s, d->from_ns, out);
+		buf_addstr(out, " to ");
+		if (d->to_ns)
+			add_time(s, d->to_ns, out);
+		else
+			buf_addstr(out, "the end");
+	}
+	if (d->frames)
+		buf_printf(out, "; %llu frames lost", (unsigned long long)d->frames);
+	buf_addch(out, '\n');
+}
+
+static void text_file(const char *path, const struct scan *s, bool damaged, struct buf *out)
+{
+	text_escape(out, path, strlen(path));
+	buf_printf(out, ": %s", damaged ? "damaged" : s->being_written ? "good, still being written" : "good");
+	buf_printf(out, ": %llu bytes, %llu frames, %llu chunks, %llu snapshots", (unsigned long long)s->bytes,
+		   (unsigned long long)s->frames, (unsigned long long)s->chunks, (unsigned long long)s->snapshots);
+	if (s->recordings > 1)
+		buf_printf(out, ", %llu recordings", (unsigned long long)s->recordings);
+	if (s->lost_ticks)
+		buf_printf(out, ", %llu ticks lost while recording", (unsigned long long)s->lost_ticks);
+	buf_addch(out, '\n');
+	for (size_t i = 0; damaged && i < s->n_damage; i++)
+		text_damage(s, &s->damage[i], out);
+}
+
+static struct json *json_time(const struct scan *s, uint64_t ns)
+{
+	uint64_t wall = ns ? pm_reader_realtime(s->reader, ns) : 0;
+	char text[64];
+
+	if (!wall)
+		return json_new_null();
+	text[number_time(text, wall, 0)] = '\0';
+	return json_new_text(text);
+}
+
+static struct json *json_damage(const struct scan *s, const struct pm_damage *d)
+{
+	struct json *j = json_new_object();
+
+	json_put(j, "kind", json_new_text(damage_name(d->kind)));
+	json_put(j, "offset", json_new_u64(d->offset));
+	json_put(j, "length", json_new_u64(d->length));
+	json_put(j, "from", json_time(s, d->from_ns));
+	json_put(j, "to", json_time(s, d->to_ns));
+	json_put(j, "from_ns", d->from_ns ? json_new_u64(d->from_ns) : json_new_null());
+	json_put(j, "to_ns", d->to_ns ? json_new_u64(d->to_ns) : json_new_null());
+	json_put(j, "frames", d->frames ? json_new_u64(d->frames) : json_new_null());
+	json_put(j, "text", json_new_text(d->text));
+	return j;
+}
+
+static void json_file(const char *path, const struct scan *s, bool damaged, struct buf *out)
+{
+	struct json *j = json_new_object(), *list = json_new_array();
+
+	for (size_t i = 0; i < s->n_damage; i++)
+		json_push(list, json_damage(s, &s->damage[i]));
+	json_put(j, "file", json_new_text(path));
+	json_put(j, "good", json_new_bool(!damaged));
+	json_put(j, "ended", json_new_bool(s->ended));
+	json_put(j, "being_written", json_new_bool(s->being_written));
+	json_put(j, "bytes", json_new_u64(s->bytes));
+	json_put(j, "frames", json_new_u64(s->frames));
+	json_put(j, "chunks", json_new_u64(s->chunks));
+	json_put(j, "snapshots", json_new_u64(s->snapshots));
+	json_put(j, "recordings", json_new_u64(s->recordings));
+	json_put(j, "lost_ticks", json_new_u64(s->lost_ticks));
+	json_put(j, "damage", list);
+	json_print(j, 0, out);
+	buf_addch(out, '\n');
+	json_free(j);
+}
+
+static int check_file(const struct check *c, const char *path)
+{
+	struct buf out = BUF_INIT;
+	struct error e = { 0 };
+	struct scan s;
+	bool damaged;
+	int r = EXIT_GOOD;
+
+	if (scan_path(&s, path, SCAN_VALUES, &e)) {
+		scan_release(&s);
+		return cmd_fail(spec.name, &e);
+	}
+	damaged = scan_damaged(&s);
+	if (c->json)
+		json_file(path, &s, damaged, &out);
+	else if (damaged || !c->quiet)
+		text_file(path, &s, damaged, &out);
+	r = cmd_write(spec.name, &out);
+	if (!r)
+		r = damaged ? EXIT_NEGATIVE : EXIT_GOOD;
+	buf_release(&out);
+	scan_release(&s);
+	return r;
+}
+
+int cmd_check(int argc, char **argv)
+{
+	struct options_common common = { 0 };
+	struct check c = { 0 };
+	int r = cmd_options(&spec, argc, argv, &c, &common);
+
+	if (r < 0) {
+		r = EXIT_GOOD;
+		for (int i = 0; i < c.n_files; i++) {
+			int one = check_file(&c, c.file[i]);
+
+			if (one > r)
+				r = one;
+		}
+	}
+	options_common_release(&common);
+	return r;
+}

@@ -1,0 +1,117 @@
+#include "report/cmd.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "report/info.h"
+
+static const char brief[] =
+	"Usage: pmrep info [OPTION...] FILE...\n"
+	"Print what was recorded, on which machine, how well, and what the file reveals.\n\n"
+	"Values that tell which machine, person or time the recording is from are marked\n"
+	"[machine], [person] or [time]; what could not be recorded is listed with the reason.\n\n"
+	"      --all            groups, one-time values and all events too\n"
+	"      --format=FORMAT  text (default) or json: one object a file, with everything\n\n"
+	"Examples:\n"
+	"  pmrep info host.pmr\n"
+	"  pmrep info --format=json host.pmr | jq .topology\n"
+	"  pmrec -o - sleep 1 | pmrep info -\n";
+
+struct info {
+	char **file;
+	int n_files;
+	bool json, all;
+};
+
+enum { KEY_ALL = 1000, KEY_FORMAT };
+
+static const struct argp_option options[] = {
+	{ "all", KEY_ALL, NULL, 0, "Groups, one-time values and all events too", 0 },
+	{ "format", KEY_FORMAT, "FORMAT", 0, "text or json", 0 },
+	{ 0 },
+};
+
+static error_t parse_opt(int key, char *arg, struct argp_state *state)
+{
+	struct info *i = state->input;
+
+	switch (key) {
+	case KEY_ALL:
+		i->all = true;
+		return 0;
+	case KEY_FORMAT:
+		if (strcmp(arg, "json") && strcmp(arg, "text"))
+			return options_bad(state, "--format=%s: text or json", arg);
+		i->json = !strcmp(arg, "json");
+		return 0;
+	case ARGP_KEY_ARGS:
+		i->file = state->argv + state->next;
+		i->n_files = state->argc - state->next;
+		return 0;
+	case ARGP_KEY_NO_ARGS:
+		return options_bad(state, "no recording given; --help shows how it goes");
+	}
+	return ARGP_ERR_UNKNOWN;
+}
+
+static const struct argp argp = { .options = options, .parser = parse_opt, .args_doc = "FILE..." };
+static const struct options_spec spec = {
+	.name = "pmrep info", .column = OPTIONS_OTHER, .argp = &argp, .brief = brief,
+};
+
+static int info_file(const struct info *i, const char *path, const struct options_common *common)
+{
+	struct buf out = BUF_INIT;
+	struct error e = { 0 };
+	struct json *j;
+	struct scan s;
+	int r;
+
+	if (scan_path(&s, path, SCAN_VALUES | SCAN_TIMES, &e)) {
+		scan_release(&s);
+		return cmd_fail(spec.name, &e);
+	}
+	if (i->json) {
+		j = info_json(path, &s);
+		if (j)
+			json_print(j, 0, &out);
+		buf_addch(&out, '\n');
+		r = j ? 0 : EXIT_TROUBLE;
+		json_free(j);
+	} else {
+		r = info_text(path, &s, i->all, cmd_width(STDOUT_FILENO), options_use_color(common, STDOUT_FILENO), &out);
+	}
+	if (r)
+		cmd_complain(spec.name, "out of memory");
+	r = r ? EXIT_TROUBLE : cmd_write(spec.name, &out);
+	if (!r && scan_damaged(&s)) {
+		cmd_complain(spec.name, "%s: damaged or cut; pmrep check says where", path);
+		r = EXIT_DAMAGED;
+	}
+	buf_release(&out);
+	scan_release(&s);
+	return r;
+}
+
+/* Of several files, trouble with one outweighs damage in another. */
+static int worse(int a, int b)
+{
+	if (a == EXIT_TROUBLE || b == EXIT_TROUBLE)
+		return EXIT_TROUBLE;
+	return a > b ? a : b;
+}
+
+int cmd_info(int argc, char **argv)
+{
+	struct options_common common = { 0 };
+	struct info i = { 0 };
+	int r = cmd_options(&spec, argc, argv, &i, &common);
+
+	if (r < 0) {
+		r = EXIT_GOOD;
+		for (int n = 0; n < i.n_files; n++)
+			r = worse(r, info_file(&i, i.file[n], &common));
+	}
+	options_common_release(&common);
+	return r;
+}

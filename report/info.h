@@ -1,0 +1,37 @@
+/* What `pmrep info` says, in two forms. */
+#ifndef REPORT_INFO_H
+#define REPORT_INFO_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/json.h"
+#include "report/scan.h"
+
+/* Things of the topology that online CPUs belong to. UINT32_MAX: the kernel does not say. */
+struct topology_counts {
+	uint32_t cpus, offline, cores, clusters, dies, packages, nodes, threads; /* threads: of the fullest core */
+	uint32_t cache[PM_CACHES];
+	uint32_t types;
+};
+int topology_count(const struct pm_topology *t, struct topology_counts *c);
+
+/* A field that tells which machine, person or time the recording is from. */
+struct reveal {
+	enum pm_privacy privacy;
+	char *what;     /* owned: "host", "config msr.0x17", "events: text" */
+	uint64_t count; /* how often it occurs */
+};
+struct reveals {
+	struct reveal *row; /* owned */
+	size_t n;
+};
+int reveals_find(const struct scan *s, struct reveals *r);
+void reveals_release(struct reveals *r);
+
+/* Appends the report. `all`: groups, counters, instances and one-time values too. */
+int info_text(const char *path, struct scan *s, bool all, unsigned width, bool color, struct buf *out);
+/* NULL without memory. */
+struct json *info_json(const char *path, struct scan *s);
+
+#endif

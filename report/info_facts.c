@@ -1,0 +1,157 @@
+#include "report/info.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/value_out.h"
+
+static int compare(const void *a, const void *b)
+{
+	return memcmp(a, b, sizeof(uint32_t) * 4);
+}
+
+/* How many different things there are among the online CPUs; the numbers of a thing count within its package. */
+static uint32_t count_distinct(const struct pm_topology *t, uint32_t (*key)[4], uint32_t *largest,
+			       bool (*take)(const struct pm_cpu *c, int which, uint32_t key[4]), int which)
+{
+	uint32_t n = 0, distinct = 0, same = 0;
+
+	*largest = 0;
+	for (uint32_t i = 0; i < t->n; i++) {
+		if (t->cpu[i].online && take(&t->cpu[i], which, key[n]))
+			n++;
+	}
+	if (!n)
+		return UINT32_MAX;
+	qsort(key, n, sizeof(*key), compare);
+	for (uint32_t i = 0; i < n; i++) {
+		if (!i || compare(key[i], key[i - 1])) {
+			distinct++;
+			same = 0;
+		}
+		if (++same > *largest)
+			*largest = same;
+	}
+	return distinct;
+}
+
+enum { LEVEL_PACKAGE, LEVEL_DIE, LEVEL_CLUSTER, LEVEL_CORE, LEVEL_NODE, LEVEL_CACHE };
+
+static bool take_level(const struct pm_cpu *c, int which, uint32_t key[4])
+{
+	memset(key, 0, sizeof(uint32_t) * 4);
+	if (which >= LEVEL_CACHE) {
+		key[0] = c->cache[which - LEVEL_CACHE];
+		return key[0] != PM_NONE;
+	}
+	if (which == LEVEL_NODE) {
+		key[0] = c->node;
+		return key[0] != PM_NONE;
+	}
+	key[0] = c->package;
+	if (which == LEVEL_PACKAGE)
+		return key[0] != PM_NONE;
+	key[1] = c->die;
+	if (which == LEVEL_DIE)
+		return key[1] != PM_NONE;
+	key[2] = which == LEVEL_CLUSTER ? c->cluster : c->core;
+	return key[2] != PM_NONE;
+}
+
+int topology_count(const struct pm_topology *t, struct topology_counts *c)
+{
+	uint32_t (*key)[4] = calloc((size_t)t->n + 1, sizeof(*key));
+	uint32_t largest;
+
+	if (!key)
+		return -ENOMEM;
+	*c = (struct topology_counts){ .types = t->n_types };
+	for (uint32_t i = 0; i < t->n; i++) {
+		c->cpus += t->cpu[i].online;
+		c->offline += !t->cpu[i].online;
+	}
+	c->packages = count_distinct(t, key, &largest, take_level, LEVEL_PACKAGE);
+	c->dies = count_distinct(t, key, &largest, take_level, LEVEL_DIE);
+	c->clusters = count_distinct(t, key, &largest, take_level, LEVEL_CLUSTER);
+	c->nodes = count_distinct(t, key, &largest, take_level, LEVEL_NODE);
+	for (int i = 0; i < PM_CACHES; i++)
+		c->cache[i] = count_distinct(t, key, &largest, take_level, LEVEL_CACHE + i);
+	c->cores = count_distinct(t, key, &c->threads, take_level, LEVEL_CORE);
+	free(key);
+	return 0;
+}
+
+/* ---- privacy ---- */
+
+static int reveal(struct reveals *r, enum pm_privacy privacy, const char *group, const char *what)
+{
+	struct buf name = BUF_INIT;
+	struct reveal *p;
+
+	if (privacy == PM_PRIVACY_TECHNICAL)
+		return 0;
+	/* A class of a later version: the strictest is assumed. */
+	if (privacy > PM_PRIVACY_TIME)
+		privacy = PM_PRIVACY_PERSON;
+	buf_printf(&name, "%s%s%s", group ? group : "", group ? ": " : "", what);
+	for (size_t i = 0; i < r->n; i++) {
+		if (r->row[i].privacy == privacy && !strcmp(r->row[i].what, buf_str(&name))) {
+			r->row[i].count++;
+			buf_release(&name);
+			return 0;
+		}
+	}
+	p = reallocarray(r->row, r->n + 1, sizeof(*p));
+	if (!p) {
+		buf_release(&name);
+		return -ENOMEM;
+	}
+	r->row = p;
+	p[r->n] = (struct reveal){ .privacy = privacy, .what = buf_detach(&name), .count = 1 };
+	return p[r->n++].what ? 0 : -ENOMEM;
+}
+
+static int reveal_map(struct reveals *r, const struct pm_map *m, const struct pm_key_row *rows, const char *group)
+{
+	int err = 0;
+	char name[16];
+
+	for (uint32_t i = 0; i < m->n && !err; i++)
+		err = reveal(r, pm_key_privacy(m->field[i].key), group, key_name(rows, m->field[i].key, name));
+	return err;
+}
+
+int reveals_find(const struct scan *s, struct reveals *r)
+{
+	const struct pm_model *m = pm_reader_model(s->reader);
+	int err;
+
+	*r = (struct reveals){ 0 };
+	err = reveal_map(r, &m->header, pm_header_keys, NULL);
+	for (uint32_t i = 0; i < m->n_counters && !err; i++)
+		err = reveal_map(r, &m->counter[i].attrs, pm_counter_keys, "counters");
+	for (uint32_t i = 0; i < m->n_instances && !err; i++)
+		err = reveal_map(r, &m->instance[i].attrs, pm_instance_keys, "instances");
+	for (uint32_t i = 0; i < m->n_pmus && !err; i++)
+		err = reveal_map(r, &m->pmu[i].attrs, pm_pmu_keys, "PMUs");
+	for (uint32_t i = 0; i < m->n_probes && !err; i++)
+		err = reveal_map(r, &m->probe[i].attrs, NULL, "probes");
+	for (uint32_t i = 0; i < m->n_configs && !err; i++)
+		err = reveal(r, m->config[i].privacy, "config", m->config[i].name);
+	for (uint32_t i = 0; i < s->n_events && !err; i++)
+		err = reveal_map(r, &s->event[i].attrs, pm_event_keys, "events");
+	if (!err && s->clocks.realtime)
+		err = reveal(r, PM_PRIVACY_TIME, NULL, "wall clock");
+	if (!err && s->clocks.boottime)
+		err = reveal(r, PM_PRIVACY_TIME, NULL, "time since boot");
+	return err;
+}
+
+void reveals_release(struct reveals *r)
+{
+	for (size_t i = 0; i < r->n; i++)
+		free(r->row[i].what);
+	free(r->row);
+	*r = (struct reveals){ 0 };
+}

@@ -1,0 +1,309 @@
+#include "report/scan.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/input.h"
+
+int samples_add(struct samples *s, uint64_t value)
+{
+	if (value > s->max)
+		s->max = value;
+	if (!s->v) {
+		s->v = malloc(SAMPLES_MAX * sizeof(*s->v));
+		if (!s->v)
+			return -ENOMEM;
+		s->every = 1;
+	}
+	if (s->seen++ % s->every)
+		return 0;
+	if (s->n == SAMPLES_MAX) {
+		for (size_t i = 0; i < SAMPLES_MAX / 2; i++)
+			s->v[i] = s->v[2 * i];
+		s->n = SAMPLES_MAX / 2;
+		s->every *= 2;
+	}
+	s->v[s->n++] = value;
+	return 0;
+}
+
+static int compare(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+uint64_t samples_median(struct samples *s)
+{
+	if (!s->n)
+		return 0;
+	qsort(s->v, s->n, sizeof(*s->v), compare);
+	return s->v[s->n / 2];
+}
+
+void samples_release(struct samples *s)
+{
+	free(s->v);
+	*s = (struct samples){ 0 };
+}
+
+const char *damage_name(enum pm_damage_kind kind)
+{
+	static const char *const name[] = {
+		[PM_DAMAGE_GARBAGE] = "garbage", [PM_DAMAGE_CUT] = "cut",
+		[PM_DAMAGE_NO_END] = "no-end",   [PM_DAMAGE_LOST] = "lost",
+		[PM_DAMAGE_DEPENDENT] = "dependent", [PM_DAMAGE_CONTENT] = "content",
+		[PM_DAMAGE_FOREIGN] = "foreign",
+	};
+
+	return (size_t)kind < sizeof(name) / sizeof(*name) ? name[kind] : "unknown";
+}
+
+static struct scan_source *find_source(struct scan *s, const char *name)
+{
+	struct scan_source *p;
+
+	for (uint32_t i = 0; i < s->n_sources; i++) {
+		if (!strcmp(s->source[i].name, name))
+			return &s->source[i];
+	}
+	p = reallocarray(s->source, s->n_sources + 1, sizeof(*p));
+	if (!p)
+		return NULL;
+	s->source = p;
+	p += s->n_sources++;
+	*p = (struct scan_source){ .name = strdup(name) };
+	return p->name ? p : NULL;
+}
+
+/* The spread of the begin times of a group's instances in each snapshot. */
+static int add_skews(struct scan *s, const struct pm_group *g, const struct pm_chunk *c,
+		     const struct pm_chunk_group *cg)
+{
+	uint32_t times = pm_group_times(g);
+	struct scan_source *source;
+
+	if (cg->absent || times < 2)
+		return 0;
+	source = find_source(s, g->source);
+	if (!source)
+		return -ENOMEM;
+	for (uint32_t row = 0; row < c->rows; row++) {
+		uint64_t first = UINT64_MAX, last = 0;
+
+		for (uint32_t t = 0; t < times; t++) {
+			uint64_t begin = cg->v[t * cg->stride + row];
+
+			/* An instance that was not read has no time. */
+			if (!begin)
+				continue;
+			if (begin < first)
+				first = begin;
+			if (begin > last)
+				last = begin;
+		}
+		if (last > first && samples_add(&source->skew, last - first))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int add_values(struct scan *s, const struct pm_chunk *c, unsigned flags)
+{
+	const struct pm_model *m = pm_reader_model(s->reader);
+
+	for (uint32_t row = 1; row < c->rows; row++) {
+		if (samples_add(&s->interval, c->tick[row] - c->tick[row - 1]))
+			return -ENOMEM;
+	}
+	for (uint32_t i = 0; i < c->n_groups; i++) {
+		const struct pm_group *g = pm_model_group(m, c->group[i].group);
+
+		if (!g)
+			continue;
+		s->values += c->group[i].absent ? 0 : (uint64_t)pm_group_values(g) * c->rows;
+		if (flags & SCAN_TIMES && add_skews(s, g, c, &c->group[i]))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int add_chunk(struct scan *s, const struct pm_chunk_head *head, unsigned flags, uint32_t *segment)
+{
+	const struct pm_chunk *chunk;
+	bool same = s->chunks && *segment == head->segment;
+	int r = 0;
+
+	if (!s->chunks) {
+		s->first_ns = head->from_ns;
+		s->clocks = head->clocks;
+	}
+	if (!same) {
+		s->segments++;
+	} else if (head->from_ns > s->last_ns) {
+		r = samples_add(&s->interval, head->from_ns - s->last_ns);
+	}
+	*segment = head->segment;
+	if (head->run > s->runs)
+		s->runs = head->run;
+	s->last_clocks = head->clocks;
+	s->last_ns = head->to_ns;
+	s->chunks++;
+	s->key_chunks += head->key;
+	s->snapshots += head->rows;
+	if (r || !(flags & (SCAN_VALUES | SCAN_TIMES)))
+		return r;
+	r = pm_reader_decode(s->reader, &chunk);
+	/* Damage comes again as an item of its own. */
+	if (r == -EBADMSG) {
+		s->snapshots -= head->rows;
+		return 0;
+	}
+	return r ? r : add_values(s, chunk, flags);
+}
+
+static int add_event(struct scan *s, const struct pm_item *item)
+{
+	struct pm_event *to;
+
+	if (item->event->type == PM_EVENT_LOST)
+		s->lost_ticks += pm_map_u64(&item->event->attrs, PM_EVENT_KEY_COUNT, 0);
+	if (s->n_events == s->cap_events) {
+		uint32_t cap = s->cap_events ? s->cap_events * 2 : 32;
+		struct pm_event *p = reallocarray(s->event, cap, sizeof(*p));
+		uint64_t *o;
+
+		if (!p)
+			return -ENOMEM;
+		s->event = p;
+		o = reallocarray(s->event_offset, cap, sizeof(*o));
+		if (!o)
+			return -ENOMEM;
+		s->event_offset = o;
+		s->cap_events = cap;
+	}
+	to = &s->event[s->n_events];
+	*to = (struct pm_event){ .type = item->event->type, .time_ns = item->event->time_ns };
+	if (pm_map_copy(&to->attrs, &item->event->attrs))
+		return -ENOMEM;
+	s->event_offset[s->n_events++] = item->offset;
+	return 0;
+}
+
+/* Groups, counters and instances of every source, as the model has them at the end. */
+static int count_sources(struct scan *s)
+{
+	const struct pm_model *m = pm_reader_model(s->reader);
+
+	for (uint32_t i = 0; i < m->n_groups; i++) {
+		struct scan_source *source = find_source(s, m->group[i].source);
+
+		if (!source)
+			return -ENOMEM;
+		source->groups++;
+		source->columns += pm_group_values(&m->group[i]);
+		if (m->group[i].n_instances > source->instances)
+			source->instances = m->group[i].n_instances;
+	}
+	for (uint32_t i = 0; i < m->n_counters; i++) {
+		struct scan_source *source = find_source(s, m->counter[i].source);
+
+		if (!source)
+			return -ENOMEM;
+		source->counters++;
+	}
+	return 0;
+}
+
+static int copy_damage(struct scan *s)
+{
+	const struct pm_damage *d = pm_reader_damage(s->reader, &s->n_damage);
+
+	if (!s->n_damage)
+		return 0;
+	s->damage = calloc(s->n_damage, sizeof(*d));
+	if (!s->damage)
+		return -ENOMEM;
+	memcpy(s->damage, d, s->n_damage * sizeof(*d));
+	return 0;
+}
+
+static int scan_items(struct scan *s, unsigned flags)
+{
+	uint32_t segment = 0;
+	struct pm_item item;
+	int r;
+
+	s->recordings = 1;
+	while ((r = pm_reader_next(s->reader, &item)) > 0) {
+		if (item.offset + item.length > s->bytes)
+			s->bytes = item.offset + item.length;
+		s->frames += item.kind != PM_ITEM_DAMAGE && item.kind != PM_ITEM_RECORDING;
+		if (item.kind != PM_ITEM_DAMAGE)
+			s->ended = item.kind == PM_ITEM_END;
+		r = 0;
+		if (item.kind == PM_ITEM_CHUNK)
+			r = add_chunk(s, &item.chunk, flags, &segment);
+		else if (item.kind == PM_ITEM_EVENT)
+			r = add_event(s, &item);
+		else if (item.kind == PM_ITEM_RECORDING)
+			s->recordings++;
+		if (r)
+			return r;
+	}
+	if (!r)
+		r = count_sources(s);
+	return r ? r : copy_damage(s);
+}
+
+int scan_path(struct scan *s, const char *path, unsigned flags, struct error *e)
+{
+	int r;
+
+	*s = (struct scan){ 0 };
+	/* Asked before reading: what it writes meanwhile would otherwise look like a missing end. */
+	s->being_written = input_being_written(path);
+	r = input_open(&s->reader, path, false, e);
+	if (r)
+		return r;
+	r = scan_items(s, flags);
+	if (r)
+		error_sys(e, -r, "%s", path);
+	return r;
+}
+
+void scan_release(struct scan *s)
+{
+	for (uint32_t i = 0; i < s->n_events; i++)
+		pm_event_release(&s->event[i]);
+	for (uint32_t i = 0; i < s->n_sources; i++) {
+		samples_release(&s->source[i].skew);
+		free(s->source[i].name);
+	}
+	samples_release(&s->interval);
+	free(s->event);
+	free(s->event_offset);
+	free(s->source);
+	free(s->damage);
+	pm_reader_close(s->reader);
+	*s = (struct scan){ 0 };
+}
+
+bool scan_damaged(const struct scan *s)
+{
+	for (size_t i = 0; i < s->n_damage; i++) {
+		bool open_end = s->damage[i].kind == PM_DAMAGE_NO_END ||
+				(s->damage[i].kind == PM_DAMAGE_CUT && i + 1 == s->n_damage);
+
+		if (!(open_end && s->being_written))
+			return true;
+	}
+	return false;
+}
+
+uint64_t scan_start(const struct scan *s)
+{
+	return s->chunks ? pm_reader_realtime(s->reader, s->first_ns) : 0;
+}

@@ -1,0 +1,68 @@
+/*
+ * One pass over a whole recording that keeps what info, list and check say of it: counts, times, skew, damage.
+ */
+#ifndef REPORT_SCAN_H
+#define REPORT_SCAN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/buf.h"
+#include "format/reader.h"
+
+/* Numbers of which the median and the largest are wanted. Keeps at most SAMPLES_MAX of them, evenly spread. */
+#define SAMPLES_MAX 65536
+struct samples {
+	uint64_t *v; /* owned */
+	size_t n;
+	uint64_t seen, every; /* one of `every` is kept */
+	uint64_t max;
+};
+int samples_add(struct samples *s, uint64_t value);
+uint64_t samples_median(struct samples *s); /* sorts them; 0 if there is none */
+void samples_release(struct samples *s);
+
+/* What belongs to one source. */
+struct scan_source {
+	char *name; /* owned */
+	uint32_t groups, counters, columns, instances;
+	struct samples skew; /* ns between the first and the last begin within a snapshot, over the instances of a group */
+};
+
+struct scan {
+	struct pm_reader *reader; /* owned; stays open for its model and damage */
+	uint64_t bytes, frames, chunks, key_chunks, snapshots, values, recordings, segments;
+	uint64_t first_ns, last_ns; /* CLOCK_MONOTONIC ticks of the first and the last snapshot */
+	struct pm_clocks clocks;    /* of the first chunk */
+	struct pm_clocks last_clocks;
+	uint64_t lost_ticks;
+	uint32_t runs;
+	struct samples interval;    /* ns from tick to tick within segments */
+	struct pm_event *event;     /* owned: all of them, in order */
+	uint64_t *event_offset;     /* owned */
+	uint32_t n_events, cap_events;
+	struct scan_source *source; /* owned */
+	uint32_t n_sources;
+	struct pm_damage *damage;   /* owned */
+	size_t n_damage;
+	bool ended;                 /* the recorder closed it */
+	bool being_written;         /* a recorder has it open; its missing end is no damage */
+};
+
+enum scan_flags {
+	SCAN_VALUES = 1 << 0, /* decode everything: verifies every block */
+	SCAN_TIMES = 1 << 1,  /* decode too, and fill the skews */
+};
+
+/* 0 or -errno with a text that names the path. Damage is no error. */
+int scan_path(struct scan *s, const char *path, unsigned flags, struct error *e);
+void scan_release(struct scan *s);
+
+/* Whether anything is missing from the recording. An open end of one that is being written is not. */
+bool scan_damaged(const struct scan *s);
+/* Stable id of a damage kind: "garbage", "cut", "no-end" ... */
+const char *damage_name(enum pm_damage_kind kind);
+/* Wall time of the first snapshot, ns since 1970; 0: not recorded. */
+uint64_t scan_start(const struct scan *s);
+
+#endif

@@ -1,0 +1,22 @@
+/* Values of a recording's maps as text for people and as JSON. */
+#ifndef REPORT_VALUE_OUT_H
+#define REPORT_VALUE_OUT_H
+
+#include "common/buf.h"
+#include "common/json.h"
+#include "format/model.h"
+
+/* Appends the value; not escaped, because tables do that. Arrays: "a, b", pairs: "a=b". Bytes: hexadecimal. */
+void value_text(const struct pm_value *v, struct buf *out);
+/* NULL only without memory. Bytes become hexadecimal text. */
+struct json *value_json(const struct pm_value *v);
+/* An object with the names of the rows; a key without row is "key-N". */
+struct json *map_json(const struct pm_map *m, const struct pm_key_row *rows);
+/* "name=value name=value", in the order of keys. */
+void map_text(const struct pm_map *m, const struct pm_key_row *rows, struct buf *out);
+/* Name of a key; buf for one that has none. */
+const char *key_name(const struct pm_key_row *rows, uint32_t key, char buf[static 16]);
+/* "machine", "person", "time"; NULL for what is technical. */
+const char *privacy_name(enum pm_privacy privacy);
+
+#endif
