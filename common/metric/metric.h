@@ -26,9 +26,9 @@ enum metric_scope {
 };
 
 /*
- * One metric. `name`, `display`, `expr` and `help` may hold one '*': the row then stands for one metric a member of the
- * counter family that `each` names ("cpuidle.time"): '*' is replaced by the member's name in `display` and
- * `help`, by its lower-case form in `name`, and by the member's own part of the counter name in `expr`.
+ * One metric. If `each` names a counter family ("cpuidle.time"), the row stands for one metric a member of it: every '*' is
+ * replaced by the member's name in `display` and `help`, by its lower-case form in `name`, and by the member's own
+ * part of the counter name in `expr`. Without `each`, '*' multiplies.
  */
 struct metric {
 	const char *name;       /* stable id, [a-z0-9_.]+; unique */
@@ -39,7 +39,7 @@ struct metric {
 	const char *unit;       /* UCUM, as csv and json say it: "%", "MHz", "W", "1/s", "Cel" */
 	const char *expr;
 	const char *help;       /* one sentence */
-	const char *threshold;  /* expression: non-zero is bad; or NULL */
+	const char *threshold;  /* expression of counters, as `expr`: non-zero is bad; or NULL */
 	double margin;          /* smallest relative change that matters to `diff`; 0: the default, 0.02 */
 	enum metric_scope scope;
 	enum metric_better better;
@@ -56,12 +56,14 @@ struct metric_table {
 extern const struct metric_table metric_tables[];
 
 /* A set of metrics from a vendor file (perf's JSON schema: MetricName, MetricExpr, MetricGroup, ScaleUnit,
- * MetricThreshold, BriefDescription ...). A metric that refers to other metrics of the same set is expanded; cycles
- * are an error that names them. */
+ * MetricThreshold, BriefDescription ...). Objects without MetricName and MetricExpr are skipped. A metric that refers to
+ * other metrics of the same set is expanded; cycles are an error that names them. MetricName is display and
+ * alias; `name` is made from it. None is shown by default. */
 struct metric_set {
 	struct metric *row;  /* owned with all strings; ScaleUnit's factor is part of expr */
 	size_t n;
 };
+/* 0 or -errno, and then the set is empty. */
 int metric_set_load(struct metric_set *set, const char *path, struct error *e);
 int metric_set_load_text(struct metric_set *set, const char *text, size_t len, struct error *e);
 void metric_set_release(struct metric_set *set);

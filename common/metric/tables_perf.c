@@ -1,0 +1,72 @@
+/*
+ * What `perf stat` shows beside its counts, under the names of its newer versions. A rate is per second of the
+ * CPU time that task-clock counted (in milliseconds), as perf has it: for a command, per second that it ran.
+ */
+#include "common/metric/tables.h"
+
+#define PER_CPU_SECOND(event) event " / (task\\-clock / 1000)"
+#define MISS_RATE(misses, all) "100 * " misses " / " all
+
+const struct metric metric_perf[19] = {
+	{ .name = "migrations", .display = "Migr/s", .categories = "perf,scheduler", .unit = "1/s", .precision = 1,
+	  .better = METRIC_LOWER, .default_on = true, .expr = "rate(cpu\\-migrations)",
+	  .help = "Moves of a task to another CPU, a second" },
+	{ .name = "cpus_utilized", .display = "CPUs utilized", .aliases = "CPUs_utilized", .categories = "perf", .unit = "1",
+	  .precision = 3, .expr = "rate(task\\-clock) / 1000", .help = "CPU time that was counted, a second" },
+	{ .name = "insn_per_cycle", .display = "IPC", .aliases = "ipc", .categories = "perf", .unit = "1",
+	  .precision = 2, .better = METRIC_HIGHER, .default_on = true, .expr = "instructions / cycles",
+	  .threshold = "instructions / cycles < 1", .help = "Instructions a cycle" },
+	{ .name = "cycles_frequency", .display = "GHz", .aliases = "ghz", .categories = "perf,frequency", .unit = "GHz",
+	  .precision = 3, .expr = "cycles / (1e6 * task\\-clock)", .help = "Cycles a nanosecond of the time that was counted" },
+	{ .name = "stalled_cycles_per_instruction", .display = "stalls/insn", .categories = "perf", .unit = "1",
+	  .precision = 2, .better = METRIC_LOWER,
+	  .expr = "max((stalled\\-cycles\\-frontend if has_event(stalled\\-cycles\\-frontend) else 0), "
+		  "(stalled\\-cycles\\-backend if has_event(stalled\\-cycles\\-backend) else 0)) / instructions "
+		  "if has_event(stalled\\-cycles\\-frontend) | has_event(stalled\\-cycles\\-backend) else NaN",
+	  .help = "Cycles an instruction in which a stage of the pipeline stood still" },
+	{ .name = "frontend_cycles_idle", .display = "FE idle%", .categories = "perf", .unit = "%", .precision = 2,
+	  .better = METRIC_LOWER, .expr = MISS_RATE("stalled\\-cycles\\-frontend", "cycles"),
+	  .threshold = "stalled\\-cycles\\-frontend / cycles > 0.1",
+	  .help = "Cycles in which the front end delivered nothing" },
+	{ .name = "backend_cycles_idle", .display = "BE idle%", .categories = "perf", .unit = "%", .precision = 2,
+	  .better = METRIC_LOWER, .expr = MISS_RATE("stalled\\-cycles\\-backend", "cycles"),
+	  .threshold = "stalled\\-cycles\\-backend / cycles > 0.2",
+	  .help = "Cycles in which the back end took nothing" },
+	{ .name = "branch_miss_rate", .display = "BrMiss%", .categories = "perf", .unit = "%", .precision = 2,
+	  .better = METRIC_LOWER, .default_on = true, .expr = MISS_RATE("branch\\-misses", "branches"),
+	  .threshold = "branch\\-misses / branches > 0.05", .help = "Branches that were predicted wrongly" },
+	{ .name = "branch_frequency", .display = "branches/s", .categories = "perf", .unit = "1/s",
+	  .expr = PER_CPU_SECOND("branches"), .help = "Branches a second of CPU time" },
+	{ .name = "cs_per_second", .display = "cs/cpu-s", .categories = "perf,scheduler", .unit = "1/s", .precision = 1,
+	  .better = METRIC_LOWER, .expr = PER_CPU_SECOND("context\\-switches"),
+	  .help = "Context switches a second of CPU time" },
+	{ .name = "migrations_per_second", .display = "migr/cpu-s", .categories = "perf,scheduler", .unit = "1/s",
+	  .precision = 1, .better = METRIC_LOWER, .expr = PER_CPU_SECOND("cpu\\-migrations"),
+	  .help = "Moves to another CPU a second of CPU time" },
+	{ .name = "page_faults_per_second", .display = "faults/cpu-s", .categories = "perf,memory", .unit = "1/s",
+	  .precision = 1, .better = METRIC_LOWER, .expr = PER_CPU_SECOND("page\\-faults"),
+	  .help = "Page faults a second of CPU time" },
+	{ .name = "cache_miss_rate", .display = "CacheMiss%", .categories = "perf,cache", .unit = "%", .precision = 2,
+	  .better = METRIC_LOWER, .expr = MISS_RATE("cache\\-misses", "cache\\-references"),
+	  .help = "Cache references that missed" },
+	{ .name = "l1d_miss_rate", .display = "L1dMiss%", .categories = "perf,cache", .unit = "%", .precision = 2,
+	  .better = METRIC_LOWER, .expr = MISS_RATE("L1\\-dcache\\-load\\-misses", "L1\\-dcache\\-loads"),
+	  .threshold = "L1\\-dcache\\-load\\-misses / L1\\-dcache\\-loads > 0.05", .help = "Loads that missed the L1 data cache" },
+	{ .name = "l1i_miss_rate", .display = "L1iMiss%", .categories = "perf,cache", .unit = "%", .precision = 2,
+	  .better = METRIC_LOWER, .expr = MISS_RATE("L1\\-icache\\-load\\-misses", "L1\\-icache\\-loads"),
+	  .threshold = "L1\\-icache\\-load\\-misses / L1\\-icache\\-loads > 0.05",
+	  .help = "Fetches that missed the L1 instruction cache" },
+	{ .name = "llc_miss_rate", .display = "LLCMiss%", .categories = "perf,cache,llc", .unit = "%", .precision = 2,
+	  .better = METRIC_LOWER, .expr = MISS_RATE("LLC\\-load\\-misses", "LLC\\-loads"),
+	  .threshold = "LLC\\-load\\-misses / LLC\\-loads > 0.05", .help = "Loads that missed the last-level cache" },
+	{ .name = "dtlb_miss_rate", .display = "dTLBMiss%", .categories = "perf,cache", .unit = "%", .precision = 2,
+	  .better = METRIC_LOWER, .expr = MISS_RATE("dTLB\\-load\\-misses", "dTLB\\-loads"),
+	  .threshold = "dTLB\\-load\\-misses / dTLB\\-loads > 0.05", .help = "Loads that missed the data TLB" },
+	{ .name = "itlb_miss_rate", .display = "iTLBMiss%", .categories = "perf,cache", .unit = "%", .precision = 2,
+	  .better = METRIC_LOWER, .expr = MISS_RATE("iTLB\\-load\\-misses", "iTLB\\-loads"),
+	  .threshold = "iTLB\\-load\\-misses / iTLB\\-loads > 0.05", .help = "Fetches that missed the instruction TLB" },
+	{ .name = "l1_prefetch_miss_rate", .display = "L1pfMiss%", .categories = "perf,cache", .unit = "%",
+	  .precision = 2, .better = METRIC_LOWER,
+	  .expr = MISS_RATE("L1\\-dcache\\-prefetch\\-misses", "L1\\-dcache\\-prefetches"),
+	  .help = "Prefetches that missed the L1 data cache" },
+};
