@@ -129,6 +129,24 @@ static int filegrid_read(struct unit *u, struct cells *c)
 	return gone == g->n ? -ENODEV : 0;
 }
 
+int filegrid_try(const struct root *r, const char *format, ...)
+{
+	char path[PATH_MAX];
+	uint64_t v;
+	va_list ap;
+	int fd, err;
+
+	va_start(ap, format);
+	vsnprintf(path, sizeof(path), format, ap);
+	va_end(ap);
+	fd = root_open(r, "%s", path);
+	if (fd < 0)
+		return fd;
+	err = read_number(fd, &v);
+	close(fd);
+	return err;
+}
+
 static struct filecell *next_cell(struct filegrid *g)
 {
 	if (g->n == g->cap) {

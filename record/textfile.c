@@ -59,7 +59,7 @@ int textfile_read(struct textfile *t)
 
 int textfile_grow(struct textfile *t)
 {
-	size_t size = t->size ? t->size * 2 : SMALLEST_BUFFER;
+	size_t size = t->size ? t->size : SMALLEST_BUFFER;
 	char *grown;
 	int err;
 

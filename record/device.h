@@ -1,0 +1,15 @@
+/* Instances for things that are neither CPUs nor places in the topology: sensors, zones. */
+#ifndef RECORD_DEVICE_H
+#define RECORD_DEVICE_H
+
+#include <stdint.h>
+
+struct plan;
+
+/*
+ * Adds a PM_DEVICE instance. If a device already has the name, ".2", ".3" ... is appended. `path` says where the
+ * device hangs and may be NULL; privacy may leave it out. Id > 0 or -errno.
+ */
+int64_t device_instance(struct plan *p, const char *name, const char *path);
+
+#endif
