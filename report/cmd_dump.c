@@ -1,0 +1,163 @@
+#include "report/cmd.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/dump.h"
+#include "report/input.h"
+
+static const char brief[] =
+	"Usage: pmrep dump [OPTION...] FILE\n"
+	"Print a recording as it is: every frame with its offset, every definition, every raw value.\n\n"
+	"      --counter=GLOB   only values of counters that match (may be repeated)\n"
+	"      --no-values      frames and definitions only\n"
+	"      --no-definitions frames and values only\n"
+	"      --format=FORMAT  text (default) or json: one object a line\n\n"
+	"Examples:\n"
+	"  pmrep dump --no-values host.pmr\n"
+	"  pmrep dump --counter='cpuidle.usage.*' host.pmr\n"
+	"  pmrep dump --format=json host.pmr | jq -c 'select(.value)'\n";
+
+enum { KEY_COUNTER = 1000, KEY_NO_VALUES, KEY_NO_DEFINITIONS, KEY_FORMAT };
+
+static const struct argp_option options[] = {
+	{ "counter", KEY_COUNTER, "GLOB", 0, "Only values of counters that match", 0 },
+	{ "no-values", KEY_NO_VALUES, NULL, 0, "Frames and definitions only", 0 },
+	{ "no-definitions", KEY_NO_DEFINITIONS, NULL, 0, "Frames and values only", 0 },
+	{ "format", KEY_FORMAT, "FORMAT", 0, "text or json", 0 },
+	{ 0 },
+};
+
+struct arguments {
+	struct dump d;
+	const char *path;
+};
+
+static error_t parse_opt(int key, char *arg, struct argp_state *state)
+{
+	struct arguments *a = state->input;
+	const char **globs;
+
+	switch (key) {
+	case KEY_COUNTER:
+		globs = reallocarray(a->d.glob, a->d.n_globs + 1, sizeof(*globs));
+		if (!globs)
+			return ENOMEM;
+		a->d.glob = globs;
+		a->d.glob[a->d.n_globs++] = arg;
+		return 0;
+	case KEY_NO_VALUES:
+		a->d.no_values = true;
+		return 0;
+	case KEY_NO_DEFINITIONS:
+		a->d.no_definitions = true;
+		return 0;
+	case KEY_FORMAT:
+		if (strcmp(arg, "json") && strcmp(arg, "text"))
+			return options_bad(state, "--format=%s: text or json", arg);
+		a->d.json = !strcmp(arg, "json");
+		return 0;
+	case ARGP_KEY_ARG:
+		if (a->path)
+			return options_bad(state, "one recording at a time; --help shows how it goes");
+		a->path = arg;
+		return 0;
+	case ARGP_KEY_NO_ARGS:
+		return options_bad(state, "no recording given; --help shows how it goes");
+	}
+	return ARGP_ERR_UNKNOWN;
+}
+
+static const struct argp argp = { .options = options, .parser = parse_opt, .args_doc = "FILE" };
+static const struct options_spec spec = {
+	.name = "pmrep dump", .column = OPTIONS_OTHER, .argp = &argp, .brief = brief,
+};
+
+static bool wanted(void *ctx, const struct pm_group *g)
+{
+	const struct dump *d = ctx;
+
+	for (uint32_t i = 0; i < g->n_counters; i++) {
+		if (dump_wants(d, g->counter[i]))
+			return true;
+	}
+	return false;
+}
+
+/* Snapshots can be large: what is printed leaves at once. */
+static int flush(struct dump *d)
+{
+	return d->out.len > (1u << 16) || d->out.err ? cmd_write(spec.name, &d->out) : 0;
+}
+
+static int dump_chunk(struct dump *d)
+{
+	const struct pm_chunk *chunk;
+	int r = pm_reader_decode(d->reader, &chunk);
+
+	/* Damage is the next item. */
+	if (r)
+		return r == -EBADMSG ? 0 : r;
+	for (uint32_t row = 0; row < chunk->rows && !r; row++) {
+		dump_snapshot(d, chunk, row);
+		r = flush(d);
+	}
+	return r;
+}
+
+static int dump_items(struct dump *d, struct error *e)
+{
+	struct pm_item item;
+	int r;
+
+	while ((r = pm_reader_next(d->reader, &item)) > 0) {
+		dump_frame(d, &item);
+		r = item.kind == PM_ITEM_CHUNK && !d->no_values ? dump_chunk(d) : flush(d);
+		if (r)
+			break;
+	}
+	if (r < 0) {
+		error_sys(e, -r, "cannot read on");
+		return cmd_fail(spec.name, e);
+	}
+	return r ? r : cmd_write(spec.name, &d->out);
+}
+
+static int run(struct arguments *a)
+{
+	bool being_written = input_being_written(a->path);
+	const struct pm_damage *damage;
+	struct error e = { 0 };
+	size_t n;
+	int r;
+
+	if (input_open(&a->d.reader, a->path, false, &e))
+		return cmd_fail(spec.name, &e);
+	pm_reader_select(a->d.reader, wanted, &a->d);
+	r = dump_items(&a->d, &e);
+	damage = pm_reader_damage(a->d.reader, &n);
+	for (size_t i = 0; i < n && !r; i++) {
+		if (!being_written || i + 1 < n || (damage[i].kind != PM_DAMAGE_NO_END && damage[i].kind != PM_DAMAGE_CUT))
+			r = EXIT_DAMAGED;
+	}
+	if (r == EXIT_DAMAGED)
+		cmd_complain(spec.name, "%s: damaged or cut; pmrep check says where", a->path);
+	return r;
+}
+
+int cmd_dump(int argc, char **argv)
+{
+	struct options_common common = { 0 };
+	struct arguments a = { 0 };
+	int r = cmd_options(&spec, argc, argv, &a, &common);
+
+	if (r < 0)
+		r = run(&a);
+	pm_reader_close(a.d.reader);
+	buf_release(&a.d.out);
+	free(a.d.glob);
+	options_common_release(&common);
+	return r;
+}

@@ -1,0 +1,419 @@
+#include "report/cmd.h"
+
+#include <errno.h>
+#include <fnmatch.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/json.h"
+#include "common/number.h"
+#include "common/table.h"
+#include "report/bind.h"
+#include "report/scan.h"
+#include "report/value_out.h"
+
+static const char brief[] =
+	"Usage: pmrep list [OPTION...] [WHAT] [GLOB] FILE\n"
+	"List what a recording holds.\n\n"
+	"WHAT is one of\n"
+	"  counters   raw numbers, as formulas and pmrep dump name them (the default)\n"
+	"  metrics    what pmrep show can compute from this recording\n"
+	"  events     markers, lost ticks, hotplug, start and end of the command\n"
+	"  instances  CPUs, packages, devices, tasks that have counters\n"
+	"  groups     counters that were read together\n"
+	"  sources    where the counters come from\n"
+	"  pmus       PMUs and their named events\n"
+	"GLOB keeps the names that match it.\n\n"
+	"      --format=FORMAT  table (default) or json: one object a line\n\n"
+	"Examples:\n"
+	"  pmrep list host.pmr\n"
+	"  pmrep list metrics '*idle*' host.pmr\n";
+
+#define MAX_COLUMNS 8
+
+/* A column of a list; numbers are numbers in json. */
+struct column {
+	const char *name;
+	bool number, wrap;
+};
+
+struct list {
+	const struct column *column;
+	size_t n_columns;
+	struct table *table; /* or NULL: json */
+	const char *glob;
+	struct buf *out;
+	int err;
+};
+
+struct listing {
+	const char *what;
+	struct column column[MAX_COLUMNS];
+	int (*run)(struct list *l, struct scan *s, struct error *e);
+};
+
+/* The first cell is the name that GLOB is compared with. */
+static void add_row(struct list *l, const char *const *cell)
+{
+	if (l->err || (l->glob && fnmatch(l->glob, cell[0] ? cell[0] : "", 0)))
+		return;
+	if (l->table) {
+		l->err = table_row(l->table);
+		for (size_t i = 0; i < l->n_columns && !l->err; i++)
+			l->err = table_cell(l->table, i, cell[i] && *cell[i] ? cell[i] : "-", NULL);
+		return;
+	}
+	for (size_t i = 0; i < l->n_columns; i++) {
+		buf_addstr(l->out, i ? "," : "{");
+		json_quote(l->out, l->column[i].name, strlen(l->column[i].name));
+		buf_addch(l->out, ':');
+		if (!cell[i] || !*cell[i])
+			buf_addstr(l->out, "null");
+		else if (l->column[i].number)
+			buf_addstr(l->out, cell[i]);
+		else
+			json_quote(l->out, cell[i], strlen(cell[i]));
+	}
+	buf_addstr(l->out, "}\n");
+}
+
+static const char *count_text(char text[NUMBER_MAX], uint64_t n)
+{
+	text[number_u64(text, n)] = '\0';
+	return text;
+}
+
+/* Where a counter is: how many instances it has over all groups, and of which kind. */
+struct counter_place {
+	const char *kind;
+	uint32_t n;
+};
+
+static struct counter_place *counter_places(const struct pm_model *m)
+{
+	struct counter_place *place = calloc((size_t)m->n_counters + 1, sizeof(*place));
+
+	for (uint32_t i = 0; place && i < m->n_groups; i++) {
+		const struct pm_group *g = &m->group[i];
+		bool list = g->flags & PM_GROUP_LIST;
+
+		for (uint32_t k = 0; k < g->n_counters; k++) {
+			const struct pm_instance *instance = pm_model_instance(m, g->instance[list ? k : 0]);
+			struct counter_place *p = &place[g->counter[k] - 1];
+
+			p->n += list ? 1 : g->n_instances;
+			if (!p->kind && instance)
+				p->kind = pm_kind_name(instance->kind);
+		}
+	}
+	return place;
+}
+
+static int list_counters(struct list *l, struct scan *s, struct error *e)
+{
+	const struct pm_model *m = pm_reader_model(s->reader);
+	struct counter_place *place = counter_places(m);
+
+	if (!place)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < m->n_counters; i++) {
+		const struct pm_counter *c = &m->counter[i];
+		char text[32];
+
+		add_row(l, (const char *const[]){ c->name, c->source, c->unit, pm_semantics_name(c->semantics),
+						  pm_aggregation_name(c->aggregation), place[i].kind,
+						  count_text(text, place[i].n),
+						  pm_map_text(&c->attrs, PM_COUNTER_HELP, NULL) });
+	}
+	free(place);
+	return 0;
+}
+
+static int list_metrics(struct list *l, struct scan *s, struct error *e)
+{
+	struct bind_options options = { 0 };
+	struct binding b = { 0 };
+	struct places p = { 0 };
+	int r = places_update(&p, pm_reader_model(s->reader));
+
+	if (!r)
+		r = binding_build(&b, &p, &options, e);
+	for (size_t i = 0; i < b.n_metrics && !r; i++) {
+		const struct bound_metric *m = &b.metric[i];
+
+		add_row(l, (const char *const[]){ m->name, m->display, m->unit, m->categories, pm_kind_name(m->kind),
+						  m->default_on ? "yes" : "no", m->help });
+	}
+	binding_release(&b);
+	places_release(&p);
+	return r;
+}
+
+static int list_events(struct list *l, struct scan *s, struct error *e)
+{
+	for (uint32_t i = 0; i < s->n_events; i++) {
+		const struct pm_event *event = &s->event[i];
+		uint64_t wall = pm_reader_realtime(s->reader, event->time_ns);
+		const char *name = pm_event_name(event->type);
+		struct buf attrs = BUF_INIT;
+		char when[64], relative[32];
+
+		when[wall ? number_time(when, wall, 0) : 0] = '\0';
+		snprintf(relative, sizeof(relative), "%.9f",
+			 ((double)event->time_ns - (double)s->first_ns) / 1e9);
+		map_text(&event->attrs, pm_event_keys, &attrs);
+		add_row(l, (const char *const[]){ name ? name : "unknown", relative, when, buf_str(&attrs) });
+		buf_release(&attrs);
+	}
+	return 0;
+}
+
+static int list_instances(struct list *l, struct scan *s, struct error *e)
+{
+	const struct pm_model *m = pm_reader_model(s->reader);
+
+	for (uint32_t i = 0; i < m->n_instances; i++) {
+		const struct pm_instance *p = &m->instance[i];
+		char number[32], cpu[32], id[32];
+		struct buf attrs = BUF_INIT;
+
+		map_text(&p->attrs, pm_instance_keys, &attrs);
+		add_row(l, (const char *const[]){ pm_kind_name(p->kind),
+						  p->number == PM_NONE ? NULL : count_text(number, p->number),
+						  p->cpu == PM_NONE ? NULL : count_text(cpu, p->cpu),
+						  p->retired_ns ? "yes" : "no", count_text(id, p->id), buf_str(&attrs) });
+		buf_release(&attrs);
+	}
+	return 0;
+}
+
+static int list_groups(struct list *l, struct scan *s, struct error *e)
+{
+	const struct pm_model *m = pm_reader_model(s->reader);
+
+	for (uint32_t i = 0; i < m->n_groups; i++) {
+		const struct pm_group *g = &m->group[i];
+		char n[4][32];
+		struct buf names = BUF_INIT;
+
+		for (uint32_t k = 0; k < g->n_counters; k++) {
+			const struct pm_counter *c = pm_model_counter(m, g->counter[k]);
+
+			/* A list has one counter many times. */
+			if (c && (!k || g->counter[k] != g->counter[k - 1]))
+				buf_printf(&names, "%s%s", names.len ? " " : "", c->name);
+		}
+		add_row(l, (const char *const[]){ g->source, count_text(n[0], g->id), count_text(n[1], g->n_counters),
+						  count_text(n[2], g->n_instances), count_text(n[3], pm_group_values(g)),
+						  pm_group_times(g) == 1 ? "one time" : "a time an instance",
+						  buf_str(&names) });
+		buf_release(&names);
+	}
+	return 0;
+}
+
+static int list_sources(struct list *l, struct scan *s, struct error *e)
+{
+	for (uint32_t i = 0; i < s->n_sources; i++) {
+		const struct scan_source *p = &s->source[i];
+		char n[3][32];
+
+		add_row(l, (const char *const[]){ p->name, count_text(n[0], p->counters), count_text(n[1], p->columns),
+						  count_text(n[2], p->groups) });
+	}
+	return 0;
+}
+
+static int list_pmus(struct list *l, struct scan *s, struct error *e)
+{
+	const struct pm_model *m = pm_reader_model(s->reader);
+
+	for (uint32_t i = 0; i < m->n_pmus; i++) {
+		const struct pm_map *a = &m->pmu[i].attrs;
+		const struct pm_value *events = pm_map_get(a, PM_PMU_EVENTS);
+		struct buf names = BUF_INIT;
+		char type[32];
+
+		for (uint32_t k = 0; events && events->kind == PM_VALUE_ARRAY && k < events->array.n; k++) {
+			const struct pm_value *event = &events->array.item[k];
+
+			if (event->kind == PM_VALUE_ARRAY && event->array.n && event->array.item[0].kind == PM_VALUE_TEXT)
+				buf_printf(&names, "%s%s", names.len ? " " : "", event->array.item[0].str.data);
+		}
+		add_row(l, (const char *const[]){ pm_map_text(a, PM_PMU_NAME, NULL),
+						  count_text(type, pm_map_u64(a, PM_PMU_TYPE, 0)),
+						  pm_map_text(a, PM_PMU_CPUMASK, pm_map_text(a, PM_PMU_CPUS, NULL)),
+						  buf_str(&names) });
+		buf_release(&names);
+	}
+	return 0;
+}
+
+static const struct listing listings[] = {
+	{ "counters",
+	  { { "counter" }, { "source" }, { "unit" }, { "semantics" }, { "aggregation" }, { "per" },
+	    { "instances", .number = true }, { "help", .wrap = true } },
+	  list_counters },
+	{ "metrics",
+	  { { "metric" }, { "column" }, { "unit" }, { "categories" }, { "scope" }, { "default" },
+	    { "help", .wrap = true } },
+	  list_metrics },
+	{ "events",
+	  { { "event" }, { "seconds", .number = true }, { "time" }, { "attributes", .wrap = true } },
+	  list_events },
+	{ "instances",
+	  { { "kind" }, { "number", .number = true }, { "cpu", .number = true }, { "retired" }, { "id", .number = true },
+	    { "attributes", .wrap = true } },
+	  list_instances },
+	{ "groups",
+	  { { "source" }, { "group", .number = true }, { "counters", .number = true }, { "instances", .number = true },
+	    { "columns", .number = true }, { "times" }, { "names", .wrap = true } },
+	  list_groups },
+	{ "sources",
+	  { { "source" }, { "counters", .number = true }, { "columns", .number = true }, { "groups", .number = true } },
+	  list_sources },
+	{ "pmus", { { "pmu" }, { "type", .number = true }, { "cpus" }, { "events", .wrap = true } }, list_pmus },
+};
+#define N_LISTINGS (sizeof(listings) / sizeof(*listings))
+
+struct arguments {
+	const char *operand[3];
+	int n_operands;
+	bool json;
+	const struct listing *listing;
+	const char *glob, *path;
+};
+
+enum { KEY_FORMAT = 1000 };
+
+static const struct argp_option options[] = {
+	{ "format", KEY_FORMAT, "FORMAT", 0, "table or json", 0 },
+	{ 0 },
+};
+
+static const struct listing *listing_find(const char *what)
+{
+	for (size_t i = 0; i < N_LISTINGS; i++) {
+		if (!strcmp(listings[i].what, what))
+			return &listings[i];
+	}
+	return NULL;
+}
+
+/* [WHAT] [GLOB] FILE: the last is the file, the first is WHAT if it is one of the words. */
+static error_t assign_operands(struct arguments *a, struct argp_state *state)
+{
+	const char *names[N_LISTINGS], *near;
+	int i = 0;
+
+	a->listing = a->n_operands > 1 ? listing_find(a->operand[0]) : NULL;
+	if (a->listing)
+		i++;
+	else
+		a->listing = &listings[0];
+	a->path = a->operand[a->n_operands - 1];
+	if (i + 1 < a->n_operands)
+		a->glob = a->operand[i++];
+	if (i + 1 == a->n_operands)
+		return 0;
+	for (size_t k = 0; k < N_LISTINGS; k++)
+		names[k] = listings[k].what;
+	near = options_nearest(a->operand[0], names, N_LISTINGS);
+	return options_bad(state, "'%s' cannot be listed%s%s%s; --help says what can", a->operand[0],
+			   near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+}
+
+static error_t parse_opt(int key, char *arg, struct argp_state *state)
+{
+	struct arguments *a = state->input;
+
+	switch (key) {
+	case KEY_FORMAT:
+		if (strcmp(arg, "json") && strcmp(arg, "table"))
+			return options_bad(state, "--format=%s: table or json", arg);
+		a->json = !strcmp(arg, "json");
+		return 0;
+	case ARGP_KEY_ARG:
+		if (a->n_operands == 3)
+			return options_bad(state, "one recording at a time; --help shows how it goes");
+		a->operand[a->n_operands++] = arg;
+		return 0;
+	case ARGP_KEY_END:
+		if (!a->n_operands)
+			return options_bad(state, "no recording given; --help shows how it goes");
+		return assign_operands(a, state);
+	}
+	return ARGP_ERR_UNKNOWN;
+}
+
+static const struct argp argp = { .options = options, .parser = parse_opt, .args_doc = "[WHAT] [GLOB] FILE" };
+static const struct options_spec spec = {
+	.name = "pmrep list", .column = OPTIONS_OTHER, .argp = &argp, .brief = brief,
+};
+
+static int print_list(struct list *l, const struct options_common *common)
+{
+	int r = l->err;
+
+	if (!r && l->table)
+		r = table_print(l->table, cmd_width(STDOUT_FILENO), true, options_use_color(common, STDOUT_FILENO),
+				l->out);
+	if (r) {
+		cmd_complain(spec.name, "out of memory");
+		return EXIT_TROUBLE;
+	}
+	return cmd_write(spec.name, l->out);
+}
+
+static int run(const struct arguments *a, const struct options_common *common)
+{
+	struct buf out = BUF_INIT;
+	struct list l = { .column = a->listing->column, .glob = a->glob, .out = &out };
+	struct error e = { 0 };
+	struct scan s;
+	int r;
+
+	if (scan_path(&s, a->path, 0, &e)) {
+		scan_release(&s);
+		return cmd_fail(spec.name, &e);
+	}
+	while (l.n_columns < MAX_COLUMNS && l.column[l.n_columns].name)
+		l.n_columns++;
+	if (!a->json) {
+		l.table = table_new();
+		l.err = l.table ? 0 : -ENOMEM;
+	}
+	for (size_t i = 0; i < l.n_columns && l.table && !l.err; i++)
+		l.err = table_column(l.table, l.column[i].name, l.column[i].number ? TABLE_RIGHT : TABLE_LEFT,
+				     l.column[i].wrap);
+	r = l.err ? 0 : a->listing->run(&l, &s, &e);
+	if (r) {
+		error_set(&e, -r, "%s", e.text[0] ? e.text : strerror(-r));
+		r = cmd_fail(spec.name, &e);
+	} else {
+		r = print_list(&l, common);
+	}
+	if (!r && scan_damaged(&s)) {
+		cmd_complain(spec.name, "%s: damaged or cut; pmrep check says where", a->path);
+		r = EXIT_DAMAGED;
+	}
+	table_free(l.table);
+	buf_release(&out);
+	scan_release(&s);
+	return r;
+}
+
+int cmd_list(int argc, char **argv)
+{
+	struct options_common common = { 0 };
+	struct arguments a = { 0 };
+	int r = cmd_options(&spec, argc, argv, &a, &common);
+
+	if (r < 0)
+		r = run(&a, &common);
+	options_common_release(&common);
+	return r;
+}

@@ -1,0 +1,26 @@
+/* The lines of `pmrep dump`, as text and as JSON. */
+#ifndef REPORT_DUMP_H
+#define REPORT_DUMP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/buf.h"
+#include "format/reader.h"
+
+struct dump {
+	struct pm_reader *reader; /* owned */
+	const char **glob;        /* owned array; counters, all if none */
+	size_t n_globs;
+	bool json, no_values, no_definitions;
+	struct buf out;
+	/* How much of the model was printed already. */
+	uint32_t counters, instances, groups, pmus, probes, configs, strings;
+};
+
+/* Whether values of that counter are printed. */
+bool dump_wants(const struct dump *d, uint32_t counter);
+void dump_frame(struct dump *d, const struct pm_item *item);
+void dump_snapshot(struct dump *d, const struct pm_chunk *chunk, uint32_t row);
+
+#endif
