@@ -1,13 +1,24 @@
 #include "format/bitpack.h"
 
-static void ranges(const uint64_t *w, size_t n, unsigned shift, struct pm_range range[3])
+static uint64_t bits(const uint64_t *v, size_t n)
+{
+	uint64_t all = 0;
+
+	for (size_t i = 0; i < n; i++)
+		all |= v[i];
+	return all;
+}
+
+static void ranges(const struct pm_series *s, struct pm_range range[3])
 {
 	struct pm_range a = { INT64_MAX, INT64_MIN }, b = a, c = a;
+	uint64_t last = s->last, step = s->last - s->last2;
 
-	for (size_t i = 0; i < n; i++) {
-		int64_t x = (int64_t)pm_extend(w[i], shift);
-		int64_t y = (int64_t)pm_extend(w[i] - w[i - 1], shift);
-		int64_t z = (int64_t)pm_extend(w[i] - 2 * w[i - 1] + w[i - 2], shift);
+	for (size_t i = 0; i < s->n; i++) {
+		uint64_t w = pm_series_at(s, i), d = w - last;
+		int64_t x = (int64_t)pm_extend(w, s->shift);
+		int64_t y = (int64_t)pm_extend(d, s->shift);
+		int64_t z = (int64_t)pm_extend(d - step, s->shift);
 
 		a.lo = x < a.lo ? x : a.lo;
 		a.hi = x > a.hi ? x : a.hi;
@@ -15,13 +26,15 @@ static void ranges(const uint64_t *w, size_t n, unsigned shift, struct pm_range 
 		b.hi = y > b.hi ? y : b.hi;
 		c.lo = z < c.lo ? z : c.lo;
 		c.hi = z > c.hi ? z : c.hi;
+		last = w;
+		step = d;
 	}
 	range[0] = a;
 	range[1] = b;
 	range[2] = c;
 }
 
-static void pack_bits(uint8_t *out, const uint64_t *x, size_t n, unsigned width)
+void pm_pack_bits(uint8_t *out, const uint64_t *x, size_t n, unsigned width)
 {
 	uint64_t acc = 0;
 	unsigned fill = 0;
@@ -42,31 +55,32 @@ static void pack_bits(uint8_t *out, const uint64_t *x, size_t n, unsigned width)
 	pm_store_le64(out, acc);
 }
 
-static void pack(uint8_t *out, const uint64_t *w, size_t n, unsigned order, unsigned shift, uint64_t base,
-		 unsigned width)
+void pm_residuals(uint64_t *x, const struct pm_series *s, unsigned order, uint64_t base)
+{
+	uint64_t last = s->last, step = s->last - s->last2;
+
+	for (size_t i = 0; i < s->n; i++) {
+		uint64_t w = pm_series_at(s, i), d = w - last;
+
+		x[i] = pm_extend(order == 0 ? w : order == 1 ? d : d - step, s->shift) - base;
+		last = w;
+		step = d;
+	}
+}
+
+static void pack(uint8_t *out, const struct pm_series *s, unsigned order, uint64_t base, unsigned width)
 {
 	uint64_t x[PM_BLOCK];
 
-	switch (order) {
-	case 0:
-		for (size_t i = 0; i < n; i++)
-			x[i] = pm_extend(w[i], shift) - base;
-		break;
-	case 1:
-		for (size_t i = 0; i < n; i++)
-			x[i] = pm_extend(w[i] - w[i - 1], shift) - base;
-		break;
-	default:
-		for (size_t i = 0; i < n; i++)
-			x[i] = pm_extend(w[i] - 2 * w[i - 1] + w[i - 2], shift) - base;
-		break;
-	}
-	pack_bits(out, x, n, width);
+	if (!width)
+		return;
+	pm_residuals(x, s, order, base);
+	pm_pack_bits(out, x, s->n, width);
 }
 
 static void unpack_bits(uint64_t *x, const uint8_t *in, size_t n, unsigned width, uint64_t base)
 {
-	uint64_t mask = width < 64 ? ((uint64_t)1 << width) - 1 : UINT64_MAX;
+	uint64_t mask = pm_mask(width);
 	size_t bit = 0;
 
 	if (width <= 57) {
@@ -108,6 +122,7 @@ static void unpack(uint64_t *out, const uint8_t *in, size_t n, unsigned order, u
 
 const struct pm_kernel pm_kernel_portable = {
 	.name = "portable",
+	.bits = bits,
 	.ranges = ranges,
 	.pack = pack,
 	.unpack = unpack,
@@ -115,5 +130,14 @@ const struct pm_kernel pm_kernel_portable = {
 
 const struct pm_kernel *pm_kernel_find(int level)
 {
+#if defined(__x86_64__)
+	if ((level == 0 || level >= 3) && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+	    __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vbmi"))
+		return &pm_kernel_avx512;
+	if (level != 1 && __builtin_cpu_supports("avx2"))
+		return &pm_kernel_avx2;
+#else
+	(void)level;
+#endif
 	return &pm_kernel_portable;
 }

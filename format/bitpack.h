@@ -19,17 +19,22 @@ struct pm_range {
 	int64_t lo, hi;
 };
 
+/* The n numbers w[i] = v[i] - other[i] (other may be NULL), and the two before them. */
+struct pm_series {
+	const uint64_t *v, *other;
+	size_t n;
+	uint64_t last, last2; /* w[-1], w[-2] */
+	unsigned shift;       /* numbers and differences are cut to 64 - shift bits and extended by their sign */
+};
+
 struct pm_kernel {
 	const char *name;
-	/*
-	 * The ranges of w, of its differences and of the differences of these. w[-2] and w[-1] are there. Every
-	 * number is cut to 64 - shift bits and extended by its sign before it is compared.
-	 */
-	void (*ranges)(const uint64_t *w, size_t n, unsigned shift, struct pm_range range[3]);
-	/* Packs (difference of that order, cut and extended as above) - base. Writes PM_SLACK bytes more than
-	 * pm_packed_size(). */
-	void (*pack)(uint8_t *out, const uint64_t *w, size_t n, unsigned order, unsigned shift, uint64_t base,
-		     unsigned width);
+	/* The OR of n numbers. */
+	uint64_t (*bits)(const uint64_t *v, size_t n);
+	/* The ranges of the series, of its differences and of the differences of these. */
+	void (*ranges)(const struct pm_series *s, struct pm_range range[3]);
+	/* Packs (difference of that order) - base. Writes up to PM_SLACK bytes more than pm_packed_size(). */
+	void (*pack)(uint8_t *out, const struct pm_series *s, unsigned order, uint64_t base, unsigned width);
 	/*
 	 * Undoes it: out[i] = ((packed[i] + base, summed up `order` times) + other[i]) & mask. `sum` is the number
 	 * before the first one, `step` the difference before the first one (order 2). other may be NULL. Reads
@@ -41,7 +46,11 @@ struct pm_kernel {
 
 /* The best set for this CPU at or below `level` (0: any). Levels: 1 portable, 2 AVX2, 3 AVX-512 with VBMI. */
 const struct pm_kernel *pm_kernel_find(int level);
-extern const struct pm_kernel pm_kernel_portable;
+extern const struct pm_kernel pm_kernel_portable, pm_kernel_avx2, pm_kernel_avx512;
+/* Packs numbers that fit the width; writes PM_SLACK bytes more than pm_packed_size() at most. */
+void pm_pack_bits(uint8_t *out, const uint64_t *x, size_t n, unsigned width);
+/* x[i] = (difference of that order) - base. */
+void pm_residuals(uint64_t *x, const struct pm_series *s, unsigned order, uint64_t base);
 
 static inline size_t pm_packed_size(size_t n, unsigned width)
 {
@@ -71,6 +80,16 @@ static inline void pm_store_le64(uint8_t *p, uint64_t x)
 static inline uint64_t pm_extend(uint64_t x, unsigned shift)
 {
 	return (uint64_t)((int64_t)(x << shift) >> shift);
+}
+
+static inline uint64_t pm_mask(unsigned width)
+{
+	return width ? UINT64_MAX >> (64 - width) : 0;
+}
+
+static inline uint64_t pm_series_at(const struct pm_series *s, size_t i)
+{
+	return s->v[i] - (s->other ? s->other[i] : 0);
 }
 
 /* Bits that hold 0 ... x. */

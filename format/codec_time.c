@@ -3,11 +3,8 @@
 
 #include "format/codec_impl.h"
 
-/* The numbers of a column less what its source predicts, with the two before the first. */
-struct difference {
-	uint64_t room[PM_BLOCK + 8]; /* w[-8] ... */
-};
-#define DIFFERENCE_W(d) ((d)->room + 8)
+/* After so many columns of a band that are not alike their neighbours, only one in so many is compared with its own. */
+#define PATIENCE 4
 
 /* What was chosen for a column. */
 struct choice {
@@ -15,33 +12,22 @@ struct choice {
 	uint8_t kind;
 	uint8_t width;
 	uint64_t base;
-	const uint64_t *w;
+	struct pm_series series;
 };
 
 /*
  * The numbers before the first are chosen so that the first differences cost no bits beyond the block's width: they
  * repeat the difference after them. The decoder is told what it cannot know.
  */
-static void extrapolate(uint64_t *w, bool has_before)
+static struct pm_series series_of(const uint64_t *v, const uint64_t *other, size_t n, unsigned shift, const uint64_t *before,
+				  uint64_t other_before)
 {
-	uint64_t step;
+	struct pm_series s = { .v = v, .other = other, .n = n, .shift = shift };
+	uint64_t first = pm_series_at(&s, 0), second = pm_series_at(&s, 1);
 
-	if (!has_before)
-		w[-1] = 2 * w[0] - w[1];
-	step = 2 * (w[0] - w[-1]) - (w[1] - w[0]);
-	w[-2] = w[-1] - step;
-}
-
-static void subtract(struct difference *d, const uint64_t *v, const uint64_t *other, size_t n, const uint64_t *before,
-		     uint64_t other_before)
-{
-	uint64_t *w = DIFFERENCE_W(d);
-
-	for (size_t i = 0; i < n; i++)
-		w[i] = v[i] - (other ? other[i] : 0);
-	if (before)
-		w[-1] = *before - other_before;
-	extrapolate(w, before);
+	s.last = before ? *before - other_before : 2 * first - second;
+	s.last2 = s.last - (2 * (first - s.last) - (second - first));
+	return s;
 }
 
 static unsigned varint_size(uint64_t x)
@@ -54,51 +40,41 @@ struct last {
 	uint64_t base, sum;
 };
 
-static void consider(const struct pm_kernel *k, struct choice *best, enum pm_source source, const uint64_t *w, size_t n,
-		     unsigned shift, bool has_before, const struct last *last)
+static void consider(const struct pm_kernel *k, struct choice *best, enum pm_source source, const struct pm_series *s,
+		     bool has_before, const struct last *last)
 {
 	struct pm_range range[PM_ORDERS];
 
-	k->ranges(w, n, shift, range);
+	k->ranges(s, range);
 	for (unsigned order = 0; order < PM_ORDERS; order++) {
 		uint64_t lo = (uint64_t)range[order].lo, hi = (uint64_t)range[order].hi, base = last->base;
 		unsigned width = pm_width_of(hi - lo);
-		uint64_t spare = (width ? UINT64_MAX >> (64 - width) : 0) - (hi - lo);
+		uint64_t spare = pm_mask(width) - (hi - lo);
 		size_t cost;
 
 		/* Any base from lo - spare to lo keeps the width: the one nearest to the last base is shortest. */
 		if (lo - base > spare)
 			base = (int64_t)(base - lo) > 0 ? lo : lo - spare;
-		cost = pm_packed_size(n, width) + varint_size(pm_zigzag(base - last->base));
+		cost = pm_packed_size(s->n, width) + varint_size(pm_zigzag(base - last->base));
 		if (order && !has_before)
-			cost += varint_size(pm_zigzag(pm_extend(w[-1] - last->sum, shift)));
+			cost += varint_size(pm_zigzag(pm_extend(s->last - last->sum, s->shift)));
 		if (order == 2)
-			cost += varint_size(pm_zigzag(pm_extend(w[-1] - w[-2], shift)));
+			cost += varint_size(pm_zigzag(pm_extend(s->last - s->last2, s->shift)));
 		if (cost < best->cost) {
 			*best = (struct choice){
 				.cost = cost,
 				.kind = (uint8_t)(source * PM_ORDERS + order),
 				.width = (uint8_t)width,
 				.base = base,
-				.w = w,
+				.series = *s,
 			};
 		}
 	}
 }
 
-static uint64_t all_bits(const uint64_t *v, size_t n)
-{
-	uint64_t bits = 0;
-
-	for (size_t i = 0; i < n; i++)
-		bits |= v[i];
-	return bits;
-}
-
 int pm_pack_time(struct pm_packer *p, const struct pm_matrix *m, struct buf *out)
 {
 	const struct pm_kernel *k = p->kernel;
-	struct difference room[PM_SOURCES];
 	size_t n = m->rows, columns = 0, at;
 	struct last last;
 	uint8_t *kinds, *widths;
@@ -117,44 +93,51 @@ int pm_pack_time(struct pm_packer *p, const struct pm_matrix *m, struct buf *out
 	for (uint32_t b = 0; b < m->n_bands; first += m->band[b].columns, b++) {
 		struct pm_place place = pm_place(&m->band[b], first);
 
+		unsigned misses = 0;
+
 		last = (struct last){ 0 };
 		for (uint32_t c = 0; c < place.band->columns; c++) {
 			size_t column = (size_t)first + c;
 			const uint64_t *v = m->v + column * m->stride;
 			const uint64_t *before = m->before ? m->before + column : NULL;
 			struct choice best = { .cost = SIZE_MAX };
-			bool wide = (all_bits(v, n) | (before ? *before : 0)) & ~place.mask;
-			unsigned shift = wide ? 0 : place.shift;
+			unsigned shift = place.shift;
 			uint64_t other_before;
+			struct pm_series series;
+			bool wide;
 
-			subtract(&room[0], v, NULL, n, before, 0);
-			consider(k, &best, PM_SOURCE_NONE, DIFFERENCE_W(&room[0]), n, shift, before, &last);
-			if (place.has_ref && best.width > 0) {
+			/* A number that is wider than its band must come back all the same. */
+			wide = shift && (k->bits(v, n) | (before ? *before : 0)) & ~place.mask;
+			if (wide)
+				shift = 0;
+			series = series_of(v, NULL, n, shift, before, 0);
+			consider(k, &best, PM_SOURCE_NONE, &series, before, &last);
+			if (place.has_ref && best.width) {
 				const uint64_t *other = pm_ref_rows(m, &place, c, &other_before);
 
-				subtract(&room[2], v, other, n, before, other_before);
-				consider(k, &best, PM_SOURCE_REF, DIFFERENCE_W(&room[2]), n, shift, before, &last);
+				series = series_of(v, other, n, shift, before, other_before);
+				consider(k, &best, PM_SOURCE_REF, &series, before, &last);
 			}
-			if (c && best.width) {
-				subtract(&room[1], v, v - m->stride, n, before, before ? before[-1] : 0);
-				consider(k, &best, PM_SOURCE_NEIGHBOUR, DIFFERENCE_W(&room[1]), n, shift, before,
-					 &last);
+			if (c && best.width && (misses < PATIENCE || c % PATIENCE == 0)) {
+				series = series_of(v, v - m->stride, n, shift, before, before ? before[-1] : 0);
+				consider(k, &best, PM_SOURCE_NEIGHBOUR, &series, before, &last);
+				misses = best.kind / PM_ORDERS == PM_SOURCE_NEIGHBOUR ? 0 : misses + 1;
 			}
 			kinds[column] = best.kind + (wide ? PM_KIND_WIDE : 0);
 			widths[column] = best.width;
 			pm_add_varint(&p->varints, pm_zigzag(best.base - last.base));
 			last.base = best.base;
 			if (best.kind % PM_ORDERS && !before) {
-				uint64_t sum = best.w[-1];
+				uint64_t sum = best.series.last;
 
 				pm_add_varint(&p->varints, pm_zigzag(pm_extend(sum - last.sum, shift)));
 				last.sum = sum;
 			}
 			if (best.kind % PM_ORDERS == 2)
-				pm_add_varint(&p->varints, pm_zigzag(pm_extend(best.w[-1] - best.w[-2], shift)));
+				pm_add_varint(&p->varints, pm_zigzag(pm_extend(best.series.last - best.series.last2, shift)));
 			if (buf_reserve(&p->bits, pm_packed_size(n, best.width) + PM_SLACK))
 				return -ENOMEM;
-			k->pack(p->bits.data + p->bits.len, best.w, n, best.kind % PM_ORDERS, shift, best.base,
+			k->pack(p->bits.data + p->bits.len, &best.series, best.kind % PM_ORDERS, best.base,
 				best.width);
 			p->bits.len += pm_packed_size(n, best.width);
 		}
