@@ -262,23 +262,28 @@ static int parse_word(struct parser *p)
 			err = emit_input(p, word, EXPR_VALUE, column);
 		goto out;
 	}
-	err = lexer_next(&p->lex);
+	/* rate() too: its long form needs parentheses. */
+	err = enter(p);
+	if (!err)
+		err = lexer_next(&p->lex);
 	if (err)
-		goto out;
+		goto leave;
 	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
 		if (!strcmp(calls[i].text, word)) {
 			err = parse_call(p, calls[i].op, column);
-			goto out;
+			goto leave;
 		}
 	for (const struct expr_aspect_row *row = expr_aspects; row->text; row++)
 		if (!strcmp(row->text, word)) {
 			err = parse_aspect(p, row->aspect, false);
-			goto out;
+			goto leave;
 		}
 	if (!strcmp(word, "rate"))
 		err = parse_aspect(p, EXPR_VALUE, true);
 	else
 		err = error_set(p->error, EINVAL, "column %zu: there is no function '%.40s'", column + 1, word);
+leave:
+	p->levels--;
 out:
 	free(word);
 	return err;
@@ -296,13 +301,8 @@ static int parse_value(struct parser *p)
 		err = emit_input(p, buf_str(&p->lex.word), EXPR_LITERAL, p->lex.start);
 		return err ? err : lexer_next(&p->lex);
 	}
-	if (p->lex.kind == TOKEN_ID) {
-		err = enter(p);
-		if (!err)
-			err = parse_word(p);
-		p->levels--;
-		return err;
-	}
+	if (p->lex.kind == TOKEN_ID)
+		return parse_word(p);
 	if (at_mark(p, '(')) {
 		err = enter(p);
 		if (!err)

@@ -1,0 +1,460 @@
+#include <errno.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "common/metric/expr.h"
+
+#define MISSING_A 5 /* reasons of a caller */
+#define MISSING_B 1002
+
+/* a b c d are 6 2 0 and 3; m and n are missing; everything else has no counter. */
+static struct value input_of(const struct expr_input *in)
+{
+	static const struct {
+		const char *name;
+		struct value v;
+	} known[] = {
+		{ "a", { .v = 6 } }, { "b", { .v = 2 } }, { "c", { .v = 0 } }, { "d", { .v = 3 } },
+		{ "m", { .v = 1, .reason = MISSING_A } }, { "n", { .v = NAN, .reason = MISSING_B } }, { "nan", { .v = NAN } },
+	};
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		if (!strcmp(known[i].name, in->name))
+			return known[i].v;
+	return value_missing(VALUE_NO_INPUT);
+}
+
+static struct value eval(const char *text)
+{
+	struct error e = { 0 };
+	struct value in[64], v;
+	const struct expr_input *inputs;
+	struct expr *x;
+	size_t n;
+
+	if (expr_parse(&x, text, &e))
+		fail_msg("%s: %s", text, e.text);
+	inputs = expr_inputs(x, &n);
+	assert_true(n <= 64);
+	for (size_t i = 0; i < n; i++)
+		in[i] = input_of(&inputs[i]);
+	v = expr_eval(x, in);
+	expr_free(x);
+	return v;
+}
+
+static void test_values(void **state)
+{
+	/* Worked out by hand from the grammar. */
+	static const struct {
+		const char *text;
+		double v;
+	} rows[] = {
+		{ "1 + 2 * 3", 7 },
+		{ "(1 + 2) * 3", 9 },
+		{ "2 - 3 - 4", -5 },
+		{ "64 / 4 / 2", 8 },
+		{ "-a * b", -12 },
+		{ "2 - -3", 5 },
+		{ "--3", 3 },
+		{ "7 % 4 * 2", 6 },
+		{ "-7 % 4", -3 },
+		{ "7.9 % 4.9", 3 },
+		{ "a > 1 & b < 3", 1 },    /* comparisons bind tighter than the logical operators */
+		{ "1 | 1 ^ 1", 1 },        /* ^ before | */
+		{ "1 ^ 1 & 0", 1 },        /* & before ^ */
+		{ "2 & 4", 1 },            /* logical, not of bits */
+		{ "5 > 4 > 0.5", 1 },      /* from the left: (5 > 4) > 0.5 */
+		{ "1 < 2 + 3", 1 },
+		{ "7 if a else 8", 7 },
+		{ "7 if c else 8", 8 },
+		{ "1 if c else 2 if c else 3", 3 },
+		{ "1 + 2 if c else 3 + 4", 7 },
+		{ "min(a, b)", 2 },
+		{ "max(a, b)", 6 },
+		{ "d_ratio(a, b)", 3 },
+		{ "d_ratio(a, c)", 0 },
+		{ "pow2(10)", 1024 },
+		{ "pow2(-1)", 0.5 },
+		{ "bits(255, 6, 4)", 7 },
+		{ "bits(a, 2, 1)", 3 },
+		{ "5.", 5 },
+		{ ".5", 0.5 },
+		{ "1e3", 1000 },
+		{ "1e-3", 0.001 },
+		{ "1.5e2", 150 },
+		{ "  a\t+\n1 ", 7 },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct value v = eval(rows[i].text);
+
+		if (v.reason || v.v != rows[i].v)
+			fail_msg("%s: %g (reason %u), not %g", rows[i].text, v.v, v.reason, rows[i].v);
+	}
+}
+
+static void test_reasons(void **state)
+{
+	static const struct {
+		const char *text;
+		uint16_t reason;
+		double v; /* if reason is 0 */
+	} rows[] = {
+		{ "m", MISSING_A },
+		{ "m + n", MISSING_A },
+		{ "n + m", MISSING_B },
+		{ "a * n", MISSING_B },
+		{ "-n", MISSING_B },
+		{ "unknown", VALUE_NO_INPUT },
+		{ "a / c", VALUE_DIVISION_BY_ZERO },
+		{ "m / c", MISSING_A },
+		{ "a % c", VALUE_DIVISION_BY_ZERO },
+		{ "a % 0.9", VALUE_DIVISION_BY_ZERO },
+		{ "1e30 % 7", VALUE_UNDEFINED },
+		{ "1e300 * 1e300 - 1e300 * 1e300", VALUE_UNDEFINED },
+		{ "NaN", VALUE_UNDEFINED },
+		{ "nan", VALUE_UNDEFINED }, /* an input that is NaN without a reason */
+		{ "a < m", MISSING_A },
+		{ "0 & m", 0, 0 },
+		{ "m & 0", 0, 0 },
+		{ "1 & m", MISSING_A },
+		{ "n & m", MISSING_B },
+		{ "1 | m", 0, 1 },
+		{ "m | 1", 0, 1 },
+		{ "0 | m", MISSING_A },
+		{ "1 ^ m", MISSING_A },
+		{ "a if m else b", 0, 6 },
+		{ "m if 1 else b", MISSING_A },
+		{ "m if 0 else b", 0, 2 },
+		{ "min(m, b)", 0, 2 },
+		{ "min(b, m)", MISSING_A },
+		{ "max(n, m)", MISSING_A },
+		{ "max(m, b)", 0, 2 },
+		{ "d_ratio(m, 0)", 0, 0 },
+		{ "d_ratio(m, 1)", MISSING_A },
+		{ "d_ratio(1, n)", MISSING_B },
+		{ "pow2(m)", MISSING_A },
+		{ "bits(m, 3, 0)", MISSING_A },
+		{ "bits(a, b, d)", VALUE_UNDEFINED },
+		{ "bits(1.5, 3, 0)", VALUE_UNDEFINED },
+		{ "bits(1e30, 3, 0)", VALUE_UNDEFINED },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct value v = eval(rows[i].text);
+
+		if (v.reason != rows[i].reason || (v.reason ? !isnan(v.v) : v.v != rows[i].v))
+			fail_msg("%s: %g, reason %u, not %u", rows[i].text, v.v, v.reason, rows[i].reason);
+	}
+}
+
+static void test_inputs(void **state)
+{
+	static const struct {
+		const char *name;
+		enum expr_aspect aspect;
+	} expected[] = {
+		{ "cpu/INST_RETIRED.ANY,cmask=1/u", EXPR_VALUE },
+		{ "smt_on", EXPR_LITERAL },
+		{ "task-clock", EXPR_VALUE },
+		{ "1GHz", EXPR_VALUE },
+		{ "msr/tsc,cpu=cpu_atom/", EXPR_VALUE },
+		{ "uncore", EXPR_SOURCE_COUNT },
+		{ "x", EXPR_FIRST },
+		{ "x", EXPR_LAST },
+		{ "x", EXPR_MEAN },
+		{ "x", EXPR_MAX },
+		{ "x", EXPR_ELAPSED },
+		{ "x", EXPR_VALUE },
+		{ "e", EXPR_HAS_EVENT },
+		{ "e", EXPR_AGGR_NR },
+		{ "GenuineIntel-6-8F", EXPR_CPUID_MATCH },
+	};
+	const char *text = "cpu@INST_RETIRED.ANY\\,cmask\\=1@u*#SMT_on * task\\-clock * 1GHz * msr@tsc\\,cpu=cpu_atom@ / "
+			   "source_count(uncore) - first(x) + last(x) + mean(x) + max_of(x) + elapsed(x)+x + has_event(e) + "
+			   "aggr_nr(e) + strcmp_cpuid_str(GenuineIntel\\-6\\-8F) + x + #smt_on";
+	const struct expr_input *in;
+	struct error e = { 0 };
+	struct expr *x;
+	size_t n;
+
+	if (expr_parse(&x, text, &e))
+		fail_msg("%s", e.text);
+	in = expr_inputs(x, &n);
+	assert_int_equal(n, sizeof(expected) / sizeof(expected[0]));
+	for (size_t i = 0; i < n; i++) {
+		assert_string_equal(in[i].name, expected[i].name);
+		assert_int_equal(in[i].aspect, expected[i].aspect);
+	}
+	assert_int_equal(in[0].column, 0);
+	assert_int_equal(in[2].column, strstr(text, "task") - text);
+	assert_int_equal(in[5].column, strstr(text, "uncore") - text);
+	expr_free(x);
+
+	/* Our functions are ids where no '(' follows. */
+	assert_int_equal(expr_parse(&x, "first + rate + bits", &e), 0);
+	in = expr_inputs(x, &n);
+	assert_int_equal(n, 3);
+	assert_string_equal(in[1].name, "rate");
+	assert_int_equal(in[1].aspect, EXPR_VALUE);
+	expr_free(x);
+}
+
+static void test_rate(void **state)
+{
+	struct value in[3];
+	const struct expr_input *inputs;
+	struct error e = { 0 };
+	struct expr *x;
+	size_t n;
+
+	assert_int_equal(expr_parse(&x, "rate(x)", &e), 0);
+	inputs = expr_inputs(x, &n);
+	assert_int_equal(n, 3);
+	for (size_t i = 0; i < n; i++)
+		in[i] = value_of(inputs[i].aspect == EXPR_VALUE ? 100 : inputs[i].aspect == EXPR_AGGR_NR ? 4 : 8);
+	/* Four instances, each observed for two seconds. */
+	assert_true(expr_eval(x, in).v == 50);
+	expr_free(x);
+}
+
+static void test_exact_bits(void **state)
+{
+	static const uint64_t registers[] = { 0, 1, 0x8000000000000001, UINT64_MAX, UINT64_MAX - 1, 0x00dd8078001481a3,
+					      1ull << 63, (1ull << 53) + 1, 0xfffffffffffffc00, 0xfffffffffffffbff };
+	struct error e = { 0 };
+	struct expr *x;
+
+	assert_int_equal(expr_parse(&x, "bits(r, hi, lo)", &e), 0);
+	for (size_t i = 0; i < sizeof(registers) / sizeof(registers[0]); i++)
+		for (unsigned lo = 0; lo < 64; lo++)
+			for (unsigned hi = lo; hi < 64; hi++) {
+				struct value in[] = { value_of_u64(registers[i]), value_of(hi), value_of(lo) };
+				uint64_t expected = registers[i] >> lo;
+
+				if (hi - lo < 63)
+					expected &= (1ull << (hi - lo + 1)) - 1;
+				assert_true(expr_eval(x, in).v == (double)expected);
+			}
+	expr_free(x);
+}
+
+static void test_errors(void **state)
+{
+	static const struct {
+		const char *text;
+		unsigned column; /* from 1 */
+	} rows[] = {
+		{ "", 1 },
+		{ "  ", 3 },
+		{ "1 +", 4 },
+		{ "1 + * 2", 5 },
+		{ "a b", 3 },
+		{ "(1", 3 },
+		{ "1)", 2 },
+		{ "a $ b", 3 },
+		{ "a == b", 3 },
+		{ "a\xc3\xa4", 2 },
+		{ "min(1)", 6 },
+		{ "min(1, 2, 3)", 9 },
+		{ "min + 1", 5 },
+		{ "min(a if b else c, 1)", 7 },
+		{ "a if b", 7 },
+		{ "a if b if c else d else e", 8 },
+		{ "if", 1 },
+		{ "a + else", 5 },
+		{ "unknown(1)", 1 },
+		{ "has_event(1)", 11 },
+		{ "has_event(a + b)", 13 },
+		{ "first(a, b)", 8 },
+		{ "# 1", 1 },
+		{ "2 * cpu@event", 8 },
+		{ "a\\", 2 },
+		{ "bits(a, 3, 7)", 1 },
+		{ "1 + bits(a, 64, 0)", 5 },
+		{ "a + 1e999", 5 },
+		{ "a,b", 2 },
+		{ "#num_packages-1 2", 17 },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct error e = { 0 };
+		struct expr *x;
+		unsigned column = 0;
+
+		if (expr_parse(&x, rows[i].text, &e) != -EINVAL)
+			fail_msg("'%s' is taken", rows[i].text);
+		assert_null(x);
+		sscanf(e.text, "column %u:", &column);
+		if (column != rows[i].column)
+			fail_msg("'%s': %s; should be column %u", rows[i].text, e.text, rows[i].column);
+	}
+}
+
+static char *repeat(const char *before, size_t n_before, const char *middle, const char *after, size_t n_after)
+{
+	struct buf b = BUF_INIT;
+
+	while (n_before--)
+		buf_addstr(&b, before);
+	buf_addstr(&b, middle);
+	while (n_after--)
+		buf_addstr(&b, after);
+	return buf_detach(&b);
+}
+
+static int parse_owned(char *text)
+{
+	struct error e = { 0 };
+	struct expr *x;
+	int err = expr_parse(&x, text, &e);
+
+	expr_free(x);
+	free(text);
+	return err;
+}
+
+static void test_limits(void **state)
+{
+	struct buf b = BUF_INIT;
+	struct expr *x;
+
+	assert_int_equal(parse_owned(repeat("(", 200, "1", ")", 200)), 0);
+	assert_int_equal(parse_owned(repeat("(", 201, "1", ")", 201)), -E2BIG);
+	assert_int_equal(parse_owned(repeat("-", 100000, "1", "", 0)), -E2BIG);
+	assert_int_equal(parse_owned(repeat("a if b else ", 5000, "1", "", 0)), -E2BIG);
+	assert_int_equal(parse_owned(repeat("min(1,", 5000, "1", ")", 5000)), -E2BIG);
+	assert_int_equal(parse_owned(repeat("1|(1^(1&(1<(1+(1*(", 30, "1", "))))))", 30)), 0);
+	assert_int_equal(parse_owned(repeat("1+", 49999, "1", "", 0)), 0);
+	assert_int_equal(parse_owned(repeat("1+", 50001, "1", "", 0)), -E2BIG);
+
+	/* What is long but flat needs no deep stack, also for printing. */
+	{
+		char *text = repeat("1+", 40000, "1", "", 0);
+
+		assert_int_equal(expr_parse(&x, text, NULL), 0);
+		assert_int_equal(expr_depth(x), 2);
+		assert_true(expr_eval(x, NULL).v == 40001);
+		expr_print(x, &b);
+		assert_int_equal(b.len, 40000 * 4 + 1);
+		buf_release(&b);
+		expr_free(x);
+		free(text);
+	}
+}
+
+static void test_print(void **state)
+{
+	static const char *const rows[][2] = {
+		{ "1+2*3", "1 + 2 * 3" },
+		{ "((1+2))*3", "(1 + 2) * 3" },
+		{ "1-(2-3)", "1 - (2 - 3)" },
+		{ "(1-2)-3", "1 - 2 - 3" },
+		{ "-(a+b)", "-(a + b)" },
+		{ "- - a", "--a" },
+		{ "(a if b else c) if d else e", "(a if b else c) if d else e" },
+		{ "a if b else (c if d else e)", "a if b else c if d else e" },
+		{ "min(a,(b if c else d))", "min(a, (b if c else d))" },
+		{ "#SMT_On", "#smt_on" },
+		{ "cpu@e\\=1\\,u\\=2@k", "cpu@e=1,u=2@k" },
+		{ "x@a@y@b@", "x@a/y/b@" },
+		{ "task\\-clock", "task\\-clock" },
+		{ "a\\/b", "a\\/b" },
+		{ "\\min", "\\min" },
+		{ "\\1e5", "\\1e5" },
+		{ "1e9", "1000000000" },
+		{ "1e300*.5", "1e300 * 0.5" },
+		{ "NaN", "NaN" },
+		{ "rate(x)", "x * aggr_nr(x) / elapsed(x)" },
+		{ "bits( x ,7,0 )", "bits(x, 7, 0)" },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		for (int again = 0; again < 2; again++) {
+			struct buf b = BUF_INIT;
+			struct error e = { 0 };
+			struct expr *x;
+
+			if (expr_parse(&x, rows[i][again], &e))
+				fail_msg("%s: %s", rows[i][again], e.text);
+			expr_print(x, &b);
+			assert_string_equal(buf_str(&b), rows[i][1]);
+			buf_release(&b);
+			expr_free(x);
+		}
+}
+
+/* Each row has its own numbers and holes, over several blocks; the single evaluation is the reference. */
+static void test_rows(void **state)
+{
+	enum { N = 1000, INPUTS = 3 };
+	static const char *const texts[] = {
+		"100 * (a - b) / c", "a", "7", "a if b > 0.5 else c", "min(a, b) + max(b, c) - (a | b & c ^ a)",
+		"a % 3 + bits(b, 3, 1) * pow2(c) + d_ratio(a, c)", "-(a < b) * (2 - (c > a))", "1 - 2 * (3 - a) * 4",
+	};
+	struct value *in = calloc(N * INPUTS, sizeof(*in)), *out = calloc(N, sizeof(*out));
+
+	assert_non_null(in);
+	assert_non_null(out);
+	srand(1);
+	for (size_t i = 0; i < N * INPUTS; i++)
+		in[i] = rand() % 10 ? value_of(rand() % 8 - 2) : value_missing((uint16_t)(1 + rand() % 9));
+	for (size_t t = 0; t < sizeof(texts) / sizeof(texts[0]); t++) {
+		const struct value *column[INPUTS];
+		const struct expr_input *names;
+		struct value *scratch;
+		struct expr *x;
+		size_t n;
+
+		assert_int_equal(expr_parse(&x, texts[t], NULL), 0);
+		names = expr_inputs(x, &n);
+		for (size_t i = 0; i < n; i++)
+			column[i] = in + (size_t)(names[i].name[0] - 'a') * N;
+		scratch = calloc(expr_depth(x) * N, sizeof(*scratch));
+		assert_non_null(scratch);
+		expr_eval_rows(x, column, N, out, scratch);
+		for (size_t r = 0; r < N; r++) {
+			struct value row[INPUTS] = { 0 }, v;
+
+			for (size_t i = 0; i < n; i++)
+				row[i] = column[i][r];
+			v = expr_eval(x, row);
+			assert_int_equal(v.reason, out[r].reason);
+			assert_true(v.reason ? isnan(out[r].v) : v.v == out[r].v);
+		}
+		free(scratch);
+		expr_free(x);
+	}
+	free(in);
+	free(out);
+}
+
+static void test_reason_names(void **state)
+{
+	assert_string_equal(value_reason_name(VALUE_DIVISION_BY_ZERO), "division-by-zero");
+	for (uint16_t r = VALUE_DIVISION_BY_ZERO; r <= VALUE_UNSTABLE; r++)
+		assert_non_null(value_reason_name(r));
+	assert_null(value_reason_name(0));
+	assert_null(value_reason_name(5));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_values), cmocka_unit_test(test_reasons), cmocka_unit_test(test_inputs),
+		cmocka_unit_test(test_rate), cmocka_unit_test(test_exact_bits), cmocka_unit_test(test_errors),
+		cmocka_unit_test(test_limits), cmocka_unit_test(test_print), cmocka_unit_test(test_rows),
+		cmocka_unit_test(test_reason_names),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

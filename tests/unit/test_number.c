@@ -1,0 +1,181 @@
+/* The digits themselves are compared with other implementations in number_diff.py; here are the edges and the C library. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+#include "common/number.h"
+
+static uint64_t random_u64(uint64_t *state)
+{
+	/* splitmix64 */
+	uint64_t z = *state += 0x9e3779b97f4a7c15;
+
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+	z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+	return z ^ (z >> 31);
+}
+
+static double from_bits(uint64_t bits)
+{
+	double v;
+
+	memcpy(&v, &bits, sizeof(v));
+	return v;
+}
+
+static void check_double(double v, const char *expected)
+{
+	char text[NUMBER_MAX + 1] = "";
+
+	text[number_double(text, v)] = '\0';
+	assert_string_equal(text, expected);
+}
+
+static void test_double(void **state)
+{
+	check_double(0, "0");
+	check_double(-0.0, "-0");
+	check_double(1, "1");
+	check_double(-17, "-17");
+	check_double(0.1, "0.1");
+	check_double(0.30000000000000004, "0.30000000000000004");
+	check_double(-1234.5, "-1234.5");
+	check_double(1e-5, "0.00001");
+	check_double(9.99e-6, "9.99e-6");
+	check_double(1e16, "10000000000000000");
+	check_double(72057594037927936.0, "72057594037927936"); /* 2^56, exact though not the shortest digits */
+	check_double(1e17, "1e17");
+	check_double(-1.5e300, "-1.5e300");
+	check_double(5e-324, "5e-324");
+	check_double(2.2250738585072014e-308, "2.2250738585072014e-308");
+	check_double(1.7976931348623157e308, "1.7976931348623157e308");
+	check_double(9007199254740993.0, "9007199254740992");
+	check_double(NAN, "nan");
+	check_double(INFINITY, "inf");
+	check_double(-INFINITY, "-inf");
+}
+
+/* Reads back as the same bits, and no shorter number of digits would. */
+static void test_double_random(void **state)
+{
+	uint64_t seed = 1;
+
+	for (int i = 0; i < 200000; i++) {
+		double v = i % 2 ? from_bits(random_u64(&seed)) : (double)(int64_t)random_u64(&seed) / 1e15;
+		char text[NUMBER_MAX + 1], shorter[40];
+		unsigned digits = 0;
+
+		if (!isfinite(v))
+			continue;
+		text[number_double(text, v)] = '\0';
+		if (strtod(text, NULL) != v)
+			fail_msg("%s is not %.17g", text, v);
+		for (const char *c = text; *c && *c != 'e'; c++)
+			digits += *c >= '0' && *c <= '9' && (digits || *c != '0');
+		if (fabs(v) < 1e17 && v == floor(v))
+			continue;
+		if (digits > 1) {
+			snprintf(shorter, sizeof(shorter), "%.*e", (int)digits - 2, v);
+			if (strtod(shorter, NULL) == v)
+				fail_msg("%s is longer than %s", text, shorter);
+		}
+	}
+}
+
+static void test_integers(void **state)
+{
+	static const uint64_t edges[] = { 0, 1, 9, 10, 99, 100, 999999999, 1000000000, INT64_MAX, (uint64_t)INT64_MAX + 1,
+					  UINT64_MAX };
+	uint64_t seed = 2, power = 1;
+	char text[NUMBER_MAX + 1], expected[40];
+
+	for (unsigned i = 0; i < 100000; i++) {
+		uint64_t v = i < sizeof(edges) / sizeof(edges[0]) ? edges[i] : random_u64(&seed) >> (i % 64);
+
+		text[number_u64(text, v)] = '\0';
+		snprintf(expected, sizeof(expected), "%llu", (unsigned long long)v);
+		assert_string_equal(text, expected);
+		text[number_s64(text, (int64_t)v)] = '\0';
+		snprintf(expected, sizeof(expected), "%lld", (long long)v);
+		assert_string_equal(text, expected);
+	}
+	for (unsigned digits = 1; digits < 20; digits++, power *= 10) {
+		assert_int_equal(number_u64(text, power), digits);
+		assert_int_equal(number_u64(text, power * 10 - 1), digits == 20 ? 20 : digits);
+	}
+}
+
+/* The C library rounds the exact value half to even as well. */
+static void test_fixed(void **state)
+{
+	static const double edges[] = { 0.5,   1.5,    2.5,   0.125, 0.375,  1e14 + 0.5, 999999.9999995, 0.045, 1e-300, 5e-324,
+					0.999, -0.001, -0.25, -0.75, 0.0625, 123456789,  999999999999999, 4.35 };
+	uint64_t seed = 3;
+	char text[NUMBER_MAX + 1], expected[400];
+
+	for (unsigned i = 0; i < 200000; i++) {
+		double v = i < sizeof(edges) / sizeof(edges[0]) ? edges[i] :
+			   i % 3 == 0	? from_bits(random_u64(&seed)) :
+			   i % 3 == 1	? (double)(int64_t)(random_u64(&seed) >> 40) / 4096 :
+					  (double)(int64_t)(random_u64(&seed) >> 44) / 1000;
+
+		for (unsigned decimals = 0; decimals <= 9; decimals++) {
+			if (!(fabs(v) < 1e15))
+				continue;
+			text[number_fixed(text, v, decimals)] = '\0';
+			snprintf(expected, sizeof(expected), "%.*f", (int)decimals, v);
+			if (expected[0] == '-' && strspn(expected, "-0.") == strlen(expected))
+				memmove(expected, expected + 1, strlen(expected));
+			assert_string_equal(text, expected);
+		}
+	}
+	text[number_fixed(text, 1e15, 2)] = '\0';
+	assert_string_equal(text, "1000000000000000");
+	text[number_fixed(text, NAN, 2)] = '\0';
+	assert_string_equal(text, "nan");
+}
+
+static void test_time(void **state)
+{
+	uint64_t seed = 4;
+	char text[64], expected[64];
+
+	text[number_time(text, 0, 0)] = '\0';
+	assert_string_equal(text, "1970-01-01T00:00:00.000000000Z");
+	text[number_time(text, 1763717107123456789, 0)] = '\0';
+	assert_string_equal(text, "2025-11-21T09:25:07.123456789Z");
+	text[number_time(text, 1763717107123456789, 19800)] = '\0';
+	assert_string_equal(text, "2025-11-21T14:55:07.123456789+05:30");
+	text[number_time(text, 0, -3600)] = '\0';
+	assert_string_equal(text, "1969-12-31T23:00:00.000000000-01:00");
+	for (unsigned i = 0; i < 100000; i++) {
+		uint64_t ns = random_u64(&seed);
+		time_t s = (time_t)(ns / 1000000000);
+		struct tm tm;
+		size_t n;
+
+		gmtime_r(&s, &tm);
+		n = strftime(expected, sizeof(expected), "%Y-%m-%dT%H:%M:%S", &tm);
+		snprintf(expected + n, sizeof(expected) - n, ".%09luZ", (unsigned long)(ns % 1000000000));
+		text[number_time(text, ns, 0)] = '\0';
+		assert_string_equal(text, expected);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_double), cmocka_unit_test(test_double_random), cmocka_unit_test(test_integers),
+		cmocka_unit_test(test_fixed), cmocka_unit_test(test_time),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
