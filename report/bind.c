@@ -1,0 +1,480 @@
+#include "report/bind.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <regex.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/replay.h"
+
+#define MAX_COUNTERS 4096 /* that one name of a formula may stand for */
+
+struct builder {
+	struct binding *b;
+	const struct places *p;
+	const struct bind_options *options;
+	struct error *error;
+	unsigned char *kind; /* by counter id: pm_kind of its instances, PM_KINDS: it has none */
+	uint32_t *found;     /* scratch, MAX_COUNTERS */
+	struct buf text;     /* scratch */
+};
+
+void binding_release(struct binding *b)
+{
+	for (size_t i = 0; i < b->n_metrics; i++) {
+		struct bound_metric *m = &b->metric[i];
+
+		free(m->name);
+		free(m->display);
+		free(m->unit);
+		free(m->help);
+		free(m->input);
+		expr_free(m->expr);
+	}
+	for (size_t i = 0; i < b->n_inputs; i++) {
+		free(b->input[i].name);
+		free(b->input[i].counter);
+	}
+	free(b->metric);
+	free(b->input);
+	names_release(&b->input_names);
+	*b = (struct binding){ 0 };
+}
+
+unsigned bound_input_aspects(const struct bound_input *i)
+{
+	if (i->constant || i->duration)
+		return 0;
+	if (i->rate)
+		return 1u << TRACK_RATE;
+	switch (i->aspect) {
+	case EXPR_FIRST:
+	case EXPR_LAST:
+	case EXPR_MEAN:
+	case EXPR_MAX:
+	case EXPR_ELAPSED:
+		return 1u << i->aspect;
+	default:
+		return 1u << TRACK_VALUE;
+	}
+}
+
+/* ---- levels ---- */
+
+static void note_kind(unsigned char *kind, uint32_t counter, enum pm_kind k)
+{
+	kind[counter] = (unsigned char)(kind[counter] == PM_KINDS ? k : kind_join((enum pm_kind)kind[counter], k));
+}
+
+static int find_kinds(struct builder *x)
+{
+	const struct pm_model *m = x->p->model;
+
+	x->kind = malloc((size_t)m->n_counters + 1);
+	if (!x->kind)
+		return -ENOMEM;
+	memset(x->kind, PM_KINDS, (size_t)m->n_counters + 1);
+	for (uint32_t i = 0; i < m->n_groups; i++) {
+		const struct pm_group *g = &m->group[i];
+
+		if (g->flags & PM_GROUP_LIST) {
+			for (uint32_t k = 0; k < g->n_counters; k++)
+				note_kind(x->kind, g->counter[k], pm_model_instance(m, g->instance[k])->kind);
+		} else if (g->n_instances) {
+			enum pm_kind all = pm_model_instance(m, g->instance[0])->kind;
+
+			for (uint32_t k = 1; k < g->n_instances; k++)
+				all = kind_join(all, pm_model_instance(m, g->instance[k])->kind);
+			for (uint32_t k = 0; k < g->n_counters; k++)
+				note_kind(x->kind, g->counter[k], all);
+		}
+	}
+	return 0;
+}
+
+static enum pm_kind scope_kind(enum metric_scope scope)
+{
+	static const unsigned char kind[] = {
+		[METRIC_CPU] = PM_CPU, [METRIC_CORE] = PM_CORE, [METRIC_CLUSTER] = PM_CLUSTER, [METRIC_DIE] = PM_DIE,
+		[METRIC_PACKAGE] = PM_PACKAGE, [METRIC_NODE] = PM_NODE, [METRIC_DEVICE] = PM_DEVICE,
+		[METRIC_SYSTEM] = PM_SYSTEM,
+	};
+
+	return (enum pm_kind)kind[scope];
+}
+
+/* ---- inputs ---- */
+
+/* As perf does it: the whole text, with the dashes and dots of its map files taken as a regular expression. */
+static bool cpuid_matches(const struct pm_model *m, const char *pattern)
+{
+	const char *id = pm_map_text(&m->header, PM_HEADER_CPU_ID, NULL);
+	regmatch_t match;
+	regex_t r;
+	bool yes;
+
+	if (!id || regcomp(&r, pattern, REG_EXTENDED))
+		return false;
+	yes = !regexec(&r, id, 1, &match, 0) && match.rm_so == 0 && !id[match.rm_eo];
+	regfree(&r);
+	return yes;
+}
+
+static void fill_input(struct builder *x, struct bound_input *in, const char *name)
+{
+	const struct pm_model *m = x->p->model;
+
+	in->kind = PM_KINDS;
+	if (in->aspect == EXPR_LITERAL) {
+		in->constant = true;
+		if (!bind_literal(x->p, name, &in->value))
+			in->value = value_missing(VALUE_NO_INPUT);
+		return;
+	}
+	if (in->aspect == EXPR_CPUID_MATCH) {
+		in->constant = true;
+		in->value = value_of(cpuid_matches(m, name));
+		return;
+	}
+	in->n_counters = bind_counters(m, name, x->found, MAX_COUNTERS);
+	if (in->n_counters > MAX_COUNTERS)
+		in->n_counters = MAX_COUNTERS;
+	for (uint32_t i = 0, n = in->n_counters; i < n; i++) {
+		enum pm_kind k = (enum pm_kind)x->kind[x->found[i]];
+
+		if (k != PM_KINDS)
+			in->kind = in->kind == PM_KINDS ? k : kind_join(in->kind, k);
+	}
+	if (in->aspect == EXPR_HAS_EVENT) {
+		in->constant = true;
+		in->value = value_of(in->kind != PM_KINDS);
+		in->kind = PM_KINDS;
+	} else if (in->kind != PM_KINDS && in->aspect == EXPR_SOURCE_COUNT) {
+		in->constant = true;
+		in->value = value_of(in->n_counters);
+	} else if (in->kind == PM_KINDS && !strcmp(name, "duration_time") && in->aspect == EXPR_VALUE) {
+		in->duration = true;
+	} else if (in->kind == PM_KINDS) {
+		in->constant = true;
+		in->value = value_missing(VALUE_NO_INPUT);
+	}
+}
+
+/* The place of the input; inputs that are asked for twice are kept once. */
+static int64_t add_input(struct builder *x, const char *name, enum expr_aspect aspect, bool rate)
+{
+	struct binding *b = x->b;
+	struct bound_input *in;
+	uint32_t at;
+	int err;
+
+	buf_clear(&x->text);
+	buf_printf(&x->text, "%u%s %s", (unsigned)aspect, rate ? "/s" : "", name);
+	if (x->text.err)
+		return -ENOMEM;
+	if (names_get(&b->input_names, buf_str(&x->text), &at))
+		return at;
+	if (b->n_inputs == b->cap_inputs) {
+		size_t cap = b->cap_inputs ? b->cap_inputs * 2 : 64;
+
+		in = realloc(b->input, cap * sizeof(*in));
+		if (!in)
+			return -ENOMEM;
+		b->input = in;
+		b->cap_inputs = cap;
+	}
+	in = &b->input[b->n_inputs];
+	*in = (struct bound_input){ .name = strdup(name), .aspect = aspect, .rate = rate };
+	if (!in->name)
+		return -ENOMEM;
+	fill_input(x, in, name);
+	if (!in->constant && !in->duration) {
+		in->counter = malloc(in->n_counters * sizeof(*in->counter));
+		if (!in->counter) {
+			free(in->name);
+			return -ENOMEM;
+		}
+		memcpy(in->counter, x->found, in->n_counters * sizeof(*in->counter));
+	}
+	at = (uint32_t)b->n_inputs++;
+	if ((err = names_set(&b->input_names, buf_str(&x->text), at)))
+		return err;
+	return at;
+}
+
+static bool lacks(const struct bound_input *in)
+{
+	return in->constant && in->value.reason;
+}
+
+/* ---- metrics ---- */
+
+static struct bound_metric *new_metric(struct binding *b)
+{
+	if (b->n_metrics == b->cap_metrics) {
+		size_t cap = b->cap_metrics ? b->cap_metrics * 2 : 128;
+		struct bound_metric *m = realloc(b->metric, cap * sizeof(*m));
+
+		if (!m)
+			return NULL;
+		b->metric = m;
+		b->cap_metrics = cap;
+	}
+	b->metric[b->n_metrics] = (struct bound_metric){ .aliases = "", .categories = "" };
+	return &b->metric[b->n_metrics++];
+}
+
+static void drop_metric(struct binding *b)
+{
+	struct bound_metric *m = &b->metric[--b->n_metrics];
+
+	free(m->name);
+	free(m->display);
+	free(m->unit);
+	free(m->help);
+	free(m->input);
+	expr_free(m->expr);
+}
+
+/* Whether the formula copes without that input: it asks has_event() first. */
+static bool is_optional(const struct expr_input *in, size_t n, size_t i)
+{
+	for (size_t k = 0; k < n; k++)
+		if (in[k].aspect == EXPR_HAS_EVENT && !strcmp(in[k].name, in[i].name))
+			return true;
+	return false;
+}
+
+/* 1: kept, 0: the recording cannot feed it, or -errno. */
+static int bind_formula(struct builder *x, struct bound_metric *m, const char *text, enum metric_scope scope)
+{
+	const struct expr_input *in;
+	enum pm_kind kind = PM_KINDS;
+	size_t n;
+	int err = expr_parse(&m->expr, text, x->error);
+
+	if (err)
+		return error_prefix(x->error, "metric %s", m->name);
+	in = expr_inputs(m->expr, &n);
+	m->input = malloc((n + 1) * sizeof(*m->input));
+	if (!m->input)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++) {
+		int64_t at = add_input(x, in[i].name, in[i].aspect, false);
+		const struct bound_input *bound;
+
+		if (at < 0)
+			return (int)at;
+		m->input[m->n_inputs++] = (uint32_t)at;
+		bound = &x->b->input[at];
+		if (lacks(bound) && !is_optional(in, n, i))
+			return 0;
+		if (bound->kind != PM_KINDS)
+			kind = kind == PM_KINDS ? bound->kind : kind_join(kind, bound->kind);
+	}
+	if (kind == PM_KINDS)
+		kind = PM_SYSTEM;
+	m->kind = scope == METRIC_ANY ? kind : kind_join(kind, scope_kind(scope));
+	return 1;
+}
+
+/* `text` with every '*' replaced. `escape`: as an id of a formula, where a '*' that stands alone multiplies. */
+static char *with_member(const char *text, const char *member, bool lower, bool escape)
+{
+	struct buf out = BUF_INIT;
+
+	for (const char *c = text ? text : ""; *c; c++) {
+		if (*c != '*' || (escape && (c == text || c[-1] == ' '))) {
+			buf_addch(&out, *c);
+			continue;
+		}
+		for (const char *k = member; *k; k++) {
+			unsigned char ch = (unsigned char)*k;
+
+			if (escape && !isalnum(ch) && ch != '_' && ch != '.' && ch != ':')
+				buf_addch(&out, '\\');
+			if (lower)
+				ch = (unsigned char)tolower(ch);
+			if (lower && !isalnum(ch) && ch != '.')
+				ch = '_';
+			buf_addch(&out, (char)ch);
+		}
+	}
+	buf_addch(&out, 0);
+	return buf_detach(&out);
+}
+
+static int bind_row(struct builder *x, const struct metric *row, const char *member, const char *own, bool vendor)
+{
+	struct bound_metric *m = new_metric(x->b);
+	char *text;
+	int kept;
+
+	if (!m)
+		return -ENOMEM;
+	m->name = member ? with_member(row->name, member, true, false) : strdup(row->name);
+	m->display = member ? with_member(row->display, member, false, false) : strdup(row->display ? row->display : row->name);
+	m->help = member ? with_member(row->help, member, false, false) : strdup(row->help ? row->help : "");
+	m->unit = strdup(row->unit ? row->unit : "");
+	text = member ? with_member(row->expr, own, false, true) : strdup(row->expr);
+	if (!m->name || !m->display || !m->help || !m->unit || !text) {
+		free(text);
+		return -ENOMEM;
+	}
+	m->aliases = row->aliases ? row->aliases : "";
+	m->categories = row->categories ? row->categories : "";
+	m->precision = row->precision;
+	m->default_on = row->default_on;
+	m->vendor = vendor;
+	kept = bind_formula(x, m, text, row->scope);
+	free(text);
+	if (kept == 0)
+		drop_metric(x->b);
+	return kept < 0 ? kept : 0;
+}
+
+/* What of a counter's name is the member: behind the family, or behind the first part of it ("softirqs.vec" has members
+ * such as "softirqs.timer"). */
+static const char *own_part(const char *name, const char *family)
+{
+	size_t len = strlen(family);
+	const char *dot = strrchr(family, '.');
+
+	if (!strncmp(name, family, len) && name[len] == '.')
+		return name + len + 1;
+	len = dot ? (size_t)(dot - family) : 0;
+	return len && !strncmp(name, family, len) && name[len] == '.' ? name + len + 1 : name;
+}
+
+static int bind_family(struct builder *x, const struct metric *row)
+{
+	const struct pm_model *m = x->p->model;
+	int err;
+
+	for (uint32_t i = 0; i < m->n_counters; i++) {
+		const struct pm_counter *c = &m->counter[i];
+		const char *member, *own;
+
+		if (strcmp(pm_map_text(&c->attrs, PM_COUNTER_FAMILY, ""), row->each))
+			continue;
+		own = own_part(c->name, row->each);
+		member = pm_map_text(&c->attrs, PM_COUNTER_MEMBER, own);
+		if ((err = bind_row(x, row, member, own, false)))
+			return err;
+	}
+	return 0;
+}
+
+/* ---- counters as metrics ---- */
+
+static unsigned char precision_of(const struct pm_counter *c, bool rate)
+{
+	bool whole = !strcmp(c->unit, "1") || !strcmp(c->unit, "By") || !strcmp(c->unit, "Hz") || !c->unit[0];
+
+	if (whole && c->type != PM_F64)
+		return rate ? 1 : 0;
+	return !strcmp(c->unit, "s") ? 3 : 2;
+}
+
+static int bind_counter(struct builder *x, const struct pm_counter *c)
+{
+	bool flows = c->semantics == PM_CUMULATIVE || c->semantics == PM_DELTA;
+	bool rate = x->options->rate && flows;
+	struct bound_metric *m;
+	struct buf unit = BUF_INIT;
+	int64_t in;
+
+	if ((c->type != PM_U64 && c->type != PM_S64 && c->type != PM_F64) || x->kind[c->id] == PM_KINDS)
+		return 0;
+	in = add_input(x, c->name, EXPR_VALUE, rate);
+	if (in < 0)
+		return (int)in;
+	m = new_metric(x->b);
+	if (!m)
+		return -ENOMEM;
+	buf_printf(&unit, "%s%s", c->unit[0] || !rate ? c->unit : "1", rate ? "/s" : "");
+	m->unit = strdup(buf_str(&unit));
+	buf_release(&unit);
+	m->name = strdup(c->name);
+	m->display = strdup(c->display && c->display[0] ? c->display : c->name);
+	m->help = strdup(pm_map_text(&c->attrs, PM_COUNTER_HELP, ""));
+	m->input = malloc(sizeof(*m->input));
+	if (!m->unit || !m->name || !m->display || !m->help || !m->input)
+		return -ENOMEM;
+	m->categories = c->source;
+	m->input[0] = (uint32_t)in;
+	m->n_inputs = 1;
+	m->counter = c->id;
+	m->kind = (enum pm_kind)x->kind[c->id];
+	m->precision = precision_of(c, rate);
+	m->default_on = pm_map_bool(&c->attrs, PM_COUNTER_REQUESTED, false);
+	return 0;
+}
+
+static int bind_all(struct builder *x)
+{
+	int err;
+
+	for (const struct metric_table *t = metric_tables; t->row; t++)
+		for (size_t i = 0; i < t->n; i++)
+			if ((err = t->row[i].each ? bind_family(x, &t->row[i]) : bind_row(x, &t->row[i], NULL, NULL, false)))
+				return err;
+	for (size_t k = 0; k < x->options->n_vendor; k++)
+		for (size_t i = 0; i < x->options->vendor[k].n; i++)
+			if ((err = bind_row(x, &x->options->vendor[k].row[i], NULL, NULL, true)))
+				return err;
+	for (uint32_t i = 0; i < x->p->model->n_counters; i++)
+		if ((err = bind_counter(x, &x->p->model->counter[i])))
+			return err;
+	return 0;
+}
+
+int binding_build(struct binding *b, const struct places *p, const struct bind_options *options, struct error *e)
+{
+	struct builder x = { .b = b, .p = p, .options = options, .error = e };
+	int err;
+
+	binding_release(b);
+	x.found = malloc(MAX_COUNTERS * sizeof(*x.found));
+	err = x.found ? find_kinds(&x) : -ENOMEM;
+	if (!err)
+		err = bind_all(&x);
+	free(x.kind);
+	free(x.found);
+	buf_release(&x.text);
+	if (err == -ENOMEM)
+		error_sys(e, ENOMEM, "metrics");
+	return err;
+}
+
+const char *bind_missing(const struct binding *b, const struct places *p, const struct metric *m, struct buf *scratch)
+{
+	const struct expr_input *in;
+	struct expr *x = NULL;
+	const char *missing = NULL;
+	struct value v;
+	uint32_t found;
+	size_t n;
+
+	buf_clear(scratch);
+	if (m->each) {
+		if (!bind_counters(p->model, m->each, &found, 1))
+			buf_addstr(scratch, m->each);
+		return scratch->len ? buf_str(scratch) : NULL;
+	}
+	if (expr_parse(&x, m->expr, NULL))
+		return NULL;
+	in = expr_inputs(x, &n);
+	for (size_t i = 0; i < n && !missing; i++) {
+		if (in[i].aspect == EXPR_HAS_EVENT || in[i].aspect == EXPR_CPUID_MATCH || is_optional(in, n, i))
+			continue;
+		if (in[i].aspect == EXPR_LITERAL ? bind_literal(p, in[i].name, &v) && !v.reason :
+						   bind_counters(p->model, in[i].name, &found, 1) != 0)
+			continue;
+		buf_printf(scratch, "%s%s", in[i].aspect == EXPR_LITERAL ? "#" : "", in[i].name);
+		missing = buf_str(scratch);
+	}
+	expr_free(x);
+	return missing;
+}

@@ -1,0 +1,75 @@
+/*
+ * What a recording can show: every metric definition whose counters it has, and every counter as a metric of its own name,
+ * tied to the counters that feed it. Metric families ("cpuidle.time.*") become one metric a member; literals (#smt_on) and
+ * other facts of the machine come from the recording, never from the machine that replays it.
+ */
+#ifndef REPORT_BIND_H
+#define REPORT_BIND_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/error.h"
+#include "common/metric/expr.h"
+#include "common/metric/metric.h"
+#include "format/model.h"
+#include "report/places.h"
+
+/* One number that formulas ask for; formulas that ask for the same share it. */
+struct bound_input {
+	char *name; /* owned */
+	enum expr_aspect aspect;
+	bool rate;            /* per second, by each instance's own time */
+	uint32_t *counter;    /* owned: ids; their values are added up */
+	uint32_t n_counters;
+	bool constant;        /* `value` is all there is to know */
+	bool duration;        /* the length of the interval in seconds */
+	struct value value;
+	enum pm_kind kind;    /* the level that its instances are at */
+};
+
+struct bound_metric {
+	char *name, *display, *unit, *help; /* owned */
+	const char *aliases, *categories;   /* "" if there are none; of the definition, or of the counter */
+	struct expr *expr;    /* owned; NULL: input 0 as it is */
+	uint32_t *input;      /* owned: places in binding.input */
+	uint32_t n_inputs;
+	uint32_t counter;     /* id, for a counter as a metric; else 0 */
+	enum pm_kind kind;    /* lowest level at which it means something */
+	uint8_t precision;
+	bool default_on;      /* shown without being asked for */
+	bool vendor;          /* of a --metrics-file */
+};
+
+struct binding {
+	struct bound_metric *metric;
+	size_t n_metrics, cap_metrics;
+	struct bound_input *input;
+	size_t n_inputs, cap_inputs;
+	struct names input_names; /* "aspect name" -> place */
+};
+
+struct bind_options {
+	bool rate;    /* counters as metrics: per second */
+	const struct metric_set *vendor;
+	size_t n_vendor;
+};
+
+/* All that the recording can feed. Metrics whose counters are not there are left out; which those are, tells
+ * bind_missing(). 0 or -errno. */
+int binding_build(struct binding *b, const struct places *p, const struct bind_options *options, struct error *e);
+void binding_release(struct binding *b);
+/* The input as a set of TRACK_ bits that the replay has to deliver for its counters. */
+unsigned bound_input_aspects(const struct bound_input *i);
+/* The first counter or literal that a definition asks for and the recording lacks; NULL if it can be fed. Valid until the
+ * next call with the same buffer. */
+const char *bind_missing(const struct binding *b, const struct places *p, const struct metric *m, struct buf *scratch);
+
+/* The number of machine facts (#name without '#'); false: unknown name. Missing facts are a missing value. */
+bool bind_literal(const struct places *p, const char *name, struct value *v);
+
+/* Counters that a name of a formula stands for: ids into `found` (at most `max`), the number of all. */
+uint32_t bind_counters(const struct pm_model *m, const char *name, uint32_t *found, uint32_t max);
+
+#endif

@@ -1,0 +1,230 @@
+/* What a name in a formula means in a recording: counters, families, perf events in their many spellings, literals. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/parse.h"
+#include "report/bind.h"
+
+/* Two names that perf has for one event. */
+static const char *const synonyms[][2] = {
+	{ "cycles", "cpu-cycles" },
+	{ "branches", "branch-instructions" },
+	{ "cs", "context-switches" },
+	{ "faults", "page-faults" },
+	{ "migrations", "cpu-migrations" },
+	{ "idle-cycles-frontend", "stalled-cycles-frontend" },
+	{ "idle-cycles-backend", "stalled-cycles-backend" },
+};
+
+static const char *canonical(const char *name)
+{
+	for (size_t i = 0; i < sizeof(synonyms) / sizeof(synonyms[0]); i++)
+		if (!strcasecmp(name, synonyms[i][0]))
+			return synonyms[i][1];
+	return name;
+}
+
+/* The event without ":modifiers"; `out` has room for PM_MAX_NAME. A tracepoint's colon is no modifier. */
+static const char *plain(const char *event, char *out, size_t size)
+{
+	const char *colon = strrchr(event, ':');
+	size_t len = strlen(event);
+
+	if (colon && colon[1] && strspn(colon + 1, "ukhGHIpPSDWeb") == strlen(colon + 1))
+		len = (size_t)(colon - event);
+	else if (colon && !colon[1])
+		len--;
+	else if (len > 1 && strrchr(event, '/') && strrchr(event, '/') != strchr(event, '/')) {
+		/* "cpu/event/u" */
+		const char *slash = strrchr(event, '/');
+
+		if (strspn(slash + 1, "ukhGHIpPSDWeb") == strlen(slash + 1))
+			len = (size_t)(slash + 1 - event);
+	}
+	if (len >= size)
+		len = size - 1;
+	memcpy(out, event, len);
+	out[len] = 0;
+	return canonical(out);
+}
+
+static bool same_event(const struct pm_counter *c, const char *name, bool exact)
+{
+	const char *text[] = {
+		pm_map_text(&c->attrs, PM_COUNTER_PERF_METRIC_ID, NULL),
+		pm_map_text(&c->attrs, PM_COUNTER_PERF_USER_TEXT, NULL),
+		pm_map_text(&c->attrs, PM_COUNTER_PERF_EVENT, NULL),
+		c->name,
+	};
+	char a[512];
+
+	for (size_t i = 0; i < sizeof(text) / sizeof(text[0]); i++) {
+		if (!text[i])
+			continue;
+		if (exact ? !strcasecmp(canonical(text[i]), canonical(name)) :
+			    !strcasecmp(plain(text[i], a, sizeof(a)), canonical(name)))
+			return true;
+	}
+	return false;
+}
+
+static bool is_number(const struct pm_counter *c)
+{
+	return c->type == PM_U64 || c->type == PM_S64 || c->type == PM_F64;
+}
+
+uint32_t bind_counters(const struct pm_model *m, const char *name, uint32_t *found, uint32_t max)
+{
+	const struct pm_counter *c = pm_model_counter_named(m, name);
+	uint32_t n = 0;
+
+	if (c && is_number(c)) {
+		if (max)
+			found[0] = c->id;
+		return 1;
+	}
+	for (uint32_t i = 0; i < m->n_counters; i++) {
+		c = &m->counter[i];
+		if (!is_number(c) || strcmp(pm_map_text(&c->attrs, PM_COUNTER_FAMILY, ""), name))
+			continue;
+		if (n < max)
+			found[n] = c->id;
+		n++;
+	}
+	/* Modifiers that the user gave (or lack of rights added) do not make another event, unless the name has some. */
+	for (int exact = 1; exact >= 0 && !n; exact--) {
+		uint64_t wildcard = 0;
+
+		for (uint32_t i = 0; i < m->n_counters; i++) {
+			uint64_t w;
+
+			c = &m->counter[i];
+			if (!is_number(c) || strcmp(c->source, "perf") || !same_event(c, name, exact))
+				continue;
+			/* An event counted twice is one event; what a wildcard opened on several PMUs is a sum. */
+			w = pm_map_u64(&c->attrs, PM_COUNTER_PERF_WILDCARD, 0);
+			if (n && (!w || w != wildcard))
+				continue;
+			wildcard = w;
+			if (n < max)
+				found[n] = c->id;
+			n++;
+		}
+	}
+	return n;
+}
+
+/* ---- literals ---- */
+
+enum distinct { CORES, DIES, PACKAGES, NODES };
+
+static int by(uint32_t a, uint32_t b)
+{
+	return (a > b) - (a < b);
+}
+
+static int compare_cpus(const void *left, const void *right, void *ctx)
+{
+	const struct pm_cpu *a = *(const struct pm_cpu *const *)left, *b = *(const struct pm_cpu *const *)right;
+	enum distinct what = *(enum distinct *)ctx;
+	int d;
+
+	if (what == NODES)
+		return by(a->node, b->node);
+	if ((d = by(a->package, b->package)) || what == PACKAGES)
+		return d;
+	if ((d = by(a->die, b->die)) || what == DIES)
+		return d;
+	return by(a->core, b->core);
+}
+
+/* How many different things of a kind the online CPUs lie in; 0 if that cannot be told. */
+static double count(const struct places *p, enum distinct what)
+{
+	const struct pm_cpu **cpu = malloc(((size_t)p->n + 1) * sizeof(*cpu));
+	uint32_t n = 0;
+	double distinct = 0;
+
+	if (!cpu)
+		return 0;
+	for (uint32_t i = 0; i < p->n; i++)
+		if (p->cpu[i].online)
+			cpu[n++] = &p->cpu[i];
+	qsort_r(cpu, n, sizeof(*cpu), compare_cpus, &what);
+	for (uint32_t i = 0; i < n; i++)
+		distinct += !i || compare_cpus(&cpu[i - 1], &cpu[i], &what);
+	free(cpu);
+	return distinct;
+}
+
+static double online(const struct places *p)
+{
+	double n = 0;
+
+	for (uint32_t i = 0; i < p->n; i++)
+		n += p->cpu[i].online;
+	return n;
+}
+
+static struct value smt(const struct places *p)
+{
+	if (!p->n)
+		return value_missing(VALUE_NO_INPUT);
+	for (uint32_t i = 0; i < p->n; i++)
+		if (p->cpu[i].online && p->cpu[i].thread != PM_NONE && p->cpu[i].thread)
+			return value_of(1);
+	return value_of(0);
+}
+
+static struct value positive(double d)
+{
+	return d > 0 ? value_of(d) : value_missing(VALUE_NO_INPUT);
+}
+
+/* caps/slots of the core PMU is a hexadecimal number without prefix. */
+static struct value slots(const struct pm_model *m)
+{
+	for (uint32_t i = 0; i < m->n_pmus; i++) {
+		const struct pm_value *caps = pm_map_get(&m->pmu[i].attrs, PM_PMU_CAPS);
+
+		for (uint32_t k = 0; caps && caps->kind == PM_VALUE_ARRAY && k < caps->array.n; k++) {
+			const struct pm_value *pair = &caps->array.item[k];
+			uint64_t v;
+
+			if (pair->kind == PM_VALUE_ARRAY && pair->array.n == 2 && pair->array.item[0].kind == PM_VALUE_TEXT &&
+			    pair->array.item[1].kind == PM_VALUE_TEXT && !strcmp(pair->array.item[0].str.data, "slots") &&
+			    !parse_u64_span(pair->array.item[1].str.data, pair->array.item[1].str.len, 16, &v))
+				return value_of((double)v);
+		}
+	}
+	return value_missing(VALUE_NO_INPUT);
+}
+
+bool bind_literal(const struct places *p, const char *name, struct value *v)
+{
+	const struct pm_map *header = &p->model->header;
+
+	if (!strcmp(name, "smt_on"))
+		*v = smt(p);
+	else if (!strcmp(name, "num_cpus"))
+		*v = positive(p->n);
+	else if (!strcmp(name, "num_cpus_online"))
+		*v = positive(online(p));
+	else if (!strcmp(name, "num_cores"))
+		*v = positive(count(p, CORES));
+	else if (!strcmp(name, "num_dies"))
+		*v = positive(count(p, DIES));
+	else if (!strcmp(name, "num_packages"))
+		*v = positive(count(p, PACKAGES));
+	else if (!strcmp(name, "num_nodes"))
+		*v = positive(count(p, NODES));
+	else if (!strcmp(name, "system_tsc_freq"))
+		*v = positive((double)pm_map_u64(header, PM_HEADER_CLOCK_COUNTER_HZ, 0));
+	else if (!strcmp(name, "slots"))
+		*v = slots(p->model);
+	else if (!strcmp(name, "core_wide"))
+		*v = smt(p).reason ? smt(p) : value_of(!strcmp(pm_map_text(header, PM_HEADER_TARGET, "system"), "system"));
+	else
+		return false;
+	return true;
+}

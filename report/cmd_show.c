@@ -1,0 +1,243 @@
+/* pmrep show: the metrics of recordings, interval by interval. */
+#include "report/cmd.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/table.h"
+#include "report/follow.h"
+#include "report/input.h"
+#include "report/options_show.h"
+
+#define NAME "pmrep"
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash && slash[1] ? slash + 1 : path;
+}
+
+static void complain_lines(const char *path, struct buf *lines)
+{
+	const char *line = buf_str(lines);
+
+	while (*line) {
+		size_t len = strcspn(line, "\n");
+
+		cmd_complain(NAME, "%s: %.*s", path, (int)len, line);
+		line += len + (line[len] == '\n');
+	}
+}
+
+/* ---- --list ---- */
+
+static int list_row(struct table *t, const char *name, const char *display, const char *unit, const char *categories,
+		    const char *shown, const char *help)
+{
+	const char *const cell[] = { name, display, unit, categories, shown, help };
+	int err = table_row(t);
+
+	for (size_t i = 0; !err && i < sizeof(cell) / sizeof(cell[0]); i++)
+		err = table_cell(t, i, cell[i] && cell[i][0] ? cell[i] : "-", NULL);
+	return err;
+}
+
+static int list_heads(struct table *t)
+{
+	static const char *const head[] = { "NAME", "COLUMN", "UNIT", "CATEGORIES", "SHOWN", "HELP" };
+	int err = 0;
+
+	for (size_t i = 0; !err && i < sizeof(head) / sizeof(head[0]); i++)
+		err = table_column(t, head[i], TABLE_LEFT, i == 5);
+	return err;
+}
+
+static int list_builtin(struct table *t)
+{
+	int err = 0;
+
+	for (const struct metric_table *m = metric_tables; m->row && !err; m++)
+		for (size_t i = 0; i < m->n && !err; i++)
+			err = list_row(t, m->row[i].name, m->row[i].display, m->row[i].unit, m->row[i].categories,
+				       m->row[i].default_on ? "yes" : "no", m->row[i].help);
+	return err;
+}
+
+static int list_offer(struct table *t, const struct offer *o)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < o->binding.n_metrics && !err; i++) {
+		const struct bound_metric *m = &o->binding.metric[i];
+
+		err = list_row(t, m->name, m->display, m->unit, m->categories, o->shown[i] ? "yes" : "no", m->help);
+	}
+	return err;
+}
+
+static int list_file(const struct show_options *o, struct table *t, const char *path, struct error *e)
+{
+	struct buf notes = BUF_INIT;
+	struct pm_reader *reader;
+	struct offer offer = { 0 };
+	int err = input_open(&reader, path, false, e);
+
+	if (err)
+		return err;
+	err = pipeline_offer(&o->pipeline, reader, &offer, &notes, e);
+	complain_lines(path, &notes);
+	if (!err && (err = list_offer(t, &offer)))
+		error_sys(e, ENOMEM, "list");
+	offer_release(&offer);
+	buf_release(&notes);
+	pm_reader_close(reader);
+	return err;
+}
+
+static int list_columns(const struct show_options *o)
+{
+	struct table *t = table_new();
+	struct error e = { 0 };
+	struct buf out = BUF_INIT;
+	int err = t ? list_heads(t) : -ENOMEM, status = 0;
+
+	if (!err && !o->n_files)
+		err = list_builtin(t);
+	for (int i = 0; i < o->n_files && !err; i++)
+		err = list_file(o, t, o->file[i], &e);
+	if (!err)
+		err = table_print(t, cmd_width(STDOUT_FILENO), !o->export.no_heads, false, &out);
+	table_free(t);
+	if (err) {
+		if (!e.text[0])
+			error_sys(&e, -err, "list");
+		status = cmd_fail(NAME, &e);
+	} else {
+		status = cmd_write(NAME, &out);
+	}
+	buf_release(&out);
+	return status;
+}
+
+/* ---- showing ---- */
+
+static int judge(const struct show_options *o, const char *path, struct pipeline_result *r)
+{
+	bool open = r->cut_only && !r->damaged && strcmp(path, "-") && !o->follow && input_being_written(path);
+
+	/* A recording that has no end because it goes on is as it should be. */
+	if (open)
+		return EXIT_GOOD;
+	return r->damaged || r->cut_only ? EXIT_DAMAGED : EXIT_GOOD;
+}
+
+static int show_file(struct show_options *o, const char *path, struct exporter *x)
+{
+	struct pipeline_result result = { 0 };
+	struct pipeline_config config = o->pipeline;
+	struct pm_reader *reader = NULL;
+	struct error e = { 0 };
+	struct follow follow;
+	int err, status = EXIT_GOOD;
+
+	follow_init(&follow, path);
+	if (o->follow && strcmp(path, "-")) {
+		config.wait = follow_wait;
+		config.wait_ctx = &follow;
+	}
+	x->recording = base_name(path);
+	err = input_open(&reader, path, config.wait != NULL, &e);
+	if (err) {
+		follow_release(&follow);
+		return cmd_fail(NAME, &e);
+	}
+	err = pipeline_run(&config, reader, x, &result, &e);
+	if (!err)
+		status = judge(o, path, &result);
+	if (status != EXIT_GOOD || result.damaged || !result.cut_only)
+		complain_lines(path, &result.notes);
+	if (err) {
+		if (!strstr(e.text, path) && strncmp(e.text, "output", 6))
+			error_prefix(&e, "%s", path);
+		status = cmd_fail(NAME, &e);
+	} else if (!result.intervals) {
+		cmd_complain(NAME, "%s: %s", path, result.snapshots ? "nothing to show: an interval needs two snapshots" :
+								    "nothing to show: no snapshot");
+	}
+	if (status == EXIT_GOOD && o->strict && (x->partial || result.notes.len))
+		status = EXIT_DAMAGED;
+	pm_reader_close(reader);
+	follow_release(&follow);
+	buf_release(&result.notes);
+	return status;
+}
+
+static void settle(struct show_options *o)
+{
+	struct sheet_config *sheet = &o->pipeline.sheet;
+	bool table = o->format == &export_table;
+
+	sheet->only_per = o->per_given;
+	sheet->summary = !o->per_given || (table && sheet->per != PM_SYSTEM);
+	if (o->per_given && sheet->per == PM_SYSTEM)
+		sheet->summary_only = true;
+	for (int i = 0; i < o->n_files; i++)
+		o->export.flush |= !strcmp(o->file[i], "-");
+	o->export.flush |= o->follow;
+	o->export.clear &= table && isatty(o->export.fd);
+}
+
+static int show(struct show_options *o)
+{
+	struct exporter x;
+	int status = EXIT_GOOD;
+
+	if (!o->n_files) {
+		cmd_complain(NAME, "no recording given; pmrep --help shows how it goes");
+		return EXIT_TROUBLE;
+	}
+	if (o->out && strcmp(o->out, "-")) {
+		o->export.fd = open(o->out, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+		if (o->export.fd < 0) {
+			cmd_complain(NAME, "%s: %s", o->out, strerror(errno));
+			return EXIT_TROUBLE;
+		}
+	}
+	if (o->tcc)
+		cmd_complain(NAME, "--TCC has no effect: no column here is counted down from it");
+	settle(o);
+	exporter_init(&x, o->format, &o->export);
+	for (int i = 0; i < o->n_files; i++) {
+		int one = show_file(o, o->file[i], &x);
+
+		/* Trouble with one file says more than damage in another. */
+		if (one == EXIT_TROUBLE || status == EXIT_GOOD)
+			status = one;
+	}
+	exporter_release(&x);
+	if (o->export.fd != STDOUT_FILENO && close(o->export.fd)) {
+		cmd_complain(NAME, "%s: %s", o->out, strerror(errno));
+		status = EXIT_TROUBLE;
+	}
+	return status;
+}
+
+int cmd_show(int argc, char **argv)
+{
+	struct options_common common = { 0 };
+	struct show_options o;
+	int status;
+
+	show_options_init(&o);
+	status = cmd_options(&show_spec, argc, argv, &o, &common);
+	if (status < 0)
+		status = o.list ? list_columns(&o) : show(&o);
+	show_options_release(&o);
+	options_common_release(&common);
+	return status;
+}

@@ -1,0 +1,399 @@
+/*
+ * Tables for people, as turbostat lays them out: a row for the whole system, then one for each place; what belongs to a core
+ * or a package stands in the row of its first CPU. Widths are chosen once, from the heads and the first values.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/number.h"
+#include "common/table.h"
+#include "report/exporter.h"
+#include "report/status.h"
+
+#define CELL_MAX 64
+
+enum topology_column { BY_PACKAGE, BY_DIE, BY_NODE, BY_CORE, BY_CPU, BY_NAME, TOPOLOGY_COLUMNS };
+
+struct table_data {
+	const struct sheet *sheet;
+	uint32_t *row;                  /* rows of the sheet that are printed */
+	uint32_t n_rows;
+	uint32_t *column;               /* columns of the sheet that have a cell in some of them */
+	uint32_t n_columns;
+	const struct sheet_cell **cell; /* row by row; NULL: empty */
+	bool topology[TOPOLOGY_COLUMNS];
+	unsigned *width;                /* time, run, topology columns, then metrics */
+	bool sized;
+	uint32_t since_heads;           /* intervals */
+	bool heads_due;
+};
+
+enum { WIDTH_TIME, WIDTH_RUN, WIDTH_TOPOLOGY, WIDTH_METRICS = WIDTH_TOPOLOGY + TOPOLOGY_COLUMNS };
+
+static void table_forget(struct table_data *t)
+{
+	free(t->row);
+	free(t->column);
+	free(t->cell);
+	free(t->width);
+	*t = (struct table_data){ 0 };
+}
+
+static void table_release(struct exporter *x)
+{
+	if (x->data)
+		table_forget(x->data);
+	free(x->data);
+}
+
+/* ---- shape ---- */
+
+static bool differs(const struct places *p, enum topology_column what)
+{
+	for (uint32_t i = 1; i < p->n; i++) {
+		const struct pm_cpu *a = &p->cpu[0], *b = &p->cpu[i];
+
+		if (what == BY_PACKAGE ? a->package != b->package :
+		    what == BY_DIE     ? a->package == b->package && a->die != b->die :
+		    what == BY_NODE    ? a->node != b->node :
+					 a->package != b->package || a->core != b->core)
+			return true;
+	}
+	return false;
+}
+
+static void choose_topology(struct table_data *t)
+{
+	const struct sheet *s = t->sheet;
+	bool cpus = false;
+
+	for (int i = 0; i < TOPOLOGY_COLUMNS; i++)
+		t->topology[i] = false;
+	for (uint32_t r = 0; r < t->n_rows; r++) {
+		const struct place *p = &s->row[t->row[r]].place;
+
+		t->topology[BY_PACKAGE] |= p->package != PM_NONE;
+		t->topology[BY_DIE] |= p->die != PM_NONE;
+		t->topology[BY_NODE] |= p->node != PM_NONE;
+		t->topology[BY_CORE] |= p->core != PM_NONE;
+		cpus |= p->cpu != PM_NONE;
+		t->topology[BY_NAME] |= p->kind > PM_CPU || p->kind == PM_CLUSTER || p->kind == PM_CACHE;
+	}
+	t->topology[BY_CPU] = cpus;
+	for (int i = BY_PACKAGE; i <= BY_CORE; i++)
+		t->topology[i] = t->topology[i] && (differs(s->places, (enum topology_column)i) ||
+						    (i == BY_PACKAGE && s->per == PM_PACKAGE) ||
+						    (i == BY_CORE && s->per == PM_CORE) || (i == BY_NODE && s->per == PM_NODE));
+}
+
+/* Rows of a higher level (packages, for a table of CPUs) stand in the first row that lies in them. */
+static int map_higher(struct table_data *t, enum pm_kind level)
+{
+	const struct sheet *s = t->sheet;
+	bool *taken = calloc((size_t)s->n_rows + 1, sizeof(*taken));
+
+	if (!taken)
+		return -ENOMEM;
+	for (uint32_t r = 0; r < t->n_rows; r++) {
+		const struct place *own = &s->row[t->row[r]].place;
+		struct pm_instance cpu = { .kind = PM_CPU, .number = own->first_cpu, .cpu = own->first_cpu };
+		struct place at;
+		uint32_t low = 0, high = s->n_rows;
+
+		if (own->first_cpu == PM_NONE || !places_find(s->places, &cpu, level, &at))
+			continue;
+		while (low < high) {
+			uint32_t mid = low + (high - low) / 2;
+
+			if (place_compare(&s->row[mid].place, &at) < 0)
+				low = mid + 1;
+			else
+				high = mid;
+		}
+		if (low == s->n_rows || taken[low] || place_compare(&s->row[low].place, &at))
+			continue;
+		taken[low] = true;
+		for (uint32_t i = 0; i < s->row[low].n_cells; i++)
+			t->cell[(size_t)r * s->n_columns + s->row[low].cell[i].column] = &s->row[low].cell[i];
+	}
+	free(taken);
+	return 0;
+}
+
+static int map_cells(struct table_data *t)
+{
+	const struct sheet *s = t->sheet;
+	int err = 0;
+
+	t->cell = calloc((size_t)t->n_rows * s->n_columns + 1, sizeof(const struct sheet_cell *));
+	if (!t->cell)
+		return -ENOMEM;
+	for (uint32_t r = 0; r < t->n_rows; r++) {
+		const struct sheet_row *row = &s->row[t->row[r]];
+
+		for (uint32_t i = 0; i < row->n_cells; i++)
+			t->cell[(size_t)r * s->n_columns + row->cell[i].column] = &row->cell[i];
+	}
+	for (enum pm_kind k = PM_PACKAGE; k < PM_CPU && !err; k++)
+		if (k != s->per && kind_contains(k, s->per))
+			err = map_higher(t, k);
+	for (uint32_t c = 0; c < s->n_columns; c++) {
+		bool any = false;
+
+		for (uint32_t r = 0; r < t->n_rows && !any; r++)
+			any = t->cell[(size_t)r * s->n_columns + c] != NULL;
+		if (any)
+			t->column[t->n_columns++] = c;
+	}
+	return err;
+}
+
+static int table_shape(struct exporter *x, const struct sheet *s)
+{
+	struct table_data *t = x->data;
+	uint32_t below = 0;
+	int err;
+
+	if (!t && !(t = x->data = calloc(1, sizeof(*t))))
+		return -ENOMEM;
+	table_forget(t);
+	t->sheet = s;
+	t->row = malloc(((size_t)s->n_rows + 1) * sizeof(*t->row));
+	t->column = malloc(((size_t)s->n_columns + 1) * sizeof(*t->column));
+	t->width = calloc((size_t)s->n_columns + WIDTH_METRICS, sizeof(*t->width));
+	if (!t->row || !t->column || !t->width)
+		return -ENOMEM;
+	for (uint32_t r = 0; r < s->n_rows; r++) {
+		if (s->row[r].place.kind != PM_SYSTEM && s->row[r].place.kind != s->per)
+			continue;
+		below += s->row[r].place.kind != PM_SYSTEM;
+		t->row[t->n_rows++] = r;
+	}
+	/* The only CPU of a machine says the same as the machine. */
+	if (below == 1 && s->per == PM_CPU && t->n_rows == 2 && s->row[t->row[1]].n_cells <= s->row[t->row[0]].n_cells)
+		t->n_rows = 1;
+	err = map_cells(t);
+	choose_topology(t);
+	t->heads_due = true;
+	return err;
+}
+
+/* ---- text ---- */
+
+static size_t time_of_day(const struct exporter *x, const struct interval *i, char *out)
+{
+	char full[64];
+	bool stamp;
+	size_t len = export_time_text(x, i, EXPORT_TIME_RFC3339, full, &stamp);
+
+	if (!stamp) {
+		/* Relative: to the microsecond is enough for the eye. */
+		len = x->config.time == EXPORT_TIME_EPOCH_NS ? len : len - 6;
+		memcpy(out, full, len);
+		return len;
+	}
+	if (x->config.time) {
+		memcpy(out, full, len);
+		return len;
+	}
+	/* "2026-11-21T09:25:07.123456789Z": hours to seconds, and milliseconds if intervals are that short. */
+	len = i->duration_ns % 1000000000 && i->duration_ns < 10000000000 ? 12 : 8;
+	memcpy(out, full + 11, len);
+	return len;
+}
+
+static size_t cell_text(const struct table_data *t, const struct sheet_cell *cell, size_t k, char *out)
+{
+	const struct value *v;
+
+	if (!cell)
+		return 0;
+	v = &cell->value[k];
+	if (v->reason) {
+		out[0] = '-';
+		return 1;
+	}
+	return number_fixed(out, v->v, t->sheet->column[cell->column].metric->precision);
+}
+
+static size_t topology_text(const struct table_data *t, const struct place *p, enum topology_column c, char *out)
+{
+	const uint32_t number[] = { p->package, p->die, p->node, p->core, p->cpu };
+	const char *name;
+	struct buf shown = BUF_INIT;
+	size_t len;
+
+	if (p->kind == PM_SYSTEM || (c < BY_NAME && number[c] == PM_NONE)) {
+		out[0] = '-';
+		return 1;
+	}
+	if (c < BY_NAME)
+		return number_u64(out, number[c]);
+	if (p->kind == PM_CLUSTER || p->kind == PM_CACHE)
+		return number_u64(out, p->kind == PM_CLUSTER ? p->cluster : p->cache);
+	name = places_name(t->sheet->places, p);
+	text_escape(&shown, name, strlen(name));
+	len = shown.len < CELL_MAX ? shown.len : CELL_MAX;
+	memcpy(out, buf_str(&shown), len);
+	buf_release(&shown);
+	return len;
+}
+
+static const char *const topology_heads[] = { "Package", "Die", "Node", "Core", "CPU", "Name" };
+
+static void widen(unsigned *width, size_t len)
+{
+	if (len > *width)
+		*width = (unsigned)len;
+}
+
+static void choose_widths(struct exporter *x, struct table_data *t, const struct interval *interval, size_t n)
+{
+	const struct sheet *s = t->sheet;
+	char text[CELL_MAX];
+
+	for (int i = 0; i < TOPOLOGY_COLUMNS; i++)
+		t->width[WIDTH_TOPOLOGY + i] = (unsigned)strlen(topology_heads[i]);
+	t->width[WIDTH_TIME] = 4;
+	t->width[WIDTH_RUN] = 3;
+	for (uint32_t c = 0; c < t->n_columns; c++) {
+		struct buf head = BUF_INIT;
+		const char *display = s->column[t->column[c]].metric->display;
+
+		text_escape(&head, display, strlen(display));
+		widen(&t->width[WIDTH_METRICS + c], head.len);
+		buf_release(&head);
+	}
+	for (size_t k = 0; k < n; k++) {
+		widen(&t->width[WIDTH_TIME], time_of_day(x, &interval[k], text));
+		for (uint32_t r = 0; r < t->n_rows; r++)
+			for (uint32_t c = 0; c < t->n_columns; c++)
+				widen(&t->width[WIDTH_METRICS + c],
+				      cell_text(t, t->cell[(size_t)r * s->n_columns + t->column[c]], k, text));
+	}
+	for (uint32_t r = 0; r < t->n_rows; r++)
+		for (int i = 0; i < TOPOLOGY_COLUMNS; i++)
+			widen(&t->width[WIDTH_TOPOLOGY + i],
+			      topology_text(t, &s->row[t->row[r]].place, (enum topology_column)i, text));
+	t->sized = true;
+}
+
+/* Right-aligned, two blanks before all but the first. */
+static void put(struct buf *out, bool *first, const char *text, size_t len, unsigned width)
+{
+	size_t blanks = (*first ? 0 : 2) + (width > len ? width - len : 0);
+	char *to = export_room(out, blanks + len);
+
+	if (!to)
+		return;
+	memset(to, ' ', blanks);
+	memcpy(to + blanks, text, len);
+	out->len += blanks + len;
+	*first = false;
+}
+
+static void put_heads(struct exporter *x, struct table_data *t)
+{
+	bool first = true;
+
+	if (!x->config.one)
+		put(&x->out, &first, "Time", 4, t->width[WIDTH_TIME]);
+	if (x->runs)
+		put(&x->out, &first, "Run", 3, t->width[WIDTH_RUN]);
+	for (int i = 0; i < TOPOLOGY_COLUMNS; i++)
+		if (t->topology[i])
+			put(&x->out, &first, topology_heads[i], strlen(topology_heads[i]), t->width[WIDTH_TOPOLOGY + i]);
+	for (uint32_t c = 0; c < t->n_columns; c++) {
+		const char *display = t->sheet->column[t->column[c]].metric->display;
+		struct buf head = BUF_INIT;
+
+		text_escape(&head, display, strlen(display));
+		put(&x->out, &first, buf_str(&head), head.len, t->width[WIDTH_METRICS + c]);
+		buf_release(&head);
+	}
+	buf_addch(&x->out, '\n');
+	t->since_heads = 0;
+	t->heads_due = false;
+}
+
+/* A CPU that is offline has no row. */
+static bool is_away(const struct table_data *t, uint32_t row, size_t k)
+{
+	bool any = false;
+
+	for (uint32_t c = 0; c < t->n_columns; c++) {
+		const struct sheet_cell *cell = t->cell[(size_t)row * t->sheet->n_columns + t->column[c]];
+
+		if (!cell)
+			continue;
+		if (!status_absent(cell->value[k].reason))
+			return false;
+		any = true;
+	}
+	return any;
+}
+
+static void put_row(struct exporter *x, struct table_data *t, uint32_t r, const struct interval *interval, size_t k)
+{
+	const struct sheet *s = t->sheet;
+	const struct place *p = &s->row[t->row[r]].place;
+	char text[CELL_MAX];
+	bool first = true;
+
+	if (!x->config.one)
+		put(&x->out, &first, text, time_of_day(x, &interval[k], text), t->width[WIDTH_TIME]);
+	if (x->runs)
+		put(&x->out, &first, text, number_u64(text, interval[k].run), t->width[WIDTH_RUN]);
+	for (int i = 0; i < TOPOLOGY_COLUMNS; i++)
+		if (t->topology[i])
+			put(&x->out, &first, text, topology_text(t, p, (enum topology_column)i, text),
+			    t->width[WIDTH_TOPOLOGY + i]);
+	for (uint32_t c = 0; c < t->n_columns; c++) {
+		const struct sheet_cell *cell = t->cell[(size_t)r * s->n_columns + t->column[c]];
+
+		if (cell)
+			x->partial |= export_partial(cell, interval, k) ||
+				      (cell->value[k].reason && !status_absent(cell->value[k].reason));
+		put(&x->out, &first, text, cell_text(t, cell, k, text), t->width[WIDTH_METRICS + c]);
+	}
+	/* Empty cells at the end are no text. */
+	while (x->out.len && x->out.data[x->out.len - 1] == ' ')
+		x->out.len--;
+	buf_addch(&x->out, '\n');
+}
+
+static int table_intervals(struct exporter *x, const struct sheet *s, const struct interval *interval, size_t n)
+{
+	struct table_data *t = x->data;
+	int err = 0;
+
+	if (!t->n_rows || !t->n_columns)
+		return 0;
+	if (!t->sized)
+		choose_widths(x, t, interval, n);
+	for (size_t k = 0; k < n && !err; k++) {
+		uint32_t every = x->config.heads_every;
+
+		if (x->config.clear)
+			buf_addstr(&x->out, "\033[H\033[2J");
+		if (!x->config.no_heads &&
+		    (t->heads_due || x->config.clear || (every ? t->since_heads >= every : t->n_rows > 1)))
+			put_heads(x, t);
+		for (uint32_t r = 0; r < t->n_rows; r++)
+			if (!is_away(t, r, k))
+				put_row(x, t, r, interval, k);
+		t->since_heads++;
+		x->begun = true;
+		err = exporter_pace(x);
+	}
+	return err;
+}
+
+const struct exporter_ops export_table = {
+	.name = "table",
+	.help = "a table for people",
+	.shape = table_shape,
+	.intervals = table_intervals,
+	.release = table_release,
+};

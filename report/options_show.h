@@ -1,0 +1,26 @@
+/* The options of `pmrep show`. */
+#ifndef REPORT_OPTIONS_SHOW_H
+#define REPORT_OPTIONS_SHOW_H
+
+#include "common/options.h"
+#include "report/pipeline.h"
+
+struct show_options {
+	struct pipeline_config pipeline;
+	struct export_config export;
+	const struct exporter_ops *format;
+	const char *out;           /* NULL or "-": stdout */
+	bool list, list_json, follow, strict, per_given;
+	const char *tcc;
+	struct metric_set *vendor; /* owned; pipeline.bind points to it */
+	size_t n_vendor;
+	char **file;               /* borrowed of the command line */
+	int n_files;
+};
+
+extern const struct options_spec show_spec;
+
+void show_options_init(struct show_options *o);
+void show_options_release(struct show_options *o);
+
+#endif

@@ -1,0 +1,369 @@
+#include "report/pipeline.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/number.h"
+
+struct run {
+	const struct pipeline_config *config;
+	struct pm_reader *reader;
+	struct exporter *x;
+	struct pipeline_result *result;
+	struct error *error;
+	struct places places;
+	struct binding binding;
+	bool *shown;
+	struct replay *replay;
+	struct replay_config window;
+	struct sheet sheet;
+	bool stale;      /* the model has changed since the sheet was laid out */
+	bool noted;      /* what the selection lacks was said */
+	bool child;      /* a command was started */
+	bool in_window;  /* --since and --until are resolved */
+	bool full;       /* enough intervals were printed */
+};
+
+/* ---- laying out ---- */
+
+static bool group_wanted(void *ctx, const struct pm_group *g)
+{
+	const struct run *r = ctx;
+
+	return r->replay && replay_wants_group(r->replay, g);
+}
+
+static int bind(struct run *r)
+{
+	struct buf *notes = r->noted ? NULL : &r->result->notes;
+	int err;
+
+	if ((err = places_update(&r->places, pm_reader_model(r->reader))))
+		return error_sys(r->error, -err, "topology");
+	if ((err = binding_build(&r->binding, &r->places, &r->config->bind, r->error)))
+		return err;
+	free(r->shown);
+	r->shown = calloc(r->binding.n_metrics + 1, sizeof(*r->shown));
+	if (!r->shown)
+		return error_sys(r->error, ENOMEM, "columns");
+	err = selection_apply(&r->config->selection, &r->binding, &r->places, r->shown, notes, r->error);
+	r->noted = true;
+	return err;
+}
+
+static int want_tracks(struct run *r)
+{
+	int err = replay_begin_tracks(r->replay, r->places.model);
+
+	for (size_t i = 0; !err && i < r->binding.n_metrics; i++) {
+		const struct bound_metric *m = &r->binding.metric[i];
+
+		for (uint32_t k = 0; r->shown[i] && k < m->n_inputs; k++) {
+			const struct bound_input *in = &r->binding.input[m->input[k]];
+
+			for (uint32_t c = 0; !in->constant && !err && c < in->n_counters; c++)
+				err = replay_want(r->replay, in->counter[c], bound_input_aspects(in));
+		}
+	}
+	return err ? err : replay_end_tracks(r->replay);
+}
+
+static int lay_out(struct run *r)
+{
+	int err = bind(r);
+
+	if (err)
+		return err;
+	if ((err = want_tracks(r)) ||
+	    (err = sheet_build(&r->sheet, &r->config->sheet, &r->places, &r->binding, r->shown, r->replay)))
+		return error_sys(r->error, -err, "laying out the report");
+	pm_reader_select(r->reader, group_wanted, r);
+	r->x->runs = pm_map_u64(&r->places.model->header, PM_HEADER_RUNS, 1) > 1;
+	if ((err = r->x->ops->shape(r->x, &r->sheet)))
+		return error_sys(r->error, -err, "output");
+	r->stale = false;
+	return 0;
+}
+
+static int intervals_done(void *ctx, const struct interval *interval, size_t n)
+{
+	struct run *r = ctx;
+	uint64_t max = r->config->max_intervals;
+	int err;
+
+	if (max && r->result->intervals + n >= max) {
+		n = (size_t)(max - r->result->intervals);
+		r->full = true;
+	}
+	sheet_fill(&r->sheet, interval, n);
+	if ((err = r->x->ops->intervals(r->x, &r->sheet, interval, n))) {
+		if (!r->x->error.text[0])
+			error_sys(&r->x->error, -err, "output");
+		*r->error = r->x->error;
+		return err;
+	}
+	r->result->intervals += n;
+	return r->full ? 1 : 0;
+}
+
+/* ---- the time window ---- */
+
+static int resolve(struct run *r, const struct moment *m, const struct pm_chunk_head *first, uint64_t *ns)
+{
+	uint64_t from, to, chunks;
+
+	switch (m->kind) {
+	case MOMENT_NONE:
+		return 0;
+	case MOMENT_FROM_START:
+		*ns = first->from_ns + m->ns;
+		return 0;
+	case MOMENT_FROM_END:
+		if (pm_reader_extent(r->reader, &from, &to, &chunks))
+			return error_set(r->error, ESPIPE, "a time before the end needs a file, not a stream");
+		*ns = to > m->ns + 1 ? to - m->ns : 1;
+		return 0;
+	case MOMENT_WALL:
+		if (!first->clocks.realtime)
+			return error_set(r->error, EINVAL, "the recording has no wall time; give seconds from its start");
+		*ns = first->clocks.monotonic + (m->ns - first->clocks.realtime);
+		/* Before the machine was up is before the recording, too. */
+		if ((int64_t)*ns <= 0)
+			*ns = 1;
+		return 0;
+	}
+	return 0;
+}
+
+/* At the first chunk of the file: where to begin. 1: the reader was moved, the chunk is not wanted. */
+static int open_window(struct run *r, const struct pm_chunk_head *first)
+{
+	uint64_t since = 0, until = 0;
+	const struct pipeline_config *c = r->config;
+	int err;
+
+	r->in_window = true;
+	r->x->origin_ns = first->from_ns;
+	if ((err = resolve(r, &c->since, first, &since)) || (err = resolve(r, &c->until, first, &until)))
+		return err;
+	r->window.since_ns = since;
+	r->window.until_ns = until;
+	/* A stream cannot be hopped over; then what lies before is read and left out. */
+	if (since > first->to_ns && !pm_reader_seek(r->reader, since))
+		return 1;
+	return 0;
+}
+
+static enum replay_mode mode_of(const struct run *r)
+{
+	const struct pm_map *header = &pm_reader_model(r->reader)->header;
+
+	switch (r->config->mode) {
+	case PIPELINE_EACH:
+		return REPLAY_EACH;
+	case PIPELINE_EVERY:
+		return REPLAY_EVERY;
+	case PIPELINE_TOTAL:
+		return REPLAY_TOTAL;
+	default:
+		return r->child || pm_map_get(header, PM_HEADER_COMMAND) ||
+				       !strcmp(pm_map_text(header, PM_HEADER_TARGET, ""), "command") ?
+			       REPLAY_TOTAL :
+			       REPLAY_EACH;
+	}
+}
+
+static int start(struct run *r)
+{
+	int err;
+
+	r->window.mode = mode_of(r);
+	r->window.every_ns = r->config->every_ns;
+	if ((err = replay_new(&r->replay, &r->window, intervals_done, r)))
+		return error_sys(r->error, -err, "replay");
+	r->x->config.one |= r->window.mode == REPLAY_TOTAL && r->x->config.time == EXPORT_TIME_DEFAULT;
+	return 0;
+}
+
+/* ---- items ---- */
+
+static void forget(struct run *r)
+{
+	sheet_release(&r->sheet);
+	binding_release(&r->binding);
+	places_release(&r->places);
+	replay_free(r->replay);
+	r->replay = NULL;
+	free(r->shown);
+	r->shown = NULL;
+}
+
+static int take_chunk(struct run *r, const struct pm_item *item)
+{
+	const struct pm_chunk *chunk;
+	int err;
+
+	if (!r->in_window && (err = open_window(r, &item->chunk)))
+		return err < 0 ? err : 0;
+	if (r->window.until_ns && item->chunk.from_ns > r->window.until_ns) {
+		r->full = true;
+		return 0;
+	}
+	if (!r->replay && (err = start(r)))
+		return err;
+	if (r->stale && (err = lay_out(r)))
+		return err;
+	err = pm_reader_decode(r->reader, &chunk);
+	/* Damage comes as an item of its own. */
+	if (err == -EBADMSG)
+		return 0;
+	if (err)
+		return error_sys(r->error, -err, "reading");
+	r->result->snapshots += chunk->rows;
+	return replay_chunk(r->replay, chunk);
+}
+
+static int finish(struct run *r)
+{
+	return r->replay && !r->stale ? replay_finish(r->replay) : 0;
+}
+
+static int take_damage(struct run *r, const struct pm_damage *d)
+{
+	if (d->kind == PM_DAMAGE_NO_END || d->kind == PM_DAMAGE_CUT) {
+		r->result->cut_only = !r->result->damaged;
+		return 0;
+	}
+	r->result->damaged = true;
+	r->result->cut_only = false;
+	return r->replay && !r->stale ? replay_break(r->replay) : 0;
+}
+
+static int take(struct run *r, const struct pm_item *item)
+{
+	int err;
+
+	switch (item->kind) {
+	case PM_ITEM_MODEL:
+		if (!(item->parts & PM_PART_REPEATED))
+			r->stale = true;
+		return 0;
+	case PM_ITEM_CHUNK:
+		return take_chunk(r, item);
+	case PM_ITEM_EVENT:
+		r->child |= item->event->type == PM_EVENT_CHILD_START;
+		return 0;
+	case PM_ITEM_DAMAGE:
+		return take_damage(r, item->damage);
+	case PM_ITEM_END:
+		r->result->ended = true;
+		return 0;
+	case PM_ITEM_RECORDING:
+		if ((err = finish(r)))
+			return err;
+		forget(r);
+		r->result->ended = r->child = r->in_window = false;
+		r->stale = true;
+		return 0;
+	default:
+		return 0;
+	}
+}
+
+static int read_all(struct run *r)
+{
+	struct pm_item item;
+	int err = 0;
+
+	while (!err && !r->full) {
+		int got = pm_reader_next(r->reader, &item);
+
+		if (got == 1)
+			err = take(r, &item);
+		else if (got == -EAGAIN && r->config->wait)
+			err = r->config->wait(r->config->wait_ctx);
+		else if (got && got != -EAGAIN)
+			return error_sys(r->error, -got, "reading");
+		else
+			break;
+	}
+	return err < 0 ? err : finish(r);
+}
+
+static void put_time(struct buf *out, const struct pm_reader *reader, uint64_t ns)
+{
+	uint64_t wall = pm_reader_realtime(reader, ns);
+	char text[64];
+
+	if (wall)
+		buf_add(out, text, number_time(text, wall, 0));
+	else
+		buf_printf(out, "%" PRIu64 ".%03u s", ns / 1000000000, (unsigned)(ns / 1000000 % 1000));
+}
+
+static void note_damage(struct run *r)
+{
+	struct buf *out = &r->result->notes;
+	const struct pm_damage *d;
+	size_t n;
+
+	d = pm_reader_damage(r->reader, &n);
+	for (size_t i = 0; i < n; i++) {
+		buf_printf(out, "bytes %" PRIu64 " to %" PRIu64 ": %s", d[i].offset, d[i].offset + d[i].length, d[i].text);
+		if (d[i].from_ns) {
+			buf_addstr(out, d[i].to_ns ? "; nothing from " : "; nothing after ");
+			put_time(out, r->reader, d[i].from_ns);
+		}
+		if (d[i].to_ns) {
+			buf_addstr(out, d[i].from_ns ? " to " : "; nothing before ");
+			put_time(out, r->reader, d[i].to_ns);
+		}
+		buf_addch(out, '\n');
+	}
+}
+
+int pipeline_run(const struct pipeline_config *config, struct pm_reader *reader, struct exporter *x,
+		 struct pipeline_result *result, struct error *e)
+{
+	struct run r = {
+		.config = config, .reader = reader, .x = x, .result = result, .error = e, .stale = true,
+	};
+	int err;
+
+	*result = (struct pipeline_result){ 0 };
+	err = read_all(&r);
+	note_damage(&r);
+	if (err >= 0 && (err = exporter_flush(x)))
+		*e = x->error;
+	forget(&r);
+	return err < 0 ? err : 0;
+}
+
+int pipeline_offer(const struct pipeline_config *config, struct pm_reader *reader, struct offer *o, struct buf *notes,
+		   struct error *e)
+{
+	struct pipeline_result result = { 0 };
+	struct run r = { .config = config, .reader = reader, .result = &result, .error = e };
+	struct pm_item item = { 0 };
+	int got, err;
+
+	while ((got = pm_reader_next(reader, &item)) == 1 && item.kind != PM_ITEM_CHUNK)
+		;
+	if (got < 0 && got != -EAGAIN)
+		return error_sys(e, -got, "reading");
+	err = bind(&r);
+	*o = (struct offer){ .places = r.places, .binding = r.binding, .shown = r.shown };
+	buf_add(notes, result.notes.data, result.notes.len);
+	buf_release(&result.notes);
+	return err;
+}
+
+void offer_release(struct offer *o)
+{
+	binding_release(&o->binding);
+	places_release(&o->places);
+	free(o->shown);
+	*o = (struct offer){ 0 };
+}

@@ -1,0 +1,57 @@
+/*
+ * The way of the numbers: reader -> replay -> sheet -> exporter. One pipeline reads one recording after the other into one
+ * exporter; `show`, `stat` and whatever else prints intervals are options on top of it.
+ */
+#ifndef REPORT_PIPELINE_H
+#define REPORT_PIPELINE_H
+
+#include "format/reader.h"
+#include "report/exporter.h"
+#include "report/select.h"
+
+/* A point in time as --since and --until have it. */
+struct moment {
+	enum { MOMENT_NONE, MOMENT_FROM_START, MOMENT_FROM_END, MOMENT_WALL } kind;
+	uint64_t ns;
+};
+/* "10", "1.5m" after the start; "-1m" before the end; RFC 3339 or "@SECONDS" of wall time. */
+int moment_parse(struct moment *m, const char *text, struct error *e);
+
+struct pipeline_config {
+	enum { PIPELINE_AUTO, PIPELINE_EACH, PIPELINE_EVERY, PIPELINE_TOTAL } mode; /* AUTO: total if a command was recorded */
+	uint64_t every_ns;
+	struct moment since, until;
+	uint64_t max_intervals;  /* 0: all */
+	struct selection selection;
+	struct sheet_config sheet;
+	struct bind_options bind;
+	/* Called when a growing input has no more for now: 0 to try again, 1 to end. */
+	int (*wait)(void *ctx);
+	void *wait_ctx;
+};
+
+struct pipeline_result {
+	uint64_t intervals;
+	uint64_t snapshots;
+	bool ended;     /* the end frame was there */
+	bool cut_only;  /* the end is missing, and nothing else is wrong */
+	bool damaged;
+	struct buf notes; /* lines for stderr */
+};
+
+/* Reads all of the recording into the exporter, and does not close either. 0 or -errno with the text in *e; the result is
+ * valid in both cases and to be released by the caller (notes). */
+int pipeline_run(const struct pipeline_config *config, struct pm_reader *reader, struct exporter *x,
+		 struct pipeline_result *result, struct error *e);
+
+/* What binding and selection give, without reading on: for --list. Reads up to the first chunk. */
+struct offer {
+	struct places places;
+	struct binding binding;
+	bool *shown; /* by metric */
+};
+int pipeline_offer(const struct pipeline_config *config, struct pm_reader *reader, struct offer *o, struct buf *notes,
+		   struct error *e);
+void offer_release(struct offer *o);
+
+#endif

@@ -1,0 +1,47 @@
+/*
+ * Where the things of a recording are: which package, core or node a counter's instance belongs to, so that reports can have
+ * a row for each. Remembers what the topology said of a CPU before it went offline, because the kernel then says nothing.
+ */
+#ifndef REPORT_PLACES_H
+#define REPORT_PLACES_H
+
+#include <stdbool.h>
+
+#include "format/model.h"
+
+struct places {
+	const struct pm_model *model; /* borrowed */
+	struct pm_cpu *cpu;           /* owned, ascending by number: the topology with old knowledge merged in */
+	uint32_t n;
+	int cache;                    /* PM_CACHE_*: the last level that the machine has; what --per-cache means */
+};
+
+/* One row of a report: numbers that do not apply are PM_NONE. */
+struct place {
+	enum pm_kind kind;
+	uint32_t package, die, cluster, cache, node, core, cpu;
+	uint32_t instance;  /* device, PMU, task, cgroup: id of the instance */
+	uint32_t thread;
+	uint32_t first_cpu; /* a CPU that the place contains, by which it is ordered */
+};
+
+void places_release(struct places *p);
+/* Takes in the model's topology; call again whenever it may have changed. 0 or -ENOMEM. */
+int places_update(struct places *p, const struct pm_model *m);
+const struct pm_cpu *places_cpu(const struct places *p, uint32_t cpu);
+
+/* Whether every thing of kind `inner` lies in one thing of kind `outer` (which may be the same). */
+bool kind_contains(enum pm_kind outer, enum pm_kind inner);
+/* The lowest kind that contains both. */
+enum pm_kind kind_join(enum pm_kind a, enum pm_kind b);
+
+/* The place of that kind which the instance lies in. False if there is none. */
+bool places_find(const struct places *p, const struct pm_instance *i, enum pm_kind kind, struct place *place);
+/* Whether the CPU row of a table lies in the place. */
+bool place_has(const struct places *p, const struct place *place, const struct place *cpu);
+/* Order of rows: kind, then package, die, core, thread. 0: the same place. */
+int place_compare(const struct place *a, const struct place *b);
+/* "thermal_zone0", "task-3"; "" for places with a number. Valid as long as the model. */
+const char *places_name(const struct places *p, const struct place *place);
+
+#endif

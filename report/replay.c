@@ -1,0 +1,480 @@
+#include "report/replay.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/parse.h"
+#include "report/track.h"
+
+#define ARENA_VALUES (1u << 18) /* results held at once, over all tracks: bounds memory, 4 MiB */
+#define ARENA_ROWS   128        /* intervals at once, if there are few tracks */
+
+/* Which track a value column of a group feeds. */
+struct feed {
+	uint32_t column, time, track;
+};
+
+struct group_feeds {
+	struct feed *feed; /* owned */
+	uint32_t n;
+	bool known;
+};
+
+struct replay {
+	struct replay_config config;
+	replay_sink sink;
+	void *ctx;
+	const struct pm_model *model;
+	unsigned char *want;       /* by counter id: aspects */
+	size_t n_want;
+	struct track *track;
+	size_t n_tracks, cap_tracks;
+	uint64_t *key;             /* open addressing: counter << 32 | instance; 0: empty */
+	uint32_t *key_track;
+	size_t n_keys;
+	struct group_feeds *group; /* by group id - 1 */
+	uint32_t n_groups;
+	struct value *arena;
+	size_t arrays, rows;       /* arena: arrays x rows */
+	uint32_t chunk;            /* number of the chunk at hand */
+	uint32_t run, segment;
+	bool begun;                /* a snapshot of this segment was seen */
+	bool open;                 /* an interval is open: it holds what is in `now` */
+	bool perf_scale;
+	uint64_t last_ns, next_ns, first_ns;
+	int64_t wall;              /* what to add to a tick; INT64_MIN: unknown */
+	struct interval now;
+	struct interval done[ARENA_ROWS];
+};
+
+int replay_new(struct replay **r, const struct replay_config *config, replay_sink sink, void *ctx)
+{
+	*r = calloc(1, sizeof(**r));
+	if (!*r)
+		return -ENOMEM;
+	(*r)->config = *config;
+	(*r)->sink = sink;
+	(*r)->ctx = ctx;
+	(*r)->wall = INT64_MIN;
+	return 0;
+}
+
+static void forget_feeds(struct replay *r)
+{
+	for (uint32_t i = 0; i < r->n_groups; i++)
+		free(r->group[i].feed);
+	free(r->group);
+	r->group = NULL;
+	r->n_groups = 0;
+}
+
+void replay_free(struct replay *r)
+{
+	if (!r)
+		return;
+	forget_feeds(r);
+	for (size_t i = 0; i < r->n_tracks; i++)
+		free(r->track[i].more);
+	free(r->track);
+	free(r->key);
+	free(r->key_track);
+	free(r->want);
+	free(r->arena);
+	free(r);
+}
+
+/* ---- what is wanted ---- */
+
+int replay_begin_tracks(struct replay *r, const struct pm_model *model)
+{
+	unsigned char *want = calloc((size_t)model->n_counters + 1, 1);
+
+	if (!want)
+		return -ENOMEM;
+	free(r->want);
+	r->want = want;
+	r->n_want = (size_t)model->n_counters + 1;
+	r->model = model;
+	r->perf_scale = pm_map_bool(&model->header, PM_HEADER_SCALED, true);
+	return 0;
+}
+
+int replay_want(struct replay *r, uint32_t counter, unsigned aspects)
+{
+	if (!counter || counter >= r->n_want)
+		return -EINVAL;
+	r->want[counter] |= (unsigned char)aspects;
+	return 0;
+}
+
+static size_t key_place(const struct replay *r, uint64_t key)
+{
+	size_t i = (size_t)((key * 0x9e3779b97f4a7c15u) >> 20) & (r->n_keys - 1);
+
+	while (r->key[i] && r->key[i] != key)
+		i = (i + 1) & (r->n_keys - 1);
+	return i;
+}
+
+static int grow_keys(struct replay *r)
+{
+	size_t n = r->n_keys ? r->n_keys * 2 : 1024, old_n = r->n_keys;
+	uint64_t *key = calloc(n, sizeof(*key)), *old = r->key;
+	uint32_t *track = malloc(n * sizeof(*track)), *old_track = r->key_track;
+
+	if (!key || !track) {
+		free(key);
+		free(track);
+		return -ENOMEM;
+	}
+	r->key = key;
+	r->key_track = track;
+	r->n_keys = n;
+	for (size_t i = 0; i < old_n; i++) {
+		if (old[i]) {
+			size_t to = key_place(r, old[i]);
+
+			key[to] = old[i];
+			track[to] = old_track[i];
+		}
+	}
+	free(old);
+	free(old_track);
+	return 0;
+}
+
+static void track_describe(struct track *t, const struct pm_counter *c)
+{
+	t->type = (uint8_t)c->type;
+	t->semantics = (uint8_t)(pm_map_bool(&c->attrs, PM_COUNTER_PERF_SNAPSHOT, false) ? PM_GAUGE : c->semantics);
+	t->mask = c->width && c->width < 64 ? (UINT64_C(1) << c->width) - 1 : UINT64_MAX;
+	t->mul = (double)c->scale.num;
+	t->div = (double)(c->scale.den ? c->scale.den : 1);
+	if (c->scale.text && parse_double(c->scale.text, &t->mul))
+		t->mul = 1;
+	t->scaled = t->mul != 1 || t->div != 1;
+}
+
+static int64_t track_for(struct replay *r, uint32_t counter, uint32_t instance)
+{
+	uint64_t key = (uint64_t)counter << 32 | instance;
+	struct track *t;
+	size_t i;
+	int err;
+
+	if (r->n_tracks * 2 >= r->n_keys && (err = grow_keys(r)))
+		return err;
+	i = key_place(r, key);
+	if (r->key[i])
+		return r->key_track[i];
+	if (r->n_tracks == r->cap_tracks) {
+		size_t cap = r->cap_tracks ? r->cap_tracks * 3 / 2 : 64;
+
+		t = realloc(r->track, cap * sizeof(*t));
+		if (!t)
+			return -ENOMEM;
+		r->track = t;
+		r->cap_tracks = cap;
+	}
+	t = &r->track[r->n_tracks];
+	*t = (struct track){ .counter = counter, .instance = instance };
+	track_describe(t, pm_model_counter(r->model, counter));
+	/* What appears in the middle was not there before: it has no part in what its first reading begins. */
+	t->before = r->begun ? PM_REASON_OFFLINE : 0;
+	r->key[i] = key;
+	r->key_track[i] = (uint32_t)r->n_tracks;
+	return (int64_t)r->n_tracks++;
+}
+
+bool replay_wants_group(const struct replay *r, const struct pm_group *g)
+{
+	for (uint32_t i = 0; i < g->n_counters; i++)
+		if (g->counter[i] < r->n_want && r->want[g->counter[i]])
+			return true;
+	return false;
+}
+
+static int feed_group(struct replay *r, const struct pm_group *g, struct group_feeds *f)
+{
+	uint32_t n = pm_group_values(g), wanted = 0;
+
+	f->known = true;
+	for (uint32_t v = 0; v < n; v++)
+		wanted += r->want[pm_group_counter_of(g, v)] != 0;
+	if (!wanted)
+		return 0;
+	f->feed = malloc(wanted * sizeof(*f->feed));
+	if (!f->feed)
+		return -ENOMEM;
+	for (uint32_t v = 0; v < n; v++) {
+		uint32_t counter = pm_group_counter_of(g, v);
+		int64_t track;
+
+		if (!r->want[counter])
+			continue;
+		track = track_for(r, counter, pm_group_instance_of(g, v));
+		if (track < 0)
+			return (int)track;
+		f->feed[f->n++] = (struct feed){ pm_group_head(g) + v, pm_group_time_of(g, v), (uint32_t)track };
+		r->track[track].perf = r->perf_scale && (g->flags & PM_GROUP_PERF_TIMES);
+	}
+	return 0;
+}
+
+int replay_end_tracks(struct replay *r)
+{
+	int err;
+
+	forget_feeds(r);
+	r->group = calloc((size_t)r->model->n_groups + 1, sizeof(*r->group));
+	if (!r->group)
+		return -ENOMEM;
+	r->n_groups = r->model->n_groups;
+	for (uint32_t i = 0; i < r->n_groups; i++)
+		if ((err = feed_group(r, &r->model->group[i], &r->group[i])))
+			return err;
+	r->arrays = 0;
+	for (size_t i = 0; i < r->n_tracks; i++) {
+		struct track *t = &r->track[i];
+		unsigned rare = 1u << TRACK_FIRST | 1u << TRACK_LAST | 1u << TRACK_MEAN | 1u << TRACK_MAX;
+
+		t->aspects = r->want[t->counter];
+		t->slot = (uint32_t)r->arrays;
+		r->arrays += (size_t)__builtin_popcount(t->aspects);
+		if (t->aspects & rare && !t->more && !(t->more = calloc(1, sizeof(*t->more))))
+			return -ENOMEM;
+	}
+	r->rows = r->arrays ? ARENA_VALUES / r->arrays : ARENA_ROWS;
+	r->rows = r->rows < 1 ? 1 : r->rows > ARENA_ROWS ? ARENA_ROWS : r->rows;
+	free(r->arena);
+	r->arena = malloc((r->arrays * r->rows + 1) * sizeof(*r->arena));
+	return r->arena ? 0 : -ENOMEM;
+}
+
+size_t replay_tracks(const struct replay *r)
+{
+	return r->n_tracks;
+}
+
+struct track_info replay_track(const struct replay *r, size_t track)
+{
+	const struct track *t = &r->track[track];
+
+	return (struct track_info){ t->counter, t->instance, t->aspects };
+}
+
+size_t replay_block(const struct replay *r)
+{
+	return r->rows;
+}
+
+const struct value *replay_values(const struct replay *r, size_t track, enum track_aspect aspect)
+{
+	size_t array = track_array(&r->track[track], aspect);
+
+	return array == SIZE_MAX ? NULL : r->arena + array * r->rows;
+}
+
+uint64_t replay_first_ns(const struct replay *r)
+{
+	return r->first_ns;
+}
+
+/* ---- intervals ---- */
+
+static void interval_done(struct replay *r, size_t k)
+{
+	struct interval *i = &r->done[k];
+
+	*i = r->now;
+	i->to_ns = r->last_ns;
+	i->wall_ns = r->wall == INT64_MIN ? 0 : (int64_t)r->last_ns + r->wall;
+	r->open = false;
+}
+
+static int emit(struct replay *r, size_t n)
+{
+	return n ? r->sink(r->ctx, r->done, n) : 0;
+}
+
+/* Closes the open interval where it stands. */
+static int flush(struct replay *r)
+{
+	if (!r->open)
+		return 0;
+	interval_done(r, 0);
+	for (size_t i = 0; i < r->n_tracks; i++)
+		track_close(&r->track[i], r->arena, r->rows, 0);
+	return emit(r, 1);
+}
+
+static void restart(struct replay *r)
+{
+	for (size_t i = 0; i < r->n_tracks; i++)
+		track_restart(&r->track[i], 0);
+	r->begun = false;
+}
+
+int replay_break(struct replay *r)
+{
+	int err = r->config.mode == REPLAY_TOTAL ? 0 : flush(r);
+
+	if (r->open)
+		r->now.partial = true;
+	restart(r);
+	return err;
+}
+
+int replay_finish(struct replay *r)
+{
+	int err = flush(r);
+
+	restart(r);
+	return err;
+}
+
+static int new_stretch(struct replay *r, const struct pm_chunk *c)
+{
+	int err = 0;
+
+	if (r->run == c->run && r->segment == c->segment)
+		return 0;
+	if (r->run != c->run || r->config.mode != REPLAY_TOTAL)
+		err = flush(r);
+	restart(r);
+	r->run = c->run;
+	r->segment = c->segment;
+	return err;
+}
+
+/* A snapshot at `tick`: whether an interval ends with it. */
+static bool advance(struct replay *r, uint64_t tick)
+{
+	bool first = !r->begun;
+
+	if (first) {
+		r->begun = true;
+		r->first_ns = r->first_ns ? r->first_ns : tick;
+		r->next_ns = tick + r->config.every_ns;
+	} else {
+		if (!r->open) {
+			r->now = (struct interval){ .from_ns = r->last_ns, .run = r->run, .segment = r->segment };
+			r->open = true;
+		}
+		r->now.duration_ns += tick - r->last_ns;
+	}
+	r->last_ns = tick;
+	if (first || r->config.mode == REPLAY_TOTAL)
+		return false;
+	if (r->config.mode == REPLAY_EACH)
+		return true;
+	if (tick < r->next_ns)
+		return false;
+	r->next_ns += ((tick - r->next_ns) / r->config.every_ns + 1) * r->config.every_ns;
+	return true;
+}
+
+/* Rows [row, end), of which those in closes[] end an interval. */
+static void feed_track(struct replay *r, struct track *t, const struct column *c, uint32_t row, uint32_t end,
+		       const bool *closes, bool all_close)
+{
+	size_t k = 0;
+
+	t->seen = r->chunk;
+	if (all_close) {
+		track_rows(t, c, row, end, r->arena, r->rows, 0);
+		return;
+	}
+	for (; row < end; row++) {
+		track_step(t, c, row);
+		if (closes[row])
+			track_close(t, r->arena, r->rows, k++);
+	}
+}
+
+static void feed_chunk_group(struct replay *r, const struct pm_chunk_group *cg, uint32_t row, uint32_t end,
+			     const bool *closes, bool all_close)
+{
+	const struct pm_group *g = pm_model_group(r->model, cg->group);
+	const struct group_feeds *f;
+	uint32_t times;
+	size_t stride = cg->stride;
+
+	if (!g || cg->absent || cg->group > r->n_groups)
+		return;
+	f = &r->group[cg->group - 1];
+	times = pm_group_times(g);
+	for (uint32_t i = 0; i < f->n; i++) {
+		const struct feed *x = &f->feed[i];
+		struct column c = {
+			.v = cg->v + x->column * stride,
+			.status = cg->status ? cg->status + x->column * stride : NULL,
+			.begin = cg->v + x->time * stride,
+			.end = cg->v + (times + x->time) * stride,
+		};
+
+		if (g->flags & PM_GROUP_PERF_TIMES) {
+			c.enabled = cg->v + (2 * times + x->time) * stride;
+			c.running = cg->v + (3 * times + x->time) * stride;
+		}
+		feed_track(r, &r->track[x->track], &c, row, end, closes, all_close);
+	}
+}
+
+static uint16_t why_missing(const struct replay *r, const struct track *t)
+{
+	const struct pm_instance *i = pm_model_instance(r->model, t->instance);
+
+	return !i || i->retired_ns || !t->seen ? PM_REASON_OFFLINE : PM_REASON_DROPPED;
+}
+
+/* Rows [row, end) end at most as many intervals as the arena holds. */
+static int feed_slice(struct replay *r, const struct pm_chunk *c, uint32_t row, uint32_t end, const bool *closes, size_t n)
+{
+	for (uint32_t i = 0; i < c->n_groups; i++)
+		feed_chunk_group(r, &c->group[i], row, end, closes, n == end - row);
+	for (size_t i = 0; i < r->n_tracks; i++) {
+		struct track *t = &r->track[i];
+
+		if (t->seen == r->chunk)
+			continue;
+		for (size_t k = 0; k < n; k++) {
+			track_missed(t, why_missing(r, t));
+			track_close(t, r->arena, r->rows, k);
+		}
+		track_missed(t, why_missing(r, t));
+	}
+	return emit(r, n);
+}
+
+int replay_chunk(struct replay *r, const struct pm_chunk *c)
+{
+	bool closes[PM_CHUNK_ROWS];
+	uint32_t row = 0, end, rows = c->rows;
+	int err;
+
+	while (row < rows && c->tick[row] < r->config.since_ns)
+		row++;
+	while (rows > row && r->config.until_ns && c->tick[rows - 1] > r->config.until_ns)
+		rows--;
+	if (row >= rows || rows > PM_CHUNK_ROWS)
+		return 0;
+	if ((err = new_stretch(r, c)))
+		return err;
+	r->chunk++;
+	r->wall = c->clocks.realtime ? (int64_t)(c->clocks.realtime - c->clocks.monotonic) : INT64_MIN;
+	while (row < rows) {
+		size_t n = 0;
+
+		for (end = row; end < rows && n < r->rows; end++) {
+			closes[end] = advance(r, c->tick[end]);
+			if (closes[end])
+				interval_done(r, n++);
+		}
+		if ((err = feed_slice(r, c, row, end, closes, n)))
+			return err;
+		row = end;
+	}
+	return 0;
+}

@@ -1,0 +1,90 @@
+/*
+ * From snapshots to intervals: the replay takes chunk after chunk and gives, for every *track* (one counter of one instance),
+ * what it did in every interval: differences of cumulative counters, levels of gauges, each with the reason if it is missing.
+ *
+ * Nothing is ever subtracted across a gap, a segment or a run. A difference that starts at a reading that failed is
+ * missing for its reason; snapshots in which a counter was not due are skipped, and its difference counts in the interval
+ * in which it was read.
+ */
+#ifndef REPORT_REPLAY_H
+#define REPORT_REPLAY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/metric/expr.h"
+#include "format/chunk.h"
+#include "format/model.h"
+
+/* What is wanted of a track: a set of bits 1 << aspect. */
+enum track_aspect {
+	TRACK_VALUE = EXPR_VALUE,
+	TRACK_FIRST = EXPR_FIRST,
+	TRACK_LAST = EXPR_LAST,
+	TRACK_MEAN = EXPR_MEAN,
+	TRACK_MAX = EXPR_MAX,
+	TRACK_ELAPSED = EXPR_ELAPSED, /* seconds */
+	TRACK_RATE,                   /* difference / elapsed; a gauge as TRACK_VALUE */
+	TRACK_ASPECTS
+};
+
+enum replay_mode {
+	REPLAY_EACH,  /* an interval from every snapshot to the next */
+	REPLAY_EVERY, /* intervals of a given length */
+	REPLAY_TOTAL, /* one for each run */
+};
+
+struct replay_config {
+	enum replay_mode mode;
+	uint64_t every_ns;
+	uint64_t since_ns, until_ns; /* CLOCK_MONOTONIC; snapshots outside are left out. until 0: no end */
+};
+
+struct interval {
+	uint64_t from_ns, to_ns; /* ticks of its first and last snapshot, CLOCK_MONOTONIC */
+	uint64_t duration_ns;    /* how much of it was covered by snapshots that can be compared */
+	int64_t wall_ns;         /* end, ns since 1970; 0: not recorded */
+	uint32_t run, segment;
+	bool partial;            /* a part of it is lost */
+};
+
+struct replay;
+
+/* Gets the finished intervals, at most replay_block() at a time; what replay_values() returns holds until it returns.
+ * Not 0: stop; handed through to the caller. */
+typedef int (*replay_sink)(void *ctx, const struct interval *interval, size_t n);
+
+int replay_new(struct replay **r, const struct replay_config *config, replay_sink sink, void *ctx);
+void replay_free(struct replay *r);
+
+/*
+ * Declares what is wanted: replay_begin_tracks(), replay_want() for each counter, replay_end_tracks(). To be repeated when
+ * the model has gained groups or instances; tracks that exist go on. No intervals may be open in a sink.
+ */
+int replay_begin_tracks(struct replay *r, const struct pm_model *model);
+int replay_want(struct replay *r, uint32_t counter, unsigned aspects);
+int replay_end_tracks(struct replay *r);
+bool replay_wants_group(const struct replay *r, const struct pm_group *g);
+
+struct track_info {
+	uint32_t counter, instance;
+	unsigned aspects;
+};
+size_t replay_tracks(const struct replay *r);
+struct track_info replay_track(const struct replay *r, size_t track);
+/* The largest number of intervals that a sink is given at once. */
+size_t replay_block(const struct replay *r);
+/* One value an interval; NULL if that aspect was not wanted. Only inside a sink. */
+const struct value *replay_values(const struct replay *r, size_t track, enum track_aspect aspect);
+
+/* All return 0, -errno, or what the sink returned. */
+int replay_chunk(struct replay *r, const struct pm_chunk *chunk);
+/* Data is lost here. */
+int replay_break(struct replay *r);
+/* The end of the input: closes what is open. */
+int replay_finish(struct replay *r);
+/* The first snapshot seen and the last; 0 before there is one. */
+uint64_t replay_first_ns(const struct replay *r);
+
+#endif

@@ -1,0 +1,209 @@
+#include "report/select.h"
+
+#include <errno.h>
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/options.h"
+
+void selection_release(struct selection *s)
+{
+	for (size_t i = 0; i < s->n; i++)
+		free(s->word[i].word);
+	free(s->word);
+	*s = (struct selection){ 0 };
+}
+
+static int add_word(struct selection *s, enum selection_verb verb, const char *text, size_t len)
+{
+	if (s->n == s->cap) {
+		size_t cap = s->cap ? s->cap * 2 : 16;
+		struct selection_word *w = realloc(s->word, cap * sizeof(*w));
+
+		if (!w)
+			return -ENOMEM;
+		s->word = w;
+		s->cap = cap;
+	}
+	s->word[s->n] = (struct selection_word){ .verb = verb, .word = strndup(text, len) };
+	if (!s->word[s->n].word)
+		return -ENOMEM;
+	s->n++;
+	s->has_show |= verb == SELECT_SHOW;
+	return 0;
+}
+
+/* The end of a word: a comma that is not inside pmu/.../ or {...}. */
+static const char *word_end(const char *c)
+{
+	bool terms = false;
+
+	for (; *c; c++) {
+		if (*c == '/')
+			terms = !terms && strchr(c + 1, '/');
+		else if (*c == ',' && !terms)
+			break;
+	}
+	return c;
+}
+
+int selection_add(struct selection *s, enum selection_verb verb, const char *list, struct error *e)
+{
+	static const char *const option[] = { "--show", "--hide", "--enable" };
+
+	for (;;) {
+		const char *end = word_end(list);
+
+		if (end == list)
+			return error_set(e, EINVAL, "%s: an empty name", option[verb]);
+		if (add_word(s, verb, list, (size_t)(end - list)))
+			return error_sys(e, ENOMEM, "%s", option[verb]);
+		if (!*end)
+			return 0;
+		list = end + 1;
+	}
+}
+
+/* Whether the word is in a comma separated list. */
+static bool listed(const char *word, const char *list)
+{
+	while (list && *list) {
+		size_t len = strcspn(list, ",");
+		char one[128];
+
+		if (len < sizeof(one)) {
+			memcpy(one, list, len);
+			one[len] = 0;
+			if (!fnmatch(word, one, FNM_CASEFOLD))
+				return true;
+		}
+		list += len + (list[len] == ',');
+	}
+	return false;
+}
+
+bool selection_matches(const char *word, const char *name, const char *display, const char *aliases, const char *categories)
+{
+	/* A name may hold what is special in a glob: "cpu/event=[1]/". */
+	if (!strcmp(word, "all") || !strcasecmp(word, name) || !strcasecmp(word, display))
+		return true;
+	return !fnmatch(word, name, FNM_CASEFOLD) || !fnmatch(word, display, FNM_CASEFOLD) || listed(word, aliases) ||
+	       listed(word, categories);
+}
+
+static bool fits(const char *word, const struct bound_metric *m)
+{
+	return selection_matches(word, m->name, m->display, m->aliases, m->categories);
+}
+
+/* An exact name means that one alone, whatever else its letters fit in another case. */
+static bool is_exactly(const char *word, const struct bound_metric *m)
+{
+	return !strcmp(word, m->name) || !strcmp(word, m->display);
+}
+
+/* Known, but this recording lacks what it needs. */
+static bool note_lack(const char *word, const struct binding *b, const struct places *p, struct buf *notes)
+{
+	struct buf scratch = BUF_INIT;
+	bool known = false;
+
+	for (const struct metric_table *t = metric_tables; t->row && !known; t++) {
+		for (size_t i = 0; i < t->n && !known; i++) {
+			const struct metric *m = &t->row[i];
+			const char *lacks;
+
+			if (!selection_matches(word, m->name, m->display, m->aliases, m->categories))
+				continue;
+			lacks = bind_missing(b, p, m, &scratch);
+			known = true;
+			if (notes && lacks)
+				buf_printf(notes, "'%s' needs '%s', which this recording does not have\n", word, lacks);
+		}
+	}
+	buf_release(&scratch);
+	return known;
+}
+
+static int unknown_word(const char *word, const struct binding *b, struct error *e)
+{
+	const char **names = malloc((b->n_metrics * 2 + 1) * sizeof(*names)), *near = NULL;
+	size_t n = 0;
+
+	for (size_t i = 0; names && i < b->n_metrics; i++) {
+		names[n++] = b->metric[i].name;
+		names[n++] = b->metric[i].display;
+	}
+	if (names)
+		near = options_nearest(word, names, n);
+	if (near)
+		error_set(e, ENOENT, "no column is named '%s'; did you mean '%s'? (--list shows all)", word, near);
+	else
+		error_set(e, ENOENT, "no column is named '%s' (--list shows all)", word);
+	free(names);
+	return -ENOENT;
+}
+
+/* Topology columns are always there where they tell something, but turbostat's users name them; sources may be hidden
+ * whether they took part or not. */
+static bool is_harmless(const char *word)
+{
+	static const char *const words[] = {
+		"Package", "Die", "Node", "Core", "CPU", "Module", "L3", "topology", "Time", "msr", "perf",
+	};
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (!strcasecmp(word, words[i]))
+			return true;
+	return false;
+}
+
+/* Energies in place of the powers that are made of them. */
+static void show_joules(const struct binding *b, const struct pm_model *m, bool *shown)
+{
+	for (size_t i = 0; i < b->n_metrics; i++) {
+		bool swapped = false;
+
+		if (!shown[i] || strcmp(b->metric[i].unit, "W"))
+			continue;
+		for (size_t k = 0; k < b->n_metrics; k++) {
+			const struct bound_metric *energy = &b->metric[k];
+
+			if (!energy->counter || strcmp(pm_model_counter(m, energy->counter)->unit, "J"))
+				continue;
+			for (uint32_t n = 0; n < b->metric[i].n_inputs; n++) {
+				const struct bound_input *in = &b->input[b->metric[i].input[n]];
+
+				if (in->n_counters && !in->constant && in->counter[0] == energy->counter)
+					shown[k] = swapped = true;
+			}
+		}
+		shown[i] = !swapped;
+	}
+}
+
+int selection_apply(const struct selection *s, const struct binding *b, const struct places *p, bool *shown,
+		    struct buf *notes, struct error *e)
+{
+	for (size_t i = 0; i < b->n_metrics; i++)
+		shown[i] = s->all || (!s->has_show && b->metric[i].default_on);
+	for (size_t w = 0; w < s->n; w++) {
+		const struct selection_word *word = &s->word[w];
+		bool found = false, exact = false, hide = word->verb == SELECT_HIDE;
+
+		for (size_t i = 0; i < b->n_metrics && !exact; i++)
+			exact = is_exactly(word->word, &b->metric[i]);
+		for (size_t i = 0; i < b->n_metrics; i++) {
+			if (exact ? !is_exactly(word->word, &b->metric[i]) : !fits(word->word, &b->metric[i]))
+				continue;
+			shown[i] = !hide;
+			found = true;
+		}
+		if (!found && !is_harmless(word->word) && !note_lack(word->word, b, p, hide ? NULL : notes))
+			return unknown_word(word->word, b, e);
+	}
+	if (s->joules)
+		show_joules(b, p->model, shown);
+	return 0;
+}

@@ -1,0 +1,641 @@
+#include "report/sheet.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/aggregate.h"
+#include "report/status.h"
+
+/* One kind of rows and the inputs that metrics at this level ask for. */
+struct level {
+	enum pm_kind kind;
+	uint32_t first_row, n_rows;
+	uint32_t *input;   /* owned: places in binding.input */
+	uint32_t n_inputs;
+	uint32_t *place;   /* owned: by binding input: its place in input[], PM_NONE: not used here */
+	uint32_t *row_of;  /* owned: by track: row, PM_NONE: none */
+	uint32_t *start;   /* owned: by (row - first_row) * n_inputs + place: first in track[] */
+	uint32_t *track;   /* owned */
+	uint32_t *column;  /* owned: columns that this level shows */
+	uint32_t n_columns;
+};
+
+struct sheet_private {
+	const struct replay *replay;
+	struct level level[PM_KINDS];
+	uint32_t n_levels;
+	size_t block;            /* intervals at once */
+	struct track_at *at;     /* by track */
+	uint32_t *of_counter;    /* tracks ordered by counter */
+	uint32_t *counter_start; /* by counter id */
+	uint32_t n_counters;
+	struct sheet_cell *cell; /* of all rows */
+	struct value *value;     /* block per cell */
+	uint8_t *partial;        /* likewise */
+	size_t n_cells;
+	/* Scratch for one row: an array of `block` for each input. */
+	struct value *in, *scratch;
+	uint8_t *in_partial;
+	bool *in_any_partial;
+	const struct value **in_at, **arg, **one_of;
+	struct aggregate aggregate;
+};
+
+struct track_at {
+	uint32_t package, cpu; /* for events that count once a package */
+	uint8_t rule;
+	bool may_go, per_package;
+};
+
+static void level_release(struct level *l)
+{
+	free(l->input);
+	free(l->place);
+	free(l->row_of);
+	free(l->start);
+	free(l->track);
+	free(l->column);
+}
+
+void sheet_release(struct sheet *s)
+{
+	struct sheet_private *p = s->p;
+
+	if (p) {
+		for (uint32_t i = 0; i < p->n_levels; i++)
+			level_release(&p->level[i]);
+		free(p->at);
+		free(p->of_counter);
+		free(p->counter_start);
+		free(p->cell);
+		free(p->value);
+		free(p->partial);
+		free(p->in);
+		free(p->scratch);
+		free(p->in_partial);
+		free(p->in_any_partial);
+		free(p->in_at);
+		free(p->arg);
+		free(p->one_of);
+		aggregate_release(&p->aggregate);
+		free(p);
+	}
+	free(s->row);
+	free(s->column);
+	*s = (struct sheet){ 0 };
+}
+
+/* ---- tracks ---- */
+
+static int index_tracks(struct sheet *s)
+{
+	struct sheet_private *p = s->p;
+	const struct pm_model *m = s->places->model;
+	size_t n = replay_tracks(p->replay);
+
+	p->n_counters = m->n_counters + 1;
+	p->at = calloc(n + 1, sizeof(*p->at));
+	p->of_counter = malloc((n + 1) * sizeof(*p->of_counter));
+	p->counter_start = calloc((size_t)p->n_counters + 2, sizeof(*p->counter_start));
+	if (!p->at || !p->of_counter || !p->counter_start)
+		return -ENOMEM;
+	for (size_t t = 0; t < n; t++)
+		p->counter_start[replay_track(p->replay, t).counter + 2]++;
+	for (uint32_t c = 2; c <= p->n_counters + 1; c++)
+		p->counter_start[c] += p->counter_start[c - 1];
+	for (size_t t = 0; t < n; t++) {
+		struct track_info info = replay_track(p->replay, t);
+		const struct pm_counter *c = pm_model_counter(m, info.counter);
+		const struct pm_instance *i = pm_model_instance(m, info.instance);
+		struct place place;
+
+		p->of_counter[p->counter_start[info.counter + 1]++] = (uint32_t)t;
+		p->at[t].rule = (uint8_t)c->aggregation;
+		p->at[t].may_go = i->kind == PM_TASK || i->kind == PM_CGROUP || i->retired_ns;
+		p->at[t].per_package = i->kind == PM_CPU && pm_map_bool(&c->attrs, PM_COUNTER_PERF_PER_PKG, false);
+		if (p->at[t].per_package && places_find(s->places, i, PM_PACKAGE, &place))
+			p->at[t].package = place.package;
+		p->at[t].cpu = i->number;
+	}
+	/* Tracks of counter c: of_counter[counter_start[c] ... counter_start[c + 1]). */
+	return 0;
+}
+
+static int compare_per_package(const void *left, const void *right, void *ctx)
+{
+	const struct track_at *at = ctx, *a = &at[*(const uint32_t *)left], *b = &at[*(const uint32_t *)right];
+
+	if (a->package != b->package)
+		return a->package < b->package ? -1 : 1;
+	return (a->cpu > b->cpu) - (a->cpu < b->cpu);
+}
+
+/* The CPUs of a package side by side, for aggregate_add_one_of(). */
+static void order_packages(struct sheet_private *p)
+{
+	for (uint32_t c = 1; c < p->n_counters; c++) {
+		uint32_t *t = &p->of_counter[p->counter_start[c]], n = p->counter_start[c + 1] - p->counter_start[c];
+
+		if (n > 1 && p->at[t[0]].per_package)
+			qsort_r(t, n, sizeof(*t), compare_per_package, p->at);
+	}
+}
+
+/* ---- levels and columns ---- */
+
+static enum pm_kind display_level(const struct sheet_config *config, enum pm_kind own)
+{
+	if (kind_contains(config->per, own))
+		return config->per;
+	if (!config->only_per || kind_contains(own, config->per))
+		return own;
+	return PM_KINDS;
+}
+
+static struct level *find_level(struct sheet_private *p, enum pm_kind kind)
+{
+	for (uint32_t i = 0; i < p->n_levels; i++)
+		if (p->level[i].kind == kind)
+			return &p->level[i];
+	return NULL;
+}
+
+static struct level *add_level(struct sheet *s, enum pm_kind kind)
+{
+	struct level *l = find_level(s->p, kind);
+	size_t n = s->binding->n_inputs + 1;
+
+	if (l)
+		return l;
+	l = &s->p->level[s->p->n_levels++];
+	l->kind = kind;
+	l->input = malloc(n * sizeof(*l->input));
+	l->place = malloc(n * sizeof(*l->place));
+	l->column = malloc(((size_t)s->n_columns + 1) * sizeof(*l->column));
+	if (!l->input || !l->place || !l->column)
+		return NULL;
+	memset(l->place, 0xff, n * sizeof(*l->place));
+	return l;
+}
+
+static int put_column(struct sheet *s, enum pm_kind kind, uint32_t column)
+{
+	const struct bound_metric *m = s->column[column].metric;
+	struct level *l = add_level(s, kind);
+
+	if (!l)
+		return -ENOMEM;
+	l->column[l->n_columns++] = column;
+	for (uint32_t i = 0; i < m->n_inputs; i++) {
+		uint32_t in = m->input[i];
+
+		if (l->place[in] != PM_NONE)
+			continue;
+		l->place[in] = l->n_inputs;
+		l->input[l->n_inputs++] = in;
+	}
+	return 0;
+}
+
+static int choose_columns(struct sheet *s, const struct sheet_config *config, const bool *shown)
+{
+	bool summary = config->summary || config->summary_only;
+	int err;
+
+	s->column = calloc(s->binding->n_metrics + 1, sizeof(*s->column));
+	if (!s->column)
+		return -ENOMEM;
+	for (size_t i = 0; i < s->binding->n_metrics; i++) {
+		const struct bound_metric *m = &s->binding->metric[i];
+		enum pm_kind level = config->summary_only ? PM_SYSTEM : display_level(config, m->kind);
+
+		if (!shown[i] || (level == PM_KINDS && !summary))
+			continue;
+		s->column[s->n_columns++] = (struct sheet_column){ .metric = m, .level = level };
+	}
+	for (uint32_t c = 0; c < s->n_columns; c++) {
+		enum pm_kind level = s->column[c].level;
+
+		if ((summary || level == PM_SYSTEM) && (err = put_column(s, PM_SYSTEM, c)))
+			return err;
+		if (level != PM_SYSTEM && level != PM_KINDS && (err = put_column(s, level, c)))
+			return err;
+	}
+	return 0;
+}
+
+/* ---- rows ---- */
+
+static int compare_places(const void *a, const void *b)
+{
+	return place_compare(a, b);
+}
+
+struct filter {
+	const struct sheet_config *config;
+	struct place *kept; /* places of a level that hold a CPU of the set */
+	size_t n;
+};
+
+/* Whether --cpu lets the row stand; `before`: the row before it, at the same level. */
+static bool passes(const struct filter *f, const struct place *place, const struct place *before)
+{
+	bool topological = place->kind == PM_CPU || kind_contains(place->kind, PM_CPU);
+
+	if (!topological || place->kind == PM_SYSTEM)
+		return true;
+	switch (f->config->rows) {
+	case SHEET_CPU_SET:
+		return bsearch(place, f->kept, f->n, sizeof(*place), compare_places) != NULL;
+	case SHEET_FIRST_OF_CORE:
+		return place->kind != PM_CPU || !before || before->package != place->package ||
+		       before->die != place->die || before->core != place->core;
+	case SHEET_FIRST_OF_PACKAGE:
+		return (place->kind != PM_CPU && place->kind != PM_CORE) || !before || before->package != place->package;
+	default:
+		return true;
+	}
+}
+
+static int prepare_filter(struct filter *f, const struct sheet *s, enum pm_kind kind)
+{
+	const struct cpulist *cpus = &f->config->cpus;
+
+	free(f->kept);
+	f->n = 0;
+	f->kept = malloc((cpus->n + 1) * sizeof(*f->kept));
+	if (!f->kept)
+		return -ENOMEM;
+	for (size_t i = 0; i < cpus->n; i++) {
+		struct pm_instance cpu = { .kind = PM_CPU, .number = cpus->cpu[i], .cpu = cpus->cpu[i] };
+
+		f->n += places_find(s->places, &cpu, kind, &f->kept[f->n]);
+	}
+	qsort(f->kept, f->n, sizeof(*f->kept), compare_places);
+	return 0;
+}
+
+static bool wants_counter(const struct sheet *s, const struct level *l, uint32_t counter, unsigned char *known)
+{
+	/* 1: no, 2: yes */
+	if (known[counter])
+		return known[counter] == 2;
+	known[counter] = 1;
+	for (uint32_t i = 0; i < l->n_inputs && known[counter] == 1; i++) {
+		const struct bound_input *in = &s->binding->input[l->input[i]];
+
+		for (uint32_t k = 0; k < in->n_counters; k++)
+			if (!in->constant && in->counter[k] == counter)
+				known[counter] = 2;
+	}
+	return known[counter] == 2;
+}
+
+static int place_tracks(struct sheet *s, struct level *l, struct filter *filter, struct place **rows, size_t *n_rows)
+{
+	const struct pm_model *m = s->places->model;
+	size_t n = replay_tracks(s->p->replay), found = 0, kept = 0;
+	struct place *at = malloc((n + 1) * sizeof(*at)), *sorted = malloc((n + 1) * sizeof(*sorted));
+	unsigned char *known = calloc((size_t)m->n_counters + 1, 1);
+	int err = filter->config->rows == SHEET_CPU_SET ? prepare_filter(filter, s, l->kind) : 0;
+
+	l->row_of = malloc((n + 1) * sizeof(*l->row_of));
+	if (!at || !sorted || !known || !l->row_of || err) {
+		err = -ENOMEM;
+		goto out;
+	}
+	for (size_t t = 0; t < n; t++) {
+		struct track_info info = replay_track(s->p->replay, t);
+
+		l->row_of[t] = PM_NONE;
+		if (!wants_counter(s, l, info.counter, known) ||
+		    !places_find(s->places, pm_model_instance(m, info.instance), l->kind, &at[t]))
+			continue;
+		l->row_of[t] = 0;
+		sorted[found++] = at[t];
+	}
+	qsort(sorted, found, sizeof(*sorted), compare_places);
+	for (size_t i = 0; i < found; i++) {
+		if (i && !place_compare(&sorted[i], &sorted[i - 1]))
+			continue;
+		if (passes(filter, &sorted[i], kept ? &sorted[kept - 1] : NULL))
+			sorted[kept++] = sorted[i];
+	}
+	for (size_t t = 0; t < n; t++) {
+		const struct place *row;
+
+		if (l->row_of[t] == PM_NONE)
+			continue;
+		row = bsearch(&at[t], sorted, kept, sizeof(*sorted), compare_places);
+		l->row_of[t] = row ? (uint32_t)(row - sorted) : PM_NONE;
+	}
+	*rows = sorted;
+	*n_rows = kept;
+	sorted = NULL;
+out:
+	free(at);
+	free(sorted);
+	free(known);
+	return err;
+}
+
+/* Which tracks feed which input of which row. */
+static int connect(struct sheet *s, struct level *l)
+{
+	struct sheet_private *p = s->p;
+	size_t n = (size_t)l->n_rows * l->n_inputs, total = 0;
+
+	l->start = calloc(n + 2, sizeof(*l->start));
+	if (!l->start)
+		return -ENOMEM;
+	for (int fill = 0; fill < 2; fill++) {
+		for (uint32_t i = 0; i < l->n_inputs; i++) {
+			const struct bound_input *in = &s->binding->input[l->input[i]];
+
+			for (uint32_t k = 0; !in->constant && k < in->n_counters; k++) {
+				uint32_t c = in->counter[k];
+
+				for (uint32_t x = p->counter_start[c]; x < p->counter_start[c + 1]; x++) {
+					uint32_t t = p->of_counter[x], row = l->row_of[t];
+					size_t slot = (size_t)row * l->n_inputs + i;
+
+					if (row == PM_NONE)
+						continue;
+					if (fill)
+						l->track[l->start[slot + 1]++] = t;
+					else
+						l->start[slot + 2]++, total++;
+				}
+			}
+		}
+		if (fill)
+			break;
+		for (size_t k = 2; k < n + 2; k++)
+			l->start[k] += l->start[k - 1];
+		l->track = malloc((total + 1) * sizeof(*l->track));
+		if (!l->track)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int make_rows(struct sheet *s, const struct sheet_config *config)
+{
+	struct sheet_private *p = s->p;
+	struct filter filter = { .config = config };
+	int err = 0;
+
+	/* Levels in the order of rows: the system, then what is smaller. */
+	for (uint32_t i = 0; i < p->n_levels && !err; i++)
+		for (uint32_t k = i; k && p->level[k].kind < p->level[k - 1].kind; k--) {
+			struct level swap = p->level[k];
+
+			p->level[k] = p->level[k - 1];
+			p->level[k - 1] = swap;
+		}
+	for (uint32_t i = 0; i < p->n_levels && !err; i++) {
+		struct level *l = &p->level[i];
+		struct place *place = NULL;
+		struct sheet_row *row;
+		size_t n = 0;
+
+		err = place_tracks(s, l, &filter, &place, &n);
+		row = err ? NULL : realloc(s->row, (s->n_rows + n + 1) * sizeof(*row));
+		if (row) {
+			s->row = row;
+			l->first_row = s->n_rows;
+			l->n_rows = (uint32_t)n;
+			for (size_t k = 0; k < n; k++)
+				s->row[s->n_rows++] = (struct sheet_row){ .place = place[k] };
+			err = connect(s, l);
+		} else if (!err) {
+			err = -ENOMEM;
+		}
+		free(place);
+	}
+	free(filter.kept);
+	return err;
+}
+
+/* ---- cells ---- */
+
+static uint32_t feeds(const struct level *l, uint32_t row, uint32_t place)
+{
+	size_t slot = (size_t)row * l->n_inputs + place;
+
+	return l->start[slot + 1] - l->start[slot];
+}
+
+static bool has_cell(const struct sheet *s, const struct level *l, uint32_t row, const struct bound_metric *m)
+{
+	bool any = false, only_constants = true;
+
+	for (uint32_t i = 0; i < m->n_inputs; i++) {
+		const struct bound_input *in = &s->binding->input[m->input[i]];
+
+		if (in->constant || in->duration)
+			continue;
+		only_constants = false;
+		any |= feeds(l, row, l->place[m->input[i]]) > 0;
+	}
+	/* A plain counter that cannot be put together has nothing to say above its own level. */
+	if (m->counter && any) {
+		const struct pm_counter *c = pm_model_counter(s->places->model, m->counter);
+
+		return c->aggregation != PM_AGG_NONE || feeds(l, row, l->place[m->input[0]]) == 1;
+	}
+	return any || (only_constants && l->kind == PM_SYSTEM);
+}
+
+static int make_cells(struct sheet *s)
+{
+	struct sheet_private *p = s->p;
+
+	for (int fill = 0; fill < 2; fill++) {
+		p->n_cells = 0;
+		for (uint32_t i = 0; i < p->n_levels; i++) {
+			const struct level *l = &p->level[i];
+
+			for (uint32_t r = 0; r < l->n_rows; r++) {
+				struct sheet_row *row = &s->row[l->first_row + r];
+				size_t first = p->n_cells;
+
+				for (uint32_t c = 0; c < l->n_columns; c++) {
+					if (!has_cell(s, l, r, s->column[l->column[c]].metric))
+						continue;
+					if (fill)
+						p->cell[p->n_cells].column = l->column[c];
+					p->n_cells++;
+				}
+				if (fill)
+					row->cell = p->cell + first;
+				row->n_cells = (uint32_t)(p->n_cells - first);
+			}
+		}
+		if (!fill && !(p->cell = calloc(p->n_cells + 1, sizeof(*p->cell))))
+			return -ENOMEM;
+	}
+	p->value = malloc((p->n_cells * p->block + 1) * sizeof(*p->value));
+	p->partial = calloc(p->n_cells * p->block + 1, 1);
+	return p->value && p->partial ? 0 : -ENOMEM;
+}
+
+static int make_scratch(struct sheet *s)
+{
+	struct sheet_private *p = s->p;
+	size_t inputs = 1, depth = 1, args = 1, tracks = replay_tracks(p->replay) + 1;
+
+	for (uint32_t i = 0; i < p->n_levels; i++)
+		if (p->level[i].n_inputs > inputs)
+			inputs = p->level[i].n_inputs;
+	for (uint32_t c = 0; c < s->n_columns; c++) {
+		const struct bound_metric *m = s->column[c].metric;
+
+		if (m->expr && expr_depth(m->expr) > depth)
+			depth = expr_depth(m->expr);
+		if (m->n_inputs > args)
+			args = m->n_inputs;
+	}
+	p->in = malloc(inputs * p->block * sizeof(*p->in));
+	p->in_partial = malloc(inputs * p->block);
+	p->in_any_partial = calloc(inputs, sizeof(*p->in_any_partial));
+	p->in_at = calloc(inputs, sizeof(*p->in_at));
+	p->scratch = malloc(depth * p->block * sizeof(*p->scratch));
+	p->arg = calloc(args, sizeof(*p->arg));
+	p->one_of = calloc(tracks, sizeof(*p->one_of));
+	return p->in && p->in_partial && p->in_any_partial && p->in_at && p->scratch && p->arg && p->one_of ?
+		       aggregate_init(&p->aggregate, p->block) :
+		       -ENOMEM;
+}
+
+int sheet_build(struct sheet *s, const struct sheet_config *config, const struct places *places, const struct binding *binding,
+		const bool *shown, const struct replay *replay)
+{
+	int err;
+
+	sheet_release(s);
+	s->places = places;
+	s->binding = binding;
+	s->per = config->summary_only ? PM_SYSTEM : config->per;
+	s->p = calloc(1, sizeof(*s->p));
+	if (!s->p)
+		return -ENOMEM;
+	s->p->replay = replay;
+	s->p->block = replay_block(replay);
+	if ((err = choose_columns(s, config, shown)) || (err = index_tracks(s)))
+		return err;
+	order_packages(s->p);
+	if ((err = make_rows(s, config)) || (err = make_cells(s)))
+		return err;
+	return make_scratch(s);
+}
+
+/* ---- numbers ---- */
+
+static enum track_aspect aspect_of(const struct bound_input *in)
+{
+	unsigned bits = bound_input_aspects(in);
+
+	return (enum track_aspect)__builtin_ctz(bits);
+}
+
+static void fill_tracks(struct sheet_private *p, const struct bound_input *in, const uint32_t *track, uint32_t n,
+			size_t intervals, size_t place)
+{
+	enum track_aspect aspect = aspect_of(in);
+	enum aggregate_as as = in->aspect == EXPR_ELAPSED ? AGGREGATE_SUM :
+		in->aspect == EXPR_AGGR_NR ? AGGREGATE_COUNT : AGGREGATE_BY_RULE;
+	struct value *out = p->in + place * p->block;
+	uint8_t *partial = p->in_partial + place * p->block;
+
+	p->in_any_partial[place] = false;
+	if (n == 1 && as != AGGREGATE_COUNT) {
+		p->in_at[place] = replay_values(p->replay, track[0], aspect);
+		return;
+	}
+	for (uint32_t i = 0; i < n;) {
+		uint32_t counter = replay_track(p->replay, track[i]).counter;
+		bool more = i > 0;
+		enum pm_aggregation rule = (enum pm_aggregation)p->at[track[i]].rule;
+
+		aggregate_begin(&p->aggregate, intervals);
+		while (i < n && replay_track(p->replay, track[i]).counter == counter) {
+			const struct track_at *at = &p->at[track[i]];
+			uint32_t same = 0;
+
+			if (!at->per_package) {
+				aggregate_add(&p->aggregate, replay_values(p->replay, track[i++], aspect), rule, at->may_go);
+				continue;
+			}
+			while (i < n && replay_track(p->replay, track[i]).counter == counter &&
+			       p->at[track[i]].package == at->package)
+				p->one_of[same++] = replay_values(p->replay, track[i++], aspect);
+			aggregate_add_one_of(&p->aggregate, p->one_of, same, rule, at->may_go);
+		}
+		p->in_any_partial[place] |= aggregate_end(&p->aggregate, rule, as, more, out, partial);
+	}
+	p->in_at[place] = out;
+}
+
+static void fill_input(struct sheet *s, const struct level *l, uint32_t row, uint32_t place, const struct interval *interval,
+		       size_t n)
+{
+	struct sheet_private *p = s->p;
+	const struct bound_input *in = &s->binding->input[l->input[place]];
+	size_t slot = (size_t)row * l->n_inputs + place;
+	uint32_t first = l->start[slot], tracks = l->start[slot + 1] - first;
+	struct value *out = p->in + (size_t)place * p->block;
+
+	if (tracks) {
+		fill_tracks(p, in, l->track + first, tracks, n, place);
+		return;
+	}
+	p->in_any_partial[place] = false;
+	for (size_t k = 0; k < n; k++)
+		out[k] = in->constant ? in->value :
+			in->duration ? value_of((double)interval[k].duration_ns / 1e9) : value_missing(VALUE_NO_INPUT);
+	p->in_at[place] = out;
+}
+
+static void fill_cell(struct sheet *s, const struct level *l, struct sheet_cell *cell, size_t n)
+{
+	struct sheet_private *p = s->p;
+	const struct bound_metric *m = s->column[cell->column].metric;
+	size_t at = (size_t)(cell - p->cell) * p->block;
+	uint8_t *partial = p->partial + at;
+	bool any = false;
+
+	for (uint32_t i = 0; i < m->n_inputs; i++) {
+		uint32_t place = l->place[m->input[i]];
+
+		p->arg[i] = p->in_at[place];
+		if (!p->in_any_partial[place])
+			continue;
+		for (size_t k = 0; k < n; k++)
+			partial[k] = (any ? partial[k] : 0) | p->in_partial[place * p->block + k];
+		any = true;
+	}
+	cell->partial = any ? partial : NULL;
+	cell->value = p->value + at;
+	if (m->expr)
+		expr_eval_rows(m->expr, p->arg, n, p->value + at, p->scratch);
+	else
+		memcpy(p->value + at, p->arg[0], n * sizeof(*p->value));
+}
+
+void sheet_fill(struct sheet *s, const struct interval *interval, size_t n)
+{
+	for (uint32_t i = 0; i < s->p->n_levels; i++) {
+		const struct level *l = &s->p->level[i];
+
+		for (uint32_t r = 0; r < l->n_rows; r++) {
+			struct sheet_row *row = &s->row[l->first_row + r];
+
+			for (uint32_t k = 0; k < l->n_inputs; k++)
+				fill_input(s, l, r, k, interval, n);
+			for (uint32_t c = 0; c < row->n_cells; c++)
+				fill_cell(s, l, &row->cell[c], n);
+		}
+	}
+}

@@ -1,0 +1,38 @@
+/* Words for the status column: why a value is what it is. */
+#ifndef REPORT_STATUS_H
+#define REPORT_STATUS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/metric/expr.h"
+#include "format/model.h"
+
+/* Reasons of the report itself, beside those of pm_reason and value_reason. */
+enum report_reason {
+	REPORT_RESET = 3100, /* a 64-bit counter went back: it was reset, so there is no difference */
+	REPORT_LEVEL = 3101, /* the counter's values cannot be put together at this level */
+};
+
+/* "ok", "partial" (some instances are missing in a value that is there), or a reason; `buf` may hold the result. */
+static inline const char *status_word(uint16_t reason, bool partial, char buf[static 16])
+{
+	const char *word;
+
+	if (!reason)
+		return partial ? "partial" : "ok";
+	if (reason == REPORT_RESET)
+		return "reset";
+	if (reason == REPORT_LEVEL)
+		return "not-aggregated";
+	word = value_reason_name(reason);
+	return word ? word : pm_reason_name(reason, buf);
+}
+
+/* A thing that takes no part in a sum while it is away, in contrast to one whose number is lost. */
+static inline bool status_absent(uint16_t reason)
+{
+	return reason == PM_REASON_OFFLINE;
+}
+
+#endif

@@ -1,0 +1,310 @@
+#include "report/track.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "report/status.h"
+
+static double from_bits(uint64_t bits)
+{
+	double d;
+
+	memcpy(&d, &bits, sizeof(d));
+	return d;
+}
+
+static uint64_t to_bits(double d)
+{
+	uint64_t bits;
+
+	memcpy(&bits, &d, sizeof(bits));
+	return bits;
+}
+
+static double number(const struct track *t, uint64_t raw)
+{
+	double d = t->type == PM_F64 ? from_bits(raw) : t->type == PM_S64 ? (double)(int64_t)raw : (double)raw;
+
+	return t->scaled ? d * t->mul / t->div : d;
+}
+
+static bool is_level(const struct track *t)
+{
+	return t->semantics != PM_CUMULATIVE && t->semantics != PM_DELTA && t->semantics != PM_PEAK;
+}
+
+static uint64_t midpoint(const struct column *c, uint32_t row)
+{
+	return c->begin[row] + (c->end[row] - c->begin[row]) / 2;
+}
+
+static void add(struct track *t, uint64_t delta)
+{
+	if (t->type == PM_F64)
+		t->sum = to_bits((t->any ? from_bits(t->sum) : 0) + from_bits(delta));
+	else
+		t->sum = (t->any ? t->sum : 0) + delta;
+	t->any = true;
+}
+
+/* The difference between two readings; a wide counter that goes back was reset, a narrow one has wrapped. */
+static void difference(struct track *t, uint64_t now)
+{
+	if (t->type == PM_F64) {
+		double d = from_bits(now) - from_bits(t->prev);
+
+		if (d < 0 || isnan(d))
+			t->reason = t->reason ? t->reason : REPORT_RESET;
+		else
+			add(t, to_bits(d));
+	} else if (t->mask == UINT64_MAX && now < t->prev) {
+		t->reason = t->reason ? t->reason : REPORT_RESET;
+	} else {
+		add(t, (now - t->prev) & t->mask);
+	}
+}
+
+static void step_more(struct track *t, uint64_t now, uint64_t since)
+{
+	struct track_more *m = t->more;
+	double d = number(t, now);
+
+	/* The level over a stretch is taken as the mean of its two ends. */
+	if (m->any) {
+		m->weighted += (m->last + d) / 2 * (double)since;
+		m->weight += since;
+		m->max = d > m->max ? d : m->max;
+	} else {
+		m->first = m->max = d;
+		m->any = true;
+	}
+	m->last = d;
+}
+
+static void step_missing(struct track *t, uint16_t status)
+{
+	if (status == PM_REASON_NOT_READ) {
+		t->absent = t->absent ? t->absent : status;
+	} else if (status_absent(status)) {
+		track_restart(t, status);
+		t->absent = status;
+	} else {
+		t->gap = status;
+		/* What such a counter counted up to this reading is lost for good. */
+		if (t->semantics == PM_DELTA || t->semantics == PM_PEAK)
+			t->reason = status;
+	}
+}
+
+static void take(struct track *t, uint64_t now)
+{
+	switch (t->semantics) {
+	case PM_CUMULATIVE:
+		if (t->started && t->stale)
+			/* Part of this difference belongs to an interval that was closed without it. */
+			t->reason = t->reason ? t->reason : t->gap;
+		else if (t->started)
+			difference(t, now);
+		break;
+	case PM_DELTA:
+		if (t->started)
+			add(t, now);
+		break;
+	case PM_PEAK:
+		if (t->started && (!t->any || number(t, now) > number(t, t->sum)))
+			t->sum = now;
+		t->any |= t->started;
+		break;
+	default:
+		t->sum = now;
+		t->any = true;
+	}
+}
+
+void track_step(struct track *t, const struct column *c, uint32_t row)
+{
+	uint64_t now = c->v[row], time;
+
+	if (c->status && c->status[row]) {
+		step_missing(t, c->status[row]);
+		return;
+	}
+	time = midpoint(c, row);
+	take(t, now);
+	if (!t->started && t->before)
+		t->absent = t->before;
+	if (t->started && !t->stale) {
+		t->elapsed += time - t->prev_time;
+		if (c->enabled) {
+			t->enabled += c->enabled[row] - t->prev_enabled;
+			t->running += c->running[row] - t->prev_running;
+		}
+	}
+	if (t->more)
+		step_more(t, now, t->started ? time - t->prev_time : 0);
+	t->prev = now;
+	t->prev_time = time;
+	if (c->enabled) {
+		t->prev_enabled = c->enabled[row];
+		t->prev_running = c->running[row];
+	}
+	t->started = true;
+	t->gap = t->before = 0;
+	t->stale = false;
+}
+
+static struct value interval_value(const struct track *t)
+{
+	double v;
+
+	if (t->gap && !(is_level(t) && t->any))
+		return value_missing(t->gap);
+	if (t->reason)
+		return value_missing(t->reason);
+	if (!t->any)
+		return value_missing(t->absent ? t->absent : VALUE_NO_INTERVAL);
+	if (is_level(t) && t->type == PM_U64 && !t->scaled)
+		return value_of_u64(t->sum);
+	v = number(t, t->sum);
+	if (t->perf && t->semantics == PM_CUMULATIVE && t->running < t->enabled) {
+		if (!t->running)
+			return value_missing(PM_REASON_NOT_COUNTED);
+		/* perf counts in whole events, and so do its users. */
+		v = t->type == PM_U64 ? trunc((double)t->sum * (double)t->enabled / (double)t->running) : v;
+		if (t->type == PM_U64 && t->scaled)
+			v = v * t->mul / t->div;
+	}
+	return value_of(v);
+}
+
+void track_close(struct track *t, struct value *base, size_t stride, size_t k)
+{
+	struct value v = interval_value(t);
+	struct value *out = base + t->slot * stride + k;
+
+	if (t->aspects & 1u << TRACK_VALUE) {
+		*out = v;
+		out += stride;
+	}
+	for (unsigned a = TRACK_FIRST; t->more && a <= TRACK_MAX; a++) {
+		const struct track_more *m = t->more;
+		double d;
+
+		if (!(t->aspects & 1u << a))
+			continue;
+		d = a == TRACK_FIRST ? m->first : a == TRACK_LAST ? m->last : a == TRACK_MAX ? m->max :
+			m->weight ? m->weighted / (double)m->weight : m->last;
+		*out = m->any ? value_of(d) : value_missing(v.reason ? v.reason : VALUE_NO_INTERVAL);
+		out += stride;
+	}
+	if (t->aspects & 1u << TRACK_ELAPSED) {
+		*out = v.reason ? v : value_of((double)t->elapsed / 1e9);
+		out += stride;
+	}
+	if (t->aspects & 1u << TRACK_RATE)
+		*out = v.reason || is_level(t) || t->semantics == PM_PEAK ? v :
+			t->elapsed ? value_of(v.v / ((double)t->elapsed / 1e9)) : value_missing(VALUE_DIVISION_BY_ZERO);
+	t->stale = t->gap != 0;
+	t->any = false;
+	t->reason = t->absent = 0;
+	t->sum = t->elapsed = t->enabled = t->running = 0;
+	if (t->more) {
+		/* The end of this interval is the start of the next. */
+		double last = t->more->last;
+		bool any = t->more->any && t->started && !t->gap;
+
+		*t->more = (struct track_more){ .any = any, .first = last, .last = last, .max = last };
+	}
+}
+
+static bool all_valid(const uint16_t *status, uint32_t row, uint32_t end)
+{
+	uint16_t any = 0;
+
+	if (!status)
+		return true;
+	for (; row < end; row++)
+		any |= status[row];
+	return !any;
+}
+
+/* Multiplexed intervals among [row, end): scales what was computed as if always running. */
+static void scale_rows(const struct track *t, const struct column *c, uint32_t row, uint32_t end, struct value *out)
+{
+	uint64_t enabled = t->prev_enabled, running = t->prev_running;
+
+	for (; row < end; row++, out++) {
+		uint64_t e = c->enabled[row] - enabled, r = c->running[row] - running;
+
+		enabled = c->enabled[row];
+		running = c->running[row];
+		if (__builtin_expect(r >= e, 1) || out->reason)
+			continue;
+		if (!r)
+			*out = value_missing(PM_REASON_NOT_COUNTED);
+		else
+			out->v = trunc(out->v * (double)e / (double)r);
+	}
+}
+
+void track_rows(struct track *t, const struct column *c, uint32_t row, uint32_t end, struct value *base, size_t stride,
+		size_t k)
+{
+	bool simple = t->started && !t->gap && !t->stale && !t->any && !t->reason && !t->more && t->type == PM_U64 &&
+		!(t->perf && t->scaled) && (t->semantics == PM_CUMULATIVE || t->semantics == PM_GAUGE) &&
+		t->aspects == 1u << TRACK_VALUE;
+	struct value *out = base + t->slot * stride + k;
+	uint64_t prev = t->prev;
+
+	if (!simple || !all_valid(c->status, row, end)) {
+		for (; row < end; row++, k++) {
+			track_step(t, c, row);
+			track_close(t, base, stride, k);
+		}
+		return;
+	}
+	if (row == end)
+		return;
+	for (uint32_t r = row; r < end; r++) {
+		uint64_t now = c->v[r];
+
+		if (t->semantics == PM_GAUGE)
+			out[r - row] = value_of_u64(now);
+		else if (__builtin_expect(t->mask == UINT64_MAX && now < prev, 0))
+			out[r - row] = value_missing(REPORT_RESET);
+		else
+			out[r - row] = value_of((double)((now - prev) & t->mask));
+		prev = now;
+	}
+	if (t->scaled)
+		for (uint32_t r = 0; r < end - row; r++)
+			out[r].v = out[r].v * t->mul / t->div;
+	if (t->perf && t->semantics == PM_CUMULATIVE)
+		scale_rows(t, c, row, end, out);
+	t->prev = prev;
+	t->prev_time = midpoint(c, end - 1);
+	if (c->enabled) {
+		t->prev_enabled = c->enabled[end - 1];
+		t->prev_running = c->running[end - 1];
+	}
+}
+
+void track_missed(struct track *t, uint16_t reason)
+{
+	if (status_absent(reason)) {
+		track_restart(t, reason);
+		t->absent = reason;
+	} else {
+		track_restart(t, 0);
+		t->gap = reason;
+	}
+}
+
+void track_restart(struct track *t, uint16_t before)
+{
+	t->started = t->stale = false;
+	t->gap = 0;
+	t->before = before;
+	if (t->more)
+		t->more->any = false;
+}

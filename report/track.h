@@ -1,0 +1,66 @@
+/* One counter of one instance, followed through the recording. The arithmetic of differences lives here, and nowhere else. */
+#ifndef REPORT_TRACK_H
+#define REPORT_TRACK_H
+
+#include "report/replay.h"
+
+struct track_more; /* what only tracks with rare aspects need */
+
+struct track {
+	uint32_t counter, instance;
+	uint32_t slot;      /* first of its arrays of results, in arrays */
+	uint32_t seen;      /* chunk in which it was read last */
+	bool started;       /* `prev` is a reading that the next one may be compared with */
+	uint8_t aspects;
+	uint8_t type;       /* pm_type */
+	uint8_t semantics;  /* pm_semantics */
+	bool scaled;        /* mul or div is not 1 */
+	bool perf;          /* the group has enabled and running, and scaling is wanted */
+	bool any;           /* a difference or level was taken in this interval */
+	bool stale;         /* the reading at the end of an interval before this one is missing: `prev` is too old */
+	uint16_t gap;       /* why the reading before this one is missing; 0: it is there */
+	uint16_t reason;    /* why the interval's value is missing, whatever else was read */
+	uint16_t absent;    /* why there is nothing, if nothing was read */
+	uint16_t before;    /* why there was no reading before the first; 0: no special reason */
+	uint64_t mask;      /* 2^width - 1 */
+	double mul, div;
+	uint64_t prev, prev_time, prev_enabled, prev_running;
+	uint64_t sum;       /* difference so far, or the latest level; the bits of a double if type is F64 */
+	uint64_t elapsed, enabled, running;
+	struct track_more *more; /* owned; NULL unless FIRST, LAST, MEAN or MAX is wanted */
+};
+
+struct track_more {
+	bool any;
+	double first, last, max, weighted;
+	uint64_t weight;
+};
+
+/* One column of a chunk. */
+struct column {
+	const uint64_t *v;
+	const uint16_t *status; /* NULL: all valid */
+	const uint64_t *begin, *end, *enabled, *running; /* the last two NULL without perf times */
+};
+
+/* One reading. */
+void track_step(struct track *t, const struct column *c, uint32_t row);
+/* The interval ends with the reading before: result k of each wanted aspect; base = arrays, `stride` apart. */
+void track_close(struct track *t, struct value *base, size_t stride, size_t k);
+/* Rows [row, end) each close an interval, from k on. Same as step and close for each, faster. */
+void track_rows(struct track *t, const struct column *c, uint32_t row, uint32_t end, struct value *base, size_t stride,
+		size_t k);
+/* It was not read at all in these snapshots. */
+void track_missed(struct track *t, uint16_t reason);
+/* The next reading starts anew; `before`: why there is none before it. */
+void track_restart(struct track *t, uint16_t before);
+
+/* Where an aspect's array lies, or SIZE_MAX. */
+static inline size_t track_array(const struct track *t, enum track_aspect aspect)
+{
+	if (!(t->aspects & 1u << aspect))
+		return SIZE_MAX;
+	return t->slot + (size_t)__builtin_popcount(t->aspects & ((1u << aspect) - 1));
+}
+
+#endif
