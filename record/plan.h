@@ -45,6 +45,9 @@ struct record_options {
 	bool system_wide;         /* -a */
 	bool no_inherit, overwrite, quiet, verbose, plain_codec, null, sync_first;
 	bool all_user, all_kernel;
+	bool no_perf, no_msr;     /* -P, --no-msr: turbostat's ways to leave a source out */
+	bool no_scale;            /* perf's --no-scale: said in the header, done when reporting */
+	bool list;                /* -l: list counters instead of recording */
 	int threads;              /* --threads: 0 = chosen by measurement, 1 = one, -1 = one a CPU */
 };
 

@@ -184,7 +184,7 @@ static void *reader_main(void *arg)
 	struct sampler *s = r->sampler;
 	uint32_t cpu = s->config.ring->layout->reader[r->index].cpu, seen = 0, now;
 	uint64_t one = 1;
-	char name[16];
+	char name[24];
 
 	snprintf(name, sizeof(name), "pmrec/%u", cpu == PM_NONE ? r->index : cpu);
 	prctl(PR_SET_NAME, name);
@@ -304,9 +304,7 @@ bool sampler_running(const struct sampler *s)
 	return s->running;
 }
 
-uint64_t sampler_number(const struct sampler *s, uint64_t start_ns, uint64_t now_ns)
+uint64_t sampler_next_chunk(const struct sampler *s)
 {
-	uint64_t interval = s->config.ring->layout->interval_ns;
-
-	return interval && now_ns > start_ns ? (now_ns - start_ns) / interval : 0;
+	return s->next_chunk;
 }

@@ -30,8 +30,7 @@ void sampler_park(struct sampler *s);
 /* Readable once the readers have come to the end of an epoch by themselves; sampler_park() is still to be called. */
 int sampler_fd(const struct sampler *s);
 bool sampler_running(const struct sampler *s);
-
-/* Tick number whose time is `now_ns` or before. */
-uint64_t sampler_number(const struct sampler *s, uint64_t start_ns, uint64_t now_ns);
+/* While parked: the chunk that comes next; all below it are the writer's. */
+uint64_t sampler_next_chunk(const struct sampler *s);
 
 #endif

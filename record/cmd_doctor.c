@@ -1,0 +1,208 @@
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/options.h"
+#include "common/table.h"
+#include "record/commands.h"
+#include "record/machine.h"
+#include "record/plan.h"
+#include "record/privileges.h"
+
+struct doctor {
+	struct options_common common;
+	struct record_options options;
+	struct root root;
+	struct pm_model model;
+	struct plan plan;
+	struct source *source;
+	size_t n_sources;
+};
+
+enum { KEY_ROOT = 300 };
+
+static const struct argp_option options[] = {
+	{ "root", KEY_ROOT, "DIR", 0, "look at /sys, /proc and /dev under DIR", 1 },
+	{ "verbose", 'v', NULL, 0, "list everything that was refused", 1 },
+	{ 0 },
+};
+
+static error_t parse_opt(int key, char *arg, struct argp_state *state)
+{
+	struct doctor *d = state->input;
+
+	switch (key) {
+	case KEY_ROOT:
+		d->options.root = arg;
+		return 0;
+	case 'v':
+		d->options.verbose = true;
+		return 0;
+	case ARGP_KEY_ARG:
+		return options_bad(state, "'%s' is too much: doctor takes no operands", arg);
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp argp = { options, parse_opt, "",
+				  "Tries every source and says what it has, what it lacks, and what would help." };
+
+static const struct options_spec spec = {
+	.name = "pmrec doctor",
+	.column = OPTIONS_OTHER,
+	.argp = &argp,
+	.brief = "Usage: pmrec doctor [--verbose] [--root=DIR]\n\n"
+		 "Tries every source and says what it has, what it lacks, and what would help.\n",
+};
+
+static unsigned count_values(const struct doctor *d, const struct source *s)
+{
+	unsigned n = 0;
+
+	for (const struct unit *u = d->plan.units; u; u = u->next) {
+		const struct pm_group *g = u->source == s ? pm_model_group(&d->model, u->group) : NULL;
+
+		if (g)
+			n += g->flags & (PM_GROUP_LIST | PM_GROUP_SHARED_TIME) ? pm_group_values(g) : g->n_counters;
+	}
+	return n;
+}
+
+static bool denied(uint16_t reason)
+{
+	return reason == PM_REASON_NO_PERMISSION || reason == PM_REASON_ERRNO + EACCES ||
+	       reason == PM_REASON_ERRNO + EPERM;
+}
+
+/* "what: why" of a probe; of several with the same reason the first, and how many more. */
+static void print_probe(const struct doctor *d, uint32_t i, struct buf *out)
+{
+	const struct pm_probe *p = &d->model.probe[i];
+	unsigned more = 0;
+
+	for (uint32_t k = i + 1; k < d->model.n_probes; k++)
+		more += !strcmp(d->model.probe[k].source, p->source) && d->model.probe[k].reason == p->reason;
+	text_escape(out, p->what, strlen(p->what));
+	if (more && !d->options.verbose)
+		buf_printf(out, " and %u more", more);
+	buf_addstr(out, ": ");
+	buf_addstr(out, pm_reason_text(p->reason));
+}
+
+static int row(struct table *t, const char *source, const char *state, const char *need, const char *cure)
+{
+	const char *cell[] = { source, state, need, cure };
+	int err = table_row(t);
+
+	for (size_t i = 0; i < 4 && !err; i++)
+		if (cell[i])
+			err = table_cell(t, i, cell[i], NULL);
+	return err;
+}
+
+/* One row a source, and further rows for what it lacks for different reasons. */
+static int examine(const struct doctor *d, const struct source *s, struct table *t)
+{
+	unsigned values = count_values(d, s);
+	bool any_denied = false, first = true;
+	struct buf text = BUF_INIT;
+	const char *state;
+	int err = 0;
+
+	for (uint32_t i = 0; i < d->model.n_probes; i++)
+		if (!strcmp(d->model.probe[i].source, s->ops->name))
+			any_denied = any_denied || denied(d->model.probe[i].reason);
+	state = values ? any_denied ? "partly" : "ok" : any_denied ? "denied" : "absent";
+	if (values) {
+		buf_printf(&text, "%u value%s", values, values == 1 ? "" : "s");
+		err = row(t, s->ops->name, state, buf_str(&text), NULL);
+		first = false;
+	}
+	for (uint32_t i = 0; i < d->model.n_probes && !err; i++) {
+		const struct pm_probe *p = &d->model.probe[i];
+		bool told = false;
+
+		if (strcmp(p->source, s->ops->name))
+			continue;
+		for (uint32_t k = 0; k < i && !d->options.verbose; k++)
+			told = told || (!strcmp(d->model.probe[k].source, p->source) &&
+					d->model.probe[k].reason == p->reason);
+		if (told)
+			continue;
+		buf_clear(&text);
+		print_probe(d, i, &text);
+		err = row(t, first ? s->ops->name : "", first ? state : "", buf_str(&text), p->hint);
+		first = false;
+	}
+	if (first && !err)
+		err = row(t, s->ops->name, state, "not on this machine", NULL);
+	buf_release(&text);
+	return err;
+}
+
+static int print(struct doctor *d, struct error *e)
+{
+	struct table *t = table_new();
+	struct buf text = BUF_INIT;
+	int err = t ? 0 : -ENOMEM;
+	static const char *const head[] = { "SOURCE", "STATE", "HAS OR NEEDS", "WHAT HELPS" };
+
+	for (size_t i = 0; i < 4 && !err; i++)
+		err = table_column(t, head[i], TABLE_LEFT, i >= 2);
+	for (size_t i = 0; i < d->n_sources && !err; i++)
+		err = examine(d, &d->source[i], t);
+	if (!err)
+		err = table_print(t, 0, true, options_use_color(&d->common, STDOUT_FILENO), &text);
+	for (size_t i = 0; i < d->n_sources && !err; i++)
+		if (d->source[i].ops->doctor)
+			d->source[i].ops->doctor(&d->source[i], &d->plan, &text);
+	if (!err)
+		fputs(buf_str(&text), stdout);
+	buf_release(&text);
+	table_free(t);
+	return err ? error_sys(e, -err, "doctor") : 0;
+}
+
+static int examine_all(struct doctor *d, struct error *e)
+{
+	int err = root_init(&d->root, d->options.root);
+
+	if (err)
+		return error_sys(e, -err, "--root");
+	pm_model_init(&d->model);
+	err = sources_select(&d->source, &d->n_sources, "all", e);
+	/* By name, absence would be an error; here it is the answer. */
+	for (size_t i = 0; i < d->n_sources && !err; i++)
+		d->source[i].required = false;
+	privileges_raise();
+	if (!err)
+		err = plan_init(&d->plan, &d->options, &d->root, &d->model, e);
+	if (!err)
+		err = machine_describe(&d->plan, e);
+	if (!err)
+		err = plan_sources(&d->plan, d->source, d->n_sources, e);
+	privileges_lower();
+	return err ? err : print(d, e);
+}
+
+int cmd_doctor(int argc, char **argv)
+{
+	struct doctor d = { .options = { .interval_ns = 1000000000, .runs = 1, .privacy = (char *)"default" } };
+	struct error e = { 0 };
+	int code = options_parse(&spec, argc, argv, &d, &d.common, &e);
+
+	if (code == 1) {
+		fputs(buf_str(&d.common.text), stdout);
+		code = 0;
+	} else if (code < 0 || examine_all(&d, &e)) {
+		code = command_failed(&e);
+	}
+	plan_release(&d.plan);
+	sources_release(d.source, d.n_sources);
+	pm_model_release(&d.model);
+	root_release(&d.root);
+	options_common_release(&d.common);
+	return code;
+}

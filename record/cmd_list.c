@@ -1,0 +1,198 @@
+#include <argp.h>
+#include <errno.h>
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "common/metric/metric.h"
+#include "common/options.h"
+#include "common/table.h"
+#include "record/commands.h"
+#include "record/list_events.h"
+#include "record/plan.h"
+#include "record/privileges.h"
+
+struct list {
+	struct options_common common;
+	char *what, *glob, *root;
+	unsigned n;
+};
+
+enum { KEY_ROOT = 300 };
+
+static const struct argp_option options[] = {
+	{ "root", KEY_ROOT, "DIR", 0, "look at /sys, /proc and /dev under DIR", 1 },
+	{ 0 },
+};
+
+static const char *const kinds[] = { "events", "sources", "metrics", NULL };
+
+static error_t parse_opt(int key, char *arg, struct argp_state *state)
+{
+	struct list *l = state->input;
+
+	switch (key) {
+	case KEY_ROOT:
+		l->root = arg;
+		return 0;
+	case ARGP_KEY_ARG:
+		if (state->arg_num > 1)
+			return options_bad(state, "one GLOB at a time");
+		if (state->arg_num == 0)
+			for (const char *const *k = kinds; *k; k++)
+				if (!strcmp(arg, *k))
+					l->what = arg;
+		/* `pmrec list 'cpu*'` means everything of that name. */
+		if (state->arg_num == 1 || !l->what)
+			l->glob = arg;
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp argp = { options, parse_opt, "[events|sources|metrics] [GLOB]",
+				  "Lists what can be recorded on this machine." };
+
+static const struct options_spec spec = {
+	.name = "pmrec list",
+	.column = OPTIONS_OTHER,
+	.argp = &argp,
+	.brief = "Usage: pmrec list [events|sources|metrics] [GLOB]\n"
+		 "\n"
+		 "events:  what -e takes on this machine\n"
+		 "sources: what --sources takes\n"
+		 "metrics: what pmrep computes from a recording\n",
+};
+
+static bool wanted(const struct list *l, const char *name)
+{
+	return !l->glob || !fnmatch(l->glob, name, 0);
+}
+
+static unsigned width(void)
+{
+	struct winsize w;
+
+	return isatty(STDOUT_FILENO) && !ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) ? w.ws_col : 0;
+}
+
+/* A row of up to three cells, or the heads with `t` new. */
+static int row(struct table *t, const char *a, const char *b, const char *c)
+{
+	int err = table_row(t);
+
+	if (!err)
+		err = table_cell(t, 0, a, NULL);
+	if (!err)
+		err = table_cell(t, 1, b, NULL);
+	return err ? err : table_cell(t, 2, c, NULL);
+}
+
+static int heads(struct table *t, const char *a, const char *b, const char *c)
+{
+	int err = table_column(t, a, TABLE_LEFT, false);
+
+	if (!err)
+		err = table_column(t, b, TABLE_LEFT, false);
+	return err ? err : table_column(t, c, TABLE_LEFT, true);
+}
+
+static int print(struct table *t, int err, const struct options_common *common)
+{
+	struct buf text = BUF_INIT;
+
+	if (!err)
+		err = table_print(t, width(), true, options_use_color(common, STDOUT_FILENO), &text);
+	if (!err)
+		fputs(buf_str(&text), stdout);
+	buf_release(&text);
+	table_free(t);
+	return err;
+}
+
+static int list_sources(struct list *l)
+{
+	struct table *t = table_new();
+	int err = t ? heads(t, "SOURCE", "DEFAULT", "WHAT") : -ENOMEM;
+
+	for (const struct source_ops *const *s = sources; *s && !err; s++) {
+		if (!wanted(l, (*s)->name))
+			continue;
+		err = row(t, (*s)->name, (*s)->default_on ? "yes" : "no", (*s)->help);
+		l->n++;
+	}
+	return print(t, err, &l->common);
+}
+
+static int list_metrics(struct list *l)
+{
+	struct table *t = table_new();
+	int err = t ? heads(t, "METRIC", "UNIT", "WHAT") : -ENOMEM;
+
+	for (const struct metric_table *m = metric_tables; m->row && !err; m++) {
+		for (size_t i = 0; i < m->n && !err; i++) {
+			if (!wanted(l, m->row[i].name) && !wanted(l, m->row[i].display))
+				continue;
+			err = row(t, m->row[i].name, m->row[i].unit ? m->row[i].unit : "", m->row[i].help);
+			l->n++;
+		}
+	}
+	return print(t, err, &l->common);
+}
+
+static int list_events_of_machine(struct list *l, struct error *e)
+{
+	struct buf text = BUF_INIT;
+	struct root root;
+	int err = root_init(&root, l->root), n;
+
+	if (err)
+		return err;
+	privileges_raise();
+	n = list_events(&root, l->glob, &text, e);
+	privileges_lower();
+	if (n > 0) {
+		fputs(buf_str(&text), stdout);
+		l->n += (unsigned)n;
+	}
+	buf_release(&text);
+	root_release(&root);
+	return n < 0 ? n : 0;
+}
+
+static int list_all(struct list *l, struct error *e)
+{
+	bool all = !l->what;
+	int err = 0;
+
+	if (all || !strcmp(l->what, "sources"))
+		err = list_sources(l);
+	if (!err && (all || !strcmp(l->what, "events")))
+		err = list_events_of_machine(l, e);
+	if (!err && l->what && !strcmp(l->what, "metrics"))
+		err = list_metrics(l);
+	if (err)
+		return e->number ? err : error_sys(e, -err, "list");
+	if (!l->n && l->glob)
+		return error_set(e, ENOENT, "nothing here is named '%s'", l->glob);
+	return 0;
+}
+
+int cmd_list(int argc, char **argv)
+{
+	struct list l = { 0 };
+	struct error e = { 0 };
+	int code = options_parse(&spec, argc, argv, &l, &l.common, &e);
+
+	if (code == 1) {
+		fputs(buf_str(&l.common.text), stdout);
+		code = 0;
+	} else if (code < 0 || list_all(&l, &e)) {
+		code = command_failed(&e);
+	}
+	options_common_release(&l.common);
+	return code;
+}

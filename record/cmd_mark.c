@@ -1,0 +1,52 @@
+#include <errno.h>
+#include <string.h>
+
+#include "common/options.h"
+#include "record/commands.h"
+#include "record/control.h"
+
+static error_t parse_opt(int key, char *arg, struct argp_state *state)
+{
+	char **text = state->input;
+
+	switch (key) {
+	case ARGP_KEY_ARG:
+		if (state->arg_num > 0)
+			return options_bad(state, "one TEXT; put quotes around it");
+		*text = arg;
+		return 0;
+	case ARGP_KEY_NO_ARGS:
+		return options_bad(state, "what shall the marker say? pmrec mark TEXT");
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp argp = { NULL, parse_opt, "TEXT",
+				  "Puts a marker into every recording that you are making now." };
+
+static const struct options_spec spec = {
+	.name = "pmrec mark",
+	.column = OPTIONS_OTHER,
+	.argp = &argp,
+	.brief = "Usage: pmrec mark TEXT\n\nPuts a marker into every recording that you are making now.\n",
+};
+
+int cmd_mark(int argc, char **argv)
+{
+	struct options_common common = { 0 };
+	struct error e = { 0 };
+	char *text = NULL;
+	int code = options_parse(&spec, argc, argv, &text, &common, &e), n = 0;
+
+	if (code == 1) {
+		fputs(buf_str(&common.text), stdout);
+	} else if (code == 0) {
+		n = control_send_mark(text, &e);
+		if (n == 0)
+			error_set(&e, ESRCH, "no recording of yours is being made now");
+	}
+	code = code < 0 || (code == 0 && n <= 0) ? command_failed(&e) : 0;
+	options_common_release(&common);
+	return code;
+}

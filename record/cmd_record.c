@@ -1,0 +1,496 @@
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "record/child.h"
+#include "record/commands.h"
+#include "record/control.h"
+#include "record/options.h"
+#include "record/progress.h"
+#include "record/refused.h"
+#include "record/session.h"
+#include "record/signals.h"
+
+#define SECOND 1000000000u
+
+struct recorder {
+	struct record_cmdline cmdline;
+	const struct record_options *options;
+	struct session session;
+	struct child child;
+	struct signals signals;
+	struct control control;
+	struct progress progress;
+	struct error error;
+	bool input;          /* newline and q are taken from stdin */
+	bool interrupted;    /* Ctrl-C came once; the command has it */
+	bool quit;           /* no further runs either */
+	bool failed;         /* writing: the recording is over, the command goes on */
+	bool run_over;
+	uint64_t end_ns;     /* --timeout; 0: none */
+	uint64_t enable_ns;  /* -D: when; 0: not waiting */
+	uint64_t second_ns;  /* of the next look at CPUs and progress */
+	int code;            /* 0, or why pmrec ends with an error of its own */
+};
+
+static int fail(struct recorder *r)
+{
+	progress_clear(&r->progress);
+	r->code = command_failed(&r->error);
+	r->quit = r->run_over = true;
+	return r->code;
+}
+
+static void mark(struct recorder *r, const char *text)
+{
+	struct pm_event event = { .type = PM_EVENT_MARKER };
+
+	/* Under strict privacy the marker is there, its text is not. */
+	if (text && strcmp(r->options->privacy, "strict"))
+		(void)pm_map_set(&event.attrs, PM_EVENT_KEY_TEXT, pm_text(text));
+	session_event(&r->session, &event);
+}
+
+static void enable(struct recorder *r)
+{
+	struct pm_event event = { .type = PM_EVENT_ENABLE };
+
+	r->enable_ns = 0;
+	if (r->session.counting)
+		return;
+	if (session_enable(&r->session, true, &r->error)) {
+		fail(r);
+		return;
+	}
+	session_event(&r->session, &event);
+	session_begin(&r->session);
+}
+
+static void disable(struct recorder *r)
+{
+	struct pm_event event = { .type = PM_EVENT_DISABLE };
+
+	r->enable_ns = 0;
+	if (!r->session.counting)
+		return;
+	session_end(&r->session);
+	if (session_enable(&r->session, false, &r->error))
+		fail(r);
+	session_event(&r->session, &event);
+}
+
+static void obey(struct recorder *r, const struct control_command *c)
+{
+	switch (c->verb) {
+	case CONTROL_ENABLE:
+		enable(r);
+		break;
+	case CONTROL_DISABLE:
+		disable(r);
+		break;
+	case CONTROL_SNAPSHOT:
+		session_snapshot(&r->session);
+		break;
+	case CONTROL_MARK:
+		mark(r, c->text);
+		break;
+	case CONTROL_STOP:
+		r->quit = r->run_over = true;
+		break;
+	case CONTROL_PING:
+	case CONTROL_UNKNOWN:
+		break;
+	}
+	control_answer(&r->control, c->verb != CONTROL_UNKNOWN);
+}
+
+/* A command ends the recording by ending; without one the signal does. */
+static void handle_signal(struct recorder *r, const struct signals_event *s)
+{
+	bool running = r->child.started && !r->child.ended;
+
+	switch (s->signo) {
+	case SIGCHLD:
+		if (r->child.started && child_ended(&r->child, false))
+			r->run_over = true;
+		break;
+	case SIGUSR1:
+		session_snapshot(&r->session);
+		mark(r, NULL);
+		break;
+	case SIGINT:
+	case SIGQUIT:
+		r->quit = true;
+		/* A second Ctrl-C is for a command that does not heed the first. */
+		r->run_over = r->run_over || !running || r->interrupted;
+		r->interrupted = true;
+		if (!s->terminal)
+			child_signal(&r->child, s->signo);
+		break;
+	default:
+		r->quit = true;
+		r->run_over = r->run_over || !running;
+		child_signal(&r->child, s->signo);
+	}
+}
+
+/* Typed at the terminal: a newline ends an interval, q the recording. */
+static void handle_input(struct recorder *r)
+{
+	char text[256];
+	ssize_t n = read(STDIN_FILENO, text, sizeof(text));
+
+	if (n <= 0) {
+		r->input = false;
+		return;
+	}
+	if (memchr(text, 'q', (size_t)n))
+		r->quit = r->run_over = true;
+	else
+		session_snapshot(&r->session);
+}
+
+static void writing_failed(struct recorder *r)
+{
+	if (!recording_error(r->session.recording, &r->error) || r->failed)
+		return;
+	r->failed = true;
+	progress_clear(&r->progress);
+	r->code = command_failed(&r->error);
+	r->quit = true;
+	if (r->child.started && !r->child.ended) {
+		if (!r->options->quiet)
+			fprintf(stderr, "pmrec: the recording ends here; the command goes on\n");
+		if (sampler_running(r->session.sampler))
+			sampler_park(r->session.sampler);
+		r->session.counting = false;
+	} else {
+		r->run_over = true;
+	}
+}
+
+static void each_second(struct recorder *r, uint64_t now)
+{
+	struct recording_stats stats = recording_stats(r->session.recording);
+
+	r->second_ns = now + SECOND;
+	progress_show(&r->progress, &stats);
+	if (!r->failed && session_look_for_cpus(&r->session, &r->error))
+		fail(r);
+}
+
+static int wait_ms(const struct recorder *r, uint64_t now)
+{
+	uint64_t next = r->second_ns;
+
+	if (r->enable_ns && r->enable_ns < next)
+		next = r->enable_ns;
+	if (r->end_ns && r->end_ns < next)
+		next = r->end_ns;
+	/* Rounded up: a poll that ends too early would only be repeated. */
+	return next > now ? (int)((next - now + 999999) / 1000000) : 0;
+}
+
+static void handle_times(struct recorder *r)
+{
+	uint64_t now = clocks_monotonic();
+
+	if (r->enable_ns && now >= r->enable_ns)
+		enable(r);
+	if (r->end_ns && now >= r->end_ns)
+		r->quit = r->run_over = true;
+	if (now >= r->second_ns)
+		each_second(r, now);
+}
+
+static bool foreground(void)
+{
+	return tcgetpgrp(STDIN_FILENO) == getpgrp();
+}
+
+/* Until the run is over. */
+static void watch(struct recorder *r)
+{
+	enum { SIGNALS, WRITING, TICKS, CONTROL, MARKS, INPUT, FDS };
+
+	while (!r->run_over) {
+		struct pollfd p[FDS] = {
+			[SIGNALS] = { .fd = r->signals.fd, .events = POLLIN },
+			[WRITING] = { .fd = r->failed ? -1 : recording_fd(r->session.recording), .events = POLLIN },
+			[TICKS] = { .fd = sampler_running(r->session.sampler) ? sampler_fd(r->session.sampler) : -1,
+				    .events = POLLIN },
+			[CONTROL] = { .fd = r->control.ctl, .events = POLLIN },
+			[MARKS] = { .fd = r->control.mark, .events = POLLIN },
+			[INPUT] = { .fd = r->input && foreground() ? STDIN_FILENO : -1, .events = POLLIN },
+		};
+		struct control_command command;
+		struct signals_event event;
+		char text[4096];
+
+		if (poll(p, FDS, wait_ms(r, clocks_monotonic())) < 0 && errno != EINTR) {
+			error_sys(&r->error, errno, "poll");
+			fail(r);
+			return;
+		}
+		if (p[WRITING].revents)
+			writing_failed(r);
+		if (p[TICKS].revents)
+			session_ticks_ended(&r->session);
+		while (p[SIGNALS].revents && signals_next(&r->signals, &event))
+			handle_signal(r, &event);
+		while (p[CONTROL].revents && !r->run_over && control_next(&r->control, &command))
+			obey(r, &command);
+		while (p[MARKS].revents && control_next_mark(&r->control, text, sizeof(text)))
+			mark(r, text);
+		if (p[INPUT].revents)
+			handle_input(r);
+		handle_times(r);
+		if (r->session.reached_last)
+			r->quit = r->run_over = true;
+	}
+}
+
+static void set_u64(struct pm_event *e, uint32_t key, uint64_t v)
+{
+	(void)pm_map_set(&e->attrs, key, pm_u64(v));
+}
+
+static uint64_t timeval_ns(const struct timeval *t)
+{
+	return (uint64_t)t->tv_sec * SECOND + (uint64_t)t->tv_usec * 1000;
+}
+
+static void tell_exit(struct recorder *r)
+{
+	const struct child *c = &r->child;
+	const struct rusage *u = &c->usage;
+	const uint64_t list[] = { (uint64_t)u->ru_minflt, (uint64_t)u->ru_majflt, (uint64_t)u->ru_inblock,
+				  (uint64_t)u->ru_oublock, (uint64_t)u->ru_nvcsw, (uint64_t)u->ru_nivcsw };
+	struct pm_event e = { .type = PM_EVENT_CHILD_EXIT, .time_ns = c->ended_ns };
+	struct pm_value rusage = pm_array(sizeof(list) / sizeof(list[0]));
+
+	for (uint32_t i = 0; i < sizeof(list) / sizeof(list[0]) && rusage.array.item; i++)
+		rusage.array.item[i] = pm_u64(list[i]);
+	if (WIFSIGNALED(c->status))
+		set_u64(&e, PM_EVENT_KEY_SIGNAL, (uint64_t)WTERMSIG(c->status));
+	else
+		set_u64(&e, PM_EVENT_KEY_EXIT, (uint64_t)WEXITSTATUS(c->status));
+	set_u64(&e, PM_EVENT_KEY_RUN, r->session.run);
+	set_u64(&e, PM_EVENT_KEY_USER_NS, timeval_ns(&u->ru_utime));
+	set_u64(&e, PM_EVENT_KEY_SYSTEM_NS, timeval_ns(&u->ru_stime));
+	set_u64(&e, PM_EVENT_KEY_MAXRSS, (uint64_t)u->ru_maxrss * 1024);
+	set_u64(&e, PM_EVENT_KEY_ELAPSED_NS, c->ended_ns - c->started_ns);
+	(void)pm_map_set(&e.attrs, PM_EVENT_KEY_RUSAGE, rusage);
+	if (plan_may_record(r->options, PM_EVENT_KEY_PID))
+		set_u64(&e, PM_EVENT_KEY_PID, (uint64_t)c->pid);
+	session_event(&r->session, &e);
+}
+
+/* Signals still reach a command that takes its time to end. */
+static void await_child(struct recorder *r)
+{
+	struct pollfd p = { .fd = r->signals.fd, .events = POLLIN };
+	struct signals_event event;
+
+	while (!child_ended(&r->child, false)) {
+		poll(&p, 1, -1);
+		while (signals_next(&r->signals, &event))
+			if (event.signo != SIGCHLD && event.signo != SIGUSR1 && !event.terminal)
+				child_signal(&r->child, event.signo);
+	}
+}
+
+static int start_child(struct recorder *r)
+{
+	struct pm_event event = { .type = PM_EVENT_CHILD_START };
+
+	if (!r->child.pid)
+		return 0;
+	set_u64(&event, PM_EVENT_KEY_RUN, r->session.run);
+	session_event(&r->session, &event);
+	if (!child_start(&r->child, &r->error))
+		return 0;
+	error_prefix(&r->error, "'%s'", r->options->command[0]);
+	fail(r);
+	r->code = child_exit_code(&r->child);
+	return -1;
+}
+
+static void end_run(struct recorder *r)
+{
+	const struct record_options *o = r->options;
+
+	/* Over before -D was: what little there is. */
+	if (r->enable_ns && !r->failed)
+		enable(r);
+	if (!r->failed)
+		session_end(&r->session);
+	if (r->child.started) {
+		/* The recording ended first (-n, --timeout, stop): so does what it was made of. */
+		if (!r->child.ended) {
+			child_signal(&r->child, SIGTERM);
+			await_child(r);
+		}
+		tell_exit(r);
+	}
+	if (o->runs != 1)
+		session_event_number(&r->session, PM_EVENT_RUN_END, PM_EVENT_KEY_RUN, r->session.run);
+}
+
+static void one_run(struct recorder *r)
+{
+	const struct record_options *o = r->options;
+	bool first = r->session.run == 1, follows = o->target == TARGET_COMMAND;
+
+	r->run_over = false;
+	if (o->sync_first)
+		sync();
+	if (o->runs != 1)
+		session_event_number(&r->session, PM_EVENT_RUN_START, PM_EVENT_KEY_RUN, r->session.run);
+	if (o->delay_ms == 0) {
+		/* Counters that follow the command begin with its exec. */
+		if (first && !follows && session_enable(&r->session, true, &r->error))
+			fail(r);
+		else
+			session_begin(&r->session);
+	} else if (o->delay_ms > 0) {
+		r->enable_ns = clocks_monotonic() + (uint64_t)o->delay_ms * 1000000;
+	}
+	if (!r->run_over && !start_child(r))
+		watch(r);
+	if (r->session.recording)
+		end_run(r);
+}
+
+static bool next_run(struct recorder *r)
+{
+	const struct record_options *o = r->options;
+
+	if (r->quit || r->session.run >= o->runs)
+		return false;
+	child_release(&r->child);
+	if (child_fork(&r->child, o->command, o->output && !strcmp(o->output, "-"), &r->error) ||
+	    session_next_run(&r->session, r->child.pid, &r->error)) {
+		fail(r);
+		return false;
+	}
+	return true;
+}
+
+static void tell_refused(struct recorder *r)
+{
+	struct buf text = BUF_INIT;
+
+	if (r->options->quiet)
+		return;
+	refused_print(&r->session.model, r->options->verbose, &text);
+	fputs(buf_str(&text), stderr);
+	buf_release(&text);
+}
+
+static void tell_result(struct recorder *r, const struct recording_stats *stats)
+{
+	struct buf text = BUF_INIT;
+
+	progress_clear(&r->progress);
+	if (r->options->quiet || (r->options->output && !strcmp(r->options->output, "-")))
+		return;
+	buf_printf(&text, "pmrec: %s: %llu snapshot%s, ", r->session.output.path, (unsigned long long)stats->snapshots,
+		   stats->snapshots == 1 ? "" : "s");
+	progress_bytes(&text, stats->bytes);
+	if (stats->lost)
+		buf_printf(&text, ", %llu tick%s lost", (unsigned long long)stats->lost, stats->lost == 1 ? "" : "s");
+	fprintf(stderr, "%s\n", buf_str(&text));
+	buf_release(&text);
+}
+
+/* The recording proper; r->code says how it went. */
+static void record(struct recorder *r, char **argv)
+{
+	const struct record_options *o = r->options;
+	bool to_stdout = o->output && !strcmp(o->output, "-");
+	struct recording_stats stats;
+
+	if ((o->command && child_fork(&r->child, o->command, to_stdout, &r->error)) ||
+	    session_plan(&r->session, o, r->child.pid, argv, &r->error) ||
+	    control_open(&r->control, o->control, &r->error)) {
+		fail(r);
+		return;
+	}
+	tell_refused(r);
+	if (session_open(&r->session, &r->error)) {
+		fail(r);
+		return;
+	}
+	progress_init(&r->progress, o->quiet);
+	r->input = !o->command && isatty(STDIN_FILENO);
+	if (o->timeout_ns)
+		r->end_ns = clocks_monotonic() + o->timeout_ns;
+	do {
+		one_run(r);
+	} while (next_run(r));
+	if (!r->failed && session_close(&r->session, &r->error) && !r->code)
+		fail(r);
+	stats = recording_stats(r->session.recording);
+	if (!r->code)
+		tell_result(r, &stats);
+}
+
+/* What came of it: the command's own exit code, unless pmrec failed itself. */
+static int finish(struct recorder *r)
+{
+	const struct record_options *o = r->options;
+	int code = r->code, child = r->child.ended && r->child.started ? child_exit_code(&r->child) : 0;
+	char *path = r->session.output.path ? strdup(r->session.output.path) : NULL;
+	bool report = o->report && !code;
+	struct error close_error = { 0 };
+
+	control_close(&r->control);
+	child_release(&r->child);
+	session_release(&r->session);
+	if (code == EXIT_NO_COMMAND || code == EXIT_CANNOT_RUN)
+		r->session.output.bytes = 0; /* a recording of nothing */
+	if (output_close(&r->session.output, &close_error) && !code)
+		code = command_failed(&close_error);
+	signals_release(&r->signals);
+	if (report && !code && path) {
+		char *args[] = { (char *)"pmrep", o->report, path, NULL };
+
+		code = command_run_pmrep(args, &r->error);
+		if (code < 0)
+			code = command_failed(&r->error);
+	}
+	free(path);
+	return code ? code : child;
+}
+
+int cmd_record(int argc, char **argv)
+{
+	struct recorder r = { .signals.fd = -1, .control = { .ctl = -1, .ack = -1, .mark = -1 },
+			      .child = { .go = -1, .failure = -1 }, .session.output.fd = -1 };
+	int code = record_cmdline_parse(&r.cmdline, argc, argv, &r.error);
+
+	r.options = &r.cmdline.options;
+	if (code == 1) {
+		fputs(buf_str(&r.cmdline.common.text), stdout);
+		code = 0;
+	} else if (code < 0) {
+		code = command_failed(&r.error);
+	} else if (r.options->list) {
+		char *args[] = { (char *)"list", NULL };
+
+		code = cmd_list(1, args);
+	} else if ((code = signals_init(&r.signals))) {
+		error_sys(&r.error, -code, "signals");
+		code = command_failed(&r.error);
+	} else {
+		record(&r, argv);
+		code = finish(&r);
+	}
+	record_cmdline_release(&r.cmdline);
+	return code;
+}

@@ -1,0 +1,151 @@
+#include "record/control.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/parse.h"
+#include "record/marksocket.h"
+
+static int open_fds(struct control *c, const char *text, struct error *e)
+{
+	const char *comma = strchr(text, ',');
+	uint64_t ctl, ack = 0;
+
+	if (parse_u64_span(text, comma ? (size_t)(comma - text) : strlen(text), 10, &ctl) || ctl > 1 << 20 ||
+	    (comma && (parse_u64(comma + 1, &ack) || ack > 1 << 20)))
+		return error_set(e, EINVAL, "--control: 'fd:%s' names no descriptors", text);
+	/* Copies of our own, so that the command does not inherit them and the caller's flags stay. */
+	c->ctl = fcntl((int)ctl, F_DUPFD_CLOEXEC, 3);
+	c->ack = comma ? fcntl((int)ack, F_DUPFD_CLOEXEC, 3) : -1;
+	if (c->ctl < 0 || (comma && c->ack < 0))
+		return error_sys(e, errno, "--control: fd:%s", text);
+	return 0;
+}
+
+/* Read and write: a fifo then neither waits for the other side nor ends when one writer goes. */
+static int open_fifos(struct control *c, const char *text, struct error *e)
+{
+	const char *comma = strchr(text, ',');
+	char *path = strndup(text, comma ? (size_t)(comma - text) : strlen(text));
+
+	if (!path)
+		return error_sys(e, ENOMEM, "--control");
+	c->ctl = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (c->ctl < 0)
+		error_sys(e, errno, "--control: '%s'", path);
+	free(path);
+	if (c->ctl < 0)
+		return -e->number;
+	if (comma) {
+		c->ack = open(comma + 1, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+		if (c->ack < 0)
+			return error_sys(e, errno, "--control: '%s'", comma + 1);
+	}
+	return 0;
+}
+
+int control_open(struct control *c, const char *where, struct error *e)
+{
+	int err = 0;
+
+	*c = (struct control){ .ctl = -1, .ack = -1 };
+	c->mark = marksocket_listen();
+	if (!where)
+		return 0;
+	if (!strncmp(where, "fd:", 3))
+		err = open_fds(c, where + 3, e);
+	else if (!strncmp(where, "fifo:", 5))
+		err = open_fifos(c, where + 5, e);
+	else
+		err = error_set(e, EINVAL, "--control: '%s' begins neither with fd: nor with fifo:", where);
+	if (err)
+		control_close(c);
+	return err;
+}
+
+static void close_fd(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
+void control_close(struct control *c)
+{
+	close_fd(&c->ctl);
+	close_fd(&c->ack);
+	close_fd(&c->mark);
+}
+
+static void understand(char *line, struct control_command *command)
+{
+	static const struct {
+		const char *word;
+		enum control_verb verb;
+	} verbs[] = {
+		{ "ping", CONTROL_PING },	  { "enable", CONTROL_ENABLE }, { "disable", CONTROL_DISABLE },
+		{ "snapshot", CONTROL_SNAPSHOT }, { "mark", CONTROL_MARK },	{ "stop", CONTROL_STOP },
+	};
+	size_t word = strcspn(line, " \t");
+
+	*command = (struct control_command){ .text = line + word + strspn(line + word, " \t") };
+	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
+		if (strlen(verbs[i].word) == word && !strncmp(line, verbs[i].word, word))
+			command->verb = verbs[i].verb;
+}
+
+bool control_next(struct control *c, struct control_command *command)
+{
+	for (;;) {
+		/* One byte at a time: who shares the descriptor finds the rest, and commands are few. */
+		struct pollfd p = { .fd = c->ctl, .events = POLLIN };
+		char byte;
+		ssize_t n;
+
+		/* Asked first: the descriptor may be a blocking one, and its flags are the caller's. */
+		if (c->ctl < 0 || poll(&p, 1, 0) <= 0)
+			return false;
+		n = read(c->ctl, &byte, 1);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 && errno == EAGAIN)
+			return false;
+		if (n <= 0)
+			close_fd(&c->ctl);
+		if (n == 1 && byte != '\n' && byte != '\0') {
+			if (c->len < sizeof(c->line) - 1)
+				c->line[c->len++] = byte;
+		} else if (c->len) {
+			c->line[c->len] = '\0';
+			c->len = 0;
+			understand(c->line, command);
+			return true;
+		}
+		if (n != 1)
+			return false;
+	}
+}
+
+void control_answer(struct control *c, bool known)
+{
+	const char *text = known ? "ack\n" : "unknown command\n";
+
+	/* Nobody waits for an answer that nobody can take. */
+	if (c->ack >= 0 && write(c->ack, text, strlen(text)) < 0 && errno != EAGAIN)
+		close_fd(&c->ack);
+}
+
+bool control_next_mark(struct control *c, char *text, size_t size)
+{
+	return c->mark >= 0 && marksocket_take(c->mark, text, size);
+}
+
+int control_send_mark(const char *text, struct error *e)
+{
+	return marksocket_send(text, e);
+}

@@ -1,0 +1,47 @@
+/*
+ * What others say to a running recorder: commands through --control (perf's protocol: one a line, each answered with "ack"),
+ * and markers of `pmrec mark` through a socket that has no place in the file system.
+ */
+#ifndef RECORD_CONTROL_H
+#define RECORD_CONTROL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "common/error.h"
+
+enum control_verb {
+	CONTROL_UNKNOWN,
+	CONTROL_PING,
+	CONTROL_ENABLE,
+	CONTROL_DISABLE,
+	CONTROL_SNAPSHOT,
+	CONTROL_MARK,
+	CONTROL_STOP,
+};
+
+struct control {
+	int ctl, ack;      /* -1: none */
+	int mark;          /* listening socket; -1: none */
+	char line[4096];
+	size_t len;
+};
+
+struct control_command {
+	enum control_verb verb;
+	const char *text; /* of MARK; valid until the next call */
+};
+
+/* `where`: "fd:CTL[,ACK]" or "fifo:CTL[,ACK]", or NULL. 0 or -errno. Without the socket for markers it goes on. */
+int control_open(struct control *c, const char *where, struct error *e);
+void control_close(struct control *c);
+/* The next whole line of ctl, if there is one now. At the end of the input ctl is closed. */
+bool control_next(struct control *c, struct control_command *command);
+void control_answer(struct control *c, bool known);
+
+/* The next marker that the socket has; text of at most `size` bytes. Markers of other users are refused. */
+bool control_next_mark(struct control *c, char *text, size_t size);
+/* `pmrec mark`: to all recorders of the caller. Their number, 0 if there is none, or -errno. */
+int control_send_mark(const char *text, struct error *e);
+
+#endif

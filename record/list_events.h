@@ -1,0 +1,12 @@
+/* What -e takes on this machine, for `pmrec list events`. */
+#ifndef RECORD_LIST_EVENTS_H
+#define RECORD_LIST_EVENTS_H
+
+#include "common/buf.h"
+#include "common/error.h"
+#include "record/root.h"
+
+/* Appends the events whose name matches `glob` (NULL: all), for people. Their number, or -errno. */
+int list_events(const struct root *root, const char *glob, struct buf *out, struct error *e);
+
+#endif

@@ -1,0 +1,37 @@
+#include <errno.h>
+#include <string.h>
+
+#include "record/commands.h"
+#include "record/privileges.h"
+
+static const struct {
+	const char *name;
+	int (*run)(int argc, char **argv);
+} commands[] = {
+	{ "list", cmd_list },
+	{ "doctor", cmd_doctor },
+	{ "mark", cmd_mark },
+	{ "report", cmd_report },
+};
+
+/* What was printed has arrived, or that is an error: a full disk must not look like success. */
+static int close_stdout(int code)
+{
+	struct error e = { 0 };
+
+	if ((ferror(stdout) || fflush(stdout)) && errno != EPIPE) {
+		error_sys(&e, errno, "stdout");
+		return command_failed(&e);
+	}
+	return code;
+}
+
+int main(int argc, char **argv)
+{
+	/* Rights that the program has are used where something is opened with them, and nowhere else. */
+	privileges_lower();
+	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]) && argc > 1; i++)
+		if (!strcmp(argv[1], commands[i].name))
+			return close_stdout(commands[i].run(argc - 1, argv + 1));
+	return close_stdout(cmd_record(argc, argv));
+}

@@ -1,0 +1,325 @@
+#include "record/options.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/parse.h"
+
+enum {
+	KEY_FIRST = 300,
+	KEY_SOURCES,
+	KEY_LABEL,
+	KEY_PRIVACY,
+	KEY_OVERWRITE,
+	KEY_REPORT,
+	KEY_ROOT,
+	KEY_CONTROL,
+	KEY_TIMEOUT,
+	KEY_FILTER,
+	KEY_NO_INHERIT,
+	KEY_NULL,
+	KEY_ALL_USER,
+	KEY_ALL_KERNEL,
+	KEY_NO_MSR,
+	KEY_NO_SCALE,
+	KEY_THREADS,
+	KEY_CODEC,
+	KEY_NO_AFFINITY,
+};
+
+static const struct argp_option options[] = {
+	{ .doc = "When:", .group = 1 },
+	{ "interval", 'i', "SEC", 0, "seconds between snapshots (1); with a unit: 10ms, 500us; 0: start and end only", 1 },
+	{ "interval-print", 'I', "MSEC", 0, "the same in milliseconds", 1 },
+	{ "num_iterations", 'n', "NUM", 0, "end after NUM intervals", 1 },
+	{ "interval-count", 0, NULL, OPTION_ALIAS, NULL, 1 },
+	{ "timeout", KEY_TIMEOUT, "MSEC", 0, "end after that time", 1 },
+	{ "delay", 'D', "MSEC", 0, "start counting that long after the start; -1: only when --control says so", 1 },
+	{ "repeat", 'r', "NUM", 0, "run COMMAND that many times, each a run of its own in the recording; 0: until "
+	  "interrupted", 1 },
+	{ "sync", 'S', NULL, 0, "sync() before each run", 1 },
+	{ .doc = "What:", .group = 2 },
+	{ "event", 'e', "LIST", 0, "perf events, in perf's own language; may be repeated", 2 },
+	{ "filter", KEY_FILTER, "FILTER", 0, "filter of the tracepoint before it", 2 },
+	{ "detailed", 'd', NULL, 0, "more default events; up to three times", 2 },
+	{ "all-cpus", 'a', NULL, 0, "count on all CPUs also while COMMAND runs", 2 },
+	{ "cpu", 'C', "LIST", 0, "record these CPUs only: 0-3,8", 2 },
+	{ "pid", 'p', "LIST", 0, "count these processes and their threads", 2 },
+	{ "tid", 't', "LIST", 0, "count these threads", 2 },
+	{ "no-inherit", KEY_NO_INHERIT, NULL, 0, "children of what is counted are not", 2 },
+	{ "all-user", KEY_ALL_USER, NULL, 0, "count in user mode only", 2 },
+	{ "all-kernel", KEY_ALL_KERNEL, NULL, 0, "count in kernel mode only", 2 },
+	{ "null", KEY_NULL, NULL, 0, "no perf events", 2 },
+	{ "no-perf", 'P', NULL, 0, "do not use perf events", 2 },
+	{ "no-msr", KEY_NO_MSR, NULL, 0, "do not read model-specific registers", 2 },
+	{ "no-scale", KEY_NO_SCALE, NULL, 0, "counts of events that shared a counter are not to be scaled", 2 },
+	{ "sources", KEY_SOURCES, "LIST", 0, "record these sources only, or all usual ones but -NAME", 2 },
+	{ "list", 'l', NULL, 0, "list what can be recorded (as pmrec list)", 2 },
+	{ .doc = "Where to, and what it says:", .group = 3 },
+	{ "output", 'o', "FILE", 0, "the recording; - is stdout (HOST-TIME.pmr)", 3 },
+	{ "out", 0, NULL, OPTION_ALIAS, NULL, 3 },
+	{ "overwrite", KEY_OVERWRITE, NULL, 0, "replace FILE", 3 },
+	{ "label", KEY_LABEL, "KEY=VALUE", 0, "note in the recording; may be repeated", 3 },
+	{ "privacy", KEY_PRIVACY, "LEVEL", 0, "strict: no names at all; default: host and command name; full: arguments, "
+	  "users, processes too", 3 },
+	{ "report", KEY_REPORT, "show|stat", OPTION_ARG_OPTIONAL, "print the result at the end (pmrep)", 3 },
+	{ "quiet", 'q', NULL, 0, "say nothing but errors", 3 },
+	{ "verbose", 'v', NULL, 0, "say more", 3 },
+	{ .doc = "How:", .group = 4 },
+	{ "control", KEY_CONTROL, "fd:CTL[,ACK] or fifo:CTL[,ACK]", 0,
+	  "obey enable, disable, snapshot, mark TEXT, ping and stop", 4 },
+	{ "threads", KEY_THREADS, "auto|one|cpu", 0, "one reader for all CPUs or one on each (measured)", 4 },
+	{ "codec", KEY_CODEC, "packed|plain", 0, "plain: typed arrays that any CBOR reader understands", 4 },
+	{ "root", KEY_ROOT, "DIR", 0, "look at /sys, /proc and /dev under DIR", 4 },
+	{ "force", 'f', NULL, 0, "no effect, taken for turbostat's sake", 4 },
+	{ "no-affinity", KEY_NO_AFFINITY, NULL, 0, "no effect: readers never move from CPU to CPU", 4 },
+	{ 0 },
+};
+
+static const char brief[] =
+	"Usage: pmrec [OPTION...] [--] [COMMAND [ARG...]]\n"
+	"       pmrec list [events|sources|metrics] [GLOB]\n"
+	"       pmrec doctor | pmrec mark TEXT | pmrec report ...\n"
+	"\n"
+	"Records raw counters of this machine into a file. pmrep reads it, here or elsewhere.\n"
+	"\n"
+	"  pmrec                        record everything usual, once a second, until Ctrl-C\n"
+	"  pmrec -o x.pmr -- make -j8   record while a command runs\n"
+	"  pmrec -i 10ms -e cycles,instructions -n 500\n"
+	"  pmrec -o - | pmrep -         watch\n"
+	"\n"
+	"  -i SEC, -I MSEC    interval (1 s)           -e LIST          perf events\n"
+	"  -n NUM             end after NUM intervals  -a, -C LIST      all CPUs, these CPUs\n"
+	"  -o FILE            output                   -p, -t LIST      processes, threads\n"
+	"  --report           print the result too     --sources=LIST   perf,cpuidle,... or -NAME\n"
+	"  --label KEY=VALUE  note in the file         --privacy=LEVEL  strict, default, full\n"
+	"\n"
+	"pmrec doctor says what this machine offers and what is in the way. --help=all lists every option.\n";
+
+/* Appends to a NULL-terminated array. */
+static int append(char ***list, size_t *n, char *text)
+{
+	char **grown = realloc(*list, (*n + 2) * sizeof(*grown));
+
+	if (!grown)
+		return -ENOMEM;
+	grown[(*n)++] = text;
+	grown[*n] = NULL;
+	*list = grown;
+	return 0;
+}
+
+static error_t add_event(struct record_cmdline *c, char *text)
+{
+	size_t n = c->n_events;
+
+	if (append(&c->options.filters, &n, NULL) || append(&c->options.events, &c->n_events, text))
+		return ENOMEM;
+	return 0;
+}
+
+static error_t parse_when(int key, char *arg, struct argp_state *state, struct record_options *o)
+{
+	int64_t n;
+	uint64_t u;
+
+	switch (key) {
+	case 'i':
+		if (parse_duration(arg, &o->interval_ns) || o->interval_ns > INT64_MAX / 4)
+			return options_bad(state, "-i: '%s' is no interval in seconds", arg);
+		break;
+	case 'I':
+		if (parse_duration_ms(arg, &o->interval_ns) || o->interval_ns > INT64_MAX / 4)
+			return options_bad(state, "-I: '%s' is no interval in milliseconds", arg);
+		break;
+	case 'n':
+		if (parse_u64(arg, &o->iterations) || !o->iterations)
+			return options_bad(state, "-n: '%s' is no number of intervals", arg);
+		break;
+	case KEY_TIMEOUT:
+		if (parse_duration_ms(arg, &o->timeout_ns) || !o->timeout_ns || o->timeout_ns > INT64_MAX / 4)
+			return options_bad(state, "--timeout: '%s' is no time in milliseconds", arg);
+		break;
+	case 'D':
+		if (!parse_s64(arg, &n) && n >= -1 && n < INT32_MAX)
+			o->delay_ms = n;
+		else if (!parse_duration_ms(arg, &u) && u / 1000000 < INT32_MAX)
+			o->delay_ms = (int64_t)(u / 1000000);
+		else
+			return options_bad(state, "-D: '%s' is no delay in milliseconds", arg);
+		break;
+	case 'r':
+		if (parse_u64(arg, &u) || u > UINT32_MAX - 1)
+			return options_bad(state, "-r: '%s' is no number of runs", arg);
+		o->runs = u ? (unsigned)u : UINT32_MAX;
+		break;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+	if (key == 'i' || key == 'I') {
+		/* Below that a snapshot takes longer than the interval on any machine. */
+		if (o->interval_ns && o->interval_ns < 10000)
+			return options_bad(state, "-%c: an interval below 10 us cannot be kept", key);
+	}
+	return 0;
+}
+
+static bool one_of(const char *word, const char *const *words)
+{
+	for (; *words; words++)
+		if (!strcmp(word, *words))
+			return true;
+	return false;
+}
+
+static error_t parse_words(int key, char *arg, struct argp_state *state, struct record_cmdline *c)
+{
+	static const char *const levels[] = { "strict", "default", "full", NULL };
+	static const char *const reports[] = { "show", "stat", NULL };
+	static const char *const threads[] = { "one", "auto", "cpu", NULL };
+	struct record_options *o = &c->options;
+
+	switch (key) {
+	case 'e':
+		return add_event(c, arg);
+	case KEY_FILTER:
+		if (!c->n_events)
+			return options_bad(state, "--filter belongs behind the -e that it filters");
+		o->filters[c->n_events - 1] = arg;
+		return 0;
+	case KEY_LABEL:
+		if (!strchr(arg, '=') || arg[0] == '=')
+			return options_bad(state, "--label: '%s' is not KEY=VALUE", arg);
+		return append(&o->labels, &c->n_labels, arg) ? ENOMEM : 0;
+	case KEY_PRIVACY:
+		if (!one_of(arg, levels))
+			return options_bad(state, "--privacy: '%s' is none of strict, default, full", arg);
+		o->privacy = arg;
+		return 0;
+	case KEY_REPORT:
+		o->report = arg ? arg : (char *)"show";
+		return one_of(o->report, reports) ? 0 : options_bad(state, "--report: '%s' is neither show nor stat", arg);
+	case KEY_THREADS:
+		if (!one_of(arg, threads))
+			return options_bad(state, "--threads: '%s' is none of auto, one, cpu", arg);
+		o->threads = !strcmp(arg, "one") ? 1 : !strcmp(arg, "cpu") ? -1 : 0;
+		return 0;
+	case KEY_CODEC:
+		o->plain_codec = !strcmp(arg, "plain");
+		return o->plain_codec || !strcmp(arg, "packed")
+			       ? 0 : options_bad(state, "--codec: '%s' is neither packed nor plain", arg);
+	default:
+		return parse_when(key, arg, state, o);
+	}
+}
+
+/* Options that only set a word or a flag, by their place in the struct. */
+static error_t parse_plain(int key, char *arg, struct argp_state *state, struct record_cmdline *c)
+{
+	struct record_options *o = &c->options;
+
+	switch (key) {
+	case 'C': o->cpus = arg; break;
+	case 'p': o->pids = arg; break;
+	case 't': o->tids = arg; break;
+	case 'o': o->output = arg; break;
+	case KEY_SOURCES: o->sources = arg; break;
+	case KEY_ROOT: o->root = arg; break;
+	case KEY_CONTROL: o->control = arg; break;
+	case 'a': o->system_wide = true; break;
+	case 'd': o->detailed++; break;
+	case 'S': o->sync_first = true; break;
+	case 'P': o->no_perf = true; break;
+	case 'l': o->list = true; break;
+	case 'q': o->quiet = true; break;
+	case 'v': o->verbose = true; break;
+	case 'f': break;
+	case KEY_NO_AFFINITY: break;
+	case KEY_NO_MSR: o->no_msr = true; break;
+	case KEY_NO_SCALE: o->no_scale = true; break;
+	case KEY_NO_INHERIT: o->no_inherit = true; break;
+	case KEY_NULL: o->null = true; break;
+	case KEY_ALL_USER: o->all_user = true; break;
+	case KEY_ALL_KERNEL: o->all_kernel = true; break;
+	case KEY_OVERWRITE: o->overwrite = true; break;
+	default: return parse_words(key, arg, state, c);
+	}
+	return 0;
+}
+
+static error_t check(struct argp_state *state, struct record_options *o)
+{
+	uint64_t number;
+
+	if (o->command && (!parse_u64(o->command[0], &number)))
+		return options_bad(state, "a command named '%s'? An interval is given with -i %s, a number of intervals "
+				   "with -n %s", o->command[0], o->command[0], o->command[0]);
+	if (o->pids && o->tids)
+		return options_bad(state, "-p and -t exclude each other");
+	if ((o->pids || o->tids) && o->system_wide)
+		return options_bad(state, "-a counts everything, so it excludes -p and -t");
+	if (o->runs != 1 && !o->command)
+		return options_bad(state, "-r repeats a COMMAND, and there is none");
+	if (o->iterations && !o->interval_ns)
+		return options_bad(state, "-n counts intervals, and -i 0 has none");
+	if (o->delay_ms < 0 && !o->control)
+		return options_bad(state, "-D -1 waits for an 'enable' that can only come through --control");
+	if (o->report && o->output && !strcmp(o->output, "-"))
+		return options_bad(state, "--report reads the recording, which goes to stdout; use pmrec -o - | pmrep -");
+	if (o->all_user && o->all_kernel)
+		return options_bad(state, "--all-user and --all-kernel exclude each other");
+	if (o->pids || o->tids)
+		o->target = TARGET_TASKS;
+	else if (o->command && !o->system_wide && !o->cpus)
+		o->target = TARGET_COMMAND;
+	return 0;
+}
+
+static error_t parse_opt(int key, char *arg, struct argp_state *state)
+{
+	struct record_cmdline *c = state->input;
+
+	switch (key) {
+	case ARGP_KEY_ARGS:
+		c->options.command = state->argv + state->next;
+		return 0;
+	case ARGP_KEY_END:
+		return check(state, &c->options);
+	case ARGP_KEY_ARG:
+		return ARGP_ERR_UNKNOWN; /* all of them at once, please */
+	case ARGP_KEY_INIT:
+	case ARGP_KEY_FINI:
+	case ARGP_KEY_SUCCESS:
+	case ARGP_KEY_ERROR:
+	case ARGP_KEY_NO_ARGS:
+		return 0;
+	default:
+		return parse_plain(key, arg, state, c);
+	}
+}
+
+static const struct argp argp = { options, parse_opt, "[--] [COMMAND [ARG...]]",
+				  "Records raw counters of this machine into a file for pmrep." };
+
+const struct options_spec record_options_spec = {
+	.name = "pmrec",
+	.column = OPTIONS_PMREC,
+	.argp = &argp,
+	.brief = brief,
+	.command = true,
+};
+
+int record_cmdline_parse(struct record_cmdline *c, int argc, char **argv, struct error *e)
+{
+	*c = (struct record_cmdline){ .options = { .interval_ns = 1000000000, .runs = 1, .privacy = (char *)"default" } };
+	return options_parse(&record_options_spec, argc, argv, c, &c->common, e);
+}
+
+void record_cmdline_release(struct record_cmdline *c)
+{
+	free(c->options.events);
+	free(c->options.filters);
+	free(c->options.labels);
+	options_common_release(&c->common);
+}

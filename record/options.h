@@ -1,0 +1,22 @@
+/* The command line of pmrec. */
+#ifndef RECORD_OPTIONS_H
+#define RECORD_OPTIONS_H
+
+#include <stddef.h>
+
+#include "common/options.h"
+#include "record/plan.h"
+
+extern const struct options_spec record_options_spec;
+
+struct record_cmdline {
+	struct record_options options;
+	struct options_common common;
+	size_t n_events, n_labels;
+};
+
+/* As options_parse(): 0, 1 (common.text is to be printed) or -errno. The strings live until the release. */
+int record_cmdline_parse(struct record_cmdline *c, int argc, char **argv, struct error *e);
+void record_cmdline_release(struct record_cmdline *c);
+
+#endif

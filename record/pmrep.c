@@ -1,0 +1,81 @@
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "record/child.h"
+#include "record/commands.h"
+#include "record/privileges.h"
+
+int command_failed(const struct error *e)
+{
+	fprintf(stderr, "pmrec: %s\n", e->text);
+	return EXIT_OWN;
+}
+
+/* "/usr/bin/pmrep" for "/usr/bin/pmrec"; the one in PATH may be another program of that name. */
+static bool beside_us(char path[static PATH_MAX])
+{
+	ssize_t n = readlink("/proc/self/exe", path, PATH_MAX - 16);
+	char *slash;
+
+	if (n <= 0)
+		return false;
+	path[n] = '\0';
+	slash = strrchr(path, '/');
+	if (!slash)
+		return false;
+	strcpy(slash + 1, "pmrep");
+	return !access(path, X_OK);
+}
+
+int command_exec_pmrep(char *const *args, struct error *e)
+{
+	char path[PATH_MAX];
+	int err = privileges_for_child();
+
+	if (!err && beside_us(path))
+		execv(path, args);
+	if (!err) {
+		execvp("pmrep", args);
+		err = -errno;
+	}
+	return error_sys(e, -err, "cannot run pmrep");
+}
+
+int command_run_pmrep(char *const *args, struct error *e)
+{
+	int status;
+	pid_t pid;
+
+	fflush(stdout);
+	pid = fork();
+	if (pid < 0)
+		return error_sys(e, errno, "cannot run pmrep");
+	if (pid == 0) {
+		sigset_t none;
+
+		sigemptyset(&none);
+		sigprocmask(SIG_SETMASK, &none, NULL);
+		signal(SIGPIPE, SIG_DFL);
+		command_exec_pmrep(args, e);
+		_exit(command_failed(e));
+	}
+	while (waitpid(pid, &status, 0) < 0)
+		if (errno != EINTR)
+			return error_sys(e, errno, "pmrep");
+	/* Its answer is for the reader of the report; the exit code is that of the recording. */
+	return WIFEXITED(status) && WEXITSTATUS(status) == EXIT_OWN ? EXIT_OWN : 0;
+}
+
+int cmd_report(int argc, char **argv)
+{
+	struct error e = { 0 };
+
+	argv[0] = (char *)"pmrep";
+	command_exec_pmrep(argv, &e);
+	return command_failed(&e);
+}
+

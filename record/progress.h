@@ -1,0 +1,24 @@
+/* What the recorder says while it works: one line on stderr that is written over, if stderr is a terminal. */
+#ifndef RECORD_PROGRESS_H
+#define RECORD_PROGRESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/buf.h"
+#include "record/recording.h"
+
+struct progress {
+	bool on;
+	bool shown;
+	uint64_t start_ns;
+};
+
+void progress_init(struct progress *p, bool quiet);
+void progress_show(struct progress *p, const struct recording_stats *stats);
+/* Takes the line away, before anything else is printed. */
+void progress_clear(struct progress *p);
+/* "1.2 MB", with powers of 1000. */
+void progress_bytes(struct buf *out, uint64_t bytes);
+
+#endif

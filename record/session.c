@@ -1,0 +1,412 @@
+#include "record/session.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "record/header.h"
+#include "record/machine.h"
+#include "record/privileges.h"
+
+#define RING_BYTES (16u << 20)
+/* Time for all readers to wake up, so that a snapshot out of turn begins on all of them at once. */
+#define LEAD_NS 100000
+
+
+/* -P, --no-msr and --null are other words for --sources=-NAME. */
+static void leave_out(struct session *s, const char *name)
+{
+	for (size_t i = 0; i < s->n_sources; i++)
+		if (!strcmp(s->source[i].ops->name, name))
+			s->source[i].wanted = false;
+}
+
+/* A source that was asked for by name and has nothing is an error, with the reason that the source gave. */
+static int check_required(struct session *s, struct error *e)
+{
+	for (size_t i = 0; i < s->n_sources; i++) {
+		const struct source *source = &s->source[i];
+		const struct unit *u = s->plan.units;
+
+		while (u && u->source != source)
+			u = u->next;
+		if (u || !source->required || !source->wanted)
+			continue;
+		for (uint32_t k = 0; k < s->model.n_probes; k++) {
+			const struct pm_probe *p = &s->model.probe[k];
+
+			if (!strcmp(p->source, source->ops->name))
+				return error_set(e, ENODEV, "nothing to record from %s: %s: %s%s%s", p->source, p->what,
+						 pm_reason_text(p->reason), p->hint ? "; try: " : "",
+						 p->hint ? p->hint : "");
+		}
+		return error_set(e, ENODEV, "nothing to record from %s on this machine", source->ops->name);
+	}
+	if (!s->plan.units)
+		return error_set(e, ENODEV, "nothing can be recorded here; `pmrec doctor` says what is in the way");
+	return 0;
+}
+
+int session_plan(struct session *s, const struct record_options *o, pid_t child, char *const *argv, struct error *e)
+{
+	int err;
+
+	s->options = o;
+	s->run = 1;
+	s->output.fd = -1;
+	s->last_number = UINT64_MAX;
+	pm_model_init(&s->model);
+	if (getrandom(s->model.recording_id, sizeof(s->model.recording_id), 0) < 0)
+		return error_sys(e, errno, "random number");
+	err = root_init(&s->root, o->root);
+	if (!err)
+		err = hotplug_init(&s->hotplug, &s->root);
+	if (err)
+		return error_sys(e, -err, "%s/sys/devices/system/cpu/online", o->root ? o->root : "");
+	err = sources_select(&s->source, &s->n_sources, o->sources, e);
+	if (err)
+		return err;
+	if (o->no_perf || o->null)
+		leave_out(s, "perf");
+	if (o->no_msr)
+		leave_out(s, "msr");
+	privileges_raise();
+	err = plan_init(&s->plan, o, &s->root, &s->model, e);
+	s->plan.child = child;
+	if (!err)
+		err = machine_describe(&s->plan, e);
+	if (!err)
+		err = plan_sources(&s->plan, s->source, s->n_sources, e);
+	if (!err)
+		err = check_required(s, e);
+	if (!err)
+		err = header_fill(&s->plan, s->source, s->n_sources, argv, e);
+	if (!err)
+		s->per_cpu = o->threads < 0 || (!o->threads && layout_measure_per_cpu(&s->plan, o->interval_ns));
+	privileges_lower();
+	return err;
+}
+
+static int start_threads(struct session *s, struct error *e)
+{
+	struct sampler_config config = { .ring = &s->ring, .clocks = s->clocks, .thread_starts = privileges_drop };
+	int err = layout_init(&s->layout, &s->plan, s->options->interval_ns, s->per_cpu, &s->offline, e);
+
+	if (err)
+		return err;
+	err = ring_init(&s->ring, &s->layout, RING_BYTES, recording_wake(s->recording));
+	if (!err)
+		err = recording_attach(s->recording, &s->ring);
+	if (err)
+		return error_sys(e, -err, "buffers");
+	return sampler_new(&s->sampler, &config, e);
+}
+
+/* The readers must be parked. */
+static void stop_threads(struct session *s)
+{
+	sampler_free(s->sampler);
+	s->sampler = NULL;
+	if (s->recording)
+		recording_attach(s->recording, NULL);
+	ring_release(&s->ring);
+	layout_release(&s->layout);
+}
+
+int session_open(struct session *s, struct error *e)
+{
+	struct recording_config config = {
+		.writer = {
+			.sink = output_write,
+			.sink_ctx = &s->output,
+			.model = &s->model,
+			.codec = s->options->plain_codec ? PM_CODEC_PLAIN : PM_CODEC_PACKED,
+		},
+		.clocks = s->clocks,
+		.thread_starts = privileges_drop,
+	};
+	int err = output_open(&s->output, s->options, e);
+
+	if (!err)
+		err = recording_new(&s->recording, &config, e);
+	return err ? err : start_threads(s, e);
+}
+
+int session_close(struct session *s, struct error *e)
+{
+	int err;
+
+	stop_threads(s);
+	err = recording_finish(s->recording, e);
+	return err;
+}
+
+void session_release(struct session *s)
+{
+	if (s->sampler && sampler_running(s->sampler))
+		sampler_park(s->sampler);
+	stop_threads(s);
+	recording_free(s->recording);
+	plan_release(&s->plan);
+	sources_release(s->source, s->n_sources);
+	hotplug_release(&s->hotplug);
+	cpulist_release(&s->offline);
+	pm_model_release(&s->model);
+	root_release(&s->root);
+	*s = (struct session){ .output = s->output };
+}
+
+int session_enable(struct session *s, bool on, struct error *e)
+{
+	int err = 0;
+
+	privileges_raise();
+	for (size_t i = 0; i < s->n_sources && !err; i++) {
+		const struct source_ops *ops = s->source[i].ops;
+
+		if (!s->source[i].wanted || !ops->enable)
+			continue;
+		err = ops->enable(&s->source[i], on);
+		if (err)
+			error_sys(e, -err, "cannot %s %s", on ? "start" : "stop", ops->name);
+	}
+	privileges_lower();
+	return err;
+}
+
+/* Tick number that is due now; without ticks, snapshots are counted. */
+static uint64_t due(const struct session *s, uint64_t now)
+{
+	uint64_t interval = s->options->interval_ns;
+
+	return interval ? (now - s->start_ns) / interval : s->number + 1;
+}
+
+static void single(struct session *s, uint8_t flags, bool resumed)
+{
+	struct ring_epoch e = { .run = s->run, .segment = s->segment, .flags = flags, .resumed = resumed };
+
+	if (sampler_running(s->sampler))
+		sampler_park(s->sampler);
+	e.tick_ns = clocks_monotonic() + LEAD_NS;
+	if (s->start_ns)
+		s->number = due(s, e.tick_ns);
+	else
+		s->start_ns = e.tick_ns;
+	e.start_ns = s->start_ns;
+	e.first_number = e.last_number = s->number;
+	sampler_begin(s->sampler, &e);
+	sampler_park(s->sampler);
+}
+
+static void tick_on(struct session *s)
+{
+	struct ring_epoch e = { .run = s->run, .segment = s->segment, .start_ns = s->start_ns,
+				.flags = PM_SNAPSHOT_LAST, .last_number = s->last_number };
+
+	/* A snapshot out of turn that comes after the last tick is the end. */
+	s->reached_last = s->number >= s->last_number;
+	if (!s->options->interval_ns || s->reached_last)
+		return;
+	e.first_number = due(s, clocks_monotonic()) + 1;
+	if (e.first_number <= s->number)
+		e.first_number = s->number + 1;
+	if (e.first_number > e.last_number)
+		e.first_number = e.last_number;
+	sampler_begin(s->sampler, &e);
+}
+
+void session_begin(struct session *s)
+{
+	bool first = !s->start_ns;
+
+	if (s->counting)
+		return;
+	if (!first)
+		s->segment++;
+	s->counting = true;
+	single(s, PM_SNAPSHOT_FORCED | PM_SNAPSHOT_FIRST, true);
+	if (first && s->options->iterations)
+		s->last_number = s->number + s->options->iterations;
+	tick_on(s);
+}
+
+void session_end(struct session *s)
+{
+	if (!s->counting)
+		return;
+	if (sampler_running(s->sampler))
+		sampler_park(s->sampler);
+	if (!s->reached_last)
+		single(s, PM_SNAPSHOT_FORCED | PM_SNAPSHOT_LAST, false);
+	s->counting = false;
+}
+
+void session_snapshot(struct session *s)
+{
+	if (!s->counting)
+		return;
+	single(s, PM_SNAPSHOT_FORCED, false);
+	tick_on(s);
+}
+
+void session_ticks_ended(struct session *s)
+{
+	if (!sampler_running(s->sampler))
+		return;
+	sampler_park(s->sampler);
+	s->reached_last = true;
+}
+
+int session_next_run(struct session *s, pid_t child, struct error *e)
+{
+	int err = 0;
+
+	s->run++;
+	s->plan.child = child;
+	recording_drain(s->recording);
+	recording_lock(s->recording);
+	privileges_raise();
+	for (size_t i = 0; i < s->n_sources && !err; i++)
+		if (s->source[i].wanted && s->source[i].ops->restart)
+			err = s->source[i].ops->restart(&s->source[i], &s->plan, e);
+	privileges_lower();
+	recording_unlock(s->recording);
+	return err;
+}
+
+/* Drops units whose place was given to a newer one. */
+static void drop_superseded(struct plan *p)
+{
+	struct unit **at = &p->units;
+
+	while (*at) {
+		struct unit *u = *at, *newer = u->next;
+
+		while (newer && (newer->group != u->group || newer->instance != u->instance))
+			newer = newer->next;
+		if (newer) {
+			*at = u->next;
+			u->release(u);
+		} else {
+			at = &u->next;
+		}
+	}
+	p->units_end = at;
+}
+
+static bool has_units(const struct plan *p, uint32_t cpu)
+{
+	const struct unit *u = p->units;
+
+	while (u && u->cpu != cpu)
+		u = u->next;
+	return u != NULL;
+}
+
+static int update_sources(struct session *s, uint32_t cpu, bool online)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < s->n_sources && !err; i++) {
+		if (!s->source[i].wanted || !s->source[i].ops->update)
+			continue;
+		s->plan.source = &s->source[i];
+		err = s->source[i].ops->update(&s->source[i], &s->plan, cpu, online);
+	}
+	s->plan.source = NULL;
+	return err;
+}
+
+static int remember_offline(struct session *s, const struct cpulist *gone, const struct cpulist *come)
+{
+	struct cpulist still = { 0 };
+	int err = 0;
+
+	for (size_t i = 0; i < s->offline.n && !err; i++)
+		if (!cpulist_has(come, s->offline.cpu[i]))
+			err = cpulist_add(&still, s->offline.cpu[i]);
+	for (size_t i = 0; i < gone->n && !err; i++)
+		err = cpulist_add(&still, gone->cpu[i]);
+	if (err) {
+		cpulist_release(&still);
+		return err;
+	}
+	cpulist_release(&s->offline);
+	s->offline = still;
+	return 0;
+}
+
+static int change_cpus(struct session *s, const struct cpulist *gone, const struct cpulist *come, struct error *e)
+{
+	bool counting = s->counting;
+	int err;
+
+	if (come->n) {
+		/* What comes back may count from 0 again. */
+		session_end(s);
+	} else if (sampler_running(s->sampler)) {
+		sampler_park(s->sampler);
+	}
+	for (size_t i = 0; i < gone->n; i++)
+		session_event_number(s, PM_EVENT_CPU_OFFLINE, PM_EVENT_KEY_CPU, gone->cpu[i]);
+	for (size_t i = 0; i < come->n; i++)
+		session_event_number(s, PM_EVENT_CPU_ONLINE, PM_EVENT_KEY_CPU, come->cpu[i]);
+	stop_threads(s);
+	recording_lock(s->recording);
+	privileges_raise();
+	err = remember_offline(s, gone, come);
+	for (size_t i = 0; i < gone->n && !err; i++)
+		err = update_sources(s, gone->cpu[i], false);
+	for (size_t i = 0; i < come->n && !err; i++)
+		err = update_sources(s, come->cpu[i], true);
+	drop_superseded(&s->plan);
+	privileges_lower();
+	recording_unlock(s->recording);
+	if (err)
+		return error_sys(e, -err, "after a change of the CPUs");
+	err = start_threads(s, e);
+	if (err || !counting)
+		return err;
+	if (come->n)
+		session_begin(s);
+	else
+		tick_on(s);
+	return 0;
+}
+
+int session_look_for_cpus(struct session *s, struct error *e)
+{
+	struct cpulist gone = { 0 }, come = { 0 };
+	int n = hotplug_look(&s->hotplug, &gone, &come), err = 0;
+	bool ours = false;
+
+	for (size_t i = 0; i < gone.n && n > 0; i++)
+		ours = ours || has_units(&s->plan, gone.cpu[i]);
+	for (size_t i = 0; i < come.n && n > 0; i++)
+		ours = ours || !s->options->cpus || cpulist_has(&s->plan.cpus, come.cpu[i]);
+	if (n > 0 && ours)
+		err = change_cpus(s, &gone, &come, e);
+	cpulist_release(&gone);
+	cpulist_release(&come);
+	return err;
+}
+
+void session_event(struct session *s, struct pm_event *event)
+{
+	uint64_t after = s->sampler && !sampler_running(s->sampler) ? sampler_next_chunk(s->sampler) : 0;
+
+	if (!event->time_ns)
+		event->time_ns = clocks_monotonic();
+	recording_event(s->recording, event, after);
+}
+
+void session_event_number(struct session *s, enum pm_event_type type, uint32_t key, uint64_t value)
+{
+	struct pm_event event = { .type = type };
+
+	/* Without memory the event says less. */
+	(void)pm_map_set(&event.attrs, key, pm_u64(value));
+	session_event(s, &event);
+}

@@ -1,0 +1,66 @@
+/*
+ * One recording in the making: the plan, the threads that sample and write it, and the few things that may be done to it
+ * while it goes on. Owned by the control thread.
+ */
+#ifndef RECORD_SESSION_H
+#define RECORD_SESSION_H
+
+#include "record/hotplug.h"
+#include "record/output.h"
+#include "record/plan.h"
+#include "record/recording.h"
+#include "record/sampler.h"
+
+struct session {
+	const struct record_options *options;
+	struct root root;
+	struct pm_model model;
+	struct plan plan;
+	struct source *source;
+	size_t n_sources;
+	struct hotplug hotplug;
+	struct cpulist offline;  /* CPUs that units are for and that have gone */
+	struct output output;
+	struct recording *recording;
+	struct layout layout;
+	struct ring ring;
+	struct sampler *sampler;
+	const struct clock_source *clocks;
+	bool per_cpu;
+	bool counting;           /* between the first and the last snapshot of a segment */
+	bool reached_last;       /* -n: its last tick has come */
+	uint32_t run, segment;
+	uint64_t start_ns;       /* of tick 0; 0: nothing was sampled yet */
+	uint64_t number;         /* of the last snapshot that was asked for */
+	uint64_t last_number;    /* -n; UINT64_MAX: no end */
+};
+
+/* Looks at the machine and lets the sources plan; `child`: the command, forked and waiting, or 0. */
+int session_plan(struct session *s, const struct record_options *o, pid_t child, char *const *argv, struct error *e);
+/* Opens the output, writes the definitions, starts the threads. */
+int session_open(struct session *s, struct error *e);
+/* Writes the rest and closes the recording. `bytes`, if not NULL: size of the file. */
+int session_close(struct session *s, struct error *e);
+/* Also after a failure of the above. */
+void session_release(struct session *s);
+
+/* Starts or stops counting in all sources. */
+int session_enable(struct session *s, bool on, struct error *e);
+/* A new segment: takes its first snapshot, and then ticks. */
+void session_begin(struct session *s);
+/* The last snapshot of the segment; nothing ticks afterwards. */
+void session_end(struct session *s);
+/* A snapshot between the ticks. */
+void session_snapshot(struct session *s);
+/* Ticks have stopped by themselves (sampler_fd is readable): the last one of -n has come. */
+void session_ticks_ended(struct session *s);
+/* The next run of -r: sources follow another process. */
+int session_next_run(struct session *s, pid_t child, struct error *e);
+/* Looks for CPUs that have gone or come, and rebuilds what samples them. 0 or -errno. */
+int session_look_for_cpus(struct session *s, struct error *e);
+
+/* Adds an event to the recording, in its place among the snapshots. Takes the attributes. */
+void session_event(struct session *s, struct pm_event *event);
+void session_event_number(struct session *s, enum pm_event_type type, uint32_t key, uint64_t value);
+
+#endif
