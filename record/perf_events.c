@@ -1,0 +1,136 @@
+/* Which events: those of the command line, or perf's defaults. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "record/perf_source.h"
+
+/* perf's defaults, and what each -d adds. */
+static const struct {
+	const char *name;
+	unsigned detailed;
+	bool if_described; /* only where a core PMU says that it has it */
+} defaults[] = {
+	{ "context-switches" },
+	{ "cpu-migrations" },
+	{ "page-faults" },
+	{ "cycles" },
+	{ "instructions" },
+	{ "branches" },
+	{ "branch-misses" },
+	{ "stalled-cycles-frontend", .if_described = true },
+	{ "stalled-cycles-backend", .if_described = true },
+	{ "L1-dcache-loads", 1 },
+	{ "L1-dcache-load-misses", 1 },
+	{ "LLC-loads", 1 },
+	{ "LLC-load-misses", 1 },
+	{ "L1-icache-loads", 2 },
+	{ "L1-icache-load-misses", 2 },
+	{ "dTLB-loads", 2 },
+	{ "dTLB-load-misses", 2 },
+	{ "iTLB-loads", 2 },
+	{ "iTLB-load-misses", 2 },
+	{ "L1-dcache-prefetches", 3 },
+	{ "L1-dcache-prefetch-misses", 3 },
+};
+
+static bool described(const struct perf_pmus *pmus, const char *name)
+{
+	for (size_t i = 0; i < pmus->n; i++)
+		for (size_t k = 0; pmus->pmu[i].core && k < pmus->pmu[i].n_aliases; k++)
+			if (!strcmp(pmus->pmu[i].alias[k].name, name))
+				return true;
+	return false;
+}
+
+static int read_text(struct perf_source *s, struct plan *p, const char *text, struct error *e)
+{
+	struct event_view view = perf_view(&s->pmus, p->root);
+	struct event_list *list = NULL;
+	struct buf notes = BUF_INIT;
+	int err = event_parse(&list, text, e);
+
+	if (!err)
+		err = event_resolve(list, &view, &s->set, &notes, e);
+	for (char *line = (char *)buf_str(&notes), *end; !err && *line; line = end + 1) {
+		end = strchr(line, '\n');
+		err = plan_refused(p, PM_REASON_NOT_SUPPORTED, NULL, "%.*s", (int)(end - line), line);
+	}
+	event_list_free(list);
+	buf_release(&notes);
+	return err;
+}
+
+/* Filters belong to the tracepoints of the text that they were given with. */
+static int add_filter(struct perf_source *s, size_t first, const char *filter, const char *text, struct error *e)
+{
+	bool any = false;
+
+	for (size_t i = first; i < s->set.n; i++)
+		if (s->set.event[i].type == PERF_TYPE_TRACEPOINT) {
+			s->event[i].filter = filter;
+			any = true;
+		}
+	return any ? 0 : error_set(e, EINVAL, "--filter: \"%.100s\" has no tracepoint", text);
+}
+
+static int grow_events(struct perf_source *s, size_t from, bool requested)
+{
+	struct perf_event *bigger = realloc(s->event, (s->set.n + 1) * sizeof(*bigger));
+
+	if (!bigger)
+		return -ENOMEM;
+	s->event = bigger;
+	for (size_t i = from; i < s->set.n; i++)
+		s->event[i] = (struct perf_event){ .requested = requested };
+	return 0;
+}
+
+static int read_defaults(struct perf_source *s, struct plan *p, struct error *e)
+{
+	/* A CPU has no tasks of its own: its clock is perf's choice there. */
+	int err = read_text(s, p, p->options->target == TARGET_SYSTEM ? "cpu-clock" : "task-clock", e);
+
+	for (size_t i = 0; i < sizeof(defaults) / sizeof(defaults[0]) && !err; i++)
+		if (defaults[i].detailed <= p->options->detailed &&
+		    (!defaults[i].if_described || described(&s->pmus, defaults[i].name)))
+			err = read_text(s, p, defaults[i].name, e);
+	return err ? err : grow_events(s, 0, false);
+}
+
+/* --all-user, --all-kernel; an event's own modifiers win. */
+static int restrict_rings(struct event *ev, const struct record_options *o)
+{
+	uint32_t ring = (o->all_user ? EVENT_MOD_USER : 0) | (o->all_kernel ? EVENT_MOD_KERNEL : 0);
+
+	if (!ring || ev->mods & EVENT_MOD_RING || ev->uncore || (o->all_user && ev->kernel_only))
+		return 0;
+	return event_set_mods(ev, ev->mods | ring);
+}
+
+int perf_events_read(struct perf_source *s, struct plan *p, struct error *e)
+{
+	const struct record_options *o = p->options;
+	int err = 0;
+
+	if (!o->events)
+		err = read_defaults(s, p, e);
+	for (size_t i = 0; o->events && o->events[i] && !err; i++) {
+		size_t first = s->set.n;
+
+		err = read_text(s, p, o->events[i], e);
+		if (!err)
+			err = grow_events(s, first, true);
+		if (!err && o->filters && o->filters[i])
+			err = add_filter(s, first, o->filters[i], o->events[i], e);
+	}
+	/* The set has stopped moving. */
+	for (size_t i = 0; i < s->set.n && !err; i++) {
+		s->event[i].ev = &s->set.event[i];
+		err = restrict_rings(&s->set.event[i], o);
+		perf_attr_fill(&s->event[i].attr, &s->set.event[i]);
+		s->event[i].err = s->set.event[i].missing;
+	}
+	return err;
+}

@@ -1,0 +1,231 @@
+#include "record/perf_group.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+enum { READ_NR, READ_ENABLED, READ_RUNNING, READ_HEAD };
+
+/* ---- groups ---- */
+
+struct perf_group *perf_group_new(void)
+{
+	return calloc(1, sizeof(struct perf_group));
+}
+
+void perf_group_free(struct perf_group *g)
+{
+	if (!g)
+		return;
+	for (uint32_t i = 0; i < g->n_rows; i++)
+		g->row[i]->group = NULL;
+	free(g->member);
+	free(g->row);
+	cpulist_release(&g->cpus);
+	free(g);
+}
+
+int perf_group_add(struct perf_group *g, struct perf_event *e)
+{
+	struct perf_event **bigger = realloc(g->member, (g->n + 1) * sizeof(*bigger));
+
+	if (!bigger)
+		return -ENOMEM;
+	g->member = bigger;
+	g->member[g->n++] = e;
+	return 0;
+}
+
+void perf_group_remove(struct perf_group *g, uint32_t k)
+{
+	memmove(&g->member[k], &g->member[k + 1], (g->n - k - 1) * sizeof(*g->member));
+	g->n--;
+}
+
+/* ---- opening ---- */
+
+int perf_event_try(struct perf_event *e, bool inherit, pid_t pid, int cpu, int leader, bool *excluded)
+{
+	const struct event *ev = e->ev;
+	union perf_attr asked;
+	int fd, user;
+
+	e->attr.a.inherit = inherit;
+	e->attr.a.disabled = leader < 0;
+	asked = e->attr;
+	fd = perf_open_relaxed(&e->attr, pid, cpu, leader);
+	if (fd != -EACCES && fd != -EPERM)
+		return fd;
+	/* Without the kernel part these would always read 0, which would be taken for a count. */
+	if (ev->mods & EVENT_MOD_RING || ev->kernel_only || ev->type == PERF_TYPE_TRACEPOINT)
+		return fd;
+	e->attr.a.exclude_kernel = 1;
+	e->attr.a.exclude_hv = 1;
+	user = perf_open_relaxed(&e->attr, pid, cpu, leader);
+	if (user < 0) {
+		e->attr = asked;
+		return user;
+	}
+	*excluded = true;
+	return user;
+}
+
+static int open_member(struct perf_row *row, struct perf_event *e, struct perf_start start)
+{
+	union perf_attr attr = e->attr;
+	int fd;
+
+	attr.a.inherit = row->group->inherit;
+	attr.a.disabled = row->leader < 0 && !start.on;
+	attr.a.enable_on_exec = row->leader < 0 && start.on_exec;
+	fd = perf_open(&attr, row->pid, row->cpu, row->leader);
+	if (fd >= 0 && e->filter && ioctl(fd, PERF_EVENT_IOC_SET_FILTER, e->filter)) {
+		int err = errno;
+
+		close(fd);
+		return -err;
+	}
+	return fd;
+}
+
+int perf_row_open(struct perf_row *row, struct perf_start start)
+{
+	const struct perf_group *g = row->group;
+	int err = -ENOENT;
+
+	for (uint32_t k = 0; k < g->n; k++) {
+		int fd = open_member(row, g->member[k], start);
+
+		row->fd[k] = fd < 0 ? -1 : fd;
+		if (fd < 0) {
+			err = fd;
+			row->missing[k] = perf_reason(fd);
+			continue;
+		}
+		row->missing[k] = PM_OK;
+		row->place[row->n_open++] = k;
+		if (row->leader < 0)
+			row->leader = fd;
+	}
+	return row->n_open ? 0 : err;
+}
+
+static ssize_t row_read(const struct perf_row *row)
+{
+	return read(row->leader, row->got, (READ_HEAD + row->n_open) * sizeof(*row->got));
+}
+
+void perf_row_close(struct perf_row *row, bool keep)
+{
+	if (keep && row->leader >= 0 && row_read(row) > 0) {
+		row->base_enabled += row->got[READ_ENABLED];
+		row->base_running += row->got[READ_RUNNING];
+		for (uint32_t k = 0; k < row->n_open; k++)
+			row->base[row->place[k]] += row->got[READ_HEAD + k];
+	}
+	for (uint32_t k = 0; k < row->n; k++)
+		if (row->fd[k] >= 0) {
+			close(row->fd[k]);
+			row->fd[k] = -1;
+		}
+	row->leader = -1;
+	row->n_open = 0;
+	if (!keep) {
+		memset(row->base, 0, row->n * sizeof(*row->base));
+		row->base_enabled = row->base_running = 0;
+	}
+}
+
+int perf_row_enable(const struct perf_row *row, bool on)
+{
+	if (row->leader < 0)
+		return 0;
+	return ioctl(row->leader, on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, PERF_IOC_FLAG_GROUP) ? -errno : 0;
+}
+
+/* ---- reading ---- */
+
+static int unit_read(struct unit *u, struct cells *c)
+{
+	struct perf_row *row = (struct perf_row *)u;
+	uint64_t enabled, running;
+	ssize_t size;
+
+	if (row->leader < 0) {
+		cells_fail_all(c, PM_REASON_OFFLINE);
+		return 0;
+	}
+	size = row_read(row);
+	/* End of file: the kernel gave the group up, as it does with a pinned one that does not fit. */
+	if (size <= 0) {
+		cells_fail_all(c, size ? pm_reason_errno(errno) : PM_REASON_NOT_COUNTED);
+		return 0;
+	}
+	enabled = row->got[READ_ENABLED] + row->base_enabled;
+	running = row->got[READ_RUNNING] + row->base_running;
+	if (c->enabled)
+		*c->enabled = enabled;
+	if (c->running)
+		*c->running = running;
+	if (enabled && !running) {
+		cells_fail_all(c, PM_REASON_NOT_COUNTED);
+		return 0;
+	}
+	for (uint32_t k = 0; k < row->n_open; k++)
+		cells_set(c, row->place[k], row->got[READ_HEAD + k] + row->base[row->place[k]]);
+	if (row->n_open == c->n)
+		return 0;
+	for (uint32_t k = 0; k < c->n; k++)
+		if (row->missing[k])
+			cells_fail(c, k, row->missing[k]);
+	return 0;
+}
+
+static void unit_release(struct unit *u)
+{
+	struct perf_row *row = (struct perf_row *)u;
+
+	for (uint32_t k = 0; row->fd && k < row->n; k++)
+		if (row->fd[k] >= 0)
+			close(row->fd[k]);
+	for (uint32_t i = 0; row->group && i < row->group->n_rows; i++)
+		if (row->group->row[i] == row)
+			row->group->row[i] = row->group->row[--row->group->n_rows];
+	free(row->fd);
+	free(row->missing);
+	free(row->place);
+	free(row->base);
+	free(row->got);
+	free(row);
+}
+
+struct perf_row *perf_row_new(struct perf_group *g, pid_t pid, int cpu, uint32_t instance)
+{
+	struct perf_row **rows = realloc(g->row, (g->n_rows + 1) * sizeof(*rows));
+	struct perf_row *row;
+
+	if (!rows)
+		return NULL;
+	g->row = rows;
+	row = calloc(1, sizeof(*row));
+	if (!row)
+		return NULL;
+	*row = (struct perf_row){
+		.unit = { .read = unit_read, .release = unit_release, .cpu = cpu < 0 ? PM_NONE : (uint32_t)cpu },
+		.group = g, .n = g->n, .pid = pid, .cpu = cpu, .instance = instance, .leader = -1,
+		.fd = malloc(g->n * sizeof(*row->fd)),
+		.missing = calloc(g->n, sizeof(*row->missing)),
+		.place = calloc(g->n, sizeof(*row->place)),
+		.base = calloc(g->n, sizeof(*row->base)),
+		.got = calloc(g->n + READ_HEAD, sizeof(*row->got)),
+	};
+	for (uint32_t k = 0; row->fd && k < g->n; k++)
+		row->fd[k] = -1;
+	g->row[g->n_rows++] = row;
+	if (row->fd && row->missing && row->place && row->base && row->got)
+		return row;
+	unit_release(&row->unit);
+	return NULL;
+}

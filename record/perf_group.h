@@ -1,0 +1,82 @@
+/*
+ * Kernel groups of perf events. A *row* is one such group on one CPU or task: one leader, one read() for all members, one
+ * unit of the sampler. Members that could not be opened there have a reason instead of a value.
+ */
+#ifndef RECORD_PERF_GROUP_H
+#define RECORD_PERF_GROUP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "record/perf_open.h"
+#include "record/plan.h"
+#include "record/source.h"
+
+#define PERF_GROUP_MAX 256 /* members; the kernel wants what it reads at once below 16 KiB */
+
+struct perf_event {
+	struct event *ev;
+	union perf_attr attr; /* as it can be opened */
+	const char *filter;   /* of a tracepoint, or NULL */
+	bool requested;
+	int err;              /* 0, or the positive errno that keeps it closed */
+	const char *hint;     /* for err, if it is not what perf_hint() says */
+	uint32_t counter;     /* id; 0: not recorded */
+};
+
+struct perf_group {
+	struct perf_event **member; /* owned array */
+	uint32_t n;
+	uint32_t number; /* from 1 */
+	struct cpulist cpus;
+	bool tasks; /* its rows are tasks, not CPUs */
+	bool inherit;
+	bool braces, weak; /* made by the user; may be taken apart */
+	const char *class; /* NULL: takes no others in */
+	struct perf_row **row; /* the units belong to the plan */
+	uint32_t n_rows;
+};
+
+struct perf_row {
+	struct unit unit;
+	struct perf_group *group; /* NULL when the source has been released before its units */
+	uint32_t n;               /* members */
+	pid_t pid;
+	int cpu;
+	uint32_t instance;  /* id */
+	int *fd;            /* of each member; -1: not open */
+	uint16_t *missing;  /* reason of each that is not open */
+	int leader;         /* descriptor; -1: none */
+	uint32_t n_open;
+	uint32_t *place;    /* of the k-th value of a read */
+	/* What descriptors that are closed now had counted: a CPU that was away goes on where it stopped. */
+	uint64_t *base, base_enabled, base_running;
+	uint64_t *got;      /* nr, enabled, running, values */
+};
+
+/* How leaders are opened. */
+struct perf_start {
+	bool on;      /* counting from the start */
+	bool on_exec; /* counting from the exec of the task */
+};
+
+struct perf_group *perf_group_new(void);
+void perf_group_free(struct perf_group *g);
+int perf_group_add(struct perf_group *g, struct perf_event *e);
+void perf_group_remove(struct perf_group *g, uint32_t k);
+
+/* A row that has not been opened; unit.read and unit.release are set. It becomes one of the group's. NULL without memory. */
+struct perf_row *perf_row_new(struct perf_group *g, pid_t pid, int cpu, uint32_t instance);
+/* Opens what can be opened. 0 if that is anything, or the -errno of the last member. */
+int perf_row_open(struct perf_row *row, struct perf_start start);
+/* Closes; with `keep`, what was counted is added to the base first. */
+void perf_row_close(struct perf_row *row, bool keep);
+/* Starts or stops counting. */
+int perf_row_enable(const struct perf_row *row, bool on);
+
+/* Opens one event for a try, giving up what the kernel refuses: details of the PMU, and the kernel part if `may_exclude`
+ * (*excluded then says so). A descriptor or -errno. */
+int perf_event_try(struct perf_event *e, bool inherit, pid_t pid, int cpu, int leader, bool *excluded);
+
+#endif

@@ -1,0 +1,159 @@
+#include "record/perf_open.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "format/model.h"
+
+/* Sizes that the kernel has known: all it needs is that what lies beyond its own is 0. */
+enum { SIZE_CONFIG3 = 136, SIZE_CONFIG4 = 144, OFFSET_CONFIG3 = 128, OFFSET_CONFIG4 = 136 };
+_Static_assert(sizeof(struct perf_event_attr) <= PERF_ATTR_BYTES, "perf_event_attr has outgrown its place");
+
+void perf_attr_fill(union perf_attr *attr, const struct event *ev)
+{
+	struct perf_event_attr *a = &attr->a;
+
+	memset(attr, 0, sizeof(*attr));
+	a->size = sizeof(*a) < OFFSET_CONFIG3 ? sizeof(*a) : OFFSET_CONFIG3;
+	a->type = ev->type;
+	a->config = ev->config[0];
+	a->config1 = ev->config[1];
+	a->config2 = ev->config[2];
+	if (ev->config[3] || ev->config[4]) {
+		memcpy(attr->bytes + OFFSET_CONFIG3, &ev->config[3], 8);
+		memcpy(attr->bytes + OFFSET_CONFIG4, &ev->config[4], 8);
+		a->size = ev->config[4] ? SIZE_CONFIG4 : SIZE_CONFIG3;
+	}
+	a->bp_type = ev->bp_type;
+	if (ev->mods & EVENT_MOD_RING) {
+		a->exclude_user = !(ev->mods & EVENT_MOD_USER);
+		a->exclude_kernel = !(ev->mods & EVENT_MOD_KERNEL);
+		a->exclude_hv = !(ev->mods & EVENT_MOD_HV);
+	}
+	if (ev->mods & (EVENT_MOD_GUEST | EVENT_MOD_HOST)) {
+		a->exclude_host = !(ev->mods & EVENT_MOD_HOST);
+		a->exclude_guest = !(ev->mods & EVENT_MOD_GUEST);
+	} else {
+		/* Guests are another machine; PMUs that know no guests refuse the bit. */
+		a->exclude_guest = ev->core;
+	}
+	a->exclude_idle = !!(ev->mods & EVENT_MOD_NO_IDLE);
+	a->precise_ip = ev->mods & EVENT_MOD_MAX_PRECISE ? 3 : event_mods_precise(ev->mods);
+	a->pinned = !!(ev->mods & EVENT_MOD_PINNED);
+	a->exclusive = !!(ev->mods & EVENT_MOD_EXCLUSIVE);
+	a->read_format = PERF_FORMAT_GROUP | PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
+}
+
+int perf_open(const union perf_attr *attr, pid_t pid, int cpu, int group_fd)
+{
+	long fd = syscall(SYS_perf_event_open, attr, pid, cpu, group_fd, (unsigned long)PERF_FLAG_FD_CLOEXEC);
+
+	return fd < 0 ? -errno : (int)fd;
+}
+
+int perf_open_relaxed(union perf_attr *attr, pid_t pid, int cpu, int group_fd)
+{
+	struct perf_event_attr *a = &attr->a;
+	union perf_attr asked = *attr;
+	int fd = perf_open(attr, pid, cpu, group_fd);
+
+	if (fd != -EINVAL && fd != -EOPNOTSUPP)
+		return fd;
+	/* Precision concerns samples; some kernels refuse it to an event that takes none. */
+	if (a->precise_ip) {
+		a->precise_ip = 0;
+		fd = perf_open(attr, pid, cpu, group_fd);
+	}
+	if (fd < 0 && a->exclude_guest && !a->exclude_host) {
+		a->exclude_guest = 0;
+		fd = perf_open(attr, pid, cpu, group_fd);
+	}
+	if (fd < 0)
+		*attr = asked;
+	return fd;
+}
+
+uint16_t perf_reason(int err)
+{
+	switch (err < 0 ? -err : err) {
+	case EACCES:
+	case EPERM:
+		return PM_REASON_NO_PERMISSION;
+	case ENOENT:
+	case ENODEV:
+	case ENXIO:
+	case ENOSYS:
+	case EOPNOTSUPP:
+		return PM_REASON_NOT_SUPPORTED;
+	default:
+		return pm_reason_errno(err);
+	}
+}
+
+static const char *hint_permission(const struct event *ev, const struct root *root, char *text, size_t size)
+{
+	char paranoid[32];
+
+	if (ev && ev->missing)
+		return "the tracepoints may not be listed: mount -o remount,mode=755 /sys/kernel/tracing";
+	if (root_line(root, paranoid, sizeof(paranoid), "/proc/sys/kernel/perf_event_paranoid"))
+		return "setcap cap_perfmon=ep \"$(command -v pmrec)\"";
+	snprintf(text, size,
+		 "setcap cap_perfmon=ep \"$(command -v pmrec)\", or sysctl kernel.perf_event_paranoid=%s (it is %.20s)",
+		 ev && ev->type == PERF_TYPE_TRACEPOINT ? "-1" : "0", paranoid);
+	return text;
+}
+
+const char *perf_hint(int err, const struct event *ev, const struct root *root, char *text, size_t size)
+{
+	char line[32];
+
+	switch (err < 0 ? -err : err) {
+	case EACCES:
+	case EPERM:
+		return hint_permission(ev, root, text, size);
+	case ENODEV:
+		if (ev && ev->missing)
+			return "tracefs is not mounted: mount -t tracefs nodev /sys/kernel/tracing";
+		return "no CPU that is recorded has this PMU";
+	case ENOENT:
+	case EOPNOTSUPP:
+	case ENXIO:
+		return ev && ev->core ? "this CPU, or the hypervisor under it, does not count it" : NULL;
+	case EMFILE:
+	case ENFILE:
+		return "the limit of open files is reached: ulimit -Hn, or sysctl fs.file-max";
+	case EBUSY:
+		if (!root_line(root, line, sizeof(line), "/proc/sys/kernel/nmi_watchdog") && !strcmp(line, "1"))
+			return "another user holds the counter; the NMI watchdog is one: sysctl kernel.nmi_watchdog=0";
+		return "another user holds the counter";
+	case EINVAL:
+		return "the PMU refuses this combination of terms and modifiers";
+	case E2BIG:
+		return "this kernel is too old for config3 and config4";
+	case ENOMEM:
+		return "the kernel has no memory for more events";
+	default:
+		return NULL;
+	}
+}
+
+uint64_t perf_raise_nofile(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit))
+		return UINT64_MAX;
+	if (limit.rlim_cur < limit.rlim_max) {
+		rlim_t old = limit.rlim_cur;
+
+		limit.rlim_cur = limit.rlim_max;
+		if (setrlimit(RLIMIT_NOFILE, &limit))
+			return old;
+	}
+	return limit.rlim_cur;
+}
