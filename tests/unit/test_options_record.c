@@ -1,0 +1,257 @@
+/* The command line of pmrec: what each spelling means, and what is refused with which hint. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "record/options.h"
+
+struct parsed {
+	struct record_cmdline c;
+	struct error e;
+	int code;
+	char *copy;
+	char *argv[40];
+};
+
+/* Words are split at blanks; '+' stands for a blank within a word. */
+static void parse(struct parsed *p, const char *line)
+{
+	int argc = 0;
+
+	memset(p, 0, sizeof(*p));
+	p->copy = strdup(line);
+	assert_non_null(p->copy);
+	for (char *word = strtok(p->copy, " "); word; word = strtok(NULL, " ")) {
+		for (char *c = word; *c; c++)
+			if (*c == '+')
+				*c = ' ';
+		p->argv[argc++] = word;
+	}
+	p->code = record_cmdline_parse(&p->c, argc, p->argv, &p->e);
+}
+
+static void done(struct parsed *p)
+{
+	record_cmdline_release(&p->c);
+	free(p->copy);
+}
+
+static void defaults(void **state)
+{
+	struct parsed p;
+
+	parse(&p, "pmrec");
+	assert_int_equal(p.code, 0);
+	assert_int_equal(p.c.options.interval_ns, 1000000000);
+	assert_int_equal(p.c.options.runs, 1);
+	assert_int_equal(p.c.options.target, TARGET_SYSTEM);
+	assert_string_equal(p.c.options.privacy, "default");
+	assert_null(p.c.options.command);
+	done(&p);
+}
+
+static void intervals(void **state)
+{
+	static const struct {
+		const char *line;
+		uint64_t ns;
+	} cases[] = {
+		{ "pmrec -i 5", 5000000000 },	     { "pmrec -i 0.5", 500000000 },
+		{ "pmrec -i 10ms", 10000000 },	     { "pmrec -I 1000", 1000000000 },
+		{ "pmrec -I1", 1000000 },	     { "pmrec --interval=2", 2000000000 },
+		{ "pmrec -interval 2", 2000000000 }, { "pmrec --interval-print 100", 100000000 },
+		{ "pmrec -i 0", 0 },		     { "pmrec -qi 3", 3000000000 },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct parsed p;
+
+		parse(&p, cases[i].line);
+		if (p.code)
+			print_error("%s: %s\n", cases[i].line, p.e.text);
+		assert_int_equal(p.code, 0);
+		assert_int_equal(p.c.options.interval_ns, cases[i].ns);
+		done(&p);
+	}
+}
+
+static void what_is_counted(void **state)
+{
+	struct parsed p;
+
+	parse(&p, "pmrec -ad -e cycles,instructions -e sched:sched_switch --filter prev_pid==1 -- make -j8");
+	assert_int_equal(p.code, 0);
+	assert_true(p.c.options.system_wide);
+	assert_int_equal(p.c.options.detailed, 1);
+	assert_string_equal(p.c.options.events[0], "cycles,instructions");
+	assert_string_equal(p.c.options.events[1], "sched:sched_switch");
+	assert_null(p.c.options.events[2]);
+	assert_null(p.c.options.filters[0]);
+	assert_string_equal(p.c.options.filters[1], "prev_pid==1");
+	assert_string_equal(p.c.options.command[0], "make");
+	assert_string_equal(p.c.options.command[1], "-j8");
+	assert_null(p.c.options.command[2]);
+	assert_int_equal(p.c.options.target, TARGET_SYSTEM);
+	done(&p);
+}
+
+static void targets(void **state)
+{
+	struct parsed p;
+
+	parse(&p, "pmrec sleep 1");
+	assert_int_equal(p.c.options.target, TARGET_COMMAND);
+	assert_string_equal(p.c.options.command[1], "1");
+	done(&p);
+	parse(&p, "pmrec -C 0-1 sleep 1");
+	assert_int_equal(p.c.options.target, TARGET_SYSTEM);
+	done(&p);
+	parse(&p, "pmrec -p 1,2 sleep 1");
+	assert_int_equal(p.c.options.target, TARGET_TASKS);
+	assert_string_equal(p.c.options.pids, "1,2");
+	done(&p);
+}
+
+/* What stands behind the command belongs to it. */
+static void options_of_the_command(void **state)
+{
+	struct parsed p;
+
+	parse(&p, "pmrec -n 3 ls -l -o x");
+	assert_int_equal(p.code, 0);
+	assert_int_equal(p.c.options.iterations, 3);
+	assert_null(p.c.options.output);
+	assert_false(p.c.options.list);
+	assert_string_equal(p.c.options.command[3], "x");
+	done(&p);
+}
+
+/* Lines of the reference documents that are about recording, with pmrec in the place of the program. */
+static void lines_of_the_documents(void **state)
+{
+	static const char *const lines[] = {
+		"pmrec --interval 5 --num_iterations 1 -o x",
+		"pmrec -e cycles:k -a sleep 5",
+		"pmrec -r 3 --timeout 1000 -a sleep 1",
+		"pmrec -D 1000 -e cycles -- make",
+		"pmrec -a --no-inherit -S true",
+		"pmrec -B --label a=b true",
+		"pmrec --control fifo:/tmp/a,/tmp/b -D -1 -e cpu-cycles -a -I 1000",
+	};
+
+	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+		struct parsed p;
+
+		parse(&p, lines[i]);
+		/* -B is the reporter's: the message says so. */
+		if (strstr(lines[i], " -B ")) {
+			assert_true(p.code < 0);
+			assert_non_null(strstr(p.e.text, "pmrep stat"));
+		} else {
+			if (p.code)
+				print_error("%s: %s\n", lines[i], p.e.text);
+			assert_int_equal(p.code, 0);
+		}
+		done(&p);
+	}
+}
+
+static void refusals(void **state)
+{
+	static const struct {
+		const char *line, *hint;
+	} cases[] = {
+		{ "pmrec 5", "-i 5" },
+		{ "pmrec -n 0", "-n" },
+		{ "pmrec -n -1", "-n" },
+		{ "pmrec -i x", "-i" },
+		{ "pmrec -i -1", "-i" },
+		{ "pmrec -i 1us", "10 us" },
+		{ "pmrec -x ,", "pmrep" },
+		{ "pmrec -j", "pmrep" },
+		{ "pmrec -A", "pmrep" },
+		{ "pmrec -c 0", "--cpu" },
+		{ "pmrec -N 3", "pmrep" },
+		{ "pmrec -s PkgWatt", "pmrep show" },
+		{ "pmrec --Joules", "pmrep show" },
+		{ "pmrec --filter x", "-e" },
+		{ "pmrec --label x", "KEY=VALUE" },
+		{ "pmrec --privacy=none", "strict" },
+		{ "pmrec --report=html", "stat" },
+		{ "pmrec --report -o -", "pmrep -" },
+		{ "pmrec -r 2", "COMMAND" },
+		{ "pmrec -D -1 true", "--control" },
+		{ "pmrec -p 1 -t 1", "-t" },
+		{ "pmrec -a -p 1", "-a" },
+		{ "pmrec -i 0 -n 2", "-n" },
+		{ "pmrec --intreval 1", "--interval" },
+		{ "pmrec -o", "-o" },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct parsed p;
+
+		parse(&p, cases[i].line);
+		if (p.code >= 0 || !strstr(p.e.text, cases[i].hint))
+			print_error("%s: %d %s\n", cases[i].line, p.code, p.e.text);
+		assert_true(p.code < 0);
+		assert_non_null(strstr(p.e.text, cases[i].hint));
+		done(&p);
+	}
+}
+
+static void help_and_version(void **state)
+{
+	struct parsed p;
+
+	parse(&p, "pmrec --version");
+	assert_int_equal(p.code, 1);
+	assert_non_null(strstr(buf_str(&p.c.common.text), "pmrec "));
+	done(&p);
+	parse(&p, "pmrec -h");
+	assert_int_equal(p.code, 1);
+	assert_non_null(strstr(buf_str(&p.c.common.text), "Usage: pmrec"));
+	done(&p);
+}
+
+/* Every letter is an option or an error that says more than "unknown". */
+static void every_letter(void **state)
+{
+	for (char letter = 'A'; letter <= 'z'; letter = letter == 'Z' ? 'a' : (char)(letter + 1)) {
+		char line[32];
+		struct parsed p;
+
+		snprintf(line, sizeof(line), "pmrec -%c", letter);
+		parse(&p, line);
+		if (p.code < 0) {
+			assert_non_null(strstr(p.e.text, "-"));
+			assert_true(strlen(p.e.text) > 10);
+		}
+		done(&p);
+		if (letter == 'z')
+			break;
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(defaults),
+		cmocka_unit_test(intervals),
+		cmocka_unit_test(what_is_counted),
+		cmocka_unit_test(targets),
+		cmocka_unit_test(options_of_the_command),
+		cmocka_unit_test(lines_of_the_documents),
+		cmocka_unit_test(refusals),
+		cmocka_unit_test(help_and_version),
+		cmocka_unit_test(every_letter),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
