@@ -115,7 +115,7 @@ static void tell_lost(struct recording *r, uint64_t count, uint64_t since_ns, ui
 /* Ticks without a row, before or between the rows of a chunk. */
 static void find_lost(struct recording *r, const struct ring *ring, const struct ring_epoch *e)
 {
-	uint64_t dropped = ring_dropped(ring), interval = ring->layout->interval_ns;
+	uint64_t dropped = ring_dropped(ring), interval = ring->readout->interval_ns;
 	uint16_t reason = dropped > r->dropped ? PM_REASON_DROPPED : PM_REASON_MISSED;
 
 	if (e->resumed && e->serial != r->serial)
@@ -135,7 +135,7 @@ static void find_lost(struct recording *r, const struct ring *ring, const struct
 	r->dropped = dropped;
 }
 
-static void find_dead(struct recording *r, const struct layout *l)
+static void find_dead(struct recording *r, const struct readout *l)
 {
 	for (uint32_t i = 0; i < l->n_slots; i++) {
 		struct slot *s = &l->slot[i];
@@ -194,7 +194,7 @@ static void write_chunk(struct recording *r, struct ring *ring, struct ring_buf 
 	uint32_t split;
 
 	rows_collect(&r->rows, ring, b, chunk, e);
-	find_dead(r, ring->layout);
+	find_dead(r, ring->readout);
 	if (!r->rows.n)
 		return;
 	if (!clocks.monotonic)
@@ -391,7 +391,7 @@ int recording_attach(struct recording *r, struct ring *ring)
 	r->dropped = 0;
 	r->serial = UINT32_MAX;
 	if (ring)
-		err = rows_init(&r->rows, ring->layout);
+		err = rows_init(&r->rows, ring->readout);
 	pthread_mutex_lock(&r->lock);
 	r->ring = err ? NULL : ring;
 	pthread_mutex_unlock(&r->lock);

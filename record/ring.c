@@ -24,13 +24,13 @@ static void buf_free(struct ring_buf *b, uint32_t n_groups)
 void ring_release(struct ring *r)
 {
 	for (uint32_t i = 0; i < r->n_bufs && r->buf; i++)
-		buf_free(&r->buf[i], r->layout->n_groups);
+		buf_free(&r->buf[i], r->readout->n_groups);
 	free(r->buf);
 	free(r->reader);
 	*r = (struct ring){ 0 };
 }
 
-static int buf_init_groups(struct ring_buf *b, const struct layout *l)
+static int buf_init_groups(struct ring_buf *b, const struct readout *l)
 {
 	for (uint32_t g = 0; g < l->n_groups; g++) {
 		size_t n = (size_t)l->group[g].columns * l->rows;
@@ -47,7 +47,7 @@ static int buf_init_groups(struct ring_buf *b, const struct layout *l)
 	return 0;
 }
 
-static int buf_init(struct ring_buf *b, const struct layout *l)
+static int buf_init(struct ring_buf *b, const struct readout *l)
 {
 	b->group = calloc(l->n_groups + 1, sizeof(*b->group));
 	b->slot_missing = calloc(l->n_slots + 1, sizeof(bool));
@@ -60,11 +60,11 @@ static int buf_init(struct ring_buf *b, const struct layout *l)
 	return buf_init_groups(b, l);
 }
 
-int ring_init(struct ring *r, const struct layout *l, size_t bytes, _Atomic uint32_t *wake)
+int ring_init(struct ring *r, const struct readout *l, size_t bytes, _Atomic uint32_t *wake)
 {
 	size_t n = bytes / (l->row_bytes * l->rows + 4096);
 
-	*r = (struct ring){ .layout = l, .wake = wake };
+	*r = (struct ring){ .readout = l, .wake = wake };
 	n = n < BUFS_MIN ? BUFS_MIN : n > BUFS_MAX ? BUFS_MAX : n;
 	r->buf = calloc(n, sizeof(*r->buf));
 	r->reader = aligned_alloc(RING_LINE, l->n_readers * sizeof(*r->reader));
@@ -104,7 +104,7 @@ void ring_wake(struct ring *r)
 
 static bool all_left(const struct ring *r, uint64_t chunk)
 {
-	for (uint32_t i = 0; i < r->layout->n_readers; i++)
+	for (uint32_t i = 0; i < r->readout->n_readers; i++)
 		if (atomic_load(&r->reader[i].left) <= chunk)
 			return false;
 	return true;
@@ -122,7 +122,7 @@ void ring_leave(struct ring *r, uint32_t i, uint64_t chunk)
 
 void ring_leave_all(struct ring *r, uint64_t chunk)
 {
-	for (uint32_t i = 0; i < r->layout->n_readers; i++)
+	for (uint32_t i = 0; i < r->readout->n_readers; i++)
 		atomic_store(&r->reader[i].left, chunk);
 	ring_wake(r);
 }
@@ -144,7 +144,7 @@ struct ring_buf *ring_take(struct ring *r, uint64_t *chunk, const struct ring_ep
 }
 
 /* Statuses are all PM_OK in a free buffer: readers write only what is missing. */
-static void clean_statuses(struct ring_buf *b, const struct layout *l)
+static void clean_statuses(struct ring_buf *b, const struct readout *l)
 {
 	for (uint32_t i = 0; i < l->n_slots; i++) {
 		const struct slot *s = &l->slot[i];
@@ -158,7 +158,7 @@ static void clean_statuses(struct ring_buf *b, const struct layout *l)
 
 void ring_give_back(struct ring *r, struct ring_buf *b)
 {
-	const struct layout *l = r->layout;
+	const struct readout *l = r->readout;
 
 	clean_statuses(b, l);
 	memset(b->slot_missing, 0, l->n_slots * sizeof(bool));
@@ -175,7 +175,7 @@ uint64_t ring_dropped(const struct ring *r)
 {
 	uint64_t n = 0;
 
-	for (uint32_t i = 0; i < r->layout->n_readers; i++) {
+	for (uint32_t i = 0; i < r->readout->n_readers; i++) {
 		uint64_t d = atomic_load_explicit(&r->reader[i].dropped, memory_order_relaxed);
 
 		n = d > n ? d : n;

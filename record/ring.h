@@ -18,7 +18,7 @@
 #include <stdatomic.h>
 
 #include "format/chunk.h"
-#include "record/layout.h"
+#include "record/readout.h"
 
 #define RING_LINE 64 /* bytes of a cache line */
 
@@ -40,7 +40,7 @@ struct ring_filled {
 
 struct ring_buf {
 	_Atomic uint64_t chunk;
-	struct pm_chunk_group *group; /* by index of layout.group; v and status are always allocated */
+	struct pm_chunk_group *group; /* by index of readout.group; v and status are always allocated */
 	bool *slot_missing;           /* one a slot; array of its own so that each byte has one writer */
 	bool *slot_read;
 	struct ring_filled *filled;   /* one a reader */
@@ -58,7 +58,7 @@ struct ring_reader {
 #define RING_EPOCHS 32
 
 struct ring {
-	const struct layout *layout;
+	const struct readout *readout;
 	struct ring_buf *buf;
 	uint32_t n_bufs;
 	struct ring_reader *reader;
@@ -70,7 +70,7 @@ struct ring {
 };
 
 /* `bytes`: about how much memory the buffers may take; there are at least four. 0 or -ENOMEM. */
-int ring_init(struct ring *r, const struct layout *l, size_t bytes, _Atomic uint32_t *wake);
+int ring_init(struct ring *r, const struct readout *l, size_t bytes, _Atomic uint32_t *wake);
 void ring_release(struct ring *r);
 
 /* Control, while readers are parked. False: too many epochs are still to be written, try again. */

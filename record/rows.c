@@ -6,10 +6,10 @@
 
 #define WORDS (PM_CHUNK_ROWS / 64)
 
-int rows_init(struct rows *r, const struct layout *l)
+int rows_init(struct rows *r, const struct readout *l)
 {
 	rows_release(r);
-	r->layout = l;
+	r->readout = l;
 	r->group = calloc(l->n_groups + 1, sizeof(*r->group));
 	r->present = calloc(l->n_groups + 1, sizeof(bool));
 	r->missing = calloc(l->n_groups + 1, sizeof(bool));
@@ -32,7 +32,7 @@ static bool has(const uint64_t *bits, uint32_t row)
 static void find_rows(struct rows *r, const struct ring *ring, uint64_t chunk, const struct ring_epoch *e,
 		      const uint64_t *exist)
 {
-	const struct layout *l = r->layout;
+	const struct readout *l = r->readout;
 
 	r->n = 0;
 	for (uint32_t row = 0; row < l->rows; row++) {
@@ -72,7 +72,7 @@ static void fill_missing(struct ring_buf *b, const struct slot *s, uint32_t row,
 
 static void fill_all_missing(struct rows *r, struct ring_buf *b)
 {
-	const struct layout *l = r->layout;
+	const struct readout *l = r->readout;
 
 	for (uint32_t i = 0; i < l->n_slots; i++) {
 		const struct slot *s = &l->slot[i];
@@ -89,7 +89,7 @@ static void fill_all_missing(struct rows *r, struct ring_buf *b)
 
 static bool all_filled(const struct rows *r, const struct ring_buf *b, const uint64_t *exist)
 {
-	const struct layout *l = r->layout;
+	const struct readout *l = r->readout;
 
 	for (uint32_t i = 0; i < l->n_readers; i++)
 		if (memcmp(b->filled[i].rows, exist, WORDS * sizeof(*exist)))
@@ -100,7 +100,7 @@ static bool all_filled(const struct rows *r, const struct ring_buf *b, const uin
 
 static void close_gaps(const struct rows *r, struct ring_buf *b)
 {
-	const struct layout *l = r->layout;
+	const struct readout *l = r->readout;
 
 	for (uint32_t g = 0; g < l->n_groups; g++) {
 		struct pm_chunk_group *cg = &b->group[g];
@@ -119,7 +119,7 @@ static void close_gaps(const struct rows *r, struct ring_buf *b)
 
 void rows_collect(struct rows *r, const struct ring *ring, struct ring_buf *b, uint64_t chunk, const struct ring_epoch *e)
 {
-	const struct layout *l = r->layout;
+	const struct readout *l = r->readout;
 	uint64_t exist[WORDS] = { 0 };
 
 	for (uint32_t i = 0; i < l->n_readers; i++)
@@ -151,7 +151,7 @@ uint32_t rows_split(const struct rows *r, uint32_t row)
 
 void rows_chunk(struct rows *r, const struct ring_buf *b, uint32_t first, uint32_t n, struct pm_chunk *c)
 {
-	const struct layout *l = r->layout;
+	const struct readout *l = r->readout;
 
 	c->rows = n;
 	c->tick = r->tick + first;

@@ -13,13 +13,13 @@ struct rows {
 	uint8_t flags[PM_CHUNK_ROWS];
 	uint8_t place[PM_CHUNK_ROWS]; /* row of the buffer before the gaps were closed */
 	uint32_t n;
-	const struct layout *layout;
+	const struct readout *readout;
 	struct pm_chunk_group *group; /* owned: what rows_chunk() shows */
 	bool *present, *missing;      /* owned, by group */
 };
 
-/* For the buffers of another layout. 0 or -ENOMEM. */
-int rows_init(struct rows *r, const struct layout *l);
+/* For the buffers of another readout. 0 or -ENOMEM. */
+int rows_init(struct rows *r, const struct readout *l);
 void rows_release(struct rows *r);
 
 /* Looks at a buffer of epoch `e` and brings it into order. */

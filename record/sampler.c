@@ -51,7 +51,7 @@ static void slot_cells(const struct ring_buf *b, const struct slot *s, uint32_t 
 }
 
 /* Reads all units of a reader into one row. */
-static void read_row(const struct layout *l, const struct layout_reader *r, struct ring_buf *b, uint32_t row,
+static void read_row(const struct readout *l, const struct readout_reader *r, struct ring_buf *b, uint32_t row,
 		     uint64_t number, bool single)
 {
 	uint64_t begin = clocks_monotonic(), end;
@@ -119,7 +119,7 @@ static void snapshot(struct reader *r, uint64_t chunk, uint32_t row, uint64_t nu
 	}
 	if (r->index == 0)
 		watch_clocks(r, b, row);
-	read_row(ring->layout, &ring->layout->reader[r->index], b, row, number, single);
+	read_row(ring->readout, &ring->readout->reader[r->index], b, row, number, single);
 	b->filled[r->index].rows[row / 64] |= 1ull << row % 64;
 }
 
@@ -138,8 +138,8 @@ static bool sleep_until(struct sampler *s, uint64_t deadline_ns, uint64_t *now)
 static void run_ticks(struct reader *r, const struct ring_epoch *e)
 {
 	struct ring *ring = r->sampler->config.ring;
-	uint64_t interval = ring->layout->interval_ns, chunk, now, k = e->first_number, left = e->first_chunk;
-	uint32_t rows = ring->layout->rows, row;
+	uint64_t interval = ring->readout->interval_ns, chunk, now, k = e->first_number, left = e->first_chunk;
+	uint32_t rows = ring->readout->rows, row;
 
 	while (sleep_until(r->sampler, e->start_ns + k * interval, &now)) {
 		/* Too late for this tick when the next one is due: it is lost, and the one that is due now is taken. */
@@ -182,7 +182,7 @@ static void *reader_main(void *arg)
 {
 	struct reader *r = arg;
 	struct sampler *s = r->sampler;
-	uint32_t cpu = s->config.ring->layout->reader[r->index].cpu, seen = 0, now;
+	uint32_t cpu = s->config.ring->readout->reader[r->index].cpu, seen = 0, now;
 	uint64_t one = 1;
 	char name[24];
 
@@ -209,7 +209,7 @@ static void *reader_main(void *arg)
 
 int sampler_new(struct sampler **out, const struct sampler_config *config, struct error *e)
 {
-	const struct layout *l = config->ring->layout;
+	const struct readout *l = config->ring->readout;
 	struct sampler *s = aligned_alloc(RING_LINE, sizeof(*s));
 	int err = ENOMEM;
 
@@ -268,7 +268,7 @@ void sampler_begin(struct sampler *s, struct ring_epoch *e)
 	s->epoch = *e;
 	s->running = true;
 	atomic_store(&s->stop, 0);
-	atomic_store(&s->active, s->config.ring->layout->n_readers);
+	atomic_store(&s->active, s->config.ring->readout->n_readers);
 	atomic_fetch_add(&s->command, 1);
 	futex_wake_all(&s->command);
 }

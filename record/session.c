@@ -83,7 +83,7 @@ int session_plan(struct session *s, const struct record_options *o, pid_t child,
 	if (!err)
 		err = header_fill(&s->plan, s->source, s->n_sources, argv, e);
 	if (!err)
-		s->per_cpu = o->threads < 0 || (!o->threads && layout_measure_per_cpu(&s->plan, o->interval_ns));
+		s->per_cpu = o->threads < 0 || (!o->threads && readout_measure_per_cpu(&s->plan, o->interval_ns));
 	privileges_lower();
 	return err;
 }
@@ -91,11 +91,11 @@ int session_plan(struct session *s, const struct record_options *o, pid_t child,
 static int start_threads(struct session *s, struct error *e)
 {
 	struct sampler_config config = { .ring = &s->ring, .clocks = s->clocks, .thread_starts = privileges_drop };
-	int err = layout_init(&s->layout, &s->plan, s->options->interval_ns, s->per_cpu, &s->offline, e);
+	int err = readout_init(&s->readout, &s->plan, s->options->interval_ns, s->per_cpu, &s->offline, e);
 
 	if (err)
 		return err;
-	err = ring_init(&s->ring, &s->layout, RING_BYTES, recording_wake(s->recording));
+	err = ring_init(&s->ring, &s->readout, RING_BYTES, recording_wake(s->recording));
 	if (!err)
 		err = recording_attach(s->recording, &s->ring);
 	if (err)
@@ -111,7 +111,7 @@ static void stop_threads(struct session *s)
 	if (s->recording)
 		recording_attach(s->recording, NULL);
 	ring_release(&s->ring);
-	layout_release(&s->layout);
+	readout_release(&s->readout);
 }
 
 int session_open(struct session *s, struct error *e)

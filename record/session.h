@@ -22,7 +22,7 @@ struct session {
 	struct cpulist offline;  /* CPUs that units are for and that have gone */
 	struct output output;
 	struct recording *recording;
-	struct layout layout;
+	struct readout readout;
 	struct ring ring;
 	struct sampler *sampler;
 	const struct clock_source *clocks;

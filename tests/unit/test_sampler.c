@@ -59,7 +59,7 @@ struct fixture {
 	struct pm_model model;
 	struct plan plan;
 	struct fake_unit unit[4];
-	struct layout layout;
+	struct readout readout;
 	struct ring ring;
 	struct rows rows;
 	struct sampler *sampler;
@@ -119,9 +119,9 @@ static void start(struct fixture *f, uint64_t interval_ns, bool per_cpu, size_t 
 	struct error e = { 0 };
 
 	clocks.ctx = &f->slept;
-	assert_int_equal(layout_init(&f->layout, &f->plan, interval_ns, per_cpu, NULL, &e), 0);
-	assert_int_equal(ring_init(&f->ring, &f->layout, ring_bytes, &f->wake), 0);
-	assert_int_equal(rows_init(&f->rows, &f->layout), 0);
+	assert_int_equal(readout_init(&f->readout, &f->plan, interval_ns, per_cpu, NULL, &e), 0);
+	assert_int_equal(ring_init(&f->ring, &f->readout, ring_bytes, &f->wake), 0);
+	assert_int_equal(rows_init(&f->rows, &f->readout), 0);
 	assert_int_equal(sampler_new(&f->sampler, &config, &e), 0);
 }
 
@@ -130,7 +130,7 @@ static void finish(struct fixture *f)
 	sampler_free(f->sampler);
 	rows_release(&f->rows);
 	ring_release(&f->ring);
-	layout_release(&f->layout);
+	readout_release(&f->readout);
 	pm_model_release(&f->model);
 }
 
@@ -173,8 +173,8 @@ static void ticks_are_where_they_belong(void **state)
 
 	build(&f, 2);
 	start(&f, 2000000, true, 1 << 20);
-	assert_int_equal(f.layout.n_readers, 2);
-	assert_int_equal(f.layout.rows, 128);
+	assert_int_equal(f.readout.n_readers, 2);
+	assert_int_equal(f.readout.rows, 128);
 	begin(&f, 300);
 	wait_end(&f);
 	while ((b = take(&f))) {
@@ -211,7 +211,7 @@ static void values_are_in_their_columns(void **state)
 	build(&f, 2);
 	f.unit[1].missing_at = 2;
 	start(&f, 5000000, false, 1 << 20);
-	assert_int_equal(f.layout.n_readers, 1);
+	assert_int_equal(f.readout.n_readers, 1);
 	begin(&f, 3);
 	wait_end(&f);
 	b = take(&f);
@@ -350,10 +350,10 @@ static void a_dead_unit_costs_itself_only(void **state)
 		assert_int_equal(g->status[5 * g->stride + i], PM_OK);
 	}
 	assert_int_equal(f.unit[0].reads, 2);
-	assert_int_equal(f.layout.slot[0].dead, -ENODEV);
+	assert_int_equal(f.readout.slot[0].dead, -ENODEV);
 	ring_give_back(&f.ring, b);
 	/* A cleaned buffer has no reasons left in it. */
-	for (uint32_t i = 0; i < f.layout.group[0].columns * f.layout.rows; i++)
+	for (uint32_t i = 0; i < f.readout.group[0].columns * f.readout.rows; i++)
 		assert_int_equal(b->group[0].status[i], PM_OK);
 	finish(&f);
 }
@@ -367,7 +367,7 @@ static void rare_units_are_absent_between(void **state)
 	build(&f, 1);
 	f.unit[3].unit.min_period_ns = 3000000000u;
 	start(&f, 1000000000u, false, 1 << 20);
-	assert_int_equal(f.layout.rows, 1);
+	assert_int_equal(f.readout.rows, 1);
 	/* Pretend to have begun six seconds ago: tick 6 is due at once. */
 	for (uint64_t k = 4; k <= 6; k++) {
 		struct ring_epoch e = { .run = 1, .first_number = k, .last_number = k,
@@ -421,12 +421,12 @@ static void offline_cpus_are_not_read(void **state)
 
 	build(&f, 2);
 	assert_int_equal(cpulist_add(&offline, 1), 0);
-	assert_int_equal(layout_init(&f.layout, &f.plan, 1000000, true, &offline, &e), 0);
-	assert_int_equal(f.layout.n_readers, 1);
-	assert_int_equal(f.layout.n_slots, 3);
-	assert_null(f.layout.slot[2].unit);
-	assert_int_equal(f.layout.slot[2].absent, PM_REASON_OFFLINE);
-	layout_release(&f.layout);
+	assert_int_equal(readout_init(&f.readout, &f.plan, 1000000, true, &offline, &e), 0);
+	assert_int_equal(f.readout.n_readers, 1);
+	assert_int_equal(f.readout.n_slots, 3);
+	assert_null(f.readout.slot[2].unit);
+	assert_int_equal(f.readout.slot[2].absent, PM_REASON_OFFLINE);
+	readout_release(&f.readout);
 	cpulist_release(&offline);
 	pm_model_release(&f.model);
 }

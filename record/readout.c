@@ -1,4 +1,4 @@
-#include "record/layout.h"
+#include "record/readout.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -14,12 +14,12 @@
 #define CHUNK_BYTES (4u << 20)
 #define CHUNK_NS    1000000000u
 
-void layout_release(struct layout *l)
+void readout_release(struct readout *l)
 {
 	free(l->group);
 	free(l->slot);
 	free(l->reader);
-	*l = (struct layout){ 0 };
+	*l = (struct readout){ 0 };
 }
 
 static bool whole(const struct pm_group *g)
@@ -47,7 +47,7 @@ static void place_slot(struct slot *s, const struct pm_group *g, uint32_t group,
 }
 
 /* The reader of a unit: that of its CPU, else the first one. Readers are in the order of their CPUs. */
-static uint32_t reader_of(const struct layout *l, const struct unit *u)
+static uint32_t reader_of(const struct readout *l, const struct unit *u)
 {
 	uint32_t lo = 0, hi = l->n_readers;
 
@@ -62,7 +62,7 @@ static uint32_t reader_of(const struct layout *l, const struct unit *u)
 	return u->cpu != PM_NONE && l->reader[lo].cpu == u->cpu ? lo : 0;
 }
 
-static int add_readers(struct layout *l, const struct plan *p, bool per_cpu, const struct cpulist *offline)
+static int add_readers(struct readout *l, const struct plan *p, bool per_cpu, const struct cpulist *offline)
 {
 	struct cpulist cpus = { 0 };
 	int err = 0;
@@ -83,7 +83,7 @@ static int add_readers(struct layout *l, const struct plan *p, bool per_cpu, con
 }
 
 /* One slot a place of every group that has a unit; in the order of groups. */
-static int add_groups(struct layout *l, const struct plan *p, struct slot **slots, uint32_t **first_slot,
+static int add_groups(struct readout *l, const struct plan *p, struct slot **slots, uint32_t **first_slot,
 		      struct error *e)
 {
 	const struct pm_model *m = p->model;
@@ -125,7 +125,7 @@ static int add_groups(struct layout *l, const struct plan *p, struct slot **slot
 			place_slot(&s[n], g, l->n_groups, i);
 			s[n++].absent = PM_REASON_GONE;
 		}
-		l->group[l->n_groups++] = (struct layout_group){ .id = id, .columns = pm_group_columns(g),
+		l->group[l->n_groups++] = (struct readout_group){ .id = id, .columns = pm_group_columns(g),
 								.head = pm_group_head(g) };
 		l->row_bytes += pm_group_columns(g) * sizeof(uint64_t);
 	}
@@ -151,7 +151,7 @@ static uint32_t every(const struct unit *u, uint64_t interval_ns)
 }
 
 /* Copies the slots reader by reader, in the order of the plan within each; those without a unit follow. */
-static int sort_slots(struct layout *l, const struct plan *p, struct slot *slots, const uint32_t *first,
+static int sort_slots(struct readout *l, const struct plan *p, struct slot *slots, const uint32_t *first,
 		      const struct cpulist *offline)
 {
 	uint32_t n = 0;
@@ -181,7 +181,7 @@ static int sort_slots(struct layout *l, const struct plan *p, struct slot *slots
 	for (int system = 0; system < 2; system++) {
 		for (const struct unit *u = p->units; u; u = u->next) {
 			const struct slot *s = &slots[first[u->group] + u->instance];
-			struct layout_reader *r = &l->reader[s->reader];
+			struct readout_reader *r = &l->reader[s->reader];
 
 			if (s->unit == u && (u->cpu == PM_NONE) == system)
 				l->slot[r->first + r->n++] = *s;
@@ -193,7 +193,7 @@ static int sort_slots(struct layout *l, const struct plan *p, struct slot *slots
 	return 0;
 }
 
-int layout_init(struct layout *l, const struct plan *p, uint64_t interval_ns, bool per_cpu,
+int readout_init(struct readout *l, const struct plan *p, uint64_t interval_ns, bool per_cpu,
 		const struct cpulist *offline, struct error *e)
 {
 	struct slot *slots = NULL;
@@ -201,7 +201,7 @@ int layout_init(struct layout *l, const struct plan *p, uint64_t interval_ns, bo
 	uint64_t rows;
 	int err;
 
-	*l = (struct layout){ .interval_ns = interval_ns };
+	*l = (struct readout){ .interval_ns = interval_ns };
 	err = add_readers(l, p, per_cpu, offline);
 	if (!err)
 		err = add_groups(l, p, &slots, &first, e);
@@ -210,7 +210,7 @@ int layout_init(struct layout *l, const struct plan *p, uint64_t interval_ns, bo
 	free(slots);
 	free(first);
 	if (err) {
-		layout_release(l);
+		readout_release(l);
 		return err == -ENOMEM ? error_sys(e, ENOMEM, "the places of the counters") : err;
 	}
 	rows = interval_ns && interval_ns < CHUNK_NS ? CHUNK_NS / interval_ns : 1;
@@ -253,7 +253,7 @@ static uint64_t wakeup_ns(void)
 	return (uint64_t)((after.tv_sec - before.tv_sec) * 1000000000 + after.tv_nsec - before.tv_nsec) / 8;
 }
 
-bool layout_measure_per_cpu(const struct plan *p, uint64_t interval_ns)
+bool readout_measure_per_cpu(const struct plan *p, uint64_t interval_ns)
 {
 	uint64_t all = 0, own = 0, many, *scratch;
 	uint32_t values = 1, here = (uint32_t)sched_getcpu();

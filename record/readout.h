@@ -1,9 +1,9 @@
 /*
  * Which reader reads which unit, and where its values go: computed from the plan while nothing is being sampled,
- * read-only while readers run. A change of the plan (hotplug) makes a new layout.
+ * read-only while readers run. A change of the plan (hotplug) makes a new readout.
  */
-#ifndef RECORD_LAYOUT_H
-#define RECORD_LAYOUT_H
+#ifndef RECORD_READOUT_H
+#define RECORD_READOUT_H
 
 #include <stdatomic.h>
 
@@ -12,7 +12,7 @@
 /* One instance of a group, or a whole group that is read at once. Columns count from the start of the group. */
 struct slot {
 	struct unit *unit;     /* NULL: nothing reads these columns, `absent` says why */
-	uint32_t group;        /* index into layout.group */
+	uint32_t group;        /* index into readout.group */
 	uint32_t reader;       /* who reads it */
 	uint32_t n;            /* values */
 	uint32_t value, step;  /* column of the first value, columns from value to value */
@@ -24,22 +24,22 @@ struct slot {
 	bool told;             /* the writer has said so */
 };
 
-struct layout_group {
+struct readout_group {
 	uint32_t id;
 	uint32_t columns, head;
 };
 
-struct layout_reader {
+struct readout_reader {
 	uint32_t cpu; /* where it is pinned; PM_NONE: nowhere */
 	uint32_t first, n; /* its slots */
 };
 
-struct layout {
-	struct layout_group *group;
+struct readout {
+	struct readout_group *group;
 	uint32_t n_groups;
 	struct slot *slot; /* by reader; those without a unit come last */
 	uint32_t n_slots;
-	struct layout_reader *reader;
+	struct readout_reader *reader;
 	uint32_t n_readers;
 	uint64_t interval_ns; /* 0: no ticks */
 	size_t row_bytes;
@@ -50,15 +50,15 @@ struct layout {
  * `per_cpu`: one reader a CPU, each pinned to it, or one reader for all. Units of CPUs in `offline` (or NULL) are left
  * out and their columns are PM_REASON_OFFLINE. 0, -ENOMEM, or -EINVAL for a unit that fits no group.
  */
-int layout_init(struct layout *l, const struct plan *p, uint64_t interval_ns, bool per_cpu,
+int readout_init(struct readout *l, const struct plan *p, uint64_t interval_ns, bool per_cpu,
 		const struct cpulist *offline, struct error *e);
-void layout_release(struct layout *l);
+void readout_release(struct readout *l);
 
 /*
  * Whether one reader a CPU is the better choice, found by measuring both: the time of one pass over all units from one
  * thread (one interrupt a remote CPU) against a wake-up and the own CPU's part of the pass on every CPU. One a
  * CPU also wins if a pass takes more than a tenth of the interval, because the CPUs' times then lie too far apart.
  */
-bool layout_measure_per_cpu(const struct plan *p, uint64_t interval_ns);
+bool readout_measure_per_cpu(const struct plan *p, uint64_t interval_ns);
 
 #endif
