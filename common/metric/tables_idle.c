@@ -1,16 +1,17 @@
 /* Idle states and frequencies as the kernel's drivers see them. */
 #include "common/metric/tables.h"
 
+/* In rows with `each`, '*' is the member's place, so the formulas divide where others would multiply. */
 const struct metric metric_idle[5] = {
 	{ .name = "idle.*.residency", .display = "*%", .categories = "idle,swidle,sysfs,pct_idle", .each = "cpuidle.time",
 	  .unit = "%", .precision = 2, .scope = METRIC_CPU, .default_on = true,
-	  .expr = "100 * cpuidle.time.* / elapsed(cpuidle.time.*)",
+	  .expr = "cpuidle.time.* / (elapsed(cpuidle.time.*) / 100)",
 	  .help = "Time in idle state * as the kernel requested it; the hardware may have done less" },
 	{ .name = "idle.*.requests", .display = "*", .categories = "idle,swidle,sysfs,cpuidle", .each = "cpuidle.usage",
 	  .unit = "1", .scope = METRIC_CPU, .expr = "cpuidle.usage.*",
 	  .help = "How often idle state * was entered in the interval" },
 	{ .name = "idle.*.duration", .display = "*_us", .categories = "idle,sysfs", .each = "cpuidle.time", .unit = "us",
-	  .precision = 1, .scope = METRIC_CPU, .expr = "1e6 * cpuidle.time.* / cpuidle.usage.*",
+	  .precision = 1, .scope = METRIC_CPU, .expr = "cpuidle.time.* / (cpuidle.usage.* / 1e6)",
 	  .help = "How long a stay in idle state * lasted on average" },
 	{ .name = "idle.*.above", .display = "*-", .categories = "idle,swidle,sysfs,cpuidle", .each = "cpuidle.above",
 	  .unit = "1", .scope = METRIC_CPU, .better = METRIC_LOWER, .expr = "cpuidle.above.*",

@@ -1,13 +1,14 @@
 /* Interrupts and soft interrupts. */
 #include "common/metric/tables.h"
 
+/* The families are not the beginnings of their counters' names ("interrupts.24"), so '*' is a whole name in the formulas. */
 const struct metric metric_interrupts[3] = {
 	{ .name = "irq", .display = "IRQ/s", .aliases = "IRQ", .categories = "interrupts,other", .unit = "1/s",
 	  .scope = METRIC_CPU, .better = METRIC_LOWER, .default_on = true, .expr = "rate(interrupts.total)",
 	  .help = "Interrupts a second, of all lines" },
 	{ .name = "irq.*", .display = "irq.*", .categories = "interrupts,irqs", .each = "interrupts.irq", .unit = "1/s",
-	  .precision = 1, .scope = METRIC_CPU, .expr = "rate(interrupts.*)", .help = "Interrupts a second of line *" },
+	  .precision = 1, .scope = METRIC_CPU, .expr = "rate(*)", .help = "Interrupts a second of line *" },
 	{ .name = "softirq.*", .display = "softirq.*", .categories = "interrupts,softirqs", .each = "softirqs.vec",
-	  .unit = "1/s", .precision = 1, .scope = METRIC_CPU, .expr = "rate(softirqs.*)",
+	  .unit = "1/s", .precision = 1, .scope = METRIC_CPU, .expr = "rate(*)",
 	  .help = "Soft interrupts a second of kind *" },
 };

@@ -30,7 +30,7 @@ const struct metric metric_thermal[7] = {
 
 #define WATTS(zone) "rate(powercap.energy." zone ")"
 
-const struct metric metric_power[15] = {
+const struct metric metric_power[14] = {
 	{ .name = "pkgwatt", .display = "PkgWatt", .categories = "power,sysfs", .unit = "W", .precision = 2,
 	  .scope = METRIC_PACKAGE, .better = METRIC_LOWER, .default_on = true, .expr = WATTS("package"),
 	  .help = "Power of the packages" },
@@ -61,8 +61,6 @@ const struct metric metric_power[15] = {
 	{ .name = "sys_j", .display = "Sys_J", .categories = "energy,sysfs", .unit = "J", .precision = 2,
 	  .scope = METRIC_SYSTEM, .better = METRIC_LOWER, .expr = "powercap.energy.psys",
 	  .help = "Energy of the whole platform" },
-	{ .name = "watt.*", .display = "*_W", .categories = "power,zones,sysfs", .each = "powercap.energy", .unit = "W",
-	  .precision = 2, .better = METRIC_LOWER, .expr = "rate(powercap.energy.*)", .help = "Power of powercap zone *" },
 	{ .name = "sensor.watt", .display = "SensWatt", .categories = "power,sensors,sysfs", .unit = "W", .precision = 2,
 	  .scope = METRIC_DEVICE, .better = METRIC_LOWER, .expr = "mean(hwmon.power)",
 	  .help = "Power that a hwmon sensor shows, averaged over the readings" },

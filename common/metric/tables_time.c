@@ -5,12 +5,12 @@
  * The parts of /proc/stat are counted in ticks, so their sum is not exactly the time that has passed; as parts of the sum
  * they never exceed 100 %. Guest time is contained in user time and must not be added.
  */
-#define TOTAL                                                                                              \
-	"(stat.user + stat.nice + stat.system + stat.idle + stat.iowait + stat.irq + stat.softirq + stat.steal)"
+#define BUSY  "(stat.user + stat.nice + stat.system + stat.irq + stat.softirq + stat.steal)"
+#define TOTAL "(stat.user + stat.nice + stat.system + stat.irq + stat.softirq + stat.steal + stat.idle + stat.iowait)"
 
 const struct metric metric_time[11] = {
 	{ .name = "util", .display = "Util%", .categories = "cpu,time", .unit = "%", .precision = 2, .default_on = true,
-	  .expr = "100 * (1 - (stat.idle + stat.iowait) / " TOTAL ")",
+	  .expr = "100 * " BUSY " / " TOTAL,
 	  .help = "Time that the CPU was not idle, guests and stolen time included" },
 	{ .name = "util.user", .display = "User%", .categories = "cpu,time", .unit = "%", .precision = 2,
 	  .default_on = true, .expr = "100 * (stat.user + stat.nice) / " TOTAL,
@@ -35,7 +35,7 @@ const struct metric metric_time[11] = {
 	{ .name = "util.idle", .display = "Idle%", .categories = "cpu,time,idle", .unit = "%", .precision = 2,
 	  .expr = "100 * stat.idle / " TOTAL, .help = "Time idle without waiting for I/O" },
 	{ .name = "cpus_busy", .display = "CPUsBusy", .categories = "cpu,time", .unit = "1", .precision = 2,
-	  .expr = "aggr_nr(stat.idle) * (1 - (stat.idle + stat.iowait) / " TOTAL ")",
+	  .expr = "aggr_nr(stat.idle) * " BUSY " / " TOTAL,
 	  .help = "How many CPUs would have been busy all the time with that work" },
 };
 

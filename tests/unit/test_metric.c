@@ -1,0 +1,384 @@
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "common/catalog/catalog.h"
+#include "common/metric/expr.h"
+#include "common/metric/metric.h"
+#include "common/names.h"
+
+/* Events that `perf stat` counts by default or with -d -d -d; their names are perf's, so no catalog has them. */
+static const char *const perf_events[] = {
+	"task-clock", "context-switches", "cpu-migrations", "page-faults", "cycles", "instructions", "branches",
+	"branch-misses", "stalled-cycles-frontend", "stalled-cycles-backend", "cache-references", "cache-misses",
+	"L1-dcache-loads", "L1-dcache-load-misses", "LLC-loads", "LLC-load-misses", "L1-icache-loads",
+	"L1-icache-load-misses", "dTLB-loads", "dTLB-load-misses", "iTLB-loads", "iTLB-load-misses",
+	"L1-dcache-prefetches", "L1-dcache-prefetch-misses",
+};
+
+/* Families, a member of each, and the name of its counter. */
+static const struct {
+	const char *family, *member, *counter;
+} families[] = {
+	{ "cpuidle.usage", "c1e", "cpuidle.usage.c1e" },   { "cpuidle.time", "c1e", "cpuidle.time.c1e" },
+	{ "cpuidle.above", "c1e", "cpuidle.above.c1e" },   { "cpuidle.below", "c1e", "cpuidle.below.c1e" },
+	{ "interrupts.irq", "loc", "interrupts.loc" },	   { "softirqs.vec", "net_rx", "softirqs.net_rx" },
+};
+
+/* The catalog's '*' takes one member of a family; the rules of vmstat take names of their own kind. */
+static bool pattern_matches(const char *pattern, const char *name)
+{
+	const char *star = strchr(pattern, '*');
+	size_t before = star ? (size_t)(star - pattern) : strlen(pattern);
+
+	if (!star)
+		return !strcmp(pattern, name);
+	return !strncmp(pattern, name, before) && name[before] && !star[1] && !strchr(name + before, '.');
+}
+
+static bool is_known(const char *name)
+{
+	for (size_t i = 0; i < sizeof(perf_events) / sizeof(perf_events[0]); i++)
+		if (!strcmp(perf_events[i], name))
+			return true;
+	for (const struct catalog_table *t = catalog_tables; t->source; t++)
+		for (size_t i = 0; i < t->n; i++)
+			if (pattern_matches(t->row[i].name, name))
+				return true;
+	return false;
+}
+
+static void replace(struct buf *out, const char *text, const char *with)
+{
+	for (const char *c = text; *c; c++)
+		if (*c == '*')
+			buf_addstr(out, with);
+		else
+			buf_addch(out, *c);
+}
+
+/* `text` for one member of the row's family, as report/ makes it. */
+static void instantiate(struct buf *out, const struct metric *m, const char *text)
+{
+	size_t i = 0, len;
+
+	if (!m->each) {
+		buf_addstr(out, text);
+		return;
+	}
+	while (i < sizeof(families) / sizeof(families[0]) && strcmp(families[i].family, m->each))
+		i++;
+	if (i == sizeof(families) / sizeof(families[0]))
+		fail_msg("%s: no source has the family %s", m->name, m->each);
+	len = strlen(m->each);
+	if (!strncmp(families[i].counter, m->each, len) && families[i].counter[len] == '.')
+		replace(out, text, families[i].counter + len + 1);
+	else
+		replace(out, text, families[i].counter);
+}
+
+static void check_formula(const struct metric *m, const char *text)
+{
+	const struct expr_input *in;
+	struct buf formula = BUF_INIT;
+	struct error e = { 0 };
+	struct expr *x;
+	size_t n;
+
+	instantiate(&formula, m, text);
+	if (expr_parse(&x, buf_str(&formula), &e))
+		fail_msg("%s: %s: %s", m->name, buf_str(&formula), e.text);
+	in = expr_inputs(x, &n);
+	assert_true(n > 0);
+	for (size_t i = 0; i < n; i++)
+		if (in[i].aspect == EXPR_LITERAL || !is_known(in[i].name))
+			fail_msg("%s: there is no counter %s", m->name, in[i].name);
+	expr_free(x);
+	buf_release(&formula);
+}
+
+static void check_words(const struct metric *m, const char *list)
+{
+	size_t len = list ? strlen(list) : 0;
+
+	if (!list)
+		return;
+	assert_true(len > 0);
+	if (list[0] == ',' || list[len - 1] == ',' || strstr(list, ",,") || strchr(list, ' '))
+		fail_msg("%s: '%s' is no comma separated list", m->name, list);
+}
+
+static void test_tables(void **state)
+{
+	struct names names = { 0 }, displays = { 0 };
+	size_t defaults = 0, tables = 0;
+
+	for (const struct metric_table *t = metric_tables; t->row; t++, tables++) {
+		assert_non_null(t->name);
+		assert_true(t->n > 0);
+		for (size_t i = 0; i < t->n; i++) {
+			const struct metric *m = &t->row[i];
+			uint32_t seen;
+
+			if (!m->name)
+				fail_msg("table %s is longer than its rows", t->name);
+			if (m->name[strspn(m->name, m->each ? "abcdefghijklmnopqrstuvwxyz0123456789_.*" :
+							      "abcdefghijklmnopqrstuvwxyz0123456789_.")])
+				fail_msg("'%s' is no name", m->name);
+			if (names_get(&names, m->name, &seen))
+				fail_msg("%s is there twice", m->name);
+			if (names_get(&displays, m->display, &seen))
+				fail_msg("%s: another metric is shown as %s", m->name, m->display);
+			assert_int_equal(names_set(&names, m->name, 0), 0);
+			assert_int_equal(names_set(&displays, m->display, 0), 0);
+			/* Counters are metrics of their own name. */
+			if (!m->each && strchr(m->name, '.') && is_known(m->name))
+				fail_msg("%s is the name of a counter", m->name);
+			if (m->each && (!strchr(m->name, '*') || !strchr(m->display, '*') || !strchr(m->expr, '*')))
+				fail_msg("%s: the members of %s would have one name", m->name, m->each);
+			if (!m->unit || !*m->unit || !m->help || strlen(m->help) < 10 || strchr(m->help, '\n'))
+				fail_msg("%s: unit or help is missing", m->name);
+			if (m->help[strlen(m->help) - 1] == '.' || m->precision > 9 || m->scope > METRIC_SYSTEM)
+				fail_msg("%s: bad row", m->name);
+			check_words(m, m->categories);
+			check_words(m, m->aliases);
+			check_formula(m, m->expr);
+			if (m->threshold)
+				check_formula(m, m->threshold);
+			defaults += m->default_on;
+		}
+	}
+	assert_true(tables >= 10);
+	/* A table that nobody asked for must fit on a screen: these and the ones for hardware that a machine may lack. */
+	assert_in_range(defaults, 12, 32);
+	names_release(&names);
+	names_release(&displays);
+}
+
+static const struct metric *find(const char *name)
+{
+	for (const struct metric_table *t = metric_tables; t->row; t++)
+		for (size_t i = 0; i < t->n; i++)
+			if (!strcmp(t->row[i].name, name))
+				return &t->row[i];
+	fail_msg("no metric %s", name);
+	return NULL;
+}
+
+/* The value of a formula for given counters; `member` replaces '*'. */
+static struct value eval(const char *text, const char *member, const struct expr_input *known, const double *v, size_t n_known)
+{
+	struct buf formula = BUF_INIT;
+	const struct expr_input *in;
+	struct value input[32], result;
+	struct error e = { 0 };
+	struct expr *x;
+	size_t n;
+
+	if (member)
+		replace(&formula, text, member);
+	else
+		buf_addstr(&formula, text);
+	if (expr_parse(&x, buf_str(&formula), &e))
+		fail_msg("%s: %s", text, e.text);
+	in = expr_inputs(x, &n);
+	assert_true(n <= 32);
+	for (size_t i = 0; i < n; i++) {
+		input[i] = value_missing(VALUE_NO_INPUT);
+		for (size_t k = 0; k < n_known; k++)
+			if (in[i].aspect == known[k].aspect && !strcmp(in[i].name, known[k].name))
+				input[i] = value_of(v[k]);
+	}
+	result = expr_eval(x, input);
+	expr_free(x);
+	buf_release(&formula);
+	return result;
+}
+
+#define IN(name_, aspect_) { .name = (char *)name_, .aspect = aspect_ }
+#define EVAL(text, member, known, v) eval(text, member, known, v, sizeof(known) / sizeof(known[0]))
+
+/* Numbers that can be worked out by hand. */
+static void test_formulas(void **state)
+{
+	static const struct expr_input stat[] = {
+		IN("stat.user", EXPR_VALUE), IN("stat.nice", EXPR_VALUE),    IN("stat.system", EXPR_VALUE),
+		IN("stat.idle", EXPR_VALUE), IN("stat.iowait", EXPR_VALUE),  IN("stat.irq", EXPR_VALUE),
+		IN("stat.steal", EXPR_VALUE), IN("stat.softirq", EXPR_VALUE), IN("stat.idle", EXPR_AGGR_NR),
+	};
+	static const double seconds[] = { 2, 0.5, 1, 5, 0.5, 0.25, 0.5, 0.25, 2 }; /* of 10 */
+	static const struct expr_input idle[] = { IN("cpuidle.time.c1", EXPR_VALUE), IN("cpuidle.time.c1", EXPR_ELAPSED),
+						  IN("cpuidle.usage.c1", EXPR_VALUE) };
+	static const double c1[] = { 3, 4, 6000 };
+	static const struct expr_input perf[] = {
+		IN("task-clock", EXPR_VALUE), IN("task-clock", EXPR_AGGR_NR),  IN("task-clock", EXPR_ELAPSED),
+		IN("cycles", EXPR_VALUE),     IN("context-switches", EXPR_VALUE),
+	};
+	static const double counts[] = { 500, 4, 8, 1.5e9, 1000 }; /* 500 ms in 2 s on 4 CPUs */
+
+	assert_true(EVAL(find("util")->expr, NULL, stat, seconds).v == 45);
+	assert_true(EVAL(find("util.user")->expr, NULL, stat, seconds).v == 25);
+	assert_true(EVAL(find("util.system")->expr, NULL, stat, seconds).v == 15);
+	assert_true(EVAL(find("util.iowait")->expr, NULL, stat, seconds).v == 5);
+	assert_true(EVAL(find("util.steal")->expr, NULL, stat, seconds).v == 5);
+	assert_true(EVAL(find("cpus_busy")->expr, NULL, stat, seconds).v == 0.9);
+	assert_true(EVAL(find("idle.*.residency")->expr, "c1", idle, c1).v == 75);
+	assert_true(EVAL(find("idle.*.duration")->expr, "c1", idle, c1).v == 500);
+	assert_true(EVAL(find("cpus_utilized")->expr, NULL, perf, counts).v == 0.25);
+	assert_true(EVAL(find("cycles_frequency")->expr, NULL, perf, counts).v == 3);
+	assert_true(EVAL(find("cs_per_second")->expr, NULL, perf, counts).v == 2000);
+	assert_int_equal(EVAL(find("insn_per_cycle")->expr, NULL, perf, counts).reason, VALUE_NO_INPUT);
+}
+
+static const char vendor[] =
+	"[ { \"EventName\": \"INST\", \"EventCode\": \"0xC0\" },\n"
+	"  { \"MetricName\": \"arch_only\", \"ArchStdEvent\": \"x\" },\n"
+	"  { \"MetricName\": \"IPC\", \"MetricExpr\": \"INST / CYC\", \"MetricGroup\": \"Summary;;TmaL1;\",\n"
+	"    \"BriefDescription\": \"Instructions a cycle\", \"MetricThreshold\": \"IPC < 1 & stall > 0.5\" },\n"
+	"  { \"MetricName\": \"stall\", \"MetricExpr\": \"1 - busy\", \"ScaleUnit\": \"100%\" },\n"
+	"  { \"MetricName\": \"busy\", \"MetricExpr\": \"cpu@INST\\\\,cmask\\\\=1@ / (CYC if #SMT_on else 2)\",\n"
+	"    \"AggregationMode\": \"PerCore\" },\n"
+	"  { \"MetricName\": \"lat ency\", \"MetricExpr\": \"2 * stall / busy\", \"ScaleUnit\": \"1e9ns\" },\n"
+	"  { \"MetricName\": \"ipc\", \"MetricExpr\": \"has_event(busy)\", \"ScaleUnit\": \"1GHz\" } ]";
+
+static void test_vendor(void **state)
+{
+	struct metric_set set;
+	struct error e = { 0 };
+
+	if (metric_set_load_text(&set, vendor, strlen(vendor), &e))
+		fail_msg("%s", e.text);
+	assert_int_equal(set.n, 5);
+	assert_string_equal(set.row[0].name, "ipc");
+	assert_string_equal(set.row[0].display, "IPC");
+	assert_string_equal(set.row[0].aliases, "IPC");
+	assert_string_equal(set.row[0].categories, "Summary,TmaL1");
+	assert_string_equal(set.row[0].expr, "INST / CYC");
+	assert_string_equal(set.row[0].unit, "");
+	assert_string_equal(set.row[0].help, "Instructions a cycle");
+	/* The threshold speaks of values before ScaleUnit. */
+	assert_string_equal(set.row[0].threshold,
+			    "(INST / CYC) < 1 & (1 - (cpu@INST,cmask=1@ / (CYC if #smt_on else 2))) > 0.5");
+	assert_string_equal(set.row[1].expr, "(1 - (cpu@INST,cmask=1@ / (CYC if #smt_on else 2))) * 100");
+	assert_string_equal(set.row[1].unit, "%");
+	assert_null(set.row[1].threshold);
+	assert_null(set.row[1].categories);
+	assert_int_equal(set.row[2].scope, METRIC_CORE);
+	assert_string_equal(set.row[3].name, "lat_ency");
+	assert_string_equal(set.row[3].unit, "ns");
+	assert_non_null(strstr(set.row[3].expr, ") * 1e9"));
+	assert_string_equal(set.row[4].name, "ipc_2");
+	assert_string_equal(set.row[4].unit, "GHz");
+	assert_string_equal(set.row[4].expr, "has_event(busy)"); /* asks for an event, not for the metric */
+	assert_false(set.row[0].default_on);
+	metric_set_release(&set);
+	assert_int_equal(set.n, 0);
+}
+
+/* The expanded formulas have the values that their parts have by hand. */
+static void test_vendor_values(void **state)
+{
+	static const struct expr_input in[] = { IN("cpu/INST,cmask=1/", EXPR_VALUE), IN("smt_on", EXPR_LITERAL),
+						IN("CYC", EXPR_VALUE) };
+	static const double v[] = { 1, 0, 8 };
+	struct metric_set set;
+
+	assert_int_equal(metric_set_load_text(&set, vendor, strlen(vendor), NULL), 0);
+	assert_true(EVAL(set.row[2].expr, NULL, in, v).v == 0.5);
+	assert_true(EVAL(set.row[1].expr, NULL, in, v).v == 50);
+	assert_true(EVAL(set.row[3].expr, NULL, in, v).v == 2e9);
+	metric_set_release(&set);
+}
+
+static void test_vendor_errors(void **state)
+{
+	static const struct {
+		const char *text, *says;
+		int err;
+	} rows[] = {
+		{ "[ { \"MetricName\": \"a\", \"MetricExpr\": \"1 +\" } ]", "metric a: column 4", -EINVAL },
+		{ "[ { \"MetricName\": \"a\", \"MetricExpr\": \"b + 1\" }, { \"MetricName\": \"b\", \"MetricExpr\": \"c\" }, "
+		  "{ \"MetricName\": \"c\", \"MetricExpr\": \"2 * b\" } ]", "b -> c -> b", -ELOOP },
+		{ "[ { \"MetricName\": \"self\", \"MetricExpr\": \"self * 2\" } ]", "self -> self", -ELOOP },
+		{ "[ { \"MetricName\": \"a\", \"MetricExpr\": \"x\", \"MetricThreshold\": \"a <\" } ]",
+		  "MetricThreshold of a", -EINVAL },
+		{ "[ { \"MetricName\": \"a\", \"MetricExpr\": \"x\", \"ScaleUnit\": \"1e999%\" } ]", "ScaleUnit", -EINVAL },
+		{ "[]", "no object", -EINVAL },
+		{ "{}", "not a metric file", -EINVAL },
+		{ "3", "not a metric file", -EINVAL },
+		{ "{ \"Metrics\": [ { \"MetricName\": \"a\", \"Formula\": \"b\" } ] }", "Intel", -EINVAL },
+		{ "[ {\n }", "line 2", -EINVAL },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct metric_set set;
+		struct error e = { 0 };
+		int err = metric_set_load_text(&set, rows[i].text, strlen(rows[i].text), &e);
+
+		if (err != rows[i].err || !strstr(e.text, rows[i].says) || set.n || set.row)
+			fail_msg("%s: %d %s", rows[i].text, err, e.text);
+	}
+}
+
+/* Each metric holds the one before it ten times: what would grow to 10^30 characters is refused at once. */
+static void test_vendor_growth(void **state)
+{
+	struct buf text = BUF_INIT;
+	struct metric_set set;
+	struct error e = { 0 };
+
+	buf_addstr(&text, "[ { \"MetricName\": \"m0\", \"MetricExpr\": \"x\" }");
+	for (int i = 1; i <= 30; i++) {
+		buf_printf(&text, ", { \"MetricName\": \"m%d\", \"MetricExpr\": \"1", i);
+		for (int k = 0; k < 10; k++)
+			buf_printf(&text, " + m%d", i - 1);
+		buf_addstr(&text, "\" }");
+	}
+	buf_addstr(&text, " ]");
+	assert_int_equal(metric_set_load_text(&set, buf_str(&text), text.len, &e), -E2BIG);
+	buf_clear(&text);
+	buf_addstr(&text, "[ { \"MetricName\": \"m0\", \"MetricExpr\": \"x\" }");
+	for (int i = 100; i > 0; i--)
+		buf_printf(&text, ", { \"MetricName\": \"m%d\", \"MetricExpr\": \"m%d\" }", i, i - 1);
+	buf_addstr(&text, " ]");
+	assert_int_equal(metric_set_load_text(&set, buf_str(&text), text.len, &e), -E2BIG);
+	buf_release(&text);
+}
+
+static void test_vendor_file(void **state)
+{
+	char path[] = "/tmp/pm-metric-XXXXXX";
+	struct metric_set set;
+	struct error e = { 0 };
+	int fd = mkstemp(path);
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, vendor, strlen(vendor)), strlen(vendor));
+	close(fd);
+	assert_int_equal(metric_set_load(&set, path, &e), 0);
+	assert_int_equal(set.n, 5);
+	metric_set_release(&set);
+	unlink(path);
+	assert_int_equal(metric_set_load(&set, path, &e), -ENOENT);
+	assert_non_null(strstr(e.text, path));
+	assert_int_equal(metric_set_load(&set, "/tmp", &e), -EISDIR);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_tables), cmocka_unit_test(test_formulas), cmocka_unit_test(test_vendor),
+		cmocka_unit_test(test_vendor_values), cmocka_unit_test(test_vendor_errors),
+		cmocka_unit_test(test_vendor_growth), cmocka_unit_test(test_vendor_file),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
