@@ -34,7 +34,8 @@ struct interrupts {
 	struct source *source;
 	struct row *row;     /* owned, n_rows */
 	uint32_t n_rows, cap_rows, n_present, generation;
-	bool *shown;         /* owned, one a slot: the cell has a column */
+	bool *shown;         /* owned, n_shown, one a slot: the cell has a column */
+	uint32_t n_shown;
 	time_t grown;        /* when update() last added cells, monotonic */
 	bool learning;       /* no sampling yet: nothing to ask for */
 };
@@ -253,7 +254,7 @@ static int add_row(struct interrupts *d, struct textcursor *c)
 /* Makes all rows of the text known that are not, and room for their cells. */
 static int learn_rows(struct interrupts *d)
 {
-	uint32_t old = d->text.store.n, tag;
+	uint32_t tag;
 	struct textcursor c;
 	bool changed, *shown;
 	int err;
@@ -276,8 +277,8 @@ static int learn_rows(struct interrupts *d)
 	if (!shown)
 		return -ENOMEM;
 	d->shown = shown;
-	for (uint32_t i = old; i < d->text.store.n; i++)
-		shown[i] = false;
+	for (; d->n_shown < d->text.store.n; d->n_shown++)
+		shown[d->n_shown] = false;
 	return 0;
 }
 
