@@ -223,8 +223,9 @@ bool input_is_pcp(const char *path)
 static int open_path(struct pm_input *in, const char *path, bool growing, struct error *e)
 {
 	static const uint8_t gzip_magic[] = { 0x1f, 0x8b };
+	static const uint8_t zstd_magic[] = { 0x28, 0xb5, 0x2f, 0xfd };
 	struct pm_input raw, inner;
-	const struct peeked *p;
+	struct peeked *p;
 	int r;
 
 	if (strcmp(path, "-") && input_is_pcp(path))
@@ -242,6 +243,11 @@ static int open_path(struct pm_input *in, const char *path, bool growing, struct
 	p = inner.ctx;
 	if (p->len >= sizeof(gzip_magic) && !memcmp(p->head, gzip_magic, sizeof(gzip_magic)))
 		return input_gzip(in, &inner, e);
+	if (p->len >= sizeof(zstd_magic) && !memcmp(p->head, zstd_magic, sizeof(zstd_magic))) {
+		/* It takes the first bytes by hand. */
+		p->at = p->len;
+		return pm_input_zstd(in, &inner, p->head, p->len, e);
+	}
 	*in = inner;
 	return 0;
 }

@@ -1,6 +1,6 @@
 /*
- * Command lines: NUL-separated words, the first byte chooses the program. Whatever is rewritten must rewrite to itself, and
- * no operand may get lost.
+ * Command lines: NUL-separated words, the first byte chooses the program. Whatever is rewritten must rewrite to
+ * itself.
  */
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,0 +1,42 @@
+# Completion of pmrec for bash.
+
+_pmrec() {
+	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}
+	local commands="doctor list mark report"
+	local options="--all-cpus --all-kernel --all-user --codec= --color= --control= --cpu= --delay= --detailed
+		--event= --filter= --force --help --interval= --interval-count= --interval-print= --label= --list
+		--no-affinity --no-inherit --no-msr --no-perf --no-scale --null --num_iterations= --out= --output=
+		--overwrite --pid= --privacy= --quiet --repeat= --report --root= --sources= --sync --threads= --tid=
+		--timeout= --verbose --version"
+
+	COMPREPLY=()
+	# "--name=value" arrives in three words.
+	[[ $prev == = ]] && prev=${COMP_WORDS[COMP_CWORD-2]}
+	[[ $cur == = ]] && cur="" prev=${COMP_WORDS[COMP_CWORD-1]}
+	case $prev in
+	--privacy) COMPREPLY=($(compgen -W "strict default full" -- "$cur")); return ;;
+	--report) COMPREPLY=($(compgen -W "show stat" -- "$cur")); return ;;
+	--threads) COMPREPLY=($(compgen -W "auto one cpu" -- "$cur")); return ;;
+	--codec) COMPREPLY=($(compgen -W "packed plain" -- "$cur")); return ;;
+	--color) COMPREPLY=($(compgen -W "auto always never" -- "$cur")); return ;;
+	--sources) COMPREPLY=($(compgen -W "cpufreq cpuidle hwmon interrupts perf powercap pressure schedstat softirqs stat
+		thermal throttle vmstat" -- "$cur")); return ;;
+	-o|--output|--out) COMPREPLY=($(compgen -f -- "$cur")); return ;;
+	--root) COMPREPLY=($(compgen -d -- "$cur")); return ;;
+	list) COMPREPLY=($(compgen -W "events sources metrics" -- "$cur")); return ;;
+	-p|--pid) COMPREPLY=($(compgen -W "$(ps -eo pid= 2>/dev/null)" -- "$cur")); return ;;
+	-e|--event|-i|-I|-n|-D|-r|-C|-t|--*) [[ $cur == -* ]] || return ;;
+	esac
+	if [[ $cur == -* ]]; then
+		COMPREPLY=($(compgen -W "$options" -- "$cur"))
+		[[ ${COMPREPLY[0]} == *= ]] && compopt -o nospace
+		return
+	fi
+	# Behind COMMAND its own completion would be right; the names of programs and files are the best there is here.
+	if ((COMP_CWORD == 1)); then
+		COMPREPLY=($(compgen -W "$commands" -- "$cur") $(compgen -c -- "$cur"))
+	else
+		COMPREPLY=($(compgen -c -f -- "$cur"))
+	fi
+}
+complete -F _pmrec pmrec

@@ -1,0 +1,51 @@
+# Completion of pmrep for bash.
+
+_pmrep() {
+	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} command=${COMP_WORDS[1]} options
+	local commands="check dump eval info list show"
+	local common="--color= --help --version"
+	local show="--IPC --Joules --Summary --TCC= --all --cpu= --debug --enable= --every= --follow --force --format=
+		--header_iterations= --hide= --interval-clear --interval= --layout= --list --metrics-file= --no-msr
+		--no-perf --num_iterations= --out= --per-cache --per-cgroup --per-cluster --per-core --per-cpu
+		--per-device --per-die --per-node --per-package --per-pmu --per-system --per-task --quiet --rate
+		--show= --since= --strict --time= --total --until= --Dump"
+
+	COMPREPLY=()
+	# "--name=value" arrives in three words.
+	[[ $prev == = ]] && prev=${COMP_WORDS[COMP_CWORD-2]}
+	[[ $cur == = ]] && cur="" prev=${COMP_WORDS[COMP_CWORD-1]}
+	case $prev in
+	--format)
+		case $command in
+		info|dump|check) COMPREPLY=($(compgen -W "text json" -- "$cur")) ;;
+		list) COMPREPLY=($(compgen -W "table json" -- "$cur")) ;;
+		*) COMPREPLY=($(compgen -W "table csv json" -- "$cur")) ;;
+		esac
+		return ;;
+	--layout) COMPREPLY=($(compgen -W "long wide" -- "$cur")); return ;;
+	--time) COMPREPLY=($(compgen -W "rfc3339 epoch-ns relative local" -- "$cur")); return ;;
+	--color) COMPREPLY=($(compgen -W "auto always never" -- "$cur")); return ;;
+	-c|-C|--cpu) COMPREPLY=($(compgen -W "core package" -- "$cur")); return ;;
+	-o|--out|--metrics-file) COMPREPLY=($(compgen -f -- "$cur")); return ;;
+	--every|--interval|--num_iterations|--header_iterations|--TCC|--since|--until|--show|--hide|--enable|--counter)
+		return ;;
+	esac
+	case $command in
+	check) options="--format= --quiet $common" ;;
+	dump) options="--counter= --format= --no-definitions --no-values $common" ;;
+	eval) options="$common" ;;
+	info) options="--all --format= $common" ;;
+	list) options="--format= $common" ;;
+	*) options="$show $common" ;;
+	esac
+	if [[ $cur == -* ]]; then
+		COMPREPLY=($(compgen -W "$options" -- "$cur"))
+		[[ ${COMPREPLY[0]} == *= ]] && compopt -o nospace
+		return
+	fi
+	((COMP_CWORD == 1)) && COMPREPLY=($(compgen -W "$commands" -- "$cur"))
+	[[ $command == list ]] && COMPREPLY=($(compgen -W "counters metrics events instances groups sources pmus" -- "$cur"))
+	compopt -o filenames 2>/dev/null
+	COMPREPLY+=($(compgen -d -- "$cur") $(compgen -f -X '!*.pmr*' -- "$cur"))
+}
+complete -F _pmrep pmrep
