@@ -91,14 +91,14 @@ static const uint8_t *needed_bands(struct pm_packer *p, const struct pm_matrix *
 	uint64_t *first = pm_packer_numbers(p, (size_t)m->n_bands + 1);
 	uint64_t column = 0;
 
-	if (p->n_needed < m->n_bands) {
-		uint8_t *needed = malloc(m->n_bands);
+	if (p->n_needed <= m->n_bands) {
+		uint8_t *needed = malloc((size_t)m->n_bands + 1);
 
 		if (!needed)
 			return NULL;
 		free(p->needed);
 		p->needed = needed;
-		p->n_needed = m->n_bands;
+		p->n_needed = (size_t)m->n_bands + 1;
 	}
 	if (!first)
 		return NULL;
@@ -152,7 +152,9 @@ int pm_unpack(struct pm_packer *p, const struct pm_matrix *m, const bool *wanted
 	case PM_FORM_TIME:
 		return pm_unpack_time(p, m, needed, in, end);
 	case PM_FORM_ROW:
-		return pm_unpack_rows(p, m, needed, in, end);
+		return pm_unpack_rows(p, m, false, needed, in, end);
+	case PM_FORM_ROW_WIDE:
+		return pm_unpack_rows(p, m, true, needed, in, end);
 	default:
 		return -EBADMSG;
 	}

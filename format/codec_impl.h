@@ -8,8 +8,9 @@
 #define PM_TIMEWISE_ROWS 16 /* from this many rows on blocks run along time */
 
 enum pm_form {
-	PM_FORM_TIME = 0, /* one block a column */
-	PM_FORM_ROW = 1,  /* row after row, across columns and bands */
+	PM_FORM_TIME = 0,     /* one block a column */
+	PM_FORM_ROW = 1,      /* blocks across columns and bands */
+	PM_FORM_ROW_WIDE = 2, /* likewise, where a value is wider than its band says: modulo 2^64 */
 };
 
 /* How a column is predicted: source * 3 + order, with PM_KIND_WIDE added where a value is wider than its band says
@@ -93,7 +94,7 @@ int pm_pack_time(struct pm_packer *p, const struct pm_matrix *m, struct buf *out
 int pm_unpack_time(struct pm_packer *p, const struct pm_matrix *m, const uint8_t *needed, const uint8_t *in,
 		   const uint8_t *end);
 int pm_pack_rows(struct pm_packer *p, const struct pm_matrix *m, struct buf *out);
-int pm_unpack_rows(struct pm_packer *p, const struct pm_matrix *m, const uint8_t *needed, const uint8_t *in,
+int pm_unpack_rows(struct pm_packer *p, const struct pm_matrix *m, bool wide, const uint8_t *needed, const uint8_t *in,
 		   const uint8_t *end);
 
 #endif

@@ -85,7 +85,7 @@ int pm_pack_time(struct pm_packer *p, const struct pm_matrix *m, struct buf *out
 	buf_clear(&p->heads);
 	buf_clear(&p->varints);
 	buf_clear(&p->bits);
-	if (buf_reserve(&p->heads, 2 * columns))
+	if (buf_reserve(&p->heads, 2 * columns + 1))
 		return -ENOMEM;
 	kinds = p->heads.data;
 	widths = kinds + columns;
@@ -128,10 +128,10 @@ int pm_pack_time(struct pm_packer *p, const struct pm_matrix *m, struct buf *out
 			pm_add_varint(&p->varints, pm_zigzag(best.base - last.base));
 			last.base = best.base;
 			if (best.kind % PM_ORDERS && !before) {
-				uint64_t sum = best.series.last;
+				uint64_t step = pm_extend(best.series.last - last.sum, shift);
 
-				pm_add_varint(&p->varints, pm_zigzag(pm_extend(sum - last.sum, shift)));
-				last.sum = sum;
+				pm_add_varint(&p->varints, pm_zigzag(step));
+				last.sum += step; /* as the reader does: without `wide` only its low bits are right */
 			}
 			if (best.kind % PM_ORDERS == 2)
 				pm_add_varint(&p->varints, pm_zigzag(pm_extend(best.series.last - best.series.last2, shift)));

@@ -1,0 +1,95 @@
+/*
+ * The first bytes choose the shape of the matrix and the set of kernels, the rest is what pm_unpack() is fed. What it
+ * takes must survive being packed again, and every set of kernels must read the same.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "format/codec.h"
+
+#define BANDS 8
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
+
+static void check(bool good)
+{
+	if (!good)
+		abort();
+}
+
+static uint64_t *filled(size_t n)
+{
+	uint64_t *v = malloc((n + 1) * sizeof(*v));
+
+	check(v);
+	for (size_t i = 0; i < n; i++)
+		v[i] = i * 0x9e3779b97f4a7c15u >> i % 64;
+	return v;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
+{
+	struct pm_band band[BANDS];
+	struct pm_matrix m = { .band = band }, other;
+	struct buf again = BUF_INIT;
+	struct pm_packer *p;
+	uint64_t *tick, *before;
+	uint32_t columns = 0;
+	bool wanted[BANDS];
+	size_t head, cells;
+	int err;
+
+	if (len < 2)
+		return 0;
+	m.n_bands = data[0] % (BANDS + 1);
+	m.rows = data[1] % 129; /* 0 is refused */
+	head = 2 + 3 * (size_t)m.n_bands;
+	if (len < head)
+		return 0;
+	for (uint32_t b = 0; b < m.n_bands; b++) {
+		const uint8_t *d = data + 2 + 3 * b;
+
+		band[b] = (struct pm_band){
+			.columns = 1 + d[0] % (d[0] & 0x80 ? 100 : 4),
+			.bits = 1 + d[1] % 64,
+			.ref_first = d[2] >= 0xf0 ? PM_NO_REF : d[2] >= 0xc0 ? PM_REF_TICK : d[2] % 16,
+			.ref_columns = d[1] & 0x80 ? 1 : 1 + d[0] % 4,
+		};
+		wanted[b] = d[1] & 0x40;
+		columns += band[b].columns;
+	}
+	m.stride = m.rows;
+	cells = columns * m.stride;
+	m.v = filled(cells);
+	tick = filled(m.rows);
+	before = filled(columns);
+	m.tick = tick;
+	m.before = data[0] & 0x80 ? before : NULL;
+	p = pm_packer_new();
+	check(p);
+
+	pm_packer_force(p, 1 + data[0] / 16 % 3);
+	err = pm_unpack(p, &m, NULL, data + head, len - head);
+	check(err == 0 || err == -EBADMSG);
+	if (!err) {
+		other = m;
+		other.v = filled(cells);
+		pm_packer_force(p, 0);
+		check(pm_unpack(p, &other, NULL, data + head, len - head) == 0);
+		check(!memcmp(m.v, other.v, cells * sizeof(*m.v)));
+		check(pm_pack(p, &m, &again) == 0);
+		memset(other.v, 0, cells * sizeof(*m.v));
+		check(pm_unpack(p, &other, NULL, again.data, again.len) == 0);
+		check(!memcmp(m.v, other.v, cells * sizeof(*m.v)));
+		check(pm_unpack(p, &other, wanted, again.data, again.len) == 0);
+		check(!memcmp(m.v, other.v, cells * sizeof(*m.v)));
+		free(other.v);
+	}
+	buf_release(&again);
+	pm_packer_free(p);
+	free(before);
+	free(tick);
+	free(m.v);
+	return 0;
+}
