@@ -90,6 +90,8 @@ int table_print(struct table *t, unsigned width, bool heads, bool colors, struct
 	char *text = NULL;
 	int err;
 
+	if (!t->line)
+		return out->err; /* no rows, no heads */
 	scols_table_enable_noheadings(t->scols, !heads);
 	scols_table_enable_colors(t->scols, colors);
 	scols_table_set_termforce(t->scols, width ? SCOLS_TERMFORCE_ALWAYS : SCOLS_TERMFORCE_NEVER);

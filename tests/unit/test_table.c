@@ -1,0 +1,193 @@
+/* Built twice: with libsmartcols, and with table_plain.c in its place (test_table_plain). */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "common/table.h"
+#include "common/utf8.h"
+
+static struct table *sample(void)
+{
+	struct table *t = table_new();
+
+	assert_non_null(t);
+	assert_int_equal(table_column(t, "NAME", TABLE_LEFT, false), 0);
+	assert_int_equal(table_column(t, "VALUE", TABLE_RIGHT, false), 0);
+	assert_int_equal(table_column(t, "WHAT", TABLE_LEFT, true), 0);
+	assert_int_equal(table_row(t), 0);
+	assert_int_equal(table_cell(t, 0, "cpu", NULL), 0);
+	assert_int_equal(table_cell(t, 1, "1.5", "31"), 0);
+	assert_int_equal(table_cell(t, 2, "a processor", NULL), 0);
+	assert_int_equal(table_row(t), 0);
+	assert_int_equal(table_cell(t, 0, "temperature", NULL), 0);
+	assert_int_equal(table_cell(t, 1, "12345678", NULL), 0);
+	return t;
+}
+
+/* Blanks at the ends of lines are nobody's business. */
+static char *print(struct table *t, unsigned width, bool heads, bool colors)
+{
+	struct buf b = BUF_INIT, trimmed = BUF_INIT;
+	char *out;
+
+	assert_int_equal(table_print(t, width, heads, colors, &b), 0);
+	for (size_t i = 0; i < b.len; i++) {
+		if (b.data[i] == '\n')
+			while (trimmed.len && trimmed.data[trimmed.len - 1] == ' ')
+				trimmed.len--;
+		buf_addch(&trimmed, (char)b.data[i]);
+	}
+	buf_addch(&trimmed, '\0');
+	out = buf_detach(&trimmed);
+	assert_non_null(out);
+	buf_release(&b);
+	return out;
+}
+
+static void test_layout(void **state)
+{
+	struct table *t = sample();
+	char *text = print(t, 0, true, false);
+
+	assert_string_equal(text, "NAME           VALUE WHAT\n"
+				  "cpu              1.5 a processor\n"
+				  "temperature 12345678\n");
+	free(text);
+	text = print(t, 0, false, false);
+	assert_string_equal(text, "cpu              1.5 a processor\n"
+				  "temperature 12345678\n");
+	free(text);
+	table_free(t);
+}
+
+static void test_color(void **state)
+{
+	struct table *t = sample();
+	char *text = print(t, 0, true, true);
+	const char *on = strstr(text, "\033[31m"), *value = strstr(text, "1.5");
+
+	assert_true(on && value && on < value);
+	assert_non_null(strstr(value, "\033["));
+	free(text);
+	text = print(t, 0, true, false);
+	assert_null(strchr(text, '\033'));
+	free(text);
+	table_free(t);
+}
+
+static void test_width(void **state)
+{
+	struct table *t = table_new();
+	char *text, *line;
+	int lines = 0;
+
+	assert_non_null(t);
+	table_column(t, "NAME", TABLE_LEFT, false);
+	table_column(t, "HELP", TABLE_LEFT, true);
+	table_row(t);
+	table_cell(t, 0, "counter", NULL);
+	table_cell(t, 1, "a long sentence that does not fit into the width that the terminal has left for it", NULL);
+	text = print(t, 40, true, false);
+	for (line = strtok(text, "\n"); line; line = strtok(NULL, "\n"), lines++)
+		assert_true(strlen(line) <= 40);
+	assert_true(lines >= 2);
+	free(text);
+	table_free(t);
+}
+
+static void test_hostile(void **state)
+{
+	struct table *t = table_new();
+	char *text;
+
+	assert_non_null(t);
+	table_column(t, "A\033[2J", TABLE_LEFT, false);
+	table_column(t, "B", TABLE_LEFT, false);
+	table_row(t);
+	table_cell(t, 0, "x\033]0;title\007y\nz\t\xff\xc2\x9b\xe2\x80\xae", NULL);
+	table_cell(t, 1, "\\x1b", NULL);
+	text = print(t, 0, true, false);
+	for (const char *c = text; *c; c++)
+		assert_true(*c == '\n' || (*c >= ' ' && *c < 0x7f));
+	assert_non_null(strstr(text, "x\\x1b]0;title\\x07y\\x0az\\x09\\xff\\u009b\\u202e"));
+	assert_non_null(strstr(text, "A\\x1b[2J"));
+	free(text);
+	table_free(t);
+}
+
+static void test_misuse(void **state)
+{
+	struct table *t = table_new();
+	struct buf b = BUF_INIT;
+
+	assert_non_null(t);
+	assert_int_equal(table_print(t, 0, true, false, &b), 0);
+	assert_int_equal(b.len, 0);
+	table_column(t, "A", TABLE_LEFT, false);
+	assert_int_equal(table_print(t, 0, true, false, &b), 0);
+	assert_int_equal(b.len, 0); /* no rows, no heads */
+	assert_int_not_equal(table_cell(t, 0, "no row", NULL), 0);
+	table_row(t);
+	assert_int_not_equal(table_cell(t, 1, "no column", NULL), 0);
+	buf_release(&b);
+	table_free(t);
+	table_free(NULL);
+}
+
+static void check_escape(const char *text, size_t len, const char *expected)
+{
+	struct buf b = BUF_INIT;
+
+	text_escape(&b, text, len);
+	assert_string_equal(buf_str(&b), expected);
+	buf_release(&b);
+}
+
+static void test_escape(void **state)
+{
+	check_escape("plain text", 10, "plain text");
+	check_escape("\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80", 9, "\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80");
+	check_escape("\0\x1f\x7f", 3, "\\x00\\x1f\\x7f");
+	check_escape("\xc2\x85", 2, "\\u0085");
+	check_escape("\xc3", 1, "\\xc3");
+	check_escape("\xc0\xaf", 2, "\\xc0\\xaf");
+	check_escape("\xed\xa0\x80", 3, "\\xed\\xa0\\x80");
+	check_escape("\xe2\x81\xa6\xef\xbb\xbf", 6, "\\u2066\\ufeff");
+	check_escape("\xf3\xa0\x81\x81", 4, "\\U000e0041");
+	check_escape("a\\b", 3, "a\\b");
+}
+
+/* Whatever the bytes, nothing that a terminal obeys is left. */
+static void test_escape_all(void **state)
+{
+	for (unsigned a = 0; a < 256; a++)
+		for (unsigned c = 0; c < 256; c++) {
+			char text[] = { (char)a, (char)c };
+			struct buf b = BUF_INIT;
+			uint32_t code;
+
+			text_escape(&b, text, 2);
+			for (size_t i = 0, n; i < b.len; i += n) {
+				n = utf8_decode((const char *)b.data + i, b.len - i, &code);
+				assert_true(n > 0);
+				assert_true(code >= 0x20 && (code < 0x7f || code >= 0xa0));
+			}
+			buf_release(&b);
+		}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_layout), cmocka_unit_test(test_color), cmocka_unit_test(test_width),
+		cmocka_unit_test(test_hostile), cmocka_unit_test(test_misuse), cmocka_unit_test(test_escape),
+		cmocka_unit_test(test_escape_all),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
