@@ -315,6 +315,9 @@ static int place_tracks(struct sheet *s, struct level *l, struct filter *filter,
 		l->row_of[t] = 0;
 		sorted[found++] = at[t];
 	}
+	/* The system is there even for a formula of machine facts alone. */
+	if (l->kind == PM_SYSTEM && !found)
+		places_find(s->places, &(struct pm_instance){ .kind = PM_SYSTEM }, PM_SYSTEM, &sorted[found++]);
 	qsort(sorted, found, sizeof(*sorted), compare_places);
 	for (size_t i = 0; i < found; i++) {
 		if (i && !place_compare(&sorted[i], &sorted[i - 1]))
