@@ -231,7 +231,7 @@ int cpuid_collect(const struct root *r, const struct cpulist *cpus, struct cpuid
 
 void cpuid_free(struct cpuid_cpu *c, size_t n)
 {
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n && c; i++)
 		free(c[i].leaf);
 	free(c);
 }

@@ -1,0 +1,634 @@
+/* Every source on a copy of a machine whose numbers tests/sysroots/make has chosen. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "record/machine.h"
+#include "record/plan.h"
+#include "tests/unit/sysroot.h"
+
+#define UNITS_MAX 16
+#define SYSTEM PM_NONE
+#define STATUS(reason) (-1 - (int64_t)(reason)) /* how value() says that there is none */
+
+static char dir[32];
+static struct root root;
+static struct record_options options;
+static struct pm_model model;
+static struct plan plan;
+static struct source *source;
+static size_t n_sources;
+static struct {
+	uint64_t *v;
+	uint16_t *status;
+	int result;
+} sampled[UNITS_MAX];
+
+static void start_with(const char *kind, const char *sources, const char *privacy, const char *cpus)
+{
+	struct error e = { 0 };
+
+	sysroot_make(dir, kind);
+	options = (struct record_options){ .privacy = (char *)privacy, .cpus = (char *)cpus };
+	assert_int_equal(root_init(&root, dir), 0);
+	pm_model_init(&model);
+	assert_int_equal(plan_init(&plan, &options, &root, &model, &e), 0);
+	assert_int_equal(machine_describe(&plan, &e), 0);
+	assert_int_equal(sources_select(&source, &n_sources, sources, &e), 0);
+	assert_int_equal(plan_sources(&plan, source, n_sources, &e), 0);
+}
+
+static void start(const char *kind, const char *sources)
+{
+	start_with(kind, sources, "default", NULL);
+}
+
+static int teardown(void **state)
+{
+	for (int i = 0; i < UNITS_MAX; i++) {
+		free(sampled[i].v);
+		free(sampled[i].status);
+		sampled[i].v = NULL;
+		sampled[i].status = NULL;
+	}
+	plan_release(&plan);
+	sources_release(source, n_sources);
+	pm_model_release(&model);
+	root_release(&root);
+	sysroot_remove(dir);
+	return 0;
+}
+
+/* One snapshot. */
+static void sample(void)
+{
+	int i = 0;
+
+	for (struct unit *u = plan.units; u; u = u->next, i++) {
+		uint32_t n = pm_group_values(pm_model_group(&model, u->group));
+		bool missing;
+		struct cells c = { .step = 1, .n = n, .any_missing = &missing };
+
+		assert_true(i < UNITS_MAX);
+		sampled[i].v = realloc(sampled[i].v, (n + 1) * sizeof(uint64_t));
+		sampled[i].status = realloc(sampled[i].status, (n + 1) * sizeof(uint16_t));
+		memset(sampled[i].v, 0xee, n * sizeof(uint64_t));
+		memset(sampled[i].status, 0, n * sizeof(uint16_t));
+		c.v = sampled[i].v;
+		c.status = sampled[i].status;
+		sampled[i].result = u->read(u, &c);
+	}
+}
+
+static bool is_instance(const struct pm_instance *in, enum pm_kind kind, uint32_t cpu, const char *name)
+{
+	return in->kind == kind && in->cpu == cpu &&
+	       (!name || !strcmp(pm_map_text(&in->attrs, PM_INSTANCE_NAME, ""), name));
+}
+
+/* What the last snapshot has for that counter: a place by its first CPU, a device by its name. */
+static int64_t value_of(const char *counter, enum pm_kind kind, uint32_t cpu, const char *name)
+{
+	const struct pm_counter *c = pm_model_counter_named(&model, counter);
+	int i = 0;
+
+	if (!c)
+		return STATUS(9999);
+	for (struct unit *u = plan.units; u; u = u->next, i++) {
+		const struct pm_group *g = pm_model_group(&model, u->group);
+
+		for (uint32_t k = 0; k < pm_group_values(g); k++) {
+			if (pm_group_counter_of(g, k) != c->id ||
+			    !is_instance(pm_model_instance(&model, pm_group_instance_of(g, k)), kind, cpu, name))
+				continue;
+			return sampled[i].status[k] ? STATUS(sampled[i].status[k]) : (int64_t)sampled[i].v[k];
+		}
+	}
+	return STATUS(9998);
+}
+
+#define NO_COUNTER STATUS(9999)
+#define NO_COLUMN STATUS(9998)
+
+static int64_t of_cpu(const char *counter, uint32_t cpu)
+{
+	return value_of(counter, PM_CPU, cpu, NULL);
+}
+
+static int64_t of_system(const char *counter)
+{
+	return value_of(counter, PM_SYSTEM, PM_NONE, NULL);
+}
+
+static int64_t of_device(const char *counter, const char *name)
+{
+	return value_of(counter, PM_DEVICE, PM_NONE, name);
+}
+
+static struct source *named(const char *name)
+{
+	for (size_t i = 0; i < n_sources; i++)
+		if (!strcmp(source[i].ops->name, name))
+			return &source[i];
+	fail_msg("no source %s", name);
+	return NULL;
+}
+
+static void update(const char *name, uint32_t cpu, bool online)
+{
+	plan.source = named(name);
+	assert_int_equal(plan.source->ops->update(plan.source, &plan, cpu, online), 0);
+	plan.source = NULL;
+}
+
+static const struct pm_probe *refused(const char *name)
+{
+	for (uint32_t i = 0; i < model.n_probes; i++)
+		if (!strcmp(model.probe[i].source, name))
+			return &model.probe[i];
+	return NULL;
+}
+
+static const struct pm_counter *counter(const char *name)
+{
+	const struct pm_counter *c = pm_model_counter_named(&model, name);
+
+	if (!c)
+		fail_msg("no counter %s", name);
+	return c;
+}
+
+/* ---- cpuidle ---- */
+
+static void cpuidle_reads_states(void **state)
+{
+	const struct pm_counter *c;
+
+	start("server", "cpuidle");
+	sample();
+	assert_int_equal(of_cpu("cpuidle.usage.poll", 0), 1);
+	assert_int_equal(of_cpu("cpuidle.time.c1e", 7), 7202);
+	assert_int_equal(of_cpu("cpuidle.above.c6", 14), 14303);
+	assert_int_equal(of_cpu("cpuidle.below.c1", 3), 3104);
+	assert_int_equal(of_cpu("cpuidle.time.c6", 15), NO_COLUMN);
+	c = counter("cpuidle.time.c6");
+	assert_string_equal(pm_map_text(&c->attrs, PM_COUNTER_FAMILY, ""), "cpuidle.time");
+	assert_string_equal(pm_map_text(&c->attrs, PM_COUNTER_MEMBER, ""), "C6");
+	assert_int_equal(c->scale.den, 1000000);
+	/* All CPUs alike: one matrix with one time. */
+	assert_int_equal(model.n_groups, 1);
+	assert_int_equal(model.group[0].flags, PM_GROUP_SHARED_TIME);
+	assert_string_equal(pm_model_config(&model, "cpuidle.state3.name", 5)->value.str.data, "C6-SKX");
+	assert_int_equal(pm_model_config(&model, "cpuidle.state3.latency", 5)->value.u64, 30);
+	assert_int_equal(pm_model_config(&model, "cpuidle.state3.latency", 5)->instances.n, 15);
+	assert_string_equal(pm_model_config(&model, "cpuidle.current_driver", PM_NONE)->value.str.data, "intel_idle");
+}
+
+static void cpuidle_tells_states_apart(void **state)
+{
+	start("arm64", "cpuidle");
+	sample();
+	assert_int_equal(of_cpu("cpuidle.usage.wfi", 2), 2001);
+	assert_int_equal(of_cpu("cpuidle.usage.lpi", 2), 2101);
+	assert_int_equal(of_cpu("cpuidle.usage.lpi_2", 2), 2201);
+	teardown(state);
+	start("hybrid", "cpuidle");
+	sample();
+	assert_int_equal(model.n_groups, 2);
+	assert_int_equal(of_cpu("cpuidle.usage.c10", 0), 301);
+	assert_int_equal(of_cpu("cpuidle.usage.c10", 4), NO_COLUMN);
+	assert_int_equal(of_cpu("cpuidle.usage.c2acpi", 4), 4201);
+	assert_string_equal(pm_map_text(&counter("cpuidle.usage.c2acpi")->attrs, PM_COUNTER_MEMBER, ""), "C2ACPI");
+}
+
+static void cpuidle_follows_hotplug(void **state)
+{
+	start("server", "cpuidle");
+	update("cpuidle", 3, false);
+	sample();
+	assert_int_equal(of_cpu("cpuidle.time.c1", 3), STATUS(PM_REASON_OFFLINE));
+	assert_int_equal(of_cpu("cpuidle.time.c1", 2), 2102);
+	/* The kernel makes new files for it. */
+	sysroot_put(dir, "/new", "77\n");
+	{
+		char from[64], to[128];
+
+		snprintf(from, sizeof(from), "%s/new", dir);
+		snprintf(to, sizeof(to), "%s/sys/devices/system/cpu/cpu3/cpuidle/state1/time", dir);
+		assert_int_equal(rename(from, to), 0);
+	}
+	update("cpuidle", 3, true);
+	sample();
+	assert_int_equal(of_cpu("cpuidle.time.c1", 3), 77);
+	/* A CPU that was never there. */
+	sysroot_put(dir, "/sys/devices/system/cpu/cpu15/cpuidle/state0/name", "POLL\n");
+	sysroot_put(dir, "/sys/devices/system/cpu/cpu15/cpuidle/state0/usage", "5\n");
+	update("cpuidle", 15, true);
+	sample();
+	assert_int_equal(of_cpu("cpuidle.usage.poll", 15), 5);
+	assert_int_equal(of_cpu("cpuidle.usage.poll", 0), 1);
+}
+
+/* ---- stat, schedstat, softirqs ---- */
+
+static void stat_reads_columns(void **state)
+{
+	start("server", "stat");
+	sample();
+	assert_int_equal(of_cpu("stat.user", 0), 0);
+	assert_int_equal(of_cpu("stat.idle", 7), 703);
+	assert_int_equal(of_cpu("stat.guest_nice", 14), 1409);
+	assert_int_equal(of_cpu("stat.user", 15), NO_COLUMN);
+	assert_int_equal(of_system("stat.ctxt"), 815);
+	assert_int_equal(of_system("stat.intr"), 4711);
+	assert_int_equal(of_system("stat.processes"), 42);
+	assert_int_equal(of_system("stat.procs_running"), 3);
+	assert_int_equal(counter("stat.procs_running")->semantics, PM_GAUGE);
+	assert_int_equal(counter("stat.user")->scale.den, 100);
+}
+
+static void stat_follows_hotplug(void **state)
+{
+	start("hybrid", "stat");
+	sysroot_put(dir, "/proc/stat", "cpu 1\ncpu0 10 11 12 13 14 15 16 17 18 19\n"
+				       "cpu5 50 51 52 53 54 55 56 57\nintr 9 1 1\nprocesses 8\n");
+	sample();
+	assert_int_equal(of_cpu("stat.nice", 0), 11);
+	assert_int_equal(of_cpu("stat.nice", 5), 51);
+	assert_int_equal(of_cpu("stat.nice", 1), STATUS(PM_REASON_OFFLINE));
+	assert_int_equal(of_cpu("stat.nice", 7), STATUS(PM_REASON_OFFLINE));
+	assert_int_equal(of_cpu("stat.guest", 5), STATUS(PM_REASON_NOT_SUPPORTED)); /* a line that is shorter */
+	assert_int_equal(of_system("stat.intr"), 9);
+	assert_int_equal(of_system("stat.processes"), 8);
+	assert_int_equal(of_system("stat.ctxt"), STATUS(PM_REASON_FORMAT));
+	teardown(state);
+	/* A CPU that was offline from the start. */
+	start("server", "stat");
+	sysroot_put(dir, "/proc/stat", "cpu0 1 2\ncpu14 3 4\ncpu15 5 6\nctxt 1\n");
+	update("stat", 15, true);
+	sample();
+	assert_int_equal(of_cpu("stat.nice", 15), 6);
+	assert_int_equal(of_cpu("stat.nice", 14), 4);
+}
+
+static void cpus_of_the_list_only(void **state)
+{
+	start_with("server", "stat,cpuidle,interrupts", "default", "2-3");
+	sample();
+	assert_int_equal(of_cpu("stat.idle", 3), 303);
+	assert_int_equal(of_cpu("stat.idle", 4), NO_COLUMN);
+	assert_int_equal(of_cpu("cpuidle.usage.poll", 4), NO_COLUMN);
+	assert_int_equal(of_cpu("interrupts.total", 4), NO_COLUMN);
+	assert_true(of_cpu("interrupts.total", 3) > 0);
+	update("stat", 15, true);
+	sample();
+	assert_int_equal(of_cpu("stat.idle", 15), NO_COLUMN);
+}
+
+static void schedstat_reads_versions(void **state)
+{
+	start("server", "schedstat");
+	sample();
+	assert_int_equal(of_cpu("schedstat.yields", 14), 141);
+	assert_int_equal(of_cpu("schedstat.schedules", 14), 143);
+	assert_int_equal(of_cpu("schedstat.idle_schedules", 14), 144);
+	assert_int_equal(of_cpu("schedstat.wakeups", 14), 145);
+	assert_int_equal(of_cpu("schedstat.local_wakeups", 14), 146);
+	assert_int_equal(of_cpu("schedstat.run_time", 14), 147);
+	assert_int_equal(of_cpu("schedstat.wait_time", 14), 148);
+	assert_int_equal(of_cpu("schedstat.timeslices", 14), 149);
+	teardown(state);
+	/* Switched off: what would stand at 0 for ever is not recorded, and that is said. */
+	start("hybrid", "schedstat");
+	sample();
+	assert_int_equal(of_cpu("schedstat.yields", 2), NO_COUNTER);
+	assert_int_equal(of_cpu("schedstat.run_time", 2), 27);
+	assert_non_null(strstr(refused("schedstat")->hint, "kernel.sched_schedstats=1"));
+	teardown(state);
+	start("arm64", "schedstat");
+	assert_int_equal(refused("schedstat")->reason, PM_REASON_FORMAT);
+	assert_non_null(strstr(refused("schedstat")->what, "version 14"));
+	assert_null(plan.units);
+}
+
+static void softirqs_read_columns(void **state)
+{
+	start("hybrid", "softirqs");
+	sample();
+	assert_int_equal(of_cpu("softirqs.net_tx", 6), 56);
+	assert_string_equal(pm_map_text(&counter("softirqs.net_tx")->attrs, PM_COUNTER_FAMILY, ""), "softirqs.vec");
+	assert_string_equal(pm_map_text(&counter("softirqs.net_tx")->attrs, PM_COUNTER_MEMBER, ""), "NET_TX");
+	sysroot_put(dir, "/proc/softirqs", "  CPU0  CPU6\n  HI: 1 2\n NEW: 8 8\n NET_TX: 3 4\n");
+	sample();
+	assert_int_equal(of_cpu("softirqs.net_tx", 0), 3);
+	assert_int_equal(of_cpu("softirqs.net_tx", 6), 4);
+	assert_int_equal(of_cpu("softirqs.net_tx", 5), STATUS(PM_REASON_OFFLINE));
+}
+
+/* ---- interrupts ---- */
+
+#define ARM_HEAD "           CPU0       CPU1       CPU2       CPU3       CPU4       CPU5       CPU6       CPU7\n"
+
+static void interrupts_read_cells(void **state)
+{
+	start("arm64", "interrupts");
+	sample();
+	assert_int_equal(of_cpu("interrupts.total", 0), 7 + 1);
+	assert_int_equal(of_cpu("interrupts.total", 7), 9 + 8);
+	assert_int_equal(of_cpu("interrupts.11", 0), 7);
+	assert_int_equal(of_cpu("interrupts.11", 1), NO_COLUMN); /* it is 0 */
+	assert_int_equal(of_cpu("interrupts.ipi0", 1), 2);
+	assert_int_equal(of_system("interrupts.err"), NO_COUNTER);
+	assert_int_equal(counter("interrupts.ipi0")->width, 32);
+	assert_int_equal(counter("interrupts.total")->width, 64);
+	assert_string_equal(pm_map_text(&counter("interrupts.ipi0")->attrs, PM_COUNTER_HELP, ""),
+			    "Rescheduling interrupts");
+	assert_string_equal(pm_map_text(&counter("interrupts.11")->attrs, PM_COUNTER_DEVICES, ""),
+			    "GICv3 27 Level arch_timer");
+	teardown(state);
+	start_with("server", "interrupts", "strict", NULL);
+	sample();
+	assert_int_equal(of_system("interrupts.err"), 5);
+	assert_int_equal(of_cpu("interrupts.24", 3), 1003);
+	assert_int_equal(of_cpu("interrupts.total", 3), 4 * 1003);
+	/* The text of this line is the name of a network interface. */
+	assert_string_equal(pm_map_text(&counter("interrupts.24")->attrs, PM_COUNTER_DEVICES, "absent"), "absent");
+	assert_string_equal(pm_map_text(&counter("interrupts.nmi")->attrs, PM_COUNTER_HELP, ""), "Non-maskable interrupts");
+}
+
+static void interrupts_add_what_fires(void **state)
+{
+	start("arm64", "interrupts");
+	sysroot_put(dir, "/proc/interrupts", ARM_HEAD " 11: 7 0 5 0 0 0 0 9 GICv3\n 40: 0 3 0 0 0 0 0 0 late\n"
+		    "IPI0: 1 2 3 4 5 6 7 8 x\nErr: 2\n");
+	assert_false(atomic_load(&named("interrupts")->stale));
+	sample();
+	assert_true(atomic_load(&named("interrupts")->stale));
+	assert_int_equal(of_cpu("interrupts.11", 2), NO_COLUMN);
+	assert_int_equal(of_cpu("interrupts.total", 2), 5 + 3);
+	update("interrupts", PM_NONE, true);
+	sample();
+	assert_int_equal(of_cpu("interrupts.11", 0), 7);
+	assert_int_equal(of_cpu("interrupts.11", 2), 5);
+	assert_int_equal(of_cpu("interrupts.40", 1), 3);
+	assert_int_equal(of_system("interrupts.err"), 2);
+	assert_int_equal(of_cpu("interrupts.total", 1), 2 + 3);
+	assert_int_equal(model.n_groups, 2);
+	/* Columns cost space: the next ones wait a while. */
+	atomic_store(&named("interrupts")->stale, false);
+	sysroot_put(dir, "/proc/interrupts", ARM_HEAD " 11: 7 0 5 6 0 0 0 9 GICv3\n 40: 0 3 0 0 0 0 0 0 late\n"
+		    "IPI0: 1 2 3 4 5 6 7 8 x\nErr: 2\n");
+	sample();
+	assert_false(atomic_load(&named("interrupts")->stale));
+	assert_int_equal(of_cpu("interrupts.total", 3), 4 + 6);
+}
+
+static void interrupts_totals_never_go_back(void **state)
+{
+	start("arm64", "interrupts");
+	sample();
+	assert_int_equal(of_cpu("interrupts.total", 7), 17);
+	/* The line's driver goes, and comes back with a counter of its own. */
+	sysroot_put(dir, "/proc/interrupts", ARM_HEAD "IPI0: 1 2 3 4 5 6 7 10 x\n");
+	sample();
+	assert_int_equal(of_cpu("interrupts.total", 7), 19);
+	assert_int_equal(of_cpu("interrupts.11", 7), STATUS(PM_REASON_GONE));
+	sysroot_put(dir, "/proc/interrupts", ARM_HEAD " 11: 0 0 0 0 0 0 0 4 GICv3\nIPI0: 1 2 3 4 5 6 7 10 x\n");
+	sample();
+	assert_int_equal(of_cpu("interrupts.total", 7), 23);
+	assert_int_equal(of_cpu("interrupts.11", 7), 4);
+	/* A short way back is a new start, a long one a wrap of 32 bits. */
+	sysroot_put(dir, "/proc/interrupts", ARM_HEAD " 11: 0 0 0 0 0 0 0 3 GICv3\nIPI0: 1 2 3 4 5 6 7 4294967290 x\n");
+	sample();
+	assert_int_equal(of_cpu("interrupts.total", 7), 23 + 3 + 4294967280);
+	sysroot_put(dir, "/proc/interrupts", ARM_HEAD " 11: 0 0 0 0 0 0 0 3 GICv3\nIPI0: 1 2 3 4 5 6 7 4 x\n");
+	sample();
+	assert_int_equal(of_cpu("interrupts.total", 7), 23 + 3 + 4294967280 + 10);
+	assert_int_equal(of_cpu("interrupts.ipi0", 7), 4);
+}
+
+static void interrupts_follow_hotplug(void **state)
+{
+	start("arm64", "interrupts");
+	sysroot_put(dir, "/proc/interrupts", " CPU0 CPU7\n 11: 8 9 GICv3\nIPI0: 2 8 x\nErr: 0\n");
+	sample();
+	assert_int_equal(of_cpu("interrupts.11", 0), 8);
+	assert_int_equal(of_cpu("interrupts.total", 0), 10);
+	assert_int_equal(of_cpu("interrupts.ipi0", 7), 8);
+	assert_int_equal(of_cpu("interrupts.ipi0", 3), STATUS(PM_REASON_OFFLINE));
+	assert_int_equal(of_cpu("interrupts.total", 3), STATUS(PM_REASON_OFFLINE));
+	sysroot_put(dir, "/proc/interrupts", ARM_HEAD " 11: 8 0 0 0 0 0 0 9 GICv3\nIPI0: 2 2 3 5 5 6 7 8 x\nErr: 0\n");
+	sample();
+	assert_int_equal(of_cpu("interrupts.ipi0", 3), 5);
+	assert_int_equal(of_cpu("interrupts.total", 3), 5);
+	/* A line cut short is no 0. */
+	sysroot_put(dir, "/proc/interrupts", ARM_HEAD " 11: 8 0 0 0 0 0 0 9 GICv3\nIPI0: 2 2 3\nErr: 0\n");
+	sample();
+	assert_int_equal(of_cpu("interrupts.ipi0", 3), STATUS(PM_REASON_FORMAT));
+	assert_int_equal(of_cpu("interrupts.ipi0", 2), 3);
+	sysroot_put(dir, "/proc/interrupts", ARM_HEAD " 11: 8 0 0 0 0 0 0 9 GICv3\nIPI0: 2 2 3 5 5 6 7 8 x\nErr: 0\n");
+	sample();
+	assert_int_equal(of_cpu("interrupts.ipi0", 3), 5);
+}
+
+static void a_dead_file_kills_its_unit(void **state)
+{
+	start("arm64", "interrupts");
+	sysroot_put(dir, "/proc/interrupts", "gibberish\n");
+	sample();
+	assert_int_equal(sampled[0].result, 0);
+	assert_int_equal(of_cpu("interrupts.total", 0), STATUS(pm_reason_errno(EINVAL)));
+	sample();
+	sample();
+	assert_int_equal(sampled[0].result, -EINVAL);
+}
+
+/* ---- memory ---- */
+
+static void vmstat_knows_levels(void **state)
+{
+	start("server", "vmstat");
+	sample();
+	assert_int_equal(of_system("vmstat.nr_free_pages"), 4000);
+	assert_int_equal(of_system("vmstat.nr_dirtied"), 300);
+	assert_int_equal(of_system("vmstat.pgfault"), 123456);
+	assert_int_equal(of_system("vmstat.workingset_refault_file"), 8);
+	assert_int_equal(counter("vmstat.nr_free_pages")->semantics, PM_GAUGE);
+	assert_int_equal(counter("vmstat.nr_active_anon")->semantics, PM_GAUGE);
+	assert_int_equal(counter("vmstat.nr_dirtied")->semantics, PM_CUMULATIVE);
+	assert_int_equal(counter("vmstat.workingset_nodes")->semantics, PM_GAUGE);
+	assert_int_equal(counter("vmstat.workingset_refault_file")->semantics, PM_CUMULATIVE);
+	sysroot_put(dir, "/proc/vmstat", "nr_active_anon 1\nnewcomer 2\npgfault 3\n");
+	sample();
+	assert_int_equal(of_system("vmstat.pgfault"), 3);
+	assert_int_equal(of_system("vmstat.nr_free_pages"), STATUS(PM_REASON_GONE));
+}
+
+static void pressure_reads_totals(void **state)
+{
+	start("server", "pressure");
+	sample();
+	assert_int_equal(of_system("pressure.cpu.some"), 10003);
+	assert_int_equal(of_system("pressure.memory.full"), 5006);
+	assert_int_equal(of_system("pressure.io.some"), 10002);
+	assert_int_equal(of_system("pressure.irq.full"), NO_COUNTER);
+	assert_int_equal(counter("pressure.io.some")->scale.den, 1000000);
+	teardown(state);
+	start("arm64", "pressure");
+	assert_int_equal(refused("pressure")->reason, pm_reason_errno(ENOENT));
+	assert_null(plan.units);
+}
+
+/* ---- sensors ---- */
+
+static void cpufreq_reads_khz(void **state)
+{
+	start("server", "cpufreq");
+	sample();
+	assert_int_equal(of_cpu("cpufreq.cur", 9), 2000009);
+	assert_int_equal(counter("cpufreq.cur")->scale.num, 1000);
+	assert_int_equal(pm_model_config(&model, "cpufreq.scaling_max_freq", 9)->value.u64, 3500000);
+	assert_string_equal(pm_model_config(&model, "cpufreq.scaling_driver", 9)->value.str.data, "intel_pstate");
+	sysroot_put(dir, "/sys/devices/system/cpu/cpu9/cpufreq/scaling_cur_freq", "<unknown>\n");
+	sample();
+	assert_int_equal(of_cpu("cpufreq.cur", 9), STATUS(PM_REASON_FORMAT));
+	assert_int_equal(of_cpu("cpufreq.cur", 8), 2000008);
+	teardown(state);
+	start("arm64", "cpufreq");
+	assert_int_equal(refused("cpufreq")->reason, PM_REASON_NOT_SUPPORTED);
+}
+
+static void thermal_may_freeze(void **state)
+{
+	start("server", "thermal");
+	sample();
+	assert_int_equal(of_device("thermal.temp", "acpitz"), -5000);
+	assert_int_equal(of_device("thermal.temp", "x86_pkg_temp"), 55000);
+	assert_int_equal(of_device("thermal.temp", "x86_pkg_temp.2"), 55001);
+	assert_int_equal(counter("thermal.temp")->type, PM_S64);
+}
+
+static void throttle_counts_places(void **state)
+{
+	start("server", "throttle");
+	sample();
+	assert_int_equal(value_of("throttle.core", PM_CORE, 6, NULL), 16);
+	assert_int_equal(value_of("throttle.core_time", PM_CORE, 1, NULL), 21);
+	assert_int_equal(value_of("throttle.package", PM_PACKAGE, 4, NULL), 31);
+	assert_int_equal(value_of("throttle.package_time", PM_PACKAGE, 0, NULL), 40);
+	assert_int_equal(value_of("throttle.core", PM_CORE, 8, NULL), NO_COLUMN); /* a second thread */
+	assert_int_equal(model.n_groups, 2);
+	assert_int_equal(model.group[0].n_instances, 8);
+	assert_int_equal(model.group[1].n_instances, 2);
+}
+
+static void hwmon_names_channels(void **state)
+{
+	start("server", "hwmon");
+	sample();
+	assert_int_equal(of_device("hwmon.temp", "coretemp/Package id 0"), 50000);
+	assert_int_equal(of_device("hwmon.temp", "coretemp/Package id 1"), 51000);
+	assert_int_equal(of_device("hwmon.temp", "coretemp/Core 0"), 41000);
+	assert_int_equal(of_device("hwmon.temp", "coretemp/Core 0.2"), 41000);
+	assert_int_equal(of_device("hwmon.fan", "board/fan1"), 1200);
+	assert_int_equal(of_device("hwmon.in", "board/in0"), 1048);
+	assert_int_equal(of_device("hwmon.power", "board/power1"), 35500000);
+	assert_int_equal(of_device("hwmon.fan", "board/fan2"), NO_COLUMN);
+	assert_int_equal(refused("hwmon")->reason, PM_REASON_FORMAT);
+	assert_int_equal(plan.units->min_period_ns, 1000000000);
+}
+
+static void powercap_goes_on_beyond_its_range(void **state)
+{
+	const uint64_t range = 262143328850;
+
+	start("server", "powercap");
+	sample();
+	assert_int_equal(value_of("powercap.energy.package", PM_PACKAGE, 0, NULL), 262143000000);
+	assert_int_equal(value_of("powercap.energy.core", PM_PACKAGE, 0, NULL), 1000000);
+	assert_int_equal(value_of("powercap.energy.dram", PM_PACKAGE, 0, NULL), 2000000);
+	assert_int_equal(value_of("powercap.energy.package", PM_PACKAGE, 4, NULL), 3000000);
+	assert_int_equal(of_device("powercap.energy.psys", "psys"), 4000000);
+	assert_int_equal(model.n_groups, 1);
+	assert_int_equal(model.group[0].n_counters, 5); /* the zones of the MMIO driver are the same again */
+	sysroot_put(dir, "/sys/class/powercap/intel-rapl:0/energy_uj", "1000\n");
+	sample();
+	assert_int_equal(value_of("powercap.energy.package", PM_PACKAGE, 0, NULL), range + 1000);
+	sysroot_put(dir, "/sys/class/powercap/intel-rapl:0/energy_uj", "1500\n");
+	sample();
+	assert_int_equal(value_of("powercap.energy.package", PM_PACKAGE, 0, NULL), range + 1500);
+	assert_int_equal(pm_model_config(&model, "powercap.intel-rapl:0.max_energy_range_uj", PM_NONE)->value.u64, range);
+	assert_int_equal(pm_model_config(&model, "powercap.intel-rapl:0.constraint_0.power_limit_uw", PM_NONE)->value.u64,
+			 165000000);
+	assert_string_equal(counter("powercap.energy.core")->unit, "J");
+}
+
+/* ---- all together ---- */
+
+static void every_source_costs_itself_only(void **state)
+{
+	struct error e = { 0 };
+
+	sysroot_make(dir, NULL);
+	sysroot_put(dir, "/sys/devices/system/cpu/online", "0-1\n");
+	options = (struct record_options){ .privacy = "default" };
+	assert_int_equal(root_init(&root, dir), 0);
+	pm_model_init(&model);
+	assert_int_equal(plan_init(&plan, &options, &root, &model, &e), 0);
+	assert_int_equal(machine_describe(&plan, &e), 0);
+	assert_int_equal(sources_select(&source, &n_sources, "all,-perf", &e), 0);
+	assert_int_equal(plan_sources(&plan, source, n_sources, &e), 0);
+	assert_null(plan.units);
+	for (size_t i = 0; i < n_sources; i++)
+		if (source[i].wanted && !refused(source[i].ops->name))
+			fail_msg("%s says nothing of what it lacks", source[i].ops->name);
+}
+
+/* What a source makes is in the catalog, and its counters are named after it. */
+static void counters_belong_to_their_source(void **state)
+{
+	start("server", "all,-perf");
+	for (uint32_t i = 0; i < model.n_counters; i++) {
+		const struct pm_counter *c = &model.counter[i];
+		size_t len = strlen(c->source);
+
+		assert_memory_equal(c->name, c->source, len);
+		assert_int_equal(c->name[len], '.');
+		assert_int_equal(strspn(c->name, "abcdefghijklmnopqrstuvwxyz0123456789._"), strlen(c->name));
+		assert_non_null(named(c->source));
+	}
+	assert_true(model.n_counters > 60);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_teardown(cpuidle_reads_states, teardown),
+		cmocka_unit_test_teardown(cpuidle_tells_states_apart, teardown),
+		cmocka_unit_test_teardown(cpuidle_follows_hotplug, teardown),
+		cmocka_unit_test_teardown(stat_reads_columns, teardown),
+		cmocka_unit_test_teardown(stat_follows_hotplug, teardown),
+		cmocka_unit_test_teardown(cpus_of_the_list_only, teardown),
+		cmocka_unit_test_teardown(schedstat_reads_versions, teardown),
+		cmocka_unit_test_teardown(softirqs_read_columns, teardown),
+		cmocka_unit_test_teardown(interrupts_read_cells, teardown),
+		cmocka_unit_test_teardown(interrupts_add_what_fires, teardown),
+		cmocka_unit_test_teardown(interrupts_totals_never_go_back, teardown),
+		cmocka_unit_test_teardown(interrupts_follow_hotplug, teardown),
+		cmocka_unit_test_teardown(a_dead_file_kills_its_unit, teardown),
+		cmocka_unit_test_teardown(vmstat_knows_levels, teardown),
+		cmocka_unit_test_teardown(pressure_reads_totals, teardown),
+		cmocka_unit_test_teardown(cpufreq_reads_khz, teardown),
+		cmocka_unit_test_teardown(thermal_may_freeze, teardown),
+		cmocka_unit_test_teardown(throttle_counts_places, teardown),
+		cmocka_unit_test_teardown(hwmon_names_channels, teardown),
+		cmocka_unit_test_teardown(powercap_goes_on_beyond_its_range, teardown),
+		cmocka_unit_test_teardown(every_source_costs_itself_only, teardown),
+		cmocka_unit_test_teardown(counters_belong_to_their_source, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
