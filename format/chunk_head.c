@@ -1,0 +1,478 @@
+#include "format/chunk_head.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "format/cbor.h"
+#include "format/frame.h"
+#include "format/limits.h"
+
+void chunk_base_release(struct chunk_base *b)
+{
+	free(b->group);
+	*b = (struct chunk_base){ 0 };
+}
+
+void chunk_head_release(struct chunk_head *h)
+{
+	free(h->group);
+	free(h->block);
+	*h = (struct chunk_head){ 0 };
+}
+
+static int room(void **array, uint32_t *cap, uint32_t n, size_t size)
+{
+	void *bigger;
+
+	if (n <= *cap)
+		return 0;
+	bigger = realloc(*array, (size_t)n * size);
+	if (!bigger)
+		return -ENOMEM;
+	*array = bigger;
+	*cap = n;
+	return 0;
+}
+
+int chunk_head_room(struct chunk_head *h, uint32_t groups, uint32_t blocks)
+{
+	int err = room((void **)&h->group, &h->groups_cap, groups, sizeof(*h->group));
+
+	return err ? err : room((void **)&h->block, &h->blocks_cap, blocks, sizeof(*h->block));
+}
+
+int chunk_base_set(struct chunk_base *base, const struct chunk_head *h, uint32_t crc)
+{
+	base->valid = false;
+	if (room((void **)&base->group, &base->groups_cap, h->n_groups, sizeof(*base->group)))
+		return -ENOMEM;
+	if (h->n_groups)
+		memcpy(base->group, h->group, h->n_groups * sizeof(*base->group));
+	base->n_groups = h->n_groups;
+	base->crc = crc;
+	base->run = h->run;
+	base->segment = h->segment;
+	base->step = h->step;
+	base->last_tick = h->tick[h->rows - 1];
+	base->last_number = h->number[h->rows - 1];
+	base->clocks = h->clocks;
+	base->valid = true;
+	return 0;
+}
+
+bool chunk_clocks_match(const struct pm_clocks *a, const struct pm_clocks *b)
+{
+	return !a->monotonic_raw == !b->monotonic_raw && !a->realtime == !b->realtime &&
+	       !a->boottime == !b->boottime && !a->counter == !b->counter;
+}
+
+/* Differences are taken modulo 2^64 and written as the signed number of least size, so nothing can overflow. */
+static void add_difference(struct buf *out, uint64_t value, uint64_t expected)
+{
+	cbor_add_int(out, (int64_t)(value - expected));
+}
+
+/* How far clock `b` is ahead of CLOCK_MONOTONIC; it hardly moves from chunk to chunk. */
+static uint64_t lead(const struct pm_clocks *c, uint64_t b)
+{
+	return b - c->monotonic;
+}
+
+static void encode_clocks(const struct chunk_head *h, const struct chunk_base *base, struct buf *out)
+{
+	const struct pm_clocks *c = &h->clocks;
+
+	cbor_add_uint(out, PM_META_CLOCKS);
+	cbor_add_head(out, CBOR_ARRAY, 4);
+	if (h->key) {
+		cbor_add_uint(out, c->monotonic);
+		cbor_add_uint(out, c->monotonic_raw);
+		cbor_add_uint(out, c->boottime);
+		cbor_add_uint(out, c->counter);
+		return;
+	}
+	add_difference(out, c->monotonic, h->tick[0]);
+	add_difference(out, c->monotonic_raw ? lead(c, c->monotonic_raw) : 0,
+		       c->monotonic_raw ? lead(&base->clocks, base->clocks.monotonic_raw) : 0);
+	add_difference(out, c->boottime ? lead(c, c->boottime) : 0,
+		       c->boottime ? lead(&base->clocks, base->clocks.boottime) : 0);
+	add_difference(out, c->counter, base->clocks.counter);
+}
+
+static void encode_realtime(const struct chunk_head *h, const struct chunk_base *base, struct buf *out)
+{
+	cbor_add_uint(out, PM_META_REALTIME);
+	if (h->key)
+		cbor_add_uint(out, h->clocks.realtime);
+	else
+		add_difference(out, lead(&h->clocks, h->clocks.realtime), lead(&base->clocks, base->clocks.realtime));
+}
+
+static void encode_steps(struct buf *out, unsigned key, const uint64_t *v, uint32_t rows, uint64_t step)
+{
+	cbor_add_uint(out, key);
+	cbor_add_head(out, CBOR_ARRAY, rows - 1);
+	for (uint32_t r = 1; r < rows; r++)
+		add_difference(out, v[r] - v[r - 1], step);
+}
+
+static bool regular(const uint64_t *v, uint32_t rows, uint64_t step)
+{
+	for (uint32_t r = 1; r < rows; r++)
+		if (v[r] - v[r - 1] != step)
+			return false;
+	return true;
+}
+
+static uint32_t count_flags(const struct chunk_head *h)
+{
+	uint32_t n = 0;
+
+	for (uint32_t r = 0; r < h->rows; r++)
+		n += h->flags[r] != 0;
+	return n;
+}
+
+static uint32_t count_ranges(const uint32_t *id, uint32_t n)
+{
+	uint32_t ranges = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		ranges += !i || id[i] != id[i - 1] + 1;
+	return ranges;
+}
+
+static void encode_groups(const struct chunk_head *h, struct buf *out)
+{
+	cbor_add_uint(out, PM_META_GROUPS);
+	cbor_add_head(out, CBOR_ARRAY, 2ull * count_ranges(h->group, h->n_groups));
+	for (uint32_t i = 0; i < h->n_groups;) {
+		uint32_t n = 1;
+
+		while (i + n < h->n_groups && h->group[i + n] == h->group[i] + n)
+			n++;
+		cbor_add_uint(out, h->group[i]);
+		cbor_add_uint(out, n);
+		i += n;
+	}
+}
+
+void chunk_head_encode(const struct chunk_head *h, const struct chunk_base *base, uint64_t payload, struct buf *out)
+{
+	uint64_t tick = h->key ? 0 : base->last_tick + base->step;
+	uint64_t number = h->key ? 0 : base->last_number + 1;
+	bool ticks = !regular(h->tick, h->rows, h->step), numbers = !regular(h->number, h->rows, 1);
+	bool groups = h->key || h->n_groups != base->n_groups ||
+		      (h->n_groups && memcmp(h->group, base->group, h->n_groups * sizeof(*h->group)) != 0);
+	uint32_t flags = count_flags(h);
+
+	cbor_add_head(out, CBOR_MAP, (payload > 0) + (h->codec != PM_CODEC_PACKED) + (h->run != 1) + (h->segment != 0) +
+		      (h->rows != 1) + h->key + (h->tick[0] != tick) + ticks + (h->number[0] != number) + numbers +
+		      (flags > 0) + 1u + !h->key + groups + 1u + (h->clocks.realtime != 0));
+	if (payload) {
+		cbor_add_uint(out, PM_META_PAYLOAD);
+		cbor_add_uint(out, payload);
+	}
+	if (h->codec != PM_CODEC_PACKED) {
+		cbor_add_uint(out, PM_META_CODEC);
+		cbor_add_uint(out, h->codec);
+	}
+	if (h->run != 1) {
+		cbor_add_uint(out, PM_META_RUN);
+		cbor_add_uint(out, h->run);
+	}
+	if (h->segment) {
+		cbor_add_uint(out, PM_META_SEGMENT);
+		cbor_add_uint(out, h->segment);
+	}
+	if (h->rows != 1) {
+		cbor_add_uint(out, PM_META_ROWS);
+		cbor_add_uint(out, h->rows);
+	}
+	if (h->key) {
+		cbor_add_uint(out, PM_META_STEP);
+		cbor_add_uint(out, h->step);
+	}
+	if (h->tick[0] != tick) {
+		cbor_add_uint(out, PM_META_TICK);
+		add_difference(out, h->tick[0], tick);
+	}
+	if (ticks)
+		encode_steps(out, PM_META_TICKS, h->tick, h->rows, h->step);
+	if (h->number[0] != number) {
+		cbor_add_uint(out, PM_META_NUMBER);
+		add_difference(out, h->number[0], number);
+	}
+	if (numbers)
+		encode_steps(out, PM_META_NUMBERS, h->number, h->rows, 1);
+	if (flags) {
+		cbor_add_uint(out, PM_META_FLAGS);
+		cbor_add_head(out, CBOR_ARRAY, 2ull * flags);
+		for (uint32_t r = 0; r < h->rows; r++) {
+			if (!h->flags[r])
+				continue;
+			cbor_add_uint(out, r);
+			cbor_add_uint(out, h->flags[r]);
+		}
+	}
+	encode_clocks(h, base, out);
+	if (!h->key) {
+		cbor_add_uint(out, PM_META_BASE);
+		cbor_add_uint(out, base->crc);
+	}
+	if (groups)
+		encode_groups(h, out);
+	cbor_add_uint(out, PM_META_BLOCKS);
+	cbor_add_head(out, CBOR_ARRAY, 4ull * h->n_blocks);
+	for (uint32_t i = 0; i < h->n_blocks; i++) {
+		cbor_add_uint(out, h->block[i].stored);
+		cbor_add_uint(out, h->block[i].raw);
+		cbor_add_uint(out, h->block[i].crc);
+		cbor_add_uint(out, h->block[i].n_groups);
+	}
+	if (h->clocks.realtime)
+		encode_realtime(h, base, out);
+}
+
+/* ---- decoding: first everything as it is written, then the sums ---- */
+
+struct written {
+	int64_t tick, number;
+	uint64_t clock[4];   /* bits of a signed number in dependent chunks */
+	uint64_t realtime;
+	bool has_step, has_clocks, has_groups, has_blocks, has_realtime, has_base;
+	int64_t ticks[PM_CHUNK_ROWS], numbers[PM_CHUNK_ROWS];
+	uint32_t n_ticks, n_numbers;
+};
+
+static uint32_t decode_u32(struct cbor *c, uint32_t max)
+{
+	uint64_t v = cbor_uint(c);
+
+	if (v > max)
+		cbor_fail(c);
+	return c->err ? 0 : (uint32_t)v;
+}
+
+static uint32_t decode_steps(struct cbor *c, int64_t *v)
+{
+	size_t n = cbor_array(c);
+
+	if (n >= PM_CHUNK_ROWS)
+		cbor_fail(c);
+	for (size_t i = 0; i < n && !c->err; i++)
+		v[i] = cbor_int(c);
+	return c->err ? 0 : (uint32_t)n;
+}
+
+static void decode_flags(struct cbor *c, struct chunk_head *h)
+{
+	size_t n = cbor_array(c);
+
+	if (n % 2)
+		cbor_fail(c);
+	for (size_t i = 0; i < n && !c->err; i += 2) {
+		uint32_t row = decode_u32(c, PM_CHUNK_ROWS - 1);
+
+		h->flags[row] = (uint8_t)decode_u32(c, UINT8_MAX);
+	}
+}
+
+static void decode_groups(struct cbor *c, struct chunk_head *h)
+{
+	size_t n = cbor_array(c);
+
+	if (n % 2)
+		cbor_fail(c);
+	h->n_groups = 0;
+	for (size_t i = 0; i < n && !c->err; i += 2) {
+		uint32_t first = decode_u32(c, PM_MAX_GROUPS), count = decode_u32(c, PM_MAX_GROUPS);
+
+		if (!first || !count || first + count - 1 > PM_MAX_GROUPS || h->n_groups + count > PM_MAX_GROUPS) {
+			cbor_fail(c);
+			return;
+		}
+		if (chunk_head_room(h, h->n_groups + count, 0)) {
+			c->err = -ENOMEM;
+			return;
+		}
+		while (count--)
+			h->group[h->n_groups++] = first++;
+	}
+}
+
+static void decode_blocks(struct cbor *c, struct chunk_head *h)
+{
+	size_t n = cbor_array(c);
+
+	if (n % 4 || n / 4 > PM_MAX_GROUPS)
+		cbor_fail(c);
+	else if (chunk_head_room(h, 0, (uint32_t)(n / 4)))
+		c->err = -ENOMEM;
+	h->n_blocks = 0;
+	for (size_t i = 0; i < n / 4 && !c->err; i++) {
+		struct chunk_block *b = &h->block[h->n_blocks++];
+
+		b->stored = decode_u32(c, PM_MAX_PAYLOAD);
+		b->raw = decode_u32(c, PM_MAX_BLOCK_RAW);
+		b->crc = decode_u32(c, UINT32_MAX);
+		b->n_groups = decode_u32(c, PM_MAX_GROUPS);
+	}
+}
+
+static void decode_clock_array(struct cbor *c, struct written *w)
+{
+	size_t n = cbor_array(c);
+
+	if (n < 4)
+		cbor_fail(c);
+	for (size_t i = 0; i < n && !c->err; i++) {
+		uint64_t v = cbor_peek(c) == CBOR_NINT ? (uint64_t)cbor_int(c) : cbor_uint(c);
+
+		if (i < 4)
+			w->clock[i] = v;
+	}
+}
+
+static void decode_map(struct cbor *c, struct chunk_head *h, struct written *w)
+{
+	struct cbor_map m;
+
+	for (cbor_map(c, &m); cbor_next(c, &m);) {
+		switch (m.key) {
+		case PM_META_CODEC:
+			h->codec = (enum pm_codec)decode_u32(c, PM_CODEC_PLAIN);
+			break;
+		case PM_META_RUN:
+			h->run = decode_u32(c, UINT32_MAX);
+			break;
+		case PM_META_SEGMENT:
+			h->segment = decode_u32(c, UINT32_MAX);
+			break;
+		case PM_META_ROWS:
+			h->rows = decode_u32(c, PM_CHUNK_ROWS);
+			break;
+		case PM_META_STEP:
+			h->step = cbor_uint(c);
+			w->has_step = true;
+			break;
+		case PM_META_TICK:
+			w->tick = cbor_int(c);
+			break;
+		case PM_META_TICKS:
+			w->n_ticks = decode_steps(c, w->ticks);
+			break;
+		case PM_META_NUMBER:
+			w->number = cbor_int(c);
+			break;
+		case PM_META_NUMBERS:
+			w->n_numbers = decode_steps(c, w->numbers);
+			break;
+		case PM_META_FLAGS:
+			decode_flags(c, h);
+			break;
+		case PM_META_CLOCKS:
+			decode_clock_array(c, w);
+			w->has_clocks = true;
+			break;
+		case PM_META_BASE:
+			h->base_crc = decode_u32(c, UINT32_MAX);
+			h->key = false;
+			break;
+		case PM_META_GROUPS:
+			decode_groups(c, h);
+			w->has_groups = true;
+			break;
+		case PM_META_BLOCKS:
+			decode_blocks(c, h);
+			w->has_blocks = true;
+			break;
+		case PM_META_REALTIME:
+			w->realtime = cbor_peek(c) == CBOR_NINT ? (uint64_t)cbor_int(c) : cbor_uint(c);
+			w->has_realtime = true;
+			break;
+		default:
+			cbor_skip(c);
+			break;
+		}
+	}
+}
+
+static void sum_steps(uint64_t *v, const int64_t *step, uint32_t n, uint32_t rows, uint64_t regular_step)
+{
+	for (uint32_t r = 1; r < rows; r++)
+		v[r] = v[r - 1] + regular_step + (uint64_t)(n ? step[r - 1] : 0);
+}
+
+static void sum_clocks(struct chunk_head *h, const struct chunk_base *base, const struct written *w)
+{
+	struct pm_clocks *c = &h->clocks;
+
+	if (h->key) {
+		*c = (struct pm_clocks){ w->clock[0], w->clock[1], w->realtime, w->clock[2], w->clock[3] };
+		return;
+	}
+	*c = (struct pm_clocks){ .monotonic = h->tick[0] + w->clock[0] };
+	if (base->clocks.monotonic_raw)
+		c->monotonic_raw = c->monotonic + lead(&base->clocks, base->clocks.monotonic_raw) + w->clock[1];
+	if (base->clocks.boottime)
+		c->boottime = c->monotonic + lead(&base->clocks, base->clocks.boottime) + w->clock[2];
+	c->counter = base->clocks.counter + w->clock[3];
+	if (w->has_realtime)
+		c->realtime = c->monotonic + lead(&base->clocks, base->clocks.realtime) + w->realtime;
+}
+
+static bool blocks_fit(const struct chunk_head *h, uint64_t payload)
+{
+	uint64_t bytes = 0, groups = 0;
+
+	for (uint32_t i = 0; i < h->n_blocks; i++) {
+		bytes += h->block[i].stored;
+		groups += h->block[i].n_groups;
+	}
+	return bytes == payload && groups == h->n_groups;
+}
+
+int chunk_head_decode(struct chunk_head *h, const struct chunk_base *base, const void *meta, size_t len,
+		      uint64_t payload)
+{
+	struct cbor c = cbor_over(meta, len);
+	struct written w;
+
+	memset(&w, 0, offsetof(struct written, ticks));
+	w.n_ticks = w.n_numbers = 0;
+	h->key = true;
+	h->codec = PM_CODEC_PACKED;
+	h->run = h->rows = 1;
+	h->segment = 0;
+	h->n_groups = h->n_blocks = 0;
+	h->step = 0;
+	memset(h->flags, 0, sizeof(h->flags));
+	decode_map(&c, h, &w);
+	if (cbor_finish(&c))
+		return c.err;
+	if (!h->rows || !w.has_blocks || !w.has_clocks || (h->key && (!w.has_step || !w.has_groups)) ||
+	    (w.n_ticks && w.n_ticks != h->rows - 1) || (w.n_numbers && w.n_numbers != h->rows - 1))
+		return -EBADMSG;
+	if (!h->key && (!base->valid || base->crc != h->base_crc))
+		return -ENOLINK;
+	if (!h->key) {
+		h->step = base->step;
+		if (!w.has_groups) {
+			if (chunk_head_room(h, base->n_groups, 0))
+				return -ENOMEM;
+			if (base->n_groups)
+				memcpy(h->group, base->group, base->n_groups * sizeof(*h->group));
+			h->n_groups = base->n_groups;
+		}
+	}
+	if (!blocks_fit(h, payload))
+		return -EBADMSG;
+	h->tick[0] = (h->key ? 0 : base->last_tick + base->step) + (uint64_t)w.tick;
+	h->number[0] = (h->key ? 0 : base->last_number + 1) + (uint64_t)w.number;
+	sum_steps(h->tick, w.ticks, w.n_ticks, h->rows, h->step);
+	sum_steps(h->number, w.numbers, w.n_numbers, h->rows, 1);
+	sum_clocks(h, base, &w);
+	return 0;
+}

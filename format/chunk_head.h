@@ -1,0 +1,60 @@
+/* The meta of a chunk frame (SPEC.md, "Chunks"): when, which groups, which blocks. */
+#ifndef FORMAT_CHUNK_HEAD_H
+#define FORMAT_CHUNK_HEAD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "format/chunk.h"
+#include "format/writer.h"
+
+/* What the next chunk needs to know of this one, if it depends on it. */
+struct chunk_base {
+	bool valid;
+	uint32_t crc;        /* of the frame's head */
+	uint32_t run, segment;
+	uint64_t step, last_tick, last_number;
+	struct pm_clocks clocks;
+	uint32_t *group;     /* owned: ids in the order of the payload */
+	uint32_t n_groups, groups_cap;
+};
+void chunk_base_release(struct chunk_base *b);
+
+struct chunk_block {
+	uint32_t stored;   /* bytes in the payload */
+	uint32_t raw;      /* bytes after decompression; 0: stored as they are */
+	uint32_t crc;      /* CRC-32C of the stored bytes */
+	uint32_t n_groups;
+};
+
+struct chunk_head {
+	bool key;
+	enum pm_codec codec;
+	uint32_t run, segment, rows;
+	uint64_t step;
+	uint64_t tick[PM_CHUNK_ROWS], number[PM_CHUNK_ROWS];
+	uint8_t flags[PM_CHUNK_ROWS];
+	struct pm_clocks clocks;
+	uint32_t base_crc;
+	uint32_t *group; /* owned: ids in the order of the payload */
+	uint32_t n_groups, groups_cap;
+	struct chunk_block *block; /* owned */
+	uint32_t n_blocks, blocks_cap;
+};
+void chunk_head_release(struct chunk_head *h);
+int chunk_head_room(struct chunk_head *h, uint32_t groups, uint32_t blocks);
+
+/* A dependent chunk cannot follow `b` if a clock was unreadable in one of them alone. */
+bool chunk_clocks_match(const struct pm_clocks *a, const struct pm_clocks *b);
+
+/* Appends the map. A key chunk needs no base. */
+void chunk_head_encode(const struct chunk_head *h, const struct chunk_base *base, uint64_t payload, struct buf *out);
+/* 0; -ENOLINK: depends on a chunk that `base` is not (then only key, rows, run and segment are set); -EBADMSG; -ENOMEM.
+ * `payload`: bytes of the payload, which the blocks must fill exactly. */
+int chunk_head_decode(struct chunk_head *h, const struct chunk_base *base, const void *meta, size_t len,
+		      uint64_t payload);
+/* Makes *base what the chunk after `h` depends on. */
+int chunk_base_set(struct chunk_base *base, const struct chunk_head *h, uint32_t crc);
+
+#endif

@@ -1,0 +1,87 @@
+/*
+ * Frames (SPEC.md, "Frames"): the shell around every part of a recording.
+ */
+#ifndef FORMAT_FRAME_H
+#define FORMAT_FRAME_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/buf.h"
+
+#define PM_MAJOR 1
+
+enum pm_frame_type {
+	PM_FRAME_HEADER = 1,
+	PM_FRAME_TOPOLOGY = 2,
+	PM_FRAME_SCHEMA = 3,
+	PM_FRAME_INSTANCES = 4,
+	PM_FRAME_PMUS = 5,
+	PM_FRAME_PROBES = 6,
+	PM_FRAME_CONFIG = 7,
+	PM_FRAME_CHUNK = 8,
+	PM_FRAME_EVENT = 9,
+	PM_FRAME_INDEX = 10,
+	PM_FRAME_END = 11,
+};
+/* "header", "chunk", ...; NULL for a type that this version does not know. */
+const char *pm_frame_name(unsigned type);
+
+/* Keys of a frame's meta map. */
+enum pm_meta_key {
+	PM_META_PAYLOAD = 1,       /* bytes of the payload; absent: 0 */
+	PM_META_CODEC = 2,         /* definitions, index: 1 = zstd; chunks: enum pm_codec */
+	PM_META_RAW = 3,           /* bytes of the payload before compression */
+	PM_META_REPEATED = 4,      /* true: says nothing that was not said before */
+	PM_META_RUN = 5,           /* chunk: absent: 1 */
+	PM_META_SEGMENT = 6,       /* chunk: absent: 0 */
+	PM_META_ROWS = 7,          /* chunk: absent: 1 */
+	PM_META_STEP = 8,          /* key chunk: ns between ticks */
+	PM_META_TICK = 9,          /* first tick */
+	PM_META_TICKS = 10,        /* the other ticks */
+	PM_META_NUMBER = 11,       /* first tick number */
+	PM_META_NUMBERS = 12,      /* the other tick numbers */
+	PM_META_FLAGS = 13,        /* [row, flags ...] */
+	PM_META_CLOCKS = 14,       /* [monotonic, monotonic_raw, boottime, counter] */
+	PM_META_BASE = 15,         /* dependent chunk: CRC of the head of the chunk before it */
+	PM_META_GROUPS = 16,       /* [first id, count ...]; absent: as in the base */
+	PM_META_BLOCKS = 17,       /* [stored, raw, crc, groups ...] */
+	PM_META_OFFSET = 18,       /* index, end: own offset from the start of the recording */
+	PM_META_INDEX = 19,        /* index, end: distance back to the newest index frame */
+	PM_META_REALTIME = 300,    /* chunk: CLOCK_REALTIME */
+};
+
+#define FRAME_MAGIC_LEN 12 /* tag, array head, bstr head, magic without the major version */
+extern const uint8_t frame_magic[FRAME_MAGIC_LEN];
+#define FRAME_TRAILER 5 /* the payload's checksum */
+#define FRAME_END_SIZE 64
+/* Enough bytes to see any head but its meta. */
+#define FRAME_PROBE 64
+
+struct frame_head {
+	unsigned type;
+	uint64_t sequence;
+	uint8_t id[8];
+	const uint8_t *meta; /* the CBOR map inside the byte string */
+	size_t meta_len;
+	uint32_t crc;         /* of the head */
+	size_t head_len;      /* bytes before the payload's first */
+	uint64_t payload_len;
+};
+static inline uint64_t frame_len(const struct frame_head *h)
+{
+	return h->head_len + h->payload_len + FRAME_TRAILER;
+}
+
+enum { FRAME_OK = 1, FRAME_SHORT = 0 };
+/* FRAME_OK; FRAME_SHORT with *need = bytes that must be there to go on; -EBADMSG: no frame, or damaged; -ENOTSUP: of another
+ * major version, which is then *major. Nothing is believed before the head's checksum holds. */
+int frame_parse(const uint8_t *data, size_t len, struct frame_head *h, size_t *need, unsigned *major);
+
+/* Appends a frame. Returns the checksum of its head. */
+uint32_t frame_add(struct buf *out, unsigned type, uint64_t sequence, const uint8_t id[static 8],
+		   const struct buf *meta, const void *payload, size_t payload_len);
+/* The checksum as it stands in a trailer, `at` being the trailer's first byte. -EBADMSG if it is no trailer. */
+int frame_trailer(const uint8_t at[static FRAME_TRAILER], uint32_t *crc);
+
+#endif

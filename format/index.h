@@ -1,0 +1,37 @@
+/*
+ * Index frames (SPEC.md, "Index"): where frames are, and the times of chunks. A convenience: all of it can be had by hopping
+ * over the heads.
+ */
+#ifndef FORMAT_INDEX_H
+#define FORMAT_INDEX_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/buf.h"
+
+/* One frame. */
+struct index_entry {
+	uint64_t offset;      /* from the start of the recording */
+	uint64_t length;
+	uint64_t from_ns, to_ns; /* chunk: first and last tick */
+	uint16_t rows;        /* chunk */
+	uint8_t type;
+	bool key;             /* chunk: starts from absolute values */
+	bool repeated;        /* definitions that were written before */
+};
+
+struct index_builder {
+	struct index_entry *entry; /* owned */
+	size_t n, cap;
+	uint32_t chunks;
+};
+void index_release(struct index_builder *b);
+int index_add(struct index_builder *b, const struct index_entry *e);
+/* Appends the body for all entries and forgets them. The entries follow each other without a gap. */
+void index_encode(struct index_builder *b, struct buf *out);
+/* Appends the entries of a body; 0, -EBADMSG, -ENOMEM, -E2BIG. */
+int index_decode(struct index_builder *b, const void *body, size_t len);
+
+#endif

@@ -1,0 +1,582 @@
+#include "format/reader_private.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "format/cbor.h"
+#include "format/crc32c.h"
+#include "format/limits.h"
+
+#define SEARCH_MAX (64u << 20) /* how far the first frame is looked for */
+#define FEATURES_KNOWN 0ull    /* incompatible features that this version reads */
+
+void reader_reset(struct pm_reader *r)
+{
+	reader_groups_release(r);
+	reader_catalog_release(r);
+	pm_model_release(&r->model);
+	pm_model_init(&r->model);
+	r->seen = (struct definitions_seen){ 0 };
+	r->base.valid = false;
+	r->sequence_known = r->ended = false;
+	r->n_relations = 0;
+	r->last_ns = 0;
+	r->definitions_to = r->window.offset;
+	r->start = r->window.offset;
+	r->fresh = true;
+}
+
+void pm_reader_close(struct pm_reader *r)
+{
+	if (!r)
+		return;
+	reader_groups_release(r);
+	reader_catalog_release(r);
+	window_release(&r->window);
+	pm_model_release(&r->model);
+	pm_event_release(&r->event);
+	pm_zstd_free(r->zstd);
+	block_scratch_release(&r->scratch);
+	buf_release(&r->body);
+	chunk_head_release(&r->head);
+	chunk_base_release(&r->base);
+	free(r->damage);
+	free(r->relation);
+	free(r->chunk_group);
+	free(r);
+}
+
+/* ---- finding frames ---- */
+
+/* Starts to look for the next frame; what lies between is lost. */
+static void lose(struct pm_reader *r, bool cut, const char *text)
+{
+	if (!r->lost) {
+		r->lost = true;
+		r->lost_from = r->window.offset;
+		r->lost_cut = cut;
+		snprintf(r->lost_text, sizeof(r->lost_text), "%s", text);
+	}
+}
+
+/* Bytes [from, here) could not be used. */
+static void note_lost(struct pm_reader *r, bool at_end)
+{
+	uint64_t length = r->window.offset - r->lost_from;
+
+	r->lost = false;
+	if (!length)
+		return;
+	if (at_end && r->lost_cut)
+		reader_damage_add(r, PM_DAMAGE_CUT, r->lost_from, length, "the file ends inside a frame");
+	else
+		reader_damage_add(r, PM_DAMAGE_GARBAGE, r->lost_from, length, "%s", r->lost_text);
+}
+
+/* Goes to the next place that looks like a frame, at least one byte on. 1, 0 at the end, -errno. */
+static int search(struct pm_reader *r)
+{
+	struct window *w = &r->window;
+	int err = window_skip(w, window_has(w) ? 1 : 0);
+
+	while (!err) {
+		const uint8_t *found;
+
+		err = window_need(w, FRAME_MAGIC_LEN);
+		if (err)
+			break;
+		if (window_has(w) < FRAME_MAGIC_LEN)
+			return w->in.growing ? -EAGAIN : 0;
+		if (!r->id_known && w->offset > SEARCH_MAX)
+			return 0;
+		found = memmem(window_at(w), window_has(w), frame_magic, FRAME_MAGIC_LEN);
+		if (found) {
+			err = window_skip(w, (uint64_t)(found - window_at(w)));
+			return err ? err : 1;
+		}
+		/* The last bytes may be the beginning of a frame. */
+		err = window_skip(w, window_has(w) - (FRAME_MAGIC_LEN - 1));
+	}
+	return err;
+}
+
+/* Parses the head where the window stands. FRAME_OK; FRAME_SHORT: the input ends inside; -EBADMSG, -ENOTSUP, -errno. */
+static int parse(struct pm_reader *r, struct frame_head *h, unsigned *major)
+{
+	size_t need = FRAME_MAGIC_LEN + 1;
+
+	for (;;) {
+		int ok, err = window_need(&r->window, need);
+
+		if (err)
+			return err;
+		ok = frame_parse(window_at(&r->window), window_has(&r->window), h, &need, major);
+		if (ok != FRAME_SHORT || window_has(&r->window) < need)
+			return ok;
+	}
+}
+
+/* All of the frame, or for chunks of a file at least the certainty that it is there. FRAME_OK, FRAME_SHORT, -errno. */
+static int have_frame(struct pm_reader *r, struct frame_head *h)
+{
+	struct window *w = &r->window;
+	size_t need;
+	unsigned major;
+	int err;
+
+	if (h->type == PM_FRAME_CHUNK && w->in.seek && !w->in.growing && w->in.size != UINT64_MAX)
+		return w->offset + frame_len(h) <= w->in.size ? FRAME_OK : FRAME_SHORT;
+	err = window_need(w, frame_len(h));
+	if (err)
+		return err;
+	if (window_has(w) < frame_len(h))
+		return FRAME_SHORT;
+	/* The window may have moved. */
+	return frame_parse(window_at(w), window_has(w), h, &need, &major);
+}
+
+/* Stands in front of the next good frame afterwards: 1. 0: the end. -EAGAIN, other -errno. */
+static int find_frame(struct pm_reader *r, struct frame_head *h)
+{
+	struct window *w = &r->window;
+
+	for (;;) {
+		unsigned major = 0;
+		int ok = parse(r, h, &major);
+
+		if (ok == FRAME_OK)
+			ok = have_frame(r, h);
+		if (ok == FRAME_OK) {
+			if (r->lost)
+				note_lost(r, false);
+			return 1;
+		}
+		if (ok == FRAME_SHORT && w->in.growing)
+			return -EAGAIN;
+		if (ok == FRAME_SHORT && !window_has(w)) {
+			if (r->lost)
+				note_lost(r, true);
+			return 0;
+		}
+		if (ok < 0 && ok != -EBADMSG && ok != -ENOTSUP)
+			return ok;
+		lose(r, ok == FRAME_SHORT,
+		     ok == -ENOTSUP ? "a frame of another major version" : "bytes that are no frame");
+		ok = search(r);
+		if (ok < 0)
+			return ok;
+		if (!ok) {
+			/* What is left cannot hold a frame. */
+			int err = window_skip(w, window_has(w));
+
+			if (err)
+				return err;
+			note_lost(r, true);
+			return 0;
+		}
+	}
+}
+
+int reader_body(struct pm_reader *r, const struct frame_head *h, const void **body, size_t *len)
+{
+	const uint8_t *payload = window_at(&r->window) + h->head_len;
+	uint64_t raw = 0, codec = 0;
+	struct cbor c = cbor_over(h->meta, h->meta_len);
+	struct cbor_map m;
+	uint32_t crc;
+	int err;
+
+	if (frame_trailer(payload + h->payload_len, &crc) || crc != crc32c(payload, h->payload_len))
+		return -EBADMSG;
+	for (cbor_map(&c, &m); cbor_next(&c, &m);) {
+		if (m.key == PM_META_CODEC)
+			codec = cbor_uint(&c);
+		else if (m.key == PM_META_RAW)
+			raw = cbor_uint(&c);
+		else
+			cbor_skip(&c);
+	}
+	*body = payload;
+	*len = (size_t)h->payload_len;
+	if (!codec)
+		return 0;
+	/* zstd does not shrink anything more than this; so memory stays in proportion to what was read. */
+	if (codec != 1 || raw > PM_MAX_BODY || raw / 40000 > h->payload_len)
+		return -EPROTO;
+	buf_clear(&r->body);
+	err = pm_zstd_decompress(r->zstd, payload, (size_t)h->payload_len, (size_t)raw, &r->body);
+	if (err)
+		return err == -EBADMSG ? -EPROTO : err;
+	*body = r->body.data;
+	*len = r->body.len;
+	return 0;
+}
+
+/* ---- opening ---- */
+
+static bool features_known(const struct pm_model *m)
+{
+	return !(pm_map_u64(&m->header, PM_HEADER_INCOMPATIBLE, 0) & ~FEATURES_KNOWN);
+}
+
+static int features_unknown(struct error *e)
+{
+	return error_set(e, ENOTSUP, "the recording uses features that this version does not know");
+}
+
+/* A header is looked into before anything else is read. */
+static int check_header(struct pm_reader *r, const struct frame_head *h, struct error *e)
+{
+	struct definitions_seen seen = { 0 };
+	struct pm_model m;
+	const void *body;
+	unsigned parts;
+	size_t len;
+	int err = 0;
+
+	if (h->type != PM_FRAME_HEADER || reader_body(r, h, &body, &len))
+		return 0;
+	pm_model_init(&m);
+	if (!decode_definitions(&m, h->type, body, len, &seen, &parts) && !features_known(&m))
+		err = features_unknown(e);
+	pm_model_release(&m);
+	return err;
+}
+
+static int no_recording(const uint8_t *start, size_t len, struct error *e)
+{
+	const char *name = sniff(start, len);
+
+	if (!len)
+		return error_set(e, EINVAL, "the file is empty");
+	if (name)
+		return error_set(e, EINVAL, "is %s, not a recording", name);
+	return error_set(e, EINVAL, "is not a recording");
+}
+
+/* Stands in front of the first good frame afterwards, whatever lies before it. */
+static int open_at(struct pm_reader *r, struct error *e)
+{
+	struct window *w = &r->window;
+	uint8_t start[FRAME_PROBE];
+	struct frame_head h;
+	unsigned major = 0;
+	bool ours;
+	size_t len;
+	int ok = window_need(w, sizeof(start));
+
+	if (ok)
+		return ok == -EISDIR ? error_set(e, EISDIR, "is a directory, not a recording") :
+				       error_sys(e, -ok, "read");
+	len = window_has(w) < sizeof(start) ? window_has(w) : sizeof(start);
+	if (len)
+		memcpy(start, window_at(w), len);
+	ours = !memcmp(start, frame_magic, len < FRAME_MAGIC_LEN ? len : FRAME_MAGIC_LEN);
+	if (w->in.growing && ours)
+		return 0;
+	if (!len || (!ours && sniff(start, len) && !sniff_text(start, len)))
+		return no_recording(start, len, e);
+	if (ours && parse(r, &h, &major) == -ENOTSUP)
+		return error_set(e, ENOTSUP, "is a recording of major version %u; this program reads version %d",
+				 major, PM_MAJOR);
+	ok = find_frame(r, &h);
+	if (ok < 0)
+		return ok == -EAGAIN ? 0 : error_sys(e, -ok, "read");
+	if (!ok && ours)
+		return error_set(e, EINVAL, "is a recording of which not one frame can be read");
+	if (!ok)
+		return no_recording(start, len, e);
+	ok = window_need(w, frame_len(&h));
+	if (ok)
+		return error_sys(e, -ok, "read");
+	if (window_has(w) < frame_len(&h) || parse(r, &h, &major) != FRAME_OK)
+		return 0;
+	return check_header(r, &h, e);
+}
+
+int pm_reader_open(struct pm_reader **out, struct pm_input *in, struct error *e)
+{
+	struct pm_reader *r = calloc(1, sizeof(*r));
+	int err;
+
+	*out = NULL;
+	if (!r) {
+		if (in->close)
+			in->close(in->ctx);
+		return error_sys(e, ENOMEM, "reader");
+	}
+	r->window.in = *in;
+	r->window.step = READ_STEP;
+	*in = (struct pm_input){ 0 };
+	pm_model_init(&r->model);
+	r->zstd = pm_zstd_new();
+	err = block_scratch_init(&r->scratch);
+	if (err || !r->zstd)
+		err = error_sys(e, ENOMEM, "reader");
+	if (!err)
+		err = open_at(r, e);
+	if (err) {
+		pm_reader_close(r);
+		return err;
+	}
+	r->start = r->window.offset;
+	r->fresh = true;
+	*out = r;
+	return 0;
+}
+
+/* ---- items ---- */
+
+static int damage_item(struct pm_reader *r, struct pm_item *item)
+{
+	const struct pm_damage *d = &r->damage[r->damage_told++];
+
+	*item = (struct pm_item){
+		.kind = PM_ITEM_DAMAGE, .offset = d->offset, .length = d->length, .damage = d,
+	};
+	return 1;
+}
+
+/* Leaves the frame that was returned last. */
+static int leave_frame(struct pm_reader *r)
+{
+	struct window *w = &r->window;
+	uint64_t left = r->frame_end - w->offset;
+	int err;
+
+	if (!r->frame_open)
+		return 0;
+	if (r->chunk_open && !r->chunk_decoded) {
+		uint8_t trailer[FRAME_TRAILER];
+		uint64_t start = w->offset;
+		uint32_t crc;
+
+		/* What is passed over is not verified, but the frame must end where it says. */
+		err = window_skip(w, left - FRAME_TRAILER);
+		if (!err)
+			err = window_need(w, FRAME_TRAILER);
+		if (err)
+			return err;
+		if (window_has(w) < FRAME_TRAILER) {
+			reader_damage_add(r, PM_DAMAGE_CUT, start, w->offset + window_has(w) - start,
+					  "the file ends inside a chunk");
+			left = window_has(w);
+		} else {
+			memcpy(trailer, window_at(w), sizeof(trailer));
+			if (frame_trailer(trailer, &crc))
+				reader_damage_add(r, PM_DAMAGE_GARBAGE, start, r->frame_end - start,
+						  "a chunk does not end where it says");
+			left = FRAME_TRAILER;
+		}
+	}
+	r->frame_open = r->chunk_open = false;
+	return window_skip(w, left);
+}
+
+/* Passes over a frame that shall not be returned. */
+static int drop_frame(struct pm_reader *r, const struct frame_head *h)
+{
+	return window_skip(&r->window, frame_len(h));
+}
+
+/* Is this frame the next of this recording? 1: yes; 0: no, and it was dropped or begins another recording (*begins). */
+static int belongs(struct pm_reader *r, const struct frame_head *h, bool *begins)
+{
+	bool same = r->id_known && !memcmp(r->id, h->id, sizeof(r->id));
+	int err;
+
+	*begins = false;
+	if (!r->id_known) {
+		memcpy(r->id, h->id, sizeof(r->id));
+		r->id_known = true;
+		memcpy(r->model.recording_id, r->id, sizeof(r->id));
+		return 1;
+	}
+	/* A header of another recording, or the first frame of this one a second time: files were joined. */
+	if (h->type == PM_FRAME_HEADER && (!same || (h->sequence == 0 && r->sequence_known && r->sequence > 0))) {
+		*begins = true;
+		return 0;
+	}
+	if (same && (!r->sequence_known || h->sequence >= r->sequence))
+		return 1;
+	reader_damage_add(r, PM_DAMAGE_FOREIGN, r->window.offset, frame_len(h),
+			  same ? "a frame that was there before" : "a frame of another recording");
+	err = drop_frame(r, h);
+	return err ? err : 0;
+}
+
+static int content_damage(struct pm_reader *r, const struct frame_head *h, int err)
+{
+	const char *name = pm_frame_name(h->type);
+	enum pm_damage_kind kind = err == -ENOLINK ? PM_DAMAGE_DEPENDENT :
+				   err == -EBADMSG ? PM_DAMAGE_GARBAGE : PM_DAMAGE_CONTENT;
+
+	reader_damage_add(r, kind, r->window.offset, frame_len(h),
+			  err == -ENOLINK ? "%s frame: builds on definitions that are lost" :
+			  err == -EBADMSG ? "%s frame: its checksum fails" :
+			  err == -E2BIG   ? "%s frame: beyond the limits of the format" :
+					    "%s frame: breaks the rules of the format",
+			  name ? name : "unknown");
+	return 0;
+}
+
+static int definitions(struct pm_reader *r, const struct frame_head *h, const void *body, size_t len,
+		       struct pm_item *item)
+{
+	int err = decode_definitions(&r->model, h->type, body, len, &r->seen, &item->parts);
+
+	if (err)
+		return err == -EBADMSG ? -EPROTO : err;
+	if (h->type == PM_FRAME_HEADER && !features_known(&r->model))
+		return -ENOTSUP;
+	item->kind = PM_ITEM_MODEL;
+	return 0;
+}
+
+/* Fills the item from a frame other than a chunk. 0: good; -EBADMSG, -EPROTO, -ENOLINK, -E2BIG: damage; other: failure. */
+static int small_frame(struct pm_reader *r, const struct frame_head *h, struct pm_item *item)
+{
+	const void *body;
+	size_t len;
+	int err = reader_body(r, h, &body, &len);
+
+	if (err)
+		return err;
+	switch (h->type) {
+	case PM_FRAME_EVENT:
+		pm_event_release(&r->event);
+		if (decode_event(&r->event, body, len))
+			return -EPROTO;
+		item->kind = PM_ITEM_EVENT;
+		item->event = &r->event;
+		return 0;
+	case PM_FRAME_INDEX:
+		item->kind = PM_ITEM_INDEX;
+		return 0;
+	case PM_FRAME_END:
+		item->kind = PM_ITEM_END;
+		r->ended = true;
+		return 0;
+	default:
+		if (h->type < PM_FRAME_HEADER || h->type > PM_FRAME_CONFIG) {
+			item->kind = PM_ITEM_OTHER;
+			return 0;
+		}
+		return definitions(r, h, body, len, item);
+	}
+}
+
+/* Without this, what follows a stop in the middle would be silence. */
+static int at_end(struct pm_reader *r, struct pm_item *item)
+{
+	if (r->damage_told < r->n_damage)
+		return damage_item(r, item);
+	if (!r->ended && !r->over && !(r->n_damage && r->damage[r->n_damage - 1].kind == PM_DAMAGE_CUT)) {
+		r->over = true;
+		reader_damage_add(r, PM_DAMAGE_NO_END, r->window.offset, 0,
+				  "no end frame: the recorder was stopped hard, or is still running");
+		return damage_item(r, item);
+	}
+	r->over = true;
+	return 0;
+}
+
+/* One frame. 1: *item is set; 0: look again; -errno. */
+static int take_frame(struct pm_reader *r, struct frame_head *h, struct pm_item *item)
+{
+	struct window *w = &r->window;
+	uint64_t offset = w->offset, length = frame_len(h), lost;
+	bool begins;
+	int ok = belongs(r, h, &begins);
+
+	if (begins) {
+		if (!r->ended)
+			reader_damage_add(r, PM_DAMAGE_NO_END, offset, 0,
+					  "no end frame before the next recording begins");
+		reader_reset(r);
+		memcpy(r->id, h->id, sizeof(r->id));
+		memcpy(r->model.recording_id, r->id, sizeof(r->id));
+		*item = (struct pm_item){ .kind = PM_ITEM_RECORDING, .offset = offset, .type = h->type };
+		return 1;
+	}
+	if (ok <= 0)
+		return ok;
+	lost = h->sequence - (r->sequence_known ? r->sequence : r->fresh ? 0 : h->sequence);
+	if (lost)
+		reader_damage_frames(r, lost, offset);
+	r->sequence_known = true;
+	r->sequence = h->sequence + 1;
+	r->fresh = r->ended = false;
+	*item = (struct pm_item){
+		.offset = offset, .length = length, .sequence = h->sequence, .type = h->type,
+	};
+	r->frame_end = offset + length;
+	r->stats.frames++;
+	ok = h->type == PM_FRAME_CHUNK ? reader_chunk(r, h, item) : small_frame(r, h, item);
+	if (ok == -ENODATA)
+		return drop_frame(r, h);
+	if (ok == -EBADMSG || ok == -EPROTO || ok == -ENOLINK || ok == -E2BIG) {
+		content_damage(r, h, ok);
+		return drop_frame(r, h);
+	}
+	if (ok)
+		return ok;
+	if (item->kind == PM_ITEM_MODEL && r->definitions_to <= offset && !r->n_damage)
+		r->definitions_to = r->frame_end;
+	r->frame_open = true;
+	return 1;
+}
+
+int pm_reader_next(struct pm_reader *r, struct pm_item *item)
+{
+	if (r->err)
+		return r->err;
+	for (;;) {
+		struct frame_head h;
+		int ok;
+
+		/* Damage that lies before a frame comes before the frame, though it is known after it. */
+		if (r->held) {
+			*item = r->held_item;
+			if (r->damage_told < r->n_damage)
+				return damage_item(r, item);
+			r->held = false;
+			return 1;
+		}
+		ok = leave_frame(r);
+		if (!ok && r->damage_told < r->n_damage)
+			return damage_item(r, item);
+		if (!ok)
+			ok = find_frame(r, &h);
+		if (ok == 0)
+			return r->ended && r->window.in.growing ? 0 : at_end(r, item);
+		if (ok == -EAGAIN)
+			return r->ended && !r->lost && !window_has(&r->window) ? 0 : -EAGAIN;
+		if (ok == 1)
+			ok = take_frame(r, &h, item);
+		if (ok < 0)
+			return r->err = ok;
+		if (ok == 1 && r->damage_told < r->n_damage) {
+			r->held = true;
+			r->held_item = *item;
+			continue;
+		}
+		if (ok == 1)
+			return 1;
+	}
+}
+
+const struct pm_model *pm_reader_model(const struct pm_reader *r)
+{
+	return &r->model;
+}
+
+struct pm_reader_stats pm_reader_stats(const struct pm_reader *r)
+{
+	struct pm_reader_stats s = r->stats;
+
+	s.bytes_read = r->window.bytes_read;
+	return s;
+}

@@ -1,0 +1,355 @@
+#include "format/reader_private.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "format/crc32c.h"
+#include "format/limits.h"
+
+void reader_groups_release(struct pm_reader *r)
+{
+	for (uint32_t i = 0; i < r->groups_cap; i++) {
+		struct reader_group *g = &r->group[i];
+
+		layout_release(&g->layout);
+		free(g->v);
+		free(g->before);
+		free(g->status);
+	}
+	free(r->group);
+	r->group = NULL;
+	r->groups_cap = 0;
+	r->chunk_open = r->chunk_decoded = false;
+}
+
+void pm_reader_select(struct pm_reader *r, bool (*wanted)(void *ctx, const struct pm_group *g), void *ctx)
+{
+	r->wanted = wanted;
+	r->wanted_ctx = ctx;
+	for (uint32_t i = 0; i < r->groups_cap; i++)
+		r->group[i].wanted = WANTED_UNASKED;
+}
+
+static int room_for_groups(struct pm_reader *r)
+{
+	uint32_t n = r->model.n_groups, cap = n + n / 2;
+	struct reader_group *grown;
+
+	if (n <= r->groups_cap)
+		return 0;
+	grown = realloc(r->group, cap * sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	memset(grown + r->groups_cap, 0, (cap - r->groups_cap) * sizeof(*grown));
+	r->group = grown;
+	r->groups_cap = cap;
+	return 0;
+}
+
+static bool is_wanted(struct pm_reader *r, uint32_t id)
+{
+	const struct pm_group *g = pm_model_group(&r->model, id);
+	struct reader_group *own;
+
+	if (!g)
+		return false;
+	own = &r->group[id - 1];
+	if (own->wanted == WANTED_UNASKED)
+		own->wanted = !r->wanted || r->wanted(r->wanted_ctx, g) ? WANTED_YES : WANTED_NO;
+	return own->wanted == WANTED_YES;
+}
+
+/* Remembers how wall time lies to CLOCK_MONOTONIC, when it has moved by more than a millisecond. */
+static void note_relation(struct pm_reader *r, const struct pm_clocks *c)
+{
+	const struct pm_clocks *last = r->n_relations ? &r->relation[r->n_relations - 1] : NULL;
+
+	if (!c->realtime)
+		return;
+	if (last && last->monotonic <= c->monotonic) {
+		int64_t moved = (int64_t)((c->realtime - c->monotonic) - (last->realtime - last->monotonic));
+
+		if (moved < 1000000 && moved > -1000000)
+			return;
+	}
+	if (last && last->monotonic > c->monotonic)
+		return;
+	if (r->n_relations == r->relations_cap) {
+		size_t cap = r->relations_cap ? r->relations_cap * 2 : 16;
+		struct pm_clocks *relation = realloc(r->relation, cap * sizeof(*relation));
+
+		if (!relation)
+			return;
+		r->relation = relation;
+		r->relations_cap = cap;
+	}
+	r->relation[r->n_relations++] = *c;
+}
+
+uint64_t pm_reader_realtime(const struct pm_reader *r, uint64_t monotonic_ns)
+{
+	const struct pm_clocks *best = NULL, *now = &r->head.clocks;
+
+	/* The chunk at hand is nearest for its own time; the relations cover what lies before. */
+	if (r->n_relations && now->realtime && monotonic_ns >= now->monotonic)
+		return now->realtime + (monotonic_ns - now->monotonic);
+	for (size_t i = 0; i < r->n_relations; i++)
+		if (!best || r->relation[i].monotonic <= monotonic_ns)
+			best = &r->relation[i];
+	return best ? best->realtime + (monotonic_ns - best->monotonic) : 0;
+}
+
+int reader_chunk(struct pm_reader *r, const struct frame_head *h, struct pm_item *item)
+{
+	int err = chunk_head_decode(&r->head, &r->base, h->meta, h->meta_len, h->payload_len);
+
+	if (err) {
+		r->base.valid = false;
+		if (err != -ENOLINK)
+			return err == -EBADMSG ? -EPROTO : err;
+		reader_damage_add(r, PM_DAMAGE_DEPENDENT, r->window.offset, frame_len(h),
+				  "intact, but follows a chunk that is lost");
+		return -ENODATA;
+	}
+	r->chunk_frame = *h;
+	r->before_tick = r->base.last_tick;
+	err = chunk_base_set(&r->base, &r->head, h->crc);
+	if (err)
+		return err;
+	item->kind = PM_ITEM_CHUNK;
+	item->chunk = (struct pm_chunk_head){
+		.run = r->head.run, .segment = r->head.segment, .rows = r->head.rows, .key = r->head.key,
+		.from_ns = r->head.tick[0], .to_ns = r->head.tick[r->head.rows - 1], .clocks = r->head.clocks,
+	};
+	r->chunk_open = true;
+	r->chunk_decoded = false;
+	r->stats.chunks++;
+	r->stats.snapshots += r->head.rows;
+	note_relation(r, &r->head.clocks);
+	reader_damage_until(r, item->chunk.from_ns);
+	r->last_ns = item->chunk.to_ns;
+	return 0;
+}
+
+/* The last row of the chunk before becomes the row before; v is then free to be filled. */
+static int keep_last_row(struct reader_group *g)
+{
+	if (!g->before) {
+		g->before = malloc(g->layout.columns * sizeof(*g->before));
+		if (!g->before)
+			return -ENOMEM;
+	}
+	for (uint32_t c = 0; c < g->layout.columns; c++)
+		g->before[c] = g->v[(size_t)c * g->rows + g->rows - 1];
+	return 0;
+}
+
+static int make_room(struct reader_group *g, uint32_t rows)
+{
+	size_t cells = (size_t)g->layout.columns * rows;
+
+	if (cells <= g->v_cap)
+		return 0;
+	free(g->v);
+	g->v = malloc(cells * sizeof(*g->v));
+	g->v_cap = g->v ? cells : 0;
+	return g->v ? 0 : -ENOMEM;
+}
+
+static uint16_t *make_status(void *ctx, size_t cells)
+{
+	struct pm_chunk_group *out = ((void **)ctx)[0];
+	struct reader_group *g = ((void **)ctx)[1];
+
+	if (cells > g->status_cap) {
+		free(g->status);
+		g->status = malloc(cells * sizeof(*g->status));
+		g->status_cap = g->status ? cells : 0;
+	}
+	if (g->status)
+		memset(g->status, 0, cells * sizeof(*g->status));
+	out->status = g->status;
+	return g->status;
+}
+
+/* One group off the block; `out` says what became of it. */
+static int take_group(struct pm_reader *r, struct cbor *c, uint32_t id, struct pm_chunk_group *out)
+{
+	struct block_rows rows = {
+		.rows = r->head.rows, .tick = r->head.tick, .before_tick = r->before_tick, .codec = r->head.codec,
+	};
+	struct reader_group *g = out ? &r->group[id - 1] : NULL;
+	bool chained, wanted = out && is_wanted(r, id);
+	int err = 0;
+
+	if (wanted) {
+		chained = g->chained && g->crc == r->head.base_crc;
+		/* Selected late: it waits for absolute values. */
+		wanted = r->head.key || chained;
+		g->chained = false;
+	}
+	if (!wanted)
+		return block_take(c, NULL, NULL, &rows, NULL, NULL, 0, NULL, NULL);
+	if (!r->head.key)
+		err = keep_last_row(g);
+	if (!err)
+		err = make_room(g, rows.rows);
+	if (err)
+		return err;
+	out->v = g->v;
+	out->stride = rows.rows;
+	err = block_take(c, &r->scratch, &g->layout, &rows, r->head.key ? NULL : g->before, g->v, rows.rows, make_status,
+			 (void *[]){ out, g });
+	if (err)
+		return err;
+	g->chained = true;
+	g->crc = r->chunk_frame.crc;
+	g->rows = rows.rows;
+	out->absent = false;
+	return 0;
+}
+
+/* What may be decoded is bounded before anything is allocated for it. */
+static int prepare_groups(struct pm_reader *r)
+{
+	uint64_t raw = 0;
+	int err = room_for_groups(r);
+
+	if (err)
+		return err;
+	if (r->head.n_groups > r->chunk_groups_cap) {
+		struct pm_chunk_group *grown = realloc(r->chunk_group, r->head.n_groups * sizeof(*grown));
+
+		if (!grown)
+			return -ENOMEM;
+		r->chunk_group = grown;
+		r->chunk_groups_cap = r->head.n_groups;
+	}
+	for (uint32_t i = 0; i < r->head.n_groups; i++) {
+		uint32_t id = r->head.group[i];
+
+		if (!is_wanted(r, id))
+			continue;
+		if (!r->group[id - 1].layout.band &&
+		    layout_init(&r->group[id - 1].layout, &r->model, pm_model_group(&r->model, id)))
+			return -ENOMEM;
+		raw += (uint64_t)r->group[id - 1].layout.columns * r->head.rows * 8;
+	}
+	return raw > PM_MAX_CHUNK_RAW ? -E2BIG : 0;
+}
+
+/* One block: `first` is the place of its first group in head.group. */
+static int take_block(struct pm_reader *r, const struct chunk_block *b, const uint8_t *data, uint32_t first,
+		      uint32_t *unknown)
+{
+	struct pm_chunk *chunk = &r->chunk;
+	bool wanted = false;
+	struct cbor c;
+	int err;
+
+	for (uint32_t i = 0; i < b->n_groups; i++)
+		wanted |= is_wanted(r, r->head.group[first + i]);
+	if (wanted) {
+		if (crc32c(data, b->stored) != b->crc || b->raw / 40000 > b->stored)
+			return -EBADMSG;
+		c = cbor_over(data, b->stored);
+		if (b->raw) {
+			buf_clear(&r->body);
+			err = pm_zstd_decompress(r->zstd, data, b->stored, b->raw, &r->body);
+			if (err)
+				return err;
+			c = cbor_over(r->body.data, r->body.len);
+		}
+	}
+	for (uint32_t i = 0; i < b->n_groups; i++) {
+		uint32_t id = r->head.group[first + i];
+		struct pm_chunk_group *out = NULL;
+
+		if (pm_model_group(&r->model, id)) {
+			out = &chunk->group[chunk->n_groups++];
+			*out = (struct pm_chunk_group){ .group = id, .absent = true };
+		} else {
+			++*unknown;
+		}
+		if (!wanted)
+			continue;
+		err = take_group(r, &c, id, out);
+		if (err)
+			return err;
+	}
+	return wanted ? cbor_finish(&c) : 0;
+}
+
+static int take_blocks(struct pm_reader *r, const uint8_t *payload)
+{
+	uint32_t first = 0, unknown = 0;
+
+	r->chunk = (struct pm_chunk){
+		.run = r->head.run, .segment = r->head.segment, .rows = r->head.rows, .tick = r->head.tick,
+		.number = r->head.number, .flags = r->head.flags, .clocks = r->head.clocks, .group = r->chunk_group,
+	};
+	for (uint32_t i = 0; i < r->head.n_blocks; i++) {
+		int err = take_block(r, &r->head.block[i], payload, first, &unknown);
+
+		if (err)
+			return err;
+		payload += r->head.block[i].stored;
+		first += r->head.block[i].n_groups;
+	}
+	if (unknown)
+		reader_damage_add(r, PM_DAMAGE_DEPENDENT, r->window.offset, r->frame_end - r->window.offset,
+				  "%u group%s of a chunk: the definitions are lost", unknown, unknown == 1 ? "" : "s");
+	return 0;
+}
+
+/* The numbers of this chunk are lost, and so is what depends on them. */
+static int lose_chunk(struct pm_reader *r, enum pm_damage_kind kind, const char *text)
+{
+	r->base.valid = false;
+	r->chunk_open = false;
+	reader_damage_add(r, kind, r->window.offset, r->frame_end - r->window.offset, "%s", text);
+	return -EBADMSG;
+}
+
+int pm_reader_decode(struct pm_reader *r, const struct pm_chunk **chunk)
+{
+	struct window *w = &r->window;
+	const uint8_t *payload;
+	uint32_t crc;
+	int err;
+
+	*chunk = NULL;
+	if (r->err)
+		return r->err;
+	if (!r->chunk_open)
+		return -EINVAL;
+	if (r->chunk_decoded) {
+		*chunk = &r->chunk;
+		return 0;
+	}
+	err = window_need(w, r->frame_end - w->offset);
+	if (err)
+		return r->err = err;
+	if (window_has(w) < r->frame_end - w->offset) {
+		r->frame_end = w->offset + window_has(w);
+		return lose_chunk(r, PM_DAMAGE_CUT, "the file ends inside a chunk");
+	}
+	payload = window_at(w) + r->chunk_frame.head_len;
+	/* With a selection the blocks' own checksums stand for what is used, and the rest is nobody's business. */
+	if (!r->wanted && (frame_trailer(payload + r->chunk_frame.payload_len, &crc) ||
+			   crc != crc32c(payload, r->chunk_frame.payload_len)))
+		return lose_chunk(r, PM_DAMAGE_GARBAGE, "chunk: its checksum fails");
+	err = prepare_groups(r);
+	if (!err)
+		err = take_blocks(r, payload);
+	if (err == -EBADMSG || err == -E2BIG)
+		return lose_chunk(r, PM_DAMAGE_CONTENT,
+				  err == -E2BIG ? "chunk: beyond the limits of the format" :
+						  "chunk: breaks the rules of the format");
+	if (err)
+		return r->err = err;
+	r->chunk_decoded = true;
+	*chunk = &r->chunk;
+	return 0;
+}

@@ -1,0 +1,63 @@
+#include "format/reader_private.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define DAMAGE_MAX 65536 /* entries; what comes after is added to the last */
+
+void reader_damage_add(struct pm_reader *r, enum pm_damage_kind kind, uint64_t offset, uint64_t length,
+		       const char *format, ...)
+{
+	struct pm_damage *d = r->n_damage ? &r->damage[r->n_damage - 1] : NULL;
+	va_list ap;
+
+	if (d && ((d->kind == kind && d->offset + d->length == offset && kind != PM_DAMAGE_GARBAGE && length) ||
+		  r->n_damage == DAMAGE_MAX)) {
+		d->length = offset + length - d->offset;
+		d->frames++;
+		return;
+	}
+	if (r->n_damage == r->damage_cap) {
+		size_t cap = r->damage_cap ? r->damage_cap * 2 : 16;
+		struct pm_damage *damage = realloc(r->damage, cap * sizeof(*damage));
+
+		if (!damage)
+			return;
+		r->damage = damage;
+		r->damage_cap = cap;
+	}
+	d = &r->damage[r->n_damage++];
+	*d = (struct pm_damage){ .kind = kind, .offset = offset, .length = length, .from_ns = r->last_ns };
+	if (kind == PM_DAMAGE_DEPENDENT || kind == PM_DAMAGE_FOREIGN || kind == PM_DAMAGE_CONTENT)
+		d->frames = 1;
+	va_start(ap, format);
+	vsnprintf(d->text, sizeof(d->text), format, ap);
+	va_end(ap);
+}
+
+void reader_damage_until(struct pm_reader *r, uint64_t time_ns)
+{
+	for (; r->damage_timed < r->n_damage; r->damage_timed++)
+		r->damage[r->damage_timed].to_ns = time_ns;
+}
+
+void reader_damage_frames(struct pm_reader *r, uint64_t frames, uint64_t offset)
+{
+	struct pm_damage *d = r->n_damage ? &r->damage[r->n_damage - 1] : NULL;
+
+	/* Bytes that could not be read explain frames that are missing right behind them. */
+	if (d && d->kind == PM_DAMAGE_GARBAGE && d->offset + d->length == offset) {
+		d->frames = frames;
+		return;
+	}
+	reader_damage_add(r, PM_DAMAGE_LOST, offset, 0, "%llu frame%s missing here", (unsigned long long)frames,
+			  frames == 1 ? " is" : "s are");
+	if (r->n_damage)
+		r->damage[r->n_damage - 1].frames = frames;
+}
+
+const struct pm_damage *pm_reader_damage(const struct pm_reader *r, size_t *n)
+{
+	*n = r->n_damage;
+	return r->damage;
+}

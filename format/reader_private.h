@@ -1,0 +1,119 @@
+/* Shared by reader.c (items), reader_damage.c, reader_chunk.c (numbers) and reader_seek.c. */
+#ifndef FORMAT_READER_PRIVATE_H
+#define FORMAT_READER_PRIVATE_H
+
+#include "format/block.h"
+#include "format/chunk_head.h"
+#include "format/compress.h"
+#include "format/definitions.h"
+#include "format/frame.h"
+#include "format/index.h"
+#include "format/reader.h"
+#include "format/window.h"
+
+#define READ_STEP (256u << 10)
+#define HOP_STEP  (4u << 10)  /* while only heads are looked at */
+#define LEAP_STEP (16u << 10) /* while single frames are fetched */
+
+enum wanted { WANTED_UNASKED = 0, WANTED_YES, WANTED_NO };
+
+/* What goes with a group from chunk to chunk. */
+struct reader_group {
+	struct layout layout;
+	uint8_t wanted; /* enum wanted */
+	bool chained;   /* v holds the chunk whose head has the checksum `crc` */
+	uint32_t crc, rows;
+	uint64_t *v, *before; /* [columns x rows], [columns] */
+	size_t v_cap;
+	uint16_t *status;
+	size_t status_cap;
+};
+
+/* Where the key chunks and the definitions of the recording are. */
+struct catalog {
+	struct index_builder entries; /* offsets count from the start of the input */
+	uint64_t from_ns, to_ns, chunks;
+	uint64_t to_offset; /* covers the recording up to here */
+	bool ended;         /* and there is nothing behind it */
+};
+
+struct pm_reader {
+	struct window window;
+	struct pm_model model;
+	struct definitions_seen seen;
+	struct pm_zstd *zstd;
+	struct block_scratch scratch;
+	struct buf body;
+	int err; /* failure of the input, sticks */
+
+	bool id_known;
+	uint8_t id[8];
+	uint64_t start; /* offset of the recording in the input */
+	bool sequence_known;
+	uint64_t sequence; /* that the next frame should have */
+	bool ended;        /* the end frame was seen */
+	bool over;         /* the end of the input was reported */
+	bool fresh;        /* nothing of this recording was returned yet */
+	uint64_t definitions_to; /* all definitions before this offset are in the model */
+	uint64_t frame_end;      /* of the frame that was returned last; the window stands at its start */
+	bool frame_open;
+
+	bool lost;          /* looking for a frame since ... */
+	uint64_t lost_from;
+	bool lost_cut;      /* ... a frame that the end of the input has cut */
+	char lost_text[100];
+
+	struct pm_damage *damage; /* owned */
+	size_t n_damage, damage_cap;
+	size_t damage_told;  /* how many were returned as items */
+	size_t damage_timed; /* how many have both ends of their time range */
+	uint64_t last_ns;    /* last good time */
+
+	bool held; /* an item that waits until the damage before it was told */
+	struct pm_item held_item;
+	struct pm_event event;
+
+	bool chunk_open, chunk_decoded;
+	struct frame_head chunk_frame;
+	struct chunk_head head;
+	struct chunk_base base;
+	uint64_t before_tick;
+	struct reader_group *group; /* by id - 1 */
+	uint32_t groups_cap;
+	struct pm_chunk chunk;
+	struct pm_chunk_group *chunk_group;
+	uint32_t chunk_groups_cap;
+	bool (*wanted)(void *ctx, const struct pm_group *g);
+	void *wanted_ctx;
+
+	struct catalog catalog;
+	/* Clock relations, one whenever wall time went its own way. */
+	struct pm_clocks *relation;
+	size_t n_relations, relations_cap;
+
+	struct pm_reader_stats stats;
+};
+
+/* Notes damage; contiguous damage of one kind becomes one. */
+void reader_damage_add(struct pm_reader *r, enum pm_damage_kind kind, uint64_t offset, uint64_t length,
+		       const char *format, ...) __attribute__((format(printf, 5, 6)));
+/* Good numbers start at this time: the far end of what was lost before. */
+void reader_damage_until(struct pm_reader *r, uint64_t time_ns);
+void reader_damage_frames(struct pm_reader *r, uint64_t frames, uint64_t offset);
+
+/* The body of a frame whose payload is at hand: checksum, decompression. Points into the window or r->body. 0, -EBADMSG,
+ * -ENOMEM. */
+int reader_body(struct pm_reader *r, const struct frame_head *h, const void **body, size_t *len);
+/* Forgets what belongs to one recording. */
+void reader_reset(struct pm_reader *r);
+
+/* -ENODATA: it follows a chunk that is lost, which is noted. Else as other frames. */
+int reader_chunk(struct pm_reader *r, const struct frame_head *h, struct pm_item *item);
+void reader_groups_release(struct pm_reader *r);
+void reader_catalog_release(struct pm_reader *r);
+
+/* What a file is that is no recording: "a gzip file", ... */
+const char *sniff(const uint8_t *head, size_t len);
+bool sniff_text(const uint8_t *head, size_t len);
+
+#endif

@@ -1,0 +1,425 @@
+/* Going to a time: by the index if there is one, else by hopping over the heads of frames. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "format/cbor.h"
+#include "format/reader_private.h"
+
+void reader_catalog_release(struct pm_reader *r)
+{
+	index_release(&r->catalog.entries);
+	r->catalog = (struct catalog){ 0 };
+}
+
+/* Only what a seek needs is kept: key chunks and first-time definitions. `e->offset` counts from the recording. */
+static int catalog_add(struct pm_reader *r, const struct index_entry *e)
+{
+	struct catalog *c = &r->catalog;
+	struct index_entry kept = *e;
+
+	kept.offset += r->start;
+	c->to_offset = kept.offset + e->length;
+	if (e->type == PM_FRAME_CHUNK) {
+		if (!c->chunks++)
+			c->from_ns = e->from_ns;
+		if (e->to_ns > c->to_ns)
+			c->to_ns = e->to_ns;
+	}
+	c->ended |= e->type == PM_FRAME_END;
+	if (e->type == PM_FRAME_CHUNK ? e->key : e->type <= PM_FRAME_CONFIG && !e->repeated)
+		return index_add(&c->entries, &kept);
+	return 0;
+}
+
+/* ---- from the index ---- */
+
+struct links {
+	uint64_t offset, back; /* PM_META_OFFSET, PM_META_INDEX */
+};
+
+static struct links links_of(const struct frame_head *h)
+{
+	struct cbor c = cbor_over(h->meta, h->meta_len);
+	struct links l = { 0 };
+	struct cbor_map m;
+
+	for (cbor_map(&c, &m); cbor_next(&c, &m);) {
+		if (m.key == PM_META_OFFSET)
+			l.offset = cbor_uint(&c);
+		else if (m.key == PM_META_INDEX)
+			l.back = cbor_uint(&c);
+		else
+			cbor_skip(&c);
+	}
+	return l;
+}
+
+/* The frame at this offset, whole and of this recording. 0, -EBADMSG if it is not there, -errno. */
+static int frame_at(struct pm_reader *r, uint64_t offset, unsigned type, struct frame_head *h)
+{
+	struct window *w = &r->window;
+	unsigned major;
+	size_t need = FRAME_PROBE;
+	int ok = window_seek(w, offset);
+
+	if (ok)
+		return ok;
+	for (;;) {
+		ok = window_need(w, need);
+		if (ok)
+			return ok;
+		if (window_has(w) < FRAME_MAGIC_LEN)
+			return -EBADMSG;
+		ok = frame_parse(window_at(w), window_has(w), h, &need, &major);
+		if (ok == FRAME_OK && window_has(w) < frame_len(h)) {
+			need = (size_t)frame_len(h);
+			ok = window_need(w, need);
+			if (ok)
+				return ok;
+			ok = window_has(w) < need ? -EBADMSG :
+						    frame_parse(window_at(w), window_has(w), h, &need, &major);
+		}
+		if (ok != FRAME_SHORT)
+			break;
+		if (window_has(w) < need && w->eof)
+			return -EBADMSG;
+	}
+	if (ok != FRAME_OK || (type && h->type != type) || memcmp(h->id, r->id, sizeof(r->id)) != 0)
+		return -EBADMSG;
+	return 0;
+}
+
+/* Offsets of all index frames, newest first; they must chain back to the first. */
+static int find_indexes(struct pm_reader *r, uint64_t **list, size_t *n)
+{
+	uint64_t size = r->window.in.size, at;
+	struct frame_head h;
+	struct links l;
+	size_t cap = 0;
+	int err;
+
+	if (size == UINT64_MAX || size < r->start + FRAME_END_SIZE)
+		return -EBADMSG;
+	at = size - FRAME_END_SIZE;
+	err = frame_at(r, at, PM_FRAME_END, &h);
+	if (err)
+		return err;
+	l = links_of(&h);
+	/* The end of another recording behind this one is of no use. */
+	if (l.offset != at - r->start)
+		return -EBADMSG;
+	while (l.back) {
+		if (l.back > at - r->start)
+			return -EBADMSG;
+		at -= l.back;
+		err = frame_at(r, at, PM_FRAME_INDEX, &h);
+		if (err)
+			return err;
+		l = links_of(&h);
+		if (l.offset != at - r->start)
+			return -EBADMSG;
+		if (*n == cap) {
+			uint64_t *grown = realloc(*list, (cap * 2 + 16) * sizeof(*grown));
+
+			if (!grown)
+				return -ENOMEM;
+			*list = grown;
+			cap = cap * 2 + 16;
+		}
+		(*list)[(*n)++] = at;
+	}
+	return *n ? 0 : -EBADMSG;
+}
+
+static int read_indexes(struct pm_reader *r, const uint64_t *list, size_t n)
+{
+	uint64_t covered = 0;
+
+	while (n--) {
+		struct index_builder b = { 0 };
+		struct frame_head h;
+		const void *body;
+		size_t len;
+		int err = frame_at(r, list[n], PM_FRAME_INDEX, &h);
+
+		if (!err)
+			err = reader_body(r, &h, &body, &len);
+		if (!err)
+			err = index_decode(&b, body, len);
+		/* Each covers what lies between the one before (itself included) and itself. */
+		if (!err && (!b.n || b.entry[0].offset != covered ||
+			     b.entry[b.n - 1].offset + b.entry[b.n - 1].length != list[n] - r->start))
+			err = -EBADMSG;
+		covered = list[n] - r->start;
+		for (size_t i = 0; i < b.n && !err; i++)
+			err = catalog_add(r, &b.entry[i]);
+		index_release(&b);
+		if (err)
+			return err == -EPROTO ? -EBADMSG : err;
+	}
+	r->catalog.ended = true;
+	return 0;
+}
+
+static int from_index(struct pm_reader *r)
+{
+	uint64_t *list = NULL;
+	size_t n = 0;
+	int err = find_indexes(r, &list, &n);
+
+	if (!err)
+		err = read_indexes(r, list, n);
+	free(list);
+	if (err == -EBADMSG)
+		reader_catalog_release(r);
+	return err;
+}
+
+/* ---- by hopping ---- */
+
+/* Passes over damage: to the next place that looks like a frame. 1, 0 at the end, -errno. */
+static int hop_search(struct window *w)
+{
+	int err = window_skip(w, window_has(w) ? 1 : 0);
+
+	while (!err) {
+		const uint8_t *found;
+
+		err = window_need(w, FRAME_MAGIC_LEN);
+		if (err || window_has(w) < FRAME_MAGIC_LEN)
+			return err;
+		found = memmem(window_at(w), window_has(w), frame_magic, FRAME_MAGIC_LEN);
+		if (found) {
+			err = window_skip(w, (uint64_t)(found - window_at(w)));
+			return err ? err : 1;
+		}
+		err = window_skip(w, window_has(w) - (FRAME_MAGIC_LEN - 1));
+	}
+	return err;
+}
+
+/* Notes the frame where the window stands and goes behind it. 1, 0 at the end, -EBADMSG: no frame, -errno. */
+static int hop(struct pm_reader *r, struct chunk_head *head, struct chunk_base *base)
+{
+	struct window *w = &r->window;
+	struct index_entry e = { 0 };
+	size_t need = FRAME_PROBE;
+	struct frame_head h;
+	unsigned major;
+	uint64_t start = w->offset;
+	int ok;
+
+	do {
+		ok = window_need(w, need);
+		if (ok)
+			return ok;
+		if (!window_has(w))
+			return 0;
+		ok = window_has(w) < FRAME_MAGIC_LEN ? -EBADMSG :
+						       frame_parse(window_at(w), window_has(w), &h, &need, &major);
+	} while (ok == FRAME_SHORT && window_has(w) >= need);
+	if (ok != FRAME_OK)
+		return -EBADMSG;
+	/* The next recording, if this one is followed by another. */
+	if (h.type == PM_FRAME_HEADER && start > r->start && (memcmp(h.id, r->id, sizeof(r->id)) != 0 || !h.sequence))
+		return 0;
+	e.type = h.type < 64 ? (uint8_t)h.type : 63;
+	e.offset = start - r->start;
+	e.length = frame_len(&h);
+	if (memcmp(h.id, r->id, sizeof(r->id)) != 0)
+		e.type = 63;
+	if (e.type == PM_FRAME_CHUNK) {
+		ok = chunk_head_decode(head, base, h.meta, h.meta_len, h.payload_len);
+		base->valid = false;
+		if (!ok)
+			ok = chunk_base_set(base, head, h.crc);
+		else
+			e.type = 63;
+		if (ok == -ENOMEM)
+			return ok;
+		e.key = head->key;
+		e.from_ns = head->tick[0];
+		e.to_ns = head->tick[head->rows - 1];
+	} else if (e.type <= PM_FRAME_CONFIG) {
+		struct cbor c = cbor_over(h.meta, h.meta_len);
+		struct cbor_map m;
+
+		for (cbor_map(&c, &m); cbor_next(&c, &m);) {
+			if (m.key == PM_META_REPEATED)
+				e.repeated = cbor_bool(&c);
+			else
+				cbor_skip(&c);
+		}
+	}
+	/* The trailer must be there, or the frame is cut. */
+	ok = window_skip(w, e.length - FRAME_TRAILER);
+	if (!ok)
+		ok = window_need(w, FRAME_TRAILER);
+	if (ok)
+		return ok;
+	if (window_has(w) < FRAME_TRAILER)
+		return 0;
+	ok = window_skip(w, FRAME_TRAILER);
+	if (!ok)
+		ok = catalog_add(r, &e);
+	return ok ? ok : 1;
+}
+
+static int by_hopping(struct pm_reader *r)
+{
+	struct window *w = &r->window;
+	struct chunk_head *head = calloc(1, sizeof(*head));
+	struct chunk_base base = { 0 };
+	uint64_t from = r->catalog.to_offset;
+	int ok;
+
+	if (!head)
+		return -ENOMEM;
+	ok = window_seek(w, from > r->start ? from : r->start);
+	if (!ok) {
+		size_t step = w->step;
+
+		w->step = HOP_STEP;
+		do {
+			ok = hop(r, head, &base);
+			if (ok == -EBADMSG)
+				ok = hop_search(w);
+		} while (ok == 1);
+		w->step = step;
+	}
+	chunk_head_release(head);
+	free(head);
+	chunk_base_release(&base);
+	return ok;
+}
+
+static int catalog_fill(struct pm_reader *r)
+{
+	int err = -EBADMSG;
+
+	if (r->catalog.ended)
+		return 0;
+	/* Heads of dependent chunks are read from a key chunk on, so a file that has grown is gone through again. */
+	if (r->window.in.growing)
+		reader_catalog_release(r);
+	else if (!r->catalog.to_offset)
+		err = from_index(r);
+	return err == -EBADMSG ? by_hopping(r) : err;
+}
+
+/* ---- what callers see ---- */
+
+static int need_id(struct pm_reader *r)
+{
+	struct frame_head h;
+	size_t need;
+	unsigned major;
+	int err;
+
+	if (r->id_known)
+		return 0;
+	/* The first frame has a short head, and opening has found it good. */
+	err = window_need(&r->window, 4096);
+	if (err)
+		return err;
+	if (!window_has(&r->window) ||
+	    frame_parse(window_at(&r->window), window_has(&r->window), &h, &need, &major) != FRAME_OK)
+		return r->window.in.growing ? -EAGAIN : -EBADMSG;
+	memcpy(r->id, h.id, sizeof(r->id));
+	memcpy(r->model.recording_id, r->id, sizeof(r->id));
+	r->id_known = true;
+	return 0;
+}
+
+int pm_reader_extent(struct pm_reader *r, uint64_t *from_ns, uint64_t *to_ns, uint64_t *chunks)
+{
+	uint64_t here = r->window.offset;
+	size_t step = r->window.step;
+	int err, back;
+
+	*from_ns = *to_ns = *chunks = 0;
+	if (!r->window.in.seek)
+		return -ESPIPE;
+	r->window.step = LEAP_STEP;
+	err = need_id(r);
+	if (!err)
+		err = catalog_fill(r);
+	r->window.step = step;
+	back = window_seek(&r->window, here);
+	if (back)
+		return r->err = back;
+	if (err)
+		return err;
+	*from_ns = r->catalog.from_ns;
+	*to_ns = r->catalog.to_ns;
+	*chunks = r->catalog.chunks;
+	return 0;
+}
+
+/* Brings the model to where it is at this offset. */
+static int replay_definitions(struct pm_reader *r, uint64_t to)
+{
+	const struct index_builder *b = &r->catalog.entries;
+
+	for (size_t i = 0; i < b->n && b->entry[i].offset < to; i++) {
+		const struct index_entry *e = &b->entry[i];
+		struct frame_head h;
+		const void *body;
+		unsigned parts;
+		size_t len;
+		int err;
+
+		if (e->type > PM_FRAME_CONFIG || e->offset < r->definitions_to)
+			continue;
+		err = frame_at(r, e->offset, e->type, &h);
+		if (!err)
+			err = reader_body(r, &h, &body, &len);
+		if (!err)
+			err = decode_definitions(&r->model, h.type, body, len, &r->seen, &parts);
+		/* What is damaged here is damage that reading on would have met; repetitions may mend it later. */
+		if (err == -EBADMSG || err == -EPROTO || err == -ENOLINK || err == -E2BIG)
+			reader_damage_add(r, PM_DAMAGE_GARBAGE, e->offset, e->length, "%s frame cannot be used",
+					  pm_frame_name(e->type));
+		else if (err)
+			return err;
+	}
+	if (to > r->definitions_to)
+		r->definitions_to = to;
+	return 0;
+}
+
+int pm_reader_seek(struct pm_reader *r, uint64_t monotonic_ns)
+{
+	const struct index_entry *best = NULL;
+	size_t step = r->window.step;
+	int err;
+
+	if (r->err)
+		return r->err;
+	if (!r->window.in.seek)
+		return -ESPIPE;
+	r->window.step = LEAP_STEP;
+	err = need_id(r);
+	if (!err)
+		err = catalog_fill(r);
+	for (size_t i = 0; i < r->catalog.entries.n; i++) {
+		const struct index_entry *e = &r->catalog.entries.entry[i];
+
+		if (e->type == PM_FRAME_CHUNK && (!best || e->from_ns <= monotonic_ns))
+			best = e;
+	}
+	if (best && !err)
+		err = replay_definitions(r, best->offset);
+	r->window.step = step;
+	if (err)
+		return err == -EAGAIN ? err : (r->err = err);
+	err = window_seek(&r->window, best ? best->offset : r->start);
+	if (err)
+		return r->err = err;
+	r->frame_open = r->chunk_open = r->held = r->lost = false;
+	r->sequence_known = r->fresh = r->ended = r->over = false;
+	r->base.valid = false;
+	r->last_ns = 0;
+	return 0;
+}

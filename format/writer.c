@@ -1,0 +1,468 @@
+#include "format/writer_private.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "format/definitions.h"
+#include "format/limits.h"
+#include "format/model_private.h"
+
+int pm_writer_new(struct pm_writer **out, const struct pm_writer_config *config, struct error *e)
+{
+	struct pm_writer *w = calloc(1, sizeof(*w));
+
+	*out = NULL;
+	if (!w)
+		return error_sys(e, ENOMEM, "writer");
+	w->config = *config;
+	if (!w->config.zstd_level)
+		w->config.zstd_level = 1;
+	w->zstd = pm_zstd_new();
+	if (!w->zstd || block_scratch_init(&w->scratch)) {
+		pm_writer_free(w);
+		return error_sys(e, ENOMEM, "writer");
+	}
+	*out = w;
+	return 0;
+}
+
+void pm_writer_free(struct pm_writer *w)
+{
+	if (!w)
+		return;
+	pm_zstd_free(w->zstd);
+	pm_map_release(&w->written.header);
+	free(w->written.instance_retired);
+	free(w->written.config_instances);
+	buf_release(&w->meta);
+	buf_release(&w->body);
+	buf_release(&w->packed);
+	buf_release(&w->frame);
+	buf_release(&w->block);
+	buf_release(&w->payload);
+	block_scratch_release(&w->scratch);
+	for (uint32_t i = 0; i < w->groups_cap; i++) {
+		layout_release(&w->group[i].layout);
+		free(w->group[i].last);
+	}
+	free(w->group);
+	chunk_head_release(&w->head);
+	chunk_base_release(&w->base);
+	index_release(&w->index);
+	free(w);
+}
+
+int writer_fail(struct pm_writer *w, int err, const char *what)
+{
+	if (!w->err) {
+		w->err = err;
+		error_sys(&w->error, -err, "%s", what);
+	}
+	return w->err;
+}
+
+struct pm_writer_stats pm_writer_stats(const struct pm_writer *w)
+{
+	return w->stats;
+}
+
+const char *pm_writer_error(const struct pm_writer *w)
+{
+	return w->error.text;
+}
+
+void pm_writer_break(struct pm_writer *w)
+{
+	w->break_asked = true;
+}
+
+int writer_frame(struct pm_writer *w, unsigned type, const void *payload, size_t len, const struct index_entry *entry,
+		 uint32_t *crc)
+{
+	struct index_entry e = *entry;
+	uint32_t head;
+	int err;
+
+	if (len > PM_MAX_PAYLOAD || w->meta.len > PM_MAX_META)
+		return writer_fail(w, -E2BIG, "frame");
+	buf_clear(&w->frame);
+	head = frame_add(&w->frame, type, w->sequence, w->config.model->recording_id, &w->meta, payload, len);
+	if (w->frame.err)
+		return writer_fail(w, w->frame.err, "frame");
+	err = w->config.sink(w->config.sink_ctx, w->frame.data, w->frame.len);
+	if (err)
+		return writer_fail(w, err, "write");
+	if (crc)
+		*crc = head;
+	e.type = (uint8_t)type;
+	e.offset = w->offset;
+	e.length = w->frame.len;
+	w->sequence++;
+	w->offset += w->frame.len;
+	w->stats.bytes += w->frame.len;
+	w->stats.frames++;
+	if (!w->config.without_index && type != PM_FRAME_END && index_add(&w->index, &e))
+		return writer_fail(w, -ENOMEM, "index");
+	return 0;
+}
+
+/* Writes w->body as the payload of a frame, compressed if that helps. */
+static int body_frame(struct pm_writer *w, unsigned type, bool repeated, bool index)
+{
+	struct index_entry entry = { .repeated = repeated };
+	const struct buf *payload = &w->body;
+	int err;
+
+	if (w->body.err)
+		return writer_fail(w, w->body.err, "definitions");
+	if (w->body.len > PM_MAX_BODY)
+		return writer_fail(w, -E2BIG, "definitions");
+	buf_clear(&w->packed);
+	if (w->body.len > 32) {
+		err = pm_zstd_compress(w->zstd, w->body.data, w->body.len, w->config.zstd_level, &w->packed);
+		if (err)
+			return writer_fail(w, err, "zstd");
+		if (w->packed.len + 6 < w->body.len)
+			payload = &w->packed;
+	}
+	buf_clear(&w->meta);
+	cbor_add_head(&w->meta, CBOR_MAP,
+		      1u + (payload == &w->packed ? 2u : 0) + repeated + (index ? 1u + (w->index_offset > 0) : 0));
+	cbor_add_uint(&w->meta, PM_META_PAYLOAD);
+	cbor_add_uint(&w->meta, payload->len);
+	if (payload == &w->packed) {
+		cbor_add_uint(&w->meta, PM_META_CODEC);
+		cbor_add_uint(&w->meta, 1);
+		cbor_add_uint(&w->meta, PM_META_RAW);
+		cbor_add_uint(&w->meta, w->body.len);
+	}
+	if (repeated) {
+		cbor_add_uint(&w->meta, PM_META_REPEATED);
+		cbor_add_bool(&w->meta, true);
+	}
+	if (index) {
+		cbor_add_uint(&w->meta, PM_META_OFFSET);
+		cbor_add_uint(&w->meta, w->offset);
+		if (w->index_offset) {
+			cbor_add_uint(&w->meta, PM_META_INDEX);
+			cbor_add_uint(&w->meta, w->offset - w->index_offset);
+		}
+	}
+	return writer_frame(w, type, payload->data, payload->len, &entry, NULL);
+}
+
+static int index_frame(struct pm_writer *w)
+{
+	uint64_t at = w->offset;
+	int err;
+
+	buf_clear(&w->body);
+	index_encode(&w->index, &w->body);
+	err = body_frame(w, PM_FRAME_INDEX, false, true);
+	w->index_offset = at;
+	return err;
+}
+
+int writer_index(struct pm_writer *w)
+{
+	return w->config.without_index || w->index.chunks < INDEX_EVERY ? 0 : index_frame(w);
+}
+
+/* ---- definitions ---- */
+
+static void clear(struct pm_writer *w)
+{
+	buf_clear(&w->body);
+}
+
+static int schema(struct pm_writer *w, struct span counters, struct span groups, struct span strings, bool repeated)
+{
+	int err = 0;
+
+	while (!err && (counters.from < counters.to || groups.from < groups.to || strings.from < strings.to)) {
+		clear(w);
+		encode_schema(&w->body, w->config.model, &counters, &groups, &strings);
+		err = body_frame(w, PM_FRAME_SCHEMA, repeated, false);
+	}
+	return err;
+}
+
+static int instances(struct pm_writer *w, struct span all, bool repeated)
+{
+	int err = 0;
+
+	while (!err && all.from < all.to) {
+		clear(w);
+		encode_instances(&w->body, w->config.model, &all);
+		err = body_frame(w, PM_FRAME_INSTANCES, repeated, false);
+	}
+	return err;
+}
+
+/* What has retired since it was written. */
+static int retired(struct pm_writer *w)
+{
+	const struct pm_model *m = w->config.model;
+	struct written *x = &w->written;
+	uint64_t *pair;
+	size_t n = 0;
+	int err = 0;
+
+	if (m->n_instances > x->instance_cap) {
+		uint32_t cap = m->n_instances + m->n_instances / 2;
+		bool *grown = realloc(x->instance_retired, cap * sizeof(*grown));
+
+		if (!grown)
+			return writer_fail(w, -ENOMEM, "instances");
+		x->instance_retired = grown;
+		x->instance_cap = cap;
+	}
+	for (uint32_t i = x->instances; i < m->n_instances; i++)
+		x->instance_retired[i] = m->instance[i].retired_ns;
+	if (!m->caps || m->caps->retired == x->retired)
+		return 0;
+	x->retired = m->caps->retired;
+	pair = malloc((2ull * x->instances + 1) * sizeof(*pair));
+	if (!pair)
+		return writer_fail(w, -ENOMEM, "instances");
+	for (uint32_t i = 0; i < x->instances; i++) {
+		if (!m->instance[i].retired_ns || x->instance_retired[i])
+			continue;
+		pair[2 * n] = i + 1;
+		pair[2 * n++ + 1] = m->instance[i].retired_ns;
+		x->instance_retired[i] = true;
+	}
+	if (n) {
+		clear(w);
+		encode_retired(&w->body, pair, n);
+		err = body_frame(w, PM_FRAME_INSTANCES, false, false);
+	}
+	free(pair);
+	return err;
+}
+
+static bool config_changed(const void *ctx, uint32_t index)
+{
+	const struct pm_writer *w = ctx;
+
+	return index >= w->written.configs ||
+	       w->config.model->config[index].instances.n != w->written.config_instances[index];
+}
+
+/* Only numbers scale counters; texts and tables are said once. */
+static bool config_scales(const void *ctx, uint32_t index)
+{
+	const struct pm_config *c = &((const struct pm_writer *)ctx)->config.model->config[index];
+
+	return c->reason == PM_OK && c->privacy == PM_PRIVACY_TECHNICAL && c->value.kind <= PM_VALUE_BOOL;
+}
+
+static int configs(struct pm_writer *w, bool repeated)
+{
+	const struct pm_model *m = w->config.model;
+	bool (*chosen)(const void *ctx, uint32_t index) = repeated ? config_scales : config_changed;
+	struct span all = { 0, m->n_configs };
+	int err = 0;
+
+	while (!err && all.from < all.to) {
+		clear(w);
+		encode_config(&w->body, m, &all, chosen, w);
+		if (w->body.len > 3)
+			err = body_frame(w, PM_FRAME_CONFIG, repeated, false);
+	}
+	return err;
+}
+
+static int note_configs(struct pm_writer *w)
+{
+	const struct pm_model *m = w->config.model;
+	struct written *x = &w->written;
+
+	if (m->n_configs > x->config_cap) {
+		uint32_t cap = m->n_configs + m->n_configs / 2;
+		size_t *grown = realloc(x->config_instances, cap * sizeof(*grown));
+
+		if (!grown)
+			return writer_fail(w, -ENOMEM, "config");
+		x->config_instances = grown;
+		x->config_cap = cap;
+	}
+	for (uint32_t i = 0; i < m->n_configs; i++)
+		x->config_instances[i] = m->config[i].instances.n;
+	x->configs = m->n_configs;
+	return 0;
+}
+
+static int list_frames(struct pm_writer *w, unsigned type, struct span all,
+		       void (*encode)(struct buf *out, const struct pm_model *m, struct span *span))
+{
+	int err = 0;
+
+	while (!err && all.from < all.to) {
+		clear(w);
+		encode(&w->body, w->config.model, &all);
+		err = body_frame(w, type, false, false);
+	}
+	return err;
+}
+
+static int header(struct pm_writer *w)
+{
+	const struct pm_model *m = w->config.model;
+	struct written *x = &w->written;
+	int err;
+
+	if (x->header_valid && pm_map_equal(&m->header, &x->header))
+		return 0;
+	clear(w);
+	encode_header(&w->body, m);
+	err = body_frame(w, PM_FRAME_HEADER, false, false);
+	if (err)
+		return err;
+	pm_map_release(&x->header);
+	x->header_valid = true;
+	return pm_map_copy(&x->header, &m->header) ? writer_fail(w, -ENOMEM, "header") : 0;
+}
+
+static int topology(struct pm_writer *w, bool repeated)
+{
+	if (!w->config.model->topology.n)
+		return 0;
+	clear(w);
+	encode_topology(&w->body, &w->config.model->topology);
+	return body_frame(w, PM_FRAME_TOPOLOGY, repeated, false);
+}
+
+int pm_writer_define(struct pm_writer *w)
+{
+	const struct pm_model *m = w->config.model;
+	struct written *x = &w->written;
+	uint64_t before = w->offset;
+	int err = w->err;
+
+	if (!err)
+		err = header(w);
+	if (!err && m->caps && m->caps->topology_version != x->topology) {
+		x->topology = m->caps->topology_version;
+		err = topology(w, false);
+	}
+	if (!err)
+		err = retired(w);
+	if (!err)
+		err = instances(w, (struct span){ x->instances, m->n_instances }, false);
+	if (!err)
+		err = schema(w, (struct span){ x->counters, m->n_counters }, (struct span){ x->groups, m->n_groups },
+			     (struct span){ x->strings, m->n_strings }, false);
+	if (err)
+		return err;
+	x->instances = m->n_instances;
+	x->counters = m->n_counters;
+	x->groups = m->n_groups;
+	x->strings = m->n_strings;
+	w->definitions_bytes += w->offset - before;
+	err = list_frames(w, PM_FRAME_PMUS, (struct span){ x->pmus, m->n_pmus }, encode_pmus);
+	if (!err)
+		err = list_frames(w, PM_FRAME_PROBES, (struct span){ x->probes, m->n_probes }, encode_probes);
+	if (err)
+		return err;
+	x->pmus = m->n_pmus;
+	x->probes = m->n_probes;
+	if (!m->caps || m->caps->config_changes == x->config_changes)
+		return 0;
+	err = configs(w, false);
+	if (!err)
+		err = note_configs(w);
+	x->config_changes = m->caps->config_changes;
+	return err;
+}
+
+int writer_repeat(struct pm_writer *w, uint64_t now_ns)
+{
+	const struct pm_model *m = w->config.model;
+	uint64_t before = w->offset, age = now_ns - w->repeat_ns;
+	int err;
+
+	if (!w->repeat_ns) {
+		w->repeat_ns = now_ns;
+		w->repeat_offset = w->offset;
+		return 0;
+	}
+	if (age < REPEAT_MIN_NS ||
+	    (age < REPEAT_MAX_NS && w->offset - w->repeat_offset < REPEAT_BYTES * w->definitions_bytes))
+		return 0;
+	clear(w);
+	encode_header(&w->body, m);
+	err = body_frame(w, PM_FRAME_HEADER, true, false);
+	if (!err)
+		err = topology(w, true);
+	if (!err)
+		err = instances(w, (struct span){ 0, m->n_instances }, true);
+	if (!err)
+		err = schema(w, (struct span){ 0, m->n_counters }, (struct span){ 0, m->n_groups },
+			     (struct span){ 0, m->n_strings }, true);
+	if (!err)
+		err = configs(w, true);
+	w->definitions_bytes = w->offset - before;
+	w->repeat_ns = now_ns;
+	w->repeat_offset = w->offset;
+	/* So that a file cut before the definitions starts with them and goes on at once. */
+	w->break_asked = true;
+	return err;
+}
+
+int pm_writer_event(struct pm_writer *w, const struct pm_event *event)
+{
+	int err = pm_writer_define(w);
+
+	if (err)
+		return err;
+	clear(w);
+	encode_event(&w->body, event);
+	return body_frame(w, PM_FRAME_EVENT, false, false);
+}
+
+/* The end frame has a fixed size, so that it is found from the end of the file; its payload is what fills it up. */
+static int end_frame(struct pm_writer *w)
+{
+	static const uint8_t zeros[FRAME_END_SIZE];
+	struct index_entry entry = { 0 };
+	struct buf trial = BUF_INIT;
+	size_t pad = 0, without;
+
+	for (int round = 0; round < 2; round++) {
+		buf_clear(&w->meta);
+		cbor_add_head(&w->meta, CBOR_MAP, 2 + (w->index_offset > 0));
+		cbor_add_uint(&w->meta, PM_META_PAYLOAD);
+		cbor_add_uint(&w->meta, pad);
+		cbor_add_uint(&w->meta, PM_META_OFFSET);
+		cbor_add_uint(&w->meta, w->offset);
+		if (w->index_offset) {
+			cbor_add_uint(&w->meta, PM_META_INDEX);
+			cbor_add_uint(&w->meta, w->offset - w->index_offset);
+		}
+		if (round)
+			break;
+		frame_add(&trial, PM_FRAME_END, w->sequence, w->config.model->recording_id, &w->meta, zeros, 0);
+		without = trial.len;
+		pad = without < FRAME_END_SIZE ? FRAME_END_SIZE - without : 0;
+		buf_release(&trial);
+	}
+	return writer_frame(w, PM_FRAME_END, zeros, pad, &entry, NULL);
+}
+
+int pm_writer_finish(struct pm_writer *w)
+{
+	int err;
+
+	if (w->finished)
+		return w->err;
+	err = pm_writer_define(w);
+	if (err)
+		return err;
+	w->finished = true;
+	if (w->config.without_index)
+		return 0;
+	err = index_frame(w);
+	return err ? err : end_frame(w);
+}

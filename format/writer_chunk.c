@@ -1,0 +1,251 @@
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "format/crc32c.h"
+#include "format/limits.h"
+#include "format/writer_private.h"
+
+static int room_for_groups(struct pm_writer *w)
+{
+	uint32_t n = w->config.model->n_groups, cap = n + n / 2;
+	struct writer_group *grown;
+
+	if (n <= w->groups_cap)
+		return 0;
+	grown = realloc(w->group, cap * sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	memset(grown + w->groups_cap, 0, (cap - w->groups_cap) * sizeof(*grown));
+	w->group = grown;
+	w->groups_cap = cap;
+	return 0;
+}
+
+static struct writer_group *group_of(struct pm_writer *w, uint32_t id)
+{
+	struct writer_group *g = &w->group[id - 1];
+
+	if (g->last)
+		return g;
+	if (layout_init(&g->layout, w->config.model, pm_model_group(w->config.model, id)))
+		return NULL;
+	g->last = malloc(g->layout.columns * sizeof(*g->last));
+	return g->last ? g : NULL;
+}
+
+static size_t raw_size(const struct writer_group *g, uint32_t rows)
+{
+	return (size_t)g->layout.columns * rows * 8;
+}
+
+/* Group ids in the order of the payload, small groups first (they share blocks), each part ascending; w->head.group holds
+ * places in chunk->group meanwhile. */
+static int order_groups(struct pm_writer *w, const struct pm_chunk *chunk, uint32_t *place)
+{
+	uint64_t raw = 0;
+	uint32_t n = 0, small;
+
+	for (uint32_t i = 0; i < chunk->n_groups; i++) {
+		const struct pm_chunk_group *g = &chunk->group[i];
+		struct writer_group *own;
+
+		if (g->absent)
+			continue;
+		if (!pm_model_group(w->config.model, g->group))
+			return -EINVAL;
+		own = group_of(w, g->group);
+		if (!own)
+			return -ENOMEM;
+		if (g->stride < chunk->rows || !g->v)
+			return -EINVAL;
+		raw += raw_size(own, chunk->rows);
+		if (raw_size(own, chunk->rows) > PM_MAX_BLOCK_RAW || raw > PM_MAX_CHUNK_RAW)
+			return -E2BIG;
+		place[n++] = i;
+	}
+	/* Recorders hand groups over in ascending order nearly always: insertion is linear then. */
+	for (uint32_t i = 1; i < n; i++) {
+		uint32_t p = place[i], k = i;
+
+		while (k && chunk->group[place[k - 1]].group > chunk->group[p].group) {
+			place[k] = place[k - 1];
+			k--;
+		}
+		place[k] = p;
+	}
+	for (uint32_t i = 1; i < n; i++)
+		if (chunk->group[place[i]].group == chunk->group[place[i - 1]].group)
+			return -EINVAL;
+	small = 0;
+	w->head.n_groups = n;
+	for (int large = 0; large < 2; large++)
+		for (uint32_t i = 0; i < n; i++)
+			if ((raw_size(&w->group[chunk->group[place[i]].group - 1], chunk->rows) >= BLOCK_OWN) == large)
+				w->head.group[small++] = place[i];
+	return 0;
+}
+
+static int close_block(struct pm_writer *w, uint32_t n_groups)
+{
+	struct chunk_block *b = &w->head.block[w->head.n_blocks++];
+	size_t start = w->payload.len;
+	int err = 0;
+
+	*b = (struct chunk_block){ .n_groups = n_groups };
+	if (w->block.err)
+		return w->block.err;
+	/* The plain codec is for readers that know nothing but CBOR. */
+	if (w->head.codec != PM_CODEC_PLAIN && w->block.len > 24)
+		err = pm_zstd_compress(w->zstd, w->block.data, w->block.len, w->config.zstd_level, &w->payload);
+	if (err)
+		return err;
+	if (w->payload.len > start && w->payload.len - start < w->block.len) {
+		b->raw = (uint32_t)w->block.len;
+	} else {
+		w->payload.len = start;
+		buf_add(&w->payload, w->block.data, w->block.len);
+	}
+	if (w->payload.err)
+		return w->payload.err;
+	b->stored = (uint32_t)(w->payload.len - start);
+	b->crc = crc32c(w->payload.data + start, b->stored);
+	buf_clear(&w->block);
+	return 0;
+}
+
+static int add_blocks(struct pm_writer *w, const struct pm_chunk *chunk)
+{
+	struct block_rows rows = {
+		.rows = chunk->rows, .tick = chunk->tick, .before_tick = w->base.last_tick, .codec = w->head.codec,
+	};
+	uint32_t in_block = 0;
+	int err = 0;
+
+	buf_clear(&w->block);
+	buf_clear(&w->payload);
+	w->head.n_blocks = 0;
+	for (uint32_t i = 0; i < w->head.n_groups && !err; i++) {
+		const struct pm_chunk_group *g = &chunk->group[w->head.group[i]];
+		struct writer_group *own = &w->group[g->group - 1];
+		bool large = raw_size(own, chunk->rows) >= BLOCK_OWN;
+
+		if (in_block && (large || w->block.len >= BLOCK_SHARED_MAX)) {
+			err = close_block(w, in_block);
+			in_block = 0;
+		}
+		if (!err)
+			err = block_add(&w->block, &w->scratch, &own->layout, g, &rows,
+					w->head.key ? NULL : own->last, own->last);
+		in_block++;
+		w->stats.values += (uint64_t)(own->layout.columns - own->layout.head) * chunk->rows;
+	}
+	if (in_block && !err)
+		err = close_block(w, in_block);
+	return err;
+}
+
+/* The same groups as in the chunk before, whatever their order there? */
+static bool same_groups(struct pm_writer *w, const struct pm_chunk *chunk)
+{
+	if (w->head.n_groups != w->base.n_groups)
+		return false;
+	for (uint32_t i = 0; i < w->base.n_groups; i++)
+		w->group[w->base.group[i] - 1].marked = true;
+	for (uint32_t i = 0; i < w->head.n_groups; i++)
+		w->group[chunk->group[w->head.group[i]].group - 1].marked ^= true;
+	for (uint32_t i = 0; i < w->base.n_groups; i++) {
+		if (w->group[w->base.group[i] - 1].marked) {
+			for (uint32_t k = 0; k < w->head.n_groups; k++)
+				w->group[chunk->group[w->head.group[k]].group - 1].marked = false;
+			for (uint32_t k = 0; k < w->base.n_groups; k++)
+				w->group[w->base.group[k] - 1].marked = false;
+			return false;
+		}
+	}
+	return true;
+}
+
+static bool must_be_key(struct pm_writer *w, const struct pm_chunk *chunk)
+{
+	return !w->base.valid || w->break_asked || w->since_key + 1 >= KEY_EVERY || w->config.codec == PM_CODEC_PLAIN ||
+	       chunk->run != w->base.run || chunk->segment != w->base.segment ||
+	       !chunk_clocks_match(&chunk->clocks, &w->base.clocks) || !same_groups(w, chunk);
+}
+
+/* The distance of ticks that a regular recording has; 0 if it has none. */
+static uint64_t step_of(const struct pm_writer *w, const struct pm_chunk *chunk)
+{
+	uint64_t interval = pm_map_u64(&w->config.model->header, PM_HEADER_INTERVAL, 0);
+
+	if (!interval && chunk->rows > 1)
+		interval = chunk->tick[1] - chunk->tick[0];
+	return interval;
+}
+
+static void fill_head(struct pm_writer *w, const struct pm_chunk *chunk)
+{
+	struct chunk_head *h = &w->head;
+
+	h->codec = w->config.codec;
+	h->run = chunk->run;
+	h->segment = chunk->segment;
+	h->rows = chunk->rows;
+	h->clocks = chunk->clocks;
+	h->step = h->key ? step_of(w, chunk) : w->base.step;
+	memcpy(h->tick, chunk->tick, chunk->rows * sizeof(*h->tick));
+	memcpy(h->number, chunk->number, chunk->rows * sizeof(*h->number));
+	if (chunk->flags)
+		memcpy(h->flags, chunk->flags, chunk->rows);
+	else
+		memset(h->flags, 0, chunk->rows);
+}
+
+int pm_writer_chunk(struct pm_writer *w, const struct pm_chunk *chunk)
+{
+	struct index_entry entry = { .rows = (uint16_t)chunk->rows };
+	uint32_t crc, *place;
+	int err = pm_writer_define(w);
+
+	if (err)
+		return err;
+	if (!chunk->rows || chunk->rows > PM_CHUNK_ROWS)
+		return writer_fail(w, -EINVAL, "chunk");
+	err = writer_repeat(w, chunk->tick[chunk->rows - 1]);
+	if (!err)
+		err = room_for_groups(w);
+	if (!err)
+		err = chunk_head_room(&w->head, chunk->n_groups + 1, chunk->n_groups + 1);
+	if (err)
+		return writer_fail(w, err, "chunk");
+	place = malloc((chunk->n_groups + 1) * sizeof(*place));
+	if (!place)
+		return writer_fail(w, -ENOMEM, "chunk");
+	err = order_groups(w, chunk, place);
+	free(place);
+	if (err)
+		return writer_fail(w, err, "chunk");
+
+	w->head.key = must_be_key(w, chunk);
+	fill_head(w, chunk);
+	err = add_blocks(w, chunk);
+	if (err)
+		return writer_fail(w, err, "chunk");
+	for (uint32_t i = 0; i < w->head.n_groups; i++)
+		w->head.group[i] = chunk->group[w->head.group[i]].group;
+	buf_clear(&w->meta);
+	chunk_head_encode(&w->head, &w->base, w->payload.len, &w->meta);
+	entry.key = w->head.key;
+	entry.from_ns = chunk->tick[0];
+	entry.to_ns = chunk->tick[chunk->rows - 1];
+	err = writer_frame(w, PM_FRAME_CHUNK, w->payload.data, w->payload.len, &entry, &crc);
+	if (!err && chunk_base_set(&w->base, &w->head, crc))
+		err = writer_fail(w, -ENOMEM, "chunk");
+	if (err)
+		return err;
+	w->since_key = w->head.key ? 0 : w->since_key + 1;
+	w->break_asked = false;
+	w->stats.chunks++;
+	w->stats.snapshots += chunk->rows;
+	return writer_index(w);
+}

@@ -1,0 +1,71 @@
+/* Shared by writer.c (definitions, frames) and writer_chunk.c (numbers). */
+#ifndef FORMAT_WRITER_PRIVATE_H
+#define FORMAT_WRITER_PRIVATE_H
+
+#include "format/block.h"
+#include "format/chunk_head.h"
+#include "format/compress.h"
+#include "format/frame.h"
+#include "format/index.h"
+#include "format/writer.h"
+
+#define REPEAT_MIN_NS    60000000000ull
+#define REPEAT_MAX_NS    600000000000ull
+#define REPEAT_BYTES     20 /* times the size of the definitions */
+#define KEY_EVERY        16 /* chunks */
+#define INDEX_EVERY      1024 /* chunks */
+#define BLOCK_OWN        4096 /* raw bytes from which a group has a block of its own */
+#define BLOCK_SHARED_MAX (1u << 20)
+
+struct writer_group {
+	struct layout layout;
+	uint64_t *last; /* [columns]: last row written */
+	bool marked;    /* while two sets of groups are compared */
+};
+
+/* What of the model is in the file already. */
+struct written {
+	bool header_valid;
+	struct pm_map header;
+	uint32_t topology, counters, instances, groups, strings, pmus, probes, configs;
+	uint32_t retired, config_changes;
+	bool *instance_retired; /* by id - 1 */
+	size_t *config_instances; /* by index: how many instances the written entry had */
+	uint32_t instance_cap, config_cap;
+};
+
+struct pm_writer {
+	struct pm_writer_config config;
+	struct pm_zstd *zstd;
+	struct error error;
+	int err; /* first failure, sticks */
+	uint64_t sequence, offset;
+	struct written written;
+	uint64_t definitions_bytes; /* of all that would be repeated */
+	uint64_t repeat_ns, repeat_offset; /* when it was written last; 0: with the first chunk */
+	struct buf meta, body, packed, frame;
+
+	struct block_scratch scratch;
+	struct writer_group *group; /* by id - 1 */
+	uint32_t groups_cap;
+	struct chunk_head head;
+	struct chunk_base base;
+	unsigned since_key;
+	bool break_asked, finished;
+	struct buf block, payload;
+
+	struct index_builder index;
+	uint64_t index_offset; /* of the newest index frame; 0: none */
+	struct pm_writer_stats stats;
+};
+
+/* Frames `payload` with w->meta and hands it to the sink; the checksum of the head goes to *crc. Notes it in the index. */
+int writer_frame(struct pm_writer *w, unsigned type, const void *payload, size_t len, const struct index_entry *entry,
+		 uint32_t *crc);
+int writer_fail(struct pm_writer *w, int err, const char *what);
+/* Writes an index frame when enough chunks have come. */
+int writer_index(struct pm_writer *w);
+/* Repeats the definitions if they are due at this time. */
+int writer_repeat(struct pm_writer *w, uint64_t now_ns);
+
+#endif
