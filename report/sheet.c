@@ -45,7 +45,7 @@ struct sheet_private {
 struct track_at {
 	uint32_t package, cpu; /* for events that count once a package */
 	uint8_t rule;
-	bool may_go, per_package;
+	bool may_go, per_package, nowhere;
 };
 
 static void level_release(struct level *l)
@@ -117,6 +117,7 @@ static int index_tracks(struct sheet *s)
 		if (p->at[t].per_package && places_find(s->places, i, PM_PACKAGE, &place))
 			p->at[t].package = place.package;
 		p->at[t].cpu = i->number;
+		p->at[t].nowhere = (i->kind == PM_DEVICE || i->kind == PM_PMU) && i->cpu == PM_NONE;
 	}
 	/* Tracks of counter c: of_counter[counter_start[c] ... counter_start[c + 1]). */
 	return 0;
@@ -144,12 +145,35 @@ static void order_packages(struct sheet_private *p)
 
 /* ---- levels and columns ---- */
 
-static enum pm_kind display_level(const struct sheet_config *config, enum pm_kind own)
+/* Devices and PMUs that belong to no CPU lie in the system, and nowhere else. */
+static bool has_place(const struct sheet *s, const struct bound_metric *m)
 {
-	if (kind_contains(config->per, own))
+	const struct sheet_private *p = s->p;
+
+	for (uint32_t i = 0; i < m->n_inputs; i++) {
+		const struct bound_input *in = &s->binding->input[m->input[i]];
+
+		for (uint32_t k = 0; !in->constant && k < in->n_counters; k++) {
+			uint32_t c = in->counter[k];
+
+			for (uint32_t x = p->counter_start[c]; x < p->counter_start[c + 1]; x++)
+				if (p->at[p->of_counter[x]].nowhere)
+					return false;
+		}
+	}
+	return true;
+}
+
+static enum pm_kind display_level(const struct sheet *s, const struct sheet_config *config, const struct bound_metric *m)
+{
+	bool beside = m->kind == PM_DEVICE || m->kind == PM_PMU;
+
+	if (config->summary_only)
+		return PM_SYSTEM;
+	if (kind_contains(config->per, m->kind) && (!beside || config->per == m->kind || has_place(s, m)))
 		return config->per;
-	if (!config->only_per || kind_contains(own, config->per))
-		return own;
+	if (!config->only_per || kind_contains(m->kind, config->per))
+		return m->kind;
 	return PM_KINDS;
 }
 
@@ -208,7 +232,7 @@ static int choose_columns(struct sheet *s, const struct sheet_config *config, co
 		return -ENOMEM;
 	for (size_t i = 0; i < s->binding->n_metrics; i++) {
 		const struct bound_metric *m = &s->binding->metric[i];
-		enum pm_kind level = config->summary_only ? PM_SYSTEM : display_level(config, m->kind);
+		enum pm_kind level = display_level(s, config, m);
 
 		if (!shown[i] || (level == PM_KINDS && !summary))
 			continue;
@@ -526,10 +550,10 @@ int sheet_build(struct sheet *s, const struct sheet_config *config, const struct
 		return -ENOMEM;
 	s->p->replay = replay;
 	s->p->block = replay_block(replay);
-	if ((err = choose_columns(s, config, shown)) || (err = index_tracks(s)))
+	if ((err = index_tracks(s)))
 		return err;
 	order_packages(s->p);
-	if ((err = make_rows(s, config)) || (err = make_cells(s)))
+	if ((err = choose_columns(s, config, shown)) || (err = make_rows(s, config)) || (err = make_cells(s)))
 		return err;
 	return make_scratch(s);
 }
