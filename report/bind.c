@@ -336,15 +336,11 @@ static int bind_row(struct builder *x, const struct metric *row, const char *mem
 
 /* What of a counter's name is the member: behind the family, or behind the first part of it ("softirqs.vec" has members
  * such as "softirqs.timer"). */
-static const char *own_part(const char *name, const char *family)
+static const char *own_part(const char *name)
 {
-	size_t len = strlen(family);
-	const char *dot = strrchr(family, '.');
+	const char *dot = strrchr(name, '.');
 
-	if (!strncmp(name, family, len) && name[len] == '.')
-		return name + len + 1;
-	len = dot ? (size_t)(dot - family) : 0;
-	return len && !strncmp(name, family, len) && name[len] == '.' ? name + len + 1 : name;
+	return dot ? dot + 1 : name;
 }
 
 static int bind_family(struct builder *x, const struct metric *row)
@@ -358,7 +354,7 @@ static int bind_family(struct builder *x, const struct metric *row)
 
 		if (strcmp(pm_map_text(&c->attrs, PM_COUNTER_FAMILY, ""), row->each))
 			continue;
-		own = own_part(c->name, row->each);
+		own = own_part(c->name);
 		member = pm_map_text(&c->attrs, PM_COUNTER_MEMBER, own);
 		if ((err = bind_row(x, row, member, own, false)))
 			return err;

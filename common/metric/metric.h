@@ -1,6 +1,6 @@
 /*
- * Definitions of metrics: rows of C tables, or objects of a vendor's JSON file. Data only; who owns the numbers evaluates
- * them.
+ * Definitions of metrics: rows of C tables, or objects of a vendor's JSON file. Data only; who owns the numbers
+ * evaluates them.
  */
 #ifndef COMMON_METRIC_METRIC_H
 #define COMMON_METRIC_METRIC_H
@@ -26,10 +26,10 @@ enum metric_scope {
 };
 
 /*
- * One metric. If `each` names a counter family ("cpuidle.time"), the row stands for one metric a member of it: every '*'
- * is replaced by the member's name in `display` and `help`, by its lower-case form in `name`, and in `expr` by what
- * follows "cpuidle.time." in the counter's name, or by the whole name if it does not begin with that. So '*'
- * multiplies only in rows without `each`.
+ * One metric. If `each` names a counter family ("cpuidle.time"), the row stands for one metric a member of it:
+ * every '*' is replaced by the member's name in `display` and `help`, by its lower-case form in `name`, and in
+ * `expr` by what follows "cpuidle.time." in the counter's name, or by the whole name if it does not begin with
+ * that. So '*' multiplies only in rows without `each`.
  */
 struct metric {
 	const char *name;       /* stable id, [a-z0-9_.]+; unique */
@@ -57,9 +57,9 @@ struct metric_table {
 extern const struct metric_table metric_tables[];
 
 /* A set of metrics from a vendor file (perf's JSON schema: MetricName, MetricExpr, MetricGroup, ScaleUnit,
- * MetricThreshold, BriefDescription ...). Objects without MetricName and MetricExpr are skipped. A metric that refers to
- * other metrics of the same set is expanded; cycles are an error that names them. MetricName is display and
- * alias; `name` is made from it. None is shown by default. */
+ * MetricThreshold, BriefDescription ...). Objects without MetricName and MetricExpr are skipped. A metric that
+ * refers to other metrics of the same set is expanded; cycles are an error that names them. MetricName is
+ * display and alias; `name` is made from it. None is shown by default. */
 struct metric_set {
 	struct metric *row;  /* owned with all strings; ScaleUnit's factor is part of expr */
 	size_t n;

@@ -68,7 +68,7 @@ static void replace(struct buf *out, const char *text, const char *with)
 /* `text` for one member of the row's family, as report/ makes it. */
 static void instantiate(struct buf *out, const struct metric *m, const char *text)
 {
-	size_t i = 0, len;
+	size_t i = 0;
 
 	if (!m->each) {
 		buf_addstr(out, text);
@@ -78,11 +78,7 @@ static void instantiate(struct buf *out, const struct metric *m, const char *tex
 		i++;
 	if (i == sizeof(families) / sizeof(families[0]))
 		fail_msg("%s: no source has the family %s", m->name, m->each);
-	len = strlen(m->each);
-	if (!strncmp(families[i].counter, m->each, len) && families[i].counter[len] == '.')
-		replace(out, text, families[i].counter + len + 1);
-	else
-		replace(out, text, families[i].counter);
+	replace(out, text, strrchr(families[i].counter, '.') + 1);
 }
 
 static void check_formula(const struct metric *m, const char *text)
@@ -157,7 +153,8 @@ static void test_tables(void **state)
 		}
 	}
 	assert_true(tables >= 10);
-	/* A table that nobody asked for must fit on a screen: these and the ones for hardware that a machine may lack. */
+	/* A table that nobody asked for must fit on a screen: these and the ones for hardware that a machine
+	 * may lack. */
 	assert_in_range(defaults, 12, 32);
 	names_release(&names);
 	names_release(&displays);
@@ -174,7 +171,8 @@ static const struct metric *find(const char *name)
 }
 
 /* The value of a formula for given counters; `member` replaces '*'. */
-static struct value eval(const char *text, const char *member, const struct expr_input *known, const double *v, size_t n_known)
+static struct value eval(const char *text, const char *member, const struct expr_input *known, const double *v,
+			 size_t n_known)
 {
 	struct buf formula = BUF_INIT;
 	const struct expr_input *in;
@@ -215,7 +213,8 @@ static void test_formulas(void **state)
 		IN("stat.steal", EXPR_VALUE), IN("stat.softirq", EXPR_VALUE), IN("stat.idle", EXPR_AGGR_NR),
 	};
 	static const double seconds[] = { 2, 0.5, 1, 5, 0.5, 0.25, 0.5, 0.25, 2 }; /* of 10 */
-	static const struct expr_input idle[] = { IN("cpuidle.time.c1", EXPR_VALUE), IN("cpuidle.time.c1", EXPR_ELAPSED),
+	static const struct expr_input idle[] = { IN("cpuidle.time.c1", EXPR_VALUE),
+						  IN("cpuidle.time.c1", EXPR_ELAPSED),
 						  IN("cpuidle.usage.c1", EXPR_VALUE) };
 	static const double c1[] = { 3, 4, 6000 };
 	static const struct expr_input perf[] = {
@@ -305,12 +304,15 @@ static void test_vendor_errors(void **state)
 		int err;
 	} rows[] = {
 		{ "[ { \"MetricName\": \"a\", \"MetricExpr\": \"1 +\" } ]", "metric a: column 4", -EINVAL },
-		{ "[ { \"MetricName\": \"a\", \"MetricExpr\": \"b + 1\" }, { \"MetricName\": \"b\", \"MetricExpr\": \"c\" }, "
-		  "{ \"MetricName\": \"c\", \"MetricExpr\": \"2 * b\" } ]", "b -> c -> b", -ELOOP },
+		{ "[ { \"MetricName\": \"a\", \"MetricExpr\": \"b + 1\" }, { \"MetricName\": \"b\", "
+		  "\"MetricExpr\": \"c\" }, "
+		  "{ \"MetricName\": \"c\", \"MetricExpr\": \"2 * b\" } ]",
+		  "b -> c -> b", -ELOOP },
 		{ "[ { \"MetricName\": \"self\", \"MetricExpr\": \"self * 2\" } ]", "self -> self", -ELOOP },
 		{ "[ { \"MetricName\": \"a\", \"MetricExpr\": \"x\", \"MetricThreshold\": \"a <\" } ]",
 		  "MetricThreshold of a", -EINVAL },
-		{ "[ { \"MetricName\": \"a\", \"MetricExpr\": \"x\", \"ScaleUnit\": \"1e999%\" } ]", "ScaleUnit", -EINVAL },
+		{ "[ { \"MetricName\": \"a\", \"MetricExpr\": \"x\", \"ScaleUnit\": \"1e999%\" } ]", "ScaleUnit",
+		  -EINVAL },
 		{ "[]", "no object", -EINVAL },
 		{ "{}", "not a metric file", -EINVAL },
 		{ "3", "not a metric file", -EINVAL },
