@@ -8,6 +8,7 @@
 #include "record/header.h"
 #include "record/machine.h"
 #include "record/privileges.h"
+#include "record/topology.h"
 
 #define RING_BYTES (16u << 20)
 /* Time for all readers to wake up, so that a snapshot out of turn begins on all of them at once. */
@@ -296,13 +297,26 @@ static void drop_superseded(struct plan *p)
 	p->units_end = at;
 }
 
-static bool has_units(const struct plan *p, uint32_t cpu)
+static bool any_stale(const struct session *s)
 {
-	const struct unit *u = p->units;
+	for (size_t i = 0; i < s->n_sources; i++)
+		if (atomic_load(&s->source[i].stale))
+			return true;
+	return false;
+}
 
-	while (u && u->cpu != cpu)
-		u = u->next;
-	return u != NULL;
+static int update_stale(struct session *s)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < s->n_sources && !err; i++) {
+		if (!atomic_exchange(&s->source[i].stale, false) || !s->source[i].ops->update)
+			continue;
+		s->plan.source = &s->source[i];
+		err = s->source[i].ops->update(&s->source[i], &s->plan, PM_NONE, true);
+	}
+	s->plan.source = NULL;
+	return err;
 }
 
 static int update_sources(struct session *s, uint32_t cpu, bool online)
@@ -357,10 +371,16 @@ static int change_cpus(struct session *s, const struct cpulist *gone, const stru
 	recording_lock(s->recording);
 	privileges_raise();
 	err = remember_offline(s, gone, come);
+	if (!err && (gone->n || come->n))
+		err = topology_refresh(&s->plan);
+	if (err > 0)
+		err = 0;
 	for (size_t i = 0; i < gone->n && !err; i++)
 		err = update_sources(s, gone->cpu[i], false);
 	for (size_t i = 0; i < come->n && !err; i++)
 		err = update_sources(s, come->cpu[i], true);
+	if (!err)
+		err = update_stale(s);
 	drop_superseded(&s->plan);
 	privileges_lower();
 	recording_unlock(s->recording);
@@ -383,10 +403,10 @@ int session_look_for_cpus(struct session *s, struct error *e)
 	bool ours = false;
 
 	for (size_t i = 0; i < gone.n && n > 0; i++)
-		ours = ours || has_units(&s->plan, gone.cpu[i]);
+		ours = ours || plan_wants_cpu(&s->plan, gone.cpu[i]);
 	for (size_t i = 0; i < come.n && n > 0; i++)
-		ours = ours || !s->options->cpus || cpulist_has(&s->plan.cpus, come.cpu[i]);
-	if (n > 0 && ours)
+		ours = ours || plan_wants_cpu(&s->plan, come.cpu[i]);
+	if ((n > 0 && ours) || any_stale(s))
 		err = change_cpus(s, &gone, &come, e);
 	cpulist_release(&gone);
 	cpulist_release(&come);
