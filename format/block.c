@@ -294,8 +294,8 @@ int block_take(struct cbor *c, struct block_scratch *s, const struct layout *l, 
 	       const uint64_t *before, uint64_t *v, size_t stride, block_status_fn status, void *ctx)
 {
 	struct pm_matrix m = {
-		.band = l->band, .n_bands = l->n_bands, .rows = rows->rows, .stride = stride, .v = v,
-		.tick = rows->tick, .before = before, .before_tick = rows->before_tick,
+		.rows = rows->rows, .stride = stride, .v = v, .tick = rows->tick, .before = before,
+		.before_tick = rows->before_tick,
 	};
 
 	if (!v) {
@@ -303,6 +303,8 @@ int block_take(struct cbor *c, struct block_scratch *s, const struct layout *l, 
 		cbor_skip(c);
 		return c->err;
 	}
+	m.band = l->band;
+	m.n_bands = l->n_bands;
 	if (rows->codec == PM_CODEC_PLAIN)
 		take_plain(c, l, rows->rows, v, stride);
 	else

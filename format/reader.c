@@ -113,7 +113,7 @@ static int parse(struct pm_reader *r, struct frame_head *h, unsigned *major)
 		if (err)
 			return err;
 		ok = frame_parse(window_at(&r->window), window_has(&r->window), h, &need, major);
-		if (ok != FRAME_SHORT || window_has(&r->window) < need)
+		if (ok != FRAME_SHORT || r->window.eof)
 			return ok;
 	}
 }
@@ -308,7 +308,7 @@ int pm_reader_open(struct pm_reader **out, struct pm_input *in, struct error *e)
 		return error_sys(e, ENOMEM, "reader");
 	}
 	r->window.in = *in;
-	r->window.step = READ_STEP;
+	window_pace(&r->window, LEAP_STEP, READ_STEP);
 	*in = (struct pm_input){ 0 };
 	pm_model_init(&r->model);
 	r->zstd = pm_zstd_new();

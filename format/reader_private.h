@@ -11,7 +11,7 @@
 #include "format/reader.h"
 #include "format/window.h"
 
-#define READ_STEP (256u << 10)
+#define READ_STEP (256u << 10) /* reading on and on */
 #define HOP_STEP  (4u << 10)  /* while only heads are looked at */
 #define LEAP_STEP (16u << 10) /* while single frames are fetched */
 

@@ -82,7 +82,7 @@ static int frame_at(struct pm_reader *r, uint64_t offset, unsigned type, struct 
 		}
 		if (ok != FRAME_SHORT)
 			break;
-		if (window_has(w) < need && w->eof)
+		if (w->eof)
 			return -EBADMSG;
 	}
 	if (ok != FRAME_OK || (type && h->type != type) || memcmp(h->id, r->id, sizeof(r->id)) != 0)
@@ -218,7 +218,7 @@ static int hop(struct pm_reader *r, struct chunk_head *head, struct chunk_base *
 			return 0;
 		ok = window_has(w) < FRAME_MAGIC_LEN ? -EBADMSG :
 						       frame_parse(window_at(w), window_has(w), &h, &need, &major);
-	} while (ok == FRAME_SHORT && window_has(w) >= need);
+	} while (ok == FRAME_SHORT && !w->eof);
 	if (ok != FRAME_OK)
 		return -EBADMSG;
 	/* The next recording, if this one is followed by another. */
@@ -278,15 +278,13 @@ static int by_hopping(struct pm_reader *r)
 		return -ENOMEM;
 	ok = window_seek(w, from > r->start ? from : r->start);
 	if (!ok) {
-		size_t step = w->step;
-
-		w->step = HOP_STEP;
+		window_pace(w, HOP_STEP, HOP_STEP);
 		do {
 			ok = hop(r, head, &base);
 			if (ok == -EBADMSG)
 				ok = hop_search(w);
 		} while (ok == 1);
-		w->step = step;
+		window_pace(w, LEAP_STEP, LEAP_STEP);
 	}
 	chunk_head_release(head);
 	free(head);
@@ -335,17 +333,16 @@ static int need_id(struct pm_reader *r)
 int pm_reader_extent(struct pm_reader *r, uint64_t *from_ns, uint64_t *to_ns, uint64_t *chunks)
 {
 	uint64_t here = r->window.offset;
-	size_t step = r->window.step;
 	int err, back;
 
 	*from_ns = *to_ns = *chunks = 0;
 	if (!r->window.in.seek)
 		return -ESPIPE;
-	r->window.step = LEAP_STEP;
+	window_pace(&r->window, LEAP_STEP, LEAP_STEP);
 	err = need_id(r);
 	if (!err)
 		err = catalog_fill(r);
-	r->window.step = step;
+	window_pace(&r->window, LEAP_STEP, READ_STEP);
 	back = window_seek(&r->window, here);
 	if (back)
 		return r->err = back;
@@ -392,14 +389,13 @@ static int replay_definitions(struct pm_reader *r, uint64_t to)
 int pm_reader_seek(struct pm_reader *r, uint64_t monotonic_ns)
 {
 	const struct index_entry *best = NULL;
-	size_t step = r->window.step;
 	int err;
 
 	if (r->err)
 		return r->err;
 	if (!r->window.in.seek)
 		return -ESPIPE;
-	r->window.step = LEAP_STEP;
+	window_pace(&r->window, LEAP_STEP, LEAP_STEP);
 	err = need_id(r);
 	if (!err)
 		err = catalog_fill(r);
@@ -411,7 +407,7 @@ int pm_reader_seek(struct pm_reader *r, uint64_t monotonic_ns)
 	}
 	if (best && !err)
 		err = replay_definitions(r, best->offset);
-	r->window.step = step;
+	window_pace(&r->window, LEAP_STEP, READ_STEP);
 	if (err)
 		return err == -EAGAIN ? err : (r->err = err);
 	err = window_seek(&r->window, best ? best->offset : r->start);

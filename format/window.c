@@ -12,6 +12,12 @@ void window_release(struct window *w)
 	*w = (struct window){ 0 };
 }
 
+void window_pace(struct window *w, size_t first, size_t most)
+{
+	w->step = w->first = first;
+	w->most = most;
+}
+
 /* Room for at least one step behind `end`. */
 static int make_room(struct window *w)
 {
@@ -54,6 +60,7 @@ int window_need(struct window *w, uint64_t len)
 		w->eof = n == 0;
 		w->end += (size_t)n;
 		w->bytes_read += (uint64_t)n;
+		w->step = w->step * 2 < w->most ? w->step * 2 : w->most;
 	}
 	return 0;
 }
@@ -75,6 +82,7 @@ int window_seek(struct window *w, uint64_t offset)
 	w->at = w->end = 0;
 	w->offset = offset;
 	w->eof = false;
+	w->step = w->first;
 	return 0;
 }
 

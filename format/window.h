@@ -10,7 +10,8 @@ struct window {
 	size_t cap;
 	size_t at, end;    /* bytes [at, end) of data are there */
 	uint64_t offset;   /* of data[at] in the input */
-	size_t step;       /* bytes to ask for at a time */
+	size_t step;       /* bytes to ask for next: doubles from `first` up to `most` while reading goes on in one place */
+	size_t first, most;
 	uint64_t bytes_read;
 	bool eof;          /* the input has ended (for now, if it grows) */
 };
@@ -25,6 +26,7 @@ static inline size_t window_has(const struct window *w)
 }
 
 void window_release(struct window *w);
+void window_pace(struct window *w, size_t first, size_t most);
 /* Makes `len` bytes from the current place available; fewer only at the end. Memory grows with what has really been
  * read. 0 or -errno. */
 int window_need(struct window *w, uint64_t len);

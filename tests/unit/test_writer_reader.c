@@ -40,6 +40,9 @@ static struct counts read_all(struct pm_reader *r, const struct sample_options *
 		n.events += item.kind == PM_ITEM_EVENT;
 		n.ends += item.kind == PM_ITEM_END;
 		n.damages += item.kind == PM_ITEM_DAMAGE;
+		if (item.kind == PM_ITEM_DAMAGE)
+			print_message("damage at %llu+%llu: %s\n", (unsigned long long)item.offset,
+				      (unsigned long long)item.length, item.damage->text);
 		n.models += item.kind == PM_ITEM_MODEL;
 		n.recordings += item.kind == PM_ITEM_RECORDING;
 		n.repeated += item.kind == PM_ITEM_MODEL && item.parts & PM_PART_REPEATED;
