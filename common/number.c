@@ -1,6 +1,7 @@
 /*
- * Doubles are printed by the method of R. Giulietti, "The Schubfach way to render doubles" (2021): of the decimals that
- * round to the double it finds the shortest and, among those, the closest, with three 64 x 128 bit products.
+ * Doubles are printed by the method of R. Giulietti, "The Schubfach way to render doubles" (2021): of the
+ * decimals that round to the double it finds the shortest and, among those, the closest, with three 64 x 128
+ * bit products.
  */
 #include <math.h>
 #include <stdbool.h>
@@ -263,7 +264,8 @@ size_t number_time(char *out, uint64_t ns_since_1970, int32_t offset_s)
 		second += 86400;
 		days--;
 	}
-	/* The calendar repeats every 400 years (146,097 days); years that begin in March have the leap day at the end. */
+	/* The calendar repeats every 400 years (146,097 days); years that begin in March have the leap day at
+	 * the end. */
 	days += 719468;
 	era = days / 146097;
 	day_of_era = (uint32_t)(days - era * 146097);

@@ -18,8 +18,8 @@ size_t number_double(char *out, double v);
 /* `decimals` places (0-9), rounded half to even on the exact value; what rounds to zero has no sign; falls back to
  * number_double() from 1e15 on. */
 size_t number_fixed(char *out, double v, unsigned decimals);
-/* RFC 3339 with nanoseconds: "2026-11-21T09:25:07.123456789Z"; 30 bytes (more beyond the year 9999). `offset_s`: seconds
- * east of UTC; not 0 gives "+01:00" in place of the Z. */
+/* RFC 3339 with nanoseconds: "2026-11-21T09:25:07.123456789Z"; 30 bytes (more beyond the year 9999).
+ * `offset_s`: seconds east of UTC; not 0 gives "+01:00" in place of the Z. */
 size_t number_time(char *out, uint64_t ns_since_1970, int32_t offset_s);
 
 #endif

@@ -20,14 +20,14 @@ void table_free(struct table *t);
 int table_column(struct table *t, const char *head, enum table_align align, bool wrap);
 /* A new row; cells that are not set stay empty. */
 int table_row(struct table *t);
-/* Copies the text, which may hold anything: control characters are shown, not obeyed. `color` is an SGR parameter list such
- * as "31" or NULL. */
+/* Copies the text, which may hold anything: control characters are shown, not obeyed. `color` is an SGR
+ * parameter list such as "31" or NULL. */
 int table_cell(struct table *t, size_t column, const char *text, const char *color);
 /* Appends the table; nothing if it has no rows. width 0: as wide as it is. */
 int table_print(struct table *t, unsigned width, bool heads, bool colors, struct buf *out);
 
-/* Appends `text` with control characters, escapes and broken UTF-8 made visible ("\x1b"): what a recording holds never
- * reaches a terminal unescaped. */
+/* Appends `text` with control characters, escapes and broken UTF-8 made visible ("\x1b"): what a recording
+ * holds never reaches a terminal unescaped. */
 void text_escape(struct buf *out, const char *text, size_t len);
 
 #endif

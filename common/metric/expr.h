@@ -3,21 +3,22 @@
  * top. An expression is parsed once, bound once to the places where its inputs will be found, and evaluated many
  * times; evaluation allocates nothing.
  *
- * From lowest to highest: A if C else B; |; ^; &; < >; + -; * / %; unary minus. The operators | ^ & are logical and
- * bind looser than comparisons: `a > 1 & b < 2` means what it looks like. Functions are min max d_ratio source_count
- * aggr_nr has_event strcmp_cpuid_str. An id holds letters, digits and _ . : ? and, after a backslash, anything else; '@'
- * stands for '/', and between two '@' every character is taken as it is: msr@tsc@, cpu@event=0x3c,cmask=1@. A word that
- * begins with a digit is a number unless it goes on as an id. Literals (#smt_on) know no case.
+ * From lowest to highest: A if C else B; |; ^; &; < >; + -; * / %; unary minus. The operators | ^ & are logical
+ * and bind looser than comparisons: `a > 1 & b < 2` means what it looks like. Functions are min max d_ratio
+ * source_count aggr_nr has_event strcmp_cpuid_str. An id holds letters, digits and _ . : ? and, after a backslash,
+ * anything else; '@' stands for '/', and between two '@' every character is taken as it is: msr@tsc@,
+ * cpu@event=0x3c,cmask=1@. A word that begins with a digit is a number unless it goes on as an id. Literals (#smt_on)
+ * know no case.
  *
  * Ours, not perf's:
  *   bits(x,hi,lo)  the field hi..lo of a register, exact for all 64 bits (see struct value)
  *   pow2(x)        two to the power of x
  *   first(x) last(x) mean(x) max_of(x)   other looks at a counter in the interval (enum expr_aspect)
  *   elapsed(x)     seconds over which x was observed, summed over its instances exactly as x itself is: so
- *                  100 * cpuidle.time.c1 / elapsed(cpuidle.time.c1) is right for one CPU, a package or the machine, also
- *                  when some of the CPUs were there for a part of the interval only
- *   rate(x)        per second: short for x * aggr_nr(x) / elapsed(x), the sum over the instances divided by the mean
- *                  time over which one was observed
+ *                  100 * cpuidle.time.c1 / elapsed(cpuidle.time.c1) is right for one CPU, a package or the
+ *                  machine, also when some of the CPUs were there for a part of the interval only
+ *   rate(x)        per second: short for x * aggr_nr(x) / elapsed(x), the sum over the instances divided by the
+ *                  mean time over which one was observed
  * They are functions only before a '(', so events may have these names.
  */
 #ifndef COMMON_METRIC_EXPR_H
@@ -34,7 +35,7 @@
 struct value {
 	double v;       /* meaningful if reason is 0; NaN otherwise */
 	uint16_t reason;/* 0, or a number of the caller's (pm_reason), or one of enum value_reason */
-	int16_t rest;   /* exact integer minus v: a double holds 53 bits, a register 64. Only bits() looks at it; 0 elsewhere */
+	int16_t rest;   /* exact integer minus v: a double holds 53 bits, a register 64; for bits() alone */
 };
 
 /* Reasons that arise in evaluation; above all numbers of pm_reason. */
@@ -72,14 +73,15 @@ struct expr_input {
 
 struct expr;
 
-/* Parses all of `text`. -EINVAL with a message that names the column, -E2BIG beyond 100,000 characters or 200 levels. */
+/* Parses all of `text`. -EINVAL with a message that names the column, -E2BIG beyond 100,000 characters or 200
+ * levels. */
 int expr_parse(struct expr **x, const char *text, struct error *e);
 void expr_free(struct expr *x);
 /* The distinct inputs (name and aspect), in order of first appearance. */
 const struct expr_input *expr_inputs(const struct expr *x, size_t *n);
 /*
- * Value with input[i] for expr_inputs()[i]. A missing value follows perf's NaN rules, and the reason is that of the first
- * missing input that decided the result:
+ * Value with input[i] for expr_inputs()[i]. A missing value follows perf's NaN rules, and the reason is that of the
+ * first missing input that decided the result:
  *   arithmetic and comparison with a missing operand are missing; x/0 and x%0 are VALUE_DIVISION_BY_ZERO
  *   d_ratio(x,0) is 0 whatever x is; % takes both operands without their fractions
  *   0 & missing is 0, 1 | missing is 1, in either order; otherwise missing

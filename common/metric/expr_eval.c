@@ -179,8 +179,8 @@ struct slot {
 	size_t step;
 };
 
-static INLINE void apply_rows(enum expr_op op, const struct slot *a, const struct slot *b, const struct slot *c, size_t n,
-			      struct value *out)
+static INLINE void apply_rows(enum expr_op op, const struct slot *a, const struct slot *b, const struct slot *c,
+			      size_t n, struct value *out)
 {
 	for (size_t i = 0; i < n; i++)
 		out[i] = apply(op, load(a->v[i * a->step]), load(b->v[i * b->step]), load(c->v[i * c->step]));
@@ -239,8 +239,8 @@ static void run_block(const struct expr *x, const struct value *const *input, si
 			stack[top++] = (struct slot){ &s->number, 0 };
 			continue;
 		}
-		/* Every place of the stack has its part of the scratch space, so the first operand may be overwritten by the
-		 * result: row by row, after it was read. */
+		/* Every place of the stack has its part of the scratch space, so the first operand may be
+		 * overwritten by the result: row by row, after it was read. */
 		top -= operands;
 		to = i + 1 == x->n_steps ? out : scratch + top * n;
 		a = &stack[top];

@@ -6,8 +6,8 @@
 
 #define EXPR_MAX_TEXT	100000
 #define EXPR_MAX_LEVELS 200
-/* A level of nesting holds at most eight values (six binary operators and the two of an `if`); real formulas hold few at
- * more than a few levels, and the limit lets evaluation live on the C stack. */
+/* A level of nesting holds at most eight values (six binary operators and the two of an `if`); real formulas
+ * hold few at more than a few levels, and the limit lets evaluation live on the C stack. */
 #define EXPR_MAX_DEPTH	512
 
 enum expr_op {

@@ -76,7 +76,8 @@ static int scan_id(struct lexer *l, size_t start, size_t *end)
 
 		if (c == '\\') {
 			if (i + 1 == l->len)
-				return error_set(l->error, EINVAL, "column %zu: nothing follows the backslash", i + 1);
+				return error_set(l->error, EINVAL, "column %zu: nothing follows the backslash",
+						 i + 1);
 			buf_addch(&l->word, l->text[++i]);
 			l->plain = false;
 		} else if (c == '@') {
@@ -91,7 +92,8 @@ static int scan_id(struct lexer *l, size_t start, size_t *end)
 		}
 	}
 	if (section)
-		return error_set(l->error, EINVAL, "column %zu: no second '@' ends the part that begins here", open + 1);
+		return error_set(l->error, EINVAL, "column %zu: no second '@' ends the part that begins here",
+				 open + 1);
 	*end = i;
 	return l->word.err;
 }
@@ -162,7 +164,8 @@ int lexer_next(struct lexer *l)
 	if (c == '#')
 		return scan_literal(l, start);
 
-	/* The longer one wins, as in a generated lexer: 1e9 is a number, 1GHz and 1E9 are ids, 1e-9 is a number again. */
+	/* The longer one wins, as in a generated lexer: 1e9 is a number, 1GHz and 1E9 are ids, 1e-9 is a number
+	 * again. */
 	err = scan_id(l, start, &end);
 	if (err)
 		return err;

@@ -144,7 +144,8 @@ static int unexpected(struct parser *p, const char *wanted)
 	size_t len = l->at - l->start;
 
 	if (l->kind == TOKEN_END)
-		return error_set(p->error, EINVAL, "column %zu: the expression ends where %s should be", l->start + 1, wanted);
+		return error_set(p->error, EINVAL, "column %zu: the expression ends where %s should be",
+				 l->start + 1, wanted);
 	return error_set(p->error, EINVAL, "column %zu: found '%.*s' where %s should be", l->start + 1,
 			 (int)(len < 40 ? len : 40), l->text + l->start, wanted);
 }
@@ -207,7 +208,8 @@ static int check_bits(struct parser *p, size_t column)
 	if (hi->number.v <= 63 && lo->number.v <= hi->number.v && hi->number.v == floor(hi->number.v) &&
 	    lo->number.v == floor(lo->number.v))
 		return 0;
-	return error_set(p->error, EINVAL, "column %zu: bits(x,hi,lo) takes whole numbers with 63 >= hi >= lo", column + 1);
+	return error_set(p->error, EINVAL, "column %zu: bits(x,hi,lo) takes whole numbers with 63 >= hi >= lo",
+			 column + 1);
 }
 
 /* Behind the opening parenthesis: the operands and the closing one. */
@@ -238,7 +240,8 @@ static int parse_word(struct parser *p)
 		const char *text;
 		enum expr_op op;
 	} calls[] = {
-		{ "min", OP_MIN }, { "max", OP_MAX }, { "d_ratio", OP_RATIO }, { "pow2", OP_POW2 }, { "bits", OP_BITS },
+		{ "min", OP_MIN },   { "max", OP_MAX },	  { "d_ratio", OP_RATIO },
+		{ "pow2", OP_POW2 }, { "bits", OP_BITS },
 	};
 	size_t column = p->lex.start;
 	bool plain = p->lex.plain;
@@ -388,7 +391,8 @@ static int parse_if(struct parser *p)
 
 int expr_parse(struct expr **x, const char *text, struct error *e)
 {
-	struct parser p = { .lex = { .text = text, .len = strnlen(text, EXPR_MAX_TEXT + 1), .error = e }, .error = e };
+	struct parser p = { .lex = { .text = text, .len = strnlen(text, EXPR_MAX_TEXT + 1), .error = e },
+			    .error = e };
 	int err;
 
 	*x = NULL;

@@ -164,8 +164,8 @@ void expr_print_replaced(const struct expr *x, const char *const *replacement, s
 	size_t *stack = calloc(x->depth, sizeof(*stack));
 
 	p.child = calloc(x->n_steps, sizeof(*p.child));
-	/* A step waits at most once and brings at most eight pieces. An explicit stack, because `1+1+1+...` nests as deep to the
-	 * left as it is long. */
+	/* A step waits at most once and brings at most eight pieces. An explicit stack, because `1+1+1+...`
+	 * nests as deep to the left as it is long. */
 	p.item = calloc(x->n_steps * 8 + 1, sizeof(*p.item));
 	if (stack && p.child && p.item) {
 		find_children(&p, stack);

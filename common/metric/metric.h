@@ -28,8 +28,7 @@ enum metric_scope {
 /*
  * One metric. If `each` names a counter family ("cpuidle.time"), the row stands for one metric a member of it:
  * every '*' is replaced by the member's name in `display` and `help`, by its lower-case form in `name`, and in
- * `expr` by what follows "cpuidle.time." in the counter's name, or by the whole name if it does not begin with
- * that. So '*' multiplies only in rows without `each`.
+ * `expr` by what follows the last dot of the counter's name, except behind a blank, where it multiplies.
  */
 struct metric {
 	const char *name;       /* stable id, [a-z0-9_.]+; unique */

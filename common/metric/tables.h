@@ -1,6 +1,6 @@
 /*
- * The built-in tables, for metric.c that lists them. The sizes stand here so that it can do so at compile time; a row too
- * many does not compile, and a test finds a row too few.
+ * The built-in tables, for metric.c that lists them. The sizes stand here so that it can do so at compile time;
+ * a row too many does not compile, and a test finds a row too few.
  */
 #ifndef COMMON_METRIC_TABLES_H
 #define COMMON_METRIC_TABLES_H

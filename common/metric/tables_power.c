@@ -1,20 +1,22 @@
 /* Temperatures, throttling, sensors, watts. */
 #include "common/metric/tables.h"
 
-/* Levels between two readings are not known, so a temperature is the highest that was read: what a total over a whole run
- * should show, and for a single interval nearly the last. */
+/* Levels between two readings are not known, so a temperature is the highest that was read: what a total over a
+ * whole run should show, and for a single interval nearly the last. */
 const struct metric metric_thermal[7] = {
-	{ .name = "temp", .display = "Temp", .aliases = "ThermalTmp", .categories = "thermal,power,sysfs", .unit = "Cel",
-	  .precision = 1, .better = METRIC_LOWER, .default_on = true, .expr = "max_of(thermal.temp)",
-	  .help = "Highest temperature of a thermal zone" },
+	{ .name = "temp", .display = "Temp", .aliases = "ThermalTmp", .categories = "thermal,power,sysfs",
+	  .unit = "Cel", .precision = 1, .better = METRIC_LOWER, .default_on = true,
+	  .expr = "max_of(thermal.temp)", .help = "Highest temperature of a thermal zone" },
 	{ .name = "temp.sensor", .display = "SensTemp", .categories = "thermal,sensors,sysfs", .unit = "Cel",
 	  .precision = 1, .better = METRIC_LOWER, .expr = "max_of(hwmon.temp)",
 	  .help = "Highest temperature of a hwmon sensor" },
 	{ .name = "throttled.core", .display = "CoreThr", .categories = "thermal,power,sysfs", .unit = "1",
 	  .scope = METRIC_CORE, .better = METRIC_LOWER, .default_on = true, .expr = "throttle.core",
-	  .threshold = "throttle.core > 0", .help = "How often a core was throttled for its temperature in the interval" },
+	  .threshold = "throttle.core > 0",
+	  .help = "How often a core was throttled for its temperature in the interval" },
 	{ .name = "throttled.package", .display = "PkgThr", .categories = "thermal,power,sysfs", .unit = "1",
-	  .scope = METRIC_PACKAGE, .better = METRIC_LOWER, .expr = "throttle.package", .threshold = "throttle.package > 0",
+	  .scope = METRIC_PACKAGE, .better = METRIC_LOWER, .expr = "throttle.package",
+	  .threshold = "throttle.package > 0",
 	  .help = "How often a package was throttled for its temperature in the interval" },
 	{ .name = "throttled.core.time", .display = "CoreThr%", .categories = "thermal,power,sysfs", .unit = "%",
 	  .precision = 2, .scope = METRIC_CORE, .better = METRIC_LOWER,
@@ -24,8 +26,8 @@ const struct metric metric_thermal[7] = {
 	  .precision = 2, .scope = METRIC_PACKAGE, .better = METRIC_LOWER,
 	  .expr = "100 * throttle.package_time / elapsed(throttle.package_time)",
 	  .help = "Time in which a package was throttled for its temperature" },
-	{ .name = "fan", .display = "Fan_rpm", .categories = "sensors,sysfs", .unit = "1/min", .scope = METRIC_DEVICE,
-	  .expr = "max_of(hwmon.fan)", .help = "Highest speed of a fan" },
+	{ .name = "fan", .display = "Fan_rpm", .categories = "sensors,sysfs", .unit = "1/min",
+	  .scope = METRIC_DEVICE, .expr = "max_of(hwmon.fan)", .help = "Highest speed of a fan" },
 };
 
 #define WATTS(zone) "rate(powercap.energy." zone ")"
@@ -61,8 +63,8 @@ const struct metric metric_power[14] = {
 	{ .name = "sys_j", .display = "Sys_J", .categories = "energy,sysfs", .unit = "J", .precision = 2,
 	  .scope = METRIC_SYSTEM, .better = METRIC_LOWER, .expr = "powercap.energy.psys",
 	  .help = "Energy of the whole platform" },
-	{ .name = "sensor.watt", .display = "SensWatt", .categories = "power,sensors,sysfs", .unit = "W", .precision = 2,
-	  .scope = METRIC_DEVICE, .better = METRIC_LOWER, .expr = "mean(hwmon.power)",
+	{ .name = "sensor.watt", .display = "SensWatt", .categories = "power,sensors,sysfs", .unit = "W",
+	  .precision = 2, .scope = METRIC_DEVICE, .better = METRIC_LOWER, .expr = "mean(hwmon.power)",
 	  .help = "Power that a hwmon sensor shows, averaged over the readings" },
 	{ .name = "sensor.energy", .display = "SensE_W", .categories = "power,sensors,sysfs", .unit = "W",
 	  .precision = 2, .scope = METRIC_DEVICE, .better = METRIC_LOWER, .expr = "rate(hwmon.energy)",

@@ -2,21 +2,22 @@
 #include "common/metric/tables.h"
 
 /*
- * The parts of /proc/stat are counted in ticks, so their sum is not exactly the time that has passed; as parts of the sum
- * they never exceed 100 %. Guest time is contained in user time and must not be added.
+ * The parts of /proc/stat are counted in ticks, so their sum is not exactly the time that has passed; as parts
+ * of the sum they never exceed 100 %. Guest time is contained in user time and must not be added.
  */
 #define BUSY  "(stat.user + stat.nice + stat.system + stat.irq + stat.softirq + stat.steal)"
 #define TOTAL "(stat.user + stat.nice + stat.system + stat.irq + stat.softirq + stat.steal + stat.idle + stat.iowait)"
 
 const struct metric metric_time[11] = {
-	{ .name = "util", .display = "Util%", .categories = "cpu,time", .unit = "%", .precision = 2, .default_on = true,
-	  .expr = "100 * " BUSY " / " TOTAL,
+	{ .name = "util", .display = "Util%", .categories = "cpu,time", .unit = "%", .precision = 2,
+	  .default_on = true, .expr = "100 * " BUSY " / " TOTAL,
 	  .help = "Time that the CPU was not idle, guests and stolen time included" },
 	{ .name = "util.user", .display = "User%", .categories = "cpu,time", .unit = "%", .precision = 2,
 	  .default_on = true, .expr = "100 * (stat.user + stat.nice) / " TOTAL,
 	  .help = "Time in user mode at any priority, guests included" },
 	{ .name = "util.system", .display = "Sys%", .categories = "cpu,time", .unit = "%", .precision = 2,
-	  .default_on = true, .better = METRIC_LOWER, .expr = "100 * (stat.system + stat.irq + stat.softirq) / " TOTAL,
+	  .default_on = true, .better = METRIC_LOWER,
+	  .expr = "100 * (stat.system + stat.irq + stat.softirq) / " TOTAL,
 	  .help = "Time in the kernel, interrupts included" },
 	{ .name = "util.iowait", .display = "IOwait%", .categories = "cpu,time", .unit = "%", .precision = 2,
 	  .default_on = true, .better = METRIC_LOWER, .expr = "100 * stat.iowait / " TOTAL,
@@ -50,7 +51,8 @@ const struct metric metric_scheduler[13] = {
 	  .scope = METRIC_SYSTEM, .better = METRIC_LOWER, .expr = "mean(stat.procs_blocked)",
 	  .help = "Tasks that wait for I/O, at the times of reading" },
 	{ .name = "forks", .display = "Forks/s", .categories = "scheduler", .unit = "1/s", .precision = 1,
-	  .scope = METRIC_SYSTEM, .expr = "rate(stat.processes)", .help = "Processes and threads created a second" },
+	  .scope = METRIC_SYSTEM, .expr = "rate(stat.processes)",
+	  .help = "Processes and threads created a second" },
 	{ .name = "sched.wait", .display = "Wait_us", .categories = "scheduler", .unit = "us", .precision = 1,
 	  .better = METRIC_LOWER, .default_on = true, .expr = "1e6 * schedstat.wait_time / schedstat.timeslices",
 	  .help = "How long a task waited for the CPU, on average, each time before it ran" },

@@ -1,7 +1,8 @@
 /*
- * Metric files in perf's JSON schema: an array of objects, of which those with MetricName and MetricExpr are metrics; the
- * others describe events, or take their formula from a file that is not here. References from metric to metric are
- * resolved by writing the referred formula in their place, so that whoever evaluates sees counters only.
+ * Metric files in perf's JSON schema: an array of objects, of which those with MetricName and MetricExpr are
+ * metrics; the others describe events, or take their formula from a file that is not here. References from
+ * metric to metric are resolved by writing the referred formula in their place, so that whoever evaluates sees
+ * counters only.
  */
 #include <errno.h>
 #include <stdint.h>
@@ -145,8 +146,8 @@ static int expand(struct loader *l, size_t i, size_t level)
 	if (entry->busy)
 		return cycle(l, entry->place, level);
 	if (level == MAX_CHAIN)
-		return error_set(l->error, E2BIG, "metric %s: a chain of more than %d metrics refers to it", entry->name,
-				 MAX_CHAIN);
+		return error_set(l->error, E2BIG, "metric %s: a chain of more than %d metrics refers to it",
+				 entry->name, MAX_CHAIN);
 	entry->busy = true;
 	entry->place = level;
 	l->chain[level] = i;
@@ -244,7 +245,8 @@ static int fill_expr(struct loader *l, struct entry *entry, struct metric *row)
 	char factor[32] = "", after[40];
 
 	if (scale && split_scale(scale, factor, &unit))
-		return error_set(l->error, EINVAL, "metric %s: ScaleUnit %.40s is no number and unit", entry->name, scale);
+		return error_set(l->error, EINVAL, "metric %s: ScaleUnit %.40s is no number and unit", entry->name,
+				 scale);
 	stpcpy(stpcpy(after, ") * "), factor);
 	row->unit = strdup(unit);
 	row->expr = *factor ? printed("(", entry->expanded, after) : strdup(entry->expanded);
@@ -323,10 +325,14 @@ static int load(struct metric_set *set, const struct json *j, struct error *e)
 
 	*set = (struct metric_set){ 0 };
 	if (!json_is_array(list))
-		return error_set(e, EINVAL, "not a metric file: it should hold an array of objects with MetricName and MetricExpr");
+		return error_set(
+		    e, EINVAL,
+		    "not a metric file: it should hold an array of objects with MetricName and MetricExpr");
 	err = collect(&l, list);
 	if (!err && !l.n && json_get(json_at(list, 0), "Formula"))
-		err = error_set(e, EINVAL, "formulas in Intel's own schema; the file in its folder perf/ has them as MetricExpr");
+		err = error_set(
+		    e, EINVAL,
+		    "formulas in Intel's own schema; the file in its folder perf/ has them as MetricExpr");
 	else if (!err && !l.n)
 		err = error_set(e, EINVAL, "no object in it has MetricName and MetricExpr");
 	if (!err)

@@ -1,8 +1,8 @@
 /*
- * Evaluates expressions for tests/unit/expr_diff.py. A line of stdin is EXPR and then ID=VALUE pairs, separated by TABs; ID
- * is the resolved name, with the function before it for all but plain values: "aggr_nr(x)", "#smt_on". The answer is
- * a line with the value, "nan" and its reason, or "error" and the message. Every line is evaluated alone, as rows, and
- * once more from its canonical form; they have to agree.
+ * Evaluates expressions for tests/unit/expr_diff.py. A line of stdin is EXPR and then ID=VALUE pairs, separated
+ * by TABs; ID is the resolved name, with the function before it for all but plain values: "aggr_nr(x)",
+ * "#smt_on". The answer is a line with the value, "nan" and its reason, or "error" and the message. Every line
+ * is evaluated alone, as rows, and once more from its canonical form; they have to agree.
  */
 #include <math.h>
 #include <stdio.h>

@@ -22,8 +22,13 @@ static struct value input_of(const struct expr_input *in)
 		const char *name;
 		struct value v;
 	} known[] = {
-		{ "a", { .v = 6 } }, { "b", { .v = 2 } }, { "c", { .v = 0 } }, { "d", { .v = 3 } },
-		{ "m", { .v = 1, .reason = MISSING_A } }, { "n", { .v = NAN, .reason = MISSING_B } }, { "nan", { .v = NAN } },
+		{ "a", { .v = 6 } },
+		{ "b", { .v = 2 } },
+		{ "c", { .v = 0 } },
+		{ "d", { .v = 3 } },
+		{ "m", { .v = 1, .reason = MISSING_A } },
+		{ "n", { .v = NAN, .reason = MISSING_B } },
+		{ "nan", { .v = NAN } },
 	};
 
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
@@ -179,9 +184,10 @@ static void test_inputs(void **state)
 		{ "e", EXPR_AGGR_NR },
 		{ "GenuineIntel-6-8F", EXPR_CPUID_MATCH },
 	};
-	const char *text = "cpu@INST_RETIRED.ANY\\,cmask\\=1@u*#SMT_on * task\\-clock * 1GHz * msr@tsc\\,cpu=cpu_atom@ / "
-			   "source_count(uncore) - first(x) + last(x) + mean(x) + max_of(x) + elapsed(x)+x + has_event(e) + "
-			   "aggr_nr(e) + strcmp_cpuid_str(GenuineIntel\\-6\\-8F) + x + #smt_on";
+	const char *text =
+	    "cpu@INST_RETIRED.ANY\\,cmask\\=1@u*#SMT_on * task\\-clock * 1GHz * msr@tsc\\,cpu=cpu_atom@ / "
+	    "source_count(uncore) - first(x) + last(x) + mean(x) + max_of(x) + elapsed(x)+x + has_event(e) + "
+	    "aggr_nr(e) + strcmp_cpuid_str(GenuineIntel\\-6\\-8F) + x + #smt_on";
 	const struct expr_input *in;
 	struct error e = { 0 };
 	struct expr *x;
@@ -229,8 +235,16 @@ static void test_rate(void **state)
 
 static void test_exact_bits(void **state)
 {
-	static const uint64_t registers[] = { 0, 1, 0x8000000000000001, UINT64_MAX, UINT64_MAX - 1, 0x00dd8078001481a3,
-					      1ull << 63, (1ull << 53) + 1, 0xfffffffffffffc00, 0xfffffffffffffbff };
+	static const uint64_t registers[] = { 0,
+					      1,
+					      0x8000000000000001,
+					      UINT64_MAX,
+					      UINT64_MAX - 1,
+					      0x00dd8078001481a3,
+					      1ull << 63,
+					      (1ull << 53) + 1,
+					      0xfffffffffffffc00,
+					      0xfffffffffffffbff };
 	struct error e = { 0 };
 	struct expr *x;
 

@@ -133,7 +133,8 @@ static void test_quote(void **state)
 static void test_quote_broken(void **state)
 {
 	/* Lone continuation, cut sequence, overlong form, surrogate, beyond the last code point. */
-	static const char *const broken[] = { "\x80", "\xc3", "\xe2\x82", "\xc0\xaf", "\xed\xa0\x80", "\xf4\x90\x80\x80",
+	static const char *const broken[] = { "\x80",	  "\xc3",	  "\xe2\x82",
+					      "\xc0\xaf", "\xed\xa0\x80", "\xf4\x90\x80\x80",
 					      "\xfe" };
 
 	for (size_t i = 0; i < sizeof(broken) / sizeof(broken[0]); i++) {

@@ -24,13 +24,13 @@ static const char *const perf_events[] = {
 	"L1-dcache-prefetches", "L1-dcache-prefetch-misses",
 };
 
-/* Families, a member of each, and the name of its counter. */
+/* Families, and the name of a counter of each. */
 static const struct {
-	const char *family, *member, *counter;
+	const char *family, *counter;
 } families[] = {
-	{ "cpuidle.usage", "c1e", "cpuidle.usage.c1e" },   { "cpuidle.time", "c1e", "cpuidle.time.c1e" },
-	{ "cpuidle.above", "c1e", "cpuidle.above.c1e" },   { "cpuidle.below", "c1e", "cpuidle.below.c1e" },
-	{ "interrupts.irq", "loc", "interrupts.loc" },	   { "softirqs.vec", "net_rx", "softirqs.net_rx" },
+	{ "cpuidle.usage", "cpuidle.usage.c1e" }, { "cpuidle.time", "cpuidle.time.c1e" },
+	{ "cpuidle.above", "cpuidle.above.c1e" }, { "cpuidle.below", "cpuidle.below.c1e" },
+	{ "interrupts.irq", "interrupts.loc" },	  { "softirqs.vec", "softirqs.net_rx" },
 };
 
 /* The catalog's '*' takes one member of a family; the rules of vmstat take names of their own kind. */
@@ -56,10 +56,11 @@ static bool is_known(const char *name)
 	return false;
 }
 
+/* Behind a blank, '*' multiplies. */
 static void replace(struct buf *out, const char *text, const char *with)
 {
 	for (const char *c = text; *c; c++)
-		if (*c == '*')
+		if (*c == '*' && (c == text || c[-1] != ' '))
 			buf_addstr(out, with);
 		else
 			buf_addch(out, *c);

@@ -1,4 +1,5 @@
-/* The digits themselves are compared with other implementations in number_diff.py; here are the edges and the C library. */
+/* The digits themselves are compared with other implementations in number_diff.py; here are the edges and the C
+ * library. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -92,7 +93,8 @@ static void test_double_random(void **state)
 
 static void test_integers(void **state)
 {
-	static const uint64_t edges[] = { 0, 1, 9, 10, 99, 100, 999999999, 1000000000, INT64_MAX, (uint64_t)INT64_MAX + 1,
+	static const uint64_t edges[] = { 0,	     1,		9,	    10,	       99,
+					  100,	     999999999, 1000000000, INT64_MAX, (uint64_t)INT64_MAX + 1,
 					  UINT64_MAX };
 	uint64_t seed = 2, power = 1;
 	char text[NUMBER_MAX + 1], expected[40];
@@ -116,8 +118,10 @@ static void test_integers(void **state)
 /* The C library rounds the exact value half to even as well. */
 static void test_fixed(void **state)
 {
-	static const double edges[] = { 0.5,   1.5,    2.5,   0.125, 0.375,  1e14 + 0.5, 999999.9999995, 0.045, 1e-300, 5e-324,
-					0.999, -0.001, -0.25, -0.75, 0.0625, 123456789,  999999999999999, 4.35 };
+	static const double edges[] = {
+		0.5,	1.5,   2.5,    0.125, 0.375, 1e14 + 0.5, 999999.9999995, 0.045,		  1e-300,
+		5e-324, 0.999, -0.001, -0.25, -0.75, 0.0625,	 123456789,	 999999999999999, 4.35
+	};
 	uint64_t seed = 3;
 	char text[NUMBER_MAX + 1], expected[400];
 
