@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
 #include <time.h>
@@ -92,6 +93,9 @@ static int open_any(struct output *out, const struct record_options *o, struct e
 		return error_set(e, ENOTTY, "a recording is binary and not written to a terminal; use -o FILE, or pipe "
 				 "it: pmrec -o - | pmrep -");
 	out->regular = !fstat(out->fd, &st) && S_ISREG(st.st_mode);
+	/* Readers tell by the lock a file that still grows from one whose recorder died. */
+	if (out->regular)
+		flock(out->fd, LOCK_EX | LOCK_NB);
 	return 0;
 }
 
