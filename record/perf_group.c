@@ -109,6 +109,7 @@ int perf_row_open(struct perf_row *row, struct perf_start start)
 		if (row->leader < 0)
 			row->leader = fd;
 	}
+	row->first = g->member[0]->attr.a.read_format & PERF_FORMAT_GROUP ? READ_HEAD : 0;
 	return row->n_open ? 0 : err;
 }
 
@@ -123,7 +124,7 @@ void perf_row_close(struct perf_row *row, bool keep)
 		row->base_enabled += row->got[READ_ENABLED];
 		row->base_running += row->got[READ_RUNNING];
 		for (uint32_t k = 0; k < row->n_open; k++)
-			row->base[row->place[k]] += row->got[READ_HEAD + k];
+			row->base[row->place[k]] += row->got[row->first + k];
 	}
 	for (uint32_t k = 0; k < row->n; k++)
 		if (row->fd[k] >= 0) {
@@ -174,7 +175,7 @@ static int unit_read(struct unit *u, struct cells *c)
 		return 0;
 	}
 	for (uint32_t k = 0; k < row->n_open; k++)
-		cells_set(c, row->place[k], row->got[READ_HEAD + k] + row->base[row->place[k]]);
+		cells_set(c, row->place[k], row->got[row->first + k] + row->base[row->place[k]]);
 	if (row->n_open == c->n)
 		return 0;
 	for (uint32_t k = 0; k < c->n; k++)

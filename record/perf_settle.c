@@ -261,6 +261,9 @@ int perf_groups_settle(struct perf_source *s, struct plan *p, struct error *erro
 		if (s->group[i]->n) {
 			s->group[kept++] = s->group[i];
 			s->group[kept - 1]->number = kept;
+			/* The kernel reads one event faster if it need not put a group together. */
+			if (s->group[kept - 1]->n == 1)
+				s->group[kept - 1]->member[0]->attr.a.read_format &= ~(uint64_t)PERF_FORMAT_GROUP;
 		} else {
 			perf_group_free(s->group[i]);
 		}
