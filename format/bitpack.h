@@ -1,8 +1,8 @@
 /*
  * The inner loops of the codec, one set a kind of CPU. All sets give the same bytes and the same numbers.
  *
- * Packed values lie LSB first without gaps: value i of width w occupies the bits i*w ... i*w+w-1, bit b being bit
- * b%8 of byte b/8. Eight values take exactly w bytes, so vectors of eight start at byte boundaries.
+ * Packed values lie LSB first without gaps: value i of width w occupies the bits i*w ... i*w+w-1, bit b being
+ * bit b%8 of byte b/8. Eight values take exactly w bytes, so vectors of eight start at byte boundaries.
  */
 #ifndef FORMAT_BITPACK_H
 #define FORMAT_BITPACK_H
@@ -24,7 +24,7 @@ struct pm_series {
 	const uint64_t *v, *other;
 	size_t n;
 	uint64_t last, last2; /* w[-1], w[-2] */
-	unsigned shift;       /* numbers and differences are cut to 64 - shift bits and extended by their sign */
+	unsigned shift; /* numbers and differences are cut to 64 - shift bits and extended by their sign */
 };
 
 struct pm_kernel {
@@ -36,12 +36,12 @@ struct pm_kernel {
 	/* Packs (difference of that order) - base. Writes up to PM_SLACK bytes more than pm_packed_size(). */
 	void (*pack)(uint8_t *out, const struct pm_series *s, unsigned order, uint64_t base, unsigned width);
 	/*
-	 * Undoes it: out[i] = ((packed[i] + base, summed up `order` times) + other[i]) & mask. `sum` is the number
-	 * before the first one, `step` the difference before the first one (order 2). other may be NULL. Reads
-	 * up to PM_SLACK bytes behind the packed ones; writes exactly n numbers.
+	 * Undoes it: out[i] = ((packed[i] + base, summed up `order` times) + other[i]) & mask. `sum` is the
+	 * number before the first one, `step` the difference before the first one (order 2). other may be
+	 * NULL. Reads up to PM_SLACK bytes behind the packed ones; writes exactly n numbers.
 	 */
-	void (*unpack)(uint64_t *out, const uint8_t *in, size_t n, unsigned order, uint64_t base, unsigned width,
-		       uint64_t sum, uint64_t step, const uint64_t *other, uint64_t mask);
+	void (*unpack)(uint64_t *out, const uint8_t *in, size_t n, unsigned order, uint64_t base,
+	               unsigned width, uint64_t sum, uint64_t step, const uint64_t *other, uint64_t mask);
 };
 
 /* The best set for this CPU at or below `level` (0: any). Levels: 1 portable, 2 AVX2, 3 AVX-512 with VBMI. */

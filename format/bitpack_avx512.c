@@ -24,7 +24,8 @@ struct window {
 
 INLINE struct window window_before(const struct pm_series *s)
 {
-	return (struct window){ .x = _mm512_set_epi64((int64_t)s->last, (int64_t)s->last2, 0, 0, 0, 0, 0, 0) };
+	return (struct window){ .x =
+		                    _mm512_set_epi64((int64_t)s->last, (int64_t)s->last2, 0, 0, 0, 0, 0, 0) };
 }
 
 /* Moves on by eight numbers. */
@@ -119,8 +120,8 @@ INLINE uint64_t join(__m512i x, unsigned width)
 }
 
 /*
- * Eight values of 9 to 57 bits. Each is shifted so that its bits lie right within their byte; then every byte of the
- * result is one byte of one value, or of two values that meet in it.
+ * Eight values of 9 to 57 bits. Each is shifted so that its bits lie right within their byte; then every byte
+ * of the result is one byte of one value, or of two values that meet in it.
  */
 struct weave {
 	__m512i shift, first, second;
@@ -130,7 +131,7 @@ struct weave {
 INLINE struct weave weave_of(unsigned width)
 {
 	static const uint8_t counting[64] = {
-		0,  1,	2,  3,	4,  5,	6,  7,	8,  9,	10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21,
+		0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21,
 		22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43,
 		44, 45, 46, 47, 48, 49, 50, 51, 52, 53, 54, 55, 56, 57, 58, 59, 60, 61, 62, 63,
 	};
@@ -165,8 +166,9 @@ INLINE void pack_order(uint8_t *out, const struct pm_series *s, unsigned order, 
 			__mmask8 m = lanes(i, s->n);
 
 			window_next(&w, s, i, m);
-			pm_store_le64(out + i / 8 * width,
-				      join(_mm512_maskz_sub_epi64(m, difference(&w, order, s->shift), bases), width));
+			pm_store_le64(
+			    out + i / 8 * width,
+			    join(_mm512_maskz_sub_epi64(m, difference(&w, order, s->shift), bases), width));
 		}
 		return;
 	}
@@ -176,14 +178,16 @@ INLINE void pack_order(uint8_t *out, const struct pm_series *s, unsigned order, 
 		__m512i x;
 
 		window_next(&w, s, i, m);
-		x = _mm512_sllv_epi64(_mm512_maskz_sub_epi64(m, difference(&w, order, s->shift), bases), weave.shift);
+		x = _mm512_sllv_epi64(_mm512_maskz_sub_epi64(m, difference(&w, order, s->shift), bases),
+		                      weave.shift);
 		x = _mm512_or_si512(_mm512_permutexvar_epi8(weave.first, x),
-				    _mm512_maskz_permutexvar_epi8(weave.both, weave.second, x));
+		                    _mm512_maskz_permutexvar_epi8(weave.both, weave.second, x));
 		_mm512_storeu_si512(out + i / 8 * width, x);
 	}
 }
 
-AVX512 static void pack(uint8_t *out, const struct pm_series *s, unsigned order, uint64_t base, unsigned width)
+AVX512 static void pack(uint8_t *out, const struct pm_series *s, unsigned order, uint64_t base,
+                        unsigned width)
 {
 	if (!width)
 		return;
@@ -211,8 +215,8 @@ struct running {
 	__m512i base, mask, keep, sum, step;
 };
 
-INLINE void unpack_order(uint64_t *out, const uint8_t *in, size_t n, unsigned order, unsigned width, struct running run,
-			 const uint64_t *other)
+INLINE void unpack_order(uint64_t *out, const uint8_t *in, size_t n, unsigned order, unsigned width,
+                         struct running run, const uint64_t *other)
 {
 	const __m512i top = _mm512_set1_epi64(7);
 	__m512i bit = _mm512_mullo_epi64(_mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0), _mm512_set1_epi64(width));
@@ -242,8 +246,8 @@ INLINE void unpack_order(uint64_t *out, const uint8_t *in, size_t n, unsigned or
 	}
 }
 
-AVX512 static void unpack(uint64_t *out, const uint8_t *in, size_t n, unsigned order, uint64_t base, unsigned width,
-			  uint64_t sum, uint64_t step, const uint64_t *other, uint64_t mask)
+AVX512 static void unpack(uint64_t *out, const uint8_t *in, size_t n, unsigned order, uint64_t base,
+                          unsigned width, uint64_t sum, uint64_t step, const uint64_t *other, uint64_t mask)
 {
 	struct running run = {
 		.base = _mm512_set1_epi64((int64_t)base),

@@ -80,7 +80,8 @@ static inline unsigned bits_unary(struct bit_reader *r, unsigned limit)
 	return n;
 }
 
-/* Drops what is left of the byte, which must be 0, and gives the `size` whole bytes after it; NULL: there are not so many. */
+/* Drops what is left of the byte, which must be 0, and gives the `size` whole bytes after it; NULL: there are
+ * not so many. */
 static inline const uint8_t *bits_bytes(struct bit_reader *r, size_t size)
 {
 	const uint8_t *p;

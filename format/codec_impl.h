@@ -13,8 +13,8 @@ enum pm_form {
 	PM_FORM_ROW_WIDE = 2, /* likewise, where a value is wider than its band says: modulo 2^64 */
 };
 
-/* How a column is predicted: source * 3 + order, with PM_KIND_WIDE added where a value is wider than its band says
- * and arithmetic is modulo 2^64. */
+/* How a column is predicted: source * 3 + order, with PM_KIND_WIDE added where a value is wider than its band
+ * says and arithmetic is modulo 2^64. */
 enum pm_source { PM_SOURCE_NONE = 0, PM_SOURCE_NEIGHBOUR = 1, PM_SOURCE_REF = 2, PM_SOURCES };
 #define PM_ORDERS    3
 #define PM_KINDS     (PM_SOURCES * PM_ORDERS)
@@ -25,17 +25,17 @@ struct pm_packer {
 	struct buf heads, varints, bits; /* packing: parts of the result */
 	uint64_t *numbers;               /* growing scratch of numbers */
 	size_t n_numbers;
-	uint8_t *needed;                 /* unpacking: per band */
+	uint8_t *needed; /* unpacking: per band */
 	size_t n_needed;
 };
 
 /* A band and where it lies. */
 struct pm_place {
 	const struct pm_band *band;
-	uint32_t first;  /* its first column */
-	bool has_ref;    /* what it refers to lies before it */
-	uint64_t mask;   /* of its width */
-	unsigned shift;  /* 64 - width */
+	uint32_t first; /* its first column */
+	bool has_ref;   /* what it refers to lies before it */
+	uint64_t mask;  /* of its width */
+	unsigned shift; /* 64 - width */
 };
 
 static inline bool pm_ref_valid(const struct pm_band *b, uint32_t first)
@@ -62,7 +62,7 @@ static inline struct pm_place pm_place(const struct pm_band *b, uint32_t first)
 
 /* The rows of the column that column c of the band refers to, and the number before them (0 without one). */
 static inline const uint64_t *pm_ref_rows(const struct pm_matrix *m, const struct pm_place *p, uint32_t c,
-					  uint64_t *before)
+                                          uint64_t *before)
 {
 	size_t column = (size_t)p->band->ref_first + (p->band->ref_columns == 1 ? 0 : c);
 
@@ -92,9 +92,9 @@ uint64_t *pm_packer_numbers(struct pm_packer *p, size_t n);
 
 int pm_pack_time(struct pm_packer *p, const struct pm_matrix *m, struct buf *out);
 int pm_unpack_time(struct pm_packer *p, const struct pm_matrix *m, const uint8_t *needed, const uint8_t *in,
-		   const uint8_t *end);
+                   const uint8_t *end);
 int pm_pack_rows(struct pm_packer *p, const struct pm_matrix *m, struct buf *out);
-int pm_unpack_rows(struct pm_packer *p, const struct pm_matrix *m, bool wide, const uint8_t *needed, const uint8_t *in,
-		   const uint8_t *end);
+int pm_unpack_rows(struct pm_packer *p, const struct pm_matrix *m, bool wide, const uint8_t *needed,
+                   const uint8_t *in, const uint8_t *end);
 
 #endif

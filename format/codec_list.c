@@ -8,10 +8,10 @@ enum {
 };
 
 #define MODE_BITS   2
-#define RUN_BITS    3 /* parameter of the run lengths */
-#define LENGTH_BITS 2 /* parameter of the number lengths */
-#define WIDTH_BITS  7 /* 0 ... 64 */
-#define REST_BITS   6 /* parameter of the Rice codes */
+#define RUN_BITS    3  /* parameter of the run lengths */
+#define LENGTH_BITS 2  /* parameter of the number lengths */
+#define WIDTH_BITS  7  /* 0 ... 64 */
+#define REST_BITS   6  /* parameter of the Rice codes */
 #define RICE_ESCAPE 20 /* so many ones, and the number follows plainly */
 
 static unsigned number_bits(uint64_t x)
@@ -77,33 +77,47 @@ static uint64_t get_rice(struct bit_reader *r, unsigned rest, unsigned limit)
 
 /* ---- sparse ---- */
 
+/* The best parameter for the numbers that count[] says there are so many of, and the bits they take. */
+static unsigned best_rice(const uint8_t *count, unsigned limit, unsigned bits, unsigned *parameter)
+{
+	unsigned least = UINT32_MAX;
+
+	for (unsigned k = 0; k < 1u << bits; k++) {
+		unsigned cost = 0;
+
+		for (unsigned x = 0; x <= limit; x++)
+			cost += count[x] * rice_bits(x, k);
+		if (cost < least) {
+			least = cost;
+			*parameter = k;
+		}
+	}
+	return least;
+}
+
 static void measure_sparse(struct pm_list_cost *best, const uint64_t *x, size_t n)
 {
 	struct pm_list_cost cost = { .mode = MODE_SPARSE, .bits = MODE_BITS + RUN_BITS + LENGTH_BITS };
-	unsigned runs[1 << RUN_BITS] = { 0 }, lengths[1 << LENGTH_BITS] = { 0 };
+	uint8_t runs[PM_BLOCK + 1] = { 0 }, lengths[64] = { 0 };
+	unsigned start = 0, longest = 0, widest = 0;
 
-	for (size_t i = 0, start = 0; i <= n; i++) {
+	for (unsigned i = 0; i <= n && start < n; i++) {
 		unsigned length;
 
 		if (i < n && !x[i])
 			continue;
-		for (unsigned k = 0; k < 1 << RUN_BITS; k++)
-			runs[k] += rice_bits(i - start, k);
+		runs[i - start]++;
+		longest = i - start > longest ? i - start : longest;
 		start = i + 1;
 		if (i == n)
 			break;
 		length = pm_width_of(magnitude(x[i])) - 1;
+		lengths[length]++;
+		widest = length > widest ? length : widest;
 		cost.bits += 1 + length;
-		for (unsigned k = 0; k < 1 << LENGTH_BITS; k++)
-			lengths[k] += rice_bits(length, k);
-		if (start == n)
-			break;
 	}
-	for (unsigned k = 1; k < 1 << RUN_BITS; k++)
-		cost.a = runs[k] < runs[cost.a] ? k : cost.a;
-	for (unsigned k = 1; k < 1 << LENGTH_BITS; k++)
-		cost.b = lengths[k] < lengths[cost.b] ? k : cost.b;
-	cost.bits += runs[cost.a] + lengths[cost.b];
+	cost.bits +=
+	    best_rice(runs, longest, RUN_BITS, &cost.a) + best_rice(lengths, widest, LENGTH_BITS, &cost.b);
 	if (cost.bits < best->bits)
 		*best = cost;
 }
@@ -169,27 +183,24 @@ static void measure_frame(struct pm_list_cost *best, uint64_t lo, uint64_t hi, s
 		*best = cost;
 }
 
-static void measure_rice(struct pm_list_cost *best, const uint64_t *x, uint64_t lo, size_t n)
+static void measure_rice(struct pm_list_cost *best, const uint64_t *x, uint64_t lo, uint64_t hi, size_t n)
 {
 	struct pm_list_cost cost = { .mode = MODE_RICE, .base = lo };
 	uint64_t sum = 0;
 
-	for (size_t i = 0; i < n; i++) {
-		uint64_t above = (x[i] - lo) / n;
-
-		sum = sum + above < sum ? UINT64_MAX : sum + above;
-	}
+	if ((hi - lo) >> 56)
+		return; /* the sum might not fit, and the gain would be small */
+	for (size_t i = 0; i < n; i++)
+		sum += x[i] - lo;
 	/* The best parameter is about the length of the mean. */
-	cost.a = pm_width_of(sum);
+	cost.a = pm_width_of(sum / n);
 	cost.a = cost.a > 1 ? cost.a - 1 : 0;
-	if (cost.a > 56)
-		return;
-	cost.bits = MODE_BITS + REST_BITS + number_bits(lo);
+	cost.bits = MODE_BITS + REST_BITS + number_bits(lo) + (unsigned)n * (1 + cost.a);
 	for (size_t i = 0; i < n; i++) {
-		uint64_t high = (x[i] - lo) >> cost.a;
+		uint64_t above = x[i] - lo, high = above >> cost.a;
 
-		cost.bits += high < RICE_ESCAPE ? (unsigned)high + 1 + cost.a :
-						  RICE_ESCAPE + WIDTH_BITS + pm_width_of(x[i] - lo);
+		cost.bits += high < RICE_ESCAPE ? (unsigned)high
+		                                : RICE_ESCAPE + WIDTH_BITS + pm_width_of(above) - 1 - cost.a;
 	}
 	if (cost.bits < best->bits)
 		*best = cost;
@@ -275,7 +286,7 @@ struct pm_list_cost pm_list_measure(const uint64_t *x, size_t n)
 	best.bits = UINT32_MAX;
 	measure_sparse(&best, x, n);
 	measure_frame(&best, (uint64_t)lo, (uint64_t)hi, n);
-	measure_rice(&best, x, (uint64_t)lo, n);
+	measure_rice(&best, x, (uint64_t)lo, (uint64_t)hi, n);
 	return best;
 }
 

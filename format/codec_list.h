@@ -5,9 +5,9 @@
 #include "format/bits.h"
 
 struct pm_list_cost {
-	unsigned bits;  /* all of it, head included */
+	unsigned bits; /* all of it, head included */
 	unsigned mode;
-	unsigned a, b;  /* its parameters: runs and lengths; width; rest bits */
+	unsigned a, b; /* its parameters: runs and lengths; width; rest bits */
 	uint64_t base;
 };
 

@@ -1,9 +1,10 @@
 /*
- * Blocks across columns and bands, for the few rows of a slow recording: too few for a block of their own a column.
+ * Blocks across columns and bands, for the few rows of a slow recording: too few for a block of their own a
+ * column.
  *
- * The columns lie end to end as one list of numbers, cut into blocks. A band of PM_OWN_RUN columns or more starts
- * a run of blocks of its own and says how it is predicted; smaller ones share a run and are predicted as their kind of
- * band always is, for saying it would cost more than it gains.
+ * The columns lie end to end as one list of numbers, cut into blocks. A band of PM_OWN_RUN columns or more
+ * starts a run of blocks of its own and says how it is predicted; smaller ones share a run and are predicted
+ * as their kind of band always is, for saying it would cost more than it gains.
  */
 #include <errno.h>
 
@@ -44,9 +45,9 @@ static struct run run_after(const struct pm_matrix *m, const struct run *last)
 struct cursor {
 	const struct pm_matrix *m;
 	struct pm_place place;
-	uint32_t b, c, r, to;  /* band, column, row; the band behind the run */
+	uint32_t b, c, r, to; /* band, column, row; the band behind the run */
 	bool own, wide;
-	unsigned kind;         /* of an own run */
+	unsigned kind; /* of an own run */
 	unsigned source, order;
 	unsigned shift;
 	uint64_t mask;
@@ -166,7 +167,8 @@ static bool any_wide(const struct pm_packer *p, const struct pm_matrix *m)
 		for (uint32_t c = 0; place.shift && c < place.band->columns; c++) {
 			size_t column = (size_t)first + c;
 
-			if ((p->kernel->bits(m->v + column * m->stride, m->rows) | (m->before ? m->before[column] : 0)) &
+			if ((p->kernel->bits(m->v + column * m->stride, m->rows) |
+			     (m->before ? m->before[column] : 0)) &
 			    ~place.mask)
 				return true;
 		}
@@ -203,8 +205,8 @@ int pm_pack_rows(struct pm_packer *p, const struct pm_matrix *m, struct buf *out
 	return out->err;
 }
 
-int pm_unpack_rows(struct pm_packer *p, const struct pm_matrix *m, bool wide, const uint8_t *needed, const uint8_t *in,
-		   const uint8_t *end)
+int pm_unpack_rows(struct pm_packer *p, const struct pm_matrix *m, bool wide, const uint8_t *needed,
+                   const uint8_t *in, const uint8_t *end)
 {
 	struct bit_reader r = { .p = in, .end = end };
 	struct run run = { 0 };

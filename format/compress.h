@@ -17,9 +17,9 @@ void pm_zstd_free(struct pm_zstd *z);
 
 /* Appends one zstd frame that declares its content size. 0, -ENOMEM. An empty input is allowed. */
 int pm_zstd_compress(struct pm_zstd *z, const void *in, size_t len, int level, struct buf *out);
-/* Appends the `raw_len` bytes that the frame holds. The input must be exactly one frame that declares exactly this
- * size, which is what bounds the memory: the caller compares raw_len with format/limits.h. 0, -EBADMSG, -ENOMEM. On
- * failure `out` keeps its length. */
+/* Appends the `raw_len` bytes that the frame holds. The input must be exactly one frame that declares exactly
+ * this size, which is what bounds the memory: the caller compares raw_len with format/limits.h. 0, -EBADMSG,
+ * -ENOMEM. On failure `out` keeps its length. */
 int pm_zstd_decompress(struct pm_zstd *z, const void *in, size_t len, size_t raw_len, struct buf *out);
 
 /* A stream of any length, of one or more frames. */
@@ -27,8 +27,9 @@ int pm_zstd_decompress(struct pm_zstd *z, const void *in, size_t len, size_t raw
 struct pm_zstd_stream;
 struct pm_zstd_stream *pm_zstd_stream_new(void); /* NULL: no memory */
 void pm_zstd_stream_free(struct pm_zstd_stream *s);
-/* Takes from in[0..*in_len) and fills out[0..*out_len); on return both say how much was used. Both 0: give more
- * input. 0, -EBADMSG (not zstd, or damaged), -EFBIG (needs a window above PM_ZSTD_WINDOW_LOG), -ENOMEM. */
+/* Takes from in[0..*in_len) and fills out[0..*out_len); on return both say how much was used. Both 0: give
+ * more input. 0, -EBADMSG (not zstd, or damaged), -EFBIG (needs a window above PM_ZSTD_WINDOW_LOG), -ENOMEM.
+ */
 int pm_zstd_stream_read(struct pm_zstd_stream *s, const void *in, size_t *in_len, void *out, size_t *out_len);
 /* The input so far ends where a frame ends: an end of file here is no cut. */
 bool pm_zstd_stream_at_end(const struct pm_zstd_stream *s);

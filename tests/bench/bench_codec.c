@@ -1,17 +1,20 @@
 /*
  * How small and how fast packed columns are, on synthetic counters (gen.h), zstd included.
  *
- *   bench_codec [ROWS-A-CHUNK [LEVEL]]     100: a second at 10 ms; level 1-3 of pm_packer_force(), all if not given
+ *   bench_codec [ROWS-A-CHUNK [LEVEL]]     100: a second at 10 ms; level 1-3 of pm_packer_force(), all if not
+ * given
  *
- * The yardstick of size is the order-0 entropy of the same columns' deltas, by the m-spacing estimator: with the n
- * deltas of a column sorted, H = mean of log2((n + 1) / m * (x[i+m] - x[i])) + log2(m) - digamma(m) / ln 2, m = sqrt(n).
- * Counts are whole numbers, so each gets a uniform number of [0,1) added first: that makes the entropy of the continuous
- * number equal to that of the count. A column's entropy is at least 0. (An estimate from frequencies would be far
- * too low: a thousand deltas of a counter are a thousand different numbers.) Order-0 means that what neighbouring
- * rows and columns know of each other is not counted; the codec uses some of it. The time columns count as what
- * they are coded from: begin less the tick, end less begin; "deltas throughout" prints their plain deltas instead.
+ * The yardstick of size is the order-0 entropy of the same columns' deltas, by the m-spacing estimator: with
+ * the n deltas of a column sorted, H = mean of log2((n + 1) / m * (x[i+m] - x[i])) + log2(m) - digamma(m) /
+ * ln 2, m = sqrt(n). Counts are whole numbers, so each gets a uniform number of [0,1) added first: that makes
+ * the entropy of the continuous number equal to that of the count. A column's entropy is at least 0. (An
+ * estimate from frequencies would be far too low: a thousand deltas of a counter are a thousand different
+ * numbers.) Order-0 means that what neighbouring rows and columns know of each other is not counted; the
+ * codec uses some of it. The time columns count as what they are coded from: begin less the tick, end less
+ * begin; "deltas throughout" prints their plain deltas instead.
  *
- * The yardstick of speed is memcpy() of the same raw numbers, between the same kind of buffers, in the same run.
+ * The yardstick of speed is memcpy() of the same raw numbers, between the same kind of buffers, in the same
+ * run.
  */
 #include <math.h>
 #include <stdio.h>
@@ -144,18 +147,25 @@ static void bench_init(struct bench *b, uint32_t rows)
 
 	memset(b, 0, sizeof(*b));
 	b->config = (struct gen_config){
-		.cpus = cpus, .counters = GEN_COUNTERS, .period_ns = 10000000, .jitter_ns = 50000, .seed = 2026,
+		.cpus = cpus,
+		.counters = GEN_COUNTERS,
+		.period_ns = 10000000,
+		.jitter_ns = 50000,
+		.seed = 2026,
 	};
 	b->columns = gen_columns(&b->config);
 	b->rows = rows;
 	b->n_chunks = (1000 + rows - 1) / rows;
 	b->n_bands = 2 + GEN_COUNTERS;
 	b->band = get(b->n_bands * sizeof(*b->band));
-	b->band[0] = (struct pm_band){ .columns = cpus, .bits = 64, .ref_first = PM_REF_TICK, .ref_columns = 1 };
+	b->band[0] =
+	    (struct pm_band){ .columns = cpus, .bits = 64, .ref_first = PM_REF_TICK, .ref_columns = 1 };
 	b->band[1] = (struct pm_band){ .columns = cpus, .bits = 64, .ref_first = 0, .ref_columns = cpus };
 	for (unsigned k = 0; k < GEN_COUNTERS; k++)
 		b->band[2 + k] = (struct pm_band){
-			.columns = cpus, .bits = gen_counter[k].width, .ref_first = PM_NO_REF,
+			.columns = cpus,
+			.bits = gen_counter[k].width,
+			.ref_first = PM_NO_REF,
 		};
 	values = b->columns * rows * b->n_chunks;
 	b->raw = get(values * sizeof(uint64_t));
@@ -176,7 +186,12 @@ static void bench_init(struct bench *b, uint32_t rows)
 		for (uint32_t r = 0; r < rows; r++)
 			gen_row(g, &tick[r], v + r, rows);
 		c->m = (struct pm_matrix){
-			.band = b->band, .n_bands = b->n_bands, .rows = rows, .stride = rows, .v = v, .tick = tick,
+			.band = b->band,
+			.n_bands = b->n_bands,
+			.rows = rows,
+			.stride = rows,
+			.v = v,
+			.tick = tick,
 		};
 		if (i % 16) {
 			uint64_t *before = b->before + b->columns * i;
@@ -229,7 +244,8 @@ static double time_encode(struct bench *b, double *alone)
 		buf_clear(&c->coded);
 		must(pm_pack(b->packer, &c->m, &c->packed), "pm_pack");
 		packing += now() - from;
-		must(pm_zstd_compress(b->zstd, c->packed.data, c->packed.len, 1, &c->coded), "pm_zstd_compress");
+		must(pm_zstd_compress(b->zstd, c->packed.data, c->packed.len, 1, &c->coded),
+		     "pm_zstd_compress");
 	}
 	*alone = packing;
 	return now() - start;
@@ -259,7 +275,8 @@ static double time_decode(struct bench *b, double *alone)
 int main(int argc, char **argv)
 {
 	uint32_t rows = argc > 1 ? (uint32_t)atoi(argv[1]) : 100, cpus;
-	double copies[ROUNDS], seconds[ROUNDS], parts[ROUNDS], copy, values, raw, packed = 0, coded = 0, bits, times, plain;
+	double copies[ROUNDS], seconds[ROUNDS], parts[ROUNDS], copy, values, raw, packed = 0, coded = 0, bits,
+	                                                                          times, plain;
 	struct bench b;
 
 	if (rows < 1 || rows > 128) {
@@ -270,7 +287,8 @@ int main(int argc, char **argv)
 	cpus = b.config.cpus;
 	values = (double)b.columns * rows * b.n_chunks;
 	raw = values * 8;
-	printf("%u CPUs x %u counters, %u chunks of %u rows, %.1f MB raw\n", cpus, GEN_COUNTERS, b.n_chunks, rows, raw / 1e6);
+	printf("%u CPUs x %u counters, %u chunks of %u rows, %.1f MB raw\n", cpus, GEN_COUNTERS, b.n_chunks,
+	       rows, raw / 1e6);
 	time_memcpy(&b);
 	for (int level = argc > 2 ? atoi(argv[2]) : 1; level <= (argc > 2 ? atoi(argv[2]) : 3); level++) {
 		static const char *const what[] = { "encode", "decode" };
@@ -279,14 +297,16 @@ int main(int argc, char **argv)
 		for (int way = 0; way < 2; way++) {
 			for (int round = 0; round < ROUNDS; round++) {
 				copies[round] = time_memcpy(&b);
-				seconds[round] = way ? time_decode(&b, &parts[round]) : time_encode(&b, &parts[round]);
+				seconds[round] =
+				    way ? time_decode(&b, &parts[round]) : time_encode(&b, &parts[round]);
 			}
 			if (way && memcmp(b.raw, b.copy, (size_t)raw))
 				must(-74, "comparison");
 			copy = median(copies, ROUNDS);
 			printf("%-9s %s: %5.2f GB/s = %.3f of memcpy (%.2f GB/s); without zstd %5.2f GB/s\n",
 			       pm_packer_level(b.packer), what[way], raw / median(seconds, ROUNDS) / 1e9,
-			       copy / median(seconds, ROUNDS), raw / copy / 1e9, raw / median(parts, ROUNDS) / 1e9);
+			       copy / median(seconds, ROUNDS), raw / copy / 1e9,
+			       raw / median(parts, ROUNDS) / 1e9);
 		}
 	}
 	for (uint32_t i = 0; i < b.n_chunks; i++) {
@@ -296,11 +316,13 @@ int main(int argc, char **argv)
 	times = entropy(&b, 0, 2 * cpus, true);
 	plain = entropy(&b, 0, 2 * cpus, false);
 	bits = entropy(&b, 2 * cpus, b.columns, false);
-	printf("bytes a value: %.4f packed, %.4f with zstd -1 (time stamps included)\n", packed / values, coded / values);
-	printf("entropy: %.4f bytes a value (time stamps %.3f bits, counters %.3f bits); ratio %.3f\n", (bits + times) / 8 / values,
-	       times / (2.0 * cpus * rows * b.n_chunks), bits / (values - 2.0 * cpus * rows * b.n_chunks),
-	       coded * 8 / (bits + times));
-	printf("deltas throughout: %.4f bytes a value; ratio %.3f\n", (bits + plain) / 8 / values, coded * 8 / (bits + plain));
+	printf("bytes a value: %.4f packed, %.4f with zstd -1 (time stamps included)\n", packed / values,
+	       coded / values);
+	printf("entropy: %.4f bytes a value (time stamps %.3f bits, counters %.3f bits); ratio %.3f\n",
+	       (bits + times) / 8 / values, times / (2.0 * cpus * rows * b.n_chunks),
+	       bits / (values - 2.0 * cpus * rows * b.n_chunks), coded * 8 / (bits + times));
+	printf("deltas throughout: %.4f bytes a value; ratio %.3f\n", (bits + plain) / 8 / values,
+	       coded * 8 / (bits + plain));
 	bench_release(&b);
 	return 0;
 }

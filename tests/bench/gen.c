@@ -8,11 +8,46 @@
 #define PACKAGE   64   /* CPUs of a package */
 
 enum {
-	TSC, MPERF, APERF, INSTRUCTIONS, CYCLES, REF_CYCLES, TASK_CLOCK, CONTEXT_SWITCHES,
-	BRANCHES, BRANCH_MISSES, CACHE_REFERENCES, CACHE_MISSES, TLB_MISSES, STALLED, MIGRATIONS, PAGE_FAULTS,
-	C1_MSR, C6_MSR, POLL_TIME, C1_TIME, C1E_TIME, C6_TIME, POLL_USAGE, C1_USAGE, C1E_USAGE, C6_USAGE,
-	CORE_ENERGY, PKG_ENERGY, THERM, SMI,
-	USER, SYSTEM, IDLE, SOFTIRQ_TIME, IRQ_TIMER, IRQ_RESCHED, IRQ_TOTAL, SOFTIRQ_TIMER, SOFTIRQ_SCHED, SOFTIRQ_RCU,
+	TSC,
+	MPERF,
+	APERF,
+	INSTRUCTIONS,
+	CYCLES,
+	REF_CYCLES,
+	TASK_CLOCK,
+	CONTEXT_SWITCHES,
+	BRANCHES,
+	BRANCH_MISSES,
+	CACHE_REFERENCES,
+	CACHE_MISSES,
+	TLB_MISSES,
+	STALLED,
+	MIGRATIONS,
+	PAGE_FAULTS,
+	C1_MSR,
+	C6_MSR,
+	POLL_TIME,
+	C1_TIME,
+	C1E_TIME,
+	C6_TIME,
+	POLL_USAGE,
+	C1_USAGE,
+	C1E_USAGE,
+	C6_USAGE,
+	CORE_ENERGY,
+	PKG_ENERGY,
+	THERM,
+	SMI,
+	USER,
+	SYSTEM,
+	IDLE,
+	SOFTIRQ_TIME,
+	IRQ_TIMER,
+	IRQ_RESCHED,
+	IRQ_TOTAL,
+	SOFTIRQ_TIMER,
+	SOFTIRQ_SCHED,
+	SOFTIRQ_RCU,
 };
 
 const struct gen_counter gen_counter[GEN_COUNTERS] = {
@@ -167,13 +202,16 @@ size_t gen_columns(const struct gen_config *config)
 /* Lets dt seconds pass on a CPU. */
 static void advance(struct gen *g, struct cpu *cpu, double dt)
 {
-	double memory = exp(-dt / 0.2), fresh = sqrt(1 - memory * memory), busy, idle, cycles, instructions, c1, c1e, c6;
+	double memory = exp(-dt / 0.2), fresh = sqrt(1 - memory * memory), busy, idle, cycles, instructions,
+	       c1, c1e, c6;
 	double *s = cpu->sum;
 
 	cpu->load = clamp(cpu->level + (cpu->load - cpu->level) * memory +
-				  0.25 * sqrt(cpu->level * (1 - cpu->level)) * fresh * normal(g), 0.001, 1);
+	                      0.25 * sqrt(cpu->level * (1 - cpu->level)) * fresh * normal(g),
+	                  0.001, 1);
 	cpu->ipc = clamp(cpu->ipc + (1.2 - cpu->ipc) * 0.01 + 0.03 * normal(g), 0.2, 4);
-	cpu->freq = clamp(cpu->freq + ((2.2e9 + 1.4e9 * cpu->load) - cpu->freq) * 0.1 + 1e7 * normal(g), 1.2e9, 3.8e9);
+	cpu->freq = clamp(cpu->freq + ((2.2e9 + 1.4e9 * cpu->load) - cpu->freq) * 0.1 + 1e7 * normal(g),
+	                  1.2e9, 3.8e9);
 	cpu->heat += ((55 - 40 * cpu->load) - cpu->heat) * 0.02 + 0.1 * normal(g);
 	busy = cpu->load * dt;
 	idle = dt - busy;

@@ -2,9 +2,9 @@
  * Synthetic counters of a big machine, for the benchmarks: one group, one instance a CPU, up to 40 counters
  * each, read on every CPU at a time of its own.
  *
- * The load of each CPU is an autocorrelated series around a level of its own; everything else follows from the load
- * and from the time between two reads of that CPU, with noise. Reads start 0-50 us after the tick, uniformly. The same
- * seed gives the same numbers everywhere.
+ * The load of each CPU is an autocorrelated series around a level of its own; everything else follows from
+ * the load and from the time between two reads of that CPU, with noise. Reads start 0-50 us after the tick,
+ * uniformly. The same seed gives the same numbers everywhere.
  */
 #ifndef BENCH_GEN_H
 #define BENCH_GEN_H

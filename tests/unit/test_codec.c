@@ -11,7 +11,7 @@
 #include "format/codec.h"
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
-#define UNTOUCHED 0xa5a5a5a5a5a5a5a5u
+#define UNTOUCHED     0xa5a5a5a5a5a5a5a5u
 
 static uint64_t seed = 1;
 
@@ -42,8 +42,8 @@ struct sample {
 	size_t columns;
 };
 
-static void sample_init(struct sample *s, const struct pm_band *band, uint32_t n_bands, uint32_t rows, size_t stride,
-			bool with_before)
+static void sample_init(struct sample *s, const struct pm_band *band, uint32_t n_bands, uint32_t rows,
+                        size_t stride, bool with_before)
 {
 	memset(s, 0, sizeof(*s));
 	s->band = calloc(n_bands ? n_bands : 1, sizeof(*band));
@@ -135,7 +135,9 @@ static void fill_band(struct sample *s, uint32_t band, uint32_t first, enum shap
 				break;
 			case ALIKE:
 				level += step + (c ? 0 : next_random() & mask >> 4);
-				x = c ? (r < 0 ? s->before[column - 1] : *cell(s, column - 1, (size_t)r)) + jitter : level;
+				x = c ? (r < 0 ? s->before[column - 1] : *cell(s, column - 1, (size_t)r)) +
+				            jitter
+				      : level;
 				break;
 			case NEAR_REF:
 				x = other + jitter;
@@ -285,11 +287,15 @@ static void test_shapes(void **state)
 			unsigned bits = widths[below(ARRAY_SIZE(widths))];
 			const struct pm_band bands[] = {
 				{ .columns = 3, .bits = 64, .ref_first = PM_REF_TICK },
-				{ .columns = 3, .bits = (uint8_t)bits, .ref_first = 0, .ref_columns = below(2) ? 1 : 3 },
+				{ .columns = 3,
+				  .bits = (uint8_t)bits,
+				  .ref_first = 0,
+				  .ref_columns = below(2) ? 1 : 3 },
 				{ .columns = 1, .bits = (uint8_t)bits, .ref_first = PM_NO_REF },
 				{ .columns = 5, .bits = 64, .ref_first = PM_NO_REF },
 			};
-			uint32_t rows = noise % 2 ? 1 + (uint32_t)below(128) : (uint32_t[]){ 1, 2, 15, 16, 17, 128 }[below(6)];
+			uint32_t rows = noise % 2 ? 1 + (uint32_t)below(128)
+			                          : (uint32_t[]){ 1, 2, 15, 16, 17, 128 }[below(6)];
 			struct sample s;
 
 			sample_init(&s, bands, ARRAY_SIZE(bands), rows, rows + below(5), below(2));
@@ -313,20 +319,24 @@ static void test_predictors(void **state)
 		unsigned noise;
 		size_t most; /* bits a value, apart from 40 bytes a column */
 	} cases[] = {
-		{ CONSTANT, PM_NO_REF, 0, 0 },  { NOISE, PM_NO_REF, 10, 10 },    { COUNTER, PM_NO_REF, 12, 12 },
-		{ COUNTER, PM_NO_REF, 0, 0 },   { SLOPE, PM_NO_REF, 7, 7 },      { SLOPE, PM_NO_REF, 0, 0 },
+		{ CONSTANT, PM_NO_REF, 0, 0 },   { NOISE, PM_NO_REF, 10, 10 },
+		{ COUNTER, PM_NO_REF, 12, 12 },  { COUNTER, PM_NO_REF, 0, 0 },
+		{ SLOPE, PM_NO_REF, 7, 7 },      { SLOPE, PM_NO_REF, 0, 0 },
 		{ NEAR_REF, PM_REF_TICK, 9, 9 }, { REF_WALK, PM_REF_TICK, 6, 6 },
 	};
 	struct pm_packer *p = pm_packer_new();
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		for (int before = 0; before < 2; before++) {
-			const struct pm_band band = { .columns = 4, .bits = 64, .ref_first = cases[i].ref, .ref_columns = 1 };
+			const struct pm_band band = {
+				.columns = 4, .bits = 64, .ref_first = cases[i].ref, .ref_columns = 1
+			};
 			struct sample s;
 			size_t size;
 
 			if (cases[i].shape == SLOPE && !before)
-				continue; /* a slope that starts unknown costs its first bend in every value */
+				continue; /* a slope that starts unknown costs its first bend in every value
+				           */
 			sample_init(&s, &band, 1, 128, 128, before);
 			fill_band(&s, 0, 0, cases[i].shape, cases[i].noise);
 			size = round_trip(p, &s);
@@ -378,7 +388,8 @@ static void test_random(void **state)
 
 	for (unsigned round = 0; round < 400; round++) {
 		struct pm_band bands[12];
-		uint32_t n = (uint32_t)below(ARRAY_SIZE(bands) + 1), columns = 0, rows = 1 + (uint32_t)below(128);
+		uint32_t n = (uint32_t)below(ARRAY_SIZE(bands) + 1), columns = 0,
+		         rows = 1 + (uint32_t)below(128);
 		struct sample s;
 
 		for (uint32_t b = 0; b < n; b++) {
@@ -390,7 +401,8 @@ static void test_random(void **state)
 			if (!below(4))
 				bands[b].ref_first = PM_REF_TICK;
 			else if (b && !below(3))
-				bands[b].ref_first = (uint32_t)below(columns); /* may reach too far: then there is none */
+				bands[b].ref_first =
+				    (uint32_t)below(columns); /* may reach too far: then there is none */
 			bands[b].ref_columns = below(2) ? 1 : bands[b].columns;
 			columns += bands[b].columns;
 		}
@@ -402,7 +414,8 @@ static void test_random(void **state)
 			enum shape shape = (enum shape)below(SHAPES);
 
 			if (bands[b].ref_first < PM_REF_TICK &&
-			    (uint64_t)bands[b].ref_first + bands[b].columns > columns && (shape == NEAR_REF || shape == REF_WALK))
+			    (uint64_t)bands[b].ref_first + bands[b].columns > columns &&
+			    (shape == NEAR_REF || shape == REF_WALK))
 				shape = NOISE;
 			fill_band(&s, b, columns, shape, (unsigned)below(65));
 		}
@@ -439,7 +452,8 @@ static void test_damage(void **state)
 			assert_non_null(copy);
 			memcpy(copy, packed.data, cut);
 			pm_packer_force(p, 1 + (int)(cut % LEVELS));
-			assert_int_equal(pm_unpack(p, &s.m, NULL, copy, cut), cut == packed.len ? 0 : -EBADMSG);
+			assert_int_equal(pm_unpack(p, &s.m, NULL, copy, cut),
+			                 cut == packed.len ? 0 : -EBADMSG);
 			free(copy);
 		}
 		for (unsigned flip = 0; flip < 200; flip++) {
@@ -467,11 +481,98 @@ static void test_damage(void **state)
 	pm_packer_free(p);
 }
 
+/* The worked examples of SPEC.md, "Packed columns", both ways. */
+static void check_example(const struct pm_matrix *m, size_t cells, const uint8_t *bytes, size_t len)
+{
+	struct pm_packer *p = pm_packer_new();
+	struct pm_matrix copy = *m;
+	struct buf packed = BUF_INIT;
+	uint64_t v[32];
+
+	assert_in_range(cells, 1, ARRAY_SIZE(v));
+	for (int level = 1; level <= LEVELS; level++) {
+		pm_packer_force(p, level);
+		buf_clear(&packed);
+		assert_int_equal(pm_pack(p, m, &packed), 0);
+		assert_int_equal(packed.len, len);
+		assert_memory_equal(packed.data, bytes, len);
+		memset(v, 0, sizeof(v));
+		copy.v = v;
+		assert_int_equal(pm_unpack(p, &copy, NULL, bytes, len), 0);
+		assert_memory_equal(v, m->v, cells * sizeof(*v));
+	}
+	buf_release(&packed);
+	pm_packer_free(p);
+}
+
+static void test_examples(void **state)
+{
+	static const struct pm_band one = { .columns = 1, .bits = 64, .ref_first = PM_NO_REF };
+	static const struct pm_band three[] = {
+		{ .columns = 1, .bits = 64, .ref_first = PM_REF_TICK, .ref_columns = 1 },
+		{ .columns = 1, .bits = 64, .ref_first = 0, .ref_columns = 1 },
+		{ .columns = 6, .bits = 64, .ref_first = PM_NO_REF },
+	};
+	static const uint8_t along_time[] = { 0x00, 0x01, 0x01, 0x14, 0xbc, 0x0f, 0x54, 0x52 };
+	static const uint8_t across[] = { 0x01, 0x01, 0xca, 0xe5, 0x01 };
+	static const uint64_t before[] = { 990041, 990050, 5, 70, 6, 300, 0, 12 };
+	uint64_t counter[] = { 1000, 1010, 1021, 1031, 1042, 1052, 1063, 1073,
+		               1083, 1094, 1104, 1114, 1125, 1135, 1146, 1156 };
+	uint64_t row[] = { 1000040, 1000052, 5, 70, 9, 300, 0, 12 }, tick[16] = { 1000000 };
+	const struct pm_matrix first = {
+		.band = &one, .n_bands = 1, .rows = 16, .stride = 16, .v = counter, .tick = tick
+	};
+	const struct pm_matrix second = {
+		.band = three,
+		.n_bands = 3,
+		.rows = 1,
+		.stride = 1,
+		.v = row,
+		.tick = tick,
+		.before = before,
+		.before_tick = 990000,
+	};
+
+	check_example(&first, 16, along_time, sizeof(along_time));
+	check_example(&second, 8, across, sizeof(across));
+}
+
+/* A row in which nothing happened costs next to nothing, and one in which little happened little. */
+static void test_quiet_row(void **state)
+{
+	const struct pm_band bands[] = {
+		{ .columns = 1, .bits = 64, .ref_first = PM_REF_TICK, .ref_columns = 1 },
+		{ .columns = 1, .bits = 64, .ref_first = 0, .ref_columns = 1 },
+		{ .columns = 500, .bits = 64, .ref_first = PM_NO_REF },
+		{ .columns = 2, .bits = 64, .ref_first = PM_NO_REF },
+		{ .columns = 2, .bits = 64, .ref_first = PM_NO_REF },
+	};
+	struct pm_packer *p = pm_packer_new();
+	struct sample s;
+
+	sample_init(&s, bands, ARRAY_SIZE(bands), 1, 1, true);
+	s.before[0] = s.m.before_tick + 5;
+	s.before[1] = s.m.before_tick + 9;
+	*cell(&s, 0, 0) = s.tick[0] + 5;
+	*cell(&s, 1, 0) = s.tick[0] + 9;
+	for (size_t c = 2; c < s.columns; c++)
+		*cell(&s, c, 0) = s.before[c] = next_random();
+	assert_in_range(round_trip(p, &s), 1, 4);
+	for (size_t c = 2; c < s.columns; c += 50)
+		*cell(&s, c, 0) += 1000;
+	/* Ten bits and a sign, their length, and where they are. */
+	assert_in_range(round_trip(p, &s), 1, 40);
+	sample_release(&s);
+	pm_packer_free(p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_shapes), cmocka_unit_test(test_predictors), cmocka_unit_test(test_wrap),
-		cmocka_unit_test(test_random), cmocka_unit_test(test_damage),
+		cmocka_unit_test(test_examples), cmocka_unit_test(test_quiet_row),
+		cmocka_unit_test(test_shapes),   cmocka_unit_test(test_predictors),
+		cmocka_unit_test(test_wrap),     cmocka_unit_test(test_random),
+		cmocka_unit_test(test_damage),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
