@@ -2,7 +2,7 @@
 """What a default recording of this machine costs: every second, all sources. Bytes a snapshot are the chunk frames alone (heads
 included), without the definitions that stand at the start once; they are counted from the file, not by pmrep.
 
-usage: bench_default.py [--seconds S] [--rounds N] [--bin DIR]
+usage: bench_default.py [--seconds S] [--rounds N] [--bin DIR] [--tests DIR]
 """
 import argparse
 import json
@@ -33,6 +33,7 @@ def main():
     parser.add_argument("--seconds", type=int, default=20)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--bin", default="build/bin")
+    parser.add_argument("--tests", help="unused; every benchmark takes it")
     args = parser.parse_args()
     rows = []
     with tempfile.TemporaryDirectory() as folder:
@@ -46,7 +47,8 @@ def main():
                 sys.exit("pmrec failed")
             info = json.loads(subprocess.check_output([args.bin + "/pmrep", "info", "--format=json", path]))
             chunks = [length for kind, length in frames(path) if kind == CHUNK]
-            rows.append({"columns": info["columns"], "bytes": sum(chunks) / info["snapshots"], "file": os.path.getsize(path),
+            rows.append({"columns": sum(source["columns"] for source in info["sources"]),
+                         "bytes": sum(chunks) / info["snapshots"], "file": os.path.getsize(path),
                          "definitions": sum(length for kind, length in frames(path) if kind != CHUNK),
                          "cpu": (usage.ru_utime + usage.ru_stime) / args.seconds})
     middle = {key: statistics.median(row[key] for row in rows) for key in rows[0]}

@@ -35,7 +35,7 @@ def pmrec_round(args, folder, interval_ns):
         sys.exit(f"pmrec failed with {status}")
     info = json.loads(subprocess.check_output([args.bin + "/pmrep", "info", "--format=json", path]))
     values = info["snapshots"] * len(EVENTS) * info["topology"]["cpus"]
-    skew = info.get("skew_ns") or {}
+    skew = info["sources"][0]["skew_ns"] or {}
     return {"cpu": cpu, "values": values, "bytes": os.path.getsize(path), "ticks": info["snapshots"],
             "missed": info["lost_ticks"], "skew": skew.get("median"), "threads": info.get("readers", info["topology"]["cpus"]),
             "seconds": info["duration_ns"] / 1e9}
