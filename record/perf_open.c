@@ -99,7 +99,7 @@ static const char *hint_permission(const struct event *ev, const struct root *ro
 	char paranoid[32];
 
 	if (ev && ev->missing)
-		return "the tracepoints may not be listed: mount -o remount,mode=755 /sys/kernel/tracing";
+		return "mount -o remount,mode=755 /sys/kernel/tracing";
 	if (root_line(root, paranoid, sizeof(paranoid), "/proc/sys/kernel/perf_event_paranoid"))
 		return "setcap cap_perfmon=ep \"$(command -v pmrec)\"";
 	snprintf(text, size,
@@ -117,26 +117,20 @@ const char *perf_hint(int err, const struct event *ev, const struct root *root, 
 	case EPERM:
 		return hint_permission(ev, root, text, size);
 	case ENODEV:
-		if (ev && ev->missing)
-			return "tracefs is not mounted: mount -t tracefs nodev /sys/kernel/tracing";
-		return "no CPU that is recorded has this PMU";
-	case ENOENT:
-	case EOPNOTSUPP:
-	case ENXIO:
-		return ev && ev->core ? "this CPU, or the hypervisor under it, does not count it" : NULL;
+		return ev && ev->missing ? "mount -t tracefs nodev /sys/kernel/tracing" : NULL;
 	case EMFILE:
 	case ENFILE:
-		return "the limit of open files is reached: ulimit -Hn, or sysctl fs.file-max";
+		return "fewer events, a higher `ulimit -Hn`, or sysctl fs.file-max";
 	case EBUSY:
 		if (!root_line(root, line, sizeof(line), "/proc/sys/kernel/nmi_watchdog") && !strcmp(line, "1"))
-			return "another user holds the counter; the NMI watchdog is one: sysctl kernel.nmi_watchdog=0";
-		return "another user holds the counter";
+			return "sysctl kernel.nmi_watchdog=0, which frees a counter of each CPU";
+		return "stop what else holds the counter";
 	case EINVAL:
-		return "the PMU refuses this combination of terms and modifiers";
+		return "other terms or modifiers: the PMU refuses these together";
 	case E2BIG:
-		return "this kernel is too old for config3 and config4";
+		return "a newer kernel: this one does not know config3 and config4";
 	case ENOMEM:
-		return "the kernel has no memory for more events";
+		return "fewer events: the kernel has no memory for so many";
 	default:
 		return NULL;
 	}

@@ -217,8 +217,7 @@ static int try_group(struct perf_source *s, struct perf_group *g, struct place a
 			err = err ? err : g->weak ? -EAGAIN : 0;
 		} else {
 			e->err = EINVAL;
-			e->hint = "it can be opened alone, but not in this group: put :W behind the } to have the group "
-				  "taken apart";
+			e->hint = "put :W behind the } to have the group taken apart: alone the event can be opened";
 			perf_group_remove(g, k);
 		}
 	}

@@ -13,6 +13,19 @@ static bool is_permission(uint16_t reason)
 	       reason == PM_REASON_ERRNO + EPERM;
 }
 
+/* An event that the user named: it is in the file as a counter without values. */
+static bool is_named(const struct pm_model *m, const struct pm_probe *p)
+{
+	const struct pm_counter *c = strcmp(p->source, "perf") ? NULL : pm_model_counter_named(m, p->what);
+
+	return c && pm_map_get(&c->attrs, PM_COUNTER_PERF_INVALID);
+}
+
+static bool is_told(const struct pm_model *m, uint32_t i, bool all)
+{
+	return all || is_permission(m->probe[i].reason) || is_named(m, &m->probe[i]);
+}
+
 static bool same_cure(const struct pm_probe *a, const struct pm_probe *b)
 {
 	return a->hint && b->hint ? !strcmp(a->hint, b->hint) : a->hint == b->hint && !strcmp(a->source, b->source);
@@ -27,7 +40,7 @@ static void escaped(struct buf *out, const char *text)
 static bool is_first(const struct pm_model *m, uint32_t i, bool all)
 {
 	for (uint32_t k = 0; k < i; k++)
-		if ((all || is_permission(m->probe[k].reason)) && same_cure(&m->probe[k], &m->probe[i]))
+		if (is_told(m, k, all) && same_cure(&m->probe[k], &m->probe[i]))
 			return false;
 	return true;
 }
@@ -39,12 +52,12 @@ static void print_one(const struct pm_model *m, uint32_t i, bool all, struct buf
 	unsigned n = 0, named = 0;
 
 	for (uint32_t k = i; k < m->n_probes; k++)
-		n += (all || is_permission(m->probe[k].reason)) && same_cure(&m->probe[k], p);
+		n += is_told(m, k, all) && same_cure(&m->probe[k], p);
 	buf_addstr(out, "pmrec: not recorded: ");
 	for (uint32_t k = i; k < m->n_probes && named < 3; k++) {
 		const struct pm_probe *q = &m->probe[k];
 
-		if ((!all && !is_permission(q->reason)) || !same_cure(q, p))
+		if (!is_told(m, k, all) || !same_cure(q, p))
 			continue;
 		if (strcmp(last, q->source)) {
 			buf_addstr(out, named ? "; " : "");
@@ -74,7 +87,7 @@ void refused_print(const struct pm_model *m, bool all, struct buf *out)
 	unsigned lines = 0, left = 0;
 
 	for (uint32_t i = 0; i < m->n_probes; i++) {
-		if ((!all && !is_permission(m->probe[i].reason)) || !is_first(m, i, all))
+		if (!is_told(m, i, all) || !is_first(m, i, all))
 			continue;
 		if (all || lines++ < LINES_MAX)
 			print_one(m, i, all, out);
