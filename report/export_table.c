@@ -171,7 +171,7 @@ static int table_shape(struct exporter *x, const struct sheet *s)
 		t->row[t->n_rows++] = r;
 	}
 	/* The only CPU of a machine says the same as the machine. */
-	if (below == 1 && s->per == PM_CPU && t->n_rows == 2 && s->row[t->row[1]].n_cells <= s->row[t->row[0]].n_cells)
+	if (below == 1 && s->per == PM_CPU && s->places->n == 1 && t->n_rows == 2)
 		t->n_rows = 1;
 	err = map_cells(t);
 	choose_topology(t);

@@ -178,7 +178,7 @@ static error_t parse_time_option(struct show_options *o, int key, char *arg, str
 	static const char *const kinds[] = { "", "rfc3339", "epoch-ns", "relative", "local", NULL };
 	struct pipeline_config *p = &o->pipeline;
 	struct error e = { 0 };
-	unsigned kind;
+	unsigned kind = 0;
 
 	switch (key) {
 	case KEY_EVERY:
@@ -211,7 +211,7 @@ static error_t parse_time_option(struct show_options *o, int key, char *arg, str
 static error_t parse_output(struct show_options *o, int key, char *arg, struct argp_state *state)
 {
 	static const char *const layouts[] = { "long", "wide", NULL };
-	unsigned layout;
+	unsigned layout = 0;
 	uint64_t n;
 
 	switch (key) {

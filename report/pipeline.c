@@ -80,6 +80,8 @@ static int lay_out(struct run *r)
 	    (err = sheet_build(&r->sheet, &r->config->sheet, &r->places, &r->binding, r->shown, r->replay)))
 		return error_sys(r->error, -err, "laying out the report");
 	pm_reader_select(r->reader, group_wanted, r);
+	if (!r->sheet.n_columns)
+		return error_set(r->error, ENOENT, "no column is left to show (--list tells what there is)");
 	r->x->runs = pm_map_u64(&r->places.model->header, PM_HEADER_RUNS, 1) > 1;
 	if ((err = r->x->ops->shape(r->x, &r->sheet)))
 		return error_sys(r->error, -err, "output");
@@ -272,6 +274,18 @@ static int take(struct run *r, const struct pm_item *item)
 	}
 }
 
+/* 1: nobody writes any longer. */
+static int wait_for_more(struct run *r)
+{
+	int err = r->config->wait(r->config->wait_ctx);
+
+	if (err == 1 && !r->result->ended) {
+		r->result->cut_only = !r->result->damaged;
+		buf_addstr(&r->result->notes, "the recorder went away without an end frame\n");
+	}
+	return err;
+}
+
 static int read_all(struct run *r)
 {
 	struct pm_item item;
@@ -283,7 +297,7 @@ static int read_all(struct run *r)
 		if (got == 1)
 			err = take(r, &item);
 		else if (got == -EAGAIN && r->config->wait)
-			err = r->config->wait(r->config->wait_ctx);
+			err = wait_for_more(r);
 		else if (got && got != -EAGAIN)
 			return error_sys(r->error, -got, "reading");
 		else
