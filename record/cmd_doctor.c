@@ -142,6 +142,23 @@ static int examine(const struct doctor *d, const struct source *s, struct table 
 	return err;
 }
 
+/* What a source has to say itself, each line with its name before it. */
+static void ask(struct doctor *d, struct source *s, struct buf *out)
+{
+	struct buf text = BUF_INIT;
+
+	if (!s->ops->doctor)
+		return;
+	s->ops->doctor(s, &d->plan, &text);
+	for (const char *at = buf_str(&text); *at;) {
+		size_t len = strcspn(at, "\n");
+
+		buf_printf(out, "%s: %.*s\n", s->ops->name, (int)len, at);
+		at += len + (at[len] == '\n');
+	}
+	buf_release(&text);
+}
+
 static int print(struct doctor *d, struct error *e)
 {
 	struct table *t = table_new();
@@ -156,8 +173,7 @@ static int print(struct doctor *d, struct error *e)
 	if (!err)
 		err = table_print(t, 0, true, options_use_color(&d->common, STDOUT_FILENO), &text);
 	for (size_t i = 0; i < d->n_sources && !err; i++)
-		if (d->source[i].ops->doctor)
-			d->source[i].ops->doctor(&d->source[i], &d->plan, &text);
+		ask(d, &d->source[i], &text);
 	if (!err)
 		fputs(buf_str(&text), stdout);
 	buf_release(&text);

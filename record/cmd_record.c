@@ -160,6 +160,7 @@ static void writing_failed(struct recorder *r)
 		return;
 	r->failed = true;
 	progress_clear(&r->progress);
+	error_prefix(&r->error, "'%s'", r->session.output.path);
 	r->code = command_failed(&r->error);
 	r->quit = true;
 	if (r->child.started && !r->child.ended) {
@@ -433,8 +434,10 @@ static void record(struct recorder *r, char **argv)
 	do {
 		one_run(r);
 	} while (next_run(r));
-	if (!r->failed && session_close(&r->session, &r->error) && !r->code)
+	if (!r->failed && session_close(&r->session, &r->error) && !r->code) {
+		error_prefix(&r->error, "'%s'", r->session.output.path);
 		fail(r);
+	}
 	stats = recording_stats(r->session.recording);
 	if (!r->code)
 		tell_result(r, &stats);

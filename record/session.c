@@ -129,9 +129,12 @@ int session_open(struct session *s, struct error *e)
 	};
 	int err = output_open(&s->output, s->options, e);
 
-	if (!err)
-		err = recording_new(&s->recording, &config, e);
-	return err ? err : start_threads(s, e);
+	if (err)
+		return err;
+	err = recording_new(&s->recording, &config, e);
+	if (err)
+		return error_prefix(e, "'%s'", s->output.path);
+	return start_threads(s, e);
 }
 
 int session_close(struct session *s, struct error *e)
