@@ -114,8 +114,6 @@ int frame_parse(const uint8_t *data, size_t len, struct frame_head *h, size_t *n
 	if (len < at)
 		return FRAME_SHORT;
 	*major = data[FRAME_MAGIC_LEN];
-	if (*major != PM_MAJOR)
-		return -ENOTSUP;
 	ok = item_head(data, len, &at, CBOR_UINT, &type, need);
 	if (ok == FRAME_OK)
 		ok = item_head(data, len, &at, CBOR_UINT, &h->sequence, need);
@@ -142,6 +140,9 @@ int frame_parse(const uint8_t *data, size_t len, struct frame_head *h, size_t *n
 	at += h->meta_len;
 	if (frame_trailer(data + at, &crc) || crc != crc32c(data, at))
 		return -EBADMSG;
+	/* The head is the same in all major versions, so a flipped bit does not pass for a new one. */
+	if (*major != PM_MAJOR)
+		return -ENOTSUP;
 	h->crc = crc;
 	at += FRAME_TRAILER;
 	ok = item_head(data, len, &at, CBOR_BYTES, &payload, need);

@@ -256,6 +256,11 @@ static int no_recording(const uint8_t *start, size_t len, struct error *e)
 	return error_set(e, EINVAL, "is not a recording");
 }
 
+static int other_major(unsigned major, struct error *e)
+{
+	return error_set(e, ENOTSUP, "is a recording of major version %u; this program reads version %d", major, PM_MAJOR);
+}
+
 /* Stands in front of the first good frame afterwards, whatever lies before it. */
 static int open_at(struct pm_reader *r, struct error *e)
 {
@@ -279,11 +284,12 @@ static int open_at(struct pm_reader *r, struct error *e)
 	if (!len || (!ours && sniff(start, len) && !sniff_text(start, len)))
 		return no_recording(start, len, e);
 	if (ours && parse(r, &h, &major) == -ENOTSUP)
-		return error_set(e, ENOTSUP, "is a recording of major version %u; this program reads version %d",
-				 major, PM_MAJOR);
+		return other_major(major, e);
 	ok = find_frame(r, &h);
 	if (ok < 0)
 		return ok == -EAGAIN ? 0 : error_sys(e, -ok, "read");
+	if (!ok && ours && len > FRAME_MAGIC_LEN && start[FRAME_MAGIC_LEN] != PM_MAJOR)
+		return other_major(start[FRAME_MAGIC_LEN], e);
 	if (!ok && ours)
 		return error_set(e, EINVAL, "is a recording of which not one frame can be read");
 	if (!ok)

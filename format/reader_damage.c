@@ -11,10 +11,11 @@ void reader_damage_add(struct pm_reader *r, enum pm_damage_kind kind, uint64_t o
 	struct pm_damage *d = r->n_damage ? &r->damage[r->n_damage - 1] : NULL;
 	va_list ap;
 
-	if (d && ((d->kind == kind && d->offset + d->length == offset && kind != PM_DAMAGE_GARBAGE && length) ||
-		  r->n_damage == DAMAGE_MAX)) {
+	if (d && ((d->kind == kind && d->offset + d->length == offset && length) || r->n_damage == DAMAGE_MAX)) {
 		d->length = offset + length - d->offset;
-		d->frames++;
+		/* Of bytes that are no frame, the next good sequence number tells how many frames they were. */
+		if (kind != PM_DAMAGE_GARBAGE)
+			d->frames++;
 		return;
 	}
 	if (r->n_damage == r->damage_cap) {

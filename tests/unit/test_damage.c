@@ -22,7 +22,7 @@ static const struct sample_options shapes[] = {
 };
 
 struct outcome {
-	uint64_t items, chunks, damages, wrong;
+	uint64_t items, chunks, damages, cuts, wrong;
 	uint64_t hash; /* of everything but damage that the reader says */
 	bool refused, failed;
 };
@@ -83,6 +83,7 @@ static struct outcome read_bytes(const uint8_t *data, size_t len, const struct s
 		if (++x.items > limit)
 			fail_msg("the reader does not come to an end");
 		x.damages += item.kind == PM_ITEM_DAMAGE;
+		x.cuts += item.kind == PM_ITEM_DAMAGE && item.damage->kind == PM_DAMAGE_CUT;
 		if (item.kind == PM_ITEM_EVENT) {
 			add_hash(&x.hash, &item.event->time_ns, sizeof(item.event->time_ns));
 			x.wrong += item.event->type != PM_EVENT_MARKER;
@@ -116,7 +117,7 @@ static void judge(struct tally *t, const struct outcome *x, const struct outcome
 	t->wrong += x->wrong != 0;
 	if (x->refused || x->failed)
 		t->refused++;
-	else if (x->damages > told)
+	else if (x->damages > told || x->cuts)
 		t->partial++;
 	else if (complete)
 		t->same++;
