@@ -128,30 +128,38 @@ struct weave {
 	__mmask64 both;
 };
 
+/* Which byte of the shifted values: bit / width is the value, here with 2^16 / width, which is exact up to
+ * 511 / 57. */
+INLINE __m256i weave_index(__m512i byte, __m512i bit, unsigned width)
+{
+	__m512i value = _mm512_mulhi_epu16(bit, _mm512_set1_epi16((short)(65536 / width + 1)));
+	__m512i from = _mm512_srli_epi16(_mm512_mullo_epi16(value, _mm512_set1_epi16((short)width)), 3);
+
+	return _mm512_cvtepi16_epi8(
+	    _mm512_add_epi16(_mm512_sub_epi16(byte, from), _mm512_slli_epi16(value, 3)));
+}
+
 INLINE struct weave weave_of(unsigned width)
 {
-	static const uint8_t counting[64] = {
-		0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21,
-		22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43,
-		44, 45, 46, 47, 48, 49, 50, 51, 52, 53, 54, 55, 56, 57, 58, 59, 60, 61, 62, 63,
+	static const uint16_t counting[32] = {
+		0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15,
+		16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31,
 	};
-	__m512i byte = _mm512_loadu_si512(counting), last = byte;
-	struct weave weave = { .first = byte, .second = byte };
-	uint64_t shift[8], covered = 0;
+	const __m512i low = _mm512_loadu_si512(counting), high = _mm512_add_epi16(low, _mm512_set1_epi16(32));
+	const __m512i low_bit = _mm512_slli_epi16(low, 3), high_bit = _mm512_slli_epi16(high, 3);
+	const __m512i seven = _mm512_set1_epi16(7);
+	struct weave weave;
 
-	for (unsigned k = 0; k < 8; k++) {
-		unsigned from = k * width / 8, to = ((k + 1) * width - 1) / 8;
-		uint64_t mine = pm_mask(to - from + 1) << from;
-		__m512i index = _mm512_add_epi8(byte, _mm512_set1_epi8((char)(8 * k - from)));
-
-		shift[k] = k * width % 8;
-		weave.second = _mm512_mask_mov_epi8(weave.second, mine & covered, last);
-		weave.both |= mine & covered;
-		weave.first = _mm512_mask_mov_epi8(weave.first, mine, index);
-		covered = mine;
-		last = index;
-	}
-	weave.shift = load(shift);
+	weave.shift = _mm512_and_si512(
+	    _mm512_mullo_epi64(_mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0), _mm512_set1_epi64(width)),
+	    _mm512_set1_epi64(7));
+	/* The value of the byte's lowest bit and that of its highest. */
+	weave.first = _mm512_inserti64x4(_mm512_castsi256_si512(weave_index(low, low_bit, width)),
+	                                 weave_index(high, high_bit, width), 1);
+	weave.second = _mm512_inserti64x4(
+	    _mm512_castsi256_si512(weave_index(low, _mm512_add_epi16(low_bit, seven), width)),
+	    weave_index(high, _mm512_add_epi16(high_bit, seven), width), 1);
+	weave.both = _mm512_cmpneq_epi8_mask(weave.first, weave.second);
 	return weave;
 }
 

@@ -28,7 +28,7 @@ struct pm_band {
 struct pm_matrix {
 	const struct pm_band *band;
 	uint32_t n_bands;
-	uint32_t rows;
+	uint32_t rows;        /* 1 ... 128 */
 	size_t stride;        /* value of column c, row r: v[c * stride + r] */
 	uint64_t *v;
 	const uint64_t *tick; /* [rows] */
@@ -42,7 +42,8 @@ struct pm_packer; /* scratch memory, reused from call to call; one a thread */
 struct pm_packer *pm_packer_new(void);
 void pm_packer_free(struct pm_packer *p);
 
-/* Appends the coded matrix. 0, -ENOMEM. */
+/* Appends the coded matrix. 0, -ENOMEM, -EINVAL (rows). From 16 rows on zstd makes it smaller; below, where blocks run
+ * across columns, it rarely does. */
 int pm_pack(struct pm_packer *p, const struct pm_matrix *m, struct buf *out);
 /* Fills m->v (for bands that are wanted; NULL: all) from exactly `len` bytes. Bands that a wanted one refers to are
  * decoded with it. 0, -EBADMSG (malformed: never reads or writes out of bounds), -ENOMEM. */

@@ -51,13 +51,14 @@ static void consider(const struct pm_kernel *k, struct choice *best, enum pm_sou
 		uint64_t lo = (uint64_t)range[order].lo, hi = (uint64_t)range[order].hi, base = last->base;
 		unsigned width = pm_width_of(hi - lo);
 		uint64_t spare = pm_mask(width) - (hi - lo);
-		size_t cost;
+		size_t cost = pm_packed_size(s->n, width);
 
-		/* Any base from lo - spare to lo keeps the width: the one nearest to the last base is
-		 * shortest. */
+		if (cost >= best->cost)
+			continue;
+		/* Any base from lo - spare to lo keeps the width: the nearest to the last one is shortest. */
 		if (lo - base > spare)
 			base = (int64_t)(base - lo) > 0 ? lo : lo - spare;
-		cost = pm_packed_size(s->n, width) + varint_size(pm_zigzag(base - last->base));
+		cost += varint_size(pm_zigzag(base - last->base));
 		if (order && !has_before)
 			cost += varint_size(pm_zigzag(pm_extend(s->last - last->sum, s->shift)));
 		if (order == 2)
