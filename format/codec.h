@@ -42,15 +42,15 @@ struct pm_packer; /* scratch memory, reused from call to call; one a thread */
 struct pm_packer *pm_packer_new(void);
 void pm_packer_free(struct pm_packer *p);
 
-/* Appends the coded matrix. 0, -ENOMEM, -EINVAL (rows). From 16 rows on zstd makes it smaller; below, where blocks run
- * across columns, it rarely does. */
+/* Appends the coded matrix. 0, -ENOMEM, -EINVAL (rows). From 16 rows on zstd makes it smaller; below, where blocks
+ * run across columns, it rarely does. */
 int pm_pack(struct pm_packer *p, const struct pm_matrix *m, struct buf *out);
 /* Fills m->v (for bands that are wanted; NULL: all) from exactly `len` bytes. Bands that a wanted one refers to are
  * decoded with it. 0, -EBADMSG (malformed: never reads or writes out of bounds), -ENOMEM. */
 int pm_unpack(struct pm_packer *p, const struct pm_matrix *m, const bool *wanted, const void *data, size_t len);
 
-/* For tests and benchmarks: 0 = choose what the CPU offers, 1 = portable C, 2 = AVX2, 3 = AVX-512 ... A level that this
- * CPU lacks falls back. */
+/* For tests and benchmarks: 0 = choose what the CPU offers, 1 = portable C, 2 = AVX2, 3 = AVX-512 ... A level that
+ * this CPU lacks falls back. */
 void pm_packer_force(struct pm_packer *p, int level);
 const char *pm_packer_level(const struct pm_packer *p);
 
