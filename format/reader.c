@@ -495,8 +495,10 @@ static int take_frame(struct pm_reader *r, struct frame_head *h, struct pm_item 
 	struct window *w = &r->window;
 	uint64_t offset = w->offset, length = frame_len(h), lost;
 	bool begins;
-	int ok = belongs(r, h, &begins);
+	int ok;
 
+	r->frame_end = offset + length;
+	ok = belongs(r, h, &begins);
 	if (begins) {
 		if (!r->ended)
 			reader_damage_add(r, PM_DAMAGE_NO_END, offset, 0,
@@ -518,7 +520,6 @@ static int take_frame(struct pm_reader *r, struct frame_head *h, struct pm_item 
 	*item = (struct pm_item){
 		.offset = offset, .length = length, .sequence = h->sequence, .type = h->type,
 	};
-	r->frame_end = offset + length;
 	r->stats.frames++;
 	ok = h->type == PM_FRAME_CHUNK ? reader_chunk(r, h, item) : small_frame(r, h, item);
 	if (ok == -ENODATA)

@@ -9,13 +9,13 @@ void reader_damage_add(struct pm_reader *r, enum pm_damage_kind kind, uint64_t o
 		       const char *format, ...)
 {
 	struct pm_damage *d = r->n_damage ? &r->damage[r->n_damage - 1] : NULL;
+	/* A frame whose head is good; other bytes are counted by the gap in the sequence behind them. */
+	bool whole_frame = length && offset + length == r->frame_end && kind != PM_DAMAGE_CUT;
 	va_list ap;
 
 	if (d && ((d->kind == kind && d->offset + d->length == offset && length) || r->n_damage == DAMAGE_MAX)) {
 		d->length = offset + length - d->offset;
-		/* Of bytes that are no frame, the next good sequence number tells how many frames they were. */
-		if (kind != PM_DAMAGE_GARBAGE)
-			d->frames++;
+		d->frames += whole_frame;
 		return;
 	}
 	if (r->n_damage == r->damage_cap) {
@@ -29,7 +29,7 @@ void reader_damage_add(struct pm_reader *r, enum pm_damage_kind kind, uint64_t o
 	}
 	d = &r->damage[r->n_damage++];
 	*d = (struct pm_damage){ .kind = kind, .offset = offset, .length = length, .from_ns = r->last_ns };
-	if (kind == PM_DAMAGE_DEPENDENT || kind == PM_DAMAGE_FOREIGN || kind == PM_DAMAGE_CONTENT)
+	if (whole_frame)
 		d->frames = 1;
 	va_start(ap, format);
 	vsnprintf(d->text, sizeof(d->text), format, ap);
@@ -48,7 +48,7 @@ void reader_damage_frames(struct pm_reader *r, uint64_t frames, uint64_t offset)
 
 	/* Bytes that could not be read explain frames that are missing right behind them. */
 	if (d && d->kind == PM_DAMAGE_GARBAGE && d->offset + d->length == offset) {
-		d->frames = frames;
+		d->frames += frames;
 		return;
 	}
 	reader_damage_add(r, PM_DAMAGE_LOST, offset, 0, "%llu frame%s missing here", (unsigned long long)frames,
