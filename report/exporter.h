@@ -19,7 +19,7 @@ struct export_config {
 	int fd;
 	enum export_layout layout;
 	enum export_time time;
-	bool no_heads;           /* --quiet */
+	bool no_heads;           /* no column heads, whatever the format */
 	uint32_t heads_every;    /* table: head lines every N intervals; 0: with every block of rows, or once */
 	bool clear;              /* table on a terminal: clear the screen before every interval */
 	bool flush;              /* write after every interval that arrives */

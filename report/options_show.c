@@ -62,8 +62,8 @@ static const struct argp_option options[] = {
 	{ "time", KEY_TIME, "KIND", 0, "rfc3339, epoch-ns, relative or local", 4 },
 	{ "out", KEY_OUT, "FILE", 0, "Write there", 4 },
 	{ "output", KEY_OUT, "FILE", OPTION_ALIAS | OPTION_HIDDEN, NULL, 4 },
-	{ "quiet", KEY_QUIET, NULL, 0, "No head lines", 4 },
-	{ "header_iterations", KEY_HEADS, "N", 0, "Head lines every N intervals", 4 },
+	{ "quiet", KEY_QUIET, NULL, 0, "Only the table: nothing about the machine before it", 4 },
+	{ "header_iterations", KEY_HEADS, "N", 0, "Head lines every N intervals; 0: none", 4 },
 	{ "strict", KEY_STRICT, NULL, 0, "Exit with 3 if any value is missing or lacks a part", 4 },
 	{ NULL, 0, NULL, 0, "For those who know turbostat:", 5 },
 	{ "TCC", KEY_TCC, "CELSIUS", 0, "Temperature that thermal registers count down from", 5 },
@@ -143,7 +143,7 @@ static error_t parse_format(struct show_options *o, const char *arg, struct argp
 
 static error_t parse_count(const char *option, const char *arg, uint64_t max, uint64_t *value, struct argp_state *state)
 {
-	if (!parse_u64(arg, value) && *value && *value <= max)
+	if (!parse_u64(arg, value) && *value <= max)
 		return 0;
 	return options_bad(state, "--%s: '%s' is no number of intervals", option, arg);
 }
@@ -197,6 +197,8 @@ static error_t parse_time_option(struct show_options *o, int key, char *arg, str
 	case KEY_UNTIL:
 		return moment_parse(&p->until, arg, &e) ? options_bad(state, "--until: %s", e.text) : 0;
 	case KEY_COUNT:
+		if (!strcmp(arg, "0"))
+			return options_bad(state, "--num_iterations: 0 intervals are none");
 		return parse_count("num_iterations", arg, UINT64_MAX, &p->max_intervals, state);
 	case KEY_TIME:
 		if (parse_word("time", arg, kinds, &kind, state))
@@ -226,12 +228,13 @@ static error_t parse_output(struct show_options *o, int key, char *arg, struct a
 		o->out = arg;
 		return 0;
 	case KEY_QUIET:
-		o->export.no_heads = true;
+		/* turbostat's: about the machine, not about the columns. */
 		return 0;
 	case KEY_HEADS:
 		if (parse_count("header_iterations", arg, UINT32_MAX, &n, state))
 			return EINVAL;
 		o->export.heads_every = (uint32_t)n;
+		o->export.no_heads = !n;
 		return 0;
 	case KEY_STRICT:
 		o->strict = true;
