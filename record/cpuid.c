@@ -72,7 +72,7 @@ static int ask_device(struct asker *a, uint32_t leaf, uint32_t subleaf, struct c
 	return 0;
 }
 
-/* A plain file cannot act like the driver, so in copied trees there is the text that `cpuid -r` prints for one CPU. */
+/* A plain file cannot act like the driver: in copied trees there is the text that `cpuid -r` prints for one CPU. */
 static int ask_text(struct asker *a, uint32_t leaf, uint32_t subleaf, struct cpuid_regs *r)
 {
 	for (const char *line = a->text; line; line = strchr(line, '\n')) {

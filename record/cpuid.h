@@ -25,8 +25,8 @@ struct cpuid_cpu {
 };
 
 /*
- * Asks each CPU for the leaves that reports need: an owned array with an entry for each of `cpus`. 0 or -errno; -ENOSYS if this is
- * no x86 machine.
+ * Asks each CPU for the leaves that reports need: an owned array with an entry for each of `cpus`. 0 or -errno;
+ * -ENOSYS if this is no x86 machine.
  */
 int cpuid_collect(const struct root *r, const struct cpulist *cpus, struct cpuid_cpu **out);
 void cpuid_free(struct cpuid_cpu *c, size_t n);

@@ -10,8 +10,8 @@
 #include "record/textunit.h"
 
 /*
- * Slots of the store: first n_system numbers of the whole system, then counter by counter one slot for each CPU that the
- * topology knows, online or not.
+ * Slots of the store: first n_system numbers of the whole system, then counter by counter one slot for each CPU that
+ * the topology knows, online or not.
  */
 struct cputext {
 	struct textstore store; /* first, so that refresh() can find the rest */
@@ -43,8 +43,8 @@ uint32_t cputext_index(const struct cputext *t, uint32_t cpu);
 
 /* CPU number of a label like "cpu12"; false for other labels. */
 bool cputext_label(const char *label, uint32_t len, uint32_t *cpu);
-/* Reads the head line ("CPU0 CPU1 ...") that the cursor is to enter next. *changed says that column[] is new. -EINVAL if it
- * is no such line. Allocates nothing. */
+/* Reads the head line ("CPU0 CPU1 ...") that the cursor is to enter next. *changed says that column[] is new.
+ * -EINVAL if it is no such line. Allocates nothing. */
 int cputext_head(struct cputext *t, struct textcursor *c, bool *changed);
 
 /* Adds one group with all system counters and those of the CPUs of the plan. Call once. */

@@ -161,8 +161,8 @@ static struct filecell *next_cell(struct filegrid *g)
 	return &g->cell[g->n];
 }
 
-int filegrid_add(struct filegrid *g, uint32_t counter, uint32_t instance, uint32_t cpu, uint64_t range, const char *format,
-		 ...)
+int filegrid_add(struct filegrid *g, uint32_t counter, uint32_t instance, uint32_t cpu, uint64_t range,
+		 const char *format, ...)
 {
 	struct filecell *f = next_cell(g);
 	char path[PATH_MAX];

@@ -1,6 +1,6 @@
 /*
- * Numbers that stand alone in a file each (most of sysfs). Every file stays open; reading is one pread and one number. What was
- * added becomes a matrix if every instance has every counter, else a list.
+ * Numbers that stand alone in a file each (most of sysfs). Every file stays open; reading is one pread and one
+ * number. What was added becomes a matrix if every instance has every counter, else a list.
  */
 #ifndef RECORD_FILEGRID_H
 #define RECORD_FILEGRID_H
@@ -18,7 +18,8 @@ struct filecell {
 	uint32_t counter, instance; /* ids */
 	char *path;        /* owned */
 	bool offline;
-	/* The file's number starts again at 0 beyond `range`; the cell goes on in 64 bits, starting from the first value read. */
+	/* The file's number starts again at 0 beyond `range`; the cell goes on in 64 bits, starting from the first
+	 * value read. */
 	uint64_t range;    /* 0: it does not */
 	uint64_t last, total;
 	bool seen;         /* `last` is a value that was read */
@@ -37,9 +38,10 @@ void filegrid_free(struct filegrid *g);
 /* Whether there is a number to be read, before counters and instances are made for it. 0 or -errno. */
 int filegrid_try(const struct root *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Opens the file and reads it once. 0, or -errno if it cannot be read now: then nothing is added. */
-int filegrid_add(struct filegrid *g, uint32_t counter, uint32_t instance, uint32_t cpu, uint64_t range, const char *format,
-		 ...) __attribute__((format(printf, 6, 7)));
-/* Makes the group and hands the grid to the plan as its unit, chained to *list; an empty grid is freed. 0 or -errno. */
+int filegrid_add(struct filegrid *g, uint32_t counter, uint32_t instance, uint32_t cpu, uint64_t range,
+		 const char *format, ...) __attribute__((format(printf, 6, 7)));
+/* Makes the group and hands the grid to the plan as its unit, chained to *list; an empty grid is freed.
+ * 0 or -errno. */
 int filegrid_commit(struct filegrid *g, struct plan *p, struct filegrid **list);
 /* For update(): a CPU has gone or come back. True if the CPU has cells in one of the grids. */
 bool filegrid_cpu(struct filegrid *list, uint32_t cpu, bool online);

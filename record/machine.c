@@ -143,8 +143,10 @@ static int kernel_switches(struct plan *p)
 	uint8_t raw[4];
 	int err = 0, fd;
 
-	if (!root_line(p->root, line, sizeof(line), "/proc/sys/kernel/perf_event_paranoid") && !parse_s64(line, &level))
-		err = pm_map_set(&p->model->header, PM_HEADER_PARANOID, level < 0 ? pm_s64(level) : pm_u64((uint64_t)level));
+	if (!root_line(p->root, line, sizeof(line), "/proc/sys/kernel/perf_event_paranoid") &&
+	    !parse_s64(line, &level))
+		err = pm_map_set(&p->model->header, PM_HEADER_PARANOID,
+				 level < 0 ? pm_s64(level) : pm_u64((uint64_t)level));
 	if (!err && !root_u64(p->root, &v, "/proc/sys/kernel/nmi_watchdog"))
 		err = put_number(p, PM_HEADER_NMI_WATCHDOG, v);
 	/* Opening asks for nothing, so nothing changes; the number says what others asked for. */
@@ -229,10 +231,10 @@ static int describe_arm(struct plan *p)
 
 	for (size_t k = 0; k < sizeof(file) / sizeof(file[0]); k++)
 		for (size_t i = 0; i < p->cpus.n && !err; i++)
-			if (!root_u64(p->root, &v, "/sys/devices/system/cpu/cpu%u/regs/identification/%s", p->cpus.cpu[i],
-				      file[k]))
-				err = plan_config(p, PM_CPU, p->cpus.cpu[i], PM_PRIVACY_TECHNICAL, pm_u64(v), "arm64.%s",
-						  file[k]);
+			if (!root_u64(p->root, &v, "/sys/devices/system/cpu/cpu%u/regs/identification/%s",
+				      p->cpus.cpu[i], file[k]))
+				err = plan_config(p, PM_CPU, p->cpus.cpu[i], PM_PRIVACY_TECHNICAL, pm_u64(v),
+						  "arm64.%s", file[k]);
 	v = p->cpus.n ? cputype_midr(p->root, p->cpus.cpu[0]) : 0;
 	if (err || !v)
 		return err;
@@ -267,7 +269,8 @@ static int from_cpuinfo(struct plan *p)
 	if (read_head(p->root, "/proc/cpuinfo", text, sizeof(text)))
 		return 0;
 	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]) && !err; i++)
-		if (!pm_map_get(&p->model->header, row[i].key) && find_line(text, row[i].line, ":", value, sizeof(value)))
+		if (!pm_map_get(&p->model->header, row[i].key) &&
+		    find_line(text, row[i].line, ":", value, sizeof(value)))
 			err = put_text(p, row[i].key, value);
 	/* Before 6.1 no file of /proc names the architecture. */
 	if (!err && !pm_map_get(&p->model->header, PM_HEADER_ARCH)) {

@@ -20,7 +20,8 @@ struct member {
 
 /* The counter of that member, added unless it is there. Id > 0 or -errno. */
 int64_t member_counter(struct plan *p, const struct catalog_counter *row, const struct member *m);
-/* Makes any text a part of a counter name: lower case, everything that is not [a-z0-9] becomes '_'. Cuts to the array. */
+/* Makes any text a part of a counter name: lower case, everything that is not [a-z0-9] becomes '_'. Cut to
+ * the array. */
 void member_part(char *part, size_t size, const char *text, size_t len);
 
 #endif

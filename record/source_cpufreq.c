@@ -22,8 +22,8 @@ static int config(struct plan *p, enum pm_kind kind, uint32_t number, const char
 
 	if (root_line(p->root, line, sizeof(line), "%s", path) || !line[0])
 		return 0;
-	return plan_config(p, kind, number, PM_PRIVACY_TECHNICAL, filegrid_parse(line, &v) ? pm_text(line) : pm_u64(v),
-			   "%s", name);
+	return plan_config(p, kind, number, PM_PRIVACY_TECHNICAL,
+			   filegrid_parse(line, &v) ? pm_text(line) : pm_u64(v), "%s", name);
 }
 
 static const struct {
@@ -88,7 +88,8 @@ static int add_cpu(struct filegrid *g, struct plan *p, uint32_t cpu, int *why)
 	counter = plan_counter(p, row);
 	if (counter < 0)
 		return (int)counter;
-	*why = filegrid_add(g, (uint32_t)counter, (uint32_t)instance, cpu, 0, SYS_CPU "cpu%u/cpufreq/%s", cpu, row->key);
+	*why = filegrid_add(g, (uint32_t)counter, (uint32_t)instance, cpu, 0, SYS_CPU "cpu%u/cpufreq/%s", cpu,
+			    row->key);
 	return *why == -ENOMEM ? -ENOMEM : 0;
 }
 

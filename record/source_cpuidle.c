@@ -32,8 +32,8 @@ struct cpuidle {
 };
 
 /*
- * The name is that of turbostat's columns: cut at '-' ("C6-SKX"), without '_' ("C1_ACPI"). Where that leaves two states of a
- * CPU with one name (LPI-0, LPI-1), the state's number makes the difference.
+ * The name is that of turbostat's columns: cut at '-' ("C6-SKX"), without '_' ("C1_ACPI"). Where that leaves two
+ * states of a CPU with one name (LPI-0, LPI-1), the state's number makes the difference.
  */
 static void name_state(struct idle_set *set, unsigned k, const char *name)
 {
@@ -143,7 +143,8 @@ static int config_cpu(struct plan *p, uint32_t cpu)
 			const char *file = state_facts[f].file;
 			uint64_t v;
 
-			if (root_line(p->root, line, sizeof(line), SYS_CPU "cpu%u/cpuidle/state%u/%s", cpu, k, file)) {
+			if (root_line(p->root, line, sizeof(line), SYS_CPU "cpu%u/cpuidle/state%u/%s", cpu,
+				      k, file)) {
 				if (f == 0)
 					return 0;
 				continue;
@@ -152,8 +153,8 @@ static int config_cpu(struct plan *p, uint32_t cpu)
 				err = plan_config(p, PM_CPU, cpu, PM_PRIVACY_TECHNICAL, pm_text(line),
 						  "cpuidle.state%u.%s", k, file);
 			else if (!filegrid_parse(line, &v))
-				err = plan_config(p, PM_CPU, cpu, PM_PRIVACY_TECHNICAL, pm_u64(v), "cpuidle.state%u.%s",
-						  k, file);
+				err = plan_config(p, PM_CPU, cpu, PM_PRIVACY_TECHNICAL, pm_u64(v),
+						  "cpuidle.state%u.%s", k, file);
 		}
 	}
 	return err;
@@ -168,7 +169,8 @@ static int config_system(struct plan *p)
 
 	for (size_t i = 0; i < sizeof(file) / sizeof(file[0]) && !err; i++)
 		if (!root_line(p->root, line, sizeof(line), SYS_CPU "cpuidle/%s", file[i]))
-			err = plan_config(p, PM_SYSTEM, PM_NONE, PM_PRIVACY_TECHNICAL, pm_text(line), "cpuidle.%s", file[i]);
+			err = plan_config(p, PM_SYSTEM, PM_NONE, PM_PRIVACY_TECHNICAL, pm_text(line), "cpuidle.%s",
+					  file[i]);
 	return err;
 }
 
@@ -205,7 +207,8 @@ static int cpuidle_plan(struct source *s, struct plan *p, struct error *e)
 	if (err)
 		return error_sys(e, -err, "cpuidle");
 	if (!d->grids)
-		return plan_refused(p, PM_REASON_NOT_SUPPORTED, "load a cpuidle driver; virtual machines often have none",
+		return plan_refused(p, PM_REASON_NOT_SUPPORTED,
+				    "load a cpuidle driver; virtual machines often have none",
 				    SYS_CPU "cpuN/cpuidle");
 	return 0;
 }

@@ -1,6 +1,6 @@
 /*
- * /proc/interrupts: a total a CPU, and the cells that are not zero. Most cells never are, so they get no column until they count
- * for the first time; read() notes that and update() adds them.
+ * /proc/interrupts: a total a CPU, and the cells that are not zero. Most cells never are, so they get no column until
+ * they count for the first time; read() notes that and update() adds them.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -60,8 +60,8 @@ static void want_update(struct interrupts *d)
 }
 
 /*
- * How much a cell went up. The kernel counts in 32 bits, so a long way back is a wrap; a short way back is a counter that
- * started again with its driver, and then all that it says now is new.
+ * How much a cell went up. The kernel counts in 32 bits, so a long way back is a wrap; a short way back is a counter
+ * that started again with its driver, and then all that it says now is new.
  */
 static uint64_t gone_up(uint64_t before, uint64_t now)
 {

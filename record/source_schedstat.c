@@ -134,8 +134,8 @@ static int schedstat_plan(struct source *s, struct plan *p, struct error *e)
 	err = cputext_init(&d->text, p, "/proc/schedstat", 0, (uint32_t)n);
 	if (err) {
 		free(d);
-		return plan_refused(p, pm_reason_errno(err), err == -ENOENT ? "a kernel with CONFIG_SCHEDSTATS" : NULL,
-				    "/proc/schedstat");
+		return plan_refused(p, pm_reason_errno(err),
+				    err == -ENOENT ? "a kernel with CONFIG_SCHEDSTATS" : NULL, "/proc/schedstat");
 	}
 	s->data = d;
 	d->text.store.refresh = schedstat_refresh;

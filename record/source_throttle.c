@@ -1,4 +1,4 @@
-/* How often and how long x86 CPUs were throttled for heat: numbers of cores and packages that stand in every CPU's folder. */
+/* How often and how long x86 CPUs were throttled for heat; a CPU's folder has what its core and package counted. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +25,8 @@ static bool is_first(const struct plan *p, enum pm_kind kind, size_t index)
 	return leader != PM_NONE;
 }
 
-static int add_cpu(struct filegrid *g, struct plan *p, size_t index, const struct catalog_counter *row, enum pm_kind kind)
+static int add_cpu(struct filegrid *g, struct plan *p, size_t index, const struct catalog_counter *row,
+		   enum pm_kind kind)
 {
 	uint32_t cpu = p->cpus.cpu[index];
 	int64_t counter, instance;
@@ -74,7 +75,8 @@ static int throttle_plan(struct source *s, struct plan *p, struct error *e)
 	if (err)
 		return error_sys(e, -err, "throttle");
 	if (!d->grids)
-		return plan_refused(p, PM_REASON_NOT_SUPPORTED, NULL, "/sys/devices/system/cpu/cpuN/thermal_throttle");
+		return plan_refused(p, PM_REASON_NOT_SUPPORTED, NULL,
+				    "/sys/devices/system/cpu/cpuN/thermal_throttle");
 	return 0;
 }
 

@@ -1,7 +1,8 @@
 /*
  * A text file of /proc that is read again and again. It stays open, is read at offset 0 into a buffer that is large
- * enough from the start, and its lines are known by their labels: a read compares each label with the one that followed last
- * time and then only walks numbers. A line that moved, vanished or is new costs a search in that read, not a wrong value.
+ * enough from the start, and its lines are known by their labels: a read compares each label with the one that
+ * followed last time and then only walks numbers. A line that moved, vanished or is new costs a search in that read,
+ * not a wrong value.
  */
 #ifndef RECORD_TEXTFILE_H
 #define RECORD_TEXTFILE_H

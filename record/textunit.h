@@ -1,7 +1,7 @@
 /*
- * Values of one text file, for the groups that show them. A store holds everything that was found in the file last time;
- * each unit copies the part that is its own. So the file is read once a snapshot, and what turns up later (a CPU that
- * came online, an interrupt that fires at last) becomes one more unit.
+ * Values of one text file, for the groups that show them. A store holds everything that was found in the file last
+ * time; each unit copies the part that is its own. So the file is read once a snapshot, and what turns up later (a
+ * CPU that came online, an interrupt that fires at last) becomes one more unit.
  */
 #ifndef RECORD_TEXTUNIT_H
 #define RECORD_TEXTUNIT_H
@@ -31,7 +31,9 @@ struct textcell {
 	uint32_t slot;              /* in the store */
 };
 
-/* Adds a LIST group of these cells and the unit that fills it. The store outlives the unit. Nothing is added for n 0. */
-int textunit_add(struct plan *p, struct textstore *s, const struct textcell *cell, uint32_t n, uint64_t min_period_ns);
+/* Adds a LIST group of these cells and the unit that fills it. The store outlives the unit. Without cells
+ * nothing is added. */
+int textunit_add(struct plan *p, struct textstore *s, const struct textcell *cell, uint32_t n,
+		 uint64_t min_period_ns);
 
 #endif

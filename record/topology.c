@@ -180,7 +180,8 @@ static bool same_topology(const struct pm_topology *a, const struct pm_topology 
 
 		if (x->cpu != y->cpu || x->package != y->package || x->die != y->die || x->cluster != y->cluster ||
 		    x->core != y->core || x->node != y->node || x->thread != y->thread || x->type != y->type ||
-		    x->capacity != y->capacity || x->online != y->online || memcmp(x->cache, y->cache, sizeof(x->cache)))
+		    x->capacity != y->capacity || x->online != y->online ||
+		    memcmp(x->cache, y->cache, sizeof(x->cache)))
 			return false;
 	}
 	return true;
@@ -242,7 +243,8 @@ static bool same_place(const struct pm_cpu *a, const struct pm_cpu *b, enum pm_k
 	}
 }
 
-static const struct pm_cpu *leader(const struct pm_topology *t, enum pm_kind kind, const struct pm_cpu *c, bool online)
+static const struct pm_cpu *leader(const struct pm_topology *t, enum pm_kind kind, const struct pm_cpu *c,
+				   bool online)
 {
 	for (uint32_t i = 0; i < t->n; i++)
 		if (same_place(&t->cpu[i], c, kind) && (t->cpu[i].online || !online))

@@ -11,16 +11,16 @@
 struct plan;
 
 /*
- * Reads the topology of all CPUs that are present. A CPU that is offline has no topology in sysfs: what `before` (may be NULL)
- * says of it is kept. *t is owned by the caller. 0 or -errno.
+ * Reads the topology of all CPUs that are present. A CPU that is offline has no topology in sysfs: what `before` (may
+ * be NULL) says of it is kept. *t is owned by the caller. 0 or -errno.
  */
 int topology_read(const struct root *r, const struct pm_topology *before, struct pm_topology *t, struct error *e);
-/* Reads again, after a CPU has come or gone, and puts it into the model if it is another one. 1: changed, 0: not, -errno. */
+/* Reads again, after a CPU has come or gone, and puts it into the model if it is another one. 1 if so, 0, -errno. */
 int topology_refresh(struct plan *p);
 /*
- * Instance of the package, die, cluster, core, node or L3 cache (PM_CACHE) that a CPU belongs to, added if it is new. The lowest
- * CPU of it stands for it, because core and die numbers repeat in every package. Id > 0; -ENOENT if the topology
- * does not say; -errno.
+ * Instance of the package, die, cluster, core, node or L3 cache (PM_CACHE) that a CPU belongs to, added if it is new.
+ * The lowest CPU of it stands for it, because core and die numbers repeat in every package. Id > 0; -ENOENT if the
+ * topology does not say; -errno.
  */
 int64_t topology_instance(struct plan *p, enum pm_kind kind, uint32_t cpu);
 /* The lowest online CPU of that package, die, ... of `cpu`; PM_NONE if the topology does not say. */

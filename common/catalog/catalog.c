@@ -4,7 +4,8 @@
 
 #include "common/catalog/tables.h"
 
-#define TABLE(name) { .source = #name, .row = catalog_##name, .n = sizeof(catalog_##name) / sizeof(catalog_##name[0]) }
+#define ROWS(table) (sizeof(table) / sizeof((table)[0]))
+#define TABLE(name) { .source = #name, .row = catalog_##name, .n = ROWS(catalog_##name) }
 
 const struct catalog_table catalog_tables[] = {
 	TABLE(cpuidle),

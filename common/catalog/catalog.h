@@ -34,8 +34,8 @@ enum catalog_type {
 
 /*
  * `name` is the counter's full name ("stat.user"). A '*' in it is the member's place: the source replaces it
- * ("cpuidle.time.*" -> "cpuidle.time.c1") and the text before ".*" is the family. `key` is what the kernel's file calls it
- * ("user" column, "nr_free_pages", "time"), for sources that match by it.
+ * ("cpuidle.time.*" -> "cpuidle.time.c1") and the text before ".*" is the family. `key` is what the kernel's file
+ * calls it ("user" column, "nr_free_pages", "time"), for sources that match by it.
  */
 struct catalog_counter {
 	const char *source;

@@ -33,8 +33,8 @@ const struct catalog_counter catalog_softirqs[1] = {
 
 /* Columns of the cpu lines stand in the order of the file; the kernel writes them in USER_HZ, which is 100. */
 #define CPU_TIME(name_, text) \
-	{ .source = "stat", .name = "stat." name_, .display = "stat." name_, .key = "cpu." name_, .unit = "s", .num = 1, \
-	  .den = 100, .help = text }
+	{ .source = "stat", .name = "stat." name_, .display = "stat." name_, .key = "cpu." name_, .unit = "s", \
+	  .num = 1, .den = 100, .help = text }
 
 const struct catalog_counter catalog_stat[15] = {
 	CPU_TIME("user", "Time in user mode, guests included"),
@@ -75,6 +75,6 @@ const struct catalog_counter catalog_schedstat[8] = {
 	  .num = 1, .den = 1000000000, .help = "Time that tasks ran" },
 	{ .source = "schedstat", .name = "schedstat.wait_time", .display = "sched.wait_time", .key = "8", .unit = "s",
 	  .num = 1, .den = 1000000000, .help = "Time that tasks waited for the CPU, added up over the tasks" },
-	{ .source = "schedstat", .name = "schedstat.timeslices", .display = "sched.timeslices", .key = "9", .unit = "1",
-	  .help = "Times that a task was given the CPU" },
+	{ .source = "schedstat", .name = "schedstat.timeslices", .display = "sched.timeslices", .key = "9",
+	  .unit = "1", .help = "Times that a task was given the CPU" },
 };

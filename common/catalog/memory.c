@@ -2,13 +2,14 @@
 #include "common/catalog/tables.h"
 
 #define EVENTS(key_, text) \
-	{ .source = "vmstat", .name = "vmstat." key_, .display = "vmstat." key_, .key = key_, .unit = "1", .help = text }
+	{ .source = "vmstat", .name = "vmstat." key_, .display = "vmstat." key_, .key = key_, \
+	  .unit = "1", .help = text }
 
 /*
  * The file does not say which of its numbers are levels and which run up. As a rule nr_* are levels and the rest runs
  * up; the rows with a key of their own are what the rule gets wrong. The two rules come last.
  */
-const struct catalog_counter catalog_vmstat[22] = {
+const struct catalog_counter catalog_vmstat[19] = {
 	EVENTS("nr_dirtied", "Pages made dirty"),
 	EVENTS("nr_written", "Pages written back"),
 	EVENTS("nr_throttled_written", "Pages written back while reclaim was throttled"),
@@ -20,11 +21,9 @@ const struct catalog_counter catalog_vmstat[22] = {
 	EVENTS("nr_tlb_remote_flush_received", "TLB flushes received from other CPUs"),
 	EVENTS("nr_tlb_local_flush_all", "Full TLB flushes of the own CPU"),
 	EVENTS("nr_tlb_local_flush_one", "TLB flushes of one page on the own CPU"),
-	EVENTS("nr_zswpin", "Pages brought back from zswap"),
-	EVENTS("nr_zswpout", "Pages put into zswap"),
-	EVENTS("nr_swap_ra", "Pages read ahead from swap"),
 	{ .source = "vmstat", .name = "vmstat.workingset_nodes", .display = "vmstat.workingset_nodes",
-	  .key = "workingset_nodes", .unit = "1", .semantics = CATALOG_GAUGE, .help = "Nodes that hold shadow entries" },
+	  .key = "workingset_nodes", .unit = "1", .semantics = CATALOG_GAUGE,
+	  .help = "Nodes that hold shadow entries" },
 	{ .source = "vmstat", .name = "vmstat.zswpwb", .display = "vmstat.zswpwb", .key = "zswpwb", .unit = "1",
 	  .help = "Pages written from zswap to swap" },
 	{ .source = "vmstat", .name = "vmstat.pgfault", .display = "vmstat.pgfault", .key = "pgfault", .unit = "1",
@@ -46,7 +45,8 @@ const struct catalog_counter catalog_vmstat[22] = {
 
 const struct catalog_counter catalog_pressure[7] = {
 	PRESSURE("cpu", "some", "Time in which some task waited for a CPU"),
-	PRESSURE("cpu", "full", "Time in which all tasks waited for a CPU; the kernel does not count it for the whole system"),
+	PRESSURE("cpu", "full",
+		 "Time in which all tasks waited for a CPU; not counted for the whole system"),
 	PRESSURE("memory", "some", "Time in which some task waited for memory"),
 	PRESSURE("memory", "full", "Time in which all tasks waited for memory"),
 	PRESSURE("io", "some", "Time in which some task waited for I/O"),

@@ -1,7 +1,7 @@
 /*
- * The tables behind catalog.h; nobody but catalog.c and the files that define them needs this. The sizes stand here so
- * that catalog.c can build its table of tables at compile time; a row too many does not compile, and a test finds a
- * row too few.
+ * The tables behind catalog.h; nobody but catalog.c and the files that define them needs this. The sizes stand here
+ * so that catalog.c can build its table of tables at compile time; a row too many does not compile, and a test finds
+ * a row too few.
  */
 #ifndef COMMON_CATALOG_TABLES_H
 #define COMMON_CATALOG_TABLES_H
@@ -16,7 +16,7 @@ extern const struct catalog_counter catalog_softirqs[1];
 extern const struct catalog_counter catalog_stat[15];
 extern const struct catalog_counter catalog_schedstat[8];
 /* memory.c */
-extern const struct catalog_counter catalog_vmstat[22];
+extern const struct catalog_counter catalog_vmstat[19];
 extern const struct catalog_counter catalog_pressure[7];
 /* sensors.c */
 extern const struct catalog_counter catalog_thermal[1];

@@ -149,7 +149,8 @@ static void agrees_with_the_driver(void **state)
 	}
 	for (size_t i = 1; i < cpus.n; i++)
 		if (!asked[i].err)
-			assert_int_not_equal(cpuid_get(&asked[i], 1, 0)->ebx >> 24, cpuid_get(&asked[0], 1, 0)->ebx >> 24);
+			assert_int_not_equal(cpuid_get(&asked[i], 1, 0)->ebx >> 24,
+					     cpuid_get(&asked[0], 1, 0)->ebx >> 24);
 	close(fd);
 }
 
@@ -205,7 +206,8 @@ static void describes_the_machine(void **state)
 static bool holds(const struct pm_model *m, const char *secret)
 {
 	for (uint32_t i = 0; i < m->header.n; i++)
-		if (m->header.field[i].value.kind == PM_VALUE_TEXT && strstr(m->header.field[i].value.str.data, secret))
+		if (m->header.field[i].value.kind == PM_VALUE_TEXT &&
+		    strstr(m->header.field[i].value.str.data, secret))
 			return true;
 	for (uint32_t i = 0; i < m->n_configs; i++)
 		if (m->config[i].value.kind == PM_VALUE_TEXT && strstr(m->config[i].value.str.data, secret))

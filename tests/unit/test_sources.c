@@ -356,7 +356,8 @@ static void interrupts_read_cells(void **state)
 	assert_int_equal(of_cpu("interrupts.total", 3), 4 * 1003);
 	/* The text of this line is the name of a network interface. */
 	assert_string_equal(pm_map_text(&counter("interrupts.24")->attrs, PM_COUNTER_DEVICES, "absent"), "absent");
-	assert_string_equal(pm_map_text(&counter("interrupts.nmi")->attrs, PM_COUNTER_HELP, ""), "Non-maskable interrupts");
+	assert_string_equal(pm_map_text(&counter("interrupts.nmi")->attrs, PM_COUNTER_HELP, ""),
+			    "Non-maskable interrupts");
 }
 
 static void interrupts_add_what_fires(void **state)
@@ -401,7 +402,8 @@ static void interrupts_totals_never_go_back(void **state)
 	assert_int_equal(of_cpu("interrupts.total", 7), 23);
 	assert_int_equal(of_cpu("interrupts.11", 7), 4);
 	/* A short way back is a new start, a long one a wrap of 32 bits. */
-	sysroot_put(dir, "/proc/interrupts", ARM_HEAD " 11: 0 0 0 0 0 0 0 3 GICv3\nIPI0: 1 2 3 4 5 6 7 4294967290 x\n");
+	sysroot_put(dir, "/proc/interrupts",
+		    ARM_HEAD " 11: 0 0 0 0 0 0 0 3 GICv3\nIPI0: 1 2 3 4 5 6 7 4294967290 x\n");
 	sample();
 	assert_int_equal(of_cpu("interrupts.total", 7), 23 + 3 + 4294967280);
 	sysroot_put(dir, "/proc/interrupts", ARM_HEAD " 11: 0 0 0 0 0 0 0 3 GICv3\nIPI0: 1 2 3 4 5 6 7 4 x\n");
@@ -420,7 +422,8 @@ static void interrupts_follow_hotplug(void **state)
 	assert_int_equal(of_cpu("interrupts.ipi0", 7), 8);
 	assert_int_equal(of_cpu("interrupts.ipi0", 3), STATUS(PM_REASON_OFFLINE));
 	assert_int_equal(of_cpu("interrupts.total", 3), STATUS(PM_REASON_OFFLINE));
-	sysroot_put(dir, "/proc/interrupts", ARM_HEAD " 11: 8 0 0 0 0 0 0 9 GICv3\nIPI0: 2 2 3 5 5 6 7 8 x\nErr: 0\n");
+	sysroot_put(dir, "/proc/interrupts",
+		    ARM_HEAD " 11: 8 0 0 0 0 0 0 9 GICv3\nIPI0: 2 2 3 5 5 6 7 8 x\nErr: 0\n");
 	sample();
 	assert_int_equal(of_cpu("interrupts.ipi0", 3), 5);
 	assert_int_equal(of_cpu("interrupts.total", 3), 5);
@@ -429,7 +432,8 @@ static void interrupts_follow_hotplug(void **state)
 	sample();
 	assert_int_equal(of_cpu("interrupts.ipi0", 3), STATUS(PM_REASON_FORMAT));
 	assert_int_equal(of_cpu("interrupts.ipi0", 2), 3);
-	sysroot_put(dir, "/proc/interrupts", ARM_HEAD " 11: 8 0 0 0 0 0 0 9 GICv3\nIPI0: 2 2 3 5 5 6 7 8 x\nErr: 0\n");
+	sysroot_put(dir, "/proc/interrupts",
+		    ARM_HEAD " 11: 8 0 0 0 0 0 0 9 GICv3\nIPI0: 2 2 3 5 5 6 7 8 x\nErr: 0\n");
 	sample();
 	assert_int_equal(of_cpu("interrupts.ipi0", 3), 5);
 }
@@ -560,9 +564,10 @@ static void powercap_goes_on_beyond_its_range(void **state)
 	sysroot_put(dir, "/sys/class/powercap/intel-rapl:0/energy_uj", "1500\n");
 	sample();
 	assert_int_equal(value_of("powercap.energy.package", PM_PACKAGE, 0, NULL), range + 1500);
-	assert_int_equal(pm_model_config(&model, "powercap.intel-rapl:0.max_energy_range_uj", PM_NONE)->value.u64, range);
-	assert_int_equal(pm_model_config(&model, "powercap.intel-rapl:0.constraint_0.power_limit_uw", PM_NONE)->value.u64,
-			 165000000);
+	assert_int_equal(pm_model_config(&model, "powercap.intel-rapl:0.max_energy_range_uj", PM_NONE)->value.u64,
+			 range);
+	assert_int_equal(pm_model_config(&model, "powercap.intel-rapl:0.constraint_0.power_limit_uw",
+					 PM_NONE)->value.u64, 165000000);
 	assert_string_equal(counter("powercap.energy.core")->unit, "J");
 }
 
