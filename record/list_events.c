@@ -24,7 +24,8 @@ static bool wanted(const struct listing *l, const char *name)
 {
 	if (!l->glob || !l->glob[0])
 		return true;
-	return strpbrk(l->glob, "*?[") ? !fnmatch(l->glob, name, FNM_CASEFOLD) : strcasestr(name, l->glob) != NULL;
+	return strpbrk(l->glob, "*?[") ? !fnmatch(l->glob, name, FNM_CASEFOLD)
+	                               : strcasestr(name, l->glob) != NULL;
 }
 
 static void add_row(struct listing *l, const char *name, const char *kind, const char *unit, const char *help)
@@ -46,12 +47,16 @@ static void add(struct listing *l, const char *name, const char *kind, const cha
 		add_row(l, name, kind, unit, help);
 }
 
-/* Whether this CPU has a general event: asked of the kernel, for the user's part of this process, so that it needs no privilege.
- * On a machine that is only described nobody can be asked. */
+/* Whether this CPU has a general event: asked of the kernel, for the user's part of this process, so that it
+ * needs no privilege. On a machine that is only described nobody can be asked. */
 static bool absent(const struct listing *l, uint32_t type, uint64_t config)
 {
-	union perf_attr attr = { .a = { .size = PERF_ATTR_SIZE_VER0, .type = type, .config = config,
-					.exclude_kernel = 1, .exclude_hv = 1, .disabled = 1 } };
+	union perf_attr attr = { .a = { .size = PERF_ATTR_SIZE_VER0,
+		                        .type = type,
+		                        .config = config,
+		                        .exclude_kernel = 1,
+		                        .exclude_hv = 1,
+		                        .disabled = 1 } };
 	int fd;
 
 	if (l->root->emulated)
@@ -62,16 +67,16 @@ static bool absent(const struct listing *l, uint32_t type, uint64_t config)
 	return fd == -ENOENT || fd == -EOPNOTSUPP || fd == -ENXIO;
 }
 
-static void add_general(struct listing *l, const char *name, const char *alias, const char *kind, const char *unit,
-			const char *help, bool is_absent)
+static void add_general(struct listing *l, const char *name, const char *alias, const char *kind,
+                        const char *unit, const char *help, bool is_absent)
 {
 	char text[200], both[128];
 
 	if (!wanted(l, name) && !(alias && wanted(l, alias)))
 		return;
 	snprintf(both, sizeof(both), alias ? "%s OR %s" : "%s", name, alias);
-	snprintf(text, sizeof(text), "%s%s%s", is_absent ? "not on this machine" : "", is_absent && help ? ": " : "",
-		 help ? help : "");
+	snprintf(text, sizeof(text), "%s%s%s", is_absent ? "not on this machine" : "",
+	         is_absent && help ? ": " : "", help ? help : "");
 	add_row(l, both, kind, unit, text);
 }
 
@@ -152,8 +157,8 @@ int list_events(const struct root *root, const char *glob, struct buf *out, stru
 	if (!l.err)
 		l.err = table_column(l.table, "WHAT", TABLE_LEFT, true);
 	for (const struct event_symbol *s = event_symbols; s->name; s++)
-		add_general(&l, s->name, s->alias, s->type == PERF_TYPE_SOFTWARE ? "software" : "hardware", s->unit, s->help,
-			    absent(&l, s->type, s->config));
+		add_general(&l, s->name, s->alias, s->type == PERF_TYPE_SOFTWARE ? "software" : "hardware",
+		            s->unit, s->help, absent(&l, s->type, s->config));
 	event_cache_each(add_cache, &l);
 	for (size_t i = 0; i < pmus.n; i++)
 		add_pmu(&l, &pmus.pmu[i]);

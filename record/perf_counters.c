@@ -11,8 +11,8 @@ struct attr_value {
 	bool wanted;
 };
 
-static int set_attrs(struct pm_counter *c, const struct perf_event *e, const struct plan *p, const struct perf_group *g,
-		     uint32_t position)
+static int set_attrs(struct pm_counter *c, const struct perf_event *e, const struct plan *p,
+                     const struct perf_group *g, uint32_t position)
 {
 	const struct event *ev = e->ev;
 	struct attr_value all[] = {
@@ -86,7 +86,8 @@ static int add_counter(struct plan *p, struct perf_event *e, const struct perf_g
 	return 0;
 }
 
-static const struct perf_group *group_of(const struct perf_source *s, const struct perf_event *e, uint32_t *position)
+static const struct perf_group *group_of(const struct perf_source *s, const struct perf_event *e,
+                                         uint32_t *position)
 {
 	for (uint32_t i = 0; i < s->n_groups; i++)
 		for (*position = 0; *position < s->group[i]->n; ++*position)
@@ -103,8 +104,8 @@ static int refuse(struct plan *p, const struct perf_event *e, const char *what)
 	return plan_refused(p, perf_reason(e->err), hint, "%s", what);
 }
 
-/* Events that the user named are counters even if they cannot be had; of the defaults only a note remains, one for
- * all that fail in the same way. */
+/* Events that the user named are counters even if they cannot be had; of the defaults only a note remains,
+ * one for all that fail in the same way. */
 int perf_counters_add(struct perf_source *s, struct plan *p)
 {
 	int err = 0;

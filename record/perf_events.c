@@ -63,7 +63,8 @@ static int read_text(struct perf_source *s, struct plan *p, const char *text, st
 }
 
 /* Filters belong to the tracepoints of the text that they were given with. */
-static int add_filter(struct perf_source *s, size_t first, const char *filter, const char *text, struct error *e)
+static int add_filter(struct perf_source *s, size_t first, const char *filter, const char *text,
+                      struct error *e)
 {
 	bool any = false;
 

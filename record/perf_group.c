@@ -143,7 +143,9 @@ int perf_row_enable(const struct perf_row *row, bool on)
 {
 	if (row->leader < 0)
 		return 0;
-	return ioctl(row->leader, on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, PERF_IOC_FLAG_GROUP) ? -errno : 0;
+	return ioctl(row->leader, on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, PERF_IOC_FLAG_GROUP)
+	           ? -errno
+	           : 0;
 }
 
 /* ---- reading ---- */
@@ -214,8 +216,15 @@ struct perf_row *perf_row_new(struct perf_group *g, pid_t pid, int cpu, uint32_t
 	if (!row)
 		return NULL;
 	*row = (struct perf_row){
-		.unit = { .read = unit_read, .release = unit_release, .cpu = cpu < 0 ? PM_NONE : (uint32_t)cpu },
-		.group = g, .n = g->n, .pid = pid, .cpu = cpu, .instance = instance, .leader = -1,
+		.unit = { .read = unit_read,
+		          .release = unit_release,
+		          .cpu = cpu < 0 ? PM_NONE : (uint32_t)cpu },
+		.group = g,
+		.n = g->n,
+		.pid = pid,
+		.cpu = cpu,
+		.instance = instance,
+		.leader = -1,
 		.fd = malloc(g->n * sizeof(*row->fd)),
 		.missing = calloc(g->n, sizeof(*row->missing)),
 		.place = calloc(g->n, sizeof(*row->place)),

@@ -1,6 +1,6 @@
 /*
- * Kernel groups of perf events. A *row* is one such group on one CPU or task: one leader, one read() for all members, one
- * unit of the sampler. Members that could not be opened there have a reason instead of a value.
+ * Kernel groups of perf events. A *row* is one such group on one CPU or task: one leader, one read() for all
+ * members, one unit of the sampler. Members that could not be opened there have a reason instead of a value.
  */
 #ifndef RECORD_PERF_GROUP_H
 #define RECORD_PERF_GROUP_H
@@ -20,9 +20,9 @@ struct perf_event {
 	union perf_attr attr; /* as it can be opened */
 	const char *filter;   /* of a tracepoint, or NULL */
 	bool requested;
-	int err;              /* 0, or the positive errno that keeps it closed */
-	const char *hint;     /* for err, if it is not what perf_hint() says */
-	uint32_t counter;     /* id; 0: not recorded */
+	int err;          /* 0, or the positive errno that keeps it closed */
+	const char *hint; /* for err, if it is not what perf_hint() says */
+	uint32_t counter; /* id; 0: not recorded */
 };
 
 struct perf_group {
@@ -32,8 +32,8 @@ struct perf_group {
 	struct cpulist cpus;
 	bool tasks; /* its rows are tasks, not CPUs */
 	bool inherit;
-	bool braces, weak; /* made by the user; may be taken apart */
-	const char *class; /* NULL: takes no others in */
+	bool braces, weak;     /* made by the user; may be taken apart */
+	const char *class;     /* NULL: takes no others in */
 	struct perf_row **row; /* the units belong to the plan */
 	uint32_t n_rows;
 };
@@ -44,16 +44,16 @@ struct perf_row {
 	uint32_t n;               /* members */
 	pid_t pid;
 	int cpu;
-	uint32_t instance;  /* id */
-	int *fd;            /* of each member; -1: not open */
-	uint16_t *missing;  /* reason of each that is not open */
-	int leader;         /* descriptor; -1: none */
+	uint32_t instance; /* id */
+	int *fd;           /* of each member; -1: not open */
+	uint16_t *missing; /* reason of each that is not open */
+	int leader;        /* descriptor; -1: none */
 	uint32_t n_open;
-	uint32_t *place;    /* of the k-th value of a read */
+	uint32_t *place; /* of the k-th value of a read */
 	/* What descriptors that are closed now had counted: a CPU that was away goes on where it stopped. */
 	uint64_t *base, base_enabled, base_running;
-	uint64_t *got;      /* nr, enabled, running, values; or value, enabled, running */
-	uint32_t first;     /* the first value of got[] */
+	uint64_t *got;  /* nr, enabled, running, values; or value, enabled, running */
+	uint32_t first; /* the first value of got[] */
 };
 
 /* How leaders are opened. */
@@ -67,7 +67,8 @@ void perf_group_free(struct perf_group *g);
 int perf_group_add(struct perf_group *g, struct perf_event *e);
 void perf_group_remove(struct perf_group *g, uint32_t k);
 
-/* A row that has not been opened; unit.read and unit.release are set. It becomes one of the group's. NULL without memory. */
+/* A row that has not been opened; unit.read and unit.release are set. It becomes one of the group's. NULL
+ * without memory. */
 struct perf_row *perf_row_new(struct perf_group *g, pid_t pid, int cpu, uint32_t instance);
 /* Opens what can be opened. 0 if that is anything, or the -errno of the last member. */
 int perf_row_open(struct perf_row *row, struct perf_start start);
@@ -76,7 +77,8 @@ void perf_row_close(struct perf_row *row, bool keep);
 /* Starts or stops counting. */
 int perf_row_enable(const struct perf_row *row, bool on);
 
-/* Opens one event for a try, giving up what the kernel refuses: details of the PMU, and the kernel part if `may_exclude`
+/* Opens one event for a try, giving up what the kernel refuses: details of the PMU, and the kernel part if
+ * `may_exclude`
  * (*excluded then says so). A descriptor or -errno. */
 int perf_event_try(struct perf_event *e, bool inherit, pid_t pid, int cpu, int leader, bool *excluded);
 

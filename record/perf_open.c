@@ -103,8 +103,9 @@ static const char *hint_permission(const struct event *ev, const struct root *ro
 	if (root_line(root, paranoid, sizeof(paranoid), "/proc/sys/kernel/perf_event_paranoid"))
 		return "setcap cap_perfmon=ep \"$(command -v pmrec)\"";
 	snprintf(text, size,
-		 "setcap cap_perfmon=ep \"$(command -v pmrec)\", or sysctl kernel.perf_event_paranoid=%s (it is %.20s)",
-		 ev && ev->type == PERF_TYPE_TRACEPOINT ? "-1" : "0", paranoid);
+	         "setcap cap_perfmon=ep \"$(command -v pmrec)\", or sysctl kernel.perf_event_paranoid=%s (it "
+	         "is %.20s)",
+	         ev && ev->type == PERF_TYPE_TRACEPOINT ? "-1" : "0", paranoid);
 	return text;
 }
 
@@ -122,7 +123,8 @@ const char *perf_hint(int err, const struct event *ev, const struct root *root, 
 	case ENFILE:
 		return "fewer events, a higher `ulimit -Hn`, or sysctl fs.file-max";
 	case EBUSY:
-		if (!root_line(root, line, sizeof(line), "/proc/sys/kernel/nmi_watchdog") && !strcmp(line, "1"))
+		if (!root_line(root, line, sizeof(line), "/proc/sys/kernel/nmi_watchdog") &&
+		    !strcmp(line, "1"))
 			return "sysctl kernel.nmi_watchdog=0, which frees a counter of each CPU";
 		return "stop what else holds the counter";
 	case EINVAL:

@@ -22,7 +22,8 @@ union perf_attr {
 void perf_attr_fill(union perf_attr *attr, const struct event *ev);
 /* A descriptor or -errno. */
 int perf_open(const union perf_attr *attr, pid_t pid, int cpu, int group_fd);
-/* The same; what the PMU may not know (exclude_guest, precise_ip) is given up in *attr rather than the event. */
+/* The same; what the PMU may not know (exclude_guest, precise_ip) is given up in *attr rather than the event.
+ */
 int perf_open_relaxed(union perf_attr *attr, pid_t pid, int cpu, int group_fd);
 
 /* pm_reason of an errno. */

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DEVICES "/sys/bus/event_source/devices"
+#define DEVICES        "/sys/bus/event_source/devices"
 #define LINE_MAX_BYTES 4096 /* sysfs shows at most a page */
 
 /* ---- PMUs ---- */
@@ -67,8 +67,13 @@ static int read_formats(struct event_pmu *pmu, const struct root *root)
 /* "cas.scale", "cas.unit" ... describe the event "cas". */
 static bool is_side_file(const char *name)
 {
-	static const char *const ends[] = { ".scale", ".unit", ".per-pkg", ".snapshot", ".retirement_latency.mean",
-		".retirement_latency.min", ".retirement_latency.max" };
+	static const char *const ends[] = { ".scale",
+		                            ".unit",
+		                            ".per-pkg",
+		                            ".snapshot",
+		                            ".retirement_latency.mean",
+		                            ".retirement_latency.min",
+		                            ".retirement_latency.max" };
 	size_t len = strlen(name);
 
 	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
@@ -77,17 +82,20 @@ static bool is_side_file(const char *name)
 	return false;
 }
 
-static int side_text(char **to, const struct event_pmu *pmu, const char *event, const char *side, const struct root *root)
+static int side_text(char **to, const struct event_pmu *pmu, const char *event, const char *side,
+                     const struct root *root)
 {
 	char line[256];
 
-	if (root_line(root, line, sizeof(line), DEVICES "/%s/events/%s.%s", pmu->name, event, side) || !line[0])
+	if (root_line(root, line, sizeof(line), DEVICES "/%s/events/%s.%s", pmu->name, event, side) ||
+	    !line[0])
 		return 0;
 	*to = strdup(line);
 	return *to ? 0 : -ENOMEM;
 }
 
-static bool side_flag(const struct event_pmu *pmu, const char *event, const char *side, const struct root *root)
+static bool side_flag(const struct event_pmu *pmu, const char *event, const char *side,
+                      const struct root *root)
 {
 	char line[16];
 
@@ -138,7 +146,8 @@ static int read_pmu(struct event_pmu *pmu, const char *name, const struct root *
 	if (root_u64(root, &type, DEVICES "/%s/type", name))
 		return -ENOENT;
 	pmu->type = (uint32_t)type;
-	/* A mask says where an uncore PMU is to be opened; "cpus" says which CPUs a core PMU of a hybrid belongs to. */
+	/* A mask says where an uncore PMU is to be opened; "cpus" says which CPUs a core PMU of a hybrid
+	 * belongs to. */
 	if (!root_line(root, line, sizeof(line), DEVICES "/%s/cpumask", name)) {
 		pmu->uncore = true;
 		pmu->cpus = strdup(line);
@@ -152,6 +161,19 @@ static int read_pmu(struct event_pmu *pmu, const char *name, const struct root *
 		return -ENOMEM;
 	err = read_formats(pmu, root);
 	return err ? err : read_aliases(pmu, root);
+}
+
+/* Core PMUs in the order in which the kernel made them (the big cores of a hybrid come first), then all
+ * others by name. */
+static int compare_pmus(const void *left, const void *right)
+{
+	const struct event_pmu *a = left, *b = right;
+
+	if (a->core != b->core)
+		return a->core ? -1 : 1;
+	if (a->core && a->type != b->type)
+		return a->type < b->type ? -1 : 1;
+	return strverscmp(a->name, b->name);
 }
 
 int perf_pmus_read(struct perf_pmus *p, const struct root *root)
@@ -176,12 +198,15 @@ int perf_pmus_read(struct perf_pmus *p, const struct root *root)
 	root_list_free(names, n);
 	if (err)
 		perf_pmus_release(p);
+	else
+		qsort(p->pmu, p->n, sizeof(*p->pmu), compare_pmus);
 	return err;
 }
 
 /* ---- their description in the recording ---- */
 
-static int add_line(struct pm_map *attrs, uint32_t key, const struct root *root, const char *pmu, const char *file)
+static int add_line(struct pm_map *attrs, uint32_t key, const struct root *root, const char *pmu,
+                    const char *file)
 {
 	char line[LINE_MAX_BYTES];
 
@@ -231,8 +256,8 @@ static int add_aliases(struct pm_map *attrs, const struct event_pmu *pmu)
 }
 
 /* The files of one directory as pairs, without those in `except` (ends with NULL). */
-static int add_files(struct pm_map *attrs, uint32_t key, const struct root *root, const char *pmu, const char *dir,
-		     const char *const *except)
+static int add_files(struct pm_map *attrs, uint32_t key, const struct root *root, const char *pmu,
+                     const char *dir, const char *const *except)
 {
 	char **names, line[LINE_MAX_BYTES];
 	int n = root_list(root, &names, DEVICES "/%s%s", pmu, dir);
@@ -248,7 +273,8 @@ static int add_files(struct pm_map *attrs, uint32_t key, const struct root *root
 		while (except[k] && strcmp(except[k], names[i]))
 			k++;
 		/* A directory is not a line; a file that cannot be read says nothing. */
-		if (!except[k] && !root_line(root, line, sizeof(line), DEVICES "/%s%s/%s", pmu, dir, names[i]) && line[0])
+		if (!except[k] &&
+		    !root_line(root, line, sizeof(line), DEVICES "/%s%s/%s", pmu, dir, names[i]) && line[0])
 			all.array.item[used++] = pair(names[i], line);
 	}
 	root_list_free(names, n);
@@ -264,8 +290,9 @@ static int add_files(struct pm_map *attrs, uint32_t key, const struct root *root
 int perf_pmus_record(const struct perf_pmus *p, const struct root *root, struct pm_model *model)
 {
 	static const char *const nothing[] = { NULL };
-	static const char *const known[] = { "type", "uevent", "format", "events", "caps", "power", "subsystem", "device",
-		"driver", "identifier", "cpumask", "associated_cpus", "cpus", NULL };
+	static const char *const known[] = { "type",    "uevent",          "format", "events", "caps",
+		                             "power",   "subsystem",       "device", "driver", "identifier",
+		                             "cpumask", "associated_cpus", "cpus",   NULL };
 	static const struct {
 		uint32_t key;
 		const char *file;
@@ -306,7 +333,8 @@ int perf_pmus_record(const struct perf_pmus *p, const struct root *root, struct 
 /* Where tracefs is: its own place, or where it was before Linux 4.1. */
 static int list_systems(const struct root *root, char ***names, const char **where)
 {
-	static const char *const places[] = { "/sys/kernel/tracing/events", "/sys/kernel/debug/tracing/events" };
+	static const char *const places[] = { "/sys/kernel/tracing/events",
+		                              "/sys/kernel/debug/tracing/events" };
 	int first = -ENODEV;
 
 	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
@@ -357,5 +385,7 @@ static int tracepoints(void *data, const char *system, const char *name, event_t
 
 struct event_view perf_view(const struct perf_pmus *p, const struct root *root)
 {
-	return (struct event_view){ .pmu = p->pmu, .n_pmus = p->n, .tracepoints = tracepoints, .data = (void *)root };
+	return (struct event_view){
+		.pmu = p->pmu, .n_pmus = p->n, .tracepoints = tracepoints, .data = (void *)root
+	};
 }

@@ -1,7 +1,8 @@
 /*
- * Which events are read together. The cost of a read is that of the group, not of its members (one system call, one interrupt
- * if the CPU is another), so events that never compete for a counter share a group even if the user did not ask for it.
- * Events of hardware counters stay apart: a group is scheduled as a whole, and would multiplex otherwise than asked.
+ * Which events are read together. The cost of a read is that of the group, not of its members (one system
+ * call, one interrupt if the CPU is another), so events that never compete for a counter share a group even
+ * if the user did not ask for it. Events of hardware counters stay apart: a group is scheduled as a whole,
+ * and would multiplex otherwise than asked.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -15,12 +16,8 @@
 static const struct {
 	const char *pmu, *class;
 } free_running[] = {
-	{ "software", "software" },
-	{ "tracepoint", "software" },
-	{ "msr", "software" },
-	{ "power", "power" },
-	{ "cstate_core", "cstate_core" },
-	{ "cstate_pkg", "cstate_pkg" },
+	{ "software", "software" }, { "tracepoint", "software" },     { "msr", "software" },
+	{ "power", "power" },       { "cstate_core", "cstate_core" }, { "cstate_pkg", "cstate_pkg" },
 };
 
 static const char *class_of(const struct event *ev)
@@ -45,14 +42,16 @@ static int keep_only(struct cpulist *cpus, const char *text)
 	return err;
 }
 
-int perf_event_cpus(const struct perf_source *s, const struct plan *p, const struct event *ev, struct cpulist *cpus)
+int perf_event_cpus(const struct perf_source *s, const struct plan *p, const struct event *ev,
+                    struct cpulist *cpus)
 {
 	const struct event_pmu *pmu = ev->pmu_index == EVENT_NONE ? NULL : &s->pmus.pmu[ev->pmu_index];
 	int err = cpulist_copy(cpus, &p->cpus);
 
 	if (!err && pmu && pmu->cpus)
 		err = keep_only(cpus, pmu->cpus);
-	/* The CPU of a mask stands for its package: -C without it cannot mean that the package has no such events. */
+	/* The CPU of a mask stands for its package: -C without it cannot mean that the package has no such
+	 * events. */
 	if (!err && !cpus->n && ev->uncore)
 		err = cpulist_parse(cpus, pmu->cpus, false, NULL);
 	if (!err && ev->cpus)
@@ -158,8 +157,8 @@ static int mark_user_only(struct event *ev)
 }
 
 /* Opens member k beside the leader, or alone if that is refused. */
-static int try_member(struct perf_source *s, struct perf_group *g, struct perf_event *e, struct place at, int leader,
-		      bool *alone_only, struct error *error)
+static int try_member(struct perf_source *s, struct perf_group *g, struct perf_event *e, struct place at,
+                      int leader, bool *alone_only, struct error *error)
 {
 	bool excluded = false;
 	int fd = perf_event_try(e, g->inherit, at.pid, at.cpu, leader, &excluded), err;
@@ -185,8 +184,8 @@ static int try_member(struct perf_source *s, struct perf_group *g, struct perf_e
 	return fd;
 }
 
-/* One pass over the members at one place. Members that fail have their error set and leave the group; -EAGAIN if the group was
- * taken apart and has to be tried again. */
+/* One pass over the members at one place. Members that fail have their error set and leave the group; -EAGAIN
+ * if the group was taken apart and has to be tried again. */
 static int try_group(struct perf_source *s, struct perf_group *g, struct place at, struct error *error)
 {
 	int fds[PERF_GROUP_MAX], n_fds = 0, err = 0;
@@ -217,7 +216,8 @@ static int try_group(struct perf_source *s, struct perf_group *g, struct place a
 			err = err ? err : g->weak ? -EAGAIN : 0;
 		} else {
 			e->err = EINVAL;
-			e->hint = "put :W behind the } to have the group taken apart: alone the event can be opened";
+			e->hint = "put :W behind the } to have the group taken apart: alone the event can be "
+			          "opened";
 			perf_group_remove(g, k);
 		}
 	}
@@ -232,7 +232,8 @@ static int settle(struct perf_source *s, struct plan *p, struct perf_group *g, s
 	int err = -ESRCH;
 
 	for (uint32_t i = 0; i < places && (err == -ESRCH || err == -EAGAIN); i += err == -ESRCH) {
-		struct place at = { .pid = g->tasks ? s->task[i].tid : -1, .cpu = g->tasks ? -1 : (int)g->cpus.cpu[i] };
+		struct place at = { .pid = g->tasks ? s->task[i].tid : -1,
+			            .cpu = g->tasks ? -1 : (int)g->cpus.cpu[i] };
 
 		err = try_group(s, g, at, error);
 	}
@@ -262,7 +263,8 @@ int perf_groups_settle(struct perf_source *s, struct plan *p, struct error *erro
 			s->group[kept - 1]->number = kept;
 			/* The kernel reads one event faster if it need not put a group together. */
 			if (s->group[kept - 1]->n == 1)
-				s->group[kept - 1]->member[0]->attr.a.read_format &= ~(uint64_t)PERF_FORMAT_GROUP;
+				s->group[kept - 1]->member[0]->attr.a.read_format &=
+				    ~(uint64_t)PERF_FORMAT_GROUP;
 		} else {
 			perf_group_free(s->group[i]);
 		}

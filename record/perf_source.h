@@ -13,7 +13,7 @@ struct perf_task {
 struct perf_source {
 	struct perf_pmus pmus;
 	struct event_set set;
-	struct perf_event *event; /* owned; of each of set.event */
+	struct perf_event *event;  /* owned; of each of set.event */
 	struct perf_group **group; /* owned */
 	uint32_t n_groups;
 	struct perf_task *task; /* owned; what is followed in place of CPUs */
@@ -23,14 +23,15 @@ struct perf_source {
 
 /* Reads options->events, or the default list, into set and event[]. -errno for a text that is wrong. */
 int perf_events_read(struct perf_source *s, struct plan *p, struct error *e);
-/* Puts the events into groups, and tries each on its first CPU or task: what cannot be opened gets an error, what cannot be
- * opened together is taken apart. */
+/* Puts the events into groups, and tries each on its first CPU or task: what cannot be opened gets an error,
+ * what cannot be opened together is taken apart. */
 int perf_groups_settle(struct perf_source *s, struct plan *p, struct error *e);
 /* Adds the instances of what is followed, if that is not CPUs. */
 int perf_tasks_add(struct perf_source *s, struct plan *p, struct error *e);
 /* Adds a counter for every event that was opened or asked for, and a note for what was refused. */
 int perf_counters_add(struct perf_source *s, struct plan *p);
 /* CPUs that the event is to be opened on, of those that are recorded. */
-int perf_event_cpus(const struct perf_source *s, const struct plan *p, const struct event *ev, struct cpulist *cpus);
+int perf_event_cpus(const struct perf_source *s, const struct plan *p, const struct event *ev,
+                    struct cpulist *cpus);
 
 #endif

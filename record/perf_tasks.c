@@ -9,7 +9,9 @@
 
 static int add_task(struct perf_source *s, struct plan *p, pid_t pid, pid_t tid)
 {
-	struct pm_instance i = { .kind = PM_TASK, .number = PM_NONE, .cpu = PM_NONE, .added_ns = clocks_monotonic() };
+	struct pm_instance i = {
+		.kind = PM_TASK, .number = PM_NONE, .cpu = PM_NONE, .added_ns = clocks_monotonic()
+	};
 	struct perf_task *bigger = realloc(s->task, (s->n_tasks + 1) * sizeof(*bigger));
 	char name[32], comm[64];
 	int64_t id;
@@ -62,7 +64,8 @@ static int add_ids(struct perf_source *s, struct plan *p, const char *text, bool
 		unsigned long id = strtoul(at, &end, 10);
 
 		if (*at < '0' || *at > '9' || !id || id > INT32_MAX || (*end && *end != ','))
-			return error_set(e, EINVAL, "%s: \"%.60s\" is not a list of ids", threads ? "-t" : "-p", text);
+			return error_set(e, EINVAL, "%s: \"%.60s\" is not a list of ids",
+			                 threads ? "-t" : "-p", text);
 		if (!threads)
 			err = add_process(s, p, (uint32_t)id, e);
 		else if (!root_exists(p->root, "/proc/%lu", id))

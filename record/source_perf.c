@@ -1,6 +1,7 @@
 /*
- * perf events. Planning opens every event once to see what the machine allows, adds the counters in the user's order, and then
- * one column group for each kernel group: its events times the CPUs or tasks it is opened on.
+ * perf events. Planning opens every event once to see what the machine allows, adds the counters in the
+ * user's order, and then one column group for each kernel group: its events times the CPUs or tasks it is
+ * opened on.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -13,17 +14,19 @@
 
 /* ---- groups and units ---- */
 
-static struct perf_start start_of(const struct perf_source *s, const struct plan *p, const struct perf_group *g)
+static struct perf_start start_of(const struct perf_source *s, const struct plan *p,
+                                  const struct perf_group *g)
 {
 	bool from_exec = p->options->target == TARGET_COMMAND && !p->options->delay_ms;
 
 	/* Nobody calls enable() for a command that is followed from its exec on. */
-	return (struct perf_start){ .on = s->on || (from_exec && !g->tasks), .on_exec = from_exec && g->tasks };
+	return (struct perf_start){ .on = s->on || (from_exec && !g->tasks),
+		                    .on_exec = from_exec && g->tasks };
 }
 
 /* Opens a row for the place; NULL in *out if nothing can be opened there, which becomes a note. */
-static int open_row(struct perf_source *s, struct plan *p, struct perf_group *g, pid_t pid, int cpu, uint32_t instance,
-		    struct perf_row **out)
+static int open_row(struct perf_source *s, struct plan *p, struct perf_group *g, pid_t pid, int cpu,
+                    uint32_t instance, struct perf_row **out)
 {
 	struct perf_row *row = perf_row_new(g, pid, cpu, instance);
 	char text[300], where[32];
@@ -39,14 +42,17 @@ static int open_row(struct perf_source *s, struct plan *p, struct perf_group *g,
 	}
 	row->unit.release(&row->unit);
 	snprintf(where, sizeof(where), cpu < 0 ? "one of the tasks" : "CPU %d", cpu);
-	return plan_refused(p, perf_reason(err), perf_hint(err, g->member[0]->ev, p->root, text, sizeof(text)), "%s%s on %s",
-			    g->member[0]->ev->name, g->n > 1 ? " and its group" : "", where);
+	return plan_refused(p, perf_reason(err),
+	                    perf_hint(err, g->member[0]->ev, p->root, text, sizeof(text)), "%s%s on %s",
+	                    g->member[0]->ev->name, g->n > 1 ? " and its group" : "", where);
 }
 
 /* One column group for rows that are not in one yet. */
 static int add_columns(struct plan *p, struct perf_group *g, struct perf_row **rows, uint32_t n)
 {
-	struct pm_group out = { .source = "perf", .flags = PM_GROUP_PERF_TIMES, .n_counters = g->n, .n_instances = n };
+	struct pm_group out = {
+		.source = "perf", .flags = PM_GROUP_PERF_TIMES, .n_counters = g->n, .n_instances = n
+	};
 	int64_t id;
 
 	if (!n)
@@ -111,7 +117,7 @@ static int check_descriptors(const struct perf_source *s, struct plan *p)
 		return 0;
 	snprintf(hint, sizeof(hint), "ulimit -Hn %" PRIu64, need);
 	return plan_refused(p, pm_reason_errno(EMFILE), hint,
-			    "the events need %" PRIu64 " open files, and the limit is %" PRIu64, need, have);
+	                    "the events need %" PRIu64 " open files, and the limit is %" PRIu64, need, have);
 }
 
 /* ---- the source ---- */
@@ -127,7 +133,7 @@ static int refuse_emulated(struct plan *p, struct error *e)
 			return err;
 	}
 	return plan_refused(p, PM_REASON_NOT_SUPPORTED, NULL,
-			    "perf events: under --root nothing is counted on the machine that runs pmrec");
+	                    "perf events: under --root nothing is counted on the machine that runs pmrec");
 }
 
 static int perf_plan(struct source *source, struct plan *p, struct error *e)
@@ -192,7 +198,8 @@ static bool counts_on(const struct perf_group *g, const struct plan *p, uint32_t
 	/* The kernel moves uncore PMUs from a CPU that goes to another one, and their events with them. */
 	if (yes && ev->uncore)
 		return false;
-	if (yes && ev->core && !root_cpulist(p->root, &list, "/sys/bus/event_source/devices/%s/cpus", ev->pmu))
+	if (yes && ev->core &&
+	    !root_cpulist(p->root, &list, "/sys/bus/event_source/devices/%s/cpus", ev->pmu))
 		yes = cpulist_has(&list, cpu);
 	cpulist_release(&list);
 	return yes;
@@ -283,12 +290,13 @@ static void perf_doctor(struct source *source, struct plan *p, struct buf *out)
 		rows += s->group[i]->n_rows;
 		events += s->group[i]->n;
 	}
-	buf_printf(out, "%u events in %u groups, %u reads a snapshot; %zu PMUs\n", events, s ? s->n_groups : 0, rows,
-		   s ? s->pmus.n : 0);
+	buf_printf(out, "%u events in %u groups, %u reads a snapshot; %zu PMUs\n", events,
+	           s ? s->n_groups : 0, rows, s ? s->pmus.n : 0);
 	if (!root_line(p->root, line, sizeof(line), "/proc/sys/kernel/perf_event_paranoid"))
 		buf_printf(out, "kernel.perf_event_paranoid is %s\n", line);
 	if (!root_line(p->root, line, sizeof(line), "/proc/sys/kernel/nmi_watchdog") && !strcmp(line, "1"))
-		buf_addstr(out, "the NMI watchdog holds one counter of each CPU: sysctl kernel.nmi_watchdog=0\n");
+		buf_addstr(out,
+		           "the NMI watchdog holds one counter of each CPU: sysctl kernel.nmi_watchdog=0\n");
 }
 
 const struct source_ops source_perf = {

@@ -1,7 +1,7 @@
 /*
  * The event language of `-e`: perf's, in two steps. event_parse() reads the text alone and knows no machine;
- * event_resolve() looks names up in a *view* of PMUs and tracepoints and gives attr words. The view is filled by pmrec from
- * sysfs and by pmrep from a recording, so that the same text means the same on both sides.
+ * event_resolve() looks names up in a *view* of PMUs and tracepoints and gives attr words. The view is filled
+ * by pmrec from sysfs and by pmrep from a recording, so that the same text means the same on both sides.
  *
  *   list  = item { "," item }
  *   item  = event | [ name ] "{" event { "," event } "}" [ ":" modifiers ]
@@ -21,9 +21,9 @@
 #include "common/error.h"
 
 #define EVENT_TEXT_MAX (1u << 20) /* bytes of one list */
-#define EVENT_LIST_MAX 8192	  /* events of one list, and of a set */
-#define EVENT_TERM_MAX 64	  /* terms of one event */
-#define EVENT_CONFIGS 5		  /* config, config1 ... config4 */
+#define EVENT_LIST_MAX 8192       /* events of one list, and of a set */
+#define EVENT_TERM_MAX 64         /* terms of one event */
+#define EVENT_CONFIGS  5          /* config, config1 ... config4 */
 
 /* ---- the view ---- */
 
@@ -42,10 +42,10 @@ struct event_alias {
 
 struct event_pmu {
 	char *name;
-	uint32_t type;	/* attr.type */
-	bool core;	/* counts what CPUs execute: takes hardware, cache and raw events */
-	bool uncore;	/* has a cpumask: counts only there, and no tasks */
-	char *cpus;	/* the CPUs where it is to be opened, list notation; NULL: all */
+	uint32_t type; /* attr.type */
+	bool core;     /* counts what CPUs execute: takes hardware, cache and raw events */
+	bool uncore;   /* has a cpumask: counts only there, and no tasks */
+	char *cpus;    /* the CPUs where it is to be opened, list notation; NULL: all */
 	struct event_format *format;
 	size_t n_formats;
 	struct event_alias *alias;
@@ -57,34 +57,36 @@ typedef int (*event_tracepoint_fn)(void *arg, const char *system, const char *na
 struct event_view {
 	const struct event_pmu *pmu;
 	size_t n_pmus;
-	/* Calls found() for every tracepoint that matches both globs, sorted by name. The number of matches, or -errno:
-	 * -ENODEV if there are no tracepoints to be seen, -EACCES if they may not be looked at, or what found() returned. */
-	int (*tracepoints)(void *data, const char *system, const char *name, event_tracepoint_fn found, void *arg);
+	/* Calls found() for every tracepoint that matches both globs, sorted by name. The number of matches,
+	 * or -errno: -ENODEV if there are no tracepoints to be seen, -EACCES if they may not be looked at, or
+	 * what found() returned. */
+	int (*tracepoints)(void *data, const char *system, const char *name, event_tracepoint_fn found,
+	                   void *arg);
 	void *data;
 };
 
 /* ---- modifiers ---- */
 
 enum event_mod {
-	EVENT_MOD_USER = 1 << 0,	/* u */
-	EVENT_MOD_KERNEL = 1 << 1,	/* k */
-	EVENT_MOD_HV = 1 << 2,		/* h */
-	EVENT_MOD_GUEST = 1 << 3,	/* G */
-	EVENT_MOD_HOST = 1 << 4,	/* H */
-	EVENT_MOD_NO_IDLE = 1 << 5,	/* I */
-	EVENT_MOD_PRECISE_1 = 1 << 6,	/* p; pp and ppp are two bits of a number */
+	EVENT_MOD_USER = 1 << 0,      /* u */
+	EVENT_MOD_KERNEL = 1 << 1,    /* k */
+	EVENT_MOD_HV = 1 << 2,        /* h */
+	EVENT_MOD_GUEST = 1 << 3,     /* G */
+	EVENT_MOD_HOST = 1 << 4,      /* H */
+	EVENT_MOD_NO_IDLE = 1 << 5,   /* I */
+	EVENT_MOD_PRECISE_1 = 1 << 6, /* p; pp and ppp are two bits of a number */
 	EVENT_MOD_PRECISE_2 = 1 << 7,
 	EVENT_MOD_MAX_PRECISE = 1 << 8, /* P */
 	EVENT_MOD_SAMPLE_READ = 1 << 9, /* S */
-	EVENT_MOD_PINNED = 1 << 10,	/* D */
-	EVENT_MOD_EXCLUSIVE = 1 << 11,	/* e */
-	EVENT_MOD_WEAK = 1 << 12,	/* W */
-	EVENT_MOD_BPF = 1 << 13,	/* b */
-	EVENT_MOD_RETIRE = 1 << 14,	/* R */
+	EVENT_MOD_PINNED = 1 << 10,     /* D */
+	EVENT_MOD_EXCLUSIVE = 1 << 11,  /* e */
+	EVENT_MOD_WEAK = 1 << 12,       /* W */
+	EVENT_MOD_BPF = 1 << 13,        /* b */
+	EVENT_MOD_RETIRE = 1 << 14,     /* R */
 	EVENT_MOD_NO_REGROUP = 1 << 15, /* X */
 };
 #define EVENT_MOD_LETTERS "ukhGHIpPSDeWbRX"
-#define EVENT_MOD_RING (EVENT_MOD_USER | EVENT_MOD_KERNEL | EVENT_MOD_HV)
+#define EVENT_MOD_RING    (EVENT_MOD_USER | EVENT_MOD_KERNEL | EVENT_MOD_HV)
 
 static inline unsigned event_mods_precise(uint32_t mods)
 {
@@ -98,12 +100,12 @@ size_t event_mods_parse(const char *text, size_t len, uint32_t *mods);
 /* ---- the parsed text ---- */
 
 enum event_form {
-	EVENT_NAME,	   /* name */
-	EVENT_PMU,	   /* name/terms/ */
-	EVENT_TRACEPOINT,  /* name:event */
-	EVENT_RAW,	   /* config; name holds the word, which may be an event's name after all ("read") */
-	EVENT_NUMERIC,	   /* type:config */
-	EVENT_BREAKPOINT,  /* config: address, type: access bits, length */
+	EVENT_NAME,       /* name */
+	EVENT_PMU,        /* name/terms/ */
+	EVENT_TRACEPOINT, /* name:event */
+	EVENT_RAW,        /* config; name holds the word, which may be an event's name after all ("read") */
+	EVENT_NUMERIC,    /* type:config */
+	EVENT_BREAKPOINT, /* config: address, type: access bits, length */
 };
 
 struct event_term {
@@ -111,7 +113,7 @@ struct event_term {
 	char *value; /* owned; NULL if there was no "=" */
 	uint64_t number;
 	bool is_number; /* value is a number that fits 64 bits */
-	bool driver;	/* "@key" */
+	bool driver;    /* "@key" */
 	uint32_t column;
 };
 
@@ -124,7 +126,7 @@ struct event_node {
 	size_t n_terms;
 	uint32_t mods;
 	uint32_t column, end; /* its text, from 0, without the modifiers of its group */
-	uint32_t group;	      /* index into list->group, or EVENT_NONE */
+	uint32_t group;       /* index into list->group, or EVENT_NONE */
 };
 #define EVENT_NONE UINT32_MAX
 
@@ -135,7 +137,7 @@ struct event_group {
 };
 
 struct event_list {
-	char *text; /* owned */
+	char *text;              /* owned */
 	struct event_node *node; /* owned */
 	size_t n;
 	struct event_group *group; /* owned */
@@ -147,36 +149,39 @@ int event_parse(struct event_list **list, const char *text, struct error *e);
 void event_list_free(struct event_list *list);
 /* Appends text that parses to the same list, without blanks, numbers as 0x..., modifiers in order. */
 void event_list_print(const struct event_list *list, struct buf *out);
-/* Terms alone, as they stand in a sysfs events/NAME file. Returns their number or -errno; owned by the caller. */
+/* Terms alone, as they stand in a sysfs events/NAME file. Returns their number or -errno; owned by the
+ * caller. */
 int event_terms_parse(struct event_term **terms, const char *text, struct error *e);
 void event_terms_free(struct event_term *terms, size_t n);
 
 /* ---- events with meaning ---- */
 
 struct event {
-	char *name;	/* owned; canonical text: parses to this very event on this machine */
-	size_t body;	/* bytes of `name` before the modifiers */
-	char *display;	/* owned; name=... or what the user wrote */
-	char *text;	/* owned; what the user wrote */
-	char *pmu;	/* owned; "cpu", "software", "tracepoint", ... */
+	char *name;         /* owned; canonical text: parses to this very event on this machine */
+	size_t body;        /* bytes of `name` before the modifiers */
+	char *display;      /* owned; name=... or what the user wrote */
+	char *text;         /* owned; what the user wrote */
+	char *pmu;          /* owned; "cpu", "software", "tracepoint", ... */
 	uint32_t pmu_index; /* in the view, or EVENT_NONE */
 	uint32_t type;
 	uint64_t config[EVENT_CONFIGS];
 	uint32_t bp_type;   /* breakpoints only; address and length are config1 and config2 */
-	uint32_t mods;	    /* with those of the group */
+	uint32_t mods;      /* with those of the group */
 	char *scale, *unit; /* owned, or NULL */
-	char *cpus;	    /* owned: list of a cpu= term, or NULL */
+	char *cpus;         /* owned: list of a cpu= term, or NULL */
 	char *metric_id;    /* owned, or NULL */
 	char *group_name;   /* owned, or NULL */
 	bool per_pkg, snapshot, percore;
 	bool kernel_only; /* happens in the kernel: with exclude_kernel it would always read 0 */
-	bool core;	  /* counts what CPUs execute */
+	bool core;        /* counts what CPUs execute */
 	bool uncore;
-	int8_t inherit;	   /* term inherit: 1, no-inherit: 0, neither: -1 */
-	uint32_t group;	   /* > 0: number of the braces it stands in, one number for each PMU in them; 0: alone */
+	int8_t inherit; /* term inherit: 1, no-inherit: 0, neither: -1 */
+	uint32_t
+	    group; /* > 0: number of the braces it stands in, one number for each PMU in them; 0: alone */
 	uint32_t wildcard; /* > 0: events that one text was expanded to have the same number */
 	uint32_t parsed;   /* place of the text in everything that was resolved into the set */
-	int missing;	   /* 0, or a positive errno: the name is right as far as can be seen, but cannot be looked up */
+	int missing; /* 0, or a positive errno: the name is right as far as can be seen, but cannot be looked
+	                up */
 };
 
 struct event_set {
@@ -185,26 +190,30 @@ struct event_set {
 	uint32_t groups, wildcards, parsed; /* numbers given so far */
 };
 
-/* Appends the events of the list. Remarks for the user (a member taken out of its group) go to `notes`, one line each.
- * -EINVAL or -ENOENT with a message that names column and near misses; then the set is as before. */
-int event_resolve(const struct event_list *list, const struct event_view *view, struct event_set *set, struct buf *notes,
-		  struct error *e);
+/* Appends the events of the list. Remarks for the user (a member taken out of its group) go to `notes`, one
+ * line each. -EINVAL or -ENOENT with a message that names column and near misses; then the set is as before.
+ */
+int event_resolve(const struct event_list *list, const struct event_view *view, struct event_set *set,
+                  struct buf *notes, struct error *e);
 void event_set_release(struct event_set *set);
-/* Canonical text with other modifiers, as when the kernel part was refused. Replaces event->name and ->mods. 0 or -ENOMEM */
+/* Canonical text with other modifiers, as when the kernel part was refused. Replaces event->name and ->mods.
+ * 0 or -ENOMEM */
 int event_set_mods(struct event *event, uint32_t mods);
 
 /* ---- pieces ---- */
 
-/* Deals `value` out to the bits of a format file's text. -EINVAL (text), -ERANGE with *max set to what would fit. */
+/* Deals `value` out to the bits of a format file's text. -EINVAL (text), -ERANGE with *max set to what would
+ * fit. */
 int event_format_pack(const char *format, uint64_t value, uint64_t config[EVENT_CONFIGS], uint64_t *max);
-/* Does the PMU called `name` answer to `pattern`: exact, without suffix ("uncore_imc" for uncore_imc_0), or a glob. */
+/* Does the PMU called `name` answer to `pattern`: exact, without suffix ("uncore_imc" for uncore_imc_0), or a
+ * glob. */
 bool event_pmu_matches(const char *pattern, const char *name);
 
 /* Events that are built into the kernel's interface. */
 struct event_symbol {
 	const char *name;
 	const char *alias; /* or NULL */
-	uint32_t type;	   /* PERF_TYPE_HARDWARE or PERF_TYPE_SOFTWARE */
+	uint32_t type;     /* PERF_TYPE_HARDWARE or PERF_TYPE_SOFTWARE */
 	uint64_t config;
 	const char *scale, *unit;
 	bool kernel_only;
@@ -212,8 +221,8 @@ struct event_symbol {
 };
 extern const struct event_symbol event_symbols[]; /* ends with name NULL */
 const struct event_symbol *event_symbol_find(const char *name);
-/* "L1-dcache-load-misses" and all other spellings to config. 0, -ENOENT (no such name), -EINVAL (a cache that has no such
- * operation). */
+/* "L1-dcache-load-misses" and all other spellings to config. 0, -ENOENT (no such name), -EINVAL (a cache that
+ * has no such operation). */
 int event_cache_parse(const char *name, uint64_t *config);
 /* The canonical spelling; at least 40 bytes. */
 void event_cache_name(uint64_t config, char *name, size_t size);

@@ -65,8 +65,8 @@ int event_format_pack(const char *format, uint64_t value, uint64_t config[EVENT_
 	return 0;
 }
 
-/* Length of `name` without the number at its end. One or two hexadecimal letters are no number, so that cpum_cf is not a
- * cpum; three or more are (an address). */
+/* Length of `name` without the number at its end. One or two hexadecimal letters are no number, so that
+ * cpum_cf is not a cpum; three or more are (an address). */
 static size_t without_suffix(const char *name)
 {
 	size_t len = strlen(name), n = len, hex = len;

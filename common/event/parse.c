@@ -1,4 +1,5 @@
-/* Text to list: a recursive-descent parser over the characters, which keeps the column of everything it finds. */
+/* Text to list: a recursive-descent parser over the characters, which keeps the column of everything it
+ * finds. */
 #include "common/event/event.h"
 
 #include <ctype.h>
@@ -22,8 +23,8 @@ static uint32_t column(const struct parser *p)
 /* Shows at most the part of a long list that is around the place. */
 static int fail(struct parser *p, const char *where, const char *message)
 {
-	return error_set(p->e, EINVAL, "events, column %u: %s, at \"%.40s\"", (unsigned)(where - p->text) + 1, message,
-			 where);
+	return error_set(p->e, EINVAL, "events, column %u: %s, at \"%.40s\"", (unsigned)(where - p->text) + 1,
+	                 message, where);
 }
 
 static void skip_blanks(struct parser *p)
@@ -156,7 +157,7 @@ static int parse_terms(struct parser *p, char end, struct event_term **terms, si
 		}
 		if (count == EVENT_TERM_MAX) {
 			r = error_set(p->e, E2BIG, "events, column %u: an event has at most %d terms",
-				      column(p) + 1, EVENT_TERM_MAX);
+			              column(p) + 1, EVENT_TERM_MAX);
 			break;
 		}
 		bigger = realloc(list, (count + 1) * sizeof(*list));
@@ -219,7 +220,7 @@ static int parse_mods(struct parser *p, uint32_t *mods)
 	wrong = event_mods_parse(p->at, len, mods);
 	if (wrong)
 		return fail(p, p->at + wrong - 1,
-			    "not a modifier, or one too many (u k h I G H p pp ppp P S D e W X)");
+		            "not a modifier, or one too many (u k h I G H p pp ppp P S D e W X)");
 	p->at += len;
 	return 0;
 }
@@ -395,7 +396,8 @@ static int parse_one(struct parser *p, uint32_t group)
 	struct event_node *n;
 
 	if (p->list->n >= EVENT_LIST_MAX)
-		return error_set(p->e, E2BIG, "events, column %u: more than %d events", column(p) + 1, EVENT_LIST_MAX);
+		return error_set(p->e, E2BIG, "events, column %u: more than %d events", column(p) + 1,
+		                 EVENT_LIST_MAX);
 	n = add_node(p, group);
 	return n ? parse_event(p, n) : -ENOMEM;
 }

@@ -11,12 +11,12 @@ struct resolver {
 	struct buf *notes;
 	struct error *e;
 	const struct event_node *node; /* being resolved */
-	uint32_t wildcard;	       /* number for what it expands to; 0: it cannot be several */
+	uint32_t wildcard;             /* number for what it expands to; 0: it cannot be several */
 };
 
 /* "events, column N: ..." for the place `column` (from 0). Returns -number. */
 int resolve_fail(struct resolver *r, int number, uint32_t column, const char *format, ...)
-	__attribute__((format(printf, 4, 5)));
+    __attribute__((format(printf, 4, 5)));
 
 /* Collects the names nearest to what was written. */
 struct nearest {
@@ -31,8 +31,8 @@ const char *nearest_text(const struct nearest *near, char *text, size_t size);
 
 /* Applies the node's terms to ev, which has its PMU (NULL: none) and what its name said. */
 int resolve_terms(struct resolver *r, struct event *ev, const struct event_pmu *pmu);
-/* Appends the event, which it takes over in any case, with the texts that are still missing: `body` is the canonical text
- * without modifiers; `expanded`: its display name cannot be what the user wrote. */
+/* Appends the event, which it takes over in any case, with the texts that are still missing: `body` is the
+ * canonical text without modifiers; `expanded`: its display name cannot be what the user wrote. */
 int resolve_add(struct resolver *r, struct event *ev, const char *body, bool expanded);
 void event_release(struct event *ev);
 /* Does the term say what is counted, as against what it is called and how it would be sampled? */

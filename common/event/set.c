@@ -138,7 +138,8 @@ void resolve_groups(struct resolver *r, size_t start, const struct event_group *
 	for (size_t i = start; i < set->n; i++)
 		if (set->event[i].wildcard)
 			return; /* one group a PMU is what was asked for */
-	buf_printf(r->notes, "the group {%.*s} spans PMUs that cannot be counted together: it becomes %u groups\n",
-		   (int)(r->list->node[g->first + g->n - 1].end - r->list->node[g->first].column),
-		   r->list->text + r->list->node[g->first].column, (unsigned)(set->groups - base));
+	buf_printf(r->notes,
+	           "the group {%.*s} spans PMUs that cannot be counted together: it becomes %u groups\n",
+	           (int)(r->list->node[g->first + g->n - 1].end - r->list->node[g->first].column),
+	           r->list->text + r->list->node[g->first].column, (unsigned)(set->groups - base));
 }

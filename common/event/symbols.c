@@ -9,37 +9,89 @@
 enum { TYPE_HARDWARE = 0, TYPE_SOFTWARE = 1 };
 
 const struct event_symbol event_symbols[] = {
-	{ .name = "cycles", .alias = "cpu-cycles", .type = TYPE_HARDWARE, .config = 0, .help = "CPU clock cycles" },
+	{ .name = "cycles",
+	  .alias = "cpu-cycles",
+	  .type = TYPE_HARDWARE,
+	  .config = 0,
+	  .help = "CPU clock cycles" },
 	{ .name = "instructions", .type = TYPE_HARDWARE, .config = 1, .help = "retired instructions" },
-	{ .name = "cache-references", .type = TYPE_HARDWARE, .config = 2,
+	{ .name = "cache-references",
+	  .type = TYPE_HARDWARE,
+	  .config = 2,
 	  .help = "accesses to the last cache level" },
-	{ .name = "cache-misses", .type = TYPE_HARDWARE, .config = 3, .help = "misses of the last cache level" },
-	{ .name = "branches", .alias = "branch-instructions", .type = TYPE_HARDWARE, .config = 4,
+	{ .name = "cache-misses",
+	  .type = TYPE_HARDWARE,
+	  .config = 3,
+	  .help = "misses of the last cache level" },
+	{ .name = "branches",
+	  .alias = "branch-instructions",
+	  .type = TYPE_HARDWARE,
+	  .config = 4,
 	  .help = "retired branch instructions" },
 	{ .name = "branch-misses", .type = TYPE_HARDWARE, .config = 5, .help = "mispredicted branches" },
 	{ .name = "bus-cycles", .type = TYPE_HARDWARE, .config = 6, .help = "cycles of the bus clock" },
-	{ .name = "stalled-cycles-frontend", .alias = "idle-cycles-frontend", .type = TYPE_HARDWARE, .config = 7,
+	{ .name = "stalled-cycles-frontend",
+	  .alias = "idle-cycles-frontend",
+	  .type = TYPE_HARDWARE,
+	  .config = 7,
 	  .help = "cycles without instruction issue" },
-	{ .name = "stalled-cycles-backend", .alias = "idle-cycles-backend", .type = TYPE_HARDWARE, .config = 8,
+	{ .name = "stalled-cycles-backend",
+	  .alias = "idle-cycles-backend",
+	  .type = TYPE_HARDWARE,
+	  .config = 8,
 	  .help = "cycles without instruction retirement" },
-	{ .name = "ref-cycles", .type = TYPE_HARDWARE, .config = 9, .help = "cycles at a constant frequency" },
-	{ .name = "cpu-clock", .type = TYPE_SOFTWARE, .config = 0, .scale = "1e-6", .unit = "msec",
+	{ .name = "ref-cycles",
+	  .type = TYPE_HARDWARE,
+	  .config = 9,
+	  .help = "cycles at a constant frequency" },
+	{ .name = "cpu-clock",
+	  .type = TYPE_SOFTWARE,
+	  .config = 0,
+	  .scale = "1e-6",
+	  .unit = "msec",
 	  .help = "time of the CPU, by a high resolution timer" },
-	{ .name = "task-clock", .type = TYPE_SOFTWARE, .config = 1, .scale = "1e-6", .unit = "msec",
+	{ .name = "task-clock",
+	  .type = TYPE_SOFTWARE,
+	  .config = 1,
+	  .scale = "1e-6",
+	  .unit = "msec",
 	  .help = "CPU time of the task" },
-	{ .name = "page-faults", .alias = "faults", .type = TYPE_SOFTWARE, .config = 2, .help = "page faults" },
-	{ .name = "context-switches", .alias = "cs", .type = TYPE_SOFTWARE, .config = 3, .kernel_only = true,
+	{ .name = "page-faults",
+	  .alias = "faults",
+	  .type = TYPE_SOFTWARE,
+	  .config = 2,
+	  .help = "page faults" },
+	{ .name = "context-switches",
+	  .alias = "cs",
+	  .type = TYPE_SOFTWARE,
+	  .config = 3,
+	  .kernel_only = true,
 	  .help = "context switches" },
-	{ .name = "cpu-migrations", .alias = "migrations", .type = TYPE_SOFTWARE, .config = 4, .kernel_only = true,
+	{ .name = "cpu-migrations",
+	  .alias = "migrations",
+	  .type = TYPE_SOFTWARE,
+	  .config = 4,
+	  .kernel_only = true,
 	  .help = "tasks moved to another CPU" },
 	{ .name = "minor-faults", .type = TYPE_SOFTWARE, .config = 5, .help = "page faults without I/O" },
 	{ .name = "major-faults", .type = TYPE_SOFTWARE, .config = 6, .help = "page faults with I/O" },
-	{ .name = "alignment-faults", .type = TYPE_SOFTWARE, .config = 7,
+	{ .name = "alignment-faults",
+	  .type = TYPE_SOFTWARE,
+	  .config = 7,
 	  .help = "unaligned accesses that the kernel handled" },
-	{ .name = "emulation-faults", .type = TYPE_SOFTWARE, .config = 8, .help = "instructions that the kernel emulated" },
+	{ .name = "emulation-faults",
+	  .type = TYPE_SOFTWARE,
+	  .config = 8,
+	  .help = "instructions that the kernel emulated" },
 	{ .name = "dummy", .type = TYPE_SOFTWARE, .config = 9, .help = "counts nothing" },
-	{ .name = "bpf-output", .type = TYPE_SOFTWARE, .config = 10, .help = "records written by BPF programs" },
-	{ .name = "cgroup-switches", .type = TYPE_SOFTWARE, .config = 11, .kernel_only = true,
+	{ .name = "bpf-output",
+	  .type = TYPE_SOFTWARE,
+	  .config = 10,
+	  .help = "records written by BPF programs" },
+	{ .name = "cgroup-switches",
+	  .type = TYPE_SOFTWARE,
+	  .config = 11,
+	  .kernel_only = true,
 	  .help = "context switches to a task of another cgroup" },
 	{ 0 },
 };
@@ -59,7 +111,7 @@ enum { RESULT_REFS, RESULT_MISSES, N_RESULTS };
 
 static const struct {
 	const char *name[6]; /* the first is canonical */
-	unsigned ops;	     /* bit for each operation that exists */
+	unsigned ops;        /* bit for each operation that exists */
 } caches[] = {
 	[0] = { { "L1-dcache", "l1-d", "l1d", "L1-data" }, 1 << OP_LOAD | 1 << OP_STORE | 1 << OP_PREFETCH },
 	[1] = { { "L1-icache", "l1-i", "l1i", "L1-instruction" }, 1 << OP_LOAD | 1 << OP_PREFETCH },
@@ -163,7 +215,8 @@ int event_cache_each(int (*each)(void *arg, const char *name, uint64_t config), 
 {
 	for (uint64_t cache = 0; cache < N_CACHES; cache++)
 		for (uint64_t op = 0; op < N_OPS; op++)
-			for (uint64_t result = 0; caches[cache].ops & 1u << op && result < N_RESULTS; result++) {
+			for (uint64_t result = 0; caches[cache].ops & 1u << op && result < N_RESULTS;
+			     result++) {
 				uint64_t config = cache | op << 8 | result << 16;
 				char name[64];
 				int r;
@@ -182,11 +235,11 @@ static const struct {
 	char letter;
 	uint32_t bit;
 } mod_letters[] = {
-	{ 'u', EVENT_MOD_USER },	{ 'k', EVENT_MOD_KERNEL },    { 'h', EVENT_MOD_HV },
-	{ 'I', EVENT_MOD_NO_IDLE },	{ 'G', EVENT_MOD_GUEST },     { 'H', EVENT_MOD_HOST },
-	{ 'p', EVENT_MOD_PRECISE_1 },	{ 'P', EVENT_MOD_MAX_PRECISE }, { 'S', EVENT_MOD_SAMPLE_READ },
-	{ 'D', EVENT_MOD_PINNED },	{ 'e', EVENT_MOD_EXCLUSIVE }, { 'W', EVENT_MOD_WEAK },
-	{ 'b', EVENT_MOD_BPF },		{ 'R', EVENT_MOD_RETIRE },    { 'X', EVENT_MOD_NO_REGROUP },
+	{ 'u', EVENT_MOD_USER },      { 'k', EVENT_MOD_KERNEL },      { 'h', EVENT_MOD_HV },
+	{ 'I', EVENT_MOD_NO_IDLE },   { 'G', EVENT_MOD_GUEST },       { 'H', EVENT_MOD_HOST },
+	{ 'p', EVENT_MOD_PRECISE_1 }, { 'P', EVENT_MOD_MAX_PRECISE }, { 'S', EVENT_MOD_SAMPLE_READ },
+	{ 'D', EVENT_MOD_PINNED },    { 'e', EVENT_MOD_EXCLUSIVE },   { 'W', EVENT_MOD_WEAK },
+	{ 'b', EVENT_MOD_BPF },       { 'R', EVENT_MOD_RETIRE },      { 'X', EVENT_MOD_NO_REGROUP },
 };
 #define N_MODS (sizeof(mod_letters) / sizeof(mod_letters[0]))
 

@@ -18,7 +18,8 @@ void nearest_offer(struct nearest *near, const char *name)
 	unsigned limit = len < 4 ? 1 : len < 10 ? 2 : 3;
 	unsigned distance;
 
-	if (strlen(name) >= sizeof(near->names[0]) || strlen(name) > len + limit || strlen(name) + limit < len)
+	if (strlen(name) >= sizeof(near->names[0]) || strlen(name) > len + limit ||
+	    strlen(name) + limit < len)
 		return;
 	distance = parse_distance(near->word, name);
 	if (!strncasecmp(near->word, name, strlen(name)) && strlen(name) == len)
@@ -42,15 +43,15 @@ const char *nearest_text(const struct nearest *near, char *text, size_t size)
 
 	text[0] = '\0';
 	for (unsigned i = 0; i < near->n && len < size; i++)
-		len += (size_t)snprintf(text + len, size - len, "%s\"%s\"%s", i ? ", " : "; did you mean ", near->names[i],
-					i + 1 == near->n ? "?" : "");
+		len += (size_t)snprintf(text + len, size - len, "%s\"%s\"%s", i ? ", " : "; did you mean ",
+		                        near->names[i], i + 1 == near->n ? "?" : "");
 	return text;
 }
 
 /* ---- fixed keys ---- */
 
 enum fixed_effect {
-	FIXED_CONFIG,  /* config word `n` */
+	FIXED_CONFIG, /* config word `n` */
 	FIXED_NAME,
 	FIXED_METRIC_ID,
 	FIXED_PERCORE,
@@ -106,7 +107,8 @@ static int need_value(struct resolver *r, const struct event_term *t, bool numbe
 {
 	if (number ? t->is_number : t->value != NULL)
 		return 0;
-	return resolve_fail(r, EINVAL, t->column, "the term \"%s\" needs a %s", t->key, number ? "number" : "value");
+	return resolve_fail(r, EINVAL, t->column, "the term \"%s\" needs a %s", t->key,
+	                    number ? "number" : "value");
 }
 
 static int apply_fixed(struct resolver *r, struct event *ev, const struct event_term *t, size_t which)
@@ -131,21 +133,25 @@ static int apply_fixed(struct resolver *r, struct event *ev, const struct event_
 		ev->percore = !t->value || (t->is_number && t->number);
 		return 0;
 	case FIXED_INHERIT:
-		ev->inherit = (int8_t)(t->is_number && !t->number ? !fixed_keys[which].n : fixed_keys[which].n);
+		ev->inherit =
+		    (int8_t)(t->is_number && !t->number ? !fixed_keys[which].n : fixed_keys[which].n);
 		return 0;
 	case FIXED_CPU:
 		err = need_value(r, t, false);
 		if (err)
 			return err;
-		/* The comma separates terms here, so it is a number or a range, or the PMU whose CPUs are meant. */
+		/* The comma separates terms here, so it is a number or a range, or the PMU whose CPUs are
+		 * meant. */
 		for (size_t i = 0; i < r->view->n_pmus; i++)
 			if (!strcmp(r->view->pmu[i].name, t->value))
-				return set_text(&ev->cpus, r->view->pmu[i].cpus ? r->view->pmu[i].cpus : "0-65535");
+				return set_text(&ev->cpus,
+				                r->view->pmu[i].cpus ? r->view->pmu[i].cpus : "0-65535");
 		err = cpulist_parse(&cpus, t->value, false, &ignored);
 		cpulist_release(&cpus);
 		if (err)
-			return resolve_fail(r, EINVAL, t->column, "\"%s\" is neither a CPU nor a range of CPUs nor a PMU",
-					    t->value);
+			return resolve_fail(r, EINVAL, t->column,
+			                    "\"%s\" is neither a CPU nor a range of CPUs nor a PMU",
+			                    t->value);
 		return set_text(&ev->cpus, t->value);
 	case FIXED_SAMPLING:
 		return 0;
@@ -171,22 +177,25 @@ static const struct event_format *find_format(const struct event_pmu *pmu, const
 	return NULL;
 }
 
-static int apply_format(struct resolver *r, struct event *ev, const struct event_pmu *pmu, const struct event_format *f,
-			const struct event_term *t)
+static int apply_format(struct resolver *r, struct event *ev, const struct event_pmu *pmu,
+                        const struct event_format *f, const struct event_term *t)
 {
 	uint64_t max = 0;
 	int err;
 
 	if (t->value && !t->is_number)
-		return resolve_fail(r, EINVAL, t->column, "the term \"%s\" of %s needs a number, not \"%.40s\"", t->key,
-				    pmu->name, t->value);
+		return resolve_fail(r, EINVAL, t->column,
+		                    "the term \"%s\" of %s needs a number, not \"%.40s\"", t->key, pmu->name,
+		                    t->value);
 	err = event_format_pack(f->text, t->value ? t->number : 1, ev->config, &max);
 	if (err == -ERANGE)
-		return resolve_fail(r, EINVAL, t->column, "%s=0x%llx is too big for %s (%.60s), the maximum is 0x%llx",
-				    t->key, (unsigned long long)t->number, pmu->name, f->text, (unsigned long long)max);
+		return resolve_fail(
+		    r, EINVAL, t->column, "%s=0x%llx is too big for %s (%.60s), the maximum is 0x%llx",
+		    t->key, (unsigned long long)t->number, pmu->name, f->text, (unsigned long long)max);
 	if (err)
-		return resolve_fail(r, EINVAL, t->column, "the kernel describes \"%s\" of %s as \"%.60s\", which is not known",
-				    t->key, pmu->name, f->text);
+		return resolve_fail(r, EINVAL, t->column,
+		                    "the kernel describes \"%s\" of %s as \"%.60s\", which is not known",
+		                    t->key, pmu->name, f->text);
 	return 0;
 }
 
@@ -201,19 +210,21 @@ static int unknown_term(struct resolver *r, const struct event_pmu *pmu, const s
 		nearest_offer(&near, pmu->alias[i].name);
 	for (size_t i = 0; i < N_FIXED; i++)
 		nearest_offer(&near, fixed_keys[i].key);
-	return resolve_fail(r, EINVAL, t->column, "%s%s has no term or event \"%.60s\"%s", pmu ? "" : "the event ",
-			    pmu ? pmu->name : r->node->name, t->key, nearest_text(&near, hint, sizeof(hint)));
+	return resolve_fail(r, EINVAL, t->column, "%s%s has no term or event \"%.60s\"%s",
+	                    pmu ? "" : "the event ", pmu ? pmu->name : r->node->name, t->key,
+	                    nearest_text(&near, hint, sizeof(hint)));
 }
 
 /* One term that is not an alias. */
-static int apply(struct resolver *r, struct event *ev, const struct event_pmu *pmu, const struct event_term *t)
+static int apply(struct resolver *r, struct event *ev, const struct event_pmu *pmu,
+                 const struct event_term *t)
 {
 	const struct event_format *f;
 	uint64_t raw;
 
 	if (t->driver)
-		return resolve_fail(r, EINVAL, t->column, "@%s configures a driver for tracing, which is not counting",
-				    t->key);
+		return resolve_fail(r, EINVAL, t->column,
+		                    "@%s configures a driver for tracing, which is not counting", t->key);
 	for (size_t i = 0; i < N_FIXED; i++)
 		if (!strcmp(fixed_keys[i].key, t->key))
 			return apply_fixed(r, ev, t, i);
@@ -222,7 +233,7 @@ static int apply(struct resolver *r, struct event *ev, const struct event_pmu *p
 		return apply_format(r, ev, pmu, f, t);
 	if (pmu && !t->value && t->key[0] == 'r' &&
 	    !parse_u64_span(t->key + (t->key[1] == '0' && t->key[2] == 'x' ? 3 : 1),
-			    strlen(t->key + (t->key[1] == '0' && t->key[2] == 'x' ? 3 : 1)), 16, &raw)) {
+	                    strlen(t->key + (t->key[1] == '0' && t->key[2] == 'x' ? 3 : 1)), 16, &raw)) {
 		ev->config[0] = raw;
 		return 0;
 	}
@@ -237,24 +248,25 @@ static bool has_key(const struct event_node *n, const char *key)
 	return false;
 }
 
-static int apply_alias(struct resolver *r, struct event *ev, const struct event_pmu *pmu, const struct event_alias *a,
-		       const struct event_term *t)
+static int apply_alias(struct resolver *r, struct event *ev, const struct event_pmu *pmu,
+                       const struct event_alias *a, const struct event_term *t)
 {
 	struct event_term *terms = NULL;
 	struct error inner = { 0 };
 	int n = event_terms_parse(&terms, a->text, &inner), err = n < 0 ? n : 0;
 
 	if (n < 0)
-		return resolve_fail(r, EINVAL, t->column, "the kernel's text for %s/%s/ is not understood: %.100s", pmu->name,
-				    a->name, inner.text);
+		return resolve_fail(r, EINVAL, t->column,
+		                    "the kernel's text for %s/%s/ is not understood: %.100s", pmu->name,
+		                    a->name, inner.text);
 	for (int i = 0; i < n && !err; i++) {
 		struct event_term inherited = terms[i];
 
 		/* "core=?": to be said by the user; older kernels write "$core". */
 		if (terms[i].value && (terms[i].value[0] == '?' || terms[i].value[0] == '$')) {
 			if (!has_key(r->node, terms[i].key))
-				err = resolve_fail(r, EINVAL, t->column, "%s/%s/ needs the term \"%s=...\"", pmu->name,
-						   a->name, terms[i].key);
+				err = resolve_fail(r, EINVAL, t->column, "%s/%s/ needs the term \"%s=...\"",
+				                   pmu->name, a->name, terms[i].key);
 			continue;
 		}
 		inherited.column = t->column;
@@ -271,7 +283,8 @@ static int apply_alias(struct resolver *r, struct event *ev, const struct event_
 }
 
 /* An event by its general name, asked of one PMU that has such: "cpu_core/cycles/", "software/cs/". */
-static bool is_legacy(const struct event_pmu *pmu, const char *name, const struct event_symbol **s, uint64_t *config)
+static bool is_legacy(const struct event_pmu *pmu, const char *name, const struct event_symbol **s,
+                      uint64_t *config)
 {
 	*s = pmu ? event_symbol_find(name) : NULL;
 	if (*s)
@@ -304,7 +317,8 @@ bool resolve_term_counts(const struct event_term *t)
 {
 	for (size_t i = 0; i < N_FIXED; i++)
 		if (!strcmp(fixed_keys[i].key, t->key))
-			return fixed_keys[i].effect != FIXED_NAME && fixed_keys[i].effect != FIXED_METRIC_ID &&
+			return fixed_keys[i].effect != FIXED_NAME &&
+			       fixed_keys[i].effect != FIXED_METRIC_ID &&
 			       fixed_keys[i].effect != FIXED_SAMPLING;
 	return true;
 }
@@ -322,7 +336,8 @@ int resolve_terms(struct resolver *r, struct event *ev, const struct event_pmu *
 			const struct event_alias *a = plain ? find_alias(pmu, t->key) : NULL;
 			const struct event_symbol *s;
 			uint64_t config;
-			bool legacy = plain && !a && !find_format(pmu, t->key) && is_legacy(pmu, t->key, &s, &config);
+			bool legacy =
+			    plain && !a && !find_format(pmu, t->key) && is_legacy(pmu, t->key, &s, &config);
 
 			if (a && names)
 				err = apply_alias(r, ev, pmu, a, t);

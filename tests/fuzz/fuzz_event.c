@@ -1,6 +1,6 @@
 /*
- * The event language: no input may crash it, and what it accepts prints to a text that parses to the same print. The first byte
- * chooses how well the machine is known.
+ * The event language: no input may crash it, and what it accepts prints to a text that parses to the same
+ * print. The first byte chooses how well the machine is known.
  */
 #include <errno.h>
 #include <stddef.h>
@@ -11,7 +11,10 @@
 #include "common/event/event.h"
 
 static struct event_format formats[] = {
-	{ "event", "config:0-7,32-35" }, { "umask", "config:8-15" }, { "far", "config4:63" }, { "bad", "config9:1-" },
+	{ "event", "config:0-7,32-35" },
+	{ "umask", "config:8-15" },
+	{ "far", "config4:63" },
+	{ "bad", "config9:1-" },
 };
 static struct event_alias aliases[] = {
 	{ .name = "alias", .text = "event=0x3c,umask=?", .scale = "1e-6", .unit = "x" },
@@ -19,10 +22,28 @@ static struct event_alias aliases[] = {
 	{ .name = "bad", .text = "event=1,,=2" },
 };
 static struct event_pmu pmus[] = {
-	{ .name = "cpu", .type = 4, .core = true, .format = formats, .n_formats = 4, .alias = aliases, .n_aliases = 3 },
+	{ .name = "cpu",
+	  .type = 4,
+	  .core = true,
+	  .format = formats,
+	  .n_formats = 4,
+	  .alias = aliases,
+	  .n_aliases = 3 },
 	{ .name = "cpu_b", .type = 10, .core = true, .cpus = "1" },
-	{ .name = "u_0", .type = 11, .uncore = true, .format = formats, .n_formats = 4, .alias = aliases, .n_aliases = 3 },
-	{ .name = "u_1", .type = 12, .uncore = true, .format = formats, .n_formats = 4, .alias = aliases, .n_aliases = 3 },
+	{ .name = "u_0",
+	  .type = 11,
+	  .uncore = true,
+	  .format = formats,
+	  .n_formats = 4,
+	  .alias = aliases,
+	  .n_aliases = 3 },
+	{ .name = "u_1",
+	  .type = 12,
+	  .uncore = true,
+	  .format = formats,
+	  .n_formats = 4,
+	  .alias = aliases,
+	  .n_aliases = 3 },
 };
 
 static int tracepoints(void *data, const char *system, const char *name, event_tracepoint_fn found, void *arg)

@@ -1,6 +1,6 @@
 /*
- * The event language. Expected attr words are written from the kernel's ABI (perf_event.h) and from the format texts of
- * the PMUs below, not taken from the program.
+ * The event language. Expected attr words are written from the kernel's ABI (perf_event.h) and from the
+ * format texts of the PMUs below, not taken from the program.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -17,8 +17,8 @@
 /* ---- a machine ---- */
 
 static struct event_format cpu_formats[] = {
-	{ "event", "config:0-7" }, { "umask", "config:8-15" }, { "edge", "config:18" }, { "inv", "config:23" },
-	{ "cmask", "config:24-31" }, { "ldlat", "config1:0-15" },
+	{ "event", "config:0-7" }, { "umask", "config:8-15" },  { "edge", "config:18" },
+	{ "inv", "config:23" },    { "cmask", "config:24-31" }, { "ldlat", "config1:0-15" },
 };
 static struct event_alias cpu_aliases[] = {
 	{ .name = "cpu-cycles", .text = "event=0x3c" },
@@ -27,18 +27,23 @@ static struct event_alias cpu_aliases[] = {
 	{ .name = "topdown-total-slots.scale", .text = "event=1" },
 };
 static struct event_format imc_formats[] = {
-	{ "event", "config:0-7" }, { "wide", "config:0-7,32-35" }, { "three", "config3:4-7" }, { "four", "config4:0-63" },
-	{ "broken", "config:7-3" },
+	{ "event", "config:0-7" },  { "wide", "config:0-7,32-35" }, { "three", "config3:4-7" },
+	{ "four", "config4:0-63" }, { "broken", "config:7-3" },
 };
 static struct event_alias imc_aliases[] = {
-	{ .name = "cas_count_read", .text = "event=0x04,wide=0x3", .scale = "6.103515625e-5", .unit = "MiB", .per_pkg = true },
+	{ .name = "cas_count_read",
+	  .text = "event=0x04,wide=0x3",
+	  .scale = "6.103515625e-5",
+	  .unit = "MiB",
+	  .per_pkg = true },
 	{ .name = "param", .text = "event=0x9,three=?" },
 	{ .name = "snap", .text = "event=0x2", .snapshot = true },
 };
 static struct event_format msr_formats[] = { { "event", "config:0-63" } };
-static struct event_alias msr_aliases[] = { { .name = "tsc", .text = "event=0x00" }, { .name = "smi", .text = "event=0x04" } };
+static struct event_alias msr_aliases[] = { { .name = "tsc", .text = "event=0x00" },
+	                                    { .name = "smi", .text = "event=0x04" } };
 
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+#define COUNT(a)   (sizeof(a) / sizeof((a)[0]))
 #define FORMATS(f) .format = f, .n_formats = COUNT(f)
 #define ALIASES(a) .alias = a, .n_aliases = COUNT(a)
 
@@ -46,12 +51,27 @@ static struct event_pmu pmus[] = {
 	{ .name = "cpu", .type = 4, .core = true, FORMATS(cpu_formats), ALIASES(cpu_aliases) },
 	{ .name = "msr", .type = 9, FORMATS(msr_formats), ALIASES(msr_aliases) },
 	{ .name = "software", .type = 1 },
-	{ .name = "uncore_imc_0", .type = 20, .uncore = true, .cpus = "0,8", FORMATS(imc_formats), ALIASES(imc_aliases) },
-	{ .name = "uncore_imc_1", .type = 21, .uncore = true, .cpus = "0,8", FORMATS(imc_formats), ALIASES(imc_aliases) },
+	{ .name = "uncore_imc_0",
+	  .type = 20,
+	  .uncore = true,
+	  .cpus = "0,8",
+	  FORMATS(imc_formats),
+	  ALIASES(imc_aliases) },
+	{ .name = "uncore_imc_1",
+	  .type = 21,
+	  .uncore = true,
+	  .cpus = "0,8",
+	  FORMATS(imc_formats),
+	  ALIASES(imc_aliases) },
 	{ .name = "uncore_imc_free_running", .type = 22, .uncore = true, .cpus = "0" },
 };
 static struct event_pmu hybrid_pmus[] = {
-	{ .name = "cpu_core", .type = 4, .core = true, .cpus = "0-3", FORMATS(cpu_formats), ALIASES(cpu_aliases) },
+	{ .name = "cpu_core",
+	  .type = 4,
+	  .core = true,
+	  .cpus = "0-3",
+	  FORMATS(cpu_formats),
+	  ALIASES(cpu_aliases) },
 	{ .name = "cpu_atom", .type = 10, .core = true, .cpus = "4-7", FORMATS(cpu_formats) },
 };
 
@@ -59,11 +79,14 @@ static const struct {
 	const char *system, *name;
 	uint64_t id;
 } tracepoints[] = {
-	{ "sched", "sched_switch", 300 }, { "sched", "sched_wakeup", 301 }, { "sched", "sched_wakeup_new", 302 },
+	{ "sched", "sched_switch", 300 },
+	{ "sched", "sched_wakeup", 301 },
+	{ "sched", "sched_wakeup_new", 302 },
 	{ "syscalls", "sys_enter_read", 700 },
 };
 
-static int list_tracepoints(void *data, const char *system, const char *name, event_tracepoint_fn found, void *arg)
+static int list_tracepoints(void *data, const char *system, const char *name, event_tracepoint_fn found,
+                            void *arg)
 {
 	int n = 0;
 
@@ -82,7 +105,9 @@ static int list_tracepoints(void *data, const char *system, const char *name, ev
 	return n;
 }
 
-static const struct event_view machine = { .pmu = pmus, .n_pmus = COUNT(pmus), .tracepoints = list_tracepoints };
+static const struct event_view machine = { .pmu = pmus,
+	                                   .n_pmus = COUNT(pmus),
+	                                   .tracepoints = list_tracepoints };
 static const struct event_view hybrid = { .pmu = hybrid_pmus, .n_pmus = COUNT(hybrid_pmus) };
 static const struct event_view nothing = { 0 };
 
@@ -192,8 +217,9 @@ static void test_raw_and_numeric(void **state)
 
 static void test_terms(void **state)
 {
-	check_one("cpu/event=0xc4,umask=0x20,cmask=1,edge,inv=0/", "cpu/event=0xc4,umask=0x20,cmask=0x1,edge,inv=0x0/", 4,
-		  0xc4 | 0x20 << 8 | 1 << 24 | 1 << 18);
+	check_one("cpu/event=0xc4,umask=0x20,cmask=1,edge,inv=0/",
+	          "cpu/event=0xc4,umask=0x20,cmask=0x1,edge,inv=0x0/", 4,
+	          0xc4 | 0x20 << 8 | 1 << 24 | 1 << 18);
 	check_one("msr/tsc/", "msr/tsc/", 9, 0);
 	check_one("msr/smi/u", "msr/smi/u", 9, 4);
 	check_one("smi", "msr/smi/", 9, 4);
@@ -210,8 +236,9 @@ static void test_terms(void **state)
 
 static void test_config_words(void **state)
 {
-	struct event_set set =
-		resolve_on(&machine, "uncore_imc_1/event=1,three=0xa,four=0xffffffffffffffff,config2=7/,cpu/mem-loads,ldlat=50/");
+	struct event_set set = resolve_on(
+	    &machine,
+	    "uncore_imc_1/event=1,three=0xa,four=0xffffffffffffffff,config2=7/,cpu/mem-loads,ldlat=50/");
 
 	assert_int_equal(set.event[0].config[0], 1);
 	assert_int_equal(set.event[0].config[2], 7);
@@ -224,7 +251,8 @@ static void test_config_words(void **state)
 
 static void test_alias_facts(void **state)
 {
-	struct event_set set = resolve_on(&machine, "uncore_imc_0/cas_count_read,name='a, b/c'/,uncore_imc_0/snap/");
+	struct event_set set =
+	    resolve_on(&machine, "uncore_imc_0/cas_count_read,name='a, b/c'/,uncore_imc_0/snap/");
 
 	assert_string_equal(set.event[0].scale, "6.103515625e-5");
 	assert_string_equal(set.event[0].unit, "MiB");
@@ -240,7 +268,8 @@ static void test_alias_facts(void **state)
 
 static void test_wildcards(void **state)
 {
-	static const char *const same[] = { "uncore_imc/event=4/", "imc/event=4/", "uncore_im?_[01]/event=4/", "imc_*[0-9]/event=4/" };
+	static const char *const same[] = { "uncore_imc/event=4/", "imc/event=4/", "uncore_im?_[01]/event=4/",
+		                            "imc_*[0-9]/event=4/" };
 
 	for (size_t i = 0; i < COUNT(same); i++) {
 		struct event_set set = resolve_on(&machine, same[i]);
@@ -278,7 +307,8 @@ static void test_pmu_names(void **state)
 
 static void test_tracepoints(void **state)
 {
-	struct event_set set = resolve_on(&machine, "sched:sched_switch:u,sched:sched_wake*,s*:sys_enter_read");
+	struct event_set set =
+	    resolve_on(&machine, "sched:sched_switch:u,sched:sched_wake*,s*:sys_enter_read");
 
 	assert_int_equal(set.n, 4);
 	assert_string_equal(set.event[0].name, "sched:sched_switch:u");
@@ -295,7 +325,8 @@ static void test_tracepoints(void **state)
 	int eacces = EACCES;
 	struct event_view refused = machine;
 
-	assert_non_null(strstr(refusal_on(&machine, "sched:sched_swich", &e), "did you mean \"sched_switch\""));
+	assert_non_null(
+	    strstr(refusal_on(&machine, "sched:sched_swich", &e), "did you mean \"sched_switch\""));
 	refused.data = &eacces;
 	set = resolve_on(&refused, "cs,sched:sched_switch");
 	assert_int_equal(set.event[1].missing, EACCES);
@@ -326,7 +357,8 @@ static void test_breakpoint(void **state)
 
 static void test_groups(void **state)
 {
-	struct event_set set = resolve_on(&machine, "cs,front{cycles,instructions:k}:uW,{faults:u,msr/tsc/}:D,cs");
+	struct event_set set =
+	    resolve_on(&machine, "cs,front{cycles,instructions:k}:uW,{faults:u,msr/tsc/}:D,cs");
 
 	assert_int_equal(set.n, 6);
 	assert_int_equal(set.event[0].group, 0);
@@ -440,9 +472,11 @@ static void test_errors(void **state)
 		{ "cpu/=1/", "column 5: the name of a term is missing" },
 		{ "cpu/name='abc/", "column 10: the quote is not closed" },
 		{ "cpu/event=99999999999999999999/", "does not fit 64 bits" },
-		{ "cs,cpu/event=1,umask=256/", "column 16: umask=0x100 is too big for cpu (config:8-15), the maximum is 0xff" },
+		{ "cs,cpu/event=1,umask=256/",
+		  "column 16: umask=0x100 is too big for cpu (config:8-15), the maximum is 0xff" },
 		{ "cpu/event=abc/", "column 5: the term \"event\" of cpu needs a number" },
-		{ "cs,cpu/event=1,umsk=2/", "column 16: cpu has no term or event \"umsk\"; did you mean \"umask\"?" },
+		{ "cs,cpu/event=1,umsk=2/",
+		  "column 16: cpu has no term or event \"umsk\"; did you mean \"umask\"?" },
 		{ "cs,cycels", "column 4: there is no event \"cycels\"; did you mean \"cycles\"?" },
 		{ "uncore_ims/event=1/", "there is no PMU \"uncore_ims\"" },
 		{ "mrs/tsc/", "column 1: there is no PMU \"mrs\"; did you mean \"msr\"?" },
@@ -517,8 +551,11 @@ static void test_format_pack(void **state)
 	assert_true(c[2] == 1ull << 63);
 	assert_int_equal(event_format_pack("config1:0-63", UINT64_MAX, c, &max), 0);
 	assert_true(c[1] == UINT64_MAX);
-	static const char *const bad[] = { "", "config", "config:", "config:x", "config:0-", "config:5-4", "config:0-64",
-		"config5:0", "config:0,", "config:0x", "conf:0", "config:99999999999999999999" };
+	static const char *const bad[] = {
+		"",          "config",     "config:",     "config:x",
+		"config:0-", "config:5-4", "config:0-64", "config5:0",
+		"config:0,", "config:0x",  "conf:0",      "config:99999999999999999999"
+	};
 
 	for (size_t i = 0; i < COUNT(bad); i++)
 		assert_int_equal(event_format_pack(bad[i], 0, c, &max), -EINVAL);

@@ -1,195 +1,9 @@
 /*
- * perf events of this machine: software events and, where there is one, the msr PMU. What is counted is compared with work
- * of known size (page faults, context switches, CPU time of this process), not with earlier output.
+ * perf events of this machine: software events and, where there is one, the msr PMU. What is counted is
+ * compared with work of known size (page faults, context switches, CPU time of this process), not with
+ * earlier output.
  */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
-#include <fcntl.h>
-#include <linux/perf_event.h>
-#include <sys/mman.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
-
-#include "record/plan.h"
-#include "record/perf_open.h"
-#include "record/sources.h"
-
-struct world {
-	struct record_options options;
-	char *events[8];
-	char *filters[8];
-	struct root root;
-	struct pm_model model;
-	struct plan plan;
-	struct source source;
-	struct error e;
-};
-
-static void world_begin(struct world *w, const char *root)
-{
-	assert_int_equal(root_init(&w->root, root), 0);
-	pm_model_init(&w->model);
-	if (plan_init(&w->plan, &w->options, &w->root, &w->model, &w->e))
-		fail_msg("%s", w->e.text);
-	w->source = (struct source){ .ops = &source_perf, .wanted = true };
-	w->plan.source = &w->source;
-}
-
-static int world_plan(struct world *w)
-{
-	return source_perf.plan(&w->source, &w->plan, &w->e);
-}
-
-/* plan_release() before or after the source: both orders must do. */
-static void world_end(struct world *w, bool source_first)
-{
-	if (source_first)
-		source_perf.release(&w->source);
-	plan_release(&w->plan);
-	if (!source_first)
-		source_perf.release(&w->source);
-	pm_model_release(&w->model);
-	root_release(&w->root);
-}
-
-static struct world *world_new(enum target_kind target, const char *a, const char *b, const char *c)
-{
-	struct world *w = calloc(1, sizeof(*w));
-
-	assert_non_null(w);
-	w->options.target = target;
-	w->options.privacy = "default";
-	w->events[0] = (char *)a;
-	w->events[1] = (char *)b;
-	w->events[2] = (char *)c;
-	w->options.events = a ? w->events : NULL;
-	w->options.filters = w->filters;
-	return w;
-}
-
-struct reading {
-	uint64_t v[64], enabled, running;
-	uint16_t status[64];
-	bool missing;
-};
-
-static void read_unit(struct unit *u, const struct pm_model *m, struct reading *r)
-{
-	const struct pm_group *g = pm_model_group(m, u->group);
-	struct cells c = { .v = r->v, .status = r->status, .step = 1, .n = g->n_counters, .enabled = &r->enabled,
-			   .running = &r->running, .any_missing = &r->missing };
-
-	*r = (struct reading){ 0 };
-	assert_true(g->n_counters <= 64);
-	assert_int_equal(u->read(u, &c), 0);
-}
-
-/* Sum over all units of a counter. */
-static uint64_t sum_of(struct world *w, const char *name)
-{
-	const struct pm_counter *c = pm_model_counter_named(&w->model, name);
-	uint64_t sum = 0;
-
-	if (!c)
-		fail_msg("there is no counter %s", name);
-	for (struct unit *u = w->plan.units; u; u = u->next) {
-		const struct pm_group *g = pm_model_group(&w->model, u->group);
-		struct reading r;
-
-		read_unit(u, &w->model, &r);
-		for (uint32_t k = 0; k < g->n_counters; k++)
-			if (g->counter[k] == c->id) {
-				assert_int_equal(r.status[k], PM_OK);
-				sum += r.v[k];
-			}
-	}
-	return sum;
-}
-
-static unsigned count_units(const struct world *w)
-{
-	unsigned n = 0;
-
-	for (struct unit *u = w->plan.units; u; u = u->next)
-		n++;
-	return n;
-}
-
-static void burn(uint64_t ns)
-{
-	struct timespec t;
-	uint64_t end;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	end = (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec + ns;
-	do
-		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	while ((uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec < end);
-}
-
-static void touch(size_t pages)
-{
-	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	char *p = mmap(NULL, pages * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	assert_ptr_not_equal(p, MAP_FAILED);
-	madvise(p, pages * page, MADV_NOHUGEPAGE);
-	for (size_t i = 0; i < pages; i++)
-		p[i * page] = 1;
-	munmap(p, pages * page);
-}
-
-/* May events of all CPUs be opened here? */
-static bool system_wide_allowed(void)
-{
-	union perf_attr attr = { .a = { .size = 64, .type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_DUMMY } };
-	int fd = perf_open(&attr, -1, 0, -1);
-
-	if (fd >= 0)
-		close(fd);
-	return fd >= 0;
-}
-
-/* May the kernel's part of this process be counted? Without it events are recorded under another name. */
-static bool kernel_allowed(void)
-{
-	union perf_attr attr = { .a = { .size = 64, .type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_DUMMY } };
-	int fd = perf_open(&attr, 0, -1, -1);
-
-	if (fd >= 0)
-		close(fd);
-	return fd >= 0;
-}
-
-#define NEED_KERNEL()                                                                                                    \
-	do {                                                                                                             \
-		if (!kernel_allowed())                                                                                   \
-			skip();                                                                                          \
-	} while (0)
-
-#define NEED_SYSTEM_WIDE()                                                                                               \
-	do {                                                                                                             \
-		if (!system_wide_allowed())                                                                              \
-			skip();                                                                                          \
-	} while (0)
-
-static char *tid_text(char text[static 16])
-{
-	snprintf(text, 16, "%d", (int)getpid());
-	return text;
-}
-
-/* ---- tests ---- */
+#include "tests/unit/perf_world.h"
 
 static void test_counts_known_work(void **state)
 {
@@ -270,31 +84,6 @@ static void test_facts_of_counters(void **state)
 	free(w);
 }
 
-static void test_task_is_pseudonymous(void **state)
-{
-	static const char *const levels[] = { "strict", "default", "full" };
-
-	for (int i = 0; i < 3; i++) {
-		struct world *w = world_new(TARGET_TASKS, "cs", NULL, NULL);
-		const struct pm_instance *task = NULL;
-		char tid[16];
-
-		w->options.privacy = (char *)levels[i];
-		w->options.tids = tid_text(tid);
-		world_begin(w, NULL);
-		assert_int_equal(world_plan(w), 0);
-		for (uint32_t k = 0; k < w->model.n_instances; k++)
-			if (w->model.instance[k].kind == PM_TASK)
-				task = &w->model.instance[k];
-		assert_non_null(task);
-		assert_string_equal(pm_map_text(&task->attrs, PM_INSTANCE_NAME, ""), "task-1");
-		assert_int_equal(task->number, PM_NONE);
-		assert_int_equal(pm_map_u64(&task->attrs, PM_INSTANCE_TID, 0), i == 2 ? (uint64_t)getpid() : 0);
-		world_end(w, true);
-		free(w);
-	}
-}
-
 static void test_system_wide_is_one_read_a_cpu(void **state)
 {
 	struct world *w;
@@ -304,7 +93,7 @@ static void test_system_wide_is_one_read_a_cpu(void **state)
 	NEED_SYSTEM_WIDE();
 	msr = !access("/sys/bus/event_source/devices/msr/events/tsc", R_OK);
 	w = world_new(TARGET_SYSTEM, "task-clock,cpu-clock,cs,migrations,faults,minor-faults,major-faults",
-		      msr ? "msr/tsc/" : NULL, NULL);
+	              msr ? "msr/tsc/" : NULL, NULL);
 	world_begin(w, NULL);
 	if (world_plan(w))
 		fail_msg("%s", w->e.text);
@@ -327,7 +116,8 @@ static void test_system_wide_is_one_read_a_cpu(void **state)
 		nanosleep(&pause, NULL);
 		read_unit(u, &w->model, &second);
 		assert_false(second.missing);
-		/* Clocks of a CPU run with the time that the group is enabled; these never share a counter. */
+		/* Clocks of a CPU run with the time that the group is enabled; these never share a counter.
+		 */
 		assert_int_equal(second.enabled - first.enabled, second.running - first.running);
 		assert_in_range(second.enabled - first.enabled, 10000000, 2000000000);
 		assert_true(second.v[1] - first.v[1] >= 9000000);
@@ -341,7 +131,8 @@ static void test_system_wide_is_one_read_a_cpu(void **state)
 static void test_user_groups_stay(void **state)
 {
 	NEED_KERNEL();
-	struct world *w = world_new(TARGET_TASKS, "{cs,faults},{minor-faults,major-faults}:W,migrations", NULL, NULL);
+	struct world *w =
+	    world_new(TARGET_TASKS, "{cs,faults},{minor-faults,major-faults}:W,migrations", NULL, NULL);
 	const struct pm_counter *a, *b, *c;
 	char tid[16];
 
@@ -353,126 +144,12 @@ static void test_user_groups_stay(void **state)
 	a = pm_model_counter_named(&w->model, "context-switches");
 	b = pm_model_counter_named(&w->model, "page-faults");
 	c = pm_model_counter_named(&w->model, "minor-faults");
-	assert_int_equal(pm_map_u64(&a->attrs, PM_COUNTER_PERF_GROUP, 0), pm_map_u64(&b->attrs, PM_COUNTER_PERF_GROUP, 0));
+	assert_int_equal(pm_map_u64(&a->attrs, PM_COUNTER_PERF_GROUP, 0),
+	                 pm_map_u64(&b->attrs, PM_COUNTER_PERF_GROUP, 0));
 	assert_int_not_equal(pm_map_u64(&a->attrs, PM_COUNTER_PERF_GROUP, 0),
-			     pm_map_u64(&c->attrs, PM_COUNTER_PERF_GROUP, 0));
+	                     pm_map_u64(&c->attrs, PM_COUNTER_PERF_GROUP, 0));
 	assert_int_equal(pm_map_u64(&b->attrs, PM_COUNTER_PERF_POSITION, 9), 1);
 	assert_true(pm_map_bool(&c->attrs, PM_COUNTER_PERF_WEAK, false));
-	world_end(w, true);
-	free(w);
-}
-
-/* A child that waits on a pipe, forks another one, and each of them touches pages. */
-static pid_t start_child(int *go)
-{
-	int fds[2];
-	pid_t pid;
-
-	assert_int_equal(pipe(fds), 0);
-	pid = fork();
-	if (!pid) {
-		char c;
-
-		close(fds[1]);
-		if (read(fds[0], &c, 1) == 1) {
-			pid_t inner = fork();
-
-			touch(500);
-			if (!inner)
-				_exit(0);
-			waitpid(inner, NULL, 0);
-		}
-		_exit(0);
-	}
-	close(fds[0]);
-	*go = fds[1];
-	return pid;
-}
-
-static uint64_t faults_of_child(bool no_inherit)
-{
-	struct world *w = world_new(TARGET_COMMAND, "minor-faults,cs", NULL, NULL);
-	uint64_t faults;
-	int go;
-
-	w->options.no_inherit = no_inherit;
-	w->options.delay_ms = 1; /* there is no exec here */
-	world_begin(w, NULL);
-	w->plan.child = start_child(&go);
-	if (world_plan(w))
-		fail_msg("%s", w->e.text);
-	assert_int_equal(count_units(w), 1);
-	assert_int_equal(sum_of(w, "minor-faults"), 0);
-	source_perf.enable(&w->source, true);
-	assert_int_equal(write(go, "x", 1), 1);
-	waitpid(w->plan.child, NULL, 0);
-	close(go);
-	/* The count outlives the command. */
-	faults = sum_of(w, "minor-faults");
-	world_end(w, true);
-	free(w);
-	return faults;
-}
-
-static void test_command_and_its_children(void **state)
-{
-	NEED_KERNEL();
-	uint64_t alone = faults_of_child(true), all = faults_of_child(false);
-
-	assert_in_range(alone, 500, 900);
-	assert_in_range(all, 1000, 1800);
-}
-
-static void run_true(struct world *w, int go)
-{
-	assert_int_equal(write(go, "x", 1), 1);
-	close(go);
-	waitpid(w->plan.child, NULL, 0);
-}
-
-static pid_t child_to_exec(int *go)
-{
-	int fds[2];
-	pid_t pid;
-
-	assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
-	pid = fork();
-	if (!pid) {
-		char c;
-
-		close(fds[1]);
-		touch(5000); /* before the exec: must not be counted */
-		if (read(fds[0], &c, 1) == 1)
-			execl("/bin/true", "true", (char *)NULL);
-		_exit(1);
-	}
-	close(fds[0]);
-	*go = fds[1];
-	return pid;
-}
-
-static void test_counts_from_exec_and_restarts(void **state)
-{
-	NEED_KERNEL();
-	struct world *w = world_new(TARGET_COMMAND, "minor-faults", NULL, NULL);
-	int go;
-
-	world_begin(w, NULL);
-	w->plan.child = child_to_exec(&go);
-	if (world_plan(w))
-		fail_msg("%s", w->e.text);
-	for (int run = 0; run < 2; run++) {
-		uint64_t faults;
-
-		assert_int_equal(sum_of(w, "minor-faults"), 0);
-		run_true(w, go);
-		faults = sum_of(w, "minor-faults");
-		assert_in_range(faults, 10, 1000);
-		w->plan.child = child_to_exec(&go);
-		assert_int_equal(source_perf.restart(&w->source, &w->plan, &w->e), 0);
-	}
-	close(go);
-	waitpid(w->plan.child, NULL, 0);
 	world_end(w, true);
 	free(w);
 }
@@ -506,10 +183,8 @@ static void test_wrong_text_ends_it(void **state)
 	static const struct {
 		const char *events, *filter, *tids, *says;
 	} wrong[] = {
-		{ "cs,cycels", NULL, NULL, "column 4" },
-		{ "cs,{faults", NULL, NULL, "column 11" },
-		{ "cs", "a==1", NULL, "no tracepoint" },
-		{ "cs", NULL, "abc", "not a list of ids" },
+		{ "cs,cycels", NULL, NULL, "column 4" },   { "cs,{faults", NULL, NULL, "column 11" },
+		{ "cs", "a==1", NULL, "no tracepoint" },   { "cs", NULL, "abc", "not a list of ids" },
 		{ "cs", NULL, "2147483647", "no thread" },
 	};
 
@@ -630,13 +305,16 @@ static int look_unprivileged(void)
 	wrong |= !c || pm_map_get(&c->attrs, PM_COUNTER_PERF_INVALID) ? 1 : 0;
 	c = pm_model_counter_named(&w->model, "page-faults:u");
 	wrong |= !c || strcmp(c->display, "faults:u") ? 2 : 0;
-	/* What happens in the kernel only is not counted as 0; what was asked for with k is not something else. */
+	/* What happens in the kernel only is not counted as 0; what was asked for with k is not something
+	 * else. */
 	c = pm_model_counter_named(&w->model, "context-switches");
 	wrong |= !c || pm_map_u64(&c->attrs, PM_COUNTER_PERF_INVALID, 0) != PM_REASON_NO_PERMISSION ? 4 : 0;
 	c = pm_model_counter_named(&w->model, "page-faults:k");
 	wrong |= !c || pm_map_u64(&c->attrs, PM_COUNTER_PERF_INVALID, 0) != PM_REASON_NO_PERMISSION ? 8 : 0;
 	wrong |= w->model.n_probes != 2 || !w->model.probe[0].hint ||
-		 !strstr(w->model.probe[0].hint, "setcap cap_perfmon") ? 16 : 0;
+	                 !strstr(w->model.probe[0].hint, "setcap cap_perfmon")
+	             ? 16
+	             : 0;
 	world_end(w, true);
 	free(w);
 	return wrong;
@@ -734,11 +412,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_counts_known_work),
 		cmocka_unit_test(test_facts_of_counters),
-		cmocka_unit_test(test_task_is_pseudonymous),
 		cmocka_unit_test(test_system_wide_is_one_read_a_cpu),
 		cmocka_unit_test(test_user_groups_stay),
-		cmocka_unit_test(test_command_and_its_children),
-		cmocka_unit_test(test_counts_from_exec_and_restarts),
 		cmocka_unit_test(test_what_cannot_be_opened),
 		cmocka_unit_test(test_wrong_text_ends_it),
 		cmocka_unit_test(test_defaults),

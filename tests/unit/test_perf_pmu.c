@@ -1,0 +1,253 @@
+/* PMUs and tracepoints of a machine that consists of files, and the list of its events. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include <sys/stat.h>
+
+#include "record/list_events.h"
+#include "record/perf_open.h"
+#include "record/perf_pmu.h"
+
+static const struct {
+	const char *path, *text;
+} files[] = {
+#define PMU(name) "sys/bus/event_source/devices/" name
+	{ PMU("cpu_core/type"), "4" },
+	{ PMU("cpu_core/cpus"), "0-3" },
+	{ PMU("cpu_core/format/event"), "config:0-7" },
+	{ PMU("cpu_core/format/umask"), "config:8-15" },
+	{ PMU("cpu_core/events/slots"), "event=0x00,umask=0x4" },
+	{ PMU("cpu_core/events/odd"), "event=0x00,cmask=0x4" },
+	{ PMU("cpu_atom/type"), "10" },
+	{ PMU("cpu_atom/cpus"), "4-7" },
+	{ PMU("cpu_atom/format/event"), "config:0-7" },
+	{ PMU("power/type"), "14" },
+	{ PMU("power/cpumask"), "0,4" },
+	{ PMU("power/format/event"), "config:0-7" },
+	{ PMU("power/events/energy-pkg"), "event=0x02" },
+	{ PMU("power/events/energy-pkg.scale"), "2.3283064365386962890625e-10" },
+	{ PMU("power/events/energy-pkg.unit"), "Joules" },
+	{ PMU("half_gone/format/event"), "config:0-7" }, /* no type: cannot be opened */
+};
+
+struct machine {
+	char dir[32];
+	struct root root;
+	struct perf_pmus pmus;
+	struct event_view view;
+};
+
+static void write_file(const char *dir, const char *path, const char *text)
+{
+	char full[512];
+	FILE *f;
+
+	snprintf(full, sizeof(full), "%s/%s", dir, path);
+	for (char *slash = strchr(full + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+		*slash = '\0';
+		mkdir(full, 0755);
+		*slash = '/';
+	}
+	f = fopen(full, "w");
+	assert_non_null(f);
+	fprintf(f, "%s\n", text);
+	fclose(f);
+}
+
+static int set_up(void **state)
+{
+	struct machine *m = calloc(1, sizeof(*m));
+
+	assert_non_null(m);
+	strcpy(m->dir, "/tmp/pm-pmus-XXXXXX");
+	assert_non_null(mkdtemp(m->dir));
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
+		write_file(m->dir, files[i].path, files[i].text);
+	assert_int_equal(root_init(&m->root, m->dir), 0);
+	assert_int_equal(perf_pmus_read(&m->pmus, &m->root), 0);
+	m->view = perf_view(&m->pmus, &m->root);
+	*state = m;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct machine *m = *state;
+	char command[64];
+
+	snprintf(command, sizeof(command), "rm -r %s", m->dir);
+	perf_pmus_release(&m->pmus);
+	root_release(&m->root);
+	free(m);
+	return system(command);
+}
+
+static struct event_set resolve(const struct machine *m, const char *text, struct error *e)
+{
+	struct event_list *list = NULL;
+	struct event_set set = { 0 };
+	struct buf notes = BUF_INIT;
+
+	e->text[0] = '\0';
+	if (!event_parse(&list, text, e))
+		event_resolve(list, &m->view, &set, &notes, e);
+	event_list_free(list);
+	buf_release(&notes);
+	return set;
+}
+
+static void test_kinds_of_pmus(void **state)
+{
+	struct machine *m = *state;
+	struct error e;
+	struct event_set set = resolve(m, "cycles,energy-pkg", &e);
+
+	assert_int_equal(m->pmus.n, 3);
+	assert_string_equal(e.text, "");
+	assert_int_equal(set.n, 3);
+	assert_string_equal(set.event[0].name, "cpu_core/cycles/");
+	assert_string_equal(m->pmus.pmu[set.event[0].pmu_index].cpus, "0-3");
+	assert_true(set.event[0].core && !set.event[0].uncore);
+	assert_true(set.event[0].config[0] == 4ull << 32);
+	assert_string_equal(set.event[1].name, "cpu_atom/cycles/");
+	assert_true(set.event[1].config[0] == 10ull << 32);
+	assert_true(set.event[2].uncore);
+	assert_string_equal(m->pmus.pmu[set.event[2].pmu_index].cpus, "0,4");
+	assert_string_equal(set.event[2].scale, "2.3283064365386962890625e-10");
+	assert_string_equal(set.event[2].unit, "Joules");
+	assert_int_equal(set.event[2].config[0], 2);
+	event_set_release(&set);
+}
+
+static void test_attr_words(void **state)
+{
+	struct machine *m = *state;
+	struct error e;
+	struct event_set set =
+	    resolve(m, "cpu_core/event=0x3c,config3=7,config4=9/uH,power/energy-pkg/,cpu_core/slots/pp:", &e);
+	union perf_attr attr;
+
+	assert_string_not_equal(e.text, ""); /* a colon without modifiers */
+	set =
+	    resolve(m, "cpu_core/event=0x3c,config3=7,config4=9/uH,power/energy-pkg/,cpu_core/slots/pp", &e);
+	assert_int_equal(set.n, 3);
+	perf_attr_fill(&attr, &set.event[0]);
+	assert_int_equal(attr.a.type, 4);
+	assert_int_equal(attr.a.config, 0x3c);
+	assert_int_equal(attr.a.exclude_user, 0);
+	assert_int_equal(attr.a.exclude_kernel, 1);
+	assert_int_equal(attr.a.exclude_hv, 1);
+	assert_int_equal(attr.a.exclude_guest, 1);
+	assert_int_equal(attr.a.exclude_host, 0);
+	/* Where the kernel has these words, whatever the header of this machine knows. */
+	uint64_t word;
+
+	assert_int_equal(attr.a.size, 144);
+	memcpy(&word, attr.bytes + 128, 8);
+	assert_int_equal(word, 7);
+	memcpy(&word, attr.bytes + 136, 8);
+	assert_int_equal(word, 9);
+	/* Uncore PMUs refuse every exclusion. */
+	perf_attr_fill(&attr, &set.event[1]);
+	assert_int_equal(attr.a.exclude_guest, 0);
+	assert_in_range(attr.a.size, 64, 128);
+	perf_attr_fill(&attr, &set.event[2]);
+	assert_int_equal(attr.a.precise_ip, 2);
+	assert_int_equal(attr.a.config, 0x400);
+	event_set_release(&set);
+}
+
+static void test_alias_with_unknown_term(void **state)
+{
+	struct machine *m = *state;
+	struct error e;
+	struct event_set set = resolve(m, "cs,cpu_core/odd/", &e);
+
+	assert_int_equal(set.n, 0);
+	assert_non_null(strstr(e.text, "cmask"));
+	event_set_release(&set);
+}
+
+static void test_tracepoints(void **state)
+{
+	static const char *const places[] = { "sys/kernel/debug/tracing/events",
+		                              "sys/kernel/tracing/events" };
+	struct machine *m = *state;
+	struct event_set set;
+	struct error e;
+
+	set = resolve(m, "sched:sched_switch", &e);
+	assert_int_equal(set.n, 1);
+	assert_int_equal(set.event[0].missing, ENODEV);
+	event_set_release(&set);
+	/* The old place serves until there is the new one. */
+	for (unsigned i = 0; i < 2; i++) {
+		char path[200], id[16];
+
+		snprintf(path, sizeof(path), "%s/sched/sched_switch/id", places[i]);
+		snprintf(id, sizeof(id), "%u", 300 + i);
+		write_file(m->dir, path, id);
+		snprintf(path, sizeof(path), "%s/sched/sched_wakeup/id", places[i]);
+		write_file(m->dir, path, "400");
+		snprintf(path, sizeof(path), "%s/sched/enable", places[i]);
+		write_file(m->dir, path, "0");
+		snprintf(path, sizeof(path), "%s/header_page", places[i]);
+		write_file(m->dir, path, "x");
+		set = resolve(m, "sched:sched_switch,s*:*", &e);
+		assert_string_equal(e.text, "");
+		assert_int_equal(set.n, 3);
+		assert_int_equal(set.event[0].config[0], 300 + i);
+		assert_string_equal(set.event[2].name, "sched:sched_wakeup");
+		assert_int_equal(set.event[2].type, 2);
+		event_set_release(&set);
+	}
+	set = resolve(m, "sched:sched_wakepu", &e);
+	assert_int_equal(set.n, 0);
+	event_set_release(&set);
+	assert_non_null(strstr(e.text, "did you mean \"sched_wakeup\""));
+}
+
+static void check_list(struct machine *m, const char *glob, int n, const char *has, const char *has_not)
+{
+	struct buf out = BUF_INIT;
+	struct error e = { 0 };
+
+	assert_int_equal(list_events(&m->root, glob, &out, &e), n);
+	if (has && !strstr(buf_str(&out), has))
+		fail_msg("no %s in:\n%s", has, buf_str(&out));
+	if (has_not && strstr(buf_str(&out), has_not))
+		fail_msg("%s in:\n%s", has_not, buf_str(&out));
+	buf_release(&out);
+}
+
+static void test_list(void **state)
+{
+	struct machine *m = *state;
+
+	check_list(m, "energy", 1, "Joules", "cycles");
+	check_list(m, "power/*", 2, "event (config:0-7)", "cpu_core");
+	check_list(m, "cs", 1, "context-switches OR cs", NULL);
+	check_list(m, "LLC-load*", 2, "LLC-load-misses", "dTLB");
+	check_list(m, "no-such-event", 0, NULL, "LLC");
+	/* Nobody asks the machine that runs the test. */
+	check_list(m, NULL, 22 + 32 + 3 + 3 + 1 + 3, "cpu_core/slots/", "not on this machine");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_kinds_of_pmus, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_attr_words, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_alias_with_unknown_term, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_tracepoints, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_list, set_up, tear_down),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
