@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <sys/auxv.h>
 #include <sys/capability.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 bool privileges_elevated(void)
@@ -48,6 +49,13 @@ void privileges_drop(void)
 	if (none)
 		cap_set_proc(none);
 	cap_free(none);
+}
+
+void privileges_drop_reader(void)
+{
+	if (!privileges_raise())
+		setpriority(PRIO_PROCESS, 0, -20);
+	privileges_drop();
 }
 
 int privileges_become_caller(void)

@@ -13,6 +13,8 @@
 
 #define CHUNK_BYTES (4u << 20)
 #define CHUNK_NS    1000000000u
+/* How far apart the times of the CPUs in one snapshot may lie when one reader reads them one after the other. */
+#define SKEW_NS     1000000u
 
 void readout_release(struct readout *l)
 {
@@ -255,7 +257,7 @@ static uint64_t wakeup_ns(void)
 
 bool readout_measure_per_cpu(const struct plan *p, uint64_t interval_ns)
 {
-	uint64_t all = 0, own = 0, many, *scratch;
+	uint64_t all = 0, own = 0, wake, limit = SKEW_NS, *scratch;
 	uint32_t values = 1, here = (uint32_t)sched_getcpu();
 	struct cpulist cpus = { 0 };
 	struct affinity before = { 0 };
@@ -291,9 +293,12 @@ bool readout_measure_per_cpu(const struct plan *p, uint64_t interval_ns)
 			own += u->cpu == here ? ns : 0;
 		}
 	}
-	many = (wakeup_ns() + own) * cpus.n;
-	/* Equal cost: several readers, because their times lie closer together. */
-	per_cpu = many <= all + all / 2 || (interval_ns && all > interval_ns / 10);
+	wake = wakeup_ns();
+	if (interval_ns && interval_ns / 10 < limit)
+		limit = interval_ns / 10;
+	/* A little dearer is accepted: with several readers the times of the CPUs lie closer together, and one that
+	 * comes late is late alone. */
+	per_cpu = (wake + own) * cpus.n <= (wake + all) * 3 / 2 || all > limit;
 out:
 	affinity_restore(&before);
 	free(scratch);

@@ -55,9 +55,9 @@ int readout_init(struct readout *l, const struct plan *p, uint64_t interval_ns, 
 void readout_release(struct readout *l);
 
 /*
- * Whether one reader a CPU is the better choice, found by measuring both: the time of one pass over all units from one
- * thread (one interrupt a remote CPU) against a wake-up and the own CPU's part of the pass on every CPU. One a
- * CPU also wins if a pass takes more than a tenth of the interval, because the CPUs' times then lie too far apart.
+ * Whether one reader a CPU is the better choice, found by measuring both: a wake-up and one pass over all units from one
+ * thread (one interrupt a remote CPU) against a wake-up and the own part of the pass on every CPU. One a CPU wins up
+ * to one and a half times the cost, and whenever the pass takes more than 1 ms or a tenth of the interval.
  */
 bool readout_measure_per_cpu(const struct plan *p, uint64_t interval_ns);
 

@@ -49,6 +49,25 @@ static int check_required(struct session *s, struct error *e)
 	return 0;
 }
 
+/* Only events that count cost what they will cost, so they count while they are tried. */
+static int choose_readers(struct session *s, struct error *e)
+{
+	const struct record_options *o = s->options;
+	bool counts = o->target != TARGET_COMMAND;
+	int err = 0;
+
+	s->per_cpu = o->threads < 0;
+	if (o->threads)
+		return 0;
+	if (counts)
+		err = session_enable(s, true, e);
+	if (!err)
+		s->per_cpu = readout_measure_per_cpu(&s->plan, o->interval_ns);
+	if (counts && !err)
+		err = session_enable(s, false, e);
+	return err;
+}
+
 int session_plan(struct session *s, const struct record_options *o, pid_t child, char *const *argv, struct error *e)
 {
 	int err;
@@ -83,15 +102,14 @@ int session_plan(struct session *s, const struct record_options *o, pid_t child,
 		err = check_required(s, e);
 	if (!err)
 		err = header_fill(&s->plan, s->source, s->n_sources, argv, e);
-	if (!err)
-		s->per_cpu = o->threads < 0 || (!o->threads && readout_measure_per_cpu(&s->plan, o->interval_ns));
 	privileges_lower();
-	return err;
+	return err ? err : choose_readers(s, e);
 }
 
 static int start_threads(struct session *s, struct error *e)
 {
-	struct sampler_config config = { .ring = &s->ring, .clocks = s->clocks, .thread_starts = privileges_drop };
+	struct sampler_config config = { .ring = &s->ring, .clocks = s->clocks,
+					 .thread_starts = privileges_drop_reader };
 	int err = readout_init(&s->readout, &s->plan, s->options->interval_ns, s->per_cpu, &s->offline, e);
 
 	if (err)
