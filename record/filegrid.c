@@ -6,9 +6,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "record/plan.h"
+
+#define SPARE_FILES 64
 
 static int filegrid_read(struct unit *u, struct cells *c);
 
@@ -161,6 +164,25 @@ static struct filecell *next_cell(struct filegrid *g)
 	return &g->cell[g->n];
 }
 
+/* A file a number is more than shells grant by default, so the limit is raised as far as it goes. The last few
+ * descriptors are left to others: sources that come later, the recording itself. */
+static int open_file(const struct root *r, const char *path)
+{
+	struct rlimit limit;
+	int fd = root_open(r, "%s", path);
+
+	if ((fd < 0 && fd != -EMFILE) || getrlimit(RLIMIT_NOFILE, &limit))
+		return fd;
+	if (fd >= 0 && (rlim_t)fd + SPARE_FILES < limit.rlim_cur)
+		return fd;
+	if (fd >= 0)
+		close(fd);
+	if (limit.rlim_cur >= limit.rlim_max)
+		return -EMFILE;
+	limit.rlim_cur = limit.rlim_max;
+	return setrlimit(RLIMIT_NOFILE, &limit) ? -EMFILE : open_file(r, path);
+}
+
 int filegrid_add(struct filegrid *g, uint32_t counter, uint32_t instance, uint32_t cpu, uint64_t range,
 		 const char *format, ...)
 {
@@ -176,7 +198,7 @@ int filegrid_add(struct filegrid *g, uint32_t counter, uint32_t instance, uint32
 	vsnprintf(path, sizeof(path), format, ap);
 	va_end(ap);
 	*f = (struct filecell){ .cpu = cpu, .counter = counter, .instance = instance, .range = range };
-	f->fd = root_open(g->root, "%s", path);
+	f->fd = open_file(g->root, path);
 	if (f->fd < 0)
 		return f->fd;
 	err = read_number(f->fd, &v);

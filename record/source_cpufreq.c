@@ -74,10 +74,12 @@ static int config_all(struct plan *p)
 	return err;
 }
 
+/* *why is set where a CPU has no frequency. */
 static int add_cpu(struct filegrid *g, struct plan *p, uint32_t cpu, int *why)
 {
 	const struct catalog_counter *row = catalog_find("cpufreq", "scaling_cur_freq");
 	int64_t instance = plan_cpu_instance(p, cpu), counter;
+	int err;
 
 	if (instance < 0)
 		return (int)instance;
@@ -88,9 +90,11 @@ static int add_cpu(struct filegrid *g, struct plan *p, uint32_t cpu, int *why)
 	counter = plan_counter(p, row);
 	if (counter < 0)
 		return (int)counter;
-	*why = filegrid_add(g, (uint32_t)counter, (uint32_t)instance, cpu, 0, SYS_CPU "cpu%u/cpufreq/%s", cpu,
-			    row->key);
-	return *why == -ENOMEM ? -ENOMEM : 0;
+	err = filegrid_add(g, (uint32_t)counter, (uint32_t)instance, cpu, 0, SYS_CPU "cpu%u/cpufreq/%s", cpu,
+			   row->key);
+	if (err)
+		*why = err;
+	return err == -ENOMEM ? err : 0;
 }
 
 static int cpufreq_plan(struct source *s, struct plan *p, struct error *e)
@@ -114,6 +118,8 @@ static int cpufreq_plan(struct source *s, struct plan *p, struct error *e)
 		return plan_refused(p, why == -ENOENT ? PM_REASON_NOT_SUPPORTED : filegrid_reason(why, false),
 				    "load a cpufreq driver; virtual machines often have none",
 				    SYS_CPU "cpuN/cpufreq/scaling_cur_freq");
+	if (why && why != -ENOENT)
+		return plan_refused(p, filegrid_reason(why, false), NULL, "frequencies of some CPUs");
 	return 0;
 }
 
@@ -121,7 +127,7 @@ static int cpufreq_update(struct source *s, struct plan *p, uint32_t cpu, bool o
 {
 	struct cpufreq *d = s->data;
 	struct filegrid *g;
-	int err, why;
+	int err, why = 0;
 
 	if (!d || cpu == PM_NONE || filegrid_cpu(d->grids, cpu, online) || !online || !plan_wants_cpu(p, cpu))
 		return 0;

@@ -29,6 +29,7 @@ struct idle_set {
 struct cpuidle {
 	struct filegrid *grids;
 	struct idle_set *sets; /* only while planning */
+	bool full;             /* no more files can be opened, which has been said */
 };
 
 /*
@@ -104,7 +105,7 @@ static int add_cpu(struct cpuidle *d, struct plan *p, uint32_t cpu)
 		return (int)instance;
 	row = catalog_source("cpuidle", &n);
 	read_states(p, cpu, &like);
-	if (!like.n)
+	if (!like.n || d->full)
 		return 0;
 	set = find_set(d, p, &like);
 	if (!set)
@@ -116,6 +117,11 @@ static int add_cpu(struct cpuidle *d, struct plan *p, uint32_t cpu)
 				return (int)counter;
 			err = filegrid_add(set->grid, (uint32_t)counter, (uint32_t)instance, cpu, 0,
 					   SYS_CPU "cpu%u/cpuidle/state%u/%s", cpu, k, row[r].key);
+			if (err == -EMFILE) {
+				d->full = true;
+				return plan_refused(p, pm_reason_errno(err), "a higher `ulimit -Hn`",
+						    "cpuidle of CPU %u and those after it", cpu);
+			}
 			/* Old kernels have no above and below. */
 			if (err && err != -ENOENT)
 				plan_refused(p, filegrid_reason(err, false), NULL, "cpu%u/cpuidle/state%u/%s", cpu, k,

@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/resource.h>
 #include <cmocka.h>
 
 #include "record/machine.h"
@@ -230,6 +231,24 @@ static void cpuidle_follows_hotplug(void **state)
 	sample();
 	assert_int_equal(of_cpu("cpuidle.usage.poll", 15), 5);
 	assert_int_equal(of_cpu("cpuidle.usage.poll", 0), 1);
+}
+
+/* 240 files where the shell allows 100: the limit is raised as far as it goes. */
+static void cpuidle_gets_its_files(void **state)
+{
+	struct rlimit old, low;
+
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
+	low = old;
+	low.rlim_cur = 100;
+	if (old.rlim_max < 400)
+		skip();
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &low), 0);
+	start("server", "cpuidle");
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
+	sample();
+	assert_int_equal(of_cpu("cpuidle.below.c6", 14), 14304);
+	assert_null(refused("cpuidle"));
 }
 
 /* ---- stat, schedstat, softirqs ---- */
@@ -614,6 +633,7 @@ int main(void)
 		cmocka_unit_test_teardown(cpuidle_reads_states, teardown),
 		cmocka_unit_test_teardown(cpuidle_tells_states_apart, teardown),
 		cmocka_unit_test_teardown(cpuidle_follows_hotplug, teardown),
+		cmocka_unit_test_teardown(cpuidle_gets_its_files, teardown),
 		cmocka_unit_test_teardown(stat_reads_columns, teardown),
 		cmocka_unit_test_teardown(stat_follows_hotplug, teardown),
 		cmocka_unit_test_teardown(cpus_of_the_list_only, teardown),
