@@ -1,0 +1,264 @@
+#!/usr/bin/env bats
+# show: on recordings with known truth (see tests/unit/make_recording.c), and live.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+	bin=${PM_BIN:-$BATS_TEST_DIRNAME/../../build/bin}
+	tests=${PM_TESTS:-$BATS_TEST_DIRNAME/../../build/tests}
+	cd "$BATS_TEST_TMPDIR"
+	export TZ=UTC
+	unset NO_COLOR
+}
+
+make() {
+	"$tests/make_recording" "${1:-r.pmr}" ${2:+"$2"}
+}
+
+show() {
+	"$bin/pmrep" "$@"
+}
+
+@test "a table has the system first, then CPUs; package values stand in the first CPU's row" {
+	make
+	show r.pmr --total >out
+	cat >expected <<-'END'
+	Package  Node  Core  CPU    C1%  Temp  PkgWatt   IPC     cycles  instructions
+	      -     -     -    -  25.00  41.0    30.00  0.50  720000000     360000000
+	      0     0     0    0  25.00          10.00  0.50   20000000      10000000
+	      0     0     0    1  25.00                 0.50   40000000      20000000
+	      0     0     1    2  25.00                 0.50   60000000      30000000
+	      0     0     1    3  25.00                 0.50   80000000      40000000
+	      1     1     0    4  25.00          20.00  0.50  100000000      50000000
+	      1     1     0    5  25.00                 0.50  120000000      60000000
+	      1     1     1    6  25.00                 0.50  140000000      70000000
+	      1     1     1    7  25.00                 0.50  160000000      80000000
+	END
+	diff expected out
+}
+
+@test "csv has the columns of for ever, and one row a value" {
+	make
+	show r.pmr --total --per-package --format=csv --show=cycles,pkgwatt >out
+	cat >expected <<-'END'
+	recording,run,time,duration_ns,scope,package,die,cluster,cache,node,core,cpu,device,task,cgroup,metric,value,unit,status
+	r.pmr,1,2026-09-21T14:13:40.000000000Z,20000000000,package,0,,,,,,,,,,pkgwatt,10,W,ok
+	r.pmr,1,2026-09-21T14:13:40.000000000Z,20000000000,package,0,,,,,,,,,,cycles,200000000,1,ok
+	r.pmr,1,2026-09-21T14:13:40.000000000Z,20000000000,package,1,,,,,,,,,,pkgwatt,20,W,ok
+	r.pmr,1,2026-09-21T14:13:40.000000000Z,20000000000,package,1,,,,,,,,,,cycles,520000000,1,ok
+	END
+	diff expected out
+}
+
+@test "csv and json are what independent readers take them for, and equal" {
+	make
+	show r.pmr --all --format=csv >out.csv
+	show r.pmr --all --format=json >out.json
+	python3 - <<-'PYTHON'
+	import csv, json
+	rows = list(csv.DictReader(open("out.csv", newline="")))
+	lines = [json.loads(line) for line in open("out.json")]
+	# Each of 20 intervals: 6 of the system, 4 a CPU, 1 a package, 1 a zone.
+	assert len(rows) == len(lines) == 20 * (6 + 8 * 4 + 2 + 2), (len(rows), len(lines))
+	for row, line in zip(rows, lines):
+	    assert list(row) == list(line)
+	    for key, text in row.items():
+	        value = line[key]
+	        assert text == ("" if value is None else repr(value) if isinstance(value, float) else str(value)), (key, text, value)
+	# What CPUs count adds up to what the system counts, in every interval.
+	cpus, system = {}, {}
+	for row in rows:
+	    if row["metric"] != "cycles":
+	        continue
+	    if row["scope"] == "cpu":
+	        cpus[row["time"]] = cpus.get(row["time"], 0) + int(row["value"])
+	    elif row["scope"] == "system":
+	        system[row["time"]] = int(row["value"])
+	assert cpus == system and len(system) == 20, (cpus, system)
+	PYTHON
+}
+
+@test "all levels have their rows" {
+	make
+	for pair in system:1 package:2 socket:2 die:2 cache:2 node:2 core:4 cpu:8 device:2; do
+		level=${pair%:*} n=${pair#*:}
+		metric=cycles
+		[ $level = device ] && metric=temp
+		rows=$(show r.pmr --total --per-$level --format=csv --show=$metric | tail -n +2 | wc -l)
+		[ "$rows" -eq "$n" ] || { echo "--per-$level: $rows rows"; false; }
+	done
+}
+
+@test "--cpu limits rows, and the summary stays over all" {
+	make
+	[ "$(show r.pmr --total -c 1,4..5 --show=cycles | awk '{ print $4, $5 }' | tail -n +2 | tr '\n' ';')" = \
+		"- 720000000;1 40000000;4 100000000;5 120000000;" ]
+	[ "$(show r.pmr --total --cpu=core --show=cycles | wc -l)" -eq 6 ]
+	[ "$(show r.pmr --total --cpu=package --show=cycles | wc -l)" -eq 4 ]
+	run -2 show r.pmr --cpu=x
+}
+
+@test "intervals can be joined, limited and chosen" {
+	make
+	[ "$(show r.pmr --all -S --show=cycles | tail -n +2 | wc -l)" -eq 20 ]
+	[ "$(show r.pmr -S --show=cycles | tail -n +2 | wc -l)" -eq 20 ]
+	[ "$(show r.pmr -i 5 -S --show=cycles | awk 'NR > 1 { print $2 }' | sort -u)" = 180000000 ]
+	[ "$(show r.pmr --every=5 -S --show=cycles | tail -n +2 | wc -l)" -eq 4 ]
+	[ "$(show r.pmr -n 3 -S --show=cycles | tail -n +2 | wc -l)" -eq 3 ]
+	[ "$(show r.pmr --since=2 --until=7 --total -S --show=cycles | tail -n 1)" = "180000000" ]
+	[ "$(show r.pmr --since=-3 -S --show=cycles | tail -n +2 | wc -l)" -eq 3 ]
+	[ "$(show r.pmr --since=2026-09-21T14:13:30Z -S --show=cycles | tail -n +2 | wc -l)" -eq 10 ]
+	run -2 show r.pmr --since=yesterday
+	[[ $output == *"is no time"* ]]
+}
+
+@test "times as they are wanted" {
+	make
+	last() { show r.pmr -S --format=csv --show=cycles --time=$1 | tail -n 1 | cut -d, -f3; }
+	[ "$(last rfc3339)" = 2026-09-21T14:13:40.000000000Z ]
+	[ "$(last epoch-ns)" = 1790000020000000000 ]
+	[ "$(last relative)" = 20.000000000 ]
+	[ "$(TZ=XST-5:30 last local)" = 2026-09-21T19:43:40.000000000+05:30 ]
+}
+
+@test "columns are chosen as turbostat's are" {
+	make
+	[ "$(show r.pmr --total -S --show PkgWatt,C1%)" = "$(printf '  C1%%  PkgWatt\n25.00    30.00')" ]
+	[ "$(show r.pmr --total -S -s pct_idle --enable cycles -q | head -n 1)" = "  C1%     cycles" ]
+	[ "$(show r.pmr --total -S --hide perf,temp | head -n 1)" = "  C1%  PkgWatt" ]
+	[ "$(show r.pmr --total -S -J --show power | head -n 1)" = "Temp  powercap.energy.package" ]
+	run -2 show r.pmr --show=cylces
+	[[ $output == *"did you mean 'cycles'?"* ]]
+	# What the recording cannot feed is named, and the rest is shown.
+	run --separate-stderr -0 show r.pmr --total -S --show=Util%,cycles
+	[[ $stderr == *"'Util%' needs 'stat.user'"* ]]
+	[ "${lines[1]}" = "720000000" ]
+	run -3 show r.pmr --total -S --strict --show=Util%,cycles
+	show --list r.pmr | grep -q '^idle.c1.residency  *C1% '
+	show --list | grep -q '^pkgwatt  *PkgWatt '
+}
+
+@test "--rate, and metrics of a vendor's file" {
+	make
+	[ "$(show r.pmr --total -S --rate --show=powercap.energy.package --format=csv | tail -n 1 | cut -d, -f16-)" = \
+		"powercap.energy.package,30,J/s,ok" ]
+	cat >vendor.json <<-'END'
+	[ { "MetricName": "twice", "MetricExpr": "2 * instructions / cycles", "ScaleUnit": "1x",
+	    "BriefDescription": "Two things at once" } ]
+	END
+	[ "$(show r.pmr --total -S --metrics-file=vendor.json --show=twice --format=csv | tail -n 1 | cut -d, -f16-17)" = twice,1 ]
+	echo '{' >broken.json
+	run -2 show r.pmr --metrics-file=broken.json
+}
+
+@test "wide csv: one column a metric" {
+	make
+	show r.pmr --total --per-package --format=csv --layout=wide --show=cycles,instructions >out
+	[ "$(head -n 1 out | cut -d, -f15-)" = "cgroup,cycles[1],instructions[1]" ]
+	[ "$(tail -n 1 out | cut -d, -f15-)" = ",520000000,260000000" ]
+	[ "$(wc -l <out)" -eq 3 ]
+}
+
+@test "standard input, gzip, several files" {
+	make
+	make s.pmr 3
+	show --total -S --show=cycles - <r.pmr | grep -q 720000000
+	gzip -k r.pmr
+	show --total -S --show=cycles r.pmr.gz | grep -q 720000000
+	[ "$(show --total -S --show=cycles --format=csv r.pmr s.pmr | cut -d, -f1,17 | tail -n +2 | tr '\n' ';')" = \
+		"r.pmr,720000000;s.pmr,72000000;" ]
+}
+
+@test "a cut recording: everything before is printed, the end is named, exit 3" {
+	make r.pmr 201
+	size=$(stat -c %s r.pmr)
+	head -c $((size * 2 / 3)) r.pmr >cut.pmr
+	run --separate-stderr -3 show cut.pmr -S --show=cycles --format=csv
+	[ "${#lines[@]}" -gt 20 ]
+	[ "${#lines[@]}" -lt 201 ]
+	[ "$(printf '%s\n' "${lines[@]:1}" | cut -d, -f17 | sort -u)" = 36000000 ]
+	[[ $stderr == *"cut.pmr: bytes "*" to "* ]]
+}
+
+@test "a broken recording: no difference across the gap, exit 3" {
+	make r.pmr 401
+	printf '\377\377\377\377' | dd of=r.pmr bs=1 seek=$(($(stat -c %s r.pmr) / 2)) conv=notrunc status=none
+	run --separate-stderr -3 show r.pmr -S --show=cycles --format=csv
+	[ "${#lines[@]}" -gt 100 ]
+	[ "${#lines[@]}" -lt 401 ]
+	[ "$(printf '%s\n' "${lines[@]:1}" | cut -d, -f17 | sort -u)" = 36000000 ]
+	[[ $stderr == *"nothing from 2026-"* ]]
+}
+
+@test "what is no recording is said in one line, exit 2" {
+	: >empty
+	echo hello >text
+	for f in empty text . missing.pmr; do
+		run -2 show "$f"
+		[ "${#lines[@]}" -eq 1 ]
+	done
+	run -2 show
+}
+
+@test "a full disk and a closed pipe" {
+	make r.pmr 2001
+	[ -w /dev/full ] || skip "no /dev/full"
+	run -2 show r.pmr --format=csv -o /dev/full
+	[[ $output == *"No space left"* ]]
+	run -2 bash -c "'$bin/pmrep' r.pmr --format=csv >/dev/full"
+	[[ $output == *"No space left"* ]]
+	show r.pmr --format=csv 2>err | head -n 1 >/dev/null
+	[ ! -s err ]
+	run -2 show r.pmr -o /nonexistent/x
+	show r.pmr --total -S --show=cycles -o text
+	grep -q 72000000000 text
+}
+
+@test "letters of other programs are explained" {
+	make
+	run -2 show -I r.pmr
+	[[ $output == *--show=IPC* ]]
+	run -2 show -x , r.pmr
+	[[ $output == *--format=csv* ]]
+	run -2 show -D r.pmr
+	[[ $output == *"pmrep dump"* ]]
+	show --help | grep -q -- --per-
+}
+
+@test "live through a pipe" {
+	"$bin/pmrec" --quiet -i 50ms --sources=stat -o - sleep 0.5 | show - --all -S --show=ctxsw >out
+	[ "$(wc -l <out)" -gt 5 ]
+}
+
+@test "following a file that grows, to its end" {
+	"$bin/pmrec" --quiet -i 50ms --sources=stat -o r.pmr sleep 2 &
+	recorder=$!
+	for _ in $(seq 50); do
+		[ -s r.pmr ] && break
+		sleep 0.05
+	done
+	# A recording that is being written is good.
+	show r.pmr -S --show=ctxsw >now
+	show --follow r.pmr --all -S --show=ctxsw --time=relative >out
+	wait $recorder
+	[ "$(wc -l <out)" -gt "$(wc -l <now)" ]
+	show r.pmr --all -S --show=ctxsw --time=relative >all
+	[ "$(tail -n 1 out)" = "$(tail -n 1 all)" ]
+	diff out all
+}
+
+@test "following a recorder that is killed: the end is named, exit 3" {
+	"$bin/pmrec" --quiet -i 50ms --sources=stat -o r.pmr &
+	recorder=$!
+	sleep 1.5
+	"$bin/pmrep" --follow r.pmr --all -S --show=ctxsw >out 2>err &
+	follower=$!
+	sleep 0.5
+	kill -9 $recorder
+	wait $recorder || true
+	status=0
+	wait $follower || status=$?
+	[ "$status" -eq 3 ]
+	grep -q "end frame" err
+	run -3 show r.pmr -S --show=ctxsw
+}
