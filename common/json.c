@@ -306,7 +306,8 @@ void json_quote(struct buf *b, const char *text, size_t len)
 		if (!n) {
 			buf_addstr(b, "\xef\xbf\xbd");
 			n = 1;
-		} else if (code > 0x7f) {
+		} else if (code >= 0xa0) {
+			/* Terminals obey some of 0x80-0x9f. */
 			buf_add(b, text + i, n);
 		} else {
 			for (s = shorts; *s && *s != text[i]; s += 2)

@@ -36,8 +36,9 @@ static ssize_t unwrapping_read(void *ctx, void *data, size_t len)
 		size_t taken = u->end - u->at, given = len;
 		int err = pm_zstd_stream_read(u->stream, u->in + u->at, &taken, data, &given);
 
+		/* Behind damage there is nothing: the recording ends there, and is reported as cut. */
 		if (err)
-			return err;
+			return err == -EBADMSG ? 0 : err;
 		u->at += taken;
 		if (given)
 			return (ssize_t)given;

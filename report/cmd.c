@@ -48,7 +48,8 @@ int cmd_write(const char *command, struct buf *b)
 		cmd_complain(command, "out of memory");
 		return EXIT_TROUBLE;
 	}
-	fwrite(b->data, 1, b->len, stdout);
+	if (b->len)
+		fwrite(b->data, 1, b->len, stdout);
 	buf_clear(b);
 	return 0;
 }

@@ -391,7 +391,9 @@ static int run(const struct arguments *a, const struct options_common *common)
 				     l.column[i].wrap);
 	r = l.err ? 0 : a->listing->run(&l, &s, &e);
 	if (r) {
-		error_set(&e, -r, "%s", e.text[0] ? e.text : strerror(-r));
+		if (!e.text[0])
+			error_set(&e, -r, "%s", strerror(-r));
+		error_prefix(&e, "%s", a->path);
 		r = cmd_fail(spec.name, &e);
 	} else {
 		r = print_list(&l, common);

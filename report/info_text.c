@@ -25,12 +25,11 @@ static void head(struct page *p, const char *text)
 		   p->color ? "\033[0m" : "");
 }
 
-/* A table of name, value and what it reveals. */
+/* A table of names and values, which are marked with what they reveal. */
 static void begin_facts(struct page *p)
 {
 	p->t = table_new();
-	if (!p->t || table_column(p->t, "", TABLE_LEFT, false) || table_column(p->t, "", TABLE_LEFT, true) ||
-	    table_column(p->t, "", TABLE_LEFT, false))
+	if (!p->t || table_column(p->t, "", TABLE_LEFT, false) || table_column(p->t, "", TABLE_LEFT, true))
 		p->err = -ENOMEM;
 }
 
@@ -55,11 +54,11 @@ static void row(struct page *p, const char *const *cell, size_t n)
 static void fact(struct page *p, const char *name, const char *value, enum pm_privacy privacy)
 {
 	const char *what = privacy_name(privacy);
-	char mark[32] = "";
+	struct buf marked = BUF_INIT;
 
-	if (what)
-		snprintf(mark, sizeof(mark), "[%s]", what);
-	row(p, (const char *const[]){ name, value, mark }, 3);
+	buf_printf(&marked, "%s%s%s%s", value, what ? "  [" : "", what ? what : "", what ? "]" : "");
+	row(p, (const char *const[]){ name, buf_str(&marked) }, 2);
+	buf_release(&marked);
 }
 
 static void fact_f(struct page *p, const char *name, enum pm_privacy privacy, const char *format, ...)

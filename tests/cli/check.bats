@@ -1,0 +1,172 @@
+#!/usr/bin/env bats
+# pmrep check: every damage is found, named by its bytes, and the exit code is 0, 1 or 2.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+	bin=${PM_BIN:-$BATS_TEST_DIRNAME/../../build/bin}
+	cd "$BATS_TEST_TMPDIR"
+}
+
+record() {
+	"$bin/pmrec" --quiet --overwrite --sources=stat,interrupts -i 10ms -n "${2:-50}" -o "$1"
+}
+
+field() {
+	python3 -c 'import json,sys
+for key in sys.argv[1].split("."):
+    d = d[int(key) if key.isdigit() else key] if "d" in dir() else json.load(sys.stdin)[key]
+print(json.dumps(d))' "$1"
+}
+
+@test "a good recording is good" {
+	record good.pmr
+	run "$bin/pmrep" check good.pmr
+	[ "$status" -eq 0 ]
+	[[ $output == "good.pmr: good: $(stat -c %s good.pmr) bytes, "* ]]
+	run "$bin/pmrep" check -q good.pmr
+	[ "$status" -eq 0 ]
+	[ -z "$output" ]
+	"$bin/pmrep" check --format=json good.pmr >good.json
+	[ "$(field good <good.json)" = true ]
+	[ "$(field ended <good.json)" = true ]
+	[ "$(field snapshots <good.json)" = 51 ]
+	[ "$(field damage <good.json)" = "[]" ]
+}
+
+@test "a cut recording is damaged, and the bytes of the cut are named" {
+	record whole.pmr
+	size=$(stat -c %s whole.pmr)
+	head -c $((size - 30)) whole.pmr >cut.pmr
+	run "$bin/pmrep" check --format=json cut.pmr
+	[ "$status" -eq 1 ]
+	[ "$(field good <<<"$output")" = false ]
+	offset=$(field damage.0.offset <<<"$output")
+	length=$(field damage.0.length <<<"$output")
+	[ $((offset + length)) -eq $((size - 30)) ]
+	run "$bin/pmrep" check cut.pmr
+	[ "$status" -eq 1 ]
+	[[ $output == *"damaged"*"bytes $offset to $((size - 30))"* ]]
+}
+
+@test "a flipped bit anywhere is found" {
+	record bits.pmr 5
+	size=$(stat -c %s bits.pmr)
+	for offset in $(seq 3 $((size / 40 + 1)) $((size - 1))); do
+		python3 - bits.pmr flipped.pmr "$offset" <<-'PYTHON'
+		import sys
+		data = bytearray(open(sys.argv[1], "rb").read())
+		data[int(sys.argv[3])] ^= 0x10
+		open(sys.argv[2], "wb").write(data)
+		PYTHON
+		run "$bin/pmrep" check flipped.pmr
+		# In the first bytes nothing may be left to recognize the file by.
+		[ "$status" -eq 1 ] || { [ "$status" -eq 2 ] && [ "$offset" -lt 16 ]; } ||
+			{ echo "offset $offset: exit $status: $output"; return 1; }
+	done
+}
+
+@test "a recording that is being written is good" {
+	"$bin/pmrec" --quiet --sources=stat -i 10ms -o growing.pmr 3>&- &
+	pid=$!
+	for _ in $(seq 100); do
+		[ -s growing.pmr ] && break
+		sleep 0.1
+	done
+	sleep 1.5
+	run "$bin/pmrep" check growing.pmr
+	kill -TERM $pid
+	wait $pid || true
+	[ "$status" -eq 0 ] || { echo "$output"; return 1; }
+	[[ $output == *"still being written"* ]]
+	run "$bin/pmrep" check growing.pmr
+	[ "$status" -eq 0 ]
+}
+
+@test "kill -9 leaves a recording that is cut and readable" {
+	"$bin/pmrec" --quiet --sources=stat -i 10ms -o killed.pmr 3>&- &
+	pid=$!
+	sleep 2.5
+	kill -9 $pid
+	wait $pid || true
+	run "$bin/pmrep" check --format=json killed.pmr
+	[ "$status" -eq 1 ]
+	[ "$(field ended <<<"$output")" = false ]
+	[ "$(field snapshots <<<"$output")" -gt 50 ]
+	run "$bin/pmrep" info killed.pmr
+	[ "$status" -eq 3 ]
+}
+
+@test "what is no recording is exit 2 with a sentence that says what it is" {
+	: >empty.pmr
+	mkdir directory.pmr
+	printf 'PERFILE2aaaaaaaaaaaaaaaaaaaaaaaa' >perf.data
+	printf '\0\0\0\204\x50\x05\x26\x02aaaaaaaaaaaa' >archive.0
+	cp archive.0 archive.index
+	head -c 4096 /dev/urandom >random.pmr
+	for file in empty.pmr directory.pmr perf.data archive.0 archive random.pmr missing.pmr; do
+		run --separate-stderr "$bin/pmrep" check "$file"
+		[ "$status" -eq 2 ] || { echo "$file: $status"; return 1; }
+		[ -z "$output" ]
+		[ "${#stderr_lines[@]}" -eq 1 ] || { echo "$file: $stderr"; return 1; }
+		[[ $stderr == *"$file"* ]]
+	done
+	run "$bin/pmrep" check empty.pmr
+	[[ $output == *empty* ]]
+	run "$bin/pmrep" check directory.pmr
+	[[ $output == *directory* ]]
+	run "$bin/pmrep" check perf.data
+	[[ $output == *perf* ]]
+	run "$bin/pmrep" archive
+	[ "$status" -eq 2 ]
+	[[ $output == *"Performance Co-Pilot"* ]]
+	run "$bin/pmrep" check archive.0
+	[[ $output == *"Performance Co-Pilot"* || $output == *PCP* ]]
+}
+
+@test "of several files the worst decides" {
+	record one.pmr 5
+	head -c 1000 one.pmr >two.pmr
+	run "$bin/pmrep" check one.pmr two.pmr
+	[ "$status" -eq 1 ]
+	run "$bin/pmrep" check one.pmr two.pmr missing.pmr
+	[ "$status" -eq 2 ]
+}
+
+@test "damage inside gzip is named too" {
+	record plain.pmr
+	gzip -c plain.pmr >whole.pmr.gz
+	run "$bin/pmrep" check whole.pmr.gz
+	[ "$status" -eq 0 ]
+	head -c $(($(stat -c %s whole.pmr.gz) / 2)) whole.pmr.gz >cut.pmr.gz
+	run "$bin/pmrep" check cut.pmr.gz
+	[ "$status" -eq 1 ]
+	zstd -q -c plain.pmr >whole.pmr.zst
+	run "$bin/pmrep" check whole.pmr.zst
+	[ "$status" -eq 0 ]
+	# zstd hands over whole blocks: two of them, the second one cut, or with a bit flipped.
+	{ head -c 2000 plain.pmr | zstd -q -c; tail -c +2001 plain.pmr | zstd -q -c; } >two.pmr.zst
+	run "$bin/pmrep" check two.pmr.zst
+	[ "$status" -eq 0 ]
+	size=$(stat -c %s two.pmr.zst)
+	head -c $((size - 100)) two.pmr.zst >cut.pmr.zst
+	run "$bin/pmrep" check cut.pmr.zst
+	[ "$status" -eq 1 ]
+	for file in two.pmr.zst whole.pmr.gz; do
+		python3 - $file flipped <<-'PYTHON'
+		import sys
+		data = bytearray(open(sys.argv[1], "rb").read())
+		data[len(data) - 300] ^= 0x10
+		open(sys.argv[2], "wb").write(data)
+		PYTHON
+		run "$bin/pmrep" check flipped
+		[ "$status" -eq 1 ] || { echo "$file: $status: $output"; return 1; }
+	done
+}
+
+@test "hostile file names do not reach the terminal" {
+	: >$'bad\e[31m.pmr'
+	run "$bin/pmrep" check $'bad\e[31m.pmr'
+	[ "$status" -eq 2 ]
+	[[ $output != *$'\e'* ]]
+}

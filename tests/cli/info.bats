@@ -1,0 +1,145 @@
+#!/usr/bin/env bats
+# info, list and dump: what they say is compared with the machine and with each other.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+	bin=${PM_BIN:-$BATS_TEST_DIRNAME/../../build/bin}
+	cd "$BATS_TEST_TMPDIR"
+}
+
+record() {
+	"$bin/pmrec" --quiet --overwrite -i 50ms -n 4 -o r.pmr "$@"
+}
+
+field() {
+	python3 -c 'import json,sys
+d = json.load(sys.stdin)
+for key in sys.argv[1].split("."):
+    d = d[int(key) if key.isdigit() else key]
+print(d if isinstance(d, str) else json.dumps(d))' "$1"
+}
+
+@test "info counts what was recorded" {
+	record --sources=stat,cpuidle,interrupts
+	"$bin/pmrep" info --format=json r.pmr >info.json
+	[ "$(wc -l <info.json)" -eq 1 ]
+	[ "$(field snapshots <info.json)" = 5 ]
+	[ "$(field lost_ticks <info.json)" -ge 0 ]
+	[ "$(field bytes <info.json)" = "$(stat -c %s r.pmr)" ]
+	[ "$(field interval_ns <info.json)" = 50000000 ]
+	[ "$(field duration_ns <info.json)" -ge 190000000 ]
+	[ "$(field ended <info.json)" = true ]
+	[ "$(field damage <info.json)" = "[]" ]
+}
+
+@test "the topology is that of lscpu" {
+	command -v lscpu >/dev/null || skip "no lscpu"
+	record --sources=stat
+	"$bin/pmrep" info --format=json r.pmr >info.json
+	lscpu -p=CPU,SOCKET,NODE | grep -v '^#' >cpus
+	[ "$(field topology.cpus <info.json)" = "$(wc -l <cpus)" ]
+	[ "$(field topology.packages <info.json)" = "$(cut -d, -f2 cpus | sort -u | wc -l)" ]
+	lscpu -p=CORE,SOCKET | grep -v '^#' | sort -u >cores
+	[ "$(field topology.cores <info.json)" = "$(wc -l <cores)" ]
+	if [ -n "$(cut -d, -f3 cpus | head -1)" ] && [ -d /sys/devices/system/node/node0 ]; then
+		[ "$(field topology.nodes <info.json)" = "$(cut -d, -f3 cpus | sort -u | wc -l)" ]
+	fi
+	[ "$(field host.kernel <info.json)" = "$(uname -r)" ]
+	[ "$(field host.arch <info.json)" = "$(uname -m)" ]
+}
+
+@test "start and end are wall time" {
+	before=$(date -u +%Y-%m-%dT%H:%M:%S)
+	record --sources=stat
+	after=$(date -u +%Y-%m-%dT%H:%M:%S.999999999Z)
+	start=$("$bin/pmrep" info --format=json r.pmr | field start)
+	[[ ! $start < $before ]]
+	[[ ! $start > $after ]]
+}
+
+@test "what a file reveals is marked, and strict privacy reveals no names" {
+	host=$(uname -n)
+	record --sources=stat --label who=me
+	run "$bin/pmrep" info r.pmr
+	[ "$status" -eq 0 ]
+	[[ $output =~ host\ +"$host"\ +"[machine]" ]]
+	[[ $output == *"[person]"* ]]
+	[[ $output == *"[time]"* ]]
+	"$bin/pmrep" info --format=json r.pmr >info.json
+	[[ $(field reveals.machine <info.json) == *host* ]]
+	[[ $(field reveals.person <info.json) == *labels* ]]
+	[ "$(field labels.who <info.json)" = me ]
+	record --sources=stat --privacy=strict
+	"$bin/pmrep" info --format=json r.pmr >info.json
+	[ "$(field reveals.machine <info.json)" = "[]" ]
+	[ "$(field reveals.person <info.json)" = "[]" ]
+	! grep -qF "\"$host\"" info.json
+}
+
+@test "the command and its end are told" {
+	"$bin/pmrec" --quiet -i 0.1 --sources=stat -o c.pmr -- sh -c 'sleep 0.3; exit 3' || [ $? -eq 3 ]
+	"$bin/pmrep" list --format=json events c.pmr >events
+	grep -q '"event":"child-start"' events
+	grep '"event":"child-exit"' events | grep -q 'exit=3'
+	"$bin/pmrep" info c.pmr | grep -q 'command  *sh'
+}
+
+@test "text of a recording never controls the terminal" {
+	record --sources=stat --label "$(printf 'x=\033[31mred\007\302\233')"
+	for command in info "info --all" "info --format=json" "dump --no-values" "dump --format=json" "list events"; do
+		# shellcheck disable=SC2086
+		"$bin/pmrep" $command r.pmr >out
+		! LC_ALL=C grep -q -e $'\033' -e $'\007' -e $'\302\233' out || { echo "$command"; return 1; }
+	done
+}
+
+@test "list and dump agree with info" {
+	record --sources=stat,interrupts
+	"$bin/pmrep" info --format=json r.pmr >info.json
+	counters=$(python3 -c 'import json; print(len(json.load(open("info.json"))["counters"]))')
+	[ "$("$bin/pmrep" list --format=json r.pmr | wc -l)" -eq "$counters" ]
+	[ "$("$bin/pmrep" list --format=json counters 'stat.*' r.pmr | wc -l)" -lt "$counters" ]
+	"$bin/pmrep" dump --format=json r.pmr >dump
+	python3 -c 'import json
+for line in open("dump"): json.loads(line)'
+	[ "$(grep -c '"is":"snapshot"' dump)" -eq 5 ]
+	[ "$(grep -c '"is":"counter"' dump)" -eq "$counters" ]
+	values=$(grep -c '"is":"value"' dump)
+	[ "$values" -eq "$(field values <info.json)" ]
+	[ "$("$bin/pmrep" dump --format=json --counter='stat.user' r.pmr | grep -c '"is":"value"')" -eq \
+		"$(grep -c '"counter":"stat.user"' dump)" ]
+	for what in metrics events instances groups sources pmus; do
+		"$bin/pmrep" list "$what" r.pmr >/dev/null
+	done
+	run "$bin/pmrep" list countres r.pmr
+	[ "$status" -eq 2 ] || [ -z "$output" ]
+}
+
+@test "the frames of dump cover the file without a gap" {
+	record --sources=stat
+	"$bin/pmrep" dump --format=json --no-values --no-definitions r.pmr >frames
+	python3 - "$(stat -c %s r.pmr)" <<-'PYTHON'
+	import json, sys
+	at = 0
+	for line in open("frames"):
+	    frame = json.loads(line)
+	    if frame["is"] == "frame":
+	        assert frame["offset"] == at, (frame, at)
+	        at += frame["length"]
+	assert at == int(sys.argv[1]), at
+	PYTHON
+}
+
+@test "raw values of dump are those of the kernel" {
+	read -r _ _ _ _ idle_before _ < <(grep '^cpu0 ' /proc/stat)
+	record --sources=stat
+	read -r _ _ _ _ idle_after _ < <(grep '^cpu0 ' /proc/stat)
+	"$bin/pmrep" dump --format=json --counter=stat.idle r.pmr |
+		python3 -c 'import json,sys
+for line in sys.stdin:
+    d = json.loads(line)
+    if d["is"] == "value" and d.get("number") == 0:
+        assert int(sys.argv[1]) <= d["value"] <= int(sys.argv[2]), d
+        print("ok")' "$idle_before" "$idle_after" | grep -c ok | grep -qx 5
+}

@@ -1,0 +1,131 @@
+#!/usr/bin/env bats
+# Command lines: help, versions, words that belong to the other half, and the completions and manual pages beside the
+# option tables.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+	bin=${PM_BIN:-$BATS_TEST_DIRNAME/../../build/bin}
+	source=${PM_SOURCE:-$BATS_TEST_DIRNAME/../..}
+	cd "$BATS_TEST_TMPDIR"
+}
+
+# Long options that a help text lists, one a line.
+long_options() {
+	"$@" --help=all | grep -oE '(^| )--[A-Za-z][A-Za-z0-9_-]*' | tr -d ' ' | sort -u
+}
+
+@test "help fits on a screen and goes to stdout" {
+	for command in "pmrec" "pmrec list" "pmrec doctor" "pmrep" "pmrep show" "pmrep info" "pmrep list" "pmrep dump" \
+		"pmrep check" "pmrep eval"; do
+		for help in -h --help; do
+			# shellcheck disable=SC2086
+			run --separate-stderr "$bin"/$command $help
+			[ "$status" -eq 0 ]
+			[ -z "$stderr" ]
+			[[ $output == Usage:* ]]
+			[ "${#lines[@]}" -le 24 ] || { echo "$command: ${#lines[@]} lines"; return 1; }
+		done
+	done
+}
+
+@test "versions agree" {
+	run "$bin/pmrec" --version
+	[ "$status" -eq 0 ]
+	version=${output#pmrec }
+	[[ $version =~ ^[0-9]+\.[0-9]+\.[0-9]+$ ]]
+	[ "$("$bin/pmrep" --version)" = "pmrep $version" ]
+	[ "$("$bin/pmrep" -v)" = "pmrep $version" ]
+	grep -q "VERSION $version " "$source/CMakeLists.txt"
+	grep -q "^## $version" "$source/CHANGELOG.md"
+}
+
+@test "usage errors: exit 125 and 2, one line, nothing on stdout" {
+	run --separate-stderr "$bin/pmrec" --frobnicate
+	[ "$status" -eq 125 ]
+	[ -z "$output" ]
+	[ "${#stderr_lines[@]}" -eq 1 ]
+	run --separate-stderr "$bin/pmrep" --frobnicate x.pmr
+	[ "$status" -eq 2 ]
+	[ -z "$output" ]
+	[ "${#stderr_lines[@]}" -eq 1 ]
+	run "$bin/pmrec" 5
+	[ "$status" -eq 125 ]
+	[[ $output == *"-i 5"* ]]
+}
+
+@test "words of the other half say where they belong" {
+	run "$bin/pmrec" -x,
+	[[ $output == *"pmrep stat"* ]]
+	run "$bin/pmrec" --show=CPU
+	[[ $output == *"pmrep show"* ]]
+	run "$bin/pmrep" -I 1000 x.pmr
+	[[ $output == *"--show=IPC"* ]]
+	run "$bin/pmrep" -a x.pmr
+	[[ $output == *"pmrec"* ]]
+}
+
+@test "near misses are named" {
+	run "$bin/pmrep" chekc x.pmr
+	[ "$status" -eq 2 ]
+	[[ $output == *"'check'"* ]]
+	run "$bin/pmrep" --fromat=csv x.pmr
+	[[ $output == *"--format"* ]]
+	run "$bin/pmrec" --evnet=cycles
+	[[ $output == *"--event"* ]]
+}
+
+@test "the completion of pmrec has the options of pmrec" {
+	long_options "$bin/pmrec" >want
+	# Only words of the list of options, not of the cases.
+	sed -n '/local options=/,/"$/p' "$source/record/pmrec.bash" | grep -oE -- '--[A-Za-z][A-Za-z0-9_-]*' | sort -u >have
+	[ "$(wc -l <want)" -gt 20 ]
+	diff want have
+}
+
+@test "the completion of pmrep has the options of pmrep show" {
+	long_options "$bin/pmrep" show >want
+	sed -n '/local common=/,/"$/p; /local show=/,/"$/p' "$source/report/pmrep.bash" |
+		grep -oE -- '--[A-Za-z][A-Za-z0-9_-]*' | sort -u >have
+	[ "$(wc -l <want)" -gt 20 ]
+	diff want have
+}
+
+@test "the completion of pmrep has the options of the other commands" {
+	for command in info list dump check eval; do
+		long_options "$bin/pmrep" $command >want
+		{ sed -n "s/^\t$command) options=\(.*\);;/\1/p" "$source/report/pmrep.bash"
+		  sed -n '/local common=/p' "$source/report/pmrep.bash"; } |
+			grep -oE -- '--[A-Za-z][A-Za-z0-9_-]*' | sort -u >have
+		diff want have || { echo "$command"; return 1; }
+	done
+}
+
+@test "the completions are valid bash and complete" {
+	bash -c "source '$source/record/pmrec.bash'; COMP_WORDS=(pmrec --over); COMP_CWORD=1; _pmrec 2>/dev/null
+		printf '%s\n' \"\${COMPREPLY[@]}\"" >got
+	grep -qx -- --overwrite got
+	bash -c "source '$source/report/pmrep.bash'; COMP_WORDS=(pmrep che); COMP_CWORD=1; _pmrep 2>/dev/null
+		printf '%s\n' \"\${COMPREPLY[@]}\"" >got
+	grep -qx check got
+}
+
+@test "the manual pages name every option and pass mandoc" {
+	for page in record/pmrec.1 report/pmrep.1; do
+		program=$(basename "$page" .1)
+		for option in $(long_options "$bin/$program" $([ "$program" = pmrep ] && echo show)); do
+			# Levels share one entry.
+			case $option in --per-*) continue ;; esac
+			grep -q -- "Fl -${option#--}\( \|$\)" "$source/$page" || { echo "$page: $option is missing"; return 1; }
+		done
+	done
+	command -v mandoc >/dev/null || skip "no mandoc: pages were not linted"
+	run bash -c "mandoc -Tlint -Wwarning '$source/record/pmrec.1' '$source/report/pmrep.1' '$source/format/pmr.5'"
+	[ "$status" -eq 0 ] || { echo "$output"; return 1; }
+}
+
+@test "NO_COLOR and --color" {
+	run env -u NO_COLOR TERM=xterm "$bin/pmrep" --color=pink x.pmr
+	[ "$status" -eq 2 ]
+	[[ $output == *"auto, always or never"* ]]
+}
