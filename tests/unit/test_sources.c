@@ -49,6 +49,8 @@ static void start(const char *kind, const char *sources)
 
 static int teardown(void **state)
 {
+	if (!dir[0])
+		return 0; /* the test was skipped */
 	for (int i = 0; i < UNITS_MAX; i++) {
 		free(sampled[i].v);
 		free(sampled[i].status);
@@ -60,6 +62,7 @@ static int teardown(void **state)
 	pm_model_release(&model);
 	root_release(&root);
 	sysroot_remove(dir);
+	dir[0] = '\0';
 	return 0;
 }
 
