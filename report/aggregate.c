@@ -79,7 +79,8 @@ void aggregate_add(struct aggregate *a, const struct value *v, enum pm_aggregati
 		add_one(a, k, &v[k], rule, may_go);
 }
 
-void aggregate_add_one_of(struct aggregate *a, const struct value *const *v, size_t n, enum pm_aggregation rule, bool may_go)
+void aggregate_add_one_of(struct aggregate *a, const struct value *const *v, size_t n, enum pm_aggregation rule,
+			  bool may_go)
 {
 	for (size_t k = 0; k < a->n; k++) {
 		size_t i = 0;

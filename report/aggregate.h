@@ -1,4 +1,5 @@
-/* Several instances' values to one, by the rule of their counter. See report/sheet.h for what a missing value does. */
+/* Several instances' values to one, by the rule of their counter. See report/sheet.h for what a missing value does.
+ */
 #ifndef REPORT_AGGREGATE_H
 #define REPORT_AGGREGATE_H
 
@@ -30,8 +31,10 @@ void aggregate_begin(struct aggregate *a, size_t n);
 /* `may_go`: an instance that is gone takes no part, as if offline (a task that ended). */
 void aggregate_add(struct aggregate *a, const struct value *v, enum pm_aggregation rule, bool may_go);
 /* The instances that count once together (a package's CPUs for an event of the package): the first that is there. */
-void aggregate_add_one_of(struct aggregate *a, const struct value *const *v, size_t n, enum pm_aggregation rule, bool may_go);
-/* out += result if `more`, else out = result. partial[k] is set where the result lacks a part; returns whether any is. */
+void aggregate_add_one_of(struct aggregate *a, const struct value *const *v, size_t n, enum pm_aggregation rule,
+			  bool may_go);
+/* out += result if `more`, else out = result. partial[k] is set where the result lacks a part; returns whether any
+ * is. */
 bool aggregate_end(struct aggregate *a, enum pm_aggregation rule, enum aggregate_as as, bool more, struct value *out,
 		   uint8_t *partial);
 

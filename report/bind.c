@@ -3,6 +3,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <regex.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,6 +19,7 @@ struct builder {
 	unsigned char *kind; /* by counter id: pm_kind of its instances, PM_KINDS: it has none */
 	uint32_t *found;     /* scratch, MAX_COUNTERS */
 	struct buf text;     /* scratch */
+	struct names taken;  /* names of the metrics so far */
 };
 
 void binding_release(struct binding *b)
@@ -308,13 +310,15 @@ static char *with_member(const char *text, const char *member, bool lower, bool 
 static int bind_row(struct builder *x, const struct metric *row, const char *member, const char *own, bool vendor)
 {
 	struct bound_metric *m = new_metric(x->b);
+	uint32_t ignored;
 	char *text;
 	int kept;
 
 	if (!m)
 		return -ENOMEM;
 	m->name = member ? with_member(row->name, member, true, false) : strdup(row->name);
-	m->display = member ? with_member(row->display, member, false, false) : strdup(row->display ? row->display : row->name);
+	m->display = member ? with_member(row->display, member, false, false)
+			    : strdup(row->display ? row->display : row->name);
 	m->help = member ? with_member(row->help, member, false, false) : strdup(row->help ? row->help : "");
 	m->unit = strdup(row->unit ? row->unit : "");
 	text = member ? with_member(row->expr, own, false, true) : strdup(row->expr);
@@ -327,15 +331,16 @@ static int bind_row(struct builder *x, const struct metric *row, const char *mem
 	m->precision = row->precision;
 	m->default_on = row->default_on;
 	m->vendor = vendor;
-	kept = bind_formula(x, m, text, row->scope);
+	kept = names_get(&x->taken, m->name, &ignored) ? 0 : bind_formula(x, m, text, row->scope);
 	free(text);
-	if (kept == 0)
-		drop_metric(x->b);
-	return kept < 0 ? kept : 0;
+	if (kept == 1)
+		return names_set(&x->taken, m->name, 0);
+	drop_metric(x->b);
+	return kept;
 }
 
-/* What of a counter's name is the member: behind the family, or behind the first part of it ("softirqs.vec" has members
- * such as "softirqs.timer"). */
+/* What of a counter's name is the member: behind the family, or behind the first part of it ("softirqs.vec" has
+ * members such as "softirqs.timer"). */
 static const char *own_part(const char *name)
 {
 	const char *dot = strrchr(name, '.');
@@ -356,7 +361,9 @@ static int bind_family(struct builder *x, const struct metric *row)
 			continue;
 		own = own_part(c->name);
 		member = pm_map_text(&c->attrs, PM_COUNTER_MEMBER, own);
-		if ((err = bind_row(x, row, member, own, false)))
+		/* A member whose name no formula can hold is still there as a counter. */
+		err = bind_row(x, row, member, own, false);
+		if (err && err != -EINVAL)
 			return err;
 	}
 	return 0;
@@ -379,6 +386,8 @@ static int bind_counter(struct builder *x, const struct pm_counter *c)
 	bool rate = x->options->rate && flows;
 	struct bound_metric *m;
 	struct buf unit = BUF_INIT;
+	uint32_t ignored;
+	char *prefixed;
 	int64_t in;
 
 	if ((c->type != PM_U64 && c->type != PM_S64 && c->type != PM_F64) || x->kind[c->id] == PM_KINDS)
@@ -392,7 +401,11 @@ static int bind_counter(struct builder *x, const struct pm_counter *c)
 	buf_printf(&unit, "%s%s", c->unit[0] || !rate ? c->unit : "1", rate ? "/s" : "");
 	m->unit = strdup(buf_str(&unit));
 	buf_release(&unit);
-	m->name = strdup(c->name);
+	/* An event may be called like a metric ("migrations"); every other raw counter has its source in its name. */
+	if (names_get(&x->taken, c->name, &ignored))
+		m->name = asprintf(&prefixed, "%s.%s", c->source, c->name) < 0 ? NULL : prefixed;
+	else
+		m->name = strdup(c->name);
 	m->display = strdup(c->display && c->display[0] ? c->display : c->name);
 	m->help = strdup(pm_map_text(&c->attrs, PM_COUNTER_HELP, ""));
 	m->input = malloc(sizeof(*m->input));
@@ -412,13 +425,15 @@ static int bind_all(struct builder *x)
 {
 	int err;
 
-	for (const struct metric_table *t = metric_tables; t->row; t++)
-		for (size_t i = 0; i < t->n; i++)
-			if ((err = t->row[i].each ? bind_family(x, &t->row[i]) : bind_row(x, &t->row[i], NULL, NULL, false)))
-				return err;
+	/* The user's own come first: where a name is taken, theirs is meant. */
 	for (size_t k = 0; k < x->options->n_vendor; k++)
 		for (size_t i = 0; i < x->options->vendor[k].n; i++)
 			if ((err = bind_row(x, &x->options->vendor[k].row[i], NULL, NULL, true)))
+				return err;
+	for (const struct metric_table *t = metric_tables; t->row; t++)
+		for (size_t i = 0; i < t->n; i++)
+			if ((err = t->row[i].each ? bind_family(x, &t->row[i])
+						  : bind_row(x, &t->row[i], NULL, NULL, false)))
 				return err;
 	for (uint32_t i = 0; i < x->p->model->n_counters; i++)
 		if ((err = bind_counter(x, &x->p->model->counter[i])))
@@ -439,6 +454,7 @@ int binding_build(struct binding *b, const struct places *p, const struct bind_o
 	free(x.kind);
 	free(x.found);
 	buf_release(&x.text);
+	names_release(&x.taken);
 	if (err == -ENOMEM)
 		error_sys(e, ENOMEM, "metrics");
 	return err;

@@ -1,7 +1,7 @@
 /*
- * What a recording can show: every metric definition whose counters it has, and every counter as a metric of its own name,
- * tied to the counters that feed it. Metric families ("cpuidle.time.*") become one metric a member; literals (#smt_on) and
- * other facts of the machine come from the recording, never from the machine that replays it.
+ * What a recording can show: every metric definition whose counters it has, and every counter as a metric of its own
+ * name, tied to the counters that feed it. Metric families ("cpuidle.time.*") become one metric a member; literals
+ * (#smt_on) and other facts of the machine come from the recording, never from the machine that replays it.
  */
 #ifndef REPORT_BIND_H
 #define REPORT_BIND_H
@@ -62,9 +62,10 @@ int binding_build(struct binding *b, const struct places *p, const struct bind_o
 void binding_release(struct binding *b);
 /* The input as a set of TRACK_ bits that the replay has to deliver for its counters. */
 unsigned bound_input_aspects(const struct bound_input *i);
-/* The first counter or literal that a definition asks for and the recording lacks; NULL if it can be fed. Valid until the
- * next call with the same buffer. */
-const char *bind_missing(const struct binding *b, const struct places *p, const struct metric *m, struct buf *scratch);
+/* The first counter or literal that a definition asks for and the recording lacks; NULL if it can be fed. Valid until
+ * the next call with the same buffer. */
+const char *bind_missing(const struct binding *b, const struct places *p, const struct metric *m,
+			 struct buf *scratch);
 
 /* The number of machine facts (#name without '#'); false: unknown name. Missing facts are a missing value. */
 bool bind_literal(const struct places *p, const char *name, struct value *v);

@@ -1,4 +1,5 @@
-/* What a name in a formula means in a recording: counters, families, perf events in their many spellings, literals. */
+/* What a name in a formula means in a recording: counters, families, perf events in their many spellings, literals.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -91,7 +92,8 @@ uint32_t bind_counters(const struct pm_model *m, const char *name, uint32_t *fou
 			found[n] = c->id;
 		n++;
 	}
-	/* Modifiers that the user gave (or lack of rights added) do not make another event, unless the name has some. */
+	/* Modifiers that the user gave (or lack of rights added) do not make another event, unless the name has some.
+	 */
 	for (int exact = 1; exact >= 0 && !n; exact--) {
 		uint64_t wildcard = 0;
 
@@ -191,8 +193,9 @@ static struct value slots(const struct pm_model *m)
 			const struct pm_value *pair = &caps->array.item[k];
 			uint64_t v;
 
-			if (pair->kind == PM_VALUE_ARRAY && pair->array.n == 2 && pair->array.item[0].kind == PM_VALUE_TEXT &&
-			    pair->array.item[1].kind == PM_VALUE_TEXT && !strcmp(pair->array.item[0].str.data, "slots") &&
+			if (pair->kind == PM_VALUE_ARRAY && pair->array.n == 2 &&
+			    pair->array.item[0].kind == PM_VALUE_TEXT && pair->array.item[1].kind == PM_VALUE_TEXT &&
+			    !strcmp(pair->array.item[0].str.data, "slots") &&
 			    !parse_u64_span(pair->array.item[1].str.data, pair->array.item[1].str.len, 16, &v))
 				return value_of((double)v);
 		}
@@ -223,7 +226,8 @@ bool bind_literal(const struct places *p, const char *name, struct value *v)
 	else if (!strcmp(name, "slots"))
 		*v = slots(p->model);
 	else if (!strcmp(name, "core_wide"))
-		*v = smt(p).reason ? smt(p) : value_of(!strcmp(pm_map_text(header, PM_HEADER_TARGET, "system"), "system"));
+		*v = smt(p).reason ? smt(p)
+				   : value_of(!strcmp(pm_map_text(header, PM_HEADER_TARGET, "system"), "system"));
 	else
 		return false;
 	return true;

@@ -166,8 +166,9 @@ static int show_file(struct show_options *o, const char *path, struct exporter *
 			error_prefix(&e, "%s", path);
 		status = cmd_fail(NAME, &e);
 	} else if (!result.intervals) {
-		cmd_complain(NAME, "%s: %s", path, result.snapshots ? "nothing to show: an interval needs two snapshots" :
-								    "nothing to show: no snapshot");
+		cmd_complain(NAME, "%s: %s", path,
+			     result.snapshots ? "nothing to show: an interval needs two snapshots"
+					      : "nothing to show: no snapshot");
 	}
 	if (status == EXIT_GOOD && o->strict && (x->partial || result.notes.len))
 		status = EXIT_DAMAGED;

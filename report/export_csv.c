@@ -1,6 +1,6 @@
 /*
- * CSV after RFC 4180, except that lines end with a newline alone, as every reader of this century takes it. One header row,
- * never repeated. Long: one row a value. Wide: one row an interval and place, one column a metric.
+ * CSV after RFC 4180, except that lines end with a newline alone, as every reader of this century takes it. One
+ * header row, never repeated. Long: one row a value. Wide: one row an interval and place, one column a metric.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -182,7 +182,8 @@ static char *put_interval(char *to, const struct exporter *x, const struct csv *
 	return to;
 }
 
-static int long_interval(struct exporter *x, const struct csv *c, const struct sheet *s, const struct interval *i, size_t k)
+static int long_interval(struct exporter *x, const struct csv *c, const struct sheet *s, const struct interval *i,
+			 size_t k)
 {
 	char *start = export_room(&x->out, c->file.len + 128), *to = start;
 	size_t from, head_len;
@@ -247,7 +248,8 @@ static int wide_interval(struct exporter *x, struct csv *c, const struct sheet *
 			x->partial |= (cell->value[k].reason && !status_absent(cell->value[k].reason)) ||
 				      export_partial(cell, i, k);
 		}
-		start = to = export_room(&x->out, c->file.len + c->row[r].len + 128 + (size_t)c->n_wide * (NUMBER_MAX + 1));
+		start = to = export_room(&x->out,
+					 c->file.len + c->row[r].len + 128 + (size_t)c->n_wide * (NUMBER_MAX + 1));
 		if (!to)
 			return -ENOMEM;
 		to = put(put_interval(to, x, c, &i[k]), c, c->row[r]);

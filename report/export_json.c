@@ -143,7 +143,8 @@ static void put_head(struct exporter *x, const struct json_text *t, const struct
 	buf_addch(&x->out, ',');
 }
 
-static void put_interval(struct exporter *x, const struct json_text *t, const struct sheet *s, const struct interval *i, size_t k)
+static void put_interval(struct exporter *x, const struct json_text *t, const struct sheet *s,
+			 const struct interval *i, size_t k)
 {
 	bool wide = x->config.layout == EXPORT_WIDE;
 	struct buf head = BUF_INIT;

@@ -1,6 +1,7 @@
 /*
- * Tables for people, as turbostat lays them out: a row for the whole system, then one for each place; what belongs to a core
- * or a package stands in the row of its first CPU. Widths are chosen once, from the heads and the first values.
+ * Tables for people, as turbostat lays them out: a row for the whole system, then one for each place; what belongs to
+ * a core or a package stands in the row of its first CPU. Widths are chosen once, from the heads and the first
+ * values.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -82,9 +83,10 @@ static void choose_topology(struct table_data *t)
 	}
 	t->topology[BY_CPU] = cpus;
 	for (int i = BY_PACKAGE; i <= BY_CORE; i++)
-		t->topology[i] = t->topology[i] && (differs(s->places, (enum topology_column)i) ||
-						    (i == BY_PACKAGE && s->per == PM_PACKAGE) ||
-						    (i == BY_CORE && s->per == PM_CORE) || (i == BY_NODE && s->per == PM_NODE));
+		t->topology[i] =
+			t->topology[i] &&
+			(differs(s->places, (enum topology_column)i) || (i == BY_PACKAGE && s->per == PM_PACKAGE) ||
+			 (i == BY_CORE && s->per == PM_CORE) || (i == BY_NODE && s->per == PM_NODE));
 }
 
 /* Rows of a higher level (packages, for a table of CPUs) stand in the first row that lies in them. */
@@ -303,7 +305,8 @@ static void put_heads(struct exporter *x, struct table_data *t)
 		put(&x->out, &first, "Run", 3, t->width[WIDTH_RUN]);
 	for (int i = 0; i < TOPOLOGY_COLUMNS; i++)
 		if (t->topology[i])
-			put(&x->out, &first, topology_heads[i], strlen(topology_heads[i]), t->width[WIDTH_TOPOLOGY + i]);
+			put(&x->out, &first, topology_heads[i], strlen(topology_heads[i]),
+			    t->width[WIDTH_TOPOLOGY + i]);
 	for (uint32_t c = 0; c < t->n_columns; c++) {
 		const char *display = t->sheet->column[t->column[c]].metric->display;
 		struct buf head = BUF_INIT;

@@ -13,8 +13,8 @@
 const struct exporter_ops *const exporters[] = { &export_table, &export_csv, &export_json, NULL };
 
 const char *const export_columns[] = {
-	"recording", "run", "time", "duration_ns", "scope", "package", "die", "cluster", "cache", "node", "core", "cpu",
-	"device", "task", "cgroup", "metric", "value", "unit", "status", NULL,
+	"recording", "run", "time", "duration_ns", "scope", "package", "die", "cluster", "cache", "node", "core",
+	"cpu", "device", "task", "cgroup", "metric", "value", "unit", "status", NULL,
 };
 
 const struct exporter_ops *exporter_find(const char *name)
@@ -71,7 +71,8 @@ static int32_t local_offset(int64_t wall_ns)
 	return localtime_r(&t, &tm) ? (int32_t)tm.tm_gmtoff : 0;
 }
 
-size_t export_time_text(const struct exporter *x, const struct interval *i, enum export_time fallback, char *out, bool *quoted)
+size_t export_time_text(const struct exporter *x, const struct interval *i, enum export_time fallback, char *out,
+			bool *quoted)
 {
 	enum export_time kind = x->config.time ? x->config.time : fallback;
 

@@ -1,6 +1,6 @@
 /*
- * Output formats: one export_X.c each, one row in exporters[]. An exporter is told the shape of the report, then gets filled
- * sheets. Text collects in one buffer and leaves with few writes.
+ * Output formats: one export_X.c each, one row in exporters[]. An exporter is told the shape of the report, then gets
+ * filled sheets. Text collects in one buffer and leaves with few writes.
  */
 #ifndef REPORT_EXPORTER_H
 #define REPORT_EXPORTER_H
@@ -13,7 +13,13 @@
 #include "report/sheet.h"
 
 enum export_layout { EXPORT_LONG, EXPORT_WIDE };
-enum export_time { EXPORT_TIME_DEFAULT, EXPORT_TIME_RFC3339, EXPORT_TIME_EPOCH_NS, EXPORT_TIME_RELATIVE, EXPORT_TIME_LOCAL };
+enum export_time {
+	EXPORT_TIME_DEFAULT,
+	EXPORT_TIME_RFC3339,
+	EXPORT_TIME_EPOCH_NS,
+	EXPORT_TIME_RELATIVE,
+	EXPORT_TIME_LOCAL
+};
 
 struct export_config {
 	int fd;
@@ -61,7 +67,8 @@ void exporter_release(struct exporter *x);
 /* ---- for the formats ---- */
 
 /* The end of the interval as --time wants it; `fallback` is what a format prints by default. At most 48 bytes. */
-size_t export_time_text(const struct exporter *x, const struct interval *i, enum export_time fallback, char *out, bool *quoted);
+size_t export_time_text(const struct exporter *x, const struct interval *i, enum export_time fallback, char *out,
+			bool *quoted);
 /* The value exactly: integers as they are, others shortest. At most NUMBER_MAX bytes. */
 size_t export_number(char *out, double v);
 /* Appends `text` as a field of RFC 4180. */

@@ -8,11 +8,11 @@
 #include "common/parse.h"
 
 enum {
-	KEY_SHOW = 's', KEY_HIDE = 'H', KEY_ENABLE = 'e', KEY_LIST = 'l', KEY_CPU = 'c', KEY_SUMMARY = 'S', KEY_DEBUG = 'd',
-	KEY_DUMP = 'D', KEY_JOULES = 'J', KEY_TCC = 'T', KEY_NO_MSR = 'M', KEY_NO_PERF = 'P', KEY_FORCE = 'f',
-	KEY_QUIET = 'q', KEY_HEADS = 'N', KEY_COUNT = 'n', KEY_OUT = 'o',
-	KEY_LONG = 0x200, KEY_IPC, KEY_EVERY, KEY_TOTAL, KEY_ALL, KEY_SINCE, KEY_UNTIL, KEY_FORMAT, KEY_LAYOUT, KEY_TIME,
-	KEY_RATE, KEY_STRICT, KEY_FOLLOW, KEY_CLEAR, KEY_VENDOR,
+	KEY_SHOW = 's', KEY_HIDE = 'H', KEY_ENABLE = 'e', KEY_LIST = 'l', KEY_CPU = 'c', KEY_SUMMARY = 'S',
+	KEY_DEBUG = 'd', KEY_DUMP = 'D', KEY_JOULES = 'J', KEY_TCC = 'T', KEY_NO_MSR = 'M', KEY_NO_PERF = 'P',
+	KEY_FORCE = 'f', KEY_QUIET = 'q', KEY_HEADS = 'N', KEY_COUNT = 'n', KEY_OUT = 'o',
+	KEY_LONG = 0x200, KEY_IPC, KEY_EVERY, KEY_TOTAL, KEY_ALL, KEY_SINCE, KEY_UNTIL, KEY_FORMAT, KEY_LAYOUT,
+	KEY_TIME, KEY_RATE, KEY_STRICT, KEY_FOLLOW, KEY_CLEAR, KEY_VENDOR,
 	KEY_PER = 0x300, /* + pm_kind */
 };
 
@@ -30,8 +30,8 @@ static const struct argp_option options[] = {
 	{ "no-msr", KEY_NO_MSR, NULL, 0, "Leave out what comes from machine registers", 1 },
 	{ "no-perf", KEY_NO_PERF, NULL, 0, "Leave out what comes from perf events", 1 },
 	{ NULL, 0, NULL, 0, "Rows:", 2 },
-	{ "cpu", KEY_CPU, "SET", 0, "Rows of these CPUs (0,2..5), or core, or package: one row each; the summary stays over "
-	  "all", 2 },
+	{ "cpu", KEY_CPU, "SET", 0,
+	  "Rows of these CPUs (0,2..5), or core, or package: one row each; the summary stays over all", 2 },
 	{ "Summary", KEY_SUMMARY, NULL, 0, "The whole system only", 2 },
 	{ "per-system", KEY_PER + PM_SYSTEM, NULL, 0, "One row for the whole system", 2 },
 	{ "per-package", KEY_PER + PM_PACKAGE, NULL, 0, "One row a package", 2 },
@@ -58,7 +58,8 @@ static const struct argp_option options[] = {
 	{ "interval-clear", KEY_CLEAR, NULL, 0, "Clear the screen before each interval", 3 },
 	{ NULL, 0, NULL, 0, "Output:", 4 },
 	{ "format", KEY_FORMAT, "FORMAT", 0, "table (default), csv or json", 4 },
-	{ "layout", KEY_LAYOUT, "LAYOUT", 0, "csv and json: long (default, a row a value) or wide (a column a metric)", 4 },
+	{ "layout", KEY_LAYOUT, "LAYOUT", 0,
+	  "csv and json: long (default, a row a value) or wide (a column a metric)", 4 },
 	{ "time", KEY_TIME, "KIND", 0, "rfc3339, epoch-ns, relative or local", 4 },
 	{ "out", KEY_OUT, "FILE", 0, "Write there", 4 },
 	{ "output", KEY_OUT, "FILE", OPTION_ALIAS | OPTION_HIDDEN, NULL, 4 },
@@ -112,7 +113,8 @@ static error_t parse_cpus(struct show_options *o, char *arg, struct argp_state *
 	return 0;
 }
 
-static error_t parse_word(const char *option, const char *arg, const char *const *words, unsigned *value, struct argp_state *state)
+static error_t parse_word(const char *option, const char *arg, const char *const *words, unsigned *value,
+			  struct argp_state *state)
 {
 	const char *near;
 
@@ -141,7 +143,8 @@ static error_t parse_format(struct show_options *o, const char *arg, struct argp
 	return 0;
 }
 
-static error_t parse_count(const char *option, const char *arg, uint64_t max, uint64_t *value, struct argp_state *state)
+static error_t parse_count(const char *option, const char *arg, uint64_t max, uint64_t *value,
+			   struct argp_state *state)
 {
 	if (!parse_u64(arg, value) && *value <= max)
 		return 0;

@@ -129,7 +129,8 @@ static int resolve(struct run *r, const struct moment *m, const struct pm_chunk_
 		return 0;
 	case MOMENT_WALL:
 		if (!first->clocks.realtime)
-			return error_set(r->error, EINVAL, "the recording has no wall time; give seconds from its start");
+			return error_set(r->error, EINVAL,
+					 "the recording has no wall time; give seconds from its start");
 		*ns = first->clocks.monotonic + (m->ns - first->clocks.realtime);
 		/* Before the machine was up is before the recording, too. */
 		if ((int64_t)*ns <= 0)
@@ -325,7 +326,8 @@ static void note_damage(struct run *r)
 
 	d = pm_reader_damage(r->reader, &n);
 	for (size_t i = 0; i < n; i++) {
-		buf_printf(out, "bytes %" PRIu64 " to %" PRIu64 ": %s", d[i].offset, d[i].offset + d[i].length, d[i].text);
+		buf_printf(out, "bytes %" PRIu64 " to %" PRIu64 ": %s", d[i].offset, d[i].offset + d[i].length,
+			   d[i].text);
 		if (d[i].from_ns) {
 			buf_addstr(out, d[i].to_ns ? "; nothing from " : "; nothing after ");
 			put_time(out, r->reader, d[i].from_ns);

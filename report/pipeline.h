@@ -1,6 +1,6 @@
 /*
- * The way of the numbers: reader -> replay -> sheet -> exporter. One pipeline reads one recording after the other into one
- * exporter; `show`, `stat` and whatever else prints intervals are options on top of it.
+ * The way of the numbers: reader -> replay -> sheet -> exporter. One pipeline reads one recording after the other
+ * into one exporter; `show`, `stat` and whatever else prints intervals are options on top of it.
  */
 #ifndef REPORT_PIPELINE_H
 #define REPORT_PIPELINE_H
@@ -18,7 +18,12 @@ struct moment {
 int moment_parse(struct moment *m, const char *text, struct error *e);
 
 struct pipeline_config {
-	enum { PIPELINE_AUTO, PIPELINE_EACH, PIPELINE_EVERY, PIPELINE_TOTAL } mode; /* AUTO: total if a command was recorded */
+	enum {
+		PIPELINE_AUTO,
+		PIPELINE_EACH,
+		PIPELINE_EVERY,
+		PIPELINE_TOTAL
+	} mode; /* AUTO: total if a command was recorded */
 	uint64_t every_ns;
 	struct moment since, until;
 	uint64_t max_intervals;  /* 0: all */
@@ -39,8 +44,8 @@ struct pipeline_result {
 	struct buf notes; /* lines for stderr */
 };
 
-/* Reads all of the recording into the exporter, and does not close either. 0 or -errno with the text in *e; the result is
- * valid in both cases and to be released by the caller (notes). */
+/* Reads all of the recording into the exporter, and does not close either. 0 or -errno with the text in *e; the
+ * result is valid in both cases and to be released by the caller (notes). */
 int pipeline_run(const struct pipeline_config *config, struct pm_reader *reader, struct exporter *x,
 		 struct pipeline_result *result, struct error *e);
 

@@ -122,8 +122,10 @@ bool places_find(const struct places *p, const struct pm_instance *i, enum pm_ki
 	const struct pm_cpu *c;
 	int r = rank[kind];
 
-	*place = (struct place){ kind, PM_NONE, PM_NONE, PM_NONE, PM_NONE, PM_NONE, PM_NONE, PM_NONE, PM_NONE, PM_NONE,
-				 PM_NONE };
+	*place = (struct place){
+		.kind = kind, .package = PM_NONE, .die = PM_NONE, .cluster = PM_NONE, .cache = PM_NONE, .node = PM_NONE,
+		.core = PM_NONE, .cpu = PM_NONE, .instance = PM_NONE, .thread = PM_NONE, .first_cpu = PM_NONE,
+	};
 	if (!kind_contains(kind, i->kind))
 		return false;
 	if (kind == PM_SYSTEM)
@@ -200,7 +202,7 @@ int place_compare(const struct place *a, const struct place *b)
 
 	if ((d = by(a->kind, b->kind)) || (d = by(a->package, b->package)) || (d = by(a->die, b->die)))
 		return d;
-	/* The cores of a CPU row already say in which cluster and cache it lies; only these rows need them as a key. */
+	/* The core of a CPU says in which cluster and cache it lies; only these rows need them as a key. */
 	if (a->kind == PM_CLUSTER && (d = by(a->cluster, b->cluster)))
 		return d;
 	if (a->kind == PM_CACHE && (d = by(a->cache, b->cache)))
@@ -216,7 +218,8 @@ int place_compare(const struct place *a, const struct place *b)
 
 const char *places_name(const struct places *p, const struct place *place)
 {
-	const struct pm_instance *i = place->instance == PM_NONE ? NULL : pm_model_instance(p->model, place->instance);
+	const struct pm_instance *i =
+		place->instance == PM_NONE ? NULL : pm_model_instance(p->model, place->instance);
 
 	return i ? pm_map_text(&i->attrs, PM_INSTANCE_NAME, "") : "";
 }

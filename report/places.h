@@ -1,6 +1,7 @@
 /*
- * Where the things of a recording are: which package, core or node a counter's instance belongs to, so that reports can have
- * a row for each. Remembers what the topology said of a CPU before it went offline, because the kernel then says nothing.
+ * Where the things of a recording are: which package, core or node a counter's instance belongs to, so that reports
+ * can have a row for each. Remembers what the topology said of a CPU before it went offline, because the kernel then
+ * says nothing.
  */
 #ifndef REPORT_PLACES_H
 #define REPORT_PLACES_H

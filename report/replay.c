@@ -430,7 +430,8 @@ static uint16_t why_missing(const struct replay *r, const struct track *t)
 }
 
 /* Rows [row, end) end at most as many intervals as the arena holds. */
-static int feed_slice(struct replay *r, const struct pm_chunk *c, uint32_t row, uint32_t end, const bool *closes, size_t n)
+static int feed_slice(struct replay *r, const struct pm_chunk *c, uint32_t row, uint32_t end, const bool *closes,
+		      size_t n)
 {
 	for (uint32_t i = 0; i < c->n_groups; i++)
 		feed_chunk_group(r, &c->group[i], row, end, closes, n == end - row);

@@ -1,10 +1,11 @@
 /*
- * From snapshots to intervals: the replay takes chunk after chunk and gives, for every *track* (one counter of one instance),
- * what it did in every interval: differences of cumulative counters, levels of gauges, each with the reason if it is missing.
+ * From snapshots to intervals: the replay takes chunk after chunk and gives, for every *track* (one counter of one
+ * instance), what it did in every interval: differences of cumulative counters, levels of gauges, each with the
+ * reason if it is missing.
  *
  * Nothing is ever subtracted across a gap, a segment or a run. A difference that starts at a reading that failed is
- * missing for its reason; snapshots in which a counter was not due are skipped, and its difference counts in the interval
- * in which it was read.
+ * missing for its reason; snapshots in which a counter was not due are skipped, and its difference counts in the
+ * interval in which it was read.
  */
 #ifndef REPORT_REPLAY_H
 #define REPORT_REPLAY_H
@@ -59,8 +60,8 @@ int replay_new(struct replay **r, const struct replay_config *config, replay_sin
 void replay_free(struct replay *r);
 
 /*
- * Declares what is wanted: replay_begin_tracks(), replay_want() for each counter, replay_end_tracks(). To be repeated when
- * the model has gained groups or instances; tracks that exist go on. No intervals may be open in a sink.
+ * Declares what is wanted: replay_begin_tracks(), replay_want() for each counter, replay_end_tracks(). To be repeated
+ * when the model has gained groups or instances; tracks that exist go on. No intervals may be open in a sink.
  */
 int replay_begin_tracks(struct replay *r, const struct pm_model *model);
 int replay_want(struct replay *r, uint32_t counter, unsigned aspects);

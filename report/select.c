@@ -83,7 +83,8 @@ static bool listed(const char *word, const char *list)
 	return false;
 }
 
-bool selection_matches(const char *word, const char *name, const char *display, const char *aliases, const char *categories)
+bool selection_matches(const char *word, const char *name, const char *display, const char *aliases,
+		       const char *categories)
 {
 	/* A name may hold what is special in a glob: "cpu/event=[1]/". */
 	if (!strcmp(word, "all") || !strcasecmp(word, name) || !strcasecmp(word, display))
@@ -119,7 +120,8 @@ static bool note_lack(const char *word, const struct binding *b, const struct pl
 			lacks = bind_missing(b, p, m, &scratch);
 			known = true;
 			if (notes && lacks)
-				buf_printf(notes, "'%s' needs '%s', which this recording does not have\n", word, lacks);
+				buf_printf(notes, "'%s' needs '%s', which this recording does not have\n", word,
+					   lacks);
 		}
 	}
 	buf_release(&scratch);

@@ -1,6 +1,6 @@
 /*
- * Which metrics are shown: --show, --hide and --enable with names, aliases, column heads, globs and categories. Case is only
- * looked at when a name would otherwise stand for several things.
+ * Which metrics are shown: --show, --hide and --enable with names, aliases, column heads, globs and categories. Case
+ * is only looked at when a name would otherwise stand for several things.
  */
 #ifndef REPORT_SELECT_H
 #define REPORT_SELECT_H
@@ -30,13 +30,15 @@ void selection_release(struct selection *s);
 int selection_add(struct selection *s, enum selection_verb verb, const char *list, struct error *e);
 
 /*
- * Sets shown[i] for each metric of the binding. A word that no metric has is -ENOENT, and the text names the nearest. A
- * word that names a known metric which this recording cannot feed appends a line to `notes`, which says what it lacks.
+ * Sets shown[i] for each metric of the binding. A word that no metric has is -ENOENT, and the text names the nearest.
+ * A word that names a known metric which this recording cannot feed appends a line to `notes`, which says what it
+ * lacks.
  */
 int selection_apply(const struct selection *s, const struct binding *b, const struct places *p, bool *shown,
 		    struct buf *notes, struct error *e);
 
 /* Whether the word names the metric (by id, head or alias), or one of its categories. */
-bool selection_matches(const char *word, const char *name, const char *display, const char *aliases, const char *categories);
+bool selection_matches(const char *word, const char *name, const char *display, const char *aliases,
+		       const char *categories);
 
 #endif

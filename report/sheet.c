@@ -4,49 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/aggregate.h"
-#include "report/status.h"
-
-/* One kind of rows and the inputs that metrics at this level ask for. */
-struct level {
-	enum pm_kind kind;
-	uint32_t first_row, n_rows;
-	uint32_t *input;   /* owned: places in binding.input */
-	uint32_t n_inputs;
-	uint32_t *place;   /* owned: by binding input: its place in input[], PM_NONE: not used here */
-	uint32_t *row_of;  /* owned: by track: row, PM_NONE: none */
-	uint32_t *start;   /* owned: by (row - first_row) * n_inputs + place: first in track[] */
-	uint32_t *track;   /* owned */
-	uint32_t *column;  /* owned: columns that this level shows */
-	uint32_t n_columns;
-};
-
-struct sheet_private {
-	const struct replay *replay;
-	struct level level[PM_KINDS];
-	uint32_t n_levels;
-	size_t block;            /* intervals at once */
-	struct track_at *at;     /* by track */
-	uint32_t *of_counter;    /* tracks ordered by counter */
-	uint32_t *counter_start; /* by counter id */
-	uint32_t n_counters;
-	struct sheet_cell *cell; /* of all rows */
-	struct value *value;     /* block per cell */
-	uint8_t *partial;        /* likewise */
-	size_t n_cells;
-	/* Scratch for one row: an array of `block` for each input. */
-	struct value *in, *scratch;
-	uint8_t *in_partial;
-	bool *in_any_partial;
-	const struct value **in_at, **arg, **one_of;
-	struct aggregate aggregate;
-};
-
-struct track_at {
-	uint32_t package, cpu; /* for events that count once a package */
-	uint8_t rule;
-	bool may_go, per_package, nowhere;
-};
+#include "report/sheet_private.h"
 
 static void level_release(struct level *l)
 {
@@ -164,7 +122,8 @@ static bool has_place(const struct sheet *s, const struct bound_metric *m)
 	return true;
 }
 
-static enum pm_kind display_level(const struct sheet *s, const struct sheet_config *config, const struct bound_metric *m)
+static enum pm_kind display_level(const struct sheet *s, const struct sheet_config *config,
+				  const struct bound_metric *m)
 {
 	bool beside = m->kind == PM_DEVICE || m->kind == PM_PMU;
 
@@ -276,7 +235,8 @@ static bool passes(const struct filter *f, const struct place *place, const stru
 		return place->kind != PM_CPU || !before || before->package != place->package ||
 		       before->die != place->die || before->core != place->core;
 	case SHEET_FIRST_OF_PACKAGE:
-		return (place->kind != PM_CPU && place->kind != PM_CORE) || !before || before->package != place->package;
+		return (place->kind != PM_CPU && place->kind != PM_CORE) || !before ||
+		       before->package != place->package;
 	default:
 		return true;
 	}
@@ -447,13 +407,6 @@ static int make_rows(struct sheet *s, const struct sheet_config *config)
 
 /* ---- cells ---- */
 
-static uint32_t feeds(const struct level *l, uint32_t row, uint32_t place)
-{
-	size_t slot = (size_t)row * l->n_inputs + place;
-
-	return l->start[slot + 1] - l->start[slot];
-}
-
 static bool has_cell(const struct sheet *s, const struct level *l, uint32_t row, const struct bound_metric *m)
 {
 	bool any = false, only_constants = true;
@@ -464,13 +417,13 @@ static bool has_cell(const struct sheet *s, const struct level *l, uint32_t row,
 		if (in->constant || in->duration)
 			continue;
 		only_constants = false;
-		any |= feeds(l, row, l->place[m->input[i]]) > 0;
+		any |= level_feeds(l, row, l->place[m->input[i]]) > 0;
 	}
 	/* A plain counter that cannot be put together has nothing to say above its own level. */
 	if (m->counter && any) {
 		const struct pm_counter *c = pm_model_counter(s->places->model, m->counter);
 
-		return c->aggregation != PM_AGG_NONE || feeds(l, row, l->place[m->input[0]]) == 1;
+		return c->aggregation != PM_AGG_NONE || level_feeds(l, row, l->place[m->input[0]]) == 1;
 	}
 	return any || (only_constants && l->kind == PM_SYSTEM);
 }
@@ -536,8 +489,8 @@ static int make_scratch(struct sheet *s)
 		       -ENOMEM;
 }
 
-int sheet_build(struct sheet *s, const struct sheet_config *config, const struct places *places, const struct binding *binding,
-		const bool *shown, const struct replay *replay)
+int sheet_build(struct sheet *s, const struct sheet_config *config, const struct places *places,
+		const struct binding *binding, const bool *shown, const struct replay *replay)
 {
 	int err;
 
@@ -556,113 +509,4 @@ int sheet_build(struct sheet *s, const struct sheet_config *config, const struct
 	if ((err = choose_columns(s, config, shown)) || (err = make_rows(s, config)) || (err = make_cells(s)))
 		return err;
 	return make_scratch(s);
-}
-
-/* ---- numbers ---- */
-
-static enum track_aspect aspect_of(const struct bound_input *in)
-{
-	unsigned bits = bound_input_aspects(in);
-
-	return (enum track_aspect)__builtin_ctz(bits);
-}
-
-static void fill_tracks(struct sheet_private *p, const struct bound_input *in, const uint32_t *track, uint32_t n,
-			size_t intervals, size_t place)
-{
-	enum track_aspect aspect = aspect_of(in);
-	enum aggregate_as as = in->aspect == EXPR_ELAPSED ? AGGREGATE_SUM :
-		in->aspect == EXPR_AGGR_NR ? AGGREGATE_COUNT : AGGREGATE_BY_RULE;
-	struct value *out = p->in + place * p->block;
-	uint8_t *partial = p->in_partial + place * p->block;
-
-	p->in_any_partial[place] = false;
-	if (n == 1 && as != AGGREGATE_COUNT) {
-		p->in_at[place] = replay_values(p->replay, track[0], aspect);
-		return;
-	}
-	for (uint32_t i = 0; i < n;) {
-		uint32_t counter = replay_track(p->replay, track[i]).counter;
-		bool more = i > 0;
-		enum pm_aggregation rule = (enum pm_aggregation)p->at[track[i]].rule;
-
-		aggregate_begin(&p->aggregate, intervals);
-		while (i < n && replay_track(p->replay, track[i]).counter == counter) {
-			const struct track_at *at = &p->at[track[i]];
-			uint32_t same = 0;
-
-			if (!at->per_package) {
-				aggregate_add(&p->aggregate, replay_values(p->replay, track[i++], aspect), rule, at->may_go);
-				continue;
-			}
-			while (i < n && replay_track(p->replay, track[i]).counter == counter &&
-			       p->at[track[i]].package == at->package)
-				p->one_of[same++] = replay_values(p->replay, track[i++], aspect);
-			aggregate_add_one_of(&p->aggregate, p->one_of, same, rule, at->may_go);
-		}
-		p->in_any_partial[place] |= aggregate_end(&p->aggregate, rule, as, more, out, partial);
-	}
-	p->in_at[place] = out;
-}
-
-static void fill_input(struct sheet *s, const struct level *l, uint32_t row, uint32_t place, const struct interval *interval,
-		       size_t n)
-{
-	struct sheet_private *p = s->p;
-	const struct bound_input *in = &s->binding->input[l->input[place]];
-	size_t slot = (size_t)row * l->n_inputs + place;
-	uint32_t first = l->start[slot], tracks = l->start[slot + 1] - first;
-	struct value *out = p->in + (size_t)place * p->block;
-
-	if (tracks) {
-		fill_tracks(p, in, l->track + first, tracks, n, place);
-		return;
-	}
-	p->in_any_partial[place] = false;
-	for (size_t k = 0; k < n; k++)
-		out[k] = in->constant ? in->value :
-			in->duration ? value_of((double)interval[k].duration_ns / 1e9) : value_missing(VALUE_NO_INPUT);
-	p->in_at[place] = out;
-}
-
-static void fill_cell(struct sheet *s, const struct level *l, struct sheet_cell *cell, size_t n)
-{
-	struct sheet_private *p = s->p;
-	const struct bound_metric *m = s->column[cell->column].metric;
-	size_t at = (size_t)(cell - p->cell) * p->block;
-	uint8_t *partial = p->partial + at;
-	bool any = false;
-
-	for (uint32_t i = 0; i < m->n_inputs; i++) {
-		uint32_t place = l->place[m->input[i]];
-
-		p->arg[i] = p->in_at[place];
-		if (!p->in_any_partial[place])
-			continue;
-		for (size_t k = 0; k < n; k++)
-			partial[k] = (any ? partial[k] : 0) | p->in_partial[place * p->block + k];
-		any = true;
-	}
-	cell->partial = any ? partial : NULL;
-	cell->value = p->value + at;
-	if (m->expr)
-		expr_eval_rows(m->expr, p->arg, n, p->value + at, p->scratch);
-	else
-		memcpy(p->value + at, p->arg[0], n * sizeof(*p->value));
-}
-
-void sheet_fill(struct sheet *s, const struct interval *interval, size_t n)
-{
-	for (uint32_t i = 0; i < s->p->n_levels; i++) {
-		const struct level *l = &s->p->level[i];
-
-		for (uint32_t r = 0; r < l->n_rows; r++) {
-			struct sheet_row *row = &s->row[l->first_row + r];
-
-			for (uint32_t k = 0; k < l->n_inputs; k++)
-				fill_input(s, l, r, k, interval, n);
-			for (uint32_t c = 0; c < row->n_cells; c++)
-				fill_cell(s, l, &row->cell[c], n);
-		}
-	}
 }

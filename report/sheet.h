@@ -1,10 +1,11 @@
 /*
- * The shape of a report and its numbers: rows (places), columns (metrics), and for every row the cells that mean something
- * there. A metric is shown at the wanted level, or at its own where that is higher: package energy has no value for a CPU.
+ * The shape of a report and its numbers: rows (places), columns (metrics), and for every row the cells that mean
+ * something there. A metric is shown at the wanted level, or at its own where that is higher: package energy has no
+ * value for a CPU.
  *
  * How values of several instances become one: those of an instance that is offline take no part; if another one is
- * missing, a sum is missing too, with its reason, because a sum that silently lacks a part is a wrong number. Means, largest
- * and smallest values are made of what is there and marked as partial.
+ * missing, a sum is missing too, with its reason, because a sum that silently lacks a part is a wrong number. Means,
+ * largest and smallest values are made of what is there and marked as partial.
  */
 #ifndef REPORT_SHEET_H
 #define REPORT_SHEET_H
@@ -58,8 +59,8 @@ struct sheet {
 };
 
 /* Lays out the shown metrics of a binding over the tracks of a replay. 0 or -errno. */
-int sheet_build(struct sheet *s, const struct sheet_config *config, const struct places *places, const struct binding *binding,
-		const bool *shown, const struct replay *replay);
+int sheet_build(struct sheet *s, const struct sheet_config *config, const struct places *places,
+		const struct binding *binding, const bool *shown, const struct replay *replay);
 void sheet_release(struct sheet *s);
 /* Fills the cells for n intervals; in a sink of the replay. */
 void sheet_fill(struct sheet *s, const struct interval *interval, size_t n);

@@ -202,8 +202,9 @@ void track_close(struct track *t, struct value *base, size_t stride, size_t k)
 		out += stride;
 	}
 	if (t->aspects & 1u << TRACK_RATE)
-		*out = v.reason || is_level(t) || t->semantics == PM_PEAK ? v :
-			t->elapsed ? value_of(v.v / ((double)t->elapsed / 1e9)) : value_missing(VALUE_DIVISION_BY_ZERO);
+		*out = v.reason || is_level(t) || t->semantics == PM_PEAK ? v
+		       : t->elapsed					  ? value_of(v.v / ((double)t->elapsed / 1e9))
+									  : value_missing(VALUE_DIVISION_BY_ZERO);
 	t->stale = t->gap != 0;
 	t->any = false;
 	t->reason = t->absent = 0;
@@ -247,8 +248,8 @@ static void scale_rows(const struct track *t, const struct column *c, uint32_t r
 	}
 }
 
-void track_rows(struct track *t, const struct column *c, uint32_t row, uint32_t end, struct value *base, size_t stride,
-		size_t k)
+void track_rows(struct track *t, const struct column *c, uint32_t row, uint32_t end, struct value *base,
+		size_t stride, size_t k)
 {
 	bool simple = t->started && !t->gap && !t->stale && !t->any && !t->reason && !t->more && t->type == PM_U64 &&
 		!(t->perf && t->scaled) && (t->semantics == PM_CUMULATIVE || t->semantics == PM_GAUGE) &&

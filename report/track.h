@@ -1,4 +1,5 @@
-/* One counter of one instance, followed through the recording. The arithmetic of differences lives here, and nowhere else. */
+/* One counter of one instance, followed through the recording. The arithmetic of differences lives here, and nowhere
+ * else. */
 #ifndef REPORT_TRACK_H
 #define REPORT_TRACK_H
 
@@ -48,8 +49,8 @@ void track_step(struct track *t, const struct column *c, uint32_t row);
 /* The interval ends with the reading before: result k of each wanted aspect; base = arrays, `stride` apart. */
 void track_close(struct track *t, struct value *base, size_t stride, size_t k);
 /* Rows [row, end) each close an interval, from k on. Same as step and close for each, faster. */
-void track_rows(struct track *t, const struct column *c, uint32_t row, uint32_t end, struct value *base, size_t stride,
-		size_t k);
+void track_rows(struct track *t, const struct column *c, uint32_t row, uint32_t end, struct value *base,
+		size_t stride, size_t k);
 /* It was not read at all in these snapshots. */
 void track_missed(struct track *t, uint16_t reason);
 /* The next reading starts anew; `before`: why there is none before it. */

@@ -24,8 +24,16 @@ static void add_topology(struct builder *b)
 
 	for (uint32_t i = 0; i < BUILDER_CPUS; i++)
 		cpu[i] = (struct pm_cpu){
-			.cpu = i, .package = i / 4, .die = 0, .cluster = PM_NONE, .core = i / 2 % 2, .node = i / 4,
-			.thread = i % 2, .cache = { i / 2, i / 2, i / 2, i / 4 }, .type = PM_NONE, .capacity = PM_NONE,
+			.cpu = i,
+			.package = i / 4,
+			.die = 0,
+			.cluster = PM_NONE,
+			.core = i / 2 % 2,
+			.node = i / 4,
+			.thread = i % 2,
+			.cache = { i / 2, i / 2, i / 2, i / 4 },
+			.type = PM_NONE,
+			.capacity = PM_NONE,
 			.online = true,
 		};
 	assert_int_equal(pm_model_set_topology(&b->model, &t), 0);
@@ -42,7 +50,11 @@ static void add_instances(struct builder *b, enum pm_kind kind, uint32_t n, uint
 		if (kind == PM_CORE)
 			i.number = k % 2;
 		if (kind == PM_DEVICE || kind == PM_PMU || kind == PM_TASK) {
-			snprintf(name, sizeof(name), "%s%u", kind == PM_DEVICE ? "zone" : kind == PM_PMU ? "uncore_" : "task-", k);
+			snprintf(name, sizeof(name), "%s%u",
+				 kind == PM_DEVICE ? "zone"
+				 : kind == PM_PMU  ? "uncore_"
+						   : "task-",
+				 k);
 			assert_int_equal(pm_map_set(&i.attrs, PM_INSTANCE_NAME, pm_text(name)), 0);
 		}
 		id = pm_model_add_instance(&b->model, &i);
@@ -121,8 +133,12 @@ struct pm_counter *builder_counter_at(struct builder *b, uint32_t id)
 uint32_t builder_group(struct builder *b, enum pm_kind kind, uint32_t n, uint32_t flags, const uint32_t *counter,
 		       uint32_t n_counters)
 {
-	struct pm_group g = { .source = copy("test"), .flags = flags, .counter = (uint32_t *)counter, .n_counters = n_counters,
-			      .instance = b->instance[kind], .n_instances = n };
+	struct pm_group g = { .source = copy("test"),
+			      .flags = flags,
+			      .counter = (uint32_t *)counter,
+			      .n_counters = n_counters,
+			      .instance = b->instance[kind],
+			      .n_instances = n };
 	int64_t id = pm_model_add_group(&b->model, &g);
 
 	free(g.source);
@@ -130,7 +146,8 @@ uint32_t builder_group(struct builder *b, enum pm_kind kind, uint32_t n, uint32_
 	return (uint32_t)id;
 }
 
-static void fill_group(struct builder *b, struct pm_chunk_group *cg, const struct pm_group *g, uint64_t row, uint32_t n)
+static void fill_group(struct builder *b, struct pm_chunk_group *cg, const struct pm_group *g, uint64_t row,
+		       uint32_t n)
 {
 	uint32_t columns = pm_group_columns(g), times = pm_group_times(g), head = pm_group_head(g);
 

@@ -1,6 +1,6 @@
 /*
- * Recordings with known truth, made without a machine: two packages of two cores of two threads, and counters whose values a
- * test programs.
+ * Recordings with known truth, made without a machine: two packages of two cores of two threads, and counters whose
+ * values a test programs.
  *
  *   CPU      0 1 2 3 4 5 6 7
  *   package  0 0 0 0 1 1 1 1      core ids count anew in each package, as they do on real machines
@@ -28,9 +28,10 @@ struct reading {
 };
 
 struct builder;
-/* The value of a counter (by name) of an instance in snapshot `row`. The names "enabled" and "running" are the times of a
- * perf group, which begin and end with those of the instance. */
-typedef struct reading (*builder_value)(struct builder *b, const char *counter, const struct pm_instance *i, uint64_t row);
+/* The value of a counter (by name) of an instance in snapshot `row`. The names "enabled" and "running" are the times
+ * of a perf group, which begin and end with those of the instance. */
+typedef struct reading (*builder_value)(struct builder *b, const char *counter, const struct pm_instance *i,
+					uint64_t row);
 
 struct builder {
 	struct pm_model model;

@@ -1,10 +1,8 @@
 /*
- * make_recording FILE [ROWS]: a recording with known truth, for tests of the programs. The machine of builder.h, one snapshot
- * a second:
- *   cycles, instructions  CPU n counts (n + 1) * 1000000 and half of that a second, and is multiplexed: runs half the time
- *   cpuidle.time.c1       a quarter of the time of every CPU
- *   powercap.energy.package   10 J a second for package 0, 20 J for package 1
- *   thermal.temp          40 and 41 degrees
+ * make_recording FILE [ROWS]: a recording with known truth, for tests of the programs. The machine of builder.h, one
+ * snapshot a second: cycles, instructions  CPU n counts (n + 1) * 1000000 and half of that a second, and is
+ * multiplexed: runs half the time cpuidle.time.c1       a quarter of the time of every CPU powercap.energy.package 10
+ * J a second for package 0, 20 J for package 1 thermal.temp          40 and 41 degrees
  */
 #include <setjmp.h>
 #include <stdarg.h>

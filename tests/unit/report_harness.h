@@ -95,7 +95,8 @@ static inline const struct bound_metric *harness_metric(const struct harness *h,
 }
 
 /* The cell of a metric in the row of that kind and number (in the order of rows); NULL: there is none. */
-static inline const struct sheet_cell *harness_cell(const struct harness *h, const char *metric, enum pm_kind kind, uint32_t nth)
+static inline const struct sheet_cell *harness_cell(const struct harness *h, const char *metric, enum pm_kind kind,
+						    uint32_t nth)
 {
 	for (uint32_t r = 0; r < h->sheet.n_rows; r++) {
 		const struct sheet_row *row = &h->sheet.row[r];

@@ -68,7 +68,8 @@ static void families_and_wildcards(void **state)
 	event(&b, "uncore_2/reads/");
 	for (int i = 0; i < 2; i++) {
 		text_attr(&b, w[i], PM_COUNTER_PERF_USER_TEXT, "uncore/reads/");
-		assert_int_equal(pm_map_set(&builder_counter_at(&b, w[i])->attrs, PM_COUNTER_PERF_WILDCARD, pm_u64(7)), 0);
+		assert_int_equal(
+			pm_map_set(&builder_counter_at(&b, w[i])->attrs, PM_COUNTER_PERF_WILDCARD, pm_u64(7)), 0);
 	}
 	text_attr(&b, w[1] + 1, PM_COUNTER_PERF_USER_TEXT, "uncore/reads/");
 	assert_int_equal(bind_counters(&b.model, "cpuidle.time", id, 4), 2);
@@ -191,7 +192,8 @@ static void metrics_without_counters_are_not_there(void **state)
 	for (const struct metric_table *t = metric_tables; t->row; t++)
 		for (size_t i = 0; i < t->n; i++)
 			if (!strcmp(t->row[i].name, "insn_per_cycle"))
-				assert_string_equal(bind_missing(&h.binding, &h.places, &t->row[i], &scratch), "cycles");
+				assert_string_equal(bind_missing(&h.binding, &h.places, &t->row[i], &scratch),
+						    "cycles");
 	harness_stop(&h);
 	c[1] = event(&b, "cycles");
 	builder_group(&b, PM_CPU, 8, 0, c, 2);
@@ -310,6 +312,34 @@ static void counters_are_metrics(void **state)
 	builder_release(&b);
 }
 
+static void names_are_unique(void **state)
+{
+	struct harness h;
+	struct metric_set set;
+	struct metric row;
+	struct builder b;
+	uint32_t id[3];
+
+	builder_init(&b, one_a_row);
+	/* An event that is called like a built-in metric, and a vendor's metric like another one. */
+	id[0] = event(&b, "migrations");
+	id[1] = event(&b, "instructions");
+	id[2] = event(&b, "cycles");
+	builder_group(&b, PM_CPU, 8, 0, id, 3);
+	vendor(&h, &set, &row, "10 * instructions / cycles");
+	row.name = "insn_per_cycle";
+	harness_start(&h, &b, "all", REPLAY_EACH);
+	harness_feed(&h, 0, 2);
+	for (size_t i = 0; i < h.binding.n_metrics; i++)
+		for (size_t k = 0; k < i; k++)
+			assert_string_not_equal(h.binding.metric[i].name, h.binding.metric[k].name);
+	assert_non_null(harness_metric(&h, "migrations"));
+	assert_non_null(harness_metric(&h, "perf.migrations"));
+	assert_true(harness_value(&h, "insn_per_cycle", PM_SYSTEM, 0) == 10);
+	harness_stop(&h);
+	builder_release(&b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -321,6 +351,7 @@ int main(void)
 		cmocka_unit_test(what_formulas_can_ask),
 		cmocka_unit_test(a_broken_formula_is_named),
 		cmocka_unit_test(counters_are_metrics),
+		cmocka_unit_test(names_are_unique),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -69,8 +69,8 @@ static char *slurp(int fd)
 }
 
 /* The text of `rows` snapshots; valid until print_end(). */
-static const char *print(struct print *p, struct builder *b, const struct exporter_ops *ops, struct export_config config,
-			 const char *show, uint32_t rows)
+static const char *print(struct print *p, struct builder *b, const struct exporter_ops *ops,
+			 struct export_config config, const char *show, uint32_t rows)
 {
 	config.fd = memfd_create("export", 0);
 	assert_true(config.fd >= 0);
@@ -93,36 +93,39 @@ static void print_end(struct print *p)
 	free(p->text);
 }
 
-#define HEADS "recording,run,time,duration_ns,scope,package,die,cluster,cache,node,core,cpu,device,task,cgroup,metric,value," \
-	      "unit,status\n"
+#define HEADS \
+	"recording,run,time,duration_ns,scope,package,die,cluster,cache,node,core,cpu,device,task,cgroup,metric," \
+	"value,unit,status\n"
 #define FILE_NAME "\"a \"\"quoted\"\", name.pmr\""
+#define AT_1_S    FILE_NAME ",1,2026-09-21T14:13:21.000000000Z,1000000000,"
+#define AT_2_S    FILE_NAME ",1,2026-09-21T14:13:22.000000000Z,1000000000,"
 
 static void long_csv(void **state)
 {
+	static const char expected[] = HEADS
+		AT_1_S "system,,,,,,,,,,,test.count,11111111,1,ok\n"
+		AT_1_S "system,,,,,,,,,,,test.energy,21.0002,J,ok\n"
+		AT_1_S "system,,,,,,,,,,,test.temp,41.5,Cel,ok\n"
+		AT_1_S "package,0,,,,,,,,,,test.count,1111,1,ok\n"
+		AT_1_S "package,0,,,,,,,,,,test.energy,10.0001,J,ok\n"
+		AT_1_S "package,1,,,,,,,,,,test.count,11110000,1,ok\n"
+		AT_1_S "package,1,,,,,,,,,,test.energy,11.0001,J,ok\n"
+		AT_1_S "device,,,,,,,,zone0,,,test.temp,40.5,Cel,ok\n"
+		AT_1_S "device,,,,,,,,zone1,,,test.temp,41.5,Cel,ok\n"
+		AT_2_S "system,,,,,,,,,,,test.count,,1,errno-5\n"
+		AT_2_S "system,,,,,,,,,,,test.energy,21.0002,J,ok\n"
+		AT_2_S "system,,,,,,,,,,,test.temp,41.5,Cel,ok\n"
+		AT_2_S "package,0,,,,,,,,,,test.count,,1,errno-5\n"
+		AT_2_S "package,0,,,,,,,,,,test.energy,10.0001,J,ok\n"
+		AT_2_S "package,1,,,,,,,,,,test.count,11110000,1,ok\n"
+		AT_2_S "package,1,,,,,,,,,,test.energy,11.0001,J,ok\n"
+		AT_2_S "device,,,,,,,,zone0,,,test.temp,40.5,Cel,ok\n"
+		AT_2_S "device,,,,,,,,zone1,,,test.temp,41.5,Cel,ok\n";
 	struct print p = { .h.config = { .per = PM_PACKAGE, .summary = true } };
 	struct builder b;
 
 	machine(&b);
-	assert_string_equal(
-		print(&p, &b, &export_csv, (struct export_config){ 0 }, "test.*", 3), HEADS
-		FILE_NAME ",1,2026-09-21T14:13:21.000000000Z,1000000000,system,,,,,,,,,,,test.count,11111111,1,ok\n"
-		FILE_NAME ",1,2026-09-21T14:13:21.000000000Z,1000000000,system,,,,,,,,,,,test.energy,21.0002,J,ok\n"
-		FILE_NAME ",1,2026-09-21T14:13:21.000000000Z,1000000000,system,,,,,,,,,,,test.temp,41.5,Cel,ok\n"
-		FILE_NAME ",1,2026-09-21T14:13:21.000000000Z,1000000000,package,0,,,,,,,,,,test.count,1111,1,ok\n"
-		FILE_NAME ",1,2026-09-21T14:13:21.000000000Z,1000000000,package,0,,,,,,,,,,test.energy,10.0001,J,ok\n"
-		FILE_NAME ",1,2026-09-21T14:13:21.000000000Z,1000000000,package,1,,,,,,,,,,test.count,11110000,1,ok\n"
-		FILE_NAME ",1,2026-09-21T14:13:21.000000000Z,1000000000,package,1,,,,,,,,,,test.energy,11.0001,J,ok\n"
-		FILE_NAME ",1,2026-09-21T14:13:21.000000000Z,1000000000,device,,,,,,,,zone0,,,test.temp,40.5,Cel,ok\n"
-		FILE_NAME ",1,2026-09-21T14:13:21.000000000Z,1000000000,device,,,,,,,,zone1,,,test.temp,41.5,Cel,ok\n"
-		FILE_NAME ",1,2026-09-21T14:13:22.000000000Z,1000000000,system,,,,,,,,,,,test.count,,1,errno-5\n"
-		FILE_NAME ",1,2026-09-21T14:13:22.000000000Z,1000000000,system,,,,,,,,,,,test.energy,21.0002,J,ok\n"
-		FILE_NAME ",1,2026-09-21T14:13:22.000000000Z,1000000000,system,,,,,,,,,,,test.temp,41.5,Cel,ok\n"
-		FILE_NAME ",1,2026-09-21T14:13:22.000000000Z,1000000000,package,0,,,,,,,,,,test.count,,1,errno-5\n"
-		FILE_NAME ",1,2026-09-21T14:13:22.000000000Z,1000000000,package,0,,,,,,,,,,test.energy,10.0001,J,ok\n"
-		FILE_NAME ",1,2026-09-21T14:13:22.000000000Z,1000000000,package,1,,,,,,,,,,test.count,11110000,1,ok\n"
-		FILE_NAME ",1,2026-09-21T14:13:22.000000000Z,1000000000,package,1,,,,,,,,,,test.energy,11.0001,J,ok\n"
-		FILE_NAME ",1,2026-09-21T14:13:22.000000000Z,1000000000,device,,,,,,,,zone0,,,test.temp,40.5,Cel,ok\n"
-		FILE_NAME ",1,2026-09-21T14:13:22.000000000Z,1000000000,device,,,,,,,,zone1,,,test.temp,41.5,Cel,ok\n");
+	assert_string_equal(print(&p, &b, &export_csv, (struct export_config){ 0 }, "test.*", 3), expected);
 	assert_true(p.x.partial);
 	print_end(&p);
 	builder_release(&b);
@@ -135,8 +138,9 @@ static void places_of_a_cpu(void **state)
 
 	machine(&b);
 	assert_int_equal(cpulist_parse(&p.h.config.cpus, "6", false, NULL), 0);
-	assert_string_equal(print(&p, &b, &export_csv, (struct export_config){ .time = EXPORT_TIME_RELATIVE }, "test.count", 2),
-			    HEADS FILE_NAME ",1,1.000000000,1000000000,cpu,1,0,,1,1,1,6,,,,test.count,1000000,1,ok\n");
+	assert_string_equal(
+		print(&p, &b, &export_csv, (struct export_config){ .time = EXPORT_TIME_RELATIVE }, "test.count", 2),
+		HEADS FILE_NAME ",1,1.000000000,1000000000,cpu,1,0,,1,1,1,6,,,,test.count,1000000,1,ok\n");
 	cpulist_release(&p.h.config.cpus);
 	print_end(&p);
 	builder_release(&b);
@@ -179,8 +183,9 @@ static void times(void **state)
 		struct builder b;
 
 		machine(&b);
-		assert_non_null(strstr(print(&p, &b, &export_csv, (struct export_config){ .time = c[i].time }, "test.count", 2),
-				       c[i].text));
+		assert_non_null(strstr(
+			print(&p, &b, &export_csv, (struct export_config){ .time = c[i].time }, "test.count", 2),
+			c[i].text));
 		print_end(&p);
 		builder_release(&b);
 	}
@@ -259,9 +264,10 @@ static void tables(void **state)
 			    "14:13:23           -\n");
 	print_end(&p);
 	p = (struct print){ .h.config = { .per = PM_DEVICE, .only_per = true } };
-	assert_string_equal(print(&p, &b, &export_table, (struct export_config){ .one = true, .no_heads = true }, "test.temp", 2),
-			    "zone0      40.50\n"
-			    "zone1      41.50\n");
+	assert_string_equal(
+		print(&p, &b, &export_table, (struct export_config){ .one = true, .no_heads = true }, "test.temp", 2),
+		"zone0      40.50\n"
+		"zone1      41.50\n");
 	print_end(&p);
 	builder_release(&b);
 }
@@ -300,8 +306,15 @@ static void numbers(void **state)
 		double v;
 		const char *text;
 	} c[] = {
-		{ 0, "0" }, { 1, "1" }, { 9007199254740991, "9007199254740991" }, { 9007199254740992, "9007199254740992" },
-		{ 0.1, "0.1" }, { -5, "-5" }, { 1.5, "1.5" }, { 1e16, "10000000000000000" }, { -0.25, "-0.25" },
+		{ 0, "0" },
+		{ 1, "1" },
+		{ 9007199254740991, "9007199254740991" },
+		{ 9007199254740992, "9007199254740992" },
+		{ 0.1, "0.1" },
+		{ -5, "-5" },
+		{ 1.5, "1.5" },
+		{ 1e16, "10000000000000000" },
+		{ -0.25, "-0.25" },
 	};
 
 	for (size_t i = 0; i < sizeof(c) / sizeof(c[0]); i++) {

@@ -1,4 +1,5 @@
-/* Differences, gaps, resets, wraps, scaling, longer intervals: everything that happens to one counter of one instance. */
+/* Differences, gaps, resets, wraps, scaling, longer intervals: everything that happens to one counter of one
+ * instance. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -339,7 +340,8 @@ static void levels(void **state)
 	assert_missing(c->value[0][TRACK_VALUE][2], PM_REASON_MISSED);
 	assert_value(c->value[0][TRACK_VALUE][3], 30);
 	stop(c);
-	c = start(&b, REPLAY_TOTAL, 0, VALUE | 1u << TRACK_FIRST | 1u << TRACK_LAST | 1u << TRACK_MEAN | 1u << TRACK_MAX);
+	c = start(&b, REPLAY_TOTAL, 0,
+		  VALUE | 1u << TRACK_FIRST | 1u << TRACK_LAST | 1u << TRACK_MEAN | 1u << TRACK_MAX);
 	feed(c, &b, 0, 5);
 	replay_finish(c->replay);
 	assert_value(c->value[0][TRACK_VALUE][0], 30);

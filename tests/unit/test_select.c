@@ -20,7 +20,8 @@ struct case_state {
 static int setup(void **state)
 {
 	static struct case_state s;
-	static const char *const names[] = { "cpuidle.time.c1", "cpuidle.time.c6", "instructions", "cycles", "test.x" };
+	static const char *const names[] = { "cpuidle.time.c1", "cpuidle.time.c6", "instructions", "cycles",
+					     "test.x" };
 	struct bind_options options = { 0 };
 	uint32_t id[5];
 
@@ -90,7 +91,8 @@ static void defaults(void **state)
 
 	/* What is on by default and can be fed, and what the user recorded on purpose. */
 	assert_string_equal(choose(s, NULL, NULL, NULL), "idle.c1.residency,idle.c6.residency,insn_per_cycle,cycles");
-	assert_string_equal(choose(s, NULL, NULL, "test.x"), "idle.c1.residency,idle.c6.residency,insn_per_cycle,cycles,test.x");
+	assert_string_equal(choose(s, NULL, NULL, "test.x"),
+			    "idle.c1.residency,idle.c6.residency,insn_per_cycle,cycles,test.x");
 	assert_string_equal(choose(s, NULL, "pct_idle", NULL), "insn_per_cycle,cycles");
 }
 

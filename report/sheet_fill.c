@@ -1,0 +1,113 @@
+/* The numbers of a sheet: inputs of every row from its tracks, then the formulas. */
+#include <string.h>
+
+#include "report/sheet_private.h"
+
+static enum track_aspect aspect_of(const struct bound_input *in)
+{
+	unsigned bits = bound_input_aspects(in);
+
+	return (enum track_aspect)__builtin_ctz(bits);
+}
+
+static void fill_tracks(struct sheet_private *p, const struct bound_input *in, const uint32_t *track, uint32_t n,
+			size_t intervals, size_t place)
+{
+	enum track_aspect aspect = aspect_of(in);
+	enum aggregate_as as = in->aspect == EXPR_ELAPSED ? AGGREGATE_SUM :
+		in->aspect == EXPR_AGGR_NR ? AGGREGATE_COUNT : AGGREGATE_BY_RULE;
+	struct value *out = p->in + place * p->block;
+	uint8_t *partial = p->in_partial + place * p->block;
+
+	p->in_any_partial[place] = false;
+	if (n == 1 && as != AGGREGATE_COUNT) {
+		p->in_at[place] = replay_values(p->replay, track[0], aspect);
+		return;
+	}
+	for (uint32_t i = 0; i < n;) {
+		uint32_t counter = replay_track(p->replay, track[i]).counter;
+		bool more = i > 0;
+		enum pm_aggregation rule = (enum pm_aggregation)p->at[track[i]].rule;
+
+		aggregate_begin(&p->aggregate, intervals);
+		while (i < n && replay_track(p->replay, track[i]).counter == counter) {
+			const struct track_at *at = &p->at[track[i]];
+			uint32_t same = 0;
+
+			if (!at->per_package) {
+				aggregate_add(&p->aggregate, replay_values(p->replay, track[i++], aspect), rule,
+					      at->may_go);
+				continue;
+			}
+			while (i < n && replay_track(p->replay, track[i]).counter == counter &&
+			       p->at[track[i]].package == at->package)
+				p->one_of[same++] = replay_values(p->replay, track[i++], aspect);
+			aggregate_add_one_of(&p->aggregate, p->one_of, same, rule, at->may_go);
+		}
+		p->in_any_partial[place] |= aggregate_end(&p->aggregate, rule, as, more, out, partial);
+	}
+	p->in_at[place] = out;
+}
+
+static void fill_input(struct sheet *s, const struct level *l, uint32_t row, uint32_t place,
+		       const struct interval *interval, size_t n)
+{
+	struct sheet_private *p = s->p;
+	const struct bound_input *in = &s->binding->input[l->input[place]];
+	size_t slot = (size_t)row * l->n_inputs + place;
+	uint32_t first = l->start[slot], tracks = l->start[slot + 1] - first;
+	struct value *out = p->in + (size_t)place * p->block;
+
+	if (tracks) {
+		fill_tracks(p, in, l->track + first, tracks, n, place);
+		return;
+	}
+	p->in_any_partial[place] = false;
+	for (size_t k = 0; k < n; k++)
+		out[k] = in->constant	? in->value
+			 : in->duration ? value_of((double)interval[k].duration_ns / 1e9)
+					: value_missing(VALUE_NO_INPUT);
+	p->in_at[place] = out;
+}
+
+static void fill_cell(struct sheet *s, const struct level *l, struct sheet_cell *cell, size_t n)
+{
+	struct sheet_private *p = s->p;
+	const struct bound_metric *m = s->column[cell->column].metric;
+	size_t at = (size_t)(cell - p->cell) * p->block;
+	uint8_t *partial = p->partial + at;
+	bool any = false;
+
+	for (uint32_t i = 0; i < m->n_inputs; i++) {
+		uint32_t place = l->place[m->input[i]];
+
+		p->arg[i] = p->in_at[place];
+		if (!p->in_any_partial[place])
+			continue;
+		for (size_t k = 0; k < n; k++)
+			partial[k] = (any ? partial[k] : 0) | p->in_partial[place * p->block + k];
+		any = true;
+	}
+	cell->partial = any ? partial : NULL;
+	cell->value = p->value + at;
+	if (m->expr)
+		expr_eval_rows(m->expr, p->arg, n, p->value + at, p->scratch);
+	else
+		memcpy(p->value + at, p->arg[0], n * sizeof(*p->value));
+}
+
+void sheet_fill(struct sheet *s, const struct interval *interval, size_t n)
+{
+	for (uint32_t i = 0; i < s->p->n_levels; i++) {
+		const struct level *l = &s->p->level[i];
+
+		for (uint32_t r = 0; r < l->n_rows; r++) {
+			struct sheet_row *row = &s->row[l->first_row + r];
+
+			for (uint32_t k = 0; k < l->n_inputs; k++)
+				fill_input(s, l, r, k, interval, n);
+			for (uint32_t c = 0; c < row->n_cells; c++)
+				fill_cell(s, l, &row->cell[c], n);
+		}
+	}
+}
