@@ -130,8 +130,6 @@ const struct pm_key_row pm_counter_keys[] = {
 	  .help = "pm_reason why it could not be opened at all" },
 	{ .key = PM_COUNTER_DEVICES, .kind = PM_VALUE_TEXT, .name = "devices",
 	  .help = "what an interrupt line is connected to; may name network interfaces" },
-	{ .key = PM_COUNTER_DEVICES, .kind = PM_VALUE_TEXT, .name = "devices",
-	  .help = "what an interrupt line is connected to" },
 	{ .key = PM_COUNTER_PERF_FILTER, .kind = PM_VALUE_TEXT, .name = "perf_filter",
 	  .help = "tracepoint filter" },
 	{ .key = PM_COUNTER_PERF_CGROUP, .kind = PM_VALUE_TEXT, .name = "perf_cgroup",

@@ -1,0 +1,268 @@
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "format/limits.h"
+#include "format/model.h"
+
+static void counters_have_unique_names(void **state)
+{
+	struct pm_model m;
+	char long_name[PM_MAX_NAME + 2];
+
+	pm_model_init(&m);
+	assert_int_equal(pm_model_add_counter(&m, &(struct pm_counter){ .name = (char *)"a.b" }), 1);
+	assert_int_equal(pm_model_add_counter(&m, &(struct pm_counter){ .name = (char *)"a.c", .width = 32 }), 2);
+	assert_int_equal(pm_model_add_counter(&m, &(struct pm_counter){ .name = (char *)"a.b" }), -EEXIST);
+	assert_int_equal(pm_model_add_counter(&m, &(struct pm_counter){ .name = (char *)"" }), -EINVAL);
+	assert_int_equal(pm_model_add_counter(&m, &(struct pm_counter){ .name = (char *)"w", .width = 65 }), -EINVAL);
+	memset(long_name, 'x', sizeof(long_name));
+	long_name[sizeof(long_name) - 1] = '\0';
+	assert_int_equal(pm_model_add_counter(&m, &(struct pm_counter){ .name = long_name }), -E2BIG);
+	assert_int_equal(m.n_counters, 2);
+	assert_int_equal(pm_model_counter(&m, 1)->width, 64);
+	assert_int_equal(pm_model_counter(&m, 1)->scale.den, 1);
+	assert_string_equal(pm_model_counter(&m, 1)->display, "a.b");
+	assert_int_equal(pm_model_counter_named(&m, "a.c")->id, 2);
+	assert_null(pm_model_counter_named(&m, "a.d"));
+	assert_null(pm_model_counter(&m, 0));
+	assert_null(pm_model_counter(&m, 3));
+	/* The bits of a double do not wrap. */
+	assert_int_equal(pm_model_add_counter(&m, &(struct pm_counter){ .name = (char *)"f", .type = PM_F64, .width = 32 }), 3);
+	assert_int_equal(pm_model_counter(&m, 3)->width, 64);
+	pm_model_release(&m);
+}
+
+static void groups_name_what_is_there(void **state)
+{
+	uint32_t one = 1, three = 3, many[4] = { 1, 2, 1, 2 };
+	struct pm_model m;
+	struct pm_group g = { .source = (char *)"x", .counter = &one, .n_counters = 1, .instance = &one, .n_instances = 1 };
+
+	pm_model_init(&m);
+	assert_int_equal(pm_model_add_group(&m, &g), -EINVAL);
+	assert_int_equal(pm_model_add_counter(&m, &(struct pm_counter){ .name = (char *)"a" }), 1);
+	assert_int_equal(pm_model_add_group(&m, &g), -EINVAL);
+	assert_int_equal(pm_model_add_instance(&m, &(struct pm_instance){ .kind = PM_SYSTEM }), 1);
+	assert_int_equal(pm_model_add_instance(&m, &(struct pm_instance){ .kind = PM_CPU }), 2);
+	assert_int_equal(pm_model_add_group(&m, &g), 1);
+	g.instance = &three;
+	assert_int_equal(pm_model_add_group(&m, &g), -EINVAL);
+	g.instance = many;
+	g.n_instances = 4;
+	g.flags = PM_GROUP_LIST;
+	assert_int_equal(pm_model_add_group(&m, &g), -EINVAL);
+	g.flags = 1 << 7;
+	assert_int_equal(pm_model_add_group(&m, &g), -EINVAL);
+	g.flags = 0;
+	g.n_counters = 0;
+	assert_int_equal(pm_model_add_group(&m, &g), -EINVAL);
+	pm_model_release(&m);
+}
+
+/* The places of columns, as model.h promises them. */
+static void columns_of_groups(void **state)
+{
+	uint32_t counter[] = { 7, 8, 9 }, instance[] = { 4, 5 };
+	struct pm_group matrix = { .flags = PM_GROUP_PERF_TIMES, .counter = counter, .n_counters = 3,
+				   .instance = instance, .n_instances = 2 };
+	struct pm_group list = { .flags = PM_GROUP_LIST, .counter = counter, .n_counters = 2, .instance = instance,
+				 .n_instances = 2 };
+
+	assert_int_equal(pm_group_times(&matrix), 2);
+	assert_int_equal(pm_group_head(&matrix), 8);
+	assert_int_equal(pm_group_columns(&matrix), 14);
+	assert_int_equal(pm_group_counter_of(&matrix, 3), 8);
+	assert_int_equal(pm_group_instance_of(&matrix, 3), 5);
+	assert_int_equal(pm_group_time_of(&matrix, 3), 1);
+	matrix.flags = PM_GROUP_SHARED_TIME;
+	assert_int_equal(pm_group_head(&matrix), 2);
+	assert_int_equal(pm_group_time_of(&matrix, 3), 0);
+	assert_int_equal(pm_group_columns(&list), 4);
+	assert_int_equal(pm_group_counter_of(&list, 1), 8);
+	assert_int_equal(pm_group_instance_of(&list, 1), 5);
+}
+
+static void strings_are_kept_once(void **state)
+{
+	struct pm_model m;
+
+	pm_model_init(&m);
+	assert_int_equal(pm_model_add_string(&m, "one", 3, false), 1);
+	assert_int_equal(pm_model_add_string(&m, "two", 3, false), 2);
+	assert_int_equal(pm_model_add_string(&m, "one", 3, false), 1);
+	assert_int_equal(pm_model_add_string(&m, "one", 3, true), 3);
+	assert_int_equal(pm_model_add_string(&m, "a\0b", 3, false), 4);
+	assert_int_equal(pm_model_string(&m, 4)->str.len, 3);
+	assert_int_equal(pm_model_add_string(&m, "", PM_MAX_STRING + 1, true), -E2BIG);
+	pm_model_release(&m);
+}
+
+static void equal_config_values_are_joined(void **state)
+{
+	struct pm_model m;
+
+	pm_model_init(&m);
+	for (uint32_t cpu = 0; cpu < 1000; cpu++) {
+		struct pm_config c = { .name = (char *)"cpuid.1", .kind = PM_CPU, .time_ns = 9, .value = pm_array(2) };
+
+		/* Four values, each on a quarter of the CPUs. */
+		c.value.array.item[0] = pm_u64(cpu % 4);
+		c.value.array.item[1] = pm_u64(7);
+		assert_int_equal(cpulist_add(&c.instances, cpu), 0);
+		assert_int_equal(pm_model_add_config(&m, &c), 0);
+		assert_int_equal(pm_model_add_config(&m, &c), 0);
+		pm_value_release(&c.value);
+		cpulist_release(&c.instances);
+	}
+	assert_int_equal(m.n_configs, 4);
+	for (uint32_t cpu = 0; cpu < 1000; cpu++) {
+		const struct pm_config *c = pm_model_config(&m, "cpuid.1", cpu);
+
+		assert_non_null(c);
+		assert_int_equal(c->instances.n, 250);
+		assert_int_equal(c->value.array.item[0].u64, cpu % 4);
+	}
+	assert_null(pm_model_config(&m, "cpuid.1", 1000));
+	assert_null(pm_model_config(&m, "cpuid.2", 0));
+	/* Read again later: the newest answers. */
+	{
+		struct pm_config c = { .name = (char *)"cpuid.1", .kind = PM_CPU, .time_ns = 10, .value = pm_u64(5) };
+
+		assert_int_equal(cpulist_add(&c.instances, 3), 0);
+		assert_int_equal(pm_model_add_config(&m, &c), 0);
+		cpulist_release(&c.instances);
+	}
+	assert_int_equal(m.n_configs, 5);
+	assert_int_equal(pm_model_config(&m, "cpuid.1", 3)->value.u64, 5);
+	assert_int_equal(pm_model_config(&m, "cpuid.1", 7)->value.array.item[0].u64, 3);
+	assert_int_equal(pm_model_config(&m, "cpuid.1", PM_NONE)->value.u64, 5);
+	pm_model_release(&m);
+}
+
+static void instances_are_found_alive_first(void **state)
+{
+	struct pm_model m;
+
+	pm_model_init(&m);
+	assert_int_equal(pm_model_add_instance(&m, &(struct pm_instance){ .kind = PM_TASK, .number = 5 }), 1);
+	assert_int_equal(pm_model_retire_instance(&m, 1, 100), 0);
+	assert_int_equal(pm_model_find_instance(&m, PM_TASK, 5)->id, 1);
+	assert_int_equal(pm_model_add_instance(&m, &(struct pm_instance){ .kind = PM_TASK, .number = 5 }), 2);
+	assert_int_equal(pm_model_find_instance(&m, PM_TASK, 5)->id, 2);
+	assert_int_equal(pm_model_retire_instance(&m, 1, 200), 0);
+	assert_int_equal(pm_model_instance(&m, 1)->retired_ns, 100);
+	assert_int_equal(pm_model_retire_instance(&m, 3, 1), -EINVAL);
+	assert_null(pm_model_find_instance(&m, PM_CPU, 5));
+	pm_model_release(&m);
+}
+
+static void topology_is_sorted(void **state)
+{
+	struct pm_cpu cpu[] = { { .cpu = 9, .package = 1 }, { .cpu = 2, .package = 0 }, { .cpu = 4, .package = 2 } };
+	struct pm_topology t = { .cpu = cpu, .n = 3 };
+	struct pm_model m;
+
+	pm_model_init(&m);
+	assert_int_equal(pm_model_set_topology(&m, &t), 0);
+	assert_int_equal(pm_topology_cpu(&m.topology, 4)->package, 2);
+	assert_int_equal(pm_topology_cpu(&m.topology, 9)->package, 1);
+	assert_null(pm_topology_cpu(&m.topology, 3));
+	pm_model_release(&m);
+}
+
+/* A file cannot ask for more memory than the limit by defining and defining. */
+static void the_model_is_bounded(void **state)
+{
+	struct pm_model m;
+	char name[PM_MAX_NAME];
+	int64_t id;
+	uint32_t n = 0;
+
+	pm_model_init(&m);
+	memset(name, 'n', sizeof(name));
+	do {
+		struct pm_config c = { .name = name, .value = pm_bytes(name, sizeof(name)) };
+
+		snprintf(name, sizeof(name), "%0500u", n);
+		c.time_ns = n++;
+		id = pm_model_add_config(&m, &c);
+		pm_value_release(&c.value);
+	} while (!id && n < 2000000);
+	assert_int_equal(id, -E2BIG);
+	assert_true(n < PM_MAX_MODEL / sizeof(name));
+	pm_model_release(&m);
+}
+
+/* Tables that people read: names are unique, every row has words, every key is in the class of its number. */
+static void keys_are_described(void **state)
+{
+	static const struct pm_key_row *const tables[] = { pm_header_keys, pm_counter_keys, pm_instance_keys, pm_pmu_keys,
+							   pm_event_keys };
+
+	for (size_t t = 0; t < sizeof(tables) / sizeof(tables[0]); t++) {
+		uint32_t rows = 0;
+
+		for (const struct pm_key_row *a = tables[t]; a->key; a++, rows++) {
+			assert_true(a->key <= 399);
+			assert_true(strlen(a->help) > 3);
+			assert_true(strspn(a->name, "abcdefghijklmnopqrstuvwxyz0123456789_") == strlen(a->name));
+			assert_ptr_equal(pm_key_find(tables[t], a->key), a);
+			for (const struct pm_key_row *b = tables[t]; b < a; b++) {
+				assert_true(b->key < a->key);
+				assert_string_not_equal(a->name, b->name);
+			}
+		}
+		assert_true(rows > 5);
+		assert_null(pm_key_find(tables[t], 99));
+	}
+	assert_int_equal(pm_key_privacy(PM_HEADER_TOOL), PM_PRIVACY_TECHNICAL);
+	assert_int_equal(pm_key_privacy(PM_HEADER_HOST), PM_PRIVACY_MACHINE);
+	assert_int_equal(pm_key_privacy(PM_HEADER_LABELS), PM_PRIVACY_PERSON);
+	assert_int_equal(pm_key_privacy(300), PM_PRIVACY_TIME);
+	/* What nobody knows is treated as the most private. */
+	assert_int_equal(pm_key_privacy(450), PM_PRIVACY_PERSON);
+}
+
+static void numbers_have_words(void **state)
+{
+	char buf[16];
+
+	assert_string_equal(pm_kind_name(PM_DEVICE), "device");
+	assert_null(pm_kind_name(PM_KINDS));
+	assert_string_equal(pm_type_name(PM_BYTES), "bytes");
+	assert_null(pm_type_name((enum pm_type)5));
+	assert_string_equal(pm_semantics_name(PM_BITFIELD), "bitfield");
+	assert_string_equal(pm_aggregation_name(PM_AGG_NONE), "none");
+	assert_string_equal(pm_event_name(PM_EVENT_MARKER), "marker");
+	assert_string_equal(pm_event_name(PM_EVENT_NOTE), "note");
+	assert_null(pm_event_name((enum pm_event_type)0));
+	assert_null(pm_event_name((enum pm_event_type)1000));
+	for (int type = PM_EVENT_MARKER; type <= PM_EVENT_NOTE; type++)
+		assert_non_null(pm_event_name((enum pm_event_type)type));
+	assert_string_equal(pm_reason_name(PM_OK, buf), "ok");
+	assert_string_equal(pm_reason_name(PM_REASON_NOT_READ, buf), "not-read");
+	assert_string_equal(pm_reason_name(pm_reason_errno(-5), buf), "errno-5");
+	assert_string_equal(pm_reason_name(77, buf), "reason-77");
+	assert_non_null(strstr(pm_reason_text(pm_reason_errno(ENOENT)), "No such file"));
+	assert_true(strlen(pm_reason_text(40000)) > 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(counters_have_unique_names), cmocka_unit_test(groups_name_what_is_there),
+		cmocka_unit_test(columns_of_groups),          cmocka_unit_test(strings_are_kept_once),
+		cmocka_unit_test(equal_config_values_are_joined), cmocka_unit_test(instances_are_found_alive_first),
+		cmocka_unit_test(topology_is_sorted),         cmocka_unit_test(the_model_is_bounded),
+		cmocka_unit_test(keys_are_described),         cmocka_unit_test(numbers_have_words),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
