@@ -24,7 +24,8 @@ struct reveal {
 };
 struct reveals {
 	struct reveal *row; /* owned */
-	size_t n;
+	uint32_t n, cap;
+	struct names names; /* "privacy what" -> place */
 };
 int reveals_find(const struct scan *s, struct reveals *r);
 void reveals_release(struct reveals *r);

@@ -88,28 +88,36 @@ static int reveal(struct reveals *r, enum pm_privacy privacy, const char *group,
 {
 	struct buf name = BUF_INIT;
 	struct reveal *p;
+	uint32_t i;
+	int err;
 
 	if (privacy == PM_PRIVACY_TECHNICAL)
 		return 0;
 	/* A class of a later version: the strictest is assumed. */
 	if (privacy > PM_PRIVACY_TIME)
 		privacy = PM_PRIVACY_PERSON;
-	buf_printf(&name, "%s%s%s", group ? group : "", group ? ": " : "", what);
-	for (size_t i = 0; i < r->n; i++) {
-		if (r->row[i].privacy == privacy && !strcmp(r->row[i].what, buf_str(&name))) {
-			r->row[i].count++;
-			buf_release(&name);
-			return 0;
-		}
-	}
-	p = reallocarray(r->row, r->n + 1, sizeof(*p));
-	if (!p) {
+	buf_printf(&name, "%d%s%s%s", privacy, group ? group : "", group ? ": " : "", what);
+	if (names_get(&r->names, buf_str(&name), &i)) {
+		r->row[i].count++;
 		buf_release(&name);
-		return -ENOMEM;
+		return 0;
 	}
-	r->row = p;
-	p[r->n] = (struct reveal){ .privacy = privacy, .what = buf_detach(&name), .count = 1 };
-	return p[r->n++].what ? 0 : -ENOMEM;
+	if (r->n == r->cap) {
+		uint32_t cap = r->cap ? r->cap * 2 : 16;
+
+		p = reallocarray(r->row, cap, sizeof(*p));
+		if (!p) {
+			buf_release(&name);
+			return -ENOMEM;
+		}
+		r->row = p;
+		r->cap = cap;
+	}
+	p = &r->row[r->n];
+	*p = (struct reveal){ .privacy = privacy, .what = strdup(buf_str(&name) + 1), .count = 1 };
+	err = p->what ? names_set(&r->names, buf_str(&name), r->n++) : -ENOMEM;
+	buf_release(&name);
+	return err;
 }
 
 static int reveal_map(struct reveals *r, const struct pm_map *m, const struct pm_key_row *rows, const char *group)
@@ -153,5 +161,6 @@ void reveals_release(struct reveals *r)
 	for (size_t i = 0; i < r->n; i++)
 		free(r->row[i].what);
 	free(r->row);
+	names_release(&r->names);
 	*r = (struct reveals){ 0 };
 }

@@ -305,5 +305,6 @@ struct json *info_json(const char *path, struct scan *s)
 	json_put(j, "probes", probes_json(m));
 	json_put(j, "config", config_json(m));
 	json_put(j, "events", events_json(s));
+	json_put(j, "more_events", json_new_u64(s->more_events));
 	return j;
 }

@@ -279,6 +279,7 @@ static void missing(struct page *p)
 
 static void events(struct page *p, bool all)
 {
+	uint64_t all_events = p->s->n_events + p->s->more_events;
 	uint32_t shown = p->s->n_events;
 
 	if (!shown)
@@ -304,8 +305,8 @@ static void events(struct page *p, bool all)
 		fact(p, when, buf_str(&p->cell), privacy);
 	}
 	end_table(p, false);
-	if (shown < p->s->n_events)
-		buf_printf(p->out, "%u more; --all shows them\n", p->s->n_events - shown);
+	if (shown < all_events)
+		buf_printf(p->out, "%llu more; pmrep dump shows them\n", (unsigned long long)(all_events - shown));
 }
 
 static void config(struct page *p, bool all)

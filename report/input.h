@@ -1,5 +1,5 @@
 /*
- * Opening a recording by name, for every command: a path or "-", plain, .gz or .zst, and good errors for what is none.
+ * Opening a recording by name, for every command: a path or "-", plain, .gz or .zst; good errors for what is none.
  */
 #ifndef REPORT_INPUT_H
 #define REPORT_INPUT_H
@@ -17,7 +17,7 @@ bool input_being_written(const char *path);
 /* Whether `path` names an archive of Performance Co-Pilot, whose own pmrep is another program. */
 bool input_is_pcp(const char *path);
 
-/* Unwraps gzip around a recording. Takes over *inner in every case. Data after damage is not there: the input ends. */
+/* Unwraps gzip around a recording. Takes over *inner in every case. At damage the input ends. */
 int input_gzip(struct pm_input *in, struct pm_input *inner, struct error *e);
 
 #endif

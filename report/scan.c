@@ -64,18 +64,24 @@ const char *damage_name(enum pm_damage_kind kind)
 static struct scan_source *find_source(struct scan *s, const char *name)
 {
 	struct scan_source *p;
+	uint32_t i;
 
-	for (uint32_t i = 0; i < s->n_sources; i++) {
-		if (!strcmp(s->source[i].name, name))
-			return &s->source[i];
+	if (names_get(&s->source_names, name, &i))
+		return &s->source[i];
+	if (s->n_sources == s->cap_sources) {
+		uint32_t cap = s->cap_sources ? s->cap_sources * 2 : 16;
+
+		p = reallocarray(s->source, cap, sizeof(*p));
+		if (!p)
+			return NULL;
+		s->source = p;
+		s->cap_sources = cap;
 	}
-	p = reallocarray(s->source, s->n_sources + 1, sizeof(*p));
-	if (!p)
-		return NULL;
-	s->source = p;
-	p += s->n_sources++;
+	p = &s->source[s->n_sources];
 	*p = (struct scan_source){ .name = strdup(name) };
-	return p->name ? p : NULL;
+	if (!p->name)
+		return NULL;
+	return names_set(&s->source_names, name, s->n_sources++) ? NULL : p;
 }
 
 /* The spread of the begin times of a group's instances in each snapshot. */
@@ -164,32 +170,28 @@ static int add_chunk(struct scan *s, const struct pm_chunk_head *head, unsigned 
 	return r ? r : add_values(s, chunk, flags);
 }
 
-static int add_event(struct scan *s, const struct pm_item *item)
+static int add_event(struct scan *s, const struct pm_event *event)
 {
 	struct pm_event *to;
 
-	if (item->event->type == PM_EVENT_LOST)
-		s->lost_ticks += pm_map_u64(&item->event->attrs, PM_EVENT_KEY_COUNT, 0);
+	if (event->type == PM_EVENT_LOST)
+		s->lost_ticks += pm_map_u64(&event->attrs, PM_EVENT_KEY_COUNT, 0);
+	if (s->n_events == SCAN_EVENTS) {
+		s->more_events++;
+		return 0;
+	}
 	if (s->n_events == s->cap_events) {
 		uint32_t cap = s->cap_events ? s->cap_events * 2 : 32;
-		struct pm_event *p = reallocarray(s->event, cap, sizeof(*p));
-		uint64_t *o;
 
-		if (!p)
+		to = reallocarray(s->event, cap, sizeof(*to));
+		if (!to)
 			return -ENOMEM;
-		s->event = p;
-		o = reallocarray(s->event_offset, cap, sizeof(*o));
-		if (!o)
-			return -ENOMEM;
-		s->event_offset = o;
+		s->event = to;
 		s->cap_events = cap;
 	}
-	to = &s->event[s->n_events];
-	*to = (struct pm_event){ .type = item->event->type, .time_ns = item->event->time_ns };
-	if (pm_map_copy(&to->attrs, &item->event->attrs))
-		return -ENOMEM;
-	s->event_offset[s->n_events++] = item->offset;
-	return 0;
+	to = &s->event[s->n_events++];
+	*to = (struct pm_event){ .type = event->type, .time_ns = event->time_ns };
+	return pm_map_copy(&to->attrs, &event->attrs);
 }
 
 /* Groups, counters and instances of every source, as the model has them at the end. */
@@ -247,7 +249,7 @@ static int scan_items(struct scan *s, unsigned flags)
 		if (item.kind == PM_ITEM_CHUNK)
 			r = add_chunk(s, &item.chunk, flags, &segment);
 		else if (item.kind == PM_ITEM_EVENT)
-			r = add_event(s, &item);
+			r = add_event(s, item.event);
 		else if (item.kind == PM_ITEM_RECORDING)
 			s->recordings++;
 		if (r)
@@ -284,8 +286,8 @@ void scan_release(struct scan *s)
 	}
 	samples_release(&s->interval);
 	free(s->event);
-	free(s->event_offset);
 	free(s->source);
+	names_release(&s->source_names);
 	free(s->damage);
 	pm_reader_close(s->reader);
 	*s = (struct scan){ 0 };

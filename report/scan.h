@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "common/buf.h"
+#include "common/names.h"
 #include "format/reader.h"
 
 /* Numbers of which the median and the largest are wanted. Keeps at most SAMPLES_MAX of them, evenly spread. */
@@ -38,16 +39,19 @@ struct scan {
 	uint64_t lost_ticks;
 	uint32_t runs;
 	struct samples interval;    /* ns from tick to tick within segments */
-	struct pm_event *event;     /* owned: all of them, in order */
-	uint64_t *event_offset;     /* owned */
+	struct pm_event *event;     /* owned: in order, at most SCAN_EVENTS of them */
 	uint32_t n_events, cap_events;
+	uint64_t more_events;       /* that were not kept */
 	struct scan_source *source; /* owned */
-	uint32_t n_sources;
+	uint32_t n_sources, cap_sources;
+	struct names source_names;
 	struct pm_damage *damage;   /* owned */
 	size_t n_damage;
 	bool ended;                 /* the recorder closed it */
 	bool being_written;         /* a recorder has it open; its missing end is no damage */
 };
+
+#define SCAN_EVENTS 100000
 
 enum scan_flags {
 	SCAN_VALUES = 1 << 0, /* decode everything: verifies every block */

@@ -1,0 +1,113 @@
+/*
+ * turbostat's command lines given to pmrep show, with a recording in the place of its command; and the table of
+ * letters beside the options that show has.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <string.h>
+
+#include "report/options_show.h"
+
+#define WORDS 12
+
+struct example {
+	const char *word[WORDS];
+	const char *error; /* part of the message; NULL: understood */
+};
+
+static const struct example examples[] = {
+	{ { "--show", "sysfs", "--quiet", "x.pmr" } },
+	{ { "-o", "ts.out", "x.pmr" } },
+	{ { "--quiet", "--hide", "sysfs,IRQ,SMI,CoreTmp,PkgTmp,GFX%rc6,GFXMHz,PkgWatt,CorWatt,GFXWatt", "x.pmr" } },
+	{ { "--quiet", "--cpu", "0-3", "--show", "CPU", "x.pmr" } },
+	{ { "--quiet", "--cpu", "0-3", "--show", "CPU", "--add", "msr0x199,u32,raw,PRF_CTRL", "x.pmr" },
+	  "--add belongs to pmrec" },
+	{ { "--cpu", "1,2,8,14..17,21-44", "x.pmr" } },
+	{ { "--cpu", "core", "x.pmr" } },
+	{ { "-cpu", "package", "x.pmr" } },
+	{ { "--enable", "Time_Of_Day_Seconds", "x.pmr" } },
+	{ { "-enable", "all", "x.pmr" } },
+	{ { "--interval", "5", "x.pmr" } },
+	{ { "-interval", "5", "x.pmr" } },
+	{ { "-i", "0.5", "x.pmr" } },
+	{ { "-num_iter=3", "x.pmr" } },
+	{ { "--num_iterations", "3", "x.pmr" } },
+	{ { "-header_it", "10", "x.pmr" } },
+	{ { "--Summary", "x.pmr" } },
+	{ { "-SJq", "x.pmr" } },
+	{ { "-Sum", "x.pmr" } },
+	{ { "--Joules", "x.pmr" } },
+	{ { "--list", "x.pmr" } },
+	{ { "-TCC", "100", "x.pmr" } },
+	{ { "-T", "100", "x.pmr" } },
+	{ { "--debug", "x.pmr" } },
+	{ { "--no-msr", "-P", "x.pmr" } },
+	{ { "-M", "--no-perf", "x.pmr" } },
+	{ { "--force", "x.pmr" } },
+	{ { "--IPC", "x.pmr" } },
+	{ { "--out", "ts.out", "x.pmr" } },
+	{ { "--Dump", "x.pmr" }, "pmrep dump" },
+	{ { "-I", "x.pmr" }, "--show=IPC" },
+	{ { "-x", ",", "x.pmr" }, "--format=csv" },
+	{ { "-A", "x.pmr" }, "--per-cpu" },
+	{ { "-e" }, "needs a value" },
+	{ { "--per-socket", "x.pmr" } },
+	{ { "--interval-clear", "x.pmr" } },
+	{ { "--sources=perf", "x.pmr" }, "belongs to pmrec" },
+};
+
+static void turbostat(void **state)
+{
+	for (size_t i = 0; i < sizeof(examples) / sizeof(*examples); i++) {
+		char *argv[WORDS + 2] = { (char *)"show" };
+		struct options_common common = { 0 };
+		struct show_options o;
+		struct error e = { 0 };
+		int argc = 1, r;
+
+		for (; examples[i].word[argc - 1]; argc++)
+			argv[argc] = (char *)examples[i].word[argc - 1];
+		show_options_init(&o);
+		r = options_parse(&show_spec, argc, argv, &o, &common, &e);
+		if (!examples[i].error && (r || o.n_files != 1 || strcmp(o.file[0], "x.pmr")))
+			fail_msg("line %zu: %d '%s'", i, r, e.text);
+		if (examples[i].error && (r != -EINVAL || !strstr(e.text, examples[i].error)))
+			fail_msg("line %zu: %d '%s' instead of '%s'", i, r, e.text, examples[i].error);
+		show_options_release(&o);
+		options_common_release(&common);
+	}
+}
+
+/* Unlike pmrec, show has all its letters by now. */
+static void letters(void **state)
+{
+	for (const struct option_letter *l = option_letters; l->letter; l++) {
+		const struct argp_option *o = show_spec.argp->options;
+		const char *name = l->cell[OPTIONS_SHOW];
+
+		if (*name == '!' || !strcmp(name, "help") || !strcmp(name, "version"))
+			continue;
+		while ((o->name || o->key || o->doc || o->group) && (!o->name || strcmp(o->name, name)))
+			o++;
+		if (!o->name)
+			fail_msg("-%c is --%s, which show has not", l->letter, name);
+	}
+	for (const struct argp_option *o = show_spec.argp->options; o->name || o->key || o->doc || o->group; o++) {
+		if (!o->name || o->key <= 0 || o->key > 'z' || o->flags & OPTION_ALIAS)
+			continue;
+		assert_non_null(option_letter_find((char)o->key));
+		assert_string_equal(option_letter_find((char)o->key)->cell[OPTIONS_SHOW], o->name);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test(turbostat), cmocka_unit_test(letters) };
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
