@@ -119,6 +119,12 @@ static int start_threads(struct session *s, struct error *e)
 		err = recording_attach(s->recording, &s->ring);
 	if (err)
 		return error_sys(e, -err, "buffers");
+	recording_lock(s->recording);
+	err = plan_config(&s->plan, PM_SYSTEM, PM_NONE, PM_PRIVACY_TECHNICAL, pm_u64(s->readout.n_readers),
+			  "pmrec.readers");
+	recording_unlock(s->recording);
+	if (err)
+		return error_sys(e, -err, "buffers");
 	return sampler_new(&s->sampler, &config, e);
 }
 

@@ -1,0 +1,391 @@
+#!/usr/bin/env bats
+# pmrec as its users meet it: exit codes, outputs, signals, markers, faults. pmrep says what came of it.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+	bin=${PM_BIN:-$BATS_TEST_DIRNAME/../../build/bin}
+	export PATH=$bin:$PATH
+	cd "$BATS_TEST_TMPDIR"
+}
+
+# A recording of a few cheap sources, ten a second.
+pmr() {
+	"$bin/pmrec" --quiet --overwrite --sources=stat,vmstat -i 0.1 "$@"
+}
+
+# Like `pmr ... &` in a shell at a terminal: SIGINT is not ignored. Sets $pid.
+start() {
+	env --default-signal=INT "$bin/pmrec" --overwrite --sources=stat,vmstat -i 0.1 "$@" 2>err 3>&- &
+	pid=$!
+	for _ in $(seq 100); do
+		[ -s x.pmr ] && [ "$("$bin/pmrep" dump x.pmr 2>/dev/null | grep -c ^snapshot)" -ge 2 ] && return
+		sleep 0.05
+	done
+	cat err
+	return 1
+}
+
+finish() {
+	status=0
+	wait "$pid" || status=$?
+}
+
+dump() {
+	"$bin/pmrep" dump x.pmr
+}
+
+snapshots() {
+	"$bin/pmrep" info --format=json x.pmr | python3 -c 'import json,sys; print(json.load(sys.stdin)["snapshots"])'
+}
+
+@test "-n counts intervals; the first and the last snapshot are there" {
+	pmr -n 3 -o x.pmr
+	[ "$(snapshots)" = 4 ]
+	[ "$(dump | grep ^snapshot | head -1 | grep -c first)" = 1 ]
+	[ "$(dump | grep ^snapshot | tail -1 | grep -c last)" = 1 ]
+	"$bin/pmrep" check x.pmr
+}
+
+@test "the command's status is pmrec's" {
+	run -7 pmr -o x.pmr -- sh -c 'exit 7'
+	run -143 pmr -o x.pmr -- sh -c 'kill -TERM $$'
+	run -127 pmr -o y.pmr -- /nowhere/at/all
+	[[ $output == *"/nowhere/at/all"*"No such file"* ]]
+	[ ! -e y.pmr ]
+	run -126 pmr -o y.pmr -- /etc/passwd
+	[ ! -e y.pmr ]
+}
+
+@test "what follows a command: its exit, its times" {
+	pmr -o x.pmr -- sh -c 'exit 3' || [ $? = 3 ]
+	dump >out
+	grep -i 'child.start' out
+	grep -i 'child.exit' out | grep -E '(exit|status)[^ ]*=3'
+}
+
+@test "failures of pmrec itself are 125, with one line" {
+	run -125 pmr --no-such-option
+	run -125 pmr -o /nonexistent/x.pmr
+	[[ $output == "pmrec: "*"/nonexistent/x.pmr"* ]]
+	run -125 pmr --sources=nothing -o x.pmr
+	[[ $output == *"nothing"* ]]
+	run -125 pmr 5
+	[[ $output == *"-i 5"* ]]
+	run -125 "$bin/pmrec" -q -C 999 -n 1 -o x.pmr
+	[[ $output == *"999"* ]]
+}
+
+@test "a recording is not overwritten by accident" {
+	pmr -n 1 -o x.pmr
+	before=$(md5sum <x.pmr)
+	run -125 "$bin/pmrec" -q -n 1 -i 0.1 -o x.pmr
+	[[ $output == *"--overwrite"* ]]
+	[ "$(md5sum <x.pmr)" = "$before" ]
+	"$bin/pmrec" -q --overwrite -n 1 -i 0.1 -o x.pmr
+	: >empty.pmr
+	"$bin/pmrec" -q -n 1 -i 0.1 -o empty.pmr
+	"$bin/pmrep" check empty.pmr
+}
+
+@test "default names do not collide" {
+	for i in 1 2 3; do
+		"$bin/pmrec" -q --sources=stat -i 10ms -n 1 &
+	done
+	wait
+	[ "$(ls -- *.pmr | wc -l)" = 3 ]
+	for f in *.pmr; do
+		[[ $f == "$(uname -n)-"20[0-9][0-9]*T*Z*.pmr ]]
+		"$bin/pmrep" check "$f"
+	done
+}
+
+@test "strict privacy keeps names out of the file and of its name" {
+	# grep -c reads everything, so that nothing is cut off by a closed pipe.
+	"$bin/pmrec" -q -i 10ms -n 2 --codec=plain --privacy=strict --label=who=TOPSECRET -- sh -c 'sleep 0.05; : ARGUMENT' || true
+	f=$(ls anon-*.pmr)
+	"$bin/pmrep" dump "$f" >out
+	[ "$(grep -c TOPSECRET out)" = 0 ]
+	[ "$(grep -c ARGUMENT out)" = 0 ]
+	[ "$(grep -c -- "$(uname -n)" out)" = 0 ] || [ "$(uname -n | wc -c)" -lt 5 ]
+	# The same with full: so the words would have been found.
+	"$bin/pmrec" -q -i 10ms -n 2 --privacy=full --label=who=TOPSECRET -o full.pmr -- sh -c 'sleep 0.05; : ARGUMENT' || true
+	"$bin/pmrep" dump full.pmr >out
+	[ "$(grep -c TOPSECRET out)" -gt 0 ]
+	[ "$(grep -c ARGUMENT out)" -gt 0 ]
+}
+
+@test "with -o - the command's stdout goes to stderr" {
+	"$bin/pmrec" -q --sources=stat -i 0.1 -o - -- sh -c 'echo hello' >x.pmr 2>err
+	[ "$(cat err)" = hello ]
+	"$bin/pmrep" check x.pmr
+}
+
+@test "never binary to a terminal" {
+	run -0 python3 - "$bin/pmrec" <<-'END'
+		import os, pty, sys
+		pid, fd = pty.fork()
+		if pid == 0:
+		    os.execv(sys.argv[1], ["pmrec", "-n", "1", "-i", "0.1", "-o", "-"])
+		out = b""
+		try:
+		    while True:
+		        out += os.read(fd, 4096)
+		except OSError:
+		    pass
+		code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+		assert code == 125, code
+		assert b"terminal" in out and b"PMR" not in out, out
+	END
+}
+
+@test "newline ends an interval, q the recording, the line of progress is shown" {
+	run -0 python3 - "$bin/pmrec" <<-'END'
+		import os, pty, sys, time
+		pid, fd = pty.fork()
+		if pid == 0:
+		    os.execv(sys.argv[1], ["pmrec", "--sources=stat", "-i", "30", "-o", "x.pmr"])
+		time.sleep(1.5)
+		os.write(fd, b"\n")
+		time.sleep(0.3)
+		os.write(fd, b"q\n")
+		out = b""
+		try:
+		    while True:
+		        out += os.read(fd, 4096)
+		except OSError:
+		    pass
+		code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+		assert code == 0, (code, out)
+		assert b"0:00:01" in out, out
+	END
+	# First, newline, last: no tick of the 30 seconds has come.
+	[ "$(snapshots)" = 3 ]
+}
+
+@test "Ctrl-C at the terminal reaches the command, and the recording is whole" {
+	run -0 python3 - "$bin/pmrec" <<-'END'
+		import os, pty, sys, time
+		pid, fd = pty.fork()
+		if pid == 0:
+		    os.execv(sys.argv[1], ["pmrec", "-q", "--sources=stat", "-i", "0.1", "-o", "x.pmr", "sleep", "30"])
+		time.sleep(1)
+		os.write(fd, b"\x03")
+		code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+		assert code == 130, code
+	END
+	"$bin/pmrep" check x.pmr
+}
+
+@test "SIGINT ends a recording without a command cleanly" {
+	start -o x.pmr
+	kill -INT "$pid"
+	finish
+	[ "$status" = 0 ]
+	"$bin/pmrep" check x.pmr
+}
+
+@test "SIGTERM is passed on; the recording ends with the command" {
+	start -o x.pmr -- sh -c 'trap "exit 9" TERM; while :; do sleep 0.05; done'
+	kill -TERM "$pid"
+	finish
+	[ "$status" = 9 ]
+	"$bin/pmrep" check x.pmr
+}
+
+@test "a second SIGINT ends what does not heed the first" {
+	start -o x.pmr -- sh -c 'trap "" INT; while :; do sleep 0.05; done'
+	kill -INT "$pid"
+	sleep 0.3
+	kill -0 "$pid"
+	kill -INT "$pid"
+	finish
+	[ "$status" = 143 ]
+	"$bin/pmrep" check x.pmr
+}
+
+@test "SIGUSR1 takes a snapshot and leaves a marker" {
+	start -o x.pmr
+	kill -USR1 "$pid"
+	sleep 0.2
+	kill -TERM "$pid"
+	finish
+	[ "$(dump | grep -ci 'marker')" = 1 ]
+	[ "$(dump | grep ^snapshot | grep -c 'flags=forced$')" = 1 ]
+}
+
+@test "pmrec mark reaches every recorder of mine; two do not disturb each other" {
+	start -o x.pmr
+	first=$pid
+	"$bin/pmrec" -q --sources=stat -i 0.1 -o second.pmr 3>&- &
+	pid=$!
+	sleep 0.5
+	"$bin/pmrec" mark "half time"
+	sleep 0.2
+	kill -TERM "$first" "$pid"
+	wait "$first" "$pid"
+	for f in x.pmr second.pmr; do
+		"$bin/pmrep" check "$f"
+		"$bin/pmrep" dump "$f" | grep -i marker | grep "half time"
+	done
+}
+
+@test "mark without a recorder says so" {
+	run -125 setpriv --reuid=54321 --clear-groups "$bin/pmrec" mark x
+	[ -n "$output" ]
+}
+
+@test "--control: enable, disable, mark and stop are obeyed and answered" {
+	mkfifo ctl ack
+	"$bin/pmrec" -q --sources=stat -i 0.05 -D -1 --control=fifo:ctl,ack -o x.pmr 3>&- &
+	pid=$!
+	exec 8<>ctl 9<>ack
+	for word in ping enable "mark here" disable enable nonsense stop; do
+		echo "$word" >&8
+		read -r -t 5 answer <&9
+		if [ "$word" = nonsense ]; then
+			[ "$answer" = "unknown command" ]
+		else
+			[ "$answer" = ack ]
+		fi
+		sleep 0.12
+	done
+	finish
+	[ "$status" = 0 ]
+	dump >out
+	[ "$(grep -ciE 'type=enable|event.*enable' out)" -ge 2 ]
+	# Two stretches: each has a first and a last, and no tick is lost between them.
+	[ "$(grep ^snapshot out | grep -c first)" = 2 ]
+	"$bin/pmrep" info --format=json x.pmr >info
+	python3 -c 'import json; d = json.load(open("info")); assert d["segments"] == 2 and d["lost_ticks"] == 0, d'
+}
+
+@test "-r makes runs, each a segment" {
+	pmr -r 3 -o x.pmr -- sleep 0.15
+	"$bin/pmrep" info --format=json x.pmr >info
+	python3 -c 'import json; d = json.load(open("info")); assert d["runs"] == 3 and d["segments"] == 3, d'
+	[ "$(dump | grep -c 'snapshot.*first')" = 3 ]
+}
+
+@test "-D waits before it counts" {
+	pmr -D 300 -o x.pmr -- sleep 0.65
+	n=$(snapshots)
+	# First at 0.3 s, ticks at 0.4, 0.5, 0.6, last.
+	[ "$n" -ge 3 ]
+	[ "$n" -le 6 ]
+	# A command that is over before: its recording is whole all the same.
+	pmr -D 3000 -o x.pmr -- true
+	"$bin/pmrep" check x.pmr
+}
+
+@test "--timeout and -n end the command, too" {
+	run -143 pmr --timeout 300 -o x.pmr -- sleep 30
+	run -143 pmr -n 2 -o x.pmr -- sleep 30
+	[ "$(snapshots)" = 3 ]
+}
+
+@test "-i 0 takes the first and the last snapshot only" {
+	pmr -i 0 -o x.pmr -- sleep 0.3
+	[ "$(snapshots)" = 2 ]
+}
+
+@test "kill -9: what was closed is read, the end is named" {
+	start -o x.pmr
+	sleep 2.3
+	kill -KILL "$pid"
+	finish
+	code=0
+	"$bin/pmrep" info --format=json x.pmr >info 2>err || code=$?
+	[ "$code" = 3 ]
+	# One chunk a second: two of them are closed.
+	python3 -c 'import json; d = json.load(open("info")); assert d["snapshots"] >= 20, d["snapshots"]'
+	run -1 "$bin/pmrep" check x.pmr
+}
+
+@test "a full disk: a message, 125, and what was written is good" {
+	mkdir small
+	mount -t tmpfs -o size=64k none small 2>/dev/null || skip "no permission to mount"
+	run -125 "$bin/pmrec" -q -i 1ms -n 20000 -o small/x.pmr
+	cp small/x.pmr x.pmr
+	umount small
+	[[ $output == *"small/x.pmr"*"No space left"* ]]
+	run "$bin/pmrep" check x.pmr
+	[ "$status" = 1 ]
+	# No half frame at the end.
+	[[ $output != *"ends inside"* ]]
+	[ "$("$bin/pmrep" dump x.pmr | grep -c ^snapshot)" -gt 10 ]
+}
+
+@test "a full disk does not end the command" {
+	mkdir small
+	mount -t tmpfs -o size=32k none small 2>/dev/null || skip "no permission to mount"
+	run -125 "$bin/pmrec" -q -i 1ms -o small/x.pmr -- sh -c 'sleep 2; touch done'
+	umount small
+	[ -e done ]
+}
+
+@test "/dev/full and a closed pipe are failures" {
+	run -125 pmr -n 1 -o /dev/full
+	[[ $output == *"/dev/full"*"No space left"* ]]
+	# As a shell sees it that does not look at pmrec's end.
+	status=0
+	{ "$bin/pmrec" -q -i 1ms -n 20000 -o - || echo $? >code; } | head -c 1000 >/dev/null
+	[ "$(cat code)" = 125 ]
+}
+
+@test "an ordinary user records what he may" {
+	[ "$(id -u)" = 0 ] || skip "not root"
+	chmod 777 .
+	run -0 --separate-stderr setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all \
+		"$bin/pmrec" -i 0.1 -n 2 -o x.pmr
+	"$bin/pmrep" check x.pmr
+	if [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -gt 0 ]; then
+		[[ $stderr == *"not recorded: perf"*"try: "*"cap_perfmon"* ]]
+		[ "$(grep -c 'not recorded' <<<"$stderr")" = 1 ]
+	fi
+	setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all "$bin/pmrec" -q --overwrite -i 0.1 -n 1 -o x.pmr 2>err
+	[ ! -s err ]
+}
+
+@test "file capabilities are for opening counters, not for writing files" {
+	[ "$(id -u)" = 0 ] || skip "not root"
+	mkdir caps mine
+	cp "$bin/pmrec" caps/pmrec
+	setcap cap_perfmon,cap_dac_override=ep caps/pmrec 2>/dev/null || skip "no file capabilities here"
+	chmod 755 . caps
+	chmod 700 mine
+	as="setpriv --reuid=65534 --regid=65534 --clear-groups"
+	run -125 $as caps/pmrec -q -n 1 -i 0.1 -o mine/x.pmr
+	[[ $output == *"Permission denied"* ]]
+	[ ! -e mine/x.pmr ]
+	# The command has none of them, the threads that sample and write have none of them.
+	chmod 777 .
+	$as caps/pmrec -q -i 0.1 -o x.pmr -- sh -c 'grep CapPrm /proc/self/status; sleep 0.2; cat /proc/$PPID/task/*/status | grep CapPrm' >out
+	[ "$(head -1 out | awk '{print $2}')" = 0000000000000000 ]
+	[ "$(tail -n +2 out | grep -c 0000000000000000)" -ge 2 ]
+	[ "$(tail -n +2 out | grep -vc 0000000000000000)" = 1 ]
+}
+
+@test "a source that was named and has nothing is an error with the reason" {
+	mkdir -p root/sys/devices/system/cpu root/proc
+	echo 0-1 >root/sys/devices/system/cpu/online
+	run -125 "$bin/pmrec" -q --root=root --sources=thermal -n 1 -i 0.1 -o x.pmr
+	[[ $output == *thermal* ]]
+	[ ! -e x.pmr ]
+}
+
+@test "list, doctor and the report" {
+	run -0 "$bin/pmrec" list sources
+	[[ $output == *cpuidle* ]]
+	run -0 "$bin/pmrec" list metrics 'Util*'
+	[[ $output == *util* ]]
+	run -125 "$bin/pmrec" list sources 'nothing*'
+	run -0 "$bin/pmrec" doctor
+	[[ $output == *"perf "* ]]
+	[[ $output == *"stat "* ]]
+	run -0 --separate-stderr "$bin/pmrec" --report -i 0.1 --overwrite -o x.pmr -- sleep 0.3
+	[[ $output == *%* ]]
+	run -4 "$bin/pmrec" -q --report -i 0.1 --overwrite -o x.pmr -- sh -c 'sleep 0.2; exit 4'
+	run -0 "$bin/pmrec" report --version
+	[[ $output == pmrep* ]]
+}
