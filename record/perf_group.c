@@ -78,7 +78,7 @@ static int open_member(struct perf_row *row, struct perf_event *e, struct perf_s
 	int fd;
 
 	attr.a.inherit = row->group->inherit;
-	attr.a.disabled = row->leader < 0 && !start.on;
+	attr.a.disabled = row->leader < 0;
 	attr.a.enable_on_exec = row->leader < 0 && start.on_exec;
 	fd = perf_open(&attr, row->pid, row->cpu, row->leader);
 	if (fd >= 0 && e->filter && ioctl(fd, PERF_EVENT_IOC_SET_FILTER, e->filter)) {
@@ -110,7 +110,10 @@ int perf_row_open(struct perf_row *row, struct perf_start start)
 			row->leader = fd;
 	}
 	row->first = g->member[0]->attr.a.read_format & PERF_FORMAT_GROUP ? READ_HEAD : 0;
-	return row->n_open ? 0 : err;
+	if (!row->n_open)
+		return err;
+	/* Only now: Linux 6.18 leaves a member that joins a running leader of another PMU standing still. */
+	return start.on ? perf_row_enable(row, true) : 0;
 }
 
 static ssize_t row_read(const struct perf_row *row)
@@ -143,9 +146,10 @@ int perf_row_enable(const struct perf_row *row, bool on)
 {
 	if (row->leader < 0)
 		return 0;
-	return ioctl(row->leader, on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, PERF_IOC_FLAG_GROUP)
-	           ? -errno
-	           : 0;
+	/* The members follow their leader. Switching them too (PERF_IOC_FLAG_GROUP) is not only needless:
+	 * Linux 6.18 then does not start those again that are of another PMU than it (cpu-clock, msr/tsc/).
+	 */
+	return ioctl(row->leader, on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0) ? -errno : 0;
 }
 
 /* ---- reading ---- */

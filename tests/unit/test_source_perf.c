@@ -128,6 +128,34 @@ static void test_system_wide_is_one_read_a_cpu(void **state)
 	free(w);
 }
 
+/* Kernels have started only part of a group again whose members are of several PMUs. */
+static void test_all_members_go_on(void **state)
+{
+	struct timespec pause = { .tv_nsec = 5000000 };
+	struct reading before, after;
+	struct world *w;
+
+	NEED_SYSTEM_WIDE();
+	w = world_new(TARGET_SYSTEM, "{faults,cpu-clock}", "cpu-clock,task-clock", NULL);
+	world_begin(w, NULL);
+	if (world_plan(w))
+		fail_msg("%s", w->e.text);
+	source_perf.enable(&w->source, true);
+	source_perf.enable(&w->source, false);
+	source_perf.enable(&w->source, true);
+	/* A row that is opened while all is running. */
+	source_perf.update(&w->source, &w->plan, w->plan.cpus.cpu[0], false);
+	source_perf.update(&w->source, &w->plan, w->plan.cpus.cpu[0], true);
+	for (struct unit *u = w->plan.units; u; u = u->next) {
+		read_unit(u, &w->model, &before);
+		nanosleep(&pause, NULL);
+		read_unit(u, &w->model, &after);
+		assert_in_range(after.v[1] - before.v[1], 4000000, 2000000000);
+	}
+	world_end(w, true);
+	free(w);
+}
+
 static void test_user_groups_stay(void **state)
 {
 	NEED_KERNEL();
@@ -413,6 +441,7 @@ int main(void)
 		cmocka_unit_test(test_counts_known_work),
 		cmocka_unit_test(test_facts_of_counters),
 		cmocka_unit_test(test_system_wide_is_one_read_a_cpu),
+		cmocka_unit_test(test_all_members_go_on),
 		cmocka_unit_test(test_user_groups_stay),
 		cmocka_unit_test(test_what_cannot_be_opened),
 		cmocka_unit_test(test_wrong_text_ends_it),
