@@ -230,7 +230,7 @@ enum pm_pmu_key {
 	PM_PMU_ASSOCIATED_CPUS = 5, /* text */
 	PM_PMU_CPUS = 6,            /* text */
 	PM_PMU_FORMATS = 7,         /* array of [name, text] */
-	PM_PMU_EVENTS = 8,          /* array of [name, text, scale or "", unit or "", flags] */
+	PM_PMU_EVENTS = 8,          /* array of [name, text, scale or "", unit or "", flags: 1 per-pkg, 2 snapshot] */
 	PM_PMU_CAPS = 9,            /* array of [name, text] */
 	PM_PMU_FILES = 10,          /* array of [name, text]: any other file ("peer", "mux interval") */
 	PM_PMU_COUNTERS = 11,       /* u64: programmable counters found by probing */
