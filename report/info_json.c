@@ -282,6 +282,7 @@ struct json *info_json(const char *path, struct scan *s)
 	json_put(j, "duration_ns", json_new_u64(s->last_ns - s->first_ns));
 	json_put(j, "interval_ns", interval ? json_new_u64(interval) : json_new_null());
 	json_put(j, "achieved_interval_ns", samples_json(&s->interval));
+	json_put(j, "late_ns", samples_json(&s->late));
 	json_put(j, "bytes", json_new_u64(s->bytes));
 	json_put(j, "bytes_per_snapshot",
 		 s->snapshots ? json_new_f64((double)s->bytes / (double)s->snapshots) : json_new_null());

@@ -131,6 +131,9 @@ static void recording(struct page *p, const char *path)
 	buf_addstr(&p->cell, "; achieved: ");
 	add_samples(&p->cell, &s->interval);
 	fact(p, "interval", buf_str(&p->cell), PM_PRIVACY_TECHNICAL);
+	buf_clear(&p->cell);
+	add_samples(&p->cell, &s->late);
+	fact(p, "behind the tick", buf_str(&p->cell), PM_PRIVACY_TECHNICAL);
 	fact_f(p, "size", PM_PRIVACY_TECHNICAL, "%llu bytes in %llu frames, %llu chunks", (unsigned long long)s->bytes,
 	       (unsigned long long)s->frames, (unsigned long long)s->chunks);
 	if (s->snapshots)

@@ -116,14 +116,52 @@ static int add_skews(struct scan *s, const struct pm_group *g, const struct pm_c
 	return 0;
 }
 
+/* When the first value of a snapshot was read. What was not due keeps an older time. */
+static uint64_t first_begin(const struct pm_model *m, const struct pm_chunk *c, uint32_t row)
+{
+	uint64_t first = UINT64_MAX;
+
+	for (uint32_t i = 0; i < c->n_groups; i++) {
+		const struct pm_chunk_group *cg = &c->group[i];
+		const struct pm_group *g = pm_model_group(m, cg->group);
+
+		for (uint32_t t = 0; g && !cg->absent && t < pm_group_times(g); t++) {
+			uint64_t begin = cg->v[t * cg->stride + row];
+
+			if (begin >= c->tick[row] && begin < first)
+				first = begin;
+		}
+	}
+	return first;
+}
+
+static int add_times(struct scan *s, const struct pm_model *m, const struct pm_chunk *c)
+{
+	for (uint32_t row = 0; row < c->rows; row++) {
+		uint64_t begin = first_begin(m, c, row);
+		int r = 0;
+
+		if (begin == UINT64_MAX) {
+			s->last_begin = 0;
+			continue;
+		}
+		if (s->last_begin && begin > s->last_begin)
+			r = samples_add(&s->interval, begin - s->last_begin);
+		if (!r)
+			r = samples_add(&s->late, begin - c->tick[row]);
+		if (r)
+			return r;
+		s->last_begin = begin;
+	}
+	return 0;
+}
+
 static int add_values(struct scan *s, const struct pm_chunk *c, unsigned flags)
 {
 	const struct pm_model *m = pm_reader_model(s->reader);
 
-	for (uint32_t row = 1; row < c->rows; row++) {
-		if (samples_add(&s->interval, c->tick[row] - c->tick[row - 1]))
-			return -ENOMEM;
-	}
+	if (flags & SCAN_TIMES && add_times(s, m, c))
+		return -ENOMEM;
 	for (uint32_t i = 0; i < c->n_groups; i++) {
 		const struct pm_group *g = pm_model_group(m, c->group[i].group);
 
@@ -140,7 +178,7 @@ static int add_chunk(struct scan *s, const struct pm_chunk_head *head, unsigned 
 {
 	const struct pm_chunk *chunk;
 	bool same = s->chunks && *segment == head->segment;
-	int r = 0;
+	int r;
 
 	if (!s->chunks) {
 		s->first_ns = head->from_ns;
@@ -148,8 +186,7 @@ static int add_chunk(struct scan *s, const struct pm_chunk_head *head, unsigned 
 	}
 	if (!same) {
 		s->segments++;
-	} else if (head->from_ns > s->last_ns) {
-		r = samples_add(&s->interval, head->from_ns - s->last_ns);
+		s->last_begin = 0;
 	}
 	*segment = head->segment;
 	if (head->run > s->runs)
@@ -159,12 +196,13 @@ static int add_chunk(struct scan *s, const struct pm_chunk_head *head, unsigned 
 	s->chunks++;
 	s->key_chunks += head->key;
 	s->snapshots += head->rows;
-	if (r || !(flags & (SCAN_VALUES | SCAN_TIMES)))
-		return r;
+	if (!(flags & (SCAN_VALUES | SCAN_TIMES)))
+		return 0;
 	r = pm_reader_decode(s->reader, &chunk);
 	/* Damage comes again as an item of its own. */
 	if (r == -EBADMSG) {
 		s->snapshots -= head->rows;
+		s->last_begin = 0;
 		return 0;
 	}
 	return r ? r : add_values(s, chunk, flags);
@@ -285,6 +323,7 @@ void scan_release(struct scan *s)
 		free(s->source[i].name);
 	}
 	samples_release(&s->interval);
+	samples_release(&s->late);
 	free(s->event);
 	free(s->source);
 	names_release(&s->source_names);

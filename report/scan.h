@@ -38,7 +38,9 @@ struct scan {
 	struct pm_clocks last_clocks;
 	uint64_t lost_ticks;
 	uint32_t runs;
-	struct samples interval;    /* ns from tick to tick within segments */
+	struct samples interval;    /* ns from the first reading of a snapshot to that of the next, within segments */
+	struct samples late;        /* ns from the tick to the first reading */
+	uint64_t last_begin;        /* first reading of the last snapshot; 0: none to compare with */
 	struct pm_event *event;     /* owned: in order, at most SCAN_EVENTS of them */
 	uint32_t n_events, cap_events;
 	uint64_t more_events;       /* that were not kept */
