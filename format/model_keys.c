@@ -195,7 +195,7 @@ const struct pm_key_row pm_event_keys[] = {
 	{ .key = PM_EVENT_KEY_SOURCE, .kind = PM_VALUE_TEXT, .name = "source",
 	  .help = "source of counters" },
 	{ .key = PM_EVENT_KEY_REASON, .kind = PM_VALUE_U64, .name = "reason",
-	  .help = "why" },
+	  .help = "why it happened" },
 	{ .key = PM_EVENT_KEY_INSTANCE, .kind = PM_VALUE_U64, .name = "instance",
 	  .help = "instance id" },
 	{ .key = PM_EVENT_KEY_RUN, .kind = PM_VALUE_U64, .name = "run",
