@@ -152,7 +152,8 @@ static int unknown_word(const char *word, const struct binding *b, struct error 
 static bool is_harmless(const char *word)
 {
 	static const char *const words[] = {
-		"Package", "Die", "Node", "Core", "CPU", "Module", "L3", "topology", "Time", "msr", "perf",
+		"Package", "Die", "Node", "Core", "CPU", "Module", "L3", "topology", "Time", "Time_Of_Day_Seconds",
+		"msr", "perf",
 	};
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
@@ -193,6 +194,7 @@ int selection_apply(const struct selection *s, const struct binding *b, const st
 	for (size_t w = 0; w < s->n; w++) {
 		const struct selection_word *word = &s->word[w];
 		bool found = false, exact = false, hide = word->verb == SELECT_HIDE;
+		struct error near = { 0 };
 
 		for (size_t i = 0; i < b->n_metrics && !exact; i++)
 			exact = is_exactly(word->word, &b->metric[i]);
@@ -202,8 +204,14 @@ int selection_apply(const struct selection *s, const struct binding *b, const st
 			shown[i] = !hide;
 			found = true;
 		}
-		if (!found && !is_harmless(word->word) && !note_lack(word->word, b, p, hide ? NULL : notes))
+		if (found || is_harmless(word->word) || note_lack(word->word, b, p, hide ? NULL : notes))
+			continue;
+		if (!hide)
 			return unknown_word(word->word, b, e);
+		/* What is not there is hidden well enough; but it may be a typing error. */
+		unknown_word(word->word, b, &near);
+		if (notes)
+			buf_printf(notes, "nothing to hide: %s\n", near.text);
 	}
 	if (s->joules)
 		show_joules(b, p->model, shown);

@@ -30,9 +30,9 @@ void selection_release(struct selection *s);
 int selection_add(struct selection *s, enum selection_verb verb, const char *list, struct error *e);
 
 /*
- * Sets shown[i] for each metric of the binding. A word that no metric has is -ENOENT, and the text names the nearest.
- * A word that names a known metric which this recording cannot feed appends a line to `notes`, which says what it
- * lacks.
+ * Sets shown[i] for each metric of the binding. A word that no metric has is -ENOENT, and the text names the nearest;
+ * if it was to be hidden, that is only a note. A word that names a known metric which this recording cannot feed
+ * appends a line to `notes`, which says what it lacks.
  */
 int selection_apply(const struct selection *s, const struct binding *b, const struct places *p, bool *shown,
 		    struct buf *notes, struct error *e);
