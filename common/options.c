@@ -488,8 +488,8 @@ static int refuse_number(struct rewrite *w, const char *word)
 
 	if (parse_double(word, &number))
 		return 0;
-	return rewrite_bad(w, "the command '%s' is a number: seconds between snapshots are -i %s; behind -- it is a command",
-			   word, word);
+	return rewrite_bad(w, "the command '%s' is a number: seconds between snapshots are -i %s, a count of them is -n %s",
+			   word, word, word);
 }
 
 static int rewrite_options(struct rewrite *w, char **operand, int *n_operands)
