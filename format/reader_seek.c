@@ -178,6 +178,8 @@ static int from_index(struct pm_reader *r)
 
 /* ---- by hopping ---- */
 
+#define OTHER_FRAME 63 /* stands for frames that a seek has no use for */
+
 /* Passes over damage: to the next place that looks like a frame. 1, 0 at the end, -errno. */
 static int hop_search(struct window *w)
 {
@@ -224,23 +226,25 @@ static int hop(struct pm_reader *r, struct chunk_head *head, struct chunk_base *
 	/* The next recording, if this one is followed by another. */
 	if (h.type == PM_FRAME_HEADER && start > r->start && (memcmp(h.id, r->id, sizeof(r->id)) != 0 || !h.sequence))
 		return 0;
-	e.type = h.type < 64 ? (uint8_t)h.type : 63;
+	e.type = h.type < OTHER_FRAME ? (uint8_t)h.type : OTHER_FRAME;
 	e.offset = start - r->start;
 	e.length = frame_len(&h);
 	if (memcmp(h.id, r->id, sizeof(r->id)) != 0)
-		e.type = 63;
+		e.type = OTHER_FRAME;
 	if (e.type == PM_FRAME_CHUNK) {
 		ok = chunk_head_decode(head, base, h.meta, h.meta_len, h.payload_len);
 		base->valid = false;
 		if (!ok)
 			ok = chunk_base_set(base, head, h.crc);
-		else
-			e.type = 63;
 		if (ok == -ENOMEM)
 			return ok;
-		e.key = head->key;
-		e.from_ns = head->tick[0];
-		e.to_ns = head->tick[head->rows - 1];
+		if (ok) {
+			e.type = OTHER_FRAME;
+		} else {
+			e.key = head->key;
+			e.from_ns = head->tick[0];
+			e.to_ns = head->tick[head->rows - 1];
+		}
 	} else if (e.type <= PM_FRAME_CONFIG) {
 		struct cbor c = cbor_over(h.meta, h.meta_len);
 		struct cbor_map m;
