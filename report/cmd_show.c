@@ -190,6 +190,7 @@ static void settle(struct show_options *o)
 	for (int i = 0; i < o->n_files; i++)
 		o->export.flush |= !strcmp(o->file[i], "-");
 	o->export.flush |= o->follow;
+	o->export.name_files = o->n_files > 1;
 	o->export.clear &= table && isatty(o->export.fd);
 }
 

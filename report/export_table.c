@@ -28,6 +28,7 @@ struct table_data {
 	bool sized;
 	uint32_t since_heads;           /* intervals */
 	bool heads_due;
+	const char *named;              /* recording whose name was printed last */
 };
 
 enum { WIDTH_TIME, WIDTH_RUN, WIDTH_TOPOLOGY, WIDTH_METRICS = WIDTH_TOPOLOGY + TOPOLOGY_COLUMNS };
@@ -38,7 +39,7 @@ static void table_forget(struct table_data *t)
 	free(t->column);
 	free(t->cell);
 	free(t->width);
-	*t = (struct table_data){ 0 };
+	*t = (struct table_data){ .named = t->named };
 }
 
 static void table_release(struct exporter *x)
@@ -177,6 +178,12 @@ static int table_shape(struct exporter *x, const struct sheet *s)
 		t->n_rows = 1;
 	err = map_cells(t);
 	choose_topology(t);
+	if (x->config.name_files && t->named != x->recording) {
+		buf_addstr(&x->out, t->named ? "\n==> " : "==> ");
+		text_escape(&x->out, x->recording, strlen(x->recording));
+		buf_addstr(&x->out, " <==\n");
+		t->named = x->recording;
+	}
 	t->heads_due = true;
 	return err;
 }
@@ -299,7 +306,7 @@ static void put_heads(struct exporter *x, struct table_data *t)
 {
 	bool first = true;
 
-	if (!x->config.one)
+	if (!x->one)
 		put(&x->out, &first, "Time", 4, t->width[WIDTH_TIME]);
 	if (x->runs)
 		put(&x->out, &first, "Run", 3, t->width[WIDTH_RUN]);
@@ -344,7 +351,7 @@ static void put_row(struct exporter *x, struct table_data *t, uint32_t r, const 
 	char text[CELL_MAX];
 	bool first = true;
 
-	if (!x->config.one)
+	if (!x->one)
 		put(&x->out, &first, text, time_of_day(x, &interval[k], text), t->width[WIDTH_TIME]);
 	if (x->runs)
 		put(&x->out, &first, text, number_u64(text, interval[k].run), t->width[WIDTH_RUN]);

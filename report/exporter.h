@@ -29,7 +29,7 @@ struct export_config {
 	uint32_t heads_every;    /* table: head lines every N intervals; 0: with every block of rows, or once */
 	bool clear;              /* table on a terminal: clear the screen before every interval */
 	bool flush;              /* write after every interval that arrives */
-	bool one;                /* there is one interval only: a table needs no time column */
+	bool name_files;         /* table: say whose it is */
 };
 
 struct exporter {
@@ -37,6 +37,7 @@ struct exporter {
 	struct export_config config;
 	const char *recording;   /* basename of the file at hand */
 	bool runs;               /* the recording has several runs */
+	bool one;                /* it gives one interval only: a table needs no time column */
 	uint64_t origin_ns;      /* CLOCK_MONOTONIC of its first snapshot, for relative times */
 	struct buf out;
 	bool partial;            /* a value was printed that lacks a part, or a lost one was left out */

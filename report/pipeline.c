@@ -186,7 +186,7 @@ static int start(struct run *r)
 	r->window.every_ns = r->config->every_ns;
 	if ((err = replay_new(&r->replay, &r->window, intervals_done, r)))
 		return error_sys(r->error, -err, "replay");
-	r->x->config.one |= r->window.mode == REPLAY_TOTAL && r->x->config.time == EXPORT_TIME_DEFAULT;
+	r->x->one = r->window.mode == REPLAY_TOTAL && r->x->config.time == EXPORT_TIME_DEFAULT;
 	return 0;
 }
 

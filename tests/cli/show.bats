@@ -262,3 +262,21 @@ show() {
 	grep -q "end frame" err
 	run -3 show r.pmr -S --show=ctxsw
 }
+
+@test "several files in tables: each is named, and keeps its times" {
+	make a.pmr 3
+	make b.pmr 3
+	show -S --show=cycles a.pmr b.pmr >out
+	cat >expected <<-'END'
+	==> a.pmr <==
+	    Time    cycles
+	14:13:21  36000000
+	14:13:22  36000000
+
+	==> b.pmr <==
+	    Time    cycles
+	14:13:21  36000000
+	14:13:22  36000000
+	END
+	diff expected out
+}

@@ -47,6 +47,7 @@ static void machine(struct builder *b)
 struct print {
 	struct harness h;
 	struct exporter x;
+	bool one;
 	char *text; /* owned */
 };
 
@@ -75,6 +76,7 @@ static const char *print(struct print *p, struct builder *b, const struct export
 	config.fd = memfd_create("export", 0);
 	assert_true(config.fd >= 0);
 	exporter_init(&p->x, ops, &config);
+	p->x.one = p->one;
 	p->x.recording = "a \"quoted\", name.pmr";
 	p->x.origin_ns = BUILDER_START_NS;
 	p->h.look = pass_on;
@@ -238,13 +240,13 @@ static void json_lines(void **state)
 
 static void tables(void **state)
 {
-	struct print p = { .h.config = { .per = PM_CPU, .summary = true } };
+	struct print p = { .h.config = { .per = PM_CPU, .summary = true }, .one = true };
 	struct builder b;
 
 	machine(&b);
 	/* As turbostat has it: the system, then CPUs; a package's value stands in the row of its first CPU. */
 	assert_string_equal(
-		print(&p, &b, &export_table, (struct export_config){ .one = true }, "test.*", 2),
+		print(&p, &b, &export_table, (struct export_config){ 0 }, "test.*", 2),
 		"Package  Node  Core  CPU  test.count  test.energy  test.temp\n"
 		"      -     -     -    -    11111111        21.00      41.50\n"
 		"      0     0     0    0           1        10.00\n"
@@ -263,9 +265,9 @@ static void tables(void **state)
 			    "14:13:22           -\n"
 			    "14:13:23           -\n");
 	print_end(&p);
-	p = (struct print){ .h.config = { .per = PM_DEVICE, .only_per = true } };
+	p = (struct print){ .h.config = { .per = PM_DEVICE, .only_per = true }, .one = true };
 	assert_string_equal(
-		print(&p, &b, &export_table, (struct export_config){ .one = true, .no_heads = true }, "test.temp", 2),
+		print(&p, &b, &export_table, (struct export_config){ .no_heads = true }, "test.temp", 2),
 		"zone0      40.50\n"
 		"zone1      41.50\n");
 	print_end(&p);
@@ -283,7 +285,7 @@ static void hostile_names(void **state)
 	builder_init(&b, truth);
 	id = builder_counter(&b, "x\033]0;pwned\007,\"y\n", "1", PM_CUMULATIVE, PM_AGG_SUM);
 	builder_group(&b, PM_CPU, 2, 0, &id, 1);
-	text = print(&p, &b, &export_table, (struct export_config){ .one = true }, "all", 2);
+	text = print(&p, &b, &export_table, (struct export_config){ 0 }, "all", 2);
 	assert_null(strchr(text, '\033'));
 	assert_null(strchr(text, '\007'));
 	print_end(&p);
