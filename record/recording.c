@@ -115,8 +115,7 @@ static void tell_lost(struct recording *r, uint64_t count, uint64_t since_ns, ui
 /* Ticks without a row, before or between the rows of a chunk. */
 static void find_lost(struct recording *r, const struct ring *ring, const struct ring_epoch *e)
 {
-	uint64_t dropped = ring_dropped(ring), interval = ring->readout->interval_ns;
-	uint16_t reason = dropped > r->dropped ? PM_REASON_DROPPED : PM_REASON_MISSED;
+	uint64_t interval = ring->readout->interval_ns;
 
 	if (e->resumed && e->serial != r->serial)
 		r->next_number = e->first_number;
@@ -125,14 +124,18 @@ static void find_lost(struct recording *r, const struct ring *ring, const struct
 		uint64_t number = r->rows.number[i];
 
 		if (number > r->next_number) {
-			tell_lost(r, number - r->next_number, e->start_ns + r->next_number * interval, reason);
+			uint64_t lost = number - r->next_number, dropped = ring_dropped(ring) - r->dropped;
+
+			tell_lost(r, lost, e->start_ns + r->next_number * interval,
+				  dropped ? PM_REASON_DROPPED : PM_REASON_MISSED);
+			/* What was dropped by now may be rows of chunks that are still to come. */
+			r->dropped += dropped < lost ? dropped : lost;
 			if (i == 0)
 				pm_writer_break(r->writer);
 		}
 		if (number >= r->next_number)
 			r->next_number = number + 1;
 	}
-	r->dropped = dropped;
 }
 
 static void find_dead(struct recording *r, const struct readout *l)
