@@ -254,7 +254,6 @@ const struct option_name option_names[] = {
 	{ "since", SHOW | STAT, "the time window is chosen when reporting" },
 	{ "sources", REC, RECORD },
 	{ "strict", SHOW | STAT, "the input is judged when reporting" },
-	{ "time", SHOW, LAYOUT },
 	{ "total", SHOW | STAT, ROWS },
 	{ "until", SHOW | STAT, "the time window is chosen when reporting" },
 	{ 0 },

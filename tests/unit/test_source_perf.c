@@ -298,6 +298,7 @@ static void test_new_cpu(void **state)
 		world_end(w, false);
 		free(w);
 		skip();
+		return; /* never reached: skip() jumps, which not every compiler knows */
 	}
 	w->plan.cpus.n--; /* the last one was offline when all began */
 	assert_int_equal(world_plan(w), 0);
