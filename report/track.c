@@ -252,7 +252,7 @@ void track_rows(struct track *t, const struct column *c, uint32_t row, uint32_t 
 		size_t stride, size_t k)
 {
 	bool simple = t->started && !t->gap && !t->stale && !t->any && !t->reason && !t->more && t->type == PM_U64 &&
-		!(t->perf && t->scaled) && (t->semantics == PM_CUMULATIVE || t->semantics == PM_GAUGE) &&
+		(t->semantics == PM_CUMULATIVE || t->semantics == PM_GAUGE) &&
 		t->aspects == 1u << TRACK_VALUE;
 	struct value *out = base + t->slot * stride + k;
 	uint64_t prev = t->prev;
@@ -277,11 +277,12 @@ void track_rows(struct track *t, const struct column *c, uint32_t row, uint32_t 
 			out[r - row] = value_of((double)((now - prev) & t->mask));
 		prev = now;
 	}
-	if (t->scaled)
-		for (uint32_t r = 0; r < end - row; r++)
-			out[r].v = out[r].v * t->mul / t->div;
+	/* Events first, then units: perf counts in whole events. */
 	if (t->perf && t->semantics == PM_CUMULATIVE)
 		scale_rows(t, c, row, end, out);
+	if (t->scaled)
+		for (uint32_t r = 0; r < end - row; r++)
+			out[r] = out[r].reason ? out[r] : value_of(out[r].v * t->mul / t->div);
 	t->prev = prev;
 	t->prev_time = midpoint(c, end - 1);
 	if (c->enabled) {
