@@ -1,0 +1,488 @@
+#!/usr/bin/python3
+"""Checks what pmrep makes of one recording against a second reader and a second arithmetic.
+
+    test_golden.py PMREP FILE.pmr
+
+(a) every raw value of `pmrep dump` is the one that decode.py reads;
+(b) every cell of `pmrep --show='*' --format=csv`, at all levels, is what follows from the raw values by the definitions
+    below; nothing is missing that follows, and nothing is there that does not;
+(c) long and wide csv and json say the same;
+(d) the exit codes of check, dump and show fit what decode.py found damaged;
+(e) a recording made with --privacy=strict holds nothing that names a machine, a person or a workload.
+
+Exits with 77 if a Python module is missing that this needs.
+"""
+
+import csv
+import datetime
+import io
+import json
+import re
+import subprocess
+import sys
+from fractions import Fraction
+
+sys.dont_write_bytecode = True
+try:
+    import decode
+except ImportError as e:
+    print("skipped: %s" % e)
+    sys.exit(77)
+if decode.zstandard is None:
+    print("skipped: no python3-zstandard")
+    sys.exit(77)
+
+TOLERANCE = 1e-9
+failures = []
+
+
+def check(condition, message, *values):
+    if not condition:
+        failures.append(message % values)
+    return condition
+
+
+def run(pmrep, *args):
+    done = subprocess.run([pmrep, *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
+    return done.returncode, done.stdout, done.stderr
+
+
+def same(a, b):
+    return a == b or abs(a - b) <= TOLERANCE * max(abs(a), abs(b))
+
+
+# ---- (a) raw values ----
+
+def check_dump(pmrep, path, recording):
+    mine = []
+    for chunk, row, values in recording.snapshots():
+        mine.append({"is": "snapshot", "number": chunk.numbers[row], "tick": chunk.ticks[row]})
+        mine += [decode.as_json(v) for v in values]
+    _, out, _ = run(pmrep, "dump", "--format=json", "--no-definitions", path)
+    theirs = [json.loads(line) for line in out.splitlines()]
+    theirs = [{k: v for k, v in line.items() if k != "flags"} for line in theirs if line["is"] in ("snapshot", "value")]
+    check(len(mine) == len(theirs), "dump has %d lines, the second reader %d", len(theirs), len(mine))
+    for a, b in zip(mine, theirs):
+        if not check(a == b, "dump says %s, the second reader %s", b, a):
+            break
+    return sum(line["is"] == "value" for line in mine)
+
+
+# ---- (b) from raw values to intervals ----
+
+class Missing(Exception):
+    """A value that is not there; args[0] are the words of which one must be its status."""
+
+
+class Series:
+    """One counter of one instance: a reading or None for every snapshot."""
+
+    def __init__(self, counter, instance, n):
+        self.counter, self.instance = counter, instance
+        self.reading = [None] * n
+        scale = counter.scale
+        self.scale = Fraction(scale) if isinstance(scale, str) else Fraction(*scale)
+
+    def at(self, snapshot):
+        r = self.reading[snapshot]
+        if r is None:
+            raise Missing({"no-interval", "not-read"})
+        if r.reason:
+            raise Missing({decode.reason_name(r.reason)})
+        return r
+
+    def number(self, snapshot):
+        v = self.at(snapshot).value
+        return self.scale * Fraction(v)
+
+    def middle(self, snapshot):
+        """Times are whole nanoseconds; so is the middle, rounded down."""
+        r = self.at(snapshot)
+        return (r.begin + r.end) // 2
+
+    def difference(self, a, b):
+        first, last = self.at(a), self.at(b)
+        if self.counter.semantics != "cumulative":
+            return self.number(b)
+        d = (last.value - first.value) % (1 << self.counter.width)
+        if first.enabled is not None:
+            enabled, running = last.enabled - first.enabled, last.running - first.running
+            # Enabled but never running: other events had the hardware. Neither: the task slept, and did nothing.
+            if enabled and not running:
+                raise Missing({"not-counted"})
+            if running:
+                d = Fraction(d) * enabled / running
+        return self.scale * d
+
+    def elapsed(self, a, b):
+        return Fraction(self.middle(b) - self.middle(a), 10**9)
+
+    def mean(self, a, b):
+        """Straight lines between the readings, weighted by time."""
+        area = sum((self.number(i) + self.number(i + 1)) * (self.middle(i + 1) - self.middle(i)) for i in range(a, b))
+        return area / (self.middle(b) - self.middle(a)) / 2
+
+
+class Interval:
+    def __init__(self, first, last, snapshots):
+        self.first, self.last = first, last
+        self.duration = snapshots[last].tick - snapshots[first].tick
+        chunk = snapshots[last].chunk.clocks
+        self.wall = snapshots[last].tick + chunk.realtime - chunk.monotonic
+
+
+class Snapshot:
+    def __init__(self, chunk, row):
+        self.chunk, self.row = chunk, row
+        self.tick = chunk.ticks[row]
+        self.place = chunk.run, chunk.segment
+
+
+def collect(recording):
+    """Snapshots, and series by counter name."""
+    rows = list(recording.snapshots())
+    snapshots = [Snapshot(chunk, row) for chunk, row, _ in rows]
+    series = {}
+    for i, (_, _, values) in enumerate(rows):
+        for v in values:
+            of = series.setdefault(v.counter.name, {})
+            one = of.setdefault(v.instance.id, None) or Series(v.counter, v.instance, len(rows))
+            of[v.instance.id] = one
+            one.reading[i] = v
+    return snapshots, {name: list(of.values()) for name, of in series.items()}
+
+
+def intervals(snapshots):
+    out = []
+    for i in range(1, len(snapshots)):
+        if snapshots[i].place == snapshots[i - 1].place:
+            out.append(Interval(i - 1, i, snapshots))
+    return out
+
+
+class Place:
+    """What the parts of a formula are summed over, in one interval."""
+
+    def __init__(self, series, wanted, interval):
+        self.series, self.wanted, self.interval = series, wanted, interval
+
+    def parts(self, name):
+        parts = [s for s in self.series.get(name, []) if self.wanted(s.instance)]
+        here = []
+        for s in parts:
+            ends = [s.reading[self.interval.first], s.reading[self.interval.last]]
+            if not any(r is not None and r.reason == 4 for r in ends):
+                here.append(s)
+        if not here:
+            raise Missing({"offline"} if parts else {"no-input"})
+        return here
+
+    def put_together(self, name, of):
+        parts = self.parts(name)
+        rule = parts[0].counter.aggregation
+        values = [of(s, self.interval.first, self.interval.last) for s in parts]
+        if len(values) == 1:
+            return values[0]
+        if rule == "none":
+            raise Missing({"not-aggregated"})
+        return {"sum": sum, "mean": lambda v: sum(v) / len(v), "max": max, "min": min,
+                "first": lambda v: v[0]}[rule](values)
+
+    def d(self, name):
+        return self.put_together(name, Series.difference)
+
+    def mean(self, name):
+        return self.put_together(name, Series.mean)
+
+    def elapsed(self, name):
+        parts = self.parts(name)
+        return sum(s.elapsed(self.interval.first, self.interval.last) for s in parts)
+
+    def count(self, name):
+        return len(self.parts(name))
+
+    def rate(self, name):
+        return self.d(name) * self.count(name) / self.elapsed(name)
+
+
+def ratio(a, b):
+    if not b:
+        raise Missing({"division-by-zero"})
+    return a / b
+
+
+# /proc/stat: guest time is part of user time, so it is not in the sum of all.
+BUSY = ["user", "nice", "system", "irq", "softirq", "steal"]
+ALL = BUSY + ["idle", "iowait"]
+
+
+def part_of_time(*names):
+    return lambda p: 100 * ratio(sum(p.d("stat." + n) for n in names), sum(p.d("stat." + n) for n in ALL))
+
+
+def share_of_elapsed(name):
+    return lambda p: 100 * ratio(p.d(name), p.elapsed(name))
+
+
+def rate(name, factor=1):
+    return lambda p: p.rate(name) * factor
+
+
+def quotient(a, b, factor=1):
+    return lambda p: factor * ratio(p.d(a), p.d(b))
+
+
+METRICS = {
+    "util": part_of_time(*BUSY),
+    "util.user": part_of_time("user", "nice"),
+    "util.system": part_of_time("system", "irq", "softirq"),
+    "util.iowait": part_of_time("iowait"),
+    "util.steal": part_of_time("steal"),
+    "util.nice": part_of_time("nice"),
+    "util.irq": part_of_time("irq"),
+    "util.softirq": part_of_time("softirq"),
+    "util.guest": part_of_time("guest", "guest_nice"),
+    "util.idle": part_of_time("idle"),
+    "cpus_busy": lambda p: p.count("stat.idle") * part_of_time(*BUSY)(p) / 100,
+    "ctxsw": rate("stat.ctxt"),
+    "runq": lambda p: p.mean("stat.procs_running"),
+    "blocked": lambda p: p.mean("stat.procs_blocked"),
+    "forks": rate("stat.processes"),
+    "sched.wait": quotient("schedstat.wait_time", "schedstat.timeslices", 10**6),
+    "sched.slice": quotient("schedstat.run_time", "schedstat.timeslices", 10**6),
+    "sched.run": share_of_elapsed("schedstat.run_time"),
+    "sched.waiting": rate("schedstat.wait_time"),
+    "sched.switches": rate("schedstat.timeslices"),
+    "sched.wakeups": rate("schedstat.wakeups"),
+    "sched.remote": lambda p: 100 * (1 - ratio(p.d("schedstat.local_wakeups"), p.d("schedstat.wakeups"))),
+    "sched.yields": rate("schedstat.yields"),
+    "sched.idle": quotient("schedstat.idle_schedules", "schedstat.schedules", 100),
+    "irq": rate("interrupts.total"),
+    "faults": rate("vmstat.pgfault"),
+    "faults.major": rate("vmstat.pgmajfault"),
+    "disk.in": rate("vmstat.pgpgin", Fraction(1, 10**6)),
+    "disk.out": rate("vmstat.pgpgout", Fraction(1, 10**6)),
+    "swap.in": rate("vmstat.pswpin"),
+    "swap.out": rate("vmstat.pswpout"),
+    "oom": lambda p: p.d("vmstat.oom_kill"),
+    "numa.miss": lambda p: 100 * ratio(p.d("vmstat.numa_miss"), p.d("vmstat.numa_hit") + p.d("vmstat.numa_miss")),
+    "psi.cpu": share_of_elapsed("pressure.cpu.some"),
+    "psi.memory": share_of_elapsed("pressure.memory.some"),
+    "psi.io": share_of_elapsed("pressure.io.some"),
+    "psi.memory.full": share_of_elapsed("pressure.memory.full"),
+    "psi.io.full": share_of_elapsed("pressure.io.full"),
+    "psi.irq": share_of_elapsed("pressure.irq.full"),
+    "migrations": rate("cpu-migrations"),
+    "cpus_utilized": rate("task-clock", Fraction(1, 1000)),
+    # Per second of CPU time that was counted; task-clock is in milliseconds.
+    "cs_per_second": quotient("context-switches", "task-clock", 1000),
+    "migrations_per_second": quotient("cpu-migrations", "task-clock", 1000),
+    "page_faults_per_second": quotient("page-faults", "task-clock", 1000),
+    "mhz": lambda p: p.mean("cpufreq.cur") / 10**6,
+}
+# One metric for each member of a family.
+FAMILIES = [
+    (r"idle\.(.+)\.residency", lambda m: share_of_elapsed("cpuidle.time." + m)),
+    (r"idle\.(.+)\.requests", lambda m: lambda p: p.d("cpuidle.usage." + m)),
+    (r"idle\.(.+)\.duration", lambda m: quotient("cpuidle.time." + m, "cpuidle.usage." + m, 10**6)),
+    (r"idle\.(.+)\.above", lambda m: lambda p: p.d("cpuidle.above." + m)),
+    (r"idle\.(.+)\.below", lambda m: lambda p: p.d("cpuidle.below." + m)),
+    (r"irq\.(.+)", lambda m: rate("interrupts." + m)),
+    (r"softirq\.(.+)", lambda m: rate("softirqs." + m)),
+]
+
+
+def formula(name, series):
+    if name in series:
+        return lambda p: p.d(name)
+    if name in METRICS:
+        return METRICS[name]
+    for pattern, make in FAMILIES:
+        match = re.fullmatch(pattern, name)
+        if match:
+            return make(match.group(1))
+    return None
+
+
+def wall_ns(text):
+    """RFC 3339 to ns since 1970."""
+    head, fraction = text.rstrip("Z").split(".")
+    moment = datetime.datetime.fromisoformat(head).replace(tzinfo=datetime.timezone.utc)
+    return int(moment.timestamp()) * 10**9 + int(fraction.ljust(9, "0"))
+
+
+LEVELS = {"system": (), "package": ("package",), "die": ("package", "die"), "node": ("node",),
+          "core": ("package", "die", "core"), "cpu": ("cpu",), "task": ()}
+
+
+def belongs(recording, scope, row):
+    """Whether an instance is part of the row's place."""
+    cpus = {c["cpu"]: c for c in recording.topology}
+    keys = LEVELS[scope]
+
+    def wanted(instance):
+        if scope == "system":
+            return True
+        if scope == "task":
+            return instance.attrs.get(1) == row["task"]
+        cpu = cpus.get(instance.cpu)
+        # What belongs to the whole system or to more than the place has no part in it.
+        depth = {"system": 0, "package": 1, "die": 2, "node": 2, "core": 3, "cpu": 4}
+        if cpu is None or depth.get(instance.kind, 9) < depth[scope]:
+            return False
+        return all(str(cpu.get(k, "")) == row[k] for k in keys)
+    return wanted
+
+
+def check_cells(pmrep, path, recording, level, total):
+    """Every cell of one table; returns how many there were."""
+    args = ["--show=*", "--format=csv", "--total" if total else "--all", path] + (["--per-" + level] if level else [])
+    code, out, err = run(pmrep, *args)
+    check(code in (0, 3), "%s ends with %d: %s", " ".join(args), code, err)
+    snapshots, series = collect(recording)
+    spans = intervals(snapshots)
+    if total and spans:
+        spans = [Interval(0, len(snapshots) - 1, snapshots)]
+    rows = list(csv.DictReader(io.StringIO(out)))
+    by_time, wanted_cells, seen = {}, set(), 0
+    for span in spans:
+        by_time.setdefault(span.wall // 10**6, span)
+    for row in rows:
+        wall = wall_ns(row["time"]) // 10**6
+        span = by_time.get(wall) or by_time.get(wall - 1) or by_time.get(wall + 1)
+        where = "%s, %s of %s" % (row["time"], row["metric"], ",".join(v for v in [row["scope"], row["cpu"]] if v))
+        if not check(span, "%s: there is no such interval", where):
+            continue
+        check(int(row["duration_ns"]) == span.duration, "%s: lasts %s, not %d", where, row["duration_ns"], span.duration)
+        compute = formula(row["metric"], series)
+        if not check(compute, "%s: no second definition; test_golden.py needs one", where):
+            continue
+        seen += 1
+        wanted_cells.add((span.last, row["scope"], row["metric"]))
+        try:
+            mine = compute(Place(series, belongs(recording, row["scope"], row), span))
+        except Missing as m:
+            check(row["value"] == "", "%s: is %s, but must be missing (%s)", where, row["value"], m.args[0])
+            check(row["status"] in m.args[0], "%s: status is %s, not one of %s", where, row["status"], m.args[0])
+            continue
+        if check(row["value"] != "", "%s: is missing (%s), but must be %s", where, row["status"], float(mine)):
+            check(same(float(row["value"]), float(mine)), "%s: is %s, but must be %r", where, row["value"], float(mine))
+            check(row["status"] == "ok", "%s: status is %s", where, row["status"])
+    # Every counter has a cell in every interval, except that tasks have no place in CPUs.
+    for span in spans:
+        for name, parts in series.items():
+            if all(s.reading[span.last] is None for s in parts):
+                continue
+            if level not in (None, "system") and parts[0].instance.kind in ("task", "cgroup", "device", "pmu"):
+                continue
+            check((span.last, "system", name) in wanted_cells or (span.last, level, name) in wanted_cells,
+                  "%s has no cell in the interval that ends at snapshot %d", name, span.last)
+    check(rows or not spans, "no rows")
+    return seen
+
+
+# ---- (c) the formats among each other ----
+
+PLACE = ["recording", "run", "time", "duration_ns", "scope", "package", "die", "cluster", "cache", "node", "core", "cpu",
+         "device", "task", "cgroup"]
+
+
+def text_of(v):
+    return "" if v is None else repr(v) if isinstance(v, float) else str(v)
+
+
+def number_of(v):
+    return None if v in ("", None) else float(v)
+
+
+def cells_long(rows):
+    return {(tuple(text_of(r[k]) for k in PLACE), r["metric"], r["unit"]): number_of(r["value"]) for r in rows}
+
+
+def check_formats(pmrep, path):
+    base = ["--show=*", "--all", path]
+
+    def lines(*args):
+        _, out, err = run(pmrep, *base, *args)
+        check(out, "%s says nothing: %s", args, err)
+        return out
+    tidy = list(csv.DictReader(io.StringIO(lines("--format=csv"))))
+    want = cells_long(tidy)
+    check(len(want) == len(tidy), "csv: a cell is there twice")
+    objects = [json.loads(x) for x in lines("--format=json").splitlines()]
+    check(cells_long(objects) == want, "json and csv differ")
+    check([o["status"] for o in objects] == [r["status"] for r in tidy], "json and csv: status differs")
+    # Wide: what is missing and what does not apply are both empty, so only what is there can be compared.
+    there = {k: v for k, v in want.items() if v is not None}
+    got = {}
+    for row in csv.DictReader(io.StringIO(lines("--format=csv", "--layout=wide"))):
+        place = tuple(row[k] for k in PLACE)
+        for head, v in row.items():
+            if head not in PLACE and v != "":
+                metric, unit = re.fullmatch(r"(.*)\[([^\[\]]*)\]", head).groups()
+                got[place, metric, unit] = float(v)
+    check(got == there, "wide and long csv differ")
+    got = {}
+    for row in map(json.loads, lines("--format=json", "--layout=wide").splitlines()):
+        place = tuple(text_of(row[k]) for k in PLACE)
+        got.update({(place, k): float(v) for k, v in row.items() if k not in PLACE and v is not None})
+    check(got == {k[:2]: v for k, v in there.items()}, "wide json and long csv differ")
+    return len(want)
+
+
+# ---- (e) privacy: what --privacy=strict may record is in the key numbers ----
+
+def check_strict(recording):
+    if recording.header.get(19) != "strict":
+        return
+    maps = {"header": recording.header}
+    maps.update(("counter " + c.name, c.attrs) for c in recording.counters.values())
+    maps.update(("instance %d" % i.id, i.attrs) for i in recording.instances.values())
+    maps.update(("event " + e.type, e.attrs) for e in recording.events)
+    maps.update(("PMU %d" % i, p) for i, p in recording.pmus.items())
+    for what, of in maps.items():
+        for key in of:
+            check(key < 100 or 300 <= key < 400, "%s has key %d under strict privacy", what, key)
+    for c in recording.configs:
+        check(c.privacy in (0, 3), "%s is of privacy class %d under strict privacy", c.name, c.privacy)
+
+
+# ---- (d) exit codes ----
+
+def check_codes(pmrep, path, recording):
+    damaged = bool(recording.damage) or not recording.ended
+    expected = {"check": 1 if damaged else 0, "dump": 3 if damaged else 0, "show": 3 if damaged else 0}
+    for command, code in expected.items():
+        got, out, err = run(pmrep, command, path)
+        check(got == code, "%s ends with %d, not with %d", command, got, code)
+        if command != "check" and damaged:
+            check(err.strip(), "%s says nothing about the damage", command)
+        if command == "check" and damaged:
+            check(out.strip() or err.strip(), "check does not say what is damaged")
+    name = path.rsplit("/", 1)[-1]
+    check(("killed" in name) == damaged, "%s: damaged is %s", name, damaged)
+
+
+def main(argv):
+    if len(argv) != 3:
+        sys.exit(__doc__)
+    pmrep, path = argv[1:]
+    recording = decode.load(path)
+    counts = {"raw values": check_dump(pmrep, path, recording)}
+    for level in (None, "cpu", "core", "package", "system"):
+        name = "cells" + (" a " + level if level else "")
+        counts[name] = check_cells(pmrep, path, recording, level, False)
+        counts[name + " in all"] = check_cells(pmrep, path, recording, level, True)
+    counts["cells in four formats"] = check_formats(pmrep, path)
+    check_codes(pmrep, path, recording)
+    check_strict(recording)
+    print("%s: %s" % (path.rsplit("/", 1)[-1], ", ".join("%d %s" % (n, what) for what, n in counts.items())))
+    for message in failures[:20]:
+        print("FAILED: " + message)
+    if len(failures) > 20:
+        print("... and %d more" % (len(failures) - 20))
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv))
