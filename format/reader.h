@@ -32,8 +32,8 @@ struct pm_input {
 int pm_input_path(struct pm_input *in, const char *path, bool growing, struct error *e);
 int pm_input_fd(struct pm_input *in, int fd, bool owned);
 int pm_input_memory(struct pm_input *in, const void *data, size_t len); /* borrows data */
-/* Unwraps a zstd stream around a whole recording; takes over *inner, and hands it back untouched (with
- * `taken` false) if it is none. `head`, `head_len`: bytes of it that were read already. */
+/* Unwraps a zstd stream around a whole recording; takes over *inner. `head`, `head_len`: the bytes of it that were
+ * read already. -EINVAL if they do not begin such a stream: *in is then *inner, as it was. */
 int pm_input_zstd(struct pm_input *in, struct pm_input *inner, const void *head, size_t head_len, struct error *e);
 
 /* Takes over *in in every case. An input that is no recording is -EINVAL, and the text says what it is
@@ -44,7 +44,8 @@ void pm_reader_close(struct pm_reader *r);
 
 enum pm_item_kind {
 	PM_ITEM_MODEL,  /* the model has changed: `parts` says where */
-	PM_ITEM_CHUNK,  /* snapshots; the values come with pm_reader_decode() */
+	PM_ITEM_CHUNK,  /* snapshots; the values come with pm_reader_decode(). Of a chunk that is not decoded, only the
+	                   head is verified */
 	PM_ITEM_EVENT,
 	PM_ITEM_DAMAGE, /* bytes that could not be used */
 	PM_ITEM_INDEX,  /* verified, nothing to do */
@@ -105,15 +106,17 @@ struct pm_item {
 int pm_reader_next(struct pm_reader *r, struct pm_item *item);
 
 /* Which groups pm_reader_decode() shall decode; only their blocks are verified and decompressed. `wanted` is
- * asked once for every group as it becomes known, and again after another call of this function. NULL: all. */
+ * asked once for every group as it becomes known, and again after another call of this function. NULL: all.
+ * A group that is selected late, or whose chunk before was not decoded, is absent until the next key chunk. */
 void pm_reader_select(struct pm_reader *r, bool (*wanted)(void *ctx, const struct pm_group *g), void *ctx);
 
 /* The values of the chunk that pm_reader_next() returned last. *chunk stays valid until the next call of either
- * function. 0, or -EBADMSG: damage, which is also listed and returned as the next item. */
+ * function. Groups whose definitions are lost are not among its groups, which is listed as damage. 0; -EBADMSG:
+ * damage, which is also listed and returned as the next item; -EINVAL: the last item was no chunk. */
 int pm_reader_decode(struct pm_reader *r, const struct pm_chunk **chunk);
 
-/* Goes to the last key chunk that starts at or before `monotonic_ns` (or to the first), with all definitions that
- * hold there. -ESPIPE on a stream. */
+/* Goes to the last key chunk that starts at or before `monotonic_ns` (or to the first), within the recording at hand.
+ * The model has then at least all definitions that lie before. -ESPIPE on a stream. */
 int pm_reader_seek(struct pm_reader *r, uint64_t monotonic_ns);
 
 /* From the index, or by hopping over frame heads: the time range without reading the chunks. -ESPIPE on a stream. */
@@ -121,7 +124,8 @@ int pm_reader_extent(struct pm_reader *r, uint64_t *from_ns, uint64_t *to_ns, ui
 
 /* Valid until the reader is closed, changed by pm_reader_next(). */
 const struct pm_model *pm_reader_model(const struct pm_reader *r);
-/* All damage so far, with both ends of the time range filled in where known. */
+/* All damage so far, with both ends of the time range filled in where known. Damage that turns out to go on right
+ * behind what was returned as an item already makes that entry longer. */
 const struct pm_damage *pm_reader_damage(const struct pm_reader *r, size_t *n);
 /* Wall time (ns since 1970) of a CLOCK_MONOTONIC time, from the nearest chunk's clocks; 0 if not recorded. */
 uint64_t pm_reader_realtime(const struct pm_reader *r, uint64_t monotonic_ns);
