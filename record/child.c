@@ -11,7 +11,7 @@
 #include "record/clocks.h"
 #include "record/privileges.h"
 
-static void run_child(char **argv, int go, int failure, bool stdout_to_stderr)
+static void run_child(char **argv, int go, int failure, const struct child_setup *setup)
 {
 	sigset_t none;
 	char byte;
@@ -24,7 +24,10 @@ static void run_child(char **argv, int go, int failure, bool stdout_to_stderr)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	signal(SIGPIPE, SIG_DFL);
 	err = privileges_for_child();
-	if (!err && stdout_to_stderr && dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
+	/* A higher limit than before is no harm, only a surprise. */
+	if (setup->files.rlim_cur)
+		setrlimit(RLIMIT_NOFILE, &setup->files);
+	if (!err && setup->stdout_to_stderr && dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
 		err = -errno;
 	if (!err) {
 		execvp(argv[0], argv);
@@ -35,7 +38,7 @@ static void run_child(char **argv, int go, int failure, bool stdout_to_stderr)
 	_exit(err == -ENOENT ? 127 : 126);
 }
 
-int child_fork(struct child *c, char **argv, bool stdout_to_stderr, struct error *e)
+int child_fork(struct child *c, char **argv, const struct child_setup *setup, struct error *e)
 {
 	int go[2] = { -1, -1 }, failure[2] = { -1, -1 };
 
@@ -48,7 +51,7 @@ int child_fork(struct child *c, char **argv, bool stdout_to_stderr, struct error
 	if (c->pid == 0) {
 		close(go[1]);
 		close(failure[0]);
-		run_child(argv, go[0], failure[1], stdout_to_stderr);
+		run_child(argv, go[0], failure[1], setup);
 	}
 	close(go[0]);
 	close(failure[1]);

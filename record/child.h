@@ -11,6 +11,11 @@
 
 #include "common/error.h"
 
+struct child_setup {
+	bool stdout_to_stderr; /* because the recording goes to stdout */
+	struct rlimit files;   /* as the caller had it: sources may raise it for their descriptors */
+};
+
 struct child {
 	pid_t pid;
 	int go;      /* a byte here lets it exec; closing it lets it end */
@@ -21,8 +26,8 @@ struct child {
 	bool started, ended;
 };
 
-/* Forks. `stdout_to_stderr`: because the recording goes to stdout. 0 or -errno. */
-int child_fork(struct child *c, char **argv, bool stdout_to_stderr, struct error *e);
+/* Forks. 0 or -errno. */
+int child_fork(struct child *c, char **argv, const struct child_setup *setup, struct error *e);
 /* Lets it go. 0, or -errno if it could not be run: text in *e, and it has ended. */
 int child_start(struct child *c, struct error *e);
 /* Looks whether it has ended, or waits for it. True if it has. */

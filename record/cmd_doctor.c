@@ -171,7 +171,7 @@ static int print(struct doctor *d, struct error *e)
 	for (size_t i = 0; i < d->n_sources && !err; i++)
 		err = examine(d, &d->source[i], t);
 	if (!err)
-		err = table_print(t, 0, true, options_use_color(&d->common, STDOUT_FILENO), &text);
+		err = table_print(t, command_width(), true, options_use_color(&d->common, STDOUT_FILENO), &text);
 	for (size_t i = 0; i < d->n_sources && !err; i++)
 		ask(d, &d->source[i], &text);
 	if (!err)

@@ -3,7 +3,6 @@
 #include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "common/metric/metric.h"
@@ -72,13 +71,6 @@ static bool wanted(const struct list *l, const char *name)
 	return !l->glob || !fnmatch(l->glob, name, 0);
 }
 
-static unsigned width(void)
-{
-	struct winsize w;
-
-	return isatty(STDOUT_FILENO) && !ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) ? w.ws_col : 0;
-}
-
 /* A row of up to three cells, or the heads with `t` new. */
 static int row(struct table *t, const char *a, const char *b, const char *c)
 {
@@ -105,7 +97,7 @@ static int print(struct table *t, int err, const struct options_common *common)
 	struct buf text = BUF_INIT;
 
 	if (!err)
-		err = table_print(t, width(), true, options_use_color(common, STDOUT_FILENO), &text);
+		err = table_print(t, command_width(), true, options_use_color(common, STDOUT_FILENO), &text);
 	if (!err)
 		fputs(buf_str(&text), stdout);
 	buf_release(&text);

@@ -21,6 +21,7 @@ struct recorder {
 	struct record_cmdline cmdline;
 	const struct record_options *options;
 	struct session session;
+	struct child_setup setup;
 	struct child child;
 	struct signals signals;
 	struct control control;
@@ -154,13 +155,23 @@ static void handle_input(struct recorder *r)
 		session_snapshot(&r->session);
 }
 
+static void name_output(struct recorder *r)
+{
+	const char *path = r->session.output.path;
+
+	if (strcmp(path, "-"))
+		error_prefix(&r->error, "'%s'", path);
+	else
+		error_prefix(&r->error, "stdout");
+}
+
 static void writing_failed(struct recorder *r)
 {
 	if (!recording_error(r->session.recording, &r->error) || r->failed)
 		return;
 	r->failed = true;
 	progress_clear(&r->progress);
-	error_prefix(&r->error, "'%s'", r->session.output.path);
+	name_output(r);
 	r->code = command_failed(&r->error);
 	r->quit = true;
 	if (r->child.started && !r->child.ended) {
@@ -374,7 +385,7 @@ static bool next_run(struct recorder *r)
 	if (r->quit || r->session.run >= o->runs)
 		return false;
 	child_release(&r->child);
-	if (child_fork(&r->child, o->command, o->output && !strcmp(o->output, "-"), &r->error) ||
+	if (child_fork(&r->child, o->command, &r->setup, &r->error) ||
 	    session_next_run(&r->session, r->child.pid, &r->error)) {
 		fail(r);
 		return false;
@@ -413,10 +424,12 @@ static void tell_result(struct recorder *r, const struct recording_stats *stats)
 static void record(struct recorder *r, char **argv)
 {
 	const struct record_options *o = r->options;
-	bool to_stdout = o->output && !strcmp(o->output, "-");
 	struct recording_stats stats;
 
-	if ((o->command && child_fork(&r->child, o->command, to_stdout, &r->error)) ||
+	r->setup.stdout_to_stderr = o->output && !strcmp(o->output, "-");
+	if (getrlimit(RLIMIT_NOFILE, &r->setup.files))
+		r->setup.files.rlim_cur = 0;
+	if ((o->command && child_fork(&r->child, o->command, &r->setup, &r->error)) ||
 	    session_plan(&r->session, o, r->child.pid, argv, &r->error) ||
 	    control_open(&r->control, o->control, &r->error)) {
 		fail(r);
@@ -435,7 +448,7 @@ static void record(struct recorder *r, char **argv)
 		one_run(r);
 	} while (next_run(r));
 	if (!r->failed && session_close(&r->session, &r->error) && !r->code) {
-		error_prefix(&r->error, "'%s'", r->session.output.path);
+		name_output(r);
 		fail(r);
 	}
 	stats = recording_stats(r->session.recording);

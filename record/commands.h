@@ -18,6 +18,8 @@ int cmd_doctor(int argc, char **argv);
 int cmd_mark(int argc, char **argv);
 int cmd_report(int argc, char **argv);
 
+/* Columns of the terminal on stdout; 0 if it is none: tables are then as wide as they are. */
+unsigned command_width(void);
 /* "pmrec: text" on stderr; returns EXIT_OWN. */
 int command_failed(const struct error *e);
 /* Runs pmrep, next to this program or in PATH, in the place of this process. Returns only if that fails. */

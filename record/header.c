@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <pwd.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
@@ -94,11 +95,29 @@ static const char *target(const struct record_options *o)
 	return o->cpus ? "cpu" : "system";
 }
 
+/* From /etc/passwd and nowhere else: what name services load has no business in a program with capabilities. */
+static char *user_name(void)
+{
+	FILE *f = fopen("/etc/passwd", "re");
+	const struct passwd *row = NULL;
+	char *name;
+
+	while (f && (row = fgetpwent(f)) && row->pw_uid != getuid())
+		;
+	if (row)
+		name = strdup(row->pw_name);
+	else if (asprintf(&name, "%u", (unsigned)getuid()) < 0)
+		name = NULL;
+	if (f)
+		fclose(f);
+	return name;
+}
+
 static void put_people(struct filler *f, char *const *argv)
 {
 	const struct record_options *o = f->p->options;
-	const struct passwd *user = getpwuid(getuid());
 	struct utsname host;
+	char *user;
 
 	if (!o->root && !uname(&host))
 		put(f, PM_HEADER_HOST, pm_text(host.nodename));
@@ -109,8 +128,10 @@ static void put_people(struct filler *f, char *const *argv)
 	}
 	if (o->labels)
 		put(f, PM_HEADER_LABELS, labels(o->labels));
+	user = user_name();
 	if (user)
-		put(f, PM_HEADER_USER, pm_text(user->pw_name));
+		put(f, PM_HEADER_USER, pm_text(user));
+	free(user);
 	put(f, PM_HEADER_PMREC_ARGS, texts(argv));
 }
 

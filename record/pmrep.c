@@ -9,12 +9,6 @@
 #include "record/commands.h"
 #include "record/privileges.h"
 
-int command_failed(const struct error *e)
-{
-	fprintf(stderr, "pmrec: %s\n", e->text);
-	return EXIT_OWN;
-}
-
 /* "/usr/bin/pmrep" for "/usr/bin/pmrec"; the one in PATH may be another program of that name. */
 static bool beside_us(char path[static PATH_MAX])
 {

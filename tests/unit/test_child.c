@@ -16,12 +16,14 @@
 
 #include "record/child.h"
 
+static const struct child_setup setup;
+
 static void fork_shell(struct child *c, const char *script)
 {
 	char *argv[] = { (char *)"sh", (char *)"-c", (char *)script, NULL };
 	struct error e = { 0 };
 
-	assert_int_equal(child_fork(c, argv, false, &e), 0);
+	assert_int_equal(child_fork(c, argv, &setup, &e), 0);
 	assert_true(c->pid > 0);
 }
 
@@ -111,17 +113,31 @@ static void it_has_no_blocked_signals(void **state)
 	child_release(&c);
 }
 
+static void its_limit_of_files_is_the_callers(void **state)
+{
+	char *argv[] = { (char *)"sh", (char *)"-c", (char *)"exit $(ulimit -n)", NULL };
+	const struct child_setup low = { .files = { .rlim_cur = 77, .rlim_max = 200 } };
+	struct error e = { 0 };
+	struct child c;
+
+	assert_int_equal(child_fork(&c, argv, &low, &e), 0);
+	assert_int_equal(child_start(&c, &e), 0);
+	assert_true(child_ended(&c, true));
+	assert_int_equal(child_exit_code(&c), 77);
+	child_release(&c);
+}
+
 static void what_cannot_be_run(void **state)
 {
 	char *missing[] = { (char *)"/nowhere/at/all", NULL }, *denied[] = { (char *)"/etc/passwd", NULL };
 	struct error e = { 0 };
 	struct child c;
 
-	assert_int_equal(child_fork(&c, missing, false, &e), 0);
+	assert_int_equal(child_fork(&c, missing, &setup, &e), 0);
 	assert_int_equal(child_start(&c, &e), -ENOENT);
 	assert_int_equal(child_exit_code(&c), 127);
 	child_release(&c);
-	assert_int_equal(child_fork(&c, denied, false, &e), 0);
+	assert_int_equal(child_fork(&c, denied, &setup, &e), 0);
 	assert_int_equal(child_start(&c, &e), -EACCES);
 	assert_int_equal(child_exit_code(&c), 126);
 	child_release(&c);
@@ -135,6 +151,7 @@ int main(void)
 		cmocka_unit_test(its_status_is_the_shells),
 		cmocka_unit_test(it_gets_signals),
 		cmocka_unit_test(it_has_no_blocked_signals),
+		cmocka_unit_test(its_limit_of_files_is_the_callers),
 		cmocka_unit_test(what_cannot_be_run),
 	};
 
