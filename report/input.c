@@ -259,8 +259,8 @@ int input_open(struct pm_reader **r, const char *path, bool growing, struct erro
 
 	if (!err)
 		err = pm_reader_open(r, &in, e);
-	/* An error of open() has the path in it already. */
-	if (err && !strstr(e->text, path))
+	/* An error of open() begins with the path already. */
+	if (err && strncmp(e->text, path, strlen(path)))
 		error_prefix(e, "%s", strcmp(path, "-") ? path : "standard input");
 	return err;
 }
