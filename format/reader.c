@@ -281,7 +281,10 @@ static int open_at(struct pm_reader *r, struct error *e)
 	ours = !memcmp(start, frame_magic, len < FRAME_MAGIC_LEN ? len : FRAME_MAGIC_LEN);
 	if (w->in.growing && ours)
 		return 0;
-	if (!len || (!ours && sniff(start, len) && !sniff_text(start, len)))
+	if (w->in.growing && !len)
+		return 0;
+	/* Text may stand before a recording that comes through a login shell; a file that grows begins with it. */
+	if (!len || (!ours && (w->in.growing || (sniff(start, len) && !sniff_text(start, len)))))
 		return no_recording(start, len, e);
 	if (ours && parse(r, &h, &major) == -ENOTSUP)
 		return other_major(major, e);

@@ -7,6 +7,9 @@
 #include "format/crc32c.h"
 #include "format/limits.h"
 
+#define RELATION_NOISE_NS 10000
+#define RELATIONS_MAX     65536
+
 void reader_groups_release(struct pm_reader *r)
 {
 	for (uint32_t i = 0; i < r->groups_cap; i++) {
@@ -60,7 +63,8 @@ static bool is_wanted(struct pm_reader *r, uint32_t id)
 	return own->wanted == WANTED_YES;
 }
 
-/* Remembers how wall time lies to CLOCK_MONOTONIC, when it has moved by more than a millisecond. */
+/* Remembers how wall time lies to CLOCK_MONOTONIC, when it has moved. Both are slewed alike, so what is more than the
+ * noise of reading them is a step. */
 static void note_relation(struct pm_reader *r, const struct pm_clocks *c)
 {
 	const struct pm_clocks *last = r->n_relations ? &r->relation[r->n_relations - 1] : NULL;
@@ -70,10 +74,10 @@ static void note_relation(struct pm_reader *r, const struct pm_clocks *c)
 	if (last && last->monotonic <= c->monotonic) {
 		int64_t moved = (int64_t)((c->realtime - c->monotonic) - (last->realtime - last->monotonic));
 
-		if (moved < 1000000 && moved > -1000000)
+		if (moved < RELATION_NOISE_NS && moved > -RELATION_NOISE_NS)
 			return;
 	}
-	if (last && last->monotonic > c->monotonic)
+	if ((last && last->monotonic > c->monotonic) || r->n_relations == RELATIONS_MAX)
 		return;
 	if (r->n_relations == r->relations_cap) {
 		size_t cap = r->relations_cap ? r->relations_cap * 2 : 16;
@@ -89,15 +93,24 @@ static void note_relation(struct pm_reader *r, const struct pm_clocks *c)
 
 uint64_t pm_reader_realtime(const struct pm_reader *r, uint64_t monotonic_ns)
 {
-	const struct pm_clocks *best = NULL, *now = &r->head.clocks;
+	const struct pm_clocks *now = &r->head.clocks, *best;
+	size_t lo = 0, hi = r->n_relations;
 
+	if (!r->n_relations)
+		return 0;
 	/* The chunk at hand is nearest for its own time; the relations cover what lies before. */
-	if (r->n_relations && now->realtime && monotonic_ns >= now->monotonic)
+	if (now->realtime && monotonic_ns >= r->head.tick[0])
 		return now->realtime + (monotonic_ns - now->monotonic);
-	for (size_t i = 0; i < r->n_relations; i++)
-		if (!best || r->relation[i].monotonic <= monotonic_ns)
-			best = &r->relation[i];
-	return best ? best->realtime + (monotonic_ns - best->monotonic) : 0;
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (r->relation[mid].monotonic <= monotonic_ns)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	best = &r->relation[lo ? lo - 1 : 0];
+	return best->realtime + (monotonic_ns - best->monotonic);
 }
 
 int reader_chunk(struct pm_reader *r, const struct frame_head *h, struct pm_item *item)
@@ -239,7 +252,7 @@ static int prepare_groups(struct pm_reader *r)
 	return raw > PM_MAX_CHUNK_RAW ? -E2BIG : 0;
 }
 
-/* One block: `first` is the place of its first group in head.group. */
+/* One block: `first` is the place of its first group in head.group. -EILSEQ: its checksum fails. */
 static int take_block(struct pm_reader *r, const struct chunk_block *b, const uint8_t *data, uint32_t first,
 		      uint32_t *unknown)
 {
@@ -251,7 +264,9 @@ static int take_block(struct pm_reader *r, const struct chunk_block *b, const ui
 	for (uint32_t i = 0; i < b->n_groups; i++)
 		wanted |= is_wanted(r, r->head.group[first + i]);
 	if (wanted) {
-		if (crc32c(data, b->stored) != b->crc || b->raw / 40000 > b->stored)
+		if (crc32c(data, b->stored) != b->crc)
+			return -EILSEQ;
+		if (b->raw / 40000 > b->stored)
 			return -EBADMSG;
 		c = cbor_over(data, b->stored);
 		if (b->raw) {
@@ -343,6 +358,8 @@ int pm_reader_decode(struct pm_reader *r, const struct pm_chunk **chunk)
 	err = prepare_groups(r);
 	if (!err)
 		err = take_blocks(r, payload);
+	if (err == -EILSEQ)
+		return lose_chunk(r, PM_DAMAGE_GARBAGE, "chunk: its checksum fails");
 	if (err == -EBADMSG || err == -E2BIG)
 		return lose_chunk(r, PM_DAMAGE_CONTENT,
 				  err == -E2BIG ? "chunk: beyond the limits of the format" :

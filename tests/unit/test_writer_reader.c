@@ -10,6 +10,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "format/compress.h"
 #include "format/frame.h"
 #include "sample.h"
 
@@ -216,6 +217,214 @@ static void a_growing_file_is_followed(void **state)
 	assert_true(waits > 50);
 	pm_reader_close(r);
 	buf_release(&file);
+}
+
+/* A recording that somebody has compressed as a whole. */
+static void a_compressed_recording(void **state)
+{
+	const struct sample_options *o = &shapes[2];
+	struct buf file = BUF_INIT, packed = BUF_INIT;
+	struct pm_zstd *z = pm_zstd_new();
+	struct pm_input inner, in;
+	struct pm_reader *r;
+	struct pm_item item;
+	struct counts n;
+	size_t damages = 0;
+
+	sample_write(&file, o);
+	assert_int_equal(pm_zstd_compress(z, file.data, file.len, 3, &packed), 0);
+	for (size_t head = 4; head < 100; head += 90) {
+		assert_int_equal(pm_input_memory(&inner, packed.data + head, packed.len - head), 0);
+		assert_int_equal(pm_input_zstd(&in, &inner, packed.data, head, NULL), 0);
+		assert_int_equal(pm_reader_open(&r, &in, NULL), 0);
+		n = read_all(r, o);
+		assert_int_equal(n.wrong + n.damages, 0);
+		assert_int_equal(n.chunks, o->chunks);
+		pm_reader_close(r);
+	}
+	/* Cut: what came out before is read, and the end is named. */
+	assert_int_equal(pm_input_memory(&inner, packed.data, packed.len / 2), 0);
+	assert_int_equal(pm_input_zstd(&in, &inner, "\x28\xb5\x2f\xfd", 4, NULL), 0);
+	pm_reader_close(NULL);
+	in.close(in.ctx);
+	assert_int_equal(pm_input_memory(&inner, packed.data + 4, packed.len - 4 - 40), 0);
+	assert_int_equal(pm_input_zstd(&in, &inner, packed.data, 4, NULL), 0);
+	if (!pm_reader_open(&r, &in, NULL)) {
+		while (pm_reader_next(r, &item) == 1)
+			damages += item.kind == PM_ITEM_DAMAGE;
+		assert_true(damages > 0);
+		pm_reader_close(r);
+	}
+	/* Not compressed: handed back as it was. */
+	assert_int_equal(pm_input_memory(&inner, file.data, file.len), 0);
+	assert_int_equal(pm_input_zstd(&in, &inner, file.data, 8, NULL), -EINVAL);
+	assert_int_equal(pm_reader_open(&r, &in, NULL), 0);
+	assert_int_equal(read_all(r, o).chunks, o->chunks);
+	pm_reader_close(r);
+	pm_zstd_free(z);
+	buf_release(&file);
+	buf_release(&packed);
+}
+
+/* A file that is empty for now, and one that is no recording. */
+static void growing_from_nothing(void **state)
+{
+	const struct sample_options *o = &shapes[0];
+	struct buf file = BUF_INIT;
+	struct drip d = { .file = &file };
+	struct pm_input in = { .ctx = &d, .read = drip_read, .size = UINT64_MAX, .growing = true };
+	struct pm_reader *r;
+	struct pm_item item;
+
+	sample_write(&file, o);
+	assert_int_equal(pm_reader_open(&r, &in, NULL), 0);
+	assert_int_equal(pm_reader_next(r, &item), -EAGAIN);
+	d.most = 10;
+	assert_int_equal(pm_reader_next(r, &item), -EAGAIN);
+	d.most = file.len;
+	assert_int_equal(pm_reader_next(r, &item), 1);
+	assert_int_equal(item.kind, PM_ITEM_MODEL);
+	assert_int_equal(read_all(r, o).chunks, o->chunks);
+	pm_reader_close(r);
+
+	assert_int_equal(pm_input_memory(&in, "a text that is no recording, and will never become one, however long", 68), 0);
+	in.growing = true;
+	assert_int_equal(pm_reader_open(&r, &in, NULL), -EINVAL);
+	buf_release(&file);
+}
+
+/* Wall time: known to the nanosecond in each chunk, and for what lies before. */
+static void wall_time(void **state)
+{
+	const struct sample_options *o = &shapes[0];
+	struct buf file = BUF_INIT;
+	struct pm_reader *r;
+	struct pm_input in;
+	struct pm_item item;
+
+	sample_write(&file, o);
+	assert_int_equal(pm_input_memory(&in, file.data, file.len), 0);
+	assert_int_equal(pm_reader_open(&r, &in, NULL), 0);
+	assert_true(pm_reader_realtime(r, 5) == 0);
+	while (pm_reader_next(r, &item) == 1) {
+		uint64_t t = item.chunk.from_ns;
+
+		if (item.kind != PM_ITEM_CHUNK)
+			continue;
+		assert_true(pm_reader_realtime(r, t + 777) == item.chunk.clocks.realtime);
+		assert_true(pm_reader_realtime(r, t) == item.chunk.clocks.realtime - 777);
+		assert_in_range(pm_reader_realtime(r, sample_tick(o, 0)) - 1700000000000000000ull - sample_tick(o, 0) + 777 +
+				100000, 99000, 101000);
+	}
+	pm_reader_close(r);
+	buf_release(&file);
+}
+
+/* When chunks must start from absolute values. */
+static void key_chunks(void **state)
+{
+	static const struct {
+		const char *why;
+		uint32_t run, segment, groups;
+		bool swap, break_before, no_raw, key;
+	} t[] = {
+		{ "first", 1, 0, 2, .key = true },
+		{ "plain", 1, 0, 2, .key = false },
+		{ "other order", 1, 0, 2, .swap = true, .key = false },
+		{ "fewer groups", 1, 0, 1, .key = true },
+		{ "plain", 1, 0, 1, .key = false },
+		{ "more groups", 1, 0, 2, .key = true },
+		{ "segment", 1, 1, 2, .key = true },
+		{ "run", 2, 1, 2, .key = true },
+		{ "plain", 2, 1, 2, .key = false },
+		{ "break", 2, 1, 2, .break_before = true, .key = true },
+		{ "a clock is gone", 2, 1, 2, .no_raw = true, .key = true },
+		{ "still gone", 2, 1, 2, .no_raw = true, .key = false },
+		{ "and back", 2, 1, 2, .key = true },
+	};
+	struct sample_options o = shapes[0];
+	struct buf file = BUF_INIT;
+	struct pm_model m;
+	struct pm_writer_config config = { .sink = sample_sink, .sink_ctx = &file, .model = &m };
+	uint64_t cells[64] = { 0 }, number;
+	struct pm_writer *w;
+	struct pm_reader *r;
+	struct pm_input in;
+	struct pm_item item;
+	size_t i = 0;
+
+	pm_model_init(&m);
+	sample_model(&m, &o);
+	assert_int_equal(pm_writer_new(&w, &config, NULL), 0);
+	for (i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
+		uint64_t tick = 1000000000 * (i + 1);
+		struct pm_chunk_group g[2] = { { .group = t[i].swap ? 3 : 2, .v = cells, .stride = 1 },
+					       { .group = t[i].swap ? 2 : 3, .v = cells, .stride = 1 } };
+		struct pm_chunk c = { .run = t[i].run, .segment = t[i].segment, .rows = 1, .tick = &tick,
+				      .number = &number, .clocks = { tick, t[i].no_raw ? 0 : tick + 5, 0, tick, 0 },
+				      .group = g, .n_groups = t[i].groups };
+
+		number = i;
+		for (size_t k = 0; k < 64; k++)
+			cells[k] = tick + k;
+		if (t[i].break_before)
+			pm_writer_break(w);
+		assert_int_equal(pm_writer_chunk(w, &c), 0);
+	}
+	assert_int_equal(pm_writer_finish(w), 0);
+	pm_writer_free(w);
+	assert_int_equal(pm_input_memory(&in, file.data, file.len), 0);
+	assert_int_equal(pm_reader_open(&r, &in, NULL), 0);
+	i = 0;
+	while (pm_reader_next(r, &item) == 1) {
+		const struct pm_chunk *c;
+
+		assert_int_not_equal(item.kind, PM_ITEM_DAMAGE);
+		if (item.kind != PM_ITEM_CHUNK)
+			continue;
+		if (item.chunk.key != t[i].key)
+			fail_msg("chunk %zu (%s)", i, t[i].why);
+		assert_int_equal(pm_reader_decode(r, &c), 0);
+		assert_true(c->clocks.monotonic_raw == (t[i].no_raw ? 0 : c->tick[0] + 5));
+		assert_true(c->clocks.realtime == 0);
+		assert_int_equal(c->n_groups, t[i].groups);
+		for (uint32_t g = 0; g < c->n_groups; g++)
+			for (uint32_t k = 0; k < pm_group_columns(pm_model_group(pm_reader_model(r), c->group[g].group)); k++)
+				if (pm_group_head(pm_model_group(pm_reader_model(r), c->group[g].group)) > k)
+					assert_true(c->group[g].v[k] == c->tick[0] + k);
+		i++;
+	}
+	assert_int_equal(i, sizeof(t) / sizeof(t[0]));
+	pm_reader_close(r);
+	pm_model_release(&m);
+	buf_release(&file);
+}
+
+static void wrong_chunks_are_refused(void **state)
+{
+	struct sample_options o = shapes[0];
+	uint64_t cells[64] = { 0 }, tick[130] = { 5 }, number[130] = { 0 };
+	struct pm_chunk_group g[2] = { { .group = 2, .v = cells, .stride = 1 }, { .group = 2, .v = cells, .stride = 1 } };
+	struct pm_chunk c = { .run = 1, .rows = 1, .tick = tick, .number = number, .group = g, .n_groups = 1 };
+
+	for (int what = 0; what < 5; what++) {
+		struct buf file = BUF_INIT;
+		struct pm_model m;
+		struct pm_writer_config config = { .sink = sample_sink, .sink_ctx = &file, .model = &m };
+		struct pm_writer *w;
+
+		pm_model_init(&m);
+		sample_model(&m, &o);
+		assert_int_equal(pm_writer_new(&w, &config, NULL), 0);
+		c.rows = what == 0 ? 0 : what == 1 ? 129 : what == 2 ? 2 : 1; /* 2: more rows than the stride */
+		c.n_groups = what == 3 ? 2 : 1;                               /* 3: a group twice */
+		g[0].group = what == 4 ? 9 : 2;                               /* 4: an unknown group */
+		assert_int_equal(pm_writer_chunk(w, &c), -EINVAL);
+		assert_int_equal(pm_writer_finish(w), -EINVAL);
+		pm_writer_free(w);
+		pm_model_release(&m);
+		buf_release(&file);
+	}
 }
 
 static void files_and_directories(void **state)
@@ -516,6 +725,11 @@ int main(void)
 		cmocka_unit_test(everything_comes_back),
 		cmocka_unit_test(a_slow_pipe_is_as_good),
 		cmocka_unit_test(a_growing_file_is_followed),
+		cmocka_unit_test(a_compressed_recording),
+		cmocka_unit_test(growing_from_nothing),
+		cmocka_unit_test(wall_time),
+		cmocka_unit_test(key_chunks),
+		cmocka_unit_test(wrong_chunks_are_refused),
 		cmocka_unit_test(files_and_directories),
 		cmocka_unit_test(other_files_are_named),
 		cmocka_unit_test(selection_decodes_what_it_names),

@@ -1,0 +1,162 @@
+/* Heads of chunks: whatever the ticks, numbers and clocks, they come back; and regular ones are short. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "format/chunk_head.h"
+
+static uint64_t seed = 7;
+
+static uint64_t next_random(void)
+{
+	seed ^= seed << 13;
+	seed ^= seed >> 7;
+	return seed ^= seed << 17;
+}
+
+/* Numbers of all sizes, the extremes too. */
+static uint64_t wild(void)
+{
+	uint64_t r = next_random();
+
+	return r % 9 == 0 ? UINT64_MAX : r % 9 == 1 ? 1ull << 63 : next_random() >> r % 64;
+}
+
+static uint64_t nonzero(uint64_t v)
+{
+	return v ? v : 1;
+}
+
+static void fill(struct chunk_head *h, uint32_t groups, bool regular)
+{
+	assert_int_equal(chunk_head_room(h, groups + 1, groups + 1), 0);
+	h->codec = next_random() % 2 ? PM_CODEC_PACKED : PM_CODEC_PLAIN;
+	h->rows = 1 + (uint32_t)(next_random() % PM_CHUNK_ROWS);
+	for (uint32_t r = 0; r < h->rows; r++) {
+		h->tick[r] = regular && r ? h->tick[r - 1] + h->step : wild();
+		h->number[r] = regular && r ? h->number[r - 1] + 1 : wild();
+		h->flags[r] = next_random() % 20 ? 0 : (uint8_t)next_random();
+	}
+	h->clocks = (struct pm_clocks){ wild(), nonzero(wild()), nonzero(wild()), nonzero(wild()), wild() };
+	h->n_groups = groups;
+	for (uint32_t i = 0; i < groups; i++)
+		h->group[i] = i && next_random() % 3 ? h->group[i - 1] + 1 : 1 + (uint32_t)(next_random() % 1000);
+	h->n_blocks = 0;
+	for (uint32_t left = groups; left;) {
+		uint32_t n = 1 + (uint32_t)(next_random() % left);
+
+		h->block[h->n_blocks++] = (struct chunk_block){ .stored = (uint32_t)(next_random() % 1000),
+								.raw = (uint32_t)(next_random() % 5000),
+								.crc = (uint32_t)next_random(), .n_groups = n };
+		left -= n;
+	}
+}
+
+static uint64_t payload_of(const struct chunk_head *h)
+{
+	uint64_t bytes = 0;
+
+	for (uint32_t i = 0; i < h->n_blocks; i++)
+		bytes += h->block[i].stored;
+	return bytes;
+}
+
+static void assert_same(const struct chunk_head *a, const struct chunk_head *b)
+{
+	assert_int_equal(a->key, b->key);
+	assert_int_equal(a->codec, b->codec);
+	assert_int_equal(a->run, b->run);
+	assert_int_equal(a->segment, b->segment);
+	assert_int_equal(a->rows, b->rows);
+	assert_memory_equal(a->tick, b->tick, a->rows * sizeof(*a->tick));
+	assert_memory_equal(a->number, b->number, a->rows * sizeof(*a->number));
+	assert_memory_equal(a->flags, b->flags, a->rows);
+	assert_memory_equal(&a->clocks, &b->clocks, sizeof(a->clocks));
+	assert_int_equal(a->n_groups, b->n_groups);
+	assert_int_equal(a->n_blocks, b->n_blocks);
+	if (a->n_groups)
+		assert_memory_equal(a->group, b->group, a->n_groups * sizeof(*a->group));
+	if (a->n_blocks)
+		assert_memory_equal(a->block, b->block, a->n_blocks * sizeof(*a->block));
+}
+
+static void heads_come_back(void **state)
+{
+	struct chunk_base base = { 0 };
+	struct chunk_head h = { 0 }, back = { 0 };
+	struct buf meta = BUF_INIT;
+
+	for (int i = 0; i < 3000; i++) {
+		h.key = !base.valid || next_random() % 4 == 0;
+		h.run = h.key ? 1 + (uint32_t)(next_random() % 3) : base.run;
+		h.segment = h.key ? (uint32_t)(next_random() % 3) : base.segment;
+		h.step = h.key ? wild() : base.step;
+		fill(&h, (uint32_t)(next_random() % 40), next_random() % 2);
+		buf_clear(&meta);
+		chunk_head_encode(&h, &base, payload_of(&h), &meta);
+		assert_int_equal(meta.err, 0);
+		assert_int_equal(chunk_head_decode(&back, &base, meta.data, meta.len, payload_of(&h)), 0);
+		assert_same(&h, &back);
+		/* Another payload, a cut map, another chunk before: refused. */
+		assert_int_equal(chunk_head_decode(&back, &base, meta.data, meta.len, payload_of(&h) + 1), -EBADMSG);
+		assert_int_equal(chunk_head_decode(&back, &base, meta.data, next_random() % meta.len, payload_of(&h)),
+				 -EBADMSG);
+		if (!h.key) {
+			base.crc++;
+			assert_int_equal(chunk_head_decode(&back, &base, meta.data, meta.len, payload_of(&h)), -ENOLINK);
+			base.crc--;
+		}
+		assert_int_equal(chunk_base_set(&base, &h, (uint32_t)next_random()), 0);
+	}
+	chunk_head_release(&h);
+	chunk_head_release(&back);
+	chunk_base_release(&base);
+	buf_release(&meta);
+}
+
+/* One chunk a second is the recorder's default: its head must not outweigh its numbers. */
+static void regular_heads_are_short(void **state)
+{
+	struct chunk_base base = { 0 };
+	struct chunk_head h = { .key = true, .run = 1, .rows = 1, .step = 1000000000 };
+	struct buf meta = BUF_INIT;
+	size_t dependent = 0;
+
+	assert_int_equal(chunk_head_room(&h, 40, 1), 0);
+	for (h.n_groups = 0; h.n_groups < 40; h.n_groups++)
+		h.group[h.n_groups] = h.n_groups + 1;
+	h.n_blocks = 1;
+	h.block[0] = (struct chunk_block){ .stored = 300, .crc = 0xdeadbeef, .n_groups = 40 };
+	for (uint64_t i = 0; i < 16; i++) {
+		h.key = i == 0;
+		h.tick[0] = 86400000000000 + i * h.step;
+		h.number[0] = i;
+		h.clocks = (struct pm_clocks){ h.tick[0] + 60000 + i % 7 * 1000, h.tick[0] + i * 30000, 1700000000000000000 + h.tick[0],
+					       h.tick[0] + 40, (h.tick[0] + i * 77) * 5 / 2 };
+		buf_clear(&meta);
+		chunk_head_encode(&h, &base, 300, &meta);
+		assert_int_equal(chunk_base_set(&base, &h, 0xdeadbeef), 0);
+		dependent = meta.len;
+		if (!h.key)
+			assert_true(meta.len <= 60);
+	}
+	print_message("meta of a dependent chunk: %zu bytes\n", dependent);
+	chunk_head_release(&h);
+	chunk_base_release(&base);
+	buf_release(&meta);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(heads_come_back),
+		cmocka_unit_test(regular_heads_are_short),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
