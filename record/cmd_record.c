@@ -411,8 +411,8 @@ static void tell_result(struct recorder *r, const struct recording_stats *stats)
 	progress_clear(&r->progress);
 	if (r->options->quiet || (r->options->output && !strcmp(r->options->output, "-")))
 		return;
-	buf_printf(&text, "pmrec: %s: %llu snapshot%s, ", r->session.output.path, (unsigned long long)stats->snapshots,
-		   stats->snapshots == 1 ? "" : "s");
+	buf_printf(&text, "pmrec: %s: %llu snapshot%s, ", r->session.output.path,
+		   (unsigned long long)stats->snapshots, stats->snapshots == 1 ? "" : "s");
 	progress_bytes(&text, stats->bytes);
 	if (stats->lost)
 		buf_printf(&text, ", %llu tick%s lost", (unsigned long long)stats->lost, stats->lost == 1 ? "" : "s");

@@ -1,6 +1,6 @@
 /*
- * What others say to a running recorder: commands through --control (perf's protocol: one a line, each answered with "ack"),
- * and markers of `pmrec mark` through a socket that has no place in the file system.
+ * What others say to a running recorder: commands through --control (perf's protocol: one a line, each answered
+ * with "ack"), and markers of `pmrec mark` through a socket that has no place in the file system.
  */
 #ifndef RECORD_CONTROL_H
 #define RECORD_CONTROL_H

@@ -30,7 +30,8 @@ enum {
 
 static const struct argp_option options[] = {
 	{ .doc = "When:", .group = 1 },
-	{ "interval", 'i', "SEC", 0, "seconds between snapshots (1); with a unit: 10ms, 500us; 0: start and end only", 1 },
+	{ "interval", 'i', "SEC", 0, "seconds between snapshots (1); with a unit: 10ms, 500us; 0: start and end only",
+	  1 },
 	{ "interval-print", 'I', "MSEC", 0, "the same in milliseconds", 1 },
 	{ "num_iterations", 'n', "NUM", 0, "end after NUM intervals", 1 },
 	{ "interval-count", 0, NULL, OPTION_ALIAS, NULL, 1 },
@@ -61,8 +62,8 @@ static const struct argp_option options[] = {
 	{ "out", 0, NULL, OPTION_ALIAS, NULL, 3 },
 	{ "overwrite", KEY_OVERWRITE, NULL, 0, "replace FILE", 3 },
 	{ "label", KEY_LABEL, "KEY=VALUE", 0, "note in the recording; may be repeated", 3 },
-	{ "privacy", KEY_PRIVACY, "LEVEL", 0, "strict: no names at all; default: host and command name; full: arguments, "
-	  "users, processes too", 3 },
+	{ "privacy", KEY_PRIVACY, "LEVEL", 0, "strict: no names at all; default: host and command name; full: "
+	  "arguments, users, processes too", 3 },
 	{ "report", KEY_REPORT, "show|stat", OPTION_ARG_OPTIONAL, "print the result at the end (pmrep)", 3 },
 	{ "quiet", 'q', NULL, 0, "say nothing but errors", 3 },
 	{ "verbose", 'v', NULL, 0, "say more", 3 },
@@ -199,7 +200,9 @@ static error_t parse_words(int key, char *arg, struct argp_state *state, struct 
 		return 0;
 	case KEY_REPORT:
 		o->report = arg ? arg : (char *)"show";
-		return one_of(o->report, reports) ? 0 : options_bad(state, "--report: '%s' is neither show nor stat", arg);
+		if (!one_of(o->report, reports))
+			return options_bad(state, "--report: '%s' is neither show nor stat", arg);
+		return 0;
 	case KEY_THREADS:
 		if (!one_of(arg, threads))
 			return options_bad(state, "--threads: '%s' is none of auto, one, cpu", arg);
@@ -253,8 +256,8 @@ static error_t check(struct argp_state *state, struct record_options *o)
 	uint64_t number;
 
 	if (o->command && (!parse_u64(o->command[0], &number)))
-		return options_bad(state, "a command named '%s'? An interval is given with -i %s, a number of intervals "
-				   "with -n %s", o->command[0], o->command[0], o->command[0]);
+		return options_bad(state, "a command named '%s'? An interval is given with -i %s, a number of "
+				   "intervals with -n %s", o->command[0], o->command[0], o->command[0]);
 	if (o->pids && o->tids)
 		return options_bad(state, "-p and -t exclude each other");
 	if ((o->pids || o->tids) && o->system_wide)
@@ -266,7 +269,8 @@ static error_t check(struct argp_state *state, struct record_options *o)
 	if (o->delay_ms < 0 && !o->control)
 		return options_bad(state, "-D -1 waits for an 'enable' that can only come through --control");
 	if (o->report && o->output && !strcmp(o->output, "-"))
-		return options_bad(state, "--report reads the recording, which goes to stdout; use pmrec -o - | pmrep -");
+		return options_bad(state, "--report reads the recording, which goes to stdout; use pmrec -o - | "
+				   "pmrep -");
 	if (o->all_user && o->all_kernel)
 		return options_bad(state, "--all-user and --all-kernel exclude each other");
 	if (o->pids || o->tids)
@@ -312,7 +316,9 @@ const struct options_spec record_options_spec = {
 
 int record_cmdline_parse(struct record_cmdline *c, int argc, char **argv, struct error *e)
 {
-	*c = (struct record_cmdline){ .options = { .interval_ns = 1000000000, .runs = 1, .privacy = (char *)"default" } };
+	*c = (struct record_cmdline){
+		.options = { .interval_ns = 1000000000, .runs = 1, .privacy = (char *)"default" },
+	};
 	return options_parse(&record_options_spec, argc, argv, c, &c->common, e);
 }
 

@@ -90,8 +90,8 @@ static int open_any(struct output *out, const struct record_options *o, struct e
 	if (err)
 		return err;
 	if (isatty(out->fd))
-		return error_set(e, ENOTTY, "a recording is binary and not written to a terminal; use -o FILE, or pipe "
-				 "it: pmrec -o - | pmrep -");
+		return error_set(e, ENOTTY, "a recording is binary and not written to a terminal; use -o FILE, or "
+				 "pipe it: pmrec -o - | pmrep -");
 	out->regular = !fstat(out->fd, &st) && S_ISREG(st.st_mode);
 	/* Readers tell by the lock a file that still grows from one whose recorder died. */
 	if (out->regular)

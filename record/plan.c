@@ -111,8 +111,8 @@ static int select_from(struct source *s, size_t n, const char *list, struct erro
 			for (size_t i = 0; i < n; i++)
 				s[i].wanted = !without;
 		} else if (!found) {
-			return error_set(e, EINVAL, "--sources: there is no source '%.*s'; `pmrec list sources` shows "
-					 "all", (int)len, name);
+			return error_set(e, EINVAL, "--sources: there is no source '%.*s'; `pmrec list sources` "
+					 "shows all", (int)len, name);
 		} else {
 			found->wanted = found->required = !without;
 		}

@@ -1,6 +1,6 @@
 /*
- * What shall be recorded: built before sampling from the options and the machine, extended at run time by hotplug, new
- * tasks and -r. Sources write into it; the sampler reads it.
+ * What shall be recorded: built before sampling from the options and the machine, extended at run time by hotplug,
+ * new tasks and -r. Sources write into it; the sampler reads it.
  */
 #ifndef RECORD_PLAN_H
 #define RECORD_PLAN_H
@@ -73,7 +73,8 @@ int plan_init(struct plan *p, const struct record_options *options, const struct
 void plan_release(struct plan *p);
 /* Lets every wanted source plan; `s` are `n` sources in the order of sources[], filled by sources_select(). */
 int plan_sources(struct plan *p, struct source *s, size_t n, struct error *e);
-/* Reads --sources ("perf,cpuidle" or "-msr"; NULL: those that are on by default) into an owned array of all sources. */
+/* Reads --sources ("perf,cpuidle" or "-msr"; NULL: those that are on by default) into an owned array of all
+ * sources. */
 int sources_select(struct source **s, size_t *n, const char *list, struct error *e);
 void sources_release(struct source *s, size_t n);
 

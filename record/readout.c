@@ -77,8 +77,8 @@ static int add_readers(struct readout *l, const struct plan *p, bool per_cpu, co
 	if (!l->reader)
 		err = -ENOMEM;
 	for (uint32_t i = 0; i < l->n_readers && !err; i++)
-		/* A reader that follows a command or the whole system has no CPU of its own: the scheduler finds an idle
-		 * one for it. */
+		/* A reader that follows a command or the whole system has no CPU of its own: the scheduler finds
+		 * an idle one for it. */
 		l->reader[i].cpu = cpus.n ? cpus.cpu[i] : PM_NONE;
 	cpulist_release(&cpus);
 	return err;

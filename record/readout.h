@@ -47,17 +47,18 @@ struct readout {
 };
 
 /*
- * `per_cpu`: one reader a CPU, each pinned to it, or one reader for all. Units of CPUs in `offline` (or NULL) are left
- * out and their columns are PM_REASON_OFFLINE. 0, -ENOMEM, or -EINVAL for a unit that fits no group.
+ * `per_cpu`: one reader a CPU, each pinned to it, or one reader for all. Units of CPUs in `offline` (or NULL) are
+ * left out and their columns are PM_REASON_OFFLINE. 0, -ENOMEM, or -EINVAL for a unit that fits no group.
  */
 int readout_init(struct readout *l, const struct plan *p, uint64_t interval_ns, bool per_cpu,
 		const struct cpulist *offline, struct error *e);
 void readout_release(struct readout *l);
 
 /*
- * Whether one reader a CPU is the better choice, found by measuring both: a wake-up and one pass over all units from one
- * thread (one interrupt a remote CPU) against a wake-up and the own part of the pass on every CPU. One a CPU wins up
- * to one and a half times the cost, and whenever the pass takes more than 1 ms or a tenth of the interval.
+ * Whether one reader a CPU is the better choice, found by measuring both: a wake-up and one pass over all units
+ * from one thread (one interrupt a remote CPU) against a wake-up and the own part of the pass on every CPU. One a
+ * CPU wins up to one and a half times the cost, and whenever the pass takes more than 1 ms or a tenth of the
+ * interval.
  */
 bool readout_measure_per_cpu(const struct plan *p, uint64_t interval_ns);
 

@@ -42,7 +42,8 @@ int recording_event(struct recording *r, struct pm_event *e, uint64_t after);
 void recording_lock(struct recording *r);
 void recording_unlock(struct recording *r);
 
-/* Readable once writing has failed; recording_error() then has the text. What is sampled from then on is thrown away. */
+/* Readable once writing has failed; recording_error() then has the text. What is sampled from then on is thrown
+ * away. */
 int recording_fd(const struct recording *r);
 /* 0 or the -errno of the failure. */
 int recording_error(struct recording *r, struct error *e);

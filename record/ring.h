@@ -2,14 +2,14 @@
  * Chunk buffers between the readers and the writer. Chunks are numbered from 0; chunk c lives in buffer c % buffers.
  *
  * Who may touch a buffer follows from two kinds of numbers, without a lock:
- *  - buf->chunk, stored by the writer: the chunk that the buffer is free for. A reader that comes to a chunk whose buffer
- *    still holds an older one drops its snapshot.
- *  - reader->left, stored by each reader: it will never again touch a chunk below this one. When all have left a chunk,
- *    it is the writer's; that one notices it first is harmless, that the last one notices it is guaranteed by the order of
- *    the (sequentially consistent) stores and loads.
+ *  - buf->chunk, stored by the writer: the chunk that the buffer is free for. A reader that comes to a chunk whose
+ *    buffer still holds an older one drops its snapshot.
+ *  - reader->left, stored by each reader: it will never again touch a chunk below this one. When all have left a
+ *    chunk, it is the writer's; that one notices it first is harmless, that the last one notices it is guaranteed by
+ *    the order of the (sequentially consistent) stores and loads.
  *
- * An epoch is a stretch of chunks whose rows follow each other tick by tick, or a single snapshot. Epochs begin only while all
- * readers are parked.
+ * An epoch is a stretch of chunks whose rows follow each other tick by tick, or a single snapshot. Epochs begin
+ * only while all readers are parked.
  */
 #ifndef RECORD_RING_H
 #define RECORD_RING_H

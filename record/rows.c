@@ -49,7 +49,8 @@ static void find_rows(struct rows *r, const struct ring *ring, uint64_t chunk, c
 	}
 }
 
-/* Cells of a slot that nobody filled in this row. Cumulative companions repeat the row before, which costs nothing. */
+/* Cells of a slot that nobody filled in this row. Cumulative companions repeat the row before, which costs
+ * nothing. */
 static void fill_missing(struct ring_buf *b, const struct slot *s, uint32_t row, uint64_t tick, uint16_t reason)
 {
 	struct pm_chunk_group *g = &b->group[s->group];
@@ -63,7 +64,8 @@ static void fill_missing(struct ring_buf *b, const struct slot *s, uint32_t row,
 	g->v[s->begin * g->stride + row] = tick;
 	g->v[s->end * g->stride + row] = tick;
 	if (s->enabled != PM_NONE) {
-		uint64_t *enabled = &g->v[s->enabled * g->stride + row], *running = &g->v[s->running * g->stride + row];
+		uint64_t *enabled = &g->v[s->enabled * g->stride + row];
+		uint64_t *running = &g->v[s->running * g->stride + row];
 
 		*enabled = row ? enabled[-1] : 0;
 		*running = row ? running[-1] : 0;
@@ -117,7 +119,8 @@ static void close_gaps(const struct rows *r, struct ring_buf *b)
 	}
 }
 
-void rows_collect(struct rows *r, const struct ring *ring, struct ring_buf *b, uint64_t chunk, const struct ring_epoch *e)
+void rows_collect(struct rows *r, const struct ring *ring, struct ring_buf *b, uint64_t chunk,
+		  const struct ring_epoch *e)
 {
 	const struct readout *l = r->readout;
 	uint64_t exist[WORDS] = { 0 };

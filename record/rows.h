@@ -1,6 +1,6 @@
 /*
- * From a chunk buffer to rows: finds which snapshots exist, says why a reader's cells are missing in those that exist without
- * it, closes the gaps, and shows a stretch of rows to the format's writer without copying.
+ * From a chunk buffer to rows: finds which snapshots exist, says why a reader's cells are missing in those that
+ * exist without it, closes the gaps, and shows a stretch of rows to the format's writer without copying.
  */
 #ifndef RECORD_ROWS_H
 #define RECORD_ROWS_H
@@ -23,7 +23,8 @@ int rows_init(struct rows *r, const struct readout *l);
 void rows_release(struct rows *r);
 
 /* Looks at a buffer of epoch `e` and brings it into order. */
-void rows_collect(struct rows *r, const struct ring *ring, struct ring_buf *b, uint64_t chunk, const struct ring_epoch *e);
+void rows_collect(struct rows *r, const struct ring *ring, struct ring_buf *b, uint64_t chunk,
+		  const struct ring_epoch *e);
 /* Where the buffer's row is now; 0 for PM_NONE. */
 uint32_t rows_split(const struct rows *r, uint32_t row);
 /* Fills in the rows and groups of *c: `n` rows from `first` on. */

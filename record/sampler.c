@@ -142,7 +142,8 @@ static void run_ticks(struct reader *r, const struct ring_epoch *e)
 	uint32_t rows = ring->readout->rows, row;
 
 	while (sleep_until(r->sampler, e->start_ns + k * interval, &now)) {
-		/* Too late for this tick when the next one is due: it is lost, and the one that is due now is taken. */
+		/* Too late for this tick when the next one is due: it is lost, and the one that is due now is
+		 * taken. */
 		k = (now - e->start_ns) / interval;
 		if (k > e->last_number)
 			k = e->last_number;

@@ -1,8 +1,9 @@
 /*
- * The reader threads. They sleep on absolute deadlines, each on its own timer; tick k is planned for start + k * interval,
- * whatever happened before. While they run they allocate, format and log nothing, and wait for nobody.
+ * The reader threads. They sleep on absolute deadlines, each on its own timer; tick k is planned for start + k *
+ * interval, whatever happened before. While they run they allocate, format and log nothing, and wait for nobody.
  *
- * The control thread owns the sampler: it begins an epoch, and may change anything else only while all readers are parked.
+ * The control thread owns the sampler: it begins an epoch, and may change anything else only while all readers are
+ * parked.
  */
 #ifndef RECORD_SAMPLER_H
 #define RECORD_SAMPLER_H

@@ -1,6 +1,6 @@
 /*
- * One recording in the making: the plan, the threads that sample and write it, and the few things that may be done to it
- * while it goes on. Owned by the control thread.
+ * One recording in the making: the plan, the threads that sample and write it, and the few things that may be done
+ * to it while it goes on. Owned by the control thread.
  */
 #ifndef RECORD_SESSION_H
 #define RECORD_SESSION_H
@@ -39,7 +39,7 @@ struct session {
 int session_plan(struct session *s, const struct record_options *o, pid_t child, char *const *argv, struct error *e);
 /* Opens the output, writes the definitions, starts the threads. */
 int session_open(struct session *s, struct error *e);
-/* Writes the rest and closes the recording. `bytes`, if not NULL: size of the file. */
+/* Writes the rest and closes the recording. */
 int session_close(struct session *s, struct error *e);
 /* Also after a failure of the above. */
 void session_release(struct session *s);

@@ -26,7 +26,8 @@ struct fixture {
 /* A machine that has nothing but a list of CPUs. */
 static void build(struct fixture *f, const char *online)
 {
-	static const char *const dirs[] = { "/sys", "/sys/devices", "/sys/devices/system", "/sys/devices/system/cpu" };
+	static const char *const dirs[] = { "/sys", "/sys/devices", "/sys/devices/system",
+					    "/sys/devices/system/cpu" };
 	char path[200];
 	FILE *file;
 
@@ -109,8 +110,9 @@ static void instances_are_made_once(void **state)
 
 static void counters_of_the_catalog_are_made_once(void **state)
 {
-	const struct catalog_counter row = { .source = "stat", .name = "stat.test", .key = "test", .unit = "s", .num = 1,
-					     .den = 100, .semantics = CATALOG_CUMULATIVE, .help = "A test." };
+	const struct catalog_counter row = { .source = "stat", .name = "stat.test", .key = "test", .unit = "s",
+					     .num = 1, .den = 100, .semantics = CATALOG_CUMULATIVE,
+					     .help = "A test." };
 	const struct pm_counter *c;
 	struct error e = { 0 };
 	struct fixture f;

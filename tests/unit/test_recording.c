@@ -1,6 +1,6 @@
 /*
- * From readers to a file in memory and back: suspend and a set clock (pretended), lost ticks, dropped snapshots, a sink that
- * fails, events in their place. The reader of format/ judges.
+ * From readers to a file in memory and back: suspend and a set clock (pretended), lost ticks, dropped snapshots, a
+ * sink that fails, events in their place. The reader of format/ judges.
  */
 #include <errno.h>
 #include <setjmp.h>

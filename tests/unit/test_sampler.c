@@ -1,6 +1,6 @@
 /*
- * The sampler with a source that counts its own reads: ticks, chunks, lost ticks, dropped snapshots, dead units, suspend.
- * Rows are taken from the ring as the writer takes them.
+ * The sampler with a source that counts its own reads: ticks, chunks, lost ticks, dropped snapshots, dead units,
+ * suspend. Rows are taken from the ring as the writer takes them.
  */
 #include <errno.h>
 #include <setjmp.h>
