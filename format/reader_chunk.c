@@ -141,6 +141,7 @@ int reader_chunk(struct pm_reader *r, const struct frame_head *h, struct pm_item
 	r->stats.snapshots += r->head.rows;
 	note_relation(r, &r->head.clocks);
 	reader_damage_until(r, item->chunk.from_ns);
+	r->before_ns = r->last_ns;
 	r->last_ns = item->chunk.to_ns;
 	return 0;
 }
@@ -323,6 +324,7 @@ static int lose_chunk(struct pm_reader *r, enum pm_damage_kind kind, const char 
 {
 	r->base.valid = false;
 	r->chunk_open = false;
+	r->last_ns = r->before_ns;
 	reader_damage_add(r, kind, r->window.offset, r->frame_end - r->window.offset, "%s", text);
 	return -EBADMSG;
 }

@@ -68,6 +68,7 @@ struct pm_reader {
 	size_t damage_told;  /* how many were returned as items */
 	size_t damage_timed; /* how many have both ends of their time range */
 	uint64_t last_ns;    /* last good time */
+	uint64_t before_ns;  /* the one before the chunk at hand, whose numbers may turn out to be lost */
 
 	bool held; /* an item that waits until the damage before it was told */
 	struct pm_item held_item;
