@@ -77,8 +77,8 @@ void block_scratch_release(struct block_scratch *s)
 	*s = (struct block_scratch){ 0 };
 }
 
-/* Stretches of (valid values, missing values, reason), counter by counter and within it row by row; what remains behind
- * the last stretch is valid. Returns the number of stretches. */
+/* Stretches of (valid values, missing values, reason), counter by counter and within it row by row; what remains
+ * behind the last stretch is valid. Returns the number of stretches. */
 static size_t collect_status(struct buf *out, const struct layout *l, const struct pm_chunk_group *g, uint32_t rows)
 {
 	uint64_t valid = 0, missing = 0;
@@ -118,8 +118,8 @@ static size_t collect_status(struct buf *out, const struct layout *l, const stru
 
 /* A copy of the group in which missing values repeat the value before them, so that they cost nothing and what memory
  * happened to hold does not reach the file. */
-static int fill_missing(struct block_scratch *s, const struct layout *l, const struct pm_chunk_group *g, uint32_t rows,
-			const uint64_t *before)
+static int fill_missing(struct block_scratch *s, const struct layout *l, const struct pm_chunk_group *g,
+			uint32_t rows, const uint64_t *before)
 {
 	size_t cells = (size_t)l->columns * rows;
 
@@ -176,7 +176,10 @@ static void add_plain(struct buf *out, const struct layout *l, const uint64_t *v
 	for (uint32_t b = 0; b < l->n_bands; b++) {
 		size_t len = (size_t)l->band[b].columns * rows * 8;
 
-		cbor_add_head(out, CBOR_TAG, l->type[b] == PM_F64 ? TAG_F64LE : l->type[b] == PM_S64 ? TAG_S64LE : TAG_U64LE);
+		cbor_add_head(out, CBOR_TAG,
+			      l->type[b] == PM_F64   ? TAG_F64LE
+			      : l->type[b] == PM_S64 ? TAG_S64LE
+						     : TAG_U64LE);
 		cbor_add_head(out, CBOR_BYTES, len);
 		if (buf_reserve(out, len))
 			return;

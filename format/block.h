@@ -8,8 +8,8 @@
 #include "format/model.h"
 #include "format/writer.h"
 
-/* How the columns of a group are cut into bands: the times, then counter by counter (matrix) or stretches of equal width
- * and type (list). Follows from the definitions alone, so that nothing about it is in the file. */
+/* How the columns of a group are cut into bands: the times, then counter by counter (matrix) or stretches of equal
+ * width and type (list). Follows from the definitions alone, so that nothing about it is in the file. */
 struct layout {
 	struct pm_band *band; /* owned; NULL: not made yet */
 	uint8_t *type;        /* owned: enum pm_type of each band; times are PM_U64 */
@@ -37,8 +37,8 @@ struct block_rows {
 	enum pm_codec codec;
 };
 
-/* Appends the group. `last` holds the row before (or is NULL: key) when called and the last row afterwards: `after`, one
- * value a column, may be the same memory. 0 or -ENOMEM. */
+/* Appends the group. `last` holds the row before (or is NULL: key) when called and the last row afterwards: `after`,
+ * one value a column, may be the same memory. 0 or -ENOMEM. */
 int block_add(struct buf *out, struct block_scratch *s, const struct layout *l, const struct pm_chunk_group *g,
 	      const struct block_rows *rows, const uint64_t *before, uint64_t *after);
 /* Takes one group off the cursor. With `v` (columns x stride) fills it, else passes over. `status` is made on demand:

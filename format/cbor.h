@@ -80,8 +80,9 @@ struct cbor_map {
 void cbor_map(struct cbor *c, struct cbor_map *m);
 bool cbor_next(struct cbor *c, struct cbor_map *m);
 
-/* These allocate; the caller releases what they fill, also after a failure. Kinds that struct pm_value has no place for
- * (tags, null, undefined) are left out of maps and fail elsewhere. `depth`: levels of nesting that are still allowed. */
+/* These allocate; the caller releases what they fill, also after a failure. Kinds that struct pm_value has no place
+ * for (tags, null, undefined) are left out of maps and fail elsewhere. `depth`: levels of nesting that are still
+ * allowed. */
 void cbor_value(struct cbor *c, struct pm_value *v, unsigned depth);
 void cbor_value_map(struct cbor *c, struct pm_map *m, unsigned depth);
 

@@ -167,9 +167,10 @@ void chunk_head_encode(const struct chunk_head *h, const struct chunk_base *base
 		      (h->n_groups && memcmp(h->group, base->group, h->n_groups * sizeof(*h->group)) != 0);
 	uint32_t flags = count_flags(h);
 
-	cbor_add_head(out, CBOR_MAP, (payload > 0) + (h->codec != PM_CODEC_PACKED) + (h->run != 1) + (h->segment != 0) +
-		      (h->rows != 1) + h->key + (h->tick[0] != tick) + ticks + (h->number[0] != number) + numbers +
-		      (flags > 0) + 1u + !h->key + groups + 1u + (h->clocks.realtime != 0));
+	cbor_add_head(out, CBOR_MAP,
+		      (payload > 0) + (h->codec != PM_CODEC_PACKED) + (h->run != 1) + (h->segment != 0) +
+			  (h->rows != 1) + h->key + (h->tick[0] != tick) + ticks + (h->number[0] != number) +
+			  numbers + (flags > 0) + 1u + !h->key + groups + 1u + (h->clocks.realtime != 0));
 	if (payload) {
 		cbor_add_uint(out, PM_META_PAYLOAD);
 		cbor_add_uint(out, payload);

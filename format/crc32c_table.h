@@ -1,5 +1,5 @@
-/* CRC-32C of byte b followed by k zero bytes is table[k][b]; polynomial 0x82f63b78 (reflected), no pre- or post-inversion.
- * A test computes it again bit by bit. Included by crc32c.c alone. */
+/* CRC-32C of byte b followed by k zero bytes is table[k][b]; polynomial 0x82f63b78 (reflected), no pre- or
+ * post-inversion. A test computes it again bit by bit. Included by crc32c.c alone. */
 static const uint32_t table[8][256] = {
 	{
 		0x00000000, 0xf26b8303, 0xe13b70f7, 0x1350f3f4, 0xc79a971f, 0x35f1141c, 0x26a1e7e8, 0xd4ca64eb,

@@ -28,9 +28,9 @@ void encode_config(struct buf *out, const struct pm_model *m, struct span *confi
 		   bool (*chosen)(const void *ctx, uint32_t index), const void *ctx);
 void encode_event(struct buf *out, const struct pm_event *e);
 
-/* Adds what the body says to the model; what is there already must be the same. `seen` counts the PMUs and probes, which
- * have no ids. Sets pm_model_parts that were touched, PM_PART_REPEATED if nothing was new.
- * 0; -EBADMSG: breaks the rules; -ENOLINK: builds on definitions that are not there; -E2BIG: beyond the limits; -ENOMEM. */
+/* Adds what the body says to the model; what is there already must be the same. `seen` counts the PMUs and probes,
+ * which have no ids. Sets pm_model_parts that were touched, PM_PART_REPEATED if nothing was new. 0; -EBADMSG: breaks
+ * the rules; -ENOLINK: builds on definitions that are not there; -E2BIG: beyond the limits; -ENOMEM. */
 struct definitions_seen {
 	uint32_t pmus, probes;
 };

@@ -178,9 +178,9 @@ static void add_group(struct buf *out, const struct pm_group *g)
 }
 
 /* Takes items of the span until the slice is full; returns how many. */
-#define TAKE(out, span, add)                                                                                           \
-	for (; (span)->from < (span)->to && (out)->len < DEFINITIONS_SLICE && !(out)->err; (span)->from++)             \
-		add
+#define TAKE(out, span, add)                                                                                         \
+	for (; (span)->from < (span)->to && (out)->len < DEFINITIONS_SLICE && !(out)->err; (span)->from++)           \
+	add
 
 void encode_schema(struct buf *out, const struct pm_model *m, struct span *counters, struct span *groups,
 		   struct span *strings)

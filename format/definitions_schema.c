@@ -221,7 +221,8 @@ static void decode_instance(struct decoding *d, uint32_t id)
 }
 
 /* A list whose first id is known. A list that starts behind what is there builds on something that was lost. */
-static void decode_list(struct decoding *d, uint64_t first, uint32_t known, void (*item)(struct decoding *d, uint32_t id))
+static void decode_list(struct decoding *d, uint64_t first, uint32_t known,
+			void (*item)(struct decoding *d, uint32_t id))
 {
 	size_t n = cbor_array(&d->c);
 

@@ -63,7 +63,8 @@ int frame_trailer(const uint8_t at[static FRAME_TRAILER], uint32_t *crc)
 }
 
 /* The head of a CBOR item of this major type at data[*at], in its shortest form, which frames are bound to. */
-static int item_head(const uint8_t *data, size_t len, size_t *at, enum cbor_major major, uint64_t *value, size_t *need)
+static int item_head(const uint8_t *data, size_t len, size_t *at, enum cbor_major major, uint64_t *value,
+		     size_t *need)
 {
 	unsigned info, bytes;
 

@@ -74,8 +74,8 @@ static inline uint64_t frame_len(const struct frame_head *h)
 }
 
 enum { FRAME_OK = 1, FRAME_SHORT = 0 };
-/* FRAME_OK; FRAME_SHORT with *need = bytes that must be there to go on; -EBADMSG: no frame, or damaged; -ENOTSUP: of another
- * major version, which is then *major. Nothing is believed before the head's checksum holds. */
+/* FRAME_OK; FRAME_SHORT with *need = bytes that must be there to go on; -EBADMSG: no frame, or damaged; -ENOTSUP: of
+ * another major version, which is then *major. Nothing is believed before the head's checksum holds. */
 int frame_parse(const uint8_t *data, size_t len, struct frame_head *h, size_t *need, unsigned *major);
 
 /* Appends a frame. Returns the checksum of its head. */

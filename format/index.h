@@ -1,6 +1,6 @@
 /*
- * Index frames (SPEC.md, "Index"): where frames are, and the times of chunks. A convenience: all of it can be had by hopping
- * over the heads.
+ * Index frames (SPEC.md, "Index"): where frames are, and the times of chunks. A convenience: all of it can be had by
+ * hopping over the heads.
  */
 #ifndef FORMAT_INDEX_H
 #define FORMAT_INDEX_H

@@ -176,7 +176,8 @@ bool model_counter_equal(const struct pm_counter *a, const struct pm_counter *b)
 bool model_group_equal(const struct pm_group *a, const struct pm_group *b)
 {
 	return !strcmp(a->source, b->source) && a->flags == b->flags && a->n_counters == b->n_counters &&
-	       a->n_instances == b->n_instances && !memcmp(a->counter, b->counter, a->n_counters * sizeof(*a->counter)) &&
+	       a->n_instances == b->n_instances &&
+	       !memcmp(a->counter, b->counter, a->n_counters * sizeof(*a->counter)) &&
 	       !memcmp(a->instance, b->instance, a->n_instances * sizeof(*a->instance));
 }
 

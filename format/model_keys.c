@@ -1,4 +1,5 @@
-/* The keys of every map, in words. A key that is missing here is still carried, but `pmrep info` has no name for it. */
+/* The keys of every map, in words. A key that is missing here is still carried, but `pmrep info` has no name for it.
+ */
 #include <stddef.h>
 
 #include "format/model.h"

@@ -102,7 +102,8 @@ static int search(struct pm_reader *r)
 	return err;
 }
 
-/* Parses the head where the window stands. FRAME_OK; FRAME_SHORT: the input ends inside; -EBADMSG, -ENOTSUP, -errno. */
+/* Parses the head where the window stands. FRAME_OK; FRAME_SHORT: the input ends inside; -EBADMSG, -ENOTSUP, -errno.
+ */
 static int parse(struct pm_reader *r, struct frame_head *h, unsigned *major)
 {
 	size_t need = FRAME_MAGIC_LEN + 1;
@@ -118,7 +119,8 @@ static int parse(struct pm_reader *r, struct frame_head *h, unsigned *major)
 	}
 }
 
-/* All of the frame, or for chunks of a file at least the certainty that it is there. FRAME_OK, FRAME_SHORT, -errno. */
+/* All of the frame, or for chunks of a file at least the certainty that it is there. FRAME_OK, FRAME_SHORT, -errno.
+ */
 static int have_frame(struct pm_reader *r, struct frame_head *h)
 {
 	struct window *w = &r->window;
@@ -258,7 +260,8 @@ static int no_recording(const uint8_t *start, size_t len, struct error *e)
 
 static int other_major(unsigned major, struct error *e)
 {
-	return error_set(e, ENOTSUP, "is a recording of major version %u; this program reads version %d", major, PM_MAJOR);
+	return error_set(e, ENOTSUP, "is a recording of major version %u; this program reads version %d", major,
+			 PM_MAJOR);
 }
 
 /* Stands in front of the first good frame afterwards, whatever lies before it. */
@@ -390,7 +393,8 @@ static int drop_frame(struct pm_reader *r, const struct frame_head *h)
 	return window_skip(&r->window, frame_len(h));
 }
 
-/* Is this frame the next of this recording? 1: yes; 0: no, and it was dropped or begins another recording (*begins). */
+/* Is this frame the next of this recording? 1: yes; 0: no, and it was dropped or begins another recording (*begins).
+ */
 static int belongs(struct pm_reader *r, const struct frame_head *h, bool *begins)
 {
 	bool same = r->id_known && !memcmp(r->id, h->id, sizeof(r->id));
@@ -444,7 +448,8 @@ static int definitions(struct pm_reader *r, const struct frame_head *h, const vo
 	return 0;
 }
 
-/* Fills the item from a frame other than a chunk. 0: good; -EBADMSG, -EPROTO, -ENOLINK, -E2BIG: damage; other: failure. */
+/* Fills the item from a frame other than a chunk. 0: good; -EBADMSG, -EPROTO, -ENOLINK, -E2BIG: damage; other:
+ * failure. */
 static int small_frame(struct pm_reader *r, const struct frame_head *h, struct pm_item *item)
 {
 	const void *body;

@@ -43,14 +43,14 @@ int pm_reader_open(struct pm_reader **r, struct pm_input *in, struct error *e);
 void pm_reader_close(struct pm_reader *r);
 
 enum pm_item_kind {
-	PM_ITEM_MODEL,  /* the model has changed: `parts` says where */
-	PM_ITEM_CHUNK,  /* snapshots; the values come with pm_reader_decode(). Of a chunk that is not decoded, only the
-	                   head is verified */
+	PM_ITEM_MODEL, /* the model has changed: `parts` says where */
+	PM_ITEM_CHUNK, /* snapshots; the values come with pm_reader_decode(). Of a chunk that is not decoded, only the
+			  head is verified */
 	PM_ITEM_EVENT,
-	PM_ITEM_DAMAGE, /* bytes that could not be used */
-	PM_ITEM_INDEX,  /* verified, nothing to do */
-	PM_ITEM_END,    /* the recorder closed the recording properly; another recording may follow */
-	PM_ITEM_OTHER,  /* a frame type that this version does not know */
+	PM_ITEM_DAMAGE,    /* bytes that could not be used */
+	PM_ITEM_INDEX,     /* verified, nothing to do */
+	PM_ITEM_END,       /* the recorder closed the recording properly; another recording may follow */
+	PM_ITEM_OTHER,     /* a frame type that this version does not know */
 	PM_ITEM_RECORDING, /* another recording begins (concatenation): the model was emptied */
 };
 
@@ -79,7 +79,7 @@ struct pm_damage {
 	enum pm_damage_kind kind;
 	uint64_t offset, length;   /* bytes of the input */
 	uint64_t from_ns, to_ns;   /* CLOCK_MONOTONIC: last good time before, first good time after; 0: unknown.
-	                              to_ns is 0 when reported; see pm_reader_damage() for the final list. */
+				      to_ns is 0 when reported; see pm_reader_damage() for the final list. */
 	uint64_t frames;           /* frames lost, as far as the sequence numbers tell; 0: unknown */
 	char text[160];
 };

@@ -213,8 +213,8 @@ static int take_group(struct pm_reader *r, struct cbor *c, uint32_t id, struct p
 		return err;
 	out->v = g->v;
 	out->stride = rows.rows;
-	err = block_take(c, &r->scratch, &g->layout, &rows, r->head.key ? NULL : g->before, g->v, rows.rows, make_status,
-			 (void *[]){ out, g });
+	err = block_take(c, &r->scratch, &g->layout, &rows, r->head.key ? NULL : g->before, g->v, rows.rows,
+			 make_status, (void *[]){ out, g });
 	if (err)
 		return err;
 	g->chained = true;
@@ -315,7 +315,8 @@ static int take_blocks(struct pm_reader *r, const uint8_t *payload)
 	}
 	if (unknown)
 		reader_damage_add(r, PM_DAMAGE_DEPENDENT, r->window.offset, r->frame_end - r->window.offset,
-				  "%u group%s of a chunk: the definitions are lost", unknown, unknown == 1 ? "" : "s");
+				  "%u group%s of a chunk: the definitions are lost", unknown,
+				  unknown == 1 ? "" : "s");
 	return 0;
 }
 

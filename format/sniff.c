@@ -42,7 +42,8 @@ const char *sniff(const uint8_t *head, size_t len)
 	if (!len)
 		return "empty";
 	for (size_t i = 0; i < sizeof(magics) / sizeof(magics[0]); i++)
-		if (len >= magics[i].at + magics[i].len && !memcmp(head + magics[i].at, magics[i].magic, magics[i].len))
+		if (len >= magics[i].at + magics[i].len &&
+		    !memcmp(head + magics[i].at, magics[i].magic, magics[i].len))
 			return magics[i].name;
 	return sniff_text(head, len) ? "a text file" : NULL;
 }

@@ -10,7 +10,7 @@ struct window {
 	size_t cap;
 	size_t at, end;    /* bytes [at, end) of data are there */
 	uint64_t offset;   /* of data[at] in the input */
-	size_t step;       /* bytes to ask for next: doubles from `first` up to `most` while reading goes on in one place */
+	size_t step; /* bytes to ask for next: doubles from `first` up to `most` while reading goes on in one place */
 	size_t first, most;
 	uint64_t bytes_read;
 	bool eof;          /* the input has ended (for now, if it grows) */

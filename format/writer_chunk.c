@@ -39,8 +39,8 @@ static size_t raw_size(const struct writer_group *g, uint32_t rows)
 	return (size_t)g->layout.columns * rows * 8;
 }
 
-/* Group ids in the order of the payload, small groups first (they share blocks), each part ascending; w->head.group holds
- * places in chunk->group meanwhile. */
+/* Group ids in the order of the payload, small groups first (they share blocks), each part ascending; w->head.group
+ * holds places in chunk->group meanwhile. */
 static int order_groups(struct pm_writer *w, const struct pm_chunk *chunk, uint32_t *place)
 {
 	uint64_t raw = 0;
@@ -81,7 +81,8 @@ static int order_groups(struct pm_writer *w, const struct pm_chunk *chunk, uint3
 	w->head.n_groups = n;
 	for (int large = 0; large < 2; large++)
 		for (uint32_t i = 0; i < n; i++)
-			if ((raw_size(&w->group[chunk->group[place[i]].group - 1], chunk->rows) >= BLOCK_OWN) == large)
+			if ((raw_size(&w->group[chunk->group[place[i]].group - 1], chunk->rows) >= BLOCK_OWN) ==
+			    large)
 				w->head.group[small++] = place[i];
 	return 0;
 }
@@ -168,8 +169,8 @@ static bool same_groups(struct pm_writer *w, const struct pm_chunk *chunk)
 
 static bool must_be_key(struct pm_writer *w, const struct pm_chunk *chunk)
 {
-	return !w->base.valid || w->break_asked || w->since_key + 1 >= KEY_EVERY || w->config.codec == PM_CODEC_PLAIN ||
-	       chunk->run != w->base.run || chunk->segment != w->base.segment ||
+	return !w->base.valid || w->break_asked || w->since_key + 1 >= KEY_EVERY ||
+	       w->config.codec == PM_CODEC_PLAIN || chunk->run != w->base.run || chunk->segment != w->base.segment ||
 	       !chunk_clocks_match(&chunk->clocks, &w->base.clocks) || !same_groups(w, chunk);
 }
 

@@ -59,7 +59,8 @@ struct pm_writer {
 	struct pm_writer_stats stats;
 };
 
-/* Frames `payload` with w->meta and hands it to the sink; the checksum of the head goes to *crc. Notes it in the index. */
+/* Frames `payload` with w->meta and hands it to the sink; the checksum of the head goes to *crc. Notes it in the
+ * index. */
 int writer_frame(struct pm_writer *w, unsigned type, const void *payload, size_t len, const struct index_entry *entry,
 		 uint32_t *crc);
 int writer_fail(struct pm_writer *w, int err, const char *what);

@@ -87,7 +87,9 @@ void sample_model(struct pm_model *m, const struct sample_options *o)
 		return;
 	for (uint32_t i = 0; i < 3; i++) {
 		struct pm_pmu p = { 0 };
-		struct pm_config c = { .name = (char *)"msr.0x606", .kind = PM_CPU, .time_ns = 5, .value = pm_u64(0xa0e03) };
+		struct pm_config c = {
+			.name = (char *)"msr.0x606", .kind = PM_CPU, .time_ns = 5, .value = pm_u64(0xa0e03)
+		};
 		struct pm_probe r = { .source = (char *)"perf", .what = (char *)"cycles", .reason = 1013,
 				      .hint = i ? (char *)"sysctl kernel.perf_event_paranoid=-1" : NULL };
 
@@ -114,7 +116,8 @@ uint64_t sample_tick(const struct sample_options *o, uint64_t n)
 
 uint64_t sample_of_tick(const struct sample_options *o, uint64_t tick)
 {
-	return tick < START_NS || (tick - START_NS) % o->interval_ns ? UINT64_MAX : (tick - START_NS) / o->interval_ns;
+	return tick < START_NS || (tick - START_NS) % o->interval_ns ? UINT64_MAX
+								     : (tick - START_NS) / o->interval_ns;
 }
 
 /* A step function that grows: the sum of n noisy steps, without summing. */
@@ -218,8 +221,14 @@ void sample_write(struct buf *out, const struct sample_options *o)
 		group[g].status = calloc(cells, sizeof(uint16_t));
 	}
 	for (uint32_t k = 0; k < o->chunks; k++) {
-		struct pm_chunk c = { .run = 1, .segment = 1 + k / 40, .rows = o->rows, .tick = tick, .number = number,
-				      .flags = flags, .group = group, .n_groups = SAMPLE_GROUPS };
+		struct pm_chunk c = { .run = 1,
+				      .segment = 1 + k / 40,
+				      .rows = o->rows,
+				      .tick = tick,
+				      .number = number,
+				      .flags = flags,
+				      .group = group,
+				      .n_groups = SAMPLE_GROUPS };
 
 		for (uint32_t r = 0; r < o->rows; r++) {
 			tick[r] = sample_tick(o, n + r);
@@ -228,8 +237,9 @@ void sample_write(struct buf *out, const struct sample_options *o)
 		}
 		for (uint32_t g = 0; g < SAMPLE_GROUPS; g++)
 			fill(&group[g], &m, o, n, o->rows);
-		c.clocks = (struct pm_clocks){ tick[0] + 777, tick[0] + 778 + k, tick[0] + 1700000000000000000ull + 11 * k,
-					       tick[0] + 5000000, (tick[0] * 5) / 2 };
+		c.clocks =
+		    (struct pm_clocks){ tick[0] + 777, tick[0] + 778 + k, tick[0] + 1700000000000000000ull + 11 * k,
+					tick[0] + 5000000, (tick[0] * 5) / 2 };
 		must(pm_writer_chunk(w, &c));
 		if (k % 10 == 9) {
 			struct pm_event e = { .type = PM_EVENT_MARKER, .time_ns = tick[0] };

@@ -1,6 +1,6 @@
 /*
- * A small recording with everything in it, made from numbers that follow from a seed: what the tests write, they can say
- * again cell by cell without looking into the file.
+ * A small recording with everything in it, made from numbers that follow from a seed: what the tests write, they can
+ * say again cell by cell without looking into the file.
  */
 #ifndef TESTS_UNIT_SAMPLE_H
 #define TESTS_UNIT_SAMPLE_H

@@ -17,10 +17,17 @@ static const struct {
 	{ "rows1", { .cpus = 2, .rows = 1, .chunks = 20, .interval_ns = 1000000000, .seed = 1 } },
 	{ "rows20", { .cpus = 3, .rows = 20, .chunks = 20, .interval_ns = 10000000, .seed = 2 } },
 	{ "rows128", { .cpus = 40, .rows = 128, .chunks = 4, .interval_ns = 1000000, .seed = 3 } },
-	{ "plain", { .cpus = 2, .rows = 17, .chunks = 5, .interval_ns = 10000000, .seed = 4, .codec = PM_CODEC_PLAIN } },
+	{ "plain",
+	  { .cpus = 2, .rows = 17, .chunks = 5, .interval_ns = 10000000, .seed = 4, .codec = PM_CODEC_PLAIN } },
 	{ "long", { .cpus = 1, .rows = 1, .chunks = 2200, .interval_ns = 1000000000, .seed = 5 } },
-	{ "noindex", { .cpus = 1, .rows = 1, .chunks = 3, .interval_ns = 1000000000, .seed = 6, .without_index = true,
-		       .plain_model = true } },
+	{ "noindex",
+	  { .cpus = 1,
+	    .rows = 1,
+	    .chunks = 3,
+	    .interval_ns = 1000000000,
+	    .seed = 6,
+	    .without_index = true,
+	    .plain_model = true } },
 };
 
 /* The example of SPEC.md: one counter, read once. */
@@ -99,7 +106,8 @@ static void print_value(const struct pm_value *v)
 	case PM_VALUE_BYTES:
 		putchar('"');
 		for (size_t i = 0; i < v->str.len; i++)
-			printf(v->str.data[i] >= 32 && v->str.data[i] < 127 ? "%c" : "\\x%02x", (unsigned char)v->str.data[i]);
+			printf(v->str.data[i] >= 32 && v->str.data[i] < 127 ? "%c" : "\\x%02x",
+			       (unsigned char)v->str.data[i]);
 		putchar('"');
 		break;
 	case PM_VALUE_ARRAY:

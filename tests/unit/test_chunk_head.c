@@ -108,7 +108,8 @@ static void heads_come_back(void **state)
 				 -EBADMSG);
 		if (!h.key) {
 			base.crc++;
-			assert_int_equal(chunk_head_decode(&back, &base, meta.data, meta.len, payload_of(&h)), -ENOLINK);
+			assert_int_equal(chunk_head_decode(&back, &base, meta.data, meta.len, payload_of(&h)),
+					 -ENOLINK);
 			base.crc--;
 		}
 		assert_int_equal(chunk_base_set(&base, &h, (uint32_t)next_random()), 0);
@@ -136,8 +137,9 @@ static void regular_heads_are_short(void **state)
 		h.key = i == 0;
 		h.tick[0] = 86400000000000 + i * h.step;
 		h.number[0] = i;
-		h.clocks = (struct pm_clocks){ h.tick[0] + 60000 + i % 7 * 1000, h.tick[0] + i * 30000, 1700000000000000000 + h.tick[0],
-					       h.tick[0] + 40, (h.tick[0] + i * 77) * 5 / 2 };
+		h.clocks = (struct pm_clocks){ h.tick[0] + 60000 + i % 7 * 1000, h.tick[0] + i * 30000,
+					       1700000000000000000 + h.tick[0], h.tick[0] + 40,
+					       (h.tick[0] + i * 77) * 5 / 2 };
 		buf_clear(&meta);
 		chunk_head_encode(&h, &base, 300, &meta);
 		assert_int_equal(chunk_base_set(&base, &h, 0xdeadbeef), 0);

@@ -1,6 +1,6 @@
 /*
- * Every prefix and every single-bit flip of small recordings: never a crash, never a hang, and never a number that is not
- * what was written. Every damage must be told.
+ * Every prefix and every single-bit flip of small recordings: never a crash, never a hang, and never a number that is
+ * not what was written. Every damage must be told.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -43,7 +43,8 @@ static uint64_t wrong_model(const struct pm_model *m, const struct pm_model *tru
 	wrong += m->header.n && !pm_map_equal(&m->header, &truth->header);
 	for (uint32_t i = 0; i < m->n_counters; i++)
 		wrong += i >= truth->n_counters || strcmp(m->counter[i].name, truth->counter[i].name) != 0 ||
-			 m->counter[i].width != truth->counter[i].width || m->counter[i].type != truth->counter[i].type;
+			 m->counter[i].width != truth->counter[i].width ||
+			 m->counter[i].type != truth->counter[i].type;
 	for (uint32_t i = 0; i < m->n_instances; i++)
 		wrong += i >= truth->n_instances || m->instance[i].kind != truth->instance[i].kind ||
 			 m->instance[i].number != truth->instance[i].number;
@@ -127,9 +128,10 @@ static void judge(struct tally *t, const struct outcome *x, const struct outcome
 
 static void print_tally(const char *what, size_t shape, size_t len, const struct tally *t)
 {
-	print_message("sample %zu (%zu bytes), %s: %llu same, %llu partial and told, %llu refused, %llu silent, %llu wrong\n",
-		      shape, len, what, (unsigned long long)t->same, (unsigned long long)t->partial,
-		      (unsigned long long)t->refused, (unsigned long long)t->silent, (unsigned long long)t->wrong);
+	print_message(
+	    "sample %zu (%zu bytes), %s: %llu same, %llu partial and told, %llu refused, %llu silent, %llu wrong\n",
+	    shape, len, what, (unsigned long long)t->same, (unsigned long long)t->partial,
+	    (unsigned long long)t->refused, (unsigned long long)t->silent, (unsigned long long)t->wrong);
 }
 
 static void every_prefix(void **state)
@@ -173,7 +175,8 @@ static void every_bit(void **state)
 		struct buf file = BUF_INIT;
 		struct outcome whole, sought;
 		struct pm_model truth;
-		int64_t middle = (int64_t)sample_tick(&shapes[i], (uint64_t)shapes[i].rows * shapes[i].chunks * 9 / 10);
+		int64_t middle =
+		    (int64_t)sample_tick(&shapes[i], (uint64_t)shapes[i].rows * shapes[i].chunks * 9 / 10);
 
 		pm_model_init(&truth);
 		sample_model(&truth, &shapes[i]);

@@ -34,7 +34,8 @@ static void counters_have_unique_names(void **state)
 	assert_null(pm_model_counter(&m, 0));
 	assert_null(pm_model_counter(&m, 3));
 	/* The bits of a double do not wrap. */
-	assert_int_equal(pm_model_add_counter(&m, &(struct pm_counter){ .name = (char *)"f", .type = PM_F64, .width = 32 }), 3);
+	assert_int_equal(
+	    pm_model_add_counter(&m, &(struct pm_counter){ .name = (char *)"f", .type = PM_F64, .width = 32 }), 3);
 	assert_int_equal(pm_model_counter(&m, 3)->width, 64);
 	pm_model_release(&m);
 }
@@ -43,7 +44,9 @@ static void groups_name_what_is_there(void **state)
 {
 	uint32_t one = 1, three = 3, many[4] = { 1, 2, 1, 2 };
 	struct pm_model m;
-	struct pm_group g = { .source = (char *)"x", .counter = &one, .n_counters = 1, .instance = &one, .n_instances = 1 };
+	struct pm_group g = {
+		.source = (char *)"x", .counter = &one, .n_counters = 1, .instance = &one, .n_instances = 1
+	};
 
 	pm_model_init(&m);
 	assert_int_equal(pm_model_add_group(&m, &g), -EINVAL);
@@ -110,7 +113,9 @@ static void equal_config_values_are_joined(void **state)
 
 	pm_model_init(&m);
 	for (uint32_t cpu = 0; cpu < 1000; cpu++) {
-		struct pm_config c = { .name = (char *)"cpuid.1", .kind = PM_CPU, .time_ns = 9, .value = pm_array(2) };
+		struct pm_config c = {
+			.name = (char *)"cpuid.1", .kind = PM_CPU, .time_ns = 9, .value = pm_array(2)
+		};
 
 		/* Four values, each on a quarter of the CPUs. */
 		c.value.array.item[0] = pm_u64(cpu % 4);
@@ -203,8 +208,8 @@ static void the_model_is_bounded(void **state)
 /* Tables that people read: names are unique, every row has words, every key is in the class of its number. */
 static void keys_are_described(void **state)
 {
-	static const struct pm_key_row *const tables[] = { pm_header_keys, pm_counter_keys, pm_instance_keys, pm_pmu_keys,
-							   pm_event_keys };
+	static const struct pm_key_row *const tables[] = { pm_header_keys, pm_counter_keys, pm_instance_keys,
+							   pm_pmu_keys, pm_event_keys };
 
 	for (size_t t = 0; t < sizeof(tables) / sizeof(tables[0]); t++) {
 		uint32_t rows = 0;

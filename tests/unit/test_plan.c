@@ -203,6 +203,7 @@ static void sources_are_chosen_by_name(void **state)
 	assert_false(is_wanted(s, n, "stat"));
 	assert_true(is_wanted(s, n, "perf"));
 	sources_release(s, n);
+	assert_int_equal(sources_select(&s, &n, "", &e), -EINVAL);
 	assert_int_equal(sources_select(&s, &n, "stat,nothing", &e), -EINVAL);
 	assert_non_null(strstr(e.text, "nothing"));
 }

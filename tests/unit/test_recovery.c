@@ -97,7 +97,8 @@ static struct result read_file(const void *data, size_t len, const struct sample
 	return x;
 }
 
-static void assert_damage(const struct result *x, size_t i, enum pm_damage_kind kind, uint64_t offset, uint64_t length)
+static void assert_damage(const struct result *x, size_t i, enum pm_damage_kind kind, uint64_t offset,
+			  uint64_t length)
 {
 	assert_true(i < x->n_damage);
 	if (x->damage[i].kind != kind || x->damage[i].offset != offset || x->damage[i].length != length)

@@ -127,7 +127,8 @@ static void everything_comes_back(void **state)
 		if (o->codec == PM_CODEC_PLAIN)
 			assert_int_equal(n.keys, n.chunks);
 		else
-			assert_in_range(n.keys, (o->chunks + 15) / 16, (o->chunks + 15) / 16 + o->chunks / 40 + n.repeated);
+			assert_in_range(n.keys, (o->chunks + 15) / 16,
+					(o->chunks + 15) / 16 + o->chunks / 40 + n.repeated);
 		pm_model_init(&m);
 		sample_model(&m, o);
 		assert_model_equal(&m, pm_reader_model(r));
@@ -287,7 +288,8 @@ static void growing_from_nothing(void **state)
 	assert_int_equal(read_all(r, o).chunks, o->chunks);
 	pm_reader_close(r);
 
-	assert_int_equal(pm_input_memory(&in, "a text that is no recording, and will never become one, however long", 68), 0);
+	assert_int_equal(
+	    pm_input_memory(&in, "a text that is no recording, and will never become one, however long", 68), 0);
 	in.growing = true;
 	assert_int_equal(pm_reader_open(&r, &in, NULL), -EINVAL);
 	buf_release(&file);
@@ -313,8 +315,9 @@ static void wall_time(void **state)
 			continue;
 		assert_true(pm_reader_realtime(r, t + 777) == item.chunk.clocks.realtime);
 		assert_true(pm_reader_realtime(r, t) == item.chunk.clocks.realtime - 777);
-		assert_in_range(pm_reader_realtime(r, sample_tick(o, 0)) - 1700000000000000000ull - sample_tick(o, 0) + 777 +
-				100000, 99000, 101000);
+		assert_in_range(pm_reader_realtime(r, sample_tick(o, 0)) - 1700000000000000000ull -
+				    sample_tick(o, 0) + 777 + 100000,
+				99000, 101000);
 	}
 	pm_reader_close(r);
 	buf_release(&file);
@@ -389,7 +392,8 @@ static void key_chunks(void **state)
 		assert_true(c->clocks.realtime == 0);
 		assert_int_equal(c->n_groups, t[i].groups);
 		for (uint32_t g = 0; g < c->n_groups; g++)
-			for (uint32_t k = 0; k < pm_group_columns(pm_model_group(pm_reader_model(r), c->group[g].group)); k++)
+			for (uint32_t k = 0;
+			     k < pm_group_columns(pm_model_group(pm_reader_model(r), c->group[g].group)); k++)
 				if (pm_group_head(pm_model_group(pm_reader_model(r), c->group[g].group)) > k)
 					assert_true(c->group[g].v[k] == c->tick[0] + k);
 		i++;
@@ -404,7 +408,8 @@ static void wrong_chunks_are_refused(void **state)
 {
 	struct sample_options o = shapes[0];
 	uint64_t cells[64] = { 0 }, tick[130] = { 5 }, number[130] = { 0 };
-	struct pm_chunk_group g[2] = { { .group = 2, .v = cells, .stride = 1 }, { .group = 2, .v = cells, .stride = 1 } };
+	struct pm_chunk_group g[2] = { { .group = 2, .v = cells, .stride = 1 },
+				       { .group = 2, .v = cells, .stride = 1 } };
 	struct pm_chunk c = { .run = 1, .rows = 1, .tick = tick, .number = number, .group = g, .n_groups = 1 };
 
 	for (int what = 0; what < 5; what++) {
@@ -679,7 +684,9 @@ static void definitions_grow(void **state)
 	struct pm_item item;
 	struct pm_model m;
 	struct pm_writer_config config = { .sink = sample_sink, .sink_ctx = &file, .model = &m };
-	struct pm_config value = { .name = (char *)"msr.0x606", .kind = PM_CPU, .time_ns = 5, .value = pm_u64(0xa0e03) };
+	struct pm_config value = {
+		.name = (char *)"msr.0x606", .kind = PM_CPU, .time_ns = 5, .value = pm_u64(0xa0e03)
+	};
 	uint32_t parts[4], n = 0;
 	size_t len;
 
@@ -690,7 +697,8 @@ static void definitions_grow(void **state)
 	len = file.len;
 	assert_int_equal(pm_writer_define(w), 0);
 	assert_int_equal(file.len, len);
-	assert_true(pm_model_add_instance(&m, &(struct pm_instance){ .kind = PM_TASK, .number = 1, .cpu = PM_NONE }) > 0);
+	assert_true(pm_model_add_instance(&m, &(struct pm_instance){ .kind = PM_TASK, .number = 1, .cpu = PM_NONE }) >
+		    0);
 	assert_int_equal(pm_model_retire_instance(&m, 2, 99), 0);
 	assert_int_equal(pm_writer_define(w), 0);
 	assert_int_equal(cpulist_add(&value.instances, 7), 0);
