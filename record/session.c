@@ -161,13 +161,33 @@ int session_open(struct session *s, struct error *e)
 	return start_threads(s, e);
 }
 
+static int finish_sources(struct session *s)
+{
+	int err = 0;
+
+	recording_lock(s->recording);
+	s->plan.time_ns = clocks_monotonic();
+	for (size_t i = 0; i < s->n_sources && !err; i++) {
+		const struct source_ops *ops = s->source[i].ops;
+
+		if (!s->source[i].wanted || !ops->finish)
+			continue;
+		s->plan.source = &s->source[i];
+		err = ops->finish(&s->source[i], &s->plan);
+	}
+	s->plan.source = NULL;
+	recording_unlock(s->recording);
+	return err;
+}
+
 int session_close(struct session *s, struct error *e)
 {
-	int err;
+	int err, finished;
 
 	stop_threads(s);
+	finished = finish_sources(s);
 	err = recording_finish(s->recording, e);
-	return err;
+	return err || !finished ? err : error_sys(e, -finished, "one-time values at the end");
 }
 
 void session_release(struct session *s)

@@ -1,0 +1,39 @@
+/*
+ * Model-specific registers of x86: where they are, what one of them belongs to, and whether it runs. Whether a machine
+ * has a register is found by reading it; addresses of Intel and AMD do not collide.
+ */
+#ifndef COMMON_CATALOG_MSR_H
+#define COMMON_CATALOG_MSR_H
+
+#include "common/catalog/catalog.h"
+
+/* What shares one register. */
+enum catalog_msr_scope {
+	CATALOG_MSR_CPU,
+	CATALOG_MSR_CORE,
+	CATALOG_MSR_MODULE,  /* cores that share an L2 cache, where the kernel calls them a cluster; else the core */
+	CATALOG_MSR_PACKAGE,
+	CATALOG_MSR_SYSTEM,
+	CATALOG_MSR_SCOPES
+};
+
+enum catalog_msr_use {
+	CATALOG_MSR_COUNTER = 1 << 0, /* read in every snapshot */
+	CATALOG_MSR_ONCE = 1 << 1,    /* read at the start and at the end */
+	CATALOG_MSR_BOTH = CATALOG_MSR_COUNTER | CATALOG_MSR_ONCE,
+};
+
+struct catalog_msr {
+	struct catalog_counter counter; /* name ("msr.aperf") and help stand for one-time values, too */
+	uint32_t address;
+	uint8_t scope;      /* catalog_msr_scope */
+	uint8_t use;        /* catalog_msr_use */
+	const char *manual; /* where it is documented: "SDM" is Intel's, volume 4, "APM" and "PPR" are AMD's */
+};
+
+extern const struct catalog_msr catalog_msrs[]; /* ends with address 0 */
+
+/* By name with or without "msr."; NULL if there is none. */
+const struct catalog_msr *catalog_msr_find(const char *name);
+
+#endif

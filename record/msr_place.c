@@ -1,0 +1,80 @@
+#include "record/msr_place.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "record/plan.h"
+#include "record/topology.h"
+
+/*
+ * What Intel calls a package is one die of those processors that have several in one package: each has energy,
+ * temperature and C-states of its own. AMD's dies share them.
+ */
+static bool is_of_die(const struct plan *p, uint32_t cpu)
+{
+	const struct pm_topology *t = &p->model->topology;
+	const struct pm_cpu *c = pm_topology_cpu(t, cpu);
+
+	if (!c || strcmp(pm_map_text(&p->model->header, PM_HEADER_CPU_VENDOR, ""), "GenuineIntel"))
+		return false;
+	for (uint32_t i = 0; i < t->n; i++)
+		if (t->cpu[i].package == c->package && t->cpu[i].die != PM_NONE && c->die != PM_NONE &&
+		    t->cpu[i].die != c->die)
+			return true;
+	return false;
+}
+
+/* From wide to narrow; the first kind that the topology knows is taken. */
+static int64_t instance_of(struct plan *p, enum catalog_msr_scope scope, uint32_t cpu, enum pm_kind *kind)
+{
+	static const enum pm_kind kinds[CATALOG_MSR_SCOPES][4] = {
+		[CATALOG_MSR_CPU] = { PM_CPU },
+		[CATALOG_MSR_CORE] = { PM_CORE, PM_CPU },
+		[CATALOG_MSR_MODULE] = { PM_CLUSTER, PM_CORE, PM_CPU },
+		[CATALOG_MSR_PACKAGE] = { PM_PACKAGE, PM_SYSTEM },
+		[CATALOG_MSR_SYSTEM] = { PM_SYSTEM },
+	};
+	int64_t id = -ENOENT;
+
+	if (scope == CATALOG_MSR_PACKAGE && is_of_die(p, cpu)) {
+		*kind = PM_DIE;
+		return topology_instance(p, PM_DIE, cpu);
+	}
+	for (int i = 0; i < 4 && id == -ENOENT; i++) {
+		*kind = kinds[scope][i];
+		id = *kind == PM_SYSTEM ? p->system_instance : topology_instance(p, *kind, cpu);
+	}
+	return id;
+}
+
+int msr_place_of(struct plan *p, enum catalog_msr_scope scope, uint32_t cpu, struct msr_place *place)
+{
+	const struct pm_cpu *c = pm_topology_cpu(&p->model->topology, cpu);
+	enum pm_kind kind;
+	int64_t id = instance_of(p, scope, cpu, &kind);
+
+	if (id < 0)
+		return (int)id;
+	*place = (struct msr_place){ .scope = scope, .kind = kind, .instance = (uint32_t)id, .cpu = cpu,
+				     .config_kind = PM_CPU, .config_number = cpu };
+	if (kind == PM_PACKAGE && c) {
+		place->config_kind = PM_PACKAGE;
+		place->config_number = c->package;
+	} else if (kind == PM_SYSTEM) {
+		place->config_kind = PM_SYSTEM;
+		place->config_number = PM_NONE;
+	}
+	return 0;
+}
+
+uint32_t msr_place_cpu(struct plan *p, const struct msr_place *place)
+{
+	const struct pm_topology *t = &p->model->topology;
+	enum pm_kind kind;
+
+	for (uint32_t i = 0; i < t->n; i++)
+		if (t->cpu[i].online && plan_wants_cpu(p, t->cpu[i].cpu) &&
+		    instance_of(p, place->scope, t->cpu[i].cpu, &kind) == (int64_t)place->instance)
+			return t->cpu[i].cpu;
+	return PM_NONE;
+}
