@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "common/number.h"
+#include "common/table.h"
 
 #define ENOUGH (256u << 10) /* bytes that are worth a write() */
 
@@ -100,17 +101,22 @@ size_t export_number(char *out, double v)
 
 void export_csv_field(struct buf *out, const char *text)
 {
-	if (!text[strcspn(text, ",\"\r\n")]) {
-		buf_addstr(out, text);
-		return;
-	}
-	buf_addch(out, '"');
+	struct buf safe = BUF_INIT;
+	const char *quote;
+
+	text_escape(&safe, text, strlen(text));
+	text = buf_str(&safe);
+	quote = text[strcspn(text, ",\"")] ? "\"" : "";
+	buf_addstr(out, quote);
 	for (; *text; text++) {
 		if (*text == '"')
 			buf_addch(out, '"');
 		buf_addch(out, *text);
 	}
-	buf_addch(out, '"');
+	buf_addstr(out, quote);
+	if (safe.err && !out->err)
+		out->err = safe.err;
+	buf_release(&safe);
 }
 
 void export_place_numbers(const struct place *p, uint32_t number[static 7])

@@ -72,7 +72,8 @@ size_t export_time_text(const struct exporter *x, const struct interval *i, enum
 			bool *quoted);
 /* The value exactly: integers as they are, others shortest. At most NUMBER_MAX bytes. */
 size_t export_number(char *out, double v);
-/* Appends `text` as a field of RFC 4180. */
+/* Appends `text` as a field of RFC 4180. Control characters come out visible ("\x1b"): csv is looked at in terminals,
+ * too, and so a row is always one line. */
 void export_csv_field(struct buf *out, const char *text);
 /* The numbers of a place in the order of the columns package,die,cluster,cache,node,core,cpu. */
 void export_place_numbers(const struct place *p, uint32_t number[static 7]);
