@@ -35,6 +35,9 @@ void cbor_add_text(struct buf *b, const char *text, size_t len);
 void cbor_add_bool(struct buf *b, bool v);
 /* The shortest of half, single and double that is the same number. */
 void cbor_add_double(struct buf *b, double v);
+/* Levels that values inside a body may nest, so that the whole stays within PM_MAX_DEPTH. */
+#define CBOR_ATTRS_DEPTH 9
+/* -E2BIG, -EINVAL in the buffer for strings, nesting and keys that no reader would take. */
 void cbor_add_value(struct buf *b, const struct pm_value *v);
 void cbor_add_map(struct buf *b, const struct pm_map *m);
 

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "format/cbor.h"
+#include "format/limits.h"
 #include "format/utf8.h"
 
 static void put_be(uint8_t *out, uint64_t v, unsigned bytes)
@@ -120,8 +121,34 @@ void cbor_add_double(struct buf *b, double v)
 	buf_add(b, item, 1 + bytes);
 }
 
-void cbor_add_value(struct buf *b, const struct pm_value *v)
+static void refuse(struct buf *b, int err)
 {
+	if (!b->err)
+		b->err = err;
+}
+
+static void add_value(struct buf *b, const struct pm_value *v, unsigned depth);
+
+static void add_map(struct buf *b, const struct pm_map *m, unsigned depth)
+{
+	/* Fields are sorted by number, which is the deterministic order of unsigned keys. */
+	cbor_add_head(b, CBOR_MAP, m->n);
+	for (uint32_t i = 0; i < m->n; i++) {
+		if (m->field[i].key > CBOR_KEY_MAX)
+			refuse(b, -EINVAL);
+		cbor_add_uint(b, m->field[i].key);
+		add_value(b, &m->field[i].value, depth);
+	}
+}
+
+/* What no reader would take is not written. */
+static void add_value(struct buf *b, const struct pm_value *v, unsigned depth)
+{
+	if (((v->kind == PM_VALUE_TEXT || v->kind == PM_VALUE_BYTES) && v->str.len > PM_MAX_STRING) ||
+	    ((v->kind == PM_VALUE_ARRAY || v->kind == PM_VALUE_MAP) && !depth)) {
+		refuse(b, -E2BIG);
+		return;
+	}
 	switch (v->kind) {
 	case PM_VALUE_U64:
 		cbor_add_uint(b, v->u64);
@@ -144,20 +171,20 @@ void cbor_add_value(struct buf *b, const struct pm_value *v)
 	case PM_VALUE_ARRAY:
 		cbor_add_head(b, CBOR_ARRAY, v->array.n);
 		for (uint32_t i = 0; i < v->array.n; i++)
-			cbor_add_value(b, &v->array.item[i]);
+			add_value(b, &v->array.item[i], depth - 1);
 		break;
 	case PM_VALUE_MAP:
-		cbor_add_map(b, &v->map);
+		add_map(b, &v->map, depth - 1);
 		break;
 	}
 }
 
+void cbor_add_value(struct buf *b, const struct pm_value *v)
+{
+	add_value(b, v, CBOR_ATTRS_DEPTH);
+}
+
 void cbor_add_map(struct buf *b, const struct pm_map *m)
 {
-	/* Fields are sorted by number, which is the deterministic order of unsigned keys. */
-	cbor_add_head(b, CBOR_MAP, m->n);
-	for (uint32_t i = 0; i < m->n; i++) {
-		cbor_add_uint(b, m->field[i].key);
-		cbor_add_value(b, &m->field[i].value);
-	}
+	add_map(b, m, CBOR_ATTRS_DEPTH);
 }

@@ -45,7 +45,7 @@ static void decode_header(struct decoding *d)
 {
 	struct pm_map header = { 0 };
 
-	cbor_value_map(&d->c, &header, PM_MAX_DEPTH - 1);
+	cbor_value_map(&d->c, &header, ATTRS_DEPTH);
 	if (d->c.err || pm_map_equal(&header, &d->m->header)) {
 		pm_map_release(&header);
 		return;

@@ -8,8 +8,7 @@
 #include "format/limits.h"
 #include "format/model_private.h"
 
-/* Attributes lie a few levels below the body. */
-#define ATTRS_DEPTH (PM_MAX_DEPTH - 3)
+#define ATTRS_DEPTH CBOR_ATTRS_DEPTH
 
 struct decoding {
 	struct cbor c;

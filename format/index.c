@@ -29,7 +29,7 @@ int index_add(struct index_builder *b, const struct index_entry *e)
 		size_t cap = b->cap + b->cap / 2 + 64;
 		struct index_entry *entry;
 
-		if (b->n >= PM_MAX_INDEX)
+		if (b->n >= PM_MAX_CATALOG)
 			return -E2BIG;
 		entry = realloc(b->entry, cap * sizeof(*entry));
 		if (!entry)
@@ -159,6 +159,8 @@ int index_decode(struct index_builder *b, const void *body, size_t len)
 	find_lists(&c, &l);
 	if (cbor_finish(&c))
 		return c.err;
+	if (l.n_types > PM_MAX_INDEX)
+		return -E2BIG;
 	for (size_t i = 0; i < l.n_types; i++)
 		chunks += (l.type[i] & TYPE_MASK) == PM_FRAME_CHUNK;
 	if (l.n_lengths != l.n_types || l.n_from != chunks || l.n_spans != chunks || l.n_rows != chunks)

@@ -22,7 +22,8 @@
 #define PM_MAX_CONFIGS     (1u << 20)
 #define PM_MAX_PMUS        (1u << 14)
 #define PM_MAX_PROBES      (1u << 16)
-#define PM_MAX_INDEX       (1u << 24)   /* frames that an index may name */
+#define PM_MAX_INDEX       (1u << 20)   /* frames that one index frame may name */
+#define PM_MAX_CATALOG     (1u << 24)   /* key chunks and definitions that a reader keeps in mind for seeking */
 #define PM_MAX_MODEL       (512u << 20) /* bytes that definitions may hold in memory, all in all */
 
 #endif

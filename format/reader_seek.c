@@ -156,7 +156,7 @@ static int read_indexes(struct pm_reader *r, const uint64_t *list, size_t n)
 			err = catalog_add(r, &b.entry[i]);
 		index_release(&b);
 		if (err)
-			return err == -EPROTO ? -EBADMSG : err;
+			return err == -EPROTO || err == -E2BIG ? -EBADMSG : err;
 	}
 	r->catalog.ended = true;
 	return 0;

@@ -166,7 +166,9 @@ static int index_frame(struct pm_writer *w)
 
 int writer_index(struct pm_writer *w)
 {
-	return w->config.without_index || w->index.chunks < INDEX_EVERY ? 0 : index_frame(w);
+	bool due = w->index.chunks >= INDEX_EVERY || w->index.n >= INDEX_FRAMES;
+
+	return due && !w->config.without_index ? index_frame(w) : 0;
 }
 
 /* ---- definitions ---- */
@@ -419,7 +421,8 @@ int pm_writer_event(struct pm_writer *w, const struct pm_event *event)
 		return err;
 	clear(w);
 	encode_event(&w->body, event);
-	return body_frame(w, PM_FRAME_EVENT, false, false);
+	err = body_frame(w, PM_FRAME_EVENT, false, false);
+	return err ? err : writer_index(w);
 }
 
 /* The end frame has a fixed size, so that it is found from the end of the file; its payload is what fills it up. */

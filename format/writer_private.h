@@ -14,6 +14,7 @@
 #define REPEAT_BYTES     20 /* times the size of the definitions */
 #define KEY_EVERY        16 /* chunks */
 #define INDEX_EVERY      1024 /* chunks */
+#define INDEX_FRAMES     65536 /* frames, if that comes first */
 #define BLOCK_OWN        4096 /* raw bytes from which a group has a block of its own */
 #define BLOCK_SHARED_MAX (1u << 20)
 

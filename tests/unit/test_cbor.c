@@ -237,6 +237,51 @@ static void unknown_kinds_are_left_out(void **state)
 	pm_map_release(&m);
 }
 
+/* The encoder refuses what the decoder would. */
+static void limits_hold_on_both_sides(void **state)
+{
+	struct pm_value nest = pm_u64(1), text;
+	struct pm_map m = { 0 };
+	struct buf b = BUF_INIT;
+	char *big = calloc(1, PM_MAX_STRING + 2);
+
+	for (unsigned depth = 0; depth < CBOR_ATTRS_DEPTH + 2; depth++) {
+		struct pm_value outer = pm_array(1), back;
+		struct cbor c;
+
+		buf_clear(&b);
+		cbor_add_value(&b, &nest);
+		assert_int_equal(b.err, depth <= CBOR_ATTRS_DEPTH ? 0 : -E2BIG);
+		if (!b.err) {
+			c = cbor_over(b.data, b.len);
+			cbor_value(&c, &back, CBOR_ATTRS_DEPTH);
+			assert_int_equal(cbor_finish(&c), 0);
+			assert_true(pm_value_equal(&nest, &back));
+			pm_value_release(&back);
+		}
+		outer.array.item[0] = nest;
+		nest = outer;
+	}
+	pm_value_release(&nest);
+	memset(big, 'x', PM_MAX_STRING + 1);
+	for (size_t more = 0; more < 2; more++) {
+		buf_clear(&b);
+		text = pm_text_n(big, PM_MAX_STRING + more);
+		cbor_add_value(&b, &text);
+		assert_int_equal(b.err, more ? -E2BIG : 0);
+		pm_value_release(&text);
+	}
+	free(big);
+	for (uint32_t key = CBOR_KEY_MAX; key < CBOR_KEY_MAX + 2; key++) {
+		buf_clear(&b);
+		assert_int_equal(pm_map_set(&m, key, pm_u64(1)), 0);
+		cbor_add_map(&b, &m);
+		assert_int_equal(b.err, key > CBOR_KEY_MAX ? -EINVAL : 0);
+	}
+	pm_map_release(&m);
+	buf_release(&b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -244,6 +289,7 @@ int main(void)
 		cmocka_unit_test(takes_and_refuses),         cmocka_unit_test(depth_is_capped),
 		cmocka_unit_test(maps_in_any_order_without_twins), cmocka_unit_test(values_come_back),
 		cmocka_unit_test(unknown_kinds_are_left_out),
+		cmocka_unit_test(limits_hold_on_both_sides),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
