@@ -210,7 +210,7 @@ static void values_are_in_their_columns(void **state)
 
 	build(&f, 2);
 	f.unit[1].missing_at = 2;
-	start(&f, 5000000, false, 1 << 20);
+	start(&f, 50000000, false, 1 << 20);
 	assert_int_equal(f.readout.n_readers, 1);
 	begin(&f, 3);
 	wait_end(&f);
@@ -338,7 +338,7 @@ static void a_dead_unit_costs_itself_only(void **state)
 
 	build(&f, 2);
 	f.unit[0].dies_at = 2;
-	start(&f, 5000000, false, 1 << 20);
+	start(&f, 20000000, false, 1 << 20);
 	begin(&f, 4);
 	wait_end(&f);
 	b = take(&f);
