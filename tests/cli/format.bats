@@ -57,3 +57,21 @@ checker() {
 	"$PM_TESTS/sample_tool" smallest ours.pmr
 	cmp ours.pmr example.pmr
 }
+
+@test "SPEC.md describes every key that the model has" {
+	$python - "$PM_SOURCE" <<'END'
+import re
+import sys
+
+source = sys.argv[1] + "/format/"
+number = dict(re.findall(r"\b(PM_\w+) = (\d+)", open(source + "model.h").read()))
+spec = open(source + "SPEC.md").read()
+rows = re.findall(r'\.key = (PM_\w+), \.kind = PM_VALUE_(\w+), \.name = "(\w+)"', open(source + "model_keys.c").read())
+enums = re.findall(r"enum pm_(?:header|counter|instance|pmu|event)_key \{(.*?)\n\};", open(source + "model.h").read(), re.S)
+keys = [k for e in enums for k in re.findall(r"\b(PM_\w+) = ", e)]
+assert len(keys) > 80 and sorted(keys) == sorted(r[0] for r in rows), set(keys) ^ {r[0] for r in rows}
+missing = [f"| {number[k]} | {name} | {kind.lower()} |" for k, kind, name in rows
+           if f"| {number[k]} | {name} | {kind.lower()} |" not in spec]
+assert not missing, missing
+END
+}
