@@ -9,6 +9,16 @@ setup() {
 	cd "$BATS_TEST_TMPDIR"
 }
 
+# A test that fails in the middle leaves no recorder and no command behind.
+teardown() {
+	if [ -n "${pid:-}" ] && kill -0 "$pid" 2>/dev/null; then
+		for command in $(ps -o pid= --ppid "$pid"); do
+			kill -KILL "$command" 2>/dev/null || true
+		done
+		kill -KILL "$pid" 2>/dev/null || true
+	fi
+}
+
 # A recording of a few cheap sources, ten a second.
 pmr() {
 	"$bin/pmrec" --quiet --overwrite --sources=stat,vmstat -i 0.1 "$@"
