@@ -24,24 +24,34 @@ struct builder {
 
 void binding_release(struct binding *b)
 {
-	for (size_t i = 0; i < b->n_metrics; i++) {
-		struct bound_metric *m = &b->metric[i];
-
-		free(m->name);
-		free(m->display);
-		free(m->unit);
-		free(m->help);
-		free(m->input);
-		expr_free(m->expr);
-	}
-	for (size_t i = 0; i < b->n_inputs; i++) {
-		free(b->input[i].name);
-		free(b->input[i].counter);
-	}
+	for (size_t i = 0; i < b->n_metrics; i++)
+		expr_free(b->metric[i].expr);
+	for (size_t i = 0; i < b->n_owned; i++)
+		free(b->owned[i]);
+	free(b->owned);
 	free(b->metric);
 	free(b->input);
 	names_release(&b->input_names);
 	*b = (struct binding){ 0 };
+}
+
+/* Takes over what was allocated, NULL included; returns it, or NULL without memory. */
+static void *own(struct binding *b, void *data)
+{
+	if (data && b->n_owned == b->cap_owned) {
+		size_t cap = b->cap_owned ? b->cap_owned * 2 : 256;
+		void **owned = realloc(b->owned, cap * sizeof(*owned));
+
+		if (!owned) {
+			free(data);
+			return NULL;
+		}
+		b->owned = owned;
+		b->cap_owned = cap;
+	}
+	if (data)
+		b->owned[b->n_owned++] = data;
+	return data;
 }
 
 unsigned bound_input_aspects(const struct bound_input *i)
@@ -163,8 +173,23 @@ static void fill_input(struct builder *x, struct bound_input *in, const char *na
 	}
 }
 
+static struct bound_input *new_input(struct binding *b)
+{
+	if (b->n_inputs == b->cap_inputs) {
+		size_t cap = b->cap_inputs ? b->cap_inputs * 2 : 64;
+		struct bound_input *in = realloc(b->input, cap * sizeof(*in));
+
+		if (!in)
+			return NULL;
+		b->input = in;
+		b->cap_inputs = cap;
+	}
+	b->input[b->n_inputs] = (struct bound_input){ 0 };
+	return &b->input[b->n_inputs++];
+}
+
 /* The place of the input; inputs that are asked for twice are kept once. */
-static int64_t add_input(struct builder *x, const char *name, enum expr_aspect aspect, bool rate)
+static int64_t add_input(struct builder *x, const char *name, enum expr_aspect aspect)
 {
 	struct binding *b = x->b;
 	struct bound_input *in;
@@ -172,34 +197,23 @@ static int64_t add_input(struct builder *x, const char *name, enum expr_aspect a
 	int err;
 
 	buf_clear(&x->text);
-	buf_printf(&x->text, "%u%s %s", (unsigned)aspect, rate ? "/s" : "", name);
+	buf_printf(&x->text, "%u %s", (unsigned)aspect, name);
 	if (x->text.err)
 		return -ENOMEM;
 	if (names_get(&b->input_names, buf_str(&x->text), &at))
 		return at;
-	if (b->n_inputs == b->cap_inputs) {
-		size_t cap = b->cap_inputs ? b->cap_inputs * 2 : 64;
-
-		in = realloc(b->input, cap * sizeof(*in));
-		if (!in)
-			return -ENOMEM;
-		b->input = in;
-		b->cap_inputs = cap;
-	}
-	in = &b->input[b->n_inputs];
-	*in = (struct bound_input){ .name = strdup(name), .aspect = aspect, .rate = rate };
-	if (!in->name)
+	in = new_input(b);
+	if (!in || !(in->name = own(b, strdup(name))))
 		return -ENOMEM;
+	in->aspect = aspect;
 	fill_input(x, in, name);
 	if (!in->constant && !in->duration) {
-		in->counter = malloc(in->n_counters * sizeof(*in->counter));
-		if (!in->counter) {
-			free(in->name);
+		in->counter = own(b, malloc(in->n_counters * sizeof(*in->counter)));
+		if (!in->counter)
 			return -ENOMEM;
-		}
 		memcpy(in->counter, x->found, in->n_counters * sizeof(*in->counter));
 	}
-	at = (uint32_t)b->n_inputs++;
+	at = (uint32_t)(in - b->input);
 	if ((err = names_set(&b->input_names, buf_str(&x->text), at)))
 		return err;
 	return at;
@@ -229,14 +243,7 @@ static struct bound_metric *new_metric(struct binding *b)
 
 static void drop_metric(struct binding *b)
 {
-	struct bound_metric *m = &b->metric[--b->n_metrics];
-
-	free(m->name);
-	free(m->display);
-	free(m->unit);
-	free(m->help);
-	free(m->input);
-	expr_free(m->expr);
+	expr_free(b->metric[--b->n_metrics].expr);
 }
 
 /* Whether the formula copes without that input: it asks has_event() first. */
@@ -259,11 +266,11 @@ static int bind_formula(struct builder *x, struct bound_metric *m, const char *t
 	if (err)
 		return error_prefix(x->error, "metric %s", m->name);
 	in = expr_inputs(m->expr, &n);
-	m->input = malloc((n + 1) * sizeof(*m->input));
+	m->input = own(x->b, malloc((n + 1) * sizeof(*m->input)));
 	if (!m->input)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++) {
-		int64_t at = add_input(x, in[i].name, in[i].aspect, false);
+		int64_t at = add_input(x, in[i].name, in[i].aspect);
 		const struct bound_input *bound;
 
 		if (at < 0)
@@ -307,32 +314,35 @@ static char *with_member(const char *text, const char *member, bool lower, bool 
 	return buf_detach(&out);
 }
 
-static int bind_row(struct builder *x, const struct metric *row, const char *member, const char *own, bool vendor)
+static int bind_row(struct builder *x, const struct metric *row, const char *member, const char *part, bool vendor)
 {
 	struct bound_metric *m = new_metric(x->b);
 	uint32_t ignored;
-	char *text;
+	const char *text;
 	int kept;
 
 	if (!m)
 		return -ENOMEM;
-	m->name = member ? with_member(row->name, member, true, false) : strdup(row->name);
-	m->display = member ? with_member(row->display, member, false, false)
-			    : strdup(row->display ? row->display : row->name);
-	m->help = member ? with_member(row->help, member, false, false) : strdup(row->help ? row->help : "");
-	m->unit = strdup(row->unit ? row->unit : "");
-	text = member ? with_member(row->expr, own, false, true) : strdup(row->expr);
-	if (!m->name || !m->display || !m->help || !m->unit || !text) {
-		free(text);
-		return -ENOMEM;
+	if (member) {
+		m->name = own(x->b, with_member(row->name, member, true, false));
+		m->display = own(x->b, with_member(row->display, member, false, false));
+		m->help = own(x->b, with_member(row->help, member, false, false));
+		text = own(x->b, with_member(row->expr, part, false, true));
+	} else {
+		m->name = row->name;
+		m->display = row->display ? row->display : row->name;
+		m->help = row->help ? row->help : "";
+		text = row->expr;
 	}
+	if (!m->name || !m->display || !m->help || !text)
+		return -ENOMEM;
+	m->unit = row->unit ? row->unit : "";
 	m->aliases = row->aliases ? row->aliases : "";
 	m->categories = row->categories ? row->categories : "";
 	m->precision = row->precision;
 	m->default_on = row->default_on;
 	m->vendor = vendor;
 	kept = names_get(&x->taken, m->name, &ignored) ? 0 : bind_formula(x, m, text, row->scope);
-	free(text);
 	if (kept == 1)
 		return names_set(&x->taken, m->name, 0);
 	drop_metric(x->b);
@@ -355,14 +365,14 @@ static int bind_family(struct builder *x, const struct metric *row)
 
 	for (uint32_t i = 0; i < m->n_counters; i++) {
 		const struct pm_counter *c = &m->counter[i];
-		const char *member, *own;
+		const char *member, *part;
 
 		if (strcmp(pm_map_text(&c->attrs, PM_COUNTER_FAMILY, ""), row->each))
 			continue;
-		own = own_part(c->name);
-		member = pm_map_text(&c->attrs, PM_COUNTER_MEMBER, own);
+		part = own_part(c->name);
+		member = pm_map_text(&c->attrs, PM_COUNTER_MEMBER, part);
 		/* A member whose name no formula can hold is still there as a counter. */
-		err = bind_row(x, row, member, own, false);
+		err = bind_row(x, row, member, part, false);
 		if (err && err != -EINVAL)
 			return err;
 	}
@@ -380,45 +390,74 @@ static unsigned char precision_of(const struct pm_counter *c, bool rate)
 	return !strcmp(c->unit, "s") ? 3 : 2;
 }
 
-static int bind_counter(struct builder *x, const struct pm_counter *c)
+/* `id` and `place`: where its two arrays of one number lie. */
+static int bind_counter(struct builder *x, const struct pm_counter *c, uint32_t *id, uint32_t *place)
 {
-	bool flows = c->semantics == PM_CUMULATIVE || c->semantics == PM_DELTA;
-	bool rate = x->options->rate && flows;
+	bool rate = x->options->rate && (c->semantics == PM_CUMULATIVE || c->semantics == PM_DELTA);
 	struct bound_metric *m;
-	struct buf unit = BUF_INIT;
+	struct bound_input *in;
 	uint32_t ignored;
-	char *prefixed;
-	int64_t in;
+	char *text;
 
 	if ((c->type != PM_U64 && c->type != PM_S64 && c->type != PM_F64) || x->kind[c->id] == PM_KINDS)
 		return 0;
-	in = add_input(x, c->name, EXPR_VALUE, rate);
-	if (in < 0)
-		return (int)in;
+	in = new_input(x->b);
 	m = new_metric(x->b);
-	if (!m)
+	if (!in || !m)
 		return -ENOMEM;
-	buf_printf(&unit, "%s%s", c->unit[0] || !rate ? c->unit : "1", rate ? "/s" : "");
-	m->unit = strdup(buf_str(&unit));
-	buf_release(&unit);
+	*id = c->id;
+	*place = (uint32_t)(x->b->n_inputs - 1);
+	in->aspect = EXPR_VALUE;
+	in->rate = rate;
+	in->counter = id;
+	in->n_counters = 1;
+	in->kind = m->kind = (enum pm_kind)x->kind[c->id];
+	m->unit = c->unit;
+	if (rate) {
+		m->unit = asprintf(&text, "%s/s", c->unit[0] ? c->unit : "1") < 0 ? NULL : own(x->b, text);
+		if (!m->unit)
+			return -ENOMEM;
+	}
+	m->name = c->name;
 	/* An event may be called like a metric ("migrations"); every other raw counter has its source in its name. */
-	if (names_get(&x->taken, c->name, &ignored))
-		m->name = asprintf(&prefixed, "%s.%s", c->source, c->name) < 0 ? NULL : prefixed;
-	else
-		m->name = strdup(c->name);
-	m->display = strdup(c->display && c->display[0] ? c->display : c->name);
-	m->help = strdup(pm_map_text(&c->attrs, PM_COUNTER_HELP, ""));
-	m->input = malloc(sizeof(*m->input));
-	if (!m->unit || !m->name || !m->display || !m->help || !m->input)
-		return -ENOMEM;
+	if (names_get(&x->taken, c->name, &ignored)) {
+		m->name = asprintf(&text, "%s.%s", c->source, c->name) < 0 ? NULL : own(x->b, text);
+		if (!m->name)
+			return -ENOMEM;
+	}
+	m->display = c->display && c->display[0] ? c->display : c->name;
+	m->help = pm_map_text(&c->attrs, PM_COUNTER_HELP, "");
 	m->categories = c->source;
-	m->input[0] = (uint32_t)in;
+	m->input = place;
 	m->n_inputs = 1;
 	m->counter = c->id;
-	m->kind = (enum pm_kind)x->kind[c->id];
 	m->precision = precision_of(c, rate);
 	m->default_on = pm_map_bool(&c->attrs, PM_COUNTER_REQUESTED, false);
 	return 0;
+}
+
+static int bind_all_counters(struct builder *x)
+{
+	const struct pm_model *m = x->p->model;
+	struct binding *b = x->b;
+	size_t metrics = b->n_metrics + m->n_counters, inputs = b->n_inputs + m->n_counters;
+	uint32_t *numbers = own(b, malloc(((size_t)m->n_counters * 2 + 1) * sizeof(*numbers)));
+	struct bound_metric *metric = realloc(b->metric, (metrics + 1) * sizeof(*metric));
+	struct bound_input *input;
+	int err = 0;
+
+	if (!metric)
+		return -ENOMEM;
+	b->metric = metric;
+	b->cap_metrics = metrics + 1;
+	input = realloc(b->input, (inputs + 1) * sizeof(*input));
+	if (!input || !numbers)
+		return -ENOMEM;
+	b->input = input;
+	b->cap_inputs = inputs + 1;
+	for (uint32_t i = 0; i < m->n_counters && !err; i++)
+		err = bind_counter(x, &m->counter[i], &numbers[2 * i], &numbers[2 * i + 1]);
+	return err;
 }
 
 static int bind_all(struct builder *x)
@@ -435,10 +474,7 @@ static int bind_all(struct builder *x)
 			if ((err = t->row[i].each ? bind_family(x, &t->row[i])
 						  : bind_row(x, &t->row[i], NULL, NULL, false)))
 				return err;
-	for (uint32_t i = 0; i < x->p->model->n_counters; i++)
-		if ((err = bind_counter(x, &x->p->model->counter[i])))
-			return err;
-	return 0;
+	return bind_all_counters(x);
 }
 
 int binding_build(struct binding *b, const struct places *p, const struct bind_options *options, struct error *e)

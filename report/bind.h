@@ -18,10 +18,10 @@
 
 /* One number that formulas ask for; formulas that ask for the same share it. */
 struct bound_input {
-	char *name; /* owned */
+	char *name; /* owned; NULL for a counter as a metric */
 	enum expr_aspect aspect;
 	bool rate;            /* per second, by each instance's own time */
-	uint32_t *counter;    /* owned: ids; their values are added up */
+	uint32_t *counter;    /* ids; their values are added up */
 	uint32_t n_counters;
 	bool constant;        /* `value` is all there is to know */
 	bool duration;        /* the length of the interval in seconds */
@@ -30,10 +30,10 @@ struct bound_input {
 };
 
 struct bound_metric {
-	char *name, *display, *unit, *help; /* owned */
-	const char *aliases, *categories;   /* "" if there are none; of the definition, or of the counter */
+	const char *name, *display, *unit, *help;
+	const char *aliases, *categories;   /* "" if there are none */
 	struct expr *expr;    /* owned; NULL: input 0 as it is */
-	uint32_t *input;      /* owned: places in binding.input */
+	uint32_t *input;      /* places in binding.input */
 	uint32_t n_inputs;
 	uint32_t counter;     /* id, for a counter as a metric; else 0 */
 	enum pm_kind kind;    /* lowest level at which it means something */
@@ -42,12 +42,16 @@ struct bound_metric {
 	bool vendor;          /* of a --metrics-file */
 };
 
+/* Counters as metrics borrow their texts from the model, so that a recording of very many costs little: a binding
+ * must be released before its model goes. */
 struct binding {
 	struct bound_metric *metric;
 	size_t n_metrics, cap_metrics;
 	struct bound_input *input;
 	size_t n_inputs, cap_inputs;
 	struct names input_names; /* "aspect name" -> place */
+	void **owned;             /* texts and arrays that belong to the binding */
+	size_t n_owned, cap_owned;
 };
 
 struct bind_options {

@@ -18,6 +18,7 @@ struct span {
 struct csv {
 	struct buf text;      /* what rows and columns print, made once */
 	struct span file;     /* "recording," */
+	struct buf head;      /* "recording,run,time,duration_ns," of the interval at hand */
 	struct span *row;     /* by row: "scope,package,...,cgroup," */
 	struct span *metric;  /* by column: "metric," */
 	struct span *unit;    /* by column: ",unit," */
@@ -46,6 +47,7 @@ static void csv_release(struct exporter *x)
 		return;
 	csv_forget(c);
 	buf_release(&c->text);
+	buf_release(&c->head);
 	names_release(&c->wide);
 	free(c->cell);
 	free(c);
@@ -182,17 +184,34 @@ static char *put_interval(char *to, const struct exporter *x, const struct csv *
 	return to;
 }
 
-static int long_interval(struct exporter *x, const struct csv *c, const struct sheet *s, const struct interval *i,
-			 size_t k)
+/* The end of a row: unit and status. */
+static char *put_status(char *to, struct exporter *x, uint16_t reason, bool partial)
 {
-	char *start = export_room(&x->out, c->file.len + 128), *to = start;
-	size_t from, head_len;
+	const char *why;
+	char word[16];
+	size_t len;
 
-	if (!to)
+	if (__builtin_expect(!reason && !partial, 1)) {
+		memcpy(to, "ok\n", 3);
+		return to + 3;
+	}
+	why = status_word(reason, partial, word);
+	len = strlen(why);
+	memcpy(to, why, len);
+	to[len] = '\n';
+	x->partial |= !status_absent(reason);
+	return to + len + 1;
+}
+
+static int long_interval(struct exporter *x, struct csv *c, const struct sheet *s, const struct interval *i, size_t k)
+{
+	int err;
+
+	/* All rows of an interval begin alike. */
+	buf_clear(&c->head);
+	if (!export_room(&c->head, c->file.len + 128))
 		return -ENOMEM;
-	/* The rows of an interval begin alike: the first one's beginning is copied, from the buffer itself. */
-	from = x->out.len;
-	head_len = (size_t)(put_interval(to, x, c, &i[k]) - start);
+	c->head.len = (size_t)(put_interval((char *)c->head.data, x, c, &i[k]) - (char *)c->head.data);
 	for (uint32_t r = 0; r < s->n_rows; r++) {
 		const struct sheet_row *row = &s->row[r];
 
@@ -200,31 +219,19 @@ static int long_interval(struct exporter *x, const struct csv *c, const struct s
 			const struct sheet_cell *cell = &row->cell[n];
 			const struct value *v = &cell->value[k];
 			struct span metric = c->metric[cell->column], unit = c->unit[cell->column];
-			bool partial = export_partial(cell, i, k);
-			char word[16];
+			char *start, *to;
 
-			to = export_room(&x->out, head_len + c->row[r].len + metric.len + unit.len + 96);
+			start = to = export_room(&x->out, c->head.len + c->row[r].len + metric.len + unit.len + 96);
 			if (!to)
 				return -ENOMEM;
-			start = to;
-			memmove(to, x->out.data + from, head_len);
-			to = put(put(to + head_len, c, c->row[r]), c, metric);
+			memcpy(to, c->head.data, c->head.len);
+			to = put(put(to + c->head.len, c, c->row[r]), c, metric);
 			if (!v->reason)
 				to += export_number(to, v->v);
-			to = put(to, c, unit);
-			if (__builtin_expect(!v->reason && !partial, 1)) {
-				memcpy(to, "ok\n", 3);
-				to += 3;
-			} else {
-				const char *why = status_word(v->reason, partial, word);
-				size_t len = strlen(why);
-
-				memcpy(to, why, len);
-				to += len;
-				*to++ = '\n';
-				x->partial |= !status_absent(v->reason);
-			}
+			to = put_status(put(to, c, unit), x, v->reason, export_partial(cell, i, k));
 			x->out.len += (size_t)(to - start);
+			if (__builtin_expect(exporter_is_full(x), 0) && (err = exporter_flush(x)))
+				return err;
 		}
 	}
 	return 0;

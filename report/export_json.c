@@ -143,12 +143,13 @@ static void put_head(struct exporter *x, const struct json_text *t, const struct
 	buf_addch(&x->out, ',');
 }
 
-static void put_interval(struct exporter *x, const struct json_text *t, const struct sheet *s,
+static int put_interval(struct exporter *x, const struct json_text *t, const struct sheet *s,
 			 const struct interval *i, size_t k)
 {
 	bool wide = x->config.layout == EXPORT_WIDE;
 	struct buf head = BUF_INIT;
 	size_t from = x->out.len;
+	int err = 0;
 
 	put_head(x, t, &i[k]);
 	buf_add(&head, x->out.data + from, x->out.len - from);
@@ -178,11 +179,15 @@ static void put_interval(struct exporter *x, const struct json_text *t, const st
 			}
 			if (!wide || n + 1 == row->n_cells)
 				buf_addch(&x->out, '\n');
+			if (exporter_is_full(x) && (err = exporter_flush(x)))
+				goto out;
 		}
 	}
+out:
 	if (head.err)
 		x->out.err = head.err;
 	buf_release(&head);
+	return err;
 }
 
 static int json_intervals(struct exporter *x, const struct sheet *s, const struct interval *i, size_t n)
@@ -190,8 +195,9 @@ static int json_intervals(struct exporter *x, const struct sheet *s, const struc
 	int err = 0;
 
 	for (size_t k = 0; k < n && !err; k++) {
-		put_interval(x, x->data, s, i, k);
-		err = exporter_pace(x);
+		err = put_interval(x, x->data, s, i, k);
+		if (!err)
+			err = exporter_pace(x);
 	}
 	return err;
 }

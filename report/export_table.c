@@ -16,6 +16,11 @@
 
 enum topology_column { BY_PACKAGE, BY_DIE, BY_NODE, BY_CORE, BY_CPU, BY_NAME, TOPOLOGY_COLUMNS };
 
+/* A piece of table_data.text. */
+struct text {
+	size_t at, len;
+};
+
 struct table_data {
 	const struct sheet *sheet;
 	uint32_t *row;                  /* rows of the sheet that are printed */
@@ -24,6 +29,9 @@ struct table_data {
 	uint32_t n_columns;
 	const struct sheet_cell **cell; /* row by row; NULL: empty */
 	bool topology[TOPOLOGY_COLUMNS];
+	struct buf text; /* heads and names, made when the shape is known: the model may go before the rows */
+	struct text *head;              /* by place in column[] */
+	struct text *name;              /* by place in row[] */
 	unsigned *width;                /* time, run, topology columns, then metrics */
 	bool sized;
 	uint32_t since_heads;           /* intervals */
@@ -39,6 +47,9 @@ static void table_forget(struct table_data *t)
 	free(t->column);
 	free(t->cell);
 	free(t->width);
+	free(t->head);
+	free(t->name);
+	buf_release(&t->text);
 	*t = (struct table_data){ .named = t->named };
 }
 
@@ -152,6 +163,29 @@ static int map_cells(struct table_data *t)
 	return err;
 }
 
+static struct text keep(struct table_data *t, const char *text)
+{
+	size_t at = t->text.len;
+
+	text_escape(&t->text, text, strlen(text));
+	return (struct text){ at, t->text.len - at };
+}
+
+static int keep_texts(struct table_data *t)
+{
+	const struct sheet *s = t->sheet;
+
+	t->head = calloc((size_t)t->n_columns + 1, sizeof(*t->head));
+	t->name = calloc((size_t)t->n_rows + 1, sizeof(*t->name));
+	if (!t->head || !t->name)
+		return -ENOMEM;
+	for (uint32_t c = 0; c < t->n_columns; c++)
+		t->head[c] = keep(t, s->column[t->column[c]].metric->display);
+	for (uint32_t r = 0; r < t->n_rows; r++)
+		t->name[r] = keep(t, places_name(s->places, &s->row[t->row[r]].place));
+	return t->text.err;
+}
+
 static int table_shape(struct exporter *x, const struct sheet *s)
 {
 	struct table_data *t = x->data;
@@ -177,6 +211,8 @@ static int table_shape(struct exporter *x, const struct sheet *s)
 	if (below == 1 && s->per == PM_CPU && s->places->n == 1 && t->n_rows == 2)
 		t->n_rows = 1;
 	err = map_cells(t);
+	if (!err)
+		err = keep_texts(t);
 	choose_topology(t);
 	if (x->config.name_files && t->named != x->recording) {
 		buf_addstr(&x->out, t->named ? "\n==> " : "==> ");
@@ -226,12 +262,11 @@ static size_t cell_text(const struct table_data *t, const struct sheet_cell *cel
 	return number_fixed(out, v->v, t->sheet->column[cell->column].metric->precision);
 }
 
-static size_t topology_text(const struct table_data *t, const struct place *p, enum topology_column c, char *out)
+static size_t topology_text(const struct table_data *t, uint32_t r, enum topology_column c, char *out)
 {
+	const struct place *p = &t->sheet->row[t->row[r]].place;
 	const uint32_t number[] = { p->package, p->die, p->node, p->core, p->cpu };
-	const char *name;
-	struct buf shown = BUF_INIT;
-	size_t len;
+	size_t len = t->name[r].len;
 
 	if (p->kind == PM_SYSTEM || (c < BY_NAME && number[c] == PM_NONE)) {
 		out[0] = '-';
@@ -241,11 +276,9 @@ static size_t topology_text(const struct table_data *t, const struct place *p, e
 		return number_u64(out, number[c]);
 	if (p->kind == PM_CLUSTER || p->kind == PM_CACHE)
 		return number_u64(out, p->kind == PM_CLUSTER ? p->cluster : p->cache);
-	name = places_name(t->sheet->places, p);
-	text_escape(&shown, name, strlen(name));
-	len = shown.len < CELL_MAX ? shown.len : CELL_MAX;
-	memcpy(out, buf_str(&shown), len);
-	buf_release(&shown);
+	len = len < CELL_MAX ? len : CELL_MAX;
+	if (len)
+		memcpy(out, t->text.data + t->name[r].at, len);
 	return len;
 }
 
@@ -266,14 +299,8 @@ static void choose_widths(struct exporter *x, struct table_data *t, const struct
 		t->width[WIDTH_TOPOLOGY + i] = (unsigned)strlen(topology_heads[i]);
 	t->width[WIDTH_TIME] = 4;
 	t->width[WIDTH_RUN] = 3;
-	for (uint32_t c = 0; c < t->n_columns; c++) {
-		struct buf head = BUF_INIT;
-		const char *display = s->column[t->column[c]].metric->display;
-
-		text_escape(&head, display, strlen(display));
-		widen(&t->width[WIDTH_METRICS + c], head.len);
-		buf_release(&head);
-	}
+	for (uint32_t c = 0; c < t->n_columns; c++)
+		widen(&t->width[WIDTH_METRICS + c], t->head[c].len);
 	for (size_t k = 0; k < n; k++) {
 		widen(&t->width[WIDTH_TIME], time_of_day(x, &interval[k], text));
 		for (uint32_t r = 0; r < t->n_rows; r++)
@@ -284,7 +311,7 @@ static void choose_widths(struct exporter *x, struct table_data *t, const struct
 	for (uint32_t r = 0; r < t->n_rows; r++)
 		for (int i = 0; i < TOPOLOGY_COLUMNS; i++)
 			widen(&t->width[WIDTH_TOPOLOGY + i],
-			      topology_text(t, &s->row[t->row[r]].place, (enum topology_column)i, text));
+			      topology_text(t, r, (enum topology_column)i, text));
 	t->sized = true;
 }
 
@@ -314,14 +341,9 @@ static void put_heads(struct exporter *x, struct table_data *t)
 		if (t->topology[i])
 			put(&x->out, &first, topology_heads[i], strlen(topology_heads[i]),
 			    t->width[WIDTH_TOPOLOGY + i]);
-	for (uint32_t c = 0; c < t->n_columns; c++) {
-		const char *display = t->sheet->column[t->column[c]].metric->display;
-		struct buf head = BUF_INIT;
-
-		text_escape(&head, display, strlen(display));
-		put(&x->out, &first, buf_str(&head), head.len, t->width[WIDTH_METRICS + c]);
-		buf_release(&head);
-	}
+	for (uint32_t c = 0; c < t->n_columns; c++)
+		put(&x->out, &first, (const char *)t->text.data + t->head[c].at, t->head[c].len,
+		    t->width[WIDTH_METRICS + c]);
 	buf_addch(&x->out, '\n');
 	t->since_heads = 0;
 	t->heads_due = false;
@@ -347,7 +369,6 @@ static bool is_away(const struct table_data *t, uint32_t row, size_t k)
 static void put_row(struct exporter *x, struct table_data *t, uint32_t r, const struct interval *interval, size_t k)
 {
 	const struct sheet *s = t->sheet;
-	const struct place *p = &s->row[t->row[r]].place;
 	char text[CELL_MAX];
 	bool first = true;
 
@@ -357,7 +378,7 @@ static void put_row(struct exporter *x, struct table_data *t, uint32_t r, const 
 		put(&x->out, &first, text, number_u64(text, interval[k].run), t->width[WIDTH_RUN]);
 	for (int i = 0; i < TOPOLOGY_COLUMNS; i++)
 		if (t->topology[i])
-			put(&x->out, &first, text, topology_text(t, p, (enum topology_column)i, text),
+			put(&x->out, &first, text, topology_text(t, r, (enum topology_column)i, text),
 			    t->width[WIDTH_TOPOLOGY + i]);
 	for (uint32_t c = 0; c < t->n_columns; c++) {
 		const struct sheet_cell *cell = t->cell[(size_t)r * s->n_columns + t->column[c]];
@@ -390,12 +411,15 @@ static int table_intervals(struct exporter *x, const struct sheet *s, const stru
 		if (!x->config.no_heads &&
 		    (t->heads_due || x->config.clear || (every ? t->since_heads >= every : t->n_rows > 1)))
 			put_heads(x, t);
-		for (uint32_t r = 0; r < t->n_rows; r++)
+		for (uint32_t r = 0; r < t->n_rows && !err; r++) {
 			if (!is_away(t, r, k))
 				put_row(x, t, r, interval, k);
+			err = exporter_is_full(x) ? exporter_flush(x) : 0;
+		}
 		t->since_heads++;
 		x->begun = true;
-		err = exporter_pace(x);
+		if (!err)
+			err = exporter_pace(x);
 	}
 	return err;
 }

@@ -9,8 +9,6 @@
 #include "common/number.h"
 #include "common/table.h"
 
-#define ENOUGH (256u << 10) /* bytes that are worth a write() */
-
 const struct exporter_ops *const exporters[] = { &export_table, &export_csv, &export_json, NULL };
 
 const char *const export_columns[] = {
@@ -59,7 +57,7 @@ int exporter_flush(struct exporter *x)
 
 int exporter_pace(struct exporter *x)
 {
-	return x->config.flush || x->out.len >= ENOUGH || x->out.err ? exporter_flush(x) : 0;
+	return x->config.flush || exporter_is_full(x) ? exporter_flush(x) : 0;
 }
 
 /* ---- for the formats ---- */

@@ -12,6 +12,8 @@
 #include "common/error.h"
 #include "report/sheet.h"
 
+#define EXPORT_ENOUGH (256u << 10) /* bytes that are worth a write() */
+
 enum export_layout { EXPORT_LONG, EXPORT_WIDE };
 enum export_time {
 	EXPORT_TIME_DEFAULT,
@@ -49,7 +51,8 @@ struct exporter {
 struct exporter_ops {
 	const char *name;
 	const char *help;
-	/* Rows or columns are new (or another file begins). */
+	/* Rows or columns are new (or another file begins). Texts of the model are good now, and not necessarily
+	 * later: the last interval of a recording is often known only when the next one has begun. */
 	int (*shape)(struct exporter *x, const struct sheet *s);
 	int (*intervals)(struct exporter *x, const struct sheet *s, const struct interval *i, size_t n);
 	void (*release)(struct exporter *x);
@@ -61,6 +64,11 @@ const struct exporter_ops *exporter_find(const char *name);
 void exporter_init(struct exporter *x, const struct exporter_ops *ops, const struct export_config *config);
 /* Writes what is there; 0 or -errno. */
 int exporter_flush(struct exporter *x);
+/* Whether enough has gathered; a long interval is written in pieces. */
+static inline bool exporter_is_full(const struct exporter *x)
+{
+	return x->out.len >= EXPORT_ENOUGH || x->out.err;
+}
 /* As above when enough has gathered, or always if the output is live. */
 int exporter_pace(struct exporter *x);
 void exporter_release(struct exporter *x);

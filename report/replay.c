@@ -169,7 +169,7 @@ static int64_t track_for(struct replay *r, uint32_t counter, uint32_t instance)
 	if (r->key[i])
 		return r->key_track[i];
 	if (r->n_tracks == r->cap_tracks) {
-		size_t cap = r->cap_tracks ? r->cap_tracks * 3 / 2 : 64;
+		size_t cap = r->cap_tracks + r->cap_tracks / 2 + 64;
 
 		t = realloc(r->track, cap * sizeof(*t));
 		if (!t)
@@ -222,13 +222,38 @@ static int feed_group(struct replay *r, const struct pm_group *g, struct group_f
 	return 0;
 }
 
+/* Room for the columns of the largest group, which are often all there are; growing step by step would leave holes.
+ */
+static int reserve_tracks(struct replay *r)
+{
+	struct track *t;
+	size_t most = 0;
+
+	for (uint32_t i = 0; i < r->model->n_groups; i++) {
+		const struct pm_group *g = &r->model->group[i];
+		size_t n = 0;
+
+		for (uint32_t k = 0; k < g->n_counters; k++)
+			n += r->want[g->counter[k]] ? (g->flags & PM_GROUP_LIST ? 1 : g->n_instances) : 0;
+		most = n > most ? n : most;
+	}
+	if (most <= r->cap_tracks)
+		return 0;
+	t = realloc(r->track, most * sizeof(*t));
+	if (!t)
+		return -ENOMEM;
+	r->track = t;
+	r->cap_tracks = most;
+	return 0;
+}
+
 int replay_end_tracks(struct replay *r)
 {
 	int err;
 
 	forget_feeds(r);
 	r->group = calloc((size_t)r->model->n_groups + 1, sizeof(*r->group));
-	if (!r->group)
+	if (!r->group || (err = reserve_tracks(r)))
 		return -ENOMEM;
 	r->n_groups = r->model->n_groups;
 	for (uint32_t i = 0; i < r->n_groups; i++)

@@ -260,20 +260,15 @@ static int prepare_filter(struct filter *f, const struct sheet *s, enum pm_kind 
 	return 0;
 }
 
-static bool wants_counter(const struct sheet *s, const struct level *l, uint32_t counter, unsigned char *known)
+/* Marks the counters that inputs of the level are made of. */
+static void mark_counters(const struct sheet *s, const struct level *l, bool *wanted)
 {
-	/* 1: no, 2: yes */
-	if (known[counter])
-		return known[counter] == 2;
-	known[counter] = 1;
-	for (uint32_t i = 0; i < l->n_inputs && known[counter] == 1; i++) {
+	for (uint32_t i = 0; i < l->n_inputs; i++) {
 		const struct bound_input *in = &s->binding->input[l->input[i]];
 
-		for (uint32_t k = 0; k < in->n_counters; k++)
-			if (!in->constant && in->counter[k] == counter)
-				known[counter] = 2;
+		for (uint32_t k = 0; !in->constant && k < in->n_counters; k++)
+			wanted[in->counter[k]] = true;
 	}
-	return known[counter] == 2;
 }
 
 static int place_tracks(struct sheet *s, struct level *l, struct filter *filter, struct place **rows, size_t *n_rows)
@@ -281,19 +276,20 @@ static int place_tracks(struct sheet *s, struct level *l, struct filter *filter,
 	const struct pm_model *m = s->places->model;
 	size_t n = replay_tracks(s->p->replay), found = 0, kept = 0;
 	struct place *at = malloc((n + 1) * sizeof(*at)), *sorted = malloc((n + 1) * sizeof(*sorted));
-	unsigned char *known = calloc((size_t)m->n_counters + 1, 1);
+	bool *wanted = calloc((size_t)m->n_counters + 1, sizeof(*wanted));
 	int err = filter->config->rows == SHEET_CPU_SET ? prepare_filter(filter, s, l->kind) : 0;
 
 	l->row_of = malloc((n + 1) * sizeof(*l->row_of));
-	if (!at || !sorted || !known || !l->row_of || err) {
+	if (!at || !sorted || !wanted || !l->row_of || err) {
 		err = -ENOMEM;
 		goto out;
 	}
+	mark_counters(s, l, wanted);
 	for (size_t t = 0; t < n; t++) {
 		struct track_info info = replay_track(s->p->replay, t);
 
 		l->row_of[t] = PM_NONE;
-		if (!wants_counter(s, l, info.counter, known) ||
+		if (!wanted[info.counter] ||
 		    !places_find(s->places, pm_model_instance(m, info.instance), l->kind, &at[t]))
 			continue;
 		l->row_of[t] = 0;
@@ -323,7 +319,7 @@ static int place_tracks(struct sheet *s, struct level *l, struct filter *filter,
 out:
 	free(at);
 	free(sorted);
-	free(known);
+	free(wanted);
 	return err;
 }
 

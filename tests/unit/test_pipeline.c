@@ -62,16 +62,19 @@ static void read_values(struct outcome *o)
 	}
 }
 
-static struct outcome run_input(struct pm_input *in, const struct pipeline_config *config)
+static struct outcome run_input(struct pm_input *in, const struct pipeline_config *config,
+				const struct exporter_ops *ops)
 {
-	struct export_config export = { .fd = memfd_create("pipeline", 0), .time = EXPORT_TIME_RELATIVE };
+	struct export_config export = { .fd = memfd_create("pipeline", 0) };
 	struct outcome o = { 0 };
 	struct pm_reader *reader;
 	struct exporter x;
 	off_t size;
 
 	assert_true(export.fd >= 0);
-	exporter_init(&x, &export_csv, &export);
+	if (ops == &export_csv)
+		export.time = EXPORT_TIME_RELATIVE;
+	exporter_init(&x, ops, &export);
 	x.recording = "test";
 	o.err = pm_reader_open(&reader, in, &o.error);
 	if (!o.err) {
@@ -88,12 +91,18 @@ static struct outcome run_input(struct pm_input *in, const struct pipeline_confi
 	return o;
 }
 
-static struct outcome run(const void *data, size_t len, const struct pipeline_config *config)
+static struct outcome run_format(const void *data, size_t len, const struct pipeline_config *config,
+				 const struct exporter_ops *ops)
 {
 	struct pm_input in;
 
 	assert_int_equal(pm_input_memory(&in, data, len), 0);
-	return run_input(&in, config);
+	return run_input(&in, config, ops);
+}
+
+static struct outcome run(const void *data, size_t len, const struct pipeline_config *config)
+{
+	return run_format(data, len, config, &export_csv);
 }
 
 static void done(struct outcome *o)
@@ -286,6 +295,11 @@ static void joined_recordings(void **state)
 	assert_int_equal(o.lines, 2 * (ROWS - 1));
 	assert_true(o.least == 56 && o.most == 56);
 	done(&o);
+	config.mode = PIPELINE_TOTAL;
+	o = run_format(two, 2 * b.file.len, &config, &export_table);
+	assert_int_equal(o.err, 0);
+	assert_string_equal(o.text, "test.x\n 22344\ntest.x\n 22344\n");
+	done(&o);
 	free(two);
 	builder_release(&b);
 }
@@ -332,7 +346,7 @@ static void growing_file(void **state)
 		g = (struct growing){ .file = &b.file, .visible = 2000 };
 		config.wait = grow;
 		config.wait_ctx = &g;
-		o = run_input(&in, &config);
+		o = run_input(&in, &config, &export_csv);
 		assert_int_equal(o.err, 0);
 		assert_int_equal(o.lines, ROWS - 1);
 		assert_int_equal(o.result.ended, finish);
