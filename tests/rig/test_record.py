@@ -1,0 +1,146 @@
+#!/usr/bin/env python3
+"""test_record.py MACHINE: what pmrec records of an emulated machine against what the machine was programmed to do."""
+import errno
+import os
+import subprocess
+import sys
+import time
+
+import machines
+import rig
+
+TOLERANCE = 0.001
+NAMES = {0xCE: "platform_info", 0x1A2: "temperature_target", 0x1AD: "turbo_ratio_limit", 0x606: "rapl_power_unit",
+         0x610: "pkg_power_limit", 0x614: "pkg_power_info", 0x60B: "pkgc6_irtl", 0xE2: "pkg_cst_config_control",
+         0xC0010299: "amd_power_unit", 0x770: "pm_enable", 0x648: "config_tdp_nominal"}
+
+
+def check_rates(machine, recording):
+    """Every counter that runs, at its place and with its rate."""
+    wrong = []
+    tsc, seconds = recording.change("msr.tsc", 0)
+    hz = tsc / seconds
+    for (name, cpu), (kind, rate) in machine.truth.items():
+        if (name, cpu) not in recording.series:
+            wrong.append(f"{name} of CPU {cpu} is not recorded")
+            continue
+        if kind == "=":
+            values = {int(v) for v, _, _, _ in recording.series[name, cpu]}
+            if values != {rate}:
+                wrong.append(f"{name} of CPU {cpu} is {values} in place of {rate}")
+            continue
+        change, seconds = recording.change(name, cpu)
+        expected = rate * seconds * (hz if kind == "t" else 1)
+        if abs(change - expected) > max(TOLERANCE * expected, 1):
+            wrong.append(f"{name} of CPU {cpu} ran {change} in place of {expected:.1f} in {seconds:.3f} s")
+    if machine.spec.get("unknown") != "zero":
+        wrong += [f"{name} of CPU {cpu} is recorded, and the machine has none"
+                  for name, cpu in recording.series if (name, cpu) not in machine.truth]
+    return wrong
+
+
+def check_once(machine, recording):
+    """One-time values, at the start and at the end; what cannot be read, with the reason."""
+    wrong, by_address = [], {}
+    for line in subprocess.check_output([os.path.join(rig.TESTS, "catalog_tool")], text=True).splitlines():
+        address, name = line.split()
+        by_address[int(address, 16)] = name
+    wrong += [f"register {address:#x} is not {name}" for address, name in NAMES.items()
+              if by_address.get(address) != f"msr.{name}"]
+    for address, value in machine.once.items():
+        name = by_address.get(address)
+        if not name:
+            wrong.append(f"register {address:#x} has no row in the catalog")
+            continue
+        rows = recording.config.get(name, [])
+        if {r.get("value") for r in rows} != {value} and {str(r.get("value")) for r in rows} != {str(value)}:
+            wrong.append(f"{name} is {[r.get('value') for r in rows]} in place of {value}")
+        elif len({r["time_ns"] for r in rows}) != 2:
+            wrong.append(f"{name} was not read at the start and at the end")
+    absent = "msr.pkg_energy_status" if machine.amd else "msr.amd_core_energy"
+    status = {r["status"] for r in recording.config.get(absent, [])}
+    if machine.spec.get("unknown") != "zero" and status != {f"errno-{errno.EIO}"}:
+        wrong.append(f"{absent} has status {status}")
+    return wrong
+
+
+def check_suspects(machine, recording):
+    suspects = {p["what"] for p in recording.probes if p["reason"] == "suspect"}
+    if machine.spec.get("unknown") != "zero":
+        return [f"suspect on a machine that does not lie: {suspects}"] if suspects else []
+    wrong = [f"{name} is not suspect" for name in ("msr.aperf", "msr.pkg_energy_status", "msr.platform_info")
+             if name not in suspects]
+    return wrong + (["the TSC is suspect"] if "msr.tsc" in suspects else [])
+
+
+def reads_of(mounted, snapshots):
+    """Reads by register and CPU, and how many snapshots there were: a busy machine loses some."""
+    before = mounted.log()[0]
+    recording = mounted.record("--sources=msr", "-i", "20ms", "-n", str(snapshots), "--threads=one")
+    return mounted.log()[0] - before, len(recording.series["msr.tsc", 0])
+
+
+def check_reads(machine, mounted):
+    """Each counter once a snapshot on the CPU that stands for its place, and nothing else."""
+    (few, fewer_snapshots), (many, snapshots) = reads_of(mounted, 5), reads_of(mounted, 25)
+    wanted = {(machines.REGISTERS[name[4:]], cpu) for name, cpu in machine.truth}
+    wrong = []
+    for key in set(many) | wanted:
+        n, expected = (many[key] - few[key]) / (snapshots - fewer_snapshots), 1 if key in wanted else 0
+        if machine.spec.get("unknown") == "zero" and key not in wanted:
+            continue
+        if n != expected:
+            wrong.append(f"register {key[0]:#x} of CPU {key[1]} is read {n} times a snapshot in place of {expected}")
+    return wrong
+
+
+def check_faults(machine, mounted):
+    """A register that fails, and comes back; a counter that stands still; a CPU that goes away."""
+    process = subprocess.Popen(mounted.command("--sources=msr", "-i", "50ms", "-n", "60"), stderr=subprocess.PIPE,
+                               text=True)
+    last = len(machine.cpus) - 1
+    time.sleep(.7)
+    mounted.control("fail 0xe7 1 5", "hold 0xe8 1")
+    time.sleep(.6)
+    mounted.control("fail 0xe7 1 0")
+    mounted.control(f"fail * {last} {errno.ENXIO}", f"file sys/devices/system/cpu/online 0-{last - 1}\\n")
+    _, errors = process.communicate(timeout=60)
+    wrong = []
+    if process.returncode:
+        return [f"pmrec ended with {process.returncode}: {errors}"]
+    recording = rig.Recording(mounted.path())
+    status = [s for _, s, _, _ in recording.series["msr.mperf", 1]]
+    if status.count("errno-5") < 5 or status[0] != "ok" or status[-1] != "ok":
+        wrong.append(f"mperf of CPU 1, which failed for a while: {status}")
+    if any(v is not None for v, s, _, _ in recording.series["msr.mperf", 1] if s != "ok"):
+        wrong.append("a value where none could be read")
+    values = [int(v) for v, s, _, _ in recording.series["msr.aperf", 1] if s == "ok"]
+    if len(values) < 55 or values[-1] != values[-10] or values[0] == values[5]:
+        wrong.append(f"aperf of CPU 1, which stood still: {values}")
+    for name in ("msr.tsc", "msr.aperf"):
+        status = [s for _, s, _, _ in recording.series[name, last]]
+        if status[0] != "ok" or status[-1] == "ok":
+            wrong.append(f"{name} of CPU {last}, which went away: {status}")
+    status = {s for _, s, _, _ in recording.series["msr.tsc", 0]}
+    if status != {"ok"}:
+        wrong.append(f"the TSC of CPU 0, which nothing happened to: {status}")
+    return wrong
+
+
+def main():
+    rig.need()
+    machine = machines.build(sys.argv[1])
+    with rig.Mounted(machine) as mounted:
+        recording = mounted.record("--sources=msr", "-i", "20ms", "-n", "120")
+        wrong = check_rates(machine, recording) + check_once(machine, recording) + check_suspects(machine, recording)
+        wrong += check_reads(machine, mounted)
+        if sys.argv[1] == "skylakex":
+            wrong += check_faults(machine, mounted)
+    for line in wrong:
+        print("wrong:", line)
+    print(f"{sys.argv[1]}: {len(machine.truth)} counters, {len(machine.once)} one-time registers, {len(wrong)} wrong")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
