@@ -306,9 +306,11 @@ void json_quote(struct buf *b, const char *text, size_t len)
 		if (!n) {
 			buf_addstr(b, "\xef\xbf\xbd");
 			n = 1;
-		} else if (code >= 0xa0) {
-			/* Terminals obey some of 0x80-0x9f. */
+		} else if (code >= 0xa0 && !utf8_is_unsafe(code)) {
 			buf_add(b, text + i, n);
+		} else if (code > 0xffff) {
+			buf_printf(b, "\\u%04x\\u%04x", (unsigned)(0xd7c0 + (code >> 10)),
+				   (unsigned)(0xdc00 + (code & 0x3ff)));
 		} else {
 			for (s = shorts; *s && *s != text[i]; s += 2)
 				;

@@ -39,7 +39,8 @@ int json_push(struct json *array, struct json *value);
 /* Appends the text; indent 0: on one line. No newline at the end. */
 void json_print(const struct json *j, unsigned indent, struct buf *out);
 
-/* Appends `text` as a JSON string with quotes, for writers that stream. Not UTF-8: repaired with U+FFFD. */
+/* Appends `text` as a JSON string with quotes, for writers that stream. Not UTF-8: repaired with U+FFFD. What a
+ * terminal would obey is written with \u, so that the string can be shown to one. */
 void json_quote(struct buf *out, const char *text, size_t len);
 
 #endif

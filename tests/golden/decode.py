@@ -4,9 +4,9 @@
     decode.py FILE          what the file holds, in a few lines
     decode.py --json FILE   every raw value, one object a line, as `pmrep dump --format=json` has them
 
-Nothing here is shared with the programs: the checksum, the packed columns and the sums are written down a second time.
-It is slow and strict. Whatever the specification does not allow raises Malformed, or becomes a Damage if the bytes of a
-frame are broken.
+Nothing here is shared with the programs: the checksum, the packed columns and the sums are written down a second
+time. It is slow and strict. Whatever the specification does not allow raises Malformed, or becomes a Damage if the
+bytes of a frame are broken.
 """
 
 import collections
@@ -17,6 +17,9 @@ import sys
 
 import cbor2
 
+sys.dont_write_bytecode = True
+from packed import LIST, MASK, PERF_TIMES, SHARED_TIME, bands_of, need, plain, unpack
+
 try:
     import zstandard
 except ImportError:
@@ -24,7 +27,6 @@ except ImportError:
 
 MAGIC = bytes.fromhex("d9d9f7 88 48 504d520d0a1a0a")
 MAJOR = 1
-MASK = (1 << 64) - 1
 
 FRAMES = {1: "header", 2: "topology", 3: "schema", 4: "instances", 5: "pmus", 6: "probes", 7: "config", 8: "chunk",
           9: "event", 10: "index", 11: "end"}
@@ -37,16 +39,6 @@ EVENTS = {1: "marker", 2: "cpu-online", 3: "cpu-offline", 4: "lost", 5: "clock-s
           15: "note"}
 REASONS = {0: "ok", 1: "not-counted", 2: "not-supported", 3: "no-permission", 4: "offline", 5: "missed", 6: "gone",
            7: "dropped", 8: "suspect", 9: "format", 10: "not-read"}
-LIST, SHARED_TIME, PERF_TIMES = 1, 2, 4
-
-
-class Malformed(Exception):
-    """A frame whose checksums hold but whose content breaks the rules."""
-
-
-def need(condition, what):
-    if not condition:
-        raise Malformed(what)
 
 
 # ---- CRC-32C: polynomial 0x1EDC6F41, reflected, start and end inverted ----
@@ -78,7 +70,7 @@ def zstd(data, raw_size):
 
 
 def cbor_all(data):
-    """All items of a CBOR sequence. Writers are bound to the deterministic encoding; that rules out duplicate keys too."""
+    """All items of a CBOR sequence. Writers are bound to deterministic encoding, so no key is there twice either."""
     f, items = io.BytesIO(data), []
     while f.tell() < len(data):
         items.append(cbor2.load(f))
@@ -128,7 +120,12 @@ class Bytes:
         if first >> 5 != major or first & 31 > 27:
             raise Broken
         short = first & 31
-        return short if short < 24 else int.from_bytes(self.take(1 << (short - 24)), "big")
+        if short < 24:
+            return short
+        value = int.from_bytes(self.take(1 << (short - 24)), "big")
+        if value < (24 if short == 24 else 1 << (8 << (short - 25))):
+            raise Broken
+        return value
 
     def checksum(self):
         if self.take(1) != b"\x44":
@@ -184,266 +181,10 @@ def frames(data):
         at += frame.length
 
 
-# ---- packed columns ----
-
-def zigzag(n):
-    return n >> 1 if not n & 1 else -(n >> 1) - 1
-
-
-class Bits:
-    """Bits of a byte string, LSB first."""
-
-    def __init__(self, data):
-        self.data, self.at = data, 0
-
-    def u(self, n):
-        need(self.at + n <= 8 * len(self.data), "bits end early")
-        first = self.at >> 3
-        window = int.from_bytes(self.data[first:first + 10], "little") >> (self.at & 7)
-        self.at += n
-        return window & ((1 << n) - 1)
-
-    def align(self):
-        rest = -self.at % 8
-        need(self.u(rest) == 0, "padding")
-
-    def ones(self, most):
-        """Number of one bits before a zero, which is taken too; `most` of them end without one."""
-        n = 0
-        while n < most and self.u(1):
-            n += 1
-        return n
-
-    def rice(self, k, most):
-        n = self.ones(most + 1)
-        need(n <= most, "too many ones")
-        return n << k | self.u(k)
-
-    def number(self):
-        n = self.u(7)
-        need(n <= 64, "length of a number")
-        return zigzag(self.u(n))
-
-    def values(self, n, width):
-        self.align()
-        out = [self.u(width) for _ in range(n)]
-        self.align()
-        return out
-
-
-Band = collections.namedtuple("Band", "first columns bits ref each tag")
-TICK = "tick"
-
-
-def bands_of(recording, group):
-    """What the definitions say about the columns of a group. `ref`: column, TICK or None; `each`: one for each column."""
-    times = 1 if group.flags & (LIST | SHARED_TIME) else len(group.instances)
-    out = [Band(0, times, 64, TICK, False, 71), Band(times, times, 64, 0, times > 1, 71)]
-    if group.flags & PERF_TIMES:
-        out.append(Band(2 * times, times, 64, 0, times > 1, 71))
-        out.append(Band(3 * times, times, 64, 2 * times, times > 1, 71))
-    head = at = sum(b.columns for b in out)
-    for number in group.counters:
-        counter = recording.counters[number]
-        tag = {"s64": 79, "f64": 86}.get(counter.type, 71)
-        columns = 1 if group.flags & LIST else len(group.instances)
-        last = out[-1]
-        if group.flags & LIST and at > head and last.bits == counter.width and last.tag == tag:
-            out[-1] = last._replace(columns=last.columns + 1)
-        else:
-            out.append(Band(at, columns, counter.width, None, False, tag))
-        at += columns
-    return out
-
-
-class Matrix:
-    """Columns of one group in one chunk. before: the last row of the chunk before, or None."""
-
-    def __init__(self, bands, ticks, before, before_tick):
-        self.bands, self.ticks, self.rows = bands, ticks, len(ticks)
-        self.before, self.before_tick = before, before_tick
-        self.columns = sum(b.columns for b in bands)
-        self.v = [None] * self.columns
-
-    def prediction(self, band, column, source):
-        """p for rows -1 (None without a row before), 0, 1, ..."""
-        if source == 0:
-            return [0] * (self.rows + 1)
-        if source == 1:
-            at = column - 1
-            if column == band.first:
-                return [0] * (self.rows + 1)
-        else:
-            need(band.ref is not None, "no reference")
-            if band.ref == TICK:
-                return [self.before_tick] + list(self.ticks)
-            at = band.ref + (column - band.first if band.each else 0)
-        need(self.v[at] is not None, "reference lies behind")
-        return [self.before[at] if self.before else None] + self.v[at]
-
-    def undo(self, residuals, order, p, w, d, bits):
-        """From residuals to numbers: p as prediction() gives it, w = w(-1), d = d(-1)."""
-        out = []
-        for x, predicted in zip(residuals, p[1:]):
-            if order == 0:
-                w = x
-            elif order == 1:
-                w += x
-            else:
-                d += x
-                w += d
-            out.append((w + predicted) & ((1 << bits) - 1))
-        return out
-
-
-def unpack(data, bands, ticks, before, before_tick):
-    m = Matrix(bands, ticks, before, before_tick)
-    need(data, "empty matrix")
-    if data[0] == 0:
-        along_time(m, data)
-    elif data[0] in (1, 2):
-        across(m, data[1:], data[0] == 2)
-    else:
-        raise Malformed("form")
-    return m.v
-
-
-class Varints:
-    def __init__(self, data):
-        self.data, self.at = data, 0
-
-    def next(self):
-        value, shift = 0, 0
-        while True:
-            need(self.at < len(self.data) and shift < 70, "number")
-            byte = self.data[self.at]
-            self.at += 1
-            value |= (byte & 127) << shift
-            shift += 7
-            if not byte & 128:
-                need(value <= MASK, "number above 64 bits")
-                return zigzag(value)
-
-
-def along_time(m, data):
-    n = m.columns
-    kinds, widths = data[1:1 + n], data[1 + n:1 + 2 * n]
-    need(len(widths) == n and all(w <= 64 for w in widths), "widths")
-    need(all(k & 15 <= 8 and k < 32 for k in kinds), "kinds")
-    sizes = [(w * m.rows + 7) // 8 for w in widths]
-    start = len(data) - sum(sizes)
-    need(start >= 1 + 2 * n, "too short")
-    numbers = Varints(data[1 + 2 * n:start])
-    packed = start
-    for band in m.bands:
-        base = seed = 0
-        for column in range(band.first, band.first + band.columns):
-            source, order = divmod(kinds[column] & 15, 3)
-            bits = 64 if kinds[column] & 16 else band.bits
-            need(source != 1 or column > band.first, "no neighbour")
-            p = m.prediction(band, column, source)
-            base += numbers.next()
-            w = d = 0
-            if m.before:
-                w = m.before[column] - p[0]
-            elif order:
-                seed += numbers.next()
-                w = seed
-            if order == 2:
-                d = numbers.next()
-            values = Bits(data[packed:packed + sizes[column]]).values(m.rows, widths[column])
-            packed += sizes[column]
-            m.v[column] = m.undo([base + v for v in values], order, p, w, d, bits)
-    need(numbers.at == len(numbers.data), "numbers left over")
-
-
-def runs_of(bands):
-    """(bands, has a kind)"""
-    out, small = [], []
-    for band in bands:
-        if band.columns < 8:
-            small.append(band)
-            continue
-        if small:
-            out.append((small, False))
-            small = []
-        out.append(([band], True))
-    return out + [(small, False)] if small else out
-
-
-def read_block(bits, n):
-    mode = bits.u(2)
-    if mode == 0:
-        return [0] * n
-    if mode == 1:
-        a, b, out = bits.u(3), bits.u(2), []
-        while len(out) < n:
-            zeros = bits.rice(a, 128)
-            need(zeros <= n - len(out), "too many zeros")
-            out += [0] * zeros
-            if len(out) == n:
-                break
-            length = bits.rice(b, 63) + 1
-            need(length <= 64, "length")
-            negative = bits.u(1)
-            x = 1 << (length - 1) | bits.u(length - 1)
-            out.append(-x if negative else x)
-        return out
-    if mode == 2:
-        base, width = bits.number(), bits.u(7)
-        need(width <= 64, "width")
-        return [base + v for v in bits.values(n, width)]
-    k, base, out = bits.u(6), bits.number(), []
-    for _ in range(n):
-        ones = bits.ones(20)
-        if ones < 20:
-            out.append(base + (ones << k | bits.u(k)))
-        else:
-            length = bits.u(7)
-            need(length <= 64, "length")
-            out.append(base + bits.u(length))
-    return out
-
-
-def across(m, data, wide):
-    bits = Bits(data)
-    for bands, has_kind in runs_of(m.bands):
-        kind = None
-        if has_kind:
-            kind = divmod(bits.u(3), 2)
-            need(kind[0] < 3, "kind")
-        left = sum(b.columns for b in bands) * m.rows
-        residuals = []
-        while left:
-            n = min(left, 128)
-            residuals += read_block(bits, n)
-            left -= n
-        at = 0
-        for band in bands:
-            source, order = kind or (0 if band.ref is None else 2, 1)
-            for column in range(band.first, band.first + band.columns):
-                p = m.prediction(band, column, source)
-                w = m.before[column] - p[0] if m.before else 0
-                m.v[column] = m.undo(residuals[at:at + m.rows], order, p, w, 0, 64 if wide else band.bits)
-                at += m.rows
-    bits.align()
-    need(bits.at == 8 * len(data), "bits left over")
-
-
-def plain(items, bands, rows):
-    need(isinstance(items, list) and len(items) == len(bands), "bands")
-    out = []
-    for item, band in zip(items, bands):
-        need(isinstance(item, cbor2.CBORTag) and item.tag == band.tag, "typed array")
-        need(len(item.value) == 8 * rows * band.columns, "length of a typed array")
-        numbers = struct.unpack("<%dQ" % (rows * band.columns), item.value)
-        out += [list(numbers[i:i + rows]) for i in range(0, len(numbers), rows)]
-    return out
-
-
 # ---- definitions ----
 
-Counter = collections.namedtuple("Counter", "id name display source unit scale type semantics width aggregation attrs")
+Counter = collections.namedtuple(
+    "Counter", "id name display source unit scale type semantics width aggregation attrs")
 Instance = collections.namedtuple("Instance", "id kind number cpu added retired attrs")
 Group = collections.namedtuple("Group", "id source flags counters instances")
 Config = collections.namedtuple("Config", "name time kind instances reason privacy value")
@@ -472,7 +213,8 @@ Clocks = collections.namedtuple("Clocks", "monotonic raw boottime counter realti
 
 
 class Chunk:
-    """key, run, segment, ticks, numbers, flags, clocks; groups: [(group, columns, statuses)], one status a value column."""
+    """key, run, segment, ticks, numbers, flags, clocks; groups: [(group, columns, statuses)]; statuses: None, or one
+    list a value column."""
 
 
 # counter, instance: as defined; value: None if missing; reason: 0 or why
@@ -503,8 +245,11 @@ class Recording:
                 continue
             if self.id is None:
                 self.id = frame.id
-            if frame.id != self.id:
+            if frame.type == 1 and (frame.id != self.id or (frame.sequence == 0 and expected)):
                 break
+            if frame.id != self.id or frame.sequence < expected:
+                self.damage.append(Damage("foreign", frame.offset, frame.length))
+                continue
             if frame.sequence != expected:
                 self.damage.append(Damage("lost", frame.offset, 0))
             expected = frame.sequence + 1
@@ -529,6 +274,8 @@ class Recording:
 
     def on_schema(self, frame):
         body = body_of(frame)
+        for first, known in ((1, self.counters), (3, self.groups), (5, self.strings)):
+            need(first not in body or 1 <= body[first] <= len(known) + 1, "a list behind a gap")
         for i, c in enumerate(body.get(2, [])):
             n = body[1] + i
             scale = c.get(5, [1, 1])
@@ -540,12 +287,15 @@ class Recording:
         for i, g in enumerate(body.get(4, [])):
             n = body[3] + i
             group = Group(n, g[1], g.get(2, 0), ids(g[3]), ids(g[4]))
+            need(group.flags < 8, "flags of a group")
+            need(not group.flags & LIST or len(group.counters) == len(group.instances), "pairs of a list")
             need(all(k in self.counters for k in group.counters), "a group of unknown counters")
             need(all(k in self.instances for k in group.instances), "a group of unknown instances")
             need(self.groups.setdefault(n, group) == group, "a group that changes")
 
     def on_instances(self, frame):
         body = body_of(frame)
+        need(1 not in body or 1 <= body[1] <= len(self.instances) + 1, "a list behind a gap")
         for i, x in enumerate(body.get(2, [])):
             n = body[1] + i
             self.instances[n] = Instance(n, KINDS[x[1]], x.get(2), x.get(3), x.get(4, 0), x.get(5, 0), x.get(6, {}))
@@ -558,7 +308,8 @@ class Recording:
 
     def on_probes(self, frame):
         body = body_of(frame)
-        self.probes.update((i, Probe(p[1], p[2], p.get(3), p[4], p.get(5, {}))) for i, p in enumerate(body[2], body[1]))
+        for i, p in enumerate(body[2], body[1]):
+            self.probes[i] = Probe(p[1], p[2], p.get(3), p[4], p.get(5, {}))
 
     def on_config(self, frame):
         for c in body_of(frame)[1]:
@@ -603,6 +354,7 @@ class Recording:
         if 19 in frame.meta:
             target = frame.offset - frame.meta[19]
             need(any(f.offset == target and f.type == 10 for f in self.frames), "end names an index")
+        need(not any(frame.payload), "zeros of the end")
         self.ended = True
 
     # ---- chunks ----
@@ -771,7 +523,8 @@ def main(argv):
             for v in values:
                 print(json.dumps(as_json(v), separators=(",", ":"), ensure_ascii=False))
         return
-    print("%s: %s, %d frames, %d chunks (%d key), %d snapshots, %d counters, %d instances, %d groups, %d events, %s" % (
+    form = "%s: %s, %d frames, %d chunks (%d key), %d snapshots, %d counters, %d instances, %d groups, %d events, %s"
+    print(form % (
         argv[-1], r.header.get(1), len(r.frames), len(r.chunks), sum(c.key for c in r.chunks),
         sum(len(c.ticks) for c in r.chunks), len(r.counters), len(r.instances), len(r.groups), len(r.events),
         "ended" if r.ended else "no end"))

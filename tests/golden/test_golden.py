@@ -4,8 +4,8 @@
     test_golden.py PMREP FILE.pmr
 
 (a) every raw value of `pmrep dump` is the one that decode.py reads;
-(b) every cell of `pmrep --show='*' --format=csv`, at all levels, is what follows from the raw values by the definitions
-    below; nothing is missing that follows, and nothing is there that does not;
+(b) every cell of `pmrep --show='*' --format=csv`, at all levels, is what follows from the raw values by the
+    definitions below; nothing is missing that follows, and nothing is there that does not;
 (c) long and wide csv and json say the same;
 (d) the exit codes of check, dump and show fit what decode.py found damaged;
 (e) a recording made with --privacy=strict holds nothing that names a machine, a person or a workload.
@@ -60,7 +60,8 @@ def check_dump(pmrep, path, recording):
         mine += [decode.as_json(v) for v in values]
     _, out, _ = run(pmrep, "dump", "--format=json", "--no-definitions", path)
     theirs = [json.loads(line) for line in out.splitlines()]
-    theirs = [{k: v for k, v in line.items() if k != "flags"} for line in theirs if line["is"] in ("snapshot", "value")]
+    theirs = [line for line in theirs if line["is"] in ("snapshot", "value")]
+    theirs = [{k: v for k, v in line.items() if k != "flags"} for line in theirs]
     check(len(mine) == len(theirs), "dump has %d lines, the second reader %d", len(theirs), len(mine))
     for a, b in zip(mine, theirs):
         if not check(a == b, "dump says %s, the second reader %s", b, a):
@@ -353,7 +354,8 @@ def check_cells(pmrep, path, recording, level, total):
         where = "%s, %s of %s" % (row["time"], row["metric"], ",".join(v for v in [row["scope"], row["cpu"]] if v))
         if not check(span, "%s: there is no such interval", where):
             continue
-        check(int(row["duration_ns"]) == span.duration, "%s: lasts %s, not %d", where, row["duration_ns"], span.duration)
+        lasts = row["duration_ns"]
+        check(int(lasts) == span.duration, "%s: lasts %s, not %d", where, lasts, span.duration)
         compute = formula(row["metric"], series)
         if not check(compute, "%s: no second definition; test_golden.py needs one", where):
             continue
@@ -366,7 +368,8 @@ def check_cells(pmrep, path, recording, level, total):
             check(row["status"] in m.args[0], "%s: status is %s, not one of %s", where, row["status"], m.args[0])
             continue
         if check(row["value"] != "", "%s: is missing (%s), but must be %s", where, row["status"], float(mine)):
-            check(same(float(row["value"]), float(mine)), "%s: is %s, but must be %r", where, row["value"], float(mine))
+            mine = float(mine)
+            check(same(float(row["value"]), mine), "%s: is %s, but must be %r", where, row["value"], mine)
             check(row["status"] == "ok", "%s: status is %s", where, row["status"])
     # Every counter has a cell in every interval, except that tasks have no place in CPUs.
     for span in spans:
@@ -383,8 +386,8 @@ def check_cells(pmrep, path, recording, level, total):
 
 # ---- (c) the formats among each other ----
 
-PLACE = ["recording", "run", "time", "duration_ns", "scope", "package", "die", "cluster", "cache", "node", "core", "cpu",
-         "device", "task", "cgroup"]
+PLACE = ["recording", "run", "time", "duration_ns", "scope", "package", "die", "cluster", "cache", "node", "core",
+         "cpu", "device", "task", "cgroup"]
 
 
 def text_of(v):

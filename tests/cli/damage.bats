@@ -1,0 +1,213 @@
+#!/usr/bin/env bats
+# Recordings that were killed, cut, flipped or made by an enemy, and files that are none. The truth comes from the
+# second reader (tests/golden/decode.py) and from the whole recording.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+	bin=${PM_BIN:-$BATS_TEST_DIRNAME/../../build/bin}
+	golden=$BATS_TEST_DIRNAME/../golden
+	cd "$BATS_TEST_TMPDIR"
+}
+
+need_second_reader() {
+	/usr/bin/python3 -c 'import cbor2, zstandard' 2>/dev/null || skip "no python3-cbor2 or python3-zstandard"
+}
+
+survivors() {
+	/usr/bin/python3 "$golden/survivors.py" "$bin/pmrep" "$@"
+}
+
+record() {
+	"$bin/pmrec" --quiet --overwrite --sources=stat,interrupts -i 10ms -n 350 -o "$1"
+}
+
+# The sentence on stderr names the bytes and the time.
+names_damage() {
+	[[ $stderr =~ bytes\ [0-9]+\ to\ [0-9]+ ]] && [[ $stderr =~ [0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+Z ]]
+}
+
+flip() { # FILE OUT OFFSET
+	/usr/bin/python3 - "$@" <<-'PYTHON'
+	import sys
+	data = bytearray(open(sys.argv[1], "rb").read())
+	data[int(sys.argv[3])] ^= 1 << int(sys.argv[3]) % 8
+	open(sys.argv[2], "wb").write(data)
+	PYTHON
+}
+
+@test "kill -9 at any moment leaves everything up to the last closed chunk" {
+	need_second_reader
+	for try in 1 2 3 4 5; do
+		"$bin/pmrec" --quiet --overwrite --sources=stat,interrupts -i 5ms -o "killed$try.pmr" 3>&- &
+		pid=$!
+		sleep "$((1 + RANDOM % 2)).$((200 + RANDOM % 800))"
+		kill -9 $pid
+		wait $pid || true
+		run --separate-stderr "$bin/pmrep" --all --format=csv "killed$try.pmr"
+		[ "$status" -eq 3 ]
+		names_damage || { echo "$stderr"; return 1; }
+		[[ $stderr == *"nothing after"* ]]
+		[ "${#lines[@]}" -gt 100 ]
+		read -r left lost <<<"$(survivors - "killed$try.pmr")"
+		[ "$left" -gt 1000 ]
+		echo "try $try: $left values"
+		for command in info list dump; do
+			run "$bin/pmrep" $command "killed$try.pmr"
+			[ "$status" -eq 3 ]
+		done
+	done
+}
+
+@test "a truncated recording gives every value before the cut" {
+	need_second_reader
+	record whole.pmr
+	size=$(stat -c %s whole.pmr)
+	before=0
+	for part in 4 5 6 7 8 9; do
+		head -c $((size * part / 10)) whole.pmr >cut.pmr
+		run --separate-stderr "$bin/pmrep" --all --format=csv cut.pmr
+		[ "$status" -eq 3 ]
+		names_damage || { echo "$stderr"; return 1; }
+		run survivors whole.pmr cut.pmr
+		[ "$status" -eq 0 ] || { echo "$output"; return 1; }
+		left=${output% *}
+		[ "$left" -ge "$before" ]
+		before=$left
+	done
+	[ "$before" -gt 1000 ]
+}
+
+@test "flipped bits cost what is named and nothing else" {
+	need_second_reader
+	record whole.pmr
+	size=$(stat -c %s whole.pmr)
+	first=$("$bin/pmrep" dump --no-values --format=json whole.pmr | grep -m 1 '"kind":"chunk"')
+	first=$(/usr/bin/python3 -c 'import json, sys; print(json.loads(sys.argv[1])["offset"])' "$first")
+	[ "$first" -gt 100 ]
+	for i in $(seq 12); do
+		flip whole.pmr flipped.pmr $((first + (size - first) * i / 13))
+		run --separate-stderr "$bin/pmrep" dump flipped.pmr
+		[ "$status" -eq 3 ]
+		run survivors whole.pmr flipped.pmr
+		[ "$status" -eq 0 ] || { echo "$i: $output"; return 1; }
+	done
+	# In the middle of a chunk, as the reader of a report meets it.
+	chunk=$("$bin/pmrep" dump --no-values --format=json whole.pmr | grep '"kind":"chunk"' | sed -n 2p)
+	middle=$(/usr/bin/python3 -c '
+import json, sys; c = json.loads(sys.argv[1]); print(c["offset"] + c["length"] // 2)' "$chunk")
+	flip whole.pmr flipped.pmr "$middle"
+	run --separate-stderr "$bin/pmrep" --all --show='*' --format=csv flipped.pmr
+	[ "$status" -eq 3 ]
+	names_damage || { echo "$stderr"; return 1; }
+	[[ $stderr == *checksum* ]]
+}
+
+@test "no row of a report changes with damage elsewhere" {
+	record whole.pmr
+	"$bin/pmrep" --all --show='*' --format=csv whole.pmr | cut -d, -f2- | sort >whole.rows
+	size=$(stat -c %s whole.pmr)
+	flip whole.pmr flipped.pmr $((size * 3 / 4))
+	run --separate-stderr "$bin/pmrep" --all --show='*' --format=csv flipped.pmr
+	[ "$status" -eq 3 ]
+	printf '%s\n' "${lines[@]}" | cut -d, -f2- | sort >flipped.rows
+	[ "$(wc -l <flipped.rows)" -gt 1000 ]
+	[ "$(wc -l <flipped.rows)" -lt "$(wc -l <whole.rows)" ]
+	[ "$(comm -13 whole.rows flipped.rows | wc -l)" -eq 0 ]
+}
+
+@test "what is no recording is named in one line, whatever the command" {
+	: >empty.pmr
+	mkdir directory.pmr
+	printf 'PERFILE2%064d' 0 >perf.data
+	/usr/bin/python3 - <<-'PYTHON'
+	import struct
+	label = struct.pack(">iIiiii", 132, 0x50052602, 1, 1700000000, 0, 0) + b"host".ljust(64, b"\0")
+	label += b"UTC".ljust(40, b"\0") + struct.pack(">i", 132)
+	open("archive.0", "wb").write(label)
+	PYTHON
+	cp archive.0 archive.index
+	cp archive.0 archive.meta
+	printf 'time,cpu\n1,2\n' >text.pmr
+	head -c 4096 /dev/zero >zeros.pmr
+	while read -r file word; do
+		for command in show info list dump check; do
+			run --separate-stderr "$bin/pmrep" $command "$file"
+			[ "$status" -eq 2 ] || { echo "$command $file: $status"; return 1; }
+			[ -z "$output" ]
+			[ "${#stderr_lines[@]}" -eq 1 ] || { echo "$command $file: $stderr"; return 1; }
+			[[ $stderr == *"$file"* && $stderr == *"$word"* ]] || { echo "$command $file: $stderr"; return 1; }
+		done
+	done <<-'END'
+	empty.pmr empty
+	directory.pmr directory
+	perf.data perf.data
+	archive.0 Performance Co-Pilot
+	archive Performance Co-Pilot
+	text.pmr text
+	zeros.pmr not a recording
+	missing.pmr No such file
+	END
+}
+
+@test "a newer major version is named, and nothing of it is used" {
+	need_second_reader
+	"$bin/pmrec" --quiet --sources=stat -i 10ms -n 3 -o good.pmr
+	/usr/bin/python3 "$golden/encode.py" major good.pmr major.pmr
+	for command in show info list dump check; do
+		run --separate-stderr "$bin/pmrep" $command major.pmr
+		[ "$status" -eq 2 ]
+		[ -z "$output" ]
+		[ "${#stderr_lines[@]}" -eq 1 ]
+		[[ $stderr == *"major.pmr"*"major version 2"* ]] || { echo "$stderr"; return 1; }
+	done
+}
+
+@test "another writer's recording is read value by value" {
+	need_second_reader
+	run /usr/bin/python3 "$golden/encode.py" types "$bin/pmrep"
+	[ "$status" -eq 0 ] || { echo "$output"; return 1; }
+}
+
+# Control characters but newline and tab, in the 7-bit and the 8-bit form, and those that turn text around.
+harmless() {
+	/usr/bin/python3 -c '
+import re, sys
+data = sys.stdin.buffer.read()
+text = data.decode()
+bad = re.search("[\0-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", text)
+sys.exit("unescaped: %r" % text[max(0, bad.start() - 40):bad.end() + 40] if bad else 0)'
+}
+
+@test "strings of a recording never reach the terminal as they are" {
+	need_second_reader
+	/usr/bin/python3 "$golden/encode.py" hostile hostile.pmr
+	found=0
+	for command in "show -s all" "show -s all --format=csv" "show -s all --format=csv --layout=wide" \
+		"show -s all --format=json" "show -s all --per-task" "show -s all --per-device" "show --list" \
+		"show -s nothing" info "info --format=json" list "list --format=json" dump "dump --format=json" \
+		check "check --format=json"; do
+		# shellcheck disable=SC2086
+		run "$bin/pmrep" $command hostile.pmr
+		[ "$status" -le 3 ] || { echo "$command: $status: $output"; return 1; }
+		printf '%s' "$output" | harmless || { echo "$command"; return 1; }
+		[[ $output != *owned* ]] || found=$((found + 1))
+	done
+	# They are there, escaped.
+	[ "$found" -ge 8 ]
+}
+
+@test "labels and markers with escapes are recorded, and shown harmless" {
+	bad=$'\e[31m\e]0;x\a'
+	"$bin/pmrec" --quiet --sources=stat -i 50ms --label "k=v$bad" -o marked.pmr -- \
+		sh -c "sleep 0.2; '$bin/pmrec' mark 'm$bad'; sleep 0.2"
+	for command in show info list dump check; do
+		run "$bin/pmrep" $command marked.pmr
+		[ "$status" -eq 0 ] || { echo "$command: $output"; return 1; }
+		printf '%s' "$output" | harmless
+	done
+	run "$bin/pmrep" info marked.pmr
+	[[ $output == *'v\x1b[31m'* ]]
+	run "$bin/pmrep" dump marked.pmr
+	[[ $output == *'m\x1b[31m'* ]]
+}
