@@ -27,6 +27,13 @@ static uint8_t plain_type(const struct pm_counter *c)
 	return c->type == PM_S64 || c->type == PM_F64 ? (uint8_t)c->type : PM_U64;
 }
 
+/* perf's clocks (task-clock, cpu-clock) run in ns beside the group's enabled time, and share the jitter of its reading. */
+static bool follows_enabled(const struct pm_group *g, const struct pm_counter *c)
+{
+	return g->flags & PM_GROUP_PERF_TIMES && !(g->flags & PM_GROUP_LIST) && c->type == PM_U64 && c->width == 64 &&
+	       !strcmp(c->unit, "msec") && c->scale.text && !strcmp(c->scale.text, "1e-6");
+}
+
 int layout_init(struct layout *l, const struct pm_model *m, const struct pm_group *g)
 {
 	uint32_t times = pm_group_times(g), most = 4 + g->n_counters;
@@ -50,7 +57,9 @@ int layout_init(struct layout *l, const struct pm_model *m, const struct pm_grou
 		struct pm_band *last = &l->band[l->n_bands - 1];
 
 		if (!(g->flags & PM_GROUP_LIST)) {
-			add_band(l, g->n_instances, c->width, plain_type(c), PM_NO_REF, 0);
+			bool clock = follows_enabled(g, c);
+
+			add_band(l, g->n_instances, c->width, plain_type(c), clock ? 2 * times : PM_NO_REF, clock ? times : 0);
 		} else if (l->columns > l->head && last->bits == c->width &&
 			   l->type[l->n_bands - 1] == plain_type(c)) {
 			last->columns++;
