@@ -67,6 +67,9 @@ unsigned bound_input_aspects(const struct bound_input *i)
 	case EXPR_MAX:
 	case EXPR_ELAPSED:
 		return 1u << i->aspect;
+	case EXPR_AGGR_NR:
+		/* Those that were observed, whether or not their value is to be trusted. */
+		return 1u << TRACK_ELAPSED;
 	default:
 		return 1u << TRACK_VALUE;
 	}
@@ -133,11 +136,33 @@ static bool cpuid_matches(const struct pm_model *m, const char *pattern)
 	return yes;
 }
 
+static bool left_out(const struct builder *x, const struct pm_counter *c)
+{
+	return (x->options->no_msr && !strcmp(c->source, "msr")) || (x->options->no_perf && !strcmp(c->source, "perf"));
+}
+
+/* Counters of sources that the user does not want. */
+static void leave_out(struct builder *x, struct bound_input *in)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < in->n_counters; i++)
+		if (!left_out(x, pm_model_counter(x->p->model, x->found[i])))
+			x->found[n++] = x->found[i];
+	in->n_counters = n;
+}
+
 static void fill_input(struct builder *x, struct bound_input *in, const char *name)
 {
 	const struct pm_model *m = x->p->model;
+	const char *reg;
 
 	in->kind = PM_KINDS;
+	if (in->aspect == EXPR_LITERAL && !strcmp(name, "tj_max") && x->options->tj_max > 0) {
+		in->constant = true;
+		in->value = value_of(x->options->tj_max);
+		return;
+	}
 	if (in->aspect == EXPR_LITERAL) {
 		in->constant = true;
 		if (!bind_literal(x->p, name, &in->value))
@@ -149,9 +174,11 @@ static void fill_input(struct builder *x, struct bound_input *in, const char *na
 		in->value = value_of(cpuid_matches(m, name));
 		return;
 	}
-	in->n_counters = bind_counters(m, name, x->found, MAX_COUNTERS);
+	reg = bind_field(name, in);
+	in->n_counters = bind_counters(m, reg ? reg : name, x->found, MAX_COUNTERS);
 	if (in->n_counters > MAX_COUNTERS)
 		in->n_counters = MAX_COUNTERS;
+	leave_out(x, in);
 	for (uint32_t i = 0, n = in->n_counters; i < n; i++) {
 		enum pm_kind k = (enum pm_kind)x->kind[x->found[i]];
 
@@ -256,7 +283,7 @@ static bool is_optional(const struct expr_input *in, size_t n, size_t i)
 }
 
 /* 1: kept, 0: the recording cannot feed it, or -errno. */
-static int bind_formula(struct builder *x, struct bound_metric *m, const char *text, enum metric_scope scope)
+static int bind_formula(struct builder *x, struct bound_metric *m, const char *text, const struct metric *row)
 {
 	const struct expr_input *in;
 	enum pm_kind kind = PM_KINDS;
@@ -284,8 +311,40 @@ static int bind_formula(struct builder *x, struct bound_metric *m, const char *t
 	}
 	if (kind == PM_KINDS)
 		kind = PM_SYSTEM;
-	m->kind = scope == METRIC_ANY ? kind : kind_join(kind, scope_kind(scope));
+	if (row->scope == METRIC_ANY)
+		m->kind = kind;
+	else
+		m->kind = row->inherits ? scope_kind(row->scope) : kind_join(kind, scope_kind(row->scope));
 	return 1;
+}
+
+/* The other formulas of a row, one after the other. */
+static int bind_otherwise(struct builder *x, struct bound_metric *m, const struct metric *row)
+{
+	const char *from = row->otherwise;
+	int kept = 0;
+
+	while (!kept && *from) {
+		size_t len = strcspn(from, ";");
+		char *text = strndup(from, len);
+
+		if (!text)
+			return -ENOMEM;
+		expr_free(m->expr);
+		m->expr = NULL;
+		m->n_inputs = 0;
+		kept = bind_formula(x, m, text, row);
+		free(text);
+		from += len + (from[len] == ';');
+	}
+	return kept;
+}
+
+static bool is_zero(const struct places *p, const char *literal)
+{
+	struct value v;
+
+	return bind_literal(p, literal, &v) && !v.reason && v.v == 0;
 }
 
 /* `text` with every '*' replaced. `escape`: as an id of a formula, where a '*' that stands alone multiplies. */
@@ -342,7 +401,11 @@ static int bind_row(struct builder *x, const struct metric *row, const char *mem
 	m->precision = row->precision;
 	m->default_on = row->default_on;
 	m->vendor = vendor;
-	kept = names_get(&x->taken, m->name, &ignored) ? 0 : bind_formula(x, m, text, row->scope);
+	kept = names_get(&x->taken, m->name, &ignored) ? 0 : bind_formula(x, m, text, row);
+	if (!kept && row->otherwise && !names_get(&x->taken, m->name, &ignored))
+		kept = bind_otherwise(x, m, row);
+	m->unlikely = kept == 1 && row->when && is_zero(x->p, row->when);
+	m->default_on &= !m->unlikely;
 	if (kept == 1)
 		return names_set(&x->taken, m->name, 0);
 	drop_metric(x->b);
@@ -399,7 +462,8 @@ static int bind_counter(struct builder *x, const struct pm_counter *c, uint32_t 
 	uint32_t ignored;
 	char *text;
 
-	if ((c->type != PM_U64 && c->type != PM_S64 && c->type != PM_F64) || x->kind[c->id] == PM_KINDS)
+	if ((c->type != PM_U64 && c->type != PM_S64 && c->type != PM_F64) || x->kind[c->id] == PM_KINDS ||
+	    left_out(x, c))
 		return 0;
 	in = new_input(x->b);
 	m = new_metric(x->b);
@@ -477,6 +541,55 @@ static int bind_all(struct builder *x)
 	return bind_all_counters(x);
 }
 
+/* ---- turbostat's order ---- */
+
+/* Whether `name` is the column's; '*' is a member. */
+static bool is_column(const char *column, const char *name)
+{
+	const char *star = strchr(column, '*');
+	size_t before = star ? (size_t)(star - column) : 0, len = strlen(name), after;
+
+	if (!star)
+		return !strcmp(column, name);
+	after = strlen(star + 1);
+	return len > before + after && !strncmp(column, name, before) && !strcmp(star + 1, name + len - after);
+}
+
+static int compare_ranks(const void *left, const void *right)
+{
+	const struct bound_metric *a = left, *b = right;
+
+	return a->rank != b->rank ? (a->rank > b->rank ? 1 : -1) : (a->place > b->place) - (a->place < b->place);
+}
+
+static bool has_registers(const struct binding *b, const struct pm_model *m)
+{
+	for (size_t i = 0; i < b->n_inputs; i++)
+		if (b->input[i].n_counters && !b->input[i].constant &&
+		    !strcmp(pm_model_counter(m, b->input[i].counter[0])->source, "msr"))
+			return true;
+	return false;
+}
+
+static void order_columns(struct binding *b)
+{
+	for (size_t i = 0; i < b->n_metrics; i++) {
+		struct bound_metric *m = &b->metric[i];
+		uint32_t rank = 0;
+
+		m->place = (uint32_t)i;
+		/* Added counters stand behind all that are built in. */
+		while (turbostat_columns[rank].name &&
+		       (m->counter || !is_column(turbostat_columns[rank].name, m->name)))
+			rank++;
+		m->rank = rank;
+		if (!m->vendor && !m->counter)
+			m->default_on = turbostat_columns[rank].name && turbostat_columns[rank].on && !m->unlikely;
+	}
+	if (b->n_metrics)
+		qsort(b->metric, b->n_metrics, sizeof(*b->metric), compare_ranks);
+}
+
 int binding_build(struct binding *b, const struct places *p, const struct bind_options *options, struct error *e)
 {
 	struct builder x = { .b = b, .p = p, .options = options, .error = e };
@@ -487,6 +600,9 @@ int binding_build(struct binding *b, const struct places *p, const struct bind_o
 	err = x.found ? find_kinds(&x) : -ENOMEM;
 	if (!err)
 		err = bind_all(&x);
+	if (!err && (options->columns == COLUMNS_TURBOSTAT ||
+		     (options->columns == COLUMNS_AUTO && has_registers(b, p->model))))
+		order_columns(b);
 	free(x.kind);
 	free(x.found);
 	buf_release(&x.text);
@@ -501,6 +617,7 @@ const char *bind_missing(const struct binding *b, const struct places *p, const 
 	const struct expr_input *in;
 	struct expr *x = NULL;
 	const char *missing = NULL;
+	struct bound_input field;
 	struct value v;
 	uint32_t found;
 	size_t n;
@@ -515,10 +632,13 @@ const char *bind_missing(const struct binding *b, const struct places *p, const 
 		return NULL;
 	in = expr_inputs(x, &n);
 	for (size_t i = 0; i < n && !missing; i++) {
+		const char *reg;
+
 		if (in[i].aspect == EXPR_HAS_EVENT || in[i].aspect == EXPR_CPUID_MATCH || is_optional(in, n, i))
 			continue;
+		reg = bind_field(in[i].name, &field);
 		if (in[i].aspect == EXPR_LITERAL ? bind_literal(p, in[i].name, &v) && !v.reason :
-						   bind_counters(p->model, in[i].name, &found, 1) != 0)
+						   bind_counters(p->model, reg ? reg : in[i].name, &found, 1) != 0)
 			continue;
 		buf_printf(scratch, "%s%s", in[i].aspect == EXPR_LITERAL ? "#" : "", in[i].name);
 		missing = buf_str(scratch);

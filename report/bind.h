@@ -25,6 +25,9 @@ struct bound_input {
 	uint32_t n_counters;
 	bool constant;        /* `value` is all there is to know */
 	bool duration;        /* the length of the interval in seconds */
+	uint8_t hi, lo;       /* a field of a register: these bits of each reading, instead of all; hi 0: all */
+	uint8_t valid;        /* bit that has to be set for the field to count; 0: none */
+	enum pm_aggregation rule; /* of a field */
 	struct value value;
 	enum pm_kind kind;    /* the level that its instances are at */
 };
@@ -40,6 +43,8 @@ struct bound_metric {
 	uint8_t precision;
 	bool default_on;      /* shown without being asked for */
 	bool vendor;          /* of a --metrics-file */
+	bool unlikely;        /* the model of the processor is known not to have it */
+	uint32_t rank, place; /* in turbostat's order, if that was taken */
 };
 
 /* Counters as metrics borrow their texts from the model, so that a recording of very many costs little: a binding
@@ -56,6 +61,10 @@ struct binding {
 
 struct bind_options {
 	bool rate;    /* counters as metrics: per second */
+	bool no_msr, no_perf; /* as if these sources had not been recorded */
+	double tj_max;        /* Celsius, in place of what was recorded; 0: none */
+	enum { COLUMNS_AUTO, COLUMNS_OWN, COLUMNS_TURBOSTAT } columns; /* order and defaults; AUTO: turbostat's if
+	                                                                  there are registers of the processor */
 	const struct metric_set *vendor;
 	size_t n_vendor;
 };
@@ -70,6 +79,20 @@ unsigned bound_input_aspects(const struct bound_input *i);
  * the next call with the same buffer. */
 const char *bind_missing(const struct binding *b, const struct places *p, const struct metric *m,
 			 struct buf *scratch);
+
+/*
+ * turbostat's columns in its order: `name` is a metric, '*' in it stands for the members of a family. A metric that is
+ * not among them comes behind.
+ */
+struct turbostat_column {
+	const char *name;
+	bool on; /* shown without being asked for */
+};
+extern const struct turbostat_column turbostat_columns[]; /* ends with name NULL */
+
+/* A name that stands for a field of a register ("msr.therm_status.readout"): that register's name, and the field in
+ * *in. NULL: it is none. */
+const char *bind_field(const char *name, struct bound_input *in);
 
 /* The number of machine facts (#name without '#'); false: unknown name. Missing facts are a missing value. */
 bool bind_literal(const struct places *p, const char *name, struct value *v);

@@ -5,6 +5,7 @@
 
 #include "common/parse.h"
 #include "report/bind.h"
+#include "report/cpu_facts.h"
 
 /* Two names that perf has for one event. */
 static const char *const synonyms[][2] = {
@@ -114,6 +115,32 @@ uint32_t bind_counters(const struct pm_model *m, const char *name, uint32_t *fou
 		}
 	}
 	return n;
+}
+
+/* ---- fields ---- */
+
+static const struct {
+	const char *name, *reg;
+	uint8_t hi, lo, valid;
+	enum pm_aggregation rule;
+} fields[] = {
+	/* Degrees below the maximum: the hottest has the fewest. */
+	{ "msr.therm_status.readout", "msr.therm_status", 22, 16, 31, PM_AGG_MIN },
+	{ "msr.package_therm_status.readout", "msr.package_therm_status", 22, 16, 0, PM_AGG_MIN },
+};
+
+const char *bind_field(const char *name, struct bound_input *in)
+{
+	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
+		if (strcmp(fields[i].name, name))
+			continue;
+		in->hi = fields[i].hi;
+		in->lo = fields[i].lo;
+		in->valid = fields[i].valid;
+		in->rule = fields[i].rule;
+		return fields[i].reg;
+	}
+	return NULL;
 }
 
 /* ---- literals ---- */
@@ -229,6 +256,6 @@ bool bind_literal(const struct places *p, const char *name, struct value *v)
 		*v = smt(p).reason ? smt(p)
 				   : value_of(!strcmp(pm_map_text(header, PM_HEADER_TARGET, "system"), "system"));
 	else
-		return false;
+		return cpu_literal(p->model, name, v);
 	return true;
 }

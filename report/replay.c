@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/parse.h"
+#include "report/cpu_facts.h"
 #include "report/track.h"
 
 #define ARENA_VALUES (1u << 18) /* results held at once, over all tracks: bounds memory, 4 MiB */
@@ -21,6 +22,12 @@ struct group_feeds {
 	bool known;
 };
 
+/* Of a counter that has one, for all of its tracks. */
+struct rule_row {
+	uint32_t counter;
+	struct counter_rule rule;
+};
+
 struct replay {
 	struct replay_config config;
 	replay_sink sink;
@@ -35,6 +42,10 @@ struct replay {
 	size_t n_keys;
 	struct group_feeds *group; /* by group id - 1 */
 	uint32_t n_groups;
+	struct rule_row **rule;    /* owned: what tracks point to, so it does not move */
+	size_t n_rules;
+	struct cpu_facts facts;
+	bool has_facts;
 	struct value *arena;
 	size_t arrays, rows;       /* arena: arrays x rows */
 	uint32_t chunk;            /* number of the chunk at hand */
@@ -76,6 +87,9 @@ void replay_free(struct replay *r)
 	forget_feeds(r);
 	for (size_t i = 0; i < r->n_tracks; i++)
 		free(r->track[i].more);
+	for (size_t i = 0; i < r->n_rules; i++)
+		free(r->rule[i]);
+	free(r->rule);
 	free(r->track);
 	free(r->key);
 	free(r->key_track);
@@ -156,6 +170,39 @@ static void track_describe(struct track *t, const struct pm_counter *c)
 	t->scaled = t->mul != 1 || t->div != 1;
 }
 
+/* The rule of a counter; NULL: none. */
+static int rule_for(struct replay *r, const struct pm_counter *c, const struct counter_rule **rule)
+{
+	struct counter_rule found;
+	struct rule_row **rows;
+
+	*rule = NULL;
+	for (size_t i = 0; i < r->n_rules; i++) {
+		if (r->rule[i]->counter == c->id) {
+			*rule = &r->rule[i]->rule;
+			return 0;
+		}
+	}
+	if (strcmp(c->source, "msr"))
+		return 0;
+	if (!r->has_facts) {
+		cpu_facts_find(r->model, &r->facts);
+		r->has_facts = true;
+	}
+	if (!counter_rule(&r->facts, r->model, c, &found))
+		return 0;
+	rows = realloc(r->rule, (r->n_rules + 1) * sizeof(*rows));
+	if (!rows)
+		return -ENOMEM;
+	r->rule = rows;
+	rows[r->n_rules] = malloc(sizeof(**rows));
+	if (!rows[r->n_rules])
+		return -ENOMEM;
+	*rows[r->n_rules] = (struct rule_row){ c->id, found };
+	*rule = &rows[r->n_rules++]->rule;
+	return 0;
+}
+
 static int64_t track_for(struct replay *r, uint32_t counter, uint32_t instance)
 {
 	uint64_t key = (uint64_t)counter << 32 | instance;
@@ -180,6 +227,8 @@ static int64_t track_for(struct replay *r, uint32_t counter, uint32_t instance)
 	t = &r->track[r->n_tracks];
 	*t = (struct track){ .counter = counter, .instance = instance };
 	track_describe(t, pm_model_counter(r->model, counter));
+	if ((err = rule_for(r, pm_model_counter(r->model, counter), &t->rule)))
+		return err;
 	/* What appears in the middle was not there before: it has no part in what its first reading begins. */
 	t->before = r->begun ? PM_REASON_OFFLINE : 0;
 	r->key[i] = key;

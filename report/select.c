@@ -162,27 +162,25 @@ static bool is_harmless(const char *word)
 	return false;
 }
 
-/* Energies in place of the powers that are made of them. */
-static void show_joules(const struct binding *b, const struct pm_model *m, bool *shown)
+/* "pkgwatt" and "pkg_j". */
+static bool is_pair(const char *power, const char *energy)
+{
+	size_t len = strlen(power);
+
+	return len > 4 && !strcmp(power + len - 4, "watt") && !strncmp(power, energy, len - 4) &&
+	       !strcmp(energy + len - 4, "_j");
+}
+
+/* Energies in place of powers. */
+static void show_joules(const struct binding *b, bool *shown)
 {
 	for (size_t i = 0; i < b->n_metrics; i++) {
 		bool swapped = false;
 
-		if (!shown[i] || strcmp(b->metric[i].unit, "W"))
-			continue;
-		for (size_t k = 0; k < b->n_metrics; k++) {
-			const struct bound_metric *energy = &b->metric[k];
-
-			if (!energy->counter || strcmp(pm_model_counter(m, energy->counter)->unit, "J"))
-				continue;
-			for (uint32_t n = 0; n < b->metric[i].n_inputs; n++) {
-				const struct bound_input *in = &b->input[b->metric[i].input[n]];
-
-				if (in->n_counters && !in->constant && in->counter[0] == energy->counter)
-					shown[k] = swapped = true;
-			}
-		}
-		shown[i] = !swapped;
+		for (size_t k = 0; shown[i] && k < b->n_metrics; k++)
+			if (is_pair(b->metric[i].name, b->metric[k].name))
+				shown[k] = swapped = true;
+		shown[i] &= !swapped;
 	}
 }
 
@@ -214,6 +212,6 @@ int selection_apply(const struct selection *s, const struct binding *b, const st
 			buf_printf(notes, "nothing to hide: %s\n", near.text);
 	}
 	if (s->joules)
-		show_joules(b, p->model, shown);
+		show_joules(b, shown);
 	return 0;
 }

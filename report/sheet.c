@@ -31,6 +31,7 @@ void sheet_release(struct sheet *s)
 		free(p->partial);
 		free(p->in);
 		free(p->scratch);
+		free(p->part);
 		free(p->in_partial);
 		free(p->in_any_partial);
 		free(p->in_at);
@@ -323,6 +324,23 @@ out:
 	return err;
 }
 
+/* An input that counts for more than a row of this level: each row that lies in its place takes all of it. */
+static bool is_spread(const struct level *l, const struct bound_input *in)
+{
+	return !in->constant && !in->duration && in->kind != PM_KINDS && in->kind != l->kind &&
+	       kind_contains(in->kind, l->kind);
+}
+
+/* Whether the row lies where the track counts. */
+static bool feeds_row(const struct sheet *s, const struct place *row, uint32_t t)
+{
+	struct track_info info = replay_track(s->p->replay, t);
+	const struct pm_instance *i = pm_model_instance(s->places->model, info.instance);
+	struct place at;
+
+	return places_find(s->places, i, i->kind, &at) && place_has(s->places, &at, row);
+}
+
 /* Which tracks feed which input of which row. */
 static int connect(struct sheet *s, struct level *l)
 {
@@ -340,15 +358,25 @@ static int connect(struct sheet *s, struct level *l)
 				uint32_t c = in->counter[k];
 
 				for (uint32_t x = p->counter_start[c]; x < p->counter_start[c + 1]; x++) {
-					uint32_t t = p->of_counter[x], row = l->row_of[t];
-					size_t slot = (size_t)row * l->n_inputs + i;
+					uint32_t t = p->of_counter[x], row = l->row_of[t], last = row;
+					bool spread = row == PM_NONE && is_spread(l, in);
 
-					if (row == PM_NONE)
+					if (row == PM_NONE && !spread)
 						continue;
-					if (fill)
-						l->track[l->start[slot + 1]++] = t;
-					else
-						l->start[slot + 2]++, total++;
+					if (spread) {
+						row = 0;
+						last = l->n_rows ? l->n_rows - 1 : 0;
+					}
+					for (; row <= last && row < l->n_rows; row++) {
+						size_t slot = (size_t)row * l->n_inputs + i;
+
+						if (spread && !feeds_row(s, &s->row[l->first_row + row].place, t))
+							continue;
+						if (fill)
+							l->track[l->start[slot + 1]++] = t;
+						else
+							l->start[slot + 2]++, total++;
+					}
 				}
 			}
 		}
@@ -478,9 +506,10 @@ static int make_scratch(struct sheet *s)
 	p->in_any_partial = calloc(inputs, sizeof(*p->in_any_partial));
 	p->in_at = calloc(inputs, sizeof(*p->in_at));
 	p->scratch = malloc(depth * p->block * sizeof(*p->scratch));
+	p->part = malloc(p->block * sizeof(*p->part));
 	p->arg = calloc(args, sizeof(*p->arg));
 	p->one_of = calloc(tracks, sizeof(*p->one_of));
-	return p->in && p->in_partial && p->in_any_partial && p->in_at && p->scratch && p->arg && p->one_of ?
+	return p->in && p->part && p->in_partial && p->in_any_partial && p->in_at && p->scratch && p->arg && p->one_of ?
 		       aggregate_init(&p->aggregate, p->block) :
 		       -ENOMEM;
 }

@@ -10,6 +10,40 @@ static enum track_aspect aspect_of(const struct bound_input *in)
 	return (enum track_aspect)__builtin_ctz(bits);
 }
 
+/* A field of each reading of a register; a reading that is marked as not valid is none. */
+static const struct value *take_field(struct sheet_private *p, const struct bound_input *in, const struct value *v,
+				      size_t n)
+{
+	uint64_t mask = (UINT64_C(1) << (in->hi - in->lo + 1)) - 1;
+
+	for (size_t k = 0; k < n; k++) {
+		uint64_t bits = v[k].reason ? 0 : (uint64_t)v[k].v + (uint64_t)(int64_t)v[k].rest;
+
+		if (v[k].reason)
+			p->part[k] = v[k];
+		else if (in->valid && !(bits >> in->valid & 1))
+			p->part[k] = value_missing(PM_REASON_SUSPECT);
+		else
+			p->part[k] = value_of((double)(bits >> in->lo & mask));
+	}
+	return p->part;
+}
+
+static void fill_fields(struct sheet_private *p, const struct bound_input *in, const uint32_t *track, uint32_t n,
+			size_t intervals, size_t place)
+{
+	struct value *out = p->in + place * p->block;
+	uint8_t *partial = p->in_partial + place * p->block;
+
+	aggregate_begin(&p->aggregate, intervals);
+	for (uint32_t i = 0; i < n; i++)
+		aggregate_add(&p->aggregate,
+			      take_field(p, in, replay_values(p->replay, track[i], aspect_of(in)), intervals), in->rule,
+			      p->at[track[i]].may_go);
+	p->in_any_partial[place] = aggregate_end(&p->aggregate, in->rule, AGGREGATE_BY_RULE, false, out, partial);
+	p->in_at[place] = out;
+}
+
 static void fill_tracks(struct sheet_private *p, const struct bound_input *in, const uint32_t *track, uint32_t n,
 			size_t intervals, size_t place)
 {
@@ -19,6 +53,10 @@ static void fill_tracks(struct sheet_private *p, const struct bound_input *in, c
 	struct value *out = p->in + place * p->block;
 	uint8_t *partial = p->in_partial + place * p->block;
 
+	if (in->hi) {
+		fill_fields(p, in, track, n, intervals, place);
+		return;
+	}
 	p->in_any_partial[place] = false;
 	if (n == 1 && as != AGGREGATE_COUNT) {
 		p->in_at[place] = replay_values(p->replay, track[0], aspect);

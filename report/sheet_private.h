@@ -36,6 +36,7 @@ struct sheet_private {
 	struct value *in, *scratch;
 	uint8_t *in_partial;
 	bool *in_any_partial;
+	struct value *part; /* `block`: a field of what one track read */
 	const struct value **in_at, **arg, **one_of;
 	struct aggregate aggregate;
 };

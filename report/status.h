@@ -12,6 +12,9 @@
 enum report_reason {
 	REPORT_RESET = 3100, /* a 64-bit counter went back: it was reset, so there is no difference */
 	REPORT_LEVEL = 3101, /* the counter's values cannot be put together at this level */
+	REPORT_WRAP = 3102,  /* readings so far apart that a narrow counter may have turned round more than once */
+	REPORT_TSC = 3103,   /* the time stamp counter stopped, or does not run at its rate */
+	REPORT_STILL = 3104, /* a counter that always runs did not move */
 };
 
 /* "ok", "partial" (some instances are missing in a value that is there), or a reason; `buf` may hold the result. */
@@ -25,6 +28,12 @@ static inline const char *status_word(uint16_t reason, bool partial, char buf[st
 		return "reset";
 	if (reason == REPORT_LEVEL)
 		return "not-aggregated";
+	if (reason == REPORT_WRAP)
+		return "wrap-ambiguous";
+	if (reason == REPORT_TSC)
+		return "tsc-unstable";
+	if (reason == REPORT_STILL)
+		return "standing-still";
 	word = value_reason_name(reason);
 	return word ? word : pm_reason_name(reason, buf);
 }

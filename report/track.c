@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "report/cpu_facts.h"
 #include "report/status.h"
 
 static double from_bits(uint64_t bits)
@@ -64,6 +65,31 @@ static void difference(struct track *t, uint64_t now)
 	}
 }
 
+/* Whether the difference may be taken. */
+static bool rule_holds(struct track *t, uint64_t now, uint64_t time)
+{
+	const struct counter_rule *r = t->rule;
+	uint16_t why = 0;
+
+	if (r->wrap_ns && time - t->prev_time >= r->wrap_ns)
+		why = REPORT_WRAP;
+	else if (r->never_zero && !now && !t->prev)
+		why = PM_REASON_SUSPECT;
+	else if (r->advances && now == t->prev)
+		why = r->hz > 0 ? REPORT_TSC : REPORT_STILL;
+	if (why && !t->reason)
+		t->reason = why;
+	return !why;
+}
+
+/* Off by more than 2 %, beyond a millisecond of doubt about when it was read. */
+static bool off_rate(const struct track *t, double ticks)
+{
+	double s = (double)t->elapsed / 1e9, hz = t->rule->hz;
+
+	return hz > 0 && fabs(ticks - hz * s) > hz * (0.02 * s + 0.001);
+}
+
 static void step_more(struct track *t, uint64_t now, uint64_t since)
 {
 	struct track_more *m = t->more;
@@ -96,14 +122,14 @@ static void step_missing(struct track *t, uint16_t status)
 	}
 }
 
-static void take(struct track *t, uint64_t now)
+static void take(struct track *t, uint64_t now, uint64_t time)
 {
 	switch (t->semantics) {
 	case PM_CUMULATIVE:
 		if (t->started && t->stale)
 			/* Part of this difference belongs to an interval that was closed without it. */
 			t->reason = t->reason ? t->reason : t->gap;
-		else if (t->started)
+		else if (t->started && (!t->rule || rule_holds(t, now, time)))
 			difference(t, now);
 		break;
 	case PM_DELTA:
@@ -130,7 +156,7 @@ void track_step(struct track *t, const struct column *c, uint32_t row)
 		return;
 	}
 	time = midpoint(c, row);
-	take(t, now);
+	take(t, now, time);
 	if (!t->started && t->before)
 		t->absent = t->before;
 	if (t->started && !t->stale) {
@@ -179,9 +205,11 @@ static struct value interval_value(const struct track *t)
 
 void track_close(struct track *t, struct value *base, size_t stride, size_t k)
 {
-	struct value v = interval_value(t);
+	struct value v = interval_value(t), seen = v;
 	struct value *out = base + t->slot * stride + k;
 
+	if (t->rule && !v.reason && off_rate(t, v.v))
+		v = value_missing(REPORT_TSC);
 	if (t->aspects & 1u << TRACK_VALUE) {
 		*out = v;
 		out += stride;
@@ -198,7 +226,7 @@ void track_close(struct track *t, struct value *base, size_t stride, size_t k)
 		out += stride;
 	}
 	if (t->aspects & 1u << TRACK_ELAPSED) {
-		*out = v.reason ? v : value_of((double)t->elapsed / 1e9);
+		*out = seen.reason ? seen : value_of((double)t->elapsed / 1e9);
 		out += stride;
 	}
 	if (t->aspects & 1u << TRACK_RATE)
@@ -251,7 +279,7 @@ static void scale_rows(const struct track *t, const struct column *c, uint32_t r
 void track_rows(struct track *t, const struct column *c, uint32_t row, uint32_t end, struct value *base,
 		size_t stride, size_t k)
 {
-	bool simple = t->started && !t->gap && !t->stale && !t->any && !t->reason && !t->more && t->type == PM_U64 &&
+	bool simple = t->started && !t->gap && !t->stale && !t->any && !t->reason && !t->more && !t->rule && t->type == PM_U64 &&
 		(t->semantics == PM_CUMULATIVE || t->semantics == PM_GAUGE) &&
 		t->aspects == 1u << TRACK_VALUE;
 	struct value *out = base + t->slot * stride + k;

@@ -5,6 +5,7 @@
 
 #include "report/replay.h"
 
+struct counter_rule;
 struct track_more; /* what only tracks with rare aspects need */
 
 struct track {
@@ -28,6 +29,7 @@ struct track {
 	uint64_t prev, prev_time, prev_enabled, prev_running;
 	uint64_t sum;       /* difference so far, or the latest level; the bits of a double if type is F64 */
 	uint64_t elapsed, enabled, running;
+	const struct counter_rule *rule; /* NULL for nearly all; the replay owns it */
 	struct track_more *more; /* owned; NULL unless FIRST, LAST, MEAN or MAX is wanted */
 };
 

@@ -13,6 +13,8 @@
  * Ours, not perf's:
  *   bits(x,hi,lo)  the field hi..lo of a register, exact for all 64 bits (see struct value)
  *   pow2(x)        two to the power of x
+ *   percent(a,b)   100 * a / b, which is missing (VALUE_UNSTABLE) if it is below 0 or above 110: then a and b do
+ *                  not speak of the same time. What lies between 100 and 110 stays as it is
  *   first(x) last(x) mean(x) max_of(x)   other looks at a counter in the interval (enum expr_aspect)
  *   elapsed(x)     seconds over which x was observed, summed over its instances exactly as x itself is: so
  *                  100 * cpuidle.time.c1 / elapsed(cpuidle.time.c1) is right for one CPU, a package or the

@@ -91,6 +91,16 @@ static struct value field(struct value x, struct value hi, struct value lo)
 	return value_of_u64(bits & (~(uint64_t)0 >> (63 - ((unsigned)hi.v - (unsigned)lo.v))));
 }
 
+static struct value percent(struct value a, struct value b)
+{
+	double p;
+
+	if (b.v == 0)
+		return missing(a, b, VALUE_DIVISION_BY_ZERO);
+	p = 100 * a.v / b.v;
+	return p < 0 || p > 110 ? value_missing(VALUE_UNSTABLE) : arithmetic(p, a, b);
+}
+
 static INLINE struct value apply(enum expr_op op, struct value a, struct value b, struct value c)
 {
 	switch (op) {
@@ -132,6 +142,8 @@ static INLINE struct value apply(enum expr_op op, struct value a, struct value b
 		return a.reason ? a : value_of(exp2(a.v));
 	case OP_BITS:
 		return field(a, b, c);
+	case OP_PERCENT:
+		return percent(a, b);
 	case OP_SELECT:
 		return b.reason || b.v != 0 ? a : c;
 	case OP_NUMBER:
@@ -210,6 +222,7 @@ static void run_step(enum expr_op op, const struct slot *a, const struct slot *b
 	CASE(OP_RATIO);
 	CASE(OP_POW2);
 	CASE(OP_BITS);
+	CASE(OP_PERCENT);
 	CASE(OP_SELECT);
 #undef CASE
 	case OP_NUMBER:

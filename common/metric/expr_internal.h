@@ -29,6 +29,7 @@ enum expr_op {
 	OP_RATIO,
 	OP_POW2,
 	OP_BITS,
+	OP_PERCENT,
 	OP_SELECT, /* operands in the order of the text: A, C, B of `A if C else B` */
 	OP_COUNT
 };

@@ -26,6 +26,7 @@ const struct expr_op_row expr_ops[OP_COUNT] = {
 	[OP_RATIO] = { "d_ratio", 2, PRECEDENCE_VALUE },
 	[OP_POW2] = { "pow2", 1, PRECEDENCE_VALUE },
 	[OP_BITS] = { "bits", 3, PRECEDENCE_VALUE },
+	[OP_PERCENT] = { "percent", 2, PRECEDENCE_VALUE },
 	[OP_SELECT] = { "if", 3, PRECEDENCE_IF },
 };
 
@@ -242,6 +243,7 @@ static int parse_word(struct parser *p)
 	} calls[] = {
 		{ "min", OP_MIN },   { "max", OP_MAX },	  { "d_ratio", OP_RATIO },
 		{ "pow2", OP_POW2 }, { "bits", OP_BITS },
+		{ "percent", OP_PERCENT },
 	};
 	size_t column = p->lex.start;
 	bool plain = p->lex.plain;

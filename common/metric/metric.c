@@ -15,6 +15,7 @@ const struct metric_table metric_tables[] = {
 	TABLE(pressure),
 	TABLE(thermal),
 	TABLE(power),
+	TABLE(turbostat),
 	TABLE(perf),
 	{ .row = NULL },
 };

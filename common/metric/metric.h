@@ -38,6 +38,8 @@ struct metric {
 	const char *each;       /* counter family, or NULL */
 	const char *unit;       /* UCUM, as csv and json say it: "%", "MHz", "W", "1/s", "Cel" */
 	const char *expr;
+	const char *otherwise;  /* formulas for recordings that lack what expr needs, each tried in turn; behind ';' */
+	const char *when;       /* literal without '#': where it is 0 the metric is not shown by default; or NULL */
 	const char *help;       /* one sentence */
 	const char *threshold;  /* expression of counters, as `expr`: non-zero is bad; or NULL */
 	double margin;          /* smallest relative change that matters to `diff`; 0: the default, 0.02 */
@@ -45,6 +47,7 @@ struct metric {
 	enum metric_better better;
 	unsigned char precision; /* decimals in tables */
 	bool default_on;
+	bool inherits;           /* what counts for more than a place of `scope` is each one's: a core's for its CPUs */
 };
 
 /* All built-in tables; the last has NULL rows. */

@@ -21,6 +21,8 @@ extern const struct metric metric_pressure[6];
 /* tables_power.c */
 extern const struct metric metric_thermal[7];
 extern const struct metric metric_power[14];
+/* tables_turbostat.c */
+extern const struct metric metric_turbostat[29];
 /* tables_perf.c */
 extern const struct metric metric_perf[19];
 

@@ -2,7 +2,7 @@
 #include "common/metric/tables.h"
 
 const struct metric metric_interrupts[3] = {
-	{ .name = "irq", .display = "IRQ/s", .aliases = "IRQ", .categories = "interrupts,other", .unit = "1/s",
+	{ .name = "irq", .display = "IRQ/s", .categories = "interrupts,other", .unit = "1/s",
 	  .scope = METRIC_CPU, .better = METRIC_LOWER, .default_on = true, .expr = "rate(interrupts.total)",
 	  .help = "Interrupts a second, of all lines" },
 	{ .name = "irq.*", .display = "irq.*", .categories = "interrupts,irqs", .each = "interrupts.irq",

@@ -16,6 +16,7 @@ const struct metric metric_perf[19] = {
 	  .help = "CPU time that was counted, a second" },
 	{ .name = "insn_per_cycle", .display = "IPC", .aliases = "ipc", .categories = "perf", .unit = "1",
 	  .precision = 2, .better = METRIC_HIGHER, .default_on = true, .expr = "instructions / cycles",
+	  .otherwise = "instructions / aggr_nr(instructions) / (msr.aperf * #perf_factor)",
 	  .threshold = "instructions / cycles < 1", .help = "Instructions a cycle" },
 	{ .name = "cycles_frequency", .display = "GHz", .aliases = "ghz", .categories = "perf,frequency",
 	  .unit = "GHz", .precision = 3, .expr = "cycles / (1e6 * task\\-clock)",

@@ -126,7 +126,7 @@ show() {
 	[ "$(show r.pmr --total -S --show PkgWatt,C1%)" = "$(printf '  C1%%  PkgWatt\n25.00    30.00')" ]
 	[ "$(show r.pmr --total -S -s pct_idle --enable cycles -q | head -n 1)" = "  C1%     cycles" ]
 	[ "$(show r.pmr --total -S --hide perf,temp | head -n 1)" = "  C1%  PkgWatt" ]
-	[ "$(show r.pmr --total -S -J --show power | head -n 1)" = "Temp  powercap.energy.package" ]
+	[ "$(show r.pmr --total -S -J --show power | head -n 1)" = "Temp  Pkg_J" ]
 	run -2 show r.pmr --show=cylces
 	[[ $output == *"did you mean 'cycles'?"* ]]
 	# What the recording cannot feed is named, and the rest is shown.

@@ -17,7 +17,7 @@ NAN = float("nan")
 ASPECTS = ["source_count", "aggr_nr", "has_event", "strcmp_cpuid_str"]
 OURS = ["first", "last", "mean", "max_of", "elapsed"]
 RESERVED = {"if", "else", "NaN", "min", "max", "d_ratio", *ASPECTS}
-CALLS = {"min": 2, "max": 2, "d_ratio": 2, "pow2": 1, "bits": 3}
+CALLS = {"min": 2, "max": 2, "d_ratio": 2, "pow2": 1, "bits": 3, "percent": 2}
 BINARY = {"|": 1, "^": 2, "&": 3, "<": 4, ">": 4, "+": 5, "-": 5, "*": 6, "/": 6, "%": 6}
 NUMBER = re.compile(r"(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e-?[0-9]+)?")
 ID = re.compile(r"(?:[0-9A-Za-z_.:?]|\\.|@(?:[^@\\]|\\.)*@)+", re.S)
@@ -221,6 +221,11 @@ def bits(x, hi, lo):
     return float((int(x) % 2**64 >> int(lo)) & (1 << int(hi) - int(lo) + 1) - 1)
 
 
+def percent(a, b):
+    p = NAN if b == 0 else 100 * a / b
+    return NAN if p < 0 or p > 110 else p
+
+
 APPLY = {
     "negate": lambda a: -a,
     "+": lambda a, b: a + b,
@@ -238,6 +243,7 @@ APPLY = {
     "d_ratio": lambda a, b: 0.0 if b == 0 else divide(a, b),
     "pow2": pow2,
     "bits": bits,
+    "percent": both(percent),
     "choose": lambda a, c, b: a if c != c or c != 0 else b,
 }
 

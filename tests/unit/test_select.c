@@ -169,7 +169,7 @@ static void joules(void **state)
 		for (size_t i = 0; i < binding.n_metrics; i++) {
 			if (!strcmp(binding.metric[i].name, "pkgwatt"))
 				assert_int_equal(shown[i], !with);
-			if (!strcmp(binding.metric[i].name, "powercap.energy.package"))
+			if (!strcmp(binding.metric[i].name, "pkg_j"))
 				assert_int_equal(shown[i], with);
 		}
 	}

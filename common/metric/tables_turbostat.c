@@ -1,0 +1,103 @@
+/*
+ * What turbostat shows of the processor's own registers, under its names. Residencies, TSC, MPERF and APERF are
+ * averaged by their counters over what has them, so that a quotient of two is right at every level. Where the two were
+ * read at different times each is taken per second of its own time. The literals are numbers that the registers of
+ * the recording give, see report/cpu_facts.c.
+ */
+#include "common/metric/tables.h"
+
+#define OF_TSC(counter) "percent(rate(msr." counter "), rate(msr.tsc))"
+
+#define RESIDENCY(name_, display_, scope_, counter, when_, otherwise_, help_) \
+	{ .name = name_, .display = display_, .categories = "hwidle,idle", .unit = "%", .precision = 2, \
+	  .scope = scope_, .expr = OF_TSC(counter), .when = when_, .otherwise = otherwise_, .help = help_ }
+
+#define PERF_OF_TSC(event) "percent(rate(" event "), rate(msr.tsc))"
+
+/* With one register less, C1 is what is left of the time. */
+#define SOFT_C1 \
+	"max(0, 100 - percent(msr.mperf * #perf_factor, msr.tsc * #tsc_tweak)" \
+	" - (percent(rate(msr.core_c3_res), rate(msr.tsc)) if has_event(msr.core_c3_res) else 0)" \
+	" - percent(rate(msr.core_c6_res), rate(msr.tsc))" \
+	" - (percent(rate(msr.core_c7_res), rate(msr.tsc)) if has_event(msr.core_c7_res) else 0))"
+
+const struct metric metric_turbostat[29] = {
+	{ .name = "avg_mhz", .display = "Avg_MHz", .categories = "frequency", .unit = "MHz", .scope = METRIC_CPU,
+	  .expr = "rate(msr.aperf) * #perf_factor / 1e6",
+	  .help = "Cycles executed a second of all time, idle time included" },
+	{ .name = "busy", .display = "Busy%", .categories = "frequency,hwidle,swidle,idle", .unit = "%",
+	  .precision = 2, .scope = METRIC_CPU,
+	  .expr = "percent(msr.mperf * #perf_factor, msr.tsc * #tsc_tweak)", .help = "Time that the CPU was not idle" },
+	{ .name = "bzy_mhz", .display = "Bzy_MHz", .categories = "frequency", .unit = "MHz", .scope = METRIC_CPU,
+	  .expr = "#base_hz / 1e6 * msr.aperf / msr.mperf", .otherwise = "rate(msr.tsc) / 1e6 * msr.aperf / msr.mperf",
+	  .help = "Frequency while the CPU was not idle" },
+	{ .name = "tsc_mhz", .display = "TSC_MHz", .categories = "frequency", .unit = "MHz", .scope = METRIC_CPU,
+	  .expr = "(last(msr.tsc) - first(msr.tsc)) / 1e6 * aggr_nr(msr.tsc) / elapsed(msr.tsc)",
+	  .help = "Frequency of the time stamp counter, also where it is not to be trusted" },
+	{ .name = "irq.count", .display = "IRQ", .categories = "interrupts,other", .unit = "1", .scope = METRIC_CPU,
+	  .better = METRIC_LOWER, .expr = "interrupts.total", .help = "Interrupts in the interval, of all lines" },
+	{ .name = "nmi", .display = "NMI", .categories = "interrupts,other", .unit = "1", .scope = METRIC_CPU,
+	  .better = METRIC_LOWER, .expr = "interrupts.nmi", .help = "Non-maskable interrupts in the interval" },
+	{ .name = "smi", .display = "SMI", .categories = "interrupts,other", .unit = "1", .scope = METRIC_CPU,
+	  .better = METRIC_LOWER, .expr = "msr.smi_count", .otherwise = "msr@smi@",
+	  .help = "System management interrupts in the interval; they stop all CPUs, and each counts them" },
+	{ .name = "llc.references", .display = "LLCMRPS", .aliases = "LLCkRPS", .categories = "cache,llc,perf",
+	  .unit = "M/s", .expr = "rate(cache\\-references) / 1e6",
+	  .help = "References to the last-level cache, millions a second" },
+	{ .name = "llc.hit", .display = "LLC%hit", .categories = "cache,llc,perf", .unit = "%", .precision = 2,
+	  .better = METRIC_HIGHER, .expr = "percent(cache\\-references - cache\\-misses, cache\\-references)",
+	  .help = "References to the last-level cache that hit" },
+	/* The counter of the register, then perf's event for it, then what is left. */
+	{ .name = "cpu.c1", .display = "CPU%c1", .categories = "hwidle,idle", .unit = "%", .precision = 2,
+	  .scope = METRIC_CPU, .inherits = true, .expr = OF_TSC("core_c1_res"),
+	  .otherwise = PERF_OF_TSC("cstate_core@c1-residency@") ";" SOFT_C1,
+	  .help = "Time that the CPU was in C1; without a counter for it, what other states leave" },
+	RESIDENCY("cpu.c3", "CPU%c3", METRIC_CORE, "core_c3_res", "has_cc3", PERF_OF_TSC("cstate_core@c3-residency@"),
+		  "Time that the core was in C3"),
+	RESIDENCY("cpu.c6", "CPU%c6", METRIC_CORE, "core_c6_res", "has_cc6",
+		  OF_TSC("knl_core_c6_res") ";" PERF_OF_TSC("cstate_core@c6-residency@"),
+		  "Time that the core was in C6"),
+	RESIDENCY("cpu.c7", "CPU%c7", METRIC_CORE, "core_c7_res", "has_cc7", PERF_OF_TSC("cstate_core@c7-residency@"),
+		  "Time that the core was in C7"),
+	RESIDENCY("module.c6", "Mod%c6", METRIC_ANY, "module_c6_res", "has_mc6", NULL,
+		  "Time that the module, cores that share a cache, was in C6"),
+	{ .name = "core.temp", .display = "CoreTmp", .categories = "power,other,thermal", .unit = "Cel",
+	  .scope = METRIC_CORE, .better = METRIC_LOWER, .expr = "#tj_max - msr.therm_status.readout",
+	  .help = "Temperature of the core at the end of the interval; of several the highest" },
+	{ .name = "package.temp", .display = "PkgTmp", .categories = "power,other,thermal", .unit = "Cel",
+	  .scope = METRIC_PACKAGE, .better = METRIC_LOWER, .expr = "#tj_max - msr.package_therm_status.readout",
+	  .help = "Temperature of the package at the end of the interval; of several the highest" },
+	{ .name = "package.c0.total", .display = "Totl%C0", .categories = "hwidle,idle", .unit = "%", .precision = 2,
+	  .scope = METRIC_PACKAGE, .expr = "100 * rate(msr.weighted_core_c0) / rate(msr.tsc)",
+	  .when = "has_extended_c0",
+	  .help = "Time in C0, added up over the cores of the package: beyond 100 % with more than one" },
+	RESIDENCY("package.c0.any", "Any%C0", METRIC_PACKAGE, "any_core_c0", "has_extended_c0", NULL,
+		  "Time that any core of the package was in C0"),
+	RESIDENCY("package.c0.gfx", "GFX%C0", METRIC_PACKAGE, "any_gfxe_c0", "has_extended_c0", NULL,
+		  "Time that any graphics engine was in C0"),
+	RESIDENCY("package.c0.both", "CPUGFX%", METRIC_PACKAGE, "core_gfxe_overlap_c0", "has_extended_c0", NULL,
+		  "Time that a core and a graphics engine were in C0 at once"),
+	RESIDENCY("package.c2", "Pkg%pc2", METRIC_PACKAGE, "pkg_c2_res", "has_pc2",
+		  PERF_OF_TSC("cstate_pkg@c2-residency@"), "Time that the package was in C2"),
+	RESIDENCY("package.c3", "Pkg%pc3", METRIC_PACKAGE, "pkg_c3_res", "has_pc3",
+		  PERF_OF_TSC("cstate_pkg@c3-residency@"), "Time that the package was in C3"),
+	RESIDENCY("package.c6", "Pkg%pc6", METRIC_PACKAGE, "pkg_c6_res", "has_pc6",
+		  PERF_OF_TSC("cstate_pkg@c6-residency@"), "Time that the package was in C6"),
+	RESIDENCY("package.c7", "Pkg%pc7", METRIC_PACKAGE, "pkg_c7_res", "has_pc7",
+		  PERF_OF_TSC("cstate_pkg@c7-residency@"),
+		  "Time that the package was in C7, or in C6 where the model counts that here"),
+	RESIDENCY("package.c8", "Pkg%pc8", METRIC_PACKAGE, "pkg_c8_res", "has_pc8",
+		  PERF_OF_TSC("cstate_pkg@c8-residency@"), "Time that the package was in C8"),
+	RESIDENCY("package.c9", "Pkg%pc9", METRIC_PACKAGE, "pkg_c9_res", "has_pc9",
+		  PERF_OF_TSC("cstate_pkg@c9-residency@"), "Time that the package was in C9"),
+	RESIDENCY("package.c10", "Pk%pc10", METRIC_PACKAGE, "pkg_c10_res", "has_pc10",
+		  PERF_OF_TSC("cstate_pkg@c10-residency@"), "Time that the package was in C10"),
+	{ .name = "package.throttled", .display = "PKG_%", .categories = "power", .unit = "%", .precision = 2,
+	  .scope = METRIC_PACKAGE, .better = METRIC_LOWER,
+	  .expr = "percent(msr.pkg_perf_status * #rapl_time_unit, elapsed(msr.pkg_perf_status))",
+	  .help = "Time that the package was held back by its power limit; of several packages the mean" },
+	{ .name = "memory.throttled", .display = "RAM_%", .categories = "power", .unit = "%", .precision = 2,
+	  .scope = METRIC_PACKAGE, .better = METRIC_LOWER,
+	  .expr = "percent(msr.dram_perf_status * #rapl_time_unit, elapsed(msr.dram_perf_status))",
+	  .help = "Time that the memory was held back by its power limit; of several packages the mean" },
+};

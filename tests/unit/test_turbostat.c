@@ -1,0 +1,480 @@
+/* turbostat's columns on recordings whose rates are programmed, and what happens when registers misbehave. */
+#include <errno.h>
+#include <math.h>
+
+#include "report/cpu_facts.h"
+#include "report_harness.h"
+
+#define TSC_HZ UINT64_C(2600000000)
+#define ESU    16384.0 /* counts a joule with rapl_power_unit 0xa0e03 */
+
+static void config(struct builder *b, const char *name, uint64_t v)
+{
+	struct pm_config c = {
+		.name = (char *)name, .kind = PM_SYSTEM, .value = pm_u64(v), .time_ns = BUILDER_START_NS,
+	};
+
+	assert_int_equal(pm_model_add_config(&b->model, &c), 0);
+}
+
+static void leaf(struct builder *b, const char *name, uint32_t eax, uint32_t ebx, uint32_t ecx, uint32_t edx)
+{
+	const uint32_t reg[4] = { eax, ebx, ecx, edx };
+	struct pm_config c = { .name = (char *)name, .kind = PM_SYSTEM, .time_ns = BUILDER_START_NS };
+	uint8_t raw[16];
+
+	for (int i = 0; i < 16; i++)
+		raw[i] = (uint8_t)(reg[i / 4] >> (8 * (i % 4)));
+	c.value = pm_bytes(raw, sizeof(raw));
+	assert_int_equal(pm_model_add_config(&b->model, &c), 0);
+	pm_value_release(&c.value);
+}
+
+/* An Intel processor of family 6: Skylake server is 0x55. */
+static void intel(struct builder *b, uint32_t model)
+{
+	leaf(b, "cpuid.00000000.0", 0x16, 0x756e6547, 0x6c65746e, 0x49656e69);
+	leaf(b, "cpuid.00000001.0", (model >> 4) << 16 | 6 << 8 | (model & 15) << 4 | 1, 0, 0, 0);
+	assert_int_equal(pm_map_set(&b->model.header, PM_HEADER_CLOCK_COUNTER, pm_text("tsc")), 0);
+	assert_int_equal(pm_map_set(&b->model.header, PM_HEADER_CLOCK_COUNTER_HZ, pm_u64(TSC_HZ)), 0);
+	config(b, "msr.platform_info", UINT64_C(8) << 40 | 26 << 8);
+	config(b, "msr.rapl_power_unit", 0xa0e03);
+	config(b, "msr.temperature_target", 100 << 16);
+	config(b, "msr.pkg_power_info", 0x208); /* 65 W */
+}
+
+static void amd(struct builder *b)
+{
+	leaf(b, "cpuid.00000000.0", 0x10, 0x68747541, 0x444d4163, 0x69746e65);
+	leaf(b, "cpuid.00000001.0", 0xa << 20 | 2 << 16 | 0xf << 8 | 1 << 4, 0, 0, 0);
+	config(b, "msr.amd_power_unit", 0xa1003); /* 2^-16 J */
+}
+
+/* What a counter gains in a second. */
+static double rate_of(const char *name, const struct pm_instance *i)
+{
+	static const struct {
+		const char *name;
+		double of_tsc, a_second;
+	} row[] = {
+		{ "msr.core_c1_res", 0.05, 0 },	     { "msr.core_c3_res", 0.02, 0 },
+		{ "msr.core_c6_res", 0.25, 0 },	     { "msr.core_c7_res", 0.04, 0 },
+		{ "msr.module_c6_res", 0.125, 0 },   { "msr.weighted_core_c0", 1.5, 0 },
+		{ "msr.any_core_c0", 0.75, 0 },	     { "msr.any_gfxe_c0", 0.5, 0 },
+		{ "msr.core_gfxe_overlap_c0", 0.25, 0 }, { "msr.pkg_c2_res", 0.1, 0 },
+		{ "msr.pkg_c3_res", 0.03, 0 },	     { "msr.pkg_c6_res", 0.06, 0 },
+		{ "msr.pkg_c7_res", 0.07, 0 },	     { "msr.pkg_c8_res", 0.08, 0 },
+		{ "msr.pkg_c9_res", 0.09, 0 },	     { "msr.pkg_c10_res", 0.11, 0 },
+		{ "msr.smi_count", 0, 3 },	     { "interrupts.total", 0, 101 },
+		{ "interrupts.nmi", 0, 2 },	     { "cache-references", 0, 8e6 },
+		{ "cache-misses", 0, 2e6 },	     { "instructions", 0, 520e6 },
+	};
+	double package = i->kind == PM_PACKAGE ? i->number + 1 : 1;
+
+	if (!strcmp(name, "msr.tsc"))
+		return (double)TSC_HZ;
+	if (!strcmp(name, "msr.mperf"))
+		return 0.1 * (i->number + 1) * (double)TSC_HZ;
+	if (!strcmp(name, "msr.aperf"))
+		return 0.1 * (i->number + 1) * (double)TSC_HZ * 1.25;
+	if (!strcmp(name, "msr.pkg_energy_status"))
+		return 35.5 * package * ESU;
+	if (!strcmp(name, "msr.pp0_energy_status"))
+		return 20.25 * ESU;
+	if (!strcmp(name, "msr.pp1_energy_status"))
+		return 1.5 * ESU;
+	if (!strcmp(name, "msr.dram_energy_status"))
+		return 4 / 15.3e-6;
+	if (!strcmp(name, "msr.platform_energy_status"))
+		return 60 * ESU;
+	if (!strcmp(name, "msr.pkg_perf_status"))
+		return 0.125 * package * 1024;
+	if (!strcmp(name, "msr.dram_perf_status"))
+		return 0.0625 * 1024;
+	if (!strcmp(name, "msr.amd_pkg_energy"))
+		return 90 * 65536.0;
+	if (!strcmp(name, "msr.amd_core_energy"))
+		return 2.5 * 65536;
+	for (size_t k = 0; k < sizeof(row) / sizeof(row[0]); k++)
+		if (!strcmp(row[k].name, name))
+			return row[k].of_tsc * (double)TSC_HZ + row[k].a_second;
+	return 0;
+}
+
+/* Snapshots begin where 32-bit counters are about to wrap; an instance is read when the builder says so. */
+static struct reading programmed(struct builder *b, const char *name, const struct pm_instance *i, uint64_t row)
+{
+	const struct pm_counter *c = pm_model_counter_named(&b->model, name);
+	uint64_t v;
+
+	if (!strcmp(name, "msr.therm_status"))
+		return (struct reading){ 1u << 31 | 1u << 27 | (55 - i->number) << 16, 0 };
+	if (!strcmp(name, "msr.package_therm_status"))
+		return (struct reading){ (45 - i->number) << 16, 0 };
+	v = (uint64_t)llround(rate_of(name, i) * (double)row * (double)b->period_ns / 1e9);
+	return (struct reading){ c->width == 32 ? (uint32_t)(v + 0xffffff00) : v + 12345, 0 };
+}
+
+struct group_of {
+	enum pm_kind kind;
+	uint32_t n;
+	const char *const *name; /* ends with NULL */
+};
+
+static const char *const cpu_names[] = { "msr.tsc", "msr.mperf", "msr.aperf", "msr.core_c1_res", "msr.smi_count",
+					 "interrupts.total", "interrupts.nmi", "cache-references", "cache-misses",
+					 "instructions", NULL };
+static const char *const few_names[] = { "msr.tsc", "msr.mperf", "msr.aperf", NULL };
+static const char *const core_names[] = { "msr.core_c3_res", "msr.core_c6_res", "msr.core_c7_res",
+					  "msr.therm_status", NULL };
+static const char *const package_names[] = {
+	"msr.pkg_energy_status", "msr.pp0_energy_status", "msr.pp1_energy_status", "msr.dram_energy_status",
+	"msr.pkg_perf_status", "msr.dram_perf_status", "msr.package_therm_status", "msr.pkg_c2_res", "msr.pkg_c3_res",
+	"msr.pkg_c6_res", "msr.pkg_c7_res", "msr.pkg_c8_res", "msr.pkg_c9_res", "msr.pkg_c10_res",
+	"msr.weighted_core_c0", "msr.any_core_c0", "msr.any_gfxe_c0", "msr.core_gfxe_overlap_c0", NULL
+};
+static const char *const system_names[] = { "msr.platform_energy_status", NULL };
+static const char *const amd_core_names[] = { "msr.amd_core_energy", NULL };
+static const char *const amd_package_names[] = { "msr.amd_pkg_energy", NULL };
+
+static void add_group(struct builder *b, enum pm_kind kind, uint32_t n, const char *const *name)
+{
+	uint32_t id[32], k = 0;
+
+	for (; name[k]; k++) {
+		bool level = strstr(name[k], "therm_status") != NULL;
+		bool cycles = strstr(name[k], "_res") || strstr(name[k], "perf") == name[k] + 5 ||
+			      strstr(name[k], "_c0") || !strcmp(name[k], "msr.tsc");
+		bool narrow = strstr(name[k], "energy") || strstr(name[k], "perf_status") || strstr(name[k], "smi");
+
+		id[k] = builder_counter(b, name[k], "1", level ? PM_BITFIELD : PM_CUMULATIVE,
+					level ? PM_AGG_NONE : cycles ? PM_AGG_MEAN : PM_AGG_SUM);
+		builder_counter_at(b, id[k])->width = narrow ? 32 : 64;
+	}
+	builder_group(b, kind, n, 0, id, k);
+}
+
+static void look_nowhere(struct harness *h, const struct interval *i, size_t n)
+{
+}
+
+static void start(struct harness *h, struct builder *b, const char *show)
+{
+	h->look = look_nowhere;
+	h->config.per = PM_CPU;
+	h->config.summary = true;
+	harness_start(h, b, show, REPLAY_EACH);
+	harness_feed(h, 0, 2);
+}
+
+static void near(const struct harness *h, const char *metric, enum pm_kind kind, uint32_t nth, double truth)
+{
+	double v = harness_value(h, metric, kind, nth);
+
+	if (fabs(v - truth) > 1e-6 * (1 + fabs(truth)))
+		fail_msg("%s of %s %u: %.9f, not %.9f", metric, pm_kind_name(kind), nth, v, truth);
+}
+
+static void whole_machine(struct builder *b, uint32_t model)
+{
+	builder_init(b, programmed);
+	intel(b, model);
+	add_group(b, PM_CPU, 8, cpu_names);
+	add_group(b, PM_CORE, 4, core_names);
+	add_group(b, PM_PACKAGE, 2, package_names);
+	add_group(b, PM_SYSTEM, 1, system_names);
+}
+
+/* Every column, a row for each place that it has, and the summary. */
+static void columns(void **state)
+{
+	static const struct {
+		const char *name;
+		enum pm_kind kind;
+		double first, second, system; /* of the first two places */
+	} row[] = {
+		{ "avg_mhz", PM_CPU, 325, 650, 325 * 4.5 },
+		{ "bzy_mhz", PM_CPU, 3250, 3250, 3250 },
+		{ "busy", PM_CPU, 10, 20, 45 },
+		{ "tsc_mhz", PM_CPU, 2600, 2600, 2600 },
+		{ "insn_per_cycle", PM_CPU, 1.6, 0.8, 520e6 / (325e6 * 4.5) },
+		{ "irq.count", PM_CPU, 101, 101, 808 },
+		{ "nmi", PM_CPU, 2, 2, 16 },
+		{ "smi", PM_CPU, 3, 3, 24 },
+		{ "llc.references", PM_CPU, 8, 8, 64 },
+		{ "llc.hit", PM_CPU, 75, 75, 75 },
+		{ "cpu.c1", PM_CPU, 5, 5, 5 },
+		{ "cpu.c3", PM_CORE, 2, 2, 2 },
+		{ "cpu.c6", PM_CORE, 25, 25, 25 },
+		{ "cpu.c7", PM_CORE, 4, 4, 4 },
+		{ "package.temp", PM_PACKAGE, 55, 56, 56 },
+		{ "package.c0.total", PM_PACKAGE, 150, 150, 150 },
+		{ "package.c0.any", PM_PACKAGE, 75, 75, 75 },
+		{ "package.c0.gfx", PM_PACKAGE, 50, 50, 50 },
+		{ "package.c0.both", PM_PACKAGE, 25, 25, 25 },
+		{ "package.c2", PM_PACKAGE, 10, 10, 10 },
+		{ "package.c3", PM_PACKAGE, 3, 3, 3 },
+		{ "package.c6", PM_PACKAGE, 6, 6, 6 },
+		{ "package.c7", PM_PACKAGE, 7, 7, 7 },
+		{ "package.c8", PM_PACKAGE, 8, 8, 8 },
+		{ "package.c9", PM_PACKAGE, 9, 9, 9 },
+		{ "package.c10", PM_PACKAGE, 11, 11, 11 },
+		/* Counts are whole numbers: a watt is 16384 of them. */
+		{ "pkgwatt", PM_PACKAGE, 35.5, 71, 106.5 },
+		{ "pkg_j", PM_PACKAGE, 35.5, 71, 106.5 },
+		{ "corwatt", PM_PACKAGE, 20.25, 20.25, 40.5 },
+		{ "gfxwatt", PM_PACKAGE, 1.5, 1.5, 3 },
+		{ "ramwatt", PM_PACKAGE, 261438 * 15.3e-6, 261438 * 15.3e-6, 2 * 261438 * 15.3e-6 },
+		{ "package.throttled", PM_PACKAGE, 12.5, 25, 18.75 },
+		{ "memory.throttled", PM_PACKAGE, 6.25, 6.25, 6.25 },
+		{ "syswatt", PM_SYSTEM, 60, 0, 60 },
+	};
+	struct harness h = { 0 };
+	struct builder b;
+
+	whole_machine(&b, 0x55);
+	start(&h, &b, "all");
+	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+		near(&h, row[i].name, row[i].kind, 0, row[i].first);
+		if (row[i].kind != PM_SYSTEM)
+			near(&h, row[i].name, row[i].kind, 1, row[i].second);
+		near(&h, row[i].name, PM_SYSTEM, 0, row[i].system);
+	}
+	/* Instances of cores have numbers of their own; the hottest has the smallest distance. */
+	assert_true(harness_value(&h, "core.temp", PM_SYSTEM, 0) >= harness_value(&h, "core.temp", PM_CORE, 0));
+	harness_stop(&h);
+	builder_release(&b);
+}
+
+/* What is left of 100 %, where the model has no counter for C1: a core's states count for each of its threads. */
+static void soft_c1(void **state)
+{
+	struct harness h = { 0 };
+	struct builder b;
+
+	builder_init(&b, programmed);
+	intel(&b, 0x55);
+	add_group(&b, PM_CPU, 8, few_names);
+	add_group(&b, PM_CORE, 4, core_names);
+	start(&h, &b, "all");
+	near(&h, "cpu.c1", PM_CPU, 0, 100 - 10 - 2 - 25 - 4);
+	near(&h, "cpu.c1", PM_CPU, 1, 100 - 20 - 2 - 25 - 4);
+	near(&h, "cpu.c1", PM_CPU, 5, 100 - 60 - 2 - 25 - 4);
+	/* Busier than the other states leave: the counters were not read at one instant. */
+	near(&h, "cpu.c1", PM_CPU, 7, 0);
+	near(&h, "cpu.c1", PM_SYSTEM, 0, 100 - 45 - 2 - 25 - 4);
+	harness_stop(&h);
+	builder_release(&b);
+}
+
+static void amd_cores(void **state)
+{
+	struct harness h = { 0 };
+	struct builder b;
+
+	builder_init(&b, programmed);
+	amd(&b);
+	add_group(&b, PM_CPU, 8, few_names);
+	add_group(&b, PM_CORE, 4, amd_core_names);
+	add_group(&b, PM_PACKAGE, 2, amd_package_names);
+	start(&h, &b, NULL);
+	near(&h, "pkgwatt", PM_PACKAGE, 1, 90);
+	near(&h, "pkgwatt", PM_SYSTEM, 0, 180);
+	near(&h, "corwatt", PM_CORE, 3, 2.5);
+	near(&h, "corwatt", PM_SYSTEM, 0, 10);
+	/* No base frequency is known: by the measured TSC. */
+	near(&h, "bzy_mhz", PM_CPU, 2, 3250);
+	harness_stop(&h);
+	builder_release(&b);
+}
+
+/* turbostat's columns in its order, as soon as there are registers. */
+static void default_order(void **state)
+{
+	struct harness h = { 0 };
+	struct builder b;
+	const char *before = NULL;
+
+	whole_machine(&b, 0x55);
+	start(&h, &b, NULL);
+	assert_string_equal(h.sheet.column[0].metric->display, "Avg_MHz");
+	assert_string_equal(h.sheet.column[1].metric->display, "Busy%");
+	assert_string_equal(h.sheet.column[2].metric->display, "Bzy_MHz");
+	assert_string_equal(h.sheet.column[3].metric->display, "TSC_MHz");
+	for (uint32_t i = 0; i < h.sheet.n_columns; i++) {
+		const char *name = h.sheet.column[i].metric->display;
+
+		/* Skylake servers have CC1, CC6, PC2 and PC6; a register that answers all the same is not shown. */
+		assert_string_not_equal(name, "Pkg%pc8");
+		assert_string_not_equal(name, "CPU%c7");
+		if (!strcmp(name, "Pkg%pc6"))
+			assert_string_equal(before, "Pkg%pc2");
+		before = name;
+	}
+	harness_stop(&h);
+	builder_release(&b);
+}
+
+/* ---- what goes wrong ---- */
+
+static struct reading broken(struct builder *b, const char *name, const struct pm_instance *i, uint64_t row)
+{
+	const char *what = b->data;
+	struct reading r = programmed(b, name, i, row);
+
+	if (!strcmp(what, "eio") && !strcmp(name, "msr.pkg_energy_status") && i->number == 1 && row)
+		return (struct reading){ 0, pm_reason_errno(EIO) };
+	if (!strcmp(what, "still") && !strcmp(name, "msr.aperf") && i->number == 2)
+		r.v = 777;
+	if (!strcmp(what, "tsc-stops") && !strcmp(name, "msr.tsc") && i->number == 3)
+		r.v = 4711;
+	if (!strcmp(what, "tsc-slow") && !strcmp(name, "msr.tsc") && i->number == 3)
+		r.v = row * TSC_HZ / 10 * 9;
+	if (!strcmp(what, "reset") && !strcmp(name, "msr.pkg_c6_res") && i->number == 0)
+		r.v = row ? 5 : 1000000;
+	if (!strcmp(what, "zero-at-start") && !strcmp(name, "msr.pkg_energy_status") && !row)
+		r.v = 0;
+	if (!strcmp(what, "zero-at-start") && !strcmp(name, "msr.pkg_energy_status") && row)
+		r.v = (uint64_t)(35.5 * ESU);
+	if (!strcmp(what, "answers-zero") && strcmp(name, "msr.tsc"))
+		r.v = 0;
+	if (!strcmp(what, "too-much") && !strcmp(name, "msr.mperf"))
+		r.v = row * TSC_HZ * 2;
+	return r;
+}
+
+struct broken_case {
+	const char *what, *metric;
+	enum pm_kind kind;
+	uint32_t nth, reason;
+	double value;    /* if reason is 0 */
+	uint64_t period_ns;
+};
+
+static void one_broken(const struct broken_case *c)
+{
+	struct harness h = { 0 };
+	struct builder b;
+
+	whole_machine(&b, 0x55);
+	b.value = broken;
+	b.data = (void *)c->what;
+	b.period_ns = c->period_ns ? c->period_ns : b.period_ns;
+	if (!strcmp(c->what, "answers-zero"))
+		assert_int_equal(pm_map_set(&b.model.header, PM_HEADER_HYPERVISOR, pm_text("kvm")), 0);
+	start(&h, &b, "all");
+	if (!c->reason) {
+		near(&h, c->metric, c->kind, c->nth, c->value);
+	} else if (harness_reason(&h, c->metric, c->kind, c->nth) != c->reason) {
+		fail_msg("%s, %s of %s %u: reason %u, not %u", c->what, c->metric, pm_kind_name(c->kind), c->nth,
+			 harness_reason(&h, c->metric, c->kind, c->nth), c->reason);
+	}
+	harness_stop(&h);
+	builder_release(&b);
+}
+
+/* Registers that fail or lie: a reason in their cell and in sums with them, and numbers everywhere else. */
+static void misbehaving_registers(void **state)
+{
+	/* 2^32 / 16384 J at 65 W. */
+	const uint64_t turn_ns = UINT64_C(262144000000000) / 65;
+	const struct broken_case cases[] = {
+		{ "eio", "pkgwatt", PM_PACKAGE, 1, 1005 },
+		{ "eio", "pkgwatt", PM_SYSTEM, 0, 1005 },
+		{ "eio", "pkgwatt", PM_PACKAGE, 0, 0, 35.5 },
+		{ "still", "avg_mhz", PM_CPU, 2, REPORT_STILL },
+		{ "still", "bzy_mhz", PM_CPU, 2, REPORT_STILL },
+		{ "still", "busy", PM_CPU, 2, 0, 30 },
+		{ "tsc-stops", "busy", PM_CPU, 3, REPORT_TSC },
+		{ "tsc-stops", "busy", PM_CPU, 2, 0, 30 },
+		{ "tsc-slow", "busy", PM_CPU, 3, REPORT_TSC },
+		{ "tsc-slow", "cpu.c1", PM_CPU, 3, REPORT_TSC },
+		/* Its frequency is what shows the trouble. */
+		{ "tsc-slow", "tsc_mhz", PM_CPU, 3, 0, 2340 },
+		{ "tsc-slow", "avg_mhz", PM_CPU, 3, 0, 1300 },
+		{ "reset", "package.c6", PM_PACKAGE, 0, REPORT_RESET },
+		{ "reset", "package.c6", PM_PACKAGE, 1, 0, 6 },
+		{ "zero-at-start", "pkgwatt", PM_PACKAGE, 0, 0, 35.5 },
+		{ "zero-at-start", "ramwatt", PM_PACKAGE, 0, 0, 261438 * 15.3e-6 },
+		{ "answers-zero", "pkgwatt", PM_PACKAGE, 0, PM_REASON_SUSPECT },
+		{ "answers-zero", "package.c6", PM_PACKAGE, 1, PM_REASON_SUSPECT },
+		{ "answers-zero", "busy", PM_CPU, 0, PM_REASON_SUSPECT },
+		{ "answers-zero", "core.temp", PM_CORE, 0, PM_REASON_SUSPECT },
+		{ "too-much", "busy", PM_CPU, 0, VALUE_UNSTABLE },
+		/* So long that the counter may have turned round unseen. */
+		{ "slow", "pkgwatt", PM_PACKAGE, 0, REPORT_WRAP, 0, turn_ns + 1000000000 },
+		{ "slow", "package.c6", PM_PACKAGE, 0, 0, 6, turn_ns + 1000000000 },
+		{ "slow", "pkgwatt", PM_PACKAGE, 0, 0, 35.5, UINT64_C(3600000000000) },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		one_broken(&cases[i]);
+}
+
+/* ---- facts ---- */
+
+static void literals(void **state)
+{
+	struct builder b;
+	struct value v;
+
+	whole_machine(&b, 0xa7);
+	leaf(&b, "cpuid.00000015.0", 2, 216, 24000000, 0);
+	leaf(&b, "cpuid.00000016.0", 2600, 4200, 100, 0);
+	for (size_t i = 0; cpu_literals[i]; i++)
+		assert_true(cpu_literal(&b.model, cpu_literals[i], &v));
+	assert_false(cpu_literal(&b.model, "moons", &v));
+	assert_true(cpu_literal(&b.model, "base_hz", &v) && v.v == 2600e6);
+	assert_true(cpu_literal(&b.model, "rapl_energy_unit", &v) && v.v == 1 / ESU);
+	assert_true(cpu_literal(&b.model, "rapl_dram_unit", &v) && v.v == 1 / ESU);
+	assert_true(cpu_literal(&b.model, "rapl_time_unit", &v) && v.v == 1.0 / 1024);
+	assert_true(cpu_literal(&b.model, "tj_max", &v) && v.v == 100);
+	/* The TSC was measured, and runs at the base frequency here. */
+	assert_true(cpu_literal(&b.model, "tsc_tweak", &v) && v.v == 1);
+	pm_map_remove(&b.model.header, PM_HEADER_CLOCK_COUNTER_HZ);
+	assert_true(cpu_literal(&b.model, "tsc_tweak", &v) && v.v == 2600.0 / 2592);
+	builder_release(&b);
+}
+
+static void models(void **state)
+{
+	struct cpu_identity id;
+	struct builder b;
+
+	for (const struct cpu_model *m = cpu_models; m->name; m++) {
+		assert_non_null(m->features);
+		assert_ptr_equal(cpu_model_find(m->vendor, m->family, m->model), m);
+	}
+	builder_init(&b, programmed);
+	/* By the name that perf gives it, if cpuid was not recorded; by nothing without that. */
+	assert_true(cpu_identify(&b.model, &id));
+	assert_int_equal(id.model, 0x55);
+	pm_map_remove(&b.model.header, PM_HEADER_CPU_ID);
+	assert_false(cpu_identify(&b.model, &id));
+	intel(&b, 0x8f);
+	assert_true(cpu_identify(&b.model, &id));
+	assert_string_equal(id.vendor_name, "GenuineIntel");
+	assert_int_equal(id.model, 0x8f);
+	assert_string_equal(id.known->name, "Sapphire Rapids");
+	assert_true(id.known->features->flags & CPU_FIXED_PSYS);
+	builder_release(&b);
+	builder_init(&b, programmed);
+	amd(&b);
+	assert_true(cpu_identify(&b.model, &id));
+	assert_int_equal(id.family, 0x19);
+	assert_int_equal(id.model, 0x21);
+	assert_non_null(id.known);
+	builder_release(&b);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(columns),	 cmocka_unit_test(soft_c1),
+		cmocka_unit_test(amd_cores),	 cmocka_unit_test(default_order),
+		cmocka_unit_test(misbehaving_registers), cmocka_unit_test(literals),
+		cmocka_unit_test(models),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
