@@ -259,6 +259,7 @@ METRICS = {
     "sched.yields": rate("schedstat.yields"),
     "sched.idle": quotient("schedstat.idle_schedules", "schedstat.schedules", 100),
     "irq": rate("interrupts.total"),
+    "irq.count": lambda p: p.d("interrupts.total"),
     "faults": rate("vmstat.pgfault"),
     "faults.major": rate("vmstat.pgmajfault"),
     "disk.in": rate("vmstat.pgpgin", Fraction(1, 10**6)),
@@ -281,15 +282,15 @@ METRICS = {
     "page_faults_per_second": quotient("page-faults", "task-clock", 1000),
     "mhz": lambda p: p.mean("cpufreq.cur") / 10**6,
 }
-# One metric for each member of a family.
+# One metric for each member of a family: its name, the counter, the formula.
 FAMILIES = [
-    (r"idle\.(.+)\.residency", lambda m: share_of_elapsed("cpuidle.time." + m)),
-    (r"idle\.(.+)\.requests", lambda m: lambda p: p.d("cpuidle.usage." + m)),
-    (r"idle\.(.+)\.duration", lambda m: quotient("cpuidle.time." + m, "cpuidle.usage." + m, 10**6)),
-    (r"idle\.(.+)\.above", lambda m: lambda p: p.d("cpuidle.above." + m)),
-    (r"idle\.(.+)\.below", lambda m: lambda p: p.d("cpuidle.below." + m)),
-    (r"irq\.(.+)", lambda m: rate("interrupts." + m)),
-    (r"softirq\.(.+)", lambda m: rate("softirqs." + m)),
+    (r"idle\.(.+)\.residency", "cpuidle.time.", share_of_elapsed),
+    (r"idle\.(.+)\.requests", "cpuidle.usage.", lambda name: lambda p: p.d(name)),
+    (r"idle\.(.+)\.duration", "cpuidle.time.", lambda name: quotient(name, name.replace("time", "usage", 1), 10**6)),
+    (r"idle\.(.+)\.above", "cpuidle.above.", lambda name: lambda p: p.d(name)),
+    (r"idle\.(.+)\.below", "cpuidle.below.", lambda name: lambda p: p.d(name)),
+    (r"irq\.(.+)", "interrupts.", rate),
+    (r"softirq\.(.+)", "softirqs.", rate),
 ]
 
 
@@ -298,10 +299,10 @@ def formula(name, series):
         return lambda p: p.d(name)
     if name in METRICS:
         return METRICS[name]
-    for pattern, make in FAMILIES:
+    for pattern, counter, make in FAMILIES:
         match = re.fullmatch(pattern, name)
-        if match:
-            return make(match.group(1))
+        if match and counter + match.group(1) in series:
+            return make(counter + match.group(1))
     return None
 
 
