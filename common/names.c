@@ -6,7 +6,7 @@
 
 /* FNV-1a: names are short, and nobody gains from colliding them in a file that they can fill with names anyway:
  * the number of names is limited. */
-static uint32_t hash_of(const char *key)
+uint32_t names_hash(const char *key)
 {
 	uint32_t h = 2166136261u;
 
@@ -51,7 +51,7 @@ void names_release(struct names *m)
 
 int names_set(struct names *m, const char *key, uint32_t value)
 {
-	uint32_t hash = hash_of(key);
+	uint32_t hash = names_hash(key);
 	struct names_slot *s;
 
 	if (m->n + m->n / 2 >= m->cap && grow(m))
@@ -74,7 +74,7 @@ bool names_get(const struct names *m, const char *key, uint32_t *value)
 
 	if (!m->cap)
 		return false;
-	s = find(m, key, hash_of(key));
+	s = find(m, key, names_hash(key));
 	if (!s->key)
 		return false;
 	if (value)

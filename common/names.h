@@ -17,6 +17,9 @@ struct names {
 	size_t cap, n;
 };
 
+/* For tables that are keyed by names in another way. */
+uint32_t names_hash(const char *key);
+
 void names_release(struct names *m);
 /* Adds or replaces. 0 or -ENOMEM. */
 int names_set(struct names *m, const char *key, uint32_t value);

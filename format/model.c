@@ -7,8 +7,7 @@
 #include "format/limits.h"
 #include "format/model_private.h"
 
-/* Room for one more at the end of an array that grows by half. */
-static int grow(void **array, uint32_t n, uint32_t *cap, uint32_t max, size_t size)
+int model_grow(void **array, uint32_t n, uint32_t *cap, uint32_t max, size_t size)
 {
 	uint32_t wanted;
 	void *bigger;
@@ -26,7 +25,7 @@ static int grow(void **array, uint32_t n, uint32_t *cap, uint32_t max, size_t si
 	return 0;
 }
 
-static struct pm_model_caps *caps_of(struct pm_model *m)
+struct pm_model_caps *model_caps(struct pm_model *m)
 {
 	if (!m->caps)
 		m->caps = calloc(1, sizeof(*m->caps));
@@ -63,7 +62,7 @@ uint64_t model_map_size(const struct pm_map *m)
 
 int model_account(struct pm_model *m, uint64_t bytes)
 {
-	struct pm_model_caps *caps = caps_of(m);
+	struct pm_model_caps *caps = model_caps(m);
 
 	if (!caps)
 		return -ENOMEM;
@@ -81,17 +80,6 @@ static char *copy_text(const char *text)
 void pm_model_init(struct pm_model *m)
 {
 	*m = (struct pm_model){ 0 };
-}
-
-void model_counter_release(struct pm_counter *c)
-{
-	free(c->name);
-	free(c->display);
-	free(c->source);
-	free(c->unit);
-	free(c->scale.text);
-	pm_map_release(&c->attrs);
-	*c = (struct pm_counter){ 0 };
 }
 
 void model_instance_release(struct pm_instance *i)
@@ -130,8 +118,7 @@ void pm_model_release(struct pm_model *m)
 {
 	pm_map_release(&m->header);
 	pm_topology_release(&m->topology);
-	for (uint32_t i = 0; i < m->n_counters; i++)
-		model_counter_release(&m->counter[i]);
+	model_counters_release(m);
 	for (uint32_t i = 0; i < m->n_instances; i++)
 		model_instance_release(&m->instance[i]);
 	for (uint32_t i = 0; i < m->n_groups; i++)
@@ -144,14 +131,12 @@ void pm_model_release(struct pm_model *m)
 		model_probe_release(&m->probe[i]);
 	for (uint32_t i = 0; i < m->n_configs; i++)
 		model_config_release(&m->config[i]);
-	free(m->counter);
 	free(m->instance);
 	free(m->group);
 	free(m->string);
 	free(m->pmu);
 	free(m->probe);
 	free(m->config);
-	names_release(&m->counter_names);
 	names_release(&m->strings);
 	if (m->caps) {
 		names_release(&m->caps->config_names);
@@ -162,17 +147,6 @@ void pm_model_release(struct pm_model *m)
 	*m = (struct pm_model){ 0 };
 }
 
-bool model_counter_equal(const struct pm_counter *a, const struct pm_counter *b)
-{
-	bool scale_text = !a->scale.text == !b->scale.text &&
-			  (!a->scale.text || !strcmp(a->scale.text, b->scale.text));
-
-	return !strcmp(a->name, b->name) && !strcmp(a->display, b->display) && !strcmp(a->source, b->source) &&
-	       !strcmp(a->unit, b->unit) && scale_text && a->scale.num == b->scale.num &&
-	       a->scale.den == b->scale.den && a->type == b->type && a->semantics == b->semantics &&
-	       a->width == b->width && a->aggregation == b->aggregation && pm_map_equal(&a->attrs, &b->attrs);
-}
-
 bool model_group_equal(const struct pm_group *a, const struct pm_group *b)
 {
 	return !strcmp(a->source, b->source) && a->flags == b->flags && a->n_counters == b->n_counters &&
@@ -181,54 +155,9 @@ bool model_group_equal(const struct pm_group *a, const struct pm_group *b)
 	       !memcmp(a->instance, b->instance, a->n_instances * sizeof(*a->instance));
 }
 
-int64_t pm_model_add_counter(struct pm_model *m, const struct pm_counter *c)
-{
-	struct pm_model_caps *caps = caps_of(m);
-	struct pm_counter copy = { 0 };
-	int err;
-
-	if (!caps)
-		return -ENOMEM;
-	if (!c->name || !*c->name || c->width > 64)
-		return -EINVAL;
-	if (strlen(c->name) > PM_MAX_NAME)
-		return -E2BIG;
-	if (names_get(&m->counter_names, c->name, NULL))
-		return -EEXIST;
-	err = model_account(m, sizeof(copy) + 6 * strlen(c->name) + model_map_size(&c->attrs) + 128);
-	if (!err)
-		err = grow((void **)&m->counter, m->n_counters, &caps->counters, PM_MAX_COUNTERS, sizeof(copy));
-	if (err)
-		return err;
-	copy = (struct pm_counter){
-		.id = m->n_counters + 1,
-		.name = copy_text(c->name),
-		.display = copy_text(c->display ? c->display : c->name),
-		.source = copy_text(c->source),
-		.unit = copy_text(c->unit),
-		.scale = { .num = 1, .den = 1 },
-		.type = c->type,
-		.semantics = c->semantics,
-		/* Only integers wrap below 64 bits. */
-		.width = !c->width || c->type >= PM_F64 ? 64 : c->width,
-		.aggregation = c->aggregation,
-	};
-	if (c->scale.text)
-		copy.scale.text = copy_text(c->scale.text);
-	else if (c->scale.den)
-		copy.scale = (struct pm_scale){ .num = c->scale.num, .den = c->scale.den };
-	if (!copy.name || !copy.display || !copy.source || !copy.unit || (c->scale.text && !copy.scale.text) ||
-	    pm_map_copy(&copy.attrs, &c->attrs) || names_set(&m->counter_names, copy.name, copy.id)) {
-		model_counter_release(&copy);
-		return -ENOMEM;
-	}
-	m->counter[m->n_counters++] = copy;
-	return copy.id;
-}
-
 int64_t pm_model_add_instance(struct pm_model *m, const struct pm_instance *i)
 {
-	struct pm_model_caps *caps = caps_of(m);
+	struct pm_model_caps *caps = model_caps(m);
 	struct pm_instance copy = *i;
 	int err;
 
@@ -236,7 +165,7 @@ int64_t pm_model_add_instance(struct pm_model *m, const struct pm_instance *i)
 		return -ENOMEM;
 	err = model_account(m, sizeof(copy) + model_map_size(&i->attrs));
 	if (!err)
-		err = grow((void **)&m->instance, m->n_instances, &caps->instances, PM_MAX_INSTANCES, sizeof(copy));
+		err = model_grow((void **)&m->instance, m->n_instances, &caps->instances, PM_MAX_INSTANCES, sizeof(copy));
 	if (!err)
 		err = pm_map_copy(&copy.attrs, &i->attrs);
 	if (err)
@@ -277,7 +206,7 @@ static uint32_t *copy_ids(const uint32_t *id, uint32_t n)
 
 int64_t pm_model_add_group(struct pm_model *m, const struct pm_group *g)
 {
-	struct pm_model_caps *caps = caps_of(m);
+	struct pm_model_caps *caps = model_caps(m);
 	struct pm_group copy = *g;
 	int err = check_group(m, g);
 
@@ -286,7 +215,7 @@ int64_t pm_model_add_group(struct pm_model *m, const struct pm_group *g)
 	if (!err)
 		err = model_account(m, sizeof(copy) + 4ull * (g->n_counters + g->n_instances) + 32);
 	if (!err)
-		err = grow((void **)&m->group, m->n_groups, &caps->groups, PM_MAX_GROUPS, sizeof(copy));
+		err = model_grow((void **)&m->group, m->n_groups, &caps->groups, PM_MAX_GROUPS, sizeof(copy));
 	if (err)
 		return err;
 	copy.id = m->n_groups + 1;
@@ -303,7 +232,7 @@ int64_t pm_model_add_group(struct pm_model *m, const struct pm_group *g)
 
 int64_t pm_model_add_string(struct pm_model *m, const void *data, size_t len, bool bytes)
 {
-	struct pm_model_caps *caps = caps_of(m);
+	struct pm_model_caps *caps = model_caps(m);
 	/* Only texts without NUL can be keys of the map; the others are rare and just added. */
 	bool key = !bytes && !memchr(data, '\0', len);
 	struct pm_value v;
@@ -323,7 +252,7 @@ int64_t pm_model_add_string(struct pm_model *m, const void *data, size_t len, bo
 	}
 	err = model_account(m, sizeof(v) + 2 * len + 64);
 	if (!err)
-		err = grow((void **)&m->string, m->n_strings, &caps->strings, PM_MAX_STRINGS, sizeof(v));
+		err = model_grow((void **)&m->string, m->n_strings, &caps->strings, PM_MAX_STRINGS, sizeof(v));
 	if (!err && key)
 		err = names_set(&m->strings, v.str.data, m->n_strings + 1);
 	if (err) {
@@ -336,7 +265,7 @@ int64_t pm_model_add_string(struct pm_model *m, const void *data, size_t len, bo
 
 int pm_model_add_pmu(struct pm_model *m, const struct pm_pmu *p)
 {
-	struct pm_model_caps *caps = caps_of(m);
+	struct pm_model_caps *caps = model_caps(m);
 	struct pm_pmu copy = { 0 };
 	int err;
 
@@ -344,7 +273,7 @@ int pm_model_add_pmu(struct pm_model *m, const struct pm_pmu *p)
 		return -ENOMEM;
 	err = model_account(m, sizeof(copy) + model_map_size(&p->attrs));
 	if (!err)
-		err = grow((void **)&m->pmu, m->n_pmus, &caps->pmus, PM_MAX_PMUS, sizeof(copy));
+		err = model_grow((void **)&m->pmu, m->n_pmus, &caps->pmus, PM_MAX_PMUS, sizeof(copy));
 	if (!err)
 		err = pm_map_copy(&copy.attrs, &p->attrs);
 	if (!err)
@@ -354,7 +283,7 @@ int pm_model_add_pmu(struct pm_model *m, const struct pm_pmu *p)
 
 int pm_model_add_probe(struct pm_model *m, const struct pm_probe *p)
 {
-	struct pm_model_caps *caps = caps_of(m);
+	struct pm_model_caps *caps = model_caps(m);
 	struct pm_probe copy = { .reason = p->reason };
 	int err;
 
@@ -362,7 +291,7 @@ int pm_model_add_probe(struct pm_model *m, const struct pm_probe *p)
 		return -ENOMEM;
 	err = model_account(m, sizeof(copy) + strlen(p->what ? p->what : "") + model_map_size(&p->attrs) + 64);
 	if (!err)
-		err = grow((void **)&m->probe, m->n_probes, &caps->probes, PM_MAX_PROBES, sizeof(copy));
+		err = model_grow((void **)&m->probe, m->n_probes, &caps->probes, PM_MAX_PROBES, sizeof(copy));
 	if (err)
 		return err;
 	copy.source = copy_text(p->source);
@@ -385,7 +314,7 @@ static int compare_cpus(const void *a, const void *b)
 
 int pm_model_set_topology(struct pm_model *m, const struct pm_topology *t)
 {
-	struct pm_model_caps *caps = caps_of(m);
+	struct pm_model_caps *caps = model_caps(m);
 	struct pm_topology copy = { .time_ns = t->time_ns };
 
 	if (!caps)
@@ -424,18 +353,6 @@ int pm_model_retire_instance(struct pm_model *m, uint32_t id, uint64_t time_ns)
 	m->instance[id - 1].retired_ns = time_ns ? time_ns : 1;
 	m->caps->retired++;
 	return 0;
-}
-
-const struct pm_counter *pm_model_counter(const struct pm_model *m, uint32_t id)
-{
-	return id && id <= m->n_counters ? &m->counter[id - 1] : NULL;
-}
-
-const struct pm_counter *pm_model_counter_named(const struct pm_model *m, const char *name)
-{
-	uint32_t id;
-
-	return names_get(&m->counter_names, name, &id) ? pm_model_counter(m, id) : NULL;
 }
 
 const struct pm_instance *pm_model_instance(const struct pm_model *m, uint32_t id)
