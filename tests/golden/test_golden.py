@@ -101,27 +101,46 @@ class Series:
         r = self.at(snapshot)
         return (r.begin + r.end) // 2
 
+    def pairs(self, a, b):
+        """Neighbouring snapshots between which something can be said. While its CPU is offline nothing can, and the
+        rest counts; any other reason spoils the whole."""
+        out = []
+        for i in range(a, b):
+            try:
+                self.at(i)
+                self.at(i + 1)
+                out.append((i, i + 1))
+            except Missing as m:
+                if b == a + 1 or m.args[0] != {"offline"}:
+                    raise
+        if not out:
+            raise Missing({"offline"})
+        return out
+
     def difference(self, a, b):
-        first, last = self.at(a), self.at(b)
         if self.counter.semantics != "cumulative":
             return self.number(b)
-        d = (last.value - first.value) % (1 << self.counter.width)
-        if first.enabled is not None:
-            enabled, running = last.enabled - first.enabled, last.running - first.running
-            # Enabled but never running: other events had the hardware. Neither: the task slept, and did nothing.
-            if enabled and not running:
-                raise Missing({"not-counted"})
-            if running:
-                d = Fraction(d) * enabled / running
-        return self.scale * d
+        sum_d = sum_enabled = sum_running = 0
+        for i, k in self.pairs(a, b):
+            first, last = self.at(i), self.at(k)
+            sum_d += (last.value - first.value) % (1 << self.counter.width)
+            if first.enabled is not None:
+                sum_enabled += last.enabled - first.enabled
+                sum_running += last.running - first.running
+        # Enabled but never running: other events had the hardware. Neither: the task slept, and did nothing.
+        if sum_enabled and not sum_running:
+            raise Missing({"not-counted"})
+        if sum_running:
+            sum_d = Fraction(sum_d) * sum_enabled / sum_running
+        return self.scale * sum_d
 
     def elapsed(self, a, b):
-        return Fraction(self.middle(b) - self.middle(a), 10**9)
+        return Fraction(sum(self.middle(k) - self.middle(i) for i, k in self.pairs(a, b)), 10**9)
 
     def mean(self, a, b):
         """Straight lines between the readings, weighted by time."""
-        area = sum((self.number(i) + self.number(i + 1)) * (self.middle(i + 1) - self.middle(i)) for i in range(a, b))
-        return area / (self.middle(b) - self.middle(a)) / 2
+        area = sum((self.number(i) + self.number(k)) * (self.middle(k) - self.middle(i)) for i, k in self.pairs(a, b))
+        return area / self.elapsed(a, b) / 2 / 10**9
 
 
 class Interval:
@@ -171,9 +190,12 @@ class Place:
         parts = [s for s in self.series.get(name, []) if self.wanted(s.instance)]
         here = []
         for s in parts:
-            ends = [s.reading[self.interval.first], s.reading[self.interval.last]]
-            if not any(r is not None and r.reason == 4 for r in ends):
-                here.append(s)
+            try:
+                s.pairs(self.interval.first, self.interval.last)
+            except Missing as m:
+                if m.args[0] == {"offline"}:
+                    continue
+            here.append(s)
         if not here:
             raise Missing({"offline"} if parts else {"no-input"})
         return here
