@@ -101,27 +101,27 @@ class Series:
         r = self.at(snapshot)
         return (r.begin + r.end) // 2
 
-    def pairs(self, a, b):
+    def pairs(self, interval):
         """Neighbouring snapshots between which something can be said. While its CPU is offline nothing can, and the
         rest counts; any other reason spoils the whole."""
         out = []
-        for i in range(a, b):
+        for i, k in interval.pairs:
             try:
                 self.at(i)
-                self.at(i + 1)
-                out.append((i, i + 1))
+                self.at(k)
+                out.append((i, k))
             except Missing as m:
-                if b == a + 1 or m.args[0] != {"offline"}:
+                if len(interval.pairs) == 1 or m.args[0] != {"offline"}:
                     raise
         if not out:
             raise Missing({"offline"})
         return out
 
-    def difference(self, a, b):
+    def difference(self, interval):
         if self.counter.semantics != "cumulative":
-            return self.number(b)
+            return self.number(interval.last)
         sum_d = sum_enabled = sum_running = 0
-        for i, k in self.pairs(a, b):
+        for i, k in self.pairs(interval):
             first, last = self.at(i), self.at(k)
             sum_d += (last.value - first.value) % (1 << self.counter.width)
             if first.enabled is not None:
@@ -134,19 +134,24 @@ class Series:
             sum_d = Fraction(sum_d) * sum_enabled / sum_running
         return self.scale * sum_d
 
-    def elapsed(self, a, b):
-        return Fraction(sum(self.middle(k) - self.middle(i) for i, k in self.pairs(a, b)), 10**9)
+    def elapsed(self, interval):
+        return Fraction(sum(self.middle(k) - self.middle(i) for i, k in self.pairs(interval)), 10**9)
 
-    def mean(self, a, b):
+    def mean(self, interval):
         """Straight lines between the readings, weighted by time."""
-        area = sum((self.number(i) + self.number(k)) * (self.middle(k) - self.middle(i)) for i, k in self.pairs(a, b))
-        return area / self.elapsed(a, b) / 2 / 10**9
+        area = 0
+        for i, k in self.pairs(interval):
+            area += (self.number(i) + self.number(k)) / 2 * (self.middle(k) - self.middle(i))
+        return area / self.elapsed(interval) / 10**9
 
 
 class Interval:
+    """A stretch of snapshots; nothing is said about what lies between two segments."""
+
     def __init__(self, first, last, snapshots):
         self.first, self.last = first, last
-        self.duration = snapshots[last].tick - snapshots[first].tick
+        self.pairs = [(i, i + 1) for i in range(first, last) if snapshots[i].place == snapshots[i + 1].place]
+        self.duration = sum(snapshots[k].tick - snapshots[i].tick for i, k in self.pairs)
         chunk = snapshots[last].chunk.clocks
         self.wall = snapshots[last].tick + chunk.realtime - chunk.monotonic
 
@@ -191,7 +196,7 @@ class Place:
         here = []
         for s in parts:
             try:
-                s.pairs(self.interval.first, self.interval.last)
+                s.pairs(self.interval)
             except Missing as m:
                 if m.args[0] == {"offline"}:
                     continue
@@ -203,7 +208,7 @@ class Place:
     def put_together(self, name, of):
         parts = self.parts(name)
         rule = parts[0].counter.aggregation
-        values = [of(s, self.interval.first, self.interval.last) for s in parts]
+        values = [of(s, self.interval) for s in parts]
         if len(values) == 1:
             return values[0]
         if rule == "none":
@@ -219,7 +224,7 @@ class Place:
 
     def elapsed(self, name):
         parts = self.parts(name)
-        return sum(s.elapsed(self.interval.first, self.interval.last) for s in parts)
+        return sum(s.elapsed(self.interval) for s in parts)
 
     def count(self, name):
         return len(self.parts(name))
