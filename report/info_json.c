@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "common/number.h"
+#include "report/decode.h"
 #include "report/value_out.h"
 
 static struct json *or_null(uint32_t n)
@@ -305,6 +306,7 @@ struct json *info_json(const char *path, struct scan *s)
 	json_put(j, "pmus", pmus_json(m));
 	json_put(j, "probes", probes_json(m));
 	json_put(j, "config", config_json(m));
+	json_put(j, "registers", decode_json(m));
 	json_put(j, "events", events_json(s));
 	json_put(j, "more_events", json_new_u64(s->more_events));
 	return j;

@@ -6,6 +6,7 @@
 
 #include "common/number.h"
 #include "common/table.h"
+#include "report/decode.h"
 #include "report/value_out.h"
 
 struct page {
@@ -341,6 +342,46 @@ static void config(struct page *p, bool all)
 	end_table(p, false);
 }
 
+static int register_row(void *ctx, const struct decoded *d)
+{
+	struct page *p = ctx;
+	struct buf text = BUF_INIT;
+	char value[32] = "";
+
+	if (!strncmp(d->name, "msr.", 4))
+		snprintf(value, sizeof(value), "0x%llx", (unsigned long long)d->value);
+	buf_clear(&p->cell);
+	if (d->config && d->config->kind != PM_SYSTEM && d->config->instances.n) {
+		buf_printf(&p->cell, "%s ", pm_kind_name(d->config->kind));
+		cpulist_print(&d->config->instances, &p->cell);
+	}
+	decoded_text(d, &text);
+	row(p, (const char *const[]){ d->name, value, buf_str(&p->cell), buf_str(&text) }, 4);
+	buf_release(&text);
+	return p->err;
+}
+
+/* What the processor's registers say; nothing on other architectures. */
+static void registers(struct page *p)
+{
+	struct buf any = BUF_INIT;
+
+	if (decode_text(p->m, &any) || !any.len) {
+		buf_release(&any);
+		return;
+	}
+	buf_release(&any);
+	head(p, "Registers");
+	p->t = table_new();
+	if (!p->t)
+		p->err = -ENOMEM;
+	for (size_t i = 0; i < 4 && !p->err; i++)
+		p->err = table_column(p->t, "", TABLE_LEFT, i == 3);
+	if (!p->err)
+		decode_all(p->m, register_row, p);
+	end_table(p, false);
+}
+
 static void groups(struct page *p)
 {
 	static const char *const column[] = { "group", "source", "counters", "instances", "values", "first counter" };
@@ -403,6 +444,7 @@ int info_text(const char *path, struct scan *s, bool all, unsigned width, bool c
 	if (all)
 		groups(&p);
 	pmus(&p);
+	registers(&p);
 	config(&p, all);
 	missing(&p);
 	events(&p, all);
