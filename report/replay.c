@@ -167,6 +167,12 @@ static void track_describe(struct track *t, const struct pm_counter *c)
 	t->div = (double)(c->scale.den ? c->scale.den : 1);
 	if (c->scale.text && parse_double(c->scale.text, &t->mul))
 		t->mul = 1;
+	/* No double is 1e-6, but one is 1000000: 1996247569 / 1000000 is 1996.247569, times 1e-6 it is
+	 * 1996.2475689999999. */
+	if (t->mul > 1e-15 && t->mul < 1 && t->mul == 1 / (double)(uint64_t)(1 / t->mul + 0.5)) {
+		t->div = (double)(uint64_t)(1 / t->mul + 0.5);
+		t->mul = 1;
+	}
 	t->scaled = t->mul != 1 || t->div != 1;
 }
 
