@@ -41,7 +41,7 @@ flip() { # FILE OUT OFFSET
 	for try in 1 2 3 4 5; do
 		"$bin/pmrec" --quiet --overwrite --sources=stat,interrupts -i 5ms -o "killed$try.pmr" 3>&- &
 		pid=$!
-		sleep "$((1 + RANDOM % 2)).$((200 + RANDOM % 800))"
+		sleep "$((1 + RANDOM % 2)).$((500 + RANDOM % 500))"
 		kill -9 $pid
 		wait $pid || true
 		run --separate-stderr "$bin/pmrep" --all --format=csv "killed$try.pmr"

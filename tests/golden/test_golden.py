@@ -321,8 +321,11 @@ FAMILIES = [
 ]
 
 
-def formula(name, series):
+def formula(name, series, rates):
     if name in series:
+        if rates and series[name][0].counter.semantics == "cumulative":
+            # --rate: each instance by its own time; a formula's rate() divides the sum by the mean time.
+            return lambda p: p.put_together(name, lambda one, i: one.difference(i) / one.elapsed(i))
         return lambda p: p.d(name)
     if name in METRICS:
         return METRICS[name]
@@ -363,9 +366,11 @@ def belongs(recording, scope, row):
     return wanted
 
 
-def check_cells(pmrep, path, recording, level, total):
+def check_cells(pmrep, path, recording, level, total, rates=False):
     """Every cell of one table; returns how many there were."""
-    args = ["--show=*", "--format=csv", "--total" if total else "--all", path] + (["--per-" + level] if level else [])
+    args = ["--show=*", "--format=csv", "--total" if total else "--all", path]
+    args += ["--per-" + level] if level else []
+    args += ["--rate"] if rates else []
     code, out, err = run(pmrep, *args)
     check(code in (0, 3), "%s ends with %d: %s", " ".join(args), code, err)
     snapshots, series = collect(recording)
@@ -384,7 +389,7 @@ def check_cells(pmrep, path, recording, level, total):
             continue
         lasts = row["duration_ns"]
         check(int(lasts) == span.duration, "%s: lasts %s, not %d", where, lasts, span.duration)
-        compute = formula(row["metric"], series)
+        compute = formula(row["metric"], series, rates)
         if not check(compute, "%s: no second definition; test_golden.py needs one", where):
             continue
         seen += 1
@@ -504,6 +509,7 @@ def main(argv):
         name = "cells" + (" a " + level if level else "")
         counts[name] = check_cells(pmrep, path, recording, level, False)
         counts[name + " in all"] = check_cells(pmrep, path, recording, level, True)
+    counts["rates"] = check_cells(pmrep, path, recording, None, False, True)
     counts["cells in four formats"] = check_formats(pmrep, path)
     check_codes(pmrep, path, recording)
     check_strict(recording)
