@@ -116,7 +116,7 @@ const char *msr_hint(const struct root *root, int err, char *text, size_t size)
 			 container ? "start the container with --device /dev/cpu and --cap-add SYS_RAWIO"
 				   : "run pmrec as root, or setcap cap_sys_rawio,cap_dac_read_search=ep "
 				     "\"$(command -v pmrec)\"",
-			 locked_down(root) ? "; this kernel is locked down, which may refuse registers to anyone" : "");
+			 locked_down(root) ? "; this kernel is locked down, which may refuse registers to all" : "");
 		return text;
 	case EMFILE:
 		return "a higher `ulimit -Hn`";

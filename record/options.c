@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/parse.h"
+#include "record/add.h"
 
 enum {
 	KEY_FIRST = 300,
@@ -26,6 +27,7 @@ enum {
 	KEY_THREADS,
 	KEY_CODEC,
 	KEY_NO_AFFINITY,
+	KEY_ADD,
 };
 
 static const struct argp_option options[] = {
@@ -42,6 +44,8 @@ static const struct argp_option options[] = {
 	{ "sync", 'S', NULL, 0, "sync() before each run", 1 },
 	{ .doc = "What:", .group = 2 },
 	{ "event", 'e', "LIST", 0, "perf events, in perf's own language; may be repeated", 2 },
+	{ "add", KEY_ADD, "LOCATION,...", 0, "add a counter: msr0x10, /sys/..., perf/DEVICE/EVENT or pmt, then "
+	  "cpu|core|package, u32|u64, raw|delta|percent|average, cycles|seconds|usec, NAME; may be repeated", 2 },
 	{ "filter", KEY_FILTER, "FILTER", 0, "filter of the tracepoint before it", 2 },
 	{ "detailed", 'd', NULL, 0, "more default events; up to three times", 2 },
 	{ "all-cpus", 'a', NULL, 0, "count on all CPUs also while COMMAND runs", 2 },
@@ -120,6 +124,37 @@ static error_t add_event(struct record_cmdline *c, char *text)
 	return 0;
 }
 
+static error_t add_added(struct record_cmdline *c, const char *text, struct argp_state *state)
+{
+	struct record_options *o = &c->options;
+	struct add *grown = realloc(o->added, (o->n_added + 1) * sizeof(*grown));
+	struct error e = { 0 };
+
+	if (!grown)
+		return ENOMEM;
+	o->added = grown;
+	if (add_parse(&grown[o->n_added], text, &e))
+		return options_bad(state, "%s", e.text);
+	for (size_t i = 0; i < o->n_added; i++) {
+		if (strcmp(grown[i].name, grown[o->n_added].name))
+			continue;
+		options_bad(state, "--add %.80s: there is a counter %s already; give it another NAME", text,
+			    grown[i].name);
+		add_release(&grown[o->n_added]);
+		return EINVAL;
+	}
+	o->n_added++;
+	return 0;
+}
+
+static bool adds(const struct record_options *o, enum add_location location)
+{
+	for (size_t i = 0; i < o->n_added; i++)
+		if (o->added[i].location == location)
+			return true;
+	return false;
+}
+
 static error_t parse_when(int key, char *arg, struct argp_state *state, struct record_options *o)
 {
 	int64_t n;
@@ -184,6 +219,8 @@ static error_t parse_words(int key, char *arg, struct argp_state *state, struct 
 	switch (key) {
 	case 'e':
 		return add_event(c, arg);
+	case KEY_ADD:
+		return add_added(c, arg, state);
 	case KEY_FILTER:
 		if (!c->n_events)
 			return options_bad(state, "--filter belongs behind the -e that it filters");
@@ -271,6 +308,11 @@ static error_t check(struct argp_state *state, struct record_options *o)
 	if (o->report && o->output && !strcmp(o->output, "-"))
 		return options_bad(state, "--report reads the recording, which goes to stdout; use pmrec -o - | "
 				   "pmrep -");
+	if (o->no_msr && adds(o, ADD_MSR))
+		return options_bad(state, "--add names a register, and --no-msr says to read none");
+	if ((o->no_perf || o->null) && adds(o, ADD_PERF))
+		return options_bad(state, "--add names an event, and %s says to count none",
+				   o->null ? "--null" : "-P");
 	if (o->all_user && o->all_kernel)
 		return options_bad(state, "--all-user and --all-kernel exclude each other");
 	if (o->pids || o->tids)
@@ -327,5 +369,8 @@ void record_cmdline_release(struct record_cmdline *c)
 	free(c->options.events);
 	free(c->options.filters);
 	free(c->options.labels);
+	for (size_t i = 0; i < c->options.n_added; i++)
+		add_release(&c->options.added[i]);
+	free(c->options.added);
 	options_common_release(&c->common);
 }

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "record/add.h"
 #include "record/perf_source.h"
 
 struct attr_value {
@@ -76,8 +77,12 @@ static int add_counter(struct plan *p, struct perf_event *e, const struct perf_g
 		.width = 64,
 		.aggregation = PM_AGG_SUM,
 	};
-	int err = set_attrs(&c, e, p, g, position);
-	int64_t id = err ? err : add_named(p, &c);
+	int err = e->add ? add_set_attrs(e->add, &c.attrs) : 0;
+	int64_t id;
+
+	if (!err)
+		err = set_attrs(&c, e, p, g, position);
+	id = err ? err : add_named(p, &c);
 
 	pm_map_release(&c.attrs);
 	if (id < 0)

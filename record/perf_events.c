@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "record/add.h"
 #include "record/perf_source.h"
 
 /* perf's defaults, and what each -d adds. */
@@ -125,6 +126,21 @@ int perf_events_read(struct perf_source *s, struct plan *p, struct error *e)
 			err = grow_events(s, first, true);
 		if (!err && o->filters && o->filters[i])
 			err = add_filter(s, first, o->filters[i], o->events[i], e);
+	}
+	for (size_t i = 0; i < o->n_added && !err; i++) {
+		const struct add *a = &o->added[i];
+		const char *slash = a->location == ADD_PERF ? strchr(a->text, '/') : NULL;
+		size_t first = s->set.n;
+		char text[256];
+
+		if (!slash)
+			continue;
+		snprintf(text, sizeof(text), "%.*s/%s,name=%s/", (int)(slash - a->text), a->text, slash + 1, a->name);
+		err = read_text(s, p, text, e);
+		if (!err)
+			err = grow_events(s, first, true);
+		for (size_t k = first; k < s->set.n && !err; k++)
+			s->event[k].add = a;
 	}
 	/* The set has stopped moving. */
 	for (size_t i = 0; i < s->set.n && !err; i++) {

@@ -29,6 +29,8 @@ struct record_options {
 	char *output;             /* -o, or NULL */
 	char *root;               /* --root, or NULL */
 	char **command;           /* argv of COMMAND, or NULL */
+	struct add *added;        /* --add, n_added of them */
+	size_t n_added;
 	char **labels;            /* KEY=VALUE, NULL-terminated */
 	char *cpus;               /* -C, or NULL */
 	char *pids, *tids;        /* -p, -t */

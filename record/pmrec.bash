@@ -3,7 +3,8 @@
 _pmrec() {
 	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}
 	local commands="doctor list mark report"
-	local options="--all-cpus --all-kernel --all-user --codec= --color= --control= --cpu= --delay= --detailed
+	local options="--add= --all-cpus --all-kernel --all-user --codec= --color= --control= --cpu= --delay=
+		--detailed
 		--event= --filter= --force --help --interval= --interval-count= --interval-print= --label= --list
 		--no-affinity --no-inherit --no-msr --no-perf --no-scale --null --num_iterations= --out= --output=
 		--overwrite --pid= --privacy= --quiet --repeat= --report --root= --sources= --sync --threads= --tid=

@@ -13,12 +13,13 @@ static bool is_permission(uint16_t reason)
 	       reason == PM_REASON_ERRNO + EPERM;
 }
 
-/* An event that the user named: it is in the file as a counter without values. */
+/* An event or counter that the user named: it is in the file as a counter without values. */
 static bool is_named(const struct pm_model *m, const struct pm_probe *p)
 {
+	bool added = !strcmp(p->source, "add");
 	const struct pm_counter *c = strcmp(p->source, "perf") ? NULL : pm_model_counter_named(m, p->what);
 
-	return c && pm_map_get(&c->attrs, PM_COUNTER_PERF_INVALID);
+	return added || (c && pm_map_get(&c->attrs, PM_COUNTER_PERF_INVALID));
 }
 
 static bool is_told(const struct pm_model *m, uint32_t i, bool all)

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "record/add.h"
 #include "record/header.h"
 #include "record/machine.h"
 #include "record/privileges.h"
@@ -21,6 +22,24 @@ static void leave_out(struct session *s, const char *name)
 	for (size_t i = 0; i < s->n_sources; i++)
 		if (!strcmp(s->source[i].ops->name, name))
 			s->source[i].wanted = false;
+}
+
+/* What --add names is recorded whatever --sources says; events need the source of events. */
+static int take_added(struct session *s, struct error *e)
+{
+	for (size_t i = 0; i < s->options->n_added; i++) {
+		const char *name = s->options->added[i].location == ADD_PERF ? "perf" : "add";
+
+		for (size_t k = 0; k < s->n_sources; k++) {
+			if (strcmp(s->source[k].ops->name, name))
+				continue;
+			if (!s->source[k].wanted && !strcmp(name, "perf"))
+				return error_set(e, EINVAL, "--add %s is an event, and --sources leaves perf out",
+						 s->options->added[i].name);
+			s->source[k].wanted = true;
+		}
+	}
+	return 0;
 }
 
 /* A source that was asked for by name and has nothing is an error, with the reason that the source gave. */
@@ -91,6 +110,9 @@ int session_plan(struct session *s, const struct record_options *o, pid_t child,
 		leave_out(s, "perf");
 	if (o->no_msr)
 		leave_out(s, "msr");
+	err = take_added(s, e);
+	if (err)
+		return err;
 	privileges_raise();
 	err = plan_init(&s->plan, o, &s->root, &s->model, e);
 	s->plan.child = child;

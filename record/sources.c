@@ -3,6 +3,7 @@
 const struct source_ops *const sources[] = {
 	&source_perf,
 	&source_msr,
+	&source_add,
 	&source_cpuidle,
 	&source_cpufreq,
 	&source_interrupts,

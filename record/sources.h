@@ -4,7 +4,7 @@
 
 #include "record/source.h"
 
-extern const struct source_ops source_perf, source_msr;
+extern const struct source_ops source_perf, source_msr, source_add;
 extern const struct source_ops source_cpuidle, source_cpufreq;
 extern const struct source_ops source_interrupts, source_softirqs;
 extern const struct source_ops source_stat, source_schedstat, source_vmstat, source_pressure;

@@ -45,7 +45,8 @@ const struct catalog_msr catalog_msrs[] = {
 	CYCLES(0x3fd, CORE, "core_c6_res", "C6_RES", NHM, "TSC cycles of the core in C6"),
 	CYCLES(0x3fe, CORE, "core_c7_res", "C7_RES", SNB, "TSC cycles of the core in C7"),
 	CYCLES(0x3ff, CORE, "knl_core_c6_res", "KNL_C6_RES", KNL, "TSC cycles of the core in C6"),
-	ENERGY(0xc001029a, CORE, "amd_core_energy", "CoreEnergy", PPR, "Energy of the core, in units of amd_power_unit"),
+	ENERGY(0xc001029a, CORE, "amd_core_energy", "CoreEnergy", PPR,
+	       "Energy of the core, in units of amd_power_unit"),
 
 	CYCLES(0x664, MODULE, "module_c6_res", "MC6_RES", ATOM, "TSC cycles of the module in C6"),
 
@@ -116,7 +117,7 @@ const struct catalog_msr catalog_msrs[] = {
 	ONCE(0x1a2, PACKAGE, "temperature_target", NHM, "Maximum temperature and its offset"),
 	ONCE(0x1aa, PACKAGE, "misc_pwr_mgmt", NHM, "Coordination of P-states, energy bias, out-of-band control"),
 	ONCE(0x1ad, PACKAGE, "turbo_ratio_limit", NHM, "Turbo ratios by number of active cores"),
-	ONCE(0x1ae, PACKAGE, "turbo_ratio_limit1", IVB, "More turbo ratios, or the numbers of cores that they are for"),
+	ONCE(0x1ae, PACKAGE, "turbo_ratio_limit1", IVB, "More turbo ratios, or the numbers of cores they are for"),
 	ONCE(0x1af, PACKAGE, "turbo_ratio_limit2", HSW, "More turbo ratios"),
 	ONCE(0x650, PACKAGE, "secondary_turbo_ratio_limit", "SDM, Alder Lake", "Turbo ratios of the efficient cores"),
 	ONCE(0x1b2, PACKAGE, "package_therm_interrupt", ARCH, "Thresholds of temperature of the package"),

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """The machines of the rig: what they are made of, and how fast each of their registers runs.
 
-machines.py NAME prints the profile for fakemsr; tests import build(). Programmed rates are the truth that tests compare
-with, so nothing in here is taken from what the programs under test say: addresses are those of the manuals.
+machines.py NAME prints the profile for fakemsr; tests import build(). Programmed rates are the truth that tests
+compare with, so nothing in here is taken from what the programs under test say: addresses are those of the manuals.
 """
 import sys
 import time
@@ -34,7 +34,8 @@ LIMIT_REASONS = {"core_perf_limit_reasons": 0x20001000, "hsw_core_perf_limit_rea
                  "gfx_perf_limit_reasons": 0, "ring_perf_limit_reasons": 0x0D000000}
 
 INTEL_ONCE = {
-    0x3A: 5, 0x8B: 0x5D << 32, 0xCE: (8 << 40) | (26 << 8) | (7 << 28), 0xE2: 0x1E008008, 0x198: 0x2A00, 0x199: 0x2A00,
+    0x3A: 5, 0x8B: 0x5D << 32, 0xCE: (8 << 40) | (26 << 8) | (7 << 28), 0xE2: 0x1E008008,
+    0x198: 0x2A00, 0x199: 0x2A00,
     0x19B: 3, 0x1A0: 0x850089, 0x1A2: (100 << 16) | (5 << 24), 0x1A4: 3, 0x1AA: 0x402000,
     0x1AD: 0x2526272829292A2A, 0x1AE: 0x1C1814100C080402, 0x1AF: 0x2222, 0x1B0: 6, 0x1B2: 3, 0x1FC: 0x4005D,
     0x601: 0x800007D0, 0x606: 0xA0E03, 0x610: 0x00428348001A82A0 | 1 << 63, 0x614: 0x00100BB800500208, 0x618: 0x8000,
@@ -83,7 +84,8 @@ MACHINES = {
     "zen": {"model": 0x21, "amd": True, "cores": 4, "threads": 2, "core": ["amd_core_energy"],
             "package": ["amd_pkg_energy"]},
     "guest_refused": {"model": 0x55, "cores": 4, "guest": "KVMKVMKVM", "only": [0x10, 0x8B, 0x1A0]},
-    "guest_zeros": {"model": 0x55, "cores": 4, "guest": "VMwareVMware", "only": [0x10, 0x8B, 0x1A0], "unknown": "zero"},
+    "guest_zeros": {"model": 0x55, "cores": 4, "guest": "VMwareVMware", "only": [0x10, 0x8B, 0x1A0],
+                    "unknown": "zero"},
 }
 
 
@@ -251,7 +253,8 @@ class Machine:
                 self.file(f"{at}/{name}", span(cpus) + "\n")
             self.file(f"{top}/cpu{c['cpu']}/node{c['package']}/cpulist", span(package) + "\n")
             cache = f"{top}/cpu{c['cpu']}/cache/index3"
-            for name, text in (("id", c["package"]), ("level", 3), ("type", "Unified"), ("shared_cpu_list", span(package))):
+            for name, text in (("id", c["package"]), ("level", 3), ("type", "Unified"),
+                               ("shared_cpu_list", span(package))):
                 self.file(f"{cache}/{name}", f"{text}\n")
         for c in self.leaders("package"):
             span_all = self.members(c, "package")
@@ -309,7 +312,8 @@ class Machine:
             self.file("sys/class/graphics/fb0/device/drm/card0/gt_cur_freq_mhz", "350\n")
             self.file("sys/class/graphics/fb0/device/drm/card0/gt_act_freq_mhz", "300\n")
         zeros = " 0" * 10
-        self.file("proc/stat", f"cpu {zeros[1:]}\n" + "".join(f"cpu{i}{zeros}\n" for i in range(n)) + "intr 0\nctxt 0\n")
+        self.file("proc/stat", f"cpu {zeros[1:]}\n" + "".join(f"cpu{i}{zeros}\n" for i in range(n)) +
+                  "intr 0\nctxt 0\n")
         self.file("proc/interrupts", "      " + "".join(f"     CPU{i}" for i in range(n)) + "\n  0:" +
                   "".join(f" {{0,{100 * (i + 1)}}}" for i in range(n)) + "  IO-APIC 2-edge timer\nNMI:" +
                   " {0,1}" * n + " Non-maskable interrupts\n")

@@ -121,7 +121,7 @@ class Recording:
                 self.series[o["counter"], cpu].append((o.get("value"), o["status"], o["begin"], o["end"]))
 
     def change(self, counter, cpu, edge=10):
-        """(difference, seconds) of a counter from its start to its end, each where the reading was least disturbed."""
+        """(difference, seconds) of a counter from start to end, each where the reading was least disturbed."""
         rows = [(int(v), b, e) for v, status, b, e in self.series[counter, cpu] if status == "ok"]
         if len(rows) < 2 * edge:
             raise AssertionError(f"{counter} of CPU {cpu}: {len(rows)} values")

@@ -145,7 +145,8 @@ static enum pm_kind kind_of(const char *name)
 	const struct pm_counter *c = pm_model_counter_named(&model, name);
 
 	for (uint32_t i = 0; i < model.n_groups; i++)
-		if (model.group[i].counter[0] <= c->id && c->id < model.group[i].counter[0] + model.group[i].n_counters)
+		if (model.group[i].counter[0] <= c->id &&
+		    c->id < model.group[i].counter[0] + model.group[i].n_counters)
 			return model.instance[model.group[i].instance[0] - 1].kind;
 	return PM_KINDS;
 }

@@ -157,7 +157,8 @@ static bool take_cpuid(struct profile *p, char w[8][64], int n)
 bool profile_line(struct profile *p, const char *line)
 {
 	char w[8][64] = { 0 }, path[256];
-	int n = sscanf(line, "%63s %63s %63s %63s %63s %63s %63s %63s", w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7]);
+	int n = sscanf(line, "%63s %63s %63s %63s %63s %63s %63s %63s", w[0], w[1], w[2], w[3], w[4], w[5], w[6],
+		       w[7]);
 	int text = 0;
 
 	if (n < 1 || w[0][0] == '#')

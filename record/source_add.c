@@ -1,0 +1,380 @@
+/* Counters that the user described with --add: registers, files, telemetry. Events are the perf source's. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "record/add.h"
+#include "record/filegrid.h"
+#include "record/member.h"
+#include "record/msr_device.h"
+#include "record/msr_place.h"
+#include "record/plan.h"
+#include "record/sources.h"
+#include "record/topology.h"
+
+#define TELEMETRY "/sys/class/intel_pmt"
+#define CPU_FILES "/sys/devices/system/cpu/cpu"
+
+struct add_source {
+	struct msr_devices devices;
+	struct msr_reader reader;
+	struct filegrid *grids;
+};
+
+/* One number: a register of a CPU, or a field of a telemetry file. */
+struct add_unit {
+	struct unit unit;
+	const struct msr_reader *reader; /* NULL: telemetry */
+	uint32_t address;
+	int fd;
+	off_t offset;
+	unsigned lsb;
+	uint64_t mask;
+};
+
+static int unit_read(struct unit *u, struct cells *c)
+{
+	const struct add_unit *a = (struct add_unit *)u;
+	uint64_t v = 0;
+	int err;
+
+	if (a->reader) {
+		err = a->reader->read(a->reader->ctx, u->cpu, a->address, &v);
+	} else {
+		ssize_t n = pread(a->fd, &v, sizeof(v), a->offset);
+
+		err = n < 0 ? -errno : n == sizeof(v) ? 0 : -EIO;
+	}
+	if (err)
+		cells_fail(c, 0, msr_reason(err));
+	else
+		cells_set(c, 0, v >> a->lsb & a->mask);
+	return 0;
+}
+
+static void unit_release(struct unit *u)
+{
+	struct add_unit *a = (struct add_unit *)u;
+
+	if (a->fd >= 0)
+		close(a->fd);
+	free(a);
+}
+
+static uint64_t mask_of(const struct add *a)
+{
+	return a->width < 64 ? (1ull << a->width) - 1 : UINT64_MAX;
+}
+
+/* ---- the counter ---- */
+
+int add_set_attrs(const struct add *a, struct pm_map *attrs)
+{
+	int err = pm_map_set(attrs, PM_COUNTER_REQUESTED, pm_bool(true));
+
+	if (!err)
+		err = pm_map_set(attrs, PM_COUNTER_ADDED, pm_text(add_scope_name(a->scope)));
+	if (!err)
+		err = pm_map_set(attrs, PM_COUNTER_ADD_FORMAT, pm_text(add_format_name(a->format)));
+	if (!err && a->type)
+		err = pm_map_set(attrs, PM_COUNTER_ADD_TYPE, pm_text(a->type));
+	return err;
+}
+
+/* `why`: it cannot be read, for this reason; the column is there all the same, and says so. */
+static int64_t add_counter(struct plan *p, const struct add *a, uint16_t why)
+{
+	char name[ADD_NAME_MAX + 16], part[ADD_NAME_MAX];
+	struct pm_counter c = {
+		.name = name, .display = (char *)a->name, .source = "add", .unit = "1",
+		.scale = { .num = 1, .den = 1 },
+		.width = (uint8_t)a->width,
+		.semantics = a->format == ADD_RAW ? PM_BITFIELD : a->format == ADD_AVERAGE ? PM_GAUGE : PM_CUMULATIVE,
+		/* Shares of time are averaged, things are added up, register fields are neither. */
+		.aggregation = a->format == ADD_RAW ? PM_AGG_NONE
+			       : a->format == ADD_DELTA && !a->type ? PM_AGG_SUM : PM_AGG_MEAN,
+	};
+	int64_t id;
+
+	if (c.semantics == PM_GAUGE)
+		c.width = 64;
+	member_part(part, sizeof(part), a->name, strlen(a->name));
+	snprintf(name, sizeof(name), "add.%s", part);
+	for (unsigned n = 2; pm_model_counter_named(p->model, name); n++)
+		snprintf(name, sizeof(name), "add.%s_%u", part, n);
+	id = add_set_attrs(a, &c.attrs);
+	if (!id && why)
+		id = pm_map_set(&c.attrs, PM_COUNTER_PERF_INVALID, pm_u64(why));
+	if (!id)
+		id = pm_model_add_counter(p->model, &c);
+	pm_map_release(&c.attrs);
+	return id;
+}
+
+static int refuse(struct plan *p, const struct add *a, int err, const char *hint)
+{
+	uint16_t why = err == -ENOENT ? PM_REASON_NOT_SUPPORTED : msr_reason(err);
+	int64_t id = add_counter(p, a, why);
+
+	return id < 0 ? (int)id : plan_refused(p, why, hint, "%s", a->name);
+}
+
+/* A matrix of one counter; the units get their places. Takes the units. */
+static int add_group(struct plan *p, const struct add *a, struct add_unit **unit, uint32_t *instance, uint32_t n)
+{
+	int64_t counter = add_counter(p, a, 0), id = counter;
+	uint32_t counter_id = (uint32_t)counter;
+	struct pm_group g = { .source = "add", .counter = &counter_id, .n_counters = 1, .instance = instance,
+			      .n_instances = n };
+
+	if (counter > 0)
+		id = pm_model_add_group(p->model, &g);
+	for (uint32_t i = 0; i < n; i++) {
+		if (id < 0) {
+			unit_release(&unit[i]->unit);
+			continue;
+		}
+		unit[i]->unit.group = (uint32_t)id;
+		unit[i]->unit.instance = i;
+		plan_add_unit(p, &unit[i]->unit);
+	}
+	return id < 0 ? (int)id : 0;
+}
+
+/* ---- registers ---- */
+
+static enum catalog_msr_scope msr_scope(enum add_scope scope)
+{
+	return scope == ADD_CPU ? CATALOG_MSR_CPU : scope == ADD_CORE ? CATALOG_MSR_CORE : CATALOG_MSR_PACKAGE;
+}
+
+static int plan_msr(struct add_source *d, struct plan *p, const struct add *a)
+{
+	struct add_unit **unit = calloc(p->cpus.n, sizeof(*unit));
+	uint32_t *instance = calloc(p->cpus.n, sizeof(*instance)), n = 0;
+	int err = unit && instance ? 0 : -ENOMEM, why = -ENODEV;
+
+	for (size_t i = 0; i < p->cpus.n && !err; i++) {
+		struct msr_place at;
+		uint64_t v;
+		bool known = false;
+
+		err = msr_place_of(p, msr_scope(a->scope), p->cpus.cpu[i], &at);
+		for (uint32_t k = 0; k < n && !known; k++)
+			known = instance[k] == at.instance;
+		if (err || known)
+			continue;
+		why = d->reader.open(d->reader.ctx, at.cpu);
+		if (!why)
+			why = d->reader.read(d->reader.ctx, at.cpu, a->address, &v);
+		if (why)
+			continue;
+		unit[n] = calloc(1, sizeof(**unit));
+		if (!unit[n]) {
+			err = -ENOMEM;
+			break;
+		}
+		*unit[n] = (struct add_unit){
+			.unit = { .cpu = at.cpu, .read = unit_read, .release = unit_release },
+			.reader = &d->reader, .address = a->address, .fd = -1, .mask = mask_of(a),
+		};
+		instance[n++] = at.instance;
+	}
+	if (!err && n) {
+		err = add_group(p, a, unit, instance, n);
+	} else if (!err) {
+		char text[256];
+
+		err = refuse(p, a, why, why == -EIO ? NULL : msr_hint(p->root, why, text, sizeof(text)));
+	} else {
+		while (n)
+			unit_release(&unit[--n]->unit);
+	}
+	free(unit);
+	free(instance);
+	return err;
+}
+
+/* ---- files ---- */
+
+/* What follows the number in a path below cpu3 (or cpu*): such a file is read for every CPU, core or package. */
+static const char *per_cpu_part(const char *path)
+{
+	const char *at = path + strlen(CPU_FILES);
+	size_t digits;
+
+	if (strncmp(path, CPU_FILES, strlen(CPU_FILES)))
+		return NULL;
+	digits = *at == '*' ? 1 : strspn(at, "0123456789");
+	return digits && at[digits] == '/' ? at + digits + 1 : NULL;
+}
+
+static int plan_path(struct add_source *d, struct plan *p, const struct add *a)
+{
+	const char *part = per_cpu_part(a->text);
+	struct filegrid *g;
+	int64_t counter;
+	int err = 0;
+
+	if (part)
+		err = filegrid_try(p->root, CPU_FILES "%u/%s", p->cpus.cpu[0], part);
+	else
+		err = filegrid_try(p->root, "%s", a->text);
+	if (err)
+		return refuse(p, a, err, err == -EACCES ? "run pmrec as root" : NULL);
+	g = filegrid_new(p);
+	counter = g ? add_counter(p, a, 0) : -ENOMEM;
+	if (counter < 0)
+		err = (int)counter;
+	else if (!part)
+		err = filegrid_add(g, (uint32_t)counter, p->system_instance, PM_NONE, 0, "%s", a->text);
+	for (size_t i = 0; i < p->cpus.n && part && !err; i++) {
+		struct msr_place at;
+		bool known = false;
+
+		err = msr_place_of(p, msr_scope(a->scope), p->cpus.cpu[i], &at);
+		for (uint32_t k = 0; k < g->n; k++)
+			known = known || g->cell[k].instance == at.instance;
+		/* A CPU that lacks the file costs itself only. */
+		if (!err && !known &&
+		    filegrid_add(g, (uint32_t)counter, at.instance, at.cpu, 0, CPU_FILES "%u/%s", at.cpu, part) ==
+			    -ENOMEM)
+			err = -ENOMEM;
+	}
+	if (!err)
+		return filegrid_commit(g, p, &d->grids);
+	filegrid_free(g);
+	return err;
+}
+
+/* ---- telemetry ---- */
+
+static int open_telemetry(const struct root *r, const struct add *a)
+{
+	char **name = NULL;
+	uint32_t seen = 0;
+	int n, fd = -ENOENT;
+
+	if (a->text)
+		return root_open(r, "%s/telem", a->text);
+	n = root_list(r, &name, TELEMETRY);
+	for (int i = 0; i < n && fd == -ENOENT; i++) {
+		uint64_t guid;
+
+		if (strncmp(name[i], "telem", 5) || root_u64(r, &guid, TELEMETRY "/%s/guid", name[i]) ||
+		    guid != a->guid)
+			continue;
+		if (seen++ == a->sequence)
+			fd = root_open(r, TELEMETRY "/%s/telem", name[i]);
+	}
+	root_list_free(name, n < 0 ? 0 : n);
+	return fd;
+}
+
+/* The instance of "package1": cores are named by the number that the kernel gives them in the first package. */
+static int64_t telemetry_instance(struct plan *p, const struct add *a)
+{
+	const struct pm_topology *t = &p->model->topology;
+
+	if (!a->scope_given)
+		return p->system_instance;
+	for (uint32_t i = 0; i < t->n; i++) {
+		const struct pm_cpu *c = &t->cpu[i];
+
+		if (a->scope == ADD_CPU && c->cpu == a->number)
+			return plan_cpu_instance(p, c->cpu);
+		if (a->scope == ADD_CORE && c->core == a->number)
+			return topology_instance(p, PM_CORE, c->cpu);
+		if (a->scope == ADD_PACKAGE && c->package == a->number)
+			return topology_instance(p, PM_PACKAGE, c->cpu);
+	}
+	return -ENOENT;
+}
+
+static int plan_telemetry(struct plan *p, const struct add *a)
+{
+	int64_t id = telemetry_instance(p, a);
+	uint32_t instance = (uint32_t)id;
+	struct add_unit *u;
+	uint64_t v;
+	int fd;
+
+	if (id < 0)
+		return id == -ENOENT ? refuse(p, a, -ENOENT, "another domain=: this machine has none of that number")
+				     : (int)id;
+	fd = open_telemetry(p->root, a);
+	if (fd < 0)
+		return refuse(p, a, fd, fd == -ENOENT ? "modprobe pmt_telemetry; see " TELEMETRY "/telem*/guid"
+						       : "run pmrec as root");
+	if (pread(fd, &v, sizeof(v), (off_t)a->offset) != sizeof(v)) {
+		close(fd);
+		return refuse(p, a, -EIO, "an offset within the file of the telemetry");
+	}
+	u = calloc(1, sizeof(*u));
+	if (!u) {
+		close(fd);
+		return -ENOMEM;
+	}
+	*u = (struct add_unit){ .unit = { .cpu = PM_NONE, .read = unit_read, .release = unit_release }, .fd = fd,
+				.offset = (off_t)a->offset, .lsb = a->lsb, .mask = mask_of(a) };
+	return add_group(p, a, &u, &instance, 1);
+}
+
+/* ---- the source ---- */
+
+static int add_plan(struct source *s, struct plan *p, struct error *e)
+{
+	struct add_source *d = calloc(1, sizeof(*d));
+	int err = d ? 0 : -ENOMEM;
+
+	s->data = d;
+	if (d) {
+		msr_devices_init(&d->devices, p->root);
+		d->reader = msr_devices_reader(&d->devices);
+	}
+	for (size_t i = 0; i < p->options->n_added && !err; i++) {
+		const struct add *a = &p->options->added[i];
+
+		if (a->location == ADD_MSR)
+			err = plan_msr(d, p, a);
+		else if (a->location == ADD_PATH)
+			err = plan_path(d, p, a);
+		else if (a->location == ADD_PMT)
+			err = plan_telemetry(p, a);
+	}
+	return err ? error_sys(e, -err, "--add") : 0;
+}
+
+static int add_update(struct source *s, struct plan *p, uint32_t cpu, bool online)
+{
+	struct add_source *d = s->data;
+
+	if (!d || cpu == PM_NONE)
+		return 0;
+	filegrid_cpu(d->grids, cpu, online);
+	/* The file of a CPU that went is not the one that came. */
+	if (cpu < d->devices.n && d->devices.fd[cpu] >= 0 && online)
+		d->reader.open(d->reader.ctx, cpu);
+	return 0;
+}
+
+static void add_source_release(struct source *s)
+{
+	struct add_source *d = s->data;
+
+	if (d)
+		msr_devices_release(&d->devices);
+	free(d);
+	s->data = NULL;
+}
+
+const struct source_ops source_add = {
+	.name = "add",
+	.help = "what --add names: registers, files, fields of telemetry",
+	.default_on = true,
+	.plan = add_plan,
+	.update = add_update,
+	.release = add_source_release,
+};
