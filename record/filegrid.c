@@ -305,6 +305,14 @@ int filegrid_commit(struct filegrid *g, struct plan *p, struct filegrid **list)
 	return 0;
 }
 
+int filegrid_finish(struct filegrid *g, struct plan *p, struct filegrid **list, int err)
+{
+	if (!err)
+		return filegrid_commit(g, p, list);
+	filegrid_free(g);
+	return err;
+}
+
 bool filegrid_cpu(struct filegrid *list, uint32_t cpu, bool online)
 {
 	bool found = false;

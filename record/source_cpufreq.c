@@ -106,10 +106,8 @@ static int cpufreq_plan(struct source *s, struct plan *p, struct error *e)
 	s->data = d;
 	for (size_t i = 0; i < p->cpus.n && !err; i++)
 		err = add_cpu(g, p, p->cpus.cpu[i], &why);
-	if (err)
-		filegrid_free(g);
-	else
-		err = filegrid_commit(g, p, &d->grids);
+	if (d)
+		err = filegrid_finish(g, p, &d->grids, err);
 	if (!err)
 		err = config_all(p);
 	if (err)
@@ -135,10 +133,7 @@ static int cpufreq_update(struct source *s, struct plan *p, uint32_t cpu, bool o
 	if (!g)
 		return -ENOMEM;
 	err = add_cpu(g, p, cpu, &why);
-	if (!err)
-		return filegrid_commit(g, p, &d->grids);
-	filegrid_free(g);
-	return err;
+	return filegrid_finish(g, p, &d->grids, err);
 }
 
 static void cpufreq_release(struct source *s)

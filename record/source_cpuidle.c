@@ -186,10 +186,7 @@ static int commit_sets(struct cpuidle *d, struct plan *p, int err)
 		struct idle_set *set = d->sets;
 
 		d->sets = set->next;
-		if (err)
-			filegrid_free(set->grid);
-		else
-			err = filegrid_commit(set->grid, p, &d->grids);
+		err = filegrid_finish(set->grid, p, &d->grids, err);
 		free(set);
 	}
 	return err;

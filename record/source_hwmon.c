@@ -80,12 +80,9 @@ static int hwmon_plan(struct source *s, struct plan *p, struct error *e)
 	for (int i = 0; i < n && !err; i++)
 		err = add_chip(g, p, chip[i]);
 	root_list_free(chip, n < 0 ? 0 : n);
-	if (err) {
-		filegrid_free(g);
-	} else {
+	if (g)
 		g->unit.min_period_ns = MIN_PERIOD_NS;
-		err = filegrid_commit(g, p, &list);
-	}
+	err = filegrid_finish(g, p, &list, err);
 	if (err)
 		return error_sys(e, -err, "hwmon");
 	if (!list)

@@ -146,10 +146,7 @@ static int powercap_plan(struct source *s, struct plan *p, struct error *e)
 		err = add_zone(g, p, zone[i]);
 	}
 	root_list_free(zone, n < 0 ? 0 : n);
-	if (err)
-		filegrid_free(g);
-	else
-		err = filegrid_commit(g, p, &list);
+	err = filegrid_finish(g, p, &list, err);
 	if (err)
 		return error_sys(e, -err, "powercap");
 	if (!found)

@@ -46,12 +46,9 @@ static int thermal_plan(struct source *s, struct plan *p, struct error *e)
 		if (!strncmp(name[i], "thermal_zone", 12))
 			err = add_zone(g, p, name[i]);
 	root_list_free(name, n < 0 ? 0 : n);
-	if (err) {
-		filegrid_free(g);
-	} else {
+	if (g)
 		g->unit.min_period_ns = MIN_PERIOD_NS;
-		err = filegrid_commit(g, p, &list);
-	}
+	err = filegrid_finish(g, p, &list, err);
 	if (err)
 		return error_sys(e, -err, "thermal");
 	if (!list)

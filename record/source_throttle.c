@@ -67,10 +67,7 @@ static int throttle_plan(struct source *s, struct plan *p, struct error *e)
 			for (size_t i = 0; i < p->cpus.n && !err; i++)
 				if (!strncmp(row[r].key, prefix, strlen(prefix)))
 					err = add_cpu(g, p, i, &row[r], kinds[k]);
-		if (err)
-			filegrid_free(g);
-		else
-			err = filegrid_commit(g, p, &d->grids);
+		err = filegrid_finish(g, p, &d->grids, err);
 	}
 	if (err)
 		return error_sys(e, -err, "throttle");
