@@ -184,12 +184,16 @@ int cputext_plan(struct cputext *t, struct plan *p, uint64_t min_period_ns)
 	return err;
 }
 
-int cputext_online(struct cputext *t, struct plan *p, uint32_t cpu)
+int cputext_update(struct source *s, struct plan *p, uint32_t cpu, bool online)
 {
-	uint32_t index = cputext_index(t, cpu), n = 0;
+	struct cputext *t = s->data;
 	struct textcell *cell;
+	uint32_t index, n = 0;
 	int err;
 
+	if (!t || !online)
+		return 0;
+	index = cputext_index(t, cpu);
 	if (index == UINT32_MAX || t->planned[index] || !plan_wants_cpu(p, cpu))
 		return 0;
 	cell = calloc(t->n_counters + 1, sizeof(*cell));
@@ -200,4 +204,12 @@ int cputext_online(struct cputext *t, struct plan *p, uint32_t cpu)
 		err = textunit_add(p, &t->store, cell, n, 0);
 	free(cell);
 	return err;
+}
+
+void cputext_source_release(struct source *s)
+{
+	if (s->data)
+		cputext_release(s->data);
+	free(s->data);
+	s->data = NULL;
 }

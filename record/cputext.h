@@ -49,7 +49,10 @@ int cputext_head(struct cputext *t, struct textcursor *c, bool *changed);
 
 /* Adds one group with all system counters and those of the CPUs of the plan. Call once. */
 int cputext_plan(struct cputext *t, struct plan *p, uint64_t min_period_ns);
-/* For update(): gives a CPU its cells when it comes online for the first time. */
-int cputext_online(struct cputext *t, struct plan *p, uint32_t cpu);
+
+/* update() and release() of sources whose data begins with a struct cputext, or is NULL: a CPU gets its cells when it
+ * comes online for the first time. */
+int cputext_update(struct source *s, struct plan *p, uint32_t cpu, bool online);
+void cputext_source_release(struct source *s);
 
 #endif

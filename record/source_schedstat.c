@@ -18,7 +18,7 @@
 #define COLUMN_LAST_OPTIONAL 6
 
 struct schedstat {
-	struct cputext text; /* first */
+	struct cputext text; /* first, for cputext_update() */
 	uint8_t counter_of[COLUMNS + 1]; /* by column, from 1; counter + 1, 0: not wanted */
 };
 
@@ -140,9 +140,11 @@ static int schedstat_plan(struct source *s, struct plan *p, struct error *e)
 	s->data = d;
 	d->text.store.refresh = schedstat_refresh;
 	version = version_of(&d->text.file);
-	if (version < VERSION_FIRST || version > VERSION_LAST)
+	if (version < VERSION_FIRST || version > VERSION_LAST) {
+		cputext_source_release(s);
 		return plan_refused(p, PM_REASON_FORMAT, NULL, "/proc/schedstat: version %llu",
 				    (unsigned long long)version);
+	}
 	err = learn_lines(&d->text);
 	if (!err)
 		err = add_counters(d, p);
@@ -151,28 +153,11 @@ static int schedstat_plan(struct source *s, struct plan *p, struct error *e)
 	return err ? error_sys(e, -err, "schedstat") : 0;
 }
 
-static int schedstat_update(struct source *s, struct plan *p, uint32_t cpu, bool online)
-{
-	struct schedstat *d = s->data;
-
-	return d && d->text.store.has_reader && online ? cputext_online(&d->text, p, cpu) : 0;
-}
-
-static void schedstat_release(struct source *s)
-{
-	struct schedstat *d = s->data;
-
-	if (d)
-		cputext_release(&d->text);
-	free(d);
-	s->data = NULL;
-}
-
 const struct source_ops source_schedstat = {
 	.name = "schedstat",
 	.help = "what the scheduler did on each CPU (/proc/schedstat)",
 	.default_on = true,
 	.plan = schedstat_plan,
-	.update = schedstat_update,
-	.release = schedstat_release,
+	.update = cputext_update,
+	.release = cputext_source_release,
 };

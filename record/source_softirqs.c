@@ -95,24 +95,13 @@ static int softirqs_plan(struct source *s, struct plan *p, struct error *e)
 	s->data = t;
 	t->store.refresh = softirqs_refresh;
 	err = learn_kinds(t, p);
-	if (err == -EINVAL)
+	if (err == -EINVAL) {
+		cputext_source_release(s);
 		return plan_refused(p, PM_REASON_FORMAT, NULL, "/proc/softirqs");
+	}
 	if (!err)
 		err = cputext_plan(t, p, 0);
 	return err ? error_sys(e, -err, "softirqs") : 0;
-}
-
-static int softirqs_update(struct source *s, struct plan *p, uint32_t cpu, bool online)
-{
-	return s->data && online ? cputext_online(s->data, p, cpu) : 0;
-}
-
-static void softirqs_release(struct source *s)
-{
-	if (s->data)
-		cputext_release(s->data);
-	free(s->data);
-	s->data = NULL;
 }
 
 const struct source_ops source_softirqs = {
@@ -120,6 +109,6 @@ const struct source_ops source_softirqs = {
 	.help = "soft interrupts by kind (/proc/softirqs)",
 	.default_on = true,
 	.plan = softirqs_plan,
-	.update = softirqs_update,
-	.release = softirqs_release,
+	.update = cputext_update,
+	.release = cputext_source_release,
 };

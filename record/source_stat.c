@@ -119,24 +119,11 @@ static int stat_plan(struct source *s, struct plan *p, struct error *e)
 	return err ? error_sys(e, -err, "stat") : 0;
 }
 
-static int stat_update(struct source *s, struct plan *p, uint32_t cpu, bool online)
-{
-	return s->data && online ? cputext_online(s->data, p, cpu) : 0;
-}
-
-static void stat_release(struct source *s)
-{
-	if (s->data)
-		cputext_release(s->data);
-	free(s->data);
-	s->data = NULL;
-}
-
 const struct source_ops source_stat = {
 	.name = "stat",
 	.help = "CPU time by kind, context switches and tasks (/proc/stat)",
 	.default_on = true,
 	.plan = stat_plan,
-	.update = stat_update,
-	.release = stat_release,
+	.update = cputext_update,
+	.release = cputext_source_release,
 };
