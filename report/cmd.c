@@ -75,6 +75,14 @@ int cmd_options(const struct options_spec *spec, int argc, char **argv, void *in
 	return cmd_write(spec->name, &common->text);
 }
 
+error_t cmd_format(struct argp_state *state, const char *arg, const char *text, bool *json)
+{
+	*json = !strcmp(arg, "json");
+	if (*json || !strcmp(arg, text))
+		return 0;
+	return options_bad(state, "--format=%s: %s or json", arg, text);
+}
+
 static int help(void)
 {
 	printf("Usage: pmrep [COMMAND] [OPTION...] FILE...\n"

@@ -45,10 +45,7 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 		c->quiet = true;
 		return 0;
 	case KEY_FORMAT:
-		if (strcmp(arg, "json") && strcmp(arg, "text"))
-			return options_bad(state, "--format=%s: text or json", arg);
-		c->json = !strcmp(arg, "json");
-		return 0;
+		return cmd_format(state, arg, "text", &c->json);
 	case ARGP_KEY_ARGS:
 		c->file = state->argv + state->next;
 		c->n_files = state->argc - state->next;

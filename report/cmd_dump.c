@@ -55,10 +55,7 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 		a->d.no_definitions = true;
 		return 0;
 	case KEY_FORMAT:
-		if (strcmp(arg, "json") && strcmp(arg, "text"))
-			return options_bad(state, "--format=%s: text or json", arg);
-		a->d.json = !strcmp(arg, "json");
-		return 0;
+		return cmd_format(state, arg, "text", &a->d.json);
 	case ARGP_KEY_ARG:
 		if (a->path)
 			return options_bad(state, "one recording at a time; --help shows how it goes");

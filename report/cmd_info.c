@@ -40,10 +40,7 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 		i->all = true;
 		return 0;
 	case KEY_FORMAT:
-		if (strcmp(arg, "json") && strcmp(arg, "text"))
-			return options_bad(state, "--format=%s: text or json", arg);
-		i->json = !strcmp(arg, "json");
-		return 0;
+		return cmd_format(state, arg, "text", &i->json);
 	case ARGP_KEY_ARGS:
 		i->file = state->argv + state->next;
 		i->n_files = state->argc - state->next;

@@ -332,10 +332,7 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case KEY_FORMAT:
-		if (strcmp(arg, "json") && strcmp(arg, "table"))
-			return options_bad(state, "--format=%s: table or json", arg);
-		a->json = !strcmp(arg, "json");
-		return 0;
+		return cmd_format(state, arg, "table", &a->json);
 	case ARGP_KEY_ARG:
 		if (a->n_operands == 3)
 			return options_bad(state, "one recording at a time; --help shows how it goes");
