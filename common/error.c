@@ -11,17 +11,31 @@ static void flatten(char *text)
 			*text = ' ';
 }
 
+static void print(struct error *e, int number, const char *format, va_list ap)
+{
+	e->number = number;
+	vsnprintf(e->text, sizeof(e->text), format, ap);
+	flatten(e->text);
+}
+
+/* Appends ": " and the text. */
+static void append(struct error *e, const char *text)
+{
+	size_t len = strlen(e->text);
+
+	snprintf(e->text + len, sizeof(e->text) - len, ": %s", text);
+	flatten(e->text + len);
+}
+
 int error_set(struct error *e, int number, const char *format, ...)
 {
 	va_list ap;
 
 	if (!e)
 		return -number;
-	e->number = number;
 	va_start(ap, format);
-	vsnprintf(e->text, sizeof(e->text), format, ap);
+	print(e, number, format, ap);
 	va_end(ap);
-	flatten(e->text);
 	return -number;
 }
 
@@ -29,17 +43,13 @@ int error_sys(struct error *e, int number, const char *format, ...)
 {
 	char reason[80];
 	va_list ap;
-	size_t len;
 
 	if (!e)
 		return -number;
-	e->number = number;
 	va_start(ap, format);
-	vsnprintf(e->text, sizeof(e->text), format, ap);
+	print(e, number, format, ap);
 	va_end(ap);
-	len = strlen(e->text);
-	snprintf(e->text + len, sizeof(e->text) - len, ": %s", strerror_r(number, reason, sizeof(reason)));
-	flatten(e->text);
+	append(e, strerror_r(number, reason, sizeof(reason)));
 	return -number;
 }
 
@@ -47,16 +57,13 @@ int error_prefix(struct error *e, const char *format, ...)
 {
 	char old[sizeof(e->text)];
 	va_list ap;
-	size_t len;
 
 	if (!e)
 		return 0;
 	memcpy(old, e->text, sizeof(old));
 	va_start(ap, format);
-	vsnprintf(e->text, sizeof(e->text), format, ap);
+	print(e, e->number, format, ap);
 	va_end(ap);
-	len = strlen(e->text);
-	snprintf(e->text + len, sizeof(e->text) - len, ": %s", old);
-	flatten(e->text);
+	append(e, old);
 	return -e->number;
 }

@@ -82,6 +82,17 @@ static inline uint64_t pm_extend(uint64_t x, unsigned shift)
 	return (uint64_t)((int64_t)(x << shift) >> shift);
 }
 
+/* Numbers near 0 of either sign as small unsigned ones: 0, -1, 1, -2 ... are 0, 1, 2, 3 ... */
+static inline uint64_t pm_zigzag(uint64_t x)
+{
+	return x << 1 ^ (uint64_t)((int64_t)x >> 63);
+}
+
+static inline uint64_t pm_unzigzag(uint64_t x)
+{
+	return x >> 1 ^ -(x & 1);
+}
+
 static inline uint64_t pm_mask(unsigned width)
 {
 	return width ? UINT64_MAX >> (64 - width) : 0;

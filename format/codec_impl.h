@@ -74,16 +74,6 @@ static inline const uint64_t *pm_ref_rows(const struct pm_matrix *m, const struc
 	return m->v + column * m->stride;
 }
 
-static inline uint64_t pm_zigzag(uint64_t x)
-{
-	return x << 1 ^ (uint64_t)((int64_t)x >> 63);
-}
-
-static inline uint64_t pm_unzigzag(uint64_t x)
-{
-	return x >> 1 ^ -(x & 1);
-}
-
 void pm_add_varint(struct buf *b, uint64_t x);
 /* Moves *p on; -EBADMSG at the end of the input or above 64 bits. */
 int pm_get_varint(const uint8_t **p, const uint8_t *end, uint64_t *x);

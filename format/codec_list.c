@@ -16,15 +16,13 @@ enum {
 
 static unsigned number_bits(uint64_t x)
 {
-	uint64_t z = x << 1 ^ (uint64_t)((int64_t)x >> 63);
-
-	return WIDTH_BITS + pm_width_of(z);
+	return WIDTH_BITS + pm_width_of(pm_zigzag(x));
 }
 
 /* A number: how many bits its zigzag form has, and these. */
 static void put_number(struct bit_writer *w, uint64_t x)
 {
-	uint64_t z = x << 1 ^ (uint64_t)((int64_t)x >> 63);
+	uint64_t z = pm_zigzag(x);
 
 	bits_put(w, pm_width_of(z), WIDTH_BITS);
 	bits_put(w, z, pm_width_of(z));
@@ -33,14 +31,12 @@ static void put_number(struct bit_writer *w, uint64_t x)
 static uint64_t get_number(struct bit_reader *r)
 {
 	unsigned n = (unsigned)bits_get(r, WIDTH_BITS);
-	uint64_t z;
 
 	if (n > 64) {
 		r->bad = true;
 		return 0;
 	}
-	z = bits_get(r, n);
-	return z >> 1 ^ -(z & 1);
+	return pm_unzigzag(bits_get(r, n));
 }
 
 static uint64_t magnitude(uint64_t x)

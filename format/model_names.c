@@ -84,7 +84,7 @@ const char *pm_reason_name(uint16_t reason, char buf[static 16])
 	if (reason < COUNT(reasons))
 		return reasons[reason].name;
 	if (reason > PM_REASON_ERRNO && reason < PM_REASON_ERRNO + 1000)
-		snprintf(buf, 16, "errno-%u", reason - PM_REASON_ERRNO);
+		snprintf(buf, 16, "errno-%u", (unsigned)(reason - PM_REASON_ERRNO));
 	else
 		snprintf(buf, 16, "reason-%u", reason);
 	return buf;
