@@ -27,7 +27,8 @@ static uint8_t plain_type(const struct pm_counter *c)
 	return c->type == PM_S64 || c->type == PM_F64 ? (uint8_t)c->type : PM_U64;
 }
 
-/* perf's clocks (task-clock, cpu-clock) run in ns beside the group's enabled time, and share the jitter of its reading. */
+/* perf's clocks (task-clock, cpu-clock) run in ns beside the group's enabled time and share the jitter of its
+ * reading. */
 static bool follows_enabled(const struct pm_group *g, const struct pm_counter *c)
 {
 	return g->flags & PM_GROUP_PERF_TIMES && !(g->flags & PM_GROUP_LIST) && c->type == PM_U64 && c->width == 64 &&

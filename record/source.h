@@ -1,10 +1,10 @@
 /*
  * A source of counters: one file source_X.c, one struct source_ops, one row in sources[].
  *
- * Before sampling, plan() looks at the machine, adds what it finds to the model (counters, instances, PMUs, one-time values,
- * probe results for what is missing) and adds *units*: a unit is one read call that fills the columns of one instance of a
- * group, or of a whole group. While sampling, unit->read() is called from the thread that owns the unit; it allocates
- * nothing, formats nothing, and touches nothing but its own unit and the cells it is given.
+ * Before sampling, plan() looks at the machine, adds what it finds to the model (counters, instances, PMUs, one-time
+ * values, probe results for what is missing) and adds *units*: a unit is one read call that fills the columns of one
+ * instance of a group, or of a whole group. While sampling, unit->read() is called from the thread that owns the
+ * unit; it allocates nothing, formats nothing, and touches nothing but its own unit and the cells it is given.
  */
 #ifndef RECORD_SOURCE_H
 #define RECORD_SOURCE_H
@@ -53,12 +53,12 @@ struct unit {
 	struct unit *next;     /* list of the plan */
 	uint32_t group;        /* group id */
 	uint32_t instance;     /* place in group->instance[] that it fills; 0 for LIST and SHARED_TIME groups */
-	/* CPU that it should be read on; PM_NONE: anywhere. Units of one source that may be read anywhere are read by one thread, in
-	 * the order of adding: the first may read a file from which the others take their part. */
+	/* CPU that it should be read on; PM_NONE: anywhere. Units of one source that may be read anywhere are read by
+	 * one thread, in the order of adding: the first may read a file from which the others take their part. */
 	uint32_t cpu;
-	uint64_t min_period_ns;/* not read more often than this; 0: every snapshot */
-	/* Fills all cells, or cells_fail()s those it cannot. Returns 0, or -errno if the whole unit is dead for good: it is then
-	 * not called again, an event says so, and its cells are PM_REASON_GONE. */
+	uint64_t min_period_ns; /* not read more often than this; 0: every snapshot */
+	/* Fills all cells, or cells_fail()s those it cannot. Returns 0, or -errno if the whole unit is dead for good: it
+	 * is then not called again, an event says so, and its cells are PM_REASON_GONE. */
 	int (*read)(struct unit *u, struct cells *c);
 	void (*release)(struct unit *u); /* frees the unit too */
 	struct source *source;
@@ -68,21 +68,22 @@ struct source_ops {
 	const char *name;       /* "cpuidle": as --sources has it, as counter names begin */
 	const char *help;       /* one line for `pmrec list sources` */
 	bool default_on;
-	/* Returns 0, also if there is nothing to record (then a probe result says why), or -errno for a failure that should end
-	 * the recording (a wrong event on the command line): the text is in *e. */
+	/* Returns 0, also if there is nothing to record (then a probe result says why), or -errno for a failure that
+	 * should end the recording (a wrong event on the command line): the text is in *e. */
 	int (*plan)(struct source *s, struct plan *p, struct error *e);
-	/* Called between snapshots on the control thread when a CPU has gone offline or come online; may add units, groups and
-	 * instances through the plan. While its CPU is offline a unit is not read. When the CPU is back, its old units are
-	 * read again (so reopen what they hold here), unless a unit for the same place of the same group was added. NULL:
-	 * nothing to do. */
+	/* Called between snapshots on the control thread when a CPU has gone offline or come online; may add units,
+	 * groups and instances through the plan. While its CPU is offline a unit is not read. When the CPU is back, its
+	 * old units are read again (so reopen what they hold here), unless a unit for the same place of the same group
+	 * was added. NULL: nothing to do. */
 	int (*update)(struct source *s, struct plan *p, uint32_t cpu, bool online);
-	/* Start and stop counting; between snapshots, on the control thread. NULL: it always counts. Called with true before the
-	 * first snapshot, after the wait of -D, and by --control; not called at the start of a command that is followed
-	 * from its exec on (TARGET_COMMAND with delay_ms 0): those counters start themselves (enable_on_exec). */
+	/* Start and stop counting; between snapshots, on the control thread. NULL: it always counts. Called with true
+	 * before the first snapshot, after the wait of -D, and by --control; not called at the start of a command that is
+	 * followed from its exec on (TARGET_COMMAND with delay_ms 0): those counters start themselves (enable_on_exec).
+	 * 0 or -errno. */
 	int (*enable)(struct source *s, bool on);
-	/* -r: p->child is another process than before, waiting for its exec. Reopen what follows it, keeping the units (their
-	 * read() then reads the new descriptors) and starting from 0; deltas do not cross, a segment begins. NULL: nothing
-	 * follows the command. */
+	/* -r: p->child is another process than before, waiting for its exec. Reopen what follows it, keeping the units
+	 * (their read() then reads the new descriptors) and starting from 0; deltas do not cross, a segment begins. NULL:
+	 * nothing follows the command. 0, or -errno with the text in *e. */
 	int (*restart)(struct source *s, struct plan *p, struct error *e);
 	/* After the last snapshot, on the control thread: one-time values may be read once more. 0 or -errno. NULL: nothing. */
 	int (*finish)(struct source *s, struct plan *p);
@@ -93,11 +94,11 @@ struct source_ops {
 
 struct source {
 	const struct source_ops *ops;
-	void *data;   /* the source's own */
-	bool wanted;  /* by --sources or by default */
-	bool required;/* named by the user: an absence is an error, not a note */
-	/* Set by a read() that met something that the plan does not cover (an interrupt that had never fired): the control thread
-	 * clears it between snapshots and calls update() with cpu PM_NONE. */
+	void *data;    /* the source's own */
+	bool wanted;   /* by --sources or by default */
+	bool required; /* named by the user: an absence is an error, not a note */
+	/* Set by a read() that met something that the plan does not cover (an interrupt that had never fired): the
+	 * control thread clears it between snapshots and calls update() with cpu PM_NONE. */
 	atomic_bool stale;
 };
 

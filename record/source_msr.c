@@ -1,6 +1,6 @@
 /*
- * Model-specific registers of x86. There is no table of models: every register of the catalog is tried once on what it
- * belongs to. The driver turns the fault of a register that is not there into an error, and that error is recorded.
+ * Model-specific registers of x86. There is no table of models: every register of the catalog is tried once on what
+ * it belongs to. The driver turns the fault of a register that is not there into an error, and that error is recorded.
  */
 #include "record/source_msr.h"
 
@@ -58,7 +58,8 @@ static void unit_release(struct unit *u)
 }
 
 /* Calls for the next register of a scope that runs; *bit counts them. */
-static const struct catalog_msr *next_counter(enum catalog_msr_scope scope, const struct catalog_msr *r, unsigned *bit)
+static const struct catalog_msr *next_counter(enum catalog_msr_scope scope, const struct catalog_msr *r,
+					      unsigned *bit)
 {
 	for (r = r ? (++*bit, r + 1) : catalog_msrs; r->address; r++)
 		if (r->scope == scope && r->use & CATALOG_MSR_COUNTER)
@@ -140,7 +141,8 @@ static int add_places(struct msr_source *d, struct plan *p, uint32_t cpu)
 
 /* ---- groups ---- */
 
-static struct msr_unit *unit_new(const struct msr_source *d, const struct place *place, uint32_t group, uint32_t instance)
+static struct msr_unit *unit_new(const struct msr_source *d, const struct place *place, uint32_t group,
+				 uint32_t instance)
 {
 	uint32_t n = (uint32_t)__builtin_popcountll(place->counters);
 	struct msr_unit *u = malloc(sizeof(*u) + n * sizeof(u->address[0]));

@@ -279,9 +279,9 @@ static void scale_rows(const struct track *t, const struct column *c, uint32_t r
 void track_rows(struct track *t, const struct column *c, uint32_t row, uint32_t end, struct value *base,
 		size_t stride, size_t k)
 {
-	bool simple = t->started && !t->gap && !t->stale && !t->any && !t->reason && !t->more && !t->rule && t->type == PM_U64 &&
-		(t->semantics == PM_CUMULATIVE || t->semantics == PM_GAUGE) &&
-		t->aspects == 1u << TRACK_VALUE;
+	bool simple = t->started && !t->gap && !t->stale && !t->any && !t->reason && !t->more && !t->rule &&
+		      t->type == PM_U64 && (t->semantics == PM_CUMULATIVE || t->semantics == PM_GAUGE) &&
+		      t->aspects == 1u << TRACK_VALUE;
 	struct value *out = base + t->slot * stride + k;
 	uint64_t prev = t->prev;
 

@@ -1,6 +1,6 @@
 /*
- * Model-specific registers of x86: where they are, what one of them belongs to, and whether it runs. Whether a machine
- * has a register is found by reading it; addresses of Intel and AMD do not collide.
+ * Model-specific registers of x86: where they are, what one of them belongs to, and whether it runs. Whether a
+ * machine has a register is found by reading it; addresses of Intel and AMD do not collide.
  */
 #ifndef COMMON_CATALOG_MSR_H
 #define COMMON_CATALOG_MSR_H

@@ -1,6 +1,6 @@
 /*
- * An empty sampling loop: N threads, one a CPU, that wake at absolute deadlines and do nothing. What this costs is the floor of
- * any recorder with that many threads and wake-ups; the benchmarks subtract it from both sides.
+ * An empty sampling loop: N threads, one a CPU, that wake at absolute deadlines and do nothing. What this costs is
+ * the floor of any recorder with that many threads and wake-ups; the benchmarks subtract it from both sides.
  *
  *   wakeups THREADS PERIOD_NS COUNT
  */

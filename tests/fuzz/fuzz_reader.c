@@ -1,6 +1,6 @@
 /*
- * Any bytes as a recording. Checksums would stop nearly all of them at the door, so before reading they are made right where
- * something looks like a frame: the fuzzer then reaches what lies behind.
+ * Any bytes as a recording. Checksums would stop nearly all of them at the door, so before reading they are made
+ * right where something looks like a frame: the fuzzer then reaches what lies behind.
  *
  * The first byte chooses how the input is read: as a stream or with seeks, with a selection, mended or as it is.
  */
