@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -420,6 +421,13 @@ static void tell_result(struct recorder *r, const struct recording_stats *stats)
 	buf_release(&text);
 }
 
+static bool writes_pipe(const struct record_options *o)
+{
+	struct stat st;
+
+	return o->output && !strcmp(o->output, "-") && !fstat(STDOUT_FILENO, &st) && !S_ISREG(st.st_mode);
+}
+
 /* The recording proper; r->code says how it went. */
 static void record(struct recorder *r, char **argv)
 {
@@ -440,7 +448,8 @@ static void record(struct recorder *r, char **argv)
 		fail(r);
 		return;
 	}
-	progress_init(&r->progress, o->quiet);
+	/* Whoever reads the pipe prints on the same terminal. */
+	progress_init(&r->progress, o->quiet || writes_pipe(o));
 	r->input = !o->command && isatty(STDIN_FILENO);
 	if (o->timeout_ns)
 		r->end_ns = clocks_monotonic() + o->timeout_ns;
