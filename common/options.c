@@ -282,6 +282,9 @@ const char *options_nearest(const char *word, const char *const *names, size_t n
 		if (!strcasecmp(word, names[i]))
 			return names[i];
 		d = parse_distance(word, names[i]);
+		/* A word of which nothing is left is another word. */
+		if (d >= strlen(word))
+			continue;
 		/* The first of equals stays: tables begin with what is meant most often. */
 		if (d < best_distance || (d == best_distance && !best)) {
 			best = names[i];

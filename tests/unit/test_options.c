@@ -335,12 +335,14 @@ static void parsing(void **state)
 static void nearest(void **state)
 {
 	static const char *const words[] = { "show", "info", "list", "dump", "check", NULL };
+	static const char *const blank[] = { "", NULL };
 
 	assert_string_equal(options_nearest("chekc", words, SIZE_MAX), "check");
 	assert_string_equal(options_nearest("LIST", words, SIZE_MAX), "list");
 	assert_string_equal(options_nearest("shw", words, 1), "show");
 	assert_null(options_nearest("recording.pmr", words, SIZE_MAX));
 	assert_null(options_nearest("chekc", words, 3));
+	assert_null(options_nearest("x", blank, SIZE_MAX));
 }
 
 int main(void)
