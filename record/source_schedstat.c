@@ -27,6 +27,7 @@ static int schedstat_refresh(struct textstore *s)
 	struct schedstat *d = (struct schedstat *)s;
 	struct cputext *t = &d->text;
 	struct textcursor c;
+	bool cpus = false;
 	uint32_t tag;
 	uint64_t v;
 	int err;
@@ -40,6 +41,7 @@ static int schedstat_refresh(struct textstore *s)
 	while (textfile_next(&t->file, &c, &tag)) {
 		if (tag >= t->n_cpus)
 			continue;
+		cpus = true;
 		for (unsigned column = 1; column <= COLUMNS && textcursor_u64(&c, &v); column++) {
 			uint32_t slot;
 
@@ -50,7 +52,8 @@ static int schedstat_refresh(struct textstore *s)
 			s->status[slot] = PM_OK;
 		}
 	}
-	return 0;
+	/* Not all CPUs can be offline. */
+	return cpus ? 0 : -EINVAL;
 }
 
 /* The version the file states; 0 if it states none. */

@@ -18,6 +18,7 @@ static int stat_refresh(struct textstore *s)
 {
 	struct cputext *t = (struct cputext *)s;
 	struct textcursor c;
+	bool cpus = false;
 	uint32_t tag;
 	uint64_t v;
 	int err;
@@ -39,6 +40,7 @@ static int stat_refresh(struct textstore *s)
 				s->status[tag] = PM_OK;
 			continue;
 		}
+		cpus = true;
 		for (uint32_t k = 0; k < t->n_counters; k++) {
 			uint32_t slot = cputext_slot(t, k, tag);
 			bool there = textcursor_u64(&c, &v);
@@ -48,7 +50,8 @@ static int stat_refresh(struct textstore *s)
 				s->value[slot] = v;
 		}
 	}
-	return 0;
+	/* Not all CPUs can be offline. */
+	return cpus ? 0 : -EINVAL;
 }
 
 static int learn_lines(struct cputext *t, const struct catalog_counter *row, uint32_t n_cpu_rows, uint32_t n_rows)

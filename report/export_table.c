@@ -98,7 +98,8 @@ static void choose_topology(struct table_data *t)
 		t->topology[i] =
 			t->topology[i] &&
 			(differs(s->places, (enum topology_column)i) || (i == BY_PACKAGE && s->per == PM_PACKAGE) ||
-			 (i == BY_CORE && s->per == PM_CORE) || (i == BY_NODE && s->per == PM_NODE));
+			 (i == BY_DIE && s->per == PM_DIE) || (i == BY_CORE && s->per == PM_CORE) ||
+			 (i == BY_NODE && s->per == PM_NODE));
 }
 
 /* Rows of a higher level (packages, for a table of CPUs) stand in the first row that lies in them. */
@@ -265,24 +266,33 @@ static size_t cell_text(const struct table_data *t, const struct sheet_cell *cel
 static size_t topology_text(const struct table_data *t, uint32_t r, enum topology_column c, char *out)
 {
 	const struct place *p = &t->sheet->row[t->row[r]].place;
-	const uint32_t number[] = { p->package, p->die, p->node, p->core, p->cpu };
+	const uint32_t number[] = {
+		p->package, p->die, p->node, p->core, p->cpu,
+		p->kind == PM_CLUSTER ? p->cluster : p->cache,
+	};
+	bool numbered = c < BY_NAME || p->kind == PM_CLUSTER || p->kind == PM_CACHE;
 	size_t len = t->name[r].len;
 
-	if (p->kind == PM_SYSTEM || (c < BY_NAME && number[c] == PM_NONE)) {
+	if (p->kind == PM_SYSTEM || (numbered && number[c] == PM_NONE)) {
 		out[0] = '-';
 		return 1;
 	}
-	if (c < BY_NAME)
+	if (numbered)
 		return number_u64(out, number[c]);
-	if (p->kind == PM_CLUSTER || p->kind == PM_CACHE)
-		return number_u64(out, p->kind == PM_CLUSTER ? p->cluster : p->cache);
 	len = len < CELL_MAX ? len : CELL_MAX;
 	if (len)
 		memcpy(out, t->text.data + t->name[r].at, len);
 	return len;
 }
 
-static const char *const topology_heads[] = { "Package", "Die", "Node", "Core", "CPU", "Name" };
+static const char *topology_head(const struct table_data *t, int c)
+{
+	static const char *const heads[] = { "Package", "Die", "Node", "Core", "CPU", "Name" };
+
+	if (c == BY_NAME && (t->sheet->per == PM_CLUSTER || t->sheet->per == PM_CACHE))
+		return t->sheet->per == PM_CLUSTER ? "Cluster" : "Cache";
+	return heads[c];
+}
 
 static void widen(unsigned *width, size_t len)
 {
@@ -296,7 +306,7 @@ static void choose_widths(struct exporter *x, struct table_data *t, const struct
 	char text[CELL_MAX];
 
 	for (int i = 0; i < TOPOLOGY_COLUMNS; i++)
-		t->width[WIDTH_TOPOLOGY + i] = (unsigned)strlen(topology_heads[i]);
+		t->width[WIDTH_TOPOLOGY + i] = (unsigned)strlen(topology_head(t, i));
 	t->width[WIDTH_TIME] = 4;
 	t->width[WIDTH_RUN] = 3;
 	for (uint32_t c = 0; c < t->n_columns; c++)
@@ -339,7 +349,7 @@ static void put_heads(struct exporter *x, struct table_data *t)
 		put(&x->out, &first, "Run", 3, t->width[WIDTH_RUN]);
 	for (int i = 0; i < TOPOLOGY_COLUMNS; i++)
 		if (t->topology[i])
-			put(&x->out, &first, topology_heads[i], strlen(topology_heads[i]),
+			put(&x->out, &first, topology_head(t, i), strlen(topology_head(t, i)),
 			    t->width[WIDTH_TOPOLOGY + i]);
 	for (uint32_t c = 0; c < t->n_columns; c++)
 		put(&x->out, &first, (const char *)t->text.data + t->head[c].at, t->head[c].len,
@@ -349,11 +359,13 @@ static void put_heads(struct exporter *x, struct table_data *t)
 	t->heads_due = false;
 }
 
-/* A CPU that is offline has no row. */
+/* A CPU that is offline has no row. The machine always has one. */
 static bool is_away(const struct table_data *t, uint32_t row, size_t k)
 {
 	bool any = false;
 
+	if (t->sheet->row[t->row[row]].place.kind == PM_SYSTEM)
+		return false;
 	for (uint32_t c = 0; c < t->n_columns; c++) {
 		const struct sheet_cell *cell = t->cell[(size_t)row * t->sheet->n_columns + t->column[c]];
 

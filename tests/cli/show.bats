@@ -19,6 +19,12 @@ show() {
 	"$bin/pmrep" "$@"
 }
 
+# Makes a machine of files, and prints where.
+machine() {
+	"${PM_SOURCE:-$BATS_TEST_DIRNAME/../..}/tests/sysroots/make" hybrid machine
+	echo machine
+}
+
 @test "a table has the system first, then CPUs; package values stand in the first CPU's row" {
 	make
 	show r.pmr --total >out
@@ -279,4 +285,26 @@ show() {
 	14:13:22  36000000
 	END
 	diff expected out
+}
+
+@test "a level that has no numbers shows none" {
+	dir=$(machine)
+	rm -r "$dir"/sys/devices/system/cpu/cpu*/topology/cluster_id
+	"$bin/pmrec" --quiet -n 1 -i 50ms --sources=interrupts -o r.pmr --root "$dir"
+	run -0 show r.pmr --total --per-cluster --show=irq
+	[[ $output == Cluster* && $output != *429496* ]]
+	run -0 show r.pmr --total --per-die --show=irq
+	[[ $output == Die* ]]
+}
+
+@test "the machine keeps its row when all its numbers are missing" {
+	dir=$(machine)
+	"$bin/pmrec" --quiet -n 6 -i 200ms --sources=stat -o r.pmr --root "$dir" &
+	pid=$!
+	sleep 0.5
+	: >"$dir/proc/stat"
+	wait $pid
+	[ "$(show r.pmr --all -S --show=util | tail -n +2 | wc -l)" -eq 6 ]
+	show r.pmr --all -S --format=csv --show=util >out
+	grep -q ',,%,errno-22$' out
 }
