@@ -440,6 +440,9 @@ static int definitions(struct pm_reader *r, const struct frame_head *h, const vo
 {
 	int err = decode_definitions(&r->model, h->type, body, len, &r->seen, &item->parts);
 
+	/* Those of very many counters are large and rare. */
+	if (r->body.cap > 256u << 10)
+		buf_release(&r->body);
 	if (err)
 		return err == -EBADMSG ? -EPROTO : err;
 	if (h->type == PM_FRAME_HEADER && !features_known(&r->model))

@@ -19,17 +19,17 @@
 /* One number that formulas ask for; formulas that ask for the same share it. */
 struct bound_input {
 	char *name; /* owned; NULL for a counter as a metric */
-	enum expr_aspect aspect;
-	bool rate;            /* per second, by each instance's own time */
 	uint32_t *counter;    /* ids; their values are added up */
+	struct value value;
 	uint32_t n_counters;
+	enum expr_aspect aspect : 8;
+	enum pm_kind kind : 8; /* the level that its instances are at */
+	enum pm_aggregation rule : 8; /* of a field */
+	bool rate;            /* per second, by each instance's own time */
 	bool constant;        /* `value` is all there is to know */
 	bool duration;        /* the length of the interval in seconds */
 	uint8_t hi, lo;       /* a field of a register: these bits of each reading, instead of all; hi 0: all */
 	uint8_t valid;        /* bit that has to be set for the field to count; 0: none */
-	enum pm_aggregation rule; /* of a field */
-	struct value value;
-	enum pm_kind kind;    /* the level that its instances are at */
 };
 
 struct bound_metric {

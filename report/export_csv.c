@@ -128,8 +128,9 @@ static int csv_shape(struct exporter *x, const struct sheet *s)
 	c->row = calloc((size_t)s->n_rows + 1, sizeof(*c->row));
 	c->metric = calloc((size_t)s->n_columns + 1, sizeof(*c->metric));
 	c->unit = calloc((size_t)s->n_columns + 1, sizeof(*c->unit));
-	c->wide_of = calloc((size_t)s->n_columns + 1, sizeof(*c->wide_of));
-	if (!c->row || !c->metric || !c->unit || !c->wide_of)
+	if (x->config.layout == EXPORT_WIDE)
+		c->wide_of = calloc((size_t)s->n_columns + 1, sizeof(*c->wide_of));
+	if (!c->row || !c->metric || !c->unit || (x->config.layout == EXPORT_WIDE && !c->wide_of))
 		return -ENOMEM;
 	export_csv_field(&c->text, x->recording);
 	buf_addch(&c->text, ',');
@@ -144,6 +145,10 @@ static int csv_shape(struct exporter *x, const struct sheet *s)
 		export_csv_field(&c->text, s->column[i].metric->name);
 		buf_addch(&c->text, ',');
 		c->metric[i] = span_end(c, start);
+		if (i && !strcmp(s->column[i].metric->unit, s->column[i - 1].metric->unit)) {
+			c->unit[i] = c->unit[i - 1];
+			continue;
+		}
 		start = c->text.len;
 		buf_addch(&c->text, ',');
 		export_csv_field(&c->text, s->column[i].metric->unit);

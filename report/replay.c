@@ -8,7 +8,7 @@
 #include "report/cpu_facts.h"
 #include "report/track.h"
 
-#define ARENA_VALUES (1u << 18) /* results held at once, over all tracks: bounds memory, 4 MiB */
+#define ARENA_VALUES (1u << 17) /* results held at once, over all tracks: bounds memory, 2 MiB */
 #define ARENA_ROWS   128        /* intervals at once, if there are few tracks */
 
 /* Which track a value column of a group feeds. */
@@ -37,8 +37,7 @@ struct replay {
 	size_t n_want;
 	struct track *track;
 	size_t n_tracks, cap_tracks;
-	uint64_t *key;             /* open addressing: counter << 32 | instance; 0: empty */
-	uint32_t *key_track;
+	uint32_t *key;             /* open addressing, by counter and instance: track + 1; 0: empty */
 	size_t n_keys;
 	struct group_feeds *group; /* by group id - 1 */
 	uint32_t n_groups;
@@ -92,7 +91,6 @@ void replay_free(struct replay *r)
 	free(r->rule);
 	free(r->track);
 	free(r->key);
-	free(r->key_track);
 	free(r->want);
 	free(r->arena);
 	free(r);
@@ -122,39 +120,33 @@ int replay_want(struct replay *r, uint32_t counter, unsigned aspects)
 	return 0;
 }
 
-static size_t key_place(const struct replay *r, uint64_t key)
+/* The place of a column's track, or the free one where it would go. */
+static size_t key_place(const struct replay *r, uint32_t counter, uint32_t instance)
 {
+	uint64_t key = (uint64_t)counter << 32 | instance;
 	size_t i = (size_t)((key * 0x9e3779b97f4a7c15u) >> 20) & (r->n_keys - 1);
 
-	while (r->key[i] && r->key[i] != key)
-		i = (i + 1) & (r->n_keys - 1);
+	for (; r->key[i]; i = (i + 1) & (r->n_keys - 1)) {
+		const struct track *t = &r->track[r->key[i] - 1];
+
+		if (t->counter == counter && t->instance == instance)
+			break;
+	}
 	return i;
 }
 
 static int grow_keys(struct replay *r)
 {
-	size_t n = r->n_keys ? r->n_keys * 2 : 1024, old_n = r->n_keys;
-	uint64_t *key = calloc(n, sizeof(*key)), *old = r->key;
-	uint32_t *track = malloc(n * sizeof(*track)), *old_track = r->key_track;
+	size_t n = r->n_keys ? r->n_keys * 2 : 1024;
+	uint32_t *key = calloc(n, sizeof(*key));
 
-	if (!key || !track) {
-		free(key);
-		free(track);
+	if (!key)
 		return -ENOMEM;
-	}
+	free(r->key);
 	r->key = key;
-	r->key_track = track;
 	r->n_keys = n;
-	for (size_t i = 0; i < old_n; i++) {
-		if (old[i]) {
-			size_t to = key_place(r, old[i]);
-
-			key[to] = old[i];
-			track[to] = old_track[i];
-		}
-	}
-	free(old);
-	free(old_track);
+	for (size_t i = 0; i < r->n_tracks; i++)
+		key[key_place(r, r->track[i].counter, r->track[i].instance)] = (uint32_t)i + 1;
 	return 0;
 }
 
@@ -211,16 +203,15 @@ static int rule_for(struct replay *r, const struct pm_counter *c, const struct c
 
 static int64_t track_for(struct replay *r, uint32_t counter, uint32_t instance)
 {
-	uint64_t key = (uint64_t)counter << 32 | instance;
 	struct track *t;
 	size_t i;
 	int err;
 
 	if (r->n_tracks * 2 >= r->n_keys && (err = grow_keys(r)))
 		return err;
-	i = key_place(r, key);
+	i = key_place(r, counter, instance);
 	if (r->key[i])
-		return r->key_track[i];
+		return r->key[i] - 1;
 	if (r->n_tracks == r->cap_tracks) {
 		size_t cap = r->cap_tracks + r->cap_tracks / 2 + 64;
 
@@ -237,9 +228,8 @@ static int64_t track_for(struct replay *r, uint32_t counter, uint32_t instance)
 		return err;
 	/* What appears in the middle was not there before: it has no part in what its first reading begins. */
 	t->before = r->begun ? PM_REASON_OFFLINE : 0;
-	r->key[i] = key;
-	r->key_track[i] = (uint32_t)r->n_tracks;
-	return (int64_t)r->n_tracks++;
+	r->key[i] = (uint32_t)++r->n_tracks;
+	return (int64_t)r->n_tracks - 1;
 }
 
 bool replay_wants_group(const struct replay *r, const struct pm_group *g)

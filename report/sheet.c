@@ -488,7 +488,7 @@ static int make_cells(struct sheet *s)
 static int make_scratch(struct sheet *s)
 {
 	struct sheet_private *p = s->p;
-	size_t inputs = 1, depth = 1, args = 1, tracks = replay_tracks(p->replay) + 1;
+	size_t inputs = 1, depth = 1, args = 1, alike = 1;
 
 	for (uint32_t i = 0; i < p->n_levels; i++)
 		if (p->level[i].n_inputs > inputs)
@@ -501,6 +501,8 @@ static int make_scratch(struct sheet *s)
 		if (m->n_inputs > args)
 			args = m->n_inputs;
 	}
+	for (size_t t = 0; t < replay_tracks(p->replay); t++)
+		alike += p->at[t].per_package;
 	p->in = malloc(inputs * p->block * sizeof(*p->in));
 	p->in_partial = malloc(inputs * p->block);
 	p->in_any_partial = calloc(inputs, sizeof(*p->in_any_partial));
@@ -508,7 +510,7 @@ static int make_scratch(struct sheet *s)
 	p->scratch = malloc(depth * p->block * sizeof(*p->scratch));
 	p->part = malloc(p->block * sizeof(*p->part));
 	p->arg = calloc(args, sizeof(*p->arg));
-	p->one_of = calloc(tracks, sizeof(*p->one_of));
+	p->one_of = calloc(alike, sizeof(*p->one_of));
 	return p->in && p->part && p->in_partial && p->in_any_partial && p->in_at && p->scratch && p->arg && p->one_of ?
 		       aggregate_init(&p->aggregate, p->block) :
 		       -ENOMEM;
