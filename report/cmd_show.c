@@ -178,10 +178,24 @@ static int show_file(struct show_options *o, const char *path, struct exporter *
 	return status;
 }
 
+/* Which topology columns are hidden: by name, and in turbostat's text by not being shown. */
+static unsigned unwanted_places(const struct selection *s, bool tabs)
+{
+	static const char *const head[] = { "Package", "Die", "Node", "Core", "CPU" };
+	unsigned unwanted = tabs && s->has_show ? 31 : 0;
+
+	for (size_t w = 0; w < s->n; w++)
+		for (unsigned i = 0; i < sizeof(head) / sizeof(head[0]); i++)
+			if (!strcasecmp(s->word[w].word, head[i]) || !strcmp(s->word[w].word, "topology") ||
+			    !strcmp(s->word[w].word, "all"))
+				unwanted = s->word[w].verb == SELECT_HIDE ? unwanted | 1u << i : unwanted & ~(1u << i);
+	return unwanted;
+}
+
 static void settle(struct show_options *o)
 {
 	struct sheet_config *sheet = &o->pipeline.sheet;
-	bool table = o->format == &export_table;
+	bool tabs = o->format == &export_turbostat, table = tabs || o->format == &export_table;
 
 	sheet->only_per = o->per_given;
 	sheet->summary = !o->per_given || (table && sheet->per != PM_SYSTEM);
@@ -192,6 +206,10 @@ static void settle(struct show_options *o)
 	o->export.flush |= o->follow;
 	o->export.name_files = o->n_files > 1;
 	o->export.clear &= table && isatty(o->export.fd);
+	o->export.registers = table && !o->quiet;
+	if (tabs)
+		o->pipeline.bind.columns = COLUMNS_TURBOSTAT;
+	o->export.no_place = unwanted_places(&o->pipeline.selection, tabs);
 }
 
 static int show(struct show_options *o)
@@ -210,8 +228,6 @@ static int show(struct show_options *o)
 			return EXIT_TROUBLE;
 		}
 	}
-	if (o->tcc)
-		cmd_complain(NAME, "--TCC has no effect: no column here is counted down from it");
 	settle(o);
 	exporter_init(&x, o->format, &o->export);
 	for (int i = 0; i < o->n_files; i++) {
@@ -229,6 +245,24 @@ static int show(struct show_options *o)
 	return status;
 }
 
+/* --Dump: the raw values, which pmrep dump prints. */
+static int dump(const struct show_options *o)
+{
+	char **argv = calloc((size_t)o->n_files + 2, sizeof(*argv)), name[] = "dump";
+	int status = EXIT_TROUBLE;
+
+	if (!argv) {
+		cmd_complain(NAME, "out of memory");
+		return status;
+	}
+	argv[0] = name;
+	for (int i = 0; i < o->n_files; i++)
+		argv[i + 1] = o->file[i];
+	status = cmd_dump(o->n_files + 1, argv);
+	free(argv);
+	return status;
+}
+
 int cmd_show(int argc, char **argv)
 {
 	struct options_common common = { 0 };
@@ -237,7 +271,9 @@ int cmd_show(int argc, char **argv)
 
 	show_options_init(&o);
 	status = cmd_options(&show_spec, argc, argv, &o, &common);
-	if (status < 0)
+	if (status < 0 && o.dump)
+		status = dump(&o);
+	else if (status < 0)
 		status = o.list ? list_columns(&o) : show(&o);
 	show_options_release(&o);
 	options_common_release(&common);

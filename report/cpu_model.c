@@ -23,7 +23,8 @@ static const struct cpu_features ivb = {
 	.cstates = CPU_CC3 | CPU_CC6 | CPU_CC7 | CPU_PC2 | CPU_PC3 | CPU_PC6 | CPU_PC7,
 };
 static const struct cpu_features ivx = {
-	.name = "ivx", .limits = LIMITS_SNB, .bclk_mhz = 100, .default_watts = 130, .flags = CPU_NO_TDP_LEVELS,
+	.name = "ivx", .limits = LIMITS_SNB, .bclk_mhz = 100, .default_watts = 130,
+	.flags = CPU_NO_TDP_LEVELS | CPU_TRL_MORE,
 	.cstates = CPU_CC3 | CPU_CC6 | CPU_CC7 | CPU_PC2 | CPU_PC3 | CPU_PC6 | CPU_PC7,
 };
 static const struct cpu_features hsw = {
@@ -32,7 +33,7 @@ static const struct cpu_features hsw = {
 };
 static const struct cpu_features hsx = {
 	.name = "hsx", .limits = LIMITS_HSW, .bclk_mhz = 100, .default_watts = 145,
-	.flags = CPU_LIMIT_REASONS | CPU_FIXED_DRAM,
+	.flags = CPU_LIMIT_REASONS | CPU_FIXED_DRAM | CPU_TRL_MORE,
 	.cstates = CPU_CC3 | CPU_CC6 | CPU_CC7 | CPU_PC2 | CPU_PC3 | CPU_PC6 | CPU_PC7,
 };
 static const struct cpu_features hswl = {
@@ -53,7 +54,8 @@ static const struct cpu_features bdwg = {
 };
 static const struct cpu_features bdx = {
 	.name = "bdx", .limits = LIMITS_HSW, .bclk_mhz = 100, .default_watts = 145,
-	.flags = CPU_FIXED_DRAM | CPU_AUTO_CONVERSION, .cstates = CPU_CC3 | CPU_CC6 | CPU_PC2 | CPU_PC3 | CPU_PC6,
+	.flags = CPU_FIXED_DRAM | CPU_AUTO_CONVERSION | CPU_TRL_MORE,
+	.cstates = CPU_CC3 | CPU_CC6 | CPU_PC2 | CPU_PC3 | CPU_PC6,
 };
 static const struct cpu_features skl = {
 	.name = "skl", .limits = LIMITS_HSW, .bclk_mhz = 100, .crystal_hz = 24000000, .tcc_bits = 6,

@@ -40,6 +40,7 @@ enum cpu_flag {
 	CPU_LIMIT_REASONS = 1 << 10,/* hsw_core_perf_limit_reasons and its two sisters are there */
 	CPU_NO_TDP_LEVELS = 1 << 11,
 	CPU_EXTENDED_C0 = 1 << 12,  /* weighted_core_c0 and its sisters */
+	CPU_TRL_MORE = 1 << 14,     /* turbo_ratio_limit1 and 2 go on with more cores */
 	CPU_KNL_TURBO = 1 << 13,    /* turbo_ratio_limit holds groups of cores and ratio differences */
 };
 

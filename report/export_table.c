@@ -9,6 +9,7 @@
 
 #include "common/number.h"
 #include "common/table.h"
+#include "report/decode.h"
 #include "report/exporter.h"
 #include "report/status.h"
 
@@ -36,6 +37,7 @@ struct table_data {
 	bool sized;
 	uint32_t since_heads;           /* intervals */
 	bool heads_due;
+	const char *decoded;            /* the recording whose registers were printed */
 	const char *named;              /* recording whose name was printed last */
 };
 
@@ -50,7 +52,7 @@ static void table_forget(struct table_data *t)
 	free(t->head);
 	free(t->name);
 	buf_release(&t->text);
-	*t = (struct table_data){ .named = t->named };
+	*t = (struct table_data){ .named = t->named, .decoded = t->decoded };
 }
 
 static void table_release(struct exporter *x)
@@ -172,7 +174,21 @@ static struct text keep(struct table_data *t, const char *text)
 	return (struct text){ at, t->text.len - at };
 }
 
-static int keep_texts(struct table_data *t)
+/* As turbostat has it: the state's name up to a '-', without '_'. */
+static struct text keep_state(struct table_data *t, const char *display)
+{
+	size_t at = t->text.len, len = strcspn(display, "-"), end = strlen(display);
+
+	for (size_t i = 0; i < len; i++)
+		if (display[i] != '_')
+			buf_addch(&t->text, display[i]);
+	/* "C1-HSW%" and "C1-HSW-" end with what is counted, not with the name. */
+	if (len < end && strchr("%+-", display[end - 1]))
+		buf_addch(&t->text, display[end - 1]);
+	return (struct text){ at, t->text.len - at };
+}
+
+static int keep_texts(struct table_data *t, bool tabs)
 {
 	const struct sheet *s = t->sheet;
 
@@ -180,11 +196,36 @@ static int keep_texts(struct table_data *t)
 	t->name = calloc((size_t)t->n_rows + 1, sizeof(*t->name));
 	if (!t->head || !t->name)
 		return -ENOMEM;
-	for (uint32_t c = 0; c < t->n_columns; c++)
-		t->head[c] = keep(t, s->column[t->column[c]].metric->display);
+	for (uint32_t c = 0; c < t->n_columns; c++) {
+		const struct bound_metric *m = s->column[t->column[c]].metric;
+
+		t->head[c] = tabs && !strncmp(m->name, "idle.", 5) ? keep_state(t, m->display) : keep(t, m->display);
+	}
 	for (uint32_t r = 0; r < t->n_rows; r++)
 		t->name[r] = keep(t, places_name(s->places, &s->row[t->row[r]].place));
 	return t->text.err;
+}
+
+static bool is_tabs(const struct exporter *x)
+{
+	return x->ops == &export_turbostat;
+}
+
+/* turbostat's system configuration header, for recordings that have registers of a processor. */
+static int put_registers(struct exporter *x, const struct pm_model *m)
+{
+	for (uint32_t i = 0; i < m->n_configs; i++)
+		if (!strncmp(m->config[i].name, "msr.", 4) && !m->config[i].reason)
+			return decode_text(m, &x->out);
+	return 0;
+}
+
+static bool has_nodes_within(const struct places *p)
+{
+	for (uint32_t i = 1; i < p->n; i++)
+		if (p->cpu[i].package == p->cpu[i - 1].package && p->cpu[i].node != p->cpu[i - 1].node)
+			return true;
+	return false;
 }
 
 static int table_shape(struct exporter *x, const struct sheet *s)
@@ -213,13 +254,22 @@ static int table_shape(struct exporter *x, const struct sheet *s)
 		t->n_rows = 1;
 	err = map_cells(t);
 	if (!err)
-		err = keep_texts(t);
+		err = keep_texts(t, is_tabs(x));
 	choose_topology(t);
+	/* turbostat names nodes only where packages have several. */
+	if (is_tabs(x))
+		t->topology[BY_NODE] &= has_nodes_within(s->places);
+	for (int i = BY_PACKAGE; i <= BY_CPU; i++)
+		t->topology[i] &= !(x->config.no_place >> i & 1);
 	if (x->config.name_files && t->named != x->recording) {
 		buf_addstr(&x->out, t->named ? "\n==> " : "==> ");
 		text_escape(&x->out, x->recording, strlen(x->recording));
 		buf_addstr(&x->out, " <==\n");
 		t->named = x->recording;
+	}
+	if (!err && x->config.registers && t->decoded != x->recording) {
+		t->decoded = x->recording;
+		err = put_registers(x, s->places->model);
 	}
 	t->heads_due = true;
 	return err;
@@ -325,17 +375,18 @@ static void choose_widths(struct exporter *x, struct table_data *t, const struct
 	t->sized = true;
 }
 
-/* Right-aligned, two blanks before all but the first. */
-static void put(struct buf *out, bool *first, const char *text, size_t len, unsigned width)
+/* Right-aligned, two blanks before all but the first; or with a TAB between. */
+static void put(struct exporter *x, bool *first, const char *text, size_t len, unsigned width)
 {
-	size_t blanks = (*first ? 0 : 2) + (width > len ? width - len : 0);
-	char *to = export_room(out, blanks + len);
+	bool tabs = is_tabs(x);
+	size_t blanks = tabs ? !*first : (*first ? 0u : 2u) + (width > len ? width - len : 0);
+	char *to = export_room(&x->out, blanks + len);
 
 	if (!to)
 		return;
-	memset(to, ' ', blanks);
+	memset(to, tabs ? '\t' : ' ', blanks);
 	memcpy(to + blanks, text, len);
-	out->len += blanks + len;
+	x->out.len += blanks + len;
 	*first = false;
 }
 
@@ -343,16 +394,16 @@ static void put_heads(struct exporter *x, struct table_data *t)
 {
 	bool first = true;
 
-	if (!x->one)
-		put(&x->out, &first, "Time", 4, t->width[WIDTH_TIME]);
+	if (!x->one && !is_tabs(x))
+		put(x, &first, "Time", 4, t->width[WIDTH_TIME]);
 	if (x->runs)
-		put(&x->out, &first, "Run", 3, t->width[WIDTH_RUN]);
+		put(x, &first, "Run", 3, t->width[WIDTH_RUN]);
 	for (int i = 0; i < TOPOLOGY_COLUMNS; i++)
 		if (t->topology[i])
-			put(&x->out, &first, topology_head(t, i), strlen(topology_head(t, i)),
+			put(x, &first, topology_head(t, i), strlen(topology_head(t, i)),
 			    t->width[WIDTH_TOPOLOGY + i]);
 	for (uint32_t c = 0; c < t->n_columns; c++)
-		put(&x->out, &first, (const char *)t->text.data + t->head[c].at, t->head[c].len,
+		put(x, &first, (const char *)t->text.data + t->head[c].at, t->head[c].len,
 		    t->width[WIDTH_METRICS + c]);
 	buf_addch(&x->out, '\n');
 	t->since_heads = 0;
@@ -384,13 +435,13 @@ static void put_row(struct exporter *x, struct table_data *t, uint32_t r, const 
 	char text[CELL_MAX];
 	bool first = true;
 
-	if (!x->one)
-		put(&x->out, &first, text, time_of_day(x, &interval[k], text), t->width[WIDTH_TIME]);
+	if (!x->one && !is_tabs(x))
+		put(x, &first, text, time_of_day(x, &interval[k], text), t->width[WIDTH_TIME]);
 	if (x->runs)
-		put(&x->out, &first, text, number_u64(text, interval[k].run), t->width[WIDTH_RUN]);
+		put(x, &first, text, number_u64(text, interval[k].run), t->width[WIDTH_RUN]);
 	for (int i = 0; i < TOPOLOGY_COLUMNS; i++)
 		if (t->topology[i])
-			put(&x->out, &first, text, topology_text(t, r, (enum topology_column)i, text),
+			put(x, &first, text, topology_text(t, r, (enum topology_column)i, text),
 			    t->width[WIDTH_TOPOLOGY + i]);
 	for (uint32_t c = 0; c < t->n_columns; c++) {
 		const struct sheet_cell *cell = t->cell[(size_t)r * s->n_columns + t->column[c]];
@@ -398,10 +449,10 @@ static void put_row(struct exporter *x, struct table_data *t, uint32_t r, const 
 		if (cell)
 			x->partial |= export_partial(cell, interval, k) ||
 				      (cell->value[k].reason && !status_absent(cell->value[k].reason));
-		put(&x->out, &first, text, cell_text(t, cell, k, text), t->width[WIDTH_METRICS + c]);
+		put(x, &first, text, cell_text(t, cell, k, text), t->width[WIDTH_METRICS + c]);
 	}
 	/* Empty cells at the end are no text. */
-	while (x->out.len && x->out.data[x->out.len - 1] == ' ')
+	while (x->out.len && (x->out.data[x->out.len - 1] == ' ' || x->out.data[x->out.len - 1] == '\t'))
 		x->out.len--;
 	buf_addch(&x->out, '\n');
 }
@@ -420,6 +471,9 @@ static int table_intervals(struct exporter *x, const struct sheet *s, const stru
 
 		if (x->config.clear)
 			buf_addstr(&x->out, "\033[H\033[2J");
+		if (is_tabs(x) && x->elapsed_ns && x->one)
+			buf_printf(&x->out, "%llu.%06llu sec\n", (unsigned long long)x->elapsed_ns / 1000000000,
+				   (unsigned long long)x->elapsed_ns / 1000 % 1000000);
 		if (!x->config.no_heads &&
 		    (t->heads_due || x->config.clear || (every ? t->since_heads >= every : t->n_rows > 1)))
 			put_heads(x, t);
@@ -439,6 +493,14 @@ static int table_intervals(struct exporter *x, const struct sheet *s, const stru
 const struct exporter_ops export_table = {
 	.name = "table",
 	.help = "a table for people",
+	.shape = table_shape,
+	.intervals = table_intervals,
+	.release = table_release,
+};
+
+const struct exporter_ops export_turbostat = {
+	.name = "turbostat",
+	.help = "turbostat's columns with TABs between, for scripts that read its text",
 	.shape = table_shape,
 	.intervals = table_intervals,
 	.release = table_release,

@@ -9,7 +9,7 @@
 #include "common/number.h"
 #include "common/table.h"
 
-const struct exporter_ops *const exporters[] = { &export_table, &export_csv, &export_json, NULL };
+const struct exporter_ops *const exporters[] = { &export_table, &export_csv, &export_json, &export_turbostat, NULL };
 
 const char *const export_columns[] = {
 	"recording", "run", "time", "duration_ns", "scope", "package", "die", "cluster", "cache", "node", "core",

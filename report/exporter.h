@@ -32,6 +32,8 @@ struct export_config {
 	bool clear;              /* table on a terminal: clear the screen before every interval */
 	bool flush;              /* write after every interval that arrives */
 	bool name_files;         /* table: say whose it is */
+	bool registers;          /* table: what the processor's registers say comes before it */
+	unsigned no_place;       /* table: bits of the columns Package, Die, Node, Core, CPU that are not wanted */
 };
 
 struct exporter {
@@ -40,6 +42,7 @@ struct exporter {
 	const char *recording;   /* basename of the file at hand */
 	bool runs;               /* the recording has several runs */
 	bool one;                /* it gives one interval only: a table needs no time column */
+	uint64_t elapsed_ns;     /* how long the command ran that was recorded; 0: there was none, or it still runs */
 	uint64_t origin_ns;      /* CLOCK_MONOTONIC of its first snapshot, for relative times */
 	struct buf out;
 	bool partial;            /* a value was printed that lacks a part, or a lost one was left out */
@@ -57,7 +60,7 @@ struct exporter_ops {
 	int (*intervals)(struct exporter *x, const struct sheet *s, const struct interval *i, size_t n);
 	void (*release)(struct exporter *x);
 };
-extern const struct exporter_ops export_table, export_csv, export_json;
+extern const struct exporter_ops export_table, export_csv, export_json, export_turbostat;
 extern const struct exporter_ops *const exporters[]; /* ends with NULL; the first is the default */
 const struct exporter_ops *exporter_find(const char *name);
 

@@ -57,7 +57,7 @@ static const struct argp_option options[] = {
 	{ "follow", KEY_FOLLOW, NULL, 0, "Go on while the recording is being written", 3 },
 	{ "interval-clear", KEY_CLEAR, NULL, 0, "Clear the screen before each interval", 3 },
 	{ NULL, 0, NULL, 0, "Output:", 4 },
-	{ "format", KEY_FORMAT, "FORMAT", 0, "table (default), csv or json", 4 },
+	{ "format", KEY_FORMAT, "FORMAT", 0, "table (default), csv, json, or turbostat: its text, TABs between", 4 },
 	{ "layout", KEY_LAYOUT, "LAYOUT", 0,
 	  "csv and json: long (default, a row a value) or wide (a column a metric)", 4 },
 	{ "time", KEY_TIME, "KIND", 0, "rfc3339, epoch-ns, relative or local", 4 },
@@ -68,7 +68,7 @@ static const struct argp_option options[] = {
 	{ "strict", KEY_STRICT, NULL, 0, "Exit with 3 if any value is missing or lacks a part", 4 },
 	{ NULL, 0, NULL, 0, "For those who know turbostat:", 5 },
 	{ "TCC", KEY_TCC, "CELSIUS", 0, "Temperature that thermal registers count down from", 5 },
-	{ "Dump", KEY_DUMP, NULL, 0, "See pmrep dump", 5 },
+	{ "Dump", KEY_DUMP, NULL, 0, "Raw values, as pmrep dump prints them", 5 },
 	{ "force", KEY_FORCE, NULL, 0, "No effect", 5 },
 	{ 0 },
 };
@@ -232,6 +232,7 @@ static error_t parse_output(struct show_options *o, int key, char *arg, struct a
 		return 0;
 	case KEY_QUIET:
 		/* turbostat's: about the machine, not about the columns. */
+		o->quiet = true;
 		return 0;
 	case KEY_HEADS:
 		if (parse_count("header_iterations", arg, UINT32_MAX, &n, state))
@@ -257,6 +258,7 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 {
 	struct show_options *o = state->input;
 	error_t known;
+	uint64_t tcc;
 
 	if (key >= KEY_PER && key < KEY_PER + PM_KINDS) {
 		o->pipeline.sheet.per = (enum pm_kind)(key - KEY_PER);
@@ -271,9 +273,11 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 	case KEY_IPC:
 		return parse_columns(o, KEY_ENABLE, (char *)"insn_per_cycle", state);
 	case KEY_NO_MSR:
-		return parse_columns(o, KEY_HIDE, (char *)"msr", state);
+		o->pipeline.bind.no_msr = true;
+		return 0;
 	case KEY_NO_PERF:
-		return parse_columns(o, KEY_HIDE, (char *)"perf", state);
+		o->pipeline.bind.no_perf = true;
+		return 0;
 	case KEY_LIST:
 		o->list = true;
 		return 0;
@@ -294,10 +298,13 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 		o->pipeline.sheet.summary_only = true;
 		return 0;
 	case KEY_TCC:
-		o->tcc = arg;
+		if (parse_u64(arg, &tcc) || !tcc || tcc > 255)
+			return options_bad(state, "--TCC: '%s' is no temperature in degrees Celsius", arg);
+		o->pipeline.bind.tj_max = (double)tcc;
 		return 0;
 	case KEY_DUMP:
-		return options_bad(state, "--Dump: the raw values of a recording are printed by pmrep dump FILE");
+		o->dump = true;
+		return 0;
 	case KEY_FORCE:
 		return 0;
 	case ARGP_KEY_ARGS:

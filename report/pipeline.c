@@ -257,6 +257,8 @@ static int take(struct run *r, const struct pm_item *item)
 		return take_chunk(r, item);
 	case PM_ITEM_EVENT:
 		r->child |= item->event->type == PM_EVENT_CHILD_START;
+		if (item->event->type == PM_EVENT_CHILD_EXIT)
+			r->x->elapsed_ns = pm_map_u64(&item->event->attrs, PM_EVENT_KEY_ELAPSED_NS, 0);
 		return 0;
 	case PM_ITEM_DAMAGE:
 		return take_damage(r, item->damage);

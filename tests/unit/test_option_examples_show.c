@@ -51,7 +51,7 @@ static const struct example examples[] = {
 	{ { "--force", "x.pmr" } },
 	{ { "--IPC", "x.pmr" } },
 	{ { "--out", "ts.out", "x.pmr" } },
-	{ { "--Dump", "x.pmr" }, "pmrep dump" },
+	{ { "--Dump", "x.pmr" } },
 	{ { "-I", "x.pmr" }, "--show=IPC" },
 	{ { "-x", ",", "x.pmr" }, "--format=csv" },
 	{ { "-A", "x.pmr" }, "--per-cpu" },
