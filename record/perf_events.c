@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "record/add.h"
 #include "record/perf_source.h"
@@ -89,6 +90,50 @@ static int grow_events(struct perf_source *s, size_t from, bool requested)
 	return 0;
 }
 
+/*
+ * PMUs whose events run whether or not somebody counts: energy and idle states, one CPU of each package or core. The
+ * registers behind "msr" are read directly where that is allowed.
+ */
+static const struct {
+	const char *pmu;
+	bool without_registers;
+} free_running[] = {
+	{ "power" }, { "cstate_core" }, { "cstate_pkg" }, { "msr", .without_registers = true },
+};
+
+static bool has_registers(const struct plan *p)
+{
+	int fd = p->options->no_msr || !p->cpus.n ? -1 : root_open(p->root, "/dev/cpu/%u/msr", p->cpus.cpu[0]);
+
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
+static int read_free_running(struct perf_source *s, struct plan *p, struct error *e)
+{
+	bool registers = has_registers(p);
+	char text[160];
+	int err = 0;
+
+	for (size_t f = 0; f < sizeof(free_running) / sizeof(free_running[0]); f++) {
+		for (size_t i = 0; i < s->pmus.n; i++) {
+			const struct event_pmu *pmu = &s->pmus.pmu[i];
+
+			if (strcmp(pmu->name, free_running[f].pmu))
+				continue;
+			/* What has no CPU of its own would count the command alone. */
+			if (free_running[f].without_registers && (registers || p->options->target != TARGET_SYSTEM))
+				continue;
+			for (size_t k = 0; k < pmu->n_aliases && !err; k++) {
+				snprintf(text, sizeof(text), "%s/%s/", pmu->name, pmu->alias[k].name);
+				err = read_text(s, p, text, e);
+			}
+		}
+	}
+	return err;
+}
+
 static int read_defaults(struct perf_source *s, struct plan *p, struct error *e)
 {
 	/* A CPU has no tasks of its own: its clock is perf's choice there. */
@@ -98,6 +143,8 @@ static int read_defaults(struct perf_source *s, struct plan *p, struct error *e)
 		if (defaults[i].detailed <= p->options->detailed &&
 		    (!defaults[i].if_described || described(&s->pmus, defaults[i].name)))
 			err = read_text(s, p, defaults[i].name, e);
+	if (!err)
+		err = read_free_running(s, p, e);
 	return err ? err : grow_events(s, 0, false);
 }
 

@@ -13,6 +13,8 @@
 #include "record/list_events.h"
 #include "record/perf_open.h"
 #include "record/perf_pmu.h"
+#include "record/perf_source.h"
+#include "record/plan.h"
 
 static const struct {
 	const char *path, *text;
@@ -239,6 +241,44 @@ static void test_list(void **state)
 	check_list(m, NULL, 22 + 32 + 3 + 3 + 1 + 3, "cpu_core/slots/", "not on this machine");
 }
 
+/* Energy and idle states are counted without being asked for; registers only where they cannot be read. */
+static void test_defaults(void **state)
+{
+	struct machine *m = *state;
+	uint32_t cpu = 0;
+	struct record_options options = { .target = TARGET_SYSTEM };
+	struct plan plan = { .options = &options, .root = &m->root, .cpus = { .cpu = &cpu, .n = 1 } };
+	struct perf_source s = { 0 };
+	unsigned power = 0, registers = 0;
+	struct error e = { 0 };
+
+	write_file(m->dir, PMU("msr/type"), "11");
+	write_file(m->dir, PMU("msr/format/event"), "config:0-63");
+	write_file(m->dir, PMU("msr/events/aperf"), "event=0x01");
+	assert_int_equal(perf_pmus_read(&s.pmus, &m->root), 0);
+	plan.model = calloc(1, sizeof(*plan.model));
+	assert_non_null(plan.model);
+	pm_model_init(plan.model);
+	for (int round = 0; round < 2; round++) {
+		if (perf_events_read(&s, &plan, &e))
+			fail_msg("%s", e.text);
+		for (size_t i = 0; i < s.set.n; i++) {
+			power += !strcmp(s.set.event[i].name, "power/energy-pkg/");
+			registers += !strcmp(s.set.event[i].name, "msr/aperf/");
+			assert_false(s.event[i].requested);
+		}
+		assert_int_equal(power, round + 1);
+		assert_int_equal(registers, 1);
+		free(s.event);
+		s.event = NULL;
+		event_set_release(&s.set);
+		write_file(m->dir, "dev/cpu/0/msr", "");
+	}
+	perf_pmus_release(&s.pmus);
+	pm_model_release(plan.model);
+	free(plan.model);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -247,6 +287,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_alias_with_unknown_term, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_tracepoints, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_list, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_defaults, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
