@@ -92,7 +92,10 @@ static int open_any(struct output *out, const struct record_options *o, struct e
 	if (isatty(out->fd))
 		return error_set(e, ENOTTY, "a recording is binary and not written to a terminal; use -o FILE, or "
 				 "pipe it: pmrec -o - | pmrep -");
-	out->regular = !fstat(out->fd, &st) && S_ISREG(st.st_mode);
+	if (fstat(out->fd, &st))
+		return error_sys(e, errno, "'%s'", out->path);
+	out->regular = S_ISREG(st.st_mode);
+	out->live = S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode);
 	/* Readers tell by the lock a file that still grows from one whose recorder died. */
 	if (out->regular)
 		flock(out->fd, LOCK_EX | LOCK_NB);

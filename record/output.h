@@ -12,6 +12,7 @@ struct output {
 	char *path;     /* owned; "-" for stdout */
 	int fd;
 	bool regular;   /* can be cut back after a failed write */
+	bool live;      /* a pipe or a socket: somebody may be reading along */
 	bool created;   /* by us: an empty one is taken away again */
 	uint64_t bytes; /* whole frames written */
 };

@@ -12,7 +12,6 @@
 #include "record/clocks.h"
 
 #define CHUNK_BYTES (4u << 20)
-#define CHUNK_NS    1000000000u
 /* How far apart the times of the CPUs in one snapshot may lie when one reader reads them one after the other. */
 #define SKEW_NS     1000000u
 
@@ -195,7 +194,7 @@ static int sort_slots(struct readout *l, const struct plan *p, struct slot *slot
 	return 0;
 }
 
-int readout_init(struct readout *l, const struct plan *p, uint64_t interval_ns, bool per_cpu,
+int readout_init(struct readout *l, const struct plan *p, uint64_t interval_ns, uint64_t chunk_ns, bool per_cpu,
 		const struct cpulist *offline, struct error *e)
 {
 	struct slot *slots = NULL;
@@ -215,7 +214,7 @@ int readout_init(struct readout *l, const struct plan *p, uint64_t interval_ns, 
 		readout_release(l);
 		return err == -ENOMEM ? error_sys(e, ENOMEM, "the places of the counters") : err;
 	}
-	rows = interval_ns && interval_ns < CHUNK_NS ? CHUNK_NS / interval_ns : 1;
+	rows = interval_ns && interval_ns < chunk_ns ? chunk_ns / interval_ns : 1;
 	if (rows > PM_CHUNK_ROWS)
 		rows = PM_CHUNK_ROWS;
 	if (l->row_bytes && rows > CHUNK_BYTES / l->row_bytes)

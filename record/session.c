@@ -11,7 +11,9 @@
 #include "record/privileges.h"
 #include "record/topology.h"
 
-#define RING_BYTES (16u << 20)
+#define RING_BYTES    (16u << 20)
+#define CHUNK_NS      1000000000u
+#define CHUNK_LIVE_NS 100000000u /* where somebody may wait for it */
 /* Time for all readers to wake up, so that a snapshot out of turn begins on all of them at once. */
 #define LEAD_NS 100000
 
@@ -132,7 +134,8 @@ static int start_threads(struct session *s, struct error *e)
 {
 	struct sampler_config config = { .ring = &s->ring, .clocks = s->clocks,
 					 .thread_starts = privileges_drop_reader };
-	int err = readout_init(&s->readout, &s->plan, s->options->interval_ns, s->per_cpu, &s->offline, e);
+	uint64_t chunk_ns = s->output.live ? CHUNK_LIVE_NS : CHUNK_NS;
+	int err = readout_init(&s->readout, &s->plan, s->options->interval_ns, chunk_ns, s->per_cpu, &s->offline, e);
 
 	if (err)
 		return err;

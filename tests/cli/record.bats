@@ -343,6 +343,13 @@ snapshots() {
 	[ "$(cat code)" = 125 ]
 }
 
+@test "a pipe gets each interval as it comes, a file those of a second together" {
+	pmr -o - sleep 1 | cat >piped.pmr
+	pmr -o file.pmr sleep 1
+	[ "$("$bin/pmrep" dump piped.pmr | grep kind=chunk | grep -oE 'snapshots=[0-9]+' | sort -u)" = snapshots=1 ]
+	"$bin/pmrep" dump file.pmr | grep kind=chunk | grep -qE 'snapshots=([2-9]|1[0-9])( |$)'
+}
+
 @test "an ordinary user records what he may" {
 	[ "$(id -u)" = 0 ] || skip "not root"
 	chmod 777 .

@@ -103,7 +103,7 @@ static void build(struct fixture *f, uint64_t tick_ns)
 	plan_add_unit(&f->plan, &f->unit);
 	f->clocks = (struct clock_source){ .ctx = f, .read = clock_read, .slept = clock_slept };
 	config.clocks = sampling.clocks = &f->clocks;
-	assert_int_equal(readout_init(&f->readout, &f->plan, tick_ns, false, NULL, &e), 0);
+	assert_int_equal(readout_init(&f->readout, &f->plan, tick_ns, 1000000000, false, NULL, &e), 0);
 	assert_int_equal(recording_new(&f->recording, &config, &e), 0);
 	assert_int_equal(ring_init(&f->ring, &f->readout, 0, recording_wake(f->recording)), 0);
 	assert_int_equal(recording_attach(f->recording, &f->ring), 0);

@@ -119,7 +119,7 @@ static void start(struct fixture *f, uint64_t interval_ns, bool per_cpu, size_t 
 	struct error e = { 0 };
 
 	clocks.ctx = &f->slept;
-	assert_int_equal(readout_init(&f->readout, &f->plan, interval_ns, per_cpu, NULL, &e), 0);
+	assert_int_equal(readout_init(&f->readout, &f->plan, interval_ns, 1000000000, per_cpu, NULL, &e), 0);
 	assert_int_equal(ring_init(&f->ring, &f->readout, ring_bytes, &f->wake), 0);
 	assert_int_equal(rows_init(&f->rows, &f->readout), 0);
 	assert_int_equal(sampler_new(&f->sampler, &config, &e), 0);
@@ -421,7 +421,7 @@ static void offline_cpus_are_not_read(void **state)
 
 	build(&f, 2);
 	assert_int_equal(cpulist_add(&offline, 1), 0);
-	assert_int_equal(readout_init(&f.readout, &f.plan, 1000000, true, &offline, &e), 0);
+	assert_int_equal(readout_init(&f.readout, &f.plan, 1000000, 1000000000, true, &offline, &e), 0);
 	assert_int_equal(f.readout.n_readers, 1);
 	assert_int_equal(f.readout.n_slots, 3);
 	assert_null(f.readout.slot[2].unit);
