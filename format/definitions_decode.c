@@ -6,41 +6,6 @@
 #include "format/frame.h"
 #include "format/reader.h"
 
-uint32_t take_u32(struct cbor *c, uint32_t max)
-{
-	uint64_t v = cbor_uint(c);
-
-	if (v > max)
-		cbor_fail(c);
-	return c->err ? 0 : (uint32_t)v;
-}
-
-void take_text(struct cbor *c, char **out)
-{
-	size_t len;
-	const char *text = cbor_text(c, &len);
-
-	if (c->err || len > PM_MAX_STRING || (len && memchr(text, '\0', len))) {
-		cbor_fail(c);
-		return;
-	}
-	free(*out);
-	*out = malloc(len + 1);
-	if (!*out) {
-		c->err = -ENOMEM;
-		return;
-	}
-	if (len)
-		memcpy(*out, text, len);
-	(*out)[len] = '\0';
-}
-
-void take_attrs(struct cbor *c, struct pm_map *attrs)
-{
-	pm_map_release(attrs);
-	cbor_value_map(c, attrs, ATTRS_DEPTH);
-}
-
 static void decode_header(struct decoding *d)
 {
 	struct pm_map header = { 0 };

@@ -1,0 +1,17 @@
+/* What the fields of definitions are made of. A malformed field sets the error of the decoder. */
+#ifndef FORMAT_DEFINITIONS_TAKE_H
+#define FORMAT_DEFINITIONS_TAKE_H
+
+#include "format/cbor.h"
+#include "format/value.h"
+
+#define ATTRS_DEPTH CBOR_ATTRS_DEPTH
+
+/* A number up to max; 0 after an error. */
+uint32_t take_u32(struct cbor *c, uint32_t max);
+/* A C string: a NUL inside would hide what follows it. Frees what *out held; the caller owns what it holds now. */
+void take_text(struct cbor *c, char **out);
+/* Releases what *attrs held; the caller owns what it holds now. */
+void take_attrs(struct cbor *c, struct pm_map *attrs);
+
+#endif
