@@ -28,17 +28,7 @@ int64_t member_counter(struct plan *p, const struct catalog_counter *row, const 
 	const char *shown = m->shown ? m->shown : m->part;
 	char name[200], display[200];
 	const struct pm_counter *known;
-	struct pm_counter c = {
-		.name = name,
-		.display = display,
-		.source = (char *)row->source,
-		.unit = (char *)(row->unit ? row->unit : "1"),
-		.scale = { .num = row->num ? row->num : 1, .den = row->den ? row->den : 1 },
-		.type = (enum pm_type)row->type,
-		.semantics = (enum pm_semantics)row->semantics,
-		.width = row->width ? row->width : 64,
-		.aggregation = (enum pm_aggregation)row->aggregation,
-	};
+	struct pm_counter c = plan_row(row, name, display);
 	int64_t id;
 
 	replace_star(name, sizeof(name), row->name, m->part);

@@ -248,12 +248,11 @@ int plan_config_missing(struct plan *p, enum pm_kind kind, uint32_t number, uint
 	return err;
 }
 
-int64_t plan_counter(struct plan *p, const struct catalog_counter *row)
+struct pm_counter plan_row(const struct catalog_counter *row, const char *name, const char *display)
 {
-	const struct pm_counter *known = pm_model_counter_named(p->model, row->name);
-	struct pm_counter c = {
-		.name = (char *)row->name,
-		.display = (char *)(row->display ? row->display : row->name),
+	return (struct pm_counter){
+		.name = (char *)name,
+		.display = (char *)display,
 		.source = (char *)row->source,
 		.unit = (char *)(row->unit ? row->unit : "1"),
 		.scale = { .num = row->num ? row->num : 1, .den = row->den ? row->den : 1 },
@@ -262,6 +261,12 @@ int64_t plan_counter(struct plan *p, const struct catalog_counter *row)
 		.width = row->width ? row->width : 64,
 		.aggregation = (enum pm_aggregation)row->aggregation,
 	};
+}
+
+int64_t plan_counter(struct plan *p, const struct catalog_counter *row)
+{
+	const struct pm_counter *known = pm_model_counter_named(p->model, row->name);
+	struct pm_counter c = plan_row(row, row->name, row->display ? row->display : row->name);
 	int64_t id;
 
 	if (known)

@@ -102,8 +102,11 @@ int plan_config(struct plan *p, enum pm_kind kind, uint32_t number, enum pm_priv
 int plan_config_missing(struct plan *p, enum pm_kind kind, uint32_t number, uint16_t reason, const char *format, ...)
 	__attribute__((format(printf, 5, 6)));
 
-/* A counter of the catalog (common/catalog/catalog.h), in short: adds it unless it is there. Id > 0 or -errno. */
 struct catalog_counter;
+/* What a row of the catalog (common/catalog/catalog.h) says of a counter, under these names. Nothing is copied, and
+ * there are no attributes. */
+struct pm_counter plan_row(const struct catalog_counter *row, const char *name, const char *display);
+/* A counter of the catalog, in short: adds it unless it is there. Id > 0 or -errno. */
 int64_t plan_counter(struct plan *p, const struct catalog_counter *row);
 
 #endif
