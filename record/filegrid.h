@@ -43,7 +43,8 @@ int filegrid_add(struct filegrid *g, uint32_t counter, uint32_t instance, uint32
 /* Makes the group and hands the grid to the plan as its unit, chained to *list; an empty grid is freed.
  * 0 or -errno. */
 int filegrid_commit(struct filegrid *g, struct plan *p, struct filegrid **list);
-/* filegrid_commit() if what came before went well (err 0); else frees the grid, which may be NULL, and returns err. */
+/* filegrid_commit() if what came before went well (err 0); else frees the grid, which may be NULL, and returns
+ * err. */
 int filegrid_finish(struct filegrid *g, struct plan *p, struct filegrid **list, int err);
 /* For update(): a CPU has gone or come back. True if the CPU has cells in one of the grids. */
 bool filegrid_cpu(struct filegrid *list, uint32_t cpu, bool online);

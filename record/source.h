@@ -85,7 +85,8 @@ struct source_ops {
 	 * (their read() then reads the new descriptors) and starting from 0; deltas do not cross, a segment begins. NULL:
 	 * nothing follows the command. 0, or -errno with the text in *e. */
 	int (*restart)(struct source *s, struct plan *p, struct error *e);
-	/* After the last snapshot, on the control thread: one-time values may be read once more. 0 or -errno. NULL: nothing. */
+	/* After the last snapshot, on the control thread: one-time values may be read once more. 0 or -errno. NULL:
+	 * nothing. */
 	int (*finish)(struct source *s, struct plan *p);
 	void (*release)(struct source *s);
 	/* For `pmrec doctor`: appends lines (state, need, cure). NULL: plan() tells enough through probes. */

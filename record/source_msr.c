@@ -1,6 +1,7 @@
 /*
  * Model-specific registers of x86. There is no table of models: every register of the catalog is tried once on what
- * it belongs to. The driver turns the fault of a register that is not there into an error, and that error is recorded.
+ * it belongs to. The driver turns the fault of a register that is not there into an error, and that error is
+ * recorded.
  */
 #include "record/source_msr.h"
 

@@ -34,7 +34,8 @@ int cmd_eval(int argc, char **argv);
 
 /* options_parse(), and prints help or the error. -1: go on; otherwise the exit code. */
 int cmd_options(const struct options_spec *spec, int argc, char **argv, void *input, struct options_common *common);
-/* For the parser: --format=TEXT or --format=json, where `text` is the name of what is not json. 0, or the complaint. */
+/* For the parser: --format=TEXT or --format=json, where `text` is the name of what is not json. 0, or the
+ * complaint. */
 error_t cmd_format(struct argp_state *state, const char *arg, const char *text, bool *json);
 /* A line "COMMAND: text" on stderr, escaped. */
 void cmd_complain(const char *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
