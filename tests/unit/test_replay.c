@@ -383,6 +383,7 @@ static void scales_and_types(void **state)
 {
 	static const struct reading table[] = { { 1500, 0 }, { 4500, 0 } };
 	double f[] = { 1.5, 2.25 };
+	char decimal[] = "2.3283064365386962890625e-10";
 	struct reading floats[2], negative[] = { { 0, 0 }, { (uint64_t)-5000, 0 } };
 	struct builder b;
 	struct caught *c;
@@ -396,7 +397,7 @@ static void scales_and_types(void **state)
 	builder_release(&b);
 
 	setup(&b, table, PM_CUMULATIVE, 64);
-	builder_counter_at(&b, 1)->scale.text = strdup("2.3283064365386962890625e-10");
+	builder_counter_at(&b, 1)->scale.text = decimal;
 	c = start(&b, REPLAY_EACH, 0, VALUE);
 	feed(c, &b, 0, 2);
 	assert_value(c->value[0][TRACK_VALUE][0], 3000 / 4294967296.);
