@@ -453,6 +453,43 @@ static unsigned char precision_of(const struct pm_counter *c, bool rate)
 	return !strcmp(c->unit, "s") ? 3 : 2;
 }
 
+/* An added counter that is shown as a share of time, by a formula. */
+static bool is_share(const struct pm_counter *c)
+{
+	return !strcmp(pm_map_text(&c->attrs, PM_COUNTER_ADD_FORMAT, ""), "percent");
+}
+
+/* Its formula: cycles of the TSC, microseconds, or ticks of a clock. */
+static int bind_share(struct builder *x, const struct pm_counter *c)
+{
+	/* '*' is the counter. The clock of a module's telemetry runs at 800 MHz. */
+	static const struct {
+		const char *type, *expr;
+	} formula[] = {
+		{ "usec", "percent(rate(*), 1e6)" },
+		{ "txtal_time", "percent(rate(*), #crystal_hz)" },
+		{ "tcore_clock", "percent(rate(*), 800e6)" },
+		{ NULL, "percent(rate(*), rate(msr.tsc))" },
+	};
+	const char *type = pm_map_text(&c->attrs, PM_COUNTER_ADD_TYPE, "");
+	struct metric row = { .name = c->name, .display = c->display, .unit = "%", .precision = 2,
+			      .default_on = true };
+	size_t i = 0;
+	char *text;
+	int err;
+
+	while (formula[i].type && strcmp(formula[i].type, type))
+		i++;
+	text = with_member(formula[i].expr, c->name, false, true);
+	if (!text)
+		return -ENOMEM;
+	row.expr = own(x->b, text);
+	err = row.expr ? bind_row(x, &row, NULL, NULL, false) : -ENOMEM;
+	if (!err && x->b->n_metrics && x->b->metric[x->b->n_metrics - 1].name == row.name)
+		x->b->metric[x->b->n_metrics - 1].added = true;
+	return err == -EINVAL ? 0 : err;
+}
+
 /* `id` and `place`: where its two arrays of one number lie. */
 static int bind_counter(struct builder *x, const struct pm_counter *c, uint32_t *id, uint32_t *place)
 {
@@ -496,7 +533,10 @@ static int bind_counter(struct builder *x, const struct pm_counter *c, uint32_t 
 	m->n_inputs = 1;
 	m->counter = c->id;
 	m->precision = precision_of(c, rate);
-	m->default_on = pm_map_bool(&c->attrs, PM_COUNTER_REQUESTED, false);
+	m->default_on = pm_map_bool(&c->attrs, PM_COUNTER_REQUESTED, false) && !is_share(c);
+	m->added = pm_map_get(&c->attrs, PM_COUNTER_ADDED) && !is_share(c);
+	if (!strcmp(pm_map_text(&c->attrs, PM_COUNTER_ADD_FORMAT, ""), "raw"))
+		m->digits = c->width <= 32 ? 8 : 16;
 	return 0;
 }
 
@@ -538,6 +578,9 @@ static int bind_all(struct builder *x)
 			if ((err = t->row[i].each ? bind_family(x, &t->row[i])
 						  : bind_row(x, &t->row[i], NULL, NULL, false)))
 				return err;
+	for (uint32_t i = 0; i < x->p->model->n_counters; i++)
+		if (is_share(&x->p->model->counter[i]) && (err = bind_share(x, &x->p->model->counter[i])))
+			return err;
 	return bind_all_counters(x);
 }
 
@@ -583,7 +626,7 @@ static void order_columns(struct binding *b)
 		       (m->counter || !is_column(turbostat_columns[rank].name, m->name)))
 			rank++;
 		m->rank = rank;
-		if (!m->vendor && !m->counter)
+		if (!m->vendor && !m->counter && !m->added)
 			m->default_on = turbostat_columns[rank].name && turbostat_columns[rank].on && !m->unlikely;
 	}
 	if (b->n_metrics)

@@ -43,6 +43,8 @@ struct bound_metric {
 	uint8_t precision;
 	bool default_on;      /* shown without being asked for */
 	bool vendor;          /* of a --metrics-file */
+	bool added;           /* the user described it: --show and --hide of other columns leave it in place */
+	uint8_t digits;       /* a register as it is, with so many hexadecimal digits; 0: a number */
 	bool unlikely;        /* the model of the processor is known not to have it */
 	uint32_t rank, place; /* in turbostat's order, if that was taken */
 };

@@ -83,10 +83,9 @@ static const struct cpu_features icx = {
 	.name = "icx", .limits = LIMITS_ICX, .bclk_mhz = 100, .default_watts = 270,
 	.flags = CPU_FIXED_DRAM | CPU_TRL_COUNTS | CPU_PREWAKE, .cstates = SERVER | CPU_CC1,
 };
-/* Memory is in 15.3 uJ here too, as the kernel has it. */
 static const struct cpu_features spr = {
 	.name = "spr", .limits = LIMITS_SKX, .bclk_mhz = 100, .default_watts = 350,
-	.flags = CPU_FIXED_DRAM | CPU_FIXED_PSYS | CPU_TRL_COUNTS | CPU_PREWAKE, .cstates = SERVER | CPU_CC1,
+	.flags = CPU_FIXED_PSYS | CPU_TRL_COUNTS | CPU_PREWAKE, .cstates = SERVER | CPU_CC1,
 };
 static const struct cpu_features dmr = {
 	.name = "dmr", .limits = LIMITS_SKX, .bclk_mhz = 100,

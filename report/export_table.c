@@ -4,6 +4,7 @@
  * values.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -310,6 +311,9 @@ static size_t cell_text(const struct table_data *t, const struct sheet_cell *cel
 		out[0] = '-';
 		return 1;
 	}
+	if (t->sheet->column[cell->column].metric->digits)
+		return (size_t)snprintf(out, CELL_MAX, "0x%0*llx", t->sheet->column[cell->column].metric->digits,
+					(unsigned long long)((uint64_t)v->v + (uint64_t)(int64_t)v->rest));
 	return number_fixed(out, v->v, t->sheet->column[cell->column].metric->precision);
 }
 

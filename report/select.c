@@ -188,7 +188,7 @@ int selection_apply(const struct selection *s, const struct binding *b, const st
 		    struct buf *notes, struct error *e)
 {
 	for (size_t i = 0; i < b->n_metrics; i++)
-		shown[i] = s->all || (!s->has_show && b->metric[i].default_on);
+		shown[i] = s->all || b->metric[i].added || (!s->has_show && b->metric[i].default_on);
 	for (size_t w = 0; w < s->n; w++) {
 		const struct selection_word *word = &s->word[w];
 		bool found = false, exact = false, hide = word->verb == SELECT_HIDE;

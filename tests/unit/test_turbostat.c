@@ -315,6 +315,60 @@ static void default_order(void **state)
 	builder_release(&b);
 }
 
+/* ---- counters that the user described ---- */
+
+static void describe(struct builder *b, uint32_t id, const char *format, const char *type, unsigned char width)
+{
+	struct pm_counter *c = builder_counter_at(b, id);
+
+	assert_int_equal(pm_map_set(&c->attrs, PM_COUNTER_REQUESTED, pm_bool(true)), 0);
+	assert_int_equal(pm_map_set(&c->attrs, PM_COUNTER_ADDED, pm_text("cpu")), 0);
+	assert_int_equal(pm_map_set(&c->attrs, PM_COUNTER_ADD_FORMAT, pm_text(format)), 0);
+	if (type)
+		assert_int_equal(pm_map_set(&c->attrs, PM_COUNTER_ADD_TYPE, pm_text(type)), 0);
+	c->width = width;
+}
+
+static struct reading added(struct builder *b, const char *name, const struct pm_instance *i, uint64_t row)
+{
+	if (!strcmp(name, "add.prf_ctrl"))
+		return (struct reading){ 0xc00, 0 };
+	if (!strcmp(name, "add.cycles"))
+		return (struct reading){ row * TSC_HZ / 8, 0 };
+	if (!strcmp(name, "add.usec"))
+		return (struct reading){ row * 300000, 0 };
+	return programmed(b, name, i, row);
+}
+
+static void added_counters(void **state)
+{
+	struct harness h = { 0 };
+	struct builder b;
+	uint32_t id[3];
+
+	builder_init(&b, added);
+	intel(&b, 0x3c);
+	add_group(&b, PM_CPU, 8, few_names);
+	id[0] = builder_counter(&b, "add.prf_ctrl", "1", PM_BITFIELD, PM_AGG_NONE);
+	id[1] = builder_counter(&b, "add.cycles", "1", PM_CUMULATIVE, PM_AGG_MEAN);
+	id[2] = builder_counter(&b, "add.usec", "1", PM_CUMULATIVE, PM_AGG_MEAN);
+	describe(&b, id[0], "raw", NULL, 32);
+	describe(&b, id[1], "percent", NULL, 64);
+	describe(&b, id[2], "percent", "usec", 64);
+	builder_group(&b, PM_CPU, 8, 0, id, 3);
+	/* --show chooses among the built-in columns. */
+	start(&h, &b, "Busy%");
+	assert_int_equal(h.sheet.n_columns, 4);
+	assert_string_equal(h.sheet.column[0].metric->name, "busy");
+	near(&h, "add.prf_ctrl", PM_CPU, 3, 0xc00);
+	assert_int_equal(harness_metric(&h, "add.prf_ctrl")->digits, 8);
+	near(&h, "add.cycles", PM_CPU, 3, 12.5);
+	near(&h, "add.usec", PM_CPU, 3, 30);
+	near(&h, "add.usec", PM_SYSTEM, 0, 30);
+	harness_stop(&h);
+	builder_release(&b);
+}
+
 /* ---- what goes wrong ---- */
 
 static struct reading broken(struct builder *b, const char *name, const struct pm_instance *i, uint64_t row)
@@ -473,6 +527,7 @@ int main(void)
 		cmocka_unit_test(columns),	 cmocka_unit_test(soft_c1),
 		cmocka_unit_test(amd_cores),	 cmocka_unit_test(default_order),
 		cmocka_unit_test(misbehaving_registers), cmocka_unit_test(literals),
+		cmocka_unit_test(added_counters),
 		cmocka_unit_test(models),
 	};
 
