@@ -16,6 +16,9 @@ struct topology_counts {
 };
 int topology_count(const struct pm_topology *t, struct topology_counts *c);
 
+/* Threads that read counters side by side; 0: not recorded. */
+uint64_t info_readers(const struct pm_model *m);
+
 /* A field that tells which machine, person or time the recording is from. */
 struct reveal {
 	enum pm_privacy privacy;

@@ -164,3 +164,10 @@ void reveals_release(struct reveals *r)
 	names_release(&r->names);
 	*r = (struct reveals){ 0 };
 }
+
+uint64_t info_readers(const struct pm_model *m)
+{
+	const struct pm_config *c = pm_model_config(m, "pmrec.readers", PM_NONE);
+
+	return c && !c->reason && c->value.kind == PM_VALUE_U64 ? c->value.u64 : 0;
+}

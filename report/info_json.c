@@ -273,12 +273,14 @@ struct json *info_json(const char *path, struct scan *s)
 	const struct pm_model *m = pm_reader_model(s->reader);
 	uint64_t interval = pm_map_u64(&m->header, PM_HEADER_INTERVAL, 0);
 	struct json *j = json_new_object();
+	uint64_t readers = info_readers(m);
 
 	if (!j)
 		return NULL;
 	json_put(j, "file", json_new_text(path));
 	json_put(j, "snapshots", json_new_u64(s->snapshots));
 	json_put(j, "lost_ticks", json_new_u64(s->lost_ticks));
+	json_put(j, "readers", readers ? json_new_u64(readers) : json_new_null());
 	json_put(j, "start", time_json(scan_start(s)));
 	json_put(j, "duration_ns", json_new_u64(s->last_ns - s->first_ns));
 	json_put(j, "interval_ns", interval ? json_new_u64(interval) : json_new_null());

@@ -127,6 +127,8 @@ static void recording(struct page *p, const char *path)
 	fact(p, "duration", buf_str(&p->cell), PM_PRIVACY_TECHNICAL);
 	fact_f(p, "snapshots", PM_PRIVACY_TECHNICAL, "%llu", (unsigned long long)s->snapshots);
 	fact_f(p, "lost ticks", PM_PRIVACY_TECHNICAL, "%llu", (unsigned long long)s->lost_ticks);
+	if (info_readers(p->m))
+		fact_f(p, "reader threads", PM_PRIVACY_TECHNICAL, "%llu", (unsigned long long)info_readers(p->m));
 	buf_clear(&p->cell);
 	add_ns(&p->cell, pm_map_u64(&p->m->header, PM_HEADER_INTERVAL, 0));
 	buf_addstr(&p->cell, "; achieved: ");

@@ -26,6 +26,7 @@ print(d if isinstance(d, str) else json.dumps(d))' "$1"
 	[ "$(wc -l <info.json)" -eq 1 ]
 	[ "$(field snapshots <info.json)" = 5 ]
 	[ "$(field lost_ticks <info.json)" -ge 0 ]
+	[ "$(field readers <info.json)" -ge 1 ]
 	[ "$(field bytes <info.json)" = "$(stat -c %s r.pmr)" ]
 	[ "$(field interval_ns <info.json)" = 50000000 ]
 	[ "$(field duration_ns <info.json)" -ge 190000000 ]
