@@ -230,7 +230,8 @@ static int take_chunk(struct run *r, const struct pm_item *item)
 
 static int finish(struct run *r)
 {
-	return r->replay && !r->stale ? replay_finish(r->replay) : 0;
+	/* What the model has gained after the last snapshot (values that are read at the end) changes no sheet. */
+	return r->replay && r->sheet.n_columns ? replay_finish(r->replay) : 0;
 }
 
 static int take_damage(struct run *r, const struct pm_damage *d)
@@ -241,7 +242,7 @@ static int take_damage(struct run *r, const struct pm_damage *d)
 	}
 	r->result->damaged = true;
 	r->result->cut_only = false;
-	return r->replay && !r->stale ? replay_break(r->replay) : 0;
+	return r->replay && r->sheet.n_columns ? replay_break(r->replay) : 0;
 }
 
 static int take(struct run *r, const struct pm_item *item)

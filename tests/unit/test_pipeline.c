@@ -152,6 +152,24 @@ static void total_of_a_command(void **state)
 	builder_release(&b);
 }
 
+/* A register that was read at the end is no reason to keep the total back. */
+static void values_at_the_end(void **state)
+{
+	struct pm_config value = { .name = "msr.x", .kind = PM_SYSTEM, .value = pm_u64(1), .time_ns = 1 };
+	struct pipeline_config config = system_only();
+	struct builder b;
+	struct outcome o;
+
+	record_rows(&b, "command", false);
+	assert_int_equal(pm_model_add_config(&b.model, &value), 0);
+	builder_finish(&b);
+	o = run(b.file.data, b.file.len, &config);
+	assert_int_equal(o.lines, 1);
+	assert_true(o.sum == 56. * (ROWS - 1));
+	done(&o);
+	builder_release(&b);
+}
+
 static void window_of_time(void **state)
 {
 	static const struct {
@@ -398,6 +416,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(whole),
 		cmocka_unit_test(total_of_a_command),
+		cmocka_unit_test(values_at_the_end),
 		cmocka_unit_test(window_of_time),
 		cmocka_unit_test(times_that_are_none),
 		cmocka_unit_test(cut_anywhere),
