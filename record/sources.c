@@ -16,5 +16,8 @@ const struct source_ops *const sources[] = {
 	&source_throttle,
 	&source_hwmon,
 	&source_powercap,
+	&source_gfx,
+	&source_uncorefreq,
+	&source_lpi,
 	NULL,
 };

@@ -20,6 +20,9 @@ const struct catalog_table catalog_tables[] = {
 	TABLE(throttle),
 	TABLE(hwmon),
 	TABLE(powercap),
+	TABLE(gfx),
+	TABLE(uncorefreq),
+	TABLE(lpi),
 	{ .source = NULL },
 };
 

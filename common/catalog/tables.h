@@ -23,5 +23,9 @@ extern const struct catalog_counter catalog_thermal[1];
 extern const struct catalog_counter catalog_throttle[4];
 extern const struct catalog_counter catalog_hwmon[6];
 extern const struct catalog_counter catalog_powercap[6];
+/* graphics.c */
+extern const struct catalog_counter catalog_gfx[6];
+extern const struct catalog_counter catalog_uncorefreq[2];
+extern const struct catalog_counter catalog_lpi[2];
 
 #endif

@@ -597,6 +597,103 @@ static void powercap_goes_on_beyond_its_range(void **state)
 	assert_string_equal(counter("powercap.energy.core")->unit, "J");
 }
 
+/* ---- gfx, uncorefreq, lpi ---- */
+
+/* On a copy of the machine that has no such files yet. */
+static void start_again(const char *sources)
+{
+	plan_release(&plan);
+	sources_release(source, n_sources);
+	pm_model_release(&model);
+	pm_model_init(&model);
+	assert_int_equal(plan_init(&plan, &options, &root, &model, NULL), 0);
+	assert_int_equal(machine_describe(&plan, NULL), 0);
+	assert_int_equal(sources_select(&source, &n_sources, sources, NULL), 0);
+	assert_int_equal(plan_sources(&plan, source, n_sources, NULL), 0);
+}
+
+#define DRM "/sys/class/drm/"
+
+static void gfx_knows_three_drivers(void **state)
+{
+	start("hybrid", "gfx");
+	assert_int_equal(refused("gfx")->reason, PM_REASON_NOT_SUPPORTED);
+	/* Before i915 had graphics units. */
+	sysroot_put(dir, DRM "card0/power/rc6_residency_ms", "100\n");
+	sysroot_put(dir, DRM "card0/gt_cur_freq_mhz", "300\n");
+	sysroot_put(dir, DRM "card0-HDMI-A-1/gt_cur_freq_mhz", "1\n");
+	start_again("gfx");
+	sample();
+	assert_int_equal(of_device("gfx.rc6", "card0"), 100);
+	assert_int_equal(of_device("gfx.freq", "card0"), 300);
+	assert_int_equal(of_device("gfx.freq_actual", "card0"), NO_COUNTER);
+	/* With them, the same card is not counted twice. */
+	sysroot_put(dir, DRM "card0/gt/gt0/rc6_residency_ms", "101\n");
+	sysroot_put(dir, DRM "card0/gt/gt0/rps_act_freq_mhz", "301\n");
+	sysroot_put(dir, DRM "card0/gt/gt1/rc6_residency_ms", "102\n");
+	/* xe says itself which is which. */
+	sysroot_put(dir, DRM "card1/device/tile0/gt0/gtidle/name", "gt0-mc\n");
+	sysroot_put(dir, DRM "card1/device/tile0/gt0/gtidle/idle_residency_ms", "103\n");
+	sysroot_put(dir, DRM "card1/device/tile0/gt1/gtidle/name", "gt1-rc\n");
+	sysroot_put(dir, DRM "card1/device/tile0/gt1/gtidle/idle_residency_ms", "104\n");
+	sysroot_put(dir, DRM "card1/device/tile0/gt1/freq0/act_freq", "304\n");
+	start_again("gfx");
+	sample();
+	assert_int_equal(of_device("gfx.rc6", "card0"), NO_COLUMN);
+	assert_int_equal(of_device("gfx.rc6", "card0/gt0"), 101);
+	assert_int_equal(of_device("gfx.freq_actual", "card0/gt0"), 301);
+	assert_int_equal(of_device("gfx.media_rc6", "card0/gt1"), 102);
+	assert_int_equal(of_device("gfx.media_rc6", "card1/gt0"), 103);
+	assert_int_equal(of_device("gfx.rc6", "card1/gt1"), 104);
+	assert_int_equal(of_device("gfx.freq_actual", "card1/gt1"), 304);
+	assert_int_equal(counter("gfx.rc6")->scale.den, 1000);
+}
+
+#define UNCORE "/sys/devices/system/cpu/intel_uncore_frequency/"
+
+static void uncorefreq_belongs_to_dies_and_clusters(void **state)
+{
+	start("server", "uncorefreq");
+	assert_non_null(refused("uncorefreq"));
+	sysroot_put(dir, UNCORE "package_01_die_01/current_freq_khz", "2200000\n");
+	sysroot_put(dir, UNCORE "package_01_die_01/max_freq_khz", "2400000\n");
+	sysroot_put(dir, UNCORE "package_07_die_00/current_freq_khz", "1\n");
+	sysroot_put(dir, UNCORE "uncore03/current_freq_khz", "1800000\n");
+	sysroot_put(dir, UNCORE "uncore03/package_id", "1\n");
+	sysroot_put(dir, UNCORE "uncore03/domain_id", "2\n");
+	sysroot_put(dir, UNCORE "uncore03/fabric_cluster_id", "0\n");
+	start_again("uncorefreq");
+	sample();
+	/* CPU 6 is the first of the second die of package 1. */
+	assert_int_equal(value_of("uncorefreq.package", PM_DIE, 6, NULL), 2200000);
+	assert_int_equal(of_device("uncorefreq.cluster", "package1/domain2.0"), 1800000);
+	assert_int_equal(pm_model_config(&model, "uncorefreq.package_01_die_01.max_freq_khz", PM_NONE)->value.u64,
+			 2400000);
+	teardown(state);
+	start("hybrid", "uncorefreq");
+	sysroot_put(dir, UNCORE "package_00_die_00/current_freq_khz", "2100000\n");
+	start_again("uncorefreq");
+	sample();
+	assert_int_equal(value_of("uncorefreq.package", PM_PACKAGE, 0, NULL), 2100000);
+}
+
+static void lpi_has_two_places(void **state)
+{
+	start("hybrid", "lpi");
+	assert_non_null(refused("lpi"));
+	sysroot_put(dir, "/sys/kernel/debug/pmc_core/slp_s0_residency_usec", "500\n");
+	start_again("lpi");
+	sample();
+	assert_int_equal(of_system("lpi.system"), 500);
+	assert_int_equal(of_system("lpi.cpu"), NO_COUNTER);
+	sysroot_put(dir, "/sys/devices/system/cpu/cpuidle/low_power_idle_cpu_residency_us", "700\n");
+	sysroot_put(dir, "/sys/devices/system/cpu/cpuidle/low_power_idle_system_residency_us", "600\n");
+	start_again("lpi");
+	sample();
+	assert_int_equal(of_system("lpi.system"), 600);
+	assert_int_equal(of_system("lpi.cpu"), 700);
+}
+
 /* ---- all together ---- */
 
 static void every_source_costs_itself_only(void **state)
@@ -659,6 +756,9 @@ int main(void)
 		cmocka_unit_test_teardown(throttle_counts_places, teardown),
 		cmocka_unit_test_teardown(hwmon_names_channels, teardown),
 		cmocka_unit_test_teardown(powercap_goes_on_beyond_its_range, teardown),
+		cmocka_unit_test_teardown(gfx_knows_three_drivers, teardown),
+		cmocka_unit_test_teardown(uncorefreq_belongs_to_dies_and_clusters, teardown),
+		cmocka_unit_test_teardown(lpi_has_two_places, teardown),
 		cmocka_unit_test_teardown(every_source_costs_itself_only, teardown),
 		cmocka_unit_test_teardown(counters_belong_to_their_source, teardown),
 	};
