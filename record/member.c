@@ -28,14 +28,16 @@ int64_t member_counter(struct plan *p, const struct catalog_counter *row, const 
 	const char *shown = m->shown ? m->shown : m->part;
 	char name[200], display[200];
 	const struct pm_counter *known;
-	struct pm_counter c = plan_row(row, name, display);
+	struct pm_counter c = plan_row(row);
 	int64_t id;
 
 	replace_star(name, sizeof(name), row->name, m->part);
+	c.name = name;
 	known = pm_model_counter_named(p->model, name);
 	if (known)
 		return known->id;
-	replace_star(display, sizeof(display), row->display ? row->display : row->name, shown);
+	replace_star(display, sizeof(display), c.display, shown);
+	c.display = display;
 	id = set_text(&c.attrs, PM_COUNTER_HELP, m->help ? m->help : row->help);
 	if (!id && m->family)
 		id = set_text(&c.attrs, PM_COUNTER_FAMILY, m->family);

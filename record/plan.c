@@ -248,11 +248,11 @@ int plan_config_missing(struct plan *p, enum pm_kind kind, uint32_t number, uint
 	return err;
 }
 
-struct pm_counter plan_row(const struct catalog_counter *row, const char *name, const char *display)
+struct pm_counter plan_row(const struct catalog_counter *row)
 {
 	return (struct pm_counter){
-		.name = (char *)name,
-		.display = (char *)display,
+		.name = (char *)row->name,
+		.display = (char *)(row->display ? row->display : row->name),
 		.source = (char *)row->source,
 		.unit = (char *)(row->unit ? row->unit : "1"),
 		.scale = { .num = row->num ? row->num : 1, .den = row->den ? row->den : 1 },
@@ -266,7 +266,7 @@ struct pm_counter plan_row(const struct catalog_counter *row, const char *name, 
 int64_t plan_counter(struct plan *p, const struct catalog_counter *row)
 {
 	const struct pm_counter *known = pm_model_counter_named(p->model, row->name);
-	struct pm_counter c = plan_row(row, row->name, row->display ? row->display : row->name);
+	struct pm_counter c = plan_row(row);
 	int64_t id;
 
 	if (known)

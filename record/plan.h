@@ -103,9 +103,9 @@ int plan_config_missing(struct plan *p, enum pm_kind kind, uint32_t number, uint
 	__attribute__((format(printf, 5, 6)));
 
 struct catalog_counter;
-/* What a row of the catalog (common/catalog/catalog.h) says of a counter, under these names. Nothing is copied, and
- * there are no attributes. */
-struct pm_counter plan_row(const struct catalog_counter *row, const char *name, const char *display);
+/* What a row of the catalog (common/catalog/catalog.h) says of a counter, without attributes. The texts stay the
+ * row's. */
+struct pm_counter plan_row(const struct catalog_counter *row);
 /* A counter of the catalog, in short: adds it unless it is there. Id > 0 or -errno. */
 int64_t plan_counter(struct plan *p, const struct catalog_counter *row);
 
