@@ -243,10 +243,7 @@ static int plan_path(struct add_source *d, struct plan *p, const struct add *a)
 			    -ENOMEM)
 			err = -ENOMEM;
 	}
-	if (!err)
-		return filegrid_commit(g, p, &d->grids);
-	filegrid_free(g);
-	return err;
+	return filegrid_finish(g, p, &d->grids, err);
 }
 
 /* ---- telemetry ---- */
