@@ -20,9 +20,11 @@ struct names {
 /* For tables that are keyed by names in another way. */
 uint32_t names_hash(const char *key);
 
+/* Frees the table; it is then empty and can be used again. */
 void names_release(struct names *m);
 /* Adds or replaces. 0 or -ENOMEM. */
 int names_set(struct names *m, const char *key, uint32_t value);
+/* False, and *value as it was, if the name is not there. */
 bool names_get(const struct names *m, const char *key, uint32_t *value);
 
 #endif

@@ -10,6 +10,7 @@
 
 #define NUMBER_MAX 32 /* bytes that the first three need at most */
 
+/* Decimal, without padding. */
 size_t number_u64(char *out, uint64_t v);
 size_t number_s64(char *out, int64_t v);
 /* The shortest decimal that reads back as the same double, without exponent from 1e-5 to below 1e17; integers below

@@ -52,6 +52,7 @@ void pm_pack_bits(uint8_t *out, const uint64_t *x, size_t n, unsigned width);
 /* x[i] = (difference of that order) - base. */
 void pm_residuals(uint64_t *x, const struct pm_series *s, unsigned order, uint64_t base);
 
+/* Bytes of n packed values of that width. */
 static inline size_t pm_packed_size(size_t n, unsigned width)
 {
 	return (n * width + 7) / 8;
@@ -93,11 +94,13 @@ static inline uint64_t pm_unzigzag(uint64_t x)
 	return x >> 1 ^ -(x & 1);
 }
 
+/* The low bits, 0 to 64 of them. */
 static inline uint64_t pm_mask(unsigned width)
 {
 	return width ? UINT64_MAX >> (64 - width) : 0;
 }
 
+/* w[i]. */
 static inline uint64_t pm_series_at(const struct pm_series *s, size_t i)
 {
 	return s->v[i] - (s->other ? s->other[i] : 0);

@@ -26,6 +26,7 @@ enum cbor_major {
 
 /* ---- encoding; errors stay in the buffer ---- */
 
+/* A major type and its argument in the fewest bytes. */
 void cbor_add_head(struct buf *b, enum cbor_major major, uint64_t argument);
 void cbor_add_uint(struct buf *b, uint64_t v);
 void cbor_add_int(struct buf *b, int64_t v);
@@ -54,7 +55,9 @@ static inline struct cbor cbor_over(const void *data, size_t len)
 	return (struct cbor){ .at = data, .end = (const uint8_t *)data + len };
 }
 
+/* What comes next; nothing is consumed. */
 enum cbor_major cbor_peek(const struct cbor *c);
+/* Each takes one item of its type; another type is an error. Texts and bytes point into the input. */
 uint64_t cbor_uint(struct cbor *c);
 int64_t cbor_int(struct cbor *c); /* unsigned or negative, within 64 bits */
 bool cbor_bool(struct cbor *c);

@@ -38,6 +38,7 @@ struct pm_place {
 	unsigned shift; /* 64 - width */
 };
 
+/* Whether what the band refers to lies before column `first`, where the band begins. */
 static inline bool pm_ref_valid(const struct pm_band *b, uint32_t first)
 {
 	if (b->ref_first == PM_NO_REF)
@@ -74,12 +75,18 @@ static inline const uint64_t *pm_ref_rows(const struct pm_matrix *m, const struc
 	return m->v + column * m->stride;
 }
 
+/* LEB128. */
 void pm_add_varint(struct buf *b, uint64_t x);
 /* Moves *p on; -EBADMSG at the end of the input or above 64 bits. */
 int pm_get_varint(const uint8_t **p, const uint8_t *end, uint64_t *x);
 /* Scratch for n numbers; contents are not kept. NULL: no memory. */
 uint64_t *pm_packer_numbers(struct pm_packer *p, size_t n);
 
+/*
+ * The columns of a matrix, packed along the time or, where rows are few, across columns. Packing appends to *out;
+ * unpacking fills the matrix from the bytes up to `end`. `wide`: numbers go by 64 bits, whatever the width of their
+ * band. 0, -ENOMEM, or -EBADMSG for bytes that no packer writes.
+ */
 int pm_pack_time(struct pm_packer *p, const struct pm_matrix *m, struct buf *out);
 int pm_unpack_time(struct pm_packer *p, const struct pm_matrix *m, const uint8_t *needed, const uint8_t *in,
                    const uint8_t *end);

@@ -89,15 +89,15 @@ enum pm_counter_key {
 
 struct pm_counter {
 	uint32_t id;
+	enum pm_type type : 8;
+	enum pm_semantics semantics : 8;
+	enum pm_aggregation aggregation : 8;
+	uint8_t width; /* bits that the hardware counts, 1-64; differences are taken modulo 2^width */
 	char *name;    /* owned; stable, unique, [a-z0-9_.]+ for ours; perf events keep their own text */
 	char *display; /* owned; what tables print */
 	char *source;  /* owned; "perf", "cpuidle", ... */
 	char *unit;    /* owned; UCUM: "s", "J", "W", "Cel", "Hz", "By", "V", "%", "1" for counts */
 	struct pm_scale scale;
-	enum pm_type type;
-	enum pm_semantics semantics;
-	uint8_t width; /* bits that the hardware counts, 1-64; differences are taken modulo 2^width */
-	enum pm_aggregation aggregation;
 	struct pm_map attrs;
 };
 
@@ -166,10 +166,12 @@ struct pm_group {
 	uint32_t n_instances; /* LIST: equal to n_counters */
 };
 
+/* Times of a snapshot: one for each instance, or one that all share. */
 static inline uint32_t pm_group_times(const struct pm_group *g)
 {
 	return g->flags & (PM_GROUP_LIST | PM_GROUP_SHARED_TIME) ? 1 : g->n_instances;
 }
+/* Columns of values. */
 static inline uint32_t pm_group_values(const struct pm_group *g)
 {
 	return g->flags & PM_GROUP_LIST ? g->n_counters : g->n_counters * g->n_instances;
@@ -179,6 +181,7 @@ static inline uint32_t pm_group_head(const struct pm_group *g)
 {
 	return pm_group_times(g) * (g->flags & PM_GROUP_PERF_TIMES ? 4 : 2);
 }
+/* All columns, those of times included. */
 static inline uint32_t pm_group_columns(const struct pm_group *g)
 {
 	return pm_group_head(g) + pm_group_values(g);
@@ -221,6 +224,7 @@ struct pm_topology {
 	uint32_t n_types;
 };
 
+/* NULL if the topology does not have that CPU. */
 const struct pm_cpu *pm_topology_cpu(const struct pm_topology *t, uint32_t cpu);
 
 /* ---- PMU descriptions, probe results, one-time values, events ---- */
@@ -259,6 +263,7 @@ enum pm_reason {
 	PM_REASON_ERRNO = 1000,
 };
 
+/* The reason that stands for an errno, of either sign. */
 static inline uint16_t pm_reason_errno(int err)
 {
 	return (uint16_t)(PM_REASON_ERRNO + (err < 0 ? -err : err));
@@ -333,6 +338,7 @@ struct pm_event {
 	struct pm_map attrs;
 };
 
+/* Frees the attributes. */
 void pm_event_release(struct pm_event *e);
 /* "marker", "cpu-offline", ... or NULL for a number that this version does not know. */
 const char *pm_event_name(enum pm_event_type type);
@@ -410,11 +416,11 @@ struct pm_model {
 	struct pm_probe *probe;
 	struct pm_config *config;
 	uint32_t n_counters, n_instances, n_groups, n_strings, n_pmus, n_probes, n_configs;
-	struct names counter_names;
 	struct names strings; /* string -> id, for writers */
 	struct pm_model_caps *caps; /* private: allocated sizes */
 };
 
+/* An empty model; pm_model_release() frees all that it owns. */
 void pm_model_init(struct pm_model *m);
 void pm_model_release(struct pm_model *m);
 
@@ -429,7 +435,10 @@ int pm_model_add_pmu(struct pm_model *m, const struct pm_pmu *p);
 int pm_model_add_probe(struct pm_model *m, const struct pm_probe *p);
 /* Joins `instances` with an entry of the same name, kind, reason, value and time, if there is one. */
 int pm_model_add_config(struct pm_model *m, const struct pm_config *c);
+/* Replaces the topology by a copy. 0, -ENOMEM or -E2BIG. */
 int pm_model_set_topology(struct pm_model *m, const struct pm_topology *t);
+/* The instance is gone since then (CLOCK_MONOTONIC); a second time changes nothing. 0, or -EINVAL for an unknown
+ * id. */
 int pm_model_retire_instance(struct pm_model *m, uint32_t id, uint64_t time_ns);
 
 /* NULL if there is none. */
@@ -443,6 +452,7 @@ const struct pm_config *pm_model_config(const struct pm_model *m, const char *na
 /* The instance of that kind and number that is alive, or the newest retired one. */
 const struct pm_instance *pm_model_find_instance(const struct pm_model *m, enum pm_kind kind, uint32_t number);
 
+/* Frees what the topology owns; it is then empty. */
 void pm_topology_release(struct pm_topology *t);
 
 /* Stable words for csv and json: "system", "package", ...; NULL for an unknown number. */

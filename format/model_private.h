@@ -32,6 +32,7 @@ struct pm_model_caps *model_caps(struct pm_model *m);
 /* Room for one more at the end of an array that grows by half. 0, -ENOMEM, or -E2BIG beyond `max`. */
 int model_grow(void **array, uint32_t n, uint32_t *cap, uint32_t max, size_t size);
 
+/* Equal but for the ids. */
 bool model_counter_equal(const struct pm_counter *a, const struct pm_counter *b);
 bool model_group_equal(const struct pm_group *a, const struct pm_group *b);
 

@@ -60,13 +60,17 @@ enum pm_privacy {
 	PM_PRIVACY_TIME = 3,      /* keys 300-399 */
 };
 
+/* What a key of a map reveals; keys of later kinds are held to be personal. */
 static inline enum pm_privacy pm_key_privacy(uint32_t key)
 {
 	return (enum pm_privacy)(key / 100 > 3 ? PM_PRIVACY_PERSON : key / 100);
 }
 
+/* Frees what the value owns; it is then U64 0. */
 void pm_value_release(struct pm_value *v);
+/* A copy with memory of its own. What *to held is not freed. 0 or -ENOMEM. */
 int pm_value_copy(struct pm_value *to, const struct pm_value *from);
+/* Same kind and same contents; doubles by their bits, so that a NaN equals itself. */
 bool pm_value_equal(const struct pm_value *a, const struct pm_value *b);
 
 /* Constructors; the result is owned by the caller. On lack of memory str.data or array.item is NULL. */
@@ -79,12 +83,17 @@ struct pm_value pm_text_n(const char *text, size_t len);
 struct pm_value pm_bytes(const void *data, size_t len);
 struct pm_value pm_array(uint32_t n); /* n items of U64 0, to be assigned */
 
+/* Frees all fields; the map is then empty. */
 void pm_map_release(struct pm_map *m);
+/* A copy with memory of its own. What *to held is not freed. 0 or -ENOMEM. */
 int pm_map_copy(struct pm_map *to, const struct pm_map *from);
+/* Same keys with equal values. */
 bool pm_map_equal(const struct pm_map *a, const struct pm_map *b);
 /* Adds or replaces; takes ownership of *v in every case. 0 or -ENOMEM (also for a failed constructor). */
 int pm_map_set(struct pm_map *m, uint32_t key, struct pm_value v);
+/* Nothing happens if the key is not there. */
 void pm_map_remove(struct pm_map *m, uint32_t key);
+/* NULL if the key is not there. Valid until the map changes. */
 const struct pm_value *pm_map_get(const struct pm_map *m, uint32_t key);
 /* Shorthands; what is absent or of another kind gives the fallback. The text stays owned by the map. */
 const char *pm_map_text(const struct pm_map *m, uint32_t key, const char *fallback);

@@ -16,6 +16,7 @@ struct window {
 	bool eof;          /* the input has ended (for now, if it grows) */
 };
 
+/* The bytes that are there from the current place on, and how many. Valid until the next call. */
 static inline const uint8_t *window_at(const struct window *w)
 {
 	return w->data + w->at;
@@ -26,6 +27,7 @@ static inline size_t window_has(const struct window *w)
 }
 
 void window_release(struct window *w);
+/* Sets `first` and `most`, in bytes. */
 void window_pace(struct window *w, size_t first, size_t most);
 /* Makes `len` bytes from the current place available; fewer only at the end. Memory grows with what has really been
  * read. 0 or -errno. */

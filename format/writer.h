@@ -33,7 +33,9 @@ struct pm_writer_config {
 	bool without_index;      /* leave index and end frames out (tests of recovery) */
 };
 
+/* Writes nothing yet. 0, or -errno with the text in *e. */
 int pm_writer_new(struct pm_writer **w, const struct pm_writer_config *config, struct error *e);
+/* Writes nothing either: a recording that was not finished stays cut. */
 void pm_writer_free(struct pm_writer *w);
 
 /* Writes the header (once) and all that the model has gained since the last call: topology, counters, groups,
@@ -51,7 +53,9 @@ int pm_writer_finish(struct pm_writer *w);
 struct pm_writer_stats {
 	uint64_t bytes, frames, chunks, snapshots, values;
 };
+/* What was handed to the sink so far. */
 struct pm_writer_stats pm_writer_stats(const struct pm_writer *w);
+/* The text of the first failure, "" before it; owned by the writer. */
 const char *pm_writer_error(const struct pm_writer *w);
 
 #endif

@@ -21,6 +21,7 @@ struct clock_source {
 /* The clocks of this machine. */
 extern const struct clock_source clocks_machine;
 
+/* CLOCK_MONOTONIC in ns. */
 uint64_t clocks_monotonic(void);
 
 /* What the header says of the counter clock: its name ("tsc", "cntvct"), or NULL if it cannot be read here. */

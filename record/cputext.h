@@ -28,6 +28,7 @@ struct cputext {
 	uint32_t n_system, n_counters;
 };
 
+/* Slot of a CPU's number of a counter, both by their indexes. */
 static inline uint32_t cputext_slot(const struct cputext *t, uint32_t counter, uint32_t cpu_index)
 {
 	return t->n_system + counter * t->n_cpus + cpu_index;

@@ -10,6 +10,7 @@ struct hotplug {
 	struct cpulist online; /* as it was last seen */
 };
 
+/* Notes which CPUs are online now; the root is borrowed. 0 or -errno. */
 int hotplug_init(struct hotplug *h, const struct root *root);
 void hotplug_release(struct hotplug *h);
 /* CPUs that have gone and come since the last call; both lists are replaced. 1 if there are any, 0, or -errno. */

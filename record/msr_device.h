@@ -24,8 +24,10 @@ struct msr_devices {
 	uint32_t n;
 };
 
+/* Opens nothing; the root is borrowed. */
 void msr_devices_init(struct msr_devices *d, const struct root *root);
 void msr_devices_release(struct msr_devices *d);
+/* Reads by these files; valid as long as they are. */
 struct msr_reader msr_devices_reader(struct msr_devices *d);
 
 /* What would let the files be opened, as a hint for people; NULL if nothing would. */

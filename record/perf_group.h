@@ -63,9 +63,12 @@ struct perf_start {
 	bool on_exec; /* counting from the exec of the task */
 };
 
+/* A group without members; NULL without memory. */
 struct perf_group *perf_group_new(void);
 void perf_group_free(struct perf_group *g);
+/* One more member, which stays the caller's. 0 or -ENOMEM. */
 int perf_group_add(struct perf_group *g, struct perf_event *e);
+/* Drops member k; the later ones move up. */
 void perf_group_remove(struct perf_group *g, uint32_t k);
 
 /* A row that has not been opened; unit.read and unit.release are set. It becomes one of the group's. NULL

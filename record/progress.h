@@ -14,7 +14,9 @@ struct progress {
 	uint64_t start_ns;
 };
 
+/* Shows nothing if `quiet`, or if stderr is no terminal. */
 void progress_init(struct progress *p, bool quiet);
+/* Writes the line, over the last one. */
 void progress_show(struct progress *p, const struct recording_stats *stats);
 /* Takes the line away, before anything else is printed. */
 void progress_clear(struct progress *p);

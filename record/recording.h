@@ -39,6 +39,7 @@ void recording_drain(struct recording *r);
  * are; 0: at once. */
 int recording_event(struct recording *r, struct pm_event *e, uint64_t after);
 
+/* While it is locked the model is the caller's and the writer waits. */
 void recording_lock(struct recording *r);
 void recording_unlock(struct recording *r);
 

@@ -18,6 +18,7 @@ struct root {
 	bool emulated; /* prefix is not "" */
 };
 
+/* NULL, "" or "/": the machine itself. 0 or -ENOMEM. */
 int root_init(struct root *r, const char *dir);
 void root_release(struct root *r);
 
@@ -29,9 +30,11 @@ ssize_t root_read(const struct root *r, struct buf *out, size_t max, const char 
 /* One line without its newline and blanks at the end, cut to the array. 0 or -errno. */
 int root_line(const struct root *r, char *line, size_t size, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
+/* A file with one number, and one with a list like "0-3,8". 0 or -errno. */
 int root_u64(const struct root *r, uint64_t *value, const char *format, ...) __attribute__((format(printf, 3, 4)));
 int root_cpulist(const struct root *r, struct cpulist *list, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
+/* Whether there is anything of that name. */
 bool root_exists(const struct root *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Names in a directory, sorted as numbers where they are numbers; an owned array of owned names. Count or -errno. */
 int root_list(const struct root *r, char ***names, const char *format, ...) __attribute__((format(printf, 3, 4)));

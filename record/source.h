@@ -33,6 +33,7 @@ struct cells {
 	bool *any_missing; /* set by cells_fail() */
 };
 
+/* Value k of this snapshot. */
 static inline void cells_set(struct cells *c, uint32_t k, uint64_t value)
 {
 	c->v[k * c->step] = value;

@@ -53,6 +53,7 @@ struct textcursor {
 	uint32_t last;     /* index of the line before, for textfile_next() */
 };
 
+/* Before the first line of what was read last. */
 struct textcursor textfile_begin(const struct textfile *t);
 /* Goes to the next line and takes its label (the first word). False at the end. Empty lines are skipped. */
 bool textcursor_line(struct textcursor *c);

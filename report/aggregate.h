@@ -24,9 +24,11 @@ enum aggregate_as {
 	AGGREGATE_COUNT, /* how many took part */
 };
 
+/* Room for n intervals. 0 or -ENOMEM. */
 int aggregate_init(struct aggregate *a, size_t n);
 void aggregate_release(struct aggregate *a);
 
+/* Starts anew, for the first n intervals. */
 void aggregate_begin(struct aggregate *a, size_t n);
 /* `may_go`: an instance that is gone takes no part, as if offline (a task that ended). */
 void aggregate_add(struct aggregate *a, const struct value *v, enum pm_aggregation rule, bool may_go);

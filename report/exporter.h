@@ -64,6 +64,7 @@ extern const struct exporter_ops export_table, export_csv, export_json, export_t
 extern const struct exporter_ops *const exporters[]; /* ends with NULL; the first is the default */
 const struct exporter_ops *exporter_find(const char *name);
 
+/* Nothing is written yet. What the configuration points to is borrowed. */
 void exporter_init(struct exporter *x, const struct exporter_ops *ops, const struct export_config *config);
 /* Writes what is there; 0 or -errno. */
 int exporter_flush(struct exporter *x);

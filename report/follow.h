@@ -10,6 +10,7 @@ struct follow {
 	bool last_look; /* the recorder is gone: what it wrote since the last look is still to be read */
 };
 
+/* Watches the file from now on; the path is borrowed. */
 void follow_init(struct follow *f, const char *path);
 void follow_release(struct follow *f);
 /* Returns 0 when there may be more, 1 when nobody writes any longer. For pipeline_config.wait. */

@@ -19,6 +19,7 @@ struct show_options {
 
 extern const struct options_spec show_spec;
 
+/* The defaults, before spec.parser sees the command line. */
 void show_options_init(struct show_options *o);
 void show_options_release(struct show_options *o);
 

@@ -56,6 +56,7 @@ struct replay;
  * Not 0: stop; handed through to the caller. */
 typedef int (*replay_sink)(void *ctx, const struct interval *interval, size_t n);
 
+/* Nothing is wanted yet. 0 or -ENOMEM. */
 int replay_new(struct replay **r, const struct replay_config *config, replay_sink sink, void *ctx);
 void replay_free(struct replay *r);
 
@@ -72,6 +73,7 @@ struct track_info {
 	uint32_t counter, instance;
 	unsigned aspects;
 };
+/* How many columns are wanted, and what each of them is, by its number from 0. */
 size_t replay_tracks(const struct replay *r);
 struct track_info replay_track(const struct replay *r, size_t track);
 /* The largest number of intervals that a sink is given at once. */
