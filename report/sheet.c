@@ -86,6 +86,8 @@ static int compare_per_package(const void *left, const void *right, void *ctx)
 {
 	const struct track_at *at = ctx, *a = &at[*(const uint32_t *)left], *b = &at[*(const uint32_t *)right];
 
+	if (a->per_package != b->per_package)
+		return a->per_package ? 1 : -1;
 	if (a->package != b->package)
 		return a->package < b->package ? -1 : 1;
 	return (a->cpu > b->cpu) - (a->cpu < b->cpu);
@@ -96,8 +98,11 @@ static void order_packages(struct sheet_private *p)
 {
 	for (uint32_t c = 1; c < p->n_counters; c++) {
 		uint32_t *t = &p->of_counter[p->counter_start[c]], n = p->counter_start[c + 1] - p->counter_start[c];
+		bool some = false;
 
-		if (n > 1 && p->at[t[0]].per_package)
+		for (size_t k = 0; k < n && !some; k++)
+			some = p->at[t[k]].per_package;
+		if (n > 1 && some)
 			qsort_r(t, n, sizeof(*t), compare_per_package, p->at);
 	}
 }

@@ -78,7 +78,7 @@ static void fill_tracks(struct sheet_private *p, const struct bound_input *in, c
 				continue;
 			}
 			while (i < n && replay_track(p->replay, track[i]).counter == counter &&
-			       p->at[track[i]].package == at->package)
+			       p->at[track[i]].per_package && p->at[track[i]].package == at->package)
 				p->one_of[same++] = replay_values(p->replay, track[i++], aspect);
 			aggregate_add_one_of(&p->aggregate, p->one_of, same, rule, at->may_go);
 		}

@@ -250,7 +250,7 @@ static unsigned run(struct builder *b, const struct exporter_ops *ops, enum expo
 
 static void anything_goes(void **state)
 {
-	unsigned rows[3] = { 0 };
+	unsigned rows[8] = { 0 };
 
 	for (unsigned round = 0; round < 150; round++) {
 		struct builder b;
@@ -258,6 +258,7 @@ static void anything_goes(void **state)
 		seed = round;
 		any_recording(&b);
 		for (size_t i = 0; exporters[i]; i++) {
+			assert_true(i < sizeof(rows) / sizeof(rows[0]));
 			rows[i] += run(&b, exporters[i], EXPORT_LONG);
 			run(&b, exporters[i], EXPORT_WIDE);
 		}
