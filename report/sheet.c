@@ -425,6 +425,8 @@ static int make_rows(struct sheet *s, const struct sheet_config *config)
 			for (size_t k = 0; k < n; k++)
 				s->row[s->n_rows++] = (struct sheet_row){ .place = place[k] };
 			err = connect(s, l);
+			free(l->row_of);
+			l->row_of = NULL;
 		} else if (!err) {
 			err = -ENOMEM;
 		}
@@ -457,12 +459,19 @@ static bool has_cell(const struct sheet *s, const struct level *l, uint32_t row,
 	return any || (only_constants && l->kind == PM_SYSTEM);
 }
 
+/* Whether the cell shows what one track says, as it is: it needs no room for values of its own. */
+static bool is_plain(const struct sheet *s, const struct level *l, uint32_t row, const struct bound_metric *m)
+{
+	return !m->expr && sheet_borrows(&s->binding->input[m->input[0]], level_feeds(l, row, l->place[m->input[0]]));
+}
+
 static int make_cells(struct sheet *s)
 {
 	struct sheet_private *p = s->p;
+	size_t own = 0;
 
 	for (int fill = 0; fill < 2; fill++) {
-		p->n_cells = 0;
+		p->n_cells = own = 0;
 		for (uint32_t i = 0; i < p->n_levels; i++) {
 			const struct level *l = &p->level[i];
 
@@ -471,10 +480,18 @@ static int make_cells(struct sheet *s)
 				size_t first = p->n_cells;
 
 				for (uint32_t c = 0; c < l->n_columns; c++) {
-					if (!has_cell(s, l, r, s->column[l->column[c]].metric))
+					const struct bound_metric *m = s->column[l->column[c]].metric;
+					bool plain;
+
+					if (!has_cell(s, l, r, m))
 						continue;
+					plain = is_plain(s, l, r, m);
 					if (fill)
-						p->cell[p->n_cells].column = l->column[c];
+						p->cell[p->n_cells] = (struct sheet_cell){
+							.column = l->column[c],
+							.value = plain ? NULL : p->value + own * p->block,
+						};
+					own += !plain;
 					p->n_cells++;
 				}
 				if (fill)
@@ -482,18 +499,21 @@ static int make_cells(struct sheet *s)
 				row->n_cells = (uint32_t)(p->n_cells - first);
 			}
 		}
-		if (!fill && !(p->cell = calloc(p->n_cells + 1, sizeof(*p->cell))))
+		if (fill)
+			break;
+		p->cell = calloc(p->n_cells + 1, sizeof(*p->cell));
+		p->value = malloc((own * p->block + 1) * sizeof(*p->value));
+		p->partial = calloc(p->n_cells * p->block + 1, 1);
+		if (!p->cell || !p->value || !p->partial)
 			return -ENOMEM;
 	}
-	p->value = malloc((p->n_cells * p->block + 1) * sizeof(*p->value));
-	p->partial = calloc(p->n_cells * p->block + 1, 1);
-	return p->value && p->partial ? 0 : -ENOMEM;
+	return 0;
 }
 
 static int make_scratch(struct sheet *s)
 {
 	struct sheet_private *p = s->p;
-	size_t inputs = 1, depth = 1, args = 1, alike = 1;
+	size_t inputs = 1, depth = 1, args = 1, alike = 1, tracks = replay_tracks(p->replay);
 
 	for (uint32_t i = 0; i < p->n_levels; i++)
 		if (p->level[i].n_inputs > inputs)
@@ -506,8 +526,9 @@ static int make_scratch(struct sheet *s)
 		if (m->n_inputs > args)
 			args = m->n_inputs;
 	}
-	for (size_t t = 0; t < replay_tracks(p->replay); t++)
-		alike += p->at[t].per_package;
+	/* Other tracks of such a counter may lie side by side with them. */
+	for (size_t t = 0; t < tracks && alike == 1; t++)
+		alike += p->at[t].per_package ? tracks : 0;
 	p->in = malloc(inputs * p->block * sizeof(*p->in));
 	p->in_partial = malloc(inputs * p->block);
 	p->in_any_partial = calloc(inputs, sizeof(*p->in_any_partial));

@@ -58,7 +58,7 @@ static void fill_tracks(struct sheet_private *p, const struct bound_input *in, c
 		return;
 	}
 	p->in_any_partial[place] = false;
-	if (n == 1 && as != AGGREGATE_COUNT) {
+	if (sheet_borrows(in, n)) {
 		p->in_at[place] = replay_values(p->replay, track[0], aspect);
 		return;
 	}
@@ -114,6 +114,7 @@ static void fill_cell(struct sheet *s, const struct level *l, struct sheet_cell 
 	const struct bound_metric *m = s->column[cell->column].metric;
 	size_t at = (size_t)(cell - p->cell) * p->block;
 	uint8_t *partial = p->partial + at;
+	struct value *out;
 	bool any = false;
 
 	for (uint32_t i = 0; i < m->n_inputs; i++) {
@@ -127,11 +128,16 @@ static void fill_cell(struct sheet *s, const struct level *l, struct sheet_cell 
 		any = true;
 	}
 	cell->partial = any ? partial : NULL;
-	cell->value = p->value + at;
+	/* What is no scratch stays as it is until the sink returns. */
+	if (!m->expr && p->arg[0] != p->in + l->place[m->input[0]] * p->block) {
+		cell->value = p->arg[0];
+		return;
+	}
+	out = p->value + (cell->value - p->value);
 	if (m->expr)
-		expr_eval_rows(m->expr, p->arg, n, p->value + at, p->scratch);
+		expr_eval_rows(m->expr, p->arg, n, out, p->scratch);
 	else
-		memcpy(p->value + at, p->arg[0], n * sizeof(*p->value));
+		memcpy(out, p->arg[0], n * sizeof(*out));
 }
 
 void sheet_fill(struct sheet *s, const struct interval *interval, size_t n)

@@ -12,7 +12,7 @@ struct level {
 	uint32_t *input;   /* owned: places in binding.input */
 	uint32_t n_inputs;
 	uint32_t *place;   /* owned: by binding input: its place in input[], PM_NONE: not used here */
-	uint32_t *row_of;  /* owned: by track: row, PM_NONE: none */
+	uint32_t *row_of;  /* owned: by track: row, PM_NONE: none; only while the sheet is built */
 	uint32_t *start;   /* owned: by (row - first_row) * n_inputs + place: first in track[] */
 	uint32_t *track;   /* owned */
 	uint32_t *column;  /* owned: columns that this level shows */
@@ -29,8 +29,8 @@ struct sheet_private {
 	uint32_t *counter_start; /* by counter id */
 	uint32_t n_counters;
 	struct sheet_cell *cell; /* of all rows */
-	struct value *value;     /* block per cell */
-	uint8_t *partial;        /* likewise */
+	struct value *value;     /* block for each cell that is not just what one track says */
+	uint8_t *partial;        /* block per cell */
 	size_t n_cells;
 	/* Scratch for one row: an array of `block` for each input. */
 	struct value *in, *scratch;
@@ -46,6 +46,12 @@ struct track_at {
 	uint8_t rule;
 	bool may_go, per_package, nowhere;
 };
+
+/* Whether an input that so many tracks feed is what its track says, as it is. */
+static inline bool sheet_borrows(const struct bound_input *in, uint32_t feeds)
+{
+	return feeds == 1 && !in->hi && in->aspect != EXPR_AGGR_NR;
+}
 
 /* How many tracks feed an input of a row. */
 static inline uint32_t level_feeds(const struct level *l, uint32_t row, uint32_t place)
