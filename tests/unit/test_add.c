@@ -7,17 +7,9 @@
 #include <cmocka.h>
 
 #include "record/add.h"
-#include "record/machine.h"
-#include "record/plan.h"
-#include "tests/unit/sysroot.h"
+#include "tests/unit/planned.h"
 
-static char dir[32];
-static struct root root;
-static struct record_options options;
-static struct pm_model model;
-static struct plan plan;
-static struct source *source;
-static size_t n_sources;
+static struct planned here;
 
 static void takes_locations_and_attributes(void **state)
 {
@@ -112,27 +104,16 @@ static void start(const char *kind, struct add *added, size_t n)
 {
 	struct error e = { 0 };
 
-	options = (struct record_options){ .privacy = (char *)"default", .added = added, .n_added = n };
-	if (!dir[0])
-		sysroot_make(dir, kind);
-	assert_int_equal(root_init(&root, dir), 0);
-	pm_model_init(&model);
-	assert_int_equal(plan_init(&plan, &options, &root, &model, &e), 0);
-	assert_int_equal(machine_describe(&plan, &e), 0);
-	assert_int_equal(sources_select(&source, &n_sources, "add", &e), 0);
-	assert_int_equal(plan_sources(&plan, source, n_sources, &e), 0);
+	here.options = (struct record_options){ .privacy = (char *)"default", .added = added, .n_added = n };
+	planned_begin(&here, kind, "add");
+	assert_int_equal(plan_sources(&here.plan, here.source, here.n_sources, &e), 0);
 }
 
 static int teardown(void **state)
 {
-	for (size_t i = 0; i < options.n_added; i++)
-		add_release(&options.added[i]);
-	plan_release(&plan);
-	sources_release(source, n_sources);
-	pm_model_release(&model);
-	root_release(&root);
-	sysroot_remove(dir);
-	dir[0] = '\0';
+	for (size_t i = 0; i < here.options.n_added; i++)
+		add_release(&here.options.added[i]);
+	planned_end(&here);
 	return 0;
 }
 
@@ -144,10 +125,10 @@ static uint64_t value(uint32_t k, uint32_t n)
 	bool missing;
 	struct cells c = { .v = v, .status = status, .step = 1, .n = n, .any_missing = &missing };
 
-	assert_non_null(plan.units);
-	assert_null(plan.units->next);
-	assert_int_equal(pm_group_values(pm_model_group(&model, plan.units->group)), n);
-	assert_int_equal(plan.units->read(plan.units, &c), 0);
+	assert_non_null(here.plan.units);
+	assert_null(here.plan.units->next);
+	assert_int_equal(pm_group_values(pm_model_group(&here.model, here.plan.units->group)), n);
+	assert_int_equal(here.plan.units->read(here.plan.units, &c), 0);
 	assert_int_equal(status[k], 0);
 	return v[k];
 }
@@ -162,7 +143,7 @@ static void reads_files_by_scope(void **state)
 	start("server", &a, 1);
 	/* State 1 of CPU c has time 1000c + 102; 8 cores. */
 	assert_int_equal(value(3, 8), 3102);
-	c = pm_model_counter_named(&model, "add.c1t");
+	c = pm_model_counter_named(&here.model, "add.c1t");
 	assert_string_equal(c->display, "C1T");
 	assert_string_equal(pm_map_text(&c->attrs, PM_COUNTER_ADDED, ""), "core");
 	assert_string_equal(pm_map_text(&c->attrs, PM_COUNTER_ADD_FORMAT, ""), "percent");
@@ -177,7 +158,7 @@ static void reads_other_files_once(void **state)
 	assert_int_equal(add_parse(&a, "/sys/class/thermal/thermal_zone0/temp,raw", NULL), 0);
 	start("server", &a, 1);
 	assert_int_equal(value(0, 1), 55000);
-	assert_int_equal(pm_model_counter_named(&model, "add.temp")->semantics, PM_BITFIELD);
+	assert_int_equal(pm_model_counter_named(&here.model, "add.temp")->semantics, PM_BITFIELD);
 }
 
 static void what_is_not_there_is_a_column_with_a_reason(void **state)
@@ -187,33 +168,33 @@ static void what_is_not_there_is_a_column_with_a_reason(void **state)
 	assert_int_equal(add_parse(&a[0], "/sys/nothing,HERE", NULL), 0);
 	assert_int_equal(add_parse(&a[1], "msr0x10,TSC", NULL), 0);
 	start("server", a, 2);
-	assert_null(plan.units);
-	assert_int_equal(model.n_probes, 2);
-	assert_string_equal(model.probe[1].hint, "modprobe msr");
-	assert_int_equal(pm_map_u64(&pm_model_counter_named(&model, "add.here")->attrs, PM_COUNTER_PERF_INVALID, 0),
+	assert_null(here.plan.units);
+	assert_int_equal(here.model.n_probes, 2);
+	assert_string_equal(here.model.probe[1].hint, "modprobe msr");
+	assert_int_equal(pm_map_u64(&pm_model_counter_named(&here.model, "add.here")->attrs, PM_COUNTER_PERF_INVALID, 0),
 			 PM_REASON_NOT_SUPPORTED);
-	assert_non_null(pm_model_counter_named(&model, "add.tsc"));
+	assert_non_null(pm_model_counter_named(&here.model, "add.tsc"));
 }
 
 static void reads_fields_of_telemetry(void **state)
 {
 	static struct add a;
 
-	sysroot_make(dir, "server");
+	sysroot_make(here.dir, "server");
 	for (int i = 0; i < 3; i++) {
 		char path[64];
 
 		snprintf(path, sizeof(path), "/sys/class/intel_pmt/telem%d/guid", i);
-		sysroot_put(dir, path, i == 1 ? "0x2\n" : "0x1\n");
+		sysroot_put(here.dir, path, i == 1 ? "0x2\n" : "0x1\n");
 		snprintf(path, sizeof(path), "/sys/class/intel_pmt/telem%d/telem", i);
-		sysroot_put(dir, path, "%d234567 abcdefg ", i);
+		sysroot_put(here.dir, path, "%d234567 abcdefg ", i);
 	}
 	assert_int_equal(add_parse(&a, "pmt,name=X,guid=1,seq=1,offset=8,lsb=8,msb=23,domain=package1", NULL), 0);
 	start("server", &a, 1);
 	/* "abcdefg " from the second byte on, two bytes of it. */
 	assert_int_equal(value(0, 1), 'b' | 'c' << 8);
-	assert_int_equal(model.instance[model.group[0].instance[0] - 1].kind, PM_PACKAGE);
-	assert_int_equal(pm_model_counter_named(&model, "add.x")->width, 16);
+	assert_int_equal(here.model.instance[here.model.group[0].instance[0] - 1].kind, PM_PACKAGE);
+	assert_int_equal(pm_model_counter_named(&here.model, "add.x")->width, 16);
 }
 
 int main(void)

@@ -7,19 +7,11 @@
 #include <cmocka.h>
 
 #include "common/catalog/msr.h"
-#include "record/machine.h"
-#include "record/plan.h"
 #include "record/source_msr.h"
 #include "record/topology.h"
-#include "tests/unit/sysroot.h"
+#include "tests/unit/planned.h"
 
-static char dir[32];
-static struct root root;
-static struct record_options options;
-static struct pm_model model;
-static struct plan plan;
-static struct source *source;
-static size_t n_sources;
+static struct planned here;
 static bool hypervisor; /* said to be there */
 
 /* Registers answer 1000 x address + CPU, but for what a test says. */
@@ -58,19 +50,14 @@ static void start(const char *kind, const char *cpus)
 {
 	struct error e = { 0 };
 
-	sysroot_make(dir, kind);
-	options = (struct record_options){ .privacy = (char *)"default", .cpus = (char *)cpus };
-	assert_int_equal(root_init(&root, dir), 0);
-	pm_model_init(&model);
-	assert_int_equal(plan_init(&plan, &options, &root, &model, &e), 0);
-	assert_int_equal(machine_describe(&plan, &e), 0);
+	here.options = (struct record_options){ .privacy = (char *)"default", .cpus = (char *)cpus };
+	planned_begin(&here, kind, "msr");
 	if (hypervisor)
-		assert_int_equal(pm_map_set(&model.header, PM_HEADER_HYPERVISOR, pm_text("test")), 0);
-	assert_int_equal(sources_select(&source, &n_sources, "msr", &e), 0);
-	for (size_t i = 0; i < n_sources; i++)
-		if (!strcmp(source[i].ops->name, "msr"))
-			plan.source = &source[i];
-	assert_int_equal(source_msr_plan(plan.source, &plan, &reader, &e), 0);
+		assert_int_equal(pm_map_set(&here.model.header, PM_HEADER_HYPERVISOR, pm_text("test")), 0);
+	for (size_t i = 0; i < here.n_sources; i++)
+		if (!strcmp(here.source[i].ops->name, "msr"))
+			here.plan.source = &here.source[i];
+	assert_int_equal(source_msr_plan(here.plan.source, &here.plan, &reader, &e), 0);
 }
 
 static int setup(void **state)
@@ -83,11 +70,7 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	plan_release(&plan);
-	sources_release(source, n_sources);
-	pm_model_release(&model);
-	root_release(&root);
-	sysroot_remove(dir);
+	planned_end(&here);
 	return 0;
 }
 
@@ -95,7 +78,7 @@ static void read_unit(struct unit *u, uint64_t *v, uint16_t *status)
 {
 	bool missing = false;
 	struct cells c = { .v = v, .status = status, .step = 1, .any_missing = &missing,
-			   .n = pm_model_group(&model, u->group)->n_counters };
+			   .n = pm_model_group(&here.model, u->group)->n_counters };
 
 	memset(status, 0, c.n * sizeof(*status));
 	assert_int_equal(u->read(u, &c), 0);
@@ -104,11 +87,11 @@ static void read_unit(struct unit *u, uint64_t *v, uint16_t *status)
 /* What a snapshot has for a counter in the place that is read on `cpu`; *status says why there is none. */
 static uint64_t value_of(const char *name, uint32_t cpu, uint16_t *status)
 {
-	const struct pm_counter *c = pm_model_counter_named(&model, name);
+	const struct pm_counter *c = pm_model_counter_named(&here.model, name);
 
 	assert_non_null(c);
-	for (struct unit *u = plan.units; u; u = u->next) {
-		const struct pm_group *g = pm_model_group(&model, u->group);
+	for (struct unit *u = here.plan.units; u; u = u->next) {
+		const struct pm_group *g = pm_model_group(&here.model, u->group);
 		uint64_t v[64];
 		uint16_t why[64];
 
@@ -128,11 +111,11 @@ static uint64_t value_of(const char *name, uint32_t cpu, uint16_t *status)
 
 static unsigned units_of(const char *name)
 {
-	const struct pm_counter *c = pm_model_counter_named(&model, name);
+	const struct pm_counter *c = pm_model_counter_named(&here.model, name);
 	unsigned n = 0;
 
-	for (struct unit *u = plan.units; u && c; u = u->next) {
-		const struct pm_group *g = pm_model_group(&model, u->group);
+	for (struct unit *u = here.plan.units; u && c; u = u->next) {
+		const struct pm_group *g = pm_model_group(&here.model, u->group);
 
 		for (uint32_t k = 0; k < g->n_counters; k++)
 			n += g->counter[k] == c->id;
@@ -142,20 +125,20 @@ static unsigned units_of(const char *name)
 
 static enum pm_kind kind_of(const char *name)
 {
-	const struct pm_counter *c = pm_model_counter_named(&model, name);
+	const struct pm_counter *c = pm_model_counter_named(&here.model, name);
 
-	for (uint32_t i = 0; i < model.n_groups; i++)
-		if (model.group[i].counter[0] <= c->id &&
-		    c->id < model.group[i].counter[0] + model.group[i].n_counters)
-			return model.instance[model.group[i].instance[0] - 1].kind;
+	for (uint32_t i = 0; i < here.model.n_groups; i++)
+		if (here.model.group[i].counter[0] <= c->id &&
+		    c->id < here.model.group[i].counter[0] + here.model.group[i].n_counters)
+			return here.model.instance[here.model.group[i].instance[0] - 1].kind;
 	return PM_KINDS;
 }
 
 static const struct pm_probe *probe(uint16_t reason)
 {
-	for (uint32_t i = 0; i < model.n_probes; i++)
-		if (model.probe[i].reason == reason && !strcmp(model.probe[i].source, "msr"))
-			return &model.probe[i];
+	for (uint32_t i = 0; i < here.model.n_probes; i++)
+		if (here.model.probe[i].reason == reason && !strcmp(here.model.probe[i].source, "msr"))
+			return &here.model.probe[i];
 	return NULL;
 }
 
@@ -177,10 +160,10 @@ static void reads_each_register_once(void **state)
 	/* CPU 13 is the sibling of CPU 5. */
 	value_of("msr.core_c6_res", 13, &status);
 	assert_int_equal(status, 9999);
-	assert_int_equal(pm_model_counter_named(&model, "msr.pkg_energy_status")->width, 32);
+	assert_int_equal(pm_model_counter_named(&here.model, "msr.pkg_energy_status")->width, 32);
 	/* What cannot be read is no counter, and the reason is in the file. */
-	assert_null(pm_model_counter_named(&model, "msr.amd_core_energy"));
-	assert_int_equal(pm_model_config(&model, "msr.amd_core_energy", 0)->reason, pm_reason_errno(EIO));
+	assert_null(pm_model_counter_named(&here.model, "msr.amd_core_energy"));
+	assert_int_equal(pm_model_config(&here.model, "msr.amd_core_energy", 0)->reason, pm_reason_errno(EIO));
 }
 
 static void reads_a_snapshot_with_no_register_twice(void **state)
@@ -189,7 +172,7 @@ static void reads_a_snapshot_with_no_register_twice(void **state)
 
 	start("hybrid", NULL);
 	memset(fake.reads, 0, sizeof(fake.reads));
-	for (struct unit *u = plan.units; u; u = u->next) {
+	for (struct unit *u = here.plan.units; u; u = u->next) {
 		uint64_t v[64];
 		uint16_t why[64];
 
@@ -214,16 +197,16 @@ static void keeps_one_time_values_of_start_and_end(void **state)
 	unsigned n = 0;
 
 	start("hybrid", NULL);
-	c = pm_model_config(&model, "msr.platform_info", 0);
+	c = pm_model_config(&here.model, "msr.platform_info", 0);
 	assert_int_equal(c->kind, PM_PACKAGE);
 	assert_int_equal(c->value.u64, 0xce * 1000);
-	plan.time_ns += 1000;
+	here.plan.time_ns += 1000;
 	fake.broken = 0x1fc;
-	assert_int_equal(plan.source->ops->finish(plan.source, &plan), 0);
-	for (uint32_t i = 0; i < model.n_configs; i++)
-		n += !strcmp(model.config[i].name, "msr.power_ctl");
+	assert_int_equal(here.plan.source->ops->finish(here.plan.source, &here.plan), 0);
+	for (uint32_t i = 0; i < here.model.n_configs; i++)
+		n += !strcmp(here.model.config[i].name, "msr.power_ctl");
 	assert_int_equal(n, 2);
-	assert_int_equal(pm_model_config(&model, "msr.power_ctl", 0)->reason, pm_reason_errno(EIO));
+	assert_int_equal(pm_model_config(&here.model, "msr.power_ctl", 0)->reason, pm_reason_errno(EIO));
 	/* No hypervisor: a 0 is a 0. */
 	assert_null(probe(PM_REASON_SUSPECT));
 }
@@ -233,7 +216,7 @@ static void suspects_zeros_of_hypervisors(void **state)
 	fake.zero = 0x3fd;
 	hypervisor = true;
 	start("hybrid", NULL);
-	assert_int_equal(plan.source->ops->finish(plan.source, &plan), 0);
+	assert_int_equal(here.plan.source->ops->finish(here.plan.source, &here.plan), 0);
 	assert_non_null(probe(PM_REASON_SUSPECT));
 	assert_string_equal(probe(PM_REASON_SUSPECT)->what, "msr.core_c6_res");
 }
@@ -258,9 +241,9 @@ static void groups_what_is_alike(void **state)
 {
 	fake.only = 0xe8;
 	start("server", NULL);
-	assert_int_equal(model.n_groups, 1);
-	assert_int_equal(model.group[0].n_instances, 15);
-	assert_int_equal(model.group[0].n_counters, 1);
+	assert_int_equal(here.model.n_groups, 1);
+	assert_int_equal(here.model.group[0].n_instances, 15);
+	assert_int_equal(here.model.group[0].n_counters, 1);
 }
 
 static void another_cpu_takes_over(void **state)
@@ -269,19 +252,19 @@ static void another_cpu_takes_over(void **state)
 	uint32_t instance = 0, group = 0;
 
 	start("server", NULL);
-	for (struct unit *u = plan.units; u; u = u->next)
-		if (u->cpu == 0 && pm_model_group(&model, u->group)->n_instances == 4)
+	for (struct unit *u = here.plan.units; u; u = u->next)
+		if (u->cpu == 0 && pm_model_group(&here.model, u->group)->n_instances == 4)
 			group = u->group, instance = u->instance;
 	assert_true(group);
-	sysroot_put(dir, "/sys/devices/system/cpu/online", "1-14\n");
-	assert_int_equal(topology_refresh(&plan), 1);
+	sysroot_put(here.dir, "/sys/devices/system/cpu/online", "1-14\n");
+	assert_int_equal(topology_refresh(&here.plan), 1);
 	fake.away = 0;
-	assert_int_equal(plan.source->ops->update(plan.source, &plan, 0, false), 0);
+	assert_int_equal(here.plan.source->ops->update(here.plan.source, &here.plan, 0, false), 0);
 	/* CPU 8 shares the core, CPU 1 the die. */
 	assert_int_equal(value_of("msr.core_c6_res", 8, &status), 0x3fd * 1000 + 8);
 	assert_int_equal(value_of("msr.pkg_energy_status", 1, &status), 0x611 * 1000 + 1);
 	assert_int_equal(status, PM_OK);
-	for (struct unit *u = plan.units; u; u = u->next)
+	for (struct unit *u = here.plan.units; u; u = u->next)
 		if (u->cpu == 1 && u->group == group)
 			assert_int_equal(u->instance, instance);
 }
@@ -315,10 +298,10 @@ static void says_why_there_is_nothing(void **state)
 			teardown(state);
 		fake.refuse = row[i].err;
 		start("server", NULL);
-		assert_null(plan.units);
-		assert_int_equal(model.n_probes, 1);
-		assert_int_equal(model.probe[0].reason, row[i].reason);
-		assert_non_null(strstr(model.probe[0].hint, row[i].hint));
+		assert_null(here.plan.units);
+		assert_int_equal(here.model.n_probes, 1);
+		assert_int_equal(here.model.probe[0].reason, row[i].reason);
+		assert_non_null(strstr(here.model.probe[0].hint, row[i].hint));
 	}
 }
 
@@ -326,17 +309,17 @@ static void explains_locks_and_containers(void **state)
 {
 	char text[256];
 
-	sysroot_make(dir, NULL);
-	assert_int_equal(root_init(&root, dir), 0);
-	sysroot_put(dir, "/sys/kernel/security/lockdown", "none [integrity] confidentiality\n");
-	assert_non_null(strstr(msr_hint(&root, -EPERM, text, sizeof(text)), "locked down"));
-	sysroot_put(dir, "/.dockerenv", " ");
-	assert_non_null(strstr(msr_hint(&root, -EPERM, text, sizeof(text)), "--device /dev/cpu"));
-	assert_non_null(strstr(msr_hint(&root, -ENOENT, text, sizeof(text)), "on the host"));
-	sysroot_put(dir, "/sys/kernel/security/lockdown", "[none] integrity confidentiality\n");
-	assert_null(strstr(msr_hint(&root, -EPERM, text, sizeof(text)), "locked down"));
-	root_release(&root);
-	sysroot_remove(dir);
+	sysroot_make(here.dir, NULL);
+	assert_int_equal(root_init(&here.root, here.dir), 0);
+	sysroot_put(here.dir, "/sys/kernel/security/lockdown", "none [integrity] confidentiality\n");
+	assert_non_null(strstr(msr_hint(&here.root, -EPERM, text, sizeof(text)), "locked down"));
+	sysroot_put(here.dir, "/.dockerenv", " ");
+	assert_non_null(strstr(msr_hint(&here.root, -EPERM, text, sizeof(text)), "--device /dev/cpu"));
+	assert_non_null(strstr(msr_hint(&here.root, -ENOENT, text, sizeof(text)), "on the host"));
+	sysroot_put(here.dir, "/sys/kernel/security/lockdown", "[none] integrity confidentiality\n");
+	assert_null(strstr(msr_hint(&here.root, -EPERM, text, sizeof(text)), "locked down"));
+	root_release(&here.root);
+	sysroot_remove(here.dir);
 }
 
 static void catalog_is_whole(void **state)

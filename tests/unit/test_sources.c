@@ -7,21 +7,13 @@
 #include <sys/resource.h>
 #include <cmocka.h>
 
-#include "record/machine.h"
-#include "record/plan.h"
-#include "tests/unit/sysroot.h"
+#include "tests/unit/planned.h"
 
 #define UNITS_MAX 16
 #define SYSTEM PM_NONE
 #define STATUS(reason) (-1 - (int64_t)(reason)) /* how value() says that there is none */
 
-static char dir[32];
-static struct root root;
-static struct record_options options;
-static struct pm_model model;
-static struct plan plan;
-static struct source *source;
-static size_t n_sources;
+static struct planned here;
 static struct {
 	uint64_t *v;
 	uint16_t *status;
@@ -32,14 +24,9 @@ static void start_with(const char *kind, const char *sources, const char *privac
 {
 	struct error e = { 0 };
 
-	sysroot_make(dir, kind);
-	options = (struct record_options){ .privacy = (char *)privacy, .cpus = (char *)cpus };
-	assert_int_equal(root_init(&root, dir), 0);
-	pm_model_init(&model);
-	assert_int_equal(plan_init(&plan, &options, &root, &model, &e), 0);
-	assert_int_equal(machine_describe(&plan, &e), 0);
-	assert_int_equal(sources_select(&source, &n_sources, sources, &e), 0);
-	assert_int_equal(plan_sources(&plan, source, n_sources, &e), 0);
+	here.options = (struct record_options){ .privacy = (char *)privacy, .cpus = (char *)cpus };
+	planned_begin(&here, kind, sources);
+	assert_int_equal(plan_sources(&here.plan, here.source, here.n_sources, &e), 0);
 }
 
 static void start(const char *kind, const char *sources)
@@ -49,7 +36,7 @@ static void start(const char *kind, const char *sources)
 
 static int teardown(void **state)
 {
-	if (!dir[0])
+	if (!here.dir[0])
 		return 0; /* the test was skipped */
 	for (int i = 0; i < UNITS_MAX; i++) {
 		free(sampled[i].v);
@@ -57,12 +44,7 @@ static int teardown(void **state)
 		sampled[i].v = NULL;
 		sampled[i].status = NULL;
 	}
-	plan_release(&plan);
-	sources_release(source, n_sources);
-	pm_model_release(&model);
-	root_release(&root);
-	sysroot_remove(dir);
-	dir[0] = '\0';
+	planned_end(&here);
 	return 0;
 }
 
@@ -71,8 +53,8 @@ static void sample(void)
 {
 	int i = 0;
 
-	for (struct unit *u = plan.units; u; u = u->next, i++) {
-		uint32_t n = pm_group_values(pm_model_group(&model, u->group));
+	for (struct unit *u = here.plan.units; u; u = u->next, i++) {
+		uint32_t n = pm_group_values(pm_model_group(&here.model, u->group));
 		bool missing;
 		struct cells c = { .step = 1, .n = n, .any_missing = &missing };
 
@@ -96,17 +78,17 @@ static bool is_instance(const struct pm_instance *in, enum pm_kind kind, uint32_
 /* What the last snapshot has for that counter: a place by its first CPU, a device by its name. */
 static int64_t value_of(const char *counter, enum pm_kind kind, uint32_t cpu, const char *name)
 {
-	const struct pm_counter *c = pm_model_counter_named(&model, counter);
+	const struct pm_counter *c = pm_model_counter_named(&here.model, counter);
 	int i = 0;
 
 	if (!c)
 		return STATUS(9999);
-	for (struct unit *u = plan.units; u; u = u->next, i++) {
-		const struct pm_group *g = pm_model_group(&model, u->group);
+	for (struct unit *u = here.plan.units; u; u = u->next, i++) {
+		const struct pm_group *g = pm_model_group(&here.model, u->group);
 
 		for (uint32_t k = 0; k < pm_group_values(g); k++) {
 			if (pm_group_counter_of(g, k) != c->id ||
-			    !is_instance(pm_model_instance(&model, pm_group_instance_of(g, k)), kind, cpu, name))
+			    !is_instance(pm_model_instance(&here.model, pm_group_instance_of(g, k)), kind, cpu, name))
 				continue;
 			return sampled[i].status[k] ? STATUS(sampled[i].status[k]) : (int64_t)sampled[i].v[k];
 		}
@@ -134,31 +116,31 @@ static int64_t of_device(const char *counter, const char *name)
 
 static struct source *named(const char *name)
 {
-	for (size_t i = 0; i < n_sources; i++)
-		if (!strcmp(source[i].ops->name, name))
-			return &source[i];
+	for (size_t i = 0; i < here.n_sources; i++)
+		if (!strcmp(here.source[i].ops->name, name))
+			return &here.source[i];
 	fail_msg("no source %s", name);
 	return NULL;
 }
 
 static void update(const char *name, uint32_t cpu, bool online)
 {
-	plan.source = named(name);
-	assert_int_equal(plan.source->ops->update(plan.source, &plan, cpu, online), 0);
-	plan.source = NULL;
+	here.plan.source = named(name);
+	assert_int_equal(here.plan.source->ops->update(here.plan.source, &here.plan, cpu, online), 0);
+	here.plan.source = NULL;
 }
 
 static const struct pm_probe *refused(const char *name)
 {
-	for (uint32_t i = 0; i < model.n_probes; i++)
-		if (!strcmp(model.probe[i].source, name))
-			return &model.probe[i];
+	for (uint32_t i = 0; i < here.model.n_probes; i++)
+		if (!strcmp(here.model.probe[i].source, name))
+			return &here.model.probe[i];
 	return NULL;
 }
 
 static const struct pm_counter *counter(const char *name)
 {
-	const struct pm_counter *c = pm_model_counter_named(&model, name);
+	const struct pm_counter *c = pm_model_counter_named(&here.model, name);
 
 	if (!c)
 		fail_msg("no counter %s", name);
@@ -183,12 +165,12 @@ static void cpuidle_reads_states(void **state)
 	assert_string_equal(pm_map_text(&c->attrs, PM_COUNTER_MEMBER, ""), "C6");
 	assert_int_equal(c->scale.den, 1000000);
 	/* All CPUs alike: one matrix with one time. */
-	assert_int_equal(model.n_groups, 1);
-	assert_int_equal(model.group[0].flags, PM_GROUP_SHARED_TIME);
-	assert_string_equal(pm_model_config(&model, "cpuidle.state3.name", 5)->value.str.data, "C6-SKX");
-	assert_int_equal(pm_model_config(&model, "cpuidle.state3.latency", 5)->value.u64, 30);
-	assert_int_equal(pm_model_config(&model, "cpuidle.state3.latency", 5)->instances.n, 15);
-	assert_string_equal(pm_model_config(&model, "cpuidle.current_driver", PM_NONE)->value.str.data, "intel_idle");
+	assert_int_equal(here.model.n_groups, 1);
+	assert_int_equal(here.model.group[0].flags, PM_GROUP_SHARED_TIME);
+	assert_string_equal(pm_model_config(&here.model, "cpuidle.state3.name", 5)->value.str.data, "C6-SKX");
+	assert_int_equal(pm_model_config(&here.model, "cpuidle.state3.latency", 5)->value.u64, 30);
+	assert_int_equal(pm_model_config(&here.model, "cpuidle.state3.latency", 5)->instances.n, 15);
+	assert_string_equal(pm_model_config(&here.model, "cpuidle.current_driver", PM_NONE)->value.str.data, "intel_idle");
 }
 
 static void cpuidle_tells_states_apart(void **state)
@@ -201,7 +183,7 @@ static void cpuidle_tells_states_apart(void **state)
 	teardown(state);
 	start("hybrid", "cpuidle");
 	sample();
-	assert_int_equal(model.n_groups, 2);
+	assert_int_equal(here.model.n_groups, 2);
 	assert_int_equal(of_cpu("cpuidle.usage.c10", 0), 301);
 	assert_int_equal(of_cpu("cpuidle.usage.c10", 4), NO_COLUMN);
 	assert_int_equal(of_cpu("cpuidle.usage.c2acpi", 4), 4201);
@@ -216,20 +198,20 @@ static void cpuidle_follows_hotplug(void **state)
 	assert_int_equal(of_cpu("cpuidle.time.c1", 3), STATUS(PM_REASON_OFFLINE));
 	assert_int_equal(of_cpu("cpuidle.time.c1", 2), 2102);
 	/* The kernel makes new files for it. */
-	sysroot_put(dir, "/new", "77\n");
+	sysroot_put(here.dir, "/new", "77\n");
 	{
 		char from[64], to[128];
 
-		snprintf(from, sizeof(from), "%s/new", dir);
-		snprintf(to, sizeof(to), "%s/sys/devices/system/cpu/cpu3/cpuidle/state1/time", dir);
+		snprintf(from, sizeof(from), "%s/new", here.dir);
+		snprintf(to, sizeof(to), "%s/sys/devices/system/cpu/cpu3/cpuidle/state1/time", here.dir);
 		assert_int_equal(rename(from, to), 0);
 	}
 	update("cpuidle", 3, true);
 	sample();
 	assert_int_equal(of_cpu("cpuidle.time.c1", 3), 77);
 	/* A CPU that was never there. */
-	sysroot_put(dir, "/sys/devices/system/cpu/cpu15/cpuidle/state0/name", "POLL\n");
-	sysroot_put(dir, "/sys/devices/system/cpu/cpu15/cpuidle/state0/usage", "5\n");
+	sysroot_put(here.dir, "/sys/devices/system/cpu/cpu15/cpuidle/state0/name", "POLL\n");
+	sysroot_put(here.dir, "/sys/devices/system/cpu/cpu15/cpuidle/state0/usage", "5\n");
 	update("cpuidle", 15, true);
 	sample();
 	assert_int_equal(of_cpu("cpuidle.usage.poll", 15), 5);
@@ -275,7 +257,7 @@ static void stat_reads_columns(void **state)
 static void stat_follows_hotplug(void **state)
 {
 	start("hybrid", "stat");
-	sysroot_put(dir, "/proc/stat", "cpu 1\ncpu0 10 11 12 13 14 15 16 17 18 19\n"
+	sysroot_put(here.dir, "/proc/stat", "cpu 1\ncpu0 10 11 12 13 14 15 16 17 18 19\n"
 				       "cpu5 50 51 52 53 54 55 56 57\nintr 9 1 1\nprocesses 8\n");
 	sample();
 	assert_int_equal(of_cpu("stat.nice", 0), 11);
@@ -289,13 +271,13 @@ static void stat_follows_hotplug(void **state)
 	teardown(state);
 	/* A CPU that was offline from the start. */
 	start("server", "stat");
-	sysroot_put(dir, "/proc/stat", "cpu0 1 2\ncpu14 3 4\ncpu15 5 6\nctxt 1\n");
+	sysroot_put(here.dir, "/proc/stat", "cpu0 1 2\ncpu14 3 4\ncpu15 5 6\nctxt 1\n");
 	update("stat", 15, true);
 	sample();
 	assert_int_equal(of_cpu("stat.nice", 15), 6);
 	assert_int_equal(of_cpu("stat.nice", 14), 4);
 	/* Not that all went offline: the file is broken. */
-	sysroot_put(dir, "/proc/stat", "\n");
+	sysroot_put(here.dir, "/proc/stat", "\n");
 	sample();
 	assert_int_equal(of_cpu("stat.nice", 14), STATUS(pm_reason_errno(EINVAL)));
 }
@@ -337,7 +319,7 @@ static void schedstat_reads_versions(void **state)
 	start("arm64", "schedstat");
 	assert_int_equal(refused("schedstat")->reason, PM_REASON_FORMAT);
 	assert_non_null(strstr(refused("schedstat")->what, "version 14"));
-	assert_null(plan.units);
+	assert_null(here.plan.units);
 }
 
 static void softirqs_read_columns(void **state)
@@ -347,7 +329,7 @@ static void softirqs_read_columns(void **state)
 	assert_int_equal(of_cpu("softirqs.net_tx", 6), 56);
 	assert_string_equal(pm_map_text(&counter("softirqs.net_tx")->attrs, PM_COUNTER_FAMILY, ""), "softirqs.vec");
 	assert_string_equal(pm_map_text(&counter("softirqs.net_tx")->attrs, PM_COUNTER_MEMBER, ""), "NET_TX");
-	sysroot_put(dir, "/proc/softirqs", "  CPU0  CPU6\n  HI: 1 2\n NEW: 8 8\n NET_TX: 3 4\n");
+	sysroot_put(here.dir, "/proc/softirqs", "  CPU0  CPU6\n  HI: 1 2\n NEW: 8 8\n NET_TX: 3 4\n");
 	sample();
 	assert_int_equal(of_cpu("softirqs.net_tx", 0), 3);
 	assert_int_equal(of_cpu("softirqs.net_tx", 6), 4);
@@ -389,7 +371,7 @@ static void interrupts_read_cells(void **state)
 static void interrupts_add_what_fires(void **state)
 {
 	start("arm64", "interrupts");
-	sysroot_put(dir, "/proc/interrupts", ARM_HEAD " 11: 7 0 5 0 0 0 0 9 GICv3\n 40: 0 3 0 0 0 0 0 0 late\n"
+	sysroot_put(here.dir, "/proc/interrupts", ARM_HEAD " 11: 7 0 5 0 0 0 0 9 GICv3\n 40: 0 3 0 0 0 0 0 0 late\n"
 		    "IPI0: 1 2 3 4 5 6 7 8 x\nErr: 2\n");
 	assert_false(atomic_load(&named("interrupts")->stale));
 	sample();
@@ -403,10 +385,10 @@ static void interrupts_add_what_fires(void **state)
 	assert_int_equal(of_cpu("interrupts.40", 1), 3);
 	assert_int_equal(of_system("interrupts.err"), 2);
 	assert_int_equal(of_cpu("interrupts.total", 1), 2 + 3);
-	assert_int_equal(model.n_groups, 2);
+	assert_int_equal(here.model.n_groups, 2);
 	/* Columns cost space: the next ones wait a while. */
 	atomic_store(&named("interrupts")->stale, false);
-	sysroot_put(dir, "/proc/interrupts", ARM_HEAD " 11: 7 0 5 6 0 0 0 9 GICv3\n 40: 0 3 0 0 0 0 0 0 late\n"
+	sysroot_put(here.dir, "/proc/interrupts", ARM_HEAD " 11: 7 0 5 6 0 0 0 9 GICv3\n 40: 0 3 0 0 0 0 0 0 late\n"
 		    "IPI0: 1 2 3 4 5 6 7 8 x\nErr: 2\n");
 	sample();
 	assert_false(atomic_load(&named("interrupts")->stale));
@@ -419,20 +401,20 @@ static void interrupts_totals_never_go_back(void **state)
 	sample();
 	assert_int_equal(of_cpu("interrupts.total", 7), 17);
 	/* The line's driver goes, and comes back with a counter of its own. */
-	sysroot_put(dir, "/proc/interrupts", ARM_HEAD "IPI0: 1 2 3 4 5 6 7 10 x\n");
+	sysroot_put(here.dir, "/proc/interrupts", ARM_HEAD "IPI0: 1 2 3 4 5 6 7 10 x\n");
 	sample();
 	assert_int_equal(of_cpu("interrupts.total", 7), 19);
 	assert_int_equal(of_cpu("interrupts.11", 7), STATUS(PM_REASON_GONE));
-	sysroot_put(dir, "/proc/interrupts", ARM_HEAD " 11: 0 0 0 0 0 0 0 4 GICv3\nIPI0: 1 2 3 4 5 6 7 10 x\n");
+	sysroot_put(here.dir, "/proc/interrupts", ARM_HEAD " 11: 0 0 0 0 0 0 0 4 GICv3\nIPI0: 1 2 3 4 5 6 7 10 x\n");
 	sample();
 	assert_int_equal(of_cpu("interrupts.total", 7), 23);
 	assert_int_equal(of_cpu("interrupts.11", 7), 4);
 	/* A short way back is a new start, a long one a wrap of 32 bits. */
-	sysroot_put(dir, "/proc/interrupts",
+	sysroot_put(here.dir, "/proc/interrupts",
 		    ARM_HEAD " 11: 0 0 0 0 0 0 0 3 GICv3\nIPI0: 1 2 3 4 5 6 7 4294967290 x\n");
 	sample();
 	assert_int_equal(of_cpu("interrupts.total", 7), 23 + 3 + 4294967280);
-	sysroot_put(dir, "/proc/interrupts", ARM_HEAD " 11: 0 0 0 0 0 0 0 3 GICv3\nIPI0: 1 2 3 4 5 6 7 4 x\n");
+	sysroot_put(here.dir, "/proc/interrupts", ARM_HEAD " 11: 0 0 0 0 0 0 0 3 GICv3\nIPI0: 1 2 3 4 5 6 7 4 x\n");
 	sample();
 	assert_int_equal(of_cpu("interrupts.total", 7), 23 + 3 + 4294967280 + 10);
 	assert_int_equal(of_cpu("interrupts.ipi0", 7), 4);
@@ -441,24 +423,24 @@ static void interrupts_totals_never_go_back(void **state)
 static void interrupts_follow_hotplug(void **state)
 {
 	start("arm64", "interrupts");
-	sysroot_put(dir, "/proc/interrupts", " CPU0 CPU7\n 11: 8 9 GICv3\nIPI0: 2 8 x\nErr: 0\n");
+	sysroot_put(here.dir, "/proc/interrupts", " CPU0 CPU7\n 11: 8 9 GICv3\nIPI0: 2 8 x\nErr: 0\n");
 	sample();
 	assert_int_equal(of_cpu("interrupts.11", 0), 8);
 	assert_int_equal(of_cpu("interrupts.total", 0), 10);
 	assert_int_equal(of_cpu("interrupts.ipi0", 7), 8);
 	assert_int_equal(of_cpu("interrupts.ipi0", 3), STATUS(PM_REASON_OFFLINE));
 	assert_int_equal(of_cpu("interrupts.total", 3), STATUS(PM_REASON_OFFLINE));
-	sysroot_put(dir, "/proc/interrupts",
+	sysroot_put(here.dir, "/proc/interrupts",
 		    ARM_HEAD " 11: 8 0 0 0 0 0 0 9 GICv3\nIPI0: 2 2 3 5 5 6 7 8 x\nErr: 0\n");
 	sample();
 	assert_int_equal(of_cpu("interrupts.ipi0", 3), 5);
 	assert_int_equal(of_cpu("interrupts.total", 3), 5);
 	/* A line cut short is no 0. */
-	sysroot_put(dir, "/proc/interrupts", ARM_HEAD " 11: 8 0 0 0 0 0 0 9 GICv3\nIPI0: 2 2 3\nErr: 0\n");
+	sysroot_put(here.dir, "/proc/interrupts", ARM_HEAD " 11: 8 0 0 0 0 0 0 9 GICv3\nIPI0: 2 2 3\nErr: 0\n");
 	sample();
 	assert_int_equal(of_cpu("interrupts.ipi0", 3), STATUS(PM_REASON_FORMAT));
 	assert_int_equal(of_cpu("interrupts.ipi0", 2), 3);
-	sysroot_put(dir, "/proc/interrupts",
+	sysroot_put(here.dir, "/proc/interrupts",
 		    ARM_HEAD " 11: 8 0 0 0 0 0 0 9 GICv3\nIPI0: 2 2 3 5 5 6 7 8 x\nErr: 0\n");
 	sample();
 	assert_int_equal(of_cpu("interrupts.ipi0", 3), 5);
@@ -467,7 +449,7 @@ static void interrupts_follow_hotplug(void **state)
 static void a_dead_file_kills_its_unit(void **state)
 {
 	start("arm64", "interrupts");
-	sysroot_put(dir, "/proc/interrupts", "gibberish\n");
+	sysroot_put(here.dir, "/proc/interrupts", "gibberish\n");
 	sample();
 	assert_int_equal(sampled[0].result, 0);
 	assert_int_equal(of_cpu("interrupts.total", 0), STATUS(pm_reason_errno(EINVAL)));
@@ -491,7 +473,7 @@ static void vmstat_knows_levels(void **state)
 	assert_int_equal(counter("vmstat.nr_dirtied")->semantics, PM_CUMULATIVE);
 	assert_int_equal(counter("vmstat.workingset_nodes")->semantics, PM_GAUGE);
 	assert_int_equal(counter("vmstat.workingset_refault_file")->semantics, PM_CUMULATIVE);
-	sysroot_put(dir, "/proc/vmstat", "nr_active_anon 1\nnewcomer 2\npgfault 3\n");
+	sysroot_put(here.dir, "/proc/vmstat", "nr_active_anon 1\nnewcomer 2\npgfault 3\n");
 	sample();
 	assert_int_equal(of_system("vmstat.pgfault"), 3);
 	assert_int_equal(of_system("vmstat.nr_free_pages"), STATUS(PM_REASON_GONE));
@@ -509,7 +491,7 @@ static void pressure_reads_totals(void **state)
 	teardown(state);
 	start("arm64", "pressure");
 	assert_int_equal(refused("pressure")->reason, pm_reason_errno(ENOENT));
-	assert_null(plan.units);
+	assert_null(here.plan.units);
 }
 
 /* ---- sensors ---- */
@@ -520,9 +502,9 @@ static void cpufreq_reads_khz(void **state)
 	sample();
 	assert_int_equal(of_cpu("cpufreq.cur", 9), 2000009);
 	assert_int_equal(counter("cpufreq.cur")->scale.num, 1000);
-	assert_int_equal(pm_model_config(&model, "cpufreq.scaling_max_freq", 9)->value.u64, 3500000);
-	assert_string_equal(pm_model_config(&model, "cpufreq.scaling_driver", 9)->value.str.data, "intel_pstate");
-	sysroot_put(dir, "/sys/devices/system/cpu/cpu9/cpufreq/scaling_cur_freq", "<unknown>\n");
+	assert_int_equal(pm_model_config(&here.model, "cpufreq.scaling_max_freq", 9)->value.u64, 3500000);
+	assert_string_equal(pm_model_config(&here.model, "cpufreq.scaling_driver", 9)->value.str.data, "intel_pstate");
+	sysroot_put(here.dir, "/sys/devices/system/cpu/cpu9/cpufreq/scaling_cur_freq", "<unknown>\n");
 	sample();
 	assert_int_equal(of_cpu("cpufreq.cur", 9), STATUS(PM_REASON_FORMAT));
 	assert_int_equal(of_cpu("cpufreq.cur", 8), 2000008);
@@ -550,9 +532,9 @@ static void throttle_counts_places(void **state)
 	assert_int_equal(value_of("throttle.package", PM_PACKAGE, 4, NULL), 31);
 	assert_int_equal(value_of("throttle.package_time", PM_PACKAGE, 0, NULL), 40);
 	assert_int_equal(value_of("throttle.core", PM_CORE, 8, NULL), NO_COLUMN); /* a second thread */
-	assert_int_equal(model.n_groups, 2);
-	assert_int_equal(model.group[0].n_instances, 8);
-	assert_int_equal(model.group[1].n_instances, 2);
+	assert_int_equal(here.model.n_groups, 2);
+	assert_int_equal(here.model.group[0].n_instances, 8);
+	assert_int_equal(here.model.group[1].n_instances, 2);
 }
 
 static void hwmon_names_channels(void **state)
@@ -568,7 +550,7 @@ static void hwmon_names_channels(void **state)
 	assert_int_equal(of_device("hwmon.power", "board/power1"), 35500000);
 	assert_int_equal(of_device("hwmon.fan", "board/fan2"), NO_COLUMN);
 	assert_int_equal(refused("hwmon")->reason, PM_REASON_FORMAT);
-	assert_int_equal(plan.units->min_period_ns, 1000000000);
+	assert_int_equal(here.plan.units->min_period_ns, 1000000000);
 }
 
 static void powercap_goes_on_beyond_its_range(void **state)
@@ -582,17 +564,17 @@ static void powercap_goes_on_beyond_its_range(void **state)
 	assert_int_equal(value_of("powercap.energy.dram", PM_PACKAGE, 0, NULL), 2000000);
 	assert_int_equal(value_of("powercap.energy.package", PM_PACKAGE, 4, NULL), 3000000);
 	assert_int_equal(of_device("powercap.energy.psys", "psys"), 4000000);
-	assert_int_equal(model.n_groups, 1);
-	assert_int_equal(model.group[0].n_counters, 5); /* the zones of the MMIO driver are the same again */
-	sysroot_put(dir, "/sys/class/powercap/intel-rapl:0/energy_uj", "1000\n");
+	assert_int_equal(here.model.n_groups, 1);
+	assert_int_equal(here.model.group[0].n_counters, 5); /* the zones of the MMIO driver are the same again */
+	sysroot_put(here.dir, "/sys/class/powercap/intel-rapl:0/energy_uj", "1000\n");
 	sample();
 	assert_int_equal(value_of("powercap.energy.package", PM_PACKAGE, 0, NULL), range + 1000);
-	sysroot_put(dir, "/sys/class/powercap/intel-rapl:0/energy_uj", "1500\n");
+	sysroot_put(here.dir, "/sys/class/powercap/intel-rapl:0/energy_uj", "1500\n");
 	sample();
 	assert_int_equal(value_of("powercap.energy.package", PM_PACKAGE, 0, NULL), range + 1500);
-	assert_int_equal(pm_model_config(&model, "powercap.intel-rapl:0.max_energy_range_uj", PM_NONE)->value.u64,
+	assert_int_equal(pm_model_config(&here.model, "powercap.intel-rapl:0.max_energy_range_uj", PM_NONE)->value.u64,
 			 range);
-	assert_int_equal(pm_model_config(&model, "powercap.intel-rapl:0.constraint_0.power_limit_uw",
+	assert_int_equal(pm_model_config(&here.model, "powercap.intel-rapl:0.constraint_0.power_limit_uw",
 					 PM_NONE)->value.u64, 165000000);
 	assert_string_equal(counter("powercap.energy.core")->unit, "J");
 }
@@ -602,14 +584,9 @@ static void powercap_goes_on_beyond_its_range(void **state)
 /* On a copy of the machine that has no such files yet. */
 static void start_again(const char *sources)
 {
-	plan_release(&plan);
-	sources_release(source, n_sources);
-	pm_model_release(&model);
-	pm_model_init(&model);
-	assert_int_equal(plan_init(&plan, &options, &root, &model, NULL), 0);
-	assert_int_equal(machine_describe(&plan, NULL), 0);
-	assert_int_equal(sources_select(&source, &n_sources, sources, NULL), 0);
-	assert_int_equal(plan_sources(&plan, source, n_sources, NULL), 0);
+	planned_forget(&here);
+	planned_describe(&here, sources);
+	assert_int_equal(plan_sources(&here.plan, here.source, here.n_sources, NULL), 0);
 }
 
 #define DRM "/sys/class/drm/"
@@ -619,24 +596,24 @@ static void gfx_knows_three_drivers(void **state)
 	start("hybrid", "gfx");
 	assert_int_equal(refused("gfx")->reason, PM_REASON_NOT_SUPPORTED);
 	/* Before i915 had graphics units. */
-	sysroot_put(dir, DRM "card0/power/rc6_residency_ms", "100\n");
-	sysroot_put(dir, DRM "card0/gt_cur_freq_mhz", "300\n");
-	sysroot_put(dir, DRM "card0-HDMI-A-1/gt_cur_freq_mhz", "1\n");
+	sysroot_put(here.dir, DRM "card0/power/rc6_residency_ms", "100\n");
+	sysroot_put(here.dir, DRM "card0/gt_cur_freq_mhz", "300\n");
+	sysroot_put(here.dir, DRM "card0-HDMI-A-1/gt_cur_freq_mhz", "1\n");
 	start_again("gfx");
 	sample();
 	assert_int_equal(of_device("gfx.rc6", "card0"), 100);
 	assert_int_equal(of_device("gfx.freq", "card0"), 300);
 	assert_int_equal(of_device("gfx.freq_actual", "card0"), NO_COUNTER);
 	/* With them, the same card is not counted twice. */
-	sysroot_put(dir, DRM "card0/gt/gt0/rc6_residency_ms", "101\n");
-	sysroot_put(dir, DRM "card0/gt/gt0/rps_act_freq_mhz", "301\n");
-	sysroot_put(dir, DRM "card0/gt/gt1/rc6_residency_ms", "102\n");
+	sysroot_put(here.dir, DRM "card0/gt/gt0/rc6_residency_ms", "101\n");
+	sysroot_put(here.dir, DRM "card0/gt/gt0/rps_act_freq_mhz", "301\n");
+	sysroot_put(here.dir, DRM "card0/gt/gt1/rc6_residency_ms", "102\n");
 	/* xe says itself which is which. */
-	sysroot_put(dir, DRM "card1/device/tile0/gt0/gtidle/name", "gt0-mc\n");
-	sysroot_put(dir, DRM "card1/device/tile0/gt0/gtidle/idle_residency_ms", "103\n");
-	sysroot_put(dir, DRM "card1/device/tile0/gt1/gtidle/name", "gt1-rc\n");
-	sysroot_put(dir, DRM "card1/device/tile0/gt1/gtidle/idle_residency_ms", "104\n");
-	sysroot_put(dir, DRM "card1/device/tile0/gt1/freq0/act_freq", "304\n");
+	sysroot_put(here.dir, DRM "card1/device/tile0/gt0/gtidle/name", "gt0-mc\n");
+	sysroot_put(here.dir, DRM "card1/device/tile0/gt0/gtidle/idle_residency_ms", "103\n");
+	sysroot_put(here.dir, DRM "card1/device/tile0/gt1/gtidle/name", "gt1-rc\n");
+	sysroot_put(here.dir, DRM "card1/device/tile0/gt1/gtidle/idle_residency_ms", "104\n");
+	sysroot_put(here.dir, DRM "card1/device/tile0/gt1/freq0/act_freq", "304\n");
 	start_again("gfx");
 	sample();
 	assert_int_equal(of_device("gfx.rc6", "card0"), NO_COLUMN);
@@ -655,23 +632,23 @@ static void uncorefreq_belongs_to_dies_and_clusters(void **state)
 {
 	start("server", "uncorefreq");
 	assert_non_null(refused("uncorefreq"));
-	sysroot_put(dir, UNCORE "package_01_die_01/current_freq_khz", "2200000\n");
-	sysroot_put(dir, UNCORE "package_01_die_01/max_freq_khz", "2400000\n");
-	sysroot_put(dir, UNCORE "package_07_die_00/current_freq_khz", "1\n");
-	sysroot_put(dir, UNCORE "uncore03/current_freq_khz", "1800000\n");
-	sysroot_put(dir, UNCORE "uncore03/package_id", "1\n");
-	sysroot_put(dir, UNCORE "uncore03/domain_id", "2\n");
-	sysroot_put(dir, UNCORE "uncore03/fabric_cluster_id", "0\n");
+	sysroot_put(here.dir, UNCORE "package_01_die_01/current_freq_khz", "2200000\n");
+	sysroot_put(here.dir, UNCORE "package_01_die_01/max_freq_khz", "2400000\n");
+	sysroot_put(here.dir, UNCORE "package_07_die_00/current_freq_khz", "1\n");
+	sysroot_put(here.dir, UNCORE "uncore03/current_freq_khz", "1800000\n");
+	sysroot_put(here.dir, UNCORE "uncore03/package_id", "1\n");
+	sysroot_put(here.dir, UNCORE "uncore03/domain_id", "2\n");
+	sysroot_put(here.dir, UNCORE "uncore03/fabric_cluster_id", "0\n");
 	start_again("uncorefreq");
 	sample();
 	/* CPU 6 is the first of the second die of package 1. */
 	assert_int_equal(value_of("uncorefreq.package", PM_DIE, 6, NULL), 2200000);
 	assert_int_equal(of_device("uncorefreq.cluster", "package1/domain2.0"), 1800000);
-	assert_int_equal(pm_model_config(&model, "uncorefreq.package_01_die_01.max_freq_khz", PM_NONE)->value.u64,
+	assert_int_equal(pm_model_config(&here.model, "uncorefreq.package_01_die_01.max_freq_khz", PM_NONE)->value.u64,
 			 2400000);
 	teardown(state);
 	start("hybrid", "uncorefreq");
-	sysroot_put(dir, UNCORE "package_00_die_00/current_freq_khz", "2100000\n");
+	sysroot_put(here.dir, UNCORE "package_00_die_00/current_freq_khz", "2100000\n");
 	start_again("uncorefreq");
 	sample();
 	assert_int_equal(value_of("uncorefreq.package", PM_PACKAGE, 0, NULL), 2100000);
@@ -681,13 +658,13 @@ static void lpi_has_two_places(void **state)
 {
 	start("hybrid", "lpi");
 	assert_non_null(refused("lpi"));
-	sysroot_put(dir, "/sys/kernel/debug/pmc_core/slp_s0_residency_usec", "500\n");
+	sysroot_put(here.dir, "/sys/kernel/debug/pmc_core/slp_s0_residency_usec", "500\n");
 	start_again("lpi");
 	sample();
 	assert_int_equal(of_system("lpi.system"), 500);
 	assert_int_equal(of_system("lpi.cpu"), NO_COUNTER);
-	sysroot_put(dir, "/sys/devices/system/cpu/cpuidle/low_power_idle_cpu_residency_us", "700\n");
-	sysroot_put(dir, "/sys/devices/system/cpu/cpuidle/low_power_idle_system_residency_us", "600\n");
+	sysroot_put(here.dir, "/sys/devices/system/cpu/cpuidle/low_power_idle_cpu_residency_us", "700\n");
+	sysroot_put(here.dir, "/sys/devices/system/cpu/cpuidle/low_power_idle_system_residency_us", "600\n");
 	start_again("lpi");
 	sample();
 	assert_int_equal(of_system("lpi.system"), 600);
@@ -700,28 +677,28 @@ static void every_source_costs_itself_only(void **state)
 {
 	struct error e = { 0 };
 
-	sysroot_make(dir, NULL);
-	sysroot_put(dir, "/sys/devices/system/cpu/online", "0-1\n");
-	options = (struct record_options){ .privacy = "default" };
-	assert_int_equal(root_init(&root, dir), 0);
-	pm_model_init(&model);
-	assert_int_equal(plan_init(&plan, &options, &root, &model, &e), 0);
-	assert_int_equal(machine_describe(&plan, &e), 0);
-	assert_int_equal(sources_select(&source, &n_sources, "all,-perf", &e), 0);
-	assert_int_equal(plan_sources(&plan, source, n_sources, &e), 0);
-	assert_null(plan.units);
-	for (size_t i = 0; i < n_sources; i++)
+	sysroot_make(here.dir, NULL);
+	sysroot_put(here.dir, "/sys/devices/system/cpu/online", "0-1\n");
+	here.options = (struct record_options){ .privacy = "default" };
+	assert_int_equal(root_init(&here.root, here.dir), 0);
+	pm_model_init(&here.model);
+	assert_int_equal(plan_init(&here.plan, &here.options, &here.root, &here.model, &e), 0);
+	assert_int_equal(machine_describe(&here.plan, &e), 0);
+	assert_int_equal(sources_select(&here.source, &here.n_sources, "all,-perf", &e), 0);
+	assert_int_equal(plan_sources(&here.plan, here.source, here.n_sources, &e), 0);
+	assert_null(here.plan.units);
+	for (size_t i = 0; i < here.n_sources; i++)
 		/* Nothing was asked of --add. */
-		if (source[i].wanted && strcmp(source[i].ops->name, "add") && !refused(source[i].ops->name))
-			fail_msg("%s says nothing of what it lacks", source[i].ops->name);
+		if (here.source[i].wanted && strcmp(here.source[i].ops->name, "add") && !refused(here.source[i].ops->name))
+			fail_msg("%s says nothing of what it lacks", here.source[i].ops->name);
 }
 
 /* What a source makes is in the catalog, and its counters are named after it. */
 static void counters_belong_to_their_source(void **state)
 {
 	start("server", "all,-perf");
-	for (uint32_t i = 0; i < model.n_counters; i++) {
-		const struct pm_counter *c = &model.counter[i];
+	for (uint32_t i = 0; i < here.model.n_counters; i++) {
+		const struct pm_counter *c = &here.model.counter[i];
 		size_t len = strlen(c->source);
 
 		assert_memory_equal(c->name, c->source, len);
@@ -729,7 +706,7 @@ static void counters_belong_to_their_source(void **state)
 		assert_int_equal(strspn(c->name, "abcdefghijklmnopqrstuvwxyz0123456789._"), strlen(c->name));
 		assert_non_null(named(c->source));
 	}
-	assert_true(model.n_counters > 60);
+	assert_true(here.model.n_counters > 60);
 }
 
 int main(void)
