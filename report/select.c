@@ -104,6 +104,21 @@ static bool is_exactly(const char *word, const struct bound_metric *m)
 	return !strcmp(word, m->name) || !strcmp(word, m->display);
 }
 
+/* Whether a metric of the tables is headed so. */
+static bool heads_metric(const char *word, const struct binding *b)
+{
+	for (size_t i = 0; i < b->n_metrics; i++)
+		if (!b->metric[i].counter && !strcasecmp(word, b->metric[i].display))
+			return true;
+	return false;
+}
+
+/* A counter that has the word as its head alone: the metric that is made of it may have the same ("SMI"). */
+static bool is_by_head(const char *word, const struct bound_metric *m)
+{
+	return m->counter && !m->added && strcasecmp(word, m->name) && !strcasecmp(word, m->display);
+}
+
 /* Known, but this recording lacks what it needs. */
 static bool note_lack(const char *word, const struct binding *b, const struct places *p, struct buf *notes)
 {
@@ -193,10 +208,13 @@ int selection_apply(const struct selection *s, const struct binding *b, const st
 		const struct selection_word *word = &s->word[w];
 		bool found = false, exact = false, hide = word->verb == SELECT_HIDE;
 		struct error near = { 0 };
+		bool head = heads_metric(word->word, b);
 
 		for (size_t i = 0; i < b->n_metrics && !exact; i++)
 			exact = is_exactly(word->word, &b->metric[i]);
 		for (size_t i = 0; i < b->n_metrics; i++) {
+			if (head && is_by_head(word->word, &b->metric[i]))
+				continue;
 			if (exact ? !is_exactly(word->word, &b->metric[i]) : !fits(word->word, &b->metric[i]))
 				continue;
 			shown[i] = !hide;

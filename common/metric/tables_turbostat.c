@@ -21,7 +21,14 @@
 	" - percent(rate(msr.core_c6_res), rate(msr.tsc))" \
 	" - (percent(rate(msr.core_c7_res), rate(msr.tsc)) if has_event(msr.core_c7_res) else 0))"
 
-const struct metric metric_turbostat[29] = {
+#define SHARE(name_, display_, counter, help_) \
+	{ .name = name_, .display = display_, .categories = "hwidle,idle", .unit = "%", .precision = 2, \
+	  .expr = "percent(rate(" counter "), 1)", .help = help_ }
+#define MHZ(name_, display_, counter, help_) \
+	{ .name = name_, .display = display_, .categories = "frequency", .unit = "MHz", \
+	  .expr = counter " / 1e6", .help = help_ }
+
+const struct metric metric_turbostat[39] = {
 	{ .name = "avg_mhz", .display = "Avg_MHz", .categories = "frequency", .unit = "MHz", .scope = METRIC_CPU,
 	  .expr = "rate(msr.aperf) * #perf_factor / 1e6",
 	  .help = "Cycles executed a second of all time, idle time included" },
@@ -100,4 +107,18 @@ const struct metric metric_turbostat[29] = {
 	  .scope = METRIC_PACKAGE, .better = METRIC_LOWER,
 	  .expr = "percent(msr.dram_perf_status * #rapl_time_unit, elapsed(msr.dram_perf_status))",
 	  .help = "Time that the memory was held back by its power limit; of several packages the mean" },
+	/* What the kernel's drivers know of graphics, uncore and platform. */
+	SHARE("graphics.rc6", "GFX%rc6", "gfx.rc6", "Time that the graphics slept"),
+	MHZ("graphics.mhz", "GFXMHz", "gfx.freq", "Frequency asked of the graphics, at the end of the interval"),
+	MHZ("graphics.mhz.actual", "GFXAMHz", "gfx.freq_actual", "Frequency of the graphics, at the end of the interval"),
+	SHARE("media.mc6", "SAM%mc6", "gfx.media_rc6", "Time that the media engines slept"),
+	MHZ("media.mhz", "SAMMHz", "gfx.media_freq", "Frequency asked of the media engines, at the end of the interval"),
+	MHZ("media.mhz.actual", "SAMAMHz", "gfx.media_freq_actual",
+	    "Frequency of the media engines, at the end of the interval"),
+	SHARE("idle.cpus", "CPU%LPI", "lpi.cpu", "Time that all CPUs were in their deepest low-power state"),
+	SHARE("idle.system", "SYS%LPI", "lpi.system", "Time that the system was in its deepest low-power state"),
+	MHZ("uncore.mhz", "UncMHz", "uncorefreq.package",
+	    "Frequency of the uncore at the end of the interval; of several the mean"),
+	MHZ("uncore.cluster.mhz", "UMHz", "uncorefreq.cluster",
+	    "Frequency of the uncore's fabric clusters at the end of the interval; their mean"),
 };
