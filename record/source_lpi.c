@@ -7,11 +7,13 @@
 #include "record/plan.h"
 #include "record/sources.h"
 
+#define CPUIDLE "/sys/devices/system/cpu/cpuidle/"
+
 static const struct {
 	const char *key, *path;
 } file[] = {
-	{ "low_power_idle_cpu_residency_us", "/sys/devices/system/cpu/cpuidle/low_power_idle_cpu_residency_us" },
-	{ "low_power_idle_system_residency_us", "/sys/devices/system/cpu/cpuidle/low_power_idle_system_residency_us" },
+	{ "low_power_idle_cpu_residency_us", CPUIDLE "low_power_idle_cpu_residency_us" },
+	{ "low_power_idle_system_residency_us", CPUIDLE "low_power_idle_system_residency_us" },
 	/* The same of platforms whose firmware describes no such state. */
 	{ "low_power_idle_system_residency_us", "/sys/kernel/debug/pmc_core/slp_s0_residency_usec" },
 };
