@@ -37,7 +37,8 @@ struct replay {
 	size_t n_want;
 	struct track *track;
 	size_t n_tracks, cap_tracks;
-	uint32_t *key;             /* open addressing, by counter and instance: track + 1; 0: empty */
+	uint32_t *key;             /* while tracks are declared: open addressing, by counter and instance: track + 1;
+	                              0: empty */
 	size_t n_keys;
 	struct group_feeds *group; /* by group id - 1 */
 	uint32_t n_groups;
@@ -84,8 +85,10 @@ void replay_free(struct replay *r)
 	if (!r)
 		return;
 	forget_feeds(r);
-	for (size_t i = 0; i < r->n_tracks; i++)
+	for (size_t i = 0; i < r->n_tracks; i++) {
+		free(r->track[i].times);
 		free(r->track[i].more);
+	}
 	for (size_t i = 0; i < r->n_rules; i++)
 		free(r->rule[i]);
 	free(r->rule);
@@ -137,9 +140,12 @@ static size_t key_place(const struct replay *r, uint32_t counter, uint32_t insta
 
 static int grow_keys(struct replay *r)
 {
-	size_t n = r->n_keys ? r->n_keys * 2 : 1024;
-	uint32_t *key = calloc(n, sizeof(*key));
+	size_t n = 1024;
+	uint32_t *key;
 
+	while (n <= r->n_tracks * 2)
+		n *= 2;
+	key = calloc(n, sizeof(*key));
 	if (!key)
 		return -ENOMEM;
 	free(r->key);
@@ -154,7 +160,7 @@ static void track_describe(struct track *t, const struct pm_counter *c)
 {
 	t->type = (uint8_t)c->type;
 	t->semantics = (uint8_t)(pm_map_bool(&c->attrs, PM_COUNTER_PERF_SNAPSHOT, false) ? PM_GAUGE : c->semantics);
-	t->mask = c->width && c->width < 64 ? (UINT64_C(1) << c->width) - 1 : UINT64_MAX;
+	t->width = c->width && c->width < 64 ? c->width : 64;
 	t->mul = (double)c->scale.num;
 	t->div = (double)(c->scale.den ? c->scale.den : 1);
 	if (c->scale.text && parse_double(c->scale.text, &t->mul))
@@ -262,6 +268,9 @@ static int feed_group(struct replay *r, const struct pm_group *g, struct group_f
 		if (track < 0)
 			return (int)track;
 		f->feed[f->n++] = (struct feed){ pm_group_head(g) + v, pm_group_time_of(g, v), (uint32_t)track };
+		if (g->flags & PM_GROUP_PERF_TIMES && !r->track[track].times &&
+		    !(r->track[track].times = calloc(1, sizeof(*r->track[track].times))))
+			return -ENOMEM;
 		r->track[track].perf = r->perf_scale && (g->flags & PM_GROUP_PERF_TIMES);
 	}
 	return 0;
@@ -304,6 +313,9 @@ int replay_end_tracks(struct replay *r)
 	for (uint32_t i = 0; i < r->n_groups; i++)
 		if ((err = feed_group(r, &r->model->group[i], &r->group[i])))
 			return err;
+	free(r->key);
+	r->key = NULL;
+	r->n_keys = 0;
 	r->arrays = 0;
 	for (size_t i = 0; i < r->n_tracks; i++) {
 		struct track *t = &r->track[i];

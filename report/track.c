@@ -29,6 +29,11 @@ static double number(const struct track *t, uint64_t raw)
 	return t->scaled ? d * t->mul / t->div : d;
 }
 
+static uint64_t mask_of(const struct track *t)
+{
+	return UINT64_MAX >> (64 - t->width);
+}
+
 static bool is_level(const struct track *t)
 {
 	return t->semantics != PM_CUMULATIVE && t->semantics != PM_DELTA && t->semantics != PM_PEAK;
@@ -58,10 +63,10 @@ static void difference(struct track *t, uint64_t now)
 			t->reason = t->reason ? t->reason : REPORT_RESET;
 		else
 			add(t, to_bits(d));
-	} else if (t->mask == UINT64_MAX && now < t->prev) {
+	} else if (t->width == 64 && now < t->prev) {
 		t->reason = t->reason ? t->reason : REPORT_RESET;
 	} else {
-		add(t, (now - t->prev) & t->mask);
+		add(t, (now - t->prev) & mask_of(t));
 	}
 }
 
@@ -162,8 +167,8 @@ void track_step(struct track *t, const struct column *c, uint32_t row)
 	if (t->started && !t->stale) {
 		t->elapsed += time - t->prev_time;
 		if (c->enabled) {
-			t->enabled += c->enabled[row] - t->prev_enabled;
-			t->running += c->running[row] - t->prev_running;
+			t->times->enabled += c->enabled[row] - t->times->prev_enabled;
+			t->times->running += c->running[row] - t->times->prev_running;
 		}
 	}
 	if (t->more)
@@ -171,8 +176,8 @@ void track_step(struct track *t, const struct column *c, uint32_t row)
 	t->prev = now;
 	t->prev_time = time;
 	if (c->enabled) {
-		t->prev_enabled = c->enabled[row];
-		t->prev_running = c->running[row];
+		t->times->prev_enabled = c->enabled[row];
+		t->times->prev_running = c->running[row];
 	}
 	t->started = true;
 	t->gap = t->before = 0;
@@ -192,11 +197,11 @@ static struct value interval_value(const struct track *t)
 	if (is_level(t) && t->type == PM_U64 && !t->scaled)
 		return value_of_u64(t->sum);
 	v = number(t, t->sum);
-	if (t->perf && t->semantics == PM_CUMULATIVE && t->running < t->enabled) {
-		if (!t->running)
+	if (t->perf && t->semantics == PM_CUMULATIVE && t->times->running < t->times->enabled) {
+		if (!t->times->running)
 			return value_missing(PM_REASON_NOT_COUNTED);
 		/* perf counts in whole events, and so do its users. */
-		v = t->type == PM_U64 ? trunc((double)t->sum * (double)t->enabled / (double)t->running) : v;
+		v = t->type == PM_U64 ? trunc((double)t->sum * (double)t->times->enabled / (double)t->times->running) : v;
 		if (t->type == PM_U64 && t->scaled)
 			v = v * t->mul / t->div;
 	}
@@ -236,7 +241,9 @@ void track_close(struct track *t, struct value *base, size_t stride, size_t k)
 	t->stale = t->gap != 0;
 	t->any = false;
 	t->reason = t->absent = 0;
-	t->sum = t->elapsed = t->enabled = t->running = 0;
+	t->sum = t->elapsed = 0;
+	if (t->times)
+		t->times->enabled = t->times->running = 0;
 	if (t->more) {
 		/* The end of this interval is the start of the next. */
 		double last = t->more->last;
@@ -260,7 +267,7 @@ static bool all_valid(const uint16_t *status, uint32_t row, uint32_t end)
 /* Multiplexed intervals among [row, end): scales what was computed as if always running. */
 static void scale_rows(const struct track *t, const struct column *c, uint32_t row, uint32_t end, struct value *out)
 {
-	uint64_t enabled = t->prev_enabled, running = t->prev_running;
+	uint64_t enabled = t->times->prev_enabled, running = t->times->prev_running;
 
 	for (; row < end; row++, out++) {
 		uint64_t e = c->enabled[row] - enabled, r = c->running[row] - running;
@@ -283,7 +290,7 @@ void track_rows(struct track *t, const struct column *c, uint32_t row, uint32_t 
 		      t->type == PM_U64 && (t->semantics == PM_CUMULATIVE || t->semantics == PM_GAUGE) &&
 		      t->aspects == 1u << TRACK_VALUE;
 	struct value *out = base + t->slot * stride + k;
-	uint64_t prev = t->prev;
+	uint64_t prev = t->prev, mask = mask_of(t);
 
 	if (!simple || !all_valid(c->status, row, end)) {
 		for (; row < end; row++, k++) {
@@ -299,10 +306,10 @@ void track_rows(struct track *t, const struct column *c, uint32_t row, uint32_t 
 
 		if (t->semantics == PM_GAUGE)
 			out[r - row] = value_of_u64(now);
-		else if (__builtin_expect(t->mask == UINT64_MAX && now < prev, 0))
+		else if (__builtin_expect(t->width == 64 && now < prev, 0))
 			out[r - row] = value_missing(REPORT_RESET);
 		else
-			out[r - row] = value_of((double)((now - prev) & t->mask));
+			out[r - row] = value_of((double)((now - prev) & mask));
 		prev = now;
 	}
 	/* Events first, then units: perf counts in whole events. */
@@ -314,8 +321,8 @@ void track_rows(struct track *t, const struct column *c, uint32_t row, uint32_t 
 	t->prev = prev;
 	t->prev_time = midpoint(c, end - 1);
 	if (c->enabled) {
-		t->prev_enabled = c->enabled[end - 1];
-		t->prev_running = c->running[end - 1];
+		t->times->prev_enabled = c->enabled[end - 1];
+		t->times->prev_running = c->running[end - 1];
 	}
 }
 

@@ -12,25 +12,31 @@ struct track {
 	uint32_t counter, instance;
 	uint32_t slot;      /* first of its arrays of results, in arrays */
 	uint32_t seen;      /* chunk in which it was read last */
+	uint8_t width;      /* bits that it counts, 1 to 64 */
 	bool started;       /* `prev` is a reading that the next one may be compared with */
 	uint8_t aspects;
 	uint8_t type;       /* pm_type */
 	uint8_t semantics;  /* pm_semantics */
-	bool scaled;        /* mul or div is not 1 */
-	bool perf;          /* the group has enabled and running, and scaling is wanted */
-	bool any;           /* a difference or level was taken in this interval */
-	bool stale;         /* the reading at the end of an interval before this one is missing: `prev` is too old */
+	bool scaled : 1;    /* mul or div is not 1 */
+	bool perf : 1;      /* the group has enabled and running, and scaling is wanted */
+	bool any : 1;       /* a difference or level was taken in this interval */
+	bool stale : 1;     /* the reading at the end of an interval before this one is missing: `prev` is too old */
 	uint16_t gap;       /* why the reading before this one is missing; 0: it is there */
 	uint16_t reason;    /* why the interval's value is missing, whatever else was read */
 	uint16_t absent;    /* why there is nothing, if nothing was read */
 	uint16_t before;    /* why there was no reading before the first; 0: no special reason */
-	uint64_t mask;      /* 2^width - 1 */
 	double mul, div;
-	uint64_t prev, prev_time, prev_enabled, prev_running;
+	uint64_t prev, prev_time;
 	uint64_t sum;       /* difference so far, or the latest level; the bits of a double if type is F64 */
-	uint64_t elapsed, enabled, running;
+	uint64_t elapsed;
+	struct track_times *times; /* owned; NULL unless its group has enabled and running */
 	const struct counter_rule *rule; /* NULL for nearly all; the replay owns it */
 	struct track_more *more; /* owned; NULL unless FIRST, LAST, MEAN or MAX is wanted */
+};
+
+struct track_times {
+	uint64_t prev_enabled, prev_running;
+	uint64_t enabled, running; /* of this interval */
 };
 
 struct track_more {
