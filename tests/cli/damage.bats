@@ -103,6 +103,28 @@ import json, sys; c = json.loads(sys.argv[1]); print(c["offset"] + c["length"] /
 	[[ $stderr == *checksum* ]]
 }
 
+@test "a definition lost in the middle: the times of the values without it are named" {
+	need_second_reader
+	"${PM_SOURCE:-$BATS_TEST_DIRNAME/../..}/tests/sysroots/make" hybrid machine
+	"$bin/pmrec" --quiet --overwrite --root machine --sources=interrupts -i 0.1 -n 20 -o whole.pmr &
+	recorder=$!
+	sleep 0.5
+	# A line that fires for the first time: a new counter, defined behind the first chunks.
+	sed '2a 99: 7 7 7 7 7 7 7 7 PCI-MSI 9-edge late' machine/proc/interrupts >late
+	cp late machine/proc/interrupts
+	wait $recorder
+	middle=$("$bin/pmrep" dump --no-values --format=json whole.pmr | /usr/bin/python3 -c '
+import json, sys
+frames = [f for f in map(json.loads, sys.stdin) if f["is"] == "frame"]
+first = [f["kind"] for f in frames].index("chunk")
+late = [f for f in frames[first:] if f["kind"] == "definition"]
+print(late[0]["offset"] + late[0]["length"] // 2)')
+	flip whole.pmr flipped.pmr "$middle"
+	run survivors whole.pmr flipped.pmr
+	[ "$status" -eq 0 ] || { echo "$output"; return 1; }
+	[ "${output#* }" -gt 0 ]
+}
+
 @test "no row of a report changes with damage elsewhere" {
 	record whole.pmr
 	"$bin/pmrep" --all --show='*' --format=csv whole.pmr | cut -d, -f2- | sort >whole.rows
