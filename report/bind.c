@@ -491,7 +491,8 @@ static int bind_share(struct builder *x, const struct pm_counter *c)
 }
 
 /* `id` and `place`: where its two arrays of one number lie. */
-static int bind_counter(struct builder *x, const struct pm_counter *c, uint32_t *id, uint32_t *place)
+/* number[i] is i: what points to an id or a place needs no memory of its own. */
+static int bind_counter(struct builder *x, const struct pm_counter *c, uint32_t *number)
 {
 	bool rate = x->options->rate && (c->semantics == PM_CUMULATIVE || c->semantics == PM_DELTA);
 	struct bound_metric *m;
@@ -506,11 +507,9 @@ static int bind_counter(struct builder *x, const struct pm_counter *c, uint32_t 
 	m = new_metric(x->b);
 	if (!in || !m)
 		return -ENOMEM;
-	*id = c->id;
-	*place = (uint32_t)(x->b->n_inputs - 1);
 	in->aspect = EXPR_VALUE;
 	in->rate = rate;
-	in->counter = id;
+	in->counter = &number[c->id];
 	in->n_counters = 1;
 	in->kind = m->kind = (enum pm_kind)x->kind[c->id];
 	m->unit = c->unit;
@@ -529,7 +528,7 @@ static int bind_counter(struct builder *x, const struct pm_counter *c, uint32_t 
 	m->display = c->display && c->display[0] ? c->display : c->name;
 	m->help = pm_map_text(&c->attrs, PM_COUNTER_HELP, "");
 	m->categories = c->source;
-	m->input = place;
+	m->input = &number[x->b->n_inputs - 1];
 	m->n_inputs = 1;
 	m->counter = c->id;
 	m->precision = precision_of(c, rate);
@@ -545,7 +544,7 @@ static int bind_all_counters(struct builder *x)
 	const struct pm_model *m = x->p->model;
 	struct binding *b = x->b;
 	size_t metrics = b->n_metrics + m->n_counters, inputs = b->n_inputs + m->n_counters;
-	uint32_t *numbers = own(b, malloc(((size_t)m->n_counters * 2 + 1) * sizeof(*numbers)));
+	uint32_t *number = own(b, malloc((inputs + 1) * sizeof(*number)));
 	struct bound_metric *metric = realloc(b->metric, (metrics + 1) * sizeof(*metric));
 	struct bound_input *input;
 	int err = 0;
@@ -555,12 +554,14 @@ static int bind_all_counters(struct builder *x)
 	b->metric = metric;
 	b->cap_metrics = metrics + 1;
 	input = realloc(b->input, (inputs + 1) * sizeof(*input));
-	if (!input || !numbers)
+	if (!input || !number)
 		return -ENOMEM;
 	b->input = input;
 	b->cap_inputs = inputs + 1;
+	for (size_t i = 0; i <= inputs; i++)
+		number[i] = (uint32_t)i;
 	for (uint32_t i = 0; i < m->n_counters && !err; i++)
-		err = bind_counter(x, &m->counter[i], &numbers[2 * i], &numbers[2 * i + 1]);
+		err = bind_counter(x, &m->counter[i], number);
 	return err;
 }
 
