@@ -12,6 +12,8 @@ const struct turbostat_column turbostat_columns[] = {
 	{ "smi", true },
 	{ "llc.references", true },
 	{ "llc.hit", true },
+	{ "l2.references", true },
+	{ "l2.hit", true },
 	{ "idle.*.requests", false },
 	{ "idle.*.below", false },
 	{ "idle.*.above", false },

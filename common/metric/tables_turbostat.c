@@ -14,6 +14,9 @@
 
 #define PERF_OF_TSC(event) "percent(rate(" event "), rate(msr.tsc))"
 
+#define L2(pmu, umask) pmu "@event=0x24,umask=" umask "@"
+#define L2_HIT(pmu, umask) "percent(" L2(pmu, umask) ", " L2(pmu, "0xff") ")"
+
 /* With one register less, C1 is what is left of the time. */
 #define SOFT_C1 \
 	"max(0, 100 - percent(msr.mperf * #perf_factor, msr.tsc * #tsc_tweak)" \
@@ -28,7 +31,7 @@
 	{ .name = name_, .display = display_, .categories = "frequency", .unit = "MHz", \
 	  .expr = counter " / 1e6", .help = help_ }
 
-const struct metric metric_turbostat[39] = {
+const struct metric metric_turbostat[41] = {
 	{ .name = "avg_mhz", .display = "Avg_MHz", .categories = "frequency", .unit = "MHz", .scope = METRIC_CPU,
 	  .expr = "rate(msr.aperf) * #perf_factor / 1e6",
 	  .help = "Cycles executed a second of all time, idle time included" },
@@ -54,6 +57,16 @@ const struct metric metric_turbostat[39] = {
 	{ .name = "llc.hit", .display = "LLC%hit", .categories = "cache,llc,perf", .unit = "%", .precision = 2,
 	  .better = METRIC_HIGHER, .expr = "percent(cache\\-references - cache\\-misses, cache\\-references)",
 	  .help = "References to the last-level cache that hit" },
+	/* Events of the cores of one kind, where they were recorded; their codes differ by model. */
+	{ .name = "l2.references", .display = "L2MRPS", .aliases = "L2kRPS", .categories = "cache,perf", .unit = "M/s",
+	  .expr = "rate(" L2("cpu", "0xff") ") / 1e6",
+	  .otherwise = "rate(" L2("cpu_core", "0xff") ") / 1e6;rate(" L2("cpu_atom", "0xff") ") / 1e6",
+	  .help = "References to the second-level cache, millions a second" },
+	{ .name = "l2.hit", .display = "L2%hit", .categories = "cache,perf", .unit = "%", .precision = 2,
+	  .better = METRIC_HIGHER, .expr = L2_HIT("cpu", "0xdf"),
+	  .otherwise = L2_HIT("cpu", "0x5f") ";" L2_HIT("cpu", "0xbf") ";" L2_HIT("cpu_core", "0xdf") ";"
+		       L2_HIT("cpu_core", "0x5f") ";" L2_HIT("cpu_atom", "0xbf"),
+	  .help = "References to the second-level cache that hit" },
 	/* The counter of the register, then perf's event for it, then what is left. */
 	{ .name = "cpu.c1", .display = "CPU%c1", .categories = "hwidle,idle", .unit = "%", .precision = 2,
 	  .scope = METRIC_CPU, .inherits = true, .expr = OF_TSC("core_c1_res"),

@@ -245,6 +245,7 @@ static void unknown_model(void **state)
 	struct buf text = BUF_INIT;
 	struct cpu_facts f;
 	struct pm_model m;
+	struct json *j;
 	struct value v;
 
 	intel(&m, 0xff);
@@ -257,6 +258,13 @@ static void unknown_model(void **state)
 	assert_int_equal(decode_text(&m, &text), 0);
 	assert_non_null(strstr(buf_str(&text), "not in the model table"));
 	assert_non_null(strstr(buf_str(&text), "msr.rapl_power_unit: 0x000a0e03 power 0.125 W"));
+	buf_clear(&text);
+	j = decode_json(&m);
+	assert_non_null(j);
+	json_print(j, 0, &text);
+	json_free(j);
+	assert_non_null(strstr(buf_str(&text), "\"msr.rapl_power_unit\""));
+	assert_non_null(strstr(buf_str(&text), "\"0xa0e03\""));
 	/* Nothing is known of its C-states: their columns are neither promised nor hidden. */
 	assert_true(cpu_literal(&m, "has_pc6", &v));
 	assert_int_equal(v.reason, VALUE_NO_INPUT);

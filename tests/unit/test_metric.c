@@ -28,6 +28,9 @@ static const char *const perf_events[] = {
 	"cstate_core/c7-residency/", "cstate_pkg/c2-residency/", "cstate_pkg/c3-residency/",
 	"cstate_pkg/c6-residency/", "cstate_pkg/c7-residency/", "cstate_pkg/c8-residency/",
 	"cstate_pkg/c9-residency/", "cstate_pkg/c10-residency/", "power/energy-pkg/", "power/energy-cores/",
+	"cpu/event=0x24,umask=0xff/", "cpu/event=0x24,umask=0xdf/", "cpu/event=0x24,umask=0x5f/",
+	"cpu/event=0x24,umask=0xbf/", "cpu_core/event=0x24,umask=0xff/", "cpu_core/event=0x24,umask=0xdf/",
+	"cpu_core/event=0x24,umask=0x5f/", "cpu_atom/event=0x24,umask=0xff/", "cpu_atom/event=0x24,umask=0xbf/",
 	"power/energy-gpu/", "power/energy-ram/", "power/energy-psys/",
 };
 

@@ -66,6 +66,7 @@ static double rate_of(const char *name, const struct pm_instance *i)
 		{ "msr.pkg_c7_res", 0.07, 0 },	     { "msr.pkg_c8_res", 0.08, 0 },
 		{ "msr.pkg_c9_res", 0.09, 0 },	     { "msr.pkg_c10_res", 0.11, 0 },
 		{ "msr.smi_count", 0, 3 },	     { "interrupts.total", 0, 101 },
+		{ "cpu/event=0x24,umask=0xff/", 0, 5e6 }, { "cpu/event=0x24,umask=0xdf/", 0, 3e6 },
 		{ "interrupts.nmi", 0, 2 },	     { "cache-references", 0, 8e6 },
 		{ "cache-misses", 0, 2e6 },	     { "instructions", 0, 520e6 },
 	};
@@ -123,7 +124,8 @@ struct group_of {
 
 static const char *const cpu_names[] = { "msr.tsc", "msr.mperf", "msr.aperf", "msr.core_c1_res", "msr.smi_count",
 					 "interrupts.total", "interrupts.nmi", "cache-references", "cache-misses",
-					 "instructions", NULL };
+					 "instructions", "cpu/event=0x24,umask=0xff/", "cpu/event=0x24,umask=0xdf/",
+					 NULL };
 static const char *const few_names[] = { "msr.tsc", "msr.mperf", "msr.aperf", NULL };
 static const char *const core_names[] = { "msr.core_c3_res", "msr.core_c6_res", "msr.core_c7_res",
 					  "msr.therm_status", NULL };
@@ -203,6 +205,8 @@ static void columns(void **state)
 		{ "smi", PM_CPU, 3, 3, 24 },
 		{ "llc.references", PM_CPU, 8, 8, 64 },
 		{ "llc.hit", PM_CPU, 75, 75, 75 },
+		{ "l2.references", PM_CPU, 5, 5, 40 },
+		{ "l2.hit", PM_CPU, 60, 60, 60 },
 		{ "cpu.c1", PM_CPU, 5, 5, 5 },
 		{ "cpu.c3", PM_CORE, 2, 2, 2 },
 		{ "cpu.c6", PM_CORE, 25, 25, 25 },

@@ -1,0 +1,38 @@
+#!/usr/bin/env bats
+# turbostat's text and options on recordings.
+
+setup() {
+	bats_require_minimum_version 1.5.0
+	bin=$PM_BIN
+	cd "$BATS_TEST_TMPDIR" || exit 1
+}
+
+@test "the text of a command: elapsed time, heads, TABs, one result" {
+	"$bin/pmrec" --quiet --sources=interrupts -a -i 50ms -o r.pmr sleep 0.3
+	run -0 "$bin/pmrep" --format=turbostat r.pmr
+	[[ ${lines[0]} =~ ^[0-9]+\.[0-9]{6}\ sec$ ]]
+	awk '{ exit !($1 >= 0.3) }' <<<"${lines[0]}"
+	[[ ${lines[1]} == *CPU$'\t'IRQ* ]]
+	[[ ${lines[2]} == -$'\t'* ]]
+	# Heads and one row for the machine, then one a CPU.
+	[ "$(grep -c IRQ <<<"$output")" -eq 1 ]
+	[ "$(printf '%s\n' "$output" | tail -n +3 | wc -l)" -ge 2 ]
+}
+
+@test "topology columns are there unless --show leaves them out" {
+	"$bin/pmrec" --quiet --sources=interrupts -n 2 -i 50ms -o r.pmr
+	[ "$("$bin/pmrep" --format=turbostat --show IRQ r.pmr -S -n 1 | head -n 1)" = IRQ ]
+	[ "$("$bin/pmrep" --format=turbostat --show CPU,IRQ r.pmr -n 1 | head -n 1)" = CPU$'\t'IRQ ]
+	[[ $("$bin/pmrep" --hide CPU --show IRQ r.pmr -n 1 | head -n 1) != *CPU* ]]
+}
+
+@test "--header_iterations, --TCC and words that are none" {
+	"$bin/pmrec" --quiet --sources=interrupts -n 4 -i 50ms -o r.pmr
+	[ "$("$bin/pmrep" --format=turbostat -S r.pmr | grep -c IRQ)" -eq 1 ]
+	[ "$("$bin/pmrep" --format=turbostat -S -N 2 r.pmr | grep -c IRQ)" -eq 2 ]
+	run -2 "$bin/pmrep" --TCC=warm r.pmr
+	[[ $output == *warm* ]]
+	run -0 "$bin/pmrep" -T 100 -f -M -P -q r.pmr
+	run -2 "$bin/pmrep" --show=PkgWat r.pmr
+	[[ $output == *PkgWat* ]]
+}
