@@ -67,9 +67,28 @@ static int open_named(struct output *out, const struct record_options *o, struct
 		/* An empty file is what mktemp makes; pipes and devices are there to be written to. */
 		if (S_ISREG(st.st_mode) && st.st_size > 0 && !o->overwrite)
 			return error_set(e, EEXIST, "'%s' exists; --overwrite replaces it", out->path);
-		out->fd = open(out->path, O_WRONLY | O_CLOEXEC | O_NOCTTY | (o->overwrite ? O_TRUNC : 0));
+		out->fd = open(out->path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
 	}
 	return out->fd < 0 ? error_sys(e, errno, "cannot write '%s'", out->path) : 0;
+}
+
+/* Readers tell by the lock a file that still grows from one whose recorder died. */
+static int take(struct output *out, const struct record_options *o, const struct stat *st, struct error *e)
+{
+	const struct timespec moment = { .tv_nsec = 20000000 };
+	int err = flock(out->fd, LOCK_EX | LOCK_NB) ? errno : 0;
+
+	/* A reader that looks holds it for a moment. Where there are no locks it is done without. */
+	for (int i = 0; i < 5 && err == EWOULDBLOCK; i++) {
+		nanosleep(&moment, NULL);
+		err = flock(out->fd, LOCK_EX | LOCK_NB) ? errno : 0;
+	}
+	if (err == EWOULDBLOCK && strcmp(out->path, "-"))
+		return error_set(e, EBUSY, "'%s' is in use: another pmrec writes it", out->path);
+	/* Only now: nothing that another one records is lost. */
+	if (o->overwrite && st->st_size && strcmp(out->path, "-") && ftruncate(out->fd, 0))
+		return error_sys(e, errno, "cannot replace '%s'", out->path);
+	return 0;
 }
 
 static int open_any(struct output *out, const struct record_options *o, struct error *e)
@@ -96,10 +115,7 @@ static int open_any(struct output *out, const struct record_options *o, struct e
 		return error_sys(e, errno, "'%s'", out->path);
 	out->regular = S_ISREG(st.st_mode);
 	out->live = S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode);
-	/* Readers tell by the lock a file that still grows from one whose recorder died. */
-	if (out->regular)
-		flock(out->fd, LOCK_EX | LOCK_NB);
-	return 0;
+	return out->regular ? take(out, o, &st, e) : 0;
 }
 
 int output_open(struct output *out, const struct record_options *o, struct error *e)

@@ -407,3 +407,15 @@ snapshots() {
 	run -0 "$bin/pmrec" report --version
 	[[ $output == pmrep* ]]
 }
+
+@test "a file that is being recorded is not taken over" {
+	"$bin/pmrec" -q --sources=stat -i 0.1 -n 15 -o x.pmr &
+	first=$!
+	sleep 0.5
+	run -125 "$bin/pmrec" -q --overwrite -n 1 -i 0.1 -o x.pmr
+	[[ $output == *"in use"* ]]
+	wait $first
+	"$bin/pmrep" check x.pmr
+	"$bin/pmrec" -q --overwrite --sources=stat -n 1 -i 0.1 -o x.pmr
+	"$bin/pmrep" check x.pmr
+}
