@@ -116,10 +116,7 @@ static int gfx_plan(struct source *s, struct plan *p, struct error *e)
 		err = found < 0 ? found : 0;
 	}
 	root_list_free(name, n < 0 ? 0 : n);
-	if (err)
-		filegrid_free(g);
-	else
-		err = filegrid_commit(g, p, &list);
+	err = filegrid_finish(g, p, &list, err);
 	if (err)
 		return error_sys(e, -err, "gfx");
 	if (!list)

@@ -36,10 +36,7 @@ static int lpi_plan(struct source *s, struct plan *p, struct error *e)
 		if (err != -ENOMEM)
 			err = 0;
 	}
-	if (err)
-		filegrid_free(g);
-	else
-		err = filegrid_commit(g, p, &list);
+	err = filegrid_finish(g, p, &list, err);
 	if (err)
 		return error_sys(e, -err, "lpi");
 	if (!list)

@@ -101,10 +101,7 @@ static int uncorefreq_plan(struct source *s, struct plan *p, struct error *e)
 	for (int i = 0; i < n && !err; i++)
 		err = add_folder(g, p, name[i]);
 	root_list_free(name, n < 0 ? 0 : n);
-	if (err)
-		filegrid_free(g);
-	else
-		err = filegrid_commit(g, p, &list);
+	err = filegrid_finish(g, p, &list, err);
 	if (err)
 		return error_sys(e, -err, "uncorefreq");
 	if (!list)
