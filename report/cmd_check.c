@@ -9,6 +9,7 @@
 #include "common/number.h"
 #include "common/table.h"
 #include "report/scan.h"
+#include "report/value_out.h"
 
 static const char brief[] =
 	"Usage: pmrep check [OPTION...] FILE...\n"
@@ -113,13 +114,7 @@ static void text_file(const char *path, const struct scan *s, bool damaged, stru
 
 static struct json *json_time(const struct scan *s, uint64_t ns)
 {
-	uint64_t wall = ns ? pm_reader_realtime(s->reader, ns) : 0;
-	char text[64];
-
-	if (!wall)
-		return json_new_null();
-	text[number_time(text, wall, 0)] = '\0';
-	return json_new_text(text);
+	return time_json(ns ? pm_reader_realtime(s->reader, ns) : 0);
 }
 
 static struct json *json_damage(const struct scan *s, const struct pm_damage *d)

@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "common/number.h"
 #include "report/decode.h"
 #include "report/value_out.h"
 
@@ -15,16 +14,6 @@ static struct json *or_null(uint32_t n)
 static struct json *name_json(const char *name)
 {
 	return name ? json_new_text(name) : json_new_null();
-}
-
-static struct json *time_json(uint64_t wall)
-{
-	char text[64];
-
-	if (!wall)
-		return json_new_null();
-	text[number_time(text, wall, 0)] = '\0';
-	return json_new_text(text);
 }
 
 static struct json *cpulist_json(const struct cpulist *l)

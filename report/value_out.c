@@ -137,3 +137,13 @@ const char *privacy_name(enum pm_privacy privacy)
 
 	return (size_t)privacy < sizeof(name) / sizeof(*name) ? name[privacy] : "person";
 }
+
+struct json *time_json(uint64_t wall_ns)
+{
+	char text[64];
+
+	if (!wall_ns)
+		return json_new_null();
+	text[number_time(text, wall_ns, 0)] = '\0';
+	return json_new_text(text);
+}

@@ -12,6 +12,8 @@ void value_text(const struct pm_value *v, struct buf *out);
 struct json *value_json(const struct pm_value *v);
 /* An object with the names of the rows; a key without row is "key-N". */
 struct json *map_json(const struct pm_map *m, const struct pm_key_row *rows);
+/* Ns since 1970 as RFC 3339; null for 0. */
+struct json *time_json(uint64_t wall_ns);
 /* "name=value name=value", in the order of keys. */
 void map_text(const struct pm_map *m, const struct pm_key_row *rows, struct buf *out);
 /* Name of a key; buf for one that has none. */
