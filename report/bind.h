@@ -83,8 +83,8 @@ const char *bind_missing(const struct binding *b, const struct places *p, const 
 			 struct buf *scratch);
 
 /*
- * turbostat's columns in its order: `name` is a metric, '*' in it stands for the members of a family. A metric that is
- * not among them comes behind.
+ * turbostat's columns in its order: `name` is a metric, '*' in it stands for the members of a family. A metric that
+ * is not among them comes behind.
  */
 struct turbostat_column {
 	const char *name;

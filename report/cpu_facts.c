@@ -147,8 +147,8 @@ static const struct {
 
 const char *const cpu_literals[] = {
 	"base_hz", "tsc_hz", "crystal_hz", "tsc_tweak", "perf_factor", "rapl_energy_unit", "rapl_dram_unit",
-	"rapl_psys_unit", "rapl_time_unit", "amd_energy_unit", "tj_max", "has_cc1", "has_cc3", "has_cc6", "has_cc7", "has_pc2",
-	"has_pc3", "has_pc6", "has_pc7", "has_pc8", "has_pc9", "has_pc10", "has_mc6", "has_extended_c0",
+	"rapl_psys_unit", "rapl_time_unit", "amd_energy_unit", "tj_max", "has_cc1", "has_cc3", "has_cc6", "has_cc7",
+	"has_pc2", "has_pc3", "has_pc6", "has_pc7", "has_pc8", "has_pc9", "has_pc10", "has_mc6", "has_extended_c0",
 	"has_pc6_in_pc7", NULL,
 };
 

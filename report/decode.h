@@ -1,7 +1,7 @@
 /*
  * What registers and cpuid leaves that were read once say, field by field, without the machine: the lines of
- * turbostat's system configuration header. Fields whose meaning depends on the model are named as such where the model
- * is not known.
+ * turbostat's system configuration header. Fields whose meaning depends on the model are named as such where the
+ * model is not known.
  */
 #ifndef REPORT_DECODE_H
 #define REPORT_DECODE_H
