@@ -1,6 +1,5 @@
 #include "common/options.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -9,16 +8,8 @@
 #include <strings.h>
 
 #include "common/options_internal.h"
+#include "common/options_known.h"
 #include "common/parse.h"
-
-/* An option of the command, or another name of one. */
-struct known {
-	const char *name; /* or NULL: letter only */
-	int key;
-	enum { ARG_NONE, ARG_NEEDED, ARG_OPTIONAL } arg;
-	const char *arg_name;
-	size_t same; /* index of the option that this is a name of */
-};
 
 /* A word of the result: option `same` with its value, or a removed one (text NULL). */
 struct word {
@@ -29,8 +20,7 @@ struct word {
 
 struct rewrite {
 	const struct options_spec *spec;
-	struct known *known;
-	size_t n_known, cap_known;
+	struct known_options known;
 	struct word *word;
 	size_t n_words;
 	char **argv;
@@ -50,175 +40,6 @@ static int rewrite_bad(struct rewrite *w, const char *format, ...)
 	return error_set(w->e, EINVAL, "%s", text.text);
 }
 
-/* ---- what the command knows ---- */
-
-static int known_add(struct rewrite *w, const struct argp_option *o, size_t same)
-{
-	if (w->n_known == w->cap_known) {
-		size_t cap = w->cap_known ? w->cap_known * 2 : 64;
-		struct known *p = reallocarray(w->known, cap, sizeof(*p));
-
-		if (!p)
-			return error_set(w->e, ENOMEM, "out of memory");
-		w->known = p;
-		w->cap_known = cap;
-	}
-	w->known[w->n_known] = (struct known){ .name = o->name, .key = o->key, .same = w->n_known };
-	if (same != SIZE_MAX) {
-		w->known[w->n_known].same = same;
-		w->known[w->n_known].arg = w->known[same].arg;
-		w->known[w->n_known].arg_name = w->known[same].arg_name;
-	} else if (o->arg) {
-		w->known[w->n_known].arg = o->flags & OPTION_ARG_OPTIONAL ? ARG_OPTIONAL : ARG_NEEDED;
-		w->known[w->n_known].arg_name = o->arg;
-	}
-	w->n_known++;
-	return 0;
-}
-
-static int known_collect(struct rewrite *w, const struct argp *argp)
-{
-	size_t real = SIZE_MAX;
-
-	for (const struct argp_option *o = argp->options; o && (o->name || o->key || o->doc || o->group); o++) {
-		int r;
-
-		if (o->flags & OPTION_DOC || (!o->name && !o->key))
-			continue;
-		r = known_add(w, o, o->flags & OPTION_ALIAS ? real : SIZE_MAX);
-		if (r)
-			return r;
-		if (!(o->flags & OPTION_ALIAS))
-			real = w->n_known - 1;
-	}
-	for (const struct argp_child *c = argp->children; c && c->argp; c++) {
-		int r = known_collect(w, c->argp);
-
-		if (r)
-			return r;
-	}
-	return 0;
-}
-
-/* turbostat writes num_iterations, perf interval-count: nobody should have to remember which. */
-static bool name_begins(const char *name, const char *text, size_t len, bool fold)
-{
-	for (size_t i = 0; i < len; i++) {
-		char a = name[i] == '_' ? '-' : name[i];
-		char b = text[i] == '_' ? '-' : text[i];
-
-		if (fold) {
-			a = (char)tolower((unsigned char)a);
-			b = (char)tolower((unsigned char)b);
-		}
-		if (!a || a != b)
-			return false;
-	}
-	return true;
-}
-
-static bool name_is(const char *name, const char *text, size_t len)
-{
-	return name_begins(name, text, len, false) && !name[len];
-}
-
-static struct known *known_exact(struct rewrite *w, const char *text, size_t len)
-{
-	for (size_t i = 0; i < w->n_known; i++) {
-		if (w->known[i].name && name_is(w->known[i].name, text, len))
-			return &w->known[i];
-	}
-	return NULL;
-}
-
-static struct known *known_key(struct rewrite *w, int key)
-{
-	for (size_t i = 0; i < w->n_known; i++) {
-		if (w->known[i].key == key)
-			return &w->known[i];
-	}
-	return NULL;
-}
-
-enum match { MATCH_NONE, MATCH_ONE, MATCH_NEGATED, MATCH_MANY };
-
-/* Names that begin with the text; several names of one option are one. `flags`: only options without value. */
-static enum match known_abbreviated(struct rewrite *w, const char *text, size_t len, bool flags, struct known **found,
-				    struct known **second)
-{
-	*found = NULL;
-	for (size_t i = 0; i < w->n_known; i++) {
-		struct known *k = &w->known[i];
-
-		if (!k->name || (flags && k->arg != ARG_NONE) || !name_begins(k->name, text, len, false))
-			continue;
-		if (*found && (*found)->same != k->same) {
-			*second = k;
-			return MATCH_MANY;
-		}
-		if (!*found)
-			*found = k;
-	}
-	return *found ? MATCH_ONE : MATCH_NONE;
-}
-
-static enum match known_find(struct rewrite *w, const char *text, size_t len, struct known **found,
-			     struct known **second)
-{
-	bool no = len > 3 && name_begins("no-", text, 3, false);
-	enum match m;
-
-	*found = known_exact(w, text, len);
-	if (*found)
-		return MATCH_ONE;
-	if (no) {
-		*found = known_exact(w, text + 3, len - 3);
-		if (*found && (*found)->arg == ARG_NONE)
-			return MATCH_NEGATED;
-	}
-	/* perf's options with a "no-" of their own have a form without it. */
-	for (size_t i = 0; i < w->n_known; i++) {
-		struct known *k = &w->known[i];
-
-		if (k->name && k->arg == ARG_NONE && !strncmp(k->name, "no-", 3) && name_is(k->name + 3, text, len)) {
-			*found = k;
-			return MATCH_NEGATED;
-		}
-	}
-	m = known_abbreviated(w, text, len, false, found, second);
-	if (m == MATCH_NONE && no) {
-		m = known_abbreviated(w, text + 3, len - 3, true, found, second);
-		if (m == MATCH_ONE)
-			m = MATCH_NEGATED;
-	}
-	return m;
-}
-
-/* The option of a letter; NULL with a message in *why (which may be NULL) if there is none. */
-static struct known *known_letter(struct rewrite *w, char letter, struct error *why)
-{
-	const struct option_letter *row = option_letter_find(letter);
-	const char *cell = row && w->spec->column < OPTIONS_COLUMNS ? row->cell[w->spec->column] : NULL;
-	struct known *k;
-
-	if (cell && *cell == '!') {
-		error_set(why, EINVAL, "-%c %s", letter, cell + 1);
-		return NULL;
-	}
-	if (letter == 'h')
-		cell = "help";
-	k = cell ? known_exact(w, cell, strlen(cell)) : NULL;
-	if (!k && isalpha((unsigned char)letter))
-		k = known_key(w, letter);
-	if (k)
-		return &w->known[k->same];
-	if (cell)
-		error_set(why, EINVAL, "this version has no -%c (--%s)", letter, cell);
-	else
-		error_set(why, EINVAL, "-%c is no option", letter);
-	return NULL;
-}
-
 /* ---- the other half ---- */
 
 const struct option_letter *option_letter_find(char letter)
@@ -233,16 +54,16 @@ const struct option_letter *option_letter_find(char letter)
 static const struct option_name *foreign_find(const char *text, size_t len, size_t min_abbreviation)
 {
 	const struct option_name *found = NULL;
-	bool no = len > 3 && name_begins("no-", text, 3, false);
+	bool no = len > 3 && option_name_begins("no-", text, 3, false);
 
 	for (const struct option_name *f = option_names; f->name; f++) {
-		if (name_is(f->name, text, len) || (no && name_is(f->name, text + 3, len - 3)))
+		if (option_name_is(f->name, text, len) || (no && option_name_is(f->name, text + 3, len - 3)))
 			return f;
 	}
 	if (len < min_abbreviation)
 		return NULL;
 	for (const struct option_name *f = option_names; f->name; f++) {
-		if (!name_begins(f->name, text, len, false))
+		if (!option_name_begins(f->name, text, len, false))
 			continue;
 		if (found)
 			return NULL;
@@ -296,16 +117,16 @@ const char *options_nearest(const char *word, const char *const *names, size_t n
 
 static int unknown_refuse(struct rewrite *w, const char *dashes, const char *text, size_t len)
 {
-	const char **names = calloc(w->n_known + 1, sizeof(*names));
+	const char **names = calloc(w->known.n + 1, sizeof(*names));
 	char *word = strndup(text, len);
 	const char *near = NULL;
 	size_t n = 0;
 	int r;
 
 	if (names && word) {
-		for (size_t i = 0; i < w->n_known; i++) {
-			if (w->known[i].name)
-				names[n++] = w->known[i].name;
+		for (size_t i = 0; i < w->known.n; i++) {
+			if (w->known.option[i].name)
+				names[n++] = w->known.option[i].name;
 		}
 		near = options_nearest(word, names, n);
 	}
@@ -323,7 +144,7 @@ static int unknown_refuse(struct rewrite *w, const char *dashes, const char *tex
 
 static int emit(struct rewrite *w, const struct known *k, const char *value)
 {
-	const struct known *real = &w->known[k->same];
+	const struct known *real = &w->known.option[k->same];
 	struct word *word = &w->word[w->n_words];
 	struct buf b = BUF_INIT;
 
@@ -399,8 +220,8 @@ static int rewrite_long(struct rewrite *w, const char *text)
 		return unknown_refuse(w, "--", text, strlen(text));
 	/* "--interval" of the other half must not be taken for an abbreviation of "--interval-clear" here. */
 	foreign = foreign_find(text, len, SIZE_MAX);
-	m = known_find(w, text, len, &found, &second);
-	if (foreign && m != MATCH_NEGATED && !(m == MATCH_ONE && name_is(found->name, text, len)))
+	m = known_find(&w->known, text, len, &found, &second);
+	if (foreign && m != MATCH_NEGATED && !(m == MATCH_ONE && option_name_is(found->name, text, len)))
 		return foreign_refuse(w, foreign);
 	if (m != MATCH_NONE)
 		return take_match(w, m, found, second, value, "--", text, len);
@@ -413,7 +234,7 @@ static int rewrite_long(struct rewrite *w, const char *text)
 static bool is_cluster(struct rewrite *w, const char *text)
 {
 	for (; *text; text++) {
-		struct known *k = known_letter(w, *text, NULL);
+		struct known *k = known_letter(&w->known, w->spec->column, *text, NULL);
 
 		if (!k || (k->arg != ARG_NONE && text[1]))
 			return false;
@@ -427,7 +248,7 @@ static int rewrite_letters(struct rewrite *w, const char *text, struct error *wh
 	size_t n_before = w->n_words;
 
 	for (; *text; text++) {
-		struct known *k = known_letter(w, *text, why);
+		struct known *k = known_letter(&w->known, w->spec->column, *text, why);
 		int r;
 
 		if (!k) {
@@ -467,8 +288,8 @@ static int rewrite_short(struct rewrite *w, const char *text)
 		return unknown_refuse(w, "-", text, strlen(text));
 	if (len > 1 && !is_cluster(w, text)) {
 		foreign = foreign_find(text, len, SIZE_MAX);
-		m = known_find(w, text, len, &found, &second);
-		if (foreign && m != MATCH_NEGATED && !(m == MATCH_ONE && name_is(found->name, text, len)))
+		m = known_find(&w->known, text, len, &found, &second);
+		if (foreign && m != MATCH_NEGATED && !(m == MATCH_ONE && option_name_is(found->name, text, len)))
 			return foreign_refuse(w, foreign);
 		/* An ambiguous word may still be a letter with its value. */
 		if (m == MATCH_ONE || m == MATCH_NEGATED || (m == MATCH_MANY && len > 2))
@@ -542,11 +363,13 @@ int options_rewrite(const struct options_spec *spec, int argc, char **argv, int 
 		letters += argv[i][0] == '-' ? strlen(argv[i]) : 1;
 	w.word = calloc(letters + 1, sizeof(*w.word));
 	out = calloc(2 * letters + (size_t)argc + 3, sizeof(*out));
-	r = operand && w.word && out ? 0 : error_set(e, ENOMEM, "out of memory");
+	r = operand && w.word && out ? 0 : -ENOMEM;
 	if (!r)
-		r = known_collect(&w, spec->argp);
+		r = known_collect(&w.known, spec->argp);
 	if (!r)
-		r = known_collect(&w, &options_common_argp);
+		r = known_collect(&w.known, &options_common_argp);
+	if (r)
+		error_set(e, ENOMEM, "out of memory");
 	if (!r)
 		r = rewrite_options(&w, operand, &n_operands);
 	for (size_t i = 0; out && i < w.n_words; i++) {
@@ -570,7 +393,7 @@ int options_rewrite(const struct options_spec *spec, int argc, char **argv, int 
 		}
 	}
 	free(operand);
-	free(w.known);
+	free(w.known.option);
 	free(w.word);
 	if (r) {
 		/* The first may be missing while others are there. */

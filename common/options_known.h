@@ -1,0 +1,42 @@
+/* The options of a command, for looking them up the way users write them. */
+#ifndef COMMON_OPTIONS_KNOWN_H
+#define COMMON_OPTIONS_KNOWN_H
+
+#include <argp.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "common/error.h"
+#include "common/options.h"
+
+/* An option of the command, or another name of one. */
+struct known {
+	const char *name; /* or NULL: letter only */
+	int key;
+	enum { ARG_NONE, ARG_NEEDED, ARG_OPTIONAL } arg;
+	const char *arg_name;
+	size_t same; /* index of the option that this is a name of */
+};
+
+struct known_options {
+	struct known *option; /* to be freed */
+	size_t n, cap;
+};
+
+enum match { MATCH_NONE, MATCH_ONE, MATCH_NEGATED, MATCH_MANY };
+
+/* Adds the options of argp and of its children. 0 or -ENOMEM. */
+int known_collect(struct known_options *all, const struct argp *argp);
+/* By a long name, an abbreviation of one, or one of them with "no-"; *second: another one of MATCH_MANY. */
+enum match known_find(const struct known_options *all, const char *text, size_t len, struct known **found,
+		      struct known **second);
+/* The option of a letter; NULL with a message in *why (which may be NULL) if there is none. */
+struct known *known_letter(const struct known_options *all, enum options_column column, char letter,
+			   struct error *why);
+
+/* turbostat writes num_iterations, perf interval-count: nobody should have to remember which. `fold`: nor the
+ * case. */
+bool option_name_begins(const char *name, const char *text, size_t len, bool fold);
+bool option_name_is(const char *name, const char *text, size_t len);
+
+#endif
