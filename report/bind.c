@@ -273,15 +273,6 @@ static void drop_metric(struct binding *b)
 	expr_free(b->metric[--b->n_metrics].expr);
 }
 
-/* Whether the formula copes without that input: it asks has_event() first. */
-static bool is_optional(const struct expr_input *in, size_t n, size_t i)
-{
-	for (size_t k = 0; k < n; k++)
-		if (in[k].aspect == EXPR_HAS_EVENT && !strcmp(in[k].name, in[i].name))
-			return true;
-	return false;
-}
-
 /* 1: kept, 0: the recording cannot feed it, or -errno. */
 static int bind_formula(struct builder *x, struct bound_metric *m, const char *text, const struct metric *row)
 {
@@ -304,7 +295,7 @@ static int bind_formula(struct builder *x, struct bound_metric *m, const char *t
 			return (int)at;
 		m->input[m->n_inputs++] = (uint32_t)at;
 		bound = &x->b->input[at];
-		if (lacks(bound) && !is_optional(in, n, i))
+		if (lacks(bound) && !bind_is_optional(in, n, i))
 			return 0;
 		if (bound->kind != PM_KINDS)
 			kind = kind == PM_KINDS ? bound->kind : kind_join(kind, bound->kind);
@@ -585,55 +576,6 @@ static int bind_all(struct builder *x)
 	return bind_all_counters(x);
 }
 
-/* ---- turbostat's order ---- */
-
-/* Whether `name` is the column's; '*' is a member. */
-static bool is_column(const char *column, const char *name)
-{
-	const char *star = strchr(column, '*');
-	size_t before = star ? (size_t)(star - column) : 0, len = strlen(name), after;
-
-	if (!star)
-		return !strcmp(column, name);
-	after = strlen(star + 1);
-	return len > before + after && !strncmp(column, name, before) && !strcmp(star + 1, name + len - after);
-}
-
-static int compare_ranks(const void *left, const void *right)
-{
-	const struct bound_metric *a = left, *b = right;
-
-	return a->rank != b->rank ? (a->rank > b->rank ? 1 : -1) : (a->place > b->place) - (a->place < b->place);
-}
-
-static bool has_registers(const struct binding *b, const struct pm_model *m)
-{
-	for (size_t i = 0; i < b->n_inputs; i++)
-		if (b->input[i].n_counters && !b->input[i].constant &&
-		    !strcmp(pm_model_counter(m, b->input[i].counter[0])->source, "msr"))
-			return true;
-	return false;
-}
-
-static void order_columns(struct binding *b)
-{
-	for (size_t i = 0; i < b->n_metrics; i++) {
-		struct bound_metric *m = &b->metric[i];
-		uint32_t rank = 0;
-
-		m->place = (uint32_t)i;
-		/* Added counters stand behind all that are built in. */
-		while (turbostat_columns[rank].name &&
-		       (m->counter || !is_column(turbostat_columns[rank].name, m->name)))
-			rank++;
-		m->rank = rank;
-		if (!m->vendor && !m->counter && !m->added)
-			m->default_on = turbostat_columns[rank].name && turbostat_columns[rank].on && !m->unlikely;
-	}
-	if (b->n_metrics)
-		qsort(b->metric, b->n_metrics, sizeof(*b->metric), compare_ranks);
-}
-
 int binding_build(struct binding *b, const struct places *p, const struct bind_options *options, struct error *e)
 {
 	struct builder x = { .b = b, .p = p, .options = options, .error = e };
@@ -644,9 +586,8 @@ int binding_build(struct binding *b, const struct places *p, const struct bind_o
 	err = x.found ? find_kinds(&x) : -ENOMEM;
 	if (!err)
 		err = bind_all(&x);
-	if (!err && (options->columns == COLUMNS_TURBOSTAT ||
-		     (options->columns == COLUMNS_AUTO && has_registers(b, p->model))))
-		order_columns(b);
+	if (!err)
+		binding_order(b, p->model, options);
 	free(x.kind);
 	free(x.found);
 	buf_release(&x.text);
@@ -654,39 +595,4 @@ int binding_build(struct binding *b, const struct places *p, const struct bind_o
 	if (err == -ENOMEM)
 		error_sys(e, ENOMEM, "metrics");
 	return err;
-}
-
-const char *bind_missing(const struct binding *b, const struct places *p, const struct metric *m, struct buf *scratch)
-{
-	const struct expr_input *in;
-	struct expr *x = NULL;
-	const char *missing = NULL;
-	struct bound_input field;
-	struct value v;
-	uint32_t found;
-	size_t n;
-
-	buf_clear(scratch);
-	if (m->each) {
-		if (!bind_counters(p->model, m->each, &found, 1))
-			buf_addstr(scratch, m->each);
-		return scratch->len ? buf_str(scratch) : NULL;
-	}
-	if (expr_parse(&x, m->expr, NULL))
-		return NULL;
-	in = expr_inputs(x, &n);
-	for (size_t i = 0; i < n && !missing; i++) {
-		const char *reg;
-
-		if (in[i].aspect == EXPR_HAS_EVENT || in[i].aspect == EXPR_CPUID_MATCH || is_optional(in, n, i))
-			continue;
-		reg = bind_field(in[i].name, &field);
-		if (in[i].aspect == EXPR_LITERAL ? bind_literal(p, in[i].name, &v) && !v.reason :
-						   bind_counters(p->model, reg ? reg : in[i].name, &found, 1) != 0)
-			continue;
-		buf_printf(scratch, "%s%s", in[i].aspect == EXPR_LITERAL ? "#" : "", in[i].name);
-		missing = buf_str(scratch);
-	}
-	expr_free(x);
-	return missing;
 }

@@ -92,6 +92,11 @@ struct turbostat_column {
 };
 extern const struct turbostat_column turbostat_columns[]; /* ends with name NULL */
 
+/* Puts the metrics in turbostat's order, with its defaults, if options or registers of the recording say so. */
+void binding_order(struct binding *b, const struct pm_model *m, const struct bind_options *options);
+/* Whether a formula copes without its input `i`: it asks has_event() first. */
+bool bind_is_optional(const struct expr_input *in, size_t n, size_t i);
+
 /* A name that stands for a field of a register ("msr.therm_status.readout"): that register's name, and the field in
  * *in. NULL: it is none. */
 const char *bind_field(const char *name, struct bound_input *in);

@@ -259,3 +259,48 @@ bool bind_literal(const struct places *p, const char *name, struct value *v)
 		return cpu_literal(p->model, name, v);
 	return true;
 }
+
+/* ---- what is missing ---- */
+
+bool bind_is_optional(const struct expr_input *in, size_t n, size_t i)
+{
+	for (size_t k = 0; k < n; k++)
+		if (in[k].aspect == EXPR_HAS_EVENT && !strcmp(in[k].name, in[i].name))
+			return true;
+	return false;
+}
+
+const char *bind_missing(const struct binding *b, const struct places *p, const struct metric *m, struct buf *scratch)
+{
+	const struct expr_input *in;
+	struct expr *x = NULL;
+	const char *missing = NULL;
+	struct bound_input field;
+	struct value v;
+	uint32_t found;
+	size_t n;
+
+	buf_clear(scratch);
+	if (m->each) {
+		if (!bind_counters(p->model, m->each, &found, 1))
+			buf_addstr(scratch, m->each);
+		return scratch->len ? buf_str(scratch) : NULL;
+	}
+	if (expr_parse(&x, m->expr, NULL))
+		return NULL;
+	in = expr_inputs(x, &n);
+	for (size_t i = 0; i < n && !missing; i++) {
+		const char *reg;
+
+		if (in[i].aspect == EXPR_HAS_EVENT || in[i].aspect == EXPR_CPUID_MATCH || bind_is_optional(in, n, i))
+			continue;
+		reg = bind_field(in[i].name, &field);
+		if (in[i].aspect == EXPR_LITERAL ? bind_literal(p, in[i].name, &v) && !v.reason :
+						   bind_counters(p->model, reg ? reg : in[i].name, &found, 1) != 0)
+			continue;
+		buf_printf(scratch, "%s%s", in[i].aspect == EXPR_LITERAL ? "#" : "", in[i].name);
+		missing = buf_str(scratch);
+	}
+	expr_free(x);
+	return missing;
+}

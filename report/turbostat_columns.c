@@ -1,4 +1,7 @@
 /* turbostat's columns in the order of its newest version. */
+#include <stdlib.h>
+#include <string.h>
+
 #include "report/bind.h"
 
 const struct turbostat_column turbostat_columns[] = {
@@ -61,3 +64,52 @@ const struct turbostat_column turbostat_columns[] = {
 	{ "sys_j", false },
 	{ .name = NULL },
 };
+
+/* Whether `name` is the column's; '*' is a member. */
+static bool is_column(const char *column, const char *name)
+{
+	const char *star = strchr(column, '*');
+	size_t before = star ? (size_t)(star - column) : 0, len = strlen(name), after;
+
+	if (!star)
+		return !strcmp(column, name);
+	after = strlen(star + 1);
+	return len > before + after && !strncmp(column, name, before) && !strcmp(star + 1, name + len - after);
+}
+
+static int compare_ranks(const void *left, const void *right)
+{
+	const struct bound_metric *a = left, *b = right;
+
+	return a->rank != b->rank ? (a->rank > b->rank ? 1 : -1) : (a->place > b->place) - (a->place < b->place);
+}
+
+static bool has_registers(const struct binding *b, const struct pm_model *m)
+{
+	for (size_t i = 0; i < b->n_inputs; i++)
+		if (b->input[i].n_counters && !b->input[i].constant &&
+		    !strcmp(pm_model_counter(m, b->input[i].counter[0])->source, "msr"))
+			return true;
+	return false;
+}
+
+void binding_order(struct binding *b, const struct pm_model *m, const struct bind_options *options)
+{
+	if (options->columns == COLUMNS_OWN || (options->columns == COLUMNS_AUTO && !has_registers(b, m)))
+		return;
+	for (size_t i = 0; i < b->n_metrics; i++) {
+		struct bound_metric *x = &b->metric[i];
+		uint32_t rank = 0;
+
+		x->place = (uint32_t)i;
+		/* Added counters stand behind all that are built in. */
+		while (turbostat_columns[rank].name &&
+		       (x->counter || !is_column(turbostat_columns[rank].name, x->name)))
+			rank++;
+		x->rank = rank;
+		if (!x->vendor && !x->counter && !x->added)
+			x->default_on = turbostat_columns[rank].name && turbostat_columns[rank].on && !x->unlikely;
+	}
+	if (b->n_metrics)
+		qsort(b->metric, b->n_metrics, sizeof(*b->metric), compare_ranks);
+}
