@@ -19,5 +19,6 @@ const struct source_ops *const sources[] = {
 	&source_gfx,
 	&source_uncorefreq,
 	&source_lpi,
+	&source_pmt,
 	NULL,
 };

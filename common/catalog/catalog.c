@@ -23,6 +23,7 @@ const struct catalog_table catalog_tables[] = {
 	TABLE(gfx),
 	TABLE(uncorefreq),
 	TABLE(lpi),
+	TABLE(pmt),
 	{ .source = NULL },
 };
 

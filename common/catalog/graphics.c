@@ -26,6 +26,12 @@ const struct catalog_counter catalog_uncorefreq[2] = {
 	  .help = "Frequency of one fabric cluster of the uncore" },
 };
 
+/* The member is GUID_OFFSET. */
+const struct catalog_counter catalog_pmt[1] = {
+	{ .source = "pmt", .name = "pmt.*", .display = "pmt.*", .key = "*", .unit = "1",
+	  .semantics = CATALOG_BITFIELD, .aggregation = CATALOG_NONE },
+};
+
 const struct catalog_counter catalog_lpi[2] = {
 	{ .source = "lpi", .name = "lpi.cpu", .display = "CPU_LPI", .key = "low_power_idle_cpu_residency_us",
 	  .unit = "s", .num = 1, .den = 1000000, .aggregation = CATALOG_FIRST,

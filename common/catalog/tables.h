@@ -27,5 +27,6 @@ extern const struct catalog_counter catalog_powercap[6];
 extern const struct catalog_counter catalog_gfx[6];
 extern const struct catalog_counter catalog_uncorefreq[2];
 extern const struct catalog_counter catalog_lpi[2];
+extern const struct catalog_counter catalog_pmt[1];
 
 #endif

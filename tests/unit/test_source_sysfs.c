@@ -1,4 +1,5 @@
 /* Sources of sysfs on a copy of a machine whose numbers tests/sysroots/make has chosen. */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -274,6 +275,24 @@ static void lpi_has_two_places(void **state)
 	assert_int_equal(of_system("lpi.cpu"), 700);
 }
 
+static void pmt_keeps_every_word(void **state)
+{
+	start("server", "pmt");
+	assert_non_null(refused("pmt"));
+	sysroot_put(here.dir, "/sys/class/intel_pmt/telem1/guid", "0x1a067102\n");
+	sysroot_put(here.dir, "/sys/class/intel_pmt/telem1/size", "24\n");
+	sysroot_put(here.dir, "/sys/class/intel_pmt/telem1/telem", "01234567abcdefgh89012345");
+	start_again("pmt");
+	sample();
+	assert_int_equal(of_device("pmt.1a067102_8", "telem1"), 0x6867666564636261);
+	assert_int_equal(of_device("pmt.1a067102_24", "telem1"), NO_COUNTER);
+	assert_int_equal(pm_model_config(&here.model, "pmt.telem1.guid", PM_NONE)->value.u64, 0x1a067102);
+	/* A region that is shorter than it says. */
+	sysroot_put(here.dir, "/sys/class/intel_pmt/telem1/size", "32\n");
+	start_again("pmt");
+	assert_int_equal(refused("pmt")->reason, pm_reason_errno(EIO));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -289,6 +308,7 @@ int main(void)
 		cmocka_unit_test_teardown(gfx_knows_three_drivers, teardown),
 		cmocka_unit_test_teardown(uncorefreq_belongs_to_dies_and_clusters, teardown),
 		cmocka_unit_test_teardown(lpi_has_two_places, teardown),
+		cmocka_unit_test_teardown(pmt_keeps_every_word, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
