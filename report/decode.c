@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "common/cpulist.h"
+#include "common/table.h"
+#include "report/value_out.h"
 
 struct decoded_field *decode_add(struct decoded *d, const char *name, double number, const char *unit)
 {
@@ -205,6 +207,32 @@ static int decode_readings(const struct pm_model *m, const struct cpu_facts *f, 
 	return 0;
 }
 
+/* What the kernel said of frequencies, idle states and limits, in the order of turbostat's header. */
+static int decode_settings(const struct pm_model *m, int (*take)(void *ctx, const struct decoded *d), void *ctx)
+{
+	static const char *const prefix[] = { "cpufreq.", "intel_pstate.", "cpu_dma_latency", "cpuidle.", "uncorefreq.",
+					      "powercap." };
+	struct buf text = BUF_INIT;
+	int err = 0;
+
+	for (size_t k = 0; k < sizeof(prefix) / sizeof(prefix[0]); k++) {
+		for (uint32_t i = 0; i < m->n_configs && !err; i++) {
+			const struct pm_config *c = &m->config[i];
+			struct decoded d = { .name = c->name, .config = c };
+
+			if (strncmp(c->name, prefix[k], strlen(prefix[k])) || c->reason ||
+			    c->privacy != PM_PRIVACY_TECHNICAL)
+				continue;
+			buf_clear(&text);
+			value_text(&c->value, &text);
+			decode_word(&d, "", buf_str(&text));
+			err = text.err ? -ENOMEM : take(ctx, &d);
+		}
+	}
+	buf_release(&text);
+	return err;
+}
+
 int decode_all(const struct pm_model *m, int (*take)(void *ctx, const struct decoded *d), void *ctx)
 {
 	struct cpu_facts f;
@@ -249,7 +277,7 @@ void decoded_text(const struct decoded *d, struct buf *out)
 		else if (f->word && !strcmp(before, f->name))
 			buf_addstr(out, f->text);
 		else
-			buf_printf(out, "%s %s%s%s", f->name, f->text, f->unit[0] ? " " : "", f->unit);
+			buf_printf(out, "%s%s%s%s%s", f->name, f->name[0] ? " " : "", f->text, f->unit[0] ? " " : "", f->unit);
 		before = f->name;
 	}
 }
@@ -267,21 +295,28 @@ static void where(const struct pm_config *c, struct buf *out)
 
 static int text_line(void *ctx, const struct decoded *d)
 {
-	struct buf *out = ctx;
+	struct buf *out = ctx, line = BUF_INIT;
+	int err;
 
-	buf_addstr(out, d->name);
-	where(d->config, out);
-	buf_addstr(out, ": ");
+	buf_addstr(&line, d->name);
+	where(d->config, &line);
+	buf_addstr(&line, ": ");
 	if (!strncmp(d->name, "msr.", 4))
-		buf_printf(out, "0x%08llx%s", (unsigned long long)d->value, d->n ? " " : "");
-	decoded_text(d, out);
+		buf_printf(&line, "0x%08llx%s", (unsigned long long)d->value, d->n ? " " : "");
+	decoded_text(d, &line);
+	/* Names and words are of the file; they go to a terminal. */
+	text_escape(out, buf_str(&line), line.len);
 	buf_addch(out, '\n');
-	return out->err;
+	err = line.err ? line.err : out->err;
+	buf_release(&line);
+	return err;
 }
 
 int decode_text(const struct pm_model *m, struct buf *out)
 {
-	return decode_all(m, text_line, out);
+	int err = decode_all(m, text_line, out);
+
+	return err ? err : decode_settings(m, text_line, out);
 }
 
 /* ---- for programs ---- */

@@ -19,7 +19,7 @@ struct decoded_field {
 	const char *name;
 	const char *unit; /* "" for a bare number or a word */
 	double number;
-	char text[48];    /* for people, without the unit; for a word that word */
+	char text[96];    /* for people, without the unit; for a word that word */
 	bool flag;        /* number is 0 or 1 */
 	bool word;        /* text is all there is */
 };
@@ -40,7 +40,7 @@ bool decode_register(const struct cpu_facts *f, const char *name, uint64_t value
 
 /* "base 3500 MHz, turbo, ..." */
 void decoded_text(const struct decoded *d, struct buf *out);
-/* Lines for people, one a register; nothing if there are none. 0 or -ENOMEM. */
+/* Lines for people, one a register, then what the kernel said of frequencies, idle states and limits. */
 int decode_text(const struct pm_model *m, struct buf *out);
 /* A list of objects; NULL without memory. */
 struct json *decode_json(const struct pm_model *m);

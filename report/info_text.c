@@ -363,16 +363,16 @@ static int register_row(void *ctx, const struct decoded *d)
 	return p->err;
 }
 
+static int any_register(void *ctx, const struct decoded *d)
+{
+	return 1;
+}
+
 /* What the processor's registers say; nothing on other architectures. */
 static void registers(struct page *p)
 {
-	struct buf any = BUF_INIT;
-
-	if (decode_text(p->m, &any) || !any.len) {
-		buf_release(&any);
+	if (!decode_all(p->m, any_register, NULL))
 		return;
-	}
-	buf_release(&any);
 	head(p, "Registers");
 	p->t = table_new();
 	if (!p->t)
