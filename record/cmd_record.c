@@ -156,23 +156,13 @@ static void handle_input(struct recorder *r)
 		session_snapshot(&r->session);
 }
 
-static void name_output(struct recorder *r)
-{
-	const char *path = r->session.output.path;
-
-	if (strcmp(path, "-"))
-		error_prefix(&r->error, "'%s'", path);
-	else
-		error_prefix(&r->error, "stdout");
-}
-
 static void writing_failed(struct recorder *r)
 {
 	if (!recording_error(r->session.recording, &r->error) || r->failed)
 		return;
 	r->failed = true;
 	progress_clear(&r->progress);
-	name_output(r);
+	output_blame(&r->session.output, &r->error);
 	r->code = command_failed(&r->error);
 	r->quit = true;
 	if (r->child.started && !r->child.ended) {
@@ -421,6 +411,19 @@ static void tell_result(struct recorder *r, const struct recording_stats *stats)
 	buf_release(&text);
 }
 
+/* Losses go on until the end, so they are told there: in the middle the line would be overlooked. */
+static void tell_dead(struct recorder *r)
+{
+	const char *line = recording_dead(r->session.recording);
+
+	while (!r->options->quiet && *line) {
+		size_t len = strcspn(line, "\n");
+
+		fprintf(stderr, "pmrec: %.*s\n", (int)len, line);
+		line += len + (line[len] == '\n');
+	}
+}
+
 static bool writes_pipe(const struct record_options *o)
 {
 	struct stat st;
@@ -457,12 +460,14 @@ static void record(struct recorder *r, char **argv)
 		one_run(r);
 	} while (next_run(r));
 	if (!r->failed && session_close(&r->session, &r->error) && !r->code) {
-		name_output(r);
+		output_blame(&r->session.output, &r->error);
 		fail(r);
 	}
 	stats = recording_stats(r->session.recording);
-	if (!r->code)
+	if (!r->code) {
 		tell_result(r, &stats);
+		tell_dead(r);
+	}
 }
 
 /* What came of it: the command's own exit code, unless pmrec failed itself. */

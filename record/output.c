@@ -152,6 +152,13 @@ int output_close(struct output *out, struct error *e)
 	return err;
 }
 
+int output_blame(const struct output *out, struct error *e)
+{
+	if (!strcmp(out->path, "-"))
+		return error_prefix(e, "standard output");
+	return error_prefix(e, "'%s'", out->path);
+}
+
 int output_write(void *ctx, const void *data, size_t len)
 {
 	struct output *out = ctx;

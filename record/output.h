@@ -26,5 +26,7 @@ int output_close(struct output *out, struct error *e);
 
 /* A pm_sink_fn: one write() a frame. A frame that the disk could only take a part of is taken back. */
 int output_write(void *out, const void *data, size_t len);
+/* Puts the name of the output before the text; returns what error_prefix() does. */
+int output_blame(const struct output *out, struct error *e);
 
 #endif

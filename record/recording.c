@@ -36,6 +36,7 @@ struct recording {
 	struct ring *ring;
 	struct error error;
 	int failed;
+	struct buf dead; /* a line a source that stopped delivering; guarded by model_lock */
 
 	pthread_mutex_t model_lock;
 
@@ -138,17 +139,33 @@ static void find_lost(struct recording *r, const struct ring *ring, const struct
 	}
 }
 
+/* Once a source and reason, however many units it had. */
+static void note_dead(struct recording *r, const char *source, uint16_t reason)
+{
+	struct buf line = BUF_INIT;
+
+	buf_printf(&line, "%s stopped delivering: %s\n", source, pm_reason_text(reason));
+	pthread_mutex_lock(&r->model_lock);
+	if (!line.err && !strstr(buf_str(&r->dead), buf_str(&line)))
+		buf_addstr(&r->dead, buf_str(&line));
+	pthread_mutex_unlock(&r->model_lock);
+	buf_release(&line);
+}
+
 static void find_dead(struct recording *r, const struct readout *l)
 {
 	for (uint32_t i = 0; i < l->n_slots; i++) {
 		struct slot *s = &l->slot[i];
 		int err = s->told ? 0 : atomic_load_explicit(&s->dead, memory_order_relaxed);
 		struct pm_event e = { .type = PM_EVENT_FAILED, .time_ns = clocks_monotonic() };
+		const char *source;
 
 		if (!err)
 			continue;
 		s->told = true;
-		set(&e, PM_EVENT_KEY_SOURCE, pm_text(s->unit->source ? s->unit->source->ops->name : "pmrec"));
+		source = s->unit->source ? s->unit->source->ops->name : "pmrec";
+		note_dead(r, source, pm_reason_errno(err));
+		set(&e, PM_EVENT_KEY_SOURCE, pm_text(source));
 		set(&e, PM_EVENT_KEY_REASON, pm_u64(pm_reason_errno(err)));
 		if (s->unit->cpu != PM_NONE)
 			set(&e, PM_EVENT_KEY_CPU, pm_u64(s->unit->cpu));
@@ -353,6 +370,7 @@ void recording_free(struct recording *r)
 		free(m);
 	}
 	rows_release(&r->rows);
+	buf_release(&r->dead);
 	pm_writer_free(r->writer);
 	if (r->fd >= 0)
 		close(r->fd);
@@ -451,6 +469,11 @@ struct recording_stats recording_stats(const struct recording *r)
 {
 	return (struct recording_stats){ .snapshots = atomic_load(&r->snapshots), .lost = atomic_load(&r->lost),
 					 .bytes = atomic_load(&r->bytes) };
+}
+
+const char *recording_dead(struct recording *r)
+{
+	return buf_str(&r->dead);
 }
 
 int recording_finish(struct recording *r, struct error *e)

@@ -50,6 +50,9 @@ int recording_fd(const struct recording *r);
 int recording_error(struct recording *r, struct error *e);
 struct recording_stats recording_stats(const struct recording *r);
 
+/* After recording_finish(): a line for each source, or part of one, that stopped delivering; "" if none did. */
+const char *recording_dead(struct recording *r);
+
 /* Writes all that is left, ends the thread, closes the recording with index and end frame. 0 or -errno. */
 int recording_finish(struct recording *r, struct error *e);
 

@@ -182,7 +182,7 @@ int session_open(struct session *s, struct error *e)
 		return err;
 	err = recording_new(&s->recording, &config, e);
 	if (err)
-		return error_prefix(e, "'%s'", s->output.path);
+		return output_blame(&s->output, e);
 	return start_threads(s, e);
 }
 

@@ -27,7 +27,7 @@ static int kind_of(const struct textcursor *c)
 	return !memcmp(c->label, "some", 4) ? SOME : !memcmp(c->label, "full", 4) ? FULL : -1;
 }
 
-static void read_resource(struct pressure *d, size_t r)
+static int read_resource(struct pressure *d, size_t r)
 {
 	uint64_t *value = &d->store.value[r * KINDS];
 	uint16_t *status = &d->store.status[r * KINDS];
@@ -37,22 +37,30 @@ static void read_resource(struct pressure *d, size_t r)
 	err = d->file[r].fd >= 0 ? textfile_read(&d->file[r]) : -ENOENT;
 	status[SOME] = status[FULL] = err ? pm_reason_errno(err) : PM_REASON_FORMAT;
 	if (err)
-		return;
+		return err;
 	c = textfile_begin(&d->file[r]);
 	while (textcursor_line(&c)) {
 		kind = kind_of(&c);
 		if (kind >= 0 && textcursor_find(&c, "total=") && textcursor_u64(&c, &value[kind]))
 			status[kind] = PM_OK;
 	}
+	return status[SOME] == PM_OK || status[FULL] == PM_OK ? 0 : -ENODATA;
 }
 
 static int pressure_refresh(struct textstore *s)
 {
 	struct pressure *d = (struct pressure *)s;
 
-	for (size_t r = 0; r < RESOURCES; r++)
-		read_resource(d, r);
-	return 0;
+	int err = 0, one;
+	bool any = false;
+
+	for (size_t r = 0; r < RESOURCES; r++) {
+		one = read_resource(d, r);
+		any |= !one;
+		/* A kernel may lack one of the files from the start: that is not why the others went. */
+		err = one && one != -ENOENT ? one : err;
+	}
+	return any ? 0 : err;
 }
 
 static int open_files(struct pressure *d, struct plan *p)

@@ -25,6 +25,9 @@ static int vmstat_refresh(struct textstore *s)
 	int err;
 
 	err = textfile_read(&d->file);
+	/* It has lines as long as there is a kernel. */
+	if (!err && !d->file.len)
+		err = -ENODATA;
 	if (err)
 		return err;
 	for (uint32_t i = 0; i < s->n; i++)

@@ -419,3 +419,31 @@ snapshots() {
 	"$bin/pmrec" -q --overwrite --sources=stat -n 1 -i 0.1 -o x.pmr
 	"$bin/pmrep" check x.pmr
 }
+
+@test "a source that dies is told once, in the recording and at the end" {
+	mkdir -p root/proc root/sys/devices/system/cpu
+	cp /proc/stat /proc/vmstat root/proc/
+	cp /sys/devices/system/cpu/{online,possible} root/sys/devices/system/cpu/
+	"$bin/pmrec" --root="$PWD/root" --sources=stat,vmstat -i 0.05 -n 20 -o x.pmr 2>err 3>&- &
+	pid=$!
+	for _ in $(seq 100); do
+		[ -s x.pmr ] && break
+		sleep 0.02
+	done
+	sleep 0.2
+	: >root/proc/vmstat
+	wait "$pid"
+	[ "$(dump | grep -c 'event=failed')" = 1 ]
+	dump | grep 'event=failed' | grep 'source=vmstat' | grep 'reason='
+	[ "$(grep -c '^pmrec: vmstat stopped delivering: ' err)" = 1 ]
+	[ "$(grep -c 'stat stopped' err)" = 1 ]
+	dump | grep 'counter=vmstat.pgfault ' | tail -1 | grep 'status=gone'
+}
+
+@test "standard output that cannot be written is called so" {
+	status=0
+	pmr -n 1 -o - >/dev/full 2>err || status=$?
+	[ "$status" = 125 ]
+	grep '^pmrec: standard output: ' err
+	[ "$(grep -c "'-'" err)" = 0 ]
+}
