@@ -582,6 +582,8 @@ int binding_build(struct binding *b, const struct places *p, const struct bind_o
 	int err;
 
 	binding_release(b);
+	b->vendor = options->vendor;
+	b->n_vendor = options->n_vendor;
 	x.found = malloc(MAX_COUNTERS * sizeof(*x.found));
 	err = x.found ? find_kinds(&x) : -ENOMEM;
 	if (!err)

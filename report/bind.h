@@ -57,6 +57,8 @@ struct binding {
 	struct bound_input *input;
 	size_t n_inputs, cap_inputs;
 	struct names input_names; /* "aspect name" -> place */
+	const struct metric_set *vendor; /* borrowed: all that --metrics-file offered, fed or not */
+	size_t n_vendor;
 	void **owned;             /* texts and arrays that belong to the binding */
 	size_t n_owned, cap_owned;
 };

@@ -119,27 +119,37 @@ static bool is_by_head(const char *word, const struct bound_metric *m)
 	return m->counter && !m->added && strcasecmp(word, m->name) && !strcasecmp(word, m->display);
 }
 
-/* Known, but this recording lacks what it needs. */
-static bool note_lack(const char *word, const struct binding *b, const struct places *p, struct buf *notes)
+/* One table's metrics of that name that this recording cannot feed: what they lack. True if there is any. */
+static bool note_rows(const char *word, const struct metric *row, size_t n, const struct binding *b,
+		      const struct places *p, struct buf *notes)
 {
 	struct buf scratch = BUF_INIT;
 	bool known = false;
 
-	for (const struct metric_table *t = metric_tables; t->row && !known; t++) {
-		for (size_t i = 0; i < t->n && !known; i++) {
-			const struct metric *m = &t->row[i];
-			const char *lacks;
+	for (size_t i = 0; i < n && !known; i++) {
+		const struct metric *m = &row[i];
+		const char *lacks;
 
-			if (!selection_matches(word, m->name, m->display, m->aliases, m->categories))
-				continue;
-			lacks = bind_missing(b, p, m, &scratch);
-			known = true;
-			if (notes && lacks)
-				buf_printf(notes, "'%s' needs '%s', which this recording does not have\n", word,
-					   lacks);
-		}
+		if (!selection_matches(word, m->name, m->display, m->aliases, m->categories))
+			continue;
+		lacks = bind_missing(b, p, m, &scratch);
+		known = true;
+		if (notes && lacks)
+			buf_printf(notes, "'%s' needs '%s', which this recording does not have\n", word, lacks);
 	}
 	buf_release(&scratch);
+	return known;
+}
+
+/* Known, but this recording lacks what it needs. */
+static bool note_lack(const char *word, const struct binding *b, const struct places *p, struct buf *notes)
+{
+	bool known = false;
+
+	for (size_t i = 0; i < b->n_vendor && !known; i++)
+		known = note_rows(word, b->vendor[i].row, b->vendor[i].n, b, p, notes);
+	for (const struct metric_table *t = metric_tables; t->row && !known; t++)
+		known = note_rows(word, t->row, t->n, b, p, notes);
 	return known;
 }
 

@@ -153,6 +153,11 @@ machine() {
 	    "BriefDescription": "Two things at once" } ]
 	END
 	[ "$(show r.pmr --total -S --metrics-file=vendor.json --show=twice --format=csv | tail -n 1 | cut -d, -f16-17)" = twice,1 ]
+	# What a metric of the file lacks is named as for a built-in one.
+	echo '[ { "MetricName": "Lack", "MetricExpr": "no.such.event / cycles" } ]' >lack.json
+	run --separate-stderr -0 show r.pmr --total -S --metrics-file=lack.json --show=Lack,cycles
+	[[ $stderr == *"'Lack' needs 'no.such.event'"* ]]
+	[[ $stderr != *"no column is named"* ]]
 	echo '{' >broken.json
 	run -2 show r.pmr --metrics-file=broken.json
 }
