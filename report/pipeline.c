@@ -35,6 +35,40 @@ static bool group_wanted(void *ctx, const struct pm_group *g)
 	return r->replay && replay_wants_group(r->replay, g);
 }
 
+static bool has_cpu(const struct places *p, uint32_t cpu)
+{
+	if (places_cpu(p, cpu))
+		return true;
+	/* Without topology a CPU is what has counters. */
+	for (uint32_t i = 0; i < p->model->n_instances; i++)
+		if (p->model->instance[i].kind == PM_CPU && p->model->instance[i].number == cpu)
+			return true;
+	return false;
+}
+
+/* CPUs of --cpu that the recording lacks: a note, or an error if it has none of them. */
+static int check_cpus(struct run *r, struct buf *notes)
+{
+	const struct sheet_config *sheet = &r->config->sheet;
+	struct cpulist absent = { 0 };
+	struct buf text = BUF_INIT;
+	int err = 0;
+
+	for (size_t i = 0; sheet->rows == SHEET_CPU_SET && i < sheet->cpus.n && !err; i++)
+		if (!has_cpu(&r->places, sheet->cpus.cpu[i]))
+			err = cpulist_add(&absent, sheet->cpus.cpu[i]);
+	cpulist_print(&absent, &text);
+	if (err || text.err)
+		err = error_sys(r->error, ENOMEM, "--cpu");
+	else if (absent.n && absent.n == sheet->cpus.n)
+		err = error_set(r->error, ENOENT, "the recording has no CPU %s", buf_str(&text));
+	else if (absent.n && notes)
+		buf_printf(notes, "the recording has no CPU %s\n", buf_str(&text));
+	buf_release(&text);
+	cpulist_release(&absent);
+	return err;
+}
+
 static int bind(struct run *r)
 {
 	struct buf *notes = r->noted ? NULL : &r->result->notes;
@@ -42,6 +76,8 @@ static int bind(struct run *r)
 
 	if ((err = places_update(&r->places, pm_reader_model(r->reader))))
 		return error_sys(r->error, -err, "topology");
+	if (notes && (err = check_cpus(r, notes)))
+		return err;
 	if ((err = binding_build(&r->binding, &r->places, &r->config->bind, r->error)))
 		return err;
 	free(r->shown);

@@ -162,6 +162,17 @@ machine() {
 	run -2 show r.pmr --metrics-file=broken.json
 }
 
+@test "CPUs that the recording lacks are named" {
+	make
+	run --separate-stderr -0 show r.pmr --total --cpu=0,97-99 --show=cycles
+	[[ $stderr == *"r.pmr: the recording has no CPU 97-99" ]]
+	run --separate-stderr -0 show r.pmr --total --cpu=0 --show=cycles
+	[ -z "$stderr" ]
+	run --separate-stderr -2 show r.pmr --total --cpu=99 --show=cycles
+	[[ $stderr == *"r.pmr: the recording has no CPU 99" ]]
+	[ -z "$output" ]
+}
+
 @test "wide csv: one column a metric" {
 	make
 	show r.pmr --total --per-package --format=csv --layout=wide --show=cycles,instructions >out
