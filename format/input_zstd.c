@@ -15,6 +15,7 @@ struct unwrapping {
 	uint8_t *in; /* [STEP]: compressed bytes */
 	size_t at, end;
 	bool ended;
+	bool given; /* something of the recording */
 };
 
 static void unwrapping_close(void *ctx)
@@ -28,6 +29,12 @@ static void unwrapping_close(void *ctx)
 	free(u);
 }
 
+/* A cut stream ends like a cut recording, and is reported as one; but one that gave nothing is no empty file. */
+static ssize_t unwrapping_end(const struct unwrapping *u)
+{
+	return u->given || pm_zstd_stream_at_end(u->stream) ? 0 : -ENODATA;
+}
+
 static ssize_t unwrapping_read(void *ctx, void *data, size_t len)
 {
 	struct unwrapping *u = ctx;
@@ -38,14 +45,16 @@ static ssize_t unwrapping_read(void *ctx, void *data, size_t len)
 
 		/* Behind damage there is nothing: the recording ends there, and is reported as cut. */
 		if (err)
-			return err == -EBADMSG ? 0 : err;
+			return err == -EBADMSG ? unwrapping_end(u) : err;
 		u->at += taken;
-		if (given)
+		if (given) {
+			u->given = true;
 			return (ssize_t)given;
+		}
 		if (u->at < u->end && taken)
 			continue;
 		if (u->ended)
-			return 0; /* a cut stream ends like a cut recording, and is reported as one */
+			return unwrapping_end(u);
 		ssize_t n = u->inner.read(u->inner.ctx, u->in, STEP);
 
 		if (n < 0)
@@ -54,7 +63,7 @@ static ssize_t unwrapping_read(void *ctx, void *data, size_t len)
 		u->end = (size_t)n;
 		u->ended = n == 0;
 		if (!n)
-			return 0;
+			return unwrapping_end(u);
 	}
 	return 0;
 }

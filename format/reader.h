@@ -33,7 +33,8 @@ int pm_input_path(struct pm_input *in, const char *path, bool growing, struct er
 int pm_input_fd(struct pm_input *in, int fd, bool owned);
 int pm_input_memory(struct pm_input *in, const void *data, size_t len); /* borrows data */
 /* Unwraps a zstd stream around a whole recording; takes over *inner. `head`, `head_len`: the bytes of it that were
- * read already. -EINVAL if they do not begin such a stream: *in is then *inner, as it was. */
+ * read already. -EINVAL if they do not begin such a stream: *in is then *inner, as it was. A stream that is cut
+ * ends like a cut recording, but reading fails with -ENODATA if nothing at all could be unpacked. */
 int pm_input_zstd(struct pm_input *in, struct pm_input *inner, const void *head, size_t head_len, struct error *e);
 
 /* Takes over *in in every case. An input that is no recording is -EINVAL, and the text says what it is

@@ -67,6 +67,9 @@ static int peek(struct pm_input *in, struct pm_input *inner, struct error *e)
 			continue;
 		if (n < 0) {
 			peeked_close(p);
+			if (n == -ENODATA)
+				return error_set(e, ENODATA, "the compressed file is cut or damaged before the first "
+						 "byte of the recording");
 			return error_sys(e, (int)-n, "cannot read");
 		}
 		if (!n)
@@ -90,6 +93,8 @@ struct gzip {
 	struct pm_input inner;
 	z_stream z;
 	bool ended; /* the input, or what of it can be believed */
+	bool given; /* something of the recording */
+	bool whole; /* there was a member with an end */
 	uint8_t in[64 << 10];
 };
 
@@ -129,15 +134,19 @@ static ssize_t gzip_read(void *ctx, void *data, size_t len)
 		}
 		r = inflate(&g->z, Z_NO_FLUSH);
 		/* gzip files may be joined; what follows that is no gzip member is padding. */
-		if (r == Z_STREAM_END)
+		if (r == Z_STREAM_END) {
+			g->whole = true;
 			r = inflateReset(&g->z);
+		}
 		if (r == Z_MEM_ERROR)
 			return -ENOMEM;
 		/* The recording has checksums of its own, and says what the damage cost. */
 		if (r != Z_OK && r != Z_BUF_ERROR)
 			g->ended = true;
 	}
-	return (ssize_t)(len - g->z.avail_out);
+	len -= g->z.avail_out;
+	g->given |= len > 0;
+	return len || g->given || g->whole ? (ssize_t)len : -ENODATA;
 }
 
 static void gzip_close(void *ctx)
@@ -224,7 +233,7 @@ static int open_path(struct pm_input *in, const char *path, bool growing, struct
 {
 	static const uint8_t gzip_magic[] = { 0x1f, 0x8b };
 	static const uint8_t zstd_magic[] = { 0x28, 0xb5, 0x2f, 0xfd };
-	struct pm_input raw, inner;
+	struct pm_input raw, inner, packed;
 	struct peeked *p;
 	int r;
 
@@ -241,12 +250,15 @@ static int open_path(struct pm_input *in, const char *path, bool growing, struct
 	if (r)
 		return r;
 	p = inner.ctx;
-	if (p->len >= sizeof(gzip_magic) && !memcmp(p->head, gzip_magic, sizeof(gzip_magic)))
-		return input_gzip(in, &inner, e);
+	if (p->len >= sizeof(gzip_magic) && !memcmp(p->head, gzip_magic, sizeof(gzip_magic))) {
+		r = input_gzip(&packed, &inner, e);
+		return r ? r : peek(in, &packed, e);
+	}
 	if (p->len >= sizeof(zstd_magic) && !memcmp(p->head, zstd_magic, sizeof(zstd_magic))) {
 		/* It takes the first bytes by hand. */
 		p->at = p->len;
-		return pm_input_zstd(in, &inner, p->head, p->len, e);
+		r = pm_input_zstd(&packed, &inner, p->head, p->len, e);
+		return r ? r : peek(in, &packed, e);
 	}
 	*in = inner;
 	return 0;

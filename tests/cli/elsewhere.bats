@@ -49,3 +49,26 @@ without_machine() {
 	cmp plain.csv gz.csv
 	cmp plain.csv zst.csv
 }
+
+@test "a compressed file that is cut before anything can be unpacked is not called empty" {
+	"$bin/pmrec" --quiet -n 2 -i 0.2 -o plain.pmr
+	zstd -q plain.pmr
+	gzip -k plain.pmr
+	for kind in zst gz; do
+		head -c 12 "plain.pmr.$kind" >"cut.pmr.$kind"
+		status=0
+		"$bin/pmrep" "cut.pmr.$kind" >out 2>err || status=$?
+		[ "$status" = 2 ]
+		[ ! -s out ]
+		grep "^pmrep: cut.pmr.$kind: the compressed file is cut" err
+	done
+	# What was empty before it was compressed is.
+	: | zstd -q >empty.pmr.zst
+	: | gzip >empty.pmr.gz
+	for kind in zst gz; do
+		status=0
+		"$bin/pmrep" "empty.pmr.$kind" 2>err || status=$?
+		[ "$status" = 2 ]
+		grep 'empty' err
+	done
+}
