@@ -93,7 +93,7 @@ static void text_damage(const struct scan *s, const struct pm_damage *d, struct 
 			buf_addstr(out, "the end");
 	}
 	if (d->frames)
-		buf_printf(out, "; %llu frames lost", (unsigned long long)d->frames);
+		buf_printf(out, "; %llu frame%s lost", (unsigned long long)d->frames, plural(d->frames));
 	buf_addch(out, '\n');
 }
 
@@ -101,12 +101,14 @@ static void text_file(const char *path, const struct scan *s, bool damaged, stru
 {
 	text_escape(out, path, strlen(path));
 	buf_printf(out, ": %s", damaged ? "damaged" : s->being_written ? "good, still being written" : "good");
-	buf_printf(out, ": %llu bytes, %llu frames, %llu chunks, %llu snapshots", (unsigned long long)s->bytes,
-		   (unsigned long long)s->frames, (unsigned long long)s->chunks, (unsigned long long)s->snapshots);
+	buf_printf(out, ": %llu byte%s, %llu frame%s, %llu chunk%s, %llu snapshot%s", (unsigned long long)s->bytes,
+		   plural(s->bytes), (unsigned long long)s->frames, plural(s->frames), (unsigned long long)s->chunks,
+		   plural(s->chunks), (unsigned long long)s->snapshots, plural(s->snapshots));
 	if (s->recordings > 1)
 		buf_printf(out, ", %llu recordings", (unsigned long long)s->recordings);
 	if (s->lost_ticks)
-		buf_printf(out, ", %llu ticks lost while recording", (unsigned long long)s->lost_ticks);
+		buf_printf(out, ", %llu tick%s lost while recording", (unsigned long long)s->lost_ticks,
+			   plural(s->lost_ticks));
 	buf_addch(out, '\n');
 	for (size_t i = 0; damaged && i < s->n_damage; i++)
 		text_damage(s, &s->damage[i], out);

@@ -92,6 +92,17 @@ static void add_ns(struct buf *b, uint64_t ns)
 	}
 }
 
+static void add_bytes(struct buf *b, uint64_t bytes)
+{
+	static const char *const unit[] = { "B", "kB", "MB", "GB", "TB", "PB", "EB" };
+	double value = (double)bytes;
+	unsigned i = 0;
+
+	for (; value >= 999.95 && i < 6; i++)
+		value /= 1000;
+	buf_printf(b, "%.*f %s", i ? 1 : 0, value, unit[i]);
+}
+
 static void add_samples(struct buf *b, struct samples *s)
 {
 	if (!s->n) {
@@ -137,8 +148,9 @@ static void recording(struct page *p, const char *path)
 	buf_clear(&p->cell);
 	add_samples(&p->cell, &s->late);
 	fact(p, "behind the tick", buf_str(&p->cell), PM_PRIVACY_TECHNICAL);
-	fact_f(p, "size", PM_PRIVACY_TECHNICAL, "%llu bytes in %llu frames, %llu chunks", (unsigned long long)s->bytes,
-	       (unsigned long long)s->frames, (unsigned long long)s->chunks);
+	fact_f(p, "size", PM_PRIVACY_TECHNICAL, "%llu byte%s in %llu frame%s, %llu chunk%s", (unsigned long long)s->bytes,
+	       plural(s->bytes), (unsigned long long)s->frames, plural(s->frames), (unsigned long long)s->chunks,
+	       plural(s->chunks));
 	if (s->snapshots)
 		fact_f(p, "bytes a snapshot", PM_PRIVACY_TECHNICAL, "%.1f for %llu values",
 		       (double)s->bytes / (double)s->snapshots, (unsigned long long)(s->values / s->snapshots));
@@ -161,7 +173,12 @@ static void host(struct page *p)
 		const struct pm_field *f = &p->m->header.field[i];
 
 		buf_clear(&p->cell);
-		value_text(&f->value, &p->cell);
+		if (f->key == PM_HEADER_INTERVAL && f->value.kind == PM_VALUE_U64)
+			add_ns(&p->cell, f->value.u64);
+		else if (f->key == PM_HEADER_MEMORY && f->value.kind == PM_VALUE_U64)
+			add_bytes(&p->cell, f->value.u64);
+		else
+			value_text(&f->value, &p->cell);
 		fact(p, key_name(pm_header_keys, f->key, name), buf_str(&p->cell), pm_key_privacy(f->key));
 	}
 	end_table(p, false);
@@ -257,7 +274,7 @@ static void pmus(struct page *p)
 		if (cpus)
 			buf_printf(&p->cell, ", CPUs %s", cpus);
 		if (events && events->kind == PM_VALUE_ARRAY)
-			buf_printf(&p->cell, ", %u named events", events->array.n);
+			buf_printf(&p->cell, ", %u named event%s", events->array.n, plural(events->array.n));
 		fact(p, pm_map_text(a, PM_PMU_NAME, "?"), buf_str(&p->cell), PM_PRIVACY_TECHNICAL);
 	}
 	end_table(p, false);

@@ -21,4 +21,10 @@ const char *key_name(const struct pm_key_row *rows, uint32_t key, char buf[stati
 /* "machine", "person", "time"; NULL for what is technical. */
 const char *privacy_name(enum pm_privacy privacy);
 
+/* The end of a noun that is counted. */
+static inline const char *plural(uint64_t n)
+{
+	return n == 1 ? "" : "s";
+}
+
 #endif

@@ -146,3 +146,24 @@ for line in sys.stdin:
         print("ok")' "$idle_before" "$idle_after" >values
 	[ "$(grep -c ok values)" -ge 2 ]
 }
+
+@test "numbers of the header have units, and one of a thing is one" {
+	"$bin/pmrec" --quiet --sources=stat,vmstat -i 0.05 -n 1 -o one.pmr
+	"$bin/pmrep" info one.pmr >out
+	grep -E '^interval +50\.000 ms' out
+	[ "$(grep -cE '^interval +50000000' out)" = 0 ]
+	kib=$(awk '/^MemTotal/ { print $2 }' /proc/meminfo)
+	want=$(python3 -c 'import sys
+v, i = int(sys.argv[1]) * 1024, 0
+while v >= 999.95: v /= 1000; i += 1
+print("%.1f %sB" % (v, " kMGTP"[i]))' "$kib")
+	grep -E "^memory +$want" out
+	[ "$(grep -cE '(^|[ (])1 (bytes|frames|chunks|snapshots)' out)" = 0 ]
+	# Cut before the second chunk.
+	second=$("$bin/pmrep" dump one.pmr | grep kind=chunk | sed -n '2s/.*offset=\([0-9]*\).*/\1/p')
+	head -c "$second" one.pmr >cut.pmr
+	"$bin/pmrep" check cut.pmr >check || [ $? = 1 ]
+	grep -E ', 1 chunk, 1 snapshot$' check
+	"$bin/pmrep" info cut.pmr >out || true
+	grep -E '^size .*, 1 chunk$' out
+}
