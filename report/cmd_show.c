@@ -34,6 +34,18 @@ static void complain_lines(const char *path, struct buf *lines)
 	}
 }
 
+/* Metrics of --metrics-file that could not be understood. True if there are any. */
+static bool complain_skipped(struct show_options *o)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < o->n_vendor; i++) {
+		complain_lines("--metrics-file", &o->vendor[i].skipped);
+		any |= o->vendor[i].skipped.len > 0;
+	}
+	return any;
+}
+
 /* ---- --list ---- */
 
 static int list_row(struct table *t, const char *name, const char *display, const char *unit, const char *categories,
@@ -99,12 +111,14 @@ static int list_file(const struct show_options *o, struct table *t, const char *
 	return err;
 }
 
-static int list_columns(const struct show_options *o)
+static int list_columns(struct show_options *o)
 {
 	struct table *t = table_new();
 	struct error e = { 0 };
 	struct buf out = BUF_INIT;
 	int err = t ? list_heads(t) : -ENOMEM, status = 0;
+
+	complain_skipped(o);
 
 	if (!err && !o->n_files)
 		err = list_builtin(t);
@@ -215,7 +229,7 @@ static void settle(struct show_options *o)
 static int show(struct show_options *o)
 {
 	struct exporter x;
-	int status = EXIT_GOOD;
+	int status = complain_skipped(o) && o->strict ? EXIT_DAMAGED : EXIT_GOOD;
 
 	if (!o->n_files) {
 		cmd_complain(NAME, "no recording given; pmrep --help shows how it goes");

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "common/buf.h"
 #include "common/error.h"
 
 enum metric_better { METRIC_NEUTRAL, METRIC_HIGHER, METRIC_LOWER };
@@ -61,10 +62,12 @@ extern const struct metric_table metric_tables[];
 /* A set of metrics from a vendor file (perf's JSON schema: MetricName, MetricExpr, MetricGroup, ScaleUnit,
  * MetricThreshold, BriefDescription ...). Objects without MetricName and MetricExpr are skipped. A metric that
  * refers to other metrics of the same set is expanded; cycles are an error that names them. MetricName is
- * display and alias; `name` is made from it. None is shown by default. */
+ * display and alias; `name` is made from it. None is shown by default. A metric whose formula cannot be understood is
+ * left out and named in `skipped`, unless it is the only kind there is: then that is the error. */
 struct metric_set {
 	struct metric *row;  /* owned with all strings; ScaleUnit's factor is part of expr */
 	size_t n;
+	struct buf skipped;  /* a line a metric: its name and why */
 };
 /* 0 or -errno, and then the set is empty. */
 int metric_set_load(struct metric_set *set, const char *path, struct error *e);

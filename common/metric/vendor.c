@@ -47,9 +47,10 @@ static const char *field(const struct json *object, const char *key)
 	return *text ? text : NULL;
 }
 
-static int collect(struct loader *l, const struct json *list)
+static int collect(struct loader *l, const struct json *list, struct buf *skipped)
 {
 	size_t count = json_count(list);
+	struct error first = { 0 };
 	int err;
 
 	l->entry = calloc(count + 1, sizeof(*l->entry));
@@ -59,6 +60,7 @@ static int collect(struct loader *l, const struct json *list)
 		const struct json *object = json_at(list, i);
 		const char *name = field(object, "MetricName"), *text = field(object, "MetricExpr");
 		struct entry *entry = &l->entry[l->n];
+		struct error e = { 0 };
 		uint32_t known;
 
 		if (!name || !text)
@@ -66,14 +68,25 @@ static int collect(struct loader *l, const struct json *list)
 		if (l->n == MAX_METRICS)
 			return error_set(l->error, E2BIG, "more than %d metrics", MAX_METRICS);
 		*entry = (struct entry){ .object = object, .name = name };
-		err = expr_parse(&entry->expr, text, l->error);
-		if (err)
-			return error_prefix(l->error, "metric %s", name);
+		err = expr_parse(&entry->expr, text, &e);
+		if (err == -ENOMEM)
+			return no_memory(l);
+		if (err) {
+			buf_printf(skipped, "metric %s is left out: %s\n", name, e.text);
+			if (!first.number) {
+				first = e;
+				error_prefix(&first, "metric %s", name);
+			}
+			continue;
+		}
 		l->n++;
 		if (!names_get(&l->by_name, name, &known) && names_set(&l->by_name, name, (uint32_t)(l->n - 1)))
 			return no_memory(l);
 	}
-	return 0;
+	/* Nothing but mistakes is rather not a file of metrics. */
+	if (!l->n && first.number)
+		return error_set(l->error, first.number, "%s", first.text);
+	return skipped->err ? no_memory(l) : 0;
 }
 
 static int cycle(struct loader *l, size_t from, size_t to)
@@ -328,7 +341,7 @@ static int load(struct metric_set *set, const struct json *j, struct error *e)
 		return error_set(
 		    e, EINVAL,
 		    "not a metric file: it should hold an array of objects with MetricName and MetricExpr");
-	err = collect(&l, list);
+	err = collect(&l, list, &set->skipped);
 	if (!err && !l.n && json_get(json_at(list, 0), "Formula"))
 		err = error_set(
 		    e, EINVAL,
@@ -389,5 +402,6 @@ void metric_set_release(struct metric_set *set)
 			free((void *)(uintptr_t)owned[k]);
 	}
 	free(set->row);
+	buf_release(&set->skipped);
 	*set = (struct metric_set){ 0 };
 }

@@ -158,6 +158,14 @@ machine() {
 	run --separate-stderr -0 show r.pmr --total -S --metrics-file=lack.json --show=Lack,cycles
 	[[ $stderr == *"'Lack' needs 'no.such.event'"* ]]
 	[[ $stderr != *"no column is named"* ]]
+	# A formula that is none costs that metric alone.
+	echo '[ { "MetricName": "Bad", "MetricExpr": "1 +" }, { "MetricName": "Fine", "MetricExpr": "cycles" } ]' >part.json
+	run --separate-stderr -0 show r.pmr --total -S --metrics-file=part.json --show=Fine
+	[ "$(grep -c . <<<"$stderr")" = 1 ]
+	[[ $stderr == "pmrep: --metrics-file: metric Bad is left out: "* ]]
+	[ "${lines[1]}" = 720000000.00 ]
+	run -0 show r.pmr --total -S --strict --metrics-file=vendor.json --show=cycles
+	run -3 show r.pmr --total -S --strict --metrics-file=part.json --show=cycles
 	echo '{' >broken.json
 	run -2 show r.pmr --metrics-file=broken.json
 }
