@@ -162,7 +162,14 @@ def main():
         turbostat = os.path.join(mounted.folder, "turbostat")
         patch_cpuid.patch(original, turbostat)
         for interval, n in ((1, 20), (.02, 50)):
-            wrong += compare(machine, *side_by_side(mounted, turbostat, interval, n), interval)
+            # At 20 ms a neighbour of this virtual machine can cost either side more than the allowance: what is wrong
+            # must be wrong three times.
+            for attempt in range(1 if interval >= 1 else 3):
+                found = compare(machine, *side_by_side(mounted, turbostat, interval, n), interval)
+                if not found:
+                    break
+                print(f"attempt {attempt + 1}:", *found, sep="\n  ")
+            wrong += found
     for line in wrong:
         print("wrong:", line)
     return 1 if wrong else 0
