@@ -157,6 +157,8 @@ def main():
     original = shutil.which("turbostat", path=os.environ.get("PATH", "") + ":/usr/sbin")
     if not original or not shutil.which("objdump"):
         rig.skip("no turbostat (package linux-cpupower) or no objdump")
+    if subprocess.run(["unshare", "-m", "--propagation", "private", "true"], capture_output=True).returncode:
+        rig.skip("no mount namespace of its own can be made here")
     machine, wrong = machines.build(sys.argv[1]), []
     with rig.Mounted(machine) as mounted:
         turbostat = os.path.join(mounted.folder, "turbostat")
