@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/buf.h"
 #include "common/parse.h"
 
 enum {
@@ -116,7 +117,9 @@ static error_t parse_cpus(struct show_options *o, char *arg, struct argp_state *
 static error_t parse_word(const char *option, const char *arg, const char *const *words, unsigned *value,
 			  struct argp_state *state)
 {
+	struct buf all = BUF_INIT;
 	const char *near;
+	error_t err;
 
 	for (unsigned i = 0; words[i]; i++) {
 		if (!strcmp(words[i], arg)) {
@@ -127,7 +130,11 @@ static error_t parse_word(const char *option, const char *arg, const char *const
 	near = options_nearest(arg, words, SIZE_MAX);
 	if (near)
 		return options_bad(state, "--%s: there is no '%s'; did you mean '%s'?", option, arg, near);
-	return options_bad(state, "--%s: there is no '%s'; --help=all tells what there is", option, arg);
+	for (unsigned i = 0; words[i]; i++)
+		buf_printf(&all, "%s%s", i ? ", " : "", words[i]);
+	err = options_bad(state, "--%s: there is no '%s'; there are %s", option, arg, buf_str(&all));
+	buf_release(&all);
+	return err;
 }
 
 static error_t parse_format(struct show_options *o, const char *arg, struct argp_state *state)
