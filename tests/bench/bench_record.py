@@ -2,7 +2,8 @@
 """pmrec beside `perf stat record` on the same events, in the same run.
 
 For 10 ms and 1 ms: the eight events of one group on all CPUs. Rounds alternate (pmrec, perf, pmrec ...); every figure is the
-median over the rounds. "net" subtracts an empty loop with that side's number of threads and wake-ups, measured in the same round.
+median over the rounds. "net" subtracts an empty loop with that side's number of threads and wake-ups, measured in the same
+round. "missed" are the readings that never happened, of one CPU or of all.
 
 usage: bench_record.py [--seconds S] [--rounds N] [--bin DIR] [--tests DIR]
 """
@@ -34,10 +35,16 @@ def pmrec_round(args, folder, interval_ns):
     if status:
         sys.exit(f"pmrec failed with {status}")
     info = json.loads(subprocess.check_output([args.bin + "/pmrep", "info", "--format=json", path]))
-    values = info["snapshots"] * len(EVENTS) * info["topology"]["cpus"]
+    cpus = info["topology"]["cpus"]
+    # A tick may be missed by all readers, or by the reader of one CPU: then the cells of that CPU say so.
+    dump = subprocess.run([args.bin + "/pmrep", "dump", "--format=json", "--counter=context-switches", path],
+                          check=True, capture_output=True, text=True).stdout
+    cells = [json.loads(line)["status"] for line in dump.splitlines() if '"is":"value"' in line]
+    valid = cells.count("ok")
     skew = info["sources"][0]["skew_ns"] or {}
-    return {"cpu": cpu, "values": values, "bytes": os.path.getsize(path), "ticks": info["snapshots"],
-            "missed": info["lost_ticks"], "skew": skew.get("median"), "threads": info.get("readers", info["topology"]["cpus"]),
+    return {"cpu": cpu, "values": valid * len(EVENTS), "bytes": os.path.getsize(path), "ticks": info["snapshots"],
+            "missed": ((info["lost_ticks"] + info["snapshots"]) * cpus - valid) / cpus, "skew": skew.get("median"),
+            "due": info["lost_ticks"] + info["snapshots"], "threads": info.get("readers", info["topology"]["cpus"]),
             "seconds": info["duration_ns"] / 1e9}
 
 
@@ -104,7 +111,7 @@ def main():
                     "bytes": median(lambda r: r["bytes"] / r["values"]),
                     "cpu": median(lambda r: r["cpu"] / r["values"] * 1e6),
                     "net": median(lambda r: r["net"] / r["values"] * 1e6),
-                    "missed": median(lambda r: r["missed"] / (r["missed"] + r["ticks"])),
+                    "missed": median(lambda r: r["missed"] / (r.get("due") or r["missed"] + r["ticks"])),
                 }
                 skew = [r["skew"] for r in list_ if r.get("skew") is not None]
                 print(f"{interval_ns / 1e6:>6g} ms {name:>6} {m['bytes']:>12.2f} {m['cpu']:>13.2f} {m['net']:>13.2f} "
