@@ -17,5 +17,6 @@ const struct metric_table metric_tables[] = {
 	TABLE(power),
 	TABLE(turbostat),
 	TABLE(perf),
+	TABLE(stat),
 	{ .row = NULL },
 };

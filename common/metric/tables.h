@@ -25,5 +25,7 @@ extern const struct metric metric_power[14];
 extern const struct metric metric_turbostat[41];
 /* tables_perf.c */
 extern const struct metric metric_perf[19];
+/* tables_stat.c */
+extern const struct metric metric_stat[19];
 
 #endif

@@ -1,4 +1,5 @@
 #include <errno.h>
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,6 +15,7 @@
 #include "common/catalog/msr.h"
 #include "common/metric/expr.h"
 #include "common/metric/metric.h"
+#include "common/metric/shadow.h"
 #include "common/names.h"
 
 /* Events that `perf stat` counts by default or with -d -d -d; their names are perf's, so no catalog has them. */
@@ -32,12 +34,17 @@ static const char *const perf_events[] = {
 	"cpu/event=0x24,umask=0xbf/", "cpu_core/event=0x24,umask=0xff/", "cpu_core/event=0x24,umask=0xdf/",
 	"cpu_core/event=0x24,umask=0x5f/", "cpu_atom/event=0x24,umask=0xff/", "cpu_atom/event=0x24,umask=0xbf/",
 	"power/energy-gpu/", "power/energy-ram/", "power/energy-psys/",
+	"cpu-clock", "cycles-t", "cycles-ct", "tx-start", "el-start", "msr/aperf/", "slots",
+	"topdown-retiring", "topdown-bad-spec", "topdown-fe-bound", "topdown-be-bound", "topdown-heavy-ops",
+	"topdown-br-mispredict", "topdown-fetch-lat", "topdown-mem-bound", "topdown-total-slots",
+	"topdown-fetch-bubbles", "topdown-slots-issued", "topdown-slots-retired", "topdown-recovery-bubbles",
+	"cpu_cycles", "stall_slot", "stall_slot_frontend", "stall_slot_backend", "op_retired", "op_spec",
 };
 
 /* Numbers that report/ takes from the registers of a recording; a test there holds the two lists together. */
 static const char *const literals[] = {
 	"base_hz", "tsc_tweak", "perf_factor", "rapl_energy_unit", "rapl_dram_unit", "rapl_psys_unit",
-	"rapl_time_unit", "amd_energy_unit", "tj_max",
+	"rapl_time_unit", "amd_energy_unit", "tj_max", "slots",
 };
 
 /* Families, and the name of a counter of each. */
@@ -289,6 +296,91 @@ static void test_formulas(void **state)
 	assert_int_equal(EVAL(find("insn_per_cycle")->expr, NULL, perf, counts).reason, VALUE_NO_INPUT);
 }
 
+/* Every line has its metric, in its unit; lines of one event lie side by side. */
+static void test_shadows(void **state)
+{
+	const struct shadow *row;
+
+	for (const struct shadow *s = shadows; s->event; s++) {
+		const struct metric *m = find(s->metric);
+
+		assert_true(!strcmp(m->unit, "%") == s->percent);
+		assert_true(s->label && s->label[0] && s->width > s->decimals);
+		assert_true(s->own_line == (s > shadows && !strcmp(s->event, s[-1].event)));
+		for (const struct shadow *t = s + 1; t->event; t++)
+			if (!strcmp(s->event, t->event))
+				assert_ptr_equal(t, s + 1);
+		for (size_t i = 1; i < 3; i++)
+			assert_true(s->limit[i] < s->limit[i - 1] || s->limit[i] == 0);
+	}
+	/* instructions, and the same on a hybrid PMU. */
+	assert_int_equal(shadow_find(0, 1, "instructions", &row), 2);
+	assert_string_equal(row[0].metric, "insn_per_cycle");
+	assert_string_equal(row[1].metric, "stalled_cycles_per_instruction");
+	assert_int_equal(shadow_find(0, UINT64_C(4) << 32 | 1, "cpu_core/instructions/", &row), 2);
+	assert_string_equal(row[0].metric, "insn_per_cycle");
+	/* context-switches have a rate only, also those that another type numbers like task-clock. */
+	assert_int_equal(shadow_find(1, 3, "context-switches", &row), 0);
+	assert_int_equal(shadow_find(9, 1, "msr/aperf/", &row), 0);
+	assert_int_equal(shadow_find(1, 1, "task-clock", &row), 1);
+	assert_string_equal(row->label, "CPUs utilized");
+	/* L1-dcache (0), load (0), miss (1); dTLB (3) */
+	assert_int_equal(shadow_find(3, 0x10000, "whatever", &row), 1);
+	assert_string_equal(row->metric, "l1d_miss_rate");
+	assert_int_equal(shadow_find(3, 0x10003, "dTLB-load-misses:u", &row), 1);
+	assert_string_equal(row->metric, "dtlb_miss_rate");
+	assert_int_equal(shadow_find(3, 0x0, "L1-dcache-loads", &row), 0);
+	assert_int_equal(shadow_find(4, 0x8000, "cpu/topdown-retiring/u", &row), 1);
+	assert_string_equal(row->label, "Retiring");
+	assert_int_equal(shadow_find(4, 0x8000, "topdown-retiring:u", &row), 1);
+	assert_int_equal(shadow_find(4, 0x8000, "topdown-retirin", &row), 0);
+	assert_int_equal(shadow_find(9, 4, "msr/smi/", &row), 2);
+
+	assert_int_equal(shadow_find(0, 5, "branch-misses", &row), 1);
+	assert_int_equal(shadow_judge(row, 20.5), SHADOW_BAD);
+	assert_int_equal(shadow_judge(row, 20), SHADOW_NEARLY_BAD);
+	assert_int_equal(shadow_judge(row, 5.5), SHADOW_LESS_GOOD);
+	assert_int_equal(shadow_judge(row, 5), SHADOW_GOOD);
+	assert_int_equal(shadow_judge(row, NAN), SHADOW_PLAIN);
+	shadow_find(4, 0x8000, "topdown-retiring", &row);
+	assert_int_equal(shadow_judge(row, 71), SHADOW_GOOD);
+	assert_int_equal(shadow_judge(row, 69), SHADOW_PLAIN);
+	shadow_find(0, 1, "instructions", &row);
+	assert_int_equal(shadow_judge(row, 0.1), SHADOW_PLAIN);
+	assert_string_equal(shadow_level_name(SHADOW_NEARLY_BAD), "nearly bad");
+}
+
+/* What the topdown formulas give for slots that were counted out by hand. */
+static void test_topdown(void **state)
+{
+	static const struct expr_input metric_events[] = {
+		IN("topdown-retiring", EXPR_VALUE),  IN("topdown-bad-spec", EXPR_VALUE),
+		IN("topdown-fe-bound", EXPR_VALUE),  IN("topdown-be-bound", EXPR_VALUE),
+		IN("topdown-mem-bound", EXPR_VALUE), IN("slots", EXPR_VALUE),
+	};
+	static const double v[] = { 250, 50, 100, 600, 450, 1000 };
+	static const struct expr_input old[] = {
+		IN("topdown-total-slots", EXPR_VALUE),	  IN("topdown-slots-issued", EXPR_VALUE),
+		IN("topdown-slots-retired", EXPR_VALUE),  IN("topdown-fetch-bubbles", EXPR_VALUE),
+		IN("topdown-recovery-bubbles", EXPR_VALUE),
+	};
+	static const double w[] = { 1000, 300, 250, 100, 50 };
+	char *text;
+
+	assert_true(EVAL(find("tma_retiring")->expr, NULL, metric_events, v).v == 25);
+	assert_true(EVAL(find("tma_backend_bound")->expr, NULL, metric_events, v).v == 60);
+	assert_true(EVAL(find("tma_memory_bound")->expr, NULL, metric_events, v).v == 45);
+	assert_true(EVAL(find("tma_core_bound")->expr, NULL, metric_events, v).v == 15);
+	assert_true(EVAL(find("tma_core_bound")->threshold, NULL, metric_events, v).v == 1);
+	assert_true(EVAL(find("tma_frontend_bound")->threshold, NULL, metric_events, v).v == 0);
+	text = strndup(find("tma_bad_speculation")->otherwise, strcspn(find("tma_bad_speculation")->otherwise, ";"));
+	assert_true(EVAL(text, NULL, old, w).v == 10);
+	free(text);
+	text = strndup(find("tma_backend_bound")->otherwise, strcspn(find("tma_backend_bound")->otherwise, ";"));
+	assert_true(fabs(EVAL(text, NULL, old, w).v - 55) < 1e-9);
+	free(text);
+}
+
 static const char vendor[] =
 	"[ { \"EventName\": \"INST\", \"EventCode\": \"0xC0\" },\n"
 	"  { \"MetricName\": \"arch_only\", \"ArchStdEvent\": \"x\" },\n"
@@ -429,7 +521,9 @@ static void test_vendor_file(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_tables), cmocka_unit_test(test_formulas), cmocka_unit_test(test_vendor),
+		cmocka_unit_test(test_tables), cmocka_unit_test(test_formulas),
+		cmocka_unit_test(test_shadows),
+		cmocka_unit_test(test_topdown), cmocka_unit_test(test_vendor),
 		cmocka_unit_test(test_vendor_values), cmocka_unit_test(test_vendor_errors),
 		cmocka_unit_test(test_vendor_growth), cmocka_unit_test(test_vendor_file),
 	};
