@@ -73,13 +73,17 @@ class Mounted:
             f.write("\n".join(lines) + "\n")
 
     def log(self):
-        """{(address, cpu): reads}, failed reads apart."""
-        good, failed = collections.Counter(), collections.Counter()
+        """{(address, cpu): reads}, failed reads apart, and {file: reads}."""
+        good, failed, files = collections.Counter(), collections.Counter(), collections.Counter()
         with open(os.path.join(self.root, "access_log")) as f:
             for line in f:
+                if line.startswith("file "):
+                    _, path, _, reads = line.split()
+                    files[path] += int(reads)
+                    continue
                 kind, address, _, cpu, _, reads = line.split()
                 (good if kind == "msr" else failed)[int(address, 16), int(cpu)] += int(reads)
-        return good, failed
+        return good, failed, files
 
     def command(self, *args):
         return [os.path.join(BIN, "pmrec"), "--quiet", "--overwrite", "--root", self.root, "-o", self.path(), *args]

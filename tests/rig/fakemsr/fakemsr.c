@@ -3,7 +3,8 @@
  *
  *   dev/cpu/N/msr, dev/cpu/N/cpuid   as the drivers of that name show them
  *   sys/..., proc/...                the files of the profile, numbers running
- *   access_log                       which register was read on which CPU how often, and what could not be read
+ *   access_log                       which register was read on which CPU how often, what could not be read, and how
+ *                                    often each file was read from its start
  *   control                          takes lines of a profile
  */
 #define FUSE_USE_VERSION 31
@@ -56,6 +57,9 @@ static char *access_log(void)
 	for (size_t i = 0; out && i < n_tallies; i++)
 		fprintf(out, "%s 0x%x cpu %u reads %lu\n", tally[i].failed ? "miss" : "msr", tally[i].address,
 			tally[i].cpu, tally[i].n);
+	for (size_t i = 0; out && i < profile.n_files; i++)
+		if (profile.file[i].reads)
+			fprintf(out, "file %s reads %lu\n", profile.file[i].path, profile.file[i].reads);
 	if (out)
 		fclose(out);
 	return text;
@@ -167,9 +171,12 @@ static int on_readdir(const char *path, void *buf, fuse_fill_dir_t fill, off_t o
 /* As seq_file does: reading from the start makes a new text, which the reads behind it continue. */
 static char *render(const char *path)
 {
-	const struct file *f = profile_file(&profile, path + 1);
+	struct file *f = profile_file(&profile, path + 1);
 
-	return f ? profile_render(&profile, f) : !strcmp(path, "/access_log") ? access_log() : NULL;
+	if (!f)
+		return !strcmp(path, "/access_log") ? access_log() : NULL;
+	f->reads++;
+	return profile_render(&profile, f);
 }
 
 static int on_open(const char *path, struct fuse_file_info *fi)

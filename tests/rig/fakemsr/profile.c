@@ -98,7 +98,7 @@ static void set_file(struct profile *p, const char *path, const char *text)
 		p->file[i].text = unescape(text);
 		return;
 	}
-	ADD(p->file, p->n_files, (struct file){ strdup(path), unescape(text) });
+	ADD(p->file, p->n_files, (struct file){ .path = strdup(path), .text = unescape(text) });
 }
 
 static bool take_msr(struct profile *p, char w[8][64], int n)
@@ -216,7 +216,7 @@ void profile_cpuid(const struct profile *p, unsigned cpu, uint32_t leaf, uint32_
 	}
 }
 
-const struct file *profile_file(const struct profile *p, const char *path)
+struct file *profile_file(struct profile *p, const char *path)
 {
 	for (size_t i = 0; i < p->n_files; i++)
 		if (!strcmp(p->file[i].path, path))

@@ -54,6 +54,7 @@ struct cpuid {
 
 struct file {
 	char *path, *text;
+	unsigned long reads; /* from the start */
 };
 
 struct profile {
@@ -74,7 +75,7 @@ int profile_msr(const struct profile *p, unsigned cpu, uint32_t address, uint64_
 /* Zeros for a leaf that has no line. */
 void profile_cpuid(const struct profile *p, unsigned cpu, uint32_t leaf, uint32_t subleaf, uint32_t reg[4]);
 /* NULL if there is none. */
-const struct file *profile_file(const struct profile *p, const char *path);
+struct file *profile_file(struct profile *p, const char *path);
 /* The text with its numbers as they are now; to be freed. */
 char *profile_render(const struct profile *p, const struct file *f);
 
