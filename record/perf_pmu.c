@@ -11,28 +11,10 @@
 
 /* ---- PMUs ---- */
 
-static void pmu_release(struct event_pmu *pmu)
-{
-	for (size_t i = 0; i < pmu->n_formats; i++) {
-		free(pmu->format[i].name);
-		free(pmu->format[i].text);
-	}
-	for (size_t i = 0; i < pmu->n_aliases; i++) {
-		free(pmu->alias[i].name);
-		free(pmu->alias[i].text);
-		free(pmu->alias[i].scale);
-		free(pmu->alias[i].unit);
-	}
-	free(pmu->format);
-	free(pmu->alias);
-	free(pmu->cpus);
-	free(pmu->name);
-}
-
 void perf_pmus_release(struct perf_pmus *p)
 {
 	for (size_t i = 0; i < p->n; i++)
-		pmu_release(&p->pmu[i]);
+		event_pmu_release(&p->pmu[i]);
 	free(p->pmu);
 	*p = (struct perf_pmus){ 0 };
 }
@@ -146,6 +128,9 @@ static int read_pmu(struct event_pmu *pmu, const char *name, const struct root *
 	if (root_u64(root, &type, DEVICES "/%s/type", name))
 		return -ENOENT;
 	pmu->type = (uint32_t)type;
+	if (!root_line(root, line, sizeof(line), DEVICES "/%s/identifier", name) && line[0] &&
+	    !(pmu->identifier = strdup(line)))
+		return -ENOMEM;
 	/* A mask says where an uncore PMU is to be opened; "cpus" says which CPUs a core PMU of a hybrid
 	 * belongs to. */
 	if (!root_line(root, line, sizeof(line), DEVICES "/%s/cpumask", name)) {
@@ -180,22 +165,28 @@ int perf_pmus_read(struct perf_pmus *p, const struct root *root)
 {
 	char **names;
 	int n = root_list(root, &names, DEVICES), err = 0;
+	bool slots = false;
 
 	*p = (struct perf_pmus){ 0 };
-	if (n < 0)
-		return n == -ENOMEM ? n : 0;
-	p->pmu = calloc((size_t)n + 1, sizeof(*p->pmu));
+	if (n == -ENOMEM)
+		return n;
+	p->pmu = calloc((size_t)(n < 0 ? 0 : n) + 1, sizeof(*p->pmu));
 	err = p->pmu ? 0 : -ENOMEM;
 	for (int i = 0; i < n && !err; i++) {
 		err = read_pmu(&p->pmu[p->n], names[i], root);
 		if (err == -ENOENT) {
-			pmu_release(&p->pmu[p->n]);
+			event_pmu_release(&p->pmu[p->n]);
 			err = 0;
 		} else {
+			slots = slots || (p->pmu[p->n].core && root_exists(root, DEVICES "/%s/caps/slots", names[i]));
 			p->n++;
 		}
 	}
-	root_list_free(names, n);
+	if (!err)
+		err = event_tool_pmu(&p->pmu[p->n], slots);
+	p->n += !err;
+	if (n >= 0)
+		root_list_free(names, n);
 	if (err)
 		perf_pmus_release(p);
 	else

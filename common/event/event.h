@@ -37,7 +37,9 @@ struct event_alias {
 	char *text;  /* "event=0x3c,umask=0x0" */
 	char *scale; /* decimal text of the .scale file, or NULL */
 	char *unit;  /* or NULL */
-	bool per_pkg, snapshot;
+	char *help;  /* one sentence, or NULL */
+	bool per_pkg, snapshot, deprecated;
+	bool vendor; /* from a file of the CPU's vendor, not from the kernel */
 };
 
 struct event_pmu {
@@ -46,6 +48,7 @@ struct event_pmu {
 	bool core;     /* counts what CPUs execute: takes hardware, cache and raw events */
 	bool uncore;   /* has a cpumask: counts only there, and no tasks */
 	char *cpus;    /* the CPUs where it is to be opened, list notation; NULL: all */
+	char *identifier; /* which model of the device it is, or NULL */
 	struct event_format *format;
 	size_t n_formats;
 	struct event_alias *alias;
@@ -53,6 +56,9 @@ struct event_pmu {
 };
 
 typedef int (*event_tracepoint_fn)(void *arg, const char *system, const char *name, uint64_t id);
+
+/* What is in it, not the struct itself. */
+void event_pmu_release(struct event_pmu *pmu);
 
 struct event_view {
 	const struct event_pmu *pmu;
@@ -205,9 +211,34 @@ int event_set_mods(struct event *event, uint32_t mods);
 /* Deals `value` out to the bits of a format file's text. -EINVAL (text), -ERANGE with *max set to what would
  * fit. */
 int event_format_pack(const char *format, uint64_t value, uint64_t config[EVENT_CONFIGS], uint64_t *max);
-/* Does the PMU called `name` answer to `pattern`: exact, without suffix ("uncore_imc" for uncore_imc_0), or a
- * glob. */
+/* Does the PMU called `name` answer to `pattern`: exact, without suffix ("uncore_imc" for uncore_imc_0), a
+ * glob, or parts in their order ("hisi_sccl,ddrc" for hisi_sccl1_ddrc3). */
 bool event_pmu_matches(const char *pattern, const char *name);
+
+/*
+ * Tool events: numbers that the tool itself knows (perf's PMU "tool"). The type is perf's, so that attr words of the
+ * two mean the same; the kernel knows no such type.
+ */
+#define EVENT_TYPE_TOOL 0xfffffffeu
+enum event_tool {
+	EVENT_TOOL_DURATION_TIME = 1, /* ns that were counted */
+	EVENT_TOOL_USER_TIME,         /* ns of CPU time in user mode */
+	EVENT_TOOL_SYSTEM_TIME,       /* ns of CPU time in the kernel */
+	EVENT_TOOL_HAS_PMEM,          /* 1: there is persistent memory */
+	EVENT_TOOL_NUM_CORES,
+	EVENT_TOOL_NUM_CPUS,          /* present */
+	EVENT_TOOL_NUM_CPUS_ONLINE,
+	EVENT_TOOL_NUM_DIES,
+	EVENT_TOOL_NUM_PACKAGES,
+	EVENT_TOOL_SLOTS,             /* of an Arm core: instructions that it can retire in a cycle */
+	EVENT_TOOL_SMT_ON,            /* 1: a core has several threads that are online */
+	EVENT_TOOL_SYSTEM_TSC_FREQ,   /* Hz of TSC or CNTVCT */
+	EVENT_TOOL_CORE_WIDE,         /* 1: what is counted includes all threads of a core */
+	EVENT_TOOL_TARGET_CPU,        /* 1: CPUs are counted rather than tasks */
+};
+/* Fills in the PMU "tool"; with `slots` only where the kernel tells them: on x86 that is another event's name. 0 or
+ * -ENOMEM. */
+int event_tool_pmu(struct event_pmu *pmu, bool slots);
 
 /* Events that are built into the kernel's interface. */
 struct event_symbol {

@@ -82,6 +82,23 @@ static size_t without_suffix(const char *name)
 	return n;
 }
 
+/* "hisi_sccl,ddrc" against "hisi_sccl1_ddrc3": the parts in their order, the first at the start, and nothing but a
+ * number behind the last. */
+static bool parts_match(const char *pattern, const char *name)
+{
+	for (bool first = true;; first = false) {
+		size_t len = strcspn(pattern, ",");
+		const char *at = first ? name : memmem(name, strlen(name), pattern, len);
+
+		if (!len || !at || strncmp(at, pattern, len))
+			return false;
+		name = at + len;
+		if (!pattern[len])
+			return !name[strspn(name, "_0123456789")];
+		pattern += len + 1;
+	}
+}
+
 bool event_pmu_matches(const char *pattern, const char *name)
 {
 	static const char prefix[] = "uncore_";
@@ -89,6 +106,8 @@ bool event_pmu_matches(const char *pattern, const char *name)
 
 	if (!strcmp(pattern, name))
 		return true;
+	if (strchr(pattern, ','))
+		return parts_match(pattern, name);
 	if (!strncmp(pattern, prefix, sizeof(prefix) - 1))
 		pattern += sizeof(prefix) - 1;
 	if (!strncmp(name, prefix, sizeof(prefix) - 1))

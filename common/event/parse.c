@@ -358,7 +358,9 @@ static int parse_event(struct parser *p, struct event_node *n)
 	p->at += len;
 	if (*p->at == ':') {
 		r = parse_after_colon(p, n, word, len);
-		if (!r && n->form == EVENT_TRACEPOINT)
+		if (!r && *p->at == '/' && n->form == EVENT_NUMERIC)
+			r = parse_slash(p, n);
+		else if (!r && n->form == EVENT_TRACEPOINT)
 			r = *p->at == '/' ? parse_slash(p, n) : parse_optional_mods(p, false, &n->mods);
 		goto done;
 	}

@@ -57,6 +57,8 @@ static void print_node(const struct event_node *n, struct buf *out)
 		break;
 	case EVENT_NUMERIC:
 		buf_printf(out, "%llu:0x%llx", (unsigned long long)n->type, (unsigned long long)n->config);
+		if (n->n_terms)
+			print_terms(n, out);
 		break;
 	case EVENT_BREAKPOINT:
 		buf_printf(out, "mem:0x%llx/%llu:%s%s%s", (unsigned long long)n->config,

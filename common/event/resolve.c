@@ -2,6 +2,7 @@
 #include "common/event/resolve.h"
 
 #include <errno.h>
+#include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -158,15 +159,18 @@ static int add_core(struct resolver *r, uint32_t type, uint64_t config, const ch
 static int add_pmu_event(struct resolver *r, const struct event_pmu *pmu, const struct event_alias *alone,
                          bool expanded)
 {
-	struct event_term term = { .key = alone ? alone->name : NULL, .column = r->node->column };
+	struct event_term terms[EVENT_TERM_MAX + 1];
 	struct event_node with_alias = *r->node;
 	struct event ev;
 	int err = new_event(&ev, pmu->name, (uint32_t)(pmu - r->view->pmu), pmu->type);
 
 	if (alone) {
 		/* The name stands for a term; the node keeps its place in the text. */
-		with_alias.term = &term;
-		with_alias.n_terms = 1;
+		terms[0] = (struct event_term){ .key = alone->name, .column = r->node->column };
+		for (size_t i = 0; i < r->node->n_terms; i++)
+			terms[i + 1] = r->node->term[i];
+		with_alias.term = terms;
+		with_alias.n_terms++;
 	}
 	ev.core = pmu->core;
 	ev.uncore = pmu->uncore;
@@ -181,16 +185,10 @@ static int add_pmu_event(struct resolver *r, const struct event_pmu *pmu, const 
 		return err;
 	}
 	if (alone) {
-		struct buf body = BUF_INIT;
+		char stem[300];
 
-		buf_printf(&body, "%s/%s/", pmu->name, alone->name);
-		err = body.err;
-		if (err)
-			event_release(&ev);
-		else
-			err = resolve_add(r, &ev, buf_str(&body), expanded);
-		buf_release(&body);
-		return err;
+		snprintf(stem, sizeof(stem), "%.140s/%.140s/", pmu->name, alone->name);
+		return finish(r, &ev, stem, false, expanded);
 	}
 	return finish(r, &ev, pmu->name, true, expanded);
 }
@@ -219,9 +217,11 @@ static int unknown_name(struct resolver *r, const char *name)
 	                    nearest_text(&near, hint, sizeof(hint)));
 }
 
-/* Every PMU that has an event of this name. The number of events added, or -errno. */
+/* Every PMU that has an event of this name, or events that a glob stands for. The number of events added, or
+ * -errno. */
 static int add_aliases(struct resolver *r, const char *name)
 {
+	bool glob = strpbrk(name, "*?[");
 	int found = 0, err = 0;
 
 	for (int pass = 0; pass < 2 && !err; pass++) {
@@ -231,10 +231,12 @@ static int add_aliases(struct resolver *r, const char *name)
 			const struct event_pmu *pmu = &r->view->pmu[i];
 
 			for (size_t k = 0; k < pmu->n_aliases && !err; k++) {
-				if (strcasecmp(pmu->alias[k].name, name))
+				const char *alias = pmu->alias[k].name;
+
+				if (glob ? fnmatch(name, alias, FNM_CASEFOLD) : strcasecmp(alias, name))
 					continue;
 				if (pass)
-					err = add_pmu_event(r, pmu, &pmu->alias[k], found > 1);
+					err = add_pmu_event(r, pmu, &pmu->alias[k], found > 1 || glob);
 				else
 					found++;
 			}
@@ -262,8 +264,6 @@ static int add_name(struct resolver *r, const char *name)
 	if (err == -EINVAL)
 		return resolve_fail(r, EINVAL, r->node->column, "\"%.80s\": this cache has no such operation",
 		                    name);
-	if (r->node->n_terms)
-		return -ENOENT;
 	err = add_aliases(r, name);
 	return err > 0 ? 0 : err ? err : -ENOENT;
 }
@@ -285,8 +285,8 @@ static int add_pmu(struct resolver *r)
 {
 	const struct event_node *n = r->node;
 	const struct event_pmu *exact = pmu_named(r->view, n->name);
-	size_t found = 0;
-	int err = 0;
+	size_t found = 0, added = 0;
+	int err = 0, refused = 0;
 
 	if (exact)
 		return add_pmu_event(r, exact, NULL, false);
@@ -297,10 +297,18 @@ static int add_pmu(struct resolver *r)
 		return err == -ENOENT ? unknown_pmu(r, n->name) : err;
 	}
 	r->wildcard = ++r->set->wildcards;
-	for (size_t i = 0; i < r->view->n_pmus && !err; i++)
-		if (event_pmu_matches(n->name, r->view->pmu[i].name))
-			err = add_pmu_event(r, &r->view->pmu[i], NULL, true);
-	return err;
+	for (size_t i = 0; i < r->view->n_pmus && !err; i++) {
+		if (!event_pmu_matches(n->name, r->view->pmu[i].name))
+			continue;
+		err = add_pmu_event(r, &r->view->pmu[i], NULL, true);
+		added += !err;
+		/* A glob over PMUs of several kinds means those that have the event. */
+		if (err == -EINVAL && found > 1) {
+			refused = err;
+			err = 0;
+		}
+	}
+	return err ? err : added ? 0 : refused;
 }
 
 /* ---- tracepoints and numbers ---- */
@@ -378,22 +386,28 @@ static int add_numeric(struct resolver *r)
 	const struct event_pmu *pmu = NULL;
 	char body[64];
 	struct event ev;
+	int err;
 
 	if (n->type > UINT32_MAX)
 		return resolve_fail(r, EINVAL, n->column, "the type does not fit 32 bits");
 	for (size_t i = 0; i < r->view->n_pmus && !pmu; i++)
 		if (r->view->pmu[i].type == n->type)
 			pmu = &r->view->pmu[i];
-	if (new_event(&ev, pmu ? pmu->name : "", pmu ? (uint32_t)(pmu - r->view->pmu) : EVENT_NONE,
-	              (uint32_t)n->type))
-		return -ENOMEM;
+	err = new_event(&ev, pmu ? pmu->name : "", pmu ? (uint32_t)(pmu - r->view->pmu) : EVENT_NONE,
+	                (uint32_t)n->type);
 	ev.config[0] = n->config;
 	ev.core =
 	    n->type == TYPE_HARDWARE || n->type == TYPE_CACHE || n->type == TYPE_RAW || (pmu && pmu->core);
 	ev.uncore = pmu && pmu->uncore;
+	if (!err)
+		err = resolve_terms(r, &ev, pmu);
+	if (err) {
+		event_release(&ev);
+		return err;
+	}
 	snprintf(body, sizeof(body), "%llu:0x%llx", (unsigned long long)n->type,
 	         (unsigned long long)n->config);
-	return resolve_add(r, &ev, body, false);
+	return finish(r, &ev, body, false, false);
 }
 
 static int add_breakpoint(struct resolver *r)

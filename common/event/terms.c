@@ -57,6 +57,7 @@ enum fixed_effect {
 	FIXED_PERCORE,
 	FIXED_INHERIT, /* `n` */
 	FIXED_CPU,
+	FIXED_LEGACY, /* an event of the general type `n`, asked of this PMU */
 	FIXED_SAMPLING, /* says how samples are taken; counting is not changed by it */
 };
 
@@ -76,6 +77,9 @@ static const struct {
 	{ "inherit", FIXED_INHERIT, 1 },
 	{ "no-inherit", FIXED_INHERIT, 0 },
 	{ "cpu", FIXED_CPU },
+	{ "legacy-hardware-config", FIXED_LEGACY, 0 },
+	{ "legacy-cache-config", FIXED_LEGACY, 3 },
+	{ "ratio-to-prev", FIXED_SAMPLING },
 	{ "period", FIXED_SAMPLING },
 	{ "freq", FIXED_SAMPLING },
 	{ "branch_type", FIXED_SAMPLING },
@@ -111,7 +115,32 @@ static int need_value(struct resolver *r, const struct event_term *t, bool numbe
 	                    number ? "number" : "value");
 }
 
-static int apply_fixed(struct resolver *r, struct event *ev, const struct event_term *t, size_t which)
+/* A second cpu= adds to the first. */
+static int add_cpus(struct event *ev, const char *list)
+{
+	struct buf both = BUF_INIT;
+	int err;
+
+	if (!ev->cpus)
+		return set_text(&ev->cpus, list);
+	buf_printf(&both, "%s,%s", ev->cpus, list);
+	err = both.err ? both.err : set_text(&ev->cpus, buf_str(&both));
+	buf_release(&both);
+	return err;
+}
+
+/* Where several kinds of cores answer, a general event names its PMU in the upper half of its config. */
+static uint64_t general_pmu(const struct resolver *r, const struct event_pmu *pmu)
+{
+	unsigned cores = 0;
+
+	for (size_t i = 0; i < r->view->n_pmus; i++)
+		cores += r->view->pmu[i].core;
+	return pmu && pmu->core && cores > 1 ? (uint64_t)pmu->type << 32 : 0;
+}
+
+static int apply_fixed(struct resolver *r, struct event *ev, const struct event_pmu *pmu, const struct event_term *t,
+                       size_t which)
 {
 	struct cpulist cpus = { 0 };
 	struct error ignored;
@@ -144,15 +173,21 @@ static int apply_fixed(struct resolver *r, struct event *ev, const struct event_
 		 * meant. */
 		for (size_t i = 0; i < r->view->n_pmus; i++)
 			if (!strcmp(r->view->pmu[i].name, t->value))
-				return set_text(&ev->cpus,
-				                r->view->pmu[i].cpus ? r->view->pmu[i].cpus : "0-65535");
+				return add_cpus(ev, r->view->pmu[i].cpus ? r->view->pmu[i].cpus : "0-65535");
 		err = cpulist_parse(&cpus, t->value, false, &ignored);
 		cpulist_release(&cpus);
 		if (err)
 			return resolve_fail(r, EINVAL, t->column,
 			                    "\"%s\" is neither a CPU nor a range of CPUs nor a PMU",
 			                    t->value);
-		return set_text(&ev->cpus, t->value);
+		return add_cpus(ev, t->value);
+	case FIXED_LEGACY:
+		err = need_value(r, t, true);
+		if (!err) {
+			ev->type = (uint32_t)fixed_keys[which].n;
+			ev->config[0] = t->number | general_pmu(r, pmu);
+		}
+		return err;
 	case FIXED_SAMPLING:
 		return 0;
 	}
@@ -227,7 +262,7 @@ static int apply(struct resolver *r, struct event *ev, const struct event_pmu *p
 		                    "@%s configures a driver for tracing, which is not counting", t->key);
 	for (size_t i = 0; i < N_FIXED; i++)
 		if (!strcmp(fixed_keys[i].key, t->key))
-			return apply_fixed(r, ev, t, i);
+			return apply_fixed(r, ev, pmu, t, i);
 	f = find_format(pmu, t->key);
 	if (f)
 		return apply_format(r, ev, pmu, f, t);
@@ -296,15 +331,11 @@ static int apply_legacy(struct resolver *r, struct event *ev, const struct event
 {
 	const struct event_symbol *s;
 	uint64_t config = 0;
-	unsigned cores = 0;
 	int err = 0;
 
 	is_legacy(pmu, name, &s, &config);
 	ev->type = s ? s->type : 3;
-	for (size_t i = 0; i < r->view->n_pmus; i++)
-		cores += r->view->pmu[i].core;
-	/* Where several kinds of cores answer, the PMU is named in the upper half. */
-	ev->config[0] = (s ? s->config : config) | (pmu->core && cores > 1 ? (uint64_t)pmu->type << 32 : 0);
+	ev->config[0] = (s ? s->config : config) | general_pmu(r, pmu);
 	if (s && s->scale)
 		err = set_text(&ev->scale, s->scale);
 	if (s && s->unit && !err)

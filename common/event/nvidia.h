@@ -1,0 +1,34 @@
+/*
+ * What the event language knows of NVIDIA's uncore PMUs beyond their format files: PCI addresses and address ranges in
+ * place of numbers, the defaults of filters, and what may not be counted together. common/catalog/pmu_class.h has the
+ * classes.
+ */
+#ifndef COMMON_EVENT_NVIDIA_H
+#define COMMON_EVENT_NVIDIA_H
+
+#include "common/catalog/pmu_class.h"
+#include "common/event/event.h"
+#include "common/pci_map.h"
+
+/* One PMU; hook_data of its struct event_pmu. */
+struct nvidia_pmu {
+	const struct pmu_class *class;
+	struct pmu_name name;
+	int node;                /* of its CPUs; -1: unknown */
+	char peer[16];           /* "gpu", "cpu", "cxlmem"; "": it has no such file */
+	unsigned peers;
+	const struct pci_map *map; /* borrowed; NULL: never looked at */
+};
+
+extern const struct event_pmu_hooks nvidia_hooks;
+
+/* Fills in `to` from what sysfs says; `peer` is the text of that file, or NULL. */
+void nvidia_pmu_init(struct nvidia_pmu *to, const struct pmu_class *c, const char *name, int node, const char *peer,
+		     const struct pci_map *map);
+/* Whether the root port belongs to the PMU's root complex. */
+bool nvidia_pmu_has_port(const struct nvidia_pmu *pmu, const struct pci_port *port);
+/* What may not be counted beside each other, of everything that one recording opens: two functions of one root complex,
+ * or a function beside unfiltered traffic there. -EINVAL with the rule. */
+int nvidia_check(const struct event_view *view, const struct event_set *set, struct error *e);
+
+#endif

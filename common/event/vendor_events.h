@@ -1,0 +1,29 @@
+/*
+ * Events of CPU vendors, in the JSON schema of perf's pmu-events: files of objects with EventName and the fields of
+ * an event's code. They become aliases of the PMUs that they are for, as if the kernel had named them in sysfs.
+ */
+#ifndef COMMON_EVENT_VENDOR_EVENTS_H
+#define COMMON_EVENT_VENDOR_EVENTS_H
+
+#include "common/buf.h"
+#include "common/error.h"
+#include "common/event/event.h"
+
+struct vendor_events;
+
+/*
+ * Reads a file, or all *.json files of a directory, into *v (NULL: a new one). A directory with a mapfile.csv, as
+ * perf has one for each architecture, stands for the directory that it names for `cpuid` ("GenuineIntel-6-55-7"; NULL:
+ * not known). 0 or -errno; -ENOTSUP in a build without JSON. Then *v is as it was.
+ */
+int vendor_events_load(struct vendor_events **v, const char *path, const char *cpuid, struct error *e);
+void vendor_events_free(struct vendor_events *v);
+/*
+ * Adds the events to the PMUs. An event of the same name that the PMU has is replaced: the user has asked for the
+ * file. What cannot be understood is left out with a line in `notes`. The number of aliases added, or -ENOMEM.
+ */
+int vendor_events_apply(struct vendor_events *v, struct event_pmu *pmu, size_t n_pmus, struct buf *notes);
+/* The pattern of PMU names that a Unit stands for, at least 64 bytes; NULL: the PMUs of the cores. */
+const char *vendor_events_pmu(const char *unit, char *text, size_t size);
+
+#endif
