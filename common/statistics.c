@@ -1,0 +1,305 @@
+#include "common/statistics.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+/* The continued fraction of the incomplete beta function (DLMF 8.17.22), evaluated from the front by Lentz's method;
+ * converges fast for x < (a + 1) / (a + b + 2). */
+static double beta_fraction(double a, double b, double x)
+{
+	const double tiny = 1e-300;
+	double c = 1, d = 1 - (a + b) * x / (a + 1), f;
+
+	d = 1 / (fabs(d) < tiny ? tiny : d);
+	f = d;
+	for (int m = 1; m < 10000; m++) {
+		double even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m));
+		double odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1));
+		double step = 1;
+
+		for (int k = 0; k < 2; k++) {
+			double term = k ? odd : even;
+
+			d = 1 + term * d;
+			d = 1 / (fabs(d) < tiny ? tiny : d);
+			c = 1 + term / c;
+			c = fabs(c) < tiny ? tiny : c;
+			step = c * d;
+			f *= step;
+		}
+		if (fabs(step - 1) < 1e-15)
+			break;
+	}
+	return f;
+}
+
+/* The regularised incomplete beta function. `y` is 1 - x, which the caller knows better than a subtraction does. */
+static double beta_regular(double a, double b, double x, double y)
+{
+	double front;
+
+	if (x <= 0 || y <= 0)
+		return x <= 0 ? 0 : 1;
+	front = exp(lgamma(a + b) - lgamma(a) - lgamma(b) + a * log(x) + b * log(y));
+	if (x < (a + 1) / (a + b + 2))
+		return front * beta_fraction(a, b, x) / a;
+	return 1 - front * beta_fraction(b, a, y) / b;
+}
+
+/* P(T > t), t >= 0: the small tail, without what a subtraction from 1 would lose. */
+static double t_tail(double t, double df)
+{
+	/* Abramowitz and Stegun 26.7.8: off by the order of df^-2, and below lgamma() loses more than that. */
+	if (df > 1e6) {
+		double z = isinf(df) ? t : t * (1 - 0.25 / df) / sqrt(1 + t * t / (2 * df));
+
+		return erfc(z / M_SQRT2) / 2;
+	}
+	return beta_regular(df / 2, 0.5, df / (df + t * t), t * t / (df + t * t)) / 2;
+}
+
+double statistics_t_cdf(double t, double df)
+{
+	if (isnan(t) || !(df > 0))
+		return NAN;
+	return t > 0 ? 1 - t_tail(t, df) : t_tail(-t, df);
+}
+
+double statistics_t_quantile(double p, double df)
+{
+	double low = 0, high = 1, tail = p < 0.5 ? p : 1 - p;
+
+	if (!(p > 0 && p < 1) || !(df > 0))
+		return NAN;
+	while (t_tail(high, df) > tail && high < 1e300)
+		high *= 2;
+	for (int i = 0; i < 200 && high - low > 1e-14 * high; i++) {
+		double middle = (low + high) / 2;
+
+		if (t_tail(middle, df) > tail)
+			low = middle;
+		else
+			high = middle;
+	}
+	return p < 0.5 ? -high : high;
+}
+
+struct statistics_sample statistics_of(const double *x, size_t n)
+{
+	struct statistics_sample s = { .n = n, .mean = NAN, .variance = NAN };
+	double sum = 0, squares = 0, rest = 0;
+
+	if (!n)
+		return s;
+	for (size_t i = 0; i < n; i++)
+		sum += x[i];
+	s.mean = sum / (double)n;
+	/* The second term is 0 but for rounding, and takes the rounding of the mean out (Chan, Golub, LeVeque 1983). */
+	for (size_t i = 0; i < n; i++) {
+		squares += (x[i] - s.mean) * (x[i] - s.mean);
+		rest += x[i] - s.mean;
+	}
+	if (n > 1)
+		s.variance = (squares - rest * rest / (double)n) / (double)(n - 1);
+	return s;
+}
+
+static struct statistics_estimate estimate_of(struct statistics_sample s)
+{
+	return (struct statistics_estimate){
+		.value = s.mean,
+		.error = sqrt(s.variance / (double)s.n),
+		.df = (double)s.n - 1,
+	};
+}
+
+struct statistics_estimate statistics_difference(struct statistics_estimate a, struct statistics_estimate b)
+{
+	double va = a.error * a.error, vb = b.error * b.error;
+	struct statistics_estimate e = { .value = b.value - a.value, .error = sqrt(va + vb), .df = INFINITY };
+	double spread = (va > 0 ? va * va / a.df : 0) + (vb > 0 ? vb * vb / b.df : 0);
+
+	if (isnan(e.error))
+		e.df = NAN;
+	else if (spread > 0)
+		e.df = (va + vb) * (va + vb) / spread;
+	return e;
+}
+
+struct statistics_estimate statistics_welch(struct statistics_sample a, struct statistics_sample b)
+{
+	return statistics_difference(estimate_of(a), estimate_of(b));
+}
+
+double statistics_p(struct statistics_estimate e, double against)
+{
+	double distance = fabs(e.value - against);
+
+	if (isnan(distance) || isnan(e.error))
+		return NAN;
+	if (e.error <= 0)
+		return distance > 0 ? 0 : 1;
+	return 2 * t_tail(distance / e.error, e.df);
+}
+
+double statistics_half_width(struct statistics_estimate e, double level)
+{
+	if (e.error <= 0)
+		return 0;
+	return statistics_t_quantile(0.5 + level / 2, e.df) * e.error;
+}
+
+/* Ways to take k of n, or a number above the limit. */
+static double ways(size_t n, size_t k)
+{
+	double w = 1;
+
+	for (size_t i = 1; i <= k && w <= STATISTICS_PERMUTATIONS_MAX; i++)
+		w = w * (double)(n - k + i) / (double)i;
+	return w;
+}
+
+double statistics_permutation(const double *a, size_t n_a, const double *b, size_t n_b)
+{
+	size_t n = n_a + n_b, taken[64];
+	double pool[64], total = 0, sum_a = 0, limit, centre;
+	uint64_t as_far = 0, all = 0;
+
+	if (!n_a || !n_b || n > 64 || ways(n, n_a) > STATISTICS_PERMUTATIONS_MAX)
+		return NAN;
+	for (size_t i = 0; i < n; i++) {
+		pool[i] = i < n_a ? a[i] : b[i - n_a];
+		total += pool[i];
+		sum_a += i < n_a ? pool[i] : 0;
+	}
+	/* With all sizes fixed the difference of means grows with |sum of a - its expectation|. Ties must count although
+	 * sums of other orders round otherwise. */
+	centre = total * (double)n_a / (double)n;
+	limit = fabs(sum_a - centre);
+	limit -= 1e-12 * (limit + fabs(total));
+	for (size_t i = 0; i < n_a; i++)
+		taken[i] = i;
+	for (;;) {
+		double sum = 0;
+		size_t i = n_a;
+
+		for (size_t k = 0; k < n_a; k++)
+			sum += pool[taken[k]];
+		all++;
+		as_far += fabs(sum - centre) >= limit;
+		/* The next combination in lexical order. */
+		while (i && taken[i - 1] == n - n_a + i - 1)
+			i--;
+		if (!i)
+			return (double)as_far / (double)all;
+		taken[i - 1]++;
+		for (; i < n_a; i++)
+			taken[i] = taken[i - 1] + 1;
+	}
+}
+
+struct ranked {
+	double p;
+	size_t place;
+};
+
+static int by_p(const void *x, const void *y)
+{
+	const struct ranked *a = x, *b = y;
+
+	return (a->p > b->p) - (a->p < b->p);
+}
+
+int statistics_false_discovery(const double *p, double *q, size_t n)
+{
+	struct ranked *order = malloc((n ? n : 1) * sizeof(*order));
+	size_t there = 0;
+	double least = 1;
+
+	if (!order)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++) {
+		q[i] = NAN;
+		if (!isnan(p[i]))
+			order[there++] = (struct ranked){ p[i], i };
+	}
+	qsort(order, there, sizeof(*order), by_p);
+	for (size_t k = there; k--;) {
+		double here = order[k].p * (double)there / (double)(k + 1);
+
+		least = here < least ? here : least;
+		q[order[k].place] = least;
+	}
+	free(order);
+	return 0;
+}
+
+struct statistics_estimate statistics_batch_means(const double *x, size_t n, size_t batches)
+{
+	double mean = 0, squares = 0, whole = 0;
+
+	if (n < 2 * batches)
+		batches = n;
+	if (batches < 2)
+		return (struct statistics_estimate){ .value = n ? x[0] : NAN, .error = NAN, .df = NAN };
+	/* All values take part: batch k ends where k + 1 parts of the whole end. */
+	for (size_t i = 0; i < n; i++)
+		whole += x[i];
+	whole /= (double)n;
+	for (size_t k = 0; k < batches; k++) {
+		size_t from = k * n / batches, to = (k + 1) * n / batches;
+
+		mean = 0;
+		for (size_t i = from; i < to; i++)
+			mean += x[i];
+		mean /= (double)(to - from);
+		squares += (mean - whole) * (mean - whole);
+	}
+	return (struct statistics_estimate){
+		.value = whole,
+		.error = sqrt(squares / (double)(batches - 1) / (double)batches),
+		.df = (double)batches - 1,
+	};
+}
+
+double statistics_autocorrelation_time(const double *x, size_t n)
+{
+	struct statistics_sample s = statistics_of(x, n);
+	double tau = 1;
+
+	if (n < 2 || !(s.variance > 0))
+		return 1;
+	for (size_t lag = 1; lag < n / 2; lag++) {
+		double sum = 0;
+
+		for (size_t i = 0; i + lag < n; i++)
+			sum += (x[i] - s.mean) * (x[i + lag] - s.mean);
+		tau += 2 * sum / (s.variance * (double)(n - 1));
+		if ((double)lag >= 5 * tau)
+			break;
+	}
+	return tau > 1 ? tau : 1;
+}
+
+uint64_t statistics_random(struct statistics_random *r)
+{
+	r->state ^= r->state >> 12;
+	r->state ^= r->state << 25;
+	r->state ^= r->state >> 27;
+	return r->state * 0x2545f4914f6cdd1du;
+}
+
+double statistics_quantile(const double *sorted, size_t n, double q)
+{
+	double place;
+	size_t below;
+
+	if (!n)
+		return NAN;
+	place = q * (double)(n - 1);
+	below = (size_t)place;
+	if (below + 1 >= n)
+		return sorted[n - 1];
+	return sorted[below] + (place - (double)below) * (sorted[below + 1] - sorted[below]);
+}

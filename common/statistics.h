@@ -1,0 +1,68 @@
+/*
+ * Statistics of small samples, for verdicts that hold: Student's t, Welch's comparison of two means, the exact
+ * permutation test, the false discovery rate, and what a series that resembles itself is worth.
+ *
+ * Everything takes doubles that are there: a caller leaves out what is missing. A result that is not defined for its
+ * input (a variance of one value) is NaN.
+ */
+#ifndef COMMON_STATISTICS_H
+#define COMMON_STATISTICS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* P(T <= t) of Student's distribution with df > 0 degrees of freedom (NIST DLMF 8.17); df may be infinite. */
+double statistics_t_cdf(double t, double df);
+/* The t at which statistics_t_cdf() is p; 0 < p < 1. Relative error below 1e-10. */
+double statistics_t_quantile(double p, double df);
+
+struct statistics_sample {
+	size_t n;
+	double mean;
+	double variance; /* of one value, with n - 1; NaN for n < 2 */
+};
+struct statistics_sample statistics_of(const double *x, size_t n);
+
+/* An estimate with its standard error. */
+struct statistics_estimate {
+	double value;
+	double error;    /* standard error; 0: known exactly */
+	double df;       /* degrees of freedom of the error; infinite: the error itself is known */
+};
+/* Mean of b less mean of a without assuming equal variances (Welch 1947, degrees of freedom by Satterthwaite 1946).
+ * At least two values each, else NaN. */
+struct statistics_estimate statistics_welch(struct statistics_sample a, struct statistics_sample b);
+/* b - a for independent estimates, by the same rule. */
+struct statistics_estimate statistics_difference(struct statistics_estimate a, struct statistics_estimate b);
+/* Two-sided p of "the value is `against`". */
+double statistics_p(struct statistics_estimate e, double against);
+/* Half of the interval that holds the value with probability `level` (0.95). */
+double statistics_half_width(struct statistics_estimate e, double level);
+
+#define STATISTICS_PERMUTATIONS_MAX 200000 /* ten against ten is 184,756 */
+/* Two-sided p of the exact permutation test for a difference of means: the share of all ways to deal the values out
+ * that give at least this difference. NaN where there are more than STATISTICS_PERMUTATIONS_MAX ways. */
+double statistics_permutation(const double *a, size_t n_a, const double *b, size_t n_b);
+
+/* q[i] for p[i] by Benjamini and Hochberg (1995): the smallest false discovery rate at which i would be among the
+ * discoveries. A p that is NaN takes no part and has a q of NaN. 0 or -ENOMEM. */
+int statistics_false_discovery(const double *p, double *q, size_t n);
+
+/* The mean of a series and its standard error by `batches` batch means (ten: Schmeiser 1982), for n >= 2 * batches;
+ * below that every value is its own batch. df is the number of batches less one. */
+struct statistics_estimate statistics_batch_means(const double *x, size_t n, size_t batches);
+/* Integrated autocorrelation time in samples, at least 1: a series of n is worth n over this (Sokal's automatic
+ * window, c = 5). 1 for a constant series. */
+double statistics_autocorrelation_time(const double *x, size_t n);
+
+/* Pseudorandom numbers that are the same everywhere (xorshift64*): tests by chance have to be repeatable. */
+struct statistics_random {
+	uint64_t state; /* not 0 */
+};
+uint64_t statistics_random(struct statistics_random *r);
+
+/* The q-quantile, 0 <= q <= 1, between order statistics by straight lines (Hyndman and Fan 1996, type 7), of an array
+ * in ascending order. NaN for n = 0. */
+double statistics_quantile(const double *sorted, size_t n, double q);
+
+#endif

@@ -1,0 +1,70 @@
+/*
+ * Is it slower, and can it be believed: two sets of runs of one metric to a verdict. A run is one number; what it is
+ * made of does not matter here, except that runs too few to tell how runs vary among themselves need to be told.
+ *
+ * Two steps, because a verdict looks at its neighbours: verdict_measure() for every metric of a level, then
+ * statistics_false_discovery() over their p, then verdict_decide().
+ */
+#ifndef REPORT_VERDICT_H
+#define REPORT_VERDICT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "common/metric/metric.h"
+
+#define VERDICT_RUNS 4 /* runs a side from which on their own spread decides */
+
+enum verdict_kind {
+	VERDICT_INCONCLUSIVE,
+	VERDICT_SAME,      /* any difference is shown to be within the margin */
+	VERDICT_IMPROVED,
+	VERDICT_REGRESSED,
+	VERDICT_CHANGED,   /* differs by more than the margin, and neither way is better */
+	VERDICT_ABSENT,    /* one of the sides has no value at all */
+};
+const char *verdict_name(enum verdict_kind kind); /* "REGRESSED" */
+
+/* One side of a comparison. */
+struct verdict_side {
+	const double *value; /* a run each; borrowed; all finite */
+	const double *error; /* standard error of each within its run, in the same unit; NULL or NaN: unknown */
+	size_t n;
+};
+
+struct verdict_rules {
+	double margin;  /* relative change that matters: 0.02 */
+	double alpha;   /* 0.05: of the test, and 1 - alpha is the level of the interval */
+	double run_sd;  /* relative standard deviation from run to run that is taken for known; NaN: unknown */
+	enum metric_better better;
+};
+
+struct verdict {
+	enum verdict_kind kind;
+	const char *why;        /* why it is not more definite, or what is special; NULL: nothing. Static */
+	double base, fresh;     /* mean of each side: geometric if `logarithmic` */
+	double ratio, low, high;/* fresh / base and its interval; NaN: undefined */
+	double p, q;            /* of "no difference"; q is the caller's to set, NaN where p is */
+	double permutation;     /* exact, from five runs a side on; else NaN */
+	size_t n_base, n_fresh;
+	size_t needed;          /* runs a side that would settle it, for INCONCLUSIVE; 0: unknown or more than 10,000 */
+	bool logarithmic;       /* all values are above 0 */
+	bool within;            /* the interval is made of what happens within runs: it knows nothing of other runs */
+	bool capped;            /* too few runs for any verdict */
+};
+
+/*
+ * Everything but kind, q and needed. Rules for what has no logarithm: if a value of either side is 0 or below, means
+ * and errors are plain, and the ratio is that of the means; its interval is that of the difference over the mean of the
+ * base. Where the base is 0 in all runs there is no ratio; the p is still there.
+ */
+struct verdict verdict_measure(const struct verdict_side *base, const struct verdict_side *fresh,
+			       const struct verdict_rules *rules);
+/*
+ * Sets kind, why and needed. Statistics and size: REGRESSED, IMPROVED and CHANGED need q below alpha and an interval
+ * that lies beyond the margin; SAME needs an interval that lies inside it (which is a test of equivalence at
+ * alpha / 2). A margin m reaches from 1 / (1 + m) to 1 + m.
+ */
+void verdict_decide(struct verdict *v, const struct verdict_rules *rules);
+
+#endif

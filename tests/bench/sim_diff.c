@@ -1,0 +1,137 @@
+/*
+ * How often `pmrep diff` is wrong: pairs of sets of simulated runs go through its own statistics. Every run is a series
+ * of 600 samples that resembles itself (a first-order autoregression) around a level that varies from run to run.
+ *
+ *   sim_diff [PAIRS [SEED]]
+ *
+ * Prints the share of pairs without any change that were called REGRESSED, by lag-1 autocorrelation, deviation from
+ * run to run and runs a side; with one run a side, the share whose interval excludes 1 (its verdict is INCONCLUSIVE
+ * whatever happens, which is checked); and the power to see more work.
+ */
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "common/statistics.h"
+#include "report/verdict.h"
+
+#define SAMPLES  600
+#define RUNS_MAX 10
+
+struct world {
+	double rho;    /* lag-1 autocorrelation */
+	double cv;     /* coefficient of variation of the samples of a run */
+	double run_sd; /* relative standard deviation of the level of a run */
+	double effect; /* relative change of the new side */
+	size_t runs;
+};
+
+struct outcome {
+	unsigned verdict[VERDICT_ABSENT + 1];
+	unsigned excluded; /* intervals without 1 */
+};
+
+static double uniform(struct statistics_random *r)
+{
+	return (double)((statistics_random(r) >> 11) + 1) / 0x1p53;
+}
+
+static double gauss(struct statistics_random *r)
+{
+	return sqrt(-2 * log(uniform(r))) * cos(2 * M_PI * uniform(r));
+}
+
+static struct statistics_estimate simulate_run(const struct world *w, double factor, struct statistics_random *r)
+{
+	double level = 1000 * factor * exp(w->run_sd * gauss(r)), x = gauss(r), series[SAMPLES];
+
+	for (size_t i = 0; i < SAMPLES; i++) {
+		series[i] = level * (1 + w->cv * x);
+		x = w->rho * x + sqrt(1 - w->rho * w->rho) * gauss(r);
+	}
+	return statistics_batch_means(series, SAMPLES, 10);
+}
+
+static struct outcome simulate(const struct world *w, unsigned pairs, struct statistics_random *r)
+{
+	const struct verdict_rules rules = {
+		.margin = 0.02, .alpha = 0.05, .run_sd = NAN, .better = METRIC_LOWER,
+	};
+	struct outcome out = { 0 };
+
+	for (unsigned k = 0; k < pairs; k++) {
+		double value[2][RUNS_MAX], error[2][RUNS_MAX];
+		struct verdict_side side[2];
+		struct verdict v;
+
+		for (int s = 0; s < 2; s++) {
+			for (size_t i = 0; i < w->runs; i++) {
+				struct statistics_estimate e = simulate_run(w, s ? 1 + w->effect : 1, r);
+
+				value[s][i] = e.value;
+				error[s][i] = e.error;
+			}
+			side[s] = (struct verdict_side){ value[s], error[s], w->runs };
+		}
+		v = verdict_measure(&side[0], &side[1], &rules);
+		v.q = v.p;
+		verdict_decide(&v, &rules);
+		out.verdict[v.kind]++;
+		out.excluded += v.low > 1 || v.high < 1;
+	}
+	return out;
+}
+
+int main(int argc, char **argv)
+{
+	static const double rho[] = { 0, 0.5, 0.9, 0.98 }, sd[] = { 0, 0.01, 0.02, 0.05 };
+	static const size_t runs[] = { 1, 4, 5, 10 };
+	unsigned pairs = argc > 1 ? (unsigned)atoi(argv[1]) : 1000;
+	struct statistics_random r = { argc > 2 ? strtoull(argv[2], NULL, 0) : 20260131 };
+	bool good = true;
+	double worst = 0;
+
+	printf("no change, samples vary by 20 %%, %u pairs a cell:\n", pairs);
+	printf("lag-1  run SD  1 a side: interval excludes 1  called REGRESSED at 4, 5, 10 a side  SAME at 10\n");
+	for (size_t i = 0; i < sizeof(rho) / sizeof(*rho); i++) {
+		for (size_t k = 0; k < sizeof(sd) / sizeof(*sd); k++) {
+			struct outcome o[4];
+
+			for (size_t n = 0; n < 4; n++) {
+				struct world w = { rho[i], 0.2, sd[k], 0, runs[n] };
+				double share;
+
+				o[n] = simulate(&w, pairs, &r);
+				share = (double)o[n].verdict[VERDICT_REGRESSED] / pairs;
+				if (runs[n] == 1)
+					good = good && o[n].verdict[VERDICT_INCONCLUSIVE] == pairs;
+				else
+					worst = share > worst ? share : worst;
+			}
+			printf("%5.2f  %4.0f %%  %29.3f  %24.3f %.3f %.3f  %10.3f\n", rho[i], 100 * sd[k],
+			       (double)o[0].excluded / pairs, (double)o[1].verdict[VERDICT_REGRESSED] / pairs,
+			       (double)o[2].verdict[VERDICT_REGRESSED] / pairs,
+			       (double)o[3].verdict[VERDICT_REGRESSED] / pairs,
+			       (double)o[3].verdict[VERDICT_SAME] / pairs);
+		}
+	}
+	printf("worst share of false REGRESSED with four or more a side: %.3f (limit 0.05)\n\n", worst);
+
+	printf("5 %% more, samples vary by 5 %%, lag-1 0.5, %u pairs: called REGRESSED\n", pairs);
+	printf("run SD  4 a side  5 a side  10 a side\n");
+	for (size_t k = 0; k < 3; k++) {
+		printf("%4.0f %%", 100 * sd[k]);
+		for (size_t n = 1; n < 4; n++) {
+			struct world w = { 0.5, 0.05, sd[k], 0.05, runs[n] };
+			double share = (double)simulate(&w, pairs, &r).verdict[VERDICT_REGRESSED] / pairs;
+
+			printf("  %8.3f", share);
+			if (k == 1 && runs[n] == 5)
+				good = good && share >= 0.9;
+		}
+		printf("\n");
+	}
+	printf("wanted at 1 %% and five a side: 0.9\n");
+	return !(good && worst <= 0.05);
+}
