@@ -364,7 +364,7 @@ const char *vendor_events_pmu(const char *unit, char *text, size_t size)
 		if (!strcmp(unit, pmus[i].unit))
 			return pmus[i].pmu;
 	n = (size_t)snprintf(text, size, "uncore_%s", unit);
-	for (size_t i = 0; i < n && i < size; i++)
+	for (size_t i = 0; i < n && i + 1 < size; i++)
 		text[i] = (char)tolower((unsigned char)text[i]);
 	return text;
 }
