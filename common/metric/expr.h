@@ -75,7 +75,7 @@ struct expr_input {
 
 struct expr;
 
-/* Parses all of `text`. -EINVAL with a message that names the column, -E2BIG beyond 100,000 characters or 200
+/* Parses all of `text`. -EINVAL with a message that names the column, -E2BIG beyond 1,000,000 characters or 200
  * levels. */
 int expr_parse(struct expr **x, const char *text, struct error *e);
 void expr_free(struct expr *x);

@@ -4,7 +4,7 @@
 
 #include "common/metric/expr.h"
 
-#define EXPR_MAX_TEXT	100000
+#define EXPR_MAX_TEXT	1000000
 #define EXPR_MAX_LEVELS 200
 /* A level of nesting holds at most eight values (six binary operators and the two of an `if`); real formulas
  * hold few at more than a few levels, and the limit lets evaluation live on the C stack. */

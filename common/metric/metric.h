@@ -26,6 +26,15 @@ enum metric_scope {
 	METRIC_SYSTEM,
 };
 
+/* Whether the events of a metric should be counted at the same time, in one group. */
+enum metric_grouping {
+	METRIC_GROUPED,
+	METRIC_UNGROUPED,               /* they do not fit, or cannot be scheduled together */
+	METRIC_UNGROUPED_NMI,           /* ... while the NMI watchdog holds a counter */
+	METRIC_UNGROUPED_SMT,           /* ... while threads share the counters of a core */
+	METRIC_UNGROUPED_THRESHOLD_NMI, /* ... while the watchdog does, if the threshold's events are wanted too */
+};
+
 /*
  * One metric. If `each` names a counter family ("cpuidle.time"), the row stands for one metric a member of it:
  * every '*' is replaced by the member's name in `display` and `help`, by its lower-case form in `name`, and in
@@ -43,6 +52,8 @@ struct metric {
 	const char *when;       /* literal without '#': where it is 0 the metric is not shown by default; or NULL */
 	const char *help;       /* one sentence */
 	const char *threshold;  /* expression of counters, as `expr`: non-zero is bad; or NULL */
+	const char *ungrouped_in; /* categories: asked for by these, its events are not grouped; or NULL */
+	enum metric_grouping grouping;
 	double margin;          /* smallest relative change that matters to `diff`; 0: the default, 0.02 */
 	enum metric_scope scope;
 	enum metric_better better;
@@ -59,11 +70,11 @@ struct metric_table {
 };
 extern const struct metric_table metric_tables[];
 
-/* A set of metrics from a vendor file (perf's JSON schema: MetricName, MetricExpr, MetricGroup, ScaleUnit,
- * MetricThreshold, BriefDescription ...). Objects without MetricName and MetricExpr are skipped. A metric that
- * refers to other metrics of the same set is expanded; cycles are an error that names them. MetricName is
- * display and alias; `name` is made from it. None is shown by default. A metric whose formula cannot be understood is
- * left out and named in `skipped`, unless it is the only kind there is: then that is the error. */
+/* A set of metrics of a vendor (perf's JSON schema: MetricName, MetricExpr, MetricGroup, ScaleUnit, MetricThreshold,
+ * MetricConstraint, ArchStdEvent, BriefDescription ...), from a file or a folder of files. Objects that are no metrics
+ * are skipped. A metric that refers to other metrics of the same set is expanded. MetricName is display and alias;
+ * `name` is made from it. None is shown by default. A metric whose formula cannot be understood, or that refers to
+ * itself, is left out and named in `skipped`, unless it is the only kind there is: then that is the error. */
 struct metric_set {
 	struct metric *row;  /* owned with all strings; ScaleUnit's factor is part of expr */
 	size_t n;

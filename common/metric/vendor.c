@@ -1,6 +1,6 @@
 /*
  * Metric files in perf's JSON schema: an array of objects, of which those with MetricName and MetricExpr are
- * metrics; the others describe events, or take their formula from a file that is not here. References from
+ * metrics; the others describe events. References from
  * metric to metric are resolved by writing the referred formula in their place, so that whoever evaluates sees
  * counters only.
  */
@@ -8,18 +8,22 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "common/json.h"
 #include "common/metric/expr_internal.h"
 #include "common/metric/metric.h"
+#include "common/metric/vendor.h"
 #include "common/names.h"
 #include "common/parse.h"
 
 #define MAX_METRICS 20000
+#define MAX_TOTAL   (64u << 20) /* bytes of all formulas written out; the largest set of perf has one million */
 #define MAX_CHAIN   64 /* metrics that refer to metrics that ...; the longest known chain has about ten */
 
 struct entry {
 	const struct json *object;
+	const struct json *standard; /* what its ArchStdEvent stands for, or NULL */
 	const char *name;      /* MetricName, owned by the JSON */
 	struct expr *expr;     /* owned: MetricExpr as it stands */
 	char *expanded;        /* owned: counters only, without ScaleUnit; NULL until it is made */
@@ -29,9 +33,11 @@ struct entry {
 
 struct loader {
 	struct entry *entry;   /* owned */
-	size_t n;
+	size_t n, cap;
+	const struct vendor_docs *docs;
 	struct names by_name;  /* MetricName -> entry; the first of that name */
 	size_t chain[MAX_CHAIN];
+	size_t total;          /* bytes written out so far */
 	struct error *error;
 };
 
@@ -47,46 +53,92 @@ static const char *field(const struct json *object, const char *key)
 	return *text ? text : NULL;
 }
 
-static int collect(struct loader *l, const struct json *list, struct buf *skipped)
+/* The object's own word counts for more than that of the architecture's standard. */
+static const char *entry_field(const struct entry *entry, const char *key)
 {
-	size_t count = json_count(list);
-	struct error first = { 0 };
+	const char *own = field(entry->object, key);
+
+	return own ? own : entry->standard ? field(entry->standard, key) : NULL;
+}
+
+static const struct json *find_standard(const struct vendor_docs *docs, const char *name)
+{
+	for (size_t d = 0; name && d < docs->n_standards; d++)
+		for (size_t i = 0; i < json_count(docs->standard[d]); i++) {
+			const struct json *object = json_at(docs->standard[d], i);
+			const char *own = field(object, "MetricName");
+
+			if (own && field(object, "MetricExpr") && !strcasecmp(own, name))
+				return object;
+		}
+	return NULL;
+}
+
+static int left_out(struct buf *skipped, const struct entry *entry, const struct error *e)
+{
+	buf_printf(skipped, "metric %s is left out: %s\n", entry->name, e->text);
+	return 0;
+}
+
+static struct entry *new_entry(struct loader *l)
+{
+	if (l->n == l->cap) {
+		size_t cap = l->cap ? l->cap * 2 : 64;
+		struct entry *grown = realloc(l->entry, cap * sizeof(*grown));
+
+		if (!grown)
+			return NULL;
+		l->entry = grown;
+		l->cap = cap;
+	}
+	return &l->entry[l->n];
+}
+
+static int collect_one(struct loader *l, const struct json *object, struct error *first, struct buf *skipped)
+{
+	const char *standard = field(object, "ArchStdEvent");
+	struct entry *entry = new_entry(l);
+	struct error e = { 0 };
+	const char *text;
+	uint32_t known;
 	int err;
 
-	l->entry = calloc(count + 1, sizeof(*l->entry));
-	if (!l->entry)
+	if (!entry)
 		return no_memory(l);
-	for (size_t i = 0; i < count; i++) {
-		const struct json *object = json_at(list, i);
-		const char *name = field(object, "MetricName"), *text = field(object, "MetricExpr");
-		struct entry *entry = &l->entry[l->n];
-		struct error e = { 0 };
-		uint32_t known;
-
-		if (!name || !text)
-			continue;
-		if (l->n == MAX_METRICS)
-			return error_set(l->error, E2BIG, "more than %d metrics", MAX_METRICS);
-		*entry = (struct entry){ .object = object, .name = name };
-		err = expr_parse(&entry->expr, text, &e);
-		if (err == -ENOMEM)
-			return no_memory(l);
-		if (err) {
-			buf_printf(skipped, "metric %s is left out: %s\n", name, e.text);
-			if (!first.number) {
-				first = e;
-				error_prefix(&first, "metric %s", name);
-			}
-			continue;
+	*entry = (struct entry){ .object = object, .standard = find_standard(l->docs, standard) };
+	entry->name = entry_field(entry, "MetricName");
+	text = entry_field(entry, "MetricExpr");
+	if (!entry->name || !text)
+		return 0;
+	if (l->n == MAX_METRICS)
+		return error_set(l->error, E2BIG, "more than %d metrics", MAX_METRICS);
+	err = expr_parse(&entry->expr, text, &e);
+	if (err == -ENOMEM)
+		return no_memory(l);
+	if (err) {
+		if (!first->number) {
+			*first = e;
+			error_prefix(first, "metric %s", entry->name);
 		}
-		l->n++;
-		if (!names_get(&l->by_name, name, &known) && names_set(&l->by_name, name, (uint32_t)(l->n - 1)))
-			return no_memory(l);
+		return left_out(skipped, entry, &e);
 	}
-	/* Nothing but mistakes is rather not a file of metrics. */
-	if (!l->n && first.number)
-		return error_set(l->error, first.number, "%s", first.text);
-	return skipped->err ? no_memory(l) : 0;
+	l->n++;
+	if (!names_get(&l->by_name, entry->name, &known) &&
+	    names_set(&l->by_name, entry->name, (uint32_t)(l->n - 1)))
+		return no_memory(l);
+	return 0;
+}
+
+static int collect(struct loader *l, struct error *first, struct buf *skipped)
+{
+	int err = 0;
+
+	for (size_t d = 0; d < l->docs->n && !err; d++)
+		for (size_t i = 0; i < json_count(l->docs->doc[d]) && !err; i++)
+			err = collect_one(l, json_at(l->docs->doc[d], i), first, skipped);
+	if (!err && skipped->err)
+		err = no_memory(l);
+	return err;
 }
 
 static int cycle(struct loader *l, size_t from, size_t to)
@@ -138,8 +190,11 @@ static int print_expanded(struct loader *l, const struct expr *x, size_t level, 
 	if (!err && !fits(x, replacement))
 		err = error_set(l->error, E2BIG, "longer than %d characters without references to other metrics",
 				EXPR_MAX_TEXT);
+	if (!err && l->total > MAX_TOTAL)
+		err = error_set(l->error, E2BIG, "its set holds more than %u bytes of formulas", MAX_TOTAL);
 	if (!err) {
 		expr_print_replaced(x, replacement, &text);
+		l->total += text.len;
 		*out = buf_detach(&text);
 		if (!*out)
 			err = no_memory(l);
@@ -254,7 +309,7 @@ static char *id_of(struct names *used, const char *name)
 
 static int fill_expr(struct loader *l, struct entry *entry, struct metric *row)
 {
-	const char *scale = field(entry->object, "ScaleUnit"), *unit = "";
+	const char *scale = entry_field(entry, "ScaleUnit"), *unit = "";
 	char factor[32] = "", after[40];
 
 	if (scale && split_scale(scale, factor, &unit))
@@ -269,7 +324,7 @@ static int fill_expr(struct loader *l, struct entry *entry, struct metric *row)
 /* The metric's own name means its value without ScaleUnit, as in perf. */
 static int fill_threshold(struct loader *l, struct entry *entry, struct metric *row)
 {
-	const char *text = field(entry->object, "MetricThreshold");
+	const char *text = entry_field(entry, "MetricThreshold");
 	struct expr *x;
 	char *expanded = NULL;
 	int err;
@@ -285,10 +340,35 @@ static int fill_threshold(struct loader *l, struct entry *entry, struct metric *
 	return err ? error_prefix(l->error, "MetricThreshold of %s", entry->name) : 0;
 }
 
+static enum metric_grouping grouping_of(const char *constraint)
+{
+	static const struct {
+		const char *text;
+		enum metric_grouping grouping;
+	} rows[] = {
+		{ "NO_GROUP_EVENTS", METRIC_UNGROUPED },
+		{ "NO_GROUP_EVENTS_NMI", METRIC_UNGROUPED_NMI },
+		{ "NO_NMI_WATCHDOG", METRIC_UNGROUPED_NMI },
+		{ "NO_GROUP_EVENTS_SMT", METRIC_UNGROUPED_SMT },
+		{ "NO_THRESHOLD_AND_NMI", METRIC_UNGROUPED_THRESHOLD_NMI },
+	};
+
+	for (size_t i = 0; constraint && i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (!strcmp(constraint, rows[i].text))
+			return rows[i].grouping;
+	return METRIC_GROUPED;
+}
+
+static char *copy(const char *text)
+{
+	return strdup(text ? text : "");
+}
+
 static int fill_row(struct loader *l, struct names *used, struct entry *entry, struct metric *row)
 {
-	const char *groups = field(entry->object, "MetricGroup"), *help = field(entry->object, "BriefDescription");
-	const char *mode = json_text(json_get(entry->object, "AggregationMode"), "");
+	const char *groups = entry_field(entry, "MetricGroup"), *help = entry_field(entry, "BriefDescription");
+	const char *mode = entry_field(entry, "AggregationMode");
+	const char *ungrouped = entry_field(entry, "MetricgroupNoGroup");
 	int err = fill_expr(l, entry, row);
 
 	if (!err)
@@ -296,60 +376,87 @@ static int fill_row(struct loader *l, struct names *used, struct entry *entry, s
 	if (err)
 		return err;
 	if (!help)
-		help = field(entry->object, "PublicDescription");
+		help = entry_field(entry, "PublicDescription");
 	row->name = id_of(used, entry->name);
-	row->display = strdup(entry->name);
-	row->aliases = strdup(entry->name);
+	row->display = copy(entry->name);
+	row->aliases = copy(entry->name);
 	row->categories = groups ? categories_of(groups) : NULL;
-	row->help = strdup(help ? help : entry->name);
+	row->ungrouped_in = ungrouped ? categories_of(ungrouped) : NULL;
+	row->help = copy(help ? help : entry->name);
 	row->precision = 2;
-	row->scope = !strcmp(mode, "PerChip") ? METRIC_PACKAGE : !strcmp(mode, "PerCore") ? METRIC_CORE : METRIC_ANY;
-	if (!row->name || !row->display || !row->aliases || (groups && !row->categories) || !row->help)
+	row->grouping = grouping_of(entry_field(entry, "MetricConstraint"));
+	row->scope = !mode ? METRIC_ANY : !strcmp(mode, "PerChip") ? METRIC_PACKAGE :
+		     !strcmp(mode, "PerCore") ? METRIC_CORE : METRIC_ANY;
+	if (!row->name || !row->display || !row->aliases || (groups && !row->categories) || !row->help ||
+	    (ungrouped && !row->ungrouped_in))
 		return no_memory(l);
 	return 0;
 }
 
-static int fill(struct loader *l, struct metric_set *set)
+static void release_row(struct metric *row)
+{
+	const char *owned[] = { row->name, row->display, row->aliases, row->categories, row->unit,
+				row->expr, row->help, row->threshold, row->ungrouped_in };
+
+	for (size_t k = 0; k < sizeof(owned) / sizeof(owned[0]); k++)
+		free((void *)(uintptr_t)owned[k]);
+	*row = (struct metric){ 0 };
+}
+
+/* A metric that cannot be had costs itself and those that refer to it; of a cycle each is named. */
+static int fill(struct loader *l, struct metric_set *set, struct error *first)
 {
 	struct names used = { 0 };
+	struct error *error = l->error;
 	int err = 0;
 
 	set->row = calloc(l->n + 1, sizeof(*set->row));
 	if (!set->row)
 		return no_memory(l);
-	for (size_t i = 0; i < l->n && !err; i++) {
+	for (size_t i = 0; i < l->n && err != -ENOMEM; i++) {
+		struct error e = { 0 };
+
+		l->error = &e;
 		err = expand(l, i, 0);
 		if (err && err != -ELOOP)
-			error_prefix(l->error, "metric %s", l->entry[i].name);
+			error_prefix(&e, "metric %s", l->entry[i].name);
+		if (!err)
+			err = fill_row(l, &used, &l->entry[i], &set->row[set->n]);
 		if (!err) {
 			set->n++;
-			err = fill_row(l, &used, &l->entry[i], &set->row[i]);
+			continue;
 		}
+		release_row(&set->row[set->n]);
+		left_out(&set->skipped, &l->entry[i], &e);
+		if (!first->number || err == -ENOMEM)
+			*first = e;
 	}
+	l->error = error;
 	names_release(&used);
-	return err;
+	if (err == -ENOMEM || set->skipped.err)
+		return no_memory(l);
+	return 0;
 }
 
-static int load(struct metric_set *set, const struct json *j, struct error *e)
+int vendor_load(struct metric_set *set, const struct vendor_docs *docs, struct error *e)
 {
-	struct loader l = { .error = e };
-	const struct json *list = json_is_array(j) ? j : json_get(j, "Metrics");
+	struct loader l = { .error = e, .docs = docs };
+	struct error first = { 0 };
 	int err;
 
 	*set = (struct metric_set){ 0 };
-	if (!json_is_array(list))
-		return error_set(
-		    e, EINVAL,
-		    "not a metric file: it should hold an array of objects with MetricName and MetricExpr");
-	err = collect(&l, list, &set->skipped);
-	if (!err && !l.n && json_get(json_at(list, 0), "Formula"))
+	err = collect(&l, &first, &set->skipped);
+	if (!err)
+		err = fill(&l, set, &first);
+	/* Nothing but mistakes is rather not a file of metrics. */
+	if (!err && !set->n && first.number)
+		err = error_set(e, first.number, "%s", first.text);
+	else if (!err && !set->n && docs->n && json_get(json_at(docs->doc[0], 0), "Formula"))
 		err = error_set(
 		    e, EINVAL,
 		    "formulas in Intel's own schema; the file in its folder perf/ has them as MetricExpr");
-	else if (!err && !l.n)
+	else if (!err && !set->n)
 		err = error_set(e, EINVAL, "no object in it has MetricName and MetricExpr");
-	if (!err)
-		err = fill(&l, set);
 	for (size_t i = 0; i < l.n; i++) {
 		expr_free(l.entry[i].expr);
 		free(l.entry[i].expanded);
@@ -361,46 +468,10 @@ static int load(struct metric_set *set, const struct json *j, struct error *e)
 	return err;
 }
 
-int metric_set_load_text(struct metric_set *set, const char *text, size_t len, struct error *e)
-{
-	struct error own = { 0 };
-	struct json *j = json_parse(text, len, &own);
-	int err;
-
-	*set = (struct metric_set){ 0 };
-	if (!j)
-		return error_set(e, own.number ? own.number : EINVAL, "%s", own.text);
-	err = load(set, j, e);
-	json_free(j);
-	return err;
-}
-
-int metric_set_load(struct metric_set *set, const char *path, struct error *e)
-{
-	struct error own = { 0 };
-	struct json *j = json_load(path, &own);
-	int err;
-
-	*set = (struct metric_set){ 0 };
-	if (!j)
-		return error_set(e, own.number ? own.number : EINVAL, "%s", own.text);
-	err = load(set, j, e);
-	if (err)
-		error_prefix(e, "%s", path);
-	json_free(j);
-	return err;
-}
-
 void metric_set_release(struct metric_set *set)
 {
-	for (size_t i = 0; i < set->n; i++) {
-		struct metric *row = &set->row[i];
-		const char *owned[] = { row->name, row->display, row->aliases, row->categories,
-					row->unit, row->expr,	 row->help,    row->threshold };
-
-		for (size_t k = 0; k < sizeof(owned) / sizeof(owned[0]); k++)
-			free((void *)(uintptr_t)owned[k]);
-	}
+	for (size_t i = 0; i < set->n; i++)
+		release_row(&set->row[i]);
 	free(set->row);
 	buf_release(&set->skipped);
 	*set = (struct metric_set){ 0 };

@@ -3,6 +3,9 @@
  * by TABs; ID is the resolved name, with the function before it for all but plain values: "aggr_nr(x)",
  * "#smt_on". The answer is a line with the value, "nan" and its reason, or "error" and the message. Every line
  * is evaluated alone, as rows, and once more from its canonical form; they have to agree.
+ *
+ * `expr_tool --load PATH` prints instead what a vendor's file or folder of metrics comes to: a line a metric with
+ * its name, formula and threshold, between TABs; what had to be left out goes to stderr.
  */
 #include <math.h>
 #include <stdio.h>
@@ -10,6 +13,7 @@
 #include <string.h>
 
 #include "common/metric/expr.h"
+#include "common/metric/metric.h"
 #include "common/number.h"
 
 #define ROWS 300
@@ -125,12 +129,31 @@ static void answer(char *line)
 	expr_free(again);
 }
 
-int main(void)
+static int load(const char *path)
+{
+	struct metric_set set;
+	struct error e = { 0 };
+
+	if (metric_set_load(&set, path, &e)) {
+		fprintf(stderr, "%s\n", e.text);
+		return 1;
+	}
+	for (size_t i = 0; i < set.n; i++)
+		printf("%s\t%s\t%s\n", set.row[i].display, set.row[i].expr,
+		       set.row[i].threshold ? set.row[i].threshold : "");
+	fputs(buf_str(&set.skipped), stderr);
+	metric_set_release(&set);
+	return 0;
+}
+
+int main(int argc, char **argv)
 {
 	char *line = NULL;
 	size_t cap = 0;
 	ssize_t len;
 
+	if (argc == 3 && !strcmp(argv[1], "--load"))
+		return load(argv[2]);
 	while ((len = getline(&line, &cap, stdin)) > 0) {
 		if (line[len - 1] == '\n')
 			line[len - 1] = '\0';

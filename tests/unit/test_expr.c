@@ -356,7 +356,7 @@ static void test_limits(void **state)
 	assert_int_equal(parse_owned(repeat("min(1,", 5000, "1", ")", 5000)), -E2BIG);
 	assert_int_equal(parse_owned(repeat("1|(1^(1&(1<(1+(1*(", 30, "1", "))))))", 30)), 0);
 	assert_int_equal(parse_owned(repeat("1+", 49999, "1", "", 0)), 0);
-	assert_int_equal(parse_owned(repeat("1+", 50001, "1", "", 0)), -E2BIG);
+	assert_int_equal(parse_owned(repeat("1+", 500001, "1", "", 0)), -E2BIG);
 
 	/* What is long but flat needs no deep stack, also for printing. */
 	{

@@ -1,0 +1,19 @@
+/* Between the files that a vendor's metrics come from and what is made of them; metric.h is for everyone else. */
+#ifndef COMMON_METRIC_VENDOR_H
+#define COMMON_METRIC_VENDOR_H
+
+#include "common/json.h"
+#include "common/metric/metric.h"
+
+/* Arrays of objects; what they hold besides is no metric. */
+struct vendor_docs {
+	struct json **doc; /* owned */
+	size_t n;
+	struct json **standard; /* owned; where ArchStdEvent is looked up */
+	size_t n_standards;
+};
+
+/* As metric_set_load(), from what was read. */
+int vendor_load(struct metric_set *set, const struct vendor_docs *docs, struct error *e);
+
+#endif

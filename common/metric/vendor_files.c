@@ -1,0 +1,186 @@
+/*
+ * Where a vendor's metrics come from: one file, or a folder of perf's tree (pmu-events/arch/x86/skylake), whose files
+ * are one set and may refer to each other. An object that names only an ArchStdEvent has its formula in a file of a
+ * folder above.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "common/metric/vendor.h"
+
+#define LEVELS_ABOVE 2 /* arch/arm64/arm/neoverse-n1 has its standards in arch/arm64 */
+
+static void docs_release(struct vendor_docs *docs)
+{
+	for (size_t i = 0; i < docs->n; i++)
+		json_free(docs->doc[i]);
+	for (size_t i = 0; i < docs->n_standards; i++)
+		json_free(docs->standard[i]);
+	free(docs->doc);
+	free(docs->standard);
+}
+
+/* Takes over `j`. */
+static int add_doc(struct json ***list, size_t *n, struct json *j, struct error *e)
+{
+	struct json **grown = realloc(*list, (*n + 1) * sizeof(*grown));
+
+	if (!grown) {
+		json_free(j);
+		return error_set(e, ENOMEM, "out of memory");
+	}
+	*list = grown;
+	grown[(*n)++] = j;
+	return 0;
+}
+
+static int is_json(const struct dirent *d)
+{
+	size_t len = strlen(d->d_name);
+
+	return len > 5 && !strcmp(d->d_name + len - 5, ".json");
+}
+
+/* All arrays of the folder's files, in the order of their names. */
+static int add_folder(struct json ***list, size_t *n, const char *path, struct error *e)
+{
+	struct dirent **entry = NULL;
+	int count = scandir(path, &entry, is_json, alphasort), err = 0;
+
+	if (count < 0)
+		return error_set(e, errno, "%s: %s", path, strerror(errno));
+	for (int i = 0; i < count; i++) {
+		struct buf name = BUF_INIT;
+		struct json *j = NULL;
+
+		buf_printf(&name, "%s/%s", path, entry[i]->d_name);
+		free(entry[i]);
+		if (!err && name.err)
+			err = error_set(e, ENOMEM, "out of memory");
+		if (!err && !(j = json_load(buf_str(&name), e)))
+			err = e->number ? -e->number : -EINVAL;
+		if (err)
+			error_prefix(e, "%s", buf_str(&name));
+		else if (json_is_array(j))
+			err = add_doc(list, n, j, e);
+		else
+			json_free(j);
+		buf_release(&name);
+	}
+	free(entry);
+	return err;
+}
+
+static bool wants_standards(const struct vendor_docs *docs)
+{
+	for (size_t d = 0; d < docs->n; d++)
+		for (size_t i = 0; i < json_count(docs->doc[d]); i++) {
+			const struct json *object = json_at(docs->doc[d], i);
+
+			if (json_get(object, "ArchStdEvent") && !json_get(object, "MetricExpr"))
+				return true;
+		}
+	return false;
+}
+
+/* What lies above need not be perf's tree: files that cannot be read there hold no standards. */
+static int add_standards(struct vendor_docs *docs, const char *path)
+{
+	struct buf above = BUF_INIT;
+	int err = 0;
+
+	buf_addstr(&above, path);
+	for (int i = 0; i < LEVELS_ABOVE && err != -ENOMEM; i++) {
+		struct error ignored = { 0 };
+
+		buf_addstr(&above, "/..");
+		err = above.err ? above.err : add_folder(&docs->standard, &docs->n_standards, buf_str(&above),
+							 &ignored);
+	}
+	buf_release(&above);
+	return err == -ENOMEM ? err : 0;
+}
+
+static int load_folder(struct metric_set *set, const char *path, struct error *e)
+{
+	struct vendor_docs docs = { 0 };
+	int err = add_folder(&docs.doc, &docs.n, path, e);
+
+	if (!err && wants_standards(&docs) && add_standards(&docs, path))
+		err = error_set(e, ENOMEM, "out of memory");
+	if (!err) {
+		err = vendor_load(set, &docs, e);
+		if (err)
+			error_prefix(e, "%s", path);
+	}
+	docs_release(&docs);
+	return err;
+}
+
+/* Takes over `j`. */
+static int load_one(struct metric_set *set, struct json *j, const char *folder, struct error *e)
+{
+	struct vendor_docs docs = { 0 };
+	const struct json *inner = json_is_array(j) ? NULL : json_get(j, "Metrics");
+	struct json *list = inner ? (struct json *)(uintptr_t)inner : j;
+	int err = 0;
+
+	if (!json_is_array(list))
+		err = error_set(
+		    e, EINVAL,
+		    "not a metric file: it should hold an array of objects with MetricName and MetricExpr");
+	if (!err) {
+		docs.doc = &list;
+		docs.n = 1;
+		if (folder && wants_standards(&docs) && add_standards(&docs, folder))
+			err = error_set(e, ENOMEM, "out of memory");
+	}
+	if (!err)
+		err = vendor_load(set, &docs, e);
+	docs.doc = NULL;
+	docs.n = 0;
+	docs_release(&docs);
+	json_free(j);
+	return err;
+}
+
+int metric_set_load_text(struct metric_set *set, const char *text, size_t len, struct error *e)
+{
+	struct error own = { 0 };
+	struct json *j = json_parse(text, len, &own);
+
+	*set = (struct metric_set){ 0 };
+	if (!j)
+		return error_set(e, own.number ? own.number : EINVAL, "%s", own.text);
+	return load_one(set, j, NULL, e);
+}
+
+int metric_set_load(struct metric_set *set, const char *path, struct error *e)
+{
+	struct error own = { 0 };
+	const char *slash = strrchr(path, '/');
+	struct stat st;
+	struct json *j;
+	char *folder;
+	int err;
+
+	*set = (struct metric_set){ 0 };
+	if (!stat(path, &st) && S_ISDIR(st.st_mode))
+		return load_folder(set, path, e);
+	j = json_load(path, &own);
+	if (!j)
+		return error_set(e, own.number ? own.number : EINVAL, "%s", own.text);
+	folder = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
+	if (!folder) {
+		json_free(j);
+		return error_set(e, ENOMEM, "out of memory");
+	}
+	err = load_one(set, j, folder, e);
+	if (err)
+		error_prefix(e, "%s", path);
+	free(folder);
+	return err;
+}
