@@ -72,13 +72,12 @@ MACHINES = {
                  "package": ["pkg_c2_res", "pkg_c6_res"] + SERVER_RAPL, "once": {0xE2: 0x1E008407}},
     "hybrid": {"model": 0x97, "cores": 6, "big": 2, "threads": 2, "module": 4, "cpu": ["core_c1_res"],
                "core": ["core_c6_res", "core_c7_res"], "once": {0x650: 0x1C1C1C1C},
-               "package": ["pkg_c2_res", "pkg_c3_res", "pkg_c6_res", "pkg_c8_res", "pkg_c10_res", "weighted_core_c0",
-                           "any_core_c0", "any_gfxe_c0", "core_gfxe_overlap_c0"] + ALL_RAPL, "psys": True},
+               "package": SKL_PACKAGE + ALL_RAPL, "psys": True},
     "sapphirerapids": {"model": 0x8F, "cores": 4, "threads": 2, "cpu": ["core_c1_res"], "core": ["core_c6_res"],
-                       "package": ["pkg_c2_res", "pkg_c6_res"] + SERVER_RAPL, "psys": True},
+                       "package": ["pkg_c2_res", "pkg_c6_res"] + SERVER_RAPL, "psys": True, "whole_joules": True},
     "sierraforest": {"model": 0xAF, "cores": 8, "module": 4, "cpu": ["core_c1_res"], "core": ["core_c6_res"],
                      "module_registers": ["module_c6_res"], "package": ["pkg_c2_res", "pkg_c6_res"] + SERVER_RAPL,
-                     "psys": True},
+                     "psys": True, "whole_joules": True},
     "wrap": {"model": 0x3F, "cores": 2, "core": ["core_c3_res", "core_c6_res", "core_c7_res"], "wraps": True,
              "package": ["pkg_c2_res", "pkg_c3_res", "pkg_c6_res", "pkg_c7_res"] + SERVER_RAPL},
     "zen": {"model": 0x21, "amd": True, "cores": 4, "threads": 2, "core": ["amd_core_energy"],
@@ -190,7 +189,9 @@ class Machine:
             if not self.amd:
                 self.register("package_therm_status", own, ("=", (100 - (54 + k)) << 16 | 1 << 31))
         if self.spec.get("psys"):
-            self.register("platform_energy_status", [c["cpu"] for c in self.cpus], ("s", PSYS_WATTS * 2**14), 32)
+            # Servers from Sapphire Rapids on count the platform in joules, whatever the register of units says.
+            unit = 1 if self.spec.get("whole_joules") else 2**-14
+            self.register("platform_energy_status", [c["cpu"] for c in self.cpus], ("s", PSYS_WATTS / unit), 32)
 
     def once_registers(self):
         self.once = {**(AMD_ONCE if self.amd else INTEL_ONCE), **self.spec["once"]}

@@ -24,8 +24,6 @@ WATTS = {"pkg_energy_status": "pkgwatt", "pp0_energy_status": "corwatt", "pp1_en
 HELD_BACK = {"pkg_perf_status": "package.throttled", "dram_perf_status": "memory.throttled"}
 SYSTEM = {"syswatt", "graphics.rc6", "graphics.mhz", "graphics.mhz.actual", "idle.cpus", "idle.system"}
 BELOW_100 = {"therm_status": "core.temp", "package_therm_status": "package.temp"}
-# The registers say so, or the model does.
-FIXED_PSYS = {"sapphirerapids", "sierraforest"}
 TWEAKED = {"rocketlake": 2600 / 2592, "hybrid": 2600 / 2592}    # base frequency over that of cpuid's TSC
 
 
@@ -34,7 +32,7 @@ def unit_of(machine, counter):
         return 2.0**-(machine.once[0xC0010299] >> 8 & 31)
     if counter == "dram_energy_status" and machine.spec["model"] in machines.FIXED_DRAM:
         return 15.3e-6
-    return 1 if counter == "platform_energy_status" and machine.name in FIXED_PSYS else ENERGY
+    return 1 if counter == "platform_energy_status" and machine.spec.get("whole_joules") else ENERGY
 
 
 def expected(machine):

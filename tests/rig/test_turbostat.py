@@ -34,6 +34,13 @@ COLUMNS = {
 # MPERF runs at the base frequency of CPUID 0x16, the TSC and the residencies at that of 0x15. turbostat corrects the
 # residencies, too, and is 0.3 % off there.
 TWEAKED = {0xA7, 0x97}
+# Columns of turbostat 2022 that newer ones know the model not to have; pmrep shows them with --enable only.
+HIDDEN = {(0x97, "Pkg%pc7"), (0x97, "Pkg%pc9")}
+# How far medians of either side may differ by chance: the two take turns on the same emulated machine.
+NOISE = {1: .0002, .02: .002}
+# Debian's turbostat does not start on these, which is checked.
+CANNOT = {"guest_refused": "it ends with the first register that it cannot read",
+          "guest_zeros": "it starts over for ever while APERF stands still"}
 
 
 def truth_of(machine, column, cpu, hz, interval):
@@ -73,6 +80,20 @@ def truth_of(machine, column, cpu, hz, interval):
             "Bzy_MHz": base / 1e6 * rate("aperf") / rate("mperf"), "POLL%": .1, "C1%": 5.0, "C6%": 30.0}[column]
 
 
+def one_count(machine, column, cpu, interval):
+    """What one count of the source makes in a column that counts coarsely."""
+    if column in ("SMI", "PkgTmp", "CoreTmp"):
+        return 1
+    if column in ("PKG_%", "RAM_%"):
+        return 100 / 1024 / interval
+    if column.endswith("%") and column != "Busy%":    # microseconds of cpuidle
+        return 1e-4 / interval
+    if column == "CPU%c1" and ("msr.core_c1_res", cpu) not in machine.truth:
+        # What is left over of 100 % carries the scatter of all that was taken away.
+        return .02 if interval >= 1 else .5
+    return 0
+
+
 def read_turbostat(text):
     """{(column, cpu of the row): [values]}"""
     values, head = collections.defaultdict(list), []
@@ -108,24 +129,29 @@ def read_pmrep(machine, path):
     return values
 
 
-def side_by_side(mounted, turbostat, interval, n):
-    profile = os.path.join(mounted.folder, "profile")
+def run_turbostat(mounted, turbostat, interval, n, timeout=120):
     here = os.path.dirname(os.path.abspath(__file__))
+    return subprocess.run([os.path.join(here, "inside"), mounted.root, os.path.join(mounted.folder, "profile"),
+                           os.path.join(rig.TESTS, "libcpushim.so"), turbostat, "--quiet", "-i", str(interval),
+                           "-n", str(n)], capture_output=True, text=True, timeout=timeout)
+
+
+def side_by_side(mounted, turbostat, interval, n):
     pmrec = subprocess.Popen(mounted.command("-i", str(interval), "-n", str(n)), stderr=subprocess.DEVNULL)
-    shim = os.path.join(rig.TESTS, "libcpushim.so")
-    done = subprocess.run([os.path.join(here, "inside"), mounted.root, profile, shim, turbostat, "--quiet",
-                           "-i", str(interval), "-n", str(n)], capture_output=True, text=True, timeout=120)
+    first = mounted.tsc()
+    done = run_turbostat(mounted, turbostat, interval, n)
+    hz = rig.hz_between(first, mounted.tsc())
     if pmrec.wait(timeout=120) or done.returncode:
         raise AssertionError(f"turbostat: {done.returncode} {done.stderr[-500:]}, pmrec: {pmrec.returncode}")
-    recording = rig.Recording(mounted.path())
-    tsc, seconds = recording.change("msr.tsc", 0, 2)
-    return read_turbostat(done.stdout), read_pmrep(mounted.machine, mounted.path()), tsc / seconds
+    return read_turbostat(done.stdout), read_pmrep(mounted.machine, mounted.path()), hz
 
 
 def compare(machine, theirs, ours, hz, interval):
-    wrong, compared, worst = [], 0, 0
+    """Lines of what is wrong: at 1 s more than 0.1 % or one count off, package watts at 20 ms more than 1 % off, or
+    anything further off than turbostat, as far as the digits that it prints tell."""
+    wrong, compared, worst = [], 0, {"ours": 0, "theirs": 0}
     for (column, cpu), values in sorted(theirs.items()):
-        if column not in COLUMNS:
+        if column not in COLUMNS or (machine.spec["model"], column) in HIDDEN:
             continue
         truth = truth_of(machine, column, cpu, hz, interval)
         if truth is None:
@@ -135,20 +161,21 @@ def compare(machine, theirs, ours, hz, interval):
             continue
         compared += 1
         they, we = statistics.median(values), statistics.median(ours[column, cpu])
-        count = {"SMI": 1, "PKG_%": 100 / 1024 / interval, "RAM_%": 100 / 1024 / interval}.get(column, 0)
+        count = one_count(machine, column, cpu, interval)
+        theirs_off, ours_off = abs(they - truth), abs(we - truth)
+        if truth and not count:
+            worst["ours"] = max(worst["ours"], 100 * ours_off / truth)
+            worst["theirs"] = max(worst["theirs"], 100 * theirs_off / truth)
         rounding = .5 * 10**-COLUMNS[column][2]
-        # What is left over of 100 % carries the scatter of all that was taken away.
-        left_over = .02 if interval >= 1 else .5
-        count = left_over if column == "CPU%c1" and ("msr.core_c1_res", cpu) not in machine.truth else count
-        allowed = max(.001 * truth, count, .0005) if interval >= 1 else max(.01 * truth, count, .05)
-        if column != "PkgWatt" or interval >= 1:
-            allowed = max(allowed, min(abs(they - truth) + rounding, .01 * truth))
-        worst = max(worst, abs(we - truth) / truth if truth and not count else 0)
-        if abs(we - truth) > allowed:
+        limit = .001 * truth if interval >= 1 else .01 * truth if column == "PkgWatt" else None
+        if limit is not None and ours_off > max(limit, count):
             wrong.append(f"{column} of CPU {cpu} at {interval} s is {we}; truth {truth}, turbostat {they}")
+        elif ours_off > max(theirs_off + rounding, count, NOISE[interval] * truth):
+            wrong.append(f"{column} of CPU {cpu} at {interval} s is {we}, and turbostat's {they} is closer to {truth}")
     if compared < 20:
         wrong.append(f"only {compared} cells were compared")
-    print(f"{machine.name} at {interval} s: {compared} cells, the worst {100 * worst:.3f} % from the truth")
+    print(f"{machine.name} at {interval} s: {compared} cells, from the truth at most {worst['ours']:.3f} %, turbostat "
+          f"{worst['theirs']:.3f} %")
     return wrong
 
 
@@ -163,6 +190,15 @@ def main():
     with rig.Mounted(machine) as mounted:
         turbostat = os.path.join(mounted.folder, "turbostat")
         patch_cpuid.patch(original, turbostat)
+        if machine.name in CANNOT:
+            try:
+                done = run_turbostat(mounted, turbostat, .2, 2, 10)
+            except subprocess.TimeoutExpired:
+                rig.skip(f"turbostat cannot run on {machine.name}: {CANNOT[machine.name]}")
+            if done.returncode:
+                rig.skip(f"turbostat cannot run on {machine.name}: {CANNOT[machine.name]}: {done.stderr.strip()}")
+            print(f"wrong: turbostat can run on {machine.name}")
+            return 1
         for interval, n in ((1, 20), (.02, 50)):
             # At 20 ms a neighbour of this virtual machine can cost either side more than the allowance: what is wrong
             # must be wrong three times.
