@@ -328,6 +328,7 @@ enum pm_event_key {
 	PM_EVENT_KEY_RUSAGE = 14,   /* array of u64: minflt majflt inblock oublock nvcsw nivcsw */
 	PM_EVENT_KEY_NOTE = 15,     /* text of the recorder itself */
 	PM_EVENT_KEY_ELAPSED_NS = 16, /* u64: wall time of the child by CLOCK_MONOTONIC */
+	PM_EVENT_KEY_COUNTER = 17,  /* u64: enable and disable of one counter: its id */
 	PM_EVENT_KEY_TEXT = 200,    /* text: a marker's text */
 	PM_EVENT_KEY_PID = 201,     /* u64 */
 };

@@ -223,6 +223,8 @@ const struct pm_key_row pm_event_keys[] = {
 	  .help = "text of the recorder itself" },
 	{ .key = PM_EVENT_KEY_ELAPSED_NS, .kind = PM_VALUE_U64, .name = "elapsed_ns",
 	  .help = "wall time of the child by CLOCK_MONOTONIC" },
+	{ .key = PM_EVENT_KEY_COUNTER, .kind = PM_VALUE_U64, .name = "counter",
+	  .help = "enable and disable: id of the only counter that is meant" },
 	{ .key = PM_EVENT_KEY_TEXT, .kind = PM_VALUE_TEXT, .name = "text",
 	  .help = "a marker's text" },
 	{ .key = PM_EVENT_KEY_PID, .kind = PM_VALUE_U64, .name = "pid",

@@ -85,14 +85,44 @@ static void disable(struct recorder *r)
 	session_event(&r->session, &event);
 }
 
+/* One event alone. The reason why not, or NULL. */
+static const char *switch_event(struct recorder *r, const char *name, bool on)
+{
+	int n = session_enable_one(&r->session, name, on, &r->error);
+
+	if (n < 0)
+		fail(r);
+	else if (!n)
+		return "unknown event";
+	return NULL;
+}
+
+static void list_events(const struct pm_model *m)
+{
+	for (uint32_t i = 0; i < m->n_counters; i++)
+		if (!strcmp(m->counter[i].source, "perf"))
+			fprintf(stderr, "%s\n", m->counter[i].display);
+}
+
 static void obey(struct recorder *r, const struct control_command *c)
 {
+	const char *wrong = NULL;
+
 	switch (c->verb) {
 	case CONTROL_ENABLE:
-		enable(r);
+		if (*c->text)
+			wrong = switch_event(r, c->text, true);
+		else
+			enable(r);
 		break;
 	case CONTROL_DISABLE:
-		disable(r);
+		if (*c->text)
+			wrong = switch_event(r, c->text, false);
+		else
+			disable(r);
+		break;
+	case CONTROL_EVLIST:
+		list_events(&r->session.model);
 		break;
 	case CONTROL_SNAPSHOT:
 		session_snapshot(&r->session);
@@ -104,10 +134,12 @@ static void obey(struct recorder *r, const struct control_command *c)
 		r->quit = r->run_over = true;
 		break;
 	case CONTROL_PING:
+		break;
 	case CONTROL_UNKNOWN:
+		wrong = "unknown command";
 		break;
 	}
-	control_answer(&r->control, c->verb != CONTROL_UNKNOWN);
+	control_answer(&r->control, wrong);
 }
 
 /* A command ends the recording by ending; without one the signal does. */
@@ -182,7 +214,7 @@ static void each_second(struct recorder *r, uint64_t now)
 
 	r->second_ns = now + SECOND;
 	progress_show(&r->progress, &stats);
-	if (!r->failed && session_look_for_cpus(&r->session, &r->error))
+	if (!r->failed && (session_look(&r->session, &r->error) || session_look_for_cpus(&r->session, &r->error)))
 		fail(r);
 }
 

@@ -90,6 +90,8 @@ static void understand(char *line, struct control_command *command)
 	} verbs[] = {
 		{ "ping", CONTROL_PING },	  { "enable", CONTROL_ENABLE }, { "disable", CONTROL_DISABLE },
 		{ "snapshot", CONTROL_SNAPSHOT }, { "mark", CONTROL_MARK },	{ "stop", CONTROL_STOP },
+		{ "evlist", CONTROL_EVLIST },	  { "enable-event", CONTROL_ENABLE },
+		{ "disable-event", CONTROL_DISABLE },
 	};
 	size_t word = strcspn(line, " \t");
 
@@ -97,6 +99,9 @@ static void understand(char *line, struct control_command *command)
 	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
 		if (strlen(verbs[i].word) == word && !strncmp(line, verbs[i].word, word))
 			command->verb = verbs[i].verb;
+	/* These are about one event, so they need one. */
+	if (memchr(line, '-', word) && !*command->text)
+		command->verb = CONTROL_UNKNOWN;
 }
 
 bool control_next(struct control *c, struct control_command *command)
@@ -131,12 +136,13 @@ bool control_next(struct control *c, struct control_command *command)
 	}
 }
 
-void control_answer(struct control *c, bool known)
+void control_answer(struct control *c, const char *wrong)
 {
-	const char *text = known ? "ack\n" : "unknown command\n";
+	char text[300];
+	int len = snprintf(text, sizeof(text), "%.250s\n", wrong ? wrong : "ack");
 
 	/* Nobody waits for an answer that nobody can take. */
-	if (c->ack >= 0 && write(c->ack, text, strlen(text)) < 0 && errno != EAGAIN)
+	if (c->ack >= 0 && write(c->ack, text, (size_t)len) < 0 && errno != EAGAIN)
 		close_fd(&c->ack);
 }
 

@@ -18,6 +18,7 @@ enum control_verb {
 	CONTROL_SNAPSHOT,
 	CONTROL_MARK,
 	CONTROL_STOP,
+	CONTROL_EVLIST,
 };
 
 struct control {
@@ -29,7 +30,7 @@ struct control {
 
 struct control_command {
 	enum control_verb verb;
-	const char *text; /* of MARK; valid until the next call */
+	const char *text; /* of MARK, or the event of ENABLE and DISABLE, "" for all; valid until the next call */
 };
 
 /* `where`: "fd:CTL[,ACK]" or "fifo:CTL[,ACK]", or NULL. 0 or -errno. Without the socket for markers it goes on. */
@@ -37,7 +38,8 @@ int control_open(struct control *c, const char *where, struct error *e);
 void control_close(struct control *c);
 /* The next whole line of ctl, if there is one now. At the end of the input ctl is closed. */
 bool control_next(struct control *c, struct control_command *command);
-void control_answer(struct control *c, bool known);
+/* "ack", or what was wrong. */
+void control_answer(struct control *c, const char *wrong);
 
 /* The next marker that the socket has; text of at most `size` bytes. Markers of other users are refused. */
 bool control_next_mark(struct control *c, char *text, size_t size);

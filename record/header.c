@@ -15,10 +15,18 @@ struct filler {
 	int err;
 };
 
+/* What the user typed in order to have it in the file is no secret of the machine. */
+static bool may_put(const struct record_options *o, uint32_t key)
+{
+	if ((key == PM_HEADER_COMMAND || key == PM_HEADER_LABELS) && strcmp(o->privacy, "strict"))
+		return true;
+	return plan_may_record(o, key);
+}
+
 /* Takes what privacy lets pass and what is not there yet. */
 static void put(struct filler *f, uint32_t key, struct pm_value v)
 {
-	if (f->err || !plan_may_record(f->p->options, key) || pm_map_get(&f->p->model->header, key))
+	if (f->err || !may_put(f->p->options, key) || pm_map_get(&f->p->model->header, key))
 		pm_value_release(&v);
 	else
 		f->err = pm_map_set(&f->p->model->header, key, v);
@@ -88,10 +96,12 @@ static const char *target(const struct record_options *o)
 	case TARGET_COMMAND:
 		return "command";
 	case TARGET_TASKS:
-		return o->pids ? "pid" : "tid";
+		return o->pids ? "pid" : o->tids ? "tid" : "system";
 	case TARGET_SYSTEM:
 		break;
 	}
+	if (o->n_cgroups || o->each_cgroup)
+		return "cgroup";
 	return o->cpus ? "cpu" : "system";
 }
 

@@ -61,7 +61,7 @@ static bool absent(const struct listing *l, uint32_t type, uint64_t config)
 
 	if (l->root->emulated)
 		return false;
-	fd = perf_open(&attr, 0, -1, -1);
+	fd = perf_open(&attr, perf_on_task(0), -1);
 	if (fd >= 0)
 		close(fd);
 	return fd == -ENOENT || fd == -EOPNOTSUPP || fd == -ENXIO;

@@ -28,6 +28,16 @@ enum {
 	KEY_CODEC,
 	KEY_NO_AFFINITY,
 	KEY_ADD,
+	KEY_PER_THREAD,
+	KEY_EACH_CGROUP,
+	KEY_PRE,
+	KEY_POST,
+	KEY_TOPDOWN,
+	KEY_TD_LEVEL,
+	KEY_SMI_COST,
+	KEY_CPUTYPE,
+	KEY_BPF_COUNTERS,
+	KEY_BPF_ATTR_MAP,
 };
 
 static const struct argp_option options[] = {
@@ -42,6 +52,8 @@ static const struct argp_option options[] = {
 	{ "repeat", 'r', "NUM", 0, "run COMMAND that many times, each a run of its own in the recording; 0: until "
 	  "interrupted", 1 },
 	{ "sync", 'S', NULL, 0, "sync() before each run", 1 },
+	{ "pre", KEY_PRE, "SHELL-COMMAND", 0, "run that before each run; its failure ends all", 1 },
+	{ "post", KEY_POST, "SHELL-COMMAND", 0, "and that after it", 1 },
 	{ .doc = "What:", .group = 2 },
 	{ "event", 'e', "LIST", 0, "perf events, in perf's own language; may be repeated", 2 },
 	{ "add", KEY_ADD, "LOCATION,...", 0, "add a counter: msr0x10, /sys/..., perf/DEVICE/EVENT or pmt, then "
@@ -52,9 +64,23 @@ static const struct argp_option options[] = {
 	{ "cpu", 'C', "LIST", 0, "record these CPUs only: 0-3,8", 2 },
 	{ "pid", 'p', "LIST", 0, "count these processes and their threads", 2 },
 	{ "tid", 't', "LIST", 0, "count these threads", 2 },
+	{ "per-thread", KEY_PER_THREAD, NULL, 0, "each thread for itself, also those that start later", 2 },
+	{ "cgroup", 'G', "NAME,...", 0, "the events before it count these cgroups only: one name for all of them, or "
+	  "one each, an empty one meaning no cgroup", 2 },
+	{ "for-each-cgroup", KEY_EACH_CGROUP, "NAME,...", 0, "each event counts each of these cgroups; a name may be a "
+	  "regular expression", 2 },
 	{ "no-inherit", KEY_NO_INHERIT, NULL, 0, "children of what is counted are not", 2 },
 	{ "all-user", KEY_ALL_USER, NULL, 0, "count in user mode only", 2 },
 	{ "all-kernel", KEY_ALL_KERNEL, NULL, 0, "count in kernel mode only", 2 },
+	{ "cputype", KEY_CPUTYPE, "core|atom", 0, "on hybrids: events without a PMU count on this type only", 2 },
+	{ "transaction", 'T', NULL, 0, "the events of transactional memory, too", 2 },
+	{ "topdown", KEY_TOPDOWN, NULL, 0, "the events of the top-down method, too", 2 },
+	{ "td-level", KEY_TD_LEVEL, "N", 0, "top-down levels that are needed; an error if there are fewer", 2 },
+	{ "smi-cost", KEY_SMI_COST, NULL, 0, "what system management interrupts cost: freezes core counters in them, and "
+	  "puts that back", 2 },
+	{ "bpf-prog", 'b', "ID,...", 0, "refused, with the reason", 2 },
+	{ "bpf-counters", KEY_BPF_COUNTERS, NULL, 0, "refused, with the reason", 2 },
+	{ "bpf-attr-map", KEY_BPF_ATTR_MAP, "PATH", 0, "refused, with the reason", 2 },
 	{ "null", KEY_NULL, NULL, 0, "no perf events", 2 },
 	{ "no-perf", 'P', NULL, 0, "do not use perf events", 2 },
 	{ "no-msr", KEY_NO_MSR, NULL, 0, "do not read model-specific registers", 2 },
@@ -73,7 +99,7 @@ static const struct argp_option options[] = {
 	{ "verbose", 'v', NULL, 0, "say more", 3 },
 	{ .doc = "How:", .group = 4 },
 	{ "control", KEY_CONTROL, "fd:CTL[,ACK] or fifo:CTL[,ACK]", 0,
-	  "obey enable, disable, snapshot, mark TEXT, ping and stop", 4 },
+	  "obey enable, disable, both also with an EVENT, evlist, snapshot, mark TEXT, ping and stop", 4 },
 	{ "threads", KEY_THREADS, "auto|one|cpu", 0, "one reader for all CPUs or one on each (measured)", 4 },
 	{ "codec", KEY_CODEC, "packed|plain", 0, "plain: typed arrays that any CBOR reader understands", 4 },
 	{ "root", KEY_ROOT, "DIR", 0, "look at /sys, /proc and /dev under DIR", 4 },
@@ -147,6 +173,22 @@ static error_t add_added(struct record_cmdline *c, const char *text, struct argp
 	return 0;
 }
 
+static error_t add_cgroups(struct record_cmdline *c, char *names, struct argp_state *state)
+{
+	struct record_options *o = &c->options;
+	struct cgroup_option *grown;
+
+	if (!c->n_events)
+		return options_bad(state, "-G: '%s' has no event before it; cgroups stand behind the -e that they are for",
+				   names);
+	grown = realloc(o->cgroups, (o->n_cgroups + 1) * sizeof(*grown));
+	if (!grown)
+		return ENOMEM;
+	o->cgroups = grown;
+	grown[o->n_cgroups++] = (struct cgroup_option){ .names = names, .n_events = c->n_events };
+	return 0;
+}
+
 static bool adds(const struct record_options *o, enum add_location location)
 {
 	for (size_t i = 0; i < o->n_added; i++)
@@ -213,6 +255,7 @@ static error_t parse_words(int key, char *arg, struct argp_state *state, struct 
 {
 	static const char *const levels[] = { "strict", "default", "full", NULL };
 	static const char *const reports[] = { "show", "stat", NULL };
+	static const char *const types[] = { "core", "atom", NULL };
 	static const char *const threads[] = { "one", "auto", "cpu", NULL };
 	struct record_options *o = &c->options;
 
@@ -226,6 +269,22 @@ static error_t parse_words(int key, char *arg, struct argp_state *state, struct 
 			return options_bad(state, "--filter belongs behind the -e that it filters");
 		o->filters[c->n_events - 1] = arg;
 		return 0;
+	case 'G':
+		return add_cgroups(c, arg, state);
+	case KEY_CPUTYPE:
+		o->cputype = arg;
+		return one_of(arg, types) ? 0 : options_bad(state, "--cputype: '%s' is neither core nor atom", arg);
+	case KEY_TD_LEVEL:
+		return !parse_u64(arg, &o->td_level) && o->td_level <= 9 ?
+		       0 : options_bad(state, "--td-level: '%s' is no level", arg);
+	case 'b':
+	case KEY_BPF_COUNTERS:
+	case KEY_BPF_ATTR_MAP:
+		return options_bad(state, "%s puts programs into the kernel and pins maps there; pmrec changes nothing on the "
+				   "machine that it records and carries no BPF programs. %s",
+				   key == 'b' ? "--bpf-prog" : key == KEY_BPF_COUNTERS ? "--bpf-counters" : "--bpf-attr-map",
+				   key == 'b' ? "bpftool prog profile counts inside a BPF program" :
+				   "Its events have a counter of their own; :W and multiplexing share it");
 	case KEY_LABEL:
 		if (!strchr(arg, '=') || arg[0] == '=')
 			return options_bad(state, "--label: '%s' is not KEY=VALUE", arg);
@@ -270,6 +329,13 @@ static error_t parse_plain(int key, char *arg, struct argp_state *state, struct 
 	case 'a': o->system_wide = true; break;
 	case 'd': o->detailed++; break;
 	case 'S': o->sync_first = true; break;
+	case 'T': o->transaction = true; break;
+	case KEY_EACH_CGROUP: o->each_cgroup = arg; break;
+	case KEY_PRE: o->pre = arg; break;
+	case KEY_POST: o->post = arg; break;
+	case KEY_PER_THREAD: o->per_thread = true; break;
+	case KEY_TOPDOWN: o->topdown = true; break;
+	case KEY_SMI_COST: o->smi_cost = true; break;
 	case 'P': o->no_perf = true; break;
 	case 'l': o->list = true; break;
 	case 'q': o->quiet = true; break;
@@ -299,6 +365,10 @@ static error_t check(struct argp_state *state, struct record_options *o)
 		return options_bad(state, "-p and -t exclude each other");
 	if ((o->pids || o->tids) && o->system_wide)
 		return options_bad(state, "-a counts everything, so it excludes -p and -t");
+	if (o->n_cgroups && o->each_cgroup)
+		return options_bad(state, "-G and --for-each-cgroup exclude each other");
+	if ((o->n_cgroups || o->each_cgroup) && (o->pids || o->tids || o->per_thread))
+		return options_bad(state, "cgroups are counted on CPUs, so they exclude -p, -t and --per-thread");
 	if (o->runs != 1 && !o->command)
 		return options_bad(state, "-r repeats a COMMAND, and there is none");
 	if (o->iterations && !o->interval_ns)
@@ -317,8 +387,12 @@ static error_t check(struct argp_state *state, struct record_options *o)
 		return options_bad(state, "--all-user and --all-kernel exclude each other");
 	if (o->pids || o->tids)
 		o->target = TARGET_TASKS;
-	else if (o->command && !o->system_wide && !o->cpus)
+	else if (o->n_cgroups || o->each_cgroup)
+		o->target = TARGET_SYSTEM;
+	else if (o->command && !o->system_wide && !(o->cpus && !o->per_thread))
 		o->target = TARGET_COMMAND;
+	else if (o->per_thread)
+		o->target = TARGET_TASKS;
 	return 0;
 }
 
@@ -369,6 +443,7 @@ void record_cmdline_release(struct record_cmdline *c)
 	free(c->options.events);
 	free(c->options.filters);
 	free(c->options.labels);
+	free(c->options.cgroups);
 	for (size_t i = 0; i < c->options.n_added; i++)
 		add_release(&c->options.added[i]);
 	free(c->options.added);

@@ -153,7 +153,7 @@ static int restrict_rings(struct event *ev, const struct record_options *o)
 {
 	uint32_t ring = (o->all_user ? EVENT_MOD_USER : 0) | (o->all_kernel ? EVENT_MOD_KERNEL : 0);
 
-	if (!ring || ev->mods & EVENT_MOD_RING || ev->uncore || (o->all_user && ev->kernel_only))
+	if (!ring || ev->mods & EVENT_MOD_RING || ev->uncore || ev->type == EVENT_TYPE_TOOL || (o->all_user && ev->kernel_only))
 		return 0;
 	return event_set_mods(ev, ev->mods | ring);
 }
@@ -161,11 +161,17 @@ static int restrict_rings(struct event *ev, const struct record_options *o)
 int perf_events_read(struct perf_source *s, struct plan *p, struct error *e)
 {
 	const struct record_options *o = p->options;
+	size_t n = 0, *end;
 	int err = 0;
 
+	while (o->events && o->events[n])
+		n++;
+	end = calloc(n + 1, sizeof(*end));
+	if (!end)
+		return -ENOMEM;
 	if (!o->events)
 		err = read_defaults(s, p, e);
-	for (size_t i = 0; o->events && o->events[i] && !err; i++) {
+	for (size_t i = 0; i < n && !err; i++) {
 		size_t first = s->set.n;
 
 		err = read_text(s, p, o->events[i], e);
@@ -173,6 +179,7 @@ int perf_events_read(struct perf_source *s, struct plan *p, struct error *e)
 			err = grow_events(s, first, true);
 		if (!err && o->filters && o->filters[i])
 			err = add_filter(s, first, o->filters[i], o->events[i], e);
+		end[i] = s->set.n;
 	}
 	for (size_t i = 0; i < o->n_added && !err; i++) {
 		const struct add *a = &o->added[i];
@@ -190,6 +197,9 @@ int perf_events_read(struct perf_source *s, struct plan *p, struct error *e)
 			s->event[k].add = a;
 	}
 	/* The set has stopped moving. */
+	if (!err)
+		err = perf_cgroups_read(s, p, end, e);
+	free(end);
 	for (size_t i = 0; i < s->set.n && !err; i++) {
 		s->event[i].ev = &s->set.event[i];
 		err = restrict_rings(&s->set.event[i], o);

@@ -46,7 +46,7 @@ void perf_group_remove(struct perf_group *g, uint32_t k)
 
 /* ---- opening ---- */
 
-int perf_event_try(struct perf_event *e, bool inherit, pid_t pid, int cpu, int leader, bool *excluded)
+int perf_event_try(struct perf_event *e, bool inherit, struct perf_place at, int leader, bool *excluded)
 {
 	const struct event *ev = e->ev;
 	union perf_attr asked;
@@ -55,7 +55,7 @@ int perf_event_try(struct perf_event *e, bool inherit, pid_t pid, int cpu, int l
 	e->attr.a.inherit = inherit;
 	e->attr.a.disabled = leader < 0;
 	asked = e->attr;
-	fd = perf_open_relaxed(&e->attr, pid, cpu, leader);
+	fd = perf_open_relaxed(&e->attr, at, leader);
 	if (fd != -EACCES && fd != -EPERM)
 		return fd;
 	/* Without the kernel part these would always read 0, which would be taken for a count. */
@@ -63,7 +63,7 @@ int perf_event_try(struct perf_event *e, bool inherit, pid_t pid, int cpu, int l
 		return fd;
 	e->attr.a.exclude_kernel = 1;
 	e->attr.a.exclude_hv = 1;
-	user = perf_open_relaxed(&e->attr, pid, cpu, leader);
+	user = perf_open_relaxed(&e->attr, at, leader);
 	if (user < 0) {
 		e->attr = asked;
 		return user;
@@ -80,7 +80,7 @@ static int open_member(struct perf_row *row, struct perf_event *e, struct perf_s
 	attr.a.inherit = row->group->inherit;
 	attr.a.disabled = row->leader < 0;
 	attr.a.enable_on_exec = row->leader < 0 && start.on_exec;
-	fd = perf_open(&attr, row->pid, row->cpu, row->leader);
+	fd = perf_open(&attr, row->at, row->leader);
 	if (fd >= 0 && e->filter && ioctl(fd, PERF_EVENT_IOC_SET_FILTER, e->filter)) {
 		int err = errno;
 
@@ -142,10 +142,28 @@ void perf_row_close(struct perf_row *row, bool keep)
 	}
 }
 
-int perf_row_enable(const struct perf_row *row, bool on)
+/* What --control has disabled alone is not recorded. It goes on counting if others of its group do: a leader cannot
+ * be stopped without them, and members of several PMUs are not all started again (see below). */
+static uint32_t mask_members(struct perf_row *row)
+{
+	uint32_t off = 0;
+
+	for (uint32_t k = 0; k < row->n; k++) {
+		if (row->fd[k] < 0)
+			continue;
+		row->missing[k] = row->group->member[k]->off ? PM_REASON_NOT_COUNTED : PM_OK;
+		off += row->missing[k] != PM_OK;
+	}
+	row->any_off = off > 0;
+	return off;
+}
+
+int perf_row_enable(struct perf_row *row, bool on)
 {
 	if (row->leader < 0)
 		return 0;
+	if (mask_members(row) == row->n_open)
+		on = false;
 	/* The members follow their leader. Switching them too (PERF_IOC_FLAG_GROUP) is not only needless:
 	 * Linux 6.18 then does not start those again that are of another PMU than it (cpu-clock, msr/tsc/).
 	 */
@@ -160,10 +178,12 @@ static int unit_read(struct unit *u, struct cells *c)
 	uint64_t enabled, running;
 	ssize_t size;
 
-	if (row->leader < 0) {
-		cells_fail_all(c, PM_REASON_OFFLINE);
+	if (row->leader < 0 || row->end == PERF_ENDED) {
+		cells_fail_all(c, row->end || row->at.cpu < 0 ? PM_REASON_GONE : PM_REASON_OFFLINE);
 		return 0;
 	}
+	if (row->end == PERF_ENDING)
+		row->end = PERF_ENDED;
 	size = row_read(row);
 	/* End of file: the kernel gave the group up, as it does with a pinned one that does not fit. */
 	if (size <= 0) {
@@ -182,7 +202,7 @@ static int unit_read(struct unit *u, struct cells *c)
 	}
 	for (uint32_t k = 0; k < row->n_open; k++)
 		cells_set(c, row->place[k], row->got[row->first + k] + row->base[row->place[k]]);
-	if (row->n_open == c->n)
+	if (row->n_open == c->n && !row->any_off)
 		return 0;
 	for (uint32_t k = 0; k < c->n; k++)
 		if (row->missing[k])
@@ -208,7 +228,7 @@ static void unit_release(struct unit *u)
 	free(row);
 }
 
-struct perf_row *perf_row_new(struct perf_group *g, pid_t pid, int cpu, uint32_t instance)
+struct perf_row *perf_row_new(struct perf_group *g, struct perf_place at, uint32_t instance)
 {
 	struct perf_row **rows = realloc(g->row, (g->n_rows + 1) * sizeof(*rows));
 	struct perf_row *row;
@@ -222,11 +242,10 @@ struct perf_row *perf_row_new(struct perf_group *g, pid_t pid, int cpu, uint32_t
 	*row = (struct perf_row){
 		.unit = { .read = unit_read,
 		          .release = unit_release,
-		          .cpu = cpu < 0 ? PM_NONE : (uint32_t)cpu },
+		          .cpu = at.cpu < 0 ? PM_NONE : (uint32_t)at.cpu },
 		.group = g,
 		.n = g->n,
-		.pid = pid,
-		.cpu = cpu,
+		.at = at,
 		.instance = instance,
 		.leader = -1,
 		.fd = malloc(g->n * sizeof(*row->fd)),

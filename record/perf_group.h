@@ -21,10 +21,15 @@ struct perf_event {
 	union perf_attr attr; /* as it can be opened */
 	const char *filter;   /* of a tracepoint, or NULL */
 	bool requested;
+	bool off;         /* --control disabled it alone */
+	uint32_t first_cgroup, n_cgroups; /* of the source's; n 0: not in cgroups */
 	int err;          /* 0, or the positive errno that keeps it closed */
 	const char *hint; /* for err, if it is not what perf_hint() says */
 	uint32_t counter; /* id; 0: not recorded */
 };
+
+/* A task or cgroup that has ended is read once more: what it did last belongs to it. */
+enum perf_end { PERF_ALIVE, PERF_ENDING, PERF_ENDED };
 
 struct perf_group {
 	struct perf_event **member; /* owned array */
@@ -32,6 +37,7 @@ struct perf_group {
 	uint32_t number; /* from 1 */
 	struct cpulist cpus;
 	bool tasks; /* its rows are tasks, not CPUs */
+	uint32_t first_cgroup, n_cgroups; /* n 0: rows are CPUs, else cgroups times CPUs */
 	bool inherit;
 	bool braces, weak;     /* made by the user; may be taken apart */
 	const char *class;     /* NULL: takes no others in */
@@ -43,9 +49,11 @@ struct perf_row {
 	struct unit unit;
 	struct perf_group *group; /* NULL when the source has been released before its units */
 	uint32_t n;               /* members */
-	pid_t pid;
-	int cpu;
+	struct perf_place at;
+	uint32_t cgroup;   /* of the source's, if at.cgroup is one */
 	uint32_t instance; /* id */
+	_Atomic int end;   /* enum perf_end */
+	bool any_off;      /* some members are `off` */
 	int *fd;           /* of each member; -1: not open */
 	uint16_t *missing; /* reason of each that is not open */
 	int leader;        /* descriptor; -1: none */
@@ -73,17 +81,17 @@ void perf_group_remove(struct perf_group *g, uint32_t k);
 
 /* A row that has not been opened; unit.read and unit.release are set. It becomes one of the group's. NULL
  * without memory. */
-struct perf_row *perf_row_new(struct perf_group *g, pid_t pid, int cpu, uint32_t instance);
+struct perf_row *perf_row_new(struct perf_group *g, struct perf_place at, uint32_t instance);
 /* Opens what can be opened. 0 if that is anything, or the -errno of the last member. */
 int perf_row_open(struct perf_row *row, struct perf_start start);
 /* Closes; with `keep`, what was counted is added to the base first. */
 void perf_row_close(struct perf_row *row, bool keep);
-/* Starts or stops counting. */
-int perf_row_enable(const struct perf_row *row, bool on);
+/* Starts or stops counting; members that are `off` stay so. */
+int perf_row_enable(struct perf_row *row, bool on);
 
 /* Opens one event for a try, giving up what the kernel refuses: details of the PMU, and the kernel part if
  * `may_exclude`
  * (*excluded then says so). A descriptor or -errno. */
-int perf_event_try(struct perf_event *e, bool inherit, pid_t pid, int cpu, int leader, bool *excluded);
+int perf_event_try(struct perf_event *e, bool inherit, struct perf_place at, int leader, bool *excluded);
 
 #endif

@@ -48,29 +48,30 @@ void perf_attr_fill(union perf_attr *attr, const struct event *ev)
 	a->read_format = PERF_FORMAT_GROUP | PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
 }
 
-int perf_open(const union perf_attr *attr, pid_t pid, int cpu, int group_fd)
+int perf_open(const union perf_attr *attr, struct perf_place at, int group_fd)
 {
-	long fd = syscall(SYS_perf_event_open, attr, pid, cpu, group_fd, (unsigned long)PERF_FLAG_FD_CLOEXEC);
+	unsigned long flags = PERF_FLAG_FD_CLOEXEC | (at.cgroup < 0 ? 0 : PERF_FLAG_PID_CGROUP);
+	long fd = syscall(SYS_perf_event_open, attr, at.cgroup < 0 ? at.pid : at.cgroup, at.cpu, group_fd, flags);
 
 	return fd < 0 ? -errno : (int)fd;
 }
 
-int perf_open_relaxed(union perf_attr *attr, pid_t pid, int cpu, int group_fd)
+int perf_open_relaxed(union perf_attr *attr, struct perf_place at, int group_fd)
 {
 	struct perf_event_attr *a = &attr->a;
 	union perf_attr asked = *attr;
-	int fd = perf_open(attr, pid, cpu, group_fd);
+	int fd = perf_open(attr, at, group_fd);
 
 	if (fd != -EINVAL && fd != -EOPNOTSUPP)
 		return fd;
 	/* Precision concerns samples; some kernels refuse it to an event that takes none. */
 	if (a->precise_ip) {
 		a->precise_ip = 0;
-		fd = perf_open(attr, pid, cpu, group_fd);
+		fd = perf_open(attr, at, group_fd);
 	}
 	if (fd < 0 && a->exclude_guest && !a->exclude_host) {
 		a->exclude_guest = 0;
-		fd = perf_open(attr, pid, cpu, group_fd);
+		fd = perf_open(attr, at, group_fd);
 	}
 	if (fd < 0)
 		*attr = asked;

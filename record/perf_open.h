@@ -20,11 +20,27 @@ union perf_attr {
 
 /* Counting, disabled, read as a group with enabled and running time. */
 void perf_attr_fill(union perf_attr *attr, const struct event *ev);
+/* Where an event counts. */
+struct perf_place {
+	pid_t pid;  /* -1: whatever runs on the CPU */
+	int cpu;    /* -1: wherever the task runs */
+	int cgroup; /* descriptor of its directory, with pid -1 and a CPU; -1: none */
+};
+
+static inline struct perf_place perf_on_cpu(int cpu)
+{
+	return (struct perf_place){ .pid = -1, .cpu = cpu, .cgroup = -1 };
+}
+static inline struct perf_place perf_on_task(pid_t pid)
+{
+	return (struct perf_place){ .pid = pid, .cpu = -1, .cgroup = -1 };
+}
+
 /* A descriptor or -errno. */
-int perf_open(const union perf_attr *attr, pid_t pid, int cpu, int group_fd);
+int perf_open(const union perf_attr *attr, struct perf_place at, int group_fd);
 /* The same; what the PMU may not know (exclude_guest, precise_ip) is given up in *attr rather than the event.
  */
-int perf_open_relaxed(union perf_attr *attr, pid_t pid, int cpu, int group_fd);
+int perf_open_relaxed(union perf_attr *attr, struct perf_place at, int group_fd);
 
 /* pm_reason of an errno. */
 uint16_t perf_reason(int err);

@@ -90,6 +90,7 @@ static int assign(struct perf_source *s, struct plan *p, struct perf_event *e)
 		struct perf_group *have = s->group[i];
 
 		if (have->tasks != tasks || have->inherit != inherit || have->n >= PERF_GROUP_MAX ||
+		    have->first_cgroup != e->first_cgroup || have->n_cgroups != e->n_cgroups ||
 		    !same_cpus(&have->cpus, &cpus))
 			continue;
 		if (ev->group ? have->member[0]->ev->group == ev->group : class && have->class == class)
@@ -101,6 +102,8 @@ static int assign(struct perf_source *s, struct plan *p, struct perf_event *e)
 		if (g) {
 			g->tasks = tasks;
 			g->inherit = inherit;
+			g->first_cgroup = e->first_cgroup;
+			g->n_cgroups = e->n_cgroups;
 			g->class = class;
 			g->braces = ev->group;
 			g->weak = ev->group && ev->mods & EVENT_MOD_WEAK;
@@ -122,6 +125,8 @@ static int split_off(struct perf_source *s, struct perf_group *g, uint32_t k)
 	if (!err) {
 		alone->tasks = g->tasks;
 		alone->inherit = g->inherit;
+		alone->first_cgroup = g->first_cgroup;
+		alone->n_cgroups = g->n_cgroups;
 		err = cpulist_copy(&alone->cpus, &g->cpus);
 	}
 	if (!err)
@@ -130,11 +135,6 @@ static int split_off(struct perf_source *s, struct perf_group *g, uint32_t k)
 		perf_group_remove(g, k);
 	return err;
 }
-
-struct place {
-	pid_t pid;
-	int cpu;
-};
 
 /* The kernel's part was refused: what is shown says so, unless the user chose the name. */
 static int mark_user_only(struct event *ev)
@@ -157,15 +157,15 @@ static int mark_user_only(struct event *ev)
 }
 
 /* Opens member k beside the leader, or alone if that is refused. */
-static int try_member(struct perf_source *s, struct perf_group *g, struct perf_event *e, struct place at,
+static int try_member(struct perf_source *s, struct perf_group *g, struct perf_event *e, struct perf_place at,
                       int leader, bool *alone_only, struct error *error)
 {
 	bool excluded = false;
-	int fd = perf_event_try(e, g->inherit, at.pid, at.cpu, leader, &excluded), err;
+	int fd = perf_event_try(e, g->inherit, at, leader, &excluded), err;
 
 	*alone_only = false;
 	if (fd < 0 && leader >= 0) {
-		fd = perf_event_try(e, g->inherit, at.pid, at.cpu, -1, &excluded);
+		fd = perf_event_try(e, g->inherit, at, -1, &excluded);
 		*alone_only = fd >= 0;
 	}
 	if (fd < 0)
@@ -186,7 +186,7 @@ static int try_member(struct perf_source *s, struct perf_group *g, struct perf_e
 
 /* One pass over the members at one place. Members that fail have their error set and leave the group; -EAGAIN
  * if the group was taken apart and has to be tried again. */
-static int try_group(struct perf_source *s, struct perf_group *g, struct place at, struct error *error)
+static int try_group(struct perf_source *s, struct perf_group *g, struct perf_place at, struct error *error)
 {
 	int fds[PERF_GROUP_MAX], n_fds = 0, err = 0;
 
@@ -232,8 +232,11 @@ static int settle(struct perf_source *s, struct plan *p, struct perf_group *g, s
 	int err = -ESRCH;
 
 	for (uint32_t i = 0; i < places && (err == -ESRCH || err == -EAGAIN); i += err == -ESRCH) {
-		struct place at = { .pid = g->tasks ? s->task[i].tid : -1,
-			            .cpu = g->tasks ? -1 : (int)g->cpus.cpu[i] };
+		struct perf_place at = g->tasks ? perf_on_task(s->task[i].tid) :
+					   perf_on_cpu((int)g->cpus.cpu[i]);
+
+		if (g->n_cgroups)
+			at.cgroup = s->cgroup[g->first_cgroup].fd;
 
 		err = try_group(s, g, at, error);
 	}
@@ -250,7 +253,7 @@ int perf_groups_settle(struct perf_source *s, struct plan *p, struct error *erro
 	int err = 0;
 
 	for (size_t i = 0; i < s->set.n && !err; i++)
-		if (!s->event[i].err)
+		if (!s->event[i].err && s->set.event[i].type != EVENT_TYPE_TOOL)
 			err = assign(s, p, &s->event[i]);
 	/* Groups that are split off while this runs are tried in their turn. */
 	for (uint32_t i = 0; i < s->n_groups && !err; i++)

@@ -10,6 +10,16 @@ struct perf_task {
 	uint32_t instance; /* id */
 };
 
+struct perf_cgroup {
+	char *name;         /* owned; as the hierarchy has it, without the slash before it */
+	int fd;             /* its directory */
+	uint32_t *instance; /* owned; id on each CPU, by CPU number; 0: none yet */
+	uint32_t n_instance;
+	bool gone;
+};
+
+struct perf_tool;
+
 struct perf_source {
 	struct perf_pmus pmus;
 	struct event_set set;
@@ -18,7 +28,12 @@ struct perf_source {
 	uint32_t n_groups;
 	struct perf_task *task; /* owned; what is followed in place of CPUs */
 	uint32_t n_tasks;
+	struct perf_cgroup *cgroup; /* owned */
+	uint32_t n_cgroups;
+	char *hierarchy; /* owned; where cgroups are, or NULL */
+	struct perf_tool *tool; /* owned, or NULL */
 	bool on; /* counting, as far as enable() was told */
+	bool from_exec; /* counting since the exec of the command: nobody told */
 };
 
 /* Reads options->events, or the default list, into set and event[]. -errno for a text that is wrong. */
@@ -28,6 +43,14 @@ int perf_events_read(struct perf_source *s, struct plan *p, struct error *e);
 int perf_groups_settle(struct perf_source *s, struct plan *p, struct error *e);
 /* Adds the instances of what is followed, if that is not CPUs. */
 int perf_tasks_add(struct perf_source *s, struct plan *p, struct error *e);
+/* Opens the cgroups of -G and --for-each-cgroup, and gives them to the events; end[i]: how many events the texts of
+ * -e up to the i-th have brought. */
+int perf_cgroups_read(struct perf_source *s, struct plan *p, const size_t *end, struct error *e);
+/* Instance of a cgroup on a CPU, added if it is new. Id > 0 or -errno. */
+int64_t perf_cgroup_instance(struct perf_source *s, struct plan *p, uint32_t cgroup, uint32_t cpu);
+/* Looks which cgroups have been removed since, and says so. 0 or -errno. */
+int perf_cgroups_look(struct perf_source *s, struct plan *p);
+void perf_cgroups_release(struct perf_source *s);
 /* Adds a counter for every event that was opened or asked for, and a note for what was refused. */
 int perf_counters_add(struct perf_source *s, struct plan *p);
 /* CPUs that the event is to be opened on, of those that are recorded. */

@@ -18,8 +18,7 @@ bool plan_may_record(const struct record_options *options, uint32_t key)
 		return true;
 	if (!strcmp(level, "strict"))
 		return false;
-	/* What the user typed in order to have it in the file is no secret of the machine. */
-	return class == PM_PRIVACY_MACHINE || key == PM_HEADER_COMMAND || key == PM_HEADER_LABELS;
+	return class == PM_PRIVACY_MACHINE;
 }
 
 int plan_init(struct plan *p, const struct record_options *options, const struct root *root, struct pm_model *model,
@@ -65,6 +64,9 @@ void plan_release(struct plan *p)
 		p->units = u->next;
 		u->release(u);
 	}
+	for (uint32_t i = 0; i < p->n_events; i++)
+		pm_event_release(&p->event[i]);
+	free(p->event);
 	free(p->cpu_instance);
 	cpulist_release(&p->cpus);
 	*p = (struct plan){ 0 };
@@ -203,6 +205,27 @@ int plan_refused(struct plan *p, uint16_t reason, const char *hint, const char *
 	va_end(ap);
 	probe.what = what;
 	return pm_model_add_probe(p->model, &probe);
+}
+
+int plan_gone(struct plan *p, uint32_t instance, uint64_t time_ns)
+{
+	struct pm_event *grown = realloc(p->event, (p->n_events + 1) * sizeof(*grown));
+	struct pm_event e = { .type = PM_EVENT_GONE, .time_ns = time_ns };
+	int err;
+
+	if (!grown)
+		return -ENOMEM;
+	p->event = grown;
+	err = pm_map_set(&e.attrs, PM_EVENT_KEY_SOURCE, pm_text(p->source ? p->source->ops->name : "pmrec"));
+	if (!err)
+		err = pm_map_set(&e.attrs, PM_EVENT_KEY_INSTANCE, pm_u64(instance));
+	if (!err)
+		err = pm_model_retire_instance(p->model, instance, time_ns);
+	if (err)
+		pm_event_release(&e);
+	else
+		grown[p->n_events++] = e;
+	return err;
 }
 
 static int add_config(struct plan *p, struct pm_config *c, uint32_t number, const char *format, va_list ap)

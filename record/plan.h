@@ -18,7 +18,13 @@
 enum target_kind {
 	TARGET_SYSTEM,  /* all CPUs, or those of -C */
 	TARGET_COMMAND, /* perf events follow the command and its children; the rest is system-wide */
-	TARGET_TASKS,   /* -p, -t */
+	TARGET_TASKS,   /* -p, -t, or --per-thread of the whole system */
+};
+
+/* One -G: its names go to the events before it. */
+struct cgroup_option {
+	char *names;     /* "a,,b": an empty one is no cgroup */
+	size_t n_events; /* texts of -e that stood before it */
 };
 
 /* Options as parsed: plain data, filled by record/options.c, read by everyone, changed by nobody after that. */
@@ -34,6 +40,11 @@ struct record_options {
 	char **labels;            /* KEY=VALUE, NULL-terminated */
 	char *cpus;               /* -C, or NULL */
 	char *pids, *tids;        /* -p, -t */
+	struct cgroup_option *cgroups; /* -G, n_cgroups of them */
+	size_t n_cgroups;
+	char *each_cgroup;        /* --for-each-cgroup: names and patterns, or NULL */
+	char *pre, *post;         /* commands of the shell around each run, or NULL */
+	char *cputype;            /* --cputype: "core", "atom", or NULL */
 	char *privacy;            /* "strict", "default", "full" */
 	char *control;            /* --control */
 	char *report;             /* --report: "show" or "stat"; NULL: none */
@@ -45,6 +56,9 @@ struct record_options {
 	unsigned runs;            /* -r */
 	enum target_kind target;
 	bool system_wide;         /* -a */
+	bool per_thread;          /* one instance a thread; new ones are followed */
+	bool transaction, topdown, smi_cost;
+	uint64_t td_level;        /* 0: all levels that there are */
 	bool no_inherit, overwrite, quiet, verbose, plain_codec, null, sync_first;
 	bool all_user, all_kernel;
 	bool no_perf, no_msr;     /* -P, --no-msr: turbostat's ways to leave a source out */
@@ -65,6 +79,9 @@ struct plan {
 	uint32_t system_instance;  /* id of the PM_SYSTEM instance */
 	uint32_t *cpu_instance;    /* id of each CPU's instance, by CPU number; 0: none yet */
 	uint32_t n_cpu_instance;
+	struct pm_event *event;    /* owned: what has happened and is to be told; the session takes them */
+	uint32_t n_events;
+	bool targets_gone;         /* nothing is left of what -p, -t or -G named */
 	uint64_t time_ns;          /* of planning: one time for all one-time values, so that equal ones of many CPUs join */
 };
 
@@ -96,6 +113,8 @@ void plan_add_unit(struct plan *p, struct unit *u);
 /* Notes that something could not be had: a probe result in the file, a line of doctor. `hint` may be NULL. */
 int plan_refused(struct plan *p, uint16_t reason, const char *hint, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
+/* The instance, a task or cgroup, has ended: retires it, and an event says so. 0 or -errno. */
+int plan_gone(struct plan *p, uint32_t instance, uint64_t time_ns);
 /* One-time value, for instance `number` of `kind` (PM_SYSTEM: PM_NONE). Takes ownership of `v`. */
 int plan_config(struct plan *p, enum pm_kind kind, uint32_t number, enum pm_privacy privacy, struct pm_value v,
 		const char *format, ...) __attribute__((format(printf, 6, 7)));

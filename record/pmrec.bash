@@ -3,12 +3,12 @@
 _pmrec() {
 	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}
 	local commands="doctor list mark report"
-	local options="--add= --all-cpus --all-kernel --all-user --codec= --color= --control= --cpu= --delay=
-		--detailed
-		--event= --filter= --force --help --interval= --interval-count= --interval-print= --label= --list
+	local options="--add= --all-cpus --all-kernel --all-user --bpf-attr-map= --bpf-counters --bpf-prog= --cgroup=
+		--codec= --color= --control= --cpu= --cputype= --delay= --detailed
+		--event= --filter= --for-each-cgroup= --force --help --interval= --interval-count= --interval-print= --label= --list
 		--no-affinity --no-inherit --no-msr --no-perf --no-scale --null --num_iterations= --out= --output=
-		--overwrite --pid= --privacy= --quiet --repeat= --report --root= --sources= --sync --threads= --tid=
-		--timeout= --verbose --version"
+		--overwrite --per-thread --pid= --post= --pre= --privacy= --quiet --repeat= --report --root= --smi-cost --sources= --sync
+		--td-level= --threads= --tid= --timeout= --topdown --transaction --verbose --version"
 
 	COMPREPLY=()
 	# "--name=value" arrives in three words.
@@ -18,6 +18,7 @@ _pmrec() {
 	--privacy) COMPREPLY=($(compgen -W "strict default full" -- "$cur")); return ;;
 	--report) COMPREPLY=($(compgen -W "show stat" -- "$cur")); return ;;
 	--threads) COMPREPLY=($(compgen -W "auto one cpu" -- "$cur")); return ;;
+	--cputype) COMPREPLY=($(compgen -W "core atom" -- "$cur")); return ;;
 	--codec) COMPREPLY=($(compgen -W "packed plain" -- "$cur")); return ;;
 	--color) COMPREPLY=($(compgen -W "auto always never" -- "$cur")); return ;;
 	--sources) COMPREPLY=($(compgen -W "cpufreq cpuidle hwmon interrupts perf powercap pressure schedstat softirqs stat
@@ -26,7 +27,7 @@ _pmrec() {
 	--root) COMPREPLY=($(compgen -d -- "$cur")); return ;;
 	list) COMPREPLY=($(compgen -W "events sources metrics" -- "$cur")); return ;;
 	-p|--pid) COMPREPLY=($(compgen -W "$(ps -eo pid= 2>/dev/null)" -- "$cur")); return ;;
-	-e|--event|-i|-I|-n|-D|-r|-C|-t|--*) [[ $cur == -* ]] || return ;;
+	-e|--event|-i|-I|-n|-D|-r|-C|-t|-G|-b|--*) [[ $cur == -* ]] || return ;;
 	esac
 	if [[ $cur == -* ]]; then
 		COMPREPLY=($(compgen -W "$options" -- "$cur"))

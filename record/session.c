@@ -468,6 +468,66 @@ static int change_cpus(struct session *s, const struct cpulist *gone, const stru
 	return 0;
 }
 
+static void tell_pending(struct session *s)
+{
+	for (uint32_t i = 0; i < s->plan.n_events; i++)
+		session_event(s, &s->plan.event[i]);
+	s->plan.n_events = 0;
+}
+
+int session_look(struct session *s, struct error *e)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < s->n_sources && !err; i++) {
+		if (!s->source[i].wanted || !s->source[i].ops->look)
+			continue;
+		s->plan.source = &s->source[i];
+		recording_lock(s->recording);
+		privileges_raise();
+		err = s->source[i].ops->look(&s->source[i], &s->plan);
+		privileges_lower();
+		recording_unlock(s->recording);
+	}
+	s->plan.source = NULL;
+	tell_pending(s);
+	return err ? error_sys(e, -err, "looking for what has ended") : 0;
+}
+
+struct switched {
+	struct session *s;
+	enum pm_event_type type;
+};
+
+static void tell_switched(void *arg, uint32_t counter)
+{
+	struct switched *w = arg;
+
+	session_event_number(w->s, w->type, PM_EVENT_KEY_COUNTER, counter);
+}
+
+int session_enable_one(struct session *s, const char *name, bool on, struct error *e)
+{
+	struct switched w = { .s = s, .type = on ? PM_EVENT_ENABLE : PM_EVENT_DISABLE };
+	bool counting = s->counting;
+	int n = 0;
+
+	/* Differences across the switch would be of another stretch of time. */
+	session_end(s);
+	privileges_raise();
+	for (size_t i = 0; i < s->n_sources && n >= 0; i++) {
+		const struct source_ops *ops = s->source[i].ops;
+		int one = s->source[i].wanted && ops->enable_one ?
+			  ops->enable_one(&s->source[i], name, on, tell_switched, &w) : 0;
+
+		n = one < 0 ? one : n + one;
+	}
+	privileges_lower();
+	if (counting)
+		session_begin(s);
+	return n < 0 ? error_sys(e, -n, "cannot %s '%.100s'", on ? "enable" : "disable", name) : n;
+}
+
 int session_look_for_cpus(struct session *s, struct error *e)
 {
 	struct cpulist gone = { 0 }, come = { 0 };

@@ -56,6 +56,11 @@ void session_snapshot(struct session *s);
 void session_ticks_ended(struct session *s);
 /* The next run of -r: sources follow another process. */
 int session_next_run(struct session *s, pid_t child, struct error *e);
+/* Lets the sources notice which tasks and cgroups have ended, and records it. 0 or -errno. */
+int session_look(struct session *s, struct error *e);
+/* Starts or stops the counters of that name alone; records it as an event of each. Their number, 0 for a name that
+ * nobody knows, or -errno. */
+int session_enable_one(struct session *s, const char *name, bool on, struct error *e);
 /* Looks for CPUs that have gone or come, and rebuilds what samples them. 0 or -errno. */
 int session_look_for_cpus(struct session *s, struct error *e);
 

@@ -86,6 +86,13 @@ struct source_ops {
 	 * (their read() then reads the new descriptors) and starting from 0; deltas do not cross, a segment begins. NULL:
 	 * nothing follows the command. 0, or -errno with the text in *e. */
 	int (*restart)(struct source *s, struct plan *p, struct error *e);
+	/* Once a second and at the end, on the control thread: notices what has ended since (plan_gone()). 0 or -errno.
+	 * NULL: nothing can end. */
+	int (*look)(struct source *s, struct plan *p);
+	/* --control: starts or stops the counters that answer to `name` alone, between two segments; calls found() with
+	 * the id of each. Their number or -errno. NULL: has none that could. */
+	int (*enable_one)(struct source *s, const char *name, bool on, void (*found)(void *arg, uint32_t counter),
+			  void *arg);
 	/* After the last snapshot, on the control thread: one-time values may be read once more. 0 or -errno. NULL:
 	 * nothing. */
 	int (*finish)(struct source *s, struct plan *p);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "record/perf_source.h"
+#include "record/perf_tool.h"
 #include "record/sources.h"
 
 /* ---- groups and units ---- */
@@ -25,10 +26,10 @@ static struct perf_start start_of(const struct perf_source *s, const struct plan
 }
 
 /* Opens a row for the place; NULL in *out if nothing can be opened there, which becomes a note. */
-static int open_row(struct perf_source *s, struct plan *p, struct perf_group *g, pid_t pid, int cpu,
+static int open_row(struct perf_source *s, struct plan *p, struct perf_group *g, struct perf_place at,
                     uint32_t instance, struct perf_row **out)
 {
-	struct perf_row *row = perf_row_new(g, pid, cpu, instance);
+	struct perf_row *row = perf_row_new(g, at, instance);
 	char text[300], where[32];
 	int err;
 
@@ -41,10 +42,30 @@ static int open_row(struct perf_source *s, struct plan *p, struct perf_group *g,
 		return 0;
 	}
 	row->unit.release(&row->unit);
-	snprintf(where, sizeof(where), cpu < 0 ? "one of the tasks" : "CPU %d", cpu);
+	snprintf(where, sizeof(where), at.cpu < 0 ? "one of the tasks" : "CPU %d", at.cpu);
 	return plan_refused(p, perf_reason(err),
 	                    perf_hint(err, g->member[0]->ev, p->root, text, sizeof(text)), "%s%s on %s",
 	                    g->member[0]->ev->name, g->n > 1 ? " and its group" : "", where);
+}
+
+/* The row of the group on a CPU in one of its cgroups, if it has any. */
+static int open_cpu(struct perf_source *s, struct plan *p, struct perf_group *g, uint32_t cgroup, uint32_t cpu,
+		    struct perf_row **out)
+{
+	struct perf_place at = perf_on_cpu((int)cpu);
+	int64_t id;
+	int err;
+
+	if (g->n_cgroups) {
+		at.cgroup = s->cgroup[cgroup].fd;
+		id = perf_cgroup_instance(s, p, cgroup, cpu);
+	} else {
+		id = plan_cpu_instance(p, cpu);
+	}
+	err = id < 0 ? (int)id : open_row(s, p, g, at, (uint32_t)id, out);
+	if (!err && *out)
+		(*out)->cgroup = cgroup;
+	return err;
 }
 
 /* One column group for rows that are not in one yet. */
@@ -78,21 +99,24 @@ static int add_columns(struct plan *p, struct perf_group *g, struct perf_row **r
 	return id < 0 ? (int)id : 0;
 }
 
+/* Rows of a group: tasks, CPUs, or every CPU of one cgroup after the other. */
+static uint32_t count_places(const struct perf_source *s, const struct perf_group *g)
+{
+	return g->tasks ? s->n_tasks : (uint32_t)g->cpus.n * (g->n_cgroups ? g->n_cgroups : 1);
+}
+
 static int open_group(struct perf_source *s, struct plan *p, struct perf_group *g)
 {
-	uint32_t places = g->tasks ? s->n_tasks : (uint32_t)g->cpus.n, n = 0;
+	uint32_t places = count_places(s, g), n = 0;
 	struct perf_row **rows = calloc(places + 1, sizeof(*rows));
 	int err = rows ? 0 : -ENOMEM;
 
 	for (uint32_t i = 0; i < places && !err; i++) {
-		int64_t id = g->tasks ? s->task[i].instance : plan_cpu_instance(p, g->cpus.cpu[i]);
-
-		if (id < 0)
-			err = (int)id;
-		else if (g->tasks)
-			err = open_row(s, p, g, s->task[i].tid, -1, (uint32_t)id, &rows[n]);
+		if (g->tasks)
+			err = open_row(s, p, g, perf_on_task(s->task[i].tid), s->task[i].instance, &rows[n]);
 		else
-			err = open_row(s, p, g, -1, (int)g->cpus.cpu[i], (uint32_t)id, &rows[n]);
+			err = open_cpu(s, p, g, g->first_cgroup + i / (uint32_t)g->cpus.n, g->cpus.cpu[i % g->cpus.n],
+				       &rows[n]);
 		n += !err && rows[n];
 	}
 	if (err)
@@ -111,7 +135,7 @@ static int check_descriptors(const struct perf_source *s, struct plan *p)
 	char hint[80];
 
 	for (uint32_t i = 0; i < s->n_groups; i++)
-		need += (uint64_t)s->group[i]->n * (s->group[i]->tasks ? s->n_tasks : s->group[i]->cpus.n);
+		need += (uint64_t)s->group[i]->n * count_places(s, s->group[i]);
 	need += 256;
 	if (need <= have)
 		return 0;
@@ -158,13 +182,18 @@ static int perf_plan(struct source *source, struct plan *p, struct error *e)
 	if (!err)
 		err = perf_tasks_add(s, p, e);
 	if (!err)
+		perf_tool_check(s, p);
+	if (!err)
 		err = perf_groups_settle(s, p, e);
+	s->from_exec = p->options->target == TARGET_COMMAND && !p->options->delay_ms;
 	if (!err)
 		err = check_descriptors(s, p);
 	if (!err)
 		err = perf_counters_add(s, p);
 	for (uint32_t i = 0; i < s->n_groups && !err; i++)
 		err = open_group(s, p, s->group[i]);
+	if (!err)
+		err = perf_tool_plan(s, p);
 	if (err && !e->text[0])
 		error_sys(e, -err, "perf events");
 	return err;
@@ -176,6 +205,7 @@ static int perf_enable(struct source *source, bool on)
 	int err = 0;
 
 	s->on = on;
+	s->from_exec = false;
 	for (uint32_t i = 0; i < s->n_groups; i++)
 		for (uint32_t k = 0; k < s->group[i]->n_rows; k++) {
 			int one = perf_row_enable(s->group[i]->row[k], on);
@@ -205,6 +235,30 @@ static bool counts_on(const struct perf_group *g, const struct plan *p, uint32_t
 	return yes;
 }
 
+/* The CPU has gone or come: for one group and one of its cgroups, if it has any. */
+static int update_place(struct perf_source *s, struct plan *p, struct perf_group *g, uint32_t cgroup, uint32_t cpu,
+			bool online)
+{
+	struct perf_row *row = NULL;
+	int err;
+
+	for (uint32_t k = 0; k < g->n_rows && !row; k++)
+		if (g->row[k]->at.cpu == (int)cpu && (!g->n_cgroups || g->row[k]->cgroup == cgroup))
+			row = g->row[k];
+	if (row && g->member[0]->ev->uncore)
+		return 0;
+	if (row) {
+		perf_row_close(row, true);
+		if (online)
+			perf_row_open(row, start_of(s, p, g));
+		return 0;
+	}
+	if (!online || !plan_wants_cpu(p, cpu) || !counts_on(g, p, cpu))
+		return 0;
+	err = open_cpu(s, p, g, cgroup, cpu, &row);
+	return err || !row ? err : add_columns(p, g, &row, 1);
+}
+
 static int perf_update(struct source *source, struct plan *p, uint32_t cpu, bool online)
 {
 	struct perf_source *s = source->data;
@@ -212,31 +266,52 @@ static int perf_update(struct source *source, struct plan *p, uint32_t cpu, bool
 
 	if (cpu == PM_NONE)
 		return 0;
+	perf_tool_update(s->tool, p);
 	for (uint32_t i = 0; i < s->n_groups && !err; i++) {
 		struct perf_group *g = s->group[i];
-		struct perf_row *row = NULL;
-		int64_t id;
+		uint32_t n = g->n_cgroups ? g->n_cgroups : 1;
 
-		if (g->tasks)
-			continue;
-		for (uint32_t k = 0; k < g->n_rows && !row; k++)
-			if (g->row[k]->cpu == (int)cpu)
-				row = g->row[k];
-		if (row && g->member[0]->ev->uncore)
-			continue;
-		if (row) {
-			perf_row_close(row, true);
-			if (online)
-				perf_row_open(row, start_of(s, p, g));
-			continue;
-		}
-		if (!online || !plan_wants_cpu(p, cpu) || !counts_on(g, p, cpu))
-			continue;
-		id = plan_cpu_instance(p, cpu);
-		err = id < 0 ? (int)id : open_row(s, p, g, -1, (int)cpu, (uint32_t)id, &row);
-		if (!err && row)
-			err = add_columns(p, g, &row, 1);
+		for (uint32_t c = g->first_cgroup; c < g->first_cgroup + n && !err && !g->tasks; c++)
+			err = update_place(s, p, g, c, cpu, online);
 	}
+	return err;
+}
+
+static bool answers_to(const struct event *ev, const char *name)
+{
+	return !strcmp(name, ev->display) || !strcmp(name, ev->name) || !strcmp(name, ev->text);
+}
+
+static int perf_enable_one(struct source *source, const char *name, bool on, void (*found)(void *arg, uint32_t counter),
+			   void *arg)
+{
+	struct perf_source *s = source->data;
+	int n = 0, err = 0;
+
+	for (size_t i = 0; i < s->set.n; i++) {
+		if (!s->event[i].counter || !answers_to(s->event[i].ev, name))
+			continue;
+		s->event[i].off = !on;
+		found(arg, s->event[i].counter);
+		n++;
+	}
+	if (n)
+		err = perf_enable(source, s->on || s->from_exec);
+	return err ? err : n;
+}
+
+static int perf_look(struct source *source, struct plan *p)
+{
+	struct perf_source *s = source->data;
+	int err = s ? perf_cgroups_look(s, p) : 0;
+
+	for (uint32_t i = 0; s && i < s->n_groups; i++)
+		for (uint32_t k = 0; k < s->group[i]->n_rows && s->group[i]->n_cgroups; k++) {
+			struct perf_row *row = s->group[i]->row[k];
+
+			if (s->cgroup[row->cgroup].gone && row->end == PERF_ALIVE)
+				row->end = PERF_ENDING;
+		}
 	return err;
 }
 
@@ -248,6 +323,8 @@ static int perf_restart(struct source *source, struct plan *p, struct error *e)
 	if (p->options->target != TARGET_COMMAND || !s->n_tasks)
 		return 0;
 	s->task[0].tid = p->child;
+	perf_tool_restart(s->tool, p);
+	s->from_exec = !p->options->delay_ms;
 	for (uint32_t i = 0; i < s->n_groups && !err; i++)
 		for (uint32_t k = 0; k < s->group[i]->n_rows && !err; k++) {
 			struct perf_row *row = s->group[i]->row[k];
@@ -255,7 +332,7 @@ static int perf_restart(struct source *source, struct plan *p, struct error *e)
 			if (!s->group[i]->tasks)
 				continue;
 			perf_row_close(row, false);
-			row->pid = p->child;
+			row->at.pid = p->child;
 			err = perf_row_open(row, start_of(s, p, s->group[i]));
 			if (err)
 				error_sys(e, -err, "%s of the next run", s->group[i]->member[0]->ev->name);
@@ -274,6 +351,8 @@ static void perf_release(struct source *source)
 	free(s->group);
 	free(s->event);
 	free(s->task);
+	perf_cgroups_release(s);
+	perf_tool_release(s->tool);
 	event_set_release(&s->set);
 	perf_pmus_release(&s->pmus);
 	free(s);
@@ -307,6 +386,8 @@ const struct source_ops source_perf = {
 	.update = perf_update,
 	.enable = perf_enable,
 	.restart = perf_restart,
+	.look = perf_look,
+	.enable_one = perf_enable_one,
 	.release = perf_release,
 	.doctor = perf_doctor,
 };

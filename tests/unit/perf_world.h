@@ -160,7 +160,7 @@ static inline bool system_wide_allowed(void)
 	union perf_attr attr = {
 		.a = { .size = 64, .type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_DUMMY }
 	};
-	int fd = perf_open(&attr, -1, 0, -1);
+	int fd = perf_open(&attr, perf_on_cpu(0), -1);
 
 	if (fd >= 0)
 		close(fd);
@@ -173,7 +173,7 @@ static inline bool kernel_allowed(void)
 	union perf_attr attr = {
 		.a = { .size = 64, .type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_DUMMY }
 	};
-	int fd = perf_open(&attr, 0, -1, -1);
+	int fd = perf_open(&attr, perf_on_task(0), -1);
 
 	if (fd >= 0)
 		close(fd);

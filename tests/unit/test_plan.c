@@ -140,8 +140,8 @@ static void privacy_decides(void **state)
 	} cases[] = {
 		{ "strict", PM_HEADER_KERNEL, true },	 { "strict", PM_HEADER_HOST, false },
 		{ "strict", PM_HEADER_LABELS, false },	 { "strict", PM_HEADER_COMMAND, false },
-		{ "default", PM_HEADER_HOST, true },	 { "default", PM_HEADER_COMMAND, true },
-		{ "default", PM_HEADER_ARGUMENTS, false }, { "default", PM_HEADER_USER, false },
+		{ "default", PM_HEADER_HOST, true },	 { "default", PM_INSTANCE_PID, false },
+		{ "default", PM_INSTANCE_CGROUP, false }, { "default", PM_HEADER_USER, false },
 		{ "full", PM_HEADER_ARGUMENTS, true },	 { "full", PM_HEADER_CMDLINE, true },
 	};
 	struct error e = { 0 };
