@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "common/catalog/catalog.h"
-#include "record/device.h"
 #include "record/filegrid.h"
+#include "record/member.h"
 #include "record/plan.h"
 #include "record/sources.h"
 #include "record/topology.h"
@@ -47,31 +47,31 @@ static int64_t place_of(struct plan *p, unsigned package, unsigned die)
 	return found ? topology_instance(p, dies && found->die == die ? PM_DIE : PM_PACKAGE, found->cpu) : -ENOENT;
 }
 
-/* The instance, and *key of the catalog. -ENOENT for folders that are neither. */
-static int64_t instance_of(struct plan *p, const char *name, const char **key)
+/* The instance and the counter: one a package, or one a cluster of a domain. -ENOENT for folders that are neither. */
+static int64_t find_column(struct plan *p, const char *name, int64_t *counter)
 {
 	uint64_t package, domain, cluster;
+	char part[48], shown[48];
 	unsigned a, b;
-	char shown[96];
 	int n = 0;
 
-	*key = "package";
-	if (sscanf(name, "package_%u_die_%u%n", &a, &b, &n) == 2 && !name[n])
+	if (sscanf(name, "package_%u_die_%u%n", &a, &b, &n) == 2 && !name[n]) {
+		*counter = plan_counter(p, catalog_find("uncorefreq", "package"));
 		return place_of(p, a, b);
-	*key = "cluster";
+	}
 	if (strncmp(name, "uncore", 6) || root_u64(p->root, &package, FOLDER "/%s/package_id", name) ||
 	    root_u64(p->root, &domain, FOLDER "/%s/domain_id", name) ||
 	    root_u64(p->root, &cluster, FOLDER "/%s/fabric_cluster_id", name))
 		return -ENOENT;
-	snprintf(shown, sizeof(shown), "package%llu/domain%llu.%llu", (unsigned long long)package,
-		 (unsigned long long)domain, (unsigned long long)cluster);
-	return device_instance(p, shown, NULL);
+	snprintf(part, sizeof(part), "%llu_%llu", (unsigned long long)domain, (unsigned long long)cluster);
+	snprintf(shown, sizeof(shown), "%llu.%llu", (unsigned long long)domain, (unsigned long long)cluster);
+	*counter = member_counter(p, catalog_find("uncorefreq", "*"), &(struct member){ .part = part, .shown = shown, .family = "uncorefreq.cluster" });
+	return place_of(p, (unsigned)package, PM_NONE);
 }
 
 static int add_folder(struct filegrid *g, struct plan *p, const char *name)
 {
-	int64_t instance, counter;
-	const char *key;
+	int64_t instance, counter = -ENOENT;
 	int err = config(p, name);
 
 	if (err)
@@ -80,10 +80,9 @@ static int add_folder(struct filegrid *g, struct plan *p, const char *name)
 	if (err)
 		return err == -ENOENT ? 0 : plan_refused(p, filegrid_reason(err, false), NULL,
 							 FOLDER "/%s/current_freq_khz", name);
-	instance = instance_of(p, name, &key);
+	instance = find_column(p, name, &counter);
 	if (instance < 0)
 		return instance == -ENOENT ? 0 : (int)instance;
-	counter = plan_counter(p, catalog_find("uncorefreq", key));
 	if (counter < 0)
 		return (int)counter;
 	err = filegrid_add(g, (uint32_t)counter, (uint32_t)instance, PM_NONE, 0, FOLDER "/%s/current_freq_khz",

@@ -152,6 +152,14 @@ static void leave_out(struct builder *x, struct bound_input *in)
 	in->n_counters = n;
 }
 
+/* Whether the number that an input needs is known anywhere. */
+static bool knows_number(const struct builder *x, const struct bound_input *in)
+{
+	struct value v;
+
+	return !in->fact || in->fixed != 0 || (bind_literal(x->p, in->fact, &v) && !v.reason);
+}
+
 static void fill_input(struct builder *x, struct bound_input *in, const char *name)
 {
 	const struct pm_model *m = x->p->model;
@@ -175,10 +183,14 @@ static void fill_input(struct builder *x, struct bound_input *in, const char *na
 		return;
 	}
 	reg = bind_field(name, in);
-	in->n_counters = bind_counters(m, reg ? reg : name, x->found, MAX_COUNTERS);
+	if (in->fact && !strcmp(in->fact, "tj_max"))
+		in->fixed = x->options->tj_max;
+	in->n_counters = bind_made_of(m, reg ? reg : name, x->found, MAX_COUNTERS);
 	if (in->n_counters > MAX_COUNTERS)
 		in->n_counters = MAX_COUNTERS;
 	leave_out(x, in);
+	if (!knows_number(x, in))
+		in->n_counters = 0;
 	for (uint32_t i = 0, n = in->n_counters; i < n; i++) {
 		enum pm_kind k = (enum pm_kind)x->kind[x->found[i]];
 

@@ -16,6 +16,21 @@
 #include "format/model.h"
 #include "report/places.h"
 
+/*
+ * What is made of each reading before readings of several places are put together: so a package's energy counts in its
+ * own unit even where packages differ. `number` below is a fact of the processor at the place of the reading.
+ */
+enum input_op {
+	INPUT_PLAIN,
+	INPUT_BITS,   /* a field of a register */
+	INPUT_BELOW,  /* number - field */
+	INPUT_TIMES,  /* x number; 0 whatever was read where the number is 0 */
+	INPUT_OVER,   /* / number */
+	INPUT_RULE,   /* as it is, put together by another rule than the counter's */
+	INPUT_NUMBER, /* the number alone */
+	INPUT_WALL,   /* seconds since 1970 at the end of the interval */
+};
+
 /* One number that formulas ask for; formulas that ask for the same share it. */
 struct bound_input {
 	char *name; /* owned; NULL for a counter as a metric */
@@ -24,12 +39,16 @@ struct bound_input {
 	uint32_t n_counters;
 	enum expr_aspect aspect : 8;
 	enum pm_kind kind : 8; /* the level that its instances are at */
-	enum pm_aggregation rule : 8; /* of a field */
+	enum pm_aggregation rule : 8; /* of what is made of a counter */
+	bool own_rule;        /* the counter's instead */
 	bool rate;            /* per second, by each instance's own time */
 	bool constant;        /* `value` is all there is to know */
 	bool duration;        /* the length of the interval in seconds */
-	uint8_t hi, lo;       /* a field of a register: these bits of each reading, instead of all; hi 0: all */
+	uint8_t op;           /* input_op */
+	uint8_t hi, lo;       /* the bits of a field */
 	uint8_t valid;        /* bit that has to be set for the field to count; 0: none */
+	const char *fact;     /* literal whose value at the place is `number`; NULL: none */
+	double fixed;         /* the number for all places, if it is not 0 */
 };
 
 struct bound_metric {
@@ -99,9 +118,13 @@ void binding_order(struct binding *b, const struct pm_model *m, const struct bin
 /* Whether a formula copes without its input `i`: it asks has_event() first. */
 bool bind_is_optional(const struct expr_input *in, size_t n, size_t i);
 
-/* A name that stands for a field of a register ("msr.therm_status.readout"): that register's name, and the field in
- * *in. NULL: it is none. */
+/* A name that stands for something made of a counter ("msr.therm_status.celsius"): that counter's name, and what is
+ * made of it in *in. NULL: it is none. What is known of CPUs without any reading hangs at msr.tsc. */
 const char *bind_field(const char *name, struct bound_input *in);
+/* The counters of what bind_field() says, as bind_counters() gives them. */
+uint32_t bind_made_of(const struct pm_model *m, const char *counter, uint32_t *found, uint32_t max);
+/* The input's number at the place of an instance; NaN: not known. */
+double bind_number(const struct places *p, const struct bound_input *in, const struct pm_instance *i);
 
 /* The number of machine facts (#name without '#'); false: unknown name. Missing facts are a missing value. */
 bool bind_literal(const struct places *p, const char *name, struct value *v);

@@ -1,5 +1,7 @@
 /* What a name in a formula means in a recording: counters, families, perf events in their many spellings, literals.
  */
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -117,16 +119,48 @@ uint32_t bind_counters(const struct pm_model *m, const char *name, uint32_t *fou
 	return n;
 }
 
-/* ---- fields ---- */
+/* ---- what is made of counters ---- */
+
+#define OWN_RULE UINT8_MAX
+
+/* Telemetry of Clearwater Forest: a counter for each module of four CPUs, twelve modules a region. */
+#define PMT_MODULES	  "pmt.14421519"
+#define PMT_MODULES_FIRST 20936
+#define PMT_MODULES_STEP  24
+#define PMT_MODULES_N	  12
 
 static const struct {
-	const char *name, *reg;
-	uint8_t hi, lo, valid;
-	enum pm_aggregation rule;
+	const char *name, *counter;
+	enum input_op op;
+	uint8_t hi, lo, valid, rule;
+	const char *fact;
 } fields[] = {
 	/* Degrees below the maximum: the hottest has the fewest. */
-	{ "msr.therm_status.readout", "msr.therm_status", 22, 16, 31, PM_AGG_MIN },
-	{ "msr.package_therm_status.readout", "msr.package_therm_status", 22, 16, 0, PM_AGG_MIN },
+	{ "msr.therm_status.readout", "msr.therm_status", INPUT_BITS, 22, 16, 31, PM_AGG_MIN, NULL },
+	{ "msr.package_therm_status.readout", "msr.package_therm_status", INPUT_BITS, 22, 16, 0, PM_AGG_MIN, NULL },
+	{ "msr.therm_status.celsius", "msr.therm_status", INPUT_BELOW, 22, 16, 31, PM_AGG_MAX, "tj_max" },
+	{ "msr.package_therm_status.celsius", "msr.package_therm_status", INPUT_BELOW, 22, 16, 0, PM_AGG_MAX,
+	  "tj_max" },
+#define TIMES(counter, what, fact) { counter "." what, counter, INPUT_TIMES, 0, 0, 0, OWN_RULE, fact }
+	TIMES("msr.pkg_energy_status", "joules", "rapl_energy_unit"),
+	TIMES("msr.pp0_energy_status", "joules", "rapl_energy_unit"),
+	TIMES("msr.pp1_energy_status", "joules", "rapl_energy_unit"),
+	TIMES("msr.dram_energy_status", "joules", "rapl_dram_unit"),
+	TIMES("msr.platform_energy_status", "joules", "rapl_psys_unit"),
+	TIMES("msr.amd_pkg_energy", "joules", "amd_energy_unit"),
+	TIMES("msr.amd_core_energy", "joules", "amd_energy_unit"),
+	TIMES("msr.pkg_perf_status", "seconds", "rapl_time_unit"),
+	TIMES("msr.dram_perf_status", "seconds", "rapl_time_unit"),
+	/* Efficiency cores count the time in C7 as time in C6, too. */
+	TIMES("msr.core_c7_res", "in_c6", "c7_in_c6"),
+#undef TIMES
+	{ "msr.mperf.seconds", "msr.mperf", INPUT_OVER, 0, 0, 0, OWN_RULE, "base_hz" },
+	{ "throttle.core.worst", "throttle.core", INPUT_RULE, 0, 0, 0, PM_AGG_MAX, NULL },
+	{ "pmt.die_c6", "pmt.1a067102_120", INPUT_RULE, 0, 0, 0, PM_AGG_MEAN, NULL },
+	{ "pmt.module_c1e", PMT_MODULES, INPUT_RULE, 0, 0, 0, PM_AGG_MEAN, NULL },
+	{ "reading.time", "msr.tsc", INPUT_WALL, 0, 0, 0, PM_AGG_MAX, NULL },
+	{ "cpu.apic_id", "msr.tsc", INPUT_NUMBER, 0, 0, 0, PM_AGG_NONE, "apic_id" },
+	{ "cpu.x2apic_id", "msr.tsc", INPUT_NUMBER, 0, 0, 0, PM_AGG_NONE, "x2apic_id" },
 };
 
 const char *bind_field(const char *name, struct bound_input *in)
@@ -134,13 +168,48 @@ const char *bind_field(const char *name, struct bound_input *in)
 	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
 		if (strcmp(fields[i].name, name))
 			continue;
+		in->op = fields[i].op;
 		in->hi = fields[i].hi;
 		in->lo = fields[i].lo;
 		in->valid = fields[i].valid;
-		in->rule = fields[i].rule;
-		return fields[i].reg;
+		in->own_rule = fields[i].rule == OWN_RULE;
+		in->rule = in->own_rule ? PM_AGG_NONE : (enum pm_aggregation)fields[i].rule;
+		in->fact = fields[i].fact;
+		return fields[i].counter;
 	}
 	return NULL;
+}
+
+uint32_t bind_made_of(const struct pm_model *m, const char *counter, uint32_t *found, uint32_t max)
+{
+	uint32_t n = 0;
+
+	if (strcmp(counter, PMT_MODULES))
+		return bind_counters(m, counter, found, max);
+	for (unsigned i = 0; i < PMT_MODULES_N && n < max; i++) {
+		const struct pm_counter *c;
+		char name[64];
+
+		snprintf(name, sizeof(name), PMT_MODULES "_%u", PMT_MODULES_FIRST + i * PMT_MODULES_STEP);
+		c = pm_model_counter_named(m, name);
+		if (c)
+			found[n++] = c->id;
+	}
+	return n;
+}
+
+double bind_number(const struct places *p, const struct bound_input *in, const struct pm_instance *i)
+{
+	struct place at;
+	struct value v;
+
+	if (in->fixed != 0)
+		return in->fixed;
+	if (!places_find(p, i, PM_PACKAGE, &at))
+		at.package = PM_NONE;
+	if (!cpu_literal_at(p->model, in->fact, at.package, i->kind == PM_CPU ? i->number : i->cpu, &v) || v.reason)
+		return NAN;
+	return v.v;
 }
 
 /* ---- literals ---- */
@@ -294,11 +363,16 @@ const char *bind_missing(const struct binding *b, const struct places *p, const 
 
 		if (in[i].aspect == EXPR_HAS_EVENT || in[i].aspect == EXPR_CPUID_MATCH || bind_is_optional(in, n, i))
 			continue;
+		field = (struct bound_input){ 0 };
 		reg = bind_field(in[i].name, &field);
 		if (in[i].aspect == EXPR_LITERAL ? bind_literal(p, in[i].name, &v) && !v.reason :
-						   bind_counters(p->model, reg ? reg : in[i].name, &found, 1) != 0)
-			continue;
-		buf_printf(scratch, "%s%s", in[i].aspect == EXPR_LITERAL ? "#" : "", in[i].name);
+						   bind_made_of(p->model, reg ? reg : in[i].name, &found, 1) != 0) {
+			if (in[i].aspect == EXPR_LITERAL || !field.fact || (bind_literal(p, field.fact, &v) && !v.reason))
+				continue;
+			buf_printf(scratch, "#%s", field.fact);
+		} else {
+			buf_printf(scratch, "%s%s", in[i].aspect == EXPR_LITERAL ? "#" : "", reg ? reg : in[i].name);
+		}
 		missing = buf_str(scratch);
 	}
 	expr_free(x);

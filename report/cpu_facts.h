@@ -26,9 +26,13 @@ struct cpu_facts {
 	double range_s;      /* in which the energy of a package runs through 32 bits at TDP */
 };
 void cpu_facts_find(const struct pm_model *m, struct cpu_facts *f);
+/* The same by the registers of one package, for machines whose packages differ; PM_NONE: of any. */
+void cpu_facts_find_at(const struct pm_model *m, uint32_t package, struct cpu_facts *f);
 
 /* The literal (without '#') of that name; false: it is none of the processor. An unknown fact is a missing value. */
 bool cpu_literal(const struct pm_model *m, const char *name, struct value *v);
+/* The same at a package and a CPU, PM_NONE where there is none. */
+bool cpu_literal_at(const struct pm_model *m, const char *name, uint32_t package, uint32_t cpu, struct value *v);
 /* All names; the last is NULL. */
 extern const char *const cpu_literals[];
 

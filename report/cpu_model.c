@@ -265,6 +265,32 @@ bool cpu_register(const struct pm_model *m, const char *name, uint64_t *value)
 	return true;
 }
 
+static bool is_of_package(const struct pm_model *m, const struct pm_config *c, uint32_t package)
+{
+	if (c->kind == PM_PACKAGE)
+		return cpulist_has(&c->instances, package);
+	for (uint32_t i = 0; c->kind == PM_CPU && i < m->topology.n; i++)
+		if (m->topology.cpu[i].package == package && cpulist_has(&c->instances, m->topology.cpu[i].cpu))
+			return true;
+	return c->kind == PM_SYSTEM;
+}
+
+bool cpu_register_at(const struct pm_model *m, uint32_t package, const char *name, uint64_t *value)
+{
+	char full[64];
+
+	snprintf(full, sizeof(full), "msr.%s", name);
+	for (uint32_t i = package == PM_NONE ? 0 : m->n_configs; i--;) {
+		const struct pm_config *c = &m->config[i];
+
+		if (c->reason || c->value.kind != PM_VALUE_U64 || strcmp(c->name, full) || !is_of_package(m, c, package))
+			continue;
+		*value = c->value.u64;
+		return true;
+	}
+	return cpu_register(m, name, value);
+}
+
 static enum cpu_vendor vendor_of(const char *name)
 {
 	if (!strcmp(name, "GenuineIntel"))

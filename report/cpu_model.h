@@ -86,5 +86,7 @@ const char *cpu_limit_name(enum cpu_limits limits, unsigned value);
 bool cpu_leaf(const struct pm_model *m, uint32_t leaf, uint32_t subleaf, uint32_t cpu, uint32_t reg[static 4]);
 /* A one-time register ("platform_info"), by the latest reading. False if it could not be read. */
 bool cpu_register(const struct pm_model *m, const char *name, uint64_t *value);
+/* The one of a package, or of one of its CPUs, or of the system; of any if the package is PM_NONE or has none. */
+bool cpu_register_at(const struct pm_model *m, uint32_t package, const char *name, uint64_t *value);
 
 #endif

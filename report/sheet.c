@@ -13,6 +13,7 @@ static void level_release(struct level *l)
 	free(l->row_of);
 	free(l->start);
 	free(l->track);
+	free(l->number);
 	free(l->column);
 }
 
@@ -396,6 +397,32 @@ static int connect(struct sheet *s, struct level *l)
 	return 0;
 }
 
+/* Facts of the processor at the place of every reading that is multiplied by one. */
+static int find_numbers(const struct sheet *s, struct level *l)
+{
+	size_t total = l->start[(size_t)l->n_rows * l->n_inputs];
+
+	for (uint32_t i = 0; i < l->n_inputs; i++) {
+		const struct bound_input *in = &s->binding->input[l->input[i]];
+
+		if (!in->fact || in->constant)
+			continue;
+		if (!l->number && !(l->number = calloc(total + 1, sizeof(*l->number))))
+			return -ENOMEM;
+		for (uint32_t r = 0; r < l->n_rows; r++) {
+			size_t slot = (size_t)r * l->n_inputs + i;
+
+			for (uint32_t k = l->start[slot]; k < l->start[slot + 1]; k++) {
+				struct track_info info = replay_track(s->p->replay, l->track[k]);
+
+				l->number[k] = bind_number(s->places, in,
+							   pm_model_instance(s->places->model, info.instance));
+			}
+		}
+	}
+	return 0;
+}
+
 static int make_rows(struct sheet *s, const struct sheet_config *config)
 {
 	struct sheet_private *p = s->p;
@@ -425,6 +452,8 @@ static int make_rows(struct sheet *s, const struct sheet_config *config)
 			for (size_t k = 0; k < n; k++)
 				s->row[s->n_rows++] = (struct sheet_row){ .place = place[k] };
 			err = connect(s, l);
+			if (!err)
+				err = find_numbers(s, l);
 			free(l->row_of);
 			l->row_of = NULL;
 		} else if (!err) {

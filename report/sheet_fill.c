@@ -1,7 +1,9 @@
 /* The numbers of a sheet: inputs of every row from its tracks, then the formulas. */
+#include <math.h>
 #include <string.h>
 
 #include "report/sheet_private.h"
+#include "report/status.h"
 
 static enum track_aspect aspect_of(const struct bound_input *in)
 {
@@ -10,37 +12,67 @@ static enum track_aspect aspect_of(const struct bound_input *in)
 	return (enum track_aspect)__builtin_ctz(bits);
 }
 
-/* A field of each reading of a register; a reading that is marked as not valid is none. */
-static const struct value *take_field(struct sheet_private *p, const struct bound_input *in, const struct value *v,
-				      size_t n)
+static uint64_t field(const struct bound_input *in, uint64_t bits)
 {
-	uint64_t mask = (UINT64_C(1) << (in->hi - in->lo + 1)) - 1;
-
-	for (size_t k = 0; k < n; k++) {
-		uint64_t bits = v[k].reason ? 0 : (uint64_t)v[k].v + (uint64_t)(int64_t)v[k].rest;
-
-		if (v[k].reason)
-			p->part[k] = v[k];
-		else if (in->valid && !(bits >> in->valid & 1))
-			p->part[k] = value_missing(PM_REASON_SUSPECT);
-		else
-			p->part[k] = value_of((double)(bits >> in->lo & mask));
-	}
-	return p->part;
+	return bits >> in->lo & ((UINT64_C(1) << (in->hi - in->lo + 1)) - 1);
 }
 
-static void fill_fields(struct sheet_private *p, const struct bound_input *in, const uint32_t *track, uint32_t n,
-			size_t intervals, size_t place)
+static struct value make(const struct bound_input *in, const struct value *v, double number,
+			 const struct interval *interval)
+{
+	uint64_t bits = v->reason ? 0 : (uint64_t)v->v + (uint64_t)(int64_t)v->rest;
+
+	switch ((enum input_op)in->op) {
+	case INPUT_NUMBER:
+		return status_absent(v->reason) ? *v : isnan(number) ? value_missing(VALUE_NO_INPUT) : value_of(number);
+	case INPUT_WALL:
+		return status_absent(v->reason) ? *v :
+		       interval->wall_ns	? value_of((double)interval->wall_ns / 1e9) :
+						  value_missing(VALUE_NO_INPUT);
+	case INPUT_TIMES:
+		if (number == 0)
+			return value_of(0);
+		break;
+	default:
+		break;
+	}
+	if (v->reason)
+		return *v;
+	if (in->valid && !(bits >> in->valid & 1))
+		return value_missing(PM_REASON_SUSPECT);
+	if (in->fact && isnan(number))
+		return value_missing(VALUE_NO_INPUT);
+	switch ((enum input_op)in->op) {
+	case INPUT_BITS:
+		return value_of((double)field(in, bits));
+	case INPUT_BELOW:
+		return value_of(number - (double)field(in, bits));
+	case INPUT_TIMES:
+		return value_of(v->v * number + v->rest * number);
+	case INPUT_OVER:
+		return value_of(v->v / number + v->rest / number);
+	default:
+		return *v;
+	}
+}
+
+/* What is made of each reading, put together. */
+static void fill_made(struct sheet_private *p, const struct bound_input *in, const uint32_t *track,
+		      const double *number, uint32_t n, const struct interval *interval, size_t intervals, size_t place)
 {
 	struct value *out = p->in + place * p->block;
 	uint8_t *partial = p->in_partial + place * p->block;
+	enum pm_aggregation rule = in->own_rule ? (enum pm_aggregation)p->at[track[0]].rule : in->rule;
 
 	aggregate_begin(&p->aggregate, intervals);
-	for (uint32_t i = 0; i < n; i++)
-		aggregate_add(&p->aggregate,
-			      take_field(p, in, replay_values(p->replay, track[i], aspect_of(in)), intervals), in->rule,
-			      p->at[track[i]].may_go);
-	p->in_any_partial[place] = aggregate_end(&p->aggregate, in->rule, AGGREGATE_BY_RULE, false, out, partial);
+	for (uint32_t i = 0; i < n; i++) {
+		const struct value *v = replay_values(p->replay, track[i], aspect_of(in));
+
+		for (size_t k = 0; k < intervals; k++)
+			p->part[k] = make(in, &v[k], number ? number[i] : 0, &interval[k]);
+		aggregate_add(&p->aggregate, p->part, rule, p->at[track[i]].may_go);
+	}
+	p->in_any_partial[place] = aggregate_end(&p->aggregate, rule, AGGREGATE_BY_RULE, false, out, partial);
 	p->in_at[place] = out;
 }
 
@@ -53,10 +85,6 @@ static void fill_tracks(struct sheet_private *p, const struct bound_input *in, c
 	struct value *out = p->in + place * p->block;
 	uint8_t *partial = p->in_partial + place * p->block;
 
-	if (in->hi) {
-		fill_fields(p, in, track, n, intervals, place);
-		return;
-	}
 	p->in_any_partial[place] = false;
 	if (sheet_borrows(in, n)) {
 		p->in_at[place] = replay_values(p->replay, track[0], aspect);
@@ -96,6 +124,10 @@ static void fill_input(struct sheet *s, const struct level *l, uint32_t row, uin
 	uint32_t first = l->start[slot], tracks = l->start[slot + 1] - first;
 	struct value *out = p->in + (size_t)place * p->block;
 
+	if (tracks && in->op && in->aspect != EXPR_ELAPSED && in->aspect != EXPR_AGGR_NR) {
+		fill_made(p, in, l->track + first, l->number ? l->number + first : NULL, tracks, interval, n, place);
+		return;
+	}
 	if (tracks) {
 		fill_tracks(p, in, l->track + first, tracks, n, place);
 		return;

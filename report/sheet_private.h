@@ -15,6 +15,7 @@ struct level {
 	uint32_t *row_of;  /* owned: by track: row, PM_NONE: none; only while the sheet is built */
 	uint32_t *start;   /* owned: by (row - first_row) * n_inputs + place: first in track[] */
 	uint32_t *track;   /* owned */
+	double *number;    /* owned; beside track[]: bound_input's number at its place; NULL: no input has one */
 	uint32_t *column;  /* owned: columns that this level shows */
 	uint32_t n_columns;
 };
@@ -50,7 +51,7 @@ struct track_at {
 /* Whether an input that so many tracks feed is what its track says, as it is. */
 static inline bool sheet_borrows(const struct bound_input *in, uint32_t feeds)
 {
-	return feeds == 1 && !in->hi && in->aspect != EXPR_AGGR_NR;
+	return feeds == 1 && !in->op && in->aspect != EXPR_AGGR_NR;
 }
 
 /* How many tracks feed an input of a row. */

@@ -5,6 +5,9 @@
 #include "report/bind.h"
 
 const struct turbostat_column turbostat_columns[] = {
+	{ "time_of_day", false },
+	{ "apic_id", false },
+	{ "x2apic_id", false },
 	{ "avg_mhz", true },
 	{ "busy", true },
 	{ "bzy_mhz", true },
@@ -21,6 +24,7 @@ const struct turbostat_column turbostat_columns[] = {
 	{ "idle.*.below", false },
 	{ "idle.*.above", false },
 	{ "idle.*.residency", true },
+	{ "cpu.c1e", true },
 	{ "cpu.c1", true },
 	{ "cpu.c3", true },
 	{ "cpu.c6", true },
@@ -46,6 +50,7 @@ const struct turbostat_column turbostat_columns[] = {
 	{ "package.c8", true },
 	{ "package.c9", true },
 	{ "package.c10", true },
+	{ "die.c6", true },
 	{ "idle.cpus", true },
 	{ "idle.system", true },
 	{ "pkgwatt", true },
@@ -59,7 +64,7 @@ const struct turbostat_column turbostat_columns[] = {
 	{ "package.throttled", true },
 	{ "memory.throttled", true },
 	{ "uncore.mhz", true },
-	{ "uncore.cluster.mhz", true },
+	{ "uncore.cluster.*.mhz", true },
 	{ "syswatt", true },
 	{ "sys_j", false },
 	{ .name = NULL },

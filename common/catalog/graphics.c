@@ -17,13 +17,14 @@ const struct catalog_counter catalog_gfx[6] = {
 	GFX("media", "media_", "SAM", "media engines"),
 };
 
+/* The member is DOMAIN_CLUSTER. */
 const struct catalog_counter catalog_uncorefreq[2] = {
 	{ .source = "uncorefreq", .name = "uncorefreq.package", .display = "UncMHz", .key = "package", .unit = "Hz",
 	  .num = 1000, .den = 1, .semantics = CATALOG_GAUGE, .aggregation = CATALOG_MEAN,
 	  .help = "Frequency of the uncore of a package, or of a die where it has several" },
-	{ .source = "uncorefreq", .name = "uncorefreq.cluster", .display = "UMHz", .key = "cluster", .unit = "Hz",
+	{ .source = "uncorefreq", .name = "uncorefreq.cluster.*", .display = "UMHz*", .key = "*", .unit = "Hz",
 	  .num = 1000, .den = 1, .semantics = CATALOG_GAUGE, .aggregation = CATALOG_MEAN,
-	  .help = "Frequency of one fabric cluster of the uncore" },
+	  .help = "Frequency of one domain and fabric cluster of the uncore" },
 };
 
 /* The member is GUID_OFFSET. */

@@ -22,10 +22,13 @@ extern const struct metric metric_pressure[6];
 extern const struct metric metric_thermal[7];
 extern const struct metric metric_power[14];
 /* tables_turbostat.c */
-extern const struct metric metric_turbostat[41];
+extern const struct metric metric_turbostat[46];
 /* tables_perf.c */
 extern const struct metric metric_perf[19];
 /* tables_stat.c */
 extern const struct metric metric_stat[19];
+/* tables_nvidia.c */
+extern const struct metric metric_nvidia[66];
+extern const struct metric metric_grace[86];
 
 #endif

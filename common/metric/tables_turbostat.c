@@ -1,8 +1,9 @@
 /*
  * What turbostat shows of the processor's own registers, under its names. Residencies, TSC, MPERF and APERF are
  * averaged by their counters over what has them, so that a quotient of two is right at every level. Where the two
- * were read at different times each is taken per second of its own time. The literals are numbers that the registers
- * of the recording give, see report/cpu_facts.c.
+ * were read at different times each is taken per second of its own time. What is made of a counter in its place
+ * ("msr.mperf.seconds"), see report/bind_names.c; the literals are numbers that the registers of the recording give, see
+ * report/cpu_facts.c.
  */
 #include "common/metric/tables.h"
 
@@ -13,6 +14,10 @@
 	  .scope = scope_, .expr = OF_TSC(counter), .when = when_, .otherwise = otherwise_, .help = help_ }
 
 #define PERF_OF_TSC(event) "percent(rate(" event "), rate(msr.tsc))"
+
+/* Of a counter that is recorded as a level: nobody said what it is. */
+#define OF_CLOCK(counter, hz) \
+	"percent((last(" counter ") - first(" counter ")) * aggr_nr(" counter ") / elapsed(" counter "), " hz ")"
 
 #define L2(pmu, umask) pmu "@event=0x24,umask=" umask "@"
 #define L2_HIT(pmu, umask) "percent(" L2(pmu, umask) ", " L2(pmu, "0xff") ")"
@@ -31,7 +36,13 @@
 	{ .name = name_, .display = display_, .categories = "frequency", .unit = "MHz", \
 	  .expr = counter " / 1e6", .help = help_ }
 
-const struct metric metric_turbostat[41] = {
+const struct metric metric_turbostat[46] = {
+	{ .name = "time_of_day", .display = "Time_Of_Day_Seconds", .categories = "time", .unit = "s", .precision = 6,
+	  .scope = METRIC_CPU, .expr = "reading.time", .help = "End of the interval, seconds since 1970" },
+	{ .name = "apic_id", .display = "APIC", .categories = "topology", .unit = "1", .scope = METRIC_CPU,
+	  .expr = "cpu.apic_id", .help = "Number of the CPU's interrupt controller, eight bits of it" },
+	{ .name = "x2apic_id", .display = "X2APIC", .categories = "topology", .unit = "1", .scope = METRIC_CPU,
+	  .expr = "cpu.x2apic_id", .help = "Number of the CPU's interrupt controller, all of it" },
 	{ .name = "avg_mhz", .display = "Avg_MHz", .categories = "frequency", .unit = "MHz", .scope = METRIC_CPU,
 	  .expr = "rate(msr.aperf) * #perf_factor / 1e6",
 	  .help = "Cycles executed a second of all time, idle time included" },
@@ -39,7 +50,7 @@ const struct metric metric_turbostat[41] = {
 	  .precision = 2, .scope = METRIC_CPU,
 	  .expr = "percent(msr.mperf * #perf_factor, msr.tsc * #tsc_tweak)", .help = "Time that the CPU was not idle" },
 	{ .name = "bzy_mhz", .display = "Bzy_MHz", .categories = "frequency", .unit = "MHz", .scope = METRIC_CPU,
-	  .expr = "#base_hz / 1e6 * msr.aperf / msr.mperf", .otherwise = "rate(msr.tsc) / 1e6 * msr.aperf / msr.mperf",
+	  .expr = "msr.aperf / msr.mperf.seconds / 1e6", .otherwise = "rate(msr.tsc) / 1e6 * msr.aperf / msr.mperf",
 	  .help = "Frequency while the CPU was not idle" },
 	{ .name = "tsc_mhz", .display = "TSC_MHz", .categories = "frequency", .unit = "MHz", .scope = METRIC_CPU,
 	  .expr = "(last(msr.tsc) - first(msr.tsc)) / 1e6 * aggr_nr(msr.tsc) / elapsed(msr.tsc)",
@@ -67,6 +78,10 @@ const struct metric metric_turbostat[41] = {
 	  .otherwise = L2_HIT("cpu", "0x5f") ";" L2_HIT("cpu", "0xbf") ";" L2_HIT("cpu_core", "0xdf") ";"
 		       L2_HIT("cpu_core", "0x5f") ";" L2_HIT("cpu_atom", "0xbf"),
 	  .help = "References to the second-level cache that hit" },
+	/* Clearwater Forest has it in its telemetry, a counter of 800 MHz a module. */
+	{ .name = "cpu.c1e", .display = "CPU%c1e", .categories = "hwidle,idle", .unit = "%", .precision = 2,
+	  .expr = OF_CLOCK("pmt.module_c1e", "800e6"),
+	  .help = "Time that the module was in C1E" },
 	/* The counter of the register, then perf's event for it, then what is left. */
 	{ .name = "cpu.c1", .display = "CPU%c1", .categories = "hwidle,idle", .unit = "%", .precision = 2,
 	  .scope = METRIC_CPU, .inherits = true, .expr = OF_TSC("core_c1_res"),
@@ -74,18 +89,22 @@ const struct metric metric_turbostat[41] = {
 	  .help = "Time that the CPU was in C1; without a counter for it, what other states leave" },
 	RESIDENCY("cpu.c3", "CPU%c3", METRIC_CORE, "core_c3_res", "has_cc3", PERF_OF_TSC("cstate_core@c3-residency@"),
 		  "Time that the core was in C3"),
-	RESIDENCY("cpu.c6", "CPU%c6", METRIC_CORE, "core_c6_res", "has_cc6",
-		  OF_TSC("knl_core_c6_res") ";" PERF_OF_TSC("cstate_core@c6-residency@"),
-		  "Time that the core was in C6"),
+	/* Efficiency cores count their time in C7 here, too. */
+	{ .name = "cpu.c6", .display = "CPU%c6", .categories = "hwidle,idle", .unit = "%", .precision = 2,
+	  .scope = METRIC_CORE, .when = "has_cc6",
+	  .expr = "percent(rate(msr.core_c6_res)"
+		  " - (rate(msr.core_c7_res.in_c6) if has_event(msr.core_c7_res.in_c6) else 0), rate(msr.tsc))",
+	  .otherwise = OF_TSC("knl_core_c6_res") ";" PERF_OF_TSC("cstate_core@c6-residency@"),
+	  .help = "Time that the core was in C6" },
 	RESIDENCY("cpu.c7", "CPU%c7", METRIC_CORE, "core_c7_res", "has_cc7", PERF_OF_TSC("cstate_core@c7-residency@"),
 		  "Time that the core was in C7"),
 	RESIDENCY("module.c6", "Mod%c6", METRIC_ANY, "module_c6_res", "has_mc6", NULL,
 		  "Time that the module, cores that share a cache, was in C6"),
 	{ .name = "core.temp", .display = "CoreTmp", .categories = "power,other,thermal", .unit = "Cel",
-	  .scope = METRIC_CORE, .better = METRIC_LOWER, .expr = "#tj_max - msr.therm_status.readout",
+	  .scope = METRIC_CORE, .better = METRIC_LOWER, .expr = "msr.therm_status.celsius",
 	  .help = "Temperature of the core at the end of the interval; of several the highest" },
 	{ .name = "package.temp", .display = "PkgTmp", .categories = "power,other,thermal", .unit = "Cel",
-	  .scope = METRIC_PACKAGE, .better = METRIC_LOWER, .expr = "#tj_max - msr.package_therm_status.readout",
+	  .scope = METRIC_PACKAGE, .better = METRIC_LOWER, .expr = "msr.package_therm_status.celsius",
 	  .help = "Temperature of the package at the end of the interval; of several the highest" },
 	{ .name = "package.c0.total", .display = "Totl%C0", .categories = "hwidle,idle", .unit = "%", .precision = 2,
 	  .scope = METRIC_PACKAGE, .expr = "100 * rate(msr.weighted_core_c0) / rate(msr.tsc)",
@@ -101,8 +120,11 @@ const struct metric metric_turbostat[41] = {
 		  PERF_OF_TSC("cstate_pkg@c2-residency@"), "Time that the package was in C2"),
 	RESIDENCY("package.c3", "Pkg%pc3", METRIC_PACKAGE, "pkg_c3_res", "has_pc3",
 		  PERF_OF_TSC("cstate_pkg@c3-residency@"), "Time that the package was in C3"),
-	RESIDENCY("package.c6", "Pkg%pc6", METRIC_PACKAGE, "pkg_c6_res", "has_pc6",
-		  PERF_OF_TSC("cstate_pkg@c6-residency@"), "Time that the package was in C6"),
+	/* Silvermont counts it in the register that is C7's elsewhere. */
+	{ .name = "package.c6", .display = "Pkg%pc6", .categories = "hwidle,idle", .unit = "%", .precision = 2,
+	  .scope = METRIC_PACKAGE, .when = "has_pc6", .expr = OF_TSC("pkg_c7_res") " * #pc6_in_pc7",
+	  .otherwise = OF_TSC("pkg_c6_res") ";" PERF_OF_TSC("cstate_pkg@c6-residency@"),
+	  .help = "Time that the package was in C6" },
 	RESIDENCY("package.c7", "Pkg%pc7", METRIC_PACKAGE, "pkg_c7_res", "has_pc7",
 		  PERF_OF_TSC("cstate_pkg@c7-residency@"),
 		  "Time that the package was in C7, or in C6 where the model counts that here"),
@@ -114,11 +136,11 @@ const struct metric metric_turbostat[41] = {
 		  PERF_OF_TSC("cstate_pkg@c10-residency@"), "Time that the package was in C10"),
 	{ .name = "package.throttled", .display = "PKG_%", .categories = "power", .unit = "%", .precision = 2,
 	  .scope = METRIC_PACKAGE, .better = METRIC_LOWER,
-	  .expr = "percent(msr.pkg_perf_status * #rapl_time_unit, elapsed(msr.pkg_perf_status))",
+	  .expr = "percent(msr.pkg_perf_status.seconds, elapsed(msr.pkg_perf_status))",
 	  .help = "Time that the package was held back by its power limit; of several packages the mean" },
 	{ .name = "memory.throttled", .display = "RAM_%", .categories = "power", .unit = "%", .precision = 2,
 	  .scope = METRIC_PACKAGE, .better = METRIC_LOWER,
-	  .expr = "percent(msr.dram_perf_status * #rapl_time_unit, elapsed(msr.dram_perf_status))",
+	  .expr = "percent(msr.dram_perf_status.seconds, elapsed(msr.dram_perf_status))",
 	  .help = "Time that the memory was held back by its power limit; of several packages the mean" },
 	/* What the kernel's drivers know of graphics, uncore and platform. */
 	SHARE("graphics.rc6", "GFX%rc6", "gfx.rc6", "Time that the graphics slept"),
@@ -128,10 +150,15 @@ const struct metric metric_turbostat[41] = {
 	MHZ("media.mhz", "SAMMHz", "gfx.media_freq", "Frequency asked of the media engines, at the end of the interval"),
 	MHZ("media.mhz.actual", "SAMAMHz", "gfx.media_freq_actual",
 	    "Frequency of the media engines, at the end of the interval"),
+	/* Meteor Lake has it in its telemetry, in ticks of the crystal. */
+	{ .name = "die.c6", .display = "Die%c6", .categories = "hwidle,idle", .unit = "%", .precision = 2,
+	  .expr = OF_CLOCK("pmt.die_c6", "#crystal_hz"),
+	  .help = "Time that the die was in C6" },
 	SHARE("idle.cpus", "CPU%LPI", "lpi.cpu", "Time that all CPUs were in their deepest low-power state"),
 	SHARE("idle.system", "SYS%LPI", "lpi.system", "Time that the system was in its deepest low-power state"),
 	MHZ("uncore.mhz", "UncMHz", "uncorefreq.package",
 	    "Frequency of the uncore at the end of the interval; of several the mean"),
-	MHZ("uncore.cluster.mhz", "UMHz", "uncorefreq.cluster",
-	    "Frequency of the uncore's fabric clusters at the end of the interval; their mean"),
+	{ .name = "uncore.cluster.*.mhz", .display = "UMHz*", .categories = "frequency", .each = "uncorefreq.cluster",
+	  .unit = "MHz", .scope = METRIC_PACKAGE, .expr = "uncorefreq.cluster.* / 1e6",
+	  .help = "Frequency of the uncore's domain and cluster * at the end of the interval; of several packages the mean" },
 };

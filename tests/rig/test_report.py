@@ -24,7 +24,7 @@ WATTS = {"pkg_energy_status": "pkgwatt", "pp0_energy_status": "corwatt", "pp1_en
 HELD_BACK = {"pkg_perf_status": "package.throttled", "dram_perf_status": "memory.throttled"}
 SYSTEM = {"syswatt", "graphics.rc6", "graphics.mhz", "graphics.mhz.actual", "idle.cpus", "idle.system"}
 BELOW_100 = {"therm_status": "core.temp", "package_therm_status": "package.temp"}
-TWEAKED = {"rocketlake": 2600 / 2592, "hybrid": 2600 / 2592}    # base frequency over that of cpuid's TSC
+TWEAKED = {"rocketlake", "hybrid"}    # MPERF runs at the base frequency, which the TSC hits only nearly
 
 
 def unit_of(machine, counter):
@@ -41,7 +41,8 @@ def expected(machine):
     for (name, cpu), (kind, rate) in truth.items():
         name = name.removeprefix("msr.")
         if name in PERCENT:
-            want[PERCENT[name], cpu] = 100 * rate
+            own = truth["msr.core_c7_res", cpu][1] if name == "core_c6_res" and machine.cpus[cpu]["big"] is False else 0
+            want[PERCENT[name], cpu] = 100 * (rate - own)
         elif name in WATTS:
             want[WATTS[name], cpu] = rate * unit_of(machine, name)
         elif name in HELD_BACK:
@@ -49,7 +50,8 @@ def expected(machine):
         elif name in BELOW_100:
             want[BELOW_100[name], cpu] = 100 - (rate >> 16 & 127)
         elif name == "mperf":
-            want["busy", cpu] = 100 * rate / TWEAKED.get(machine.name, 1)
+            want["busy", cpu] = 100 * rate / (1e8 * machine.base_ratio / machine.tsc_hz
+                                              if machine.name in TWEAKED else 1)
     if machine.spec.get("gfx"):
         # Programmed in machines.py: 900 ms a second asleep, and so on.
         want |= {("graphics.rc6", 0): 90, ("graphics.mhz", 0): 350, ("graphics.mhz.actual", 0): 300,

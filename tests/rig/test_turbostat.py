@@ -46,7 +46,7 @@ CANNOT = {"guest_refused": "it ends with the first register that it cannot read"
 def truth_of(machine, column, cpu, hz, interval):
     """What the column should be in the row of a CPU that stands for the place; None: the machine does not say."""
     rate = lambda name, at=cpu: machine.truth.get((f"msr.{name}", at), (None, None))[1]
-    tweak = 2600 / 2592 if machine.spec["model"] in TWEAKED else 1
+    tweak = 1e8 * machine.base_ratio / machine.tsc_hz if machine.spec["model"] in TWEAKED else 1
     share = lambda name, at=cpu: 100 * rate(name, at) if rate(name, at) is not None else None
     unit = 2**-16 if machine.amd else 2**-14
     energy = {"PkgWatt": "amd_pkg_energy" if machine.amd else "pkg_energy_status", "CorWatt": "pp0_energy_status",
@@ -62,6 +62,9 @@ def truth_of(machine, column, cpu, hz, interval):
     if column in ("PKG_%", "RAM_%"):
         value = rate({"PKG_%": "pkg_perf_status", "RAM_%": "dram_perf_status"}[column])
         return None if value is None else 100 * value / 1024
+    if column == "CPU%c6" and machine.cpus[cpu]["big"] is False:
+        # Efficiency cores count the time in C7 as time in C6, too; turbostat takes it away.
+        return share("core_c6_res") - share("core_c7_res")
     if column.startswith("CPU%c") and column != "CPU%c1":
         return share(f"core_{column[4:]}_res")
     if column == "CPU%c1":

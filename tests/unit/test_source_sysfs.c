@@ -247,7 +247,7 @@ static void uncorefreq_belongs_to_dies_and_clusters(void **state)
 	sample();
 	/* CPU 6 is the first of the second die of package 1. */
 	assert_int_equal(value_of("uncorefreq.package", PM_DIE, 6, NULL), 2200000);
-	assert_int_equal(of_device("uncorefreq.cluster", "package1/domain2.0"), 1800000);
+	assert_int_equal(value_of("uncorefreq.cluster.2_0", PM_PACKAGE, 4, NULL), 1800000);
 	assert_int_equal(pm_model_config(&here.model, "uncorefreq.package_01_die_01.max_freq_khz", PM_NONE)->value.u64,
 			 2400000);
 	teardown(state);
