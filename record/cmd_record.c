@@ -10,7 +10,10 @@
 #include "record/child.h"
 #include "record/commands.h"
 #include "record/control.h"
+#include "record/freeze_smi.h"
+#include "record/hook.h"
 #include "record/options.h"
+#include "record/privileges.h"
 #include "record/progress.h"
 #include "record/refused.h"
 #include "record/session.h"
@@ -27,6 +30,7 @@ struct recorder {
 	struct signals signals;
 	struct control control;
 	struct progress progress;
+	struct freeze_smi freeze;
 	struct error error;
 	bool input;          /* newline and q are taken from stdin */
 	bool interrupted;    /* Ctrl-C came once; the command has it */
@@ -376,12 +380,21 @@ static void end_run(struct recorder *r)
 		session_event_number(&r->session, PM_EVENT_RUN_END, PM_EVENT_KEY_RUN, r->session.run);
 }
 
+static int run_hook(struct recorder *r, const char *option, const char *command)
+{
+	if (!command || !hook_run(option, command, &r->setup, &r->signals, &r->error))
+		return 0;
+	return fail(r);
+}
+
 static void one_run(struct recorder *r)
 {
 	const struct record_options *o = r->options;
 	bool first = r->session.run == 1, follows = o->target == TARGET_COMMAND;
 
 	r->run_over = false;
+	if (run_hook(r, "--pre", o->pre))
+		return;
 	if (o->sync_first)
 		sync();
 	if (o->runs != 1)
@@ -399,6 +412,7 @@ static void one_run(struct recorder *r)
 		watch(r);
 	if (r->session.recording)
 		end_run(r);
+	run_hook(r, "--post", o->post);
 }
 
 static bool next_run(struct recorder *r)
@@ -479,6 +493,17 @@ static void record(struct recorder *r, char **argv)
 		return;
 	}
 	tell_refused(r);
+	if (o->smi_cost) {
+		int err;
+
+		privileges_raise();
+		err = freeze_smi_begin(&r->freeze, &r->session.root, &r->error);
+		privileges_lower();
+		if (err) {
+			fail(r);
+			return;
+		}
+	}
 	if (session_open(&r->session, &r->error)) {
 		fail(r);
 		return;
@@ -511,6 +536,7 @@ static int finish(struct recorder *r)
 	bool report = o->report && !code;
 	struct error close_error = { 0 };
 
+	freeze_smi_end(&r->freeze);
 	control_close(&r->control);
 	child_release(&r->child);
 	session_release(&r->session);
@@ -533,7 +559,8 @@ static int finish(struct recorder *r)
 int cmd_record(int argc, char **argv)
 {
 	struct recorder r = { .signals.fd = -1, .control = { .ctl = -1, .ack = -1, .mark = -1 },
-			      .child = { .go = -1, .failure = -1 }, .session.output.fd = -1 };
+			      .child = { .go = -1, .failure = -1 }, .freeze.alive = -1,
+			      .session.output.fd = -1 };
 	int code = record_cmdline_parse(&r.cmdline, argc, argv, &r.error);
 
 	r.options = &r.cmdline.options;

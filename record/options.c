@@ -28,6 +28,8 @@ enum {
 	KEY_CODEC,
 	KEY_NO_AFFINITY,
 	KEY_ADD,
+	KEY_EVENTS_FILE,
+	KEY_PFM_EVENTS,
 	KEY_PER_THREAD,
 	KEY_EACH_CGROUP,
 	KEY_PRE,
@@ -56,6 +58,9 @@ static const struct argp_option options[] = {
 	{ "post", KEY_POST, "SHELL-COMMAND", 0, "and that after it", 1 },
 	{ .doc = "What:", .group = 2 },
 	{ "event", 'e', "LIST", 0, "perf events, in perf's own language; may be repeated", 2 },
+	{ "events-file", KEY_EVENTS_FILE, "FILE|DIR", 0, "names of the CPU's vendor for -e, in perf's JSON schema; may be "
+	  "repeated", 2 },
+	{ "pfm-events", KEY_PFM_EVENTS, "LIST", 0, "events by the names of libpfm4; may be repeated", 2 },
 	{ "add", KEY_ADD, "LOCATION,...", 0, "add a counter: msr0x10, /sys/..., perf/DEVICE/EVENT or pmt, then "
 	  "cpu|core|package, u32|u64, raw|delta|percent|average, cycles|seconds|usec, NAME; may be repeated", 2 },
 	{ "filter", KEY_FILTER, "FILTER", 0, "filter of the tracepoint before it", 2 },
@@ -284,7 +289,11 @@ static error_t parse_words(int key, char *arg, struct argp_state *state, struct 
 				   "machine that it records and carries no BPF programs. %s",
 				   key == 'b' ? "--bpf-prog" : key == KEY_BPF_COUNTERS ? "--bpf-counters" : "--bpf-attr-map",
 				   key == 'b' ? "bpftool prog profile counts inside a BPF program" :
-				   "Its events have a counter of their own; :W and multiplexing share it");
+				   "Recordings that need the same counter share it by multiplexing");
+	case KEY_EVENTS_FILE:
+		return append(&o->event_files, &c->n_event_files, arg) ? ENOMEM : 0;
+	case KEY_PFM_EVENTS:
+		return append(&o->pfm_events, &c->n_pfm_events, arg) ? ENOMEM : 0;
 	case KEY_LABEL:
 		if (!strchr(arg, '=') || arg[0] == '=')
 			return options_bad(state, "--label: '%s' is not KEY=VALUE", arg);
@@ -441,6 +450,8 @@ int record_cmdline_parse(struct record_cmdline *c, int argc, char **argv, struct
 void record_cmdline_release(struct record_cmdline *c)
 {
 	free(c->options.events);
+	free(c->options.event_files);
+	free(c->options.pfm_events);
 	free(c->options.filters);
 	free(c->options.labels);
 	free(c->options.cgroups);

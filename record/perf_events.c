@@ -7,6 +7,7 @@
 
 #include "record/add.h"
 #include "record/perf_source.h"
+#include "record/pfm.h"
 
 /* perf's defaults, and what each -d adds. */
 static const struct {
@@ -46,8 +47,39 @@ static bool described(const struct perf_pmus *pmus, const char *name)
 	return false;
 }
 
+/* What was remarked while reading, one line each, goes into the file and to the user. */
+static int tell(struct plan *p, struct buf *notes)
+{
+	int err = 0;
+
+	for (const char *line = buf_str(notes), *end; !err && *line; line = end + 1) {
+		end = strchr(line, '\n');
+		err = plan_refused(p, PM_REASON_NOT_SUPPORTED, NULL, "%.*s", (int)(end - line), line);
+	}
+	return err;
+}
+
+/* --cputype: of what was expanded to all types of cores, only this one stays. Who names a PMU means it. */
+static void keep_type(struct event_set *set, size_t first, const char *type)
+{
+	size_t kept = first;
+	char pmu[32];
+
+	snprintf(pmu, sizeof(pmu), "cpu_%s", type);
+	for (size_t i = first; i < set->n; i++) {
+		struct event *ev = &set->event[i];
+
+		if (ev->core && strcmp(ev->pmu, pmu) && strncmp(ev->text, ev->pmu, strlen(ev->pmu)))
+			event_release(ev);
+		else
+			set->event[kept++] = *ev;
+	}
+	set->n = kept;
+}
+
 static int read_text(struct perf_source *s, struct plan *p, const char *text, struct error *e)
 {
+	size_t first = s->set.n;
 	struct event_view view = perf_view(&s->pmus, p->root);
 	struct event_list *list = NULL;
 	struct buf notes = BUF_INIT;
@@ -55,10 +87,10 @@ static int read_text(struct perf_source *s, struct plan *p, const char *text, st
 
 	if (!err)
 		err = event_resolve(list, &view, &s->set, &notes, e);
-	for (char *line = (char *)buf_str(&notes), *end; !err && *line; line = end + 1) {
-		end = strchr(line, '\n');
-		err = plan_refused(p, PM_REASON_NOT_SUPPORTED, NULL, "%.*s", (int)(end - line), line);
-	}
+	if (!err && p->options->cputype)
+		keep_type(&s->set, first, p->options->cputype);
+	if (!err)
+		err = tell(p, &notes);
 	event_list_free(list);
 	buf_release(&notes);
 	return err;
@@ -158,7 +190,40 @@ static int restrict_rings(struct event *ev, const struct record_options *o)
 	return event_set_mods(ev, ev->mods | ring);
 }
 
-int perf_events_read(struct perf_source *s, struct plan *p, struct error *e)
+static int read_files(struct perf_source *s, struct plan *p, struct error *e)
+{
+	const char *id = pm_map_text(&p->model->header, PM_HEADER_CPU_ID, NULL);
+	struct buf notes = BUF_INIT;
+	int err = perf_pmus_add_files(&s->pmus, p->options->event_files, id, &notes, e);
+
+	if (!err)
+		err = tell(p, &notes);
+	buf_release(&notes);
+	return err;
+}
+
+/* --pfm-events: libpfm4 says what the names mean, and the rest goes on as if that had been written with -e. */
+static int read_pfm(struct perf_source *s, struct plan *p, const char *list, struct error *e)
+{
+	struct buf text = BUF_INIT;
+	size_t first = s->set.n;
+	int err = pfm_events_text(list, &text, e);
+
+	if (!err)
+		err = read_text(s, p, buf_str(&text), e);
+	buf_release(&text);
+	return err ? err : grow_events(s, first, true);
+}
+
+static int read_sets(struct perf_source *s, struct plan *p, const char *text, struct error *e)
+{
+	size_t first = s->set.n;
+	int err = *text ? read_text(s, p, text, e) : 0;
+
+	return err ? err : grow_events(s, first, true);
+}
+
+int perf_events_read(struct perf_source *s, struct plan *p, const char *sets, struct error *e)
 {
 	const struct record_options *o = p->options;
 	size_t n = 0, *end;
@@ -169,7 +234,8 @@ int perf_events_read(struct perf_source *s, struct plan *p, struct error *e)
 	end = calloc(n + 1, sizeof(*end));
 	if (!end)
 		return -ENOMEM;
-	if (!o->events)
+	err = read_files(s, p, e);
+	if (!err && !o->events && !o->pfm_events && !*sets)
 		err = read_defaults(s, p, e);
 	for (size_t i = 0; i < n && !err; i++) {
 		size_t first = s->set.n;
@@ -181,6 +247,10 @@ int perf_events_read(struct perf_source *s, struct plan *p, struct error *e)
 			err = add_filter(s, first, o->filters[i], o->events[i], e);
 		end[i] = s->set.n;
 	}
+	if (!err)
+		err = read_sets(s, p, sets, e);
+	for (size_t i = 0; o->pfm_events && o->pfm_events[i] && !err; i++)
+		err = read_pfm(s, p, o->pfm_events[i], e);
 	for (size_t i = 0; i < o->n_added && !err; i++) {
 		const struct add *a = &o->added[i];
 		const char *slash = a->location == ADD_PERF ? strchr(a->text, '/') : NULL;

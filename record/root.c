@@ -93,6 +93,11 @@ int root_open(const struct root *r, const char *format, ...)
 	return fd;
 }
 
+int root_open_write(const struct root *r, const char *path)
+{
+	return open_path(r, path, O_WRONLY);
+}
+
 ssize_t root_read(const struct root *r, struct buf *out, size_t max, const char *format, ...)
 {
 	char part[4096];

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "record/freeze_smi.h"
 #include "record/perf_source.h"
 #include "record/perf_tool.h"
 #include "record/sources.h"
@@ -163,6 +164,7 @@ static int refuse_emulated(struct plan *p, struct error *e)
 static int perf_plan(struct source *source, struct plan *p, struct error *e)
 {
 	struct perf_source *s = calloc(1, sizeof(*s));
+	struct buf sets = BUF_INIT;
 	int err;
 
 	if (!s)
@@ -170,15 +172,22 @@ static int perf_plan(struct source *source, struct plan *p, struct error *e)
 	source->data = s;
 	e->text[0] = '\0';
 	err = perf_pmus_read(&s->pmus, p->root);
-	if (!err)
-		err = perf_pmus_record(&s->pmus, p->root, p->model);
+	if (!err && (p->options->null || p->root->emulated))
+		err = perf_pmus_record(&s->pmus, NULL, p->root, p->model);
 	if (!err && p->options->null)
 		return 0;
-	if (!err && p->root->emulated)
+	if (!err)
+		err = perf_sets_text(s, p, &sets, e);
+	if (!err && p->root->emulated) {
+		buf_release(&sets);
 		return refuse_emulated(p, e);
+	}
 	perf_raise_nofile();
 	if (!err)
-		err = perf_events_read(s, p, e);
+		err = perf_events_read(s, p, buf_str(&sets), e);
+	buf_release(&sets);
+	if (!err)
+		err = perf_pmus_record(&s->pmus, &s->set, p->root, p->model);
 	if (!err)
 		err = perf_tasks_add(s, p, e);
 	if (!err)
@@ -373,6 +382,9 @@ static void perf_doctor(struct source *source, struct plan *p, struct buf *out)
 	           s ? s->n_groups : 0, rows, s ? s->pmus.n : 0);
 	if (!root_line(p->root, line, sizeof(line), "/proc/sys/kernel/perf_event_paranoid"))
 		buf_printf(out, "kernel.perf_event_paranoid is %s\n", line);
+	if (!root_line(p->root, line, sizeof(line), FREEZE_SMI_PATH) && !strcmp(line, "1"))
+		buf_addstr(out, "core counters stand still in firmware interrupts: unless somebody records with --smi-cost "
+			   "now, echo 0 >" FREEZE_SMI_PATH "\n");
 	if (!root_line(p->root, line, sizeof(line), "/proc/sys/kernel/nmi_watchdog") && !strcmp(line, "1"))
 		buf_addstr(out,
 		           "the NMI watchdog holds one counter of each CPU: sysctl kernel.nmi_watchdog=0\n");

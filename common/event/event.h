@@ -42,8 +42,25 @@ struct event_alias {
 	bool vendor; /* from a file of the CPU's vendor, not from the kernel */
 };
 
+struct event_pmu;
+struct event_term;
+
+/* What is known of PMUs beyond their format files. Both functions may append lines to `notes`; both return -EINVAL
+ * with the rule in *e. */
+struct event_pmu_hooks {
+	/* 1: the term was put into the words; 0: it is to be taken as any other. */
+	int (*term)(const struct event_pmu *pmu, const struct event_term *t, uint64_t config[EVENT_CONFIGS],
+		    struct buf *notes, struct error *e);
+	/* All terms are in: adds what was left out, refuses what cannot stand together. 0 or -EINVAL. */
+	int (*finish)(const struct event_pmu *pmu, uint64_t config[EVENT_CONFIGS], struct buf *notes,
+		      struct error *e);
+};
+
 struct event_pmu {
 	char *name;
+	const char *class;      /* a name that stands for all PMUs of its kind, or NULL */
+	const struct event_pmu_hooks *hooks; /* or NULL */
+	const void *hook_data;  /* borrowed */
 	uint32_t type; /* attr.type */
 	bool core;     /* counts what CPUs execute: takes hardware, cache and raw events */
 	bool uncore;   /* has a cpumask: counts only there, and no tasks */
@@ -202,6 +219,8 @@ struct event_set {
 int event_resolve(const struct event_list *list, const struct event_view *view, struct event_set *set,
                   struct buf *notes, struct error *e);
 void event_set_release(struct event_set *set);
+/* Frees what one event owns, for who takes it out of a set. */
+void event_release(struct event *ev);
 /* Canonical text with other modifiers, as when the kernel part was refused. Replaces event->name and ->mods.
  * 0 or -ENOMEM */
 int event_set_mods(struct event *event, uint32_t mods);

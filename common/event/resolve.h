@@ -34,7 +34,6 @@ int resolve_terms(struct resolver *r, struct event *ev, const struct event_pmu *
 /* Appends the event, which it takes over in any case, with the texts that are still missing: `body` is the
  * canonical text without modifiers; `expanded`: its display name cannot be what the user wrote. */
 int resolve_add(struct resolver *r, struct event *ev, const char *body, bool expanded);
-void event_release(struct event *ev);
 /* Does the term say what is counted, as against what it is called and how it would be sampled? */
 bool resolve_term_counts(const struct event_term *t);
 /* Numbers the groups of the events from `start` on, which all come from one pair of braces. */
