@@ -4,6 +4,9 @@
 machines.py NAME prints the profile for fakemsr; tests import build(). Programmed rates are the truth that tests
 compare with, so nothing in here is taken from what the programs under test say: addresses are those of the manuals.
 """
+import functools
+import os
+import subprocess
 import sys
 import time
 
@@ -34,12 +37,12 @@ LIMIT_REASONS = {"core_perf_limit_reasons": 0x20001000, "hsw_core_perf_limit_rea
                  "gfx_perf_limit_reasons": 0, "ring_perf_limit_reasons": 0x0D000000}
 
 INTEL_ONCE = {
-    0x3A: 5, 0x8B: 0x5D << 32, 0xCE: (8 << 40) | (26 << 8) | (7 << 28), 0xE2: 0x1E008008,
+    0x3A: 5, 0x8B: 0x5D << 32, 0xE2: 0x1E008008,
     0x198: 0x2A00, 0x199: 0x2A00,
     0x19B: 3, 0x1A0: 0x850089, 0x1A2: (100 << 16) | (5 << 24), 0x1A4: 3, 0x1AA: 0x402000,
     0x1AD: 0x2526272829292A2A, 0x1AE: 0x1C1814100C080402, 0x1AF: 0x2222, 0x1B0: 6, 0x1B2: 3, 0x1FC: 0x4005D,
     0x601: 0x800007D0, 0x606: 0xA0E03, 0x610: 0x00428348001A82A0 | 1 << 63, 0x614: 0x00100BB800500208, 0x618: 0x8000,
-    0x61C: 0x0010010000100100, 0x638: 0, 0x63A: 5, 0x640: 0, 0x642: 9, 0x648: 26, 0x649: 0, 0x64A: 0, 0x64B: 1 << 31,
+    0x61C: 0x0010010000100100, 0x638: 0, 0x63A: 5, 0x640: 0, 0x642: 9, 0x649: 0, 0x64A: 0, 0x64B: 1 << 31,
     0x64C: 0x19, 0x65C: 0, 0x60A: 0x884E, 0x60B: 0x8876, 0x60C: 0x8894, 0x633: 0x88FA, 0x634: 0x894C, 0x635: 0x8BF2,
     0x770: 1, 0x771: 0x01081A2A, 0x772: 0x8000FF01, 0x773: 0, 0x774: 0x80002A08, 0x777: 4,
 }
@@ -88,6 +91,18 @@ MACHINES = {
 }
 
 
+@functools.cache
+def tsc_hz():
+    """Programs under test may read the time stamp counter by themselves, so it is that of this machine, and CPUID has
+    to say what that is."""
+    program = os.path.join(os.environ.get("PM_TESTS", os.path.join(os.path.dirname(__file__), "../../build/tests")),
+                           "fakemsr")
+    try:
+        return float(subprocess.check_output([program, "--tsc-hz"]))
+    except FileNotFoundError:
+        return 2.6e9
+
+
 class Machine:
     """A built machine: `profile` for fakemsr, `truth` as {(counter, cpu that is read): rate}, a rate being (base,
     per second) or ("t", share of TSC cycles) or ("=", value); `once` as {address: value}."""
@@ -97,6 +112,8 @@ class Machine:
                           "module_registers": [], "once": {}, "without": []}, **MACHINES[name])
         self.name, self.lines, self.truth, self.once = name, [], {}, {}
         self.amd = self.spec.get("amd", False)
+        # A base frequency in whole steps of 100 MHz is what the TSC of real processors hits only nearly.
+        self.tsc_hz, self.base_ratio = tsc_hz(), round(tsc_hz() / 1e8)
         self.cpus = self.layout()
         self.build()
 
@@ -194,7 +211,10 @@ class Machine:
             self.register("platform_energy_status", [c["cpu"] for c in self.cpus], ("s", PSYS_WATTS / unit), 32)
 
     def once_registers(self):
-        self.once = {**(AMD_ONCE if self.amd else INTEL_ONCE), **self.spec["once"]}
+        self.once = {**(AMD_ONCE if self.amd else INTEL_ONCE)}
+        if not self.amd:
+            self.once |= {0xCE: (8 << 40) | (self.base_ratio << 8) | (7 << 28), 0x648: self.base_ratio}
+        self.once |= self.spec["once"]
         if "only" in self.spec:
             self.once = {a: v for a, v in self.once.items() if a in self.spec["only"]}
         for address in self.spec["without"]:
@@ -219,8 +239,8 @@ class Machine:
                 self.cpuid(0x1A, "*", 0x40000001 if c["big"] else 0x20000001, 0, 0, 0, cpus=c["cpu"])
         self.cpuid(6, "*", 0 if self.amd else 0xFC7, 2, 1 if self.amd else 9, 0)
         self.cpuid(7, 0, 0, 0, 0, 1 << 15 if "big" in self.spec else 0)
-        self.cpuid(0x15, "*", 2, 216, 24000000, 0)
-        self.cpuid(0x16, "*", 2600, 4200, 100, 0)
+        self.cpuid(0x15, "*", 24000, round(self.tsc_hz / 1000), 24000000, 0)
+        self.cpuid(0x16, "*", 100 * self.base_ratio, 4200, 100, 0)
         if guest:
             word = [int.from_bytes(guest.ljust(12, "\0").encode()[i:i + 4], "little") for i in (0, 4, 8)]
             self.cpuid(0x40000000, "*", 0x40000001, *word)

@@ -26,6 +26,33 @@ static uint64_t tsc(void)
 #endif
 }
 
+/* Both clocks at one moment: the least disturbed of some readings. */
+static void moment(double *seconds, double *cycles)
+{
+	double best = 1;
+
+	for (int i = 0; i < 100; i++) {
+		double begin = now(), t = (double)tsc(), end = now();
+
+		if (end - begin >= best)
+			continue;
+		best = end - begin;
+		*seconds = (begin + end) / 2;
+		*cycles = t;
+	}
+}
+
+double profile_tsc_hz(void)
+{
+	const struct timespec wait = { .tv_nsec = 250000000 };
+	double s[2] = { 0 }, c[2] = { 0 };
+
+	moment(&s[0], &c[0]);
+	nanosleep(&wait, NULL);
+	moment(&s[1], &c[1]);
+	return (c[1] - c[0]) / (s[1] - s[0]);
+}
+
 static uint64_t rate_now(const struct profile *p, const struct rate *r)
 {
 	/* The clock counts from boot: the machine is as old as this one and `epoch` more. */

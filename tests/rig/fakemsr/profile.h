@@ -68,6 +68,9 @@ struct profile {
 	size_t n_msrs, n_failures, n_cpuids, n_files;
 };
 
+/* What TSC cycles are on this machine, measured for a quarter of a second. */
+double profile_tsc_hz(void);
+
 /* Takes one line. False if it is none of the above. */
 bool profile_line(struct profile *p, const char *line);
 /* 0 and *value, or a positive errno. */
