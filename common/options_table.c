@@ -233,6 +233,7 @@ const struct option_name option_names[] = {
 	{ "verbose", REC | STAT },
 	/* ours */
 	{ "all", SHOW | STAT, ROWS },
+	{ "events-file", REC, RECORD },
 	{ "every", SHOW | STAT, "the interval of recording is --interval" },
 	{ "follow", SHOW | STAT, "a growing recording is followed when reporting" },
 	{ "format", SHOW | STAT, LAYOUT },

@@ -5,6 +5,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
+
+#include "common/event/vendor_events.h"
+#include "record/privileges.h"
+#include "record/perf_class.h"
 
 #define DEVICES        "/sys/bus/event_source/devices"
 #define LINE_MAX_BYTES 4096 /* sysfs shows at most a page */
@@ -15,6 +20,7 @@ void perf_pmus_release(struct perf_pmus *p)
 {
 	for (size_t i = 0; i < p->n; i++)
 		event_pmu_release(&p->pmu[i]);
+	perf_classes_release(p);
 	free(p->pmu);
 	*p = (struct perf_pmus){ 0 };
 }
@@ -187,11 +193,32 @@ int perf_pmus_read(struct perf_pmus *p, const struct root *root)
 	p->n += !err;
 	if (n >= 0)
 		root_list_free(names, n);
+	if (!err) {
+		qsort(p->pmu, p->n, sizeof(*p->pmu), compare_pmus);
+		err = perf_classes_find(p, root);
+	}
 	if (err)
 		perf_pmus_release(p);
-	else
-		qsort(p->pmu, p->n, sizeof(*p->pmu), compare_pmus);
 	return err;
+}
+
+int perf_pmus_add_files(struct perf_pmus *p, char *const *path, const char *cpuid, struct buf *notes, struct error *e)
+{
+	struct vendor_events *v = NULL;
+	int err = 0, n = 0;
+
+	privileges_become_caller();
+	for (; path && *path && !err; path++)
+		err = vendor_events_load(&v, *path, cpuid, e);
+	/* Planning goes on with the rights that it had. */
+	privileges_become_self();
+	privileges_raise();
+	if (!err && v)
+		n = vendor_events_apply(v, p->pmu, p->n, notes);
+	if (!err && v && !n)
+		buf_addstr(notes, "the event files have nothing for the PMUs of this machine\n");
+	vendor_events_free(v);
+	return err ? err : n < 0 ? n : 0;
 }
 
 /* ---- their description in the recording ---- */
@@ -226,14 +253,36 @@ static int add_formats(struct pm_map *attrs, const struct event_pmu *pmu)
 	return pmu->n_formats ? pm_map_set(attrs, PM_PMU_FORMATS, v) : (pm_value_release(&v), 0);
 }
 
-static int add_aliases(struct pm_map *attrs, const struct event_pmu *pmu)
+/* Is the alias one of the events? Their canonical names begin with "PMU/ALIAS". */
+static bool is_used(const struct event_pmu *pmu, const struct event_alias *a, const struct event_set *set)
+{
+	size_t pmu_len = strlen(pmu->name), len = strlen(a->name);
+
+	for (size_t i = 0; set && i < set->n; i++) {
+		const char *name = set->event[i].name;
+
+		if (strcmp(set->event[i].pmu, pmu->name) || strncmp(name, pmu->name, pmu_len) || name[pmu_len] != '/')
+			continue;
+		for (name += pmu_len; *name; name += 1 + strcspn(name + 1, ",/"))
+			if (!strncasecmp(name + 1, a->name, len) && (name[1 + len] == ',' || name[1 + len] == '/'))
+				return true;
+	}
+	return false;
+}
+
+static int add_aliases(struct pm_map *attrs, const struct event_pmu *pmu, const struct event_set *set)
 {
 	struct pm_value v = pm_array((uint32_t)pmu->n_aliases);
+	uint32_t used = 0;
 
 	for (size_t i = 0; v.array.item && i < pmu->n_aliases; i++) {
 		const struct event_alias *a = &pmu->alias[i];
-		struct pm_value row = pm_array(5);
+		struct pm_value row;
 
+		/* A vendor has thousands. */
+		if (a->vendor && !is_used(pmu, a, set))
+			continue;
+		row = pm_array(5);
 		if (row.array.item) {
 			row.array.item[0] = pm_text(a->name);
 			row.array.item[1] = pm_text(a->text);
@@ -241,9 +290,12 @@ static int add_aliases(struct pm_map *attrs, const struct event_pmu *pmu)
 			row.array.item[3] = pm_text(a->unit ? a->unit : "");
 			row.array.item[4] = pm_u64((a->per_pkg ? 1 : 0) | (a->snapshot ? 2 : 0));
 		}
-		v.array.item[i] = row;
+		v.array.item[used++] = row;
 	}
-	return pmu->n_aliases ? pm_map_set(attrs, PM_PMU_EVENTS, v) : (pm_value_release(&v), 0);
+	if (!v.array.item && pmu->n_aliases)
+		return -ENOMEM;
+	v.array.n = used;
+	return used ? pm_map_set(attrs, PM_PMU_EVENTS, v) : (pm_value_release(&v), 0);
 }
 
 /* The files of one directory as pairs, without those in `except` (ends with NULL). */
@@ -278,7 +330,8 @@ static int add_files(struct pm_map *attrs, uint32_t key, const struct root *root
 	return 0;
 }
 
-int perf_pmus_record(const struct perf_pmus *p, const struct root *root, struct pm_model *model)
+int perf_pmus_record(const struct perf_pmus *p, const struct event_set *set, const struct root *root,
+                     struct pm_model *model)
 {
 	static const char *const nothing[] = { NULL };
 	static const char *const known[] = { "type",    "uevent",          "format", "events", "caps",
@@ -307,7 +360,7 @@ int perf_pmus_record(const struct perf_pmus *p, const struct root *root, struct 
 		if (!err)
 			err = add_formats(&out.attrs, pmu);
 		if (!err)
-			err = add_aliases(&out.attrs, pmu);
+			err = add_aliases(&out.attrs, pmu, set);
 		if (!err)
 			err = add_files(&out.attrs, PM_PMU_CAPS, root, pmu->name, "/caps", nothing);
 		if (!err)

@@ -7,17 +7,24 @@
 #include "format/model.h"
 #include "record/root.h"
 
+struct perf_classes;
+
 struct perf_pmus {
 	struct event_pmu *pmu; /* owned, and all that is in it */
 	size_t n;
+	struct perf_classes *classes; /* of record/perf_class.c; NULL: no PMU has one */
 };
 
 /* A machine without perf has none, which is no error. 0 or -ENOMEM. */
 int perf_pmus_read(struct perf_pmus *p, const struct root *root);
 void perf_pmus_release(struct perf_pmus *p);
-/* Puts a description of each into the recording, with the files that are read for nothing else. 0 or -errno.
- */
-int perf_pmus_record(const struct perf_pmus *p, const struct root *root, struct pm_model *model);
+/* Adds the events of vendor event files (NULL-terminated; common/event/vendor_events.h). The files are opened with
+ * the caller's rights. Remarks go to `notes`, one line each. 0 or -errno with the text in *e. */
+int perf_pmus_add_files(struct perf_pmus *p, char *const *path, const char *cpuid, struct buf *notes, struct error *e);
+/* Puts a description of each into the recording, with the files that are read for nothing else. Of the events of
+ * vendors those alone that are in `set` (NULL: none). 0 or -errno. */
+int perf_pmus_record(const struct perf_pmus *p, const struct event_set *set, const struct root *root,
+                     struct pm_model *model);
 /* The view of this machine; both must outlive it. */
 struct event_view perf_view(const struct perf_pmus *p, const struct root *root);
 

@@ -30,6 +30,8 @@ struct cgroup_option {
 /* Options as parsed: plain data, filled by record/options.c, read by everyone, changed by nobody after that. */
 struct record_options {
 	char **events;            /* texts of -e in order; NULL-terminated; NULL: defaults */
+	char **event_files;       /* --events-file, NULL-terminated; NULL: none */
+	char **pfm_events;        /* --pfm-events, likewise */
 	char **filters;           /* --filter of events[i], or NULL entries */
 	char *sources;            /* --sources, or NULL */
 	char *output;             /* -o, or NULL */

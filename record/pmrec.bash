@@ -5,9 +5,9 @@ _pmrec() {
 	local commands="doctor list mark report"
 	local options="--add= --all-cpus --all-kernel --all-user --bpf-attr-map= --bpf-counters --bpf-prog= --cgroup=
 		--codec= --color= --control= --cpu= --cputype= --delay= --detailed
-		--event= --filter= --for-each-cgroup= --force --help --interval= --interval-count= --interval-print= --label= --list
+		--event= --events-file= --filter= --for-each-cgroup= --force --help --interval= --interval-count= --interval-print= --label= --list
 		--no-affinity --no-inherit --no-msr --no-perf --no-scale --null --num_iterations= --out= --output=
-		--overwrite --per-thread --pid= --post= --pre= --privacy= --quiet --repeat= --report --root= --smi-cost --sources= --sync
+		--overwrite --per-thread --pfm-events= --pid= --post= --pre= --privacy= --quiet --repeat= --report --root= --smi-cost --sources= --sync
 		--td-level= --threads= --tid= --timeout= --topdown --transaction --verbose --version"
 
 	COMPREPLY=()
@@ -23,7 +23,7 @@ _pmrec() {
 	--color) COMPREPLY=($(compgen -W "auto always never" -- "$cur")); return ;;
 	--sources) COMPREPLY=($(compgen -W "cpufreq cpuidle hwmon interrupts perf powercap pressure schedstat softirqs stat
 		thermal throttle vmstat" -- "$cur")); return ;;
-	-o|--output|--out) COMPREPLY=($(compgen -f -- "$cur")); return ;;
+	-o|--output|--out|--events-file) COMPREPLY=($(compgen -f -- "$cur")); return ;;
 	--root) COMPREPLY=($(compgen -d -- "$cur")); return ;;
 	list) COMPREPLY=($(compgen -W "events sources metrics" -- "$cur")); return ;;
 	-p|--pid) COMPREPLY=($(compgen -W "$(ps -eo pid= 2>/dev/null)" -- "$cur")); return ;;

@@ -260,7 +260,7 @@ static void test_defaults(void **state)
 	assert_non_null(plan.model);
 	pm_model_init(plan.model);
 	for (int round = 0; round < 2; round++) {
-		if (perf_events_read(&s, &plan, &e))
+		if (perf_events_read(&s, &plan, "", &e))
 			fail_msg("%s", e.text);
 		for (size_t i = 0; i < s.set.n; i++) {
 			power += !strcmp(s.set.event[i].name, "power/energy-pkg/");

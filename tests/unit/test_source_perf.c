@@ -411,8 +411,9 @@ static void test_emulated(void **state)
 	assert_int_equal(w->model.n_counters, 0);
 	assert_null(w->plan.units);
 	assert_int_equal(w->model.n_probes, 1);
-	assert_int_equal(w->model.n_pmus, 1);
-	pmu = &w->model.pmu[0];
+	assert_int_equal(w->model.n_pmus, 2); /* and that of the tool */
+	assert_string_equal(pm_map_text(&w->model.pmu[0].attrs, PM_PMU_NAME, ""), "tool");
+	pmu = &w->model.pmu[1];
 	assert_string_equal(pm_map_text(&pmu->attrs, PM_PMU_NAME, ""), "uncore_imc_0");
 	assert_int_equal(pm_map_u64(&pmu->attrs, PM_PMU_TYPE, 0), 21);
 	assert_string_equal(pm_map_text(&pmu->attrs, PM_PMU_CPUMASK, ""), "0");

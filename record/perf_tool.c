@@ -1,0 +1,467 @@
+#include "record/perf_tool.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "common/parse.h"
+#include "record/clocks.h"
+
+#define TASK_STAT_MAX 2048
+
+struct tool_place {
+	int fd;       /* stat file of a task; -1: none */
+	uint32_t cpu; /* of /proc/stat; PM_NONE: a task */
+};
+
+/* Shared by the source and its units, which may be released in any order. */
+struct perf_tool {
+	unsigned refs;
+	uint64_t tick_ns;
+	uint64_t value[EVENT_TOOL_TARGET_CPU + 1]; /* of the events that have one */
+	bool known[EVENT_TOOL_TARGET_CPU + 1];
+	struct tool_place *place; /* owned */
+	uint32_t n_places;
+	int stat;    /* /proc/stat; -1: none */
+	char *text;  /* owned */
+	size_t size; /* of text */
+	bool command, children;
+	uint64_t before[2]; /* rusage of the children before this run, ns */
+};
+
+struct tool_unit {
+	struct unit unit;
+	struct perf_tool *tool;
+	uint32_t n;
+	enum event_tool what[];
+};
+
+/* ---- values of the machine ---- */
+
+/* How many places of that kind have a CPU that is online: the first CPU of each counts. */
+static uint64_t count(const struct pm_topology *t, bool (*same)(const struct pm_cpu *a, const struct pm_cpu *b))
+{
+	uint64_t n = 0;
+
+	for (uint32_t i = 0; i < t->n; i++) {
+		bool first = t->cpu[i].online;
+
+		for (uint32_t k = 0; k < i && first; k++)
+			first = !t->cpu[k].online || !same(&t->cpu[k], &t->cpu[i]);
+		n += first;
+	}
+	return n;
+}
+
+static bool same_package(const struct pm_cpu *a, const struct pm_cpu *b)
+{
+	return a->package == b->package;
+}
+
+static bool same_die(const struct pm_cpu *a, const struct pm_cpu *b)
+{
+	return same_package(a, b) && a->die == b->die;
+}
+
+static bool same_core(const struct pm_cpu *a, const struct pm_cpu *b)
+{
+	return same_die(a, b) && a->cluster == b->cluster && a->core == b->core;
+}
+
+static bool no_two(const struct pm_cpu *a, const struct pm_cpu *b)
+{
+	return false;
+}
+
+/* Are all threads of each core counted of which any is? */
+static bool core_wide(const struct plan *p)
+{
+	const struct pm_topology *t = &p->model->topology;
+
+	for (uint32_t i = 0; i < t->n; i++)
+		for (uint32_t k = 0; k < t->n; k++)
+			if (t->cpu[i].online && t->cpu[k].online && same_core(&t->cpu[i], &t->cpu[k]) &&
+			    cpulist_has(&p->cpus, t->cpu[i].cpu) && !cpulist_has(&p->cpus, t->cpu[k].cpu))
+				return false;
+	return true;
+}
+
+static bool smt_on(const struct plan *p)
+{
+	const struct pm_topology *t = &p->model->topology;
+	uint64_t active;
+
+	if (!root_u64(p->root, &active, "/sys/devices/system/cpu/smt/active"))
+		return active;
+	return count(t, same_core) < count(t, no_two);
+}
+
+static bool slots(const struct plan *p, uint64_t *value)
+{
+	char **names, line[64];
+	int n = root_list(p->root, &names, "/sys/bus/event_source/devices");
+	bool found = false;
+
+	for (int i = 0; i < n && !found; i++)
+		found = !root_line(p->root, line, sizeof(line), "/sys/bus/event_source/devices/%s/caps/slots", names[i]) &&
+			!parse_u64(line, value) && *value;
+	if (n >= 0)
+		root_list_free(names, n);
+	return found;
+}
+
+bool perf_tool_value(const struct plan *p, enum event_tool what, uint64_t *value)
+{
+	const struct pm_topology *t = &p->model->topology;
+
+	switch (what) {
+	case EVENT_TOOL_HAS_PMEM:
+		*value = root_exists(p->root, "/sys/firmware/acpi/tables/NFIT");
+		return true;
+	case EVENT_TOOL_NUM_CORES:
+		*value = count(t, same_core);
+		return *value;
+	case EVENT_TOOL_NUM_CPUS:
+		*value = t->n;
+		return *value;
+	case EVENT_TOOL_NUM_CPUS_ONLINE:
+		*value = count(t, no_two);
+		return *value;
+	case EVENT_TOOL_NUM_DIES:
+		*value = count(t, same_die);
+		return *value;
+	case EVENT_TOOL_NUM_PACKAGES:
+		*value = count(t, same_package);
+		return *value;
+	case EVENT_TOOL_SLOTS:
+		return slots(p, value);
+	case EVENT_TOOL_SMT_ON:
+		*value = smt_on(p);
+		return true;
+	case EVENT_TOOL_SYSTEM_TSC_FREQ:
+		*value = clocks_counter_hz();
+		return *value;
+	case EVENT_TOOL_CORE_WIDE:
+		*value = !smt_on(p) || (p->options->target == TARGET_SYSTEM && core_wide(p));
+		return true;
+	case EVENT_TOOL_TARGET_CPU:
+		*value = p->options->target == TARGET_SYSTEM;
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* ---- times ---- */
+
+bool perf_tool_task_times(const char *text, bool children, uint64_t ticks[2])
+{
+	/* The name of the task is in parentheses and may hold any. */
+	const char *at = strrchr(text, ')');
+	uint64_t v[4];
+	char *end;
+
+	if (!at || at[1] != ' ')
+		return false;
+	at += 2;
+	/* state is field 3, utime 14, stime 15, cutime 16, cstime 17. */
+	for (int field = 3; field < 14; field++) {
+		at = strchr(at, ' ');
+		if (!at)
+			return false;
+		at++;
+	}
+	for (int i = 0; i < 4; i++) {
+		v[i] = strtoull(at, &end, 10);
+		if (end == at || (*end && *end != ' ' && *end != '\n'))
+			return false;
+		at = end;
+	}
+	ticks[0] = v[0] + (children ? v[2] : 0);
+	ticks[1] = v[1] + (children ? v[3] : 0);
+	return true;
+}
+
+bool perf_tool_cpu_times(const char *text, uint32_t cpu, uint64_t ticks[2])
+{
+	uint64_t user, nice, system;
+	unsigned number;
+
+	for (const char *at = text; at; at = strchr(at, '\n')) {
+		at += *at == '\n';
+		if (strncmp(at, "cpu", 3))
+			return false;
+		if (sscanf(at, "cpu%u %" SCNu64 " %" SCNu64 " %" SCNu64, &number, &user, &nice, &system) == 4 &&
+		    number == cpu) {
+			ticks[0] = user + nice;
+			ticks[1] = system;
+			return true;
+		}
+	}
+	return false;
+}
+
+static void rusage_ns(uint64_t ns[2])
+{
+	struct rusage u = { 0 };
+
+	getrusage(RUSAGE_CHILDREN, &u);
+	ns[0] = (uint64_t)u.ru_utime.tv_sec * 1000000000 + (uint64_t)u.ru_utime.tv_usec * 1000;
+	ns[1] = (uint64_t)u.ru_stime.tv_sec * 1000000000 + (uint64_t)u.ru_stime.tv_usec * 1000;
+}
+
+/* Reads the file again from its start. */
+static bool reread(struct perf_tool *t, int fd)
+{
+	ssize_t n = fd < 0 ? -1 : pread(fd, t->text, t->size - 1, 0);
+
+	t->text[n > 0 ? n : 0] = '\0';
+	return n > 0;
+}
+
+static uint16_t place_times(struct perf_tool *t, const struct tool_place *at, uint64_t ns[2])
+{
+	uint64_t after[2];
+
+	if (at->cpu != PM_NONE) {
+		if (!perf_tool_cpu_times(t->text, at->cpu, ns))
+			return PM_REASON_OFFLINE;
+	} else if (reread(t, at->fd)) {
+		if (!perf_tool_task_times(t->text, t->children, ns))
+			return PM_REASON_FORMAT;
+	} else if (t->command) {
+		rusage_ns(after);
+		ns[0] = after[0] - t->before[0];
+		ns[1] = after[1] - t->before[1];
+		return PM_OK;
+	} else {
+		return PM_REASON_GONE;
+	}
+	ns[0] *= t->tick_ns;
+	ns[1] *= t->tick_ns;
+	return PM_OK;
+}
+
+/* ---- units ---- */
+
+static void set_times(struct cells *c)
+{
+	/* They run whenever they are read. */
+	uint64_t now = clocks_monotonic();
+
+	if (c->enabled)
+		*c->enabled = now;
+	if (c->running)
+		*c->running = now;
+}
+
+static int read_values(struct unit *u, struct cells *c)
+{
+	struct tool_unit *t = (struct tool_unit *)u;
+
+	set_times(c);
+	for (uint32_t k = 0; k < t->n; k++) {
+		if (t->what[k] == EVENT_TOOL_DURATION_TIME)
+			cells_set(c, k, clocks_monotonic());
+		else if (t->tool->known[t->what[k]])
+			cells_set(c, k, t->tool->value[t->what[k]]);
+		else
+			cells_fail(c, k, PM_REASON_NOT_SUPPORTED);
+	}
+	return 0;
+}
+
+static int read_times(struct unit *u, struct cells *c)
+{
+	struct tool_unit *t = (struct tool_unit *)u;
+	struct perf_tool *tool = t->tool;
+
+	set_times(c);
+	if (tool->stat >= 0 && !reread(tool, tool->stat)) {
+		cells_fail_all(c, PM_REASON_FORMAT);
+		return 0;
+	}
+	for (uint32_t i = 0; i < tool->n_places; i++) {
+		uint64_t ns[2] = { 0 };
+		uint16_t reason = place_times(tool, &tool->place[i], ns);
+
+		for (uint32_t k = 0; k < t->n; k++) {
+			uint32_t cell = k * tool->n_places + i;
+
+			if (reason)
+				cells_fail(c, cell, reason);
+			else
+				cells_set(c, cell, ns[t->what[k] == EVENT_TOOL_SYSTEM_TIME]);
+		}
+	}
+	return 0;
+}
+
+void perf_tool_release(struct perf_tool *t)
+{
+	if (!t || --t->refs)
+		return;
+	for (uint32_t i = 0; i < t->n_places; i++)
+		if (t->place[i].fd >= 0)
+			close(t->place[i].fd);
+	if (t->stat >= 0)
+		close(t->stat);
+	free(t->place);
+	free(t->text);
+	free(t);
+}
+
+static void unit_release(struct unit *u)
+{
+	struct tool_unit *t = (struct tool_unit *)u;
+
+	perf_tool_release(t->tool);
+	free(t);
+}
+
+/* ---- planning ---- */
+
+static bool is_time(enum event_tool what)
+{
+	return what == EVENT_TOOL_USER_TIME || what == EVENT_TOOL_SYSTEM_TIME;
+}
+
+static bool is_tool(const struct perf_event *e)
+{
+	return e->ev->type == EVENT_TYPE_TOOL;
+}
+
+void perf_tool_check(struct perf_source *s, const struct plan *p)
+{
+	uint64_t value;
+
+	for (size_t i = 0; i < s->set.n; i++) {
+		struct perf_event *e = &s->event[i];
+		enum event_tool what = (enum event_tool)s->set.event[i].config[0];
+
+		if (e->err || !is_tool(e) || what == EVENT_TOOL_DURATION_TIME || is_time(what))
+			continue;
+		if (!perf_tool_value(p, what, &value)) {
+			e->err = EOPNOTSUPP;
+			e->hint = "nothing: this machine does not state it";
+		}
+	}
+}
+
+void perf_tool_update(struct perf_tool *t, const struct plan *p)
+{
+	for (int i = 1; t && i <= EVENT_TOOL_TARGET_CPU; i++)
+		t->known[i] = perf_tool_value(p, (enum event_tool)i, &t->value[i]);
+}
+
+void perf_tool_restart(struct perf_tool *t, const struct plan *p)
+{
+	if (!t || !t->command || !t->n_places)
+		return;
+	if (t->place[0].fd >= 0)
+		close(t->place[0].fd);
+	t->place[0].fd = root_open(p->root, "/proc/%d/stat", (int)p->child);
+	rusage_ns(t->before);
+}
+
+static int open_places(struct perf_tool *t, const struct perf_source *s, const struct plan *p)
+{
+	bool tasks = p->options->target != TARGET_SYSTEM;
+	uint32_t n = tasks ? s->n_tasks : (uint32_t)p->cpus.n;
+
+	t->command = p->options->target == TARGET_COMMAND;
+	t->children = t->command && !p->options->no_inherit;
+	/* A line of a CPU has ten numbers; the other lines of the file come after them. */
+	t->size = tasks ? TASK_STAT_MAX : 4096 + 256 * (size_t)p->model->topology.n;
+	t->text = malloc(t->size);
+	t->place = calloc(n + 1, sizeof(*t->place));
+	if (!t->text || !t->place)
+		return -ENOMEM;
+	if (!tasks)
+		t->stat = root_open(p->root, "/proc/stat");
+	for (uint32_t i = 0; i < n; i++) {
+		struct tool_place *at = &t->place[t->n_places++];
+
+		*at = (struct tool_place){ .fd = -1, .cpu = tasks ? PM_NONE : p->cpus.cpu[i] };
+		if (tasks)
+			at->fd = root_open(p->root, t->command ? "/proc/%d/stat" : "/proc/%1$d/task/%1$d/stat",
+					   (int)s->task[i].tid);
+	}
+	if (t->command)
+		rusage_ns(t->before);
+	return 0;
+}
+
+static int64_t place_instance(struct perf_source *s, struct plan *p, uint32_t i)
+{
+	return p->options->target == TARGET_SYSTEM ? plan_cpu_instance(p, p->cpus.cpu[i]) : s->task[i].instance;
+}
+
+/* One group and unit for the times, or for all others. */
+static int add_unit(struct perf_source *s, struct plan *p, bool times)
+{
+	struct pm_group g = { .source = "perf", .flags = PM_GROUP_SHARED_TIME | PM_GROUP_PERF_TIMES };
+	struct tool_unit *u = calloc(1, sizeof(*u) + s->set.n * sizeof(u->what[0]));
+	uint32_t places = times ? s->tool->n_places : 1;
+	int64_t id = 0;
+
+	g.counter = calloc(s->set.n, sizeof(*g.counter));
+	g.instance = calloc(places + 1, sizeof(*g.instance));
+	if (!u || !g.counter || !g.instance)
+		id = -ENOMEM;
+	for (size_t i = 0; i < s->set.n && !id; i++) {
+		const struct perf_event *e = &s->event[i];
+		enum event_tool what = (enum event_tool)s->set.event[i].config[0];
+
+		if (e->err || !e->counter || !is_tool(e) || is_time(what) != times)
+			continue;
+		u->what[u->n++] = what;
+		g.counter[g.n_counters++] = e->counter;
+	}
+	for (uint32_t i = 0; i < places && id >= 0; i++) {
+		id = times ? place_instance(s, p, i) : p->system_instance;
+		g.instance[g.n_instances++] = (uint32_t)id;
+	}
+	if (id >= 0 && g.n_counters && places)
+		id = pm_model_add_group(p->model, &g);
+	else if (id > 0)
+		id = 0;
+	if (id > 0) {
+		u->unit = (struct unit){ .read = times ? read_times : read_values,
+					 .release = unit_release,
+					 .group = (uint32_t)id,
+					 .cpu = PM_NONE };
+		u->tool = s->tool;
+		s->tool->refs++;
+		plan_add_unit(p, &u->unit);
+	} else {
+		free(u);
+	}
+	free(g.counter);
+	free(g.instance);
+	return id < 0 ? (int)id : 0;
+}
+
+int perf_tool_plan(struct perf_source *s, struct plan *p)
+{
+	bool any = false;
+	int err;
+
+	for (size_t i = 0; i < s->set.n; i++)
+		any = any || is_tool(&s->event[i]);
+	if (!any)
+		return 0;
+	s->tool = calloc(1, sizeof(*s->tool));
+	if (!s->tool)
+		return -ENOMEM;
+	*s->tool = (struct perf_tool){ .refs = 1, .stat = -1, .tick_ns = 1000000000 / (uint64_t)sysconf(_SC_CLK_TCK) };
+	perf_tool_update(s->tool, p);
+	err = open_places(s->tool, s, p);
+	if (!err)
+		err = add_unit(s, p, false);
+	return err ? err : add_unit(s, p, true);
+}
