@@ -192,18 +192,21 @@ static int show_file(struct show_options *o, const char *path, struct exporter *
 	return status;
 }
 
-/* Which topology columns are hidden: by name, and in turbostat's text by not being shown. */
-static unsigned unwanted_places(const struct selection *s, bool tabs)
+/* Which topology columns are hidden: by name, and in turbostat's text by not being shown; and which are asked for. */
+static void choose_places(const struct selection *s, bool tabs, struct export_config *config)
 {
-	static const char *const head[] = { "Package", "Die", "Node", "Core", "CPU" };
-	unsigned unwanted = tabs && s->has_show ? 31 : 0;
+	static const char *const head[] = { "Package", "Die", "L3", "Node", "Module", "Core", "CPU" };
 
+	config->no_place = tabs && s->has_show ? (1u << sizeof(head) / sizeof(head[0])) - 1 : 0;
 	for (size_t w = 0; w < s->n; w++)
-		for (unsigned i = 0; i < sizeof(head) / sizeof(head[0]); i++)
-			if (!strcasecmp(s->word[w].word, head[i]) || !strcmp(s->word[w].word, "topology") ||
-			    !strcmp(s->word[w].word, "all"))
-				unwanted = s->word[w].verb == SELECT_HIDE ? unwanted | 1u << i : unwanted & ~(1u << i);
-	return unwanted;
+		for (unsigned i = 0; i < sizeof(head) / sizeof(head[0]); i++) {
+			bool named = !strcasecmp(s->word[w].word, head[i]), hide = s->word[w].verb == SELECT_HIDE;
+
+			if (!named && strcmp(s->word[w].word, "topology") && strcmp(s->word[w].word, "all"))
+				continue;
+			config->no_place = hide ? config->no_place | 1u << i : config->no_place & ~(1u << i);
+			config->place |= named && !hide ? 1u << i : 0;
+		}
 }
 
 static void settle(struct show_options *o)
@@ -223,7 +226,7 @@ static void settle(struct show_options *o)
 	o->export.registers = table && !o->quiet;
 	if (tabs)
 		o->pipeline.bind.columns = COLUMNS_TURBOSTAT;
-	o->export.no_place = unwanted_places(&o->pipeline.selection, tabs);
+	choose_places(&o->pipeline.selection, tabs, &o->export);
 }
 
 static int show(struct show_options *o)

@@ -16,7 +16,8 @@
 
 #define CELL_MAX 64
 
-enum topology_column { BY_PACKAGE, BY_DIE, BY_NODE, BY_CORE, BY_CPU, BY_NAME, TOPOLOGY_COLUMNS };
+/* In turbostat's order. */
+enum topology_column { BY_PACKAGE, BY_DIE, BY_L3, BY_NODE, BY_MODULE, BY_CORE, BY_CPU, BY_NAME, TOPOLOGY_COLUMNS };
 
 /* A piece of table_data.text. */
 struct text {
@@ -65,6 +66,11 @@ static void table_release(struct exporter *x)
 
 /* ---- shape ---- */
 
+static bool is_tabs(const struct exporter *x)
+{
+	return x->ops == &export_turbostat;
+}
+
 static bool differs(const struct places *p, enum topology_column what)
 {
 	for (uint32_t i = 1; i < p->n; i++) {
@@ -72,14 +78,31 @@ static bool differs(const struct places *p, enum topology_column what)
 
 		if (what == BY_PACKAGE ? a->package != b->package :
 		    what == BY_DIE     ? a->package == b->package && a->die != b->die :
+		    what == BY_L3      ? a->cache[PM_CACHE_L3] != b->cache[PM_CACHE_L3] :
 		    what == BY_NODE    ? a->node != b->node :
+		    what == BY_MODULE  ? a->cluster != b->cluster :
 					 a->package != b->package || a->core != b->core)
 			return true;
 	}
 	return false;
 }
 
-static void choose_topology(struct table_data *t)
+/* Whether a cache or a module says more than the package or the core that the row names anyway. */
+static bool tells_more(const struct places *p, enum topology_column what)
+{
+	for (uint32_t i = 1; i < p->n; i++) {
+		const struct pm_cpu *a = &p->cpu[i - 1], *b = &p->cpu[i];
+
+		if (a->package != b->package)
+			continue;
+		if (what == BY_L3 ? a->cache[PM_CACHE_L3] != b->cache[PM_CACHE_L3] :
+				    a->cluster == b->cluster && a->core != b->core)
+			return true;
+	}
+	return false;
+}
+
+static void choose_topology(struct exporter *x, struct table_data *t)
 {
 	const struct sheet *s = t->sheet;
 	bool cpus = false;
@@ -91,7 +114,9 @@ static void choose_topology(struct table_data *t)
 
 		t->topology[BY_PACKAGE] |= p->package != PM_NONE;
 		t->topology[BY_DIE] |= p->die != PM_NONE;
+		t->topology[BY_L3] |= p->cache != PM_NONE && p->kind != PM_CACHE && s->places->cache == PM_CACHE_L3;
 		t->topology[BY_NODE] |= p->node != PM_NONE;
+		t->topology[BY_MODULE] |= p->cluster != PM_NONE && p->kind != PM_CLUSTER;
 		t->topology[BY_CORE] |= p->core != PM_NONE;
 		cpus |= p->cpu != PM_NONE;
 		t->topology[BY_NAME] |= p->kind > PM_CPU || p->kind == PM_CLUSTER || p->kind == PM_CACHE;
@@ -102,7 +127,9 @@ static void choose_topology(struct table_data *t)
 			t->topology[i] &&
 			(differs(s->places, (enum topology_column)i) || (i == BY_PACKAGE && s->per == PM_PACKAGE) ||
 			 (i == BY_DIE && s->per == PM_DIE) || (i == BY_CORE && s->per == PM_CORE) ||
-			 (i == BY_NODE && s->per == PM_NODE));
+			 (i == BY_NODE && s->per == PM_NODE)) &&
+			((i != BY_L3 && i != BY_MODULE) || is_tabs(x) || x->config.place >> i & 1 ||
+			 tells_more(s->places, (enum topology_column)i));
 }
 
 /* Rows of a higher level (packages, for a table of CPUs) stand in the first row that lies in them. */
@@ -207,11 +234,6 @@ static int keep_texts(struct table_data *t, bool tabs)
 	return t->text.err;
 }
 
-static bool is_tabs(const struct exporter *x)
-{
-	return x->ops == &export_turbostat;
-}
-
 /* turbostat's system configuration header, for recordings that have registers of a processor. */
 static int put_registers(struct exporter *x, const struct pm_model *m)
 {
@@ -256,7 +278,7 @@ static int table_shape(struct exporter *x, const struct sheet *s)
 	err = map_cells(t);
 	if (!err)
 		err = keep_texts(t, is_tabs(x));
-	choose_topology(t);
+	choose_topology(x, t);
 	/* turbostat names nodes only where packages have several. */
 	if (is_tabs(x))
 		t->topology[BY_NODE] &= has_nodes_within(s->places);
@@ -321,7 +343,7 @@ static size_t topology_text(const struct table_data *t, uint32_t r, enum topolog
 {
 	const struct place *p = &t->sheet->row[t->row[r]].place;
 	const uint32_t number[] = {
-		p->package, p->die, p->node, p->core, p->cpu,
+		p->package, p->die, p->cache, p->node, p->cluster, p->core, p->cpu,
 		p->kind == PM_CLUSTER ? p->cluster : p->cache,
 	};
 	bool numbered = c < BY_NAME || p->kind == PM_CLUSTER || p->kind == PM_CACHE;
@@ -341,7 +363,7 @@ static size_t topology_text(const struct table_data *t, uint32_t r, enum topolog
 
 static const char *topology_head(const struct table_data *t, int c)
 {
-	static const char *const heads[] = { "Package", "Die", "Node", "Core", "CPU", "Name" };
+	static const char *const heads[] = { "Package", "Die", "L3", "Node", "Module", "Core", "CPU", "Name" };
 
 	if (c == BY_NAME && (t->sheet->per == PM_CLUSTER || t->sheet->per == PM_CACHE))
 		return t->sheet->per == PM_CLUSTER ? "Cluster" : "Cache";
@@ -475,7 +497,7 @@ static int table_intervals(struct exporter *x, const struct sheet *s, const stru
 
 		if (x->config.clear)
 			buf_addstr(&x->out, "\033[H\033[2J");
-		if (is_tabs(x) && x->elapsed_ns && x->one)
+		if (x->elapsed_ns && x->one)
 			buf_printf(&x->out, "%llu.%06llu sec\n", (unsigned long long)x->elapsed_ns / 1000000000,
 				   (unsigned long long)x->elapsed_ns / 1000 % 1000000);
 		if (!x->config.no_heads &&

@@ -33,7 +33,8 @@ struct export_config {
 	bool flush;              /* write after every interval that arrives */
 	bool name_files;         /* table: say whose it is */
 	bool registers;          /* table: what the processor's registers say comes before it */
-	unsigned no_place;       /* table: bits of the columns Package, Die, Node, Core, CPU that are not wanted */
+	unsigned no_place;       /* table: bits of the columns Package, Die, L3, Node, Module, Core, CPU that are not wanted */
+	unsigned place;          /* likewise: those that were asked for by name */
 };
 
 struct exporter {

@@ -39,9 +39,9 @@
 const struct metric metric_turbostat[46] = {
 	{ .name = "time_of_day", .display = "Time_Of_Day_Seconds", .categories = "time", .unit = "s", .precision = 6,
 	  .scope = METRIC_CPU, .expr = "reading.time", .help = "End of the interval, seconds since 1970" },
-	{ .name = "apic_id", .display = "APIC", .categories = "topology", .unit = "1", .scope = METRIC_CPU,
+	{ .name = "apic_id", .display = "APIC", .categories = "cpu", .unit = "1", .scope = METRIC_CPU,
 	  .expr = "cpu.apic_id", .help = "Number of the CPU's interrupt controller, eight bits of it" },
-	{ .name = "x2apic_id", .display = "X2APIC", .categories = "topology", .unit = "1", .scope = METRIC_CPU,
+	{ .name = "x2apic_id", .display = "X2APIC", .categories = "cpu", .unit = "1", .scope = METRIC_CPU,
 	  .expr = "cpu.x2apic_id", .help = "Number of the CPU's interrupt controller, all of it" },
 	{ .name = "avg_mhz", .display = "Avg_MHz", .categories = "frequency", .unit = "MHz", .scope = METRIC_CPU,
 	  .expr = "rate(msr.aperf) * #perf_factor / 1e6",
