@@ -54,6 +54,15 @@ static int text_files(struct plan *p)
 	return err;
 }
 
+/* The firmware's table of memory that keeps its contents; formulas ask for it (#has_pmem). */
+static int persistent_memory(struct plan *p)
+{
+	if (!root_exists(p->root, "/sys/firmware/acpi/tables"))
+		return 0;
+	return plan_config(p, PM_SYSTEM, PM_NONE, PM_PRIVACY_TECHNICAL,
+			   pm_u64(root_exists(p->root, "/sys/firmware/acpi/tables/NFIT")), "machine.has_pmem");
+}
+
 static int dmi(struct plan *p)
 {
 	static const char *const file[2][3] = { { "sys_vendor", "product_name", "product_version" },
@@ -299,7 +308,8 @@ static int from_uname(struct plan *p)
 int machine_describe(struct plan *p, struct error *e)
 {
 	int (*const step[])(struct plan *) = { text_files,    dmi,          os_and_memory, kernel_switches,
-					       describe_x86, describe_arm, from_cpuinfo,  from_uname };
+					       describe_x86, describe_arm, from_cpuinfo,  from_uname,
+					       persistent_memory };
 	struct pm_topology t;
 	int err;
 

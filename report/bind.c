@@ -1,4 +1,4 @@
-#include "report/bind.h"
+#include "report/bind_private.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -9,23 +9,19 @@
 
 #include "report/replay.h"
 
-#define MAX_COUNTERS 4096 /* that one name of a formula may stand for */
+#define MAX_PARAMETER 1024 /* chips, or cores of one, that a metric is repeated for */
 
-struct builder {
-	struct binding *b;
-	const struct places *p;
-	const struct bind_options *options;
-	struct error *error;
-	unsigned char *kind; /* by counter id: pm_kind of its instances, PM_KINDS: it has none */
-	uint32_t *found;     /* scratch, MAX_COUNTERS */
-	struct buf text;     /* scratch */
-	struct names taken;  /* names of the metrics so far */
-};
+static void release_metric(struct bound_metric *m)
+{
+	expr_free(m->expr);
+	expr_free(m->threshold);
+	free(m->threshold_input);
+}
 
 void binding_release(struct binding *b)
 {
 	for (size_t i = 0; i < b->n_metrics; i++)
-		expr_free(b->metric[i].expr);
+		release_metric(&b->metric[i]);
 	for (size_t i = 0; i < b->n_owned; i++)
 		free(b->owned[i]);
 	free(b->owned);
@@ -160,10 +156,21 @@ static bool knows_number(const struct builder *x, const struct bound_input *in)
 	return !in->fact || in->fixed != 0 || (bind_literal(x->p, in->fact, &v) && !v.reason);
 }
 
+static bool is_time(const char *name)
+{
+	const char *const names[] = { "user_time", "system_time", "tool/user_time/", "tool/system_time/" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (!strcmp(names[i], name))
+			return true;
+	return false;
+}
+
 static void fill_input(struct builder *x, struct bound_input *in, const char *name)
 {
 	const struct pm_model *m = x->p->model;
 	const char *reg;
+	uint32_t at;
 
 	in->kind = PM_KINDS;
 	if (in->aspect == EXPR_LITERAL && !strcmp(name, "tj_max") && x->options->tj_max > 0) {
@@ -182,12 +189,23 @@ static void fill_input(struct builder *x, struct bound_input *in, const char *na
 		in->value = value_of(cpuid_matches(m, name));
 		return;
 	}
+	/* perf's formulas have times in seconds, whatever unit they were counted in. */
+	if (in->aspect == EXPR_VALUE && (!strcmp(name, "duration_time") || !strcmp(name, "tool/duration_time/"))) {
+		in->duration = true;
+		return;
+	}
 	reg = bind_field(name, in);
 	if (in->fact && !strcmp(in->fact, "tj_max"))
 		in->fixed = x->options->tj_max;
-	in->n_counters = bind_made_of(m, reg ? reg : name, x->found, MAX_COUNTERS);
-	if (in->n_counters > MAX_COUNTERS)
-		in->n_counters = MAX_COUNTERS;
+	in->n_counters = bind_made_of(m, reg ? reg : name, x->found, BIND_MAX_COUNTERS);
+	if (!in->n_counters && !reg)
+		in->n_counters = meaning_find(&x->meaning, x->options->events, name, x->found, BIND_MAX_COUNTERS);
+	if (x->group && (at = bind_in_group(m, name, x->group))) {
+		x->found[0] = at;
+		in->n_counters = 1;
+	}
+	if (in->n_counters > BIND_MAX_COUNTERS)
+		in->n_counters = BIND_MAX_COUNTERS;
 	leave_out(x, in);
 	if (!knows_number(x, in))
 		in->n_counters = 0;
@@ -204,11 +222,13 @@ static void fill_input(struct builder *x, struct bound_input *in, const char *na
 	} else if (in->kind != PM_KINDS && in->aspect == EXPR_SOURCE_COUNT) {
 		in->constant = true;
 		in->value = value_of(in->n_counters);
-	} else if (in->kind == PM_KINDS && !strcmp(name, "duration_time") && in->aspect == EXPR_VALUE) {
-		in->duration = true;
 	} else if (in->kind == PM_KINDS) {
 		in->constant = true;
 		in->value = value_missing(VALUE_NO_INPUT);
+	} else if (is_time(name) && !strcmp(pm_model_counter(m, x->found[0])->unit, "ns")) {
+		in->op = INPUT_TIMES;
+		in->own_rule = true;
+		in->fixed = 1e-9;
 	}
 }
 
@@ -228,7 +248,7 @@ static struct bound_input *new_input(struct binding *b)
 }
 
 /* The place of the input; inputs that are asked for twice are kept once. */
-static int64_t add_input(struct builder *x, const char *name, enum expr_aspect aspect)
+int64_t bind_input(struct builder *x, const char *name, enum expr_aspect aspect)
 {
 	struct binding *b = x->b;
 	struct bound_input *in;
@@ -237,6 +257,8 @@ static int64_t add_input(struct builder *x, const char *name, enum expr_aspect a
 
 	buf_clear(&x->text);
 	buf_printf(&x->text, "%u %s", (unsigned)aspect, name);
+	if (x->group)
+		buf_printf(&x->text, " %u", x->group);
 	if (x->text.err)
 		return -ENOMEM;
 	if (names_get(&b->input_names, buf_str(&x->text), &at))
@@ -258,7 +280,7 @@ static int64_t add_input(struct builder *x, const char *name, enum expr_aspect a
 	return at;
 }
 
-static bool lacks(const struct bound_input *in)
+bool bind_lacks(const struct bound_input *in)
 {
 	return in->constant && in->value.reason;
 }
@@ -282,7 +304,7 @@ static struct bound_metric *new_metric(struct binding *b)
 
 static void drop_metric(struct binding *b)
 {
-	expr_free(b->metric[--b->n_metrics].expr);
+	release_metric(&b->metric[--b->n_metrics]);
 }
 
 /* 1: kept, 0: the recording cannot feed it, or -errno. */
@@ -299,15 +321,16 @@ static int bind_formula(struct builder *x, struct bound_metric *m, const char *t
 	m->input = own(x->b, malloc((n + 1) * sizeof(*m->input)));
 	if (!m->input)
 		return -ENOMEM;
+	x->group = x->twice ? bind_group(x->p->model, in, n) : 0;
 	for (size_t i = 0; i < n; i++) {
-		int64_t at = add_input(x, in[i].name, in[i].aspect);
+		int64_t at = bind_input(x, in[i].name, in[i].aspect);
 		const struct bound_input *bound;
 
 		if (at < 0)
 			return (int)at;
 		m->input[m->n_inputs++] = (uint32_t)at;
 		bound = &x->b->input[at];
-		if (lacks(bound) && !bind_is_optional(in, n, i))
+		if (bind_lacks(bound) && !bind_is_optional(in, n, i))
 			return 0;
 		if (bound->kind != PM_KINDS)
 			kind = kind == PM_KINDS ? bound->kind : kind_join(kind, bound->kind);
@@ -376,6 +399,25 @@ static char *with_member(const char *text, const char *member, bool lower, bool 
 	return buf_detach(&out);
 }
 
+static char *with_parameter(const char *text, const char *number)
+{
+	struct buf out = BUF_INIT;
+
+	for (; *text; text++)
+		if (*text == '?')
+			buf_addstr(&out, number);
+		else
+			buf_addch(&out, *text);
+	return buf_detach(&out);
+}
+
+static char *numbered(const char *name, unsigned n)
+{
+	char *text;
+
+	return asprintf(&text, "%s_%u", name, n) < 0 ? NULL : text;
+}
+
 static int bind_row(struct builder *x, const struct metric *row, const char *member, const char *part, bool vendor)
 {
 	struct bound_metric *m = new_metric(x->b);
@@ -409,8 +451,10 @@ static int bind_row(struct builder *x, const struct metric *row, const char *mem
 		kept = bind_otherwise(x, m, row);
 	m->unlikely = kept == 1 && row->when && is_zero(x->p, row->when);
 	m->default_on &= !m->unlikely;
-	if (kept == 1)
-		return names_set(&x->taken, m->name, 0);
+	if (kept == 1) {
+		kept = bind_threshold(x, m, row);
+		return kept ? kept : names_set(&x->taken, m->name, 0);
+	}
 	drop_metric(x->b);
 	return kept;
 }
@@ -568,6 +612,34 @@ static int bind_all_counters(struct builder *x)
 	return err;
 }
 
+/* A '?' in an event's name stands for a number that runs from 0: a metric for each that was recorded. */
+static int bind_vendor(struct builder *x, const struct metric *row)
+{
+	struct binding *b = x->b;
+	int err = 0;
+
+	if (!strchr(row->expr, '?'))
+		return bind_row(x, row, NULL, NULL, true);
+	for (unsigned n = 0; n < MAX_PARAMETER && !err; n++) {
+		size_t before = b->n_metrics;
+		struct metric one = *row;
+		char number[12];
+
+		snprintf(number, sizeof(number), "%u", n);
+		one.name = own(b, numbered(row->name, n));
+		one.display = own(b, numbered(row->display, n));
+		one.aliases = one.display;
+		one.expr = own(b, with_parameter(row->expr, number));
+		one.threshold = row->threshold ? own(b, with_parameter(row->threshold, number)) : NULL;
+		if (!one.name || !one.display || !one.expr || (row->threshold && !one.threshold))
+			return -ENOMEM;
+		err = bind_row(x, &one, NULL, NULL, true);
+		if (b->n_metrics == before)
+			break;
+	}
+	return err;
+}
+
 static int bind_all(struct builder *x)
 {
 	int err;
@@ -575,7 +647,7 @@ static int bind_all(struct builder *x)
 	/* The user's own come first: where a name is taken, theirs is meant. */
 	for (size_t k = 0; k < x->options->n_vendor; k++)
 		for (size_t i = 0; i < x->options->vendor[k].n; i++)
-			if ((err = bind_row(x, &x->options->vendor[k].row[i], NULL, NULL, true)))
+			if ((err = bind_vendor(x, &x->options->vendor[k].row[i])))
 				return err;
 	for (const struct metric_table *t = metric_tables; t->row; t++)
 		for (size_t i = 0; i < t->n; i++)
@@ -596,12 +668,15 @@ int binding_build(struct binding *b, const struct places *p, const struct bind_o
 	binding_release(b);
 	b->vendor = options->vendor;
 	b->n_vendor = options->n_vendor;
-	x.found = malloc(MAX_COUNTERS * sizeof(*x.found));
+	meaning_init(&x.meaning, p->model);
+	x.twice = bind_twice(p->model);
+	x.found = malloc(BIND_MAX_COUNTERS * sizeof(*x.found));
 	err = x.found ? find_kinds(&x) : -ENOMEM;
 	if (!err)
 		err = bind_all(&x);
 	if (!err)
 		binding_order(b, p->model, options);
+	meaning_release(&x.meaning);
 	free(x.kind);
 	free(x.found);
 	buf_release(&x.text);

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "common/error.h"
+#include "common/event/vendor_events.h"
 #include "common/metric/expr.h"
 #include "common/metric/metric.h"
 #include "format/model.h"
@@ -57,6 +58,9 @@ struct bound_metric {
 	struct expr *expr;    /* owned; NULL: input 0 as it is */
 	uint32_t *input;      /* places in binding.input */
 	uint32_t n_inputs;
+	struct expr *threshold; /* owned; not zero: the value is bad, zero: good, missing: unknown. NULL: no judgement */
+	uint32_t *threshold_input; /* owned: places in binding.input */
+	uint32_t n_threshold_inputs;
 	uint32_t counter;     /* id, for a counter as a metric; else 0 */
 	enum pm_kind kind;    /* lowest level at which it means something */
 	uint8_t precision;
@@ -90,6 +94,7 @@ struct bind_options {
 	                                                                  there are registers of the processor */
 	const struct metric_set *vendor;
 	size_t n_vendor;
+	struct vendor_events *events; /* names of a vendor's events that formulas may use, or NULL; borrowed */
 };
 
 /* All that the recording can feed. Metrics whose counters are not there are left out; which those are, tells

@@ -128,6 +128,8 @@ uint32_t bind_counters(const struct pm_model *m, const char *name, uint32_t *fou
 #define PMT_MODULES_FIRST 20936
 #define PMT_MODULES_STEP  24
 #define PMT_MODULES_N	  12
+/* Events whose codes the model tells. */
+#define L2_EVENTS "l2/"
 
 static const struct {
 	const char *name, *counter;
@@ -158,6 +160,8 @@ static const struct {
 	{ "throttle.core.worst", "throttle.core", INPUT_RULE, 0, 0, 0, PM_AGG_MAX, NULL },
 	{ "pmt.die_c6", "pmt.1a067102_120", INPUT_RULE, 0, 0, 0, PM_AGG_MEAN, NULL },
 	{ "pmt.module_c1e", PMT_MODULES, INPUT_RULE, 0, 0, 0, PM_AGG_MEAN, NULL },
+	{ "l2.refs", L2_EVENTS "refs", INPUT_RULE, 0, 0, 0, OWN_RULE, NULL },
+	{ "l2.hits", L2_EVENTS "hits", INPUT_RULE, 0, 0, 0, OWN_RULE, NULL },
 	{ "reading.time", "msr.tsc", INPUT_WALL, 0, 0, 0, PM_AGG_MAX, NULL },
 	{ "cpu.apic_id", "msr.tsc", INPUT_NUMBER, 0, 0, 0, PM_AGG_NONE, "apic_id" },
 	{ "cpu.x2apic_id", "msr.tsc", INPUT_NUMBER, 0, 0, 0, PM_AGG_NONE, "x2apic_id" },
@@ -180,10 +184,46 @@ const char *bind_field(const char *name, struct bound_input *in)
 	return NULL;
 }
 
+/* attr.config of an event; recordings of x86 have the low byte first. */
+static uint64_t config_of(const struct pm_counter *c)
+{
+	const struct pm_value *attr = pm_map_get(&c->attrs, PM_COUNTER_PERF_ATTR);
+	uint64_t config = 0;
+
+	for (size_t i = 0; attr && attr->kind == PM_VALUE_BYTES && attr->str.len >= 16 && i < 8; i++)
+		config |= (uint64_t)(unsigned char)attr->str.data[8 + i] << 8 * i;
+	return config;
+}
+
+/* One of each PMU; they count on different CPUs. */
+static uint32_t l2_counters(const struct pm_model *m, enum cpu_l2 what, uint32_t *found, uint32_t max)
+{
+	struct cpu_identity id;
+	uint32_t n = 0;
+
+	if (!cpu_identify(m, &id))
+		return 0;
+	for (uint32_t i = 0; i < m->n_counters && n < max; i++) {
+		const struct pm_counter *c = &m->counter[i];
+		const char *pmu = pm_map_text(&c->attrs, PM_COUNTER_PERF_PMU, "");
+		bool twice = false;
+
+		if (strcmp(c->source, "perf") || cpu_l2_event(&id, pmu, config_of(c)) != what)
+			continue;
+		for (uint32_t k = 0; k < n && !twice; k++)
+			twice = !strcmp(pm_map_text(&pm_model_counter(m, found[k])->attrs, PM_COUNTER_PERF_PMU, ""), pmu);
+		if (!twice)
+			found[n++] = c->id;
+	}
+	return n;
+}
+
 uint32_t bind_made_of(const struct pm_model *m, const char *counter, uint32_t *found, uint32_t max)
 {
 	uint32_t n = 0;
 
+	if (!strncmp(counter, L2_EVENTS, strlen(L2_EVENTS)))
+		return l2_counters(m, strstr(counter, "hits") ? CPU_L2_HITS : CPU_L2_REFS, found, max);
 	if (strcmp(counter, PMT_MODULES))
 		return bind_counters(m, counter, found, max);
 	for (unsigned i = 0; i < PMT_MODULES_N && n < max; i++) {
@@ -299,6 +339,23 @@ static struct value slots(const struct pm_model *m)
 	return value_missing(VALUE_NO_INPUT);
 }
 
+/* Whether CPUs were counted rather than tasks. */
+static bool counts_cpus(const struct pm_map *header)
+{
+	const char *target = pm_map_text(header, PM_HEADER_TARGET, "system");
+
+	return !strcmp(target, "system") || !strcmp(target, "cpu") || !strcmp(target, "cgroup");
+}
+
+/* The recorder looks for the firmware's table of it. */
+static struct value has_pmem(const struct pm_model *m)
+{
+	for (uint32_t i = 0; i < m->n_configs; i++)
+		if (!strcmp(m->config[i].name, "machine.has_pmem") && m->config[i].value.kind == PM_VALUE_U64)
+			return value_of((double)m->config[i].value.u64);
+	return value_missing(VALUE_NO_INPUT);
+}
+
 bool bind_literal(const struct places *p, const char *name, struct value *v)
 {
 	const struct pm_map *header = &p->model->header;
@@ -321,9 +378,13 @@ bool bind_literal(const struct places *p, const char *name, struct value *v)
 		*v = positive((double)pm_map_u64(header, PM_HEADER_CLOCK_COUNTER_HZ, 0));
 	else if (!strcmp(name, "slots"))
 		*v = slots(p->model);
+	else if (!strcmp(name, "target_cpu"))
+		*v = value_of(counts_cpus(header));
+	else if (!strcmp(name, "has_pmem"))
+		*v = has_pmem(p->model);
 	else if (!strcmp(name, "core_wide"))
 		*v = smt(p).reason ? smt(p)
-				   : value_of(!strcmp(pm_map_text(header, PM_HEADER_TARGET, "system"), "system"));
+				   : value_of(!smt(p).v || !strcmp(pm_map_text(header, PM_HEADER_TARGET, "system"), "system"));
 	else
 		return cpu_literal(p->model, name, v);
 	return true;

@@ -303,6 +303,7 @@ METRICS = {
     "psi.irq": share_of_elapsed("pressure.irq.full"),
     "migrations": rate("cpu-migrations"),
     "cpus_utilized": rate("task-clock", Fraction(1, 1000)),
+    "cpus_utilized_clock": rate("cpu-clock", Fraction(1, 1000)),
     # Per second of CPU time that was counted; task-clock is in milliseconds.
     "cs_per_second": quotient("context-switches", "task-clock", 1000),
     "migrations_per_second": quotient("cpu-migrations", "task-clock", 1000),

@@ -1,0 +1,39 @@
+/* What the files of the binding share; nobody else includes this. */
+#ifndef REPORT_BIND_PRIVATE_H
+#define REPORT_BIND_PRIVATE_H
+
+#include "report/bind.h"
+#include "report/meaning.h"
+
+#define BIND_MAX_COUNTERS 4096 /* that one name of a formula may stand for */
+
+struct builder {
+	struct binding *b;
+	const struct places *p;
+	const struct bind_options *options;
+	struct error *error;
+	unsigned char *kind; /* by counter id: pm_kind of its instances, PM_KINDS: it has none */
+	uint32_t *found;     /* scratch, BIND_MAX_COUNTERS */
+	struct buf text;     /* scratch */
+	struct names taken;  /* names of the metrics so far */
+	struct meaning meaning;
+	bool twice;          /* some event was counted in several groups */
+	uint32_t group;      /* of the events that the formula at hand is to take, where it has a choice; 0: any */
+};
+
+/* The place of the input in the binding, or -errno; inputs that are asked for twice are kept once. */
+int64_t bind_input(struct builder *x, const char *name, enum expr_aspect aspect);
+/* Whether it is known that the input has no value. */
+bool bind_lacks(const struct bound_input *in);
+
+/* Whether events are there that metrics asked for more than once, each in its own group. */
+bool bind_twice(const struct pm_model *m);
+/* The group that has all events of a formula which were counted more than once; 0: there is none. */
+uint32_t bind_group(const struct pm_model *m, const struct expr_input *in, size_t n);
+/* Of several events of that name the one in the group; 0: none is. */
+uint32_t bind_in_group(const struct pm_model *m, const char *name, uint32_t group);
+
+/* Ties the threshold of the row to the metric, as far as its inputs are there. 0 or -errno. */
+int bind_threshold(struct builder *x, struct bound_metric *m, const struct metric *row);
+
+#endif

@@ -1,0 +1,33 @@
+/*
+ * Events of formulas by what they count rather than by how they are written: "cpu/event=0xc0/" and "instructions" may
+ * be the same to a PMU. The texts are resolved with the PMUs that the recording describes, never those of the machine
+ * that replays it, and compared with the attr words of the recorded events.
+ */
+#ifndef REPORT_MEANING_H
+#define REPORT_MEANING_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/event/event.h"
+#include "common/event/vendor_events.h"
+#include "format/model.h"
+
+struct meaning {
+	const struct pm_model *model;
+	struct event_pmu *pmu; /* owned */
+	size_t n_pmus;
+	bool tried;
+};
+
+/* The PMUs of a recording as the event language asks for them; to be freed with event_pmu_release() and free(). The
+ * number, or -ENOMEM. */
+int64_t recorded_pmus(const struct pm_model *m, struct event_pmu **pmu);
+/* Remembers the model; nothing is read before it is asked for. */
+void meaning_init(struct meaning *x, const struct pm_model *m);
+void meaning_release(struct meaning *x);
+/* Recorded events that the text stands for: ids into `found` (at most `max`); the number of all, 0 also where the text
+ * means nothing there. `events` (NULL: none) adds names of a vendor's files. */
+uint32_t meaning_find(struct meaning *x, struct vendor_events *events, const char *text, uint32_t *found, uint32_t max);
+
+#endif
