@@ -68,15 +68,13 @@ const struct metric metric_turbostat[46] = {
 	{ .name = "llc.hit", .display = "LLC%hit", .categories = "cache,llc,perf", .unit = "%", .precision = 2,
 	  .better = METRIC_HIGHER, .expr = "percent(cache\\-references - cache\\-misses, cache\\-references)",
 	  .help = "References to the last-level cache that hit" },
-	/* Events of the cores of one kind, where they were recorded; their codes differ by model. */
+	/* Their codes differ by model and kind of core; of a model that is not known those of most are taken. */
 	{ .name = "l2.references", .display = "L2MRPS", .aliases = "L2kRPS", .categories = "cache,perf", .unit = "M/s",
-	  .expr = "rate(" L2("cpu", "0xff") ") / 1e6",
-	  .otherwise = "rate(" L2("cpu_core", "0xff") ") / 1e6;rate(" L2("cpu_atom", "0xff") ") / 1e6",
+	  .expr = "rate(l2.refs) / 1e6", .otherwise = "rate(" L2("cpu", "0xff") ") / 1e6",
 	  .help = "References to the second-level cache, millions a second" },
 	{ .name = "l2.hit", .display = "L2%hit", .categories = "cache,perf", .unit = "%", .precision = 2,
-	  .better = METRIC_HIGHER, .expr = L2_HIT("cpu", "0xdf"),
-	  .otherwise = L2_HIT("cpu", "0x5f") ";" L2_HIT("cpu", "0xbf") ";" L2_HIT("cpu_core", "0xdf") ";"
-		       L2_HIT("cpu_core", "0x5f") ";" L2_HIT("cpu_atom", "0xbf"),
+	  .better = METRIC_HIGHER, .expr = "percent(l2.hits, l2.refs)",
+	  .otherwise = L2_HIT("cpu", "0xdf") ";" L2_HIT("cpu", "0x5f"),
 	  .help = "References to the second-level cache that hit" },
 	/* Clearwater Forest has it in its telemetry, a counter of 800 MHz a module. */
 	{ .name = "cpu.c1e", .display = "CPU%c1e", .categories = "hwidle,idle", .unit = "%", .precision = 2,
