@@ -1,0 +1,13 @@
+# Cross-builds with Debian's gcc-aarch64-linux-gnu against libraries unpacked in PM_GUEST_ROOT.
+set(CMAKE_SYSTEM_NAME Linux)
+set(CMAKE_SYSTEM_PROCESSOR aarch64)
+set(CMAKE_C_COMPILER aarch64-linux-gnu-gcc)
+set(CMAKE_TRY_COMPILE_PLATFORM_VARIABLES PM_GUEST_ROOT)
+set(CMAKE_C_FLAGS_INIT "-isystem ${PM_GUEST_ROOT}/usr/include")
+set(CMAKE_EXE_LINKER_FLAGS_INIT "-L${PM_GUEST_ROOT}/usr/lib/aarch64-linux-gnu")
+set(CMAKE_FIND_ROOT_PATH ${PM_GUEST_ROOT})
+set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
+set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
+set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
+set(ENV{PKG_CONFIG_LIBDIR} ${PM_GUEST_ROOT}/usr/lib/aarch64-linux-gnu/pkgconfig)
+set(ENV{PKG_CONFIG_SYSROOT_DIR} ${PM_GUEST_ROOT})

@@ -1,0 +1,73 @@
+#!/usr/bin/python3
+"""Boots a guest for its batch and takes what it has recorded: boot.py arm64|x86_64 FOLDER.
+
+FOLDER is what `prepare` has made. Results come to FOLDER/out.arm64 or FOLDER/out.x86_64, see init. Fails if the guest does not
+get through its batch; what the lines of the batch ended with is for the tests to judge.
+"""
+import glob
+import os
+import shutil
+import subprocess
+import sys
+import threading
+import time
+
+SKIPPED = 77
+LIMIT_S = 300
+COMMON = ["-m", "1024", "-object", "memory-backend-ram,id=m0,size=512M", "-object", "memory-backend-ram,id=m1,size=512M",
+          "-numa", "node,nodeid=0,cpus=0-3,memdev=m0", "-numa", "node,nodeid=1,cpus=4-7,memdev=m1",
+          "-accel", "tcg,thread=multi", "-nographic", "-no-reboot", "-nodefaults", "-serial", "stdio", "-net", "none",
+          "-device", "virtio-blk-pci,drive=disk"]
+MACHINES = {
+    "arm64": {
+        "kernel": "root-arm64/boot/vmlinuz-*-arm64",
+        "command": ["qemu-system-aarch64", "-machine", "virt,gic-version=3", "-cpu", "neoverse-n1",
+                    "-smp", "8,sockets=2,clusters=1,cores=4,threads=1"],
+        "append": "console=ttyAMA0 panic=-1 quiet",
+    },
+    "x86_64": {
+        "kernel": "root-amd64/boot/vmlinuz-*-amd64",
+        "command": ["qemu-system-x86_64", "-machine", "q35", "-cpu", "Skylake-Server-v3",
+                    "-smp", "8,sockets=2,cores=2,threads=2"],
+        # The emulated counter of time stamps is no use to the kernel, and finding that out takes it seconds.
+        "append": "console=ttyS0 panic=-1 quiet tsc=unstable mitigations=off",
+    },
+}
+
+
+def main():
+    name, folder = sys.argv[1:]
+    if os.path.exists(f"{folder}/skipped"):
+        print(open(f"{folder}/skipped").read(), end="")
+        sys.exit(SKIPPED)
+    machine, out, disk = MACHINES[name], f"{folder}/out.{name}", f"{folder}/{name}.disk"
+    shutil.rmtree(out, ignore_errors=True)
+    with open(disk, "wb") as f:
+        f.truncate(64 << 20)
+    kernel = sorted(glob.glob(f"{folder}/{machine['kernel']}"))[-1]
+    start = time.monotonic()
+    guest = subprocess.Popen(machine["command"] + COMMON + [
+        "-drive", f"file={disk},if=none,format=raw,id=disk", "-kernel", kernel, "-initrd", f"{folder}/{name}.image",
+        "-append", machine["append"]], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        errors="replace")
+    watchdog = threading.Timer(LIMIT_S, guest.kill)
+    watchdog.start()
+    done = False
+    for line in guest.stdout:
+        # QEMU tells of every feature of the CPU model that it does not emulate.
+        if "TCG doesn't support requested feature" in line:
+            continue
+        print(f"{time.monotonic() - start:7.1f} {line}", end="", flush=True)
+        done = done or line.startswith("guest: done")
+    guest.wait()
+    watchdog.cancel()
+    if not done:
+        sys.exit(f"the guest did not finish in {LIMIT_S} s, or it crashed; its last words are above")
+    os.mkdir(out)
+    subprocess.run(["tar", "-C", out, "-xf", disk], check=True)
+    os.remove(disk)
+    print(f"{time.monotonic() - start:7.1f} results in {out}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,135 @@
+"""What the tests of both guests share: the results of a boot, recordings as pmrep shows them, and the list of checks."""
+import collections
+import csv
+import io
+import json
+import os
+import subprocess
+import sys
+
+SKIPPED = 77
+HERE = os.path.dirname(os.path.abspath(__file__))
+BIN = os.environ.get("PM_BIN", os.path.join(HERE, "../../../build/bin"))
+FOLDER = os.environ.get("PM_GUEST", os.path.join(HERE, "../../../build/guest"))
+
+
+class Guest:
+    """Results of one boot: guest.status[name] = (expected, actual), guest.text(name), guest.recording(name)."""
+
+    def __init__(self, name):
+        if os.path.exists(f"{FOLDER}/skipped"):
+            print(open(f"{FOLDER}/skipped").read(), end="")
+            sys.exit(SKIPPED)
+        self.folder = f"{FOLDER}/out.{name}"
+        self.status, self.seconds = {}, {}
+        for line in open(f"{self.folder}/status"):
+            line, expected, actual, start, end = line.split()
+            self.status[line] = int(expected), int(actual)
+            self.seconds[line] = float(end) - float(start)
+
+    def path(self, name):
+        return f"{self.folder}/{name}.pmr"
+
+    def text(self, name, kind="out"):
+        with open(f"{self.folder}/{name}.{kind}", errors="replace") as f:
+            return f.read()
+
+    def recording(self, name):
+        return Recording(self.path(name))
+
+    def check_statuses(self):
+        for name, (expected, actual) in self.status.items():
+            yield f"{name} ends with {expected}", actual == expected, f"{actual}; {self.text(name, 'err').strip()[-600:]}"
+
+
+def pmrep(*args, status=0):
+    done = subprocess.run([f"{BIN}/pmrep", *args], capture_output=True, text=True, timeout=120, check=False)
+    if done.returncode != status:
+        raise AssertionError(f"pmrep {' '.join(args)} ended with {done.returncode}: {done.stderr}")
+    return done.stdout
+
+
+Value = collections.namedtuple("Value", "value status begin end enabled running")
+
+
+class Recording:
+    """What `pmrep dump` says: series[counter, CPU of its place] = [Value]; further counters, instances, events, probes."""
+
+    def __init__(self, path):
+        self.path = path
+        self.counters, self.instances, self.series = {}, {}, collections.defaultdict(list)
+        self.events, self.probes, self.config = [], [], collections.defaultdict(list)
+        for line in pmrep("dump", "--format=json", path).splitlines():
+            o = json.loads(line)
+            kind = o.get("is")
+            if kind == "counter":
+                self.counters[o["name"]] = o
+            elif kind == "instance":
+                self.instances[o["id"]] = o
+            elif kind == "config":
+                self.config[o["name"]].append(o)
+            elif kind == "probe":
+                self.probes.append(o)
+            elif kind == "event":
+                self.events.append(o)
+            elif kind == "value":
+                cpu = self.instances[o["instance"]].get("cpu", 0)
+                value = int(o["value"]) if o.get("value") is not None else None
+                self.series[o["counter"], cpu].append(
+                    Value(value, o["status"], o["begin"], o["end"], o.get("enabled"), o.get("running")))
+
+    def perf_counters(self):
+        return [name for name, c in self.counters.items() if c["source"] == "perf"]
+
+    def rate(self, counter):
+        """Counts per ns in which the counter ran, and the share of time in which it did, summed over CPUs as they come."""
+        total = running = enabled = 0
+        for (name, _), rows in self.series.items():
+            if name != counter:
+                continue
+            for a, b in zip(rows, rows[1:]):
+                if a.status == b.status == "ok":
+                    total += b.value - a.value
+                    running += b.running - a.running
+                    enabled += b.enabled - a.enabled
+        if not running:
+            return None, 0
+        return total / running, running / enabled
+
+    def metrics(self, *args):
+        """{(scope, package, device, metric): (value or None, unit, status)} of the whole time, from `pmrep --format=csv`."""
+        rows = csv.DictReader(io.StringIO(pmrep("--total", "--format=csv", *args, self.path)))
+        return {(r["scope"], r["package"], r["device"], r["metric"]):
+                (float(r["value"]) if r["value"] else None, r["unit"], r["status"]) for r in rows}
+
+
+class Checks:
+    """Prints what is checked and how it came out; leaves with 1 at the end if anything failed."""
+
+    def __init__(self):
+        self.good, self.bad = 0, []
+
+    def check(self, what, good, found=""):
+        if good:
+            self.good += 1
+        else:
+            self.bad.append(what)
+            print(f"FAILED {what}: {found}")
+
+    def near(self, what, found, expected, tolerance=.005):
+        good = found is not None and abs(found - expected) <= tolerance * abs(expected)
+        self.check(what, good, f"{found}, not {float(expected):.6g}" +
+                   (f" ({(found / expected - 1) * 100:+.2f} %)" if found is not None and expected else ""))
+
+    def run(self, section, function, *args):
+        """One section: a check that cannot even be made fails, and the others go on."""
+        before = self.good, len(self.bad)
+        try:
+            function(self, *args)
+        except Exception as e:  # pylint: disable=broad-except
+            self.check(section, False, f"{type(e).__name__}: {e}")
+        print(f"{section}: {self.good - before[0]} good, {len(self.bad) - before[1]} bad")
+
+    def end(self):
+        print(f"{self.good} checks good, {len(self.bad)} bad")
+        sys.exit(1 if self.bad or not self.good else 0)
