@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/parse.h"
 #include "report/dump.h"
 #include "report/input.h"
 
@@ -14,18 +15,20 @@ static const char brief[] =
 	"      --counter=GLOB   only values of counters that match (may be repeated)\n"
 	"      --no-values      frames and definitions only\n"
 	"      --no-definitions frames and values only\n"
+	"      --snapshots=N    no more than the first N snapshots\n"
 	"      --format=FORMAT  text (default) or json: one object a line\n\n"
 	"Examples:\n"
 	"  pmrep dump --no-values host.pmr\n"
 	"  pmrep dump --counter='cpuidle.usage.*' host.pmr\n"
 	"  pmrep dump --format=json host.pmr | jq -c 'select(.value)'\n";
 
-enum { KEY_COUNTER = 1000, KEY_NO_VALUES, KEY_NO_DEFINITIONS, KEY_FORMAT };
+enum { KEY_COUNTER = 1000, KEY_NO_VALUES, KEY_NO_DEFINITIONS, KEY_FORMAT, KEY_SNAPSHOTS };
 
 static const struct argp_option options[] = {
 	{ "counter", KEY_COUNTER, "GLOB", 0, "Only values of counters that match", 0 },
 	{ "no-values", KEY_NO_VALUES, NULL, 0, "Frames and definitions only", 0 },
 	{ "no-definitions", KEY_NO_DEFINITIONS, NULL, 0, "Frames and values only", 0 },
+	{ "snapshots", KEY_SNAPSHOTS, "N", 0, "No more than the first N snapshots", 0 },
 	{ "format", KEY_FORMAT, "FORMAT", 0, "text or json", 0 },
 	{ 0 },
 };
@@ -33,6 +36,7 @@ static const struct argp_option options[] = {
 struct arguments {
 	struct dump d;
 	const char *path;
+	uint64_t snapshots; /* UINT64_MAX: all */
 };
 
 static error_t parse_opt(int key, char *arg, struct argp_state *state)
@@ -53,6 +57,10 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_NO_DEFINITIONS:
 		a->d.no_definitions = true;
+		return 0;
+	case KEY_SNAPSHOTS:
+		if (parse_u64(arg, &a->snapshots) || !a->snapshots)
+			return options_bad(state, "--snapshots: '%s' is no number of snapshots", arg);
 		return 0;
 	case KEY_FORMAT:
 		return cmd_format(state, arg, "text", &a->d.json);
@@ -89,7 +97,7 @@ static int flush(struct dump *d)
 	return d->out.len > (1u << 16) || d->out.err ? cmd_write(spec.name, &d->out) : 0;
 }
 
-static int dump_chunk(struct dump *d)
+static int dump_chunk(struct dump *d, uint64_t *left)
 {
 	const struct pm_chunk *chunk;
 	int r = pm_reader_decode(d->reader, &chunk);
@@ -97,21 +105,22 @@ static int dump_chunk(struct dump *d)
 	/* Damage is the next item. */
 	if (r)
 		return r == -EBADMSG ? 0 : r;
-	for (uint32_t row = 0; row < chunk->rows && !r; row++) {
+	for (uint32_t row = 0; row < chunk->rows && *left && !r; row++) {
 		dump_snapshot(d, chunk, row);
+		*left -= *left != UINT64_MAX;
 		r = flush(d);
 	}
 	return r;
 }
 
-static int dump_items(struct dump *d, struct error *e)
+static int dump_items(struct dump *d, uint64_t left, struct error *e)
 {
 	struct pm_item item;
-	int r;
+	int r = 0;
 
-	while ((r = pm_reader_next(d->reader, &item)) > 0) {
+	while (left && (r = pm_reader_next(d->reader, &item)) > 0) {
 		dump_frame(d, &item);
-		r = item.kind == PM_ITEM_CHUNK && !d->no_values ? dump_chunk(d) : flush(d);
+		r = item.kind == PM_ITEM_CHUNK && !d->no_values ? dump_chunk(d, &left) : flush(d);
 		if (r)
 			break;
 	}
@@ -133,7 +142,7 @@ static int run(struct arguments *a)
 	if (input_open(&a->d.reader, a->path, false, &e))
 		return cmd_fail(spec.name, &e);
 	pm_reader_select(a->d.reader, wanted, &a->d);
-	r = dump_items(&a->d, &e);
+	r = dump_items(&a->d, a->snapshots, &e);
 	damage = pm_reader_damage(a->d.reader, &n);
 	for (size_t i = 0; i < n && !r; i++) {
 		if (!being_written || i + 1 < n || (damage[i].kind != PM_DAMAGE_NO_END && damage[i].kind != PM_DAMAGE_CUT))
@@ -147,7 +156,7 @@ static int run(struct arguments *a)
 int cmd_dump(int argc, char **argv)
 {
 	struct options_common common = { 0 };
-	struct arguments a = { 0 };
+	struct arguments a = { .snapshots = UINT64_MAX };
 	int r = cmd_options(&spec, argc, argv, &a, &common);
 
 	if (r < 0)

@@ -262,10 +262,10 @@ static int show(struct show_options *o)
 	return status;
 }
 
-/* --Dump: the raw values, which pmrep dump prints. */
+/* --Dump: the raw values of one snapshot, which pmrep dump prints. */
 static int dump(const struct show_options *o)
 {
-	char **argv = calloc((size_t)o->n_files + 2, sizeof(*argv)), name[] = "dump";
+	char **argv = calloc((size_t)o->n_files + 3, sizeof(*argv)), name[] = "dump", one[] = "--snapshots=1";
 	int status = EXIT_TROUBLE;
 
 	if (!argv) {
@@ -273,9 +273,10 @@ static int dump(const struct show_options *o)
 		return status;
 	}
 	argv[0] = name;
+	argv[1] = one;
 	for (int i = 0; i < o->n_files; i++)
-		argv[i + 1] = o->file[i];
-	status = cmd_dump(o->n_files + 1, argv);
+		argv[i + 2] = o->file[i];
+	status = cmd_dump(o->n_files + 2, argv);
 	free(argv);
 	return status;
 }

@@ -69,7 +69,7 @@ static const struct argp_option options[] = {
 	{ "strict", KEY_STRICT, NULL, 0, "Exit with 3 if any value is missing or lacks a part", 4 },
 	{ NULL, 0, NULL, 0, "For those who know turbostat:", 5 },
 	{ "TCC", KEY_TCC, "CELSIUS", 0, "Temperature that thermal registers count down from", 5 },
-	{ "Dump", KEY_DUMP, NULL, 0, "Raw values, as pmrep dump prints them", 5 },
+	{ "Dump", KEY_DUMP, NULL, 0, "Raw values of the first snapshot, as pmrep dump prints them", 5 },
 	{ "force", KEY_FORCE, NULL, 0, "No effect", 5 },
 	{ 0 },
 };

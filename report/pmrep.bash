@@ -32,7 +32,7 @@ _pmrep() {
 	esac
 	case $command in
 	check) options="--format= --quiet $common" ;;
-	dump) options="--counter= --format= --no-definitions --no-values $common" ;;
+	dump) options="--counter= --format= --no-definitions --snapshots --no-values $common" ;;
 	eval) options="$common" ;;
 	info) options="--all --format= $common" ;;
 	list) options="--format= $common" ;;
