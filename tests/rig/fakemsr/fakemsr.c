@@ -104,7 +104,7 @@ static int on_getattr(const char *path, struct stat *st, struct fuse_file_info *
 	pthread_mutex_lock(&lock);
 	if (is_folder(path))
 		st->st_mode = S_IFDIR | 0755;
-	else if (device_cpu(path, "msr") >= 0 || device_cpu(path, "cpuid") >= 0)
+	else if ((device_cpu(path, "msr") >= 0 && profile.device_error != ENOENT) || device_cpu(path, "cpuid") >= 0)
 		st->st_mode = S_IFREG | 0400;
 	else if (!strcmp(path, "/control"))
 		st->st_mode = S_IFREG | 0600;
@@ -156,7 +156,8 @@ static int on_readdir(const char *path, void *buf, fuse_fill_dir_t fill, off_t o
 	} else if (!strcmp(path, "/dev")) {
 		fill(buf, "cpu", NULL, 0, 0);
 	} else if (is_cpu_folder(path)) {
-		fill(buf, "msr", NULL, 0, 0);
+		if (profile.device_error != ENOENT)
+			fill(buf, "msr", NULL, 0, 0);
 		fill(buf, "cpuid", NULL, 0, 0);
 	}
 	for (unsigned i = 0; i < profile.cpus && !strcmp(path, "/dev/cpu"); i++) {
@@ -188,7 +189,9 @@ static int on_open(const char *path, struct fuse_file_info *fi)
 	fi->fh = 0;
 	if (writes)
 		return strcmp(path, "/control") ? -EACCES : 0;
-	if (device_cpu(path, "msr") >= 0 || device_cpu(path, "cpuid") >= 0)
+	if (device_cpu(path, "msr") >= 0)
+		return -profile.device_error;
+	if (device_cpu(path, "cpuid") >= 0)
 		return 0;
 	text = calloc(1, sizeof(*text));
 	if (!text)

@@ -208,6 +208,8 @@ bool profile_line(struct profile *p, const char *line)
 		p->epoch = strtod(w[1], NULL);
 	else if (!strcmp(w[0], "unknown"))
 		p->unknown_zero = !strcmp(w[1], "zero");
+	else if (!strcmp(w[0], "devices"))
+		p->device_error = atoi(w[1]);
 	else
 		return false;
 	return n == 2;

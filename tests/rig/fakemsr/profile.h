@@ -9,6 +9,8 @@
  *   hold ADDRESS CPUS                stands still from now on
  *   fail ADDRESS|* CPUS ERRNO        cannot be read; ERRNO 0: can again
  *   unknown zero|error               how registers without a line answer; a real driver says EIO
+ *   devices ERRNO                    the files of the msr driver cannot be opened; ERRNO 2: there are none, and 0: all is
+ *                                    well again
  *   cpuid LEAF SUBLEAF|* CPUS EAX EBX ECX EDX
  *   file PATH TEXT                   TEXT may hold {BASE,RATE}, \n and \t
  *
@@ -61,6 +63,7 @@ struct profile {
 	unsigned cpus;
 	double epoch;
 	bool unknown_zero;
+	int device_error; /* errno; 0: they can be opened */
 	struct msr *msr;
 	struct failure *failure;
 	struct cpuid *cpuid;
