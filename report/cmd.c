@@ -14,6 +14,7 @@
 
 const struct command commands[] = {
 	{ "show", "metrics, interval by interval or in total (the default command)", cmd_show },
+	{ "stat", "counts as perf stat prints them", cmd_stat },
 	{ "info", "what was recorded, on which machine, how well, and what it reveals", cmd_info },
 	{ "list", "counters, metrics, events, instances or groups of a recording", cmd_list },
 	{ "dump", "raw values and every frame", cmd_dump },

@@ -26,6 +26,7 @@ struct command {
 extern const struct command commands[]; /* ends with name NULL; the first is the default */
 
 int cmd_show(int argc, char **argv);
+int cmd_stat(int argc, char **argv);
 int cmd_info(int argc, char **argv);
 int cmd_list(int argc, char **argv);
 int cmd_dump(int argc, char **argv);

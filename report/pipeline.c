@@ -106,11 +106,28 @@ static int want_tracks(struct run *r)
 	return err ? err : replay_end_tracks(r->replay);
 }
 
+static int lay_out_view(struct run *r)
+{
+	struct buf *notes = r->noted ? NULL : &r->result->notes;
+	int err;
+
+	if ((err = places_update(&r->places, pm_reader_model(r->reader))))
+		return error_sys(r->error, -err, "topology");
+	if ((err = r->config->view->lay_out(r->config->view_ctx, &r->places, r->replay, notes, r->error)))
+		return err;
+	r->noted = true;
+	r->stale = false;
+	pm_reader_select(r->reader, group_wanted, r);
+	return 0;
+}
+
 static int lay_out(struct run *r)
 {
-	int err = bind(r);
+	int err;
 
-	if (err)
+	if (r->config->view)
+		return lay_out_view(r);
+	if ((err = bind(r)))
 		return err;
 	if ((err = want_tracks(r)) ||
 	    (err = sheet_build(&r->sheet, &r->config->sheet, &r->places, &r->binding, r->shown, r->replay)))
@@ -134,6 +151,11 @@ static int intervals_done(void *ctx, const struct interval *interval, size_t n)
 	if (max && r->result->intervals + n >= max) {
 		n = (size_t)(max - r->result->intervals);
 		r->full = true;
+	}
+	if (r->config->view) {
+		err = r->config->view->intervals(r->config->view_ctx, interval, n, r->error);
+		r->result->intervals += n;
+		return err ? err : r->full ? 1 : 0;
 	}
 	sheet_fill(&r->sheet, interval, n);
 	if ((err = r->x->ops->intervals(r->x, &r->sheet, interval, n))) {
@@ -220,6 +242,7 @@ static int start(struct run *r)
 
 	r->window.mode = mode_of(r);
 	r->window.every_ns = r->config->every_ns;
+	r->window.counts = r->config->view != NULL;
 	if ((err = replay_new(&r->replay, &r->window, intervals_done, r)))
 		return error_sys(r->error, -err, "replay");
 	r->x->one = r->window.mode == REPLAY_TOTAL && r->x->config.time == EXPORT_TIME_DEFAULT;
@@ -264,10 +287,19 @@ static int take_chunk(struct run *r, const struct pm_item *item)
 	return replay_chunk(r->replay, chunk);
 }
 
+static bool is_laid_out(const struct run *r)
+{
+	return r->replay && (r->config->view ? r->noted : r->sheet.n_columns > 0);
+}
+
 static int finish(struct run *r)
 {
 	/* What the model has gained after the last snapshot (values that are read at the end) changes no sheet. */
-	return r->replay && r->sheet.n_columns ? replay_finish(r->replay) : 0;
+	int err = is_laid_out(r) ? replay_finish(r->replay) : 0;
+
+	if (r->config->view && r->replay && err >= 0)
+		err = r->config->view->end(r->config->view_ctx, r->error);
+	return err < 0 ? err : 0;
 }
 
 static int take_damage(struct run *r, const struct pm_damage *d)
@@ -278,7 +310,7 @@ static int take_damage(struct run *r, const struct pm_damage *d)
 	}
 	r->result->damaged = true;
 	r->result->cut_only = false;
-	return r->replay && r->sheet.n_columns ? replay_break(r->replay) : 0;
+	return is_laid_out(r) ? replay_break(r->replay) : 0;
 }
 
 static int take(struct run *r, const struct pm_item *item)
@@ -294,6 +326,8 @@ static int take(struct run *r, const struct pm_item *item)
 		return take_chunk(r, item);
 	case PM_ITEM_EVENT:
 		r->child |= item->event->type == PM_EVENT_CHILD_START;
+		if (r->config->view)
+			r->config->view->event(r->config->view_ctx, item->event);
 		if (item->event->type == PM_EVENT_CHILD_EXIT)
 			r->x->elapsed_ns = pm_map_u64(&item->event->attrs, PM_EVENT_KEY_ELAPSED_NS, 0);
 		return 0;

@@ -17,6 +17,20 @@ struct moment {
 /* "10", "1.5m" after the start; "-1m" before the end; RFC 3339 or "@SECONDS" of wall time. */
 int moment_parse(struct moment *m, const char *text, struct error *e);
 
+/* What takes the intervals in place of a sheet and the exporter's table of them, for reports of another shape. The
+ * context is pipeline_config.view_ctx; results are 0 or -errno with the text in *e. */
+struct pipeline_view {
+	/* The model has changed, or a recording begins: declares tracks with replay_want(), between
+	 * replay_begin_tracks() and replay_end_tracks(), which it calls itself. Lines for the user go to `notes`, which
+	 * is NULL if they were taken before. */
+	int (*lay_out)(void *ctx, const struct places *places, struct replay *replay, struct buf *notes,
+		       struct error *e);
+	int (*intervals)(void *ctx, const struct interval *interval, size_t n, struct error *e);
+	void (*event)(void *ctx, const struct pm_event *event);
+	/* After the last interval of a recording, while its model is still there. */
+	int (*end)(void *ctx, struct error *e);
+};
+
 struct pipeline_config {
 	enum {
 		PIPELINE_AUTO,
@@ -30,6 +44,8 @@ struct pipeline_config {
 	struct selection selection;
 	struct sheet_config sheet;
 	struct bind_options bind;
+	const struct pipeline_view *view; /* NULL: a sheet */
+	void *view_ctx;
 	/* Called when a growing input has no more for now: 0 to try again, 1 to end. */
 	int (*wait)(void *ctx);
 	void *wait_ctx;

@@ -47,6 +47,7 @@ struct replay {
 	struct cpu_facts facts;
 	bool has_facts;
 	struct value *arena;
+	struct count *counts;      /* tracks x rows, if they are wanted */
 	size_t arrays, rows;       /* arena: arrays x rows */
 	uint32_t chunk;            /* number of the chunk at hand */
 	uint32_t run, segment;
@@ -96,6 +97,7 @@ void replay_free(struct replay *r)
 	free(r->key);
 	free(r->want);
 	free(r->arena);
+	free(r->counts);
 	free(r);
 }
 
@@ -301,6 +303,17 @@ static int reserve_tracks(struct replay *r)
 	return 0;
 }
 
+static int reserve_counts(struct replay *r)
+{
+	if (!r->config.counts)
+		return 0;
+	free(r->counts);
+	r->counts = malloc((r->n_tracks * r->rows + 1) * sizeof(*r->counts));
+	for (size_t i = 0; r->counts && i < r->n_tracks; i++)
+		r->track[i].counts = r->counts + i * r->rows;
+	return r->counts ? 0 : -ENOMEM;
+}
+
 int replay_end_tracks(struct replay *r)
 {
 	int err;
@@ -327,11 +340,11 @@ int replay_end_tracks(struct replay *r)
 		if (t->aspects & rare && !t->more && !(t->more = calloc(1, sizeof(*t->more))))
 			return -ENOMEM;
 	}
-	r->rows = r->arrays ? ARENA_VALUES / r->arrays : ARENA_ROWS;
+	r->rows = r->arrays ? ARENA_VALUES / (r->arrays + (r->config.counts ? 2 * r->n_tracks : 0)) : ARENA_ROWS;
 	r->rows = r->rows < 1 ? 1 : r->rows > ARENA_ROWS ? ARENA_ROWS : r->rows;
 	free(r->arena);
 	r->arena = malloc((r->arrays * r->rows + 1) * sizeof(*r->arena));
-	return r->arena ? 0 : -ENOMEM;
+	return r->arena ? reserve_counts(r) : -ENOMEM;
 }
 
 size_t replay_tracks(const struct replay *r)
@@ -356,6 +369,11 @@ const struct value *replay_values(const struct replay *r, size_t track, enum tra
 	size_t array = track_array(&r->track[track], aspect);
 
 	return array == SIZE_MAX ? NULL : r->arena + array * r->rows;
+}
+
+const struct count *replay_counts(const struct replay *r, size_t track)
+{
+	return r->track[track].counts;
 }
 
 uint64_t replay_first_ns(const struct replay *r)

@@ -38,6 +38,7 @@ enum replay_mode {
 
 struct replay_config {
 	enum replay_mode mode;
+	bool counts;                 /* keep replay_counts(), too */
 	uint64_t every_ns;
 	uint64_t since_ns, until_ns; /* CLOCK_MONOTONIC; snapshots outside are left out. until 0: no end */
 };
@@ -48,6 +49,16 @@ struct interval {
 	int64_t wall_ns;         /* end, ns since 1970; 0: not recorded */
 	uint32_t run, segment;
 	bool partial;            /* a part of it is lost */
+};
+
+/*
+ * What a counter did in an interval, before units and before its multiplexing is made up for: whole numbers, as perf
+ * stat adds them up. A counter without enabled and running times was enabled, and ran, for as long as it was observed.
+ */
+struct count {
+	uint64_t v;
+	uint64_t enabled, running; /* ns */
+	uint16_t reason;           /* 0, or why there is none */
 };
 
 struct replay;
@@ -80,6 +91,8 @@ struct track_info replay_track(const struct replay *r, size_t track);
 size_t replay_block(const struct replay *r);
 /* One value an interval; NULL if that aspect was not wanted. Only inside a sink. */
 const struct value *replay_values(const struct replay *r, size_t track, enum track_aspect aspect);
+/* One count an interval, for a counter that is wanted in any aspect; NULL unless config.counts. Only inside a sink. */
+const struct count *replay_counts(const struct replay *r, size_t track);
 
 /* All return 0, -errno, or what the sink returned. */
 int replay_chunk(struct replay *r, const struct pm_chunk *chunk);

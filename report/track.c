@@ -208,11 +208,27 @@ static struct value interval_value(const struct track *t)
 	return value_of(v);
 }
 
+static struct count interval_count(const struct track *t, uint16_t reason)
+{
+	struct count c = { .v = t->sum, .enabled = t->elapsed, .running = t->elapsed, .reason = reason };
+
+	if (t->times) {
+		c.enabled = t->times->enabled;
+		c.running = t->times->running;
+	}
+	/* What never ran is not counted, whatever it says. */
+	if (!reason && (!c.enabled || !c.running) && !is_level(t))
+		c.reason = PM_REASON_NOT_COUNTED;
+	return c;
+}
+
 void track_close(struct track *t, struct value *base, size_t stride, size_t k)
 {
 	struct value v = interval_value(t), seen = v;
 	struct value *out = base + t->slot * stride + k;
 
+	if (t->counts)
+		t->counts[k] = interval_count(t, v.reason);
 	if (t->rule && !v.reason && off_rate(t, v.v))
 		v = value_missing(REPORT_TSC);
 	if (t->aspects & 1u << TRACK_VALUE) {
@@ -283,6 +299,23 @@ static void scale_rows(const struct track *t, const struct column *c, uint32_t r
 	}
 }
 
+static void count_rows(const struct track *t, const struct column *c, uint32_t row, uint32_t end, struct count *out)
+{
+	uint64_t prev = t->prev, enabled = t->times->prev_enabled, running = t->times->prev_running, mask = mask_of(t);
+
+	for (; row < end; row++, out++) {
+		out->v = (c->v[row] - prev) & mask;
+		out->enabled = c->enabled[row] - enabled;
+		out->running = c->running[row] - running;
+		out->reason = t->width == 64 && c->v[row] < prev      ? REPORT_RESET
+			      : out->enabled && out->running ? 0
+							     : PM_REASON_NOT_COUNTED;
+		prev = c->v[row];
+		enabled = c->enabled[row];
+		running = c->running[row];
+	}
+}
+
 void track_rows(struct track *t, const struct column *c, uint32_t row, uint32_t end, struct value *base,
 		size_t stride, size_t k)
 {
@@ -292,6 +325,8 @@ void track_rows(struct track *t, const struct column *c, uint32_t row, uint32_t 
 	struct value *out = base + t->slot * stride + k;
 	uint64_t prev = t->prev, mask = mask_of(t);
 
+	/* Without times of its own a count has those of the readings, which this does not look at. */
+	simple = simple && (!t->counts || (t->times && t->semantics == PM_CUMULATIVE));
 	if (!simple || !all_valid(c->status, row, end)) {
 		for (; row < end; row++, k++) {
 			track_step(t, c, row);
@@ -301,6 +336,8 @@ void track_rows(struct track *t, const struct column *c, uint32_t row, uint32_t 
 	}
 	if (row == end)
 		return;
+	if (t->counts)
+		count_rows(t, c, row, end, t->counts + k);
 	for (uint32_t r = row; r < end; r++) {
 		uint64_t now = c->v[r];
 

@@ -31,6 +31,7 @@ struct track {
 	uint64_t elapsed;
 	struct track_times *times; /* owned; NULL unless its group has enabled and running */
 	const struct counter_rule *rule; /* NULL for nearly all; the replay owns it */
+	struct count *counts;    /* borrowed: result k of the counts; NULL: not wanted */
 	struct track_more *more; /* owned; NULL unless FIRST, LAST, MEAN or MAX is wanted */
 };
 

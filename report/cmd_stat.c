@@ -1,0 +1,256 @@
+/* pmrep stat: what perf stat would have printed. */
+#include "report/cmd.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "report/follow.h"
+#include "report/input.h"
+#include "report/options_stat.h"
+
+#define NAME "pmrep stat"
+
+static void complain_lines(const char *path, struct buf *lines)
+{
+	const char *line = buf_str(lines);
+
+	while (*line) {
+		size_t len = strcspn(line, "\n");
+
+		cmd_complain(NAME, "%s: %.*s", path, (int)len, line);
+		line += len + (line[len] == '\n');
+	}
+}
+
+static int judge(const struct stat_options *o, const char *path, const struct pipeline_result *r)
+{
+	if (r->cut_only && !r->damaged && strcmp(path, "-") && !o->follow && input_being_written(path))
+		return EXIT_GOOD;
+	return r->damaged || r->cut_only ? EXIT_DAMAGED : EXIT_GOOD;
+}
+
+/* ---- --format: our rows of the same events ---- */
+
+static int select_word(struct selection *s, const char *word)
+{
+	struct selection_word *more = realloc(s->word, (s->n + 1) * sizeof(*more));
+
+	if (!more)
+		return -ENOMEM;
+	s->word = more;
+	/* Not through selection_add(): commas are a part of events. */
+	s->word[s->n] = (struct selection_word){ .verb = SELECT_SHOW, .word = strdup(word) };
+	s->has_show = true;
+	return s->word[s->n].word ? (s->n++, 0) : -ENOMEM;
+}
+
+/* The names of the events that perf's lines would show. A stream cannot be looked at before it is read. */
+static int select_events(const struct stat_options *o, const char *path, struct selection *selection, struct error *e)
+{
+	struct pm_item item = { 0 };
+	struct places places = { 0 };
+	struct stat_sheet s;
+	struct pm_reader *reader;
+	int err, got;
+
+	for (size_t i = 0; i < o->stat.metrics.n; i++)
+		if (select_word(selection, o->stat.metrics.word[i]))
+			return error_sys(e, ENOMEM, "events");
+	if (!strcmp(path, "-")) {
+		for (size_t i = 0; i < o->stat.events.n; i++)
+			if (select_word(selection, o->stat.events.word[i]))
+				return error_sys(e, ENOMEM, "events");
+		return selection->n || !select_word(selection, "perf") ? 0 : error_sys(e, ENOMEM, "events");
+	}
+	if ((err = input_open(&reader, path, false, e)))
+		return err;
+	while ((got = pm_reader_next(reader, &item)) == 1 && item.kind != PM_ITEM_CHUNK)
+		;
+	stat_init(&s, &o->stat, NULL);
+	if (!(err = places_update(&places, pm_reader_model(reader)))) {
+		s.places = &places;
+		err = stat_events_find(&s, NULL, e);
+	}
+	for (uint32_t i = 0; i < s.n_events && !err && !(o->stat.metrics.n && !o->stat.events.n); i++)
+		for (uint32_t k = 0; k < s.event[i].n_counters && !err; k++)
+			if (!s.event[i].invalid)
+				err = select_word(selection, pm_model_counter(places.model, s.event[i].counter[k])->name);
+	stat_release(&s);
+	places_release(&places);
+	pm_reader_close(reader);
+	return err && !e->text[0] ? error_sys(e, -err, "events") : err;
+}
+
+static void settle_tidy(struct stat_options *o)
+{
+	static const enum pm_kind kind[STAT_AGGRS] = {
+		[STAT_GLOBAL] = PM_SYSTEM, [STAT_NONE] = PM_CPU,        [STAT_THREAD] = PM_TASK, [STAT_SOCKET] = PM_PACKAGE,
+		[STAT_DIE] = PM_DIE,       [STAT_CLUSTER] = PM_CLUSTER, [STAT_CACHE] = PM_CACHE, [STAT_CORE] = PM_CORE,
+		[STAT_NODE] = PM_NODE,     [STAT_CGROUP] = PM_CGROUP,
+	};
+	struct sheet_config *sheet = &o->pipeline.sheet;
+
+	sheet->per = kind[o->stat.aggr];
+	sheet->only_per = true;
+	sheet->summary_only = sheet->per == PM_SYSTEM;
+	sheet->summary = sheet->summary_only || o->tidy == &export_table;
+	o->pipeline.bind.columns = COLUMNS_OWN;
+}
+
+/* ---- a file ---- */
+
+static void put_started(struct stat_options *o, struct exporter *x, const char *path)
+{
+	struct pm_reader *reader;
+	struct pm_item item = { 0 };
+	struct error e = { 0 };
+	char text[64];
+	struct tm tm;
+	time_t t;
+
+	/* JSON has no comments. */
+	if (!o->out || o->tidy || o->stat.form == STAT_JSON || !strcmp(path, "-") || input_open(&reader, path, false, &e))
+		return;
+	while (pm_reader_next(reader, &item) == 1 && item.kind != PM_ITEM_CHUNK)
+		;
+	t = (time_t)(item.chunk.clocks.realtime / 1000000000);
+	if (item.kind == PM_ITEM_CHUNK && t && localtime_r(&t, &tm) && strftime(text, sizeof(text), "%a %b %e %H:%M:%S %Y", &tm))
+		buf_printf(&x->out, "# started on %s\n\n", text);
+	pm_reader_close(reader);
+}
+
+static int stat_file(struct stat_options *o, const char *path, struct exporter *x)
+{
+	struct pipeline_result result = { 0 };
+	struct pipeline_config config = o->pipeline;
+	struct pm_reader *reader = NULL;
+	struct error e = { 0 };
+	struct follow follow;
+	struct stat_sheet s;
+	int err = 0, status = EXIT_GOOD;
+
+	stat_init(&s, &o->stat, x);
+	s.cache_level = o->cache_level;
+	config.view = o->tidy ? NULL : &stat_view;
+	config.view_ctx = &s;
+	follow_init(&follow, path);
+	if (o->follow && strcmp(path, "-")) {
+		config.wait = follow_wait;
+		config.wait_ctx = &follow;
+	}
+	x->recording = strrchr(path, '/') && strrchr(path, '/')[1] ? strrchr(path, '/') + 1 : path;
+	put_started(o, x, path);
+	if (o->tidy)
+		err = select_events(o, path, &config.selection, &e);
+	if (!err)
+		err = input_open(&reader, path, config.wait != NULL, &e);
+	if (!err)
+		err = pipeline_run(&config, reader, x, &result, &e);
+	if (!err)
+		status = judge(o, path, &result);
+	if (!o->quiet && (status != EXIT_GOOD || result.damaged || !result.cut_only))
+		complain_lines(path, &result.notes);
+	if (!o->quiet)
+		complain_lines(path, &s.notes);
+	if (err) {
+		if (!strstr(e.text, path) && strncmp(e.text, "output", 6))
+			error_prefix(&e, "%s", path);
+		status = cmd_fail(NAME, &e);
+	} else if (!result.intervals && !o->quiet) {
+		cmd_complain(NAME, "%s: nothing to show: an interval needs two snapshots", path);
+	}
+	if (status == EXIT_GOOD && o->strict && (x->partial || s.partial || result.notes.len))
+		status = EXIT_DAMAGED;
+	pm_reader_close(reader);
+	follow_release(&follow);
+	if (o->tidy)
+		selection_release(&config.selection);
+	stat_release(&s);
+	buf_release(&result.notes);
+	return status;
+}
+
+static int open_output(struct stat_options *o)
+{
+	int fd;
+
+	if (o->log_fd >= 0)
+		o->export.fd = o->log_fd;
+	if (o->log_fd >= 0 && fcntl(o->log_fd, F_GETFD) < 0) {
+		cmd_complain(NAME, "--log-fd: %d is no open descriptor", o->log_fd);
+		return EXIT_TROUBLE;
+	}
+	if (!o->out || !strcmp(o->out, "-"))
+		return EXIT_GOOD;
+	fd = open(o->out, O_WRONLY | O_CREAT | O_CLOEXEC | (o->append ? O_APPEND : O_TRUNC), 0666);
+	if (fd < 0) {
+		cmd_complain(NAME, "%s: %s", o->out, strerror(errno));
+		return EXIT_TROUBLE;
+	}
+	o->export.fd = fd;
+	return EXIT_GOOD;
+}
+
+static int stat_files(struct stat_options *o, const struct options_common *common)
+{
+	struct exporter x;
+	int status = EXIT_GOOD;
+
+	if (!o->n_files) {
+		cmd_complain(NAME, "no recording given; pmrep stat --help shows how it goes");
+		return EXIT_TROUBLE;
+	}
+	if ((status = open_output(o)))
+		return status;
+	for (size_t i = 0; i < o->n_vendor && !o->quiet; i++)
+		complain_lines("--metrics-file", &o->vendor[i].skipped);
+	/* Figures over intervals are of those that were recorded, unless longer ones are wanted. */
+	if (o->stat.stats && o->pipeline.mode == PIPELINE_TOTAL)
+		o->pipeline.mode = PIPELINE_EACH;
+	o->stat.intervals = o->pipeline.mode != PIPELINE_TOTAL;
+	o->stat.color = options_use_color(common, o->export.fd);
+	o->export.clear &= isatty(o->export.fd) && o->stat.form == STAT_TEXT;
+	for (int i = 0; i < o->n_files; i++)
+		o->export.flush |= !strcmp(o->file[i], "-");
+	o->export.flush |= o->follow;
+	if (o->tidy)
+		settle_tidy(o);
+	exporter_init(&x, o->tidy ? o->tidy : &export_table, &o->export);
+	for (int i = 0; i < o->n_files; i++) {
+		int one = stat_file(o, o->file[i], &x);
+
+		if (one == EXIT_TROUBLE || status == EXIT_GOOD)
+			status = one;
+	}
+	exporter_release(&x);
+	if (o->export.fd != STDOUT_FILENO && o->log_fd < 0 && close(o->export.fd)) {
+		cmd_complain(NAME, "%s: %s", o->out, strerror(errno));
+		status = EXIT_TROUBLE;
+	}
+	return status;
+}
+
+int cmd_stat(int argc, char **argv)
+{
+	struct options_common common = { 0 };
+	struct buf notes = BUF_INIT;
+	struct stat_options o;
+	int status;
+
+	stat_options_init(&o, &notes);
+	status = cmd_options(&stat_spec, argc, argv, &o, &common);
+	if (status < 0) {
+		if (!o.quiet && notes.len)
+			cmd_complain(NAME, "%.*s", (int)strcspn(buf_str(&notes), "\n"), buf_str(&notes));
+		status = stat_files(&o, &common);
+	}
+	stat_options_release(&o);
+	options_common_release(&common);
+	buf_release(&notes);
+	return status;
+}

@@ -1,0 +1,249 @@
+/*
+ * perf stat's view of a recording: lines of one event at one place, with value, enabled and running time, in perf's
+ * order and by perf's rules. The replay gives counts by column; stat_layout.c says which columns make a line,
+ * stat_counts.c adds them up, and stat_text.c, stat_csv.c and stat_json.c write them as perf does.
+ */
+#ifndef REPORT_STAT_H
+#define REPORT_STAT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/buf.h"
+#include "common/cpulist.h"
+#include "common/error.h"
+#include "common/metric/metric.h"
+#include "report/pipeline.h"
+#include "report/places.h"
+#include "report/replay.h"
+
+enum stat_aggr {
+	STAT_GLOBAL, /* one line an event */
+	STAT_NONE,   /* -A: one a CPU */
+	STAT_THREAD,
+	STAT_SOCKET,
+	STAT_DIE,
+	STAT_CLUSTER,
+	STAT_CACHE,
+	STAT_CORE,
+	STAT_NODE,
+	STAT_CGROUP,
+	STAT_AGGRS
+};
+
+enum stat_form { STAT_TEXT, STAT_CSV, STAT_JSON };
+/* Words of metrics: those that perf printed up to its version 6, the named ones of 7, or none. */
+enum stat_style { STAT_STYLE_AUTO, STAT_STYLE_CLASSIC, STAT_STYLE_NAMED, STAT_STYLE_NONE };
+enum stat_sort { STAT_SORT_NONE, STAT_SORT_VALUE, STAT_SORT_NAME, STAT_SORT_RUNNING };
+
+struct stat_words {
+	char **word; /* owned, with the texts */
+	size_t n;
+};
+
+struct stat_config {
+	enum stat_aggr aggr;
+	enum stat_form form;
+	enum stat_sort sort;
+	enum stat_style style;
+	const char *separator;    /* of STAT_CSV */
+	struct stat_words events; /* names or globs; empty: what the user asked for when recording */
+	struct stat_words metrics;
+	struct stat_words cgroups;
+	struct cpulist cpus;
+	uint64_t *id;             /* owned: of -p and -t: process ids, then thread ids */
+	size_t n_pids, n_tids;
+	uint32_t top;             /* lines of a block that are printed; 0: all */
+	unsigned detailed;        /* -d, -dd, -ddd */
+	const struct metric_set *vendor; /* of --metrics-file */
+	size_t n_vendor;
+	bool all_events, no_merge, hybrid_merge, big_num, intervals, summary, no_csv_summary, table, stats;
+	bool metric_only, no_metric_only, no_threshold, no_scale, verbose, show_thread, color, silent;
+};
+
+/* An event as it is printed: one counter, or those of several PMUs that are merged. */
+struct stat_event {
+	char *name;           /* owned */
+	const char *unit;     /* "" for counts; borrowed of the model, as below */
+	const char *cgroup;   /* or NULL */
+	const struct pm_counter *first;
+	uint32_t *counter;    /* owned: ids */
+	uint32_t n_counters;
+	double mul, div;      /* from counts to units */
+	bool fraction;        /* the scale is no whole number: two decimals */
+	bool per_pkg, percore;
+	bool asked;           /* by the user, when it was recorded or now */
+	bool hidden;          /* only metrics want it */
+	uint16_t invalid;     /* why it could not be opened at all */
+};
+
+/* A place, or thread, that has lines. */
+struct stat_row {
+	struct place place;
+	char *label;          /* owned: "S0-D0-C1", "bash-123", "" for the whole system */
+	bool counted;         /* perf says how many counters were merged */
+};
+
+/* Counts of several columns together. */
+struct stat_sum {
+	uint64_t v;                /* multiplexing made up for, unless --no-scale */
+	uint64_t enabled, running; /* ns */
+	uint32_t nr;               /* columns */
+	uint16_t reason;           /* 0, or why nothing was counted */
+};
+
+/* Mean and spread over runs, as perf has them: by Welford. */
+struct stat_spread {
+	double n, mean, m2;
+};
+
+struct stat_line {
+	uint32_t row, event;
+	uint32_t first, n;         /* in stat.track */
+	struct stat_sum now, total;
+	struct stat_spread value, enabled, running; /* over runs */
+	struct buf history;        /* doubles, one an interval, with --stats */
+};
+
+/* A metric behind a line, or on a line of its own. */
+struct stat_metric {
+	double value;              /* NaN if reason is not 0 */
+	uint16_t reason;           /* 0, or why there is none */
+	unsigned char width, precision; /* of the value in text: %*.*f */
+	bool percent;              /* text and csv: a '%' directly behind the number */
+	const char *unit;          /* all that stands behind the number: "insn per cycle", "GHz  cycles_frequency" */
+	const char *name;          /* the metric's own name, as --metric-only heads its columns */
+	const char *threshold;     /* "good", "bad" ...; NULL: none is known */
+	const char *color;         /* SGR parameters, or NULL */
+	uint32_t id;               /* place in the columns of --metric-only */
+};
+#define STAT_METRICS 32            /* behind one line */
+
+struct stat_column {               /* a track of the replay that a line sums up */
+	uint32_t track;
+	uint32_t package, die, cpu;
+	uint32_t lost;             /* intervals in which it was not counted while others were */
+	uint16_t why;
+};
+
+struct stat_sheet {
+	const struct stat_config *config;
+	struct exporter *x;        /* where text goes, and the start of the recording */
+	const struct places *places;
+	struct places own_places;  /* borrows all but the level of --per-cache */
+	int cache_level;           /* 2, 3; 0: the last that the machine has */
+	struct replay *replay;
+	struct stat_event *event;
+	uint32_t n_events;
+	struct stat_row *row;
+	uint32_t n_rows;
+	struct stat_line *line;    /* in perf's order */
+	uint32_t n_lines;
+	uint32_t *line_of;         /* row * n_events + event: line + 1; 0: none */
+	uint32_t *order;           /* lines as they are printed */
+	struct stat_column *column;
+	uint32_t n_columns;
+	uint64_t intervals;        /* printed so far */
+	double seconds;            /* that the counts at hand are of */
+	struct stat_spread wall;   /* ns, over runs */
+	double *run_wall;          /* owned: ns of each run, for --table */
+	uint32_t n_runs;
+	struct stat_shadow *shadow;
+	/* Of the recording. */
+	uint64_t user_ns, system_ns, elapsed_ns, counted_ns, disabled_ns, disabled_since;
+	struct stat_spread user, system;
+	bool child, runs;
+	char time[32];             /* of the interval at hand */
+	bool summing;              /* what is printed are the totals of --summary */
+	struct buf notes;          /* lines for stderr, at the end */
+	bool partial;              /* a sum lacks a part */
+};
+
+void stat_init(struct stat_sheet *s, const struct stat_config *config, struct exporter *x);
+void stat_release(struct stat_sheet *s);
+extern const struct pipeline_view stat_view; /* its context is a struct stat_sheet */
+
+/* ---- stat_layout.c ---- */
+
+/* Events, rows and lines for the model and the replay's tracks. stat_declare() comes first and says what is wanted.
+ * 0 or -errno. */
+int stat_declare(struct stat_sheet *s, struct buf *notes, struct error *e);
+int stat_lay_out(struct stat_sheet *s, struct buf *notes, struct error *e);
+void stat_forget_layout(struct stat_sheet *s);
+
+/* ---- stat_events.c ---- */
+
+int stat_events_find(struct stat_sheet *s, struct buf *notes, struct error *e);
+/* The event that a counter belongs to; one that is not printed is added. Its place or -ENOMEM. */
+int64_t stat_event_of(struct stat_sheet *s, uint32_t counter);
+void stat_events_release(struct stat_sheet *s);
+/* Takes a comma separated list in which commas between slashes or in braces part nothing. 0 or -ENOMEM. */
+int stat_words_add(struct stat_words *w, const char *list);
+void stat_words_release(struct stat_words *w);
+
+/* ---- stat_counts.c ---- */
+
+/* Sums of interval k into line.now. */
+void stat_count(struct stat_sheet *s, size_t k);
+void stat_add_total(struct stat_sheet *s);
+void stat_add_run(struct stat_sheet *s, double wall_ns);
+/* line.now = what was added up. */
+void stat_take_totals(struct stat_sheet *s);
+void stat_take_means(struct stat_sheet *s);
+void stat_spread_add(struct stat_spread *w, double v);
+/* Standard deviation of the mean. */
+double stat_spread_error(const struct stat_spread *w);
+/* That in percent of the mean. */
+double stat_spread_percent(const struct stat_spread *w);
+/* The value in the event's unit. */
+double stat_value(const struct stat_event *e, uint64_t v);
+/* Lines for the user about sums that lack a part. */
+void stat_note_lost(struct stat_sheet *s);
+
+/* The line of an event in a row, or NULL. */
+static inline const struct stat_line *stat_line_at(const struct stat_sheet *s, uint32_t row, uint32_t event)
+{
+	uint32_t at = s->line_of[(size_t)row * s->n_events + event];
+
+	return at ? &s->line[at - 1] : NULL;
+}
+
+/* ---- stat_shadow.c ---- */
+
+/* Finds the metrics for the events, and adds what these need. */
+int stat_shadow_bind(struct stat_sheet *s, struct buf *notes, struct error *e);
+void stat_shadow_release(struct stat_sheet *s);
+/* Metrics of a line, at most STAT_METRICS. */
+size_t stat_shadow(const struct stat_sheet *s, const struct stat_line *l, struct stat_metric out[static STAT_METRICS]);
+/* Metrics that belong to no line, for a row. */
+size_t stat_shadow_alone(const struct stat_sheet *s, uint32_t row, struct stat_metric out[static STAT_METRICS]);
+/* The columns of --metric-only: how many, and the head of each: words and name. */
+uint32_t stat_shadow_heads(const struct stat_sheet *s);
+void stat_shadow_head(const struct stat_sheet *s, uint32_t id, struct buf *out);
+/* The value of column `id` in a row. */
+void stat_shadow_cell(const struct stat_sheet *s, uint32_t row, uint32_t id, struct stat_metric *out);
+
+/* ---- the formats ---- */
+
+struct stat_form_ops {
+	void (*begin)(struct stat_sheet *s);  /* of a recording */
+	void (*lines)(struct stat_sheet *s);  /* of an interval, of all, or of the totals */
+	void (*end)(struct stat_sheet *s);
+};
+extern const struct stat_form_ops stat_text, stat_csv, stat_json;
+extern const char *const stat_aggr_words[STAT_AGGRS]; /* "core", "socket": perf's names; NULL: none */
+/* --stats: a table over the intervals, in any of the forms. */
+void stat_print_stats(struct stat_sheet *s);
+
+/* "<not counted>" or "<not supported>". */
+const char *stat_missing(uint16_t reason);
+/* What lines are sorted and cut within: the lines of a place, or of an event. */
+static inline uint32_t stat_block(const struct stat_sheet *s, const struct stat_line *l)
+{
+	return s->config->aggr == STAT_NONE || s->config->aggr == STAT_THREAD ? l->event : l->row;
+}
+/* Lines that are not printed. */
+bool stat_skips(const struct stat_sheet *s, const struct stat_line *l);
+
+#endif

@@ -1,0 +1,177 @@
+#include "report/stat_formula.h"
+
+#include <errno.h>
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST 1024 /* counters that a name may stand for */
+
+void stat_formula_release(struct stat_formula *f)
+{
+	for (size_t i = 0; i < f->n; i++)
+		free(f->in[i].event);
+	free(f->in);
+	free(f->arg);
+	expr_free(f->expr);
+	*f = (struct stat_formula){ 0 };
+}
+
+static bool is_there(const struct stat_sheet *s, uint32_t counter)
+{
+	return !pm_map_get(&pm_model_counter(s->places->model, counter)->attrs, PM_COUNTER_PERF_INVALID);
+}
+
+static uint32_t find_counters(const struct stat_sheet *s, const char *name, const char *pmu, uint32_t *found)
+{
+	struct buf full = BUF_INIT;
+	uint32_t n = 0;
+
+	if (pmu && !strchr(name, '/')) {
+		buf_printf(&full, "%s/%s/", pmu, name);
+		n = bind_counters(s->places->model, buf_str(&full), found, MOST);
+	}
+	buf_release(&full);
+	return n ? n : bind_counters(s->places->model, name, found, MOST);
+}
+
+static int add_events(struct stat_sheet *s, struct stat_input *in, const uint32_t *counter, uint32_t n)
+{
+	in->event = calloc(n, sizeof(*in->event));
+	if (!in->event)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < n; i++) {
+		int64_t event = is_there(s, counter[i]) ? stat_event_of(s, counter[i]) : -ENOENT;
+		bool have = false;
+
+		if (event == -ENOENT)
+			continue;
+		if (event < 0)
+			return (int)event;
+		for (uint32_t k = 0; k < in->n; k++)
+			have |= in->event[k] == event;
+		if (!have)
+			in->event[in->n++] = (uint32_t)event;
+	}
+	return in->n ? 0 : -ENOENT;
+}
+
+static int bind_input(struct stat_sheet *s, struct stat_input *in, const struct expr_input *x, const char *pmu, bool optional)
+{
+	uint32_t found[MOST], n;
+	const char *cpuid;
+	int err;
+
+	switch (x->aspect) {
+	case EXPR_LITERAL:
+		return bind_literal(s->places, x->name, &in->value) ? 0 : -ENOENT;
+	case EXPR_CPUID_MATCH:
+		cpuid = pm_map_text(&s->places->model->header, PM_HEADER_CPU_ID, "");
+		in->value = value_of(!strcmp(cpuid, x->name));
+		return 0;
+	default:
+		break;
+	}
+	if (x->aspect == EXPR_VALUE && (!strcmp(x->name, "duration_time") || !strcmp(x->name, "user_time") ||
+					!strcmp(x->name, "system_time"))) {
+		in->kind = x->name[0] == 'd' ? STAT_IN_SECONDS : x->name[0] == 'u' ? STAT_IN_USER : STAT_IN_SYSTEM;
+		return 0;
+	}
+	n = find_counters(s, x->name, pmu, found);
+	n = n > MOST ? MOST : n;
+	if (x->aspect == EXPR_HAS_EVENT) {
+		bool any = false;
+
+		for (uint32_t i = 0; i < n; i++)
+			any |= is_there(s, found[i]);
+		in->value = value_of(any);
+		return 0;
+	}
+	if (x->aspect == EXPR_SOURCE_COUNT) {
+		in->value = n ? value_of(n) : value_missing(VALUE_NO_INPUT);
+		return n ? 0 : -ENOENT;
+	}
+	if (x->aspect != EXPR_VALUE && x->aspect != EXPR_ELAPSED && x->aspect != EXPR_AGGR_NR)
+		return -ENOENT;
+	err = n ? add_events(s, in, found, n) : -ENOENT;
+	in->kind = x->aspect == EXPR_VALUE ? STAT_IN_SUM : x->aspect == EXPR_ELAPSED ? STAT_IN_ELAPSED : STAT_IN_NR;
+	if (err != -ENOENT || !optional)
+		return err;
+	in->kind = STAT_IN_CONSTANT;
+	in->value = value_missing(VALUE_NO_INPUT);
+	return 0;
+}
+
+int stat_formula_bind(struct stat_sheet *s, struct stat_formula *f, const char *text, const char *pmu, struct buf *lacks)
+{
+	const struct expr_input *x;
+	int err;
+
+	*f = (struct stat_formula){ 0 };
+	if ((err = expr_parse(&f->expr, text, NULL)))
+		return err;
+	x = expr_inputs(f->expr, &f->n);
+	f->in = calloc(f->n + 1, sizeof(*f->in));
+	f->arg = calloc(f->n + 1, sizeof(*f->arg));
+	if (!f->in || !f->arg)
+		err = -ENOMEM;
+	for (size_t i = 0; i < f->n && !err; i++) {
+		err = bind_input(s, &f->in[i], &x[i], pmu, bind_is_optional(x, f->n, i));
+		if (err == -ENOENT && lacks)
+			buf_printf(lacks, "%s%s", x[i].aspect == EXPR_LITERAL ? "#" : "", x[i].name);
+	}
+	if (err && f->in && f->arg)
+		stat_formula_release(f);
+	else if (err)
+		f->n = 0, stat_formula_release(f);
+	return err;
+}
+
+static struct value input_value(const struct stat_sheet *s, const struct stat_input *in, uint32_t row)
+{
+	double sum = 0, nr = 0;
+
+	switch (in->kind) {
+	case STAT_IN_CONSTANT:
+		return in->value;
+	case STAT_IN_SECONDS:
+		return value_of(s->seconds);
+	case STAT_IN_USER:
+		return s->user.n > 0 ? value_of(s->user.mean / 1e9) : value_missing(VALUE_NO_INPUT);
+	case STAT_IN_SYSTEM:
+		return s->system.n > 0 ? value_of(s->system.mean / 1e9) : value_missing(VALUE_NO_INPUT);
+	default:
+		break;
+	}
+	for (uint32_t i = 0; i < in->n; i++) {
+		const struct stat_line *l = stat_line_at(s, row, in->event[i]);
+
+		if (!l)
+			continue;
+		if (l->now.reason)
+			return value_missing(l->now.reason);
+		sum += stat_value(&s->event[l->event], l->now.v);
+		nr += l->now.nr;
+	}
+	if (nr == 0)
+		return value_missing(VALUE_NO_INPUT);
+	return value_of(in->kind == STAT_IN_SUM ? sum : in->kind == STAT_IN_NR ? nr : nr * s->seconds);
+}
+
+struct value stat_formula_value(const struct stat_sheet *s, const struct stat_formula *f, uint32_t row)
+{
+	for (size_t i = 0; i < f->n; i++)
+		f->arg[i] = input_value(s, &f->in[i], row);
+	return expr_eval(f->expr, f->arg);
+}
+
+uint32_t stat_formula_event(const struct stat_sheet *s, const struct stat_formula *f)
+{
+	uint32_t first = UINT32_MAX;
+
+	for (size_t i = 0; i < f->n; i++)
+		for (uint32_t k = 0; k < f->in[i].n; k++)
+			if (!s->event[f->in[i].event[k]].hidden && f->in[i].event[k] < first)
+				first = f->in[i].event[k];
+	return first;
+}

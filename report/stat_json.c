@@ -1,0 +1,202 @@
+/* -j: perf's objects, one a line, with perf's keys and blanks; strings are escaped, numbers know no locale. */
+#include <math.h>
+#include <string.h>
+
+#include "common/json.h"
+#include "common/number.h"
+#include "report/stat.h"
+
+static void put_key(struct stat_sheet *s, const char *key, bool *more)
+{
+	struct buf *out = &s->x->out;
+
+	buf_addstr(out, *more ? ", " : "");
+	json_quote(out, key, strlen(key));
+	buf_addstr(out, " : ");
+	*more = true;
+}
+
+static void put_text(struct stat_sheet *s, const char *key, const char *text, bool *more)
+{
+	put_key(s, key, more);
+	json_quote(&s->x->out, text, strlen(text));
+}
+
+static void put_fixed(struct stat_sheet *s, double v, unsigned decimals)
+{
+	char text[64];
+
+	buf_add(&s->x->out, text, number_fixed(text, v, decimals));
+}
+
+static void put_number(struct stat_sheet *s, const char *key, uint64_t v, bool *more)
+{
+	char text[NUMBER_MAX];
+
+	put_key(s, key, more);
+	buf_add(&s->x->out, text, number_u64(text, v));
+}
+
+static void put_prefix(struct stat_sheet *s, const struct stat_row *row, uint32_t nr, bool *more)
+{
+	const char *word = stat_aggr_words[s->config->aggr];
+
+	buf_addch(&s->x->out, '{');
+	if (s->time[0]) {
+		put_key(s, "interval", more);
+		buf_addstr(&s->x->out, s->time);
+	}
+	if (s->config->aggr == STAT_GLOBAL)
+		return;
+	if (s->config->aggr == STAT_NONE && row->place.kind == PM_CPU)
+		put_text(s, "cpu", row->label + strlen("CPU"), more);
+	else if (s->config->aggr == STAT_NONE)
+		put_text(s, "core", row->label, more);
+	else if (s->config->aggr == STAT_THREAD)
+		put_text(s, "thread", row->label, more);
+	else if (word)
+		put_text(s, word, row->label, more);
+	if (row->counted)
+		put_number(s, "counters", nr, more);
+}
+
+static void put_metric(struct stat_sheet *s, const struct stat_metric *m, bool *more)
+{
+	put_key(s, "metric-value", more);
+	buf_addch(&s->x->out, '"');
+	if (m->reason || isnan(m->value))
+		buf_addstr(&s->x->out, "nan");
+	else
+		put_fixed(s, m->value, 6);
+	buf_addch(&s->x->out, '"');
+	put_text(s, "metric-unit", m->unit, more);
+	if (m->threshold)
+		put_text(s, "metric-threshold", m->threshold, more);
+}
+
+static void put_line(struct stat_sheet *s, const struct stat_line *l)
+{
+	const struct stat_event *e = &s->event[l->event];
+	const struct stat_row *row = &s->row[l->row];
+	struct stat_metric metric[STAT_METRICS];
+	size_t n = stat_shadow(s, l, metric);
+	struct buf *out = &s->x->out;
+	bool there = !l->now.reason && l->now.running, more = false;
+
+	put_prefix(s, row, l->now.nr, &more);
+	put_key(s, "counter-value", &more);
+	buf_addch(out, '"');
+	if (there)
+		put_fixed(s, stat_value(e, l->now.v), 6);
+	else
+		buf_addstr(out, stat_missing(l->now.reason));
+	buf_addch(out, '"');
+	put_text(s, "unit", e->unit, &more);
+	put_text(s, "event", e->name, &more);
+	if (e->cgroup)
+		put_text(s, "cgroup", e->cgroup, &more);
+	else if (s->config->aggr == STAT_CGROUP)
+		put_text(s, "cgroup", row->label, &more);
+	if (s->n_runs) {
+		put_key(s, "variance", &more);
+		put_fixed(s, there ? stat_spread_percent(&l->value) : 0, 2);
+	}
+	put_number(s, "event-runtime", there ? l->now.running : 0, &more);
+	put_number(s, "pcnt-running", there && l->now.enabled ? 100 * l->now.running / l->now.enabled : 100, &more);
+	buf_addstr(out, ".00");
+	if (n)
+		put_metric(s, &metric[0], &more);
+	buf_addstr(out, "}\n");
+	for (size_t i = 1; i < n; i++) {
+		more = false;
+		put_prefix(s, row, l->now.nr, &more);
+		put_metric(s, &metric[i], &more);
+		buf_addstr(out, "}\n");
+	}
+}
+
+static void put_alone(struct stat_sheet *s, uint32_t row)
+{
+	struct stat_metric metric[STAT_METRICS];
+	size_t n = stat_shadow_alone(s, row, metric);
+
+	for (size_t i = 0; i < n; i++) {
+		bool more = false;
+
+		put_prefix(s, &s->row[row], 1, &more);
+		put_metric(s, &metric[i], &more);
+		buf_addstr(&s->x->out, "}\n");
+	}
+}
+
+/* One object a place, a member a metric. */
+static void put_metrics(struct stat_sheet *s)
+{
+	struct buf head = BUF_INIT;
+
+	for (uint32_t row = 0; row < s->n_rows; row++) {
+		uint32_t nr = 0;
+		bool more = false, any = false;
+
+		for (uint32_t e = 0; e < s->n_events; e++) {
+			const struct stat_line *l = stat_line_at(s, row, e);
+
+			nr = l && l->now.nr > nr ? l->now.nr : nr;
+		}
+		put_prefix(s, &s->row[row], nr, &more);
+		for (uint32_t i = 0; i < stat_shadow_heads(s); i++) {
+			struct stat_metric m;
+
+			stat_shadow_cell(s, row, i, &m);
+			buf_clear(&head);
+			stat_shadow_head(s, i, &head);
+			put_key(s, buf_str(&head), &more);
+			if (m.reason || !isfinite(m.value)) {
+				buf_addstr(&s->x->out, "\"none\"");
+			} else {
+				buf_addch(&s->x->out, '"');
+				put_fixed(s, m.value, m.precision);
+				buf_addch(&s->x->out, '"');
+			}
+			any = true;
+		}
+		if (!any)
+			put_text(s, "metric-value", "none", &more);
+		buf_addstr(&s->x->out, "}\n");
+	}
+	buf_release(&head);
+}
+
+static void begin(struct stat_sheet *s)
+{
+}
+
+static void lines(struct stat_sheet *s)
+{
+	uint32_t last = UINT32_MAX, shown = 0;
+
+	if (s->config->metric_only) {
+		put_metrics(s);
+		return;
+	}
+	for (uint32_t i = 0; i < s->n_lines; i++) {
+		const struct stat_line *l = &s->line[s->order[i]];
+		uint32_t block = stat_block(s, l);
+
+		shown = block == last ? shown : 0;
+		last = block;
+		if (stat_skips(s, l) || (s->config->top && shown++ >= s->config->top))
+			continue;
+		put_line(s, l);
+		if (exporter_is_full(s->x) && exporter_flush(s->x))
+			return;
+	}
+	for (uint32_t row = 0; s->config->metrics.n && row < s->n_rows; row++)
+		put_alone(s, row);
+}
+
+static void end(struct stat_sheet *s)
+{
+}
+
+const struct stat_form_ops stat_json = { .begin = begin, .lines = lines, .end = end };

@@ -1,0 +1,258 @@
+/* The way of a recording through the lines of perf stat: intervals, runs, totals. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/stat.h"
+
+static const struct stat_form_ops *const forms[] = {
+	[STAT_TEXT] = &stat_text, [STAT_CSV] = &stat_csv, [STAT_JSON] = &stat_json,
+};
+
+const char *const stat_aggr_words[STAT_AGGRS] = {
+	[STAT_SOCKET] = "socket", [STAT_DIE] = "die",   [STAT_CLUSTER] = "cluster", [STAT_CACHE] = "cache",
+	[STAT_CORE] = "core",     [STAT_NODE] = "node",
+};
+
+void stat_init(struct stat_sheet *s, const struct stat_config *config, struct exporter *x)
+{
+	*s = (struct stat_sheet){ .config = config, .x = x };
+}
+
+static void forget(struct stat_sheet *s)
+{
+	stat_forget_layout(s);
+	stat_events_release(s);
+	stat_shadow_release(s);
+	free(s->run_wall);
+	s->run_wall = NULL;
+	s->n_runs = 0;
+}
+
+void stat_release(struct stat_sheet *s)
+{
+	forget(s);
+	buf_release(&s->notes);
+}
+
+/* Lines that say nothing: a place without the event, or a thread of the whole system that did not run. */
+bool stat_skips(const struct stat_sheet *s, const struct stat_line *l)
+{
+	return s->event[l->event].hidden || (!l->n && !s->event[l->event].invalid && s->config->aggr == STAT_THREAD);
+}
+
+/* ---- sorting ---- */
+
+struct sort_key {
+	uint32_t line, block;
+	double value;
+	const char *name;
+};
+
+static int by_key(const void *a, const void *b)
+{
+	const struct sort_key *x = a, *y = b;
+	int d;
+
+	if (x->block != y->block)
+		return x->block < y->block ? -1 : 1;
+	if (x->value != y->value)
+		return x->value > y->value ? -1 : 1;
+	d = x->name ? strcmp(x->name, y->name) : 0;
+	return d ? d : (x->line > y->line) - (x->line < y->line);
+}
+
+/* Sorts within what belongs together: the lines of a place, or the CPUs and threads of an event. */
+static int sort_lines(struct stat_sheet *s)
+{
+	enum stat_sort sort = s->config->sort;
+	bool by_event = s->config->aggr == STAT_NONE || s->config->aggr == STAT_THREAD;
+	struct sort_key *key;
+
+	if (sort == STAT_SORT_NONE)
+		return 0;
+	key = calloc((size_t)s->n_lines + 1, sizeof(*key));
+	if (!key)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < s->n_lines; i++) {
+		const struct stat_line *l = &s->line[i];
+
+		key[i] = (struct sort_key){ .line = i, .block = by_event ? l->event : l->row };
+		if (sort == STAT_SORT_VALUE)
+			key[i].value = l->now.reason ? -1 : stat_value(&s->event[l->event], l->now.v);
+		else if (sort == STAT_SORT_RUNNING)
+			key[i].value = (double)l->now.running;
+		else
+			key[i].name = by_event ? s->row[l->row].label : s->event[l->event].name;
+	}
+	qsort(key, s->n_lines, sizeof(*key), by_key);
+	for (uint32_t i = 0; i < s->n_lines; i++)
+		s->order[i] = key[i].line;
+	free(key);
+	return 0;
+}
+
+static int print_lines(struct stat_sheet *s)
+{
+	int err = sort_lines(s);
+
+	if (!err)
+		forms[s->config->form]->lines(s);
+	return err;
+}
+
+/* ---- intervals ---- */
+
+static int lay_out(void *ctx, const struct places *places, struct replay *replay, struct buf *notes, struct error *e)
+{
+	struct stat_sheet *s = ctx;
+	bool first = !s->replay;
+	int err;
+
+	s->own_places = *places;
+	if (s->cache_level)
+		s->own_places.cache = s->cache_level == 2 ? PM_CACHE_L2 : PM_CACHE_L3;
+	s->places = &s->own_places;
+	s->replay = replay;
+	s->runs = pm_map_u64(&places->model->header, PM_HEADER_RUNS, 1) > 1;
+	if ((err = stat_declare(s, notes, e)))
+		return err;
+	if ((err = replay_end_tracks(replay)))
+		return error_sys(e, -err, "laying out the report");
+	if ((err = stat_lay_out(s, notes, e)))
+		return err;
+	if (first)
+		forms[s->config->form]->begin(s);
+	return 0;
+}
+
+static int keep_history(struct stat_sheet *s)
+{
+	for (uint32_t i = 0; i < s->n_lines; i++) {
+		struct stat_line *l = &s->line[i];
+		double v = stat_value(&s->event[l->event], l->now.v);
+
+		if (!l->now.reason)
+			buf_add(&l->history, &v, sizeof(v));
+		if (l->history.err)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int add_run(struct stat_sheet *s, double wall_ns)
+{
+	double *more = realloc(s->run_wall, (s->n_runs + 1) * sizeof(*more));
+
+	if (!more)
+		return -ENOMEM;
+	s->run_wall = more;
+	s->run_wall[s->n_runs++] = wall_ns;
+	stat_add_run(s, wall_ns);
+	return 0;
+}
+
+static int one_interval(struct stat_sheet *s, const struct interval *i, size_t k)
+{
+	const struct stat_config *c = s->config;
+	int64_t since = (int64_t)(i->to_ns - s->x->origin_ns);
+	int err = 0;
+
+	s->intervals++;
+	s->counted_ns += i->duration_ns;
+	s->seconds = (double)i->duration_ns / 1e9;
+	stat_count(s, k);
+	if (c->stats)
+		err = keep_history(s);
+	if (c->intervals) {
+		snprintf(s->time, sizeof(s->time), "%" PRIu64 ".%09" PRIu64, (uint64_t)since / 1000000000,
+			 (uint64_t)since % 1000000000);
+		if (!c->stats && !err)
+			err = print_lines(s);
+	} else if (s->runs) {
+		err = add_run(s, (double)i->duration_ns);
+	}
+	if (!s->runs || c->intervals)
+		stat_add_total(s);
+	return err;
+}
+
+static int intervals(void *ctx, const struct interval *interval, size_t n, struct error *e)
+{
+	struct stat_sheet *s = ctx;
+	int err = 0;
+
+	for (size_t k = 0; k < n && !err; k++) {
+		if ((err = one_interval(s, &interval[k], k)))
+			error_sys(e, -err, "output");
+		else if ((err = exporter_pace(s->x)))
+			*e = s->x->error;
+	}
+	return err;
+}
+
+static void event(void *ctx, const struct pm_event *event)
+{
+	struct stat_sheet *s = ctx;
+	uint64_t elapsed, user, system;
+
+	switch (event->type) {
+	case PM_EVENT_CHILD_START:
+		s->child = true;
+		break;
+	case PM_EVENT_CHILD_EXIT:
+		s->child = true;
+		elapsed = pm_map_u64(&event->attrs, PM_EVENT_KEY_ELAPSED_NS, 0);
+		user = pm_map_u64(&event->attrs, PM_EVENT_KEY_USER_NS, 0);
+		system = pm_map_u64(&event->attrs, PM_EVENT_KEY_SYSTEM_NS, 0);
+		s->elapsed_ns = elapsed;
+		stat_spread_add(&s->user, (double)user);
+		stat_spread_add(&s->system, (double)system);
+		break;
+	default:
+		break;
+	}
+}
+
+static int end(void *ctx, struct error *e)
+{
+	const struct stat_form_ops *form;
+	struct stat_sheet *s = ctx;
+	int err = 0;
+
+	if (!s->replay)
+		return 0;
+	form = forms[s->config->form];
+	s->time[0] = '\0';
+	if (s->intervals && s->config->stats) {
+		stat_print_stats(s);
+	} else if (s->intervals && (!s->config->intervals || s->config->summary)) {
+		s->summing = s->config->intervals;
+		s->seconds = (double)s->counted_ns / 1e9;
+		if (s->n_runs) {
+			stat_take_means(s);
+			s->seconds = s->wall.mean / 1e9;
+		} else {
+			stat_take_totals(s);
+		}
+		err = print_lines(s);
+		s->summing = false;
+	}
+	if (s->intervals)
+		form->end(s);
+	stat_note_lost(s);
+	forget(s);
+	s->replay = NULL;
+	s->intervals = s->counted_ns = s->elapsed_ns = 0;
+	s->user = s->system = s->wall = (struct stat_spread){ 0 };
+	s->child = false;
+	if (err)
+		return error_sys(e, -err, "output");
+	if ((err = exporter_flush(s->x)))
+		*e = s->x->error;
+	return err;
+}
+
+const struct pipeline_view stat_view = { .lay_out = lay_out, .intervals = intervals, .event = event, .end = end };
