@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "record/add.h"
+#include "record/perf_class.h"
 #include "record/perf_source.h"
 #include "record/pfm.h"
 
@@ -166,6 +167,18 @@ static int read_free_running(struct perf_source *s, struct plan *p, struct error
 	return err;
 }
 
+struct reading {
+	struct perf_source *s;
+	struct plan *p;
+};
+
+static int add_text(void *arg, const char *text, struct error *e)
+{
+	struct reading *r = arg;
+
+	return read_text(r->s, r->p, text, e);
+}
+
 static int read_defaults(struct perf_source *s, struct plan *p, struct error *e)
 {
 	/* A CPU has no tasks of its own: its clock is perf's choice there. */
@@ -177,6 +190,8 @@ static int read_defaults(struct perf_source *s, struct plan *p, struct error *e)
 			err = read_text(s, p, defaults[i].name, e);
 	if (!err)
 		err = read_free_running(s, p, e);
+	if (!err && p->options->target != TARGET_TASKS)
+		err = perf_classes_defaults(&s->pmus, p->root, add_text, &(struct reading){ s, p }, e);
 	return err ? err : grow_events(s, 0, false);
 }
 
@@ -267,6 +282,8 @@ int perf_events_read(struct perf_source *s, struct plan *p, const char *sets, st
 			s->event[k].add = a;
 	}
 	/* The set has stopped moving. */
+	if (!err)
+		err = perf_classes_check(&s->pmus, &s->set, p, e);
 	if (!err)
 		err = perf_cgroups_read(s, p, end, e);
 	free(end);

@@ -359,6 +359,8 @@ int perf_pmus_record(const struct perf_pmus *p, const struct event_set *set, con
 			err = add_line(&out.attrs, lines[k].key, root, pmu->name, lines[k].file);
 		if (!err)
 			err = add_formats(&out.attrs, pmu);
+		if (!err && perf_class_counters(pmu))
+			err = pm_map_set(&out.attrs, PM_PMU_COUNTERS, pm_u64(perf_class_counters(pmu)));
 		if (!err)
 			err = add_aliases(&out.attrs, pmu, set);
 		if (!err)

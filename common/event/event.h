@@ -60,7 +60,7 @@ struct event_pmu {
 	char *name;
 	const char *class;      /* a name that stands for all PMUs of its kind, or NULL */
 	const struct event_pmu_hooks *hooks; /* or NULL */
-	const void *hook_data;  /* borrowed */
+	void *hook_data;        /* borrowed */
 	uint32_t type; /* attr.type */
 	bool core;     /* counts what CPUs execute: takes hardware, cache and raw events */
 	bool uncore;   /* has a cpumask: counts only there, and no tasks */

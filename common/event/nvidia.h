@@ -18,6 +18,7 @@ struct nvidia_pmu {
 	char peer[16];           /* "gpu", "cpu", "cxlmem"; "": it has no such file */
 	unsigned peers;
 	const struct pci_map *map; /* borrowed; NULL: never looked at */
+	unsigned counters;       /* events that a group of it takes beside the clock; 0: not known */
 };
 
 extern const struct event_pmu_hooks nvidia_hooks;

@@ -281,6 +281,11 @@ static int unknown_pmu(struct resolver *r, const char *name)
 	                    nearest_text(&near, hint, sizeof(hint)));
 }
 
+static bool answers(const struct event_pmu *pmu, const char *pattern)
+{
+	return (pmu->class && !strcmp(pmu->class, pattern)) || event_pmu_matches(pattern, pmu->name);
+}
+
 static int add_pmu(struct resolver *r)
 {
 	const struct event_node *n = r->node;
@@ -291,14 +296,14 @@ static int add_pmu(struct resolver *r)
 	if (exact)
 		return add_pmu_event(r, exact, NULL, false);
 	for (size_t i = 0; i < r->view->n_pmus; i++)
-		found += event_pmu_matches(n->name, r->view->pmu[i].name);
+		found += answers(&r->view->pmu[i], n->name);
 	if (!found) {
 		err = add_name(r, n->name);
 		return err == -ENOENT ? unknown_pmu(r, n->name) : err;
 	}
 	r->wildcard = ++r->set->wildcards;
 	for (size_t i = 0; i < r->view->n_pmus && !err; i++) {
-		if (!event_pmu_matches(n->name, r->view->pmu[i].name))
+		if (!answers(&r->view->pmu[i], n->name))
 			continue;
 		err = add_pmu_event(r, &r->view->pmu[i], NULL, true);
 		added += !err;

@@ -263,6 +263,13 @@ static int apply(struct resolver *r, struct event *ev, const struct event_pmu *p
 	for (size_t i = 0; i < N_FIXED; i++)
 		if (!strcmp(fixed_keys[i].key, t->key))
 			return apply_fixed(r, ev, pmu, t, i);
+	if (pmu && pmu->hooks) {
+		struct error rule = { 0 };
+		int taken = pmu->hooks->term(pmu, t, ev->config, r->notes, &rule);
+
+		if (taken)
+			return taken > 0 ? 0 : resolve_fail(r, -taken, t->column, "%s", rule.text);
+	}
 	f = find_format(pmu, t->key);
 	if (f)
 		return apply_format(r, ev, pmu, f, t);
@@ -377,5 +384,12 @@ int resolve_terms(struct resolver *r, struct event *ev, const struct event_pmu *
 			else if (!a && !legacy && !names)
 				err = apply(r, ev, pmu, t);
 		}
+	if (!err && pmu && pmu->hooks) {
+		struct error rule = { 0 };
+
+		err = pmu->hooks->finish(pmu, ev->config, r->notes, &rule);
+		if (err)
+			err = resolve_fail(r, -err, n->column, "%s", rule.text);
+	}
 	return err;
 }

@@ -21,6 +21,8 @@
  *                  machine, also when some of the CPUs were there for a part of the interval only
  *   rate(x)        per second: short for x * aggr_nr(x) / elapsed(x), the sum over the instances divided by the
  *                  mean time over which one was observed
+ *   seconds(x,y)   x cycles of the clock y in seconds: each instance's x divided by the rate of its own y, then
+ *                  summed over the instances, whose clocks may differ; x and y are counters of one instance
  * They are functions only before a '(', so events may have these names.
  */
 #ifndef COMMON_METRIC_EXPR_H
@@ -64,11 +66,13 @@ enum expr_aspect {
 	EXPR_HAS_EVENT,    /* has_event(x): 1 if the recording has it */
 	EXPR_LITERAL,      /* #x */
 	EXPR_CPUID_MATCH,  /* strcmp_cpuid_str(x) */
+	EXPR_SECONDS,      /* seconds(x,y); the input's `by` is y */
 };
 
 /* An input as the text names it; escapes are resolved and '@' has become '/'. */
 struct expr_input {
 	char *name; /* owned by the expression; literals without '#', in lower case */
+	char *by;   /* likewise: the clock of seconds(); NULL for all others */
 	enum expr_aspect aspect;
 	uint32_t column; /* where it stands in the text, from 0 */
 };

@@ -96,7 +96,8 @@ static int emit_op(struct parser *p, enum expr_op op)
 	return emit(p, (struct expr_step){ .op = op });
 }
 
-static int add_input(struct parser *p, const char *name, enum expr_aspect aspect, size_t column, uint32_t *place)
+static int add_input(struct parser *p, const char *name, const char *by, enum expr_aspect aspect, size_t column,
+		     uint32_t *place)
 {
 	struct expr *x = p->x;
 	struct expr_input *input;
@@ -112,13 +113,14 @@ static int add_input(struct parser *p, const char *name, enum expr_aspect aspect
 	}
 	input = &x->input[x->n_inputs];
 	*input = (struct expr_input){ .name = strdup(name), .aspect = aspect, .column = (uint32_t)column };
-	if (!input->name)
-		return no_memory(p);
+	input->by = by ? strdup(by) : NULL;
 	*place = (uint32_t)x->n_inputs++;
+	if (!input->name || (by && !input->by))
+		return no_memory(p);
 	return 0;
 }
 
-static int emit_input(struct parser *p, const char *name, enum expr_aspect aspect, size_t column)
+static int emit_input_by(struct parser *p, const char *name, const char *by, enum expr_aspect aspect, size_t column)
 {
 	struct buf key = BUF_INIT;
 	uint32_t place = 0;
@@ -126,9 +128,11 @@ static int emit_input(struct parser *p, const char *name, enum expr_aspect aspec
 
 	buf_addch(&key, (char)('a' + aspect));
 	buf_addstr(&key, name);
+	if (by)
+		buf_printf(&key, "\n%s", by);
 	err = key.err;
 	if (!err && !names_get(&p->known, buf_str(&key), &place)) {
-		err = add_input(p, name, aspect, column, &place);
+		err = add_input(p, name, by, aspect, column, &place);
 		if (!err)
 			err = names_set(&p->known, buf_str(&key), place);
 	}
@@ -136,6 +140,11 @@ static int emit_input(struct parser *p, const char *name, enum expr_aspect aspec
 	if (err)
 		return no_memory(p);
 	return emit(p, (struct expr_step){ .op = OP_INPUT, .input = place });
+}
+
+static int emit_input(struct parser *p, const char *name, enum expr_aspect aspect, size_t column)
+{
+	return emit_input_by(p, name, NULL, aspect, column);
 }
 
 /* -EINVAL: `wanted` should be where the current token stands. */
@@ -168,6 +177,35 @@ static int expect_mark(struct parser *p, char mark, const char *wanted)
 	return lexer_next(&p->lex);
 }
 
+/* An id, which the caller frees. */
+static int parse_id(struct parser *p, char **name)
+{
+	if (p->lex.kind != TOKEN_ID || (p->lex.plain && lexer_is_keyword(buf_str(&p->lex.word))))
+		return unexpected(p, "the name of a counter");
+	*name = strdup(buf_str(&p->lex.word));
+	return *name ? lexer_next(&p->lex) : no_memory(p);
+}
+
+/* seconds(x,y), behind the opening parenthesis. */
+static int parse_seconds(struct parser *p)
+{
+	size_t column = p->lex.start;
+	char *name = NULL, *by = NULL;
+	int err = parse_id(p, &name);
+
+	if (!err)
+		err = expect_mark(p, ',', "',' and the clock");
+	if (!err)
+		err = parse_id(p, &by);
+	if (!err)
+		err = expect_mark(p, ')', "')'");
+	if (!err)
+		err = emit_input_by(p, name, by, EXPR_SECONDS, column);
+	free(name);
+	free(by);
+	return err;
+}
+
 /* Behind the opening parenthesis: one id and the closing one. */
 static int parse_aspect(struct parser *p, enum expr_aspect aspect, bool rate)
 {
@@ -175,13 +213,9 @@ static int parse_aspect(struct parser *p, enum expr_aspect aspect, bool rate)
 	char *name;
 	int err;
 
-	if (p->lex.kind != TOKEN_ID || (p->lex.plain && lexer_is_keyword(buf_str(&p->lex.word))))
-		return unexpected(p, "the name of a counter");
 	column = p->lex.start;
-	name = strdup(buf_str(&p->lex.word));
-	if (!name)
-		return no_memory(p);
-	err = lexer_next(&p->lex);
+	name = NULL;
+	err = parse_id(p, &name);
 	if (!err)
 		err = expect_mark(p, ')', "')'");
 	if (!err)
@@ -285,6 +319,8 @@ static int parse_word(struct parser *p)
 		}
 	if (!strcmp(word, "rate"))
 		err = parse_aspect(p, EXPR_VALUE, true);
+	else if (!strcmp(word, "seconds"))
+		err = parse_seconds(p);
 	else
 		err = error_set(p->error, EINVAL, "column %zu: there is no function '%.40s'", column + 1, word);
 leave:
@@ -424,8 +460,10 @@ void expr_free(struct expr *x)
 {
 	if (!x)
 		return;
-	for (size_t i = 0; i < x->n_inputs; i++)
+	for (size_t i = 0; i < x->n_inputs; i++) {
 		free(x->input[i].name);
+		free(x->input[i].by);
+	}
 	free(x->input);
 	free(x->step);
 	free(x);

@@ -50,8 +50,12 @@ static void print_input(const struct expr_input *input, const char *replacement,
 	}
 	while (row->text && row->aspect != input->aspect)
 		row++;
-	buf_printf(out, "%s(", row->text);
+	buf_printf(out, "%s(", input->aspect == EXPR_SECONDS ? "seconds" : row->text);
 	print_name(input->name, out);
+	if (input->by) {
+		buf_addstr(out, ", ");
+		print_name(input->by, out);
+	}
 	buf_addch(out, ')');
 }
 

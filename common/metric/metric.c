@@ -18,5 +18,7 @@ const struct metric_table metric_tables[] = {
 	TABLE(turbostat),
 	TABLE(perf),
 	TABLE(stat),
+	TABLE(nvidia),
+	TABLE(grace),
 	{ .row = NULL },
 };

@@ -1,0 +1,148 @@
+#include "common/pci_map.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void pci_map_release(struct pci_map *m)
+{
+	free(m->port);
+	free(m->function);
+	*m = (struct pci_map){ 0 };
+}
+
+/* Room for one more in an array that grows in powers of two. */
+static int grow(void **array, size_t n, size_t size)
+{
+	void *bigger;
+
+	if (n & (n - 1))
+		return 0;
+	bigger = realloc(*array, (n ? 2 * n : 1) * size);
+	if (!bigger)
+		return -ENOMEM;
+	*array = bigger;
+	return 0;
+}
+
+int pci_map_add_port(struct pci_map *m, const struct pci_port *port)
+{
+	int err = grow((void **)&m->port, m->n_ports, sizeof(*m->port));
+
+	if (!err)
+		m->port[m->n_ports++] = *port;
+	return err;
+}
+
+int pci_map_add_function(struct pci_map *m, const struct pci_function *f)
+{
+	int err = grow((void **)&m->function, m->n_functions, sizeof(*m->function));
+
+	if (!err)
+		m->function[m->n_functions++] = *f;
+	return err;
+}
+
+static int by_address(struct pci_address a, struct pci_address b)
+{
+	if (a.domain != b.domain)
+		return a.domain < b.domain ? -1 : 1;
+	return (a.id > b.id) - (a.id < b.id);
+}
+
+static int by_port(const void *a, const void *b)
+{
+	return by_address(((const struct pci_port *)a)->at, ((const struct pci_port *)b)->at);
+}
+
+static int by_function(const void *a, const void *b)
+{
+	return by_address(((const struct pci_function *)a)->at, ((const struct pci_function *)b)->at);
+}
+
+void pci_map_sort(struct pci_map *m)
+{
+	if (m->n_ports)
+		qsort(m->port, m->n_ports, sizeof(*m->port), by_port);
+	if (m->n_functions)
+		qsort(m->function, m->n_functions, sizeof(*m->function), by_function);
+}
+
+bool pci_map_place(const struct pci_map *m, struct pci_function *f)
+{
+	unsigned bus = f->at.id >> 8;
+
+	for (size_t i = 0; i < m->n_ports; i++) {
+		const struct pci_port *p = &m->port[i];
+
+		if (p->at.domain != f->at.domain || !p->secondary || bus < p->secondary || bus > p->subordinate)
+			continue;
+		f->port = (uint32_t)i;
+		return true;
+	}
+	return false;
+}
+
+const struct pci_port *pci_map_port(const struct pci_map *m, struct pci_address at)
+{
+	struct pci_port key = { .at = at };
+
+	return m->n_ports ? bsearch(&key, m->port, m->n_ports, sizeof(key), by_port) : NULL;
+}
+
+const struct pci_function *pci_map_function(const struct pci_map *m, struct pci_address at)
+{
+	struct pci_function key = { .at = at };
+
+	return m->n_functions ? bsearch(&key, m->function, m->n_functions, sizeof(key), by_function) : NULL;
+}
+
+/* One to `max` hexadecimal digits. */
+static bool hex(const char **at, unsigned max, uint32_t *value)
+{
+	unsigned n = 0;
+
+	for (*value = 0; isxdigit((unsigned char)**at) && n < max; ++*at, n++) {
+		char digit[2] = { **at, '\0' };
+
+		*value = *value << 4 | (uint32_t)strtoul(digit, NULL, 16);
+	}
+	return n > 0 && !isxdigit((unsigned char)**at);
+}
+
+bool pci_parse(const char *text, struct pci_address *at, bool *domain)
+{
+	uint32_t first, bus, device, function;
+
+	*domain = false;
+	if (!hex(&text, 8, &first) || *text++ != ':' || !hex(&text, 8, &bus))
+		return false;
+	if (*text == ':') {
+		*domain = true;
+		text++;
+		if (!hex(&text, 2, &device))
+			return false;
+	} else {
+		device = bus;
+		bus = first;
+		first = 0;
+	}
+	if (*text++ != '.' || !hex(&text, 1, &function) || *text || bus > 0xff || device > 0x1f || function > 7)
+		return false;
+	*at = (struct pci_address){ first, (uint16_t)(bus << 8 | device << 3 | function) };
+	return true;
+}
+
+const char *pci_id_text(uint16_t id, char text[static PCI_TEXT])
+{
+	snprintf(text, PCI_TEXT, "%02x:%02x.%x", id >> 8, id >> 3 & 0x1f, id & 7);
+	return text;
+}
+
+const char *pci_text(struct pci_address at, char text[static PCI_TEXT])
+{
+	snprintf(text, PCI_TEXT, "%04x:%02x:%02x.%x", at.domain, at.id >> 8, at.id >> 3 & 0x1f, at.id & 7);
+	return text;
+}
