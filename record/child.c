@@ -128,6 +128,39 @@ void child_release(struct child *c)
 	c->pid = 0;
 }
 
+static void set_u64(struct pm_event *e, uint32_t key, uint64_t v)
+{
+	(void)pm_map_set(&e->attrs, key, pm_u64(v));
+}
+
+static uint64_t timeval_ns(const struct timeval *t)
+{
+	return (uint64_t)t->tv_sec * 1000000000 + (uint64_t)t->tv_usec * 1000;
+}
+
+void child_exit_event(const struct child *c, struct pm_event *e, bool name)
+{
+	const struct rusage *u = &c->usage;
+	const uint64_t list[] = { (uint64_t)u->ru_minflt, (uint64_t)u->ru_majflt, (uint64_t)u->ru_inblock,
+				  (uint64_t)u->ru_oublock, (uint64_t)u->ru_nvcsw, (uint64_t)u->ru_nivcsw };
+	struct pm_value rusage = pm_array(sizeof(list) / sizeof(list[0]));
+
+	*e = (struct pm_event){ .type = PM_EVENT_CHILD_EXIT, .time_ns = c->ended_ns };
+	for (uint32_t i = 0; i < sizeof(list) / sizeof(list[0]) && rusage.array.item; i++)
+		rusage.array.item[i] = pm_u64(list[i]);
+	if (WIFSIGNALED(c->status))
+		set_u64(e, PM_EVENT_KEY_SIGNAL, (uint64_t)WTERMSIG(c->status));
+	else
+		set_u64(e, PM_EVENT_KEY_EXIT, (uint64_t)WEXITSTATUS(c->status));
+	set_u64(e, PM_EVENT_KEY_USER_NS, timeval_ns(&u->ru_utime));
+	set_u64(e, PM_EVENT_KEY_SYSTEM_NS, timeval_ns(&u->ru_stime));
+	set_u64(e, PM_EVENT_KEY_MAXRSS, (uint64_t)u->ru_maxrss * 1024);
+	set_u64(e, PM_EVENT_KEY_ELAPSED_NS, c->ended_ns - c->started_ns);
+	(void)pm_map_set(&e->attrs, PM_EVENT_KEY_RUSAGE, rusage);
+	if (name)
+		set_u64(e, PM_EVENT_KEY_PID, (uint64_t)c->pid);
+}
+
 int child_exit_code(const struct child *c)
 {
 	return WIFSIGNALED(c->status) ? 128 + WTERMSIG(c->status) : WEXITSTATUS(c->status);

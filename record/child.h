@@ -10,6 +10,7 @@
 #include <sys/types.h>
 
 #include "common/error.h"
+#include "format/model.h"
 
 struct child_setup {
 	bool stdout_to_stderr; /* because the recording goes to stdout */
@@ -35,6 +36,9 @@ bool child_ended(struct child *c, bool wait);
 void child_signal(const struct child *c, int signo);
 /* Ends one that never started; closes what is open. */
 void child_release(struct child *c);
+
+/* What came of it, as the recording has it; without memory it says less. `name`: its pid, too. */
+void child_exit_event(const struct child *c, struct pm_event *e, bool name);
 
 /* As the shell says it: exit status, or 128 + signal. */
 int child_exit_code(const struct child *c);

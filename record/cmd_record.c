@@ -40,6 +40,7 @@ struct recorder {
 	uint64_t end_ns;     /* --timeout; 0: none */
 	uint64_t enable_ns;  /* -D: when; 0: not waiting */
 	uint64_t second_ns;  /* of the next look at CPUs and progress */
+	uint64_t settle_ns;  /* when new tasks get their place; 0: there are none */
 	int code;            /* 0, or why pmrec ends with an error of its own */
 };
 
@@ -220,6 +221,26 @@ static void each_second(struct recorder *r, uint64_t now)
 	progress_show(&r->progress, &stats);
 	if (!r->failed && (session_look(&r->session, &r->error) || session_look_for_cpus(&r->session, &r->error)))
 		fail(r);
+	if (r->session.plan.targets_gone && !r->options->command)
+		r->quit = r->run_over = true;
+}
+
+/* New tasks are taken in together: it costs the readers a pause. */
+static void notice(struct recorder *r)
+{
+	uint64_t wait = r->options->interval_ns / 4;
+
+	if (!session_notice(&r->session) || r->settle_ns)
+		return;
+	wait = wait > 250000000 || !wait ? 250000000 : wait < 5000000 ? 5000000 : wait;
+	r->settle_ns = clocks_monotonic() + wait;
+}
+
+static void settle(struct recorder *r)
+{
+	r->settle_ns = 0;
+	if (!r->failed && session_look_for_cpus(&r->session, &r->error))
+		fail(r);
 }
 
 static int wait_ms(const struct recorder *r, uint64_t now)
@@ -230,6 +251,8 @@ static int wait_ms(const struct recorder *r, uint64_t now)
 		next = r->enable_ns;
 	if (r->end_ns && r->end_ns < next)
 		next = r->end_ns;
+	if (r->settle_ns && r->settle_ns < next)
+		next = r->settle_ns;
 	/* Rounded up: a poll that ends too early would only be repeated. */
 	return next > now ? (int)((next - now + 999999) / 1000000) : 0;
 }
@@ -242,6 +265,8 @@ static void handle_times(struct recorder *r)
 		enable(r);
 	if (r->end_ns && now >= r->end_ns)
 		r->quit = r->run_over = true;
+	if (r->settle_ns && now >= r->settle_ns)
+		settle(r);
 	if (now >= r->second_ns)
 		each_second(r, now);
 }
@@ -254,7 +279,7 @@ static bool foreground(void)
 /* Until the run is over. */
 static void watch(struct recorder *r)
 {
-	enum { SIGNALS, WRITING, TICKS, CONTROL, MARKS, INPUT, FDS };
+	enum { SIGNALS, WRITING, TICKS, CONTROL, MARKS, INPUT, TASKS, FDS };
 
 	while (!r->run_over) {
 		struct pollfd p[FDS] = {
@@ -265,6 +290,7 @@ static void watch(struct recorder *r)
 			[CONTROL] = { .fd = r->control.ctl, .events = POLLIN },
 			[MARKS] = { .fd = r->control.mark, .events = POLLIN },
 			[INPUT] = { .fd = r->input && foreground() ? STDIN_FILENO : -1, .events = POLLIN },
+			[TASKS] = { .fd = session_watch_fd(&r->session), .events = POLLIN },
 		};
 		struct control_command command;
 		struct signals_event event;
@@ -287,45 +313,20 @@ static void watch(struct recorder *r)
 			mark(r, text);
 		if (p[INPUT].revents)
 			handle_input(r);
+		if (p[TASKS].revents)
+			notice(r);
 		handle_times(r);
 		if (r->session.reached_last)
 			r->quit = r->run_over = true;
 	}
 }
 
-static void set_u64(struct pm_event *e, uint32_t key, uint64_t v)
-{
-	(void)pm_map_set(&e->attrs, key, pm_u64(v));
-}
-
-static uint64_t timeval_ns(const struct timeval *t)
-{
-	return (uint64_t)t->tv_sec * SECOND + (uint64_t)t->tv_usec * 1000;
-}
-
 static void tell_exit(struct recorder *r)
 {
-	const struct child *c = &r->child;
-	const struct rusage *u = &c->usage;
-	const uint64_t list[] = { (uint64_t)u->ru_minflt, (uint64_t)u->ru_majflt, (uint64_t)u->ru_inblock,
-				  (uint64_t)u->ru_oublock, (uint64_t)u->ru_nvcsw, (uint64_t)u->ru_nivcsw };
-	struct pm_event e = { .type = PM_EVENT_CHILD_EXIT, .time_ns = c->ended_ns };
-	struct pm_value rusage = pm_array(sizeof(list) / sizeof(list[0]));
+	struct pm_event e;
 
-	for (uint32_t i = 0; i < sizeof(list) / sizeof(list[0]) && rusage.array.item; i++)
-		rusage.array.item[i] = pm_u64(list[i]);
-	if (WIFSIGNALED(c->status))
-		set_u64(&e, PM_EVENT_KEY_SIGNAL, (uint64_t)WTERMSIG(c->status));
-	else
-		set_u64(&e, PM_EVENT_KEY_EXIT, (uint64_t)WEXITSTATUS(c->status));
-	set_u64(&e, PM_EVENT_KEY_RUN, r->session.run);
-	set_u64(&e, PM_EVENT_KEY_USER_NS, timeval_ns(&u->ru_utime));
-	set_u64(&e, PM_EVENT_KEY_SYSTEM_NS, timeval_ns(&u->ru_stime));
-	set_u64(&e, PM_EVENT_KEY_MAXRSS, (uint64_t)u->ru_maxrss * 1024);
-	set_u64(&e, PM_EVENT_KEY_ELAPSED_NS, c->ended_ns - c->started_ns);
-	(void)pm_map_set(&e.attrs, PM_EVENT_KEY_RUSAGE, rusage);
-	if (plan_may_record(r->options, PM_EVENT_KEY_PID))
-		set_u64(&e, PM_EVENT_KEY_PID, (uint64_t)c->pid);
+	child_exit_event(&r->child, &e, plan_may_record(r->options, PM_EVENT_KEY_PID));
+	(void)pm_map_set(&e.attrs, PM_EVENT_KEY_RUN, pm_u64(r->session.run));
 	session_event(&r->session, &e);
 }
 
@@ -349,7 +350,7 @@ static int start_child(struct recorder *r)
 
 	if (!r->child.pid)
 		return 0;
-	set_u64(&event, PM_EVENT_KEY_RUN, r->session.run);
+	(void)pm_map_set(&event.attrs, PM_EVENT_KEY_RUN, pm_u64(r->session.run));
 	session_event(&r->session, &event);
 	if (!child_start(&r->child, &r->error))
 		return 0;
@@ -366,6 +367,12 @@ static void end_run(struct recorder *r)
 	/* Over before -D was: what little there is. */
 	if (r->enable_ns && !r->failed)
 		enable(r);
+	/* What began last has been read never or once: twice is needed to tell what it did. */
+	if (o->per_thread && !r->failed && r->session.counting) {
+		session_notice(&r->session);
+		settle(r);
+		session_snapshot(&r->session);
+	}
 	if (!r->failed)
 		session_end(&r->session);
 	if (r->child.started) {

@@ -182,10 +182,18 @@ static int unit_read(struct unit *u, struct cells *c)
 		cells_fail_all(c, row->end || row->at.cpu < 0 ? PM_REASON_GONE : PM_REASON_OFFLINE);
 		return 0;
 	}
-	if (row->end == PERF_ENDING)
-		row->end = PERF_ENDED;
-	size = row_read(row);
-	/* End of file: the kernel gave the group up, as it does with a pinned one that does not fit. */
+	if (row->fresh) {
+		row->fresh = false;
+		memset(row->got, 0, (READ_HEAD + row->n_open) * sizeof(*row->got));
+		size = sizeof(*row->got);
+	} else {
+		if (row->end == PERF_ENDING)
+			row->end = PERF_ENDED;
+		size = row_read(row);
+	}
+	/* The PMU is gone. End of file: the kernel gave the group up, as it does with a pinned one that does not fit. */
+	if (size < 0 && errno == ENODEV)
+		return -ENODEV;
 	if (size <= 0) {
 		cells_fail_all(c, size ? pm_reason_errno(errno) : PM_REASON_NOT_COUNTED);
 		return 0;
@@ -208,6 +216,26 @@ static int unit_read(struct unit *u, struct cells *c)
 		if (row->missing[k])
 			cells_fail(c, k, row->missing[k]);
 	return 0;
+}
+
+int perf_row_count(const struct perf_row *row, uint32_t k, uint64_t *count, uint64_t *enabled, uint64_t *running)
+{
+	if (row->leader < 0 || row_read(row) <= 0)
+		return -ENODATA;
+	for (uint32_t i = 0; i < row->n_open; i++) {
+		if (row->place[i] != k)
+			continue;
+		*count = row->got[row->first + i] + row->base[k];
+		*enabled = row->got[READ_ENABLED] + row->base_enabled;
+		*running = row->got[READ_RUNNING] + row->base_running;
+		return 0;
+	}
+	return -ENODATA;
+}
+
+struct perf_row *perf_row_of(struct unit *u)
+{
+	return u->read == unit_read ? (struct perf_row *)u : NULL;
 }
 
 static void unit_release(struct unit *u)

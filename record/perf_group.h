@@ -53,6 +53,9 @@ struct perf_row {
 	uint32_t cgroup;   /* of the source's, if at.cgroup is one */
 	uint32_t instance; /* id */
 	_Atomic int end;   /* enum perf_end */
+	/* Of a task that began while recording: the first reading is what it was opened with, 0, so that all that it
+	 * has done since lies between two readings. */
+	bool fresh;
 	bool any_off;      /* some members are `off` */
 	int *fd;           /* of each member; -1: not open */
 	uint16_t *missing; /* reason of each that is not open */
@@ -82,12 +85,17 @@ void perf_group_remove(struct perf_group *g, uint32_t k);
 /* A row that has not been opened; unit.read and unit.release are set. It becomes one of the group's. NULL
  * without memory. */
 struct perf_row *perf_row_new(struct perf_group *g, struct perf_place at, uint32_t instance);
+/* The row that the unit is, or NULL for another kind of unit. */
+struct perf_row *perf_row_of(struct unit *u);
 /* Opens what can be opened. 0 if that is anything, or the -errno of the last member. */
 int perf_row_open(struct perf_row *row, struct perf_start start);
 /* Closes; with `keep`, what was counted is added to the base first. */
 void perf_row_close(struct perf_row *row, bool keep);
 /* Starts or stops counting; members that are `off` stay so. */
 int perf_row_enable(struct perf_row *row, bool on);
+
+/* What member k has counted so far, and for how long it was enabled and ran (ns). -ENODATA: it is not open. */
+int perf_row_count(const struct perf_row *row, uint32_t k, uint64_t *count, uint64_t *enabled, uint64_t *running);
 
 /* Opens one event for a try, giving up what the kernel refuses: details of the PMU, and the kernel part if
  * `may_exclude`

@@ -59,6 +59,19 @@ int perf_event_cpus(const struct perf_source *s, const struct plan *p, const str
 	return err;
 }
 
+/* Says once for each PMU that -C names none of its CPUs. */
+static int tell_other_cpus(const struct perf_source *s, struct plan *p, const struct event *ev,
+                           const struct cpulist *cpus)
+{
+	if (!ev->uncore || !p->options->cpus || !cpus->n || cpulist_has(&p->cpus, cpus->cpu[0]))
+		return 0;
+	for (const struct event *other = s->set.event; other < ev; other++)
+		if (other->pmu_index == ev->pmu_index)
+			return 0;
+	return plan_refused(p, PM_REASON_NOT_SUPPORTED, NULL, "-C %s: %s is counted on CPU %s, its own, instead",
+	                    p->options->cpus, ev->pmu, s->pmus.pmu[ev->pmu_index].cpus);
+}
+
 static bool same_cpus(const struct cpulist *a, const struct cpulist *b)
 {
 	return a->n == b->n && (!a->n || !memcmp(a->cpu, b->cpu, a->n * sizeof(*a->cpu)));
@@ -81,10 +94,13 @@ static int assign(struct perf_source *s, struct plan *p, struct perf_event *e)
 	const struct event *ev = e->ev;
 	const char *class = class_of(ev);
 	bool tasks = p->options->target != TARGET_SYSTEM && !ev->uncore;
-	bool inherit = tasks && (ev->inherit < 0 ? !p->options->no_inherit : ev->inherit);
+	bool inherit = tasks && !p->options->per_thread && (ev->inherit < 0 ? !p->options->no_inherit : ev->inherit);
 	struct cpulist cpus = { 0 };
 	struct perf_group *g = NULL;
 	int err = tasks ? 0 : perf_event_cpus(s, p, ev, &cpus);
+
+	if (!err)
+		err = tell_other_cpus(s, p, ev, &cpus);
 
 	for (uint32_t i = 0; i < s->n_groups && !g && !err; i++) {
 		struct perf_group *have = s->group[i];
@@ -186,8 +202,14 @@ static int try_member(struct perf_source *s, struct perf_group *g, struct perf_e
 
 /* One pass over the members at one place. Members that fail have their error set and leave the group; -EAGAIN
  * if the group was taken apart and has to be tried again. */
-static int try_group(struct perf_source *s, struct perf_group *g, struct perf_place at, struct error *error)
+static int try_group(struct perf_source *s, struct plan *p, struct perf_group *g, struct perf_place at,
+                     struct error *error)
 {
+	static const char group_hint[] =
+	    "put :W behind the } to have the group taken apart: alone the event can be opened";
+	static const char group_hint_watchdog[] =
+	    "put :W behind the } to have the group taken apart, or sysctl kernel.nmi_watchdog=0, which frees a "
+	    "counter of each CPU: alone the event can be opened";
 	int fds[PERF_GROUP_MAX], n_fds = 0, err = 0;
 
 	for (uint32_t k = 0; k < g->n && !err;) {
@@ -216,8 +238,7 @@ static int try_group(struct perf_source *s, struct perf_group *g, struct perf_pl
 			err = err ? err : g->weak ? -EAGAIN : 0;
 		} else {
 			e->err = EINVAL;
-			e->hint = "put :W behind the } to have the group taken apart: alone the event can be "
-			          "opened";
+			e->hint = e->ev->core && perf_nmi_watchdog(p->root) ? group_hint_watchdog : group_hint;
 			perf_group_remove(g, k);
 		}
 	}
@@ -238,7 +259,7 @@ static int settle(struct perf_source *s, struct plan *p, struct perf_group *g, s
 		if (g->n_cgroups)
 			at.cgroup = s->cgroup[g->first_cgroup].fd;
 
-		err = try_group(s, g, at, error);
+		err = try_group(s, p, g, at, error);
 	}
 	if (err != -ESRCH)
 		return err;

@@ -2,12 +2,15 @@
 #ifndef RECORD_PERF_SOURCE_H
 #define RECORD_PERF_SOURCE_H
 
+#include "record/perf_follow.h"
 #include "record/perf_group.h"
 #include "record/perf_pmu.h"
 
 struct perf_task {
-	pid_t tid;
-	uint32_t instance; /* id */
+	pid_t pid, tid;
+	uint32_t instance; /* id; 0: began while recording, and is in no definition yet */
+	uint64_t began_ns, ended_ns; /* 0: before the recording; not yet */
+	bool told;         /* that it has ended */
 };
 
 struct perf_cgroup {
@@ -32,6 +35,8 @@ struct perf_source {
 	uint32_t n_cgroups;
 	char *hierarchy; /* owned; where cgroups are, or NULL */
 	struct perf_tool *tool; /* owned, or NULL */
+	struct perf_follow follow;
+	uint32_t n_missed; /* tasks that had ended before they could be followed */
 	bool on; /* counting, as far as enable() was told */
 	bool from_exec; /* counting since the exec of the command: nobody told */
 };
@@ -46,6 +51,31 @@ int perf_sets_text(const struct perf_source *s, const struct plan *p, struct buf
 int perf_groups_settle(struct perf_source *s, struct plan *p, struct error *e);
 /* Adds the instances of what is followed, if that is not CPUs. */
 int perf_tasks_add(struct perf_source *s, struct plan *p, struct error *e);
+/* An instance for each task that has none yet. 0 or -errno. */
+int perf_task_define(struct perf_source *s, struct plan *p, struct perf_task *t, uint32_t number);
+/* Looks which tasks of -p and -t have ended. 0 or -errno. */
+int perf_tasks_look(struct perf_source *s, struct plan *p);
+
+/* --per-thread: watches for new tasks; does nothing otherwise. 0 or -errno. */
+int perf_threads_begin(struct perf_source *s, struct plan *p, struct error *e);
+/* Reads what has happened: opens events for new tasks. True if perf_threads_update() has something to do. */
+bool perf_threads_notice(struct perf_source *s, struct plan *p);
+/* While nothing is read: gives new tasks their place in the recording, and takes it from those that have ended. */
+int perf_threads_update(struct perf_source *s, struct plan *p);
+/* -r: the tasks of the run before are no more, but for the first, which is the next command. */
+int perf_threads_restart(struct perf_source *s, struct plan *p, struct error *e);
+
+struct perf_start perf_start_of(const struct perf_source *s, const struct plan *p, const struct perf_group *g);
+/* Rows of a group: tasks, CPUs, or every CPU of one cgroup after the other. */
+uint32_t perf_rows_places(const struct perf_source *s, const struct perf_group *g);
+/* Opens all of them. 0 or -errno. */
+int perf_rows_open(struct perf_source *s, struct plan *p, struct perf_group *g);
+/* One column group for rows that are not in one yet. */
+int perf_rows_add(struct plan *p, struct perf_group *g, struct perf_row **rows, uint32_t n);
+/* The CPU has gone or come: for one group and one of its cgroups, if it has any. */
+int perf_rows_update(struct perf_source *s, struct plan *p, struct perf_group *g, uint32_t cgroup, uint32_t cpu,
+		     bool online);
+
 /* Opens the cgroups of -G and --for-each-cgroup, and gives them to the events; end[i]: how many events the texts of
  * -e up to the i-th have brought. */
 int perf_cgroups_read(struct perf_source *s, struct plan *p, const size_t *end, struct error *e);

@@ -7,36 +7,43 @@
 #include "record/clocks.h"
 #include "record/perf_source.h"
 
-static int add_task(struct perf_source *s, struct plan *p, pid_t pid, pid_t tid)
+int perf_task_define(struct perf_source *s, struct plan *p, struct perf_task *t, uint32_t number)
 {
-	struct pm_instance i = {
-		.kind = PM_TASK, .number = PM_NONE, .cpu = PM_NONE, .added_ns = clocks_monotonic()
-	};
-	struct perf_task *bigger = realloc(s->task, (s->n_tasks + 1) * sizeof(*bigger));
+	struct pm_instance i = { .kind = PM_TASK, .number = PM_NONE, .cpu = PM_NONE, .added_ns = t->began_ns };
 	char name[32], comm[64];
 	int64_t id;
+	int err;
+
+	if (!i.added_ns)
+		i.added_ns = clocks_monotonic();
+	snprintf(name, sizeof(name), "task-%u", number);
+	err = pm_map_set(&i.attrs, PM_INSTANCE_NAME, pm_text(name));
+	if (!err && plan_may_record(p->options, PM_INSTANCE_PID))
+		err = pm_map_set(&i.attrs, PM_INSTANCE_PID, pm_u64((uint64_t)t->pid));
+	if (!err && plan_may_record(p->options, PM_INSTANCE_TID))
+		err = pm_map_set(&i.attrs, PM_INSTANCE_TID, pm_u64((uint64_t)t->tid));
+	/* The command has not got its name before its exec. */
+	if (!err && plan_may_record(p->options, PM_INSTANCE_COMM) && t->tid != p->child &&
+	    !root_line(p->root, comm, sizeof(comm), "/proc/%d/comm", (int)t->tid))
+		err = pm_map_set(&i.attrs, PM_INSTANCE_COMM, pm_text(comm));
+	id = err ? err : pm_model_add_instance(p->model, &i);
+	pm_map_release(&i.attrs);
+	if (id > 0)
+		t->instance = (uint32_t)id;
+	return id < 0 ? (int)id : 0;
+}
+
+static int add_task(struct perf_source *s, struct plan *p, pid_t pid, pid_t tid)
+{
+	struct perf_task *bigger = realloc(s->task, (s->n_tasks + 1) * sizeof(*bigger));
 	int err;
 
 	if (!bigger)
 		return -ENOMEM;
 	s->task = bigger;
-	snprintf(name, sizeof(name), "task-%u", s->n_tasks + 1);
-	err = pm_map_set(&i.attrs, PM_INSTANCE_NAME, pm_text(name));
-	if (!err && plan_may_record(p->options, PM_INSTANCE_PID))
-		err = pm_map_set(&i.attrs, PM_INSTANCE_PID, pm_u64((uint64_t)pid));
-	if (!err && plan_may_record(p->options, PM_INSTANCE_TID))
-		err = pm_map_set(&i.attrs, PM_INSTANCE_TID, pm_u64((uint64_t)tid));
-	/* The command has not got its name before its exec. */
-	if (!err && plan_may_record(p->options, PM_INSTANCE_COMM) && pid != p->child &&
-	    !root_line(p->root, comm, sizeof(comm), "/proc/%d/comm", (int)tid))
-		err = pm_map_set(&i.attrs, PM_INSTANCE_COMM, pm_text(comm));
-	if (!err) {
-		id = pm_model_add_instance(p->model, &i);
-		err = id < 0 ? (int)id : 0;
-		if (!err)
-			s->task[s->n_tasks++] = (struct perf_task){ .tid = tid, .instance = (uint32_t)id };
-	}
-	pm_map_release(&i.attrs);
+	bigger[s->n_tasks] = (struct perf_task){ .pid = pid, .tid = tid };
+	err = perf_task_define(s, p, &bigger[s->n_tasks], s->n_tasks + 1);
+	s->n_tasks += !err;
 	return err;
 }
 
@@ -77,16 +84,70 @@ static int add_ids(struct perf_source *s, struct plan *p, const char *text, bool
 	return err;
 }
 
+/* Every thread of the system, but for those that end while it is looked. */
+static int add_all(struct perf_source *s, struct plan *p)
+{
+	char **names;
+	int n = root_list(p->root, &names, "/proc"), err = n < 0 ? n : 0;
+
+	for (int i = 0; i < n && !err; i++) {
+		struct error ignored = { 0 };
+
+		if (names[i][0] < '0' || names[i][0] > '9')
+			continue;
+		err = add_process(s, p, (uint32_t)strtoul(names[i], NULL, 10), &ignored);
+		if (err == -ESRCH)
+			err = 0;
+	}
+	if (n >= 0)
+		root_list_free(names, n);
+	return err;
+}
+
 int perf_tasks_add(struct perf_source *s, struct plan *p, struct error *e)
 {
 	int err = 0;
 
 	if (p->options->target == TARGET_COMMAND && p->child)
 		return add_task(s, p, p->child, p->child);
-	if (p->options->target == TARGET_TASKS) {
-		err = add_ids(s, p, p->options->pids, false, e);
-		if (!err)
-			err = add_ids(s, p, p->options->tids, true, e);
+	if (p->options->target != TARGET_TASKS)
+		return 0;
+	if (!p->options->pids && !p->options->tids)
+		return add_all(s, p);
+	err = add_ids(s, p, p->options->pids, false, e);
+	return err ? err : add_ids(s, p, p->options->tids, true, e);
+}
+
+/* What descendants count goes on being added to their ancestor, so a task that has some to inherit is not over. */
+static void end_rows(struct perf_source *s, pid_t tid)
+{
+	for (uint32_t i = 0; i < s->n_groups; i++)
+		for (uint32_t k = 0; k < s->group[i]->n_rows && s->group[i]->tasks && !s->group[i]->inherit; k++)
+			if (s->group[i]->row[k]->at.pid == tid && s->group[i]->row[k]->end == PERF_ALIVE)
+				s->group[i]->row[k]->end = PERF_ENDING;
+}
+
+int perf_tasks_look(struct perf_source *s, struct plan *p)
+{
+	const struct record_options *o = p->options;
+	bool any = o->target != TARGET_TASKS || (!o->pids && !o->tids) || !s->n_tasks;
+	int err = 0;
+
+	for (uint32_t i = 0; i < s->n_tasks && o->target == TARGET_TASKS && !err; i++) {
+		struct perf_task *t = &s->task[i];
+
+		if (!t->ended_ns && root_exists(p->root, "/proc/%d", (int)t->tid)) {
+			any = true;
+			continue;
+		}
+		if (!t->ended_ns)
+			t->ended_ns = clocks_monotonic();
+		if (t->told || !t->instance)
+			continue;
+		t->told = true;
+		end_rows(s, t->tid);
+		err = plan_gone(p, t->instance, t->ended_ns);
 	}
+	p->targets_gone = !any;
 	return err;
 }

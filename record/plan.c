@@ -207,25 +207,47 @@ int plan_refused(struct plan *p, uint16_t reason, const char *hint, const char *
 	return pm_model_add_probe(p->model, &probe);
 }
 
+/* Takes over the event; `err`: what went wrong while it was made. */
+static int add_event(struct plan *p, struct pm_event *e, int err)
+{
+	struct pm_event *grown = err ? NULL : realloc(p->event, (p->n_events + 1) * sizeof(*grown));
+
+	if (!grown) {
+		pm_event_release(e);
+		return err ? err : -ENOMEM;
+	}
+	p->event = grown;
+	grown[p->n_events++] = *e;
+	return 0;
+}
+
+static int set_source(const struct plan *p, struct pm_event *e)
+{
+	return pm_map_set(&e->attrs, PM_EVENT_KEY_SOURCE, pm_text(p->source ? p->source->ops->name : "pmrec"));
+}
+
 int plan_gone(struct plan *p, uint32_t instance, uint64_t time_ns)
 {
-	struct pm_event *grown = realloc(p->event, (p->n_events + 1) * sizeof(*grown));
 	struct pm_event e = { .type = PM_EVENT_GONE, .time_ns = time_ns };
-	int err;
+	int err = set_source(p, &e);
 
-	if (!grown)
-		return -ENOMEM;
-	p->event = grown;
-	err = pm_map_set(&e.attrs, PM_EVENT_KEY_SOURCE, pm_text(p->source ? p->source->ops->name : "pmrec"));
 	if (!err)
 		err = pm_map_set(&e.attrs, PM_EVENT_KEY_INSTANCE, pm_u64(instance));
 	if (!err)
 		err = pm_model_retire_instance(p->model, instance, time_ns);
-	if (err)
-		pm_event_release(&e);
-	else
-		grown[p->n_events++] = e;
-	return err;
+	return add_event(p, &e, err);
+}
+
+int plan_note(struct plan *p, uint64_t count, const char *text)
+{
+	struct pm_event e = { .type = PM_EVENT_NOTE, .time_ns = clocks_monotonic() };
+	int err = set_source(p, &e);
+
+	if (!err)
+		err = pm_map_set(&e.attrs, PM_EVENT_KEY_COUNT, pm_u64(count));
+	if (!err)
+		err = pm_map_set(&e.attrs, PM_EVENT_KEY_NOTE, pm_text(text));
+	return add_event(p, &e, err);
 }
 
 static int add_config(struct plan *p, struct pm_config *c, uint32_t number, const char *format, va_list ap)

@@ -66,6 +66,7 @@ struct record_options {
 	bool no_perf, no_msr;     /* -P, --no-msr: turbostat's ways to leave a source out */
 	bool no_scale;            /* perf's --no-scale: said in the header, done when reporting */
 	bool list;                /* -l: list counters instead of recording */
+	unsigned tcc_celsius;     /* --TCC: to be stored for the report; 0: none */
 	int threads;              /* --threads: 0 = chosen by measurement, 1 = one, -1 = one a CPU */
 };
 
@@ -117,6 +118,8 @@ int plan_refused(struct plan *p, uint16_t reason, const char *hint, const char *
 	__attribute__((format(printf, 4, 5)));
 /* The instance, a task or cgroup, has ended: retires it, and an event says so. 0 or -errno. */
 int plan_gone(struct plan *p, uint32_t instance, uint64_t time_ns);
+/* A remark of the recorder, about so many things: an event. 0 or -errno. */
+int plan_note(struct plan *p, uint64_t count, const char *text);
 /* One-time value, for instance `number` of `kind` (PM_SYSTEM: PM_NONE). Takes ownership of `v`. */
 int plan_config(struct plan *p, enum pm_kind kind, uint32_t number, enum pm_privacy privacy, struct pm_value v,
 		const char *format, ...) __attribute__((format(printf, 6, 7)));

@@ -186,6 +186,13 @@ int session_open(struct session *s, struct error *e)
 	return start_threads(s, e);
 }
 
+static void tell_pending(struct session *s)
+{
+	for (uint32_t i = 0; i < s->plan.n_events; i++)
+		session_event(s, &s->plan.event[i]);
+	s->plan.n_events = 0;
+}
+
 static int finish_sources(struct session *s)
 {
 	int err = 0;
@@ -211,6 +218,7 @@ int session_close(struct session *s, struct error *e)
 
 	stop_threads(s);
 	finished = finish_sources(s);
+	tell_pending(s);
 	err = recording_finish(s->recording, e);
 	return err || !finished ? err : error_sys(e, -finished, "one-time values at the end");
 }
@@ -456,6 +464,7 @@ static int change_cpus(struct session *s, const struct cpulist *gone, const stru
 	drop_superseded(&s->plan);
 	privileges_lower();
 	recording_unlock(s->recording);
+	tell_pending(s);
 	if (err)
 		return error_sys(e, -err, "after a change of the CPUs");
 	err = start_threads(s, e);
@@ -466,13 +475,6 @@ static int change_cpus(struct session *s, const struct cpulist *gone, const stru
 	else
 		tick_on(s);
 	return 0;
-}
-
-static void tell_pending(struct session *s)
-{
-	for (uint32_t i = 0; i < s->plan.n_events; i++)
-		session_event(s, &s->plan.event[i]);
-	s->plan.n_events = 0;
 }
 
 int session_look(struct session *s, struct error *e)
@@ -492,6 +494,28 @@ int session_look(struct session *s, struct error *e)
 	s->plan.source = NULL;
 	tell_pending(s);
 	return err ? error_sys(e, -err, "looking for what has ended") : 0;
+}
+
+int session_watch_fd(const struct session *s)
+{
+	int fd = -1;
+
+	for (size_t i = 0; i < s->n_sources && fd < 0; i++)
+		if (s->source[i].wanted && s->source[i].ops->watch)
+			fd = s->source[i].ops->watch(&s->source[i]);
+	return fd;
+}
+
+bool session_notice(struct session *s)
+{
+	bool work = false;
+
+	privileges_raise();
+	for (size_t i = 0; i < s->n_sources; i++)
+		if (s->source[i].wanted && s->source[i].ops->notice)
+			work = s->source[i].ops->notice(&s->source[i], &s->plan) || work;
+	privileges_lower();
+	return work;
 }
 
 struct switched {

@@ -58,6 +58,10 @@ void session_ticks_ended(struct session *s);
 int session_next_run(struct session *s, pid_t child, struct error *e);
 /* Lets the sources notice which tasks and cgroups have ended, and records it. 0 or -errno. */
 int session_look(struct session *s, struct error *e);
+/* A descriptor that is readable when sources have something to notice; -1: none has. */
+int session_watch_fd(const struct session *s);
+/* Lets them notice it; true: session_look_for_cpus() has something to do soon. */
+bool session_notice(struct session *s);
 /* Starts or stops the counters of that name alone; records it as an event of each. Their number, 0 for a name that
  * nobody knows, or -errno. */
 int session_enable_one(struct session *s, const char *name, bool on, struct error *e);

@@ -89,6 +89,10 @@ struct source_ops {
 	/* Once a second and at the end, on the control thread: notices what has ended since (plan_gone()). 0 or -errno.
 	 * NULL: nothing can end. */
 	int (*look)(struct source *s, struct plan *p);
+	/* A descriptor that is readable when there is something to notice; -1: none now. NULL: never. */
+	int (*watch)(const struct source *s);
+	/* Notices it, on the control thread while readers run; true: update() with cpu PM_NONE is to be called soon. */
+	bool (*notice)(struct source *s, struct plan *p);
 	/* --control: starts or stops the counters that answer to `name` alone, between two segments; calls found() with
 	 * the id of each. Their number or -errno. NULL: has none that could. */
 	int (*enable_one)(struct source *s, const char *name, bool on, void (*found)(void *arg, uint32_t counter),
