@@ -213,6 +213,8 @@ static int stat_files(struct stat_options *o, const struct options_common *commo
 	if (o->stat.stats && o->pipeline.mode == PIPELINE_TOTAL)
 		o->pipeline.mode = PIPELINE_EACH;
 	o->stat.intervals = o->pipeline.mode != PIPELINE_TOTAL;
+	o->stat.window = o->pipeline.since.kind != MOMENT_NONE || o->pipeline.until.kind != MOMENT_NONE ||
+			 o->pipeline.max_intervals;
 	o->stat.color = options_use_color(common, o->export.fd);
 	o->export.clear &= isatty(o->export.fd) && o->stat.form == STAT_TEXT;
 	for (int i = 0; i < o->n_files; i++)

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "common/buf.h"
 #include "common/cpulist.h"
@@ -59,7 +60,8 @@ struct stat_config {
 	const struct metric_set *vendor; /* of --metrics-file */
 	size_t n_vendor;
 	bool all_events, no_merge, hybrid_merge, big_num, intervals, summary, no_csv_summary, table, stats;
-	bool metric_only, no_metric_only, no_threshold, no_scale, verbose, show_thread, color, silent;
+	bool metric_only, no_threshold, no_scale, verbose, show_thread, color;
+	bool window; /* only a part of the recording is looked at */
 };
 
 /* An event as it is printed: one counter, or those of several PMUs that are merged. */
@@ -88,6 +90,8 @@ struct stat_row {
 /* Counts of several columns together. */
 struct stat_sum {
 	uint64_t v;                /* multiplexing made up for, unless --no-scale */
+	double rest;               /* what the mean of runs has beyond v; else 0 */
+	uint64_t raw;              /* as it was counted */
 	uint64_t enabled, running; /* ns */
 	uint32_t nr;               /* columns */
 	uint16_t reason;           /* 0, or why nothing was counted */
@@ -98,8 +102,14 @@ struct stat_spread {
 	double n, mean, m2;
 };
 
+/* A stretch of stat_sheet.text. */
+struct stat_text {
+	uint32_t at, len;
+};
+
 struct stat_line {
 	uint32_t row, event;
+	struct stat_text before, after; /* what a format always writes around the value */
 	uint32_t first, n;         /* in stat.track */
 	struct stat_sum now, total;
 	struct stat_spread value, enabled, running; /* over runs */
@@ -127,6 +137,11 @@ struct stat_column {               /* a track of the replay that a line sums up 
 	uint16_t why;
 };
 
+/* Events were disabled from one time to the other (CLOCK_MONOTONIC). */
+struct stat_off {
+	uint64_t from_ns, to_ns;
+};
+
 struct stat_sheet {
 	const struct stat_config *config;
 	struct exporter *x;        /* where text goes, and the start of the recording */
@@ -145,13 +160,18 @@ struct stat_sheet {
 	struct stat_column *column;
 	uint32_t n_columns;
 	uint64_t intervals;        /* printed so far */
+	struct buf text;           /* pieces of lines; empty: to be made anew */
 	double seconds;            /* that the counts at hand are of */
 	struct stat_spread wall;   /* ns, over runs */
 	double *run_wall;          /* owned: ns of each run, for --table */
 	uint32_t n_runs;
 	struct stat_shadow *shadow;
 	/* Of the recording. */
-	uint64_t user_ns, system_ns, elapsed_ns, counted_ns, disabled_ns, disabled_since;
+	uint64_t elapsed_ns;       /* of the command that ended last; 0: none */
+	uint64_t counted_ns;       /* in which events were enabled, over the intervals so far */
+	uint64_t off_since;        /* CLOCK_MONOTONIC since when events are disabled; 0: they are not */
+	struct stat_off *off;      /* owned: when they were */
+	size_t n_off;
 	struct stat_spread user, system;
 	bool child, runs;
 	char time[32];             /* of the interval at hand */
@@ -197,7 +217,7 @@ double stat_spread_error(const struct stat_spread *w);
 /* That in percent of the mean. */
 double stat_spread_percent(const struct stat_spread *w);
 /* The value in the event's unit. */
-double stat_value(const struct stat_event *e, uint64_t v);
+double stat_value(const struct stat_event *e, const struct stat_sum *sum);
 /* Lines for the user about sums that lack a part. */
 void stat_note_lost(struct stat_sheet *s);
 
@@ -235,6 +255,15 @@ extern const struct stat_form_ops stat_text, stat_csv, stat_json;
 extern const char *const stat_aggr_words[STAT_AGGRS]; /* "core", "socket": perf's names; NULL: none */
 /* --stats: a table over the intervals, in any of the forms. */
 void stat_print_stats(struct stat_sheet *s);
+
+/* Makes the pieces before and after the values, unless they are there: `make` appends the one or the other. */
+void stat_texts(struct stat_sheet *s, void (*make)(struct stat_sheet *s, const struct stat_line *l, bool after));
+/* Appends a piece. */
+static inline char *stat_put(char *at, const void *data, size_t len)
+{
+	memcpy(at, data, len);
+	return at + len;
+}
 
 /* "<not counted>" or "<not supported>". */
 const char *stat_missing(uint16_t reason);

@@ -15,6 +15,7 @@ static uint64_t scaled(const struct stat_sheet *s, const struct count *c)
 static void take(struct stat_sheet *s, struct stat_line *l, const struct count *c)
 {
 	l->now.v += scaled(s, c);
+	l->now.raw += c->v;
 	l->now.enabled += c->enabled;
 	l->now.running += c->running;
 }
@@ -129,6 +130,7 @@ void stat_add_total(struct stat_sheet *s)
 		}
 		l->total.reason = 0;
 		l->total.v += l->now.v;
+		l->total.raw += l->now.raw;
 		l->total.running += l->now.running;
 	}
 }
@@ -187,15 +189,16 @@ void stat_take_means(struct stat_sheet *s)
 		l->now = (struct stat_sum){ .nr = l->total.nr, .reason = l->total.reason };
 		if (l->now.reason)
 			continue;
-		l->now.v = (uint64_t)l->value.mean;
+		l->now.v = l->now.raw = (uint64_t)l->value.mean;
+		l->now.rest = l->value.mean - (double)l->now.v;
 		l->now.enabled = (uint64_t)l->enabled.mean;
 		l->now.running = (uint64_t)l->running.mean;
 	}
 }
 
-double stat_value(const struct stat_event *e, uint64_t v)
+double stat_value(const struct stat_event *e, const struct stat_sum *sum)
 {
-	return (double)v * e->mul / e->div;
+	return ((double)sum->v + sum->rest) * e->mul / e->div;
 }
 
 const char *stat_missing(uint16_t reason)

@@ -6,9 +6,8 @@
 #include "common/number.h"
 #include "report/stat.h"
 
-static void put_field(struct stat_sheet *s, const char *text)
+static void add_field(const struct stat_sheet *s, struct buf *out, const char *text)
 {
-	struct buf *out = &s->x->out;
 	const char *sep = s->config->separator;
 
 	if (!strpbrk(text, "\"\r\n") && (!sep[0] || !strstr(text, sep))) {
@@ -22,6 +21,11 @@ static void put_field(struct stat_sheet *s, const char *text)
 		buf_addch(out, *text == '\n' || *text == '\r' ? ' ' : *text);
 	}
 	buf_addch(out, '"');
+}
+
+static void put_field(struct stat_sheet *s, const char *text)
+{
+	add_field(s, &s->x->out, text);
 }
 
 static void put_sep(struct stat_sheet *s, unsigned n)
@@ -69,51 +73,92 @@ static void put_metric(struct stat_sheet *s, const struct stat_metric *m)
 	put_field(s, m->unit);
 }
 
-static void put_line(struct stat_sheet *s, const struct stat_line *l)
+/* Before the value, and between it and the run time. */
+static void make_text(struct stat_sheet *s, const struct stat_line *l, bool after)
 {
 	const struct stat_event *e = &s->event[l->event];
-	const struct stat_row *row = &s->row[l->row];
+	const char *sep = s->config->separator;
+	struct buf *out = &s->text;
+
+	if (!after && s->config->aggr != STAT_GLOBAL) {
+		add_field(s, out, s->row[l->row].label);
+		buf_addstr(out, sep);
+	} else if (after) {
+		buf_addstr(out, sep);
+		add_field(s, out, e->unit);
+		buf_addstr(out, sep);
+		add_field(s, out, e->name);
+		buf_addstr(out, sep);
+		if (e->cgroup) {
+			add_field(s, out, e->cgroup);
+			buf_addstr(out, sep);
+		}
+	}
+}
+
+static char *put_number(char *at, const struct stat_event *e, const struct stat_sum *sum)
+{
+	if (e->mul == 1 && e->div == 1 && sum->rest == 0)
+		return at + number_u64(at, sum->v);
+	return at + number_fixed(at, stat_value(e, sum), e->fraction ? 2 : 0);
+}
+
+static void put_more(struct stat_sheet *s, const struct stat_line *l, const struct stat_metric *metric, size_t n)
+{
+	for (size_t i = 1; i < n; i++) {
+		put_prefix(s, &s->row[l->row], l->now.nr);
+		put_sep(s, 5u + (s->event[l->event].cgroup != NULL) + (s->n_runs > 0));
+		put_metric(s, &metric[i]);
+		buf_addch(&s->x->out, '\n');
+	}
+}
+
+static void put_line(struct stat_sheet *s, const struct stat_line *l, size_t sep_len)
+{
+	const struct stat_event *e = &s->event[l->event];
+	const struct stat_sum *now = &l->now;
+	const char *sep = s->config->separator, *text = (const char *)s->text.data;
 	struct stat_metric metric[STAT_METRICS];
 	size_t n = stat_shadow(s, l, metric);
 	struct buf *out = &s->x->out;
-	char text[NUMBER_MAX];
-	bool there = !l->now.reason && l->now.running;
+	bool there = !now->reason && now->running;
+	char *at;
 
-	put_prefix(s, row, l->now.nr);
+	if (s->time[0] || s->summing) {
+		const char *first = s->time[0] ? s->time : s->config->no_csv_summary ? "" : "summary";
+
+		buf_addstr(out, first);
+		if (first[0])
+			buf_add(out, sep, sep_len);
+	}
+	if (!(at = export_room(out, l->before.len + l->after.len + 8 * sep_len + 256)))
+		return;
+	at = stat_put(at, text + l->before.at, l->before.len);
+	if (s->row[l->row].counted)
+		at = stat_put(at + number_u64(at, now->nr), sep, sep_len);
 	if (there)
-		put_fixed(s, stat_value(e, l->now.v), e->fraction ? 2 : 0);
+		at = put_number(at, e, now);
 	else
-		buf_addstr(out, stat_missing(l->now.reason));
-	put_sep(s, 1);
-	put_field(s, e->unit);
-	put_sep(s, 1);
-	put_field(s, e->name);
-	put_sep(s, 1);
-	if (e->cgroup) {
-		put_field(s, e->cgroup);
-		put_sep(s, 1);
-	}
+		at = stat_put(at, stat_missing(now->reason), strlen(stat_missing(now->reason)));
+	at = stat_put(at, text + l->after.at, l->after.len);
 	if (s->n_runs) {
-		put_fixed(s, there ? stat_spread_percent(&l->value) : 0, 2);
-		buf_addch(out, '%');
-		put_sep(s, 1);
+		at += number_fixed(at, there ? stat_spread_percent(&l->value) : 0, 2);
+		*at++ = '%';
+		at = stat_put(at, sep, sep_len);
 	}
-	buf_add(out, text, number_u64(text, there ? l->now.running : 0));
-	put_sep(s, 1);
+	at = stat_put(at + number_u64(at, there ? now->running : 0), sep, sep_len);
 	/* Whole percents, as perf has them. */
-	buf_add(out, text, number_u64(text, there && l->now.enabled ? 100 * l->now.running / l->now.enabled : 100));
-	buf_addstr(out, ".00");
-	put_sep(s, 1);
-	if (n)
+	at += number_u64(at, there && now->enabled && now->enabled != now->running ? 100 * now->running / now->enabled : 100);
+	at = stat_put(stat_put(at, ".00", 3), sep, sep_len);
+	if (!n) {
+		at = stat_put(at, sep, sep_len);
+		*at++ = '\n';
+	}
+	out->len = (size_t)(at - (char *)out->data);
+	if (n) {
 		put_metric(s, &metric[0]);
-	else
-		put_sep(s, 1);
-	buf_addch(out, '\n');
-	for (size_t i = 1; i < n; i++) {
-		put_prefix(s, row, l->now.nr);
-		put_sep(s, 5u + (e->cgroup != NULL) + (s->n_runs > 0));
-		put_metric(s, &metric[i]);
 		buf_addch(out, '\n');
+		put_more(s, l, metric, n);
 	}
 }
 
@@ -201,11 +246,13 @@ static void begin(struct stat_sheet *s)
 static void lines(struct stat_sheet *s)
 {
 	uint32_t last = UINT32_MAX, shown = 0;
+	size_t sep_len = strlen(s->config->separator);
 
 	if (s->config->metric_only) {
 		put_metrics(s);
 		return;
 	}
+	stat_texts(s, make_text);
 	for (uint32_t i = 0; i < s->n_lines; i++) {
 		const struct stat_line *l = &s->line[s->order[i]];
 		uint32_t block = stat_block(s, l);
@@ -214,7 +261,7 @@ static void lines(struct stat_sheet *s)
 		last = block;
 		if (stat_skips(s, l) || (s->config->top && shown++ >= s->config->top))
 			continue;
-		put_line(s, l);
+		put_line(s, l, sep_len);
 		if (exporter_is_full(s->x) && exporter_flush(s->x))
 			return;
 	}

@@ -396,7 +396,7 @@ int stat_events_find(struct stat_sheet *s, struct buf *notes, struct error *e)
 		return error_sys(e, ENOMEM, "events");
 	if (s->config->events.n)
 		err = choose_named(s, chosen, e);
-	else
+	else if (!s->config->metrics.n || s->config->all_events || s->config->detailed)
 		choose_default(s, chosen);
 	for (uint32_t i = 0; i < m->n_counters && !err; i++)
 		if (chosen[m->counter[i].id] && has_cgroup(s->config, &m->counter[i]) &&

@@ -150,7 +150,7 @@ static struct value input_value(const struct stat_sheet *s, const struct stat_in
 			continue;
 		if (l->now.reason)
 			return value_missing(l->now.reason);
-		sum += stat_value(&s->event[l->event], l->now.v);
+		sum += stat_value(&s->event[l->event], &l->now);
 		nr += l->now.nr;
 	}
 	if (nr == 0)

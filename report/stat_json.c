@@ -37,25 +37,30 @@ static void put_number(struct stat_sheet *s, const char *key, uint64_t v, bool *
 	buf_add(&s->x->out, text, number_u64(text, v));
 }
 
+static const char *place_word(const struct stat_sheet *s, const struct stat_row *row)
+{
+	if (s->config->aggr == STAT_NONE)
+		return row->place.kind == PM_CPU ? "cpu" : "core";
+	return s->config->aggr == STAT_THREAD ? "thread" : stat_aggr_words[s->config->aggr];
+}
+
+/* perf says "0" where its other formats say "CPU0". */
+static const char *place_text(const struct stat_sheet *s, const struct stat_row *row)
+{
+	return row->label + (s->config->aggr == STAT_NONE && row->place.kind == PM_CPU ? strlen("CPU") : 0);
+}
+
 static void put_prefix(struct stat_sheet *s, const struct stat_row *row, uint32_t nr, bool *more)
 {
-	const char *word = stat_aggr_words[s->config->aggr];
+	const char *word = place_word(s, row);
 
 	buf_addch(&s->x->out, '{');
 	if (s->time[0]) {
 		put_key(s, "interval", more);
 		buf_addstr(&s->x->out, s->time);
 	}
-	if (s->config->aggr == STAT_GLOBAL)
-		return;
-	if (s->config->aggr == STAT_NONE && row->place.kind == PM_CPU)
-		put_text(s, "cpu", row->label + strlen("CPU"), more);
-	else if (s->config->aggr == STAT_NONE)
-		put_text(s, "core", row->label, more);
-	else if (s->config->aggr == STAT_THREAD)
-		put_text(s, "thread", row->label, more);
-	else if (word)
-		put_text(s, word, row->label, more);
+	if (word)
+		put_text(s, word, place_text(s, row), more);
 	if (row->counted)
 		put_number(s, "counters", nr, more);
 }
@@ -74,42 +79,91 @@ static void put_metric(struct stat_sheet *s, const struct stat_metric *m, bool *
 		put_text(s, "metric-threshold", m->threshold, more);
 }
 
+/* The place before the value; unit and event behind it. */
+static void make_text(struct stat_sheet *s, const struct stat_line *l, bool after)
+{
+	const struct stat_event *e = &s->event[l->event];
+	const struct stat_row *row = &s->row[l->row];
+	const char *cgroup = e->cgroup ? e->cgroup : s->config->aggr == STAT_CGROUP ? row->label : NULL;
+	struct buf *out = &s->text;
+
+	if (!after) {
+		const char *word = place_word(s, row);
+
+		if (!word)
+			return;
+		json_quote(out, word, strlen(word));
+		buf_addstr(out, " : ");
+		json_quote(out, place_text(s, row), strlen(place_text(s, row)));
+		buf_addstr(out, ", ");
+		return;
+	}
+	buf_addstr(out, "\", \"unit\" : ");
+	json_quote(out, e->unit, strlen(e->unit));
+	buf_addstr(out, ", \"event\" : ");
+	json_quote(out, e->name, strlen(e->name));
+	if (cgroup) {
+		buf_addstr(out, ", \"cgroup\" : ");
+		json_quote(out, cgroup, strlen(cgroup));
+	}
+}
+
+#define PUT(at, text) stat_put(at, text, sizeof(text) - 1)
+
 static void put_line(struct stat_sheet *s, const struct stat_line *l)
 {
 	const struct stat_event *e = &s->event[l->event];
 	const struct stat_row *row = &s->row[l->row];
+	const struct stat_sum *now = &l->now;
 	struct stat_metric metric[STAT_METRICS];
 	size_t n = stat_shadow(s, l, metric);
 	struct buf *out = &s->x->out;
-	bool there = !l->now.reason && l->now.running, more = false;
+	const char *text = (const char *)s->text.data;
+	bool there = !now->reason && now->running, more = true;
+	char *at = export_room(out, l->before.len + l->after.len + 512);
 
-	put_prefix(s, row, l->now.nr, &more);
-	put_key(s, "counter-value", &more);
-	buf_addch(out, '"');
-	if (there)
-		put_fixed(s, stat_value(e, l->now.v), 6);
-	else
-		buf_addstr(out, stat_missing(l->now.reason));
-	buf_addch(out, '"');
-	put_text(s, "unit", e->unit, &more);
-	put_text(s, "event", e->name, &more);
-	if (e->cgroup)
-		put_text(s, "cgroup", e->cgroup, &more);
-	else if (s->config->aggr == STAT_CGROUP)
-		put_text(s, "cgroup", row->label, &more);
-	if (s->n_runs) {
-		put_key(s, "variance", &more);
-		put_fixed(s, there ? stat_spread_percent(&l->value) : 0, 2);
+	if (!at)
+		return;
+	*at++ = '{';
+	if (s->time[0]) {
+		at = stat_put(PUT(at, "\"interval\" : "), s->time, strlen(s->time));
+		at = PUT(at, ", ");
 	}
-	put_number(s, "event-runtime", there ? l->now.running : 0, &more);
-	put_number(s, "pcnt-running", there && l->now.enabled ? 100 * l->now.running / l->now.enabled : 100, &more);
-	buf_addstr(out, ".00");
-	if (n)
+	at = stat_put(at, text + l->before.at, l->before.len);
+	if (row->counted) {
+		at = PUT(at, "\"counters\" : ");
+		at += number_u64(at, now->nr);
+		at = PUT(at, ", ");
+	}
+	at = PUT(at, "\"counter-value\" : \"");
+	if (!there) {
+		at = stat_put(at, stat_missing(now->reason), strlen(stat_missing(now->reason)));
+	} else if (e->mul == 1 && e->div == 1 && now->rest == 0) {
+		at += number_u64(at, now->v);
+		at = PUT(at, ".000000");
+	} else {
+		at += number_fixed(at, stat_value(e, now), 6);
+	}
+	at = stat_put(at, text + l->after.at, l->after.len);
+	if (s->n_runs) {
+		at = PUT(at, ", \"variance\" : ");
+		at += number_fixed(at, there ? stat_spread_percent(&l->value) : 0, 2);
+	}
+	at = PUT(at, ", \"event-runtime\" : ");
+	at += number_u64(at, there ? now->running : 0);
+	at = PUT(at, ", \"pcnt-running\" : ");
+	at += number_u64(at, there && now->enabled && now->enabled != now->running ? 100 * now->running / now->enabled : 100);
+	at = PUT(at, ".00");
+	if (!n)
+		at = PUT(at, "}\n");
+	out->len = (size_t)(at - (char *)out->data);
+	if (n) {
 		put_metric(s, &metric[0], &more);
-	buf_addstr(out, "}\n");
+		buf_addstr(out, "}\n");
+	}
 	for (size_t i = 1; i < n; i++) {
 		more = false;
-		put_prefix(s, row, l->now.nr, &more);
+		put_prefix(s, row, now->nr, &more);
 		put_metric(s, &metric[i], &more);
 		buf_addstr(out, "}\n");
 	}
@@ -179,6 +233,7 @@ static void lines(struct stat_sheet *s)
 		put_metrics(s);
 		return;
 	}
+	stat_texts(s, make_text);
 	for (uint32_t i = 0; i < s->n_lines; i++) {
 		const struct stat_line *l = &s->line[s->order[i]];
 		uint32_t block = stat_block(s, l);

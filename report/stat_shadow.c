@@ -186,6 +186,25 @@ static void plain_name(const struct stat_sheet *s, const struct stat_event *ev, 
 	}
 }
 
+/* perf counts cpu-clock in place of task-clock where it counts CPUs. */
+static int bind_by_cpu_clock(struct stat_sheet *s, struct stat_formula *f, const char *text, const char *pmu)
+{
+	static const char task[] = "task\\-clock", cpu[] = "cpu\\-clock";
+	struct buf other = BUF_INIT;
+	const char *at;
+	int err;
+
+	while ((at = strstr(text, task))) {
+		buf_add(&other, text, (size_t)(at - text));
+		buf_addstr(&other, cpu);
+		text = at + strlen(task);
+	}
+	buf_addstr(&other, text);
+	err = other.err ? -ENOMEM : stat_formula_bind(s, f, buf_str(&other), pmu, NULL);
+	buf_release(&other);
+	return err;
+}
+
 static int classic_of(struct stat_sheet *s, uint32_t event)
 {
 	const struct shadow *row = NULL;
@@ -205,6 +224,8 @@ static int classic_of(struct stat_sheet *s, uint32_t event)
 		if (!m)
 			continue;
 		err = bind_metric(s, &f, m, hybrid_pmu(s, &s->event[event]), NULL);
+		if (err == -ENOENT)
+			err = bind_by_cpu_clock(s, &f, m->expr, hybrid_pmu(s, &s->event[event]));
 		if (err == -ENOENT || err == -EINVAL) {
 			err = 0;
 			continue;
@@ -250,7 +271,9 @@ static int named_of(struct stat_sheet *s, uint32_t event)
 
 		if (!m || strcmp(named[i].event, name))
 			continue;
-		err = stat_formula_bind(s, &f, m->expr, hybrid_pmu(s, &s->event[event]), NULL);
+		err = bind_metric(s, &f, m, hybrid_pmu(s, &s->event[event]), NULL);
+		if (err == -ENOENT)
+			err = bind_by_cpu_clock(s, &f, m->expr, hybrid_pmu(s, &s->event[event]));
 		if (err == -ENOENT || err == -EINVAL)
 			continue;
 		if (err)
@@ -287,6 +310,10 @@ static int add_metric(struct stat_sheet *s, const struct metric *m, struct buf *
 		stat_formula_release(&f);
 		return -ENOMEM;
 	}
+	/* Without -e the lines are those that the metrics are made of. */
+	for (size_t i = 0; !s->config->events.n && i < f.n; i++)
+		for (uint32_t k = 0; k < f.in[i].n; k++)
+			s->event[f.in[i].event[k]].hidden = false;
 	shown->metric = m;
 	shown->value = f;
 	shown->event = stat_formula_event(s, &f);
@@ -463,7 +490,7 @@ static bool take_rate(const struct stat_sheet *s, const struct stat_line *l, str
 	clock = stat_formula_value(s, &s->shadow->clock, l->row);
 	if (clock.reason || clock.v <= 0)
 		return false;
-	rate = stat_value(&s->event[l->event], l->now.v) / (clock.v / 1000);
+	rate = stat_value(&s->event[l->event], &l->now) / (clock.v / 1000);
 	while (i < 3 && rate < units[i].size)
 		i++;
 	*out = (struct stat_metric){ .value = rate / units[i].size, .width = 8, .precision = 3, .unit = units[i].unit,
@@ -556,7 +583,7 @@ void stat_shadow_cell(const struct stat_sheet *s, uint32_t row, uint32_t id, str
 							     value_missing(VALUE_NO_INPUT);
 
 		if (!clock.reason && clock.v > 0)
-			*out = (struct stat_metric){ .value = stat_value(&s->event[x->event], l->now.v) / (clock.v / 1000),
+			*out = (struct stat_metric){ .value = stat_value(&s->event[x->event], &l->now) / (clock.v / 1000),
 						     .width = 8, .precision = 3, .unit = "/sec", .name = "/sec" };
 	}
 	out->id = id;

@@ -140,7 +140,7 @@ static void put_line(struct stat_sheet *s, const struct stat_line *l)
 
 	put_place(s, row, l->now.nr);
 	if (there)
-		grouped(text, stat_value(e, l->now.v), e->fraction ? 2 : 0, s->config->big_num);
+		grouped(text, stat_value(e, &l->now), e->fraction ? 2 : 0, s->config->big_num);
 	buf_printf(out, "%18s ", there ? text : stat_missing(l->now.reason));
 	put_safe(out, there || !e->invalid ? e->unit : "", UNIT_WIDTH);
 	buf_addch(out, ' ');
@@ -164,7 +164,7 @@ static void put_line(struct stat_sheet *s, const struct stat_line *l)
 		put_place(s, row, l->now.nr);
 		buf_addstr(out, "# ");
 		put_safe(out, e->name, 0);
-		buf_printf(out, ": %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", l->now.v, l->now.enabled, l->now.running);
+		buf_printf(out, ": %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", l->now.raw, l->now.enabled, l->now.running);
 	}
 	for (size_t i = 1; i < n; i++)
 		put_more(s, row, l->now.nr, &metric[i]);
@@ -405,6 +405,8 @@ static void lines(struct stat_sheet *s)
 {
 	bool interval = s->time[0];
 
+	if (interval && s->x->config.clear)
+		buf_addstr(&s->x->out, "\033[H\033[2J");
 	if (interval && (s->intervals - 1) % HEAD_EVERY == 0 && !s->config->metric_only)
 		put_interval_head(s);
 	if (!interval)

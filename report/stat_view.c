@@ -26,6 +26,11 @@ static void forget(struct stat_sheet *s)
 	stat_forget_layout(s);
 	stat_events_release(s);
 	stat_shadow_release(s);
+	buf_release(&s->text);
+	free(s->off);
+	s->off = NULL;
+	s->n_off = 0;
+	s->off_since = 0;
 	free(s->run_wall);
 	s->run_wall = NULL;
 	s->n_runs = 0;
@@ -41,6 +46,22 @@ void stat_release(struct stat_sheet *s)
 bool stat_skips(const struct stat_sheet *s, const struct stat_line *l)
 {
 	return s->event[l->event].hidden || (!l->n && !s->event[l->event].invalid && s->config->aggr == STAT_THREAD);
+}
+
+void stat_texts(struct stat_sheet *s, void (*make)(struct stat_sheet *s, const struct stat_line *l, bool after))
+{
+	if (s->text.len)
+		return;
+	for (uint32_t i = 0; i < s->n_lines; i++) {
+		struct stat_line *l = &s->line[i];
+
+		l->before.at = (uint32_t)s->text.len;
+		make(s, l, false);
+		l->before.len = (uint32_t)s->text.len - l->before.at;
+		l->after.at = (uint32_t)s->text.len;
+		make(s, l, true);
+		l->after.len = (uint32_t)s->text.len - l->after.at;
+	}
 }
 
 /* ---- sorting ---- */
@@ -81,7 +102,7 @@ static int sort_lines(struct stat_sheet *s)
 
 		key[i] = (struct sort_key){ .line = i, .block = by_event ? l->event : l->row };
 		if (sort == STAT_SORT_VALUE)
-			key[i].value = l->now.reason ? -1 : stat_value(&s->event[l->event], l->now.v);
+			key[i].value = l->now.reason ? -1 : stat_value(&s->event[l->event], &l->now);
 		else if (sort == STAT_SORT_RUNNING)
 			key[i].value = (double)l->now.running;
 		else
@@ -116,6 +137,7 @@ static int lay_out(void *ctx, const struct places *places, struct replay *replay
 		s->own_places.cache = s->cache_level == 2 ? PM_CACHE_L2 : PM_CACHE_L3;
 	s->places = &s->own_places;
 	s->replay = replay;
+	buf_clear(&s->text);
 	s->runs = pm_map_u64(&places->model->header, PM_HEADER_RUNS, 1) > 1;
 	if ((err = stat_declare(s, notes, e)))
 		return err;
@@ -132,7 +154,7 @@ static int keep_history(struct stat_sheet *s)
 {
 	for (uint32_t i = 0; i < s->n_lines; i++) {
 		struct stat_line *l = &s->line[i];
-		double v = stat_value(&s->event[l->event], l->now.v);
+		double v = stat_value(&s->event[l->event], &l->now);
 
 		if (!l->now.reason)
 			buf_add(&l->history, &v, sizeof(v));
@@ -154,15 +176,31 @@ static int add_run(struct stat_sheet *s, double wall_ns)
 	return 0;
 }
 
+/* How much of the interval events were disabled. */
+static uint64_t off_ns(const struct stat_sheet *s, const struct interval *i)
+{
+	uint64_t sum = 0;
+
+	for (size_t k = 0; k <= s->n_off; k++) {
+		struct stat_off off = k < s->n_off ? s->off[k] : (struct stat_off){ s->off_since, s->off_since ? i->to_ns : 0 };
+		uint64_t from = off.from_ns > i->from_ns ? off.from_ns : i->from_ns;
+		uint64_t to = off.to_ns < i->to_ns ? off.to_ns : i->to_ns;
+
+		sum += to > from ? to - from : 0;
+	}
+	return sum < i->duration_ns ? sum : i->duration_ns;
+}
+
 static int one_interval(struct stat_sheet *s, const struct interval *i, size_t k)
 {
 	const struct stat_config *c = s->config;
 	int64_t since = (int64_t)(i->to_ns - s->x->origin_ns);
+	uint64_t counted = i->duration_ns - off_ns(s, i);
 	int err = 0;
 
 	s->intervals++;
-	s->counted_ns += i->duration_ns;
-	s->seconds = (double)i->duration_ns / 1e9;
+	s->counted_ns += counted;
+	s->seconds = (double)counted / 1e9;
 	stat_count(s, k);
 	if (c->stats)
 		err = keep_history(s);
@@ -172,7 +210,9 @@ static int one_interval(struct stat_sheet *s, const struct interval *i, size_t k
 		if (!c->stats && !err)
 			err = print_lines(s);
 	} else if (s->runs) {
-		err = add_run(s, (double)i->duration_ns);
+		/* The command's own time, where that is known, and not that of the snapshots around it. */
+		err = add_run(s, (double)(s->elapsed_ns ? s->elapsed_ns : counted));
+		s->elapsed_ns = 0;
 	}
 	if (!s->runs || c->intervals)
 		stat_add_total(s);
@@ -193,6 +233,18 @@ static int intervals(void *ctx, const struct interval *interval, size_t n, struc
 	return err;
 }
 
+/* Without memory the rates are of the whole time, no more. */
+static void add_off(struct stat_sheet *s, uint64_t to_ns)
+{
+	struct stat_off *more = s->off_since ? realloc(s->off, (s->n_off + 1) * sizeof(*more)) : NULL;
+
+	if (more) {
+		s->off = more;
+		s->off[s->n_off++] = (struct stat_off){ s->off_since, to_ns };
+	}
+	s->off_since = 0;
+}
+
 static void event(void *ctx, const struct pm_event *event)
 {
 	struct stat_sheet *s = ctx;
@@ -210,6 +262,12 @@ static void event(void *ctx, const struct pm_event *event)
 		s->elapsed_ns = elapsed;
 		stat_spread_add(&s->user, (double)user);
 		stat_spread_add(&s->system, (double)system);
+		break;
+	case PM_EVENT_DISABLE:
+		s->off_since = s->off_since ? s->off_since : event->time_ns;
+		break;
+	case PM_EVENT_ENABLE:
+		add_off(s, event->time_ns);
 		break;
 	default:
 		break;
@@ -235,6 +293,8 @@ static int end(void *ctx, struct error *e)
 			stat_take_means(s);
 			s->seconds = s->wall.mean / 1e9;
 		} else {
+			if (s->elapsed_ns && !s->config->window && !s->config->intervals)
+				s->seconds = (double)s->elapsed_ns / 1e9;
 			stat_take_totals(s);
 		}
 		err = print_lines(s);
