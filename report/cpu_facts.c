@@ -83,10 +83,15 @@ static void find_units(const struct pm_model *m, uint32_t package, struct cpu_fa
 static void find_limits(const struct pm_model *m, uint32_t package, struct cpu_facts *f)
 {
 	double unit = f->id.vendor == CPU_AMD ? f->amd_unit : f->energy_unit;
+	const struct pm_config *told;
 	uint64_t v;
 
 	if (cpu_register_at(m, package, "temperature_target", &v))
 		f->tj_max = field(v, 23, 16);
+	/* The user knew better. */
+	told = pm_model_config(m, "tcc_celsius", PM_NONE);
+	if (told && told->value.kind == PM_VALUE_U64)
+		f->tj_max = (double)told->value.u64;
 	if (cpu_register_at(m, package, "pkg_power_info", &v) && field(v, 14, 0) && f->power_unit > 0) {
 		f->tdp_watts = field(v, 14, 0) * f->power_unit;
 		f->tdp_recorded = true;
@@ -218,7 +223,7 @@ static bool of_cpu(const struct cpu_facts *f, const struct pm_model *m, const ch
 	} else if (!strcmp(name, "x2apic_id")) {
 		/* AMD's is in its own leaf, where it says that it has that leaf. */
 		if (intel ? cpu_leaf(m, 0xb, 0, cpu, reg) && reg[1] & 0xffff :
-			    cpu_leaf(m, 0x80000001, 0, cpu, reg) && reg[2] >> 22 & 1)
+			    cpu_leaf(m, 0x80000001, 0, PM_NONE, reg) && reg[2] >> 22 & 1)
 			if (intel || cpu_leaf(m, 0x8000001e, 0, cpu, reg))
 				*v = value_of(reg[intel ? 3 : 0]);
 	} else if (!strcmp(name, "c7_in_c6")) {

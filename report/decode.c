@@ -176,12 +176,31 @@ bool decode_register(const struct cpu_facts *f, const char *name, uint64_t value
 	return true;
 }
 
+/* Units and clocks of the package that a reading is of, where there are several. */
+static void facts_of(const struct pm_model *m, const struct cpu_facts *all, const struct pm_config *c,
+		     struct cpu_facts *own)
+{
+	const struct pm_topology *t = &m->topology;
+	uint32_t package = PM_NONE;
+
+	if (c->kind == PM_PACKAGE && c->instances.n)
+		package = c->instances.cpu[0];
+	for (uint32_t i = 0; c->kind == PM_CPU && i < t->n && package == PM_NONE; i++)
+		if (cpulist_has(&c->instances, t->cpu[i].cpu))
+			package = t->cpu[i].package;
+	if (package == PM_NONE || !t->n || t->cpu[0].package == t->cpu[t->n - 1].package)
+		*own = *all;
+	else
+		cpu_facts_find_at(m, package, own);
+}
+
 /* Every reading of a register: other places, and the end of the recording if it says something else. */
 static int decode_readings(const struct pm_model *m, const struct cpu_facts *f, const char *full,
 			   int (*take)(void *ctx, const struct decoded *d), void *ctx)
 {
 	for (uint32_t i = 0; i < m->n_configs; i++) {
 		const struct pm_config *c = &m->config[i];
+		struct cpu_facts own;
 		struct decoded d;
 		bool same = false;
 		int err;
@@ -197,7 +216,8 @@ static int decode_readings(const struct pm_model *m, const struct cpu_facts *f, 
 			       (!c->instances.n || !memcmp(o->instances.cpu, c->instances.cpu,
 							   c->instances.n * sizeof(*c->instances.cpu)));
 		}
-		if (same || !decode_register(f, full, c->value.u64, &d))
+		facts_of(m, f, c, &own);
+		if (same || !decode_register(&own, full, c->value.u64, &d))
 			continue;
 		d.name = c->name;
 		d.config = c;
@@ -207,8 +227,7 @@ static int decode_readings(const struct pm_model *m, const struct cpu_facts *f, 
 	return 0;
 }
 
-/* What the kernel said of frequencies, idle states and limits, in the order of turbostat's header. */
-static int decode_settings(const struct pm_model *m, int (*take)(void *ctx, const struct decoded *d), void *ctx)
+int decode_settings(const struct pm_model *m, int (*take)(void *ctx, const struct decoded *d), void *ctx)
 {
 	static const char *const prefix[] = { "cpufreq.", "intel_pstate.", "cpu_dma_latency", "cpuidle.", "uncorefreq.",
 					      "powercap." };
@@ -225,6 +244,10 @@ static int decode_settings(const struct pm_model *m, int (*take)(void *ctx, cons
 				continue;
 			buf_clear(&text);
 			value_text(&c->value, &text);
+			/* What the kernel begins with: nobody has asked for less. */
+			if (!strcmp(c->name, "cpu_dma_latency_us") && c->value.kind == PM_VALUE_U64 &&
+			    c->value.u64 == 2000000000)
+				buf_addstr(&text, " (default)");
 			decode_word(&d, "", buf_str(&text));
 			err = text.err ? -ENOMEM : take(ctx, &d);
 		}

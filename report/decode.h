@@ -35,6 +35,8 @@ struct decoded {
 /* Calls `take` for everything that the recording has, in the order of turbostat's header. Not 0 from `take` stops and
  * is returned. */
 int decode_all(const struct pm_model *m, int (*take)(void *ctx, const struct decoded *d), void *ctx);
+/* Likewise what the kernel said of frequencies, idle states and limits. */
+int decode_settings(const struct pm_model *m, int (*take)(void *ctx, const struct decoded *d), void *ctx);
 /* One register; false if there is no description of it. */
 bool decode_register(const struct cpu_facts *f, const char *name, uint64_t value, struct decoded *d);
 

@@ -43,7 +43,9 @@ typedef int (*decode_take)(void *ctx, const struct decoded *d);
 
 static void processor(const struct pm_model *m, const struct cpu_facts *f, struct decoded *d)
 {
+	const char *hypervisor = pm_map_text(&m->header, PM_HEADER_HYPERVISOR, NULL);
 	struct decoded_field *at;
+	uint32_t reg[4];
 
 	decode_word(d, "vendor", f->id.vendor_name[0] ? f->id.vendor_name : "not known");
 	at = decode_add(d, "family", f->id.family, "");
@@ -58,6 +60,13 @@ static void processor(const struct pm_model *m, const struct cpu_facts *f, struc
 		if (at)
 			snprintf(at->text, sizeof(at->text), "0x%x", f->id.levels);
 	}
+	if (cpu_leaf(m, 0x80000000, 0, PM_NONE, reg) && reg[0] >= 0x80000000) {
+		at = decode_add(d, "extended levels", reg[0], "");
+		if (at)
+			snprintf(at->text, sizeof(at->text), "0x%x", reg[0]);
+	}
+	if (hypervisor)
+		decode_word(d, "hypervisor", hypervisor);
 	decode_word(d, "name", f->id.known ? f->id.known->name : "not in the model table");
 	if (f->id.known)
 		decode_word(d, "features as", f->id.known->features->name);

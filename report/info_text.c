@@ -380,6 +380,19 @@ static int register_row(void *ctx, const struct decoded *d)
 	return p->err;
 }
 
+static int setting_row(void *ctx, const struct decoded *d)
+{
+	struct page *p = ctx;
+
+	buf_clear(&p->cell);
+	if (d->config->kind != PM_SYSTEM && d->config->instances.n) {
+		buf_printf(&p->cell, "%s ", pm_kind_name(d->config->kind));
+		cpulist_print(&d->config->instances, &p->cell);
+	}
+	row(p, (const char *const[]){ d->name, buf_str(&p->cell), d->field[0].text }, 3);
+	return p->err;
+}
+
 static int any_register(void *ctx, const struct decoded *d)
 {
 	return 1;
@@ -398,6 +411,21 @@ static void registers(struct page *p)
 		p->err = table_column(p->t, "", TABLE_LEFT, i == 3);
 	if (!p->err)
 		decode_all(p->m, register_row, p);
+	end_table(p, false);
+}
+
+static void settings(struct page *p)
+{
+	if (!decode_settings(p->m, any_register, NULL))
+		return;
+	head(p, "Settings of the kernel");
+	p->t = table_new();
+	if (!p->t)
+		p->err = -ENOMEM;
+	for (size_t i = 0; i < 3 && !p->err; i++)
+		p->err = table_column(p->t, "", TABLE_LEFT, i == 2);
+	if (!p->err)
+		decode_settings(p->m, setting_row, p);
 	end_table(p, false);
 }
 
@@ -464,6 +492,7 @@ int info_text(const char *path, struct scan *s, bool all, unsigned width, bool c
 		groups(&p);
 	pmus(&p);
 	registers(&p);
+	settings(&p);
 	config(&p, all);
 	missing(&p);
 	events(&p, all);
