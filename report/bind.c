@@ -280,6 +280,106 @@ int64_t bind_input(struct builder *x, const char *name, enum expr_aspect aspect)
 	return at;
 }
 
+/* An input that has a clock beside each counter. */
+static int64_t add_clocked(struct builder *x, const char *name, enum expr_aspect aspect, bool rate,
+			   const uint32_t *counter, const uint32_t *clock, uint32_t n)
+{
+	struct binding *b = x->b;
+	struct bound_input *in;
+	uint32_t at;
+	int err;
+
+	buf_clear(&x->text);
+	buf_printf(&x->text, "clocked %u %d %s", (unsigned)aspect, rate, name);
+	for (uint32_t i = 0; i < n; i++)
+		buf_printf(&x->text, " %u:%u", counter[i], clock ? clock[i] : 0);
+	if (x->text.err)
+		return -ENOMEM;
+	if (names_get(&b->input_names, buf_str(&x->text), &at))
+		return at;
+	in = new_input(b);
+	if (!in)
+		return -ENOMEM;
+	in->name = own(b, strdup(name));
+	in->counter = own(b, malloc((n + 1) * sizeof(*in->counter)));
+	in->clock = clock ? own(b, malloc((n + 1) * sizeof(*in->clock))) : NULL;
+	if (!in->name || !in->counter || (clock && !in->clock))
+		return -ENOMEM;
+	in->aspect = aspect;
+	in->rate = rate;
+	in->kind = PM_KINDS;
+	for (uint32_t i = 0; i < n; i++) {
+		enum pm_kind k = (enum pm_kind)x->kind[counter[i]];
+
+		in->counter[in->n_counters++] = counter[i];
+		if (clock)
+			in->clock[i] = clock[i];
+		if (k != PM_KINDS)
+			in->kind = in->kind == PM_KINDS ? k : kind_join(in->kind, k);
+	}
+	if (aspect == EXPR_HAS_EVENT || aspect == EXPR_SOURCE_COUNT || in->kind == PM_KINDS) {
+		in->constant = true;
+		in->value = aspect == EXPR_HAS_EVENT	  ? value_of(in->kind != PM_KINDS) :
+			    aspect == EXPR_SOURCE_COUNT && n ? value_of(n) :
+							       value_missing(VALUE_NO_INPUT);
+		in->kind = PM_KINDS;
+		in->clock = NULL;
+	}
+	at = (uint32_t)(in - b->input);
+	err = names_set(&b->input_names, buf_str(&x->text), at);
+	return err ? err : (int64_t)at;
+}
+
+/* The numbers of the clocks themselves, which what is beside them is divided by or judged with. */
+static int add_clocks(struct builder *x, struct bound_metric *m, const uint32_t *clock, uint32_t n)
+{
+	uint32_t *distinct = malloc((n + 1) * sizeof(*distinct)), k = 0;
+	int64_t at = 0;
+
+	for (uint32_t i = 0; distinct && i < n; i++)
+		if (clock[i])
+			distinct[k++] = clock[i];
+	for (int rate = 0; rate < 2 && k && distinct && at >= 0; rate++) {
+		bool have = false;
+
+		at = add_clocked(x, "", EXPR_VALUE, rate, distinct, NULL, k);
+		for (uint32_t i = 0; i < m->n_inputs && at >= 0; i++)
+			have |= m->input[i] == at;
+		if (at >= 0 && !have)
+			m->input[m->n_inputs++] = (uint32_t)at;
+	}
+	free(distinct);
+	return !distinct ? -ENOMEM : at < 0 ? (int)at : 0;
+}
+
+/* seconds(x,y) of any two counters: each x goes with the y at its place in the list, or with the only one. */
+static uint32_t pair_clocks(struct builder *x, const struct expr_input *in, uint32_t *clock)
+{
+	uint32_t n = bind_counters(x->p->model, in->by, clock, BIND_MAX_COUNTERS), k;
+
+	k = bind_counters(x->p->model, in->name, x->found, BIND_MAX_COUNTERS);
+	if (!n || n > BIND_MAX_COUNTERS || k > BIND_MAX_COUNTERS || (n > 1 && n != k))
+		return 0;
+	for (uint32_t i = 1; n == 1 && i < k; i++)
+		clock[i] = clock[0];
+	return k;
+}
+
+/* An input of a formula over a class of PMUs, or of seconds(). */
+static int64_t bind_clocked(struct builder *x, const struct expr_input *in, uint32_t *clock, uint32_t *n)
+{
+	const struct pmu_class *class;
+	const struct pmu_class_event *event = x->choice ? class_event_named(in->name, &class) : NULL;
+
+	if (event && class == x->choice->class)
+		*n = class_counters(x->choice, event, x->found, clock, BIND_MAX_COUNTERS);
+	else if (in->aspect == EXPR_SECONDS)
+		*n = pair_clocks(x, in, clock);
+	else
+		return bind_input(x, in->name, in->aspect);
+	return add_clocked(x, in->name, in->aspect, false, x->found, clock, *n);
+}
+
 bool bind_lacks(const struct bound_input *in)
 {
 	return in->constant && in->value.reason;
@@ -318,12 +418,15 @@ static int bind_formula(struct builder *x, struct bound_metric *m, const char *t
 	if (err)
 		return error_prefix(x->error, "metric %s", m->name);
 	in = expr_inputs(m->expr, &n);
-	m->input = own(x->b, malloc((n + 1) * sizeof(*m->input)));
+	/* Two clocks may join each. */
+	m->input = own(x->b, malloc((3 * n + 1) * sizeof(*m->input)));
 	if (!m->input)
 		return -ENOMEM;
 	x->group = x->twice ? bind_group(x->p->model, in, n) : 0;
 	for (size_t i = 0; i < n; i++) {
-		int64_t at = bind_input(x, in[i].name, in[i].aspect);
+		bool clocked = x->choice || in[i].aspect == EXPR_SECONDS;
+		int64_t at = clocked ? bind_clocked(x, &in[i], x->clock, &x->n_clocks) :
+				       bind_input(x, in[i].name, in[i].aspect);
 		const struct bound_input *bound;
 
 		if (at < 0)
@@ -334,6 +437,12 @@ static int bind_formula(struct builder *x, struct bound_metric *m, const char *t
 			return 0;
 		if (bound->kind != PM_KINDS)
 			kind = kind == PM_KINDS ? bound->kind : kind_join(kind, bound->kind);
+	}
+	for (size_t i = 0; i < n; i++) {
+		const struct bound_input *bound = &x->b->input[m->input[i]];
+
+		if (bound->clock && (err = add_clocks(x, m, bound->clock, bound->n_counters)))
+			return err;
 	}
 	if (kind == PM_KINDS)
 		kind = PM_SYSTEM;
@@ -418,6 +527,13 @@ static char *numbered(const char *name, unsigned n)
 	return asprintf(&text, "%s_%u", name, n) < 0 ? NULL : text;
 }
 
+static char *filtered(const char *name, const char *before, const char *filter, const char *behind)
+{
+	char *text;
+
+	return asprintf(&text, "%s%s%s%s", name, before, filter, behind) < 0 ? NULL : text;
+}
+
 static int bind_row(struct builder *x, const struct metric *row, const char *member, const char *part, bool vendor)
 {
 	struct bound_metric *m = new_metric(x->b);
@@ -457,6 +573,39 @@ static int bind_row(struct builder *x, const struct metric *row, const char *mem
 	}
 	drop_metric(x->b);
 	return kept;
+}
+
+/* A metric over a class of PMUs: once for each set of filters that was recorded. */
+static int bind_class_row(struct builder *x, const struct metric *row, const struct pmu_class *class, bool vendor)
+{
+	const struct expr_input *in;
+	struct expr *parsed;
+	size_t n;
+	int err = expr_parse(&parsed, row->expr, x->error);
+
+	if (err)
+		return error_prefix(x->error, "metric %s", row->name);
+	in = expr_inputs(parsed, &n);
+	for (uint32_t f = 0; f < x->classes.n_filters && !err; f++) {
+		struct class_choice choice;
+		struct metric one = *row;
+
+		err = class_choose(&choice, &x->classes, class, f, in, n);
+		if (!err && choice.n && f) {
+			one.name = own(x->b, filtered(row->name, "/", x->classes.filter[f], "/"));
+			one.display = own(x->b, filtered(row->display, " ", x->classes.filter[f], ""));
+			one.aliases = own(x->b, filtered(row->name, row->aliases ? "," : "",
+							 row->aliases ? row->aliases : "", ""));
+			err = one.name && one.display && one.aliases ? 0 : -ENOMEM;
+		}
+		x->choice = &choice;
+		if (!err && choice.n)
+			err = bind_row(x, &one, NULL, NULL, vendor);
+		x->choice = NULL;
+		class_choice_release(&choice);
+	}
+	expr_free(parsed);
+	return err;
 }
 
 /* What of a counter's name is the member: behind the family, or behind the first part of it ("softirqs.vec" has
@@ -618,6 +767,8 @@ static int bind_vendor(struct builder *x, const struct metric *row)
 	struct binding *b = x->b;
 	int err = 0;
 
+	if (class_of_formula(row->expr))
+		return bind_class_row(x, row, class_of_formula(row->expr), true);
 	if (!strchr(row->expr, '?'))
 		return bind_row(x, row, NULL, NULL, true);
 	for (unsigned n = 0; n < MAX_PARAMETER && !err; n++) {
@@ -640,6 +791,15 @@ static int bind_vendor(struct builder *x, const struct metric *row)
 	return err;
 }
 
+static int bind_built_in(struct builder *x, const struct metric *row)
+{
+	const struct pmu_class *class = x->classes.n ? class_of_formula(row->expr) : NULL;
+
+	if (class)
+		return bind_class_row(x, row, class, false);
+	return row->each ? bind_family(x, row) : bind_row(x, row, NULL, NULL, false);
+}
+
 static int bind_all(struct builder *x)
 {
 	int err;
@@ -651,8 +811,7 @@ static int bind_all(struct builder *x)
 				return err;
 	for (const struct metric_table *t = metric_tables; t->row; t++)
 		for (size_t i = 0; i < t->n; i++)
-			if ((err = t->row[i].each ? bind_family(x, &t->row[i])
-						  : bind_row(x, &t->row[i], NULL, NULL, false)))
+			if ((err = bind_built_in(x, &t->row[i])))
 				return err;
 	for (uint32_t i = 0; i < x->p->model->n_counters; i++)
 		if (is_share(&x->p->model->counter[i]) && (err = bind_share(x, &x->p->model->counter[i])))
@@ -671,7 +830,10 @@ int binding_build(struct binding *b, const struct places *p, const struct bind_o
 	meaning_init(&x.meaning, p->model);
 	x.twice = bind_twice(p->model);
 	x.found = malloc(BIND_MAX_COUNTERS * sizeof(*x.found));
-	err = x.found ? find_kinds(&x) : -ENOMEM;
+	x.clock = malloc(BIND_MAX_COUNTERS * sizeof(*x.clock));
+	err = x.found && x.clock ? find_kinds(&x) : -ENOMEM;
+	if (!err)
+		err = class_index_build(&x.classes, p->model);
 	if (!err)
 		err = bind_all(&x);
 	if (!err)
@@ -679,6 +841,8 @@ int binding_build(struct binding *b, const struct places *p, const struct bind_o
 	meaning_release(&x.meaning);
 	free(x.kind);
 	free(x.found);
+	free(x.clock);
+	class_index_release(&x.classes);
 	buf_release(&x.text);
 	names_release(&x.taken);
 	if (err == -ENOMEM)

@@ -36,6 +36,7 @@ enum input_op {
 struct bound_input {
 	char *name; /* owned; NULL for a counter as a metric */
 	uint32_t *counter;    /* ids; their values are added up */
+	uint32_t *clock;      /* NULL, or beside each counter the id of one that counts only if the other can; 0: none */
 	struct value value;
 	uint32_t n_counters;
 	enum expr_aspect aspect : 8;
@@ -80,6 +81,7 @@ struct binding {
 	struct bound_input *input;
 	size_t n_inputs, cap_inputs;
 	struct names input_names; /* "aspect name" -> place */
+	struct metric_set recorded; /* owned: vendor's metrics that pmrec was asked for */
 	const struct metric_set *vendor; /* borrowed: all that --metrics-file offered, fed or not */
 	size_t n_vendor;
 	void **owned;             /* texts and arrays that belong to the binding */

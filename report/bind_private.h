@@ -3,6 +3,7 @@
 #define REPORT_BIND_PRIVATE_H
 
 #include "report/bind.h"
+#include "report/bind_class.h"
 #include "report/meaning.h"
 
 #define BIND_MAX_COUNTERS 4096 /* that one name of a formula may stand for */
@@ -14,10 +15,13 @@ struct builder {
 	struct error *error;
 	unsigned char *kind; /* by counter id: pm_kind of its instances, PM_KINDS: it has none */
 	uint32_t *found;     /* scratch, BIND_MAX_COUNTERS */
+	uint32_t *clock, n_clocks; /* likewise, beside found[] */
 	struct buf text;     /* scratch */
 	struct names taken;  /* names of the metrics so far */
 	struct meaning meaning;
 	bool twice;          /* some event was counted in several groups */
+	struct class_index classes;
+	const struct class_choice *choice; /* of the formula at hand, if it is about a class of PMUs */
 	uint32_t group;      /* of the events that the formula at hand is to take, where it has a choice; 0: any */
 };
 

@@ -14,6 +14,7 @@ static void level_release(struct level *l)
 	free(l->start);
 	free(l->track);
 	free(l->number);
+	free(l->partner);
 	free(l->column);
 }
 
@@ -33,6 +34,7 @@ void sheet_release(struct sheet *s)
 		free(p->in);
 		free(p->scratch);
 		free(p->part);
+		free(p->stood);
 		free(p->in_partial);
 		free(p->in_any_partial);
 		free(p->in_at);
@@ -397,6 +399,43 @@ static int connect(struct sheet *s, struct level *l)
 	return 0;
 }
 
+/* The track of a counter at an instance, or PM_NONE. */
+static uint32_t track_at(const struct sheet_private *p, uint32_t counter, uint32_t instance)
+{
+	for (uint32_t x = counter ? p->counter_start[counter] : 0; counter && x < p->counter_start[counter + 1]; x++)
+		if (replay_track(p->replay, p->of_counter[x]).instance == instance)
+			return p->of_counter[x];
+	return PM_NONE;
+}
+
+/* The clocks beside readings that have one. */
+static int find_partners(const struct sheet *s, struct level *l)
+{
+	size_t total = l->start[(size_t)l->n_rows * l->n_inputs];
+
+	for (uint32_t i = 0; i < l->n_inputs; i++) {
+		const struct bound_input *in = &s->binding->input[l->input[i]];
+
+		if (!in->clock || in->constant)
+			continue;
+		if (!l->partner && !(l->partner = malloc((total + 1) * sizeof(*l->partner))))
+			return -ENOMEM;
+		for (uint32_t r = 0; r < l->n_rows; r++) {
+			size_t slot = (size_t)r * l->n_inputs + i;
+
+			for (uint32_t k = l->start[slot]; k < l->start[slot + 1]; k++) {
+				struct track_info info = replay_track(s->p->replay, l->track[k]);
+				uint32_t c = 0;
+
+				while (c + 1 < in->n_counters && in->counter[c] != info.counter)
+					c++;
+				l->partner[k] = track_at(s->p, in->clock[c], info.instance);
+			}
+		}
+	}
+	return 0;
+}
+
 /* Facts of the processor at the place of every reading that is multiplied by one. */
 static int find_numbers(const struct sheet *s, struct level *l)
 {
@@ -454,6 +493,8 @@ static int make_rows(struct sheet *s, const struct sheet_config *config)
 			err = connect(s, l);
 			if (!err)
 				err = find_numbers(s, l);
+			if (!err)
+				err = find_partners(s, l);
 			free(l->row_of);
 			l->row_of = NULL;
 		} else if (!err) {
@@ -564,9 +605,10 @@ static int make_scratch(struct sheet *s)
 	p->in_at = calloc(inputs, sizeof(*p->in_at));
 	p->scratch = malloc(depth * p->block * sizeof(*p->scratch));
 	p->part = malloc(p->block * sizeof(*p->part));
+	p->stood = malloc(p->block * sizeof(*p->stood));
 	p->arg = calloc(args, sizeof(*p->arg));
 	p->one_of = calloc(alike, sizeof(*p->one_of));
-	return p->in && p->part && p->in_partial && p->in_any_partial && p->in_at && p->scratch && p->arg && p->one_of ?
+	return p->in && p->part && p->stood && p->in_partial && p->in_any_partial && p->in_at && p->scratch && p->arg && p->one_of ?
 		       aggregate_init(&p->aggregate, p->block) :
 		       -ENOMEM;
 }

@@ -115,6 +115,50 @@ static void fill_tracks(struct sheet_private *p, const struct bound_input *in, c
 	p->in_at[place] = out;
 }
 
+/* A reading whose clock stood still is none: it takes no part, as if it were not there. */
+static struct value clocked(const struct bound_input *in, const struct value *v, const struct value *clock,
+			    const struct value *rate, bool *stood)
+{
+	if (clock && !clock->reason && clock->v == 0) {
+		*stood = true;
+		return value_missing(PM_REASON_OFFLINE);
+	}
+	if (v->reason || in->aspect != EXPR_SECONDS)
+		return *v;
+	if (!rate)
+		return value_missing(VALUE_NO_INPUT);
+	return rate->reason ? *rate : value_of(v->v / rate->v);
+}
+
+static void fill_clocked(struct sheet_private *p, const struct bound_input *in, const uint32_t *track,
+			 const uint32_t *partner, uint32_t n, size_t intervals, size_t place)
+{
+	enum pm_aggregation rule = (enum pm_aggregation)p->at[track[0]].rule;
+	enum aggregate_as as = in->aspect == EXPR_ELAPSED ? AGGREGATE_SUM :
+		in->aspect == EXPR_AGGR_NR ? AGGREGATE_COUNT : AGGREGATE_BY_RULE;
+	struct value *out = p->in + place * p->block;
+	uint8_t *partial = p->in_partial + place * p->block;
+
+	memset(p->stood, 0, intervals * sizeof(*p->stood));
+	aggregate_begin(&p->aggregate, intervals);
+	for (uint32_t i = 0; i < n; i++) {
+		const struct value *v = replay_values(p->replay, track[i], aspect_of(in)), *clock = NULL, *rate = NULL;
+
+		if (partner[i] != PM_NONE) {
+			clock = replay_values(p->replay, partner[i], TRACK_VALUE);
+			rate = replay_values(p->replay, partner[i], TRACK_RATE);
+		}
+		for (size_t k = 0; k < intervals; k++)
+			p->part[k] = clocked(in, &v[k], clock ? &clock[k] : NULL, rate ? &rate[k] : NULL, &p->stood[k]);
+		aggregate_add(&p->aggregate, p->part, rule, p->at[track[i]].may_go);
+	}
+	p->in_any_partial[place] = aggregate_end(&p->aggregate, rule, as, false, out, partial);
+	for (size_t k = 0; k < intervals; k++)
+		if (p->stood[k] && out[k].reason == PM_REASON_OFFLINE)
+			out[k] = value_missing(PM_REASON_NOT_COUNTED);
+	p->in_at[place] = out;
+}
+
 static void fill_input(struct sheet *s, const struct level *l, uint32_t row, uint32_t place,
 		       const struct interval *interval, size_t n)
 {
@@ -124,6 +168,10 @@ static void fill_input(struct sheet *s, const struct level *l, uint32_t row, uin
 	uint32_t first = l->start[slot], tracks = l->start[slot + 1] - first;
 	struct value *out = p->in + (size_t)place * p->block;
 
+	if (tracks && in->clock) {
+		fill_clocked(p, in, l->track + first, l->partner + first, tracks, n, place);
+		return;
+	}
 	if (tracks && in->op && in->aspect != EXPR_ELAPSED && in->aspect != EXPR_AGGR_NR) {
 		fill_made(p, in, l->track + first, l->number ? l->number + first : NULL, tracks, interval, n, place);
 		return;

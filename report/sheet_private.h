@@ -15,6 +15,7 @@ struct level {
 	uint32_t *row_of;  /* owned: by track: row, PM_NONE: none; only while the sheet is built */
 	uint32_t *start;   /* owned: by (row - first_row) * n_inputs + place: first in track[] */
 	uint32_t *track;   /* owned */
+	uint32_t *partner; /* owned; beside track[]: the clock of an input that has some, or PM_NONE; NULL: no input has */
 	double *number;    /* owned; beside track[]: bound_input's number at its place; NULL: no input has one */
 	uint32_t *column;  /* owned: columns that this level shows */
 	uint32_t n_columns;
@@ -37,6 +38,7 @@ struct sheet_private {
 	struct value *in, *scratch;
 	uint8_t *in_partial;
 	bool *in_any_partial;
+	bool *stood; /* `block`: the clock of some reading stood still */
 	struct value *part; /* `block`: a field of what one track read */
 	const struct value **in_at, **arg, **one_of;
 	struct aggregate aggregate;
@@ -51,7 +53,7 @@ struct track_at {
 /* Whether an input that so many tracks feed is what its track says, as it is. */
 static inline bool sheet_borrows(const struct bound_input *in, uint32_t feeds)
 {
-	return feeds == 1 && !in->op && in->aspect != EXPR_AGGR_NR;
+	return feeds == 1 && !in->op && !in->clock && in->aspect != EXPR_AGGR_NR;
 }
 
 /* How many tracks feed an input of a row. */
