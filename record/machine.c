@@ -158,6 +158,9 @@ static int kernel_switches(struct plan *p)
 				 level < 0 ? pm_s64(level) : pm_u64((uint64_t)level));
 	if (!err && !root_u64(p->root, &v, "/proc/sys/kernel/nmi_watchdog"))
 		err = put_number(p, PM_HEADER_NMI_WATCHDOG, v);
+	if (!err && p->options->tcc_celsius)
+		err = plan_config(p, PM_SYSTEM, PM_NONE, PM_PRIVACY_TECHNICAL, pm_u64(p->options->tcc_celsius),
+				  "tcc_celsius");
 	/* Opening asks for nothing, so nothing changes; the number says what others asked for. */
 	fd = err ? -1 : root_open(p->root, "/dev/cpu_dma_latency");
 	if (fd < 0)

@@ -1,6 +1,5 @@
 #include "record/msr_place.h"
 
-#include <errno.h>
 #include <string.h>
 
 #include "record/plan.h"
@@ -25,37 +24,30 @@ static bool is_of_die(const struct plan *p, uint32_t cpu)
 }
 
 /* From wide to narrow; the first kind that the topology knows is taken. */
-static int64_t instance_of(struct plan *p, enum catalog_msr_scope scope, uint32_t cpu, enum pm_kind *kind)
+static enum pm_kind kind_of(const struct plan *p, enum catalog_msr_scope scope, uint32_t cpu)
 {
-	static const enum pm_kind kinds[CATALOG_MSR_SCOPES][4] = {
+	static const enum pm_kind kinds[CATALOG_MSR_SCOPES][3] = {
 		[CATALOG_MSR_CPU] = { PM_CPU },
 		[CATALOG_MSR_CORE] = { PM_CORE, PM_CPU },
 		[CATALOG_MSR_MODULE] = { PM_CLUSTER, PM_CORE, PM_CPU },
 		[CATALOG_MSR_PACKAGE] = { PM_PACKAGE, PM_SYSTEM },
 		[CATALOG_MSR_SYSTEM] = { PM_SYSTEM },
 	};
-	int64_t id = -ENOENT;
+	const enum pm_kind *kind = kinds[scope];
 
-	if (scope == CATALOG_MSR_PACKAGE && is_of_die(p, cpu)) {
-		*kind = PM_DIE;
-		return topology_instance(p, PM_DIE, cpu);
-	}
-	for (int i = 0; i < 4 && id == -ENOENT; i++) {
-		*kind = kinds[scope][i];
-		id = *kind == PM_SYSTEM ? p->system_instance : topology_instance(p, *kind, cpu);
-	}
-	return id;
+	if (scope == CATALOG_MSR_PACKAGE && is_of_die(p, cpu))
+		return PM_DIE;
+	while (*kind != PM_SYSTEM && !topology_shares(&p->model->topology, *kind, cpu, cpu))
+		kind++;
+	return *kind;
 }
 
-int msr_place_of(struct plan *p, enum catalog_msr_scope scope, uint32_t cpu, struct msr_place *place)
+void msr_place_of(const struct plan *p, enum catalog_msr_scope scope, uint32_t cpu, struct msr_place *place)
 {
 	const struct pm_cpu *c = pm_topology_cpu(&p->model->topology, cpu);
-	enum pm_kind kind;
-	int64_t id = instance_of(p, scope, cpu, &kind);
+	enum pm_kind kind = kind_of(p, scope, cpu);
 
-	if (id < 0)
-		return (int)id;
-	*place = (struct msr_place){ .scope = scope, .kind = kind, .instance = (uint32_t)id, .cpu = cpu,
+	*place = (struct msr_place){ .scope = scope, .kind = kind, .instance = PM_NONE, .cpu = cpu,
 				     .config_kind = PM_CPU, .config_number = cpu };
 	if (kind == PM_PACKAGE && c) {
 		place->config_kind = PM_PACKAGE;
@@ -64,17 +56,29 @@ int msr_place_of(struct plan *p, enum catalog_msr_scope scope, uint32_t cpu, str
 		place->config_kind = PM_SYSTEM;
 		place->config_number = PM_NONE;
 	}
+}
+
+int msr_place_instance(struct plan *p, struct msr_place *place)
+{
+	int64_t id = place->kind == PM_SYSTEM ? p->system_instance : topology_instance(p, place->kind, place->cpu);
+
+	if (id < 0)
+		return (int)id;
+	place->instance = (uint32_t)id;
 	return 0;
 }
 
-uint32_t msr_place_cpu(struct plan *p, const struct msr_place *place)
+bool msr_place_has(const struct plan *p, const struct msr_place *place, uint32_t cpu)
+{
+	return place->kind == PM_SYSTEM || topology_shares(&p->model->topology, place->kind, place->cpu, cpu);
+}
+
+uint32_t msr_place_cpu(const struct plan *p, const struct msr_place *place)
 {
 	const struct pm_topology *t = &p->model->topology;
-	enum pm_kind kind;
 
 	for (uint32_t i = 0; i < t->n; i++)
-		if (t->cpu[i].online && plan_wants_cpu(p, t->cpu[i].cpu) &&
-		    instance_of(p, place->scope, t->cpu[i].cpu, &kind) == (int64_t)place->instance)
+		if (t->cpu[i].online && plan_wants_cpu(p, t->cpu[i].cpu) && msr_place_has(p, place, t->cpu[i].cpu))
 			return t->cpu[i].cpu;
 	return PM_NONE;
 }

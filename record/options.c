@@ -24,11 +24,15 @@ enum {
 	KEY_ALL_KERNEL,
 	KEY_NO_MSR,
 	KEY_NO_SCALE,
-	KEY_THREADS,
+	KEY_THREADS, KEY_TCC,
 	KEY_CODEC,
 	KEY_NO_AFFINITY,
 	KEY_ADD,
 	KEY_EVENTS_FILE,
+	KEY_METRICS_FILE,
+	KEY_METRIC_NO_GROUP,
+	KEY_METRIC_NO_MERGE,
+	KEY_METRIC_NO_THRESHOLD,
 	KEY_PFM_EVENTS,
 	KEY_PER_THREAD,
 	KEY_EACH_CGROUP,
@@ -63,6 +67,12 @@ static const struct argp_option options[] = {
 	{ "pfm-events", KEY_PFM_EVENTS, "LIST", 0, "events by the names of libpfm4; may be repeated", 2 },
 	{ "add", KEY_ADD, "LOCATION,...", 0, "add a counter: msr0x10, /sys/..., perf/DEVICE/EVENT or pmt, then "
 	  "cpu|core|package, u32|u64, raw|delta|percent|average, cycles|seconds|usec, NAME; may be repeated", 2 },
+	{ "metrics", 'M', "LIST", 0, "count what these metrics or groups of metrics need (pmrec list metrics); may be "
+	  "repeated", 2 },
+	{ "metrics-file", KEY_METRICS_FILE, "FILE|DIR", 0, "more metrics for -M, in perf's JSON schema; may be repeated", 2 },
+	{ "metric-no-group", KEY_METRIC_NO_GROUP, NULL, 0, "count the events of a metric one by one", 2 },
+	{ "metric-no-merge", KEY_METRIC_NO_MERGE, NULL, 0, "count an event again for each metric", 2 },
+	{ "metric-no-threshold", KEY_METRIC_NO_THRESHOLD, NULL, 0, "do not count what only thresholds need", 2 },
 	{ "filter", KEY_FILTER, "FILTER", 0, "filter of the tracepoint before it", 2 },
 	{ "detailed", 'd', NULL, 0, "more default events; up to three times", 2 },
 	{ "all-cpus", 'a', NULL, 0, "count on all CPUs also while COMMAND runs", 2 },
@@ -105,6 +115,7 @@ static const struct argp_option options[] = {
 	{ .doc = "How:", .group = 4 },
 	{ "control", KEY_CONTROL, "fd:CTL[,ACK] or fifo:CTL[,ACK]", 0,
 	  "obey enable, disable, both also with an EVENT, evlist, snapshot, mark TEXT, ping and stop", 4 },
+	{ "TCC", KEY_TCC, "CELSIUS", 0, "note the temperature that thermal registers count down from", 4 },
 	{ "threads", KEY_THREADS, "auto|one|cpu", 0, "one reader for all CPUs or one on each (measured)", 4 },
 	{ "codec", KEY_CODEC, "packed|plain", 0, "plain: typed arrays that any CBOR reader understands", 4 },
 	{ "root", KEY_ROOT, "DIR", 0, "look at /sys, /proc and /dev under DIR", 4 },
@@ -175,6 +186,16 @@ static error_t add_added(struct record_cmdline *c, const char *text, struct argp
 		return EINVAL;
 	}
 	o->n_added++;
+	return 0;
+}
+
+static error_t set_tcc(struct record_options *o, const char *text, struct argp_state *state)
+{
+	uint64_t celsius;
+
+	if (parse_u64(text, &celsius) || !celsius || celsius > 255)
+		return options_bad(state, "--TCC: '%s' is no temperature in degrees Celsius", text);
+	o->tcc_celsius = (unsigned)celsius;
 	return 0;
 }
 
@@ -290,6 +311,10 @@ static error_t parse_words(int key, char *arg, struct argp_state *state, struct 
 				   key == 'b' ? "--bpf-prog" : key == KEY_BPF_COUNTERS ? "--bpf-counters" : "--bpf-attr-map",
 				   key == 'b' ? "bpftool prog profile counts inside a BPF program" :
 				   "Recordings that need the same counter share it by multiplexing");
+	case 'M':
+		return append(&o->metrics, &c->n_metrics, arg) ? ENOMEM : 0;
+	case KEY_METRICS_FILE:
+		return append(&o->metric_files, &c->n_metric_files, arg) ? ENOMEM : 0;
 	case KEY_EVENTS_FILE:
 		return append(&o->event_files, &c->n_event_files, arg) ? ENOMEM : 0;
 	case KEY_PFM_EVENTS:
@@ -313,6 +338,8 @@ static error_t parse_words(int key, char *arg, struct argp_state *state, struct 
 			return options_bad(state, "--threads: '%s' is none of auto, one, cpu", arg);
 		o->threads = !strcmp(arg, "one") ? 1 : !strcmp(arg, "cpu") ? -1 : 0;
 		return 0;
+	case KEY_TCC:
+		return set_tcc(&c->options, arg, state);
 	case KEY_CODEC:
 		o->plain_codec = !strcmp(arg, "plain");
 		return o->plain_codec || !strcmp(arg, "packed")
@@ -336,6 +363,9 @@ static error_t parse_plain(int key, char *arg, struct argp_state *state, struct 
 	case KEY_ROOT: o->root = arg; break;
 	case KEY_CONTROL: o->control = arg; break;
 	case 'a': o->system_wide = true; break;
+	case KEY_METRIC_NO_GROUP: o->metric_no_group = true; break;
+	case KEY_METRIC_NO_MERGE: o->metric_no_merge = true; break;
+	case KEY_METRIC_NO_THRESHOLD: o->metric_no_threshold = true; break;
 	case 'd': o->detailed++; break;
 	case 'S': o->sync_first = true; break;
 	case 'T': o->transaction = true; break;
@@ -451,6 +481,8 @@ void record_cmdline_release(struct record_cmdline *c)
 {
 	free(c->options.events);
 	free(c->options.event_files);
+	free(c->options.metrics);
+	free(c->options.metric_files);
 	free(c->options.pfm_events);
 	free(c->options.filters);
 	free(c->options.labels);

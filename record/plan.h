@@ -57,6 +57,9 @@ struct record_options {
 	unsigned detailed;        /* -d count */
 	unsigned runs;            /* -r */
 	enum target_kind target;
+	char **metrics;           /* texts of -M in order; NULL-terminated; NULL: none */
+	char **metric_files;      /* --metrics-file, likewise */
+	bool metric_no_group, metric_no_merge, metric_no_threshold;
 	bool system_wide;         /* -a */
 	bool per_thread;          /* one instance a thread; new ones are followed */
 	bool transaction, topdown, smi_cost;

@@ -8,7 +8,7 @@ _pmrec() {
 		--event= --events-file= --filter= --for-each-cgroup= --force --help --interval= --interval-count= --interval-print= --label= --list
 		--no-affinity --no-inherit --no-msr --no-perf --no-scale --null --num_iterations= --out= --output=
 		--overwrite --per-thread --pfm-events= --pid= --post= --pre= --privacy= --quiet --repeat= --report --root= --smi-cost --sources= --sync
-		--td-level= --threads= --tid= --timeout= --topdown --transaction --verbose --version"
+		--TCC= --td-level= --threads= --tid= --timeout= --topdown --transaction --verbose --version"
 
 	COMPREPLY=()
 	# "--name=value" arrives in three words.

@@ -17,10 +17,22 @@
 #define TELEMETRY "/sys/class/intel_pmt"
 #define CPU_FILES "/sys/devices/system/cpu/cpu"
 
+struct add_unit;
+
+/* A register at one of the places where it is read. */
+struct added {
+	const struct add *add;
+	uint32_t counter; /* id */
+	struct msr_place at;
+	struct add_unit *unit; /* owned by the plan */
+};
+
 struct add_source {
 	struct msr_devices devices;
 	struct msr_reader reader;
 	struct filegrid *grids;
+	struct added *added; /* owned */
+	uint32_t n, cap;
 };
 
 /* One number: a register of a CPU, or a field of a telemetry file. */
@@ -121,28 +133,6 @@ static int refuse(struct plan *p, const struct add *a, int err, const char *hint
 	return id < 0 ? (int)id : plan_refused(p, why, hint, "%s", a->name);
 }
 
-/* A matrix of one counter; the units get their places. Takes the units. */
-static int add_group(struct plan *p, const struct add *a, struct add_unit **unit, uint32_t *instance, uint32_t n)
-{
-	int64_t counter = add_counter(p, a, 0), id = counter;
-	uint32_t counter_id = (uint32_t)counter;
-	struct pm_group g = { .source = "add", .counter = &counter_id, .n_counters = 1, .instance = instance,
-			      .n_instances = n };
-
-	if (counter > 0)
-		id = pm_model_add_group(p->model, &g);
-	for (uint32_t i = 0; i < n; i++) {
-		if (id < 0) {
-			unit_release(&unit[i]->unit);
-			continue;
-		}
-		unit[i]->unit.group = (uint32_t)id;
-		unit[i]->unit.instance = i;
-		plan_add_unit(p, &unit[i]->unit);
-	}
-	return id < 0 ? (int)id : 0;
-}
-
 /* ---- registers ---- */
 
 static enum catalog_msr_scope msr_scope(enum add_scope scope)
@@ -150,50 +140,138 @@ static enum catalog_msr_scope msr_scope(enum add_scope scope)
 	return scope == ADD_CPU ? CATALOG_MSR_CPU : scope == ADD_CORE ? CATALOG_MSR_CORE : CATALOG_MSR_PACKAGE;
 }
 
+static bool is_known(const struct add_source *d, const struct plan *p, const struct add *a, uint32_t cpu)
+{
+	for (uint32_t i = 0; i < d->n; i++)
+		if (d->added[i].add == a && msr_place_has(p, &d->added[i].at, cpu))
+			return true;
+	return false;
+}
+
+/* Adds the place that the CPU stands for, if it is new and the register can be read there. *why says why not. */
+static int try_place(struct add_source *d, struct plan *p, const struct add *a, uint32_t cpu, int *why)
+{
+	struct added new = { .add = a };
+	uint64_t v;
+	int err;
+
+	if (is_known(d, p, a, cpu))
+		return 0;
+	*why = d->reader.open(d->reader.ctx, cpu);
+	if (!*why)
+		*why = d->reader.read(d->reader.ctx, cpu, a->address, &v);
+	if (*why)
+		return 0;
+	if (d->n == d->cap) {
+		uint32_t cap = d->cap ? 2 * d->cap : 16;
+		struct added *grown = realloc(d->added, cap * sizeof(*grown));
+
+		if (!grown)
+			return -ENOMEM;
+		d->added = grown;
+		d->cap = cap;
+	}
+	msr_place_of(p, msr_scope(a->scope), cpu, &new.at);
+	err = msr_place_instance(p, &new.at);
+	if (!err)
+		d->added[d->n++] = new;
+	return err;
+}
+
+static int add_unit(struct add_source *d, struct plan *p, struct added *x, uint32_t group, uint32_t instance)
+{
+	struct add_unit *u = calloc(1, sizeof(*u));
+
+	if (!u)
+		return -ENOMEM;
+	*u = (struct add_unit){
+		.unit = { .group = group, .instance = instance, .cpu = x->at.cpu, .read = unit_read,
+			  .release = unit_release },
+		.reader = &d->reader, .address = x->add->address, .fd = -1, .mask = mask_of(x->add),
+	};
+	x->unit = u;
+	plan_add_unit(p, &u->unit);
+	return 0;
+}
+
+/* One matrix for the places from `first` on, all of one register. */
+static int add_msr_group(struct add_source *d, struct plan *p, uint32_t first, uint32_t counter)
+{
+	struct pm_group g = { .source = "add", .counter = &counter, .n_counters = 1 };
+	int64_t id;
+	int err = 0;
+
+	g.instance = calloc(d->n - first, sizeof(*g.instance));
+	if (!g.instance)
+		return -ENOMEM;
+	for (uint32_t i = first; i < d->n; i++)
+		g.instance[g.n_instances++] = d->added[i].at.instance;
+	id = pm_model_add_group(p->model, &g);
+	free(g.instance);
+	for (uint32_t i = first; i < d->n && id > 0 && !err; i++) {
+		d->added[i].counter = counter;
+		err = add_unit(d, p, &d->added[i], (uint32_t)id, i - first);
+	}
+	return id < 0 ? (int)id : err;
+}
+
 static int plan_msr(struct add_source *d, struct plan *p, const struct add *a)
 {
-	struct add_unit **unit = calloc(p->cpus.n, sizeof(*unit));
-	uint32_t *instance = calloc(p->cpus.n, sizeof(*instance)), n = 0;
-	int err = unit && instance ? 0 : -ENOMEM, why = -ENODEV;
+	uint32_t first = d->n;
+	int err = 0, why = -ENODEV;
+	char text[256];
+	int64_t counter;
 
-	for (size_t i = 0; i < p->cpus.n && !err; i++) {
-		struct msr_place at;
-		uint64_t v;
-		bool known = false;
+	for (size_t i = 0; i < p->cpus.n && !err; i++)
+		err = try_place(d, p, a, p->cpus.cpu[i], &why);
+	if (err)
+		return err;
+	if (d->n == first)
+		return refuse(p, a, why, why == -EIO ? NULL : msr_hint(p->root, why, text, sizeof(text)));
+	counter = add_counter(p, a, 0);
+	return counter < 0 ? (int)counter : add_msr_group(d, p, first, (uint32_t)counter);
+}
 
-		err = msr_place_of(p, msr_scope(a->scope), p->cpus.cpu[i], &at);
-		for (uint32_t k = 0; k < n && !known; k++)
-			known = instance[k] == at.instance;
-		if (err || known)
+/* The CPU that stood for a core or package is gone: another one takes over, under the same instance. */
+static int move_places(struct add_source *d, struct plan *p)
+{
+	int err = 0;
+
+	for (uint32_t i = 0; i < d->n && !err; i++) {
+		struct added *x = &d->added[i];
+		const struct pm_cpu *c = pm_topology_cpu(&p->model->topology, x->at.cpu);
+		uint32_t cpu;
+
+		if (x->at.kind == PM_CPU || (c && c->online))
 			continue;
-		why = d->reader.open(d->reader.ctx, at.cpu);
-		if (!why)
-			why = d->reader.read(d->reader.ctx, at.cpu, a->address, &v);
-		if (why)
+		cpu = msr_place_cpu(p, &x->at);
+		if (cpu == PM_NONE || cpu == x->at.cpu || d->reader.open(d->reader.ctx, cpu))
 			continue;
-		unit[n] = calloc(1, sizeof(**unit));
-		if (!unit[n]) {
-			err = -ENOMEM;
-			break;
-		}
-		*unit[n] = (struct add_unit){
-			.unit = { .cpu = at.cpu, .read = unit_read, .release = unit_release },
-			.reader = &d->reader, .address = a->address, .fd = -1, .mask = mask_of(a),
-		};
-		instance[n++] = at.instance;
+		x->at.cpu = cpu;
+		err = add_unit(d, p, x, x->unit->unit.group, x->unit->unit.instance);
 	}
-	if (!err && n) {
-		err = add_group(p, a, unit, instance, n);
-	} else if (!err) {
-		char text[256];
+	return err;
+}
 
-		err = refuse(p, a, why, why == -EIO ? NULL : msr_hint(p->root, why, text, sizeof(text)));
-	} else {
-		while (n)
-			unit_release(&unit[--n]->unit);
+/* A CPU that was not there when all began. */
+static int add_places(struct add_source *d, struct plan *p, uint32_t cpu)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < p->options->n_added && !err; i++) {
+		const struct add *a = &p->options->added[i];
+		uint32_t counter = 0, first = d->n;
+		int why;
+
+		for (uint32_t k = 0; k < d->n && a->location == ADD_MSR; k++)
+			counter = d->added[k].add == a ? d->added[k].counter : counter;
+		/* What could be read nowhere is told to be missing, and stays so. */
+		if (!counter)
+			continue;
+		err = try_place(d, p, a, cpu, &why);
+		if (!err && d->n > first)
+			err = add_msr_group(d, p, first, counter);
 	}
-	free(unit);
-	free(instance);
 	return err;
 }
 
@@ -234,7 +312,8 @@ static int plan_path(struct add_source *d, struct plan *p, const struct add *a)
 		struct msr_place at;
 		bool known = false;
 
-		err = msr_place_of(p, msr_scope(a->scope), p->cpus.cpu[i], &at);
+		msr_place_of(p, msr_scope(a->scope), p->cpus.cpu[i], &at);
+		err = msr_place_instance(p, &at);
 		for (uint32_t k = 0; k < g->n; k++)
 			known = known || g->cell[k].instance == at.instance;
 		/* A CPU that lacks the file costs itself only. */
@@ -292,8 +371,10 @@ static int64_t telemetry_instance(struct plan *p, const struct add *a)
 
 static int plan_telemetry(struct plan *p, const struct add *a)
 {
-	int64_t id = telemetry_instance(p, a);
-	uint32_t instance = (uint32_t)id;
+	int64_t id = telemetry_instance(p, a), counter, group;
+	uint32_t instance = (uint32_t)id, counter_id;
+	struct pm_group g = { .source = "add", .counter = &counter_id, .n_counters = 1, .instance = &instance,
+			      .n_instances = 1 };
 	struct add_unit *u;
 	uint64_t v;
 	int fd;
@@ -316,7 +397,16 @@ static int plan_telemetry(struct plan *p, const struct add *a)
 	}
 	*u = (struct add_unit){ .unit = { .cpu = PM_NONE, .read = unit_read, .release = unit_release }, .fd = fd,
 				.offset = (off_t)a->offset, .lsb = a->lsb, .mask = mask_of(a) };
-	return add_group(p, a, &u, &instance, 1);
+	counter = add_counter(p, a, 0);
+	counter_id = (uint32_t)counter;
+	group = counter < 0 ? counter : pm_model_add_group(p->model, &g);
+	if (group < 0) {
+		unit_release(&u->unit);
+		return (int)group;
+	}
+	u->unit.group = (uint32_t)group;
+	plan_add_unit(p, &u->unit);
+	return 0;
 }
 
 /* ---- the source ---- */
@@ -347,22 +437,30 @@ static int add_plan(struct source *s, struct plan *p, struct error *e)
 static int add_update(struct source *s, struct plan *p, uint32_t cpu, bool online)
 {
 	struct add_source *d = s->data;
+	int err = 0;
 
 	if (!d || cpu == PM_NONE)
 		return 0;
 	filegrid_cpu(d->grids, cpu, online);
-	/* The file of a CPU that went is not the one that came. */
-	if (cpu < d->devices.n && d->devices.fd[cpu] >= 0 && online)
-		d->reader.open(d->reader.ctx, cpu);
-	return 0;
+	if (!online) {
+		d->reader.close(d->reader.ctx, cpu);
+	} else if (d->n && plan_wants_cpu(p, cpu)) {
+		/* The file of a CPU that went is not the one that came. */
+		if (d->reader.open(d->reader.ctx, cpu))
+			return 0;
+		err = add_places(d, p, cpu);
+	}
+	return err ? err : move_places(d, p);
 }
 
 static void add_source_release(struct source *s)
 {
 	struct add_source *d = s->data;
 
-	if (d)
+	if (d) {
 		msr_devices_release(&d->devices);
+		free(d->added);
+	}
 	free(d);
 	s->data = NULL;
 }

@@ -106,12 +106,13 @@ static int try_place(struct msr_source *d, struct plan *p, struct place *place)
 	return result;
 }
 
-static struct place *known_place(const struct msr_source *d, const struct msr_place *at)
+static bool is_known(const struct msr_source *d, const struct plan *p, const struct msr_place *at)
 {
 	for (uint32_t i = 0; i < d->n; i++)
-		if (d->place[i].at.scope == at->scope && d->place[i].at.instance == at->instance)
-			return &d->place[i];
-	return NULL;
+		if (d->place[i].at.scope == at->scope && d->place[i].at.kind == at->kind &&
+		    msr_place_has(p, &d->place[i].at, at->cpu))
+			return true;
+	return false;
 }
 
 /* Adds the places of all scopes that a CPU is the first to stand for. */
@@ -122,8 +123,8 @@ static int add_places(struct msr_source *d, struct plan *p, uint32_t cpu)
 	for (int scope = 0; scope < CATALOG_MSR_SCOPES && !err; scope++) {
 		struct msr_place at;
 
-		err = msr_place_of(p, scope, cpu, &at);
-		if (err || known_place(d, &at))
+		msr_place_of(p, scope, cpu, &at);
+		if (is_known(d, p, &at))
 			continue;
 		if (d->n == d->cap) {
 			uint32_t cap = d->cap ? 2 * d->cap : 32;
@@ -136,6 +137,8 @@ static int add_places(struct msr_source *d, struct plan *p, uint32_t cpu)
 		}
 		d->place[d->n] = (struct place){ .at = at };
 		err = try_place(d, p, &d->place[d->n++]);
+		if (!err && d->place[d->n - 1].counters)
+			err = msr_place_instance(p, &d->place[d->n - 1].at);
 	}
 	return err;
 }

@@ -262,6 +262,15 @@ uint32_t topology_leader(const struct pm_topology *t, enum pm_kind kind, uint32_
 	return first ? first->cpu : PM_NONE;
 }
 
+bool topology_shares(const struct pm_topology *t, enum pm_kind kind, uint32_t cpu, uint32_t other)
+{
+	const struct pm_cpu *a = pm_topology_cpu(t, cpu), *b = pm_topology_cpu(t, other);
+
+	if (kind == PM_CPU)
+		return cpu == other;
+	return a && b && place_number(a, kind) != PM_NONE && same_place(a, b, kind);
+}
+
 int64_t topology_instance(struct plan *p, enum pm_kind kind, uint32_t cpu)
 {
 	const struct pm_topology *t = &p->model->topology;

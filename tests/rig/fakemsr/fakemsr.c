@@ -241,7 +241,7 @@ static int read_text(const char *path, char **text, char *buf, size_t size, size
 {
 	size_t len;
 
-	if (offset == 0) {
+	if (offset == 0 || !*text) {
 		free(*text);
 		*text = render(path);
 	}
