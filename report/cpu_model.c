@@ -112,7 +112,8 @@ static const struct cpu_features amt = {
 	.cstates = CPU_CC1 | CPU_CC3 | CPU_CC6 | CPU_PC3 | CPU_PC6,
 };
 static const struct cpu_features gmt = {
-	.name = "gmt", .limits = LIMITS_GMT, .bclk_mhz = 100, .crystal_hz = 19200000, .flags = CPU_NO_TDP_LEVELS,
+	.name = "gmt", .limits = LIMITS_GMT, .bclk_mhz = 100, .crystal_hz = 19200000,
+	.flags = CPU_TRL_COUNTS | CPU_NO_TDP_LEVELS,
 	.cstates = CPU_CC1 | CPU_CC3 | CPU_CC6 | CPU_CC7 | PC2_TO_10,
 };
 static const struct cpu_features gmtd = {

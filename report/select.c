@@ -129,11 +129,14 @@ static bool note_rows(const char *word, const struct metric *row, size_t n, cons
 	for (size_t i = 0; i < n && !known; i++) {
 		const struct metric *m = &row[i];
 		const char *lacks;
+		bool member;
 
-		if (!selection_matches(word, m->name, m->display, m->aliases, m->categories))
+		/* "UMHz0.0" is one of "UMHz*". */
+		member = m->each && strcspn(m->display, "*") > 1 && !fnmatch(m->display, word, FNM_CASEFOLD);
+		if (!member && !selection_matches(word, m->name, m->display, m->aliases, m->categories))
 			continue;
 		lacks = bind_missing(b, p, m, &scratch);
-		known = true;
+		known = !member || lacks;
 		if (notes && lacks)
 			buf_printf(notes, "'%s' needs '%s', which this recording does not have\n", word, lacks);
 	}
@@ -153,38 +156,90 @@ static bool note_lack(const char *word, const struct binding *b, const struct pl
 	return known;
 }
 
+/* Topology columns are always there where they tell something, but turbostat's users name them; sources may be hidden
+ * whether they took part or not. */
+static const char *const harmless[] = {
+	"Package", "Die", "L3", "Node", "Module", "Core", "CPU", "topology", "Time", "msr", "perf",
+};
+#define N_HARMLESS (sizeof(harmless) / sizeof(harmless[0]))
+
+static bool is_harmless(const char *word)
+{
+	for (size_t i = 0; i < N_HARMLESS; i++)
+		if (!strcasecmp(word, harmless[i]))
+			return true;
+	return false;
+}
+
+/* Names that may have been meant; the lists of several are cut into words that belong to `text`. */
+struct candidates {
+	const char **name;
+	size_t n, cap;
+	char *text[2048];
+	size_t n_texts;
+};
+
+static void add_candidate(struct candidates *c, const char *name)
+{
+	if (c->n == c->cap) {
+		size_t cap = c->cap ? c->cap * 2 : 256;
+		const char **more = realloc(c->name, cap * sizeof(*more));
+
+		/* Without memory the error message has one name less to offer. */
+		if (!more)
+			return;
+		c->name = more;
+		c->cap = cap;
+	}
+	if (name && name[0] && !strchr(name, '*'))
+		c->name[c->n++] = name;
+}
+
+static void add_list(struct candidates *c, const char *list)
+{
+	while (list && *list && c->n_texts < sizeof(c->text) / sizeof(c->text[0])) {
+		size_t len = strcspn(list, ",");
+		char *word = strndup(list, len);
+
+		if (!word)
+			return;
+		c->text[c->n_texts++] = word;
+		add_candidate(c, word);
+		list += len + (list[len] == ',');
+	}
+}
+
 static int unknown_word(const char *word, const struct binding *b, struct error *e)
 {
-	const char **names = malloc((b->n_metrics * 2 + 1) * sizeof(*names)), *near = NULL;
-	size_t n = 0;
+	struct candidates *c = calloc(1, sizeof(*c));
+	const char *near = NULL;
 
-	for (size_t i = 0; names && i < b->n_metrics; i++) {
-		names[n++] = b->metric[i].name;
-		names[n++] = b->metric[i].display;
+	/* What this recording has comes first: of names that are equally near the first is offered. */
+	for (size_t i = 0; c && i < b->n_metrics; i++) {
+		add_candidate(c, b->metric[i].name);
+		add_candidate(c, b->metric[i].display);
 	}
-	if (names)
-		near = options_nearest(word, names, n);
+	for (size_t i = 0; c && i < N_HARMLESS; i++)
+		add_candidate(c, harmless[i]);
+	for (const struct metric_table *t = metric_tables; c && t->row; t++)
+		for (size_t i = 0; i < t->n; i++) {
+			add_candidate(c, t->row[i].name);
+			add_candidate(c, t->row[i].display);
+			add_list(c, t->row[i].aliases);
+			add_list(c, t->row[i].categories);
+		}
+	if (c)
+		near = options_nearest(word, c->name, c->n);
 	if (near)
 		error_set(e, ENOENT, "no column is named '%s'; did you mean '%s'? (--list shows all)", word, near);
 	else
 		error_set(e, ENOENT, "no column is named '%s' (--list shows all)", word);
-	free(names);
+	for (size_t i = 0; c && i < c->n_texts; i++)
+		free(c->text[i]);
+	if (c)
+		free(c->name);
+	free(c);
 	return -ENOENT;
-}
-
-/* Topology columns are always there where they tell something, but turbostat's users name them; sources may be hidden
- * whether they took part or not. */
-static bool is_harmless(const char *word)
-{
-	static const char *const words[] = {
-		"Package", "Die", "Node", "Core", "CPU", "Module", "L3", "topology", "Time", "Time_Of_Day_Seconds",
-		"msr", "perf",
-	};
-
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-		if (!strcasecmp(word, words[i]))
-			return true;
-	return false;
 }
 
 /* "pkgwatt" and "pkg_j". */

@@ -38,3 +38,43 @@ setup() {
 	run -2 "$bin/pmrep" --show=PkgWat r.pmr
 	[[ $output == *PkgWat* ]]
 }
+
+@test "--show sysfs is the requested C-states: how often, and how long" {
+	run -0 "$bin/pmrep" --quiet --format=turbostat --show sysfs -n 1 "$PM_SOURCE/samples/plain.pmr"
+	states=$("$bin/pmrep" dump --no-values "$PM_SOURCE/samples/plain.pmr" |
+		sed -n 's/.*name=cpuidle\.state[0-9]*\.name .*value=//p' | tr -d '"_ ' | sed 's/-.*//')
+	[ -n "$states" ]
+	# Counts first, then percentages, as turbostat has them.
+	want=$(printf '%s\n' "$states" | paste -s -)$'\t'$(sed 's,$,%,' <<<"$states" | paste -s -)
+	[ "${lines[0]}" = "$want" ]
+}
+
+@test "the elapsed time of a command stands before its table, too, and --all has none" {
+	run -0 "$bin/pmrep" -q "$PM_SOURCE/samples/command.pmr"
+	[[ ${lines[0]} =~ ^[0-9]+\.[0-9]{6}\ sec$ ]]
+	run -0 "$bin/pmrep" -q --all "$PM_SOURCE/samples/command.pmr"
+	[[ $output != *" sec"* ]]
+	run -0 "$bin/pmrep" -q "$PM_SOURCE/samples/plain.pmr"
+	[[ $output != *" sec"* ]]
+}
+
+@test "--Dump is one snapshot" {
+	run -0 "$bin/pmrep" -D "$PM_SOURCE/samples/plain.pmr"
+	[ "$(grep -c '^snapshot ' <<<"$output")" -eq 1 ]
+	[ "$(grep -c '^value ' <<<"$output")" -gt 10 ]
+	run -0 "$bin/pmrep" dump --snapshots=3 "$PM_SOURCE/samples/plain.pmr"
+	[ "$(grep -c '^snapshot ' <<<"$output")" -eq 3 ]
+	run -2 "$bin/pmrep" dump --snapshots=0 "$PM_SOURCE/samples/plain.pmr"
+}
+
+@test "names that nobody has: the nearest of columns, places and categories" {
+	for pair in Modle:Module sysf:sysfs GFX%rc66:GFX%rc6 LLCkRP:LLCkRPS APICC:APIC; do
+		run -2 "$bin/pmrep" --show="${pair%:*}" "$PM_SOURCE/samples/plain.pmr"
+		[[ $output == *"'${pair%:*}'; did you mean '${pair#*:}'?"* ]]
+	done
+	run -2 "$bin/pmrep" --show=UMHz0.0 "$PM_SOURCE/samples/plain.pmr"
+	[[ $output == *"'UMHz0.0' needs 'uncorefreq.cluster'"* ]]
+	for name in Package Die L3 Node Module Core CPU topology; do
+		"$bin/pmrep" --show="$name,IRQ" -n 1 "$PM_SOURCE/samples/plain.pmr"
+	done
+}

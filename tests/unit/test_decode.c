@@ -87,6 +87,8 @@ static const struct fact haswell[] = {
 	NUMBER("turbo_ratio_limit", 0x25262727, "1 core", 3900, "MHz"),
 	NUMBER("config_tdp_nominal", 0x23, "base ratio", 35, ""),
 	NUMBER("config_tdp_level_1", 0, "ratio", 0, ""),
+	NUMBER("config_tdp_level_1", 0, "TDP", 0, "W"),
+	NUMBER("config_tdp_level_2", 0, "ratio", 0, ""),
 	NUMBER("config_tdp_control", 0x80000000, "level", 0, ""),
 	WORD("config_tdp_control", 0x80000000, "locked", "yes"),
 	NUMBER("turbo_activation_ratio", 0, "highest ratio without turbo", 0, ""),
@@ -136,7 +138,13 @@ static const struct fact haswell[] = {
 	NUMBER("pp0_power_limit", 0, "limit", 0, "W"),
 	NUMBER("pp0_power_limit", 0, "window", 0.000977, "s"),
 	WORD("pp0_power_limit", 0, "clamp", "no"),
+	WORD("pp0_power_limit", 0, "locked", "no"),
+	NUMBER("pp1_policy", 0, "priority", 0, ""),
 	WORD("pp1_power_limit", 0, "locked", "no"),
+	WORD("pp1_power_limit", 0, "enabled", "no"),
+	NUMBER("pp1_power_limit", 0, "limit", 0, "W"),
+	NUMBER("pp1_power_limit", 0, "window", 0.000977, "s"),
+	WORD("pp1_power_limit", 0, "clamp", "no"),
 	NUMBER("temperature_target", 0x00641400, "maximum", 100, "C"),
 	NUMBER("package_therm_status", 0x884c0800, "temperature", 24, "C"),
 	NUMBER("therm_status", 0x884c0000, "temperature", 24, "C"),
@@ -144,10 +152,36 @@ static const struct fact haswell[] = {
 	NUMBER("therm_status", 0x88510000, "temperature", 19, "C"),
 	NUMBER("therm_status", 0x884e0000, "temperature", 22, "C"),
 	WORD("pkgc3_irtl", 0x8842, "valid", "yes"),
+	WORD("pkgc6_irtl", 0x8873, "valid", "yes"),
+	WORD("pkgc7_irtl", 0x8891, "valid", "yes"),
 	NUMBER("pkgc3_irtl", 0x8842, "latency", 67584, "ns"),
 	NUMBER("pkgc6_irtl", 0x8873, "latency", 117760, "ns"),
 	NUMBER("pkgc7_irtl", 0x8891, "latency", 148480, "ns"),
 };
+
+/* Its lines that are of no register. */
+static void manual_page_text(struct pm_model *m)
+{
+	static const char *const lines[] = {
+		"vendor GenuineIntel, family 0x6, model 0x3c, stepping 3, cpuid levels 0xd",
+		"cpuid.00000006: DTS, turbo, PTM, no HWP, no HWP notify, no HWP window, no HWP EPP, no HWP package, "
+		"APERF/MPERF, EPB\n",
+		"cpuid.00000007: no SGX, no hybrid\n",
+		"cpuidle.state1.desc: MWAIT 0x00\n",
+		"cpuidle.state5.desc: MWAIT 0x32\n",
+	};
+	struct buf text = BUF_INIT;
+
+	leaf(m, "cpuid.00000006.0", 0x77, 2, 9, 0);
+	leaf(m, "cpuid.00000007.0", 0, 0, 0, 0);
+	config(m, "cpuidle.state1.desc", pm_text("MWAIT 0x00"));
+	config(m, "cpuidle.state5.desc", pm_text("MWAIT 0x32"));
+	assert_int_equal(decode_text(m, &text), 0);
+	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
+		if (!strstr(buf_str(&text), lines[i]))
+			fail_msg("'%s' is not in\n%s", lines[i], buf_str(&text));
+	buf_release(&text);
+}
 
 static void manual_page(void **state)
 {
@@ -169,9 +203,10 @@ static void manual_page(void **state)
 	for (size_t i = 0; i < sizeof(haswell) / sizeof(haswell[0]); i++)
 		check(&f, &haswell[i]);
 	/* "RAPL: 3121 sec. Joule Counter Range, at 84 Watts" */
-	assert_int_equal((int)f.range_s, 3120);
+	assert_int_equal(lround(f.range_s), 3121);
 	assert_true(f.tdp_watts == 84 && f.tdp_recorded);
 	assert_true(cpu_literal(&m, "base_hz", &v) && v.v == 3.5e9);
+	manual_page_text(&m);
 	pm_model_release(&m);
 }
 
