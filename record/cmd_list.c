@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "common/metric/metric.h"
+#include "common/names.h"
 #include "common/options.h"
 #include "common/table.h"
 #include "record/commands.h"
@@ -15,18 +16,19 @@
 
 struct list {
 	struct options_common common;
-	char *what, *glob, *root;
+	char *what, *glob, *root, *event_files[2];
 	unsigned n;
 };
 
-enum { KEY_ROOT = 300 };
+enum { KEY_ROOT = 300, KEY_EVENTS_FILE };
 
 static const struct argp_option options[] = {
+	{ "events-file", KEY_EVENTS_FILE, "FILE|DIR", 0, "with the names of the CPU's vendor, in perf's JSON schema", 1 },
 	{ "root", KEY_ROOT, "DIR", 0, "look at /sys, /proc and /dev under DIR", 1 },
 	{ 0 },
 };
 
-static const char *const kinds[] = { "events", "sources", "metrics", NULL };
+static const char *const kinds[] = { "events", "sources", "metrics", "metricgroups", NULL };
 
 static error_t parse_opt(int key, char *arg, struct argp_state *state)
 {
@@ -35,6 +37,11 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case KEY_ROOT:
 		l->root = arg;
+		return 0;
+	case KEY_EVENTS_FILE:
+		if (l->event_files[0])
+			return options_bad(state, "one --events-file at a time");
+		l->event_files[0] = arg;
 		return 0;
 	case ARGP_KEY_ARG:
 		if (state->arg_num > 1)
@@ -52,18 +59,19 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 	}
 }
 
-static const struct argp argp = { options, parse_opt, "[events|sources|metrics] [GLOB]",
+static const struct argp argp = { options, parse_opt, "[events|sources|metrics|metricgroups] [GLOB]",
 				  "Lists what can be recorded on this machine." };
 
 static const struct options_spec spec = {
 	.name = "pmrec list",
 	.column = OPTIONS_OTHER,
 	.argp = &argp,
-	.brief = "Usage: pmrec list [events|sources|metrics] [GLOB]\n"
+	.brief = "Usage: pmrec list [events|sources|metrics|metricgroups] [GLOB]\n"
 		 "\n"
 		 "events:  what -e takes on this machine\n"
 		 "sources: what --sources takes\n"
-		 "metrics: what pmrep computes from a recording\n",
+		 "metrics: what pmrep computes from a recording, and -M records for\n"
+		 "metricgroups: names that stand for several of them\n",
 };
 
 static bool wanted(const struct list *l, const char *name)
@@ -135,6 +143,45 @@ static int list_metrics(struct list *l)
 	return print(t, err, &l->common);
 }
 
+static void members_of(const char *group, struct buf *out)
+{
+	size_t want = strlen(group);
+
+	for (const struct metric_table *m = metric_tables; m->row; m++)
+		for (size_t i = 0; i < m->n; i++)
+			for (const char *c = m->row[i].categories; c && *c; c += strcspn(c, ","), c += *c == ',')
+				if (strcspn(c, ",") == want && !strncmp(c, group, want))
+					buf_printf(out, "%s%s", out->len ? " " : "", m->row[i].name);
+}
+
+/* Each group once, in the order of the tables, with its metrics. */
+static int list_groups(struct list *l)
+{
+	struct table *t = table_new();
+	struct names seen = { 0 };
+	int err = t ? heads(t, "GROUP", "", "METRICS") : -ENOMEM;
+
+	for (const struct metric_table *m = metric_tables; m->row && !err; m++)
+		for (size_t i = 0; i < m->n && !err; i++)
+			for (const char *c = m->row[i].categories; c && *c && !err; c += strcspn(c, ","), c += *c == ',') {
+				struct buf members = BUF_INIT;
+				char group[64];
+				uint32_t ignored;
+
+				snprintf(group, sizeof(group), "%.*s", (int)strcspn(c, ","), c);
+				if (names_get(&seen, group, &ignored) || !wanted(l, group))
+					continue;
+				err = names_set(&seen, group, 0);
+				members_of(group, &members);
+				if (!err)
+					err = row(t, group, "", buf_str(&members));
+				buf_release(&members);
+				l->n++;
+			}
+	names_release(&seen);
+	return print(t, err, &l->common);
+}
+
 static int list_events_of_machine(struct list *l, struct error *e)
 {
 	struct buf text = BUF_INIT;
@@ -144,7 +191,7 @@ static int list_events_of_machine(struct list *l, struct error *e)
 	if (err)
 		return err;
 	privileges_raise();
-	n = list_events(&root, l->glob, &text, e);
+	n = list_events(&root, l->glob, l->event_files, &text, e);
 	privileges_lower();
 	if (n > 0) {
 		fputs(buf_str(&text), stdout);
@@ -166,6 +213,8 @@ static int list_all(struct list *l, struct error *e)
 		err = list_events_of_machine(l, e);
 	if (!err && l->what && !strcmp(l->what, "metrics"))
 		err = list_metrics(l);
+	if (!err && l->what && !strcmp(l->what, "metricgroups"))
+		err = list_groups(l);
 	if (err)
 		return e->number ? err : error_sys(e, -err, "list");
 	if (!l->n && l->glob)

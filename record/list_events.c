@@ -9,6 +9,9 @@
 #include <unistd.h>
 
 #include "common/table.h"
+#include "record/cpuid.h"
+#include "record/cputype.h"
+#include "record/perf_class.h"
 #include "record/perf_open.h"
 #include "record/perf_pmu.h"
 
@@ -88,6 +91,15 @@ static int add_cache(void *arg, const char *name, uint64_t config)
 	return l->err;
 }
 
+static const char *kind_of(const struct event_pmu *pmu, const struct event_alias *a)
+{
+	if (a->vendor)
+		return "vendor";
+	if (pmu->type == EVENT_TYPE_TOOL)
+		return "tool";
+	return pmu->uncore ? "uncore" : pmu->core ? "core" : "PMU";
+}
+
 static void add_pmu(struct listing *l, const struct event_pmu *pmu)
 {
 	struct buf name = BUF_INIT, terms = BUF_INIT;
@@ -96,10 +108,21 @@ static void add_pmu(struct listing *l, const struct event_pmu *pmu)
 		const struct event_alias *a = &pmu->alias[i];
 
 		buf_clear(&name);
-		buf_printf(&name, "%s/%s/", pmu->name, a->name);
-		add(l, buf_str(&name), pmu->uncore ? "uncore" : pmu->core ? "core" : "PMU", a->unit, a->text);
+		/* Those of the tool are known by their names alone. */
+		if (pmu->type == EVENT_TYPE_TOOL)
+			buf_addstr(&name, a->name);
+		else
+			buf_printf(&name, "%s/%s/", pmu->name, a->name);
+		buf_clear(&terms);
+		if (a->help)
+			buf_printf(&terms, "%s%s%s", a->help, a->deprecated ? " (deprecated)" : "",
+				   pmu->type == EVENT_TYPE_TOOL ? "" : "; ");
+		if (pmu->type != EVENT_TYPE_TOOL)
+			buf_addstr(&terms, a->text);
+		add(l, buf_str(&name), kind_of(pmu, a), a->unit, buf_str(&terms));
 	}
 	buf_clear(&name);
+	buf_clear(&terms);
 	buf_printf(&name, "%s/TERM=VALUE,.../", pmu->name);
 	for (size_t i = 0; i < pmu->n_formats; i++)
 		buf_printf(&terms, "%s%s (%s)", i ? ", " : "", pmu->format[i].name, pmu->format[i].text);
@@ -108,6 +131,43 @@ static void add_pmu(struct listing *l, const struct event_pmu *pmu)
 	l->err = l->err ? l->err : name.err ? name.err : terms.err;
 	buf_release(&name);
 	buf_release(&terms);
+}
+
+/* PMUs of a class are described once: a word that finds one of them finds the description. */
+static void add_class(struct listing *l, const struct perf_pmus *pmus, const struct pmu_class *c)
+{
+	const struct event_pmu *first = NULL;
+	bool found = wanted(l, c->name);
+	char name[128], what[400];
+	unsigned n = 0;
+
+	for (size_t i = 0; i < pmus->n; i++) {
+		if (perf_class(&pmus->pmu[i]) != c)
+			continue;
+		first = first ? first : &pmus->pmu[i];
+		found |= wanted(l, pmus->pmu[i].name);
+		n++;
+	}
+	if (!n || !found)
+		return;
+	snprintf(name, sizeof(name), "%s/EVENT,.../", c->name);
+	snprintf(what, sizeof(what), "on all PMUs of the class (%u): %s%s%s", n, c->title, c->note ? "; " : "",
+		 c->note ? c->note : "");
+	add_row(l, name, "class", NULL, what);
+	for (const struct pmu_class_filter *f = c->filter; f->name; f++) {
+		/* A term that stands for others is there if they are. */
+		bool have = perf_class_format(first, f->name) ||
+			    (!strcmp(f->name, "dst_addr") && perf_class_format(first, "dst_addr_base"));
+
+		if (!have)
+			continue;
+		snprintf(name, sizeof(name), "%s/EVENT,%s=.../", c->name, f->name);
+		if (f->all > 1)
+			snprintf(what, sizeof(what), "%s; all: 0x%llx", f->help, (unsigned long long)f->all);
+		else
+			snprintf(what, sizeof(what), "%s", f->help);
+		add_row(l, name, "filter", NULL, what);
+	}
 }
 
 static int add_tracepoint(void *arg, const char *system, const char *name, uint64_t id)
@@ -131,7 +191,27 @@ static void add_tracepoints(struct listing *l, const struct event_view *v)
 		add(l, "SYSTEM:NAME", "tracepoint", NULL, "cannot be listed: tracefs may not be read");
 }
 
-int list_events(const struct root *root, const char *glob, struct buf *out, struct error *e)
+/* The id by which the maps of vendor files know this CPU; false if it cannot be had. */
+static bool cpu_id(const struct root *root, char *id, size_t size)
+{
+	uint32_t first = 0;
+	struct cpulist cpus = { .cpu = &first, .n = 1 };
+	struct cpuid_cpu *c;
+	uint64_t midr;
+	bool known;
+
+	if (!cpuid_collect(root, &cpus, &c)) {
+		known = !c[0].err && cpuid_name(&c[0], id, size);
+		cpuid_free(c, 1);
+		return known;
+	}
+	midr = cputype_midr(root, first);
+	snprintf(id, size, "0x%016llx", (unsigned long long)midr);
+	return midr;
+}
+
+int list_events(const struct root *root, const char *glob, char *const *event_files, struct buf *out,
+		struct error *e)
 {
 	static const struct {
 		const char *name, *kind, *help;
@@ -142,11 +222,21 @@ int list_events(const struct root *root, const char *glob, struct buf *out, stru
 	};
 	struct listing l = { .root = root, .glob = glob, .table = table_new() };
 	struct perf_pmus pmus = { 0 };
+	struct buf notes = BUF_INIT;
 	struct event_view view;
+	char id[64];
 
 	if (!l.table)
 		return error_sys(e, ENOMEM, "list of events");
 	l.err = perf_pmus_read(&pmus, root);
+	if (!l.err && event_files && *event_files) {
+		l.err = perf_pmus_add_files(&pmus, event_files, cpu_id(root, id, sizeof(id)) ? id : NULL, &notes, e);
+		if (l.err) {
+			table_free(l.table);
+			perf_pmus_release(&pmus);
+			return l.err;
+		}
+	}
 	view = perf_view(&pmus, root);
 	if (!l.err)
 		l.err = table_column(l.table, "EVENT", TABLE_LEFT, false);
@@ -162,11 +252,15 @@ int list_events(const struct root *root, const char *glob, struct buf *out, stru
 	event_cache_each(add_cache, &l);
 	for (size_t i = 0; i < pmus.n; i++)
 		add_pmu(&l, &pmus.pmu[i]);
+	for (const struct pmu_class *c = pmu_classes; c->name; c++)
+		add_class(&l, &pmus, c);
 	add_tracepoints(&l, &view);
 	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++)
 		add(&l, forms[i].name, forms[i].kind, NULL, forms[i].help);
 	if (!l.err)
 		l.err = table_print(l.table, 0, true, false, out);
+	buf_addstr(out, buf_str(&notes));
+	buf_release(&notes);
 	table_free(l.table);
 	perf_pmus_release(&pmus);
 	return l.err ? error_sys(e, -l.err, "list of events") : l.n;

@@ -6,7 +6,9 @@
 #include "common/error.h"
 #include "record/root.h"
 
-/* Appends the events whose name matches `glob` (NULL: all), for people. Their number, or -errno. */
-int list_events(const struct root *root, const char *glob, struct buf *out, struct error *e);
+/* Appends the events whose name matches `glob` (NULL: all), for people; with those of vendor event files
+ * (NULL-terminated; NULL: none). Their number, or -errno. */
+int list_events(const struct root *root, const char *glob, char *const *event_files, struct buf *out,
+		struct error *e);
 
 #endif

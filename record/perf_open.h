@@ -47,6 +47,9 @@ uint16_t perf_reason(int err);
 /* What would cure it: a sentence or command in `text`, or NULL. */
 const char *perf_hint(int err, const struct event *ev, const struct root *root, char *text, size_t size);
 
+/* Does the NMI watchdog hold a counter of each CPU? */
+bool perf_nmi_watchdog(const struct root *root);
+
 /* Raises the limit of open files as far as it may go; the descriptors that are available then. */
 uint64_t perf_raise_nofile(void);
 

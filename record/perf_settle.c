@@ -155,7 +155,7 @@ static int split_off(struct perf_source *s, struct perf_group *g, uint32_t k)
 /* The kernel's part was refused: what is shown says so, unless the user chose the name. */
 static int mark_user_only(struct event *ev)
 {
-	bool chosen = strcmp(ev->display, ev->text) && strcmp(ev->display, ev->name);
+	bool chosen = ev->named;
 	struct buf shown = BUF_INIT;
 	char *text;
 

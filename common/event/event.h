@@ -195,6 +195,7 @@ struct event {
 	char *metric_id;    /* owned, or NULL */
 	char *group_name;   /* owned, or NULL */
 	bool per_pkg, snapshot, percore;
+	bool named;       /* display is the user's name=... */
 	bool kernel_only; /* happens in the kernel: with exclude_kernel it would always read 0 */
 	bool core;        /* counts what CPUs execute */
 	bool uncore;

@@ -117,6 +117,23 @@ static int add_software(struct resolver *r, const struct event_symbol *s)
 	return finish(r, &ev, s->name, false, false);
 }
 
+static bool has_alias(const struct event_pmu *pmu, const char *name)
+{
+	for (size_t i = 0; i < pmu->n_aliases; i++)
+		if (!strcasecmp(pmu->alias[i].name, name))
+			return true;
+	return false;
+}
+
+/* As perf shows an event that it has expanded; NULL without memory. */
+static char *pmu_display(const struct resolver *r, const struct event_pmu *pmu, const char *name)
+{
+	char body[200];
+
+	snprintf(body, sizeof(body), "%.90s/%.90s/", pmu->name, name);
+	return resolve_with_mods(body, resolve_mods(r));
+}
+
 /* A hardware, cache or raw event: once, or on a hybrid machine once for each core PMU, named by it. */
 static int add_core(struct resolver *r, uint32_t type, uint64_t config, const char *name)
 {
@@ -148,7 +165,15 @@ static int add_core(struct resolver *r, uint32_t type, uint64_t config, const ch
 			event_release(&ev);
 			break;
 		}
-		if (hybrid)
+		if (hybrid && !ev.display && !(ev.display = pmu_display(r, pmu, name))) {
+			event_release(&ev);
+			return -ENOMEM;
+		}
+		/* The PMU may have an event of that name, which is another one. */
+		if (hybrid && type != TYPE_RAW && has_alias(pmu, name))
+			snprintf(stem, sizeof(stem), "%.90s/legacy-%s-config=0x%llx/", pmu->name,
+			         type == TYPE_CACHE ? "cache" : "hardware", (unsigned long long)config);
+		else if (hybrid)
 			snprintf(stem, sizeof(stem), "%.90s/%.90s/", pmu->name, name);
 		err = finish(r, &ev, hybrid ? stem : name, false, hybrid);
 	}

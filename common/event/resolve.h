@@ -34,6 +34,10 @@ int resolve_terms(struct resolver *r, struct event *ev, const struct event_pmu *
 /* Appends the event, which it takes over in any case, with the texts that are still missing: `body` is the
  * canonical text without modifiers; `expanded`: its display name cannot be what the user wrote. */
 int resolve_add(struct resolver *r, struct event *ev, const char *body, bool expanded);
+/* Modifiers of the node, with those that its group hands down. */
+uint32_t resolve_mods(const struct resolver *r);
+/* Modifiers behind a canonical text: "cycles:u", "cpu/cycles/u". Owned; NULL without memory. */
+char *resolve_with_mods(const char *body, uint32_t mods);
 /* Does the term say what is counted, as against what it is called and how it would be sampled? */
 bool resolve_term_counts(const struct event_term *t);
 /* Numbers the groups of the events from `start` on, which all come from one pair of braces. */

@@ -27,7 +27,7 @@ void event_set_release(struct event_set *set)
 }
 
 /* Puts modifiers behind a canonical text: "cycles:u", "cpu/cycles/u". */
-static char *with_mods(const char *body, uint32_t mods)
+char *resolve_with_mods(const char *body, uint32_t mods)
 {
 	struct buf b = BUF_INIT;
 	size_t len = strlen(body);
@@ -43,7 +43,7 @@ static char *with_mods(const char *body, uint32_t mods)
 
 int event_set_mods(struct event *ev, uint32_t mods)
 {
-	char *body = strndup(ev->name, ev->body), *name = body ? with_mods(body, mods) : NULL;
+	char *body = strndup(ev->name, ev->body), *name = body ? resolve_with_mods(body, mods) : NULL;
 
 	free(body);
 	if (!name)
@@ -54,28 +54,34 @@ int event_set_mods(struct event *ev, uint32_t mods)
 	return 0;
 }
 
+uint32_t resolve_mods(const struct resolver *r)
+{
+	const uint32_t of_leader = EVENT_MOD_PINNED | EVENT_MOD_EXCLUSIVE;
+	const struct event_node *n = r->node;
+	const struct event_group *g = n->group == EVENT_NONE ? NULL : &r->list->group[n->group];
+
+	if (!g)
+		return n->mods & ~(uint32_t)EVENT_MOD_WEAK;
+	return n->mods | (g->first == (uint32_t)(n - r->list->node) ? g->mods : g->mods & ~of_leader);
+}
+
 int resolve_add(struct resolver *r, struct event *ev, const char *body, bool expanded)
 {
 	const struct event_node *n = r->node;
 	struct event_set *set = r->set;
 
-	ev->mods = n->mods;
+	ev->mods = resolve_mods(r);
 	ev->parsed = set->parsed;
 	ev->wildcard = r->wildcard;
 	ev->group = n->group == EVENT_NONE ? 0 : 1; /* numbered when all members are known */
 	if (n->group != EVENT_NONE) {
 		const struct event_group *g = &r->list->group[n->group];
 
-		ev->mods |= g->mods & ~(uint32_t)(EVENT_MOD_PINNED | EVENT_MOD_EXCLUSIVE);
-		if (g->first == (uint32_t)(n - r->list->node))
-			ev->mods |= g->mods & (EVENT_MOD_PINNED | EVENT_MOD_EXCLUSIVE);
 		if (g->name && !(ev->group_name = strdup(g->name)))
 			goto no_memory;
-	} else {
-		ev->mods &= ~(uint32_t)EVENT_MOD_WEAK;
 	}
 	ev->body = strlen(body);
-	ev->name = with_mods(body, ev->mods);
+	ev->name = resolve_with_mods(body, ev->mods);
 	ev->text = strndup(r->list->text + n->column, n->end - n->column);
 	if (!ev->name || !ev->text)
 		goto no_memory;

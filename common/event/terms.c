@@ -154,6 +154,7 @@ static int apply_fixed(struct resolver *r, struct event *ev, const struct event_
 		return err;
 	case FIXED_NAME:
 		err = need_value(r, t, false);
+		ev->named = true;
 		return err ? err : set_text(&ev->display, t->value);
 	case FIXED_METRIC_ID:
 		err = need_value(r, t, false);

@@ -43,6 +43,7 @@ struct machine {
 	struct root root;
 	struct perf_pmus pmus;
 	struct event_view view;
+	char *event_files[2];
 };
 
 static void write_file(const char *dir, const char *path, const char *text)
@@ -220,7 +221,7 @@ static void check_list(struct machine *m, const char *glob, int n, const char *h
 	struct buf out = BUF_INIT;
 	struct error e = { 0 };
 
-	assert_int_equal(list_events(&m->root, glob, &out, &e), n);
+	assert_int_equal(list_events(&m->root, glob, m->event_files, &out, &e), n);
 	if (has && !strstr(buf_str(&out), has))
 		fail_msg("no %s in:\n%s", has, buf_str(&out));
 	if (has_not && strstr(buf_str(&out), has_not))
@@ -239,6 +240,22 @@ static void test_list(void **state)
 	check_list(m, "no-such-event", 0, NULL, "LLC");
 	/* Nobody asks the machine that runs the test. */
 	check_list(m, NULL, 22 + 32 + 3 + 3 + 1 + 13 + 3, "cpu_core/slots/", "not on this machine");
+}
+
+static void test_list_of_vendor_and_tool(void **state)
+{
+	struct machine *m = *state;
+	char path[64];
+
+	check_list(m, "duration_time", 1, "time that was counted", "tool/duration");
+	check_list(m, "smt_on", 1, "tool", "config");
+	check_list(m, "mem_reads", 0, NULL, "cpu_atom");
+	write_file(m->dir, "v.json", "[{\"EventName\": \"MEM_READS\", \"EventCode\": \"0x4\", \"Unit\": \"cpu_core\", "
+				     "\"BriefDescription\": \"loads of all kinds\"}]");
+	snprintf(path, sizeof(path), "%s/v.json", m->dir);
+	m->event_files[0] = path;
+	check_list(m, "mem_reads", 1, "loads of all kinds; event=0x4", "cpu_atom");
+	check_list(m, "cpu_core/*", 4, "vendor", NULL);
 }
 
 /* Energy and idle states are counted without being asked for; registers only where they cannot be read. */
@@ -287,6 +304,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_alias_with_unknown_term, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_tracepoints, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_list, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_list_of_vendor_and_tool, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_defaults, set_up, tear_down),
 	};
 
