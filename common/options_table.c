@@ -194,7 +194,7 @@ const struct option_name option_names[] = {
 	{ "log-fd", STAT, "text is written when reporting" },
 	{ "metric-no-group", REC, RECORD },
 	{ "metric-no-merge", REC, RECORD },
-	{ "metric-no-threshold", STAT, LAYOUT },
+	{ "metric-no-threshold", REC | STAT, LAYOUT },
 	{ "metric-only", STAT, LAYOUT },
 	{ "metrics", REC | STAT, "columns are chosen with --show" },
 	{ "no-affinity", REC, RECORD },

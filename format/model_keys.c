@@ -65,6 +65,8 @@ const struct pm_key_row pm_header_keys[] = {
 	  .help = "contents of cpu/smt/control" },
 	{ .key = PM_HEADER_RUNS, .kind = PM_VALUE_U64, .name = "runs",
 	  .help = "runs that were asked for with -r" },
+	{ .key = PM_HEADER_METRICS, .kind = PM_VALUE_ARRAY, .name = "metrics",
+	  .help = "metrics that were asked for with -M" },
 	{ .key = PM_HEADER_HOST, .kind = PM_VALUE_TEXT, .name = "host",
 	  .help = "node name" },
 	{ .key = PM_HEADER_BOOT_ID, .kind = PM_VALUE_TEXT, .name = "boot_id",

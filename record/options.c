@@ -126,7 +126,7 @@ static const struct argp_option options[] = {
 
 static const char brief[] =
 	"Usage: pmrec [OPTION...] [--] [COMMAND [ARG...]]\n"
-	"       pmrec list [events|sources|metrics] [GLOB]\n"
+	"       pmrec list [events|sources|metrics|metricgroups] [GLOB]\n"
 	"       pmrec doctor | pmrec mark TEXT | pmrec report ...\n"
 	"\n"
 	"Records raw counters of this machine into a file. pmrep reads it, here or elsewhere.\n"

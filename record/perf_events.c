@@ -55,7 +55,7 @@ static int tell(struct plan *p, struct buf *notes)
 
 	for (const char *line = buf_str(notes), *end; !err && *line; line = end + 1) {
 		end = strchr(line, '\n');
-		err = plan_refused(p, PM_REASON_NOT_SUPPORTED, NULL, "%.*s", (int)(end - line), line);
+		err = plan_refused(p, PM_OK, NULL, "%.*s", (int)(end - line), line);
 	}
 	return err;
 }
@@ -230,6 +230,14 @@ static int read_pfm(struct perf_source *s, struct plan *p, const char *list, str
 	return err ? err : grow_events(s, first, true);
 }
 
+int perf_events_add(struct perf_source *s, struct plan *p, const char *text, struct error *e)
+{
+	size_t first = s->set.n;
+	int err = read_text(s, p, text, e);
+
+	return err ? err : grow_events(s, first, true);
+}
+
 static int read_sets(struct perf_source *s, struct plan *p, const char *text, struct error *e)
 {
 	size_t first = s->set.n;
@@ -250,7 +258,7 @@ int perf_events_read(struct perf_source *s, struct plan *p, const char *sets, st
 	if (!end)
 		return -ENOMEM;
 	err = read_files(s, p, e);
-	if (!err && !o->events && !o->pfm_events && !*sets)
+	if (!err && !o->events && !o->pfm_events && !o->metrics && !*sets)
 		err = read_defaults(s, p, e);
 	for (size_t i = 0; i < n && !err; i++) {
 		size_t first = s->set.n;
@@ -264,6 +272,8 @@ int perf_events_read(struct perf_source *s, struct plan *p, const char *sets, st
 	}
 	if (!err)
 		err = read_sets(s, p, sets, e);
+	if (!err)
+		err = perf_metrics_read(s, p, e);
 	for (size_t i = 0; o->pfm_events && o->pfm_events[i] && !err; i++)
 		err = read_pfm(s, p, o->pfm_events[i], e);
 	for (size_t i = 0; i < o->n_added && !err; i++) {

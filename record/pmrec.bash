@@ -6,6 +6,7 @@ _pmrec() {
 	local options="--add= --all-cpus --all-kernel --all-user --bpf-attr-map= --bpf-counters --bpf-prog= --cgroup=
 		--codec= --color= --control= --cpu= --cputype= --delay= --detailed
 		--event= --events-file= --filter= --for-each-cgroup= --force --help --interval= --interval-count= --interval-print= --label= --list
+		--metric-no-group --metric-no-merge --metric-no-threshold --metrics= --metrics-file=
 		--no-affinity --no-inherit --no-msr --no-perf --no-scale --null --num_iterations= --out= --output=
 		--overwrite --per-thread --pfm-events= --pid= --post= --pre= --privacy= --quiet --repeat= --report --root= --smi-cost --sources= --sync
 		--TCC= --td-level= --threads= --tid= --timeout= --topdown --transaction --verbose --version"
@@ -23,11 +24,11 @@ _pmrec() {
 	--color) COMPREPLY=($(compgen -W "auto always never" -- "$cur")); return ;;
 	--sources) COMPREPLY=($(compgen -W "cpufreq cpuidle hwmon interrupts perf powercap pressure schedstat softirqs stat
 		thermal throttle vmstat" -- "$cur")); return ;;
-	-o|--output|--out|--events-file) COMPREPLY=($(compgen -f -- "$cur")); return ;;
+	-o|--output|--out|--events-file|--metrics-file) COMPREPLY=($(compgen -f -- "$cur")); return ;;
 	--root) COMPREPLY=($(compgen -d -- "$cur")); return ;;
-	list) COMPREPLY=($(compgen -W "events sources metrics" -- "$cur")); return ;;
+	list) COMPREPLY=($(compgen -W "events sources metrics metricgroups" -- "$cur")); return ;;
 	-p|--pid) COMPREPLY=($(compgen -W "$(ps -eo pid= 2>/dev/null)" -- "$cur")); return ;;
-	-e|--event|-i|-I|-n|-D|-r|-C|-t|-G|-b|--*) [[ $cur == -* ]] || return ;;
+	-e|--event|-i|-I|-n|-D|-r|-C|-t|-G|-b|-M|--*) [[ $cur == -* ]] || return ;;
 	esac
 	if [[ $cur == -* ]]; then
 		COMPREPLY=($(compgen -W "$options" -- "$cur"))

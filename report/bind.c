@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/recorded_metrics.h"
 #include "report/replay.h"
 
 #define MAX_PARAMETER 1024 /* chips, or cores of one, that a metric is repeated for */
@@ -28,6 +29,7 @@ void binding_release(struct binding *b)
 	free(b->metric);
 	free(b->input);
 	names_release(&b->input_names);
+	metric_set_release(&b->recorded);
 	*b = (struct binding){ 0 };
 }
 
@@ -56,6 +58,8 @@ unsigned bound_input_aspects(const struct bound_input *i)
 		return 0;
 	if (i->rate)
 		return 1u << TRACK_RATE;
+	if (i->op == INPUT_SPAN)
+		return 1u << TRACK_SPAN;
 	switch (i->aspect) {
 	case EXPR_FIRST:
 	case EXPR_LAST:
@@ -560,7 +564,8 @@ static int bind_row(struct builder *x, const struct metric *row, const char *mem
 	m->aliases = row->aliases ? row->aliases : "";
 	m->categories = row->categories ? row->categories : "";
 	m->precision = row->precision;
-	m->default_on = row->default_on;
+	m->default_on = row->default_on || recorded_asks(x->p->model, m->name) ||
+			recorded_asks(x->p->model, m->display);
 	m->vendor = vendor;
 	kept = names_get(&x->taken, m->name, &ignored) ? 0 : bind_formula(x, m, text, row);
 	if (!kept && row->otherwise && !names_get(&x->taken, m->name, &ignored))
@@ -809,6 +814,9 @@ static int bind_all(struct builder *x)
 		for (size_t i = 0; i < x->options->vendor[k].n; i++)
 			if ((err = bind_vendor(x, &x->options->vendor[k].row[i])))
 				return err;
+	for (size_t i = 0; i < x->b->recorded.n; i++)
+		if ((err = bind_vendor(x, &x->b->recorded.row[i])))
+			return err;
 	for (const struct metric_table *t = metric_tables; t->row; t++)
 		for (size_t i = 0; i < t->n; i++)
 			if ((err = bind_built_in(x, &t->row[i])))
@@ -832,6 +840,8 @@ int binding_build(struct binding *b, const struct places *p, const struct bind_o
 	x.found = malloc(BIND_MAX_COUNTERS * sizeof(*x.found));
 	x.clock = malloc(BIND_MAX_COUNTERS * sizeof(*x.clock));
 	err = x.found && x.clock ? find_kinds(&x) : -ENOMEM;
+	if (!err)
+		err = recorded_metrics(&b->recorded, p->model);
 	if (!err)
 		err = class_index_build(&x.classes, p->model);
 	if (!err)

@@ -29,6 +29,7 @@ enum input_op {
 	INPUT_OVER,   /* / number */
 	INPUT_RULE,   /* as it is, put together by another rule than the counter's */
 	INPUT_NUMBER, /* the number alone */
+	INPUT_SPAN,   /* microseconds that the last reading took */
 	INPUT_WALL,   /* seconds since 1970 at the end of the interval */
 };
 

@@ -246,6 +246,15 @@ static bool has_map(const char *path)
 	return snprintf(map, sizeof(map), "%s/mapfile.csv", path) < (int)sizeof(map) && !access(map, R_OK);
 }
 
+int vendor_folder(const char *path, const char *cpuid, char *dir, size_t size, struct error *e)
+{
+	if (has_map(path))
+		return look_up(path, cpuid, dir, size, e);
+	if (snprintf(dir, size, "%s", path) >= (int)size)
+		return error_set(e, ENAMETOOLONG, "%.100s...: the name is too long", path);
+	return 0;
+}
+
 /* What ArchStdEvent refers to lies beside the mapfile.csv, in this folder or one above it. */
 static int load_standard(struct vendor_events *v, const char *path, struct error *e)
 {

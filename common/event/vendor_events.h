@@ -17,6 +17,8 @@ struct vendor_events;
  * not known). 0 or -errno; -ENOTSUP in a build without JSON. Then *v is as it was.
  */
 int vendor_events_load(struct vendor_events **v, const char *path, const char *cpuid, struct error *e);
+/* The folder of the CPU: what a mapfile.csv in `path` says, or `path` itself. 0 or -errno. */
+int vendor_folder(const char *path, const char *cpuid, char *dir, size_t size, struct error *e);
 void vendor_events_free(struct vendor_events *v);
 /*
  * Adds the events to the PMUs. An event of the same name that the PMU has is replaced: the user has asked for the

@@ -393,16 +393,6 @@ static int fill_row(struct loader *l, struct names *used, struct entry *entry, s
 	return 0;
 }
 
-static void release_row(struct metric *row)
-{
-	const char *owned[] = { row->name, row->display, row->aliases, row->categories, row->unit,
-				row->expr, row->help, row->threshold, row->ungrouped_in };
-
-	for (size_t k = 0; k < sizeof(owned) / sizeof(owned[0]); k++)
-		free((void *)(uintptr_t)owned[k]);
-	*row = (struct metric){ 0 };
-}
-
 /* A metric that cannot be had costs itself and those that refer to it; of a cycle each is named. */
 static int fill(struct loader *l, struct metric_set *set, struct error *first)
 {
@@ -426,7 +416,7 @@ static int fill(struct loader *l, struct metric_set *set, struct error *first)
 			set->n++;
 			continue;
 		}
-		release_row(&set->row[set->n]);
+		metric_row_release(&set->row[set->n]);
 		left_out(&set->skipped, &l->entry[i], &e);
 		if (!first->number || err == -ENOMEM)
 			*first = e;
@@ -466,13 +456,4 @@ int vendor_load(struct metric_set *set, const struct vendor_docs *docs, struct e
 	if (err)
 		metric_set_release(set);
 	return err;
-}
-
-void metric_set_release(struct metric_set *set)
-{
-	for (size_t i = 0; i < set->n; i++)
-		release_row(&set->row[i]);
-	free(set->row);
-	buf_release(&set->skipped);
-	*set = (struct metric_set){ 0 };
 }

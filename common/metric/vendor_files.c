@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "common/event/vendor_events.h"
 #include "common/metric/vendor.h"
 
 #define LEVELS_ABOVE 2 /* arch/arm64/arm/neoverse-n1 has its standards in arch/arm64 */
@@ -158,7 +159,7 @@ int metric_set_load_text(struct metric_set *set, const char *text, size_t len, s
 	return load_one(set, j, NULL, e);
 }
 
-int metric_set_load(struct metric_set *set, const char *path, struct error *e)
+int metric_set_load_for(struct metric_set *set, const char *path, const char *cpuid, struct error *e)
 {
 	struct error own = { 0 };
 	const char *slash = strrchr(path, '/');
@@ -168,8 +169,12 @@ int metric_set_load(struct metric_set *set, const char *path, struct error *e)
 	int err;
 
 	*set = (struct metric_set){ 0 };
-	if (!stat(path, &st) && S_ISDIR(st.st_mode))
-		return load_folder(set, path, e);
+	if (!stat(path, &st) && S_ISDIR(st.st_mode)) {
+		char of_cpu[4096];
+
+		err = vendor_folder(path, cpuid, of_cpu, sizeof(of_cpu), e);
+		return err ? err : load_folder(set, of_cpu, e);
+	}
 	j = json_load(path, &own);
 	if (!j)
 		return error_set(e, own.number ? own.number : EINVAL, "%s", own.text);
@@ -183,4 +188,9 @@ int metric_set_load(struct metric_set *set, const char *path, struct error *e)
 		error_prefix(e, "%s", path);
 	free(folder);
 	return err;
+}
+
+int metric_set_load(struct metric_set *set, const char *path, struct error *e)
+{
+	return metric_set_load_for(set, path, NULL, e);
 }

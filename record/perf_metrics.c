@@ -1,0 +1,640 @@
+/*
+ * -M: the events that metrics need. Each metric's events are counted in one group, so that they speak of the same
+ * time; metrics whose events are all in another one's group share it. What cannot stand in a group (events of several
+ * PMUs, software, what a vendor says does not fit) is counted alone, once for all.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/metric/expr.h"
+#include "common/metric/metric.h"
+#include "common/options.h"
+#include "record/perf_source.h"
+#include "record/privileges.h"
+#include "record/sources.h"
+
+#define MAX_PARAMETER 1024 /* chips, or cores of one, that a '?' runs over */
+
+/* An event of a metric. */
+struct want {
+	char *text; /* owned */
+	char *pmu;  /* owned; of the first event that it stands for */
+	bool done;
+};
+
+struct picked {
+	const struct metric *row;
+	char *word;        /* owned; of -M, and whether it named a group of metrics */
+	bool by_group;
+	bool vendor;
+	bool ungrouped;
+	struct want *want; /* owned */
+	size_t n;
+};
+
+struct metrics {
+	struct perf_source *s;
+	struct plan *p;
+	struct error *error;
+	struct metric_set *set; /* owned; of --metrics-file */
+	size_t n_sets;
+	struct picked *picked;  /* owned */
+	size_t n;
+	bool watchdog, smt;
+	unsigned parameters;    /* values of '?' */
+	struct event_set scratch;
+};
+
+static int no_memory(struct metrics *m)
+{
+	return error_set(m->error, ENOMEM, "out of memory");
+}
+
+static void release_wants(struct picked *one)
+{
+	for (size_t i = 0; i < one->n; i++) {
+		free(one->want[i].text);
+		free(one->want[i].pmu);
+	}
+	free(one->want);
+	one->want = NULL;
+	one->n = 0;
+}
+
+static void release_picked(struct picked *one)
+{
+	release_wants(one);
+	free(one->word);
+	*one = (struct picked){ 0 };
+}
+
+static void release(struct metrics *m)
+{
+	for (size_t i = 0; i < m->n; i++)
+		release_picked(&m->picked[i]);
+	free(m->picked);
+	for (size_t i = 0; i < m->n_sets; i++)
+		metric_set_release(&m->set[i]);
+	free(m->set);
+	event_set_release(&m->scratch);
+}
+
+/* ---- which metrics ---- */
+
+static int note_lines(struct metrics *m, const struct buf *lines)
+{
+	int err = 0;
+
+	for (const char *line = buf_str((struct buf *)(uintptr_t)lines); *line && !err;) {
+		size_t len = strcspn(line, "\n");
+
+		err = plan_refused(m->p, PM_REASON_FORMAT, NULL, "%.*s", (int)len, line);
+		line += len + (line[len] == '\n');
+	}
+	return err;
+}
+
+static int load_sets(struct metrics *m)
+{
+	const char *id = pm_map_text(&m->p->model->header, PM_HEADER_CPU_ID, NULL);
+	char **path = m->p->options->metric_files;
+	size_t n = 0;
+	int err = 0;
+
+	while (path && path[n])
+		n++;
+	m->set = calloc(n + 1, sizeof(*m->set));
+	if (!m->set)
+		return no_memory(m);
+	privileges_become_caller();
+	for (; m->n_sets < n && !err; m->n_sets++) {
+		err = metric_set_load_for(&m->set[m->n_sets], path[m->n_sets], id, m->error);
+		if (err)
+			error_prefix(m->error, "--metrics-file");
+	}
+	privileges_become_self();
+	privileges_raise();
+	for (size_t i = 0; i < m->n_sets && !err; i++)
+		err = note_lines(m, &m->set[i].skipped);
+	return err;
+}
+
+static bool in_list(const char *list, const char *word)
+{
+	size_t want = strlen(word);
+
+	for (; list && *list; list += strcspn(list, ","), list += *list == ',') {
+		size_t len = strcspn(list, ",");
+
+		if (len == want && !strncasecmp(list, word, len))
+			return true;
+	}
+	return false;
+}
+
+static bool is_named(const struct metric *row, const char *word)
+{
+	return !strcasecmp(row->name, word) || !strcasecmp(row->display, word) || in_list(row->aliases, word);
+}
+
+static int pick(struct metrics *m, const struct metric *row, const char *word, bool by_group, bool vendor)
+{
+	struct picked *grown;
+
+	for (size_t i = 0; i < m->n; i++)
+		/* A metric that is asked for twice is one; a vendor's takes the place of ours. */
+		if (m->picked[i].row == row || !strcasecmp(m->picked[i].row->name, row->name)) {
+			m->picked[i].by_group &= by_group;
+			return 0;
+		}
+	grown = realloc(m->picked, (m->n + 1) * sizeof(*grown));
+	if (!grown)
+		return no_memory(m);
+	m->picked = grown;
+	grown[m->n] = (struct picked){ .row = row, .word = strdup(word), .by_group = by_group, .vendor = vendor };
+	return grown[m->n++].word ? 0 : no_memory(m);
+}
+
+static int each_row(struct metrics *m, int (*visit)(struct metrics *m, const struct metric *row, bool vendor, void *arg),
+		    void *arg)
+{
+	int err = 0;
+
+	for (size_t k = 0; k < m->n_sets && !err; k++)
+		for (size_t i = 0; i < m->set[k].n && !err; i++)
+			err = visit(m, &m->set[k].row[i], true, arg);
+	for (const struct metric_table *t = metric_tables; t->row && !err; t++)
+		for (size_t i = 0; i < t->n && !err; i++)
+			if (!t->row[i].each)
+				err = visit(m, &t->row[i], false, arg);
+	return err;
+}
+
+struct word {
+	const char *text;
+	bool by_name;
+	bool found;
+};
+
+static int pick_if(struct metrics *m, const struct metric *row, bool vendor, void *arg)
+{
+	struct word *w = arg;
+
+	if (w->by_name ? !is_named(row, w->text) : strcasecmp(w->text, "all") && !in_list(row->categories, w->text))
+		return 0;
+	/* Of two of a name the first is meant. */
+	if (w->by_name && w->found)
+		return 0;
+	w->found = true;
+	return pick(m, row, w->text, !w->by_name, vendor);
+}
+
+struct near {
+	const char *word;
+	char best[64];
+};
+
+static int offer(struct metrics *m, const struct metric *row, bool vendor, void *arg)
+{
+	struct near *near = arg;
+	const char *const names[] = { near->best[0] ? near->best : row->name, row->name, row->display };
+	const char *found = options_nearest(near->word, names, sizeof(names) / sizeof(names[0]));
+	char one[64];
+
+	(void)m, (void)vendor;
+	if (found && found != near->best)
+		snprintf(near->best, sizeof(near->best), "%s", found);
+	for (const char *list = row->categories; list && *list; list += strcspn(list, ","), list += *list == ',') {
+		const char *const words[] = { near->best[0] ? near->best : one, one };
+
+		snprintf(one, sizeof(one), "%.*s", (int)strcspn(list, ","), list);
+		found = options_nearest(near->word, words, 2);
+		if (found == one)
+			snprintf(near->best, sizeof(near->best), "%s", one);
+	}
+	return 0;
+}
+
+static int pick_word(struct metrics *m, const char *text)
+{
+	struct word w = { .text = text, .by_name = true };
+	struct near near = { .word = text };
+	int err = each_row(m, pick_if, &w);
+
+	if (!err && !w.found) {
+		w.by_name = false;
+		err = each_row(m, pick_if, &w);
+	}
+	if (err || w.found)
+		return err;
+	each_row(m, offer, &near);
+	return error_set(m->error, ENOENT, "-M: there is no metric and no group of metrics '%.80s'%s%s%s%s", text,
+			 near.best[0] ? ", did you mean " : "", near.best, near.best[0] ? "?" : "",
+			 m->n_sets ? "" : " (--metrics-file=FILE adds those of a CPU's vendor)");
+}
+
+/* ---- which events ---- */
+
+/* Counters that other sources record: "stat.user". */
+static bool is_counter(const char *name)
+{
+	size_t len = strcspn(name, ".");
+
+	for (const struct source_ops *const *s = sources; *s; s++)
+		if (name[len] && strlen((*s)->name) == len && !strncmp((*s)->name, name, len))
+			return true;
+	return false;
+}
+
+/* The PMU of the first event that the text stands for here; NULL and *e: it stands for none. */
+static char *find_event(struct metrics *m, const char *text, struct error *e)
+{
+	struct event_view view = perf_view(&m->s->pmus, m->p->root);
+	struct event_list *list = NULL;
+	struct buf notes = BUF_INIT;
+	char *pmu = NULL;
+	int err = event_parse(&list, text, e);
+
+	event_set_release(&m->scratch);
+	m->scratch = (struct event_set){ 0 };
+	if (!err)
+		err = event_resolve(list, &view, &m->scratch, &notes, e);
+	if (!err && m->scratch.n)
+		pmu = strdup(m->scratch.event[0].pmu);
+	event_list_free(list);
+	buf_release(&notes);
+	return pmu;
+}
+
+static int add_want(struct metrics *m, struct picked *one, const char *text, char *pmu)
+{
+	struct want *grown;
+
+	for (size_t i = 0; i < one->n; i++)
+		if (!strcasecmp(one->want[i].text, text)) {
+			free(pmu);
+			return 0;
+		}
+	grown = realloc(one->want, (one->n + 1) * sizeof(*grown));
+	if (!grown) {
+		free(pmu);
+		return no_memory(m);
+	}
+	one->want = grown;
+	grown[one->n] = (struct want){ .text = strdup(text), .pmu = pmu };
+	one->n++;
+	return grown[one->n - 1].text ? 0 : no_memory(m);
+}
+
+/* 0 also where the event is not there and the formula copes; -ENOENT if it does not. */
+static int want_event(struct metrics *m, struct picked *one, const char *name, bool optional, struct error *e)
+{
+	const char *mark = strchr(name, '?');
+	int err = 0;
+
+	for (unsigned n = 0; n < (mark ? m->parameters : 1) && !err; n++) {
+		struct buf text = BUF_INIT;
+		char *pmu;
+
+		for (const char *c = name; *c; c++)
+			if (*c == '?')
+				buf_printf(&text, "%u", n);
+			else
+				buf_addch(&text, *c);
+		pmu = text.err ? NULL : find_event(m, buf_str(&text), e);
+		if (pmu)
+			err = add_want(m, one, buf_str(&text), pmu);
+		else if (!optional)
+			err = text.err ? no_memory(m) : -ENOENT;
+		buf_release(&text);
+	}
+	return err;
+}
+
+static bool asks_first(const struct expr_input *in, size_t n, const char *name)
+{
+	for (size_t i = 0; i < n; i++)
+		if (in[i].aspect == EXPR_HAS_EVENT && !strcmp(in[i].name, name))
+			return true;
+	return false;
+}
+
+static int want_formula(struct metrics *m, struct picked *one, const char *text, struct error *e)
+{
+	const struct expr_input *in;
+	struct expr *x;
+	size_t n;
+	int err = expr_parse(&x, text, e);
+
+	if (err)
+		return err;
+	in = expr_inputs(x, &n);
+	for (size_t i = 0; i < n && !err; i++) {
+		/* How long it took is in every recording. */
+		if (in[i].aspect == EXPR_LITERAL || in[i].aspect == EXPR_CPUID_MATCH || is_counter(in[i].name) ||
+		    !strcmp(in[i].name, "duration_time"))
+			continue;
+		err = want_event(m, one, in[i].name, asks_first(in, n, in[i].name), e);
+	}
+	expr_free(x);
+	return err;
+}
+
+/* The first of the row's formulas that the machine can feed. */
+static int want_row(struct metrics *m, struct picked *one, struct error *e)
+{
+	const struct metric *row = one->row;
+	int err = want_formula(m, one, row->expr, e);
+
+	for (const char *list = row->otherwise; err == -ENOENT && list && *list; list += strcspn(list, ";"), list += *list == ';') {
+		char *text = strndup(list, strcspn(list, ";"));
+		struct error other = { 0 };
+
+		release_wants(one);
+		err = text ? want_formula(m, one, text, &other) : no_memory(m);
+		free(text);
+	}
+	/* What a threshold needs besides is worth less than the metric. */
+	if (!err && row->threshold && !m->p->options->metric_no_threshold) {
+		struct error other = { 0 };
+
+		err = want_formula(m, one, row->threshold, &other);
+		err = err == -ENOENT ? 0 : err;
+	}
+	return err;
+}
+
+static bool is_ungrouped(const struct metrics *m, const struct picked *one)
+{
+	const struct record_options *o = m->p->options;
+
+	if (o->metric_no_group || (one->by_group && in_list(one->row->ungrouped_in, one->word)))
+		return true;
+	switch (one->row->grouping) {
+	case METRIC_UNGROUPED:
+		return true;
+	case METRIC_UNGROUPED_NMI:
+		return m->watchdog;
+	case METRIC_UNGROUPED_THRESHOLD_NMI:
+		return m->watchdog && !o->metric_no_threshold;
+	case METRIC_UNGROUPED_SMT:
+		return m->smt;
+	case METRIC_GROUPED:
+		break;
+	}
+	return false;
+}
+
+/* Metrics of a group that this machine cannot feed are left out; one that was named is an error, and so is a group
+ * of which nothing is left. */
+static int find_events(struct metrics *m)
+{
+	size_t kept = 0, all = m->n;
+
+	for (size_t i = 0; i < all; i++) {
+		struct picked one = m->picked[i];
+		struct error e = { 0 };
+		int err = want_row(m, &one, &e);
+
+		m->picked[i].want = one.want;
+		m->picked[i].n = one.n;
+		if (err == -ENOMEM)
+			return no_memory(m);
+		if (err && (!one.by_group || (i + 1 == all && !kept)))
+			return error_set(m->error, e.number ? e.number : ENOENT, "-M: metric %s: %s", one.row->display,
+					 e.text);
+		if (err) {
+			release_picked(&m->picked[i]);
+			if (plan_refused(m->p, PM_REASON_NOT_SUPPORTED, NULL, "metric %s: %s", one.row->display, e.text))
+				return no_memory(m);
+			continue;
+		}
+		one.ungrouped = is_ungrouped(m, &one);
+		m->picked[i] = (struct picked){ 0 };
+		m->picked[kept++] = one;
+	}
+	m->n = kept;
+	return 0;
+}
+
+/* ---- opening ---- */
+
+/* Largest first, so that what is part of another comes behind it. */
+static int compare_sizes(const void *left, const void *right)
+{
+	const struct picked *const *a = left, *const *b = right;
+
+	if ((*a)->n != (*b)->n)
+		return (*a)->n < (*b)->n ? 1 : -1;
+	return (*a > *b) - (*a < *b);
+}
+
+static bool may_group(const char *pmu)
+{
+	return strcmp(pmu, "software") && strcmp(pmu, "tracepoint") && strcmp(pmu, "tool");
+}
+
+static bool wants(const struct picked *one, const struct want *w)
+{
+	for (size_t i = 0; i < one->n; i++)
+		if (!strcasecmp(one->want[i].text, w->text))
+			return true;
+	return false;
+}
+
+/* Whether a metric before this one has a group with all its events of the PMU. */
+static bool is_part(struct picked *const *list, size_t at, const char *pmu)
+{
+	for (size_t k = 0; k < at; k++) {
+		bool all = !list[k]->ungrouped;
+
+		for (size_t i = 0; i < list[at]->n && all; i++)
+			all = strcmp(list[at]->want[i].pmu, pmu) || wants(list[k], &list[at]->want[i]);
+		if (all)
+			return true;
+	}
+	return false;
+}
+
+/* Opens the text, and notes what formulas call its events. */
+static int open_text(struct metrics *m, const char *text)
+{
+	size_t first = m->s->set.n;
+	int err = perf_events_add(m->s, m->p, text, m->error);
+
+	for (size_t i = first; i < m->s->set.n && !err; i++) {
+		struct event *ev = &m->s->set.event[i];
+
+		if (ev->metric_id)
+			continue;
+		ev->metric_id = strdup(ev->text);
+		if (!ev->metric_id)
+			err = no_memory(m);
+	}
+	return err;
+}
+
+/* The event that counts slots has to lead those that take them apart. */
+static bool is_slots(const char *text)
+{
+	size_t len = strlen(text);
+
+	return !strcasecmp(text, "slots") || (len > 7 && !strcasecmp(text + len - 7, "/slots/")) ||
+	       (len > 14 && !strcasecmp(text + len - 14, ".SLOTS/"));
+}
+
+static int open_group(struct metrics *m, struct picked *one, const char *pmu)
+{
+	struct buf text = BUF_INIT;
+	size_t members = 0;
+	int err;
+
+	buf_addch(&text, '{');
+	for (int leader = 1; leader >= 0; leader--)
+		for (size_t i = 0; i < one->n; i++) {
+			struct want *w = &one->want[i];
+
+			if (w->done || strcmp(w->pmu, pmu) || is_slots(w->text) != leader)
+				continue;
+			buf_printf(&text, "%s%s", members++ ? "," : "", w->text);
+		}
+	buf_addstr(&text, "}:W");
+	if (members < 2) {
+		buf_release(&text);
+		return 0;
+	}
+	err = text.err ? no_memory(m) : open_text(m, buf_str(&text));
+	for (size_t i = 0; i < one->n; i++)
+		one->want[i].done |= !strcmp(one->want[i].pmu, pmu);
+	buf_release(&text);
+	return err;
+}
+
+static int open_groups(struct metrics *m, struct picked **list)
+{
+	bool merge = !m->p->options->metric_no_merge;
+	int err = 0;
+
+	for (size_t k = 0; k < m->n && !err; k++)
+		for (size_t i = 0; i < list[k]->n && !err && !list[k]->ungrouped; i++) {
+			const char *pmu = list[k]->want[i].pmu;
+
+			if (list[k]->want[i].done || !may_group(pmu))
+				continue;
+			if (!merge || !is_part(list, k, pmu)) {
+				err = open_group(m, list[k], pmu);
+				continue;
+			}
+			for (size_t w = 0; w < list[k]->n; w++)
+				list[k]->want[w].done |= !strcmp(list[k]->want[w].pmu, pmu);
+		}
+	return err;
+}
+
+/* What stands in no group: once for all metrics, unless each is to have its own. */
+static int open_rest(struct metrics *m, struct picked **list)
+{
+	bool merge = !m->p->options->metric_no_merge;
+	struct names seen = { 0 };
+	uint32_t ignored;
+	int err = 0;
+
+	for (size_t k = 0; k < m->n && !err; k++)
+		for (size_t i = 0; i < list[k]->n && !err; i++) {
+			struct want *w = &list[k]->want[i];
+
+			if (w->done || (merge && names_get(&seen, w->text, &ignored)))
+				continue;
+			err = names_set(&seen, w->text, 0) ? no_memory(m) : open_text(m, w->text);
+			w->done = true;
+		}
+	names_release(&seen);
+	return err;
+}
+
+/* ---- what the recording says ---- */
+
+static struct pm_value definition(const struct metric *row)
+{
+	const char *const texts[] = { row->display, row->unit, row->expr, row->threshold, row->categories, row->help };
+	struct pm_value v = pm_array(sizeof(texts) / sizeof(texts[0]));
+
+	for (uint32_t i = 0; v.array.item && i < v.array.n; i++)
+		v.array.item[i] = pm_text(texts[i] ? texts[i] : "");
+	return v;
+}
+
+/* All that were picked, in the order of asking; a vendor's with its definition, because the file will not be there. */
+static int record_metrics(struct metrics *m)
+{
+	struct pm_value v = pm_array((uint32_t)m->n);
+
+	for (uint32_t i = 0; v.array.item && i < v.array.n; i++)
+		v.array.item[i] = m->picked[i].vendor ? definition(m->picked[i].row) : pm_text(m->picked[i].row->name);
+	return pm_map_set(&m->p->model->header, PM_HEADER_METRICS, v) ? no_memory(m) : 0;
+}
+
+static void look_around(struct metrics *m)
+{
+	char line[64];
+	const struct root *root = m->p->root;
+
+	m->watchdog = !root_line(root, line, sizeof(line), "/proc/sys/kernel/nmi_watchdog") && !strcmp(line, "1");
+	m->smt = !root_line(root, line, sizeof(line), "/sys/devices/system/cpu/smt/active") && !strcmp(line, "1");
+	m->parameters = 1;
+	if (!root_line(root, line, sizeof(line), "/sys/bus/event_source/devices/hv_24x7/interface/sockets") &&
+	    atoi(line) > 0 && atoi(line) <= MAX_PARAMETER)
+		m->parameters = (unsigned)atoi(line);
+}
+
+static int pick_all(struct metrics *m)
+{
+	int err = 0;
+
+	for (char **list = m->p->options->metrics; *list && !err; list++) {
+		char *copy = strdup(*list), *rest = copy, *word;
+
+		if (!copy)
+			return no_memory(m);
+		while (!err && (word = strsep(&rest, ",")))
+			if (*word)
+				err = pick_word(m, word);
+		free(copy);
+	}
+	return err;
+}
+
+int perf_metrics_read(struct perf_source *s, struct plan *p, struct error *e)
+{
+	struct metrics m = { .s = s, .p = p, .error = e };
+	struct picked **list = NULL;
+	int err;
+
+	if (!p->options->metrics)
+		return 0;
+	look_around(&m);
+	err = load_sets(&m);
+	if (!err)
+		err = pick_all(&m);
+	if (!err)
+		err = find_events(&m);
+	if (!err)
+		list = calloc(m.n + 1, sizeof(*list));
+	if (!err && !list)
+		err = no_memory(&m);
+	for (size_t i = 0; i < m.n && !err; i++)
+		list[i] = &m.picked[i];
+	if (!err) {
+		qsort(list, m.n, sizeof(*list), compare_sizes);
+		err = open_groups(&m, list);
+	}
+	if (!err)
+		err = open_rest(&m, list);
+	if (!err)
+		err = record_metrics(&m);
+	free(list);
+	release(&m);
+	return err;
+}

@@ -1,0 +1,16 @@
+/* Metrics that pmrec was asked for with -M, as the recording has them. */
+#ifndef REPORT_RECORDED_METRICS_H
+#define REPORT_RECORDED_METRICS_H
+
+#include <stdbool.h>
+
+#include "common/metric/metric.h"
+#include "format/model.h"
+
+/* The definitions of those that came from a vendor's file; formulas that cannot be understood are left out. Released
+ * with metric_set_release(). 0 or -ENOMEM. */
+int recorded_metrics(struct metric_set *set, const struct pm_model *m);
+/* Whether a metric of that name or display was asked for. */
+bool recorded_asks(const struct pm_model *m, const char *name);
+
+#endif
