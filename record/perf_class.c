@@ -90,7 +90,7 @@ static int describe(struct event_pmu *pmu, const struct pmu_class *c)
 	return err;
 }
 
-static bool has_format(const struct event_pmu *pmu, const char *name)
+bool perf_class_format(const struct event_pmu *pmu, const char *name)
 {
 	for (size_t i = 0; i < pmu->n_formats; i++)
 		if (!strcmp(pmu->format[i].name, name))
@@ -105,7 +105,7 @@ static bool is_unnamed(const struct event_pmu *pmu, const struct pmu_class *c)
 		if (strcasecmp(pmu->alias[i].name, PMU_CLASS_CLOCK) && strcasecmp(pmu->alias[i].name, "bus_cycles") &&
 		    pmu_class_event(c, pmu->alias[i].name))
 			return false;
-	return has_format(pmu, "event");
+	return perf_class_format(pmu, "event");
 }
 
 static int name_events(struct event_pmu *pmu, const struct pmu_class *c)

@@ -14,6 +14,8 @@ int perf_classes_find(struct perf_pmus *p, const struct root *root);
 void perf_classes_release(struct perf_pmus *p);
 /* NULL: it has none. */
 const struct pmu_class *perf_class(const struct event_pmu *pmu);
+/* Whether the PMU has a format file of that name. */
+bool perf_class_format(const struct event_pmu *pmu, const char *name);
 /* Where the functions of PCI are, read once; NULL: no PMU asks for it. */
 const struct pci_map *perf_classes_pci(const struct perf_pmus *p);
 

@@ -22,8 +22,16 @@ static bool is_named(const struct pm_model *m, const struct pm_probe *p)
 	return added || (c && pm_map_get(&c->attrs, PM_COUNTER_PERF_INVALID));
 }
 
+/* Nothing was refused: what was asked for means something that its user should know. */
+static bool is_remark(const struct pm_probe *p)
+{
+	return p->reason == PM_OK;
+}
+
 static bool is_told(const struct pm_model *m, uint32_t i, bool all)
 {
+	if (is_remark(&m->probe[i]))
+		return false;
 	return all || is_permission(m->probe[i].reason) || is_named(m, &m->probe[i]);
 }
 
@@ -87,6 +95,13 @@ void refused_print(const struct pm_model *m, bool all, struct buf *out)
 {
 	unsigned lines = 0, left = 0;
 
+	for (uint32_t i = 0; i < m->n_probes; i++) {
+		if (!is_remark(&m->probe[i]))
+			continue;
+		buf_addstr(out, "pmrec: ");
+		escaped(out, m->probe[i].what);
+		buf_addch(out, '\n');
+	}
 	for (uint32_t i = 0; i < m->n_probes; i++) {
 		if (!is_told(m, i, all) || !is_first(m, i, all))
 			continue;

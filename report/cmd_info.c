@@ -1,9 +1,11 @@
 #include "report/cmd.h"
 
+#include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "report/info.h"
+#include "report/pci.h"
 
 static const char brief[] =
 	"Usage: pmrep info [OPTION...] FILE...\n"
@@ -11,22 +13,26 @@ static const char brief[] =
 	"Values that tell which machine, person or time the recording is from are marked\n"
 	"[machine], [person] or [time]; what could not be recorded is listed with the reason.\n\n"
 	"      --all            groups, one-time values and all events too\n"
+	"      --pci            where PCI root ports belong, and nothing else; with --all, PMUs and\n"
+	"                       devices of each\n"
 	"      --format=FORMAT  text (default) or json: one object a file, with everything\n\n"
 	"Examples:\n"
 	"  pmrep info host.pmr\n"
 	"  pmrep info --format=json host.pmr | jq .topology\n"
+	"  pmrep info --pci --all vera.pmr\n"
 	"  pmrec -o - sleep 1 | pmrep info -\n";
 
 struct info {
 	char **file;
 	int n_files;
-	bool json, all;
+	bool json, all, pci;
 };
 
-enum { KEY_ALL = 1000, KEY_FORMAT };
+enum { KEY_ALL = 1000, KEY_FORMAT, KEY_PCI };
 
 static const struct argp_option options[] = {
 	{ "all", KEY_ALL, NULL, 0, "Groups, one-time values and all events too", 0 },
+	{ "pci", KEY_PCI, NULL, 0, "Where PCI root ports belong, and nothing else", 0 },
 	{ "format", KEY_FORMAT, "FORMAT", 0, "text or json", 0 },
 	{ 0 },
 };
@@ -38,6 +44,9 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case KEY_ALL:
 		i->all = true;
+		return 0;
+	case KEY_PCI:
+		i->pci = true;
 		return 0;
 	case KEY_FORMAT:
 		return cmd_format(state, arg, "text", &i->json);
@@ -68,8 +77,18 @@ static int info_file(const struct info *i, const char *path, const struct option
 		scan_release(&s);
 		return cmd_fail(spec.name, &e);
 	}
-	if (i->json) {
-		j = info_json(path, &s);
+	if (i->pci && !i->json) {
+		const char *none;
+
+		r = info_pci_text(pm_reader_model(s.reader), i->all, &out, &none);
+		if (r == -EINVAL || none) {
+			cmd_complain(spec.name, "%s: %s", path, none ? none : "what was recorded of root ports is no table");
+			scan_release(&s);
+			buf_release(&out);
+			return none ? EXIT_NEGATIVE : EXIT_TROUBLE;
+		}
+	} else if (i->json) {
+		j = i->pci ? info_pci_json(pm_reader_model(s.reader)) : info_json(path, &s);
 		if (j)
 			json_print(j, 0, &out);
 		buf_addch(&out, '\n');

@@ -290,7 +290,9 @@ static void missing(struct page *p)
 		const struct pm_probe *probe = &p->m->probe[i];
 
 		buf_clear(&p->cell);
-		buf_printf(&p->cell, "%s: %s", probe->what, pm_reason_text(probe->reason));
+		buf_addstr(&p->cell, probe->what);
+		if (probe->reason)
+			buf_printf(&p->cell, ": %s", pm_reason_text(probe->reason));
 		if (probe->hint)
 			buf_printf(&p->cell, "; try: %s", probe->hint);
 		fact(p, probe->source, buf_str(&p->cell), PM_PRIVACY_TECHNICAL);

@@ -13,7 +13,7 @@ enum {
 	KEY_DEBUG = 'd', KEY_DUMP = 'D', KEY_JOULES = 'J', KEY_TCC = 'T', KEY_NO_MSR = 'M', KEY_NO_PERF = 'P',
 	KEY_FORCE = 'f', KEY_QUIET = 'q', KEY_HEADS = 'N', KEY_COUNT = 'n', KEY_OUT = 'o',
 	KEY_LONG = 0x200, KEY_IPC, KEY_EVERY, KEY_TOTAL, KEY_ALL, KEY_SINCE, KEY_UNTIL, KEY_FORMAT, KEY_LAYOUT,
-	KEY_TIME, KEY_RATE, KEY_STRICT, KEY_FOLLOW, KEY_CLEAR, KEY_VENDOR,
+	KEY_TIME, KEY_RATE, KEY_PCI, KEY_STRICT, KEY_FOLLOW, KEY_CLEAR, KEY_VENDOR,
 	KEY_PER = 0x300, /* + pm_kind */
 };
 
@@ -25,6 +25,7 @@ static const struct argp_option options[] = {
 	{ "list", KEY_LIST, NULL, 0, "List the columns that there are, and end", 1 },
 	{ "debug", KEY_DEBUG, NULL, 0, "Show all columns", 1 },
 	{ "rate", KEY_RATE, NULL, 0, "Raw counters per second, not per interval", 1 },
+	{ "pci", KEY_PCI, NULL, 0, "Call PMUs of PCI by the devices that they count", 1 },
 	{ "metrics-file", KEY_VENDOR, "FILE", 0, "More metrics, from a JSON file of perf's schema", 1 },
 	{ "Joules", KEY_JOULES, NULL, 0, "Energy in joules, not power in watts", 1 },
 	{ "IPC", KEY_IPC, NULL, 0, "As --enable=IPC", 1 },
@@ -290,6 +291,9 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_DEBUG:
 		o->pipeline.selection.all = true;
+		return 0;
+	case KEY_PCI:
+		o->pipeline.pci = true;
 		return 0;
 	case KEY_RATE:
 		o->pipeline.bind.rate = true;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/number.h"
+#include "report/pci.h"
 
 struct run {
 	const struct pipeline_config *config;
@@ -76,6 +77,8 @@ static int bind(struct run *r)
 
 	if ((err = places_update(&r->places, pm_reader_model(r->reader))))
 		return error_sys(r->error, -err, "topology");
+	if (r->config->pci && (err = pci_label(&r->places, pm_reader_model(r->reader))))
+		return error_sys(r->error, -err, "--pci: the recorded map of PCI");
 	if (notes && (err = check_cpus(r, notes)))
 		return err;
 	if ((err = binding_build(&r->binding, &r->places, &r->config->bind, r->error)))

@@ -44,6 +44,7 @@ struct pipeline_config {
 	struct selection selection;
 	struct sheet_config sheet;
 	struct bind_options bind;
+	bool pci; /* PMUs of PCI are called by the devices that they count */
 	const struct pipeline_view *view; /* NULL: a sheet */
 	void *view_ctx;
 	/* Called when a growing input has no more for now: 0 to try again, 1 to end. */

@@ -6,6 +6,9 @@
 
 void places_release(struct places *p)
 {
+	for (uint32_t i = 0; i < p->n_labels; i++)
+		free(p->label[i]);
+	free(p->label);
 	free(p->cpu);
 	*p = (struct places){ 0 };
 }
@@ -117,6 +120,22 @@ static const struct pm_cpu *cpu_of(const struct places *p, const struct pm_insta
 	return NULL;
 }
 
+/* A cgroup has an instance for each CPU; the first one stands for all. They are mostly added one after the other. */
+static uint32_t first_of_cgroup(const struct places *p, const struct pm_instance *i)
+{
+	const struct pm_instance *all = p->model->instance;
+	uint32_t id = i->id;
+
+	if (i->number == PM_NONE)
+		return id;
+	while (id > 1 && all[id - 2].kind == PM_CGROUP && all[id - 2].number == i->number)
+		id--;
+	for (uint32_t k = 1; k < id; k++)
+		if (all[k - 1].kind == PM_CGROUP && all[k - 1].number == i->number)
+			return k;
+	return id;
+}
+
 bool places_find(const struct places *p, const struct pm_instance *i, enum pm_kind kind, struct place *place)
 {
 	const struct pm_cpu *c;
@@ -132,7 +151,7 @@ bool places_find(const struct places *p, const struct pm_instance *i, enum pm_ki
 		return true;
 	c = cpu_of(p, i);
 	if (!r) {
-		place->instance = i->id;
+		place->instance = kind == PM_CGROUP ? first_of_cgroup(p, i) : i->id;
 		if (c && (kind == PM_PMU || kind == PM_DEVICE)) {
 			place->package = c->package;
 			place->first_cpu = c->cpu;
@@ -216,10 +235,38 @@ int place_compare(const struct place *a, const struct place *b)
 	return by(a->instance, b->instance);
 }
 
+int places_label(struct places *p, uint32_t instance, const char *text)
+{
+	char *copy = strdup(text);
+
+	if (copy && instance >= p->n_labels) {
+		char **bigger = realloc(p->label, (instance + 1) * sizeof(*bigger));
+
+		if (bigger) {
+			memset(bigger + p->n_labels, 0, (instance + 1 - p->n_labels) * sizeof(*bigger));
+			p->label = bigger;
+			p->n_labels = instance + 1;
+		}
+	}
+	if (!copy || instance >= p->n_labels) {
+		free(copy);
+		return -ENOMEM;
+	}
+	free(p->label[instance]);
+	p->label[instance] = copy;
+	return 0;
+}
+
 const char *places_name(const struct places *p, const struct place *place)
 {
 	const struct pm_instance *i =
 		place->instance == PM_NONE ? NULL : pm_model_instance(p->model, place->instance);
 
-	return i ? pm_map_text(&i->attrs, PM_INSTANCE_NAME, "") : "";
+	if (i && i->id < p->n_labels && p->label[i->id])
+		return p->label[i->id];
+	if (!i)
+		return "";
+	/* A path says more than a pseudonym, where it was recorded. */
+	return pm_map_text(&i->attrs, i->kind == PM_CGROUP ? PM_INSTANCE_CGROUP : PM_INSTANCE_NAME,
+			   pm_map_text(&i->attrs, PM_INSTANCE_NAME, ""));
 }

@@ -14,6 +14,8 @@ struct places {
 	const struct pm_model *model; /* borrowed */
 	struct pm_cpu *cpu;           /* owned, ascending by number: the topology with old knowledge merged in */
 	uint32_t n;
+	char **label;                 /* owned; by instance id: shown in place of its name, or NULL */
+	uint32_t n_labels;
 	int cache;                    /* PM_CACHE_*: the last level that the machine has; what --per-cache means */
 };
 
@@ -42,6 +44,8 @@ bool places_find(const struct places *p, const struct pm_instance *i, enum pm_ki
 bool place_has(const struct places *p, const struct place *place, const struct place *cpu);
 /* Order of rows: kind, then package, die, core, thread. 0: the same place. */
 int place_compare(const struct place *a, const struct place *b);
+/* What is shown in place of an instance's name from now on. 0 or -ENOMEM. */
+int places_label(struct places *p, uint32_t instance, const char *text);
 /* "thermal_zone0", "task-3"; "" for places with a number. Valid as long as the model. */
 const char *places_name(const struct places *p, const struct place *place);
 

@@ -7,7 +7,7 @@ _pmrep() {
 	local show="--IPC --Joules --Summary --TCC= --all --cpu= --debug --enable= --every= --follow --force --format=
 		--header_iterations= --hide= --interval-clear --interval= --layout= --list --metrics-file= --no-msr
 		--no-perf --num_iterations= --out= --per-cache --per-cgroup --per-cluster --per-core --per-cpu
-		--per-device --per-die --per-node --per-package --per-pmu --per-system --per-task --quiet --rate
+		--per-device --per-die --per-node --per-package --pci --per-pmu --per-system --per-task --quiet --rate
 		--show= --since= --strict --time= --total --until= --Dump"
 
 	COMPREPLY=()
@@ -34,7 +34,7 @@ _pmrep() {
 	check) options="--format= --quiet $common" ;;
 	dump) options="--counter= --format= --no-definitions --snapshots --no-values $common" ;;
 	eval) options="$common" ;;
-	info) options="--all --format= $common" ;;
+	info) options="--all --format= --pci $common" ;;
 	list) options="--format= $common" ;;
 	*) options="$show $common" ;;
 	esac
