@@ -4,7 +4,8 @@
 1. 5 million values (2 CPUs x 8 events at 1 ms): `pmrep --per-package --format=csv` beside `perf stat -x, report --per-socket` on a
    perf.data file of perf's own, its rounds repeated to the same number of values. CPU time a value, median of the rounds.
 2. Peak resident memory of pmrep on that file, on 100,000 columns, and on an hour of 1,024 CPUs x 40 counters.
-3. `pmrep --since` the last minute of that hour: which part of the file is read (counted by strace).
+3. `pmrep stat -x,` beside `perf stat -x, report` on the same files, with -A and --per-socket, and on groups that are multiplexed.
+4. `pmrep --since` the last minute of that hour: which part of the file is read (counted by strace).
 
 usage: bench_report.py [--rounds N] [--values N] [--bin DIR] [--tests DIR]
 """
@@ -81,6 +82,31 @@ def bytes_read(argv, path):
     return sum(int(m[1]) for m in re.finditer(r"^.*read(?:64|v)?\(\d+<" + name + r">.* = (\d+)$", trace, re.M))
 
 
+def stat(args, pmrep, genrec, folder, ours, theirs, theirs_values):
+    """pmrep stat -x, beside perf's, for every interval: all CPUs apart, and summed up. perf needs minutes for -A, so it runs once."""
+    grouped = os.path.join(folder, "groups.pmr")
+    subprocess.run([genrec, "groups", str(args.values), grouped], check=True, stdout=subprocess.DEVNULL)
+    print(f"pmrep stat -x, of {args.values} values, every interval, {args.rounds} rounds, medians; perf once")
+    for way in ("-A", "--per-socket"):
+        other = None
+        if theirs:
+            cpu, _, status = run([args.perf, "stat", "-x,", "report", way, "-i", theirs])
+            if status:
+                sys.exit(f"perf stat report failed with {status}")
+            other = cpu / theirs_values * 1e9
+            print(f"  {way:12} perf stat report          {other:8.1f} ns/value")
+        for kind, path in (("one group", ours), ("groups that share", grouped)):
+            mine = []
+            for _ in range(args.rounds):
+                cpu, _, status = run([pmrep, "stat", "-x,", "--all", way, path])
+                if status:
+                    sys.exit(f"pmrep stat failed with {status}")
+                mine.append(cpu / args.values * 1e9)
+            ratio = f"   ratio {other / statistics.median(mine):.1f}   limit: at least 20" if other else ""
+            print(f"  {way:12} pmrep, {kind:18} {statistics.median(mine):8.1f} ns/value{ratio}")
+    os.unlink(grouped)
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--rounds", type=int, default=5)
@@ -116,6 +142,9 @@ def main():
             print(f"  ratio {ratio:.1f}   limit: at least 20")
         else:
             print("  no perf on this machine: comparison skipped")
+        small = os.path.join(folder, "stat.perf")
+        small_values = perf_file(args.perf, small, 100_000) if args.perf else 0
+        stat(args, pmrep, genrec, folder, ours, small if args.perf else None, small_values)
         os.unlink(ours)
 
         wide = os.path.join(folder, "wide.pmr")

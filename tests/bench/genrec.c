@@ -2,6 +2,7 @@
  * Writes recordings of a size that no test machine has, through format/.
  *
  *   genrec perf VALUES FILE    2 CPUs x 8 perf events at 1 ms, until VALUES values are in the file
+ *   genrec groups VALUES FILE  the same, and the events share their counters: each runs half of the time
  *   genrec hour FILE           1,024 CPUs x 40 counters at 1 s for an hour
  *   genrec wide COLUMNS FILE   COLUMNS counters of one machine at 1 s for two minutes
  */
@@ -22,7 +23,7 @@ struct shape {
 	uint32_t cpus, counters;
 	uint64_t interval_ns, snapshots;
 	const char *const *names; /* NULL: "bench.cN" */
-	bool perf;
+	bool perf, shared;
 };
 
 static const char *const perf_events[] = { "task-clock",  "cpu-clock",    "context-switches", "cpu-migrations",
@@ -121,7 +122,7 @@ static void fill_row(const struct shape *s, const struct pm_group *g, uint64_t t
 		out->v[(size_t)i * out->stride + row] = begin;
 		out->v[(size_t)(times + i) * out->stride + row] = end;
 		for (uint32_t k = 2; k < head / times; k++)
-			out->v[(size_t)(k * times + i) * out->stride + row] = begin;
+			out->v[(size_t)(k * times + i) * out->stride + row] = k == 3 && s->shared ? begin / 2 : begin;
 	}
 	for (uint32_t c = head; c < columns; c++) {
 		uint32_t counter = (c - head) / s->cpus;
@@ -211,15 +212,15 @@ int main(int argc, char **argv)
 	struct shape shape = { 0 };
 	uint64_t n = 0;
 
-	if (argc == 4 && !strcmp(argv[1], "perf") && !parse_u64(argv[2], &n))
+	if (argc == 4 && (!strcmp(argv[1], "perf") || !strcmp(argv[1], "groups")) && !parse_u64(argv[2], &n))
 		shape = (struct shape){ .cpus = 2, .counters = 8, .interval_ns = 1000000, .snapshots = n / 16,
-					.names = perf_events, .perf = true };
+					.names = perf_events, .perf = true, .shared = argv[1][0] == 'g' };
 	else if (argc == 3 && !strcmp(argv[1], "hour"))
 		shape = (struct shape){ .cpus = 1024, .counters = 40, .interval_ns = 1000000000, .snapshots = 3601 };
 	else if (argc == 4 && !strcmp(argv[1], "wide") && !parse_u64(argv[2], &n))
 		shape = (struct shape){ .cpus = 1, .counters = (uint32_t)n, .interval_ns = 1000000000, .snapshots = 120 };
 	else {
-		fprintf(stderr, "usage: genrec perf VALUES FILE | genrec hour FILE | genrec wide COLUMNS FILE\n");
+		fprintf(stderr, "usage: genrec perf|groups VALUES FILE | genrec hour FILE | genrec wide COLUMNS FILE\n");
 		return 2;
 	}
 	int fd = open(argv[argc - 1], O_WRONLY | O_CREAT | O_TRUNC, 0666);
