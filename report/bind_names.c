@@ -162,6 +162,7 @@ static const struct {
 	{ "pmt.module_c1e", PMT_MODULES, INPUT_RULE, 0, 0, 0, PM_AGG_MEAN, NULL },
 	{ "l2.refs", L2_EVENTS "refs", INPUT_RULE, 0, 0, 0, OWN_RULE, NULL },
 	{ "l2.hits", L2_EVENTS "hits", INPUT_RULE, 0, 0, 0, OWN_RULE, NULL },
+	{ "reading.us", "msr.tsc", INPUT_SPAN, 0, 0, 0, PM_AGG_MAX, NULL },
 	{ "reading.time", "msr.tsc", INPUT_WALL, 0, 0, 0, PM_AGG_MAX, NULL },
 	{ "cpu.apic_id", "msr.tsc", INPUT_NUMBER, 0, 0, 0, PM_AGG_NONE, "apic_id" },
 	{ "cpu.x2apic_id", "msr.tsc", INPUT_NUMBER, 0, 0, 0, PM_AGG_NONE, "x2apic_id" },

@@ -332,7 +332,8 @@ int replay_end_tracks(struct replay *r)
 	r->arrays = 0;
 	for (size_t i = 0; i < r->n_tracks; i++) {
 		struct track *t = &r->track[i];
-		unsigned rare = 1u << TRACK_FIRST | 1u << TRACK_LAST | 1u << TRACK_MEAN | 1u << TRACK_MAX;
+		unsigned rare = 1u << TRACK_FIRST | 1u << TRACK_LAST | 1u << TRACK_MEAN | 1u << TRACK_MAX |
+				1u << TRACK_SPAN;
 
 		t->aspects = r->want[t->counter];
 		t->slot = (uint32_t)r->arrays;

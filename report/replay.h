@@ -27,6 +27,7 @@ enum track_aspect {
 	TRACK_MAX = EXPR_MAX,
 	TRACK_ELAPSED = EXPR_ELAPSED, /* seconds */
 	TRACK_RATE,                   /* difference / elapsed; a gauge as TRACK_VALUE */
+	TRACK_SPAN, /* microseconds that the last reading took */
 	TRACK_ASPECTS
 };
 

@@ -162,6 +162,16 @@ static const char *const harmless[] = {
 	"Package", "Die", "L3", "Node", "Module", "Core", "CPU", "topology", "Time", "msr", "perf",
 };
 #define N_HARMLESS (sizeof(harmless) / sizeof(harmless[0]))
+#define N_PLACES   7 /* of them are columns */
+
+/* Written as the column is headed: "CPU" is the column, "cpu" a category. */
+static bool is_place(const char *word)
+{
+	for (size_t i = 0; i < N_PLACES; i++)
+		if (!strcmp(word, harmless[i]))
+			return true;
+	return false;
+}
 
 static bool is_harmless(const char *word)
 {
@@ -275,6 +285,8 @@ int selection_apply(const struct selection *s, const struct binding *b, const st
 		struct error near = { 0 };
 		bool head = heads_metric(word->word, b);
 
+		if (is_place(word->word))
+			continue;
 		for (size_t i = 0; i < b->n_metrics && !exact; i++)
 			exact = is_exactly(word->word, &b->metric[i]);
 		for (size_t i = 0; i < b->n_metrics; i++) {

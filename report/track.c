@@ -171,8 +171,10 @@ void track_step(struct track *t, const struct column *c, uint32_t row)
 			t->times->running += c->running[row] - t->times->prev_running;
 		}
 	}
-	if (t->more)
+	if (t->more) {
 		step_more(t, now, t->started ? time - t->prev_time : 0);
+		t->more->span = (double)(c->end[row] - c->begin[row]) / 1e3;
+	}
 	t->prev = now;
 	t->prev_time = time;
 	if (c->enabled) {
@@ -250,10 +252,14 @@ void track_close(struct track *t, struct value *base, size_t stride, size_t k)
 		*out = seen.reason ? seen : value_of((double)t->elapsed / 1e9);
 		out += stride;
 	}
-	if (t->aspects & 1u << TRACK_RATE)
+	if (t->aspects & 1u << TRACK_RATE) {
 		*out = v.reason || is_level(t) || t->semantics == PM_PEAK ? v
 		       : t->elapsed					  ? value_of(v.v / ((double)t->elapsed / 1e9))
 									  : value_missing(VALUE_DIVISION_BY_ZERO);
+		out += stride;
+	}
+	if (t->aspects & 1u << TRACK_SPAN)
+		*out = v.reason ? v : value_of(t->more->span);
 	t->stale = t->gap != 0;
 	t->any = false;
 	t->reason = t->absent = 0;

@@ -32,7 +32,7 @@ struct track {
 	struct track_times *times; /* owned; NULL unless its group has enabled and running */
 	const struct counter_rule *rule; /* NULL for nearly all; the replay owns it */
 	struct count *counts;    /* borrowed: result k of the counts; NULL: not wanted */
-	struct track_more *more; /* owned; NULL unless FIRST, LAST, MEAN or MAX is wanted */
+	struct track_more *more; /* owned; NULL unless FIRST, LAST, MEAN, MAX or SPAN is wanted */
 };
 
 struct track_times {
@@ -43,6 +43,7 @@ struct track_times {
 struct track_more {
 	bool any;
 	double first, last, max, weighted;
+	double span; /* microseconds */
 	uint64_t weight;
 };
 

@@ -5,6 +5,7 @@
 #include "report/bind.h"
 
 const struct turbostat_column turbostat_columns[] = {
+	{ "usec", false },
 	{ "time_of_day", false },
 	{ "apic_id", false },
 	{ "x2apic_id", false },

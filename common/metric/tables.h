@@ -22,7 +22,7 @@ extern const struct metric metric_pressure[6];
 extern const struct metric metric_thermal[7];
 extern const struct metric metric_power[14];
 /* tables_turbostat.c */
-extern const struct metric metric_turbostat[46];
+extern const struct metric metric_turbostat[47];
 /* tables_perf.c */
 extern const struct metric metric_perf[19];
 /* tables_stat.c */

@@ -36,7 +36,10 @@
 	{ .name = name_, .display = display_, .categories = "frequency", .unit = "MHz", \
 	  .expr = counter " / 1e6", .help = help_ }
 
-const struct metric metric_turbostat[46] = {
+const struct metric metric_turbostat[47] = {
+	{ .name = "usec", .display = "usec", .categories = "time", .unit = "us", .scope = METRIC_CPU,
+	  .expr = "reading.us",
+	  .help = "How long reading the registers of the CPU took; of several the longest" },
 	{ .name = "time_of_day", .display = "Time_Of_Day_Seconds", .categories = "time", .unit = "s", .precision = 6,
 	  .scope = METRIC_CPU, .expr = "reading.time", .help = "End of the interval, seconds since 1970" },
 	{ .name = "apic_id", .display = "APIC", .categories = "cpu", .unit = "1", .scope = METRIC_CPU,

@@ -78,3 +78,10 @@ setup() {
 		"$bin/pmrep" --show="$name,IRQ" -n 1 "$PM_SOURCE/samples/plain.pmr"
 	done
 }
+
+@test "CPU is a column, and no category of that name" {
+	run -0 "$bin/pmrep" --quiet --format=turbostat --show CPU,IRQ -n 1 "$PM_SOURCE/samples/plain.pmr"
+	[ "${lines[0]}" = CPU$'\t'IRQ ]
+	run -0 "$bin/pmrep" --quiet --hide CPU -n 1 "$PM_SOURCE/samples/plain.pmr"
+	[[ ${lines[0]} != *CPU* && ${lines[0]} == *Util%* ]]
+}

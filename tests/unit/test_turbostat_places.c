@@ -318,9 +318,15 @@ static void identities(void **state)
 	assert_true(harness_value(&h, "time_of_day", PM_CPU, 5) > 1e9);
 	near(&h, "time_of_day", PM_SYSTEM, 0, harness_value(&h, "time_of_day", PM_CPU, 0));
 	harness_stop(&h);
+	/* The builder's readings are 40 us apart and take half of that. */
+	b.read_ns = 40000;
+	start(&h, &b, "usec");
+	near(&h, "usec", PM_CPU, 3, 20);
+	near(&h, "usec", PM_SYSTEM, 0, 20);
+	harness_stop(&h);
 	/* Off by default. */
 	start(&h, &b, NULL);
-	assert_false(is_shown(&h, "APIC") || is_shown(&h, "X2APIC") || is_shown(&h, "Time_Of_Day_Seconds"));
+	assert_false(is_shown(&h, "usec") || is_shown(&h, "APIC") || is_shown(&h, "X2APIC") || is_shown(&h, "Time_Of_Day_Seconds"));
 	harness_stop(&h);
 	builder_release(&b);
 	/* AMD has it in a leaf of its own. */
