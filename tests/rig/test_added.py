@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What --add and --TCC are told, from the command line to the report, while the CPU that stands for a package leaves."""
+"""What --add and --TCC are told, from the command line to the report; the CPU that stands for a package leaves."""
 import collections
 import csv
 import errno

@@ -64,6 +64,70 @@ def check_once(machine, recording):
     return wrong
 
 
+# Lines of a profile, and what a recording is to know of them once.
+SETTINGS = (
+    ("dev/cpu_dma_latency AB\\tD", "cpu_dma_latency_us", int.from_bytes(b"AB\tD", "little")),
+    ("sys/class/powercap/intel-rapl:0/name package-0\\n", "powercap.intel-rapl:0.name", "package-0"),
+    ("sys/class/powercap/intel-rapl:0/energy_uj {0,35500000}\\n", None, None),
+    ("sys/class/powercap/intel-rapl:0/max_energy_range_uj 262143328850\\n",
+     "powercap.intel-rapl:0.max_energy_range_uj", 262143328850),
+    ("sys/class/powercap/intel-rapl:0/enabled 1\\n", "powercap.intel-rapl:0.enabled", 1),
+    ("sys/class/powercap/intel-rapl:0/constraint_0_name long_term\\n", "powercap.intel-rapl:0.constraint_0.name",
+     "long_term"),
+    ("sys/class/powercap/intel-rapl:0/constraint_0_power_limit_uw 65000000\\n",
+     "powercap.intel-rapl:0.constraint_0.power_limit_uw", 65000000),
+    ("sys/class/powercap/intel-rapl:0/constraint_0_time_window_us 28000000\\n",
+     "powercap.intel-rapl:0.constraint_0.time_window_us", 28000000),
+    ("sys/class/powercap/intel-rapl:0/constraint_0_max_power_uw 66000000\\n",
+     "powercap.intel-rapl:0.constraint_0.max_power_uw", 66000000),
+    ("sys/class/intel_pmt/telem1/guid 0x14421519\\n", "pmt.telem1.guid", 0x14421519),
+    ("sys/class/intel_pmt/telem1/size 8\\n", None, None),
+    ("sys/class/intel_pmt/telem1/telem ABCDEFGH", None, None),
+    ("sys/devices/system/cpu/cpu1/power/energy_perf_bias 15\\n", "cpufreq.energy_perf_bias", 15),
+    ("sys/devices/system/cpu/cpu1/cpufreq/scaling_governor performance\\n", "cpufreq.scaling_governor",
+     "performance"),
+    ("sys/devices/system/cpu/cpu1/cpufreq/scaling_driver intel_cpufreq\\n", "cpufreq.scaling_driver",
+     "intel_cpufreq"),
+    ("sys/devices/system/cpu/cpu1/cpuidle/state1/desc MWAIT 0x01\\n", "cpuidle.state1.desc", "MWAIT 0x01"),
+    ("sys/devices/system/cpu/cpuidle/current_driver acpi_idle\\n", "cpuidle.current_driver", "acpi_idle"),
+    ("sys/devices/system/cpu/cpuidle/current_governor_ro teo\\n", "cpuidle.current_governor_ro", "teo"),
+    ("sys/devices/system/cpu/intel_pstate/no_turbo 1\\n", "intel_pstate.no_turbo", 1),
+    ("sys/devices/system/cpu/intel_uncore_frequency/package_00_die_00/initial_max_freq_khz 2500000\\n",
+     "uncorefreq.package_00_die_00.initial_max_freq_khz", 2500000),
+)
+
+
+def covers(instances, cpu):
+    """Whether a list such as 0-3,5 has the CPU; an empty one stands for the system."""
+    spans = (part.split("-") for part in instances.split(",")) if instances else ()
+    return not instances or any(int(s[0]) <= cpu <= int(s[-1]) for s in spans)
+
+
+def check_settings(machine, mounted):
+    """What is read once besides registers: CPUID of each CPU, files of the kernel, regions of telemetry."""
+    mounted.control(*[f"file {line}" for line, _, _ in SETTINGS])
+    recording, wrong = mounted.record("-i", "50ms", "-n", "3"), []
+    for _, name, value in SETTINGS:
+        rows = [r for r in recording.config.get(name, []) if covers(r.get("instances") or "", 1)]
+        if name and ([r["status"] for r in rows] != ["ok"] or str(rows[0].get("value")) != str(value)):
+            wrong.append(f"{name} is {rows} in place of {value}")
+    for line in machine.lines:
+        kind, *words = line.split()
+        if kind != "cpuid":
+            continue
+        leaf, regs = int(words[0], 16), b"".join(int(w, 16).to_bytes(4, "little") for w in words[3:])
+        cpus = [c["cpu"] for c in machine.cpus] if words[2] == "*" else [int(words[2])]
+        for cpu in cpus:
+            rows = [r for r in recording.config.get(f"cpuid.{leaf:08x}.0", [])
+                    if covers(r.get("instances") or "", cpu)]
+            if [r.get("value") for r in rows] != [regs.hex()]:
+                wrong.append(f"leaf {leaf:#x} of CPU {cpu} is {rows} in place of {regs.hex()}")
+    words = [r for (name, _), rows in recording.series.items() if name.startswith("pmt.14421519_0") for r in rows]
+    if not words or {r[0] for r in words if r[1] == "ok"} != {int.from_bytes(b"ABCDEFGH", "little")}:
+        wrong.append(f"the region of telemetry is {words}")
+    return wrong
+
+
 def check_suspects(machine, recording):
     suspects = {p["what"] for p in recording.probes if p["reason"] == "suspect"}
     if machine.spec.get("unknown") != "zero":
@@ -138,6 +202,8 @@ def main():
         recording = mounted.record("--sources=msr", "-i", "20ms", "-n", "120")
         wrong = check_rates(machine, recording) + check_once(machine, recording) + check_suspects(machine, recording)
         wrong += check_reads(machine, mounted)
+        if sys.argv[1] == "hybrid":
+            wrong += check_settings(machine, mounted)
         if sys.argv[1] == "skylakex":
             wrong += check_faults(machine, mounted)
     for line in wrong:

@@ -22,9 +22,25 @@ WATTS = {"pkg_energy_status": "pkgwatt", "pp0_energy_status": "corwatt", "pp1_en
          "dram_energy_status": "ramwatt", "platform_energy_status": "syswatt", "amd_pkg_energy": "pkgwatt",
          "amd_core_energy": "corwatt"}
 HELD_BACK = {"pkg_perf_status": "package.throttled", "dram_perf_status": "memory.throttled"}
-SYSTEM = {"syswatt", "graphics.rc6", "graphics.mhz", "graphics.mhz.actual", "idle.cpus", "idle.system"}
+SYSTEM = {"syswatt", "sys_j", "graphics.rc6", "graphics.mhz", "graphics.mhz.actual", "idle.cpus", "idle.system"}
 BELOW_100 = {"therm_status": "core.temp", "package_therm_status": "package.temp"}
+JOULES = {"pkgwatt": "pkg_j", "corwatt": "cor_j", "gfxwatt": "gfx_j", "ramwatt": "ram_j", "syswatt": "sys_j"}
+# Things counted, per second, in every CPU i: as machines.py programs the files of cpuidle and interrupts.
+COUNTS = {"irq.count": lambda i: 100 * (i + 1) + 1, "nmi": lambda i: 1,
+          **{f"idle.{state}.requests": lambda i, n=n: n for state, n in (("poll", 10), ("c1", 100), ("c6", 20))},
+          **{f"idle.{state}.{way}": lambda i, n=n: n for way in ("above", "below")
+             for state, n in (("poll", 0), ("c1", 1), ("c6", 2))}}
+RESIDENCIES = {"idle.poll.residency": .1, "idle.c1.residency": 5, "idle.c6.residency": 30}
+# What the machine has of what its places have.
+SUMS = set(COUNTS) | set(WATTS.values()) | set(JOULES.values()) | {"smi"} - {"syswatt", "sys_j"}
+HIGHEST = {"core.temp", "package.temp"}
+MEANS = {"busy", "avg_mhz", "tsc_mhz", "cpu.c1", "cpu.c3", "cpu.c6", "cpu.c7", "module.c6", *RESIDENCIES,
+         *(f"package.c{n}" for n in (2, 3, 6, 7, 8, 9, 10))}
 TWEAKED = {"rocketlake", "hybrid"}    # MPERF runs at the base frequency, which the TSC hits only nearly
+
+
+class PerSecond(float):
+    """A rate whose column counts: the interval decides how far it gets."""
 
 
 def unit_of(machine, counter):
@@ -41,10 +57,12 @@ def expected(machine):
     for (name, cpu), (kind, rate) in truth.items():
         name = name.removeprefix("msr.")
         if name in PERCENT:
-            own = truth["msr.core_c7_res", cpu][1] if name == "core_c6_res" and machine.cpus[cpu]["big"] is False else 0
-            want[PERCENT[name], cpu] = 100 * (rate - own)
+            # Efficiency cores count what is in C7 in C6, too.
+            small = name == "core_c6_res" and machine.cpus[cpu]["big"] is False
+            want[PERCENT[name], cpu] = 100 * (rate - (truth["msr.core_c7_res", cpu][1] if small else 0))
         elif name in WATTS:
             want[WATTS[name], cpu] = rate * unit_of(machine, name)
+            want[JOULES[WATTS[name]], cpu] = PerSecond(rate * unit_of(machine, name))
         elif name in HELD_BACK:
             want[HELD_BACK[name], cpu] = 100 * rate * TIME
         elif name in BELOW_100:
@@ -52,6 +70,19 @@ def expected(machine):
         elif name == "mperf":
             want["busy", cpu] = 100 * rate / (1e8 * machine.base_ratio / machine.tsc_hz
                                               if machine.name in TWEAKED else 1)
+        elif name == "aperf":
+            share = rate / truth["msr.mperf", cpu][1]
+            base = (machine.once[0xCE] >> 8 & 0xFF) * 100 if 0xCE in machine.once else machine.tsc_hz / 1e6
+            want |= {("avg_mhz", cpu): machine.tsc_hz / 1e6 * rate, ("bzy_mhz", cpu): base * share}
+        elif name == "tsc":
+            want["tsc_mhz", cpu] = machine.tsc_hz / 1e6 * rate
+        elif name == "smi_count":
+            want["smi", cpu] = PerSecond(rate)
+    for c in machine.cpus:
+        want |= {(name, c["cpu"]): PerSecond(count(c["cpu"])) for name, count in COUNTS.items()}
+        want |= {(name, c["cpu"]): percent for name, percent in RESIDENCIES.items()}
+    for c in machine.leaders("package", "core"):
+        want["throttled.core", c["cpu"]] = PerSecond(2)
     if machine.spec.get("gfx"):
         # Programmed in machines.py: 900 ms a second asleep, and so on.
         want |= {("graphics.rc6", 0): 90, ("graphics.mhz", 0): 350, ("graphics.mhz.actual", 0): 300,
@@ -59,6 +90,15 @@ def expected(machine):
     if not machine.amd:
         want |= {("uncore.mhz", c["cpu"]): 2200 + 100 * c["package"] for c in machine.leaders("package")}
     return want
+
+
+def of_all(metric, want):
+    """What the line of the whole machine should say; None: that is a question of its own."""
+    values = [v for (name, _), v in want.items() if name == metric]
+    if not values or metric not in SUMS | HIGHEST | MEANS:
+        return None
+    total = max(values) if metric in HIGHEST else sum(values) / (len(values) if metric in MEANS else 1)
+    return type(values[0])(total)
 
 
 def columns(path, *options):
@@ -73,22 +113,28 @@ def check(machine, rows):
         for scope, place in (("core", (r["package"], r["core"])), ("package", (r["package"],)),
                              ("cluster", (r["package"], r["cluster"]))):
             first[scope, place] = int(r["cpu"])
-    want = expected(machine)
+    want, met = expected(machine), set()
     for r in rows:
         place = {"cpu": None, "core": (r["package"], r["core"]), "package": (r["package"],),
                  "cluster": (r["package"], r["cluster"])}.get(r["scope"], ())
         cpu = 0 if r["scope"] == "system" else int(r["cpu"]) if place is None else first.get((r["scope"], place))
         if r["scope"] == "system" and r["metric"] not in SYSTEM:
-            continue
-        truth = want.pop((r["metric"], cpu), None)
+            truth = of_all(r["metric"], want)
+        else:
+            truth = want.get((r["metric"], cpu))
+            met.add((r["metric"], cpu))
         if truth is None:
             continue
         seen += 1
         # The counters of power limits run so slowly that one count shows.
         slack = 100 * TIME / SECONDS if r["metric"] in HELD_BACK.values() else .005
+        if isinstance(truth, PerSecond):
+            # The interval of the report is not to the millisecond that of each file that was read.
+            truth *= int(r["duration_ns"]) / 1e9
+            slack = 1.5 * len(machine.cpus)**.5 + .02 * truth
         if r["status"] != "ok" or abs(float(r["value"]) - truth) > TOLERANCE * truth + slack:
             wrong.append(f"{r['metric']} of {r['scope']} with CPU {cpu} is {r['value']} ({r['status']}), not {truth}")
-    wrong += [f"{metric} of CPU {cpu} has no row" for (metric, cpu), truth in want.items() if truth is not None]
+    wrong += [f"{metric} of CPU {cpu} has no row" for metric, cpu in want if (metric, cpu) not in met]
     return wrong if seen else wrong + ["nothing could be compared"]
 
 
@@ -103,27 +149,36 @@ def check_text(path):
     done = subprocess.run([os.path.join(rig.BIN, "pmrep"), path, "-q", "--total", "--format=turbostat"],
                           capture_output=True, text=True, check=True, timeout=120)
     lines = [line.split("\t") for line in done.stdout.splitlines()]
-    heads = ["CPU", "Avg_MHz", "Busy%", "Bzy_MHz", "TSC_MHz", "SMI", "CPU%c1", "CPU%c3", "CPU%c6", "CPU%c7", "CoreTmp",
-             "PkgTmp", "Pkg%pc2", "Pkg%pc3", "Pkg%pc6", "PkgWatt", "CorWatt", "GFXWatt", "RAMWatt", "PKG_%", "RAM_%"]
+    heads = ["CPU", "Avg_MHz", "Busy%", "Bzy_MHz", "TSC_MHz", "SMI", "CPU%c1", "CPU%c3", "CPU%c6", "CPU%c7",
+             "CoreTmp", "PkgTmp", "Pkg%pc2", "Pkg%pc3", "Pkg%pc6", "PkgWatt", "CorWatt", "GFXWatt", "RAMWatt", "PKG_%", "RAM_%"]
     places = [lines[0].index(h) for h in heads if h in lines[0]]
     wrong = [] if places == sorted(places) else [f"the heads are {lines[0]}"]
     return wrong + [f"a line of {len(line)} cells" for line in lines if len(line) > len(lines[0])]
+
+
+def check_once(machine, m):
+    sources = ["msr"] + ["gfx", "lpi"] * bool(machine.spec.get("gfx")) + ["uncorefreq"] * (not machine.amd)
+    if not machine.spec.get("guest"):
+        sources += ["cpuidle", "interrupts", "throttle"]
+    m.record("--sources=" + ",".join(sources), "-i", "100ms", "-n", str(10 * SECONDS))
+    if machine.spec.get("unknown") == "zero":
+        return check_lies(columns(m.path()))
+    if not [n for n, _ in machine.truth if n == "msr.mperf"]:
+        return []
+    return check(machine, columns(m.path(), "--enable=all")) + check_text(m.path())
 
 
 def main(name):
     rig.need()
     machine = machines.build(name)
     with rig.Mounted(machine) as m:
-        sources = ["msr"] + ["gfx", "lpi"] * bool(machine.spec.get("gfx")) + ["uncorefreq"] * (not machine.amd)
-        m.record("--sources=" + ",".join(sources), "-i", "100ms", "-n", str(10 * SECONDS))
-        if machine.spec.get("unknown") == "zero":
-            wrong = check_lies(columns(m.path()))
-        elif not [n for n, _ in machine.truth if n == "msr.mperf"]:
-            wrong = []
-        else:
-            wrong = check(machine, columns(m.path(), "--enable=all")) + check_text(m.path())
-    for line in wrong[:40]:
-        print(line)
+        # A machine that is busy with something else misses readings: what is wrong must be wrong three times.
+        for attempt in range(3):
+            wrong = check_once(machine, m)
+            for line in wrong[:40]:
+                print(f"attempt {attempt + 1}: {line}")
+            if not wrong:
+                break
     return bool(wrong)
 
 

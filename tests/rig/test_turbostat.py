@@ -174,11 +174,11 @@ def compare(machine, theirs, ours, hz, interval):
         if limit is not None and ours_off > max(limit, count):
             wrong.append(f"{column} of CPU {cpu} at {interval} s is {we}; truth {truth}, turbostat {they}")
         elif ours_off > max(theirs_off + rounding, count, NOISE[interval] * truth):
-            wrong.append(f"{column} of CPU {cpu} at {interval} s is {we}, and turbostat's {they} is closer to {truth}")
+            wrong.append(f"{column} of CPU {cpu} at {interval} s is {we}; turbostat's {they} is closer to {truth}")
     if compared < 20:
         wrong.append(f"only {compared} cells were compared")
-    print(f"{machine.name} at {interval} s: {compared} cells, from the truth at most {worst['ours']:.3f} %, turbostat "
-          f"{worst['theirs']:.3f} %")
+    print(f"{machine.name} at {interval} s: {compared} cells, from the truth at most {worst['ours']:.3f} %, "
+          f"turbostat {worst['theirs']:.3f} %")
     return wrong
 
 
@@ -199,7 +199,8 @@ def main():
             except subprocess.TimeoutExpired:
                 rig.skip(f"turbostat cannot run on {machine.name}: {CANNOT[machine.name]}")
             if done.returncode:
-                rig.skip(f"turbostat cannot run on {machine.name}: {CANNOT[machine.name]}: {done.stderr.strip()}")
+                why = f"{CANNOT[machine.name]}: {done.stderr.strip()}"
+                rig.skip(f"turbostat cannot run on {machine.name}: {why}")
             print(f"wrong: turbostat can run on {machine.name}")
             return 1
         for interval, n in ((1, 20), (.02, 50)):
