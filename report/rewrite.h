@@ -1,0 +1,75 @@
+/*
+ * From recordings to a recording: what cut, merge, redact and bundle have in common. Raw numbers are carried over as
+ * they are, never computed; the rules say which counters, instances, snapshots and definitions go over, and what
+ * becomes of their texts.
+ *
+ *   rewrite_new -> rewrite_recording (once a recording, in order) -> rewrite_finish -> rewrite_free
+ *
+ * It streams: memory is that of the definitions and of one chunk. What is missing stays missing for the reason it had;
+ * damage of the input becomes a remark in the output and the end of a segment, so that no difference crosses it.
+ */
+#ifndef REPORT_REWRITE_H
+#define REPORT_REWRITE_H
+
+#include "common/error.h"
+#include "format/reader.h"
+#include "format/writer.h"
+
+/* What is to become of something. */
+enum rewrite_fate { REWRITE_KEEP, REWRITE_DROP };
+
+/*
+ * All functions may be NULL: everything goes over unchanged. They get copies, which they may change, but for ids, and
+ * what refers to others; they return enum rewrite_fate or -errno. What is asked for is asked once: of counters and
+ * instances when they become known, of others when they are written.
+ */
+struct rewrite_rules {
+	void *ctx;
+	int (*header)(void *ctx, struct pm_map *header);         /* REWRITE_DROP is -EINVAL */
+	int (*counter)(void *ctx, struct pm_counter *c);
+	int (*instance)(void *ctx, struct pm_instance *i);       /* dropping it drops its columns */
+	int (*topology)(void *ctx, struct pm_topology *t);
+	int (*pmu)(void *ctx, struct pm_pmu *p);
+	int (*probe)(void *ctx, struct pm_probe *p);
+	int (*config)(void *ctx, struct pm_config *c);
+	int (*event)(void *ctx, struct pm_event *e);             /* times of the input, on the shifted clock if shifted */
+	int (*text)(void *ctx, const struct pm_counter *c, struct pm_value *v); /* a value of a TEXT or BYTES column */
+	int (*clocks)(void *ctx, struct pm_clocks *c);           /* REWRITE_DROP is -EINVAL */
+
+	uint64_t from_ns, to_ns; /* only snapshots with ticks in here, CLOCK_MONOTONIC, both included; to_ns 0: no end */
+	/* One snapshot in so many; 0 and 1: all. The first and the last of each segment stay, so that sums and means over
+	 * the whole are the same. Deltas of skipped snapshots are added up, peaks are kept. */
+	uint32_t every;
+	/* Gathers snapshots into chunks as large as they may be: the smallest file. Otherwise chunks end where they did,
+	 * and each keeps its clocks. `every` gathers in any case. */
+	bool gather;
+	const char *history;     /* appended to the header's history; NULL: nothing */
+};
+
+struct rewrite_result {
+	uint64_t snapshots_in, snapshots_out;
+	uint64_t from_ns, to_ns;  /* first and last tick that went over; 0: none */
+	uint64_t bytes;           /* handed to the sink */
+	uint64_t damages;         /* stretches of the inputs that could not be read */
+	uint64_t gaps;            /* merge: recordings that did not begin where the one before ended */
+	bool ended;               /* every input had its end frame */
+};
+
+struct rewrite;
+
+/* `rules` is borrowed and may be changed between recordings. 0 or -errno with the text in *e. */
+int rewrite_new(struct rewrite **w, const struct rewrite_rules *rules, pm_sink_fn sink, void *sink_ctx,
+		struct error *e);
+void rewrite_free(struct rewrite *w);
+/*
+ * Reads one recording to its end, or to the first snapshot behind to_ns. A second one is appended: counters of the same
+ * name and instances of the same kind, number and attributes go on as they are; its first snapshot begins a new
+ * segment, unless it is the last one of the recording before once more (same tick): then that is where it goes on, and
+ * the repetition is left out. -EINVAL where a definition contradicts an earlier one of that name.
+ */
+int rewrite_recording(struct rewrite *w, struct pm_reader *reader, struct error *e);
+/* Writes what is left, and the end. An output without a snapshot is a valid recording. */
+int rewrite_finish(struct rewrite *w, struct error *e);
+struct rewrite_result rewrite_result(const struct rewrite *w);
+
+#endif

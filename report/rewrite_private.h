@@ -1,0 +1,80 @@
+/* How the parts of a rewrite fit together: rewrite.c leads, rewrite_model.c maps definitions, rewrite_rows.c gathers
+ * the numbers. */
+#ifndef REPORT_REWRITE_PRIVATE_H
+#define REPORT_REWRITE_PRIVATE_H
+
+#include "report/rewrite.h"
+
+/* A group of the input in the output: which of its columns go where. */
+struct rewrite_group {
+	uint32_t id;         /* in the output; 0: nothing of it goes over */
+	uint32_t n_columns;  /* in the output */
+	uint32_t n_head;     /* columns of times among them */
+	uint32_t *column;    /* owned: of the input, in the order of the output */
+	/* Owned, n_columns: counters (ids of the input) of columns whose values take more than a copy, else 0; NULL: there
+	 * are none. */
+	uint32_t *special;
+	struct rewrite_carry *carry; /* likewise, where snapshots are skipped */
+	bool whole;          /* the same columns in the same order, and none of them special */
+};
+
+/* What skipped snapshots leave to the next one: the sum of their deltas, the largest of their peaks. */
+struct rewrite_carry {
+	uint64_t v;
+	uint16_t reason; /* why one of them is missing; 0: none is */
+	bool any;
+};
+
+/* From ids of the input at hand to ids of the output; index is id - 1, value 0: dropped. */
+struct rewrite_maps {
+	uint32_t *counter, *instance, *string;
+	struct rewrite_group *group;
+	uint32_t n_counters, n_instances, n_strings, n_groups, n_pmus, n_probes, n_configs;
+	uint32_t cap_counters, cap_instances, cap_strings, cap_groups;
+	uint64_t topology_ns;
+};
+
+/* Snapshots waiting to be a chunk. */
+struct rewrite_rows {
+	struct pm_chunk chunk;        /* its arrays are owned here */
+	struct pm_chunk_group *group; /* owned, with v and status, room for `room` rows */
+	uint32_t n_groups, cap_groups;
+	size_t *size;                 /* owned: allocated values of each */
+	bool *missing;                /* owned: whether a status of each is not 0 */
+	uint64_t tick[PM_CHUNK_ROWS], number[PM_CHUNK_ROWS];
+	uint8_t flags[PM_CHUNK_ROWS];
+	uint32_t room;
+	bool spare; /* behind the last row there is a skipped one, which goes over if nothing follows it */
+};
+
+struct rewrite {
+	const struct rewrite_rules *rules;
+	struct pm_model model;
+	struct pm_writer *writer;
+	struct rewrite_maps maps;
+	struct rewrite_rows rows;
+	struct rewrite_result result;
+	uint32_t segment_base;  /* added to the segments of the input */
+	uint32_t segment_last;  /* the last one written */
+	uint32_t recordings;
+	bool broken;            /* the next row begins a new segment */
+	bool begun;             /* the input at hand has had a snapshot */
+	uint32_t segment_in;    /* of its last snapshot */
+	uint64_t in_segment;    /* snapshots of that segment so far */
+	uint64_t last_tick;     /* that went over */
+};
+
+/* Brings the output's model up to date with the input's; 0 or -errno with the text in *e. */
+int rewrite_model(struct rewrite *w, const struct pm_model *in, struct error *e);
+void rewrite_maps_release(struct rewrite_maps *m);
+
+/* Takes a row of a chunk, as a spare one if it is to be skipped. 0 or -errno. */
+int rewrite_rows_add(struct rewrite *w, const struct pm_model *in, const struct pm_chunk *chunk, uint32_t row,
+		     bool skipped);
+/* Takes all rows of a chunk as they are, without a copy where that is possible. */
+int rewrite_rows_pass(struct rewrite *w, const struct pm_model *in, const struct pm_chunk *chunk, uint32_t segment);
+/* Writes what has been gathered. */
+int rewrite_rows_flush(struct rewrite *w);
+void rewrite_rows_release(struct rewrite_rows *r);
+
+#endif

@@ -1,0 +1,346 @@
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/rewrite_private.h"
+
+#define GATHER_BYTES (8u << 20) /* of values that wait for their chunk */
+
+static struct rewrite_group *group_of(const struct rewrite *w, uint32_t id)
+{
+	return id <= w->maps.n_groups ? &w->maps.group[id - 1] : NULL;
+}
+
+static bool goes_over(const struct rewrite *w, const struct pm_chunk_group *g)
+{
+	const struct rewrite_group *to = group_of(w, g->group);
+
+	return !g->absent && to && to->id;
+}
+
+/* ---- values that take more than a copy ---- */
+
+static int64_t text_of(struct rewrite *w, const struct pm_model *in, const struct pm_counter *c, uint64_t id)
+{
+	const struct pm_value *old = id <= UINT32_MAX ? pm_model_string(in, (uint32_t)id) : NULL;
+	struct pm_value copy;
+	int64_t r;
+
+	if (!old)
+		return 0;
+	if (pm_value_copy(&copy, old))
+		return -ENOMEM;
+	r = w->rules->text ? w->rules->text(w->rules->ctx, c, &copy) : REWRITE_KEEP;
+	if (r == REWRITE_KEEP)
+		r = pm_model_add_string(&w->model, copy.str.data, copy.str.len, copy.kind == PM_VALUE_BYTES);
+	else if (r > 0)
+		r = 0;
+	pm_value_release(&copy);
+	return r;
+}
+
+static double as_double(uint64_t bits)
+{
+	double v;
+
+	memcpy(&v, &bits, sizeof(v));
+	return v;
+}
+
+static uint64_t as_bits(double v)
+{
+	uint64_t bits;
+
+	memcpy(&bits, &v, sizeof(bits));
+	return bits;
+}
+
+static bool larger(enum pm_type type, uint64_t a, uint64_t b)
+{
+	if (type == PM_F64)
+		return as_double(a) > as_double(b);
+	return type == PM_S64 ? (int64_t)a > (int64_t)b : a > b;
+}
+
+/* The value together with what skipped snapshots left. */
+static void add_carry(const struct pm_counter *c, const struct rewrite_carry *carry, uint64_t *v, uint16_t *status)
+{
+	if (!carry->any)
+		return;
+	if (*status || carry->reason) {
+		*status = *status ? *status : carry->reason;
+		return;
+	}
+	if (c->semantics == PM_PEAK)
+		*v = larger(c->type, carry->v, *v) ? carry->v : *v;
+	else
+		*v = c->type == PM_F64 ? as_bits(as_double(*v) + as_double(carry->v)) : *v + carry->v;
+}
+
+static int put_special(struct rewrite *w, const struct pm_model *in, struct rewrite_group *to, uint32_t column,
+		       bool skipped, uint64_t *v, uint16_t *status)
+{
+	const struct pm_counter *c = pm_model_counter(in, to->special[column]);
+	struct rewrite_carry *carry = &to->carry[column];
+
+	if (c->type == PM_TEXT || c->type == PM_BYTES) {
+		int64_t id = *status ? 0 : text_of(w, in, c, *v);
+
+		if (id < 0)
+			return (int)id;
+		if (!id && !*status)
+			*status = PM_REASON_FORMAT;
+		*v = (uint64_t)id;
+		return 0;
+	}
+	add_carry(c, carry, v, status);
+	*carry = (struct rewrite_carry){ 0 };
+	if (skipped)
+		*carry = (struct rewrite_carry){ .v = *v, .reason = *status, .any = true };
+	return 0;
+}
+
+/* ---- gathering ---- */
+
+static int slot_room(struct rewrite_rows *r)
+{
+	uint32_t more = r->n_groups + r->n_groups / 2 + 16;
+	struct pm_chunk_group *group;
+	bool *missing;
+	size_t *size;
+
+	if (r->n_groups < r->cap_groups)
+		return 0;
+	group = reallocarray(r->group, more, sizeof(*group));
+	if (group)
+		r->group = group;
+	size = reallocarray(r->size, more, sizeof(*size));
+	if (size)
+		r->size = size;
+	missing = reallocarray(r->missing, more, sizeof(*missing));
+	if (missing)
+		r->missing = missing;
+	if (!group || !size || !missing)
+		return -ENOMEM;
+	memset(group + r->cap_groups, 0, (more - r->cap_groups) * sizeof(*group));
+	memset(size + r->cap_groups, 0, (more - r->cap_groups) * sizeof(*size));
+	r->cap_groups = more;
+	return 0;
+}
+
+static int slot_begin(struct rewrite_rows *r, uint32_t id, uint32_t columns)
+{
+	struct pm_chunk_group *g;
+	size_t need = (size_t)columns * r->room;
+
+	if (slot_room(r))
+		return -ENOMEM;
+	g = &r->group[r->n_groups];
+	if (r->size[r->n_groups] < need) {
+		free(g->v);
+		free(g->status);
+		g->v = calloc(need, sizeof(*g->v));
+		g->status = calloc(need, sizeof(*g->status));
+		r->size[r->n_groups] = g->v && g->status ? need : 0;
+		if (!r->size[r->n_groups])
+			return -ENOMEM;
+	}
+	g->group = id;
+	g->stride = r->room;
+	r->missing[r->n_groups++] = false;
+	return 0;
+}
+
+/* Begins to gather what has the shape of this chunk. */
+static int begin(struct rewrite *w, const struct pm_chunk *chunk)
+{
+	struct rewrite_rows *r = &w->rows;
+	uint64_t columns = 1;
+	int err = 0;
+
+	for (uint32_t i = 0; i < chunk->n_groups; i++)
+		if (goes_over(w, &chunk->group[i]))
+			columns += group_of(w, chunk->group[i].group)->n_columns;
+	columns = GATHER_BYTES / 10 / columns;
+	r->room = columns < 1 ? 1 : columns > PM_CHUNK_ROWS ? PM_CHUNK_ROWS : (uint32_t)columns;
+	r->n_groups = 0;
+	for (uint32_t i = 0; i < chunk->n_groups && !err; i++) {
+		const struct rewrite_group *to = group_of(w, chunk->group[i].group);
+
+		if (goes_over(w, &chunk->group[i]))
+			err = slot_begin(r, to->id, to->n_columns);
+	}
+	r->chunk.run = chunk->run;
+	r->chunk.segment = w->segment_base + chunk->segment;
+	r->chunk.rows = 0;
+	r->chunk.clocks = chunk->clocks;
+	return err;
+}
+
+static bool fits(const struct rewrite *w, const struct pm_chunk *chunk)
+{
+	const struct rewrite_rows *r = &w->rows;
+	uint32_t n = 0;
+
+	if (r->chunk.run != chunk->run || r->chunk.segment != w->segment_base + chunk->segment)
+		return false;
+	for (uint32_t i = 0; i < chunk->n_groups; i++) {
+		if (!goes_over(w, &chunk->group[i]))
+			continue;
+		if (n == r->n_groups || r->group[n].group != group_of(w, chunk->group[i].group)->id)
+			return false;
+		n++;
+	}
+	return n == r->n_groups;
+}
+
+static int put_group(struct rewrite *w, const struct pm_model *in, const struct pm_chunk_group *from, uint32_t row,
+		     uint32_t slot, bool skipped)
+{
+	struct rewrite_group *to = group_of(w, from->group);
+	struct pm_chunk_group *g = &w->rows.group[slot];
+	size_t at = w->rows.chunk.rows;
+	int err = 0;
+
+	for (uint32_t k = 0; k < to->n_columns && !err; k++) {
+		size_t place = to->column[k] * from->stride + row;
+		uint64_t *v = &g->v[k * g->stride + at];
+		uint16_t *status = &g->status[k * g->stride + at];
+
+		*v = from->v[place];
+		*status = from->status && k >= to->n_head ? from->status[place] : 0;
+		if (to->special && to->special[k])
+			err = put_special(w, in, to, k, skipped, v, status);
+		w->rows.missing[slot] = w->rows.missing[slot] || *status;
+	}
+	return err;
+}
+
+int rewrite_rows_add(struct rewrite *w, const struct pm_model *in, const struct pm_chunk *chunk, uint32_t row,
+		     bool skipped)
+{
+	struct rewrite_rows *r = &w->rows;
+	uint32_t slot = 0;
+	int err = 0;
+
+	if ((r->chunk.rows || r->spare) && !fits(w, chunk))
+		err = rewrite_rows_flush(w);
+	else if (r->chunk.rows && r->chunk.rows == r->room)
+		err = rewrite_rows_flush(w);
+	if (!err && !r->chunk.rows && !r->spare)
+		err = begin(w, chunk);
+	for (uint32_t i = 0; i < chunk->n_groups && !err; i++)
+		if (goes_over(w, &chunk->group[i]))
+			err = put_group(w, in, &chunk->group[i], row, slot++, skipped);
+	if (err)
+		return err;
+	r->tick[r->chunk.rows] = chunk->tick[row];
+	/* Counting what is left, so that the numbers of a recording of which one in ten is left cost as little. */
+	r->number[r->chunk.rows] = w->rules->every > 1 ? chunk->number[row] / w->rules->every : chunk->number[row];
+	r->flags[r->chunk.rows] = chunk->flags[row];
+	r->spare = skipped;
+	if (!skipped)
+		r->chunk.rows++;
+	return 0;
+}
+
+static int write_chunk(struct rewrite *w, const struct pm_chunk *chunk)
+{
+	struct pm_chunk out = *chunk;
+	int r;
+
+	if (w->rules->clocks && (r = w->rules->clocks(w->rules->ctx, &out.clocks)))
+		return r < 0 ? r : -EINVAL;
+	r = pm_writer_chunk(w->writer, &out);
+	if (r)
+		return r;
+	w->result.snapshots_out += out.rows;
+	if (!w->result.from_ns)
+		w->result.from_ns = out.tick[0];
+	w->result.to_ns = w->last_tick = out.tick[out.rows - 1];
+	w->segment_last = out.segment;
+	return 0;
+}
+
+int rewrite_rows_flush(struct rewrite *w)
+{
+	struct rewrite_rows *r = &w->rows;
+	struct pm_chunk_group *group;
+	int err;
+
+	if (r->spare)
+		r->chunk.rows++;
+	r->spare = false;
+	if (!r->chunk.rows)
+		return 0;
+	for (uint32_t i = 0; i < w->maps.n_groups; i++)
+		if (w->maps.group[i].carry)
+			memset(w->maps.group[i].carry, 0, w->maps.group[i].n_columns * sizeof(struct rewrite_carry));
+	group = calloc(r->n_groups + 1, sizeof(*group));
+	if (!group)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < r->n_groups; i++) {
+		group[i] = r->group[i];
+		if (!r->missing[i])
+			group[i].status = NULL;
+	}
+	r->chunk.tick = r->tick;
+	r->chunk.number = r->number;
+	r->chunk.flags = r->flags;
+	r->chunk.group = group;
+	r->chunk.n_groups = r->n_groups;
+	err = write_chunk(w, &r->chunk);
+	r->chunk.rows = 0;
+	free(group);
+	return err;
+}
+
+/* ---- whole chunks ---- */
+
+static bool passes(const struct rewrite *w, const struct pm_chunk *chunk)
+{
+	for (uint32_t i = 0; i < chunk->n_groups; i++)
+		if (goes_over(w, &chunk->group[i]) && !group_of(w, chunk->group[i].group)->whole)
+			return false;
+	return true;
+}
+
+int rewrite_rows_pass(struct rewrite *w, const struct pm_model *in, const struct pm_chunk *chunk, uint32_t segment)
+{
+	struct pm_chunk out = *chunk;
+	int err = rewrite_rows_flush(w);
+
+	if (err)
+		return err;
+	if (!passes(w, chunk)) {
+		for (uint32_t row = 0; row < chunk->rows && !err; row++)
+			err = rewrite_rows_add(w, in, chunk, row, false);
+		return err ? err : rewrite_rows_flush(w);
+	}
+	out.segment = segment;
+	out.group = calloc(chunk->n_groups + 1, sizeof(*out.group));
+	if (!out.group)
+		return -ENOMEM;
+	out.n_groups = 0;
+	for (uint32_t i = 0; i < chunk->n_groups; i++) {
+		if (!goes_over(w, &chunk->group[i]))
+			continue;
+		out.group[out.n_groups] = chunk->group[i];
+		out.group[out.n_groups++].group = group_of(w, chunk->group[i].group)->id;
+	}
+	err = write_chunk(w, &out);
+	free(out.group);
+	return err;
+}
+
+void rewrite_rows_release(struct rewrite_rows *r)
+{
+	for (uint32_t i = 0; i < r->cap_groups; i++) {
+		free(r->group[i].v);
+		free(r->group[i].status);
+	}
+	free(r->group);
+	free(r->size);
+	free(r->missing);
+	*r = (struct rewrite_rows){ 0 };
+}
