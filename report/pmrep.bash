@@ -2,13 +2,20 @@
 
 _pmrep() {
 	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} command=${COMP_WORDS[1]} options
-	local commands="check dump eval info list show"
+	local commands="check dump eval info list show stat"
 	local common="--color= --help --version"
 	local show="--IPC --Joules --Summary --TCC= --all --cpu= --debug --enable= --every= --follow --force --format=
 		--header_iterations= --hide= --interval-clear --interval= --layout= --list --metrics-file= --no-msr
 		--no-perf --num_iterations= --out= --per-cache --per-cgroup --per-cluster --per-core --per-cpu
 		--per-device --per-die --per-node --per-package --pci --per-pmu --per-system --per-task --quiet --rate
 		--show= --since= --strict --time= --total --until= --Dump"
+	local stat="--all --all-events --append --big-num --cgroup= --cpu= --detailed --event= --every= --field-separator=
+		--follow --format= --hybrid-merge --interval --interval-clear --interval-count= --interval-print=
+		--json-output --log-fd= --metric-no-threshold --metric-only --metric-style= --metrics= --metrics-file=
+		--no-aggr --no-big-num --no-csv-summary --no-merge --no-metric-only --no-scale --output= --per-cache
+		--per-cgroup --per-cluster --per-core --per-die --per-node --per-socket --per-system --per-thread
+		--percore-show-thread --pid= --quiet --since= --smi-cost --sort= --stats --strict --summary --table
+		--td-level= --tid= --top= --topdown --total --transaction --until= --verbose"
 
 	COMPREPLY=()
 	# "--name=value" arrives in three words.
@@ -19,14 +26,17 @@ _pmrep() {
 		case $command in
 		info|dump|check) COMPREPLY=($(compgen -W "text json" -- "$cur")) ;;
 		list) COMPREPLY=($(compgen -W "table json" -- "$cur")) ;;
+		stat) COMPREPLY=($(compgen -W "perf table csv json" -- "$cur")) ;;
 		*) COMPREPLY=($(compgen -W "table csv json" -- "$cur")) ;;
 		esac
 		return ;;
+	--metric-style) COMPREPLY=($(compgen -W "classic named none" -- "$cur")); return ;;
+	--sort) COMPREPLY=($(compgen -W "value running name none" -- "$cur")); return ;;
 	--layout) COMPREPLY=($(compgen -W "long wide" -- "$cur")); return ;;
 	--time) COMPREPLY=($(compgen -W "rfc3339 epoch-ns relative local" -- "$cur")); return ;;
 	--color) COMPREPLY=($(compgen -W "auto always never" -- "$cur")); return ;;
 	-c|-C|--cpu) COMPREPLY=($(compgen -W "core package" -- "$cur")); return ;;
-	-o|--out|--metrics-file) COMPREPLY=($(compgen -f -- "$cur")); return ;;
+	-o|--out|--output|--metrics-file) COMPREPLY=($(compgen -f -- "$cur")); return ;;
 	--every|--interval|--num_iterations|--header_iterations|--TCC|--since|--until|--show|--hide|--enable|--counter)
 		return ;;
 	esac
@@ -36,6 +46,7 @@ _pmrep() {
 	eval) options="$common" ;;
 	info) options="--all --format= --pci $common" ;;
 	list) options="--format= $common" ;;
+	stat) options="$stat $common" ;;
 	*) options="$show $common" ;;
 	esac
 	if [[ $cur == -* ]]; then

@@ -17,7 +17,7 @@ long_options() {
 
 @test "help fits on a screen and goes to stdout" {
 	for command in "pmrec" "pmrec list" "pmrec doctor" "pmrep" "pmrep show" "pmrep info" "pmrep list" "pmrep dump" \
-		"pmrep check" "pmrep eval"; do
+		"pmrep check" "pmrep eval" "pmrep stat"; do
 		for help in -h --help; do
 			# shellcheck disable=SC2086
 			run --separate-stderr "$bin"/$command $help
@@ -91,6 +91,14 @@ long_options() {
 	diff want have
 }
 
+@test "the completion of pmrep has the options of pmrep stat" {
+	long_options "$bin/pmrep" stat >want
+	sed -n 's/.*local common="\(.*\)"/\1/p; /local stat=/,/"$/p' "$source/report/pmrep.bash" |
+		grep -oE -- '--[A-Za-z][A-Za-z0-9_-]*' | sort -u >have
+	[ "$(wc -l <want)" -gt 20 ]
+	diff want have
+}
+
 @test "the completion of pmrep has the options of the other commands" {
 	for command in info list dump check eval; do
 		long_options "$bin/pmrep" $command >want
@@ -113,7 +121,8 @@ long_options() {
 @test "the manual pages name every option and pass mandoc" {
 	for page in record/pmrec.1 report/pmrep.1; do
 		program=$(basename "$page" .1)
-		for option in $(long_options "$bin/$program" $([ "$program" = pmrep ] && echo show)); do
+		for option in $(long_options "$bin/$program" $([ "$program" = pmrep ] && echo show)) \
+			$([ "$program" = pmrep ] && long_options "$bin/$program" stat); do
 			# Levels share one entry.
 			case $option in --per-*) continue ;; esac
 			grep -q -- "Fl -${option#--}\( \|$\)" "$source/$page" || { echo "$page: $option is missing"; return 1; }
