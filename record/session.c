@@ -58,7 +58,8 @@ static int check_required(struct session *s, struct error *e)
 		for (uint32_t k = 0; k < s->model.n_probes; k++) {
 			const struct pm_probe *p = &s->model.probe[k];
 
-			if (!strcmp(p->source, source->ops->name))
+			/* A remark is no reason. */
+			if (p->reason && !strcmp(p->source, source->ops->name))
 				return error_set(e, ENODEV, "nothing to record from %s: %s: %s%s%s", p->source, p->what,
 						 pm_reason_text(p->reason), p->hint ? "; try: " : "",
 						 p->hint ? p->hint : "");

@@ -329,6 +329,7 @@ static void test_modifiers(void **state)
 		assert_true(try_resolve(&machine, wrong[i][0], &set, &e) < 0);
 		if (!strstr(e.text, wrong[i][1]))
 			fail_msg("%s: %s", wrong[i][0], e.text);
+		event_set_release(&set);
 	}
 }
 
@@ -360,6 +361,7 @@ static void test_errors(void **state)
 		if (!strstr(e.text, wrong[i][1]))
 			fail_msg("%s: %s", wrong[i][0], e.text);
 		assert_int_equal(set.n, 0);
+		event_set_release(&set);
 	}
 }
 
@@ -418,8 +420,8 @@ static void test_examples(void **state)
 		"nvidia_pcie_pmu_0_rc_4/event=0x4,src_bdf=0x0180,src_bdf_en=0x1/",
 		"nvidia_pcie_tgt_pmu_0_rc_0/event=0x0,dst_rp_mask=0x3/",
 		"nvidia_pcie_tgt_pmu_0_rc_1/event=0x1,dst_addr_base=0x10000,dst_addr_mask=0xFFF00,dst_addr_en=0x1/",
-		"{nvidia_cmem_latency_pmu_0/rd_req/,nvidia_cmem_latency_pmu_0/rd_cum_outs/,"
-		"nvidia_cmem_latency_pmu_0/cycles/}",
+		("{nvidia_cmem_latency_pmu_0/rd_req/,nvidia_cmem_latency_pmu_0/rd_cum_outs/,"
+		 "nvidia_cmem_latency_pmu_0/cycles/}"),
 		"nvidia_nvlink_c2c_pmu_0/in_rd_req/",
 		"nvidia_nvlink_c2c_pmu_0/in_rd_cum_outs,gpu_mask=0x1/",
 		"nvidia_nvlink_c2c_pmu_0/in_rd_cum_outs,gpu_mask=0x2/",

@@ -1,0 +1,85 @@
+#!/usr/bin/env bats
+# Events on the command line: those of the tool, the files of vendors, libpfm4, and what is said when one is wrong.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+	bin=${PM_BIN:-$BATS_TEST_DIRNAME/../../build/bin}
+	cd "$BATS_TEST_TMPDIR"
+	cat > vendor.json <<-'EOF'
+		[ { "EventName": "MY.TSC", "EventCode": "0x0", "Unit": "msr", "BriefDescription": "ticks" },
+		  { "EventName": "MY.FAULTS", "ConfigCode": "2", "Unit": "software", "ScaleUnit": "4KiB" },
+		  { "EventName": "NO.SUCH", "EventCode": "1", "MSRIndex": "0x123", "Unit": "msr" } ]
+	EOF
+}
+
+# VALUE of the counter in the last snapshot, or with "first" in the first.
+value() {
+	"$bin/pmrep" dump "$1" | grep "^value counter=$2 " | { [ "${3-}" = first ] && head -n 1 || tail -n 1; } |
+		sed -n 's/.* value=\([0-9]*\) .*/\1/p'
+}
+
+@test "tool events of a command: its time is its rusage" {
+	"$bin/pmrec" -q -o t.pmr --sources=perf -i 0 -e duration_time,user_time,system_time,smt_on -- \
+		sh -c 'i=0; while [ $i -lt 200000 ]; do i=$((i + 1)); done; sleep 0.2'
+	duration=$(($(value t.pmr tool/duration_time/) - $(value t.pmr tool/duration_time/ first)))
+	user=$(value t.pmr tool/user_time/)
+	[ "$duration" -gt 200000000 ]
+	[ "$user" -gt 0 ]
+	# Of one task, on the clock of one CPU.
+	[ "$user" -lt "$duration" ]
+	# rusage has microseconds, the recording says what it was.
+	[ $((user % 1000)) -eq 0 ]
+	"$bin/pmrep" dump t.pmr | grep -q "^counter .*name=tool/smt_on/ .*perf_pmu=tool"
+}
+
+@test "names of a vendor's file are taken, listed and recorded" {
+	[ -e /sys/bus/event_source/devices/software ] || skip "no software PMU"
+	"$bin/pmrec" -q -o v.pmr --sources=perf -i 0 --events-file=vendor.json -e my.faults -- true
+	"$bin/pmrep" dump v.pmr > dump
+	grep "^counter " dump | grep "name=software/my.faults/" | grep "display=my.faults" | grep -q "unit=KiB"
+	# What was used is described, the rest is not.
+	grep "^pmu name=software" dump | grep -q "my.faults"
+	! grep "^pmu name=msr" dump | grep -q "my.tsc"
+	[ "$(value v.pmr software/my.faults/)" -gt 10 ]
+	run "$bin/pmrec" list events --events-file=vendor.json my.faults
+	[ "$status" -eq 0 ]
+	[[ $output == *software/my.faults/*vendor*KiB* ]]
+	[[ $output == *"NO.SUCH is left out: its MSRIndex"* ]]
+}
+
+@test "a wrong file of a vendor ends before anything is recorded" {
+	echo '[{]' > bad.json
+	run --separate-stderr "$bin/pmrec" -o x.pmr --events-file=bad.json true
+	[ "$status" -eq 125 ]
+	[[ $stderr == *bad.json*"line 1"* ]]
+	run --separate-stderr "$bin/pmrec" -o x.pmr --events-file=nowhere.json true
+	[ "$status" -eq 125 ]
+	[[ $stderr == *nowhere.json*"No such file"* ]]
+	[ ! -s x.pmr ]
+}
+
+@test "libpfm4 names, or the cure where it is not built in" {
+	run --separate-stderr "$bin/pmrec" -q -o p.pmr --sources=perf -i 0 --pfm-events \
+		'perf::PAGE-FAULTS:u,{perf::CONTEXT-SWITCHES,perf::MINOR-FAULTS}' -- true
+	if [ "$status" -ne 0 ]; then
+		[[ $stderr == *"libpfm4-dev"* ]]
+		return
+	fi
+	"$bin/pmrep" dump p.pmr > dump
+	grep "^counter " dump | grep "display=perf::PAGE-FAULTS:u" | grep -q "name=1:0x2:u"
+	[ "$(grep "^counter " dump | grep -c "perf_group=2")" -eq 2 ]
+	run --separate-stderr "$bin/pmrec" --pfm-events 'perf::PAGE-FAULTS,nonsense' true
+	[ "$status" -eq 125 ]
+	[[ $stderr == *'column 19: "nonsense"'* ]]
+}
+
+@test "mistakes are pointed at, with what is near" {
+	run --separate-stderr "$bin/pmrec" -e 'page-faults,duration_tmie' true
+	[ "$status" -eq 125 ]
+	[ "${#stderr_lines[@]}" -eq 1 ]
+	[[ $stderr == *'column 13: there is no event "duration_tmie"; did you mean "duration_time"?'* ]]
+	run --separate-stderr "$bin/pmrec" -e 'page-faults:b' true
+	[ "$status" -eq 125 ]
+	[[ $stderr == *BPF* ]]
+}
