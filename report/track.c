@@ -116,7 +116,7 @@ static void step_missing(struct track *t, uint16_t status)
 {
 	if (status == PM_REASON_NOT_READ) {
 		t->absent = t->absent ? t->absent : status;
-	} else if (status_absent(status)) {
+	} else if (status_absent(status) || (t->may_go && status == PM_REASON_GONE)) {
 		track_restart(t, status);
 		t->absent = status;
 	} else {
@@ -152,12 +152,35 @@ static void take(struct track *t, uint64_t now, uint64_t time)
 	}
 }
 
+/*
+ * An event that shares its counter with others and has not had its turn since it was opened: it stands at 0, and its first
+ * interval begins here as that of the others does.
+ */
+static bool never_ran(const struct track *t, const struct column *c, uint32_t row)
+{
+	return !t->started && !t->before && t->perf && t->semantics == PM_CUMULATIVE && c->enabled && c->enabled[row] &&
+	       !c->running[row] && c->status[row] == PM_REASON_NOT_COUNTED;
+}
+
+static void start_at_zero(struct track *t, const struct column *c, uint32_t row)
+{
+	t->prev = 0;
+	t->prev_time = midpoint(c, row);
+	t->times->prev_enabled = c->enabled[row];
+	t->times->prev_running = 0;
+	t->started = true;
+	t->stale = false;
+}
+
 void track_step(struct track *t, const struct column *c, uint32_t row)
 {
 	uint64_t now = c->v[row], time;
 
 	if (c->status && c->status[row]) {
-		step_missing(t, c->status[row]);
+		if (!never_ran(t, c, row))
+			step_missing(t, c->status[row]);
+		else
+			start_at_zero(t, c, row);
 		return;
 	}
 	time = midpoint(c, row);
@@ -371,7 +394,7 @@ void track_rows(struct track *t, const struct column *c, uint32_t row, uint32_t 
 
 void track_missed(struct track *t, uint16_t reason)
 {
-	if (status_absent(reason)) {
+	if (status_absent(reason) || (t->may_go && reason == PM_REASON_GONE)) {
 		track_restart(t, reason);
 		t->absent = reason;
 	} else {

@@ -427,6 +427,38 @@ static void scales_and_types(void **state)
 
 /* ---- perf's multiplexing ---- */
 
+/* Opened 20 ns before the first snapshot, and has not had a turn by then. */
+static struct reading waiting(struct builder *b, const char *counter, const struct pm_instance *i, uint64_t row)
+{
+	if (!strcmp(counter, "enabled"))
+		return (struct reading){ 20 + row * 100, 0 };
+	if (!strcmp(counter, "running"))
+		return (struct reading){ row * 50, 0 };
+	return (struct reading){ row * 500, row ? 0 : PM_REASON_NOT_COUNTED };
+}
+
+static void turns_that_come_late(void **state)
+{
+	struct builder b;
+	struct caught *c;
+	uint32_t counter;
+
+	builder_init(&b, waiting);
+	counter = builder_counter(&b, "cycles", "1", PM_CUMULATIVE, PM_AGG_SUM);
+	builder_group(&b, PM_CPU, 1, PM_GROUP_PERF_TIMES, &counter, 1);
+	c = start(&b, REPLAY_EACH, 0, VALUE);
+	feed(c, &b, 0, 3);
+	assert_value(c->value[0][TRACK_VALUE][0], 1000);
+	assert_value(c->value[0][TRACK_VALUE][1], 1000);
+	stop(c);
+	c = start(&b, REPLAY_TOTAL, 0, VALUE);
+	feed(c, &b, 0, 5);
+	replay_finish(c->replay);
+	assert_value(c->value[0][TRACK_VALUE][0], 4000);
+	stop(c);
+	builder_release(&b);
+}
+
 /* Counts 1000 a snapshot, enabled for 100 of it; running for 100, 50, 0 and 25 of it in turn. */
 static const uint64_t runs[] = { 0, 100, 50, 0, 25 };
 
@@ -720,6 +752,7 @@ int main(void)
 		cmocka_unit_test(deltas_and_peaks),
 		cmocka_unit_test(scales_and_types),
 		cmocka_unit_test(scaling),
+		cmocka_unit_test(turns_that_come_late),
 		cmocka_unit_test(longer_intervals),
 		cmocka_unit_test(window),
 		cmocka_unit_test(rates),
