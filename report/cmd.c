@@ -19,6 +19,8 @@ const struct command commands[] = {
 	{ "list", "counters, metrics, events, instances or groups of a recording", cmd_list },
 	{ "dump", "raw values and every frame", cmd_dump },
 	{ "check", "verify every byte; say what is damaged", cmd_check },
+	{ "cut", "copy a part of a recording into a recording", cmd_cut },
+	{ "merge", "join consecutive recordings into one", cmd_merge },
 	{ "eval", "the value of a metric expression", cmd_eval },
 	{ 0 },
 };

@@ -31,6 +31,8 @@ int cmd_info(int argc, char **argv);
 int cmd_list(int argc, char **argv);
 int cmd_dump(int argc, char **argv);
 int cmd_check(int argc, char **argv);
+int cmd_cut(int argc, char **argv);
+int cmd_merge(int argc, char **argv);
 int cmd_eval(int argc, char **argv);
 
 /* options_parse(), and prints help or the error. -1: go on; otherwise the exit code. */

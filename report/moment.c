@@ -70,3 +70,31 @@ int moment_parse(struct moment *m, const char *text, struct error *e)
 	return error_set(e, EINVAL, "'%s' is no time: seconds from the start (10, 1.5m), before the end (-60), "
 			 "2026-01-31T12:00:00Z, or @SECONDS since 1970", text);
 }
+
+int moment_resolve(const struct moment *m, struct pm_reader *reader, const struct pm_chunk_head *first, uint64_t *ns,
+		   struct error *e)
+{
+	uint64_t from, to, chunks;
+
+	switch (m->kind) {
+	case MOMENT_NONE:
+		return 0;
+	case MOMENT_FROM_START:
+		*ns = first->from_ns + m->ns;
+		return 0;
+	case MOMENT_FROM_END:
+		if (pm_reader_extent(reader, &from, &to, &chunks))
+			return error_set(e, ESPIPE, "a time before the end needs a file, not a stream");
+		*ns = to > m->ns + 1 ? to - m->ns : 1;
+		return 0;
+	case MOMENT_WALL:
+		if (!first->clocks.realtime)
+			return error_set(e, EINVAL, "the recording has no wall time; give seconds from its start");
+		*ns = first->clocks.monotonic + (m->ns - first->clocks.realtime);
+		/* Before the machine was up is before the recording, too. */
+		if ((int64_t)*ns <= 0)
+			*ns = 1;
+		return 0;
+	}
+	return 0;
+}

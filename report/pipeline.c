@@ -173,34 +173,6 @@ static int intervals_done(void *ctx, const struct interval *interval, size_t n)
 
 /* ---- the time window ---- */
 
-static int resolve(struct run *r, const struct moment *m, const struct pm_chunk_head *first, uint64_t *ns)
-{
-	uint64_t from, to, chunks;
-
-	switch (m->kind) {
-	case MOMENT_NONE:
-		return 0;
-	case MOMENT_FROM_START:
-		*ns = first->from_ns + m->ns;
-		return 0;
-	case MOMENT_FROM_END:
-		if (pm_reader_extent(r->reader, &from, &to, &chunks))
-			return error_set(r->error, ESPIPE, "a time before the end needs a file, not a stream");
-		*ns = to > m->ns + 1 ? to - m->ns : 1;
-		return 0;
-	case MOMENT_WALL:
-		if (!first->clocks.realtime)
-			return error_set(r->error, EINVAL,
-					 "the recording has no wall time; give seconds from its start");
-		*ns = first->clocks.monotonic + (m->ns - first->clocks.realtime);
-		/* Before the machine was up is before the recording, too. */
-		if ((int64_t)*ns <= 0)
-			*ns = 1;
-		return 0;
-	}
-	return 0;
-}
-
 /* At the first chunk of the file: where to begin. 1: the reader was moved, the chunk is not wanted. */
 static int open_window(struct run *r, const struct pm_chunk_head *first)
 {
@@ -210,7 +182,8 @@ static int open_window(struct run *r, const struct pm_chunk_head *first)
 
 	r->in_window = true;
 	r->x->origin_ns = first->from_ns;
-	if ((err = resolve(r, &c->since, first, &since)) || (err = resolve(r, &c->until, first, &until)))
+	if ((err = moment_resolve(&c->since, r->reader, first, &since, r->error)) ||
+	    (err = moment_resolve(&c->until, r->reader, first, &until, r->error)))
 		return err;
 	r->window.since_ns = since;
 	r->window.until_ns = until;

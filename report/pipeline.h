@@ -16,6 +16,10 @@ struct moment {
 };
 /* "10", "1.5m" after the start; "-1m" before the end; RFC 3339 or "@SECONDS" of wall time. */
 int moment_parse(struct moment *m, const char *text, struct error *e);
+/* CLOCK_MONOTONIC of it in the recording whose first chunk is given; NONE leaves *ns alone. -ESPIPE: the end of a
+ * stream is not known beforehand; -EINVAL: the recording has no wall time. */
+int moment_resolve(const struct moment *m, struct pm_reader *reader, const struct pm_chunk_head *first, uint64_t *ns,
+		   struct error *e);
 
 /* What takes the intervals in place of a sheet and the exporter's table of them, for reports of another shape. The
  * context is pipeline_config.view_ctx; results are 0 or -errno with the text in *e. */

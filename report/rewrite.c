@@ -247,6 +247,9 @@ static int take_item(struct rewrite *w, struct pm_reader *reader, const struct p
 			pm_reader_select(reader, group_wanted, w);
 		break;
 	case PM_ITEM_CHUNK:
+		if (!w->begun && w->rules->start &&
+		    (err = w->rules->start(w->rules->ctx, reader, &item->chunk, e)))
+			break;
 		err = pm_reader_decode(reader, &chunk);
 		if (err == -EBADMSG)
 			err = 0; /* listed as damage, which is the next item */

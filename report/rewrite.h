@@ -36,6 +36,9 @@ struct rewrite_rules {
 	int (*text)(void *ctx, const struct pm_counter *c, struct pm_value *v); /* a value of a TEXT or BYTES column */
 	int (*clocks)(void *ctx, struct pm_clocks *c);           /* REWRITE_DROP is -EINVAL */
 
+	/* Before the first snapshot of a recording, when its model and clocks are known: may set from_ns and to_ns. */
+	int (*start)(void *ctx, struct pm_reader *reader, const struct pm_chunk_head *first, struct error *e);
+
 	uint64_t from_ns, to_ns; /* only snapshots with ticks in here, CLOCK_MONOTONIC, both included; to_ns 0: no end */
 	/* One snapshot in so many; 0 and 1: all. The first and the last of each segment stay, so that sums and means over
 	 * the whole are the same. Deltas of skipped snapshots are added up, peaks are kept. */

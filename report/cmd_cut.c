@@ -1,0 +1,256 @@
+#include "report/cmd.h"
+
+#include <errno.h>
+#include <fnmatch.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/cpulist.h"
+#include "common/parse.h"
+#include "report/input.h"
+#include "report/outfile.h"
+#include "report/pipeline.h"
+#include "report/rewrite.h"
+
+static const char brief[] =
+	"Usage: pmrep cut [OPTION...] -o OUT.pmr FILE\n"
+	"Copy a part of a recording into a recording. Raw counters stay raw: nothing but what was cut is lost.\n\n"
+	"  -o, --output=FILE      where to; - is stdout\n"
+	"      --since=TIME       only snapshots from TIME on: seconds from the start, -SECONDS before the\n"
+	"      --until=TIME       end, 2026-01-31T12:00:00Z, @SECONDS; and up to TIME\n"
+	"      --sources=LIST     only these sources; -NAME leaves one out\n"
+	"      --counter=GLOB     only counters that match (may be repeated)\n"
+	"  -C, --cpu=LIST         only these CPUs; what belongs to a package or the system stays\n"
+	"      --every=N          one snapshot in N, and the first and last of each stretch\n"
+	"      --overwrite        replace OUT.pmr\n\n"
+	"Examples:\n"
+	"  pmrep cut --since=-60 -o last-minute.pmr host.pmr\n"
+	"  pmrep cut --sources=perf,msr --cpu=0-3 -o small.pmr host.pmr\n"
+	"  pmrep cut --every=10 -o coarse.pmr host.pmr\n";
+
+enum { KEY_SINCE = 1000, KEY_UNTIL, KEY_SOURCES, KEY_COUNTER, KEY_EVERY, KEY_OVERWRITE };
+
+static const struct argp_option options[] = {
+	{ "output", 'o', "FILE", 0, "Where to; - is stdout", 0 },
+	{ "since", KEY_SINCE, "TIME", 0, "Only snapshots from TIME on", 0 },
+	{ "until", KEY_UNTIL, "TIME", 0, "Only snapshots up to TIME", 0 },
+	{ "sources", KEY_SOURCES, "LIST", 0, "Only these sources; -NAME leaves one out", 0 },
+	{ "counter", KEY_COUNTER, "GLOB", 0, "Only counters that match", 0 },
+	{ "cpu", 'C', "LIST", 0, "Only these CPUs", 0 },
+	{ "every", KEY_EVERY, "N", 0, "One snapshot in N", 0 },
+	{ "overwrite", KEY_OVERWRITE, NULL, 0, "Replace the output", 0 },
+	{ 0 },
+};
+
+struct cut {
+	const char *output, *path, *sources;
+	const char **glob;
+	size_t n_globs;
+	struct cpulist cpus;
+	bool has_cpus, overwrite;
+	struct moment since, until;
+	uint64_t every;
+	struct rewrite_rules rules;
+	struct buf history;
+	uint64_t counters_in, counters_out, cpus_out;
+};
+
+static error_t set_moment(struct argp_state *state, struct moment *m, const char *arg)
+{
+	struct error e = { 0 };
+
+	return moment_parse(m, arg, &e) ? options_bad(state, "%s", e.text) : 0;
+}
+
+static error_t parse_opt(int key, char *arg, struct argp_state *state)
+{
+	struct cut *c = state->input;
+	struct error e = { 0 };
+	const char **globs;
+
+	switch (key) {
+	case 'o':
+		c->output = arg;
+		return 0;
+	case KEY_SINCE:
+		return set_moment(state, &c->since, arg);
+	case KEY_UNTIL:
+		return set_moment(state, &c->until, arg);
+	case KEY_SOURCES:
+		c->sources = arg;
+		return 0;
+	case KEY_COUNTER:
+		globs = reallocarray(c->glob, c->n_globs + 1, sizeof(*globs));
+		if (!globs)
+			return ENOMEM;
+		c->glob = globs;
+		c->glob[c->n_globs++] = arg;
+		return 0;
+	case 'C':
+		c->has_cpus = true;
+		return cpulist_parse(&c->cpus, arg, true, &e) ? options_bad(state, "--cpu: %s", e.text) : 0;
+	case KEY_EVERY:
+		if (parse_u64(arg, &c->every) || !c->every || c->every > UINT32_MAX)
+			return options_bad(state, "--every: '%s' is no number of snapshots", arg);
+		return 0;
+	case KEY_OVERWRITE:
+		c->overwrite = true;
+		return 0;
+	case ARGP_KEY_ARG:
+		if (c->path)
+			return options_bad(state, "one recording at a time; pmrep merge joins several");
+		c->path = arg;
+		return 0;
+	case ARGP_KEY_NO_ARGS:
+		return options_bad(state, "no recording given; --help shows how it goes");
+	case ARGP_KEY_END:
+		return c->output ? 0 : options_bad(state, "-o says where the part goes; - is stdout");
+	}
+	return ARGP_ERR_UNKNOWN;
+}
+
+static const struct argp argp = { .options = options, .parser = parse_opt, .args_doc = "FILE" };
+static const struct options_spec spec = {
+	.name = "pmrep cut", .column = OPTIONS_OTHER, .argp = &argp, .brief = brief,
+};
+
+/* ---- what stays ---- */
+
+/* "perf,msr" takes these, "-perf" all but it; the last word that speaks of a source decides. */
+static bool source_stays(const char *list, const char *source)
+{
+	size_t len = strlen(source);
+	bool stays = *list == '-';
+
+	for (const char *word = list; *word;) {
+		bool out = *word == '-';
+		size_t n;
+
+		word += out;
+		n = strcspn(word, ",");
+		if (n == len && !memcmp(word, source, n))
+			stays = !out;
+		word += n + (word[n] == ',');
+	}
+	return stays;
+}
+
+static int counter_stays(void *ctx, struct pm_counter *c)
+{
+	struct cut *cut = ctx;
+	bool stays = !cut->sources || source_stays(cut->sources, c->source);
+
+	for (size_t i = 0; i < cut->n_globs && stays; i++) {
+		if (!fnmatch(cut->glob[i], c->name, 0))
+			break;
+		stays = i + 1 < cut->n_globs;
+	}
+	cut->counters_in++;
+	cut->counters_out += stays;
+	return stays ? REWRITE_KEEP : REWRITE_DROP;
+}
+
+static int instance_stays(void *ctx, struct pm_instance *i)
+{
+	struct cut *cut = ctx;
+	bool stays = !cut->has_cpus || i->kind != PM_CPU || cpulist_has(&cut->cpus, i->number);
+
+	cut->cpus_out += i->kind == PM_CPU && stays;
+	return stays ? REWRITE_KEEP : REWRITE_DROP;
+}
+
+static int open_window(void *ctx, struct pm_reader *reader, const struct pm_chunk_head *first, struct error *e)
+{
+	struct cut *c = ctx;
+	int err = moment_resolve(&c->since, reader, first, &c->rules.from_ns, e);
+
+	if (!err)
+		err = moment_resolve(&c->until, reader, first, &c->rules.to_ns, e);
+	if (!err && c->rules.to_ns && c->rules.to_ns < c->rules.from_ns)
+		err = error_set(e, EINVAL, "--until lies before --since: nothing is left");
+	return err;
+}
+
+/* What was done, in the words of the command line: it names no files. */
+static void tell(struct cut *c, char **argv, int argc)
+{
+	buf_addstr(&c->history, "cut");
+	for (int i = 1; i < argc && strcmp(argv[i], "--"); i++)
+		if (strncmp(argv[i], "--output", 8) && strcmp(argv[i], "--overwrite"))
+			buf_printf(&c->history, " %s", argv[i]);
+}
+
+static int report(const struct cut *c, const struct rewrite_result *r, struct buf *notes)
+{
+	buf_printf(notes, "%llu of %llu snapshots, %llu of %llu counters, %llu bytes",
+		   (unsigned long long)r->snapshots_out, (unsigned long long)r->snapshots_in,
+		   (unsigned long long)c->counters_out, (unsigned long long)c->counters_in,
+		   (unsigned long long)r->bytes);
+	cmd_complain(spec.name, "%s", buf_str(notes));
+	if (r->damages)
+		cmd_complain(spec.name, "%s: damaged or cut; what is readable went over, the gaps are marked", c->path);
+	return r->damages ? EXIT_DAMAGED : EXIT_GOOD;
+}
+
+static int run(struct cut *c)
+{
+	struct pm_reader *reader = NULL;
+	struct rewrite *w = NULL;
+	struct buf notes = BUF_INIT;
+	struct rewrite_result result;
+	struct outfile out;
+	struct error e = { 0 };
+	int err;
+
+	if (input_open(&reader, c->path, false, &e))
+		return cmd_fail(spec.name, &e);
+	err = outfile_open(&out, c->output, c->overwrite, true, (char *const *)&c->path, 1, &e);
+	if (!err) {
+		err = rewrite_new(&w, &c->rules, outfile_write, &out, &e);
+		if (!err)
+			err = rewrite_recording(w, reader, &e);
+		if (!err && c->counters_in && !c->counters_out)
+			err = error_set(&e, ENOENT, "no counter is left; pmrep list %s names them", c->path);
+		if (!err && c->has_cpus && !c->cpus_out)
+			err = error_set(&e, ENOENT, "the recording has none of these CPUs");
+		if (!err)
+			err = rewrite_finish(w, &e);
+		if (!err)
+			result = rewrite_result(w);
+		if (!err)
+			err = outfile_commit(&out, &e);
+	}
+	err = err ? cmd_fail(spec.name, &e) : report(c, &result, &notes);
+	outfile_release(&out);
+	rewrite_free(w);
+	pm_reader_close(reader);
+	buf_release(&notes);
+	return err;
+}
+
+int cmd_cut(int argc, char **argv)
+{
+	struct options_common common = { 0 };
+	struct cut c = { 0 };
+	int r = cmd_options(&spec, argc, argv, &c, &common);
+
+	if (r < 0) {
+		tell(&c, common.argv, common.argc);
+		c.rules = (struct rewrite_rules){
+			.ctx = &c,
+			.counter = counter_stays,
+			.instance = instance_stays,
+			.start = open_window,
+			.every = (uint32_t)c.every,
+			.history = buf_str(&c.history),
+		};
+		r = run(&c);
+	}
+	free(c.glob);
+	cpulist_release(&c.cpus);
+	buf_release(&c.history);
+	options_common_release(&common);
+	return r;
+}

@@ -1,0 +1,215 @@
+#include "report/cmd.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/input.h"
+#include "report/outfile.h"
+#include "report/rewrite.h"
+
+static const char brief[] =
+	"Usage: pmrep merge [OPTION...] -o OUT.pmr FILE...\n"
+	"Join consecutive recordings of one boot of one machine, such as pmrec --rotate makes, into one.\n\n"
+	"The order of the files does not matter: their times decide. What lies between two recordings is a gap, unless\n"
+	"one begins with the snapshot that the other ended with.\n\n"
+	"  -o, --output=FILE      where to; - is stdout\n"
+	"      --overwrite        replace OUT.pmr\n\n"
+	"Example:\n"
+	"  pmrep merge -o day.pmr host-*.pmr\n";
+
+enum { KEY_OVERWRITE = 1000 };
+
+static const struct argp_option options[] = {
+	{ "output", 'o', "FILE", 0, "Where to; - is stdout", 0 },
+	{ "overwrite", KEY_OVERWRITE, NULL, 0, "Replace the output", 0 },
+	{ 0 },
+};
+
+/* One of the inputs, as far as it must be known before the first is copied. */
+struct part {
+	char *path;        /* borrowed */
+	char *boot, *host; /* owned; "" if the recording does not say */
+	uint64_t from_ns, to_ns;
+	int64_t offset_ns; /* of the wall clock to CLOCK_MONOTONIC */
+	bool has_wall;
+};
+
+struct merge {
+	char *output;
+	char **file;
+	int n_files;
+	bool overwrite;
+	struct part *part;
+};
+
+static error_t parse_opt(int key, char *arg, struct argp_state *state)
+{
+	struct merge *m = state->input;
+
+	switch (key) {
+	case 'o':
+		m->output = arg;
+		return 0;
+	case KEY_OVERWRITE:
+		m->overwrite = true;
+		return 0;
+	case ARGP_KEY_ARGS:
+		m->file = state->argv + state->next;
+		m->n_files = state->argc - state->next;
+		return 0;
+	case ARGP_KEY_NO_ARGS:
+		return options_bad(state, "no recording given; --help shows how it goes");
+	case ARGP_KEY_END:
+		return m->output ? 0 : options_bad(state, "-o says where the whole goes; - is stdout");
+	}
+	return ARGP_ERR_UNKNOWN;
+}
+
+static const struct argp argp = { .options = options, .parser = parse_opt, .args_doc = "FILE..." };
+static const struct options_spec spec = {
+	.name = "pmrep merge", .column = OPTIONS_OTHER, .argp = &argp, .brief = brief,
+};
+
+/* ---- do they belong together ---- */
+
+static int look(struct part *p, struct error *e)
+{
+	const struct pm_model *model;
+	struct pm_reader *reader;
+	struct pm_item item = { 0 };
+	uint64_t chunks;
+	int r;
+
+	if (input_open(&reader, p->path, false, e))
+		return -e->number;
+	r = pm_reader_extent(reader, &p->from_ns, &p->to_ns, &chunks);
+	if (r)
+		r = error_set(e, -r, "%s: recordings that are merged have to be files, not streams", p->path);
+	while (!r && (r = pm_reader_next(reader, &item)) > 0 && item.kind != PM_ITEM_CHUNK)
+		r = 0;
+	model = pm_reader_model(reader);
+	if (r == 1) {
+		p->boot = strdup(pm_map_text(&model->header, PM_HEADER_BOOT_ID, ""));
+		p->host = strdup(pm_map_text(&model->header, PM_HEADER_HOST, ""));
+		p->has_wall = item.chunk.clocks.realtime;
+		p->offset_ns = (int64_t)(item.chunk.clocks.realtime - item.chunk.clocks.monotonic);
+		r = p->boot && p->host ? 0 : error_sys(e, ENOMEM, "%s", p->path);
+	} else if (!e->text[0]) {
+		r = r ? error_sys(e, -r, "%s", p->path)
+		      : error_set(e, EINVAL, "%s: has no snapshot; there is nothing to merge", p->path);
+	}
+	pm_reader_close(reader);
+	return r;
+}
+
+static int by_time(const void *x, const void *y)
+{
+	const struct part *a = x, *b = y;
+
+	return (a->from_ns > b->from_ns) - (a->from_ns < b->from_ns);
+}
+
+/* CLOCK_MONOTONIC begins anew with each boot: numbers of two of them have nothing to do with each other. */
+static int belong_together(const struct part *a, const struct part *b, struct error *e)
+{
+	int64_t apart = a->offset_ns > b->offset_ns ? a->offset_ns - b->offset_ns : b->offset_ns - a->offset_ns;
+
+	if (*a->host && *b->host && strcmp(a->host, b->host))
+		return error_set(e, EINVAL, "%s and %s are of different machines", a->path, b->path);
+	if (*a->boot && *b->boot) {
+		if (strcmp(a->boot, b->boot))
+			return error_set(e, EINVAL, "%s and %s are of different boots", a->path, b->path);
+	} else if (!a->has_wall || !b->has_wall || apart > 60000000000) {
+		return error_set(e, EINVAL, "nothing shows that %s and %s are of the same boot", a->path, b->path);
+	}
+	if (b->from_ns < a->to_ns)
+		return error_set(e, EINVAL, "%s and %s overlap in time: they are not consecutive", a->path, b->path);
+	return 0;
+}
+
+static int look_at_all(struct merge *m, struct error *e)
+{
+	int err = 0;
+
+	m->part = calloc((size_t)m->n_files, sizeof(*m->part));
+	if (!m->part)
+		return error_sys(e, ENOMEM, "inputs");
+	for (int i = 0; i < m->n_files && !err; i++) {
+		m->part[i].path = m->file[i];
+		err = look(&m->part[i], e);
+	}
+	if (!err)
+		qsort(m->part, (size_t)m->n_files, sizeof(*m->part), by_time);
+	for (int i = 1; i < m->n_files && !err; i++)
+		err = belong_together(&m->part[i - 1], &m->part[i], e);
+	return err;
+}
+
+/* ---- joining ---- */
+
+static int copy_all(struct merge *m, struct outfile *out, struct rewrite_result *result, struct error *e)
+{
+	struct rewrite_rules rules = { .history = m->n_files > 1 ? "merged with those that followed" : NULL };
+	struct rewrite *w = NULL;
+	int err = rewrite_new(&w, &rules, outfile_write, out, e);
+
+	for (int i = 0; i < m->n_files && !err; i++) {
+		struct pm_reader *reader;
+
+		err = input_open(&reader, m->part[i].path, false, e);
+		if (err)
+			break;
+		err = rewrite_recording(w, reader, e);
+		if (err)
+			error_prefix(e, "%s", m->part[i].path);
+		pm_reader_close(reader);
+	}
+	if (!err)
+		err = rewrite_finish(w, e);
+	if (!err)
+		*result = rewrite_result(w);
+	rewrite_free(w);
+	return err;
+}
+
+static int run(struct merge *m)
+{
+	struct rewrite_result r = { 0 };
+	struct outfile out = { .fd = -1 };
+	struct error e = { 0 };
+	int err = look_at_all(m, &e);
+
+	if (!err)
+		err = outfile_open(&out, m->output, m->overwrite, true, m->file, (size_t)m->n_files, &e);
+	if (!err)
+		err = copy_all(m, &out, &r, &e);
+	if (!err)
+		err = outfile_commit(&out, &e);
+	outfile_release(&out);
+	if (err)
+		return cmd_fail(spec.name, &e);
+	cmd_complain(spec.name, "%d recordings, %llu snapshots, %llu gaps, %llu bytes", m->n_files,
+		     (unsigned long long)r.snapshots_out, (unsigned long long)r.gaps, (unsigned long long)r.bytes);
+	if (r.damages)
+		cmd_complain(spec.name, "damaged or cut input; what is readable went over, the gaps are marked");
+	return r.damages ? EXIT_DAMAGED : EXIT_GOOD;
+}
+
+int cmd_merge(int argc, char **argv)
+{
+	struct options_common common = { 0 };
+	struct merge m = { 0 };
+	int r = cmd_options(&spec, argc, argv, &m, &common);
+
+	if (r < 0)
+		r = run(&m);
+	for (int i = 0; m.part && i < m.n_files; i++) {
+		free(m.part[i].boot);
+		free(m.part[i].host);
+	}
+	free(m.part);
+	options_common_release(&common);
+	return r;
+}
