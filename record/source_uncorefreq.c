@@ -52,6 +52,7 @@ static int64_t find_column(struct plan *p, const char *name, int64_t *counter)
 {
 	uint64_t package, domain, cluster;
 	char part[48], shown[48];
+	struct member m;
 	unsigned a, b;
 	int n = 0;
 
@@ -65,7 +66,8 @@ static int64_t find_column(struct plan *p, const char *name, int64_t *counter)
 		return -ENOENT;
 	snprintf(part, sizeof(part), "%llu_%llu", (unsigned long long)domain, (unsigned long long)cluster);
 	snprintf(shown, sizeof(shown), "%llu.%llu", (unsigned long long)domain, (unsigned long long)cluster);
-	*counter = member_counter(p, catalog_find("uncorefreq", "*"), &(struct member){ .part = part, .shown = shown, .family = "uncorefreq.cluster" });
+	m = (struct member){ .part = part, .shown = shown, .family = "uncorefreq.cluster" };
+	*counter = member_counter(p, catalog_find("uncorefreq", "*"), &m);
 	return place_of(p, (unsigned)package, PM_NONE);
 }
 

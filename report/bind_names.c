@@ -211,8 +211,11 @@ static uint32_t l2_counters(const struct pm_model *m, enum cpu_l2 what, uint32_t
 
 		if (strcmp(c->source, "perf") || cpu_l2_event(&id, pmu, config_of(c)) != what)
 			continue;
-		for (uint32_t k = 0; k < n && !twice; k++)
-			twice = !strcmp(pm_map_text(&pm_model_counter(m, found[k])->attrs, PM_COUNTER_PERF_PMU, ""), pmu);
+		for (uint32_t k = 0; k < n && !twice; k++) {
+			const struct pm_map *attrs = &pm_model_counter(m, found[k])->attrs;
+
+			twice = !strcmp(pm_map_text(attrs, PM_COUNTER_PERF_PMU, ""), pmu);
+		}
 		if (!twice)
 			found[n++] = c->id;
 	}
@@ -429,7 +432,8 @@ const char *bind_missing(const struct binding *b, const struct places *p, const 
 		reg = bind_field(in[i].name, &field);
 		if (in[i].aspect == EXPR_LITERAL ? bind_literal(p, in[i].name, &v) && !v.reason :
 						   bind_made_of(p->model, reg ? reg : in[i].name, &found, 1) != 0) {
-			if (in[i].aspect == EXPR_LITERAL || !field.fact || (bind_literal(p, field.fact, &v) && !v.reason))
+			if (in[i].aspect == EXPR_LITERAL || !field.fact ||
+			    (bind_literal(p, field.fact, &v) && !v.reason))
 				continue;
 			buf_printf(scratch, "#%s", field.fact);
 		} else {

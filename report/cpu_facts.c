@@ -26,7 +26,9 @@ static void find_bclk(const struct pm_model *m, uint32_t package, struct cpu_fac
 	if (f->id.known && f->id.known->features->bclk_mhz > 0)
 		f->bclk_mhz = f->id.known->features->bclk_mhz;
 	else if (f->id.known && f->id.known->features->limits == LIMITS_SLV)
-		f->bclk_mhz = cpu_register_at(m, package, "fsb_freq", &v) && field(v, 3, 0) < 5 ? slv[field(v, 3, 0)] : 0;
+		f->bclk_mhz = cpu_register_at(m, package, "fsb_freq", &v) && field(v, 3, 0) < 5 ?
+				      slv[field(v, 3, 0)] :
+				      0;
 	else if (f->id.vendor == CPU_INTEL)
 		/* Every Intel processor since Sandy Bridge but some Atoms. */
 		f->bclk_mhz = 100;

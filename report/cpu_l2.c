@@ -60,7 +60,9 @@ enum cpu_l2 cpu_l2_event(const struct cpu_identity *id, const char *pmu, uint64_
 		    !strcmp(pmu, "cpu_atom")			     ? rows[i].atom :
 		    !strcmp(pmu, "cpu_lowpower")		     ? rows[i].low_power :
 								       NULL;
-		return !e ? CPU_L2_NONE : config == e->refs ? CPU_L2_REFS : config == e->hits ? CPU_L2_HITS : CPU_L2_NONE;
+		if (!e)
+			return CPU_L2_NONE;
+		return config == e->refs ? CPU_L2_REFS : config == e->hits ? CPU_L2_HITS : CPU_L2_NONE;
 	}
 	return CPU_L2_NONE;
 }

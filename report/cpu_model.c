@@ -284,7 +284,8 @@ bool cpu_register_at(const struct pm_model *m, uint32_t package, const char *nam
 	for (uint32_t i = package == PM_NONE ? 0 : m->n_configs; i--;) {
 		const struct pm_config *c = &m->config[i];
 
-		if (c->reason || c->value.kind != PM_VALUE_U64 || strcmp(c->name, full) || !is_of_package(m, c, package))
+		if (c->reason || c->value.kind != PM_VALUE_U64 || strcmp(c->name, full) ||
+		    !is_of_package(m, c, package))
 			continue;
 		*value = c->value.u64;
 		return true;

@@ -24,7 +24,9 @@ static struct value make(const struct bound_input *in, const struct value *v, do
 
 	switch ((enum input_op)in->op) {
 	case INPUT_NUMBER:
-		return status_absent(v->reason) ? *v : isnan(number) ? value_missing(VALUE_NO_INPUT) : value_of(number);
+		if (status_absent(v->reason))
+			return *v;
+		return isnan(number) ? value_missing(VALUE_NO_INPUT) : value_of(number);
 	case INPUT_WALL:
 		return status_absent(v->reason) ? *v :
 		       interval->wall_ns	? value_of((double)interval->wall_ns / 1e9) :

@@ -326,7 +326,8 @@ static void identities(void **state)
 	harness_stop(&h);
 	/* Off by default. */
 	start(&h, &b, NULL);
-	assert_false(is_shown(&h, "usec") || is_shown(&h, "APIC") || is_shown(&h, "X2APIC") || is_shown(&h, "Time_Of_Day_Seconds"));
+	assert_false(is_shown(&h, "usec") || is_shown(&h, "APIC") || is_shown(&h, "X2APIC") ||
+		     is_shown(&h, "Time_Of_Day_Seconds"));
 	harness_stop(&h);
 	builder_release(&b);
 	/* AMD has it in a leaf of its own. */

@@ -26,8 +26,8 @@ static inline void config(struct builder *b, const char *name, uint64_t v)
 	config_at(b, name, PM_SYSTEM, PM_NONE, v);
 }
 
-static inline void leaf_at(struct builder *b, const char *name, uint32_t cpu, uint32_t eax, uint32_t ebx, uint32_t ecx,
-			   uint32_t edx)
+static inline void leaf_at(struct builder *b, const char *name, uint32_t cpu, uint32_t eax, uint32_t ebx,
+			   uint32_t ecx, uint32_t edx)
 {
 	const uint32_t reg[4] = { eax, ebx, ecx, edx };
 	struct pm_config c = { .name = (char *)name, .kind = cpu == PM_NONE ? PM_SYSTEM : PM_CPU,
@@ -122,7 +122,8 @@ static inline double rate_of(const char *name, const struct pm_instance *i)
 }
 
 /* Snapshots begin where 32-bit counters are about to wrap; an instance is read when the builder says so. */
-static inline struct reading programmed(struct builder *b, const char *name, const struct pm_instance *i, uint64_t row)
+static inline struct reading programmed(struct builder *b, const char *name, const struct pm_instance *i,
+					uint64_t row)
 {
 	const struct pm_counter *c = pm_model_counter_named(&b->model, name);
 	uint64_t v;
