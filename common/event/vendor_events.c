@@ -105,7 +105,7 @@ static int lower(char *to, size_t size, const char *from)
 
 static int add_standard(struct vendor_events *v, const struct json *object)
 {
-	const char *name = field(object, "EventName");
+	const char *name = field(object, "EventName") ? field(object, "EventName") : field(object, "MetricName");
 	char key[256];
 	int err;
 
@@ -139,8 +139,11 @@ static int load_file(struct vendor_events *v, const char *path, bool only_standa
 	for (size_t i = 0; i < json_count(list) && !err; i++) {
 		const struct json *object = json_at(list, i);
 
-		if (!field(object, "EventName") && !field(object, "ArchStdEvent"))
+		/* A metric may be what is referred to. */
+		if (!field(object, "EventName") && !field(object, "ArchStdEvent")) {
+			err = only_standard ? add_standard(v, object) : 0;
 			continue;
+		}
 		if (v->n_events >= MAX_EVENTS)
 			return error_set(e, E2BIG, "%s: more than %d events", path, MAX_EVENTS);
 		if (!only_standard)
@@ -405,6 +408,10 @@ static const char *msr_term(uint64_t index)
 	switch (index) {
 	case 0x1a6:
 	case 0x1a7:
+	case 0x3e0:
+	case 0x3e1:
+	case 0x3e2:
+	case 0x3e3:
 		return "offcore_rsp";
 	case 0x3f6:
 		return "ldlat";
@@ -573,11 +580,11 @@ static void note(struct buf *notes, unsigned *n, const char *name, const char *w
 /* A word of the event language, so that it can be asked for. */
 static bool is_name(const char *name)
 {
-	return isalnum((unsigned char)name[0]) &&
+	return name[0] != '.' && name[0] != '-' && name[0] &&
 	       name[strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_.-")] == '\0';
 }
 
-/* Finds name and text of one event. NULL, or why it has none. */
+/* Finds name and text of one event. NULL, or why it has none; "" for a metric, which is not expected to have one. */
 static const char *describe(const struct vendor_events *v, struct merged *m, char *name, size_t size, struct buf *text)
 {
 	const char *standard = field(m->own, "ArchStdEvent"), *wrong = NULL;
@@ -592,6 +599,8 @@ static const char *describe(const struct vendor_events *v, struct merged *m, cha
 			return "the file with its ArchStdEvent is missing (name perf's folder of the architecture)";
 		m->standard = v->standard_event[at];
 	}
+	if (!either(m, "EventName") && either(m, "MetricName"))
+		return "";
 	if (!either(m, "EventName") || lower(name, size, either(m, "EventName")) || !is_name(name))
 		return "its name cannot be written in a list of events";
 	buf_clear(text);
@@ -620,6 +629,8 @@ int vendor_events_apply(struct vendor_events *v, struct event_pmu *pmu, size_t n
 		char name[256] = "";
 		const char *wrong = describe(v, &m, name, sizeof(name), &text);
 
+		if (wrong && !*wrong)
+			continue;
 		if (wrong) {
 			note(notes, &left_out, either(&m, "EventName") ? either(&m, "EventName")
 								       : field(m.own, "ArchStdEvent"), wrong);
