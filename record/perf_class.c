@@ -14,7 +14,6 @@
 #include "record/plan.h"
 
 #define DEVICES "/sys/bus/event_source/devices"
-#define NODES   "/sys/devices/system/node"
 #define COUNTERS_MAX     33 /* more than any PMU has that is looked at */
 #define DEFAULT_COUNTERS 4  /* where nobody may find out */
 
@@ -44,25 +43,6 @@ const struct pmu_class *perf_class(const struct event_pmu *pmu)
 const struct pci_map *perf_classes_pci(const struct perf_pmus *p)
 {
 	return p->classes && p->classes->pci_wanted ? &p->classes->pci : NULL;
-}
-
-/* The node that has the CPU; -1: unknown. */
-static int node_of(const struct root *root, uint32_t cpu)
-{
-	char **names;
-	int n = root_list(root, &names, NODES), node = -1;
-
-	for (int i = 0; i < n && node < 0; i++) {
-		struct cpulist cpus = { 0 };
-
-		if (!strncmp(names[i], "node", 4) && !root_cpulist(root, &cpus, NODES "/%s/cpulist", names[i]) &&
-		    cpulist_has(&cpus, cpu))
-			node = atoi(names[i] + 4);
-		cpulist_release(&cpus);
-	}
-	if (n >= 0)
-		root_list_free(names, n);
-	return node;
 }
 
 static int set_text(char **to, const char *text)
@@ -140,15 +120,11 @@ static int name_events(struct event_pmu *pmu, const struct pmu_class *c)
 static int classify(struct perf_classes *all, struct event_pmu *pmu, const struct pmu_class *c, struct nvidia_pmu *nv,
 		    const struct root *root)
 {
-	struct cpulist cpus = { 0 };
 	char peer[64] = "";
-	int node = -1, err = 0;
+	int err = 0;
 
-	if (!root_cpulist(root, &cpus, DEVICES "/%s/associated_cpus", pmu->name) && cpus.n)
-		node = node_of(root, cpus.cpu[0]);
-	cpulist_release(&cpus);
 	root_line(root, peer, sizeof(peer), DEVICES "/%s/peer", pmu->name);
-	nvidia_pmu_init(nv, c, pmu->name, node, peer[0] ? peer : NULL, &all->pci);
+	nvidia_pmu_init(nv, c, pmu->name, peer[0] ? peer : NULL, &all->pci);
 	pmu->class = c->name;
 	pmu->hooks = &nvidia_hooks;
 	pmu->hook_data = nv;
@@ -257,7 +233,7 @@ static bool has_event(const struct event_pmu *pmu, const char *name, size_t len)
 	return false;
 }
 
-#define DEFAULTS_MAX 32
+#define DEFAULTS_MAX 64
 struct packing {
 	const struct event_pmu *pmu;
 	struct {
@@ -276,6 +252,14 @@ static bool holds(const struct packing *k, unsigned group, const char *name, siz
 	return false;
 }
 
+/* Events beside the clock that are put into one group. */
+static unsigned room(const struct event_pmu *pmu)
+{
+	unsigned n = perf_class_counters(pmu);
+
+	return perf_class(pmu)->fixed ? COUNTERS_MAX - 1 : n ? n : DEFAULT_COUNTERS;
+}
+
 /* Events of a bundle that the PMU has and the group does not; their number. */
 static unsigned place(struct packing *k, const char *bundle, size_t len, unsigned group, bool put)
 {
@@ -285,7 +269,9 @@ static unsigned place(struct packing *k, const char *bundle, size_t len, unsigne
 		one = strcspn(bundle + at, ",;");
 		if (at + one > len)
 			one = len - at;
-		if (!has_event(k->pmu, bundle + at, one) || holds(k, group, bundle + at, one))
+		/* The clock joins every group. */
+		if (!has_event(k->pmu, bundle + at, one) || holds(k, group, bundle + at, one) ||
+		    (one == strlen(PMU_CLASS_CLOCK) && !strncasecmp(bundle + at, PMU_CLASS_CLOCK, one)))
 			continue;
 		n++;
 		if (!put || k->n == DEFAULTS_MAX)
@@ -298,12 +284,12 @@ static unsigned place(struct packing *k, const char *bundle, size_t len, unsigne
 	return n;
 }
 
-int perf_class_defaults(const struct event_pmu *pmu, unsigned counters, struct buf *out)
+int perf_class_groups(const struct event_pmu *pmu, const char *bundles, const char *called, struct buf *out)
 {
-	const struct pmu_class *c = perf_class(pmu);
 	struct packing k = { .pmu = pmu };
+	unsigned counters = room(pmu);
 
-	for (const char *b = c ? c->defaults : NULL; b && *b;) {
+	for (const char *b = bundles; b && *b;) {
 		bool optional = *b == '?';
 		size_t len;
 		unsigned g = 1, need;
@@ -323,15 +309,15 @@ int perf_class_defaults(const struct event_pmu *pmu, unsigned counters, struct b
 		buf_addstr(out, g > 1 ? ",{" : "{");
 		for (unsigned i = 0; i < k.n; i++)
 			if (k.event[i].group == g)
-				buf_printf(out, "%s/%.*s/,", pmu->name, (int)k.event[i].len, k.event[i].name);
+				buf_printf(out, "%s/%.*s/,", called, (int)k.event[i].len, k.event[i].name);
 		if (has_event(pmu, PMU_CLASS_CLOCK, strlen(PMU_CLASS_CLOCK)))
-			buf_printf(out, "%s/" PMU_CLASS_CLOCK "/", pmu->name);
+			buf_printf(out, "%s/" PMU_CLASS_CLOCK "/", called);
 		else if (out->len)
 			out->len--;
 		buf_addstr(out, "}:W");
 	}
 	if (!k.groups && has_event(pmu, PMU_CLASS_CLOCK, strlen(PMU_CLASS_CLOCK)))
-		buf_printf(out, "%s/" PMU_CLASS_CLOCK "/", pmu->name);
+		buf_printf(out, "%s/" PMU_CLASS_CLOCK "/", called);
 	return out->err;
 }
 
@@ -343,14 +329,12 @@ int perf_classes_defaults(struct perf_pmus *p, const struct root *root,
 	for (size_t i = 0; i < p->n && !err; i++) {
 		const struct event_pmu *pmu = &p->pmu[i];
 		struct buf text = BUF_INIT;
-		unsigned counters;
 
 		if (!perf_class(pmu))
 			continue;
 		err = perf_class_probe(p, pmu, root);
-		counters = perf_class_counters(pmu);
 		if (!err)
-			err = perf_class_defaults(pmu, counters ? counters : DEFAULT_COUNTERS, &text);
+			err = perf_class_groups(pmu, perf_class(pmu)->defaults, pmu->name, &text);
 		if (!err && text.len)
 			err = add(arg, buf_str(&text), e);
 		buf_release(&text);

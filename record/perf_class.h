@@ -39,8 +39,9 @@ struct perf_group;
 const struct event_pmu *perf_class_of_group(const struct perf_pmus *p, const struct perf_group *g);
 /* Notes that the group, which is of that PMU, has never counted, or that its clock stood still. 0 or -errno. */
 int perf_class_stands(const struct event_pmu *pmu, const struct perf_group *g, struct plan *plan);
-/* Text of the groups that are recorded of the PMU without being asked for, with room for `counters` events beside the
- * clock in each. 0 or -errno; empty if there is nothing. */
-int perf_class_defaults(const struct event_pmu *pmu, unsigned counters, struct buf *out);
+/* Appends the text of groups with all events of the bundles that the PMU has, the clock in each, and as few of them as
+ * its counters allow. Bundles are as in pmu_class.defaults, and NULL is the clock alone; `called` is what the PMU is
+ * named in the text. 0 or -errno. */
+int perf_class_groups(const struct event_pmu *pmu, const char *bundles, const char *called, struct buf *out);
 
 #endif

@@ -11,6 +11,7 @@
 #include "common/metric/expr.h"
 #include "common/metric/metric.h"
 #include "common/options.h"
+#include "record/perf_class.h"
 #include "record/perf_source.h"
 #include "record/privileges.h"
 #include "record/sources.h"
@@ -337,6 +338,8 @@ static int want_formula(struct metrics *m, struct picked *one, const char *text,
 		    !strcmp(in[i].name, "duration_time"))
 			continue;
 		err = want_event(m, one, in[i].name, asks_first(in, n, in[i].name), e);
+		if (!err && in[i].by)
+			err = want_event(m, one, in[i].by, false, e);
 	}
 	expr_free(x);
 	return err;
@@ -387,6 +390,22 @@ static bool is_ungrouped(const struct metrics *m, const struct picked *one)
 	return false;
 }
 
+/* A metric over PMUs of which the machine has none is of another machine: nobody misses it. */
+static bool is_elsewhere(const struct metrics *m, const struct metric *row)
+{
+	for (const struct pmu_class *c = pmu_classes; c->name; c++) {
+		const char *at = strstr(row->expr, c->name);
+		bool here = false;
+
+		if (!at || at[strlen(c->name)] != '@')
+			continue;
+		for (size_t i = 0; i < m->s->pmus.n && !here; i++)
+			here = perf_class(&m->s->pmus.pmu[i]) == c;
+		return !here;
+	}
+	return false;
+}
+
 /* Metrics of a group that this machine cannot feed are left out; one that was named is an error, and so is a group
  * of which nothing is left. */
 static int find_events(struct metrics *m)
@@ -407,6 +426,8 @@ static int find_events(struct metrics *m)
 					 e.text);
 		if (err) {
 			release_picked(&m->picked[i]);
+			if (is_elsewhere(m, one.row))
+				continue;
 			if (plan_refused(m->p, PM_REASON_NOT_SUPPORTED, NULL, "metric %s: %s", one.row->display, e.text))
 				return no_memory(m);
 			continue;
@@ -533,6 +554,54 @@ static int open_groups(struct metrics *m, struct picked **list)
 	return err;
 }
 
+/* The event of "nvidia_ucf/mem_bytes_rd/", if the text is one of that class. */
+static const char *class_event(const struct pmu_class *c, const char *text, size_t *len)
+{
+	size_t name = strlen(c->name);
+
+	if (strncmp(text, c->name, name) || text[name] != '/')
+		return NULL;
+	*len = strcspn(text + name + 1, "/,");
+	return text[name + 1 + *len] == '/' && !text[name + *len + 2] ? text + name + 1 : NULL;
+}
+
+/* Metrics over a class of PMUs: what each needs at once stays together, in as few groups as the hardware allows. */
+static int open_class(struct metrics *m, const struct pmu_class *c)
+{
+	struct buf bundles = BUF_INIT, text = BUF_INIT;
+	const struct event_pmu *pmu = NULL;
+	int err = 0;
+
+	for (size_t i = 0; i < m->s->pmus.n && !pmu; i++)
+		pmu = perf_class(&m->s->pmus.pmu[i]) == c ? &m->s->pmus.pmu[i] : NULL;
+	for (size_t k = 0; k < m->n && pmu; k++) {
+		bool first = true;
+
+		for (size_t i = 0; i < m->picked[k].n; i++) {
+			struct want *w = &m->picked[k].want[i];
+			size_t len;
+			const char *event = class_event(c, w->text, &len);
+
+			if (!event)
+				continue;
+			w->done = true;
+			buf_printf(&bundles, "%s%.*s", !first ? "," : bundles.len ? ";" : "", (int)len, event);
+			first = false;
+		}
+	}
+	if (bundles.len)
+		err = perf_class_probe(&m->s->pmus, pmu, m->p->root);
+	if (bundles.len && !err)
+		err = perf_class_groups(pmu, buf_str(&bundles), c->name, &text);
+	if (text.len && !err)
+		err = open_text(m, buf_str(&text));
+	if (bundles.err || text.err)
+		err = -ENOMEM;
+	buf_release(&bundles);
+	buf_release(&text);
+	return err == -ENOMEM ? no_memory(m) : err;
+}
+
 /* What stands in no group: once for all metrics, unless each is to have its own. */
 static int open_rest(struct metrics *m, struct picked **list)
 {
@@ -626,6 +695,8 @@ int perf_metrics_read(struct perf_source *s, struct plan *p, struct error *e)
 		err = no_memory(&m);
 	for (size_t i = 0; i < m.n && !err; i++)
 		list[i] = &m.picked[i];
+	for (const struct pmu_class *c = pmu_classes; c->name && !err; c++)
+		err = open_class(&m, c);
 	if (!err) {
 		qsort(list, m.n, sizeof(*list), compare_sizes);
 		err = open_groups(&m, list);

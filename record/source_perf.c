@@ -38,7 +38,7 @@ static int check_descriptors(const struct perf_source *s, struct plan *p)
 /* Texts that are wrong for the machine under --root are still wrong. */
 static int refuse_emulated(struct perf_source *s, struct plan *p, const char *sets, struct error *e)
 {
-	int err = p->options->events ? perf_events_read(s, p, sets, e) : 0;
+	int err = p->options->events || p->options->metrics ? perf_events_read(s, p, sets, e) : 0;
 
 	if (err)
 		return err;
@@ -307,6 +307,10 @@ static void perf_doctor(struct source *source, struct plan *p, struct buf *out)
 	}
 	buf_printf(out, "%u events in %u groups, %u reads a snapshot; %zu PMUs\n", events,
 	           s ? s->n_groups : 0, rows, s ? s->pmus.n : 0);
+	/* Each driver has its own cure; the table has room for one. */
+	for (uint32_t i = 0; i < p->model->n_probes; i++)
+		if (p->model->probe[i].hint && !strncmp(p->model->probe[i].hint, "modprobe nvidia", 15))
+			buf_printf(out, "%s: %s\n", p->model->probe[i].what, p->model->probe[i].hint);
 	if (!root_line(p->root, line, sizeof(line), "/proc/sys/kernel/perf_event_paranoid"))
 		buf_printf(out, "kernel.perf_event_paranoid is %s\n", line);
 	if (!root_line(p->root, line, sizeof(line), FREEZE_SMI_PATH) && !strcmp(line, "1"))

@@ -83,35 +83,19 @@ int pci_map_load(struct pci_map *map, const struct pm_model *m)
 	return err;
 }
 
-/* Node of the first CPU that the PMU belongs to; -1: unknown. */
-static int node_of(const struct pm_model *m, const struct pm_pmu *pmu)
-{
-	struct cpulist cpus = { 0 };
-	const struct pm_cpu *cpu = NULL;
-
-	if (!cpulist_parse(&cpus, pm_map_text(&pmu->attrs, PM_PMU_ASSOCIATED_CPUS, ""), false, NULL) && cpus.n)
-		cpu = pm_topology_cpu(&m->topology, cpus.cpu[0]);
-	cpulist_release(&cpus);
-	return cpu && cpu->node != PM_NONE ? (int)cpu->node : -1;
-}
-
-bool pci_pmu_has(const struct pm_model *m, const struct pm_pmu *pmu, const struct pci_port *port)
+bool pci_pmu_has(const struct pm_pmu *pmu, const struct pci_port *port)
 {
 	const char *text = pm_map_text(&pmu->attrs, PM_PMU_NAME, "");
 	const struct pmu_class *c = pmu_class_of(text, pm_map_text(&pmu->attrs, PM_PMU_IDENTIFIER, NULL));
 	struct pmu_name name;
-	int node;
 
-	if (!c || !c->per_rc || !pmu_name_parse(text, &name) || name.rc != port->rc)
-		return false;
-	node = node_of(m, pmu);
-	return node >= 0 && port->node >= 0 ? node == port->node : name.number == port->socket;
+	return c && c->per_rc && pmu_name_parse(text, &name) && name.rc == port->rc && name.number == port->socket;
 }
 
 /* ---- labels ---- */
 
 /* "nvidia_pcie_pmu_0_rc_1: 0002:81:00.0 0002:a1:00.0"; unchanged if nothing is below it. */
-static void label_of(const struct pm_model *m, const struct pci_map *map, const struct pm_pmu *pmu, struct buf *out)
+static void label_of(const struct pci_map *map, const struct pm_pmu *pmu, struct buf *out)
 {
 	unsigned n = 0;
 
@@ -119,7 +103,7 @@ static void label_of(const struct pm_model *m, const struct pci_map *map, const 
 	for (size_t i = 0; i < map->n_functions; i++) {
 		char text[PCI_TEXT];
 
-		if (!pci_pmu_has(m, pmu, &map->port[map->function[i].port]))
+		if (!pci_pmu_has(pmu, &map->port[map->function[i].port]))
 			continue;
 		if (n++ < SHOWN_DEVICES)
 			buf_printf(out, "%s%s", n == 1 ? ": " : " ", pci_text(map->function[i].at, text));
@@ -141,7 +125,7 @@ int pci_label(struct places *p, const struct pm_model *m)
 
 			if (strcmp(pm_map_text(&m->pmu[k].attrs, PM_PMU_NAME, ""), name))
 				continue;
-			label_of(m, &map, &m->pmu[k], &label);
+			label_of(&map, &m->pmu[k], &label);
 			err = label.err ? label.err : places_label(p, m->instance[i].id, buf_str(&label));
 			buf_release(&label);
 			break;
@@ -158,7 +142,7 @@ static void print_below(const struct pm_model *m, const struct pci_map *map, uin
 	char text[PCI_TEXT];
 
 	for (uint32_t k = 0; k < m->n_pmus; k++)
-		if (pci_pmu_has(m, &m->pmu[k], &map->port[port]))
+		if (pci_pmu_has(&m->pmu[k], &map->port[port]))
 			buf_printf(out, "  %s\n", pm_map_text(&m->pmu[k].attrs, PM_PMU_NAME, ""));
 	for (size_t i = 0; i < map->n_functions; i++) {
 		const struct pci_function *f = &map->function[i];
@@ -222,7 +206,7 @@ static struct json *port_json(const struct pm_model *m, const struct pci_map *ma
 	json_put(j, "socket", json_new_u64(p->socket));
 	json_put(j, "node", p->node < 0 ? json_new_null() : json_new_u64((uint64_t)p->node));
 	for (uint32_t k = 0; k < m->n_pmus; k++)
-		if (pci_pmu_has(m, &m->pmu[k], p))
+		if (pci_pmu_has(&m->pmu[k], p))
 			json_push(pmus, json_new_text(pm_map_text(&m->pmu[k].attrs, PM_PMU_NAME, "")));
 	for (size_t i = 0; i < map->n_functions; i++) {
 		const struct pci_function *f = &map->function[i];

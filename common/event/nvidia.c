@@ -8,13 +8,13 @@
 
 #include "common/parse.h"
 
-void nvidia_pmu_init(struct nvidia_pmu *to, const struct pmu_class *c, const char *name, int node, const char *peer,
+void nvidia_pmu_init(struct nvidia_pmu *to, const struct pmu_class *c, const char *name, const char *peer,
 		     const struct pci_map *map)
 {
 	const char *number = peer ? strchr(peer, '=') : NULL;
 	uint64_t peers = 0;
 
-	*to = (struct nvidia_pmu){ .class = c, .node = node, .map = map };
+	*to = (struct nvidia_pmu){ .class = c, .map = map };
 	if (!pmu_name_parse(name, &to->name))
 		to->name = (struct pmu_name){ .number = -1, .rc = -1 };
 	if (!number || strncmp(peer, "nr_", 3) || (size_t)(number - peer - 3) >= sizeof(to->peer))
@@ -26,12 +26,8 @@ void nvidia_pmu_init(struct nvidia_pmu *to, const struct pmu_class *c, const cha
 
 bool nvidia_pmu_has_port(const struct nvidia_pmu *pmu, const struct pci_port *port)
 {
-	if (pmu->name.rc != port->rc)
-		return false;
-	/* The kernel's node is what the PMU was named by; the socket of the capability is the firmware's word. */
-	if (port->node >= 0 && pmu->node >= 0)
-		return port->node == pmu->node;
-	return port->socket == pmu->name.number;
+	/* The kernel's node of the port would be a witness, and some firmware leaves it at 0 everywhere. */
+	return pmu->name.rc == port->rc && pmu->name.number == port->socket;
 }
 
 /* ---- fields ---- */

@@ -14,7 +14,6 @@
 struct nvidia_pmu {
 	const struct pmu_class *class;
 	struct pmu_name name;
-	int node;                /* of its CPUs; -1: unknown */
 	char peer[16];           /* "gpu", "cpu", "cxlmem"; "": it has no such file */
 	unsigned peers;
 	const struct pci_map *map; /* borrowed; NULL: never looked at */
@@ -24,7 +23,7 @@ struct nvidia_pmu {
 extern const struct event_pmu_hooks nvidia_hooks;
 
 /* Fills in `to` from what sysfs says; `peer` is the text of that file, or NULL. */
-void nvidia_pmu_init(struct nvidia_pmu *to, const struct pmu_class *c, const char *name, int node, const char *peer,
+void nvidia_pmu_init(struct nvidia_pmu *to, const struct pmu_class *c, const char *name, const char *peer,
 		     const struct pci_map *map);
 /* Whether the root port belongs to the PMU's root complex. */
 bool nvidia_pmu_has_port(const struct nvidia_pmu *pmu, const struct pci_port *port);

@@ -1,0 +1,129 @@
+# NVIDIA's uncore PMUs, on the files of a machine that has all of them: nothing is counted here.
+
+setup() {
+	export PATH=$PM_BIN:$PATH LC_ALL=C
+	cd "$BATS_TEST_TMPDIR"
+	"$PM_SOURCE/tests/sysroots/make" tegra410 "$PWD/root"
+}
+
+record() {
+	pmrec --root "$PWD/root" -q -n 1 -i 0.05 --overwrite -o t.pmr "$@"
+}
+
+# The example output of the kernel's document, nvidia-tegra410-pmu.rst.
+table() {
+	cat <<-'END'
+		0001:00:00.0: Bus=00, Segment=01, RP=00, RC=00, Socket=00
+		0002:80:00.0: Bus=80, Segment=02, RP=01, RC=01, Socket=00
+		0002:a0:00.0: Bus=a0, Segment=02, RP=02, RC=01, Socket=00
+		0002:c0:00.0: Bus=c0, Segment=02, RP=03, RC=01, Socket=00
+		0002:e0:00.0: Bus=e0, Segment=02, RP=04, RC=01, Socket=00
+		0003:00:00.0: Bus=00, Segment=03, RP=00, RC=02, Socket=00
+		0004:00:00.0: Bus=00, Segment=04, RP=00, RC=03, Socket=00
+		0005:00:00.0: Bus=00, Segment=05, RP=00, RC=04, Socket=00
+		0005:40:00.0: Bus=40, Segment=05, RP=01, RC=04, Socket=00
+		0005:c0:00.0: Bus=c0, Segment=05, RP=02, RC=04, Socket=00
+		0006:00:00.0: Bus=00, Segment=06, RP=00, RC=05, Socket=00
+		0009:00:00.0: Bus=00, Segment=09, RP=00, RC=00, Socket=01
+		000a:80:00.0: Bus=80, Segment=0a, RP=01, RC=01, Socket=01
+		000a:a0:00.0: Bus=a0, Segment=0a, RP=02, RC=01, Socket=01
+		000a:e0:00.0: Bus=e0, Segment=0a, RP=03, RC=01, Socket=01
+		000b:00:00.0: Bus=00, Segment=0b, RP=00, RC=02, Socket=01
+		000c:00:00.0: Bus=00, Segment=0c, RP=00, RC=03, Socket=01
+		000d:00:00.0: Bus=00, Segment=0d, RP=00, RC=04, Socket=01
+		000d:40:00.0: Bus=40, Segment=0d, RP=01, RC=04, Socket=01
+		000d:c0:00.0: Bus=c0, Segment=0d, RP=02, RC=04, Socket=01
+		000e:00:00.0: Bus=00, Segment=0e, RP=00, RC=05, Socket=01
+	END
+}
+
+@test "info --pci prints the table of the kernel's document" {
+	record
+	pmrep info --pci t.pmr >got
+	table | diff - got
+	# It says nothing of the machine's owner, so the strictest file has it, too.
+	record --privacy=strict
+	pmrep info --pci t.pmr >got
+	table | diff - got
+}
+
+@test "info --pci --all adds PMUs and devices" {
+	record
+	run pmrep info --pci --all t.pmr
+	[ "$status" -eq 0 ]
+	[[ ${lines[0]} == 0001:00:00.0:* ]]
+	[ "${lines[1]}" = "  nvidia_pcie_pmu_0_rc_0" ]
+	[ "${lines[2]}" = "  nvidia_pcie_tgt_pmu_0_rc_0" ]
+	# 0x29 is bus 1, device 0, function 0: 1 << 8.
+	[ "${lines[3]}" = "  0001:01:00.0 [0302]: 10de:2900, src_bdf=0x0100" ]
+	pmrep info --pci --format=json t.pmr |
+		python3 -c 'import json, sys; j = json.load(sys.stdin); p = j["root_ports"]
+assert j["state"] == "known" and len(p) == 21
+assert p[19]["address"] == "000d:c0:00.0" and p[19]["socket"] == 1 and p[19]["port"] == 2
+assert p[19]["pmus"] == ["nvidia_pcie_pmu_1_rc_4", "nvidia_pcie_tgt_pmu_1_rc_4"]
+assert p[19]["functions"][0]["src_bdf"] == 0xc100'
+}
+
+@test "what needs root is told apart from what is not there" {
+	truncate -s 64 root/sys/bus/pci/devices/*/config
+	record
+	run pmrep info --pci t.pmr
+	[ "$status" -eq 1 ]
+	[[ $output == *"run as root"* ]]
+	[[ $(pmrep info t.pmr) == *"first 64 bytes"* ]]
+	rm -r root/sys/bus/pci
+	record
+	run pmrep info --pci t.pmr
+	[ "$status" -eq 1 ]
+	[[ $output == *"nothing of root ports"* ]]
+}
+
+@test "what cannot be counted at once is refused with the rule" {
+	run record -a -e nvidia_pcie_pmu_0_rc_1/rd_bytes,src_rp_mask=1,src_bdf=81:00.0/
+	[ "$status" -eq 125 ]
+	[[ $output == *"by root ports (src_rp_mask) or by a function (src_bdf)"* ]]
+	run record -a -e nvidia_pcie_pmu_0_rc_1/rd_bytes,src_bdf=81:00.0/ -e nvidia_pcie_pmu_0_rc_1/wr_bytes,src_bdf=a1:00.0/
+	[ "$status" -eq 125 ]
+	[[ $output == *"one filter for a function"*"81:00.0 and a1:00.0"* ]]
+	run record -a -e nvidia_nvlink_c2c_pmu_0/in_rd_req,gpu_mask=0x4/
+	[ "$status" -eq 125 ]
+	[[ $output == *"gpu_mask=0x4"*"connected to 2"* ]]
+	run record -p $$ -e nvidia_ucf_pmu_0/cycles/
+	[ "$status" -eq 125 ]
+	[[ $output == *"cannot follow a process"* ]]
+}
+
+@test "a raw address is shown as what it decodes to" {
+	run pmrec --root "$PWD/root" -n 1 -i 0.05 -o t.pmr -a -e nvidia_pcie_pmu_0_rc_4/event=0x4,src_bdf=0x0180,src_bdf_en=0x1/
+	[ "$status" -eq 0 ]
+	[[ $output == *"src_bdf=0x0180 is 01:10.0, and there is no such function"* ]]
+}
+
+@test "list says units and filters" {
+	run pmrec list --root "$PWD/root" events nvidia_pcie_tgt
+	[ "$status" -eq 0 ]
+	[[ $output == *"nvidia_pcie_tgt_pmu_0_rc_0/rd_bytes/"*"By"* ]]
+	[[ $output == *"counts BAR traffic only"* ]]
+	[[ $output == *"dst_addr=.../"*"START-END"* ]]
+}
+
+@test "-M takes the classes of these PMUs" {
+	record -a -M nvidia
+	record -a -M nvidia_ucf,nvidia_pcie.rd_latency
+	run record -a -M nvidia_nothing
+	[ "$status" -eq 125 ]
+}
+
+@test "a driver that is missing is named" {
+	rm -r root/sys/bus/event_source/devices/nvidia_{cmem,nvlink_c2c_,nvclink,nvdlink}*
+	mkdir -p root/sys/bus/acpi/devices/NVDA2021:00 root/sys/bus/acpi/devices/NVDA2022:01
+	record
+	run pmrep info t.pmr
+	[[ $output == *"modprobe nvidia_t410_cmem_latency_pmu (kernel option CONFIG_NVIDIA_TEGRA410_CMEM_LATENCY_PMU)"* ]]
+	[[ $output == *"modprobe nvidia_t410_c2c_pmu (kernel option CONFIG_NVIDIA_TEGRA410_C2C_PMU)"* ]]
+	[[ $output != *"nvidia_cspmu"* ]]
+	rm -r root/sys/bus/event_source/devices/nvidia_*
+	mkdir -p root/sys/bus/platform/devices/arm-cs-arch-pmu.3
+	run pmrec doctor --root "$PWD/root"
+	[[ $output == *"modprobe nvidia_cspmu (kernel option CONFIG_NVIDIA_CORESIGHT_PMU_ARCH_SYSTEM_PMU)"* ]]
+}
