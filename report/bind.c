@@ -233,6 +233,10 @@ static void fill_input(struct builder *x, struct bound_input *in, const char *na
 		in->op = INPUT_TIMES;
 		in->own_rule = true;
 		in->fixed = 1e-9;
+	} else if (x->raw && !in->op && bind_unscale(pm_model_counter(m, x->found[0])) != 1) {
+		in->op = INPUT_TIMES;
+		in->own_rule = true;
+		in->fixed = bind_unscale(pm_model_counter(m, x->found[0]));
 	}
 }
 
@@ -261,8 +265,8 @@ int64_t bind_input(struct builder *x, const char *name, enum expr_aspect aspect)
 
 	buf_clear(&x->text);
 	buf_printf(&x->text, "%u %s", (unsigned)aspect, name);
-	if (x->group)
-		buf_printf(&x->text, " %u", x->group);
+	if (x->group || x->raw)
+		buf_printf(&x->text, " %u %d", x->group, x->raw);
 	if (x->text.err)
 		return -ENOMEM;
 	if (names_get(&b->input_names, buf_str(&x->text), &at))
@@ -767,7 +771,7 @@ static int bind_all_counters(struct builder *x)
 }
 
 /* A '?' in an event's name stands for a number that runs from 0: a metric for each that was recorded. */
-static int bind_vendor(struct builder *x, const struct metric *row)
+static int bind_parameters(struct builder *x, const struct metric *row)
 {
 	struct binding *b = x->b;
 	int err = 0;
@@ -803,6 +807,17 @@ static int bind_built_in(struct builder *x, const struct metric *row)
 	if (class)
 		return bind_class_row(x, row, class, false);
 	return row->each ? bind_family(x, row) : bind_row(x, row, NULL, NULL, false);
+}
+
+/* perf's formulas have the counts as the hardware has them. */
+static int bind_vendor(struct builder *x, const struct metric *row)
+{
+	int err;
+
+	x->raw = true;
+	err = bind_parameters(x, row);
+	x->raw = false;
+	return err;
 }
 
 static int bind_all(struct builder *x)

@@ -104,6 +104,8 @@ struct bind_options {
  * bind_missing(). 0 or -errno. */
 int binding_build(struct binding *b, const struct places *p, const struct bind_options *options, struct error *e);
 void binding_release(struct binding *b);
+/* What takes the scale off the value of an event, as formulas of vendors want it; 1: it has none. */
+double bind_unscale(const struct pm_counter *c);
 /* The input as a set of TRACK_ bits that the replay has to deliver for its counters. */
 unsigned bound_input_aspects(const struct bound_input *i);
 /* The first counter or literal that a definition asks for and the recording lacks; NULL if it can be fed. Valid until

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/parse.h"
 #include "report/bind_private.h"
 
 static const char *id_of(const struct pm_counter *c)
@@ -29,12 +30,12 @@ bool bind_twice(const struct pm_model *m)
 
 	for (uint32_t i = 0; i < m->n_counters && !twice; i++) {
 		const char *id = id_of(&m->counter[i]);
-		uint32_t group;
+		uint32_t group, own = group_of(&m->counter[i]);
 
-		/* Without memory the first event of a name is taken, as if it were the only one. */
-		if (!id || (!(twice = names_get(&seen, id, &group) && group != group_of(&m->counter[i])) &&
-			    names_set(&seen, id, group_of(&m->counter[i]))))
-			continue;
+		if (id && names_get(&seen, id, &group))
+			twice = group != own;
+		else if (id && names_set(&seen, id, own))
+			break; /* then the first event of a name is taken, as if it were the only one */
 	}
 	names_release(&seen);
 	return twice;
@@ -70,6 +71,15 @@ uint32_t bind_group(const struct pm_model *m, const struct expr_input *in, size_
 		}
 	}
 	return 0;
+}
+
+double bind_unscale(const struct pm_counter *c)
+{
+	double scale;
+
+	if (strcmp(c->source, "perf") || !c->scale.text || parse_double(c->scale.text, &scale) || !(scale > 0))
+		return 1;
+	return 1 / scale;
 }
 
 int bind_threshold(struct builder *x, struct bound_metric *m, const struct metric *row)

@@ -19,6 +19,7 @@ struct builder {
 	struct buf text;     /* scratch */
 	struct names taken;  /* names of the metrics so far */
 	struct meaning meaning;
+	bool raw;            /* the formula at hand wants counts before a PMU's scale */
 	bool twice;          /* some event was counted in several groups */
 	struct class_index classes;
 	const struct class_choice *choice; /* of the formula at hand, if it is about a class of PMUs */

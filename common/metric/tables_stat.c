@@ -20,7 +20,7 @@
 #define ARM_USEFUL "(op_retired / op_spec)"
 
 #define L1(name_, display_, formula, otherwise_, threshold_, better_, help_) \
-	{ .name = name_, .display = display_, .categories = "perf,topdown,TopdownL1,TmaL1", .unit = "%", \
+	{ .name = name_, .display = display_, .categories = "perf,topdown,TopdownL1,TmaL1,Default", .unit = "%", \
 	  .precision = 1, .expr = formula, .otherwise = otherwise_, .threshold = threshold_, .better = better_, \
 	  .help = help_ }
 #define L2(name_, display_, formula, threshold_, better_, help_) \

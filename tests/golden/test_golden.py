@@ -260,6 +260,11 @@ def quotient(a, b, factor=1):
     return lambda p: factor * ratio(p.d(a), p.d(b))
 
 
+def clock(p):
+    """The clock of tasks, or of CPUs where these are counted."""
+    return "task-clock" if "task-clock" in p.series else "cpu-clock"
+
+
 METRICS = {
     "util": part_of_time(*BUSY),
     "util.user": part_of_time("user", "nice"),
@@ -302,12 +307,12 @@ METRICS = {
     "psi.io.full": share_of_elapsed("pressure.io.full"),
     "psi.irq": share_of_elapsed("pressure.irq.full"),
     "migrations": rate("cpu-migrations"),
-    "cpus_utilized": rate("task-clock", Fraction(1, 1000)),
+    "cpus_utilized": lambda p: p.rate(clock(p)) / 1000,
     "cpus_utilized_clock": rate("cpu-clock", Fraction(1, 1000)),
     # Per second of CPU time that was counted; task-clock is in milliseconds.
-    "cs_per_second": quotient("context-switches", "task-clock", 1000),
-    "migrations_per_second": quotient("cpu-migrations", "task-clock", 1000),
-    "page_faults_per_second": quotient("page-faults", "task-clock", 1000),
+    "cs_per_second": lambda p: 1000 * ratio(p.d("context-switches"), p.d(clock(p))),
+    "migrations_per_second": lambda p: 1000 * ratio(p.d("cpu-migrations"), p.d(clock(p))),
+    "page_faults_per_second": lambda p: 1000 * ratio(p.d("page-faults"), p.d(clock(p))),
     "mhz": lambda p: p.mean("cpufreq.cur") / 10**6,
 }
 # One metric for each member of a family: its name, the counter, the formula.
