@@ -211,6 +211,7 @@ static int rule_for(struct replay *r, const struct pm_counter *c, const struct c
 
 static int64_t track_for(struct replay *r, uint32_t counter, uint32_t instance)
 {
+	enum pm_kind kind;
 	struct track *t;
 	size_t i;
 	int err;
@@ -232,6 +233,9 @@ static int64_t track_for(struct replay *r, uint32_t counter, uint32_t instance)
 	t = &r->track[r->n_tracks];
 	*t = (struct track){ .counter = counter, .instance = instance };
 	track_describe(t, pm_model_counter(r->model, counter));
+	kind = pm_model_instance(r->model, instance)->kind;
+	t->may_go = kind == PM_TASK || kind == PM_CGROUP;
+	t->uncore = kind == PM_PMU;
 	if ((err = rule_for(r, pm_model_counter(r->model, counter), &t->rule)))
 		return err;
 	/* What appears in the middle was not there before: it has no part in what its first reading begins. */

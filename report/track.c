@@ -233,6 +233,15 @@ static struct value interval_value(const struct track *t)
 	return value_of(v);
 }
 
+/*
+ * How long something was watched. The events of an uncore PMU stand still while they are moved to another CPU, and the
+ * kernel's clock of the event knows.
+ */
+static uint64_t observed_ns(const struct track *t)
+{
+	return t->uncore && t->perf && t->times->enabled ? t->times->enabled : t->elapsed;
+}
+
 static struct count interval_count(const struct track *t, uint16_t reason)
 {
 	struct count c = { .v = t->sum, .enabled = t->elapsed, .running = t->elapsed, .reason = reason };
@@ -272,7 +281,7 @@ void track_close(struct track *t, struct value *base, size_t stride, size_t k)
 		out += stride;
 	}
 	if (t->aspects & 1u << TRACK_ELAPSED) {
-		*out = seen.reason ? seen : value_of((double)t->elapsed / 1e9);
+		*out = seen.reason ? seen : value_of((double)observed_ns(t) / 1e9);
 		out += stride;
 	}
 	if (t->aspects & 1u << TRACK_RATE) {

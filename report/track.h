@@ -19,6 +19,8 @@ struct track {
 	uint8_t semantics;  /* pm_semantics */
 	bool scaled : 1;    /* mul or div is not 1 */
 	bool perf : 1;      /* the group has enabled and running, and scaling is wanted */
+	bool may_go : 1;    /* a task or cgroup: after its end there is nothing more to count, and nothing lost */
+	bool uncore : 1;    /* of an uncore PMU */
 	bool any : 1;       /* a difference or level was taken in this interval */
 	bool stale : 1;     /* the reading at the end of an interval before this one is missing: `prev` is too old */
 	uint16_t gap;       /* why the reading before this one is missing; 0: it is there */
