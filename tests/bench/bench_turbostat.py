@@ -4,8 +4,9 @@
 CPU time a snapshot is what the kernel counted for all threads of a program between two moments in its steady state,
 over the snapshots that the machine's own log of reads shows for that time. "bare" is a loop that does no more than
 the reads of that side, as the log counts them: the emulated registers and files cost the same whoever reads them, so
-both sides are compared without. The sources are those that feed turbostat's columns; the line "all" is a recording
-without options, which has more in it than turbostat shows.
+both sides are compared without. Each figure is the least of its rounds: a busy neighbour only adds. The sources are
+those that feed turbostat's columns; the line "all" is a recording without options, which has more in it than
+turbostat shows.
 
 usage: bench_turbostat.py [--seconds S] [--rounds N] [--interval MS] [--machine NAME] [--bin DIR] [--tests DIR]
 """
@@ -13,7 +14,6 @@ import argparse
 import collections
 import os
 import shutil
-import statistics
 import subprocess
 import sys
 import time
@@ -58,7 +58,7 @@ def bare(args, mounted, registers, files, snapshots):
     process.stdin.close()
     time.sleep(.5)
     before, used = mounted.log()[0], cpu_ns(process.pid)
-    time.sleep(args.seconds / 2)
+    time.sleep(args.seconds)
     after, used = mounted.log()[0], cpu_ns(process.pid) - used
     process.kill()
     process.wait()
@@ -71,7 +71,7 @@ def measure(args, mounted, argv, **more):
         sys.exit(f"{argv[0]} took {snapshots} snapshots")
     gross = used / snapshots / 1000
     floor = bare(args, mounted, registers, files, snapshots) / 1000
-    return {"gross": gross, "bare": floor, "net": gross - floor, "registers": sum(registers.values()) / snapshots,
+    return {"gross": gross, "bare": floor, "registers": sum(registers.values()) / snapshots,
             "files": sum(files.values()) / snapshots, "by": registers, "snapshots": snapshots}
 
 
@@ -110,17 +110,18 @@ def main():
                 with open(os.path.join(m.folder, "text"), "w") as out:
                     rows[name].append(measure(args, m, argv, stdout=out, stderr=subprocess.DEVNULL))
     print(f"{args.machine}: {len(machine.cpus)} CPUs, every {args.interval} ms, {args.rounds} rounds of "
-          f"{args.seconds:g} s, medians of CPU us a snapshot")
+          f"{args.seconds:g} s, CPU us a snapshot")
     print(f"{'':>10} {'gross':>9} {'bare':>9} {'net':>9} {'registers':>10} {'files':>6}")
+    least = {}
     for name in sides:
-        print(f"{name:>10} " + " ".join(f"{statistics.median(r[key] for r in rows[name]):>{width}.{digits}f}" for
-                                        key, width, digits in (("gross", 9, 1), ("bare", 9, 1), ("net", 9, 1),
-                                                               ("registers", 10, 1), ("files", 6, 1))))
+        of = least[name] = {key: min(r[key] for r in rows[name]) for key in ("gross", "bare", "registers", "files")}
+        of["net"] = of["gross"] - of["bare"]
+        print(f"{name:>10} {of['gross']:>9.1f} {of['bare']:>9.1f} {of['net']:>9.1f} {of['registers']:>10.1f} "
+              f"{of['files']:>6.1f}")
     for name in ("pmrec", "all"):
         for key in ("net", "gross"):
-            ratio = statistics.median(a[key] / b[key] for a, b in zip(rows[name], rows["turbostat"]))
             limit = f"   limit: {LIMIT}" if (name, key) == ("pmrec", "net") else ""
-            print(f"  {name}/turbostat, {key}: {ratio:.3f}{limit}")
+            print(f"  {name}/turbostat, {key}: {least[name][key] / least['turbostat'][key]:.3f}{limit}")
     wanted = {(machines.REGISTERS[counter[4:]], cpu) for counter, cpu in machine.truth}
     last = rows["pmrec"][-1]
     extra = [f"{a:#x} of CPU {c}" for a, c in last["by"] if (a, c) not in wanted]

@@ -79,7 +79,7 @@ MACHINES = {
     "sapphirerapids": {"model": 0x8F, "cores": 4, "threads": 2, "cpu": ["core_c1_res"], "core": ["core_c6_res"],
                        "package": ["pkg_c2_res", "pkg_c6_res"] + SERVER_RAPL, "psys": True, "whole_joules": True},
     "sierraforest": {"model": 0xAF, "cores": 8, "module": 4, "cpu": ["core_c1_res"], "core": ["core_c6_res"],
-                     "module_registers": ["module_c6_res"], "package": ["pkg_c2_res", "pkg_c6_res"] + SERVER_RAPL,
+                     "module_registers": ["module_c6_res"], "uncore_domains": 3, "package": ["pkg_c2_res", "pkg_c6_res"] + SERVER_RAPL,
                      "psys": True, "whole_joules": True},
     "wrap": {"model": 0x3F, "cores": 2, "core": ["core_c3_res", "core_c6_res", "core_c7_res"], "wraps": True,
              "package": ["pkg_c2_res", "pkg_c3_res", "pkg_c6_res", "pkg_c7_res"] + SERVER_RAPL},
@@ -320,6 +320,13 @@ class Machine:
                                   ("max_freq_khz", 2400000), ("initial_min_freq_khz", 800000),
                                   ("initial_max_freq_khz", 2400000)):
                     self.file(f"{at}/{name}", f"{khz}\n")
+        for number in range(self.spec.get("uncore_domains", 0)):
+            at = f"{top}/intel_uncore_frequency/uncore{number:02d}"
+            for name, value in (("package_id", 0), ("domain_id", number), ("fabric_cluster_id", number % 2),
+                                ("current_freq_khz", 1800000 + 50000 * number), ("min_freq_khz", 800000),
+                                ("max_freq_khz", 2500000), ("initial_min_freq_khz", 800000),
+                                ("initial_max_freq_khz", 2500000)):
+                self.file(f"{at}/{name}", f"{value}\n")
         if self.spec.get("gfx"):
             self.file(f"{top}/cpuidle/low_power_idle_cpu_residency_us", "{0,250000}\n")
             self.file(f"{top}/cpuidle/low_power_idle_system_residency_us", "{0,125000}\n")

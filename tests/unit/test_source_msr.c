@@ -191,6 +191,23 @@ static void reads_a_snapshot_with_no_register_twice(void **state)
 	assert_true(per_cpu[0] > per_cpu[7]);
 }
 
+/* A place has no instance unless something of it is recorded. */
+static void makes_no_instances_in_vain(void **state)
+{
+	unsigned modules = 0;
+
+	start("hybrid", NULL);
+	for (uint32_t i = 0; i < here.model.n_instances; i++)
+		modules += here.model.instance[i].kind == PM_CLUSTER;
+	assert_int_equal(modules, 3);
+	teardown(state);
+	fake.broken = catalog_msr_find("module_c6_res")->address;
+	start("hybrid", NULL);
+	for (uint32_t i = 0; i < here.model.n_instances; i++)
+		assert_int_not_equal(here.model.instance[i].kind, PM_CLUSTER);
+	assert_int_equal(pm_model_config(&here.model, "msr.module_c6_res", 4)->reason, pm_reason_errno(EIO));
+}
+
 static void keeps_one_time_values_of_start_and_end(void **state)
 {
 	const struct pm_config *c;
@@ -350,6 +367,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(reads_each_register_once),
 		TEST(reads_a_snapshot_with_no_register_twice),
+		TEST(makes_no_instances_in_vain),
 		TEST(keeps_one_time_values_of_start_and_end),
 		TEST(suspects_zeros_of_hypervisors),
 		TEST(loses_only_the_cell_that_fails),
