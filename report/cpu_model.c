@@ -93,10 +93,10 @@ static const struct cpu_features dmr = {
 };
 static const struct cpu_features srf = {
 	.name = "srf", .limits = LIMITS_SKX, .bclk_mhz = 100, .default_watts = 330,
-	.flags = CPU_FIXED_PSYS | CPU_TRL_COUNTS | CPU_PREWAKE, .cstates = SERVER | CPU_CC1 | CPU_MC6,
+	.flags = CPU_TRL_COUNTS | CPU_PREWAKE, .cstates = SERVER | CPU_CC1 | CPU_MC6,
 };
 static const struct cpu_features grr = {
-	.name = "grr", .limits = LIMITS_SKX, .bclk_mhz = 100, .flags = CPU_FIXED_PSYS | CPU_TRL_COUNTS | CPU_PREWAKE,
+	.name = "grr", .limits = LIMITS_SKX, .bclk_mhz = 100, .flags = CPU_TRL_COUNTS | CPU_PREWAKE,
 	.cstates = CPU_CC1 | CPU_CC6 | CPU_MC6,
 };
 static const struct cpu_features slv = {

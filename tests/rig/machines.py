@@ -80,7 +80,7 @@ MACHINES = {
                        "package": ["pkg_c2_res", "pkg_c6_res"] + SERVER_RAPL, "psys": True, "whole_joules": True},
     "sierraforest": {"model": 0xAF, "cores": 8, "module": 4, "cpu": ["core_c1_res"], "core": ["core_c6_res"],
                      "module_registers": ["module_c6_res"], "uncore_domains": 3, "package": ["pkg_c2_res", "pkg_c6_res"] + SERVER_RAPL,
-                     "psys": True, "whole_joules": True},
+                     "psys": True},
     "wrap": {"model": 0x3F, "cores": 2, "core": ["core_c3_res", "core_c6_res", "core_c7_res"], "wraps": True,
              "package": ["pkg_c2_res", "pkg_c3_res", "pkg_c6_res", "pkg_c7_res"] + SERVER_RAPL},
     "zen": {"model": 0x21, "amd": True, "cores": 4, "threads": 2, "core": ["amd_core_energy"],
