@@ -346,6 +346,7 @@ static void test_errors(void **state)
 		{ "uncore_box_0/event=0x200/", "too big for uncore_box_0 (config:0-7,21), the maximum is 0x1ff" },
 		{ "uncore_box_0/of_core/", "needs the term \"core=...\"" },
 		{ "cpu/legacy-hardware-config/", "needs a number" },
+		{ "hwmon_coretemp/temp1/", "sources hwmon" },
 		{ "nothing*", "there is no event \"nothing*\"" },
 		{ "1:2/umask=1/", "column 5: software has no term or event \"umask\"" },
 		{ "cpu/cpu=0-x/", "neither a CPU" },

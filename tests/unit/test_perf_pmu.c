@@ -258,6 +258,23 @@ static void test_list_of_vendor_and_tool(void **state)
 	check_list(m, "cpu_core/*", 4, "vendor", NULL);
 }
 
+/* Where a counter is missing, the watchdog that holds it is named, and nowhere else. */
+static void test_watchdog(void **state)
+{
+	struct machine *m = *state;
+	char text[300];
+
+	assert_false(perf_nmi_watchdog(&m->root));
+	write_file(m->dir, "proc/sys/kernel/nmi_watchdog", "0");
+	assert_null(strstr(perf_hint(EBUSY, NULL, &m->root, text, sizeof(text)), "nmi_watchdog"));
+	write_file(m->dir, "proc/sys/kernel/nmi_watchdog", "1");
+	assert_true(perf_nmi_watchdog(&m->root));
+	assert_non_null(strstr(perf_hint(EBUSY, NULL, &m->root, text, sizeof(text)), "kernel.nmi_watchdog=0"));
+	assert_null(strstr(perf_hint(EINVAL, NULL, &m->root, text, sizeof(text)), "nmi_watchdog"));
+	write_file(m->dir, "proc/sys/kernel/perf_event_paranoid", "2");
+	assert_non_null(strstr(perf_hint(EACCES, NULL, &m->root, text, sizeof(text)), "perf_event_paranoid=0 (it is 2)"));
+}
+
 /* Energy and idle states are counted without being asked for; registers only where they cannot be read. */
 static void test_defaults(void **state)
 {
@@ -304,6 +321,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_alias_with_unknown_term, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_tracepoints, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_list, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_watchdog, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_list_of_vendor_and_tool, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_defaults, set_up, tear_down),
 	};
