@@ -183,17 +183,22 @@ static bool place_of(const struct stat_sheet *s, const struct stat_event *ev, co
 	return places_find(s->places, i, kind, place);
 }
 
+static bool is_of(const struct stat_sheet *s, const struct stat_event *ev, size_t track)
+{
+	uint32_t counter = replay_track(s->replay, track).counter;
+
+	for (uint32_t k = 0; k < ev->n_counters; k++)
+		if (ev->counter[k] == counter)
+			return true;
+	return false;
+}
+
 static bool feeds(const struct stat_sheet *s, const struct stat_event *ev, size_t track, const struct pm_instance **i)
 {
-	struct track_info t = replay_track(s->replay, track);
-
-	for (uint32_t k = 0; k < ev->n_counters; k++) {
-		if (ev->counter[k] != t.counter)
-			continue;
-		*i = pm_model_instance(s->places->model, t.instance);
-		return *i && wanted_instance(s, *i);
-	}
-	return false;
+	if (!is_of(s, ev, track))
+		return false;
+	*i = pm_model_instance(s->places->model, replay_track(s->replay, track).instance);
+	return *i && wanted_instance(s, *i);
 }
 
 static int find_rows(struct stat_sheet *s, uint32_t *nowhere)
@@ -273,9 +278,9 @@ static int add_lines(struct stat_sheet *s, uint32_t event, struct stat_line **at
 		struct place place;
 		int row;
 
+		any |= is_of(s, ev, t);
 		if (!feeds(s, ev, t, &i))
 			continue;
-		any = true;
 		if (place_of(s, ev, i, &place) && (row = find_row(s, &place)) >= 0)
 			feed[n++] = (struct feed){ (uint32_t)row, (uint32_t)t };
 	}
@@ -440,7 +445,8 @@ int stat_lay_out(struct stat_sheet *s, struct buf *notes, struct error *e)
 		return error_sys(e, -err, "laying out the report");
 	keep_sums(s, &old);
 	stat_forget_layout(&old);
-	if (!s->n_lines && !s->config->metrics.n)
+	if ((!s->n_lines || (!s->n_columns && (s->config->cpus.n || s->config->n_pids || s->config->n_tids))) &&
+	    !s->config->metrics.n)
 		return no_rows(s, e);
 	if (nowhere && s->n_rows && notes)
 		buf_printf(notes, "%u columns have no place in this report and are left out\n", nowhere);

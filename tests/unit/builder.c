@@ -151,6 +151,7 @@ static void fill_group(struct builder *b, struct pm_chunk_group *cg, const struc
 {
 	uint32_t columns = pm_group_columns(g), times = pm_group_times(g), head = pm_group_head(g);
 
+	b->filling = g;
 	*cg = (struct pm_chunk_group){ .group = g->id, .stride = n };
 	cg->v = calloc((size_t)columns * n, sizeof(*cg->v));
 	cg->status = calloc((size_t)columns * n, sizeof(*cg->status));

@@ -37,6 +37,7 @@ struct builder {
 	struct pm_model model;
 	builder_value value;
 	void *data;            /* the test's own */
+	const struct pm_group *filling; /* whose values are asked for, "enabled" and "running" among them */
 	uint64_t period_ns;    /* 1 s unless changed */
 	uint64_t read_ns;      /* how long after the one before an instance is read; 0 */
 	bool no_wall;

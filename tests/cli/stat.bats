@@ -1,0 +1,318 @@
+#!/usr/bin/env bats
+# stat: perf's lines on recordings with known truth (tests/unit/make_stat.c says which), and beside perf itself.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+	bin=${PM_BIN:-$BATS_TEST_DIRNAME/../../build/bin}
+	tests=${PM_TESTS:-$BATS_TEST_DIRNAME/../../build/tests}
+	cd "$BATS_TEST_TMPDIR"
+	export TZ=UTC PERF_CONFIG=/dev/null
+	unset NO_COLOR
+}
+
+stat() {
+	"$bin/pmrep" stat "$@"
+}
+
+# The line of `event` in what follows: expect EVENT LINE OPTIONS...
+expect() {
+	local event=$1 line=$2
+	shift 2
+	run --separate-stderr stat "$@"
+	[ "$status" -eq 0 ] || { echo "$stderr"; return 1; }
+	grep -F -- "$event" <<<"$output" | head -1 >got
+	[ "$(cat got)" = "$line" ] || { echo "have: $(cat got)"; echo "want: $line"; return 1; }
+}
+
+@test "multiplexing is made up for by CPU, and then summed" {
+	"$tests/make_stat" all all.pmr
+	# 7 CPUs x 8000 x 4 s; they ran 2/8 to 8/8 of 4 s, of 8 x 4 s: 54.6875 %.
+	expect cycles '224000,,cycles,17500000000,54.00,,' -x, -e cycles all.pmr
+	expect cycles 'S1,4,128000,,cycles,13000000000,81.00,,' --per-socket -x, -e cycles -C 4-7 all.pmr
+	expect cycles 'CPU3,32000,,cycles,2000000000,50.00,,' -A -x, -e cycles -C 3 all.pmr
+	# As seen: (2 + ... + 8) x 1000 x 4.
+	expect cycles '140000,,cycles,17500000000,54.00,,' -x, --no-scale -e cycles all.pmr
+	expect cycles '           224,000      cycles                                                                (54.69%)' \
+		--metric-style=none -e cycles all.pmr
+}
+
+@test "a CPU that did not count is named, and spoils nothing but itself" {
+	"$tests/make_stat" all all.pmr
+	run --separate-stderr stat -x, -e cycles all.pmr
+	[[ $stderr == *"cycles: not-counted on CPU 0 in 1 of 1 intervals"* ]]
+	run --separate-stderr stat -A -x, -e cycles all.pmr
+	[ "${lines[0]}" = "CPU0,<not counted>,,cycles,0,100.00,," ]
+	[ "${lines[1]}" = "CPU1,32000,,cycles,1000000000,25.00,," ]
+	[ -z "$stderr" ]
+	run stat --strict -q -e cycles all.pmr
+	[ "$status" -eq 3 ]
+	run stat --strict -q -e branches all.pmr
+	[ "$status" -eq 0 ]
+}
+
+@test "events that could not be opened" {
+	"$tests/make_stat" all all.pmr
+	expect broken '<not supported>,,broken,0,100.00,,' -x, -e broken all.pmr
+	expect broken '{"counter-value" : "<not supported>", "unit" : "", "event" : "broken", "event-runtime" : 0, "pcnt-running" : 100.00}' \
+		-j -e broken all.pmr
+	expect broken '   <not supported>      broken' -e broken all.pmr
+}
+
+@test "PMU instances are one event, unless told otherwise" {
+	"$tests/make_stat" all all.pmr
+	# 2 packages x 3000000 x 4 s x 6.103515625e-05
+	expect imc '1464.84,MiB,uncore_imc/cas/,16000000000,100.00,,' -x, -e 'uncore_imc*' all.pmr
+	run stat -x, --no-merge -e 'uncore_imc*' all.pmr
+	[ "${lines[0]}" = "488.28,MiB,uncore_imc_0/cas/,8000000000,100.00,," ]
+	[ "${lines[1]}" = "976.56,MiB,uncore_imc_1/cas/,8000000000,100.00,," ]
+	run stat -x, -A -e 'uncore_imc*' all.pmr
+	[ "${#lines[@]}" -eq 4 ]
+	[ "${lines[3]}" = "CPU4,488.28,MiB,uncore_imc_1/cas/,4000000000,100.00,," ]
+}
+
+@test "hybrid events stay apart, unless told otherwise" {
+	"$tests/make_stat" all all.pmr
+	run stat -x, -e 'cpu_*/cycles/' all.pmr
+	[ "${lines[0]}" = "1600,,cpu_core/cycles/,16000000000,100.00,," ]
+	[ "${lines[1]}" = "3200,,cpu_atom/cycles/,16000000000,100.00,," ]
+	expect cycles '4800,,cycles,32000000000,100.00,,' -x, --hybrid-merge -e 'cpu_*/cycles/' all.pmr
+}
+
+@test "an event of the package counts once, of the core for both threads" {
+	"$tests/make_stat" all all.pmr
+	# CPU 0: 1 a second, CPU 4: 5 a second
+	expect pkg '24,,pkg/energy/,8000000000,100.00,,' -x, -e pkg/energy/ all.pmr
+	expect pkg 'S1,1,20,,pkg/energy/,4000000000,100.00,,' --per-socket -x, -C 4-7 -e pkg/energy/ all.pmr
+	run stat -x, -A -e pkg/energy/ all.pmr
+	[ "${#lines[@]}" -eq 2 ]
+	run stat -x@ -A -e core/ev,percore/ all.pmr
+	[ "${lines[0]}" = "S0-D0-C0@12@@core/ev,percore/@8000000000@100.00@@" ]
+	[ "${#lines[@]}" -eq 4 ]
+	run stat -x@ -A --percore-show-thread -e core/ev,percore/ all.pmr
+	[ "${lines[7]}" = "CPU7@60@@core/ev,percore/@8000000000@100.00@@" ]
+}
+
+@test "a snapshot event is a level" {
+	"$tests/make_stat" all all.pmr
+	expect level '348,,msr/level/,32000000000,100.00,,' -x, -e msr/level/ all.pmr
+	expect CPU7 '3.000000000,CPU7,47,,msr/level/,1000000000,100.00,,' -A -I 1000 --since=2 -C 7 -x, -e msr/level/ all.pmr
+}
+
+@test "places" {
+	"$tests/make_stat" all all.pmr
+	for want in "--per-socket S1,4," "--per-die S1-D0,4," "--per-core S1-D0-C1,2," "--per-node N1,4," \
+		"--per-cache S1-D0-L3-ID1,4," "--per-cache=L2 S1-D0-L2-ID3,2," "-A CPU7,"; do
+		# shellcheck disable=SC2086
+		set -- $want
+		run stat "$1" -x, -e branches all.pmr
+		[[ ${lines[-1]} == "$2"* ]] || { echo "$1: ${lines[-1]}"; return 1; }
+	done
+	run stat --per-core -e branches -I 1000 all.pmr
+	[ "${lines[0]}" = "#           time core            cpus             counts unit events" ]
+	[ "${lines[1]}" = "     1.000000000 S0-D0-C0           2                200      branches                         #  100.000 /sec" ]
+	run stat --per-thread all.pmr
+	[ "$status" -eq 2 ]
+	[[ $output == *"not counted by thread"* ]]
+}
+
+@test "fields are quoted where the separator is in them, strings are escaped" {
+	"$tests/make_stat" all all.pmr
+	expect a, '3200,,"a,""b""",32000000000,100.00,,' -x, -e 'a*' all.pmr
+	expect a, '3200;;"a,""b""";32000000000;100.00;;' '-x;' -e 'a*' all.pmr
+	stat -j all.pmr >all.json 2>/dev/null
+	python3 - <<-'EOF'
+		import json
+		lines = [json.loads(line) for line in open("all.json")]
+		assert len(lines) == 12, len(lines)
+		assert lines[10]["event"] == 'a,"b"', lines[10]
+		assert lines[10]["counter-value"] == "3200.000000" and lines[10]["pcnt-running"] == 100
+	EOF
+	for locale in $(locale -a | grep -i '^de_DE' | head -1); do
+		LC_ALL=$locale stat -j all.pmr 2>/dev/null | diff - all.json
+	done
+}
+
+@test "JSON has perf's keys in perf's order" {
+	"$tests/make_stat" all all.pmr
+	stat -j --metric-style=none all.pmr >none.json 2>/dev/null
+	stat -j --metric-style=none -I 1000 all.pmr >interval.json 2>/dev/null
+	stat -j --metric-style=none -A all.pmr >cpu.json 2>/dev/null
+	stat -j --metric-style=none --per-core all.pmr >core.json 2>/dev/null
+	python3 - <<-'EOF'
+		import json
+		common = ["counter-value", "unit", "event", "event-runtime", "pcnt-running"]
+		for name, first in (("none", []), ("interval", ["interval"]), ("cpu", ["cpu"]), ("core", ["core", "counters"])):
+		    for line in open(name + ".json"):
+		        o = json.loads(line)
+		        if "core" in o and "counters" not in o:
+		            continue
+		        if name == "cpu" and "core" in o:  # percore
+		            o["cpu"] = o.pop("core")
+		            o = {k: o[k] for k in ["cpu"] + common}
+		        assert list(o) == first + common, (name, list(o))
+		        assert isinstance(o["counter-value"], str) and isinstance(o["event-runtime"], int)
+	EOF
+}
+
+@test "intervals, joined intervals, totals behind them" {
+	"$tests/make_stat" all all.pmr
+	run stat -I 2000 --summary -x, -e branches all.pmr
+	[ "${lines[0]}" = "2.000000000,1600,,branches,16000000000,100.00,," ]
+	[ "${lines[1]}" = "4.000000000,1600,,branches,16000000000,100.00,," ]
+	[ "${lines[2]}" = "summary,3200,,branches,32000000000,100.00,," ]
+	run stat -I 2000 --summary --no-csv-summary -x, -e branches all.pmr
+	[ "${lines[2]}" = "3200,,branches,32000000000,100.00,," ]
+	run stat --all --interval-count=3 -x, -e branches all.pmr
+	[ "${#lines[@]}" -eq 3 ]
+	run stat --since=1 --until=3 -x, -e branches all.pmr
+	[ "$output" = "1600,,branches,16000000000,100.00,," ]
+	run stat -x, -I 1000 -e branches all.pmr
+	[ "${lines[0]}" = "1.000000000,800,,branches,8000000000,100.00,," ]
+}
+
+@test "figures over intervals" {
+	"$tests/make_stat" all all.pmr
+	run stat --stats -x, -e branches all.pmr
+	[ "${lines[0]}" = "event,unit,intervals,min,p50,p90,p95,p99,max,mean,stddev" ]
+	[ "${lines[1]}" = "branches,,4,800,800,800,800,800,800,800,0" ]
+	run stat --stats --per-socket -j -e branches all.pmr
+	[ "${lines[0]}" = '{"socket" : "S0", "event" : "branches", "unit" : "", "intervals" : 4, "min" : 400, "p50" : 400, "p90" : 400, "p95" : 400, "p99" : 400, "max" : 400, "mean" : 400, "stddev" : 0}' ]
+}
+
+@test "sorting, and the first of them" {
+	"$tests/make_stat" all all.pmr
+	run stat -A -x, --sort=value --top=2 -e msr/level/ all.pmr
+	[ "${#lines[@]}" -eq 2 ]
+	[[ ${lines[0]} == CPU7,47,* ]]
+	[[ ${lines[1]} == CPU6,46,* ]]
+	run stat -x, --sort=name -e branches,branch-misses all.pmr
+	[[ ${lines[0]} == *branch-misses* ]]
+}
+
+@test "runs have a mean and its standard deviation" {
+	"$tests/make_stat" runs runs.pmr
+	# 1, 2, 3: the deviation is 1, of the mean 1 / sqrt 3; 10, 20, 60: sqrt(700 / 3) of 30
+	run stat -x, runs.pmr
+	[ "${lines[0]}" = "2.00,msec,task-clock,28.87%,2000000,100.00,," ]
+	[ "${lines[1]}" = "30,,instructions,50.92%,2000000,100.00,," ]
+	run stat -j runs.pmr
+	[ "${lines[0]}" = '{"counter-value" : "2.000000", "unit" : "msec", "event" : "task-clock", "variance" : 28.87, "event-runtime" : 2000000, "pcnt-running" : 100.00}' ]
+	run stat --table runs.pmr
+	[ "${lines[0]}" = " Performance counter stats for 'true' (3 runs):" ]
+	[ "${lines[1]}" = "              2.00 msec task-clock                       #    0.001 CPUs utilized            ( +- 28.87% )" ]
+	[[ $output == *"1.000 (-1.000) "#* ]]
+	[[ $output == *" 2.000 +- 0.577 seconds time elapsed  ( +- 28.87% )"* ]]
+}
+
+@test "threads, and those that end" {
+	"$tests/make_stat" tasks tasks.pmr
+	run stat --per-thread -x, tasks.pmr
+	[ "${lines[0]}" = "bash-10,12,,context-switches,4000000000,100.00,," ]
+	[ "${lines[1]}" = "two words-11,10,,context-switches,2000000000,100.00,," ]
+	run stat -x, -t 11 tasks.pmr
+	[ "$output" = "10,,context-switches,2000000000,100.00,," ]
+	run stat -x, -p 10 tasks.pmr
+	[ "$output" = "22,,context-switches,6000000000,100.00,," ]
+	run stat -x, -p 9 tasks.pmr
+	[ "$status" -eq 2 ]
+	# In the third second the second thread did nothing any more.
+	run stat --per-thread -I 1000 -x, tasks.pmr
+	[ "${lines[5]}" = "3.000000000,two words-11,<not counted>,,context-switches,0,100.00,," ]
+	run stat --per-socket tasks.pmr
+	[ "$status" -eq 2 ]
+	[[ $output == *"--per-thread"* ]]
+}
+
+@test "metrics of both generations" {
+	"$tests/make_stat" all all.pmr
+	expect branch-misses '320,,branch-misses,32000000000,100.00,10.00,of all branches' -x, --metric-style=classic \
+		-e branch-misses all.pmr
+	expect branch-misses '320,,branch-misses,32000000000,100.00,10.0,%  branch_miss_rate' -x, --metric-style=named \
+		-e branch-misses all.pmr
+	expect branch-misses '{"counter-value" : "320.000000", "unit" : "", "event" : "branch-misses", "event-runtime" : 32000000000, "pcnt-running" : 100.00, "metric-value" : "10.000000", "metric-unit" : "%  branch_miss_rate", "metric-threshold" : "bad"}' \
+		-j --metric-style=named -e branch-misses all.pmr
+	# perf 7 leaves events that the user named without metrics.
+	expect branch-misses '320,,branch-misses,32000000000,100.00,,' -x, -e branch-misses all.pmr
+	expect branch-misses '               320      branch-misses                    #     10.0 %  branch_miss_rate' \
+		-M branch_miss_rate all.pmr
+	run stat --metric-only -M branch_miss_rate --per-socket -x, all.pmr
+	[ "${lines[0]}" = "socket,ctrs,%  branch_miss_rate," ]
+	[ "${lines[2]}" = "S1,4,10.0," ]
+	run stat --metric-only -M branch_miss_rate -j all.pmr
+	[ "$output" = '{"%  branch_miss_rate" : "10.0"}' ]
+	run stat -M no_such_metric all.pmr
+	[ "$status" -eq 2 ]
+}
+
+@test "files, descriptors, and perf's configuration" {
+	"$tests/make_stat" all all.pmr
+	stat -o out -x, -e branches all.pmr
+	[ "$(sed -n 1p out)" = "# started on Mon Sep 21 14:13:20 2026" ]
+	[ "$(sed -n 3p out)" = "3200,,branches,32000000000,100.00,," ]
+	stat -o out --append -x, -e branches all.pmr
+	[ "$(grep -c branches out)" -eq 2 ]
+	stat --log-fd 7 -x, -e branches all.pmr 7>seven
+	[ "$(cat seven)" = "3200,,branches,32000000000,100.00,," ]
+	stat -o out.json -j -e branches all.pmr
+	python3 -c 'import json; json.loads(open("out.json").read())'
+	printf '[core]\n\tbig-num = true\n[stat]\n\tbig-num = false # none\n' >config
+	PERF_CONFIG=config expect branches '              3200      branches' --metric-style=none -e branches all.pmr
+	PERF_CONFIG=config expect branches '             3,200      branches' -B --metric-style=none -e branches all.pmr
+	printf '[stat]\nbig-num = perhaps\n' >config
+	PERF_CONFIG=config run stat -e branches all.pmr
+	[[ $output == *"perhaps"* ]]
+	run stat -o x --log-fd 1 all.pmr
+	[ "$status" -eq 2 ]
+}
+
+@test "our own rows of the same events" {
+	"$tests/make_stat" all all.pmr
+	run stat --format=csv -e branches all.pmr
+	[[ ${lines[0]} == recording,run,time,* ]]
+	[[ ${lines[1]} == *,branches,3200,1,ok ]]
+	[ "${#lines[@]}" -eq 2 ]
+}
+
+@test "what is not there is named" {
+	"$tests/make_stat" all all.pmr
+	run stat -e brunches all.pmr
+	[ "$status" -eq 2 ]
+	[[ $output == *"'branches'"* ]]
+	run stat
+	[ "$status" -eq 2 ]
+	run stat -r 3 all.pmr
+	[ "$status" -eq 2 ]
+	run stat -C 77 all.pmr
+	[ "$status" -eq 2 ]
+}
+
+@test "the lines of perf's own machine: beside perf, on the same tasks" {
+	command -v perf >/dev/null || skip "no perf on this machine"
+	perf stat -e task-clock true >/dev/null 2>&1 || skip "perf may not count here"
+	events=task-clock,context-switches,page-faults,emulation-faults
+	"$bin/pmrec" -q -o live.pmr -e "$events" -- sleep 0.2 || skip "pmrec may not count here"
+	for form in -x, -j; do
+		perf stat "$form" -o perf.out -e "$events" sleep 0.2
+		stat "$form" --metric-style=classic live.pmr >ours.out
+		# The same fields, with digits for digits.
+		sed '/^#/d; /^$/d; s/"metric-value" : [0-9.]*/"metric-value" : "0"/; s/[0-9][0-9.]*/0/g; s/[KM]\/sec/\/sec/; s/, "metric-value" : "0", "metric-unit" : ""//' \
+			perf.out >perf.shape
+		sed 's/[0-9][0-9.]*/0/g; s/[KM]\/sec/\/sec/' ours.out >ours.shape
+		diff perf.shape ours.shape
+	done
+	for ways in -A --per-socket --per-core; do
+		"$bin/pmrec" -q --overwrite -a -o live.pmr -e "$events" -- sleep 0.2
+		perf stat -a "$ways" -x, -o perf.out -e "$events" sleep 0.2
+		stat "$ways" -x, --metric-style=classic live.pmr | sed 's/[0-9][0-9.]*/0/g; s/[KM]\/sec/\/sec/' >ours.shape
+		sed '/^#/d; /^$/d; s/[0-9][0-9.]*/0/g; s/[KM]\/sec/\/sec/' perf.out >perf.shape
+		diff perf.shape ours.shape
+	done
+}
+
+@test "pmrec prints it at the end" {
+	run --separate-stderr "$bin/pmrec" -q -e task-clock --report=stat -o r.pmr -- true
+	[ "$status" -eq 0 ] || skip "pmrec may not count here"
+	[[ $output == *"Performance counter stats for 'true'"* ]]
+	[[ $output == *" msec task-clock "* ]]
+}

@@ -1,0 +1,233 @@
+/*
+ * make_stat KIND FILE: recordings with known truth for pmrep stat. The machine of builder.h (2 packages, 4 cores, 8
+ * CPUs), 5 snapshots, one a second.
+ *
+ * all    counters of CPU n = 0 to 7, each second:
+ *   cycles               (n + 1) * 1000 are seen in (n + 1) / 8 of the time, so there were 8000; CPU 0 sees none at all
+ *   task-clock           1e9 ns
+ *   branch-misses        10; branches 100
+ *   uncore_imc_N/cas/    N = 0, 1: on CPUs 0 and 4: 1000000 * (N + 1), unit MiB, scale 6.103515625e-05, one wildcard
+ *   cpu_core/cycles/     on CPUs 0 to 3: 100; cpu_atom/cycles/ on CPUs 4 to 7: 200; one wildcard
+ *   pkg/energy/          of the package, but opened on every CPU: n + 1
+ *   core/ev,percore/     n + 1
+ *   msr/level/           snapshot: 40 + n, whatever was before
+ *   a,"b"                100: a name of all that parts fields
+ *   broken               could not be opened
+ * runs   a command that ran three times, for 1, 2 and 3 s: task-clock 1, 2 and 3 ms, instructions 10, 20 and 60
+ * tasks  context-switches of threads 10 (bash) and 11 ("two words"), 3 and 5 a second; the latter ends after 2 s
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "builder.h"
+
+struct row {
+	const char *name, *unit, *scale, *pmu;
+	uint64_t wildcard;
+	bool per_pkg, percore, snapshot, broken;
+	uint32_t first, n, step; /* CPUs */
+};
+
+static const struct row rows[] = {
+	{ "cycles", "1", NULL, "cpu", .n = 8 },
+	{ "task-clock", "msec", "1e-6", "software", .n = 8 },
+	{ "branch-misses", "1", NULL, "cpu", .n = 8 },
+	{ "branches", "1", NULL, "cpu", .n = 8 },
+	{ "uncore_imc_0/cas/", "MiB", "6.103515625e-05", "uncore_imc_0", 1, .n = 2, .step = 4 },
+	{ "uncore_imc_1/cas/", "MiB", "6.103515625e-05", "uncore_imc_1", 1, .n = 2, .step = 4 },
+	{ "cpu_core/cycles/", "1", NULL, "cpu_core", 2, .n = 4 },
+	{ "cpu_atom/cycles/", "1", NULL, "cpu_atom", 2, .first = 4, .n = 4 },
+	{ "pkg/energy/", "1", NULL, "pkg", .per_pkg = true, .n = 8 },
+	{ "core/ev,percore/", "1", NULL, "core", .percore = true, .n = 8 },
+	{ "msr/level/", "1", NULL, "msr", .snapshot = true, .n = 8 },
+	{ "a,\"b\"", "1", NULL, "cpu", .n = 8 },
+};
+#define ROWS (sizeof(rows) / sizeof(rows[0]))
+
+static uint64_t a_second(const char *counter, uint64_t n)
+{
+	if (!strcmp(counter, "cycles"))
+		return (n + 1) * 1000;
+	if (!strcmp(counter, "task-clock"))
+		return 1000000000;
+	if (!strcmp(counter, "branch-misses"))
+		return 10;
+	if (!strcmp(counter, "branches") || counter[0] == 'a')
+		return 100;
+	if (!strncmp(counter, "uncore_imc_", 11))
+		return UINT64_C(1000000) * (counter[11] == '0' ? 1 : 2);
+	if (!strcmp(counter, "cpu_core/cycles/"))
+		return 100;
+	if (!strcmp(counter, "cpu_atom/cycles/"))
+		return 200;
+	return n + 1;
+}
+
+static struct reading all(struct builder *b, const char *counter, const struct pm_instance *i, uint64_t row)
+{
+	bool shared = b->filling->counter[0] == 1, never = shared && !i->number;
+
+	if (!strcmp(counter, "enabled"))
+		return (struct reading){ row * 1000000000, 0 };
+	if (!strcmp(counter, "running"))
+		return (struct reading){ never ? 0 : shared ? row * 125000000 * (i->number + 1) : row * 1000000000, 0 };
+	if (!strcmp(counter, "msr/level/"))
+		return (struct reading){ 40 + i->number, 0 };
+	return (struct reading){ never ? 0 : row * a_second(counter, i->number), 0 };
+}
+
+static void add_counter(struct builder *b, const struct row *r, uint32_t *id)
+{
+	struct pm_counter c = {
+		.name = (char *)r->name, .display = (char *)r->name, .source = (char *)"perf", .unit = (char *)r->unit,
+		.scale = { .num = 1, .den = 1, .text = (char *)r->scale }, .type = PM_U64,
+		.semantics = r->snapshot ? PM_GAUGE : PM_CUMULATIVE, .width = 64, .aggregation = PM_AGG_SUM,
+	};
+	int64_t added;
+
+	pm_map_set(&c.attrs, PM_COUNTER_REQUESTED, pm_bool(true));
+	pm_map_set(&c.attrs, PM_COUNTER_PERF_PMU, pm_text(r->pmu));
+	if (r->wildcard)
+		pm_map_set(&c.attrs, PM_COUNTER_PERF_WILDCARD, pm_u64(r->wildcard));
+	if (r->wildcard == 2)
+		pm_map_set(&c.attrs, PM_COUNTER_PERF_USER_TEXT, pm_text("cycles"));
+	if (r->per_pkg)
+		pm_map_set(&c.attrs, PM_COUNTER_PERF_PER_PKG, pm_bool(true));
+	if (r->percore)
+		pm_map_set(&c.attrs, PM_COUNTER_PERF_PERCORE, pm_bool(true));
+	if (r->broken)
+		pm_map_set(&c.attrs, PM_COUNTER_PERF_INVALID, pm_u64(PM_REASON_NOT_SUPPORTED));
+	if (r->snapshot)
+		pm_map_set(&c.attrs, PM_COUNTER_PERF_SNAPSHOT, pm_bool(true));
+	added = pm_model_add_counter(&b->model, &c);
+	pm_map_release(&c.attrs);
+	assert_true(added > 0);
+	*id = (uint32_t)added;
+}
+
+static void make_all(struct builder *b)
+{
+	const struct row broken = { "broken", "1", NULL, "cpu", .broken = true };
+	uint32_t id[ROWS], last, cpu[BUILDER_CPUS], saved[BUILDER_CPUS];
+
+	builder_init(b, all);
+	memcpy(saved, b->instance[PM_CPU], sizeof(saved));
+	for (size_t k = 0; k < ROWS; k++) {
+		const struct row *r = &rows[k];
+
+		add_counter(b, r, &id[k]);
+		for (uint32_t n = 0; n < r->n; n++)
+			cpu[n] = saved[r->first + n * (r->step ? r->step : 1)];
+		memcpy(b->instance[PM_CPU], cpu, r->n * sizeof(*cpu));
+		builder_group(b, PM_CPU, r->n, PM_GROUP_PERF_TIMES, &id[k], 1);
+		memcpy(b->instance[PM_CPU], saved, sizeof(saved));
+	}
+	add_counter(b, &broken, &last);
+	builder_write(b, 0, 3);
+	builder_write(b, 3, 2);
+}
+
+/* ---- runs ---- */
+
+static struct reading of_runs(struct builder *b, const char *counter, const struct pm_instance *i, uint64_t row)
+{
+	static const uint64_t instructions[] = { 10, 20, 60 };
+	bool end = row % 2;
+
+	if (!strcmp(counter, "instructions"))
+		return (struct reading){ end ? instructions[b->run - 1] : 0, 0 };
+	return (struct reading){ end ? b->run * 1000000 : 0, 0 };
+}
+
+static void write_event(struct builder *b, enum pm_event_type type, uint64_t elapsed_ns)
+{
+	struct pm_event e = { .type = type, .time_ns = BUILDER_START_NS };
+
+	if (elapsed_ns) {
+		pm_map_set(&e.attrs, PM_EVENT_KEY_ELAPSED_NS, pm_u64(elapsed_ns));
+		pm_map_set(&e.attrs, PM_EVENT_KEY_USER_NS, pm_u64(elapsed_ns / 2));
+		pm_map_set(&e.attrs, PM_EVENT_KEY_SYSTEM_NS, pm_u64(elapsed_ns / 4));
+	}
+	assert_int_equal(pm_writer_event(b->writer, &e), 0);
+	pm_event_release(&e);
+}
+
+static void make_runs(struct builder *b)
+{
+	const struct row list[] = { { "task-clock", "msec", "1e-6", "software" }, { "instructions", "1", NULL, "cpu" } };
+	uint32_t id[2];
+
+	builder_init(b, of_runs);
+	pm_map_set(&b->model.header, PM_HEADER_TARGET, pm_text("command"));
+	pm_map_set(&b->model.header, PM_HEADER_COMMAND, pm_text("true"));
+	pm_map_set(&b->model.header, PM_HEADER_RUNS, pm_u64(3));
+	for (int k = 0; k < 2; k++)
+		add_counter(b, &list[k], &id[k]);
+	builder_group(b, PM_TASK, 1, PM_GROUP_PERF_TIMES, id, 2);
+	for (b->run = 1; b->run <= 3; b->run++) {
+		builder_write(b, 2 * (b->run - 1), 2);
+		write_event(b, PM_EVENT_CHILD_EXIT, b->run * UINT64_C(1000000000));
+	}
+}
+
+/* ---- tasks ---- */
+
+static struct reading of_tasks(struct builder *b, const char *counter, const struct pm_instance *i, uint64_t row)
+{
+	bool second = pm_map_u64(&i->attrs, PM_INSTANCE_TID, 0) == 11;
+
+	if (second && row > 2)
+		row = 2;
+	if (!strcmp(counter, "enabled") || !strcmp(counter, "running"))
+		return (struct reading){ row * 1000000000, 0 };
+	return (struct reading){ row * (second ? 5 : 3), 0 };
+}
+
+static void make_tasks(struct builder *b)
+{
+	const struct row cs = { "context-switches", "1", NULL, "software" };
+	static const char *const comm[] = { "bash", "two words" };
+	uint32_t id;
+
+	builder_init(b, of_tasks);
+	pm_map_set(&b->model.header, PM_HEADER_TARGET, pm_text("pid"));
+	for (uint32_t k = 0; k < 2; k++) {
+		struct pm_map *attrs = &b->model.instance[b->instance[PM_TASK][k] - 1].attrs;
+
+		pm_map_set(attrs, PM_INSTANCE_PID, pm_u64(10));
+		pm_map_set(attrs, PM_INSTANCE_TID, pm_u64(10 + k));
+		pm_map_set(attrs, PM_INSTANCE_COMM, pm_text(comm[k]));
+	}
+	add_counter(b, &cs, &id);
+	builder_group(b, PM_TASK, 2, PM_GROUP_PERF_TIMES, &id, 1);
+	builder_write(b, 0, 5);
+}
+
+int main(int argc, char **argv)
+{
+	struct builder b;
+	FILE *f;
+
+	if (argc != 3)
+		return 2;
+	if (!strcmp(argv[1], "all"))
+		make_all(&b);
+	else if (!strcmp(argv[1], "runs"))
+		make_runs(&b);
+	else if (!strcmp(argv[1], "tasks"))
+		make_tasks(&b);
+	else
+		return 2;
+	builder_finish(&b);
+	f = fopen(argv[2], "wb");
+	if (!f || fwrite(b.file.data, 1, b.file.len, f) != b.file.len || fclose(f))
+		return 1;
+	builder_release(&b);
+	return 0;
+}
