@@ -271,10 +271,14 @@ FAULTS = {**{name: ("skylakex", refused) for name in REFUSED}, "fails": ("skylak
 def main(fault):
     rig.need()
     name, check = FAULTS[fault]
-    with rig.Mounted(machines.build(name)) as mounted:
-        wrong = check(mounted, fault) if check is refused else check(mounted)
-    for line in wrong:
-        print("wrong:", line)
+    # A machine that is busy with something else misses readings: what is wrong must be wrong three times.
+    for attempt in range(3):
+        with rig.Mounted(machines.build(name)) as mounted:
+            wrong = check(mounted, fault) if check is refused else check(mounted)
+        for line in wrong:
+            print(f"attempt {attempt + 1}: {line}")
+        if not wrong:
+            break
     return bool(wrong)
 
 
