@@ -478,6 +478,7 @@ unsigned perf_class_counters(const struct event_pmu *pmu)
 int perf_classes_check(struct perf_pmus *p, const struct event_set *set, const struct plan *plan, struct error *e)
 {
 	struct event_view view = perf_view(p, plan->root);
+	bool asked = plan->options->events || plan->options->metrics;
 	int err = 0;
 
 	for (size_t i = 0; i < set->n && !err; i++) {
@@ -486,9 +487,10 @@ int perf_classes_check(struct perf_pmus *p, const struct event_set *set, const s
 
 		if (!pmu || !perf_class(pmu))
 			continue;
-		if (plan->options->target == TARGET_TASKS)
-			return error_set(e, EINVAL, "\"%.80s\" counts a socket and cannot follow a process or thread: leave "
-					 "out -p and -t", ev->text);
+		if (asked && plan->options->target != TARGET_SYSTEM)
+			return error_set(e, EINVAL, "\"%.80s\" counts a socket and cannot follow a %s", ev->text,
+					 plan->options->target == TARGET_COMMAND ? "command: add -a" :
+										   "process or thread: -a in place of -p and -t");
 		err = perf_class_probe(p, pmu, plan->root);
 	}
 	return err ? err : nvidia_check(&view, set, e);

@@ -54,6 +54,8 @@ struct event_pmu_hooks {
 	/* All terms are in: adds what was left out, refuses what cannot stand together. 0 or -EINVAL. */
 	int (*finish)(const struct event_pmu *pmu, uint64_t config[EVENT_CONFIGS], struct buf *notes,
 		      struct error *e);
+	/* A group that the user wrote over several PMUs is refused, not taken apart. */
+	bool strict_groups;
 };
 
 struct event_pmu {

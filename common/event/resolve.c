@@ -518,7 +518,7 @@ int event_resolve(const struct event_list *list, const struct event_view *view, 
 		err = resolve_node(&r);
 		set->parsed++;
 		if (!err && g && g->first + g->n == i + 1)
-			resolve_groups(&r, group_start, g);
+			err = resolve_groups(&r, group_start, g);
 	}
 	if (!err)
 		return 0;

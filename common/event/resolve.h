@@ -41,6 +41,6 @@ char *resolve_with_mods(const char *body, uint32_t mods);
 /* Does the term say what is counted, as against what it is called and how it would be sampled? */
 bool resolve_term_counts(const struct event_term *t);
 /* Numbers the groups of the events from `start` on, which all come from one pair of braces. */
-void resolve_groups(struct resolver *r, size_t start, const struct event_group *g);
+int resolve_groups(struct resolver *r, size_t start, const struct event_group *g);
 
 #endif

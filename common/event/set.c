@@ -117,7 +117,7 @@ static bool same_group(const struct event *a, const struct event *b)
 
 /* A member on another PMU gets a group
  * with the others of that PMU, so that each PMU instance of a wildcard has its own. */
-void resolve_groups(struct resolver *r, size_t start, const struct event_group *g)
+int resolve_groups(struct resolver *r, size_t start, const struct event_group *g)
 {
 	struct event_set *set = r->set;
 	uint32_t base = set->groups;
@@ -140,12 +140,20 @@ void resolve_groups(struct resolver *r, size_t start, const struct event_group *
 			ev->group = ++set->groups;
 	}
 	if (set->groups == base + 1)
-		return;
+		return 0;
 	for (size_t i = start; i < set->n; i++)
 		if (set->event[i].wildcard)
-			return; /* one group a PMU is what was asked for */
+			return 0; /* one group a PMU is what was asked for */
+	for (size_t i = start; i < set->n; i++) {
+		uint32_t pmu = set->event[i].pmu_index;
+
+		if (pmu != EVENT_NONE && r->view->pmu[pmu].hooks && r->view->pmu[pmu].hooks->strict_groups)
+			return resolve_fail(r, EINVAL, r->list->node[g->first].column,
+					    "a group has events of one PMU: %s counts with no other at once", set->event[i].pmu);
+	}
 	buf_printf(r->notes,
 	           "the group {%.*s} spans PMUs that cannot be counted together: it becomes %u groups\n",
 	           (int)(r->list->node[g->first + g->n - 1].end - r->list->node[g->first].column),
 	           r->list->text + r->list->node[g->first].column, (unsigned)(set->groups - base));
+	return 0;
 }

@@ -91,6 +91,9 @@ assert p[19]["functions"][0]["src_bdf"] == 0xc100'
 	run record -p $$ -e nvidia_ucf_pmu_0/cycles/
 	[ "$status" -eq 125 ]
 	[[ $output == *"cannot follow a process"* ]]
+	run record -e nvidia_ucf_pmu_0/cycles/ true
+	[ "$status" -eq 125 ]
+	[[ $output == *"cannot follow a command: add -a"* ]]
 }
 
 @test "a raw address is shown as what it decodes to" {
