@@ -44,6 +44,12 @@ static uint64_t midpoint(const struct column *c, uint32_t row)
 	return c->begin[row] + (c->end[row] - c->begin[row]) / 2;
 }
 
+/* How far the moment of the reading may be from its midpoint. */
+static uint64_t half(const struct column *c, uint32_t row)
+{
+	return (c->end[row] - c->begin[row]) / 2;
+}
+
 static void add(struct track *t, uint64_t delta)
 {
 	if (t->type == PM_F64)
@@ -87,12 +93,12 @@ static bool rule_holds(struct track *t, uint64_t now, uint64_t time)
 	return !why;
 }
 
-/* Off by more than 2 %, beyond a millisecond of doubt about when it was read. */
+/* Off by more than 2 %, beyond a millisecond and all doubt about when within the two readings it was read. */
 static bool off_rate(const struct track *t, double ticks)
 {
-	double s = (double)t->elapsed / 1e9, hz = t->rule->hz;
+	double s = (double)t->elapsed / 1e9, doubt = (double)(t->first_half + t->prev_half) / 1e9, hz = t->rule->hz;
 
-	return hz > 0 && fabs(ticks - hz * s) > hz * (0.02 * s + 0.001);
+	return hz > 0 && fabs(ticks - hz * s) > hz * (0.02 * s + 0.001 + doubt);
 }
 
 static void step_more(struct track *t, uint64_t now, uint64_t since)
@@ -188,6 +194,8 @@ void track_step(struct track *t, const struct column *c, uint32_t row)
 	if (!t->started && t->before)
 		t->absent = t->before;
 	if (t->started && !t->stale) {
+		if (!t->elapsed)
+			t->first_half = t->prev_half;
 		t->elapsed += time - t->prev_time;
 		if (c->enabled) {
 			t->times->enabled += c->enabled[row] - t->times->prev_enabled;
@@ -199,6 +207,7 @@ void track_step(struct track *t, const struct column *c, uint32_t row)
 		t->more->span = (double)(c->end[row] - c->begin[row]) / 1e3;
 	}
 	t->prev = now;
+	t->prev_half = half(c, row);
 	t->prev_time = time;
 	if (c->enabled) {
 		t->times->prev_enabled = c->enabled[row];
@@ -394,6 +403,7 @@ void track_rows(struct track *t, const struct column *c, uint32_t row, uint32_t 
 		for (uint32_t r = 0; r < end - row; r++)
 			out[r] = out[r].reason ? out[r] : value_of(out[r].v * t->mul / t->div);
 	t->prev = prev;
+	t->prev_half = half(c, end - 1);
 	t->prev_time = midpoint(c, end - 1);
 	if (c->enabled) {
 		t->times->prev_enabled = c->enabled[end - 1];

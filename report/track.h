@@ -29,6 +29,7 @@ struct track {
 	uint16_t before;    /* why there was no reading before the first; 0: no special reason */
 	double mul, div;
 	uint64_t prev, prev_time;
+	uint64_t prev_half, first_half; /* doubt about when `prev` was read, and the reading at the interval's start */
 	uint64_t sum;       /* difference so far, or the latest level; the bits of a double if type is F64 */
 	uint64_t elapsed;
 	struct track_times *times; /* owned; NULL unless its group has enabled and running */
