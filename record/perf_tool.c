@@ -16,6 +16,7 @@
 struct tool_place {
 	int fd;       /* stat file of a task; -1: none */
 	uint32_t cpu; /* of /proc/stat; PM_NONE: a task */
+	uint32_t instance; /* id */
 };
 
 /* Shared by the source and its units, which may be released in any order. */
@@ -368,37 +369,58 @@ void perf_tool_restart(struct perf_tool *t, const struct plan *p)
 	rusage_ns(t->before);
 }
 
-static int open_places(struct perf_tool *t, const struct perf_source *s, const struct plan *p)
+static int open_cpus(struct perf_tool *t, struct plan *p)
 {
-	bool tasks = p->options->target != TARGET_SYSTEM;
-	uint32_t n = tasks ? s->n_tasks : (uint32_t)p->cpus.n;
+	t->stat = root_open(p->root, "/proc/stat");
+	for (size_t i = 0; i < p->cpus.n; i++) {
+		int64_t id = plan_cpu_instance(p, p->cpus.cpu[i]);
 
-	t->command = p->options->target == TARGET_COMMAND;
-	t->children = t->command && !p->options->no_inherit;
-	/* A line of a CPU has ten numbers; the other lines of the file come after them. */
-	t->size = tasks ? TASK_STAT_MAX : 4096 + 256 * (size_t)p->model->topology.n;
-	t->text = malloc(t->size);
-	t->place = calloc(n + 1, sizeof(*t->place));
-	if (!t->text || !t->place)
-		return -ENOMEM;
-	if (!tasks)
-		t->stat = root_open(p->root, "/proc/stat");
-	for (uint32_t i = 0; i < n; i++) {
-		struct tool_place *at = &t->place[t->n_places++];
-
-		*at = (struct tool_place){ .fd = -1, .cpu = tasks ? PM_NONE : p->cpus.cpu[i] };
-		if (tasks)
-			at->fd = root_open(p->root, t->command ? "/proc/%d/stat" : "/proc/%1$d/task/%1$d/stat",
-					   (int)s->task[i].tid);
+		if (id < 0)
+			return (int)id;
+		t->place[t->n_places++] =
+		    (struct tool_place){ .fd = -1, .cpu = p->cpus.cpu[i], .instance = (uint32_t)id };
 	}
-	if (t->command)
-		rusage_ns(t->before);
 	return 0;
 }
 
-static int64_t place_instance(struct perf_source *s, struct plan *p, uint32_t i)
+/* Processes have one place, at their first thread, which knows what the others have used; with --per-thread, and where
+ * threads were named, each has its own. */
+static void open_tasks(struct perf_tool *t, const struct perf_source *s, const struct plan *p)
 {
-	return p->options->target == TARGET_SYSTEM ? plan_cpu_instance(p, p->cpus.cpu[i]) : s->task[i].instance;
+	const struct record_options *o = p->options;
+	bool whole = !o->per_thread && !o->tids;
+
+	t->command = whole && o->target == TARGET_COMMAND;
+	t->children = whole && !o->no_inherit;
+	for (uint32_t i = 0; i < s->n_tasks; i++) {
+		const struct perf_task *task = &s->task[i];
+		int fd;
+
+		if (!task->instance || (whole && task->tid != task->pid))
+			continue;
+		fd = whole ? root_open(p->root, "/proc/%d/stat", (int)task->pid)
+			   : root_open(p->root, "/proc/%d/task/%d/stat", (int)task->tid, (int)task->tid);
+		t->place[t->n_places++] =
+		    (struct tool_place){ .fd = fd, .cpu = PM_NONE, .instance = task->instance };
+	}
+	if (t->command)
+		rusage_ns(t->before);
+}
+
+static int open_places(struct perf_tool *t, const struct perf_source *s, struct plan *p)
+{
+	bool tasks = p->options->target != TARGET_SYSTEM;
+
+	/* A line of a CPU has ten numbers; the other lines of the file come after them. */
+	t->size = tasks ? TASK_STAT_MAX : 4096 + 256 * (size_t)p->model->topology.n;
+	t->text = malloc(t->size);
+	t->place = calloc((tasks ? s->n_tasks : p->cpus.n) + 1, sizeof(*t->place));
+	if (!t->text || !t->place)
+		return -ENOMEM;
+	if (!tasks)
+		return open_cpus(t, p);
+	open_tasks(t, s, p);
+	return 0;
 }
 
 /* One group and unit for the times, or for all others. */
@@ -422,14 +444,10 @@ static int add_unit(struct perf_source *s, struct plan *p, bool times)
 		u->what[u->n++] = what;
 		g.counter[g.n_counters++] = e->counter;
 	}
-	for (uint32_t i = 0; i < places && id >= 0; i++) {
-		id = times ? place_instance(s, p, i) : p->system_instance;
-		g.instance[g.n_instances++] = (uint32_t)id;
-	}
-	if (id >= 0 && g.n_counters && places)
+	for (uint32_t i = 0; i < places && !id; i++)
+		g.instance[g.n_instances++] = times ? s->tool->place[i].instance : p->system_instance;
+	if (!id && g.n_counters && places)
 		id = pm_model_add_group(p->model, &g);
-	else if (id > 0)
-		id = 0;
 	if (id > 0) {
 		u->unit = (struct unit){ .read = times ? read_times : read_values,
 					 .release = unit_release,

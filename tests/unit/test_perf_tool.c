@@ -4,6 +4,7 @@
  */
 #include "perf_world.h"
 
+#include <pthread.h>
 #include <sys/wait.h>
 
 #include "record/clocks.h"
@@ -149,6 +150,42 @@ static void test_command(void **state)
 	free(w);
 }
 
+static void *burner(void *arg)
+{
+	burn(150000000);
+	return NULL;
+}
+
+/* A process has one place, with the time of threads that have ended; a thread that was named has its own. */
+static void test_tasks(void **state)
+{
+	char pid[16];
+
+	for (int threads = 0; threads < 2; threads++) {
+		struct world *w = world_new(TARGET_TASKS, "user_time,system_time", NULL, NULL);
+		uint64_t before, used;
+		pthread_t other;
+
+		if (threads)
+			w->options.tids = tid_text(pid);
+		else
+			w->options.pids = tid_text(pid);
+		world_begin(w, NULL);
+		if (world_plan(w))
+			fail_msg("%s", w->e.text);
+		before = sum_of(w, "tool/user_time/") + sum_of(w, "tool/system_time/");
+		assert_int_equal(pthread_create(&other, NULL, burner, NULL), 0);
+		pthread_join(other, NULL);
+		used = sum_of(w, "tool/user_time/") + sum_of(w, "tool/system_time/") - before;
+		if (threads)
+			assert_in_range(used, 0, 60000000);
+		else
+			assert_in_range(used, 120000000, 400000000);
+		world_end(w, true);
+		free(w);
+	}
+}
+
 /* What a machine does not state is recorded as missing, and the others go on. */
 static void test_unknown_value(void **state)
 {
@@ -179,6 +216,7 @@ int main(void)
 		cmocka_unit_test(test_values),
 		cmocka_unit_test(test_system),
 		cmocka_unit_test(test_command),
+		cmocka_unit_test(test_tasks),
 		cmocka_unit_test(test_unknown_value),
 	};
 
