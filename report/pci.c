@@ -7,7 +7,7 @@
 #include "common/catalog/pmu_class.h"
 #include "report/places.h"
 
-#define SHOWN_DEVICES 3 /* of a label */
+#define SHOWN_DEVICES 2 /* of a label */
 
 /* ---- the map ---- */
 
