@@ -69,6 +69,7 @@ struct stat_event {
 	char *name;           /* owned */
 	const char *unit;     /* "" for counts; borrowed of the model, as below */
 	const char *cgroup;   /* or NULL */
+	uint32_t in_cgroup;   /* number of the cgroup, from 1; 0: counted in none; PM_NONE: wherever it was */
 	const struct pm_counter *first;
 	uint32_t *counter;    /* owned: ids */
 	uint32_t n_counters;
@@ -166,6 +167,7 @@ struct stat_sheet {
 	double *run_wall;          /* owned: ns of each run, for --table */
 	uint32_t n_runs;
 	struct stat_shadow *shadow;
+	uint32_t binding_cgroup;   /* whose events formulas are about, while they are bound */
 	/* Of the recording. */
 	uint64_t elapsed_ns;       /* of the command that ended last; 0: none */
 	uint64_t counted_ns;       /* in which events were enabled, over the intervals so far */
@@ -195,7 +197,14 @@ void stat_forget_layout(struct stat_sheet *s);
 /* ---- stat_events.c ---- */
 
 int stat_events_find(struct stat_sheet *s, struct buf *notes, struct error *e);
-/* The event that a counter belongs to; one that is not printed is added. Its place or -ENOMEM. */
+/* The number of the cgroup that an instance counts in; 0: none. */
+static inline uint32_t stat_cgroup_of(const struct pm_instance *i)
+{
+	return i->kind == PM_CGROUP ? i->number : 0;
+}
+/* Which cgroups a counter was counted in, as numbers; 0 is among them if it was also counted elsewhere, or nowhere. */
+int stat_cgroups_find(const struct stat_sheet *s, uint32_t counter, struct cpulist *found);
+/* The event that a counter belongs to, in stat_sheet.binding_cgroup; one that is not printed is added. Its place or -ENOMEM. */
 int64_t stat_event_of(struct stat_sheet *s, uint32_t counter);
 void stat_events_release(struct stat_sheet *s);
 /* Takes a comma separated list in which commas between slashes or in braces part nothing. 0 or -ENOMEM. */

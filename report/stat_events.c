@@ -155,11 +155,44 @@ static bool is_default(const struct pm_counter *c, unsigned level)
 	return false;
 }
 
-static bool has_cgroup(const struct stat_config *config, const struct pm_counter *c)
+/* What a cgroup is called: its path, or its pseudonym. */
+static const char *cgroup_name(const struct pm_model *m, uint32_t number)
 {
-	const char *cgroup = pm_map_text(&c->attrs, PM_COUNTER_PERF_CGROUP, NULL);
+	for (uint32_t i = 0; i < m->n_instances; i++)
+		if (m->instance[i].kind == PM_CGROUP && m->instance[i].number == number)
+			return pm_map_text(&m->instance[i].attrs, PM_INSTANCE_CGROUP,
+					   pm_map_text(&m->instance[i].attrs, PM_INSTANCE_NAME, "cgroup"));
+	return NULL;
+}
 
-	if (!config->cgroups.n || config->aggr == STAT_CGROUP)
+int stat_cgroups_find(const struct stat_sheet *s, uint32_t counter, struct cpulist *found)
+{
+	const struct pm_model *m = s->places->model;
+	int err = 0;
+
+	for (uint32_t i = 0; i < m->n_groups && !err; i++) {
+		const struct pm_group *g = &m->group[i];
+
+		for (uint32_t v = 0; v < pm_group_values(g) && !err; v++) {
+			const struct pm_instance *in;
+
+			if (pm_group_counter_of(g, v) != counter)
+				continue;
+			in = pm_model_instance(m, pm_group_instance_of(g, v));
+			if (in && !(found->n && cpulist_has(found, stat_cgroup_of(in))))
+				err = cpulist_add(found, stat_cgroup_of(in));
+		}
+	}
+	return err || found->n ? err : cpulist_add(found, 0);
+}
+
+static bool has_cgroup(const struct stat_sheet *s, const struct pm_counter *c, uint32_t number)
+{
+	const struct stat_config *config = s->config;
+	const char *cgroup = number ? cgroup_name(s->places->model, number) :
+				      pm_map_text(&c->attrs, PM_COUNTER_PERF_CGROUP, NULL);
+
+	if (!config->cgroups.n || number == PM_NONE)
 		return true;
 	for (size_t i = 0; cgroup && i < config->cgroups.n; i++)
 		if (!fnmatch(config->cgroups.word[i], cgroup, 0))
@@ -322,14 +355,14 @@ static int add_counter(struct stat_event *ev, uint32_t id)
 	return 0;
 }
 
-static int add_event(struct stat_sheet *s, const struct pm_counter *c, bool hidden)
+static int add_event(struct stat_sheet *s, const struct pm_counter *c, uint32_t cgroup, bool hidden)
 {
 	struct stat_event *ev;
 	int err;
 
 	for (uint32_t i = 0; i < s->n_events; i++) {
 		ev = &s->event[i];
-		if (hidden != ev->hidden || !belong_together(s, ev->first, c))
+		if (hidden != ev->hidden || cgroup != ev->in_cgroup || !belong_together(s, ev->first, c))
 			continue;
 		if (ev->n_counters == 1) {
 			char *name = merged_name(s, c);
@@ -351,6 +384,9 @@ static int add_event(struct stat_sheet *s, const struct pm_counter *c, bool hidd
 	ev = &s->event[s->n_events];
 	*ev = (struct stat_event){ 0 };
 	describe(ev, c);
+	ev->in_cgroup = cgroup;
+	if (cgroup && cgroup != PM_NONE)
+		ev->cgroup = cgroup_name(s->places->model, cgroup);
 	ev->name = strdup(c->display);
 	s->n_events++;
 	err = add_counter(ev, c->id);
@@ -365,9 +401,9 @@ int64_t stat_event_of(struct stat_sheet *s, uint32_t counter)
 
 	for (uint32_t i = 0; i < s->n_events; i++)
 		for (uint32_t k = 0; k < s->event[i].n_counters; k++)
-			if (s->event[i].counter[k] == counter)
+			if (s->event[i].counter[k] == counter && s->event[i].in_cgroup == s->binding_cgroup)
 				return i;
-	if ((err = add_event(s, c, true)))
+	if ((err = add_event(s, c, s->binding_cgroup, true)))
 		return err;
 	if (s->n_events > before)
 		s->event[before].hidden = true;
@@ -385,6 +421,37 @@ void stat_events_release(struct stat_sheet *s)
 	s->n_events = 0;
 }
 
+/* perf has the events of one cgroup after those of the other. */
+static int add_chosen(struct stat_sheet *s, const bool *chosen)
+{
+	const struct pm_model *m = s->places->model;
+	struct cpulist *in = calloc((size_t)m->n_counters + 1, sizeof(*in)), all = { 0 };
+	int err = in ? 0 : -ENOMEM;
+
+	for (uint32_t i = 0; i < m->n_counters && !err; i++) {
+		if (!chosen[m->counter[i].id])
+			continue;
+		err = stat_cgroups_find(s, m->counter[i].id, &in[i]);
+		for (size_t k = 0; k < in[i].n && !err; k++)
+			err = cpulist_add(&all, in[i].cpu[k]);
+	}
+	for (size_t k = 0; k < all.n && !err; k++)
+		for (uint32_t i = 0; i < m->n_counters && !err; i++) {
+			bool any = s->config->aggr == STAT_CGROUP;
+			uint32_t cgroup = any ? PM_NONE : all.cpu[k];
+
+			if (!chosen[m->counter[i].id] || (any ? k > 0 : !cpulist_has(&in[i], cgroup)))
+				continue;
+			if (has_cgroup(s, &m->counter[i], cgroup))
+				err = add_event(s, &m->counter[i], cgroup, false);
+		}
+	for (uint32_t i = 0; in && i < m->n_counters; i++)
+		cpulist_release(&in[i]);
+	free(in);
+	cpulist_release(&all);
+	return err;
+}
+
 int stat_events_find(struct stat_sheet *s, struct buf *notes, struct error *e)
 {
 	const struct pm_model *m = s->places->model;
@@ -398,10 +465,8 @@ int stat_events_find(struct stat_sheet *s, struct buf *notes, struct error *e)
 		err = choose_named(s, chosen, e);
 	else if (!s->config->metrics.n || s->config->all_events || s->config->detailed)
 		choose_default(s, chosen);
-	for (uint32_t i = 0; i < m->n_counters && !err; i++)
-		if (chosen[m->counter[i].id] && has_cgroup(s->config, &m->counter[i]) &&
-		    (err = add_event(s, &m->counter[i], false)))
-			error_sys(e, -err, "events");
+	if (!err && (err = add_chosen(s, chosen)))
+		error_sys(e, -err, "events");
 	free(chosen);
 	if (!err && !s->n_events && !s->config->metrics.n)
 		err = error_set(e, ENOENT, s->config->cgroups.n ? "no event of that cgroup was recorded" :

@@ -1,5 +1,6 @@
 /* Rows and lines: which columns of the recording are printed as one number. */
 #include <errno.h>
+#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,6 +32,16 @@ static bool has_id(const uint64_t *id, size_t n, uint64_t wanted)
 	return false;
 }
 
+static bool wanted_cgroup(const struct stat_config *c, const struct pm_instance *i)
+{
+	const char *name = pm_map_text(&i->attrs, PM_INSTANCE_CGROUP, pm_map_text(&i->attrs, PM_INSTANCE_NAME, ""));
+
+	for (size_t k = 0; k < c->cgroups.n; k++)
+		if (!fnmatch(c->cgroups.word[k], name, 0))
+			return true;
+	return false;
+}
+
 static bool wanted_instance(const struct stat_sheet *s, const struct pm_instance *i)
 {
 	const struct stat_config *c = s->config;
@@ -38,6 +49,8 @@ static bool wanted_instance(const struct stat_sheet *s, const struct pm_instance
 	if (c->cpus.n && i->kind == PM_CPU && !cpulist_has(&c->cpus, i->number))
 		return false;
 	if (c->cpus.n && i->kind != PM_CPU && i->kind != PM_TASK && i->cpu != PM_NONE && !cpulist_has(&c->cpus, i->cpu))
+		return false;
+	if (c->cgroups.n && c->aggr == STAT_CGROUP && i->kind == PM_CGROUP && !wanted_cgroup(c, i))
 		return false;
 	if (i->kind == PM_TASK && (c->n_pids || c->n_tids))
 		return has_id(c->id, c->n_pids, pm_map_u64(&i->attrs, PM_INSTANCE_PID, 0)) ||
@@ -156,6 +169,17 @@ static int find_row(const struct stat_sheet *s, const struct place *place)
 	return -1;
 }
 
+/* A cgroup has an instance for each CPU; it stands where its first one does. */
+static bool place_of_cgroup(const struct stat_sheet *s, const struct pm_instance *i, struct place *place)
+{
+	const struct pm_model *m = s->places->model;
+
+	for (uint32_t k = 0; k < m->n_instances; k++)
+		if (m->instance[k].kind == PM_CGROUP && m->instance[k].number == i->number)
+			return places_find(s->places, &m->instance[k], PM_CGROUP, place);
+	return false;
+}
+
 /* An event of a package stands at the first CPU that has it. */
 static bool place_of(const struct stat_sheet *s, const struct stat_event *ev, const struct pm_instance *i, struct place *place)
 {
@@ -180,6 +204,14 @@ static bool place_of(const struct stat_sheet *s, const struct stat_event *ev, co
 	}
 	if (kind == PM_TASK && i->kind != PM_TASK)
 		return false;
+	if (kind == PM_CGROUP)
+		return i->kind == PM_CGROUP && place_of_cgroup(s, i, place);
+	/* A cgroup's counts are taken CPU by CPU. */
+	if (i->kind == PM_CGROUP && kind != PM_SYSTEM && c) {
+		struct pm_instance on = { .kind = PM_CPU, .number = c->cpu, .cpu = c->cpu };
+
+		return places_find(s->places, &on, kind, place);
+	}
 	return places_find(s->places, i, kind, place);
 }
 
@@ -198,7 +230,7 @@ static bool feeds(const struct stat_sheet *s, const struct stat_event *ev, size_
 	if (!is_of(s, ev, track))
 		return false;
 	*i = pm_model_instance(s->places->model, replay_track(s->replay, track).instance);
-	return *i && wanted_instance(s, *i);
+	return *i && (ev->in_cgroup == PM_NONE || ev->in_cgroup == stat_cgroup_of(*i)) && wanted_instance(s, *i);
 }
 
 static int find_rows(struct stat_sheet *s, uint32_t *nowhere)
@@ -245,7 +277,7 @@ static int add_column(struct stat_sheet *s, struct stat_line *l, size_t track, c
 	}
 	s->column[s->n_columns++] = (struct stat_column){
 		.track = (uint32_t)track, .package = c ? c->package : PM_NONE, .die = c ? c->die : PM_NONE,
-		.cpu = i->kind == PM_CPU ? i->number : PM_NONE,
+		.cpu = i->kind == PM_CPU ? i->number : i->kind == PM_CGROUP ? i->cpu : PM_NONE,
 	};
 	l->n++;
 	return 0;

@@ -47,6 +47,7 @@ struct shown {
 	const struct shadow *shadow; /* one of these two, or neither for -M */
 	const struct named *named;
 	const struct metric *metric;
+	uint32_t cgroup;             /* of -M: whose events it is made of */
 	char *words;                 /* owned: unit and name as they are printed */
 	struct stat_formula value, threshold;
 	bool rate;                   /* the count a second of the clock */
@@ -57,7 +58,6 @@ struct stat_shadow {
 	uint32_t n, cap;
 	uint32_t *first;     /* owned: by event, n_events + 1 of them; then those without */
 	uint32_t n_first;
-	struct stat_formula clock; /* milliseconds of CPU time */
 };
 
 void stat_shadow_release(struct stat_sheet *s)
@@ -71,7 +71,6 @@ void stat_shadow_release(struct stat_sheet *s)
 		stat_formula_release(&sh->shown[i].threshold);
 		free(sh->shown[i].words);
 	}
-	stat_formula_release(&sh->clock);
 	free(sh->shown);
 	free(sh->first);
 	free(sh);
@@ -205,6 +204,25 @@ static int bind_by_cpu_clock(struct stat_sheet *s, struct stat_formula *f, const
 	return err;
 }
 
+/* A count a second of the CPU time that was counted beside it. */
+static int add_rate(struct stat_sheet *s, uint32_t event)
+{
+	struct stat_formula clock;
+	struct shown *shown;
+	int err = stat_formula_bind(s, &clock, "task\\-clock", NULL, NULL);
+
+	if (err == -ENOENT)
+		err = stat_formula_bind(s, &clock, "cpu\\-clock", NULL, NULL);
+	if (err)
+		return err == -ENOENT ? 0 : err;
+	if (!(shown = add_shown(s->shadow))) {
+		stat_formula_release(&clock);
+		return -ENOMEM;
+	}
+	*shown = (struct shown){ .event = event, .value = clock, .rate = true };
+	return 0;
+}
+
 static int classic_of(struct stat_sheet *s, uint32_t event)
 {
 	const struct shadow *row = NULL;
@@ -241,11 +259,7 @@ static int classic_of(struct stat_sheet *s, uint32_t event)
 	}
 	if (n || err)
 		return err;
-	if (!(shown = add_shown(s->shadow)))
-		return -ENOMEM;
-	shown->event = event;
-	shown->rate = true;
-	return 0;
+	return add_rate(s, event);
 }
 
 static char *words_of(const char *unit, const char *name)
@@ -300,7 +314,7 @@ static int add_metric(struct stat_sheet *s, const struct metric *m, struct buf *
 	int err;
 
 	for (uint32_t i = 0; i < s->shadow->n; i++)
-		if (s->shadow->shown[i].metric == m && !s->shadow->shown[i].shadow && !s->shadow->shown[i].named)
+		if (s->shadow->shown[i].metric == m && s->shadow->shown[i].cgroup == s->binding_cgroup)
 			return 0;
 	if (m->each)
 		return -ENOENT;
@@ -315,6 +329,7 @@ static int add_metric(struct stat_sheet *s, const struct metric *m, struct buf *
 		for (uint32_t k = 0; k < f.in[i].n; k++)
 			s->event[f.in[i].event[k]].hidden = false;
 	shown->metric = m;
+	shown->cgroup = s->binding_cgroup;
 	shown->value = f;
 	shown->event = stat_formula_event(s, &f);
 	for (size_t i = 0; i < sizeof(named) / sizeof(named[0]); i++)
@@ -392,16 +407,6 @@ static enum stat_style style_of(const struct stat_sheet *s)
 	return s->config->form == STAT_TEXT || s->config->metric_only ? STAT_STYLE_CLASSIC : STAT_STYLE_NAMED;
 }
 
-/* Rates are of the CPU time that was counted beside. */
-static int find_clock(struct stat_sheet *s)
-{
-	int err = stat_formula_bind(s, &s->shadow->clock, "task\\-clock", NULL, NULL);
-
-	if (err == -ENOENT)
-		err = stat_formula_bind(s, &s->shadow->clock, "cpu\\-clock", NULL, NULL);
-	return err == -ENOENT ? 0 : err;
-}
-
 static int index_events(struct stat_sheet *s)
 {
 	struct stat_shadow *sh = s->shadow;
@@ -421,6 +426,29 @@ static int index_events(struct stat_sheet *s)
 	return 0;
 }
 
+/* A metric of events that were counted in cgroups is one for each of them. */
+static int add_in_cgroups(struct stat_sheet *s, const char *word, struct buf *notes, struct error *e)
+{
+	const struct pm_model *m = s->places->model;
+	struct cpulist in = { 0 };
+	int err = 0;
+
+	for (uint32_t i = 0; i < m->n_instances && !err && s->config->aggr != STAT_CGROUP; i++)
+		if (m->instance[i].kind == PM_CGROUP)
+			err = cpulist_add(&in, m->instance[i].number);
+	if (err)
+		return error_sys(e, -err, "-M");
+	s->binding_cgroup = s->config->aggr == STAT_CGROUP ? PM_NONE : 0;
+	if (!in.n)
+		return add_word(s, word, notes, e);
+	for (size_t i = 0; i < in.n && !err; i++) {
+		s->binding_cgroup = in.cpu[i];
+		err = add_word(s, word, notes, e);
+	}
+	cpulist_release(&in);
+	return err;
+}
+
 int stat_shadow_bind(struct stat_sheet *s, struct buf *notes, struct error *e)
 {
 	enum stat_style style = style_of(s);
@@ -432,11 +460,11 @@ int stat_shadow_bind(struct stat_sheet *s, struct buf *notes, struct error *e)
 	if (!s->shadow)
 		return error_sys(e, ENOMEM, "metrics");
 	for (size_t i = 0; i < s->config->metrics.n && !err; i++)
-		if ((err = add_word(s, s->config->metrics.word[i], notes, e)))
+		if ((err = add_in_cgroups(s, s->config->metrics.word[i], notes, e)))
 			return err;
-	if (!s->config->metrics.n && style == STAT_STYLE_CLASSIC)
-		err = find_clock(s);
+	s->binding_cgroup = s->config->aggr == STAT_CGROUP ? PM_NONE : 0;
 	for (uint32_t i = 0; i < n && !err && !s->config->metrics.n; i++) {
+		s->binding_cgroup = s->event[i].in_cgroup;
 		if (style == STAT_STYLE_CLASSIC)
 			err = classic_of(s, i);
 		/* The newer perf has metrics for its own choice of events only. */
@@ -474,23 +502,28 @@ static void judge(const struct stat_sheet *s, const struct shown *x, uint32_t ro
 		out->color = "31";
 }
 
+/* A second of CPU time; NaN: that is not known. */
+static double rate_of(const struct stat_sheet *s, const struct shown *x, const struct stat_line *l)
+{
+	struct value clock = stat_formula_value(s, &x->value, l->row);
+
+	if (l->now.reason || clock.reason || clock.v <= 0)
+		return (double)NAN;
+	return stat_value(&s->event[l->event], &l->now) / (clock.v / 1000);
+}
+
 /* "1.732 K/sec": below a thousand of the largest unit that it reaches. */
-static bool take_rate(const struct stat_sheet *s, const struct stat_line *l, struct stat_metric *out)
+static bool take_rate(const struct stat_sheet *s, const struct shown *x, const struct stat_line *l, struct stat_metric *out)
 {
 	static const struct {
 		double size;
 		const char *unit;
 	} units[] = { { 1e9, "G/sec" }, { 1e6, "M/sec" }, { 1e3, "K/sec" }, { 1, "/sec" } };
-	struct value clock;
+	double rate = rate_of(s, x, l);
 	size_t i = 0;
-	double rate;
 
-	if (!s->shadow->clock.expr)
+	if (isnan(rate))
 		return false;
-	clock = stat_formula_value(s, &s->shadow->clock, l->row);
-	if (clock.reason || clock.v <= 0)
-		return false;
-	rate = stat_value(&s->event[l->event], &l->now) / (clock.v / 1000);
 	while (i < 3 && rate < units[i].size)
 		i++;
 	*out = (struct stat_metric){ .value = rate / units[i].size, .width = 8, .precision = 3, .unit = units[i].unit,
@@ -536,7 +569,7 @@ size_t stat_shadow(const struct stat_sheet *s, const struct stat_line *l, struct
 		const struct shown *x = &sh->shown[i];
 
 		if (x->rate) {
-			n += take_rate(s, l, &out[n]);
+			n += take_rate(s, x, l, &out[n]);
 			continue;
 		}
 		take_metric(s, x, l->row, &out[n]);
@@ -576,15 +609,9 @@ void stat_shadow_cell(const struct stat_sheet *s, uint32_t row, uint32_t id, str
 	const struct stat_line *l = x->rate ? stat_line_at(s, row, x->event) : NULL;
 
 	*out = (struct stat_metric){ .value = (double)NAN, .reason = VALUE_NO_INPUT, .unit = "", .name = "" };
-	if (!x->rate) {
+	if (!x->rate)
 		take_metric(s, x, row, out);
-	} else if (l && !l->now.reason) {
-		struct value clock = s->shadow->clock.expr ? stat_formula_value(s, &s->shadow->clock, row) :
-							     value_missing(VALUE_NO_INPUT);
-
-		if (!clock.reason && clock.v > 0)
-			*out = (struct stat_metric){ .value = stat_value(&s->event[x->event], &l->now) / (clock.v / 1000),
-						     .width = 8, .precision = 3, .unit = "/sec", .name = "/sec" };
-	}
+	else if (l && !isnan(rate_of(s, x, l)))
+		*out = (struct stat_metric){ .value = rate_of(s, x, l), .width = 8, .precision = 3, .unit = "/sec", .name = "/sec" };
 	out->id = id;
 }

@@ -224,6 +224,25 @@ expect() {
 	[[ $output == *"--per-thread"* ]]
 }
 
+@test "cgroups are a field, or lines" {
+	"$tests/make_stat" cgroups g.pmr
+	run stat -x, g.pmr
+	# (10 + 11) x 4 and (20 + 21) x 4
+	[ "${lines[0]}" = "8.00,msec,task-clock,a,8000000000,100.00,," ]
+	[ "${lines[1]}" = "84,,cs,a,8000000000,100.00,," ]
+	[ "${lines[3]}" = '164,,cs,"b,c",8000000000,100.00,,' ]
+	run stat -j -G 'b*' -e cs g.pmr
+	[ "$output" = '{"counter-value" : "164.000000", "unit" : "", "event" : "cs", "cgroup" : "b,c", "event-runtime" : 8000000000, "pcnt-running" : 100.00}' ]
+	run stat -x, -A -e cs -G a g.pmr
+	[ "${lines[1]}" = "CPU1,44,,cs,a,4000000000,100.00,," ]
+	run stat -x, --per-cgroup -e cs g.pmr
+	[ "${lines[0]}" = "a,84,,cs,8000000000,100.00,," ]
+	[ "${lines[1]}" = '"b,c",164,,cs,8000000000,100.00,,' ]
+	# 84 in 8 ms
+	run stat -e cs -G a g.pmr
+	[ "${lines[1]}" = "                84      cs                               a                #   10.500 K/sec" ]
+}
+
 @test "metrics of both generations" {
 	"$tests/make_stat" all all.pmr
 	expect branch-misses '320,,branch-misses,32000000000,100.00,10.00,of all branches' -x, --metric-style=classic \

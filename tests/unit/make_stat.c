@@ -14,6 +14,7 @@
  *   a,"b"                100: a name of all that parts fields
  *   broken               could not be opened
  * runs   a command that ran three times, for 1, 2 and 3 s: task-clock 1, 2 and 3 ms, instructions 10, 20 and 60
+ * cgroups  cs and task-clock of the cgroups "a" and "b,c" on CPUs 0 and 1: cgroup k = 1, 2: 10 * k + CPU, 1 ms * k
  * tasks  context-switches of threads 10 (bash) and 11 ("two words"), 3 and 5 a second; the latter ends after 2 s
  */
 #include <setjmp.h>
@@ -209,6 +210,37 @@ static void make_tasks(struct builder *b)
 	builder_write(b, 0, 5);
 }
 
+/* ---- cgroups ---- */
+
+static struct reading of_cgroups(struct builder *b, const char *counter, const struct pm_instance *i, uint64_t row)
+{
+	if (!strcmp(counter, "enabled") || !strcmp(counter, "running"))
+		return (struct reading){ row * 1000000000, 0 };
+	return (struct reading){ row * (!strcmp(counter, "cs") ? 10 * i->number + i->cpu : i->number * 1000000), 0 };
+}
+
+static void make_cgroups(struct builder *b)
+{
+	static const struct row list[] = { { "task-clock", "msec", "1e-6", "software" }, { "cs", "1", NULL, "software" } };
+	uint32_t id[2];
+
+	builder_init(b, of_cgroups);
+	for (uint32_t k = 0; k < 4; k++) {
+		struct pm_instance i = { .kind = PM_CGROUP, .number = k / 2 + 1, .cpu = k % 2, .added_ns = 1 };
+		int64_t added;
+
+		pm_map_set(&i.attrs, PM_INSTANCE_CGROUP, pm_text(k / 2 ? "b,c" : "a"));
+		added = pm_model_add_instance(&b->model, &i);
+		pm_map_release(&i.attrs);
+		assert_true(added > 0);
+		b->instance[PM_CGROUP][k] = (uint32_t)added;
+	}
+	for (int k = 0; k < 2; k++)
+		add_counter(b, &list[k], &id[k]);
+	builder_group(b, PM_CGROUP, 4, PM_GROUP_PERF_TIMES, id, 2);
+	builder_write(b, 0, 5);
+}
+
 int main(int argc, char **argv)
 {
 	struct builder b;
@@ -222,6 +254,8 @@ int main(int argc, char **argv)
 		make_runs(&b);
 	else if (!strcmp(argv[1], "tasks"))
 		make_tasks(&b);
+	else if (!strcmp(argv[1], "cgroups"))
+		make_cgroups(&b);
 	else
 		return 2;
 	builder_finish(&b);
