@@ -323,7 +323,19 @@ static struct value positive(double d)
 	return d > 0 ? value_of(d) : value_missing(VALUE_NO_INPUT);
 }
 
-/* caps/slots of the core PMU is a hexadecimal number without prefix. */
+/* "0x00000008": caps/slots of the core PMU; 0 stands for "not said". */
+static bool slots_number(const struct pm_value *text, uint64_t *v)
+{
+	const char *digits = text->str.data;
+	size_t len = text->str.len;
+
+	if (len > 2 && digits[0] == '0' && digits[1] == 'x') {
+		digits += 2;
+		len -= 2;
+	}
+	return !parse_u64_span(digits, len, 16, v) && *v;
+}
+
 static struct value slots(const struct pm_model *m)
 {
 	for (uint32_t i = 0; i < m->n_pmus; i++) {
@@ -336,7 +348,7 @@ static struct value slots(const struct pm_model *m)
 			if (pair->kind == PM_VALUE_ARRAY && pair->array.n == 2 &&
 			    pair->array.item[0].kind == PM_VALUE_TEXT && pair->array.item[1].kind == PM_VALUE_TEXT &&
 			    !strcmp(pair->array.item[0].str.data, "slots") &&
-			    !parse_u64_span(pair->array.item[1].str.data, pair->array.item[1].str.len, 16, &v))
+			    slots_number(&pair->array.item[1], &v))
 				return value_of((double)v);
 		}
 	}

@@ -321,11 +321,99 @@ static void grace_metrics(void **state)
 	builder_release(&b);
 }
 
+/* ---- cores: the vendor's file ---- */
+
+/* Of the schema of tools/perf/pmu-events/arch/arm64/{nvidia/t410,arm/neoverse-n2-v2}/metrics.json. */
+static const char vendor_text[] =
+	"[{\"MetricName\": \"backend_bound\", \"MetricExpr\": \"100 * (STALL_SLOT_BACKEND / CPU_SLOT)\","
+	"  \"ScaleUnit\": \"1percent of slots\", \"MetricGroup\": \"TopdownL1\"},"
+	" {\"MetricName\": \"retiring\", \"ScaleUnit\": \"1percent of slots\", \"MetricGroup\": \"TopdownL1\","
+	"  \"MetricExpr\": \"100 * ((OP_RETIRED / OP_SPEC) * (1 - (STALL_SLOT / CPU_SLOT)))\"},"
+	" {\"MetricName\": \"rest\", \"MetricExpr\": \"100 - backend_bound - retiring\", \"ScaleUnit\": \"1percent of slots\"},"
+	" {\"MetricName\": \"st_mode\", \"MetricExpr\": \"((CPU_SLOT / CPU_CYCLES) - 5) / 5\", \"ScaleUnit\": \"1\"},"
+	" {\"MetricName\": \"frontend_bound\", \"ScaleUnit\": \"100%\","
+	"  \"MetricExpr\": \"stall_slot_frontend / (#slots * cpu_cycles)\"},"
+	" {\"MetricName\": \"mem_per_cycle\", \"MetricExpr\": \"nvidia_ucf@mem_bytes_rd@ / nvidia_ucf@cycles@\"}]";
+
+static struct reading core_value(struct builder *b, const char *counter, const struct pm_instance *i, uint64_t row)
+{
+	static const struct {
+		const char *name;
+		uint64_t rate;
+	} rate[] = {
+		{ "cpu_slot", 8000 },	 { "stall_slot_backend", 2000 }, { "stall_slot", 3000 }, { "op_retired", 4000 },
+		{ "op_spec", 5000 },	 { "cpu_cycles", 1000 },	 { "stall_slot_frontend", 800 },
+		{ "mem_bytes_rd", 64 }, { "cycles", 4 },
+	};
+
+	for (size_t k = 0; k < N(rate); k++)
+		if (strstr(counter, rate[k].name) && strchr("/", strstr(counter, rate[k].name)[strlen(rate[k].name)]))
+			return (struct reading){ .v = rate[k].rate * row * (i->kind == PM_CPU ? i->number + 1 : 1) };
+	return (struct reading){ .v = row * 1000 };
+}
+
+static void core_metrics(void **state)
+{
+	static const char *const names[] = { "cpu_slot", "stall_slot_backend", "stall_slot", "op_retired", "op_spec",
+					     "cpu_cycles", "stall_slot_frontend" };
+	static const struct programmed fabric_row[] = {
+		{ "nvidia_ucf_pmu_0", "mem_bytes_rd", 0, 1, NULL }, { "nvidia_ucf_pmu_0", "cycles", 0, 1, NULL },
+	};
+	struct pm_pmu pmu = { 0 };
+	struct metric_set set;
+	struct harness h = { .bind.vendor = &set, .bind.n_vendor = 1 };
+	struct pm_value caps = pm_array(1);
+	struct world w = { 0 };
+	struct builder b;
+	struct error e;
+	uint32_t counter[N(names)];
+
+	if (metric_set_load_text(&set, vendor_text, strlen(vendor_text), &e))
+		fail_msg("%s", e.text);
+	assert_int_equal(set.n, 6);
+	machine(&b, &w, fabric_row, N(fabric_row));
+	b.value = core_value;
+	caps.array.item[0] = pm_array(2);
+	caps.array.item[0].array.item[0] = pm_text("slots");
+	caps.array.item[0].array.item[1] = pm_text("0x00000008");
+	assert_int_equal(pm_map_set(&pmu.attrs, PM_PMU_NAME, pm_text("armv8_pmuv3_0")), 0);
+	assert_int_equal(pm_map_set(&pmu.attrs, PM_PMU_CAPS, caps), 0);
+	assert_int_equal(pm_model_add_pmu(&b.model, &pmu), 0);
+	pm_map_release(&pmu.attrs);
+	for (size_t i = 0; i < N(names); i++) {
+		struct pm_counter *c;
+		char text[64];
+
+		snprintf(text, sizeof(text), "armv8_pmuv3_0/%s/", names[i]);
+		counter[i] = builder_counter(&b, text, "1", PM_CUMULATIVE, PM_AGG_SUM);
+		c = builder_counter_at(&b, counter[i]);
+		assert_int_equal(pm_map_set(&c->attrs, PM_COUNTER_PERF_PMU, pm_text("armv8_pmuv3_0")), 0);
+		assert_int_equal(pm_map_set(&c->attrs, PM_COUNTER_PERF_EVENT, pm_text(text)), 0);
+		assert_int_equal(pm_map_set(&c->attrs, PM_COUNTER_PERF_USER_TEXT, pm_text(names[i])), 0);
+	}
+	builder_group(&b, PM_CPU, 2, 0, counter, N(names));
+	start(&h, &b, PM_CPU);
+	for (uint32_t cpu = 0; cpu < 2; cpu++) {
+		near(&h, "backend_bound", PM_CPU, cpu, 25);
+		near(&h, "retiring", PM_CPU, cpu, 50);
+		near(&h, "rest", PM_CPU, cpu, 25);
+		near(&h, "st_mode", PM_CPU, cpu, 0.6);
+		/* A share that is shown as percent. */
+		near(&h, "frontend_bound", PM_CPU, cpu, 10);
+	}
+	/* A file may speak of classes, too. */
+	near(&h, "mem_per_cycle", PM_SYSTEM, 0, 16);
+	harness_stop(&h);
+	metric_set_release(&set);
+	builder_release(&b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(latencies), cmocka_unit_test(multiplexed), cmocka_unit_test(bandwidths),
 		cmocka_unit_test(filters),   cmocka_unit_test(undefined),   cmocka_unit_test(grace_metrics),
+		cmocka_unit_test(core_metrics),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
