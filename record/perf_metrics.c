@@ -158,8 +158,9 @@ static int pick(struct metrics *m, const struct metric *row, const char *word, b
 	return grown[m->n++].word ? 0 : no_memory(m);
 }
 
-static int each_row(struct metrics *m, int (*visit)(struct metrics *m, const struct metric *row, bool vendor, void *arg),
-		    void *arg)
+typedef int (*visit_fn)(struct metrics *m, const struct metric *row, bool vendor, void *arg);
+
+static int each_row(struct metrics *m, visit_fn visit, void *arg)
 {
 	int err = 0;
 
@@ -176,6 +177,7 @@ static int each_row(struct metrics *m, int (*visit)(struct metrics *m, const str
 struct word {
 	const char *text;
 	bool by_name;
+	bool vendor; /* the rows of files are looked at, or our own */
 	bool found;
 };
 
@@ -183,6 +185,8 @@ static int pick_if(struct metrics *m, const struct metric *row, bool vendor, voi
 {
 	struct word *w = arg;
 
+	if (vendor != w->vendor && strcasecmp(w->text, "all"))
+		return 0;
 	if (w->by_name ? !is_named(row, w->text) : strcasecmp(w->text, "all") && !in_list(row->categories, w->text))
 		return 0;
 	/* Of two of a name the first is meant. */
@@ -220,14 +224,17 @@ static int offer(struct metrics *m, const struct metric *row, bool vendor, void 
 
 static int pick_word(struct metrics *m, const char *text)
 {
-	struct word w = { .text = text, .by_name = true };
+	struct word w = { .text = text };
 	struct near near = { .word = text };
-	int err = each_row(m, pick_if, &w);
+	int err = 0;
 
-	if (!err && !w.found) {
-		w.by_name = false;
-		err = each_row(m, pick_if, &w);
-	}
+	/* Who gives a file means what is in it. */
+	for (int ours = 0; ours < 2; ours++)
+		for (int group = 0; group < 2 && !err && !w.found; group++) {
+			w.vendor = !ours;
+			w.by_name = !group;
+			err = each_row(m, pick_if, &w);
+		}
 	if (err || w.found)
 		return err;
 	each_row(m, offer, &near);
@@ -337,6 +344,12 @@ static int want_formula(struct metrics *m, struct picked *one, const char *text,
 		if (in[i].aspect == EXPR_LITERAL || in[i].aspect == EXPR_CPUID_MATCH || is_counter(in[i].name) ||
 		    !strcmp(in[i].name, "duration_time"))
 			continue;
+		/* Where CPUs are counted there are no tasks whose clock it could be. */
+		if (!one->vendor && one->row->otherwise && m->p->options->target == TARGET_SYSTEM &&
+		    !strcmp(in[i].name, "task-clock")) {
+			err = -ENOENT;
+			break;
+		}
 		err = want_event(m, one, in[i].name, asks_first(in, n, in[i].name), e);
 		if (!err && in[i].by)
 			err = want_event(m, one, in[i].by, false, e);
@@ -349,15 +362,18 @@ static int want_formula(struct metrics *m, struct picked *one, const char *text,
 static int want_row(struct metrics *m, struct picked *one, struct error *e)
 {
 	const struct metric *row = one->row;
+	const char *list = row->otherwise;
 	int err = want_formula(m, one, row->expr, e);
 
-	for (const char *list = row->otherwise; err == -ENOENT && list && *list; list += strcspn(list, ";"), list += *list == ';') {
-		char *text = strndup(list, strcspn(list, ";"));
+	while (err == -ENOENT && list && *list) {
+		size_t len = strcspn(list, ";");
+		char *text = strndup(list, len);
 		struct error other = { 0 };
 
 		release_wants(one);
 		err = text ? want_formula(m, one, text, &other) : no_memory(m);
 		free(text);
+		list += len + (list[len] == ';');
 	}
 	/* What a threshold needs besides is worth less than the metric. */
 	if (!err && row->threshold && !m->p->options->metric_no_threshold) {
@@ -422,13 +438,14 @@ static int find_events(struct metrics *m)
 		if (err == -ENOMEM)
 			return no_memory(m);
 		if (err && (!one.by_group || (i + 1 == all && !kept)))
-			return error_set(m->error, e.number ? e.number : ENOENT, "-M: metric %s: %s", one.row->display,
-					 e.text);
+			return error_set(m->error, e.number ? e.number : ENOENT, "-M: metric %s: %s",
+					 one.row->display, e.text);
 		if (err) {
 			release_picked(&m->picked[i]);
 			if (is_elsewhere(m, one.row))
 				continue;
-			if (plan_refused(m->p, PM_REASON_NOT_SUPPORTED, NULL, "metric %s: %s", one.row->display, e.text))
+			if (plan_refused(m->p, PM_REASON_NOT_SUPPORTED, NULL, "metric %s: %s", one.row->display,
+					 e.text))
 				return no_memory(m);
 			continue;
 		}
@@ -627,7 +644,8 @@ static int open_rest(struct metrics *m, struct picked **list)
 
 static struct pm_value definition(const struct metric *row)
 {
-	const char *const texts[] = { row->display, row->unit, row->expr, row->threshold, row->categories, row->help };
+	const char *const texts[] = { row->display,   row->unit,       row->expr,
+				      row->threshold, row->categories, row->help };
 	struct pm_value v = pm_array(sizeof(texts) / sizeof(texts[0]));
 
 	for (uint32_t i = 0; v.array.item && i < v.array.n; i++)
@@ -635,13 +653,17 @@ static struct pm_value definition(const struct metric *row)
 	return v;
 }
 
-/* All that were picked, in the order of asking; a vendor's with its definition, because the file will not be there. */
+/* All that were picked, in the order of asking; a vendor's with its definition, because the file will not be
+ * there. */
 static int record_metrics(struct metrics *m)
 {
 	struct pm_value v = pm_array((uint32_t)m->n);
 
-	for (uint32_t i = 0; v.array.item && i < v.array.n; i++)
-		v.array.item[i] = m->picked[i].vendor ? definition(m->picked[i].row) : pm_text(m->picked[i].row->name);
+	for (uint32_t i = 0; v.array.item && i < v.array.n; i++) {
+		const struct picked *one = &m->picked[i];
+
+		v.array.item[i] = one->vendor ? definition(one->row) : pm_text(one->row->name);
+	}
 	return pm_map_set(&m->p->model->header, PM_HEADER_METRICS, v) ? no_memory(m) : 0;
 }
 

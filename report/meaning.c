@@ -67,6 +67,12 @@ static int copy_aliases(struct event_pmu *pmu, const struct pm_value *v)
 	return err;
 }
 
+/* As the kernel calls those of machines with one kind of cores, which have no list of CPUs. */
+static bool is_core(const char *name)
+{
+	return !strcmp(name, "cpu") || !strcmp(name, "cpum_cf");
+}
+
 int64_t recorded_pmus(const struct pm_model *m, struct event_pmu **list)
 {
 	struct event_pmu *pmu = calloc((size_t)m->n_pmus + 1, sizeof(*pmu));
@@ -81,7 +87,7 @@ int64_t recorded_pmus(const struct pm_model *m, struct event_pmu **list)
 		err = copy_text(&pmu[n].name, pm_map_text(attrs, PM_PMU_NAME, ""));
 		pmu[n].type = (uint32_t)pm_map_u64(attrs, PM_PMU_TYPE, 0);
 		pmu[n].uncore = mask != NULL;
-		pmu[n].core = !mask && (cpus || (!err && (!strcmp(pmu[n].name, "cpu") || !strcmp(pmu[n].name, "cpum_cf"))));
+		pmu[n].core = !mask && (cpus || (!err && is_core(pmu[n].name)));
 		if (!err && (mask || cpus))
 			err = copy_text(&pmu[n].cpus, mask ? mask : cpus);
 		if (!err)
@@ -195,7 +201,8 @@ static uint32_t find(const struct meaning *x, const struct event_set *set, uint3
 	return n;
 }
 
-uint32_t meaning_find(struct meaning *x, struct vendor_events *events, const char *text, uint32_t *found, uint32_t max)
+uint32_t meaning_find(struct meaning *x, struct vendor_events *events, const char *text, uint32_t *found,
+		      uint32_t max)
 {
 	struct event_list *list = NULL;
 	struct event_set set = { 0 };

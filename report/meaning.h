@@ -28,6 +28,7 @@ void meaning_init(struct meaning *x, const struct pm_model *m);
 void meaning_release(struct meaning *x);
 /* Recorded events that the text stands for: ids into `found` (at most `max`); the number of all, 0 also where the text
  * means nothing there. `events` (NULL: none) adds names of a vendor's files. */
-uint32_t meaning_find(struct meaning *x, struct vendor_events *events, const char *text, uint32_t *found, uint32_t max);
+uint32_t meaning_find(struct meaning *x, struct vendor_events *events, const char *text, uint32_t *found,
+		      uint32_t max);
 
 #endif

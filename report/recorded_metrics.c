@@ -62,8 +62,10 @@ static int add(struct metric_set *set, const struct pm_value *v)
 		.default_on = true,
 	};
 	set->n++;
-	return row->name && row->display && row->aliases && row->unit && row->expr && row->help &&
-	       (row->threshold || !text_of(v, THRESHOLD)[0]) && (row->categories || !text_of(v, GROUPS)[0]) ? 0 : -ENOMEM;
+	if (!row->name || !row->display || !row->aliases || !row->unit || !row->expr || !row->help ||
+	    (!row->threshold && text_of(v, THRESHOLD)[0]) || (!row->categories && text_of(v, GROUPS)[0]))
+		return -ENOMEM;
+	return 0;
 }
 
 int recorded_metrics(struct metric_set *set, const struct pm_model *m)

@@ -444,7 +444,7 @@ static int find_numbers(const struct sheet *s, struct level *l)
 	for (uint32_t i = 0; i < l->n_inputs; i++) {
 		const struct bound_input *in = &s->binding->input[l->input[i]];
 
-		if (!in->fact || in->constant)
+		if ((!in->fact && in->fixed == 0) || in->constant)
 			continue;
 		if (!l->number && !(l->number = calloc(total + 1, sizeof(*l->number))))
 			return -ENOMEM;

@@ -1,0 +1,97 @@
+#!/usr/bin/env bats
+# -M: from the metrics that are asked for to their values, also without the file that they came from.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+	bin=${PM_BIN:-$BATS_TEST_DIRNAME/../../build/bin}
+	export PATH=$bin:$PATH
+	cd "$BATS_TEST_TMPDIR"
+	cat >metrics.json <<-'END'
+	[ { "MetricName": "FaultsPerMs", "MetricExpr": "rate_of_faults / 1e3", "MetricGroup": "Faults;Twice",
+	    "MetricThreshold": "FaultsPerMs > 1e-9", "BriefDescription": "Page faults a millisecond" },
+	  { "MetricName": "rate_of_faults", "MetricExpr": "page\\-faults / duration_time", "ScaleUnit": "1/s",
+	    "MetricGroup": "Faults" },
+	  { "MetricName": "Busy", "MetricExpr": "software@task\\-clock\\,name\\=tc@ / (duration_time * 1e9)",
+	    "ScaleUnit": "1CPUs" },
+	  { "MetricName": "Nothing", "MetricExpr": "no_such_event / page\\-faults", "MetricGroup": "Twice" },
+	  { "MetricName": "Ring", "MetricExpr": "Ring * 2" } ]
+	END
+}
+
+rec() {
+	pmrec --quiet --overwrite --sources=perf -o x.pmr "$@"
+}
+
+counts() {
+	pmrep list x.pmr | awk '$2 == "perf" { print $1 }' | tr '\n' ' '
+}
+
+@test "metrics and groups open the events that they need, and no others" {
+	rec -M FaultsPerMs --metrics-file=metrics.json -- true
+	[ "$(counts)" = "page-faults " ]
+	rec -M Faults,busy --metrics-file=metrics.json -- true
+	[ "$(counts)" = "page-faults software/task-clock/ " ]
+	# Ours need no file; what -e names is counted as well.
+	rec -e minor-faults -M cs_per_second -- true
+	[ "$(counts)" = "minor-faults context-switches task-clock " ]
+}
+
+@test "the recording has the formulas: their values need no file" {
+	rec -e page-faults -M FaultsPerMs,rate_of_faults,Busy --metrics-file=metrics.json -- \
+		python3 -c 'sum(i for i in range(3000000))'
+	rm metrics.json
+	pmrep show x.pmr --total -S --show=FaultsPerMs,rate_of_faults,page-faults,Busy,cpus_utilized --format=csv >csv
+	python3 - <<-'END'
+	import csv
+	rows = {r["metric"]: r for r in csv.DictReader(open("csv"))}
+	seconds = int(rows["page-faults"]["duration_ns"]) / 1e9
+	faults = float(rows["page-faults"]["value"])
+	assert faults > 100, faults
+	def near(name, value):
+	    got = float(rows[name]["value"])
+	    assert abs(got - value) <= 1e-6 * value, (name, got, value)
+	near("rate_of_faults", faults / seconds)
+	near("faultsperms", faults / seconds / 1e3)
+	assert rows["rate_of_faults"]["unit"] == "/s"
+	# A clock in nanoseconds there, in milliseconds here.
+	assert abs(float(rows["busy"]["value"]) / float(rows["cpus_utilized"]["value"]) - 1) < 0.05, rows
+	END
+	# They are shown without being asked for.
+	pmrep show x.pmr --total -S | grep -q FaultsPerMs
+}
+
+@test "what there is not is named, and what comes near" {
+	run --separate-stderr -125 pmrec -q -o y.pmr -M FaultPerMs --metrics-file=metrics.json -- true
+	[[ $stderr == *"no metric and no group of metrics 'FaultPerMs', did you mean FaultsPerMs?" ]]
+	run --separate-stderr -125 pmrec -q -o y.pmr -M Nothing --metrics-file=metrics.json -- true
+	[[ $stderr == *"metric Nothing: "*"no_such_event"* ]]
+	run --separate-stderr -125 pmrec -q -o y.pmr -M cs_per_second --metrics-file=absent.json -- true
+	[[ $stderr == *"absent.json"* ]]
+	[ ! -e y.pmr ]
+	# Of a group what is there; the rest and a metric that refers to itself are notes of the recording.
+	rec -M Twice --metrics-file=metrics.json -- true
+	[ "$(counts)" = "page-faults " ]
+	pmrep info x.pmr | grep -q "metric Nothing"
+	pmrep info x.pmr | grep -q "metrics that refer to themselves: Ring"
+}
+
+@test "metrics and their groups are listed" {
+	pmrec list metrics 'insn*' | grep -q '^insn_per_cycle'
+	pmrec list metricgroups TopdownL1 | grep -q tma_backend_bound
+	pmrec list metricgroups Default | grep -q cs_per_second
+	run ! pmrec list metricgroups NoSuchGroup
+}
+
+@test "a folder is one set" {
+	mkdir set
+	echo '[ { "MetricName": "Double", "MetricExpr": "2 * Single" } ]' >set/a.json
+	echo '[ { "MetricName": "Single", "MetricExpr": "page\\-faults" } ]' >set/b.json
+	rec -M Double --metrics-file=set -- true
+	[ "$(counts)" = "page-faults " ]
+	pmrep show x.pmr --total -S --show=Double,page-faults --format=csv | cut -d, -f16,17 >csv
+	python3 - <<-'END'
+	v = dict(line.strip().split(",") for line in open("csv"))
+	assert float(v["double"]) == 2 * float(v["page-faults"]) > 0, v
+	END
+}
