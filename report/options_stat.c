@@ -120,8 +120,9 @@ static error_t parse_word(const char *option, const char *arg, const char *const
 			*value = i;
 			return 0;
 		}
-		buf_printf(&all, "%s%s", i ? ", " : "", words[i]);
 	}
+	for (unsigned i = 0; words[i]; i++)
+		buf_printf(&all, "%s%s", i ? ", " : "", words[i]);
 	err = options_bad(state, "--%s: there is no '%s'; there are %s", option, arg, buf_str(&all));
 	buf_release(&all);
 	return err;
