@@ -176,6 +176,7 @@ struct stat_sheet {
 	size_t n_off;
 	struct stat_spread user, system;
 	bool child, runs;
+	bool switched;             /* events were enabled or disabled on the way: the command's time is not theirs */
 	char time[32];             /* of the interval at hand */
 	bool summing;              /* what is printed are the totals of --summary */
 	struct buf notes;          /* lines for stderr, at the end */

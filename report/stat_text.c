@@ -297,7 +297,8 @@ static void put_foot(struct stat_sheet *s)
 		return;
 	}
 	buf_printf(out, " %17.9f seconds time elapsed\n\n", s->seconds);
-	if (s->user.n > 0)
+	/* A command beside which other things were counted only bounds the time. */
+	if (s->user.n > 0 && !strcmp(pm_map_text(&s->places->model->header, PM_HEADER_TARGET, "command"), "command"))
 		buf_printf(out, " %17.9f seconds user\n %17.9f seconds sys\n\n\n", s->user.mean / 1e9, s->system.mean / 1e9);
 }
 

@@ -211,7 +211,7 @@ static int one_interval(struct stat_sheet *s, const struct interval *i, size_t k
 			err = print_lines(s);
 	} else if (s->runs) {
 		/* The command's own time, where that is known, and not that of the snapshots around it. */
-		err = add_run(s, (double)(s->elapsed_ns ? s->elapsed_ns : counted));
+		err = add_run(s, (double)(s->elapsed_ns && !s->switched ? s->elapsed_ns : counted));
 		s->elapsed_ns = 0;
 	}
 	if (!s->runs || c->intervals)
@@ -264,9 +264,11 @@ static void event(void *ctx, const struct pm_event *event)
 		stat_spread_add(&s->system, (double)system);
 		break;
 	case PM_EVENT_DISABLE:
+		s->switched = true;
 		s->off_since = s->off_since ? s->off_since : event->time_ns;
 		break;
 	case PM_EVENT_ENABLE:
+		s->switched = true;
 		add_off(s, event->time_ns);
 		break;
 	default:
@@ -293,7 +295,7 @@ static int end(void *ctx, struct error *e)
 			stat_take_means(s);
 			s->seconds = s->wall.mean / 1e9;
 		} else {
-			if (s->elapsed_ns && !s->config->window && !s->config->intervals)
+			if (s->elapsed_ns && !s->switched && !s->config->window && !s->config->intervals)
 				s->seconds = (double)s->elapsed_ns / 1e9;
 			stat_take_totals(s);
 		}
@@ -307,7 +309,7 @@ static int end(void *ctx, struct error *e)
 	s->replay = NULL;
 	s->intervals = s->counted_ns = s->elapsed_ns = 0;
 	s->user = s->system = s->wall = (struct stat_spread){ 0 };
-	s->child = false;
+	s->child = s->switched = false;
 	if (err)
 		return error_sys(e, -err, "output");
 	if ((err = exporter_flush(s->x)))
