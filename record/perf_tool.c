@@ -383,8 +383,8 @@ static int open_cpus(struct perf_tool *t, struct plan *p)
 	return 0;
 }
 
-/* Processes have one place, at their first thread, which knows what the others have used; with --per-thread, and where
- * threads were named, each has its own. */
+/* Processes have one place, at their first thread, which knows what the others have used; with --per-thread, and
+ * where threads were named, each has its own. */
 static void open_tasks(struct perf_tool *t, const struct perf_source *s, const struct plan *p)
 {
 	const struct record_options *o = p->options;

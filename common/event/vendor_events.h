@@ -13,8 +13,8 @@ struct vendor_events;
 
 /*
  * Reads a file, or all *.json files of a directory, into *v (NULL: a new one). A directory with a mapfile.csv, as
- * perf has one for each architecture, stands for the directory that it names for `cpuid` ("GenuineIntel-6-55-7"; NULL:
- * not known). 0 or -errno; -ENOTSUP in a build without JSON. Then *v is as it was.
+ * perf has one for each architecture, stands for the directory that it names for `cpuid` ("GenuineIntel-6-55-7";
+ * NULL: not known). 0 or -errno; -ENOTSUP in a build without JSON. Then *v is as it was.
  */
 int vendor_events_load(struct vendor_events **v, const char *path, const char *cpuid, struct error *e);
 /* The folder of the CPU: what a mapfile.csv in `path` says, or `path` itself. 0 or -errno. */

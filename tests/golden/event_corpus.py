@@ -3,8 +3,8 @@
 
 usage: event_corpus.py VENDOR_TOOL FOLDER
 
-FOLDER is where metric_corpus.py has unpacked tools/perf/pmu-events; without it the test is skipped (exit 77). For each
-folder of a processor the events that VENDOR_TOOL gives to each PMU have to be those of the files: the same names, the
+FOLDER is where metric_corpus.py has unpacked tools/perf/pmu-events; without it the test is skipped (exit 77). For
+each folder of a processor the events that VENDOR_TOOL gives to each PMU have to be those of the files: the same names, the
 same terms with the same numbers, scale, unit and per-package.
 """
 import glob
@@ -87,7 +87,8 @@ def read(folder, standard):
             continue
         get = lambda key: o.get(key) or base.get(key)
         terms = INTEL.get(name.lower()) or code_of(base or o)
-        out[pmu_of(get("Unit")), name.lower()] = (terms, get("ScaleUnit") or "", get("PerPkg") == "1", o.get("Compat"))
+        out[pmu_of(get("Unit")), name.lower()] = (terms, get("ScaleUnit") or "", get("PerPkg") == "1",
+                                                  o.get("Compat"))
     return out
 
 

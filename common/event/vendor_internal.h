@@ -1,0 +1,26 @@
+/* Between the files of vendor_events.h; nobody else includes this. */
+#ifndef COMMON_EVENT_VENDOR_INTERNAL_H
+#define COMMON_EVENT_VENDOR_INTERNAL_H
+
+#include "common/event/vendor_events.h"
+#include "common/json.h"
+#include "common/names.h"
+
+struct vendor_events {
+	struct json **file; /* owned */
+	size_t n_files;
+	const struct json **event; /* owned array; objects of the files */
+	size_t n_events, cap_events;
+	struct names standard; /* EventName in lower case -> place in standard_event */
+	const struct json **standard_event; /* owned array */
+	size_t n_standard, cap_standard;
+};
+
+/* Text of a key; NULL if it is not there, no text or empty. */
+const char *vendor_field(const struct json *object, const char *key);
+/* In lower case. -E2BIG beyond `size`. */
+int vendor_lower(char *to, size_t size, const char *from);
+/* Does the extended regular expression match the whole of the text? */
+bool vendor_matches(const char *pattern, size_t len, const char *text);
+
+#endif
