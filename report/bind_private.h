@@ -26,6 +26,18 @@ struct builder {
 	uint32_t group;      /* of the events that the formula at hand is to take, where it has a choice; 0: any */
 };
 
+/* Takes over what was allocated, NULL included; returns it, or NULL without memory. */
+void *bind_own(struct binding *b, void *data);
+/* Fills x->kind. 0 or -ENOMEM. */
+int bind_find_kinds(struct builder *x);
+/* Whether the counter is of a source that the user does not want. */
+bool bind_left_out(const struct builder *x, const struct pm_counter *c);
+/* An input without name; NULL without memory. */
+struct bound_input *bind_new_input(struct binding *b);
+/* As bind_input(), for an input whose time is that of another counter; the clocks go to `clock`, their number to *n. */
+int64_t bind_clocked(struct builder *x, const struct expr_input *in, uint32_t *clock, uint32_t *n);
+/* Adds the clocks to the metric's inputs. 0 or -errno. */
+int bind_add_clocks(struct builder *x, struct bound_metric *m, const uint32_t *clock, uint32_t n);
 /* The place of the input in the binding, or -errno; inputs that are asked for twice are kept once. */
 int64_t bind_input(struct builder *x, const char *name, enum expr_aspect aspect);
 /* Whether it is known that the input has no value. */
