@@ -119,7 +119,7 @@ static void fill_tracks(struct sheet_private *p, const struct bound_input *in, c
 
 /* A reading whose clock stood still is none: it takes no part, as if it were not there. */
 static struct value clocked(const struct bound_input *in, const struct value *v, const struct value *clock,
-			    const struct value *rate, bool *stood)
+			    const struct value *elapsed, bool *stood)
 {
 	if (clock && !clock->reason && clock->v == 0) {
 		*stood = true;
@@ -127,9 +127,9 @@ static struct value clocked(const struct bound_input *in, const struct value *v,
 	}
 	if (v->reason || in->aspect != EXPR_SECONDS)
 		return *v;
-	if (!rate)
+	if (!clock)
 		return value_missing(VALUE_NO_INPUT);
-	return rate->reason ? *rate : value_of(v->v / rate->v);
+	return clock->reason ? *clock : elapsed->reason ? *elapsed : value_of(v->v * elapsed->v / clock->v);
 }
 
 static void fill_clocked(struct sheet_private *p, const struct bound_input *in, const uint32_t *track,
@@ -144,14 +144,15 @@ static void fill_clocked(struct sheet_private *p, const struct bound_input *in, 
 	memset(p->stood, 0, intervals * sizeof(*p->stood));
 	aggregate_begin(&p->aggregate, intervals);
 	for (uint32_t i = 0; i < n; i++) {
-		const struct value *v = replay_values(p->replay, track[i], aspect_of(in)), *clock = NULL, *rate = NULL;
+		const struct value *v = replay_values(p->replay, track[i], aspect_of(in)), *clock = NULL, *elapsed = NULL;
 
 		if (partner[i] != PM_NONE) {
 			clock = replay_values(p->replay, partner[i], TRACK_VALUE);
-			rate = replay_values(p->replay, partner[i], TRACK_RATE);
+			elapsed = replay_values(p->replay, partner[i], TRACK_ELAPSED);
 		}
 		for (size_t k = 0; k < intervals; k++)
-			p->part[k] = clocked(in, &v[k], clock ? &clock[k] : NULL, rate ? &rate[k] : NULL, &p->stood[k]);
+			p->part[k] = clocked(in, &v[k], clock ? &clock[k] : NULL, clock ? &elapsed[k] : NULL,
+					     &p->stood[k]);
 		aggregate_add(&p->aggregate, p->part, rule, p->at[track[i]].may_go);
 	}
 	p->in_any_partial[place] = aggregate_end(&p->aggregate, rule, as, false, out, partial);
