@@ -50,7 +50,8 @@ static int select_word(struct selection *s, const char *word)
 }
 
 /* The names of the events that perf's lines would show. A stream cannot be looked at before it is read. */
-static int select_events(const struct stat_options *o, const char *path, struct selection *selection, struct error *e)
+static int select_events(const struct stat_options *o, const char *path, struct selection *selection,
+                         struct error *e)
 {
 	struct pm_item item = { 0 };
 	struct places places = { 0 };
@@ -79,7 +80,8 @@ static int select_events(const struct stat_options *o, const char *path, struct 
 	for (uint32_t i = 0; i < s.n_events && !err && !(o->stat.metrics.n && !o->stat.events.n); i++)
 		for (uint32_t k = 0; k < s.event[i].n_counters && !err; k++)
 			if (!s.event[i].invalid)
-				err = select_word(selection, pm_model_counter(places.model, s.event[i].counter[k])->name);
+				err = select_word(
+				    selection, pm_model_counter(places.model, s.event[i].counter[k])->name);
 	stat_release(&s);
 	places_release(&places);
 	pm_reader_close(reader);
@@ -89,9 +91,10 @@ static int select_events(const struct stat_options *o, const char *path, struct 
 static void settle_tidy(struct stat_options *o)
 {
 	static const enum pm_kind kind[STAT_AGGRS] = {
-		[STAT_GLOBAL] = PM_SYSTEM, [STAT_NONE] = PM_CPU,        [STAT_THREAD] = PM_TASK, [STAT_SOCKET] = PM_PACKAGE,
-		[STAT_DIE] = PM_DIE,       [STAT_CLUSTER] = PM_CLUSTER, [STAT_CACHE] = PM_CACHE, [STAT_CORE] = PM_CORE,
-		[STAT_NODE] = PM_NODE,     [STAT_CGROUP] = PM_CGROUP,
+		[STAT_GLOBAL] = PM_SYSTEM,  [STAT_NONE] = PM_CPU,  [STAT_THREAD] = PM_TASK,
+		[STAT_SOCKET] = PM_PACKAGE, [STAT_DIE] = PM_DIE,   [STAT_CLUSTER] = PM_CLUSTER,
+		[STAT_CACHE] = PM_CACHE,    [STAT_CORE] = PM_CORE, [STAT_NODE] = PM_NODE,
+		[STAT_CGROUP] = PM_CGROUP,
 	};
 	struct sheet_config *sheet = &o->pipeline.sheet;
 
@@ -114,12 +117,14 @@ static void put_started(struct stat_options *o, struct exporter *x, const char *
 	time_t t;
 
 	/* JSON has no comments. */
-	if (!o->out || o->tidy || o->stat.form == STAT_JSON || !strcmp(path, "-") || input_open(&reader, path, false, &e))
+	if (!o->out || o->tidy || o->stat.form == STAT_JSON || !strcmp(path, "-") ||
+	    input_open(&reader, path, false, &e))
 		return;
 	while (pm_reader_next(reader, &item) == 1 && item.kind != PM_ITEM_CHUNK)
 		;
 	t = (time_t)(item.chunk.clocks.realtime / 1000000000);
-	if (item.kind == PM_ITEM_CHUNK && t && localtime_r(&t, &tm) && strftime(text, sizeof(text), "%a %b %e %H:%M:%S %Y", &tm))
+	if (item.kind == PM_ITEM_CHUNK && t && localtime_r(&t, &tm) &&
+	    strftime(text, sizeof(text), "%a %b %e %H:%M:%S %Y", &tm))
 		buf_printf(&x->out, "# started on %s\n\n", text);
 	pm_reader_close(reader);
 }
@@ -214,7 +219,7 @@ static int stat_files(struct stat_options *o, const struct options_common *commo
 		o->pipeline.mode = PIPELINE_EACH;
 	o->stat.intervals = o->pipeline.mode != PIPELINE_TOTAL;
 	o->stat.window = o->pipeline.since.kind != MOMENT_NONE || o->pipeline.until.kind != MOMENT_NONE ||
-			 o->pipeline.max_intervals;
+	                 o->pipeline.max_intervals;
 	o->stat.color = options_use_color(common, o->export.fd);
 	o->export.clear &= isatty(o->export.fd) && o->stat.form == STAT_TEXT;
 	for (int i = 0; i < o->n_files; i++)

@@ -16,16 +16,16 @@ struct stat_options {
 	int cache_level;                 /* of --per-cache=L2; 0: the last */
 	unsigned td_level;
 	bool append, follow, strict, quiet, topdown;
-	struct metric_set *vendor;       /* owned */
+	struct metric_set *vendor; /* owned */
 	size_t n_vendor;
-	char **file;                     /* borrowed of the command line */
+	char **file; /* borrowed of the command line */
 	int n_files;
 };
 
 extern const struct options_spec stat_spec;
 
-/* The defaults, before the parser sees the command line: perf's, and what perf's configuration files say under
- * [stat]. A line about a file that cannot be understood goes to `notes`. */
+/* The defaults, before the parser sees the command line: perf's, and what perf's configuration files say
+ * under [stat]. A line about a file that cannot be understood goes to `notes`. */
 void stat_options_init(struct stat_options *o, struct buf *notes);
 void stat_options_release(struct stat_options *o);
 

@@ -1,7 +1,7 @@
 /*
- * perf stat's view of a recording: lines of one event at one place, with value, enabled and running time, in perf's
- * order and by perf's rules. The replay gives counts by column; stat_layout.c says which columns make a line,
- * stat_counts.c adds them up, and stat_text.c, stat_csv.c and stat_json.c write them as perf does.
+ * perf stat's view of a recording: lines of one event at one place, with value, enabled and running time, in
+ * perf's order and by perf's rules. The replay gives counts by column; stat_layout.c says which columns make
+ * a line, stat_counts.c adds them up, and stat_text.c, stat_csv.c and stat_json.c write them as perf does.
  */
 #ifndef REPORT_STAT_H
 #define REPORT_STAT_H
@@ -53,10 +53,10 @@ struct stat_config {
 	struct stat_words metrics;
 	struct stat_words cgroups;
 	struct cpulist cpus;
-	uint64_t *id;             /* owned: of -p and -t: process ids, then thread ids */
+	uint64_t *id; /* owned: of -p and -t: process ids, then thread ids */
 	size_t n_pids, n_tids;
-	uint32_t top;             /* lines of a block that are printed; 0: all */
-	unsigned detailed;        /* -d, -dd, -ddd */
+	uint32_t top;                    /* lines of a block that are printed; 0: all */
+	unsigned detailed;               /* -d, -dd, -ddd */
 	const struct metric_set *vendor; /* of --metrics-file */
 	size_t n_vendor;
 	bool all_events, no_merge, hybrid_merge, big_num, intervals, summary, no_csv_summary, table, stats;
@@ -66,26 +66,26 @@ struct stat_config {
 
 /* An event as it is printed: one counter, or those of several PMUs that are merged. */
 struct stat_event {
-	char *name;           /* owned */
-	const char *unit;     /* "" for counts; borrowed of the model, as below */
-	const char *cgroup;   /* or NULL */
-	uint32_t in_cgroup;   /* number of the cgroup, from 1; 0: counted in none; PM_NONE: wherever it was */
+	char *name;         /* owned */
+	const char *unit;   /* "" for counts; borrowed of the model, as below */
+	const char *cgroup; /* or NULL */
+	uint32_t in_cgroup; /* number of the cgroup, from 1; 0: counted in none; PM_NONE: wherever it was */
 	const struct pm_counter *first;
-	uint32_t *counter;    /* owned: ids */
+	uint32_t *counter; /* owned: ids */
 	uint32_t n_counters;
-	double mul, div;      /* from counts to units */
-	bool fraction;        /* the scale is no whole number: two decimals */
+	double mul, div; /* from counts to units */
+	bool fraction;   /* the scale is no whole number: two decimals */
 	bool per_pkg, percore;
-	bool asked;           /* by the user, when it was recorded or now */
-	bool hidden;          /* only metrics want it */
-	uint16_t invalid;     /* why it could not be opened at all */
+	bool asked;       /* by the user, when it was recorded or now */
+	bool hidden;      /* only metrics want it */
+	uint16_t invalid; /* why it could not be opened at all */
 };
 
 /* A place, or thread, that has lines. */
 struct stat_row {
 	struct place place;
-	char *label;          /* owned: "S0-D0-C1", "bash-123", "" for the whole system */
-	bool counted;         /* perf says how many counters were merged */
+	char *label;  /* owned: "S0-D0-C1", "bash-123", "" for the whole system */
+	bool counted; /* perf says how many counters were merged */
 };
 
 /* Counts of several columns together. */
@@ -111,30 +111,30 @@ struct stat_text {
 struct stat_line {
 	uint32_t row, event;
 	struct stat_text before, after; /* what a format always writes around the value */
-	uint32_t first, n;         /* in stat.track */
+	uint32_t first, n;              /* in stat.track */
 	struct stat_sum now, total;
 	struct stat_spread value, enabled, running; /* over runs */
-	struct buf history;        /* doubles, one an interval, with --stats */
+	struct buf history;                         /* doubles, one an interval, with --stats */
 };
 
 /* A metric behind a line, or on a line of its own. */
 struct stat_metric {
-	double value;              /* NaN if reason is not 0 */
-	uint16_t reason;           /* 0, or why there is none */
+	double value;                   /* NaN if reason is not 0 */
+	uint16_t reason;                /* 0, or why there is none */
 	unsigned char width, precision; /* of the value in text: %*.*f */
-	bool percent;              /* text and csv: a '%' directly behind the number */
-	const char *unit;          /* all that stands behind the number: "insn per cycle", "GHz  cycles_frequency" */
-	const char *name;          /* the metric's own name, as --metric-only heads its columns */
-	const char *threshold;     /* "good", "bad" ...; NULL: none is known */
-	const char *color;         /* SGR parameters, or NULL */
-	uint32_t id;               /* place in the columns of --metric-only */
+	bool percent;                   /* text and csv: a '%' directly behind the number */
+	const char *unit; /* all that stands behind the number: "insn per cycle", "GHz  cycles_frequency" */
+	const char *name; /* the metric's own name, as --metric-only heads its columns */
+	const char *threshold; /* "good", "bad" ...; NULL: none is known */
+	const char *color;     /* SGR parameters, or NULL */
+	uint32_t id;           /* place in the columns of --metric-only */
 };
-#define STAT_METRICS 32            /* behind one line */
+#define STAT_METRICS 32 /* behind one line */
 
-struct stat_column {               /* a track of the replay that a line sums up */
+struct stat_column { /* a track of the replay that a line sums up */
 	uint32_t track;
 	uint32_t package, die, cpu;
-	uint32_t lost;             /* intervals in which it was not counted while others were */
+	uint32_t lost; /* intervals in which it was not counted while others were */
 	uint16_t why;
 };
 
@@ -145,42 +145,42 @@ struct stat_off {
 
 struct stat_sheet {
 	const struct stat_config *config;
-	struct exporter *x;        /* where text goes, and the start of the recording */
+	struct exporter *x; /* where text goes, and the start of the recording */
 	const struct places *places;
-	struct places own_places;  /* borrows all but the level of --per-cache */
-	int cache_level;           /* 2, 3; 0: the last that the machine has */
+	struct places own_places; /* borrows all but the level of --per-cache */
+	int cache_level;          /* 2, 3; 0: the last that the machine has */
 	struct replay *replay;
 	struct stat_event *event;
 	uint32_t n_events;
 	struct stat_row *row;
 	uint32_t n_rows;
-	struct stat_line *line;    /* in perf's order */
+	struct stat_line *line; /* in perf's order */
 	uint32_t n_lines;
-	uint32_t *line_of;         /* row * n_events + event: line + 1; 0: none */
-	uint32_t *order;           /* lines as they are printed */
+	uint32_t *line_of; /* row * n_events + event: line + 1; 0: none */
+	uint32_t *order;   /* lines as they are printed */
 	struct stat_column *column;
 	uint32_t n_columns;
-	uint64_t intervals;        /* printed so far */
-	struct buf text;           /* pieces of lines; empty: to be made anew */
-	double seconds;            /* that the counts at hand are of */
-	struct stat_spread wall;   /* ns, over runs */
-	double *run_wall;          /* owned: ns of each run, for --table */
+	uint64_t intervals;      /* printed so far */
+	struct buf text;         /* pieces of lines; empty: to be made anew */
+	double seconds;          /* that the counts at hand are of */
+	struct stat_spread wall; /* ns, over runs */
+	double *run_wall;        /* owned: ns of each run, for --table */
 	uint32_t n_runs;
 	struct stat_shadow *shadow;
-	uint32_t binding_cgroup;   /* whose events formulas are about, while they are bound */
+	uint32_t binding_cgroup; /* whose events formulas are about, while they are bound */
 	/* Of the recording. */
-	uint64_t elapsed_ns;       /* of the command that ended last; 0: none */
-	uint64_t counted_ns;       /* in which events were enabled, over the intervals so far */
-	uint64_t off_since;        /* CLOCK_MONOTONIC since when events are disabled; 0: they are not */
-	struct stat_off *off;      /* owned: when they were */
+	uint64_t elapsed_ns;  /* of the command that ended last; 0: none */
+	uint64_t counted_ns;  /* in which events were enabled, over the intervals so far */
+	uint64_t off_since;   /* CLOCK_MONOTONIC since when events are disabled; 0: they are not */
+	struct stat_off *off; /* owned: when they were */
 	size_t n_off;
 	struct stat_spread user, system;
 	bool child, runs;
-	bool switched;             /* events were enabled or disabled on the way: the command's time is not theirs */
-	char time[32];             /* of the interval at hand */
-	bool summing;              /* what is printed are the totals of --summary */
-	struct buf notes;          /* lines for stderr, at the end */
-	bool partial;              /* a sum lacks a part */
+	bool switched;    /* events were enabled or disabled on the way: the command's time is not theirs */
+	char time[32];    /* of the interval at hand */
+	bool summing;     /* what is printed are the totals of --summary */
+	struct buf notes; /* lines for stderr, at the end */
+	bool partial;     /* a sum lacks a part */
 };
 
 void stat_init(struct stat_sheet *s, const struct stat_config *config, struct exporter *x);
@@ -189,8 +189,8 @@ extern const struct pipeline_view stat_view; /* its context is a struct stat_she
 
 /* ---- stat_layout.c ---- */
 
-/* Events, rows and lines for the model and the replay's tracks. stat_declare() comes first and says what is wanted.
- * 0 or -errno. */
+/* Events, rows and lines for the model and the replay's tracks. stat_declare() comes first and says what is
+ * wanted. 0 or -errno. */
 int stat_declare(struct stat_sheet *s, struct buf *notes, struct error *e);
 int stat_lay_out(struct stat_sheet *s, struct buf *notes, struct error *e);
 void stat_forget_layout(struct stat_sheet *s);
@@ -203,9 +203,11 @@ static inline uint32_t stat_cgroup_of(const struct pm_instance *i)
 {
 	return i->kind == PM_CGROUP ? i->number : 0;
 }
-/* Which cgroups a counter was counted in, as numbers; 0 is among them if it was also counted elsewhere, or nowhere. */
+/* Which cgroups a counter was counted in, as numbers; 0 is among them if it was also counted elsewhere, or
+ * nowhere. */
 int stat_cgroups_find(const struct stat_sheet *s, uint32_t counter, struct cpulist *found);
-/* The event that a counter belongs to, in stat_sheet.binding_cgroup; one that is not printed is added. Its place or -ENOMEM. */
+/* The event that a counter belongs to, in stat_sheet.binding_cgroup; one that is not printed is added. Its
+ * place or -ENOMEM. */
 int64_t stat_event_of(struct stat_sheet *s, uint32_t counter);
 void stat_events_release(struct stat_sheet *s);
 /* Takes a comma separated list in which commas between slashes or in braces part nothing. 0 or -ENOMEM. */
@@ -239,15 +241,17 @@ static inline const struct stat_line *stat_line_at(const struct stat_sheet *s, u
 	return at ? &s->line[at - 1] : NULL;
 }
 
-/* ---- stat_shadow.c ---- */
+/* ---- stat_shadow.c, stat_behind.c ---- */
 
 /* Finds the metrics for the events, and adds what these need. */
 int stat_shadow_bind(struct stat_sheet *s, struct buf *notes, struct error *e);
 void stat_shadow_release(struct stat_sheet *s);
 /* Metrics of a line, at most STAT_METRICS. */
-size_t stat_shadow(const struct stat_sheet *s, const struct stat_line *l, struct stat_metric out[static STAT_METRICS]);
+size_t stat_shadow(const struct stat_sheet *s, const struct stat_line *l,
+                   struct stat_metric out[static STAT_METRICS]);
 /* Metrics that belong to no line, for a row. */
-size_t stat_shadow_alone(const struct stat_sheet *s, uint32_t row, struct stat_metric out[static STAT_METRICS]);
+size_t stat_shadow_alone(const struct stat_sheet *s, uint32_t row,
+                         struct stat_metric out[static STAT_METRICS]);
 /* The columns of --metric-only: how many, and the head of each: words and name. */
 uint32_t stat_shadow_heads(const struct stat_sheet *s);
 void stat_shadow_head(const struct stat_sheet *s, uint32_t id, struct buf *out);
@@ -257,8 +261,8 @@ void stat_shadow_cell(const struct stat_sheet *s, uint32_t row, uint32_t id, str
 /* ---- the formats ---- */
 
 struct stat_form_ops {
-	void (*begin)(struct stat_sheet *s);  /* of a recording */
-	void (*lines)(struct stat_sheet *s);  /* of an interval, of all, or of the totals */
+	void (*begin)(struct stat_sheet *s); /* of a recording */
+	void (*lines)(struct stat_sheet *s); /* of an interval, of all, or of the totals */
 	void (*end)(struct stat_sheet *s);
 };
 extern const struct stat_form_ops stat_text, stat_csv, stat_json;
@@ -266,8 +270,10 @@ extern const char *const stat_aggr_words[STAT_AGGRS]; /* "core", "socket": perf'
 /* --stats: a table over the intervals, in any of the forms. */
 void stat_print_stats(struct stat_sheet *s);
 
-/* Makes the pieces before and after the values, unless they are there: `make` appends the one or the other. */
-void stat_texts(struct stat_sheet *s, void (*make)(struct stat_sheet *s, const struct stat_line *l, bool after));
+/* Makes the pieces before and after the values, unless they are there: `make` appends the one or the other.
+ */
+void stat_texts(struct stat_sheet *s,
+                void (*make)(struct stat_sheet *s, const struct stat_line *l, bool after));
 /* Appends a piece. */
 static inline char *stat_put(char *at, const void *data, size_t len)
 {

@@ -1,5 +1,5 @@
-/* -x: perf's fields in perf's order. What perf leaves to chance is settled: no locale, no leading blanks, and a field
- * in which the separator occurs is quoted. */
+/* -x: perf's fields in perf's order. What perf leaves to chance is settled: no locale, no leading blanks, and
+ * a field in which the separator occurs is quoted. */
 #include <math.h>
 #include <string.h>
 
@@ -103,7 +103,8 @@ static char *put_number(char *at, const struct stat_event *e, const struct stat_
 	return at + number_fixed(at, stat_value(e, sum), e->fraction ? 2 : 0);
 }
 
-static void put_more(struct stat_sheet *s, const struct stat_line *l, const struct stat_metric *metric, size_t n)
+static void put_more(struct stat_sheet *s, const struct stat_line *l, const struct stat_metric *metric,
+                     size_t n)
 {
 	for (size_t i = 1; i < n; i++) {
 		put_prefix(s, &s->row[l->row], l->now.nr);
@@ -148,7 +149,9 @@ static void put_line(struct stat_sheet *s, const struct stat_line *l, size_t sep
 	}
 	at = stat_put(at + number_u64(at, there ? now->running : 0), sep, sep_len);
 	/* Whole percents, as perf has them. */
-	at += number_u64(at, there && now->enabled && now->enabled != now->running ? 100 * now->running / now->enabled : 100);
+	at += number_u64(at, there && now->enabled && now->enabled != now->running
+	                         ? 100 * now->running / now->enabled
+	                         : 100);
 	at = stat_put(stat_put(at, ".00", 3), sep, sep_len);
 	if (!n) {
 		at = stat_put(at, sep, sep_len);
@@ -178,8 +181,9 @@ static void put_alone(struct stat_sheet *s, uint32_t row)
 /* ---- --metric-only ---- */
 
 static const char *const heads[STAT_AGGRS] = {
-	[STAT_NONE] = "cpu", [STAT_THREAD] = "comm-pid", [STAT_SOCKET] = "socket", [STAT_DIE] = "die",
-	[STAT_CLUSTER] = "cluster", [STAT_CACHE] = "cache", [STAT_CORE] = "core", [STAT_NODE] = "node", [STAT_CGROUP] = "cgroup",
+	[STAT_NONE] = "cpu",  [STAT_THREAD] = "comm-pid", [STAT_SOCKET] = "socket",
+	[STAT_DIE] = "die",   [STAT_CLUSTER] = "cluster", [STAT_CACHE] = "cache",
+	[STAT_CORE] = "core", [STAT_NODE] = "node",       [STAT_CGROUP] = "cgroup",
 };
 
 static void put_heads(struct stat_sheet *s)

@@ -114,7 +114,8 @@ static size_t base_len(const char *name)
 	/* "sched:sched_switch" is a tracepoint and not a modifier; modifiers are short. */
 	const char *colon = strrchr(name, ':');
 
-	return colon && strspn(colon + 1, EVENT_MOD_LETTERS) == strlen(colon + 1) ? (size_t)(colon - name) : strlen(name);
+	return colon && strspn(colon + 1, EVENT_MOD_LETTERS) == strlen(colon + 1) ? (size_t)(colon - name)
+	                                                                          : strlen(name);
 }
 
 static bool name_is(const char *word, const char *name)
@@ -137,7 +138,8 @@ static bool is_named(const struct pm_counter *c, const char *word)
 
 	return name_is(word, c->display) || name_is(word, c->name) ||
 	       !strcmp(word, pm_map_text(&c->attrs, PM_COUNTER_PERF_USER_TEXT, "")) ||
-	       (symbol && is_perf(c) && (name_is(symbol->name, c->display) || name_is(symbol->name, c->name)));
+	       (symbol && is_perf(c) &&
+	        (name_is(symbol->name, c->display) || name_is(symbol->name, c->name)));
 }
 
 /* "cpu_core/cycles/" of a hybrid's default is cycles, too. */
@@ -161,7 +163,7 @@ static const char *cgroup_name(const struct pm_model *m, uint32_t number)
 	for (uint32_t i = 0; i < m->n_instances; i++)
 		if (m->instance[i].kind == PM_CGROUP && m->instance[i].number == number)
 			return pm_map_text(&m->instance[i].attrs, PM_INSTANCE_CGROUP,
-					   pm_map_text(&m->instance[i].attrs, PM_INSTANCE_NAME, "cgroup"));
+			                   pm_map_text(&m->instance[i].attrs, PM_INSTANCE_NAME, "cgroup"));
 	return NULL;
 }
 
@@ -189,8 +191,8 @@ int stat_cgroups_find(const struct stat_sheet *s, uint32_t counter, struct cpuli
 static bool has_cgroup(const struct stat_sheet *s, const struct pm_counter *c, uint32_t number)
 {
 	const struct stat_config *config = s->config;
-	const char *cgroup = number ? cgroup_name(s->places->model, number) :
-				      pm_map_text(&c->attrs, PM_COUNTER_PERF_CGROUP, NULL);
+	const char *cgroup = number ? cgroup_name(s->places->model, number)
+	                            : pm_map_text(&c->attrs, PM_COUNTER_PERF_CGROUP, NULL);
 
 	if (!config->cgroups.n || number == PM_NONE)
 		return true;
@@ -225,8 +227,9 @@ static int choose_named(struct stat_sheet *s, bool *chosen, struct error *e)
 			if (is_count(&m->counter[k]))
 				names[n++] = m->counter[k].display;
 		near = names ? options_nearest(w->word[i], names, n) : NULL;
-		error_set(e, ENOENT, "-e: the recording has no event '%s'%s%s%s", w->word[i], near ? "; did you mean '" : "",
-			  near ? near : " (pmrep list events tells what there is)", near ? "'?" : "");
+		error_set(e, ENOENT, "-e: the recording has no event '%s'%s%s%s", w->word[i],
+		          near ? "; did you mean '" : "",
+		          near ? near : " (pmrep list events tells what there is)", near ? "'?" : "");
 		free(names);
 		return -ENOENT;
 	}
@@ -240,15 +243,17 @@ static void choose_default(struct stat_sheet *s, bool *chosen)
 	bool asked = false, any = false;
 
 	for (uint32_t i = 0; i < m->n_counters; i++)
-		asked |= is_perf(&m->counter[i]) && pm_map_bool(&m->counter[i].attrs, PM_COUNTER_REQUESTED, false);
+		asked |=
+		    is_perf(&m->counter[i]) && pm_map_bool(&m->counter[i].attrs, PM_COUNTER_REQUESTED, false);
 	for (uint32_t i = 0; i < m->n_counters; i++) {
 		const struct pm_counter *c = &m->counter[i];
 
 		if (!is_perf(c) || !is_count(c))
 			continue;
-		chosen[c->id] = config->all_events ||
-				(asked && !config->detailed ? pm_map_bool(&c->attrs, PM_COUNTER_REQUESTED, false)
-							    : is_default(c, config->detailed));
+		chosen[c->id] =
+		    config->all_events ||
+		    (asked && !config->detailed ? pm_map_bool(&c->attrs, PM_COUNTER_REQUESTED, false)
+		                                : is_default(c, config->detailed));
 		any |= chosen[c->id];
 	}
 	for (uint32_t i = 0; i < m->n_counters && !any; i++)
@@ -287,11 +292,13 @@ static const char *after_pmu(const char *name)
 }
 
 /* Whether both are one event of several PMUs. */
-static bool belong_together(const struct stat_sheet *s, const struct pm_counter *a, const struct pm_counter *b)
+static bool belong_together(const struct stat_sheet *s, const struct pm_counter *a,
+                            const struct pm_counter *b)
 {
 	const struct pm_model *m = s->places->model;
 	uint64_t wildcard = pm_map_u64(&a->attrs, PM_COUNTER_PERF_WILDCARD, 0);
-	const char *pa = pm_map_text(&a->attrs, PM_COUNTER_PERF_PMU, ""), *pb = pm_map_text(&b->attrs, PM_COUNTER_PERF_PMU, "");
+	const char *pa = pm_map_text(&a->attrs, PM_COUNTER_PERF_PMU, ""),
+	           *pb = pm_map_text(&b->attrs, PM_COUNTER_PERF_PMU, "");
 	size_t len = stem_len(pa);
 
 	if (s->config->no_merge || s->config->aggr == STAT_NONE || !wildcard ||
@@ -469,7 +476,9 @@ int stat_events_find(struct stat_sheet *s, struct buf *notes, struct error *e)
 		error_sys(e, -err, "events");
 	free(chosen);
 	if (!err && !s->n_events && !s->config->metrics.n)
-		err = error_set(e, ENOENT, s->config->cgroups.n ? "no event of that cgroup was recorded" :
-			"no perf event was recorded; -e takes other counters, and pmrep list tells their names");
+		err = error_set(e, ENOENT,
+		                s->config->cgroups.n ? "no event of that cgroup was recorded"
+		                                     : "no perf event was recorded; -e takes other counters, "
+		                                       "and pmrep list tells their names");
 	return err;
 }

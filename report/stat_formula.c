@@ -56,7 +56,8 @@ static int add_events(struct stat_sheet *s, struct stat_input *in, const uint32_
 	return in->n ? 0 : -ENOENT;
 }
 
-static int bind_input(struct stat_sheet *s, struct stat_input *in, const struct expr_input *x, const char *pmu, bool optional)
+static int bind_input(struct stat_sheet *s, struct stat_input *in, const struct expr_input *x,
+                      const char *pmu, bool optional)
 {
 	uint32_t found[MOST], n;
 	const char *cpuid;
@@ -73,8 +74,10 @@ static int bind_input(struct stat_sheet *s, struct stat_input *in, const struct 
 		break;
 	}
 	if (x->aspect == EXPR_VALUE && (!strcmp(x->name, "duration_time") || !strcmp(x->name, "user_time") ||
-					!strcmp(x->name, "system_time"))) {
-		in->kind = x->name[0] == 'd' ? STAT_IN_SECONDS : x->name[0] == 'u' ? STAT_IN_USER : STAT_IN_SYSTEM;
+	                                !strcmp(x->name, "system_time"))) {
+		in->kind = x->name[0] == 'd'   ? STAT_IN_SECONDS
+		           : x->name[0] == 'u' ? STAT_IN_USER
+		                               : STAT_IN_SYSTEM;
 		return 0;
 	}
 	n = find_counters(s, x->name, pmu, found);
@@ -94,7 +97,9 @@ static int bind_input(struct stat_sheet *s, struct stat_input *in, const struct 
 	if (x->aspect != EXPR_VALUE && x->aspect != EXPR_ELAPSED && x->aspect != EXPR_AGGR_NR)
 		return -ENOENT;
 	err = n ? add_events(s, in, found, n) : -ENOENT;
-	in->kind = x->aspect == EXPR_VALUE ? STAT_IN_SUM : x->aspect == EXPR_ELAPSED ? STAT_IN_ELAPSED : STAT_IN_NR;
+	in->kind = x->aspect == EXPR_VALUE     ? STAT_IN_SUM
+	           : x->aspect == EXPR_ELAPSED ? STAT_IN_ELAPSED
+	                                       : STAT_IN_NR;
 	if (err != -ENOENT || !optional)
 		return err;
 	in->kind = STAT_IN_CONSTANT;
@@ -102,7 +107,8 @@ static int bind_input(struct stat_sheet *s, struct stat_input *in, const struct 
 	return 0;
 }
 
-int stat_formula_bind(struct stat_sheet *s, struct stat_formula *f, const char *text, const char *pmu, struct buf *lacks)
+int stat_formula_bind(struct stat_sheet *s, struct stat_formula *f, const char *text, const char *pmu,
+                      struct buf *lacks)
 {
 	const struct expr_input *x;
 	int err;

@@ -1,5 +1,5 @@
-/* Formulas over the lines of a row: the same grammar and metrics as everywhere, fed with the sums that are printed, so
- * that filters, runs and totals are those of the lines. */
+/* Formulas over the lines of a row: the same grammar and metrics as everywhere, fed with the sums that are
+ * printed, so that filters, runs and totals are those of the lines. */
 #ifndef REPORT_STAT_FORMULA_H
 #define REPORT_STAT_FORMULA_H
 
@@ -7,25 +7,34 @@
 #include "report/stat.h"
 
 struct stat_input {
-	struct value value;   /* of a constant */
-	uint32_t *event;      /* owned: places in stat.event; their lines are summed */
+	struct value value; /* of a constant */
+	uint32_t *event;    /* owned: places in stat.event; their lines are summed */
 	uint32_t n;
-	enum { STAT_IN_CONSTANT, STAT_IN_SUM, STAT_IN_ELAPSED, STAT_IN_NR, STAT_IN_SECONDS, STAT_IN_USER, STAT_IN_SYSTEM } kind;
+	enum {
+		STAT_IN_CONSTANT,
+		STAT_IN_SUM,
+		STAT_IN_ELAPSED,
+		STAT_IN_NR,
+		STAT_IN_SECONDS,
+		STAT_IN_USER,
+		STAT_IN_SYSTEM
+	} kind;
 };
 
 struct stat_formula {
-	struct expr *expr;    /* owned; NULL: there is none */
+	struct expr *expr;     /* owned; NULL: there is none */
 	struct stat_input *in; /* owned */
-	struct value *arg;    /* owned: room for the arguments */
+	struct value *arg;     /* owned: room for the arguments */
 	size_t n;
 };
 
 /*
- * Ties the text to the recording's counters; events that it wants are added to the stat, hidden. On a hybrid machine
- * `pmu` names the PMU whose events are meant; else NULL. 0; -ENOENT if the recording lacks something, which *lacks
- * (if not NULL) names; -EINVAL, -ENOMEM.
+ * Ties the text to the recording's counters; events that it wants are added to the stat, hidden. On a hybrid
+ * machine `pmu` names the PMU whose events are meant; else NULL. 0; -ENOENT if the recording lacks something,
+ * which *lacks (if not NULL) names; -EINVAL, -ENOMEM.
  */
-int stat_formula_bind(struct stat_sheet *s, struct stat_formula *f, const char *text, const char *pmu, struct buf *lacks);
+int stat_formula_bind(struct stat_sheet *s, struct stat_formula *f, const char *text, const char *pmu,
+                      struct buf *lacks);
 void stat_formula_release(struct stat_formula *f);
 struct value stat_formula_value(const struct stat_sheet *s, const struct stat_formula *f, uint32_t row);
 /* The first event that is printed among the inputs; UINT32_MAX: none. */

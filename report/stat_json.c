@@ -1,4 +1,5 @@
-/* -j: perf's objects, one a line, with perf's keys and blanks; strings are escaped, numbers know no locale. */
+/* -j: perf's objects, one a line, with perf's keys and blanks; strings are escaped, numbers know no locale.
+ */
 #include <math.h>
 #include <string.h>
 
@@ -152,7 +153,9 @@ static void put_line(struct stat_sheet *s, const struct stat_line *l)
 	at = PUT(at, ", \"event-runtime\" : ");
 	at += number_u64(at, there ? now->running : 0);
 	at = PUT(at, ", \"pcnt-running\" : ");
-	at += number_u64(at, there && now->enabled && now->enabled != now->running ? 100 * now->running / now->enabled : 100);
+	at += number_u64(at, there && now->enabled && now->enabled != now->running
+	                         ? 100 * now->running / now->enabled
+	                         : 100);
 	at = PUT(at, ".00");
 	if (!n)
 		at = PUT(at, "}\n");

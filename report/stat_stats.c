@@ -47,8 +47,8 @@ static void compute(double *v, size_t n, double out[static FIGURES])
 
 static void put_csv(struct stat_sheet *s, const struct stat_line *l, size_t n, const double *f)
 {
-	const char *sep = s->config->separator, *field[3] = { s->row[l->row].label, s->event[l->event].name,
-							       s->event[l->event].unit };
+	const char *sep = s->config->separator,
+	           *field[3] = { s->row[l->row].label, s->event[l->event].name, s->event[l->event].unit };
 	struct buf *out = &s->x->out;
 	char text[64];
 
@@ -78,8 +78,11 @@ static void put_json(struct stat_sheet *s, const struct stat_line *l, size_t n, 
 
 	buf_addch(out, '{');
 	if (s->config->aggr != STAT_GLOBAL) {
-		buf_printf(out, "\"%s\" : ", word ? word : s->config->aggr == STAT_NONE ? "cpu" : s->config->aggr == STAT_THREAD ?
-			"thread" : "cgroup");
+		buf_printf(out, "\"%s\" : ",
+		           word                             ? word
+		           : s->config->aggr == STAT_NONE   ? "cpu"
+		           : s->config->aggr == STAT_THREAD ? "thread"
+		                                            : "cgroup");
 		json_quote(out, s->row[l->row].label, strlen(s->row[l->row].label));
 		buf_addstr(out, ", ");
 	}
@@ -99,7 +102,8 @@ static void put_json(struct stat_sheet *s, const struct stat_line *l, size_t n, 
 	buf_addstr(out, "}\n");
 }
 
-static int put_row(struct table *t, struct stat_sheet *s, const struct stat_line *l, size_t n, const double *f)
+static int put_row(struct table *t, struct stat_sheet *s, const struct stat_line *l, size_t n,
+                   const double *f)
 {
 	const struct stat_event *e = &s->event[l->event];
 	size_t at = 0;
@@ -153,7 +157,7 @@ static void put_csv_heads(struct stat_sheet *s)
 	struct buf *out = &s->x->out;
 
 	buf_printf(out, "%s%sevent%sunit%sintervals", s->config->aggr == STAT_GLOBAL ? "" : "where",
-		   s->config->aggr == STAT_GLOBAL ? "" : sep, sep, sep);
+	           s->config->aggr == STAT_GLOBAL ? "" : sep, sep, sep);
 	for (int i = 0; i < FIGURES; i++)
 		buf_printf(out, "%s%s", sep, figure[i]);
 	buf_addch(out, '\n');

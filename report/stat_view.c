@@ -8,12 +8,14 @@
 #include "report/stat.h"
 
 static const struct stat_form_ops *const forms[] = {
-	[STAT_TEXT] = &stat_text, [STAT_CSV] = &stat_csv, [STAT_JSON] = &stat_json,
+	[STAT_TEXT] = &stat_text,
+	[STAT_CSV] = &stat_csv,
+	[STAT_JSON] = &stat_json,
 };
 
 const char *const stat_aggr_words[STAT_AGGRS] = {
-	[STAT_SOCKET] = "socket", [STAT_DIE] = "die",   [STAT_CLUSTER] = "cluster", [STAT_CACHE] = "cache",
-	[STAT_CORE] = "core",     [STAT_NODE] = "node",
+	[STAT_SOCKET] = "socket", [STAT_DIE] = "die",   [STAT_CLUSTER] = "cluster",
+	[STAT_CACHE] = "cache",   [STAT_CORE] = "core", [STAT_NODE] = "node",
 };
 
 void stat_init(struct stat_sheet *s, const struct stat_config *config, struct exporter *x)
@@ -45,10 +47,12 @@ void stat_release(struct stat_sheet *s)
 /* Lines that say nothing: a place without the event, or a thread of the whole system that did not run. */
 bool stat_skips(const struct stat_sheet *s, const struct stat_line *l)
 {
-	return s->event[l->event].hidden || (!l->n && !s->event[l->event].invalid && s->config->aggr == STAT_THREAD);
+	return s->event[l->event].hidden ||
+	       (!l->n && !s->event[l->event].invalid && s->config->aggr == STAT_THREAD);
 }
 
-void stat_texts(struct stat_sheet *s, void (*make)(struct stat_sheet *s, const struct stat_line *l, bool after))
+void stat_texts(struct stat_sheet *s,
+                void (*make)(struct stat_sheet *s, const struct stat_line *l, bool after))
 {
 	if (s->text.len)
 		return;
@@ -126,7 +130,8 @@ static int print_lines(struct stat_sheet *s)
 
 /* ---- intervals ---- */
 
-static int lay_out(void *ctx, const struct places *places, struct replay *replay, struct buf *notes, struct error *e)
+static int lay_out(void *ctx, const struct places *places, struct replay *replay, struct buf *notes,
+                   struct error *e)
 {
 	struct stat_sheet *s = ctx;
 	bool first = !s->replay;
@@ -182,7 +187,8 @@ static uint64_t off_ns(const struct stat_sheet *s, const struct interval *i)
 	uint64_t sum = 0;
 
 	for (size_t k = 0; k <= s->n_off; k++) {
-		struct stat_off off = k < s->n_off ? s->off[k] : (struct stat_off){ s->off_since, s->off_since ? i->to_ns : 0 };
+		struct stat_off off =
+		    k < s->n_off ? s->off[k] : (struct stat_off){ s->off_since, s->off_since ? i->to_ns : 0 };
 		uint64_t from = off.from_ns > i->from_ns ? off.from_ns : i->from_ns;
 		uint64_t to = off.to_ns < i->to_ns ? off.to_ns : i->to_ns;
 
@@ -206,7 +212,7 @@ static int one_interval(struct stat_sheet *s, const struct interval *i, size_t k
 		err = keep_history(s);
 	if (c->intervals) {
 		snprintf(s->time, sizeof(s->time), "%" PRIu64 ".%09" PRIu64, (uint64_t)since / 1000000000,
-			 (uint64_t)since % 1000000000);
+		         (uint64_t)since % 1000000000);
 		if (!c->stats && !err)
 			err = print_lines(s);
 	} else if (s->runs) {
@@ -317,4 +323,6 @@ static int end(void *ctx, struct error *e)
 	return err;
 }
 
-const struct pipeline_view stat_view = { .lay_out = lay_out, .intervals = intervals, .event = event, .end = end };
+const struct pipeline_view stat_view = {
+	.lay_out = lay_out, .intervals = intervals, .event = event, .end = end
+};

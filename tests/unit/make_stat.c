@@ -1,21 +1,18 @@
 /*
- * make_stat KIND FILE: recordings with known truth for pmrep stat. The machine of builder.h (2 packages, 4 cores, 8
- * CPUs), 5 snapshots, one a second.
+ * make_stat KIND FILE: recordings with known truth for pmrep stat. The machine of builder.h (2 packages, 4
+ * cores, 8 CPUs), 5 snapshots, one a second.
  *
  * all    counters of CPU n = 0 to 7, each second:
- *   cycles               (n + 1) * 1000 are seen in (n + 1) / 8 of the time, so there were 8000; CPU 0 sees none at all
- *   task-clock           1e9 ns
- *   branch-misses        10; branches 100
- *   uncore_imc_N/cas/    N = 0, 1: on CPUs 0 and 4: 1000000 * (N + 1), unit MiB, scale 6.103515625e-05, one wildcard
- *   cpu_core/cycles/     on CPUs 0 to 3: 100; cpu_atom/cycles/ on CPUs 4 to 7: 200; one wildcard
- *   pkg/energy/          of the package, but opened on every CPU: n + 1
- *   core/ev,percore/     n + 1
- *   msr/level/           snapshot: 40 + n, whatever was before
- *   a,"b"                100: a name of all that parts fields
- *   broken               could not be opened
- * runs   a command that ran three times, for 1, 2 and 3 s: task-clock 1, 2 and 3 ms, instructions 10, 20 and 60
- * cgroups  cs and task-clock of the cgroups "a" and "b,c" on CPUs 0 and 1: cgroup k = 1, 2: 10 * k + CPU, 1 ms * k
- * tasks  context-switches of threads 10 (bash) and 11 ("two words"), 3 and 5 a second; the latter ends after 2 s
+ *   cycles               (n + 1) * 1000 are seen in (n + 1) / 8 of the time, so there were 8000; CPU 0 sees
+ * none at all task-clock           1e9 ns branch-misses        10; branches 100 uncore_imc_N/cas/    N = 0,
+ * 1: on CPUs 0 and 4: 1000000 * (N + 1), unit MiB, scale 6.103515625e-05, one wildcard cpu_core/cycles/ on
+ * CPUs 0 to 3: 100; cpu_atom/cycles/ on CPUs 4 to 7: 200; one wildcard pkg/energy/          of the package,
+ * but opened on every CPU: n + 1 core/ev,percore/     n + 1 msr/level/           snapshot: 40 + n, whatever
+ * was before a,"b"                100: a name of all that parts fields broken               could not be
+ * opened runs   a command that ran three times, for 1, 2 and 3 s: task-clock 1, 2 and 3 ms, instructions 10,
+ * 20 and 60 cgroups  cs and task-clock of the cgroups "a" and "b,c" on CPUs 0 and 1: cgroup k = 1, 2: 10 * k
+ * + CPU, 1 ms * k tasks  context-switches of threads 10 (bash) and 11 ("two words"), 3 and 5 a second; the
+ * latter ends after 2 s
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -77,7 +74,10 @@ static struct reading all(struct builder *b, const char *counter, const struct p
 	if (!strcmp(counter, "enabled"))
 		return (struct reading){ row * 1000000000, 0 };
 	if (!strcmp(counter, "running"))
-		return (struct reading){ never ? 0 : shared ? row * 125000000 * (i->number + 1) : row * 1000000000, 0 };
+		return (struct reading){ never    ? 0
+			                 : shared ? row * 125000000 * (i->number + 1)
+			                          : row * 1000000000,
+			                 0 };
 	if (!strcmp(counter, "msr/level/"))
 		return (struct reading){ 40 + i->number, 0 };
 	return (struct reading){ never ? 0 : row * a_second(counter, i->number), 0 };
@@ -86,9 +86,15 @@ static struct reading all(struct builder *b, const char *counter, const struct p
 static void add_counter(struct builder *b, const struct row *r, uint32_t *id)
 {
 	struct pm_counter c = {
-		.name = (char *)r->name, .display = (char *)r->name, .source = (char *)"perf", .unit = (char *)r->unit,
-		.scale = { .num = 1, .den = 1, .text = (char *)r->scale }, .type = PM_U64,
-		.semantics = r->snapshot ? PM_GAUGE : PM_CUMULATIVE, .width = 64, .aggregation = PM_AGG_SUM,
+		.name = (char *)r->name,
+		.display = (char *)r->name,
+		.source = (char *)"perf",
+		.unit = (char *)r->unit,
+		.scale = { .num = 1, .den = 1, .text = (char *)r->scale },
+		.type = PM_U64,
+		.semantics = r->snapshot ? PM_GAUGE : PM_CUMULATIVE,
+		.width = 64,
+		.aggregation = PM_AGG_SUM,
 	};
 	int64_t added;
 
@@ -136,7 +142,8 @@ static void make_all(struct builder *b)
 
 /* ---- runs ---- */
 
-static struct reading of_runs(struct builder *b, const char *counter, const struct pm_instance *i, uint64_t row)
+static struct reading of_runs(struct builder *b, const char *counter, const struct pm_instance *i,
+                              uint64_t row)
 {
 	static const uint64_t instructions[] = { 10, 20, 60 };
 	bool end = row % 2;
@@ -161,7 +168,8 @@ static void write_event(struct builder *b, enum pm_event_type type, uint64_t ela
 
 static void make_runs(struct builder *b)
 {
-	const struct row list[] = { { "task-clock", "msec", "1e-6", "software" }, { "instructions", "1", NULL, "cpu" } };
+	const struct row list[] = { { "task-clock", "msec", "1e-6", "software" },
+		                    { "instructions", "1", NULL, "cpu" } };
 	uint32_t id[2];
 
 	builder_init(b, of_runs);
@@ -179,7 +187,8 @@ static void make_runs(struct builder *b)
 
 /* ---- tasks ---- */
 
-static struct reading of_tasks(struct builder *b, const char *counter, const struct pm_instance *i, uint64_t row)
+static struct reading of_tasks(struct builder *b, const char *counter, const struct pm_instance *i,
+                               uint64_t row)
 {
 	bool second = pm_map_u64(&i->attrs, PM_INSTANCE_TID, 0) == 11;
 
@@ -212,21 +221,27 @@ static void make_tasks(struct builder *b)
 
 /* ---- cgroups ---- */
 
-static struct reading of_cgroups(struct builder *b, const char *counter, const struct pm_instance *i, uint64_t row)
+static struct reading of_cgroups(struct builder *b, const char *counter, const struct pm_instance *i,
+                                 uint64_t row)
 {
 	if (!strcmp(counter, "enabled") || !strcmp(counter, "running"))
 		return (struct reading){ row * 1000000000, 0 };
-	return (struct reading){ row * (!strcmp(counter, "cs") ? 10 * i->number + i->cpu : i->number * 1000000), 0 };
+	return (struct reading){
+		row * (!strcmp(counter, "cs") ? 10 * i->number + i->cpu : i->number * 1000000), 0
+	};
 }
 
 static void make_cgroups(struct builder *b)
 {
-	static const struct row list[] = { { "task-clock", "msec", "1e-6", "software" }, { "cs", "1", NULL, "software" } };
+	static const struct row list[] = { { "task-clock", "msec", "1e-6", "software" },
+		                           { "cs", "1", NULL, "software" } };
 	uint32_t id[2];
 
 	builder_init(b, of_cgroups);
 	for (uint32_t k = 0; k < 4; k++) {
-		struct pm_instance i = { .kind = PM_CGROUP, .number = k / 2 + 1, .cpu = k % 2, .added_ns = 1 };
+		struct pm_instance i = {
+			.kind = PM_CGROUP, .number = k / 2 + 1, .cpu = k % 2, .added_ns = 1
+		};
 		int64_t added;
 
 		pm_map_set(&i.attrs, PM_INSTANCE_CGROUP, pm_text(k / 2 ? "b,c" : "a"));

@@ -31,7 +31,9 @@ static void config(void **state)
 
 	assert_int_equal(stat_config_read(&c, "big-num = false\n[report]\nbig-num=false\n", &e), 0);
 	assert_true(c.big_num);
-	assert_int_equal(stat_config_read(&c, "# x\n[stat]\n\tbig-num = off ; why\n\tbpf-counter-events = cycles\n", &e), 0);
+	assert_int_equal(
+	    stat_config_read(&c, "# x\n[stat]\n\tbig-num = off ; why\n\tbpf-counter-events = cycles\n", &e),
+	    0);
 	assert_false(c.big_num);
 	assert_int_equal(stat_config_read(&c, "[stat]\nno-csv-summary\n[core]\nno-csv-summary = no", &e), 0);
 	assert_true(c.no_csv_summary);
@@ -145,8 +147,8 @@ static void lost_counts(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(words), cmocka_unit_test(config), cmocka_unit_test(spread), cmocka_unit_test(counts),
-		cmocka_unit_test(lost_counts),
+		cmocka_unit_test(words),  cmocka_unit_test(config),      cmocka_unit_test(spread),
+		cmocka_unit_test(counts), cmocka_unit_test(lost_counts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,162 @@
+/* Metrics that were asked for with -M, of our tables and of vendors' files. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/select.h"
+#include "report/stat_shadow.h"
+
+struct shown *stat_shown_add(struct stat_shadow *sh)
+{
+	if (sh->n == sh->cap) {
+		uint32_t cap = sh->cap ? 2 * sh->cap : 16;
+		struct shown *more = realloc(sh->shown, cap * sizeof(*more));
+
+		if (!more)
+			return NULL;
+		sh->shown = more;
+		sh->cap = cap;
+	}
+	sh->shown[sh->n] = (struct shown){ 0 };
+	return &sh->shown[sh->n++];
+}
+
+char *stat_words_of(const char *unit, const char *name)
+{
+	struct buf words = BUF_INIT;
+
+	buf_printf(&words, "%s%s%s", unit, unit[0] ? "  " : "", name);
+	return buf_detach(&words);
+}
+
+/* The formula, or the first of the others that the recording can feed. */
+int stat_metric_bind(struct stat_sheet *s, struct stat_formula *f, const struct metric *m, const char *pmu,
+                     struct buf *lacks)
+{
+	const char *other = m->otherwise;
+	int err = stat_formula_bind(s, f, m->expr, pmu, lacks);
+
+	while (err == -ENOENT && other) {
+		size_t len = strcspn(other, ";");
+		char *text = strndup(other, len);
+
+		if (!text)
+			return -ENOMEM;
+		err = stat_formula_bind(s, f, text, pmu, NULL);
+		free(text);
+		other = other[len] ? other + len + 1 : NULL;
+	}
+	return err;
+}
+
+static int add_metric(struct stat_sheet *s, const struct metric *m, struct buf *lacks)
+{
+	const char *unit = m->unit && strcmp(m->unit, "1") ? m->unit : "", *name = m->display;
+	struct shown *shown;
+	struct stat_formula f;
+	int err;
+
+	for (uint32_t i = 0; i < s->shadow->n; i++)
+		if (s->shadow->shown[i].metric == m && s->shadow->shown[i].cgroup == s->binding_cgroup)
+			return 0;
+	if (m->each)
+		return -ENOENT;
+	if ((err = stat_metric_bind(s, &f, m, NULL, lacks)))
+		return err;
+	if (!(shown = stat_shown_add(s->shadow))) {
+		stat_formula_release(&f);
+		return -ENOMEM;
+	}
+	/* Without -e the lines are those that the metrics are made of. */
+	for (size_t i = 0; !s->config->events.n && i < f.n; i++)
+		for (uint32_t k = 0; k < f.in[i].n; k++)
+			s->event[f.in[i].event[k]].hidden = false;
+	shown->metric = m;
+	shown->cgroup = s->binding_cgroup;
+	shown->value = f;
+	shown->event = stat_formula_event(s, &f);
+	for (size_t i = 0; i < stat_named_n; i++)
+		if (!strcmp(stat_named[i].metric, m->name)) {
+			shown->named = &stat_named[i];
+			unit = stat_named[i].unit;
+			name = stat_named[i].label;
+		}
+	shown->words = stat_words_of(unit, !strncmp(m->name, "tma_", 4) ? m->name : name);
+	if (!shown->words)
+		return -ENOMEM;
+	if (m->threshold && !s->config->no_threshold) {
+		err = stat_formula_bind(s, &shown->threshold, m->threshold, NULL, NULL);
+		return err == -ENOENT || err == -EINVAL ? 0 : err;
+	}
+	return 0;
+}
+
+static bool matches(const struct metric *m, const char *word)
+{
+	return selection_matches(word, m->name, m->display, m->aliases ? m->aliases : "",
+	                         m->categories ? m->categories : "");
+}
+
+/* All metrics that the word names, of tables and vendors' files. */
+static int add_word(struct stat_sheet *s, const char *word, struct buf *notes, struct error *e)
+{
+	struct buf lacks = BUF_INIT;
+	bool known = false, any = false;
+	const char *last = word;
+	int err = 0;
+
+	for (size_t v = 0; v < s->config->n_vendor; v++)
+		for (size_t i = 0; i < s->config->vendor[v].n && !err; i++) {
+			const struct metric *m = &s->config->vendor[v].row[i];
+
+			if (!matches(m, word))
+				continue;
+			known = true;
+			buf_clear(&lacks);
+			err = add_metric(s, m, &lacks);
+			any |= !err;
+			err = err == -ENOENT || err == -EINVAL ? 0 : err;
+		}
+	for (const struct metric_table *t = metric_tables; t->row && !any; t++)
+		for (size_t i = 0; i < t->n && !err; i++) {
+			if (!matches(&t->row[i], word))
+				continue;
+			known = true;
+			buf_clear(&lacks);
+			err = add_metric(s, &t->row[i], &lacks);
+			any |= !err;
+			err = err == -ENOENT || err == -EINVAL ? 0 : err;
+		}
+	if (err)
+		error_sys(e, -err, "-M");
+	else if (!known)
+		err = error_set(e, ENOENT, "-M: there is no metric or group '%s'", last);
+	else if (!any && notes)
+		buf_printf(notes, "-M %s: the recording lacks %s\n", word,
+		           lacks.len ? buf_str(&lacks) : "what it is made of");
+	buf_release(&lacks);
+	return err;
+}
+
+/* A metric of events that were counted in cgroups is one for each of them. */
+int stat_metrics_add(struct stat_sheet *s, const char *word, struct buf *notes, struct error *e)
+{
+	const struct pm_model *m = s->places->model;
+	struct cpulist in = { 0 };
+	int err = 0;
+
+	for (uint32_t i = 0; i < m->n_instances && !err && s->config->aggr != STAT_CGROUP; i++)
+		if (m->instance[i].kind == PM_CGROUP)
+			err = cpulist_add(&in, m->instance[i].number);
+	if (err)
+		return error_sys(e, -err, "-M");
+	s->binding_cgroup = s->config->aggr == STAT_CGROUP ? PM_NONE : 0;
+	if (!in.n)
+		return add_word(s, word, notes, e);
+	for (size_t i = 0; i < in.n && !err; i++) {
+		s->binding_cgroup = in.cpu[i];
+		err = add_word(s, word, notes, e);
+	}
+	cpulist_release(&in);
+	return err;
+}
