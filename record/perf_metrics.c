@@ -9,49 +9,11 @@
 #include <string.h>
 
 #include "common/metric/expr.h"
-#include "common/metric/metric.h"
-#include "common/options.h"
+#include "record/metric_pick.h"
 #include "record/perf_class.h"
-#include "record/perf_source.h"
-#include "record/privileges.h"
 #include "record/sources.h"
 
 #define MAX_PARAMETER 1024 /* chips, or cores of one, that a '?' runs over */
-
-/* An event of a metric. */
-struct want {
-	char *text; /* owned */
-	char *pmu;  /* owned; of the first event that it stands for */
-	bool done;
-};
-
-struct picked {
-	const struct metric *row;
-	char *word;        /* owned; of -M, and whether it named a group of metrics */
-	bool by_group;
-	bool vendor;
-	bool ungrouped;
-	struct want *want; /* owned */
-	size_t n;
-};
-
-struct metrics {
-	struct perf_source *s;
-	struct plan *p;
-	struct error *error;
-	struct metric_set *set; /* owned; of --metrics-file */
-	size_t n_sets;
-	struct picked *picked;  /* owned */
-	size_t n;
-	bool watchdog, smt;
-	unsigned parameters;    /* values of '?' */
-	struct event_set scratch;
-};
-
-static int no_memory(struct metrics *m)
-{
-	return error_set(m->error, ENOMEM, "out of memory");
-}
 
 static void release_wants(struct picked *one)
 {
@@ -80,167 +42,6 @@ static void release(struct metrics *m)
 		metric_set_release(&m->set[i]);
 	free(m->set);
 	event_set_release(&m->scratch);
-}
-
-/* ---- which metrics ---- */
-
-static int note_lines(struct metrics *m, const struct buf *lines)
-{
-	int err = 0;
-
-	for (const char *line = buf_str((struct buf *)(uintptr_t)lines); *line && !err;) {
-		size_t len = strcspn(line, "\n");
-
-		err = plan_refused(m->p, PM_REASON_FORMAT, NULL, "%.*s", (int)len, line);
-		line += len + (line[len] == '\n');
-	}
-	return err;
-}
-
-static int load_sets(struct metrics *m)
-{
-	const char *id = pm_map_text(&m->p->model->header, PM_HEADER_CPU_ID, NULL);
-	char **path = m->p->options->metric_files;
-	size_t n = 0;
-	int err = 0;
-
-	while (path && path[n])
-		n++;
-	m->set = calloc(n + 1, sizeof(*m->set));
-	if (!m->set)
-		return no_memory(m);
-	privileges_become_caller();
-	for (; m->n_sets < n && !err; m->n_sets++) {
-		err = metric_set_load_for(&m->set[m->n_sets], path[m->n_sets], id, m->error);
-		if (err)
-			error_prefix(m->error, "--metrics-file");
-	}
-	privileges_become_self();
-	privileges_raise();
-	for (size_t i = 0; i < m->n_sets && !err; i++)
-		err = note_lines(m, &m->set[i].skipped);
-	return err;
-}
-
-static bool in_list(const char *list, const char *word)
-{
-	size_t want = strlen(word);
-
-	for (; list && *list; list += strcspn(list, ","), list += *list == ',') {
-		size_t len = strcspn(list, ",");
-
-		if (len == want && !strncasecmp(list, word, len))
-			return true;
-	}
-	return false;
-}
-
-static bool is_named(const struct metric *row, const char *word)
-{
-	return !strcasecmp(row->name, word) || !strcasecmp(row->display, word) || in_list(row->aliases, word);
-}
-
-static int pick(struct metrics *m, const struct metric *row, const char *word, bool by_group, bool vendor)
-{
-	struct picked *grown;
-
-	for (size_t i = 0; i < m->n; i++)
-		/* A metric that is asked for twice is one; a vendor's takes the place of ours. */
-		if (m->picked[i].row == row || !strcasecmp(m->picked[i].row->name, row->name)) {
-			m->picked[i].by_group &= by_group;
-			return 0;
-		}
-	grown = realloc(m->picked, (m->n + 1) * sizeof(*grown));
-	if (!grown)
-		return no_memory(m);
-	m->picked = grown;
-	grown[m->n] = (struct picked){ .row = row, .word = strdup(word), .by_group = by_group, .vendor = vendor };
-	return grown[m->n++].word ? 0 : no_memory(m);
-}
-
-typedef int (*visit_fn)(struct metrics *m, const struct metric *row, bool vendor, void *arg);
-
-static int each_row(struct metrics *m, visit_fn visit, void *arg)
-{
-	int err = 0;
-
-	for (size_t k = 0; k < m->n_sets && !err; k++)
-		for (size_t i = 0; i < m->set[k].n && !err; i++)
-			err = visit(m, &m->set[k].row[i], true, arg);
-	for (const struct metric_table *t = metric_tables; t->row && !err; t++)
-		for (size_t i = 0; i < t->n && !err; i++)
-			if (!t->row[i].each)
-				err = visit(m, &t->row[i], false, arg);
-	return err;
-}
-
-struct word {
-	const char *text;
-	bool by_name;
-	bool vendor; /* the rows of files are looked at, or our own */
-	bool found;
-};
-
-static int pick_if(struct metrics *m, const struct metric *row, bool vendor, void *arg)
-{
-	struct word *w = arg;
-
-	if (vendor != w->vendor && strcasecmp(w->text, "all"))
-		return 0;
-	if (w->by_name ? !is_named(row, w->text) : strcasecmp(w->text, "all") && !in_list(row->categories, w->text))
-		return 0;
-	/* Of two of a name the first is meant. */
-	if (w->by_name && w->found)
-		return 0;
-	w->found = true;
-	return pick(m, row, w->text, !w->by_name, vendor);
-}
-
-struct near {
-	const char *word;
-	char best[64];
-};
-
-static int offer(struct metrics *m, const struct metric *row, bool vendor, void *arg)
-{
-	struct near *near = arg;
-	const char *const names[] = { near->best[0] ? near->best : row->name, row->name, row->display };
-	const char *found = options_nearest(near->word, names, sizeof(names) / sizeof(names[0]));
-	char one[64];
-
-	(void)m, (void)vendor;
-	if (found && found != near->best)
-		snprintf(near->best, sizeof(near->best), "%s", found);
-	for (const char *list = row->categories; list && *list; list += strcspn(list, ","), list += *list == ',') {
-		const char *const words[] = { near->best[0] ? near->best : one, one };
-
-		snprintf(one, sizeof(one), "%.*s", (int)strcspn(list, ","), list);
-		found = options_nearest(near->word, words, 2);
-		if (found == one)
-			snprintf(near->best, sizeof(near->best), "%s", one);
-	}
-	return 0;
-}
-
-static int pick_word(struct metrics *m, const char *text)
-{
-	struct word w = { .text = text };
-	struct near near = { .word = text };
-	int err = 0;
-
-	/* Who gives a file means what is in it. */
-	for (int ours = 0; ours < 2; ours++)
-		for (int group = 0; group < 2 && !err && !w.found; group++) {
-			w.vendor = !ours;
-			w.by_name = !group;
-			err = each_row(m, pick_if, &w);
-		}
-	if (err || w.found)
-		return err;
-	each_row(m, offer, &near);
-	return error_set(m->error, ENOENT, "-M: there is no metric and no group of metrics '%.80s'%s%s%s%s", text,
-			 near.best[0] ? ", did you mean " : "", near.best, near.best[0] ? "?" : "",
-			 m->n_sets ? "" : " (--metrics-file=FILE adds those of a CPU's vendor)");
 }
 
 /* ---- which events ---- */
@@ -288,12 +89,12 @@ static int add_want(struct metrics *m, struct picked *one, const char *text, cha
 	grown = realloc(one->want, (one->n + 1) * sizeof(*grown));
 	if (!grown) {
 		free(pmu);
-		return no_memory(m);
+		return metrics_no_memory(m);
 	}
 	one->want = grown;
 	grown[one->n] = (struct want){ .text = strdup(text), .pmu = pmu };
 	one->n++;
-	return grown[one->n - 1].text ? 0 : no_memory(m);
+	return grown[one->n - 1].text ? 0 : metrics_no_memory(m);
 }
 
 /* 0 also where the event is not there and the formula copes; -ENOENT if it does not. */
@@ -315,7 +116,7 @@ static int want_event(struct metrics *m, struct picked *one, const char *name, b
 		if (pmu)
 			err = add_want(m, one, buf_str(&text), pmu);
 		else if (!optional)
-			err = text.err ? no_memory(m) : -ENOENT;
+			err = text.err ? metrics_no_memory(m) : -ENOENT;
 		buf_release(&text);
 	}
 	return err;
@@ -371,7 +172,7 @@ static int want_row(struct metrics *m, struct picked *one, struct error *e)
 		struct error other = { 0 };
 
 		release_wants(one);
-		err = text ? want_formula(m, one, text, &other) : no_memory(m);
+		err = text ? want_formula(m, one, text, &other) : metrics_no_memory(m);
 		free(text);
 		list += len + (list[len] == ';');
 	}
@@ -389,7 +190,7 @@ static bool is_ungrouped(const struct metrics *m, const struct picked *one)
 {
 	const struct record_options *o = m->p->options;
 
-	if (o->metric_no_group || (one->by_group && in_list(one->row->ungrouped_in, one->word)))
+	if (o->metric_no_group || (one->by_group && metric_in_list(one->row->ungrouped_in, one->word)))
 		return true;
 	switch (one->row->grouping) {
 	case METRIC_UNGROUPED:
@@ -436,7 +237,7 @@ static int find_events(struct metrics *m)
 		m->picked[i].want = one.want;
 		m->picked[i].n = one.n;
 		if (err == -ENOMEM)
-			return no_memory(m);
+			return metrics_no_memory(m);
 		if (err && (!one.by_group || (i + 1 == all && !kept)))
 			return error_set(m->error, e.number ? e.number : ENOENT, "-M: metric %s: %s",
 					 one.row->display, e.text);
@@ -446,7 +247,7 @@ static int find_events(struct metrics *m)
 				continue;
 			if (plan_refused(m->p, PM_REASON_NOT_SUPPORTED, NULL, "metric %s: %s", one.row->display,
 					 e.text))
-				return no_memory(m);
+				return metrics_no_memory(m);
 			continue;
 		}
 		one.ungrouped = is_ungrouped(m, &one);
@@ -509,7 +310,7 @@ static int open_text(struct metrics *m, const char *text)
 			continue;
 		ev->metric_id = strdup(ev->text);
 		if (!ev->metric_id)
-			err = no_memory(m);
+			err = metrics_no_memory(m);
 	}
 	return err;
 }
@@ -543,7 +344,7 @@ static int open_group(struct metrics *m, struct picked *one, const char *pmu)
 		buf_release(&text);
 		return 0;
 	}
-	err = text.err ? no_memory(m) : open_text(m, buf_str(&text));
+	err = text.err ? metrics_no_memory(m) : open_text(m, buf_str(&text));
 	for (size_t i = 0; i < one->n; i++)
 		one->want[i].done |= !strcmp(one->want[i].pmu, pmu);
 	buf_release(&text);
@@ -616,7 +417,7 @@ static int open_class(struct metrics *m, const struct pmu_class *c)
 		err = -ENOMEM;
 	buf_release(&bundles);
 	buf_release(&text);
-	return err == -ENOMEM ? no_memory(m) : err;
+	return err == -ENOMEM ? metrics_no_memory(m) : err;
 }
 
 /* What stands in no group: once for all metrics, unless each is to have its own. */
@@ -633,7 +434,7 @@ static int open_rest(struct metrics *m, struct picked **list)
 
 			if (w->done || (merge && names_get(&seen, w->text, &ignored)))
 				continue;
-			err = names_set(&seen, w->text, 0) ? no_memory(m) : open_text(m, w->text);
+			err = names_set(&seen, w->text, 0) ? metrics_no_memory(m) : open_text(m, w->text);
 			w->done = true;
 		}
 	names_release(&seen);
@@ -664,7 +465,7 @@ static int record_metrics(struct metrics *m)
 
 		v.array.item[i] = one->vendor ? definition(one->row) : pm_text(one->row->name);
 	}
-	return pm_map_set(&m->p->model->header, PM_HEADER_METRICS, v) ? no_memory(m) : 0;
+	return pm_map_set(&m->p->model->header, PM_HEADER_METRICS, v) ? metrics_no_memory(m) : 0;
 }
 
 static void look_around(struct metrics *m)
@@ -680,23 +481,6 @@ static void look_around(struct metrics *m)
 		m->parameters = (unsigned)atoi(line);
 }
 
-static int pick_all(struct metrics *m)
-{
-	int err = 0;
-
-	for (char **list = m->p->options->metrics; *list && !err; list++) {
-		char *copy = strdup(*list), *rest = copy, *word;
-
-		if (!copy)
-			return no_memory(m);
-		while (!err && (word = strsep(&rest, ",")))
-			if (*word)
-				err = pick_word(m, word);
-		free(copy);
-	}
-	return err;
-}
-
 int perf_metrics_read(struct perf_source *s, struct plan *p, struct error *e)
 {
 	struct metrics m = { .s = s, .p = p, .error = e };
@@ -706,15 +490,15 @@ int perf_metrics_read(struct perf_source *s, struct plan *p, struct error *e)
 	if (!p->options->metrics)
 		return 0;
 	look_around(&m);
-	err = load_sets(&m);
+	err = metric_sets_load(&m);
 	if (!err)
-		err = pick_all(&m);
+		err = metrics_pick(&m);
 	if (!err)
 		err = find_events(&m);
 	if (!err)
 		list = calloc(m.n + 1, sizeof(*list));
 	if (!err && !list)
-		err = no_memory(&m);
+		err = metrics_no_memory(&m);
 	for (size_t i = 0; i < m.n && !err; i++)
 		list[i] = &m.picked[i];
 	for (const struct pmu_class *c = pmu_classes; c->name && !err; c++)
