@@ -42,11 +42,11 @@ class Guest:
             yield f"{name} ends with {expected}", actual == expected, f"{actual}; {self.text(name, 'err').strip()[-600:]}"
 
 
-def pmrep(*args, status=0):
+def pmrep(*args, status=0, both=False):
     done = subprocess.run([f"{BIN}/pmrep", *args], capture_output=True, text=True, timeout=120, check=False)
     if done.returncode != status:
         raise AssertionError(f"pmrep {' '.join(args)} ended with {done.returncode}: {done.stderr}")
-    return done.stdout
+    return done.stdout + (done.stderr if both else "")
 
 
 Value = collections.namedtuple("Value", "value status begin end enabled running")

@@ -44,11 +44,15 @@ EVENTS = read_table()
 
 def split(event):
     """PMU and {term: value}, the event's own name under "event"."""
-    pmu, inner = re.fullmatch(r"(\w+)/(.*)/\w*", event).groups()
+    # An event that is in several groups has a number behind it from the second on.
+    pmu, inner = re.fullmatch(r"(\w+)/(.*)/\w*(?:#\d+)?", event).groups()
     terms = {}
     for term in filter(None, inner.split(",")):
         name, _, value = term.partition("=")
-        if value:
+        if name == "src_bdf" and ":" in value:
+            bus, device, function = re.fullmatch(r"(?:\w+:)?(\w\w):(\w\w)\.(\d)", value).groups()
+            terms[name], terms["src_bdf_en"] = int(bus, 16) << 8 | int(device, 16) << 3 | int(function), 1
+        elif value:
             terms[name] = int(value, 0)
         else:
             terms["event" if name in EVENTS[place(pmu)[0]] else name] = name if name in EVENTS[place(pmu)[0]] else 1

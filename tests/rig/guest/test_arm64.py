@@ -1,8 +1,41 @@
 #!/usr/bin/python3
 """Holds what pmrec recorded in the arm64 guest, as pmrep shows it, against the rates of the module that emulates the PMUs."""
+import statistics
+
 import formulas
 import rates
-from guest import Checks, Guest
+from guest import Checks, Guest, pmrep
+
+
+# The example output of nvidia-tegra410-pmu.rst.
+ROOT_PORTS = """\
+0001:00:00.0: Bus=00, Segment=01, RP=00, RC=00, Socket=00
+0002:80:00.0: Bus=80, Segment=02, RP=01, RC=01, Socket=00
+0002:a0:00.0: Bus=a0, Segment=02, RP=02, RC=01, Socket=00
+0002:c0:00.0: Bus=c0, Segment=02, RP=03, RC=01, Socket=00
+0002:e0:00.0: Bus=e0, Segment=02, RP=04, RC=01, Socket=00
+0003:00:00.0: Bus=00, Segment=03, RP=00, RC=02, Socket=00
+0004:00:00.0: Bus=00, Segment=04, RP=00, RC=03, Socket=00
+0005:00:00.0: Bus=00, Segment=05, RP=00, RC=04, Socket=00
+0005:40:00.0: Bus=40, Segment=05, RP=01, RC=04, Socket=00
+0005:c0:00.0: Bus=c0, Segment=05, RP=02, RC=04, Socket=00
+0006:00:00.0: Bus=00, Segment=06, RP=00, RC=05, Socket=00
+0009:00:00.0: Bus=00, Segment=09, RP=00, RC=00, Socket=01
+000a:80:00.0: Bus=80, Segment=0a, RP=01, RC=01, Socket=01
+000a:a0:00.0: Bus=a0, Segment=0a, RP=02, RC=01, Socket=01
+000a:e0:00.0: Bus=e0, Segment=0a, RP=03, RC=01, Socket=01
+000b:00:00.0: Bus=00, Segment=0b, RP=00, RC=02, Socket=01
+000c:00:00.0: Bus=00, Segment=0c, RP=00, RC=03, Socket=01
+000d:00:00.0: Bus=00, Segment=0d, RP=00, RC=04, Socket=01
+000d:40:00.0: Bus=40, Segment=0d, RP=01, RC=04, Socket=01
+000d:c0:00.0: Bus=c0, Segment=0d, RP=02, RC=04, Socket=01
+000e:00:00.0: Bus=00, Segment=0e, RP=00, RC=05, Socket=01
+"""
+# What the refusals have to speak of.
+RULES = {"wrong.rp_bdf": "not by both", "wrong.two_bdf": "one filter for a function", "wrong.mixed": "one function or all",
+         "wrong.other_rc": "below root complex 1 of socket 0", "wrong.bdf": "not a PCI function", "wrong.range": "multiple",
+         "wrong.gpu": "gpu_mask=0x4", "wrong.task": "cannot follow a process", "wrong.group": "events of one PMU",
+         "wrong.id": "no event 0x3"}
 
 
 def near_programmed(t, recording, peer="gpu", least_running=.99):
@@ -33,11 +66,88 @@ def events(t, guest):
 def examples(t, guest):
     for i in range(1, 21):
         near_programmed(t, guest.recording(f"example.{i}"))
+    # The document writes 01:01.0 as 0x0180, but by its formula that is 01:10.0.
+    t.check("the BDF of example 8 is told", "01:10.0" in guest.text("example.8", "err"), guest.text("example.8", "err"))
 
 
 def filters(t, guest):
-    near_programmed(t, guest.recording("raw"))
+    raw = guest.recording("raw")
+    near_programmed(t, raw)
+    t.check("a raw event has no unit", raw.counters["nvidia_ucf_pmu_0/event=0x777/"]["unit"] in ("", "1"),
+            raw.counters["nvidia_ucf_pmu_0/event=0x777/"]["unit"])
     near_programmed(t, guest.recording("filters"))
+    # A metric of filtered events has the filters behind its name.
+    found = guest.recording("filters").metrics("--show=nvidia")
+    for pmu, name, event, filters in (
+            ("nvidia_ucf_pmu_1", "nvidia_ucf.slc_rd_bw", "slc_bytes_rd", "src_rem=0x1"),
+            ("nvidia_ucf_pmu_1", "nvidia_ucf.slc_rd_bw", "slc_bytes_rd", "dst_loc_gmem=0x1,dst_rem=0x1"),
+            ("nvidia_pcie_pmu_1_rc_5", "nvidia_pcie.rd_bw", "rd_bytes", "dst_rem=0x1,src_rp_mask=0xf0"),
+            ("nvidia_pcie_tgt_pmu_1_rc_4", "nvidia_pcie_tgt.wr_bw", "wr_bytes", "dst_rp_mask=0x81")):
+        for where in (("pmu", "1", pmu), ("system", "", "")):
+            t.near(f"{name} of {where[0]} with {filters}", found.get((*where, f"{name}/{filters}/"), (None,))[0],
+                   rates.per_ns(f"{pmu}/{event},{filters}/"))
+    addresses = guest.recording("addresses")
+    names = [name for name in addresses.perf_counters() if name.startswith("nvidia_")]
+    found = sorted(addresses.rate(name)[0] for name in names)
+    # 000d:41:00.1 is bus 0x41, function 1, below root complex 4 of socket 1; 0002:a0:00.0 is port 2 of root complex 1.
+    meant = sorted(rates.per_ns(e) for e in (
+        "nvidia_pcie_pmu_1_rc_4/rd_bytes,src_bdf=0x4101,src_bdf_en=1/", "nvidia_pcie_pmu_0_rc_1/wr_bytes,src_rp_mask=0x4/",
+        "nvidia_pcie_tgt_pmu_0_rc_2/rd_bytes,dst_addr_base=0x50000,dst_addr_mask=0xffffffffffff0000,dst_addr_en=1/"))
+    t.check("as many events as were asked for", len(found) == len(meant), names)
+    for a, b in zip(found, meant):
+        t.near("what an address selects", a, b)
+    # A filter does not touch the clock, and the ratio of what it selects stays.
+    filtered = guest.recording("filtered")
+    near_programmed(t, filtered)
+    found = filtered.metrics("--show=nvidia")
+    t.near("latency of one function",
+           found["pmu", "0", "nvidia_pcie_pmu_0_rc_4", "nvidia_pcie.rd_latency/src_bdf=0005:01:00.1/"][0],
+           formulas.expected(formulas.TEGRA410)["pmu", "0", "nvidia_pcie_pmu_0_rc_4", "nvidia_pcie.rd_latency"])
+
+
+def root_ports(t, guest):
+    t.check("the table of the kernel's document", pmrep("info", "--pci", guest.path("default")) == ROOT_PORTS,
+            pmrep("info", "--pci", guest.path("default")))
+    user = guest.path("user")
+    t.check("without privileges", "root" in pmrep("info", "--pci", user, status=1, both=True),
+            pmrep("info", "--pci", user, status=1, both=True))
+    near_programmed(t, guest.recording("user"), least_running=.1)
+
+
+def defaults(t, guest):
+    """A plain pmrec records events of all 34 PMUs, each at its rate, and lets `cycles` be the processor's."""
+    names = near_programmed(t, guest.recording("default"), least_running=.1)
+    pmus = {name.split("/")[0] for name in names}
+    t.check("34 PMUs", len(pmus) == 34, pmus)
+    found = guest.recording("default").metrics()
+    for kind in formulas.TEGRA410:
+        t.check(f"{kind} has metrics", any(where[3].startswith(f"{kind}.") for where in found), sorted(found)[:5])
+    for pmu in sorted(pmus):
+        t.check(f"{pmu} is listed", f"{pmu}/" in guest.text("list"))
+
+
+def rules(t, guest):
+    for name, rule in RULES.items():
+        t.check(f"{name} says why", rule in guest.text(name, "err"), guest.text(name, "err"))
+
+
+def cost(t, guest):
+    """Prints what a pass over 34 groups costs beside the same reads alone, summed over the CPUs that read."""
+    ratios = []
+    for k in (1, 2):
+        alone = {int(w[1]): int(w[5]) for w in (line.split() for line in guest.text(f"cost.alone.{k}").splitlines())}
+        passes = {}
+        # One row of times a PMU, whichever of its counters stands for it.
+        groups = {name.split("/")[0]: (cpu, rows) for (name, cpu), rows in guest.recording(f"cost.pmrec.{k}").series.items()}
+        for cpu, rows in groups.values():
+            for i, row in enumerate(rows):
+                passes.setdefault((cpu, i), []).append(row.end - row.begin)
+        mine = {cpu: statistics.quantiles([sum(p) for (c, _), p in passes.items() if c == cpu], n=4)[0] for cpu in alone}
+        t.check("all PMUs are read", len(groups) == 34 and set(mine) == set(alone), sorted(groups))
+        ratios.append(sum(mine.values()) / sum(alone.values()))
+        print(f"a pass over {len(groups)} groups: pmrec {sum(mine.values()) / 1e3:.0f} us, bare reads "
+              f"{sum(alone.values()) / 1e3:.0f} us")
+    print(f"ratio {min(ratios):.2f}; the limit is 1.5")
 
 
 def multiplexing(t, guest):
@@ -47,7 +157,7 @@ def multiplexing(t, guest):
     t.check("events take turns", max(shares) < .95, shares)
 
 
-def near_formulas(t, recording, expected, idle="nothing"):
+def near_formulas(t, recording, expected, idle="nothing", complete=True):
     """Every metric, of each PMU, each package and the system; those of idle PMUs have no value, and a reason."""
     found = {**recording.metrics("--show=nvidia"), **recording.metrics("--show=nvidia", "--per-package")}
     for where, value in expected.items():
@@ -59,7 +169,7 @@ def near_formulas(t, recording, expected, idle="nothing"):
         else:
             t.near(what, found[where][0], value)
     for where in found:
-        if "/" not in where[3]:
+        if complete and "/" not in where[3]:
             t.check(f"{where} is one that was expected", where in expected)
 
 
@@ -92,6 +202,14 @@ def disappearing(t, guest):
             t.check("the columns of another PMU go on", set(good) == {"+"}, good)
 
 
+def other_names(t, guest):
+    """Kernels before and beside the mainline one call the same PMUs otherwise."""
+    for name, kinds in {"chiplet": ("nvidia_pcie", "nvidia_pcie_tgt"), "generic": ("nvidia_ucf", "nvidia_pcie")}.items():
+        machine = {kind: formulas.TEGRA410[kind] for kind in kinds}
+        expected = {w: v for w, v in formulas.expected(machine).items() if w[0] != "pmu"}
+        near_formulas(t, guest.recording(name), expected, complete=False)
+
+
 def other_machines(t, guest):
     near_formulas(t, guest.recording("cpu.metrics"), formulas.expected(formulas.CPU_PEER, "cpu"), "nvdlink")
     near_formulas(t, guest.recording("grace.metrics"), formulas.expected(formulas.GRACE))
@@ -99,7 +217,8 @@ def other_machines(t, guest):
 
 def main():
     guest, t = Guest("arm64"), Checks()
-    for section in (statuses, events, metrics, examples, filters, multiplexing, hotplug, disappearing, other_machines):
+    for section in (statuses, defaults, events, metrics, examples, filters, root_ports, multiplexing, hotplug, disappearing, rules,
+                    other_machines, other_names, cost):
         t.run(section.__name__, section, guest)
     t.end()
 

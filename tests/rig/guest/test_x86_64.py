@@ -55,18 +55,14 @@ def registers(t, guest):
             if number in place:
                 seen += 1
                 t.check(f"{name} of CPU {cpu}", o.get("value") == value, f"{o}, not {value:#x}")
-    t.check("registers were recorded", seen >= 40, seen)
+    t.check("registers were recorded", seen >= 20, seen)
     # Bit 16 of MISC_ENABLE is Enhanced SpeedStep, bit 38 turns turbo off.
-    text = pmrep("show", path_of(guest, "msr"))
+    text = pmrep("show", guest.path("msr"))
     lines = [line for line in text.splitlines() if line.startswith("msr.misc_enable")]
     t.check("settings differ by package", len(lines) == 2, lines)
     if len(lines) == 2:
         t.check("first package", "0x00000001" in lines[0] and "no EIST" in lines[0] and "no turbo" not in lines[0], lines[0])
         t.check("second package", "0x4000010001" in lines[1] and "no EIST" not in lines[1] and "no turbo" in lines[1], lines[1])
-
-
-def path_of(guest, name):
-    return guest.path(name)
 
 
 def clocks(t, guest):

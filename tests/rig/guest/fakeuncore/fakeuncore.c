@@ -3,8 +3,8 @@
  * fakeuncore - the uncore PMUs of a Tegra410 or a Grace, without one.
  *
  * What user space can see of the real drivers is the same: names, cpumask, associated_cpus, identifier, peer, events/, format/,
- * the errors of perf_event_open() and what a group, a filter or a CPU that goes offline does. The counters advance with the clock
- * of the kernel at the rates of events.def, so that a recording can be held against them.
+ * the errors of perf_event_open() and what a group, a filter or a CPU that goes offline does. The counters advance while they
+ * run, at the rates of events.def, so that a recording can be held against them.
  *
  * Which share of its events a filter selects depends on the bits, not on their number: bit i of a mask of n weighs i + 1. For
  * instances other than 0 the rates differ, see per_instance(). rates.py has the same arithmetic a second time.
@@ -20,7 +20,6 @@
 #include <linux/cpumask.h>
 #include <linux/device.h>
 #include <linux/kernel.h>
-#include <linux/ktime.h>
 #include <linux/math64.h>
 #include <linux/module.h>
 #include <linux/perf_event.h>
@@ -507,20 +506,28 @@ static u64 count_after(const struct uncore *u, const struct perf_event *event, u
 	}
 }
 
-/* config_base is when the event was started, prev_count up to when it has been counted: sums without rounding errors. */
+/*
+ * How long the event has run by perf's own clock: up to the last change of its state, and since then. A count that follows this
+ * clock, and not that of the moment, has no part in how slow an emulated CPU starts and stops things.
+ */
+static u64 ran_ns(const struct perf_event *event)
+{
+	u64 ns = event->total_time_running;
+
+	if (event->ctx && event->state == PERF_EVENT_STATE_ACTIVE && event->ctx->time > event->tstamp)
+		ns += event->ctx->time - event->tstamp;
+	return ns;
+}
+
 static void uncore_read(struct perf_event *event)
 {
-	struct uncore *u = to_uncore(event->pmu);
-	u64 start = event->hw.config_base, now = ktime_get_ns();
-	u64 before = local64_xchg(&event->hw.prev_count, now);
+	u64 now = count_after(to_uncore(event->pmu), event, ran_ns(event));
 
-	local64_add(count_after(u, event, now - start) - count_after(u, event, before - start), &event->count);
+	local64_add(now - local64_xchg(&event->hw.prev_count, now), &event->count);
 }
 
 static void uncore_start(struct perf_event *event, int flags)
 {
-	event->hw.config_base = ktime_get_ns();
-	local64_set(&event->hw.prev_count, event->hw.config_base);
 	event->hw.state = 0;
 }
 
