@@ -1,6 +1,18 @@
 #!/usr/bin/env bats
 # Counts beside perf's, windows nested both ways, for every way to add them up. tests/cli/perf_counts.py says how.
 
+# Tracepoints are only seen where tracefs is mounted.
+setup_file() {
+	if [ "$(id -u)" = 0 ] && [ ! -e /sys/kernel/tracing/events ] &&
+		mount -t tracefs nodev /sys/kernel/tracing 2>/dev/null; then
+		export MOUNTED_TRACEFS=1
+	fi
+}
+
+teardown_file() {
+	[ -z "${MOUNTED_TRACEFS:-}" ] || umount /sys/kernel/tracing
+}
+
 setup() {
 	export PM_BIN=${PM_BIN:-$BATS_TEST_DIRNAME/../../build/bin}
 }
