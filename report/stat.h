@@ -110,6 +110,7 @@ struct stat_text {
 
 struct stat_line {
 	uint32_t row, event;
+	uint64_t rank;             /* of the event: perf prints in the order of recording, cgroup after cgroup */
 	struct stat_text before, after; /* what a format always writes around the value */
 	uint32_t first, n;              /* in stat.track */
 	struct stat_sum now, total;
@@ -202,6 +203,10 @@ int stat_events_find(struct stat_sheet *s, struct buf *notes, struct error *e);
 static inline uint32_t stat_cgroup_of(const struct pm_instance *i)
 {
 	return i->kind == PM_CGROUP ? i->number : 0;
+}
+static inline uint64_t stat_rank(const struct stat_event *e)
+{
+	return (uint64_t)(e->in_cgroup == PM_NONE ? 0 : e->in_cgroup) << 32 | e->first->id;
 }
 /* Which cgroups a counter was counted in, as numbers; 0 is among them if it was also counted elsewhere, or
  * nowhere. */

@@ -176,8 +176,12 @@ uint32_t stat_formula_event(const struct stat_sheet *s, const struct stat_formul
 	uint32_t first = UINT32_MAX;
 
 	for (size_t i = 0; i < f->n; i++)
-		for (uint32_t k = 0; k < f->in[i].n; k++)
-			if (!s->event[f->in[i].event[k]].hidden && f->in[i].event[k] < first)
-				first = f->in[i].event[k];
+		for (uint32_t k = 0; k < f->in[i].n; k++) {
+			uint32_t event = f->in[i].event[k];
+
+			if (!s->event[event].hidden &&
+			    (first == UINT32_MAX || stat_rank(&s->event[event]) < stat_rank(&s->event[first])))
+				first = event;
+		}
 	return first;
 }

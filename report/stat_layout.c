@@ -348,7 +348,7 @@ static int add_lines(struct stat_sheet *s, uint32_t event, struct stat_line **at
 		struct stat_line *l = *at;
 		size_t low = 0, high = n;
 
-		*l = (struct stat_line){ .row = r, .event = event, .first = s->n_columns };
+		*l = (struct stat_line){ .row = r, .event = event, .rank = stat_rank(ev), .first = s->n_columns };
 		while (low < high) {
 			size_t mid = low + (high - low) / 2;
 
@@ -382,8 +382,8 @@ static int by_event(const void *a, const void *b)
 {
 	const struct stat_line *x = a, *y = b;
 
-	if (x->event != y->event)
-		return x->event < y->event ? -1 : 1;
+	if (x->rank != y->rank)
+		return x->rank < y->rank ? -1 : 1;
 	return (x->row > y->row) - (x->row < y->row);
 }
 
@@ -393,7 +393,7 @@ static int by_row_then_event(const void *a, const void *b)
 
 	if (x->row != y->row)
 		return x->row < y->row ? -1 : 1;
-	return (x->event > y->event) - (x->event < y->event);
+	return (x->rank > y->rank) - (x->rank < y->rank);
 }
 
 static int index_lines(struct stat_sheet *s)
@@ -439,6 +439,8 @@ int stat_declare(struct stat_sheet *s, struct buf *notes, struct error *e)
 
 	if ((err = stat_events_find(s, notes, e)) || (err = stat_shadow_bind(s, notes, e)))
 		return err;
+	if (!s->n_events)
+		return error_set(e, ENOENT, "the recording has none of the events that these metrics are made of");
 	err = replay_begin_tracks(s->replay, s->places->model);
 	for (uint32_t i = 0; i < s->n_events && !err; i++)
 		for (uint32_t k = 0; k < s->event[i].n_counters && !err; k++)

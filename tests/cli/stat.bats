@@ -264,6 +264,23 @@ expect() {
 	[ "$status" -eq 2 ]
 }
 
+@test "topdown" {
+	"$tests/make_stat" topdown td.pmr
+	stat -x, --topdown td.pmr >out
+	for want in '70.0,%  tma_retiring' '10.0,%  tma_bad_speculation' '15.0,%  tma_frontend_bound' '5.0,%  tma_backend_bound'; do
+		grep -q -- ",$want\$" out || { cat out; return 1; }
+	done
+	run stat --metric-only --topdown -A -j td.pmr
+	[ "${#lines[@]}" -eq 8 ]
+	[[ ${lines[7]} == '{"cpu" : "7", '*'"%  tma_retiring" : "70.0"'* ]] || { echo "${lines[7]}"; return 1; }
+	run stat -e topdown-retiring td.pmr
+	[[ $output == *"#     70.0% Retiring"* ]]
+	"$tests/make_stat" all all.pmr
+	run stat --topdown all.pmr
+	[ "$status" -eq 2 ]
+	[[ $output == *"lacks topdown-"* ]]
+}
+
 @test "files, descriptors, and perf's configuration" {
 	"$tests/make_stat" all all.pmr
 	stat -o out -x, -e branches all.pmr

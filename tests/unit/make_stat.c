@@ -1,18 +1,23 @@
 /*
- * make_stat KIND FILE: recordings with known truth for pmrep stat. The machine of builder.h (2 packages, 4
- * cores, 8 CPUs), 5 snapshots, one a second.
+ * make_stat KIND FILE: recordings with known truth for pmrep stat. The machine of builder.h (2 packages, 4 cores, 8
+ * CPUs), 5 snapshots, one a second.
  *
  * all    counters of CPU n = 0 to 7, each second:
- *   cycles               (n + 1) * 1000 are seen in (n + 1) / 8 of the time, so there were 8000; CPU 0 sees
- * none at all task-clock           1e9 ns branch-misses        10; branches 100 uncore_imc_N/cas/    N = 0,
- * 1: on CPUs 0 and 4: 1000000 * (N + 1), unit MiB, scale 6.103515625e-05, one wildcard cpu_core/cycles/ on
- * CPUs 0 to 3: 100; cpu_atom/cycles/ on CPUs 4 to 7: 200; one wildcard pkg/energy/          of the package,
- * but opened on every CPU: n + 1 core/ev,percore/     n + 1 msr/level/           snapshot: 40 + n, whatever
- * was before a,"b"                100: a name of all that parts fields broken               could not be
- * opened runs   a command that ran three times, for 1, 2 and 3 s: task-clock 1, 2 and 3 ms, instructions 10,
- * 20 and 60 cgroups  cs and task-clock of the cgroups "a" and "b,c" on CPUs 0 and 1: cgroup k = 1, 2: 10 * k
- * + CPU, 1 ms * k tasks  context-switches of threads 10 (bash) and 11 ("two words"), 3 and 5 a second; the
- * latter ends after 2 s
+ *   cycles               (n + 1) * 1000 are seen in (n + 1) / 8 of the time, so there were 8000; CPU 0 sees none
+ *   task-clock           1e9 ns
+ *   branch-misses        10; branches 100
+ *   uncore_imc_N/cas/    N = 0, 1: on CPUs 0 and 4: 1000000 * (N + 1), unit MiB, scale 6.103515625e-05, one wildcard
+ *   cpu_core/cycles/     on CPUs 0 to 3: 100; cpu_atom/cycles/ on CPUs 4 to 7: 200; one wildcard
+ *   pkg/energy/          of the package, but opened on every CPU: n + 1
+ *   core/ev,percore/     n + 1
+ *   msr/level/           snapshot: 40 + n, whatever was before
+ *   a,"b"                100: a name of all that parts fields
+ *   broken               could not be opened
+ *
+ * runs     a command that ran three times, for 1, 2 and 3 s: task-clock 1, 2 and 3 ms, instructions 10, 20 and 60
+ * tasks    context-switches of threads 10 (bash) and 11 ("two words"), 3 and 5 a second; the latter ends after 2 s
+ * cgroups  task-clock and cs of cgroups 1 ("a") and 2 ("b,c") on CPUs 0 and 1: number * 1 ms, 10 * number + CPU
+ * topdown  slots, and the four events of the first level, which are 70, 10, 15 and 5 % of them
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -256,6 +261,38 @@ static void make_cgroups(struct builder *b)
 	builder_write(b, 0, 5);
 }
 
+/* ---- topdown ---- */
+
+static const struct {
+	struct row row;
+	uint64_t value;
+} topdown[] = {
+	{ { "slots", "1", NULL, "cpu" }, 1000 },
+	{ { "topdown-retiring", "1", NULL, "cpu" }, 700 },
+	{ { "topdown-bad-spec", "1", NULL, "cpu" }, 100 },
+	{ { "topdown-fe-bound", "1", NULL, "cpu" }, 150 },
+	{ { "topdown-be-bound", "1", NULL, "cpu" }, 50 },
+};
+
+static struct reading of_topdown(struct builder *b, const char *counter, const struct pm_instance *i, uint64_t row)
+{
+	for (size_t k = 0; k < 5; k++)
+		if (!strcmp(counter, topdown[k].row.name))
+			return (struct reading){ row * topdown[k].value * (i->number + 1), 0 };
+	return (struct reading){ row * 1000000000, 0 };
+}
+
+static void make_topdown(struct builder *b)
+{
+	uint32_t id[5];
+
+	builder_init(b, of_topdown);
+	for (int k = 0; k < 5; k++)
+		add_counter(b, &topdown[k].row, &id[k]);
+	builder_group(b, PM_CPU, 8, PM_GROUP_PERF_TIMES, id, 5);
+	builder_write(b, 0, 5);
+}
+
 int main(int argc, char **argv)
 {
 	struct builder b;
@@ -269,6 +306,8 @@ int main(int argc, char **argv)
 		make_runs(&b);
 	else if (!strcmp(argv[1], "tasks"))
 		make_tasks(&b);
+	else if (!strcmp(argv[1], "topdown"))
+		make_topdown(&b);
 	else if (!strcmp(argv[1], "cgroups"))
 		make_cgroups(&b);
 	else
