@@ -16,6 +16,7 @@ struct class_counter {
 	const struct pmu_class *class;
 	const struct pmu_class_event *event;
 	uint32_t filter;              /* place in filter[] */
+	uint64_t words[3];            /* what the PMU filters by: attr words without the event's code */
 	bool clock;
 };
 

@@ -41,7 +41,6 @@ struct pmu_class {
 	const char *defaults;
 	/* Every event has a counter of its own, and all count at once: events of separate groups belong together. */
 	bool fixed;
-	uint8_t last_event; /* beyond it the driver knows none; 0: it takes any code */
 	bool clock_filtered; /* the filters' defaults are written out for its clock, too */
 	const char *note;  /* for lists: what the filters mean, or NULL */
 	const char *still; /* why its clock may stand still, or NULL */

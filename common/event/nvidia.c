@@ -356,9 +356,6 @@ static int finish(const struct event_pmu *pmu, uint64_t config[EVENT_CONFIGS], s
 {
 	const struct nvidia_pmu *nv = pmu->hook_data;
 
-	if (nv->class->last_event && field(pmu, "event", config) > nv->class->last_event)
-		return error_set(e, EINVAL, "%s has no event 0x%llx: its events are 0 to 0x%x", pmu->name,
-				 (unsigned long long)field(pmu, "event", config), nv->class->last_event);
 	if (field(pmu, "src_bdf_en", config) && field(pmu, "src_rp_mask", config))
 		return error_set(e, EINVAL, "%s filters by root ports (src_rp_mask) or by a function (src_bdf), not by both: "
 				 "the event would never count", pmu->name);

@@ -14,7 +14,8 @@ struct programmed {
 	const char *pmu, *event;
 	double rate;
 	unsigned group;
-	const char *terms; /* behind the event, or "" */
+	const char *terms; /* behind the event, or NULL */
+	uint64_t code, config1; /* of the attr, if config1 is not 0 */
 };
 
 struct world {
@@ -81,6 +82,15 @@ static void machine(struct builder *b, struct world *w, const struct programmed 
 		assert_int_equal(pm_map_set(&c->attrs, PM_COUNTER_PERF_PMU, pm_text(row[k].pmu)), 0);
 		assert_int_equal(pm_map_set(&c->attrs, PM_COUNTER_PERF_EVENT, pm_text_n(w->name[k], strcspn(w->name[k], "#"))), 0);
 		assert_int_equal(pm_map_set(&c->attrs, PM_COUNTER_PERF_GROUP, pm_u64(row[k].group)), 0);
+		if (row[k].config1) {
+			unsigned char attr[112] = { 0 };
+
+			for (int i = 0; i < 8; i++) {
+				attr[8 + i] = (unsigned char)(row[k].code >> 8 * i);
+				attr[56 + i] = (unsigned char)(row[k].config1 >> 8 * i);
+			}
+			assert_int_equal(pm_map_set(&c->attrs, PM_COUNTER_PERF_ATTR, pm_bytes(attr, sizeof(attr))), 0);
+		}
 	}
 	/* One column group for each kernel group. */
 	for (size_t k = 0; k < n;) {
@@ -249,6 +259,33 @@ static void filters(void **state)
 	builder_release(&b);
 }
 
+/* One function, called three ways; another one on another root complex. */
+static const struct programmed functions[] = {
+	{ "nvidia_pcie_pmu_0_rc_0", "rd_req", 1e6, 1, ",src_bdf=0001:01:00.0", 2, 0x100 << 8 | 1 << 24 },
+	{ "nvidia_pcie_pmu_0_rc_0", "rd_cum_outs", 5e8, 1, ",src_bdf=01:00.0", 4, 0x100 << 8 | 1 << 24 },
+	{ "nvidia_pcie_pmu_0_rc_0", "rd_bytes", 64e6, 1, ",src_bdf=0x100,src_bdf_en=0x1", 0, 0x100 << 8 | 1 << 24 },
+	{ "nvidia_pcie_pmu_0_rc_0", "cycles", 1e9, 1, NULL },
+	{ "nvidia_pcie_pmu_1_rc_0", "rd_req", 1e6, 2, ",src_bdf=0009:02:00.0", 2, 0x200 << 8 | 1 << 24 },
+	{ "nvidia_pcie_pmu_1_rc_0", "rd_cum_outs", 7e8, 2, ",src_bdf=0009:02:00.0", 4, 0x200 << 8 | 1 << 24 },
+	{ "nvidia_pcie_pmu_1_rc_0", "cycles", 1e9, 2, NULL },
+};
+
+static void one_filter_many_names(void **state)
+{
+	struct harness h = { 0 };
+	struct world w = { 0 };
+	struct builder b;
+
+	machine(&b, &w, functions, N(functions));
+	start(&h, &b, PM_PACKAGE);
+	near(&h, "nvidia_pcie.rd_latency/src_bdf=0001:01:00.0/", PM_PACKAGE, 0, 500);
+	near(&h, "nvidia_pcie.rd_bytes_per_request/src_bdf=0001:01:00.0/", PM_PACKAGE, 0, 64);
+	near(&h, "nvidia_pcie.rd_latency/src_bdf=0009:02:00.0/", PM_SYSTEM, 0, 700);
+	assert_null(harness_metric(&h, "nvidia_pcie.rd_latency"));
+	harness_stop(&h);
+	builder_release(&b);
+}
+
 static const struct programmed links[] = {
 	{ "nvidia_nvlink_c2c_pmu_0", "cycles", 1e9, 1, NULL },
 	{ "nvidia_nvlink_c2c_pmu_0", "in_rd_req", 1e6, 1, NULL },
@@ -413,7 +450,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(latencies), cmocka_unit_test(multiplexed), cmocka_unit_test(bandwidths),
 		cmocka_unit_test(filters),   cmocka_unit_test(undefined),   cmocka_unit_test(grace_metrics),
-		cmocka_unit_test(core_metrics),
+		cmocka_unit_test(core_metrics), cmocka_unit_test(one_filter_many_names),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
