@@ -1,7 +1,7 @@
 /*
  * Which root complex, root port and socket a PCI function belongs to on machines that say so in a vendor-specific
- * capability of their root ports (NVIDIA's DVSEC 4). pmrec fills the map from configuration space and puts it into the
- * recording; pmrep reads it from there.
+ * capability of their root ports (NVIDIA's DVSEC 4). pmrec fills the map from configuration space and puts it into
+ * the recording; pmrep reads it from there.
  */
 #ifndef COMMON_PCI_MAP_H
 #define COMMON_PCI_MAP_H
@@ -23,13 +23,13 @@ struct pci_port {
 	struct pci_address at;
 	uint8_t bus, segment, rp, rc, socket;
 	uint8_t secondary, subordinate; /* buses below it */
-	int node; /* -1: the kernel does not say */
+	int node;                       /* -1: the kernel does not say */
 };
 
 struct pci_function {
 	struct pci_address at;
-	uint32_t port;           /* place in port[] */
-	uint32_t class;          /* 24 bits */
+	uint32_t port;  /* place in port[] */
+	uint32_t class; /* 24 bits */
 	uint16_t vendor, device;
 };
 

@@ -13,7 +13,7 @@
 #include "record/perf_group.h"
 #include "record/plan.h"
 
-#define DEVICES "/sys/bus/event_source/devices"
+#define DEVICES          "/sys/bus/event_source/devices"
 #define COUNTERS_MAX     33 /* more than any PMU has that is looked at */
 #define DEFAULT_COUNTERS 4  /* where nobody may find out */
 
@@ -118,7 +118,7 @@ static int name_events(struct event_pmu *pmu, const struct pmu_class *c)
 }
 
 static int classify(struct perf_classes *all, struct event_pmu *pmu, const struct pmu_class *c, struct nvidia_pmu *nv,
-		    const struct root *root)
+                    const struct root *root)
 {
 	char peer[64] = "";
 	int err = 0;
@@ -145,7 +145,8 @@ int perf_classes_find(struct perf_pmus *p, const struct root *root)
 	if (!n)
 		return 0;
 	all = p->classes = calloc(1, sizeof(*all));
-	if (!all || !(all->pmu = calloc(n, sizeof(*all->pmu))) || !(all->instance = calloc(n, sizeof(*all->instance))))
+	if (!all || !(all->pmu = calloc(n, sizeof(*all->pmu))) ||
+	    !(all->instance = calloc(n, sizeof(*all->instance))))
 		return -ENOMEM;
 	n = 0;
 	for (size_t i = 0; i < p->n && !err; i++) {
@@ -187,7 +188,8 @@ static bool has_class(const struct perf_pmus *p, const struct pmu_class *c)
 static bool has_cspmu(const struct perf_pmus *p)
 {
 	for (size_t i = 0; i < p->n; i++)
-		if (perf_class(&p->pmu[i]) ? !perf_class(&p->pmu[i])->hid : !strncmp(p->pmu[i].name, "arm_cspmu_", 10))
+		if (perf_class(&p->pmu[i]) ? !perf_class(&p->pmu[i])->hid
+		                           : !strncmp(p->pmu[i].name, "arm_cspmu_", 10))
 			return true;
 	return false;
 }
@@ -197,7 +199,8 @@ static int driver_missing(struct plan *plan, const struct pmu_class *c, const ch
 	char hint[160];
 
 	snprintf(hint, sizeof(hint), "modprobe %s (kernel option %s)", c->module, c->config);
-	return plan_refused(plan, PM_REASON_NOT_SUPPORTED, hint, "%s: the firmware describes it, and no driver does", what);
+	return plan_refused(plan, PM_REASON_NOT_SUPPORTED, hint, "%s: the firmware describes it, and no driver does",
+	                    what);
 }
 
 int perf_classes_missing(const struct perf_pmus *p, struct plan *plan)
@@ -215,10 +218,12 @@ int perf_classes_missing(const struct perf_pmus *p, struct plan *plan)
 		const struct pmu_class *c = perf_class(&p->pmu[i]);
 		struct pmu_name name;
 
-		if (c && pmu_name_parse(p->pmu[i].name, &name) && !strcmp(name.stem, "uncore") && strcmp(c->stem, "uncore"))
-			err = plan_refused(plan, PM_REASON_NOT_SUPPORTED, "a newer kernel knows its events and filters",
-					   "%s is a %s, which this kernel does not know: events by their codes, no filters",
-					   p->pmu[i].name, c->title);
+		if (c && pmu_name_parse(p->pmu[i].name, &name) && !strcmp(name.stem, "uncore") &&
+		    strcmp(c->stem, "uncore"))
+			err = plan_refused(
+			    plan, PM_REASON_NOT_SUPPORTED, "a newer kernel knows its events and filters",
+			    "%s is a %s, which this kernel does not know: events by their codes, no filters",
+			    p->pmu[i].name, c->title);
 	}
 	return err;
 }
@@ -322,7 +327,7 @@ int perf_class_groups(const struct event_pmu *pmu, const char *bundles, const ch
 }
 
 int perf_classes_defaults(struct perf_pmus *p, const struct root *root,
-			  int (*add)(void *arg, const char *text, struct error *e), void *arg, struct error *e)
+                          int (*add)(void *arg, const char *text, struct error *e), void *arg, struct error *e)
 {
 	int err = 0;
 
@@ -391,9 +396,11 @@ int perf_class_stands(const struct event_pmu *pmu, const struct perf_group *g, s
 			continue;
 		if (!running)
 			return plan_refused(plan, PM_REASON_NOT_COUNTED, c->still,
-					    "%s: %s and what is counted with it never ran", pmu->name, g->member[k]->ev->name);
+			                    "%s: %s and what is counted with it never ran", pmu->name,
+			                    g->member[k]->ev->name);
 		if (is_clock(g->member[k]) && !count)
-			return plan_refused(plan, PM_REASON_NOT_COUNTED, c->still, "%s: its clock stands still", pmu->name);
+			return plan_refused(plan, PM_REASON_NOT_COUNTED, c->still, "%s: its clock stands still",
+			                    pmu->name);
 	}
 	return 0;
 }
@@ -402,7 +409,7 @@ int perf_class_stands(const struct event_pmu *pmu, const struct perf_group *g, s
 
 /* Attr words of an event of the PMU that takes a programmable counter. */
 static int countable(const struct perf_pmus *p, const struct event_pmu *pmu, const struct root *root,
-		     union perf_attr *attr)
+                     union perf_attr *attr)
 {
 	struct event_view view = perf_view(p, root);
 	struct event_list *list = NULL;
@@ -489,8 +496,9 @@ int perf_classes_check(struct perf_pmus *p, const struct event_set *set, const s
 			continue;
 		if (asked && plan->options->target != TARGET_SYSTEM)
 			return error_set(e, EINVAL, "\"%.80s\" counts a socket and cannot follow a %s", ev->text,
-					 plan->options->target == TARGET_COMMAND ? "command: add -a" :
-										   "process or thread: -a in place of -p and -t");
+			                 plan->options->target == TARGET_COMMAND
+			                     ? "command: add -a"
+			                     : "process or thread: -a in place of -p and -t");
 		err = perf_class_probe(p, pmu, plan->root);
 	}
 	return err ? err : nvidia_check(&view, set, e);

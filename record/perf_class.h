@@ -27,21 +27,21 @@ int perf_class_probe(struct perf_pmus *p, const struct event_pmu *pmu, const str
 unsigned perf_class_counters(const struct event_pmu *pmu);
 /* Reads the default events of all PMUs that have a class; `add` reads a text. 0 or -errno. */
 int perf_classes_defaults(struct perf_pmus *p, const struct root *root,
-			  int (*add)(void *arg, const char *text, struct error *e), void *arg, struct error *e);
-/* What may not be opened, of everything that was asked for; probes the PMUs that are used. 0, -EINVAL with the rule, or
- * -ENOMEM. */
+                          int (*add)(void *arg, const char *text, struct error *e), void *arg, struct error *e);
+/* What may not be opened, of everything that was asked for; probes the PMUs that are used. 0, -EINVAL with the rule,
+ * or -ENOMEM. */
 int perf_classes_check(struct perf_pmus *p, const struct event_set *set, const struct plan *plan, struct error *e);
 /* Instance of the PMU, which counts on that CPU; added if it is new. Id > 0 or -errno. */
 int64_t perf_class_instance(struct perf_pmus *p, struct plan *plan, const struct event_pmu *pmu, uint32_t cpu);
 struct perf_group;
-/* The PMU that all members are of, if it has a class: one that a report shows as what it is, not as the CPU that reads
- * it. */
+/* The PMU that all members are of, if it has a class: one that a report shows as what it is, not as the CPU that
+ * reads it. */
 const struct event_pmu *perf_class_of_group(const struct perf_pmus *p, const struct perf_group *g);
 /* Notes that the group, which is of that PMU, has never counted, or that its clock stood still. 0 or -errno. */
 int perf_class_stands(const struct event_pmu *pmu, const struct perf_group *g, struct plan *plan);
-/* Appends the text of groups with all events of the bundles that the PMU has, the clock in each, and as few of them as
- * its counters allow. Bundles are as in pmu_class.defaults, and NULL is the clock alone; `called` is what the PMU is
- * named in the text. 0 or -errno. */
+/* Appends the text of groups with all events of the bundles that the PMU has, the clock in each, and as few of them
+ * as its counters allow. Bundles are as in pmu_class.defaults, and NULL is the clock alone; `called` is what the PMU
+ * is named in the text. 0 or -errno. */
 int perf_class_groups(const struct event_pmu *pmu, const char *bundles, const char *called, struct buf *out);
 
 #endif

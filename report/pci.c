@@ -37,10 +37,14 @@ static int load_ports(struct pci_map *map, const struct pm_value *rows)
 		if (!row_numbers(&rows->array.item[i], v, 8))
 			return -EINVAL;
 		err = pci_map_add_port(map, &(struct pci_port){
-			.at = { (uint32_t)v[0], (uint16_t)v[1] },
-			.bus = (uint8_t)v[2], .segment = (uint8_t)v[3], .rp = (uint8_t)v[4], .rc = (uint8_t)v[5],
-			.socket = (uint8_t)v[6], .node = v[7] > INT16_MAX ? -1 : (int)v[7],
-		});
+		                                .at = { (uint32_t)v[0], (uint16_t)v[1] },
+		                                .bus = (uint8_t)v[2],
+		                                .segment = (uint8_t)v[3],
+		                                .rp = (uint8_t)v[4],
+		                                .rc = (uint8_t)v[5],
+		                                .socket = (uint8_t)v[6],
+		                                .node = v[7] > INT16_MAX ? -1 : (int)v[7],
+		                            });
 	}
 	return err;
 }
@@ -54,9 +58,12 @@ static int load_functions(struct pci_map *map, const struct pm_value *rows)
 		if (!row_numbers(&rows->array.item[i], v, 6) || v[2] < 0 || (uint64_t)v[2] >= map->n_ports)
 			return -EINVAL;
 		err = pci_map_add_function(map, &(struct pci_function){
-			.at = { (uint32_t)v[0], (uint16_t)v[1] }, .port = (uint32_t)v[2], .class = (uint32_t)v[3],
-			.vendor = (uint16_t)v[4], .device = (uint16_t)v[5],
-		});
+		                                    .at = { (uint32_t)v[0], (uint16_t)v[1] },
+		                                    .port = (uint32_t)v[2],
+		                                    .class = (uint32_t)v[3],
+		                                    .vendor = (uint16_t)v[4],
+		                                    .device = (uint16_t)v[5],
+		                                });
 	}
 	return err;
 }
@@ -148,8 +155,8 @@ static void print_below(const struct pm_model *m, const struct pci_map *map, uin
 		const struct pci_function *f = &map->function[i];
 
 		if (f->port == port)
-			buf_printf(out, "  %s [%04x]: %04x:%04x, src_bdf=0x%04x\n", pci_text(f->at, text), f->class >> 8,
-				   f->vendor, f->device, f->at.id);
+			buf_printf(out, "  %s [%04x]: %04x:%04x, src_bdf=0x%04x\n", pci_text(f->at, text),
+			           f->class >> 8, f->vendor, f->device, f->at.id);
 	}
 }
 
@@ -164,8 +171,9 @@ int info_pci_text(const struct pm_model *m, bool all, struct buf *out, const cha
 	static const char *const why[] = {
 		[PCI_ABSENT] = "nothing of root ports was recorded: the machine has none of NVIDIA with a PMU",
 		[PCI_NO_SUCH] = "the root ports of NVIDIA have no DVSEC 4 that says where they belong",
-		[PCI_NEEDS_ROOT] = "configuration space was cut to 64 bytes: pmrec has to run as root to read where the root "
-				   "ports belong",
+		[PCI_NEEDS_ROOT] =
+		    "configuration space was cut to 64 bytes: pmrec has to run as root to read where the root "
+		    "ports belong",
 	};
 	char text[PCI_TEXT];
 	struct pci_map map;
@@ -175,8 +183,8 @@ int info_pci_text(const struct pm_model *m, bool all, struct buf *out, const cha
 	for (uint32_t i = 0; i < map.n_ports && !err; i++) {
 		const struct pci_port *p = &map.port[i];
 
-		buf_printf(out, "%s: Bus=%02x, Segment=%02x, RP=%02x, RC=%02x, Socket=%02x\n", pci_text(p->at, text), p->bus,
-			   p->segment, p->rp, p->rc, p->socket);
+		buf_printf(out, "%s: Bus=%02x, Segment=%02x, RP=%02x, RC=%02x, Socket=%02x\n", pci_text(p->at, text),
+		           p->bus, p->segment, p->rp, p->rc, p->socket);
 		if (all && contradicts(p))
 			buf_addstr(out, "  the firmware's bus or segment is not the kernel's\n");
 		if (all)
@@ -230,7 +238,10 @@ static struct json *port_json(const struct pm_model *m, const struct pci_map *ma
 struct json *info_pci_json(const struct pm_model *m)
 {
 	static const char *const states[] = {
-		[PCI_ABSENT] = "absent", [PCI_NO_SUCH] = "no-dvsec", [PCI_NEEDS_ROOT] = "needs-root", [PCI_KNOWN] = "known",
+		[PCI_ABSENT] = "absent",
+		[PCI_NO_SUCH] = "no-dvsec",
+		[PCI_NEEDS_ROOT] = "needs-root",
+		[PCI_KNOWN] = "known",
 	};
 	struct json *j, *ports;
 	struct pci_map map;

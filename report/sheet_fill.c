@@ -144,7 +144,8 @@ static void fill_clocked(struct sheet_private *p, const struct bound_input *in, 
 	memset(p->stood, 0, intervals * sizeof(*p->stood));
 	aggregate_begin(&p->aggregate, intervals);
 	for (uint32_t i = 0; i < n; i++) {
-		const struct value *v = replay_values(p->replay, track[i], aspect_of(in)), *clock = NULL, *elapsed = NULL;
+		const struct value *v = replay_values(p->replay, track[i], aspect_of(in));
+		const struct value *clock = NULL, *elapsed = NULL;
 
 		if (partner[i] != PM_NONE) {
 			clock = replay_values(p->replay, partner[i], TRACK_VALUE);

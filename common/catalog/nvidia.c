@@ -1,13 +1,14 @@
 /*
- * Uncore PMUs of NVIDIA's Tegra410 ("Vera") and Tegra241 ("Grace"): Documentation/admin-guide/perf/nvidia-tegra410-pmu.rst
- * and nvidia-tegra241-pmu.rst, and the drivers arm_cspmu, nvidia_cspmu, nvidia_t410_cmem_latency_pmu and
- * nvidia_t410_c2c_pmu. Codes are those of the drivers; where the kernel names its events, its events/ win.
+ * Uncore PMUs of NVIDIA's Tegra410 ("Vera") and Tegra241 ("Grace"):
+ * Documentation/admin-guide/perf/nvidia-tegra410-pmu.rst and nvidia-tegra241-pmu.rst, and the drivers arm_cspmu,
+ * nvidia_cspmu, nvidia_t410_cmem_latency_pmu and nvidia_t410_c2c_pmu. Codes are those of the drivers; where the
+ * kernel names its events, its events/ win.
  */
 #include "common/catalog/pmu_class.h"
 
 #define CSPMU_MODULE "nvidia_cspmu"
 #define CSPMU_CONFIG "CONFIG_NVIDIA_CORESIGHT_PMU_ARCH_SYSTEM_PMU"
-#define CLOCK 0x100000000
+#define CLOCK        0x100000000
 
 static const struct pmu_class_event ucf_events[] = {
 	{ "cycles", CLOCK, NULL, "cycles of the fabric" },
@@ -55,7 +56,8 @@ static const struct pmu_class_event pcie_events[] = {
 /* src_rp_mask has its default only where no function is selected: the hooks of the class see to that. */
 static const struct pmu_class_filter pcie_filters[] = {
 	{ "src_rp_mask", 0xff, 1, "root ports, a bit each; or a root port as DDDD:BB:DD.F" },
-	{ "src_bdf", 0, 1, "one function, as [DDDD:]BB:DD.F or as its 16-bit id; one for all events of a root complex" },
+	{ "src_bdf", 0, 1,
+	  "one function, as [DDDD:]BB:DD.F or as its 16-bit id; one for all events of a root complex" },
 	{ "src_bdf_en", 0, 1, "set by src_bdf" },
 	{ "dst_loc_cmem", 1, 2, "to CPU memory of this socket" },
 	{ "dst_loc_gmem", 1, 2, "to GPU memory of this socket" },
@@ -115,9 +117,13 @@ static const struct pmu_class_filter link_filters[] = {
 
 /* ---- Grace ---- */
 
-#define FOUR(name, code, unit, help) \
-	{ "socket_0_" name, code, unit, help " of socket 0" }, { "socket_1_" name, code + 1, unit, help " of socket 1" }, \
-	{ "socket_2_" name, code + 2, unit, help " of socket 2" }, { "socket_3_" name, code + 3, unit, help " of socket 3" }
+#define FOUR(name, code, unit, help)                                                                                 \
+	{ "socket_0_" name, code, unit, help " of socket 0" },                                                       \
+	    { "socket_1_" name, code + 1, unit, help " of socket 1" },                                               \
+	    { "socket_2_" name, code + 2, unit, help " of socket 2" },                                               \
+	{                                                                                                            \
+		"socket_3_" name, code + 3, unit, help " of socket 3"                                                \
+	}
 
 static const struct pmu_class_event scf_events[] = {
 	{ "cycles", CLOCK, NULL, "cycles of the fabric" },
@@ -143,7 +149,8 @@ static const struct pmu_class_event scf_events[] = {
 	{ "gmem_wr_total_bytes", 0x1a0, "By", "bytes written to GPU memory" },
 	{ "remote_socket_wr_total_bytes", 0x1a1, "By", "bytes written to other sockets" },
 	{ "remote_socket_rd_data", 0x1a2, NULL, "32-byte beats of reads from other sockets" },
-	{ "remote_socket_rd_outstanding", 0x1a3, NULL, "outstanding reads of other sockets, added up in every cycle" },
+	{ "remote_socket_rd_outstanding", 0x1a3, NULL,
+	  "outstanding reads of other sockets, added up in every cycle" },
 	{ "remote_socket_rd_access", 0x1a4, NULL, "reads from other sockets" },
 	{ "cmem_rd_data", 0x1a5, NULL, "32-byte beats of reads from CPU memory" },
 	{ "cmem_rd_access", 0x1a6, NULL, "reads from CPU memory" },
@@ -174,7 +181,8 @@ static const struct pmu_class_event mcf_events[] = {
 	{ "cycles", CLOCK, NULL, "cycles of the interface" },
 	{ NULL },
 };
-#define MCF_DEFAULTS "rd_req_loc,rd_cum_outs_loc;rd_bytes_loc;wr_bytes_loc;rd_req_rem,rd_cum_outs_rem;rd_bytes_rem;" \
+#define MCF_DEFAULTS                                                                                                 \
+	"rd_req_loc,rd_cum_outs_loc;rd_bytes_loc;wr_bytes_loc;rd_req_rem,rd_cum_outs_rem;rd_bytes_rem;"              \
 	"wr_bytes_rem"
 
 static const struct pmu_class_filter root_port_filters[] = {
@@ -206,65 +214,154 @@ static const struct pmu_class_filter unknown_filters[] = {
 #define EXACTLY      0xffffffff
 
 const struct pmu_class pmu_classes[] = {
-	{ .name = "nvidia_ucf", .title = "Tegra410 Unified Coherence Fabric", .stem = "ucf",
-	  .product = 0x2cf2036b, .product_mask = ANY_REVISION, .module = CSPMU_MODULE, .config = CSPMU_CONFIG,
-	  .event = ucf_events, .filter = ucf_filters,
+	{ .name = "nvidia_ucf",
+	  .title = "Tegra410 Unified Coherence Fabric",
+	  .stem = "ucf",
+	  .product = 0x2cf2036b,
+	  .product_mask = ANY_REVISION,
+	  .module = CSPMU_MODULE,
+	  .config = CSPMU_CONFIG,
+	  .event = ucf_events,
+	  .filter = ucf_filters,
 	  .defaults = "slc_bytes_rd,slc_access_rd;slc_bytes_wr,slc_access_wr;mem_bytes_rd,mem_access_rd;"
-		      "mem_bytes_wr,mem_access_wr;?slc_hit_rd,slc_access_rd",
+	              "mem_bytes_wr,mem_access_wr;?slc_hit_rd,slc_access_rd",
 	  .note = "memory is local or remote; dst_loc_cmem=1 is this socket's DRAM alone" },
-	{ .name = "nvidia_pcie", .title = "Tegra410 PCIe root complex, traffic of devices", .stem = "pcie", .per_rc = true,
-	  .product = 0x1030136b, .product_mask = EXACTLY, .module = CSPMU_MODULE, .config = CSPMU_CONFIG,
-	  .event = pcie_events, .filter = pcie_filters,
+	{ .name = "nvidia_pcie",
+	  .title = "Tegra410 PCIe root complex, traffic of devices",
+	  .stem = "pcie",
+	  .per_rc = true,
+	  .product = 0x1030136b,
+	  .product_mask = EXACTLY,
+	  .module = CSPMU_MODULE,
+	  .config = CSPMU_CONFIG,
+	  .event = pcie_events,
+	  .filter = pcie_filters,
 	  .defaults = "rd_req,rd_cum_outs;rd_bytes;wr_bytes;wr_req",
 	  .note = "counts what the UCF counts from src_loc_noncpu, too: do not add the two" },
-	{ .name = "nvidia_pcie_tgt", .title = "Tegra410 PCIe root complex, traffic to devices", .stem = "pcie_tgt",
-	  .per_rc = true, .product = 0x1070036b, .product_mask = ANY_VARIANT, .module = CSPMU_MODULE,
-	  .config = CSPMU_CONFIG, .event = target_events, .filter = target_filters,
+	{ .name = "nvidia_pcie_tgt",
+	  .title = "Tegra410 PCIe root complex, traffic to devices",
+	  .stem = "pcie_tgt",
+	  .per_rc = true,
+	  .product = 0x1070036b,
+	  .product_mask = ANY_VARIANT,
+	  .module = CSPMU_MODULE,
+	  .config = CSPMU_CONFIG,
+	  .event = target_events,
+	  .filter = target_filters,
 	  .defaults = "rd_bytes,rd_req;wr_bytes,wr_req",
 	  .note = "without dst_addr_en it counts BAR traffic only; CXL memory needs an address range" },
-	{ .name = "nvidia_cmem_latency", .title = "Tegra410 CPU memory latency", .stem = "cmem_latency",
-	  .old_stem = "t410_cpu_mem", .hid = "NVDA2021", .module = "nvidia_t410_cmem_latency_pmu",
-	  .config = "CONFIG_NVIDIA_TEGRA410_CMEM_LATENCY_PMU", .event = cmem_events, .filter = no_filters,
-	  .defaults = "rd_req,rd_cum_outs", .fixed = true },
-	{ .name = "nvidia_nvlink_c2c", .title = "Tegra410 NVLink-C2C", .stem = "nvlink_c2c", .hid = "NVDA2023",
-	  .module = "nvidia_t410_c2c_pmu", .config = "CONFIG_NVIDIA_TEGRA410_C2C_PMU", .event = link_events,
+	{ .name = "nvidia_cmem_latency",
+	  .title = "Tegra410 CPU memory latency",
+	  .stem = "cmem_latency",
+	  .old_stem = "t410_cpu_mem",
+	  .hid = "NVDA2021",
+	  .module = "nvidia_t410_cmem_latency_pmu",
+	  .config = "CONFIG_NVIDIA_TEGRA410_CMEM_LATENCY_PMU",
+	  .event = cmem_events,
+	  .filter = no_filters,
+	  .defaults = "rd_req,rd_cum_outs",
+	  .fixed = true },
+	{ .name = "nvidia_nvlink_c2c",
+	  .title = "Tegra410 NVLink-C2C",
+	  .stem = "nvlink_c2c",
+	  .hid = "NVDA2023",
+	  .module = "nvidia_t410_c2c_pmu",
+	  .config = "CONFIG_NVIDIA_TEGRA410_C2C_PMU",
+	  .event = link_events,
 	  .filter = link_filters,
 	  .defaults = "in_rd_req,in_rd_cum_outs;in_wr_req,in_wr_cum_outs;out_rd_req,out_rd_cum_outs;"
-		      "out_wr_req,out_wr_cum_outs",
-	  .fixed = true, .note = "in: from the other side to this socket",
+	              "out_wr_req,out_wr_cum_outs",
+	  .fixed = true,
+	  .note = "in: from the other side to this socket",
 	  .still = "the link is down, or nothing is connected to it" },
-	{ .name = "nvidia_nvclink", .title = "Tegra410 NV-CLink", .stem = "nvclink", .hid = "NVDA2022",
-	  .module = "nvidia_t410_c2c_pmu", .config = "CONFIG_NVIDIA_TEGRA410_C2C_PMU", .event = link_events,
+	{ .name = "nvidia_nvclink",
+	  .title = "Tegra410 NV-CLink",
+	  .stem = "nvclink",
+	  .hid = "NVDA2022",
+	  .module = "nvidia_t410_c2c_pmu",
+	  .config = "CONFIG_NVIDIA_TEGRA410_C2C_PMU",
+	  .event = link_events,
 	  .filter = link_filters,
 	  .defaults = "in_rd_req,in_rd_cum_outs;in_wr_req,in_wr_cum_outs;out_rd_req,out_rd_cum_outs;"
-		      "out_wr_req,out_wr_cum_outs",
-	  .fixed = true, .note = "in: from the other side to this socket",
+	              "out_wr_req,out_wr_cum_outs",
+	  .fixed = true,
+	  .note = "in: from the other side to this socket",
 	  .still = "the link is down, or nothing is connected to it" },
-	{ .name = "nvidia_nvdlink", .title = "Tegra410 NV-DLink", .stem = "nvdlink", .hid = "NVDA2020",
-	  .module = "nvidia_t410_c2c_pmu", .config = "CONFIG_NVIDIA_TEGRA410_C2C_PMU", .event = dlink_events,
-	  .filter = no_filters, .defaults = "in_rd_req,in_rd_cum_outs", .fixed = true,
+	{ .name = "nvidia_nvdlink",
+	  .title = "Tegra410 NV-DLink",
+	  .stem = "nvdlink",
+	  .hid = "NVDA2020",
+	  .module = "nvidia_t410_c2c_pmu",
+	  .config = "CONFIG_NVIDIA_TEGRA410_C2C_PMU",
+	  .event = dlink_events,
+	  .filter = no_filters,
+	  .defaults = "in_rd_req,in_rd_cum_outs",
+	  .fixed = true,
 	  .note = "in: from this socket to CXL memory",
 	  .still = "there is no CXL memory, or its link is down" },
-	{ .name = "nvidia_scf", .title = "Grace Scalable Coherency Fabric", .stem = "scf",
-	  .product = 0x2cf0036b, .product_mask = ANY_REVISION, .module = CSPMU_MODULE, .config = CSPMU_CONFIG,
-	  .event = scf_events, .filter = no_filters,
+	{ .name = "nvidia_scf",
+	  .title = "Grace Scalable Coherency Fabric",
+	  .stem = "scf",
+	  .product = 0x2cf0036b,
+	  .product_mask = ANY_REVISION,
+	  .module = CSPMU_MODULE,
+	  .config = CSPMU_CONFIG,
+	  .event = scf_events,
+	  .filter = no_filters,
 	  .defaults = "cmem_rd_access,cmem_rd_outstanding;cmem_rd_data;cmem_wr_total_bytes;"
-		      "remote_socket_rd_access,remote_socket_rd_outstanding;remote_socket_rd_data;"
-		      "remote_socket_wr_total_bytes" },
-	{ .name = "nvidia_grace_pcie", .title = "Grace PCIe", .stem = "pcie", .product = 0x1030036b,
-	  .product_mask = EXACTLY, .module = CSPMU_MODULE, .config = CSPMU_CONFIG, .event = mcf_events,
-	  .filter = root_port_filters, .defaults = MCF_DEFAULTS, .clock_filtered = true },
-	{ .name = "nvidia_nvlink_c2c1", .title = "Grace NVLink-C2C1", .stem = "nvlink_c2c1",
-	  .product = 0x1040036b, .product_mask = ANY_VARIANT, .module = CSPMU_MODULE, .config = CSPMU_CONFIG,
-	  .event = mcf_events, .filter = port_filters, .defaults = MCF_DEFAULTS, .clock_filtered = true },
-	{ .name = "nvidia_nvlink_c2c0", .title = "Grace NVLink-C2C0", .stem = "nvlink_c2c0",
-	  .product = 0x1050036b, .product_mask = ANY_VARIANT, .module = CSPMU_MODULE, .config = CSPMU_CONFIG,
-	  .event = mcf_events, .filter = port_filters, .defaults = MCF_DEFAULTS, .clock_filtered = true },
-	{ .name = "nvidia_cnvlink", .title = "Grace CNVLink", .stem = "cnvlink",
-	  .product = 0x1060036b, .product_mask = ANY_VARIANT, .module = CSPMU_MODULE, .config = CSPMU_CONFIG,
-	  .event = mcf_events, .filter = socket_filters, .defaults = MCF_DEFAULTS, .clock_filtered = true },
-	{ .name = "nvidia_uncore", .title = "NVIDIA uncore unit that this version does not know", .stem = "uncore",
-	  .module = CSPMU_MODULE, .config = CSPMU_CONFIG, .event = unknown_events, .filter = unknown_filters,
+	              "remote_socket_rd_access,remote_socket_rd_outstanding;remote_socket_rd_data;"
+	              "remote_socket_wr_total_bytes" },
+	{ .name = "nvidia_grace_pcie",
+	  .title = "Grace PCIe",
+	  .stem = "pcie",
+	  .product = 0x1030036b,
+	  .product_mask = EXACTLY,
+	  .module = CSPMU_MODULE,
+	  .config = CSPMU_CONFIG,
+	  .event = mcf_events,
+	  .filter = root_port_filters,
+	  .defaults = MCF_DEFAULTS,
+	  .clock_filtered = true },
+	{ .name = "nvidia_nvlink_c2c1",
+	  .title = "Grace NVLink-C2C1",
+	  .stem = "nvlink_c2c1",
+	  .product = 0x1040036b,
+	  .product_mask = ANY_VARIANT,
+	  .module = CSPMU_MODULE,
+	  .config = CSPMU_CONFIG,
+	  .event = mcf_events,
+	  .filter = port_filters,
+	  .defaults = MCF_DEFAULTS,
+	  .clock_filtered = true },
+	{ .name = "nvidia_nvlink_c2c0",
+	  .title = "Grace NVLink-C2C0",
+	  .stem = "nvlink_c2c0",
+	  .product = 0x1050036b,
+	  .product_mask = ANY_VARIANT,
+	  .module = CSPMU_MODULE,
+	  .config = CSPMU_CONFIG,
+	  .event = mcf_events,
+	  .filter = port_filters,
+	  .defaults = MCF_DEFAULTS,
+	  .clock_filtered = true },
+	{ .name = "nvidia_cnvlink",
+	  .title = "Grace CNVLink",
+	  .stem = "cnvlink",
+	  .product = 0x1060036b,
+	  .product_mask = ANY_VARIANT,
+	  .module = CSPMU_MODULE,
+	  .config = CSPMU_CONFIG,
+	  .event = mcf_events,
+	  .filter = socket_filters,
+	  .defaults = MCF_DEFAULTS,
+	  .clock_filtered = true },
+	{ .name = "nvidia_uncore",
+	  .title = "NVIDIA uncore unit that this version does not know",
+	  .stem = "uncore",
+	  .module = CSPMU_MODULE,
+	  .config = CSPMU_CONFIG,
+	  .event = unknown_events,
+	  .filter = unknown_filters,
 	  .clock_filtered = true },
 	{ .name = NULL },
 };

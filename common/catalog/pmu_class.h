@@ -1,7 +1,7 @@
 /*
- * Classes of PMUs whose sysfs says less than a tool has to know: units, defaults of filters, which events make a useful
- * set, what may not be counted together. A PMU belongs to a class by its identifier, or else by its name, because
- * kernels have called the same hardware by several names.
+ * Classes of PMUs whose sysfs says less than a tool has to know: units, defaults of filters, which events make a
+ * useful set, what may not be counted together. A PMU belongs to a class by its identifier, or else by its name,
+ * because kernels have called the same hardware by several names.
  */
 #ifndef COMMON_CATALOG_PMU_CLASS_H
 #define COMMON_CATALOG_PMU_CLASS_H
@@ -20,30 +20,31 @@ struct pmu_class_event {
 /* A term that selects a part of what is counted. */
 struct pmu_class_filter {
 	const char *name;
-	uint64_t all;  /* its value for "everything"; 0: it has none */
-	uint8_t part;  /* filters of one part are filled in together, and only if none of them was given; 0: never */
+	uint64_t all; /* its value for "everything"; 0: it has none */
+	uint8_t part; /* filters of one part are filled in together, and only if none of them was given; 0: never */
 	const char *help;
 };
 
 struct pmu_class {
-	const char *name;  /* stands for all its PMUs in -e and in formulas: "nvidia_ucf" */
+	const char *name; /* stands for all its PMUs in -e and in formulas: "nvidia_ucf" */
 	const char *title;
-	const char *stem;  /* "pcie" of nvidia_pcie_pmu_0_rc_1 */
-	const char *old_stem; /* what kernels before called it, or NULL */
-	bool per_rc;       /* its names end with a root complex */
-	uint32_t product, product_mask; /* PMIIDR of an arm_cspmu; mask 0: it has none */
-	const char *hid;   /* identifier of the others: an ACPI id, or NULL */
-	const char *module, *config; /* what drives it */
-	const struct pmu_class_event *event; /* ends with name NULL */
+	const char *stem;                      /* "pcie" of nvidia_pcie_pmu_0_rc_1 */
+	const char *old_stem;                  /* what kernels before called it, or NULL */
+	bool per_rc;                           /* its names end with a root complex */
+	uint32_t product, product_mask;        /* PMIIDR of an arm_cspmu; mask 0: it has none */
+	const char *hid;                       /* identifier of the others: an ACPI id, or NULL */
+	const char *module, *config;           /* what drives it */
+	const struct pmu_class_event *event;   /* ends with name NULL */
 	const struct pmu_class_filter *filter; /* likewise */
-	/* What is recorded without being asked for: bundles that must stay together, separated by ';', events within by
+	/* What is recorded without being asked for: bundles that must stay together, separated by ';', events within
+	 * by
 	 * ','. The clock joins every group. A bundle behind '?' is left out where it would need one group more. */
 	const char *defaults;
 	/* Every event has a counter of its own, and all count at once: events of separate groups belong together. */
 	bool fixed;
 	bool clock_filtered; /* the filters' defaults are written out for its clock, too */
-	const char *note;  /* for lists: what the filters mean, or NULL */
-	const char *still; /* why its clock may stand still, or NULL */
+	const char *note;    /* for lists: what the filters mean, or NULL */
+	const char *still;   /* why its clock may stand still, or NULL */
 };
 extern const struct pmu_class pmu_classes[]; /* ends with name NULL */
 

@@ -9,7 +9,7 @@
 #include "common/parse.h"
 
 void nvidia_pmu_init(struct nvidia_pmu *to, const struct pmu_class *c, const char *name, const char *peer,
-		     const struct pci_map *map)
+                     const struct pci_map *map)
 {
 	const char *number = peer ? strchr(peer, '=') : NULL;
 	uint64_t peers = 0;
@@ -48,7 +48,8 @@ static uint64_t field(const struct event_pmu *pmu, const char *name, const uint6
 
 	if (!format)
 		return 0;
-	if (event_format_pack(format, UINT64_MAX, mask, &max) == -ERANGE && event_format_pack(format, max, mask, &max))
+	if (event_format_pack(format, UINT64_MAX, mask, &max) == -ERANGE &&
+	    event_format_pack(format, max, mask, &max))
 		return 0;
 	for (int i = 0; i < EVENT_CONFIGS; i++)
 		if (mask[i])
@@ -147,7 +148,7 @@ static bool find_here(const struct nvidia_pmu *nv, uint16_t id, struct pci_addre
 }
 
 static int check_function(const struct event_pmu *pmu, const struct nvidia_pmu *nv, const struct event_term *t,
-			  struct pci_address at, bool domain, struct buf *notes, struct error *e)
+                          struct pci_address at, bool domain, struct buf *notes, struct error *e)
 {
 	const struct pci_port *port;
 	char text[PCI_TEXT], place[48];
@@ -158,19 +159,23 @@ static int check_function(const struct event_pmu *pmu, const struct nvidia_pmu *
 		return 0;
 	}
 	if (!domain)
-		return find_here(nv, at.id, &at) ? 0 : error_set(e, EINVAL,
-			"%s: there is no function %s below this root complex; put its domain in front, as lspci -D "
-			"prints it", pmu->name, pci_id_text(at.id, text));
+		return find_here(nv, at.id, &at) ? 0
+		                                 : error_set(e, EINVAL,
+		                                             "%s: there is no function %s below this root complex; "
+		                                             "put its domain in front, as lspci -D "
+		                                             "prints it",
+		                                             pmu->name, pci_id_text(at.id, text));
 	if (pci_map_port(nv->map, at))
 		return error_set(e, EINVAL, "%s is a root port, which makes no requests of its own: src_rp_mask=%s",
-				 pci_text(at, text), t->value);
+		                 pci_text(at, text), t->value);
 	port = pci_map_function(nv->map, at) ? port_above(nv->map, at) : NULL;
 	if (!port)
-		return error_set(e, EINVAL, "there is no function %s below a root port with a PMU", pci_text(at, text));
+		return error_set(e, EINVAL, "there is no function %s below a root port with a PMU",
+		                 pci_text(at, text));
 	if (nvidia_pmu_has_port(nv, port))
 		return 0;
 	return error_set(e, EINVAL, "%s is below %s, which is not that of %s", pci_text(at, text), where(port, place),
-			 pmu->name);
+	                 pmu->name);
 }
 
 /* A number is what the kernel document has, and its examples do not fit its own formula: say what it stands for. */
@@ -181,17 +186,17 @@ static void explain_number(const struct event_pmu *pmu, const struct nvidia_pmu 
 
 	pci_id_text(id, text);
 	if (is_known(nv) && !find_here(nv, id, &at))
-		note(notes, "%s: src_bdf=0x%04x is %s, and there is no such function below this root complex", pmu->name,
-		     id, text);
+		note(notes, "%s: src_bdf=0x%04x is %s, and there is no such function below this root complex",
+		     pmu->name, id, text);
 	else if (is_known(nv))
 		note(notes, "%s: src_bdf=0x%04x is %s", pmu->name, id, text);
 	else
-		note(notes, "%s: src_bdf=0x%04x is %s; whether there is such a function cannot be told: %s", pmu->name, id,
-		     text, why_unknown(nv));
+		note(notes, "%s: src_bdf=0x%04x is %s; whether there is such a function cannot be told: %s",
+		     pmu->name, id, text, why_unknown(nv));
 }
 
 static int take_bdf(const struct event_pmu *pmu, const struct nvidia_pmu *nv, const struct event_term *t,
-		    uint64_t config[EVENT_CONFIGS], struct buf *notes, struct error *e)
+                    uint64_t config[EVENT_CONFIGS], struct buf *notes, struct error *e)
 {
 	struct pci_address at;
 	bool domain;
@@ -200,7 +205,7 @@ static int take_bdf(const struct event_pmu *pmu, const struct nvidia_pmu *nv, co
 	if (t->is_number) {
 		if (t->number > 0xffff)
 			return error_set(e, EINVAL, "src_bdf=0x%llx is more than the 16 bits of a PCI function",
-					 (unsigned long long)t->number);
+			                 (unsigned long long)t->number);
 		explain_number(pmu, nv, (uint16_t)t->number, notes);
 		at.id = (uint16_t)t->number;
 	} else {
@@ -217,7 +222,7 @@ static int take_bdf(const struct event_pmu *pmu, const struct nvidia_pmu *nv, co
 
 /* "0002:80:00.0+0002:a0:00.0" */
 static int take_ports(const struct event_pmu *pmu, const struct nvidia_pmu *nv, const struct event_term *t,
-		      uint64_t config[EVENT_CONFIGS], struct error *e)
+                      uint64_t config[EVENT_CONFIGS], struct error *e)
 {
 	uint64_t mask = 0;
 
@@ -240,10 +245,10 @@ static int take_ports(const struct event_pmu *pmu, const struct nvidia_pmu *nv, 
 			return error_set(e, EINVAL, "there is no root port %s", pci_text(at, one));
 		if (!nvidia_pmu_has_port(nv, port))
 			return error_set(e, EINVAL, "%s is a port of %s, which is not that of %s", pci_text(at, one),
-					 where(port, place), pmu->name);
+			                 where(port, place), pmu->name);
 		if (port->rp > 7)
 			return error_set(e, EINVAL, "%s is port %u, and the filter has bits for ports 0 to 7",
-					 pci_text(at, one), port->rp);
+			                 pci_text(at, one), port->rp);
 		mask |= UINT64_C(1) << port->rp;
 		from = from[len] ? from + len + 1 : NULL;
 	}
@@ -252,7 +257,7 @@ static int take_ports(const struct event_pmu *pmu, const struct nvidia_pmu *nv, 
 }
 
 static int take_range(const struct event_pmu *pmu, const struct event_term *t, uint64_t config[EVENT_CONFIGS],
-		      struct error *e)
+                      struct error *e)
 {
 	static const char wanted[] = "a range START-END of addresses";
 	const char *dash = t->value ? strchr(t->value, '-') : NULL;
@@ -265,18 +270,21 @@ static int take_range(const struct event_pmu *pmu, const struct event_term *t, u
 		size_t len = i ? strlen(from) : (size_t)(dash - from);
 		bool is_hex = len > 2 && from[0] == '0' && (from[1] == 'x' || from[1] == 'X');
 
-		if (!len || parse_u64_span(from + (is_hex ? 2 : 0), len - (is_hex ? 2 : 0), is_hex ? 16 : 10, &number[i]))
+		if (!len ||
+		    parse_u64_span(from + (is_hex ? 2 : 0), len - (is_hex ? 2 : 0), is_hex ? 16 : 10, &number[i]))
 			return malformed(t, wanted, e);
 	}
 	if (number[1] < number[0])
 		return malformed(t, "a range: its end is below its start", e);
 	size = number[1] - number[0] + 1; /* 0: all 64 bits */
 	if (size & (size - 1))
-		return error_set(e, EINVAL, "%s=%.60s is 0x%llx bytes; the filter compares bits of the address, so a range "
-				 "has a power of two", t->key, t->value, (unsigned long long)size);
+		return error_set(e, EINVAL,
+		                 "%s=%.60s is 0x%llx bytes; the filter compares bits of the address, so a range "
+		                 "has a power of two",
+		                 t->key, t->value, (unsigned long long)size);
 	if (number[0] & (size - 1))
-		return error_set(e, EINVAL, "%s=%.60s does not start at a multiple of its size, 0x%llx", t->key, t->value,
-				 (unsigned long long)size);
+		return error_set(e, EINVAL, "%s=%.60s does not start at a multiple of its size, 0x%llx", t->key,
+		                 t->value, (unsigned long long)size);
 	fill(pmu, "dst_addr_base", number[0], config);
 	fill(pmu, "dst_addr_mask", size ? ~(size - 1) : 0, config);
 	fill(pmu, "dst_addr_en", 1, config);
@@ -285,12 +293,12 @@ static int take_range(const struct event_pmu *pmu, const struct event_term *t, u
 
 /* The driver takes bits beyond its GPUs as "all of them". */
 static int check_gpus(const struct event_pmu *pmu, const struct nvidia_pmu *nv, const struct event_term *t,
-		      struct error *e)
+                      struct error *e)
 {
 	if (!t->is_number || strcmp(nv->peer, "gpu") || !nv->peers || !(t->number >> nv->peers))
 		return 0;
 	return error_set(e, EINVAL, "gpu_mask=0x%llx names a GPU that %s does not have: it is connected to %u",
-			 (unsigned long long)t->number, pmu->name, nv->peers);
+	                 (unsigned long long)t->number, pmu->name, nv->peers);
 }
 
 /* The terms that mean more than a number in their field. */
@@ -299,13 +307,13 @@ static const struct {
 	const char *term, *format; /* the format file without which the term is none */
 	enum term_kind kind;
 } translated[] = {
-	{ "src_bdf", "src_bdf", TERM_FUNCTION },	{ "src_rp_mask", "src_rp_mask", TERM_PORTS },
-	{ "dst_rp_mask", "dst_rp_mask", TERM_PORTS },	{ "dst_addr", "dst_addr_base", TERM_RANGE },
-	{ "dst_addr_base", "dst_addr_base", TERM_BASE },{ "gpu_mask", "gpu_mask", TERM_GPUS },
+	{ "src_bdf", "src_bdf", TERM_FUNCTION },         { "src_rp_mask", "src_rp_mask", TERM_PORTS },
+	{ "dst_rp_mask", "dst_rp_mask", TERM_PORTS },    { "dst_addr", "dst_addr_base", TERM_RANGE },
+	{ "dst_addr_base", "dst_addr_base", TERM_BASE }, { "gpu_mask", "gpu_mask", TERM_GPUS },
 };
 
 static int term(const struct event_pmu *pmu, const struct event_term *t, uint64_t config[EVENT_CONFIGS],
-		struct buf *notes, struct error *e)
+                struct buf *notes, struct error *e)
 {
 	const struct nvidia_pmu *nv = pmu->hook_data;
 	size_t i = 0, n = sizeof(translated) / sizeof(translated[0]);
@@ -315,7 +323,7 @@ static int term(const struct event_pmu *pmu, const struct event_term *t, uint64_
 	if (i == n || !format_of(pmu, translated[i].format)) {
 		if (!strcmp(t->key, "gpu_mask"))
 			return error_set(e, EINVAL, "%s has no gpu_mask: its peer is %s", pmu->name,
-					 nv->peer[0] ? nv->peer : "no GPU");
+			                 nv->peer[0] ? nv->peer : "no GPU");
 		return 0;
 	}
 	switch (translated[i].kind) {
@@ -336,7 +344,7 @@ static int term(const struct event_pmu *pmu, const struct event_term *t, uint64_
 /* ---- when all terms have been applied ---- */
 
 static void fill_part(const struct event_pmu *pmu, const struct nvidia_pmu *nv, unsigned part,
-		      uint64_t config[EVENT_CONFIGS])
+                      uint64_t config[EVENT_CONFIGS])
 {
 	for (const struct pmu_class_filter *f = nv->class->filter; f->name; f++)
 		if (f->part == part && field(pmu, f->name, config))
@@ -357,8 +365,10 @@ static int finish(const struct event_pmu *pmu, uint64_t config[EVENT_CONFIGS], s
 	const struct nvidia_pmu *nv = pmu->hook_data;
 
 	if (field(pmu, "src_bdf_en", config) && field(pmu, "src_rp_mask", config))
-		return error_set(e, EINVAL, "%s filters by root ports (src_rp_mask) or by a function (src_bdf), not by both: "
-				 "the event would never count", pmu->name);
+		return error_set(e, EINVAL,
+		                 "%s filters by root ports (src_rp_mask) or by a function (src_bdf), not by both: "
+		                 "the event would never count",
+		                 pmu->name);
 	if (field(pmu, "dst_addr_base", config) || field(pmu, "dst_addr_mask", config))
 		fill(pmu, "dst_addr_en", 1, config);
 	if (is_clock(pmu, nv, config) && !nv->class->clock_filtered)
@@ -383,7 +393,8 @@ int nvidia_check(const struct event_view *view, const struct event_set *set, str
 		const struct event *a = &set->event[i];
 		const struct event_pmu *pmu = a->pmu_index == EVENT_NONE ? NULL : &view->pmu[a->pmu_index];
 
-		if (!pmu || pmu->hooks != &nvidia_hooks || !by_function(pmu, a) || is_clock(pmu, pmu->hook_data, a->config))
+		if (!pmu || pmu->hooks != &nvidia_hooks || !by_function(pmu, a) ||
+		    is_clock(pmu, pmu->hook_data, a->config))
 			continue;
 		for (size_t k = 0; k < set->n; k++) {
 			const struct event *b = &set->event[k];
@@ -393,12 +404,16 @@ int nvidia_check(const struct event_view *view, const struct event_set *set, str
 			if (b->pmu_index != a->pmu_index || is_clock(pmu, pmu->hook_data, b->config))
 				continue;
 			if (!by_function(pmu, b))
-				return error_set(e, EINVAL, "%s counts one function or all of them, not both at once: \"%.80s\" "
-						 "beside src_bdf=%s", pmu->name, b->text, pci_id_text(id, one));
+				return error_set(e, EINVAL,
+				                 "%s counts one function or all of them, not both at once: \"%.80s\" "
+				                 "beside src_bdf=%s",
+				                 pmu->name, b->text, pci_id_text(id, one));
 			if (field(pmu, "src_bdf", b->config) != id)
-				return error_set(e, EINVAL, "%s has one filter for a function, which holds for all its events: "
-						 "%s and %s cannot be counted at once", pmu->name, pci_id_text(id, one),
-						 pci_id_text((uint16_t)field(pmu, "src_bdf", b->config), other));
+				return error_set(e, EINVAL,
+				                 "%s has one filter for a function, which holds for all its events: "
+				                 "%s and %s cannot be counted at once",
+				                 pmu->name, pci_id_text(id, one),
+				                 pci_id_text((uint16_t)field(pmu, "src_bdf", b->config), other));
 		}
 	}
 	return 0;

@@ -1,7 +1,7 @@
 /*
- * What the event language knows of NVIDIA's uncore PMUs beyond their format files: PCI addresses and address ranges in
- * place of numbers, the defaults of filters, and what may not be counted together. common/catalog/pmu_class.h has the
- * classes.
+ * What the event language knows of NVIDIA's uncore PMUs beyond their format files: PCI addresses and address ranges
+ * in place of numbers, the defaults of filters, and what may not be counted together. common/catalog/pmu_class.h has
+ * the classes.
  */
 #ifndef COMMON_EVENT_NVIDIA_H
 #define COMMON_EVENT_NVIDIA_H
@@ -14,21 +14,21 @@
 struct nvidia_pmu {
 	const struct pmu_class *class;
 	struct pmu_name name;
-	char peer[16];           /* "gpu", "cpu", "cxlmem"; "": it has no such file */
+	char peer[16]; /* "gpu", "cpu", "cxlmem"; "": it has no such file */
 	unsigned peers;
 	const struct pci_map *map; /* borrowed; NULL: never looked at */
-	unsigned counters;       /* events that a group of it takes beside the clock; 0: not known */
+	unsigned counters;         /* events that a group of it takes beside the clock; 0: not known */
 };
 
 extern const struct event_pmu_hooks nvidia_hooks;
 
 /* Fills in `to` from what sysfs says; `peer` is the text of that file, or NULL. */
 void nvidia_pmu_init(struct nvidia_pmu *to, const struct pmu_class *c, const char *name, const char *peer,
-		     const struct pci_map *map);
+                     const struct pci_map *map);
 /* Whether the root port belongs to the PMU's root complex. */
 bool nvidia_pmu_has_port(const struct nvidia_pmu *pmu, const struct pci_port *port);
-/* What may not be counted beside each other, of everything that one recording opens: two functions of one root complex,
- * or a function beside unfiltered traffic there. -EINVAL with the rule. */
+/* What may not be counted beside each other, of everything that one recording opens: two functions of one root
+ * complex, or a function beside unfiltered traffic there. -EINVAL with the rule. */
 int nvidia_check(const struct event_view *view, const struct event_set *set, struct error *e);
 
 #endif

@@ -149,7 +149,8 @@ int resolve_groups(struct resolver *r, size_t start, const struct event_group *g
 
 		if (pmu != EVENT_NONE && r->view->pmu[pmu].hooks && r->view->pmu[pmu].hooks->strict_groups)
 			return resolve_fail(r, EINVAL, r->list->node[g->first].column,
-					    "a group has events of one PMU: %s counts with no other at once", set->event[i].pmu);
+					    "a group has events of one PMU: %s counts with no other at once",
+					    set->event[i].pmu);
 	}
 	buf_printf(r->notes,
 	           "the group {%.*s} spans PMUs that cannot be counted together: it becomes %u groups\n",

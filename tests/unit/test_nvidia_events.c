@@ -100,8 +100,8 @@ static void words(struct machine *m, const struct example *x)
 	assert_string_equal(m->set.event[0].pmu, x->pmu);
 	for (int i = 0; i < 3; i++)
 		if (m->set.event[0].config[i] != x->config[i])
-			fail_msg("%s: word %d is 0x%llx, not 0x%llx", x->text, i, (unsigned long long)m->set.event[0].config[i],
-				 (unsigned long long)x->config[i]);
+			fail_msg("%s: word %d is 0x%llx, not 0x%llx", x->text, i,
+			         (unsigned long long)m->set.event[0].config[i], (unsigned long long)x->config[i]);
 }
 
 /* Every command of the document, `perf stat -a -e ...`. */
@@ -109,19 +109,29 @@ static void document(void **state)
 {
 	static const struct example examples[] = {
 		{ "nvidia_ucf_pmu_0/event=0x0/", "nvidia_ucf_pmu_0", { 0, 0x7 | 0xf << 8 } },
-		{ "nvidia_ucf_pmu_0/event=0x0,src_loc_cpu=0x1,dst_loc_cmem=0x1/", "nvidia_ucf_pmu_0", { 0, 0x2 | 0x1 << 8 } },
-		{ "nvidia_ucf_pmu_1/event=0x1,src_loc_noncpu=0x1,dst_rem=0x1/", "nvidia_ucf_pmu_1", { 1, 0x1 | 0x8 << 8 } },
+		{ "nvidia_ucf_pmu_0/event=0x0,src_loc_cpu=0x1,dst_loc_cmem=0x1/",
+		  "nvidia_ucf_pmu_0",
+		  { 0, 0x2 | 0x1 << 8 } },
+		{ "nvidia_ucf_pmu_1/event=0x1,src_loc_noncpu=0x1,dst_rem=0x1/",
+		  "nvidia_ucf_pmu_1",
+		  { 1, 0x1 | 0x8 << 8 } },
 		{ "nvidia_pcie_pmu_0_rc_0/event=0x0,src_rp_mask=0x1/", "nvidia_pcie_pmu_0_rc_0", { 0, 0x1, 0x1f } },
-		{ "nvidia_pcie_pmu_0_rc_1/event=0x1,src_rp_mask=0x3,dst_loc_cmem=0x1/", "nvidia_pcie_pmu_0_rc_1",
+		{ "nvidia_pcie_pmu_0_rc_1/event=0x1,src_rp_mask=0x3,dst_loc_cmem=0x1/",
+		  "nvidia_pcie_pmu_0_rc_1",
 		  { 1, 0x3, 0x1 } },
 		{ "nvidia_pcie_pmu_1_rc_2/event=0x2,src_rp_mask=0x1/", "nvidia_pcie_pmu_1_rc_2", { 2, 0x1, 0x1f } },
-		{ "nvidia_pcie_pmu_1_rc_3/event=0x3,src_rp_mask=0x3,dst_loc_cmem=0x1/", "nvidia_pcie_pmu_1_rc_3",
+		{ "nvidia_pcie_pmu_1_rc_3/event=0x3,src_rp_mask=0x3,dst_loc_cmem=0x1/",
+		  "nvidia_pcie_pmu_1_rc_3",
 		  { 3, 0x3, 0x1 } },
-		{ "nvidia_pcie_pmu_0_rc_4/event=0x4,src_bdf=0x0180,src_bdf_en=0x1/", "nvidia_pcie_pmu_0_rc_4",
+		{ "nvidia_pcie_pmu_0_rc_4/event=0x4,src_bdf=0x0180,src_bdf_en=0x1/",
+		  "nvidia_pcie_pmu_0_rc_4",
 		  { 4, 0x0180 << 8 | 1 << 24, 0x1f } },
-		{ "nvidia_pcie_tgt_pmu_0_rc_0/event=0x0,dst_rp_mask=0x3/", "nvidia_pcie_tgt_pmu_0_rc_0", { 0x3 << 3 } },
+		{ "nvidia_pcie_tgt_pmu_0_rc_0/event=0x0,dst_rp_mask=0x3/",
+		  "nvidia_pcie_tgt_pmu_0_rc_0",
+		  { 0x3 << 3 } },
 		{ "nvidia_pcie_tgt_pmu_0_rc_1/event=0x1,dst_addr_base=0x10000,dst_addr_mask=0xFFF00,dst_addr_en=0x1/",
-		  "nvidia_pcie_tgt_pmu_0_rc_1", { 0x1 | 1 << 11, 0x10000, 0xfff00 } },
+		  "nvidia_pcie_tgt_pmu_0_rc_1",
+		  { 0x1 | 1 << 11, 0x10000, 0xfff00 } },
 		{ "nvidia_nvlink_c2c_pmu_0/in_rd_req/", "nvidia_nvlink_c2c_pmu_0", { 2, 0x3 } },
 		{ "nvidia_nvlink_c2c_pmu_0/in_rd_cum_outs,gpu_mask=0x1/", "nvidia_nvlink_c2c_pmu_0", { 1, 0x1 } },
 		{ "nvidia_nvlink_c2c_pmu_0/in_rd_cum_outs,gpu_mask=0x2/", "nvidia_nvlink_c2c_pmu_0", { 1, 0x2 } },
@@ -135,7 +145,10 @@ static void document(void **state)
 
 	for (size_t i = 0; i < sizeof(examples) / sizeof(examples[0]); i++)
 		words(m, &examples[i]);
-	good(m, "{nvidia_cmem_latency_pmu_0/rd_req/,nvidia_cmem_latency_pmu_0/rd_cum_outs/,nvidia_cmem_latency_pmu_0/cycles/}", 3);
+	good(m,
+	     "{nvidia_cmem_latency_pmu_0/rd_req/,nvidia_cmem_latency_pmu_0/rd_cum_outs/,nvidia_cmem_latency_pmu_0/"
+	     "cycles/}",
+	     3);
 	assert_int_equal(m->set.event[0].group, m->set.event[2].group);
 	good(m, "{nvidia_nvdlink_pmu_0/in_rd_req/,nvidia_nvdlink_pmu_0/in_rd_cum_outs/}", 2);
 	/* The document's BDF is not what its formula gives, which is said; a raw code has no unit. */
@@ -174,21 +187,31 @@ static void addresses(void **state)
 {
 	static const struct example examples[] = {
 		/* (0x81 << 8 | 0 << 3 | 0) */
-		{ "nvidia_pcie_pmu_0_rc_1/rd_bytes,src_bdf=0002:81:00.0/", "nvidia_pcie_pmu_0_rc_1",
+		{ "nvidia_pcie_pmu_0_rc_1/rd_bytes,src_bdf=0002:81:00.0/",
+		  "nvidia_pcie_pmu_0_rc_1",
 		  { 0, 0x8100 << 8 | 1 << 24, 0x1f } },
-		{ "nvidia_pcie_pmu_0_rc_1/rd_bytes,src_bdf=81:00.0/", "nvidia_pcie_pmu_0_rc_1",
+		{ "nvidia_pcie_pmu_0_rc_1/rd_bytes,src_bdf=81:00.0/",
+		  "nvidia_pcie_pmu_0_rc_1",
 		  { 0, 0x8100 << 8 | 1 << 24, 0x1f } },
 		/* A class is asked for, and the root complex is found. */
-		{ "nvidia_pcie/rd_bytes,src_bdf=000d:41:00.0/", "nvidia_pcie_pmu_1_rc_4", { 0, 0x4100 << 8 | 1 << 24, 0x1f } },
-		{ "nvidia_pcie_pmu_0_rc_1/wr_bytes,src_rp_mask=0002:80:00.0/", "nvidia_pcie_pmu_0_rc_1", { 1, 1 << 1, 0x1f } },
-		{ "nvidia_pcie_pmu_0_rc_1/wr_bytes,src_rp_mask=0002:a0:00.0+0002:e0:00.0/", "nvidia_pcie_pmu_0_rc_1",
+		{ "nvidia_pcie/rd_bytes,src_bdf=000d:41:00.0/",
+		  "nvidia_pcie_pmu_1_rc_4",
+		  { 0, 0x4100 << 8 | 1 << 24, 0x1f } },
+		{ "nvidia_pcie_pmu_0_rc_1/wr_bytes,src_rp_mask=0002:80:00.0/",
+		  "nvidia_pcie_pmu_0_rc_1",
+		  { 1, 1 << 1, 0x1f } },
+		{ "nvidia_pcie_pmu_0_rc_1/wr_bytes,src_rp_mask=0002:a0:00.0+0002:e0:00.0/",
+		  "nvidia_pcie_pmu_0_rc_1",
 		  { 1, 1 << 2 | 1 << 4, 0x1f } },
 		{ "nvidia_pcie_tgt/rd_bytes,dst_rp_mask=000a:e0:00.0/", "nvidia_pcie_tgt_pmu_1_rc_1", { 0x8 << 3 } },
-		{ "nvidia_pcie_tgt_pmu_0_rc_1/rd_bytes,dst_addr=0x10000-0x100ff/", "nvidia_pcie_tgt_pmu_0_rc_1",
+		{ "nvidia_pcie_tgt_pmu_0_rc_1/rd_bytes,dst_addr=0x10000-0x100ff/",
+		  "nvidia_pcie_tgt_pmu_0_rc_1",
 		  { 1 << 11, 0x10000, ~0xffull } },
-		{ "nvidia_pcie_tgt_pmu_0_rc_1/rd_bytes,dst_addr_base=4096-8191/", "nvidia_pcie_tgt_pmu_0_rc_1",
+		{ "nvidia_pcie_tgt_pmu_0_rc_1/rd_bytes,dst_addr_base=4096-8191/",
+		  "nvidia_pcie_tgt_pmu_0_rc_1",
 		  { 1 << 11, 0x1000, ~0xfffull } },
-		{ "nvidia_pcie_tgt_pmu_0_rc_1/rd_bytes,dst_addr=0-0xffffffffffffffff/", "nvidia_pcie_tgt_pmu_0_rc_1",
+		{ "nvidia_pcie_tgt_pmu_0_rc_1/rd_bytes,dst_addr=0-0xffffffffffffffff/",
+		  "nvidia_pcie_tgt_pmu_0_rc_1",
 		  { 1 << 11, 0, 0 } },
 	};
 	struct machine *m = *state;
@@ -228,9 +251,12 @@ static void refused(void **state)
 	bad(m, text, "one function or all of them");
 	snprintf(text, sizeof(text), "%s,nvidia_pcie_pmu_0_rc_1/wr_bytes,src_bdf=0002:a1:00.0/", one);
 	bad(m, text, "one filter for a function");
-	/* The clock is exempt, another root complex has a filter of its own, and one function may have many events. */
-	snprintf(text, sizeof(text), "{%s,nvidia_pcie_pmu_0_rc_1/cycles/},nvidia_pcie_pmu_0_rc_0/wr_bytes/,"
-		 "nvidia_pcie_pmu_0_rc_1/wr_bytes,src_bdf=0002:81:00.0/", one);
+	/* The clock is exempt, another root complex has a filter of its own, and one function may have many events.
+	 */
+	snprintf(text, sizeof(text),
+	         "{%s,nvidia_pcie_pmu_0_rc_1/cycles/},nvidia_pcie_pmu_0_rc_0/wr_bytes/,"
+	         "nvidia_pcie_pmu_0_rc_1/wr_bytes,src_bdf=0002:81:00.0/",
+	         one);
 	good(m, text, 4);
 	bad(m, "{nvidia_ucf_pmu_0/cycles/,nvidia_ucf_pmu_1/cycles/}", "events of one PMU");
 	bad(m, "{nvidia_ucf_pmu_0/cycles/,cycles}", "events of one PMU");
@@ -269,7 +295,8 @@ static void count_groups(const struct machine *m, const char *pmu, unsigned coun
 		if (strcmp(m->pmus.pmu[i].name, pmu))
 			continue;
 		((struct nvidia_pmu *)m->pmus.pmu[i].hook_data)->counters = counters;
-		assert_int_equal(perf_class_groups(&m->pmus.pmu[i], perf_class(&m->pmus.pmu[i])->defaults, "P", &text), 0);
+		assert_int_equal(
+		    perf_class_groups(&m->pmus.pmu[i], perf_class(&m->pmus.pmu[i])->defaults, "P", &text), 0);
 	}
 	assert_string_equal(buf_str(&text), expected);
 	buf_release(&text);
@@ -280,18 +307,22 @@ static void default_groups(void **state)
 {
 	struct machine *m = *state;
 
-	count_groups(m, "nvidia_pcie_pmu_0_rc_0", 8, "{P/rd_req/,P/rd_cum_outs/,P/rd_bytes/,P/wr_bytes/,P/wr_req/,P/cycles/}:W");
-	count_groups(m, "nvidia_pcie_pmu_0_rc_0", 2,
-		     "{P/rd_req/,P/rd_cum_outs/,P/cycles/}:W,{P/rd_bytes/,P/wr_bytes/,P/cycles/}:W,{P/wr_req/,P/cycles/}:W");
-	count_groups(m, "nvidia_ucf_pmu_0", 8,
-		     "{P/slc_bytes_rd/,P/slc_access_rd/,P/slc_bytes_wr/,P/slc_access_wr/,P/mem_bytes_rd/,P/mem_access_rd/,"
-		     "P/mem_bytes_wr/,P/mem_access_wr/,P/cycles/}:W");
-	count_groups(m, "nvidia_ucf_pmu_0", 9,
-		     "{P/slc_bytes_rd/,P/slc_access_rd/,P/slc_bytes_wr/,P/slc_access_wr/,P/mem_bytes_rd/,P/mem_access_rd/,"
-		     "P/mem_bytes_wr/,P/mem_access_wr/,P/slc_hit_rd/,P/cycles/}:W");
+	count_groups(m, "nvidia_pcie_pmu_0_rc_0", 8,
+	             "{P/rd_req/,P/rd_cum_outs/,P/rd_bytes/,P/wr_bytes/,P/wr_req/,P/cycles/}:W");
+	count_groups(
+	    m, "nvidia_pcie_pmu_0_rc_0", 2,
+	    "{P/rd_req/,P/rd_cum_outs/,P/cycles/}:W,{P/rd_bytes/,P/wr_bytes/,P/cycles/}:W,{P/wr_req/,P/cycles/}:W");
+	count_groups(
+	    m, "nvidia_ucf_pmu_0", 8,
+	    "{P/slc_bytes_rd/,P/slc_access_rd/,P/slc_bytes_wr/,P/slc_access_wr/,P/mem_bytes_rd/,P/mem_access_rd/,"
+	    "P/mem_bytes_wr/,P/mem_access_wr/,P/cycles/}:W");
+	count_groups(
+	    m, "nvidia_ucf_pmu_0", 9,
+	    "{P/slc_bytes_rd/,P/slc_access_rd/,P/slc_bytes_wr/,P/slc_access_wr/,P/mem_bytes_rd/,P/mem_access_rd/,"
+	    "P/mem_bytes_wr/,P/mem_access_wr/,P/slc_hit_rd/,P/cycles/}:W");
 	/* Only events that its peer has. */
 	count_groups(m, "nvidia_nvclink_pmu_0", 0,
-		     "{P/in_rd_req/,P/in_rd_cum_outs/,P/out_rd_req/,P/out_rd_cum_outs/,P/cycles/}:W");
+	             "{P/in_rd_req/,P/in_rd_cum_outs/,P/out_rd_req/,P/out_rd_cum_outs/,P/cycles/}:W");
 	count_groups(m, "nvidia_nvdlink_pmu_0", 0, "{P/in_rd_req/,P/in_rd_cum_outs/,P/cycles/}:W");
 }
 
@@ -325,7 +356,8 @@ static void classes(void **state)
 		const struct pmu_class *c = pmu_class_of(row[i].name, row[i].identifier);
 
 		if (strcmp(c ? c->name : "", row[i].class ? row[i].class : ""))
-			fail_msg("%s, %s is %s", row[i].name, row[i].identifier ? row[i].identifier : "-", c ? c->name : "none");
+			fail_msg("%s, %s is %s", row[i].name, row[i].identifier ? row[i].identifier : "-",
+			         c ? c->name : "none");
 	}
 }
 
@@ -377,7 +409,8 @@ static void rights(void **state)
 	pci_map_release(&map);
 	/* A capability list that leads to itself ends. */
 	snprintf(path, sizeof(path), "%s%s", m->dir, port);
-	snprintf(command, sizeof(command), "printf '\\043\\000\\001\\020' | dd of=%s bs=1 seek=256 conv=notrunc 2>/dev/null", path);
+	snprintf(command, sizeof(command),
+	         "printf '\\043\\000\\001\\020' | dd of=%s bs=1 seek=256 conv=notrunc 2>/dev/null", path);
 	assert_int_equal(system(command), 0);
 	assert_int_equal(pci_map_read(&map, &m->root), 0);
 	assert_int_equal(map.state, PCI_NO_SUCH);
