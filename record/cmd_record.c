@@ -99,6 +99,8 @@ static const char *switch_event(struct recorder *r, const char *name, bool on)
 		fail(r);
 	else if (!n)
 		return "unknown event";
+	else if (on && !r->session.counting)
+		enable(r);
 	return NULL;
 }
 

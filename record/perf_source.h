@@ -38,6 +38,7 @@ struct perf_source {
 	struct perf_follow follow;
 	uint32_t n_missed; /* tasks that had ended before they could be followed */
 	bool on; /* counting, as far as enable() was told */
+	bool chosen; /* --control has named events while all stood still: the next enable() is about them */
 	bool from_exec; /* counting since the exec of the command: nobody told */
 };
 

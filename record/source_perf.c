@@ -101,13 +101,10 @@ static int perf_plan(struct source *source, struct plan *p, struct error *e)
 	return err;
 }
 
-static int perf_enable(struct source *source, bool on)
+static int switch_rows(struct perf_source *s, bool on)
 {
-	struct perf_source *s = source->data;
 	int err = 0;
 
-	s->on = on;
-	s->from_exec = false;
 	for (uint32_t i = 0; i < s->n_groups; i++)
 		for (uint32_t k = 0; k < s->group[i]->n_rows; k++) {
 			int one = perf_row_enable(s->group[i]->row[k], on);
@@ -115,6 +112,19 @@ static int perf_enable(struct source *source, bool on)
 			err = err ? err : one;
 		}
 	return err;
+}
+
+static int perf_enable(struct source *source, bool on)
+{
+	struct perf_source *s = source->data;
+
+	s->on = on;
+	s->from_exec = false;
+	for (size_t i = 0; i < s->set.n && on && !s->chosen; i++)
+		s->event[i].off = false;
+	if (on)
+		s->chosen = false;
+	return switch_rows(s, on);
 }
 
 static int perf_update(struct source *source, struct plan *p, uint32_t cpu, bool online)
@@ -144,17 +154,23 @@ static int perf_enable_one(struct source *source, const char *name, bool on, voi
 			   void *arg)
 {
 	struct perf_source *s = source->data;
+	bool running = s->on || s->from_exec, all_off = on && !running && !s->chosen;
 	int n = 0, err = 0;
 
 	for (size_t i = 0; i < s->set.n; i++) {
 		if (!s->event[i].counter || !answers_to(s->event[i].ev, name))
 			continue;
+		/* Where nothing counts, to start one is to leave out the others. */
+		for (size_t k = 0; k < s->set.n && all_off; k++)
+			s->event[k].off = true;
+		all_off = false;
+		s->chosen = !running;
 		s->event[i].off = !on;
 		found(arg, s->event[i].counter);
 		n++;
 	}
 	if (n)
-		err = perf_enable(source, s->on || s->from_exec);
+		err = switch_rows(s, running);
 	return err ? err : n;
 }
 

@@ -276,6 +276,24 @@ some(3, 0.05)
 	"$bin/pmrep" check x.pmr
 }
 
+@test "--control: where nothing counts, to enable one event leaves out the others" {
+	mkfifo ctl ack
+	perf -i 0.05 -a -D -1 -e cs,faults --control=fifo:ctl,ack -o x.pmr 3>&- &
+	pid=$!
+	exec 8<>ctl 9<>ack
+	for word in "enable cs" disable enable stop; do
+		echo "$word" >&8
+		read -r -t 5 answer <&9
+		[ "$answer" = ack ]
+		sleep 0.2
+	done
+	wait "$pid"
+	"$bin/pmrep" dump x.pmr | grep '^value counter=page-faults' >faults
+	head -1 faults | grep status=not-counted
+	tail -1 faults | grep status=ok
+	[ "$("$bin/pmrep" dump x.pmr | grep '^value counter=context-switches' | grep -vc status=ok)" = 0 ]
+}
+
 @test "-r 0 goes on until it is interrupted" {
 	env --default-signal=INT "$bin/pmrec" -q --overwrite --sources=perf -i 0 -e cs -r 0 -o x.pmr -- sleep 0.05 3>&- &
 	pid=$!
