@@ -170,9 +170,12 @@ static const char *cgroup_name(const struct pm_model *m, uint32_t number)
 int stat_cgroups_find(const struct stat_sheet *s, uint32_t counter, struct cpulist *found)
 {
 	const struct pm_model *m = s->places->model;
+	bool any = false;
 	int err = 0;
 
-	for (uint32_t i = 0; i < m->n_groups && !err; i++) {
+	for (uint32_t i = 0; i < m->n_instances && !any; i++)
+		any = m->instance[i].kind == PM_CGROUP;
+	for (uint32_t i = 0; any && i < m->n_groups && !err; i++) {
 		const struct pm_group *g = &m->group[i];
 
 		for (uint32_t v = 0; v < pm_group_values(g) && !err; v++) {
@@ -367,7 +370,7 @@ static int add_event(struct stat_sheet *s, const struct pm_counter *c, uint32_t 
 	struct stat_event *ev;
 	int err;
 
-	for (uint32_t i = 0; i < s->n_events; i++) {
+	for (uint32_t i = 0; pm_map_get(&c->attrs, PM_COUNTER_PERF_WILDCARD) && i < s->n_events; i++) {
 		ev = &s->event[i];
 		if (hidden != ev->hidden || cgroup != ev->in_cgroup || !belong_together(s, ev->first, c))
 			continue;

@@ -225,27 +225,58 @@ static bool place_of(const struct stat_sheet *s, const struct stat_event *ev, co
 	return places_find(s->places, i, kind, place);
 }
 
-static bool is_of(const struct stat_sheet *s, const struct stat_event *ev, size_t track)
-{
-	uint32_t counter = replay_track(s->replay, track).counter;
+/* The tracks of the replay by counter, and what was found of instances: with a thousand of each every search counts. */
+struct finder {
+	uint32_t *start;   /* by counter id: first in track[]; one more at the end */
+	uint32_t *track;
+	unsigned char *seen; /* by instance id: its row is there */
+	uint32_t *row;     /* by instance id: 1 + row; 0: not looked for yet */
+};
 
-	for (uint32_t k = 0; k < ev->n_counters; k++)
-		if (ev->counter[k] == counter)
-			return true;
-	return false;
+static void finder_release(struct finder *f)
+{
+	free(f->start);
+	free(f->track);
+	free(f->seen);
+	free(f->row);
+}
+
+static int finder_init(struct finder *f, const struct stat_sheet *s)
+{
+	const struct pm_model *m = s->places->model;
+	size_t n = replay_tracks(s->replay);
+
+	f->start = calloc((size_t)m->n_counters + 3, sizeof(*f->start));
+	f->track = calloc(n + 1, sizeof(*f->track));
+	f->seen = calloc((size_t)m->n_instances + 2, sizeof(*f->seen));
+	f->row = calloc((size_t)m->n_instances + 2, sizeof(*f->row));
+	if (!f->start || !f->track || !f->seen || !f->row)
+		return -ENOMEM;
+	/* start[c + 2] counts those of c, then start[c + 1] is where the next of c goes, and in the end start[c] is right. */
+	for (size_t t = 0; t < n; t++)
+		f->start[replay_track(s->replay, t).counter + 2]++;
+	for (uint32_t c = 1; c < m->n_counters + 3; c++)
+		f->start[c] += f->start[c - 1];
+	for (size_t t = 0; t < n; t++)
+		f->track[f->start[replay_track(s->replay, t).counter + 1]++] = (uint32_t)t;
+	return 0;
 }
 
 static bool feeds(const struct stat_sheet *s, const struct stat_event *ev, size_t track,
                   const struct pm_instance **i)
 {
-	if (!is_of(s, ev, track))
-		return false;
 	*i = pm_model_instance(s->places->model, replay_track(s->replay, track).instance);
 	return *i && (ev->in_cgroup == PM_NONE || ev->in_cgroup == stat_cgroup_of(*i)) &&
 	       wanted_instance(s, *i);
 }
 
-static int find_rows(struct stat_sheet *s, uint32_t *nowhere)
+/* Whether its instances stand where those of other events do. */
+static bool is_plain(const struct stat_sheet *s, const struct stat_event *ev)
+{
+	return !ev->per_pkg && kind_for(s, ev) == kind_of[s->config->aggr];
+}
+
+static int find_rows(struct stat_sheet *s, struct finder *f, uint32_t *nowhere)
 {
 	struct place system = { .kind = PM_SYSTEM,
 		                .package = PM_NONE,
@@ -258,7 +289,6 @@ static int find_rows(struct stat_sheet *s, uint32_t *nowhere)
 		                .instance = PM_NONE,
 		                .thread = PM_NONE,
 		                .first_cpu = PM_NONE };
-	size_t n = replay_tracks(s->replay);
 	bool counted =
 	    s->config->aggr != STAT_NONE && s->config->aggr != STAT_THREAD && s->config->aggr != STAT_CGROUP;
 	int err = 0;
@@ -266,16 +296,23 @@ static int find_rows(struct stat_sheet *s, uint32_t *nowhere)
 	if (s->config->aggr == STAT_GLOBAL)
 		return add_row(s, &system, false);
 	for (uint32_t e = 0; e < s->n_events; e++) {
-		for (size_t t = 0; t < n && !err; t++) {
-			const struct pm_instance *i;
-			struct place place;
+		const struct stat_event *ev = &s->event[e];
+		bool plain = is_plain(s, ev);
 
-			if (!feeds(s, &s->event[e], t, &i))
-				continue;
-			if (place_of(s, &s->event[e], i, &place))
-				err = add_row(s, &place, counted && place.kind == kind_of[s->config->aggr]);
-			else
-				(*nowhere)++;
+		for (uint32_t k = 0; k < ev->n_counters; k++) {
+			for (uint32_t t = f->start[ev->counter[k]]; t < f->start[ev->counter[k] + 1] && !err; t++) {
+				const struct pm_instance *i;
+				struct place place;
+
+				if (!feeds(s, ev, f->track[t], &i) || (plain && f->seen[i->id]))
+					continue;
+				if (place_of(s, ev, i, &place)) {
+					err = add_row(s, &place, counted && place.kind == kind_of[s->config->aggr]);
+					f->seen[i->id] |= plain;
+				} else {
+					(*nowhere)++;
+				}
+			}
 		}
 	}
 	if (s->n_rows)
@@ -324,24 +361,39 @@ static int by_row(const void *a, const void *b)
 	return (x->track > y->track) - (x->track < y->track);
 }
 
+/* 1 + the row of an instance; 0: it has none. */
+static uint32_t row_of(const struct stat_sheet *s, const struct stat_event *ev, const struct pm_instance *i,
+                       struct finder *f)
+{
+	bool plain = is_plain(s, ev);
+	struct place place;
+	uint32_t row;
+
+	if (plain && f->row[i->id])
+		return f->row[i->id];
+	row = place_of(s, ev, i, &place) ? (uint32_t)(find_row(s, &place) + 1) : 0;
+	if (plain)
+		f->row[i->id] = row;
+	return row;
+}
+
 static int add_lines(struct stat_sheet *s, uint32_t event, struct stat_line **at, struct feed *feed,
-                     uint32_t *cap)
+                     struct finder *f, uint32_t *cap)
 {
 	const struct stat_event *ev = &s->event[event];
-	size_t tracks = replay_tracks(s->replay), n = 0;
+	size_t n = 0;
 	bool everywhere = s->config->aggr == STAT_NONE && ev->percore && s->config->show_thread, any = false;
 	int err = 0;
 
-	for (size_t t = 0; t < tracks; t++) {
-		const struct pm_instance *i;
-		struct place place;
-		int row;
+	for (uint32_t k = 0; k < ev->n_counters; k++) {
+		for (uint32_t t = f->start[ev->counter[k]]; t < f->start[ev->counter[k] + 1]; t++) {
+			const struct pm_instance *i;
+			uint32_t row;
 
-		any |= is_of(s, ev, t);
-		if (!feeds(s, ev, t, &i))
-			continue;
-		if (place_of(s, ev, i, &place) && (row = find_row(s, &place)) >= 0)
-			feed[n++] = (struct feed){ (uint32_t)row, (uint32_t)t };
+			any = true;
+			if (feeds(s, ev, f->track[t], &i) && (row = row_of(s, ev, i, f)))
+				feed[n++] = (struct feed){ row - 1, f->track[t] };
+		}
 	}
 	qsort(feed, n, sizeof(*feed), by_row);
 	for (uint32_t r = 0; r < s->n_rows; r++) {
@@ -490,6 +542,7 @@ int stat_lay_out(struct stat_sheet *s, struct buf *notes, struct error *e)
 	struct stat_sheet old = *s;
 	struct stat_line *at;
 	uint32_t cap = 0, nowhere = 0;
+	struct finder f = { 0 };
 	int err;
 
 	s->row = NULL;
@@ -497,19 +550,22 @@ int stat_lay_out(struct stat_sheet *s, struct buf *notes, struct error *e)
 	s->line_of = s->order = NULL;
 	s->column = NULL;
 	s->n_rows = s->n_lines = s->n_columns = 0;
-	err = feed ? find_rows(s, &nowhere) : -ENOMEM;
+	err = feed ? finder_init(&f, s) : -ENOMEM;
+	if (!err)
+		err = find_rows(s, &f, &nowhere);
 	if (!err)
 		s->line = calloc((size_t)s->n_rows * s->n_events + 1, sizeof(*s->line));
 	at = s->line;
 	if (!err && !s->line)
 		err = -ENOMEM;
 	for (uint32_t i = 0; i < s->n_events && !err; i++)
-		err = add_lines(s, i, &at, feed, &cap);
+		err = add_lines(s, i, &at, feed, &f, &cap);
 	if (!err) {
 		s->n_lines = (uint32_t)(at - s->line);
 		err = index_lines(s);
 	}
 	free(feed);
+	finder_release(&f);
 	if (err)
 		return error_sys(e, -err, "laying out the report");
 	keep_sums(s, &old);
