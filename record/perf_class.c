@@ -395,12 +395,12 @@ int perf_class_stands(const struct event_pmu *pmu, const struct perf_group *g, s
 		if (perf_row_count(g->row[0], k, &count, &enabled, &running) || !enabled)
 			continue;
 		if (!running)
-			return plan_refused(plan, PM_REASON_NOT_COUNTED, c->still,
-			                    "%s: %s and what is counted with it never ran", pmu->name,
-			                    g->member[k]->ev->name);
+			return plan_refused(plan, PM_REASON_NOT_COUNTED, NULL,
+			                    "%s never had a counter: others hold them, or %s", g->member[k]->ev->name,
+			                    c->still ? c->still : "the unit is not in use");
 		if (is_clock(g->member[k]) && !count)
-			return plan_refused(plan, PM_REASON_NOT_COUNTED, c->still, "%s: its clock stands still",
-			                    pmu->name);
+			return plan_refused(plan, PM_REASON_NOT_COUNTED, NULL, "%s: its clock stands still: %s",
+			                    pmu->name, c->still ? c->still : "the unit is not in use");
 	}
 	return 0;
 }

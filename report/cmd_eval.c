@@ -70,7 +70,7 @@ enum { UNBOUND, INFERRED, GIVEN };
 static void bind_input(const struct expr_input *input, const struct expr_input *id, struct value given,
 		       struct value *value, char *bound)
 {
-	if (strcmp(input->name, id->name))
+	if (strcmp(input->name, id->name) || strcmp(input->by ? input->by : "", id->by ? id->by : ""))
 		return;
 	if (input->aspect == id->aspect) {
 		*value = given;

@@ -343,19 +343,19 @@ static int term(const struct event_pmu *pmu, const struct event_term *t, uint64_
 
 /* ---- when all terms have been applied ---- */
 
-static void fill_part(const struct event_pmu *pmu, const struct nvidia_pmu *nv, unsigned part,
+static void fill_part(const struct event_pmu *pmu, const struct pmu_class *c, unsigned peers, unsigned part,
                       uint64_t config[EVENT_CONFIGS])
 {
-	for (const struct pmu_class_filter *f = nv->class->filter; f->name; f++)
+	for (const struct pmu_class_filter *f = c->filter; f->name; f++)
 		if (f->part == part && field(pmu, f->name, config))
 			return;
-	for (const struct pmu_class_filter *f = nv->class->filter; f->name; f++) {
+	for (const struct pmu_class_filter *f = c->filter; f->name; f++) {
 		uint64_t all = f->all;
 
 		if (f->part != part || !all)
 			continue;
-		if (!strcmp(f->name, "gpu_mask") && nv->peers)
-			all = (UINT64_C(1) << nv->peers) - 1;
+		if (!strcmp(f->name, "gpu_mask") && peers)
+			all = (UINT64_C(1) << peers) - 1;
 		fill(pmu, f->name, all, config);
 	}
 }
@@ -374,7 +374,10 @@ static int finish(const struct event_pmu *pmu, uint64_t config[EVENT_CONFIGS], s
 	if (is_clock(pmu, nv, config) && !nv->class->clock_filtered)
 		return 0;
 	for (unsigned part = 1; part <= 2; part++)
-		fill_part(pmu, nv, part, config);
+		fill_part(pmu, nv->class, nv->peers, part, config);
+	/* A kernel that does not know what the PMU is gives it plain filter words. */
+	for (unsigned part = 1; part <= 2 && format_of(pmu, "filter"); part++)
+		fill_part(pmu, pmu_class_named("nvidia_uncore"), 0, part, config);
 	return 0;
 }
 

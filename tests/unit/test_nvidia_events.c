@@ -371,10 +371,12 @@ static void unnamed(void **state)
 	sysroot_put(m->dir, "/sys/bus/event_source/devices/nvidia_uncore_pmu_9/cpumask", "0\n");
 	sysroot_put(m->dir, "/sys/bus/event_source/devices/nvidia_uncore_pmu_9/events/cycles", "event=0x100000000\n");
 	sysroot_put(m->dir, "/sys/bus/event_source/devices/nvidia_uncore_pmu_9/format/event", "config:0-32\n");
+	sysroot_put(m->dir, "/sys/bus/event_source/devices/nvidia_uncore_pmu_9/format/filter", "config1:0-31\n");
 	perf_pmus_release(&m->pmus);
 	look(m);
 	good(m, "nvidia_uncore_pmu_9/mem_bytes_rd/", 1);
 	assert_int_equal(m->set.event[0].config[0], 0x123);
+	assert_int_equal(m->set.event[0].config[1], 0xffffffff);
 	good(m, "nvidia_ucf/mem_bytes_rd/", 3);
 }
 
