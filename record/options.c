@@ -82,8 +82,8 @@ static const struct argp_option options[] = {
 	{ "per-thread", KEY_PER_THREAD, NULL, 0, "each thread for itself, also those that start later", 2 },
 	{ "cgroup", 'G', "NAME,...", 0, "the events before it count these cgroups only: one name for all of them, or "
 	  "one each, an empty one meaning no cgroup", 2 },
-	{ "for-each-cgroup", KEY_EACH_CGROUP, "NAME,...", 0, "each event counts each of these cgroups; a name may be a "
-	  "regular expression", 2 },
+	{ "for-each-cgroup", KEY_EACH_CGROUP, "NAME,...", 0, "each event counts each of these cgroups; a name may be "
+	  "a regular expression", 2 },
 	{ "no-inherit", KEY_NO_INHERIT, NULL, 0, "children of what is counted are not", 2 },
 	{ "all-user", KEY_ALL_USER, NULL, 0, "count in user mode only", 2 },
 	{ "all-kernel", KEY_ALL_KERNEL, NULL, 0, "count in kernel mode only", 2 },
@@ -91,8 +91,8 @@ static const struct argp_option options[] = {
 	{ "transaction", 'T', NULL, 0, "the events of transactional memory, too", 2 },
 	{ "topdown", KEY_TOPDOWN, NULL, 0, "the events of the top-down method, too", 2 },
 	{ "td-level", KEY_TD_LEVEL, "N", 0, "top-down levels that are needed; an error if there are fewer", 2 },
-	{ "smi-cost", KEY_SMI_COST, NULL, 0, "what system management interrupts cost: freezes core counters in them, and "
-	  "puts that back", 2 },
+	{ "smi-cost", KEY_SMI_COST, NULL, 0, "what system management interrupts cost: freezes core counters in them, "
+	  "and puts that back", 2 },
 	{ "bpf-prog", 'b', "ID,...", 0, "refused, with the reason", 2 },
 	{ "bpf-counters", KEY_BPF_COUNTERS, NULL, 0, "refused, with the reason", 2 },
 	{ "bpf-attr-map", KEY_BPF_ATTR_MAP, "PATH", 0, "refused, with the reason", 2 },
@@ -205,8 +205,8 @@ static error_t add_cgroups(struct record_cmdline *c, char *names, struct argp_st
 	struct cgroup_option *grown;
 
 	if (!c->n_events)
-		return options_bad(state, "-G: '%s' has no event before it; cgroups stand behind the -e that they are for",
-				   names);
+		return options_bad(state, "-G: '%s' has no event before it; cgroups stand behind the -e that they are "
+				   "for", names);
 	grown = realloc(o->cgroups, (o->n_cgroups + 1) * sizeof(*grown));
 	if (!grown)
 		return ENOMEM;
@@ -306,9 +306,10 @@ static error_t parse_words(int key, char *arg, struct argp_state *state, struct 
 	case 'b':
 	case KEY_BPF_COUNTERS:
 	case KEY_BPF_ATTR_MAP:
-		return options_bad(state, "%s puts programs into the kernel and pins maps there; pmrec changes nothing on the "
-				   "machine that it records and carries no BPF programs. %s",
-				   key == 'b' ? "--bpf-prog" : key == KEY_BPF_COUNTERS ? "--bpf-counters" : "--bpf-attr-map",
+		return options_bad(state, "%s puts programs into the kernel and pins maps there; pmrec changes nothing on "
+				   "the machine that it records and carries no BPF programs. %s",
+				   key == 'b' ? "--bpf-prog" :
+				   key == KEY_BPF_COUNTERS ? "--bpf-counters" : "--bpf-attr-map",
 				   key == 'b' ? "bpftool prog profile counts inside a BPF program" :
 				   "Recordings that need the same counter share it by multiplexing");
 	case 'M':

@@ -125,8 +125,8 @@ static int assign_names(struct perf_source *s, const struct plan *p, const size_
 				return error_set(e, ENAMETOOLONG, "-G: '%.60s...' is too long for a name", at);
 			comma = *comma ? comma : NULL;
 			if (given >= events)
-				return error_set(e, EINVAL, "-G: cgroup '%.100s' has no event before it: %zu event%s, and a "
-						 "name more", name, events, events == 1 ? "" : "s");
+				return error_set(e, EINVAL, "-G: cgroup '%.100s' has no event before it: %zu event%s, "
+						 "and a name more", name, events, events == 1 ? "" : "s");
 			if (*name) {
 				err = add_cgroup(s, p, name, &index, e);
 				if (err)
@@ -165,7 +165,8 @@ static int search_below(struct search *w, const char *name, unsigned depth)
 		uint32_t index;
 
 		/* Cgroups are the directories: whatever has tasks. */
-		if (snprintf(below, sizeof(below), "%s%s%s", name, *name ? "/" : "", names[i]) >= (int)sizeof(below) ||
+		if (snprintf(below, sizeof(below), "%s%s%s", name, *name ? "/" : "", names[i]) >=
+			    (int)sizeof(below) ||
 		    !root_exists(w->p->root, "%s/%s/cgroup.procs", w->s->hierarchy, below))
 			continue;
 		if (!regexec(&w->pattern, below, 0, NULL, 0)) {
@@ -196,7 +197,8 @@ static int add_matching(struct perf_source *s, const struct plan *p, const char 
 	err = search_below(&w, "", 0);
 	regfree(&w.pattern);
 	if (!err && !w.found)
-		return error_set(e, ENOENT, "--for-each-cgroup: no cgroup in %s matches '%.100s'", s->hierarchy, text);
+		return error_set(e, ENOENT, "--for-each-cgroup: no cgroup in %s matches '%.100s'", s->hierarchy,
+				 text);
 	return err;
 }
 
@@ -237,7 +239,8 @@ int perf_cgroups_read(struct perf_source *s, struct plan *p, const size_t *end, 
 int64_t perf_cgroup_instance(struct perf_source *s, struct plan *p, uint32_t cgroup, uint32_t cpu)
 {
 	struct perf_cgroup *c = &s->cgroup[cgroup];
-	struct pm_instance i = { .kind = PM_CGROUP, .number = cgroup + 1, .cpu = cpu, .added_ns = clocks_monotonic() };
+	struct pm_instance i = { .kind = PM_CGROUP, .number = cgroup + 1, .cpu = cpu,
+				 .added_ns = clocks_monotonic() };
 	char name[32];
 	int64_t id;
 	int err;

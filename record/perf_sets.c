@@ -102,10 +102,11 @@ static int add_topdown(const struct perf_pmus *pmus, const struct plan *p, struc
 		err = add_topdown_of(pmu, out);
 	}
 	if (!found)
-		return error_set(e, ENODEV, "--topdown: no PMU of the cores has topdown-* events here; with a file of the "
-				 "vendor's metrics, -M TopdownL1 counts what other processors offer for it");
+		return error_set(e, ENODEV, "--topdown: no PMU of the cores has topdown-* events here; with a file of "
+				 "the vendor's metrics, -M TopdownL1 counts what other processors offer for it");
 	if (o->td_level > deepest)
-		return error_set(e, EINVAL, "--td-level: this processor has %u level%s", deepest, deepest == 1 ? "" : "s");
+		return error_set(e, EINVAL, "--td-level: this processor has %u level%s", deepest,
+				 deepest == 1 ? "" : "s");
 	return err;
 }
 
@@ -114,8 +115,8 @@ static int add_smi(const struct perf_pmus *pmus, struct buf *out, struct error *
 	const struct event_pmu *msr = pmu_named(pmus, "msr");
 
 	if (!has_alias(msr, "aperf") || !has_alias(msr, "smi"))
-		return error_set(e, ENODEV, "--smi-cost: the PMU msr has no events aperf and smi here; Intel processors "
-				 "count interrupts of the firmware, and hypervisors hide it");
+		return error_set(e, ENODEV, "--smi-cost: the PMU msr has no events aperf and smi here; Intel "
+				 "processors count interrupts of the firmware, and hypervisors hide it");
 	buf_printf(out, "%s{msr/aperf/,msr/smi/,cycles}:W", out->len ? "," : "");
 	return 0;
 }

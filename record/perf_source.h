@@ -42,14 +42,15 @@ struct perf_source {
 	bool from_exec; /* counting since the exec of the command: nobody told */
 };
 
-/* Reads options->events and `sets` (see perf_sets_text()), or the default list, into set and event[]. -errno for a text that is wrong. */
+/* Reads options->events and `sets` (see perf_sets_text()), or the default list, into set and event[]. -errno
+ * for a text that is wrong. */
 int perf_events_read(struct perf_source *s, struct plan *p, const char *sets, struct error *e);
 /* Appends the events of a text as if -e had named them. */
 int perf_events_add(struct perf_source *s, struct plan *p, const char *text, struct error *e);
 /* The events of -M, and what was asked for into the header. -ENOENT names what there is in its place. */
 int perf_metrics_read(struct perf_source *s, struct plan *p, struct error *e);
-/* The events that --transaction, --topdown and --smi-cost stand for, as text. -ENODEV and -EINVAL say what this machine
- * lacks, for --cputype too. */
+/* The events that --transaction, --topdown and --smi-cost stand for, as text. -ENODEV and -EINVAL say what this
+ * machine lacks, for --cputype too. */
 int perf_sets_text(const struct perf_source *s, const struct plan *p, struct buf *out, struct error *e);
 /* Puts the events into groups, and tries each on its first CPU or task: what cannot be opened gets an error,
  * what cannot be opened together is taken apart. */

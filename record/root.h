@@ -24,7 +24,7 @@ void root_release(struct root *r);
 
 /* Open for reading. A descriptor or -errno. */
 int root_open(const struct root *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Open for writing, without changing what is there. The only user changes a setting of the machine and puts it back. */
+/* Open for writing, without changing what is there. The only user changes a setting and puts it back. */
 int root_open_write(const struct root *r, const char *path);
 /* The whole file, at most `max` bytes; replaces *out. Length or -errno (-EFBIG beyond max). */
 ssize_t root_read(const struct root *r, struct buf *out, size_t max, const char *format, ...)

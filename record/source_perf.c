@@ -150,8 +150,8 @@ static bool answers_to(const struct event *ev, const char *name)
 	return !strcmp(name, ev->display) || !strcmp(name, ev->name) || !strcmp(name, ev->text);
 }
 
-static int perf_enable_one(struct source *source, const char *name, bool on, void (*found)(void *arg, uint32_t counter),
-			   void *arg)
+static int perf_enable_one(struct source *source, const char *name, bool on,
+			   void (*found)(void *arg, uint32_t counter), void *arg)
 {
 	struct perf_source *s = source->data;
 	bool running = s->on || s->from_exec, all_off = on && !running && !s->chosen;
@@ -330,8 +330,8 @@ static void perf_doctor(struct source *source, struct plan *p, struct buf *out)
 	if (!root_line(p->root, line, sizeof(line), "/proc/sys/kernel/perf_event_paranoid"))
 		buf_printf(out, "kernel.perf_event_paranoid is %s\n", line);
 	if (!root_line(p->root, line, sizeof(line), FREEZE_SMI_PATH) && !strcmp(line, "1"))
-		buf_addstr(out, "core counters stand still in firmware interrupts: unless somebody records with --smi-cost "
-			   "now, echo 0 >" FREEZE_SMI_PATH "\n");
+		buf_addstr(out, "core counters stand still in firmware interrupts: unless somebody records with "
+			   "--smi-cost now, echo 0 >" FREEZE_SMI_PATH "\n");
 	if (perf_nmi_watchdog(p->root))
 		buf_addstr(out,
 		           "the NMI watchdog holds one counter of each CPU: sysctl kernel.nmi_watchdog=0\n");

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Counts of pmrec beside those of perf, on the same work in the same run.
 
-Workers wait at a gate. The outer program is enabled, then the inner one; the gate opens, all workers do a known amount of
-work and wait again; the inner program is disabled, then the outer one. So all that the workers do lies in both windows:
-where only they are counted the numbers are equal, and where the whole system is counted
+Workers wait at a gate. The outer program is enabled, then the inner one; the gate opens, all workers do a known
+amount of work and wait again; the inner program is disabled, then the outer one. So all that the workers do lies in
+both windows: where only they are counted the numbers are equal, and where the whole system is counted
 
     known work <= inner <= outer,    and for clocks    outer - inner <= time that only the outer one was enabled.
 
