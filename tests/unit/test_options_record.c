@@ -239,10 +239,54 @@ static void every_letter(void **state)
 	}
 }
 
+static void cgroups_and_threads(void **state)
+{
+	static const struct {
+		const char *line;
+		enum target_kind target;
+	} cases[] = {
+		{ "pmrec true", TARGET_COMMAND },
+		{ "pmrec -a true", TARGET_SYSTEM },
+		{ "pmrec -C 0 true", TARGET_SYSTEM },
+		{ "pmrec -p 1 true", TARGET_TASKS },
+		{ "pmrec -e cs -G a true", TARGET_SYSTEM },
+		{ "pmrec -e cs --for-each-cgroup=a true", TARGET_SYSTEM },
+		{ "pmrec --per-thread true", TARGET_COMMAND },
+		{ "pmrec --per-thread -C 0 true", TARGET_COMMAND },
+		{ "pmrec --per-thread -a", TARGET_TASKS },
+	};
+	static const char *const wrong[] = {
+		"pmrec -G a", "pmrec -e cs -G a --for-each-cgroup=b", "pmrec -e cs -G a -p 1",
+		"pmrec -e cs --for-each-cgroup=a --per-thread", "pmrec --cputype=big", "pmrec --td-level=x", "pmrec -b 1",
+	};
+	struct parsed p;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		parse(&p, cases[i].line);
+		if (p.code)
+			fail_msg("%s: %s", cases[i].line, p.e.text);
+		assert_int_equal(p.c.options.target, cases[i].target);
+		done(&p);
+	}
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		parse(&p, wrong[i]);
+		if (p.code != -EINVAL)
+			fail_msg("%s: %d", wrong[i], p.code);
+		done(&p);
+	}
+	parse(&p, "pmrec -e a -e b -G x,,y -e c -G z");
+	assert_int_equal(p.c.options.n_cgroups, 2);
+	assert_string_equal(p.c.options.cgroups[0].names, "x,,y");
+	assert_int_equal(p.c.options.cgroups[0].n_events, 2);
+	assert_int_equal(p.c.options.cgroups[1].n_events, 3);
+	done(&p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(defaults),
+		cmocka_unit_test(cgroups_and_threads),
 		cmocka_unit_test(intervals),
 		cmocka_unit_test(what_is_counted),
 		cmocka_unit_test(targets),
