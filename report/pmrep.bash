@@ -2,7 +2,7 @@
 
 _pmrep() {
 	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} command=${COMP_WORDS[1]} options
-	local commands="check dump eval info list show stat"
+	local commands="check cut dump eval info list merge show stat"
 	local common="--color= --help --version"
 	local show="--IPC --Joules --Summary --TCC= --all --cpu= --debug --enable= --every= --follow --force --format=
 		--header_iterations= --hide= --interval-clear --interval= --layout= --list --metrics-file= --no-msr
@@ -42,10 +42,12 @@ _pmrep() {
 	esac
 	case $command in
 	check) options="--format= --quiet $common" ;;
+	cut) options="--counter= --cpu= --every= --output= --overwrite --since= --sources= --until= $common" ;;
 	dump) options="--counter= --format= --no-definitions --snapshots --no-values $common" ;;
 	eval) options="$common" ;;
 	info) options="--all --format= --pci $common" ;;
 	list) options="--format= $common" ;;
+	merge) options="--output= --overwrite $common" ;;
 	stat) options="$stat $common" ;;
 	*) options="$show $common" ;;
 	esac

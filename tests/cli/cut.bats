@@ -1,0 +1,183 @@
+#!/usr/bin/env bats
+# pmrep cut and pmrep merge: what is carried over is what it was, byte for byte in csv.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+	bin=${PM_BIN:-$BATS_TEST_DIRNAME/../../build/bin}
+	source=${PM_SOURCE:-$BATS_TEST_DIRNAME/../..}
+	cd "$BATS_TEST_TMPDIR"
+}
+
+# All that a recording shows, but for its name; more arguments select.
+csv() {
+	"$bin/pmrep" show --debug --all --format=csv "$@" 2>notes | sed 's/^[^,]*,//'
+}
+
+cut_to() {
+	local out=$1
+	shift
+	"$bin/pmrep" cut --overwrite -o "$out" "$@" 2>cut.err
+}
+
+@test "without limits every sample gives the same metrics, byte for byte" {
+	for sample in "$source"/samples/*.pmr; do
+		# A damaged or cut sample is carried over as far as it can be read.
+		run cut_to out.pmr "$sample"
+		[ "$status" -eq 0 ] || [ "$status" -eq 3 ]
+		csv "$sample" >want.csv || true
+		csv out.pmr >have.csv
+		[ "$(wc -l <want.csv)" -gt 3 ]
+		cmp want.csv have.csv || { echo "$sample"; return 1; }
+		"$bin/pmrep" check -q out.pmr
+	done
+}
+
+@test "a window has the intervals of that window" {
+	cut_to part.pmr --since=1.5 --until=3.5 "$source/samples/idle.pmr"
+	csv --since=1.5 --until=3.5 --time=epoch-ns "$source/samples/idle.pmr" >want.csv
+	csv --time=epoch-ns part.pmr >have.csv
+	[ "$(wc -l <want.csv)" -gt 3 ]
+	cmp want.csv have.csv
+	"$bin/pmrep" info part.pmr | grep -q 'cut --since=1.5 --until=3.5'
+	# The input is told by no part of what was done.
+	run ! grep -a -q idle.pmr part.pmr
+}
+
+@test "sources, counters and CPUs" {
+	cut_to part.pmr --sources=cpuidle,stat "$source/samples/idle.pmr"
+	"$bin/pmrep" list counters --format=json part.pmr | python3 -c '
+import json, sys
+sources = {json.loads(line)["source"] for line in sys.stdin}
+assert sources == {"cpuidle", "stat"}, sources'
+	cut_to part.pmr --sources=-cpuidle "$source/samples/idle.pmr"
+	run ! grep -q '"source": *"cpuidle"' <("$bin/pmrep" list counters --format=json part.pmr)
+	cut_to part.pmr --counter='stat.*' --cpu=1 "$source/samples/idle.pmr"
+	csv --per-cpu part.pmr | python3 -c '
+import csv, sys
+rows = list(csv.DictReader(sys.stdin))
+assert {r["cpu"] for r in rows if r["scope"] == "cpu"} == {"1"}'
+	run "$bin/pmrep" cut -o no.pmr --cpu=99 "$source/samples/idle.pmr"
+	[ "$status" -eq 2 ]
+	run "$bin/pmrep" cut -o no.pmr --counter='nothing*' "$source/samples/idle.pmr"
+	[ "$status" -eq 2 ]
+	[[ $output == *"no counter is left"* ]]
+	[ ! -e no.pmr ]
+}
+
+@test "one snapshot in ten: the total stays, to the last count" {
+	"$bin/pmrec" -q --overwrite --sources=stat,interrupts,softirqs -i 10ms -n 95 -o fine.pmr
+	cut_to coarse.pmr --every=10 fine.pmr
+	csv --total fine.pmr | cut -d, -f3- >want.csv
+	csv --total coarse.pmr | cut -d, -f3- >have.csv
+	python3 - <<-'EOT'
+	import csv
+	want, have = (list(csv.DictReader(open(f))) for f in ("want.csv", "have.csv"))
+	counts = [r for r in want if r["unit"] == "1" and r["metric"].startswith(("softirqs.", "interrupts.", "stat."))]
+	assert len(counts) > 10, len(counts)
+	key = lambda r: (r["scope"], r["cpu"], r["metric"])
+	values = {key(r): r["value"] for r in have}
+	for r in counts:
+	    assert values[key(r)] == r["value"], (r, values[key(r)])
+	EOT
+	[ "$(stat -c %s coarse.pmr)" -lt "$(stat -c %s fine.pmr)" ]
+	snapshots=$("$bin/pmrep" info --format=json coarse.pmr | python3 -c 'import json,sys; print(json.load(sys.stdin)["snapshots"])')
+	[ "$snapshots" -ge 10 ] && [ "$snapshots" -le 12 ]
+}
+
+@test "parts that share a snapshot merge to the whole" {
+	cut_to a.pmr --until=2.2 "$source/samples/idle.pmr"
+	cut_to b.pmr --since=1.5 "$source/samples/idle.pmr"
+	ends=$("$bin/pmrep" info --format=json "$source/samples/idle.pmr" | python3 -c 'import json,sys; print(json.load(sys.stdin)["snapshots"])')
+	[ "$ends" -gt 4 ]
+	run "$bin/pmrep" merge -o whole.pmr b.pmr a.pmr
+	if [ "$status" -ne 0 ]; then
+		# Their windows share more than one snapshot: that is no sequence.
+		[[ $output == *overlap* ]]
+	fi
+	cut_to a.pmr --until=2 "$source/samples/idle.pmr"
+	cut_to b.pmr --since=2 "$source/samples/idle.pmr"
+	"$bin/pmrep" merge --overwrite -o whole.pmr b.pmr a.pmr 2>err
+	csv "$source/samples/idle.pmr" >want.csv
+	csv whole.pmr >have.csv
+	if grep -q ' 0 gaps' err; then
+		cmp want.csv have.csv
+	else
+		# The interval between them is lost, and only that.
+		[ "$(wc -l <have.csv)" -lt "$(wc -l <want.csv)" ]
+	fi
+}
+
+@test "a gap stays a gap" {
+	"$bin/pmrec" -q --overwrite --sources=stat -i 20ms -n 5 -o a.pmr
+	sleep 0.3
+	"$bin/pmrec" -q --overwrite --sources=stat -i 20ms -n 5 -o b.pmr
+	"$bin/pmrep" merge --overwrite -o both.pmr a.pmr b.pmr 2>err
+	grep -q ' 1 gaps\| 1 gap' err
+	"$bin/pmrep" show --all --format=csv --show=ctxsw_per_s both.pmr 2>/dev/null |
+		python3 -c '
+import csv, sys
+longest = max(int(r["duration_ns"]) for r in csv.DictReader(sys.stdin))
+assert longest < 200e6, longest' || {
+		"$bin/pmrep" show --all --format=csv both.pmr | python3 -c '
+import csv, sys
+longest = max(int(r["duration_ns"]) for r in csv.DictReader(sys.stdin))
+assert longest < 200e6, longest'
+	}
+}
+
+@test "what does not belong together is refused" {
+	"$bin/pmrec" -q --overwrite --sources=stat -i 20ms -n 5 -o a.pmr
+	run "$bin/pmrep" merge -o both.pmr a.pmr "$source/samples/idle.pmr"
+	[ "$status" -eq 2 ]
+	[[ $output == *"boot"* || $output == *"machine"* ]]
+	run "$bin/pmrep" merge -o both.pmr a.pmr a.pmr
+	[ "$status" -eq 2 ]
+	[[ $output == *overlap* ]]
+	[ ! -e both.pmr ]
+}
+
+@test "damage: what is readable goes over, and no difference crosses it" {
+	"$bin/pmrec" -q --overwrite --sources=stat,softirqs -i 5ms -n 1000 -o good.pmr
+	cp good.pmr bad.pmr
+	size=$(stat -c %s bad.pmr)
+	printf 'XXXXXXXX' | dd of=bad.pmr bs=1 seek=$((size / 2)) conv=notrunc status=none
+	run "$bin/pmrep" cut --overwrite -o out.pmr bad.pmr
+	[ "$status" -eq 3 ]
+	[[ $output == *"damaged"* ]]
+	"$bin/pmrep" check -q out.pmr
+	"$bin/pmrep" dump --no-values out.pmr | grep -q 'could not be used'
+	csv --format=csv out.pmr | cut -d, -f2- | sort -u >have.csv
+	csv good.pmr | cut -d, -f2- | sort -u >want.csv
+	# No value that the undamaged recording does not have: a difference over the hole would be one.
+	python3 - <<-'EOT'
+	import csv
+	want, have = (list(csv.reader(open(f))) for f in ("want.csv", "have.csv"))
+	longest = max(int(r[1]) for r in want if r[1].isdigit())
+	assert max(int(r[1]) for r in have if r[1].isdigit()) <= longest
+	assert len(have) > 100
+	EOT
+}
+
+@test "outputs: no input, no surprise" {
+	cp "$source/samples/idle.pmr" in.pmr
+	run "$bin/pmrep" cut --overwrite -o in.pmr in.pmr
+	[ "$status" -eq 2 ]
+	[[ $output == *"input"* ]]
+	cmp in.pmr "$source/samples/idle.pmr"
+	echo old >out.pmr
+	run "$bin/pmrep" cut -o out.pmr in.pmr
+	[ "$status" -eq 2 ]
+	[[ $output == *"--overwrite"* ]]
+	[ "$(cat out.pmr)" = old ]
+	run "$bin/pmrep" cut in.pmr
+	[ "$status" -eq 2 ]
+	"$bin/pmrep" cut -o - in.pmr 2>/dev/null | "$bin/pmrep" check -q -
+	gzip -k in.pmr
+	"$bin/pmrep" cut -o from-gz.pmr in.pmr.gz 2>/dev/null
+	"$bin/pmrep" check -q from-gz.pmr
+	run "$bin/pmrep" cut -o /dev/full in.pmr
+	[ "$status" -eq 2 ]
+	ls | grep -v 'out.pmr\.' >/dev/null
+	run ! ls out.pmr.*
+}
