@@ -215,6 +215,8 @@ static void settle(struct show_options *o)
 	bool tabs = o->format == &export_turbostat, table = tabs || o->format == &export_table;
 
 	sheet->only_per = o->per_given;
+	/* A table of CPUs has no rows for PMUs; the sum of a package stands on its first CPU. */
+	sheet->fold_pmus = table && !o->per_given;
 	sheet->summary = !o->per_given || (table && sheet->per != PM_SYSTEM);
 	if (o->per_given && sheet->per == PM_SYSTEM)
 		sheet->summary_only = true;

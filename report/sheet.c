@@ -140,6 +140,8 @@ static enum pm_kind display_level(const struct sheet *s, const struct sheet_conf
 		return PM_SYSTEM;
 	if (kind_contains(config->per, m->kind) && (!beside || config->per == m->kind || has_place(s, m)))
 		return config->per;
+	if (config->fold_pmus && m->kind == PM_PMU && has_place(s, m))
+		return PM_PACKAGE;
 	if (!config->only_per || kind_contains(m->kind, config->per))
 		return m->kind;
 	return PM_KINDS;

@@ -23,6 +23,7 @@ enum sheet_rows { SHEET_ALL_CPUS, SHEET_CPU_SET, SHEET_FIRST_OF_CORE, SHEET_FIRS
 
 struct sheet_config {
 	enum pm_kind per;    /* the wanted level */
+	bool fold_pmus;      /* PMUs of a package are shown with it, not as rows of their own */
 	bool only_per;       /* it was asked for: leave out what has no place there or above */
 	bool summary;        /* a row for the whole system */
 	bool summary_only;

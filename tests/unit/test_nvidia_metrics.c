@@ -190,6 +190,23 @@ static void latencies(void **state)
 	}
 }
 
+/* A table of CPUs shows what the PMUs of a package come to. */
+static void folded(void **state)
+{
+	struct harness h = { .config.fold_pmus = true };
+	struct world w = { 0 };
+	struct builder b;
+
+	machine(&b, &w, memory, N(memory));
+	start(&h, &b, PM_CPU);
+	assert_int_equal(harness_rows(&h, PM_PMU), 0);
+	near(&h, "nvidia_cmem_latency.rd_latency", PM_PACKAGE, 0, 200);
+	near(&h, "nvidia_cmem_latency.rd_latency", PM_PACKAGE, 1, 50);
+	near(&h, "nvidia_cmem_latency.rd_latency", PM_SYSTEM, 0, 87.5);
+	harness_stop(&h);
+	builder_release(&b);
+}
+
 /* Groups that take turns are made up for, and ratios do not notice. */
 static void multiplexed(void **state)
 {
@@ -486,7 +503,7 @@ int main(void)
 		cmocka_unit_test(latencies),    cmocka_unit_test(multiplexed),
 		cmocka_unit_test(bandwidths),   cmocka_unit_test(filters),
 		cmocka_unit_test(undefined),    cmocka_unit_test(grace_metrics),
-		cmocka_unit_test(core_metrics), cmocka_unit_test(one_filter_many_names),
+		cmocka_unit_test(core_metrics), cmocka_unit_test(folded), cmocka_unit_test(one_filter_many_names),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
