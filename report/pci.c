@@ -171,9 +171,7 @@ int info_pci_text(const struct pm_model *m, bool all, struct buf *out, const cha
 	static const char *const why[] = {
 		[PCI_ABSENT] = "nothing of root ports was recorded: the machine has none of NVIDIA with a PMU",
 		[PCI_NO_SUCH] = "the root ports of NVIDIA have no DVSEC 4 that says where they belong",
-		[PCI_NEEDS_ROOT] =
-		    "configuration space was cut to 64 bytes: pmrec has to run as root to read where the root "
-		    "ports belong",
+		[PCI_NEEDS_ROOT] = "configuration space was cut to 64 bytes: run pmrec as root to have the rest",
 	};
 	char text[PCI_TEXT];
 	struct pci_map map;

@@ -69,7 +69,7 @@ assert p[19]["functions"][0]["src_bdf"] == 0xc100'
 	record
 	run pmrep info --pci t.pmr
 	[ "$status" -eq 1 ]
-	[[ $output == *"run as root"* ]]
+	[[ $output == *"run pmrec as root"* ]]
 	[[ $(pmrep info t.pmr) == *"first 64 bytes"* ]]
 	rm -r root/sys/bus/pci
 	record
