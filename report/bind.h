@@ -65,6 +65,8 @@ struct bound_metric {
 	uint32_t n_threshold_inputs;
 	uint32_t counter;     /* id, for a counter as a metric; else 0 */
 	enum pm_kind kind;    /* lowest level at which it means something */
+	double margin;        /* smallest relative change that matters; 0: the default */
+	enum metric_better better : 8;
 	uint8_t precision;
 	bool default_on;      /* shown without being asked for */
 	bool vendor;          /* of a --metrics-file */
@@ -104,6 +106,14 @@ struct bind_options {
  * bind_missing(). 0 or -errno. */
 int binding_build(struct binding *b, const struct places *p, const struct bind_options *options, struct error *e);
 void binding_release(struct binding *b);
+/* Whether events are there that metrics asked for more than once, each in its own group. */
+bool bind_twice(const struct pm_model *m);
+/* The group that has all events of a formula which were counted more than once; 0: there is none. */
+uint32_t bind_group(const struct pm_model *m, const struct expr_input *in, size_t n);
+/* Of several events of that name the one in the group; 0: none is. */
+uint32_t bind_in_group(const struct pm_model *m, const char *name, uint32_t group);
+/* strcmp_cpuid_str(): whether the pattern describes the recorded processor. */
+bool bind_cpuid_matches(const struct pm_model *m, const char *pattern);
 /* What takes the scale off the value of an event, as formulas of vendors want it; 1: it has none. */
 double bind_unscale(const struct pm_counter *c);
 /* The input as a set of TRACK_ bits that the replay has to deliver for its counters. */

@@ -43,13 +43,6 @@ int64_t bind_input(struct builder *x, const char *name, enum expr_aspect aspect)
 /* Whether it is known that the input has no value. */
 bool bind_lacks(const struct bound_input *in);
 
-/* Whether events are there that metrics asked for more than once, each in its own group. */
-bool bind_twice(const struct pm_model *m);
-/* The group that has all events of a formula which were counted more than once; 0: there is none. */
-uint32_t bind_group(const struct pm_model *m, const struct expr_input *in, size_t n);
-/* Of several events of that name the one in the group; 0: none is. */
-uint32_t bind_in_group(const struct pm_model *m, const char *name, uint32_t group);
-
 /* Ties the threshold of the row to the metric, as far as its inputs are there. 0 or -errno. */
 int bind_threshold(struct builder *x, struct bound_metric *m, const struct metric *row);
 

@@ -84,16 +84,22 @@ int recorded_metrics(struct metric_set *set, const struct pm_model *m)
 	return err;
 }
 
+const char *recorded_name(const struct pm_model *m, uint32_t i)
+{
+	const struct pm_value *v = entries(m), *one;
+
+	if (!v || i >= v->array.n)
+		return NULL;
+	one = &v->array.item[i];
+	return one->kind == PM_VALUE_TEXT ? one->str.data : text_of(one, NAME);
+}
+
 bool recorded_asks(const struct pm_model *m, const char *name)
 {
-	const struct pm_value *v = entries(m);
+	const char *asked;
 
-	for (uint32_t i = 0; v && i < v->array.n; i++) {
-		const struct pm_value *one = &v->array.item[i];
-		const char *asked = one->kind == PM_VALUE_TEXT ? one->str.data : text_of(one, NAME);
-
+	for (uint32_t i = 0; (asked = recorded_name(m, i)); i++)
 		if (!strcasecmp(asked, name))
 			return true;
-	}
 	return false;
 }

@@ -10,6 +10,8 @@
 /* The definitions of those that came from a vendor's file; formulas that cannot be understood are left out. Released
  * with metric_set_release(). 0 or -ENOMEM. */
 int recorded_metrics(struct metric_set *set, const struct pm_model *m);
+/* The names that were asked for, from 0 on; NULL behind the last. */
+const char *recorded_name(const struct pm_model *m, uint32_t i);
 /* Whether a metric of that name or display was asked for. */
 bool recorded_asks(const struct pm_model *m, const char *name);
 

@@ -16,6 +16,7 @@
 #include "common/error.h"
 #include "common/metric/metric.h"
 #include "report/pipeline.h"
+#include "report/meaning.h"
 #include "report/places.h"
 #include "report/replay.h"
 
@@ -168,6 +169,9 @@ struct stat_sheet {
 	double *run_wall;        /* owned: ns of each run, for --table */
 	uint32_t n_runs;
 	struct stat_shadow *shadow;
+	struct metric_set recorded; /* owned: vendors' metrics that pmrec was asked for */
+	struct meaning meaning;
+	bool binding_raw;        /* formulas want counts before a PMU's scale, while they are bound */
 	uint32_t binding_cgroup; /* whose events formulas are about, while they are bound */
 	/* Of the recording. */
 	uint64_t elapsed_ns;  /* of the command that ended last; 0: none */

@@ -22,17 +22,25 @@ static bool is_there(const struct stat_sheet *s, uint32_t counter)
 	return !pm_map_get(&pm_model_counter(s->places->model, counter)->attrs, PM_COUNTER_PERF_INVALID);
 }
 
-static uint32_t find_counters(const struct stat_sheet *s, const char *name, const char *pmu, uint32_t *found)
+static uint32_t find_counters(struct stat_sheet *s, const char *name, const char *pmu, uint32_t group,
+                              uint32_t *found)
 {
 	struct buf full = BUF_INIT;
 	uint32_t n = 0;
+
+	if (group && (found[0] = bind_in_group(s->places->model, name, group)))
+		return 1;
 
 	if (pmu && !strchr(name, '/')) {
 		buf_printf(&full, "%s/%s/", pmu, name);
 		n = bind_counters(s->places->model, buf_str(&full), found, MOST);
 	}
 	buf_release(&full);
-	return n ? n : bind_counters(s->places->model, name, found, MOST);
+	if (!n)
+		n = bind_counters(s->places->model, name, found, MOST);
+	if (!n && !s->meaning.model)
+		meaning_init(&s->meaning, s->places->model);
+	return n ? n : meaning_find(&s->meaning, NULL, name, found, MOST);
 }
 
 static int add_events(struct stat_sheet *s, struct stat_input *in, const uint32_t *counter, uint32_t n)
@@ -57,18 +65,16 @@ static int add_events(struct stat_sheet *s, struct stat_input *in, const uint32_
 }
 
 static int bind_input(struct stat_sheet *s, struct stat_input *in, const struct expr_input *x,
-                      const char *pmu, bool optional)
+                      const char *pmu, uint32_t group, bool optional)
 {
 	uint32_t found[MOST], n;
-	const char *cpuid;
 	int err;
 
 	switch (x->aspect) {
 	case EXPR_LITERAL:
 		return bind_literal(s->places, x->name, &in->value) ? 0 : -ENOENT;
 	case EXPR_CPUID_MATCH:
-		cpuid = pm_map_text(&s->places->model->header, PM_HEADER_CPU_ID, "");
-		in->value = value_of(!strcmp(cpuid, x->name));
+		in->value = value_of(bind_cpuid_matches(s->places->model, x->name));
 		return 0;
 	default:
 		break;
@@ -80,8 +86,9 @@ static int bind_input(struct stat_sheet *s, struct stat_input *in, const struct 
 		                               : STAT_IN_SYSTEM;
 		return 0;
 	}
-	n = find_counters(s, x->name, pmu, found);
+	n = find_counters(s, x->name, pmu, group, found);
 	n = n > MOST ? MOST : n;
+	in->factor = n && s->binding_raw ? bind_unscale(pm_model_counter(s->places->model, found[0])) : 1;
 	if (x->aspect == EXPR_HAS_EVENT) {
 		bool any = false;
 
@@ -111,6 +118,7 @@ int stat_formula_bind(struct stat_sheet *s, struct stat_formula *f, const char *
                       struct buf *lacks)
 {
 	const struct expr_input *x;
+	uint32_t group;
 	int err;
 
 	*f = (struct stat_formula){ 0 };
@@ -121,8 +129,9 @@ int stat_formula_bind(struct stat_sheet *s, struct stat_formula *f, const char *
 	f->arg = calloc(f->n + 1, sizeof(*f->arg));
 	if (!f->in || !f->arg)
 		err = -ENOMEM;
+	group = bind_twice(s->places->model) ? bind_group(s->places->model, x, f->n) : 0;
 	for (size_t i = 0; i < f->n && !err; i++) {
-		err = bind_input(s, &f->in[i], &x[i], pmu, bind_is_optional(x, f->n, i));
+		err = bind_input(s, &f->in[i], &x[i], pmu, group, bind_is_optional(x, f->n, i));
 		if (err == -ENOENT && lacks)
 			buf_printf(lacks, "%s%s", x[i].aspect == EXPR_LITERAL ? "#" : "", x[i].name);
 	}
@@ -161,7 +170,7 @@ static struct value input_value(const struct stat_sheet *s, const struct stat_in
 	}
 	if (nr == 0)
 		return value_missing(VALUE_NO_INPUT);
-	return value_of(in->kind == STAT_IN_SUM ? sum : in->kind == STAT_IN_NR ? nr : nr * s->seconds);
+	return value_of(in->kind == STAT_IN_SUM ? sum * in->factor : in->kind == STAT_IN_NR ? nr : nr * s->seconds);
 }
 
 struct value stat_formula_value(const struct stat_sheet *s, const struct stat_formula *f, uint32_t row)

@@ -10,6 +10,7 @@ struct stat_input {
 	struct value value; /* of a constant */
 	uint32_t *event;    /* owned: places in stat.event; their lines are summed */
 	uint32_t n;
+	double factor;        /* of the sum */
 	enum {
 		STAT_IN_CONSTANT,
 		STAT_IN_SUM,

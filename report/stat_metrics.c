@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/recorded_metrics.h"
 #include "report/select.h"
 #include "report/stat_shadow.h"
 
@@ -105,18 +106,24 @@ static int add_word(struct stat_sheet *s, const char *word, struct buf *notes, s
 	const char *last = word;
 	int err = 0;
 
-	for (size_t v = 0; v < s->config->n_vendor; v++)
-		for (size_t i = 0; i < s->config->vendor[v].n && !err; i++) {
-			const struct metric *m = &s->config->vendor[v].row[i];
+	for (size_t v = 0; v <= s->config->n_vendor && !any; v++) {
+		const struct metric_set *set = v < s->config->n_vendor ? &s->config->vendor[v] : &s->recorded;
+
+		for (size_t i = 0; i < set->n && !err; i++) {
+			const struct metric *m = &set->row[i];
 
 			if (!matches(m, word))
 				continue;
 			known = true;
 			buf_clear(&lacks);
+			/* perf's formulas have the counts as the hardware has them. */
+			s->binding_raw = true;
 			err = add_metric(s, m, &lacks);
+			s->binding_raw = false;
 			any |= !err;
 			err = err == -ENOENT || err == -EINVAL ? 0 : err;
 		}
+	}
 	for (const struct metric_table *t = metric_tables; t->row && !any; t++)
 		for (size_t i = 0; i < t->n && !err; i++) {
 			if (!matches(&t->row[i], word))
@@ -148,6 +155,8 @@ int stat_metrics_add(struct stat_sheet *s, const char *word, struct buf *notes, 
 	for (uint32_t i = 0; i < m->n_instances && !err && s->config->aggr != STAT_CGROUP; i++)
 		if (m->instance[i].kind == PM_CGROUP)
 			err = cpulist_add(&in, m->instance[i].number);
+	if (!err && !s->recorded.row)
+		err = recorded_metrics(&s->recorded, m);
 	if (err)
 		return error_sys(e, -err, "-M");
 	s->binding_cgroup = s->config->aggr == STAT_CGROUP ? PM_NONE : 0;

@@ -2,6 +2,7 @@
  * Which metrics stand behind the lines without being asked for: rates and ratios of perf's own choice for an
  * event, in the words of one or the other generation of perf.
  */
+#include "report/recorded_metrics.h"
 #include "report/stat_shadow.h"
 
 #include <errno.h>
@@ -285,6 +286,8 @@ int stat_shadow_bind(struct stat_sheet *s, struct buf *notes, struct error *e)
 {
 	enum stat_style style = style_of(s);
 	uint32_t n = s->n_events;
+	bool asked = s->config->metrics.n > 0;
+	const char *name;
 	int err = 0;
 
 	stat_shadow_release(s);
@@ -294,8 +297,13 @@ int stat_shadow_bind(struct stat_sheet *s, struct buf *notes, struct error *e)
 	for (size_t i = 0; i < s->config->metrics.n && !err; i++)
 		if ((err = stat_metrics_add(s, s->config->metrics.word[i], notes, e)))
 			return err;
+	/* What was recorded for metrics shows them, as perf does that counts for them. */
+	for (uint32_t i = 0; !asked && !err && (name = recorded_name(s->places->model, i)); i++)
+		if (*name && (err = stat_metrics_add(s, name, NULL, e)))
+			return err;
+	asked |= s->shadow->n > 0;
 	s->binding_cgroup = s->config->aggr == STAT_CGROUP ? PM_NONE : 0;
-	for (uint32_t i = 0; i < n && !err && !s->config->metrics.n; i++) {
+	for (uint32_t i = 0; i < n && !err && !asked; i++) {
 		s->binding_cgroup = s->event[i].in_cgroup;
 		if (style == STAT_STYLE_CLASSIC)
 			err = classic_of(s, i);

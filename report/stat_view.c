@@ -28,6 +28,8 @@ static void forget(struct stat_sheet *s)
 	stat_forget_layout(s);
 	stat_events_release(s);
 	stat_shadow_release(s);
+	metric_set_release(&s->recorded);
+	meaning_release(&s->meaning);
 	buf_release(&s->text);
 	free(s->off);
 	s->off = NULL;

@@ -95,3 +95,20 @@ counts() {
 	assert float(v["double"]) == 2 * float(v["page-faults"]) > 0, v
 	END
 }
+
+@test "stat shows what was asked for, judged by its threshold" {
+	rec -M FaultsPerMs,Busy --metrics-file=metrics.json -- python3 -c 'sum(i for i in range(3000000))'
+	rm metrics.json
+	pmrep stat -j x.pmr >json
+	python3 - <<-'END'
+	import json
+	rows = [json.loads(line) for line in open("json") if line.startswith("{")]
+	by = {r["metric-unit"].split()[-1]: r for r in rows if r.get("metric-unit")}
+	assert by["FaultsPerMs"]["metric-threshold"] == "bad", by
+	assert float(by["FaultsPerMs"]["metric-value"]) > 0, by
+	# Of a processor that was busy with it.
+	assert 0.05 < float(by["Busy"]["metric-value"]) < 1.1, by
+	END
+	pmrep stat -M Busy x.pmr | grep -q 'CPUs  Busy'
+	run ! grep -q FaultsPerMs <(pmrep stat -M Busy x.pmr)
+}
