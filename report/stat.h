@@ -218,6 +218,8 @@ int stat_cgroups_find(const struct stat_sheet *s, uint32_t counter, struct cpuli
 /* The event that a counter belongs to, in stat_sheet.binding_cgroup; one that is not printed is added. Its
  * place or -ENOMEM. */
 int64_t stat_event_of(struct stat_sheet *s, uint32_t counter);
+/* Whether the counter is an event of a PMU that is not the CPUs'. */
+bool stat_is_uncore(const struct pm_model *m, const struct pm_counter *c);
 void stat_events_release(struct stat_sheet *s);
 /* Takes a comma separated list in which commas between slashes or in braces part nothing. 0 or -ENOMEM. */
 int stat_words_add(struct stat_words *w, const char *list);

@@ -142,13 +142,23 @@ static bool is_named(const struct pm_counter *c, const char *word)
 	        (name_is(symbol->name, c->display) || name_is(symbol->name, c->name)));
 }
 
+bool stat_is_uncore(const struct pm_model *m, const struct pm_counter *c)
+{
+	const char *pmu = pm_map_text(&c->attrs, PM_COUNTER_PERF_PMU, "");
+
+	for (uint32_t i = 0; i < m->n_pmus; i++)
+		if (!strcmp(pm_map_text(&m->pmu[i].attrs, PM_PMU_NAME, ""), pmu))
+			return pm_map_get(&m->pmu[i].attrs, PM_PMU_CPUMASK) != NULL;
+	return false;
+}
+
 /* "cpu_core/cycles/" of a hybrid's default is cycles, too. */
-static bool is_default(const struct pm_counter *c, unsigned level)
+static bool is_default(const struct pm_model *m, const struct pm_counter *c, unsigned level)
 {
 	const char *slash = strchr(c->display, '/');
 	char inner[128] = "";
 
-	if (slash)
+	if (slash && !stat_is_uncore(m, c))
 		snprintf(inner, sizeof(inner), "%.*s", (int)strcspn(slash + 1, "/"), slash + 1);
 	for (size_t i = 0; i < sizeof(defaults) / sizeof(defaults[0]); i++)
 		if (defaults[i].level <= level &&
@@ -256,7 +266,7 @@ static void choose_default(struct stat_sheet *s, bool *chosen)
 		chosen[c->id] =
 		    config->all_events ||
 		    (asked && !config->detailed ? pm_map_bool(&c->attrs, PM_COUNTER_REQUESTED, false)
-		                                : is_default(c, config->detailed));
+		                                : is_default(m, c, config->detailed));
 		any |= chosen[c->id];
 	}
 	for (uint32_t i = 0; i < m->n_counters && !any; i++)

@@ -108,6 +108,9 @@ static void plain_name(const struct stat_sheet *s, const struct stat_event *ev, 
 	const struct event_symbol *symbol;
 
 	snprintf(name, 64, "%.*s", (int)strcspn(from, slash ? "/" : ":"), from);
+	/* What a device calls cycles are not those of the CPUs. */
+	if (stat_is_uncore(s->places->model, ev->first))
+		snprintf(name, 64, "%s", display);
 	if (attr_of(s, ev->first, type, config)) {
 		if (*type == PERF_TYPE_HW_CACHE)
 			event_cache_name((uint32_t)*config, name, 64);
