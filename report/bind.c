@@ -217,6 +217,8 @@ static int bind_row(struct builder *x, const struct metric *row, const char *mem
 	m->aliases = row->aliases ? row->aliases : "";
 	m->categories = row->categories ? row->categories : "";
 	m->precision = row->precision;
+	m->better = row->better;
+	m->margin = row->margin;
 	m->default_on = row->default_on || recorded_asks(x->p->model, m->name) ||
 			recorded_asks(x->p->model, m->display);
 	m->vendor = vendor;

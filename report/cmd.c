@@ -19,6 +19,7 @@ const struct command commands[] = {
 	{ "list", "counters, metrics, events, instances or groups of a recording", cmd_list },
 	{ "dump", "raw values and every frame", cmd_dump },
 	{ "check", "verify every byte; say what is damaged", cmd_check },
+	{ "diff", "is it slower, and can it be believed: two sets of recordings", cmd_diff },
 	{ "cut", "copy a part of a recording into a recording", cmd_cut },
 	{ "merge", "join consecutive recordings into one", cmd_merge },
 	{ "eval", "the value of a metric expression", cmd_eval },
@@ -99,7 +100,7 @@ static int help(void)
 	       "  pmrep host.pmr --format=csv        for programs\n"
 	       "  pmrec -o - | pmrep -               live\n\n"
 	       "pmrep COMMAND --help says more, pmrep COMMAND --help=all everything.\n"
-	       "Exit status: 0 good, 1 check found damage, 2 trouble, 3 damaged but readable in part.\n");
+	       "Exit status: 0 good, 1 damage found (check) or regressed (diff), 2 trouble, 3 damaged input, 4 inconclusive.\n");
 	return EXIT_GOOD;
 }
 

@@ -15,6 +15,7 @@ enum {
 	EXIT_NEGATIVE = 1, /* the answer is no: check found damage, diff found a regression */
 	EXIT_TROUBLE = 2,  /* usage, I/O, unreadable */
 	EXIT_DAMAGED = 3,  /* the input is damaged or cut; all that is readable was printed */
+	EXIT_INCONCLUSIVE = 4, /* diff: nothing that was asked is settled */
 };
 
 struct command {
@@ -33,6 +34,7 @@ int cmd_dump(int argc, char **argv);
 int cmd_check(int argc, char **argv);
 int cmd_cut(int argc, char **argv);
 int cmd_merge(int argc, char **argv);
+int cmd_diff(int argc, char **argv);
 int cmd_eval(int argc, char **argv);
 
 /* options_parse(), and prints help or the error. -1: go on; otherwise the exit code. */

@@ -218,7 +218,7 @@ static int start(struct run *r)
 
 	r->window.mode = mode_of(r);
 	r->window.every_ns = r->config->every_ns;
-	r->window.counts = r->config->view != NULL;
+	r->window.counts = r->config->view && !r->config->view->no_counts;
 	if ((err = replay_new(&r->replay, &r->window, intervals_done, r)))
 		return error_sys(r->error, -err, "replay");
 	r->x->one = r->window.mode == REPLAY_TOTAL && r->x->config.time == EXPORT_TIME_DEFAULT;

@@ -24,6 +24,7 @@ int moment_resolve(const struct moment *m, struct pm_reader *reader, const struc
 /* What takes the intervals in place of a sheet and the exporter's table of them, for reports of another shape. The
  * context is pipeline_config.view_ctx; results are 0 or -errno with the text in *e. */
 struct pipeline_view {
+	bool no_counts; /* replay_counts() is not wanted, which costs time */
 	/* The model has changed, or a recording begins: declares tracks with replay_want(), between
 	 * replay_begin_tracks() and replay_end_tracks(), which it calls itself. Lines for the user go to `notes`, which
 	 * is NULL if they were taken before. */

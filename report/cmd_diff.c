@@ -1,0 +1,267 @@
+/* pmrep diff: is it slower, and can it be believed. */
+#include "report/cmd.h"
+
+#include <langinfo.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "report/diff_collect.h"
+#include "report/diff_environment.h"
+#include "report/diff_input.h"
+#include "report/diff_judge.h"
+#include "report/diff_noise.h"
+#include "report/diff_output.h"
+#include "report/options_diff.h"
+
+#define NAME "pmrep diff"
+
+static void complain_lines(const char *path, struct buf *lines)
+{
+	const char *line = buf_str(lines);
+
+	while (*line) {
+		size_t len = strcspn(line, "\n");
+
+		cmd_complain(NAME, "%s: %.*s", path, (int)len, line);
+		line += len + (line[len] == '\n');
+	}
+	buf_clear(lines);
+}
+
+/* ---- before the numbers ---- */
+
+/* Recordings that are not whole take part with what is readable, unless that is refused. False: refused. */
+static bool admit(struct diff_recordings *r, const struct diff_options *o)
+{
+	bool good = true;
+
+	for (size_t i = 0; i < r->n; i++) {
+		struct diff_recording *one = &r->recording[i];
+		const char *what = one->damaged ? "damaged" : one->cut && !one->open ? "cut: its end is missing" : NULL;
+
+		complain_lines(one->path, &one->notes);
+		if (one->snapshots < 2)
+			what = "no interval in it";
+		if (!what)
+			continue;
+		cmd_complain(NAME, "%s: %s%s", one->path, what,
+			     o->strict ? "" : one->snapshots < 2 ? "; left out" : "; what is readable takes part");
+		good &= !o->strict;
+	}
+	return good;
+}
+
+static bool comparable(const struct diff_environment *env, const struct diff_options *o)
+{
+	for (size_t i = 0; i < env->n; i++) {
+		const struct diff_difference *d = &env->difference[i];
+		bool in_output = o->format != DIFF_CSV && (o->force || !env->meaningless);
+
+		if (d->meaningless || !in_output)
+			cmd_complain(NAME, "%s differs: %s and %s", d->name, d->side[DIFF_BASE], d->side[DIFF_NEW]);
+	}
+	if (!env->meaningless || o->force)
+		return true;
+	cmd_complain(NAME, "numbers of such recordings do not compare; --force does it all the same");
+	return false;
+}
+
+/* ---- after them ---- */
+
+/* One name with several units: each is a metric of its own, and neither side is held against the other. */
+static void complain_units(const struct diff_data *d)
+{
+	for (size_t i = 0; i < d->n; i++)
+		for (size_t k = 0; k < i && d->series[i].place.kind == PM_SYSTEM; k++)
+			if (d->series[k].place.kind == PM_SYSTEM && !strcmp(d->series[i].metric, d->series[k].metric))
+				cmd_complain(NAME, "%s is in '%s' in some recordings and in '%s' in others: these are not "
+					     "compared", d->series[i].metric, d->series[k].unit, d->series[i].unit);
+}
+
+static bool has_side(const struct diff_series *s, const struct diff_recordings *r, enum diff_side side)
+{
+	for (uint32_t i = 0; i < s->n; i++)
+		if (r->recording[s->value[i].recording].side == side && !isnan(s->value[i].v))
+			return true;
+	return false;
+}
+
+/* Whether any number of one side has its like on the other. */
+static bool have_common(const struct diff_data *d, const struct diff_recordings *r)
+{
+	for (size_t i = 0; i < d->n; i++)
+		if (has_side(&d->series[i], r, DIFF_BASE) && has_side(&d->series[i], r, DIFF_NEW))
+			return true;
+	return false;
+}
+
+static const char *nearest_metric(const char *word)
+{
+	const char *names[4096] = { "elapsed", "user", "system", "max_rss" };
+	size_t n = 4;
+
+	for (const struct metric_table *t = metric_tables; t->row; t++)
+		for (size_t i = 0; i < t->n && n + 2 < sizeof(names) / sizeof(*names); i++) {
+			names[n++] = t->row[i].name;
+			if (t->row[i].display)
+				names[n++] = t->row[i].display;
+		}
+	return options_nearest(word, names, n);
+}
+
+/* Words that stand for nothing in any recording. */
+static bool gates_exist(const struct diff_options *o, const struct diff_data *d)
+{
+	for (size_t g = 0; g < o->n_gates; g++) {
+		const char *word = o->gate[g].word, *near;
+		bool found = false;
+
+		for (size_t i = 0; i < d->n && !found; i++)
+			found = d->series[i].n && selection_matches(word, d->series[i].metric, d->series[i].display,
+								    d->series[i].aliases, "");
+		if (found)
+			continue;
+		near = nearest_metric(word);
+		if (near && strcmp(near, word))
+			cmd_complain(NAME, "--gate: no recording has '%s'; did you mean '%s'?", word, near);
+		else
+			cmd_complain(NAME, "--gate: no recording has '%s'; pmrep show --list FILE tells what there is",
+				     word);
+		return false;
+	}
+	return true;
+}
+
+static int status_of(const struct diff_results *results, const struct diff_recordings *r)
+{
+	bool damaged = false;
+
+	for (size_t i = 0; i < r->n; i++)
+		damaged |= r->recording[i].damaged || (r->recording[i].cut && !r->recording[i].open);
+	return results->failed ? EXIT_NEGATIVE :
+	       damaged ? EXIT_DAMAGED :
+	       results->inconclusive ? EXIT_INCONCLUSIVE : EXIT_GOOD;
+}
+
+static int print(const struct diff_report *x)
+{
+	struct buf out = BUF_INIT;
+	int status = x->status, err;
+
+	switch (x->o->format) {
+	case DIFF_CSV:
+		err = diff_print_csv(x, &out);
+		break;
+	case DIFF_JSON:
+		err = diff_print_json(x, &out);
+		break;
+	case DIFF_MARKDOWN:
+		err = diff_print_markdown(x, &out);
+		break;
+	default:
+		err = diff_print_table(x, &out);
+	}
+	if (err) {
+		cmd_complain(NAME, "out of memory");
+		status = EXIT_TROUBLE;
+	} else if (cmd_write(NAME, &out)) {
+		status = EXIT_TROUBLE;
+	}
+	buf_release(&out);
+	return status;
+}
+
+static bool few_runs(const struct diff_recordings *r)
+{
+	size_t runs[DIFF_SIDES] = { 0 };
+
+	for (size_t i = 0; i < r->n; i++)
+		runs[r->recording[i].side] += r->recording[i].n_runs;
+	return runs[DIFF_BASE] < VERDICT_RUNS || runs[DIFF_NEW] < VERDICT_RUNS;
+}
+
+struct comparison {
+	struct diff_options *o;
+	struct diff_recordings recordings;
+	struct diff_environment environment;
+	struct diff_data data;
+	struct diff_results results;
+	struct diff_noise noise;
+};
+
+static int judge(struct comparison *c, const struct options_common *common)
+{
+	struct diff_report x = {
+		.o = c->o, .recordings = &c->recordings, .environment = &c->environment, .results = &c->results,
+		.width = cmd_width(STDOUT_FILENO), .colors = options_use_color(common, STDOUT_FILENO),
+		.utf8 = !strcmp(nl_langinfo(CODESET), "UTF-8"),
+	};
+	struct error e = { 0 };
+
+	complain_units(&c->data);
+	if (!gates_exist(c->o, &c->data))
+		return EXIT_TROUBLE;
+	if (!have_common(&c->data, &c->recordings)) {
+		cmd_complain(NAME, "the two sides have no metric in common: nothing can be compared");
+		return EXIT_TROUBLE;
+	}
+	if (c->o->save_noise && diff_noise_save(&c->data, &c->recordings, c->o->save_noise, &e))
+		return cmd_fail(NAME, &e);
+	if (diff_judge(&c->results, &c->data, &c->recordings, c->o, &c->noise, &e))
+		return cmd_fail(NAME, &e);
+	x.status = status_of(&c->results, &c->recordings);
+	return print(&x);
+}
+
+static int compare(struct comparison *c, const struct options_common *common)
+{
+	struct diff_options *o = c->o;
+	struct error e = { 0 };
+
+	if ((o->noise && diff_noise_load(&c->noise, o->noise, &e)) || diff_find(&c->recordings, o, &e) ||
+	    diff_scan(&c->recordings, o, &e) || diff_check(&c->recordings, &e))
+		return cmd_fail(NAME, &e);
+	if (!admit(&c->recordings, o))
+		return EXIT_DAMAGED;
+	if (diff_environment_compare(&c->environment, &c->recordings)) {
+		cmd_complain(NAME, "out of memory");
+		return EXIT_TROUBLE;
+	}
+	if (!comparable(&c->environment, o))
+		return EXIT_TROUBLE;
+	if (diff_collect(&c->data, &c->recordings, o, few_runs(&c->recordings), &e))
+		return cmd_fail(NAME, &e);
+	for (size_t i = 0; i < c->recordings.n; i++)
+		complain_lines(c->recordings.recording[i].path, &c->recordings.recording[i].notes);
+	return judge(c, common);
+}
+
+int cmd_diff(int argc, char **argv)
+{
+	struct options_common common = { 0 };
+	struct diff_options o;
+	struct comparison c = { .o = &o };
+	char **words;
+	int n, status;
+
+	diff_options_init(&o);
+	if (diff_words(argc, argv, &n, &words)) {
+		cmd_complain(NAME, "out of memory");
+		return EXIT_TROUBLE;
+	}
+	status = cmd_options(&diff_spec, n, words, &o, &common);
+	if (status < 0)
+		status = compare(&c, &common);
+	diff_results_release(&c.results);
+	diff_data_release(&c.data);
+	diff_environment_release(&c.environment);
+	diff_recordings_release(&c.recordings);
+	diff_noise_release(&c.noise);
+	diff_options_release(&o);
+	options_common_release(&common);
+	diff_words_free(words);
+	return status;
+}

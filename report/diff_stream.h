@@ -1,0 +1,37 @@
+/*
+ * A series of any length in little memory: what a mean needs to know its error. Neighbouring values are joined to
+ * blocks, and blocks to longer ones, so that there are never more than a few hundred.
+ */
+#ifndef REPORT_DIFF_STREAM_H
+#define REPORT_DIFF_STREAM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct diff_stream {
+	double *block;       /* owned: sums of value x weight */
+	double *weight;      /* owned */
+	uint32_t n, cap;     /* blocks; the last may not be full */
+	uint32_t per, in;    /* values a block, and in the last one */
+	uint64_t values;
+	double mean, squares, weights; /* of the values themselves */
+};
+
+/* `blocks`: even, at least 20; the memory is had at the first value. */
+void diff_stream_init(struct diff_stream *s, uint32_t blocks);
+void diff_stream_release(struct diff_stream *s);
+/* A value that held for `weight` > 0. 0 or -ENOMEM. */
+int diff_stream_add(struct diff_stream *s, double value, double weight);
+
+struct diff_within {
+	double mean;    /* weighted */
+	double error;   /* its standard error, by batch means; NaN below two values */
+	double time;    /* integrated autocorrelation time in values */
+	double samples; /* values */
+};
+/* What the stream says. 0 or -ENOMEM. */
+int diff_stream_end(struct diff_stream *s, struct diff_within *out);
+/* Forgets the values. */
+void diff_stream_clear(struct diff_stream *s);
+
+#endif
