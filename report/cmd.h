@@ -35,6 +35,7 @@ int cmd_check(int argc, char **argv);
 int cmd_cut(int argc, char **argv);
 int cmd_merge(int argc, char **argv);
 int cmd_diff(int argc, char **argv);
+int cmd_html(int argc, char **argv);
 int cmd_eval(int argc, char **argv);
 
 /* options_parse(), and prints help or the error. -1: go on; otherwise the exit code. */

@@ -1,0 +1,181 @@
+#include "report/cmd.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/parse.h"
+#include "report/html.h"
+#include "report/input.h"
+
+static const char brief[] =
+	"Usage: pmrep html [OPTION...] -o PAGE.html FILE [FILE]\n"
+	"Make one page of a recording, or of two beside each other, that any browser opens from disk: charts, CPUs over\n"
+	"time, outliers, every metric, what happened, and whose machine it was. The page loads nothing.\n\n"
+	"  -o, --output=FILE      where to; - is stdout\n"
+	"      --max-size=SIZE    at most so large (default 10M); what is reduced for it is said in the page\n"
+	"      --since=TIME       only from TIME on: seconds from the start, -SECONDS before the end,\n"
+	"      --until=TIME       2026-01-31T12:00:00Z, @SECONDS; and up to TIME\n"
+	"  -s, --show=LIST        draw these metrics; as for pmrep show\n"
+	"  -H, --hide=LIST        and not these\n"
+	"      --overwrite        replace PAGE.html\n\n"
+	"Examples:\n"
+	"  pmrep html -o report.html host.pmr\n"
+	"  pmrep html --max-size=2M --show=util,freq -o small.html host.pmr\n"
+	"  pmrep html -o compared.html before.pmr after.pmr\n";
+
+#define MAX_SIZE_DEFAULT 10000000
+/* Strings of browsers end at 512 MiB, and a page is a string more than once. */
+#define MAX_SIZE_MOST 256000000
+
+enum { KEY_MAX_SIZE = 1000, KEY_SINCE, KEY_UNTIL, KEY_OVERWRITE };
+
+static const struct argp_option options[] = {
+	{ "output", 'o', "FILE", 0, "Where to; - is stdout", 0 },
+	{ "max-size", KEY_MAX_SIZE, "SIZE", 0, "At most so large", 0 },
+	{ "since", KEY_SINCE, "TIME", 0, "Only from TIME on", 0 },
+	{ "until", KEY_UNTIL, "TIME", 0, "Only up to TIME", 0 },
+	{ "show", 's', "LIST", 0, "Draw these metrics", 0 },
+	{ "hide", 'H', "LIST", 0, "Do not draw these metrics", 0 },
+	{ "overwrite", KEY_OVERWRITE, NULL, 0, "Replace the output", 0 },
+	{ 0 },
+};
+
+struct html {
+	const char *output;
+	uint64_t max_bytes;
+	bool overwrite;
+	struct pipeline_config config;
+	char **file;
+	size_t n_files;
+};
+
+static error_t set_moment(struct argp_state *state, struct moment *m, const char *arg)
+{
+	struct error e = { 0 };
+
+	return moment_parse(m, arg, &e) ? options_bad(state, "%s", e.text) : 0;
+}
+
+static error_t set_size(struct argp_state *state, struct html *h, const char *arg)
+{
+	if (parse_size(arg, &h->max_bytes) || !h->max_bytes)
+		return options_bad(state, "--max-size: '%s' is no size; 10M, 500k", arg);
+	if (h->max_bytes > MAX_SIZE_MOST)
+		return options_bad(state, "--max-size: browsers bear no page above 256 MB");
+	return 0;
+}
+
+static error_t select_metrics(struct argp_state *state, struct html *h, enum selection_verb verb, const char *arg)
+{
+	struct error e = { 0 };
+
+	return selection_add(&h->config.selection, verb, arg, &e) ? options_bad(state, "%s", e.text) : 0;
+}
+
+static error_t parse_opt(int key, char *arg, struct argp_state *state)
+{
+	struct html *h = state->input;
+
+	switch (key) {
+	case 'o':
+		h->output = arg;
+		return 0;
+	case KEY_MAX_SIZE:
+		return set_size(state, h, arg);
+	case KEY_SINCE:
+		return set_moment(state, &h->config.since, arg);
+	case KEY_UNTIL:
+		return set_moment(state, &h->config.until, arg);
+	case 's':
+		return select_metrics(state, h, SELECT_SHOW, arg);
+	case 'H':
+		return select_metrics(state, h, SELECT_HIDE, arg);
+	case KEY_OVERWRITE:
+		h->overwrite = true;
+		return 0;
+	case ARGP_KEY_ARGS:
+		h->file = state->argv + state->next;
+		h->n_files = (size_t)(state->argc - state->next);
+		return h->n_files > HTML_RECORDINGS ?
+			       options_bad(state, "a page shows one recording or two; pmrep merge joins several") :
+			       0;
+	case ARGP_KEY_NO_ARGS:
+		return options_bad(state, "no recording given; --help shows how it goes");
+	case ARGP_KEY_END:
+		return h->output ? 0 : options_bad(state, "-o says where the page goes; - is stdout");
+	}
+	return ARGP_ERR_UNKNOWN;
+}
+
+static const struct argp argp = { .options = options, .parser = parse_opt, .args_doc = "FILE [FILE]" };
+static const struct options_spec spec = {
+	.name = "pmrep html", .column = OPTIONS_OTHER, .argp = &argp, .brief = brief,
+};
+
+static void complain_lines(const char *path, struct buf *lines)
+{
+	const char *line = buf_str(lines);
+
+	while (*line) {
+		size_t len = strcspn(line, "\n");
+
+		cmd_complain(spec.name, "%s: %.*s", path, (int)len, line);
+		line += len + (line[len] == '\n');
+	}
+}
+
+static int judge(const struct html *h, struct html_recording *r, const char *path)
+{
+	bool open = r->result.cut_only && !r->result.damaged && strcmp(path, "-") && input_being_written(path);
+
+	if (!open)
+		complain_lines(path, &r->result.notes);
+	return !open && (r->result.damaged || r->result.cut_only) ? EXIT_DAMAGED : EXIT_GOOD;
+}
+
+static int run(struct html *h)
+{
+	struct html_recording recording[HTML_RECORDINGS] = { 0 };
+	struct html_page page = { .recording = recording, .n = h->n_files, .max_bytes = h->max_bytes };
+	struct outfile out = { .fd = -1 };
+	struct error e = { 0 };
+	int err, status = EXIT_GOOD;
+
+	/* First, because reading takes long and a refusal does not. */
+	err = outfile_open(&out, h->output, h->overwrite, false, h->file, h->n_files, &e);
+	for (size_t i = 0; i < h->n_files && !err; i++) {
+		err = html_collect(&recording[i], h->file[i], &h->config, &e);
+		if (!err && judge(h, &recording[i], h->file[i]) != EXIT_GOOD)
+			status = EXIT_DAMAGED;
+		if (!err && !recording[i].intervals)
+			err = error_set(&e, ENODATA, "%s: nothing to show: %s", h->file[i],
+					recording[i].snapshots ? "an interval needs two snapshots" : "no snapshot");
+	}
+	if (!err)
+		err = html_page_write(&page, &out, &e);
+	if (!err)
+		err = outfile_commit(&out, &e);
+	if (err)
+		status = cmd_fail(spec.name, &e);
+	else if (page.reduced.len)
+		complain_lines("reduced", &page.reduced);
+	outfile_release(&out);
+	buf_release(&page.reduced);
+	for (size_t i = 0; i < HTML_RECORDINGS; i++)
+		html_recording_release(&recording[i]);
+	return status;
+}
+
+int cmd_html(int argc, char **argv)
+{
+	struct options_common common = { 0 };
+	struct html h = { .max_bytes = MAX_SIZE_DEFAULT, .config = { .bind = { .rate = true } } };
+	int r = cmd_options(&spec, argc, argv, &h, &common);
+
+	if (r < 0)
+		r = run(&h);
+	selection_release(&h.config.selection);
+	options_common_release(&common);
+	return r;
+}

@@ -1,0 +1,110 @@
+/*
+ * pmrep html: one recording, or two, as one page that needs nothing but a browser.
+ *
+ *   html_collect (a pipeline_view) -> html_recording -> html_page
+ *
+ * Everything that the page says of a recording is in html_recording, in memory that does not grow with its length.
+ */
+#ifndef REPORT_HTML_H
+#define REPORT_HTML_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/buf.h"
+#include "common/error.h"
+#include "common/names.h"
+#include "report/html_series.h"
+#include "report/outfile.h"
+#include "report/pipeline.h"
+
+#define HTML_RECORDINGS 2
+#define HTML_EVENTS 5000 /* that a page draws and lists; more are counted */
+
+struct html_metric {
+	char *name, *display, *unit, *help; /* owned */
+	uint8_t precision;
+	bool charted; /* has series; others have totals of the whole system only */
+};
+
+struct html_row {
+	char *label, *place;  /* owned: "CPU 3"; where it is: "package 0, core 1", or "" */
+	enum pm_kind kind;
+	uint32_t package, number; /* number: of the CPU; PM_NONE: none */
+	bool far;             /* one of very many: a CPU, a core, a task */
+};
+
+struct html_event {
+	enum pm_event_type type;
+	double at_s, until_s; /* from the origin; until_s > at_s for a stretch that is lost */
+	uint32_t cpu;         /* PM_NONE: none */
+	char *text;           /* owned: what people read */
+};
+
+struct html_fact {
+	char *name, *value; /* owned */
+	const char *reveals; /* "machine", "person", "time" or NULL */
+	bool head;          /* begins a part; the value is empty */
+};
+
+struct html_recording {
+	char *path; /* owned */
+	struct html_metric *metric; /* owned */
+	uint32_t n_metrics, cap_metrics;
+	struct html_row *row; /* owned */
+	uint32_t n_rows, cap_rows;
+	struct html_set near, far, totals;
+	struct html_event *event; /* owned */
+	uint32_t n_events, cap_events;
+	uint64_t more_events;
+	struct html_fact *fact; /* owned */
+	uint32_t n_facts, cap_facts;
+	char *host;           /* owned; "" if it is not recorded */
+	uint64_t snapshots, intervals;
+	int64_t start_wall_ns; /* of the origin; 0: not recorded */
+	double duration_s;     /* from the origin to the end of the last interval */
+	struct pipeline_result result;
+};
+void html_recording_release(struct html_recording *r);
+void html_fact_add(struct html_recording *r, const char *name, const char *value, const char *reveals, bool head);
+
+/* Reads a recording. `config` says what of it and which metrics; its view is the collector's. 0 or -errno with the
+ * text in *e; the recording is to be released in both cases. */
+int html_collect(struct html_recording *r, const char *path, const struct pipeline_config *config, struct error *e);
+
+/* Identity, topology, decoded registers and what was refused: what `pmrep info` says. At the end of a recording. */
+int html_facts(struct html_recording *r, const struct places *places);
+
+/* A value as tables print it: at most 48 bytes, with its NUL. */
+void html_number(char out[static 48], double v, unsigned precision);
+
+/* ---- the page ---- */
+
+struct html_page {
+	const struct html_recording *recording;
+	size_t n;
+	uint64_t max_bytes;
+	struct html_form near, far; /* out: how series were written; far.bytes 0: they were left out */
+	uint64_t bytes;             /* out */
+	struct buf reduced;         /* out: lines that say what was reduced; empty: nothing */
+};
+/* 0 or -errno with the text in *e; -EFBIG: it cannot be made so small. */
+int html_page_write(struct html_page *p, struct outfile *out, struct error *e);
+
+/* Parts of the page that are markup and no data. */
+void html_put_facts(const struct html_recording *r, struct buf *out);
+void html_put_summary(const struct html_recording *r, struct buf *out);
+void html_put_metrics(const struct html_recording *r, struct buf *out);
+void html_put_events(const struct html_recording *r, struct buf *out);
+void html_put_outliers(const struct html_recording *r, struct buf *out);
+
+/* Files of report/web that the program holds; with their lengths. */
+struct html_asset {
+	const char *data;
+	size_t len;
+};
+struct html_asset html_asset_page(void), html_asset_script(void), html_asset_style(void);
+/* Empty in a build without uPlot. */
+struct html_asset html_asset_uplot_script(void), html_asset_uplot_style(void), html_asset_uplot_notice(void);
+
+#endif

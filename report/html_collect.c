@@ -1,0 +1,581 @@
+/* A recording as the page has it: what is laid out, and what the intervals add to it. */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/html.h"
+#include "report/input.h"
+#include "report/status.h"
+
+#define NEAR_BUCKETS 2048
+#define FAR_BUCKETS 1024
+#define NEAR_MEMORY (32u << 20)
+#define FAR_MEMORY (64u << 20)
+
+/* Which of the sheets: CPUs and the system, packages, the system with everything that is not charted. */
+enum { SHEET_PLACES, SHEET_PACKAGES, SHEET_OTHERS, SHEETS };
+
+struct layout {
+	struct sheet sheet;
+	bool built;
+	uint32_t *series; /* owned; by cell, in the order of rows; PM_NONE: none */
+	struct html_set **set; /* owned; by row */
+};
+
+struct collect {
+	struct html_recording *r;
+	const struct pipeline_config *config;
+	const struct places *places;
+	struct pm_reader *reader;
+	struct binding binding;
+	bool bound, begun, noted;
+	bool *shown, *others;
+	struct layout layout[SHEETS];
+	struct names metrics, rows, series[3]; /* names -> places in the recording; by set */
+	uint64_t origin_ns, last_ns; /* CLOCK_MONOTONIC of the recording at hand */
+	size_t damages;              /* that have become events */
+	uint32_t placed_events;      /* whose times are seconds from the origin */
+	double shift_s;              /* of its origin, behind what was read before it */
+	struct buf key;
+};
+
+void html_recording_release(struct html_recording *r)
+{
+	for (uint32_t i = 0; i < r->n_metrics; i++) {
+		free(r->metric[i].name);
+		free(r->metric[i].display);
+		free(r->metric[i].unit);
+		free(r->metric[i].help);
+	}
+	for (uint32_t i = 0; i < r->n_rows; i++) {
+		free(r->row[i].label);
+		free(r->row[i].place);
+	}
+	for (uint32_t i = 0; i < r->n_events; i++)
+		free(r->event[i].text);
+	for (uint32_t i = 0; i < r->n_facts; i++) {
+		free(r->fact[i].name);
+		free(r->fact[i].value);
+	}
+	free(r->metric);
+	free(r->row);
+	free(r->event);
+	free(r->fact);
+	free(r->path);
+	free(r->host);
+	html_set_release(&r->near);
+	html_set_release(&r->far);
+	html_set_release(&r->totals);
+	buf_release(&r->result.notes);
+	*r = (struct html_recording){ 0 };
+}
+
+/* Room for one more; NULL without memory. */
+static void *grown(void *array, uint32_t n, uint32_t *cap, size_t size)
+{
+	void *a = array;
+
+	if (n < *cap)
+		return array;
+	a = reallocarray(array, *cap ? *cap * 2 : 32, size);
+	if (a)
+		*cap = *cap ? *cap * 2 : 32;
+	return a;
+}
+
+/* ---- metrics, rows, series by name ---- */
+
+static int find_metric(struct collect *c, const struct bound_metric *m, bool charted, uint32_t *place)
+{
+	struct html_recording *r = c->r;
+	struct html_metric *h;
+
+	if (names_get(&c->metrics, m->name, place)) {
+		r->metric[*place].charted |= charted;
+		return 0;
+	}
+	h = grown(r->metric, r->n_metrics, &r->cap_metrics, sizeof(*h));
+	if (!h)
+		return -ENOMEM;
+	r->metric = h;
+	h += r->n_metrics;
+	*h = (struct html_metric){
+		.name = strdup(m->name), .display = strdup(m->display), .unit = strdup(m->unit),
+		.help = strdup(m->help ? m->help : ""), .precision = m->precision, .charted = charted,
+	};
+	*place = r->n_metrics++;
+	if (!h->name || !h->display || !h->unit || !h->help)
+		return -ENOMEM;
+	return names_set(&c->metrics, m->name, *place);
+}
+
+static bool is_far(enum pm_kind kind)
+{
+	return kind == PM_CPU || kind == PM_CORE || kind == PM_CLUSTER || kind == PM_TASK || kind == PM_CGROUP;
+}
+
+/* "core 3 of package 1": what the place is called. */
+static void put_label(const struct collect *c, const struct place *p, struct buf *out)
+{
+	const char *name = places_name(c->places, p);
+	uint32_t number = PM_NONE;
+
+	switch (p->kind) {
+	case PM_SYSTEM:
+		buf_addstr(out, "system");
+		return;
+	case PM_CPU:
+		buf_printf(out, "CPU %u", p->cpu);
+		return;
+	case PM_PACKAGE:
+		number = p->package;
+		break;
+	case PM_DIE:
+		number = p->die;
+		break;
+	case PM_CLUSTER:
+		number = p->cluster;
+		break;
+	case PM_CACHE:
+		number = p->cache;
+		break;
+	case PM_NODE:
+		number = p->node;
+		break;
+	case PM_CORE:
+		number = p->core;
+		break;
+	default:
+		break;
+	}
+	if (number != PM_NONE)
+		buf_printf(out, "%s %u", pm_kind_name(p->kind), number);
+	else if (name[0])
+		buf_addstr(out, name);
+	else
+		buf_printf(out, "%s #%u", pm_kind_name(p->kind), p->instance);
+	if ((p->kind == PM_CORE || p->kind == PM_DIE || p->kind == PM_CLUSTER) && p->package != PM_NONE)
+		buf_printf(out, " of package %u", p->package);
+}
+
+static void put_where(const struct place *p, struct buf *out)
+{
+	if (p->kind != PM_CPU)
+		return;
+	if (p->package != PM_NONE)
+		buf_printf(out, "package %u", p->package);
+	if (p->node != PM_NONE)
+		buf_printf(out, "%snode %u", out->len ? ", " : "", p->node);
+	if (p->core != PM_NONE)
+		buf_printf(out, "%score %u", out->len ? ", " : "", p->core);
+}
+
+static int find_row(struct collect *c, const struct place *p, uint32_t *place)
+{
+	struct html_recording *r = c->r;
+	struct buf label = BUF_INIT, where = BUF_INIT;
+	struct html_row *h;
+	int err = 0;
+
+	put_label(c, p, &label);
+	buf_clear(&c->key);
+	buf_printf(&c->key, "%d:%s", (int)p->kind, buf_str(&label));
+	if (label.err || c->key.err)
+		err = -ENOMEM;
+	if (err || names_get(&c->rows, buf_str(&c->key), place))
+		goto out;
+	h = grown(r->row, r->n_rows, &r->cap_rows, sizeof(*h));
+	if (!h) {
+		err = -ENOMEM;
+		goto out;
+	}
+	r->row = h;
+	put_where(p, &where);
+	h += r->n_rows;
+	*h = (struct html_row){
+		.label = strdup(buf_str(&label)), .place = strdup(buf_str(&where)), .kind = p->kind,
+		.package = p->kind == PM_SYSTEM ? PM_NONE : p->package, .number = p->cpu, .far = is_far(p->kind),
+	};
+	*place = r->n_rows++;
+	err = h->label && h->place ? names_set(&c->rows, buf_str(&c->key), *place) : -ENOMEM;
+out:
+	buf_release(&label);
+	buf_release(&where);
+	return err;
+}
+
+static struct html_set *set_at(struct html_recording *r, int which)
+{
+	return which == 0 ? &r->near : which == 1 ? &r->far : &r->totals;
+}
+
+static int find_series(struct collect *c, int set, uint32_t metric, uint32_t row, uint32_t *place)
+{
+	char key[32];
+	int err;
+
+	snprintf(key, sizeof(key), "%u:%u", metric, row);
+	if (names_get(&c->series[set], key, place))
+		return 0;
+	err = html_set_add(set_at(c->r, set), metric, row, set == 2, place);
+	if (err == -ENOSPC) {
+		*place = PM_NONE;
+		return 0;
+	}
+	return err ? err : names_set(&c->series[set], key, *place);
+}
+
+/* ---- laying out ---- */
+
+static void forget_layout(struct collect *c)
+{
+	for (int i = 0; i < SHEETS; i++) {
+		struct layout *l = &c->layout[i];
+
+		if (l->built)
+			sheet_release(&l->sheet);
+		free(l->series);
+		free(l->set);
+		*l = (struct layout){ 0 };
+	}
+	if (c->bound)
+		binding_release(&c->binding);
+	c->bound = false;
+	free(c->shown);
+	free(c->others);
+	c->shown = c->others = NULL;
+}
+
+static int name_cells(struct collect *c, struct layout *l, bool totals)
+{
+	uint32_t cells = 0, at = 0, metric, row;
+	int err = 0;
+
+	for (uint32_t i = 0; i < l->sheet.n_rows; i++)
+		cells += l->sheet.row[i].n_cells;
+	l->series = calloc((size_t)cells + 1, sizeof(*l->series));
+	l->set = calloc((size_t)l->sheet.n_rows + 1, sizeof(struct html_set *));
+	if (!l->series || !l->set)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < l->sheet.n_rows && !err; i++) {
+		const struct sheet_row *from = &l->sheet.row[i];
+		int set;
+
+		if ((err = find_row(c, &from->place, &row)))
+			break;
+		set = totals ? 2 : c->r->row[row].far ? 1 : 0;
+		l->set[i] = set_at(c->r, set);
+		for (uint32_t k = 0; k < from->n_cells && !err; k++) {
+			err = find_metric(c, l->sheet.column[from->cell[k].column].metric, !totals, &metric);
+			if (!err)
+				err = find_series(c, set, metric, row, &l->series[at++]);
+		}
+	}
+	return err;
+}
+
+/* Packages beside the system only say more if there are several. */
+static bool has_packages(const struct places *p)
+{
+	for (uint32_t i = 1; i < p->n; i++)
+		if (p->cpu[i].package != PM_NONE && p->cpu[i].package != p->cpu[0].package)
+			return true;
+	return false;
+}
+
+static int build(struct collect *c, int which, const struct sheet_config *config, const bool *shown,
+		 const struct replay *replay)
+{
+	struct layout *l = &c->layout[which];
+	int err = sheet_build(&l->sheet, config, c->places, &c->binding, shown, replay);
+
+	l->built = !err;
+	return err ? err : name_cells(c, l, which == SHEET_OTHERS);
+}
+
+static int want_tracks(struct collect *c, struct replay *replay)
+{
+	int err = replay_begin_tracks(replay, c->places->model);
+
+	for (size_t i = 0; !err && i < c->binding.n_metrics; i++) {
+		const struct bound_metric *m = &c->binding.metric[i];
+
+		for (uint32_t k = 0; (c->shown[i] || c->others[i]) && k < m->n_inputs; k++) {
+			const struct bound_input *in = &c->binding.input[m->input[k]];
+
+			for (uint32_t n = 0; !in->constant && !err && n < in->n_counters; n++)
+				err = replay_want(replay, in->counter[n], bound_input_aspects(in));
+		}
+	}
+	return err ? err : replay_end_tracks(replay);
+}
+
+static int lay_out(void *ctx, const struct places *places, struct replay *replay, struct buf *notes, struct error *e)
+{
+	static const struct sheet_config by_cpu = { .per = PM_CPU, .summary = true };
+	static const struct sheet_config by_package = { .per = PM_PACKAGE };
+	static const struct sheet_config system_only = { .per = PM_SYSTEM, .summary = true, .summary_only = true };
+	struct collect *c = ctx;
+	bool any = false;
+	int err;
+
+	forget_layout(c);
+	c->places = places;
+	if ((err = binding_build(&c->binding, places, &c->config->bind, e)))
+		return err;
+	c->bound = true;
+	c->shown = calloc(c->binding.n_metrics + 1, sizeof(*c->shown));
+	c->others = calloc(c->binding.n_metrics + 1, sizeof(*c->others));
+	if (!c->shown || !c->others)
+		return error_sys(e, ENOMEM, "columns");
+	if ((err = selection_apply(&c->config->selection, &c->binding, places, c->shown, notes, e)))
+		return err;
+	for (size_t i = 0; i < c->binding.n_metrics; i++) {
+		c->others[i] = !c->shown[i];
+		any |= c->others[i];
+	}
+	if (!c->begun) {
+		double width = (double)pm_map_u64(&places->model->header, PM_HEADER_INTERVAL, 0) / 1e9;
+
+		html_set_init(&c->r->near, NEAR_BUCKETS, width > 0 ? width : 1e-3, NEAR_MEMORY);
+		html_set_init(&c->r->far, FAR_BUCKETS, width > 0 ? width : 1e-3, FAR_MEMORY);
+		c->begun = true;
+	}
+	err = want_tracks(c, replay);
+	if (!err)
+		err = build(c, SHEET_PLACES, &by_cpu, c->shown, replay);
+	if (!err && has_packages(places))
+		err = build(c, SHEET_PACKAGES, &by_package, c->shown, replay);
+	if (!err && any)
+		err = build(c, SHEET_OTHERS, &system_only, c->others, replay);
+	return err ? error_sys(e, -err, "laying out the page") : 0;
+}
+
+/* ---- intervals ---- */
+
+static void take_missing(struct html_series *s, uint16_t reason)
+{
+	if (status_absent(reason))
+		return;
+	if (!s->missing++)
+		s->reason = reason;
+}
+
+static void take_cell(const struct sheet_cell *cell, struct html_series *s, const uint32_t *bucket, const double *at,
+		      const double *weight, const struct interval *interval, size_t n)
+{
+	for (size_t k = 0; k < n; k++) {
+		const struct value *v = &cell->value[k];
+
+		if (v->reason || v->v - v->v != 0) {
+			take_missing(s, v->reason);
+			continue;
+		}
+		s->partial += interval[k].partial || (cell->partial && cell->partial[k]);
+		html_series_take(s, bucket[k], at[k], weight[k], v->v);
+	}
+}
+
+static int intervals(void *ctx, const struct interval *interval, size_t n, struct error *e)
+{
+	struct collect *c = ctx;
+	uint32_t *bucket = calloc(2 * n, sizeof(*bucket));
+	double *at = calloc(2 * n, sizeof(*at));
+
+	if (!bucket || !at) {
+		free(bucket);
+		free(at);
+		return error_sys(e, ENOMEM, "intervals");
+	}
+	for (size_t k = 0; k < n; k++) {
+		uint64_t middle = interval[k].from_ns / 2 + interval[k].to_ns / 2;
+
+		if (!c->origin_ns) {
+			c->origin_ns = interval[k].from_ns;
+			if (!c->r->start_wall_ns && interval[k].wall_ns)
+				c->r->start_wall_ns = interval[k].wall_ns -
+						      (int64_t)(interval[k].to_ns - interval[k].from_ns);
+		}
+		at[k] = c->shift_s + (double)(int64_t)(middle - c->origin_ns) / 1e9;
+		at[n + k] = interval[k].duration_ns ? (double)interval[k].duration_ns / 1e9 : 1e-9;
+		c->last_ns = interval[k].to_ns;
+	}
+	/* The last first: pairs may become one while a place for it is made, and the others have to know. */
+	html_set_reach(&c->r->near, at[n - 1]);
+	html_set_reach(&c->r->far, at[n - 1]);
+	for (size_t k = 0; k < n; k++) {
+		bucket[k] = html_set_reach(&c->r->near, at[k]);
+		bucket[n + k] = html_set_reach(&c->r->far, at[k]);
+	}
+	for (int i = 0; i < SHEETS; i++) {
+		struct layout *l = &c->layout[i];
+		uint32_t place = 0;
+
+		if (!l->built)
+			continue;
+		sheet_fill(&l->sheet, interval, n);
+		for (uint32_t row = 0; row < l->sheet.n_rows; row++) {
+			struct html_set *set = l->set[row];
+			const uint32_t *to = set == &c->r->far ? bucket + n : bucket;
+
+			for (uint32_t k = 0; k < l->sheet.row[row].n_cells; k++, place++)
+				if (l->series[place] != PM_NONE)
+					take_cell(&l->sheet.row[row].cell[k], &set->series[l->series[place]], to, at,
+						  at + n, interval, n);
+		}
+	}
+	c->r->duration_s = c->shift_s + (double)(c->last_ns - c->origin_ns) / 1e9;
+	free(bucket);
+	free(at);
+	return 0;
+}
+
+/* ---- events ---- */
+
+static void put_event_text(const struct pm_event *e, struct buf *out)
+{
+	const char *name = pm_event_name(e->type);
+	char word[16];
+
+	if (name)
+		buf_addstr(out, name);
+	else
+		buf_printf(out, "event %u", (unsigned)e->type);
+	if (pm_map_get(&e->attrs, PM_EVENT_KEY_TEXT))
+		buf_printf(out, ": %s", pm_map_text(&e->attrs, PM_EVENT_KEY_TEXT, ""));
+	if (pm_map_get(&e->attrs, PM_EVENT_KEY_SOURCE))
+		buf_printf(out, " %s", pm_map_text(&e->attrs, PM_EVENT_KEY_SOURCE, ""));
+	if (pm_map_get(&e->attrs, PM_EVENT_KEY_CPU))
+		buf_printf(out, " CPU %llu", (unsigned long long)pm_map_u64(&e->attrs, PM_EVENT_KEY_CPU, 0));
+	if (pm_map_get(&e->attrs, PM_EVENT_KEY_COUNT))
+		buf_printf(out, " %llu ticks", (unsigned long long)pm_map_u64(&e->attrs, PM_EVENT_KEY_COUNT, 0));
+	if (pm_map_get(&e->attrs, PM_EVENT_KEY_EXIT))
+		buf_printf(out, " status %llu", (unsigned long long)pm_map_u64(&e->attrs, PM_EVENT_KEY_EXIT, 0));
+	if (pm_map_get(&e->attrs, PM_EVENT_KEY_SIGNAL))
+		buf_printf(out, " signal %llu", (unsigned long long)pm_map_u64(&e->attrs, PM_EVENT_KEY_SIGNAL, 0));
+	if (pm_map_get(&e->attrs, PM_EVENT_KEY_REASON))
+		buf_printf(out, " (%s)",
+			   pm_reason_name((uint16_t)pm_map_u64(&e->attrs, PM_EVENT_KEY_REASON, 0), word));
+	if (pm_map_get(&e->attrs, PM_EVENT_KEY_NOTE))
+		buf_printf(out, ": %s", pm_map_text(&e->attrs, PM_EVENT_KEY_NOTE, ""));
+}
+
+/* Times are CLOCK_MONOTONIC until the end, when the origin is known. */
+static void add_event(struct collect *c, enum pm_event_type type, uint64_t since_ns, uint64_t time_ns, uint32_t cpu,
+		      char *text)
+{
+	struct html_recording *r = c->r;
+	struct html_event *h;
+
+	if (r->n_events == HTML_EVENTS) {
+		r->more_events++;
+		free(text);
+		return;
+	}
+	h = text ? grown(r->event, r->n_events, &r->cap_events, sizeof(*h)) : NULL;
+	if (!h) {
+		r->more_events++;
+		free(text);
+		return;
+	}
+	r->event = h;
+	r->event[r->n_events++] = (struct html_event){
+		.type = type, .at_s = (double)since_ns, .until_s = (double)time_ns, .cpu = cpu, .text = text,
+	};
+}
+
+static void event(void *ctx, const struct pm_event *e)
+{
+	struct collect *c = ctx;
+	struct buf text = BUF_INIT;
+	uint64_t since = pm_map_u64(&e->attrs, PM_EVENT_KEY_SINCE, e->time_ns);
+
+	put_event_text(e, &text);
+	add_event(c, e->type, since < e->time_ns ? since : e->time_ns, e->time_ns,
+		  (uint32_t)pm_map_u64(&e->attrs, PM_EVENT_KEY_CPU, PM_NONE), buf_detach(&text));
+}
+
+/* ---- the end ---- */
+
+/* What is damaged is a stretch without values, as lost ticks are. */
+static void add_damage(struct collect *c)
+{
+	size_t n;
+	const struct pm_damage *d = pm_reader_damage(c->reader, &n);
+
+	for (; c->damages < n; c->damages++) {
+		struct buf text = BUF_INIT;
+
+		if (!d[c->damages].from_ns)
+			continue;
+		buf_printf(&text, "damaged: %s", d[c->damages].text);
+		add_event(c, PM_EVENT_LOST, d[c->damages].from_ns,
+			  d[c->damages].to_ns ? d[c->damages].to_ns : d[c->damages].from_ns, PM_NONE, buf_detach(&text));
+	}
+}
+
+static int end(void *ctx, struct error *e)
+{
+	struct collect *c = ctx;
+	struct html_recording *r = c->r;
+	int err = 0;
+
+	add_damage(c);
+
+	/* Of several recordings in one file, those behind the first only go on with its series. */
+	if (!r->n_facts) {
+		const char *host = pm_map_text(&c->places->model->header, PM_HEADER_HOST, "");
+
+		r->host = strdup(host);
+		err = r->host ? html_facts(r, c->places) : -ENOMEM;
+	}
+	for (; c->placed_events < r->n_events; c->placed_events++) {
+		struct html_event *h = &r->event[c->placed_events];
+
+		h->at_s = c->shift_s + (h->at_s - (double)c->origin_ns) / 1e9;
+		h->until_s = c->shift_s + (h->until_s - (double)c->origin_ns) / 1e9;
+	}
+	c->shift_s = r->duration_s + r->near.width_s;
+	c->origin_ns = 0;
+	forget_layout(c);
+	return err ? error_sys(e, -err, "identity of the machine") : 0;
+}
+
+static const struct pipeline_view view = {
+	.lay_out = lay_out, .intervals = intervals, .event = event, .end = end, .no_counts = true,
+};
+
+int html_collect(struct html_recording *r, const char *path, const struct pipeline_config *config, struct error *e)
+{
+	struct pipeline_config own = *config;
+	struct collect c = { .r = r, .config = config };
+	struct export_config nowhere = { .fd = -1 };
+	struct exporter x;
+	int err;
+
+	*r = (struct html_recording){ .path = strdup(path) };
+	if (!r->path)
+		return error_sys(e, ENOMEM, "%s", path);
+	if ((err = input_open(&c.reader, path, false, e)))
+		return err;
+	own.mode = PIPELINE_EACH;
+	own.view = &view;
+	own.view_ctx = &c;
+	exporter_init(&x, &export_csv, &nowhere);
+	err = pipeline_run(&own, c.reader, &x, &r->result, e);
+	if (err && !strstr(e->text, path))
+		error_prefix(e, "%s", path);
+	r->snapshots = r->result.snapshots;
+	r->intervals = r->result.intervals;
+	forget_layout(&c);
+	exporter_release(&x);
+	pm_reader_close(c.reader);
+	names_release(&c.metrics);
+	names_release(&c.rows);
+	for (int i = 0; i < 3; i++)
+		names_release(&c.series[i]);
+	buf_release(&c.key);
+	return err;
+}

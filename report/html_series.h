@@ -1,0 +1,94 @@
+/*
+ * Time series of a page: very many, of any length, in bounded memory. Each series has the same number of buckets of
+ * equal length, with the smallest, the largest and the mean value in each; when the recording is longer than they
+ * reach, pairs of buckets become one and all are twice as long. When there are too many series, they likewise get
+ * fewer buckets.
+ */
+#ifndef REPORT_HTML_SERIES_H
+#define REPORT_HTML_SERIES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/buf.h"
+
+struct html_bucket {
+	float sum, weight; /* of the values by their seconds; weight 0: there is no value */
+	float low, high;
+};
+
+struct html_series {
+	uint32_t metric, row;       /* the owner's */
+	struct html_bucket *bucket; /* owned, html_set.cap of them; NULL for a series of totals only */
+	double sum, weight;         /* over all */
+	double low, high;
+	double low_s, high_s;       /* when: seconds from the origin */
+	uint64_t present, missing, partial; /* intervals; those in which the thing was not there count in none */
+	uint16_t reason;            /* of the first that is missing */
+};
+
+struct html_set {
+	struct html_series *series; /* owned */
+	uint32_t n, cap_series;
+	uint32_t cap;               /* buckets of a series */
+	uint32_t used;              /* that lie within the recording */
+	double width_s;             /* of a bucket */
+	uint64_t memory;            /* bytes that buckets may take */
+	uint32_t left_out;          /* series that there was no memory for */
+};
+
+#define HTML_BUCKETS_LEAST 16
+
+/* Both sizes are limits: `buckets` a series (a power of two), `memory` bytes for all. `width_s`: the shortest bucket
+ * that makes sense. */
+void html_set_init(struct html_set *s, uint32_t buckets, double width_s, uint64_t memory);
+void html_set_release(struct html_set *s);
+
+/* A new series; its place in *place. `totals`: without buckets. 0, -ENOMEM, or -ENOSPC: there are too many. */
+int html_set_add(struct html_set *s, uint32_t metric, uint32_t row, bool totals, uint32_t *place);
+/* Makes room for a value at `at_s` seconds from the origin; the bucket that it belongs to. */
+uint32_t html_set_reach(struct html_set *s, double at_s);
+/* Takes a value that was observed for `weight_s` seconds. */
+static inline void html_series_take(struct html_series *s, uint32_t bucket, double at_s, double weight_s, double v)
+{
+	if (!s->present || v < s->low) {
+		s->low = v;
+		s->low_s = at_s;
+	}
+	if (!s->present || v > s->high) {
+		s->high = v;
+		s->high_s = at_s;
+	}
+	s->present++;
+	s->sum += v * weight_s;
+	s->weight += weight_s;
+	if (s->bucket) {
+		struct html_bucket *b = &s->bucket[bucket];
+		float f = (float)v;
+
+		if (b->weight == 0 || f < b->low)
+			b->low = f;
+		if (b->weight == 0 || f > b->high)
+			b->high = f;
+		b->sum += f * (float)weight_s;
+		b->weight += (float)weight_s;
+	}
+}
+
+/* How series go into a page. */
+struct html_form {
+	uint32_t merge;  /* so many buckets become one */
+	uint32_t bytes;  /* of a number: 1 or 2 */
+	bool band;       /* smallest and largest beside the mean */
+};
+/* Numbers of a series in that form: `used` / merge, rounded up. */
+uint32_t html_form_buckets(const struct html_set *s, const struct html_form *f);
+/* Bytes of all series of the set. */
+uint64_t html_form_bytes(const struct html_set *s, const struct html_form *f);
+/* Appends the numbers of a series: all means, then all lows, then all highs; 0 is missing, 1 the lowest value of the
+ * series and the largest number that fits its highest. Little endian. */
+void html_series_pack(const struct html_set *s, const struct html_series *series, const struct html_form *f,
+		      struct buf *out);
+
+#endif

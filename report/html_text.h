@@ -1,0 +1,32 @@
+/* What a page is written with: text made safe for markup and for scripts, base64, and the digest that a content
+ * security policy knows a script by. */
+#ifndef REPORT_HTML_TEXT_H
+#define REPORT_HTML_TEXT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/buf.h"
+#include "common/json.h"
+
+/* As text or as the value of a quoted attribute. What is no UTF-8 becomes U+FFFD; control characters, and those that
+ * turn the direction of writing, come out visible ("\x1b"). */
+void html_text(struct buf *out, const char *text);
+void html_printf(struct buf *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* JSON that can stand inside <script>: no '<', '>', '&', U+2028 or U+2029 is left in it. */
+void html_json(struct buf *out, const struct json *j);
+/* A string likewise, with its quotes. */
+void html_json_text(struct buf *out, const char *text);
+
+/* Standard alphabet, padded, without line breaks: 4 bytes for every 3. */
+void html_base64(struct buf *out, const void *data, size_t len);
+static inline uint64_t html_base64_length(uint64_t len)
+{
+	return (len + 2) / 3 * 4;
+}
+
+/* SHA-256, FIPS 180-4. */
+void html_sha256(const void *data, size_t len, uint8_t digest[32]);
+
+#endif
