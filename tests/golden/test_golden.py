@@ -25,6 +25,7 @@ from fractions import Fraction
 sys.dont_write_bytecode = True
 try:
     import decode
+    import uncore
 except ImportError as e:
     print("skipped: %s" % e)
     sys.exit(77)
@@ -132,10 +133,23 @@ class Series:
             raise Missing({"not-counted"})
         if sum_running:
             sum_d = Fraction(sum_d) * sum_enabled / sum_running
+        # perf counts in whole events.
+        if sum_running < sum_enabled and self.counter.type == "u64":
+            sum_d = int(sum_d)
         return self.scale * sum_d
 
     def elapsed(self, interval):
         return Fraction(sum(self.middle(k) - self.middle(i) for i, k in self.pairs(interval)), 10**9)
+
+    def counted(self, interval):
+        """As elapsed(), by the kernel's own clock of the event."""
+        return Fraction(sum(self.at(k).enabled - self.at(i).enabled for i, k in self.pairs(interval)), 10**9)
+
+    def start_at_zero(self):
+        """What has not had its turn yet at its first reading stands at 0."""
+        first = next(r for r in self.reading if r is not None)
+        if first.reason and decode.reason_name(first.reason) == "not-counted" and first.enabled and not first.running:
+            self.reading[self.reading.index(first)] = first._replace(value=0, reason=0)
 
     def mean(self, interval):
         """Straight lines between the readings, weighted by time."""
@@ -174,6 +188,9 @@ def collect(recording):
             one = of.setdefault(v.instance.id, None) or Series(v.counter, v.instance, len(rows))
             of[v.instance.id] = one
             one.reading[i] = v
+    for of in series.values():
+        for one in of.values():
+            one.start_at_zero()
     return snapshots, {name: list(of.values()) for name, of in series.items()}
 
 
@@ -188,8 +205,8 @@ def intervals(snapshots):
 class Place:
     """What the parts of a formula are summed over, in one interval."""
 
-    def __init__(self, series, wanted, interval):
-        self.series, self.wanted, self.interval = series, wanted, interval
+    def __init__(self, series, groups, wanted, interval):
+        self.series, self.groups, self.wanted, self.interval = series, groups, wanted, interval
 
     def parts(self, name):
         parts = [s for s in self.series.get(name, []) if self.wanted(s.instance)]
@@ -314,6 +331,7 @@ METRICS = {
     "migrations_per_second": lambda p: 1000 * ratio(p.d("cpu-migrations"), p.d(clock(p))),
     "page_faults_per_second": lambda p: 1000 * ratio(p.d("page-faults"), p.d(clock(p))),
     "mhz": lambda p: p.mean("cpufreq.cur") / 10**6,
+    "cycles_frequency": lambda p: ratio(p.d("cycles"), 10**6 * p.d(clock(p))),
 }
 # One metric for each member of a family: its name, the counter, the formula.
 FAMILIES = [
@@ -339,7 +357,7 @@ def formula(name, series, rates):
         match = re.fullmatch(pattern, name)
         if match and counter + match.group(1) in series:
             return make(counter + match.group(1))
-    return None
+    return uncore.compute(name, Missing, ratio)
 
 
 def wall_ns(text):
@@ -350,7 +368,7 @@ def wall_ns(text):
 
 
 LEVELS = {"system": (), "package": ("package",), "die": ("package", "die"), "node": ("node",),
-          "core": ("package", "die", "core"), "cpu": ("cpu",), "task": ()}
+          "core": ("package", "die", "core"), "cpu": ("cpu",), "task": (), "pmu": ()}
 
 
 def belongs(recording, scope, row):
@@ -363,9 +381,11 @@ def belongs(recording, scope, row):
             return True
         if scope == "task":
             return instance.attrs.get(1) == row["task"]
+        if scope == "pmu":
+            return instance.kind == "pmu" and instance.attrs.get(1) == row["device"]
         cpu = cpus.get(instance.cpu)
         # What belongs to the whole system or to more than the place has no part in it.
-        depth = {"system": 0, "package": 1, "die": 2, "node": 2, "core": 3, "cpu": 4}
+        depth = {"system": 0, "package": 1, "die": 2, "node": 2, "core": 3, "cpu": 4, "pmu": 2}
         if cpu is None or depth.get(instance.kind, 9) < depth[scope]:
             return False
         return all(str(cpu.get(k, "")) == row[k] for k in keys)
@@ -380,6 +400,7 @@ def check_cells(pmrep, path, recording, level, total, rates=False):
     code, out, err = run(pmrep, *args)
     check(code in (0, 3), "%s ends with %d: %s", " ".join(args), code, err)
     snapshots, series = collect(recording)
+    groups = [set(g.counters) for g in recording.groups.values()]
     spans = intervals(snapshots)
     if total and spans:
         spans = [Interval(0, len(snapshots) - 1, snapshots)]
@@ -401,7 +422,7 @@ def check_cells(pmrep, path, recording, level, total, rates=False):
         seen += 1
         wanted_cells.add((span.last, row["scope"], row["metric"]))
         try:
-            mine = compute(Place(series, belongs(recording, row["scope"], row), span))
+            mine = compute(Place(series, groups, belongs(recording, row["scope"], row), span))
         except Missing as m:
             check(row["value"] == "", "%s: is %s, but must be missing (%s)", where, row["value"], m.args[0])
             check(row["status"] in m.args[0], "%s: status is %s, not one of %s", where, row["status"], m.args[0])

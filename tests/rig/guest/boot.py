@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 """Boots a guest for its batch and takes what it has recorded: boot.py arm64|x86_64 FOLDER.
 
-FOLDER is what `prepare` has made. Results come to FOLDER/out.arm64 or FOLDER/out.x86_64, see init. Fails if the guest does not
-get through its batch; what the lines of the batch ended with is for the tests to judge.
+FOLDER is what `prepare` has made. Results come to FOLDER/out.arm64 or FOLDER/out.x86_64, see init. Fails if the guest
+does not get through its batch; what the lines of the batch ended with is for the tests to judge.
 """
 import glob
 import os
@@ -14,7 +14,8 @@ import time
 
 SKIPPED = 77
 LIMIT_S = 300
-COMMON = ["-m", "1024", "-object", "memory-backend-ram,id=m0,size=512M", "-object", "memory-backend-ram,id=m1,size=512M",
+COMMON = ["-m", "1024", "-object", "memory-backend-ram,id=m0,size=512M",
+          "-object", "memory-backend-ram,id=m1,size=512M",
           "-numa", "node,nodeid=0,cpus=0-3,memdev=m0", "-numa", "node,nodeid=1,cpus=4-7,memdev=m1",
           "-accel", "tcg,thread=multi", "-nographic", "-no-reboot", "-nodefaults", "-serial", "stdio", "-net", "none",
           "-device", "virtio-blk-pci,drive=disk"]
@@ -48,8 +49,8 @@ def main():
     start = time.monotonic()
     guest = subprocess.Popen(machine["command"] + COMMON + [
         "-drive", f"file={disk},if=none,format=raw,id=disk", "-kernel", kernel, "-initrd", f"{folder}/{name}.image",
-        "-append", machine["append"]], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-        errors="replace")
+        "-append", machine["append"]], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        text=True, errors="replace")
     watchdog = threading.Timer(LIMIT_S, guest.kill)
     watchdog.start()
     done = False

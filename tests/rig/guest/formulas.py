@@ -1,25 +1,31 @@
 """The metrics of the uncore PMUs, a second time: what they come to when the counters advance as programmed.
 
-Bandwidth, rate, frequency and latency are defined in the kernel's nvidia-tegra410-pmu.rst. Over several PMUs, what happened is added up
-before it is divided; a latency in nanoseconds takes each PMU's own clock; a frequency is the mean.
+Bandwidth, rate, frequency and latency are defined in the kernel's nvidia-tegra410-pmu.rst. Over several PMUs, what
+happened is added up before it is divided; a latency in nanoseconds takes each PMU's own clock; a frequency is the
+mean. A formula is (kind, event...); the golden tests take these tables, too.
 """
 import rates
 
 
 def sums(kind, *events):
-    """Of one event over several PMUs: {pmu: rate} becomes a number."""
-    bandwidth = lambda p, e: sum(e(x, events[0]) for x in p)
-    formulas = {
-        "bandwidth": bandwidth,
-        "beats": lambda p, e: 32 * bandwidth(p, e),
-        "ratio": lambda p, e: sum(e(x, events[0]) for x in p) / sum(e(x, events[1]) for x in p),
-        "percent": lambda p, e: 100 * sum(e(x, events[0]) for x in p) / sum(e(x, events[1]) for x in p),
-        "frequency": lambda p, e: sum(e(x, "cycles") for x in p) / len(p),
-        # Cycles of waiting, in nanoseconds of that PMU's clock, a request.
-        "latency": lambda p, e: sum(e(x, events[0]) / e(x, "cycles") for x in p) / sum(e(x, events[1]) for x in p),
-        "outstanding": lambda p, e: sum(e(x, events[0]) / e(x, "cycles") for x in p),
-    }
-    return formulas[kind]
+    return (kind, *events)
+
+
+def value(formula, pmus, rate):
+    """What a formula comes to over PMUs, where rate(pmu, event) is in counts per nanosecond."""
+    kind, *events = formula
+    total = lambda i: sum(rate(pmu, events[i]) for pmu in pmus)
+    # Cycles of waiting, in nanoseconds of that PMU's clock.
+    waited = lambda: sum(rate(pmu, events[0]) / rate(pmu, "cycles") for pmu in pmus)
+    return {
+        "bandwidth": lambda: total(0),
+        "beats": lambda: 32 * total(0),
+        "ratio": lambda: total(0) / total(1),
+        "percent": lambda: 100 * total(0) / total(1),
+        "frequency": lambda: total(0) / len(pmus),
+        "latency": lambda: waited() / total(1),
+        "outstanding": waited,
+    }[kind]()
 
 
 def latency(name, outs, req):
@@ -27,7 +33,7 @@ def latency(name, outs, req):
             f"{name}_outstanding": sums("outstanding", outs)}
 
 
-FREQUENCY = {"frequency": sums("frequency")}
+FREQUENCY = {"frequency": sums("frequency", "cycles")}
 BYTES = {}
 for way in ("rd", "wr"):
     BYTES[f"{way}_bw"] = sums("bandwidth", f"{way}_bytes")
@@ -39,7 +45,8 @@ for place in ("slc", "mem"):
         UCF[f"{place}_{way}_bw"] = sums("bandwidth", f"{place}_bytes_{way}")
         UCF[f"{place}_{way}_rate"] = sums("ratio", f"{place}_access_{way}", "cycles")
         UCF[f"{place}_{way}_bytes_per_request"] = sums("ratio", f"{place}_bytes_{way}", f"{place}_access_{way}")
-READS = {**FREQUENCY, **latency("in_rd", "in_rd_cum_outs", "in_rd_req"), **latency("out_rd", "out_rd_cum_outs", "out_rd_req")}
+READS = {**FREQUENCY, **latency("in_rd", "in_rd_cum_outs", "in_rd_req"),
+         **latency("out_rd", "out_rd_cum_outs", "out_rd_req")}
 WRITES = {**latency("in_wr", "in_wr_cum_outs", "in_wr_req"), **latency("out_wr", "out_wr_cum_outs", "out_wr_req")}
 MCF = {**FREQUENCY}
 for end in ("loc", "rem"):
@@ -49,7 +56,8 @@ for end in ("loc", "rem"):
     MCF[f"total_{end}_bw"] = sums("bandwidth", f"total_bytes_{end}")
     MCF.update(latency(f"rd_{end}", f"rd_cum_outs_{end}", f"rd_req_{end}"))
 SCF = {**FREQUENCY, "cmem_wr_bw": sums("bandwidth", "cmem_wr_total_bytes"),
-       "remote_wr_bw": sums("bandwidth", "remote_socket_wr_total_bytes"), "gmem_wr_bw": sums("bandwidth", "gmem_wr_total_bytes")}
+       "remote_wr_bw": sums("bandwidth", "remote_socket_wr_total_bytes"),
+       "gmem_wr_bw": sums("bandwidth", "gmem_wr_total_bytes")}
 for place, event in (("cmem", "cmem"), ("remote", "remote_socket"), ("gmem", "gmem")):
     SCF[f"{place}_rd_bw"] = sums("beats", f"{event}_rd_data")
     SCF.update(latency(f"{place}_rd", f"{event}_rd_outstanding", f"{event}_rd_access"))
@@ -67,7 +75,8 @@ TEGRA410 = {
     "nvidia_cmem_latency": (CMEM, lambda s: [f"nvidia_cmem_latency_pmu_{s}"]),
     "nvidia_nvlink_c2c": ({**READS, **WRITES}, lambda s: [f"nvidia_nvlink_c2c_pmu_{s}"]),
     "nvidia_nvclink": (READS, lambda s: [f"nvidia_nvclink_pmu_{s}"]),
-    "nvidia_nvdlink": ({**FREQUENCY, **latency("in_rd", "in_rd_cum_outs", "in_rd_req")}, lambda s: [f"nvidia_nvdlink_pmu_{s}"]),
+    "nvidia_nvdlink": ({**FREQUENCY, **latency("in_rd", "in_rd_cum_outs", "in_rd_req")},
+                       lambda s: [f"nvidia_nvdlink_pmu_{s}"]),
 }
 # Two CPUs side by side: their link knows reads alone, and nothing is behind NV-DLink.
 CPU_PEER = {**TEGRA410, "nvidia_nvlink_c2c": (READS, TEGRA410["nvidia_nvlink_c2c"][1])}
@@ -86,9 +95,9 @@ def expected(machine, peer="gpu"):
     rate = lambda pmu, event: rates.per_ns(f"{pmu}/{event}/", peer)
     for kind, (formulas, pmus) in machine.items():
         for name, formula in formulas.items():
-            out["system", "", "", f"{kind}.{name}"] = formula(pmus(0) + pmus(1), rate)
+            out["system", "", "", f"{kind}.{name}"] = value(formula, pmus(0) + pmus(1), rate)
             for socket in (0, 1):
-                out["package", str(socket), "", f"{kind}.{name}"] = formula(pmus(socket), rate)
+                out["package", str(socket), "", f"{kind}.{name}"] = value(formula, pmus(socket), rate)
                 for pmu in pmus(socket):
-                    out["pmu", str(socket), pmu, f"{kind}.{name}"] = formula([pmu], rate)
+                    out["pmu", str(socket), pmu, f"{kind}.{name}"] = value(formula, [pmu], rate)
     return out

@@ -1,4 +1,4 @@
-"""What the tests of both guests share: the results of a boot, recordings as pmrep shows them, and the list of checks."""
+"""What the tests of both guests share: the results of a boot, recordings as pmrep shows them, and lists of checks."""
 import collections
 import csv
 import io
@@ -39,7 +39,8 @@ class Guest:
 
     def check_statuses(self):
         for name, (expected, actual) in self.status.items():
-            yield f"{name} ends with {expected}", actual == expected, f"{actual}; {self.text(name, 'err').strip()[-600:]}"
+            told = self.text(name, "err").strip()[-600:]
+            yield f"{name} ends with {expected}", actual == expected, f"{actual}; {told}"
 
 
 def pmrep(*args, status=0, both=False):
@@ -53,7 +54,7 @@ Value = collections.namedtuple("Value", "value status begin end enabled running"
 
 
 class Recording:
-    """What `pmrep dump` says: series[counter, CPU of its place] = [Value]; further counters, instances, events, probes."""
+    """What `pmrep dump` says: series[counter, CPU of its place] = [Value]; counters, instances, events, probes."""
 
     def __init__(self, path):
         self.path = path
@@ -82,7 +83,7 @@ class Recording:
         return [name for name, c in self.counters.items() if c["source"] == "perf"]
 
     def rate(self, counter):
-        """Counts per ns in which the counter ran, and the share of time in which it did, summed over CPUs as they come."""
+        """Counts per ns in which the counter ran, and the share of time in which it did."""
         total = running = enabled = 0
         for (name, _), rows in self.series.items():
             if name != counter:
@@ -97,7 +98,7 @@ class Recording:
         return total / running, running / enabled
 
     def metrics(self, *args):
-        """{(scope, package, device, metric): (value or None, unit, status)} of the whole time, from `pmrep --format=csv`."""
+        """{(scope, package, device, metric): (value or None, unit, status)} of the whole time."""
         rows = csv.DictReader(io.StringIO(pmrep("--total", "--format=csv", *args, self.path)))
         return {(r["scope"], r["package"], r["device"], r["metric"]):
                 (float(r["value"]) if r["value"] else None, r["unit"], r["status"]) for r in rows}

@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 """Packs the initial file system of a guest: image.py ARCHITECTURE FOLDER BATCH IMAGE [PATH=FILE...]
 
-FOLDER is where `packages` has unpacked things. The image holds BusyBox, init and the scripts of bin/, the batch, the modules that
-are named in MODULES with those they need (the file /modules/order is the order to load them in), and further FILEs at PATH. A
-program is taken with the libraries it is linked to.
+FOLDER is where `packages` has unpacked things. The image holds BusyBox, init and the scripts of bin/, the batch, the
+modules that are named in MODULES with those they need (the file /modules/order is the order to load them in), and
+further FILEs at PATH. A program is taken with the libraries it is linked to.
 """
 import glob
 import gzip

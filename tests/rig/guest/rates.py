@@ -20,7 +20,8 @@ MODELS = [  # name, table, the id of cycles, filters of config1 that stand for a
 # Masks of several bits: how many. The fields of UCF and PCIE that select one place each come below.
 MASKS = {"src_rp_mask": 8, "dst_rp_mask": 8, "gpu_mask": 2, "root_port": 10, "port": 2, "rem_socket": 4}
 PLACES = {
-    "ucf": [["src_loc_noncpu", "src_loc_cpu", "src_rem"], ["dst_loc_cmem", "dst_loc_gmem", "dst_loc_other", "dst_rem"]],
+    "ucf": [["src_loc_noncpu", "src_loc_cpu", "src_rem"],
+            ["dst_loc_cmem", "dst_loc_gmem", "dst_loc_other", "dst_rem"]],
     "pcie": [["dst_loc_cmem", "dst_loc_gmem", "dst_loc_pcie_p2p", "dst_loc_pcie_cxl", "dst_rem"]],
 }
 
@@ -99,7 +100,8 @@ def per_ns(event, peer="gpu"):
         bdf = terms["src_bdf"]
         return rate * Fraction(1 + ((bdf >> 8) + (bdf & 0xff)) % 31, 32)
     if table == "target" and terms.get("dst_addr_en"):
-        return rate * Fraction((terms.get("dst_addr_base", 0) >> 16 & 7) + 1, 64 + bin(terms.get("dst_addr_mask", 0)).count("1"))
+        bits = bin(terms.get("dst_addr_mask", 0)).count("1")
+        return rate * Fraction((terms.get("dst_addr_base", 0) >> 16 & 7) + 1, 64 + bits)
     for name, value in terms.items():
         if name in MASKS and not (name == "gpu_mask" and peer == "cpu"):
             rate *= masked(value, MASKS[name])

@@ -1,10 +1,11 @@
 /*
- * The least that sampling groups of counters can cost: opens them, reads each with one read() every period, does nothing else.
+ * The least that sampling groups of counters can cost: opens them, reads each with one read() every period, does
+ * nothing else.
  *
  * usage: readloop PERIOD_NS PASSES TYPE:CPU:CONFIG,CONFIG,... ...
  *
- * Groups are read on their own CPU, as pmrec does, by one process a CPU. Prints a line a CPU: its number, how many groups, the
- * nanoseconds that a quarter of the passes over them stayed below, and the CPU time of all passes.
+ * Groups are read on their own CPU, as pmrec does, by one process a CPU. Prints a line a CPU: its number, how many
+ * groups, the nanoseconds that a quarter of the passes over them stayed below, and the CPU time of all passes.
  */
 #define _GNU_SOURCE
 #include <errno.h>

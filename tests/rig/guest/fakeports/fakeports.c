@@ -2,9 +2,9 @@
 /*
  * fakeports - the PCIe root ports of a two-socket Tegra410, without one.
  *
- * The 21 root ports of the table in the kernel's nvidia-tegra410-pmu.rst, in 12 domains, with the DVSEC (vendor 10de, id 4) that says
- * which root complex and socket each belongs to, behind a foreign one and an AER capability. Below each port is a device with two
- * functions. The files of sysfs, and whom they show what, are the kernel's own.
+ * The 21 root ports of the table in the kernel's nvidia-tegra410-pmu.rst, in 12 domains, with the DVSEC (vendor 10de,
+ * id 4) that says which root complex and socket each belongs to, behind a foreign one and an AER capability. Below
+ * each port is a device with two functions. The files of sysfs, and whom they show what, are the kernel's own.
  */
 #include <linux/module.h>
 #include <linux/pci.h>
@@ -133,7 +133,8 @@ static int config_write(struct pci_bus *bus, unsigned int devfn, int where, int 
 		return PCIBIOS_DEVICE_NOT_FOUND;
 	/* What the kernel writes while it scans: commands and bus numbers. Everything else is read-only. */
 	if (where == PCI_COMMAND || where == PCI_INTERRUPT_LINE || where == PCI_BRIDGE_CONTROL ||
-	    (c->bytes[PCI_HEADER_TYPE] == PCI_HEADER_TYPE_BRIDGE && where >= PCI_PRIMARY_BUS && where <= PCI_SUBORDINATE_BUS))
+	    (c->bytes[PCI_HEADER_TYPE] == PCI_HEADER_TYPE_BRIDGE && where >= PCI_PRIMARY_BUS &&
+	     where <= PCI_SUBORDINATE_BUS))
 		memcpy(c->bytes + where, &value, size);
 	return PCIBIOS_SUCCESSFUL;
 }

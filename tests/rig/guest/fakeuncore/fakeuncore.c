@@ -2,17 +2,18 @@
 /*
  * fakeuncore - the uncore PMUs of a Tegra410 or a Grace, without one.
  *
- * What user space can see of the real drivers is the same: names, cpumask, associated_cpus, identifier, peer, events/, format/,
- * the errors of perf_event_open() and what a group, a filter or a CPU that goes offline does. The counters advance while they
- * run, at the rates of events.def, so that a recording can be held against them.
+ * What user space can see of the real drivers is the same: names, cpumask, associated_cpus, identifier, peer,
+ * events/, format/, the errors of perf_event_open() and what a group, a filter or a CPU that goes offline does. The
+ * counters advance while they run, at the rates of events.def, so that a recording can be held against them.
  *
- * Which share of its events a filter selects depends on the bits, not on their number: bit i of a mask of n weighs i + 1. For
- * instances other than 0 the rates differ, see per_instance(). rates.py has the same arithmetic a second time.
+ * Which share of its events a filter selects depends on the bits, not on their number: bit i of a mask of n weighs i
+ * + 1. For instances other than 0 the rates differ, see per_instance(). rates.py has the same arithmetic a second
+ * time.
  *
  * Parameters: set=t410|grace; peer=gpu|cpu, what NVLink-C2C connects to; names=current|chiplet|generic, as kernels of
- * different age call the same PMUs; counters=N, of the PMUs that have programmable ones, the cycle counter included; idle=TEXT, PMUs
- * with TEXT in their names never count; and, to be written while events are open, revoke=NAME: the PMU goes away, its events
- * read end-of-file as those of an unregistered PMU do.
+ * different age call the same PMUs; counters=N, of the PMUs that have programmable ones, the cycle counter included;
+ * idle=TEXT, PMUs with TEXT in their names never count; and, to be written while events are open, revoke=NAME: the
+ * PMU goes away, its events read end-of-file as those of an unregistered PMU do.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 #include <linux/bitops.h>
@@ -507,8 +508,8 @@ static u64 count_after(const struct uncore *u, const struct perf_event *event, u
 }
 
 /*
- * How long the event has run by perf's own clock: up to the last change of its state, and since then. A count that follows this
- * clock, and not that of the moment, has no part in how slow an emulated CPU starts and stops things.
+ * How long the event has run by perf's own clock: up to the last change of its state, and since then. A count that
+ * follows this clock, and not that of the moment, has no part in how slow an emulated CPU starts and stops things.
  */
 static u64 ran_ns(const struct perf_event *event)
 {

@@ -1,0 +1,75 @@
+"""Metrics of uncore PMUs from raw values: what tests/rig/guest/formulas.py defines, over readings of a recording."""
+import os
+import re
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../rig/guest"))
+import formulas  # pylint: disable=wrong-import-position
+
+CLASSES = {**formulas.TEGRA410, **formulas.GRACE}
+# What the PMUs of a class are called.
+NAMES = {kind: re.sub(r"(?<=_pmu_)0|(?<=_rc_)0", r"\\d+", pmus(0)[0]) for kind, (_, pmus) in CLASSES.items()}
+# One counter for every event: what is counted together does not matter.
+FIXED = {"nvidia_cmem_latency", "nvidia_nvlink_c2c", "nvidia_nvclink", "nvidia_nvdlink"}
+CLOCKED = {"latency", "outstanding"}
+
+
+def base(name):
+    """Without the number of an event that is in several groups."""
+    return name.partition("#")[0]
+
+
+def definition(name):
+    kind, _, metric = name.partition(".")
+    return CLASSES[kind][0].get(metric) if kind in CLASSES else None
+
+
+def inputs(kind, events, series, groups):
+    """[{event: series}] of each PMU of the class: the first of its groups that has all of the events."""
+    chosen = {}
+    for name in sorted(series, key=lambda n: series[n][0].counter.id):
+        pmu, _, inner = name.partition("/")
+        if not inner or pmu in chosen or not re.fullmatch(NAMES[kind], pmu):
+            continue
+        group = next(g for g in groups if series[name][0].counter.id in g)
+        here = {}
+        for other in series:
+            if base(other).partition("/")[0] == pmu and (kind in FIXED or series[other][0].counter.id in group):
+                here.setdefault(base(other).partition("/")[2].rstrip("/"), series[other][0])
+        if all(event in here for event in events):
+            chosen[pmu] = {event: here[event] for event in here if event in events or event == "cycles"}
+    return list(chosen.values())
+
+
+def compute(name, missing, ratio):
+    """A function of a place, or None if there is no such metric."""
+    formula = definition(name)
+    if not formula:
+        return None
+    kind, *events = formula
+    needed = events + ["cycles"] * (kind in CLOCKED)
+
+    def value(place):
+        pmus = [p for p in inputs(name.partition(".")[0], needed, place.series, place.groups)
+                if place.wanted(p[needed[0]].instance)]
+        if not pmus:
+            raise missing({"no-input"})
+        # A PMU whose clock stood still has counted nothing.
+        difference = lambda pmu, event: pmu[event].difference(place.interval)
+        running = [p for p in pmus if "cycles" not in p or difference(p, "cycles")]
+        if not running:
+            raise missing({"not-counted"})
+        total = lambda i: sum(difference(p, events[i]) for p in running)
+        seconds = sum(p[events[0]].counted(place.interval) for p in running)
+        waited = lambda: sum(difference(p, events[0]) * p["cycles"].counted(place.interval) / difference(p, "cycles")
+                             for p in running)
+        return {
+            "bandwidth": lambda: total(0) * len(running) / seconds / 10**9,
+            "beats": lambda: 32 * total(0) * len(running) / seconds / 10**9,
+            "ratio": lambda: ratio(total(0), total(1)),
+            "percent": lambda: 100 * ratio(total(0), total(1)),
+            "frequency": lambda: total(0) / seconds / 10**9,
+            "latency": lambda: 10**9 * ratio(waited(), total(1)),
+            "outstanding": lambda: waited() * len(running) / seconds,
+        }[kind]()
+    return value
