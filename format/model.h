@@ -379,6 +379,7 @@ enum pm_header_key {
 	PM_HEADER_RUNS = 30,             /* u64: -r */
 	PM_HEADER_METRICS = 31,          /* array: metrics of -M: names of known ones, or [name, unit, formula, threshold,
 	                                  * groups, help] */
+	PM_HEADER_REDACTED = 32,         /* array of text: classes that were redacted: machine, person, time */
 	PM_HEADER_HOST = 100,            /* text: node name */
 	PM_HEADER_BOOT_ID = 101,         /* text; strict privacy leaves it out */
 	PM_HEADER_PRODUCT = 102,         /* text: DMI vendor and product, not serials */

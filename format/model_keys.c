@@ -67,6 +67,8 @@ const struct pm_key_row pm_header_keys[] = {
 	  .help = "runs that were asked for with -r" },
 	{ .key = PM_HEADER_METRICS, .kind = PM_VALUE_ARRAY, .name = "metrics",
 	  .help = "metrics that were asked for with -M" },
+	{ .key = PM_HEADER_REDACTED, .kind = PM_VALUE_ARRAY, .name = "redacted",
+	  .help = "classes that were redacted: machine, person, time" },
 	{ .key = PM_HEADER_HOST, .kind = PM_VALUE_TEXT, .name = "host",
 	  .help = "node name" },
 	{ .key = PM_HEADER_BOOT_ID, .kind = PM_VALUE_TEXT, .name = "boot_id",

@@ -22,6 +22,8 @@ const struct command commands[] = {
 	{ "diff", "is it slower, and can it be believed: two sets of recordings", cmd_diff },
 	{ "cut", "copy a part of a recording into a recording", cmd_cut },
 	{ "merge", "join consecutive recordings into one", cmd_merge },
+	{ "redact", "copy a recording without what tells whose it is", cmd_redact },
+	{ "bundle", "redact a recording and make it small enough for an attachment", cmd_bundle },
 	{ "html", "one page of charts and tables that any browser opens", cmd_html },
 	{ "eval", "the value of a metric expression", cmd_eval },
 	{ 0 },

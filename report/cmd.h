@@ -34,6 +34,8 @@ int cmd_dump(int argc, char **argv);
 int cmd_check(int argc, char **argv);
 int cmd_cut(int argc, char **argv);
 int cmd_merge(int argc, char **argv);
+int cmd_redact(int argc, char **argv);
+int cmd_bundle(int argc, char **argv);
 int cmd_diff(int argc, char **argv);
 int cmd_html(int argc, char **argv);
 int cmd_eval(int argc, char **argv);

@@ -8,7 +8,8 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <zlib.h>
+
+#include "report/gzip.h"
 
 /* ---- an input of which the first bytes were looked at ---- */
 
@@ -84,93 +85,6 @@ static int peek(struct pm_input *in, struct pm_input *inner, struct error *e)
 		.size = inner->size,
 		.growing = inner->growing,
 	};
-	return 0;
-}
-
-/* ---- gzip ---- */
-
-struct gzip {
-	struct pm_input inner;
-	z_stream z;
-	bool ended; /* the input, or what of it can be believed */
-	bool given; /* something of the recording */
-	bool whole; /* there was a member with an end */
-	uint8_t in[64 << 10];
-};
-
-static ssize_t gzip_fill(struct gzip *g)
-{
-	ssize_t n;
-
-	do {
-		n = g->inner.read(g->inner.ctx, g->in, sizeof(g->in));
-	} while (n == -EINTR);
-	if (n > 0) {
-		g->z.next_in = g->in;
-		g->z.avail_in = (uInt)n;
-	}
-	return n;
-}
-
-static ssize_t gzip_read(void *ctx, void *data, size_t len)
-{
-	struct gzip *g = ctx;
-
-	g->z.next_out = data;
-	g->z.avail_out = len > (64u << 20) ? 64u << 20 : (uInt)len;
-	len = g->z.avail_out;
-	while (!g->ended && g->z.avail_out == len) {
-		int r;
-
-		if (!g->z.avail_in) {
-			ssize_t n = gzip_fill(g);
-
-			if (n < 0)
-				return n;
-			if (!n) {
-				g->ended = true;
-				break;
-			}
-		}
-		r = inflate(&g->z, Z_NO_FLUSH);
-		/* gzip files may be joined; what follows that is no gzip member is padding. */
-		if (r == Z_STREAM_END) {
-			g->whole = true;
-			r = inflateReset(&g->z);
-		}
-		if (r == Z_MEM_ERROR)
-			return -ENOMEM;
-		/* The recording has checksums of its own, and says what the damage cost. */
-		if (r != Z_OK && r != Z_BUF_ERROR)
-			g->ended = true;
-	}
-	len -= g->z.avail_out;
-	g->given |= len > 0;
-	return len || g->given || g->whole ? (ssize_t)len : -ENODATA;
-}
-
-static void gzip_close(void *ctx)
-{
-	struct gzip *g = ctx;
-
-	inflateEnd(&g->z);
-	if (g->inner.close)
-		g->inner.close(g->inner.ctx);
-	free(g);
-}
-
-int input_gzip(struct pm_input *in, struct pm_input *inner, struct error *e)
-{
-	struct gzip *g = calloc(1, sizeof(*g));
-
-	if (!g || inflateInit2(&g->z, 15 + 16) != Z_OK) {
-		free(g);
-		if (inner->close)
-			inner->close(inner->ctx);
-		return error_set(e, ENOMEM, "out of memory");
-	}
-	g->inner = *inner;
-	*in = (struct pm_input){ .ctx = g, .read = gzip_read, .close = gzip_close, .size = UINT64_MAX };
 	return 0;
 }
 

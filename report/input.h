@@ -17,7 +17,4 @@ bool input_being_written(const char *path);
 /* Whether `path` names an archive of Performance Co-Pilot, whose own pmrep is another program. */
 bool input_is_pcp(const char *path);
 
-/* Unwraps gzip around a recording. Takes over *inner in every case. At damage the input ends. */
-int input_gzip(struct pm_input *in, struct pm_input *inner, struct error *e);
-
 #endif

@@ -19,6 +19,7 @@ int rewrite_new(struct rewrite **out, const struct rewrite_rules *rules, pm_sink
 		return error_sys(e, ENOMEM, "output");
 	w->rules = rules;
 	w->result.ended = true;
+	config.zstd_level = rules->zstd_level;
 	pm_model_init(&w->model);
 	config.model = &w->model;
 	if (getrandom(w->model.recording_id, sizeof(w->model.recording_id), 0) < 0)
@@ -62,7 +63,7 @@ static bool in_window(const struct rewrite *w, uint64_t ns)
  * recording before. */
 static bool join(struct rewrite *w, const struct pm_chunk *chunk)
 {
-	bool again = w->last_tick && chunk->tick[0] == w->last_tick;
+	bool again = w->last_tick && chunk->tick[0] + w->rules->shift_ns == w->last_tick;
 
 	if (w->begun)
 		return false;
@@ -92,13 +93,18 @@ static bool skips(const struct rewrite *w, uint8_t flags)
 
 static int take_rows(struct rewrite *w, const struct pm_model *in, const struct pm_chunk *chunk, uint32_t from)
 {
+	uint32_t to = chunk->rows;
 	int err = 0;
 
-	for (uint32_t row = from; row < chunk->rows && !err; row++) {
-		if (in_window(w, chunk->tick[row])) {
-			err = rewrite_rows_add(w, in, chunk, row, skips(w, chunk->flags[row]));
-			w->in_segment++;
-		}
+	while (from < to && !in_window(w, chunk->tick[from]))
+		from++;
+	while (from < to && !in_window(w, chunk->tick[to - 1]))
+		to--;
+	if (w->rules->every <= 1)
+		return from < to ? rewrite_rows_add(w, in, chunk, from, to - from, false) : 0;
+	for (uint32_t row = from; row < to && !err; row++) {
+		err = rewrite_rows_add(w, in, chunk, row, 1, skips(w, chunk->flags[row]));
+		w->in_segment++;
 	}
 	return err;
 }
@@ -168,6 +174,16 @@ static bool map_event(const struct rewrite *w, struct pm_event *e)
 	return true;
 }
 
+static int shift_event(const struct rewrite *w, struct pm_event *e)
+{
+	const struct pm_value *since = pm_map_get(&e->attrs, PM_EVENT_KEY_SINCE);
+
+	e->time_ns += w->rules->shift_ns;
+	if (!since || since->kind != PM_VALUE_U64)
+		return 0;
+	return pm_map_set(&e->attrs, PM_EVENT_KEY_SINCE, pm_u64(since->u64 + w->rules->shift_ns));
+}
+
 static int take_event(struct rewrite *w, const struct pm_event *event)
 {
 	struct pm_event copy = *event;
@@ -177,7 +193,7 @@ static int take_event(struct rewrite *w, const struct pm_event *event)
 		return 0;
 	if (pm_map_copy(&copy.attrs, &event->attrs))
 		return -ENOMEM;
-	r = map_event(w, &copy) ? REWRITE_KEEP : REWRITE_DROP;
+	r = map_event(w, &copy) ? shift_event(w, &copy) : REWRITE_DROP;
 	if (r == REWRITE_KEEP && w->rules->event)
 		r = w->rules->event(w->rules->ctx, &copy);
 	/* What happened stays between the snapshots where it was. */

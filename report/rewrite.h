@@ -34,7 +34,13 @@ struct rewrite_rules {
 	int (*config)(void *ctx, struct pm_config *c);
 	int (*event)(void *ctx, struct pm_event *e);             /* times of the input, on the shifted clock if shifted */
 	int (*text)(void *ctx, const struct pm_counter *c, struct pm_value *v); /* a value of a TEXT or BYTES column */
-	int (*clocks)(void *ctx, struct pm_clocks *c);           /* REWRITE_DROP is -EINVAL */
+	int (*clocks)(void *ctx, struct pm_clocks *c);           /* REWRITE_DROP is -EINVAL; monotonic is shifted already */
+	/* Whether a group goes over at all; asked when it becomes known. Its ids are those of `in`. */
+	int (*group)(void *ctx, const struct pm_model *in, const struct pm_group *g);
+	void *group_ctx; /* its own: who reduces is not who redacts */
+	/* What is added to each value of a counter of integers, modulo 2^width; differences stay what they are. Asked
+	 * once for each group that the counter is in. */
+	uint64_t (*rebase)(void *ctx, const struct pm_counter *c);
 
 	/* Before the first snapshot of a recording, when its model and clocks are known: may set from_ns and to_ns. */
 	int (*start)(void *ctx, struct pm_reader *reader, const struct pm_chunk_head *first, struct error *e);
@@ -43,6 +49,8 @@ struct rewrite_rules {
 	/* One snapshot in so many; 0 and 1: all. The first and the last of each segment stay, so that sums and means over
 	 * the whole are the same. Deltas of skipped snapshots are added up, peaks are kept. */
 	uint32_t every;
+	uint64_t shift_ns; /* added, modulo 2^64, to all times of CLOCK_MONOTONIC */
+	int zstd_level;    /* 0: the default of the writer */
 	/* Gathers snapshots into chunks as large as they may be: the smallest file. Otherwise chunks end where they did,
 	 * and each keeps its clocks. `every` gathers in any case. */
 	bool gather;

@@ -126,6 +126,10 @@ static int map_instances(struct rewrite *w, const struct pm_model *in)
 			return -ENOMEM;
 		if (w->rules->instance)
 			fate = w->rules->instance(w->rules->ctx, &copy);
+		if (copy.added_ns)
+			copy.added_ns += w->rules->shift_ns;
+		if (copy.retired_ns)
+			copy.retired_ns += w->rules->shift_ns;
 		if (fate == REWRITE_KEEP) {
 			id = instance_again(w, &copy);
 			if (!id)
@@ -138,7 +142,8 @@ static int map_instances(struct rewrite *w, const struct pm_model *in)
 	}
 	for (uint32_t k = 0; k < in->n_instances && !err; k++)
 		if (m->instance[k] && in->instance[k].retired_ns)
-			err = pm_model_retire_instance(&w->model, m->instance[k], in->instance[k].retired_ns);
+			err = pm_model_retire_instance(&w->model, m->instance[k],
+						       in->instance[k].retired_ns + w->rules->shift_ns);
 	return err;
 }
 
@@ -185,6 +190,7 @@ static void list_columns(const struct rewrite_maps *m, const struct pm_group *g,
 		if (shared || m->instance[g->instance[c % times] - 1])
 			out->column[out->n_columns++] = c;
 	out->n_head = out->n_columns;
+	out->n_clocks = g->flags & PM_GROUP_PERF_TIMES ? out->n_head / 2 : out->n_head;
 	for (uint32_t v = 0; v < values; v++)
 		if (wanted(m, g, v))
 			out->column[out->n_columns++] = head + v;
@@ -215,6 +221,31 @@ static int note_special(const struct pm_model *in, const struct pm_group *g, str
 	return 0;
 }
 
+static int note_rebase(const struct rewrite *w, const struct pm_model *in, const struct pm_group *g,
+		       struct rewrite_group *out)
+{
+	uint32_t head = pm_group_head(g);
+
+	for (uint32_t i = out->n_head; i < out->n_columns && w->rules->rebase; i++) {
+		const struct pm_counter *c = pm_model_counter(in, pm_group_counter_of(g, out->column[i] - head));
+		uint64_t offset = c->type == PM_U64 || c->type == PM_S64 ? w->rules->rebase(w->rules->ctx, c) : 0;
+
+		if (!offset)
+			continue;
+		if (!out->rebase)
+			out->rebase = calloc(out->n_columns, sizeof(*out->rebase));
+		if (!out->special)
+			out->special = calloc(out->n_columns, sizeof(*out->special));
+		if (!out->carry)
+			out->carry = calloc(out->n_columns, sizeof(*out->carry));
+		if (!out->rebase || !out->special || !out->carry)
+			return -ENOMEM;
+		out->rebase[i] = offset;
+		out->special[i] = c->id;
+	}
+	return 0;
+}
+
 static int map_group(struct rewrite *w, const struct pm_model *in, const struct pm_group *g,
 		     struct rewrite_group *out)
 {
@@ -223,6 +254,11 @@ static int map_group(struct rewrite *w, const struct pm_model *in, const struct 
 	int64_t id;
 	int err = 0;
 
+	if (w->rules->group) {
+		err = w->rules->group(w->rules->group_ctx, in, g);
+		if (err)
+			return err < 0 ? err : 0;
+	}
 	copy.counter = calloc(g->n_counters + 1, sizeof(*copy.counter));
 	copy.instance = calloc(g->n_instances + 1, sizeof(*copy.instance));
 	out->column = calloc(pm_group_columns(g) + 1, sizeof(*out->column));
@@ -243,8 +279,10 @@ static int map_group(struct rewrite *w, const struct pm_model *in, const struct 
 	if (!err && copy.n_counters && copy.n_instances) {
 		list_columns(m, g, out);
 		err = note_special(in, g, out);
+		if (!err)
+			err = note_rebase(w, in, g, out);
 		id = err ? err : group_place(w, &copy);
-		out->whole = !out->special && out->n_columns == pm_group_columns(g);
+		out->whole = !out->special && out->n_columns == pm_group_columns(g) && !w->rules->shift_ns;
 		if (id < 0)
 			err = (int)id;
 		else
@@ -291,11 +329,10 @@ static int copy_topology(struct rewrite *w, const struct pm_model *in)
 	if (!in->topology.time_ns || in->topology.time_ns == w->maps.topology_ns)
 		return 0;
 	w->maps.topology_ns = in->topology.time_ns;
-	if (!w->rules->topology)
-		return pm_model_set_topology(&w->model, &in->topology);
 	pm_model_init(&scratch);
 	r = pm_model_set_topology(&scratch, &in->topology);
-	if (!r)
+	scratch.topology.time_ns += w->rules->shift_ns;
+	if (!r && w->rules->topology)
 		r = w->rules->topology(w->rules->ctx, &scratch.topology);
 	if (r == REWRITE_KEEP)
 		r = pm_model_set_topology(&w->model, &scratch.topology);
@@ -393,6 +430,7 @@ static int copy_config(struct rewrite *w, const struct pm_config *from)
 	struct pm_config copy = *from;
 	int r;
 
+	copy.time_ns += w->rules->shift_ns;
 	copy.name = copy_text(from->name);
 	copy.instances = (struct cpulist){ 0 };
 	r = pm_value_copy(&copy.value, &from->value);
@@ -446,7 +484,10 @@ static int copy_header(struct rewrite *w, const struct pm_model *in)
 		return 0;
 	r = pm_map_copy(&w->model.header, &in->header);
 	if (!r && w->rules->every > 1 && interval)
-		r = pm_map_set(&w->model.header, PM_HEADER_INTERVAL, pm_u64(interval * w->rules->every));
+		r = pm_map_set(&w->model.header, PM_HEADER_INTERVAL,
+			       pm_u64(interval > UINT64_MAX / w->rules->every || w->rules->every == UINT32_MAX
+					      ? 0 /* start and end only */
+					      : interval * w->rules->every));
 	if (!r && w->rules->history)
 		r = add_history(&w->model.header, w->rules->history);
 	if (!r && w->rules->header)
@@ -483,6 +524,7 @@ void rewrite_maps_release(struct rewrite_maps *m)
 		free(m->group[i].column);
 		free(m->group[i].special);
 		free(m->group[i].carry);
+		free(m->group[i].rebase);
 	}
 	free(m->counter);
 	free(m->instance);

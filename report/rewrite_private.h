@@ -15,6 +15,8 @@ struct rewrite_group {
 	 * are none. */
 	uint32_t *special;
 	struct rewrite_carry *carry; /* likewise, where snapshots are skipped */
+	uint64_t *rebase;    /* likewise: what is added; NULL: nothing */
+	uint32_t n_clocks;   /* columns of times of CLOCK_MONOTONIC, which are the first */
 	bool whole;          /* the same columns in the same order, and none of them special */
 };
 
@@ -68,9 +70,9 @@ struct rewrite {
 int rewrite_model(struct rewrite *w, const struct pm_model *in, struct error *e);
 void rewrite_maps_release(struct rewrite_maps *m);
 
-/* Takes a row of a chunk, as a spare one if it is to be skipped. 0 or -errno. */
+/* Takes `n` rows of a chunk; one, as a spare one, if it is to be skipped. 0 or -errno. */
 int rewrite_rows_add(struct rewrite *w, const struct pm_model *in, const struct pm_chunk *chunk, uint32_t row,
-		     bool skipped);
+		     uint32_t n, bool skipped);
 /* Takes all rows of a chunk as they are, without a copy where that is possible. */
 int rewrite_rows_pass(struct rewrite *w, const struct pm_model *in, const struct pm_chunk *chunk, uint32_t segment);
 /* Writes what has been gathered. */

@@ -83,6 +83,12 @@ static int put_special(struct rewrite *w, const struct pm_model *in, struct rewr
 	const struct pm_counter *c = pm_model_counter(in, to->special[column]);
 	struct rewrite_carry *carry = &to->carry[column];
 
+	if (to->rebase && to->rebase[column]) {
+		*v += *status ? 0 : to->rebase[column];
+		if (c->width < 64)
+			*v &= (1ull << c->width) - 1;
+		return 0;
+	}
 	if (c->type == PM_TEXT || c->type == PM_BYTES) {
 		int64_t id = *status ? 0 : text_of(w, in, c, *v);
 
@@ -194,54 +200,85 @@ static bool fits(const struct rewrite *w, const struct pm_chunk *chunk)
 	return n == r->n_groups;
 }
 
+/* Rows of a group, column by column: that is how they lie in memory. */
 static int put_group(struct rewrite *w, const struct pm_model *in, const struct pm_chunk_group *from, uint32_t row,
-		     uint32_t slot, bool skipped)
+		     uint32_t n, uint32_t slot, bool skipped)
 {
 	struct rewrite_group *to = group_of(w, from->group);
 	struct pm_chunk_group *g = &w->rows.group[slot];
 	size_t at = w->rows.chunk.rows;
+	bool missing = w->rows.missing[slot];
 	int err = 0;
 
 	for (uint32_t k = 0; k < to->n_columns && !err; k++) {
 		size_t place = to->column[k] * from->stride + row;
+		bool special = to->special && to->special[k];
 		uint64_t *v = &g->v[k * g->stride + at];
 		uint16_t *status = &g->status[k * g->stride + at];
 
-		*v = from->v[place];
-		*status = from->status && k >= to->n_head ? from->status[place] : 0;
-		if (to->special && to->special[k])
-			err = put_special(w, in, to, k, skipped, v, status);
-		w->rows.missing[slot] = w->rows.missing[slot] || *status;
+		memcpy(v, from->v + place, n * sizeof(*v));
+		if (from->status && k >= to->n_head)
+			memcpy(status, from->status + place, n * sizeof(*status));
+		else
+			memset(status, 0, n * sizeof(*status));
+		for (uint32_t i = 0; k < to->n_clocks && i < n; i++)
+			v[i] += w->rules->shift_ns;
+		for (uint32_t i = 0; special && i < n && !err; i++)
+			err = put_special(w, in, to, k, skipped, &v[i], &status[i]);
+		for (uint32_t i = 0; (from->status || special) && i < n; i++)
+			missing |= status[i] != 0;
 	}
+	w->rows.missing[slot] = missing;
 	return err;
 }
 
-int rewrite_rows_add(struct rewrite *w, const struct pm_model *in, const struct pm_chunk *chunk, uint32_t row,
-		     bool skipped)
+static int add_rows(struct rewrite *w, const struct pm_model *in, const struct pm_chunk *chunk, uint32_t row,
+		    uint32_t n, bool skipped)
 {
 	struct rewrite_rows *r = &w->rows;
 	uint32_t slot = 0;
 	int err = 0;
 
-	if ((r->chunk.rows || r->spare) && !fits(w, chunk))
-		err = rewrite_rows_flush(w);
-	else if (r->chunk.rows && r->chunk.rows == r->room)
-		err = rewrite_rows_flush(w);
-	if (!err && !r->chunk.rows && !r->spare)
-		err = begin(w, chunk);
 	for (uint32_t i = 0; i < chunk->n_groups && !err; i++)
 		if (goes_over(w, &chunk->group[i]))
-			err = put_group(w, in, &chunk->group[i], row, slot++, skipped);
-	if (err)
-		return err;
-	r->tick[r->chunk.rows] = chunk->tick[row];
-	/* Counting what is left, so that the numbers of a recording of which one in ten is left cost as little. */
-	r->number[r->chunk.rows] = w->rules->every > 1 ? chunk->number[row] / w->rules->every : chunk->number[row];
-	r->flags[r->chunk.rows] = chunk->flags[row];
-	r->spare = skipped;
-	if (!skipped)
-		r->chunk.rows++;
-	return 0;
+			err = put_group(w, in, &chunk->group[i], row, n, slot++, skipped);
+	for (uint32_t i = 0; i < n && !err; i++) {
+		uint32_t to = r->chunk.rows + i;
+
+		r->tick[to] = chunk->tick[row + i] + w->rules->shift_ns;
+		/* Counting what is left, so that the numbers of a recording of which one in ten is left cost as little. */
+		r->number[to] = w->rules->every > 1 ? chunk->number[row + i] / w->rules->every : chunk->number[row + i];
+		r->flags[to] = chunk->flags[row + i];
+	}
+	return err;
+}
+
+int rewrite_rows_add(struct rewrite *w, const struct pm_model *in, const struct pm_chunk *chunk, uint32_t row,
+		     uint32_t n, bool skipped)
+{
+	struct rewrite_rows *r = &w->rows;
+	int err = 0;
+
+	if ((r->chunk.rows || r->spare) && !fits(w, chunk))
+		err = rewrite_rows_flush(w);
+	while (n && !err) {
+		uint32_t take;
+
+		if (r->chunk.rows && r->chunk.rows == r->room)
+			err = rewrite_rows_flush(w);
+		if (!err && !r->chunk.rows && !r->spare)
+			err = begin(w, chunk);
+		if (err)
+			break;
+		take = n < r->room - r->chunk.rows ? n : r->room - r->chunk.rows;
+		err = add_rows(w, in, chunk, row, take, skipped);
+		if (!err && !skipped)
+			r->chunk.rows += take;
+		r->spare = skipped;
+		row += take;
+		n -= take;
+	}
+	return err;
 }
 
 static int write_chunk(struct rewrite *w, const struct pm_chunk *chunk)
@@ -249,6 +286,7 @@ static int write_chunk(struct rewrite *w, const struct pm_chunk *chunk)
 	struct pm_chunk out = *chunk;
 	int r;
 
+	out.clocks.monotonic += w->rules->shift_ns;
 	if (w->rules->clocks && (r = w->rules->clocks(w->rules->ctx, &out.clocks)))
 		return r < 0 ? r : -EINVAL;
 	r = pm_writer_chunk(w->writer, &out);
@@ -313,8 +351,7 @@ int rewrite_rows_pass(struct rewrite *w, const struct pm_model *in, const struct
 	if (err)
 		return err;
 	if (!passes(w, chunk)) {
-		for (uint32_t row = 0; row < chunk->rows && !err; row++)
-			err = rewrite_rows_add(w, in, chunk, row, false);
+		err = rewrite_rows_add(w, in, chunk, 0, chunk->rows, false);
 		return err ? err : rewrite_rows_flush(w);
 	}
 	out.segment = segment;

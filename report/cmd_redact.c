@@ -1,0 +1,199 @@
+#include "report/cmd.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "report/outfile.h"
+#include "report/redact.h"
+
+static const char brief[] =
+	"Usage: pmrep redact [OPTION...] [-o OUT.pmr] FILE...\n"
+	"Copy recordings without what tells which machine, person or workload they are of.\n\n"
+	"Fields stay if they are technical and known; names become random pseudonyms (host-1a2b3c4d), and what was\n"
+	"dropped is taken out of all other texts, too. pmrep info OUT.pmr shows what still identifies.\n\n"
+	"  -o, --output=OUT       where to; of several files: a directory. Default: a name as pmrec would give it\n"
+	"      --map=FILE         the same pseudonyms as with this FILE before; it undoes all this: keep it to yourself\n"
+	"      --shift-time       move all clocks, the time since boot too, by random amounts\n"
+	"      --keep=LIST        what may stay: machine, person, time, or fields such as bios, labels, devices\n"
+	"      --overwrite        replace what is there\n\n"
+	"Examples:\n"
+	"  pmrep redact -o public.pmr host.pmr\n"
+	"  pmrep redact --map=~/private.map --shift-time -o public/ host1.pmr host2.pmr\n"
+	"  pmrep redact --keep=bios,product,labels -o public.pmr host.pmr\n";
+
+enum { KEY_MAP = 1000, KEY_SHIFT, KEY_KEEP, KEY_OVERWRITE };
+
+static const struct argp_option options[] = {
+	{ "output", 'o', "OUT", 0, "Where to; of several files: a directory", 0 },
+	{ "map", KEY_MAP, "FILE", 0, "Pseudonyms are those in FILE; new ones are added to it", 0 },
+	{ "shift-time", KEY_SHIFT, NULL, 0, "Move all clocks by random amounts", 0 },
+	{ "keep", KEY_KEEP, "LIST", 0, "What may stay: machine, person, time, or names of fields", 0 },
+	{ "overwrite", KEY_OVERWRITE, NULL, 0, "Replace what is there", 0 },
+	{ 0 },
+};
+
+struct redact_job {
+	const char *output;
+	char **file;
+	int n_files;
+	bool overwrite, directory;
+	struct redact_options options;
+	struct redact *redact;
+	bool damaged;
+};
+
+static error_t parse_opt(int key, char *arg, struct argp_state *state)
+{
+	struct redact_job *j = state->input;
+
+	switch (key) {
+	case 'o':
+		j->output = arg;
+		return 0;
+	case KEY_MAP:
+		j->options.map = arg;
+		return 0;
+	case KEY_SHIFT:
+		j->options.shift_time = true;
+		return 0;
+	case KEY_KEEP:
+		j->options.keep = arg;
+		return 0;
+	case KEY_OVERWRITE:
+		j->overwrite = true;
+		return 0;
+	case ARGP_KEY_ARGS:
+		j->file = state->argv + state->next;
+		j->n_files = state->argc - state->next;
+		return 0;
+	case ARGP_KEY_NO_ARGS:
+		return options_bad(state, "no recording given; --help shows how it goes");
+	}
+	return ARGP_ERR_UNKNOWN;
+}
+
+static const struct argp argp = { .options = options, .parser = parse_opt, .args_doc = "FILE..." };
+static const struct options_spec spec = {
+	.name = "pmrep redact", .column = OPTIONS_OTHER, .argp = &argp, .brief = brief,
+};
+
+static bool is_directory(const char *path)
+{
+	struct stat st;
+
+	return !stat(path, &st) && S_ISDIR(st.st_mode);
+}
+
+/* Whoever gets the output must not get the map with it. */
+static int check_map(const struct redact_job *j, struct error *e)
+{
+	const char *slash = j->options.map ? strrchr(j->options.map, '/') : NULL;
+	struct stat map, out;
+	char *folder;
+	int r;
+
+	if (!j->options.map || !j->output)
+		return 0;
+	if (!strcmp(j->options.map, j->output))
+		return error_set(e, EINVAL, "the map cannot be the output: it undoes the redaction");
+	folder = slash ? strndup(j->options.map, (size_t)(slash - j->options.map) + 1) : strdup(".");
+	if (!folder)
+		return error_sys(e, ENOMEM, "--map");
+	r = j->directory && !stat(folder, &map) && !stat(j->output, &out) && map.st_dev == out.st_dev &&
+	    map.st_ino == out.st_ino;
+	free(folder);
+	return r ? error_set(e, EINVAL, "the map lies among the outputs, and would travel with them; put it elsewhere") : 0;
+}
+
+/* The path of the output for the recording that was looked at. A name that is taken gets a number. */
+static int name_output(const struct redact_job *j, struct buf *path)
+{
+	size_t len;
+
+	if (j->output && !j->directory) {
+		buf_addstr(path, j->output);
+		return path->err;
+	}
+	if (j->output)
+		buf_printf(path, "%s/", j->output);
+	redact_file_name(j->redact, path);
+	len = path->len;
+	buf_addstr(path, ".pmr");
+	for (unsigned n = 2; !path->err && !j->overwrite && !access(buf_str(path), F_OK); n++) {
+		path->len = len;
+		buf_printf(path, ".%u.pmr", n);
+	}
+	return path->err;
+}
+
+static int redact_one(struct redact_job *j, const char *file, struct error *e)
+{
+	struct rewrite_rules rules = { .history = "redacted" };
+	struct redact_counts before = redact_counts(j->redact), after;
+	struct rewrite_result result;
+	struct buf path = BUF_INIT;
+	struct outfile out = { .fd = -1 };
+	int err = redact_look_file(j->redact, file, e);
+
+	if (!err && name_output(j, &path))
+		err = error_sys(e, ENOMEM, "%s", file);
+	if (!err)
+		err = outfile_open(&out, buf_str(&path), j->overwrite, true, j->file, (size_t)j->n_files, e);
+	if (!err)
+		err = redact_copy(j->redact, file, &rules, outfile_write, &out, &result, e);
+	/* First the map: an output whose pseudonyms are lost could not be understood by its owner. */
+	if (!err)
+		err = redact_save(j->redact, e);
+	if (!err)
+		err = outfile_commit(&out, e);
+	outfile_release(&out);
+	if (!err) {
+		after = redact_counts(j->redact);
+		cmd_complain(spec.name, "%s: %llu snapshots, %llu fields dropped, %llu names replaced, %llu texts cleaned",
+			     buf_str(&path), (unsigned long long)result.snapshots_out,
+			     (unsigned long long)(after.dropped - before.dropped),
+			     (unsigned long long)(after.pseudonyms - before.pseudonyms),
+			     (unsigned long long)(after.scrubbed - before.scrubbed));
+		if (result.damages)
+			cmd_complain(spec.name, "%s: damaged or cut; what is readable went over, the gaps are marked", file);
+		j->damaged |= result.damages > 0;
+	}
+	buf_release(&path);
+	return err;
+}
+
+static int run(struct redact_job *j)
+{
+	struct error e = { 0 };
+	int err = 0;
+
+	j->directory = j->output && is_directory(j->output);
+	if (j->n_files > 1 && j->output && !j->directory)
+		err = error_set(&e, ENOTDIR, "'%s' is no directory, which the output of several files needs", j->output);
+	if (!err)
+		err = check_map(j, &e);
+	if (!err)
+		err = redact_new(&j->redact, &j->options, &e);
+	for (int i = 0; i < j->n_files && !err; i++)
+		err = redact_one(j, j->file[i], &e);
+	redact_free(j->redact);
+	if (err)
+		return cmd_fail(spec.name, &e);
+	return j->damaged ? EXIT_DAMAGED : EXIT_GOOD;
+}
+
+int cmd_redact(int argc, char **argv)
+{
+	struct options_common common = { 0 };
+	struct redact_job j = { 0 };
+	int r = cmd_options(&spec, argc, argv, &j, &common);
+
+	if (r < 0)
+		r = run(&j);
+	options_common_release(&common);
+	return r;
+}

@@ -1,0 +1,21 @@
+/* gzip around a recording: how bundles travel. The only file that knows zlib. */
+#ifndef REPORT_GZIP_H
+#define REPORT_GZIP_H
+
+#include "format/reader.h"
+#include "format/writer.h"
+
+/* Unwraps. Takes over *inner in every case. At damage the input ends. */
+int input_gzip(struct pm_input *in, struct pm_input *inner, struct error *e);
+
+struct gzip_writer;
+/* Wraps what is written with gzip_write(), a pm_sink_fn, and hands it to `sink`. 0 or -ENOMEM with the text in *e. */
+int gzip_writer_new(struct gzip_writer **g, pm_sink_fn sink, void *sink_ctx, struct error *e);
+int gzip_write(void *g, const void *data, size_t len);
+/* Writes the rest; nothing may follow. 0 or what the sink returned. */
+int gzip_finish(struct gzip_writer *g);
+/* Handed to the sink so far. */
+uint64_t gzip_bytes(const struct gzip_writer *g);
+void gzip_writer_free(struct gzip_writer *g);
+
+#endif
