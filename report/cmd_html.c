@@ -139,6 +139,7 @@ static int run(struct html *h)
 	struct html_recording recording[HTML_RECORDINGS] = { 0 };
 	struct html_page page = { .recording = recording, .n = h->n_files, .max_bytes = h->max_bytes };
 	struct outfile out = { .fd = -1 };
+	struct buf verdicts = BUF_INIT;
 	struct error e = { 0 };
 	int err, status = EXIT_GOOD;
 
@@ -152,6 +153,10 @@ static int run(struct html *h)
 			err = error_set(&e, ENODATA, "%s: nothing to show: %s", h->file[i],
 					recording[i].snapshots ? "an interval needs two snapshots" : "no snapshot");
 	}
+	if (!err && h->n_files == 2) {
+		html_verdicts(h->file[0], h->file[1], &h->config.selection, &verdicts);
+		page.verdicts = &verdicts;
+	}
 	if (!err)
 		err = html_page_write(&page, &out, &e);
 	if (!err)
@@ -162,6 +167,7 @@ static int run(struct html *h)
 		complain_lines("reduced", &page.reduced);
 	outfile_release(&out);
 	buf_release(&page.reduced);
+	buf_release(&verdicts);
 	for (size_t i = 0; i < HTML_RECORDINGS; i++)
 		html_recording_release(&recording[i]);
 	return status;

@@ -84,6 +84,7 @@ struct html_page {
 	const struct html_recording *recording;
 	size_t n;
 	uint64_t max_bytes;
+	const struct buf *verdicts; /* markup of html_verdicts(), or NULL */
 	struct html_form near, far; /* out: how series were written; far.bytes 0: they were left out */
 	uint64_t bytes;             /* out */
 	struct buf reduced;         /* out: lines that say what was reduced; empty: nothing */
@@ -97,6 +98,9 @@ void html_put_summary(const struct html_recording *r, struct buf *out);
 void html_put_metrics(const struct html_recording *r, struct buf *out);
 void html_put_events(const struct html_recording *r, struct buf *out);
 void html_put_outliers(const struct html_recording *r, struct buf *out);
+
+/* What diff says of two recordings, as markup; where nothing can be said, why. */
+void html_verdicts(const char *base, const char *fresh, const struct selection *selection, struct buf *out);
 
 /* Files of report/web that the program holds; with their lengths. */
 struct html_asset {

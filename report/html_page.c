@@ -352,8 +352,19 @@ static void put_policy(const struct html_page *p, struct buf *out)
 	buf_release(&text);
 }
 
-static void put_nothing(const struct html_page *p, struct buf *out)
+static void put_verdicts(const struct html_page *p, struct buf *out)
 {
+	if (!p->verdicts)
+		return;
+	buf_addstr(out, "<section id=verdicts aria-labelledby=verdicts-h><h2 id=verdicts-h>Verdicts</h2>\n");
+	buf_add(out, p->verdicts->data, p->verdicts->len);
+	buf_addstr(out, "</section>\n");
+}
+
+static void put_verdict_link(const struct html_page *p, struct buf *out)
+{
+	if (p->verdicts)
+		buf_addstr(out, "<li><a href=\"#verdicts\">Verdicts</a></li>");
 }
 
 static const struct part {
@@ -362,7 +373,7 @@ static const struct part {
 } parts[] = {
 	{ "policy", put_policy },	{ "generator", put_generator }, { "title", put_title },
 	{ "style", put_style },		{ "lead", put_lead },		{ "notes", put_notes },
-	{ "summary", put_summary },	{ "verdictlink", put_nothing }, { "verdicts", put_nothing },
+	{ "summary", put_summary },	{ "verdictlink", put_verdict_link }, { "verdicts", put_verdicts },
 	{ "outliers", put_outliers },	{ "events", put_events },	{ "metrics", put_metrics },
 	{ "facts", put_facts },		{ "files", put_files },		{ "notice", put_notice },
 	{ "data", put_data },		{ "numbers", NULL },		{ "uplot", put_uplot },

@@ -106,7 +106,7 @@ void html_put_summary(const struct html_recording *r, struct buf *out)
 	for (uint32_t i = 0; i < r->n_rows && n < 9; i++)
 		if (is_main(&r->row[i]))
 			column[n++] = i;
-	buf_addstr(out, "<div class=scroll tabindex=0 role=region aria-label=\"Summary\"><table class=numbers>"
+	buf_addstr(out, "<div class=\"scroll tall\" tabindex=0 role=region aria-label=\"Summary\"><table class=numbers>"
 			"<thead><tr><th rowspan=2 scope=col>Metric</th><th rowspan=2 scope=col>Unit</th>");
 	for (uint32_t i = 0; i < n; i++) {
 		buf_addstr(out, "<th colspan=3 scope=colgroup>");

@@ -24,7 +24,7 @@ function mergeLines(lines) {
 const same = (a, b) => a.length === b.length && a.every((v, i) => v === b[i]);
 
 /* Lowest and highest of what is in range; a little room, and 0 if it is near. */
-function extent(x, columns, from, to) {
+function extent(x, columns, from, to, unit) {
 	let low = Infinity, high = -Infinity;
 	for (const column of columns)
 		for (const values of column)
@@ -43,6 +43,9 @@ function extent(x, columns, from, to) {
 		low = 0;
 	if (high <= 0 && high > low / 2)
 		high = 0;
+	/* Shares of time reach to 100 % and no further. */
+	if (unit === "%" && low >= 0 && high > 94 && high <= 100)
+		return [low < 50 || low === high ? 0 : low - (100 - low) * .06, 100];
 	if (low === high) {
 		const room = Math.abs(low) / 10 || 1;
 		return [low === 0 ? 0 : low - room, high + room];
@@ -101,7 +104,7 @@ function plotUplot(chart) {
 		cursor: { sync: { key: "time", setSeries: false }, points: { size: 6 }, drag: { x: true, y: false, setScale: false },
 			bind: { dblclick: () => () => { zoom("all"); return null; } } },
 		scales: { x: { time: false, range: () => [range.from, range.to] },
-			y: { range: () => extent(x, columns, range.from, range.to) } },
+			y: { range: () => extent(x, columns, range.from, range.to, chart.unit) } },
 		axes: [
 			{ stroke: soft, grid, ticks: grid, size: 26, font: "11px sans-serif", space: 80,
 				values: (u, at, axis, space, step) => at.map((t) => clock(t, step)) },
@@ -135,7 +138,7 @@ function plotSvg(chart) {
 	const { x, columns, shown } = mergeLines(chart.lines);
 	const width = Math.max(chart.plot.clientWidth, 120), height = chart.plot.clientHeight || 190;
 	const left = 52, right = 10, top = 8, bottom = 24;
-	const [low, high] = extent(x, columns, range.from, range.to);
+	const [low, high] = extent(x, columns, range.from, range.to, chart.unit);
 	const px = (t) => left + (t - range.from) / (range.to - range.from) * (width - left - right);
 	const py = (v) => height - bottom - (v - low) / (high - low) * (height - top - bottom);
 	const f = (n) => n.toFixed(1), out = [];

@@ -25,7 +25,7 @@ function heatDraw() {
 	const high = Math.min(Math.max(rows.length * 3, 90), 640);
 	canvas.style.height = Math.max(high, rows.length < 20 ? rows.length * 22 : 0) + "px";
 	const low = Math.min(...rows.map((s) => s.low)), most = Math.max(...rows.map((s) => s.high));
-	const base = low >= 0 && low < most / 2 ? 0 : low;
+	const base = low >= 0 && (low < most / 2 || low === most) ? 0 : low;
 	heat.base = base;
 	heat.most = most;
 	const ctx = canvas.getContext("2d"), image = ctx.createImageData(heat.columns, canvas.height);

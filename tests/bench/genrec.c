@@ -4,6 +4,7 @@
  *   genrec perf VALUES FILE    2 CPUs x 8 perf events at 1 ms, until VALUES values are in the file
  *   genrec groups VALUES FILE  the same, and the events share their counters: each runs half of the time
  *   genrec hour FILE           1,024 CPUs x 40 counters at 1 s for an hour
+ *   genrec page FILE           256 CPUs x 40 counters at 1 s for an hour
  *   genrec wide COLUMNS FILE   COLUMNS counters of one machine at 1 s for two minutes
  */
 #include <errno.h>
@@ -217,10 +218,12 @@ int main(int argc, char **argv)
 					.names = perf_events, .perf = true, .shared = argv[1][0] == 'g' };
 	else if (argc == 3 && !strcmp(argv[1], "hour"))
 		shape = (struct shape){ .cpus = 1024, .counters = 40, .interval_ns = 1000000000, .snapshots = 3601 };
+	else if (argc == 3 && !strcmp(argv[1], "page"))
+		shape = (struct shape){ .cpus = 256, .counters = 40, .interval_ns = 1000000000, .snapshots = 3601 };
 	else if (argc == 4 && !strcmp(argv[1], "wide") && !parse_u64(argv[2], &n))
 		shape = (struct shape){ .cpus = 1, .counters = (uint32_t)n, .interval_ns = 1000000000, .snapshots = 120 };
 	else {
-		fprintf(stderr, "usage: genrec perf|groups VALUES FILE | genrec hour FILE | genrec wide COLUMNS FILE\n");
+		fprintf(stderr, "usage: genrec perf|groups VALUES FILE | genrec hour|page FILE | genrec wide COLUMNS FILE\n");
 		return 2;
 	}
 	int fd = open(argv[argc - 1], O_WRONLY | O_CREAT | O_TRUNC, 0666);
