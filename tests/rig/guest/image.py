@@ -43,8 +43,8 @@ def module_files(root, wanted):
 
     def add(name):
         path = there.get(name.replace("-", "_"))
+        # What has no file is part of the kernel.
         if not path or path in ordered:
-            # What has no file is part of the kernel.
             return
         needs = re.search(rb"\0depends=([^\0]*)\0", open(path, "rb").read())
         for need in (needs[1].decode() if needs else "").split(","):

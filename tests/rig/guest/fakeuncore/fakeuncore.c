@@ -6,9 +6,8 @@
  * events/, format/, the errors of perf_event_open() and what a group, a filter or a CPU that goes offline does. The
  * counters advance while they run, at the rates of events.def, so that a recording can be held against them.
  *
- * Which share of its events a filter selects depends on the bits, not on their number: bit i of a mask of n weighs i
- * + 1. For instances other than 0 the rates differ, see per_instance(). rates.py has the same arithmetic a second
- * time.
+ * Which share of its events a filter selects depends on the bits, not on their number: bit i of a mask weighs i + 1.
+ * The rates of instances other than 0 differ, see per_instance(). rates.py has the same arithmetic a second time.
  *
  * Parameters: set=t410|grace; peer=gpu|cpu, what NVLink-C2C connects to; names=current|chiplet|generic, as kernels of
  * different age call the same PMUs; counters=N, of the PMUs that have programmable ones, the cycle counter included;
