@@ -201,7 +201,7 @@ static void writing_failed(struct recorder *r)
 		return;
 	r->failed = true;
 	progress_clear(&r->progress);
-	output_blame(&r->session.output, &r->error);
+	output_blame(session_output(&r->session), &r->error);
 	r->code = command_failed(&r->error);
 	r->quit = true;
 	if (r->child.started && !r->child.ended) {
@@ -457,8 +457,10 @@ static void tell_result(struct recorder *r, const struct recording_stats *stats)
 	progress_clear(&r->progress);
 	if (r->options->quiet || (r->options->output && !strcmp(r->options->output, "-")))
 		return;
-	buf_printf(&text, "pmrec: %s: %llu snapshot%s, ", r->session.output.path,
-		   (unsigned long long)stats->snapshots, stats->snapshots == 1 ? "" : "s");
+	buf_printf(&text, "pmrec: %s: ", session_output(&r->session)->path);
+	if (r->session.rotation.files > 1)
+		buf_printf(&text, "the last of %llu files, ", (unsigned long long)r->session.rotation.files);
+	buf_printf(&text, "%llu snapshot%s, ", (unsigned long long)stats->snapshots, stats->snapshots == 1 ? "" : "s");
 	progress_bytes(&text, stats->bytes);
 	if (stats->lost)
 		buf_printf(&text, ", %llu tick%s lost", (unsigned long long)stats->lost, stats->lost == 1 ? "" : "s");
@@ -526,7 +528,7 @@ static void record(struct recorder *r, char **argv)
 		one_run(r);
 	} while (next_run(r));
 	if (!r->failed && session_close(&r->session, &r->error) && !r->code) {
-		output_blame(&r->session.output, &r->error);
+		output_blame(session_output(&r->session), &r->error);
 		fail(r);
 	}
 	stats = recording_stats(r->session.recording);
@@ -541,7 +543,8 @@ static int finish(struct recorder *r)
 {
 	const struct record_options *o = r->options;
 	int code = r->code, child = r->child.ended && r->child.started ? child_exit_code(&r->child) : 0;
-	char *path = r->session.output.path ? strdup(r->session.output.path) : NULL;
+	struct output *output = session_output(&r->session);
+	char *path = output->path ? strdup(output->path) : NULL;
 	bool report = o->report && !code;
 	struct error close_error = { 0 };
 
@@ -550,8 +553,8 @@ static int finish(struct recorder *r)
 	child_release(&r->child);
 	session_release(&r->session);
 	if (code == EXIT_NO_COMMAND || code == EXIT_CANNOT_RUN)
-		r->session.output.bytes = 0; /* a recording of nothing */
-	if (output_close(&r->session.output, &close_error) && !code)
+		output->bytes = 0; /* a recording of nothing */
+	if (rotation_end(&r->session.rotation, &close_error) && !code)
 		code = command_failed(&close_error);
 	signals_release(&r->signals);
 	if (report && !code && path) {
@@ -569,7 +572,7 @@ int cmd_record(int argc, char **argv)
 {
 	struct recorder r = { .signals.fd = -1, .control = { .ctl = -1, .ack = -1, .mark = -1 },
 			      .child = { .go = -1, .failure = -1 }, .freeze.alive = -1,
-			      .session.output.fd = -1 };
+			      .session.rotation = ROTATION_INIT };
 	int code = record_cmdline_parse(&r.cmdline, argc, argv, &r.error);
 
 	r.options = &r.cmdline.options;

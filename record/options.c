@@ -7,6 +7,9 @@
 #include "common/parse.h"
 #include "record/add.h"
 
+/* The definitions of a small machine and a few snapshots. */
+#define ROTATE_MIN_BYTES 4096
+
 enum {
 	KEY_FIRST = 300,
 	KEY_SOURCES,
@@ -44,6 +47,8 @@ enum {
 	KEY_CPUTYPE,
 	KEY_BPF_COUNTERS,
 	KEY_BPF_ATTR_MAP,
+	KEY_ROTATE,
+	KEY_KEEP,
 };
 
 static const struct argp_option options[] = {
@@ -106,6 +111,9 @@ static const struct argp_option options[] = {
 	{ "output", 'o', "FILE", 0, "the recording; - is stdout (HOST-TIME.pmr)", 3 },
 	{ "out", 0, NULL, OPTION_ALIAS, NULL, 3 },
 	{ "overwrite", KEY_OVERWRITE, NULL, 0, "replace FILE", 3 },
+	{ "rotate", KEY_ROTATE, "SIZE|TIME", 0, "write one file after the other, each so large (100M) or of so much "
+	  "time (1h); pmrep merge joins them", 3 },
+	{ "keep", KEY_KEEP, "NUM", 0, "keep the newest NUM of these files only", 3 },
 	{ "label", KEY_LABEL, "KEY=VALUE", 0, "note in the recording; may be repeated", 3 },
 	{ "privacy", KEY_PRIVACY, "LEVEL", 0, "strict: no names at all; default: host and command name; full: "
 	  "arguments, users, processes too", 3 },
@@ -221,6 +229,24 @@ static bool adds(const struct record_options *o, enum add_location location)
 		if (o->added[i].location == location)
 			return true;
 	return false;
+}
+
+/* "1h" or "100M"; a bare number could be either. */
+static error_t set_rotate(struct record_options *o, const char *text, struct argp_state *state)
+{
+	size_t len = strlen(text);
+	bool bare = len && text[len - 1] >= '0' && text[len - 1] <= '9';
+
+	o->rotate_ns = o->rotate_bytes = 0;
+	if (bare || (parse_duration(text, &o->rotate_ns) && parse_size(text, &o->rotate_bytes)))
+		return options_bad(state, "--rotate: '%s' is neither a size with its unit, as 100M, nor a time with "
+				   "its unit, as 1h", text);
+	if (o->rotate_ns > INT64_MAX / 4)
+		return options_bad(state, "--rotate: '%s' is longer than anything is recorded", text);
+	if (!o->rotate_ns && o->rotate_bytes < ROTATE_MIN_BYTES)
+		return options_bad(state, "--rotate: '%s' is too little for a recording to have anything in it",
+				   text);
+	return 0;
 }
 
 static error_t parse_when(int key, char *arg, struct argp_state *state, struct record_options *o)
@@ -339,6 +365,11 @@ static error_t parse_words(int key, char *arg, struct argp_state *state, struct 
 			return options_bad(state, "--threads: '%s' is none of auto, one, cpu", arg);
 		o->threads = !strcmp(arg, "one") ? 1 : !strcmp(arg, "cpu") ? -1 : 0;
 		return 0;
+	case KEY_ROTATE:
+		return set_rotate(o, arg, state);
+	case KEY_KEEP:
+		return !parse_u64(arg, &o->keep) && o->keep && o->keep <= 1000000 ?
+		       0 : options_bad(state, "--keep: '%s' is no number of files", arg);
 	case KEY_TCC:
 		return set_tcc(&c->options, arg, state);
 	case KEY_CODEC:
@@ -418,6 +449,15 @@ static error_t check(struct argp_state *state, struct record_options *o)
 	if (o->report && o->output && !strcmp(o->output, "-"))
 		return options_bad(state, "--report reads the recording, which goes to stdout; use pmrec -o - | "
 				   "pmrep -");
+	if (plan_rotates(o) && o->output && !strcmp(o->output, "-"))
+		return options_bad(state, "--rotate writes one file after the other, and -o - is a stream");
+	if (plan_rotates(o) && o->report)
+		return options_bad(state, "--report reads one recording, and --rotate writes several; pmrep merge "
+				   "joins them");
+	if (o->rotate_ns && o->rotate_ns < o->interval_ns)
+		return options_bad(state, "--rotate: a file has to hold one interval at least");
+	if (o->keep && !plan_rotates(o))
+		return options_bad(state, "--keep is about the files of --rotate");
 	if (o->no_msr && adds(o, ADD_MSR))
 		return options_bad(state, "--add names a register, and --no-msr says to read none");
 	if ((o->no_perf || o->null) && adds(o, ADD_PERF))

@@ -17,6 +17,8 @@
 char *output_default_name(const struct record_options *o)
 {
 	bool anon = o->privacy && !strcmp(o->privacy, "strict");
+	const char *stem = plan_rotates(o) ? o->output : NULL;
+	size_t len = stem ? strlen(stem) : 0;
 	struct utsname host;
 	time_t now = time(NULL);
 	char stamp[32], *name;
@@ -29,7 +31,11 @@ char *output_default_name(const struct record_options *o)
 			*c = '-';
 	gmtime_r(&now, &utc);
 	strftime(stamp, sizeof(stamp), "%Y%m%dT%H%M%SZ", &utc);
-	return asprintf(&name, "%s-%s.pmr", host.nodename, stamp) < 0 ? NULL : name;
+	if (len > 4 && !strcmp(stem + len - 4, ".pmr"))
+		len -= 4;
+	else if (!stem)
+		len = strlen(host.nodename);
+	return asprintf(&name, "%.*s-%s.pmr", (int)len, stem ? stem : host.nodename, stamp) < 0 ? NULL : name;
 }
 
 /* A name of our own making may be taken by a recording that began in the same second. */
@@ -39,7 +45,7 @@ static int open_default(struct output *out, const struct record_options *o, stru
 		char *name, *stem = out->path;
 
 		out->fd = open(out->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOCTTY, 0666);
-		if (out->fd >= 0 || errno != EEXIST || i > 99)
+		if (out->fd >= 0 || errno != EEXIST || i > 9999)
 			break;
 		free(stem);
 		stem = output_default_name(o);
@@ -96,7 +102,10 @@ static int open_any(struct output *out, const struct record_options *o, struct e
 	struct stat st;
 	int err = 0;
 
-	if (!o->output) {
+	if (plan_rotates(o) && o->output && !stat(o->output, &st) && !S_ISREG(st.st_mode))
+		return error_set(e, EINVAL, "--rotate writes one file after the other, and '%s' is no file",
+				 o->output);
+	if (!o->output || plan_rotates(o)) {
 		err = open_default(out, o, e);
 	} else if (!strcmp(out->path, "-")) {
 		/* A descriptor of its own: the number 1 may be handed to others. */
@@ -118,23 +127,34 @@ static int open_any(struct output *out, const struct record_options *o, struct e
 	return out->regular ? take(out, o, &st, e) : 0;
 }
 
+int output_open_as_self(struct output *out, const struct record_options *o, struct error *e)
+{
+	bool named = o->output && !plan_rotates(o);
+	int err;
+
+	*out = (struct output){ .fd = -1, .path = named ? strdup(o->output) : output_default_name(o) };
+	if (!out->path)
+		return error_sys(e, ENOMEM, "output");
+	err = open_any(out, o, e);
+	if (err)
+		output_close(out, NULL);
+	return err;
+}
+
 int output_open(struct output *out, const struct record_options *o, struct error *e)
 {
 	int err, back;
 
-	*out = (struct output){ .fd = -1, .path = o->output ? strdup(o->output) : output_default_name(o) };
-	if (!out->path)
-		return error_sys(e, ENOMEM, "output");
+	*out = (struct output){ .fd = -1 };
 	err = privileges_become_caller();
 	if (err)
 		return error_sys(e, -err, "cannot take the caller's identity");
-	err = open_any(out, o, e);
+	err = output_open_as_self(out, o, e);
 	back = privileges_become_self();
-	if (!err && back)
-		err = error_sys(e, -back, "cannot give the caller's identity back");
-	if (err)
-		output_close(out, NULL);
-	return err;
+	if (err || !back)
+		return err;
+	output_close(out, NULL);
+	return error_sys(e, -back, "cannot give the caller's identity back");
 }
 
 int output_close(struct output *out, struct error *e)

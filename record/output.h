@@ -17,10 +17,12 @@ struct output {
 	uint64_t bytes; /* whole frames written */
 };
 
-/* "<host or anon>-<UTC>.pmr"; owned, NULL without memory. */
+/* "<host or anon>-<UTC>.pmr", with --rotate "<-o without .pmr>-<UTC>.pmr"; owned, NULL without memory. */
 char *output_default_name(const struct record_options *o);
 /* Opens with the caller's rights. Refuses a terminal, and an existing recording without --overwrite. 0 or -errno. */
 int output_open(struct output *out, const struct record_options *o, struct error *e);
+/* As output_open(), with the rights that the thread has. */
+int output_open_as_self(struct output *out, const struct record_options *o, struct error *e);
 /* Closes; a failure to write what was buffered shows here. A file without a byte in it is removed. */
 int output_close(struct output *out, struct error *e);
 

@@ -53,6 +53,9 @@ struct record_options {
 	uint64_t interval_ns;     /* default 1 s */
 	uint64_t iterations;      /* -n: 0 = no end */
 	uint64_t timeout_ns;      /* --timeout: 0 = none */
+	uint64_t rotate_bytes;    /* --rotate: size of a file; 0 = no limit */
+	uint64_t rotate_ns;       /* --rotate: time that a file holds; 0 = no limit */
+	uint64_t keep;            /* --keep: files that stay; 0 = all */
 	int64_t delay_ms;         /* -D: -1 = start disabled, 0 = none */
 	unsigned detailed;        /* -d count */
 	unsigned runs;            /* -r */
@@ -105,6 +108,11 @@ void sources_release(struct source *s, size_t n);
 
 /* Whether --privacy lets a value with this key into the file. */
 bool plan_may_record(const struct record_options *options, uint32_t key);
+
+static inline bool plan_rotates(const struct record_options *o)
+{
+	return o->rotate_bytes || o->rotate_ns;
+}
 
 /* Whether -C lets a CPU be recorded that has come online. */
 static inline bool plan_wants_cpu(const struct plan *p, uint32_t cpu)

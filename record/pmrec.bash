@@ -5,10 +5,10 @@ _pmrec() {
 	local commands="doctor list mark report"
 	local options="--add= --all-cpus --all-kernel --all-user --bpf-attr-map= --bpf-counters --bpf-prog= --cgroup=
 		--codec= --color= --control= --cpu= --cputype= --delay= --detailed
-		--event= --events-file= --filter= --for-each-cgroup= --force --help --interval= --interval-count= --interval-print= --label= --list
+		--event= --events-file= --filter= --for-each-cgroup= --force --help --interval= --interval-count= --interval-print= --keep= --label= --list
 		--metric-no-group --metric-no-merge --metric-no-threshold --metrics= --metrics-file=
 		--no-affinity --no-inherit --no-msr --no-perf --no-scale --null --num_iterations= --out= --output=
-		--overwrite --per-thread --pfm-events= --pid= --post= --pre= --privacy= --quiet --repeat= --report --root= --smi-cost --sources= --sync
+		--overwrite --per-thread --pfm-events= --pid= --post= --pre= --privacy= --quiet --repeat= --report --root= --rotate= --smi-cost --sources= --sync
 		--TCC= --td-level= --threads= --tid= --timeout= --topdown --transaction --verbose --version"
 
 	COMPREPLY=()

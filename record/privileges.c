@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <sys/auxv.h>
 #include <sys/capability.h>
+#include <sys/fsuid.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -56,6 +57,26 @@ void privileges_drop_reader(void)
 	if (!privileges_raise())
 		setpriority(PRIO_PROCESS, 0, -20);
 	privileges_drop();
+}
+
+void privileges_drop_opener(void)
+{
+	static const cap_value_t reach = CAP_DAC_OVERRIDE;
+	cap_flag_value_t permitted = CAP_CLEAR;
+	cap_t caps = cap_get_proc(), few = cap_init();
+
+	if (privileges_elevated()) {
+		/* The kernel takes these for one thread; setegid() of the C library would take all threads along. */
+		setfsgid(getgid());
+		setfsuid(getuid());
+	} else if (caps && few && !cap_get_flag(caps, reach, CAP_PERMITTED, &permitted) && permitted == CAP_SET) {
+		cap_set_flag(few, CAP_PERMITTED, 1, &reach, CAP_SET);
+		cap_set_flag(few, CAP_EFFECTIVE, 1, &reach, CAP_SET);
+	}
+	if (few)
+		cap_set_proc(few);
+	cap_free(few);
+	cap_free(caps);
 }
 
 int privileges_become_caller(void)

@@ -19,6 +19,9 @@ void privileges_drop(void);
 /* The same for a thread that reads on time: before that, it is put before ordinary work, if that is permitted. A
  * reader runs for microseconds, but on a busy CPU it would wait for milliseconds. */
 void privileges_drop_reader(void);
+/* What the thread needs that opens files one after another: the caller's identity, and if that is the program's own
+ * the right to reach all files, which the caller has too. */
+void privileges_drop_opener(void);
 
 /* Around opening what the caller names: with more rights than the caller, the caller's identity; otherwise all
  * that he has. */

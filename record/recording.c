@@ -1,4 +1,4 @@
-#include "record/recording.h"
+#include "record/recording_private.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -9,48 +9,17 @@
 #include <unistd.h>
 
 #include "record/futex.h"
-#include "record/rows.h"
 
 /* REALTIME against BOOTTIME: readings a few us apart; a step is an act of somebody. */
 #define STEP_MIN_NS 2000000
 
-struct message {
-	struct message *next;
-	struct pm_event event;
-	uint64_t after;
-};
+void recording_count(struct recording *r)
+{
+	struct pm_writer_stats stats = pm_writer_stats(r->writer);
 
-struct recording {
-	struct recording_config config;
-	struct pm_writer *writer;
-	pthread_t thread;
-	bool running;
-	int fd;
-	_Atomic uint32_t wake;
-
-	pthread_mutex_t lock; /* the queue, `done`, `quit`, `ring`, `error` */
-	pthread_cond_t progress;
-	struct message *first, **last;
-	uint32_t done; /* value of `wake` up to which all is written */
-	bool quit;
-	struct ring *ring;
-	struct error error;
-	int failed;
-	struct buf dead; /* a line a source that stopped delivering; guarded by model_lock */
-
-	pthread_mutex_t model_lock;
-
-	/* The writer thread's own. */
-	struct rows rows;
-	uint64_t next_number; /* tick that should come next */
-	uint32_t serial;      /* of the epoch of the last rows */
-	uint64_t dropped;     /* of ring_dropped(), already told */
-	uint32_t slept;       /* suspends so far: each begins a segment */
-	int64_t wall_offset;  /* REALTIME - BOOTTIME */
-	bool wall_known;
-
-	_Atomic uint64_t snapshots, lost, bytes;
-};
+	atomic_store(&r->bytes, r->bytes_before + stats.bytes);
+	atomic_store(&r->snapshots, r->snapshots_before + stats.snapshots);
+}
 
 static void fail(struct recording *r, int err)
 {
@@ -81,14 +50,14 @@ static bool has_failed(struct recording *r)
 	return failed;
 }
 
-static void write_event(struct recording *r, struct pm_event *e)
+void recording_write_event(struct recording *r, struct pm_event *e)
 {
 	int err = 0;
 
 	if (!has_failed(r)) {
 		pthread_mutex_lock(&r->model_lock);
 		err = pm_writer_event(r->writer, e);
-		atomic_store(&r->bytes, pm_writer_stats(r->writer).bytes);
+		recording_count(r);
 		pthread_mutex_unlock(&r->model_lock);
 	}
 	if (err)
@@ -109,7 +78,7 @@ static void tell_lost(struct recording *r, uint64_t count, uint64_t since_ns, ui
 	set(&e, PM_EVENT_KEY_COUNT, pm_u64(count));
 	set(&e, PM_EVENT_KEY_SINCE, pm_u64(since_ns));
 	set(&e, PM_EVENT_KEY_REASON, pm_u64(reason));
-	write_event(r, &e);
+	recording_write_event(r, &e);
 	atomic_fetch_add(&r->lost, count);
 }
 
@@ -139,16 +108,25 @@ static void find_lost(struct recording *r, const struct ring *ring, const struct
 	}
 }
 
+bool recording_note(struct recording *r, struct buf *line)
+{
+	bool is_new;
+
+	pthread_mutex_lock(&r->model_lock);
+	is_new = !line->err && !strstr(buf_str(&r->dead), buf_str(line));
+	if (is_new)
+		buf_addstr(&r->dead, buf_str(line));
+	pthread_mutex_unlock(&r->model_lock);
+	return is_new;
+}
+
 /* Once a source and reason, however many units it had. */
 static void note_dead(struct recording *r, const char *source, uint16_t reason)
 {
 	struct buf line = BUF_INIT;
 
 	buf_printf(&line, "%s stopped delivering: %s\n", source, pm_reason_text(reason));
-	pthread_mutex_lock(&r->model_lock);
-	if (!line.err && !strstr(buf_str(&r->dead), buf_str(&line)))
-		buf_addstr(&r->dead, buf_str(&line));
-	pthread_mutex_unlock(&r->model_lock);
+	recording_note(r, &line);
 	buf_release(&line);
 }
 
@@ -169,7 +147,7 @@ static void find_dead(struct recording *r, const struct readout *l)
 		set(&e, PM_EVENT_KEY_REASON, pm_u64(pm_reason_errno(err)));
 		if (s->unit->cpu != PM_NONE)
 			set(&e, PM_EVENT_KEY_CPU, pm_u64(s->unit->cpu));
-		write_event(r, &e);
+		recording_write_event(r, &e);
 	}
 }
 
@@ -180,31 +158,49 @@ static void find_step(struct recording *r, const struct pm_clocks *c)
 
 	if (r->wall_known && (step > STEP_MIN_NS || step < -STEP_MIN_NS)) {
 		set(&e, PM_EVENT_KEY_STEP, step < 0 ? pm_s64(step) : pm_u64((uint64_t)step));
-		write_event(r, &e);
+		recording_write_event(r, &e);
 	}
 	if (!r->wall_known || step > STEP_MIN_NS || step < -STEP_MIN_NS)
 		r->wall_offset = offset;
 	r->wall_known = true;
 }
 
-static void write_rows(struct recording *r, const struct ring_buf *b, const struct ring_epoch *e, uint32_t first,
-		       uint32_t n, const struct pm_clocks *clocks)
+static int write_stretch(struct recording *r, const struct ring_buf *b, const struct ring_epoch *e, uint32_t first,
+			 uint32_t n, const struct pm_clocks *clocks)
 {
 	struct pm_chunk c = { .run = e->run, .segment = e->segment + r->slept, .clocks = *clocks };
-	struct pm_writer_stats stats;
+	uint64_t before = pm_writer_stats(r->writer).bytes, bytes;
 	int err;
 
 	rows_chunk(&r->rows, b, first, n, &c);
 	if (has_failed(r))
-		return;
+		return -EIO;
 	pthread_mutex_lock(&r->model_lock);
 	err = pm_writer_chunk(r->writer, &c);
-	stats = pm_writer_stats(r->writer);
 	pthread_mutex_unlock(&r->model_lock);
-	atomic_store(&r->bytes, stats.bytes);
-	atomic_store(&r->snapshots, stats.snapshots);
+	recording_count(r);
+	bytes = pm_writer_stats(r->writer).bytes - before;
+	r->chunk_bytes = bytes > r->chunk_bytes ? bytes : r->chunk_bytes;
 	if (err)
 		fail(r, err);
+	return err;
+}
+
+static void write_rows(struct recording *r, const struct ring_buf *b, const struct ring_epoch *e, uint32_t first,
+		       uint32_t n, const struct pm_clocks *clocks)
+{
+	bool rotates = r->config.rotation.open;
+
+	while (n) {
+		uint32_t now = rotates ? recording_rows_of_file(r, first, n) : n;
+
+		if (write_stretch(r, b, e, first, now, clocks))
+			return;
+		if (rotates && recording_file_is_full(r, first + now - 1))
+			recording_rotate(r, b, e, first + now - 1, clocks);
+		first += now;
+		n -= now;
+	}
 }
 
 static void write_chunk(struct recording *r, struct ring *ring, struct ring_buf *b, uint64_t chunk,
@@ -230,7 +226,7 @@ static void write_chunk(struct recording *r, struct ring *ring, struct ring_buf 
 		if (split)
 			write_rows(r, b, e, 0, split, &clocks);
 		set(&slept, PM_EVENT_KEY_STEP, pm_u64((uint64_t)b->slept_ns));
-		write_event(r, &slept);
+		recording_write_event(r, &slept);
 		r->slept++;
 		r->rows.flags[split] |= PM_SNAPSHOT_FIRST;
 		write_rows(r, b, e, split, r->rows.n - split, &clocks);
@@ -255,7 +251,7 @@ static void write_events(struct recording *r, const struct ring *ring)
 		pthread_mutex_unlock(&r->lock);
 		if (!m)
 			return;
-		write_event(r, &m->event);
+		recording_write_event(r, &m->event);
 		free(m);
 	}
 }
@@ -324,6 +320,7 @@ int recording_new(struct recording **out, const struct recording_config *config,
 			error_set(e, -err, "%s", pm_writer_error(r->writer));
 	}
 	if (!err) {
+		recording_count(r);
 		err = -pthread_create(&r->thread, NULL, writer_main, r);
 		if (err)
 			error_sys(e, -err, "writer thread");
@@ -333,7 +330,6 @@ int recording_new(struct recording **out, const struct recording_config *config,
 		return err;
 	}
 	r->running = true;
-	atomic_store(&r->bytes, pm_writer_stats(r->writer).bytes);
 	*out = r;
 	return 0;
 }
@@ -485,6 +481,6 @@ int recording_finish(struct recording *r, struct error *e)
 	if (err)
 		return err;
 	err = pm_writer_finish(r->writer);
-	atomic_store(&r->bytes, pm_writer_stats(r->writer).bytes);
+	recording_count(r);
 	return err ? error_set(e, -err, "%s", pm_writer_error(r->writer)) : 0;
 }

@@ -12,14 +12,26 @@
 
 struct recording;
 
+/* One file after the other: asked and told on the writer thread. */
+struct recording_rotation {
+	uint64_t bytes, period_ns; /* a file is full with the one or the other; 0, 0: there is one file only */
+	/* Makes the next file; what goes to the sink with that context goes into it. 0 or -errno. */
+	int (*open)(void *ctx, void **sink_ctx, struct error *e);
+	/* The file that was opened is written from now on, and the one before is complete; or it is of no use, and the
+	 * one before goes on. */
+	void (*settle)(void *ctx, bool taken);
+	void *ctx;
+};
+
 struct recording_config {
 	struct pm_writer_config writer;
 	const struct clock_source *clocks; /* NULL: those of the machine */
 	void (*thread_starts)(void);       /* drops privileges on the writer thread; or NULL */
+	struct recording_rotation rotation;
 };
 
 struct recording_stats {
-	uint64_t snapshots, lost, bytes;
+	uint64_t snapshots, lost, bytes; /* of all files; the snapshot that two files share counts once */
 };
 
 /* Writes the definitions that the model holds, and starts the thread. 0 or -errno. */
@@ -50,7 +62,8 @@ int recording_fd(const struct recording *r);
 int recording_error(struct recording *r, struct error *e);
 struct recording_stats recording_stats(const struct recording *r);
 
-/* After recording_finish(): a line for each source, or part of one, that stopped delivering; "" if none did. */
+/* After recording_finish(): a line for each source, or part of one, that stopped delivering, and for why no
+ * further file could be begun; "" if there is nothing to say. */
 const char *recording_dead(struct recording *r);
 
 /* Writes all that is left, ends the thread, closes the recording with index and end frame. 0 or -errno. */

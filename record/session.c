@@ -17,7 +17,6 @@
 /* Time for all readers to wake up, so that a snapshot out of turn begins on all of them at once. */
 #define LEAD_NS 100000
 
-
 /* -P, --no-msr and --null are other words for --sources=-NAME. */
 static void leave_out(struct session *s, const char *name)
 {
@@ -96,7 +95,7 @@ int session_plan(struct session *s, const struct record_options *o, pid_t child,
 
 	s->options = o;
 	s->run = 1;
-	s->output.fd = -1;
+	rotation_init(&s->rotation, o);
 	s->last_number = UINT64_MAX;
 	pm_model_init(&s->model);
 	if (getrandom(s->model.recording_id, sizeof(s->model.recording_id), 0) < 0)
@@ -135,8 +134,7 @@ static int start_threads(struct session *s, struct error *e)
 {
 	struct sampler_config config = { .ring = &s->ring, .clocks = s->clocks,
 					 .thread_starts = privileges_drop_reader };
-	uint64_t chunk_ns = s->output.live ? CHUNK_LIVE_NS : CHUNK_NS;
-	int err = readout_init(&s->readout, &s->plan, s->options->interval_ns, chunk_ns, s->per_cpu, &s->offline, e);
+	int err = readout_init(&s->readout, &s->plan, s->options->interval_ns, s->chunk_ns, s->per_cpu, &s->offline, e);
 
 	if (err)
 		return err;
@@ -170,20 +168,25 @@ int session_open(struct session *s, struct error *e)
 	struct recording_config config = {
 		.writer = {
 			.sink = output_write,
-			.sink_ctx = &s->output,
+			.sink_ctx = session_output(s),
 			.model = &s->model,
 			.codec = s->options->plain_codec ? PM_CODEC_PLAIN : PM_CODEC_PACKED,
 		},
 		.clocks = s->clocks,
 		.thread_starts = privileges_drop,
 	};
-	int err = output_open(&s->output, s->options, e);
+	int err = rotation_begin(&s->rotation, e);
 
 	if (err)
 		return err;
+	s->chunk_ns = session_output(s)->live ? CHUNK_LIVE_NS : CHUNK_NS;
+	if (plan_rotates(s->options)) {
+		config.rotation = rotation_rules(&s->rotation);
+		config.thread_starts = privileges_drop_opener;
+	}
 	err = recording_new(&s->recording, &config, e);
 	if (err)
-		return output_blame(&s->output, e);
+		return output_blame(session_output(s), e);
 	return start_threads(s, e);
 }
 
@@ -236,7 +239,7 @@ void session_release(struct session *s)
 	cpulist_release(&s->offline);
 	pm_model_release(&s->model);
 	root_release(&s->root);
-	*s = (struct session){ .output = s->output };
+	*s = (struct session){ .rotation = s->rotation };
 }
 
 int session_enable(struct session *s, bool on, struct error *e)

@@ -6,9 +6,9 @@
 #define RECORD_SESSION_H
 
 #include "record/hotplug.h"
-#include "record/output.h"
 #include "record/plan.h"
 #include "record/recording.h"
+#include "record/rotate.h"
 #include "record/sampler.h"
 
 struct session {
@@ -20,12 +20,13 @@ struct session {
 	size_t n_sources;
 	struct hotplug hotplug;
 	struct cpulist offline;  /* CPUs that units are for and that have gone */
-	struct output output;
+	struct rotation rotation; /* holds the output, also when there is one file only */
 	struct recording *recording;
 	struct readout readout;
 	struct ring ring;
 	struct sampler *sampler;
 	const struct clock_source *clocks;
+	uint64_t chunk_ns;       /* chunks end after that time */
 	bool per_cpu;
 	bool counting;           /* between the first and the last snapshot of a segment */
 	bool reached_last;       /* -n: its last tick has come */
@@ -34,6 +35,12 @@ struct session {
 	uint64_t number;         /* of the last snapshot that was asked for */
 	uint64_t last_number;    /* -n; UINT64_MAX: no end */
 };
+
+/* The file that is being written. Steady unless the writer rotates files. */
+static inline struct output *session_output(struct session *s)
+{
+	return rotation_output(&s->rotation);
+}
 
 /* Looks at the machine and lets the sources plan; `child`: the command, forked and waiting, or 0. */
 int session_plan(struct session *s, const struct record_options *o, pid_t child, char *const *argv, struct error *e);
