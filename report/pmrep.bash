@@ -2,7 +2,7 @@
 
 _pmrep() {
 	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} command=${COMP_WORDS[1]} options
-	local commands="check cut dump eval info list merge show stat"
+	local commands="bundle check cut dump eval info list merge redact show stat"
 	local common="--color= --help --version"
 	local show="--IPC --Joules --Summary --TCC= --all --cpu= --debug --enable= --every= --follow --force --format=
 		--header_iterations= --hide= --interval-clear --interval= --layout= --list --metrics-file= --no-msr
@@ -30,17 +30,19 @@ _pmrep() {
 		*) COMPREPLY=($(compgen -W "table csv json" -- "$cur")) ;;
 		esac
 		return ;;
+	--keep) COMPREPLY=($(compgen -W "machine person time bios devices host labels product" -- "$cur")); return ;;
 	--metric-style) COMPREPLY=($(compgen -W "classic named none" -- "$cur")); return ;;
 	--sort) COMPREPLY=($(compgen -W "value running name none" -- "$cur")); return ;;
 	--layout) COMPREPLY=($(compgen -W "long wide" -- "$cur")); return ;;
 	--time) COMPREPLY=($(compgen -W "rfc3339 epoch-ns relative local" -- "$cur")); return ;;
 	--color) COMPREPLY=($(compgen -W "auto always never" -- "$cur")); return ;;
 	-c|-C|--cpu) COMPREPLY=($(compgen -W "core package" -- "$cur")); return ;;
-	-o|--out|--output|--metrics-file) COMPREPLY=($(compgen -f -- "$cur")); return ;;
-	--every|--interval|--num_iterations|--header_iterations|--TCC|--since|--until|--show|--hide|--enable|--counter)
+	-o|--out|--output|--map|--metrics-file) COMPREPLY=($(compgen -f -- "$cur")); return ;;
+	--every|--interval|--num_iterations|--header_iterations|--TCC|--since|--until|--show|--hide|--enable|--counter|--max-size)
 		return ;;
 	esac
 	case $command in
+	bundle) options="--keep= --map= --max-size= --no-redact --output= --overwrite --shift-time $common" ;;
 	check) options="--format= --quiet $common" ;;
 	cut) options="--counter= --cpu= --every= --output= --overwrite --since= --sources= --until= $common" ;;
 	dump) options="--counter= --format= --no-definitions --snapshots --no-values $common" ;;
@@ -48,6 +50,7 @@ _pmrep() {
 	info) options="--all --format= --pci $common" ;;
 	list) options="--format= $common" ;;
 	merge) options="--output= --overwrite $common" ;;
+	redact) options="--keep= --map= --output= --overwrite --shift-time $common" ;;
 	stat) options="$stat $common" ;;
 	*) options="$show $common" ;;
 	esac

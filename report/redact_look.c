@@ -71,7 +71,7 @@ static int add_all_words(struct redact *r)
 		err = add_words(r, t->source);
 		for (size_t i = 0; i < t->n && !err; i++)
 			if ((err = add_words(r, t->row[i].name)) || (err = add_words(r, t->row[i].display)) ||
-			    (err = add_words(r, t->row[i].key)))
+			    (err = add_words(r, t->row[i].key)) || (err = add_words(r, t->row[i].unit)))
 				break;
 	}
 	for (const struct catalog_msr *m = catalog_msrs; m->address && !err; m++)

@@ -269,7 +269,7 @@ static int on_counter(void *ctx, struct pm_counter *c)
 	if (!err && !catalog_source(c->source, &(size_t){ 0 }))
 		err = clean_or_hide(r, &c->source, "redacted");
 	if (!err)
-		err = clean(r, &c->unit);
+		err = clean_or_hide(r, &c->unit, "1");
 	/* A number in decimal; else it is no scale. */
 	if (!err && c->scale.text && c->scale.text[strspn(c->scale.text, "0123456789.eE+-")])
 		err = replace(&c->scale.text, "1");
@@ -457,7 +457,10 @@ static int on_text(void *ctx, const struct pm_counter *c, struct pm_value *v)
 	struct pm_value name;
 
 	(void)c;
-	if (v->kind != PM_VALUE_TEXT || redact_is_plain(r, v->str.data))
+	/* Nobody can say what bytes tell. */
+	if (v->kind != PM_VALUE_TEXT)
+		return REWRITE_DROP;
+	if (redact_is_plain(r, v->str.data))
 		return clean_value(r, v);
 	/* That it changed, and back, is still to be seen. */
 	name = pm_text(redact_name(r, "text", v->str.data));

@@ -33,7 +33,8 @@ struct rewrite_rules {
 	int (*probe)(void *ctx, struct pm_probe *p);
 	int (*config)(void *ctx, struct pm_config *c);
 	int (*event)(void *ctx, struct pm_event *e);             /* times of the input, on the shifted clock if shifted */
-	int (*text)(void *ctx, const struct pm_counter *c, struct pm_value *v); /* a value of a TEXT or BYTES column */
+	/* A value of TEXT or BYTES columns, `c` being the first that has it; asked once for each of a recording. */
+	int (*text)(void *ctx, const struct pm_counter *c, struct pm_value *v);
 	int (*clocks)(void *ctx, struct pm_clocks *c);           /* REWRITE_DROP is -EINVAL; monotonic is shifted already */
 	/* Whether a group goes over at all; asked when it becomes known. Its ids are those of `in`. */
 	int (*group)(void *ctx, const struct pm_model *in, const struct pm_group *g);

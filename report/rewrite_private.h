@@ -29,7 +29,8 @@ struct rewrite_carry {
 
 /* From ids of the input at hand to ids of the output; index is id - 1, value 0: dropped. */
 struct rewrite_maps {
-	uint32_t *counter, *instance, *string;
+	uint32_t *counter, *instance;
+	uint32_t *string; /* + 1, so that 0 is one that was not met yet; 1 is dropped */
 	struct rewrite_group *group;
 	uint32_t n_counters, n_instances, n_strings, n_groups, n_pmus, n_probes, n_configs;
 	uint32_t cap_counters, cap_instances, cap_strings, cap_groups;

@@ -23,11 +23,24 @@ static bool goes_over(const struct rewrite *w, const struct pm_chunk_group *g)
 static int64_t text_of(struct rewrite *w, const struct pm_model *in, const struct pm_counter *c, uint64_t id)
 {
 	const struct pm_value *old = id <= UINT32_MAX ? pm_model_string(in, (uint32_t)id) : NULL;
+	struct rewrite_maps *m = &w->maps;
 	struct pm_value copy;
 	int64_t r;
 
 	if (!old)
 		return 0;
+	if (in->n_strings > m->cap_strings) {
+		uint32_t *grown = reallocarray(m->string, in->n_strings + in->n_strings / 2, sizeof(*grown));
+
+		if (!grown)
+			return -ENOMEM;
+		m->string = grown;
+		m->cap_strings = in->n_strings + in->n_strings / 2;
+		memset(grown + m->n_strings, 0, (m->cap_strings - m->n_strings) * sizeof(*grown));
+		m->n_strings = m->cap_strings;
+	}
+	if (m->string[id - 1])
+		return m->string[id - 1] - 1;
 	if (pm_value_copy(&copy, old))
 		return -ENOMEM;
 	r = w->rules->text ? w->rules->text(w->rules->ctx, c, &copy) : REWRITE_KEEP;
@@ -36,6 +49,8 @@ static int64_t text_of(struct rewrite *w, const struct pm_model *in, const struc
 	else if (r > 0)
 		r = 0;
 	pm_value_release(&copy);
+	if (r >= 0)
+		m->string[id - 1] = (uint32_t)r + 1;
 	return r;
 }
 

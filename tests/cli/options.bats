@@ -17,7 +17,7 @@ long_options() {
 
 @test "help fits on a screen and goes to stdout" {
 	for command in "pmrec" "pmrec list" "pmrec doctor" "pmrep" "pmrep show" "pmrep info" "pmrep list" "pmrep dump" \
-		"pmrep check" "pmrep eval" "pmrep stat" "pmrep cut" "pmrep merge"; do
+		"pmrep check" "pmrep eval" "pmrep stat" "pmrep cut" "pmrep merge" "pmrep redact" "pmrep bundle"; do
 		for help in -h --help; do
 			# shellcheck disable=SC2086
 			run --separate-stderr "$bin"/$command $help
@@ -100,7 +100,7 @@ long_options() {
 }
 
 @test "the completion of pmrep has the options of the other commands" {
-	for command in info list dump check eval cut merge; do
+	for command in info list dump check eval cut merge redact bundle; do
 		long_options "$bin/pmrep" $command >want
 		{ sed -n "s/^\t$command) options=\(.*\);;/\1/p" "$source/report/pmrep.bash"
 		  sed -n '/local common=/p' "$source/report/pmrep.bash"; } |
