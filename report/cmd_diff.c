@@ -14,6 +14,7 @@
 #include "report/diff_judge.h"
 #include "report/diff_noise.h"
 #include "report/diff_output.h"
+#include "report/diff_phases.h"
 #include "report/options_diff.h"
 
 #define NAME "pmrep diff"
@@ -120,8 +121,7 @@ static bool gates_exist(const struct diff_options *o, const struct diff_data *d)
 		bool found = false;
 
 		for (size_t i = 0; i < d->n && !found; i++)
-			found = d->series[i].n && selection_matches(word, d->series[i].metric, d->series[i].display,
-								    d->series[i].aliases, "");
+			found = d->series[i].n && d->series[i].gate == &o->gate[g];
 		if (found)
 			continue;
 		near = nearest_metric(word);
@@ -192,13 +192,18 @@ struct comparison {
 	struct diff_noise noise;
 };
 
-static int judge(struct comparison *c, const struct options_common *common)
+static struct diff_report report_of(const struct comparison *c, const struct options_common *common)
 {
-	struct diff_report x = {
+	return (struct diff_report){
 		.o = c->o, .recordings = &c->recordings, .environment = &c->environment, .results = &c->results,
 		.width = cmd_width(STDOUT_FILENO), .colors = options_use_color(common, STDOUT_FILENO),
 		.utf8 = !strcmp(nl_langinfo(CODESET), "UTF-8"),
 	};
+}
+
+static int judge(struct comparison *c, const struct options_common *common)
+{
+	struct diff_report x = report_of(c, common);
 	struct error e = { 0 };
 
 	complain_units(&c->data);
@@ -216,6 +221,29 @@ static int judge(struct comparison *c, const struct options_common *common)
 	return print(&x);
 }
 
+static int phases(struct comparison *c, const struct options_common *common)
+{
+	struct diff_report x = report_of(c, common);
+	struct diff_phases found = { 0 };
+	struct buf out = BUF_INIT;
+	struct error e = { 0 };
+	int status = EXIT_GOOD;
+
+	if (diff_collect(&c->data, &c->recordings, c->o, true, &e) || diff_phases_find(&found, &c->data, &e)) {
+		status = cmd_fail(NAME, &e);
+	} else if (!gates_exist(c->o, &c->data) || diff_phases_print(&found, &x, &out) || cmd_write(NAME, &out)) {
+		status = EXIT_TROUBLE;
+	} else {
+		for (size_t i = 0; i < c->recordings.n; i++)
+			if (c->recordings.recording[i].damaged ||
+			    (c->recordings.recording[i].cut && !c->recordings.recording[i].open))
+				status = EXIT_DAMAGED;
+	}
+	buf_release(&out);
+	diff_phases_release(&found);
+	return status;
+}
+
 static int compare(struct comparison *c, const struct options_common *common)
 {
 	struct diff_options *o = c->o;
@@ -226,6 +254,8 @@ static int compare(struct comparison *c, const struct options_common *common)
 		return cmd_fail(NAME, &e);
 	if (!admit(&c->recordings, o))
 		return EXIT_DAMAGED;
+	if (o->phases)
+		return phases(c, common);
 	if (diff_environment_compare(&c->environment, &c->recordings)) {
 		cmd_complain(NAME, "out of memory");
 		return EXIT_TROUBLE;

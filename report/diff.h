@@ -95,23 +95,27 @@ struct diff_value {
 	double error;   /* standard error within the run; NaN: not estimated */
 	double samples; /* intervals that the error was made of */
 	double time;    /* autocorrelation time in samples; NaN: not estimated */
+	double *block;  /* owned; --phases: means of stretches of the run, in order */
+	uint32_t n_blocks;
+	double covered_s; /* what the blocks cover */
 };
 
 struct diff_series {
-	char *metric, *display, *aliases, *unit; /* owned */
+	char *metric, *display, *unit; /* owned */
 	char *where;                   /* owned: "" for the system, "package 0", a name */
 	struct place place;            /* as the first recording has it; `instance` means nothing */
 	uint32_t order;                /* of its metric, as show has it */
 	double margin;                 /* 0: the default */
 	enum metric_better better;
+	const struct diff_gate *gate;  /* that names it, or NULL */
 	struct diff_value *value;      /* owned; by recording, then run, once all are in */
 	uint32_t n, cap;
 };
 
 struct diff_data {
-	struct diff_series *series; /* owned */
+	struct diff_series *series; /* owned; by level, metric, unit and place */
 	size_t n, cap;
-	struct names names; /* "metric\nunit\nplace" -> number */
+	struct names names; /* "metric\nunit\nplace" -> number, while they are collected */
 };
 
 /* ---- options ---- */

@@ -56,9 +56,10 @@ void diff_data_release(struct diff_data *d)
 	for (size_t i = 0; i < d->n; i++) {
 		free(d->series[i].metric);
 		free(d->series[i].display);
-		free(d->series[i].aliases);
 		free(d->series[i].unit);
 		free(d->series[i].where);
+		for (uint32_t k = 0; k < d->series[i].n; k++)
+			free(d->series[i].value[k].block);
 		free(d->series[i].value);
 	}
 	free(d->series);
@@ -81,6 +82,9 @@ static int64_t series_find(struct diff_data *d, const struct diff_series *as)
 	}
 	if (names_get(&d->names, buf_str(&key), &found)) {
 		buf_release(&key);
+		/* Whichever recording comes first. */
+		if (as->order < d->series[found].order)
+			d->series[found].order = as->order;
 		return found;
 	}
 	if (d->n == d->cap) {
@@ -102,11 +106,10 @@ static int64_t series_find(struct diff_data *d, const struct diff_series *as)
 	more->n = more->cap = 0;
 	more->metric = strdup(as->metric);
 	more->display = strdup(as->display);
-	more->aliases = strdup(as->aliases);
 	more->unit = strdup(as->unit);
 	more->where = strdup(as->where);
 	d->n++;
-	return more->metric && more->display && more->aliases && more->unit && more->where ? (int64_t)d->n - 1 : -ENOMEM;
+	return more->metric && more->display && more->unit && more->where ? (int64_t)d->n - 1 : -ENOMEM;
 }
 
 /* The value of that run, made if it is new. NULL without memory. */
@@ -114,8 +117,9 @@ static struct diff_value *series_value(struct diff_series *s, uint32_t recording
 {
 	struct diff_value *more;
 
-	for (uint32_t i = s->n; i && s->value[i - 1].recording == recording; i--)
-		if (s->value[i - 1].run == run)
+	/* Other threads put values of other recordings between. */
+	for (uint32_t i = s->n; i; i--)
+		if (s->value[i - 1].recording == recording && s->value[i - 1].run == run)
 			return &s->value[i - 1];
 	if (s->n == s->cap) {
 		uint32_t cap = s->cap ? 2 * s->cap : 4;
@@ -163,9 +167,13 @@ static void put_where(struct buf *out, const struct places *places, const struct
 		const char *name;
 		uint32_t number;
 	} part[] = {
-		{ "package", p->package }, { "die", p->kind == PM_DIE ? p->die : PM_NONE }, { "cluster", p->cluster },
-		{ "cache", p->cache }, { "node", p->kind == PM_NODE ? p->node : PM_NONE }, { "core", p->core },
-		{ "cpu", p->cpu },
+		{ "package", p->kind == PM_NODE ? PM_NONE : p->package },
+		/* Cores count anew in each die where there are several. */
+		{ "die", p->kind == PM_DIE || (p->kind == PM_CORE && p->die) ? p->die : PM_NONE },
+		{ "cluster", p->kind == PM_CLUSTER ? p->cluster : PM_NONE },
+		{ "cache", p->kind == PM_CACHE ? p->cache : PM_NONE },
+		{ "node", p->kind == PM_NODE ? p->node : PM_NONE },
+		{ "core", p->kind == PM_CORE ? p->core : PM_NONE },
 	};
 	const char *name = places_name(places, p);
 
@@ -181,7 +189,7 @@ static void put_where(struct buf *out, const struct places *places, const struct
 		return;
 	}
 	for (size_t i = 0; i < sizeof(part) / sizeof(*part); i++)
-		if (part[i].number != PM_NONE && (p->kind != PM_NODE || i == 4))
+		if (part[i].number != PM_NONE)
 			buf_printf(out, "%s%s %u", out->len ? " " : "", part[i].name, part[i].number);
 }
 
@@ -207,10 +215,10 @@ static int name_cells(struct pass *p, struct level *l, const struct places *plac
 			const struct bound_metric *m = l->sheet.column[row->cell[k].column].metric;
 			struct diff_series as = {
 				.metric = (char *)m->name, .display = (char *)m->display, .unit = (char *)m->unit,
-				.aliases = (char *)(m->aliases ? m->aliases : ""),
 				.where = (char *)buf_str(&where), .place = row->place, .margin = m->margin,
 				.order = (uint32_t)(m - p->binding.metric), .better = m->better,
 			};
+			struct diff_name name = diff_name_of(&p->binding, m);
 			int64_t found;
 
 			if (p->each)
@@ -218,7 +226,8 @@ static int name_cells(struct pass *p, struct level *l, const struct places *plac
 			l->series[n] = UINT32_MAX;
 			if (row->place.kind != l->kind)
 				continue;
-			as.better = diff_better(p->c->o, m, p->r->command && !p->c->rate);
+			as.better = diff_better(p->c->o, &p->binding, m, p->r->command && !p->c->rate);
+			as.gate = diff_gate_of(p->c->o, &name);
 			found = series_find(p->c->data, &as);
 			if (found < 0)
 				err = (int)found;
@@ -316,19 +325,20 @@ static int lay_out(void *ctx, const struct places *places, struct replay *replay
 	p->varying = calloc(p->binding.n_metrics + 1, sizeof(*p->varying));
 	if (!p->shown || !p->varying)
 		return error_sys(e, ENOMEM, "metrics");
-	pthread_mutex_lock(&p->c->lock);
-	diff_choose(p->c->o, &p->binding, p->shown);
-	pthread_mutex_unlock(&p->c->lock);
 	for (size_t i = 0; i < p->binding.n_metrics; i++) {
-		bool field = p->shown[i] && has_field(p, &p->binding.metric[i], places->model);
+		const struct bound_metric *m = &p->binding.metric[i];
+		struct diff_name name = diff_name_of(&p->binding, m);
+		bool field;
 
+		p->shown[i] = diff_chooses(p->c->o, &name, m->default_on || m->added);
+		field = p->shown[i] && has_field(p, m, places->model);
 		p->varying[i] = field || (p->shown[i] && p->c->within);
 		p->shown[i] &= !field;
 		p->varies |= p->varying[i];
 	}
 	err = want(p, replay, places->model);
 	for (size_t i = 0; i < sizeof(below) / sizeof(*below) && !err; i++)
-		if (!i || !p->c->o->per)
+		if (!i || !(p->c->o->per || p->c->o->phases))
 			err = add_level(p, below[i], places, replay);
 	for (int k = PM_PACKAGE; k < PM_KINDS && !err; k++)
 		if (p->c->o->per >> k & 1)
@@ -371,6 +381,12 @@ static int end_streams(struct pass *p)
 			v->error = w.mean < 0 || w.mean > 0 ? w.error * fabs(v->v / w.mean) : w.error;
 			v->samples = w.samples;
 			v->time = w.time;
+			if (p->c->o->phases) {
+				free(v->block);
+				v->covered_s = l->stream[n].weights;
+				v->block = diff_stream_blocks(&l->stream[n], &v->n_blocks);
+				err = v->block ? 0 : -ENOMEM;
+			}
 			diff_stream_clear(&l->stream[n]);
 		}
 	}
@@ -595,6 +611,13 @@ static int compare_values(const void *a, const void *b)
 	return (x->run > y->run) - (x->run < y->run);
 }
 
+static bool no_other(void *ctx, const char *word)
+{
+	(void)ctx;
+	(void)word;
+	return false;
+}
+
 /* What the kernel says of the command, as metrics. */
 static int add_command(struct collection *c)
 {
@@ -612,11 +635,16 @@ static int add_command(struct collection *c)
 	for (size_t m = 0; m < sizeof(row) / sizeof(*row); m++) {
 		struct diff_series as = {
 			.metric = (char *)row[m].name, .display = (char *)row[m].display, .unit = (char *)row[m].unit,
-			.aliases = (char *)row[m].name + strlen("command."), .where = (char *)"",
+			.where = (char *)"",
 			.place = { .kind = PM_SYSTEM }, .better = METRIC_LOWER,
 		};
+		struct diff_name name = {
+			.metric = row[m].name, .display = row[m].display, .aliases = row[m].name + strlen("command."),
+			.categories = "command", .exact = no_other,
+		};
 
-		if (!diff_chooses(c->o, as.metric, as.display, as.aliases, "command", true))
+		as.gate = diff_gate_of(c->o, &name);
+		if (!diff_chooses(c->o, &name, true))
 			continue;
 		for (size_t i = 0; i < c->recordings->n; i++) {
 			struct diff_recording *r = &c->recordings->recording[i];
@@ -642,6 +670,16 @@ static int add_command(struct collection *c)
 	return 0;
 }
 
+static int compare_series(const void *a, const void *b)
+{
+	const struct diff_series *x = a, *y = b;
+	int c = (int)x->place.kind - (int)y->place.kind;
+
+	c = c ? c : strcmp(x->metric, y->metric);
+	c = c ? c : strcmp(x->unit, y->unit);
+	return c ? c : strcmp(x->where, y->where);
+}
+
 int diff_collect(struct diff_data *d, struct diff_recordings *r, const struct diff_options *o, bool within,
 		 struct error *e)
 {
@@ -665,7 +703,12 @@ int diff_collect(struct diff_data *d, struct diff_recordings *r, const struct di
 	if (c.err)
 		return c.err;
 	for (size_t i = 0; i < d->n; i++)
-		qsort(d->series[i].value, d->series[i].n, sizeof(*d->series[i].value), compare_values);
+		if (d->series[i].n)
+			qsort(d->series[i].value, d->series[i].n, sizeof(*d->series[i].value), compare_values);
 	err = add_command(&c);
+	/* Threads find them in any order. */
+	names_release(&d->names);
+	if (d->n)
+		qsort(d->series, d->n, sizeof(*d->series), compare_series);
 	return err ? error_sys(e, -err, "values") : 0;
 }

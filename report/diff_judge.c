@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "common/statistics.h"
-#include "report/diff_shown.h"
 
 #define MARGIN 0.02
 #define ALPHA  0.05
@@ -23,7 +22,7 @@ void diff_results_release(struct diff_results *r)
 static void set_rules(struct diff_result *x, const struct diff_options *o, const struct diff_noise *noise)
 {
 	const struct diff_series *s = x->series;
-	struct diff_gate *gate = diff_gate_of(o, s->metric, s->display, s->aliases);
+	const struct diff_gate *gate = s->gate;
 	double sd = noise->file ? diff_noise_of(noise, s) : NAN;
 
 	x->gated = gate != NULL;
@@ -212,21 +211,27 @@ static int judge_level(struct diff_results *out, const struct diff_data *d, cons
 
 static void conclude(struct diff_results *out, const struct diff_options *o)
 {
+	size_t open = 0;
+
 	for (size_t i = 0; i < out->n; i++) {
 		const struct diff_result *x = &out->result[i];
 		enum verdict_kind kind = x->v.kind;
-		bool counts = o->n_gates ? x->gated : x->rules.better != METRIC_NEUTRAL;
+		bool system = x->series->place.kind == PM_SYSTEM;
 
-		if (!counts)
+		if (o->n_gates ? !x->gated : x->rules.better == METRIC_NEUTRAL)
+			continue;
+		/* What is looked at below a flagged metric says where it comes from, and is part of it. */
+		if (!system && !o->per)
 			continue;
 		out->count[kind]++;
 		out->failed |= kind == VERDICT_REGRESSED || (o->n_gates && kind == VERDICT_CHANGED);
+		open += system && (kind == VERDICT_INCONCLUSIVE || kind == VERDICT_ABSENT);
 		/* That nothing happened on either side decides nothing. */
 		out->decided += kind != VERDICT_INCONCLUSIVE && kind != VERDICT_ABSENT &&
 				(x->v.base < 0 || x->v.base > 0 || x->v.fresh < 0 || x->v.fresh > 0);
 	}
 	/* A gate holds if each of its metrics is shown to hold; without one, nothing was learned if nothing was decided. */
-	out->inconclusive = o->n_gates ? out->count[VERDICT_INCONCLUSIVE] || out->count[VERDICT_ABSENT] : !out->decided;
+	out->inconclusive = o->n_gates ? open : !out->decided;
 }
 
 int diff_judge(struct diff_results *out, const struct diff_data *d, const struct diff_recordings *r,

@@ -134,13 +134,13 @@ int diff_print_csv(const struct diff_report *x, struct buf *out)
 
 /* ---- markdown ---- */
 
-/* Text between the bars of a table, which nothing in it may break. */
-static void put_cell(struct buf *out, const char *text)
+/* Nothing in the text may break the table. */
+void diff_put_markdown(struct buf *out, const char *text, bool first)
 {
 	struct buf safe = BUF_INIT;
 
 	text_escape(&safe, text, strlen(text));
-	buf_addstr(out, " ");
+	buf_addstr(out, first ? "| " : " ");
 	for (const char *c = buf_str(&safe); *c; c++) {
 		if (strchr("|*_`<>[]\\", *c))
 			buf_addch(out, '\\');
@@ -164,10 +164,9 @@ int diff_print_markdown(const struct diff_report *x, struct buf *out)
 	for (size_t i = 0; i < x->environment->n; i++) {
 		const struct diff_difference *d = &x->environment->difference[i];
 
-		buf_addch(out, '|');
-		put_cell(out, d->name);
-		put_cell(out, d->side[DIFF_BASE]);
-		put_cell(out, d->side[DIFF_NEW]);
+		diff_put_markdown(out, d->name, true);
+		diff_put_markdown(out, d->side[DIFF_BASE], false);
+		diff_put_markdown(out, d->side[DIFF_NEW], false);
 		buf_addch(out, '\n');
 	}
 	buf_addstr(out, "\n| metric | place | base | new | unit | ratio | 95 % interval | p | q | n | verdict | runs | |\n"
@@ -176,15 +175,14 @@ int diff_print_markdown(const struct diff_report *x, struct buf *out)
 		const struct diff_result *r = &x->results->result[i];
 		bool loud = r->v.kind == VERDICT_REGRESSED || r->v.kind == VERDICT_IMPROVED;
 
-		buf_addch(out, '|');
-		put_cell(out, r->series->metric);
-		put_cell(out, r->series->where[0] ? r->series->where : "system");
+		diff_put_markdown(out, r->series->metric, true);
+		diff_put_markdown(out, r->series->where[0] ? r->series->where : "system", false);
 		for (int s = 0; s < DIFF_SIDES; s++) {
 			buf_addch(out, ' ');
 			diff_put_number(out, s ? r->v.fresh : r->v.base, "%.5g");
 			buf_addstr(out, " |");
 		}
-		put_cell(out, r->series->unit);
+		diff_put_markdown(out, r->series->unit, false);
 		buf_addch(out, ' ');
 		diff_put_number(out, r->v.ratio, "%.4f");
 		buf_addstr(out, " | ");
@@ -199,8 +197,8 @@ int diff_print_markdown(const struct diff_report *x, struct buf *out)
 			   verdict_name(r->v.kind), loud ? "**" : "");
 		buf_clear(&text);
 		diff_put_runs(&text, r, true);
-		put_cell(out, buf_str(&text));
-		put_cell(out, r->why);
+		diff_put_markdown(out, buf_str(&text), false);
+		diff_put_markdown(out, r->why, false);
 		buf_addch(out, '\n');
 	}
 	buf_addch(out, '\n');

@@ -9,55 +9,68 @@ static const char *const costs[] = {
 	"user_time", "system_time", "*faults*", "context-switches*", "cpu-migrations*", "*misses*", "stalled-*", NULL,
 };
 
-static bool named(const struct selection *s, const char *name, const char *display, const char *aliases,
-		  const char *categories)
+static bool fits(const char *word, const struct diff_name *n)
+{
+	if (!strcmp(word, n->metric) || !strcmp(word, n->display))
+		return true;
+	return selection_matches(word, n->metric, n->display, n->aliases, n->categories) && !n->exact(n->ctx, word);
+}
+
+static bool named(const struct selection *s, const struct diff_name *n)
 {
 	for (size_t i = 0; i < s->n; i++)
-		if (selection_matches(s->word[i].word, name, display, aliases, categories))
+		if (fits(s->word[i].word, n))
 			return true;
 	return false;
 }
 
-struct diff_gate *diff_gate_of(const struct diff_options *o, const char *name, const char *display,
-			       const char *aliases)
+const struct diff_gate *diff_gate_of(const struct diff_options *o, const struct diff_name *name)
 {
 	for (size_t i = 0; i < o->n_gates; i++)
-		if (selection_matches(o->gate[i].word, name, display, aliases, ""))
+		if (fits(o->gate[i].word, name))
 			return &o->gate[i];
 	return NULL;
 }
 
-bool diff_chooses(const struct diff_options *o, const char *name, const char *display, const char *aliases,
-		  const char *categories, bool listed)
+bool diff_chooses(const struct diff_options *o, const struct diff_name *name, bool listed)
 {
 	const struct selection *s = &o->selection;
 	bool chosen = o->all || (listed && !s->has_show);
 
 	if (o->n_gates)
-		return diff_gate_of(o, name, display, aliases) != NULL;
+		return diff_gate_of(o, name) != NULL;
 	for (size_t i = 0; i < s->n; i++)
-		if (selection_matches(s->word[i].word, name, display, aliases, categories))
+		if (fits(s->word[i].word, name))
 			chosen = s->word[i].verb != SELECT_HIDE;
 	return chosen;
 }
 
-void diff_choose(const struct diff_options *o, const struct binding *b, bool *shown)
+static bool is_name(void *ctx, const char *word)
 {
-	for (size_t i = 0; i < b->n_metrics; i++) {
-		const struct bound_metric *m = &b->metric[i];
+	const struct binding *b = ctx;
 
-		shown[i] = diff_chooses(o, m->name, m->display, m->aliases ? m->aliases : "",
-					m->categories ? m->categories : "", m->default_on || m->added);
-	}
+	for (size_t i = 0; i < b->n_metrics; i++)
+		if (!strcmp(word, b->metric[i].name) || !strcmp(word, b->metric[i].display))
+			return true;
+	return false;
 }
 
-enum metric_better diff_better(const struct diff_options *o, const struct bound_metric *m, bool work)
+struct diff_name diff_name_of(const struct binding *b, const struct bound_metric *m)
 {
-	const char *aliases = m->aliases ? m->aliases : "", *categories = m->categories ? m->categories : "";
+	return (struct diff_name){
+		.metric = m->name, .display = m->display, .aliases = m->aliases ? m->aliases : "",
+		.categories = m->categories ? m->categories : "", .exact = is_name, .ctx = (void *)b,
+	};
+}
 
-	if (named(&o->lower, m->name, m->display, aliases, categories))
+enum metric_better diff_better(const struct diff_options *o, const struct binding *b, const struct bound_metric *m,
+			       bool work)
+{
+	struct diff_name name = diff_name_of(b, m);
+
+	if (named(&o->lower, &name))
 		return METRIC_LOWER;
-	if (named(&o->higher, m->name, m->display, aliases, categories))
+	if (named(&o->higher, &name))
 		return METRIC_HIGHER;
 	for (size_t i = 0; costs[i] && work && m->counter && m->better == METRIC_NEUTRAL; i++)
 		if (!fnmatch(costs[i], m->name, FNM_CASEFOLD))

@@ -5,15 +5,26 @@
 #include "report/bind.h"
 #include "report/diff.h"
 
-/* Whether the options choose the metric of that name; `listed`: it is among those compared without being asked for. */
-bool diff_chooses(const struct diff_options *o, const char *name, const char *display, const char *aliases,
-		  const char *categories, bool listed);
-/* The same for all metrics of a recording. */
-void diff_choose(const struct diff_options *o, const struct binding *b, bool *shown);
+/*
+ * Words are names, heads, aliases, globs or categories. A word that is the very name or head of one metric means that
+ * one alone, whatever else it fits in another case: `exact` says whether there is such a metric.
+ */
+typedef bool (*diff_exact)(void *ctx, const char *word);
+
+struct diff_name {
+	const char *metric, *display, *aliases, *categories; /* none is NULL */
+	diff_exact exact;
+	void *ctx;
+};
+
+/* Whether the options choose the metric; `listed`: it is among those compared without being asked for. */
+bool diff_chooses(const struct diff_options *o, const struct diff_name *name, bool listed);
 /* The gate that names the metric; NULL: none. */
-struct diff_gate *diff_gate_of(const struct diff_options *o, const char *name, const char *display,
-			       const char *aliases);
+const struct diff_gate *diff_gate_of(const struct diff_options *o, const struct diff_name *name);
+/* The name of a metric among those of a binding; valid as long as the binding. */
+struct diff_name diff_name_of(const struct binding *b, const struct bound_metric *m);
 /* Of an amount of work that was done (`work`), what events count is a cost. */
-enum metric_better diff_better(const struct diff_options *o, const struct bound_metric *m, bool work);
+enum metric_better diff_better(const struct diff_options *o, const struct binding *b, const struct bound_metric *m,
+			       bool work);
 
 #endif

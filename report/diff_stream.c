@@ -64,18 +64,28 @@ int diff_stream_add(struct diff_stream *s, double value, double weight)
 	return 0;
 }
 
+double *diff_stream_blocks(const struct diff_stream *s, uint32_t *n)
+{
+	double *mean;
+
+	/* A block that is not full varies more than the others. */
+	*n = s->n && s->in < s->per ? s->n - 1 : s->n;
+	mean = malloc(((size_t)*n + 1) * sizeof(*mean));
+	for (uint32_t i = 0; mean && i < *n; i++)
+		mean[i] = s->block[i] / s->weight[i];
+	return mean;
+}
+
 int diff_stream_end(struct diff_stream *s, struct diff_within *out)
 {
-	/* A block that is not full varies more than the others. */
-	uint32_t n = s->n && s->in < s->per ? s->n - 1 : s->n;
-	double *mean = malloc(((size_t)n + 1) * sizeof(*mean)), variance = s->squares / s->weights, of_blocks;
+	double variance = s->squares / s->weights, of_blocks;
 	struct statistics_estimate e;
+	uint32_t n;
+	double *mean = diff_stream_blocks(s, &n);
 
 	*out = (struct diff_within){ .mean = NAN, .error = NAN, .time = NAN, .samples = (double)s->values };
 	if (!mean)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < n; i++)
-		mean[i] = s->block[i] / s->weight[i];
 	if (n) {
 		out->mean = s->mean;
 		e = statistics_batch_means(mean, n, BATCHES);

@@ -31,6 +31,8 @@ struct diff_within {
 };
 /* What the stream says. 0 or -ENOMEM. */
 int diff_stream_end(struct diff_stream *s, struct diff_within *out);
+/* The means of all full blocks, to be freed by the caller; NULL without memory. */
+double *diff_stream_blocks(const struct diff_stream *s, uint32_t *n);
 /* Forgets the values. */
 void diff_stream_clear(struct diff_stream *s);
 

@@ -1,0 +1,437 @@
+#!/usr/bin/env bats
+# diff: on recordings with known truth (tests/unit/make_diff.c). Rates of error are in tests/bench/sim_diff.c, the
+# statistics beside scipy in tests/unit/statistics_diff.py.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+	bin=${PM_BIN:-$BATS_TEST_DIRNAME/../../build/bin}
+	tests=${PM_TESTS:-$BATS_TEST_DIRNAME/../../build/tests}
+	cd "$BATS_TEST_TMPDIR"
+	export LC_ALL=C
+	unset NO_COLOR
+}
+
+# make FILE [KEY=VALUE...]
+make() {
+	"$tests/make_diff" "$@"
+}
+
+# sides N KEY=VALUE...: a1.pmr ... aN.pmr as they are, b1.pmr ... bN.pmr with the given keys; runs vary by 0.5 %.
+sides() {
+	local n=$1 i
+	shift
+	for i in $(seq "$n"); do
+		make "a$i.pmr" seed="$i" sd=0.005
+		make "b$i.pmr" seed="$((100 + i))" sd=0.005 "$@"
+	done
+}
+
+diff() {
+	"$bin/pmrep" diff "$@"
+}
+
+# field METRIC COLUMN [PLACE] <csv
+field() {
+	python3 -c '
+import csv, sys
+metric, column, place = (sys.argv[1:] + [""])[:3]
+print("\n".join(r[column] for r in csv.DictReader(sys.stdin) if r["metric"] == metric and r["place"] == place))' "$@"
+}
+
+@test "what counts more per second is slower: REGRESSED and exit 1; the other way round IMPROVED and 0" {
+	sides 5 rate=1100
+	run -1 --separate-stderr diff --base a?.pmr --new b?.pmr --format=csv
+	[ -z "$stderr" ]
+	[ "$(field irq verdict <<<"$output")" = REGRESSED ]
+	[ "$(field irq n_base <<<"$output")" = 5 ]
+	run -0 diff --base b?.pmr --new a?.pmr --format=csv
+	[ "$(field irq verdict <<<"$output")" = IMPROVED ]
+}
+
+@test "more is better where the metric says so" {
+	sides 4 ipc=0.4
+	run -1 diff --base a?.pmr --new b?.pmr --format=csv
+	[ "$(field insn_per_cycle verdict <<<"$output")" = REGRESSED ]
+	[ "$(field irq verdict <<<"$output")" != REGRESSED ]
+	run -0 diff --base a?.pmr --new b?.pmr --lower=ipc --format=csv
+	[ "$(field insn_per_cycle verdict <<<"$output")" = IMPROVED ]
+	run -1 diff --base a?.pmr --new b?.pmr --gate cycles --higher=cycles --gate ipc
+	run -0 diff --base a?.pmr --new b?.pmr --gate cycles --higher=cycles
+}
+
+@test "the numbers are those that show gives, and the statistics those of the runs" {
+	sides 5 rate=1030
+	diff --base a?.pmr --new b?.pmr --format=csv >out.csv || [ $? -eq 1 ]
+	for f in a?.pmr b?.pmr; do
+		"$bin/pmrep" show "$f" --total --per-system --show=irq --format=csv >"$f.csv"
+	done
+	python3 - <<-'PYTHON'
+	import csv, glob, math
+	runs = [[float(next(csv.DictReader(open(f)))["value"]) for f in sorted(glob.glob(side + "?.pmr.csv"))] for side in "ab"]
+	row = next(r for r in csv.DictReader(open("out.csv")) if r["metric"] == "irq")
+	assert row["runs"] == " | ".join(" ".join(repr(v).removesuffix(".0") for v in side) for side in runs), row["runs"]
+	logs = [[math.log(v) for v in side] for side in runs]
+	mean = [sum(side) / 5 for side in logs]
+	var = [sum((v - m) ** 2 for v in side) / 4 / 5 for side, m in zip(logs, mean)]
+	assert math.isclose(float(row["ratio"]), math.exp(mean[1] - mean[0]), rel_tol=1e-9)
+	t = (mean[1] - mean[0]) / math.sqrt(sum(var))
+	try:
+	    from scipy import stats
+	except ImportError:
+	    raise SystemExit(0)
+	df = sum(var) ** 2 / sum(v * v / 4 for v in var)
+	assert math.isclose(float(row["p"]), 2 * stats.t.sf(abs(t), df), rel_tol=1e-6)
+	half = stats.t.ppf(0.975, df) * math.sqrt(sum(var))
+	assert math.isclose(float(row["low"]), math.exp(mean[1] - mean[0] - half), rel_tol=1e-6)
+	PYTHON
+}
+
+@test "csv, json, markdown and the table say the same" {
+	sides 4 rate=1200
+	for format in csv json markdown table; do
+		run -1 diff --base a?.pmr --new b?.pmr --format=$format
+		echo "$output" >"out.$format"
+	done
+	python3 - <<-'PYTHON'
+	import csv, json
+	rows = list(csv.DictReader(open("out.csv")))
+	results = json.load(open("out.json"))["results"]
+	assert len(rows) == len(results) > 2
+	for row, result in zip(rows, results):
+	    for key in ("metric", "verdict", "unit", "place", "scope", "why"):
+	        assert row[key] == result[key], key
+	    for key in ("base", "new", "ratio", "low", "high", "p", "q", "n_base", "n_new", "margin"):
+	        assert row[key] == "" and result[key] is None or float(row[key]) == result[key], (key, row[key], result[key])
+	    words = f"{float(row['ratio']):.4f}"
+	    assert any(line.startswith(row["metric"] + " ") and words in line and row["verdict"] in line for line in open("out.table"))
+	    name = row["metric"].replace("_", "\\_")
+	    assert any(line.startswith(f"| {name} |") and words in line and row["verdict"] in line for line in open("out.markdown"))
+	PYTHON
+	grep -q '^### pmrep diff: regressed' out.markdown
+	grep -q ': regressed$' out.table
+}
+
+@test "sorted by the size of the effect, system first" {
+	sides 4 rate=1300 ipc=0.55
+	diff --base a?.pmr --new b?.pmr --per-package --format=csv >out.csv || [ $? -eq 1 ]
+	python3 - <<-'PYTHON'
+	import csv, math
+	rows = list(csv.DictReader(open("out.csv")))
+	scopes = [r["scope"] for r in rows]
+	assert scopes == sorted(scopes, reverse=True) and set(scopes) == {"system", "package"}, scopes
+	for scope in set(scopes):
+	    effects = [abs(math.log(float(r["ratio"]))) for r in rows if r["scope"] == scope]
+	    assert effects == sorted(effects, reverse=True), effects
+	PYTHON
+}
+
+@test "one run a side gives no verdict, and exit 4" {
+	make a.pmr seed=1 noise=0.05 rho=0.5 rows=600
+	make b.pmr seed=2 noise=0.05 rho=0.5 rows=600 rate=1500
+	run -4 diff a.pmr b.pmr --format=csv
+	[ "$(field irq verdict <<<"$output")" = INCONCLUSIVE ]
+	[[ "$(field irq why <<<"$output")" == *"--assume-run-sd"* ]]
+	run -4 diff a.pmr b.pmr --gate irq
+	run -1 diff a.pmr b.pmr --gate irq --assume-run-sd=1%
+	# A series with lag-1 0.5 has an autocorrelation time of 3, so 599 intervals are worth about 200.
+	run -4 diff a.pmr b.pmr --format=json
+	python3 -c '
+import json, sys
+r = next(r for r in json.load(sys.stdin)["results"] if r["metric"] == "irq")
+assert 2 < r["time"]["base"] < 4.5, r["time"]
+assert 130 < r["samples"]["base"] < 300, r["samples"]
+assert r["low"] > 1.4 and r["high"] < 1.6, (r["low"], r["high"])' <<<"$output"
+}
+
+@test "--assume-run-sd is the deviation of one run" {
+	make a.pmr seed=1
+	make b.pmr seed=2 rate=1100
+	run -1 diff a.pmr b.pmr --gate irq --assume-run-sd=2% --format=csv
+	python3 -c '
+import math, sys
+low, high = map(float, sys.argv[1:])
+assert math.isclose(high / 1.1, math.exp(1.959963985 * 0.02 * math.sqrt(2)), rel_tol=1e-5), high
+assert math.isclose(low / 1.1, math.exp(-1.959963985 * 0.02 * math.sqrt(2)), rel_tol=1e-5), low' \
+		"$(field irq low <<<"$output")" "$(field irq high <<<"$output")"
+	run -4 diff a.pmr b.pmr --gate irq --assume-run-sd=10%
+}
+
+@test "a noise floor is saved from many runs, and used for few" {
+	sides 5
+	diff --base a?.pmr --new b?.pmr --save-noise noise.json >/dev/null || [ $? -eq 4 ]
+	python3 - <<-'PYTHON'
+	import json, math, subprocess
+	one = next(m for m in json.load(open("noise.json"))["metrics"] if m["metric"] == "irq" and not m["place"])
+	assert one["df"] == 8 and 0.002 < one["relative_sd"] < 0.01, one
+	PYTHON
+	make c.pmr seed=50 rate=1200
+	run -1 diff a1.pmr c.pmr --gate irq --noise noise.json
+	run -4 diff a1.pmr c.pmr --gate irq
+	echo '{}' >bad.json
+	run -2 diff a1.pmr c.pmr --noise bad.json
+	[[ "$output" == *"--save-noise"* ]]
+}
+
+@test "runs of pmrec -r are runs" {
+	make a.pmr seed=1 runs=5 sd=0.005
+	make b.pmr seed=2 runs=5 sd=0.005 rate=1100
+	run -1 diff a.pmr b.pmr --gate irq --format=csv
+	[ "$(field irq n_base <<<"$output")" = 5 ]
+	[ "$(field irq n_new <<<"$output")" = 5 ]
+}
+
+@test "gates: their margins, their exit codes, and names that there are not" {
+	sides 5 rate=1040
+	run -1 diff --base a?.pmr --new b?.pmr --gate irq
+	run -0 diff --base a?.pmr --new b?.pmr --gate irq:8%
+	run -0 diff --base a?.pmr --new b?.pmr --gate irq:0.08,ipc
+	run -1 diff --base a?.pmr --new b?.pmr --gate irq:8% --gate irq.count:1%
+	run -0 diff --base a?.pmr --new b?.pmr --gate irq --margin 10%
+	run -2 diff --base a?.pmr --new b?.pmr --gate irk
+	[[ "$output" == *"did you mean 'irq'?"* ]]
+	# A metric without a direction holds if it stays as it is.
+	run -1 diff --base a?.pmr --new b?.pmr --gate interrupts.total
+	run -0 diff --base a?.pmr --new b?.pmr --gate cycles
+	# Only what is gated is printed.
+	run -0 diff --base a?.pmr --new b?.pmr --gate cycles --format=csv
+	[ "${#lines[@]}" -eq 2 ]
+}
+
+@test "labels choose the sides" {
+	mkdir all
+	for i in 1 2 3 4; do
+		make all/$i.pmr seed=$i label=branch=main sd=0.005
+		make all/m$i.pmr seed=1$i label=branch=mine sd=0.005 rate=1200
+		make all/o$i.pmr seed=2$i label=branch=other
+	done
+	run -1 diff --base branch=main --new branch=mine all --gate irq --format=csv
+	[ "$(field irq n_base <<<"$output")" = 4 ]
+	[ "$(field irq n_new <<<"$output")" = 4 ]
+	run -1 diff --base label=main --new label=mine all/*.pmr --gate irq
+	run -2 diff --base branch=main --new branch=none all
+	[[ "$output" == *"branch=none"* ]]
+	run -2 diff --base branch=main --new branch=mine
+	[[ "$output" == *"name files or a folder"* ]]
+	# Folders are sides, too.
+	mkdir base new
+	cp all/?.pmr base
+	cp all/m?.pmr new
+	run -1 diff base new --gate irq
+}
+
+@test "a file on both sides, twice on one, or copied is refused" {
+	sides 2
+	run -2 diff a1.pmr a1.pmr
+	[[ "$output" == *"on both sides"* ]]
+	run -2 diff --base a1.pmr a1.pmr --new b1.pmr
+	[[ "$output" == *"twice on one side"* ]]
+	cp a1.pmr copy.pmr
+	run -2 diff --force a1.pmr copy.pmr
+	[[ "$output" == *"same recording"* ]]
+	ln -s a1.pmr link.pmr
+	run -2 diff a1.pmr link.pmr
+}
+
+@test "differences of the environment come first, and some refuse" {
+	sides 4 kernel=6.2
+	run diff --base a?.pmr --new b?.pmr
+	[[ "$output" == *"kernel"*"unknown"*"6.2"* ]]
+	for i in 1 2 3 4; do
+		make c$i.pmr seed=30$i model="Other CPU" rate=1300
+	done
+	run -2 --separate-stderr diff --base a?.pmr --new c?.pmr
+	[ -z "$output" ]
+	[[ "$stderr" == *"CPU model differs: unknown and Other CPU"* ]]
+	[[ "$stderr" == *"--force"* ]]
+	run -2 diff --base b?.pmr --new c?.pmr
+	for i in 1 2 3 4; do
+		make d$i.pmr seed=10$i model="Other CPU" rate=1300
+	done
+	run -1 diff --force --base a?.pmr --new d?.pmr --format=json
+	python3 -c '
+import json, sys
+text = sys.stdin.read()
+d = json.loads(text[text.index("{"):])
+assert [x for x in d["differences"] if x["what"] == "CPU model" and x["meaningless"]], d["differences"]' <<<"$output"
+}
+
+@test "different units under one name are not compared" {
+	for i in 1 2 3 4; do
+		make a$i.pmr seed=$i name=bench.x unit=By
+		make b$i.pmr seed=1$i name=bench.x unit=s rate=2000
+	done
+	run -4 --separate-stderr diff --base a?.pmr --new b?.pmr --format=csv --show=bench.x,cycles
+	[[ "$stderr" == *"bench.x is in 'By/s' in some recordings and in 's/s' in others"* ]]
+	[ "$(field bench.x verdict <<<"$output" | sort -u)" = ABSENT ]
+	run -2 diff --base a?.pmr --new b?.pmr --show=bench.x
+	[[ "$output" == *"no metric in common"* ]]
+	run -2 diff --base a?.pmr --new b?.pmr --gate bench.x
+}
+
+@test "no metric in common is trouble" {
+	for i in 1 2 3 4; do
+		make a$i.pmr seed=$i name=bench.x
+		make b$i.pmr seed=1$i name=bench.y
+	done
+	run -2 diff --base a?.pmr --new b?.pmr --show=bench.x,bench.y
+	[[ "$output" == *"no metric in common"* ]]
+}
+
+@test "recordings without an interval are left out, and refused with --strict" {
+	sides 4 rate=1200
+	make empty.pmr seed=77 rows=1
+	run -1 --separate-stderr diff --base a?.pmr empty.pmr --new b?.pmr --gate irq --format=csv
+	[[ "$stderr" == *"empty.pmr: no interval in it; left out"* ]]
+	[ "$(field irq n_base <<<"$output")" = 4 ]
+	run -3 diff --strict --base a?.pmr empty.pmr --new b?.pmr --gate irq
+	run -2 diff empty.pmr b1.pmr
+	[[ "$output" == *"no metric in common"* ]]
+	: >nothing.pmr
+	run -2 diff nothing.pmr b1.pmr
+}
+
+@test "damaged and cut recordings take part with what is readable: exit 3, unless something regressed" {
+	sides 4
+	make cut.pmr seed=9 rows=401 sd=0.005 open=1
+	make big.pmr seed=8 rows=401 sd=0.005
+	run -3 --separate-stderr diff --base a1.pmr a2.pmr a3.pmr a4.pmr --new b1.pmr b2.pmr b3.pmr cut.pmr --gate cycles
+	[[ "$stderr" == *"cut.pmr: cut"* ]]
+	[[ "$output" == *gaps* ]]
+	cp big.pmr bad.pmr
+	printf '\xff\xff\xff\xff' | dd of=bad.pmr bs=1 seek=$(($(stat -c %s bad.pmr) / 2)) conv=notrunc status=none
+	run -3 --separate-stderr diff --base a?.pmr --new b1.pmr b2.pmr b3.pmr bad.pmr --gate cycles --format=csv
+	[[ "$stderr" == *"bad.pmr"* ]]
+	[ "$(field cycles n_new <<<"$output")" = 4 ]
+	run -3 --separate-stderr diff --strict --base a?.pmr --new b1.pmr b2.pmr b3.pmr bad.pmr --gate cycles
+	[ -z "$output" ]
+	for i in 1 2 3 4; do make r$i.pmr seed=20$i rate=1500 open=1; done
+	run -1 diff --base a?.pmr --new r?.pmr --gate irq
+}
+
+@test "a metric that some recordings lack says in how many it is" {
+	sides 5 rate=1200
+	for i in 1 2; do make x$i.pmr seed=30$i name=bench.other; done
+	run -1 diff --base a?.pmr x1.pmr --new b?.pmr x2.pmr --gate irq --format=csv
+	[[ "$(field irq why <<<"$output")" == *"in 5 of 6 and 5 of 6 runs"* ]]
+}
+
+@test "sockets and cores are looked at below a flagged parent, and with --per-LEVEL all" {
+	sides 5 package=1:1.5
+	run -1 diff --base a?.pmr --new b?.pmr --format=csv --show=irq
+	[ "$(field irq verdict <<<"$output")" = REGRESSED ]
+	[ "$(field irq verdict "package 1" <<<"$output")" = REGRESSED ]
+	[[ "$(field irq verdict "package 0" <<<"$output")" != REGRESSED ]]
+	[ "$(field irq verdict "package 1 core 0" <<<"$output")" = REGRESSED ]
+	[ -z "$(field irq verdict "package 0 core 0" <<<"$output")" ]
+	# Nothing is flagged: nothing below is tested.
+	mkdir same
+	for i in 1 2 3 4 5; do make same/$i.pmr seed=40$i sd=0.005; done
+	run diff --base a?.pmr --new same --format=csv --show=irq
+	[ -z "$(field irq verdict "package 1" <<<"$output")" ]
+	run diff --base a?.pmr --new same --format=csv --show=irq --per-cpu
+	[ -n "$(field irq verdict "cpu 7" <<<"$output")" ]
+	[ -z "$(field irq verdict "package 1" <<<"$output")" ]
+}
+
+@test "levels count with their mean over time, not with the last value" {
+	for i in 1 2 3 4; do
+		make a$i.pmr seed=$i level=10
+		make b$i.pmr seed=1$i level=10
+	done
+	run diff --base a?.pmr --new b?.pmr --show=bench.level --format=csv
+	# 20 for the last of 21 snapshots, half of an interval: (19.5 * 10 + 0.5 * 20) / 20.
+	python3 -c '
+import sys
+assert 10.2 < float(sys.argv[1]) < 10.3, sys.argv[1]' "$(field bench.level base <<<"$output")"
+}
+
+@test "parts of runs: --skip-start, markers, the command" {
+	for i in 1 2 3 4; do
+		make a$i.pmr seed=$i rows=60 sd=0.002 step=20:1 marker=20:go marker=39:stop
+		make b$i.pmr seed=1$i rows=60 sd=0.002 step=20:2 marker=20:go marker=39:stop
+		make c$i.pmr seed=2$i rows=60 sd=0.002 step=40:2 marker=20:go marker=39:stop
+	done
+	run -1 diff --base a?.pmr --new b?.pmr --gate irq --skip-start=25 --format=csv
+	python3 -c 'import sys; assert 1.97 < float(sys.argv[1]) < 2.03, sys.argv[1]' "$(field irq ratio <<<"$output")"
+	run -1 diff --base a?.pmr --new b?.pmr --gate irq --from-marker go --to-marker stop --format=csv
+	python3 -c 'import sys; assert 1.97 < float(sys.argv[1]) < 2.03, sys.argv[1]' "$(field irq ratio <<<"$output")"
+	run -0 diff --base a?.pmr --new c?.pmr --gate irq --from-marker go --to-marker stop
+	run -1 diff --base a?.pmr --new c?.pmr --gate irq
+	run -2 --separate-stderr diff --base a?.pmr --new b?.pmr --gate irq --from-marker gone
+	[[ "$stderr" == *"run 1 has no marker 'gone': left out"* ]]
+	run -2 --separate-stderr diff --base a?.pmr --new b?.pmr --gate irq --align=command
+	[[ "$stderr" == *"no start and exit"* ]]
+}
+
+@test "of a command its time is compared, and counts are totals" {
+	for i in 1 2 3 4; do
+		make a$i.pmr seed=$i command=10.0$i rate=1000
+		make b$i.pmr seed=1$i command=12.0$i rate=1000 rows=25
+	done
+	run -1 diff --base a?.pmr --new b?.pmr --gate elapsed --format=csv
+	[ "$(field command.elapsed verdict <<<"$output")" = REGRESSED ]
+	run diff --base a?.pmr --new b?.pmr --show=interrupts.total --format=csv
+	python3 -c 'import sys; assert abs(float(sys.argv[1]) - 1.2) < 1e-6, sys.argv[1]' \
+		"$(field interrupts.total ratio <<<"$output")"
+	run diff --base a?.pmr --new b?.pmr --show=interrupts.total --rate --format=csv
+	python3 -c 'import sys; assert abs(float(sys.argv[1]) - 1) < 1e-6, sys.argv[1]' \
+		"$(field interrupts.total ratio <<<"$output")"
+}
+
+@test "--phases finds the step, and none where there is none" {
+	make step.pmr seed=3 rows=400 noise=0.05 rho=0.5 step=250:1.3
+	make flat.pmr seed=4 rows=400 noise=0.05 rho=0.5
+	run -0 diff --phases step.pmr --show=irq --format=csv
+	python3 -c '
+import csv, sys
+rows = [r for r in csv.DictReader(sys.stdin) if r["metric"] == "irq"]
+assert len(rows) == 1, rows
+assert abs(float(rows[0]["at"]) - 250) < 10 and abs(float(rows[0]["ratio"]) - 1.3) < 0.03, rows' <<<"$output"
+	run -0 diff --phases flat.pmr --show=irq
+	[[ "$output" == *"0 changes"* ]]
+	run -2 diff --phases
+}
+
+@test "command lines that make no sense" {
+	sides 2
+	run -2 diff a1.pmr
+	run -2 diff a1.pmr a2.pmr b1.pmr
+	run -2 diff --base a1.pmr
+	[[ "$output" == *"new side"* ]]
+	run -2 diff --base --new b1.pmr
+	run -2 diff a1.pmr none.pmr
+	run -2 diff - a1.pmr
+	run -2 diff --margin=x a1.pmr b1.pmr
+	run -2 diff --assume-run-sd=0 a1.pmr b1.pmr
+	run -2 diff --format=xml a1.pmr b1.pmr
+	mkdir empty
+	run -2 diff empty a1.pmr
+	[[ "$output" == *"without recordings"* ]]
+}
+
+@test "colours and bars are for terminals that know them" {
+	sides 4 rate=1500
+	run -1 env LC_ALL=C.UTF-8 "$bin/pmrep" diff --color=always --base a?.pmr --new b?.pmr --gate irq
+	[[ "$output" == *$'\e['* ]]
+	[[ "$output" == *▁* ]]
+	run -1 diff --base a?.pmr --new b?.pmr --gate irq
+	[[ "$output" != *$'\e['* ]]
+	[[ "$output" == *"REGRESSED 1"* ]]
+}
+
+@test "show puts recordings side by side in one csv" {
+	make a.pmr seed=1 runs=2
+	make b.pmr seed=2
+	"$bin/pmrep" show a.pmr b.pmr --total --per-system --show=irq,cycles --format=csv >out.csv
+	"$bin/pmrep" show a.pmr b.pmr --total --per-system --show=irq,cycles --format=json >out.json
+	python3 - <<-'PYTHON'
+	import csv, json
+	rows = list(csv.DictReader(open("out.csv")))
+	assert sorted({(r["recording"], r["run"]) for r in rows}) == [("a.pmr", "1"), ("a.pmr", "2"), ("b.pmr", "1")]
+	assert len(rows) == 6
+	assert [(r["recording"], str(r["run"]), r["metric"]) for r in map(json.loads, open("out.json"))] == \
+	    [(r["recording"], r["run"], r["metric"]) for r in rows]
+	assert sum(1 for line in open("out.csv") if line.startswith("recording,")) == 1
+	PYTHON
+}
