@@ -145,7 +145,7 @@ int class_index_build(struct class_index *x, const struct pm_model *m)
 		struct class_counter *bigger;
 
 		if (strcmp(c->source, "perf") || !pmu || !pm_map_get(&c->attrs, PM_COUNTER_PERF_GROUP) ||
-		    !(class = class_of_pmu(m, pmu)))
+		    pm_map_get(&c->attrs, PM_COUNTER_PERF_INVALID) || !(class = class_of_pmu(m, pmu)))
 			continue;
 		event = read_event(class, pm_map_text(&c->attrs, PM_COUNTER_PERF_EVENT, c->name), &filters);
 		if (!event)

@@ -15,6 +15,7 @@
 #include "common/cpulist.h"
 #include "common/error.h"
 #include "common/metric/metric.h"
+#include "report/bind_class.h"
 #include "report/pipeline.h"
 #include "report/meaning.h"
 #include "report/places.h"
@@ -79,6 +80,7 @@ struct stat_event {
 	bool per_pkg, percore;
 	bool asked;       /* by the user, when it was recorded or now */
 	bool hidden;      /* only metrics want it */
+	bool alone;       /* of one PMU, whatever else it could be merged with; always hidden */
 	uint16_t invalid; /* why it could not be opened at all */
 };
 
@@ -125,6 +127,7 @@ struct stat_metric {
 	uint16_t reason;                /* 0, or why there is none */
 	unsigned char width, precision; /* of the value in text: %*.*f */
 	bool percent;                   /* text and csv: a '%' directly behind the number */
+	bool own; /* perf has none like it: without a value it is "-" in text and null in json, not "nan" */
 	const char *unit; /* all that stands behind the number: "insn per cycle", "GHz  cycles_frequency" */
 	const char *name; /* the metric's own name, as --metric-only heads its columns */
 	const char *threshold; /* "good", "bad" ...; NULL: none is known */
@@ -171,6 +174,8 @@ struct stat_sheet {
 	struct stat_shadow *shadow;
 	struct metric_set recorded; /* owned: vendors' metrics that pmrec was asked for */
 	struct meaning meaning;
+	struct class_index classes; /* of the recording; n_filters is 0 until it was looked for */
+	const struct class_choice *binding_class; /* what the formula at hand takes of a class of PMUs, or NULL */
 	bool binding_raw;        /* formulas want counts before a PMU's scale, while they are bound */
 	uint32_t binding_cgroup; /* whose events formulas are about, while they are bound */
 	/* Of the recording. */
@@ -218,6 +223,8 @@ int stat_cgroups_find(const struct stat_sheet *s, uint32_t counter, struct cpuli
 /* The event that a counter belongs to, in stat_sheet.binding_cgroup; one that is not printed is added. Its
  * place or -ENOMEM. */
 int64_t stat_event_of(struct stat_sheet *s, uint32_t counter);
+/* As stat_event_of(), but an event of this counter alone, which is never printed. */
+int64_t stat_event_alone(struct stat_sheet *s, uint32_t counter);
 /* Whether the counter is an event of a PMU that is not the CPUs'. */
 bool stat_is_uncore(const struct pm_model *m, const struct pm_counter *c);
 void stat_events_release(struct stat_sheet *s);

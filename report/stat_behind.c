@@ -66,6 +66,28 @@ static bool take_rate(const struct stat_sheet *s, const struct shown *x, const s
 	return true;
 }
 
+static bool is_of_pmus(const struct shown *x)
+{
+	for (size_t i = 0; i < x->value.n; i++)
+		if (x->value.in[i].n_pairs)
+			return true;
+	return false;
+}
+
+/* Whether no line of the row stands before this one that the metric could be behind. */
+static bool is_home(const struct stat_sheet *s, const struct shown *x, const struct stat_line *l)
+{
+	for (size_t i = 0; i < x->value.n; i++)
+		for (uint32_t k = 0; k < x->value.in[i].n; k++) {
+			uint32_t event = x->value.in[i].event[k];
+			const struct stat_line *other = stat_line_at(s, l->row, event);
+
+			if (other && !s->event[event].hidden && !other->now.reason && other->rank < l->rank)
+				return false;
+		}
+	return true;
+}
+
 static void take_metric(const struct stat_sheet *s, const struct shown *x, uint32_t row,
                         struct stat_metric *out)
 {
@@ -87,6 +109,9 @@ static void take_metric(const struct stat_sheet *s, const struct shown *x, uint3
 		out->width = x->shadow->width;
 		out->precision = x->shadow->decimals;
 		out->percent = x->shadow->percent;
+	} else if (is_of_pmus(x)) {
+		out->precision = x->metric->precision;
+		out->own = true;
 	} else if (x->metric->unit && !strcmp(x->metric->unit, "1")) {
 		out->precision = 2;
 	}
@@ -108,8 +133,10 @@ size_t stat_shadow(const struct stat_sheet *s, const struct stat_line *l,
 	if (!sh->n || l->now.reason)
 		return 0;
 	for (uint32_t i = sh->first[l->event]; i < sh->first[l->event + 1] && n < STAT_METRICS; i++) {
-		const struct shown *x = &sh->shown[i];
+		const struct shown *x = &sh->shown[sh->behind[i].shown];
 
+		if (is_of_pmus(x) && !is_home(s, x, l))
+			continue;
 		if (x->rate) {
 			n += take_rate(s, x, l, &out[n]);
 			continue;
@@ -126,8 +153,8 @@ size_t stat_shadow_alone(const struct stat_sheet *s, uint32_t row,
 	const struct stat_shadow *sh = s->shadow;
 	size_t n = 0;
 
-	for (uint32_t i = sh->first[sh->n_first]; i < sh->n && n < STAT_METRICS; i++)
-		take_metric(s, &sh->shown[i], row, &out[n++]);
+	for (uint32_t i = sh->first[sh->n_first]; i < sh->n_behind && n < STAT_METRICS; i++)
+		take_metric(s, &sh->shown[sh->behind[i].shown], row, &out[n++]);
 	return n;
 }
 

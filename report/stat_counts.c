@@ -261,5 +261,6 @@ static void note_event(struct stat_sheet *s, uint32_t event)
 void stat_note_lost(struct stat_sheet *s)
 {
 	for (uint32_t i = 0; s->partial && i < s->n_events; i++)
-		note_event(s, i);
+		if (!s->event[i].alone)
+			note_event(s, i);
 }

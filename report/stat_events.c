@@ -375,29 +375,11 @@ static int add_counter(struct stat_event *ev, uint32_t id)
 	return 0;
 }
 
-static int add_event(struct stat_sheet *s, const struct pm_counter *c, uint32_t cgroup, bool hidden)
+static int new_event(struct stat_sheet *s, const struct pm_counter *c, uint32_t cgroup)
 {
-	struct stat_event *ev;
+	struct stat_event *ev = realloc(s->event, (s->n_events + 1) * sizeof(*ev));
 	int err;
 
-	for (uint32_t i = 0; pm_map_get(&c->attrs, PM_COUNTER_PERF_WILDCARD) && i < s->n_events; i++) {
-		ev = &s->event[i];
-		if (hidden != ev->hidden || cgroup != ev->in_cgroup || !belong_together(s, ev->first, c))
-			continue;
-		if (ev->n_counters == 1) {
-			char *name = merged_name(s, c);
-
-			if (!name)
-				return -ENOMEM;
-			free(ev->name);
-			ev->name = name;
-		}
-		/* One that could be opened is enough. */
-		if (!pm_map_get(&c->attrs, PM_COUNTER_PERF_INVALID))
-			ev->invalid = 0;
-		return add_counter(ev, c->id);
-	}
-	ev = realloc(s->event, (s->n_events + 1) * sizeof(*ev));
 	if (!ev)
 		return -ENOMEM;
 	s->event = ev;
@@ -413,6 +395,46 @@ static int add_event(struct stat_sheet *s, const struct pm_counter *c, uint32_t 
 	return ev->name ? err : -ENOMEM;
 }
 
+static int add_event(struct stat_sheet *s, const struct pm_counter *c, uint32_t cgroup, bool hidden)
+{
+	struct stat_event *ev;
+
+	for (uint32_t i = 0; pm_map_get(&c->attrs, PM_COUNTER_PERF_WILDCARD) && i < s->n_events; i++) {
+		ev = &s->event[i];
+		if (ev->alone || hidden != ev->hidden || cgroup != ev->in_cgroup ||
+		    !belong_together(s, ev->first, c))
+			continue;
+		if (ev->n_counters == 1) {
+			char *name = merged_name(s, c);
+
+			if (!name)
+				return -ENOMEM;
+			free(ev->name);
+			ev->name = name;
+		}
+		/* One that could be opened is enough. */
+		if (!pm_map_get(&c->attrs, PM_COUNTER_PERF_INVALID))
+			ev->invalid = 0;
+		return add_counter(ev, c->id);
+	}
+	return new_event(s, c, cgroup);
+}
+
+int64_t stat_event_alone(struct stat_sheet *s, uint32_t counter)
+{
+	int err;
+
+	for (uint32_t i = 0; i < s->n_events; i++)
+		if (s->event[i].alone && s->event[i].counter[0] == counter)
+			return i;
+	/* PMUs count for no cgroup. */
+	err = new_event(s, pm_model_counter(s->places->model, counter), 0);
+	if (err)
+		return err;
+	s->event[s->n_events - 1].alone = s->event[s->n_events - 1].hidden = true;
+	return s->n_events - 1;
+}
+
 int64_t stat_event_of(struct stat_sheet *s, uint32_t counter)
 {
 	const struct pm_counter *c = pm_model_counter(s->places->model, counter);
@@ -421,7 +443,8 @@ int64_t stat_event_of(struct stat_sheet *s, uint32_t counter)
 
 	for (uint32_t i = 0; i < s->n_events; i++)
 		for (uint32_t k = 0; k < s->event[i].n_counters; k++)
-			if (s->event[i].counter[k] == counter && s->event[i].in_cgroup == s->binding_cgroup)
+			if (!s->event[i].alone && s->event[i].counter[k] == counter &&
+			    s->event[i].in_cgroup == s->binding_cgroup)
 				return i;
 	if ((err = add_event(s, c, s->binding_cgroup, true)))
 		return err;

@@ -1,4 +1,4 @@
-#include "report/stat_formula.h"
+#include "report/stat_class.h"
 
 #include <errno.h>
 #include <fnmatch.h>
@@ -9,8 +9,10 @@
 
 void stat_formula_release(struct stat_formula *f)
 {
-	for (size_t i = 0; i < f->n; i++)
+	for (size_t i = 0; i < f->n; i++) {
 		free(f->in[i].event);
+		free(f->in[i].pair);
+	}
 	free(f->in);
 	free(f->arg);
 	expr_free(f->expr);
@@ -86,6 +88,14 @@ static int bind_input(struct stat_sheet *s, struct stat_input *in, const struct 
 		                               : STAT_IN_SYSTEM;
 		return 0;
 	}
+	if (stat_class_takes(s, x)) {
+		err = stat_class_bind(s, in, x);
+		if (err == -ENOENT && optional) {
+			in->value = value_missing(VALUE_NO_INPUT);
+			err = 0;
+		}
+		return err;
+	}
 	n = find_counters(s, x->name, pmu, group, found);
 	n = n > MOST ? MOST : n;
 	in->factor = n && s->binding_raw ? bind_unscale(pm_model_counter(s->places->model, found[0])) : 1;
@@ -149,6 +159,8 @@ static struct value input_value(const struct stat_sheet *s, const struct stat_in
 	switch (in->kind) {
 	case STAT_IN_CONSTANT:
 		return in->value;
+	case STAT_IN_PAIRS:
+		return stat_class_value(s, in, row);
 	case STAT_IN_SECONDS:
 		return value_of(s->seconds);
 	case STAT_IN_USER:

@@ -10,12 +10,16 @@ struct stat_input {
 	struct value value; /* of a constant */
 	uint32_t *event;    /* owned: places in stat.event; their lines are summed */
 	uint32_t n;
+	struct stat_pair *pair; /* owned; of STAT_IN_PAIRS: what is summed in place of the lines (stat_class.h) */
+	uint32_t n_pairs;
+	enum expr_aspect aspect; /* of STAT_IN_PAIRS */
 	double factor;        /* of the sum */
 	enum {
 		STAT_IN_CONSTANT,
 		STAT_IN_SUM,
 		STAT_IN_ELAPSED,
 		STAT_IN_NR,
+		STAT_IN_PAIRS,
 		STAT_IN_SECONDS,
 		STAT_IN_USER,
 		STAT_IN_SYSTEM

@@ -68,13 +68,16 @@ static void put_prefix(struct stat_sheet *s, const struct stat_row *row, uint32_
 
 static void put_metric(struct stat_sheet *s, const struct stat_metric *m, bool *more)
 {
+	bool missing = m->reason || !isfinite(m->value);
+
 	put_key(s, "metric-value", more);
-	buf_addch(&s->x->out, '"');
-	if (m->reason || isnan(m->value))
-		buf_addstr(&s->x->out, "nan");
-	else
+	if (missing) {
+		buf_addstr(&s->x->out, m->own ? "null" : "\"nan\"");
+	} else {
+		buf_addch(&s->x->out, '"');
 		put_fixed(s, m->value, 6);
-	buf_addch(&s->x->out, '"');
+		buf_addch(&s->x->out, '"');
+	}
 	put_text(s, "metric-unit", m->unit, more);
 	if (m->threshold)
 		put_text(s, "metric-threshold", m->threshold, more);

@@ -22,11 +22,11 @@ struct shown *stat_shown_add(struct stat_shadow *sh)
 	return &sh->shown[sh->n++];
 }
 
-char *stat_words_of(const char *unit, const char *name)
+char *stat_words_of(const char *unit, const char *name, const char *filter)
 {
 	struct buf words = BUF_INIT;
 
-	buf_printf(&words, "%s%s%s", unit, unit[0] ? "  " : "", name);
+	buf_printf(&words, "%s%s%s%s%s", unit, unit[0] ? "  " : "", name, filter[0] ? " " : "", filter);
 	return buf_detach(&words);
 }
 
@@ -50,7 +50,7 @@ int stat_metric_bind(struct stat_sheet *s, struct stat_formula *f, const struct 
 	return err;
 }
 
-static int add_metric(struct stat_sheet *s, const struct metric *m, struct buf *lacks)
+static int add_metric_filtered(struct stat_sheet *s, const struct metric *m, uint32_t filter, struct buf *lacks)
 {
 	const char *unit = m->unit && strcmp(m->unit, "1") ? m->unit : "", *name = m->display;
 	struct shown *shown;
@@ -58,7 +58,8 @@ static int add_metric(struct stat_sheet *s, const struct metric *m, struct buf *
 	int err;
 
 	for (uint32_t i = 0; i < s->shadow->n; i++)
-		if (s->shadow->shown[i].metric == m && s->shadow->shown[i].cgroup == s->binding_cgroup)
+		if (s->shadow->shown[i].metric == m && s->shadow->shown[i].cgroup == s->binding_cgroup &&
+		    s->shadow->shown[i].filter == filter)
 			return 0;
 	if (m->each)
 		return -ENOENT;
@@ -74,6 +75,7 @@ static int add_metric(struct stat_sheet *s, const struct metric *m, struct buf *
 			s->event[f.in[i].event[k]].hidden = false;
 	shown->metric = m;
 	shown->cgroup = s->binding_cgroup;
+	shown->filter = filter;
 	shown->value = f;
 	shown->event = stat_formula_event(s, &f);
 	for (size_t i = 0; i < stat_named_n; i++)
@@ -82,7 +84,8 @@ static int add_metric(struct stat_sheet *s, const struct metric *m, struct buf *
 			unit = stat_named[i].unit;
 			name = stat_named[i].label;
 		}
-	shown->words = stat_words_of(unit, !strncmp(m->name, "tma_", 4) ? m->name : name);
+	shown->words = stat_words_of(unit, !strncmp(m->name, "tma_", 4) ? m->name : name,
+	                             filter ? s->classes.filter[filter] : "");
 	if (!shown->words)
 		return -ENOMEM;
 	if (m->threshold && !s->config->no_threshold) {
@@ -90,6 +93,45 @@ static int add_metric(struct stat_sheet *s, const struct metric *m, struct buf *
 		return err == -ENOENT || err == -EINVAL ? 0 : err;
 	}
 	return 0;
+}
+
+/* A metric over a class of PMUs: once for each set of filters that was recorded. */
+static int add_class_metric(struct stat_sheet *s, const struct metric *m, const struct pmu_class *class,
+                            struct buf *lacks)
+{
+	const struct expr_input *in;
+	struct expr *parsed;
+	bool any = false;
+	size_t n;
+	int err = expr_parse(&parsed, m->expr, NULL);
+
+	if (err)
+		return err;
+	in = expr_inputs(parsed, &n);
+	for (uint32_t f = 0; f < s->classes.n_filters && !err; f++) {
+		struct class_choice choice;
+
+		err = class_choose(&choice, &s->classes, class, f, in, n);
+		s->binding_class = &choice;
+		if (!err && choice.n) {
+			err = add_metric_filtered(s, m, f, lacks);
+			any |= !err;
+			err = err == -ENOENT ? 0 : err;
+		}
+		s->binding_class = NULL;
+		class_choice_release(&choice);
+	}
+	if (!err && !any && lacks)
+		buf_addstr(lacks, m->expr);
+	expr_free(parsed);
+	return err || any ? err : -ENOENT;
+}
+
+static int add_metric(struct stat_sheet *s, const struct metric *m, struct buf *lacks)
+{
+	const struct pmu_class *class = class_of_formula(m->expr);
+
+	return class ? add_class_metric(s, m, class, lacks) : add_metric_filtered(s, m, 0, lacks);
 }
 
 static bool matches(const struct metric *m, const char *word)

@@ -47,6 +47,7 @@ void stat_shadow_release(struct stat_sheet *s)
 		free(sh->shown[i].words);
 	}
 	free(sh->shown);
+	free(sh->behind);
 	free(sh->first);
 	free(sh);
 	s->shadow = NULL;
@@ -243,7 +244,7 @@ static int named_of(struct stat_sheet *s, uint32_t event)
 			                 .named = &stat_named[i],
 			                 .metric = m,
 			                 .value = f,
-			                 .words = stat_words_of(stat_named[i].unit, stat_named[i].label) };
+			                 .words = stat_words_of(stat_named[i].unit, stat_named[i].label, "") };
 		if (!shown->words)
 			return -ENOMEM;
 	}
@@ -266,6 +267,48 @@ static enum stat_style style_of(const struct stat_sheet *s)
 	return s->config->form == STAT_TEXT || s->config->metric_only ? STAT_STYLE_CLASSIC : STAT_STYLE_NAMED;
 }
 
+static int by_place_behind(const void *a, const void *b)
+{
+	const struct behind *x = a, *y = b;
+
+	if (x->event != y->event)
+		return x->event < y->event ? -1 : 1;
+	return (x->shown > y->shown) - (x->shown < y->shown);
+}
+
+/* A metric of several PMUs may stand behind the first line of any, whatever of them a row has. */
+static int find_behind(const struct stat_sheet *s)
+{
+	struct stat_shadow *sh = s->shadow;
+	size_t most = 0;
+
+	for (uint32_t i = 0; i < sh->n; i++) {
+		most++;
+		for (size_t k = 0; k < sh->shown[i].value.n; k++)
+			most += sh->shown[i].value.in[k].n_pairs ? sh->shown[i].value.in[k].n : 0;
+	}
+	sh->behind = calloc(most + 1, sizeof(*sh->behind));
+	if (!sh->behind)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < sh->n; i++) {
+		const struct stat_formula *f = &sh->shown[i].value;
+
+		sh->behind[sh->n_behind++] = (struct behind){ sh->shown[i].event, i };
+		for (size_t k = 0; k < f->n; k++)
+			for (uint32_t v = 0; f->in[k].n_pairs && v < f->in[k].n; v++) {
+				struct behind one = { f->in[k].event[v], i };
+				bool have = s->event[one.event].hidden;
+
+				for (uint32_t j = sh->n_behind; j-- > 0 && sh->behind[j].shown == i && !have;)
+					have = sh->behind[j].event == one.event;
+				if (!have)
+					sh->behind[sh->n_behind++] = one;
+			}
+	}
+	qsort(sh->behind, sh->n_behind, sizeof(*sh->behind), by_place_behind);
+	return 0;
+}
+
 static int index_events(struct stat_sheet *s)
 {
 	struct stat_shadow *sh = s->shadow;
@@ -273,12 +316,14 @@ static int index_events(struct stat_sheet *s)
 
 	if (sh->n)
 		qsort(sh->shown, sh->n, sizeof(*sh->shown), by_event);
+	if (find_behind(s))
+		return -ENOMEM;
 	sh->n_first = s->n_events;
 	sh->first = calloc((size_t)s->n_events + 1, sizeof(*sh->first));
 	if (!sh->first)
 		return -ENOMEM;
 	for (uint32_t i = 0; i <= s->n_events; i++) {
-		while (at < sh->n && sh->shown[at].event < i)
+		while (at < sh->n_behind && sh->behind[at].event < i)
 			at++;
 		sh->first[i] = at;
 	}
@@ -294,8 +339,9 @@ int stat_shadow_bind(struct stat_sheet *s, struct buf *notes, struct error *e)
 	int err = 0;
 
 	stat_shadow_release(s);
+	class_index_release(&s->classes);
 	s->shadow = calloc(1, sizeof(*s->shadow));
-	if (!s->shadow)
+	if (!s->shadow || class_index_build(&s->classes, s->places->model))
 		return error_sys(e, ENOMEM, "metrics");
 	for (size_t i = 0; i < s->config->metrics.n && !err; i++)
 		if ((err = stat_metrics_add(s, s->config->metrics.word[i], notes, e)))

@@ -25,22 +25,29 @@ struct shown {
 	const struct named *named;
 	const struct metric *metric;
 	uint32_t cgroup; /* of -M: whose events it is made of */
+	uint32_t filter; /* likewise, of a class of PMUs: place in stat_sheet.classes.filter */
 	char *words;     /* owned: unit and name as they are printed */
 	struct stat_formula value, threshold;
 	bool rate; /* the count a second of the clock */
 };
 
+struct behind {
+	uint32_t event, shown;
+};
+
 struct stat_shadow {
 	struct shown *shown; /* owned, ordered by event */
 	uint32_t n, cap;
-	uint32_t *first; /* owned: by event, n_events + 1 of them; then those without */
+	struct behind *behind; /* owned, ordered by event: which metrics may stand behind its lines */
+	uint32_t n_behind;
+	uint32_t *first; /* owned: into behind, by event, n_events + 1 of them; then those without */
 	uint32_t n_first;
 };
 
 /* A new one, or NULL without memory. Those before may have moved. */
 struct shown *stat_shown_add(struct stat_shadow *sh);
-/* "GHz  cycles_frequency"; NULL without memory. */
-char *stat_words_of(const char *unit, const char *name);
+/* "GHz  cycles_frequency", with filters behind it; NULL without memory. */
+char *stat_words_of(const char *unit, const char *name, const char *filter);
 /* The formula of the metric, or the first of its others that the recording can feed. As stat_formula_bind().
  */
 int stat_metric_bind(struct stat_sheet *s, struct stat_formula *f, const struct metric *m, const char *pmu,

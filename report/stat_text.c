@@ -104,7 +104,7 @@ static void put_metric(struct stat_sheet *s, const struct stat_metric *m)
 	if (color)
 		buf_printf(out, "\033[%sm", m->color);
 	if (m->reason || !isfinite(m->value)) {
-		buf_printf(out, "%*s", m->width, "nan");
+		buf_printf(out, "%*s", m->width, m->own ? "-" : "nan");
 	} else {
 		n = number_fixed(text, m->value, m->precision);
 		buf_printf(out, "%*.*s", m->width, (int)n, text);

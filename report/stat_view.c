@@ -28,6 +28,7 @@ static void forget(struct stat_sheet *s)
 	stat_forget_layout(s);
 	stat_events_release(s);
 	stat_shadow_release(s);
+	class_index_release(&s->classes);
 	metric_set_release(&s->recorded);
 	meaning_release(&s->meaning);
 	buf_release(&s->text);

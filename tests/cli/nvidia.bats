@@ -130,3 +130,30 @@ assert p[19]["functions"][0]["src_bdf"] == 0xc100'
 	run pmrec doctor --root "$PWD/root"
 	[[ $output == *"modprobe nvidia_cspmu (kernel option CONFIG_NVIDIA_CORESIGHT_PMU_ARCH_SYSTEM_PMU)"* ]]
 }
+
+# Three PMUs of one package and two of the other, in groups that take turns, with a clock that ran at half the speed in
+# one of them: sums are divided, not ratios averaged, and what is divided comes from one group of each PMU.
+@test "show and stat add up PMUs before they divide" {
+	"$PM_TESTS/make_stat" nvidia n.pmr
+	truth="python3 $PM_SOURCE/tests/cli/nvidia_totals.py"
+	[ "$(pmrep show --total --per-package --show=nvidia --format=json n.pmr | $truth show)" = 12 ]
+	[ "$(pmrep show --total --per-system --show=nvidia --format=json n.pmr | $truth show)" = 6 ]
+	[ "$(pmrep stat -j -M nvidia --per-socket n.pmr | $truth stat)" = 12 ]
+	[ "$(pmrep stat -j -M nvidia n.pmr | $truth stat)" = 6 ]
+	[ "$(pmrep stat -j -M nvidia --interval=4000 n.pmr | $truth stat)" = 6 ]
+}
+
+@test "what is undefined is missing in every format" {
+	"$PM_TESTS/make_stat" nvidia n.pmr
+	pmrep show --total --per-system --show=nvidia_nvdlink --format=csv n.pmr >csv
+	[ "$(grep -c ',,ns,not-counted$' csv)" = 1 ]
+	for format in table csv json; do
+		pmrep show --total --per-pmu --show=nvidia --format=$format n.pmr >>all
+		pmrep show --total --per-package --show=nvidia --format=$format n.pmr >>all
+	done
+	for option in --per-socket -A -x, -j --metric-only "--metric-only -j"; do
+		pmrep stat $option -M nvidia n.pmr >>all
+	done
+	[ -s all ]
+	! grep -iE '(^|[^a-z])(nan|inf)([^a-z]|$)' all
+}

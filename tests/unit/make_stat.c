@@ -18,6 +18,9 @@
  * tasks    context-switches of threads 10 (bash) and 11 ("two words"), 3 and 5 a second; the latter ends after 2 s
  * cgroups  task-clock and cs of cgroups 1 ("a") and 2 ("b,c") on CPUs 0 and 1: number * 1 ms, 10 * number + CPU
  * topdown  slots, and the four events of the first level, which are 70, 10, 15 and 5 % of them
+ * nvidia   PCIE PMUs, three of package 0 and two of package 1, of the rates in pcie[] below, in two groups that take
+ *          turns: requests beside a clock, and bytes beside one that was read when it ran at half the speed; and a
+ *          link that is down
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -293,6 +296,94 @@ static void make_topdown(struct builder *b)
 	builder_write(b, 0, 5);
 }
 
+/* ---- nvidia ---- */
+
+/* What there is of each PMU a second, and in how much of the time its groups run. */
+static const struct {
+	const char *pmu;
+	uint32_t cpu;
+	uint64_t requests, outstanding, bytes, cycles, share;
+} pcie[] = {
+	{ "nvidia_pcie_pmu_0_rc_0", 0, 1000000, 200000000, 1000000000, 1000000000, 2 },
+	{ "nvidia_pcie_pmu_0_rc_1", 0, 2000000, 1000000000, 2000000000, 1250000000, 4 },
+	{ "nvidia_pcie_pmu_0_rc_2", 0, 0, 0, 0, 2000000000, 2 },
+	{ "nvidia_pcie_pmu_1_rc_0", 4, 4000000, 600000000, 4000000000, 1500000000, 2 },
+	{ "nvidia_pcie_pmu_1_rc_1", 4, 8000000, 800000000, 8000000000, 500000000, 1 },
+	{ "nvidia_nvdlink_pmu_0", 0, 0, 0, 0, 0, 1 },
+};
+#define PCIE (sizeof(pcie) / sizeof(pcie[0]))
+
+static struct reading of_nvidia(struct builder *b, const char *counter, const struct pm_instance *i, uint64_t row)
+{
+	const char *name = pm_model_counter(&b->model, b->filling->counter[0])->name;
+	size_t k = 0;
+	uint64_t v;
+
+	while (strncmp(name, pcie[k].pmu, strlen(pcie[k].pmu)))
+		k++;
+	if (!strcmp(counter, "enabled"))
+		return (struct reading){ row * 1000000000 };
+	v = !strcmp(counter, "running")  ? 1000000000 :
+	    strstr(counter, "cum_outs/") ? pcie[k].outstanding :
+	    strstr(counter, "req/")      ? pcie[k].requests :
+	    strstr(counter, "bytes/")    ? pcie[k].bytes :
+	    strstr(name, "bytes/")       ? pcie[k].cycles / 2 :
+					   pcie[k].cycles;
+	return (struct reading){ row * v / pcie[k].share };
+}
+
+static void make_nvidia(struct builder *b)
+{
+	static const char *const events[2][3] = { { "rd_req", "rd_cum_outs", "cycles" }, { "rd_bytes", "cycles" } };
+	static const char *const link[] = { "in_rd_req", "in_rd_cum_outs", "cycles" };
+	unsigned group = 0;
+
+	builder_init(b, of_nvidia);
+	for (size_t k = 0; k < PCIE; k++) {
+		struct pm_instance i = { .kind = PM_PMU, .number = PM_NONE, .cpu = pcie[k].cpu, .added_ns = 1 };
+		bool is_link = strstr(pcie[k].pmu, "nvdlink");
+		struct pm_pmu pmu = { 0 };
+		int64_t added;
+		uint32_t on;
+
+		pm_map_set(&pmu.attrs, PM_PMU_NAME, pm_text(pcie[k].pmu));
+		pm_map_set(&pmu.attrs, PM_PMU_CPUMASK, pm_text(pcie[k].cpu ? "4" : "0"));
+		assert_int_equal(pm_model_add_pmu(&b->model, &pmu), 0);
+		pm_map_release(&pmu.attrs);
+		pm_map_set(&i.attrs, PM_INSTANCE_NAME, pm_text(pcie[k].pmu));
+		added = pm_model_add_instance(&b->model, &i);
+		pm_map_release(&i.attrs);
+		assert_true(added > 0);
+		on = (uint32_t)added;
+		for (int g = 0; g < (is_link ? 1 : 2); g++) {
+			uint32_t id[3], n = 0;
+			struct pm_group columns = { .source = (char *)"perf", .flags = PM_GROUP_PERF_TIMES,
+				                    .counter = id, .instance = &on, .n_instances = 1 };
+
+			group++;
+			for (; n < 3 && events[g][n]; n++) {
+				char name[80];
+				struct row r = { .name = name, .unit = "1", .pmu = pcie[k].pmu,
+					         .wildcard = g ? 0 : 1 + n };
+				struct pm_map *attrs;
+
+				snprintf(name, sizeof(name), "%s/%s/", pcie[k].pmu,
+				         is_link ? link[n] : events[g][n]);
+				/* Names are unique; what is printed is not. */
+				if (g && n)
+					snprintf(name, sizeof(name), "%s/cycles,group=2/", pcie[k].pmu);
+				add_counter(b, &r, &id[n]);
+				attrs = &b->model.counter[id[n] - 1].attrs;
+				pm_map_set(attrs, PM_COUNTER_PERF_EVENT, pm_text_n(name, strcspn(name, ",")));
+				pm_map_set(attrs, PM_COUNTER_PERF_GROUP, pm_u64(group));
+			}
+			columns.n_counters = n;
+			assert_true(pm_model_add_group(&b->model, &columns) > 0);
+		}
+	}
+	builder_write(b, 0, 5);
+}
+
 int main(int argc, char **argv)
 {
 	struct builder b;
@@ -310,6 +401,8 @@ int main(int argc, char **argv)
 		make_topdown(&b);
 	else if (!strcmp(argv[1], "cgroups"))
 		make_cgroups(&b);
+	else if (!strcmp(argv[1], "nvidia"))
+		make_nvidia(&b);
 	else
 		return 2;
 	builder_finish(&b);
