@@ -13,13 +13,6 @@
 
 #define SPARE_FILES 64
 
-static int filegrid_read(struct unit *u, struct cells *c);
-
-static void filegrid_release(struct unit *u)
-{
-	filegrid_free((struct filegrid *)u);
-}
-
 struct filegrid *filegrid_new(struct plan *p)
 {
 	struct filegrid *g = calloc(1, sizeof(*g));
@@ -27,7 +20,6 @@ struct filegrid *filegrid_new(struct plan *p)
 	if (!g)
 		return NULL;
 	g->root = p->root;
-	g->unit = (struct unit){ .cpu = PM_NONE, .read = filegrid_read, .release = filegrid_release };
 	return g;
 }
 
@@ -41,6 +33,7 @@ void filegrid_free(struct filegrid *g)
 		free(g->cell[i].path);
 	}
 	free(g->cell);
+	free(g->part);
 	free(g);
 }
 
@@ -110,15 +103,15 @@ static uint64_t unwrap(struct filecell *f, uint64_t v)
 	return f->total;
 }
 
-static int filegrid_read(struct unit *u, struct cells *c)
+static int gridpart_read(struct unit *u, struct cells *c)
 {
-	struct filegrid *g = (struct filegrid *)u;
+	const struct gridpart *part = (const struct gridpart *)u;
 	uint32_t gone = 0;
 	uint64_t v;
 	int err;
 
-	for (uint32_t k = 0; k < g->n; k++) {
-		struct filecell *f = &g->cell[k];
+	for (uint32_t k = 0; k < part->n; k++) {
+		struct filecell *f = &part->grid->cell[part->first + k * part->step];
 
 		err = f->offline || f->fd < 0 ? -ENODEV : read_number(f->fd, &v);
 		if (!err) {
@@ -129,7 +122,15 @@ static int filegrid_read(struct unit *u, struct cells *c)
 		cells_fail(c, k, filegrid_reason(err, f->cpu != PM_NONE));
 	}
 	/* Devices do not come back under the same file; CPUs do. */
-	return gone == g->n ? -ENODEV : 0;
+	return gone == part->n ? -ENODEV : 0;
+}
+
+static void gridpart_release(struct unit *u)
+{
+	struct filegrid *g = ((struct gridpart *)u)->grid;
+
+	if (!--g->held)
+		filegrid_free(g);
 }
 
 int filegrid_try(const struct root *r, const char *format, ...)
@@ -269,7 +270,7 @@ static int64_t make_group(struct filegrid *g, struct plan *p)
 	int64_t id = counters.id && instances.id ? make_matrix(g, &counters, &instances) : -ENOMEM;
 
 	if (id >= 0) {
-		group.flags = id ? PM_GROUP_SHARED_TIME : PM_GROUP_LIST;
+		group.flags = !id ? PM_GROUP_LIST : g->own_times ? 0 : PM_GROUP_SHARED_TIME;
 		for (uint32_t i = 0; i < g->n && !id; i++) {
 			counters.id[i] = g->cell[i].counter;
 			instances.id[i] = g->cell[i].instance;
@@ -278,6 +279,7 @@ static int64_t make_group(struct filegrid *g, struct plan *p)
 		group.n_counters = id ? counters.n : g->n;
 		group.instance = instances.id;
 		group.n_instances = id ? instances.n : g->n;
+		g->n_parts = group.flags ? 1 : group.n_instances;
 		id = pm_model_add_group(p->model, &group);
 	}
 	free(counters.id);
@@ -294,14 +296,23 @@ int filegrid_commit(struct filegrid *g, struct plan *p, struct filegrid **list)
 		return 0;
 	}
 	id = make_group(g, p);
-	if (id < 0) {
+	g->part = id < 0 ? NULL : calloc(g->n_parts, sizeof(*g->part));
+	if (!g->part) {
 		filegrid_free(g);
-		return (int)id;
+		return id < 0 ? (int)id : -ENOMEM;
 	}
-	g->unit.group = (uint32_t)id;
 	g->next = *list;
 	*list = g;
-	plan_add_unit(p, &g->unit);
+	g->held = g->n_parts;
+	for (uint32_t i = 0; i < g->n_parts; i++) {
+		g->part[i] = (struct gridpart){
+			.unit = { .group = (uint32_t)id, .instance = i, .cpu = PM_NONE, .even = g->own_times,
+				  .min_period_ns = g->min_period_ns, .read = gridpart_read,
+				  .release = gridpart_release },
+			.grid = g, .first = i, .step = g->n_parts, .n = g->n / g->n_parts,
+		};
+		plan_add_unit(p, &g->part[i].unit);
+	}
 	return 0;
 }
 

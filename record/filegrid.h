@@ -25,12 +25,26 @@ struct filecell {
 	bool seen;         /* `last` is a value that was read */
 };
 
-struct filegrid {
+struct filegrid;
+
+/* What one read call fills: the whole grid, or one instance of it. */
+struct gridpart {
 	struct unit unit;
+	struct filegrid *grid;
+	uint32_t first, step, n; /* its cells */
+};
+
+struct filegrid {
 	struct filegrid *next; /* other grids of the same source */
 	const struct root *root;
 	struct filecell *cell; /* owned */
 	uint32_t n, cap;
+	/* What the files count has to be divided by time: a matrix is read instance by instance, each with a time of its
+	 * own, so that one that comes late is late alone. */
+	bool own_times;
+	uint64_t min_period_ns; /* as in struct unit */
+	struct gridpart *part; /* owned */
+	uint32_t n_parts, held; /* held: parts that the plan has not released */
 };
 
 struct filegrid *filegrid_new(struct plan *p); /* NULL without memory */
@@ -40,7 +54,7 @@ int filegrid_try(const struct root *r, const char *format, ...) __attribute__((f
 /* Opens the file and reads it once. 0, or -errno if it cannot be read now: then nothing is added. */
 int filegrid_add(struct filegrid *g, uint32_t counter, uint32_t instance, uint32_t cpu, uint64_t range,
 		 const char *format, ...) __attribute__((format(printf, 6, 7)));
-/* Makes the group and hands the grid to the plan as its unit, chained to *list; an empty grid is freed.
+/* Makes the group and hands the grid to the plan as its units, chained to *list; an empty grid is freed.
  * 0 or -errno. */
 int filegrid_commit(struct filegrid *g, struct plan *p, struct filegrid **list);
 /* filegrid_commit() if what came before went well (err 0); else frees the grid, which may be NULL, and returns

@@ -22,6 +22,9 @@ struct slot {
 	uint16_t absent;
 	_Atomic int dead;      /* errno of the read that ended the unit; set by its reader */
 	bool told;             /* the writer has said so */
+	/* unit->even; by its reader: */
+	uint64_t usual_at, usual_ns; /* begin after that of the group's first place, length */
+	bool seen, off;              /* there is something usual; the last time was not */
 };
 
 struct readout_group {

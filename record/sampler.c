@@ -50,15 +50,40 @@ static void slot_cells(const struct ring_buf *b, const struct slot *s, uint32_t 
 	c->running = s->running == PM_NONE ? NULL : g->v + s->running * g->stride + row;
 }
 
+static uint64_t distance(uint64_t a, uint64_t b)
+{
+	return a > b ? a - b : b - a;
+}
+
+/* Replaces begin and end, ns after that of the group's first place, by the usual ones if those say nearly the same. What
+ * is unusual twice is usual from then on. */
+static void even_out(struct slot *s, uint64_t slack_ns, uint64_t *begin, uint64_t *end)
+{
+	if (s->seen && distance(*begin + *end, 2 * s->usual_at + s->usual_ns) <= 2 * slack_ns) {
+		*begin = s->usual_at;
+		*end = s->usual_at + s->usual_ns;
+		s->off = false;
+		return;
+	}
+	if (!s->seen || s->off) {
+		s->usual_at = *begin;
+		s->usual_ns = *end - *begin;
+	}
+	s->off = s->seen;
+	s->seen = true;
+}
+
 /* Reads all units of a reader into one row. */
 static void read_row(const struct readout *l, const struct readout_reader *r, struct ring_buf *b, uint32_t row,
 		     uint64_t number, bool single)
 {
-	uint64_t begin = clocks_monotonic(), end;
+	uint64_t begin = clocks_monotonic(), end, first = begin;
+	uint32_t group = PM_NONE;
 
 	for (uint32_t i = r->first; i < r->first + r->n; i++) {
 		struct slot *s = &l->slot[i];
 		const struct pm_chunk_group *g = &b->group[s->group];
+		uint64_t from, to;
 		struct cells c;
 		int err = 0;
 
@@ -80,8 +105,15 @@ static void read_row(const struct readout *l, const struct readout_reader *r, st
 			atomic_store_explicit(&s->dead, err, memory_order_relaxed);
 			cells_fail_all(&c, PM_REASON_GONE);
 		}
-		g->v[s->begin * g->stride + row] = begin;
-		g->v[s->end * g->stride + row] = end;
+		if (s->group != group)
+			first = begin;
+		group = s->group;
+		from = begin - first;
+		to = end - first;
+		if (s->unit->even && to > from)
+			even_out(s, l->interval_ns / EVEN_SHARE, &from, &to);
+		g->v[s->begin * g->stride + row] = first + from;
+		g->v[s->end * g->stride + row] = first + to;
 		begin = end;
 	}
 }

@@ -50,6 +50,8 @@ static inline void cells_fail_all(struct cells *c, uint16_t reason)
 		cells_fail(c, k, reason);
 }
 
+#define EVEN_SHARE 16384
+
 struct unit {
 	struct unit *next;     /* list of the plan */
 	uint32_t group;        /* group id */
@@ -58,6 +60,9 @@ struct unit {
 	 * one thread, in the order of adding: the first may read a file from which the others take their part. */
 	uint32_t cpu;
 	uint64_t min_period_ns; /* not read more often than this; 0: every snapshot */
+	/* Reading takes about as long each time: times that are as usual, within the interval / EVEN_SHARE, are recorded
+	 * as the usual ones, which cost nothing. */
+	bool even;
 	/* Fills all cells, or cells_fail()s those it cannot. Returns 0, or -errno if the whole unit is dead for good: it
 	 * is then not called again, an event says so, and its cells are PM_REASON_GONE. */
 	int (*read)(struct unit *u, struct cells *c);

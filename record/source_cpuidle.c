@@ -80,6 +80,7 @@ static struct idle_set *find_set(struct cpuidle *d, struct plan *p, const struct
 		free(set);
 		return NULL;
 	}
+	set->grid->own_times = true;
 	set->next = d->sets;
 	d->sets = set;
 	return set;

@@ -47,7 +47,7 @@ static int thermal_plan(struct source *s, struct plan *p, struct error *e)
 			err = add_zone(g, p, name[i]);
 	root_list_free(name, n < 0 ? 0 : n);
 	if (g)
-		g->unit.min_period_ns = MIN_PERIOD_NS;
+		g->min_period_ns = MIN_PERIOD_NS;
 	err = filegrid_finish(g, p, &list, err);
 	if (err)
 		return error_sys(e, -err, "thermal");

@@ -37,7 +37,7 @@ TWEAKED = {0xA7, 0x97}
 # Columns of turbostat 2022 that newer ones know the model not to have; pmrep shows them with --enable only.
 HIDDEN = {(0x97, "Pkg%pc7"), (0x97, "Pkg%pc9")}
 # How far medians of either side may differ by chance: the two take turns on the same emulated machine.
-NOISE = {1: .0005, .02: .004}
+NOISE = {1: .0001, .02: .001}
 # Debian's turbostat does not start on these, which is checked.
 CANNOT = {"guest_refused": "it ends with the first register that it cannot read",
           "guest_zeros": "it starts over for ever while APERF stands still"}

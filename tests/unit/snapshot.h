@@ -10,7 +10,7 @@
 
 #include "tests/unit/planned.h"
 
-#define UNITS_MAX 16
+#define UNITS_MAX 64
 #define SYSTEM PM_NONE
 #define STATUS(reason) (-1 - (int64_t)(reason)) /* how value_of() says that there is none */
 #define NO_COUNTER STATUS(9999)
@@ -51,13 +51,20 @@ static inline int teardown(void **state)
 	return 0;
 }
 
+/* A unit fills all columns of such a group; of others those of its instance. */
+static inline bool fills_all(const struct pm_group *g)
+{
+	return g->flags & (PM_GROUP_LIST | PM_GROUP_SHARED_TIME);
+}
+
 /* One snapshot. */
 static inline void sample(void)
 {
 	int i = 0;
 
 	for (struct unit *u = here.plan.units; u; u = u->next, i++) {
-		uint32_t n = pm_group_values(pm_model_group(&here.model, u->group));
+		const struct pm_group *g = pm_model_group(&here.model, u->group);
+		uint32_t n = fills_all(g) ? pm_group_values(g) : g->n_counters;
 		bool missing;
 		struct cells c = { .step = 1, .n = n, .any_missing = &missing };
 
@@ -93,6 +100,10 @@ static inline int64_t value_of(const char *counter, enum pm_kind kind, uint32_t 
 			if (pm_group_counter_of(g, k) != c->id ||
 			    !is_instance(pm_model_instance(&here.model, pm_group_instance_of(g, k)), kind, cpu, name))
 				continue;
+			if (!fills_all(g) && k % g->n_instances != u->instance)
+				continue;
+			if (!fills_all(g))
+				k /= g->n_instances;
 			return sampled[i].status[k] ? STATUS(sampled[i].status[k]) : (int64_t)sampled[i].v[k];
 		}
 	}

@@ -26,9 +26,9 @@ static void cpuidle_reads_states(void **state)
 	assert_string_equal(pm_map_text(&c->attrs, PM_COUNTER_FAMILY, ""), "cpuidle.time");
 	assert_string_equal(pm_map_text(&c->attrs, PM_COUNTER_MEMBER, ""), "C6");
 	assert_int_equal(c->scale.den, 1000000);
-	/* All CPUs alike: one matrix with one time. */
+	/* All CPUs alike: one matrix, with a time for each CPU. */
 	assert_int_equal(here.model.n_groups, 1);
-	assert_int_equal(here.model.group[0].flags, PM_GROUP_SHARED_TIME);
+	assert_int_equal(here.model.group[0].flags, 0);
 	assert_string_equal(pm_model_config(&here.model, "cpuidle.state3.name", 5)->value.str.data, "C6-SKX");
 	assert_int_equal(pm_model_config(&here.model, "cpuidle.state3.latency", 5)->value.u64, 30);
 	assert_int_equal(pm_model_config(&here.model, "cpuidle.state3.latency", 5)->instances.n, 15);
