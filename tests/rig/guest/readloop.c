@@ -5,7 +5,7 @@
  * usage: readloop PERIOD_NS PASSES TYPE:CPU:CONFIG,CONFIG,... ...
  *
  * Groups are read on their own CPU, as pmrec does, by one process a CPU. Prints a line a CPU: its number, how many
- * groups, the nanoseconds that a quarter of the passes over them stayed below, and the CPU time of all passes.
+ * groups, the nanoseconds that a tenth of the passes over them stayed below, and the CPU time of all passes.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -103,7 +103,7 @@ static int cpu_read(const struct group *groups, int count, int cpu, int64_t peri
 	}
 	cpu_ns = now_ns(CLOCK_PROCESS_CPUTIME_ID) - cpu_ns;
 	qsort(cost_ns, passes, sizeof(*cost_ns), compare);
-	printf("cpu %d groups %d pass_ns %lld cpu_ns %lld\n", cpu, own, (long long)cost_ns[passes / 4], (long long)cpu_ns);
+	printf("cpu %d groups %d pass_ns %lld cpu_ns %lld\n", cpu, own, (long long)cost_ns[passes / 10], (long long)cpu_ns);
 	free(cost_ns);
 	return 0;
 }

@@ -141,7 +141,7 @@ def rules(t, guest):
 def cost(t, guest):
     """Prints what a pass over 34 groups costs beside the same reads alone, summed over the CPUs that read."""
     best = []
-    for k in (1, 2):
+    for k in (1, 2, 3):
         alone = {int(w[1]): int(w[5]) for w in (line.split() for line in guest.text(f"cost.alone.{k}").splitlines())}
         passes = {}
         # One row of times a PMU, whichever of its counters stands for it.
@@ -150,7 +150,8 @@ def cost(t, guest):
         for cpu, rows in groups.values():
             for i, row in enumerate(rows):
                 passes.setdefault((cpu, i), []).append(row.end - row.begin)
-        mine = {cpu: statistics.quantiles([sum(p) for (c, _), p in passes.items() if c == cpu], n=4)[0]
+        # The tenth that was disturbed least, here and there: what else the host does is no matter of either.
+        mine = {cpu: statistics.quantiles([sum(p) for (c, _), p in passes.items() if c == cpu], n=10)[0]
                 for cpu in alone}
         t.check("all PMUs are read", len(groups) == 34 and set(mine) == set(alone), sorted(groups))
         best.append((sum(mine.values()), sum(alone.values())))
