@@ -99,6 +99,60 @@ const struct pci_function *pci_map_function(const struct pci_map *m, struct pci_
 	return m->n_functions ? bsearch(&key, m->function, m->n_functions, sizeof(key), by_function) : NULL;
 }
 
+/* Whether no port before it is of its socket. */
+static bool first_of_socket(const struct pci_map *m, size_t i)
+{
+	for (size_t k = 0; k < i; k++)
+		if (m->port[k].socket == m->port[i].socket)
+			return false;
+	return true;
+}
+
+/* The socket of all ports on a node; -1: the node has none, or ports of several. */
+static int socket_on_node(const struct pci_map *m, int node)
+{
+	int socket = -1;
+
+	for (size_t i = 0; i < m->n_ports && node >= 0; i++) {
+		if (m->port[i].node != node)
+			continue;
+		if (socket >= 0 && socket != m->port[i].socket)
+			return -1;
+		socket = m->port[i].socket;
+	}
+	return socket;
+}
+
+int pci_map_socket(const struct pci_map *m, const char *const *cpus, size_t n, size_t which, int node)
+{
+	unsigned long own = strtoul(cpus[which], NULL, 10);
+	size_t before = 0, all = 0, sockets = 0;
+	int socket = socket_on_node(m, node);
+
+	if (socket >= 0 || !isdigit((unsigned char)cpus[which][0]))
+		return socket;
+	for (size_t i = 0; i < n; i++) {
+		unsigned long first = strtoul(cpus[i], NULL, 10);
+		bool seen = !isdigit((unsigned char)cpus[i][0]);
+
+		for (size_t k = 0; k < i && !seen; k++)
+			seen = isdigit((unsigned char)cpus[k][0]) && strtoul(cpus[k], NULL, 10) == first;
+		all += !seen;
+		before += !seen && first < own;
+	}
+	for (size_t i = 0; i < m->n_ports; i++)
+		sockets += first_of_socket(m, i);
+	for (size_t i = 0; i < m->n_ports && sockets == all; i++) {
+		size_t below = 0;
+
+		for (size_t k = 0; k < m->n_ports; k++)
+			below += m->port[k].socket < m->port[i].socket && first_of_socket(m, k);
+		if (below == before)
+			return m->port[i].socket;
+	}
+	return -1;
+}
+
 /* One to `max` hexadecimal digits. */
 static bool hex(const char **at, unsigned max, uint32_t *value)
 {

@@ -59,6 +59,14 @@ bool pci_map_place(const struct pci_map *m, struct pci_function *f);
 /* NULL if there is none. */
 const struct pci_port *pci_map_port(const struct pci_map *m, struct pci_address at);
 const struct pci_function *pci_map_function(const struct pci_map *m, struct pci_address at);
+/*
+ * The socket, as ports number them, of the PMU cpus[which]: cpus[] are the associated_cpus of all PMUs of root
+ * complexes. `node` is the lowest NUMA node of its CPUs, or -1: where ports of different sockets are on different nodes,
+ * the ports of that node tell. Much firmware puts all ports on one node; then sockets are in the order of their CPUs,
+ * if there are as many of them. -1: neither helps. The number in a PMU's name is a node with some drivers and a
+ * number of the firmware's with others, and no socket.
+ */
+int pci_map_socket(const struct pci_map *m, const char *const *cpus, size_t n, size_t which, int node);
 
 /* "[DDDD:]BB:DD.F", hexadecimal; *domain tells whether there was one. False if it is not of that form. */
 bool pci_parse(const char *text, struct pci_address *at, bool *domain);

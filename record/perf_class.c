@@ -134,6 +134,70 @@ static int classify(struct perf_classes *all, struct event_pmu *pmu, const struc
 	return err ? err : describe(pmu, c);
 }
 
+static bool overlap(const struct cpulist *a, const struct cpulist *b)
+{
+	for (size_t i = 0; i < a->n; i++)
+		if (cpulist_has(b, a->cpu[i]))
+			return true;
+	return false;
+}
+
+/* The first NUMA node that has CPUs of a list; nodes list those that are online. -1: not known. */
+static int node_of(const struct root *root, const char *cpus)
+{
+	struct cpulist wanted = { 0 };
+	char **names;
+	int n = root_list(root, &names, "/sys/devices/system/node"), node = -1;
+	bool known = !cpulist_parse(&wanted, cpus, false, NULL);
+
+	for (int i = 0; i < n && known; i++) {
+		struct cpulist list = { 0 };
+		char line[4096], *end;
+		long number = strncmp(names[i], "node", 4) ? -1 : strtol(names[i] + 4, &end, 10);
+
+		if (number < 0 || *end || end == names[i] + 4 || (node >= 0 && number > node) ||
+		    root_line(root, line, sizeof(line), "/sys/devices/system/node/%s/cpulist", names[i]))
+			continue;
+		if (!cpulist_parse(&list, line, false, NULL) && overlap(&wanted, &list))
+			node = (int)number;
+		cpulist_release(&list);
+	}
+	if (n >= 0)
+		root_list_free(names, n);
+	cpulist_release(&wanted);
+	return node;
+}
+
+/* Puts the PMUs of root complexes on the sockets of the root ports. */
+static int find_sockets(struct perf_pmus *p, const struct root *root)
+{
+	struct perf_classes *all = p->classes;
+	char (*cpus)[256] = calloc(p->n + 1, sizeof(*cpus));
+	const char **text = calloc(p->n + 1, sizeof(*text));
+	struct nvidia_pmu **pmu = calloc(p->n + 1, sizeof(*pmu));
+	size_t n = 0;
+	int err = cpus && text && pmu ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < p->n && !err; i++) {
+		if (!perf_class(&p->pmu[i]) || !perf_class(&p->pmu[i])->per_rc)
+			continue;
+		pmu[n] = p->pmu[i].hook_data;
+		root_line(root, cpus[n], sizeof(*cpus), DEVICES "/%s/associated_cpus", p->pmu[i].name);
+		text[n] = cpus[n];
+		n++;
+	}
+	for (size_t i = 0; i < n && !err; i++) {
+		int socket = cpus[i][0] ? pci_map_socket(&all->pci, text, n, i, node_of(root, cpus[i])) : -1;
+
+		if (socket >= 0)
+			pmu[i]->socket = socket;
+	}
+	free(pmu);
+	free(text);
+	free(cpus);
+	return err;
+}
+
 int perf_classes_find(struct perf_pmus *p, const struct root *root)
 {
 	struct perf_classes *all = NULL;
@@ -157,7 +221,7 @@ int perf_classes_find(struct perf_pmus *p, const struct root *root)
 	}
 	if (!err && all->pci_wanted)
 		err = pci_map_read(&all->pci, root);
-	return err;
+	return err || all->pci.state != PCI_KNOWN ? err : find_sockets(p, root);
 }
 
 /* ---- what is not there ---- */

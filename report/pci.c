@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/catalog/pmu_class.h"
+#include "common/cpulist.h"
 #include "report/places.h"
 
 #define SHOWN_DEVICES 2 /* of a label */
@@ -90,19 +91,65 @@ int pci_map_load(struct pci_map *map, const struct pm_model *m)
 	return err;
 }
 
-bool pci_pmu_has(const struct pm_pmu *pmu, const struct pci_port *port)
+#define PMUS_MAX 1024 /* of root complexes that are looked at */
+
+static bool has_complex(const struct pm_pmu *pmu, struct pmu_name *name)
 {
 	const char *text = pm_map_text(&pmu->attrs, PM_PMU_NAME, "");
 	const struct pmu_class *c = pmu_class_of(text, pm_map_text(&pmu->attrs, PM_PMU_IDENTIFIER, NULL));
+
+	return c && c->per_rc && pmu_name_parse(text, name);
+}
+
+static int node_of(const struct pm_model *m, const char *cpus)
+{
+	struct cpulist wanted = { 0 };
+	int node = -1;
+
+	if (!cpulist_parse(&wanted, cpus, false, NULL))
+		for (uint32_t i = 0; i < m->topology.n; i++) {
+			const struct pm_cpu *c = &m->topology.cpu[i];
+
+			if (cpulist_has(&wanted, c->cpu) && c->node <= INT16_MAX && (node < 0 || (int)c->node < node))
+				node = (int)c->node;
+		}
+	cpulist_release(&wanted);
+	return node;
+}
+
+/* The socket of a PMU as root ports number them. */
+static int socket_of(const struct pm_model *m, const struct pci_map *map, const struct pm_pmu *pmu)
+{
+	const char *cpus[PMUS_MAX];
+	size_t n = 0, which = 0;
+	struct pmu_name name;
+	int socket;
+
+	for (uint32_t i = 0; i < m->n_pmus && n < PMUS_MAX; i++) {
+		if (!has_complex(&m->pmu[i], &name))
+			continue;
+		if (&m->pmu[i] == pmu)
+			which = n;
+		cpus[n++] = pm_map_text(&m->pmu[i].attrs, PM_PMU_ASSOCIATED_CPUS, "");
+	}
+	if (!n || !has_complex(pmu, &name))
+		return -1;
+	socket = pci_map_socket(map, cpus, n, which, node_of(m, cpus[which]));
+	return socket >= 0 ? socket : name.number;
+}
+
+bool pci_pmu_has(const struct pm_model *m, const struct pci_map *map, const struct pm_pmu *pmu, uint32_t port)
+{
 	struct pmu_name name;
 
-	return c && c->per_rc && pmu_name_parse(text, &name) && name.rc == port->rc && name.number == port->socket;
+	return has_complex(pmu, &name) && name.rc == map->port[port].rc &&
+	       socket_of(m, map, pmu) == map->port[port].socket;
 }
 
 /* ---- labels ---- */
 
 /* "nvidia_pcie_pmu_0_rc_1: 0002:81:00.0 0002:a1:00.0"; unchanged if nothing is below it. */
-static void label_of(const struct pci_map *map, const struct pm_pmu *pmu, struct buf *out)
+static void label_of(const struct pm_model *m, const struct pci_map *map, const struct pm_pmu *pmu, struct buf *out)
 {
 	unsigned n = 0;
 
@@ -110,7 +157,7 @@ static void label_of(const struct pci_map *map, const struct pm_pmu *pmu, struct
 	for (size_t i = 0; i < map->n_functions; i++) {
 		char text[PCI_TEXT];
 
-		if (!pci_pmu_has(pmu, &map->port[map->function[i].port]))
+		if (!pci_pmu_has(m, map, pmu, map->function[i].port))
 			continue;
 		if (n++ < SHOWN_DEVICES)
 			buf_printf(out, "%s%s", n == 1 ? ": " : " ", pci_text(map->function[i].at, text));
@@ -132,7 +179,7 @@ int pci_label(struct places *p, const struct pm_model *m)
 
 			if (strcmp(pm_map_text(&m->pmu[k].attrs, PM_PMU_NAME, ""), name))
 				continue;
-			label_of(&map, &m->pmu[k], &label);
+			label_of(m, &map, &m->pmu[k], &label);
 			err = label.err ? label.err : places_label(p, m->instance[i].id, buf_str(&label));
 			buf_release(&label);
 			break;
@@ -149,7 +196,7 @@ static void print_below(const struct pm_model *m, const struct pci_map *map, uin
 	char text[PCI_TEXT];
 
 	for (uint32_t k = 0; k < m->n_pmus; k++)
-		if (pci_pmu_has(&m->pmu[k], &map->port[port]))
+		if (pci_pmu_has(m, map, &m->pmu[k], port))
 			buf_printf(out, "  %s\n", pm_map_text(&m->pmu[k].attrs, PM_PMU_NAME, ""));
 	for (size_t i = 0; i < map->n_functions; i++) {
 		const struct pci_function *f = &map->function[i];
@@ -212,7 +259,7 @@ static struct json *port_json(const struct pm_model *m, const struct pci_map *ma
 	json_put(j, "socket", json_new_u64(p->socket));
 	json_put(j, "node", p->node < 0 ? json_new_null() : json_new_u64((uint64_t)p->node));
 	for (uint32_t k = 0; k < m->n_pmus; k++)
-		if (pci_pmu_has(&m->pmu[k], p))
+		if (pci_pmu_has(m, map, &m->pmu[k], port))
 			json_push(pmus, json_new_text(pm_map_text(&m->pmu[k].attrs, PM_PMU_NAME, "")));
 	for (size_t i = 0; i < map->n_functions; i++) {
 		const struct pci_function *f = &map->function[i];

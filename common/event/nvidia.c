@@ -17,6 +17,7 @@ void nvidia_pmu_init(struct nvidia_pmu *to, const struct pmu_class *c, const cha
 	*to = (struct nvidia_pmu){ .class = c, .map = map };
 	if (!pmu_name_parse(name, &to->name))
 		to->name = (struct pmu_name){ .number = -1, .rc = -1 };
+	to->socket = to->name.number;
 	if (!number || strncmp(peer, "nr_", 3) || (size_t)(number - peer - 3) >= sizeof(to->peer))
 		return;
 	memcpy(to->peer, peer + 3, (size_t)(number - peer - 3));
@@ -26,8 +27,8 @@ void nvidia_pmu_init(struct nvidia_pmu *to, const struct pmu_class *c, const cha
 
 bool nvidia_pmu_has_port(const struct nvidia_pmu *pmu, const struct pci_port *port)
 {
-	/* The kernel's node of the port would be a witness, and some firmware leaves it at 0 everywhere. */
-	return pmu->name.rc == port->rc && pmu->name.number == port->socket;
+	/* Nothing but the name says which root complex it is. */
+	return pmu->name.rc == port->rc && pmu->socket == port->socket;
 }
 
 /* ---- fields ---- */

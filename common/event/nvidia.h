@@ -14,6 +14,7 @@
 struct nvidia_pmu {
 	const struct pmu_class *class;
 	struct pmu_name name;
+	int socket; /* as root ports number them (pci_map_socket()); until that is known, the number in the name */
 	char peer[16]; /* "gpu", "cpu", "cxlmem"; "": it has no such file */
 	unsigned peers;
 	const struct pci_map *map; /* borrowed; NULL: never looked at */

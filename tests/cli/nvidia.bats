@@ -157,3 +157,33 @@ assert p[19]["functions"][0]["src_bdf"] == 0xc100'
 	[ -s all ]
 	! grep -iE '(^|[^a-z])(nan|inf)([^a-z]|$)' all
 }
+
+# The kernel takes a number of a NUMA node or of the firmware into the names; CPUs say which socket a PMU is of.
+@test "sockets are told by CPUs, not by names" {
+	cd root/sys/bus/event_source/devices
+	for pmu in nvidia_pcie*_1_rc_*; do
+		mv "$pmu" "${pmu/_1_rc_/_36_rc_}"
+	done
+	for pmu in nvidia_pcie*_0_rc_*; do
+		mv "$pmu" "${pmu/_0_rc_/_1_rc_}"
+	done
+	cd -
+	record
+	pmrep info --pci --all t.pmr >got
+	[ "$(sed -n '/^000d:c0/,/^000e/p' got | grep -c nvidia_pcie_pmu_36_rc_4)" = 1 ]
+	[ "$(sed -n '/^0005:c0/,/^0006/p' got | grep -c nvidia_pcie_pmu_1_rc_4)" = 1 ]
+	# 0xc1 is the bus behind 000d:c0, of the second socket.
+	record -a -e nvidia_pcie_pmu_36_rc_4/rd_bytes,src_bdf=000d:c1:00.0/
+	run record -a -e nvidia_pcie_pmu_1_rc_4/rd_bytes,src_bdf=000d:c1:00.0/
+	[ "$status" -eq 125 ]
+	[[ $output == *"000d:c1:00.0 is below root complex 4 of socket 1"* ]]
+	# Where the kernel knows the nodes of ports, these tell. Here they say the opposite.
+	cd root/sys/bus/pci/devices
+	for port in *; do
+		[[ $port == 000[1-6]* ]] && echo 1 >"$port/numa_node" || echo 0 >"$port/numa_node"
+	done
+	cd -
+	record -a -e nvidia_pcie_pmu_1_rc_4/rd_bytes,src_bdf=000d:c1:00.0/
+	pmrep info --pci --all t.pmr >got
+	[ "$(sed -n '/^0005:c0/,/^0006/p' got | grep -c nvidia_pcie_pmu_36_rc_4)" = 1 ]
+}

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""nvidia_totals.py show|stat: output of pmrep in JSON lines on stdin, beside what make_stat nvidia says it programmed."""
+"""nvidia_totals.py show|stat: JSON lines of pmrep on stdin, beside what make_stat nvidia says it programmed."""
 import json
 import sys
 
