@@ -6,7 +6,7 @@
 #include "format/limits.h"
 #include "format/writer_private.h"
 
-static int room_for_groups(struct pm_writer *w)
+int writer_groups_room(struct pm_writer *w)
 {
 	uint32_t n = w->config.model->n_groups, cap = n + n / 2;
 	struct writer_group *grown;
@@ -22,7 +22,7 @@ static int room_for_groups(struct pm_writer *w)
 	return 0;
 }
 
-static struct writer_group *group_of(struct pm_writer *w, uint32_t id)
+struct writer_group *writer_group_of(struct pm_writer *w, uint32_t id)
 {
 	struct writer_group *g = &w->group[id - 1];
 
@@ -54,7 +54,7 @@ static int order_groups(struct pm_writer *w, const struct pm_chunk *chunk, uint3
 			continue;
 		if (!pm_model_group(w->config.model, g->group))
 			return -EINVAL;
-		own = group_of(w, g->group);
+		own = writer_group_of(w, g->group);
 		if (!own)
 			return -ENOMEM;
 		if (g->stride < chunk->rows || !g->v)
@@ -169,7 +169,7 @@ static bool same_groups(struct pm_writer *w, const struct pm_chunk *chunk)
 
 static bool must_be_key(struct pm_writer *w, const struct pm_chunk *chunk)
 {
-	return !w->base.valid || w->break_asked || w->since_key + 1 >= KEY_EVERY ||
+	return !w->base.valid || w->break_asked || w->repacked || w->since_key + 1 >= KEY_EVERY ||
 	       w->config.codec == PM_CODEC_PLAIN || chunk->run != w->base.run || chunk->segment != w->base.segment ||
 	       !chunk_clocks_match(&chunk->clocks, &w->base.clocks) || !same_groups(w, chunk);
 }
@@ -214,7 +214,7 @@ int pm_writer_chunk(struct pm_writer *w, const struct pm_chunk *chunk)
 		return writer_fail(w, -EINVAL, "chunk");
 	err = writer_repeat(w, chunk->tick[chunk->rows - 1]);
 	if (!err)
-		err = room_for_groups(w);
+		err = writer_groups_room(w);
 	if (!err)
 		err = chunk_head_room(&w->head, chunk->n_groups + 1, chunk->n_groups + 1);
 	if (err)
@@ -245,7 +245,7 @@ int pm_writer_chunk(struct pm_writer *w, const struct pm_chunk *chunk)
 	if (err)
 		return err;
 	w->since_key = w->head.key ? 0 : w->since_key + 1;
-	w->break_asked = false;
+	w->break_asked = w->repacked = false;
 	w->stats.chunks++;
 	w->stats.snapshots += chunk->rows;
 	return writer_index(w);

@@ -53,6 +53,8 @@ struct pm_writer {
 	struct chunk_base base;
 	unsigned since_key;
 	bool break_asked, finished;
+	bool repacked;         /* the last chunk came packed: group[].last is of one before */
+	uint32_t repacked_crc; /* its head's checksum where it came from */
 	struct buf block, payload;
 
 	struct index_builder index;
@@ -67,6 +69,10 @@ int writer_frame(struct pm_writer *w, unsigned type, const void *payload, size_t
 int writer_fail(struct pm_writer *w, int err, const char *what);
 /* Writes an index frame when enough chunks have come. */
 int writer_index(struct pm_writer *w);
+/* Room for what goes with each group of the model. 0 or -ENOMEM. */
+int writer_groups_room(struct pm_writer *w);
+/* What goes with a group that the model has; NULL without memory. */
+struct writer_group *writer_group_of(struct pm_writer *w, uint32_t id);
 /* Repeats the definitions if they are due at this time. */
 int writer_repeat(struct pm_writer *w, uint64_t now_ns);
 

@@ -99,15 +99,19 @@ struct gzip_writer {
 	void *sink_ctx;
 	z_stream z;
 	uint64_t bytes;
+	uint64_t taken; /* what went in */
 	uint8_t out[64 << 10];
 };
+
+/* Definitions, which are small and come first, still shrink a little. Blocks of numbers are compressed already: looking
+ * for more in them takes longer than reading them, and finds nothing. */
+#define DEFLATED_FIRST (1u << 20)
 
 int gzip_writer_new(struct gzip_writer **out, pm_sink_fn sink, void *sink_ctx, struct error *e)
 {
 	struct gzip_writer *g = calloc(1, sizeof(*g));
 
-	/* What is in there is compressed already: more effort finds nothing. */
-	if (!g || deflateInit2(&g->z, 1, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK) {
+	if (!g || deflateInit2(&g->z, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK) {
 		free(g);
 		return error_sys(e, ENOMEM, "gzip");
 	}
@@ -117,21 +121,38 @@ int gzip_writer_new(struct gzip_writer **out, pm_sink_fn sink, void *sink_ctx, s
 	return 0;
 }
 
+static int hand_out(struct gzip_writer *g)
+{
+	size_t n = sizeof(g->out) - g->z.avail_out;
+
+	g->bytes += n;
+	return n ? g->sink(g->sink_ctx, g->out, n) : 0;
+}
+
 static int deflate_all(struct gzip_writer *g, int flush)
 {
 	int err = 0;
 
 	do {
-		size_t n;
-
 		g->z.next_out = g->out;
 		g->z.avail_out = sizeof(g->out);
 		(void)deflate(&g->z, flush);
-		n = sizeof(g->out) - g->z.avail_out;
-		g->bytes += n;
-		if (n)
-			err = g->sink(g->sink_ctx, g->out, n);
+		err = hand_out(g);
 	} while (!err && !g->z.avail_out);
+	return err;
+}
+
+/* From here on without deflating. zlib writes out what it holds first. */
+static int only_wrap(struct gzip_writer *g)
+{
+	int r, err;
+
+	do {
+		g->z.next_out = g->out;
+		g->z.avail_out = sizeof(g->out);
+		r = deflateParams(&g->z, 0, Z_DEFAULT_STRATEGY);
+		err = hand_out(g);
+	} while (!err && r == Z_BUF_ERROR && !g->z.avail_out);
 	return err;
 }
 
@@ -149,6 +170,9 @@ int gzip_write(void *ctx, const void *data, size_t len)
 		err = deflate_all(g, Z_NO_FLUSH);
 		at += n;
 		len -= n;
+		if (!err && g->taken < DEFLATED_FIRST && g->taken + n >= DEFLATED_FIRST)
+			err = only_wrap(g);
+		g->taken += n;
 	}
 	return err;
 }

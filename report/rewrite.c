@@ -109,8 +109,9 @@ static int take_rows(struct rewrite *w, const struct pm_model *in, const struct 
 	return err;
 }
 
-static int take_chunk(struct rewrite *w, const struct pm_model *in, const struct pm_chunk *chunk)
+static int take_chunk(struct rewrite *w, struct pm_reader *reader, const struct pm_chunk *chunk)
 {
+	const struct pm_model *in = pm_reader_model(reader);
 	uint32_t from;
 	bool all;
 	int err = 0;
@@ -127,7 +128,7 @@ static int take_chunk(struct rewrite *w, const struct pm_model *in, const struct
 		return err;
 	all = !from && in_window(w, chunk->tick[0]) && in_window(w, chunk->tick[chunk->rows - 1]);
 	if (all && !w->rules->gather && w->rules->every <= 1)
-		return rewrite_rows_pass(w, in, chunk, w->segment_base + chunk->segment);
+		return rewrite_rows_pass(w, reader, chunk, w->segment_base + chunk->segment);
 	err = take_rows(w, in, chunk, from);
 	if (!err && !w->rules->gather && w->rules->every <= 1)
 		err = rewrite_rows_flush(w);
@@ -270,7 +271,7 @@ static int take_item(struct rewrite *w, struct pm_reader *reader, const struct p
 		if (err == -EBADMSG)
 			err = 0; /* listed as damage, which is the next item */
 		else if (!err)
-			err = take_chunk(w, in, chunk);
+			err = take_chunk(w, reader, chunk);
 		break;
 	case PM_ITEM_EVENT:
 		err = take_event(w, item->event);

@@ -75,7 +75,7 @@ void rewrite_maps_release(struct rewrite_maps *m);
 int rewrite_rows_add(struct rewrite *w, const struct pm_model *in, const struct pm_chunk *chunk, uint32_t row,
 		     uint32_t n, bool skipped);
 /* Takes all rows of a chunk as they are, without a copy where that is possible. */
-int rewrite_rows_pass(struct rewrite *w, const struct pm_model *in, const struct pm_chunk *chunk, uint32_t segment);
+int rewrite_rows_pass(struct rewrite *w, struct pm_reader *reader, const struct pm_chunk *chunk, uint32_t segment);
 /* Writes what has been gathered. */
 int rewrite_rows_flush(struct rewrite *w);
 void rewrite_rows_release(struct rewrite_rows *r);

@@ -296,6 +296,15 @@ int rewrite_rows_add(struct rewrite *w, const struct pm_model *in, const struct 
 	return err;
 }
 
+static void wrote_chunk(struct rewrite *w, const struct pm_chunk *chunk)
+{
+	w->result.snapshots_out += chunk->rows;
+	if (!w->result.from_ns)
+		w->result.from_ns = chunk->tick[0];
+	w->result.to_ns = w->last_tick = chunk->tick[chunk->rows - 1];
+	w->segment_last = chunk->segment;
+}
+
 static int write_chunk(struct rewrite *w, const struct pm_chunk *chunk)
 {
 	struct pm_chunk out = *chunk;
@@ -307,11 +316,7 @@ static int write_chunk(struct rewrite *w, const struct pm_chunk *chunk)
 	r = pm_writer_chunk(w->writer, &out);
 	if (r)
 		return r;
-	w->result.snapshots_out += out.rows;
-	if (!w->result.from_ns)
-		w->result.from_ns = out.tick[0];
-	w->result.to_ns = w->last_tick = out.tick[out.rows - 1];
-	w->segment_last = out.segment;
+	wrote_chunk(w, &out);
 	return 0;
 }
 
@@ -358,18 +363,30 @@ static bool passes(const struct rewrite *w, const struct pm_chunk *chunk)
 	return true;
 }
 
-int rewrite_rows_pass(struct rewrite *w, const struct pm_model *in, const struct pm_chunk *chunk, uint32_t segment)
+/* The bytes as they are: packing them anew is most of the work. -EAGAIN: it has to be. */
+static int write_packed(struct rewrite *w, struct pm_reader *reader, const struct pm_chunk *chunk)
 {
 	struct pm_chunk out = *chunk;
-	int err = rewrite_rows_flush(w);
+	uint32_t *group = calloc(w->maps.n_groups + 1, sizeof(*group));
+	int err = group ? 0 : -ENOMEM;
 
-	if (err)
-		return err;
-	if (!passes(w, chunk)) {
-		err = rewrite_rows_add(w, in, chunk, 0, chunk->rows, false);
-		return err ? err : rewrite_rows_flush(w);
-	}
-	out.segment = segment;
+	for (uint32_t i = 0; i < w->maps.n_groups && !err; i++)
+		group[i] = w->maps.group[i].id;
+	if (!err && w->rules->clocks)
+		err = w->rules->clocks(w->rules->ctx, &out.clocks);
+	if (!err)
+		err = pm_repack(w->writer, reader, &out, group, w->maps.n_groups);
+	free(group);
+	if (!err)
+		wrote_chunk(w, &out);
+	return err;
+}
+
+static int write_unpacked(struct rewrite *w, const struct pm_chunk *chunk)
+{
+	struct pm_chunk out = *chunk;
+	int err;
+
 	out.group = calloc(chunk->n_groups + 1, sizeof(*out.group));
 	if (!out.group)
 		return -ENOMEM;
@@ -383,6 +400,22 @@ int rewrite_rows_pass(struct rewrite *w, const struct pm_model *in, const struct
 	err = write_chunk(w, &out);
 	free(out.group);
 	return err;
+}
+
+int rewrite_rows_pass(struct rewrite *w, struct pm_reader *reader, const struct pm_chunk *chunk, uint32_t segment)
+{
+	struct pm_chunk out = *chunk;
+	int err = rewrite_rows_flush(w);
+
+	if (err)
+		return err;
+	if (!passes(w, chunk)) {
+		err = rewrite_rows_add(w, pm_reader_model(reader), chunk, 0, chunk->rows, false);
+		return err ? err : rewrite_rows_flush(w);
+	}
+	out.segment = segment;
+	err = w->rules->zstd_level ? -EAGAIN : write_packed(w, reader, &out);
+	return err == -EAGAIN ? write_unpacked(w, &out) : err;
 }
 
 void rewrite_rows_release(struct rewrite_rows *r)

@@ -1,0 +1,118 @@
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "format/reader_private.h"
+#include "format/writer_private.h"
+
+/* The same bytes mean the same only in columns of the same nature. */
+static bool same_layout(const struct layout *a, const struct layout *b)
+{
+	if (a->columns != b->columns || a->head != b->head || a->n_bands != b->n_bands)
+		return false;
+	for (uint32_t i = 0; i < a->n_bands; i++) {
+		const struct pm_band *x = &a->band[i], *y = &b->band[i];
+
+		if (x->columns != y->columns || x->bits != y->bits || x->ref_first != y->ref_first ||
+		    x->ref_columns != y->ref_columns)
+			return false;
+	}
+	return true;
+}
+
+/* Whether what the chunk depends on is what was written last. */
+static bool follows(const struct pm_writer *w, const struct pm_reader *r, const struct pm_chunk *chunk)
+{
+	return w->base.valid && w->repacked && w->repacked_crc == r->head.base_crc && !w->break_asked &&
+	       chunk->run == w->base.run && chunk->segment == w->base.segment &&
+	       chunk_clocks_match(&chunk->clocks, &w->base.clocks);
+}
+
+static int map_groups(struct pm_writer *w, struct pm_reader *r, const uint32_t *group, uint32_t n)
+{
+	int err = writer_groups_room(w);
+
+	if (!err)
+		err = chunk_head_room(&w->head, r->head.n_groups + 1, r->head.n_blocks + 1);
+	for (uint32_t i = 0; i < r->head.n_groups && !err; i++) {
+		uint32_t from = r->head.group[i], id = from <= n ? group[from - 1] : 0;
+		struct writer_group *own;
+
+		if (!id || !pm_model_group(w->config.model, id) || !r->group[from - 1].chained)
+			return -EAGAIN;
+		own = writer_group_of(w, id);
+		if (!own)
+			return -ENOMEM;
+		if (!same_layout(&own->layout, &r->group[from - 1].layout))
+			return -EAGAIN;
+		w->head.group[i] = id;
+	}
+	w->head.n_groups = r->head.n_groups;
+	return err;
+}
+
+/* Numbers of this chunk, as far as statistics count them. */
+static uint64_t values_of(const struct pm_writer *w, uint32_t rows)
+{
+	uint64_t n = 0;
+
+	for (uint32_t i = 0; i < w->head.n_groups; i++) {
+		const struct layout *l = &w->group[w->head.group[i] - 1].layout;
+
+		n += (uint64_t)(l->columns - l->head) * rows;
+	}
+	return n;
+}
+
+int pm_repack(struct pm_writer *w, struct pm_reader *r, const struct pm_chunk *chunk, const uint32_t *group, uint32_t n)
+{
+	struct index_entry entry = { .rows = (uint16_t)r->head.rows, .key = r->head.key };
+	struct chunk_head *h = &w->head;
+	const uint8_t *payload;
+	uint32_t crc;
+	int err;
+
+	if (!r->chunk_decoded || r->head.codec != PM_CODEC_PACKED || w->config.codec != PM_CODEC_PACKED ||
+	    chunk->rows != r->head.rows || (!r->head.key && !follows(w, r, chunk)) ||
+	    memcmp(chunk->tick, r->head.tick, chunk->rows * sizeof(*chunk->tick)))
+		return -EAGAIN;
+	err = pm_writer_define(w);
+	if (!err && r->head.key)
+		err = writer_repeat(w, chunk->tick[chunk->rows - 1]);
+	if (err)
+		return err;
+	err = map_groups(w, r, group, n);
+	if (err)
+		return err == -EAGAIN ? err : writer_fail(w, err, "chunk");
+	h->key = r->head.key;
+	h->codec = PM_CODEC_PACKED;
+	h->run = chunk->run;
+	h->segment = chunk->segment;
+	h->rows = chunk->rows;
+	h->clocks = chunk->clocks;
+	h->step = r->head.step;
+	memcpy(h->tick, chunk->tick, chunk->rows * sizeof(*h->tick));
+	memcpy(h->number, chunk->number, chunk->rows * sizeof(*h->number));
+	memcpy(h->flags, chunk->flags, chunk->rows * sizeof(*h->flags));
+	memcpy(h->block, r->head.block, r->head.n_blocks * sizeof(*h->block));
+	h->n_blocks = r->head.n_blocks;
+	payload = window_at(&r->window) + r->chunk_frame.head_len;
+	buf_clear(&w->meta);
+	chunk_head_encode(h, &w->base, r->chunk_frame.payload_len, &w->meta);
+	entry.from_ns = chunk->tick[0];
+	entry.to_ns = chunk->tick[chunk->rows - 1];
+	err = writer_frame(w, PM_FRAME_CHUNK, payload, r->chunk_frame.payload_len, &entry, &crc);
+	if (!err && chunk_base_set(&w->base, h, crc))
+		err = writer_fail(w, -ENOMEM, "chunk");
+	if (err)
+		return err;
+	/* The last rows that the writer keeps are not those of this chunk. */
+	w->repacked = true;
+	w->repacked_crc = r->chunk_frame.crc;
+	w->since_key = h->key ? 0 : w->since_key + 1;
+	w->break_asked = false;
+	w->stats.values += values_of(w, chunk->rows);
+	w->stats.chunks++;
+	w->stats.snapshots += chunk->rows;
+	return writer_index(w);
+}
