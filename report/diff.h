@@ -1,6 +1,6 @@
 /*
- * Comparing two sets of recordings: what the parts of `pmrep diff` hand on. The recordings are looked through once for
- * what they are (diff_input), then each becomes one number a run for every metric and place (diff_collect), and those
+ * Comparing two sets of recordings: what the parts of `pmrep diff` hand on. The recordings are looked through once
+ * for what they are (diff_input), then each becomes one number a run for every metric and place (diff_collect), and those
  * become verdicts (diff_judge), which are printed in several formats (diff_output).
  */
 #ifndef REPORT_DIFF_H

@@ -8,12 +8,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "report/diff_data.h"
 #include "report/diff_shown.h"
 #include "report/diff_stream.h"
 #include "report/input.h"
 #include "report/pipeline.h"
-
-#define LEVELS_MAX PM_KINDS
 
 /* What all threads share. */
 struct collection {
@@ -44,98 +43,10 @@ struct pass {
 	struct binding binding;
 	bool *shown, *varying;
 	bool varies;         /* some metric has to be averaged over intervals */
-	struct level level[LEVELS_MAX];
+	struct level level[PM_KINDS];
 	uint32_t n_levels;
 	uint32_t part, run;  /* of the last interval; run 0: none yet */
 };
-
-/* ---- series ---- */
-
-void diff_data_release(struct diff_data *d)
-{
-	for (size_t i = 0; i < d->n; i++) {
-		free(d->series[i].metric);
-		free(d->series[i].display);
-		free(d->series[i].unit);
-		free(d->series[i].where);
-		for (uint32_t k = 0; k < d->series[i].n; k++)
-			free(d->series[i].value[k].block);
-		free(d->series[i].value);
-	}
-	free(d->series);
-	names_release(&d->names);
-	*d = (struct diff_data){ 0 };
-}
-
-/* The series of that key, made if it is new; -errno. */
-static int64_t series_find(struct diff_data *d, const struct diff_series *as)
-{
-	struct buf key = BUF_INIT;
-	struct diff_series *more;
-	uint32_t found;
-	int err;
-
-	buf_printf(&key, "%s\n%s\n%d %s", as->metric, as->unit, as->place.kind, as->where);
-	if (key.err) {
-		buf_release(&key);
-		return -ENOMEM;
-	}
-	if (names_get(&d->names, buf_str(&key), &found)) {
-		buf_release(&key);
-		/* Whichever recording comes first. */
-		if (as->order < d->series[found].order)
-			d->series[found].order = as->order;
-		return found;
-	}
-	if (d->n == d->cap) {
-		more = reallocarray(d->series, d->cap ? 2 * d->cap : 64, sizeof(*more));
-		if (!more) {
-			buf_release(&key);
-			return -ENOMEM;
-		}
-		d->series = more;
-		d->cap = d->cap ? 2 * d->cap : 64;
-	}
-	err = names_set(&d->names, buf_str(&key), (uint32_t)d->n);
-	buf_release(&key);
-	if (err)
-		return err;
-	more = &d->series[d->n];
-	*more = *as;
-	more->value = NULL;
-	more->n = more->cap = 0;
-	more->metric = strdup(as->metric);
-	more->display = strdup(as->display);
-	more->unit = strdup(as->unit);
-	more->where = strdup(as->where);
-	d->n++;
-	return more->metric && more->display && more->unit && more->where ? (int64_t)d->n - 1 : -ENOMEM;
-}
-
-/* The value of that run, made if it is new. NULL without memory. */
-static struct diff_value *series_value(struct diff_series *s, uint32_t recording, uint32_t run)
-{
-	struct diff_value *more;
-
-	/* Other threads put values of other recordings between. */
-	for (uint32_t i = s->n; i; i--)
-		if (s->value[i - 1].recording == recording && s->value[i - 1].run == run)
-			return &s->value[i - 1];
-	if (s->n == s->cap) {
-		uint32_t cap = s->cap ? 2 * s->cap : 4;
-
-		more = reallocarray(s->value, cap, sizeof(*more));
-		if (!more)
-			return NULL;
-		s->value = more;
-		s->cap = cap;
-	}
-	more = &s->value[s->n++];
-	*more = (struct diff_value){
-		.recording = recording, .run = run, .v = NAN, .error = NAN, .time = NAN,
-	};
-	return more;
-}
 
 /* ---- laying out ---- */
 
@@ -228,7 +139,7 @@ static int name_cells(struct pass *p, struct level *l, const struct places *plac
 				continue;
 			as.better = diff_better(p->c->o, &p->binding, m, p->r->command && !p->c->rate);
 			as.gate = diff_gate_of(p->c->o, &name);
-			found = series_find(p->c->data, &as);
+			found = diff_series_find(p->c->data, &as);
 			if (found < 0)
 				err = (int)found;
 			else
@@ -368,7 +279,7 @@ static int end_streams(struct pass *p)
 
 			if (l->series[n] == UINT32_MAX || !l->stream[n].values)
 				continue;
-			v = series_value(&p->c->data->series[l->series[n]], p->recording, p->run);
+			v = diff_series_value(&p->c->data->series[l->series[n]], p->recording, p->run);
 			if (!v || diff_stream_end(&l->stream[n], &w)) {
 				err = -ENOMEM;
 				break;
@@ -423,7 +334,7 @@ static int take_total(struct pass *p, struct level *l, const struct interval *in
 
 			if (l->series[n] == UINT32_MAX || v->reason || !isfinite(v->v))
 				continue;
-			out = series_value(&p->c->data->series[l->series[n]], p->recording, run);
+			out = diff_series_value(&p->c->data->series[l->series[n]], p->recording, run);
 			if (out)
 				out->v = v->v;
 			else
@@ -458,8 +369,7 @@ static int intervals(void *ctx, const struct interval *interval, size_t n, struc
 
 static void event(void *ctx, const struct pm_event *event)
 {
-	(void)ctx;
-	(void)event;
+	(void)ctx, (void)event;
 }
 
 static int end(void *ctx, struct error *e)
@@ -602,19 +512,9 @@ static void *work(void *ctx)
 	}
 }
 
-static int compare_values(const void *a, const void *b)
-{
-	const struct diff_value *x = a, *y = b;
-
-	if (x->recording != y->recording)
-		return x->recording < y->recording ? -1 : 1;
-	return (x->run > y->run) - (x->run < y->run);
-}
-
 static bool no_other(void *ctx, const char *word)
 {
-	(void)ctx;
-	(void)word;
+	(void)ctx, (void)word;
 	return false;
 }
 
@@ -658,8 +558,8 @@ static int add_command(struct collection *c)
 				memcpy(&number, (const char *)run + row[m].offset, sizeof(number));
 				if (!run->exited)
 					continue;
-				s = series_find(c->data, &as);
-				v = s < 0 ? NULL : series_value(&c->data->series[s], (uint32_t)i, run->run);
+				s = diff_series_find(c->data, &as);
+				v = s < 0 ? NULL : diff_series_value(&c->data->series[s], (uint32_t)i, run->run);
 				if (!v)
 					return -ENOMEM;
 				v->v = (double)number * row[m].scale;
@@ -668,16 +568,6 @@ static int add_command(struct collection *c)
 		}
 	}
 	return 0;
-}
-
-static int compare_series(const void *a, const void *b)
-{
-	const struct diff_series *x = a, *y = b;
-	int c = (int)x->place.kind - (int)y->place.kind;
-
-	c = c ? c : strcmp(x->metric, y->metric);
-	c = c ? c : strcmp(x->unit, y->unit);
-	return c ? c : strcmp(x->where, y->where);
 }
 
 int diff_collect(struct diff_data *d, struct diff_recordings *r, const struct diff_options *o, bool within,
@@ -702,13 +592,7 @@ int diff_collect(struct diff_data *d, struct diff_recordings *r, const struct di
 		pthread_join(thread[--n], NULL);
 	if (c.err)
 		return c.err;
-	for (size_t i = 0; i < d->n; i++)
-		if (d->series[i].n)
-			qsort(d->series[i].value, d->series[i].n, sizeof(*d->series[i].value), compare_values);
 	err = add_command(&c);
-	/* Threads find them in any order. */
-	names_release(&d->names);
-	if (d->n)
-		qsort(d->series, d->n, sizeof(*d->series), compare_series);
+	diff_data_sort(d);
 	return err ? error_sys(e, -err, "values") : 0;
 }

@@ -3,7 +3,7 @@
 #define REPORT_DIFF_COLLECT_H
 
 #include "common/error.h"
-#include "report/diff.h"
+#include "report/diff_data.h"
 
 /*
  * Reads all recordings, several at a time. Counters give ratios of sums, levels their mean over time. `within`: also
@@ -12,6 +12,5 @@
  */
 int diff_collect(struct diff_data *d, struct diff_recordings *r, const struct diff_options *o, bool within,
 		 struct error *e);
-void diff_data_release(struct diff_data *d);
 
 #endif

@@ -150,7 +150,8 @@ static const char *const heads[] = { "recording", "run", "at", "metric", "unit",
 #define N_HEADS (sizeof(heads) / sizeof(heads[0]))
 
 /* The cells of a row as text; numbers short for people, exact for programs. */
-static void put_phase(const struct diff_phase *p, const struct diff_report *r, bool exact, struct buf cell[static N_HEADS])
+static void put_phase(const struct diff_phase *p, const struct diff_report *r, bool exact,
+		      struct buf cell[static N_HEADS])
 {
 	const double number[] = { p->at_s, p->before, p->after, p->before > 0 ? p->after / p->before : NAN, p->p };
 	static const int column[] = { 2, 5, 6, 7, 8 };

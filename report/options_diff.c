@@ -18,7 +18,7 @@ enum {
 
 static const struct argp_option options[] = {
 	{ NULL, 0, NULL, 0, "Recordings:", 1 },
-	{ "base", KEY_BASE, "FILE...", 0, "What is compared with: files, folders, or key=value of pmrec --label", 1 },
+	{ "base", KEY_BASE, "FILE...", 0, "What is compared with: files, folders, or labels: key=value", 1 },
 	{ "new", KEY_NEW, "FILE...", 0, "What is judged", 1 },
 	{ "force", KEY_FORCE, NULL, 0, "Compare even what does not compare: other processors, other topologies", 1 },
 	{ "strict", KEY_STRICT, NULL, 0, "Refuse recordings that are damaged, cut, or empty", 1 },

@@ -2,7 +2,7 @@
 
 _pmrep() {
 	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} command=${COMP_WORDS[1]} options
-	local commands="bundle check cut dump eval info list merge redact show stat"
+	local commands="bundle check cut diff dump eval html info list merge redact show stat"
 	local common="--color= --help --version"
 	local show="--IPC --Joules --Summary --TCC= --all --cpu= --debug --enable= --every= --follow --force --format=
 		--header_iterations= --hide= --interval-clear --interval= --layout= --list --metrics-file= --no-msr
@@ -16,6 +16,10 @@ _pmrep() {
 		--per-cgroup --per-cluster --per-core --per-die --per-node --per-socket --per-system --per-thread
 		--percore-show-thread --pid= --quiet --since= --smi-cost --sort= --stats --strict --summary --table
 		--td-level= --tid= --top= --topdown --total --transaction --until= --verbose"
+	local diff="--align= --all --assume-run-sd= --base= --enable= --force --format= --from-marker= --gate= --hide=
+		--higher= --jobs= --lower= --margin= --metrics-file= --new= --noise= --per-cache --per-cgroup --per-cluster
+		--per-core --per-cpu --per-device --per-die --per-node --per-package --per-pmu --per-task --phases --rate
+		--save-noise= --show= --skip-start= --strict --to-marker="
 
 	COMPREPLY=()
 	# "--name=value" arrives in three words.
@@ -26,6 +30,7 @@ _pmrep() {
 		case $command in
 		info|dump|check) COMPREPLY=($(compgen -W "text json" -- "$cur")) ;;
 		list) COMPREPLY=($(compgen -W "table json" -- "$cur")) ;;
+		diff) COMPREPLY=($(compgen -W "table csv json markdown" -- "$cur")) ;;
 		stat) COMPREPLY=($(compgen -W "perf table csv json" -- "$cur")) ;;
 		*) COMPREPLY=($(compgen -W "table csv json" -- "$cur")) ;;
 		esac
@@ -37,7 +42,7 @@ _pmrep() {
 	--time) COMPREPLY=($(compgen -W "rfc3339 epoch-ns relative local" -- "$cur")); return ;;
 	--color) COMPREPLY=($(compgen -W "auto always never" -- "$cur")); return ;;
 	-c|-C|--cpu) COMPREPLY=($(compgen -W "core package" -- "$cur")); return ;;
-	-o|--out|--output|--map|--metrics-file) COMPREPLY=($(compgen -f -- "$cur")); return ;;
+	-o|--out|--output|--map|--metrics-file|--noise|--save-noise|--base|--new) COMPREPLY=($(compgen -f -- "$cur")); return ;;
 	--every|--interval|--num_iterations|--header_iterations|--TCC|--since|--until|--show|--hide|--enable|--counter|--max-size)
 		return ;;
 	esac
@@ -46,7 +51,9 @@ _pmrep() {
 	check) options="--format= --quiet $common" ;;
 	cut) options="--counter= --cpu= --every= --output= --overwrite --since= --sources= --until= $common" ;;
 	dump) options="--counter= --format= --no-definitions --snapshots --no-values $common" ;;
+	diff) options="$diff $common" ;;
 	eval) options="$common" ;;
+	html) options="--hide= --max-size= --output= --overwrite --show= --since= --until= $common" ;;
 	info) options="--all --format= --pci $common" ;;
 	list) options="--format= $common" ;;
 	merge) options="--output= --overwrite $common" ;;

@@ -5,6 +5,7 @@
  *   genrec groups VALUES FILE  the same, and the events share their counters: each runs half of the time
  *   genrec hour FILE           1,024 CPUs x 40 counters at 1 s for an hour
  *   genrec page FILE           256 CPUs x 40 counters at 1 s for an hour
+ *   genrec diff SNAPSHOTS SEED FILE  256 CPUs x 40 counters at 100 ms
  *   genrec wide COLUMNS FILE   COLUMNS counters of one machine at 1 s for two minutes
  */
 #include <errno.h>
@@ -22,7 +23,7 @@
 
 struct shape {
 	uint32_t cpus, counters;
-	uint64_t interval_ns, snapshots;
+	uint64_t interval_ns, snapshots, seed;
 	const char *const *names; /* NULL: "bench.cN" */
 	bool perf, shared;
 };
@@ -151,7 +152,7 @@ static int generate(const struct shape *s, int fd)
 	struct pm_writer *writer = NULL;
 	struct error error = { 0 };
 	struct pm_writer_config config = { .sink = sink, .sink_ctx = &fd, .model = &model };
-	uint64_t tick[PM_CHUNK_ROWS], number[PM_CHUNK_ROWS], random = 88172645463325252u, *last = NULL;
+	uint64_t tick[PM_CHUNK_ROWS], number[PM_CHUNK_ROWS], random = 88172645463325252u + s->seed * 2654435761u, *last = NULL;
 	uint8_t flags[PM_CHUNK_ROWS] = { PM_SNAPSHOT_FIRST };
 	struct pm_chunk_group values = { .stride = PM_CHUNK_ROWS };
 	uint32_t rows_max = 1000000000 / s->interval_ns;
@@ -160,6 +161,7 @@ static int generate(const struct shape *s, int fd)
 
 	pm_model_init(&model);
 	memcpy(model.recording_id, "benchrec", 8);
+	model.recording_id[7] = (uint8_t)('c' + s->seed);
 	id = build_model(&model, s);
 	if (id < 0) {
 		r = (int)id;
@@ -220,6 +222,9 @@ int main(int argc, char **argv)
 		shape = (struct shape){ .cpus = 1024, .counters = 40, .interval_ns = 1000000000, .snapshots = 3601 };
 	else if (argc == 3 && !strcmp(argv[1], "page"))
 		shape = (struct shape){ .cpus = 256, .counters = 40, .interval_ns = 1000000000, .snapshots = 3601 };
+	else if (argc == 5 && !strcmp(argv[1], "diff") && !parse_u64(argv[2], &n) && !parse_u64(argv[3], &shape.seed))
+		shape = (struct shape){ .cpus = 256, .counters = 40, .interval_ns = 100000000, .snapshots = n,
+					.seed = shape.seed };
 	else if (argc == 4 && !strcmp(argv[1], "wide") && !parse_u64(argv[2], &n))
 		shape = (struct shape){ .cpus = 1, .counters = (uint32_t)n, .interval_ns = 1000000000, .snapshots = 120 };
 	else {

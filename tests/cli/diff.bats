@@ -68,7 +68,8 @@ print("\n".join(r[column] for r in csv.DictReader(sys.stdin) if r["metric"] == m
 	done
 	python3 - <<-'PYTHON'
 	import csv, glob, math
-	runs = [[float(next(csv.DictReader(open(f)))["value"]) for f in sorted(glob.glob(side + "?.pmr.csv"))] for side in "ab"]
+	files = [sorted(glob.glob(side + "?.pmr.csv")) for side in "ab"]
+	runs = [[float(next(csv.DictReader(open(f)))["value"]) for f in side] for side in files]
 	row = next(r for r in csv.DictReader(open("out.csv")) if r["metric"] == "irq")
 	assert row["runs"] == " | ".join(" ".join(repr(v).removesuffix(".0") for v in side) for side in runs), row["runs"]
 	logs = [[math.log(v) for v in side] for side in runs]
@@ -104,9 +105,9 @@ print("\n".join(r[column] for r in csv.DictReader(sys.stdin) if r["metric"] == m
 	    for key in ("base", "new", "ratio", "low", "high", "p", "q", "n_base", "n_new", "margin"):
 	        assert row[key] == "" and result[key] is None or float(row[key]) == result[key], (key, row[key], result[key])
 	    words = f"{float(row['ratio']):.4f}"
-	    assert any(line.startswith(row["metric"] + " ") and words in line and row["verdict"] in line for line in open("out.table"))
 	    name = row["metric"].replace("_", "\\_")
-	    assert any(line.startswith(f"| {name} |") and words in line and row["verdict"] in line for line in open("out.markdown"))
+	    for file, start in (("out.table", row["metric"] + " "), ("out.markdown", f"| {name} |")):
+	        assert any(l.startswith(start) and words in l and row["verdict"] in l for l in open(file)), (file, row)
 	PYTHON
 	grep -q '^### pmrep diff: regressed' out.markdown
 	grep -q ': regressed$' out.table

@@ -17,7 +17,7 @@ long_options() {
 
 @test "help fits on a screen and goes to stdout" {
 	for command in "pmrec" "pmrec list" "pmrec doctor" "pmrep" "pmrep show" "pmrep info" "pmrep list" "pmrep dump" \
-		"pmrep check" "pmrep eval" "pmrep stat" "pmrep cut" "pmrep merge" "pmrep redact" "pmrep bundle"; do
+		"pmrep check" "pmrep eval" "pmrep html" "pmrep stat" "pmrep diff" "pmrep cut" "pmrep merge" "pmrep redact" "pmrep bundle"; do
 		for help in -h --help; do
 			# shellcheck disable=SC2086
 			run --separate-stderr "$bin"/$command $help
@@ -99,8 +99,16 @@ long_options() {
 	diff want have
 }
 
+@test "the completion of pmrep has the options of pmrep diff" {
+	long_options "$bin/pmrep" diff >want
+	sed -n 's/.*local common="\(.*\)"/\1/p; /local diff=/,/"$/p' "$source/report/pmrep.bash" |
+		grep -oE -- '--[A-Za-z][A-Za-z0-9_-]*' | sort -u >have
+	[ "$(wc -l <want)" -gt 20 ]
+	diff want have
+}
+
 @test "the completion of pmrep has the options of the other commands" {
-	for command in info list dump check eval cut merge redact bundle; do
+	for command in info list dump check eval html cut merge redact bundle; do
 		long_options "$bin/pmrep" $command >want
 		{ sed -n "s/^\t$command) options=\(.*\);;/\1/p" "$source/report/pmrep.bash"
 		  sed -n '/local common=/p' "$source/report/pmrep.bash"; } |
@@ -122,7 +130,7 @@ long_options() {
 	for page in record/pmrec.1 report/pmrep.1; do
 		program=$(basename "$page" .1)
 		for option in $(long_options "$bin/$program" $([ "$program" = pmrep ] && echo show)) \
-			$([ "$program" = pmrep ] && long_options "$bin/$program" stat); do
+			$([ "$program" = pmrep ] && long_options "$bin/$program" stat && long_options "$bin/$program" diff); do
 			# Levels share one entry.
 			case $option in --per-*) continue ;; esac
 			grep -q -- "Fl -${option#--}\( \|$\)" "$source/$page" || { echo "$page: $option is missing"; return 1; }
