@@ -339,8 +339,9 @@ static int lay_out(void *ctx, const struct places *places, struct replay *replay
 	if (!c->begun) {
 		double width = (double)pm_map_u64(&places->model->header, PM_HEADER_INTERVAL, 0) / 1e9;
 
-		html_set_init(&c->r->near, NEAR_BUCKETS, width > 0 ? width : 1e-3, NEAR_MEMORY);
-		html_set_init(&c->r->far, FAR_BUCKETS, width > 0 ? width : 1e-3, FAR_MEMORY);
+		html_set_init(&c->r->near, NEAR_BUCKETS, width > 0 ? width : 1e-3, NEAR_MEMORY, false);
+		html_set_init(&c->r->far, FAR_BUCKETS, width > 0 ? width : 1e-3, FAR_MEMORY, true);
+		html_set_init(&c->r->totals, HTML_BUCKETS_LEAST, width > 0 ? width : 1e-3, NEAR_MEMORY, false);
 		c->begun = true;
 	}
 	err = want_tracks(c, replay);
@@ -363,72 +364,63 @@ static void take_missing(struct html_series *s, uint16_t reason)
 		s->reason = reason;
 }
 
-static void take_cell(const struct sheet_cell *cell, struct html_series *s, const uint32_t *bucket, const double *at,
-		      const double *weight, const struct interval *interval, size_t n)
+static void take_value(struct html_set *set, uint32_t place, const struct sheet_cell *cell, size_t k, double weight,
+		       bool partial)
 {
-	for (size_t k = 0; k < n; k++) {
-		const struct value *v = &cell->value[k];
+	const struct value *v = &cell->value[k];
 
-		if (v->reason || v->v - v->v != 0) {
-			take_missing(s, v->reason);
-			continue;
-		}
-		s->partial += interval[k].partial || (cell->partial && cell->partial[k]);
-		html_series_take(s, bucket[k], at[k], weight[k], v->v);
+	if (v->reason || v->v - v->v != 0) {
+		take_missing(&set->series[place], v->reason);
+		return;
 	}
+	if (partial || (cell->partial && cell->partial[k]))
+		set->series[place].partial++;
+	html_set_take(set, place, weight, v->v);
+}
+
+static void take_sheet(struct layout *l, size_t k, double weight, bool partial)
+{
+	const uint32_t *place = l->series;
+
+	for (uint32_t row = 0; row < l->sheet.n_rows; row++) {
+		const struct sheet_row *from = &l->sheet.row[row];
+
+		for (uint32_t i = 0; i < from->n_cells; i++, place++)
+			if (*place != PM_NONE)
+				take_value(l->set[row], *place, &from->cell[i], k, weight, partial);
+	}
+}
+
+static double middle_of(struct collect *c, const struct interval *interval)
+{
+	if (!c->origin_ns) {
+		c->origin_ns = interval->from_ns;
+		if (!c->r->start_wall_ns && interval->wall_ns)
+			c->r->start_wall_ns = interval->wall_ns - (int64_t)(interval->to_ns - interval->from_ns);
+	}
+	return c->shift_s + ((double)(int64_t)(interval->from_ns - c->origin_ns) +
+			     (double)(interval->to_ns - interval->from_ns) / 2) / 1e9;
 }
 
 static int intervals(void *ctx, const struct interval *interval, size_t n, struct error *e)
 {
 	struct collect *c = ctx;
-	uint32_t *bucket = calloc(2 * n, sizeof(*bucket));
-	double *at = calloc(2 * n, sizeof(*at));
 
-	if (!bucket || !at) {
-		free(bucket);
-		free(at);
-		return error_sys(e, ENOMEM, "intervals");
-	}
+	for (int i = 0; i < SHEETS; i++)
+		if (c->layout[i].built)
+			sheet_fill(&c->layout[i].sheet, interval, n);
 	for (size_t k = 0; k < n; k++) {
-		uint64_t middle = interval[k].from_ns / 2 + interval[k].to_ns / 2;
+		double at = middle_of(c, &interval[k]);
+		double weight = interval[k].duration_ns ? (double)interval[k].duration_ns / 1e9 : 1e-9;
 
-		if (!c->origin_ns) {
-			c->origin_ns = interval[k].from_ns;
-			if (!c->r->start_wall_ns && interval[k].wall_ns)
-				c->r->start_wall_ns = interval[k].wall_ns -
-						      (int64_t)(interval[k].to_ns - interval[k].from_ns);
-		}
-		at[k] = c->shift_s + (double)(int64_t)(middle - c->origin_ns) / 1e9;
-		at[n + k] = interval[k].duration_ns ? (double)interval[k].duration_ns / 1e9 : 1e-9;
+		html_set_reach(&c->r->near, at);
+		html_set_reach(&c->r->far, at);
+		for (int i = 0; i < SHEETS; i++)
+			if (c->layout[i].built)
+				take_sheet(&c->layout[i], k, weight, interval[k].partial);
 		c->last_ns = interval[k].to_ns;
 	}
-	/* The last first: pairs may become one while a place for it is made, and the others have to know. */
-	html_set_reach(&c->r->near, at[n - 1]);
-	html_set_reach(&c->r->far, at[n - 1]);
-	for (size_t k = 0; k < n; k++) {
-		bucket[k] = html_set_reach(&c->r->near, at[k]);
-		bucket[n + k] = html_set_reach(&c->r->far, at[k]);
-	}
-	for (int i = 0; i < SHEETS; i++) {
-		struct layout *l = &c->layout[i];
-		uint32_t place = 0;
-
-		if (!l->built)
-			continue;
-		sheet_fill(&l->sheet, interval, n);
-		for (uint32_t row = 0; row < l->sheet.n_rows; row++) {
-			struct html_set *set = l->set[row];
-			const uint32_t *to = set == &c->r->far ? bucket + n : bucket;
-
-			for (uint32_t k = 0; k < l->sheet.row[row].n_cells; k++, place++)
-				if (l->series[place] != PM_NONE)
-					take_cell(&l->sheet.row[row].cell[k], &set->series[l->series[place]], to, at,
-						  at + n, interval, n);
-		}
-	}
 	c->r->duration_s = c->shift_s + (double)(c->last_ns - c->origin_ns) / 1e9;
-	free(bucket);
-	free(at);
 	return 0;
 }
 
@@ -567,6 +559,8 @@ int html_collect(struct html_recording *r, const char *path, const struct pipeli
 	err = pipeline_run(&own, c.reader, &x, &r->result, e);
 	if (err && !strstr(e->text, path))
 		error_prefix(e, "%s", path);
+	html_set_finish(&r->near);
+	html_set_finish(&r->far);
 	r->snapshots = r->result.snapshots;
 	r->intervals = r->result.intervals;
 	forget_layout(&c);

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-void html_set_init(struct html_set *s, uint32_t buckets, double width_s, uint64_t memory)
+void html_set_init(struct html_set *s, uint32_t buckets, double width_s, uint64_t memory, bool quick)
 {
-	*s = (struct html_set){ .cap = buckets, .width_s = width_s, .memory = memory };
+	*s = (struct html_set){ .cap = buckets, .width_s = width_s, .memory = memory, .quick = quick };
 }
 
 void html_set_release(struct html_set *s)
@@ -15,6 +15,7 @@ void html_set_release(struct html_set *s)
 	for (uint32_t i = 0; i < s->n; i++)
 		free(s->series[i].bucket);
 	free(s->series);
+	free(s->open);
 	*s = (struct html_set){ 0 };
 }
 
@@ -30,6 +31,15 @@ static void join(struct html_bucket *to, const struct html_bucket *from)
 	to->weight += from->weight;
 	to->low = fminf(to->low, from->low);
 	to->high = fmaxf(to->high, from->high);
+}
+
+static void close_bucket(struct html_set *s)
+{
+	for (uint32_t i = 0; i < s->n; i++) {
+		if (s->series[i].bucket)
+			join(&s->series[i].bucket[s->open_at], &s->open[i]);
+		s->open[i] = (struct html_bucket){ 0 };
+	}
 }
 
 /* Pairs become one, in all series: buckets are twice as long. */
@@ -50,6 +60,7 @@ static void widen(struct html_set *s)
 	}
 	s->width_s *= 2;
 	s->used = (s->used + 1) / 2;
+	s->open_at /= 2;
 }
 
 static void halve(struct html_set *s)
@@ -70,6 +81,8 @@ int html_set_add(struct html_set *s, uint32_t metric, uint32_t row, bool totals,
 {
 	struct html_series *n;
 
+	if (!s->used)
+		s->used = 1;
 	while (!totals && (uint64_t)(s->n + 1) * s->cap * sizeof(struct html_bucket) > s->memory) {
 		if (s->cap / 2 < HTML_BUCKETS_LEAST) {
 			s->left_out++;
@@ -79,13 +92,18 @@ int html_set_add(struct html_set *s, uint32_t metric, uint32_t row, bool totals,
 	}
 	if (s->n == s->cap_series) {
 		uint32_t cap = s->cap_series ? s->cap_series * 2 : 64;
+		struct html_bucket *open = reallocarray(s->open, cap, sizeof(*open));
 
+		if (!open)
+			return -ENOMEM;
+		s->open = open;
 		n = reallocarray(s->series, cap, sizeof(*n));
 		if (!n)
 			return -ENOMEM;
 		s->series = n;
 		s->cap_series = cap;
 	}
+	s->open[s->n] = (struct html_bucket){ 0 };
 	n = &s->series[s->n];
 	*n = (struct html_series){ .metric = metric, .row = row };
 	if (!totals && !(n->bucket = calloc(s->cap, sizeof(*n->bucket))))
@@ -94,18 +112,46 @@ int html_set_add(struct html_set *s, uint32_t metric, uint32_t row, bool totals,
 	return 0;
 }
 
-uint32_t html_set_reach(struct html_set *s, double at_s)
+void html_set_reach(struct html_set *s, double at_s)
 {
 	uint32_t bucket;
 
 	if (at_s < 0)
 		at_s = 0;
+	bucket = at_s / s->width_s < s->cap ? (uint32_t)(at_s / s->width_s) : s->cap;
+	if (bucket == s->open_at)
+		return;
+	close_bucket(s);
 	while (at_s / s->width_s >= s->cap)
 		widen(s);
-	bucket = (uint32_t)(at_s / s->width_s);
-	if (bucket >= s->used)
-		s->used = bucket + 1;
-	return bucket;
+	s->open_at = (uint32_t)(at_s / s->width_s);
+	if (s->open_at >= s->used)
+		s->used = s->open_at + 1;
+}
+
+void html_set_finish(struct html_set *s)
+{
+	if (!s->n)
+		return;
+	close_bucket(s);
+	for (uint32_t i = 0; i < s->n && s->quick; i++) {
+		struct html_series *x = &s->series[i];
+		bool any = false;
+
+		x->sum = x->weight = 0;
+		for (uint32_t k = 0; k < s->used; k++) {
+			const struct html_bucket *b = &x->bucket[k];
+
+			if (b->weight == 0)
+				continue;
+			x->sum += (double)b->sum;
+			x->weight += (double)b->weight;
+			x->low = !any || (double)b->low < x->low ? (double)b->low : x->low;
+			x->high = !any || (double)b->high > x->high ? (double)b->high : x->high;
+			any = true;
+		}
+		x->present = any;
+	}
 }
 
 /* ---- packing ---- */

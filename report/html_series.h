@@ -23,7 +23,6 @@ struct html_series {
 	struct html_bucket *bucket; /* owned, html_set.cap of them; NULL for a series of totals only */
 	double sum, weight;         /* over all */
 	double low, high;
-	double low_s, high_s;       /* when: seconds from the origin */
 	uint64_t present, missing, partial; /* intervals; those in which the thing was not there count in none */
 	uint16_t reason;            /* of the first that is missing */
 };
@@ -31,6 +30,9 @@ struct html_series {
 struct html_set {
 	struct html_series *series; /* owned */
 	uint32_t n, cap_series;
+	struct html_bucket *open;   /* owned; by series: the bucket at hand, so that what is written lies together */
+	uint32_t open_at;           /* which bucket that is */
+	bool quick;                 /* totals of a series come of its buckets, once they are closed */
 	uint32_t cap;               /* buckets of a series */
 	uint32_t used;              /* that lie within the recording */
 	double width_s;             /* of a bucket */
@@ -41,39 +43,39 @@ struct html_set {
 #define HTML_BUCKETS_LEAST 16
 
 /* Both sizes are limits: `buckets` a series (a power of two), `memory` bytes for all. `width_s`: the shortest bucket
- * that makes sense. */
-void html_set_init(struct html_set *s, uint32_t buckets, double width_s, uint64_t memory);
+ * that makes sense. `quick`: for very many series, whose totals need seven digits and no counts. */
+void html_set_init(struct html_set *s, uint32_t buckets, double width_s, uint64_t memory, bool quick);
 void html_set_release(struct html_set *s);
 
 /* A new series; its place in *place. `totals`: without buckets. 0, -ENOMEM, or -ENOSPC: there are too many. */
 int html_set_add(struct html_set *s, uint32_t metric, uint32_t row, bool totals, uint32_t *place);
-/* Makes room for a value at `at_s` seconds from the origin; the bucket that it belongs to. */
-uint32_t html_set_reach(struct html_set *s, double at_s);
-/* Takes a value that was observed for `weight_s` seconds. */
-static inline void html_series_take(struct html_series *s, uint32_t bucket, double at_s, double weight_s, double v)
+/* Opens the bucket that values at `at_s` seconds from the origin belong to. */
+void html_set_reach(struct html_set *s, double at_s);
+/* Closes the last bucket: series and buckets are complete. */
+void html_set_finish(struct html_set *s);
+
+static inline void html_bucket_take(struct html_bucket *b, float weight_s, float v)
 {
-	if (!s->present || v < s->low) {
-		s->low = v;
-		s->low_s = at_s;
-	}
-	if (!s->present || v > s->high) {
-		s->high = v;
-		s->high_s = at_s;
-	}
+	b->low = b->weight == 0 || v < b->low ? v : b->low;
+	b->high = b->weight == 0 || v > b->high ? v : b->high;
+	b->sum += v * weight_s;
+	b->weight += weight_s;
+}
+
+/* Takes a value that was observed for `weight_s` seconds, within the bucket at hand. */
+static inline void html_set_take(struct html_set *set, uint32_t place, double weight_s, double v)
+{
+	struct html_series *s;
+
+	html_bucket_take(&set->open[place], (float)weight_s, (float)v);
+	if (set->quick)
+		return;
+	s = &set->series[place];
+	s->low = !s->present || v < s->low ? v : s->low;
+	s->high = !s->present || v > s->high ? v : s->high;
 	s->present++;
 	s->sum += v * weight_s;
 	s->weight += weight_s;
-	if (s->bucket) {
-		struct html_bucket *b = &s->bucket[bucket];
-		float f = (float)v;
-
-		if (b->weight == 0 || f < b->low)
-			b->low = f;
-		if (b->weight == 0 || f > b->high)
-			b->high = f;
-		b->sum += f * (float)weight_s;
-		b->weight += (float)weight_s;
-	}
 }
 
 /* How series go into a page. */

@@ -6,20 +6,50 @@ const hasPlot = typeof uPlot === "function";
 const drawn = new Set(); /* charts that are on the page, to be drawn anew when colors change */
 
 /* lines: [{ label, color (number), series: [mean, low, high] or [mean], x, on }] */
-function mergeLines(lines) {
-	const shown = lines.filter((l) => l.on);
+function mergeLines(lines, width) {
+	const shown = lines.filter((l) => l.on), fitted = shown.map((l) => coarser(l, width));
 	if (!shown.length)
 		return { x: [0, longest], columns: [], shown };
-	if (shown.every((l) => l.x === shown[0].x || same(l.x, shown[0].x)))
-		return { x: shown[0].x, columns: shown.map((l) => l.series), shown };
+	if (fitted.every((l) => l.x === fitted[0].x || same(l.x, fitted[0].x)))
+		return { x: fitted[0].x, columns: fitted.map((l) => l.series), shown };
 	/* Different buckets: every line keeps its own times, and between them it goes on (undefined), where a gap of
 	 * its own is null. */
-	const all = [...new Set(shown.flatMap((l) => l.x))].sort((a, b) => a - b);
-	const columns = shown.map((l) => {
+	const all = [...new Set(fitted.flatMap((l) => l.x))].sort((a, b) => a - b);
+	const columns = fitted.map((l) => {
 		const at = new Map(l.x.map((t, i) => [t, i]));
 		return l.series.map((values) => all.map((t) => at.has(t) ? values[at.get(t)] : undefined));
 	});
 	return { x: all, columns, shown };
+}
+/* More points than pixels hide what they should show: buckets in range become fewer, with bands. */
+function coarser(line, width) {
+	const { x } = line;
+	let first = 0, last = x.length;
+	while (first < last && x[first] < range.from)
+		first++;
+	while (last > first && x[last - 1] > range.to)
+		last--;
+	const n = Math.floor((last - first) / Math.max(width / 2, 50));
+	if (n < 2)
+		return line;
+	const mean = line.series[0], low = line.series[1] || mean, high = line.series[2] || mean, out = [[], [], []], times = [];
+	for (let i = Math.max(0, Math.floor(first / n) - 1) * n; i < Math.min(last + n, x.length); i += n) {
+		const end = Math.min(i + n, x.length);
+		let sum = 0, count = 0, least = Infinity, most = -Infinity;
+		for (let k = i; k < end; k++) {
+			if (mean[k] === null)
+				continue;
+			sum += mean[k];
+			count++;
+			least = Math.min(least, low[k]);
+			most = Math.max(most, high[k]);
+		}
+		times.push((x[i] + x[end - 1]) / 2);
+		out[0].push(count ? sum / count : null);
+		out[1].push(count ? least : null);
+		out[2].push(count ? most : null);
+	}
+	return { x: times, series: out };
 }
 const same = (a, b) => a.length === b.length && a.every((v, i) => v === b[i]);
 
@@ -83,8 +113,12 @@ function eventsPlugin() {
 	}] } };
 }
 
+const labelRoom = (names) => Math.max(40, ...(names || []).map((name) => name.length * 6.4 + 16));
+/* Several bands over each other have to let each other through. */
+const bandPart = (shown) => shown.length > 2 ? .12 : .2;
+
 function plotUplot(chart) {
-	const { x, columns, shown } = mergeLines(chart.lines);
+	const { x, columns, shown } = mergeLines(chart.lines, chart.plot.clientWidth - 62);
 	const series = [{}], bands = [], values = [x];
 	shown.forEach((line, i) => {
 		const stroke = color(line.color);
@@ -94,21 +128,22 @@ function plotUplot(chart) {
 		if (columns[i].length === 3) {
 			series.push({ stroke: "transparent", points: { show: false } }, { stroke: "transparent", points: { show: false } });
 			values.push(columns[i][2], columns[i][1]);
-			bands.push({ series: [series.length - 2, series.length - 1], fill: faint(stroke, .2) });
+			bands.push({ series: [series.length - 2, series.length - 1], fill: faint(stroke, bandPart(shown)) });
 		}
 	});
 	const soft = style("--soft"), grid = { stroke: style("--grid"), width: 1 };
 	const options = {
 		width: Math.max(chart.plot.clientWidth, 120), height: chart.plot.clientHeight || 190, legend: { show: false },
-		padding: [8, 10, 0, 0], series, bands, plugins: [eventsPlugin()],
+		padding: [8, 24, 0, 0], series, bands, plugins: [eventsPlugin()],
 		cursor: { sync: { key: "time", setSeries: false }, points: { size: 6 }, drag: { x: true, y: false, setScale: false },
 			bind: { dblclick: () => () => { zoom("all"); return null; } } },
 		scales: { x: { time: false, range: () => [range.from, range.to] },
 			y: { range: () => extent(x, columns, range.from, range.to, chart.unit) } },
 		axes: [
-			{ stroke: soft, grid, ticks: grid, size: 26, font: "11px sans-serif", space: 80,
+			{ stroke: soft, grid, ticks: grid, size: 26, font: "11px sans-serif", space: 80, incrs: timeSteps,
 				values: (u, at, axis, space, step) => at.map((t) => clock(t, step)) },
-			{ stroke: soft, grid, ticks: grid, size: 52, font: "11px sans-serif", values: (u, at) => at.map(shortNumber) },
+			{ stroke: soft, grid, ticks: grid, size: (u, names) => labelRoom(names), font: "11px sans-serif",
+				values: (u, at) => axisNumbers(at) },
 		],
 		hooks: {
 			setSelect: [(u) => {
@@ -128,17 +163,26 @@ function plotUplot(chart) {
 function ticks(from, to, most) {
 	const raw = (to - from) / most, power = 10 ** Math.floor(Math.log10(raw));
 	const step = [1, 2, 5, 10].map((n) => n * power).find((n) => n >= raw);
+	return { at: multiples(from, to, step), step };
+}
+function multiples(from, to, step) {
 	const out = [];
 	for (let t = Math.ceil(from / step) * step; t <= to + step / 1e6; t += step)
 		out.push(Math.abs(t) < step / 1e6 ? 0 : t);
-	return { at: out, step };
+	return out;
+}
+function timeTicks(from, to, most) {
+	const step = timeSteps.find((n) => (to - from) / n <= most) || timeSteps[timeSteps.length - 1];
+	return { at: multiples(from, to, step), step };
 }
 
 function plotSvg(chart) {
-	const { x, columns, shown } = mergeLines(chart.lines);
+	const { x, columns, shown } = mergeLines(chart.lines, chart.plot.clientWidth - 62);
 	const width = Math.max(chart.plot.clientWidth, 120), height = chart.plot.clientHeight || 190;
-	const left = 52, right = 10, top = 8, bottom = 24;
+	const right = 24, top = 8, bottom = 24;
 	const [low, high] = extent(x, columns, range.from, range.to, chart.unit);
+	const over = timeTicks(range.from, range.to, Math.max(2, width / 90)), up = ticks(low, high, 4), names = axisNumbers(up.at);
+	const left = labelRoom(names);
 	const px = (t) => left + (t - range.from) / (range.to - range.from) * (width - left - right);
 	const py = (v) => height - bottom - (v - low) / (high - low) * (height - top - bottom);
 	const f = (n) => n.toFixed(1), out = [];
@@ -146,12 +190,11 @@ function plotSvg(chart) {
 		height - top - bottom}" fill="${fill}" fill-opacity="${part}"/>`);
 	const across = (t, stroke, dash) => out.push(`<line x1="${f(px(t))}" x2="${f(px(t))}" y1="${top}" y2="${height - bottom}" stroke="${
 		stroke}"${dash ? ' stroke-dasharray="4 3"' : ""}/>`);
-	const over = ticks(range.from, range.to, Math.max(2, width / 90)), up = ticks(low, high, 4);
 	const id = "clip" + chart.number;
 	out.push(`<clipPath id="${id}"><rect x="${left}" y="${top}" width="${width - left - right}" height="${height - top - bottom}"/></clipPath>`);
-	for (const v of up.at)
+	up.at.forEach((v, i) =>
 		out.push(`<line x1="${left}" x2="${width - right}" y1="${f(py(v))}" y2="${f(py(v))}" stroke="${style("--grid")}"/>` +
-			`<text x="${left - 6}" y="${f(py(v) + 4)}" text-anchor="end">${shortNumber(v)}</text>`);
+			`<text x="${left - 6}" y="${f(py(v) + 4)}" text-anchor="end">${names[i]}</text>`));
 	for (const t of over.at) {
 		across(t, style("--grid"), false);
 		out.push(`<text x="${f(px(t))}" y="${height - 6}" text-anchor="middle">${clock(t, over.step)}</text>`);
@@ -171,7 +214,7 @@ function plotSvg(chart) {
 				for (let k = a; k <= b; k++)
 					if (lows[k] != null)
 						there.push(k);
-				out.push(`<path fill="${stroke}" fill-opacity=".2" d="M${there.map((k) => f(px(x[k])) + " " + f(py(highs[k]))).join("L")}L${
+				out.push(`<path fill="${stroke}" fill-opacity="${bandPart(shown)}" d="M${there.map((k) => f(px(x[k])) + " " + f(py(highs[k]))).join("L")}L${
 					there.reverse().map((k) => f(px(x[k])) + " " + f(py(lows[k]))).join("L")}Z"/>`);
 			}
 		for (const [a, b] of stretches(mean)) {
@@ -225,8 +268,8 @@ function dragSvg(chart) {
 		start = null;
 		if (from !== null && Math.abs(to - from) > 3)
 			setRange(chart.atPixel(Math.min(from, to)), chart.atPixel(Math.max(from, to)));
-		else
-			drawChart(chart);
+		else if (chart.plot.querySelector(".drag"))
+			chart.plot.querySelector(".drag").setAttribute("width", "0");
 	});
 	chart.plot.addEventListener("pointerleave", () => readOut(chart));
 	chart.plot.addEventListener("dblclick", () => zoom("all"));
@@ -265,7 +308,7 @@ function drawChart(chart) {
 }
 
 function fillTable(chart, place) {
-	const { x, columns, shown } = mergeLines(chart.lines);
+	const { x, columns, shown } = mergeLines(chart.lines, 400);
 	const inside = x.map((t, i) => i).filter((i) => x[i] >= range.from && x[i] <= range.to);
 	const every = Math.ceil(inside.length / 200) || 1, step = x.length > 1 ? x[1] - x[0] : longest;
 	const head = make("tr", null, make("th", { scope: "col" }, "At"), ...shown.map((l) => make("th", { scope: "col" }, l.label)));

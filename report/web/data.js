@@ -67,6 +67,18 @@ function trimmed(v) {
 	const text = v.toPrecision(4);
 	return text.includes("e") ? text : text.includes(".") ? text.replace(/\.?0+$/, "") : text;
 }
+/* Labels of an axis: of one size, and so exact that no two look alike. */
+function axisNumbers(at) {
+	const most = Math.max(...at.map(Math.abs)), step = at.length > 1 ? Math.abs(at[1] - at[0]) : most || 1;
+	const [by, letter] = [[1e15, "P"], [1e12, "T"], [1e9, "G"], [1e6, "M"], [1e4, "k"]].find(([limit]) => most >= limit) || [1, ""];
+	const unit = letter === "k" ? 1e3 : by, digits = Math.min(9, Math.max(0, Math.ceil(-Math.log10(step / unit) - 1e-9)));
+	return at.map((v) => v === 0 ? "0" : (v / unit).toFixed(digits + (Math.abs(step / unit * 10 ** digits % 1) > 1e-6 ? 1 : 0)) + letter);
+}
+const timeSteps = [];
+for (let power = 1e-6; power < .9; power *= 10)
+	timeSteps.push(power, 2 * power, 5 * power);
+timeSteps.push(1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800, 604800);
+
 const withUnit = (v, unit) => v == null ? "no value" : shortNumber(v) + (unit && unit !== "1" ? " " + unit : "");
 function clock(s, step) {
 	const digits = step === undefined || step >= 1 ? 0 : Math.min(6, Math.ceil(-Math.log10(step)));

@@ -54,8 +54,9 @@ function heatDraw() {
 	heat.labels.replaceChildren(...labels);
 	heat.times.replaceChildren(...[0, .25, .5, .75, 1].map((part) =>
 		make("span", null, clock(range.from + (range.to - range.from) * part, (range.to - range.from) / 8))));
-	heat.lowText.textContent = withUnit(base, heat.rec.metrics[heat.metric].unit);
-	heat.highText.textContent = withUnit(most, heat.rec.metrics[heat.metric].unit);
+	const ends = axisNumbers([base, most]), { unit } = heat.rec.metrics[heat.metric];
+	heat.lowText.textContent = `${ends[0]} ${unit === "1" ? "" : unit}`;
+	heat.highText.textContent = `${ends[1]} ${unit === "1" ? "" : unit}`;
 	canvas.setAttribute("aria-label", `${heat.rec.metrics[heat.metric].display} of ${rows.length} CPUs over time. ` +
 		"Arrow keys move, Enter shows the CPU.");
 	heatMark(null);
