@@ -13,8 +13,11 @@
 static void release_metric(struct bound_metric *m)
 {
 	expr_free(m->expr);
-	expr_free(m->threshold);
-	free(m->threshold_input);
+	if (m->threshold) {
+		expr_free(m->threshold->expr);
+		free(m->threshold->input);
+		free(m->threshold);
+	}
 }
 
 void binding_release(struct binding *b)
@@ -44,7 +47,7 @@ static enum pm_kind scope_kind(enum metric_scope scope)
 
 /* ---- metrics ---- */
 
-static struct bound_metric *new_metric(struct binding *b)
+struct bound_metric *bind_new_metric(struct binding *b)
 {
 	if (b->n_metrics == b->cap_metrics) {
 		size_t cap = b->cap_metrics ? b->cap_metrics * 2 : 128;
@@ -132,7 +135,7 @@ static int bind_otherwise(struct builder *x, struct bound_metric *m, const struc
 	return kept;
 }
 
-static bool is_zero(const struct places *p, const char *literal)
+bool bind_is_zero(const struct places *p, const char *literal)
 {
 	struct value v;
 
@@ -193,7 +196,7 @@ static char *filtered(const char *name, const char *before, const char *filter, 
 
 static int bind_row(struct builder *x, const struct metric *row, const char *member, const char *part, bool vendor)
 {
-	struct bound_metric *m = new_metric(x->b);
+	struct bound_metric *m = bind_new_metric(x->b);
 	uint32_t ignored;
 	const char *text;
 	int kept;
@@ -225,7 +228,7 @@ static int bind_row(struct builder *x, const struct metric *row, const char *mem
 	kept = names_get(&x->taken, m->name, &ignored) ? 0 : bind_formula(x, m, text, row);
 	if (!kept && row->otherwise && !names_get(&x->taken, m->name, &ignored))
 		kept = bind_otherwise(x, m, row);
-	m->unlikely = kept == 1 && row->when && is_zero(x->p, row->when);
+	m->unlikely = kept == 1 && row->when && bind_is_zero(x->p, row->when);
 	m->default_on &= !m->unlikely;
 	if (kept == 1) {
 		kept = bind_threshold(x, m, row);
@@ -360,7 +363,7 @@ static int bind_counter(struct builder *x, const struct pm_counter *c, uint32_t 
 	    bind_left_out(x, c))
 		return 0;
 	in = bind_new_input(x->b);
-	m = new_metric(x->b);
+	m = bind_new_metric(x->b);
 	if (!in || !m)
 		return -ENOMEM;
 	in->aspect = EXPR_VALUE;
@@ -490,6 +493,8 @@ static int bind_all(struct builder *x)
 	for (uint32_t i = 0; i < x->p->model->n_counters; i++)
 		if (is_share(&x->p->model->counter[i]) && (err = bind_share(x, &x->p->model->counter[i])))
 			return err;
+	if (x->options->absent && (err = bind_absent(x)))
+		return err;
 	return bind_all_counters(x);
 }
 
@@ -513,7 +518,7 @@ int binding_build(struct binding *b, const struct places *p, const struct bind_o
 	if (!err)
 		err = bind_all(&x);
 	if (!err)
-		binding_order(b, p->model, options);
+		err = binding_order(b, p->model, options);
 	meaning_release(&x.meaning);
 	free(x.kind);
 	free(x.found);

@@ -38,7 +38,13 @@ struct bound_input {
 	char *name; /* owned; NULL for a counter as a metric */
 	uint32_t *counter;    /* ids; their values are added up */
 	uint32_t *clock;      /* NULL, or beside each counter the id of one that counts only if the other can; 0: none */
-	struct value value;
+	union {
+		struct value value; /* of a constant */
+		struct {
+			const char *fact; /* literal whose value at the place is `number`; NULL: none */
+			double fixed;     /* the number for all places, if it is not 0 */
+		};
+	};
 	uint32_t n_counters;
 	enum expr_aspect aspect : 8;
 	enum pm_kind kind : 8; /* the level that its instances are at */
@@ -50,8 +56,12 @@ struct bound_input {
 	uint8_t op;           /* input_op */
 	uint8_t hi, lo;       /* the bits of a field */
 	uint8_t valid;        /* bit that has to be set for the field to count; 0: none */
-	const char *fact;     /* literal whose value at the place is `number`; NULL: none */
-	double fixed;         /* the number for all places, if it is not 0 */
+};
+
+struct bound_threshold {
+	struct expr *expr; /* not zero: the value is bad, zero: good, missing: unknown */
+	uint32_t *input;   /* places in binding.input */
+	uint32_t n_inputs;
 };
 
 struct bound_metric {
@@ -60,20 +70,18 @@ struct bound_metric {
 	struct expr *expr;    /* owned; NULL: input 0 as it is */
 	uint32_t *input;      /* places in binding.input */
 	uint32_t n_inputs;
-	struct expr *threshold; /* owned; not zero: the value is bad, zero: good, missing: unknown. NULL: no judgement */
-	uint32_t *threshold_input; /* owned: places in binding.input */
-	uint32_t n_threshold_inputs;
 	uint32_t counter;     /* id, for a counter as a metric; else 0 */
-	enum pm_kind kind;    /* lowest level at which it means something */
+	struct bound_threshold *threshold; /* owned; NULL: its values are not judged */
 	double margin;        /* smallest relative change that matters; 0: the default */
-	enum metric_better better : 8;
+	enum pm_kind kind : 8; /* lowest level at which it means something */
+	enum metric_better better : 3;
+	bool default_on : 1;  /* shown without being asked for */
+	bool vendor : 1;      /* of a --metrics-file */
+	bool added : 1;       /* the user described it: --show and --hide of other columns leave it in place */
+	bool unlikely : 1;    /* the model of the processor is known not to have it */
+	bool absent : 1;      /* it has no number anywhere; the value of its input says why */
 	uint8_t precision;
-	bool default_on;      /* shown without being asked for */
-	bool vendor;          /* of a --metrics-file */
-	bool added;           /* the user described it: --show and --hide of other columns leave it in place */
 	uint8_t digits;       /* a register as it is, with so many hexadecimal digits; 0: a number */
-	bool unlikely;        /* the model of the processor is known not to have it */
-	uint32_t rank, place; /* in turbostat's order, if that was taken */
 };
 
 /* Counters as metrics borrow their texts from the model, so that a recording of very many costs little: a binding
@@ -94,6 +102,7 @@ struct binding {
 struct bind_options {
 	bool rate;    /* counters as metrics: per second */
 	bool no_msr, no_perf; /* as if these sources had not been recorded */
+	bool absent;  /* metrics, too, whose registers were tried and could not be read: `absent` */
 	double tj_max;        /* Celsius, in place of what was recorded; 0: none */
 	enum { COLUMNS_AUTO, COLUMNS_OWN, COLUMNS_TURBOSTAT } columns; /* order and defaults; AUTO: turbostat's if
 	                                                                  there are registers of the processor */
@@ -132,9 +141,12 @@ struct turbostat_column {
 	bool on; /* shown without being asked for */
 };
 extern const struct turbostat_column turbostat_columns[]; /* ends with name NULL */
+/* Whether turbostat shows the metric's column without being asked to. */
+bool turbostat_shows(const char *metric);
 
-/* Puts the metrics in turbostat's order, with its defaults, if options or registers of the recording say so. */
-void binding_order(struct binding *b, const struct pm_model *m, const struct bind_options *options);
+/* Puts the metrics in turbostat's order, with its defaults, if options or registers of the recording say so. 0 or
+ * -ENOMEM. */
+int binding_order(struct binding *b, const struct pm_model *m, const struct bind_options *options);
 /* Whether a formula copes without its input `i`: it asks has_event() first. */
 bool bind_is_optional(const struct expr_input *in, size_t n, size_t i);
 

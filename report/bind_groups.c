@@ -85,18 +85,27 @@ double bind_unscale(const struct pm_counter *c)
 int bind_threshold(struct builder *x, struct bound_metric *m, const struct metric *row)
 {
 	const struct expr_input *in;
+	struct bound_threshold *t;
+	struct expr *expr;
 	size_t n;
 	int err;
 
 	if (!row->threshold || !row->threshold[0])
 		return 0;
 	/* A threshold that cannot be understood leaves its metric without judgement. */
-	err = expr_parse(&m->threshold, row->threshold, NULL);
+	err = expr_parse(&expr, row->threshold, NULL);
 	if (err)
 		return err == -ENOMEM ? err : 0;
-	in = expr_inputs(m->threshold, &n);
-	m->threshold_input = malloc((n + 1) * sizeof(*m->threshold_input));
-	if (!m->threshold_input)
+	in = expr_inputs(expr, &n);
+	t = calloc(1, sizeof(*t));
+	if (!t) {
+		expr_free(expr);
+		return -ENOMEM;
+	}
+	m->threshold = t;
+	t->expr = expr;
+	t->input = malloc((n + 1) * sizeof(*t->input));
+	if (!t->input)
 		return -ENOMEM;
 	x->group = x->twice ? bind_group(x->p->model, in, n) : 0;
 	for (size_t i = 0; i < n; i++) {
@@ -105,14 +114,13 @@ int bind_threshold(struct builder *x, struct bound_metric *m, const struct metri
 		if (at < 0)
 			return (int)at;
 		if (bind_lacks(&x->b->input[at]) && !bind_is_optional(in, n, i)) {
-			expr_free(m->threshold);
-			free(m->threshold_input);
+			expr_free(expr);
+			free(t->input);
+			free(t);
 			m->threshold = NULL;
-			m->threshold_input = NULL;
-			m->n_threshold_inputs = 0;
 			return 0;
 		}
-		m->threshold_input[m->n_threshold_inputs++] = (uint32_t)at;
+		t->input[t->n_inputs++] = (uint32_t)at;
 	}
 	return 0;
 }

@@ -32,6 +32,12 @@ void *bind_own(struct binding *b, void *data);
 int bind_find_kinds(struct builder *x);
 /* Whether the counter is of a source that the user does not want. */
 bool bind_left_out(const struct builder *x, const struct pm_counter *c);
+/* A metric without anything; NULL without memory. */
+struct bound_metric *bind_new_metric(struct binding *b);
+/* Whether the literal is known to be 0. */
+bool bind_is_zero(const struct places *p, const char *literal);
+/* Adds the metrics that no formula could be fed for because registers could not be read. 0 or -errno. */
+int bind_absent(struct builder *x);
 /* An input without name; NULL without memory. */
 struct bound_input *bind_new_input(struct binding *b);
 /* As bind_input(), for an input whose time is that of another counter; the clocks go to `clock`, their number to *n. */

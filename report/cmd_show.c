@@ -175,6 +175,7 @@ static int show_file(struct show_options *o, const char *path, struct exporter *
 		status = judge(o, path, &result);
 	if (status != EXIT_GOOD || result.damaged || !result.cut_only)
 		complain_lines(path, &result.notes);
+	complain_lines(path, &result.remarks);
 	if (err) {
 		if (!strstr(e.text, path) && strncmp(e.text, "output", 6))
 			error_prefix(&e, "%s", path);
@@ -189,18 +190,38 @@ static int show_file(struct show_options *o, const char *path, struct exporter *
 	pm_reader_close(reader);
 	follow_release(&follow);
 	buf_release(&result.notes);
+	buf_release(&result.remarks);
 	return status;
 }
 
-/* Which topology columns are hidden: by name, and in turbostat's text by not being shown; and which are asked for. */
-static void choose_places(const struct selection *s, bool tabs, struct export_config *config)
-{
-	static const char *const head[] = { "Package", "Die", "L3", "Node", "Module", "Core", "CPU" };
+static const char *const place_head[] = { "Package", "Die", "L3", "Node", "Module", "Core", "CPU" };
+#define PLACES (sizeof(place_head) / sizeof(place_head[0]))
 
-	config->no_place = tabs && s->has_show ? (1u << sizeof(head) / sizeof(head[0])) - 1 : 0;
+/* Whether nothing but topology columns is to be shown. As heads: "cpu" is a category. */
+static bool asks_places_only(const struct selection *s)
+{
+	bool any = false;
+
+	for (size_t w = 0; w < s->n; w++) {
+		bool place = !strcmp(s->word[w].word, "topology");
+
+		for (unsigned i = 0; i < PLACES; i++)
+			place |= !strcmp(s->word[w].word, place_head[i]);
+		if (s->word[w].verb != SELECT_HIDE && !place)
+			return false;
+		any |= s->word[w].verb == SELECT_SHOW;
+	}
+	return any && !s->all;
+}
+
+/* Which topology columns are hidden: by name, and in turbostat's text, or
+ * where they are all there is, by not being shown; and which are asked for. */
+static void choose_places(const struct selection *s, bool tabs, bool only, struct export_config *config)
+{
+	config->no_place = (tabs || only) && s->has_show ? (1u << PLACES) - 1 : 0;
 	for (size_t w = 0; w < s->n; w++)
-		for (unsigned i = 0; i < sizeof(head) / sizeof(head[0]); i++) {
-			bool named = !strcasecmp(s->word[w].word, head[i]), hide = s->word[w].verb == SELECT_HIDE;
+		for (unsigned i = 0; i < PLACES; i++) {
+			bool named = !strcasecmp(s->word[w].word, place_head[i]), hide = s->word[w].verb == SELECT_HIDE;
 
 			if (!named && strcmp(s->word[w].word, "topology") && strcmp(s->word[w].word, "all"))
 				continue;
@@ -228,7 +249,10 @@ static void settle(struct show_options *o)
 	o->export.registers = table && !o->quiet;
 	if (tabs)
 		o->pipeline.bind.columns = COLUMNS_TURBOSTAT;
-	choose_places(&o->pipeline.selection, tabs, &o->export);
+	o->pipeline.bind.absent = true;
+	o->pipeline.note_absent = table && !o->quiet && !o->pipeline.selection.has_show;
+	o->pipeline.places_only = table && asks_places_only(&o->pipeline.selection);
+	choose_places(&o->pipeline.selection, tabs, o->pipeline.places_only, &o->export);
 }
 
 static int show(struct show_options *o)

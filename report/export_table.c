@@ -166,7 +166,7 @@ static int map_higher(struct table_data *t, enum pm_kind level)
 	return 0;
 }
 
-static int map_cells(struct table_data *t)
+static int map_cells(struct table_data *t, bool places_only)
 {
 	const struct sheet *s = t->sheet;
 	int err = 0;
@@ -188,7 +188,7 @@ static int map_cells(struct table_data *t)
 
 		for (uint32_t r = 0; r < t->n_rows && !any; r++)
 			any = t->cell[(size_t)r * s->n_columns + c] != NULL;
-		if (any)
+		if (any && !places_only)
 			t->column[t->n_columns++] = c;
 	}
 	return err;
@@ -275,7 +275,7 @@ static int table_shape(struct exporter *x, const struct sheet *s)
 	/* The only CPU of a machine says the same as the machine. */
 	if (below == 1 && s->per == PM_CPU && s->places->n == 1 && t->n_rows == 2)
 		t->n_rows = 1;
-	err = map_cells(t);
+	err = map_cells(t, x->places_only);
 	if (!err)
 		err = keep_texts(t, is_tabs(x));
 	choose_topology(x, t);
@@ -488,7 +488,7 @@ static int table_intervals(struct exporter *x, const struct sheet *s, const stru
 	struct table_data *t = x->data;
 	int err = 0;
 
-	if (!t->n_rows || !t->n_columns)
+	if (!t->n_rows || (!t->n_columns && !x->places_only))
 		return 0;
 	if (!t->sized)
 		choose_widths(x, t, interval, n);

@@ -42,6 +42,7 @@ struct exporter {
 	struct export_config config;
 	const char *recording;   /* basename of the file at hand */
 	bool runs;               /* the recording has several runs */
+	bool places_only;        /* table: the columns of metrics are not wanted */
 	bool one;                /* it gives one interval only: a table needs no time column */
 	uint64_t elapsed_ns;     /* how long the command ran that was recorded; 0: there was none, or it still runs */
 	uint64_t origin_ns;      /* CLOCK_MONOTONIC of its first snapshot, for relative times */

@@ -70,6 +70,23 @@ static int check_cpus(struct run *r, struct buf *notes)
 	return err;
 }
 
+/* Rows are where something was recorded: what the CPUs have, though no number of it is printed. */
+static void choose_rows(struct run *r)
+{
+	const struct bound_metric *m = NULL;
+
+	for (size_t i = 0; i < r->binding.n_metrics; i++) {
+		if (r->shown[i])
+			return;
+		if (r->binding.metric[i].kind == PM_CPU && r->binding.metric[i].counter && !m)
+			m = &r->binding.metric[i];
+	}
+	if (!m)
+		return;
+	r->shown[m - r->binding.metric] = true;
+	r->x->places_only = true;
+}
+
 static int bind(struct run *r)
 {
 	struct buf *notes = r->noted ? NULL : &r->result->notes;
@@ -88,7 +105,11 @@ static int bind(struct run *r)
 	if (!r->shown)
 		return error_sys(r->error, ENOMEM, "columns");
 	err = selection_apply(&r->config->selection, &r->binding, &r->places, r->shown, notes, r->error);
+	if (!err && notes && r->config->note_absent)
+		selection_note_absent(&r->binding, r->shown, &r->result->remarks);
 	r->noted = true;
+	if (!err && r->config->places_only)
+		choose_rows(r);
 	return err;
 }
 

@@ -49,6 +49,8 @@ struct pipeline_config {
 	struct selection selection;
 	struct sheet_config sheet;
 	struct bind_options bind;
+	bool places_only; /* no metric is to be shown: the rows alone */
+	bool note_absent; /* a remark on columns that are not there because their registers could not be read */
 	bool pci; /* PMUs of PCI are called by the devices that they count */
 	const struct pipeline_view *view; /* NULL: a sheet */
 	void *view_ctx;
@@ -64,6 +66,7 @@ struct pipeline_result {
 	bool cut_only;  /* the end is missing, and nothing else is wrong */
 	bool damaged;
 	struct buf notes; /* lines for stderr */
+	struct buf remarks; /* more of them, on what is not wrong */
 };
 
 /* Reads all of the recording into the exporter, and does not close either. 0 or -errno with the text in *e; the

@@ -22,9 +22,9 @@ struct group_feeds {
 	bool known;
 };
 
-/* Of a counter that has one, for all of its tracks. */
+/* Of a counter that has one, for all of its tracks in a package: packages may count energy in different units. */
 struct rule_row {
-	uint32_t counter;
+	uint32_t counter, package;
 	struct counter_rule rule;
 };
 
@@ -44,7 +44,8 @@ struct replay {
 	uint32_t n_groups;
 	struct rule_row **rule;    /* owned: what tracks point to, so it does not move */
 	size_t n_rules;
-	struct cpu_facts facts;
+	struct cpu_facts facts;    /* of the package `facts_of` */
+	uint32_t facts_of;
 	bool has_facts;
 	struct value *arena;
 	struct count *counts;      /* tracks x rows, if they are wanted */
@@ -176,23 +177,34 @@ static void track_describe(struct track *t, const struct pm_counter *c)
 	t->scaled = t->mul != 1 || t->div != 1;
 }
 
-/* The rule of a counter; NULL: none. */
-static int rule_for(struct replay *r, const struct pm_counter *c, const struct counter_rule **rule)
+static uint32_t package_of(const struct pm_model *m, uint32_t instance)
+{
+	const struct pm_instance *i = pm_model_instance(m, instance);
+	const struct pm_cpu *cpu = pm_topology_cpu(&m->topology, i->cpu);
+
+	return cpu ? cpu->package : i->kind == PM_PACKAGE ? i->number : PM_NONE;
+}
+
+/* The rule of a counter at an instance; NULL: none. */
+static int rule_for(struct replay *r, const struct pm_counter *c, uint32_t instance, const struct counter_rule **rule)
 {
 	struct counter_rule found;
 	struct rule_row **rows;
+	uint32_t package;
 
 	*rule = NULL;
+	if (strcmp(c->source, "msr"))
+		return 0;
+	package = package_of(r->model, instance);
 	for (size_t i = 0; i < r->n_rules; i++) {
-		if (r->rule[i]->counter == c->id) {
+		if (r->rule[i]->counter == c->id && r->rule[i]->package == package) {
 			*rule = &r->rule[i]->rule;
 			return 0;
 		}
 	}
-	if (strcmp(c->source, "msr"))
-		return 0;
-	if (!r->has_facts) {
-		cpu_facts_find(r->model, &r->facts);
+	if (!r->has_facts || r->facts_of != package) {
+		cpu_facts_find_at(r->model, package, &r->facts);
+		r->facts_of = package;
 		r->has_facts = true;
 	}
 	if (!counter_rule(&r->facts, r->model, c, &found))
@@ -204,13 +216,14 @@ static int rule_for(struct replay *r, const struct pm_counter *c, const struct c
 	rows[r->n_rules] = malloc(sizeof(**rows));
 	if (!rows[r->n_rules])
 		return -ENOMEM;
-	*rows[r->n_rules] = (struct rule_row){ c->id, found };
+	*rows[r->n_rules] = (struct rule_row){ c->id, package, found };
 	*rule = &rows[r->n_rules++]->rule;
 	return 0;
 }
 
 static int64_t track_for(struct replay *r, uint32_t counter, uint32_t instance)
 {
+	const struct counter_rule *rule;
 	enum pm_kind kind;
 	struct track *t;
 	size_t i;
@@ -236,8 +249,12 @@ static int64_t track_for(struct replay *r, uint32_t counter, uint32_t instance)
 	kind = pm_model_instance(r->model, instance)->kind;
 	t->may_go = kind == PM_TASK || kind == PM_CGROUP;
 	t->uncore = kind == PM_PMU;
-	if ((err = rule_for(r, pm_model_counter(r->model, counter), &t->rule)))
+	if ((err = rule_for(r, pm_model_counter(r->model, counter), instance, &rule)))
 		return err;
+	if (rule && !(t->more = calloc(1, sizeof(*t->more))))
+		return -ENOMEM;
+	if (rule)
+		t->more->rule = rule;
 	/* What appears in the middle was not there before: it has no part in what its first reading begins. */
 	t->before = r->begun ? PM_REASON_OFFLINE : 0;
 	r->key[i] = (uint32_t)++r->n_tracks;
@@ -313,8 +330,6 @@ static int reserve_counts(struct replay *r)
 		return 0;
 	free(r->counts);
 	r->counts = malloc((r->n_tracks * r->rows + 1) * sizeof(*r->counts));
-	for (size_t i = 0; r->counts && i < r->n_tracks; i++)
-		r->track[i].counts = r->counts + i * r->rows;
 	return r->counts ? 0 : -ENOMEM;
 }
 
@@ -378,7 +393,7 @@ const struct value *replay_values(const struct replay *r, size_t track, enum tra
 
 const struct count *replay_counts(const struct replay *r, size_t track)
 {
-	return r->track[track].counts;
+	return r->counts ? r->counts + track * r->rows : NULL;
 }
 
 uint64_t replay_first_ns(const struct replay *r)
@@ -387,6 +402,11 @@ uint64_t replay_first_ns(const struct replay *r)
 }
 
 /* ---- intervals ---- */
+
+static struct count *counts_of(const struct replay *r, size_t track)
+{
+	return r->counts ? r->counts + track * r->rows : NULL;
+}
 
 static void interval_done(struct replay *r, size_t k)
 {
@@ -410,7 +430,7 @@ static int flush(struct replay *r)
 		return 0;
 	interval_done(r, 0);
 	for (size_t i = 0; i < r->n_tracks; i++)
-		track_close(&r->track[i], r->arena, r->rows, 0);
+		track_close(&r->track[i], r->arena, r->rows, 0, counts_of(r, i));
 	return emit(r, 1);
 }
 
@@ -481,20 +501,22 @@ static bool advance(struct replay *r, uint64_t tick)
 }
 
 /* Rows [row, end), of which those in closes[] end an interval. */
-static void feed_track(struct replay *r, struct track *t, const struct column *c, uint32_t row, uint32_t end,
+static void feed_track(struct replay *r, uint32_t track, const struct column *c, uint32_t row, uint32_t end,
 		       const bool *closes, bool all_close)
 {
+	struct count *counts = counts_of(r, track);
+	struct track *t = &r->track[track];
 	size_t k = 0;
 
 	t->seen = r->chunk;
 	if (all_close) {
-		track_rows(t, c, row, end, r->arena, r->rows, 0);
+		track_rows(t, c, row, end, r->arena, r->rows, 0, counts);
 		return;
 	}
 	for (; row < end; row++) {
 		track_step(t, c, row);
 		if (closes[row])
-			track_close(t, r->arena, r->rows, k++);
+			track_close(t, r->arena, r->rows, k++, counts);
 	}
 }
 
@@ -523,7 +545,7 @@ static void feed_chunk_group(struct replay *r, const struct pm_chunk_group *cg, 
 			c.enabled = cg->v + (2 * times + x->time) * stride;
 			c.running = cg->v + (3 * times + x->time) * stride;
 		}
-		feed_track(r, &r->track[x->track], &c, row, end, closes, all_close);
+		feed_track(r, x->track, &c, row, end, closes, all_close);
 	}
 }
 
@@ -547,7 +569,7 @@ static int feed_slice(struct replay *r, const struct pm_chunk *c, uint32_t row, 
 			continue;
 		for (size_t k = 0; k < n; k++) {
 			track_missed(t, why_missing(r, t));
-			track_close(t, r->arena, r->rows, k);
+			track_close(t, r->arena, r->rows, k, counts_of(r, i));
 		}
 		track_missed(t, why_missing(r, t));
 	}

@@ -93,8 +93,23 @@ bool selection_matches(const char *word, const char *name, const char *display, 
 	       listed(word, categories);
 }
 
+/* An empty column is shown to those who name it. */
+static bool names_absent(const char *word, const struct bound_metric *m)
+{
+	if (!strcmp(word, "all"))
+		return !m->unlikely;
+	for (const char *list = m->aliases, *end; *list; list = *end ? end + 1 : end) {
+		end = strchrnul(list, ',');
+		if (strlen(word) == (size_t)(end - list) && !strncasecmp(word, list, strlen(word)))
+			return true;
+	}
+	return !strcasecmp(word, m->name) || !strcasecmp(word, m->display);
+}
+
 static bool fits(const char *word, const struct bound_metric *m)
 {
+	if (m->absent && !m->added)
+		return names_absent(word, m);
 	return selection_matches(word, m->name, m->display, m->aliases, m->categories);
 }
 
@@ -278,7 +293,8 @@ int selection_apply(const struct selection *s, const struct binding *b, const st
 		    struct buf *notes, struct error *e)
 {
 	for (size_t i = 0; i < b->n_metrics; i++)
-		shown[i] = s->all || b->metric[i].added || (!s->has_show && b->metric[i].default_on);
+		shown[i] = (s->all && !(b->metric[i].absent && b->metric[i].unlikely)) || b->metric[i].added ||
+			   (!s->has_show && b->metric[i].default_on);
 	for (size_t w = 0; w < s->n; w++) {
 		const struct selection_word *word = &s->word[w];
 		bool found = false, exact = false, hide = word->verb == SELECT_HIDE;
@@ -309,4 +325,45 @@ int selection_apply(const struct selection *s, const struct binding *b, const st
 	if (s->joules)
 		show_joules(b, shown);
 	return 0;
+}
+
+static uint16_t why_absent(const struct binding *b, size_t i)
+{
+	return b->input[b->metric[i].input[0]].value.reason;
+}
+
+static bool is_missed(const struct binding *b, const bool *shown, size_t i)
+{
+	const struct bound_metric *m = &b->metric[i];
+
+	return m->absent && !m->unlikely && !shown[i] && turbostat_shows(m->name);
+}
+
+void selection_note_absent(const struct binding *b, const bool *shown, struct buf *out)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < b->n_metrics; i++) {
+		size_t first = 0;
+		bool more = false;
+
+		if (!is_missed(b, shown, i))
+			continue;
+		while (!is_missed(b, shown, first) || why_absent(b, first) != why_absent(b, i))
+			first++;
+		/* Its group was written with the first of it. */
+		if (first < i)
+			continue;
+		buf_addstr(out, any ? "; " : "not shown: ");
+		any = true;
+		for (size_t k = i; k < b->n_metrics; k++) {
+			if (!is_missed(b, shown, k) || why_absent(b, k) != why_absent(b, i))
+				continue;
+			buf_printf(out, "%s%s", more ? ", " : "", b->metric[k].display);
+			more = true;
+		}
+		buf_printf(out, " (%s)", pm_reason_text(why_absent(b, i)));
+	}
+	if (any)
+		buf_addch(out, '\n');
 }

@@ -79,7 +79,7 @@ static void difference(struct track *t, uint64_t now)
 /* Whether the difference may be taken. */
 static bool rule_holds(struct track *t, uint64_t now, uint64_t time)
 {
-	const struct counter_rule *r = t->rule;
+	const struct counter_rule *r = t->more->rule;
 	uint16_t why = 0;
 
 	if (r->wrap_ns && time - t->prev_time >= r->wrap_ns)
@@ -96,7 +96,8 @@ static bool rule_holds(struct track *t, uint64_t now, uint64_t time)
 /* Off by more than 2 %, beyond a millisecond and all doubt about when within the two readings it was read. */
 static bool off_rate(const struct track *t, double ticks)
 {
-	double s = (double)t->elapsed / 1e9, doubt = (double)(t->first_half + t->prev_half) / 1e9, hz = t->rule->hz;
+	const struct track_more *m = t->more;
+	double s = (double)t->elapsed / 1e9, doubt = (double)(m->first_half + m->prev_half) / 1e9, hz = m->rule->hz;
 
 	return hz > 0 && fabs(ticks - hz * s) > hz * (0.02 * s + 0.001 + doubt);
 }
@@ -116,6 +117,11 @@ static void step_more(struct track *t, uint64_t now, uint64_t since)
 		m->any = true;
 	}
 	m->last = d;
+}
+
+static bool has_rule(const struct track *t)
+{
+	return t->more && t->more->rule;
 }
 
 static void step_missing(struct track *t, uint16_t status)
@@ -140,7 +146,7 @@ static void take(struct track *t, uint64_t now, uint64_t time)
 		if (t->started && t->stale)
 			/* Part of this difference belongs to an interval that was closed without it. */
 			t->reason = t->reason ? t->reason : t->gap;
-		else if (t->started && (!t->rule || rule_holds(t, now, time)))
+		else if (t->started && (!has_rule(t) || rule_holds(t, now, time)))
 			difference(t, now);
 		break;
 	case PM_DELTA:
@@ -194,8 +200,8 @@ void track_step(struct track *t, const struct column *c, uint32_t row)
 	if (!t->started && t->before)
 		t->absent = t->before;
 	if (t->started && !t->stale) {
-		if (!t->elapsed)
-			t->first_half = t->prev_half;
+		if (t->more && !t->elapsed)
+			t->more->first_half = t->more->prev_half;
 		t->elapsed += time - t->prev_time;
 		if (c->enabled) {
 			t->times->enabled += c->enabled[row] - t->times->prev_enabled;
@@ -205,9 +211,9 @@ void track_step(struct track *t, const struct column *c, uint32_t row)
 	if (t->more) {
 		step_more(t, now, t->started ? time - t->prev_time : 0);
 		t->more->span = (double)(c->end[row] - c->begin[row]) / 1e3;
+		t->more->prev_half = half(c, row);
 	}
 	t->prev = now;
-	t->prev_half = half(c, row);
 	t->prev_time = time;
 	if (c->enabled) {
 		t->times->prev_enabled = c->enabled[row];
@@ -265,14 +271,14 @@ static struct count interval_count(const struct track *t, uint16_t reason)
 	return c;
 }
 
-void track_close(struct track *t, struct value *base, size_t stride, size_t k)
+void track_close(struct track *t, struct value *base, size_t stride, size_t k, struct count *counts)
 {
 	struct value v = interval_value(t), seen = v;
 	struct value *out = base + t->slot * stride + k;
 
-	if (t->counts)
-		t->counts[k] = interval_count(t, v.reason);
-	if (t->rule && !v.reason && off_rate(t, v.v))
+	if (counts)
+		counts[k] = interval_count(t, v.reason);
+	if (has_rule(t) && !v.reason && off_rate(t, v.v))
 		v = value_missing(REPORT_TSC);
 	if (t->aspects & 1u << TRACK_VALUE) {
 		*out = v;
@@ -309,10 +315,12 @@ void track_close(struct track *t, struct value *base, size_t stride, size_t k)
 		t->times->enabled = t->times->running = 0;
 	if (t->more) {
 		/* The end of this interval is the start of the next. */
-		double last = t->more->last;
-		bool any = t->more->any && t->started && !t->gap;
+		struct track_more *m = t->more;
 
-		*t->more = (struct track_more){ .any = any, .first = last, .last = last, .max = last };
+		m->any = m->any && t->started && !t->gap;
+		m->first = m->max = m->last;
+		m->weighted = m->span = 0;
+		m->weight = 0;
 	}
 }
 
@@ -364,27 +372,27 @@ static void count_rows(const struct track *t, const struct column *c, uint32_t r
 }
 
 void track_rows(struct track *t, const struct column *c, uint32_t row, uint32_t end, struct value *base,
-		size_t stride, size_t k)
+		size_t stride, size_t k, struct count *counts)
 {
-	bool simple = t->started && !t->gap && !t->stale && !t->any && !t->reason && !t->more && !t->rule &&
+	bool simple = t->started && !t->gap && !t->stale && !t->any && !t->reason && !t->more &&
 		      t->type == PM_U64 && (t->semantics == PM_CUMULATIVE || t->semantics == PM_GAUGE) &&
 		      t->aspects == 1u << TRACK_VALUE;
 	struct value *out = base + t->slot * stride + k;
 	uint64_t prev = t->prev, mask = mask_of(t);
 
 	/* Without times of its own a count has those of the readings, which this does not look at. */
-	simple = simple && (!t->counts || (t->times && t->semantics == PM_CUMULATIVE));
+	simple = simple && (!counts || (t->times && t->semantics == PM_CUMULATIVE));
 	if (!simple || !all_valid(c->status, row, end)) {
 		for (; row < end; row++, k++) {
 			track_step(t, c, row);
-			track_close(t, base, stride, k);
+			track_close(t, base, stride, k, counts);
 		}
 		return;
 	}
 	if (row == end)
 		return;
-	if (t->counts)
-		count_rows(t, c, row, end, t->counts + k);
+	if (counts)
+		count_rows(t, c, row, end, counts + k);
 	for (uint32_t r = row; r < end; r++) {
 		uint64_t now = c->v[r];
 
@@ -403,7 +411,6 @@ void track_rows(struct track *t, const struct column *c, uint32_t row, uint32_t 
 		for (uint32_t r = 0; r < end - row; r++)
 			out[r] = out[r].reason ? out[r] : value_of(out[r].v * t->mul / t->div);
 	t->prev = prev;
-	t->prev_half = half(c, end - 1);
 	t->prev_time = midpoint(c, end - 1);
 	if (c->enabled) {
 		t->times->prev_enabled = c->enabled[end - 1];

@@ -29,13 +29,10 @@ struct track {
 	uint16_t before;    /* why there was no reading before the first; 0: no special reason */
 	double mul, div;
 	uint64_t prev, prev_time;
-	uint64_t prev_half, first_half; /* doubt about when `prev` was read, and the reading at the interval's start */
 	uint64_t sum;       /* difference so far, or the latest level; the bits of a double if type is F64 */
 	uint64_t elapsed;
 	struct track_times *times; /* owned; NULL unless its group has enabled and running */
-	const struct counter_rule *rule; /* NULL for nearly all; the replay owns it */
-	struct count *counts;    /* borrowed: result k of the counts; NULL: not wanted */
-	struct track_more *more; /* owned; NULL unless FIRST, LAST, MEAN, MAX or SPAN is wanted */
+	struct track_more *more;   /* owned; NULL unless it has a rule, or FIRST, LAST, MEAN, MAX or SPAN is wanted */
 };
 
 struct track_times {
@@ -44,6 +41,8 @@ struct track_times {
 };
 
 struct track_more {
+	const struct counter_rule *rule; /* NULL: none; the replay owns it */
+	uint64_t prev_half, first_half;  /* doubt about when `prev` was read, and the reading at the interval's start */
 	bool any;
 	double first, last, max, weighted;
 	double span; /* microseconds */
@@ -59,11 +58,12 @@ struct column {
 
 /* One reading. */
 void track_step(struct track *t, const struct column *c, uint32_t row);
-/* The interval ends with the reading before: result k of each wanted aspect; base = arrays, `stride` apart. */
-void track_close(struct track *t, struct value *base, size_t stride, size_t k);
+/* The interval ends with the reading before: result k of each wanted aspect; base = arrays, `stride` apart. `counts`: an
+ * array for its counts, or NULL. */
+void track_close(struct track *t, struct value *base, size_t stride, size_t k, struct count *counts);
 /* Rows [row, end) each close an interval, from k on. Same as step and close for each, faster. */
 void track_rows(struct track *t, const struct column *c, uint32_t row, uint32_t end, struct value *base,
-		size_t stride, size_t k);
+		size_t stride, size_t k, struct count *counts);
 /* It was not read at all in these snapshots. */
 void track_missed(struct track *t, uint16_t reason);
 /* The next reading starts anew; `before`: why there is none before it. */

@@ -1,4 +1,5 @@
 /* turbostat's columns in the order of its newest version. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -83,9 +84,21 @@ static bool is_column(const char *column, const char *name)
 	return len > before + after && !strncmp(column, name, before) && !strcmp(star + 1, name + len - after);
 }
 
+bool turbostat_shows(const char *metric)
+{
+	for (const struct turbostat_column *c = turbostat_columns; c->name; c++)
+		if (is_column(c->name, metric))
+			return c->on;
+	return false;
+}
+
+struct ranked {
+	uint32_t rank, place;
+};
+
 static int compare_ranks(const void *left, const void *right)
 {
-	const struct bound_metric *a = left, *b = right;
+	const struct ranked *a = left, *b = right;
 
 	return a->rank != b->rank ? (a->rank > b->rank ? 1 : -1) : (a->place > b->place) - (a->place < b->place);
 }
@@ -99,23 +112,51 @@ static bool has_registers(const struct binding *b, const struct pm_model *m)
 	return false;
 }
 
-void binding_order(struct binding *b, const struct pm_model *m, const struct bind_options *options)
+/* Puts metric[order[i].place] at i, along each cycle of the permutation: there may be very many. */
+static void reorder(struct bound_metric *metric, struct ranked *order, size_t n)
 {
+	for (size_t i = 0; i < n; i++) {
+		struct bound_metric first = metric[i];
+		size_t to = i;
+
+		if (order[i].place == i)
+			continue;
+		while (order[to].place != i) {
+			size_t from = order[to].place;
+
+			metric[to] = metric[from];
+			order[to].place = (uint32_t)to;
+			to = from;
+		}
+		metric[to] = first;
+		order[to].place = (uint32_t)to;
+	}
+}
+
+int binding_order(struct binding *b, const struct pm_model *m, const struct bind_options *options)
+{
+	struct ranked *order;
+
 	if (options->columns == COLUMNS_OWN || (options->columns == COLUMNS_AUTO && !has_registers(b, m)))
-		return;
+		return 0;
+	order = malloc((b->n_metrics + 1) * sizeof(*order));
+	if (!order)
+		return -ENOMEM;
 	for (size_t i = 0; i < b->n_metrics; i++) {
 		struct bound_metric *x = &b->metric[i];
 		uint32_t rank = 0;
 
-		x->place = (uint32_t)i;
 		/* Added counters stand behind all that are built in. */
 		while (turbostat_columns[rank].name &&
 		       (x->counter || !is_column(turbostat_columns[rank].name, x->name)))
 			rank++;
-		x->rank = rank;
+		order[i] = (struct ranked){ rank, (uint32_t)i };
 		if (!x->vendor && !x->counter && !x->added)
-			x->default_on = turbostat_columns[rank].name && turbostat_columns[rank].on && !x->unlikely;
+			x->default_on = turbostat_columns[rank].name && turbostat_columns[rank].on && !x->unlikely &&
+					!x->absent;
 	}
-	if (b->n_metrics)
-		qsort(b->metric, b->n_metrics, sizeof(*b->metric), compare_ranks);
+	qsort(order, b->n_metrics, sizeof(*order), compare_ranks);
+	reorder(b->metric, order, b->n_metrics);
+	free(order);
+	return 0;
 }

@@ -71,6 +71,31 @@ def record(mounted, *steps, interval="100ms", n=25, sources="msr"):
         raise AssertionError(f"pmrec ended with {process.returncode}: {errors}")
 
 
+def absent(mounted, reason, *columns):
+    """Columns without registers: hidden, which is said in one line; there, without a number and with the reason, for those
+    who name them."""
+    wrong, ids = [], {"PkgWatt": "pkgwatt", "Busy%": "busy", "CPU%c6": "cpu.c6"}
+    run = lambda *options: subprocess.run([os.path.join(rig.BIN, "pmrep"), mounted.path(), *options], capture_output=True,
+                                          text=True, timeout=60)
+    for options in (["--show=" + ",".join(columns)], ["--enable=" + ",".join(columns)], ["--debug"]):
+        done = run("--format=csv", "--all", *options)
+        rows = [r for r in csv.DictReader(io.StringIO(done.stdout)) if r["metric"] in [ids[c] for c in columns]]
+        if {r["metric"] for r in rows} != {ids[c] for c in columns}:
+            wrong.append(f"{options} shows {sorted({r['metric'] for r in rows})}: {done.stderr}")
+        wrong += [f"{options}: {r}" for r in rows if r["value"] or r["status"] != reason]
+    done = run("--quiet", "--all", "--show=" + columns[0])
+    cells = [line.split() for line in done.stdout.splitlines() if line.strip()]
+    if not cells or cells[0][-1] != columns[0] or len(cells) < 3 or any(c[-1] != "-" for c in cells[1:]):
+        wrong.append(f"as a table: {cells}")
+    done = run("--all")
+    notes = [line for line in done.stderr.splitlines() if "not shown:" in line]
+    if len(notes) != 1 or any(c not in notes[0] for c in columns) or any(c in done.stdout.split() for c in columns):
+        wrong.append(f"without options: {done.stdout[:300]} {done.stderr}")
+    if "not shown" in run("--quiet", "--all").stderr or run("--all", "--strict").returncode:
+        wrong.append("it is said although nobody wants to hear it, or taken for damage")
+    return wrong
+
+
 def refused(mounted, fault):
     """The driver's files cannot be opened: the rest is recorded, and the reason and a cure are told."""
     error, lines, reason, cure = REFUSED[fault]
@@ -86,10 +111,7 @@ def refused(mounted, fault):
         wrong.append("there are registers")
     report = Report(mounted.path())
     report.expect("idle.c6.residency", "cpu", "3", 30)
-    done = subprocess.run([os.path.join(rig.BIN, "pmrep"), mounted.path(), "--show=PkgWatt"], capture_output=True,
-                          text=True, timeout=60)
-    if done.returncode != 2 or "pkg_energy_status" not in done.stderr:
-        wrong.append(f"asked for watts, pmrep ends with {done.returncode}: {done.stderr}")
+    wrong += absent(mounted, reason, "PkgWatt", "Busy%", "CPU%c6")
     done = subprocess.run(mounted.command("--sources=msr", "-n", "1"), capture_output=True, text=True, timeout=60)
     if done.returncode != 125 or cure not in done.stderr:
         wrong.append(f"asked for msr alone, pmrec ends with {done.returncode}: {done.stderr}")

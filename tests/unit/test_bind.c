@@ -419,13 +419,13 @@ static void thresholds_are_tied_to_their_inputs(void **state)
 	m = metric_of(&t, "r");
 	assert_non_null(m);
 	assert_non_null(m->threshold);
-	assert_int_equal(m->n_threshold_inputs, 2);
-	assert_string_equal(t.binding.input[m->threshold_input[0]].name, "a");
-	assert_true(expr_eval(m->threshold, v).v == 1);
+	assert_int_equal(m->threshold->n_inputs, 2);
+	assert_string_equal(t.binding.input[m->threshold->input[0]].name, "a");
+	assert_true(expr_eval(m->threshold->expr, v).v == 1);
 	v[0] = value_of(20);
-	assert_true(expr_eval(m->threshold, v).v == 0);
+	assert_true(expr_eval(m->threshold->expr, v).v == 0);
 	v[0] = value_missing(VALUE_GAP);
-	assert_int_equal(expr_eval(m->threshold, v).reason, VALUE_GAP);
+	assert_int_equal(expr_eval(m->threshold->expr, v).reason, VALUE_GAP);
 	/* What the recording cannot tell is no judgement, and takes no metric away. */
 	assert_non_null(metric_of(&t, "s"));
 	assert_null(metric_of(&t, "s")->threshold);

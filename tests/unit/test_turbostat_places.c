@@ -4,6 +4,24 @@
 
 #include "turbostat_machine.h"
 
+/* A counter in units of 2^-31 J runs through its 32 bits in 31 ms at 65 W: its neighbour in another unit does not. */
+static void packages_wrap_apart(void **state)
+{
+	for (uint32_t fine = 0; fine < 2; fine++) {
+		struct harness h = { 0 };
+		struct builder b;
+
+		whole_machine(&b, 0x55);
+		config_at(&b, "msr.rapl_power_unit", PM_PACKAGE, fine, 0xa1f03);
+		config_at(&b, "msr.rapl_power_unit", PM_PACKAGE, !fine, 0xa0e03);
+		start(&h, &b, "all");
+		near(&h, "pkgwatt", PM_PACKAGE, !fine, fine ? 35.5 : 71);
+		assert_int_equal(harness_reason(&h, "pkgwatt", PM_PACKAGE, fine), REPORT_WRAP);
+		harness_stop(&h);
+		builder_release(&b);
+	}
+}
+
 /* Package 1 counts in other units, at another base frequency, and may get less hot. */
 static void packages_differ(void **state)
 {
@@ -346,6 +364,7 @@ static void identities(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(packages_wrap_apart),
 		cmocka_unit_test(packages_differ), cmocka_unit_test(efficiency_cores),
 		cmocka_unit_test(package_limits),  cmocka_unit_test(silvermont),
 		cmocka_unit_test(telemetry),	   cmocka_unit_test(clusters),
