@@ -615,6 +615,14 @@ static int make_scratch(struct sheet *s)
 		       -ENOMEM;
 }
 
+/* What only the building asks for: of very many counters it is megabytes. */
+static void forget_index(struct sheet_private *p)
+{
+	free(p->of_counter);
+	free(p->counter_start);
+	p->of_counter = p->counter_start = NULL;
+}
+
 int sheet_build(struct sheet *s, const struct sheet_config *config, const struct places *places,
 		const struct binding *binding, const bool *shown, const struct replay *replay)
 {
@@ -634,5 +642,6 @@ int sheet_build(struct sheet *s, const struct sheet_config *config, const struct
 	order_packages(s->p);
 	if ((err = choose_columns(s, config, shown)) || (err = make_rows(s, config)) || (err = make_cells(s)))
 		return err;
+	forget_index(s->p);
 	return make_scratch(s);
 }
