@@ -205,8 +205,8 @@ def intervals(snapshots):
 class Place:
     """What the parts of a formula are summed over, in one interval."""
 
-    def __init__(self, series, groups, wanted, interval):
-        self.series, self.groups, self.wanted, self.interval = series, groups, wanted, interval
+    def __init__(self, series, index, wanted, interval):
+        self.series, self.index, self.wanted, self.interval = series, index, wanted, interval
 
     def parts(self, name):
         parts = [s for s in self.series.get(name, []) if self.wanted(s.instance)]
@@ -400,7 +400,7 @@ def check_cells(pmrep, path, recording, level, total, rates=False):
     code, out, err = run(pmrep, *args)
     check(code in (0, 3), "%s ends with %d: %s", " ".join(args), code, err)
     snapshots, series = collect(recording)
-    groups = [set(g.counters) for g in recording.groups.values()]
+    index = uncore.Index(series, recording.groups)
     spans = intervals(snapshots)
     if total and spans:
         spans = [Interval(0, len(snapshots) - 1, snapshots)]
@@ -422,7 +422,7 @@ def check_cells(pmrep, path, recording, level, total, rates=False):
         seen += 1
         wanted_cells.add((span.last, row["scope"], row["metric"]))
         try:
-            mine = compute(Place(series, groups, belongs(recording, row["scope"], row), span))
+            mine = compute(Place(series, index, belongs(recording, row["scope"], row), span))
         except Missing as m:
             check(row["value"] == "", "%s: is %s, but must be missing (%s)", where, row["value"], m.args[0])
             check(row["status"] in m.args[0], "%s: status is %s, not one of %s", where, row["status"], m.args[0])

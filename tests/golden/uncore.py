@@ -24,21 +24,34 @@ def definition(name):
     return CLASSES[kind][0].get(metric) if kind in CLASSES else None
 
 
-def inputs(kind, events, series, groups):
-    """[{event: series}] of each PMU of the class: the first of its groups that has all of the events."""
-    chosen = {}
-    for name in sorted(series, key=lambda n: series[n][0].counter.id):
-        pmu, _, inner = name.partition("/")
-        if not inner or pmu in chosen or not re.fullmatch(NAMES[kind], pmu):
-            continue
-        group = next(g for g in groups if series[name][0].counter.id in g)
-        here = {}
-        for other in series:
-            if base(other).partition("/")[0] == pmu and (kind in FIXED or series[other][0].counter.id in group):
-                here.setdefault(base(other).partition("/")[2].rstrip("/"), series[other][0])
-        if all(event in here for event in events):
-            chosen[pmu] = {event: here[event] for event in here if event in events or event == "cycles"}
-    return list(chosen.values())
+class Index:
+    """Which counters of a recording are the inputs of which formula."""
+
+    def __init__(self, series, groups):
+        self.names = sorted((n for n in series if base(n).endswith("/")), key=lambda n: series[n][0].counter.id)
+        self.series, self.chosen = series, {}
+        self.group = {counter: g.id for g in groups.values() for counter in g.counters}
+
+    def inputs(self, kind, events):
+        """[{event: series}] of each PMU of the class: the first of its groups that has all of the events."""
+        key = kind, tuple(events)
+        if key not in self.chosen:
+            self.chosen[key] = list(self.choose(kind, events).values())
+        return self.chosen[key]
+
+    def choose(self, kind, events):
+        chosen = {}
+        names = [n for n in self.names if re.fullmatch(NAMES[kind], n.partition("/")[0])]
+        group_of = lambda name: self.group[self.series[name][0].counter.id]
+        for name in names:
+            pmu = name.partition("/")[0]
+            here = {}
+            for other in names:
+                if other.partition("/")[0] == pmu and (kind in FIXED or group_of(other) == group_of(name)):
+                    here.setdefault(base(other).partition("/")[2].rstrip("/"), self.series[other][0])
+            if pmu not in chosen and all(event in here for event in events):
+                chosen[pmu] = {event: here[event] for event in here if event in events or event == "cycles"}
+        return chosen
 
 
 def compute(name, missing, ratio):
@@ -50,8 +63,7 @@ def compute(name, missing, ratio):
     needed = events + ["cycles"] * (kind in CLOCKED)
 
     def value(place):
-        pmus = [p for p in inputs(name.partition(".")[0], needed, place.series, place.groups)
-                if place.wanted(p[needed[0]].instance)]
+        pmus = [p for p in place.index.inputs(name.partition(".")[0], needed) if place.wanted(p[needed[0]].instance)]
         if not pmus:
             raise missing({"no-input"})
         # A PMU whose clock stood still has counted nothing.
