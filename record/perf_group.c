@@ -172,17 +172,36 @@ int perf_row_enable(struct perf_row *row, bool on)
 
 /* ---- reading ---- */
 
+/*
+ * Since Linux 6.15 a PMU may go while its events are open. Their leader then reads as it stood, without the others of
+ * its group, and nothing but ioctl() says that it is over. So ask where the time of an event stands still, which it
+ * does on no CPU while the event is enabled.
+ */
+static bool is_revoked(struct perf_row *row, ssize_t size)
+{
+	size_t whole = (row->first ? READ_HEAD + row->n_open : READ_HEAD) * sizeof(*row->got);
+	bool still = size > 0 && row->at.pid < 0 && row->at.cgroup < 0 && row->got[READ_ENABLED] == row->last_enabled;
+	uint64_t id;
+
+	if (size > 0)
+		row->last_enabled = row->got[READ_ENABLED];
+	if ((size_t)size == whole && !still)
+		return false;
+	return ioctl(row->leader, PERF_EVENT_IOC_ID, &id) && errno == ENODEV;
+}
+
 static int unit_read(struct unit *u, struct cells *c)
 {
 	struct perf_row *row = (struct perf_row *)u;
 	uint64_t enabled, running;
+	bool fresh = row->fresh;
 	ssize_t size;
 
 	if (row->leader < 0 || row->end == PERF_ENDED) {
 		cells_fail_all(c, row->end || row->at.cpu < 0 ? PM_REASON_GONE : PM_REASON_OFFLINE);
 		return 0;
 	}
-	if (row->fresh) {
+	if (fresh) {
 		row->fresh = false;
 		memset(row->got, 0, (READ_HEAD + row->n_open) * sizeof(*row->got));
 		size = sizeof(*row->got);
@@ -191,9 +210,9 @@ static int unit_read(struct unit *u, struct cells *c)
 			row->end = PERF_ENDED;
 		size = row_read(row);
 	}
-	/* The PMU is gone. End of file: the kernel gave the group up, as it does with a pinned one that does not fit. */
-	if (size < 0 && errno == ENODEV)
+	if (size < 0 ? errno == ENODEV : !fresh && is_revoked(row, size))
 		return -ENODEV;
+	/* End of file: the kernel gave the group up, as it does with a pinned one that does not fit. */
 	if (size <= 0) {
 		cells_fail_all(c, size ? pm_reason_errno(errno) : PM_REASON_NOT_COUNTED);
 		return 0;

@@ -64,6 +64,7 @@ struct perf_row {
 	uint32_t *place; /* of the k-th value of a read */
 	/* What descriptors that are closed now had counted: a CPU that was away goes on where it stopped. */
 	uint64_t *base, base_enabled, base_running;
+	uint64_t last_enabled; /* of the reading before, without base */
 	uint64_t *got;  /* nr, enabled, running, values; or value, enabled, running */
 	uint32_t first; /* the first value of got[] */
 };
