@@ -113,7 +113,11 @@ static void step_more(struct track *t, uint64_t now, uint64_t since)
 		m->weight += since;
 		m->max = d > m->max ? d : m->max;
 	} else {
-		m->first = m->max = d;
+		/* Differences of a counter go on behind a pause: what lies between first and last is what `elapsed` saw. */
+		bool goes_on = t->semantics == PM_CUMULATIVE && t->elapsed;
+
+		m->first = goes_on ? d - (m->last - m->first) : d;
+		m->max = d;
 		m->any = true;
 	}
 	m->last = d;

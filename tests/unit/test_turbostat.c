@@ -283,6 +283,82 @@ static void misbehaving_registers(void **state)
 		one_broken(&cases[i]);
 }
 
+/* CPU 3 is not read in the third snapshot. */
+static struct reading once_missed(struct builder *b, const char *name, const struct pm_instance *i, uint64_t row)
+{
+	if (i->kind == PM_CPU && i->number == 3 && row == 2)
+		return (struct reading){ 0, PM_REASON_MISSED };
+	return programmed(b, name, i, row);
+}
+
+static unsigned missed_cells, told_cells;
+
+/* Where there is a number it is the programmed one, of CPU 3 and of the system it is part of. */
+static void look_past_missed(struct harness *h, const struct interval *interval, size_t n)
+{
+	const struct sheet_cell *system = harness_cell(h, "tsc_mhz", PM_SYSTEM, 0);
+	const struct sheet_cell *own = harness_cell(h, "tsc_mhz", PM_CPU, 3);
+	const struct sheet_cell *average = harness_cell(h, "avg_mhz", PM_CPU, 3);
+
+	for (size_t k = 0; k < n; k++) {
+		const struct value v[] = { system->value[k], own->value[k], average->value[k] };
+		const double truth[] = { 2600, 2600, 0.4 * 2600 * 1.25 };
+
+		for (int c = 0; c < 3; c++) {
+			missed_cells += v[c].reason != 0;
+			told_cells += !v[c].reason;
+			if (!v[c].reason && fabs(v[c].v - truth[c]) > 1e-4 * truth[c])
+				fail_msg("interval %zu, column %d: %g, not %g", k, c, v[c].v, truth[c]);
+		}
+	}
+}
+
+static void a_missed_reading_bends_no_clock(void **state)
+{
+	struct harness h = { .look = look_past_missed };
+	struct builder b;
+
+	whole_machine(&b, 0x55);
+	b.value = once_missed;
+	missed_cells = told_cells = 0;
+	h.config = (struct sheet_config){ .per = PM_CPU, .summary = true };
+	harness_start(&h, &b, "all", REPLAY_EACH);
+	harness_feed(&h, 0, 6);
+	assert_true(replay_finish(h.replay) >= 0);
+	assert_int_equal(h.intervals, 5);
+	/* The two intervals that the reading bounds. */
+	assert_int_equal(missed_cells, 6);
+	assert_int_equal(told_cells, 9);
+	harness_stop(&h);
+	builder_release(&b);
+}
+
+/* CPU 3 is away for a while. */
+static struct reading once_away(struct builder *b, const char *name, const struct pm_instance *i, uint64_t row)
+{
+	if (i->kind == PM_CPU && i->number == 3 && (row == 3 || row == 4))
+		return (struct reading){ 0, PM_REASON_OFFLINE };
+	return programmed(b, name, i, row);
+}
+
+static void a_cpu_that_was_away_bends_no_clock(void **state)
+{
+	struct harness h = { .look = look_past_missed };
+	struct builder b;
+
+	whole_machine(&b, 0x55);
+	b.value = once_away;
+	missed_cells = told_cells = 0;
+	h.config = (struct sheet_config){ .per = PM_CPU, .summary = true };
+	harness_start(&h, &b, "all", REPLAY_TOTAL);
+	harness_feed(&h, 0, 9);
+	assert_true(replay_finish(h.replay) >= 0);
+	assert_int_equal(h.intervals, 1);
+	assert_int_equal(told_cells, 3);
+	harness_stop(&h);
+	builder_release(&b);
+}
+
 /* ---- facts ---- */
 
 static void literals(void **state)
@@ -376,7 +452,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(columns),	 cmocka_unit_test(soft_c1),
 		cmocka_unit_test(amd_cores),	 cmocka_unit_test(default_order),
-		cmocka_unit_test(misbehaving_registers), cmocka_unit_test(literals),
+		cmocka_unit_test(misbehaving_registers),
+		cmocka_unit_test(a_missed_reading_bends_no_clock),
+		cmocka_unit_test(a_cpu_that_was_away_bends_no_clock), cmocka_unit_test(literals),
 		cmocka_unit_test(added_counters),
 		cmocka_unit_test(models),	 cmocka_unit_test(model_numbers),
 	};
