@@ -1,9 +1,11 @@
 #include "report/info.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/redact.h"
 #include "report/value_out.h"
 
 static int compare(const void *a, const void *b)
@@ -120,39 +122,61 @@ static int reveal(struct reveals *r, enum pm_privacy privacy, const char *group,
 	return err;
 }
 
-static int reveal_map(struct reveals *r, const struct pm_map *m, const struct pm_key_row *rows, const char *group)
+/* Whether redaction has been at this class of fields. */
+static bool is_redacted(const struct pm_model *m, const char *class)
+{
+	const struct pm_value *list = pm_map_get(&m->header, PM_HEADER_REDACTED);
+
+	for (uint32_t i = 0; list && list->kind == PM_VALUE_ARRAY && i < list->array.n; i++)
+		if (list->array.item[i].kind == PM_VALUE_TEXT && !strcmp(list->array.item[i].str.data, class))
+			return true;
+	return false;
+}
+
+static int reveal_map(struct reveals *r, const struct pm_model *model, const struct pm_map *m,
+		      const struct pm_key_row *rows, const char *group)
 {
 	int err = 0;
-	char name[16];
+	char name[16], what[80];
 
-	for (uint32_t i = 0; i < m->n && !err; i++)
-		err = reveal(r, pm_key_privacy(m->field[i].key), group, key_name(rows, m->field[i].key, name));
+	for (uint32_t i = 0; i < m->n && !err; i++) {
+		enum pm_privacy privacy = pm_key_privacy(m->field[i].key);
+		const struct pm_value *v = &m->field[i].value;
+		const char *class = privacy_name(privacy);
+		bool pseudonym = class && v->kind == PM_VALUE_TEXT && redact_is_pseudonym(v->str.data) &&
+				 is_redacted(model, class);
+
+		snprintf(what, sizeof(what), "%s%s", key_name(rows, m->field[i].key, name),
+			 pseudonym ? " (pseudonym)" : "");
+		err = reveal(r, privacy, group, what);
+	}
 	return err;
 }
 
 int reveals_find(const struct scan *s, struct reveals *r)
 {
 	const struct pm_model *m = pm_reader_model(s->reader);
+	bool shifted = is_redacted(m, "time");
 	int err;
 
 	*r = (struct reveals){ 0 };
-	err = reveal_map(r, &m->header, pm_header_keys, NULL);
+	err = reveal_map(r, m, &m->header, pm_header_keys, NULL);
 	for (uint32_t i = 0; i < m->n_counters && !err; i++)
-		err = reveal_map(r, &m->counter[i].attrs, pm_counter_keys, "counters");
+		err = reveal_map(r, m, &m->counter[i].attrs, pm_counter_keys, "counters");
 	for (uint32_t i = 0; i < m->n_instances && !err; i++)
-		err = reveal_map(r, &m->instance[i].attrs, pm_instance_keys, "instances");
+		err = reveal_map(r, m, &m->instance[i].attrs, pm_instance_keys, "instances");
 	for (uint32_t i = 0; i < m->n_pmus && !err; i++)
-		err = reveal_map(r, &m->pmu[i].attrs, pm_pmu_keys, "PMUs");
+		err = reveal_map(r, m, &m->pmu[i].attrs, pm_pmu_keys, "PMUs");
 	for (uint32_t i = 0; i < m->n_probes && !err; i++)
-		err = reveal_map(r, &m->probe[i].attrs, NULL, "probes");
+		err = reveal_map(r, m, &m->probe[i].attrs, NULL, "probes");
 	for (uint32_t i = 0; i < m->n_configs && !err; i++)
 		err = reveal(r, m->config[i].privacy, "config", m->config[i].name);
 	for (uint32_t i = 0; i < s->n_events && !err; i++)
-		err = reveal_map(r, &s->event[i].attrs, pm_event_keys, "events");
+		err = reveal_map(r, m, &s->event[i].attrs, pm_event_keys, "events");
 	if (!err && s->clocks.realtime)
-		err = reveal(r, PM_PRIVACY_TIME, NULL, "wall clock");
+		err = reveal(r, PM_PRIVACY_TIME, NULL, shifted ? "wall clock (shifted)" : "wall clock");
 	if (!err && s->clocks.boottime)
-		err = reveal(r, PM_PRIVACY_TIME, NULL, "time since boot");
+		err = reveal(r, PM_PRIVACY_TIME, NULL, shifted ? "time since boot (shifted)" : "time since boot");
 	return err;
 }
 

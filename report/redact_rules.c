@@ -248,6 +248,11 @@ static int rename_counter(struct redact *r, struct pm_counter *c, const char *ki
 	return err;
 }
 
+static int on_source(void *ctx, char **source)
+{
+	return catalog_source(*source, &(size_t){ 0 }) ? 0 : clean_or_hide(ctx, source, "redacted");
+}
+
 static int on_counter(void *ctx, struct pm_counter *c)
 {
 	struct redact *r = ctx;
@@ -266,8 +271,8 @@ static int on_counter(void *ctx, struct pm_counter *c)
 		err = clean(r, &c->display);
 	if (!err)
 		err = make_unique(r, &c->name, old);
-	if (!err && !catalog_source(c->source, &(size_t){ 0 }))
-		err = clean_or_hide(r, &c->source, "redacted");
+	if (!err)
+		err = on_source(r, &c->source);
 	if (!err)
 		err = clean_or_hide(r, &c->unit, "1");
 	/* A number in decimal; else it is no scale. */
@@ -368,16 +373,16 @@ static int are_events(const struct redact *r, const char *text)
 static int on_probe(void *ctx, struct pm_probe *p)
 {
 	struct redact *r = ctx;
-	int known, err = 0;
+	int known, err;
 
 	pm_map_release(&p->attrs);
-	if (!catalog_source(p->source, &(size_t){ 0 }))
-		err = clean_or_hide(r, &p->source, "redacted");
+	err = on_source(r, &p->source);
+	if (err)
+		return err;
 	known = are_events(r, p->what);
 	if (known < 0)
 		return known;
-	if (!err)
-		err = known ? clean(r, &p->what) : clean_or_hide(r, &p->what, "redacted");
+	err = known ? clean(r, &p->what) : clean_or_hide(r, &p->what, "redacted");
 	if (!err && p->hint) {
 		err = clean_or_hide(r, &p->hint, "");
 		if (!err && !*p->hint) {
@@ -511,6 +516,7 @@ void redact_rules(struct redact *r, struct rewrite_rules *rules)
 	rules->header = on_header;
 	rules->counter = on_counter;
 	rules->instance = on_instance;
+	rules->source = on_source;
 	rules->topology = on_topology;
 	rules->pmu = on_pmu;
 	rules->probe = on_probe;

@@ -1,4 +1,3 @@
-#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -115,7 +114,14 @@ int secrets_sort(struct secrets *s)
 	return 0;
 }
 
-static const struct secret *find_at(const struct secrets *s, const char *text, size_t len, bool weak_too)
+static bool is_alnum(char c)
+{
+	return (c >= '0' && c <= '9') || (lower(c) >= 'a' && lower(c) <= 'z') || (unsigned char)c >= 0x80;
+}
+
+/* `text` is `at` bytes into what is searched, and `len` long from there. Parts are found as words only: "lazy" of a
+ * command line is not in "pglazyfree". */
+static const struct secret *find_at(const struct secrets *s, const char *text, size_t at, size_t len, bool weak_too)
 {
 	unsigned start;
 
@@ -130,7 +136,9 @@ static const struct secret *find_at(const struct secrets *s, const char *text, s
 			continue;
 		while (k < n && lower(text[k]) == (unsigned char)t[k])
 			k++;
-		if (k == n)
+		if (k < n)
+			continue;
+		if (!s->row[i].weak || ((!at || !is_alnum(text[-1])) && (n == len || !is_alnum(text[n]))))
 			return &s->row[i];
 	}
 	return NULL;
@@ -145,7 +153,7 @@ int secrets_scrub(const struct secrets *s, char **text, size_t *len, bool weak_t
 	if (!s->n)
 		return 0;
 	for (size_t i = 0; i + 2 < *len;) {
-		const struct secret *hit = find_at(s, *text + i, *len - i, weak_too);
+		const struct secret *hit = find_at(s, *text + i, i, *len - i, weak_too);
 
 		if (!hit) {
 			i++;

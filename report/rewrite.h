@@ -36,6 +36,7 @@ struct rewrite_rules {
 	/* A value of TEXT or BYTES columns, `c` being the first that has it; asked once for each of a recording. */
 	int (*text)(void *ctx, const struct pm_counter *c, struct pm_value *v);
 	int (*clocks)(void *ctx, struct pm_clocks *c);           /* REWRITE_DROP is -EINVAL; monotonic is shifted already */
+	int (*source)(void *ctx, char **source);                 /* the source of a group; the text is owned, by malloc */
 	/* Whether a group goes over at all; asked when it becomes known. Its ids are those of `in`. */
 	int (*group)(void *ctx, const struct pm_model *in, const struct pm_group *g);
 	void *group_ctx; /* its own: who reduces is not who redacts */

@@ -259,11 +259,14 @@ static int map_group(struct rewrite *w, const struct pm_model *in, const struct 
 		if (err)
 			return err < 0 ? err : 0;
 	}
+	copy.source = copy_text(g->source);
+	if (copy.source && w->rules->source)
+		err = w->rules->source(w->rules->ctx, &copy.source);
 	copy.counter = calloc(g->n_counters + 1, sizeof(*copy.counter));
 	copy.instance = calloc(g->n_instances + 1, sizeof(*copy.instance));
 	out->column = calloc(pm_group_columns(g) + 1, sizeof(*out->column));
-	if (!copy.counter || !copy.instance || !out->column) {
-		err = -ENOMEM;
+	if (err || !copy.source || !copy.counter || !copy.instance || !out->column) {
+		err = err ? err : -ENOMEM;
 	} else if (g->flags & PM_GROUP_LIST) {
 		copy.n_counters = copy.n_instances = 0;
 		for (uint32_t v = 0; v < g->n_counters; v++) {
@@ -288,6 +291,7 @@ static int map_group(struct rewrite *w, const struct pm_model *in, const struct 
 		else
 			out->id = (uint32_t)id;
 	}
+	free(copy.source);
 	free(copy.counter);
 	free(copy.instance);
 	return err;
