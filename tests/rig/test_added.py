@@ -79,6 +79,9 @@ def main():
         refused = {p["what"]: p["reason"] for p in rig.Recording(m.path()).probes if p["source"] == "add"}
         if refused != {"None": "errno-5", "Lost": "not-supported"}:
             wrong.append(f"what is not there: {refused}")
+        for name, reason in (("add.none", "errno-5"), ("add.lost", "not-supported")):
+            if set(seen[name, "system", ""]) != {(None, reason)} or len(seen[name, "system", ""]) < 20:
+                wrong.append(f"{name}, which cannot be read: {seen[name, 'system', '']}")
         if {v for v, s in temperature if s == "ok"} != {90 - 55}:
             wrong.append(f"with --TCC=90 the core has {temperature} C")
         by_instance = {key for key in seen if key[0] == "add.pkge" and key[1] == "package"}
