@@ -4,6 +4,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "report/input.h"
 #include "report/outfile.h"
@@ -79,14 +80,20 @@ static int look(struct part *p, struct error *e)
 	const struct pm_model *model;
 	struct pm_reader *reader;
 	struct pm_item item = { 0 };
+	struct stat st;
 	uint64_t chunks;
+	bool packed;
 	int r;
 
 	if (input_open(&reader, p->path, false, e))
 		return -e->number;
 	r = pm_reader_extent(reader, &p->from_ns, &p->to_ns, &chunks);
-	if (r)
+	/* A compressed file cannot be hopped over: it is read. */
+	packed = r == -ESPIPE && !stat(p->path, &st) && S_ISREG(st.st_mode);
+	if (r && !packed)
 		r = error_set(e, -r, "%s: recordings that are merged have to be files, not streams", p->path);
+	if (packed)
+		r = 0;
 	while (!r && (r = pm_reader_next(reader, &item)) > 0 && item.kind != PM_ITEM_CHUNK)
 		r = 0;
 	model = pm_reader_model(reader);
@@ -95,6 +102,11 @@ static int look(struct part *p, struct error *e)
 		p->host = strdup(pm_map_text(&model->header, PM_HEADER_HOST, ""));
 		p->has_wall = item.chunk.clocks.realtime;
 		p->offset_ns = (int64_t)(item.chunk.clocks.realtime - item.chunk.clocks.monotonic);
+		for (int more = packed; more > 0; more = pm_reader_next(reader, &item))
+			if (item.kind == PM_ITEM_CHUNK) {
+				p->from_ns = p->from_ns ? p->from_ns : item.chunk.from_ns;
+				p->to_ns = item.chunk.to_ns;
+			}
 		r = p->boot && p->host ? 0 : error_sys(e, ENOMEM, "%s", p->path);
 	} else if (!e->text[0]) {
 		r = r ? error_sys(e, -r, "%s", p->path)
