@@ -100,9 +100,37 @@ static const char *kind_of(const struct event_pmu *pmu, const struct event_alias
 	return pmu->uncore ? "uncore" : pmu->core ? "core" : "PMU";
 }
 
-static void add_pmu(struct listing *l, const struct event_pmu *pmu)
+/* The first PMU of the same class; NULL: it has none, or is that one itself. */
+static const struct event_pmu *twin_of(const struct perf_pmus *pmus, const struct event_pmu *pmu)
 {
+	for (size_t i = 0; perf_class(pmu) && &pmus->pmu[i] != pmu; i++)
+		if (perf_class(&pmus->pmu[i]) == perf_class(pmu))
+			return &pmus->pmu[i];
+	return NULL;
+}
+
+/* Whether the twin has that event, or term, and it is listed. */
+static bool listed(const struct listing *l, const struct event_pmu *twin, const struct event_alias *a,
+		   const char *behind)
+{
+	struct buf name = BUF_INIT;
+	bool yes = twin && !a;
+
+	for (size_t i = 0; twin && i < twin->n_aliases && !yes; i++)
+		yes = !strcmp(twin->alias[i].name, a->name) && !strcmp(twin->alias[i].text, a->text);
+	if (yes) {
+		buf_printf(&name, "%s%s", twin->name, behind);
+		yes = !name.err && wanted(l, buf_str(&name));
+	}
+	buf_release(&name);
+	return yes;
+}
+
+static void add_pmu(struct listing *l, const struct perf_pmus *pmus, const struct event_pmu *pmu)
+{
+	const struct event_pmu *twin = twin_of(pmus, pmu);
 	struct buf name = BUF_INIT, terms = BUF_INIT;
+	bool same = false;
 
 	for (size_t i = 0; i < pmu->n_aliases; i++) {
 		const struct event_alias *a = &pmu->alias[i];
@@ -113,6 +141,11 @@ static void add_pmu(struct listing *l, const struct event_pmu *pmu)
 			buf_addstr(&name, a->name);
 		else
 			buf_printf(&name, "%s/%s/", pmu->name, a->name);
+		/* What is the same on a dozen root complexes is listed for the first that was asked for. */
+		if (listed(l, twin, a, buf_str(&name) + strlen(pmu->name))) {
+			same = true;
+			continue;
+		}
 		buf_clear(&terms);
 		if (a->help)
 			buf_printf(&terms, "%s%s%s", a->help, a->deprecated ? " (deprecated)" : "",
@@ -123,10 +156,19 @@ static void add_pmu(struct listing *l, const struct event_pmu *pmu)
 	}
 	buf_clear(&name);
 	buf_clear(&terms);
+	if (same) {
+		buf_printf(&name, "%s/.../", pmu->name);
+		buf_printf(&terms, "as %s", twin->name);
+		add_row(l, buf_str(&name), "uncore", NULL, buf_str(&terms));
+		buf_clear(&name);
+		buf_clear(&terms);
+	}
 	buf_printf(&name, "%s/TERM=VALUE,.../", pmu->name);
 	for (size_t i = 0; i < pmu->n_formats; i++)
 		buf_printf(&terms, "%s%s (%s)", i ? ", " : "", pmu->format[i].name, pmu->format[i].text);
-	if (pmu->n_formats)
+	if (twin && twin->n_formats != pmu->n_formats)
+		twin = NULL;
+	if (pmu->n_formats && !listed(l, twin, NULL, "/TERM=VALUE,.../"))
 		add(l, buf_str(&name), "terms", NULL, buf_str(&terms));
 	l->err = l->err ? l->err : name.err ? name.err : terms.err;
 	buf_release(&name);
@@ -136,23 +178,28 @@ static void add_pmu(struct listing *l, const struct event_pmu *pmu)
 /* PMUs of a class are described once: a word that finds one of them finds the description. */
 static void add_class(struct listing *l, const struct perf_pmus *pmus, const struct pmu_class *c)
 {
-	const struct event_pmu *first = NULL;
+	const struct event_pmu *first = NULL, *last = NULL;
 	bool found = wanted(l, c->name);
-	char name[128], what[400];
+	char name[128], what[500];
 	unsigned n = 0;
 
 	for (size_t i = 0; i < pmus->n; i++) {
 		if (perf_class(&pmus->pmu[i]) != c)
 			continue;
 		first = first ? first : &pmus->pmu[i];
+		last = &pmus->pmu[i];
 		found |= wanted(l, pmus->pmu[i].name);
 		n++;
 	}
 	if (!n || !found)
 		return;
 	snprintf(name, sizeof(name), "%s/EVENT,.../", c->name);
-	snprintf(what, sizeof(what), "on all PMUs of the class (%u): %s%s%s", n, c->title, c->note ? "; " : "",
-		 c->note ? c->note : "");
+	if (n == 1)
+		snprintf(what, sizeof(what), "%s (%s)%s%s", c->title, first->name, c->note ? "; " : "",
+			 c->note ? c->note : "");
+	else
+		snprintf(what, sizeof(what), "%s, on all of its %u PMUs (%s to %s)%s%s", c->title, n, first->name,
+			 last->name, c->note ? "; " : "", c->note ? c->note : "");
 	add_row(l, name, "class", NULL, what);
 	for (const struct pmu_class_filter *f = c->filter; f->name; f++) {
 		/* A term that stands for others is there if they are. */
@@ -251,7 +298,7 @@ int list_events(const struct root *root, const char *glob, char *const *event_fi
 		            s->unit, s->help, absent(&l, s->type, s->config));
 	event_cache_each(add_cache, &l);
 	for (size_t i = 0; i < pmus.n; i++)
-		add_pmu(&l, &pmus.pmu[i]);
+		add_pmu(&l, &pmus, &pmus.pmu[i]);
 	for (const struct pmu_class *c = pmu_classes; c->name; c++)
 		add_class(&l, &pmus, c);
 	add_tracepoints(&l, &view);
