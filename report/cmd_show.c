@@ -230,7 +230,7 @@ static void choose_places(const struct selection *s, bool tabs, bool only, struc
 		}
 }
 
-static void settle(struct show_options *o)
+static void settle(struct show_options *o, const struct options_common *common)
 {
 	struct sheet_config *sheet = &o->pipeline.sheet;
 	bool tabs = o->format == &export_turbostat, table = tabs || o->format == &export_table;
@@ -245,6 +245,7 @@ static void settle(struct show_options *o)
 		o->export.flush |= !strcmp(o->file[i], "-");
 	o->export.flush |= o->follow;
 	o->export.name_files = o->n_files > 1;
+	o->export.color = o->format == &export_table && options_use_color(common, o->export.fd);
 	o->export.clear &= table && isatty(o->export.fd);
 	o->export.registers = table && !o->quiet;
 	if (tabs)
@@ -255,7 +256,7 @@ static void settle(struct show_options *o)
 	choose_places(&o->pipeline.selection, tabs, o->pipeline.places_only, &o->export);
 }
 
-static int show(struct show_options *o)
+static int show(struct show_options *o, const struct options_common *common)
 {
 	struct exporter x;
 	int status = complain_skipped(o) && o->strict ? EXIT_DAMAGED : EXIT_GOOD;
@@ -271,7 +272,7 @@ static int show(struct show_options *o)
 			return EXIT_TROUBLE;
 		}
 	}
-	settle(o);
+	settle(o, common);
 	exporter_init(&x, o->format, &o->export);
 	for (int i = 0; i < o->n_files; i++) {
 		int one = show_file(o, o->file[i], &x);
@@ -318,7 +319,7 @@ int cmd_show(int argc, char **argv)
 	if (status < 0 && o.dump)
 		status = dump(&o);
 	else if (status < 0)
-		status = o.list ? list_columns(&o) : show(&o);
+		status = o.list ? list_columns(&o) : show(&o, &common);
 	show_options_release(&o);
 	options_common_release(&common);
 	return status;

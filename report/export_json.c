@@ -143,6 +143,14 @@ static void put_head(struct exporter *x, const struct json_text *t, const struct
 	buf_addch(&x->out, ',');
 }
 
+/* What ends a value: the judgement is there where a threshold is. */
+static const char *const threshold_end[] = {
+	[SHEET_UNJUDGED] = "\"}",
+	[SHEET_UNKNOWN] = "\",\"threshold\":\"unknown\"}",
+	[SHEET_GOOD] = "\",\"threshold\":\"good\"}",
+	[SHEET_BAD] = "\",\"threshold\":\"bad\"}",
+};
+
 static int put_interval(struct exporter *x, const struct json_text *t, const struct sheet *s,
 			 const struct interval *i, size_t k)
 {
@@ -175,7 +183,7 @@ static int put_interval(struct exporter *x, const struct json_text *t, const str
 			} else {
 				put_span(&x->out, t, t->unit[cell->column]);
 				buf_addstr(&x->out, status_word(v->reason, partial, word));
-				buf_addstr(&x->out, "\"}");
+				buf_addstr(&x->out, threshold_end[sheet_verdict(s, cell, k)]);
 			}
 			if (!wide || n + 1 == row->n_cells)
 				buf_addch(&x->out, '\n');

@@ -416,6 +416,19 @@ static void put(struct exporter *x, bool *first, const char *text, size_t len, u
 	*first = false;
 }
 
+static void put_judged(struct exporter *x, bool *first, const char *text, size_t len, unsigned width,
+		       enum sheet_verdict verdict)
+{
+	if (verdict != SHEET_GOOD && verdict != SHEET_BAD) {
+		put(x, first, text, len, width);
+		return;
+	}
+	put(x, first, "", 0, width > len ? width - (unsigned)len : 0);
+	buf_addstr(&x->out, verdict == SHEET_BAD ? "\033[31m" : "\033[32m");
+	buf_add(&x->out, text, len);
+	buf_addstr(&x->out, "\033[m");
+}
+
 static void put_heads(struct exporter *x, struct table_data *t)
 {
 	bool first = true;
@@ -475,7 +488,8 @@ static void put_row(struct exporter *x, struct table_data *t, uint32_t r, const 
 		if (cell)
 			x->partial |= export_partial(cell, interval, k) ||
 				      (cell->value[k].reason && !status_absent(cell->value[k].reason));
-		put(x, &first, text, cell_text(t, cell, k, text), t->width[WIDTH_METRICS + c]);
+		put_judged(x, &first, text, cell_text(t, cell, k, text), t->width[WIDTH_METRICS + c],
+			   x->config.color && cell ? sheet_verdict(s, cell, k) : SHEET_UNJUDGED);
 	}
 	/* Empty cells at the end are no text. */
 	while (x->out.len && (x->out.data[x->out.len - 1] == ' ' || x->out.data[x->out.len - 1] == '\t'))

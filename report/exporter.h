@@ -32,6 +32,7 @@ struct export_config {
 	bool clear;              /* table on a terminal: clear the screen before every interval */
 	bool flush;              /* write after every interval that arrives */
 	bool name_files;         /* table: say whose it is */
+	bool color;              /* table: what a threshold calls bad is red, what it calls good green */
 	bool registers;          /* table: what the processor's registers say comes before it */
 	unsigned no_place;       /* table: bits of the columns Package, Die, L3, Node, Module, Core, CPU that are not wanted */
 	unsigned place;          /* likewise: those that were asked for by name */

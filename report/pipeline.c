@@ -113,6 +113,19 @@ static int bind(struct run *r)
 	return err;
 }
 
+static int want_inputs(struct run *r, const uint32_t *input, uint32_t n)
+{
+	int err = 0;
+
+	for (uint32_t k = 0; k < n; k++) {
+		const struct bound_input *in = &r->binding.input[input[k]];
+
+		for (uint32_t c = 0; !in->constant && !err && c < in->n_counters; c++)
+			err = replay_want(r->replay, in->counter[c], bound_input_aspects(in));
+	}
+	return err;
+}
+
 static int want_tracks(struct run *r)
 {
 	int err = replay_begin_tracks(r->replay, r->places.model);
@@ -120,12 +133,11 @@ static int want_tracks(struct run *r)
 	for (size_t i = 0; !err && i < r->binding.n_metrics; i++) {
 		const struct bound_metric *m = &r->binding.metric[i];
 
-		for (uint32_t k = 0; r->shown[i] && k < m->n_inputs; k++) {
-			const struct bound_input *in = &r->binding.input[m->input[k]];
-
-			for (uint32_t c = 0; !in->constant && !err && c < in->n_counters; c++)
-				err = replay_want(r->replay, in->counter[c], bound_input_aspects(in));
-		}
+		if (!r->shown[i])
+			continue;
+		err = want_inputs(r, m->input, m->n_inputs);
+		if (!err && m->threshold)
+			err = want_inputs(r, m->threshold->input, m->threshold->n_inputs);
 	}
 	return err ? err : replay_end_tracks(r->replay);
 }

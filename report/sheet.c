@@ -31,6 +31,8 @@ void sheet_release(struct sheet *s)
 		free(p->cell);
 		free(p->value);
 		free(p->partial);
+		free(p->verdict);
+		free(p->judged);
 		free(p->in);
 		free(p->scratch);
 		free(p->part);
@@ -173,6 +175,16 @@ static struct level *add_level(struct sheet *s, enum pm_kind kind)
 	return l;
 }
 
+static void put_inputs(struct level *l, const uint32_t *input, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		if (l->place[input[i]] != PM_NONE)
+			continue;
+		l->place[input[i]] = l->n_inputs;
+		l->input[l->n_inputs++] = input[i];
+	}
+}
+
 static int put_column(struct sheet *s, enum pm_kind kind, uint32_t column)
 {
 	const struct bound_metric *m = s->column[column].metric;
@@ -181,14 +193,9 @@ static int put_column(struct sheet *s, enum pm_kind kind, uint32_t column)
 	if (!l)
 		return -ENOMEM;
 	l->column[l->n_columns++] = column;
-	for (uint32_t i = 0; i < m->n_inputs; i++) {
-		uint32_t in = m->input[i];
-
-		if (l->place[in] != PM_NONE)
-			continue;
-		l->place[in] = l->n_inputs;
-		l->input[l->n_inputs++] = in;
-	}
+	put_inputs(l, m->input, m->n_inputs);
+	if (m->threshold)
+		put_inputs(l, m->threshold->input, m->threshold->n_inputs);
 	return 0;
 }
 
@@ -586,6 +593,7 @@ static int make_scratch(struct sheet *s)
 {
 	struct sheet_private *p = s->p;
 	size_t inputs = 1, depth = 1, args = 1, alike = 1, tracks = replay_tracks(p->replay);
+	bool judge = false;
 
 	for (uint32_t i = 0; i < p->n_levels; i++)
 		if (p->level[i].n_inputs > inputs)
@@ -597,6 +605,19 @@ static int make_scratch(struct sheet *s)
 			depth = expr_depth(m->expr);
 		if (m->n_inputs > args)
 			args = m->n_inputs;
+		if (!m->threshold)
+			continue;
+		judge = true;
+		if (expr_depth(m->threshold->expr) > depth)
+			depth = expr_depth(m->threshold->expr);
+		if (m->threshold->n_inputs > args)
+			args = m->threshold->n_inputs;
+	}
+	if (judge) {
+		p->verdict = calloc(p->n_cells * p->block + 1, 1);
+		p->judged = malloc(p->block * sizeof(*p->judged));
+		if (!p->verdict || !p->judged)
+			return -ENOMEM;
 	}
 	/* Other tracks of such a counter may lie side by side with them. */
 	for (size_t t = 0; t < tracks && alike == 1; t++)

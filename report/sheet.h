@@ -37,6 +37,9 @@ struct sheet_cell {
 	const uint8_t *partial;    /* likewise; NULL: no value is partial */
 };
 
+/* What a metric's threshold says of a value; words as perf has them. */
+enum sheet_verdict { SHEET_UNJUDGED, SHEET_UNKNOWN, SHEET_GOOD, SHEET_BAD };
+
 struct sheet_row {
 	struct place place;
 	struct sheet_cell *cell; /* ascending by column */
@@ -65,5 +68,7 @@ int sheet_build(struct sheet *s, const struct sheet_config *config, const struct
 void sheet_release(struct sheet *s);
 /* Fills the cells for n intervals; in a sink of the replay. */
 void sheet_fill(struct sheet *s, const struct interval *interval, size_t n);
+/* Of interval k of a cell; likewise in a sink. */
+enum sheet_verdict sheet_verdict(const struct sheet *s, const struct sheet_cell *cell, size_t k);
 
 #endif

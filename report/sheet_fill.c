@@ -192,6 +192,17 @@ static void fill_input(struct sheet *s, const struct level *l, uint32_t row, uin
 	p->in_at[place] = out;
 }
 
+static void judge(struct sheet_private *p, const struct level *l, const struct bound_threshold *t,
+		  const struct value *of, size_t n, uint8_t *verdict)
+{
+	for (uint32_t i = 0; i < t->n_inputs; i++)
+		p->arg[i] = p->in_at[l->place[t->input[i]]];
+	expr_eval_rows(t->expr, p->arg, n, p->judged, p->scratch);
+	for (size_t k = 0; k < n; k++)
+		verdict[k] = of[k].reason || p->judged[k].reason ? SHEET_UNKNOWN :
+			     p->judged[k].v != 0 ? SHEET_BAD : SHEET_GOOD;
+}
+
 static void fill_cell(struct sheet *s, const struct level *l, struct sheet_cell *cell, size_t n)
 {
 	struct sheet_private *p = s->p;
@@ -222,6 +233,15 @@ static void fill_cell(struct sheet *s, const struct level *l, struct sheet_cell 
 		expr_eval_rows(m->expr, p->arg, n, out, p->scratch);
 	else
 		memcpy(out, p->arg[0], n * sizeof(*out));
+	if (m->threshold)
+		judge(p, l, m->threshold, out, n, p->verdict + at);
+}
+
+enum sheet_verdict sheet_verdict(const struct sheet *s, const struct sheet_cell *cell, size_t k)
+{
+	const struct sheet_private *p = s->p;
+
+	return p->verdict ? (enum sheet_verdict)p->verdict[(size_t)(cell - p->cell) * p->block + k] : SHEET_UNJUDGED;
 }
 
 void sheet_fill(struct sheet *s, const struct interval *interval, size_t n)

@@ -33,6 +33,8 @@ struct sheet_private {
 	struct sheet_cell *cell; /* of all rows */
 	struct value *value;     /* block for each cell that is not just what one track says */
 	uint8_t *partial;        /* block per cell */
+	uint8_t *verdict;        /* likewise: sheet_verdict; NULL: no column has a threshold */
+	struct value *judged;    /* `block`: what a threshold comes to */
 	size_t n_cells;
 	/* Scratch for one row: an array of `block` for each input. */
 	struct value *in, *scratch;

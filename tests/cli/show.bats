@@ -332,3 +332,16 @@ machine() {
 	show r.pmr --all -S --format=csv --show=util >out
 	grep -q ',,%,errno-22$' out
 }
+
+@test "a threshold judges its metric: in json by a word, in tables by a color, in csv not at all" {
+	"$tests/make_stat" all all.pmr
+	# 10 of 100 branches are missed, which is more than 5 %; no threshold is known of cycles.
+	show all.pmr --total --show=branch_miss_rate,cycles --format=json >out
+	[ "$(grep -c '"metric":"branch_miss_rate","value":10,"unit":"%","status":"ok","threshold":"bad"}$' out)" -eq 9 ]
+	[ "$(grep '"metric":"cycles"' out | grep -c threshold)" -eq 0 ]
+	show all.pmr --total --show=branch_miss_rate --per-system --color=always >out
+	grep -q $'\033\\[31m10[.0-9]*\033\\[m$' out
+	[ "$(show all.pmr --total --show=branch_miss_rate --per-system --color=never | grep -c $'\033')" -eq 0 ]
+	show all.pmr --total --show=branch_miss_rate --format=csv --color=always >out
+	[ "$(grep -c -e $'\033' -e bad out)" -eq 0 ]
+}
