@@ -69,6 +69,7 @@ struct diff_recording {
 	char **event;           /* owned: events of perf, sorted */
 	uint32_t n_events;
 	uint8_t id[8];
+	uint64_t first_ns; /* tick of its first snapshot, CLOCK_MONOTONIC; 0: none */
 	uint64_t snapshots, lost_ticks, damages;
 	uint32_t parts;   /* recordings in the file */
 	bool command;     /* one was recorded: counts are those of a fixed amount of work */

@@ -30,6 +30,7 @@ struct level {
 	enum pm_kind kind;
 	struct sheet sheet;
 	uint32_t *series;           /* by cell */
+	bool *amount;               /* by cell: grows with the length of the interval */
 	struct diff_stream *stream; /* by cell; NULL: totals are wanted */
 	size_t n_cells;
 };
@@ -41,7 +42,7 @@ struct pass {
 	uint32_t recording;  /* its place */
 	bool each;           /* how it varies inside, not what it comes to */
 	struct binding binding;
-	bool *shown, *varying;
+	bool *shown, *varying, *amount;
 	bool varies;         /* some metric has to be averaged over intervals */
 	struct level level[PM_KINDS];
 	uint32_t n_levels;
@@ -54,6 +55,7 @@ static void level_release(struct level *l)
 {
 	sheet_release(&l->sheet);
 	free(l->series);
+	free(l->amount);
 	for (size_t i = 0; l->stream && i < l->n_cells; i++)
 		diff_stream_release(&l->stream[i]);
 	free(l->stream);
@@ -68,7 +70,8 @@ static void forget(struct pass *p)
 	binding_release(&p->binding);
 	free(p->shown);
 	free(p->varying);
-	p->shown = p->varying = NULL;
+	free(p->amount);
+	p->shown = p->varying = p->amount = NULL;
 }
 
 /* "package 1 core 3"; a device, task or cgroup by its name. */
@@ -106,13 +109,14 @@ static void put_where(struct buf *out, const struct places *places, const struct
 
 static int name_cells(struct pass *p, struct level *l, const struct places *places)
 {
-	struct buf where = BUF_INIT;
+	struct buf where = BUF_INIT, unit = BUF_INIT;
 	int err = 0;
 
 	for (uint32_t r = 0; r < l->sheet.n_rows; r++)
 		l->n_cells += l->sheet.row[r].n_cells;
 	l->series = calloc(l->n_cells + 1, sizeof(*l->series));
-	if (!l->series)
+	l->amount = calloc(l->n_cells + 1, sizeof(*l->amount));
+	if (!l->series || !l->amount)
 		return -ENOMEM;
 	if (p->each && !(l->stream = calloc(l->n_cells + 1, sizeof(*l->stream))))
 		return -ENOMEM;
@@ -125,7 +129,7 @@ static int name_cells(struct pass *p, struct level *l, const struct places *plac
 		for (uint32_t k = 0; k < row->n_cells && !err; k++, n++) {
 			const struct bound_metric *m = l->sheet.column[row->cell[k].column].metric;
 			struct diff_series as = {
-				.metric = (char *)m->name, .display = (char *)m->display, .unit = (char *)m->unit,
+				.metric = (char *)m->name, .display = (char *)m->display,
 				.where = (char *)buf_str(&where), .place = row->place, .margin = m->margin,
 				.order = (uint32_t)(m - p->binding.metric), .better = m->better,
 			};
@@ -137,6 +141,10 @@ static int name_cells(struct pass *p, struct level *l, const struct places *plac
 			l->series[n] = UINT32_MAX;
 			if (row->place.kind != l->kind)
 				continue;
+			l->amount[n] = p->amount[m - p->binding.metric];
+			buf_clear(&unit);
+			buf_printf(&unit, "%s%s", m->unit, l->amount[n] && p->c->rate ? "/s" : "");
+			as.unit = (char *)buf_str(&unit);
 			as.better = diff_better(p->c->o, &p->binding, m, p->r->command && !p->c->rate);
 			as.gate = diff_gate_of(p->c->o, &name);
 			found = diff_series_find(p->c->data, &as);
@@ -148,6 +156,7 @@ static int name_cells(struct pass *p, struct level *l, const struct places *plac
 	}
 	pthread_mutex_unlock(&p->c->lock);
 	buf_release(&where);
+	buf_release(&unit);
 	return err;
 }
 
@@ -234,7 +243,8 @@ static int lay_out(void *ctx, const struct places *places, struct replay *replay
 	average_levels(p, places->model);
 	p->shown = calloc(p->binding.n_metrics + 1, sizeof(*p->shown));
 	p->varying = calloc(p->binding.n_metrics + 1, sizeof(*p->varying));
-	if (!p->shown || !p->varying)
+	p->amount = calloc(p->binding.n_metrics + 1, sizeof(*p->amount));
+	if (!p->shown || !p->varying || !p->amount)
 		return error_sys(e, ENOMEM, "metrics");
 	for (size_t i = 0; i < p->binding.n_metrics; i++) {
 		const struct bound_metric *m = &p->binding.metric[i];
@@ -246,6 +256,7 @@ static int lay_out(void *ctx, const struct places *places, struct replay *replay
 		p->varying[i] = field || (p->shown[i] && p->c->within);
 		p->shown[i] &= !field;
 		p->varies |= p->varying[i];
+		p->amount[i] = diff_is_amount(&p->binding, m, places->model);
 	}
 	err = want(p, replay, places->model);
 	for (size_t i = 0; i < sizeof(below) / sizeof(*below) && !err; i++)
@@ -305,7 +316,13 @@ static int end_streams(struct pass *p)
 	return err;
 }
 
-static int take_each(struct level *l, const struct interval *interval, size_t k)
+/* A number as it is compared: per second, where the runs are of any length. */
+static double comparable(const struct pass *p, const struct level *l, uint32_t cell, double v, double seconds)
+{
+	return l->amount[cell] && p->c->rate ? v / seconds : v;
+}
+
+static int take_each(const struct pass *p, struct level *l, const struct interval *interval, size_t k)
 {
 	double weight = (double)interval[k].duration_ns / 1e9;
 	int err = 0;
@@ -315,7 +332,7 @@ static int take_each(struct level *l, const struct interval *interval, size_t k)
 			const struct value *v = &l->sheet.row[r].cell[c].value[k];
 
 			if (l->series[n] != UINT32_MAX && !v->reason && isfinite(v->v) && weight > 0)
-				err = diff_stream_add(&l->stream[n], v->v, weight);
+				err = diff_stream_add(&l->stream[n], comparable(p, l, n, v->v, weight), weight);
 		}
 	return err;
 }
@@ -334,9 +351,12 @@ static int take_total(struct pass *p, struct level *l, const struct interval *in
 
 			if (l->series[n] == UINT32_MAX || v->reason || !isfinite(v->v))
 				continue;
+			/* Less was counted because less was seen. */
+			if (l->amount[n] && interval[k].partial && !p->c->rate)
+				continue;
 			out = diff_series_value(&p->c->data->series[l->series[n]], p->recording, run);
 			if (out)
-				out->v = v->v;
+				out->v = comparable(p, l, n, v->v, (double)interval[k].duration_ns / 1e9);
 			else
 				err = -ENOMEM;
 			p->r->values++;
@@ -361,7 +381,7 @@ static int intervals(void *ctx, const struct interval *interval, size_t n, struc
 			err = end_streams(p);
 		p->run = run;
 		for (uint32_t i = 0; i < p->n_levels && !err; i++)
-			err = p->each ? take_each(&p->level[i], interval, k) :
+			err = p->each ? take_each(p, &p->level[i], interval, k) :
 					take_total(p, &p->level[i], interval, k);
 	}
 	return err ? error_sys(e, -err, "values") : 0;
@@ -410,6 +430,10 @@ static bool window_of(const struct diff_options *o, struct diff_recording *r, co
 		*from = run->start_ns;
 	if (o->align_command && (!*to || run->exit_ns < *to))
 		*to = run->exit_ns;
+	if (!run->to_ns) {
+		buf_printf(&r->notes, "run %u has no snapshot: left out\n", run->run & 0xffff);
+		return false;
+	}
 	if (o->skip_ns)
 		*from = (*from > run->from_ns ? *from : run->from_ns) + o->skip_ns;
 	if (!*from && !*to)
@@ -442,8 +466,8 @@ static int read_part(struct pass *p, uint64_t from, uint64_t to, struct error *e
 		return err;
 	/* Times of the recording itself, counted from its first snapshot. */
 	if (from || to) {
-		config.since = (struct moment){ MOMENT_FROM_START, from - p->r->run[0].from_ns };
-		config.until = (struct moment){ MOMENT_FROM_START, to - p->r->run[0].from_ns };
+		config.since = (struct moment){ MOMENT_FROM_START, from - p->r->first_ns };
+		config.until = (struct moment){ MOMENT_FROM_START, to - p->r->first_ns };
 	}
 	exporter_init(&x, &none, &nowhere);
 	p->part = p->run = 0;
@@ -512,64 +536,6 @@ static void *work(void *ctx)
 	}
 }
 
-static bool no_other(void *ctx, const char *word)
-{
-	(void)ctx, (void)word;
-	return false;
-}
-
-/* What the kernel says of the command, as metrics. */
-static int add_command(struct collection *c)
-{
-	static const struct {
-		const char *name, *display, *unit;
-		size_t offset;
-		double scale;
-	} row[] = {
-		{ "command.elapsed", "Elapsed", "s", offsetof(struct diff_run, elapsed_ns), 1e-9 },
-		{ "command.user", "User", "s", offsetof(struct diff_run, user_ns), 1e-9 },
-		{ "command.system", "System", "s", offsetof(struct diff_run, system_ns), 1e-9 },
-		{ "command.max_rss", "MaxRSS", "By", offsetof(struct diff_run, max_rss), 1 },
-	};
-
-	for (size_t m = 0; m < sizeof(row) / sizeof(*row); m++) {
-		struct diff_series as = {
-			.metric = (char *)row[m].name, .display = (char *)row[m].display, .unit = (char *)row[m].unit,
-			.where = (char *)"",
-			.place = { .kind = PM_SYSTEM }, .better = METRIC_LOWER,
-		};
-		struct diff_name name = {
-			.metric = row[m].name, .display = row[m].display, .aliases = row[m].name + strlen("command."),
-			.categories = "command", .exact = no_other,
-		};
-
-		as.gate = diff_gate_of(c->o, &name);
-		if (!diff_chooses(c->o, &name, true))
-			continue;
-		for (size_t i = 0; i < c->recordings->n; i++) {
-			struct diff_recording *r = &c->recordings->recording[i];
-
-			for (uint32_t k = 0; k < r->n_runs; k++) {
-				const struct diff_run *run = &r->run[k];
-				struct diff_value *v;
-				uint64_t number;
-				int64_t s;
-
-				memcpy(&number, (const char *)run + row[m].offset, sizeof(number));
-				if (!run->exited)
-					continue;
-				s = diff_series_find(c->data, &as);
-				v = s < 0 ? NULL : diff_series_value(&c->data->series[s], (uint32_t)i, run->run);
-				if (!v)
-					return -ENOMEM;
-				v->v = (double)number * row[m].scale;
-				r->values++;
-			}
-		}
-	}
-	return 0;
-}
-
 int diff_collect(struct diff_data *d, struct diff_recordings *r, const struct diff_options *o, bool within,
 		 struct error *e)
 {
@@ -592,7 +558,7 @@ int diff_collect(struct diff_data *d, struct diff_recordings *r, const struct di
 		pthread_join(thread[--n], NULL);
 	if (c.err)
 		return c.err;
-	err = add_command(&c);
+	err = diff_add_command(d, r, o);
 	diff_data_sort(d);
 	return err ? error_sys(e, -err, "values") : 0;
 }

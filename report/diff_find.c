@@ -261,8 +261,7 @@ int diff_check(const struct diff_recordings *r, struct error *e)
 
 			if (!stat(b->path, &y) && x.st_dev == y.st_dev && x.st_ino == y.st_ino)
 				return error_set(e, EINVAL, "%s is given %s", a->path, where);
-			if (a->n_runs && b->n_runs && !memcmp(a->id, b->id, sizeof(a->id)) &&
-			    a->run[0].from_ns == b->run[0].from_ns)
+			if (a->first_ns && a->first_ns == b->first_ns && !memcmp(a->id, b->id, sizeof(a->id)))
 				return error_set(e, EINVAL, "%s and %s are the same recording, %s", b->path, a->path,
 						 where);
 		}

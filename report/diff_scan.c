@@ -286,6 +286,8 @@ static void take_chunk(struct scanner *s, const struct pm_chunk_head *head)
 	}
 	if (!run)
 		return;
+	if (!s->r->first_ns)
+		s->r->first_ns = head->from_ns;
 	if (!run->from_ns)
 		run->from_ns = head->from_ns;
 	run->to_ns = head->to_ns;

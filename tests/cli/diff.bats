@@ -380,6 +380,28 @@ assert 10.2 < float(sys.argv[1]) < 10.3, sys.argv[1]' "$(field bench.level base 
 		"$(field interrupts.total ratio <<<"$output")"
 }
 
+@test "runs of other lengths do as much a second; what was only seen in part is no total" {
+	for i in 1 2 3 4; do
+		make a$i.pmr seed=$i sd=0.002
+		make b$i.pmr seed=1$i sd=0.002 rows=81
+	done
+	run -0 diff --base a?.pmr --new b?.pmr --gate irq,irq.count --format=csv
+	[ "$(field irq.count unit <<<"$output")" = 1/s ]
+	python3 -c 'import sys; assert abs(float(sys.argv[1]) - 8000) < 100, sys.argv[1]' "$(field irq.count base <<<"$output")"
+	# Of commands counts are totals: a damaged recording has none, and its rates all the same.
+	for i in 1 2 3 4; do
+		make c$i.pmr seed=2$i rows=401 command=400
+		make d$i.pmr seed=3$i rows=401 command=400
+	done
+	for i in 1 2 3 4; do
+		printf '\xff\xff\xff\xff' | dd of=d$i.pmr bs=1 seek=$(($(stat -c %s d$i.pmr) / 2)) conv=notrunc status=none
+	done
+	run -3 --separate-stderr diff --base c?.pmr --new d?.pmr --gate irq,irq.count,elapsed --format=csv
+	[ "$(field irq.count verdict <<<"$output")" = ABSENT ]
+	[ "$(field irq verdict <<<"$output")" = SAME ]
+	[ "$(field command.elapsed verdict <<<"$output")" = SAME ]
+}
+
 @test "--phases finds the step, and none where there is none" {
 	make step.pmr seed=3 rows=400 noise=0.05 rho=0.5 step=250:1.3
 	make flat.pmr seed=4 rows=400 noise=0.05 rho=0.5
