@@ -66,7 +66,14 @@ struct html_recording {
 	struct pipeline_result result;
 };
 void html_recording_release(struct html_recording *r);
-void html_fact_add(struct html_recording *r, const char *name, const char *value, const char *reveals, bool head);
+/* Room for one more of `size` bytes in an array of n; NULL without memory, and then the array is as it was. */
+void *html_grown(void *array, uint32_t n, uint32_t *cap, size_t size);
+/* The metric, or row, of that name, which is added if it is new; its number in *place. `names` belongs to the caller
+ * and to nothing else. 0 or -ENOMEM. */
+int html_find_metric(struct html_recording *r, struct names *names, const struct bound_metric *m, bool charted,
+		     uint32_t *place);
+int html_find_row(struct html_recording *r, struct names *names, const struct places *places, const struct place *p,
+		  uint32_t *place);
 
 /* Reads a recording. `config` says what of it and which metrics; its view is the collector's. 0 or -errno with the
  * text in *e; the recording is to be released in both cases. */
@@ -91,6 +98,9 @@ struct html_page {
 };
 /* 0 or -errno with the text in *e; -EFBIG: it cannot be made so small. */
 int html_page_write(struct html_page *p, struct outfile *out, struct error *e);
+
+/* Everything up to the numbers, which come in base64, and behind them. 0 or -errno. */
+int html_page_text(const struct html_page *p, struct buf *before, struct buf *after, struct error *e);
 
 /* Parts of the page that are markup and no data. */
 void html_put_facts(const struct html_recording *r, struct buf *out);

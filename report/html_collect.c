@@ -38,173 +38,9 @@ struct collect {
 	size_t damages;              /* that have become events */
 	uint32_t placed_events;      /* whose times are seconds from the origin */
 	double shift_s;              /* of its origin, behind what was read before it */
-	struct buf key;
 };
 
-void html_recording_release(struct html_recording *r)
-{
-	for (uint32_t i = 0; i < r->n_metrics; i++) {
-		free(r->metric[i].name);
-		free(r->metric[i].display);
-		free(r->metric[i].unit);
-		free(r->metric[i].help);
-	}
-	for (uint32_t i = 0; i < r->n_rows; i++) {
-		free(r->row[i].label);
-		free(r->row[i].place);
-	}
-	for (uint32_t i = 0; i < r->n_events; i++)
-		free(r->event[i].text);
-	for (uint32_t i = 0; i < r->n_facts; i++) {
-		free(r->fact[i].name);
-		free(r->fact[i].value);
-	}
-	free(r->metric);
-	free(r->row);
-	free(r->event);
-	free(r->fact);
-	free(r->path);
-	free(r->host);
-	html_set_release(&r->near);
-	html_set_release(&r->far);
-	html_set_release(&r->totals);
-	buf_release(&r->result.notes);
-	*r = (struct html_recording){ 0 };
-}
-
-/* Room for one more; NULL without memory. */
-static void *grown(void *array, uint32_t n, uint32_t *cap, size_t size)
-{
-	void *a = array;
-
-	if (n < *cap)
-		return array;
-	a = reallocarray(array, *cap ? *cap * 2 : 32, size);
-	if (a)
-		*cap = *cap ? *cap * 2 : 32;
-	return a;
-}
-
-/* ---- metrics, rows, series by name ---- */
-
-static int find_metric(struct collect *c, const struct bound_metric *m, bool charted, uint32_t *place)
-{
-	struct html_recording *r = c->r;
-	struct html_metric *h;
-
-	if (names_get(&c->metrics, m->name, place)) {
-		r->metric[*place].charted |= charted;
-		return 0;
-	}
-	h = grown(r->metric, r->n_metrics, &r->cap_metrics, sizeof(*h));
-	if (!h)
-		return -ENOMEM;
-	r->metric = h;
-	h += r->n_metrics;
-	*h = (struct html_metric){
-		.name = strdup(m->name), .display = strdup(m->display), .unit = strdup(m->unit),
-		.help = strdup(m->help ? m->help : ""), .precision = m->precision, .charted = charted,
-	};
-	*place = r->n_metrics++;
-	if (!h->name || !h->display || !h->unit || !h->help)
-		return -ENOMEM;
-	return names_set(&c->metrics, m->name, *place);
-}
-
-static bool is_far(enum pm_kind kind)
-{
-	return kind == PM_CPU || kind == PM_CORE || kind == PM_CLUSTER || kind == PM_TASK || kind == PM_CGROUP;
-}
-
-/* "core 3 of package 1": what the place is called. */
-static void put_label(const struct collect *c, const struct place *p, struct buf *out)
-{
-	const char *name = places_name(c->places, p);
-	uint32_t number = PM_NONE;
-
-	switch (p->kind) {
-	case PM_SYSTEM:
-		buf_addstr(out, "system");
-		return;
-	case PM_CPU:
-		buf_printf(out, "CPU %u", p->cpu);
-		return;
-	case PM_PACKAGE:
-		number = p->package;
-		break;
-	case PM_DIE:
-		number = p->die;
-		break;
-	case PM_CLUSTER:
-		number = p->cluster;
-		break;
-	case PM_CACHE:
-		number = p->cache;
-		break;
-	case PM_NODE:
-		number = p->node;
-		break;
-	case PM_CORE:
-		number = p->core;
-		break;
-	default:
-		break;
-	}
-	if (number != PM_NONE)
-		buf_printf(out, "%s %u", pm_kind_name(p->kind), number);
-	else if (name[0])
-		buf_addstr(out, name);
-	else
-		buf_printf(out, "%s #%u", pm_kind_name(p->kind), p->instance);
-	if ((p->kind == PM_CORE || p->kind == PM_DIE || p->kind == PM_CLUSTER) && p->package != PM_NONE)
-		buf_printf(out, " of package %u", p->package);
-}
-
-static void put_where(const struct place *p, struct buf *out)
-{
-	if (p->kind != PM_CPU)
-		return;
-	if (p->package != PM_NONE)
-		buf_printf(out, "package %u", p->package);
-	if (p->node != PM_NONE)
-		buf_printf(out, "%snode %u", out->len ? ", " : "", p->node);
-	if (p->core != PM_NONE)
-		buf_printf(out, "%score %u", out->len ? ", " : "", p->core);
-}
-
-static int find_row(struct collect *c, const struct place *p, uint32_t *place)
-{
-	struct html_recording *r = c->r;
-	struct buf label = BUF_INIT, where = BUF_INIT;
-	struct html_row *h;
-	int err = 0;
-
-	put_label(c, p, &label);
-	buf_clear(&c->key);
-	buf_printf(&c->key, "%d:%s", (int)p->kind, buf_str(&label));
-	if (label.err || c->key.err)
-		err = -ENOMEM;
-	if (err || names_get(&c->rows, buf_str(&c->key), place))
-		goto out;
-	h = grown(r->row, r->n_rows, &r->cap_rows, sizeof(*h));
-	if (!h) {
-		err = -ENOMEM;
-		goto out;
-	}
-	r->row = h;
-	put_where(p, &where);
-	h += r->n_rows;
-	*h = (struct html_row){
-		.label = strdup(buf_str(&label)), .place = strdup(buf_str(&where)), .kind = p->kind,
-		.package = p->kind == PM_SYSTEM ? PM_NONE : p->package, .number = p->cpu, .far = is_far(p->kind),
-	};
-	*place = r->n_rows++;
-	err = h->label && h->place ? names_set(&c->rows, buf_str(&c->key), *place) : -ENOMEM;
-out:
-	buf_release(&label);
-	buf_release(&where);
-	return err;
-}
+/* ---- series by name ---- */
 
 static struct html_set *set_at(struct html_recording *r, int which)
 {
@@ -263,12 +99,13 @@ static int name_cells(struct collect *c, struct layout *l, bool totals)
 		const struct sheet_row *from = &l->sheet.row[i];
 		int set;
 
-		if ((err = find_row(c, &from->place, &row)))
+		if ((err = html_find_row(c->r, &c->rows, c->places, &from->place, &row)))
 			break;
 		set = totals ? 2 : c->r->row[row].far ? 1 : 0;
 		l->set[i] = set_at(c->r, set);
 		for (uint32_t k = 0; k < from->n_cells && !err; k++) {
-			err = find_metric(c, l->sheet.column[from->cell[k].column].metric, !totals, &metric);
+			err = html_find_metric(c->r, &c->metrics, l->sheet.column[from->cell[k].column].metric,
+					       !totals, &metric);
 			if (!err)
 				err = find_series(c, set, metric, row, &l->series[at++]);
 		}
@@ -364,21 +201,32 @@ static void take_missing(struct html_series *s, uint16_t reason)
 		s->reason = reason;
 }
 
-static void take_value(struct html_set *set, uint32_t place, const struct sheet_cell *cell, size_t k, double weight,
-		       bool partial)
+/* What one interval gives; `rest`: a further part of one that reaches over several buckets. */
+struct taking {
+	size_t k;
+	double weight;
+	bool partial, rest;
+};
+
+static void take_value(struct html_set *set, uint32_t place, const struct sheet_cell *cell, const struct taking *t)
 {
-	const struct value *v = &cell->value[k];
+	const struct value *v = &cell->value[t->k];
 
 	if (v->reason || v->v - v->v != 0) {
-		take_missing(&set->series[place], v->reason);
+		if (!t->rest)
+			take_missing(&set->series[place], v->reason);
 		return;
 	}
-	if (partial || (cell->partial && cell->partial[k]))
+	if (t->rest) {
+		html_set_take_more(set, place, t->weight, v->v);
+		return;
+	}
+	if (t->partial || (cell->partial && cell->partial[t->k]))
 		set->series[place].partial++;
-	html_set_take(set, place, weight, v->v);
+	html_set_take(set, place, t->weight, v->v);
 }
 
-static void take_sheet(struct layout *l, size_t k, double weight, bool partial)
+static void take_sheet(struct layout *l, const struct taking *t)
 {
 	const uint32_t *place = l->series;
 
@@ -387,19 +235,50 @@ static void take_sheet(struct layout *l, size_t k, double weight, bool partial)
 
 		for (uint32_t i = 0; i < from->n_cells; i++, place++)
 			if (*place != PM_NONE)
-				take_value(l->set[row], *place, &from->cell[i], k, weight, partial);
+				take_value(l->set[row], *place, &from->cell[i], t);
 	}
 }
 
-static double middle_of(struct collect *c, const struct interval *interval)
+static void find_origin(struct collect *c, const struct interval *interval)
 {
-	if (!c->origin_ns) {
-		c->origin_ns = interval->from_ns;
-		if (!c->r->start_wall_ns && interval->wall_ns)
-			c->r->start_wall_ns = interval->wall_ns - (int64_t)(interval->to_ns - interval->from_ns);
+	if (c->origin_ns)
+		return;
+	c->origin_ns = interval->from_ns;
+	if (!c->r->start_wall_ns && interval->wall_ns)
+		c->r->start_wall_ns = interval->wall_ns - (int64_t)(interval->to_ns - interval->from_ns);
+}
+
+/* In how many buckets the interval lies: more than one where ticks were lost, or where there was no interval. Then it
+ * is what happened in all of them. */
+static uint32_t parts_of(struct collect *c, double from, double length)
+{
+	if (length <= c->r->near.width_s * 1.5)
+		return 1;
+	html_set_reach(&c->r->near, from + length * (1 - 1e-9));
+	return length <= c->r->near.width_s * 1.5 ? 1 : (uint32_t)lround(length / c->r->near.width_s);
+}
+
+static void take_interval(struct collect *c, const struct interval *interval, size_t k)
+{
+	double from, length = (double)(interval->to_ns - interval->from_ns) / 1e9;
+	struct taking t = { .k = k, .partial = interval->partial };
+	uint32_t parts;
+
+	find_origin(c, interval);
+	from = c->shift_s + (double)(int64_t)(interval->from_ns - c->origin_ns) / 1e9;
+	parts = parts_of(c, from, length);
+	t.weight = (interval->duration_ns ? (double)interval->duration_ns / 1e9 : 1e-9) / parts;
+	for (uint32_t i = 0; i < parts; i++) {
+		double at = from + length * (i + 0.5) / parts;
+
+		t.rest = i > 0;
+		html_set_reach(&c->r->near, at);
+		html_set_reach(&c->r->far, at);
+		for (int s = 0; s < SHEETS; s++)
+			if (c->layout[s].built)
+				take_sheet(&c->layout[s], &t);
 	}
-	return c->shift_s + ((double)(int64_t)(interval->from_ns - c->origin_ns) +
-			     (double)(interval->to_ns - interval->from_ns) / 2) / 1e9;
+	c->last_ns = interval->to_ns;
 }
 
 static int intervals(void *ctx, const struct interval *interval, size_t n, struct error *e)
@@ -409,17 +288,8 @@ static int intervals(void *ctx, const struct interval *interval, size_t n, struc
 	for (int i = 0; i < SHEETS; i++)
 		if (c->layout[i].built)
 			sheet_fill(&c->layout[i].sheet, interval, n);
-	for (size_t k = 0; k < n; k++) {
-		double at = middle_of(c, &interval[k]);
-		double weight = interval[k].duration_ns ? (double)interval[k].duration_ns / 1e9 : 1e-9;
-
-		html_set_reach(&c->r->near, at);
-		html_set_reach(&c->r->far, at);
-		for (int i = 0; i < SHEETS; i++)
-			if (c->layout[i].built)
-				take_sheet(&c->layout[i], k, weight, interval[k].partial);
-		c->last_ns = interval[k].to_ns;
-	}
+	for (size_t k = 0; k < n; k++)
+		take_interval(c, &interval[k], k);
 	c->r->duration_s = c->shift_s + (double)(c->last_ns - c->origin_ns) / 1e9;
 	return 0;
 }
@@ -466,7 +336,7 @@ static void add_event(struct collect *c, enum pm_event_type type, uint64_t since
 		free(text);
 		return;
 	}
-	h = text ? grown(r->event, r->n_events, &r->cap_events, sizeof(*h)) : NULL;
+	h = text ? html_grown(r->event, r->n_events, &r->cap_events, sizeof(*h)) : NULL;
 	if (!h) {
 		r->more_events++;
 		free(text);
@@ -570,6 +440,5 @@ int html_collect(struct html_recording *r, const char *path, const struct pipeli
 	names_release(&c.rows);
 	for (int i = 0; i < 3; i++)
 		names_release(&c.series[i]);
-	buf_release(&c.key);
 	return err;
 }

@@ -78,6 +78,16 @@ static inline void html_set_take(struct html_set *set, uint32_t place, double we
 	s->weight += weight_s;
 }
 
+/* A further part of the same value, in another bucket: it is no interval of its own. */
+static inline void html_set_take_more(struct html_set *set, uint32_t place, double weight_s, double v)
+{
+	html_bucket_take(&set->open[place], (float)weight_s, (float)v);
+	if (set->quick)
+		return;
+	set->series[place].sum += v * weight_s;
+	set->series[place].weight += weight_s;
+}
+
 /* How series go into a page. */
 struct html_form {
 	uint32_t merge;  /* so many buckets become one */

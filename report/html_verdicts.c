@@ -84,8 +84,8 @@ static void put_results(struct buf *out, const struct diff_results *results)
 			"how other runs would have gone.</p>\n"
 			"<div class=scroll tabindex=0 role=region aria-label=\"Verdicts\"><table class=\"numbers verdicts\">"
 			"<thead><tr><th scope=col>Metric</th><th scope=col>Where</th><th scope=col>Verdict</th>"
-			"<th scope=col>Base</th><th scope=col>New</th><th scope=col>Unit</th><th scope=col>Change</th>"
-			"<th scope=col>95 % interval</th><th scope=col>Why</th></tr></thead><tbody>\n");
+			"<th scope=col class=n>Base</th><th scope=col class=n>New</th><th scope=col>Unit</th><th scope=col class=n>Change</th>"
+			"<th scope=col class=n>95 % interval</th><th scope=col>Why</th></tr></thead><tbody>\n");
 	for (size_t i = 0; i < results->n; i++)
 		put_result(out, &results->result[i]);
 	buf_addstr(out, "</tbody></table></div>\n");

@@ -28,6 +28,12 @@ struct rule_row {
 	struct counter_rule rule;
 };
 
+/* What is asked of every track for every value, close together. */
+struct brief {
+	uint32_t counter, instance, slot;
+	uint32_t aspects;
+};
+
 struct replay {
 	struct replay_config config;
 	replay_sink sink;
@@ -48,6 +54,7 @@ struct replay {
 	uint32_t facts_of;
 	bool has_facts;
 	struct value *arena;
+	struct brief *brief;       /* by track */
 	struct count *counts;      /* tracks x rows, if they are wanted */
 	size_t arrays, rows;       /* arena: arrays x rows */
 	uint32_t chunk;            /* number of the chunk at hand */
@@ -95,6 +102,7 @@ void replay_free(struct replay *r)
 		free(r->rule[i]);
 	free(r->rule);
 	free(r->track);
+	free(r->brief);
 	free(r->key);
 	free(r->want);
 	free(r->arena);
@@ -349,6 +357,10 @@ int replay_end_tracks(struct replay *r)
 	r->key = NULL;
 	r->n_keys = 0;
 	r->arrays = 0;
+	free(r->brief);
+	r->brief = calloc(r->n_tracks + 1, sizeof(*r->brief));
+	if (!r->brief)
+		return -ENOMEM;
 	for (size_t i = 0; i < r->n_tracks; i++) {
 		struct track *t = &r->track[i];
 		unsigned rare = 1u << TRACK_FIRST | 1u << TRACK_LAST | 1u << TRACK_MEAN | 1u << TRACK_MAX |
@@ -356,6 +368,7 @@ int replay_end_tracks(struct replay *r)
 
 		t->aspects = r->want[t->counter];
 		t->slot = (uint32_t)r->arrays;
+		r->brief[i] = (struct brief){ t->counter, t->instance, t->slot, t->aspects };
 		r->arrays += (size_t)__builtin_popcount(t->aspects);
 		if (t->aspects & rare && !t->more && !(t->more = calloc(1, sizeof(*t->more))))
 			return -ENOMEM;
@@ -374,7 +387,7 @@ size_t replay_tracks(const struct replay *r)
 
 struct track_info replay_track(const struct replay *r, size_t track)
 {
-	const struct track *t = &r->track[track];
+	const struct brief *t = &r->brief[track];
 
 	return (struct track_info){ t->counter, t->instance, t->aspects };
 }
@@ -386,9 +399,13 @@ size_t replay_block(const struct replay *r)
 
 const struct value *replay_values(const struct replay *r, size_t track, enum track_aspect aspect)
 {
-	size_t array = track_array(&r->track[track], aspect);
+	const struct brief *t = &r->brief[track];
+	uint32_t below = t->aspects & ((1u << aspect) - 1);
 
-	return array == SIZE_MAX ? NULL : r->arena + array * r->rows;
+	if (!(t->aspects & 1u << aspect))
+		return NULL;
+	/* Counting bits is a call on many processors, and mostly there is one aspect. */
+	return r->arena + (t->slot + (below ? (size_t)__builtin_popcount(below) : 0)) * r->rows;
 }
 
 const struct count *replay_counts(const struct replay *r, size_t track)

@@ -69,12 +69,4 @@ void track_missed(struct track *t, uint16_t reason);
 /* The next reading starts anew; `before`: why there is none before it. */
 void track_restart(struct track *t, uint16_t before);
 
-/* Where an aspect's array lies, or SIZE_MAX. */
-static inline size_t track_array(const struct track *t, enum track_aspect aspect)
-{
-	if (!(t->aspects & 1u << aspect))
-		return SIZE_MAX;
-	return t->slot + (size_t)__builtin_popcount(t->aspects & ((1u << aspect) - 1));
-}
-
 #endif

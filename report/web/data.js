@@ -64,7 +64,7 @@ const shortNumber = (v) => {
 function trimmed(v) {
 	if (v === 0)
 		return "0";
-	const text = v.toPrecision(4);
+	const text = Math.abs(v) >= 1000 ? v.toFixed(0) : v.toPrecision(4);
 	return text.includes("e") ? text : text.includes(".") ? text.replace(/\.?0+$/, "") : text;
 }
 /* Labels of an axis: of one size, and so exact that no two look alike. */

@@ -1,0 +1,199 @@
+/* Making a page small enough, and writing it. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/number.h"
+#include "report/html.h"
+#include "report/html_text.h"
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash && slash[1] ? slash + 1 : path;
+}
+
+static uint64_t numbers_bytes(const struct html_page *p)
+{
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < p->n; i++) {
+		bytes += html_form_bytes(&p->recording[i].near, &p->near);
+		bytes += p->far.bytes ? html_form_bytes(&p->recording[i].far, &p->far) : 0;
+	}
+	return html_base64_length(bytes);
+}
+
+static uint32_t most_buckets(const struct html_page *p, bool far)
+{
+	uint32_t most = 0;
+
+	for (size_t i = 0; i < p->n; i++) {
+		const struct html_recording *r = &p->recording[i];
+		uint32_t n = far ? html_form_buckets(&r->far, &p->far) : html_form_buckets(&r->near, &p->near);
+
+		most = n > most ? n : most;
+	}
+	return most;
+}
+
+static uint32_t far_series(const struct html_page *p)
+{
+	uint32_t n = 0;
+
+	for (size_t i = 0; i < p->n; i++)
+		n += p->recording[i].far.n;
+	return n;
+}
+
+/* The next thing that is missed least; false: nothing is left to take away. */
+static bool reduce(struct html_page *p)
+{
+	bool far = p->far.bytes && far_series(p);
+
+	if (far && p->far.bytes > 1)
+		p->far.bytes = 1;
+	else if (far && most_buckets(p, true) > 128)
+		p->far.merge *= 2;
+	else if (most_buckets(p, false) > 512)
+		p->near.merge *= 2;
+	else if (far && p->far.band)
+		p->far.band = false;
+	else if (far && most_buckets(p, true) > 32)
+		p->far.merge *= 2;
+	else if (most_buckets(p, false) > 64)
+		p->near.merge *= 2;
+	else if (far)
+		p->far.bytes = 0;
+	else if (most_buckets(p, false) > 16)
+		p->near.merge *= 2;
+	else
+		return false;
+	return true;
+}
+
+static void put_width(struct buf *out, double width_s)
+{
+	char text[NUMBER_MAX];
+
+	buf_add(out, text, number_double(text, width_s));
+	buf_addstr(out, " s");
+}
+
+static void say_reduced(struct html_page *p)
+{
+	const struct html_recording *r = p->recording;
+
+	buf_clear(&p->reduced);
+	if (p->near.merge > 1) {
+		buf_addstr(&p->reduced, "the system, packages and devices: ");
+		put_width(&p->reduced, r->near.width_s * p->near.merge);
+		buf_addstr(&p->reduced, " in a point, with the lowest and highest value in it\n");
+	}
+	if (!p->far.bytes && far_series(p))
+		buf_addstr(&p->reduced, "single CPUs, cores and tasks: left out of charts and heat map\n");
+	else if (far_series(p) && (p->far.merge > 1 || !p->far.band)) {
+		buf_addstr(&p->reduced, "single CPUs, cores and tasks: ");
+		put_width(&p->reduced, r->far.width_s * p->far.merge);
+		buf_addstr(&p->reduced, p->far.band ? " in a point, with the lowest and highest value in it\n" :
+						      " in a point, means only\n");
+	}
+	for (size_t i = 0; i < p->n; i++)
+		if (p->recording[i].near.left_out + p->recording[i].far.left_out)
+			buf_printf(&p->reduced, "%s: %u series are not drawn\n", base_name(p->recording[i].path),
+				   p->recording[i].near.left_out + p->recording[i].far.left_out);
+}
+
+/* ---- writing ---- */
+
+struct pouring {
+	struct outfile *out;
+	struct buf raw, text;
+	int err;
+};
+
+/* Base64 goes out in whole groups of three bytes; what is left waits for the next. */
+static void pour(struct pouring *w, bool last)
+{
+	size_t n = last ? w->raw.len : w->raw.len / 3 * 3;
+
+	if (w->err || (!last && w->raw.len < 49152))
+		return;
+	buf_clear(&w->text);
+	html_base64(&w->text, w->raw.data, n);
+	w->err = w->raw.err ? w->raw.err : w->text.err ? w->text.err : outfile_write(w->out, w->text.data, w->text.len);
+	memmove(w->raw.data, w->raw.data + n, w->raw.len - n);
+	w->raw.len -= n;
+}
+
+static void pour_set(struct pouring *w, const struct html_set *s, const struct html_form *f)
+{
+	for (uint32_t i = 0; i < s->n && f->bytes && !w->err; i++) {
+		html_series_pack(s, &s->series[i], f, &w->raw);
+		pour(w, false);
+	}
+}
+
+static int write_all(const struct html_page *p, const struct buf *before, const struct buf *after, struct outfile *out,
+		     struct error *e)
+{
+	struct pouring w = { .out = out };
+
+	w.err = outfile_write(out, before->data, before->len);
+	for (size_t i = 0; i < p->n && !w.err; i++) {
+		pour_set(&w, &p->recording[i].near, &p->near);
+		pour_set(&w, &p->recording[i].far, &p->far);
+	}
+	if (!w.err && w.raw.len)
+		pour(&w, true);
+	if (!w.err)
+		w.err = outfile_write(out, after->data, after->len);
+	buf_release(&w.raw);
+	buf_release(&w.text);
+	return w.err ? error_sys(e, -w.err, "%s", out->path) : 0;
+}
+
+static void put_megabytes(struct buf *out, uint64_t bytes)
+{
+	buf_printf(out, bytes < 1000000 ? "%.0f kB" : "%.1f MB", bytes < 1000000 ? (double)((bytes + 999) / 1000) :
+		   (double)((bytes + 99999) / 100000) / 10);
+}
+
+#define NOTES_ROOM 1024 /* for the lines that say what was reduced */
+
+int html_page_write(struct html_page *p, struct outfile *out, struct error *e)
+{
+	struct buf before = BUF_INIT, after = BUF_INIT, least = BUF_INIT;
+	bool fits = false, more = true, had_far = true;
+	int err;
+
+	p->near = (struct html_form){ .merge = 1, .bytes = 2, .band = true };
+	p->far = p->near;
+	err = html_page_text(p, &before, &after, e);
+	while (!err && more && !fits) {
+		fits = before.len + after.len + NOTES_ROOM + numbers_bytes(p) <= p->max_bytes;
+		more = fits || reduce(p);
+		/* What is left out needs no names either. */
+		if (had_far && !p->far.bytes)
+			err = html_page_text(p, &before, &after, e);
+		had_far = p->far.bytes;
+	}
+	if (!err && !fits) {
+		put_megabytes(&least, before.len + after.len + numbers_bytes(p));
+		err = error_set(e, EFBIG, "the page needs %s at least; --max-size allows it, or --show=METRIC,... makes it "
+			       "smaller", buf_str(&least));
+	}
+	if (!err) {
+		say_reduced(p);
+		err = html_page_text(p, &before, &after, e);
+	}
+	if (!err)
+		err = write_all(p, &before, &after, out, e);
+	p->bytes = out->bytes;
+	buf_release(&before);
+	buf_release(&after);
+	buf_release(&least);
+	return err;
+}
