@@ -273,10 +273,11 @@ class Machine:
                                ("core_siblings_list", package), ("package_cpus_list", package)):
                 self.file(f"{at}/{name}", span(cpus) + "\n")
             self.file(f"{top}/cpu{c['cpu']}/node{c['package']}/cpulist", span(package) + "\n")
-            cache = f"{top}/cpu{c['cpu']}/cache/index3"
-            for name, text in (("id", c["package"]), ("level", 3), ("type", "Unified"),
-                               ("shared_cpu_list", span(package))):
-                self.file(f"{cache}/{name}", f"{text}\n")
+            for index, level, kind, number, cpus in ((0, 1, "Data", core[0], core), (1, 1, "Instruction", core[0], core),
+                                                     (2, 2, "Unified", core[0], core),
+                                                     (3, 3, "Unified", c["package"], package)):
+                for name, text in (("id", number), ("level", level), ("type", kind), ("shared_cpu_list", span(cpus))):
+                    self.file(f"{top}/cpu{c['cpu']}/cache/index{index}/{name}", f"{text}\n")
         for c in self.leaders("package"):
             span_all = self.members(c, "package")
             self.file(f"sys/devices/system/node/node{c['package']}/cpulist", f"{span_all[0]}-{span_all[-1]}\n")
@@ -334,6 +335,10 @@ class Machine:
                 self.file(f"{at}/rc6_residency_ms", "{0,900}\n")
                 self.file(f"{at}/rps_cur_freq_mhz", "350\n")
                 self.file(f"{at}/rps_act_freq_mhz", "300\n")
+            # The second one is that of the media engines.
+            self.file("sys/class/drm/card0/gt/gt1/rc6_residency_ms", "{0,450}\n")
+            self.file("sys/class/drm/card0/gt/gt1/rps_cur_freq_mhz", "650\n")
+            self.file("sys/class/drm/card0/gt/gt1/rps_act_freq_mhz", "600\n")
             self.file("sys/class/drm/card0/power/rc6_residency_ms", "{0,900}\n")
             self.file("sys/class/drm/card0/gt_cur_freq_mhz", "350\n")
             self.file("sys/class/drm/card0/gt_act_freq_mhz", "300\n")

@@ -22,7 +22,8 @@ WATTS = {"pkg_energy_status": "pkgwatt", "pp0_energy_status": "corwatt", "pp1_en
          "dram_energy_status": "ramwatt", "platform_energy_status": "syswatt", "amd_pkg_energy": "pkgwatt",
          "amd_core_energy": "corwatt"}
 HELD_BACK = {"pkg_perf_status": "package.throttled", "dram_perf_status": "memory.throttled"}
-SYSTEM = {"syswatt", "sys_j", "graphics.rc6", "graphics.mhz", "graphics.mhz.actual", "idle.cpus", "idle.system"}
+SYSTEM = {"syswatt", "sys_j", "graphics.rc6", "graphics.mhz", "graphics.mhz.actual", "idle.cpus", "idle.system",
+          "media.mc6", "media.mhz", "media.mhz.actual"}
 BELOW_100 = {"therm_status": "core.temp", "package_therm_status": "package.temp"}
 JOULES = {"pkgwatt": "pkg_j", "corwatt": "cor_j", "gfxwatt": "gfx_j", "ramwatt": "ram_j", "syswatt": "sys_j"}
 # Things counted, per second, in every CPU i: as machines.py programs the files of cpuidle and interrupts.
@@ -86,6 +87,7 @@ def expected(machine):
     if machine.spec.get("gfx"):
         # Programmed in machines.py: 900 ms a second asleep, and so on.
         want |= {("graphics.rc6", 0): 90, ("graphics.mhz", 0): 350, ("graphics.mhz.actual", 0): 300,
+                 ("media.mc6", 0): 45, ("media.mhz", 0): 650, ("media.mhz.actual", 0): 600,
                  ("idle.cpus", 0): 25, ("idle.system", 0): 12.5}
     want |= {(f"uncore.cluster.{n}.{n % 2}.mhz", 0): 1800 + 50 * n
              for n in range(machine.spec.get("uncore_domains", 0))}
@@ -159,6 +161,24 @@ def check_text(path):
     return wrong + [f"a line of {len(line)} cells" for line in lines if len(line) > len(lines[0])]
 
 
+def check_places(machine, path):
+    """Topology alone is a row for the machine and one for each CPU, with the numbers of its places."""
+    heads = ["Package", "L3", "Module", "Core", "CPU"]
+    done = subprocess.run([os.path.join(rig.BIN, "pmrep"), path, "-q", "--total", "--format=turbostat",
+                           "--show=" + ",".join(heads)], capture_output=True, text=True, timeout=120)
+    lines = [line.split("\t") for line in done.stdout.splitlines()]
+    if done.returncode or not lines or "CPU" not in lines[0] or set(lines[0]) - set(heads):
+        return [f"topology alone: {done.returncode} {done.stderr} {lines[:2]}"]
+    numbers = lambda c: {"Package": c["package"], "L3": c["package"], "Module": c["module"], "Core": c["core"], "CPU": c["cpu"]}
+    # A column is there where its places differ.
+    several = {h for h in heads if len({numbers(c)[h] for c in machine.cpus}) > 1}
+    wrong = [] if several == set(lines[0]) else [f"the topology columns are {lines[0]}, not {several}"]
+    cpus = sorted(machine.cpus, key=lambda c: (c["package"], c["core"], c["cpu"]))
+    want = [["-"] * len(lines[0])] + [[str(numbers(c)[h]) for h in lines[0]] for c in cpus]
+    return wrong + [f"a row is {got}, not {row}" for got, row in zip(lines[1:], want) if got != row] + \
+        [f"{len(lines) - 1} rows"] * (len(lines) - 1 != len(want))
+
+
 def check_once(machine, m):
     sources = ["msr"] + ["gfx", "lpi"] * bool(machine.spec.get("gfx")) + ["uncorefreq"] * (not machine.amd)
     if not machine.spec.get("guest"):
@@ -168,7 +188,7 @@ def check_once(machine, m):
         return check_lies(columns(m.path()))
     if not [n for n, _ in machine.truth if n == "msr.mperf"]:
         return []
-    return check(machine, columns(m.path(), "--enable=all")) + check_text(m.path())
+    return check(machine, columns(m.path(), "--enable=all")) + check_text(m.path()) + check_places(machine, m.path())
 
 
 def main(name):
