@@ -247,6 +247,7 @@ static void refused(void **state)
 	bad(m, "nvidia_pcie_pmu_0_rc_1/rd_bytes,src_rp_mask=0002:90:00.0/", "no root port 0002:90:00.0");
 	bad(m, "nvidia_pcie_pmu_0_rc_1/rd_bytes,src_rp_mask=80:00.0/", "DDDD:BB:DD.F");
 	bad(m, "nvidia_pcie_pmu_0_rc_1/rd_bytes,src_rp_mask=0x1,src_bdf=0x8100/", "not by both");
+	bad(m, "nvidia_pcie_pmu_0_rc_1/rd_bytes,src_bdf=0x8100,src_bdf_en=0/", "would never count");
 	snprintf(text, sizeof(text), "%s,nvidia_pcie_pmu_0_rc_1/wr_bytes/", one);
 	bad(m, text, "one function or all of them");
 	snprintf(text, sizeof(text), "%s,nvidia_pcie_pmu_0_rc_1/wr_bytes,src_bdf=0002:a1:00.0/", one);
