@@ -94,11 +94,11 @@ static void say_reduced(struct html_page *p)
 	}
 	if (!p->far.bytes && far_series(p))
 		buf_addstr(&p->reduced, "single CPUs, cores and tasks: left out of charts and heat map\n");
-	else if (far_series(p) && (p->far.merge > 1 || !p->far.band)) {
+	else if (far_series(p) && p->far.bytes == 1) {
 		buf_addstr(&p->reduced, "single CPUs, cores and tasks: ");
 		put_width(&p->reduced, r->far.width_s * p->far.merge);
-		buf_addstr(&p->reduced, p->far.band ? " in a point, with the lowest and highest value in it\n" :
-						      " in a point, means only\n");
+		buf_printf(&p->reduced, " in a point, %s, each in 254 steps from the lowest to the highest value of its "
+			   "series\n", p->far.band ? "with the lowest and highest value in it" : "means only");
 	}
 	for (size_t i = 0; i < p->n; i++)
 		if (p->recording[i].near.left_out + p->recording[i].far.left_out)
@@ -181,7 +181,7 @@ int html_page_write(struct html_page *p, struct outfile *out, struct error *e)
 		had_far = p->far.bytes;
 	}
 	if (!err && !fits) {
-		put_megabytes(&least, before.len + after.len + numbers_bytes(p));
+		put_megabytes(&least, before.len + after.len + NOTES_ROOM + numbers_bytes(p));
 		err = error_set(e, EFBIG, "the page needs %s at least; --max-size allows it, or --show=METRIC,... makes it "
 			       "smaller", buf_str(&least));
 	}

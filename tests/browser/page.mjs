@@ -224,7 +224,7 @@ await test("filters, and a table in place of a chart", async () => {
 	const visible = await page.locator("table.every tbody tr:visible").allTextContents();
 	assert.ok(visible.length > 0 && visible.every((row) => row.includes("bench.level")), visible.join());
 	await page.locator("#chart-list summary").first().click();
-	assert.ok(await page.locator("#chart-list details tbody tr").count() > 50);
+	await page.waitForFunction(() => document.querySelectorAll("#chart-list details tbody tr").length > 50);
 	await silent(page);
 });
 
