@@ -15,6 +15,7 @@ static const struct {
 	const char *name;
 	unsigned detailed;
 	bool if_described; /* only where a core PMU says that it has it */
+	bool of_machine;   /* only of all CPUs: turbostat's, not perf's; -d has others in their place */
 } defaults[] = {
 	{ "context-switches" },
 	{ "cpu-migrations" },
@@ -25,6 +26,8 @@ static const struct {
 	{ "branch-misses" },
 	{ "stalled-cycles-frontend", .if_described = true },
 	{ "stalled-cycles-backend", .if_described = true },
+	{ "cache-references", .if_described = true, .of_machine = true },
+	{ "cache-misses", .if_described = true, .of_machine = true },
 	{ "L1-dcache-loads", 1 },
 	{ "L1-dcache-load-misses", 1 },
 	{ "LLC-loads", 1 },
@@ -186,6 +189,7 @@ static int read_defaults(struct perf_source *s, struct plan *p, struct error *e)
 
 	for (size_t i = 0; i < sizeof(defaults) / sizeof(defaults[0]) && !err; i++)
 		if (defaults[i].detailed <= p->options->detailed &&
+		    (!defaults[i].of_machine || (p->options->target == TARGET_SYSTEM && !p->options->detailed)) &&
 		    (!defaults[i].if_described || described(&s->pmus, defaults[i].name)))
 			err = read_text(s, p, defaults[i].name, e);
 	if (!err)

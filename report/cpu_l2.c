@@ -47,6 +47,29 @@ static const struct {
 	{ 18, 0x03, &lion_cove, &darkmont, NULL },
 };
 
+/* As -e has it: the bits of a umask beyond eight follow the first eight. */
+static void put_events(struct buf *out, const char *pmu, const struct l2_events *e)
+{
+	const uint64_t config[] = { e->refs, e->hits };
+
+	for (int i = 0; i < 2; i++)
+		buf_printf(out, "%s%s/event=0x%x,umask=0x%x/", out->len ? "," : "", pmu, EVENT,
+			   (unsigned)(config[i] >> 8 & 0xff) | (unsigned)(config[i] >> 40 & 0xff) << 8);
+}
+
+void cpu_l2_option(const struct cpu_identity *id, struct buf *out)
+{
+	for (size_t i = 0; id->vendor == CPU_INTEL && i < sizeof(rows) / sizeof(rows[0]); i++) {
+		if (rows[i].family != id->family || rows[i].model != id->model)
+			continue;
+		put_events(out, rows[i].atom ? "cpu_core" : "cpu", rows[i].core);
+		if (rows[i].atom)
+			put_events(out, "cpu_atom", rows[i].atom);
+		if (rows[i].low_power)
+			put_events(out, "cpu_lowpower", rows[i].low_power);
+	}
+}
+
 enum cpu_l2 cpu_l2_event(const struct cpu_identity *id, const char *pmu, uint64_t config)
 {
 	if (id->vendor != CPU_INTEL)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/options.h"
+#include "report/cpu_model.h"
 
 void selection_release(struct selection *s)
 {
@@ -134,6 +135,23 @@ static bool is_by_head(const char *word, const struct bound_metric *m)
 	return m->counter && !m->added && strcasecmp(word, m->name) && !strcasecmp(word, m->display);
 }
 
+/* Some events are not among those that are recorded by themselves, and their codes are the model's. */
+static void note_need(const char *word, const char *lacks, const struct pm_model *m, struct buf *notes)
+{
+	struct cpu_identity id;
+	size_t before;
+
+	buf_printf(notes, "'%s' needs '%s', which this recording does not have", word, lacks);
+	before = notes->len;
+	if (!strncmp(lacks, "l2.", 3) && cpu_identify(m, &id)) {
+		buf_addstr(notes, ": record with -e ");
+		cpu_l2_option(&id, notes);
+		if (notes->len == before + strlen(": record with -e "))
+			notes->len = before;
+	}
+	buf_addch(notes, '\n');
+}
+
 /* One table's metrics of that name that this recording cannot feed: what they lack. True if there is any. */
 static bool note_rows(const char *word, const struct metric *row, size_t n, const struct binding *b,
 		      const struct places *p, struct buf *notes)
@@ -153,7 +171,7 @@ static bool note_rows(const char *word, const struct metric *row, size_t n, cons
 		lacks = bind_missing(b, p, m, &scratch);
 		known = !member || lacks;
 		if (notes && lacks)
-			buf_printf(notes, "'%s' needs '%s', which this recording does not have\n", word, lacks);
+			note_need(word, lacks, p->model, notes);
 	}
 	buf_release(&scratch);
 	return known;

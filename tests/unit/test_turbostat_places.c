@@ -4,6 +4,30 @@
 
 #include "turbostat_machine.h"
 
+/* L2_REQUEST.ALL and .HIT of Intel's lists of events, in the bits that the kernel gives event and umask. */
+static void events_of_the_second_level_cache_are_named(void **state)
+{
+	static const struct {
+		uint32_t model;
+		const char *option;
+	} row[] = {
+		{ 0x8f, "cpu/event=0x24,umask=0xff/,cpu/event=0x24,umask=0xdf/" },
+		{ 0xdd, "cpu/event=0x24,umask=0x1ff/,cpu/event=0x24,umask=0x1bf/" },
+		{ 0x97, "cpu_core/event=0x24,umask=0xff/,cpu_core/event=0x24,umask=0xdf/,"
+			"cpu_atom/event=0x24,umask=0x0/,cpu_atom/event=0x24,umask=0x2/" },
+		{ 0x3c, "" },
+	};
+
+	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+		struct cpu_identity id = { .vendor = CPU_INTEL, .family = 6, .model = row[i].model };
+		struct buf out = BUF_INIT;
+
+		cpu_l2_option(&id, &out);
+		assert_string_equal(buf_str(&out), row[i].option);
+		buf_release(&out);
+	}
+}
+
 /* A counter in units of 2^-31 J runs through its 32 bits in 31 ms at 65 W: its neighbour in another unit does not. */
 static void packages_wrap_apart(void **state)
 {
@@ -365,6 +389,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(packages_wrap_apart),
+		cmocka_unit_test(events_of_the_second_level_cache_are_named),
 		cmocka_unit_test(packages_differ), cmocka_unit_test(efficiency_cores),
 		cmocka_unit_test(package_limits),  cmocka_unit_test(silvermont),
 		cmocka_unit_test(telemetry),	   cmocka_unit_test(clusters),
