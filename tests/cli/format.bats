@@ -1,6 +1,8 @@
 #!/usr/bin/env bats
 # What the writer writes, seen by a reader that shares no code with it; and the example of SPEC.md.
 
+bats_require_minimum_version 1.5.0
+
 setup() {
 	cd "$BATS_TEST_TMPDIR"
 	python=/usr/bin/python3
@@ -53,7 +55,7 @@ checker() {
 	[ "$(stat -c %s example.pmr)" -gt 300 ]
 	checker --expect chunk=1 --expect rows=1 --expect ended=1 example.pmr
 	"$PM_TESTS/sample_tool" dump example.pmr >text
-	! grep -q damage text
+	run ! grep damage text
 	"$PM_TESTS/sample_tool" smallest ours.pmr
 	cmp ours.pmr example.pmr
 }

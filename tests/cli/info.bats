@@ -75,7 +75,7 @@ print(d if isinstance(d, str) else json.dumps(d))' "$1"
 	"$bin/pmrep" info --format=json r.pmr >info.json
 	[ "$(field reveals.machine <info.json)" = "[]" ]
 	[ "$(field reveals.person <info.json)" = "[]" ]
-	! grep -qF "\"$host\"" info.json
+	run ! grep -F "\"$host\"" info.json
 }
 
 @test "the command and its end are told" {

@@ -202,7 +202,7 @@ some(3, 0.05)
 		kill -0 "$pid" 2>/dev/null || break
 		sleep 0.1
 	done
-	! kill -0 "$pid" 2>/dev/null
+	run ! kill -0 "$pid"
 	wait "$pid"
 	"$bin/pmrep" dump x.pmr | grep 'event=gone'
 	"$bin/pmrep" check x.pmr
