@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 """Holds what pmrec recorded in the arm64 guest, as pmrep shows it, against the programmed rates of the PMUs."""
+import os
 import statistics
 
 import formulas
@@ -8,29 +9,8 @@ from guest import Checks, Guest, pmrep
 
 
 # The example output of nvidia-tegra410-pmu.rst.
-ROOT_PORTS = """\
-0001:00:00.0: Bus=00, Segment=01, RP=00, RC=00, Socket=00
-0002:80:00.0: Bus=80, Segment=02, RP=01, RC=01, Socket=00
-0002:a0:00.0: Bus=a0, Segment=02, RP=02, RC=01, Socket=00
-0002:c0:00.0: Bus=c0, Segment=02, RP=03, RC=01, Socket=00
-0002:e0:00.0: Bus=e0, Segment=02, RP=04, RC=01, Socket=00
-0003:00:00.0: Bus=00, Segment=03, RP=00, RC=02, Socket=00
-0004:00:00.0: Bus=00, Segment=04, RP=00, RC=03, Socket=00
-0005:00:00.0: Bus=00, Segment=05, RP=00, RC=04, Socket=00
-0005:40:00.0: Bus=40, Segment=05, RP=01, RC=04, Socket=00
-0005:c0:00.0: Bus=c0, Segment=05, RP=02, RC=04, Socket=00
-0006:00:00.0: Bus=00, Segment=06, RP=00, RC=05, Socket=00
-0009:00:00.0: Bus=00, Segment=09, RP=00, RC=00, Socket=01
-000a:80:00.0: Bus=80, Segment=0a, RP=01, RC=01, Socket=01
-000a:a0:00.0: Bus=a0, Segment=0a, RP=02, RC=01, Socket=01
-000a:e0:00.0: Bus=e0, Segment=0a, RP=03, RC=01, Socket=01
-000b:00:00.0: Bus=00, Segment=0b, RP=00, RC=02, Socket=01
-000c:00:00.0: Bus=00, Segment=0c, RP=00, RC=03, Socket=01
-000d:00:00.0: Bus=00, Segment=0d, RP=00, RC=04, Socket=01
-000d:40:00.0: Bus=40, Segment=0d, RP=01, RC=04, Socket=01
-000d:c0:00.0: Bus=c0, Segment=0d, RP=02, RC=04, Socket=01
-000e:00:00.0: Bus=00, Segment=0e, RP=00, RC=05, Socket=01
-"""
+with open(os.path.join(os.path.dirname(__file__), "../../golden/tegra410_root_ports.txt")) as table:
+    ROOT_PORTS = table.read()
 # What the refusals have to speak of.
 RULES = {"wrong.rp_bdf": "not by both", "wrong.two_bdf": "one filter for a function",
          "wrong.mixed": "one function or all", "wrong.other_rc": "below root complex 1 of socket 0",
