@@ -159,16 +159,10 @@ static error_t add_gates(struct diff_options *o, const char *list, struct argp_s
 
 static error_t load_vendor(struct diff_options *o, const char *path, struct argp_state *state)
 {
-	struct metric_set *sets = reallocarray(o->vendor, o->n_vendor + 1, sizeof(*sets));
 	struct error e = { 0 };
 
-	if (!sets)
-		return ENOMEM;
-	o->vendor = sets;
-	sets[o->n_vendor] = (struct metric_set){ 0 };
-	if (metric_set_load(&sets[o->n_vendor], path, &e))
+	if (metric_sets_add(&o->vendor, &o->n_vendor, path, &e))
 		return options_bad(state, "--metrics-file: %s", e.text);
-	o->n_vendor++;
 	return 0;
 }
 

@@ -1,3 +1,4 @@
+#include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -20,4 +21,19 @@ void metric_set_release(struct metric_set *set)
 	free(set->row);
 	buf_release(&set->skipped);
 	*set = (struct metric_set){ 0 };
+}
+
+int metric_sets_add(struct metric_set **sets, size_t *n, const char *path, struct error *e)
+{
+	struct metric_set *more = reallocarray(*sets, *n + 1, sizeof(*more));
+	int err;
+
+	if (!more)
+		return error_set(e, ENOMEM, "out of memory");
+	*sets = more;
+	more[*n] = (struct metric_set){ 0 };
+	err = metric_set_load(&more[*n], path, e);
+	if (!err)
+		++*n;
+	return err;
 }
