@@ -283,6 +283,10 @@ struct stat_form_ops {
 	void (*lines)(struct stat_sheet *s); /* of an interval, of all, or of the totals */
 	void (*end)(struct stat_sheet *s);
 };
+/* Calls put_line() for each line to be printed, in order, then put_alone() for each row if there may be metrics that
+ * belong to no line. Stops where the output fails; the exporter knows. */
+void stat_each_line(struct stat_sheet *s, void (*put_line)(struct stat_sheet *s, const struct stat_line *l),
+                    void (*put_alone)(struct stat_sheet *s, uint32_t row));
 extern const struct stat_form_ops stat_text, stat_csv, stat_json;
 extern const char *const stat_aggr_words[STAT_AGGRS]; /* "core", "socket": perf's names; NULL: none */
 /* --stats: a table over the intervals, in any of the forms. */

@@ -114,13 +114,13 @@ static void put_more(struct stat_sheet *s, const struct stat_line *l, const stru
 	}
 }
 
-static void put_line(struct stat_sheet *s, const struct stat_line *l, size_t sep_len)
+static void put_line(struct stat_sheet *s, const struct stat_line *l)
 {
 	const struct stat_event *e = &s->event[l->event];
 	const struct stat_sum *now = &l->now;
 	const char *sep = s->config->separator, *text = (const char *)s->text.data;
 	struct stat_metric metric[STAT_METRICS];
-	size_t n = stat_shadow(s, l, metric);
+	size_t n = stat_shadow(s, l, metric), sep_len = strlen(sep);
 	struct buf *out = &s->x->out;
 	bool there = !now->reason && now->running;
 	char *at;
@@ -249,28 +249,12 @@ static void begin(struct stat_sheet *s)
 
 static void lines(struct stat_sheet *s)
 {
-	uint32_t last = UINT32_MAX, shown = 0;
-	size_t sep_len = strlen(s->config->separator);
-
 	if (s->config->metric_only) {
 		put_metrics(s);
 		return;
 	}
 	stat_texts(s, make_text);
-	for (uint32_t i = 0; i < s->n_lines; i++) {
-		const struct stat_line *l = &s->line[s->order[i]];
-		uint32_t block = stat_block(s, l);
-
-		shown = block == last ? shown : 0;
-		last = block;
-		if (stat_skips(s, l) || (s->config->top && shown++ >= s->config->top))
-			continue;
-		put_line(s, l, sep_len);
-		if (exporter_is_full(s->x) && exporter_flush(s->x))
-			return;
-	}
-	for (uint32_t row = 0; s->config->metrics.n && row < s->n_rows; row++)
-		put_alone(s, row);
+	stat_each_line(s, put_line, put_alone);
 }
 
 static void end(struct stat_sheet *s)

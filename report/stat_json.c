@@ -233,27 +233,12 @@ static void begin(struct stat_sheet *s)
 
 static void lines(struct stat_sheet *s)
 {
-	uint32_t last = UINT32_MAX, shown = 0;
-
 	if (s->config->metric_only) {
 		put_metrics(s);
 		return;
 	}
 	stat_texts(s, make_text);
-	for (uint32_t i = 0; i < s->n_lines; i++) {
-		const struct stat_line *l = &s->line[s->order[i]];
-		uint32_t block = stat_block(s, l);
-
-		shown = block == last ? shown : 0;
-		last = block;
-		if (stat_skips(s, l) || (s->config->top && shown++ >= s->config->top))
-			continue;
-		put_line(s, l);
-		if (exporter_is_full(s->x) && exporter_flush(s->x))
-			return;
-	}
-	for (uint32_t row = 0; s->config->metrics.n && row < s->n_rows; row++)
-		put_alone(s, row);
+	stat_each_line(s, put_line, put_alone);
 }
 
 static void end(struct stat_sheet *s)

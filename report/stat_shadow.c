@@ -171,10 +171,31 @@ static int add_rate(struct stat_sheet *s, uint32_t event)
 	return 0;
 }
 
+/* Shows one more metric: all of `what` is set but the formula; the words go over. Nothing if what the formula needs was not
+ * recorded. */
+static int add_shown(struct stat_sheet *s, struct shown what)
+{
+	const char *pmu = hybrid_pmu(s, &s->event[what.event]);
+	struct shown *shown;
+	int err = what.words ? stat_metric_bind(s, &what.value, what.metric, pmu, NULL) : -ENOMEM;
+
+	if (err == -ENOENT)
+		err = bind_by_cpu_clock(s, &what.value, what.metric->expr, pmu);
+	if (!err && (shown = stat_shown_add(s->shadow))) {
+		*shown = what;
+		return 0;
+	}
+	if (!err) {
+		stat_formula_release(&what.value);
+		err = -ENOMEM;
+	}
+	free(what.words);
+	return err == -ENOENT || err == -EINVAL ? 0 : err;
+}
+
 static int classic_of(struct stat_sheet *s, uint32_t event)
 {
 	const struct shadow *row = NULL;
-	struct shown *shown;
 	char name[64];
 	uint32_t type;
 	uint64_t config;
@@ -185,29 +206,10 @@ static int classic_of(struct stat_sheet *s, uint32_t event)
 	n = shadow_find(type, config, name, &row);
 	for (size_t i = 0; i < n && !err; i++) {
 		const struct metric *m = metric_named(row[i].metric);
-		struct stat_formula f;
 
-		if (!m)
-			continue;
-		err = stat_metric_bind(s, &f, m, hybrid_pmu(s, &s->event[event]), NULL);
-		if (err == -ENOENT)
-			err = bind_by_cpu_clock(s, &f, m->expr, hybrid_pmu(s, &s->event[event]));
-		if (err == -ENOENT || err == -EINVAL) {
-			err = 0;
-			continue;
-		}
-		if (err)
-			return err;
-		if (!(shown = stat_shown_add(s->shadow))) {
-			stat_formula_release(&f);
-			return -ENOMEM;
-		}
-		*shown = (struct shown){ .event = event,
-			                 .shadow = &row[i],
-			                 .metric = m,
-			                 .value = f,
-			                 .words = strdup(row[i].label) };
-		err = shown->words ? 0 : -ENOMEM;
+		if (m)
+			err = add_shown(s, (struct shown){ .event = event, .shadow = &row[i], .metric = m,
+							   .words = strdup(row[i].label) });
 	}
 	if (n || err)
 		return err;
@@ -219,36 +221,18 @@ static int named_of(struct stat_sheet *s, uint32_t event)
 	char name[64];
 	uint32_t type;
 	uint64_t config;
+	int err = 0;
 
 	plain_name(s, &s->event[event], name, &type, &config);
-	for (size_t i = 0; i < stat_named_n; i++) {
-		const struct metric *m = metric_named(stat_named[i].metric);
-		struct shown *shown;
-		struct stat_formula f;
-		int err;
+	for (size_t i = 0; i < stat_named_n && !err; i++) {
+		const struct named *named = &stat_named[i];
+		const struct metric *m = metric_named(named->metric);
 
-		if (!m || strcmp(stat_named[i].event, name))
-			continue;
-		err = stat_metric_bind(s, &f, m, hybrid_pmu(s, &s->event[event]), NULL);
-		if (err == -ENOENT)
-			err = bind_by_cpu_clock(s, &f, m->expr, hybrid_pmu(s, &s->event[event]));
-		if (err == -ENOENT || err == -EINVAL)
-			continue;
-		if (err)
-			return err;
-		if (!(shown = stat_shown_add(s->shadow))) {
-			stat_formula_release(&f);
-			return -ENOMEM;
-		}
-		*shown = (struct shown){ .event = event,
-			                 .named = &stat_named[i],
-			                 .metric = m,
-			                 .value = f,
-			                 .words = stat_words_of(stat_named[i].unit, stat_named[i].label, "") };
-		if (!shown->words)
-			return -ENOMEM;
+		if (m && !strcmp(named->event, name))
+			err = add_shown(s, (struct shown){ .event = event, .named = named, .metric = m,
+							   .words = stat_words_of(named->unit, named->label, "") });
 	}
-	return 0;
+	return err;
 }
 
 /* ---- all of them ---- */

@@ -389,29 +389,13 @@ static void begin(struct stat_sheet *s)
 {
 }
 
-static void put_lines(struct stat_sheet *s)
+static void put_alone(struct stat_sheet *s, uint32_t row)
 {
-	uint32_t last = UINT32_MAX, shown = 0;
+	struct stat_metric metric[STAT_METRICS];
+	size_t n = stat_shadow_alone(s, row, metric);
 
-	for (uint32_t i = 0; i < s->n_lines; i++) {
-		const struct stat_line *l = &s->line[s->order[i]];
-		uint32_t block = stat_block(s, l);
-
-		shown = block == last ? shown : 0;
-		last = block;
-		if (stat_skips(s, l) || (s->config->top && shown++ >= s->config->top))
-			continue;
-		put_line(s, l);
-		if (exporter_is_full(s->x) && exporter_flush(s->x))
-			return;
-	}
-	for (uint32_t row = 0; s->config->metrics.n && row < s->n_rows; row++) {
-		struct stat_metric metric[STAT_METRICS];
-		size_t n = stat_shadow_alone(s, row, metric);
-
-		for (size_t i = 0; i < n; i++)
-			put_more(s, &s->row[row], 1, &metric[i]);
-	}
+	for (size_t i = 0; i < n; i++)
+		put_more(s, &s->row[row], 1, &metric[i]);
 }
 
 static void lines(struct stat_sheet *s)
@@ -429,7 +413,7 @@ static void lines(struct stat_sheet *s)
 			put_only_heads(s);
 		put_only(s);
 	} else {
-		put_lines(s);
+		stat_each_line(s, put_line, put_alone);
 	}
 	if (!interval)
 		put_foot(s);
