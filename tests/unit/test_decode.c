@@ -164,8 +164,8 @@ static void manual_page_text(struct pm_model *m)
 {
 	static const char *const lines[] = {
 		"vendor GenuineIntel, family 0x6, model 0x3c, stepping 3, cpuid levels 0xd",
-		"cpuid.00000006: DTS, turbo, PTM, no HWP, no HWP notify, no HWP window, no HWP EPP, no HWP package, "
-		"APERF/MPERF, EPB\n",
+		("cpuid.00000006: DTS, turbo, PTM, no HWP, no HWP notify, no HWP window, no HWP EPP, no HWP package, "
+		 "APERF/MPERF, EPB\n"),
 		"cpuid.00000007: no SGX, no hybrid\n",
 		"cpuidle.state1.desc: MWAIT 0x00\n",
 		"cpuidle.state5.desc: MWAIT 0x32\n",
