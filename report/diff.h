@@ -1,7 +1,7 @@
 /*
  * Comparing two sets of recordings: what the parts of `pmrep diff` hand on. The recordings are looked through once
- * for what they are (diff_input), then each becomes one number a run for every metric and place (diff_collect), and those
- * become verdicts (diff_judge), which are printed in several formats (diff_output).
+ * for what they are (diff_input), then each becomes one number a run for every metric and place (diff_collect), and
+ * those become verdicts (diff_judge), which are printed in several formats (diff_output).
  */
 #ifndef REPORT_DIFF_H
 #define REPORT_DIFF_H

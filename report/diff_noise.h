@@ -1,7 +1,7 @@
 /*
  * How much a metric varies from run to run, kept in a file: what a comparison of few runs lacks. JSON: "pmrep_noise"
- * is the version, "metrics" an array of objects with "metric", "unit", "place", "relative_sd" and "df", the degrees of
- * freedom that the deviation was estimated with.
+ * is the version, "metrics" an array of objects with "metric", "unit", "place", "relative_sd" and "df", the degrees
+ * of freedom that the deviation was estimated with.
  */
 #ifndef REPORT_DIFF_NOISE_H
 #define REPORT_DIFF_NOISE_H

@@ -530,10 +530,15 @@ static void feed_track(struct replay *r, uint32_t track, const struct column *c,
 		track_rows(t, c, row, end, r->arena, r->rows, 0, counts);
 		return;
 	}
-	for (; row < end; row++) {
-		track_step(t, c, row);
-		if (closes[row])
+	while (row < end) {
+		uint32_t last = row;
+
+		while (last + 1 < end && !closes[last])
+			last++;
+		track_span(t, c, row, last + 1);
+		if (closes[last])
 			track_close(t, r->arena, r->rows, k++, counts);
+		row = last + 1;
 	}
 }
 

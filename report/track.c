@@ -358,6 +358,51 @@ static void scale_rows(const struct track *t, const struct column *c, uint32_t r
 	}
 }
 
+void track_span(struct track *t, const struct column *c, uint32_t row, uint32_t end)
+{
+	bool simple = t->started && !t->gap && !t->stale && !t->more && t->type == PM_U64 && t->semantics == PM_CUMULATIVE;
+	uint64_t sum = 0, prev = t->prev, time;
+
+	if (row == end)
+		return;
+	simple = simple && all_valid(c->status, row, end);
+	if (simple && t->width == 64) {
+		bool back = false;
+
+		/* Differences that all rise add up to the one between the ends. */
+		for (uint32_t r = row; r < end; r++) {
+			back |= c->v[r] < prev;
+			prev = c->v[r];
+		}
+		sum = prev - t->prev;
+		simple = !back;
+	} else if (simple) {
+		uint64_t mask = mask_of(t);
+
+		for (uint32_t r = row; r < end; r++) {
+			sum += (c->v[r] - prev) & mask;
+			prev = c->v[r];
+		}
+	}
+	if (!simple) {
+		for (; row < end; row++)
+			track_step(t, c, row);
+		return;
+	}
+	add(t, sum);
+	time = midpoint(c, end - 1);
+	t->elapsed += time - t->prev_time;
+	t->prev = prev;
+	t->prev_time = time;
+	t->before = 0;
+	if (!c->enabled)
+		return;
+	t->times->enabled += c->enabled[end - 1] - t->times->prev_enabled;
+	t->times->running += c->running[end - 1] - t->times->prev_running;
+	t->times->prev_enabled = c->enabled[end - 1];
+	t->times->prev_running = c->running[end - 1];
+}
+
 static void count_rows(const struct track *t, const struct column *c, uint32_t row, uint32_t end, struct count *out)
 {
 	uint64_t prev = t->prev, enabled = t->times->prev_enabled, running = t->times->prev_running, mask = mask_of(t);

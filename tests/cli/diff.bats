@@ -365,6 +365,18 @@ assert 10.2 < float(sys.argv[1]) < 10.3, sys.argv[1]' "$(field bench.level base 
 	[[ "$stderr" == *"no start and exit"* ]]
 }
 
+@test "--align=command leaves out what lies before its start" {
+	for i in 1 2 3 4; do
+		make a$i.pmr seed=$i command=10
+		make b$i.pmr seed=1$i command=10 step=5:2
+	done
+	run -1 diff --base a?.pmr --new b?.pmr --gate irq --align=command --format=csv
+	python3 -c 'import sys; assert abs(float(sys.argv[1]) - 2) < 1e-6, sys.argv[1]' "$(field irq ratio <<<"$output")"
+	# 5 of 20 seconds at half of the rate.
+	run -1 diff --base a?.pmr --new b?.pmr --gate irq --format=csv
+	python3 -c 'import sys; assert abs(float(sys.argv[1]) - 1.75) < 1e-6, sys.argv[1]' "$(field irq ratio <<<"$output")"
+}
+
 @test "of a command its time is compared, and counts are totals" {
 	for i in 1 2 3 4; do
 		make a$i.pmr seed=$i command=10.0$i rate=1000
@@ -387,7 +399,8 @@ assert 10.2 < float(sys.argv[1]) < 10.3, sys.argv[1]' "$(field bench.level base 
 	done
 	run -0 diff --base a?.pmr --new b?.pmr --gate irq,irq.count --format=csv
 	[ "$(field irq.count unit <<<"$output")" = 1/s ]
-	python3 -c 'import sys; assert abs(float(sys.argv[1]) - 8000) < 100, sys.argv[1]' "$(field irq.count base <<<"$output")"
+	python3 -c 'import sys; assert abs(float(sys.argv[1]) - 8000) < 100, sys.argv[1]' \
+		"$(field irq.count base <<<"$output")"
 	# Of commands counts are totals: a damaged recording has none, and its rates all the same.
 	for i in 1 2 3 4; do
 		make c$i.pmr seed=2$i rows=401 command=400

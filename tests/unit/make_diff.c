@@ -10,7 +10,7 @@
  *   package=P:X  CPUs of that package times X               level=X      the gauge's level, and twice that at the end
  *   runs=N       so many runs of `rows` each                marker=ROW:TEXT (may be repeated)
  *   model=TEXT, kernel=TEXT, label=KEY=VALUE, unit=TEXT of interrupts, name=TEXT in place of interrupts.total
- *   command=SEC  a command that took so long                open=1       no end frame
+ *   command=SEC  a command from row 5 on, that took so long open=1       no end frame
  */
 #include <math.h>
 #include <setjmp.h>
@@ -203,6 +203,8 @@ int main(int argc, char **argv)
 					write_event(&b, PM_EVENT_MARKER, run * w.rows + strtoull(argv[i] + 7, NULL, 10),
 						    strchr(argv[i], ':') + 1, 0);
 		}
+		if (w.command_s > 0)
+			write_event(&b, PM_EVENT_CHILD_START, run * w.rows + 5, NULL, 0);
 		if (w.command_s > 0)
 			write_event(&b, PM_EVENT_CHILD_EXIT, run * w.rows + w.rows - 1, NULL, w.command_s);
 	}

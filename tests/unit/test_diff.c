@@ -18,6 +18,7 @@
 #include "report/diff_noise.h"
 #include "report/diff_stream.h"
 #include "report/options_diff.h"
+#include "report/track.h"
 
 static double uniform(struct statistics_random *r)
 {
@@ -194,11 +195,57 @@ static void noise(void **state)
 	unlink(path);
 }
 
+/* Whole stretches at once are what readings one by one are, whatever happens among them: resets, wraps, failures. */
+static void span(void **state)
+{
+	struct statistics_random r = { 5 };
+
+	(void)state;
+	for (int round = 0; round < 2000; round++) {
+		uint64_t v[24], begin[24], end[24], enabled[24], running[24], at = 1000, on = 0;
+		uint16_t status[24];
+		bool times = statistics_random(&r) % 2, trouble = statistics_random(&r) % 2;
+		struct column c = { v, trouble ? status : NULL, begin, end, times ? enabled : NULL, times ? running : NULL };
+		struct track_times of[2] = { { 0 } };
+		struct track one = { .type = PM_U64, .semantics = PM_CUMULATIVE, .width = round % 3 ? 64 : 16, .perf = times,
+				     .times = times ? &of[0] : NULL, .aspects = 1u << TRACK_VALUE };
+		struct track all = one;
+
+		all.times = times ? &of[1] : NULL;
+		for (int i = 0; i < 24; i++) {
+			at += statistics_random(&r) % 30000;
+			if (trouble && statistics_random(&r) % 8 == 0)
+				at = statistics_random(&r) % 5;
+			v[i] = one.width == 16 ? at & 0xffff : at;
+			status[i] = statistics_random(&r) % 6 ? 0 : statistics_random(&r) % 2 ? PM_REASON_OFFLINE : PM_REASON_MISSED;
+			begin[i] = (uint64_t)i * 1000 + statistics_random(&r) % 100;
+			end[i] = begin[i] + statistics_random(&r) % 50;
+			on += statistics_random(&r) % 1000;
+			enabled[i] = begin[i];
+			running[i] = on;
+		}
+		for (uint32_t from = 0; from < 24;) {
+			uint32_t to = from + 1 + (uint32_t)(statistics_random(&r) % 12);
+
+			to = to > 24 ? 24 : to;
+			track_span(&all, &c, from, to);
+			for (; from < to; from++)
+				track_step(&one, &c, from);
+			one.times = all.times = NULL;
+			assert_memory_equal(&one, &all, sizeof(one));
+			assert_memory_equal(&of[0], &of[1], sizeof(of[0]));
+			one.times = times ? &of[0] : NULL;
+			all.times = times ? &of[1] : NULL;
+		}
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(stream_short), cmocka_unit_test(stream_long), cmocka_unit_test(stream_weights),
 		cmocka_unit_test(words),        cmocka_unit_test(noise),
+		cmocka_unit_test(span),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
