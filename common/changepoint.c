@@ -26,8 +26,8 @@ static double best_cut(const double *x, size_t n, size_t shortest, size_t *place
 	for (size_t i = 0; i < n; i++)
 		for (size_t k = i + 1; k < n; k++)
 			right += fabs(x[i] - x[k]);
-	/* Value t - 1 goes over to the left part: its distances to the left ones become distances within, those to the
-	 * right ones become distances between. */
+	/* Value t - 1 goes over to the left part: its distances to the left ones become distances within, those to
+	 * the right ones become distances between. */
 	for (size_t t = 1; t + shortest <= n; t++) {
 		double to_left = 0, to_right = 0, a = (double)t, b = (double)(n - t), distance;
 

@@ -86,8 +86,8 @@ static int foreign_refuse(struct rewrite *w, const struct option_name *f)
 	}
 	if (!n)
 		return rewrite_bad(w, "--%s is no option here: %s", f->name, f->note);
-	return rewrite_bad(w, "--%s belongs to %s%s%s%s%s", f->name, part[0], n > 1 ? " and " : "", n > 1 ? part[1] : "",
-			   f->note ? ": " : "", f->note ? f->note : "");
+	return rewrite_bad(w, "--%s belongs to %s%s%s%s%s", f->name, part[0], n > 1 ? " and " : "",
+			   n > 1 ? part[1] : "", f->note ? ": " : "", f->note ? f->note : "");
 }
 
 const char *options_nearest(const char *word, const char *const *names, size_t n)
@@ -131,10 +131,11 @@ static int unknown_refuse(struct rewrite *w, const char *dashes, const char *tex
 		near = options_nearest(word, names, n);
 	}
 	if (near)
-		r = rewrite_bad(w, "unknown option %s%.*s; did you mean --%s?", dashes, (int)(len > 80 ? 80 : len), text, near);
+		r = rewrite_bad(w, "unknown option %s%.*s; did you mean --%s?", dashes, (int)(len > 80 ? 80 : len),
+				text, near);
 	else
-		r = rewrite_bad(w, "unknown option %s%.*s; --help=all lists all options", dashes, (int)(len > 80 ? 80 : len),
-				text);
+		r = rewrite_bad(w, "unknown option %s%.*s; --help=all lists all options", dashes,
+				(int)(len > 80 ? 80 : len), text);
 	free(names);
 	free(word);
 	return r;
@@ -197,7 +198,8 @@ static int take_match(struct rewrite *w, enum match m, struct known *found, stru
 		      const char *dashes, const char *text, size_t len)
 {
 	if (m == MATCH_MANY)
-		return rewrite_bad(w, "%s%.*s can mean --%s or --%s", dashes, (int)len, text, found->name, second->name);
+		return rewrite_bad(w, "%s%.*s can mean --%s or --%s", dashes, (int)len, text, found->name,
+				   second->name);
 	if (m == MATCH_NEGATED) {
 		if (value)
 			return rewrite_bad(w, "%s%.*s takes no value", dashes, (int)len, text);
@@ -312,8 +314,9 @@ static int refuse_number(struct rewrite *w, const char *word)
 
 	if (parse_double(word, &number))
 		return 0;
-	return rewrite_bad(w, "the command '%s' is a number: seconds between snapshots are -i %s, a count of them is -n %s",
-			   word, word, word);
+	return rewrite_bad(
+		w, "the command '%s' is a number: seconds between snapshots are -i %s, a count of them is -n %s",
+		word, word, word);
 }
 
 static int rewrite_options(struct rewrite *w, char **operand, int *n_operands)

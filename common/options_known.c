@@ -132,7 +132,8 @@ enum match known_find(const struct known_options *all, const char *text, size_t 
 	for (size_t i = 0; i < all->n; i++) {
 		struct known *k = &all->option[i];
 
-		if (k->name && k->arg == ARG_NONE && !strncmp(k->name, "no-", 3) && option_name_is(k->name + 3, text, len)) {
+		if (k->name && k->arg == ARG_NONE && !strncmp(k->name, "no-", 3) &&
+		    option_name_is(k->name + 3, text, len)) {
 			*found = k;
 			return MATCH_NEGATED;
 		}

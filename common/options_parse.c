@@ -19,9 +19,11 @@ struct root_argp {
 enum { KEY_HELP = 0x10000, KEY_VERSION, KEY_COLOR };
 
 static const struct argp_option common_options[] = {
-	{ "help", KEY_HELP, "all", OPTION_ARG_OPTIONAL, "Print what matters most, or with =all every option, and exit", 0 },
+	{ "help", KEY_HELP, "all", OPTION_ARG_OPTIONAL,
+	  "Print what matters most, or with =all every option, and exit", 0 },
 	{ "version", KEY_VERSION, NULL, 0, "Print the version and exit", 0 },
-	{ "color", KEY_COLOR, "WHEN", OPTION_ARG_OPTIONAL, "Color: auto (default), always, never; NO_COLOR is obeyed", 0 },
+	{ "color", KEY_COLOR, "WHEN", OPTION_ARG_OPTIONAL, "Color: auto (default), always, never; NO_COLOR is obeyed",
+	  0 },
 	{ 0 },
 };
 
@@ -132,7 +134,8 @@ int options_parse(const struct options_spec *spec, int argc, char **argv, void *
 	if (r)
 		return r;
 	/* A request for help is answered also where operands are missing or values are wrong. */
-	r = argp_parse(&root.argp, common->argc, common->argv, ARGP_NO_ERRS | ARGP_NO_EXIT | ARGP_NO_HELP, NULL, NULL);
+	r = argp_parse(&root.argp, common->argc, common->argv, ARGP_NO_ERRS | ARGP_NO_EXIT | ARGP_NO_HELP, NULL,
+		       NULL);
 	if (common->help || common->version) {
 		r = common_text(spec, &root.argp, common);
 		return r ? error_set(e, -r, "out of memory") : 1;

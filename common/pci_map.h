@@ -61,10 +61,10 @@ const struct pci_port *pci_map_port(const struct pci_map *m, struct pci_address 
 const struct pci_function *pci_map_function(const struct pci_map *m, struct pci_address at);
 /*
  * The socket, as ports number them, of the PMU cpus[which]: cpus[] are the associated_cpus of all PMUs of root
- * complexes. `node` is the lowest NUMA node of its CPUs, or -1: where ports of different sockets are on different nodes,
- * the ports of that node tell. Much firmware puts all ports on one node; then sockets are in the order of their CPUs,
- * if there are as many of them. -1: neither helps. The number in a PMU's name is a node with some drivers and a
- * number of the firmware's with others, and no socket.
+ * complexes. `node` is the lowest NUMA node of its CPUs, or -1: where ports of different sockets are on different
+ * nodes, the ports of that node tell. Much firmware puts all ports on one node; then sockets are in the order of
+ * their CPUs, if there are as many of them. -1: neither helps. The number in a PMU's name is a node with some drivers
+ * and a number of the firmware's with others, and no socket.
  */
 int pci_map_socket(const struct pci_map *m, const char *const *cpus, size_t n, size_t which, int node);
 

@@ -173,8 +173,8 @@ double statistics_permutation(const double *a, size_t n_a, const double *b, size
 		total += pool[i];
 		sum_a += i < n_a ? pool[i] : 0;
 	}
-	/* With all sizes fixed the difference of means grows with |sum of a - its expectation|. Ties must count although
-	 * sums of other orders round otherwise. */
+	/* With all sizes fixed the difference of means grows with |sum of a - its expectation|. Ties must count
+	 * although sums of other orders round otherwise. */
 	centre = total * (double)n_a / (double)n;
 	limit = fabs(sum_a - centre);
 	limit -= 1e-12 * (limit + fabs(total));

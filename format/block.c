@@ -60,7 +60,8 @@ int layout_init(struct layout *l, const struct pm_model *m, const struct pm_grou
 		if (!(g->flags & PM_GROUP_LIST)) {
 			bool clock = follows_enabled(g, c);
 
-			add_band(l, g->n_instances, c->width, plain_type(c), clock ? 2 * times : PM_NO_REF, clock ? times : 0);
+			add_band(l, g->n_instances, c->width, plain_type(c), clock ? 2 * times : PM_NO_REF,
+				 clock ? times : 0);
 		} else if (l->columns > l->head && last->bits == c->width &&
 			   l->type[l->n_bands - 1] == plain_type(c)) {
 			last->columns++;

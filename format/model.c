@@ -165,7 +165,8 @@ int64_t pm_model_add_instance(struct pm_model *m, const struct pm_instance *i)
 		return -ENOMEM;
 	err = model_account(m, sizeof(copy) + model_map_size(&i->attrs));
 	if (!err)
-		err = model_grow((void **)&m->instance, m->n_instances, &caps->instances, PM_MAX_INSTANCES, sizeof(copy));
+		err = model_grow((void **)&m->instance, m->n_instances, &caps->instances, PM_MAX_INSTANCES,
+				 sizeof(copy));
 	if (!err)
 		err = pm_map_copy(&copy.attrs, &i->attrs);
 	if (err)

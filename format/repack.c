@@ -64,7 +64,8 @@ static uint64_t values_of(const struct pm_writer *w, uint32_t rows)
 	return n;
 }
 
-int pm_repack(struct pm_writer *w, struct pm_reader *r, const struct pm_chunk *chunk, const uint32_t *group, uint32_t n)
+int pm_repack(struct pm_writer *w, struct pm_reader *r, const struct pm_chunk *chunk, const uint32_t *group,
+	      uint32_t n)
 {
 	struct index_entry entry = { .rows = (uint16_t)r->head.rows, .key = r->head.key };
 	struct chunk_head *h = &w->head;

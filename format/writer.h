@@ -45,10 +45,11 @@ int pm_writer_event(struct pm_writer *w, const struct pm_event *event);
 /* Repeats the definitions first, when they are due (SPEC.md, "Repetition"). Groups may come in any order and may
  * differ from chunk to chunk; key chunks are chosen by the writer. */
 int pm_writer_chunk(struct pm_writer *w, const struct pm_chunk *chunk);
-/* Writes the chunk that the reader has decoded last as it lies there, without packing it anew. `chunk` says run, segment,
- * flags, numbers and clocks in the output; its ticks and values are those of the input. `group`: the id in the writer's
- * model for each of the reader's n groups, by id - 1. -EAGAIN: nothing was written, pm_writer_chunk() has to do it,
- * because it depends on a chunk that was not written in this way right before, or its columns mean something else. */
+/* Writes the chunk that the reader has decoded last as it lies there, without packing it anew. `chunk` says run,
+ * segment, flags, numbers and clocks in the output; its ticks and values are those of the input. `group`: the id in
+ * the writer's model for each of the reader's n groups, by id - 1. -EAGAIN: nothing was written, pm_writer_chunk()
+ * has to do it, because it depends on a chunk that was not written in this way right before, or its columns mean
+ * something else. */
 struct pm_reader;
 int pm_repack(struct pm_writer *w, struct pm_reader *r, const struct pm_chunk *chunk, const uint32_t *group,
 	      uint32_t n);

@@ -148,8 +148,8 @@ static int take_telemetry(struct add *a, struct telemetry *t, const char *word, 
 	k = index_of(keys, N(keys) - 1, key);
 	if (k < 0) {
 		near = options_nearest(key[0] ? key : word, keys, SIZE_MAX);
-		return error_set(e, EINVAL, "'%.40s' is no attribute of pmt%s%s%s", word, near ? "; did you mean " : "",
-				 near ? near : "", near ? "=?" : "");
+		return error_set(e, EINVAL, "'%.40s' is no attribute of pmt%s%s%s", word,
+				 near ? "; did you mean " : "", near ? near : "", near ? "=?" : "");
 	}
 	value++;
 	t->offset_given |= k == 4;

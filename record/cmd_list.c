@@ -23,7 +23,8 @@ struct list {
 enum { KEY_ROOT = 300, KEY_EVENTS_FILE };
 
 static const struct argp_option options[] = {
-	{ "events-file", KEY_EVENTS_FILE, "FILE|DIR", 0, "with the names of the CPU's vendor, in perf's JSON schema", 1 },
+	{ "events-file", KEY_EVENTS_FILE, "FILE|DIR", 0, "with the names of the CPU's vendor, in perf's JSON schema",
+	  1 },
 	{ "root", KEY_ROOT, "DIR", 0, "look at /sys, /proc and /dev under DIR", 1 },
 	{ 0 },
 };
@@ -163,7 +164,8 @@ static int list_groups(struct list *l)
 
 	for (const struct metric_table *m = metric_tables; m->row && !err; m++)
 		for (size_t i = 0; i < m->n && !err; i++)
-			for (const char *c = m->row[i].categories; c && *c && !err; c += strcspn(c, ","), c += *c == ',') {
+			for (const char *c = m->row[i].categories; c && *c && !err;
+			     c += strcspn(c, ","), c += *c == ',') {
 				struct buf members = BUF_INIT;
 				char group[64];
 				uint32_t ignored;

@@ -460,7 +460,8 @@ static void tell_result(struct recorder *r, const struct recording_stats *stats)
 	buf_printf(&text, "pmrec: %s: ", session_output(&r->session)->path);
 	if (r->session.rotation.files > 1)
 		buf_printf(&text, "the last of %llu files, ", (unsigned long long)r->session.rotation.files);
-	buf_printf(&text, "%llu snapshot%s, ", (unsigned long long)stats->snapshots, stats->snapshots == 1 ? "" : "s");
+	buf_printf(&text, "%llu snapshot%s, ", (unsigned long long)stats->snapshots,
+		   stats->snapshots == 1 ? "" : "s");
 	progress_bytes(&text, stats->bytes);
 	if (stats->lost)
 		buf_printf(&text, ", %llu tick%s lost", (unsigned long long)stats->lost, stats->lost == 1 ? "" : "s");

@@ -39,8 +39,8 @@ struct filegrid {
 	const struct root *root;
 	struct filecell *cell; /* owned */
 	uint32_t n, cap;
-	/* What the files count has to be divided by time: a matrix is read instance by instance, each with a time of its
-	 * own, so that one that comes late is late alone. */
+	/* What the files count has to be divided by time: a matrix is read instance by instance, each with a time of
+	 * its own, so that one that comes late is late alone. */
 	bool own_times;
 	uint64_t min_period_ns; /* as in struct unit */
 	struct gridpart *part; /* owned */

@@ -125,8 +125,10 @@ static int assign_names(struct perf_source *s, const struct plan *p, const size_
 				return error_set(e, ENAMETOOLONG, "-G: '%.60s...' is too long for a name", at);
 			comma = *comma ? comma : NULL;
 			if (given >= events)
-				return error_set(e, EINVAL, "-G: cgroup '%.100s' has no event before it: %zu event%s, "
-						 "and a name more", name, events, events == 1 ? "" : "s");
+				return error_set(e, EINVAL,
+						 "-G: cgroup '%.100s' has no event before it: %zu event%s, "
+						 "and a name more",
+						 name, events, events == 1 ? "" : "s");
 			if (*name) {
 				err = add_cgroup(s, p, name, &index, e);
 				if (err)

@@ -108,7 +108,8 @@ static bool slots(const struct plan *p, uint64_t *value)
 	bool found = false;
 
 	for (int i = 0; i < n && !found; i++)
-		found = !root_line(p->root, line, sizeof(line), "/sys/bus/event_source/devices/%s/caps/slots", names[i]) &&
+		found = !root_line(p->root, line, sizeof(line), "/sys/bus/event_source/devices/%s/caps/slots",
+				   names[i]) &&
 			!parse_u64(line, value) && *value;
 	if (n >= 0)
 		root_list_free(names, n);

@@ -33,7 +33,8 @@ static int add_event(const char *list, const char *name, size_t len, struct buf 
 	int err;
 
 	if (len >= sizeof(text))
-		return error_set(e, EINVAL, "--pfm-events, column %zu: the name is too long", (size_t)(name - list) + 1);
+		return error_set(e, EINVAL, "--pfm-events, column %zu: the name is too long",
+				 (size_t)(name - list) + 1);
 	memcpy(text, name, len);
 	text[len] = '\0';
 	if (strchr(text, '\''))

@@ -17,8 +17,8 @@ struct recording_rotation {
 	uint64_t bytes, period_ns; /* a file is full with the one or the other; 0, 0: there is one file only */
 	/* Makes the next file; what goes to the sink with that context goes into it. 0 or -errno. */
 	int (*open)(void *ctx, void **sink_ctx, struct error *e);
-	/* The file that was opened is written from now on, and the one before is complete; or it is of no use, and the
-	 * one before goes on. */
+	/* The file that was opened is written from now on, and the one before is complete; or it is of no use, and
+	 * the one before goes on. */
 	void (*settle)(void *ctx, bool taken);
 	void *ctx;
 };

@@ -55,8 +55,8 @@ static uint64_t distance(uint64_t a, uint64_t b)
 	return a > b ? a - b : b - a;
 }
 
-/* Replaces begin and end, ns after that of the group's first place, by the usual ones if those say nearly the same. What
- * is unusual twice is usual from then on. */
+/* Replaces begin and end, ns after that of the group's first place, by the usual ones if those say nearly the same.
+ * What is unusual twice is usual from then on. */
 static void even_out(struct slot *s, uint64_t slack_ns, uint64_t *begin, uint64_t *end)
 {
 	if (s->seen && distance(*begin + *end, 2 * s->usual_at + s->usual_ns) <= 2 * slack_ns) {

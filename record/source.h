@@ -60,11 +60,11 @@ struct unit {
 	 * one thread, in the order of adding: the first may read a file from which the others take their part. */
 	uint32_t cpu;
 	uint64_t min_period_ns; /* not read more often than this; 0: every snapshot */
-	/* Reading takes about as long each time: times that are as usual, within the interval / EVEN_SHARE, are recorded
-	 * as the usual ones, which cost nothing. */
+	/* Reading takes about as long each time: times that are as usual, within the interval / EVEN_SHARE, are
+	 * recorded as the usual ones, which cost nothing. */
 	bool even;
-	/* Fills all cells, or cells_fail()s those it cannot. Returns 0, or -errno if the whole unit is dead for good: it
-	 * is then not called again, an event says so, and its cells are PM_REASON_GONE. */
+	/* Fills all cells, or cells_fail()s those it cannot. Returns 0, or -errno if the whole unit is dead for good:
+	 * it is then not called again, an event says so, and its cells are PM_REASON_GONE. */
 	int (*read)(struct unit *u, struct cells *c);
 	void (*release)(struct unit *u); /* frees the unit too */
 	struct source *source;
@@ -78,28 +78,28 @@ struct source_ops {
 	 * should end the recording (a wrong event on the command line): the text is in *e. */
 	int (*plan)(struct source *s, struct plan *p, struct error *e);
 	/* Called between snapshots on the control thread when a CPU has gone offline or come online; may add units,
-	 * groups and instances through the plan. While its CPU is offline a unit is not read. When the CPU is back, its
-	 * old units are read again (so reopen what they hold here), unless a unit for the same place of the same group
-	 * was added. NULL: nothing to do. */
+	 * groups and instances through the plan. While its CPU is offline a unit is not read. When the CPU is back,
+	 * its old units are read again (so reopen what they hold here), unless a unit for the same place of the same
+	 * group was added. NULL: nothing to do. */
 	int (*update)(struct source *s, struct plan *p, uint32_t cpu, bool online);
 	/* Start and stop counting; between snapshots, on the control thread. NULL: it always counts. Called with true
-	 * before the first snapshot, after the wait of -D, and by --control; not called at the start of a command that is
-	 * followed from its exec on (TARGET_COMMAND with delay_ms 0): those counters start themselves (enable_on_exec).
-	 * 0 or -errno. */
+	 * before the first snapshot, after the wait of -D, and by --control; not called at the start of a command
+	 * that is followed from its exec on (TARGET_COMMAND with delay_ms 0): those counters start themselves
+	 * (enable_on_exec). 0 or -errno. */
 	int (*enable)(struct source *s, bool on);
-	/* -r: p->child is another process than before, waiting for its exec. Reopen what follows it, keeping the units
-	 * (their read() then reads the new descriptors) and starting from 0; deltas do not cross, a segment begins. NULL:
-	 * nothing follows the command. 0, or -errno with the text in *e. */
+	/* -r: p->child is another process than before, waiting for its exec. Reopen what follows it, keeping the
+	 * units (their read() then reads the new descriptors) and starting from 0; deltas do not cross, a segment
+	 * begins. NULL: nothing follows the command. 0, or -errno with the text in *e. */
 	int (*restart)(struct source *s, struct plan *p, struct error *e);
-	/* Once a second and at the end, on the control thread: notices what has ended since (plan_gone()). 0 or -errno.
-	 * NULL: nothing can end. */
+	/* Once a second and at the end, on the control thread: notices what has ended since (plan_gone()). 0 or
+	 * -errno. NULL: nothing can end. */
 	int (*look)(struct source *s, struct plan *p);
 	/* A descriptor that is readable when there is something to notice; -1: none now. NULL: never. */
 	int (*watch)(const struct source *s);
 	/* Notices it, on the control thread while readers run; true: update() with cpu PM_NONE is to be called soon. */
 	bool (*notice)(struct source *s, struct plan *p);
-	/* --control: starts or stops the counters that answer to `name` alone, between two segments; calls found() with
-	 * the id of each. Their number or -errno. NULL: has none that could. */
+	/* --control: starts or stops the counters that answer to `name` alone, between two segments; calls found()
+	 * with the id of each. Their number or -errno. NULL: has none that could. */
 	int (*enable_one)(struct source *s, const char *name, bool on, void (*found)(void *arg, uint32_t counter),
 			  void *arg);
 	/* After the last snapshot, on the control thread: one-time values may be read once more. 0 or -errno. NULL:

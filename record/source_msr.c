@@ -268,7 +268,8 @@ static int plan_all(struct msr_source *d, struct plan *p)
 		for (uint32_t i = 0; i < d->n; i++)
 			any = any || d->place[i].unit;
 		if (!any)
-			err = plan_refused(p, PM_REASON_NOT_SUPPORTED, NULL, "registers: none of those that run can be "
+			err = plan_refused(p, PM_REASON_NOT_SUPPORTED, NULL,
+					   "registers: none of those that run can be "
 					   "read here");
 	}
 	return err;

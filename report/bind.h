@@ -18,8 +18,8 @@
 #include "report/places.h"
 
 /*
- * What is made of each reading before readings of several places are put together: so a package's energy counts in its
- * own unit even where packages differ. `number` below is a fact of the processor at the place of the reading.
+ * What is made of each reading before readings of several places are put together: so a package's energy counts in
+ * its own unit even where packages differ. `number` below is a fact of the processor at the place of the reading.
  */
 enum input_op {
 	INPUT_PLAIN,

@@ -102,7 +102,8 @@ bool bind_cpuid_matches(const struct pm_model *m, const char *pattern)
 
 bool bind_left_out(const struct builder *x, const struct pm_counter *c)
 {
-	return (x->options->no_msr && !strcmp(c->source, "msr")) || (x->options->no_perf && !strcmp(c->source, "perf"));
+	return (x->options->no_msr && !strcmp(c->source, "msr")) ||
+	       (x->options->no_perf && !strcmp(c->source, "perf"));
 }
 
 /* Counters of sources that the user does not want. */

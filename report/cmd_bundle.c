@@ -98,7 +98,8 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_SIZE:
 		if (parse_size(arg, &b->max_size) || !b->max_size)
-			return options_bad(state, "--max-size: '%s' is no size; bytes, or with k, M, G, Ki, Mi, Gi", arg);
+			return options_bad(state, "--max-size: '%s' is no size; bytes, or with k, M, G, Ki, Mi, Gi",
+					   arg);
 		return 0;
 	case KEY_MAP:
 		b->options.map = arg;
@@ -339,7 +340,8 @@ static void report(struct bundle *b, const struct attempt *a, const struct rewri
 	if (lost.len)
 		cmd_complain(spec.name, "  %s", buf_str(&lost));
 	if (r->damages)
-		cmd_complain(spec.name, "%s: damaged or cut; what is readable went over, the gaps are marked", b->path);
+		cmd_complain(spec.name, "%s: damaged or cut; what is readable went over, the gaps are marked",
+			     b->path);
 	buf_release(&lost);
 }
 

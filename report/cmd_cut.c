@@ -190,7 +190,8 @@ static int report(const struct cut *c, const struct rewrite_result *r, struct bu
 		   (unsigned long long)r->bytes);
 	cmd_complain(spec.name, "%s", buf_str(notes));
 	if (r->damages)
-		cmd_complain(spec.name, "%s: damaged or cut; what is readable went over, the gaps are marked", c->path);
+		cmd_complain(spec.name, "%s: damaged or cut; what is readable went over, the gaps are marked",
+			     c->path);
 	return r->damages ? EXIT_DAMAGED : EXIT_GOOD;
 }
 

@@ -78,8 +78,10 @@ static void complain_units(const struct diff_data *d)
 	for (size_t i = 0; i < d->n; i++)
 		for (size_t k = 0; k < i && d->series[i].place.kind == PM_SYSTEM; k++)
 			if (d->series[k].place.kind == PM_SYSTEM && !strcmp(d->series[i].metric, d->series[k].metric))
-				cmd_complain(NAME, "%s is in '%s' in some recordings and in '%s' in others: these are not "
-					     "compared", d->series[i].metric, d->series[k].unit, d->series[i].unit);
+				cmd_complain(NAME,
+					     "%s is in '%s' in some recordings and in '%s' in others: these are not "
+					     "compared",
+					     d->series[i].metric, d->series[k].unit, d->series[i].unit);
 }
 
 static bool has_side(const struct diff_series *s, const struct diff_recordings *r, enum diff_side side)
@@ -128,7 +130,8 @@ static bool gates_exist(const struct diff_options *o, const struct diff_data *d)
 		if (near && strcmp(near, word))
 			cmd_complain(NAME, "--gate: no recording has '%s'; did you mean '%s'?", word, near);
 		else
-			cmd_complain(NAME, "--gate: no recording has '%s'; pmrep show --list FILE tells what there is",
+			cmd_complain(NAME,
+				     "--gate: no recording has '%s'; pmrep show --list FILE tells what there is",
 				     word);
 		return false;
 	}

@@ -145,7 +145,8 @@ static int run(struct arguments *a)
 	r = dump_items(&a->d, a->snapshots, &e);
 	damage = pm_reader_damage(a->d.reader, &n);
 	for (size_t i = 0; i < n && !r; i++) {
-		if (!being_written || i + 1 < n || (damage[i].kind != PM_DAMAGE_NO_END && damage[i].kind != PM_DAMAGE_CUT))
+		if (!being_written || i + 1 < n ||
+		    (damage[i].kind != PM_DAMAGE_NO_END && damage[i].kind != PM_DAMAGE_CUT))
 			r = EXIT_DAMAGED;
 	}
 	if (r == EXIT_DAMAGED)

@@ -82,7 +82,8 @@ static int info_file(const struct info *i, const char *path, const struct option
 
 		r = info_pci_text(pm_reader_model(s.reader), i->all, &out, &none);
 		if (r == -EINVAL || none) {
-			cmd_complain(spec.name, "%s: %s", path, none ? none : "what was recorded of root ports is no table");
+			cmd_complain(spec.name, "%s: %s", path,
+				     none ? none : "what was recorded of root ports is no table");
 			scan_release(&s);
 			buf_release(&out);
 			return none ? EXIT_NEGATIVE : EXIT_TROUBLE;
@@ -95,7 +96,8 @@ static int info_file(const struct info *i, const char *path, const struct option
 		r = j ? 0 : EXIT_TROUBLE;
 		json_free(j);
 	} else {
-		r = info_text(path, &s, i->all, cmd_width(STDOUT_FILENO), options_use_color(common, STDOUT_FILENO), &out);
+		r = info_text(path, &s, i->all, cmd_width(STDOUT_FILENO), options_use_color(common, STDOUT_FILENO),
+			      &out);
 	}
 	if (r)
 		cmd_complain(spec.name, "out of memory");

@@ -221,8 +221,8 @@ static int list_sources(struct list *l, struct scan *s, struct error *e)
 		const struct scan_source *p = &s->source[i];
 		char n[3][32];
 
-		add_row(l, (const char *const[]){ p->name, count_text(n[0], p->counters), count_text(n[1], p->columns),
-						  count_text(n[2], p->groups) });
+		add_row(l, (const char *const[]){ p->name, count_text(n[0], p->counters),
+						  count_text(n[1], p->columns), count_text(n[2], p->groups) });
 	}
 	return 0;
 }
@@ -240,7 +240,8 @@ static int list_pmus(struct list *l, struct scan *s, struct error *e)
 		for (uint32_t k = 0; events && events->kind == PM_VALUE_ARRAY && k < events->array.n; k++) {
 			const struct pm_value *event = &events->array.item[k];
 
-			if (event->kind == PM_VALUE_ARRAY && event->array.n && event->array.item[0].kind == PM_VALUE_TEXT)
+			if (event->kind == PM_VALUE_ARRAY && event->array.n &&
+			    event->array.item[0].kind == PM_VALUE_TEXT)
 				buf_printf(&names, "%s%s", names.len ? " " : "", event->array.item[0].str.data);
 		}
 		add_row(l, (const char *const[]){ pm_map_text(a, PM_PMU_NAME, NULL),

@@ -153,13 +153,15 @@ static int redact_one(struct redact_job *j, const char *file, struct error *e)
 	outfile_release(&out);
 	if (!err) {
 		after = redact_counts(j->redact);
-		cmd_complain(spec.name, "%s: %llu snapshots, %llu fields dropped, %llu names replaced, %llu texts cleaned",
+		cmd_complain(spec.name,
+			     "%s: %llu snapshots, %llu fields dropped, %llu names replaced, %llu texts cleaned",
 			     buf_str(&path), (unsigned long long)result.snapshots_out,
 			     (unsigned long long)(after.dropped - before.dropped),
 			     (unsigned long long)(after.pseudonyms - before.pseudonyms),
 			     (unsigned long long)(after.scrubbed - before.scrubbed));
 		if (result.damages)
-			cmd_complain(spec.name, "%s: damaged or cut; what is readable went over, the gaps are marked", file);
+			cmd_complain(spec.name, "%s: damaged or cut; what is readable went over, the gaps are marked",
+				     file);
 		j->damaged |= result.damages > 0;
 	}
 	buf_release(&path);
@@ -173,7 +175,8 @@ static int run(struct redact_job *j)
 
 	j->directory = j->output && is_directory(j->output);
 	if (j->n_files > 1 && j->output && !j->directory)
-		err = error_set(&e, ENOTDIR, "'%s' is no directory, which the output of several files needs", j->output);
+		err = error_set(&e, ENOTDIR, "'%s' is no directory, which the output of several files needs",
+				j->output);
 	if (!err)
 		err = check_map(j, &e);
 	if (!err)

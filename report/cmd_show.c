@@ -221,7 +221,8 @@ static void choose_places(const struct selection *s, bool tabs, bool only, struc
 	config->no_place = (tabs || only) && s->has_show ? (1u << PLACES) - 1 : 0;
 	for (size_t w = 0; w < s->n; w++)
 		for (unsigned i = 0; i < PLACES; i++) {
-			bool named = !strcasecmp(s->word[w].word, place_head[i]), hide = s->word[w].verb == SELECT_HIDE;
+			bool named = !strcasecmp(s->word[w].word, place_head[i]),
+			     hide = s->word[w].verb == SELECT_HIDE;
 
 			if (!named && strcmp(s->word[w].word, "topology") && strcmp(s->word[w].word, "all"))
 				continue;

@@ -229,8 +229,8 @@ static int decode_readings(const struct pm_model *m, const struct cpu_facts *f, 
 
 int decode_settings(const struct pm_model *m, int (*take)(void *ctx, const struct decoded *d), void *ctx)
 {
-	static const char *const prefix[] = { "cpufreq.", "intel_pstate.", "cpu_dma_latency", "cpuidle.", "uncorefreq.",
-					      "powercap." };
+	static const char *const prefix[] = { "cpufreq.", "intel_pstate.", "cpu_dma_latency",
+					      "cpuidle.", "uncorefreq.",   "powercap." };
 	struct buf text = BUF_INIT;
 	int err = 0;
 
@@ -300,7 +300,8 @@ void decoded_text(const struct decoded *d, struct buf *out)
 		else if (f->word && !strcmp(before, f->name))
 			buf_addstr(out, f->text);
 		else
-			buf_printf(out, "%s%s%s%s%s", f->name, f->name[0] ? " " : "", f->text, f->unit[0] ? " " : "", f->unit);
+			buf_printf(out, "%s%s%s%s%s", f->name, f->name[0] ? " " : "", f->text, f->unit[0] ? " " : "",
+				   f->unit);
 		before = f->name;
 	}
 }

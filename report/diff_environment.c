@@ -57,7 +57,8 @@ static char *describe(const struct diff_recordings *all, enum diff_side side, en
 			size_t n = 0;
 
 			for (size_t k = 0; k < i && !old; k++)
-				old = all->recording[k].side == side && !strcmp(say(&all->recording[k], f), say(r, f));
+				old = all->recording[k].side == side &&
+				      !strcmp(say(&all->recording[k], f), say(r, f));
 			if (old)
 				continue;
 			distinct += !print;

@@ -178,8 +178,8 @@ static int by_labels(struct taker *t, struct error *e)
 		return error_set(e, EINVAL, "labels choose among recordings: name files or a folder, too");
 	for (int s = 0; s < DIFF_SIDES && !err; s++)
 		if (o->n_labels[s] && !t->taken[s])
-			err = error_set(e, ENOENT, "none of %zu recordings has the label '%s' of the %s side", t->pool,
-					o->label[s][0], side_name[s]);
+			err = error_set(e, ENOENT, "none of %zu recordings has the label '%s' of the %s side",
+					t->pool, o->label[s][0], side_name[s]);
 	return err;
 }
 

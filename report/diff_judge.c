@@ -117,8 +117,8 @@ static void explain(struct diff_result *x, const struct diff_recordings *r)
 		at += (size_t)snprintf(x->why, sizeof(x->why), "more than 10000 runs a side would be needed");
 	if (v->kind != VERDICT_ABSENT && at < sizeof(x->why) &&
 	    (v->n_base < runs[DIFF_BASE] || v->n_fresh < runs[DIFF_NEW]))
-		snprintf(x->why + at, sizeof(x->why) - at, "%sin %zu of %zu and %zu of %zu runs", at ? "; " : "", v->n_base,
-			 runs[DIFF_BASE], v->n_fresh, runs[DIFF_NEW]);
+		snprintf(x->why + at, sizeof(x->why) - at, "%sin %zu of %zu and %zu of %zu runs", at ? "; " : "",
+			 v->n_base, runs[DIFF_BASE], v->n_fresh, runs[DIFF_NEW]);
 }
 
 /* How far the new side is away, in either direction. */
@@ -154,7 +154,8 @@ static bool below_flagged(const struct diff_results *out, const struct diff_seri
 	for (size_t i = 0; i < out->n; i++) {
 		const struct diff_series *parent = out->result[i].series;
 
-		if (parent->place.kind == above && !strcmp(parent->metric, s->metric) && !strcmp(parent->unit, s->unit) &&
+		if (parent->place.kind == above && !strcmp(parent->metric, s->metric) &&
+		    !strcmp(parent->unit, s->unit) &&
 		    (above == PM_SYSTEM || parent->place.package == s->place.package))
 			return is_flagged(&out->result[i]);
 	}
@@ -230,7 +231,8 @@ static void conclude(struct diff_results *out, const struct diff_options *o)
 		out->decided += kind != VERDICT_INCONCLUSIVE && kind != VERDICT_ABSENT &&
 				(x->v.base < 0 || x->v.base > 0 || x->v.fresh < 0 || x->v.fresh > 0);
 	}
-	/* A gate holds if each of its metrics is shown to hold; without one, nothing was learned if nothing was decided. */
+	/* A gate holds if each of its metrics is shown to hold; without one, nothing was learned if nothing was
+	 * decided. */
 	out->inconclusive = o->n_gates ? open : !out->decided;
 }
 

@@ -15,7 +15,8 @@ int diff_noise_load(struct diff_noise *n, const char *path, struct error *e)
 	n->file = json_load(path, e);
 	if (!n->file)
 		return e->number ? -e->number : -EINVAL;
-	if (json_number(json_get(n->file, "pmrep_noise"), 0) == VERSION && json_is_array(json_get(n->file, "metrics")))
+	if (json_number(json_get(n->file, "pmrep_noise"), 0) == VERSION &&
+	    json_is_array(json_get(n->file, "metrics")))
 		return 0;
 	diff_noise_release(n);
 	return error_set(e, EINVAL, "%s is no file of pmrep diff --save-noise", path);
@@ -57,7 +58,8 @@ static double pooled(const struct diff_series *s, const struct diff_recordings *
 		bool logs = true;
 
 		for (uint32_t i = 0; i < s->n; i++)
-			if (r->recording[s->value[i].recording].side == (enum diff_side)side && !isnan(s->value[i].v)) {
+			if (r->recording[s->value[i].recording].side == (enum diff_side)side &&
+			    !isnan(s->value[i].v)) {
 				logs &= s->value[i].v > 0;
 				mean += s->value[i].v;
 				of_logs += log(fabs(s->value[i].v));
@@ -68,7 +70,8 @@ static double pooled(const struct diff_series *s, const struct diff_recordings *
 		mean /= n;
 		of_logs /= n;
 		for (uint32_t i = 0; i < s->n; i++)
-			if (r->recording[s->value[i].recording].side == (enum diff_side)side && !isnan(s->value[i].v)) {
+			if (r->recording[s->value[i].recording].side == (enum diff_side)side &&
+			    !isnan(s->value[i].v)) {
 				sum += pow(s->value[i].v - mean, 2);
 				sum_logs += logs ? pow(log(s->value[i].v) - of_logs, 2) : 0;
 			}

@@ -55,8 +55,8 @@ void diff_put_sides(struct buf *out, const struct diff_report *x)
 		files[r->side]++;
 	}
 	buf_printf(out, "base: %zu run%s of %zu recording%s; new: %zu run%s of %zu recording%s", runs[DIFF_BASE],
-		   runs[DIFF_BASE] == 1 ? "" : "s", files[DIFF_BASE], files[DIFF_BASE] == 1 ? "" : "s", runs[DIFF_NEW],
-		   runs[DIFF_NEW] == 1 ? "" : "s", files[DIFF_NEW], files[DIFF_NEW] == 1 ? "" : "s");
+		   runs[DIFF_BASE] == 1 ? "" : "s", files[DIFF_BASE], files[DIFF_BASE] == 1 ? "" : "s",
+		   runs[DIFF_NEW], runs[DIFF_NEW] == 1 ? "" : "s", files[DIFF_NEW], files[DIFF_NEW] == 1 ? "" : "s");
 }
 
 void diff_put_summary(struct buf *out, const struct diff_report *x)
@@ -93,8 +93,9 @@ static void put_csv_number(struct buf *out, double v)
 
 int diff_print_csv(const struct diff_report *x, struct buf *out)
 {
-	buf_addstr(out, "metric,scope,place,unit,better,gated,verdict,base,new,ratio,low,high,p,q,p_permutation,n_base,"
-			"n_new,margin,run_sd,samples_base,samples_new,time_base,time_new,runs_needed,why,runs\n");
+	buf_addstr(out,
+		   "metric,scope,place,unit,better,gated,verdict,base,new,ratio,low,high,p,q,p_permutation,n_base,"
+		   "n_new,margin,run_sd,samples_base,samples_new,time_base,time_new,runs_needed,why,runs\n");
 	for (size_t i = 0; i < x->results->n; i++) {
 		const struct diff_result *r = &x->results->result[i];
 		const double number[] = { r->v.base, r->v.fresh, r->v.ratio, r->v.low, r->v.high, r->v.p, r->v.q,
@@ -169,8 +170,9 @@ int diff_print_markdown(const struct diff_report *x, struct buf *out)
 		diff_put_markdown(out, d->side[DIFF_NEW], false);
 		buf_addch(out, '\n');
 	}
-	buf_addstr(out, "\n| metric | place | base | new | unit | ratio | 95 % interval | p | q | n | verdict | runs | |\n"
-			"|---|---|--:|--:|---|--:|:-:|--:|--:|--:|---|---|---|\n");
+	buf_addstr(out,
+		   "\n| metric | place | base | new | unit | ratio | 95 % interval | p | q | n | verdict | runs | |\n"
+		   "|---|---|--:|--:|---|--:|:-:|--:|--:|--:|---|---|---|\n");
 	for (size_t i = 0; i < x->results->n; i++) {
 		const struct diff_result *r = &x->results->result[i];
 		bool loud = r->v.kind == VERDICT_REGRESSED || r->v.kind == VERDICT_IMPROVED;

@@ -174,7 +174,8 @@ static void put_phase(const struct diff_phase *p, const struct diff_report *r, b
 
 static int print_table(const struct diff_phases *x, const struct diff_report *r, struct buf *cell, struct buf *out)
 {
-	static const char *const head[] = { "RECORDING", "RUN", "AT[s]", "METRIC", "UNIT", "BEFORE", "AFTER", "RATIO", "P" };
+	static const char *const head[] = { "RECORDING", "RUN",	  "AT[s]", "METRIC", "UNIT",
+					    "BEFORE",	 "AFTER", "RATIO", "P" };
 	struct table *t = table_new();
 	int err = t ? 0 : -ENOMEM;
 

@@ -58,7 +58,8 @@ static void set_amount(struct scanner *s, enum diff_fact f, uint32_t key, double
 
 	if (!pm_map_get(header, key))
 		return;
-	buf_printf(&text, "%.6g %s", (double)(int64_t)((double)pm_map_u64(header, key, 0) / unit * 10 + 0.5) / 10, name);
+	buf_printf(&text, "%.6g %s", (double)(int64_t)((double)pm_map_u64(header, key, 0) / unit * 10 + 0.5) / 10,
+		   name);
 	set_fact(s, f, &text);
 }
 
@@ -209,7 +210,8 @@ static void set_multiplexing(struct scanner *s)
 	if (least > 0.995)
 		buf_addstr(&text, "none");
 	else
-		buf_printf(&text, "some events have a counter about %.0f %% of the time", 10 * (double)(int)(10 * least + 0.5));
+		buf_printf(&text, "some events have a counter about %.0f %% of the time",
+			   10 * (double)(int)(10 * least + 0.5));
 	set_fact(s, DIFF_MULTIPLEXING, &text);
 }
 
@@ -317,7 +319,8 @@ static void take_event(struct scanner *s, const struct pm_event *e)
 	default:
 		return;
 	}
-	run = find_run(s, (uint32_t)pm_map_u64(a, PM_EVENT_KEY_RUN, r->n_runs ? r->run[r->n_runs - 1].run & 0xffff : 1));
+	run = find_run(s,
+		       (uint32_t)pm_map_u64(a, PM_EVENT_KEY_RUN, r->n_runs ? r->run[r->n_runs - 1].run & 0xffff : 1));
 	if (!run)
 		return;
 	if (e->type == PM_EVENT_MARKER) {

@@ -387,8 +387,8 @@ static void flags_text(struct dump *d, uint8_t flags)
 {
 	struct buf b = BUF_INIT;
 
-	buf_printf(&b, "%s%s%s", flags & PM_SNAPSHOT_FORCED ? "forced," : "", flags & PM_SNAPSHOT_FIRST ? "first," : "",
-		   flags & PM_SNAPSHOT_LAST ? "last," : "");
+	buf_printf(&b, "%s%s%s", flags & PM_SNAPSHOT_FORCED ? "forced," : "",
+		   flags & PM_SNAPSHOT_FIRST ? "first," : "", flags & PM_SNAPSHOT_LAST ? "last," : "");
 	if (b.len)
 		text(d, "flags", buf_str(&b), b.len - 1);
 	buf_release(&b);

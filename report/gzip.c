@@ -103,8 +103,8 @@ struct gzip_writer {
 	uint8_t out[64 << 10];
 };
 
-/* Definitions, which are small and come first, still shrink a little. Blocks of numbers are compressed already: looking
- * for more in them takes longer than reading them, and finds nothing. */
+/* Definitions, which are small and come first, still shrink a little. Blocks of numbers are compressed already:
+ * looking for more in them takes longer than reading them, and finds nothing. */
 #define DEFLATED_FIRST (1u << 20)
 
 int gzip_writer_new(struct gzip_writer **out, pm_sink_fn sink, void *sink_ctx, struct error *e)

@@ -374,7 +374,8 @@ static void add_damage(struct collect *c)
 			continue;
 		buf_printf(&text, "damaged: %s", d[c->damages].text);
 		add_event(c, PM_EVENT_LOST, d[c->damages].from_ns,
-			  d[c->damages].to_ns ? d[c->damages].to_ns : d[c->damages].from_ns, PM_NONE, buf_detach(&text));
+			  d[c->damages].to_ns ? d[c->damages].to_ns : d[c->damages].from_ns, PM_NONE,
+			  buf_detach(&text));
 	}
 }
 

@@ -97,8 +97,10 @@ static void say_reduced(struct html_page *p)
 	else if (far_series(p) && p->far.bytes == 1) {
 		buf_addstr(&p->reduced, "single CPUs, cores and tasks: ");
 		put_width(&p->reduced, r->far.width_s * p->far.merge);
-		buf_printf(&p->reduced, " in a point, %s, each in 254 steps from the lowest to the highest value of its "
-			   "series\n", p->far.band ? "with the lowest and highest value in it" : "means only");
+		buf_printf(&p->reduced,
+			   " in a point, %s, each in 254 steps from the lowest to the highest value of its "
+			   "series\n",
+			   p->far.band ? "with the lowest and highest value in it" : "means only");
 	}
 	for (size_t i = 0; i < p->n; i++)
 		if (p->recording[i].near.left_out + p->recording[i].far.left_out)
@@ -136,8 +138,8 @@ static void pour_set(struct pouring *w, const struct html_set *s, const struct h
 	}
 }
 
-static int write_all(const struct html_page *p, const struct buf *before, const struct buf *after, struct outfile *out,
-		     struct error *e)
+static int write_all(const struct html_page *p, const struct buf *before, const struct buf *after,
+		     struct outfile *out, struct error *e)
 {
 	struct pouring w = { .out = out };
 
@@ -182,8 +184,10 @@ int html_page_write(struct html_page *p, struct outfile *out, struct error *e)
 	}
 	if (!err && !fits) {
 		put_megabytes(&least, before.len + after.len + NOTES_ROOM + numbers_bytes(p));
-		err = error_set(e, EFBIG, "the page needs %s at least; --max-size allows it, or --show=METRIC,... makes it "
-			       "smaller", buf_str(&least));
+		err = error_set(e, EFBIG,
+				"the page needs %s at least; --max-size allows it, or --show=METRIC,... makes it "
+				"smaller",
+				buf_str(&least));
 	}
 	if (!err) {
 		say_reduced(p);

@@ -46,7 +46,8 @@ static void put_set(const struct html_set *s, const struct html_form *f, uint64_
 	bool left_out = !f->bytes;
 
 	f = left_out ? &none : f;
-	buf_printf(out, "{\"buckets\":%u,\"bytes\":%u,\"band\":%s,\"offset\":%llu,\"width\":", html_form_buckets(s, f),
+	buf_printf(out,
+		   "{\"buckets\":%u,\"bytes\":%u,\"band\":%s,\"offset\":%llu,\"width\":", html_form_buckets(s, f),
 		   f->bytes, f->band ? "true" : "false", (unsigned long long)offset);
 	put_double(out, s->width_s * f->merge);
 	buf_addstr(out, ",\"list\":[");
@@ -71,7 +72,8 @@ static const char *event_word(const struct html_event *e)
 	return name ? name : "other";
 }
 
-static void put_recording(const struct html_page *p, const struct html_recording *r, uint64_t *offset, struct buf *out)
+static void put_recording(const struct html_page *p, const struct html_recording *r, uint64_t *offset,
+			  struct buf *out)
 {
 	buf_addstr(out, "{\"name\":");
 	html_json_text(out, base_name(r->path));
@@ -231,7 +233,8 @@ static void put_notes(const struct html_page *p, struct buf *out)
 	}
 }
 
-static void put_each(const struct html_page *p, struct buf *out, void (*put)(const struct html_recording *, struct buf *))
+static void put_each(const struct html_page *p, struct buf *out,
+		     void (*put)(const struct html_recording *, struct buf *))
 {
 	for (size_t i = 0; i < p->n; i++) {
 		if (p->n > 1) {
@@ -399,7 +402,8 @@ int html_page_text(const struct html_page *p, struct buf *before, struct buf *af
 		for (; i < sizeof(parts) / sizeof(*parts); i++) {
 			size_t len = strlen(parts[i].name);
 
-			if ((size_t)(end - at) > len + 2 && !memcmp(at, parts[i].name, len) && !memcmp(at + len, "}}", 2)) {
+			if ((size_t)(end - at) > len + 2 && !memcmp(at, parts[i].name, len) &&
+			    !memcmp(at + len, "}}", 2)) {
 				at += len + 2;
 				break;
 			}

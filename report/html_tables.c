@@ -106,8 +106,9 @@ void html_put_summary(const struct html_recording *r, struct buf *out)
 	for (uint32_t i = 0; i < r->n_rows && n < 9; i++)
 		if (is_main(&r->row[i]))
 			column[n++] = i;
-	buf_addstr(out, "<div class=\"scroll tall\" tabindex=0 role=region aria-label=\"Summary\"><table class=numbers>"
-			"<thead><tr><th rowspan=2 scope=col>Metric</th><th rowspan=2 scope=col>Unit</th>");
+	buf_addstr(out,
+		   "<div class=\"scroll tall\" tabindex=0 role=region aria-label=\"Summary\"><table class=numbers>"
+		   "<thead><tr><th rowspan=2 scope=col>Metric</th><th rowspan=2 scope=col>Unit</th>");
 	for (uint32_t i = 0; i < n; i++) {
 		buf_addstr(out, "<th colspan=3 scope=colgroup>");
 		html_text(out, r->row[column[i]].label);
@@ -170,7 +171,8 @@ static void put_metric_row(const struct html_recording *r, const struct html_ser
 	html_text(out, m->unit);
 	buf_printf(out, "</td><td class=n>%llu</td><td>", (unsigned long long)s->present);
 	if (s->missing)
-		buf_printf(out, "%llu missing: %s", (unsigned long long)s->missing, status_word(s->reason, false, word));
+		buf_printf(out, "%llu missing: %s", (unsigned long long)s->missing,
+			   status_word(s->reason, false, word));
 	if (s->partial)
 		buf_printf(out, "%s%llu partial", s->missing ? "; " : "", (unsigned long long)s->partial);
 	buf_addstr(out, "</td></tr>\n");
@@ -179,7 +181,8 @@ static void put_metric_row(const struct html_recording *r, const struct html_ser
 static int by_name(const void *a, const void *b, void *ctx)
 {
 	const struct html_recording *r = ctx;
-	const struct html_series *x = *(const struct html_series *const *)a, *y = *(const struct html_series *const *)b;
+	const struct html_series *x = *(const struct html_series *const *)a,
+				 *y = *(const struct html_series *const *)b;
 	int d = strcmp(r->metric[x->metric].name, r->metric[y->metric].name);
 
 	return d ? d : (x->row > y->row) - (x->row < y->row);

@@ -186,7 +186,8 @@ static void sha_block(uint32_t h[8], const uint8_t *p)
 
 void html_sha256(const void *data, size_t len, uint8_t digest[32])
 {
-	uint32_t h[8] = { 0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19 };
+	uint32_t h[8] = { 0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
+			  0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19 };
 	const uint8_t *p = data;
 	uint8_t tail[128] = { 0 };
 	size_t rest = len % 64, tail_len = rest < 56 ? 64 : 128;

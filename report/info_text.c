@@ -85,7 +85,8 @@ static void add_ns(struct buf *b, uint64_t ns)
 
 	for (size_t i = 0; i < 4; i++) {
 		if (ns >= units[i].ns || i == 3) {
-			buf_add(b, number, number_fixed(number, (double)ns / (double)units[i].ns, ns && i < 3 ? 3 : 0));
+			buf_add(b, number,
+				number_fixed(number, (double)ns / (double)units[i].ns, ns && i < 3 ? 3 : 0));
 			buf_printf(b, " %s", units[i].unit);
 			return;
 		}
@@ -148,14 +149,15 @@ static void recording(struct page *p, const char *path)
 	buf_clear(&p->cell);
 	add_samples(&p->cell, &s->late);
 	fact(p, "behind the tick", buf_str(&p->cell), PM_PRIVACY_TECHNICAL);
-	fact_f(p, "size", PM_PRIVACY_TECHNICAL, "%llu byte%s in %llu frame%s, %llu chunk%s", (unsigned long long)s->bytes,
-	       plural(s->bytes), (unsigned long long)s->frames, plural(s->frames), (unsigned long long)s->chunks,
-	       plural(s->chunks));
+	fact_f(p, "size", PM_PRIVACY_TECHNICAL, "%llu byte%s in %llu frame%s, %llu chunk%s",
+	       (unsigned long long)s->bytes, plural(s->bytes), (unsigned long long)s->frames, plural(s->frames),
+	       (unsigned long long)s->chunks, plural(s->chunks));
 	if (s->snapshots)
 		fact_f(p, "bytes a snapshot", PM_PRIVACY_TECHNICAL, "%.1f for %llu values",
 		       (double)s->bytes / (double)s->snapshots, (unsigned long long)(s->values / s->snapshots));
 	if (s->runs > 1 || s->segments > 1)
-		fact_f(p, "runs, segments", PM_PRIVACY_TECHNICAL, "%u, %llu", s->runs, (unsigned long long)s->segments);
+		fact_f(p, "runs, segments", PM_PRIVACY_TECHNICAL, "%u, %llu", s->runs,
+		       (unsigned long long)s->segments);
 	if (s->recordings > 1)
 		fact_f(p, "recordings", PM_PRIVACY_TECHNICAL, "%llu in this file; facts are of the last",
 		       (unsigned long long)s->recordings);

@@ -26,8 +26,8 @@ int64_t recorded_pmus(const struct pm_model *m, struct event_pmu **pmu);
 /* Remembers the model; nothing is read before it is asked for. */
 void meaning_init(struct meaning *x, const struct pm_model *m);
 void meaning_release(struct meaning *x);
-/* Recorded events that the text stands for: ids into `found` (at most `max`); the number of all, 0 also where the text
- * means nothing there. `events` (NULL: none) adds names of a vendor's files. */
+/* Recorded events that the text stands for: ids into `found` (at most `max`); the number of all, 0 also where the
+ * text means nothing there. `events` (NULL: none) adds names of a vendor's files. */
 uint32_t meaning_find(struct meaning *x, struct vendor_events *events, const char *text, uint32_t *found,
 		      uint32_t max);
 

@@ -26,8 +26,8 @@ int moment_resolve(const struct moment *m, struct pm_reader *reader, const struc
 struct pipeline_view {
 	bool no_counts; /* replay_counts() is not wanted, which costs time */
 	/* The model has changed, or a recording begins: declares tracks with replay_want(), between
-	 * replay_begin_tracks() and replay_end_tracks(), which it calls itself. Lines for the user go to `notes`, which
-	 * is NULL if they were taken before. */
+	 * replay_begin_tracks() and replay_end_tracks(), which it calls itself. Lines for the user go to `notes`,
+	 * which is NULL if they were taken before. */
 	int (*lay_out)(void *ctx, const struct places *places, struct replay *replay, struct buf *notes,
 		       struct error *e);
 	int (*intervals)(void *ctx, const struct interval *interval, size_t n, struct error *e);

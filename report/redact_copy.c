@@ -11,8 +11,9 @@ int redact_look_file(struct redact *r, const char *path, struct error *e)
 	int err;
 
 	if (!strcmp(path, "-"))
-		return error_set(e, EINVAL, "a recording is redacted in two readings, which standard input does not allow; "
-					    "save it to a file first");
+		return error_set(e, EINVAL,
+				 "a recording is redacted in two readings, which standard input does not allow; "
+				 "save it to a file first");
 	err = input_open(&reader, path, false, e);
 	if (err)
 		return err;

@@ -103,7 +103,8 @@ bool redact_is_pseudonym(const char *text)
 
 static bool names_field(const char *word)
 {
-	const struct pm_key_row *const tables[] = { pm_header_keys, pm_counter_keys, pm_instance_keys, pm_event_keys };
+	const struct pm_key_row *const tables[] = { pm_header_keys, pm_counter_keys, pm_instance_keys,
+						    pm_event_keys };
 
 	for (size_t i = 0; i < sizeof(tables) / sizeof(*tables); i++)
 		for (const struct pm_key_row *row = tables[i]; row->key; row++)
@@ -135,7 +136,8 @@ static int take_keep(struct redact *r, const char *list, struct error *e)
 		if (class)
 			r->keep_class[class] = true;
 		else if (!names_field(word))
-			error_set(e, EINVAL, "--keep: '%.40s' is neither machine, person, time nor a field of these classes",
+			error_set(e, EINVAL,
+				  "--keep: '%.40s' is neither machine, person, time nor a field of these classes",
 				  word);
 		else
 			r->keep[n++] = strdup(word);
@@ -287,8 +289,8 @@ bool redact_is_event(const struct redact *r, const char *text)
 
 static bool is_register(const char *name)
 {
-	return (name[0] == 'm' || name[0] == 'M') && name[1] == '0' && (name[2] == 'x' || name[2] == 'X') && name[3] &&
-	       !name[3 + strspn(name + 3, "0123456789abcdefABCDEF")];
+	return (name[0] == 'm' || name[0] == 'M') && name[1] == '0' && (name[2] == 'x' || name[2] == 'X') &&
+	       name[3] && !name[3 + strspn(name + 3, "0123456789abcdefABCDEF")];
 }
 
 const char *redact_counter_kind(const struct redact *r, const struct pm_counter *c)
@@ -444,7 +446,8 @@ static int look_at_pmus(struct redact *r, const struct pm_model *m)
 		for (uint32_t k = 0; list && list->kind == PM_VALUE_ARRAY && k < list->array.n && !err; k++) {
 			const struct pm_value *pair = &list->array.item[k];
 
-			if (pair->kind == PM_VALUE_ARRAY && pair->array.n && pair->array.item[0].kind == PM_VALUE_TEXT)
+			if (pair->kind == PM_VALUE_ARRAY && pair->array.n &&
+			    pair->array.item[0].kind == PM_VALUE_TEXT)
 				err = names_set(&r->events, pair->array.item[0].str.data, 1);
 		}
 		if (!err)
@@ -520,7 +523,8 @@ static int take_shift(struct redact *r, const struct pm_clocks *clocks, struct e
 		return error_sys(e, ENOMEM, "--shift-time");
 	r->shift = *s;
 	if (clocks->monotonic + s->monotonic > UINT64_MAX / 4)
-		return error_set(e, ERANGE, "recorded long before what the map began with; redact in the order of time");
+		return error_set(e, ERANGE,
+				 "recorded long before what the map began with; redact in the order of time");
 	return 0;
 }
 

@@ -268,7 +268,8 @@ int redact_map_load(struct redact_map *m, const char *path, struct error *e)
 	if (!S_ISREG(st.st_mode))
 		return error_set(e, EINVAL, "%s: is no file; a map is one", path);
 	if (st.st_mode & 077)
-		return error_set(e, EACCES, "%s: others may read this map, and with it undo what is redacted; chmod 600 %s",
+		return error_set(e, EACCES,
+				 "%s: others may read this map, and with it undo what is redacted; chmod 600 %s",
 				 path, path);
 	if (!st.st_size)
 		return 0;

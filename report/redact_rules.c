@@ -163,7 +163,8 @@ static int shorten_history(const struct redact *r, struct pm_map *header)
 		const struct pm_value *v = &old->array.item[i];
 		const char *word = "changed";
 
-		if (v->kind == PM_VALUE_TEXT && !strncmp(v->str.data, "bundled", 7) && redact_is_plain(r, v->str.data)) {
+		if (v->kind == PM_VALUE_TEXT && !strncmp(v->str.data, "bundled", 7) &&
+		    redact_is_plain(r, v->str.data)) {
 			list.array.item[i] = pm_text(v->str.data);
 			continue;
 		}
@@ -414,7 +415,9 @@ static bool is_known_config(const char *name)
 
 static bool is_clock_config(const char *name)
 {
-	static const char *const clocks[] = { "msr.0x10", "msr.0xe7", "msr.0xe8", "msr.tsc", "msr.aperf", "msr.mperf" };
+	static const char *const clocks[] = {
+		"msr.0x10", "msr.0xe7", "msr.0xe8", "msr.tsc", "msr.aperf", "msr.mperf"
+	};
 
 	for (size_t i = 0; i < sizeof(clocks) / sizeof(*clocks); i++)
 		if (!strcmp(name, clocks[i]))
@@ -496,8 +499,8 @@ static int on_clocks(void *ctx, struct pm_clocks *c)
 /* What the kernel and the registers have added up since boot says when that was. */
 static uint64_t on_rebase(void *ctx, const struct pm_counter *c)
 {
-	static const char *const since_boot[] = { "cpuidle", "interrupts", "pressure", "schedstat", "softirqs", "stat",
-						  "vmstat", "throttle" };
+	static const char *const since_boot[] = { "cpuidle",  "interrupts", "pressure", "schedstat",
+						  "softirqs", "stat",	    "vmstat",	"throttle" };
 	struct redact *r = ctx;
 	bool msr = !strcmp(c->name, "msr.tsc") || !strcmp(c->name, "msr.aperf") || !strcmp(c->name, "msr.mperf");
 

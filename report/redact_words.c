@@ -2,8 +2,8 @@
 
 /*
  * Words that say nothing about a machine, a person or a workload: those of the recorder's own sentences, of common
- * drivers, sensors and kernel tracepoints, and of command lines that all machines have. Those of the tables of counters
- * and metrics are added to them. A text that holds nothing but such words is believed to be technical.
+ * drivers, sensors and kernel tracepoints, and of command lines that all machines have. Those of the tables of
+ * counters and metrics are added to them. A text that holds nothing but such words is believed to be technical.
  */
 const char *const redact_plain_words[] = {
 	"aarch acpi acpitz acrn act active add adds admin after again alarmtimer alive all alloc alone alpine",

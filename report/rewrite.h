@@ -5,8 +5,8 @@
  *
  *   rewrite_new -> rewrite_recording (once a recording, in order) -> rewrite_finish -> rewrite_free
  *
- * It streams: memory is that of the definitions and of one chunk. What is missing stays missing for the reason it had;
- * damage of the input becomes a remark in the output and the end of a segment, so that no difference crosses it.
+ * It streams: memory is that of the definitions and of one chunk. What is missing stays missing for the reason it
+ * had; damage of the input becomes a remark in the output and the end of a segment, so that no difference crosses it.
  */
 #ifndef REPORT_REWRITE_H
 #define REPORT_REWRITE_H
@@ -53,8 +53,8 @@ struct rewrite_rules {
 	uint32_t every;
 	uint64_t shift_ns; /* added, modulo 2^64, to all times of CLOCK_MONOTONIC */
 	int zstd_level;    /* 0: the default of the writer */
-	/* Gathers snapshots into chunks as large as they may be: the smallest file. Otherwise chunks end where they did,
-	 * and each keeps its clocks. `every` gathers in any case. */
+	/* Gathers snapshots into chunks as large as they may be: the smallest file. Otherwise chunks end where they
+	 * did, and each keeps its clocks. `every` gathers in any case. */
 	bool gather;
 	const char *history;     /* appended to the header's history; NULL: nothing */
 };
@@ -75,10 +75,10 @@ int rewrite_new(struct rewrite **w, const struct rewrite_rules *rules, pm_sink_f
 		struct error *e);
 void rewrite_free(struct rewrite *w);
 /*
- * Reads one recording to its end, or to the first snapshot behind to_ns. A second one is appended: counters of the same
- * name and instances of the same kind, number and attributes go on as they are; its first snapshot begins a new
- * segment, unless it is the last one of the recording before once more (same tick): then that is where it goes on, and
- * the repetition is left out. -EINVAL where a definition contradicts an earlier one of that name.
+ * Reads one recording to its end, or to the first snapshot behind to_ns. A second one is appended: counters of the
+ * same name and instances of the same kind, number and attributes go on as they are; its first snapshot begins a new
+ * segment, unless it is the last one of the recording before once more (same tick): then that is where it goes on,
+ * and the repetition is left out. -EINVAL where a definition contradicts an earlier one of that name.
  */
 int rewrite_recording(struct rewrite *w, struct pm_reader *reader, struct error *e);
 /* Writes what is left, and the end. An output without a snapshot is a valid recording. */

@@ -11,8 +11,8 @@ struct rewrite_group {
 	uint32_t n_columns;  /* in the output */
 	uint32_t n_head;     /* columns of times among them */
 	uint32_t *column;    /* owned: of the input, in the order of the output */
-	/* Owned, n_columns: counters (ids of the input) of columns whose values take more than a copy, else 0; NULL: there
-	 * are none. */
+	/* Owned, n_columns: counters (ids of the input) of columns whose values take more than a copy, else 0; NULL:
+	 * there are none. */
 	uint32_t *special;
 	struct rewrite_carry *carry; /* likewise, where snapshots are skipped */
 	uint64_t *rebase;    /* likewise: what is added; NULL: nothing */

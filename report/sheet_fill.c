@@ -60,7 +60,8 @@ static struct value make(const struct bound_input *in, const struct value *v, do
 
 /* What is made of each reading, put together. */
 static void fill_made(struct sheet_private *p, const struct bound_input *in, const uint32_t *track,
-		      const double *number, uint32_t n, const struct interval *interval, size_t intervals, size_t place)
+		      const double *number, uint32_t n, const struct interval *interval, size_t intervals,
+		      size_t place)
 {
 	struct value *out = p->in + place * p->block;
 	uint8_t *partial = p->in_partial + place * p->block;

@@ -171,8 +171,8 @@ static int add_rate(struct stat_sheet *s, uint32_t event)
 	return 0;
 }
 
-/* Shows one more metric: all of `what` is set but the formula; the words go over. Nothing if what the formula needs was not
- * recorded. */
+/* Shows one more metric: all of `what` is set but the formula; the words go over. Nothing if what the formula needs
+ * was not recorded. */
 static int add_shown(struct stat_sheet *s, struct shown what)
 {
 	const char *pmu = hybrid_pmu(s, &s->event[what.event]);

@@ -169,13 +169,13 @@ static void take(struct track *t, uint64_t now, uint64_t time)
 }
 
 /*
- * An event that shares its counter with others and has not had its turn since it was opened: it stands at 0, and its first
- * interval begins here as that of the others does.
+ * An event that shares its counter with others and has not had its turn since it was opened: it stands at 0, and its
+ * first interval begins here as that of the others does.
  */
 static bool never_ran(const struct track *t, const struct column *c, uint32_t row)
 {
-	return !t->started && !t->before && t->perf && t->semantics == PM_CUMULATIVE && c->enabled && c->enabled[row] &&
-	       !c->running[row] && c->status[row] == PM_REASON_NOT_COUNTED;
+	return !t->started && !t->before && t->perf && t->semantics == PM_CUMULATIVE && c->enabled &&
+	       c->enabled[row] && !c->running[row] && c->status[row] == PM_REASON_NOT_COUNTED;
 }
 
 static void start_at_zero(struct track *t, const struct column *c, uint32_t row)
@@ -253,8 +253,8 @@ static struct value interval_value(const struct track *t)
 }
 
 /*
- * How long something was watched. The events of an uncore PMU stand still while they are moved to another CPU, and the
- * kernel's clock of the event knows.
+ * How long something was watched. The events of an uncore PMU stand still while they are moved to another CPU, and
+ * the kernel's clock of the event knows.
  */
 static uint64_t observed_ns(const struct track *t)
 {
@@ -405,7 +405,8 @@ void track_span(struct track *t, const struct column *c, uint32_t row, uint32_t 
 
 static void count_rows(const struct track *t, const struct column *c, uint32_t row, uint32_t end, struct count *out)
 {
-	uint64_t prev = t->prev, enabled = t->times->prev_enabled, running = t->times->prev_running, mask = mask_of(t);
+	uint64_t prev = t->prev, enabled = t->times->prev_enabled, running = t->times->prev_running,
+		 mask = mask_of(t);
 
 	for (; row < end; row++, out++) {
 		out->v = (c->v[row] - prev) & mask;

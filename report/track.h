@@ -60,8 +60,8 @@ struct column {
 void track_step(struct track *t, const struct column *c, uint32_t row);
 /* Rows [row, end), none of which ends an interval but perhaps the last. Same as a step for each, faster. */
 void track_span(struct track *t, const struct column *c, uint32_t row, uint32_t end);
-/* The interval ends with the reading before: result k of each wanted aspect; base = arrays, `stride` apart. `counts`: an
- * array for its counts, or NULL. */
+/* The interval ends with the reading before: result k of each wanted aspect; base = arrays, `stride` apart. `counts`:
+ * an array for its counts, or NULL. */
 void track_close(struct track *t, struct value *base, size_t stride, size_t k, struct count *counts);
 /* Rows [row, end) each close an interval, from k on. Same as step and close for each, faster. */
 void track_rows(struct track *t, const struct column *c, uint32_t row, uint32_t end, struct value *base,

@@ -47,8 +47,8 @@ static struct statistics_sample sample_of(const struct verdict_side *s, bool log
 	return out;
 }
 
-/* A mean whose error is not taken from the spread of the runs, but from within them and from what is known of how runs
- * vary. */
+/* A mean whose error is not taken from the spread of the runs, but from within them and from what is known of how
+ * runs vary. */
 static struct statistics_estimate told(const struct verdict_side *s, bool logarithmic, double run_sd)
 {
 	struct statistics_estimate e = { .value = sample_of(s, logarithmic).mean, .df = INFINITY };

@@ -55,8 +55,8 @@ struct verdict {
 
 /*
  * Everything but kind, q and needed. Rules for what has no logarithm: if a value of either side is 0 or below, means
- * and errors are plain, and the ratio is that of the means; its interval is that of the difference over the mean of the
- * base. Where the base is 0 in all runs there is no ratio; the p is still there.
+ * and errors are plain, and the ratio is that of the means; its interval is that of the difference over the mean of
+ * the base. Where the base is 0 in all runs there is no ratio; the p is still there.
  */
 struct verdict verdict_measure(const struct verdict_side *base, const struct verdict_side *fresh,
 			       const struct verdict_rules *rules);

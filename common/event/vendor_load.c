@@ -101,8 +101,8 @@ static int load_file(struct vendor_events *v, const char *path, bool only_standa
 	v->file[v->n_files++] = j;
 	list = json_is_array(j) ? j : json_get(j, "Events");
 	if (!json_is_array(list))
-		return error_set(e, EINVAL, "%s: not an event file: it should hold an array of objects with EventName",
-				 path);
+		return error_set(e, EINVAL,
+				 "%s: not an event file: it should hold an array of objects with EventName", path);
 	for (size_t i = 0; i < json_count(list) && !err; i++) {
 		const struct json *object = json_at(list, i);
 

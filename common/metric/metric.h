@@ -82,12 +82,12 @@ struct metric_set {
 };
 /* 0 or -errno, and then the set is empty; -ENOTSUP in a build without JSON. */
 int metric_set_load(struct metric_set *set, const char *path, struct error *e);
-/* The same; a folder with a mapfile.csv stands for the one that it names for `cpuid` ("GenuineIntel-6-55-7"; NULL: not
- * known, which is an error there). */
+/* The same; a folder with a mapfile.csv stands for the one that it names for `cpuid` ("GenuineIntel-6-55-7"; NULL:
+ * not known, which is an error there). */
 int metric_set_load_for(struct metric_set *set, const char *path, const char *cpuid, struct error *e);
 int metric_set_load_text(struct metric_set *set, const char *text, size_t len, struct error *e);
-/* Loads one more set behind the *n of *sets, an array that the caller owns and frees. 0 or -errno, and then there are as
- * many as before. */
+/* Loads one more set behind the *n of *sets, an array that the caller owns and frees. 0 or -errno, and then there are
+ * as many as before. */
 int metric_sets_add(struct metric_set **sets, size_t *n, const char *path, struct error *e);
 void metric_set_release(struct metric_set *set);
 /* What a row of a set owns. */

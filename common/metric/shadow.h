@@ -26,10 +26,10 @@ struct shadow {
 };
 
 /*
- * The lines of an event, adjacent in memory: *row is the first of those returned; 0 if it has none of its own and shows
- * its count a second of CPU time ("K/sec"). `type` and `config` are those of its attr (what a hybrid PMU adds above
- * bit 31 of the latter is ignored); events of other types than hardware, software and cache are told by `name`, as
- * it stands in the recording, with or without PMU ("cpu/topdown-retiring/", "msr/smi/") and modifiers.
+ * The lines of an event, adjacent in memory: *row is the first of those returned; 0 if it has none of its own and
+ * shows its count a second of CPU time ("K/sec"). `type` and `config` are those of its attr (what a hybrid PMU adds
+ * above bit 31 of the latter is ignored); events of other types than hardware, software and cache are told by `name`,
+ * as it stands in the recording, with or without PMU ("cpu/topdown-retiring/", "msr/smi/") and modifiers.
  */
 size_t shadow_find(uint32_t type, uint64_t config, const char *name, const struct shadow **row);
 

@@ -152,7 +152,8 @@ static int generate(const struct shape *s, int fd)
 	struct pm_writer *writer = NULL;
 	struct error error = { 0 };
 	struct pm_writer_config config = { .sink = sink, .sink_ctx = &fd, .model = &model };
-	uint64_t tick[PM_CHUNK_ROWS], number[PM_CHUNK_ROWS], random = 88172645463325252u + s->seed * 2654435761u, *last = NULL;
+	uint64_t tick[PM_CHUNK_ROWS], number[PM_CHUNK_ROWS], random = 88172645463325252u + s->seed * 2654435761u,
+							     *last = NULL;
 	uint8_t flags[PM_CHUNK_ROWS] = { PM_SNAPSHOT_FIRST };
 	struct pm_chunk_group values = { .stride = PM_CHUNK_ROWS };
 	uint32_t rows_max = 1000000000 / s->interval_ns;
@@ -191,7 +192,8 @@ static int generate(const struct shape *s, int fd)
 			number[chunk.rows] = n;
 			fill_row(s, group, tick[chunk.rows], last, &random, &values, chunk.rows);
 		}
-		chunk.clocks = (struct pm_clocks){ tick[0], tick[0], 1790000000000000000u + tick[0], tick[0], tick[0] * 5 / 2 };
+		chunk.clocks = (struct pm_clocks){ tick[0], tick[0], 1790000000000000000u + tick[0], tick[0],
+						   tick[0] * 5 / 2 };
 		r = pm_writer_chunk(writer, &chunk);
 		flags[0] = 0;
 	}
@@ -226,9 +228,12 @@ int main(int argc, char **argv)
 		shape = (struct shape){ .cpus = 256, .counters = 40, .interval_ns = 100000000, .snapshots = n,
 					.seed = shape.seed };
 	else if (argc == 4 && !strcmp(argv[1], "wide") && !parse_u64(argv[2], &n))
-		shape = (struct shape){ .cpus = 1, .counters = (uint32_t)n, .interval_ns = 1000000000, .snapshots = 120 };
+		shape = (struct shape){
+			.cpus = 1, .counters = (uint32_t)n, .interval_ns = 1000000000, .snapshots = 120
+		};
 	else {
-		fprintf(stderr, "usage: genrec perf|groups VALUES FILE | genrec hour|page FILE | genrec wide COLUMNS FILE\n");
+		fprintf(stderr,
+			"usage: genrec perf|groups VALUES FILE | genrec hour|page FILE | genrec wide COLUMNS FILE\n");
 		return 2;
 	}
 	int fd = open(argv[argc - 1], O_WRONLY | O_CREAT | O_TRUNC, 0666);

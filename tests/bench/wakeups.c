@@ -53,9 +53,10 @@ int main(int argc, char **argv)
 		return 2;
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	for (int i = 0; i < n; i++) {
-		loops[i] = (struct loop){
-			.cpu = i, .period_ns = strtoull(argv[2], NULL, 10), .count = strtoull(argv[3], NULL, 10), .start = now
-		};
+		loops[i] = (struct loop){ .cpu = i,
+					  .period_ns = strtoull(argv[2], NULL, 10),
+					  .count = strtoull(argv[3], NULL, 10),
+					  .start = now };
 		if (pthread_create(&loops[i].thread, NULL, run, &loops[i]))
 			return 2;
 	}

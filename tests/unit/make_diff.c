@@ -199,8 +199,10 @@ int main(int argc, char **argv)
 		for (uint64_t row = 0; row < w.rows; row += 10) {
 			builder_write(&b, run * w.rows + row, w.rows - row < 10 ? (uint32_t)(w.rows - row) : 10);
 			for (int i = 2; i < argc; i++)
-				if (!strncmp(argv[i], "marker=", 7) && strtoull(argv[i] + 7, NULL, 10) / 10 == row / 10)
-					write_event(&b, PM_EVENT_MARKER, run * w.rows + strtoull(argv[i] + 7, NULL, 10),
+				if (!strncmp(argv[i], "marker=", 7) &&
+				    strtoull(argv[i] + 7, NULL, 10) / 10 == row / 10)
+					write_event(&b, PM_EVENT_MARKER,
+						    run * w.rows + strtoull(argv[i] + 7, NULL, 10),
 						    strchr(argv[i], ':') + 1, 0);
 		}
 		if (w.command_s > 0)

@@ -48,7 +48,8 @@ struct fact {
 static const struct decoded_field *find(const struct decoded *d, const char *name, const char *word)
 {
 	for (uint32_t i = 0; i < d->n; i++)
-		if (!strcmp(d->field[i].name, name) && (!word || !d->field[i].word || !strcmp(d->field[i].text, word)))
+		if (!strcmp(d->field[i].name, name) &&
+		    (!word || !d->field[i].word || !strcmp(d->field[i].text, word)))
 			return &d->field[i];
 	return NULL;
 }

@@ -166,7 +166,9 @@ static void noise(void **state)
 	static const double log_value[] = { 1, 1.01, 0.99, 2, 2.01, 1.99 };
 	struct diff_recording recording[6] = { { 0 } };
 	struct diff_recordings all = { .recording = recording, .n = 6 };
-	struct diff_series as = { .metric = (char *)"m", .display = (char *)"M", .unit = (char *)"s", .where = (char *)"" };
+	struct diff_series as = {
+		.metric = (char *)"m", .display = (char *)"M", .unit = (char *)"s", .where = (char *)""
+	};
 	struct diff_data d = { 0 };
 	struct diff_noise floor = { 0 };
 	struct error e = { 0 };
@@ -205,7 +207,8 @@ static void span(void **state)
 		uint64_t v[24], begin[24], end[24], enabled[24], running[24], at = 1000, on = 0;
 		uint16_t status[24];
 		bool times = statistics_random(&r) % 2, trouble = statistics_random(&r) % 2;
-		struct column c = { v, trouble ? status : NULL, begin, end, times ? enabled : NULL, times ? running : NULL };
+		struct column c = { v,	 trouble ? status : NULL, begin,
+				    end, times ? enabled : NULL,  times ? running : NULL };
 		struct track_times of[2] = { { 0 } };
 		struct track one = { .type = PM_U64, .semantics = PM_CUMULATIVE, .width = round % 3 ? 64 : 16, .perf = times,
 				     .times = times ? &of[0] : NULL, .aspects = 1u << TRACK_VALUE };

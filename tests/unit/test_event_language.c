@@ -1,7 +1,7 @@
 /*
- * The event language, sentence by sentence: rows of a text and the events that it means, written from the kernel's ABI
- * and from the description of perf's language; every example list of the reference documents; and what holds for all
- * of them: a canonical name means the very same event.
+ * The event language, sentence by sentence: rows of a text and the events that it means, written from the kernel's
+ * ABI and from the description of perf's language; every example list of the reference documents; and what holds for
+ * all of them: a canonical name means the very same event.
  */
 #include <errno.h>
 #include <fnmatch.h>
@@ -127,7 +127,8 @@ static struct event_set resolve(const struct event_view *view, const char *text)
 			fail_msg("%s: its name %s: %s", text, set.event[i].name, e.text);
 		if (again.n != 1 || !same_words(&set.event[i], &again.event[0]) ||
 		    strcmp(set.event[i].name, again.event[0].name))
-			fail_msg("%s: the name %s means %s", text, set.event[i].name, again.n ? again.event[0].name : "-");
+			fail_msg("%s: the name %s means %s", text, set.event[i].name,
+				 again.n ? again.event[0].name : "-");
 		event_set_release(&again);
 	}
 	return set;
@@ -158,8 +159,8 @@ static void check(const struct event_view *view, const struct sentence *row, siz
 		for (size_t k = 0; k < set.n && k < COUNT(row[i].event); k++)
 			if (set.event[k].type != row[i].event[k].type ||
 			    memcmp(set.event[k].config, row[i].event[k].config, sizeof(set.event[k].config)))
-				fail_msg("%s, event %zu: type %u, 0x%llx 0x%llx 0x%llx 0x%llx 0x%llx", row[i].text, k + 1,
-					 set.event[k].type, (unsigned long long)set.event[k].config[0],
+				fail_msg("%s, event %zu: type %u, 0x%llx 0x%llx 0x%llx 0x%llx 0x%llx", row[i].text,
+					 k + 1, set.event[k].type, (unsigned long long)set.event[k].config[0],
 					 (unsigned long long)set.event[k].config[1],
 					 (unsigned long long)set.event[k].config[2],
 					 (unsigned long long)set.event[k].config[3],
@@ -337,7 +338,8 @@ static void test_modifiers(void **state)
 static void test_errors(void **state)
 {
 	static const char *const wrong[][2] = {
-		{ "cs,duration_tim", "column 4: there is no event \"duration_tim\"; did you mean \"duration_time\"?" },
+		{ "cs,duration_tim",
+		  "column 4: there is no event \"duration_tim\"; did you mean \"duration_time\"?" },
 		{ "inst_retired.ayn", "did you mean \"inst_retired.any\"?" },
 		{ "tool/num_cpu/", "column 6: tool has no term or event \"num_cpu\"; did you mean \"num_cpus\"?" },
 		{ "cpu/event=1,umsk=1/", "column 13: cpu has no term or event \"umsk\"; did you mean \"umask\"?" },

@@ -22,12 +22,14 @@ static void check_text(const char *in, const char *want)
 static void markup(void **state)
 {
 	check_text("plain \xc3\xa4 text", "plain \xc3\xa4 text");
-	check_text("</script><b a=\"1\" c='2'>&amp;", "&lt;/script&gt;&lt;b a=&quot;1&quot; c=&#39;2&#39;&gt;&amp;amp;");
+	check_text("</script><b a=\"1\" c='2'>&amp;",
+		   "&lt;/script&gt;&lt;b a=&quot;1&quot; c=&#39;2&#39;&gt;&amp;amp;");
 	check_text("a\x1b[31m\x7f", "a\\x1b[31m\\x7f");
 	check_text("\xe2\x80\xa8|\xe2\x80\xae|\xe2\x81\xa6", "\\u2028|\\u202e|\\u2066");
 	/* Broken, overlong, surrogate, cut at the end. */
-	check_text("\xff|\xc0\xbc|\xed\xa0\x80|\xe2\x80", "\xef\xbf\xbd|\xef\xbf\xbd\xef\xbf\xbd|\xef\xbf\xbd\xef\xbf\xbd"
-							    "\xef\xbf\xbd|\xef\xbf\xbd\xef\xbf\xbd");
+	check_text("\xff|\xc0\xbc|\xed\xa0\x80|\xe2\x80",
+		   "\xef\xbf\xbd|\xef\xbf\xbd\xef\xbf\xbd|\xef\xbf\xbd\xef\xbf\xbd"
+		   "\xef\xbf\xbd|\xef\xbf\xbd\xef\xbf\xbd");
 }
 
 static void script(void **state)

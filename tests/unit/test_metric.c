@@ -583,8 +583,9 @@ static void test_vendor_folder(void **state)
 	assert_int_equal(mkdir(path, 0700), 0);
 	put(base, "standard.json",
 	    "[ { \"MetricName\": \"fe_bound\", \"MetricExpr\": \"stall / cycles\", \"ScaleUnit\": \"100%\" } ]");
-	put(path, "a.json", "[ { \"MetricName\": \"twice\", \"MetricExpr\": \"2 * once\", \"MetricConstraint\": "
-			    "\"NO_GROUP_EVENTS_NMI\" }, { \"ArchStdEvent\": \"FE_BOUND\", \"MetricGroup\": \"g\" } ]");
+	put(path, "a.json",
+	    "[ { \"MetricName\": \"twice\", \"MetricExpr\": \"2 * once\", \"MetricConstraint\": "
+	    "\"NO_GROUP_EVENTS_NMI\" }, { \"ArchStdEvent\": \"FE_BOUND\", \"MetricGroup\": \"g\" } ]");
 	put(path, "b.json", "[ { \"MetricName\": \"once\", \"MetricExpr\": \"x\", \"MetricgroupNoGroup\": \"A;B\" }, "
 			    "{ \"ArchStdEvent\": \"INST_RETIRED\" } ]");
 	put(path, "metricgroups.json", "{ \"g\": \"A group\" }");

@@ -167,7 +167,8 @@ static void letters(void **state)
 {
 	const struct argp_option *real = NULL;
 
-	for (const struct argp_option *o = record_options_spec.argp->options; o->name || o->key || o->doc || o->group; o++) {
+	for (const struct argp_option *o = record_options_spec.argp->options; o->name || o->key || o->doc || o->group;
+	     o++) {
 		const struct option_letter *row;
 
 		if (!o->name || o->key <= 0 || o->key > 'z')

@@ -85,7 +85,8 @@ static error_t parse_seen(int key, char *arg, struct argp_state *state)
 	case 'p':
 		return options_bad(state, "--pid: '%s' is no number", arg);
 	}
-	snprintf(s->text + len, sizeof(s->text) - len, "%s%d%s%s", len ? " " : "", key, arg ? ":" : "", arg ? arg : "");
+	snprintf(s->text + len, sizeof(s->text) - len, "%s%d%s%s", len ? " " : "", key, arg ? ":" : "",
+		 arg ? arg : "");
 	return 0;
 }
 

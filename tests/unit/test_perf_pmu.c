@@ -250,8 +250,9 @@ static void test_list_of_vendor_and_tool(void **state)
 	check_list(m, "duration_time", 1, "time that was counted", "tool/duration");
 	check_list(m, "smt_on", 1, "tool", "config");
 	check_list(m, "mem_reads", 0, NULL, "cpu_atom");
-	write_file(m->dir, "v.json", "[{\"EventName\": \"MEM_READS\", \"EventCode\": \"0x4\", \"Unit\": \"cpu_core\", "
-				     "\"BriefDescription\": \"loads of all kinds\"}]");
+	write_file(m->dir, "v.json",
+		   "[{\"EventName\": \"MEM_READS\", \"EventCode\": \"0x4\", \"Unit\": \"cpu_core\", "
+		   "\"BriefDescription\": \"loads of all kinds\"}]");
 	snprintf(path, sizeof(path), "%s/v.json", m->dir);
 	m->event_files[0] = path;
 	check_list(m, "mem_reads", 1, "loads of all kinds; event=0x4", "cpu_atom");

@@ -70,7 +70,8 @@ static void take_rows(struct table *t, const struct pm_model *m, const struct pm
 			row->status[k] = c->group[0].status ? c->group[0].status[at] : 0;
 			row->v[k] = row->status[k] ? 0 : c->group[0].v[at];
 			/* Numbers of strings are given anew: their length stands for them. */
-			if (k >= t->head && pm_model_counter(m, pm_group_counter_of(g, k - t->head))->type == PM_TEXT &&
+			if (k >= t->head &&
+			    pm_model_counter(m, pm_group_counter_of(g, k - t->head))->type == PM_TEXT &&
 			    !row->status[k])
 				row->v[k] = pm_model_string(m, (uint32_t)row->v[k])->str.len;
 		}
@@ -114,7 +115,8 @@ static void table_free(struct table *t)
 	free(t);
 }
 
-static struct rewrite_result carry_over(const struct rewrite_rules *rules, const struct buf *in, size_t n, struct buf *out)
+static struct rewrite_result carry_over(const struct rewrite_rules *rules, const struct buf *in, size_t n,
+					struct buf *out)
 {
 	struct rewrite_result result;
 	struct rewrite *w;

@@ -32,7 +32,8 @@ static void cpuidle_reads_states(void **state)
 	assert_string_equal(pm_model_config(&here.model, "cpuidle.state3.name", 5)->value.str.data, "C6-SKX");
 	assert_int_equal(pm_model_config(&here.model, "cpuidle.state3.latency", 5)->value.u64, 30);
 	assert_int_equal(pm_model_config(&here.model, "cpuidle.state3.latency", 5)->instances.n, 15);
-	assert_string_equal(pm_model_config(&here.model, "cpuidle.current_driver", PM_NONE)->value.str.data, "intel_idle");
+	assert_string_equal(pm_model_config(&here.model, "cpuidle.current_driver", PM_NONE)->value.str.data,
+			    "intel_idle");
 }
 
 static void cpuidle_tells_states_apart(void **state)
@@ -107,7 +108,8 @@ static void cpufreq_reads_khz(void **state)
 	assert_int_equal(of_cpu("cpufreq.cur", 9), 2000009);
 	assert_int_equal(counter("cpufreq.cur")->scale.num, 1000);
 	assert_int_equal(pm_model_config(&here.model, "cpufreq.scaling_max_freq", 9)->value.u64, 3500000);
-	assert_string_equal(pm_model_config(&here.model, "cpufreq.scaling_driver", 9)->value.str.data, "intel_pstate");
+	assert_string_equal(pm_model_config(&here.model, "cpufreq.scaling_driver", 9)->value.str.data,
+			    "intel_pstate");
 	sysroot_put(here.dir, "/sys/devices/system/cpu/cpu9/cpufreq/scaling_cur_freq", "<unknown>\n");
 	sample();
 	assert_int_equal(of_cpu("cpufreq.cur", 9), STATUS(PM_REASON_FORMAT));

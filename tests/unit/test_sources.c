@@ -284,7 +284,8 @@ static void every_source_costs_itself_only(void **state)
 	assert_null(here.plan.units);
 	for (size_t i = 0; i < here.n_sources; i++)
 		/* Nothing was asked of --add. */
-		if (here.source[i].wanted && strcmp(here.source[i].ops->name, "add") && !refused(here.source[i].ops->name))
+		if (here.source[i].wanted && strcmp(here.source[i].ops->name, "add") &&
+		    !refused(here.source[i].ops->name))
 			fail_msg("%s says nothing of what it lacks", here.source[i].ops->name);
 }
 

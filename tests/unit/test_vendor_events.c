@@ -163,8 +163,10 @@ static void test_fields(void **state)
 	} row[] = {
 		{ OBJECT("A.PLAIN", "\"EventCode\": \"0xc4\", \"UMask\": \"0x20\", \"SampleAfterValue\": \"400009\""),
 		  "a.plain", 4, 0x20c4, 0 },
-		{ OBJECT("A.LIST", "\"EventCode\": \"0xB7, 0xBB\", \"UMask\": \"0x1\", \"MSRIndex\": \"0x1a6,0x1a7\", "
-				   "\"MSRValue\": \"0x3FFC0003C0\""), "a.list", 4, 0x1b7, 0x3ffc0003c0ull },
+		{ OBJECT("A.LIST",
+			 "\"EventCode\": \"0xB7, 0xBB\", \"UMask\": \"0x1\", \"MSRIndex\": \"0x1a6,0x1a7\", "
+			 "\"MSRValue\": \"0x3FFC0003C0\""),
+		  "a.list", 4, 0x1b7, 0x3ffc0003c0ull },
 		{ OBJECT("A.LDLAT", "\"EventCode\": \"0xcd\", \"UMask\": \"0x1\", \"MSRIndex\": \"0x3F6\", "
 				    "\"MSRValue\": \"0x80\""), "a.ldlat", 4, 0x1cd, 0x80 },
 		{ OBJECT("A.FRONT", "\"EventCode\": \"0xc6\", \"UMask\": \"0x1\", \"MSRIndex\": \"0x3F7\", "
@@ -175,8 +177,8 @@ static void test_fields(void **state)
 				    "\"EdgeDetect\": \"1\", \"AnyThread\": \"1\""),
 		  "a.flags", 4, 0x0e | 1 << 24 | 1 << 23 | 1 << 18 | 1 << 21, 0 },
 		{ OBJECT("A.NUMBER", "\"EventCode\": 60, \"UMask\": 2"), "a.number", 4, 0x23c, 0 },
-		{ OBJECT("INST_RETIRED.ANY", "\"EventCode\": \"0x00\", \"UMask\": \"0x01\""), "inst_retired.any", 4, 0xc0,
-		  0 },
+		{ OBJECT("INST_RETIRED.ANY", "\"EventCode\": \"0x00\", \"UMask\": \"0x01\""), "inst_retired.any", 4,
+		  0xc0, 0 },
 		{ OBJECT("CPU_CLK_UNHALTED.THREAD_ANY", "\"UMask\": \"0x2\""), "cpu_clk_unhalted.thread_any", 4,
 		  0x3c | 1 << 21, 0 },
 		{ OBJECT("A.LEGACY", "\"LegacyConfigCode\": \"1\""), "a.legacy", 0, 1, 0 },

@@ -9,10 +9,9 @@
  *   hold ADDRESS CPUS                stands still from now on
  *   fail ADDRESS|* CPUS ERRNO        cannot be read; ERRNO 0: can again
  *   unknown zero|error               how registers without a line answer; a real driver says EIO
- *   devices ERRNO                    the files of the msr driver cannot be opened; ERRNO 2: there are none, and 0: all is
- *                                    well again
- *   cpuid LEAF SUBLEAF|* CPUS EAX EBX ECX EDX
- *   file PATH TEXT                   TEXT may hold {BASE,RATE}, \n and \t
+ *   devices ERRNO                    the files of the msr driver cannot be opened; ERRNO 2: there are none, and 0:
+ * all is well again cpuid LEAF SUBLEAF|* CPUS EAX EBX ECX EDX file PATH TEXT                   TEXT may hold
+ * {BASE,RATE}, \n and \t
  *
  * CPUS is "*", "3" or "0-3". All of it may also be written to the file `control` while the machine runs.
  */

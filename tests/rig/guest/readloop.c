@@ -103,7 +103,8 @@ static int cpu_read(const struct group *groups, int count, int cpu, int64_t peri
 	}
 	cpu_ns = now_ns(CLOCK_PROCESS_CPUTIME_ID) - cpu_ns;
 	qsort(cost_ns, passes, sizeof(*cost_ns), compare);
-	printf("cpu %d groups %d pass_ns %lld cpu_ns %lld\n", cpu, own, (long long)cost_ns[passes / 10], (long long)cpu_ns);
+	printf("cpu %d groups %d pass_ns %lld cpu_ns %lld\n", cpu, own, (long long)cost_ns[passes / 10],
+	       (long long)cpu_ns);
 	free(cost_ns);
 	return 0;
 }

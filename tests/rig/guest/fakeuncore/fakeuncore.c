@@ -245,7 +245,8 @@ static bool format_listed(const struct uncore *u, const struct format_row *row)
 {
 	bool own = row->table == u->model->events || (u->model->extra_format && row->table == u->model->extra_format);
 
-	return own && (strcmp(row->name, "gpu_mask") || (u->model->peer && u->model->peer != PEER_CXL && !peer_is_cpu(u)));
+	return own &&
+	       (strcmp(row->name, "gpu_mask") || (u->model->peer && u->model->peer != PEER_CXL && !peer_is_cpu(u)));
 }
 
 static int attributes_new(struct uncore *u)
@@ -266,7 +267,8 @@ static int attributes_new(struct uncore *u)
 		a = text_attribute_new(event_rows[i].name);
 		if (!a)
 			return -ENOMEM;
-		sprintf(container_of(a, struct text_attribute, attribute.attr)->text, "event=0x%llx", event_rows[i].id);
+		sprintf(container_of(a, struct text_attribute, attribute.attr)->text, "event=0x%llx",
+			event_rows[i].id);
 		u->event_group.attrs[n++] = a;
 	}
 	for (i = n = 0; i < ARRAY_SIZE(format_rows); i++) {
@@ -354,7 +356,8 @@ static int target_slot(const struct uncore *u, const struct perf_event *event)
 	int i;
 
 	for (i = 0; i < ADDRESS_SLOTS; i++)
-		if (u->slots[i].users && u->slots[i].base == event->attr.config1 && u->slots[i].mask == event->attr.config2)
+		if (u->slots[i].users && u->slots[i].base == event->attr.config1 &&
+		    u->slots[i].mask == event->attr.config2)
 			return i;
 	for (i = 0; i < ADDRESS_SLOTS; i++)
 		if (!u->slots[i].users)
@@ -495,7 +498,8 @@ static u64 count_after(const struct uncore *u, const struct perf_event *event, u
 		return masked(count, event->attr.config2, 0x1f);
 	case TARGET:
 		if (has_address(u, event))
-			return times(count, (event->attr.config1 >> 16 & 0x7) + 1, 64 + hweight64(event->attr.config2));
+			return times(count, (event->attr.config1 >> 16 & 0x7) + 1,
+				     64 + hweight64(event->attr.config2));
 		return masked(count, event->attr.config >> 3, 0xff);
 	default:
 		if (u->model->source_mask && !peer_is_cpu(u))
@@ -724,7 +728,8 @@ static int __init fakeuncore_init(void)
 		return hotplug_state;
 	for (socket = 0; socket < nr_node_ids && !err; socket++)
 		for (m = models; m->name && !err; m++)
-			for (rc = m->per_root_complex ? 0 : -1; rc < (m->per_root_complex ? ROOT_COMPLEXES : 0) && !err; rc++)
+			for (rc = m->per_root_complex ? 0 : -1;
+			     rc < (m->per_root_complex ? ROOT_COMPLEXES : 0) && !err; rc++)
 				err = uncore_new(m, socket, rc);
 	if (err)
 		all_free();
