@@ -104,6 +104,17 @@ machine() {
 	run -2 show r.pmr --cpu=x
 }
 
+@test "topology columns alone are a table of the places" {
+	make
+	[ "$(show r.pmr --total --quiet --show=CPU | tr -d ' ' | tr '\n' ' ')" = "CPU - 0 1 2 3 4 5 6 7 " ]
+	[ "$(show r.pmr --total --quiet --show=Package,CPU --cpu=4 | awk '{ print $1, $2 }' | tr '\n' ';')" = \
+		"Package CPU;- -;1 4;" ]
+	# A metric beside them is a table as ever.
+	[ "$(show r.pmr --total --quiet --show=CPU,cycles | head -1 | grep -c cycles)" -eq 1 ]
+	run -2 show r.pmr --format=csv --show=CPU
+	[[ $output == *"no column is left"* ]]
+}
+
 @test "intervals can be joined, limited and chosen" {
 	make
 	[ "$(show r.pmr --all -S --show=cycles | tail -n +2 | wc -l)" -eq 20 ]
