@@ -1,4 +1,4 @@
-/* What sheet.c lays out and sheet_fill.c computes with. */
+/* What sheet.c and sheet_rows.c lay out and sheet_fill.c computes with. */
 #ifndef REPORT_SHEET_PRIVATE_H
 #define REPORT_SHEET_PRIVATE_H
 
@@ -51,6 +51,10 @@ struct track_at {
 	uint8_t rule;
 	bool may_go, per_package, nowhere;
 };
+
+/* Once the columns of all levels are chosen: orders the levels, and fills row[] and all that a level says of its rows. 0 or
+ * -ENOMEM. */
+int sheet_make_rows(struct sheet *s, const struct sheet_config *config);
 
 /* Whether an input that so many tracks feed is what its track says, as it is. */
 static inline bool sheet_borrows(const struct bound_input *in, uint32_t feeds)
