@@ -83,12 +83,12 @@ static void print_one(const struct pm_model *m, uint32_t i, bool all, struct buf
 		buf_printf(out, " and %u more", n - named);
 	buf_addstr(out, " (");
 	escaped(out, pm_reason_text(p->reason));
-	buf_addstr(out, ")\n");
+	buf_addstr(out, ")");
 	if (p->hint) {
-		buf_addstr(out, "       try: ");
+		buf_addstr(out, "; try: ");
 		escaped(out, p->hint);
-		buf_addch(out, '\n');
 	}
+	buf_addch(out, '\n');
 }
 
 void refused_print(const struct pm_model *m, bool all, struct buf *out)
