@@ -203,6 +203,7 @@ const struct option_name option_names[] = {
 	{ "no-inherit", REC, RECORD },
 	{ "no-merge", STAT, ROWS },
 	{ "no-scale", REC | STAT, RECORD },
+	{ "scale", REC | STAT, RECORD },
 	{ "null", REC, RECORD },
 	{ "output", ALL },
 	{ "percore-show-thread", STAT, ROWS },
@@ -218,7 +219,8 @@ const struct option_name option_names[] = {
 	{ "pmu-filter", REC, RECORD },
 	{ "post", REC, RECORD },
 	{ "pre", REC, RECORD },
-	{ "record-tpebs", REC, RECORD },
+	{ "record-tpebs", 0, "retire latencies are in samples, not in counts; perf record takes them, and formulas use "
+			     "what a vendor's file says of them" },
 	{ "repeat", REC, "runs of a recording are found by themselves" },
 	{ "smi-cost", REC | STAT },
 	{ "summary", STAT, "totals are --total" },
@@ -228,7 +230,7 @@ const struct option_name option_names[] = {
 	{ "tid", REC | STAT },
 	{ "timeout", REC, RECORD },
 	{ "topdown", REC | STAT },
-	{ "tpebs-mode", REC, RECORD },
+	{ "tpebs-mode", 0, "retire latencies are in samples, not in counts; perf record takes them" },
 	{ "transaction", REC | STAT },
 	{ "verbose", REC | STAT },
 	/* ours */

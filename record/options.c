@@ -45,6 +45,7 @@ enum {
 	KEY_TD_LEVEL,
 	KEY_SMI_COST,
 	KEY_CPUTYPE,
+	KEY_PMU_FILTER,
 	KEY_BPF_COUNTERS,
 	KEY_BPF_ATTR_MAP,
 	KEY_ROTATE,
@@ -93,6 +94,7 @@ static const struct argp_option options[] = {
 	{ "all-user", KEY_ALL_USER, NULL, 0, "count in user mode only", 2 },
 	{ "all-kernel", KEY_ALL_KERNEL, NULL, 0, "count in kernel mode only", 2 },
 	{ "cputype", KEY_CPUTYPE, "core|atom", 0, "on hybrids: events without a PMU count on this type only", 2 },
+	{ "pmu-filter", KEY_PMU_FILTER, "PMU", 0, "of events that are there on several PMUs, only those of this one", 2 },
 	{ "transaction", 'T', NULL, 0, "the events of transactional memory, too", 2 },
 	{ "topdown", KEY_TOPDOWN, NULL, 0, "the events of the top-down method, too", 2 },
 	{ "td-level", KEY_TD_LEVEL, "N", 0, "top-down levels that are needed; an error if there are fewer", 2 },
@@ -326,6 +328,9 @@ static error_t parse_words(int key, char *arg, struct argp_state *state, struct 
 	case KEY_CPUTYPE:
 		o->cputype = arg;
 		return one_of(arg, types) ? 0 : options_bad(state, "--cputype: '%s' is neither core nor atom", arg);
+	case KEY_PMU_FILTER:
+		o->pmu_filter = arg;
+		return 0;
 	case KEY_TD_LEVEL:
 		return !parse_u64(arg, &o->td_level) && o->td_level <= 9 ?
 		       0 : options_bad(state, "--td-level: '%s' is no level", arg);

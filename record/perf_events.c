@@ -81,6 +81,24 @@ static void keep_type(struct event_set *set, size_t first, const char *type)
 	set->n = kept;
 }
 
+/* --pmu-filter: likewise for all that one text stands for on several PMUs. */
+static void keep_pmu(struct event_set *set, size_t first, const char *pmu)
+{
+	size_t kept = first;
+
+	for (size_t i = first; i < set->n; i++) {
+		struct event *ev = &set->event[i];
+		size_t len = strlen(ev->pmu);
+		bool named = !strncmp(ev->text, ev->pmu, len) && ev->text[len] == '/';
+
+		if (ev->wildcard && !named && strcmp(ev->pmu, pmu))
+			event_release(ev);
+		else
+			set->event[kept++] = *ev;
+	}
+	set->n = kept;
+}
+
 static int read_text(struct perf_source *s, struct plan *p, const char *text, struct error *e)
 {
 	size_t first = s->set.n;
@@ -93,6 +111,8 @@ static int read_text(struct perf_source *s, struct plan *p, const char *text, st
 		err = event_resolve(list, &view, &s->set, &notes, e);
 	if (!err && p->options->cputype)
 		keep_type(&s->set, first, p->options->cputype);
+	if (!err && p->options->pmu_filter)
+		keep_pmu(&s->set, first, p->options->pmu_filter);
 	if (!err)
 		err = tell(p, &notes);
 	event_list_free(list);

@@ -132,6 +132,9 @@ int perf_sets_text(const struct perf_source *s, const struct plan *p, struct buf
 		if (!pmu_named(&s->pmus, name))
 			return error_set(e, ENODEV, "--cputype: this machine has no PMU %s; it is no hybrid", name);
 	}
+	if (o->pmu_filter && !pmu_named(&s->pmus, o->pmu_filter))
+		return error_set(e, ENODEV, "--pmu-filter: this machine has no PMU %s; `pmrec list events` names them",
+				 o->pmu_filter);
 	if (o->topdown)
 		err = add_topdown(&s->pmus, p, out, e);
 	if (!err && o->smi_cost)

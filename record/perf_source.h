@@ -50,7 +50,7 @@ int perf_events_add(struct perf_source *s, struct plan *p, const char *text, str
 /* The events of -M, and what was asked for into the header. -ENOENT names what there is in its place. */
 int perf_metrics_read(struct perf_source *s, struct plan *p, struct error *e);
 /* The events that --transaction, --topdown and --smi-cost stand for, as text. -ENODEV and -EINVAL say what this
- * machine lacks, for --cputype too. */
+ * machine lacks, for --cputype and --pmu-filter too. */
 int perf_sets_text(const struct perf_source *s, const struct plan *p, struct buf *out, struct error *e);
 /* Puts the events into groups, and tries each on its first CPU or task: what cannot be opened gets an error,
  * what cannot be opened together is taken apart. */

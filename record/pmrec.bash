@@ -8,7 +8,7 @@ _pmrec() {
 		--event= --events-file= --filter= --for-each-cgroup= --force --help --interval= --interval-count= --interval-print= --keep= --label= --list
 		--metric-no-group --metric-no-merge --metric-no-threshold --metrics= --metrics-file=
 		--no-affinity --no-inherit --no-msr --no-perf --no-scale --null --num_iterations= --out= --output=
-		--overwrite --per-thread --pfm-events= --pid= --post= --pre= --privacy= --quiet --repeat= --report --root= --rotate= --smi-cost --sources= --sync
+		--overwrite --per-thread --pfm-events= --pid= --pmu-filter= --post= --pre= --privacy= --quiet --repeat= --report --root= --rotate= --smi-cost --sources= --sync
 		--TCC= --td-level= --threads= --tid= --timeout= --topdown --transaction --verbose --version"
 
 	COMPREPLY=()

@@ -146,3 +146,24 @@ long_options() {
 	[ "$status" -eq 2 ]
 	[[ $output == *"auto, always or never"* ]]
 }
+
+@test "every long option of perf stat is taken, or its error says where it belongs" {
+	for name in all-cpus all-kernel all-user append big-num bpf-attr-map bpf-counters bpf-prog cgroup control cpu cputype \
+		delay detailed event field-separator filter for-each-cgroup hybrid-merge input interval-clear interval-count \
+		interval-print iostat json-output log-fd metric-no-group metric-no-merge metric-no-threshold metric-only \
+		metrics no-affinity no-aggr no-csv-summary no-inherit no-merge null output per-cache per-cluster per-core \
+		per-die per-node per-socket per-thread percore-show-thread pfm-events pid pmu-filter post pre quiet \
+		record-tpebs repeat scale no-scale smi-cost summary sync table td-level tid timeout topdown tpebs-mode \
+		transaction verbose no-big-num no-metric-only; do
+		for program in pmrec "pmrep show" "pmrep stat"; do
+			# Which take an argument is another matter: one that does must not take --help for it.
+			# shellcheck disable=SC2086
+			timeout 5 "$bin"/$program "--$name=1" --help >out 2>&1 </dev/null || true
+			grep -q -i "argument" out && { timeout 5 "$bin"/$program "--$name" --help >out 2>&1 </dev/null || true; }
+			if grep -q -e "unknown option" -e "this version has no" out; then
+				echo "$program --$name: $(cat out)"
+				return 1
+			fi
+		done
+	done
+}

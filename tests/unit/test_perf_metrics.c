@@ -284,6 +284,28 @@ static void the_header_says_what_was_asked(void **state)
 	done(m);
 }
 
+/* --pmu-filter is about what one text was expanded to; who names a PMU means it. */
+static void a_filter_of_pmus(void **state)
+{
+	static char *texts[] = { (char *)"mem/read/", (char *)"mem_0/write/,context-switches,cpu/inst/", NULL };
+	static const char *const want[] = { "mem_1", "mem_0", "software", "cpu" };
+	struct machine *m = *state;
+	struct buf out = BUF_INIT;
+
+	m->options.events = texts;
+	m->options.pmu_filter = (char *)"mem_1";
+	assert_int_equal(ask(m, NULL), 0);
+	assert_int_equal(perf_sets_text(&m->s, &m->plan, &out, &m->e), 0);
+	assert_int_equal(m->s.set.n, 4);
+	for (size_t i = 0; i < 4; i++)
+		assert_string_equal(m->s.set.event[i].pmu, want[i]);
+	m->options.pmu_filter = (char *)"mem_2";
+	assert_int_equal(perf_sets_text(&m->s, &m->plan, &out, &m->e), -ENODEV);
+	assert_non_null(strstr(m->e.text, "mem_2"));
+	buf_release(&out);
+	done(m);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -293,6 +315,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(pmus_have_groups_of_their_own, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(what_cannot_be_had_is_named, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(the_header_says_what_was_asked, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_filter_of_pmus, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
