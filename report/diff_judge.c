@@ -114,7 +114,9 @@ static void explain(struct diff_result *x, const struct diff_recordings *r)
 	else if (v->needed)
 		at += (size_t)snprintf(x->why, sizeof(x->why), "about %zu runs a side would settle it", v->needed);
 	else if (v->kind == VERDICT_INCONCLUSIVE)
-		at += (size_t)snprintf(x->why, sizeof(x->why), "more than 10000 runs a side would be needed");
+		at += (size_t)snprintf(x->why, sizeof(x->why), "%s",
+				       v->low > 0 ? "it would take more than 10000 runs a side, or another margin" :
+						    "runs vary too much to tell how many would do");
 	if (v->kind != VERDICT_ABSENT && at < sizeof(x->why) &&
 	    (v->n_base < runs[DIFF_BASE] || v->n_fresh < runs[DIFF_NEW]))
 		snprintf(x->why + at, sizeof(x->why) - at, "%sin %zu of %zu and %zu of %zu runs", at ? "; " : "",
