@@ -1,6 +1,6 @@
 /*
- * make_cores SLOTS FILE <COUNTS: a recording of events of Arm cores. Each line of stdin is an event and what CPUs 0 and
- * 1 count of it in the one second that the recording has.
+ * make_cores SLOTS FILE <COUNTS: a recording of events of Arm cores. Each line of stdin is an event and what CPUs 0
+ * and 1 count of it in the one second that the recording has.
  */
 #include <setjmp.h>
 #include <stdarg.h>
