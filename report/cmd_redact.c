@@ -16,7 +16,7 @@ static const char brief[] =
 	"Fields stay if they are technical and known; names become random pseudonyms (host-1a2b3c4d), and what was\n"
 	"dropped is taken out of all other texts, too. pmrep info OUT.pmr shows what still identifies.\n\n"
 	"  -o, --output=OUT       where to; of several files: a directory. Default: a name as pmrec would give it\n"
-	"      --map=FILE         the same pseudonyms as with this FILE before; it undoes all this: keep it to yourself\n"
+	"      --map=FILE         the same pseudonyms as with this FILE before; it undoes all this: keep it private\n"
 	"      --shift-time       move all clocks, the time since boot too, by random amounts\n"
 	"      --keep=LIST        what may stay: machine, person, time, or fields such as bios, labels, devices\n"
 	"      --overwrite        replace what is there\n\n"
@@ -106,7 +106,7 @@ static int check_map(const struct redact_job *j, struct error *e)
 	r = j->directory && !stat(folder, &map) && !stat(j->output, &out) && map.st_dev == out.st_dev &&
 	    map.st_ino == out.st_ino;
 	free(folder);
-	return r ? error_set(e, EINVAL, "the map lies among the outputs, and would travel with them; put it elsewhere") : 0;
+	return r ? error_set(e, EINVAL, "the map lies among the outputs, and would travel with them") : 0;
 }
 
 /* The path of the output for the recording that was looked at. A name that is taken gets a number. */

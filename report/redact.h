@@ -18,7 +18,7 @@
 
 struct redact_options {
 	const char *map;  /* path of the file that holds the pseudonyms; NULL: they are forgotten */
-	const char *keep; /* classes (machine, person, time) and names of fields that stay, with commas between; or NULL */
+	const char *keep; /* classes (machine, person, time) and names of fields that stay, commas between; or NULL */
 	bool shift_time;
 };
 

@@ -92,6 +92,11 @@ struct redact {
 
 /* Whether a field stays for its class, or because it was named. */
 bool redact_keeps(const struct redact *r, uint32_t key, const char *name);
+/* Of a word; every byte of other alphabets is taken for one. */
+static inline bool redact_is_letter(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (unsigned char)c >= 0x80;
+}
 /* Nothing but plain words, numbers and marks. */
 bool redact_is_plain(const struct redact *r, const char *text);
 /* Whether the text names an event that the kernel or a PMU of the recording defines, and not one of a user. */

@@ -35,13 +35,13 @@ struct rewrite_rules {
 	int (*event)(void *ctx, struct pm_event *e);             /* times of the input, on the shifted clock if shifted */
 	/* A value of TEXT or BYTES columns, `c` being the first that has it; asked once for each of a recording. */
 	int (*text)(void *ctx, const struct pm_counter *c, struct pm_value *v);
-	int (*clocks)(void *ctx, struct pm_clocks *c);           /* REWRITE_DROP is -EINVAL; monotonic is shifted already */
-	int (*source)(void *ctx, char **source);                 /* the source of a group; the text is owned, by malloc */
+	int (*clocks)(void *ctx, struct pm_clocks *c);           /* REWRITE_DROP: -EINVAL; monotonic is shifted */
+	int (*source)(void *ctx, char **source);                 /* that of a group; owned, by malloc */
 	/* Whether a group goes over at all; asked when it becomes known. Its ids are those of `in`. */
 	int (*group)(void *ctx, const struct pm_model *in, const struct pm_group *g);
 	void *group_ctx; /* its own: who reduces is not who redacts */
-	/* What is added to each value of a counter of integers, modulo 2^width; differences stay what they are. Asked
-	 * once for each group that the counter is in. */
+	/* What is added to each value of a counter of integers, modulo 2^width; differences stay what they are.
+	 * Asked once for each group that the counter is in. */
 	uint64_t (*rebase)(void *ctx, const struct pm_counter *c);
 
 	/* Before the first snapshot of a recording, when its model and clocks are known: may set from_ns and to_ns. */

@@ -258,11 +258,11 @@ static int add_rows(struct rewrite *w, const struct pm_model *in, const struct p
 		if (goes_over(w, &chunk->group[i]))
 			err = put_group(w, in, &chunk->group[i], row, n, slot++, skipped);
 	for (uint32_t i = 0; i < n && !err; i++) {
-		uint32_t to = r->chunk.rows + i;
+		uint32_t to = r->chunk.rows + i, step = w->rules->every > 1 ? w->rules->every : 1;
 
 		r->tick[to] = chunk->tick[row + i] + w->rules->shift_ns;
-		/* Counting what is left, so that the numbers of a recording of which one in ten is left cost as little. */
-		r->number[to] = w->rules->every > 1 ? chunk->number[row + i] / w->rules->every : chunk->number[row + i];
+		/* Counting what is left: the numbers of a recording of which one in ten stays cost as little. */
+		r->number[to] = chunk->number[row + i] / step;
 		r->flags[to] = chunk->flags[row + i];
 	}
 	return err;

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
-"""cut, redact, bundle and merge beside decoding alone (`pmrep check`), in the same run: CPU time and peak resident memory.
+"""cut, redact, bundle and merge beside decoding alone (`pmrep check`), in the same run: CPU time, peak resident memory.
 
-A recording of 256 CPUs x 40 counters at 1 s for an hour (genrec page). Limits: at most three times the time of decoding, 64 MiB.
-Where numbers are packed anew (--every, --shift-time, bundles that must shrink), that is most of the work.
+A recording of 256 CPUs x 40 counters at 1 s for an hour (genrec page). Limits: at most three times the time of decoding,
+64 MiB. Where numbers are packed anew (columns left out, --shift-time, bundles that shrink), that is most of the work.
 
 usage: bench_rewrite.py [--rounds N] [--bin DIR] [--tests DIR]
 """

@@ -2,10 +2,10 @@
 """Looks for what was redacted in every byte of what pmrep redact wrote, with the reader of tests/golden.
 
     redact_bytes.py check IN OUT [--plain WORD,...] [--must TEXT]...
-        Every text of a machine or person field, and of a field that the specification does not have, that IN has must not be
-        in OUT: not in a frame as it is stored, not in what its compressed parts unpack to, in no case of letters and not in
-        UTF-16. --plain: texts that the programs themselves write anywhere, such as 'root'. --must: texts that have to be
-        among those looked for, and are in IN.
+        Every text of a machine or person field, and of a field that the specification does not have, that IN has must
+        not be in OUT: not in a frame as it is stored, not in what its compressed parts unpack to, in no case of letters
+        and not in UTF-16. --plain: texts that the programs themselves write anywhere, such as 'root'. --must: texts
+        that have to be among those looked for, and are in IN.
     redact_bytes.py make FILE
         A recording with a secret in every text that the format has, known key or not; prints them.
 """
@@ -122,8 +122,8 @@ def check(args):
                         print("%r is in a %s of %s: %r" % (secret, where, out, data[max(0, at - 40):at + 60]))
                         bad += 1
                         break
-    print("%d texts looked for in %d bytes, %d passed over as plain: %s" % (len(looked), total, len(secrets & plain),
-                                                                             ",".join(sorted(secrets & plain))))
+    passed = sorted(secrets & plain)
+    print("%d texts looked for in %d bytes, passed over as plain: %s" % (len(looked), total, passed))
     return 1 if bad or not looked else 0
 
 
@@ -141,7 +141,8 @@ def make(path):
     header = {1: "pmrec 9", 2: 0, 5: "x86_64", 6: "6.1.0-%s", 7: "Linux", 13: 10**9, 18: "command", 19: "full",
               21: ["perf", "add"], 22: ["cut --counter=" + secret("history")], 100: "zqhost.zqdomain.example",
               101: secret("boot"), 102: secret("product"), 103: secret("bios"), 200: secret("command"),
-              201: [secret("argument"), "/srv/" + secret("folder") + "/file"], 202: "root=UUID=" + secret("uuid") + " quiet",
+              201: [secret("argument"), "/srv/" + secret("folder") + "/file"],
+              202: "root=UUID=" + secret("uuid") + " quiet",
               203: [[secret("key"), secret("value")]], 204: secret("user"), 205: [secret("args")],
               57: secret("unknown"), 99: {1: secret("deep")}, 150: secret("machine"), 250: [secret("person")],
               333: secret("time"), 444: secret("private")}
@@ -172,7 +173,8 @@ def make(path):
     r.body(encode.PMUS, {1: 0, 2: [{1: "cpu", 2: 4, 10: [["peer", "0"], [secret("file"), secret("content")]],
                                     66: secret("pmu")}]})
     r.body(encode.PROBES, {1: 0, 2: [{1: "perf", 2: probe, 4: 2, 3: "ask " + secret("hint")},
-                                     {1: "add", 2: "/sys/class/net/" + secret("eth") + "/speed", 4: 3, 5: {1: secret("x")}},
+                                     {1: "add", 2: "/sys/class/net/" + secret("eth") + "/speed", 4: 3,
+                                      5: {1: secret("x")}},
                                      {1: "stat", 2: "ZQHOST.ZQDOMAIN.EXAMPLE and Zqhost", 4: 3}]})
     r.body(encode.CONFIG, {1: [
         {1: "cpufreq.scaling_driver", 2: encode.START, 3: 0, 50: "driver on zqhost"},
@@ -184,7 +186,8 @@ def make(path):
     r.chunk([(1, [("u64", [t]) for t in ([x + 5 for x in ticks], [x + 9 for x in ticks])] +
              [("u64", [[1, 2, 3]] * 5 + [[1, 3, 1], [2, 2, 2]])], [])], ticks)
     r.body(encode.EVENT, {1: 1, 2: encode.START + 10, 3: {200: "now " + secret("marker")}})
-    r.body(encode.EVENT, {1: 10, 2: encode.START + 11, 3: {8: 1, 9: 0, 201: 4711, 15: "note by zqhost", 80: secret("new")}})
+    r.body(encode.EVENT, {1: 10, 2: encode.START + 11,
+                          3: {8: 1, 9: 0, 201: 4711, 15: "note by zqhost", 80: secret("new")}})
     r.body(encode.EVENT, {1: 77, 2: encode.START + 12, 3: {15: secret("kind")}})
     r.end()
     r.save(path)
