@@ -138,4 +138,15 @@ static inline uint32_t harness_rows(const struct harness *h, enum pm_kind kind)
 	return n;
 }
 
+/* Every counter reads the number of its row. */
+static inline struct reading one_a_row(struct builder *b, const char *counter, const struct pm_instance *i, uint64_t row)
+{
+	return (struct reading){ row, 0 };
+}
+
+static inline void text_attr(struct builder *b, uint32_t counter, uint32_t key, const char *text)
+{
+	assert_int_equal(pm_map_set(&builder_counter_at(b, counter)->attrs, key, pm_text(text)), 0);
+}
+
 #endif
