@@ -191,3 +191,7 @@ assert p[19]["functions"][0]["src_bdf"] == 0xc100'
 	[[ $output == *"Grace "*"the processor should have it"*"modprobe nvidia_cspmu"* ]]
 	[[ $output != *t410* ]]
 }
+
+@test "stat computes what show does" {
+	run -0 python3 "$PM_SOURCE/tests/cli/nvidia_stat.py" "$PM_SOURCE"/samples/{tegra410,tegra410-pair,grace}.pmr
+}
