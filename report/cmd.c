@@ -24,6 +24,7 @@ const struct command commands[] = {
 	{ "merge", "join consecutive recordings into one", cmd_merge },
 	{ "redact", "copy a recording without what tells whose it is", cmd_redact },
 	{ "bundle", "redact a recording and make it small enough for an attachment", cmd_bundle },
+	{ "plot", "metrics over time, drawn in the terminal", cmd_plot },
 	{ "html", "one page of charts and tables that any browser opens", cmd_html },
 	{ "eval", "the value of a metric expression", cmd_eval },
 	{ 0 },

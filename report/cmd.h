@@ -38,6 +38,7 @@ int cmd_redact(int argc, char **argv);
 int cmd_bundle(int argc, char **argv);
 int cmd_diff(int argc, char **argv);
 int cmd_html(int argc, char **argv);
+int cmd_plot(int argc, char **argv);
 int cmd_eval(int argc, char **argv);
 
 /* options_parse(), and prints help or the error. -1: go on; otherwise the exit code. */

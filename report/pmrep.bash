@@ -2,7 +2,7 @@
 
 _pmrep() {
 	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} command=${COMP_WORDS[1]} options
-	local commands="bundle check cut diff dump eval html info list merge redact show stat"
+	local commands="bundle check cut diff dump eval html info list merge plot redact show stat"
 	local common="--color= --help --version"
 	local show="--IPC --Joules --Summary --TCC= --all --cpu= --debug --enable= --every= --follow --force --format=
 		--header_iterations= --hide= --interval-clear --interval= --layout= --list --metrics-file= --no-msr
@@ -56,6 +56,7 @@ _pmrep() {
 	html) options="--hide= --max-size= --output= --overwrite --show= --since= --until= $common" ;;
 	info) options="--all --format= --pci $common" ;;
 	list) options="--format= $common" ;;
+	plot) options="--ascii --cpu= --every= --heatmap --height= --per-cache --per-cgroup --per-cluster --per-core --per-cpu --per-device --per-die --per-node --per-package --per-pmu --per-system --per-task --rate --since= --until= --width= $common" ;;
 	merge) options="--output= --overwrite $common" ;;
 	redact) options="--keep= --map= --output= --overwrite --shift-time $common" ;;
 	stat) options="$stat $common" ;;

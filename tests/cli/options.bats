@@ -108,7 +108,7 @@ long_options() {
 }
 
 @test "the completion of pmrep has the options of the other commands" {
-	for command in info list dump check eval html cut merge redact bundle; do
+	for command in info list dump check eval html cut merge plot redact bundle; do
 		long_options "$bin/pmrep" $command >want
 		{ sed -n "s/^\t$command) options=\(.*\);;/\1/p" "$source/report/pmrep.bash"
 		  sed -n '/local common=/p' "$source/report/pmrep.bash"; } |

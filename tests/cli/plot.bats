@@ -1,0 +1,153 @@
+#!/usr/bin/env bats
+# pmrep plot: pictures of text, against the numbers of show.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+	bin=${PM_BIN:-$BATS_TEST_DIRNAME/../../build/bin}
+	source=${PM_SOURCE:-$BATS_TEST_DIRNAME/../..}
+	unset COLUMNS
+	export LC_ALL=C.UTF-8
+	cd "$BATS_TEST_TMPDIR"
+}
+
+plot() {
+	"$bin/pmrep" plot "$@"
+}
+
+@test "the largest and the smallest value are in the picture, and the numbers are those of show" {
+	s=$source/samples/idle.pmr
+	plot util --width=60 "$s" >out
+	"$bin/pmrep" show --all -S --show=util --format=csv "$s" | python3 -c '
+import csv, re, sys
+values = [float(r["value"]) for r in csv.DictReader(sys.stdin) if r["value"]]
+head = open("out").readline()
+low, mean, high = map(float, re.match(r"Util%: min ([\d.]+), mean ([\d.]+), max ([\d.]+) %", head).groups())
+near = lambda a, b: abs(a - b) <= 0.001 * abs(b) + 1e-6
+assert near(low, min(values)) and near(high, max(values)), (head, values)
+assert min(values) <= mean <= max(values)'
+	# 12 rows, the axis and its numbers.
+	[ "$(wc -l <out)" -eq 15 ]
+	python3 - <<-'EOT'
+	lines = open("out", encoding="utf-8").read().split("\n")
+	assert all(len(l) <= 60 for l in lines), max(map(len, lines))
+	assert any("\u2800" < c <= "\u28ff" for l in lines for c in l)
+	EOT
+}
+
+@test "width and height: option, COLUMNS, 80" {
+	s=$source/samples/idle.pmr
+	longest() {
+		python3 -c 'print(max(len(l.rstrip("\n")) for l in open("out", encoding="utf-8")))'
+	}
+	plot ctxsw "$s" >out
+	[ "$(longest out)" -le 80 ] && [ "$(longest out)" -ge 78 ]
+	COLUMNS=44 plot ctxsw "$s" >out
+	[ "$(longest out)" -le 44 ] && [ "$(longest out)" -ge 42 ]
+	COLUMNS=44 plot ctxsw --width=100 --height=5 "$s" >out
+	[ "$(longest out)" -le 100 ] && [ "$(longest out)" -ge 98 ]
+	[ "$(wc -l <out)" -eq 8 ]
+}
+
+@test "ASCII where there is no UTF-8" {
+	s=$source/samples/idle.pmr
+	for args in "util" "util util.user --per-cpu" "--heatmap util"; do
+		LC_ALL=C plot $args "$s" >a
+		plot --ascii $args "$s" >b
+		cmp a b
+		run ! grep -q -P '[^\x00-\x7f]' a
+		plot $args "$s" | grep -q -P '[^\x00-\x7f]'
+	done
+}
+
+@test "colours only where they are wanted" {
+	s=$source/samples/idle.pmr
+	run ! grep -q $'\033' <(plot util util.user "$s")
+	grep -q $'\033\[36m' <(plot --color=always util util.user "$s")
+	grep -q $'\033\[48;5;' <(plot --color=always --heatmap util "$s")
+	# Without them lines have marks, which the legend names.
+	plot util.user util.system "$s" >out
+	grep -q '^\* User%' out
+	grep -q '^o Sys%' out
+	grep -q '┤.*[*o]\|│.*[*o]' out
+}
+
+@test "units part charts; levels make lines" {
+	s=$source/samples/idle.pmr
+	[ "$(plot util ctxsw "$s" | grep -c '└')" -eq 2 ]
+	[ "$(plot util util.user "$s" | grep -c '└')" -eq 1 ]
+	plot --per-cpu util "$s" | grep -q 'Util%  CPU 1: min'
+	plot --cpu=1 util "$s" >out
+	grep -q 'CPU 1: min' out
+	run ! grep -q 'CPU 0: min' out
+}
+
+@test "a gap is drawn as a gap" {
+	"$bin/pmrec" -q --sources=stat -i 20ms -n 10 -o a.pmr
+	sleep 0.6
+	"$bin/pmrec" -q --sources=stat -i 20ms -n 10 -o b.pmr
+	"$bin/pmrep" merge -o both.pmr a.pmr b.pmr 2>/dev/null
+	plot ctxsw --width=70 both.pmr >out
+	python3 - <<-'EOT'
+	rows = [l.split("┤" if "┤" in l else "│", 1)[1] for l in open("out", encoding="utf-8").read().split("\n")
+	        if "┤" in l or "│" in l]
+	filled = [any(len(r) > x and r[x] != " " for r in rows) for x in range(max(map(len, rows)))]
+	assert filled[0] and filled[-1], filled
+	# 0.2 of 1.0 seconds, at least 0.6 without, 0.2.
+	hole = "".join("x" if f else " " for f in filled).strip().split("x")
+	longest = max(len(h) for h in hole)
+	assert longest > len(filled) // 3, (longest, len(filled))
+	assert sum(1 for h in hole if h) == 1, hole
+	EOT
+	plot --heatmap util --width=70 both.pmr | grep -q '│[^ ]\+ \{15,\}[^ ]'
+}
+
+@test "a heat map has a row for each CPU and the hot one in its place" {
+	s=$source/samples/idle.pmr
+	plot --heatmap util --width=60 "$s" >out
+	cpus=$("$bin/pmrep" info --format=json "$s" |
+		python3 -c 'import json,sys; print(json.load(sys.stdin)["topology"]["cpus"])')
+	[ "$(grep -c '^ *CPU [0-9]* │' out)" -eq "$cpus" ]
+	"$bin/pmrep" show --all --per-cpu --show=util --format=csv --time=relative "$s" >show.csv
+	python3 - <<-'EOT'
+	import csv
+	rows = [r for r in csv.DictReader(open("show.csv")) if r["scope"] == "cpu" and r["value"]]
+	hot = max(rows, key=lambda r: float(r["value"]))
+	lines = [l for l in open("out", encoding="utf-8") if " │" in l]
+	line = next(l for l in lines if l.strip().startswith("CPU %s " % hot["cpu"]))
+	assert "█" in line, (hot, lines)
+	EOT
+	# Fewer rows than CPUs: neighbours share one.
+	plot --heatmap util --height=2 "$source/samples/grace.pmr" >out 2>err || true
+	[ "$(grep -c '│' out)" -le 2 ]
+}
+
+@test "a part of the time" {
+	s=$source/samples/idle.pmr
+	plot util --since=1 --until=3 "$s" >part
+	plot util --every=2 "$s" >coarse
+	plot util "$s" >all
+	! cmp -s part all
+	! cmp -s coarse all
+	tail -1 part | grep -q '2.* s$'
+	tail -1 part | grep -q -v '[34] s$'
+}
+
+@test "what cannot be drawn is said" {
+	s=$source/samples/idle.pmr
+	run -2 plot
+	run -2 plot "$s"
+	[[ $output == *"which metric"* ]]
+	run -2 plot utill "$s"
+	[[ $output == *"did you mean 'util'"* ]]
+	run -2 plot util nowhere.pmr
+	run -2 plot util "$s" "$s"
+	[[ $output == *"metrics come first"* ]]
+	run -2 plot util --width=5 "$s"
+	run -2 plot util --height=1 "$s"
+	run -2 plot util --every=0 "$s"
+	run -3 plot util "$source/samples/killed.pmr"
+	plot util - <"$s" >/dev/null
+	printf 'x' >bad.pmr
+	run -2 plot util bad.pmr
+}
