@@ -1,8 +1,8 @@
 #!/bin/bash
-# Data flows one way, and so do includes: common <- format <- record, common <- format <- report. And one file each knows a
-# library, so that a library can be replaced by changing one file.
+# Data flows one way, and so do includes: common <- format <- record, common <- format <- report. And one file each
+# knows a library, so that a library can be replaced by changing one file.
 set -u
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/.." || exit
 failed=0
 
 complain() {
@@ -25,8 +25,9 @@ check_folder format 'common|format'
 check_folder record 'common|format|record'
 check_folder report 'common|format|report'
 
-for header in zstd.h zlib.h sys/capability.h jansson.h libsmartcols.h; do
-	files=$(grep -rlE "^[[:space:]]*#[[:space:]]*include[[:space:]]+<(libsmartcols/)?$header>" --include='*.[ch]' common format record report)
+for header in zstd.h zlib.h sys/capability.h jansson.h libsmartcols.h perfmon/pfmlib_perf_event.h; do
+	files=$(grep -rlE "^[[:space:]]*#[[:space:]]*include[[:space:]]+<(libsmartcols/)?$header>" --include='*.[ch]' \
+		common format record report)
 	[ "$(printf '%s\n' "$files" | grep -c .)" = 1 ] || complain "<$header> belongs in exactly one file, found in: ${files:-none}"
 done
 

@@ -181,6 +181,5 @@ assert longest < 200e6, longest'
 	"$bin/pmrep" check -q from-gz.pmr
 	run "$bin/pmrep" cut -o /dev/full in.pmr
 	[ "$status" -eq 2 ]
-	ls | grep -v 'out.pmr\.' >/dev/null
 	run ! ls out.pmr.*
 }

@@ -99,7 +99,7 @@ snapshots() {
 }
 
 @test "default names do not collide" {
-	for i in 1 2 3; do
+	for _ in 1 2 3; do
 		"$bin/pmrec" -q --sources=stat -i 10ms -n 1 &
 	done
 	wait
