@@ -205,8 +205,9 @@ static int add_run(struct stat_sheet *s, double wall_ns)
 	return 0;
 }
 
-/* How much of the interval events were disabled. */
-static uint64_t off_ns(const struct stat_sheet *s, const struct interval *i)
+/* How much of the interval events were enabled: pmrec leaves most of the time out in which they are not, and what was
+ * left out is not part of the duration. */
+static uint64_t counted_ns(const struct stat_sheet *s, const struct interval *i)
 {
 	uint64_t sum = 0;
 
@@ -218,6 +219,7 @@ static uint64_t off_ns(const struct stat_sheet *s, const struct interval *i)
 
 		sum += to > from ? to - from : 0;
 	}
+	sum = i->to_ns - i->from_ns > sum ? i->to_ns - i->from_ns - sum : 0;
 	return sum < i->duration_ns ? sum : i->duration_ns;
 }
 
@@ -225,7 +227,7 @@ static int one_interval(struct stat_sheet *s, const struct interval *i, size_t k
 {
 	const struct stat_config *c = s->config;
 	int64_t since = (int64_t)(i->to_ns - s->x->origin_ns);
-	uint64_t counted = i->duration_ns - off_ns(s, i);
+	uint64_t counted = counted_ns(s, i);
 	int err = 0;
 
 	s->intervals++;
@@ -280,6 +282,9 @@ static void event(void *ctx, const struct pm_event *event)
 	struct stat_sheet *s = ctx;
 	uint64_t elapsed, user, system;
 
+	/* One event alone: the time of the others goes on. */
+	if (pm_map_get(&event->attrs, PM_EVENT_KEY_COUNTER))
+		return;
 	switch (event->type) {
 	case PM_EVENT_CHILD_START:
 		s->child = true;

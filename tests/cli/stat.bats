@@ -352,3 +352,34 @@ expect() {
 	[[ $output == *"Performance counter stats for 'true'"* ]]
 	[[ $output == *" msec task-clock "* ]]
 }
+
+@test "enabled time: what --control left out is no time, and one event alone does not stop the clock" {
+	mkfifo ctl ack
+	exec 8<>ctl 9<>ack
+	say() {
+		echo "$1" >&8
+		read -r -t 5 answer <&9
+		[ "$answer" = ack ] || { echo "$1: $answer"; return 1; }
+	}
+	"$bin/pmrec" -q -i 0.05 -a -D -1 -e cpu-clock,faults,cs --control=fifo:ctl,ack -o x.pmr 8>&- 9>&- 3>&- &
+	pid=$!
+	say ping
+	sleep 0.3
+	say enable
+	sleep 0.4
+	say "disable cs"
+	sleep 0.4
+	say disable
+	sleep 0.6
+	say enable
+	sleep 0.3
+	say stop
+	wait "$pid"
+	# The clocks of all CPUs ran while anything counted: so long a time has passed, whatever the sleeps took.
+	cpus=$("$bin/pmrep" info --format=json x.pmr | python3 -c 'import json, sys; print(json.load(sys.stdin)["topology"]["cpus"])')
+	stat -x, -e cpu-clock x.pmr >line
+	run -0 stat -e cpu-clock x.pmr
+	seconds=$(sed -n 's/ *\([0-9.]*\) seconds time elapsed/\1/p' <<<"$output")
+	awk -v s="$seconds" -v n="$cpus" -F, '$3 == "cpu-clock" { share = $1 / 1000 / n / s }
+		END { exit !(s > 1 && share > 0.9 && share < 1.1) }' line || { echo "$seconds s"; cat line; return 1; }
+}
