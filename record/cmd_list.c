@@ -16,15 +16,18 @@
 
 struct list {
 	struct options_common common;
-	char *what, *glob, *root, *event_files[2];
+	char *what, *glob, *root, *event_files[2], *metric_file;
+	struct metric_set vendor;   /* of the --metrics-file */
+	struct metric_table *table; /* owned; the vendor's, then all that are built in; ends with row NULL */
 	unsigned n;
 };
 
-enum { KEY_ROOT = 300, KEY_EVENTS_FILE };
+enum { KEY_ROOT = 300, KEY_EVENTS_FILE, KEY_METRICS_FILE };
 
 static const struct argp_option options[] = {
 	{ "events-file", KEY_EVENTS_FILE, "FILE|DIR", 0, "with the names of the CPU's vendor, in perf's JSON schema",
 	  1 },
+	{ "metrics-file", KEY_METRICS_FILE, "FILE|DIR", 0, "with the metrics of the CPU's vendor, likewise", 1 },
 	{ "root", KEY_ROOT, "DIR", 0, "look at /sys, /proc and /dev under DIR", 1 },
 	{ 0 },
 };
@@ -43,6 +46,11 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 		if (l->event_files[0])
 			return options_bad(state, "one --events-file at a time");
 		l->event_files[0] = arg;
+		return 0;
+	case KEY_METRICS_FILE:
+		if (l->metric_file)
+			return options_bad(state, "one --metrics-file at a time");
+		l->metric_file = arg;
 		return 0;
 	case ARGP_KEY_ARG:
 		if (state->arg_num > 1)
@@ -133,22 +141,52 @@ static int list_metrics(struct list *l)
 	struct table *t = table_new();
 	int err = t ? heads(t, "METRIC", "UNIT", "WHAT") : -ENOMEM;
 
-	for (const struct metric_table *m = metric_tables; m->row && !err; m++) {
+	for (const struct metric_table *m = l->table; m->row && !err; m++) {
 		for (size_t i = 0; i < m->n && !err; i++) {
 			if (!wanted(l, m->row[i].name) && !wanted(l, m->row[i].display))
 				continue;
-			err = row(t, m->row[i].name, m->row[i].unit ? m->row[i].unit : "", m->row[i].help);
+			err = row(t, m->row[i].name, m->row[i].unit ? m->row[i].unit : "",
+				  m->row[i].help ? m->row[i].help : "");
 			l->n++;
 		}
 	}
 	return print(t, err, &l->common);
 }
 
-static void members_of(const char *group, struct buf *out)
+static int take_tables(struct list *l, struct error *e)
+{
+	struct root root = { 0 };
+	char id[64];
+	size_t n = 0;
+	int err;
+
+	while (metric_tables[n].row)
+		n++;
+	l->table = calloc(n + 2, sizeof(*l->table));
+	if (!l->table)
+		return -ENOMEM;
+	memcpy(l->table, metric_tables, n * sizeof(*l->table));
+	if (!l->metric_file)
+		return 0;
+	err = root_init(&root, l->root);
+	if (err)
+		return err;
+	err = metric_set_load_for(&l->vendor, l->metric_file, list_cpu_id(&root, id, sizeof(id)) ? id : NULL, e);
+	root_release(&root);
+	if (err)
+		return error_prefix(e, "--metrics-file");
+	if (!l->vendor.n)
+		return 0;
+	memmove(l->table + 1, l->table, n * sizeof(*l->table));
+	l->table[0] = (struct metric_table){ .name = "vendor", .row = l->vendor.row, .n = l->vendor.n };
+	return 0;
+}
+
+static void members_of(const struct list *l, const char *group, struct buf *out)
 {
 	size_t want = strlen(group);
 
-	for (const struct metric_table *m = metric_tables; m->row; m++)
+	for (const struct metric_table *m = l->table; m->row; m++)
 		for (size_t i = 0; i < m->n; i++)
 			for (const char *c = m->row[i].categories; c && *c; c += strcspn(c, ","), c += *c == ',')
 				if (strcspn(c, ",") == want && !strncmp(c, group, want))
@@ -162,7 +200,7 @@ static int list_groups(struct list *l)
 	struct names seen = { 0 };
 	int err = t ? heads(t, "GROUP", "", "METRICS") : -ENOMEM;
 
-	for (const struct metric_table *m = metric_tables; m->row && !err; m++)
+	for (const struct metric_table *m = l->table; m->row && !err; m++)
 		for (size_t i = 0; i < m->n && !err; i++)
 			for (const char *c = m->row[i].categories; c && *c && !err;
 			     c += strcspn(c, ","), c += *c == ',') {
@@ -174,7 +212,7 @@ static int list_groups(struct list *l)
 				if (names_get(&seen, group, &ignored) || !wanted(l, group))
 					continue;
 				err = names_set(&seen, group, 0);
-				members_of(group, &members);
+				members_of(l, group, &members);
 				if (!err)
 					err = row(t, group, "", buf_str(&members));
 				buf_release(&members);
@@ -213,6 +251,8 @@ static int list_all(struct list *l, struct error *e)
 		err = list_sources(l);
 	if (!err && (all || !strcmp(l->what, "events")))
 		err = list_events_of_machine(l, e);
+	if (!err && l->what && !strncmp(l->what, "metric", 6))
+		err = take_tables(l, e);
 	if (!err && l->what && !strcmp(l->what, "metrics"))
 		err = list_metrics(l);
 	if (!err && l->what && !strcmp(l->what, "metricgroups"))
@@ -236,6 +276,8 @@ int cmd_list(int argc, char **argv)
 	} else if (code < 0 || list_all(&l, &e)) {
 		code = command_failed(&e);
 	}
+	metric_set_release(&l.vendor);
+	free(l.table);
 	options_common_release(&l.common);
 	return code;
 }

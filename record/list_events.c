@@ -238,8 +238,7 @@ static void add_tracepoints(struct listing *l, const struct event_view *v)
 		add(l, "SYSTEM:NAME", "tracepoint", NULL, "cannot be listed: tracefs may not be read");
 }
 
-/* The id by which the maps of vendor files know this CPU; false if it cannot be had. */
-static bool cpu_id(const struct root *root, char *id, size_t size)
+bool list_cpu_id(const struct root *root, char *id, size_t size)
 {
 	uint32_t first = 0;
 	struct cpulist cpus = { .cpu = &first, .n = 1 };
@@ -277,7 +276,7 @@ int list_events(const struct root *root, const char *glob, char *const *event_fi
 		return error_sys(e, ENOMEM, "list of events");
 	l.err = perf_pmus_read(&pmus, root);
 	if (!l.err && event_files && *event_files) {
-		l.err = perf_pmus_add_files(&pmus, event_files, cpu_id(root, id, sizeof(id)) ? id : NULL, &notes, e);
+		l.err = perf_pmus_add_files(&pmus, event_files, list_cpu_id(root, id, sizeof(id)) ? id : NULL, &notes, e);
 		if (l.err) {
 			table_free(l.table);
 			perf_pmus_release(&pmus);

@@ -2,6 +2,9 @@
 #ifndef RECORD_LIST_EVENTS_H
 #define RECORD_LIST_EVENTS_H
 
+#include <stdbool.h>
+#include <stddef.h>
+
 #include "common/buf.h"
 #include "common/error.h"
 #include "record/root.h"
@@ -10,5 +13,8 @@
  * (NULL-terminated; NULL: none). Their number, or -errno. */
 int list_events(const struct root *root, const char *glob, char *const *event_files, struct buf *out,
 		struct error *e);
+
+/* The id by which the maps of vendor files know this CPU; false if it cannot be had. */
+bool list_cpu_id(const struct root *root, char *id, size_t size);
 
 #endif

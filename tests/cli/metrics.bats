@@ -81,6 +81,10 @@ counts() {
 	pmrec list metricgroups TopdownL1 | grep -q tma_backend_bound
 	pmrec list metricgroups Default | grep -q cs_per_second
 	run ! pmrec list metricgroups NoSuchGroup
+	pmrec list metrics --metrics-file=metrics.json 'Faults*' | grep -q 'Page faults a millisecond'
+	pmrec list metricgroups --metrics-file=metrics.json Faults | grep -qi 'faults  *FaultsPerMs rate_of_faults'
+	run -125 pmrec list metrics --metrics-file=absent.json
+	[[ $output == *"--metrics-file: absent.json: No such file"* ]]
 }
 
 @test "a folder is one set" {
