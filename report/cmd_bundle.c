@@ -289,9 +289,10 @@ static bool worth_trying(const struct bundle *b, const struct step *s, const str
 		return false;
 	if (s->sources && !b->n_shares)
 		return s->every != (s - 1)->every;
-	if (s->sources != measured->sources || s->level != measured->level || s->gather != measured->gather)
+	if (s->sources != measured->sources || s->gather != measured->gather)
 		return true;
-	return bytes / (now > before ? now / before : 1) / 2 < b->max_size;
+	/* Harder compression finds a quarter at most; fewer snapshots may pack better than in proportion. */
+	return bytes / (now > before ? now / before * 2 : 1) * 3 / 4 < b->max_size;
 }
 
 static int search(struct bundle *b, struct attempt *a, struct rewrite_result *result, struct error *e)
