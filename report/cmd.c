@@ -44,6 +44,16 @@ void cmd_complain(const char *command, const char *format, ...)
 	buf_release(&shown);
 }
 
+void cmd_complain_lines(const char *command, const char *what, struct buf *lines)
+{
+	for (const char *line = buf_str(lines); *line;) {
+		size_t len = strcspn(line, "\n");
+
+		cmd_complain(command, "%s: %.*s", what, (int)len, line);
+		line += len + (line[len] == '\n');
+	}
+}
+
 int cmd_fail(const char *command, const struct error *e)
 {
 	cmd_complain(command, "%s", e->text[0] ? e->text : strerror(e->number));

@@ -48,7 +48,9 @@ int cmd_options(const struct options_spec *spec, int argc, char **argv, void *in
 error_t cmd_format(struct argp_state *state, const char *arg, const char *text, bool *json);
 /* A line "COMMAND: text" on stderr, escaped. */
 void cmd_complain(const char *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* The same for an error; returns EXIT_TROUBLE. */
+/* Each line of `lines` so, behind "WHAT: ": what it is about, such as a file. */
+void cmd_complain_lines(const char *command, const char *what, struct buf *lines);
+/* A line for an error; returns EXIT_TROUBLE. */
 int cmd_fail(const char *command, const struct error *e);
 /* Writes the buffer to stdout and empties it. 0, or EXIT_TROUBLE for a buffer that ran out of memory; what the file
  * system says is found at the end. */

@@ -19,19 +19,6 @@
 
 #define NAME "pmrep diff"
 
-static void complain_lines(const char *path, struct buf *lines)
-{
-	const char *line = buf_str(lines);
-
-	while (*line) {
-		size_t len = strcspn(line, "\n");
-
-		cmd_complain(NAME, "%s: %.*s", path, (int)len, line);
-		line += len + (line[len] == '\n');
-	}
-	buf_clear(lines);
-}
-
 /* ---- before the numbers ---- */
 
 /* Recordings that are not whole take part with what is readable, unless that is refused. False: refused. */
@@ -43,7 +30,8 @@ static bool admit(struct diff_recordings *r, const struct diff_options *o)
 		struct diff_recording *one = &r->recording[i];
 		const char *what = one->damaged ? "damaged" : one->cut && !one->open ? "cut: its end is missing" : NULL;
 
-		complain_lines(one->path, &one->notes);
+		cmd_complain_lines(NAME, one->path, &one->notes);
+		buf_clear(&one->notes);
 		if (one->snapshots < 2)
 			what = "no interval in it";
 		if (!what)
@@ -267,8 +255,10 @@ static int compare(struct comparison *c, const struct options_common *common)
 		return EXIT_TROUBLE;
 	if (diff_collect(&c->data, &c->recordings, o, few_runs(&c->recordings), &e))
 		return cmd_fail(NAME, &e);
-	for (size_t i = 0; i < c->recordings.n; i++)
-		complain_lines(c->recordings.recording[i].path, &c->recordings.recording[i].notes);
+	for (size_t i = 0; i < c->recordings.n; i++) {
+		cmd_complain_lines(NAME, c->recordings.recording[i].path, &c->recordings.recording[i].notes);
+		buf_clear(&c->recordings.recording[i].notes);
+	}
 	return judge(c, common);
 }
 

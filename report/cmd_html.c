@@ -113,24 +113,12 @@ static const struct options_spec spec = {
 	.name = "pmrep html", .column = OPTIONS_OTHER, .argp = &argp, .brief = brief,
 };
 
-static void complain_lines(const char *path, struct buf *lines)
-{
-	const char *line = buf_str(lines);
-
-	while (*line) {
-		size_t len = strcspn(line, "\n");
-
-		cmd_complain(spec.name, "%s: %.*s", path, (int)len, line);
-		line += len + (line[len] == '\n');
-	}
-}
-
 static int judge(const struct html *h, struct html_recording *r, const char *path)
 {
 	bool open = r->result.cut_only && !r->result.damaged && strcmp(path, "-") && input_being_written(path);
 
 	if (!open)
-		complain_lines(path, &r->result.notes);
+		cmd_complain_lines(spec.name, path, &r->result.notes);
 	return !open && (r->result.damaged || r->result.cut_only) ? EXIT_DAMAGED : EXIT_GOOD;
 }
 
@@ -164,7 +152,7 @@ static int run(struct html *h)
 	if (err)
 		status = cmd_fail(spec.name, &e);
 	else if (page.reduced.len)
-		complain_lines("reduced", &page.reduced);
+		cmd_complain_lines(spec.name, "reduced", &page.reduced);
 	outfile_release(&out);
 	buf_release(&page.reduced);
 	buf_release(&verdicts);

@@ -15,18 +15,6 @@
 
 #define NAME "pmrep stat"
 
-static void complain_lines(const char *path, struct buf *lines)
-{
-	const char *line = buf_str(lines);
-
-	while (*line) {
-		size_t len = strcspn(line, "\n");
-
-		cmd_complain(NAME, "%s: %.*s", path, (int)len, line);
-		line += len + (line[len] == '\n');
-	}
-}
-
 static int judge(const struct stat_options *o, const char *path, const struct pipeline_result *r)
 {
 	if (r->cut_only && !r->damaged && strcmp(path, "-") && !o->follow && input_being_written(path))
@@ -148,7 +136,7 @@ static int stat_file(struct stat_options *o, const char *path, struct exporter *
 		config.wait = follow_wait;
 		config.wait_ctx = &follow;
 	}
-	x->recording = strrchr(path, '/') && strrchr(path, '/')[1] ? strrchr(path, '/') + 1 : path;
+	x->recording = input_name(path);
 	put_started(o, x, path);
 	if (o->tidy)
 		err = select_events(o, path, &config.selection, &e);
@@ -159,9 +147,9 @@ static int stat_file(struct stat_options *o, const char *path, struct exporter *
 	if (!err)
 		status = judge(o, path, &result);
 	if (!o->quiet && (status != EXIT_GOOD || result.damaged || !result.cut_only))
-		complain_lines(path, &result.notes);
+		cmd_complain_lines(NAME, path, &result.notes);
 	if (!o->quiet)
-		complain_lines(path, &s.notes);
+		cmd_complain_lines(NAME, path, &s.notes);
 	if (err) {
 		if (!strstr(e.text, path) && strncmp(e.text, "output", 6))
 			error_prefix(&e, "%s", path);
@@ -213,7 +201,7 @@ static int stat_files(struct stat_options *o, const struct options_common *commo
 	if ((status = open_output(o)))
 		return status;
 	for (size_t i = 0; i < o->n_vendor && !o->quiet; i++)
-		complain_lines("--metrics-file", &o->vendor[i].skipped);
+		cmd_complain_lines(NAME, "--metrics-file", &o->vendor[i].skipped);
 	/* Figures over intervals are of those that were recorded, unless longer ones are wanted. */
 	if (o->stat.stats && o->pipeline.mode == PIPELINE_TOTAL)
 		o->pipeline.mode = PIPELINE_EACH;

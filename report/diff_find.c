@@ -12,13 +12,6 @@
 
 static const char *const side_name[] = { [DIFF_BASE] = "base", [DIFF_NEW] = "new" };
 
-static const char *last_part(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash && slash[1] ? slash + 1 : path;
-}
-
 static int add(struct diff_recordings *r, const char *path, enum diff_side side)
 {
 	struct diff_recording *more = reallocarray(r->recording, r->n + 1, sizeof(*more));
@@ -26,7 +19,7 @@ static int add(struct diff_recordings *r, const char *path, enum diff_side side)
 	if (!more)
 		return -ENOMEM;
 	r->recording = more;
-	more[r->n++] = (struct diff_recording){ .path = path, .name = last_part(path), .side = side };
+	more[r->n++] = (struct diff_recording){ .path = path, .name = input_name(path), .side = side };
 	return 0;
 }
 

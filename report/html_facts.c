@@ -9,6 +9,7 @@
 #include "report/html.h"
 #include "report/info.h"
 #include "report/value_out.h"
+#include "report/input.h"
 
 static int add(struct html_recording *r, const char *name, const char *value, enum pm_privacy privacy, bool head)
 {
@@ -47,11 +48,10 @@ static int fact(struct html_recording *r, const char *name, const char *value)
 static int recording(struct html_recording *r)
 {
 	char text[64], number[NUMBER_MAX];
-	const char *slash = strrchr(r->path, '/');
 	int err = head(r, "Recording");
 
 	if (!err)
-		err = fact(r, "file", slash && slash[1] ? slash + 1 : r->path);
+		err = fact(r, "file", input_name(r->path));
 	if (!err && r->start_wall_ns > 0) {
 		text[number_time(text, (uint64_t)r->start_wall_ns, 0)] = '\0';
 		err = add(r, "start", text, PM_PRIVACY_TIME, false);

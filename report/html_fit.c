@@ -7,13 +7,7 @@
 #include "common/number.h"
 #include "report/html.h"
 #include "report/html_text.h"
-
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash && slash[1] ? slash + 1 : path;
-}
+#include "report/input.h"
 
 static uint64_t numbers_bytes(const struct html_page *p)
 {
@@ -104,7 +98,7 @@ static void say_reduced(struct html_page *p)
 	}
 	for (size_t i = 0; i < p->n; i++)
 		if (p->recording[i].near.left_out + p->recording[i].far.left_out)
-			buf_printf(&p->reduced, "%s: %u series are not drawn\n", base_name(p->recording[i].path),
+			buf_printf(&p->reduced, "%s: %u series are not drawn\n", input_name(p->recording[i].path),
 				   p->recording[i].near.left_out + p->recording[i].far.left_out);
 }
 

@@ -7,13 +7,7 @@
 #include "common/number.h"
 #include "report/html.h"
 #include "report/html_text.h"
-
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash && slash[1] ? slash + 1 : path;
-}
+#include "report/input.h"
 
 /* ---- the numbers and what they belong to ---- */
 
@@ -76,7 +70,7 @@ static void put_recording(const struct html_page *p, const struct html_recording
 			  struct buf *out)
 {
 	buf_addstr(out, "{\"name\":");
-	html_json_text(out, base_name(r->path));
+	html_json_text(out, input_name(r->path));
 	buf_addstr(out, ",\"start\":");
 	put_double(out, r->start_wall_ns > 0 ? (double)(r->start_wall_ns / 1000000) : (double)__builtin_nan(""));
 	buf_addstr(out, ",\"duration\":");
@@ -153,7 +147,7 @@ static void put_title(const struct html_page *p, struct buf *out)
 
 		if (i)
 			buf_addstr(out, " beside ");
-		html_text(out, base_name(r->path));
+		html_text(out, input_name(r->path));
 		if (r->host && r->host[0]) {
 			buf_addstr(out, " (");
 			html_text(out, r->host);
@@ -180,7 +174,7 @@ static void put_lead(const struct html_page *p, struct buf *out)
 
 		buf_addstr(out, "<p class=lead>");
 		if (p->n > 1) {
-			html_text(out, base_name(r->path));
+			html_text(out, input_name(r->path));
 			buf_addstr(out, ": ");
 		}
 		for (size_t k = 0; k < sizeof(name) / sizeof(*name); k++) {
@@ -229,7 +223,7 @@ static void put_notes(const struct html_page *p, struct buf *out)
 	for (size_t i = 0; i < p->n; i++) {
 		struct buf notes = p->recording[i].result.notes;
 
-		put_note(out, base_name(p->recording[i].path), &notes);
+		put_note(out, input_name(p->recording[i].path), &notes);
 	}
 }
 
@@ -239,7 +233,7 @@ static void put_each(const struct html_page *p, struct buf *out,
 	for (size_t i = 0; i < p->n; i++) {
 		if (p->n > 1) {
 			buf_addstr(out, "<h3>");
-			html_text(out, base_name(p->recording[i].path));
+			html_text(out, input_name(p->recording[i].path));
 			buf_addstr(out, "</h3>\n");
 		}
 		put(&p->recording[i], out);
@@ -275,7 +269,7 @@ static void put_files(const struct html_page *p, struct buf *out)
 {
 	for (size_t i = 0; i < p->n; i++) {
 		buf_addstr(out, i ? " and " : "");
-		html_text(out, base_name(p->recording[i].path));
+		html_text(out, input_name(p->recording[i].path));
 	}
 }
 

@@ -178,6 +178,13 @@ static int open_path(struct pm_input *in, const char *path, bool growing, struct
 	return 0;
 }
 
+const char *input_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash && slash[1] ? slash + 1 : path;
+}
+
 int input_open(struct pm_reader **r, const char *path, bool growing, struct error *e)
 {
 	struct pm_input in;

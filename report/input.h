@@ -8,6 +8,9 @@
 
 #include "format/reader.h"
 
+/* What people call the file: the part behind the last slash; points into `path`. */
+const char *input_name(const char *path);
+
 /* Opens `path`. With `growing` an end is not final (see pm_input). Errors begin with the path. */
 int input_open(struct pm_reader **r, const char *path, bool growing, struct error *e);
 
