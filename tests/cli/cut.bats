@@ -81,8 +81,13 @@ assert {r["cpu"] for r in rows if r["scope"] == "cpu"} == {"1"}'
 	    assert values[key(r)] == r["value"], (r, values[key(r)])
 	EOT
 	[ "$(stat -c %s coarse.pmr)" -lt "$(stat -c %s fine.pmr)" ]
-	snapshots=$("$bin/pmrep" info --format=json coarse.pmr | python3 -c 'import json,sys; print(json.load(sys.stdin)["snapshots"])')
-	[ "$snapshots" -ge 10 ] && [ "$snapshots" -le 12 ]
+	snapshots() {
+		"$bin/pmrep" info --format=json "$1" | python3 -c 'import json,sys; print(json.load(sys.stdin)["snapshots"])'
+	}
+	# Where a busy machine has cost ticks, stretches end, and their ends stay.
+	few=$(snapshots coarse.pmr) many=$(snapshots fine.pmr)
+	[ $((few * 10)) -ge "$many" ]
+	[ $((few * 4)) -lt "$many" ]
 }
 
 @test "parts that share a snapshot merge to the whole" {
