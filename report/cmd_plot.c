@@ -26,7 +26,7 @@ static const char brief[] =
 	"Draw metrics of a recording over time, in the terminal. Metrics of one unit share a chart.\n\n"
 	"      --per-package     a line for each; or --per-die, core, node, cpu, task, cgroup, device, pmu, ...\n"
 	"  -c, --cpu=SET         a line for each of these CPUs\n"
-	"      --heatmap         a row for each CPU, or for what --per-... says, in place of lines\n"
+	"      --heatmap         a row for each CPU, or each of another level, in place of lines\n"
 	"      --since=TIME, --until=TIME, --every=SEC\n"
 	"      --width=COLUMNS   of the picture; --height=ROWS  of each chart\n"
 	"      --ascii           no Braille and no blocks\n\n"
@@ -57,7 +57,7 @@ static const struct argp_option options[] = {
 	{ "per-device", KEY_PER + PM_DEVICE, NULL, 0, "One line a device", 1 },
 	{ "per-pmu", KEY_PER + PM_PMU, NULL, 0, "One line an uncore PMU", 1 },
 	{ "cpu", KEY_CPU, "SET", 0, "One line for each of these CPUs: 0,2..5", 1 },
-	{ "heatmap", KEY_HEATMAP, NULL, 0, "A map of CPUs (or what --per-... says) by time, in place of lines", 1 },
+	{ "heatmap", KEY_HEATMAP, NULL, 0, "A map of CPUs (or of another level) by time, in place of lines", 1 },
 	{ "rate", KEY_RATE, NULL, 0, "Raw counters per second, not per interval", 1 },
 	{ NULL, 0, NULL, 0, "Time:", 2 },
 	{ "since", KEY_SINCE, "TIME", 0, "Begin there: seconds from the start, -SECONDS from the end, or a date", 2 },

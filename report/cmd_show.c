@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <langinfo.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,27 +13,9 @@
 #include "report/follow.h"
 #include "report/input.h"
 #include "report/options_show.h"
+#include "report/plot_data.h"
 
 #define NAME "pmrep"
-
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash && slash[1] ? slash + 1 : path;
-}
-
-static void complain_lines(const char *path, struct buf *lines)
-{
-	const char *line = buf_str(lines);
-
-	while (*line) {
-		size_t len = strcspn(line, "\n");
-
-		cmd_complain(NAME, "%s: %.*s", path, (int)len, line);
-		line += len + (line[len] == '\n');
-	}
-}
 
 /* Metrics of --metrics-file that could not be understood. True if there are any. */
 static bool complain_skipped(struct show_options *o)
@@ -40,7 +23,7 @@ static bool complain_skipped(struct show_options *o)
 	bool any = false;
 
 	for (size_t i = 0; i < o->n_vendor; i++) {
-		complain_lines("--metrics-file", &o->vendor[i].skipped);
+		cmd_complain_lines(NAME, "--metrics-file", &o->vendor[i].skipped);
 		any |= o->vendor[i].skipped.len > 0;
 	}
 	return any;
@@ -102,7 +85,7 @@ static int list_file(const struct show_options *o, struct table *t, const char *
 	if (err)
 		return err;
 	err = pipeline_offer(&o->pipeline, reader, &offer, &notes, e);
-	complain_lines(path, &notes);
+	cmd_complain_lines(NAME, path, &notes);
 	if (!err && (err = list_offer(t, &offer)))
 		error_sys(e, ENOMEM, "list");
 	offer_release(&offer);
@@ -150,6 +133,29 @@ static int judge(const struct show_options *o, const char *path, struct pipeline
 	return r->damaged || r->cut_only ? EXIT_DAMAGED : EXIT_GOOD;
 }
 
+#define SPARK_BINS 256
+
+/* All intervals, before the one over all of them. What is wrong with the input is said then. */
+static int collect(const struct show_options *o, const char *path, struct plot_data *d, struct error *e)
+{
+	struct pipeline_config config = o->pipeline;
+	struct pipeline_result result = { 0 };
+	struct pm_reader *reader = NULL;
+	struct exporter x;
+	int err = input_open(&reader, path, false, e);
+
+	if (err)
+		return err;
+	config.mode = PIPELINE_EACH;
+	exporter_init(&x, &export_plot, &o->export);
+	x.data = d;
+	err = pipeline_run(&config, reader, &x, &result, e);
+	exporter_release(&x);
+	buf_release(&result.notes);
+	pm_reader_close(reader);
+	return err;
+}
+
 static int show_file(struct show_options *o, const char *path, struct exporter *x)
 {
 	struct pipeline_result result = { 0 };
@@ -164,7 +170,7 @@ static int show_file(struct show_options *o, const char *path, struct exporter *
 		config.wait = follow_wait;
 		config.wait_ctx = &follow;
 	}
-	x->recording = base_name(path);
+	x->recording = input_name(path);
 	err = input_open(&reader, path, config.wait != NULL, &e);
 	if (err) {
 		follow_release(&follow);
@@ -174,8 +180,8 @@ static int show_file(struct show_options *o, const char *path, struct exporter *
 	if (!err)
 		status = judge(o, path, &result);
 	if (status != EXIT_GOOD || result.damaged || !result.cut_only)
-		complain_lines(path, &result.notes);
-	complain_lines(path, &result.remarks);
+		cmd_complain_lines(NAME, path, &result.notes);
+	cmd_complain_lines(NAME, path, &result.remarks);
 	if (err) {
 		if (!strstr(e.text, path) && strncmp(e.text, "output", 6))
 			error_prefix(&e, "%s", path);
@@ -257,6 +263,43 @@ static void settle(struct show_options *o, const struct options_common *common)
 	choose_places(&o->pipeline.selection, tabs, o->pipeline.places_only, &o->export);
 }
 
+static int show_with_spark(struct show_options *o, const char *path, struct exporter *x)
+{
+	struct plot_data data;
+	struct error e = { 0 };
+	int status;
+
+	plot_data_init(&data, SPARK_BINS);
+	if (collect(o, path, &data, &e)) {
+		status = cmd_fail(NAME, &e);
+	} else {
+		x->spark = &data;
+		x->utf8 = !strcmp(nl_langinfo(CODESET), "UTF-8");
+		status = show_file(o, path, x);
+		x->spark = NULL;
+	}
+	plot_data_release(&data);
+	return status;
+}
+
+/* The recording is read twice, and the marks stand in one row a place. */
+static bool can_spark(struct show_options *o)
+{
+	bool files = !o->follow;
+
+	for (int i = 0; i < o->n_files; i++)
+		files &= strcmp(o->file[i], "-") != 0;
+	if (o->pipeline.mode == PIPELINE_AUTO)
+		o->pipeline.mode = PIPELINE_TOTAL;
+	if (o->pipeline.mode != PIPELINE_TOTAL || o->format != &export_table)
+		cmd_complain(NAME, "--spark goes with --total, into a table");
+	else if (!files)
+		cmd_complain(NAME, "--spark needs the whole recording first: a file, and no --follow");
+	else
+		return true;
+	return false;
+}
+
 static int show(struct show_options *o, const struct options_common *common)
 {
 	struct exporter x;
@@ -266,6 +309,8 @@ static int show(struct show_options *o, const struct options_common *common)
 		cmd_complain(NAME, "no recording given; pmrep --help shows how it goes");
 		return EXIT_TROUBLE;
 	}
+	if (o->spark && !can_spark(o))
+		return EXIT_TROUBLE;
 	if (o->out && strcmp(o->out, "-")) {
 		o->export.fd = open(o->out, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
 		if (o->export.fd < 0) {
@@ -276,7 +321,7 @@ static int show(struct show_options *o, const struct options_common *common)
 	settle(o, common);
 	exporter_init(&x, o->format, &o->export);
 	for (int i = 0; i < o->n_files; i++) {
-		int one = show_file(o, o->file[i], &x);
+		int one = (o->spark ? show_with_spark : show_file)(o, o->file[i], &x);
 
 		/* Trouble with one file says more than damage in another. */
 		if (one == EXIT_TROUBLE || status == EXIT_GOOD)

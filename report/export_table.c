@@ -4,6 +4,7 @@
  * values.
  */
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,9 +13,11 @@
 #include "common/table.h"
 #include "report/decode.h"
 #include "report/exporter.h"
+#include "report/plot_data.h"
 #include "report/status.h"
 
 #define CELL_MAX 64
+#define SPARK_CELLS 8
 
 /* In turbostat's order. */
 enum topology_column { BY_PACKAGE, BY_DIE, BY_L3, BY_NODE, BY_MODULE, BY_CORE, BY_CPU, BY_NAME, TOPOLOGY_COLUMNS };
@@ -429,6 +432,37 @@ static void put_judged(struct exporter *x, bool *first, const char *text, size_t
 	buf_addstr(&x->out, "\033[m");
 }
 
+/* The row of the sheet that a cell is in: not that of the table, for what stands in the row of a first CPU. */
+static const struct sheet_row *row_of(const struct sheet *s, const struct sheet_cell *cell)
+{
+	for (uint32_t r = 0; r < s->n_rows; r++)
+		if (cell >= s->row[r].cell && cell < s->row[r].cell + s->row[r].n_cells)
+			return &s->row[r];
+	return NULL;
+}
+
+/* How the value went, in steps from the lowest mark to the highest. */
+static void put_spark(struct exporter *x, const struct sheet *s, const struct sheet_cell *cell)
+{
+	const struct sheet_row *row = cell ? row_of(s, cell) : NULL;
+	const struct plot_line *line = NULL;
+	double low = INFINITY, high = -INFINITY;
+	struct buf place = BUF_INIT;
+	size_t series;
+
+	if (row) {
+		plot_place_name(s->places, &row->place, &place);
+		line = plot_data_find(x->spark, s->column[cell->column].metric->display, buf_str(&place));
+		buf_release(&place);
+	}
+	buf_addch(&x->out, ' ');
+	series = line ? (size_t)(line - x->spark->line) : 0;
+	if (line && spark_mean_range(&x->spark->set, series, SPARK_CELLS, &low, &high))
+		spark_line(&x->out, &x->spark->set, series, SPARK_CELLS, low, high, x->utf8);
+	else
+		buf_printf(&x->out, "%*s", SPARK_CELLS, "");
+}
+
 static void put_heads(struct exporter *x, struct table_data *t)
 {
 	bool first = true;
@@ -441,9 +475,12 @@ static void put_heads(struct exporter *x, struct table_data *t)
 		if (t->topology[i])
 			put(x, &first, topology_head(t, i), strlen(topology_head(t, i)),
 			    t->width[WIDTH_TOPOLOGY + i]);
-	for (uint32_t c = 0; c < t->n_columns; c++)
+	for (uint32_t c = 0; c < t->n_columns; c++) {
 		put(x, &first, (const char *)t->text.data + t->head[c].at, t->head[c].len,
 		    t->width[WIDTH_METRICS + c]);
+		if (x->spark && c + 1 < t->n_columns)
+			buf_printf(&x->out, "%*s", 1 + SPARK_CELLS, "");
+	}
 	buf_addch(&x->out, '\n');
 	t->since_heads = 0;
 	t->heads_due = false;
@@ -490,6 +527,8 @@ static void put_row(struct exporter *x, struct table_data *t, uint32_t r, const 
 				      (cell->value[k].reason && !status_absent(cell->value[k].reason));
 		put_judged(x, &first, text, cell_text(t, cell, k, text), t->width[WIDTH_METRICS + c],
 			   x->config.color && cell ? sheet_verdict(s, cell, k) : SHEET_UNJUDGED);
+		if (x->spark)
+			put_spark(x, s, cell);
 	}
 	/* Empty cells at the end are no text. */
 	while (x->out.len && (x->out.data[x->out.len - 1] == ' ' || x->out.data[x->out.len - 1] == '\t'))

@@ -38,6 +38,8 @@ struct export_config {
 	unsigned place;          /* likewise: those that were asked for by name */
 };
 
+struct plot_data;
+
 struct exporter {
 	const struct exporter_ops *ops;
 	struct export_config config;
@@ -48,6 +50,8 @@ struct exporter {
 	uint64_t elapsed_ns;     /* how long the command ran that was recorded; 0: there was none, or it still runs */
 	uint64_t origin_ns;      /* CLOCK_MONOTONIC of its first snapshot, for relative times */
 	struct buf out;
+	const struct plot_data *spark; /* table: how values went goes beside them; borrowed; NULL: not asked for */
+	bool utf8;               /* with blocks, not signs of ASCII */
 	bool partial;            /* a value was printed that lacks a part, or a lost one was left out */
 	bool begun;              /* heads were printed */
 	void *data;              /* the format's own */

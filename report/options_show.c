@@ -13,7 +13,7 @@ enum {
 	KEY_DEBUG = 'd', KEY_DUMP = 'D', KEY_JOULES = 'J', KEY_TCC = 'T', KEY_NO_MSR = 'M', KEY_NO_PERF = 'P',
 	KEY_FORCE = 'f', KEY_QUIET = 'q', KEY_HEADS = 'N', KEY_COUNT = 'n', KEY_OUT = 'o',
 	KEY_LONG = 0x200, KEY_IPC, KEY_EVERY, KEY_TOTAL, KEY_ALL, KEY_SINCE, KEY_UNTIL, KEY_FORMAT, KEY_LAYOUT,
-	KEY_TIME, KEY_RATE, KEY_PCI, KEY_STRICT, KEY_FOLLOW, KEY_CLEAR, KEY_VENDOR,
+	KEY_TIME, KEY_RATE, KEY_PCI, KEY_STRICT, KEY_FOLLOW, KEY_CLEAR, KEY_VENDOR, KEY_SPARK,
 	KEY_PER = 0x300, /* + pm_kind */
 };
 
@@ -53,6 +53,7 @@ static const struct argp_option options[] = {
 	{ "interval", KEY_EVERY, "SEC", OPTION_ALIAS, NULL, 3 },
 	{ "total", KEY_TOTAL, NULL, 0, "One interval over all (the default when a command was recorded)", 3 },
 	{ "all", KEY_ALL, NULL, 0, "Every recorded interval", 3 },
+	{ "spark", KEY_SPARK, NULL, 0, "With --total: beside each value how it went", 3 },
 	{ "since", KEY_SINCE, "TIME", 0, "Begin there: seconds from the start, -SECONDS from the end, or a date", 3 },
 	{ "until", KEY_UNTIL, "TIME", 0, "End there", 3 },
 	{ "num_iterations", KEY_COUNT, "N", 0, "The first N intervals", 3 },
@@ -247,6 +248,9 @@ static error_t parse_output(struct show_options *o, int key, char *arg, struct a
 		return 0;
 	case KEY_FOLLOW:
 		o->follow = true;
+		return 0;
+	case KEY_SPARK:
+		o->spark = true;
 		return 0;
 	case KEY_CLEAR:
 		o->export.clear = true;

@@ -10,7 +10,7 @@ struct show_options {
 	struct export_config export;
 	const struct exporter_ops *format;
 	const char *out;           /* NULL or "-": stdout */
-	bool list, list_json, follow, strict, per_given, dump, quiet;
+	bool spark, list, list_json, follow, strict, per_given, dump, quiet;
 	struct metric_set *vendor; /* owned; pipeline.bind points to it */
 	size_t n_vendor;
 	char **file;               /* borrowed of the command line */

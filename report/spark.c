@@ -143,6 +143,21 @@ bool spark_range(const struct spark_set *s, size_t series, double *low, double *
 	return any;
 }
 
+bool spark_mean_range(const struct spark_set *s, size_t series, uint32_t columns, double *low, double *high)
+{
+	struct spark_bin b;
+	bool any = false;
+
+	for (uint32_t i = 0; i < columns; i++) {
+		if (!spark_column(s, series, i, columns, &b))
+			continue;
+		*low = fmin(*low, spark_mean(&b));
+		*high = fmax(*high, spark_mean(&b));
+		any = true;
+	}
+	return any;
+}
+
 const char *spark_mark(unsigned level, bool utf8)
 {
 	static const char *const block[SPARK_LEVELS] = { "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" };

@@ -46,6 +46,9 @@ bool spark_column(const struct spark_set *s, size_t series, uint32_t at, uint32_
  * -INFINITY. */
 bool spark_range(const struct spark_set *s, size_t series, double *low, double *high);
 
+/* The same of the means of so many columns. */
+bool spark_mean_range(const struct spark_set *s, size_t series, uint32_t columns, double *low, double *high);
+
 #define SPARK_LEVELS 8
 /* The mark of a level from 0 to 7, lowest to highest; blocks, or signs of ASCII with more and more ink. */
 const char *spark_mark(unsigned level, bool utf8);

@@ -151,3 +151,24 @@ assert min(values) <= mean <= max(values)'
 	printf 'x' >bad.pmr
 	run -2 plot util bad.pmr
 }
+
+@test "show --total --spark: marks of how each value went, beside it" {
+	s=$source/samples/idle.pmr
+	"$bin/pmrep" show --total --spark --show=util,ctxsw --per-cpu "$s" >out
+	"$bin/pmrep" show --total --show=util,ctxsw --per-cpu "$s" >plain
+	# The numbers are the same; eight marks a value.
+	python3 - <<-'EOT'
+	import re
+	out, plain = (open(f, encoding="utf-8").read() for f in ("out", "plain"))
+	assert re.sub("[\u2581-\u2588]", "", out).split() == plain.split(), out
+	sparks = re.findall("[\u2581-\u2588]+", out)
+	assert len(sparks) == 4 and all(len(x) == 8 for x in sparks), sparks
+	assert all("\u2588" in x and "\u2581" in x for x in sparks), sparks
+	EOT
+	run ! grep -q -P '[^\x00-\x7f]' <(LC_ALL=C "$bin/pmrep" show --total --spark --show=util "$s")
+	# Nothing of that without being asked.
+	run ! grep -q '[▁-█]' plain
+	run -2 "$bin/pmrep" show --spark --all "$s"
+	run -2 "$bin/pmrep" show --spark --format=csv "$s"
+	run -2 "$bin/pmrep" show --spark - <"$s"
+}
