@@ -219,8 +219,9 @@ const struct option_name option_names[] = {
 	{ "pmu-filter", REC, RECORD },
 	{ "post", REC, RECORD },
 	{ "pre", REC, RECORD },
-	{ "record-tpebs", 0, "retire latencies are in samples, not in counts; perf record takes them, and formulas use "
-			     "what a vendor's file says of them" },
+	{ "record-tpebs", 0,
+	  "retire latencies are in samples, not in counts; perf record takes them, and formulas use "
+	  "what a vendor's file says of them" },
 	{ "repeat", REC, "runs of a recording are found by themselves" },
 	{ "smi-cost", REC | STAT },
 	{ "summary", STAT, "totals are --total" },

@@ -68,8 +68,10 @@ static const struct argp_option options[] = {
 	{ "post", KEY_POST, "SHELL-COMMAND", 0, "and that after it", 1 },
 	{ .doc = "What:", .group = 2 },
 	{ "event", 'e', "LIST", 0, "perf events, in perf's own language; may be repeated", 2 },
-	{ "events-file", KEY_EVENTS_FILE, "FILE|DIR", 0, "names of the CPU's vendor for -e, in perf's JSON schema; may be "
-	  "repeated", 2 },
+	{ "events-file", KEY_EVENTS_FILE, "FILE|DIR", 0,
+	  "names of the CPU's vendor for -e, in perf's JSON schema; may be "
+	  "repeated",
+	  2 },
 	{ "pfm-events", KEY_PFM_EVENTS, "LIST", 0, "events by the names of libpfm4; may be repeated", 2 },
 	{ "add", KEY_ADD, "LOCATION,...", 0, "add a counter: msr0x10, /sys/..., perf/DEVICE/EVENT or pmt, then "
 	  "cpu|core|package, u32|u64, raw|delta|percent|average, cycles|seconds|usec, NAME; may be repeated", 2 },
@@ -94,7 +96,8 @@ static const struct argp_option options[] = {
 	{ "all-user", KEY_ALL_USER, NULL, 0, "count in user mode only", 2 },
 	{ "all-kernel", KEY_ALL_KERNEL, NULL, 0, "count in kernel mode only", 2 },
 	{ "cputype", KEY_CPUTYPE, "core|atom", 0, "on hybrids: events without a PMU count on this type only", 2 },
-	{ "pmu-filter", KEY_PMU_FILTER, "PMU", 0, "of events that are there on several PMUs, only those of this one", 2 },
+	{ "pmu-filter", KEY_PMU_FILTER, "PMU", 0, "of events that are there on several PMUs, only those of this one",
+	  2 },
 	{ "transaction", 'T', NULL, 0, "the events of transactional memory, too", 2 },
 	{ "topdown", KEY_TOPDOWN, NULL, 0, "the events of the top-down method, too", 2 },
 	{ "td-level", KEY_TD_LEVEL, "N", 0, "top-down levels that are needed; an error if there are fewer", 2 },
@@ -215,8 +218,10 @@ static error_t add_cgroups(struct record_cmdline *c, char *names, struct argp_st
 	struct cgroup_option *grown;
 
 	if (!c->n_events)
-		return options_bad(state, "-G: '%s' has no event before it; cgroups stand behind the -e that they are "
-				   "for", names);
+		return options_bad(state,
+				   "-G: '%s' has no event before it; cgroups stand behind the -e that they are "
+				   "for",
+				   names);
 	grown = realloc(o->cgroups, (o->n_cgroups + 1) * sizeof(*grown));
 	if (!grown)
 		return ENOMEM;
@@ -337,7 +342,8 @@ static error_t parse_words(int key, char *arg, struct argp_state *state, struct 
 	case 'b':
 	case KEY_BPF_COUNTERS:
 	case KEY_BPF_ATTR_MAP:
-		return options_bad(state, "%s puts programs into the kernel and pins maps there; pmrec changes nothing on "
+		return options_bad(state,
+				   "%s puts programs into the kernel and pins maps there; pmrec changes nothing on "
 				   "the machine that it records and carries no BPF programs. %s",
 				   key == 'b' ? "--bpf-prog" :
 				   key == KEY_BPF_COUNTERS ? "--bpf-counters" : "--bpf-attr-map",

@@ -224,7 +224,8 @@ static int restrict_rings(struct event *ev, const struct record_options *o)
 {
 	uint32_t ring = (o->all_user ? EVENT_MOD_USER : 0) | (o->all_kernel ? EVENT_MOD_KERNEL : 0);
 
-	if (!ring || ev->mods & EVENT_MOD_RING || ev->uncore || ev->type == EVENT_TYPE_TOOL || (o->all_user && ev->kernel_only))
+	if (!ring || ev->mods & EVENT_MOD_RING || ev->uncore || ev->type == EVENT_TYPE_TOOL ||
+	    (o->all_user && ev->kernel_only))
 		return 0;
 	return event_set_mods(ev, ev->mods | ring);
 }

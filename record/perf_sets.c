@@ -102,7 +102,8 @@ static int add_topdown(const struct perf_pmus *pmus, const struct plan *p, struc
 		err = add_topdown_of(pmu, out);
 	}
 	if (!found)
-		return error_set(e, ENODEV, "--topdown: no PMU of the cores has topdown-* events here; with a file of "
+		return error_set(e, ENODEV,
+				 "--topdown: no PMU of the cores has topdown-* events here; with a file of "
 				 "the vendor's metrics, -M TopdownL1 counts what other processors offer for it");
 	if (o->td_level > deepest)
 		return error_set(e, EINVAL, "--td-level: this processor has %u level%s", deepest,
@@ -133,7 +134,8 @@ int perf_sets_text(const struct perf_source *s, const struct plan *p, struct buf
 			return error_set(e, ENODEV, "--cputype: this machine has no PMU %s; it is no hybrid", name);
 	}
 	if (o->pmu_filter && !pmu_named(&s->pmus, o->pmu_filter))
-		return error_set(e, ENODEV, "--pmu-filter: this machine has no PMU %s; `pmrec list events` names them",
+		return error_set(e, ENODEV,
+				 "--pmu-filter: this machine has no PMU %s; `pmrec list events` names them",
 				 o->pmu_filter);
 	if (o->topdown)
 		err = add_topdown(&s->pmus, p, out, e);

@@ -52,8 +52,8 @@ struct track_at {
 	bool may_go, per_package, nowhere;
 };
 
-/* Once the columns of all levels are chosen: orders the levels, and fills row[] and all that a level says of its rows. 0 or
- * -ENOMEM. */
+/* Once the columns of all levels are chosen: orders the levels, and fills row[] and all that a level says of its
+ * rows. 0 or -ENOMEM. */
 int sheet_make_rows(struct sheet *s, const struct sheet_config *config);
 
 /* Whether an input that so many tracks feed is what its track says, as it is. */

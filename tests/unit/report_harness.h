@@ -139,7 +139,8 @@ static inline uint32_t harness_rows(const struct harness *h, enum pm_kind kind)
 }
 
 /* Every counter reads the number of its row. */
-static inline struct reading one_a_row(struct builder *b, const char *counter, const struct pm_instance *i, uint64_t row)
+static inline struct reading one_a_row(struct builder *b, const char *counter, const struct pm_instance *i,
+				       uint64_t row)
 {
 	return (struct reading){ row, 0 };
 }

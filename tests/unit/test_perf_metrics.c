@@ -235,7 +235,8 @@ static void pmus_have_groups_of_their_own(void **state)
 {
 	struct machine *m = *state;
 
-	expect(m, "mixed", "cpu/inst/@1 cpu/cyc/@1 mem/read/@2 mem/read/@3 mem/write/@2 mem/write/@3 context-switches");
+	expect(m, "mixed",
+	       "cpu/inst/@1 cpu/cyc/@1 mem/read/@2 mem/read/@3 mem/write/@2 mem/write/@3 context-switches");
 	assert_int_equal(m->s.set.event[2].type, m->s.set.event[4].type);
 	assert_int_not_equal(m->s.set.event[2].type, m->s.set.event[3].type);
 	done(m);

@@ -1,4 +1,5 @@
-/* Counters that share hardware, longer intervals, parts of a recording, groups that come and go; and all of it at random. */
+/* Counters that share hardware, longer intervals, parts of a recording, groups that come and go; and all of it at
+ * random. */
 #include "replay_caught.h"
 
 /* Opened 20 ns before the first snapshot, and has not had a turn by then. */
