@@ -10,8 +10,8 @@
 
 static const char brief[] =
 	"Usage: pmrep html [OPTION...] -o PAGE.html FILE [FILE]\n"
-	"Make one page of a recording, or of two beside each other, that any browser opens from disk: charts, CPUs over\n"
-	"time, outliers, every metric, what happened, and whose machine it was. The page loads nothing.\n\n"
+	"Make one page of a recording, or of two beside each other, that any browser opens from disk: charts, CPUs\n"
+	"over time, outliers, every metric, what happened, and whose machine it was. The page loads nothing.\n\n"
 	"  -o, --output=FILE      where to; - is stdout\n"
 	"      --max-size=SIZE    at most so large (default 10M); what is reduced for it is said in the page\n"
 	"      --since=TIME       only from TIME on: seconds from the start, -SECONDS before the end,\n"

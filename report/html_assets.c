@@ -1,12 +1,13 @@
 #include "report/html.h"
 
 /* What html_assets.S holds. */
-#define ASSET(name)                                                                                                    \
-	extern const char html_##name##_begin[] __attribute__((visibility("hidden")));                                 \
-	extern const char html_##name##_end[] __attribute__((visibility("hidden")));                                   \
-	struct html_asset html_asset_##name(void)                                                                      \
-	{                                                                                                              \
-		return (struct html_asset){ html_##name##_begin, (size_t)(html_##name##_end - html_##name##_begin) };  \
+#define ASSET(name) \
+	extern const char html_##name##_begin[] __attribute__((visibility("hidden"))); \
+	extern const char html_##name##_end[] __attribute__((visibility("hidden"))); \
+	struct html_asset html_asset_##name(void) \
+	{ \
+		return (struct html_asset){ html_##name##_begin, \
+			(size_t)(html_##name##_end - html_##name##_begin) }; \
 	}
 
 ASSET(page)

@@ -119,7 +119,8 @@ static void pour(struct pouring *w, bool last)
 		return;
 	buf_clear(&w->text);
 	html_base64(&w->text, w->raw.data, n);
-	w->err = w->raw.err ? w->raw.err : w->text.err ? w->text.err : outfile_write(w->out, w->text.data, w->text.len);
+	w->err = w->raw.err ? w->raw.err : w->text.err ? w->text.err :
+		 outfile_write(w->out, w->text.data, w->text.len);
 	memmove(w->raw.data, w->raw.data + n, w->raw.len - n);
 	w->raw.len -= n;
 }

@@ -204,7 +204,8 @@ void html_put_metrics(const struct html_recording *r, struct buf *out)
 	qsort_r(all, n, sizeof(struct html_series *), by_name, (void *)(uintptr_t)r);
 	buf_addstr(out, "<div class=scroll tabindex=0 role=region aria-label=\"Every metric\">"
 			"<table class=\"numbers every\"><thead><tr><th scope=col>Metric</th><th scope=col>Where</th>"
-			"<th scope=col class=n>Mean</th><th scope=col class=n>Min</th><th scope=col class=n>Max</th><th scope=col>Unit</th>"
+			"<th scope=col class=n>Mean</th><th scope=col class=n>Min</th><th scope=col class=n>Max</th>"
+			"<th scope=col>Unit</th>"
 			"<th scope=col class=n>Intervals</th><th scope=col>Missing</th></tr></thead><tbody>\n");
 	for (uint32_t i = 0; i < n; i++)
 		put_metric_row(r, all[i], out);
@@ -326,7 +327,8 @@ void html_put_outliers(const struct html_recording *r, struct buf *out)
 	}
 	buf_addstr(out, "<div class=scroll tabindex=0 role=region aria-label=\"Outliers\"><table class=numbers>"
 			"<thead><tr><th scope=col>CPU</th><th scope=col>Where</th><th scope=col>Metric</th>"
-			"<th scope=col class=n>Mean</th><th scope=col class=n>Median of CPUs</th><th scope=col>Unit</th>"
+			"<th scope=col class=n>Mean</th><th scope=col class=n>Median of CPUs</th>"
+			"<th scope=col>Unit</th>"
 			"<th scope=col class=n>Distance</th></tr></thead><tbody>\n");
 	for (uint32_t i = 0; i < n_found; i++)
 		put_outlier(r, &found[i], out);

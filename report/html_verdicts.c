@@ -79,12 +79,14 @@ static void put_differences(struct buf *out, const struct diff_environment *env)
 
 static void put_results(struct buf *out, const struct diff_results *results)
 {
-	buf_addstr(out, "<p class=hint>The first recording is the base. A change is only called one where its interval lies "
-			"beyond what matters for the metric; one run a side can say how values vary within it, and not "
-			"how other runs would have gone.</p>\n"
-			"<div class=scroll tabindex=0 role=region aria-label=\"Verdicts\"><table class=\"numbers verdicts\">"
+	buf_addstr(out, "<p class=hint>The first recording is the base. A change is only called one where its "
+			"interval lies beyond what matters for the metric; one run a side can say how "
+			"values vary within it, and not how other runs would have gone.</p>\n"
+			"<div class=scroll tabindex=0 role=region aria-label=\"Verdicts\">"
+			"<table class=\"numbers verdicts\">"
 			"<thead><tr><th scope=col>Metric</th><th scope=col>Where</th><th scope=col>Verdict</th>"
-			"<th scope=col class=n>Base</th><th scope=col class=n>New</th><th scope=col>Unit</th><th scope=col class=n>Change</th>"
+			"<th scope=col class=n>Base</th><th scope=col class=n>New</th><th scope=col>Unit</th>"
+			"<th scope=col class=n>Change</th>"
 			"<th scope=col class=n>95 % interval</th><th scope=col>Why</th></tr></thead><tbody>\n");
 	for (size_t i = 0; i < results->n; i++)
 		put_result(out, &results->result[i]);

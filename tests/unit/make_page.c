@@ -67,7 +67,8 @@ static int build(struct pm_model *m, const char *text, uint32_t *id)
 	for (uint32_t i = 0; i < CPUS; i++) {
 		struct pm_instance one = { .kind = PM_CPU, .number = i, .cpu = i, .added_ns = 1 };
 
-		cpu[i] = (struct pm_cpu){ .cpu = i, .package = i / 8, .cluster = PM_NONE, .core = i % 8, .node = i / 8,
+		cpu[i] = (struct pm_cpu){ .cpu = i, .package = i / 8, .cluster = PM_NONE, .core = i % 8,
+					  .node = i / 8,
 					  .cache = { i, i, i, i / 8 }, .type = PM_NONE, .capacity = PM_NONE,
 					  .online = true };
 		if ((n = pm_model_add_instance(m, &one)) < 0)
@@ -170,7 +171,8 @@ static int fill(struct pm_writer *w, const struct pm_model *m, uint32_t id, uint
 	for (uint64_t s = 0; s <= seconds && !err; s++) {
 		uint64_t tick = START + s * SECOND;
 		uint8_t flags = s ? 0 : PM_SNAPSHOT_FIRST;
-		struct pm_chunk chunk = { .run = 1, .segment = 1, .rows = 1, .tick = &tick, .number = &s, .flags = &flags,
+		struct pm_chunk chunk = { .run = 1, .segment = 1, .rows = 1, .tick = &tick, .number = &s,
+					  .flags = &flags,
 					  .group = &values, .n_groups = 1,
 					  .clocks = { tick, tick, 1790000000000000000u + tick, tick, tick } };
 
