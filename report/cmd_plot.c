@@ -206,16 +206,6 @@ static int draw(const struct plotting *o, const struct plot_data *d, const struc
 	return err;
 }
 
-static void complain_lines(const char *path, const char *line)
-{
-	while (*line) {
-		size_t len = strcspn(line, "\n");
-
-		cmd_complain(NAME, "%s: %.*s", path, (int)len, line);
-		line += len + (line[len] == '\n');
-	}
-}
-
 static int run(struct plotting *o, const struct options_common *common)
 {
 	const char *path = o->word[o->n_words - 1];
@@ -234,7 +224,8 @@ static int run(struct plotting *o, const struct options_common *common)
 	exporter_init(&x, &export_plot, &config);
 	x.data = &data;
 	err = pipeline_run(&o->pipeline, reader, &x, &result, &e);
-	complain_lines(path, buf_str(&result.notes));
+	cmd_complain_lines(NAME, path, &result.notes);
+	cmd_complain_lines(NAME, path, &result.remarks);
 	if (err) {
 		error_prefix(&e, "%s", path);
 		status = cmd_fail(NAME, &e);
@@ -250,6 +241,7 @@ static int run(struct plotting *o, const struct options_common *common)
 	exporter_release(&x);
 	plot_data_release(&data);
 	buf_release(&result.notes);
+	buf_release(&result.remarks);
 	pm_reader_close(reader);
 	return status;
 }

@@ -152,6 +152,7 @@ static int collect(const struct show_options *o, const char *path, struct plot_d
 	err = pipeline_run(&config, reader, &x, &result, e);
 	exporter_release(&x);
 	buf_release(&result.notes);
+	buf_release(&result.remarks);
 	pm_reader_close(reader);
 	return err;
 }
