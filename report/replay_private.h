@@ -27,8 +27,8 @@ struct rule_row {
 
 /* What is asked of every track for every value, close together. */
 struct brief {
-	uint32_t counter, instance, slot;
-	uint32_t aspects;
+	uint32_t slot;
+	uint8_t aspects;
 };
 
 struct replay {

@@ -273,7 +273,7 @@ int replay_end_tracks(struct replay *r)
 
 		t->aspects = r->want[t->counter];
 		t->slot = (uint32_t)r->arrays;
-		r->brief[i] = (struct brief){ t->counter, t->instance, t->slot, t->aspects };
+		r->brief[i] = (struct brief){ t->slot, t->aspects };
 		r->arrays += (size_t)__builtin_popcount(t->aspects);
 		if (t->aspects & rare && !t->more && !(t->more = calloc(1, sizeof(*t->more))))
 			return -ENOMEM;
@@ -292,7 +292,7 @@ size_t replay_tracks(const struct replay *r)
 
 struct track_info replay_track(const struct replay *r, size_t track)
 {
-	const struct brief *t = &r->brief[track];
+	const struct track *t = &r->track[track];
 
 	return (struct track_info){ t->counter, t->instance, t->aspects };
 }
