@@ -238,7 +238,17 @@ static int add_cell(struct table *t, size_t *column, struct buf *text, const cha
 	return err;
 }
 
-static int add_row(struct table *t, const struct diff_report *x, const struct diff_result *r, bool places)
+/* What holds of every value is said once, below them. */
+static const char *why_of_all(const struct diff_results *all)
+{
+	for (size_t i = 0; i < all->n; i++)
+		if (!all->result[i].why[0] || strcmp(all->result[i].why, all->result[0].why))
+			return NULL;
+	return all->n > 1 ? all->result[0].why : NULL;
+}
+
+static int add_row(struct table *t, const struct diff_report *x, const struct diff_result *r, bool places,
+		   const char *why_all)
 {
 	const char *color = color_of(r);
 	struct buf text = BUF_INIT;
@@ -275,7 +285,8 @@ static int add_row(struct table *t, const struct diff_report *x, const struct di
 	err = err ? err : add_cell(t, &column, &text, color);
 	diff_put_runs(&text, r, x->utf8);
 	err = err ? err : add_cell(t, &column, &text, NULL);
-	buf_addstr(&text, r->why);
+	if (!why_all)
+		buf_addstr(&text, r->why);
 	/* Without other runs an interval is worth what its samples are. */
 	if (r->v.within && !isnan(r->samples[DIFF_BASE]) && !isnan(r->samples[DIFF_NEW]))
 		buf_printf(&text, "%seffective samples %.3g and %.3g", text.len ? "; " : "", r->samples[DIFF_BASE],
@@ -327,6 +338,7 @@ int diff_print_table(const struct diff_report *x, struct buf *out)
 		{ "VERDICT", TABLE_LEFT, false, false }, { "RUNS", TABLE_LEFT, false, false },
 		{ "WHY", TABLE_LEFT, true, false },
 	};
+	const char *why_all = why_of_all(x->results);
 	struct table *t = table_new();
 	bool places = false;
 	int err = t ? 0 : -ENOMEM;
@@ -341,11 +353,13 @@ int diff_print_table(const struct diff_report *x, struct buf *out)
 		if (places || !column[i].places)
 			err = table_column(t, column[i].head, column[i].align, column[i].wrap);
 	for (size_t i = 0; i < x->results->n && !err; i++)
-		err = add_row(t, x, &x->results->result[i], places);
+		err = add_row(t, x, &x->results->result[i], places, why_all);
 	if (!err)
 		err = table_print(t, x->width, true, x->colors, out);
 	table_free(t);
 	buf_addch(out, '\n');
+	if (why_all)
+		buf_printf(out, "%s\n", why_all);
 	diff_put_summary(out, x);
 	buf_addch(out, '\n');
 	return err ? err : out->err;
