@@ -135,6 +135,9 @@ static void step_missing(struct track *t, uint16_t status)
 	} else if (status_absent(status) || (t->may_go && status == PM_REASON_GONE)) {
 		track_restart(t, status);
 		t->absent = status;
+	} else if (status == PM_REASON_NOT_COUNTED && t->any && !t->started) {
+		/* Switched off where this segment begins: what it counted in those before stands. */
+		t->absent = status;
 	} else {
 		t->gap = status;
 		/* What such a counter counted up to this reading is lost for good. */

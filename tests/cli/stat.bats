@@ -383,3 +383,22 @@ expect() {
 	awk -v s="$seconds" -v n="$cpus" -F, '$3 == "cpu-clock" { share = $1 / 1000 / n / s }
 		END { exit !(s > 1 && share > 0.9 && share < 1.1) }' line || { echo "$seconds s"; cat line; return 1; }
 }
+
+@test "an event that was disabled alone before the end has counted until then" {
+	mkfifo ctl ack
+	exec 8<>ctl 9<>ack
+	"$bin/pmrec" -q -i 0.05 -a -e cpu-clock,cs --control=fifo:ctl,ack -o x.pmr 8>&- 9>&- 3>&- &
+	pid=$!
+	for verb in ping sleep "disable cs" sleep stop; do
+		[ "$verb" != sleep ] || { sleep 0.3; continue; }
+		echo "$verb" >&8
+		read -r -t 5 answer <&9
+		[ "$answer" = ack ] || { echo "$verb: $answer"; return 1; }
+	done
+	wait "$pid"
+	run -0 --separate-stderr stat -x, -e cs --metric-style=none x.pmr
+	total=${output%%,*}
+	run -0 --separate-stderr stat -x, -e cs --all --metric-style=none x.pmr
+	awk -F, -v total="$total" '$2 ~ /^[0-9]+$/ { sum += $2 } $2 == "<not counted>" { off = 1 }
+		END { exit !(sum > 0 && sum == total && off) }' <<<"$output" || { echo "$total"; echo "$output"; return 1; }
+}

@@ -144,11 +144,53 @@ static void lost_counts(void **state)
 	assert_int_equal(w.count[3].reason, 0);
 }
 
+/* 3 a snapshot; from the fifth to the eighth it is switched off, alone, which other segments tell apart. */
+static struct reading switched(struct builder *b, const char *counter, const struct pm_instance *i, uint64_t row)
+{
+	uint64_t on = row < 5 ? row : row < 8 ? 4 : row - 4;
+
+	if (!strcmp(counter, "enabled") || !strcmp(counter, "running"))
+		return (struct reading){ on * 1000, 0 };
+	return (struct reading){ on * 3, row >= 5 && row < 8 ? PM_REASON_NOT_COUNTED : 0 };
+}
+
+static void switched_off(void **state)
+{
+	for (int again = 0; again < 2; again++) {
+		struct replay_config c = { .mode = REPLAY_TOTAL, .counts = true };
+		struct world w = { 0 };
+		struct builder b;
+		uint32_t id;
+
+		builder_init(&b, switched);
+		id = builder_counter(&b, "cycles", "1", PM_CUMULATIVE, PM_AGG_SUM);
+		builder_group(&b, PM_CPU, 1, PM_GROUP_PERF_TIMES, &id, 1);
+		assert_int_equal(replay_new(&w.replay, &c, take, &w), 0);
+		assert_int_equal(replay_begin_tracks(w.replay, &b.model), 0);
+		assert_int_equal(replay_want(w.replay, id, 1u << TRACK_VALUE), 0);
+		assert_int_equal(replay_end_tracks(w.replay), 0);
+		assert_int_equal(replay_chunk(w.replay, builder_chunk(&b, 0, 5, 1)), 0);
+		b.segment = 2;
+		assert_int_equal(replay_chunk(w.replay, builder_chunk(&b, 5, 3, 1)), 0);
+		b.segment = 3;
+		if (again)
+			assert_int_equal(replay_chunk(w.replay, builder_chunk(&b, 8, 3, 1)), 0);
+		assert_int_equal(replay_finish(w.replay), 0);
+		replay_free(w.replay);
+		builder_release(&b);
+		/* Snapshots 0 to 4, and 8 to 10. */
+		assert_int_equal(w.n, 1);
+		assert_int_equal(w.count[0].reason, 0);
+		assert_int_equal(w.count[0].v, again ? 18 : 12);
+		assert_int_equal(w.count[0].enabled, again ? 6000 : 4000);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(words),  cmocka_unit_test(config),      cmocka_unit_test(spread),
-		cmocka_unit_test(counts), cmocka_unit_test(lost_counts),
+		cmocka_unit_test(counts), cmocka_unit_test(lost_counts), cmocka_unit_test(switched_off),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
