@@ -7,6 +7,7 @@
 
 #include "report/bind_private.h"
 #include "report/replay.h"
+#include "report/telemetry.h"
 
 /* Takes over what was allocated, NULL included; returns it, or NULL without memory. */
 void *bind_own(struct binding *b, void *data)
@@ -184,6 +185,8 @@ static void fill_input(struct builder *x, struct bound_input *in, const char *na
 		if (k != PM_KINDS)
 			in->kind = in->kind == PM_KINDS ? k : kind_join(in->kind, k);
 	}
+	if (in->telemetry && in->kind != PM_KINDS && x->p->n)
+		in->kind = telemetry_kind((enum telemetry)in->telemetry);
 	if (in->aspect == EXPR_HAS_EVENT) {
 		in->constant = true;
 		in->value = value_of(in->kind != PM_KINDS);

@@ -8,6 +8,7 @@
 #include "common/parse.h"
 #include "report/bind.h"
 #include "report/cpu_facts.h"
+#include "report/telemetry.h"
 
 /* Two names that perf has for one event. */
 static const char *const synonyms[][2] = {
@@ -123,11 +124,6 @@ uint32_t bind_counters(const struct pm_model *m, const char *name, uint32_t *fou
 
 #define OWN_RULE UINT8_MAX
 
-/* Telemetry of Clearwater Forest: a counter for each module of four CPUs, twelve modules a region. */
-#define PMT_MODULES	  "pmt.14421519"
-#define PMT_MODULES_FIRST 20936
-#define PMT_MODULES_STEP  24
-#define PMT_MODULES_N	  12
 /* Events whose codes the model tells. */
 #define L2_EVENTS "l2/"
 
@@ -158,8 +154,8 @@ static const struct {
 #undef TIMES
 	{ "msr.mperf.seconds", "msr.mperf", INPUT_OVER, 0, 0, 0, OWN_RULE, "base_hz" },
 	{ "throttle.core.worst", "throttle.core", INPUT_RULE, 0, 0, 0, PM_AGG_MAX, NULL },
-	{ "pmt.die_c6", "pmt.1a067102_120", INPUT_RULE, 0, 0, 0, PM_AGG_MEAN, NULL },
-	{ "pmt.module_c1e", PMT_MODULES, INPUT_RULE, 0, 0, 0, PM_AGG_MEAN, NULL },
+	{ "pmt.die_c6", TELEMETRY_DIES, INPUT_RULE, 0, 0, 0, PM_AGG_MEAN, NULL },
+	{ "pmt.module_c1e", TELEMETRY_MODULES, INPUT_RULE, 0, 0, 0, PM_AGG_MEAN, NULL },
 	{ "l2.refs", L2_EVENTS "refs", INPUT_RULE, 0, 0, 0, OWN_RULE, NULL },
 	{ "l2.hits", L2_EVENTS "hits", INPUT_RULE, 0, 0, 0, OWN_RULE, NULL },
 	{ "reading.us", "msr.tsc", INPUT_SPAN, 0, 0, 0, PM_AGG_MAX, NULL },
@@ -180,6 +176,7 @@ const char *bind_field(const char *name, struct bound_input *in)
 		in->own_rule = fields[i].rule == OWN_RULE;
 		in->rule = in->own_rule ? PM_AGG_NONE : (enum pm_aggregation)fields[i].rule;
 		in->fact = fields[i].fact;
+		in->telemetry = telemetry_of(fields[i].counter);
 		return fields[i].counter;
 	}
 	return NULL;
@@ -228,13 +225,14 @@ uint32_t bind_made_of(const struct pm_model *m, const char *counter, uint32_t *f
 
 	if (!strncmp(counter, L2_EVENTS, strlen(L2_EVENTS)))
 		return l2_counters(m, strstr(counter, "hits") ? CPU_L2_HITS : CPU_L2_REFS, found, max);
-	if (strcmp(counter, PMT_MODULES))
+	if (strcmp(counter, TELEMETRY_MODULES))
 		return bind_counters(m, counter, found, max);
-	for (unsigned i = 0; i < PMT_MODULES_N && n < max; i++) {
+	for (unsigned i = 0; i < TELEMETRY_MODULES_N && n < max; i++) {
 		const struct pm_counter *c;
 		char name[64];
 
-		snprintf(name, sizeof(name), PMT_MODULES "_%u", PMT_MODULES_FIRST + i * PMT_MODULES_STEP);
+		snprintf(name, sizeof(name), TELEMETRY_MODULES "_%u",
+			 TELEMETRY_MODULES_FIRST + i * TELEMETRY_MODULES_STEP);
 		c = pm_model_counter_named(m, name);
 		if (c)
 			found[n++] = c->id;

@@ -96,7 +96,9 @@ static void fill_tracks(struct sheet_private *p, const struct bound_input *in, c
 	for (uint32_t i = 0; i < n;) {
 		uint32_t counter = replay_track(p->replay, track[i]).counter;
 		bool more = i > 0;
-		enum pm_aggregation rule = (enum pm_aggregation)p->at[track[i]].rule;
+		/* The time goes with what is put together, by whichever rule that is. */
+		enum pm_aggregation rule = in->op && !in->own_rule ? in->rule :
+								     (enum pm_aggregation)p->at[track[i]].rule;
 
 		aggregate_begin(&p->aggregate, intervals);
 		while (i < n && replay_track(p->replay, track[i]).counter == counter) {

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "report/sheet_private.h"
+#include "report/telemetry.h"
 
 static int compare_places(const void *a, const void *b)
 {
@@ -65,16 +66,74 @@ static void mark_counters(const struct sheet *s, const struct level *l, bool *wa
 	}
 }
 
+/* How many regions of the same kind come before that of the track; PM_NONE: its name does not tell. */
+static uint32_t region_of(const struct sheet *s, uint32_t t)
+{
+	const struct pm_model *m = s->places->model;
+	const struct sheet_private *p = s->p;
+	struct track_info info = replay_track(p->replay, t);
+	uint32_t own = telemetry_number(pm_model_instance(m, info.instance)), region = 0;
+	uint32_t first = p->counter_start[info.counter], end = p->counter_start[info.counter + 1];
+
+	if (own == PM_NONE)
+		return PM_NONE;
+	for (uint32_t x = first; x < end; x++) {
+		const struct track_info other = replay_track(p->replay, p->of_counter[x]);
+		uint32_t number = telemetry_number(pm_model_instance(m, other.instance));
+		bool again = false;
+
+		/* A region that came back has its number a second time. */
+		for (uint32_t y = first; y < x && !again; y++) {
+			const struct track_info before = replay_track(p->replay, p->of_counter[y]);
+
+			again = telemetry_number(pm_model_instance(m, before.instance)) == number;
+		}
+		region += number < own && !again;
+	}
+	return region;
+}
+
+/* The CPUs that the track counts for as such an input. */
+static uint32_t cpus_of_track(const struct sheet *s, const struct bound_input *in, uint32_t t, uint32_t *cpu)
+{
+	const struct pm_counter *c = pm_model_counter(s->places->model, replay_track(s->p->replay, t).counter);
+	uint32_t region = region_of(s, t);
+
+	return region == PM_NONE ? 0 :
+				   telemetry_cpus(s->places, (enum telemetry)in->telemetry, c, region, cpu);
+}
+
+/* Marks the CPUs for which telemetry has a number: they have rows even where nothing else was read of them. */
+static void mark_cpus(const struct sheet *s, const struct level *l, bool *marked, uint32_t *cpu)
+{
+	const struct sheet_private *p = s->p;
+
+	for (uint32_t i = 0; i < l->n_inputs; i++) {
+		const struct bound_input *in = &s->binding->input[l->input[i]];
+
+		for (uint32_t k = 0; in->telemetry && !in->constant && k < in->n_counters; k++) {
+			uint32_t c = in->counter[k];
+
+			for (uint32_t x = p->counter_start[c]; x < p->counter_start[c + 1]; x++)
+				for (uint32_t n = cpus_of_track(s, in, p->of_counter[x], cpu); n; n--)
+					marked[places_cpu(s->places, cpu[n - 1]) - s->places->cpu] = true;
+		}
+	}
+}
+
 static int place_tracks(struct sheet *s, struct level *l, struct filter *filter, struct place **rows, size_t *n_rows)
 {
 	const struct pm_model *m = s->places->model;
 	size_t n = replay_tracks(s->p->replay), found = 0, kept = 0;
-	struct place *at = malloc((n + 1) * sizeof(*at)), *sorted = malloc((n + 1) * sizeof(*sorted));
+	size_t cpus = s->places->n;
+	struct place *at = malloc((n + 1) * sizeof(*at)), *sorted = malloc((n + cpus + 1) * sizeof(*sorted));
 	bool *wanted = calloc((size_t)m->n_counters + 1, sizeof(*wanted));
+	bool *marked = calloc(cpus + 1, sizeof(*marked));
+	uint32_t *cpu = malloc((cpus + 1) * sizeof(*cpu));
 	int err = filter->config->rows == SHEET_CPU_SET ? prepare_filter(filter, s, l->kind) : 0;
 
 	l->row_of = malloc((n + 1) * sizeof(*l->row_of));
-	if (!at || !sorted || !wanted || !l->row_of || err) {
+	if (!at || !sorted || !wanted || !marked || !cpu || !l->row_of || err) {
 		err = -ENOMEM;
 		goto out;
 	}
@@ -88,6 +147,13 @@ static int place_tracks(struct sheet *s, struct level *l, struct filter *filter,
 			continue;
 		l->row_of[t] = 0;
 		sorted[found++] = at[t];
+	}
+	mark_cpus(s, l, marked, cpu);
+	for (size_t i = 0; i < cpus; i++) {
+		struct pm_instance one = { .kind = PM_CPU, .number = s->places->cpu[i].cpu,
+					   .cpu = s->places->cpu[i].cpu };
+
+		found += marked[i] && places_find(s->places, &one, l->kind, &sorted[found]);
 	}
 	/* The system is there even for a formula of machine facts alone. */
 	if (l->kind == PM_SYSTEM && !found)
@@ -114,6 +180,8 @@ out:
 	free(at);
 	free(sorted);
 	free(wanted);
+	free(marked);
+	free(cpu);
 	return err;
 }
 
@@ -134,15 +202,37 @@ static bool feeds_row(const struct sheet *s, const struct place *row, uint32_t t
 	return places_find(s->places, i, i->kind, &at) && place_has(s->places, &at, row);
 }
 
+/* Whether a word of telemetry counts in the row. The system has what nobody knows the place of, too. */
+static bool counts_in_row(const struct sheet *s, const struct place *row, const struct bound_input *in, uint32_t t,
+			  uint32_t *cpu)
+{
+	if (!s->places->n || region_of(s, t) == PM_NONE)
+		return row->kind == PM_SYSTEM;
+	for (uint32_t n = cpus_of_track(s, in, t, cpu); n; n--)
+		if (place_has(s->places, row, &(struct place){ .first_cpu = cpu[n - 1] }))
+			return true;
+	return false;
+}
+
+static bool lies_in_row(const struct sheet *s, const struct bound_input *in, uint32_t t, uint32_t row, uint32_t *cpu)
+{
+	const struct place *place = &s->row[row].place;
+
+	return in->telemetry ? counts_in_row(s, place, in, t, cpu) : feeds_row(s, place, t);
+}
+
 /* Which tracks feed which input of which row. */
 static int connect(struct sheet *s, struct level *l)
 {
 	struct sheet_private *p = s->p;
 	size_t n = (size_t)l->n_rows * l->n_inputs, total = 0;
+	uint32_t *cpu = malloc(((size_t)s->places->n + 1) * sizeof(*cpu));
 
 	l->start = calloc(n + 2, sizeof(*l->start));
-	if (!l->start)
+	if (!l->start || !cpu) {
+		free(cpu);
 		return -ENOMEM;
+	}
 	for (int fill = 0; fill < 2; fill++) {
 		for (uint32_t i = 0; i < l->n_inputs; i++) {
 			const struct bound_input *in = &s->binding->input[l->input[i]];
@@ -152,7 +242,7 @@ static int connect(struct sheet *s, struct level *l)
 
 				for (uint32_t x = p->counter_start[c]; x < p->counter_start[c + 1]; x++) {
 					uint32_t t = p->of_counter[x], row = l->row_of[t], last = row;
-					bool spread = row == PM_NONE && is_spread(l, in);
+					bool spread = in->telemetry || (row == PM_NONE && is_spread(l, in));
 
 					if (row == PM_NONE && !spread)
 						continue;
@@ -163,7 +253,7 @@ static int connect(struct sheet *s, struct level *l)
 					for (; row <= last && row < l->n_rows; row++) {
 						size_t slot = (size_t)row * l->n_inputs + i;
 
-						if (spread && !feeds_row(s, &s->row[l->first_row + row].place, t))
+						if (spread && !lies_in_row(s, in, t, l->first_row + row, cpu))
 							continue;
 						if (fill)
 							l->track[l->start[slot + 1]++] = t;
@@ -179,9 +269,10 @@ static int connect(struct sheet *s, struct level *l)
 			l->start[k] += l->start[k - 1];
 		l->track = malloc((total + 1) * sizeof(*l->track));
 		if (!l->track)
-			return -ENOMEM;
+			break;
 	}
-	return 0;
+	free(cpu);
+	return l->track ? 0 : -ENOMEM;
 }
 
 /* The track of a counter at an instance, or PM_NONE. */
