@@ -82,18 +82,16 @@ double bind_unscale(const struct pm_counter *c)
 	return 1 / scale;
 }
 
-int bind_threshold(struct builder *x, struct bound_metric *m, const struct metric *row)
+/* 1: it judges; 0: the recording lacks what it needs, or it cannot be understood, which leaves its metric without
+ * judgement. */
+static int bind_one_threshold(struct builder *x, struct bound_metric *m, const char *text)
 {
 	const struct expr_input *in;
 	struct bound_threshold *t;
 	struct expr *expr;
 	size_t n;
-	int err;
+	int err = expr_parse(&expr, text, NULL);
 
-	if (!row->threshold || !row->threshold[0])
-		return 0;
-	/* A threshold that cannot be understood leaves its metric without judgement. */
-	err = expr_parse(&expr, row->threshold, NULL);
 	if (err)
 		return err == -ENOMEM ? err : 0;
 	in = expr_inputs(expr, &n);
@@ -122,5 +120,23 @@ int bind_threshold(struct builder *x, struct bound_metric *m, const struct metri
 		}
 		t->input[t->n_inputs++] = (uint32_t)at;
 	}
-	return 0;
+	return 1;
+}
+
+int bind_threshold(struct builder *x, struct bound_metric *m, const struct metric *row)
+{
+	const char *from = row->threshold_otherwise ? row->threshold_otherwise : "";
+	int kept = row->threshold && row->threshold[0] ? bind_one_threshold(x, m, row->threshold) : 0;
+
+	while (!kept && *from) {
+		size_t len = strcspn(from, ";");
+		char *text = strndup(from, len);
+
+		if (!text)
+			return -ENOMEM;
+		kept = bind_one_threshold(x, m, text);
+		free(text);
+		from += len + (from[len] == ';');
+	}
+	return kept < 0 ? kept : 0;
 }

@@ -30,24 +30,29 @@ char *stat_words_of(const char *unit, const char *name, const char *filter)
 	return buf_detach(&words);
 }
 
-/* The formula, or the first of the others that the recording can feed. */
-int stat_metric_bind(struct stat_sheet *s, struct stat_formula *f, const struct metric *m, const char *pmu,
-                     struct buf *lacks)
+/* The text, or the first of the others, behind ';', that the recording can feed. */
+static int bind_first(struct stat_sheet *s, struct stat_formula *f, const char *text, const char *other,
+                      const char *pmu, struct buf *lacks)
 {
-	const char *other = m->otherwise;
-	int err = stat_formula_bind(s, f, m->expr, pmu, lacks);
+	int err = stat_formula_bind(s, f, text, pmu, lacks);
 
 	while (err == -ENOENT && other) {
 		size_t len = strcspn(other, ";");
-		char *text = strndup(other, len);
+		char *one = strndup(other, len);
 
-		if (!text)
+		if (!one)
 			return -ENOMEM;
-		err = stat_formula_bind(s, f, text, pmu, NULL);
-		free(text);
+		err = stat_formula_bind(s, f, one, pmu, NULL);
+		free(one);
 		other = other[len] ? other + len + 1 : NULL;
 	}
 	return err;
+}
+
+int stat_metric_bind(struct stat_sheet *s, struct stat_formula *f, const struct metric *m, const char *pmu,
+                     struct buf *lacks)
+{
+	return bind_first(s, f, m->expr, m->otherwise, pmu, lacks);
 }
 
 static int add_metric_filtered(struct stat_sheet *s, const struct metric *m, uint32_t filter, struct buf *lacks)
@@ -89,7 +94,7 @@ static int add_metric_filtered(struct stat_sheet *s, const struct metric *m, uin
 	if (!shown->words)
 		return -ENOMEM;
 	if (m->threshold && !s->config->no_threshold) {
-		err = stat_formula_bind(s, &shown->threshold, m->threshold, NULL, NULL);
+		err = bind_first(s, &shown->threshold, m->threshold, m->threshold_otherwise, NULL, NULL);
 		return err == -ENOENT || err == -EINVAL ? 0 : err;
 	}
 	return 0;

@@ -52,6 +52,7 @@ struct metric {
 	const char *when;       /* literal without '#': where it is 0 the metric is not shown by default; or NULL */
 	const char *help;       /* one sentence */
 	const char *threshold;  /* expression of counters, as `expr`: non-zero is bad; or NULL */
+	const char *threshold_otherwise; /* others for recordings that lack what it needs, as `otherwise` */
 	const char *ungrouped_in; /* categories: asked for by these, its events are not grouped; or NULL */
 	enum metric_grouping grouping;
 	double margin;          /* smallest relative change that matters to `diff`; 0: the default, 0.02 */

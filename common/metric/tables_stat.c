@@ -19,10 +19,13 @@
 #define ARM_USED   "(1 - stall_slot / " ARM_ALL ")"
 #define ARM_USEFUL "(op_retired / op_spec)"
 
-#define L1(name_, display_, formula, otherwise_, threshold_, better_, help_) \
+#define OLD_BE	  "max(1 - (" OLD_FE " + " OLD_BAD " + topdown\\-slots\\-retired) / topdown\\-total\\-slots, 0)"
+#define OLD_ABOVE(part, limit) part " / topdown\\-total\\-slots > " limit
+
+#define L1(name_, display_, formula, otherwise_, threshold_, others_, better_, help_) \
 	{ .name = name_, .display = display_, .categories = "perf,topdown,TopdownL1,TmaL1,Default", .unit = "%", \
-	  .precision = 1, .expr = formula, .otherwise = otherwise_, .threshold = threshold_, .better = better_, \
-	  .help = help_ }
+	  .precision = 1, .expr = formula, .otherwise = otherwise_, .threshold = threshold_, \
+	  .threshold_otherwise = others_, .better = better_, .help = help_ }
 #define L2(name_, display_, formula, threshold_, better_, help_) \
 	{ .name = name_, .display = display_, .categories = "perf,topdown,TopdownL2,TmaL2", .unit = "%", \
 	  .precision = 1, .expr = formula, .threshold = threshold_, .better = better_, .help = help_ }
@@ -56,17 +59,21 @@ const struct metric metric_stat[19] = {
 
 	L1("tma_retiring", "Retiring%", TD("topdown\\-retiring"),
 	   OLD("topdown\\-slots\\-retired") ";100 * " ARM_USEFUL " * " ARM_USED,
-	   SHARE_ABOVE("topdown\\-retiring", "0.7"), METRIC_HIGHER, "Slots whose operation was of use"),
+	   SHARE_ABOVE("topdown\\-retiring", "0.7"),
+	   OLD_ABOVE("topdown\\-slots\\-retired", "0.7") ";" ARM_USEFUL " * " ARM_USED " > 0.7", METRIC_HIGHER,
+	   "Slots whose operation was of use"),
 	L1("tma_bad_speculation", "Bad spec%", TD("topdown\\-bad\\-spec"),
-	   OLD(OLD_BAD) ";100 * (1 - " ARM_USEFUL ") * " ARM_USED, BAD_HIGH, METRIC_LOWER,
+	   OLD(OLD_BAD) ";100 * (1 - " ARM_USEFUL ") * " ARM_USED, BAD_HIGH,
+	   OLD_ABOVE(OLD_BAD, "0.15") ";(1 - " ARM_USEFUL ") * " ARM_USED " > 0.15", METRIC_LOWER,
 	   "Slots lost to operations that were thrown away"),
 	L1("tma_frontend_bound", "FE bound%", TD("topdown\\-fe\\-bound"),
-	   OLD(OLD_FE) ";100 * stall_slot_frontend / " ARM_ALL, FE_HIGH, METRIC_LOWER,
+	   OLD(OLD_FE) ";100 * stall_slot_frontend / " ARM_ALL, FE_HIGH,
+	   OLD_ABOVE(OLD_FE, "0.15") ";stall_slot_frontend / " ARM_ALL " > 0.15", METRIC_LOWER,
 	   "Slots for which the front end had nothing"),
 	L1("tma_backend_bound", "BE bound%", TD("topdown\\-be\\-bound"),
-	   "100 * max(1 - (" OLD_FE " + " OLD_BAD " + topdown\\-slots\\-retired) / topdown\\-total\\-slots, 0)"
-	   ";100 * stall_slot_backend / " ARM_ALL,
-	   BE_HIGH, METRIC_LOWER, "Slots that the back end could not take"),
+	   "100 * " OLD_BE ";100 * stall_slot_backend / " ARM_ALL,
+	   BE_HIGH, OLD_BE " > 0.2;stall_slot_backend / " ARM_ALL " > 0.2", METRIC_LOWER,
+	   "Slots that the back end could not take"),
 
 	L2("tma_heavy_operations", "Heavy ops%", TD("topdown\\-heavy\\-ops"),
 	   SHARE_ABOVE("topdown\\-heavy\\-ops", "0.1"), METRIC_NEUTRAL,

@@ -273,6 +273,14 @@ expect() {
 	run stat --metric-only --topdown -A -j td.pmr
 	[ "${#lines[@]}" -eq 8 ]
 	[[ ${lines[7]} == '{"cpu" : "7", '*'"%  tma_retiring" : "70.0"'* ]] || { echo "${lines[7]}"; return 1; }
+	# Of older processors: 550 of 1000 slots wait for the back end, and no other share is above its bound.
+	"$tests/make_stat" slots old.pmr
+	run stat -M TopdownL1 -j old.pmr
+	grep -qF '"metric-value" : "55.000000", "metric-unit" : "%  tma_backend_bound", "metric-threshold" : "bad"' <<<"$output"
+	grep -qF '"metric-value" : "10.000000", "metric-unit" : "%  tma_bad_speculation", "metric-threshold" : "good"' <<<"$output"
+	[ "$(grep -cF '"metric-threshold" : "good"' <<<"$output")" -eq 3 ]
+	run "$bin/pmrep" show --format=json --per-system --show=tma_backend_bound old.pmr
+	[[ $output == *'"threshold":"bad"'* ]] || { echo "$output"; return 1; }
 	run stat -e topdown-retiring td.pmr
 	[[ $output == *"#     70.0% Retiring"* ]]
 	"$tests/make_stat" all all.pmr

@@ -18,6 +18,7 @@
  * tasks    context-switches of threads 10 (bash) and 11 ("two words"), 3 and 5 a second; the latter ends after 2 s
  * cgroups  task-clock and cs of cgroups 1 ("a") and 2 ("b,c") on CPUs 0 and 1: number * 1 ms, 10 * number + CPU
  * topdown  slots, and the four events of the first level, which are 70, 10, 15 and 5 % of them
+ * slots    what older processors count of 1000 slots: 300 issued, 250 retired, 100 fetch bubbles, 50 of recovery
  * nvidia   PCIE PMUs, three of package 0 and two of package 1, of the rates in pcie[] below, in two groups that take
  *          turns: requests beside a clock, and bytes beside one that was read when it ran at half the speed; and a
  *          link that is down
@@ -266,7 +267,7 @@ static void make_cgroups(struct builder *b)
 
 /* ---- topdown ---- */
 
-static const struct {
+static const struct slots {
 	struct row row;
 	uint64_t value;
 } topdown[] = {
@@ -275,23 +276,32 @@ static const struct {
 	{ { "topdown-bad-spec", "1", NULL, "cpu" }, 100 },
 	{ { "topdown-fe-bound", "1", NULL, "cpu" }, 150 },
 	{ { "topdown-be-bound", "1", NULL, "cpu" }, 50 },
+}, slots[] = {
+	{ { "topdown-total-slots", "1", NULL, "cpu" }, 1000 },
+	{ { "topdown-slots-issued", "1", NULL, "cpu" }, 300 },
+	{ { "topdown-slots-retired", "1", NULL, "cpu" }, 250 },
+	{ { "topdown-fetch-bubbles", "1", NULL, "cpu" }, 100 },
+	{ { "topdown-recovery-bubbles", "1", NULL, "cpu" }, 50 },
 };
 
 static struct reading of_topdown(struct builder *b, const char *counter, const struct pm_instance *i, uint64_t row)
 {
+	const struct slots *list = b->data;
+
 	for (size_t k = 0; k < 5; k++)
-		if (!strcmp(counter, topdown[k].row.name))
-			return (struct reading){ row * topdown[k].value * (i->number + 1), 0 };
+		if (!strcmp(counter, list[k].row.name))
+			return (struct reading){ row * list[k].value * (i->number + 1), 0 };
 	return (struct reading){ row * 1000000000, 0 };
 }
 
-static void make_topdown(struct builder *b)
+static void make_topdown(struct builder *b, const struct slots *list)
 {
 	uint32_t id[5];
 
 	builder_init(b, of_topdown);
+	b->data = (void *)list;
 	for (int k = 0; k < 5; k++)
-		add_counter(b, &topdown[k].row, &id[k]);
+		add_counter(b, &list[k].row, &id[k]);
 	builder_group(b, PM_CPU, 8, PM_GROUP_PERF_TIMES, id, 5);
 	builder_write(b, 0, 5);
 }
@@ -398,7 +408,9 @@ int main(int argc, char **argv)
 	else if (!strcmp(argv[1], "tasks"))
 		make_tasks(&b);
 	else if (!strcmp(argv[1], "topdown"))
-		make_topdown(&b);
+		make_topdown(&b, topdown);
+	else if (!strcmp(argv[1], "slots"))
+		make_topdown(&b, slots);
 	else if (!strcmp(argv[1], "cgroups"))
 		make_cgroups(&b);
 	else if (!strcmp(argv[1], "nvidia"))

@@ -175,6 +175,15 @@ static void check_formula(const struct metric *m, const char *text)
 }
 
 /* Formulas with ';' between them. */
+static size_t count_of(const char *formulas)
+{
+	size_t n = 1;
+
+	for (; *formulas; formulas++)
+		n += *formulas == ';';
+	return n;
+}
+
 static void check_formulas(const struct metric *m, const char *list)
 {
 	while (list && *list) {
@@ -237,6 +246,11 @@ static void test_tables(void **state)
 			check_formulas(m, m->otherwise);
 			if (m->threshold)
 				check_formula(m, m->threshold);
+			check_formulas(m, m->threshold_otherwise);
+			/* What is judged is judged whatever it was made of. */
+			if (m->threshold && m->otherwise &&
+			    (!m->threshold_otherwise || count_of(m->threshold_otherwise) != count_of(m->otherwise)))
+				fail_msg("%s: not all of its formulas have a threshold", m->name);
 			/* No machine has both of these. */
 			if (!strcmp(t->name, "nvidia") || !strcmp(t->name, "grace"))
 				uncore[t->name[0] == 'g'] += m->default_on;
@@ -408,6 +422,16 @@ static void test_topdown(void **state)
 	assert_true(EVAL(find("tma_core_bound")->expr, NULL, metric_events, v).v == 15);
 	assert_true(EVAL(find("tma_core_bound")->threshold, NULL, metric_events, v).v == 1);
 	assert_true(EVAL(find("tma_frontend_bound")->threshold, NULL, metric_events, v).v == 0);
+	/* 250, 100, 100 and 550 of 1000 slots: only the last is above its bound. */
+	for (size_t i = 0; i < 4; i++) {
+		static const char *const part[] = { "tma_retiring", "tma_bad_speculation", "tma_frontend_bound",
+						    "tma_backend_bound" };
+		const char *others = find(part[i])->threshold_otherwise;
+
+		text = strndup(others, strcspn(others, ";"));
+		assert_true(EVAL(text, NULL, old, w).v == (i == 3));
+		free(text);
+	}
 	text = strndup(find("tma_bad_speculation")->otherwise, strcspn(find("tma_bad_speculation")->otherwise, ";"));
 	assert_true(EVAL(text, NULL, old, w).v == 10);
 	free(text);
