@@ -130,6 +130,8 @@ struct stat_metric {
 	bool own; /* perf has none like it: without a value it is "-" in text and null in json, not "nan" */
 	const char *unit; /* all that stands behind the number: "insn per cycle", "GHz  cycles_frequency" */
 	const char *name; /* the metric's own name, as --metric-only heads its columns */
+	const char *group; /* of perf's Default group: under which head it stands, "TopdownL1"; else NULL */
+	const struct stat_line *of; /* whose times that head gives */
 	const char *threshold; /* "good", "bad" ...; NULL: none is known */
 	const char *color;     /* SGR parameters, or NULL */
 	uint32_t id;           /* place in the columns of --metric-only */
@@ -176,6 +178,7 @@ struct stat_sheet {
 	struct meaning meaning;
 	struct class_index classes; /* of the recording; n_filters is 0 until it was looked for */
 	const struct class_choice *binding_class; /* what the formula at hand takes of a class of PMUs, or NULL */
+	bool binding_default;    /* metrics are perf's Default group, while they are bound */
 	bool binding_raw;        /* formulas want counts before a PMU's scale, while they are bound */
 	uint32_t binding_cgroup; /* whose events formulas are about, while they are bound */
 	/* Of the recording. */
@@ -283,6 +286,11 @@ struct stat_form_ops {
 	void (*lines)(struct stat_sheet *s); /* of an interval, of all, or of the totals */
 	void (*end)(struct stat_sheet *s);
 };
+/* Whether the metric has to have its group's head before it. */
+static inline bool stat_is_headed(const struct stat_metric *m, size_t i)
+{
+	return m[i].group && (!i || m[i - 1].group != m[i].group || m[i - 1].of != m[i].of);
+}
 /* Calls put_line() for each line to be printed, in order, then put_alone() for each row if there may be metrics that
  * belong to no line. Stops where the output fails; the exporter knows. */
 void stat_each_line(struct stat_sheet *s, void (*put_line)(struct stat_sheet *s, const struct stat_line *l),

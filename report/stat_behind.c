@@ -102,6 +102,10 @@ static void take_metric(const struct stat_sheet *s, const struct shown *x, uint3
 		.precision = 1,
 		.id = (uint32_t)(x - s->shadow->shown),
 	};
+	if (x->group) {
+		out->group = x->group;
+		out->of = x->head < s->n_events ? stat_line_at(s, row, x->head) : NULL;
+	}
 	if (x->named) {
 		out->value *= x->named->factor;
 		out->precision = x->named->unit[0] ? 1 : 2;

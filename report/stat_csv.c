@@ -165,13 +165,34 @@ static void put_line(struct stat_sheet *s, const struct stat_line *l)
 	}
 }
 
+/* What stands for the events of a group: their times, and its name where metrics have their unit. */
+static void put_group(struct stat_sheet *s, uint32_t row, const struct stat_metric *m)
+{
+	const struct stat_sum *now = m->of ? &m->of->now : NULL;
+	bool there = now && !now->reason && now->running;
+	struct buf *out = &s->x->out;
+	char text[NUMBER_MAX];
+
+	put_prefix(s, &s->row[row], now ? now->nr : 1);
+	put_sep(s, 1);
+	buf_add(out, text, number_u64(text, there ? now->running : 0));
+	put_sep(s, 1);
+	buf_add(out, text, number_u64(text, there && now->enabled ? 100 * now->running / now->enabled : 100));
+	buf_addstr(out, ".00");
+	put_sep(s, 4u + (m->of && s->event[m->of->event].cgroup) + (s->n_runs > 0));
+	put_field(s, m->group);
+	buf_addch(out, '\n');
+}
+
 static void put_alone(struct stat_sheet *s, uint32_t row)
 {
 	struct stat_metric metric[STAT_METRICS];
 	size_t n = stat_shadow_alone(s, row, metric);
 
 	for (size_t i = 0; i < n; i++) {
-		put_prefix(s, &s->row[row], 1);
+		if (stat_is_headed(metric, i))
+			put_group(s, row, &metric[i]);
+		put_prefix(s, &s->row[row], metric[i].of ? metric[i].of->now.nr : 1);
 		put_sep(s, 5u + (s->n_runs > 0));
 		put_metric(s, &metric[i]);
 		buf_addch(&s->x->out, '\n');

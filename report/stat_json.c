@@ -175,6 +175,20 @@ static void put_line(struct stat_sheet *s, const struct stat_line *l)
 	}
 }
 
+/* What stands for the events of a group. */
+static void put_group(struct stat_sheet *s, uint32_t row, const struct stat_metric *m)
+{
+	const struct stat_sum *now = m->of ? &m->of->now : NULL;
+	bool there = now && !now->reason && now->running, more = false;
+
+	put_prefix(s, &s->row[row], now ? now->nr : 1, &more);
+	put_number(s, "event-runtime", there ? now->running : 0, &more);
+	put_number(s, "pcnt-running", there && now->enabled ? 100 * now->running / now->enabled : 100, &more);
+	buf_addstr(&s->x->out, ".00");
+	put_text(s, "metricgroup", m->group, &more);
+	buf_addstr(&s->x->out, "}\n");
+}
+
 static void put_alone(struct stat_sheet *s, uint32_t row)
 {
 	struct stat_metric metric[STAT_METRICS];
@@ -183,7 +197,9 @@ static void put_alone(struct stat_sheet *s, uint32_t row)
 	for (size_t i = 0; i < n; i++) {
 		bool more = false;
 
-		put_prefix(s, &s->row[row], 1, &more);
+		if (stat_is_headed(metric, i))
+			put_group(s, row, &metric[i]);
+		put_prefix(s, &s->row[row], metric[i].of ? metric[i].of->now.nr : 1, &more);
 		put_metric(s, &metric[i], &more);
 		buf_addstr(&s->x->out, "}\n");
 	}

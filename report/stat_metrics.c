@@ -55,9 +55,37 @@ int stat_metric_bind(struct stat_sheet *s, struct stat_formula *f, const struct 
 	return bind_first(s, f, m->expr, m->otherwise, pmu, lacks);
 }
 
+/* The group that perf names in place of the events, when the Default metrics are asked for together. */
+static const char *default_group(const struct stat_sheet *s, const struct metric *m)
+{
+	static const char *const group[] = { "TopdownL1", "TopdownL2", "TopdownL3", "TopdownL4" };
+
+	for (size_t i = 0; s->binding_default && i < sizeof(group) / sizeof(group[0]); i++)
+		if (m->categories && strstr(m->categories, group[i]))
+			return group[i];
+	return NULL;
+}
+
+/* One event for all metrics of a group. */
+static uint32_t find_head(const struct stat_sheet *s, const struct shown *shown)
+{
+	uint32_t head = UINT32_MAX;
+
+	for (uint32_t i = 0; i < s->shadow->n; i++)
+		if (&s->shadow->shown[i] != shown && s->shadow->shown[i].group == shown->group &&
+		    s->shadow->shown[i].cgroup == shown->cgroup)
+			return s->shadow->shown[i].head;
+	for (size_t i = 0; i < shown->value.n; i++)
+		for (uint32_t k = 0; k < shown->value.in[i].n; k++)
+			if (shown->value.in[i].event[k] < head)
+				head = shown->value.in[i].event[k];
+	return head;
+}
+
 static int add_metric_filtered(struct stat_sheet *s, const struct metric *m, uint32_t filter, struct buf *lacks)
 {
 	const char *unit = m->unit && strcmp(m->unit, "1") ? m->unit : "", *name = m->display;
+	const char *group = default_group(s, m);
 	struct shown *shown;
 	struct stat_formula f;
 	int err;
@@ -75,14 +103,16 @@ static int add_metric_filtered(struct stat_sheet *s, const struct metric *m, uin
 		return -ENOMEM;
 	}
 	/* Without -e the lines are those that the metrics are made of. */
-	for (size_t i = 0; !s->config->events.n && i < f.n; i++)
+	for (size_t i = 0; !s->config->events.n && !group && i < f.n; i++)
 		for (uint32_t k = 0; k < f.in[i].n; k++)
 			s->event[f.in[i].event[k]].hidden = false;
 	shown->metric = m;
 	shown->cgroup = s->binding_cgroup;
 	shown->filter = filter;
 	shown->value = f;
-	shown->event = stat_formula_event(s, &f);
+	shown->event = group ? UINT32_MAX : stat_formula_event(s, &f);
+	shown->group = group;
+	shown->head = group ? find_head(s, shown) : UINT32_MAX;
 	for (size_t i = 0; i < stat_named_n; i++)
 		if (!strcmp(stat_named[i].metric, m->name)) {
 			shown->named = &stat_named[i];
@@ -153,6 +183,7 @@ static int add_word(struct stat_sheet *s, const char *word, struct buf *notes, s
 	const char *last = word;
 	int err = 0;
 
+	s->binding_default = !strcmp(word, "Default");
 	for (size_t v = 0; v <= s->config->n_vendor && !any; v++) {
 		const struct metric_set *set = v < s->config->n_vendor ? &s->config->vendor[v] : &s->recorded;
 

@@ -241,7 +241,14 @@ static int by_event(const void *a, const void *b)
 {
 	const struct shown *x = a, *y = b;
 
-	return (x->event > y->event) - (x->event < y->event);
+	if (x->event != y->event)
+		return x->event < y->event ? -1 : 1;
+	if (!x->group || !y->group)
+		return (x->group != NULL) - (y->group != NULL);
+	/* As perf has them below their heads. */
+	if (x->cgroup != y->cgroup)
+		return x->cgroup < y->cgroup ? -1 : 1;
+	return x->group != y->group ? strcmp(x->group, y->group) : strcmp(x->metric->name, y->metric->name);
 }
 
 static enum stat_style style_of(const struct stat_sheet *s)

@@ -26,6 +26,8 @@ struct shown {
 	const struct metric *metric;
 	uint32_t cgroup; /* of -M: whose events it is made of */
 	uint32_t filter; /* likewise, of a class of PMUs: place in stat_sheet.classes.filter */
+	const char *group; /* perf prints it below this head, and the events that it is made of not at all; or NULL */
+	uint32_t head;   /* the event whose times that head gives */
 	char *words;     /* owned: unit and name as they are printed */
 	struct stat_formula value, threshold;
 	bool rate; /* the count a second of the clock */

@@ -13,6 +13,8 @@
 #define NAME_WIDTH   32
 #define UNIT_WIDTH   4
 #define METRIC_WIDTH 36 /* from the '#' to the spread */
+#define GROUP_WIDTH  33 /* the name of a group of metrics, to its end */
+#define GROUP_HASH   49 /* and where the '#' of its metrics is */
 #define ONLY_WIDTH   20 /* a column of --metric-only */
 
 static const struct {
@@ -389,13 +391,26 @@ static void begin(struct stat_sheet *s)
 {
 }
 
+static void put_grouped(struct stat_sheet *s, const struct stat_row *row, const struct stat_metric *m, bool headed)
+{
+	struct buf *out = &s->x->out;
+
+	put_place(s, row, m->of ? m->of->now.nr : 1);
+	buf_printf(out, "%*s%*s", GROUP_WIDTH, headed ? m->group : "", GROUP_HASH - GROUP_WIDTH, "");
+	put_metric(s, m);
+	end_line(out);
+}
+
 static void put_alone(struct stat_sheet *s, uint32_t row)
 {
 	struct stat_metric metric[STAT_METRICS];
 	size_t n = stat_shadow_alone(s, row, metric);
 
 	for (size_t i = 0; i < n; i++)
-		put_more(s, &s->row[row], 1, &metric[i]);
+		if (metric[i].group)
+			put_grouped(s, &s->row[row], &metric[i], stat_is_headed(metric, i));
+		else
+			put_more(s, &s->row[row], 1, &metric[i]);
 }
 
 static void lines(struct stat_sheet *s)

@@ -273,6 +273,23 @@ expect() {
 	run stat --metric-only --topdown -A -j td.pmr
 	[ "${#lines[@]}" -eq 8 ]
 	[[ ${lines[7]} == '{"cpu" : "7", '*'"%  tma_retiring" : "70.0"'* ]] || { echo "${lines[7]}"; return 1; }
+	# The Default metrics stand below the name of their group, in place of the events: (1 + ... + 8) x 4000 slots,
+	# which 8 CPUs counted for 4 s.
+	stat -x, -M Default td.pmr >out
+	diff out - <<-'EOF'
+		,32000000000,100.00,,,,TopdownL1
+		,,,,,5.0,%  tma_backend_bound
+		,,,,,10.0,%  tma_bad_speculation
+		,,,,,15.0,%  tma_frontend_bound
+		,,,,,70.0,%  tma_retiring
+	EOF
+	stat -j -M Default --per-socket td.pmr >out
+	[ "$(sed -n 6p out)" = '{"socket" : "S1", "counters" : 4, "event-runtime" : 16000000000, "pcnt-running" : 100.00, "metricgroup" : "TopdownL1"}' ]
+	[[ $(sed -n 7p out) == '{"socket" : "S1", "counters" : 4, "metric-value" : "5.000000", "metric-unit" : "%  tma_backend_bound", '* ]]
+	[ "$(wc -l <out)" -eq 10 ]
+	stat -M Default td.pmr >out
+	[ "$(sed -n 4p out)" = '                        TopdownL1                 #      5.0 %  tma_backend_bound' ]
+	[ "$(sed -n 5p out)" = '                                                  #     10.0 %  tma_bad_speculation' ]
 	# Of older processors: 550 of 1000 slots wait for the back end, and no other share is above its bound.
 	"$tests/make_stat" slots old.pmr
 	run stat -M TopdownL1 -j old.pmr
