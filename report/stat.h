@@ -251,7 +251,7 @@ double stat_spread_error(const struct stat_spread *w);
 double stat_spread_percent(const struct stat_spread *w);
 /* The value in the event's unit. */
 double stat_value(const struct stat_event *e, const struct stat_sum *sum);
-/* Lines for the user about sums that lack a part. */
+/* Lines for the user about sums that lack a part, or have one that was not wanted. */
 void stat_note_lost(struct stat_sheet *s);
 
 /* The line of an event in a row, or NULL. */

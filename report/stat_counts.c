@@ -258,8 +258,23 @@ static void note_event(struct stat_sheet *s, uint32_t event)
 	buf_release(&where);
 }
 
+/* -C that cannot be kept is not passed over in silence. */
+static void note_tasks(struct stat_sheet *s)
+{
+	for (uint32_t i = 0; s->config->cpus.n && i < s->n_columns; i++) {
+		struct track_info t = replay_track(s->replay, s->column[i].track);
+		const struct pm_instance *in = pm_model_instance(s->places->model, t.instance);
+
+		if (!in || in->kind != PM_TASK)
+			continue;
+		buf_addstr(&s->notes, "-C: events of tasks were counted wherever these ran; their lines are of all CPUs\n");
+		return;
+	}
+}
+
 void stat_note_lost(struct stat_sheet *s)
 {
+	note_tasks(s);
 	for (uint32_t i = 0; s->partial && i < s->n_events; i++)
 		if (!s->event[i].alone)
 			note_event(s, i);

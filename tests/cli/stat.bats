@@ -203,6 +203,13 @@ expect() {
 	[ "${lines[1]}" = "              2.00 msec task-clock                       #    0.001 CPUs utilized            ( +- 28.87% )" ]
 	[[ $output == *"1.000 (-1.000) "#* ]]
 	[[ $output == *" 2.000 +- 0.577 seconds time elapsed  ( +- 28.87% )"* ]]
+	# With -I the intervals of each run by themselves, and the sum of all: snapshots are at 0 and 1, 2 and 3, 4 and 5 s.
+	run stat -x, -I 10000 --summary -e task-clock runs.pmr
+	[ "${lines[0]}" = "1.000000000,1.00,msec,task-clock,1000000,100.00,," ]
+	[ "${lines[1]}" = "3.000000000,2.00,msec,task-clock,2000000,100.00,," ]
+	[ "${lines[2]}" = "5.000000000,3.00,msec,task-clock,3000000,100.00,," ]
+	[ "${lines[3]}" = "summary,6.00,msec,task-clock,6000000,100.00,," ]
+	[ "${#lines[@]}" -eq 4 ]
 }
 
 @test "threads, and those that end" {
@@ -214,6 +221,10 @@ expect() {
 	[ "$output" = "10,,context-switches,2000000000,100.00,," ]
 	run stat -x, -p 10 tasks.pmr
 	[ "$output" = "22,,context-switches,6000000000,100.00,," ]
+	# Nothing says on which CPUs the tasks were counted.
+	run --separate-stderr stat -x, -C 1 tasks.pmr
+	[ "$output" = "22,,context-switches,6000000000,100.00,," ]
+	[[ $stderr == *"-C: events of tasks were counted wherever these ran"* ]]
 	run stat -x, -p 9 tasks.pmr
 	[ "$status" -eq 2 ]
 	# In the third second the second thread did nothing any more.
