@@ -276,8 +276,8 @@ int list_events(const struct root *root, const char *glob, char *const *event_fi
 		return error_sys(e, ENOMEM, "list of events");
 	l.err = perf_pmus_read(&pmus, root);
 	if (!l.err && event_files && *event_files) {
-		l.err = perf_pmus_add_files(&pmus, event_files, list_cpu_id(root, id, sizeof(id)) ? id : NULL, &notes,
-					    e);
+		l.err = perf_pmus_add_files(&pmus, event_files, NULL,
+					    list_cpu_id(root, id, sizeof(id)) ? id : NULL, &notes, e);
 		if (l.err) {
 			table_free(l.table);
 			perf_pmus_release(&pmus);

@@ -234,7 +234,8 @@ static int read_files(struct perf_source *s, struct plan *p, struct error *e)
 {
 	const char *id = pm_map_text(&p->model->header, PM_HEADER_CPU_ID, NULL);
 	struct buf notes = BUF_INIT;
-	int err = perf_pmus_add_files(&s->pmus, p->options->event_files, id, &notes, e);
+	int err = perf_pmus_add_files(&s->pmus, p->options->event_files, p->options->metric_files, id, &notes,
+				      e);
 
 	if (!err)
 		err = tell(p, &notes);

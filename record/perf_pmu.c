@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 
 #include "common/event/vendor_events.h"
 #include "record/privileges.h"
@@ -202,12 +203,34 @@ int perf_pmus_read(struct perf_pmus *p, const struct root *root)
 	return err;
 }
 
-int perf_pmus_add_files(struct perf_pmus *p, char *const *path, const char *cpuid, struct buf *notes, struct error *e)
+static bool is_folder(const char *path)
+{
+	struct stat st;
+
+	return !stat(path, &st) && S_ISDIR(st.st_mode);
+}
+
+/* Folders of metrics hold the events that these are made of. One that cannot be read is the error of those who want
+ * the metrics. */
+static void load_folders(struct vendor_events **v, char *const *path, const char *cpuid)
+{
+	for (; path && *path; path++) {
+		struct error ignored = { 0 };
+
+		if (is_folder(*path))
+			(void)vendor_events_load(v, *path, cpuid, &ignored);
+	}
+}
+
+int perf_pmus_add_files(struct perf_pmus *p, char *const *path, char *const *metrics, const char *cpuid,
+			struct buf *notes, struct error *e)
 {
 	struct vendor_events *v = NULL;
 	int err = 0, n = 0;
+	bool asked = path && *path;
 
 	privileges_become_caller();
+	load_folders(&v, metrics, cpuid);
 	for (; path && *path && !err; path++)
 		err = vendor_events_load(&v, *path, cpuid, e);
 	/* Planning goes on with the rights that it had. */
@@ -215,7 +238,7 @@ int perf_pmus_add_files(struct perf_pmus *p, char *const *path, const char *cpui
 	privileges_raise();
 	if (!err && v)
 		n = vendor_events_apply(v, p->pmu, p->n, notes);
-	if (!err && v && !n)
+	if (!err && asked && !n)
 		buf_addstr(notes, "the event files have nothing for the PMUs of this machine\n");
 	vendor_events_free(v);
 	return err ? err : n < 0 ? n : 0;

@@ -141,6 +141,7 @@ struct diff_options {
 	struct selection lower, higher; /* metrics of which less, or more, is better */
 	struct metric_set *vendor; /* owned */
 	size_t n_vendor;
+	struct vendor_events *vendor_events; /* owned: names that their formulas may use */
 	double margin;             /* NaN: by metric */
 	double run_sd;             /* NaN: unknown */
 	const char *noise, *save_noise, *from_marker, *to_marker;

@@ -231,6 +231,7 @@ static int lay_out(void *ctx, const struct places *places, struct replay *replay
 	struct pass *p = ctx;
 	struct bind_options options = {
 		.rate = p->c->rate, .vendor = p->c->o->vendor, .n_vendor = p->c->o->n_vendor,
+		.events = p->c->o->vendor_events,
 	};
 	const enum pm_kind below[] = { PM_SYSTEM, PM_PACKAGE, PM_CORE };
 	int err;

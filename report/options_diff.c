@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "common/parse.h"
+#include "report/vendor_files.h"
 
 enum {
 	KEY_SHOW = 's', KEY_HIDE = 'H', KEY_ENABLE = 'e',
@@ -36,7 +37,7 @@ static const struct argp_option options[] = {
 	{ "hide", KEY_HIDE, "LIST", 0, "Leave these out", 3 },
 	{ "enable", KEY_ENABLE, "LIST", 0, "Compare these too", 3 },
 	{ "all", KEY_ALL, NULL, 0, "Compare all metrics and counters", 3 },
-	{ "metrics-file", KEY_VENDOR, "FILE", 0, "More metrics, from a JSON file of perf's schema", 3 },
+	{ "metrics-file", KEY_VENDOR, "FILE|DIR", 0, "More metrics, from a JSON file of perf's schema", 3 },
 	{ "rate", KEY_RATE, NULL, 0, "Raw counters per second, also where a command was recorded", 3 },
 	{ NULL, 0, NULL, 0, "Places:", 4 },
 	{ "per-package", KEY_PER + PM_PACKAGE, NULL, 0, "Every package, not only those below a flagged metric", 4 },
@@ -161,7 +162,7 @@ static error_t load_vendor(struct diff_options *o, const char *path, struct argp
 {
 	struct error e = { 0 };
 
-	if (metric_sets_add(&o->vendor, &o->n_vendor, path, &e))
+	if (vendor_files_add(&o->vendor, &o->n_vendor, &o->vendor_events, path, &e))
 		return options_bad(state, "--metrics-file: %s", e.text);
 	return 0;
 }
@@ -305,6 +306,7 @@ void diff_options_release(struct diff_options *o)
 	for (size_t i = 0; i < o->n_vendor; i++)
 		metric_set_release(&o->vendor[i]);
 	free(o->vendor);
+	vendor_events_free(o->vendor_events);
 }
 
 /* "--base", "-base", "--base=X": the option's name, and what follows it. */

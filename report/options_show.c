@@ -7,6 +7,7 @@
 
 #include "common/buf.h"
 #include "common/parse.h"
+#include "report/vendor_files.h"
 
 enum {
 	KEY_SHOW = 's', KEY_HIDE = 'H', KEY_ENABLE = 'e', KEY_LIST = 'l', KEY_CPU = 'c', KEY_SUMMARY = 'S',
@@ -26,7 +27,7 @@ static const struct argp_option options[] = {
 	{ "debug", KEY_DEBUG, NULL, 0, "Show all columns", 1 },
 	{ "rate", KEY_RATE, NULL, 0, "Raw counters per second, not per interval", 1 },
 	{ "pci", KEY_PCI, NULL, 0, "Call PMUs of PCI by the devices that they count", 1 },
-	{ "metrics-file", KEY_VENDOR, "FILE", 0, "More metrics, from a JSON file of perf's schema", 1 },
+	{ "metrics-file", KEY_VENDOR, "FILE|DIR", 0, "More metrics, from a JSON file of perf's schema", 1 },
 	{ "Joules", KEY_JOULES, NULL, 0, "Energy in joules, not power in watts", 1 },
 	{ "IPC", KEY_IPC, NULL, 0, "As --enable=IPC", 1 },
 	{ "no-msr", KEY_NO_MSR, NULL, 0, "Leave out what comes from machine registers", 1 },
@@ -164,10 +165,11 @@ static error_t load_vendor(struct show_options *o, const char *path, struct argp
 {
 	struct error e = { 0 };
 
-	if (metric_sets_add(&o->vendor, &o->n_vendor, path, &e))
+	if (vendor_files_add(&o->vendor, &o->n_vendor, &o->vendor_events, path, &e))
 		return options_bad(state, "--metrics-file: %s", e.text);
 	o->pipeline.bind.vendor = o->vendor;
 	o->pipeline.bind.n_vendor = o->n_vendor;
+	o->pipeline.bind.events = o->vendor_events;
 	return 0;
 }
 
@@ -347,4 +349,5 @@ void show_options_release(struct show_options *o)
 	for (size_t i = 0; i < o->n_vendor; i++)
 		metric_set_release(&o->vendor[i]);
 	free(o->vendor);
+	vendor_events_free(o->vendor_events);
 }

@@ -13,6 +13,7 @@ struct show_options {
 	bool spark, list, list_json, follow, strict, per_given, dump, quiet;
 	struct metric_set *vendor; /* owned; pipeline.bind points to it */
 	size_t n_vendor;
+	struct vendor_events *vendor_events; /* owned, likewise */
 	char **file;               /* borrowed of the command line */
 	int n_files;
 };

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "common/parse.h"
+#include "report/vendor_files.h"
 
 enum {
 	KEY_EVENT = 'e',
@@ -68,7 +69,7 @@ static const struct argp_option options[] = {
 	{ "all-events", KEY_ALL_EVENTS, NULL, 0, "All perf events, asked for or not", 1 },
 	{ "detailed", KEY_DETAILED, NULL, 0, "perf's choice with -d, -dd or -ddd, of what was recorded", 1 },
 	{ "metrics", KEY_METRICS, "LIST", 0, "These metrics or groups of them", 1 },
-	{ "metrics-file", KEY_VENDOR, "FILE", 0, "More metrics, from a JSON file of perf's schema", 1 },
+	{ "metrics-file", KEY_VENDOR, "FILE|DIR", 0, "More metrics, from a JSON file of perf's schema", 1 },
 	{ "topdown", KEY_TOPDOWN, NULL, 0, "Metrics of the topdown method", 1 },
 	{ "td-level", KEY_LEVEL, "N", 0, "Down to which level: 1 (default) to 6", 1 },
 	{ "transaction", KEY_TRANSACTION, NULL, 0, "Metrics of transactional memory", 1 },
@@ -223,12 +224,14 @@ static error_t load_vendor(struct stat_options *o, const char *path, struct argp
 {
 	struct error e = { 0 };
 
-	if (metric_sets_add(&o->vendor, &o->n_vendor, path, &e))
+	if (vendor_files_add(&o->vendor, &o->n_vendor, &o->vendor_events, path, &e))
 		return options_bad(state, "--metrics-file: %s", e.text);
 	o->stat.vendor = o->vendor;
 	o->stat.n_vendor = o->n_vendor;
+	o->stat.vendor_events = o->vendor_events;
 	o->pipeline.bind.vendor = o->vendor;
 	o->pipeline.bind.n_vendor = o->n_vendor;
+	o->pipeline.bind.events = o->vendor_events;
 	return 0;
 }
 
@@ -515,4 +518,5 @@ void stat_options_release(struct stat_options *o)
 	for (size_t i = 0; i < o->n_vendor; i++)
 		metric_set_release(&o->vendor[i]);
 	free(o->vendor);
+	vendor_events_free(o->vendor_events);
 }

@@ -18,6 +18,7 @@ struct stat_options {
 	bool append, follow, strict, quiet, topdown;
 	struct metric_set *vendor; /* owned */
 	size_t n_vendor;
+	struct vendor_events *vendor_events; /* owned */
 	char **file; /* borrowed of the command line */
 	int n_files;
 };

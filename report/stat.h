@@ -61,6 +61,7 @@ struct stat_config {
 	unsigned detailed;               /* -d, -dd, -ddd */
 	const struct metric_set *vendor; /* of --metrics-file */
 	size_t n_vendor;
+	struct vendor_events *vendor_events; /* names that their formulas may use, or NULL */
 	bool all_events, no_merge, hybrid_merge, big_num, intervals, summary, no_csv_summary, table, stats;
 	bool metric_only, no_threshold, no_scale, verbose, show_thread, color;
 	bool window; /* only a part of the recording is looked at */

@@ -87,6 +87,27 @@ counts() {
 	[[ $output == *"--metrics-file: absent.json: No such file"* ]]
 }
 
+@test "a folder's events are names for its metrics, when recording and afterwards" {
+	mkdir dir
+	echo '[ { "MetricName": "PerFault", "MetricExpr": "2 * MY.FAULTS" } ]' >dir/metrics.json
+	echo '[ { "EventName": "MY.FAULTS", "Unit": "software", "ConfigCode": "2", "BriefDescription": "Page faults" } ]' \
+		>dir/other.json
+	rec -M PerFault --metrics-file=dir -- true
+	run -0 pmrep stat -x, x.pmr
+	[[ $output == [0-9]*,,MY.FAULTS,*,PerFault ]] || { echo "$output"; return 1; }
+	rec -e page-faults -- true
+	run -0 pmrep stat -x, -M PerFault --metrics-file=dir x.pmr
+	awk -F, '{ exit !($1 > 0 && $6 == 2 * $1 && $3 == "page-faults") }' <<<"$output" || { echo "$output"; return 1; }
+	pmrep show x.pmr --total -S --metrics-file=dir --show=PerFault,page-faults --format=csv | cut -d, -f16,17 >csv
+	python3 - <<-'END'
+	v = dict(line.strip().split(",") for line in open("csv"))
+	assert float(v["perfault"]) == 2 * float(v["page-faults"]) > 0, v
+	END
+	# A file alone names no events.
+	run pmrep stat -x, -M PerFault --metrics-file=dir/metrics.json x.pmr
+	[[ $output == *"lacks MY.FAULTS"* ]] || { echo "$output"; return 1; }
+}
+
 @test "a folder is one set" {
 	mkdir set
 	echo '[ { "MetricName": "Double", "MetricExpr": "2 * Single" } ]' >set/a.json
