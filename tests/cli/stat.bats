@@ -37,6 +37,29 @@ expect() {
 		--metric-style=none -e cycles all.pmr
 }
 
+@test "multiplexing is made up for by difference" {
+	"$tests/make_stat" shares s.pmr
+	# CPU 0: 1000 of 1/2 s, 1000 of 1/4 s; CPU 1: 100 each. They ran 1.5 of 2 s, then 1.25 of 2 s: 75 and 62.5 %.
+	run stat -x, -I 1000 --summary -e cycles s.pmr
+	[ "${lines[0]}" = "1.000000000,2100,,cycles,1500000000,75.00,," ]
+	[ "${lines[1]}" = "2.000000000,4100,,cycles,1250000000,62.00,," ]
+	[ "${lines[2]}" = "summary,6200,,cycles,2750000000,68.00,," ]
+	# One difference: 2000 in 0.75 of 2 s, and 200.
+	expect cycles '5533,,cycles,2750000000,68.00,,' -x, -e cycles s.pmr
+}
+
+@test "an event that one CPU could not open is that CPU's loss alone" {
+	"$tests/make_stat" shares s.pmr
+	run --separate-stderr stat -x, -A -e part s.pmr
+	[ "${lines[0]}" = "CPU0,14,,part,2000000000,100.00,," ]
+	[ "${lines[1]}" = "CPU1,<not supported>,,part,0,100.00,," ]
+	run --separate-stderr stat -x, -e part s.pmr
+	[ "$output" = "14,,part,2000000000,100.00,," ]
+	[[ $stderr == *"part: "*" on CPU 1 in 1 of 1 intervals"* ]]
+	# Of a package the first CPU that counts is taken.
+	expect late '10,,pkg/late/,2000000000,100.00,,' -x, -e pkg/late/ s.pmr
+}
+
 @test "a CPU that did not count is named, and spoils nothing but itself" {
 	"$tests/make_stat" all all.pmr
 	run --separate-stderr stat -x, -e cycles all.pmr

@@ -19,6 +19,9 @@
  * cgroups  task-clock and cs of cgroups 1 ("a") and 2 ("b,c") on CPUs 0 and 1: number * 1 ms, 10 * number + CPU
  * topdown  slots, and the four events of the first level, which are 70, 10, 15 and 5 % of them
  * slots    what older processors count of 1000 slots: 300 issued, 250 retired, 100 fetch bubbles, 50 of recovery
+ * shares   CPUs 0 and 1, three snapshots: cycles, 1000 a second on CPU 0 in 1/2, then in 1/4 of the time, 100 on 1
+ *          in all of it; part, 7 a second, which CPU 1 could not open; pkg/late/, one of a package, which never runs
+ *          on CPU 0 and counts 5 a second on CPU 1
  * nvidia   PCIE PMUs, three of package 0 and two of package 1, of the rates in pcie[] below, in two groups that take
  *          turns: requests beside a clock, and bytes beside one that was read when it ran at half the speed; and a
  *          link that is down
@@ -306,6 +309,40 @@ static void make_topdown(struct builder *b, const struct slots *list)
 	builder_write(b, 0, 5);
 }
 
+/* ---- shares ---- */
+
+static struct reading of_shares(struct builder *b, const char *counter, const struct pm_instance *i, uint64_t row)
+{
+	static const uint64_t ran[] = { 0, 500000000, 750000000 };
+	const char *name = pm_model_counter(&b->model, b->filling->counter[0])->name;
+	bool cycles = !strcmp(name, "cycles"), late = !strcmp(name, "pkg/late/");
+
+	if (!strcmp(counter, "enabled"))
+		return (struct reading){ row * 1000000000, 0 };
+	if (!strcmp(counter, "running"))
+		return (struct reading){ i->number || !(cycles || late) ? row * 1000000000 : cycles ? ran[row] : 0, 0 };
+	if (cycles)
+		return (struct reading){ row * (i->number ? 100 : 1000), 0 };
+	if (late)
+		return (struct reading){ i->number ? row * 5 : 0, i->number ? 0 : PM_REASON_NOT_COUNTED };
+	return (struct reading){ i->number ? 0 : row * 7, i->number ? pm_reason_errno(2) : 0 };
+}
+
+static void make_shares(struct builder *b)
+{
+	static const struct row list[] = { { "cycles", "1", NULL, "cpu" },
+		                           { "part", "1", NULL, "cpu" },
+		                           { "pkg/late/", "1", NULL, "pkg", .per_pkg = true } };
+	uint32_t id;
+
+	builder_init(b, of_shares);
+	for (int k = 0; k < 3; k++) {
+		add_counter(b, &list[k], &id);
+		builder_group(b, PM_CPU, 2, PM_GROUP_PERF_TIMES, &id, 1);
+	}
+	builder_write(b, 0, 3);
+}
+
 /* ---- nvidia ---- */
 
 /* What there is of each PMU a second, and in how much of the time its groups run. */
@@ -413,6 +450,8 @@ int main(int argc, char **argv)
 		make_topdown(&b, slots);
 	else if (!strcmp(argv[1], "cgroups"))
 		make_cgroups(&b);
+	else if (!strcmp(argv[1], "shares"))
+		make_shares(&b);
 	else if (!strcmp(argv[1], "nvidia"))
 		make_nvidia(&b);
 	else
