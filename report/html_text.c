@@ -194,7 +194,8 @@ void html_sha256(const void *data, size_t len, uint8_t digest[32])
 
 	for (size_t i = 0; i + 64 <= len; i += 64)
 		sha_block(h, p + i);
-	memcpy(tail, p + len - rest, rest);
+	if (rest)
+		memcpy(tail, p + len - rest, rest);
 	tail[rest] = 0x80;
 	for (int i = 0; i < 8; i++)
 		tail[tail_len - 1 - (size_t)i] = (uint8_t)((uint64_t)len * 8 >> 8 * i);
