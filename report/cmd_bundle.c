@@ -247,7 +247,7 @@ static int try_step(struct bundle *b, struct attempt *a, struct rewrite_result *
 {
 	struct rewrite_rules rules = {
 		.every = b->step->every, .gather = b->step->gather, .zstd_level = b->step->level,
-		.group = group_stays, .group_ctx = b,
+		.gather_small = true, .group = group_stays, .group_ctx = b,
 	};
 	struct buf history = BUF_INIT;
 	struct gzip_writer *gzip = NULL;

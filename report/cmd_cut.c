@@ -245,6 +245,8 @@ int cmd_cut(int argc, char **argv)
 			.instance = instance_stays,
 			.start = open_window,
 			.every = (uint32_t)c.every,
+			/* Without limits on what is in a snapshot, all times stay what they are. */
+			.gather_small = c.sources || c.n_globs || c.has_cpus,
 			.history = buf_str(&c.history),
 		};
 		r = run(&c);

@@ -531,4 +531,5 @@ void redact_rules(struct redact *r, struct rewrite_rules *rules)
 	rules->clocks = r->options.shift_time ? on_clocks : NULL;
 	rules->rebase = r->options.shift_time ? on_rebase : NULL;
 	rules->shift_ns = r->options.shift_time ? r->shift.monotonic : 0;
+	rules->gather_small = true; /* texts that go through their rule have their chunks packed anew, too */
 }

@@ -91,6 +91,12 @@ static bool skips(const struct rewrite *w, uint8_t flags)
 	       !(flags & (PM_SNAPSHOT_FIRST | PM_SNAPSHOT_LAST));
 }
 
+/* Whether chunks of the output are those of the input, as far as they need not be packed anew. */
+static bool keeps_chunks(const struct rewrite *w)
+{
+	return !w->rules->gather && w->rules->every <= 1;
+}
+
 static int take_rows(struct rewrite *w, const struct pm_model *in, const struct pm_chunk *chunk, uint32_t from)
 {
 	uint32_t to = chunk->rows;
@@ -127,10 +133,14 @@ static int take_chunk(struct rewrite *w, struct pm_reader *reader, const struct 
 	if (err || from == chunk->rows)
 		return err;
 	all = !from && in_window(w, chunk->tick[0]) && in_window(w, chunk->tick[chunk->rows - 1]);
-	if (all && !w->rules->gather && w->rules->every <= 1)
+	if (all && keeps_chunks(w))
 		return rewrite_rows_pass(w, reader, chunk, w->segment_base + chunk->segment);
-	err = take_rows(w, in, chunk, from);
-	if (!err && !w->rules->gather && w->rules->every <= 1)
+	/* Rows of a part keep the clocks of their chunk. */
+	if (keeps_chunks(w))
+		err = rewrite_rows_flush(w);
+	if (!err)
+		err = take_rows(w, in, chunk, from);
+	if (!err && keeps_chunks(w))
 		err = rewrite_rows_flush(w);
 	return err;
 }
@@ -259,7 +269,11 @@ static int take_item(struct rewrite *w, struct pm_reader *reader, const struct p
 	case PM_ITEM_MODEL:
 		if (item->parts == PM_PART_REPEATED)
 			break;
-		err = rewrite_model(w, in, e);
+		/* What becomes known here is not to be written before what was read before it. */
+		if (w->rules->gather_small && keeps_chunks(w) && !(item->parts & PM_PART_REPEATED))
+			err = rewrite_rows_flush(w);
+		if (!err)
+			err = rewrite_model(w, in, e);
 		if (!err && item->parts & (PM_PART_SCHEMA | PM_PART_INSTANCES))
 			pm_reader_select(reader, group_wanted, w);
 		break;

@@ -4,7 +4,9 @@
 
 #include "report/rewrite_private.h"
 
-#define GATHER_BYTES (8u << 20) /* of values that wait for their chunk */
+#define GATHER_BYTES   (8u << 20) /* of values that wait for their chunk */
+#define SMALL_ROWS     16         /* chunks below that are gathered when they have to be packed anew */
+#define WALL_NOISE_NS  1000       /* between the readings of two clocks, one right behind the other */
 
 static struct rewrite_group *group_of(const struct rewrite *w, uint32_t id)
 {
@@ -215,6 +217,18 @@ static bool fits(const struct rewrite *w, const struct pm_chunk *chunk)
 	return n == r->n_groups;
 }
 
+/* Whether the clocks of the chunk that is gathered say of this one's snapshots when they were, too. */
+static bool same_clocks(const struct pm_clocks *a, const struct pm_clocks *b)
+{
+	int64_t wall = (int64_t)((b->realtime - b->monotonic) - (a->realtime - a->monotonic));
+	int64_t boot = (int64_t)((b->boottime - b->monotonic) - (a->boottime - a->monotonic));
+
+	if (!a->realtime != !b->realtime || !a->boottime != !b->boottime)
+		return false;
+	return (!a->realtime || (wall <= WALL_NOISE_NS && wall >= -WALL_NOISE_NS)) &&
+	       (!a->boottime || (boot <= WALL_NOISE_NS && boot >= -WALL_NOISE_NS));
+}
+
 /* Rows of a group, column by column: that is how they lie in memory. */
 static int put_group(struct rewrite *w, const struct pm_model *in, const struct pm_chunk_group *from, uint32_t row,
 		     uint32_t n, uint32_t slot, bool skipped)
@@ -405,14 +419,17 @@ static int write_unpacked(struct rewrite *w, const struct pm_chunk *chunk)
 int rewrite_rows_pass(struct rewrite *w, struct pm_reader *reader, const struct pm_chunk *chunk, uint32_t segment)
 {
 	struct pm_chunk out = *chunk;
-	int err = rewrite_rows_flush(w);
+	bool small = w->rules->gather_small && chunk->rows < SMALL_ROWS, as_it_is = passes(w, chunk);
+	int err = 0;
 
-	if (err)
-		return err;
-	if (!passes(w, chunk)) {
+	/* A value costs several times as much to pack in a chunk of few rows as along time in one of many, and more
+	 * bytes. */
+	if (as_it_is || !small || (w->rows.chunk.rows && !same_clocks(&w->rows.chunk.clocks, &chunk->clocks)))
+		err = rewrite_rows_flush(w);
+	if (!err && !as_it_is)
 		err = rewrite_rows_add(w, pm_reader_model(reader), chunk, 0, chunk->rows, false);
-		return err ? err : rewrite_rows_flush(w);
-	}
+	if (err || !as_it_is)
+		return err || small ? err : rewrite_rows_flush(w);
 	out.segment = segment;
 	err = w->rules->zstd_level ? -EAGAIN : write_packed(w, reader, &out);
 	return err == -EAGAIN ? write_unpacked(w, &out) : err;

@@ -164,12 +164,10 @@ static struct reading value(struct builder *b, const char *counter, const struct
 	return (struct reading){ .v = noise(row, i->number) };
 }
 
-/* Rows [from, to) in chunks of `rows`, of 3 CPUs. */
-static void record(struct builder *b, uint64_t from, uint64_t to, uint32_t rows)
+static void define(struct builder *b)
 {
 	static const enum pm_semantics semantics[] = { PM_CUMULATIVE, PM_DELTA, PM_PEAK, PM_GAUGE, PM_STATE };
 	struct pm_config config = { .name = (char *)"msr.0x606", .time_ns = 1234, .kind = PM_SYSTEM };
-	struct pm_event event = { .type = PM_EVENT_MARKER, .time_ns = BUILDER_START_NS + from * 1000000000 + 5 };
 	uint32_t id[COUNTERS];
 
 	builder_init(b, value);
@@ -184,6 +182,14 @@ static void record(struct builder *b, uint64_t from, uint64_t to, uint32_t rows)
 	config.value = pm_u64(7);
 	assert_int_equal(pm_model_add_config(&b->model, &config), 0);
 	builder_group(b, PM_CPU, 3, 0, id, COUNTERS);
+}
+
+/* Rows [from, to) in chunks of `rows`, of 3 CPUs. */
+static void record(struct builder *b, uint64_t from, uint64_t to, uint32_t rows)
+{
+	struct pm_event event = { .type = PM_EVENT_MARKER, .time_ns = BUILDER_START_NS + from * 1000000000 + 5 };
+
+	define(b);
 	for (uint64_t row = from; row < to; row += rows) {
 		builder_write(b, row, (uint32_t)(to - row < rows ? to - row : rows));
 		if (row == from)
@@ -539,6 +545,63 @@ static void columns_are_left_out(void **state)
 	builder_release(&b);
 }
 
+/* Clocks are read one behind the other, and that takes a varying while; REALTIME is set before row 90, and there was
+ * a suspend before row 60. */
+static void record_with_clocks(struct builder *b, uint64_t to, uint32_t rows)
+{
+	define(b);
+	builder_write(b, 0, rows);
+	for (uint64_t row = rows; row < to; row += rows) {
+		builder_chunk(b, row, (uint32_t)(to - row < rows ? to - row : rows), 1);
+		b->chunk.clocks.realtime += (row / rows % 2 ? 900 : 0) + (row >= 90 ? 5000 : 0);
+		b->chunk.clocks.boottime += row >= 60 ? 1000000000 : 0;
+		assert_int_equal(pm_writer_chunk(b->writer, &b->chunk), 0);
+	}
+	builder_finish(b);
+}
+
+static uint64_t lead(uint64_t clock, const struct row *r)
+{
+	return clock - r->clocks.monotonic;
+}
+
+static void small_chunks_are_gathered_while_clocks_agree(void **state)
+{
+	struct rewrite_rules rules = { .instance = drop_cpu, .gather_small = true, .shift_ns = 1000 };
+	static const uint32_t sizes[] = { 1, 3, 15, 16 };
+	(void)state;
+
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
+		struct buf file = BUF_INIT;
+		struct table *in, *out;
+		struct builder b;
+
+		record_with_clocks(&b, 120, sizes[i]);
+		carry_over(&rules, &b.file, 1, &file);
+		in = read_table(&b.file);
+		out = read_table(&file);
+		assert_int_equal(out->n, 120);
+		assert_int_equal(out->chunks, sizes[i] < 16 ? 3 : in->chunks);
+		for (uint32_t r = 0; r < out->n; r++) {
+			const struct row *x = &in->row[r], *y = &out->row[r];
+			int64_t moved = (int64_t)(lead(y->clocks.realtime, y) + 1000 - lead(x->clocks.realtime, x));
+
+			assert_int_equal(y->tick, x->tick + 1000);
+			assert_int_equal(y->number, x->number);
+			assert_int_equal(y->v[0], x->v[1] + 1000);
+			assert_int_equal(y->v[2], x->v[column(in, CUMULATIVE, 1)]);
+			assert_true(moved >= -1000 && moved <= 1000);
+			if (sizes[i] == 16)
+				assert_int_equal(moved, 0);
+			assert_int_equal(lead(y->clocks.boottime, y) + 1000, lead(x->clocks.boottime, x));
+		}
+		table_free(in);
+		table_free(out);
+		buf_release(&file);
+		builder_release(&b);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -550,6 +613,7 @@ int main(void)
 		cmocka_unit_test(texts_go_through_their_rule),
 		cmocka_unit_test(times_and_counters_are_shifted),
 		cmocka_unit_test(columns_are_left_out),
+		cmocka_unit_test(small_chunks_are_gathered_while_clocks_agree),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
