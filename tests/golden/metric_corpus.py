@@ -45,12 +45,26 @@ def apt(state, *arguments, timeout=300):
         skip("%s: %s" % (arguments[0], e))
 
 
+def mirror():
+    """Where this machine has its Debian from."""
+    try:
+        found = subprocess.run(["apt-get", "indextargets", "--format", "$(LABEL) $(REPO_URI)"], capture_output=True,
+                               text=True, timeout=60).stdout.splitlines()
+    except (OSError, subprocess.TimeoutExpired) as e:
+        skip("apt-get: %s" % e)
+    found = [line.split(" ", 1)[1] for line in found if line.startswith("Debian http")]
+    if not found:
+        skip("the sources of apt name no mirror of Debian")
+    return found[0]
+
+
 def prepare(state):
+    debian = mirror()
     for d in ["lists/partial", "cache/archives/partial"]:
         os.makedirs(os.path.join(state, d), exist_ok=True)
     with open(os.path.join(state, "sources.list"), "w") as f:
         for suite in SUITES:
-            f.write("deb [signed-by=%s] http://deb.debian.org/debian %s main\n" % (KEYRING, suite))
+            f.write("deb [signed-by=%s] %s %s main\n" % (KEYRING, debian, suite))
     with open(os.path.join(state, "apt.conf"), "w") as f:
         f.write('Dir::State "%s";\nDir::State::lists "%s/lists";\nDir::Cache "%s/cache";\n' % (state, state, state))
         f.write('Dir::State::status "/var/lib/dpkg/status";\nDir::Etc::sourcelist "%s/sources.list";\n' % state)
