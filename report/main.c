@@ -1,6 +1,5 @@
 #include <errno.h>
 #include <locale.h>
-#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,8 +10,6 @@ int main(int argc, char **argv)
 {
 	int status;
 
-	/* Tables of very many counters come and go while a report is laid out: they shall leave no holes. */
-	mallopt(M_MMAP_THRESHOLD, 1 << 20);
 	/* Characters as wide as the terminal has them; numbers always with a point. */
 	setlocale(LC_CTYPE, "");
 	/* Whoever started us may have ignored it; `pmrep | head` shall end without a word. */

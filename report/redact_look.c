@@ -305,7 +305,7 @@ int redact_look(struct redact *r, struct pm_reader *reader, struct error *e)
 		if (n < 0)
 			return error_sys(e, -n, "cannot read on");
 		if (item.kind == PM_ITEM_MODEL)
-			grown |= item.parts != PM_PART_REPEATED;
+			grown |= !(item.parts & PM_PART_REPEATED);
 		else if (item.kind == PM_ITEM_RECORDING)
 			r->seen = (struct redact_seen){ 0 };
 		else if (item.kind == PM_ITEM_EVENT)

@@ -267,10 +267,10 @@ static int take_item(struct rewrite *w, struct pm_reader *reader, const struct p
 
 	switch (item->kind) {
 	case PM_ITEM_MODEL:
-		if (item->parts == PM_PART_REPEATED)
+		if (item->parts & PM_PART_REPEATED)
 			break;
 		/* What becomes known here is not to be written before what was read before it. */
-		if (w->rules->gather_small && keeps_chunks(w) && !(item->parts & PM_PART_REPEATED))
+		if (w->rules->gather_small && keeps_chunks(w))
 			err = rewrite_rows_flush(w);
 		if (!err)
 			err = rewrite_model(w, in, e);
