@@ -57,7 +57,7 @@ assert 240e6 <= span <= 300e6, span'
 }
 
 @test "by size: no file is larger, and together they are the whole" {
-	record -i 1ms -n 2500 --rotate=25k -o s
+	record -i 1ms -n 8000 --rotate=25k -o s
 	set -- s-*.pmr
 	[ $# -ge 3 ]
 	for f; do
