@@ -1,4 +1,4 @@
-/* What `pmrep info` says, in two forms. */
+/* What `pmrep info` says: as text, as JSON, and in parts for whoever sets them otherwise. */
 #ifndef REPORT_INFO_H
 #define REPORT_INFO_H
 
@@ -32,6 +32,22 @@ struct reveals {
 };
 int reveals_find(const struct scan *s, struct reveals *r);
 void reveals_release(struct reveals *r);
+
+/* Takes the report part by part; each function returns 0 or -errno, which ends it. */
+struct info_column {
+	const char *name; /* "" in all columns: the table has no head */
+	bool right, wraps;
+};
+struct info_sink {
+	void *ctx;
+	/* A part begins; `column` lives as long as the program. */
+	int (*part)(void *ctx, const char *title, const struct info_column *column, size_t n);
+	/* `privacy`: what the last cell reveals. A cell may be NULL. */
+	int (*row)(void *ctx, const char *const *cell, size_t n, enum pm_privacy privacy);
+	/* A line behind the rows. */
+	int (*remark)(void *ctx, const char *text);
+};
+int info_say(const char *path, struct scan *s, bool all, const struct info_sink *to);
 
 /* Appends the report. `all`: groups, counters, instances and one-time values too. */
 int info_text(const char *path, struct scan *s, bool all, unsigned width, bool color, struct buf *out);

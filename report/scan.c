@@ -174,6 +174,8 @@ static int add_values(struct scan *s, const struct pm_chunk *c, unsigned flags)
 	return 0;
 }
 
+#define CHUNKS_DECODED 64 /* before SCAN_SOME skips any */
+
 static int add_chunk(struct scan *s, const struct pm_chunk_head *head, unsigned flags, uint32_t *segment)
 {
 	const struct pm_chunk *chunk;
@@ -198,6 +200,10 @@ static int add_chunk(struct scan *s, const struct pm_chunk_head *head, unsigned 
 	s->snapshots += head->rows;
 	if (!(flags & (SCAN_VALUES | SCAN_TIMES)))
 		return 0;
+	if (flags & SCAN_SOME && s->chunks > CHUNKS_DECODED && !head->key) {
+		s->last_begin = 0;
+		return 0;
+	}
 	r = pm_reader_decode(s->reader, &chunk);
 	/* Damage comes again as an item of its own. */
 	if (r == -EBADMSG) {
@@ -205,6 +211,7 @@ static int add_chunk(struct scan *s, const struct pm_chunk_head *head, unsigned 
 		s->last_begin = 0;
 		return 0;
 	}
+	s->decoded += r ? 0 : head->rows;
 	return r ? r : add_values(s, chunk, flags);
 }
 

@@ -27,12 +27,13 @@ void samples_release(struct samples *s);
 struct scan_source {
 	char *name; /* owned */
 	uint32_t groups, counters, columns, instances;
-	struct samples skew; /* ns between the first and the last begin within a snapshot, over the instances of a group */
+	struct samples skew; /* ns between the first and the last begin in a snapshot, over the instances of a group */
 };
 
 struct scan {
 	struct pm_reader *reader; /* owned; stays open for its model and damage */
 	uint64_t bytes, frames, chunks, key_chunks, snapshots, values, recordings, segments;
+	uint64_t decoded; /* snapshots whose values were looked at: those that `values` and the samples are of */
 	uint64_t first_ns, last_ns; /* CLOCK_MONOTONIC ticks of the first and the last snapshot */
 	struct pm_clocks clocks;    /* of the first chunk */
 	struct pm_clocks last_clocks;
@@ -58,6 +59,7 @@ struct scan {
 enum scan_flags {
 	SCAN_VALUES = 1 << 0, /* decode everything: verifies every block */
 	SCAN_TIMES = 1 << 1,  /* decode too, and fill the skews */
+	SCAN_SOME = 1 << 2,   /* decode no more than the key chunks of a long recording */
 };
 
 /* 0 or -errno with a text that names the path. Damage is no error. */
