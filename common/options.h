@@ -56,7 +56,7 @@ struct options_spec {
 	const char *name; /* "pmrec", "pmrep show": begins messages and help */
 	enum options_column column;
 	const struct argp *argp; /* the command's own options and children */
-	const char *brief; /* what -h prints: usage, the options that matter, examples; at most one screen. NULL: all */
+	const char *brief; /* what -h prints: usage, main options, examples, on one screen at most. NULL: all */
 	bool command;      /* options end at the first operand, which is a COMMAND (pmrec) */
 };
 

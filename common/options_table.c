@@ -18,7 +18,8 @@ const struct option_letter option_letters[] = {
 	    [OPTIONS_SHOW] = "!belongs to pmrec and pmrep stat (--bpf-prog)",
 	    [OPTIONS_STAT] = "bpf-prog" } },
 	{ 'c',
-	  { [OPTIONS_PMREC] = "!belongs to pmrep: rows are chosen when reporting; -C or --cpu says which CPUs are recorded",
+	  { [OPTIONS_PMREC] = "!belongs to pmrep: rows are chosen when reporting; -C or --cpu says which CPUs are "
+			      "recorded",
 	    [OPTIONS_SHOW] = "cpu",
 	    [OPTIONS_STAT] = "cpu" } },
 	{ 'd', { [OPTIONS_PMREC] = "detailed", [OPTIONS_SHOW] = "debug", [OPTIONS_STAT] = "detailed" } },
@@ -47,7 +48,8 @@ const struct option_letter option_letters[] = {
 	{ 'n',
 	  { [OPTIONS_PMREC] = "num_iterations",
 	    [OPTIONS_SHOW] = "num_iterations",
-	    [OPTIONS_STAT] = "!is two things: --interval-count=N limits the intervals, and --null belongs to pmrec" } },
+	    [OPTIONS_STAT] = "!is two things: --interval-count=N limits the intervals, and --null belongs to "
+			     "pmrec" } },
 	{ 'o', { [OPTIONS_PMREC] = "output", [OPTIONS_SHOW] = "out", [OPTIONS_STAT] = "output" } },
 	{ 'p',
 	  { [OPTIONS_PMREC] = "pid",
@@ -87,7 +89,8 @@ const struct option_letter option_letters[] = {
 	{ 'D',
 	  { [OPTIONS_PMREC] = "delay",
 	    [OPTIONS_SHOW] = "Dump",
-	    [OPTIONS_STAT] = "!belongs to pmrec: --delay says when counting starts; --since leaves out a beginning" } },
+	    [OPTIONS_STAT] = "!belongs to pmrec: --delay says when counting starts; --since leaves out a "
+			     "beginning" } },
 	{ 'E', { NO_SUCH, NO_SUCH, NO_SUCH } },
 	{ 'F', { NO_SUCH, NO_SUCH, NO_SUCH } },
 	{ 'G',
@@ -112,7 +115,8 @@ const struct option_letter option_letters[] = {
 	{ 'N',
 	  { [OPTIONS_PMREC] = "!belongs to pmrep show (--header_iterations): " LAYOUT,
 	    [OPTIONS_SHOW] = "header_iterations",
-	    [OPTIONS_STAT] = "!belongs to pmrep show (--header_iterations); --interval-count=N limits the intervals" } },
+	    [OPTIONS_STAT] = "!belongs to pmrep show (--header_iterations); --interval-count=N limits the "
+			     "intervals" } },
 	{ 'O', { NO_SUCH, NO_SUCH, NO_SUCH } },
 	{ 'P',
 	  { [OPTIONS_PMREC] = "no-perf",
@@ -123,7 +127,8 @@ const struct option_letter option_letters[] = {
 	{ 'S',
 	  { [OPTIONS_PMREC] = "sync",
 	    [OPTIONS_SHOW] = "Summary",
-	    [OPTIONS_STAT] = "!is two things: --summary prints totals, --sync belongs to pmrec, --Summary to pmrep show" } },
+	    [OPTIONS_STAT] = "!is two things: --summary prints totals, --sync belongs to pmrec, --Summary to "
+			     "pmrep show" } },
 	{ 'T', { [OPTIONS_PMREC] = "transaction", [OPTIONS_SHOW] = "TCC", [OPTIONS_STAT] = "transaction" } },
 	{ 'U', { NO_SUCH, NO_SUCH, NO_SUCH } },
 	{ 'V',

@@ -95,7 +95,7 @@ struct statistics_sample statistics_of(const double *x, size_t n)
 	for (size_t i = 0; i < n; i++)
 		sum += x[i];
 	s.mean = sum / (double)n;
-	/* The second term is 0 but for rounding, and takes the rounding of the mean out (Chan, Golub, LeVeque 1983). */
+	/* The second term is 0 but for rounding, and takes out that of the mean (Chan, Golub, LeVeque 1983). */
 	for (size_t i = 0; i < n; i++) {
 		squares += (x[i] - s.mean) * (x[i] - s.mean);
 		rest += x[i] - s.mean;

@@ -377,8 +377,8 @@ enum pm_header_key {
 	PM_HEADER_LITTLE_ENDIAN = 28,    /* bool: byte order of raw structures (perf attrs, PCI config) */
 	PM_HEADER_SMT = 29,              /* text: contents of cpu/smt/control */
 	PM_HEADER_RUNS = 30,             /* u64: -r */
-	PM_HEADER_METRICS = 31,          /* array: metrics of -M: names of known ones, or [name, unit, formula, threshold,
-	                                  * groups, help] */
+	PM_HEADER_METRICS = 31,          /* array: metrics of -M: names of known ones, or [name, unit, formula,
+	                                  * threshold, groups, help] */
 	PM_HEADER_REDACTED = 32,         /* array of text: classes that were redacted: machine, person, time */
 	PM_HEADER_HOST = 100,            /* text: node name */
 	PM_HEADER_BOOT_ID = 101,         /* text; strict privacy leaves it out */

@@ -116,7 +116,8 @@ static int pick_if(struct metrics *m, const struct metric *row, bool vendor, voi
 
 	if (vendor != w->vendor && strcasecmp(w->text, "all"))
 		return 0;
-	if (w->by_name ? !is_named(row, w->text) : strcasecmp(w->text, "all") && !metric_in_list(row->categories, w->text))
+	if (w->by_name ? !is_named(row, w->text) :
+			 strcasecmp(w->text, "all") && !metric_in_list(row->categories, w->text))
 		return 0;
 	/* Of two of a name the first is meant. */
 	if (w->by_name && w->found)

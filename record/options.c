@@ -75,9 +75,10 @@ static const struct argp_option options[] = {
 	{ "pfm-events", KEY_PFM_EVENTS, "LIST", 0, "events by the names of libpfm4; may be repeated", 2 },
 	{ "add", KEY_ADD, "LOCATION,...", 0, "add a counter: msr0x10, /sys/..., perf/DEVICE/EVENT or pmt, then "
 	  "cpu|core|package, u32|u64, raw|delta|percent|average, cycles|seconds|usec, NAME; may be repeated", 2 },
-	{ "metrics", 'M', "LIST", 0, "count what these metrics or groups of metrics need (pmrec list metrics); may be "
-	  "repeated", 2 },
-	{ "metrics-file", KEY_METRICS_FILE, "FILE|DIR", 0, "more metrics for -M, in perf's JSON schema; may be repeated", 2 },
+	{ "metrics", 'M', "LIST", 0,
+	  "count what these metrics or groups of metrics need (pmrec list metrics); may be repeated", 2 },
+	{ "metrics-file", KEY_METRICS_FILE, "FILE|DIR", 0,
+	  "more metrics for -M, in perf's JSON schema; may be repeated", 2 },
 	{ "metric-no-group", KEY_METRIC_NO_GROUP, NULL, 0, "count the events of a metric one by one", 2 },
 	{ "metric-no-merge", KEY_METRIC_NO_MERGE, NULL, 0, "count an event again for each metric", 2 },
 	{ "metric-no-threshold", KEY_METRIC_NO_THRESHOLD, NULL, 0, "do not count what only thresholds need", 2 },

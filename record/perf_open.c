@@ -109,8 +109,8 @@ static const char *hint_permission(const struct event *ev, const struct root *ro
 		return "mount -o remount,mode=755 /sys/kernel/tracing";
 	/* The right is there, so something else has said no. */
 	if (!root->emulated && (privileges_has("cap_perfmon") || privileges_has("cap_sys_admin")))
-		return "outside of the container, or with --cap-add=PERFMON --security-opt seccomp=unconfined: a filter of "
-		       "system calls or a locked-down kernel refuses it";
+		return "outside of the container, or with --cap-add=PERFMON --security-opt seccomp=unconfined: "
+		       "a filter of system calls or a locked-down kernel refuses it";
 	if (root_line(root, paranoid, sizeof(paranoid), "/proc/sys/kernel/perf_event_paranoid"))
 		return "setcap cap_perfmon=ep \"$(command -v pmrec)\"";
 	snprintf(text, size,
@@ -133,7 +133,8 @@ static const char *hint_absent(const struct event *ev, const struct root *root)
 		if (root_exists(root, "/sys/bus/event_source/devices/%s", cores[i]))
 			return "another event: this CPU does not count it (`pmrec list events`)";
 	if (ev->core && ev->pmu_index == EVENT_NONE)
-		return "a PMU for the virtual machine (QEMU: -cpu host,pmu=on); `pmrec list events` shows what is here";
+		return "a PMU for the virtual machine (QEMU: -cpu host,pmu=on); "
+		       "`pmrec list events` shows what is here";
 	return "another event: this CPU does not count it (`pmrec list events`)";
 }
 

@@ -134,7 +134,8 @@ static int start_threads(struct session *s, struct error *e)
 {
 	struct sampler_config config = { .ring = &s->ring, .clocks = s->clocks,
 					 .thread_starts = privileges_drop_reader };
-	int err = readout_init(&s->readout, &s->plan, s->options->interval_ns, s->chunk_ns, s->per_cpu, &s->offline, e);
+	int err = readout_init(&s->readout, &s->plan, s->options->interval_ns, s->chunk_ns, s->per_cpu, &s->offline,
+			       e);
 
 	if (err)
 		return err;

@@ -96,7 +96,7 @@ struct source_ops {
 	int (*look)(struct source *s, struct plan *p);
 	/* A descriptor that is readable when there is something to notice; -1: none now. NULL: never. */
 	int (*watch)(const struct source *s);
-	/* Notices it, on the control thread while readers run; true: update() with cpu PM_NONE is to be called soon. */
+	/* Notices it, on the control thread while readers run; true: update() with cpu PM_NONE is to follow soon. */
 	bool (*notice)(struct source *s, struct plan *p);
 	/* --control: starts or stops the counters that answer to `name` alone, between two segments; calls found()
 	 * with the id of each. Their number or -errno. NULL: has none that could. */

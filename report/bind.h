@@ -16,6 +16,7 @@
 #include "common/metric/metric.h"
 #include "format/model.h"
 #include "report/places.h"
+#include "report/vendor_files.h"
 
 /*
  * What is made of each reading before readings of several places are put together: so a package's energy counts in
@@ -37,7 +38,7 @@ enum input_op {
 struct bound_input {
 	char *name; /* owned; NULL for a counter as a metric */
 	uint32_t *counter;    /* ids; their values are added up */
-	uint32_t *clock;      /* NULL, or beside each counter the id of one that counts only if the other can; 0: none */
+	uint32_t *clock;      /* NULL, or beside each counter the id of one that it needs in order to count; 0: none */
 	union {
 		struct value value; /* of a constant */
 		struct {
@@ -107,6 +108,7 @@ struct bind_options {
 	double tj_max;        /* Celsius, in place of what was recorded; 0: none */
 	enum { COLUMNS_AUTO, COLUMNS_OWN, COLUMNS_TURBOSTAT } columns; /* order and defaults; AUTO: turbostat's if
 	                                                                  there are registers of the processor */
+	struct vendor_files *files; /* of --metrics-file; borrowed; or NULL, and then these: */
 	const struct metric_set *vendor;
 	size_t n_vendor;
 	struct vendor_events *events; /* names of a vendor's events that formulas may use, or NULL; borrowed */

@@ -397,8 +397,9 @@ bool bind_literal(const struct places *p, const char *name, struct value *v)
 	else if (!strcmp(name, "has_pmem"))
 		*v = has_pmem(p->model);
 	else if (!strcmp(name, "core_wide"))
-		*v = smt(p).reason ? smt(p)
-				   : value_of(!smt(p).v || !strcmp(pm_map_text(header, PM_HEADER_TARGET, "system"), "system"));
+		*v = smt(p).reason ? smt(p) :
+				     value_of(!smt(p).v ||
+					      !strcmp(pm_map_text(header, PM_HEADER_TARGET, "system"), "system"));
 	else
 		return cpu_literal(p->model, name, v);
 	return true;

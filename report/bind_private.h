@@ -40,7 +40,7 @@ bool bind_is_zero(const struct places *p, const char *literal);
 int bind_absent(struct builder *x);
 /* An input without name; NULL without memory. */
 struct bound_input *bind_new_input(struct binding *b);
-/* As bind_input(), for an input whose time is that of another counter; the clocks go to `clock`, their number to *n. */
+/* As bind_input(), for an input whose time is another counter's; the clocks go to `clock`, their number to *n. */
 int64_t bind_clocked(struct builder *x, const struct expr_input *in, uint32_t *clock, uint32_t *n);
 /* Adds the clocks to the metric's inputs. 0 or -errno. */
 int bind_add_clocks(struct builder *x, struct bound_metric *m, const uint32_t *clock, uint32_t n);

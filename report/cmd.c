@@ -114,7 +114,8 @@ static int help(void)
 	       "  pmrep host.pmr --format=csv        for programs\n"
 	       "  pmrec -o - | pmrep -               live\n\n"
 	       "pmrep COMMAND --help says more, pmrep COMMAND --help=all everything.\n"
-	       "Exit status: 0 good, 1 damage found (check) or regressed (diff), 2 trouble, 3 damaged input, 4 inconclusive.\n");
+	       "Exit status: 0 good, 1 damage found (check) or regressed (diff), 2 trouble, 3 damaged input, "
+	       "4 inconclusive.\n");
 	return EXIT_GOOD;
 }
 

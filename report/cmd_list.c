@@ -184,7 +184,8 @@ static int list_instances(struct list *l, struct scan *s, struct error *e)
 		add_row(l, (const char *const[]){ pm_kind_name(p->kind),
 						  p->number == PM_NONE ? NULL : count_text(number, p->number),
 						  p->cpu == PM_NONE ? NULL : count_text(cpu, p->cpu),
-						  p->retired_ns ? "yes" : "no", count_text(id, p->id), buf_str(&attrs) });
+						  p->retired_ns ? "yes" : "no", count_text(id, p->id),
+						  buf_str(&attrs) });
 		buf_release(&attrs);
 	}
 	return 0;
@@ -207,7 +208,8 @@ static int list_groups(struct list *l, struct scan *s, struct error *e)
 				buf_printf(&names, "%s%s", names.len ? " " : "", c->name);
 		}
 		add_row(l, (const char *const[]){ g->source, count_text(n[0], g->id), count_text(n[1], g->n_counters),
-						  count_text(n[2], g->n_instances), count_text(n[3], pm_group_values(g)),
+						  count_text(n[2], g->n_instances),
+						  count_text(n[3], pm_group_values(g)),
 						  pm_group_times(g) == 1 ? "one time" : "a time an instance",
 						  buf_str(&names) });
 		buf_release(&names);
@@ -266,15 +268,17 @@ static const struct listing listings[] = {
 	  { { "event" }, { "seconds", .number = true }, { "time" }, { "attributes", .wrap = true } },
 	  list_events },
 	{ "instances",
-	  { { "kind" }, { "number", .number = true }, { "cpu", .number = true }, { "retired" }, { "id", .number = true },
-	    { "attributes", .wrap = true } },
+	  { { "kind" }, { "number", .number = true }, { "cpu", .number = true }, { "retired" },
+	    { "id", .number = true }, { "attributes", .wrap = true } },
 	  list_instances },
 	{ "groups",
-	  { { "source" }, { "group", .number = true }, { "counters", .number = true }, { "instances", .number = true },
-	    { "columns", .number = true }, { "times" }, { "names", .wrap = true } },
+	  { { "source" }, { "group", .number = true }, { "counters", .number = true },
+	    { "instances", .number = true }, { "columns", .number = true }, { "times" },
+	    { "names", .wrap = true } },
 	  list_groups },
 	{ "sources",
-	  { { "source" }, { "counters", .number = true }, { "columns", .number = true }, { "groups", .number = true } },
+	  { { "source" }, { "counters", .number = true }, { "columns", .number = true },
+	    { "groups", .number = true } },
 	  list_sources },
 	{ "pmus", { { "pmu" }, { "type", .number = true }, { "cpus" }, { "events", .wrap = true } }, list_pmus },
 };

@@ -13,8 +13,8 @@
 static const char brief[] =
 	"Usage: pmrep merge [OPTION...] -o OUT.pmr FILE...\n"
 	"Join consecutive recordings of one boot of one machine, such as pmrec --rotate makes, into one.\n\n"
-	"The order of the files does not matter: their times decide. What lies between two recordings is a gap, unless\n"
-	"one begins with the snapshot that the other ended with.\n\n"
+	"The order of the files does not matter: their times decide. What lies between two recordings is a gap,\n"
+	"unless one begins with the snapshot that the other ended with.\n\n"
 	"  -o, --output=FILE      where to; - is stdout\n"
 	"      --overwrite        replace OUT.pmr\n\n"
 	"Example:\n"

@@ -27,7 +27,7 @@ enum cpu_cstate {
 };
 
 enum cpu_flag {
-	CPU_TSC_TWEAK = 1 << 0,     /* MPERF runs at the base frequency, which the TSC's crystal does not hit exactly */
+	CPU_TSC_TWEAK = 1 << 0,     /* MPERF runs at the base frequency, which the TSC does not hit exactly */
 	CPU_FIXED_DRAM = 1 << 1,    /* memory energy in 15.3 uJ whatever rapl_power_unit says */
 	CPU_FIXED_PSYS = 1 << 2,    /* platform energy in joules */
 	CPU_RAPL_MICRO = 1 << 3,    /* energy in 2^n uJ, not 1/2^n J */

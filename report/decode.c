@@ -277,8 +277,8 @@ int decode_all(const struct pm_model *m, int (*take)(void *ctx, const struct dec
 static bool is_adjective(const char *name)
 {
 	static const char *const words[] = { "locked", "valid", "enabled", "hot", "PROCHOT before", "critical",
-					     "power limited", "on ", "guaranteed changed", "turbo ratios", "TDP limits",
-					     "TCC offset" };
+					     "power limited", "on ", "guaranteed changed", "turbo ratios",
+					     "TDP limits", "TCC offset" };
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
 		if (!strncmp(name, words[i], strlen(words[i])))
@@ -296,7 +296,8 @@ void decoded_text(const struct decoded *d, struct buf *out)
 		/* Words of one name are a list: "active PROCHOT, Amps". */
 		buf_addstr(out, i ? ", " : "");
 		if (f->flag)
-			buf_printf(out, "%s%s", f->number != 0 ? "" : is_adjective(f->name) ? "not " : "no ", f->name);
+			buf_printf(out, "%s%s",
+				   f->number != 0 ? "" : is_adjective(f->name) ? "not " : "no ", f->name);
 		else if (f->word && !strcmp(before, f->name))
 			buf_addstr(out, f->text);
 		else

@@ -139,14 +139,12 @@ struct diff_options {
 	size_t n_gates;
 	struct selection selection;
 	struct selection lower, higher; /* metrics of which less, or more, is better */
-	struct metric_set *vendor; /* owned */
-	size_t n_vendor;
-	struct vendor_events *vendor_events; /* owned: names that their formulas may use */
+	struct vendor_files *vendor; /* owned; of --metrics-file */
 	double margin;             /* NaN: by metric */
 	double run_sd;             /* NaN: unknown */
 	const char *noise, *save_noise, *from_marker, *to_marker;
 	uint64_t skip_ns;
-	uint32_t per;              /* bits of the wanted levels beside the system; 0: what is below a flagged parent */
+	uint32_t per;              /* bits of the levels wanted beside the system; 0: below each flagged parent */
 	enum diff_format format;
 	bool align_command, force, strict, phases, rate, all;
 	unsigned jobs;             /* 0: as many as there are CPUs */

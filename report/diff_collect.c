@@ -181,7 +181,8 @@ static void average_levels(struct pass *p, const struct pm_model *m)
 {
 	for (size_t i = 0; i < p->binding.n_inputs; i++) {
 		struct bound_input *in = &p->binding.input[i];
-		bool level = !in->constant && !in->duration && in->aspect == EXPR_VALUE && !in->rate && in->n_counters;
+		bool level = !in->constant && !in->duration && in->aspect == EXPR_VALUE && !in->rate &&
+			     in->n_counters;
 
 		for (uint32_t k = 0; k < in->n_counters && level; k++)
 			level = pm_model_counter(m, in->counter[k])->semantics == PM_GAUGE;
@@ -230,8 +231,8 @@ static int lay_out(void *ctx, const struct places *places, struct replay *replay
 {
 	struct pass *p = ctx;
 	struct bind_options options = {
-		.rate = p->c->rate, .vendor = p->c->o->vendor, .n_vendor = p->c->o->n_vendor,
-		.events = p->c->o->vendor_events,
+		.rate = p->c->rate,
+		.files = p->c->o->vendor,
 	};
 	const enum pm_kind below[] = { PM_SYSTEM, PM_PACKAGE, PM_CORE };
 	int err;

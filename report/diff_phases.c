@@ -34,7 +34,7 @@ static double local_time(const double *x, size_t n)
 	size_t len = n / PIECES;
 
 	if (len < 16)
-		return n < 16 ? 1 : statistics_autocorrelation_time(x, n) > 4 ? 4 : statistics_autocorrelation_time(x, n);
+		return n < 16 ? 1 : fmin(statistics_autocorrelation_time(x, n), 4);
 	for (size_t i = 0; i < PIECES; i++)
 		time[i] = statistics_autocorrelation_time(x + i * len, len);
 	qsort(time, PIECES, sizeof(*time), compare_numbers);

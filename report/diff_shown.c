@@ -123,7 +123,8 @@ bool diff_is_amount(const struct binding *b, const struct bound_metric *m, const
 			const struct bound_input *in = &b->input[m->input[i]];
 
 			seed = seed * 1103515245u + 12345u;
-			once[i] = in->constant ? in->value : (struct value){ .v = 1 + (double)(seed >> 8 & 0xffff) / 7e3 };
+			once[i] = in->constant ? in->value :
+						 (struct value){ .v = 1 + (double)(seed >> 8 & 0xffff) / 7e3 };
 			twice[i] = once[i];
 			if (grows(in, model))
 				twice[i].v *= 2;

@@ -92,7 +92,7 @@ int diff_stream_end(struct diff_stream *s, struct diff_within *out)
 		out->error = e.error;
 		of_blocks = statistics_of(mean, n).variance;
 		out->time = statistics_autocorrelation_time(mean, n);
-		/* Blocks are worth as many values as their variance falls short of what independent ones would have. */
+		/* Blocks are worth as many values as their variance falls short of that of independent ones. */
 		if (s->per > 1 && variance > 0)
 			out->time *= s->per * of_blocks / variance;
 		if (!(out->time >= 1))

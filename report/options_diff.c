@@ -162,7 +162,7 @@ static error_t load_vendor(struct diff_options *o, const char *path, struct argp
 {
 	struct error e = { 0 };
 
-	if (vendor_files_add(&o->vendor, &o->n_vendor, &o->vendor_events, path, &e))
+	if (vendor_files_add(&o->vendor, path, &e))
 		return options_bad(state, "--metrics-file: %s", e.text);
 	return 0;
 }
@@ -202,7 +202,8 @@ static error_t parse_metrics(struct diff_options *o, int key, char *arg, struct 
 			       options_bad(state, "--margin: '%s' is no margin, such as 2%% or 0.02", arg) : 0;
 	case KEY_RUN_SD:
 		return parse_share(arg, strlen(arg), &o->run_sd) || !(o->run_sd > 0) ?
-			       options_bad(state, "--assume-run-sd: '%s' is no deviation above 0, such as 1%%", arg) : 0;
+			       options_bad(state, "--assume-run-sd: '%s' is no deviation above 0, such as 1%%", arg) :
+			       0;
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
@@ -255,7 +256,8 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_SKIP:
 		return parse_duration(arg, &o->skip_ns) ?
-			       options_bad(state, "--skip-start: '%s' is no time; seconds, or with ms, m or h", arg) : 0;
+			       options_bad(state, "--skip-start: '%s' is no time; seconds, or with ms, m or h", arg) :
+			       0;
 	case KEY_FROM_MARKER:
 		o->from_marker = arg;
 		return 0;
@@ -303,10 +305,7 @@ void diff_options_release(struct diff_options *o)
 	selection_release(&o->selection);
 	selection_release(&o->lower);
 	selection_release(&o->higher);
-	for (size_t i = 0; i < o->n_vendor; i++)
-		metric_set_release(&o->vendor[i]);
-	free(o->vendor);
-	vendor_events_free(o->vendor_events);
+	vendor_files_free(o->vendor);
 }
 
 /* "--base", "-base", "--base=X": the option's name, and what follows it. */

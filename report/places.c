@@ -142,8 +142,9 @@ bool places_find(const struct places *p, const struct pm_instance *i, enum pm_ki
 	int r = rank[kind];
 
 	*place = (struct place){
-		.kind = kind, .package = PM_NONE, .die = PM_NONE, .cluster = PM_NONE, .cache = PM_NONE, .node = PM_NONE,
-		.core = PM_NONE, .cpu = PM_NONE, .instance = PM_NONE, .thread = PM_NONE, .first_cpu = PM_NONE,
+		.kind = kind, .package = PM_NONE, .die = PM_NONE, .cluster = PM_NONE, .cache = PM_NONE,
+		.node = PM_NONE, .core = PM_NONE, .cpu = PM_NONE, .instance = PM_NONE, .thread = PM_NONE,
+		.first_cpu = PM_NONE,
 	};
 	if (!kind_contains(kind, i->kind))
 		return false;

@@ -54,7 +54,8 @@ struct interval {
 
 /*
  * What a counter did in an interval, before units and before its multiplexing is made up for: whole numbers, as perf
- * stat adds them up. A counter without enabled and running times was enabled, and ran, for as long as it was observed.
+ * stat adds them up. A counter without enabled and running times was enabled, and ran, for as long as it was
+ * observed.
  */
 struct count {
 	uint64_t v;
@@ -92,7 +93,7 @@ struct track_info replay_track(const struct replay *r, size_t track);
 size_t replay_block(const struct replay *r);
 /* One value an interval; NULL if that aspect was not wanted. Only inside a sink. */
 const struct value *replay_values(const struct replay *r, size_t track, enum track_aspect aspect);
-/* One count an interval, for a counter that is wanted in any aspect; NULL unless config.counts. Only inside a sink. */
+/* One count an interval, for a counter wanted in any aspect; NULL unless config.counts. Only inside a sink. */
 const struct count *replay_counts(const struct replay *r, size_t track);
 
 /* All return 0, -errno, or what the sink returned. */

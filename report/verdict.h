@@ -47,7 +47,7 @@ struct verdict {
 	double p, q;            /* of "no difference"; q is the caller's to set, NaN where p is */
 	double permutation;     /* exact, from five runs a side on; else NaN */
 	size_t n_base, n_fresh;
-	size_t needed;          /* runs a side that would settle it, for INCONCLUSIVE; 0: unknown or more than 10,000 */
+	size_t needed;          /* runs a side that would settle it, for INCONCLUSIVE; 0: unknown or over 10,000 */
 	bool logarithmic;       /* all values are above 0 */
 	bool within;            /* the interval is made of what happens within runs: it knows nothing of other runs */
 	bool capped;            /* too few runs for any verdict */

@@ -372,8 +372,8 @@ static int finish(const struct event_pmu *pmu, uint64_t config[EVENT_CONFIGS], s
 		                 pmu->name);
 	if (field(pmu, "src_bdf", config) && !field(pmu, "src_bdf_en", config) && !field(pmu, "src_rp_mask", config))
 		return error_set(e, EINVAL,
-		                 "%s: src_bdf with src_bdf_en=0 selects neither function nor root port: the event would "
-		                 "never count",
+		                 "%s: src_bdf with src_bdf_en=0 selects neither function nor root port: the event "
+		                 "would never count",
 		                 pmu->name);
 	if (field(pmu, "dst_addr_base", config) || field(pmu, "dst_addr_mask", config))
 		fill(pmu, "dst_addr_en", 1, config);

@@ -48,7 +48,7 @@ struct metric {
 	const char *each;       /* counter family, or NULL */
 	const char *unit;       /* UCUM, as csv and json say it: "%", "MHz", "W", "1/s", "Cel" */
 	const char *expr;
-	const char *otherwise;  /* formulas for recordings that lack what expr needs, each tried in turn; behind ';' */
+	const char *otherwise;  /* formulas for recordings that lack what expr needs, tried in turn; between ';' */
 	const char *when;       /* literal without '#': where it is 0 the metric is not shown by default; or NULL */
 	const char *help;       /* one sentence */
 	const char *threshold;  /* expression of counters, as `expr`: non-zero is bad; or NULL */
@@ -60,7 +60,7 @@ struct metric {
 	enum metric_better better;
 	unsigned char precision; /* decimals in tables */
 	bool default_on;
-	bool inherits;           /* what counts for more than a place of `scope` is each one's: a core's for its CPUs */
+	bool inherits;           /* what counts for more than a place of `scope` goes to each: a core's to its CPUs */
 };
 
 /* All built-in tables; the last has NULL rows. */
@@ -72,10 +72,10 @@ struct metric_table {
 extern const struct metric_table metric_tables[];
 
 /* A set of metrics of a vendor (perf's JSON schema: MetricName, MetricExpr, MetricGroup, ScaleUnit, MetricThreshold,
- * MetricConstraint, ArchStdEvent, BriefDescription ...), from a file or a folder of files. Objects that are no metrics
- * are skipped. A metric that refers to other metrics of the same set is expanded. MetricName is display and alias;
- * `name` is made from it. None is shown by default. A metric whose formula cannot be understood, or that refers to
- * itself, is left out and named in `skipped`, unless it is the only kind there is: then that is the error. */
+ * MetricConstraint, ArchStdEvent, BriefDescription ...), from a file or a folder of files. Objects that are no
+ * metrics are skipped. A metric that refers to other metrics of the same set is expanded. MetricName is display and
+ * alias; `name` is made from it. None is shown by default. A metric whose formula cannot be understood, or that
+ * refers to itself, is left out and named in `skipped`, unless it is the only kind there is: then that is the error. */
 struct metric_set {
 	struct metric *row;  /* owned with all strings; ScaleUnit's factor is part of expr */
 	size_t n;

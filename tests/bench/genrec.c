@@ -74,8 +74,9 @@ static int64_t build_model(struct pm_model *m, const struct shape *s)
 		struct pm_instance cpu = { .kind = PM_CPU, .number = i, .cpu = i, .added_ns = 1 };
 
 		topology.cpu[i] = (struct pm_cpu){
-			.cpu = i, .package = i / 64, .die = 0, .cluster = PM_NONE, .core = i, .node = i / 64, .thread = 0,
-			.cache = { i, i, i, i / 64 }, .type = PM_NONE, .capacity = PM_NONE, .online = true,
+			.cpu = i, .package = i / 64, .die = 0, .cluster = PM_NONE, .core = i, .node = i / 64,
+			.thread = 0, .cache = { i, i, i, i / 64 }, .type = PM_NONE, .capacity = PM_NONE,
+			.online = true,
 		};
 		id = pm_model_add_instance(m, &cpu);
 		if (id < 0)
@@ -86,8 +87,8 @@ static int64_t build_model(struct pm_model *m, const struct shape *s)
 		goto out;
 	for (uint32_t i = 0; i < s->counters; i++) {
 		char name[32];
-		struct pm_counter c = { .name = name, .display = name, .source = s->perf ? "perf" : "bench", .unit = "1",
-					.scale = { 1, 1, NULL }, .width = 64 };
+		struct pm_counter c = { .name = name, .display = name, .source = s->perf ? "perf" : "bench",
+					.unit = "1", .scale = { 1, 1, NULL }, .width = 64 };
 
 		snprintf(name, sizeof(name), "bench.c%u", i);
 		if (s->names)

@@ -1,6 +1,7 @@
 /*
- * How often `pmrep diff` is wrong: pairs of sets of simulated runs go through its own statistics. Every run is a series
- * of 600 samples that resembles itself (a first-order autoregression) around a level that varies from run to run.
+ * How often `pmrep diff` is wrong: pairs of sets of simulated runs go through its own statistics. Every run is a
+ * series of 600 samples that resembles itself (a first-order autoregression) around a level that varies from run to
+ * run.
  *
  *   sim_diff [PAIRS [SEED]]
  *

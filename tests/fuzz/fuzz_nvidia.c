@@ -38,7 +38,7 @@ static struct event_alias aliases[] = {
 
 #define PMU(called, formats)                                                                                         \
 	{                                                                                                            \
-		.name = (char *)(called), .uncore = true, .cpus = (char *)"0", .hooks = &nvidia_hooks,                \
+		.name = (char *)(called), .uncore = true, .cpus = (char *)"0", .hooks = &nvidia_hooks,               \
 		.format = formats, .n_formats = N(formats), .alias = aliases, .n_aliases = N(aliases)                \
 	}
 static struct event_pmu pmus[] = {

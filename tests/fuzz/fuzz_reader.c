@@ -111,15 +111,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 				continue;
 			/* All that was promised must be there. */
 			for (uint32_t g = 0; g < chunk->n_groups; g++) {
-				const struct pm_group *group = pm_model_group(pm_reader_model(r), chunk->group[g].group);
+				const struct pm_chunk_group *cells = &chunk->group[g];
+				uint32_t columns = pm_group_columns(pm_model_group(pm_reader_model(r), cells->group));
 
-				if (chunk->group[g].absent)
-					continue;
-				for (uint32_t k = 0; k < pm_group_columns(group); k++)
-					for (uint32_t row = 0; row < chunk->rows; row++)
-						sum += chunk->group[g].v[k * chunk->group[g].stride + row] +
-						       (chunk->group[g].status ?
-								chunk->group[g].status[k * chunk->group[g].stride + row] : 0);
+				for (uint32_t k = 0; !cells->absent && k < columns; k++)
+					for (uint32_t row = 0; row < chunk->rows; row++) {
+						size_t at = k * cells->stride + row;
+
+						sum += cells->v[at] + (cells->status ? cells->status[at] : 0);
+					}
 			}
 		}
 		pm_reader_close(r);

@@ -320,7 +320,8 @@ static struct reading of_shares(struct builder *b, const char *counter, const st
 	if (!strcmp(counter, "enabled"))
 		return (struct reading){ row * 1000000000, 0 };
 	if (!strcmp(counter, "running"))
-		return (struct reading){ i->number || !(cycles || late) ? row * 1000000000 : cycles ? ran[row] : 0, 0 };
+		return (struct reading){ i->number || !(cycles || late) ? row * 1000000000 : cycles ? ran[row] : 0,
+					 0 };
 	if (cycles)
 		return (struct reading){ row * (i->number ? 100 : 1000), 0 };
 	if (late)

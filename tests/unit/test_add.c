@@ -138,8 +138,8 @@ static void reads_files_by_scope(void **state)
 	static struct add a;
 	const struct pm_counter *c;
 
-	assert_int_equal(add_parse(&a, "/sys/devices/system/cpu/cpu0/cpuidle/state1/time,core,usec,percent,C1T", NULL),
-			 0);
+	assert_int_equal(add_parse(&a, "/sys/devices/system/cpu/cpu0/cpuidle/state1/time,core,usec,percent,C1T",
+				   NULL), 0);
 	start("server", &a, 1);
 	/* State 1 of CPU c has time 1000c + 102; 8 cores. */
 	assert_int_equal(value(3, 8), 3102);
@@ -164,6 +164,7 @@ static void reads_other_files_once(void **state)
 static void what_is_not_there_is_a_column_with_a_reason(void **state)
 {
 	static struct add a[2];
+	const struct pm_counter *c;
 
 	assert_int_equal(add_parse(&a[0], "/sys/nothing,HERE", NULL), 0);
 	assert_int_equal(add_parse(&a[1], "msr0x10,TSC", NULL), 0);
@@ -171,8 +172,8 @@ static void what_is_not_there_is_a_column_with_a_reason(void **state)
 	assert_null(here.plan.units);
 	assert_int_equal(here.model.n_probes, 2);
 	assert_string_equal(here.model.probe[1].hint, "modprobe msr");
-	assert_int_equal(pm_map_u64(&pm_model_counter_named(&here.model, "add.here")->attrs, PM_COUNTER_PERF_INVALID, 0),
-			 PM_REASON_NOT_SUPPORTED);
+	c = pm_model_counter_named(&here.model, "add.here");
+	assert_int_equal(pm_map_u64(&c->attrs, PM_COUNTER_PERF_INVALID, 0), PM_REASON_NOT_SUPPORTED);
 	assert_non_null(pm_model_counter_named(&here.model, "add.tsc"));
 }
 

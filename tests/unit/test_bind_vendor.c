@@ -224,7 +224,8 @@ static void events_are_found_by_what_they_count(void **state)
 		assert_int_equal(meaning_find(&x, NULL, "gpu/event=0xc0/", id, 4), 0);
 		assert_int_equal(meaning_find(&x, NULL, "cpu/event=0xc0", id, 4), 0);
 		meaning_release(&x);
-		bind_text(&t, "[ { \"MetricName\": \"m\", \"MetricExpr\": \"2 * cpu@event\\\\=0xc0\\\\,umask\\\\=1@\" } ]");
+		bind_text(&t, "[ { \"MetricName\": \"m\", "
+			      "\"MetricExpr\": \"2 * cpu@event\\\\=0xc0\\\\,umask\\\\=1@\" } ]");
 		assert_non_null(metric_of(&t, "m"));
 		assert_int_equal(input_of(&t, metric_of(&t, "m"), "cpu/event=0xc0,umask=1/")->counter[0], retired);
 		unbind(&t);
@@ -237,7 +238,8 @@ static void recorded_metrics_need_no_file(void **state)
 	struct vendor_test t = { 0 };
 	struct pm_value all = pm_array(4);
 
-	all.array.item[0] = texts(6, (const char *const[]){ "Ratio", "%", "100 * a / b", "a / b > 0.5", "G1,G2", "A share" });
+	all.array.item[0] = texts(6, (const char *const[]){ "Ratio", "%", "100 * a / b", "a / b > 0.5", "G1,G2",
+							    "A share" });
 	all.array.item[1] = pm_text("cs_per_second");
 	all.array.item[2] = texts(6, (const char *const[]){ "Broken", "", "a +", "", "", "" });
 	all.array.item[3] = pm_u64(3);

@@ -210,8 +210,9 @@ static void span(void **state)
 		struct column c = { v,	 trouble ? status : NULL, begin,
 				    end, times ? enabled : NULL,  times ? running : NULL };
 		struct track_times of[2] = { { 0 } };
-		struct track one = { .type = PM_U64, .semantics = PM_CUMULATIVE, .width = round % 3 ? 64 : 16, .perf = times,
-				     .times = times ? &of[0] : NULL, .aspects = 1u << TRACK_VALUE };
+		struct track one = { .type = PM_U64, .semantics = PM_CUMULATIVE, .width = round % 3 ? 64 : 16,
+				     .perf = times, .times = times ? &of[0] : NULL,
+				     .aspects = 1u << TRACK_VALUE };
 		struct track all = one;
 
 		all.times = times ? &of[1] : NULL;
@@ -220,7 +221,8 @@ static void span(void **state)
 			if (trouble && statistics_random(&r) % 8 == 0)
 				at = statistics_random(&r) % 5;
 			v[i] = one.width == 16 ? at & 0xffff : at;
-			status[i] = statistics_random(&r) % 6 ? 0 : statistics_random(&r) % 2 ? PM_REASON_OFFLINE : PM_REASON_MISSED;
+			status[i] = statistics_random(&r) % 6 ? 0 :
+				    statistics_random(&r) % 2 ? PM_REASON_OFFLINE : PM_REASON_MISSED;
 			begin[i] = (uint64_t)i * 1000 + statistics_random(&r) % 100;
 			end[i] = begin[i] + statistics_random(&r) % 50;
 			on += statistics_random(&r) % 1000;

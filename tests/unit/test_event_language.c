@@ -49,8 +49,10 @@ static struct event_format other_formats[] = { { "number", "config:0-63" } };
 static struct event_pmu machine_pmus[] = {
 	{ .name = "cpu", .type = 4, .core = true, FORMATS(core_formats), ALIASES(core_aliases) },
 	{ .name = "software", .type = 1 },
-	{ .name = "uncore_box_0", .type = 20, .uncore = true, .cpus = "0", FORMATS(box_formats), ALIASES(box_aliases) },
-	{ .name = "uncore_box_10", .type = 21, .uncore = true, .cpus = "0", FORMATS(box_formats), ALIASES(box_aliases) },
+	{ .name = "uncore_box_0", .type = 20, .uncore = true, .cpus = "0", FORMATS(box_formats),
+	  ALIASES(box_aliases) },
+	{ .name = "uncore_box_10", .type = 21, .uncore = true, .cpus = "0", FORMATS(box_formats),
+	  ALIASES(box_aliases) },
 	{ .name = "uncore_boxes", .type = 22, .uncore = true, .cpus = "0", FORMATS(other_formats) },
 	{ .name = "smmuv3_pmcg_3f062", .type = 23, FORMATS(box_formats) },
 	{ .name = "smmuv3_pmcg_3f082", .type = 24, FORMATS(box_formats) },
@@ -188,7 +190,8 @@ static const struct sentence rows[] = {
 	{ "read", 1, { { RAW, { 0xad } } } },
 	/* tracepoints, with globs in both parts, and terms */
 	{ "sched:sched_switch", 1, { { TRACEPOINT, { 100 } } } },
-	{ "sched:sched_*,s*:[k]free?skb", 3, { { TRACEPOINT, { 100 } }, { TRACEPOINT, { 101 } }, { TRACEPOINT, { 102 } } } },
+	{ "sched:sched_*,s*:[k]free?skb", 3,
+	  { { TRACEPOINT, { 100 } }, { TRACEPOINT, { 101 } }, { TRACEPOINT, { 102 } } } },
 	{ "skb:kfree_skb/name=drops/", 1, { { TRACEPOINT, { 102 } } } },
 	/* raw: 1 to 16 digits */
 	{ "r0,rffffffffffffffff,r0x1A8", 3, { { RAW, { 0 } }, { RAW, { UINT64_MAX } }, { RAW, { 0x1a8 } } } },
@@ -201,10 +204,12 @@ static const struct sentence rows[] = {
 	{ "{cycles,mem:4096/8:rw:u}", 2, { { HARDWARE, { 0 } }, { BREAKPOINT, { 0, 4096, 8 } } } },
 	{ "mem:0x1000:x:k", 1, { { BREAKPOINT, { 0, 0x1000, sizeof(long) } } } },
 	/* the fixed keys: whole words, */
-	{ "cpu/config=0x123456789,config1=1,config2=2,config3=3,config4=4/", 1, { { RAW, { 0x123456789, 1, 2, 3, 4 } } } },
+	{ "cpu/config=0x123456789,config1=1,config2=2,config3=3,config4=4/", 1,
+	  { { RAW, { 0x123456789, 1, 2, 3, 4 } } } },
 	/* those that say how samples would be taken, */
 	{ "cpu/event=1,period=10,freq=9,branch_type=any,time,call-graph=fp,stack-size=8,max-stack=3,nr=2,overwrite,"
-	  "no-overwrite,aux-output,aux-action=start-paused,aux-sample-size=4,ratio-to-prev=2/", 1, { { RAW, { 1 } } } },
+	  "no-overwrite,aux-output,aux-action=start-paused,aux-sample-size=4,ratio-to-prev=2/", 1,
+	  { { RAW, { 1 } } } },
 	/* and the rest */
 	{ "cpu/event=1,percore,inherit,metric-id=m,name='a:b,c=d/e'/", 1, { { RAW, { 1 } } } },
 	{ "cpu/event=1,percore=1,no-inherit/", 1, { { RAW, { 1 } } } },
@@ -234,9 +239,11 @@ static const struct sentence rows[] = {
 	{ "uncore_box*/number=9/", 1, { { 22, { 9 } } } },
 	/* tool events */
 	{ "duration_time,user_time,system_time,has_pmem", 4,
-	  { { EVENT_TYPE_TOOL, { 1 } }, { EVENT_TYPE_TOOL, { 2 } }, { EVENT_TYPE_TOOL, { 3 } }, { EVENT_TYPE_TOOL, { 4 } } } },
+	  { { EVENT_TYPE_TOOL, { 1 } }, { EVENT_TYPE_TOOL, { 2 } }, { EVENT_TYPE_TOOL, { 3 } },
+	    { EVENT_TYPE_TOOL, { 4 } } } },
 	{ "num_cores,num_cpus,num_cpus_online,num_dies", 4,
-	  { { EVENT_TYPE_TOOL, { 5 } }, { EVENT_TYPE_TOOL, { 6 } }, { EVENT_TYPE_TOOL, { 7 } }, { EVENT_TYPE_TOOL, { 8 } } } },
+	  { { EVENT_TYPE_TOOL, { 5 } }, { EVENT_TYPE_TOOL, { 6 } }, { EVENT_TYPE_TOOL, { 7 } },
+	    { EVENT_TYPE_TOOL, { 8 } } } },
 	{ "num_packages,smt_on,system_tsc_freq,core_wide", 4,
 	  { { EVENT_TYPE_TOOL, { 9 } }, { EVENT_TYPE_TOOL, { 11 } }, { EVENT_TYPE_TOOL, { 12 } },
 	    { EVENT_TYPE_TOOL, { 13 } } } },
@@ -254,7 +261,8 @@ static void test_sentences(void **state)
 static void test_hybrid(void **state)
 {
 	static const struct sentence row[] = {
-		{ "cycles", 3, { { HARDWARE, { 4ull << 32 } }, { HARDWARE, { 10ull << 32 } }, { HARDWARE, { 11ull << 32 } } } },
+		{ "cycles", 3, { { HARDWARE, { 4ull << 32 } }, { HARDWARE, { 10ull << 32 } },
+				 { HARDWARE, { 11ull << 32 } } } },
 		{ "LLC-loads:u", 3, { { CACHE, { 2 | 4ull << 32 } }, { CACHE, { 2 | 10ull << 32 } },
 				      { CACHE, { 2 | 11ull << 32 } } } },
 		{ "r1a", 3, { { 4, { 0x1a } }, { 10, { 0x1a } }, { 11, { 0x1a } } } },
@@ -371,8 +379,8 @@ static void test_errors(void **state)
 static void test_facts_beside_the_words(void **state)
 {
 	struct event_set set = resolve(&machine, "cpu/event=1,percore,no-inherit,metric-id=m,name='a:b,c=d/e'/,"
-						 "cpu/event=1,inherit/,uncore_box_10/temp/,reads,duration_time,num_cpus,"
-						 "top{cycles,cs}:W");
+						 "cpu/event=1,inherit/,uncore_box_10/temp/,reads,duration_time,"
+						 "num_cpus,top{cycles,cs}:W");
 
 	assert_true(set.event[0].percore);
 	assert_int_equal(set.event[0].inherit, 0);

@@ -528,7 +528,8 @@ int main(void)
 		cmocka_unit_test(latencies),    cmocka_unit_test(multiplexed),
 		cmocka_unit_test(bandwidths),   cmocka_unit_test(filters),
 		cmocka_unit_test(undefined),    cmocka_unit_test(grace_metrics),
-		cmocka_unit_test(core_metrics), cmocka_unit_test(folded), cmocka_unit_test(clocks_of_devices), cmocka_unit_test(one_filter_many_names),
+		cmocka_unit_test(core_metrics), cmocka_unit_test(folded),
+		cmocka_unit_test(clocks_of_devices), cmocka_unit_test(one_filter_many_names),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

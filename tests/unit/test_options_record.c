@@ -257,7 +257,8 @@ static void cgroups_and_threads(void **state)
 	};
 	static const char *const wrong[] = {
 		"pmrec -G a", "pmrec -e cs -G a --for-each-cgroup=b", "pmrec -e cs -G a -p 1",
-		"pmrec -e cs --for-each-cgroup=a --per-thread", "pmrec --cputype=big", "pmrec --td-level=x", "pmrec -b 1",
+		"pmrec -e cs --for-each-cgroup=a --per-thread", "pmrec --cputype=big", "pmrec --td-level=x",
+		"pmrec -b 1",
 	};
 	struct parsed p;
 

@@ -273,7 +273,8 @@ static void test_watchdog(void **state)
 	assert_non_null(strstr(perf_hint(EBUSY, NULL, &m->root, text, sizeof(text)), "kernel.nmi_watchdog=0"));
 	assert_null(strstr(perf_hint(EINVAL, NULL, &m->root, text, sizeof(text)), "nmi_watchdog"));
 	write_file(m->dir, "proc/sys/kernel/perf_event_paranoid", "2");
-	assert_non_null(strstr(perf_hint(EACCES, NULL, &m->root, text, sizeof(text)), "perf_event_paranoid=0 (it is 2)"));
+	assert_non_null(strstr(perf_hint(EACCES, NULL, &m->root, text, sizeof(text)),
+			       "perf_event_paranoid=0 (it is 2)"));
 }
 
 /* Energy and idle states are counted without being asked for; registers only where they cannot be read. */

@@ -255,7 +255,8 @@ static void everything_stays(void **state)
 /* Packed chunks are handed on; what begins in the middle of them is packed anew. Both have to be read the same. */
 static void windows_cut_through_chunks(void **state)
 {
-	static const uint64_t bounds[][2] = { { 0, 199 }, { 1, 150 }, { 17, 18 }, { 40, 40 }, { 48, 180 }, { 199, 199 } };
+	static const uint64_t bounds[][2] = { { 0, 199 }, { 1, 150 },  { 17, 18 },
+					      { 40, 40 }, { 48, 180 }, { 199, 199 } };
 	struct builder b;
 	struct table *in;
 	(void)state;

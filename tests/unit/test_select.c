@@ -118,7 +118,7 @@ static void errors_name_the_nearest(void **state)
 	assert_null(choose(s, "cylces", NULL, NULL));
 	assert_int_equal(s->error.number, ENOENT);
 	assert_non_null(strstr(s->error.text, "'cycles'"));
-	/* To hide what is not there is no error, because turbostat's users have long lists of what machines may have. */
+	/* To hide what is not there is no error: turbostat's users have long lists of what machines may have. */
 	assert_non_null(choose(s, NULL, "cylces", NULL));
 	assert_non_null(strstr(buf_str(&s->notes), "'cycles'"));
 	assert_null(choose(s, "zzzzzzzzzzzz", NULL, NULL));

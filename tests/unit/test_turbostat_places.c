@@ -253,7 +253,7 @@ static void start_telemetry(struct harness *h, struct builder *b, uint32_t cpu, 
 	assert_true(is_shown(h, "Die%c6") && is_shown(h, "CPU%c1e"));
 }
 
-/* A word of a region counts for the four CPUs of a module, a region for a die; nothing else gives these CPUs a row. */
+/* A word of a region counts for the four CPUs of a module, a region for a die; nothing else gives them a row. */
 static void telemetry(void **state)
 {
 	static const struct {

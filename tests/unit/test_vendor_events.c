@@ -226,8 +226,9 @@ static void test_instances_and_texts(void **state)
 	struct buf notes = BUF_INIT;
 	struct event_set set;
 
-	assert_int_equal(load_text("{\"Header\": {}, \"Events\": [{\"EventName\": \"UNC_M_CAS\", \"EventCode\": \"0x05\", "
-				   "\"UMask\": \"0xcf\", \"UMaskExt\": \"0x2\", \"PerPkg\": \"1\", \"Unit\": \"iMC\", "
+	assert_int_equal(load_text("{\"Header\": {}, \"Events\": [{\"EventName\": \"UNC_M_CAS\", "
+				   "\"EventCode\": \"0x05\", \"UMask\": \"0xcf\", \"UMaskExt\": \"0x2\", "
+				   "\"PerPkg\": \"1\", \"Unit\": \"iMC\", "
 				   "\"ScaleUnit\": \"64Bytes\", \"BriefDescription\": \"reads\", "
 				   "\"Deprecated\": \"1\"}]}", &notes), 2);
 	set = resolve("UNC_M_CAS,unc_m_cas/name=x/");
@@ -350,8 +351,8 @@ static void test_wrong_files(void **state)
 	}
 	assert_int_equal(vendor_events_load(&v, "/nowhere/at/all", NULL, &e), -ENOENT);
 	/* What was read before stays. */
-	assert_int_equal(vendor_events_load(&v, write_file("y.json", "[" OBJECT("Y", "\"EventCode\": \"1\"") "]"), NULL,
-					    &e), 0);
+	assert_int_equal(vendor_events_load(&v, write_file("y.json", "[" OBJECT("Y", "\"EventCode\": \"1\"") "]"),
+					    NULL, &e), 0);
 	assert_int_equal(vendor_events_load(&v, write_file("x.json", "[]"), NULL, &e), -EINVAL);
 	assert_int_equal(vendor_events_apply(v, pmus, COUNT(rows), NULL), 1);
 	vendor_events_free(v);
