@@ -101,6 +101,18 @@ error_t cmd_format(struct argp_state *state, const char *arg, const char *text, 
 	return options_bad(state, "--format=%s: %s or json", arg, text);
 }
 
+error_t cmd_files(int key, struct argp_state *state, struct cmd_files *files)
+{
+	switch (key) {
+	case ARGP_KEY_ARGS:
+		*files = (struct cmd_files){ state->argv + state->next, state->argc - state->next };
+		return 0;
+	case ARGP_KEY_NO_ARGS:
+		return options_bad(state, "no recording given; --help shows how it goes");
+	}
+	return ARGP_ERR_UNKNOWN;
+}
+
 static int help(void)
 {
 	printf("Usage: pmrep [COMMAND] [OPTION...] FILE...\n"

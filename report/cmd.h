@@ -46,6 +46,15 @@ int cmd_options(const struct options_spec *spec, int argc, char **argv, void *in
 /* For the parser: --format=TEXT or --format=json, where `text` is the name of what is not json. 0, or the
  * complaint. */
 error_t cmd_format(struct argp_state *state, const char *arg, const char *text, bool *json);
+
+/* The recordings that a command was given. */
+struct cmd_files {
+	char **path; /* borrowed of options_common */
+	int n;
+};
+/* The end of a parser whose operands are FILE...: takes them, complains if there is none, and knows no other key. */
+error_t cmd_files(int key, struct argp_state *state, struct cmd_files *files);
+
 /* A line "COMMAND: text" on stderr, escaped. */
 void cmd_complain(const char *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Each line of `lines` so, behind "WHAT: ": what it is about, such as a file. */

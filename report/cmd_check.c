@@ -24,8 +24,7 @@ static const char brief[] =
 	"  pmrep check --format=json host.pmr | jq '.damage'\n";
 
 struct check {
-	char **file;
-	int n_files;
+	struct cmd_files files;
 	bool json, quiet;
 };
 
@@ -47,14 +46,8 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_FORMAT:
 		return cmd_format(state, arg, "text", &c->json);
-	case ARGP_KEY_ARGS:
-		c->file = state->argv + state->next;
-		c->n_files = state->argc - state->next;
-		return 0;
-	case ARGP_KEY_NO_ARGS:
-		return options_bad(state, "no recording given; --help shows how it goes");
 	}
-	return ARGP_ERR_UNKNOWN;
+	return cmd_files(key, state, &c->files);
 }
 
 static const struct argp argp = { .options = options, .parser = parse_opt, .args_doc = "FILE..." };
@@ -190,8 +183,8 @@ int cmd_check(int argc, char **argv)
 
 	if (r < 0) {
 		r = EXIT_GOOD;
-		for (int i = 0; i < c.n_files; i++) {
-			int one = check_file(&c, c.file[i]);
+		for (int i = 0; i < c.files.n; i++) {
+			int one = check_file(&c, c.files.path[i]);
 
 			if (one > r)
 				r = one;

@@ -23,8 +23,7 @@ static const char brief[] =
 	"  pmrec -o - sleep 1 | pmrep info -\n";
 
 struct info {
-	char **file;
-	int n_files;
+	struct cmd_files files;
 	bool json, all, pci;
 };
 
@@ -50,14 +49,8 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_FORMAT:
 		return cmd_format(state, arg, "text", &i->json);
-	case ARGP_KEY_ARGS:
-		i->file = state->argv + state->next;
-		i->n_files = state->argc - state->next;
-		return 0;
-	case ARGP_KEY_NO_ARGS:
-		return options_bad(state, "no recording given; --help shows how it goes");
 	}
-	return ARGP_ERR_UNKNOWN;
+	return cmd_files(key, state, &i->files);
 }
 
 static const struct argp argp = { .options = options, .parser = parse_opt, .args_doc = "FILE..." };
@@ -127,8 +120,8 @@ int cmd_info(int argc, char **argv)
 
 	if (r < 0) {
 		r = EXIT_GOOD;
-		for (int n = 0; n < i.n_files; n++)
-			r = worse(r, info_file(&i, i.file[n], &common));
+		for (int n = 0; n < i.files.n; n++)
+			r = worse(r, info_file(&i, i.files.path[n], &common));
 	}
 	options_common_release(&common);
 	return r;

@@ -39,8 +39,7 @@ struct part {
 
 struct merge {
 	char *output;
-	char **file;
-	int n_files;
+	struct cmd_files files;
 	bool overwrite;
 	struct part *part;
 };
@@ -56,16 +55,10 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 	case KEY_OVERWRITE:
 		m->overwrite = true;
 		return 0;
-	case ARGP_KEY_ARGS:
-		m->file = state->argv + state->next;
-		m->n_files = state->argc - state->next;
-		return 0;
-	case ARGP_KEY_NO_ARGS:
-		return options_bad(state, "no recording given; --help shows how it goes");
 	case ARGP_KEY_END:
 		return m->output ? 0 : options_bad(state, "-o says where the whole goes; - is stdout");
 	}
-	return ARGP_ERR_UNKNOWN;
+	return cmd_files(key, state, &m->files);
 }
 
 static const struct argp argp = { .options = options, .parser = parse_opt, .args_doc = "FILE..." };
@@ -145,16 +138,16 @@ static int look_at_all(struct merge *m, struct error *e)
 {
 	int err = 0;
 
-	m->part = calloc((size_t)m->n_files, sizeof(*m->part));
+	m->part = calloc((size_t)m->files.n, sizeof(*m->part));
 	if (!m->part)
 		return error_sys(e, ENOMEM, "inputs");
-	for (int i = 0; i < m->n_files && !err; i++) {
-		m->part[i].path = m->file[i];
+	for (int i = 0; i < m->files.n && !err; i++) {
+		m->part[i].path = m->files.path[i];
 		err = look(&m->part[i], e);
 	}
 	if (!err)
-		qsort(m->part, (size_t)m->n_files, sizeof(*m->part), by_time);
-	for (int i = 1; i < m->n_files && !err; i++)
+		qsort(m->part, (size_t)m->files.n, sizeof(*m->part), by_time);
+	for (int i = 1; i < m->files.n && !err; i++)
 		err = belong_together(&m->part[i - 1], &m->part[i], e);
 	return err;
 }
@@ -163,11 +156,11 @@ static int look_at_all(struct merge *m, struct error *e)
 
 static int copy_all(struct merge *m, struct outfile *out, struct rewrite_result *result, struct error *e)
 {
-	struct rewrite_rules rules = { .history = m->n_files > 1 ? "merged with those that followed" : NULL };
+	struct rewrite_rules rules = { .history = m->files.n > 1 ? "merged with those that followed" : NULL };
 	struct rewrite *w = NULL;
 	int err = rewrite_new(&w, &rules, outfile_write, out, e);
 
-	for (int i = 0; i < m->n_files && !err; i++) {
+	for (int i = 0; i < m->files.n && !err; i++) {
 		struct pm_reader *reader;
 
 		err = input_open(&reader, m->part[i].path, false, e);
@@ -194,7 +187,7 @@ static int run(struct merge *m)
 	int err = look_at_all(m, &e);
 
 	if (!err)
-		err = outfile_open(&out, m->output, m->overwrite, true, m->file, (size_t)m->n_files, &e);
+		err = outfile_open(&out, m->output, m->overwrite, true, m->files.path, (size_t)m->files.n, &e);
 	if (!err)
 		err = copy_all(m, &out, &r, &e);
 	if (!err)
@@ -202,7 +195,7 @@ static int run(struct merge *m)
 	outfile_release(&out);
 	if (err)
 		return cmd_fail(spec.name, &e);
-	cmd_complain(spec.name, "%d recordings, %llu snapshots, %llu gaps, %llu bytes", m->n_files,
+	cmd_complain(spec.name, "%d recordings, %llu snapshots, %llu gaps, %llu bytes", m->files.n,
 		     (unsigned long long)r.snapshots_out, (unsigned long long)r.gaps, (unsigned long long)r.bytes);
 	if (r.damages)
 		cmd_complain(spec.name, "damaged or cut input; what is readable went over, the gaps are marked");
@@ -217,7 +210,7 @@ int cmd_merge(int argc, char **argv)
 
 	if (r < 0)
 		r = run(&m);
-	for (int i = 0; m.part && i < m.n_files; i++) {
+	for (int i = 0; m.part && i < m.files.n; i++) {
 		free(m.part[i].boot);
 		free(m.part[i].host);
 	}

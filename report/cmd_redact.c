@@ -38,8 +38,7 @@ static const struct argp_option options[] = {
 
 struct redact_job {
 	const char *output;
-	char **file;
-	int n_files;
+	struct cmd_files files;
 	bool overwrite, directory;
 	struct redact_options options;
 	struct redact *redact;
@@ -66,14 +65,8 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 	case KEY_OVERWRITE:
 		j->overwrite = true;
 		return 0;
-	case ARGP_KEY_ARGS:
-		j->file = state->argv + state->next;
-		j->n_files = state->argc - state->next;
-		return 0;
-	case ARGP_KEY_NO_ARGS:
-		return options_bad(state, "no recording given; --help shows how it goes");
 	}
-	return ARGP_ERR_UNKNOWN;
+	return cmd_files(key, state, &j->files);
 }
 
 static const struct argp argp = { .options = options, .parser = parse_opt, .args_doc = "FILE..." };
@@ -142,7 +135,7 @@ static int redact_one(struct redact_job *j, const char *file, struct error *e)
 	if (!err && name_output(j, &path))
 		err = error_sys(e, ENOMEM, "%s", file);
 	if (!err)
-		err = outfile_open(&out, buf_str(&path), j->overwrite, true, j->file, (size_t)j->n_files, e);
+		err = outfile_open(&out, buf_str(&path), j->overwrite, true, j->files.path, (size_t)j->files.n, e);
 	if (!err)
 		err = redact_copy(j->redact, file, &rules, outfile_write, &out, &result, e);
 	/* First the map: an output whose pseudonyms are lost could not be understood by its owner. */
@@ -174,15 +167,15 @@ static int run(struct redact_job *j)
 	int err = 0;
 
 	j->directory = j->output && is_directory(j->output);
-	if (j->n_files > 1 && j->output && !j->directory)
+	if (j->files.n > 1 && j->output && !j->directory)
 		err = error_set(&e, ENOTDIR, "'%s' is no directory, which the output of several files needs",
 				j->output);
 	if (!err)
 		err = check_map(j, &e);
 	if (!err)
 		err = redact_new(&j->redact, &j->options, &e);
-	for (int i = 0; i < j->n_files && !err; i++)
-		err = redact_one(j, j->file[i], &e);
+	for (int i = 0; i < j->files.n && !err; i++)
+		err = redact_one(j, j->files.path[i], &e);
 	redact_free(j->redact);
 	if (err)
 		return cmd_fail(spec.name, &e);
