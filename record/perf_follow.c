@@ -18,13 +18,17 @@ static size_t page_bytes(void)
 	return (size_t)sysconf(_SC_PAGESIZE);
 }
 
+static void close_ring(const struct perf_follow_ring *ring)
+{
+	if (ring->base)
+		munmap(ring->base, (DATA_PAGES + 1) * page_bytes());
+	close(ring->fd);
+}
+
 void perf_follow_end(struct perf_follow *f)
 {
-	for (uint32_t i = 0; i < f->n_rings; i++) {
-		if (f->ring[i].base)
-			munmap(f->ring[i].base, (DATA_PAGES + 1) * page_bytes());
-		close(f->ring[i].fd);
-	}
+	for (uint32_t i = 0; i < f->n_rings; i++)
+		close_ring(&f->ring[i]);
 	free(f->ring);
 	if (f->epoll >= 0)
 		close(f->epoll);
@@ -71,8 +75,24 @@ static int add_ring(struct perf_follow *f, pid_t tid, uint32_t cpu, int into)
 		close(fd);
 		return err;
 	}
-	f->ring[f->n_rings++] = (struct perf_follow_ring){ .fd = fd, .base = base };
+	f->ring[f->n_rings++] = (struct perf_follow_ring){ .fd = fd, .cpu = cpu, .base = base };
 	return fd;
+}
+
+static int add_cpu(struct perf_follow *f, const pid_t *tid, uint32_t n, uint32_t cpu)
+{
+	int into = -1;
+
+	for (uint32_t i = 0; i < (n ? n : 1); i++) {
+		int fd = add_ring(f, n ? tid[i] : -1, cpu, into);
+
+		/* One that has just ended begins nothing any more; a CPU that is offline is for perf_follow_cpu(). */
+		if (fd < 0 && fd != -ESRCH && fd != -ENODEV)
+			return fd;
+		if (into < 0)
+			into = fd;
+	}
+	return 0;
 }
 
 int perf_follow_begin(struct perf_follow *f, const pid_t *tid, uint32_t n, const struct cpulist *cpus)
@@ -82,19 +102,8 @@ int perf_follow_begin(struct perf_follow *f, const pid_t *tid, uint32_t n, const
 	*f = (struct perf_follow){ .epoll = epoll_create1(EPOLL_CLOEXEC) };
 	if (f->epoll < 0)
 		return -errno;
-	for (size_t c = 0; c < cpus->n && !err; c++) {
-		int into = -1;
-
-		for (uint32_t i = 0; i < (n ? n : 1) && !err; i++) {
-			int fd = add_ring(f, n ? tid[i] : -1, cpus->cpu[c], into);
-
-			/* One that has just ended begins nothing any more. */
-			if (fd < 0 && fd != -ESRCH)
-				err = fd;
-			else if (into < 0)
-				into = fd;
-		}
-	}
+	for (size_t c = 0; c < cpus->n && !err; c++)
+		err = add_cpu(f, tid, n, cpus->cpu[c]);
 	if (err)
 		perf_follow_end(f);
 	return err;
@@ -148,4 +157,23 @@ void perf_follow_read(struct perf_follow *f, const struct perf_follow_ops *ops)
 	for (uint32_t i = 0; i < f->n_rings; i++)
 		if (f->ring[i].base)
 			read_ring(&f->ring[i], ops);
+}
+
+int perf_follow_cpu(struct perf_follow *f, const pid_t *tid, uint32_t n, uint32_t cpu,
+		    const struct perf_follow_ops *ops)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < f->n_rings; i++) {
+		if (f->ring[i].cpu != cpu) {
+			f->ring[kept++] = f->ring[i];
+			continue;
+		}
+		if (n)
+			return 0;
+		read_ring(&f->ring[i], ops);
+		close_ring(&f->ring[i]);
+	}
+	f->n_rings = kept;
+	return add_cpu(f, tid, n, cpu);
 }

@@ -15,6 +15,7 @@
 
 struct perf_follow_ring {
 	int fd;
+	uint32_t cpu;
 	void *base; /* NULL: it writes into the buffer of another */
 };
 
@@ -32,8 +33,13 @@ struct perf_follow_ops {
 	void *arg;
 };
 
-/* Watches what these tasks and their descendants begin, or everything (n 0), on these CPUs. 0 or -errno. */
+/* Watches what these tasks and their descendants begin, or everything (n 0), on these CPUs. Tasks are watched on CPUs
+ * that are offline, too, so that what they begin there once they are online is seen. 0 or -errno. */
 int perf_follow_begin(struct perf_follow *f, const pid_t *tid, uint32_t n, const struct cpulist *cpus);
+/* A CPU has come online: the kernel has forgotten who watched everything there, and may never have been told of it.
+ * Tasks that are watched there already are left alone. Records of the past are read first. 0 or -errno. */
+int perf_follow_cpu(struct perf_follow *f, const pid_t *tid, uint32_t n, uint32_t cpu,
+		    const struct perf_follow_ops *ops);
 /* All that has happened, in the order of time on each CPU. */
 void perf_follow_read(struct perf_follow *f, const struct perf_follow_ops *ops);
 void perf_follow_end(struct perf_follow *f);

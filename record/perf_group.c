@@ -136,6 +136,8 @@ void perf_row_close(struct perf_row *row, bool keep)
 		}
 	row->leader = -1;
 	row->n_open = 0;
+	row->last_enabled = 0;
+	row->on = row->stood = false;
 	if (!keep) {
 		memset(row->base, 0, row->n * sizeof(*row->base));
 		row->base_enabled = row->base_running = 0;
@@ -164,6 +166,7 @@ int perf_row_enable(struct perf_row *row, bool on)
 		return 0;
 	if (mask_members(row) == row->n_open)
 		on = false;
+	row->on = on;
 	/* The members follow their leader. Switching them too (PERF_IOC_FLAG_GROUP) is not only needless:
 	 * Linux 6.18 then does not start those again that are of another PMU than it (cpu-clock, msr/tsc/).
 	 */
@@ -172,19 +175,26 @@ int perf_row_enable(struct perf_row *row, bool on)
 
 /* ---- reading ---- */
 
-/*
- * Since Linux 6.15 a PMU may go while its events are open. Their leader then reads as it stood, without the others of
- * its group, and nothing but ioctl() says that it is over. So ask where the time of an event stands still, which it
- * does on no CPU while the event is enabled.
- */
-static bool is_revoked(struct perf_row *row, ssize_t size)
+/* The time of an event stands still on no CPU while the event is enabled, unless that is offline or its PMU has gone. */
+static bool stands_still(struct perf_row *row, ssize_t size)
 {
-	size_t whole = (row->first ? READ_HEAD + row->n_open : READ_HEAD) * sizeof(*row->got);
-	bool still = size > 0 && row->at.pid < 0 && row->at.cgroup < 0 && row->got[READ_ENABLED] == row->last_enabled;
-	uint64_t id;
+	bool still = size > 0 && row->at.pid < 0 && row->at.cgroup < 0 &&
+		     row->got[READ_ENABLED] == row->last_enabled;
 
 	if (size > 0)
 		row->last_enabled = row->got[READ_ENABLED];
+	return still;
+}
+
+/*
+ * Since Linux 6.15 a PMU may go while its events are open. Their leader then reads as it stood, without the others of
+ * its group, and nothing but ioctl() says that it is over.
+ */
+static bool is_revoked(struct perf_row *row, ssize_t size, bool still)
+{
+	size_t whole = (row->first ? READ_HEAD + row->n_open : READ_HEAD) * sizeof(*row->got);
+	uint64_t id;
+
 	if ((size_t)size == whole && !still)
 		return false;
 	return ioctl(row->leader, PERF_EVENT_IOC_ID, &id) && errno == ENODEV;
@@ -194,7 +204,7 @@ static int unit_read(struct unit *u, struct cells *c)
 {
 	struct perf_row *row = (struct perf_row *)u;
 	uint64_t enabled, running;
-	bool fresh = row->fresh;
+	bool fresh = row->fresh, still;
 	ssize_t size;
 
 	if (row->leader < 0 || row->end == PERF_ENDED) {
@@ -210,8 +220,16 @@ static int unit_read(struct unit *u, struct cells *c)
 			row->end = PERF_ENDED;
 		size = row_read(row);
 	}
-	if (size < 0 ? errno == ENODEV : !fresh && is_revoked(row, size))
+	still = !fresh && stands_still(row, size);
+	if (size < 0 ? errno == ENODEV : !fresh && is_revoked(row, size, still))
 		return -ENODEV;
+	/* The kernel does not let events of a CPU go on that was away, and it may be back before anybody has looked. */
+	if (still && row->on) {
+		row->stood = true;
+		atomic_store(&u->source->stale, true);
+		cells_fail_all(c, PM_REASON_OFFLINE);
+		return 0;
+	}
 	/* End of file: the kernel gave the group up, as it does with a pinned one that does not fit. */
 	if (size <= 0) {
 		cells_fail_all(c, size ? pm_reason_errno(errno) : PM_REASON_NOT_COUNTED);

@@ -57,6 +57,8 @@ struct perf_row {
 	 * has done since lies between two readings. */
 	bool fresh;
 	bool any_off;      /* some members are `off` */
+	bool on;           /* told to count */
+	bool stood;        /* it did not: its CPU has been offline */
 	int *fd;           /* of each member; -1: not open */
 	uint16_t *missing; /* reason of each that is not open */
 	int leader;        /* descriptor; -1: none */

@@ -178,3 +178,23 @@ int perf_rows_update(struct perf_source *s, struct plan *p, struct perf_group *g
 	err = open_cpu(s, p, g, cgroup, cpu, &row);
 	return err || !row ? err : perf_rows_add(p, g, &row, 1);
 }
+
+int perf_rows_revive(struct perf_source *s, struct plan *p)
+{
+	struct cpulist online = { 0 };
+	uint64_t revived = 0;
+	int err = root_cpulist(p->root, &online, "/sys/devices/system/cpu/online");
+
+	for (uint32_t i = 0; i < s->n_groups && !err; i++)
+		for (uint32_t k = 0; k < s->group[i]->n_rows; k++) {
+			struct perf_row *row = s->group[i]->row[k];
+
+			if (!row->stood || !cpulist_has(&online, (uint32_t)row->at.cpu))
+				continue;
+			perf_row_close(row, true);
+			perf_row_open(row, perf_start_of(s, p, s->group[i]));
+			revived++;
+		}
+	cpulist_release(&online);
+	return err || !revived ? err : plan_note(p, revived, "groups of events on CPUs that were offline for a moment");
+}

@@ -11,6 +11,7 @@ struct perf_task {
 	uint32_t instance; /* id; 0: began while recording, and is in no definition yet */
 	uint64_t began_ns, ended_ns; /* 0: before the recording; not yet */
 	bool told;         /* that it has ended */
+	bool timed;        /* has a place among those of tool events */
 };
 
 struct perf_cgroup {
@@ -36,6 +37,7 @@ struct perf_source {
 	char *hierarchy; /* owned; where cgroups are, or NULL */
 	struct perf_tool *tool; /* owned, or NULL */
 	struct perf_follow follow;
+	uint64_t since_ticks; /* since boot, in ticks of the clock: when following began */
 	uint32_t n_missed; /* tasks that had ended before they could be followed */
 	bool on; /* counting, as far as enable() was told */
 	bool chosen; /* --control has named events while all stood still: the next enable() is about them */
@@ -68,6 +70,10 @@ int perf_threads_begin(struct perf_source *s, struct plan *p, struct error *e);
 bool perf_threads_notice(struct perf_source *s, struct plan *p);
 /* While nothing is read: gives new tasks their place in the recording, and takes it from those that have ended. */
 int perf_threads_update(struct perf_source *s, struct plan *p);
+/* A CPU has come online: what begins there is followed, too. perf_threads_update() is to be called after it. */
+int perf_threads_cpu(struct perf_source *s, struct plan *p, uint32_t cpu);
+/* Parent and time of beginning, in ticks since boot, from the text of /proc/PID/stat. False for another text. */
+bool perf_task_origin(const char *text, pid_t *parent, uint64_t *began_ticks);
 /* -r: the tasks of the run before are no more, but for the first, which is the next command. */
 int perf_threads_restart(struct perf_source *s, struct plan *p, struct error *e);
 
@@ -81,6 +87,8 @@ int perf_rows_add(struct plan *p, struct perf_group *g, struct perf_row **rows, 
 /* The CPU has gone or come: for one group and one of its cgroups, if it has any. */
 int perf_rows_update(struct perf_source *s, struct plan *p, struct perf_group *g, uint32_t cgroup, uint32_t cpu,
 		     bool online);
+/* Opens anew what has stood still since its CPU was offline, for less time than anybody looked. 0 or -errno. */
+int perf_rows_revive(struct perf_source *s, struct plan *p);
 
 /* Opens the cgroups of -G and --for-each-cgroup, and gives them to the events; end[i]: how many events the texts of
  * -e up to the i-th have brought. */

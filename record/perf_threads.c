@@ -1,9 +1,12 @@
 /* --per-thread: a row for each task, also for those that begin while it is recorded. */
 #include <errno.h>
 #include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "record/clocks.h"
 #include "record/perf_source.h"
+#include "record/perf_tool.h"
 
 struct noticed {
 	struct perf_source *s;
@@ -78,44 +81,90 @@ static void lost(void *arg)
 	((struct noticed *)arg)->lost = true;
 }
 
-/* The threads of the processes that are known: what the lost records may have told. */
+/* Every thread of a process that is not known yet. */
+static void begin_process(struct noticed *n, pid_t pid)
+{
+	char **names;
+	int count = root_list(n->p->root, &names, "/proc/%d/task", (int)pid);
+
+	for (int k = 0; k < count; k++)
+		begin_task(n, pid, (pid_t)strtol(names[k], NULL, 10), clocks_monotonic());
+	if (count >= 0)
+		root_list_free(names, count);
+}
+
+static bool follows_all(const struct plan *p)
+{
+	return p->options->target == TARGET_TASKS && !p->options->pids && !p->options->tids;
+}
+
+/* Is it the child of a task that is followed, and has begun since? Who was there before was not asked for. */
+static bool is_descendant(struct noticed *n, pid_t pid)
+{
+	char text[2048];
+	pid_t parent;
+	uint64_t began;
+
+	return !root_line(n->p->root, text, sizeof(text), "/proc/%d/stat", (int)pid) &&
+	       perf_task_origin(text, &parent, &began) && began >= n->s->since_ticks && find_task(n->s, parent);
+}
+
+/* Looks for itself, where records were lost or could not be written: on a CPU that has just come, for one. */
 static void look_again(struct noticed *n)
 {
-	uint32_t known = n->s->n_tasks;
+	uint32_t known;
 
-	for (uint32_t i = 0; i < known; i++) {
-		pid_t pid = n->s->task[i].pid;
+	for (uint32_t i = 0; i < n->s->n_tasks; i++) {
+		const struct perf_task *t = &n->s->task[i];
+
+		if (!t->ended_ns && !root_exists(n->p->root, "/proc/%d", (int)t->tid))
+			ended(n, t->tid, clocks_monotonic());
+	}
+	/* The children of what is found are looked for in the next round. */
+	do {
 		char **names;
-		int count;
+		int count = root_list(n->p->root, &names, "/proc");
 
-		if (n->s->task[i].ended_ns)
-			continue;
-		if (!root_exists(n->p->root, "/proc/%d", (int)n->s->task[i].tid)) {
-			ended(n, n->s->task[i].tid, clocks_monotonic());
-			continue;
+		known = n->s->n_tasks;
+		for (int i = 0; i < count; i++) {
+			pid_t pid = names[i][0] < '0' || names[i][0] > '9' ? 0 : (pid_t)strtol(names[i], NULL, 10);
+			const struct perf_task *t = pid ? find_task(n->s, pid) : NULL;
+
+			if (pid && (follows_all(n->p) || (t && t->pid == t->tid && !t->ended_ns) ||
+				    is_descendant(n, pid)))
+				begin_process(n, pid);
 		}
-		count = pid == n->s->task[i].tid ? root_list(n->p->root, &names, "/proc/%d/task", (int)pid) : -1;
-		for (int k = 0; k < count; k++)
-			begin_task(n, pid, (pid_t)strtol(names[k], NULL, 10), clocks_monotonic());
 		if (count >= 0)
 			root_list_free(names, count);
-	}
+	} while (n->s->n_tasks > known);
+}
+
+/* Those that can begin others; NULL without memory. */
+static pid_t *live_tasks(const struct perf_source *s, const struct plan *p, uint32_t *n)
+{
+	pid_t *tid = calloc(s->n_tasks + 1, sizeof(*tid));
+
+	*n = 0;
+	for (uint32_t i = 0; i < s->n_tasks && tid && !follows_all(p); i++)
+		if (!s->task[i].ended_ns)
+			tid[(*n)++] = s->task[i].tid;
+	return tid;
 }
 
 static int watch(struct perf_source *s, struct plan *p)
 {
-	bool all = p->options->target == TARGET_TASKS && !p->options->pids && !p->options->tids;
-	pid_t *tid = calloc(s->n_tasks + 1, sizeof(*tid));
-	struct cpulist online = { 0 };
-	uint32_t n = 0;
-	int err = tid ? root_cpulist(p->root, &online, "/sys/devices/system/cpu/online") : -ENOMEM;
+	struct cpulist present = { 0 };
+	struct timespec boot;
+	uint32_t n;
+	pid_t *tid = live_tasks(s, p, &n);
+	int err = tid ? root_cpulist(p->root, &present, "/sys/devices/system/cpu/present") : -ENOMEM;
 
-	for (uint32_t i = 0; i < s->n_tasks && !err && !all; i++)
-		if (!s->task[i].ended_ns)
-			tid[n++] = s->task[i].tid;
-	if (!err && (n || all))
-		err = perf_follow_begin(&s->follow, tid, n, &online);
-	cpulist_release(&online);
+	clock_gettime(CLOCK_BOOTTIME, &boot);
+	s->since_ticks = (uint64_t)boot.tv_sec * (uint64_t)sysconf(_SC_CLK_TCK) +
+			 (uint64_t)boot.tv_nsec * (uint64_t)sysconf(_SC_CLK_TCK) / 1000000000;
+	if (!err && (n || follows_all(p)))
+		err = perf_follow_begin(&s->follow, tid, n, &present);
+	cpulist_release(&present);
 	free(tid);
 	return err;
 }
@@ -132,10 +181,37 @@ int perf_threads_begin(struct perf_source *s, struct plan *p, struct error *e)
 	return err ? plan_refused(p, perf_reason(err), NULL, "--per-thread: new tasks cannot be followed") : 0;
 }
 
+static struct perf_follow_ops into(struct noticed *n)
+{
+	return (struct perf_follow_ops){ .began = began, .ended = ended, .lost = lost, .arg = n };
+}
+
+int perf_threads_cpu(struct perf_source *s, struct plan *p, uint32_t cpu)
+{
+	struct noticed n = { .s = s, .p = p };
+	struct perf_follow_ops ops = into(&n);
+	uint32_t n_tids;
+	pid_t *tid;
+	int err;
+
+	if (s->follow.epoll < 0)
+		return 0;
+	tid = live_tasks(s, p, &n_tids);
+	err = tid ? 0 : -ENOMEM;
+	if (!err && (n_tids || follows_all(p)))
+		err = perf_follow_cpu(&s->follow, tid, n_tids, cpu, &ops);
+	free(tid);
+	if (err)
+		err = plan_refused(p, perf_reason(err), NULL, "--per-thread: new tasks on CPU %u cannot be followed",
+				   cpu);
+	look_again(&n);
+	return err;
+}
+
 bool perf_threads_notice(struct perf_source *s, struct plan *p)
 {
 	struct noticed n = { .s = s, .p = p };
-	struct perf_follow_ops ops = { .began = began, .ended = ended, .lost = lost, .arg = &n };
+	struct perf_follow_ops ops = into(&n);
 	bool work = false;
 
 	if (s->follow.epoll < 0)
@@ -222,7 +298,7 @@ int perf_threads_update(struct perf_source *s, struct plan *p)
 					s->group[g]->row[k]->end = PERF_ENDING;
 		err = plan_gone(p, t->instance, t->ended_ns);
 	}
-	return err;
+	return err ? err : perf_tool_threads(s, p);
 }
 
 int perf_threads_restart(struct perf_source *s, struct plan *p, struct error *e)

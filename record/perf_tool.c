@@ -1,14 +1,11 @@
 #include "record/perf_tool.h"
 
 #include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "common/parse.h"
 #include "record/clocks.h"
 
 #define TASK_STAT_MAX 2048
@@ -17,6 +14,8 @@ struct tool_place {
 	int fd;       /* stat file of a task; -1: none */
 	uint32_t cpu; /* of /proc/stat; PM_NONE: a task */
 	uint32_t instance; /* id */
+	bool fresh; /* a task that began while recording, and has not been read yet: it had used nothing */
+	bool gone;  /* cannot be read any more */
 };
 
 /* Shared by the source and its units, which may be released in any order. */
@@ -31,181 +30,18 @@ struct perf_tool {
 	char *text;  /* owned */
 	size_t size; /* of text */
 	bool command, children;
-	uint64_t before[2]; /* rusage of the children before this run, ns */
+	uint64_t before[2]; /* rusage of the children when the command was seen last, ns */
 };
 
 struct tool_unit {
 	struct unit unit;
 	struct perf_tool *tool;
+	uint32_t first, n_places; /* of the tool's, for times */
 	uint32_t n;
 	enum event_tool what[];
 };
 
-/* ---- values of the machine ---- */
-
-/* How many places of that kind have a CPU that is online: the first CPU of each counts. */
-static uint64_t count(const struct pm_topology *t, bool (*same)(const struct pm_cpu *a, const struct pm_cpu *b))
-{
-	uint64_t n = 0;
-
-	for (uint32_t i = 0; i < t->n; i++) {
-		bool first = t->cpu[i].online;
-
-		for (uint32_t k = 0; k < i && first; k++)
-			first = !t->cpu[k].online || !same(&t->cpu[k], &t->cpu[i]);
-		n += first;
-	}
-	return n;
-}
-
-static bool same_package(const struct pm_cpu *a, const struct pm_cpu *b)
-{
-	return a->package == b->package;
-}
-
-static bool same_die(const struct pm_cpu *a, const struct pm_cpu *b)
-{
-	return same_package(a, b) && a->die == b->die;
-}
-
-static bool same_core(const struct pm_cpu *a, const struct pm_cpu *b)
-{
-	return same_die(a, b) && a->cluster == b->cluster && a->core == b->core;
-}
-
-static bool no_two(const struct pm_cpu *a, const struct pm_cpu *b)
-{
-	return false;
-}
-
-/* Are all threads of each core counted of which any is? */
-static bool core_wide(const struct plan *p)
-{
-	const struct pm_topology *t = &p->model->topology;
-
-	for (uint32_t i = 0; i < t->n; i++)
-		for (uint32_t k = 0; k < t->n; k++)
-			if (t->cpu[i].online && t->cpu[k].online && same_core(&t->cpu[i], &t->cpu[k]) &&
-			    cpulist_has(&p->cpus, t->cpu[i].cpu) && !cpulist_has(&p->cpus, t->cpu[k].cpu))
-				return false;
-	return true;
-}
-
-static bool smt_on(const struct plan *p)
-{
-	const struct pm_topology *t = &p->model->topology;
-	uint64_t active;
-
-	if (!root_u64(p->root, &active, "/sys/devices/system/cpu/smt/active"))
-		return active;
-	return count(t, same_core) < count(t, no_two);
-}
-
-static bool slots(const struct plan *p, uint64_t *value)
-{
-	char **names, line[64];
-	int n = root_list(p->root, &names, "/sys/bus/event_source/devices");
-	bool found = false;
-
-	for (int i = 0; i < n && !found; i++)
-		found = !root_line(p->root, line, sizeof(line), "/sys/bus/event_source/devices/%s/caps/slots",
-				   names[i]) &&
-			!parse_u64(line, value) && *value;
-	if (n >= 0)
-		root_list_free(names, n);
-	return found;
-}
-
-bool perf_tool_value(const struct plan *p, enum event_tool what, uint64_t *value)
-{
-	const struct pm_topology *t = &p->model->topology;
-
-	switch (what) {
-	case EVENT_TOOL_HAS_PMEM:
-		*value = root_exists(p->root, "/sys/firmware/acpi/tables/NFIT");
-		return true;
-	case EVENT_TOOL_NUM_CORES:
-		*value = count(t, same_core);
-		return *value;
-	case EVENT_TOOL_NUM_CPUS:
-		*value = t->n;
-		return *value;
-	case EVENT_TOOL_NUM_CPUS_ONLINE:
-		*value = count(t, no_two);
-		return *value;
-	case EVENT_TOOL_NUM_DIES:
-		*value = count(t, same_die);
-		return *value;
-	case EVENT_TOOL_NUM_PACKAGES:
-		*value = count(t, same_package);
-		return *value;
-	case EVENT_TOOL_SLOTS:
-		return slots(p, value);
-	case EVENT_TOOL_SMT_ON:
-		*value = smt_on(p);
-		return true;
-	case EVENT_TOOL_SYSTEM_TSC_FREQ:
-		*value = clocks_counter_hz();
-		return *value;
-	case EVENT_TOOL_CORE_WIDE:
-		*value = !smt_on(p) || (p->options->target == TARGET_SYSTEM && core_wide(p));
-		return true;
-	case EVENT_TOOL_TARGET_CPU:
-		*value = p->options->target == TARGET_SYSTEM;
-		return true;
-	default:
-		return false;
-	}
-}
-
 /* ---- times ---- */
-
-bool perf_tool_task_times(const char *text, bool children, uint64_t ticks[2])
-{
-	/* The name of the task is in parentheses and may hold any. */
-	const char *at = strrchr(text, ')');
-	uint64_t v[4];
-	char *end;
-
-	if (!at || at[1] != ' ')
-		return false;
-	at += 2;
-	/* state is field 3, utime 14, stime 15, cutime 16, cstime 17. */
-	for (int field = 3; field < 14; field++) {
-		at = strchr(at, ' ');
-		if (!at)
-			return false;
-		at++;
-	}
-	for (int i = 0; i < 4; i++) {
-		v[i] = strtoull(at, &end, 10);
-		if (end == at || (*end && *end != ' ' && *end != '\n'))
-			return false;
-		at = end;
-	}
-	ticks[0] = v[0] + (children ? v[2] : 0);
-	ticks[1] = v[1] + (children ? v[3] : 0);
-	return true;
-}
-
-bool perf_tool_cpu_times(const char *text, uint32_t cpu, uint64_t ticks[2])
-{
-	uint64_t user, nice, system;
-	unsigned number;
-
-	for (const char *at = text; at; at = strchr(at, '\n')) {
-		at += *at == '\n';
-		if (strncmp(at, "cpu", 3))
-			return false;
-		if (sscanf(at, "cpu%u %" SCNu64 " %" SCNu64 " %" SCNu64, &number, &user, &nice, &system) == 4 &&
-		    number == cpu) {
-			ticks[0] = user + nice;
-			ticks[1] = system;
-			return true;
-		}
-	}
-	return false;
-}
 
 static void rusage_ns(uint64_t ns[2])
 {
@@ -225,22 +61,32 @@ static bool reread(struct perf_tool *t, int fd)
 	return n > 0;
 }
 
-static uint16_t place_times(struct perf_tool *t, const struct tool_place *at, uint64_t ns[2])
+static uint16_t place_times(struct perf_tool *t, struct tool_place *at, uint64_t ns[2])
 {
-	uint64_t after[2];
+	uint64_t now[2];
 
+	if (at->fresh) {
+		at->fresh = false;
+		return PM_OK;
+	}
+	/* Before the look: if the command is there after it, nothing of it is in this. */
+	if (t->command)
+		rusage_ns(now);
 	if (at->cpu != PM_NONE) {
 		if (!perf_tool_cpu_times(t->text, at->cpu, ns))
 			return PM_REASON_OFFLINE;
-	} else if (reread(t, at->fd)) {
+	} else if (!at->gone && reread(t, at->fd)) {
+		if (t->command)
+			memcpy(t->before, now, sizeof(now));
 		if (!perf_tool_task_times(t->text, t->children, ns))
 			return PM_REASON_FORMAT;
 	} else if (t->command) {
-		rusage_ns(after);
-		ns[0] = after[0] - t->before[0];
-		ns[1] = after[1] - t->before[1];
+		rusage_ns(now);
+		ns[0] = now[0] - t->before[0];
+		ns[1] = now[1] - t->before[1];
 		return PM_OK;
 	} else {
+		at->gone = true;
 		return PM_REASON_GONE;
 	}
 	ns[0] *= t->tick_ns;
@@ -287,12 +133,12 @@ static int read_times(struct unit *u, struct cells *c)
 		cells_fail_all(c, PM_REASON_FORMAT);
 		return 0;
 	}
-	for (uint32_t i = 0; i < tool->n_places; i++) {
+	for (uint32_t i = 0; i < t->n_places; i++) {
 		uint64_t ns[2] = { 0 };
-		uint16_t reason = place_times(tool, &tool->place[i], ns);
+		uint16_t reason = place_times(tool, &tool->place[t->first + i], ns);
 
 		for (uint32_t k = 0; k < t->n; k++) {
-			uint32_t cell = k * tool->n_places + i;
+			uint32_t cell = k * t->n_places + i;
 
 			if (reason)
 				cells_fail(c, cell, reason);
@@ -354,82 +200,87 @@ void perf_tool_check(struct perf_source *s, const struct plan *p)
 	}
 }
 
-void perf_tool_update(struct perf_tool *t, const struct plan *p)
+static void read_machine(struct perf_tool *t, const struct plan *p)
 {
-	for (int i = 1; t && i <= EVENT_TOOL_TARGET_CPU; i++)
+	for (int i = 1; i <= EVENT_TOOL_TARGET_CPU; i++)
 		t->known[i] = perf_tool_value(p, (enum event_tool)i, &t->value[i]);
 }
 
-void perf_tool_restart(struct perf_tool *t, const struct plan *p)
+static struct tool_place *add_place(struct perf_tool *t, uint32_t instance)
 {
-	if (!t || !t->command || !t->n_places)
-		return;
-	if (t->place[0].fd >= 0)
-		close(t->place[0].fd);
-	t->place[0].fd = root_open(p->root, "/proc/%d/stat", (int)p->child);
-	rusage_ns(t->before);
+	struct tool_place *bigger = realloc(t->place, (t->n_places + 1) * sizeof(*bigger));
+
+	if (!bigger)
+		return NULL;
+	t->place = bigger;
+	bigger[t->n_places] = (struct tool_place){ .fd = -1, .cpu = PM_NONE, .instance = instance };
+	return &bigger[t->n_places++];
 }
 
-static int open_cpus(struct perf_tool *t, struct plan *p)
+static int open_cpu(struct perf_tool *t, struct plan *p, uint32_t cpu)
 {
-	t->stat = root_open(p->root, "/proc/stat");
-	for (size_t i = 0; i < p->cpus.n; i++) {
-		int64_t id = plan_cpu_instance(p, p->cpus.cpu[i]);
+	int64_t id = plan_cpu_instance(p, cpu);
+	struct tool_place *at = id < 0 ? NULL : add_place(t, (uint32_t)id);
 
-		if (id < 0)
-			return (int)id;
-		t->place[t->n_places++] =
-		    (struct tool_place){ .fd = -1, .cpu = p->cpus.cpu[i], .instance = (uint32_t)id };
-	}
+	if (!at)
+		return id < 0 ? (int)id : -ENOMEM;
+	at->cpu = cpu;
 	return 0;
 }
 
-/* Processes have one place, at their first thread, which knows what the others have used; with --per-thread, and
- * where threads were named, each has its own. */
-static void open_tasks(struct perf_tool *t, const struct perf_source *s, const struct plan *p)
+/* With --per-thread, and where threads were named, each has its own place. Processes have one otherwise, at their first
+ * thread, which knows what the others have used. */
+static bool of_processes(const struct plan *p)
 {
-	const struct record_options *o = p->options;
-	bool whole = !o->per_thread && !o->tids;
-
-	t->command = whole && o->target == TARGET_COMMAND;
-	t->children = whole && !o->no_inherit;
-	for (uint32_t i = 0; i < s->n_tasks; i++) {
-		const struct perf_task *task = &s->task[i];
-		int fd;
-
-		if (!task->instance || (whole && task->tid != task->pid))
-			continue;
-		fd = whole ? root_open(p->root, "/proc/%d/stat", (int)task->pid)
-			   : root_open(p->root, "/proc/%d/task/%d/stat", (int)task->tid, (int)task->tid);
-		t->place[t->n_places++] =
-		    (struct tool_place){ .fd = fd, .cpu = PM_NONE, .instance = task->instance };
-	}
-	if (t->command)
-		rusage_ns(t->before);
+	return !p->options->per_thread && !p->options->tids;
 }
 
-static int open_places(struct perf_tool *t, const struct perf_source *s, struct plan *p)
+static int open_task(struct perf_tool *t, const struct plan *p, struct perf_task *task)
+{
+	bool whole = of_processes(p);
+	struct tool_place *at;
+
+	if (!task->instance || (whole && task->tid != task->pid))
+		return 0;
+	at = add_place(t, task->instance);
+	if (!at)
+		return -ENOMEM;
+	task->timed = true;
+	at->fresh = task->began_ns;
+	at->fd = whole ? root_open(p->root, "/proc/%d/stat", (int)task->pid)
+		       : root_open(p->root, "/proc/%d/task/%d/stat", (int)task->tid, (int)task->tid);
+	return 0;
+}
+
+static int open_places(struct perf_tool *t, struct perf_source *s, struct plan *p)
 {
 	bool tasks = p->options->target != TARGET_SYSTEM;
+	int err = 0;
 
 	/* A line of a CPU has ten numbers; the other lines of the file come after them. */
 	t->size = tasks ? TASK_STAT_MAX : 4096 + 256 * (size_t)p->model->topology.n;
 	t->text = malloc(t->size);
-	t->place = calloc((tasks ? s->n_tasks : p->cpus.n) + 1, sizeof(*t->place));
-	if (!t->text || !t->place)
+	if (!t->text)
 		return -ENOMEM;
 	if (!tasks)
-		return open_cpus(t, p);
-	open_tasks(t, s, p);
-	return 0;
+		t->stat = root_open(p->root, "/proc/stat");
+	for (size_t i = 0; i < p->cpus.n && !tasks && !err; i++)
+		err = open_cpu(t, p, p->cpus.cpu[i]);
+	t->command = of_processes(p) && p->options->target == TARGET_COMMAND;
+	t->children = of_processes(p) && !p->options->no_inherit;
+	if (t->command)
+		rusage_ns(t->before);
+	for (uint32_t i = 0; i < s->n_tasks && tasks && !err; i++)
+		err = open_task(t, p, &s->task[i]);
+	return err;
 }
 
-/* One group and unit for the times, or for all others. */
-static int add_unit(struct perf_source *s, struct plan *p, bool times)
+/* One group and unit for the times at all places from `first` on, or for all other events. */
+static int add_unit(struct perf_source *s, struct plan *p, bool times, uint32_t first)
 {
 	struct pm_group g = { .source = "perf", .flags = PM_GROUP_SHARED_TIME | PM_GROUP_PERF_TIMES };
 	struct tool_unit *u = calloc(1, sizeof(*u) + s->set.n * sizeof(u->what[0]));
-	uint32_t places = times ? s->tool->n_places : 1;
+	uint32_t places = times ? s->tool->n_places - first : 1;
 	int64_t id = 0;
 
 	g.counter = calloc(s->set.n, sizeof(*g.counter));
@@ -446,7 +297,7 @@ static int add_unit(struct perf_source *s, struct plan *p, bool times)
 		g.counter[g.n_counters++] = e->counter;
 	}
 	for (uint32_t i = 0; i < places && !id; i++)
-		g.instance[g.n_instances++] = times ? s->tool->place[i].instance : p->system_instance;
+		g.instance[g.n_instances++] = times ? s->tool->place[first + i].instance : p->system_instance;
 	if (!id && g.n_counters && places)
 		id = pm_model_add_group(p->model, &g);
 	if (id > 0) {
@@ -455,6 +306,8 @@ static int add_unit(struct perf_source *s, struct plan *p, bool times)
 					 .group = (uint32_t)id,
 					 .cpu = PM_NONE };
 		u->tool = s->tool;
+		u->first = first;
+		u->n_places = places;
 		s->tool->refs++;
 		plan_add_unit(p, &u->unit);
 	} else {
@@ -463,6 +316,90 @@ static int add_unit(struct perf_source *s, struct plan *p, bool times)
 	free(g.counter);
 	free(g.instance);
 	return id < 0 ? (int)id : 0;
+}
+
+/* ---- what changes while it is recorded ---- */
+
+int perf_tool_cpu(struct perf_source *s, struct plan *p, uint32_t cpu, bool online)
+{
+	struct perf_tool *t = s->tool;
+	size_t size = 4096 + 256 * (size_t)p->model->topology.n;
+	int err;
+
+	if (!t)
+		return 0;
+	read_machine(t, p);
+	if (!online || t->stat < 0 || !plan_wants_cpu(p, cpu))
+		return 0;
+	for (uint32_t i = 0; i < t->n_places; i++)
+		if (t->place[i].cpu == cpu)
+			return 0;
+	if (size > t->size) {
+		char *bigger = realloc(t->text, size);
+
+		if (!bigger)
+			return -ENOMEM;
+		t->text = bigger;
+		t->size = size;
+	}
+	err = open_cpu(t, p, cpu);
+	return err ? err : add_unit(s, p, true, t->n_places - 1);
+}
+
+/* Units whose tasks have all ended, and have been read as such. */
+static void drop_ended(struct plan *p)
+{
+	struct unit **at = &p->units;
+
+	while (*at) {
+		struct unit *u = *at;
+		const struct tool_unit *t = (struct tool_unit *)u;
+		bool over = u->read == read_times;
+
+		for (uint32_t i = 0; over && i < t->n_places; i++)
+			over = t->tool->place[t->first + i].gone;
+		if (over) {
+			*at = u->next;
+			u->release(u);
+		} else {
+			at = &u->next;
+		}
+	}
+	p->units_end = at;
+}
+
+int perf_tool_threads(struct perf_source *s, struct plan *p)
+{
+	uint32_t first;
+	int err = 0;
+
+	if (!s->tool)
+		return 0;
+	first = s->tool->n_places;
+	for (uint32_t i = 0; i < first; i++)
+		if (s->tool->place[i].gone && s->tool->place[i].fd >= 0) {
+			close(s->tool->place[i].fd);
+			s->tool->place[i].fd = -1;
+		}
+	drop_ended(p);
+	for (uint32_t i = 0; i < s->n_tasks && !err; i++)
+		if (!s->task[i].told && !s->task[i].timed)
+			err = open_task(s->tool, p, &s->task[i]);
+	return err || first == s->tool->n_places ? err : add_unit(s, p, true, first);
+}
+
+void perf_tool_restart(struct perf_tool *t, const struct plan *p)
+{
+	if (!t || !t->n_places || t->place[0].cpu != PM_NONE)
+		return;
+	/* What the command before had begun is over with it. */
+	for (uint32_t i = 1; i < t->n_places; i++)
+		t->place[i].gone = true;
+	if (t->place[0].fd >= 0)
+		close(t->place[0].fd);
+	t->place[0].fd = root_open(p->root, "/proc/%d/stat", (int)p->child);
+	t->place[0].gone = false;
+	rusage_ns(t->before);
 }
 
 int perf_tool_plan(struct perf_source *s, struct plan *p)
@@ -477,10 +414,12 @@ int perf_tool_plan(struct perf_source *s, struct plan *p)
 	s->tool = calloc(1, sizeof(*s->tool));
 	if (!s->tool)
 		return -ENOMEM;
-	*s->tool = (struct perf_tool){ .refs = 1, .stat = -1, .tick_ns = 1000000000 / (uint64_t)sysconf(_SC_CLK_TCK) };
-	perf_tool_update(s->tool, p);
+	*s->tool = (struct perf_tool){
+		.refs = 1, .stat = -1, .tick_ns = 1000000000 / (uint64_t)sysconf(_SC_CLK_TCK),
+	};
+	read_machine(s->tool, p);
 	err = open_places(s->tool, s, p);
 	if (!err)
-		err = add_unit(s, p, false);
-	return err ? err : add_unit(s, p, true);
+		err = add_unit(s, p, false, 0);
+	return err ? err : add_unit(s, p, true, 0);
 }

@@ -14,9 +14,12 @@
 void perf_tool_check(struct perf_source *s, const struct plan *p);
 /* Adds the column groups and units of the others, whose counters are there already. 0 or -errno. */
 int perf_tool_plan(struct perf_source *s, struct plan *p);
-/* A CPU has come or gone. */
-void perf_tool_update(struct perf_tool *t, const struct plan *p);
-/* p->child is another process than before. */
+/* A CPU has come or gone: the values of the machine are read again, and the times of one that was never there get a
+ * place. 0 or -errno. */
+int perf_tool_cpu(struct perf_source *s, struct plan *p, uint32_t cpu, bool online);
+/* --per-thread: gives the times of new tasks their place, and takes it from those that have ended. 0 or -errno. */
+int perf_tool_threads(struct perf_source *s, struct plan *p);
+/* p->child is another process than before, and what that had begun is no more. */
 void perf_tool_restart(struct perf_tool *t, const struct plan *p);
 void perf_tool_release(struct perf_tool *t);
 

@@ -130,11 +130,17 @@ static int perf_enable(struct source *source, bool on)
 static int perf_update(struct source *source, struct plan *p, uint32_t cpu, bool online)
 {
 	struct perf_source *s = source->data;
-	int err = 0;
+	int err;
 
-	if (cpu == PM_NONE)
-		return perf_threads_update(s, p);
-	perf_tool_update(s->tool, p);
+	if (cpu == PM_NONE) {
+		err = perf_rows_revive(s, p);
+		return err ? err : perf_threads_update(s, p);
+	}
+	err = perf_tool_cpu(s, p, cpu, online);
+	if (!err && online) {
+		err = perf_threads_cpu(s, p, cpu);
+		atomic_store(&source->stale, p->options->per_thread);
+	}
 	for (uint32_t i = 0; i < s->n_groups && !err; i++) {
 		struct perf_group *g = s->group[i];
 		uint32_t n = g->n_cgroups ? g->n_cgroups : 1;
@@ -240,6 +246,7 @@ static int perf_restart(struct source *source, struct plan *p, struct error *e)
 			if (err)
 				error_sys(e, -err, "%s of the next run", s->group[i]->member[0]->ev->name);
 		}
+	perf_tool_restart(s->tool, p);
 	if (!err)
 		err = perf_threads_restart(s, p, e);
 	atomic_store(&source->stale, p->options->per_thread);

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# A CPU that goes offline and comes back while it is recorded. Changes the machine for two seconds, so it asks for it:
+# CPUs that go offline and come back while they are recorded. Changes the machine for some seconds, so it asks for it:
 # the last CPU, and only where the kernel lets it go.
 
 setup() {
@@ -39,4 +39,111 @@ teardown() {
 	[ "$(awk -F, '$19 != "ok" && $17 != ""' last.csv | wc -l)" = 0 ]
 	# Counting goes on after the return.
 	tail -n 5 last.csv | grep -q ',ok$'
+}
+
+@test "events of a CPU that is away have no value, not the one before, and go on when it is back" {
+	"$bin/pmrec" --quiet --sources=perf -a -e cpu-clock,user_time,num_cpus_online -i 0.1 -n 45 -o cpu.pmr &
+	recorder=$!
+	sleep 1
+	echo 0 >"$switch"
+	sleep 1.5
+	echo 1 >"$switch"
+	wait "$recorder"
+	"$bin/pmrep" check cpu.pmr
+	"$bin/pmrep" dump cpu.pmr | grep "^value counter=cpu-clock scope=cpu number=$last " >values
+	# From the first look after it went.
+	[ "$(grep -c status=offline values)" -ge 12 ]
+	[ "$(grep -o ' value=[0-9]*' values | uniq -d | wc -l)" = 0 ]
+	tail -1 values | grep status=ok
+	"$bin/pmrep" dump cpu.pmr | grep '^value counter=tool/num_cpus_online/' | grep -oE ' value=[0-9]+' | uniq |
+		tr -dc '0-9\n' >online
+	now=$(nproc --all)
+	printf '%s\n' "$now" $((now - 1)) "$now" | cmp - online
+}
+
+@test "a CPU that is away for less time than anybody looks: its events are opened anew" {
+	"$bin/pmrec" --quiet --sources=perf -a -e cpu-clock -i 0.1 -n 40 -o cpu.pmr &
+	recorder=$!
+	sleep 1.2
+	for _ in 1 2 3; do
+		echo 0 >"$switch"
+		echo 1 >"$switch"
+		sleep 0.1
+	done
+	wait "$recorder"
+	"$bin/pmrep" dump cpu.pmr >dump.txt
+	grep "^value counter=cpu-clock scope=cpu number=$last " dump.txt >values
+	[ "$(tail -n 12 values | grep -c status=ok)" = 12 ]
+	grep -E 'event=(note.*offline for a moment|cpu-online)' dump.txt
+	# The clock of the CPU went on from where it was.
+	grep -oE ' value=[0-9]+' values | tr -dc '0-9\n' | sort -nc
+}
+
+@test "a CPU that was not there at the start is counted from when it comes, with its times" {
+	echo 0 >"$switch"
+	"$bin/pmrec" --quiet --sources=perf -a -e cpu-clock,user_time,system_time -i 0.1 -n 35 -o cpu.pmr &
+	recorder=$!
+	sleep 0.5
+	echo 1 >"$switch"
+	sleep 1.2
+	timeout 1 taskset -c "$last" sh -c 'while :; do :; done' || true
+	wait "$recorder"
+	"$bin/pmrep" check cpu.pmr
+	"$bin/pmrep" dump cpu.pmr | grep event=cpu-online
+	"$bin/pmrep" --format=csv --total --per-cpu cpu.pmr >total.csv
+	awk -F, -v cpu="$last" '$12 == cpu && $16 == "cpu-clock" { exit !($17 > 1000 && $17 < 3200) }' total.csv
+	awk -F, -v cpu="$last" '$12 == cpu && $16 ~ /_time/ { s += $17 } END { exit !(s > 6e8) }' total.csv
+}
+
+# Two threads of 200 ms, a child of 300, all begun on the CPU.
+begins_there='
+import os, sys, threading, time
+def work(s):
+    t = time.thread_time()
+    while time.thread_time() - t < s: pass
+while True:
+    try:
+        os.sched_setaffinity(0, {int(sys.argv[1])})
+        break
+    except OSError:
+        time.sleep(0.02)
+ts = [threading.Thread(target=work, args=(0.2,)) for _ in range(2)]
+[t.start() for t in ts]; [t.join() for t in ts]
+if os.fork() == 0:
+    work(0.3); os._exit(0)
+os.wait()
+'
+
+# Of the threads in FILE, how many ran about that many ms.
+about() {
+	"$bin/pmrep" --format=csv --total --per-task "$1" |
+		awk -F, -v ms="$2" '$16 == "task-clock" && $17 > ms * 0.9 && $17 < ms * 1.3' | wc -l
+}
+
+@test "--per-thread: what a task begins on a CPU that came later is followed" {
+	echo 0 >"$switch"
+	(sleep 1; echo 1 >"$switch") &
+	"$bin/pmrec" --quiet --sources=perf -i 0.1 --per-thread -e task-clock,user_time,system_time -o task.pmr -- \
+		/usr/bin/python3 -c "$begins_there" "$last"
+	"$bin/pmrep" check task.pmr
+	[ "$(about task.pmr 200)" = 2 ]
+	[ "$(about task.pmr 300)" = 1 ]
+	# Beside that, by the clock's ticks, which may be lost at both ends.
+	"$bin/pmrep" --format=csv --total --per-task task.pmr |
+		awk -F, '$16 ~ /_time/ && $17 > 0 { s[$14] += $17 } END { for (t in s) n += s[t] > 1.2e8; exit n < 3 }'
+}
+
+@test "--per-thread of the system: what begins on a CPU that came later is followed" {
+	[ "$(id -u)" = 0 ] || skip "not root"
+	echo 0 >"$switch"
+	"$bin/pmrec" --quiet --sources=perf -i 0.1 --timeout=4500 --per-thread -e task-clock -o task.pmr &
+	recorder=$!
+	sleep 1
+	echo 1 >"$switch"
+	sleep 1.3
+	/usr/bin/python3 -c "$begins_there" "$last"
+	wait "$recorder"
+	"$bin/pmrep" dump task.pmr | grep event=cpu-online
+	[ "$(about task.pmr 200)" -ge 2 ]
+	[ "$(about task.pmr 300)" -ge 1 ]
 }

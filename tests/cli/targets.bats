@@ -400,3 +400,22 @@ smi_root() {
 	run -125 "$bin/pmrec" -q --root=root --topdown -n 1 -o x.pmr -- true
 	[[ $output == *"--topdown: "*"add -a" ]]
 }
+
+@test "user_time and system_time of each run of -r are those of its command, whatever hooks use" {
+	busy='import time, os
+def work(s):
+    t = time.process_time()
+    while time.process_time() - t < s: pass
+work(float(os.environ["SECONDS_BUSY"]))'
+	export SECONDS_BUSY=0.3
+	perf -i 0 -r 3 --pre "SECONDS_BUSY=0.5 /usr/bin/python3 -c '$busy'" -e user_time,system_time,task-clock -o x.pmr -- \
+		/usr/bin/python3 -c "$busy"
+	"$bin/pmrep" check x.pmr
+	"$bin/pmrep" --format=csv --total --per-system x.pmr >x.csv
+	clock=$(awk -F, '$16 == "task-clock" { s += $17 } END { printf "%d", s }' x.csv)
+	times=$(awk -F, '$16 ~ /_time/ { s += $17 } END { printf "%d", s / 1e6 }' x.csv)
+	echo "$times $clock"
+	[ "$times" -ge 900 ]
+	[ "$times" -le $((clock + 60)) ]
+	[ "$times" -ge $((clock - 60)) ]
+}

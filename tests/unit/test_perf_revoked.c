@@ -74,11 +74,26 @@ static void group_of_a_cpu(void **state)
 	say(2000, 5, 2);
 	assert_int_equal(read_once(u, &r), 0);
 	assert_int_equal(asked, 1);
+	assert_int_equal(r.status[1], PM_OK);
+	/* Those that are enabled do so where their CPU is offline: what stands there is not what they counted. */
+	source_perf.enable(&w->source, true);
+	assert_false(atomic_load(&w->source.stale));
+	say(2000, 5, 2);
+	assert_int_equal(read_once(u, &r), 0);
+	assert_int_equal(r.status[0], PM_REASON_OFFLINE);
+	assert_int_equal(r.status[1], PM_REASON_OFFLINE);
+	/* Somebody has to open them anew. */
+	assert_true(atomic_load(&w->source.stale));
+	say(3000, 6, 2);
+	assert_int_equal(read_once(u, &r), 0);
+	assert_int_equal(r.status[1], PM_OK);
+	say(3000, 6, 2);
+	assert_int_equal(read_once(u, &r), 0);
 	/* Gone: the leader alone, as it stood. */
 	revoked = true;
-	say(2000, 5, 1);
+	say(3000, 6, 1);
 	assert_int_equal(read_once(u, &r), -ENODEV);
-	say(2000, 5, 2);
+	say(3000, 6, 2);
 	assert_int_equal(read_once(u, &r), -ENODEV);
 	world_end(w, true);
 	free(w);
