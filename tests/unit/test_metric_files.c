@@ -7,12 +7,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
 #include "common/metric/metric.h"
+#include "tests/unit/sysroot.h"
 
 static void test_vendor_errors(void **state)
 {
@@ -100,36 +100,24 @@ static void test_vendor_file(void **state)
 	assert_non_null(strstr(e.text, path));
 }
 
-static void put(const char *folder, const char *name, const char *text)
-{
-	char path[200];
-	FILE *f;
-
-	snprintf(path, sizeof(path), "%s/%s", folder, name);
-	f = fopen(path, "w");
-	assert_non_null(f);
-	assert_true(fputs(text, f) >= 0);
-	assert_int_equal(fclose(f), 0);
-}
-
 /* The files of a folder are one set, and standards come from above. */
 static void test_vendor_folder(void **state)
 {
-	char base[] = "/tmp/pm-metrics-XXXXXX", path[64], command[80];
+	char base[32], path[64];
 	struct metric_set set;
 	struct error e = { 0 };
 
-	assert_non_null(mkdtemp(base));
+	sysroot_make(base, NULL);
 	snprintf(path, sizeof(path), "%s/cpu", base);
-	assert_int_equal(mkdir(path, 0700), 0);
-	put(base, "standard.json",
-	    "[ { \"MetricName\": \"fe_bound\", \"MetricExpr\": \"stall / cycles\", \"ScaleUnit\": \"100%\" } ]");
-	put(path, "a.json",
-	    "[ { \"MetricName\": \"twice\", \"MetricExpr\": \"2 * once\", \"MetricConstraint\": "
-	    "\"NO_GROUP_EVENTS_NMI\" }, { \"ArchStdEvent\": \"FE_BOUND\", \"MetricGroup\": \"g\" } ]");
-	put(path, "b.json", "[ { \"MetricName\": \"once\", \"MetricExpr\": \"x\", \"MetricgroupNoGroup\": \"A;B\" }, "
-			    "{ \"ArchStdEvent\": \"INST_RETIRED\" } ]");
-	put(path, "metricgroups.json", "{ \"g\": \"A group\" }");
+	sysroot_put(base, "/standard.json",
+		    "[ { \"MetricName\": \"fe_bound\", \"MetricExpr\": \"stall / cycles\", \"ScaleUnit\": \"100%%\" } ]");
+	sysroot_put(base, "/cpu/a.json",
+		    "[ { \"MetricName\": \"twice\", \"MetricExpr\": \"2 * once\", \"MetricConstraint\": "
+		    "\"NO_GROUP_EVENTS_NMI\" }, { \"ArchStdEvent\": \"FE_BOUND\", \"MetricGroup\": \"g\" } ]");
+	sysroot_put(base, "/cpu/b.json",
+		    "[ { \"MetricName\": \"once\", \"MetricExpr\": \"x\", \"MetricgroupNoGroup\": \"A;B\" }, "
+		    "{ \"ArchStdEvent\": \"INST_RETIRED\" } ]");
+	sysroot_put(base, "/cpu/metricgroups.json", "{ \"g\": \"A group\" }");
 	if (metric_set_load(&set, path, &e))
 		fail_msg("%s", e.text);
 	assert_int_equal(set.n, 3);
@@ -140,11 +128,10 @@ static void test_vendor_folder(void **state)
 	assert_string_equal(set.row[1].categories, "g");
 	assert_string_equal(set.row[2].ungrouped_in, "A,B");
 	metric_set_release(&set);
-	put(path, "c.json", "[ {");
+	sysroot_put(base, "/cpu/c.json", "[ {");
 	assert_int_equal(metric_set_load(&set, path, &e), -EINVAL);
 	assert_non_null(strstr(e.text, "c.json"));
-	snprintf(command, sizeof(command), "rm -r %s", base);
-	assert_int_equal(system(command), 0);
+	sysroot_remove(base);
 }
 
 int main(void)

@@ -8,15 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "record/perf_source.h"
+#include "tests/unit/sysroot.h"
 
-#define PMU "sys/bus/event_source/devices/"
+#define PMU "/sys/bus/event_source/devices/"
 
 struct machine {
-	char dir[40], file[64];
+	char dir[32], file[64];
 	struct root root;
 	struct record_options options;
 	char *metrics[4], *files[2];
@@ -46,54 +45,34 @@ static const char formulas[] =
 	"  { \"MetricName\": \"never\", \"MetricExpr\": \"cpu@nope@ / cpu@inst@\", \"MetricGroup\": \"Top;None\" },"
 	"  { \"MetricName\": \"facts\", \"MetricExpr\": \"#num_cpus * duration_time * stat.user\" } ]";
 
-static void put(struct machine *m, const char *name, const char *text)
-{
-	char path[256];
-	FILE *f;
-
-	snprintf(path, sizeof(path), "%s/%s", m->dir, name);
-	for (char *c = path + 1; *c; c++)
-		if (*c == '/') {
-			*c = 0;
-			mkdir(path, 0755);
-			*c = '/';
-		}
-	f = fopen(path, "w");
-	assert_non_null(f);
-	assert_true(fputs(text, f) >= 0);
-	assert_int_equal(fclose(f), 0);
-}
-
 static int set_up(void **state)
 {
 	static const char *const event[] = { "cyc", "inst", "miss", "branch", "slots" };
 	struct machine *m = calloc(1, sizeof(*m));
-	char name[80], text[32];
+	char name[80];
 
 	assert_non_null(m);
-	strcpy(m->dir, "/tmp/pm-perf-metrics-XXXXXX");
-	assert_non_null(mkdtemp(m->dir));
-	put(m, PMU "cpu/type", "4\n");
-	put(m, PMU "cpu/format/event", "config:0-7\n");
+	sysroot_make(m->dir, NULL);
+	sysroot_put(m->dir, PMU "cpu/type", "4\n");
+	sysroot_put(m->dir, PMU "cpu/format/event", "config:0-7\n");
 	for (size_t i = 0; i < sizeof(event) / sizeof(event[0]); i++) {
 		snprintf(name, sizeof(name), PMU "cpu/events/%s", event[i]);
-		snprintf(text, sizeof(text), "event=%zu\n", i + 1);
-		put(m, name, text);
+		sysroot_put(m->dir, name, "event=%zu\n", i + 1);
 	}
-	put(m, PMU "mem_0/type", "20\n");
-	put(m, PMU "mem_0/cpumask", "0\n");
-	put(m, PMU "mem_0/format/event", "config:0-7\n");
-	put(m, PMU "mem_1/type", "21\n");
-	put(m, PMU "mem_1/cpumask", "0\n");
-	put(m, PMU "mem_1/format/event", "config:0-7\n");
+	sysroot_put(m->dir, PMU "mem_0/type", "20\n");
+	sysroot_put(m->dir, PMU "mem_0/cpumask", "0\n");
+	sysroot_put(m->dir, PMU "mem_0/format/event", "config:0-7\n");
+	sysroot_put(m->dir, PMU "mem_1/type", "21\n");
+	sysroot_put(m->dir, PMU "mem_1/cpumask", "0\n");
+	sysroot_put(m->dir, PMU "mem_1/format/event", "config:0-7\n");
 	for (int i = 0; i < 2; i++) {
 		snprintf(name, sizeof(name), PMU "mem_%d/events/read", i);
-		put(m, name, "event=1\n");
+		sysroot_put(m->dir, name, "event=1\n");
 		snprintf(name, sizeof(name), PMU "mem_%d/events/write", i);
-		put(m, name, "event=2\n");
+		sysroot_put(m->dir, name, "event=2\n");
 	}
-	put(m, PMU "software/type", "1\n");
-	put(m, "metrics.json", formulas);
+	sysroot_put(m->dir, PMU "software/type", "1\n");
+	sysroot_put(m->dir, "/metrics.json", "%s", formulas);
 	snprintf(m->file, sizeof(m->file), "%s/metrics.json", m->dir);
 	m->files[0] = m->file;
 	assert_int_equal(root_init(&m->root, m->dir), 0);
@@ -104,11 +83,9 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
 	struct machine *m = *state;
-	char command[64];
 
 	root_release(&m->root);
-	snprintf(command, sizeof(command), "rm -r %s", m->dir);
-	assert_int_equal(system(command), 0);
+	sysroot_remove(m->dir);
 	free(m);
 	return 0;
 }
@@ -222,7 +199,7 @@ static void constraints_keep_events_apart(void **state)
 	done(m);
 	expect(m, "dog", "cpu/inst/@1 cpu/branch/@1");
 	done(m);
-	put(m, "proc/sys/kernel/nmi_watchdog", "1\n");
+	sysroot_put(m->dir, "/proc/sys/kernel/nmi_watchdog", "1\n");
 	expect(m, "dog", "cpu/inst/ cpu/branch/");
 	done(m);
 	/* As one of its group, not for itself. */
@@ -265,7 +242,7 @@ static void what_cannot_be_had_is_named(void **state)
 	done(m);
 	assert_int_equal(ask(m, "None"), -EINVAL);
 	done(m);
-	put(m, "metrics.json", "[ {");
+	sysroot_put(m->dir, "/metrics.json", "[ {");
 	assert_int_equal(ask(m, "ipc"), -EINVAL);
 	assert_non_null(strstr(m->e.text, "--metrics-file"));
 	done(m);

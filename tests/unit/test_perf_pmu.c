@@ -8,18 +8,18 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
-#include <sys/stat.h>
 
 #include "record/list_events.h"
 #include "record/perf_open.h"
 #include "record/perf_pmu.h"
 #include "record/perf_source.h"
 #include "record/plan.h"
+#include "tests/unit/sysroot.h"
 
 static const struct {
 	const char *path, *text;
 } files[] = {
-#define PMU(name) "sys/bus/event_source/devices/" name
+#define PMU(name) "/sys/bus/event_source/devices/" name
 	{ PMU("cpu_core/type"), "4" },
 	{ PMU("cpu_core/cpus"), "0-3" },
 	{ PMU("cpu_core/format/event"), "config:0-7" },
@@ -46,32 +46,14 @@ struct machine {
 	char *event_files[2];
 };
 
-static void write_file(const char *dir, const char *path, const char *text)
-{
-	char full[512];
-	FILE *f;
-
-	snprintf(full, sizeof(full), "%s/%s", dir, path);
-	for (char *slash = strchr(full + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-		*slash = '\0';
-		mkdir(full, 0755);
-		*slash = '/';
-	}
-	f = fopen(full, "w");
-	assert_non_null(f);
-	fprintf(f, "%s\n", text);
-	fclose(f);
-}
-
 static int set_up(void **state)
 {
 	struct machine *m = calloc(1, sizeof(*m));
 
 	assert_non_null(m);
-	strcpy(m->dir, "/tmp/pm-pmus-XXXXXX");
-	assert_non_null(mkdtemp(m->dir));
+	sysroot_make(m->dir, NULL);
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
-		write_file(m->dir, files[i].path, files[i].text);
+		sysroot_put(m->dir, files[i].path, "%s\n", files[i].text);
 	assert_int_equal(root_init(&m->root, m->dir), 0);
 	assert_int_equal(perf_pmus_read(&m->pmus, &m->root), 0);
 	m->view = perf_view(&m->pmus, &m->root);
@@ -82,13 +64,12 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
 	struct machine *m = *state;
-	char command[64];
 
-	snprintf(command, sizeof(command), "rm -r %s", m->dir);
+	sysroot_remove(m->dir);
 	perf_pmus_release(&m->pmus);
 	root_release(&m->root);
 	free(m);
-	return system(command);
+	return 0;
 }
 
 static struct event_set resolve(const struct machine *m, const char *text, struct error *e)
@@ -179,8 +160,8 @@ static void test_alias_with_unknown_term(void **state)
 
 static void test_tracepoints(void **state)
 {
-	static const char *const places[] = { "sys/kernel/debug/tracing/events",
-		                              "sys/kernel/tracing/events" };
+	static const char *const places[] = { "/sys/kernel/debug/tracing/events",
+		                              "/sys/kernel/tracing/events" };
 	struct machine *m = *state;
 	struct event_set set;
 	struct error e;
@@ -191,17 +172,16 @@ static void test_tracepoints(void **state)
 	event_set_release(&set);
 	/* The old place serves until there is the new one. */
 	for (unsigned i = 0; i < 2; i++) {
-		char path[200], id[16];
+		char path[200];
 
 		snprintf(path, sizeof(path), "%s/sched/sched_switch/id", places[i]);
-		snprintf(id, sizeof(id), "%u", 300 + i);
-		write_file(m->dir, path, id);
+		sysroot_put(m->dir, path, "%u\n", 300 + i);
 		snprintf(path, sizeof(path), "%s/sched/sched_wakeup/id", places[i]);
-		write_file(m->dir, path, "400");
+		sysroot_put(m->dir, path, "400\n");
 		snprintf(path, sizeof(path), "%s/sched/enable", places[i]);
-		write_file(m->dir, path, "0");
+		sysroot_put(m->dir, path, "0\n");
 		snprintf(path, sizeof(path), "%s/header_page", places[i]);
-		write_file(m->dir, path, "x");
+		sysroot_put(m->dir, path, "x\n");
 		set = resolve(m, "sched:sched_switch,s*:*", &e);
 		assert_string_equal(e.text, "");
 		assert_int_equal(set.n, 3);
@@ -250,9 +230,9 @@ static void test_list_of_vendor_and_tool(void **state)
 	check_list(m, "duration_time", 1, "time that was counted", "tool/duration");
 	check_list(m, "smt_on", 1, "tool", "config");
 	check_list(m, "mem_reads", 0, NULL, "cpu_atom");
-	write_file(m->dir, "v.json",
-		   "[{\"EventName\": \"MEM_READS\", \"EventCode\": \"0x4\", \"Unit\": \"cpu_core\", "
-		   "\"BriefDescription\": \"loads of all kinds\"}]");
+	sysroot_put(m->dir, "/v.json",
+		    "[{\"EventName\": \"MEM_READS\", \"EventCode\": \"0x4\", \"Unit\": \"cpu_core\", "
+		    "\"BriefDescription\": \"loads of all kinds\"}]\n");
 	snprintf(path, sizeof(path), "%s/v.json", m->dir);
 	m->event_files[0] = path;
 	check_list(m, "mem_reads", 1, "loads of all kinds; event=0x4", "cpu_atom");
@@ -266,13 +246,13 @@ static void test_watchdog(void **state)
 	char text[300];
 
 	assert_false(perf_nmi_watchdog(&m->root));
-	write_file(m->dir, "proc/sys/kernel/nmi_watchdog", "0");
+	sysroot_put(m->dir, "/proc/sys/kernel/nmi_watchdog", "0\n");
 	assert_null(strstr(perf_hint(EBUSY, NULL, &m->root, text, sizeof(text)), "nmi_watchdog"));
-	write_file(m->dir, "proc/sys/kernel/nmi_watchdog", "1");
+	sysroot_put(m->dir, "/proc/sys/kernel/nmi_watchdog", "1\n");
 	assert_true(perf_nmi_watchdog(&m->root));
 	assert_non_null(strstr(perf_hint(EBUSY, NULL, &m->root, text, sizeof(text)), "kernel.nmi_watchdog=0"));
 	assert_null(strstr(perf_hint(EINVAL, NULL, &m->root, text, sizeof(text)), "nmi_watchdog"));
-	write_file(m->dir, "proc/sys/kernel/perf_event_paranoid", "2");
+	sysroot_put(m->dir, "/proc/sys/kernel/perf_event_paranoid", "2\n");
 	assert_non_null(strstr(perf_hint(EACCES, NULL, &m->root, text, sizeof(text)),
 			       "perf_event_paranoid=0 (it is 2)"));
 }
@@ -288,9 +268,9 @@ static void test_defaults(void **state)
 	unsigned power = 0, registers = 0;
 	struct error e = { 0 };
 
-	write_file(m->dir, PMU("msr/type"), "11");
-	write_file(m->dir, PMU("msr/format/event"), "config:0-63");
-	write_file(m->dir, PMU("msr/events/aperf"), "event=0x01");
+	sysroot_put(m->dir, PMU("msr/type"), "11\n");
+	sysroot_put(m->dir, PMU("msr/format/event"), "config:0-63\n");
+	sysroot_put(m->dir, PMU("msr/events/aperf"), "event=0x01\n");
 	assert_int_equal(perf_pmus_read(&s.pmus, &m->root), 0);
 	plan.model = calloc(1, sizeof(*plan.model));
 	assert_non_null(plan.model);
@@ -308,7 +288,7 @@ static void test_defaults(void **state)
 		free(s.event);
 		s.event = NULL;
 		event_set_release(&s.set);
-		write_file(m->dir, "dev/cpu/0/msr", "");
+		sysroot_put(m->dir, "/dev/cpu/0/msr", "\n");
 	}
 	perf_pmus_release(&s.pmus);
 	pm_model_release(plan.model);

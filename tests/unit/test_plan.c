@@ -7,16 +7,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "common/catalog/catalog.h"
 #include "record/plan.h"
+#include "tests/unit/sysroot.h"
 
 struct fixture {
-	char dir[64];
+	char dir[32];
 	struct root root;
 	struct pm_model model;
 	struct record_options options;
@@ -26,23 +25,9 @@ struct fixture {
 /* A machine that has nothing but a list of CPUs. */
 static void build(struct fixture *f, const char *online)
 {
-	static const char *const dirs[] = { "/sys", "/sys/devices", "/sys/devices/system",
-					    "/sys/devices/system/cpu" };
-	char path[200];
-	FILE *file;
-
 	memset(f, 0, sizeof(*f));
-	strcpy(f->dir, "/tmp/test_plan_XXXXXX");
-	assert_non_null(mkdtemp(f->dir));
-	for (size_t i = 0; i < sizeof(dirs) / sizeof(dirs[0]); i++) {
-		snprintf(path, sizeof(path), "%s%s", f->dir, dirs[i]);
-		assert_int_equal(mkdir(path, 0700), 0);
-	}
-	snprintf(path, sizeof(path), "%s/sys/devices/system/cpu/online", f->dir);
-	file = fopen(path, "w");
-	assert_non_null(file);
-	fprintf(file, "%s\n", online);
-	fclose(file);
+	sysroot_make(f->dir, NULL);
+	sysroot_put(f->dir, "/sys/devices/system/cpu/online", "%s\n", online);
 	assert_int_equal(root_init(&f->root, f->dir), 0);
 	pm_model_init(&f->model);
 	f->options.privacy = (char *)"default";
@@ -51,13 +36,10 @@ static void build(struct fixture *f, const char *online)
 
 static void destroy(struct fixture *f)
 {
-	char command[100];
-
 	plan_release(&f->plan);
 	pm_model_release(&f->model);
 	root_release(&f->root);
-	snprintf(command, sizeof(command), "rm -r %s", f->dir);
-	assert_int_equal(system(command), 0);
+	sysroot_remove(f->dir);
 }
 
 static void cpus_are_those_online(void **state)

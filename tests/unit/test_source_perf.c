@@ -4,6 +4,7 @@
  * earlier output.
  */
 #include "tests/unit/perf_world.h"
+#include "tests/unit/sysroot.h"
 
 static void test_counts_known_work(void **state)
 {
@@ -368,43 +369,26 @@ static void test_without_privileges(void **state)
 
 /* ---- under another root ---- */
 
-static void write_file(const char *root, const char *path, const char *text)
-{
-	char full[512];
-	FILE *f;
-
-	snprintf(full, sizeof(full), "%s/%s", root, path);
-	for (char *slash = strchr(full + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-		*slash = '\0';
-		mkdir(full, 0755);
-		*slash = '/';
-	}
-	f = fopen(full, "w");
-	assert_non_null(f);
-	fputs(text, f);
-	fclose(f);
-}
-
 static void test_emulated(void **state)
 {
 	struct world *w = world_new(TARGET_SYSTEM, "cs", NULL, NULL);
-	char dir[] = "/tmp/pm-perf-XXXXXX", command[64];
+	char dir[32];
 	const struct pm_value *v;
 	const struct pm_pmu *pmu;
 
-	assert_non_null(mkdtemp(dir));
-	write_file(dir, "sys/devices/system/cpu/online", "0-1\n");
-#define IMC "sys/bus/event_source/devices/uncore_imc_0/"
-	write_file(dir, IMC "type", "21\n");
-	write_file(dir, IMC "cpumask", "0\n");
-	write_file(dir, IMC "identifier", "0x36\n");
-	write_file(dir, IMC "perf_event_mux_interval_ms", "4\n");
-	write_file(dir, IMC "format/event", "config:0-7\n");
-	write_file(dir, IMC "events/read", "event=0x4,umask=0x3\n");
-	write_file(dir, IMC "events/read.scale", "6.103515625e-5\n");
-	write_file(dir, IMC "events/read.unit", "MiB\n");
-	write_file(dir, IMC "events/read.per-pkg", "1\n");
-	write_file(dir, IMC "caps/branches", "32\n");
+	sysroot_make(dir, NULL);
+	sysroot_put(dir, "/sys/devices/system/cpu/online", "0-1\n");
+#define IMC "/sys/bus/event_source/devices/uncore_imc_0/"
+	sysroot_put(dir, IMC "type", "21\n");
+	sysroot_put(dir, IMC "cpumask", "0\n");
+	sysroot_put(dir, IMC "identifier", "0x36\n");
+	sysroot_put(dir, IMC "perf_event_mux_interval_ms", "4\n");
+	sysroot_put(dir, IMC "format/event", "config:0-7\n");
+	sysroot_put(dir, IMC "events/read", "event=0x4,umask=0x3\n");
+	sysroot_put(dir, IMC "events/read.scale", "6.103515625e-5\n");
+	sysroot_put(dir, IMC "events/read.unit", "MiB\n");
+	sysroot_put(dir, IMC "events/read.per-pkg", "1\n");
+	sysroot_put(dir, IMC "caps/branches", "32\n");
 	world_begin(w, dir);
 	if (world_plan(w))
 		fail_msg("%s", w->e.text);
@@ -433,8 +417,7 @@ static void test_emulated(void **state)
 	assert_int_equal(v->array.n, 1);
 	world_end(w, true);
 	free(w);
-	snprintf(command, sizeof(command), "rm -r %s", dir);
-	assert_int_equal(system(command), 0);
+	sysroot_remove(dir);
 }
 
 int main(void)

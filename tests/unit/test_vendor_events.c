@@ -11,10 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "common/event/vendor_events.h"
+#include "tests/unit/sysroot.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
@@ -52,7 +51,7 @@ static const struct pmu_row rows[] = {
 
 static struct event_pmu pmus[COUNT(rows)];
 static const struct event_view view = { .pmu = pmus, .n_pmus = COUNT(rows) };
-static char dir[64];
+static char dir[32];
 
 static char *copy(const char *text, size_t len)
 {
@@ -85,36 +84,24 @@ static int set_up(void **state)
 			p->alias[p->n_aliases++] = (struct event_alias){ .name = copy(rows[i].alias[k], 99),
 				                                         .text = copy(rows[i].alias[k + 1], 99) };
 	}
-	strcpy(dir, "/tmp/pm-vendor-XXXXXX");
-	assert_non_null(mkdtemp(dir));
+	sysroot_make(dir, NULL);
 	return 0;
 }
 
 static int tear_down(void **state)
 {
-	char command[100];
-
 	for (size_t i = 0; i < COUNT(rows); i++)
 		event_pmu_release(&pmus[i]);
-	snprintf(command, sizeof(command), "rm -r %s", dir);
-	return system(command);
+	sysroot_remove(dir);
+	return 0;
 }
 
 static const char *write_file(const char *name, const char *text)
 {
 	static char path[200];
-	FILE *f;
 
 	snprintf(path, sizeof(path), "%s/%s", dir, name);
-	for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-		*slash = '\0';
-		mkdir(path, 0755);
-		*slash = '/';
-	}
-	f = fopen(path, "w");
-	assert_non_null(f);
-	fputs(text, f);
-	fclose(f);
+	sysroot_put("", path, "%s", text);
 	return path;
 }
 
