@@ -498,14 +498,33 @@ static int bind_all(struct builder *x)
 	return bind_all_counters(x);
 }
 
-int binding_build(struct binding *b, const struct places *p, const struct bind_options *options, struct error *e)
+/* What the CPU of the recording has of files that are for many. */
+static int choose_vendor(struct bind_options *options, const struct pm_model *m, struct error *e)
 {
-	struct builder x = { .b = b, .p = p, .options = options, .error = e };
+	struct vendor_choice choice;
+	int err;
+
+	if (!options->files)
+		return 0;
+	err = vendor_files_choose(options->files, m, &choice, e);
+	options->vendor = choice.set;
+	options->n_vendor = choice.n;
+	options->events = choice.events;
+	return err;
+}
+
+int binding_build(struct binding *b, const struct places *p, const struct bind_options *wanted, struct error *e)
+{
+	struct bind_options options = *wanted;
+	struct builder x = { .b = b, .p = p, .options = &options, .error = e };
 	int err;
 
 	binding_release(b);
-	b->vendor = options->vendor;
-	b->n_vendor = options->n_vendor;
+	err = choose_vendor(&options, p->model, e);
+	if (err)
+		return err;
+	b->vendor = options.vendor;
+	b->n_vendor = options.n_vendor;
 	meaning_init(&x.meaning, p->model);
 	x.twice = bind_twice(p->model);
 	x.found = malloc(BIND_MAX_COUNTERS * sizeof(*x.found));
@@ -518,7 +537,7 @@ int binding_build(struct binding *b, const struct places *p, const struct bind_o
 	if (!err)
 		err = bind_all(&x);
 	if (!err)
-		err = binding_order(b, p->model, options);
+		err = binding_order(b, p->model, &options);
 	meaning_release(&x.meaning);
 	free(x.kind);
 	free(x.found);

@@ -28,7 +28,8 @@ static bool admit(struct diff_recordings *r, const struct diff_options *o)
 
 	for (size_t i = 0; i < r->n; i++) {
 		struct diff_recording *one = &r->recording[i];
-		const char *what = one->damaged ? "damaged" : one->cut && !one->open ? "cut: its end is missing" : NULL;
+		const char *what = one->damaged ? "damaged" :
+				   one->cut && !one->open ? "cut: its end is missing" : NULL;
 
 		cmd_complain_lines(NAME, one->path, &one->notes);
 		buf_clear(&one->notes);
@@ -262,6 +263,16 @@ static int compare(struct comparison *c, const struct options_common *common)
 	return judge(c, common);
 }
 
+/* Metrics of --metrics-file that could not be understood. */
+static void complain_skipped(const struct diff_options *o)
+{
+	struct buf lines = BUF_INIT;
+
+	vendor_files_skipped(o->vendor, &lines);
+	cmd_complain_lines(NAME, "--metrics-file", &lines);
+	buf_release(&lines);
+}
+
 int cmd_diff(int argc, char **argv)
 {
 	struct options_common common = { 0 };
@@ -278,6 +289,7 @@ int cmd_diff(int argc, char **argv)
 	status = cmd_options(&diff_spec, n, words, &o, &common);
 	if (status < 0)
 		status = compare(&c, &common);
+	complain_skipped(&o);
 	diff_results_release(&c.results);
 	diff_data_release(&c.data);
 	diff_environment_release(&c.environment);

@@ -20,12 +20,13 @@
 /* Metrics of --metrics-file that could not be understood. True if there are any. */
 static bool complain_skipped(struct show_options *o)
 {
-	bool any = false;
+	struct buf lines = BUF_INIT;
+	bool any;
 
-	for (size_t i = 0; i < o->n_vendor; i++) {
-		cmd_complain_lines(NAME, "--metrics-file", &o->vendor[i].skipped);
-		any |= o->vendor[i].skipped.len > 0;
-	}
+	vendor_files_skipped(o->vendor, &lines);
+	cmd_complain_lines(NAME, "--metrics-file", &lines);
+	any = lines.len > 0;
+	buf_release(&lines);
 	return any;
 }
 
@@ -101,8 +102,6 @@ static int list_columns(struct show_options *o)
 	struct buf out = BUF_INIT;
 	int err = t ? list_heads(t) : -ENOMEM, status = 0;
 
-	complain_skipped(o);
-
 	if (!err && !o->n_files)
 		err = list_builtin(t);
 	for (int i = 0; i < o->n_files && !err; i++)
@@ -110,6 +109,7 @@ static int list_columns(struct show_options *o)
 	if (!err)
 		err = table_print(t, cmd_width(STDOUT_FILENO), !o->export.no_heads, false, &out);
 	table_free(t);
+	complain_skipped(o);
 	if (err) {
 		if (!e.text[0])
 			error_sys(&e, -err, "list");
@@ -323,6 +323,9 @@ static int show(struct show_options *o, const struct options_common *common)
 	exporter_init(&x, o->format, &o->export);
 	for (int i = 0; i < o->n_files; i++) {
 		int one = (o->spark ? show_with_spark : show_file)(o, o->file[i], &x);
+
+		if (complain_skipped(o) && o->strict && one == EXIT_GOOD)
+			one = EXIT_DAMAGED;
 
 		/* Trouble with one file says more than damage in another. */
 		if (one == EXIT_TROUBLE || status == EXIT_GOOD)

@@ -189,6 +189,17 @@ static int open_output(struct stat_options *o)
 	return EXIT_GOOD;
 }
 
+/* Metrics of --metrics-file that could not be understood. */
+static void complain_skipped(const struct stat_options *o)
+{
+	struct buf lines = BUF_INIT;
+
+	vendor_files_skipped(o->vendor, &lines);
+	if (!o->quiet)
+		cmd_complain_lines(NAME, "--metrics-file", &lines);
+	buf_release(&lines);
+}
+
 static int stat_files(struct stat_options *o, const struct options_common *common)
 {
 	struct exporter x;
@@ -200,8 +211,7 @@ static int stat_files(struct stat_options *o, const struct options_common *commo
 	}
 	if ((status = open_output(o)))
 		return status;
-	for (size_t i = 0; i < o->n_vendor && !o->quiet; i++)
-		cmd_complain_lines(NAME, "--metrics-file", &o->vendor[i].skipped);
+	complain_skipped(o);
 	/* Figures over intervals are of those that were recorded, unless longer ones are wanted. */
 	if (o->stat.stats && o->pipeline.mode == PIPELINE_TOTAL)
 		o->pipeline.mode = PIPELINE_EACH;
@@ -219,6 +229,7 @@ static int stat_files(struct stat_options *o, const struct options_common *commo
 	for (int i = 0; i < o->n_files; i++) {
 		int one = stat_file(o, o->file[i], &x);
 
+		complain_skipped(o);
 		if (one == EXIT_TROUBLE || status == EXIT_GOOD)
 			status = one;
 	}

@@ -165,11 +165,9 @@ static error_t load_vendor(struct show_options *o, const char *path, struct argp
 {
 	struct error e = { 0 };
 
-	if (vendor_files_add(&o->vendor, &o->n_vendor, &o->vendor_events, path, &e))
+	if (vendor_files_add(&o->vendor, path, &e))
 		return options_bad(state, "--metrics-file: %s", e.text);
-	o->pipeline.bind.vendor = o->vendor;
-	o->pipeline.bind.n_vendor = o->n_vendor;
-	o->pipeline.bind.events = o->vendor_events;
+	o->pipeline.bind.files = o->vendor;
 	return 0;
 }
 
@@ -346,8 +344,5 @@ void show_options_release(struct show_options *o)
 {
 	selection_release(&o->pipeline.selection);
 	cpulist_release(&o->pipeline.sheet.cpus);
-	for (size_t i = 0; i < o->n_vendor; i++)
-		metric_set_release(&o->vendor[i]);
-	free(o->vendor);
-	vendor_events_free(o->vendor_events);
+	vendor_files_free(o->vendor);
 }

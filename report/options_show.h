@@ -11,9 +11,7 @@ struct show_options {
 	const struct exporter_ops *format;
 	const char *out;           /* NULL or "-": stdout */
 	bool spark, list, list_json, follow, strict, per_given, dump, quiet;
-	struct metric_set *vendor; /* owned; pipeline.bind points to it */
-	size_t n_vendor;
-	struct vendor_events *vendor_events; /* owned, likewise */
+	struct vendor_files *vendor; /* owned; pipeline.bind points to it */
 	char **file;               /* borrowed of the command line */
 	int n_files;
 };

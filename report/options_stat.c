@@ -224,14 +224,10 @@ static error_t load_vendor(struct stat_options *o, const char *path, struct argp
 {
 	struct error e = { 0 };
 
-	if (vendor_files_add(&o->vendor, &o->n_vendor, &o->vendor_events, path, &e))
+	if (vendor_files_add(&o->vendor, path, &e))
 		return options_bad(state, "--metrics-file: %s", e.text);
 	o->stat.vendor = o->vendor;
-	o->stat.n_vendor = o->n_vendor;
-	o->stat.vendor_events = o->vendor_events;
-	o->pipeline.bind.vendor = o->vendor;
-	o->pipeline.bind.n_vendor = o->n_vendor;
-	o->pipeline.bind.events = o->vendor_events;
+	o->pipeline.bind.files = o->vendor;
 	return 0;
 }
 
@@ -515,8 +511,5 @@ void stat_options_release(struct stat_options *o)
 	stat_words_release(&o->stat.cgroups);
 	cpulist_release(&o->stat.cpus);
 	free(o->stat.id);
-	for (size_t i = 0; i < o->n_vendor; i++)
-		metric_set_release(&o->vendor[i]);
-	free(o->vendor);
-	vendor_events_free(o->vendor_events);
+	vendor_files_free(o->vendor);
 }

@@ -16,9 +16,7 @@ struct stat_options {
 	int cache_level;                 /* of --per-cache=L2; 0: the last */
 	unsigned td_level;
 	bool append, follow, strict, quiet, topdown;
-	struct metric_set *vendor; /* owned */
-	size_t n_vendor;
-	struct vendor_events *vendor_events; /* owned */
+	struct vendor_files *vendor; /* owned; of --metrics-file */
 	char **file; /* borrowed of the command line */
 	int n_files;
 };

@@ -59,9 +59,7 @@ struct stat_config {
 	size_t n_pids, n_tids;
 	uint32_t top;                    /* lines of a block that are printed; 0: all */
 	unsigned detailed;               /* -d, -dd, -ddd */
-	const struct metric_set *vendor; /* of --metrics-file */
-	size_t n_vendor;
-	struct vendor_events *vendor_events; /* names that their formulas may use, or NULL */
+	struct vendor_files *vendor;     /* of --metrics-file; NULL: none; borrowed */
 	bool all_events, no_merge, hybrid_merge, big_num, intervals, summary, no_csv_summary, table, stats;
 	bool metric_only, no_threshold, no_scale, verbose, show_thread, color;
 	bool window; /* only a part of the recording is looked at */
@@ -175,6 +173,7 @@ struct stat_sheet {
 	double *run_wall;        /* owned: ns of each run, for --table */
 	uint32_t n_runs;
 	struct stat_shadow *shadow;
+	struct vendor_choice vendor; /* what --metrics-file has for the recorded CPU */
 	struct metric_set recorded; /* owned: vendors' metrics that pmrec was asked for */
 	struct meaning meaning;
 	struct class_index classes; /* of the recording; n_filters is 0 until it was looked for */

@@ -42,7 +42,7 @@ static uint32_t find_counters(struct stat_sheet *s, const char *name, const char
 		n = bind_counters(s->places->model, name, found, MOST);
 	if (!n && !s->meaning.model)
 		meaning_init(&s->meaning, s->places->model);
-	return n ? n : meaning_find(&s->meaning, s->config->vendor_events, name, found, MOST);
+	return n ? n : meaning_find(&s->meaning, s->vendor.events, name, found, MOST);
 }
 
 static int add_events(struct stat_sheet *s, struct stat_input *in, const uint32_t *counter, uint32_t n)

@@ -184,8 +184,8 @@ static int add_word(struct stat_sheet *s, const char *word, struct buf *notes, s
 	int err = 0;
 
 	s->binding_default = !strcmp(word, "Default");
-	for (size_t v = 0; v <= s->config->n_vendor && !any; v++) {
-		const struct metric_set *set = v < s->config->n_vendor ? &s->config->vendor[v] : &s->recorded;
+	for (size_t v = 0; v <= s->vendor.n && !any; v++) {
+		const struct metric_set *set = v < s->vendor.n ? &s->vendor.set[v] : &s->recorded;
 
 		for (size_t i = 0; i < set->n && !err; i++) {
 			const struct metric *m = &set->row[i];

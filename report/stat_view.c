@@ -168,7 +168,8 @@ static int lay_out(void *ctx, const struct places *places, struct replay *replay
 	s->replay = replay;
 	buf_clear(&s->text);
 	s->runs = pm_map_u64(&places->model->header, PM_HEADER_RUNS, 1) > 1;
-	if ((err = stat_declare(s, notes, e)))
+	if ((err = vendor_files_choose(s->config->vendor, places->model, &s->vendor, e)) ||
+	    (err = stat_declare(s, notes, e)))
 		return err;
 	if ((err = replay_end_tracks(replay)))
 		return error_sys(e, -err, "laying out the report");

@@ -1,12 +1,32 @@
-/* What --metrics-file names: metrics, and the events of a folder, whose names their formulas may use. */
+/*
+ * What --metrics-file names: metrics, and the events of a folder, whose names their formulas may use. A folder with a
+ * mapfile.csv has those of many CPUs. Which are meant is known only when a recording is there, so they are read then,
+ * once for each CPU; everything else is read at once, so that the user hears of mistakes at once.
+ */
 #ifndef REPORT_VENDOR_FILES_H
 #define REPORT_VENDOR_FILES_H
 
 #include "common/event/vendor_events.h"
 #include "common/metric/metric.h"
+#include "format/model.h"
 
-/* Adds a file, or a folder, to *sets and *events, which the caller owns and frees. 0 or -errno. */
-int vendor_files_add(struct metric_set **sets, size_t *n, struct vendor_events **events, const char *path,
-		     struct error *e);
+struct vendor_files;
+
+/* What holds for the CPU of a recording; borrowed of the files. */
+struct vendor_choice {
+	const struct metric_set *set; /* one for each path, in their order */
+	size_t n;
+	struct vendor_events *events; /* NULL: none */
+};
+
+/* Adds a file or a folder to *v (NULL: new ones), before the first choice. 0 or -errno. */
+int vendor_files_add(struct vendor_files **v, const char *path, struct error *e);
+/* Those for the CPU that the model's header names; none if `v` is NULL. May be called by several threads at a time.
+ * 0 or -errno: no line of a mapfile.csv is for that CPU, or what it names cannot be read. */
+int vendor_files_choose(struct vendor_files *v, const struct pm_model *m, struct vendor_choice *choice,
+			struct error *e);
+/* Adds a line for each metric that was left out of what was read since the last call. */
+void vendor_files_skipped(struct vendor_files *v, struct buf *lines);
+void vendor_files_free(struct vendor_files *v);
 
 #endif

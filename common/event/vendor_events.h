@@ -14,11 +14,14 @@ struct vendor_events;
 /*
  * Reads a file, or all *.json files of a directory, into *v (NULL: a new one). A directory with a mapfile.csv, as
  * perf has one for each architecture, stands for the directory that it names for `cpuid` ("GenuineIntel-6-55-7";
- * NULL: not known). 0 or -errno; -ENOTSUP in a build without JSON. Then *v is as it was.
+ * NULL: not known). 0 or -errno; -ENODATA if there are no events, -ENOTSUP in a build without JSON. Then *v is as it
+ * was.
  */
 int vendor_events_load(struct vendor_events **v, const char *path, const char *cpuid, struct error *e);
 /* The folder of the CPU: what a mapfile.csv in `path` says, or `path` itself. 0 or -errno. */
 int vendor_folder(const char *path, const char *cpuid, char *dir, size_t size, struct error *e);
+/* Whether the folder has a mapfile.csv. */
+bool vendor_folder_is_mapped(const char *path);
 void vendor_events_free(struct vendor_events *v);
 /*
  * Adds the events to the PMUs. An event of the same name that the PMU has is replaced: the user has asked for the

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+#include <sys/stat.h>
 
 #include "common/event/vendor_internal.h"
 #include "common/parse.h"
@@ -202,6 +202,11 @@ static int look_up(const char *path, const char *cpuid, char *dir, size_t size, 
 		snprintf(dir, size, "%s/%.*s", path, (int)strcspn(name + 1, ",\r\n"), name + 1);
 		err = 0;
 	}
+	if (err && ferror(f)) {
+		error_sys(e, errno, "%s", map);
+		fclose(f);
+		return -EIO;
+	}
 	fclose(f);
 	if (err)
 		error_set(e, ENOENT, "%s has no line for this CPU (%s): name the folder of a CPU", map,
@@ -209,16 +214,18 @@ static int look_up(const char *path, const char *cpuid, char *dir, size_t size, 
 	return err;
 }
 
-static bool has_map(const char *path)
+/* One that is there and cannot be read is one: what it says matters. */
+bool vendor_folder_is_mapped(const char *path)
 {
 	char map[4096];
+	struct stat st;
 
-	return snprintf(map, sizeof(map), "%s/mapfile.csv", path) < (int)sizeof(map) && !access(map, R_OK);
+	return snprintf(map, sizeof(map), "%s/mapfile.csv", path) < (int)sizeof(map) && !lstat(map, &st);
 }
 
 int vendor_folder(const char *path, const char *cpuid, char *dir, size_t size, struct error *e)
 {
-	if (has_map(path))
+	if (vendor_folder_is_mapped(path))
 		return look_up(path, cpuid, dir, size, e);
 	if (snprintf(dir, size, "%s", path) >= (int)size)
 		return error_set(e, ENAMETOOLONG, "%.100s...: the name is too long", path);
@@ -237,7 +244,7 @@ static int load_standard(struct vendor_events *v, const char *path, struct error
 		if (!slash || slash == above)
 			break;
 		*slash = '\0';
-		if (has_map(above)) {
+		if (vendor_folder_is_mapped(above)) {
 			err = load_dir(v, above, true, e);
 			break;
 		}
@@ -267,7 +274,7 @@ static int load_path(struct vendor_events *v, const char *path, const char *cpui
 		err = load_file(v, path, false, e);
 	} else {
 		closedir(d);
-		if (has_map(path)) {
+		if (vendor_folder_is_mapped(path)) {
 			err = look_up(path, cpuid, dir, sizeof(dir), e);
 			path = dir;
 			if (err)
@@ -276,7 +283,7 @@ static int load_path(struct vendor_events *v, const char *path, const char *cpui
 		err = load_dir(v, path, false, e);
 	}
 	if (!err && v->n_events == before)
-		return error_set(e, EINVAL, "%s: no object there has an EventName", path);
+		return error_set(e, ENODATA, "%s: no object there has an EventName", path);
 	return err || !refers(v) ? err : load_standard(v, path, e);
 }
 

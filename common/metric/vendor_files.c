@@ -45,7 +45,17 @@ static int is_json(const struct dirent *d)
 	return len > 5 && !strcmp(d->d_name + len - 5, ".json");
 }
 
-/* All arrays of the folder's files, in the order of their names. */
+/* Takes over `j`, which is no array. perf's folders have one such file, with what groups of metrics are about. */
+static int no_list(struct json *j, const char *name, const char *path, struct error *e)
+{
+	json_free(j);
+	if (!strcmp(name, "metricgroups.json"))
+		return 0;
+	return error_set(e, EINVAL, "%s: holds neither events nor metrics: no array of objects", path);
+}
+
+/* All arrays of the folder's files, in the order of their names. What cannot be read is an error: a folder that lacks
+ * a part would say other things without a word. */
 static int add_folder(struct json ***list, size_t *n, const char *path, struct error *e)
 {
 	struct dirent **entry = NULL;
@@ -58,7 +68,6 @@ static int add_folder(struct json ***list, size_t *n, const char *path, struct e
 		struct json *j = NULL;
 
 		buf_printf(&name, "%s/%s", path, entry[i]->d_name);
-		free(entry[i]);
 		if (!err && name.err)
 			err = error_set(e, ENOMEM, "out of memory");
 		if (!err && !(j = json_load(buf_str(&name), e)))
@@ -68,8 +77,9 @@ static int add_folder(struct json ***list, size_t *n, const char *path, struct e
 		else if (json_is_array(j))
 			err = add_doc(list, n, j, e);
 		else
-			json_free(j);
+			err = no_list(j, entry[i]->d_name, buf_str(&name), e);
 		buf_release(&name);
+		free(entry[i]);
 	}
 	free(entry);
 	return err;
@@ -87,19 +97,20 @@ static bool wants_standards(const struct vendor_docs *docs)
 	return false;
 }
 
-/* What lies above need not be perf's tree: files that cannot be read there hold no standards. */
-static int add_standards(struct vendor_docs *docs, const char *path)
+/* What lies above need not be perf's tree: what cannot be read there is no error, but named. */
+static int add_standards(struct vendor_docs *docs, const char *path, struct buf *notes)
 {
 	struct buf above = BUF_INIT;
 	int err = 0;
 
 	buf_addstr(&above, path);
 	for (int i = 0; i < LEVELS_ABOVE && err != -ENOMEM; i++) {
-		struct error ignored = { 0 };
+		struct error why = { 0 };
 
 		buf_addstr(&above, "/..");
-		err = above.err ? above.err : add_folder(&docs->standard, &docs->n_standards, buf_str(&above),
-							 &ignored);
+		err = above.err ? above.err : add_folder(&docs->standard, &docs->n_standards, buf_str(&above), &why);
+		if (err)
+			buf_printf(notes, "of what ArchStdEvent refers to, a part is not read: %s\n", why.text);
 	}
 	buf_release(&above);
 	return err == -ENOMEM ? err : 0;
@@ -108,15 +119,19 @@ static int add_standards(struct vendor_docs *docs, const char *path)
 static int load_folder(struct metric_set *set, const char *path, struct error *e)
 {
 	struct vendor_docs docs = { 0 };
+	struct buf notes = BUF_INIT;
 	int err = add_folder(&docs.doc, &docs.n, path, e);
 
-	if (!err && wants_standards(&docs) && add_standards(&docs, path))
+	if (!err && wants_standards(&docs) && add_standards(&docs, path, &notes))
 		err = error_set(e, ENOMEM, "out of memory");
 	if (!err) {
 		err = vendor_load(set, &docs, e);
 		if (err)
 			error_prefix(e, "%s", path);
+		else
+			buf_add(&set->skipped, notes.data, notes.len);
 	}
+	buf_release(&notes);
 	docs_release(&docs);
 	return err;
 }
@@ -127,6 +142,7 @@ static int load_one(struct metric_set *set, struct json *j, const char *folder, 
 	struct vendor_docs docs = { 0 };
 	const struct json *inner = json_is_array(j) ? NULL : json_get(j, "Metrics");
 	struct json *list = inner ? (struct json *)(uintptr_t)inner : j;
+	struct buf notes = BUF_INIT;
 	int err = 0;
 
 	if (!json_is_array(list))
@@ -136,11 +152,14 @@ static int load_one(struct metric_set *set, struct json *j, const char *folder, 
 	if (!err) {
 		docs.doc = &list;
 		docs.n = 1;
-		if (folder && wants_standards(&docs) && add_standards(&docs, folder))
+		if (folder && wants_standards(&docs) && add_standards(&docs, folder, &notes))
 			err = error_set(e, ENOMEM, "out of memory");
 	}
 	if (!err)
 		err = vendor_load(set, &docs, e);
+	if (!err)
+		buf_add(&set->skipped, notes.data, notes.len);
+	buf_release(&notes);
 	docs.doc = NULL;
 	docs.n = 0;
 	docs_release(&docs);

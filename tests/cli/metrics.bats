@@ -108,6 +108,94 @@ counts() {
 	[[ $output == *"lacks MY.FAULTS"* ]] || { echo "$output"; return 1; }
 }
 
+# perf's tree: a folder that has those of all CPUs.
+tree() {
+	local cpu
+
+	mkdir -p arch/skylakex arch/amdzen4 arch/arm/neoverse-n1
+	cat >arch/mapfile.csv <<-'END'
+	Family-model,Version,Filename,EventType
+	GenuineIntel-6-55-[01234],v1.35,skylakex,core
+	GenuineIntel-6-55-[56789ABCDEF],v1.23,cascadelakex,core
+	AuthenticAMD-25-([1][0-9A-F]|[[:xdigit:]]),v1,amdzen4,core
+	0x00000000410fd0c0,v1,arm/neoverse-n1,core
+	END
+	for cpu in skylakex=1 amdzen4=2 arm/neoverse-n1=3; do
+		echo '[ { "MetricName": "WhichCpu", "MetricExpr": "'"${cpu#*=}"' + 0 * MY.SWITCHES" } ]' \
+			>"arch/${cpu%=*}/metrics.json"
+		echo '[ { "EventName": "MY.SWITCHES", "Unit": "software", "ConfigCode": "3" } ]' \
+			>"arch/${cpu%=*}/events.json"
+	done
+	for cpu in guest plain tegra410; do
+		cp "${PM_SOURCE:-$BATS_TEST_DIRNAME/../..}/samples/$cpu.pmr" "$cpu.pmr"
+	done
+}
+
+@test "of a folder for many CPUs each recording takes its own" {
+	tree
+	for args in 'stat -x, -M WhichCpu' 'show --total -S --show=WhichCpu --format=csv --layout=wide'; do
+		# Each on its own, and one after the other in one call.
+		for of in guest=1 plain=2 tegra410=3; do
+			run -0 --separate-stderr pmrep $args --metrics-file=arch ${of%=*}.pmr
+			[[ ${output##*$'\n'} =~ (^|,)${of#*=}(\.0+)?(,|$) ]] || { echo "$args $of: $output"; return 1; }
+		done
+	done
+	pmrep stat -x, -M WhichCpu --metrics-file=arch guest.pmr tegra410.pmr plain.pmr guest.pmr | cut -d, -f6 >out
+	[ "$(tr '\n' ' ' <out | sed 's/\.0*//g')" = "1 3 2 1 " ] || { cat out; return 1; }
+	# What differs says so: it is not compared with one CPU's formula.
+	pmrep diff --force --format=json --show=whichcpu --metrics-file=arch guest.pmr plain.pmr >json || true
+	python3 - <<-'END'
+	import json
+	text = open("json").read()
+	row, = [r for r in json.loads(text)["results"] if r["metric"] == "whichcpu"]
+	assert (row["base"], row["new"]) == (1, 2), row
+	END
+}
+
+@test "a CPU that the folder does not know is named, and so is what cannot be read" {
+	tree
+	sed -i /neoverse/d arch/mapfile.csv
+	for args in 'stat -M WhichCpu' 'show --show=WhichCpu' 'diff --force guest.pmr'; do
+		run -2 --separate-stderr pmrep $args --metrics-file=arch tegra410.pmr
+		[[ $stderr == *"tegra410.pmr: --metrics-file: arch/mapfile.csv has no line for this CPU (0x00000000414fd0c1)"* ]] ||
+			{ echo "$args: $stderr"; return 1; }
+	done
+	# The one before it is there nevertheless.
+	run -2 --separate-stderr pmrep stat -x, -M WhichCpu --metrics-file=arch guest.pmr tegra410.pmr
+	[[ $output == *WhichCpu* ]]
+	mkdir arch/amdzen4/cut.json
+	run -2 --separate-stderr pmrep stat -M WhichCpu --metrics-file=arch plain.pmr
+	[[ $stderr == *"arch/amdzen4/cut.json: "* ]] || { echo "$stderr"; return 1; }
+	for folder in arch/amdzen4 arch; do
+		run -125 --separate-stderr pmrec -q -o y.pmr -M WhichCpu --metrics-file=arch/amdzen4 -- true
+		[[ $stderr == *"arch/amdzen4/cut.json: "* ]] || { echo "$stderr"; return 1; }
+		run -125 --separate-stderr pmrec -q -o y.pmr -e MY.SWITCHES --events-file=arch/amdzen4 -- true
+		[[ $stderr == *"arch/amdzen4/cut.json: "* ]] || { echo "$stderr"; return 1; }
+	done
+	rmdir arch/amdzen4/cut.json
+	echo '{ "a": 1 }' >arch/amdzen4/odd.json
+	run -2 --separate-stderr pmrep stat -M WhichCpu --metrics-file=arch plain.pmr
+	[[ $stderr == *"arch/amdzen4/odd.json: holds neither events nor metrics"* ]] || { echo "$stderr"; return 1; }
+	# Descriptions of groups stand among perf's files.
+	mv arch/amdzen4/odd.json arch/amdzen4/metricgroups.json
+	pmrep stat -M WhichCpu --metrics-file=arch plain.pmr
+	# A map that cannot be read is no folder without one.
+	rm arch/mapfile.csv
+	ln -s nowhere arch/mapfile.csv
+	run -2 --separate-stderr pmrep stat -M WhichCpu --metrics-file=arch plain.pmr
+	[[ $stderr == *"arch/mapfile.csv: No such file"* ]] || { echo "$stderr"; return 1; }
+	# Nor are standards that cannot be read ones that are not there.
+	echo '[ { "ArchStdEvent": "a_standard" }, { "MetricName": "WhichCpu", "MetricExpr": "7" } ]' \
+		>arch/skylakex/metrics.json
+	echo '[ {' >arch/broken.json
+	run -2 --separate-stderr pmrep show --total -S --show=WhichCpu --metrics-file=arch/skylakex plain.pmr
+	[[ $stderr == *"arch/broken.json: "* ]] || { echo "$stderr"; return 1; }
+	# Without a map the folder above may be anything.
+	rm arch/mapfile.csv
+	run -0 --separate-stderr pmrep show --total -S --show=WhichCpu --metrics-file=arch/skylakex plain.pmr
+	[[ $stderr == *"arch/skylakex/../broken.json"* ]] || { echo "$stderr"; return 1; }
+}
+
 @test "a folder is one set" {
 	mkdir set
 	echo '[ { "MetricName": "Double", "MetricExpr": "2 * Single" } ]' >set/a.json
