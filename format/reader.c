@@ -28,6 +28,14 @@ void reader_reset(struct pm_reader *r)
 	r->fresh = true;
 }
 
+void reader_turn(struct pm_reader *r)
+{
+	if (!r->turning || r->held)
+		return;
+	reader_reset(r);
+	r->turning = r->id_known = false;
+}
+
 void pm_reader_close(struct pm_reader *r)
 {
 	if (!r)
@@ -514,9 +522,7 @@ static int take_frame(struct pm_reader *r, struct frame_head *h, struct pm_item 
 		if (!r->ended)
 			reader_damage_add(r, PM_DAMAGE_NO_END, offset, 0,
 					  "no end frame before the next recording begins");
-		reader_reset(r);
-		memcpy(r->id, h->id, sizeof(r->id));
-		memcpy(r->model.recording_id, r->id, sizeof(r->id));
+		r->turning = true;
 		*item = (struct pm_item){ .kind = PM_ITEM_RECORDING, .offset = offset, .type = h->type };
 		return 1;
 	}
@@ -551,6 +557,7 @@ int pm_reader_next(struct pm_reader *r, struct pm_item *item)
 {
 	if (r->err)
 		return r->err;
+	reader_turn(r);
 	for (;;) {
 		struct frame_head h;
 		int ok;

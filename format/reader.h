@@ -52,7 +52,8 @@ enum pm_item_kind {
 	PM_ITEM_INDEX,     /* verified, nothing to do */
 	PM_ITEM_END,       /* the recorder closed the recording properly; another recording may follow */
 	PM_ITEM_OTHER,     /* a frame type that this version does not know */
-	PM_ITEM_RECORDING, /* another recording begins (concatenation): the model was emptied */
+	PM_ITEM_RECORDING, /* another recording begins (concatenation). The model is that of the one before until the
+			  next call, which empties it */
 };
 
 enum pm_model_parts {

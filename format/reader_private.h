@@ -54,6 +54,7 @@ struct pm_reader {
 	bool ended;        /* the end frame was seen */
 	bool over;         /* the end of the input was reported */
 	bool fresh;        /* nothing of this recording was returned yet */
+	bool turning;      /* the next recording was announced, and what is known is still that of the one before */
 	uint64_t definitions_to; /* all definitions before this offset are in the model */
 	uint64_t frame_end;      /* of the frame that was returned last; the window stands at its start */
 	bool frame_open;
@@ -107,6 +108,8 @@ void reader_damage_frames(struct pm_reader *r, uint64_t frames, uint64_t offset)
 int reader_body(struct pm_reader *r, const struct frame_head *h, const void **body, size_t *len);
 /* Forgets what belongs to one recording. */
 void reader_reset(struct pm_reader *r);
+/* Goes over to the recording that was announced, if one was. */
+void reader_turn(struct pm_reader *r);
 
 /* -ENODATA: it follows a chunk that is lost, which is noted. Else as other frames. */
 int reader_chunk(struct pm_reader *r, const struct frame_head *h, struct pm_item *item);

@@ -342,6 +342,7 @@ int pm_reader_extent(struct pm_reader *r, uint64_t *from_ns, uint64_t *to_ns, ui
 	*from_ns = *to_ns = *chunks = 0;
 	if (!r->window.in.seek)
 		return -ESPIPE;
+	reader_turn(r);
 	window_pace(&r->window, LEAP_STEP, LEAP_STEP);
 	err = need_id(r);
 	if (!err)
@@ -399,6 +400,7 @@ int pm_reader_seek(struct pm_reader *r, uint64_t monotonic_ns)
 		return r->err;
 	if (!r->window.in.seek)
 		return -ESPIPE;
+	reader_turn(r);
 	window_pace(&r->window, LEAP_STEP, LEAP_STEP);
 	err = need_id(r);
 	if (!err)
@@ -417,7 +419,7 @@ int pm_reader_seek(struct pm_reader *r, uint64_t monotonic_ns)
 	err = window_seek(&r->window, best ? best->offset : r->start);
 	if (err)
 		return r->err = err;
-	r->frame_open = r->chunk_open = r->held = r->lost = false;
+	r->frame_open = r->chunk_open = r->held = r->lost = r->turning = false;
 	r->sequence_known = r->fresh = r->ended = r->over = false;
 	r->base.valid = false;
 	r->last_ns = 0;

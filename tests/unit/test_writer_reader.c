@@ -46,6 +46,9 @@ static struct counts read_all(struct pm_reader *r, const struct sample_options *
 				      (unsigned long long)item.length, item.damage->text);
 		n.models += item.kind == PM_ITEM_MODEL;
 		n.recordings += item.kind == PM_ITEM_RECORDING;
+		/* What ends here can still be told apart: the model goes with the next call. */
+		if (item.kind == PM_ITEM_RECORDING)
+			assert_true(pm_reader_model(r)->n_counters > 0 && pm_reader_model(r)->n_groups > 0);
 		n.repeated += item.kind == PM_ITEM_MODEL && item.parts & PM_PART_REPEATED;
 		if (item.kind != PM_ITEM_CHUNK)
 			continue;
