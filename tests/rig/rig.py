@@ -1,12 +1,13 @@
 """Emulated machines for tests: mounts one, records on it, reads the recording and the log of what was read."""
 import collections
-import json
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
 import time
+
+from dump import Dump
 
 SKIPPED = 77
 
@@ -116,31 +117,13 @@ class Mounted:
         return Recording(self.path())
 
 
-class Recording:
-    """What `pmrep dump` says: series[counter, cpu of its place] = [(value or None, status, begin, end)]."""
+class Recording(Dump):
+    """What `pmrep dump` says: series[counter, CPU of its place] = [(value or None, status, begin, end)]."""
 
     def __init__(self, path):
-        self.counters, self.instances, self.series = {}, {}, collections.defaultdict(list)
-        self.config, self.probes, self.events = collections.defaultdict(list), [], []
         dump = subprocess.run([os.path.join(BIN, "pmrep"), "dump", "--format=json", path], capture_output=True,
                               text=True, check=True, timeout=120)
-        for line in dump.stdout.splitlines():
-            o = json.loads(line)
-            kind = o.get("is")
-            if kind == "counter":
-                self.counters[o["name"]] = o
-            elif kind == "instance":
-                self.instances[o["id"]] = o
-            elif kind == "config":
-                self.config[o["name"]].append(o)
-            elif kind == "probe":
-                self.probes.append(o)
-            elif kind == "event":
-                self.events.append(o)
-            elif kind == "value":
-                # The CPU that stands for the system, or for a place, is the lowest one.
-                cpu = self.instances[o["instance"]].get("cpu", 0)
-                self.series[o["counter"], cpu].append((o.get("value"), o["status"], o["begin"], o["end"]))
+        super().__init__(dump.stdout.splitlines())
 
     def change(self, counter, cpu, edge=10):
         """(difference, seconds) of a counter from start to end, each where the reading was least disturbed."""

@@ -2,13 +2,15 @@
 import collections
 import csv
 import io
-import json
 import os
 import subprocess
 import sys
 
-SKIPPED = 77
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.dirname(HERE))
+from dump import Dump  # noqa: E402, pylint: disable=wrong-import-position
+
+SKIPPED = 77
 BIN = os.environ.get("PM_BIN", os.path.join(HERE, "../../../build/bin"))
 FOLDER = os.environ.get("PM_GUEST", os.path.join(HERE, "../../../build/guest"))
 
@@ -53,31 +55,16 @@ def pmrep(*args, status=0, both=False):
 Value = collections.namedtuple("Value", "value status begin end enabled running")
 
 
-class Recording:
-    """What `pmrep dump` says: series[counter, CPU of its place] = [Value]; counters, instances, events, probes."""
+class Recording(Dump):
+    """What `pmrep dump` says: series[counter, CPU of its place] = [Value]."""
 
     def __init__(self, path):
         self.path = path
-        self.counters, self.instances, self.series = {}, {}, collections.defaultdict(list)
-        self.events, self.probes, self.config = [], [], collections.defaultdict(list)
-        for line in pmrep("dump", "--format=json", path).splitlines():
-            o = json.loads(line)
-            kind = o.get("is")
-            if kind == "counter":
-                self.counters[o["name"]] = o
-            elif kind == "instance":
-                self.instances[o["id"]] = o
-            elif kind == "config":
-                self.config[o["name"]].append(o)
-            elif kind == "probe":
-                self.probes.append(o)
-            elif kind == "event":
-                self.events.append(o)
-            elif kind == "value":
-                cpu = self.instances[o["instance"]].get("cpu", 0)
-                value = int(o["value"]) if o.get("value") is not None else None
-                self.series[o["counter"], cpu].append(
-                    Value(value, o["status"], o["begin"], o["end"], o.get("enabled"), o.get("running")))
+        super().__init__(pmrep("dump", "--format=json", path).splitlines())
+
+    def reading(self, row):
+        value = int(row["value"]) if row.get("value") is not None else None
+        return Value(value, row["status"], row["begin"], row["end"], row.get("enabled"), row.get("running"))
 
     def perf_counters(self):
         return [name for name, c in self.counters.items() if c["source"] == "perf"]
