@@ -134,6 +134,8 @@ static void read_ring(struct perf_follow_ring *ring, const struct perf_follow_op
 	const char *data = (const char *)ring->base + page_bytes();
 	uint64_t size = DATA_PAGES * page_bytes(), tail = page->data_tail;
 	uint64_t head = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE);
+	/* The kernel says that records were lost with the next one that it has room for, which may come too late. */
+	bool full = head - tail + 4 * sizeof(struct task_record) > size;
 
 	while (tail < head) {
 		struct task_record r = { 0 };
@@ -150,6 +152,8 @@ static void read_ring(struct perf_follow_ring *ring, const struct perf_follow_op
 		take_record(&r, ops);
 	}
 	__atomic_store_n(&page->data_tail, head, __ATOMIC_RELEASE);
+	if (full)
+		ops->lost(ops->arg);
 }
 
 void perf_follow_read(struct perf_follow *f, const struct perf_follow_ops *ops)

@@ -39,6 +39,7 @@ struct perf_source {
 	struct perf_follow follow;
 	uint64_t since_ticks; /* since boot, in ticks of the clock: when following began */
 	uint32_t n_missed; /* tasks that had ended before they could be followed */
+	uint32_t n_lost;   /* times that records of tasks were lost */
 	bool on; /* counting, as far as enable() was told */
 	bool chosen; /* --control has named events while all stood still: the next enable() is about them */
 	bool from_exec; /* counting since the exec of the command: nobody told */

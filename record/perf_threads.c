@@ -171,6 +171,7 @@ static int watch(struct perf_source *s, struct plan *p)
 
 int perf_threads_begin(struct perf_source *s, struct plan *p, struct error *e)
 {
+	char hint[300];
 	int err;
 
 	s->follow.epoll = -1;
@@ -178,7 +179,8 @@ int perf_threads_begin(struct perf_source *s, struct plan *p, struct error *e)
 		return 0;
 	err = watch(s, p);
 	/* Those that are there can be counted even so. */
-	return err ? plan_refused(p, perf_reason(err), NULL, "--per-thread: new tasks cannot be followed") : 0;
+	return err ? plan_refused(p, perf_reason(err), perf_hint(err, NULL, p->root, hint, sizeof(hint)),
+				  "--per-thread: new tasks cannot be followed") : 0;
 }
 
 static struct perf_follow_ops into(struct noticed *n)
@@ -217,8 +219,10 @@ bool perf_threads_notice(struct perf_source *s, struct plan *p)
 	if (s->follow.epoll < 0)
 		return false;
 	perf_follow_read(&s->follow, &ops);
-	if (n.lost)
+	if (n.lost) {
+		s->n_lost++;
 		look_again(&n);
+	}
 	for (uint32_t i = 0; i < s->n_tasks && !work; i++)
 		work = !s->task[i].instance || (s->task[i].ended_ns && !s->task[i].told);
 	return work;

@@ -25,6 +25,9 @@ static int check_descriptors(const struct perf_source *s, struct plan *p)
 
 	for (uint32_t i = 0; i < s->n_groups; i++)
 		need += (uint64_t)s->group[i]->n * perf_rows_places(s, s->group[i]);
+	/* What notices new tasks. */
+	if (p->options->per_thread && !p->options->no_inherit)
+		need += (uint64_t)(s->n_tasks + 1) * p->model->topology.n;
 	need += 256;
 	if (need <= have)
 		return 0;
@@ -295,6 +298,9 @@ static int perf_finish(struct source *source, struct plan *p)
 
 	if (s && s->n_missed && !err)
 		err = plan_note(p, s->n_missed, "tasks that had ended before they could be followed");
+	if (s && s->n_lost && !err)
+		err = plan_note(p, s->n_lost, "times that more tasks began and ended than could be noticed: only those "
+				"that were still there are followed");
 	return err;
 }
 

@@ -419,3 +419,35 @@ work(float(os.environ["SECONDS_BUSY"]))'
 	[ "$times" -le $((clock + 60)) ]
 	[ "$times" -ge $((clock - 60)) ]
 }
+
+many='
+import os, signal, threading, time
+def work(s):
+    t = time.thread_time()
+    while time.thread_time() - t < s: pass
+recorder = int(open("recorder").read())
+time.sleep(0.3)
+os.kill(recorder, signal.SIGSTOP)
+for i in range(1500):
+    if os.fork() == 0:
+        os._exit(0)
+    os.wait()
+if os.fork() == 0:
+    ts = [threading.Thread(target=work, args=(0.4,)) for _ in range(2)]
+    [t.start() for t in ts]
+    if os.fork() == 0:
+        time.sleep(0.5); work(0.3); os._exit(0)
+    os.kill(recorder, signal.SIGCONT)
+    [t.join() for t in ts]
+    os.wait(); os._exit(0)
+os.wait()
+'
+
+@test "--per-thread: more tasks than the kernel has room to tell of; those that stay are found" {
+	bash -c 'echo $$ >recorder; exec "$@"' bash "$bin/pmrec" -q --sources=perf -i 0.1 --per-thread -e task-clock -o x.pmr -- \
+		taskset -c 0 /usr/bin/python3 -c "$many"
+	"$bin/pmrep" check x.pmr
+	"$bin/pmrep" --format=csv --total --per-task x.pmr | awk -F, '$16 == "task-clock" { printf "%d\n", $17 }' >clocks
+	[ "$(awk '$1 >= 300 && $1 < 600' clocks | wc -l)" -ge 3 ]
+	"$bin/pmrep" dump x.pmr | grep 'event=note.*more tasks began'
+}
