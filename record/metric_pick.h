@@ -31,7 +31,7 @@ struct metrics {
 	struct picked *picked;  /* owned */
 	size_t n;
 	bool watchdog, smt;
-	unsigned parameters;    /* values of '?' */
+	unsigned chips, cores;  /* values of '?' in metrics of packages, and in all others */
 	struct event_set scratch;
 };
 

@@ -14,6 +14,7 @@
 #include "record/sources.h"
 
 #define MAX_PARAMETER 1024 /* chips, or cores of one, that a '?' runs over */
+#define HV_24X7       "/sys/bus/event_source/devices/hv_24x7/interface/"
 
 static void release_wants(struct picked *one)
 {
@@ -100,10 +101,10 @@ static int add_want(struct metrics *m, struct picked *one, const char *text, cha
 /* 0 also where the event is not there and the formula copes; -ENOENT if it does not. */
 static int want_event(struct metrics *m, struct picked *one, const char *name, bool optional, struct error *e)
 {
-	const char *mark = strchr(name, '?');
+	unsigned values = one->row->scope == METRIC_PACKAGE ? m->chips : m->cores;
 	int err = 0;
 
-	for (unsigned n = 0; n < (mark ? m->parameters : 1) && !err; n++) {
+	for (unsigned n = 0; n < (strchr(name, '?') ? values : 1) && !err; n++) {
 		struct buf text = BUF_INIT;
 		char *pmu;
 
@@ -468,6 +469,15 @@ static int record_metrics(struct metrics *m)
 	return pm_map_set(&m->p->model->header, PM_HEADER_METRICS, v) ? metrics_no_memory(m) : 0;
 }
 
+/* What a '?' runs over, from 0; one value where the machine does not say. */
+static unsigned how_many(const struct root *root, const char *path)
+{
+	char line[16];
+	int n = root_line(root, line, sizeof(line), "%s", path) ? 1 : atoi(line);
+
+	return n < 1 || n > MAX_PARAMETER ? 1 : (unsigned)n;
+}
+
 static void look_around(struct metrics *m)
 {
 	char line[64];
@@ -475,10 +485,8 @@ static void look_around(struct metrics *m)
 
 	m->watchdog = !root_line(root, line, sizeof(line), "/proc/sys/kernel/nmi_watchdog") && !strcmp(line, "1");
 	m->smt = !root_line(root, line, sizeof(line), "/sys/devices/system/cpu/smt/active") && !strcmp(line, "1");
-	m->parameters = 1;
-	if (!root_line(root, line, sizeof(line), "/sys/bus/event_source/devices/hv_24x7/interface/sockets") &&
-	    atoi(line) > 0 && atoi(line) <= MAX_PARAMETER)
-		m->parameters = (unsigned)atoi(line);
+	m->chips = how_many(root, HV_24X7 "sockets");
+	m->cores = how_many(root, HV_24X7 "coresperchip");
 }
 
 int perf_metrics_read(struct perf_source *s, struct plan *p, struct error *e)
