@@ -27,6 +27,16 @@ size_t utf8_decode(const char *text, size_t len, uint32_t *code)
 	return n;
 }
 
+size_t utf8_valid(const char *text, size_t len)
+{
+	uint32_t code;
+	size_t at = 0, n;
+
+	while (at < len && (n = utf8_decode(text + at, len - at, &code)))
+		at += n;
+	return at;
+}
+
 void utf8_repair(struct buf *out, const char *text, size_t len)
 {
 	uint32_t code;

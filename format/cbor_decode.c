@@ -1,11 +1,12 @@
+/* The pull decoder. Every length is compared with the bytes that are left before anything is done with it. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/utf8.h"
 #include "format/cbor.h"
 #include "format/limits.h"
-#include "format/utf8.h"
 
 void cbor_fail(struct cbor *c)
 {

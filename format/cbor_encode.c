@@ -1,9 +1,10 @@
+/* The encoder: core deterministic encoding (RFC 8949, 4.2.1), so that equal contents are equal bytes. */
 #include <errno.h>
 #include <string.h>
 
+#include "common/utf8.h"
 #include "format/cbor.h"
 #include "format/limits.h"
-#include "format/utf8.h"
 
 static void put_be(uint8_t *out, uint64_t v, unsigned bytes)
 {
