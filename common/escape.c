@@ -1,3 +1,4 @@
+/* Text of a recording, made safe for a terminal: control characters and what reorders a line become escapes. */
 #include "common/table.h"
 #include "common/utf8.h"
 

@@ -1,3 +1,5 @@
+/* Between main() and argp: help, version and color, which all commands share, and errors as text that the caller
+ * prints. */
 #include "common/options.h"
 
 #include <errno.h>

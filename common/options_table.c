@@ -1,3 +1,5 @@
+/* Whose letter is it: what each option letter means to pmrec, pmrep show and pmrep stat, and to turbostat and perf
+ * stat, so that a letter at the wrong place is answered with the right one. */
 #include "common/options.h"
 
 #define COLUMN  "columns are chosen when reporting"

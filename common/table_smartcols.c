@@ -1,3 +1,4 @@
+/* Tables for people, by libsmartcols. table_plain.c takes its place in a minimal build. */
 #include <errno.h>
 #include <libsmartcols.h>
 #include <stdlib.h>

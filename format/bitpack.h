@@ -1,5 +1,5 @@
 /*
- * The inner loops of the codec, one set a kind of CPU. All sets give the same bytes and the same numbers.
+ * The inner loops of the codec, one set for each kind of CPU. All sets give the same bytes and the same numbers.
  *
  * Packed values lie LSB first without gaps: value i of width w occupies the bits i*w ... i*w+w-1, bit b being
  * bit b%8 of byte b/8. Eight values take exactly w bytes, so vectors of eight start at byte boundaries.

@@ -1,3 +1,4 @@
+/* The inner loops of the codec with AVX2: four numbers of 64 bits at a time. */
 #include <immintrin.h>
 
 #include "format/bitpack.h"

@@ -1,3 +1,5 @@
+/* The inner loops of the codec with AVX-512 and VBMI, which shifts bytes into place across a whole vector: eight
+ * numbers of 64 bits at a time. */
 #include <immintrin.h>
 
 #include "format/bitpack.h"

@@ -1,4 +1,5 @@
-/* Reading and writing bit by bit, LSB first. */
+/* Reading and writing bit by bit, LSB first. Numbers have 0 to 64 bits. What the writer runs out of is noted in its
+ * buffer (buf.err); a reader that ran out gives 0 from then on. */
 #ifndef FORMAT_BITS_H
 #define FORMAT_BITS_H
 

@@ -17,10 +17,11 @@ struct layout {
 	uint32_t head;        /* time columns */
 	uint32_t columns;     /* all columns */
 };
+/* 0 or -ENOMEM. */
 int layout_init(struct layout *l, const struct pm_model *m, const struct pm_group *g);
 void layout_release(struct layout *l);
 
-/* Scratch memory of either side. */
+/* Scratch memory of either side. _init(): 0 or -ENOMEM. */
 struct block_scratch {
 	struct pm_packer *packer;
 	struct buf matrix, status;
@@ -30,10 +31,11 @@ struct block_scratch {
 int block_scratch_init(struct block_scratch *s);
 void block_scratch_release(struct block_scratch *s);
 
+/* What all groups of a chunk share. */
 struct block_rows {
-	uint32_t rows;
-	const uint64_t *tick;
-	uint64_t before_tick;
+	uint32_t rows;         /* 1 ... PM_CHUNK_ROWS */
+	const uint64_t *tick;  /* [rows]: CLOCK_MONOTONIC ns */
+	uint64_t before_tick;  /* of the row before; not looked at in a key chunk */
 	enum pm_codec codec;
 };
 
@@ -42,7 +44,8 @@ struct block_rows {
 int block_add(struct buf *out, struct block_scratch *s, const struct layout *l, const struct pm_chunk_group *g,
 	      const struct block_rows *rows, const uint64_t *before, uint64_t *after);
 /* Takes one group off the cursor. With `v` (columns x stride) fills it, else passes over. `status` is made on demand:
- * called with the cell count when the first missing value comes, gives zeroed cells or NULL. */
+ * called with the cell count when the first missing value comes, gives zeroed cells or NULL (no memory). 0, -EBADMSG or
+ * -ENOMEM, which the cursor keeps. */
 typedef uint16_t *(*block_status_fn)(void *ctx, size_t cells);
 int block_take(struct cbor *c, struct block_scratch *s, const struct layout *l, const struct block_rows *rows,
 	       const uint64_t *before, uint64_t *v, size_t stride, block_status_fn status, void *ctx);

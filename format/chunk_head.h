@@ -14,7 +14,8 @@ struct chunk_base {
 	bool valid;
 	uint32_t crc;        /* of the frame's head */
 	uint32_t run, segment;
-	uint64_t step, last_tick, last_number;
+	uint64_t step;       /* ns between ticks, from which ticks are told */
+	uint64_t last_tick, last_number; /* of its last row */
 	struct pm_clocks clocks;
 	uint32_t *group;     /* owned: ids in the order of the payload */
 	uint32_t n_groups, groups_cap;
@@ -28,21 +29,23 @@ struct chunk_block {
 	uint32_t n_groups;
 };
 
+/* What these mean is told by struct pm_chunk, which has most of them. */
 struct chunk_head {
 	bool key;
 	enum pm_codec codec;
 	uint32_t run, segment, rows;
-	uint64_t step;
+	uint64_t step; /* ns between ticks */
 	uint64_t tick[PM_CHUNK_ROWS], number[PM_CHUNK_ROWS];
 	uint8_t flags[PM_CHUNK_ROWS];
 	struct pm_clocks clocks;
-	uint32_t base_crc;
+	uint32_t base_crc; /* of the head of the chunk that a dependent one builds on */
 	uint32_t *group; /* owned: ids in the order of the payload */
 	uint32_t n_groups, groups_cap;
 	struct chunk_block *block; /* owned */
 	uint32_t n_blocks, blocks_cap;
 };
 void chunk_head_release(struct chunk_head *h);
+/* Room for so many of each; what is there stays. 0 or -ENOMEM. */
 int chunk_head_room(struct chunk_head *h, uint32_t groups, uint32_t blocks);
 
 /* A dependent chunk cannot follow `b` if a clock was unreadable in one of them alone. */
@@ -54,7 +57,7 @@ void chunk_head_encode(const struct chunk_head *h, const struct chunk_base *base
  * -ENOMEM. `payload`: bytes of the payload, which the blocks must fill exactly. */
 int chunk_head_decode(struct chunk_head *h, const struct chunk_base *base, const void *meta, size_t len,
 		      uint64_t payload);
-/* Makes *base what the chunk after `h` depends on. */
+/* Makes *base what the chunk after `h` depends on. `crc`: of the frame's head. 0 or -ENOMEM. */
 int chunk_base_set(struct chunk_base *base, const struct chunk_head *h, uint32_t crc);
 
 #endif

@@ -15,7 +15,8 @@ struct pm_zstd;
 struct pm_zstd *pm_zstd_new(void); /* NULL: no memory */
 void pm_zstd_free(struct pm_zstd *z);
 
-/* Appends one zstd frame that declares its content size. 0, -ENOMEM. An empty input is allowed. */
+/* Appends one zstd frame that declares its content size. `level`: zstd's own, 1 to 19. 0, -ENOMEM. An empty input is
+ * allowed. */
 int pm_zstd_compress(struct pm_zstd *z, const void *in, size_t len, int level, struct buf *out);
 /* Appends the `raw_len` bytes that the frame holds. The input must be exactly one frame that declares exactly
  * this size, which is what bounds the memory: the caller compares raw_len with format/limits.h. 0, -EBADMSG,

@@ -36,6 +36,7 @@ struct definitions_seen {
 };
 int decode_definitions(struct pm_model *m, unsigned type, const void *body, size_t len, struct definitions_seen *seen,
 		       unsigned *parts);
+/* Fills *e, which the caller releases after a 0. 0, -EBADMSG, -ENOMEM. */
 int decode_event(struct pm_event *e, const void *body, size_t len);
 
 #endif

@@ -1,3 +1,5 @@
+/* Bodies of definition and event frames to the model, and which part of it they touched. What a body repeats has to
+ * be what is known. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

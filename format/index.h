@@ -13,9 +13,9 @@
 
 /* One frame. */
 struct index_entry {
-	uint64_t offset;      /* from the start of the recording */
-	uint64_t length;
-	uint64_t from_ns, to_ns; /* chunk: first and last tick */
+	uint64_t offset;      /* bytes from the start of the recording */
+	uint64_t length;      /* bytes of the whole frame */
+	uint64_t from_ns, to_ns; /* chunk: first and last tick, CLOCK_MONOTONIC */
 	uint16_t rows;        /* chunk */
 	uint8_t type;
 	bool key;             /* chunk: starts from absolute values */
@@ -28,6 +28,7 @@ struct index_builder {
 	uint32_t chunks;
 };
 void index_release(struct index_builder *b);
+/* 0, -ENOMEM, or -E2BIG beyond PM_MAX_CATALOG entries. */
 int index_add(struct index_builder *b, const struct index_entry *e);
 /* Appends the body for all entries and forgets them. The entries follow each other without a gap. */
 void index_encode(struct index_builder *b, struct buf *out);

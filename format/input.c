@@ -1,3 +1,4 @@
+/* Where a reader's bytes come from: a path, a descriptor or memory. */
 #include "format/reader.h"
 
 #include <errno.h>

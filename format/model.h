@@ -404,6 +404,7 @@ extern const struct pm_key_row pm_counter_keys[];
 extern const struct pm_key_row pm_instance_keys[];
 extern const struct pm_key_row pm_pmu_keys[];
 extern const struct pm_key_row pm_event_keys[];
+/* NULL for a key that this version does not know. */
 const struct pm_key_row *pm_key_find(const struct pm_key_row *rows, uint32_t key);
 
 /* ---- the model ---- */

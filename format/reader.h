@@ -17,7 +17,7 @@
 
 struct pm_reader;
 
-/* Where bytes come from. `read` is as read(2): short reads are fine, 0 is the end (for now, if `growing`). It
+/* Where bytes come from. `read` is as read(2): short reads are fine, 0 is the end (at the moment, if `growing`). It
  * returns -errno on failure. `seek` (to an absolute offset) may be NULL: then the input is a stream. */
 struct pm_input {
 	void *ctx;
@@ -104,7 +104,7 @@ struct pm_item {
 	const struct pm_damage *damage; /* likewise */
 };
 
-/* 1: *item is set. 0: the end. -EAGAIN: a growing input has no more for now. Other -errno: input failure. */
+/* 1: *item is set. 0: the end. -EAGAIN: a growing input has no more yet. Other -errno: input failure. */
 int pm_reader_next(struct pm_reader *r, struct pm_item *item);
 
 /* Which groups pm_reader_decode() shall decode; only their blocks are verified and decompressed. `wanted` is

@@ -1,3 +1,5 @@
+/* The chunk at hand: its head, then the blocks of the groups that were selected, verified, unpacked and put on top of
+ * the row before. */
 #include "format/reader_private.h"
 
 #include <errno.h>

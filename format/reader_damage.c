@@ -1,3 +1,5 @@
+/* The list of what is damaged: neighbours become one entry, and the time that is lost gets its far end once good
+ * numbers come again. */
 #include "format/reader_private.h"
 
 #include <stdio.h>

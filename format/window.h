@@ -13,7 +13,7 @@ struct window {
 	size_t step; /* bytes to ask for next: doubles from `first` up to `most` while reading goes on in one place */
 	size_t first, most;
 	uint64_t bytes_read;
-	bool eof;          /* the input has ended (for now, if it grows) */
+	bool eof;          /* the input has ended (so far, if it grows) */
 };
 
 /* The bytes that are there from the current place on, and how many. Valid until the next call. */

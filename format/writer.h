@@ -41,6 +41,7 @@ void pm_writer_free(struct pm_writer *w);
 /* Writes the header (once) and all that the model has gained since the last call: topology, counters, groups,
  * instances added and retired, strings, PMUs, probes, config. Called by pm_writer_chunk() and _finish() too. */
 int pm_writer_define(struct pm_writer *w);
+/* Writes the event, and what the model has gained before it. */
 int pm_writer_event(struct pm_writer *w, const struct pm_event *event);
 /* Repeats the definitions first, when they are due (SPEC.md, "Repetition"). Groups may come in any order and may
  * differ from chunk to chunk; key chunks are chosen by the writer. */

@@ -1,3 +1,4 @@
+/* The numbers: which chunk is a key, which groups share a block, and what is packed against the row before. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

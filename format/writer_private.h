@@ -66,6 +66,7 @@ struct pm_writer {
  * index. */
 int writer_frame(struct pm_writer *w, unsigned type, const void *payload, size_t len, const struct index_entry *entry,
 		 uint32_t *crc);
+/* Notes the first failure, `what` being what it hit. Returns that first one, -errno. */
 int writer_fail(struct pm_writer *w, int err, const char *what);
 /* Writes an index frame when enough chunks have come. */
 int writer_index(struct pm_writer *w);

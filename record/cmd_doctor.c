@@ -1,3 +1,4 @@
+/* pmrec doctor: what would be recorded here, what not and why, and the command that would allow it. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

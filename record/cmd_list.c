@@ -1,3 +1,4 @@
+/* pmrec list: events, sources and metrics of this machine. */
 #include <argp.h>
 #include <errno.h>
 #include <fnmatch.h>

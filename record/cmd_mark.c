@@ -1,3 +1,4 @@
+/* pmrec mark: puts a marker into the recording that runs here. */
 #include <errno.h>
 #include <string.h>
 

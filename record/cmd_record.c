@@ -1,3 +1,5 @@
+/* pmrec itself: runs the command, waits for ticks, signals, keys and control words, and ends the recording with the
+ * right status. */
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>

@@ -1,3 +1,4 @@
+/* What all commands of pmrec do at their edges. */
 #include <sys/ioctl.h>
 #include <unistd.h>
 

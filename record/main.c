@@ -1,3 +1,4 @@
+/* main() of pmrec: finds the command, and looks at stdout in the end. */
 #include <errno.h>
 #include <string.h>
 

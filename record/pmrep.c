@@ -1,3 +1,4 @@
+/* pmrec report and --report: finds the pmrep that belongs to this pmrec, and runs it. */
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>

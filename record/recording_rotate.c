@@ -1,3 +1,4 @@
+/* Recordings of several files: when one is full, and how the next goes on without a snapshot lost. */
 #include "record/recording_private.h"
 
 #include <errno.h>

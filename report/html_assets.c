@@ -1,3 +1,4 @@
+/* The parts of the page that are the same for all recordings. */
 #include "report/html.h"
 
 /* What html_assets.S holds. */

@@ -1,3 +1,5 @@
+/* What pmrep info has to find out: how many there are of each thing, which keys reveal something, which programs read
+ * the recording. */
 #include "report/info.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* pmrep info --format=json: one object with everything. */
 #include "report/info.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+/* What pmrep info says, part by part, into a sink that makes text or a page of it. */
 #include "report/info.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* pmrep info as text: parts as tables beneath each other. */
 #include "report/info.h"
 
 #include <errno.h>

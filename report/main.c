@@ -1,3 +1,4 @@
+/* main() of pmrep: terminal, pipes, and whether all that was printed got out. */
 #include <errno.h>
 #include <locale.h>
 #include <signal.h>

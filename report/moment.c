@@ -1,3 +1,4 @@
+/* Times that users give: dates, seconds from the start, or seconds from the end. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

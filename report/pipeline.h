@@ -54,7 +54,7 @@ struct pipeline_config {
 	bool pci; /* PMUs of PCI are called by the devices that they count */
 	const struct pipeline_view *view; /* NULL: a sheet */
 	void *view_ctx;
-	/* Called when a growing input has no more for now: 0 to try again, 1 to end. */
+	/* Called when a growing input has no more yet: 0 to try again, 1 to end. */
 	int (*wait)(void *ctx);
 	void *wait_ctx;
 };

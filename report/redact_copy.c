@@ -1,3 +1,4 @@
+/* The second reading: writes the recording anew by the rules that the first one led to. */
 #include <errno.h>
 #include <string.h>
 #include <time.h>

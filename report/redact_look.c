@@ -1,3 +1,5 @@
+/* The first reading: collects names and texts that tell who, where or what, so that they are found wherever else they
+ * stand. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

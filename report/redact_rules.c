@@ -1,3 +1,4 @@
+/* What becomes of each field: it stays, gets a pseudonym, is cleaned of what was found elsewhere, or goes. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

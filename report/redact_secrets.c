@@ -1,3 +1,4 @@
+/* Finds any of many texts in another one, whatever the case of its letters. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,3 +1,5 @@
+/* The definitions of a copy: what the rules let through, with new ids, and once each however many recordings repeat
+ * them. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,3 +1,7 @@
+/*
+ * Runs a compiled expression: a stack of values, each of which remembers why it is missing; for one row, or for
+ * blocks of rows at once.
+ */
 #include <math.h>
 
 #include "common/metric/expr_internal.h"

@@ -1,3 +1,5 @@
+/* Cuts the text of an expression into tokens. Names may hold nearly anything, as perf's do: events with terms, and
+ * operators behind a backslash. */
 #include <errno.h>
 #include <string.h>
 

@@ -1,3 +1,5 @@
+/* A compiled expression as text again, with as few parentheses as it takes, and other names where the caller has
+ * them. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* Sets of metrics that were read from files: how they are joined and released. */
 #include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* Numbers like those of a machine, for benchmarks: the same at every run. */
 #include "tests/bench/gen.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* Makes models and chunks by hand. */
 #include "builder.h"
 
 #include <setjmp.h>

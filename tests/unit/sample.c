@@ -1,3 +1,4 @@
+/* Makes a recording that has something of everything. */
 #include "sample.h"
 
 #include <stdlib.h>

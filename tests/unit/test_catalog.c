@@ -1,3 +1,4 @@
+/* Walks the tables of counters and PMU classes. */
 #include <ctype.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* CBOR: the examples of RFC 8949, and what a decoder must refuse. */
 #include <errno.h>
 #include <math.h>
 #include <setjmp.h>

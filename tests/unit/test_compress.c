@@ -1,3 +1,4 @@
+/* zstd: blocks of a declared size, and streams that are cut or damaged. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

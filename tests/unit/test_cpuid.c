@@ -1,3 +1,4 @@
+/* CPUID leaves of machines that consist of files. */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>

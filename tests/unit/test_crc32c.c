@@ -1,3 +1,4 @@
+/* CRC-32C: published values, and instruction and tables agree. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

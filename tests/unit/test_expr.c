@@ -1,3 +1,4 @@
+/* Metric expressions: grammar, values, and why a value is missing. */
 #include <errno.h>
 #include <math.h>
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* JSON: what is written can be read, and what is no JSON is refused. */
 #include <errno.h>
 #include <math.h>
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* Walks the tables of metrics, and looks at some of them. */
 #include <errno.h>
 #include <math.h>
 #include <setjmp.h>

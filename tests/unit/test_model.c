@@ -1,3 +1,4 @@
+/* The model: ids, what is the same, and limits. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* Files below another root, from which no path leads out. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

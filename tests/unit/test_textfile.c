@@ -1,3 +1,4 @@
+/* Files of the kernel that are read again and again. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* Topologies of machines that consist of files. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

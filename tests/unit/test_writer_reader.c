@@ -270,7 +270,7 @@ static void a_compressed_recording(void **state)
 	buf_release(&packed);
 }
 
-/* A file that is empty for now, and one that is no recording. */
+/* A file that is still empty, and one that is no recording. */
 static void growing_from_nothing(void **state)
 {
 	const struct sample_options *o = &shapes[0];

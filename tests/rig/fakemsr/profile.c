@@ -1,3 +1,4 @@
+/* Reads what an emulated machine consists of: a line a register, a file or a refusal. */
 #include "profile.h"
 
 #include <errno.h>
