@@ -100,19 +100,17 @@ static bool keeps_chunks(const struct rewrite *w)
 static int take_rows(struct rewrite *w, const struct pm_model *in, const struct pm_chunk *chunk, uint32_t from)
 {
 	uint32_t to = chunk->rows;
-	int err = 0;
+	bool skip[PM_CHUNK_ROWS];
 
 	while (from < to && !in_window(w, chunk->tick[from]))
 		from++;
 	while (from < to && !in_window(w, chunk->tick[to - 1]))
 		to--;
 	if (w->rules->every <= 1)
-		return from < to ? rewrite_rows_add(w, in, chunk, from, to - from, false) : 0;
-	for (uint32_t row = from; row < to && !err; row++) {
-		err = rewrite_rows_add(w, in, chunk, row, 1, skips(w, chunk->flags[row]));
-		w->in_segment++;
-	}
-	return err;
+		return from < to ? rewrite_rows_add(w, in, chunk, from, to - from, NULL) : 0;
+	for (uint32_t row = from; row < to; row++, w->in_segment++)
+		skip[row - from] = skips(w, chunk->flags[row]);
+	return rewrite_rows_add(w, in, chunk, from, to - from, skip);
 }
 
 static int take_chunk(struct rewrite *w, struct pm_reader *reader, const struct pm_chunk *chunk)

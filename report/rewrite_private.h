@@ -1,5 +1,5 @@
-/* How the parts of a rewrite fit together: rewrite.c leads, rewrite_model.c maps definitions, rewrite_rows.c gathers
- * the numbers. */
+/* How the parts of a rewrite fit together: rewrite.c leads, rewrite_model.c maps definitions, rewrite_gather.c gathers
+ * the numbers, rewrite_rows.c writes them. */
 #ifndef REPORT_REWRITE_PRIVATE_H
 #define REPORT_REWRITE_PRIVATE_H
 
@@ -37,17 +37,28 @@ struct rewrite_maps {
 	uint64_t topology_ns;
 };
 
+/* One group of the snapshots that wait to be a chunk. */
+struct rewrite_slot {
+	struct pm_chunk_group g; /* owned, with v and status, room for `room` rows */
+	size_t size;             /* allocated values */
+	uint32_t columns, stage; /* the first of them in a row of the stage */
+	bool missing;            /* a status is not 0; else `status` holds anything */
+};
+
 /* Snapshots waiting to be a chunk. */
 struct rewrite_rows {
-	struct pm_chunk chunk;        /* its arrays are owned here */
-	struct pm_chunk_group *group; /* owned, with v and status, room for `room` rows */
-	uint32_t n_groups, cap_groups;
-	size_t *size;                 /* owned: allocated values of each */
-	bool *missing;                /* owned: whether a status of each is not 0 */
+	struct pm_chunk chunk;     /* what all groups have in common; its rows are those gathered */
+	struct rewrite_slot *slot; /* owned */
+	uint32_t n_slots, cap_slots;
+	uint32_t columns;          /* of all slots */
+	uint64_t *stage;           /* owned: rows as they came, all columns of one behind those of another */
+	size_t stage_size;
+	uint32_t staged;           /* the last so many of the rows are there */
 	uint64_t tick[PM_CHUNK_ROWS], number[PM_CHUNK_ROWS];
 	uint8_t flags[PM_CHUNK_ROWS];
 	uint32_t room;
-	bool spare; /* behind the last row there is a skipped one, which goes over if nothing follows it */
+	bool spare; /* behind the last row there is a skipped one, which goes over if nothing follows it ... */
+	bool spare_staged; /* ... on the stage */
 };
 
 struct rewrite {
@@ -71,9 +82,30 @@ struct rewrite {
 int rewrite_model(struct rewrite *w, const struct pm_model *in, struct error *e);
 void rewrite_maps_release(struct rewrite_maps *m);
 
-/* Takes `n` rows of a chunk; one, as a spare one, if it is to be skipped. 0 or -errno. */
+static inline struct rewrite_group *rewrite_group_of(const struct rewrite *w, uint32_t id)
+{
+	return id <= w->maps.n_groups ? &w->maps.group[id - 1] : NULL;
+}
+
+static inline bool rewrite_goes_over(const struct rewrite *w, const struct pm_chunk_group *g)
+{
+	const struct rewrite_group *to = rewrite_group_of(w, g->group);
+
+	return !g->absent && to && to->id;
+}
+
+/* Whether what is skipped of a counter belongs to the next value that is not. */
+bool rewrite_adds_up(const struct pm_counter *c);
+/* What becomes of a value of a special column. 0 or -errno. */
+int rewrite_put_special(struct rewrite *w, const struct pm_model *in, struct rewrite_group *to, uint32_t column,
+			bool skipped, uint64_t *v, uint16_t *status);
+
+/* Takes `n` rows of a chunk, without those that are to be skipped (NULL: none); the last of them stays at hand until
+ * another row follows. 0 or -errno. */
 int rewrite_rows_add(struct rewrite *w, const struct pm_model *in, const struct pm_chunk *chunk, uint32_t row,
-		     uint32_t n, bool skipped);
+		     uint32_t n, const bool *skip);
+/* All that was gathered is in the slots then, the row at hand, too. */
+void rewrite_gather_end(struct rewrite_rows *r);
 /* Takes all rows of a chunk as they are, without a copy where that is possible. */
 int rewrite_rows_pass(struct rewrite *w, struct pm_reader *reader, const struct pm_chunk *chunk, uint32_t segment);
 /* Writes what has been gathered. */
