@@ -16,14 +16,15 @@ enum table_align { TABLE_LEFT, TABLE_RIGHT };
 
 struct table *table_new(void); /* NULL without memory */
 void table_free(struct table *t);
-/* Columns first. `wrap`: the column may be cut or wrapped to fit the width. */
+/* Columns first. `wrap`: the column may be wrapped, or cut by the plain one, to fit the width. */
 int table_column(struct table *t, const char *head, enum table_align align, bool wrap);
 /* A new row; cells that are not set stay empty. */
 int table_row(struct table *t);
 /* Copies the text, which may hold anything: control characters are shown, not obeyed. `color` is an SGR
  * parameter list such as "31" or NULL. */
 int table_cell(struct table *t, size_t column, const char *text, const char *color);
-/* Appends the table; nothing if it has no rows. width 0: as wide as it is. */
+/* Appends the table; nothing if it has no rows. `width` in columns of a terminal; 0: as wide as it is. It is wider
+ * than asked for where what may be wrapped would be too narrow to read. Lines that were broken once stay so. */
 int table_print(struct table *t, unsigned width, bool heads, bool colors, struct buf *out);
 
 /* Appends `text` with control characters, escapes and broken UTF-8 made visible ("\x1b"): what a recording

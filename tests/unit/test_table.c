@@ -100,6 +100,55 @@ static void test_width(void **state)
 	table_free(t);
 }
 
+#ifndef TABLE_CUTS
+/* A library that breaks lines anywhere makes "proce" and "ssor" of a processor. */
+static void test_words(void **state)
+{
+	static const char *const said[] = {
+		"every processor of the machine takes part in what is printed here",
+		"/sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq",
+	};
+	struct table *t = table_new();
+	struct buf b = BUF_INIT, joined = BUF_INIT;
+	char *text, *line;
+
+	assert_non_null(t);
+	table_column(t, "WHAT", TABLE_LEFT, true);
+	table_row(t);
+	table_cell(t, 0, said[0], NULL);
+	table_row(t);
+	table_cell(t, 0, said[1], NULL);
+	assert_int_equal(table_print(t, 30, false, false, &b), 0);
+	text = buf_detach(&b);
+	assert_non_null(text);
+	for (line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) {
+		assert_in_range(strlen(line), 1, 30);
+		assert_true(line[strlen(line) - 1] != ' ');
+		buf_printf(&joined, "%s%s", joined.len && !strchr(line, '/') ? " " : "", line);
+	}
+	assert_non_null(strstr(buf_str(&joined), said[0]));
+	assert_non_null(strstr(buf_str(&joined), said[1]));
+	assert_null(strstr(buf_str(&joined), "  "));
+	buf_release(&joined);
+	buf_release(&b);
+	free(text);
+	table_free(t);
+}
+
+/* Ten lines of one word each help nobody: then the terminal may break the lines. */
+static void test_too_narrow(void **state)
+{
+	struct table *t = sample();
+	char *text = print(t, 22, true, false);
+
+	assert_string_equal(text, "NAME           VALUE WHAT\n"
+				  "cpu              1.5 a processor\n"
+				  "temperature 12345678\n");
+	free(text);
+	table_free(t);
+}
+#endif
+
 static void test_hostile(void **state)
 {
 	struct table *t = table_new();
@@ -185,6 +234,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_layout), cmocka_unit_test(test_color), cmocka_unit_test(test_width),
+#ifndef TABLE_CUTS
+		cmocka_unit_test(test_words), cmocka_unit_test(test_too_narrow),
+#endif
 		cmocka_unit_test(test_hostile), cmocka_unit_test(test_misuse), cmocka_unit_test(test_escape),
 		cmocka_unit_test(test_escape_all),
 	};
