@@ -77,8 +77,9 @@ static bool denied(uint16_t reason)
 	       reason == PM_REASON_ERRNO + EPERM;
 }
 
-/* "what: why" of a probe; of several with the same reason the first, and how many more. */
-static void print_probe(const struct doctor *d, uint32_t i, struct buf *out)
+/* "what: why" of a probe, or only what if the state of the source says why; of several with the same reason the
+ * first, and how many more. */
+static void print_probe(const struct doctor *d, uint32_t i, bool absent, struct buf *out)
 {
 	const struct pm_probe *p = &d->model.probe[i];
 	unsigned more = 0;
@@ -88,8 +89,8 @@ static void print_probe(const struct doctor *d, uint32_t i, struct buf *out)
 	text_escape(out, p->what, strlen(p->what));
 	if (more && !d->options.verbose)
 		buf_printf(out, " and %u more", more);
-	buf_addstr(out, ": ");
-	buf_addstr(out, pm_reason_text(p->reason));
+	if (!absent || p->reason != PM_REASON_NOT_SUPPORTED)
+		buf_printf(out, ": %s", pm_reason_text(p->reason));
 }
 
 static int row(struct table *t, const char *source, const char *state, const char *need, const char *cure)
@@ -103,7 +104,8 @@ static int row(struct table *t, const char *source, const char *state, const cha
 	return err;
 }
 
-/* One row a source, and further rows for what it lacks for different reasons. */
+/* One row a source, and further rows for what it lacks for different reasons. One that has neither values nor anything
+ * to say records what an option names. */
 static int examine(const struct doctor *d, const struct source *s, struct table *t)
 {
 	unsigned values = count_values(d, s);
@@ -133,12 +135,10 @@ static int examine(const struct doctor *d, const struct source *s, struct table 
 		if (told)
 			continue;
 		buf_clear(&text);
-		print_probe(d, i, &text);
+		print_probe(d, i, !values && !any_denied, &text);
 		err = row(t, first ? s->ops->name : "", first ? state : "", buf_str(&text), p->hint);
 		first = false;
 	}
-	if (first && !err)
-		err = row(t, s->ops->name, state, "not on this machine", NULL);
 	buf_release(&text);
 	return err;
 }

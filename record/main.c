@@ -5,6 +5,17 @@
 #include "record/commands.h"
 #include "record/privileges.h"
 
+/* perf's users type `perf stat -e LIST COMMAND`, and there is a stat(1) that would be run with that. */
+static int cmd_of_perf(int argc, char **argv)
+{
+	struct error e = { 0 };
+
+	(void)argc;
+	error_set(&e, EINVAL, "'%s' is no command of pmrec, which records without such a word (pmrec -e LIST COMMAND); "
+		  "pmrep stat prints the counts. The program '%s' is run with: pmrec -- %s", argv[0], argv[0], argv[0]);
+	return command_failed(&e);
+}
+
 static const struct {
 	const char *name;
 	int (*run)(int argc, char **argv);
@@ -13,6 +24,8 @@ static const struct {
 	{ "doctor", cmd_doctor },
 	{ "mark", cmd_mark },
 	{ "report", cmd_report },
+	{ "stat", cmd_of_perf },
+	{ "record", cmd_of_perf },
 };
 
 /* What was printed has arrived, or that is an error: a full disk must not look like success. */
@@ -21,7 +34,7 @@ static int close_stdout(int code)
 	struct error e = { 0 };
 
 	if ((ferror(stdout) || fflush(stdout)) && errno != EPIPE) {
-		error_sys(&e, errno, "stdout");
+		error_sys(&e, errno, "standard output");
 		return command_failed(&e);
 	}
 	return code;

@@ -65,7 +65,7 @@ static const struct argp_option options[] = {
 	  "interrupted", 1 },
 	{ "sync", 'S', NULL, 0, "sync() before each run", 1 },
 	{ "pre", KEY_PRE, "SHELL-COMMAND", 0, "run that before each run; its failure ends all", 1 },
-	{ "post", KEY_POST, "SHELL-COMMAND", 0, "and that after it", 1 },
+	{ "post", KEY_POST, "SHELL-COMMAND", 0, "run that after each run", 1 },
 	{ .doc = "What:", .group = 2 },
 	{ "event", 'e', "LIST", 0, "perf events, in perf's own language; may be repeated", 2 },
 	{ "events-file", KEY_EVENTS_FILE, "FILE|DIR", 0,
@@ -119,7 +119,7 @@ static const struct argp_option options[] = {
 	{ "overwrite", KEY_OVERWRITE, NULL, 0, "replace FILE", 3 },
 	{ "rotate", KEY_ROTATE, "SIZE|TIME", 0, "write one file after the other, each so large (100M) or of so much "
 	  "time (1h); pmrep merge joins them", 3 },
-	{ "keep", KEY_KEEP, "NUM", 0, "keep the newest NUM of these files only", 3 },
+	{ "keep", KEY_KEEP, "NUM", 0, "with --rotate: keep the newest NUM files only", 3 },
 	{ "label", KEY_LABEL, "KEY=VALUE", 0, "note in the recording; may be repeated", 3 },
 	{ "privacy", KEY_PRIVACY, "LEVEL", 0, "strict: no names at all; default: host and command name; full: "
 	  "arguments, users, processes too", 3 },

@@ -401,11 +401,21 @@ snapshots() {
 	run -0 "$bin/pmrec" doctor
 	[[ $output == *"perf "* ]]
 	[[ $output == *"stat "* ]]
+	# What only --add could bring is not missing.
+	[[ $output != *$'\nadd '* ]]
 	run -0 --separate-stderr "$bin/pmrec" --report -i 0.1 --overwrite -o x.pmr -- sleep 0.3
 	[[ $output == *%* ]]
 	run -4 "$bin/pmrec" -q --report -i 0.1 --overwrite -o x.pmr -- sh -c 'sleep 0.2; exit 4'
 	run -0 "$bin/pmrec" report --version
 	[[ $output == pmrep* ]]
+}
+
+@test "perf's words are told where they belong" {
+	run -125 "$bin/pmrec" stat -e faults true
+	[[ $output == *"pmrec -e LIST COMMAND"*"pmrec -- stat"* ]]
+	run -125 "$bin/pmrec" record true
+	run -0 "$bin/pmrec" -o x.pmr -- stat /
+	[[ $output == *Inode:* ]]
 }
 
 @test "a file that is being recorded is not taken over" {
