@@ -1,8 +1,10 @@
 #include "report/cmd.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/parse.h"
 #include "report/html.h"
@@ -113,9 +115,76 @@ static const struct options_spec spec = {
 	.name = "pmrep html", .column = OPTIONS_OTHER, .argp = &argp, .brief = brief,
 };
 
-static int judge(const struct html *h, struct html_recording *r, const char *path)
+/* A stream is read several times over, so it is kept in a file that has no name. */
+struct source {
+	const char *name; /* what people call it */
+	const char *path; /* what is opened */
+	FILE *kept;       /* owned, or NULL */
+	char own_path[40];
+};
+
+static int source_open(struct source *s, const char *file, struct error *e)
 {
-	bool open = r->result.cut_only && !r->result.damaged && strcmp(path, "-") && input_being_written(path);
+	char block[65536];
+	ssize_t n;
+
+	*s = (struct source){ .name = file, .path = file };
+	if (strcmp(file, "-"))
+		return 0;
+	s->kept = tmpfile();
+	if (!s->kept)
+		return error_sys(e, errno, "a temporary file for standard input");
+	snprintf(s->own_path, sizeof(s->own_path), "/proc/self/fd/%d", fileno(s->kept));
+	s->name = "standard input";
+	s->path = s->own_path;
+	while ((n = read(STDIN_FILENO, block, sizeof(block))) > 0 || (n < 0 && errno == EINTR))
+		if (n > 0 && fwrite(block, 1, (size_t)n, s->kept) != (size_t)n)
+			return error_sys(e, errno, "keeping standard input");
+	if (n < 0)
+		return error_sys(e, errno, "standard input");
+	return fflush(s->kept) ? error_sys(e, errno, "keeping standard input") : 0;
+}
+
+static void source_close(struct source *s)
+{
+	if (s->kept)
+		fclose(s->kept);
+}
+
+/* Errors name what people know. */
+static void call_by_name(struct error *e, const struct source *s)
+{
+	size_t len = strlen(s->path);
+	struct error as_told = *e;
+
+	if (s->kept && !strncmp(e->text, s->path, len))
+		snprintf(e->text, sizeof(e->text), "%s%s", s->name, as_told.text + len);
+}
+
+static int collect(struct html_recording *r, const struct html *h, const struct source *s, struct error *e)
+{
+	int err = html_collect(r, s->path, &h->config, e);
+
+	if (!err && s->kept) {
+		free(r->path);
+		r->path = strdup(s->name);
+		err = r->path ? 0 : error_sys(e, ENOMEM, "%s", s->name);
+	}
+	if (!err)
+		err = html_facts(r, s->path, e);
+	if (!err && html_find_outliers(r))
+		err = error_sys(e, ENOMEM, "%s", s->name);
+	if (!err && !r->intervals)
+		err = error_set(e, ENODATA, "%s: nothing to show: %s", s->name,
+				r->snapshots ? "an interval needs two snapshots" : "no snapshot");
+	if (err)
+		call_by_name(e, s);
+	return err;
+}
+
+static int judge(struct html_recording *r, const char *path)
+{
+	bool open = r->result.cut_only && !r->result.damaged && input_being_written(path);
 
 	if (!open)
 		cmd_complain_lines(spec.name, path, &r->result.notes);
@@ -125,25 +194,26 @@ static int judge(const struct html *h, struct html_recording *r, const char *pat
 static int run(struct html *h)
 {
 	struct html_recording recording[HTML_RECORDINGS] = { 0 };
+	struct source source[HTML_RECORDINGS] = { 0 };
 	struct html_page page = { .recording = recording, .n = h->n_files, .max_bytes = h->max_bytes };
 	struct outfile out = { .fd = -1 };
-	struct buf verdicts = BUF_INIT;
+	struct buf verdicts = BUF_INIT, counts = BUF_INIT;
 	struct error e = { 0 };
 	int err, status = EXIT_GOOD;
 
 	/* First, because reading takes long and a refusal does not. */
 	err = outfile_open(&out, h->output, h->overwrite, false, h->file, h->n_files, &e);
 	for (size_t i = 0; i < h->n_files && !err; i++) {
-		err = html_collect(&recording[i], h->file[i], &h->config, &e);
-		if (!err && judge(h, &recording[i], h->file[i]) != EXIT_GOOD)
+		err = source_open(&source[i], h->file[i], &e);
+		if (!err)
+			err = collect(&recording[i], h, &source[i], &e);
+		if (!err && judge(&recording[i], source[i].name) != EXIT_GOOD)
 			status = EXIT_DAMAGED;
-		if (!err && !recording[i].intervals)
-			err = error_set(&e, ENODATA, "%s: nothing to show: %s", h->file[i],
-					recording[i].snapshots ? "an interval needs two snapshots" : "no snapshot");
 	}
 	if (!err && h->n_files == 2) {
-		html_verdicts(h->file[0], h->file[1], &h->config.selection, &verdicts);
+		html_verdicts(source[0].path, source[1].path, &h->config.selection, &verdicts, &counts);
 		page.verdicts = &verdicts;
+		page.verdict_counts = buf_str(&counts);
 	}
 	if (!err)
 		err = html_page_write(&page, &out, &e);
@@ -156,8 +226,11 @@ static int run(struct html *h)
 	outfile_release(&out);
 	buf_release(&page.reduced);
 	buf_release(&verdicts);
-	for (size_t i = 0; i < HTML_RECORDINGS; i++)
+	buf_release(&counts);
+	for (size_t i = 0; i < HTML_RECORDINGS; i++) {
 		html_recording_release(&recording[i]);
+		source_close(&source[i]);
+	}
 	return status;
 }
 

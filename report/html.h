@@ -41,11 +41,24 @@ struct html_event {
 	char *text;           /* owned: what people read */
 };
 
+/* A line of the head: what of whose machine. */
 struct html_fact {
-	char *name, *value; /* owned */
-	const char *reveals; /* "machine", "person", "time" or NULL */
-	bool head;          /* begins a part; the value is empty */
+	const char *name;
+	char *value; /* owned */
 };
+
+/* A CPU whose mean lies far from the median of all CPUs, and a time in which a value lies far from its own median. */
+struct html_outlier {
+	uint32_t metric, row;
+	double value, usual, score; /* score: distance in robust standard deviations */
+};
+struct html_moment {
+	struct html_outlier is;
+	double from_s, to_s;
+};
+#define HTML_OUTLIERS 20
+#define HTML_OUTLIER_SCORE 3.5 /* Iglewicz and Hoaglin's limit for a modified z */
+#define HTML_MOMENT_SCORE 5.0  /* of a thousand values, some lie beyond 3.5 without being more than noise */
 
 struct html_recording {
 	char *path; /* owned */
@@ -59,6 +72,13 @@ struct html_recording {
 	uint64_t more_events;
 	struct html_fact *fact; /* owned */
 	uint32_t n_facts, cap_facts;
+	struct buf facts;     /* markup of all that info says */
+	uint64_t lost_ticks;
+	uint32_t n_refused;   /* things that could not be recorded */
+	struct html_outlier outlier[HTML_OUTLIERS]; /* farthest first */
+	uint32_t n_outliers, n_compared; /* n_compared: CPUs that were held against each other */
+	struct html_moment moment[HTML_OUTLIERS];   /* farthest first */
+	uint32_t n_moments;
 	char *host;           /* owned; "" if it is not recorded */
 	uint64_t snapshots, intervals;
 	int64_t start_wall_ns; /* of the origin; 0: not recorded */
@@ -79,9 +99,24 @@ int html_find_row(struct html_recording *r, struct names *names, const struct pl
  * text in *e; the recording is to be released in both cases. */
 int html_collect(struct html_recording *r, const char *path, const struct pipeline_config *config, struct error *e);
 
-/* Identity, topology, decoded registers and what was refused: what `pmrep info` says. At the end of a recording. */
-int html_facts(struct html_recording *r, const struct places *places);
+/* Identity, topology, decoded registers, quality and what was refused: what `pmrep info` says of the whole file, which
+ * is looked through once more for it. 0 or -errno with the text in *e. */
+int html_facts(struct html_recording *r, const char *path, struct error *e);
 
+/* Looks for CPUs and moments that stand out, once everything is collected. 0 or -ENOMEM. */
+int html_find_outliers(struct html_recording *r);
+
+static inline double html_mean(const struct html_series *s)
+{
+	return s->present ? s->sum / s->weight : (double)__builtin_nan("");
+}
+/* Series of that metric and row among those that are drawn near; NULL: none. */
+const struct html_series *html_near(const struct html_recording *r, uint32_t metric, uint32_t row);
+
+/* Digits behind the point that show that the lowest and the highest value of a series differ. */
+unsigned html_precision(const struct html_metric *m, const struct html_series *s);
+/* What counts things has no unit: "1" would be taken for a number. */
+void html_put_unit(const char *unit, struct buf *out);
 /* A value as tables print it: at most 48 bytes, with its NUL. */
 void html_number(char out[static 48], double v, unsigned precision);
 
@@ -92,6 +127,7 @@ struct html_page {
 	size_t n;
 	uint64_t max_bytes;
 	const struct buf *verdicts; /* markup of html_verdicts(), or NULL */
+	const char *verdict_counts; /* its sentence; "" or NULL: none */
 	struct html_form near, far; /* out: how series were written; far.bytes 0: they were left out */
 	uint64_t bytes;             /* out */
 	struct buf reduced;         /* out: lines that say what was reduced; empty: nothing */
@@ -103,14 +139,26 @@ int html_page_write(struct html_page *p, struct outfile *out, struct error *e);
 int html_page_text(const struct html_page *p, struct buf *before, struct buf *after, struct error *e);
 
 /* Parts of the page that are markup and no data. */
-void html_put_facts(const struct html_recording *r, struct buf *out);
 void html_put_summary(const struct html_recording *r, struct buf *out);
 void html_put_metrics(const struct html_recording *r, struct buf *out);
 void html_put_events(const struct html_recording *r, struct buf *out);
 void html_put_outliers(const struct html_recording *r, struct buf *out);
+/* Buttons that show the CPU, and the moment. */
+void html_put_cpu_button(const struct html_recording *r, const struct html_outlier *o, struct buf *out);
+void html_put_moment_button(const struct html_recording *r, const struct html_moment *m, struct buf *out);
+/* The series of a metric that stands for the whole; and a line that shows series of n recordings, of which some may be
+ * NULL. */
+const struct html_series *html_main(const struct html_recording *r, uint32_t metric);
+void html_put_spark(const struct html_recording *r, const struct html_series *const *series, size_t n,
+		    struct buf *out);
+/* The head: whose recordings, what they come to, and what is unusual in them. */
+void html_put_identity(const struct html_page *p, struct buf *out);
+void html_put_glance(const struct html_page *p, struct buf *out);
 
-/* What diff says of two recordings, as markup; where nothing can be said, why. */
-void html_verdicts(const char *base, const char *fresh, const struct selection *selection, struct buf *out);
+/* What diff says of two recordings, as markup; where nothing can be said, why. `counts` gets it in one sentence, or
+ * nothing. */
+void html_verdicts(const char *base, const char *fresh, const struct selection *selection, struct buf *out,
+		   struct buf *counts);
 
 /* Files of report/web that the program holds; with their lengths. */
 struct html_asset {

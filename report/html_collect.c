@@ -388,11 +388,9 @@ static int end(void *ctx, struct error *e)
 	add_damage(c);
 
 	/* Of several recordings in one file, those behind the first only go on with its series. */
-	if (!r->n_facts) {
-		const char *host = pm_map_text(&c->places->model->header, PM_HEADER_HOST, "");
-
-		r->host = strdup(host);
-		err = r->host ? html_facts(r, c->places) : -ENOMEM;
+	if (!r->host) {
+		r->host = strdup(pm_map_text(&c->places->model->header, PM_HEADER_HOST, ""));
+		err = r->host ? 0 : -ENOMEM;
 	}
 	for (; c->placed_events < r->n_events; c->placed_events++) {
 		struct html_event *h = &r->event[c->placed_events];

@@ -1,179 +1,289 @@
-/* Whose recording it is: the facts of the header, decoded registers and refusals, as pairs of texts. */
+/* Whose recording it is: what `pmrep info` says, as markup, and the lines that stand at the head of the page. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/number.h"
-#include "report/decode.h"
 #include "report/html.h"
+#include "report/html_text.h"
 #include "report/info.h"
-#include "report/value_out.h"
 #include "report/input.h"
+#include "report/value_out.h"
 
-static int add(struct html_recording *r, const char *name, const char *value, enum pm_privacy privacy, bool head)
+#define ROWS_MOST 1000 /* of a part: one-time values of a large machine are very many */
+
+/* ---- all of it ---- */
+
+struct facts {
+	struct buf *out, rows; /* rows: of the part at hand */
+	char *title;           /* of it, or NULL */
+	const struct info_column *column;
+	size_t n;
+	uint64_t n_rows;
+	bool in_cards;
+};
+
+/* Parts that are short stand side by side, and are open. */
+static bool is_card(const char *title)
 {
-	uint32_t cap = r->cap_facts ? r->cap_facts * 2 : 64;
-	struct html_fact *f = r->fact;
+	static const char *const card[] = { "Recording", "Host and recorder", "Topology (online CPUs)", "Clocks" };
 
-	if (r->n_facts == r->cap_facts) {
-		if (!(f = reallocarray(r->fact, cap, sizeof(*f))))
-			return -ENOMEM;
-		r->fact = f;
-		r->cap_facts = cap;
+	for (size_t i = 0; i < sizeof(card) / sizeof(*card); i++)
+		if (!strcmp(title, card[i]))
+			return true;
+	return false;
+}
+
+static void put_head(struct facts *f)
+{
+	if (!f->column[0].name[0])
+		return;
+	buf_addstr(f->out, "<thead><tr>");
+	for (size_t i = 0; i < f->n; i++)
+		buf_printf(f->out, "<th scope=col%s>%s</th>", f->column[i].right ? " class=n" : "",
+			   f->column[i].name);
+	buf_addstr(f->out, "</tr></thead>");
+}
+
+static void end_part(struct facts *f)
+{
+	bool card = f->title && is_card(f->title), open = card || (f->title && !strcmp(f->title, "Sources"));
+
+	/* Events have a place of their own, where they can be clicked. */
+	if (f->title && f->rows.len && strcmp(f->title, "Events")) {
+		if (card != f->in_cards)
+			buf_addstr(f->out, card ? "<div class=cards>\n" : "</div>\n");
+		f->in_cards = card;
+		buf_printf(f->out, "<details class=\"facts%s\"%s><summary>", card ? " card" : "",
+			   open ? " open" : "");
+		html_text(f->out, f->title);
+		if (!card)
+			buf_printf(f->out, " <span class=count>%llu</span>", (unsigned long long)f->n_rows);
+		buf_addstr(f->out, "</summary><div class=scroll tabindex=0 role=region aria-label=\"");
+		html_text(f->out, f->title);
+		buf_addstr(f->out, "\"><table class=facts>");
+		put_head(f);
+		buf_addstr(f->out, "<tbody>\n");
+		buf_add(f->out, f->rows.data, f->rows.len);
+		buf_addstr(f->out, "</tbody></table></div>");
+		if (f->n_rows > ROWS_MOST)
+			buf_printf(f->out, "<p class=hint>%llu more: pmrep info --all has them.</p>",
+				   (unsigned long long)(f->n_rows - ROWS_MOST));
+		buf_addstr(f->out, "</details>\n");
 	}
-	f += r->n_facts;
-	*f = (struct html_fact){
-		.name = strdup(name), .value = strdup(value), .reveals = privacy_name(privacy), .head = head,
-	};
-	if (!f->name || !f->value) {
-		free(f->name);
-		free(f->value);
-		return -ENOMEM;
+	buf_clear(&f->rows);
+	free(f->title);
+	f->title = NULL;
+	f->n_rows = 0;
+}
+
+static int part(void *ctx, const char *title, const struct info_column *column, size_t n)
+{
+	struct facts *f = ctx;
+
+	end_part(f);
+	f->title = strdup(title);
+	f->column = column;
+	f->n = n;
+	return f->title ? 0 : -ENOMEM;
+}
+
+static int row(void *ctx, const char *const *cell, size_t n, enum pm_privacy privacy)
+{
+	struct facts *f = ctx;
+	const char *what = privacy_name(privacy);
+
+	if (f->n_rows++ >= ROWS_MOST)
+		return 0;
+	buf_addstr(&f->rows, "<tr>");
+	for (size_t i = 0; i < n; i++) {
+		buf_addstr(&f->rows, !i ? "<th scope=row>" : f->column[i].right ? "<td class=n>" : "<td>");
+		html_text(&f->rows, cell[i] ? cell[i] : "");
+		if (what && i + 1 == n)
+			buf_printf(&f->rows, " <span class=reveals title=\"tells about the %s\">%s</span>", what,
+				   what);
+		buf_addstr(&f->rows, i ? "</td>" : "</th>");
 	}
-	r->n_facts++;
+	buf_addstr(&f->rows, "</tr>\n");
+	return f->rows.err;
+}
+
+static int remark(void *ctx, const char *text)
+{
 	return 0;
 }
 
-static int head(struct html_recording *r, const char *name)
+/* ---- the head ---- */
+
+static int add(struct html_recording *r, const char *name, struct buf *value)
 {
-	return add(r, name, "", PM_PRIVACY_TECHNICAL, true);
+	struct html_fact *f;
+	int err = value->err;
+
+	if (!value->len)
+		return err;
+	f = html_grown(r->fact, r->n_facts, &r->cap_facts, sizeof(*f));
+	if (!f)
+		return -ENOMEM;
+	r->fact = f;
+	f[r->n_facts++] = (struct html_fact){ .name = name, .value = buf_detach(value) };
+	return err ? err : f[r->n_facts - 1].value ? 0 : -ENOMEM;
 }
 
-static int fact(struct html_recording *r, const char *name, const char *value)
+static const char *word(const struct pm_model *m, uint32_t key)
 {
-	return add(r, name, value, PM_PRIVACY_TECHNICAL, false);
+	return pm_map_text(&m->header, key, "");
 }
 
-static int recording(struct html_recording *r)
+/* A number of things, if the kernel says it: "2 packages". */
+static void put_things(struct buf *out, uint32_t n, const char *thing)
 {
-	char text[64], number[NUMBER_MAX];
-	int err = head(r, "Recording");
-
-	if (!err)
-		err = fact(r, "file", input_name(r->path));
-	if (!err && r->start_wall_ns > 0) {
-		text[number_time(text, (uint64_t)r->start_wall_ns, 0)] = '\0';
-		err = add(r, "start", text, PM_PRIVACY_TIME, false);
-	}
-	number[number_fixed(number, r->duration_s, 3)] = '\0';
-	snprintf(text, sizeof(text), "%s s", number);
-	return err ? err : fact(r, "duration", text);
+	if (n != UINT32_MAX && n)
+		buf_printf(out, "%s%u %s%s", out->len ? ", " : "", n, thing, plural(n));
 }
 
-/* Everything of the header, so that a key of a later version is shown, too. */
-static int host(struct html_recording *r, const struct pm_model *m)
+static int put_machine(struct html_recording *r, const struct pm_model *m)
 {
-	struct buf value = BUF_INIT;
-	char name[16];
-	int err = head(r, "Host and recorder");
-
-	for (uint32_t i = 0; i < m->header.n && !err; i++) {
-		const struct pm_field *f = &m->header.field[i];
-
-		buf_clear(&value);
-		if (f->key == PM_HEADER_INTERVAL && f->value.kind == PM_VALUE_U64)
-			buf_printf(&value, "%g s", (double)f->value.u64 / 1e9);
-		else if (f->key == PM_HEADER_MEMORY && f->value.kind == PM_VALUE_U64)
-			buf_printf(&value, "%.1f GB", (double)f->value.u64 / 1e9);
-		else
-			value_text(&f->value, &value);
-		err = value.err ? value.err :
-				  add(r, key_name(pm_header_keys, f->key, name), buf_str(&value),
-				      pm_key_privacy(f->key), false);
-	}
-	buf_release(&value);
-	return err;
-}
-
-static int topology(struct html_recording *r, const struct pm_model *m)
-{
+	uint64_t memory = pm_map_u64(&m->header, PM_HEADER_MEMORY, 0);
+	const char *hypervisor = word(m, PM_HEADER_HYPERVISOR);
 	struct topology_counts c;
+	struct buf text = BUF_INIT;
 	int err = topology_count(&m->topology, &c);
 
-	if (err || !m->topology.n)
+	if (!err) {
+		buf_addstr(&text, word(m, PM_HEADER_CPU_MODEL));
+		if (!text.len)
+			buf_addstr(&text, word(m, PM_HEADER_ARCH));
+		err = add(r, "Processor", &text);
+	}
+	if (!err) {
+		put_things(&text, c.cpus, "CPU");
+		put_things(&text, c.cores, "core");
+		put_things(&text, c.packages, "package");
+		put_things(&text, c.nodes, "node");
+		put_things(&text, c.offline, "offline CPU");
+		if (memory)
+			buf_printf(&text, "%s%.1f GB of memory", text.len ? ", " : "", (double)memory / 1e9);
+		err = add(r, "Size", &text);
+	}
+	buf_addstr(&text, word(m, PM_HEADER_OS));
+	if (word(m, PM_HEADER_KERNEL)[0])
+		buf_printf(&text, "%sLinux %s", text.len ? ", " : "", word(m, PM_HEADER_KERNEL));
+	if (hypervisor[0])
+		buf_printf(&text, "%sguest of %s", text.len ? ", " : "", hypervisor);
+	return err ? err : add(r, "System", &text);
+}
+
+static void put_span(struct buf *out, uint64_t ns)
+{
+	char number[NUMBER_MAX];
+
+	buf_add(out, number, number_double(number, ns < 1000000000 ? (double)ns / 1e6 : (double)ns / 1e9));
+	buf_addstr(out, ns < 1000000000 ? " ms" : " s");
+}
+
+static int put_when(struct html_recording *r, const struct pm_model *m)
+{
+	uint64_t interval = pm_map_u64(&m->header, PM_HEADER_INTERVAL, 0);
+	struct buf text = BUF_INIT;
+	char when[64], number[NUMBER_MAX];
+
+	if (r->start_wall_ns > 0) {
+		when[number_time(when, (uint64_t)r->start_wall_ns / 1000000000 * 1000000000, 0)] = '\0';
+		/* 2026-01-31T12:00:00Z, for people. */
+		buf_printf(&text, "%.10s %.8s UTC, ", when, when + 11);
+	}
+	number[number_fixed(number, r->duration_s, 3)] = '\0';
+	buf_printf(&text, "%s s in %llu interval%s", number, (unsigned long long)r->intervals,
+		   plural(r->intervals));
+	if (interval) {
+		buf_addstr(&text, " of ");
+		put_span(&text, interval);
+	}
+	return add(r, "Recorded", &text);
+}
+
+/* What was counted, and how a command went. */
+static int put_target(struct html_recording *r, const struct pm_model *m, const struct scan *s)
+{
+	const struct pm_value *arguments = pm_map_get(&m->header, PM_HEADER_ARGUMENTS);
+	const char *target = word(m, PM_HEADER_TARGET), *command = word(m, PM_HEADER_COMMAND);
+	struct buf text = BUF_INIT;
+
+	buf_addstr(&text, !strcmp(target, "system") ? "the whole system" : target);
+	if (command[0])
+		buf_printf(&text, "%s%s", text.len ? ": " : "", command);
+	if (command[0] && arguments) {
+		buf_addch(&text, ' ');
+		value_text(arguments, &text);
+	}
+	for (uint32_t i = 0; i < s->n_events; i++) {
+		const struct pm_map *a = &s->event[i].attrs;
+
+		if (s->event[i].type != PM_EVENT_CHILD_EXIT)
+			continue;
+		if (pm_map_get(a, PM_EVENT_KEY_SIGNAL))
+			buf_printf(&text, ", killed by signal %llu",
+				   (unsigned long long)pm_map_u64(a, PM_EVENT_KEY_SIGNAL, 0));
+		else
+			buf_printf(&text, ", exit status %llu",
+				   (unsigned long long)pm_map_u64(a, PM_EVENT_KEY_EXIT, 0));
+	}
+	return add(r, "Counted", &text);
+}
+
+static int put_plain(struct html_recording *r, const struct pm_model *m, uint32_t key, const char *name)
+{
+	const struct pm_value *v = pm_map_get(&m->header, key);
+	struct buf text = BUF_INIT;
+
+	if (v)
+		value_text(v, &text);
+	return add(r, name, &text);
+}
+
+static int put_identity(struct html_recording *r, const struct pm_model *m, const struct scan *s)
+{
+	int err = put_plain(r, m, PM_HEADER_HOST, "Host");
+
+	if (!err)
+		err = put_plain(r, m, PM_HEADER_PRODUCT, "Product");
+	if (!err)
+		err = put_machine(r, m);
+	if (!err)
+		err = put_when(r, m);
+	if (!err)
+		err = put_target(r, m, s);
+	if (!err)
+		err = put_plain(r, m, PM_HEADER_LABELS, "Labels");
+	if (!err)
+		err = put_plain(r, m, PM_HEADER_HISTORY, "History");
+	return err;
+}
+
+int html_facts(struct html_recording *r, const char *path, struct error *e)
+{
+	struct facts f = { .out = &r->facts };
+	const struct info_sink to = { .ctx = &f, .part = part, .row = row, .remark = remark };
+	struct scan s;
+	int err = scan_path(&s, path, SCAN_TIMES | SCAN_SOME, e);
+
+	if (err) {
+		scan_release(&s);
 		return err;
-	const struct {
-		const char *name;
-		uint32_t n;
-	} rows[] = {
-		{ "packages", c.packages }, { "dies", c.dies }, { "nodes", c.nodes }, { "clusters", c.clusters },
-		{ "cores", c.cores }, { "CPUs", c.cpus }, { "threads per core", c.threads ? c.threads : UINT32_MAX },
-		{ "offline CPUs", c.offline },
-	};
-
-	err = head(r, "Topology (online CPUs)");
-	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows) && !err; i++) {
-		char text[16] = "-";
-
-		if (rows[i].n != UINT32_MAX)
-			snprintf(text, sizeof(text), "%u", rows[i].n);
-		err = fact(r, rows[i].name, text);
 	}
-	return err;
-}
-
-static int take_decoded(void *ctx, const struct decoded *d)
-{
-	struct buf text = BUF_INIT;
-	int err;
-
-	decoded_text(d, &text);
-	err = text.err ? text.err : fact(ctx, d->name, buf_str(&text));
-	buf_release(&text);
-	return err;
-}
-
-static int missing(struct html_recording *r, const struct pm_model *m)
-{
-	struct buf text = BUF_INIT;
-	int err = m->n_probes ? head(r, "Not recorded") : 0;
-
-	for (uint32_t i = 0; i < m->n_probes && !err; i++) {
-		const struct pm_probe *p = &m->probe[i];
-
-		buf_clear(&text);
-		buf_addstr(&text, p->what);
-		if (p->reason)
-			buf_printf(&text, ": %s", pm_reason_text(p->reason));
-		if (p->hint)
-			buf_printf(&text, "; try: %s", p->hint);
-		err = text.err ? text.err : fact(r, p->source, buf_str(&text));
-	}
-	buf_release(&text);
-	return err;
-}
-
-/* Drops a head that nothing came behind. */
-static void close_part(struct html_recording *r)
-{
-	struct html_fact *last = r->n_facts ? &r->fact[r->n_facts - 1] : NULL;
-
-	if (!last || !last->head)
-		return;
-	free(last->name);
-	free(last->value);
-	r->n_facts--;
-}
-
-int html_facts(struct html_recording *r, const struct places *places)
-{
-	const struct pm_model *m = places->model;
-	int err = recording(r);
-
+	err = put_identity(r, pm_reader_model(s.reader), &s);
 	if (!err)
-		err = host(r, m);
+		err = info_say(input_name(r->path), &s, true, &to);
+	end_part(&f);
+	if (f.in_cards)
+		buf_addstr(&r->facts, "</div>\n");
+	r->lost_ticks = s.lost_ticks;
+	r->n_refused = pm_reader_model(s.reader)->n_probes;
+	buf_release(&f.rows);
+	scan_release(&s);
 	if (!err)
-		err = topology(r, m);
-	if (!err)
-		err = head(r, "Registers");
-	if (!err)
-		err = decode_all(m, take_decoded, r);
-	close_part(r);
-	if (!err)
-		err = head(r, "Settings of the kernel");
-	if (!err)
-		err = decode_settings(m, take_decoded, r);
-	close_part(r);
-	return err ? err : missing(r, m);
+		err = r->facts.err;
+	return err ? error_sys(e, -err, "identity of the machine") : 0;
 }

@@ -156,38 +156,19 @@ static void put_title(const struct html_page *p, struct buf *out)
 	}
 }
 
-static const char *fact_of(const struct html_recording *r, const char *name)
+/* The same as a heading: what is beside the name stands back. */
+static void put_heading(const struct html_page *p, struct buf *out)
 {
-	for (uint32_t i = 0; i < r->n_facts; i++)
-		if (!strcmp(r->fact[i].name, name))
-			return r->fact[i].value;
-	return NULL;
-}
-
-static void put_lead(const struct html_page *p, struct buf *out)
-{
-	static const char *const name[] = { "cpu_model", "CPUs", "kernel", "hypervisor", "duration", "start" };
-
 	for (size_t i = 0; i < p->n; i++) {
 		const struct html_recording *r = &p->recording[i];
-		bool any = false;
 
-		buf_addstr(out, "<p class=lead>");
-		if (p->n > 1) {
-			html_text(out, input_name(r->path));
-			buf_addstr(out, ": ");
+		buf_addstr(out, i ? " <span class=soft>beside</span> " : "");
+		html_text(out, input_name(r->path));
+		if (r->host && r->host[0]) {
+			buf_addstr(out, " <span class=soft>(");
+			html_text(out, r->host);
+			buf_addstr(out, ")</span>");
 		}
-		for (size_t k = 0; k < sizeof(name) / sizeof(*name); k++) {
-			const char *value = fact_of(r, name[k]);
-
-			if (!value)
-				continue;
-			buf_addstr(out, any ? " &middot; " : "");
-			html_text(out, value);
-			buf_addstr(out, !strcmp(name[k], "CPUs") ? " CPUs" : "");
-			any = true;
-		}
-		buf_printf(out, "%s%llu intervals</p>\n", any ? " &middot; " : "", (unsigned long long)r->intervals);
 	}
 }
 
@@ -219,25 +200,32 @@ static void put_notes(const struct html_page *p, struct buf *out)
 {
 	struct buf reduced = p->reduced;
 
+	buf_addstr(out, "<div id=notes>");
 	put_note(out, "Reduced, so that the page is small enough", &reduced);
 	for (size_t i = 0; i < p->n; i++) {
 		struct buf notes = p->recording[i].result.notes;
 
 		put_note(out, input_name(p->recording[i].path), &notes);
 	}
+	buf_addstr(out, "</div>\n");
 }
 
 static void put_each(const struct html_page *p, struct buf *out,
 		     void (*put)(const struct html_recording *, struct buf *))
 {
-	for (size_t i = 0; i < p->n; i++) {
-		if (p->n > 1) {
-			buf_addstr(out, "<h3>");
-			html_text(out, input_name(p->recording[i].path));
-			buf_addstr(out, "</h3>\n");
-		}
-		put(&p->recording[i], out);
+	if (p->n == 1) {
+		put(p->recording, out);
+		return;
 	}
+	buf_addstr(out, "<div class=each>\n");
+	for (size_t i = 0; i < p->n; i++) {
+		buf_printf(out, "<div><h3><i class=\"swatch s%zu\"></i>", i);
+		html_text(out, input_name(p->recording[i].path));
+		buf_addstr(out, "</h3>\n");
+		put(&p->recording[i], out);
+		buf_addstr(out, "</div>\n");
+	}
+	buf_addstr(out, "</div>\n");
 }
 
 static void put_summary(const struct html_page *p, struct buf *out)
@@ -260,9 +248,14 @@ static void put_events(const struct html_page *p, struct buf *out)
 	put_each(p, out, html_put_events);
 }
 
+static void put_recorded_facts(const struct html_recording *r, struct buf *out)
+{
+	buf_add(out, r->facts.data, r->facts.len);
+}
+
 static void put_facts(const struct html_page *p, struct buf *out)
 {
-	put_each(p, out, html_put_facts);
+	put_each(p, out, put_recorded_facts);
 }
 
 static void put_files(const struct html_page *p, struct buf *out)
@@ -369,8 +362,8 @@ static const struct part {
 	void (*put)(const struct html_page *p, struct buf *out); /* NULL: the numbers, which stream */
 } parts[] = {
 	{ "policy", put_policy },	{ "generator", put_generator }, { "title", put_title },
-	{ "style", put_style },		{ "lead", put_lead },		{ "notes", put_notes },
-	{ "summary", put_summary },	{ "verdictlink", put_verdict_link }, { "verdicts", put_verdicts },
+	{ "heading", put_heading },	{ "style", put_style },		{ "identitylines", html_put_identity },		{ "notes", put_notes },
+	{ "glance", html_put_glance },	{ "summary", put_summary },	{ "verdictlink", put_verdict_link }, { "verdicts", put_verdicts },
 	{ "outliers", put_outliers },	{ "events", put_events },	{ "metrics", put_metrics },
 	{ "facts", put_facts },		{ "files", put_files },		{ "notice", put_notice },
 	{ "data", put_data },		{ "numbers", NULL },		{ "uplot", put_uplot },

@@ -20,10 +20,8 @@ void html_recording_release(struct html_recording *r)
 	}
 	for (uint32_t i = 0; i < r->n_events; i++)
 		free(r->event[i].text);
-	for (uint32_t i = 0; i < r->n_facts; i++) {
-		free(r->fact[i].name);
+	for (uint32_t i = 0; i < r->n_facts; i++)
 		free(r->fact[i].value);
-	}
 	free(r->metric);
 	free(r->row);
 	free(r->event);
@@ -33,6 +31,7 @@ void html_recording_release(struct html_recording *r)
 	html_set_release(&r->near);
 	html_set_release(&r->far);
 	html_set_release(&r->totals);
+	buf_release(&r->facts);
 	buf_release(&r->result.notes);
 	*r = (struct html_recording){ 0 };
 }
@@ -166,4 +165,12 @@ out:
 	buf_release(&where);
 	buf_release(&key);
 	return err;
+}
+
+const struct html_series *html_near(const struct html_recording *r, uint32_t metric, uint32_t row)
+{
+	for (uint32_t i = 0; i < r->near.n; i++)
+		if (r->near.series[i].metric == metric && r->near.series[i].row == row)
+			return &r->near.series[i];
+	return NULL;
 }

@@ -17,19 +17,22 @@ static void put_number(struct buf *out, double v)
 {
 	char text[48];
 
-	html_number(text, v, 3);
+	html_number(text, v, fabs(v) >= 1000 ? 0 : fabs(v) >= 100 ? 1 : 3);
 	buf_printf(out, "<td class=n>%s</td>", text);
 }
 
+/* A part more or less, or so many times as much. */
 static void put_percent(struct buf *out, double ratio)
 {
-	if (isfinite(ratio))
+	if (isfinite(ratio) && ratio >= 10)
+		buf_printf(out, "&times;%.*f", ratio < 100 ? 1 : 0, ratio);
+	else if (isfinite(ratio))
 		buf_printf(out, "%+.2f %%", (ratio - 1) * 100);
 	else
 		buf_addch(out, '-');
 }
 
-static void put_result(struct buf *out, const struct diff_result *r)
+static void put_result(struct buf *out, const struct diff_result *r, bool with_why)
 {
 	static const char *const class[] = {
 		[VERDICT_REGRESSED] = " class=verdict-regressed", [VERDICT_IMPROVED] = " class=verdict-improved",
@@ -45,7 +48,7 @@ static void put_result(struct buf *out, const struct diff_result *r)
 	put_number(out, r->v.base);
 	put_number(out, r->v.fresh);
 	buf_addstr(out, "<td class=unit>");
-	html_text(out, r->series->unit);
+	html_put_unit(r->series->unit, out);
 	buf_addstr(out, "</td><td class=n>");
 	put_percent(out, r->v.ratio);
 	buf_addstr(out, "</td><td class=n>");
@@ -56,9 +59,13 @@ static void put_result(struct buf *out, const struct diff_result *r)
 	} else {
 		buf_addch(out, '-');
 	}
-	buf_addstr(out, "</td><td>");
-	html_text(out, r->why);
-	buf_addstr(out, "</td></tr>\n");
+	buf_addstr(out, "</td>");
+	if (with_why) {
+		buf_addstr(out, "<td class=why>");
+		html_text(out, r->why);
+		buf_addstr(out, "</td>");
+	}
+	buf_addstr(out, "</tr>\n");
 }
 
 static void put_differences(struct buf *out, const struct diff_environment *env)
@@ -77,8 +84,48 @@ static void put_differences(struct buf *out, const struct diff_environment *env)
 	buf_addstr(out, "</ul></div>\n");
 }
 
-static void put_results(struct buf *out, const struct diff_results *results)
+/* What is said of every verdict alike, and so has to be said only once; "" if they differ. */
+static const char *common_why(const struct diff_results *results)
 {
+	for (size_t i = 1; i < results->n; i++)
+		if (strcmp(results->result[i].why, results->result[0].why))
+			return "";
+	return results->n ? results->result[0].why : "";
+}
+
+/* "2 regressed, 1 improved, 14 the same": of the metrics that have a better direction. */
+static void put_counts(struct buf *out, const struct diff_results *results)
+{
+	static const struct {
+		enum verdict_kind kind;
+		const char *word;
+	} row[] = {
+		{ VERDICT_REGRESSED, "regressed" }, { VERDICT_IMPROVED, "improved" }, { VERDICT_SAME, "the same" },
+		{ VERDICT_INCONCLUSIVE, "inconclusive" },
+	};
+	bool any = false;
+
+	for (size_t i = 0; i < sizeof(row) / sizeof(*row); i++) {
+		if (!results->count[row[i].kind])
+			continue;
+		buf_printf(out, "%s%zu %s", any ? ", " : "", results->count[row[i].kind], row[i].word);
+		any = true;
+	}
+}
+
+static void put_results(struct buf *out, const struct diff_results *results, struct buf *counts)
+{
+	const char *why = common_why(results);
+
+	put_counts(counts, results);
+	if (counts->len)
+		buf_printf(out, "<p><strong>Of the metrics that have a better direction: %s.</strong></p>\n",
+			   buf_str(counts));
+	if (why[0]) {
+		buf_addstr(out, "<p>Of all of them: ");
+		html_text(out, why);
+		buf_addstr(out, ".</p>\n");
+	}
 	buf_addstr(out, "<p class=hint>The first recording is the base. A change is only called one where its "
 			"interval lies beyond what matters for the metric; one run a side can say how "
 			"values vary within it, and not how other runs would have gone.</p>\n"
@@ -87,13 +134,14 @@ static void put_results(struct buf *out, const struct diff_results *results)
 			"<thead><tr><th scope=col>Metric</th><th scope=col>Where</th><th scope=col>Verdict</th>"
 			"<th scope=col class=n>Base</th><th scope=col class=n>New</th><th scope=col>Unit</th>"
 			"<th scope=col class=n>Change</th>"
-			"<th scope=col class=n>95 % interval</th><th scope=col>Why</th></tr></thead><tbody>\n");
+			"<th scope=col class=n>95 % interval</th>");
+	buf_addstr(out, why[0] ? "</tr></thead><tbody>\n" : "<th scope=col>Why</th></tr></thead><tbody>\n");
 	for (size_t i = 0; i < results->n; i++)
-		put_result(out, &results->result[i]);
+		put_result(out, &results->result[i], !why[0]);
 	buf_addstr(out, "</tbody></table></div>\n");
 }
 
-static int compare(struct diff_options *o, struct buf *out, struct error *e)
+static int compare(struct diff_options *o, struct buf *out, struct buf *counts, struct error *e)
 {
 	struct diff_recordings recordings = { 0 };
 	struct diff_environment environment = { 0 };
@@ -116,7 +164,7 @@ static int compare(struct diff_options *o, struct buf *out, struct error *e)
 	if (!err) {
 		put_differences(out, &environment);
 		if (!environment.meaningless)
-			put_results(out, &results);
+			put_results(out, &results, counts);
 		err = out->err;
 	}
 	diff_results_release(&results);
@@ -127,7 +175,8 @@ static int compare(struct diff_options *o, struct buf *out, struct error *e)
 	return err;
 }
 
-void html_verdicts(const char *base, const char *fresh, const struct selection *selection, struct buf *out)
+void html_verdicts(const char *base, const char *fresh, const struct selection *selection, struct buf *out,
+		   struct buf *counts)
 {
 	const char *path[DIFF_SIDES] = { base, fresh };
 	struct diff_options o;
@@ -146,10 +195,8 @@ void html_verdicts(const char *base, const char *fresh, const struct selection *
 	for (size_t i = 0; i < selection->n && !err; i++)
 		err = selection_add(&o.selection, selection->word[i].verb, selection->word[i].word, &e);
 	o.selection.has_show = selection->has_show;
-	if (!strcmp(base, "-") || !strcmp(fresh, "-"))
-		err = error_set(&e, ESPIPE, "a stream cannot be read again for it");
 	if (!err)
-		err = compare(&o, out, &e);
+		err = compare(&o, out, counts, &e);
 	/* The page is good without them: it says why they are not there. */
 	if (err) {
 		buf_addstr(out, "<p>No verdicts: ");

@@ -146,7 +146,8 @@ static void recording(struct report *p, const char *path)
 		fact_f(p, "bytes a snapshot", PM_PRIVACY_TECHNICAL, "%.1f for %llu values",
 		       (double)s->bytes / (double)s->snapshots, (unsigned long long)(s->values / s->decoded));
 	if (s->decoded < s->snapshots)
-		fact_f(p, "looked at", PM_PRIVACY_TECHNICAL, "%llu snapshots for intervals, lateness and skews",
+		fact_f(p, "sampled", PM_PRIVACY_TECHNICAL,
+		       "%llu of the snapshots, for what is said of intervals, lateness and skew",
 		       (unsigned long long)s->decoded);
 	if (s->runs > 1 || s->segments > 1)
 		fact_f(p, "runs, segments", PM_PRIVACY_TECHNICAL, "%u, %llu", s->runs,

@@ -334,16 +334,16 @@ function refresh(chart) {
 	drawChart(chart);
 }
 /* A figure for a metric; `makeLines` is asked when it is first seen. */
-function makeChart(title, unit, help, makeLines, describe) {
-	const chart = { title, unit, makeLines, stale: true, visible: false, number: ++charts };
+function makeChart(metric, makeLines, describe) {
+	const { display: title, unit, help } = metric;
+	const chart = { metric, title, unit, makeLines, stale: true, visible: false, number: ++charts };
 	chart.plot = make("div", { class: "plot", tabindex: "0", role: "img", "aria-label": describe });
 	chart.legend = make("ul", { class: "legend" });
 	chart.read = make("div", { class: "read", "aria-hidden": "true" });
-	const table = make("details", { ontoggle: () => table.open && fillTable(chart, body) }, make("summary", null, "as a table"));
-	const body = make("div");
-	table.append(body);
-	chart.figure = make("figure", null, make("figcaption", null, make("h3", null, title),
-		make("span", { class: "unit" }, unit === "1" ? "" : unit), help ? make("span", { class: "help" }, help) : null),
+	const body = make("div"), table = make("details", { ontoggle: () => table.open && fillTable(chart, body) },
+		make("summary", { "aria-label": `${title} as a table` }, "as a table"), body);
+	chart.figure = make("figure", { "aria-label": title }, make("figcaption", null, make("h3", { title }, title),
+		make("span", { class: "unit" }, unit === "1" ? "" : unit), help ? make("span", { class: "help", title: help }, help) : null),
 	chart.plot, chart.legend, chart.read, table);
 	chart.figure.chart = chart;
 	chart.plot.addEventListener("keydown", (event) => {

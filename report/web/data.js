@@ -11,21 +11,20 @@ const numbers = (() => {
 	return bytes;
 })();
 
-/* Series by "metric\nrow label", one map a recording; a series knows where its numbers lie. */
+/* Series by "metric\nrow label", and by metric, one map a recording; a series knows where its numbers lie. */
 for (const rec of data.recordings) {
-	rec.near.series = rec.near.list;
 	rec.find = new Map();
+	rec.byName = new Map(rec.metrics.map((m, i) => [m.name, i]));
+	rec.nearBy = new Map();
 	rec.farBy = new Map();
-	for (const set of [rec.near, rec.far]) {
+	for (const [set, by] of [[rec.near, rec.nearBy], [rec.far, rec.farBy]]) {
 		const size = set.buckets * set.bytes * (set.band ? 3 : 1);
 		set.list = set.list.map(([metric, row, low, high, mean], i) => {
 			const s = { set, metric, row, low, high, mean, at: set.offset + i * size };
 			rec.find.set(rec.metrics[metric].name + "\n" + rec.rows[row].label, s);
-			if (set === rec.far) {
-				if (!rec.farBy.has(metric))
-					rec.farBy.set(metric, []);
-				rec.farBy.get(metric).push(s);
-			}
+			if (!by.has(metric))
+				by.set(metric, []);
+			by.get(metric).push(s);
 			return s;
 		});
 	}
@@ -155,5 +154,8 @@ const zoomKeys = { "+": "in", "=": "in", "-": "out", "\u2212": "out", ArrowLeft:
 /* What happened: lines for moments, stretches where nothing was recorded. */
 const happened = data.recordings.flatMap((rec, which) =>
 	rec.events.map(([at, until, type, cpu, text]) => ({ at, until, type, cpu, text, which })));
-const eventColor = (e) => e.type === "marker" ? style("--accent") : e.type.startsWith("cpu-") ? style("--warn") :
-	e.until > e.at ? style("--bad") : style("--soft");
+const eventKind = (e) => e.type === "marker" ? "marker" : e.type.startsWith("cpu-") ? "hotplug" : e.until > e.at ? "lost" : "other";
+const eventKinds = {
+	marker: ["marker", "--s3"], hotplug: ["CPU came or went", "--warn"], lost: ["nothing was recorded", "--bad"], other: ["other event", "--soft"],
+};
+const eventColor = (e) => style(eventKinds[eventKind(e)][1]);

@@ -6,8 +6,7 @@ const two = data.recordings.length > 1;
 function linesOf(name, wanted) {
 	const lines = [];
 	data.recordings.forEach((rec, which) => {
-		const metric = rec.metrics.findIndex((m) => m.name === name);
-		if (metric < 0)
+		if (!rec.byName.has(name))
 			return;
 		for (const row of wanted(rec)) {
 			const s = rec.find.get(name + "\n" + rec.rows[row].label);
@@ -58,14 +57,27 @@ const nearRows = (rec) => rec.rows.map((row, i) => i).filter((i) => !rec.rows[i]
 
 function metricChart(rec, metric) {
 	const m = rec.metrics[metric];
-	return makeChart(m.display, m.unit, m.help, () => widen(paint(linesOf(m.name, nearRows))), describe(rec, metric, nearRows(rec)));
+	return makeChart(m, () => widen(paint(linesOf(m.name, nearRows))), describe(rec, metric, nearRows(rec)));
+}
+/* Values of a metric that are one and the same in all places and at all times; null: they are not. */
+function constant(name) {
+	let value = null;
+	for (const rec of data.recordings)
+		for (const s of rec.nearBy.get(rec.byName.get(name)) || []) {
+			if (s.mean === null)
+				continue;
+			if (s.low !== s.high || (value !== null && value !== s.low))
+				return null;
+			value = s.low;
+		}
+	return value;
 }
 
 /* Metrics of all recordings that have series at places of that kind, each once. */
 function metricsWith(set) {
 	const out = [], names = new Set();
 	for (const rec of data.recordings) {
-		const there = new Set(rec[set].list.map((s) => s.metric));
+		const there = set === "near" ? rec.nearBy : rec.farBy;
 		rec.metrics.forEach((m, i) => {
 			if (there.has(i) && !names.has(m.name)) {
 				names.add(m.name);
@@ -77,6 +89,7 @@ function metricsWith(set) {
 }
 
 const listed = [];
+/* Those that move, in full; the others stand behind a line that says what they were. */
 function listCharts(filter) {
 	const words = filter.toLowerCase().split(/\s+/).filter(Boolean);
 	const wanted = metricsWith("near").filter(([rec, i]) => {
@@ -85,20 +98,55 @@ function listCharts(filter) {
 	});
 	for (const chart of listed.splice(0))
 		dropChart(chart);
-	for (const [rec, i] of wanted.slice(0, MOST_CHARTS)) {
+	const still = words.length ? [] : wanted.filter(([rec, i]) => constant(rec.metrics[i].name) !== null);
+	const moving = wanted.filter((one) => !still.includes(one)), shown = moving.slice(0, MOST_CHARTS);
+	const place = (list, where) => list.forEach(([rec, i]) => {
 		const chart = metricChart(rec, i);
 		listed.push(chart);
-		byId("chart-list").append(chart.figure);
-	}
+		where.append(chart.figure);
+	});
+	place(shown, byId("chart-list"));
+	const rest = byId("chart-constant"), stillShown = still.slice(0, MOST_CHARTS);
+	rest.hidden = !still.length;
+	rest.firstElementChild.textContent = `${still.length} more did not change: ` + stillShown.slice(0, 12).map(([rec, i]) =>
+		`${rec.metrics[i].display} ${withUnit(constant(rec.metrics[i].name), rec.metrics[i].unit)}`).join(", ") +
+		(still.length > 12 ? ", \u2026" : "");
+	place(stillShown, rest.lastElementChild);
 	const more = byId("chart-more");
-	more.hidden = wanted.length > 0 && wanted.length <= MOST_CHARTS;
-	more.textContent = !wanted.length ? "No metric has that in its name." :
-		`${wanted.length - MOST_CHARTS} more: narrow the list with a part of a name.`;
+	more.hidden = moving.length > 0 ? moving.length <= MOST_CHARTS : still.length > 0;
+	more.textContent = moving.length ? `${moving.length - MOST_CHARTS} more: narrow the list with a part of a name.` :
+		words.length ? "No metric that is drawn has that in its name; the table of every metric may have it." :
+			"No metric was recorded of the system, packages or devices that could be drawn.";
+}
+/* Shows a chart to whoever asked for it, and where the keyboard is from then on. */
+function call(chart) {
+	if (!chart)
+		return;
+	const around = chart.figure.closest("details");
+	if (around)
+		around.open = true;
+	for (const other of document.querySelectorAll("figure.called"))
+		other.classList.remove("called");
+	chart.figure.classList.add("called");
+	chart.figure.scrollIntoView({ block: "center" });
+	chart.plot.focus({ preventScroll: true });
+}
+function callMetric(name) {
+	if (!listed.some((chart) => chart.metric.name === name)) {
+		byId("chart-filter").value = "";
+		listCharts("");
+	}
+	call(listed.find((chart) => chart.metric.name === name));
+}
+/* With what was before and after, so that it can be seen against that. */
+function zoomTo(from, to) {
+	const room = Math.max((to - from) * 4, data.recordings[0].near.width * 15, longest / 200);
+	setRange(from - room, to + room);
 }
 
 /* ---- one CPU ---- */
 const one = { charts: [], labels: [] };
-function openRow(label, stay) {
+function openRow(label, stay, metric) {
 	const select = byId("one-row");
 	if (!one.labels.includes(label))
 		return;
@@ -116,13 +164,15 @@ function openRow(label, stay) {
 			lines.forEach((line) => { line.color = line.which; line.on = true; });
 			return lines;
 		};
-		const chart = makeChart(m.display, m.unit, m.help, make, describe(rec, i, rowsOf(rec)));
+		const chart = makeChart(m, make, describe(rec, i, rowsOf(rec)));
 		one.charts.push(chart);
 		place.append(chart.figure);
 	}
 	const row = data.recordings.flatMap((r) => r.rows).find((r) => r.label === label);
-	byId("one-where").textContent = row && row.place ? `${label}: ${row.place}` : label;
-	if (!stay) {
+	byId("one-where").textContent = row && row.place ? row.place : "";
+	if (metric) {
+		call(one.charts.find((chart) => chart.metric.name === metric));
+	} else if (!stay) {
 		byId("one").scrollIntoView();
 		byId("one").focus({ preventScroll: true });
 	}
@@ -134,7 +184,9 @@ function buildOne() {
 			known.add(rec.rows[s.row].label);
 	one.labels = [...known].sort((a, b) => a.localeCompare(b, "en", { numeric: true }));
 	if (!one.labels.length) {
-		byId("one-where").textContent = "No series of single CPUs are in this page.";
+		byId("one-none").hidden = false;
+		byId("one-none").textContent = data.reducedFar ? "Single CPUs were left out to keep the page small." :
+			"Nothing that is drawn was recorded of single CPUs, cores or tasks.";
 		return;
 	}
 	select.append(...one.labels.map((label) => make("option", { value: label }, label)));
@@ -156,7 +208,11 @@ function showRange() {
 }
 function buildTools() {
 	byId("tools").hidden = false;
+	byId("chart-tools").hidden = false;
 	byId("every-tools").hidden = false;
+	for (const [kind, [name]] of Object.entries(eventKinds))
+		if (happened.some((e) => eventKind(e) === kind))
+			byId("event-keys").append(make("li", null, make("i", { class: kind }), name));
 	for (const button of document.querySelectorAll("[data-zoom]"))
 		button.addEventListener("click", () => zoom(button.dataset.zoom));
 	let waiting = 0;
@@ -177,8 +233,20 @@ function buildTools() {
 	};
 	byId("every-filter").addEventListener("input", (event) => filter(event.target.value));
 	count.textContent = `${rows.length}`;
-	for (const button of document.querySelectorAll("button.open"))
-		button.addEventListener("click", () => openRow(button.textContent));
+	document.addEventListener("click", (event) => {
+		const button = event.target.closest("button.open");
+		if (!button)
+			return;
+		const { metric, row, from, to } = button.dataset;
+		if (from !== undefined)
+			zoomTo(Number(from), Number(to));
+		if (row !== undefined)
+			openRow(row, false, metric);
+		else if (metric !== undefined)
+			callMetric(metric);
+		else
+			byId("charts").scrollIntoView();
+	});
 }
 
 listCharts("");
