@@ -16,6 +16,7 @@ static int set_attrs(struct pm_counter *c, const struct perf_event *e, const str
                      const struct perf_group *g, uint32_t position)
 {
 	const struct event *ev = e->ev;
+	const struct bpf_group *bpf = g ? g->bpf : NULL;
 	struct attr_value all[] = {
 		{ PM_COUNTER_REQUESTED, pm_bool(true), e->requested },
 		{ PM_COUNTER_PERF_ATTR, pm_bytes(e->attr.bytes, e->attr.a.size), true },
@@ -34,6 +35,7 @@ static int set_attrs(struct pm_counter *c, const struct perf_event *e, const str
 		{ PM_COUNTER_PERF_USER_TEXT, pm_text(ev->text), true },
 		{ PM_COUNTER_PERF_PARSED, pm_u64(ev->parsed), true },
 		{ PM_COUNTER_PERF_INVALID, pm_u64(perf_reason(e->err)), e->err },
+		{ PM_COUNTER_PERF_BPF, pm_text(bpf ? bpf_group_text(bpf) : ""), bpf != NULL },
 		{ PM_COUNTER_PERF_FILTER, pm_text(e->filter ? e->filter : ""), e->filter },
 	};
 	int err = 0;
@@ -104,7 +106,7 @@ static const struct perf_group *group_of(const struct perf_source *s, const stru
 static int refuse(struct plan *p, const struct perf_event *e, const char *what)
 {
 	char text[300];
-	const char *hint = e->hint ? e->hint : perf_hint(e->err, e->ev, p->root, text, sizeof(text));
+	const char *hint = e->hint ? e->hint : perf_hint(e->err, e->ev, p, text, sizeof(text));
 
 	return plan_refused(p, perf_reason(e->err), hint, "%s", what);
 }
@@ -122,9 +124,13 @@ int perf_counters_add(struct perf_source *s, struct plan *p)
 
 		if (!e->err || e->requested)
 			err = add_counter(p, e, g, position);
+		/* By the name that its counter has: the same event may be there twice, once with success. */
 		if (!err && e->err && e->requested)
-			err = refuse(p, e, e->ev->name);
+			err = refuse(p, e, pm_model_counter(p->model, e->counter)->name);
 	}
+	for (uint32_t i = 0; i < s->n_groups && !err; i++)
+		for (uint32_t k = 0; s->group[i]->copy && k < s->group[i]->n && !err; k++)
+			err = add_counter(p, &s->group[i]->copy[k], s->group[i], k);
 	for (size_t i = 0; i < s->set.n && !err; i++) {
 		struct buf names = BUF_INIT;
 		bool first = !s->event[i].requested && s->event[i].err;

@@ -6,8 +6,6 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-enum { READ_NR, READ_ENABLED, READ_RUNNING, READ_HEAD };
-
 /* ---- groups ---- */
 
 struct perf_group *perf_group_new(void)
@@ -22,7 +20,9 @@ void perf_group_free(struct perf_group *g)
 	for (uint32_t i = 0; i < g->n_rows; i++)
 		g->row[i]->group = NULL;
 	free(g->member);
+	free(g->copy);
 	free(g->row);
+	bpf_group_free(g->bpf);
 	cpulist_release(&g->cpus);
 	free(g);
 }
@@ -64,9 +64,10 @@ int perf_event_try(struct perf_event *e, bool inherit, struct perf_place at, int
 	e->attr.a.exclude_kernel = 1;
 	e->attr.a.exclude_hv = 1;
 	user = perf_open_relaxed(&e->attr, at, leader);
+	/* A PMU that cannot leave the kernel out says so here, but it was the kernel that was refused. */
 	if (user < 0) {
 		e->attr = asked;
-		return user;
+		return user == -EINVAL || user == -EOPNOTSUPP ? fd : user;
 	}
 	*excluded = true;
 	return user;
@@ -90,10 +91,28 @@ static int open_member(struct perf_row *row, struct perf_event *e, struct perf_s
 	return fd;
 }
 
+/* Its members are counted by events that belong to no row. */
+static int open_counted(struct perf_row *row, struct perf_start start)
+{
+	int err;
+
+	for (uint32_t k = 0; k < row->n; k++)
+		row->place[row->n_open++] = k;
+	row->first = row->group->member[0]->attr.a.read_format & PERF_FORMAT_GROUP ? PERF_READ_HEAD : 0;
+	err = bpf_row_open(row);
+	if (err)
+		row->n_open = 0;
+	/* What is counted from the exec on is counted from a little before it: the command waits for its exec. */
+	return err || !(start.on || start.on_exec) ? err : perf_row_enable(row, true);
+}
+
 int perf_row_open(struct perf_row *row, struct perf_start start)
 {
 	const struct perf_group *g = row->group;
 	int err = -ENOENT;
+
+	if (g->bpf && !bpf_group_opens(g->bpf))
+		return open_counted(row, start);
 
 	for (uint32_t k = 0; k < g->n; k++) {
 		int fd = open_member(row, g->member[k], start);
@@ -109,8 +128,11 @@ int perf_row_open(struct perf_row *row, struct perf_start start)
 		if (row->leader < 0)
 			row->leader = fd;
 	}
-	row->first = g->member[0]->attr.a.read_format & PERF_FORMAT_GROUP ? READ_HEAD : 0;
+	row->first = g->member[0]->attr.a.read_format & PERF_FORMAT_GROUP ? PERF_READ_HEAD : 0;
 	if (!row->n_open)
+		return err;
+	err = g->bpf ? bpf_row_open(row) : 0;
+	if (err)
 		return err;
 	/* Only now: Linux 6.18 leaves a member that joins a running leader of another PMU standing still. */
 	return start.on ? perf_row_enable(row, true) : 0;
@@ -118,14 +140,17 @@ int perf_row_open(struct perf_row *row, struct perf_start start)
 
 static ssize_t row_read(const struct perf_row *row)
 {
-	return read(row->leader, row->got, (READ_HEAD + row->n_open) * sizeof(*row->got));
+	return row->group->bpf ? bpf_row_read(row) : read(row->leader, row->got, (PERF_READ_HEAD + row->n_open) * sizeof(*row->got));
 }
 
 void perf_row_close(struct perf_row *row, bool keep)
 {
-	if (keep && row->leader >= 0 && row_read(row) > 0) {
-		row->base_enabled += row->got[READ_ENABLED];
-		row->base_running += row->got[READ_RUNNING];
+	/* What BPF counts stays where it is. */
+	if (row->group->bpf) {
+		bpf_row_close(row);
+	} else if (keep && row->leader >= 0 && row_read(row) > 0) {
+		row->base_enabled += row->got[PERF_READ_ENABLED];
+		row->base_running += row->got[PERF_READ_RUNNING];
 		for (uint32_t k = 0; k < row->n_open; k++)
 			row->base[row->place[k]] += row->got[row->first + k];
 	}
@@ -162,8 +187,10 @@ static uint32_t mask_members(struct perf_row *row)
 
 int perf_row_enable(struct perf_row *row, bool on)
 {
-	if (row->leader < 0)
+	if (!row->n_open)
 		return 0;
+	if (row->leader < 0)
+		return bpf_row_enable(row, on);
 	if (mask_members(row) == row->n_open)
 		on = false;
 	row->on = on;
@@ -179,10 +206,10 @@ int perf_row_enable(struct perf_row *row, bool on)
 static bool stands_still(struct perf_row *row, ssize_t size)
 {
 	bool still = size > 0 && row->at.pid < 0 && row->at.cgroup < 0 &&
-		     row->got[READ_ENABLED] == row->last_enabled;
+		     row->got[PERF_READ_ENABLED] == row->last_enabled;
 
 	if (size > 0)
-		row->last_enabled = row->got[READ_ENABLED];
+		row->last_enabled = row->got[PERF_READ_ENABLED];
 	return still;
 }
 
@@ -192,7 +219,7 @@ static bool stands_still(struct perf_row *row, ssize_t size)
  */
 static bool is_revoked(struct perf_row *row, ssize_t size, bool still)
 {
-	size_t whole = (row->first ? READ_HEAD + row->n_open : READ_HEAD) * sizeof(*row->got);
+	size_t whole = (row->first ? PERF_READ_HEAD + row->n_open : PERF_READ_HEAD) * sizeof(*row->got);
 	uint64_t id;
 
 	if ((size_t)size == whole && !still)
@@ -207,21 +234,21 @@ static int unit_read(struct unit *u, struct cells *c)
 	bool fresh = row->fresh, still;
 	ssize_t size;
 
-	if (row->leader < 0 || row->end == PERF_ENDED) {
+	if (!row->n_open || row->end == PERF_ENDED) {
 		cells_fail_all(c, row->end || row->at.cpu < 0 ? PM_REASON_GONE : PM_REASON_OFFLINE);
 		return 0;
 	}
 	if (fresh) {
 		row->fresh = false;
-		memset(row->got, 0, (READ_HEAD + row->n_open) * sizeof(*row->got));
+		memset(row->got, 0, (PERF_READ_HEAD + row->n_open) * sizeof(*row->got));
 		size = sizeof(*row->got);
 	} else {
 		if (row->end == PERF_ENDING)
 			row->end = PERF_ENDED;
 		size = row_read(row);
 	}
-	still = !fresh && stands_still(row, size);
-	if (size < 0 ? errno == ENODEV : !fresh && is_revoked(row, size, still))
+	still = !fresh && !row->group->bpf && stands_still(row, size);
+	if (size < 0 ? errno == ENODEV : !fresh && !row->group->bpf && is_revoked(row, size, still))
 		return -ENODEV;
 	/* The kernel does not let events of a CPU go on that was away, and it may be back before anybody has looked. */
 	if (still && row->on) {
@@ -235,8 +262,8 @@ static int unit_read(struct unit *u, struct cells *c)
 		cells_fail_all(c, size ? pm_reason_errno(errno) : PM_REASON_NOT_COUNTED);
 		return 0;
 	}
-	enabled = row->got[READ_ENABLED] + row->base_enabled;
-	running = row->got[READ_RUNNING] + row->base_running;
+	enabled = row->got[PERF_READ_ENABLED] + row->base_enabled;
+	running = row->got[PERF_READ_RUNNING] + row->base_running;
 	if (c->enabled)
 		*c->enabled = enabled;
 	if (c->running)
@@ -257,14 +284,14 @@ static int unit_read(struct unit *u, struct cells *c)
 
 int perf_row_count(const struct perf_row *row, uint32_t k, uint64_t *count, uint64_t *enabled, uint64_t *running)
 {
-	if (row->leader < 0 || row_read(row) <= 0)
+	if (!row->n_open || row_read(row) <= 0)
 		return -ENODATA;
 	for (uint32_t i = 0; i < row->n_open; i++) {
 		if (row->place[i] != k)
 			continue;
 		*count = row->got[row->first + i] + row->base[k];
-		*enabled = row->got[READ_ENABLED] + row->base_enabled;
-		*running = row->got[READ_RUNNING] + row->base_running;
+		*enabled = row->got[PERF_READ_ENABLED] + row->base_enabled;
+		*running = row->got[PERF_READ_RUNNING] + row->base_running;
 		return 0;
 	}
 	return -ENODATA;
@@ -290,6 +317,7 @@ static void unit_release(struct unit *u)
 	free(row->place);
 	free(row->base);
 	free(row->got);
+	free(row->sum);
 	free(row);
 }
 
@@ -317,7 +345,7 @@ struct perf_row *perf_row_new(struct perf_group *g, struct perf_place at, uint32
 		.missing = calloc(g->n, sizeof(*row->missing)),
 		.place = calloc(g->n, sizeof(*row->place)),
 		.base = calloc(g->n, sizeof(*row->base)),
-		.got = calloc(g->n + READ_HEAD, sizeof(*row->got)),
+		.got = calloc(g->n + PERF_READ_HEAD, sizeof(*row->got)),
 	};
 	for (uint32_t k = 0; row->fd && k < g->n; k++)
 		row->fd[k] = -1;

@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "format/model.h"
-#include "record/privileges.h"
 
 /* Sizes that the kernel has known: all it needs is that what lies beyond its own is 0. */
 enum { SIZE_CONFIG3 = 136, SIZE_CONFIG4 = 144, OFFSET_CONFIG3 = 128, OFFSET_CONFIG4 = 136 };
@@ -101,89 +100,11 @@ uint16_t perf_reason(int err)
 	}
 }
 
-static const char *hint_permission(const struct event *ev, const struct root *root, char *text, size_t size)
-{
-	char paranoid[32];
-
-	if (ev && ev->missing)
-		return "mount -o remount,mode=755 /sys/kernel/tracing";
-	/* The right is there, so something else has said no. */
-	if (!root->emulated && (privileges_has("cap_perfmon") || privileges_has("cap_sys_admin")))
-		return "outside of the container, or with --cap-add=PERFMON --security-opt seccomp=unconfined: "
-		       "a filter of system calls or a locked-down kernel refuses it";
-	if (root_line(root, paranoid, sizeof(paranoid), "/proc/sys/kernel/perf_event_paranoid"))
-		return "setcap cap_perfmon=ep \"$(command -v pmrec)\"";
-	snprintf(text, size,
-	         "setcap cap_perfmon=ep \"$(command -v pmrec)\", or sysctl kernel.perf_event_paranoid=%s (it "
-	         "is %.20s)",
-	         ev && ev->type == PERF_TYPE_TRACEPOINT ? "-1" : "0", paranoid);
-	return text;
-}
-
-/* A hardware event that is not there: machines without any core PMU are virtual ones. */
-static const char *hint_absent(const struct event *ev, const struct root *root)
-{
-	static const char *const cores[] = { "cpu", "cpu_core", "cpum_cf" };
-
-	if (ev && ev->missing)
-		return "mount -t tracefs nodev /sys/kernel/tracing";
-	if (!ev || ev->uncore || ev->type == PERF_TYPE_SOFTWARE || ev->type == PERF_TYPE_TRACEPOINT)
-		return "another event: `pmrec list events` shows what this kernel has";
-	for (size_t i = 0; i < sizeof(cores) / sizeof(cores[0]); i++)
-		if (root_exists(root, "/sys/bus/event_source/devices/%s", cores[i]))
-			return "another event: this CPU does not count it (`pmrec list events`)";
-	if (ev->core && ev->pmu_index == EVENT_NONE)
-		return "a PMU for the virtual machine (QEMU: -cpu host,pmu=on); "
-		       "`pmrec list events` shows what is here";
-	return "another event: this CPU does not count it (`pmrec list events`)";
-}
-
 bool perf_nmi_watchdog(const struct root *root)
 {
 	char line[32];
 
 	return !root_line(root, line, sizeof(line), "/proc/sys/kernel/nmi_watchdog") && !strcmp(line, "1");
-}
-
-/* Errors that have one cure wherever they come from. */
-static const struct {
-	int number;
-	const char *hint;
-} hints[] = {
-	{ EMFILE, "fewer events, a higher `ulimit -Hn`, or sysctl fs.file-max" },
-	{ ENFILE, "fewer events, or a higher sysctl fs.file-max" },
-	{ EINVAL, "other terms or modifiers: the PMU refuses these together" },
-	{ EOPNOTSUPP,
-	  "without its modifiers: the PMU cannot tell user from kernel or be precise, or it can only sample" },
-	{ E2BIG, "a newer kernel: this one does not know config3 and config4" },
-	{ ENOMEM, "fewer events: the kernel has no memory for so many" },
-	{ ENOSPC, "fewer breakpoints: the CPU has no free debug register, x86 has four" },
-	{ ENXIO, "again, when the device or CPU is online" },
-	{ ESRCH, "again with a task that is alive: it has ended" },
-	{ ENOSYS, "a kernel with CONFIG_PERF_EVENTS, or a container that permits perf_event_open" },
-	{ EINTR, "again: a signal interrupted the opening" },
-};
-
-const char *perf_hint(int err, const struct event *ev, const struct root *root, char *text, size_t size)
-{
-	int number = err < 0 ? -err : err;
-
-	switch (number) {
-	case EACCES:
-	case EPERM:
-		return hint_permission(ev, root, text, size);
-	case ENOENT:
-	case ENODEV:
-		return hint_absent(ev, root);
-	case EBUSY:
-		return perf_nmi_watchdog(root) ? "sysctl kernel.nmi_watchdog=0, which frees a counter of each CPU"
-					       : "stop what else holds the counter";
-	default:
-		for (size_t i = 0; i < sizeof(hints) / sizeof(hints[0]); i++)
-			if (hints[i].number == number)
-				return hints[i].hint;
-		return NULL;
-	}
 }
 
 uint64_t perf_raise_nofile(void)

@@ -11,6 +11,8 @@
 #include "common/event/event.h"
 #include "record/root.h"
 
+struct plan;
+
 /* The structure up to config4, which the headers of the build machine may not know. */
 #define PERF_ATTR_BYTES 144
 union perf_attr {
@@ -45,7 +47,7 @@ int perf_open_relaxed(union perf_attr *attr, struct perf_place at, int group_fd)
 /* pm_reason of an errno. */
 uint16_t perf_reason(int err);
 /* What would cure it: a sentence or command in `text`, or NULL. */
-const char *perf_hint(int err, const struct event *ev, const struct root *root, char *text, size_t size);
+const char *perf_hint(int err, const struct event *ev, const struct plan *p, char *text, size_t size);
 
 /* Does the NMI watchdog hold a counter of each CPU? */
 bool perf_nmi_watchdog(const struct root *root);

@@ -18,7 +18,7 @@ struct perf_start perf_start_of(const struct perf_source *s, const struct plan *
 
 /* Opens a row for the place; NULL in *out if nothing can be opened there, which becomes a note. */
 static int open_row(struct perf_source *s, struct plan *p, struct perf_group *g, struct perf_place at,
-                    uint32_t instance, struct perf_row **out)
+                    uint32_t instance, uint32_t cgroup, struct perf_row **out)
 {
 	struct perf_row *row = perf_row_new(g, at, instance);
 	char text[300], where[32];
@@ -27,6 +27,7 @@ static int open_row(struct perf_source *s, struct plan *p, struct perf_group *g,
 	*out = NULL;
 	if (!row)
 		return -ENOMEM;
+	row->cgroup = cgroup;
 	err = perf_row_open(row, perf_start_of(s, p, g));
 	if (!err) {
 		*out = row;
@@ -38,7 +39,7 @@ static int open_row(struct perf_source *s, struct plan *p, struct perf_group *g,
 		return 0;
 	snprintf(where, sizeof(where), at.cpu < 0 ? "one of the tasks" : "CPU %d", at.cpu);
 	return plan_refused(p, perf_reason(err),
-	                    perf_hint(err, g->member[0]->ev, p->root, text, sizeof(text)), "%s%s on %s",
+	                    perf_hint(err, g->member[0]->ev, p, text, sizeof(text)), "%s%s on %s",
 	                    g->member[0]->ev->name, g->n > 1 ? " and its group" : "", where);
 }
 
@@ -48,20 +49,16 @@ static int open_cpu(struct perf_source *s, struct plan *p, struct perf_group *g,
 {
 	struct perf_place at = perf_on_cpu((int)cpu);
 	int64_t id;
-	int err;
 
 	if (g->n_cgroups) {
-		at.cgroup = s->cgroup[cgroup].fd;
+		at.cgroup = g->way == PERF_BY_READ ? s->cgroup[cgroup].fd : -1;
 		id = perf_cgroup_instance(s, p, cgroup, cpu);
 	} else if (perf_class_of_group(&s->pmus, g)) {
 		id = perf_class_instance(&s->pmus, p, perf_class_of_group(&s->pmus, g), cpu);
 	} else {
 		id = plan_cpu_instance(p, cpu);
 	}
-	err = id < 0 ? (int)id : open_row(s, p, g, at, (uint32_t)id, out);
-	if (!err && *out)
-		(*out)->cgroup = cgroup;
-	return err;
+	return id < 0 ? (int)id : open_row(s, p, g, at, (uint32_t)id, cgroup, out);
 }
 
 int perf_rows_add(struct plan *p, struct perf_group *g, struct perf_row **rows, uint32_t n)
@@ -107,7 +104,7 @@ int perf_rows_open(struct perf_source *s, struct plan *p, struct perf_group *g)
 
 	for (uint32_t i = 0; i < places && !err; i++) {
 		if (g->tasks)
-			err = open_row(s, p, g, perf_on_task(s->task[i].tid), s->task[i].instance, &rows[n]);
+			err = open_row(s, p, g, perf_on_task(s->task[i].tid), s->task[i].instance, 0, &rows[n]);
 		else
 			err = open_cpu(s, p, g, g->first_cgroup + i / (uint32_t)g->cpus.n, g->cpus.cpu[i % g->cpus.n],
 				       &rows[n]);
@@ -169,6 +166,8 @@ int perf_rows_update(struct perf_source *s, struct plan *p, struct perf_group *g
 		return 0;
 	if (row) {
 		perf_row_close(row, true);
+		if (online && g->bpf)
+			bpf_row_online(row);
 		if (online)
 			perf_row_open(row, perf_start_of(s, p, g));
 		return 0;

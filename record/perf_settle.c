@@ -93,11 +93,14 @@ static int assign(struct perf_source *s, struct plan *p, struct perf_event *e)
 {
 	const struct event *ev = e->ev;
 	const char *class = class_of(ev);
+	enum perf_way way = perf_way_of(p->options, ev);
+	/* Leaders read one event each: there is nothing that would be read together. */
+	uint32_t braces = way == PERF_BY_READ || way == PERF_BY_PROGRAM ? ev->group : 0;
 	bool tasks = p->options->target != TARGET_SYSTEM && !ev->uncore;
 	bool inherit = tasks && !p->options->per_thread && (ev->inherit < 0 ? !p->options->no_inherit : ev->inherit);
 	struct cpulist cpus = { 0 };
 	struct perf_group *g = NULL;
-	int err = tasks ? 0 : perf_event_cpus(s, p, ev, &cpus);
+	int err = tasks && way == PERF_BY_READ ? 0 : perf_event_cpus(s, p, ev, &cpus);
 
 	if (!err)
 		err = tell_other_cpus(s, p, ev, &cpus);
@@ -105,11 +108,11 @@ static int assign(struct perf_source *s, struct plan *p, struct perf_event *e)
 	for (uint32_t i = 0; i < s->n_groups && !g && !err; i++) {
 		struct perf_group *have = s->group[i];
 
-		if (have->tasks != tasks || have->inherit != inherit || have->n >= PERF_GROUP_MAX ||
+		if (have->way != way || have->tasks != tasks || have->inherit != inherit || have->n >= PERF_GROUP_MAX ||
 		    have->first_cgroup != e->first_cgroup || have->n_cgroups != e->n_cgroups ||
 		    !same_cpus(&have->cpus, &cpus))
 			continue;
-		if (ev->group ? have->member[0]->ev->group == ev->group : class && have->class == class)
+		if (braces ? have->member[0]->ev->group == braces : class && have->class == class)
 			g = have;
 	}
 	if (!g && !err) {
@@ -121,8 +124,9 @@ static int assign(struct perf_source *s, struct plan *p, struct perf_event *e)
 			g->first_cgroup = e->first_cgroup;
 			g->n_cgroups = e->n_cgroups;
 			g->class = class;
-			g->braces = ev->group;
-			g->weak = ev->group && ev->mods & EVENT_MOD_WEAK;
+			g->way = way;
+			g->braces = braces;
+			g->weak = braces && ev->mods & EVENT_MOD_WEAK;
 			err = cpulist_copy(&g->cpus, &cpus);
 		}
 	}
@@ -139,6 +143,7 @@ static int split_off(struct perf_source *s, struct perf_group *g, uint32_t k)
 	int err = alone ? 0 : -ENOMEM;
 
 	if (!err) {
+		alone->way = g->way;
 		alone->tasks = g->tasks;
 		alone->inherit = g->inherit;
 		alone->first_cgroup = g->first_cgroup;
@@ -177,11 +182,12 @@ static int try_member(struct perf_source *s, struct perf_group *g, struct perf_e
                       int leader, bool *alone_only, struct error *error)
 {
 	bool excluded = false;
-	int fd = perf_event_try(e, g->inherit, at, leader, &excluded), err;
+	bool inherit = g->inherit && g->way == PERF_BY_READ;
+	int fd = perf_event_try(e, inherit, at, leader, &excluded), err;
 
 	*alone_only = false;
 	if (fd < 0 && leader >= 0) {
-		fd = perf_event_try(e, g->inherit, at, -1, &excluded);
+		fd = perf_event_try(e, inherit, at, -1, &excluded);
 		*alone_only = fd >= 0;
 	}
 	if (fd < 0)
@@ -218,6 +224,10 @@ static int try_group(struct perf_source *s, struct plan *p, struct perf_group *g
 		int fd = try_member(s, g, e, at, n_fds ? fds[0] : -1, &alone_only, error);
 
 		if (fd >= 0 && !alone_only && n_fds < PERF_GROUP_MAX) {
+			/* Arm's kernel lets in members as if a leader that stands still needed no counter, and then
+			 * never counts any of them. */
+			if (!n_fds && g->n > 1)
+				ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
 			fds[n_fds++] = fd;
 			k++;
 			continue;
@@ -249,14 +259,14 @@ static int try_group(struct perf_source *s, struct plan *p, struct perf_group *g
 
 static int settle(struct perf_source *s, struct plan *p, struct perf_group *g, struct error *error)
 {
-	uint32_t places = g->tasks ? s->n_tasks : (uint32_t)g->cpus.n;
+	bool tasks = g->tasks && g->way == PERF_BY_READ;
+	uint32_t places = tasks ? s->n_tasks : (uint32_t)g->cpus.n;
 	int err = -ESRCH;
 
 	for (uint32_t i = 0; i < places && (err == -ESRCH || err == -EAGAIN); i += err == -ESRCH) {
-		struct perf_place at = g->tasks ? perf_on_task(s->task[i].tid) :
-					   perf_on_cpu((int)g->cpus.cpu[i]);
+		struct perf_place at = tasks ? perf_on_task(s->task[i].tid) : perf_on_cpu((int)g->cpus.cpu[i]);
 
-		if (g->n_cgroups)
+		if (g->n_cgroups && g->way == PERF_BY_READ)
 			at.cgroup = s->cgroup[g->first_cgroup].fd;
 
 		err = try_group(s, p, g, at, error);

@@ -179,7 +179,7 @@ int perf_threads_begin(struct perf_source *s, struct plan *p, struct error *e)
 		return 0;
 	err = watch(s, p);
 	/* Those that are there can be counted even so. */
-	return err ? plan_refused(p, perf_reason(err), perf_hint(err, NULL, p->root, hint, sizeof(hint)),
+	return err ? plan_refused(p, perf_reason(err), perf_hint(err, NULL, p, hint, sizeof(hint)),
 				  "--per-thread: new tasks cannot be followed") : 0;
 }
 

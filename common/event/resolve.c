@@ -401,7 +401,8 @@ static int add_tracepoints(struct resolver *r)
 		                          n->event,
 		                          err == -ENODEV ? "tracefs is not mounted (mount -t tracefs nodev "
 		                                           "/sys/kernel/tracing)"
-		                                         : "tracefs may not be read");
+		                                         : "tracefs may not be read (as root: mount -o "
+		                                           "remount,mode=750,gid=GROUP /sys/kernel/tracing)");
 	if (!err) {
 		v->tracepoints(v->data, n->name, "*", offer_tracepoint, &near);
 		return resolve_fail(r, ENOENT, n->column, "there is no tracepoint \"%.60s:%.60s\"%s", n->name,

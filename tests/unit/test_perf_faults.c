@@ -201,6 +201,13 @@ static void test_groups(void **state)
 	assert_int_equal(group_number(w, "context-switches"), group_number(w, "page-faults"));
 	done(w);
 
+	/* What is refused is told by its own name, where the same event is counted elsewhere. */
+	w = plan_with("minor-faults,{context-switches,minor-faults}", rule);
+	assert_int_equal(invalid(w, "minor-faults"), 0);
+	assert_int_equal(invalid(w, "minor-faults#2"), PM_REASON_ERRNO + EINVAL);
+	assert_non_null(strstr(probe_of(w, "minor-faults#2")->hint, ":W"));
+	done(w);
+
 	/* The leader of a weak group is refused for itself: it is missing, the others stay together. */
 	rule = (struct rule){ PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CONTEXT_SWITCHES, ENOENT, ALWAYS };
 	w = plan_with("{context-switches,page-faults,minor-faults}:W", rule);
@@ -222,6 +229,14 @@ static void test_user_only(void **state)
 	rule = (struct rule){ PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CONTEXT_SWITCHES, EACCES, KERNEL };
 	w = plan_with("context-switches", rule);
 	assert_int_equal(invalid(w, "context-switches"), PM_REASON_NO_PERMISSION);
+	done(w);
+	/* A PMU that cannot leave the kernel out refuses the second try for another reason than the one that matters. */
+	w = begin("77:5,page-faults");
+	rules[0] = (struct rule){ 77, 5, EACCES, KERNEL };
+	rules[1] = (struct rule){ 77, 5, EINVAL, ALWAYS };
+	n_rules = 2;
+	assert_int_equal(world_plan(w), 0);
+	assert_int_equal(invalid(w, "77:0x5"), PM_REASON_NO_PERMISSION);
 	done(w);
 }
 

@@ -243,18 +243,54 @@ static void test_list_of_vendor_and_tool(void **state)
 static void test_watchdog(void **state)
 {
 	struct machine *m = *state;
+	struct record_options options = { .target = TARGET_SYSTEM };
+	struct plan p = { .options = &options, .root = &m->root };
 	char text[300];
 
 	assert_false(perf_nmi_watchdog(&m->root));
 	sysroot_put(m->dir, "/proc/sys/kernel/nmi_watchdog", "0\n");
-	assert_null(strstr(perf_hint(EBUSY, NULL, &m->root, text, sizeof(text)), "nmi_watchdog"));
+	assert_null(strstr(perf_hint(EBUSY, NULL, &p, text, sizeof(text)), "nmi_watchdog"));
 	sysroot_put(m->dir, "/proc/sys/kernel/nmi_watchdog", "1\n");
 	assert_true(perf_nmi_watchdog(&m->root));
-	assert_non_null(strstr(perf_hint(EBUSY, NULL, &m->root, text, sizeof(text)), "kernel.nmi_watchdog=0"));
-	assert_null(strstr(perf_hint(EINVAL, NULL, &m->root, text, sizeof(text)), "nmi_watchdog"));
+	assert_non_null(strstr(perf_hint(EBUSY, NULL, &p, text, sizeof(text)), "kernel.nmi_watchdog=0"));
+	assert_null(strstr(perf_hint(EINVAL, NULL, &p, text, sizeof(text)), "nmi_watchdog"));
 	sysroot_put(m->dir, "/proc/sys/kernel/perf_event_paranoid", "2\n");
-	assert_non_null(strstr(perf_hint(EACCES, NULL, &m->root, text, sizeof(text)),
+	assert_non_null(strstr(perf_hint(EACCES, NULL, &p, text, sizeof(text)),
 			       "perf_event_paranoid=0 (it is 2)"));
+}
+
+/* The cure is one that cures: what paranoid bars from all is not what is barred from the tasks of others. */
+static void test_permission(void **state)
+{
+	static const struct {
+		enum target_kind target;
+		bool tracepoint, foreign;
+		const char *paranoid, *hint, *not;
+	} row[] = {
+		{ TARGET_SYSTEM, false, false, "2", "perf_event_paranoid=0 (it is 2)", NULL },
+		{ TARGET_COMMAND, false, false, "3", "perf_event_paranoid=1 (it is 3)", NULL },
+		{ TARGET_COMMAND, true, false, "1", "perf_event_paranoid=-1 (it is 1)", NULL },
+		{ TARGET_TASKS, false, false, "2", "perf_event_paranoid=1 (it is 2)", NULL },
+		{ TARGET_TASKS, false, true, "2", "tasks of other users", "perf_event_paranoid" },
+		{ TARGET_SYSTEM, false, false, "-1", "outside of the container", "setcap" },
+	};
+	struct machine *m = *state;
+	struct event tracepoint = { .type = PERF_TYPE_TRACEPOINT };
+	char text[300];
+
+	sysroot_put(m->dir, "/proc/12/comm", "a\n");
+	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+		/* Without ids all threads of the system are meant. */
+		struct record_options options = { .target = row[i].target,
+						  .pids = (char *)(row[i].foreign ? NULL : "12") };
+		struct plan p = { .options = &options, .root = &m->root };
+		const char *hint;
+
+		sysroot_put(m->dir, "/proc/sys/kernel/perf_event_paranoid", "%s\n", row[i].paranoid);
+		hint = perf_hint(EACCES, row[i].tracepoint ? &tracepoint : NULL, &p, text, sizeof(text));
+		if (!strstr(hint, row[i].hint) || (row[i].not && strstr(hint, row[i].not)))
+			fail_msg("%zu: %s", i, hint);
+	}
 }
 
 /* Energy and idle states are counted without being asked for; registers only where they cannot be read. */
@@ -304,6 +340,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_tracepoints, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_list, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_watchdog, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_permission, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_list_of_vendor_and_tool, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_defaults, set_up, tear_down),
 	};
