@@ -131,6 +131,17 @@ static int dump_items(struct dump *d, uint64_t left, struct error *e)
 	return r ? r : cmd_write(spec.name, &d->out);
 }
 
+/* A name that fits nothing is rather a typing error than a wish for no values. */
+static bool any_wanted(const struct dump *d)
+{
+	const struct pm_model *m = pm_reader_model(d->reader);
+
+	for (size_t i = 0; i < m->n_counters; i++)
+		if (dump_wants(d, m->counter[i].id))
+			return true;
+	return !d->n_globs;
+}
+
 static int run(struct arguments *a)
 {
 	bool being_written = input_being_written(a->path);
@@ -151,6 +162,10 @@ static int run(struct arguments *a)
 	}
 	if (r == EXIT_DAMAGED)
 		cmd_complain(spec.name, "%s: damaged or cut; pmrep check says where", a->path);
+	if ((!r || r == EXIT_DAMAGED) && !any_wanted(&a->d)) {
+		cmd_complain(spec.name, "%s: no counter is named '%s'; pmrep list names them", a->path, a->d.glob[0]);
+		r = EXIT_TROUBLE;
+	}
 	return r;
 }
 

@@ -356,9 +356,26 @@ static const struct options_spec spec = {
 	.name = "pmrep list", .column = OPTIONS_OTHER, .argp = &argp, .brief = brief,
 };
 
-static int print_list(struct list *l, const struct options_common *common)
+/* An empty list is an answer, but not to a name. */
+static int complain_empty(const struct arguments *a)
 {
-	int r = l->err;
+	const char *names[N_LISTINGS], *near;
+
+	if (!a->glob) {
+		cmd_complain(spec.name, "%s: no %s", a->path, a->listing->what);
+		return 0;
+	}
+	for (size_t k = 0; k < N_LISTINGS; k++)
+		names[k] = listings[k].what;
+	near = options_nearest(a->glob, names, N_LISTINGS);
+	cmd_complain(spec.name, "%s: none of its %s is named '%s'%s%s%s", a->path, a->listing->what, a->glob,
+		     near ? "; did you mean the list of " : "", near ? near : "", near ? "?" : "");
+	return EXIT_TROUBLE;
+}
+
+static int print_list(struct list *l, const struct arguments *a, const struct options_common *common)
+{
+	int r = l->err, empty;
 
 	if (!r && l->table)
 		r = table_print(l->table, cmd_width(STDOUT_FILENO), true, options_use_color(common, STDOUT_FILENO),
@@ -367,7 +384,9 @@ static int print_list(struct list *l, const struct options_common *common)
 		cmd_complain(spec.name, "out of memory");
 		return EXIT_TROUBLE;
 	}
-	return cmd_write(spec.name, l->out);
+	empty = l->out->len ? 0 : complain_empty(a);
+	r = cmd_write(spec.name, l->out);
+	return r ? r : empty;
 }
 
 static int run(const struct arguments *a, const struct options_common *common)
@@ -398,7 +417,7 @@ static int run(const struct arguments *a, const struct options_common *common)
 		error_prefix(&e, "%s", a->path);
 		r = cmd_fail(spec.name, &e);
 	} else {
-		r = print_list(&l, common);
+		r = print_list(&l, a, common);
 	}
 	if (!r && scan_damaged(&s)) {
 		cmd_complain(spec.name, "%s: damaged or cut; pmrep check says where", a->path);

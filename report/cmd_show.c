@@ -259,7 +259,7 @@ static void settle(struct show_options *o, const struct options_common *common)
 	if (tabs)
 		o->pipeline.bind.columns = COLUMNS_TURBOSTAT;
 	o->pipeline.bind.absent = true;
-	o->pipeline.note_absent = table && !o->quiet && !o->pipeline.selection.has_show;
+	o->pipeline.note_absent = table && !o->quiet;
 	o->pipeline.places_only = table && asks_places_only(&o->pipeline.selection);
 	choose_places(&o->pipeline.selection, tabs, o->pipeline.places_only, &o->export);
 }

@@ -106,7 +106,8 @@ static int bind(struct run *r)
 		return error_sys(r->error, ENOMEM, "columns");
 	err = selection_apply(&r->config->selection, &r->binding, &r->places, r->shown, notes, r->error);
 	if (!err && notes && r->config->note_absent)
-		selection_note_absent(&r->binding, r->shown, &r->result->remarks);
+		selection_note_absent(&r->config->selection, &r->binding, r->shown,
+				      &r->result->remarks);
 	r->noted = true;
 	if (!err && r->config->places_only)
 		choose_rows(r);

@@ -50,7 +50,7 @@ struct pipeline_config {
 	struct sheet_config sheet;
 	struct bind_options bind;
 	bool places_only; /* no metric is to be shown: the rows alone */
-	bool note_absent; /* a remark on columns that are not there because their registers could not be read */
+	bool note_absent; /* a remark on columns whose registers could not be read */
 	bool pci; /* PMUs of PCI are called by the devices that they count */
 	const struct pipeline_view *view; /* NULL: a sheet */
 	void *view_ctx;

@@ -345,43 +345,58 @@ int selection_apply(const struct selection *s, const struct binding *b, const st
 	return 0;
 }
 
+/* Of the columns that a machine without registers lacks: enough to know which kind is meant. */
+#define NAMES_TOLD 4
+
 static uint16_t why_absent(const struct binding *b, size_t i)
 {
 	return b->input[b->metric[i].input[0]].value.reason;
 }
 
-static bool is_missed(const struct binding *b, const bool *shown, size_t i)
+/* Columns that turbostat would show and that are not there; or those that are there without any number. */
+static bool is_missed(const struct binding *b, const bool *shown, bool there, size_t i)
 {
 	const struct bound_metric *m = &b->metric[i];
 
-	return m->absent && !m->unlikely && !shown[i] && turbostat_shows(m->name);
+	return m->absent && shown[i] == there && (there || (!m->unlikely && turbostat_shows(m->name)));
 }
 
-void selection_note_absent(const struct binding *b, const bool *shown, struct buf *out)
+/* All that miss their numbers for the same reason as `i`, which is the first of them. */
+static void note_alike(const struct binding *b, const bool *shown, bool there, size_t i, struct buf *out)
 {
-	bool any = false;
+	size_t n = 0;
 
-	for (size_t i = 0; i < b->n_metrics; i++) {
-		size_t first = 0;
-		bool more = false;
-
-		if (!is_missed(b, shown, i))
+	for (size_t k = i; k < b->n_metrics; k++) {
+		if (!is_missed(b, shown, there, k) || why_absent(b, k) != why_absent(b, i))
 			continue;
-		while (!is_missed(b, shown, first) || why_absent(b, first) != why_absent(b, i))
-			first++;
-		/* Its group was written with the first of it. */
-		if (first < i)
-			continue;
-		buf_addstr(out, any ? "; " : "not shown: ");
-		any = true;
-		for (size_t k = i; k < b->n_metrics; k++) {
-			if (!is_missed(b, shown, k) || why_absent(b, k) != why_absent(b, i))
-				continue;
-			buf_printf(out, "%s%s", more ? ", " : "", b->metric[k].display);
-			more = true;
-		}
-		buf_printf(out, " (%s)", pm_reason_text(why_absent(b, i)));
+		if (n++ < NAMES_TOLD)
+			buf_printf(out, "%s%s", n > 1 ? ", " : "", b->metric[k].display);
 	}
-	if (any)
-		buf_addch(out, '\n');
+	if (n > NAMES_TOLD)
+		buf_printf(out, " and %zu more", n - NAMES_TOLD);
+	buf_printf(out, " (%s)", pm_reason_text(why_absent(b, i)));
+}
+
+void selection_note_absent(const struct selection *s, const struct binding *b, const bool *shown, struct buf *out)
+{
+	for (int there = s->has_show; there < 2; there++) {
+		bool any = false;
+
+		for (size_t i = 0; i < b->n_metrics; i++) {
+			size_t first = 0;
+
+			if (!is_missed(b, shown, there, i))
+				continue;
+			while (!is_missed(b, shown, there, first) || why_absent(b, first) != why_absent(b, i))
+				first++;
+			/* Its group was written with the first of it. */
+			if (first < i)
+				continue;
+			buf_addstr(out, any ? "; " : there ? "no numbers: " : "not shown: ");
+			any = true;
+			note_alike(b, shown, there, i, out);
+		}
+		if (any)
+			buf_addstr(out, "; pmrep info says more\n");
+	}
 }
