@@ -220,6 +220,8 @@ static int run(struct cut *c)
 			err = rewrite_finish(w, &e);
 		if (!err)
 			result = rewrite_result(w);
+		if (!err && result.snapshots_in && !result.snapshots_out)
+			err = error_set(&e, ENOENT, "no snapshot is left: none lies in that time");
 		if (!err)
 			err = outfile_commit(&out, &e);
 	}

@@ -232,7 +232,7 @@ static int run(struct plotting *o, const struct options_common *common)
 	} else if (!data.set.to_ns || !data.n) {
 		cmd_complain(NAME, "%s: nothing to draw: %s", path,
 			     result.intervals ? "none of these metrics has a value at that level"
-					      : "an interval needs two snapshots");
+					      : pipeline_why_empty(&o->pipeline, &result));
 	} else {
 		status = draw(o, &data, common, path);
 	}

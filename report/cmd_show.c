@@ -184,13 +184,11 @@ static int show_file(struct show_options *o, const char *path, struct exporter *
 		cmd_complain_lines(NAME, path, &result.notes);
 	cmd_complain_lines(NAME, path, &result.remarks);
 	if (err) {
-		if (!strstr(e.text, path) && strncmp(e.text, "output", 6))
+		if (!strstr(e.text, path) && !x->error.text[0])
 			error_prefix(&e, "%s", path);
 		status = cmd_fail(NAME, &e);
 	} else if (!result.intervals) {
-		cmd_complain(NAME, "%s: %s", path,
-			     result.snapshots ? "nothing to show: an interval needs two snapshots"
-					      : "nothing to show: no snapshot");
+		cmd_complain(NAME, "%s: nothing to show: %s", path, pipeline_why_empty(&o->pipeline, &result));
 	}
 	if (status == EXIT_GOOD && o->strict && (x->partial || result.notes.len))
 		status = EXIT_DAMAGED;

@@ -151,11 +151,11 @@ static int stat_file(struct stat_options *o, const char *path, struct exporter *
 	if (!o->quiet)
 		cmd_complain_lines(NAME, path, &s.notes);
 	if (err) {
-		if (!strstr(e.text, path) && strncmp(e.text, "output", 6))
+		if (!strstr(e.text, path) && !x->error.text[0])
 			error_prefix(&e, "%s", path);
 		status = cmd_fail(NAME, &e);
 	} else if (!result.intervals && !o->quiet) {
-		cmd_complain(NAME, "%s: nothing to show: an interval needs two snapshots", path);
+		cmd_complain(NAME, "%s: nothing to show: %s", path, pipeline_why_empty(&config, &result));
 	}
 	if (status == EXIT_GOOD && o->strict && (x->partial || s.partial || result.notes.len))
 		status = EXIT_DAMAGED;

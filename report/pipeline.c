@@ -171,7 +171,7 @@ static int lay_out(struct run *r)
 		return error_sys(r->error, -err, "laying out the report");
 	pm_reader_select(r->reader, group_wanted, r);
 	if (!r->sheet.n_columns)
-		return error_set(r->error, ENOENT, "no column is left to show (--list tells what there is)");
+		return error_set(r->error, ENOENT, "no column is left to show (pmrep list metrics tells what there is)");
 	r->x->runs = pm_map_u64(&r->places.model->header, PM_HEADER_RUNS, 1) > 1;
 	if ((err = r->x->ops->shape(r->x, &r->sheet)))
 		return error_sys(r->error, -err, "output");
@@ -438,6 +438,14 @@ int pipeline_run(const struct pipeline_config *config, struct pm_reader *reader,
 		*e = x->error;
 	forget(&r);
 	return err < 0 ? err : 0;
+}
+
+const char *pipeline_why_empty(const struct pipeline_config *config, const struct pipeline_result *result)
+{
+	if (!result->snapshots)
+		return "no snapshot";
+	return config->since.kind || config->until.kind ? "no interval lies in that time" :
+							  "an interval needs two snapshots";
 }
 
 int pipeline_offer(const struct pipeline_config *config, struct pm_reader *reader, struct offer *o, struct buf *notes,

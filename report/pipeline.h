@@ -74,6 +74,9 @@ struct pipeline_result {
 int pipeline_run(const struct pipeline_config *config, struct pm_reader *reader, struct exporter *x,
 		 struct pipeline_result *result, struct error *e);
 
+/* Why there was no interval; static text. */
+const char *pipeline_why_empty(const struct pipeline_config *config, const struct pipeline_result *result);
+
 /* What binding and selection give, without reading on: for --list. Reads up to the first chunk. */
 struct offer {
 	struct places places;

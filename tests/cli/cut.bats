@@ -90,6 +90,12 @@ assert {r["cpu"] for r in rows if r["scope"] == "cpu"} == {"1"}'
 	[ $((few * 4)) -lt "$many" ]
 }
 
+@test "a time that nothing lies in makes no recording" {
+	run -2 "$bin/pmrep" cut --since=1000 -o none.pmr "$source/samples/idle.pmr"
+	[[ $output == *"no snapshot is left"* ]]
+	[ ! -e none.pmr ]
+}
+
 @test "parts that share a snapshot merge to the whole" {
 	cut_to a.pmr --until=2.2 "$source/samples/idle.pmr"
 	cut_to b.pmr --since=1.5 "$source/samples/idle.pmr"

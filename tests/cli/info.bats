@@ -114,7 +114,13 @@ for line in open("dump"): json.loads(line)'
 		"$bin/pmrep" list "$what" r.pmr >/dev/null
 	done
 	run "$bin/pmrep" list countres r.pmr
-	[ "$status" -eq 2 ] || [ -z "$output" ]
+	[ "$status" -eq 2 ]
+	[[ $output == *"countres"*"list of counters"* ]]
+	run "$bin/pmrep" list metrics 'nothing*' r.pmr
+	[ "$status" -eq 2 ]
+	run "$bin/pmrep" dump --counter='stat.usre' --no-definitions r.pmr
+	[ "$status" -eq 2 ]
+	[[ $output == *"no counter is named 'stat.usre'"* ]]
 }
 
 @test "the frames of dump cover the file without a gap" {
