@@ -79,6 +79,8 @@ enum pm_counter_key {
 	PM_COUNTER_PERF_USER_TEXT = 23, /* text: the event as the user wrote it, if technical */
 	PM_COUNTER_PERF_PARSED = 24,    /* u64: place in the user's list, for printing in that order */
 	PM_COUNTER_PERF_INVALID = 25,   /* u64: pm_reason why it could not be opened at all */
+	PM_COUNTER_PERF_BPF = 26,       /* text: BPF programs counted it: "program 12 name" (while that ran), "shared" or
+	                                 * "alone" (with other recorders or not), "cgroups" */
 	PM_COUNTER_ADDED = 30,          /* text: --add made it; scope of its column: cpu, core, package */
 	PM_COUNTER_ADD_FORMAT = 31,     /* text: raw, delta, percent, average */
 	PM_COUNTER_ADD_TYPE = 32,       /* text: cycles, seconds, usec, txtal_time, tcore_clock; absent: things */
@@ -260,6 +262,7 @@ enum pm_reason {
 	PM_REASON_SUSPECT = 8,       /* the value cannot be what it claims to be */
 	PM_REASON_FORMAT = 9,        /* the kernel's text was not as expected */
 	PM_REASON_NOT_READ = 10,     /* not due in this snapshot */
+	PM_REASON_LEFT_OUT = 11,     /* recorded, and left out of a smaller copy */
 	PM_REASON_ERRNO = 1000,
 };
 
@@ -380,6 +383,7 @@ enum pm_header_key {
 	PM_HEADER_METRICS = 31,          /* array: metrics of -M: names of known ones, or [name, unit, formula,
 	                                  * threshold, groups, help] */
 	PM_HEADER_REDACTED = 32,         /* array of text: classes that were redacted: machine, person, time */
+	PM_HEADER_METRIC_WORDS = 33,     /* array of text: names and groups of metrics as -M was given them */
 	PM_HEADER_HOST = 100,            /* text: node name */
 	PM_HEADER_BOOT_ID = 101,         /* text; strict privacy leaves it out */
 	PM_HEADER_PRODUCT = 102,         /* text: DMI vendor and product, not serials */
@@ -454,8 +458,6 @@ const struct pm_group *pm_model_group(const struct pm_model *m, uint32_t id);
 const struct pm_value *pm_model_string(const struct pm_model *m, uint32_t id);
 /* The newest entry of that name that covers instance `number` (PM_NONE: any). */
 const struct pm_config *pm_model_config(const struct pm_model *m, const char *name, uint32_t number);
-/* The instance of that kind and number that is alive, or the newest retired one. */
-const struct pm_instance *pm_model_find_instance(const struct pm_model *m, enum pm_kind kind, uint32_t number);
 
 /* Frees what the topology owns; it is then empty. */
 void pm_topology_release(struct pm_topology *t);

@@ -104,9 +104,11 @@ static const struct argp_option options[] = {
 	{ "td-level", KEY_TD_LEVEL, "N", 0, "top-down levels that are needed; an error if there are fewer", 2 },
 	{ "smi-cost", KEY_SMI_COST, NULL, 0, "what system management interrupts cost: freezes core counters in them, "
 	  "and puts that back", 2 },
-	{ "bpf-prog", 'b', "ID,...", 0, "refused, with the reason", 2 },
-	{ "bpf-counters", KEY_BPF_COUNTERS, NULL, 0, "refused, with the reason", 2 },
-	{ "bpf-attr-map", KEY_BPF_ATTR_MAP, "PATH", 0, "refused, with the reason", 2 },
+	{ "bpf-prog", 'b', "ID,...", 0, "count while these BPF programs run (bpftool prog)", 2 },
+	{ "bpf-counters", KEY_BPF_COUNTERS, NULL, 0, "count by BPF programs: recorders share events, and many cgroups "
+	  "need no more events than one", 2 },
+	{ "bpf-attr-map", KEY_BPF_ATTR_MAP, "PATH", 0, "where recorders find the events that they share "
+	  "(/sys/fs/bpf/perf_attr_map)", 2 },
 	{ "null", KEY_NULL, NULL, 0, "no perf events", 2 },
 	{ "no-perf", 'P', NULL, 0, "do not use perf events", 2 },
 	{ "no-msr", KEY_NO_MSR, NULL, 0, "do not read model-specific registers", 2 },
@@ -311,6 +313,24 @@ static bool one_of(const char *word, const char *const *words)
 	return false;
 }
 
+/* Ids of BPF programs are positive numbers. */
+static error_t set_programs(struct record_options *o, char *list, struct argp_state *state)
+{
+	for (const char *at = list;; at++) {
+		char *end;
+		unsigned long id = strtoul(at, &end, 10);
+
+		if (*at < '0' || *at > '9' || !id || id >= UINT32_MAX || (*end && *end != ','))
+			return options_bad(state, "-b: '%s' is no list of ids of BPF programs; `bpftool prog` shows "
+					   "them", list);
+		at = end;
+		if (!*at)
+			break;
+	}
+	o->bpf_programs = list;
+	return 0;
+}
+
 static error_t parse_words(int key, char *arg, struct argp_state *state, struct record_cmdline *c)
 {
 	static const char *const levels[] = { "strict", "default", "full", NULL };
@@ -341,15 +361,7 @@ static error_t parse_words(int key, char *arg, struct argp_state *state, struct 
 		return !parse_u64(arg, &o->td_level) && o->td_level <= 9 ?
 		       0 : options_bad(state, "--td-level: '%s' is no level", arg);
 	case 'b':
-	case KEY_BPF_COUNTERS:
-	case KEY_BPF_ATTR_MAP:
-		return options_bad(state,
-				   "%s puts programs into the kernel and pins maps there; pmrec changes nothing on "
-				   "the machine that it records and carries no BPF programs. %s",
-				   key == 'b' ? "--bpf-prog" :
-				   key == KEY_BPF_COUNTERS ? "--bpf-counters" : "--bpf-attr-map",
-				   key == 'b' ? "bpftool prog profile counts inside a BPF program" :
-				   "Recordings that need the same counter share it by multiplexing");
+		return set_programs(o, arg, state);
 	case 'M':
 		return append(&o->metrics, &c->n_metrics, arg) ? ENOMEM : 0;
 	case KEY_METRICS_FILE:
@@ -407,6 +419,8 @@ static error_t parse_plain(int key, char *arg, struct argp_state *state, struct 
 	case KEY_ROOT: o->root = arg; break;
 	case KEY_CONTROL: o->control = arg; break;
 	case 'a': o->system_wide = true; break;
+	case KEY_BPF_COUNTERS: o->bpf_counters = true; break;
+	case KEY_BPF_ATTR_MAP: o->bpf_attr_map = arg; break;
 	case KEY_METRIC_NO_GROUP: o->metric_no_group = true; break;
 	case KEY_METRIC_NO_MERGE: o->metric_no_merge = true; break;
 	case KEY_METRIC_NO_THRESHOLD: o->metric_no_threshold = true; break;
@@ -452,6 +466,16 @@ static error_t check(struct argp_state *state, struct record_options *o)
 		return options_bad(state, "-G and --for-each-cgroup exclude each other");
 	if ((o->n_cgroups || o->each_cgroup) && (o->pids || o->tids || o->per_thread))
 		return options_bad(state, "cgroups are counted on CPUs, so they exclude -p, -t and --per-thread");
+	if (o->bpf_programs && (o->pids || o->tids || o->per_thread || o->n_cgroups || o->each_cgroup))
+		return options_bad(state, "-b counts BPF programs, whoever they run for, so it excludes -p, -t, "
+				   "--per-thread, -G and --for-each-cgroup");
+	if (o->bpf_programs && o->bpf_counters)
+		return options_bad(state, "-b and --bpf-counters exclude each other");
+	if (o->bpf_counters && o->n_cgroups)
+		return options_bad(state, "--bpf-counters counts cgroups with --for-each-cgroup, not with -G");
+	if (o->bpf_counters && o->per_thread)
+		return options_bad(state, "--bpf-counters counts the tasks of -p, -t and COMMAND, and does not follow "
+				   "new threads one by one as --per-thread does");
 	if (o->runs != 1 && !o->command)
 		return options_bad(state, "-r repeats a COMMAND, and there is none");
 	if (o->iterations && !o->interval_ns)
@@ -479,7 +503,7 @@ static error_t check(struct argp_state *state, struct record_options *o)
 		return options_bad(state, "--all-user and --all-kernel exclude each other");
 	if (o->pids || o->tids)
 		o->target = TARGET_TASKS;
-	else if (o->n_cgroups || o->each_cgroup)
+	else if (o->n_cgroups || o->each_cgroup || o->bpf_programs)
 		o->target = TARGET_SYSTEM;
 	else if (o->command && !o->system_wide && !(o->cpus && !o->per_thread))
 		o->target = TARGET_COMMAND;

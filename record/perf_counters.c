@@ -106,7 +106,7 @@ static const struct perf_group *group_of(const struct perf_source *s, const stru
 static int refuse(struct plan *p, const struct perf_event *e, const char *what)
 {
 	char text[300];
-	const char *hint = e->hint ? e->hint : perf_hint(e->err, e->ev, p, text, sizeof(text));
+	const char *hint = e->hint ? (*e->hint ? e->hint : NULL) : perf_hint(e->err, e->ev, p, text, sizeof(text));
 
 	return plan_refused(p, perf_reason(e->err), hint, "%s", what);
 }

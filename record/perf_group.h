@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "record/perf_bpf.h"
 #include "record/perf_open.h"
 #include "record/plan.h"
 #include "record/source.h"
@@ -24,7 +25,7 @@ struct perf_event {
 	bool off;         /* --control disabled it alone */
 	uint32_t first_cgroup, n_cgroups; /* of the source's; n 0: not in cgroups */
 	int err;          /* 0, or the positive errno that keeps it closed */
-	const char *hint; /* for err, if it is not what perf_hint() says */
+	const char *hint; /* for err, if it is not what perf_hint() says; "": nothing cures it */
 	uint32_t counter; /* id; 0: not recorded */
 };
 
@@ -43,6 +44,9 @@ struct perf_group {
 	const char *class;     /* NULL: takes no others in */
 	struct perf_row **row; /* the units belong to the plan */
 	uint32_t n_rows;
+	enum perf_way way;
+	struct bpf_group *bpf;   /* owned; NULL: PERF_BY_READ */
+	struct perf_event *copy; /* owned; the members, if no other group has them */
 };
 
 struct perf_row {
@@ -68,8 +72,12 @@ struct perf_row {
 	uint64_t *base, base_enabled, base_running;
 	uint64_t last_enabled; /* of the reading before, without base */
 	uint64_t *got;  /* nr, enabled, running, values; or value, enabled, running */
+	struct bpf_sum *sum; /* owned; where members are counted by BPF; NULL: nowhere */
 	uint32_t first; /* the first value of got[] */
 };
+
+/* Words before the values in what a group reads. */
+enum { PERF_READ_NR, PERF_READ_ENABLED, PERF_READ_RUNNING, PERF_READ_HEAD };
 
 /* How leaders are opened. */
 struct perf_start {
@@ -100,9 +108,8 @@ int perf_row_enable(struct perf_row *row, bool on);
 /* What member k has counted so far, and for how long it was enabled and ran (ns). -ENODATA: it is not open. */
 int perf_row_count(const struct perf_row *row, uint32_t k, uint64_t *count, uint64_t *enabled, uint64_t *running);
 
-/* Opens one event for a try, giving up what the kernel refuses: details of the PMU, and the kernel part if
- * `may_exclude`
- * (*excluded then says so). A descriptor or -errno. */
+/* Opens one event for a try, giving up what the kernel refuses: details of the PMU, and the kernel part unless
+ * the user said which parts to count (*excluded is then true). A descriptor or -errno. */
 int perf_event_try(struct perf_event *e, bool inherit, struct perf_place at, int leader, bool *excluded);
 
 #endif

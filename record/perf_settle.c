@@ -273,8 +273,11 @@ static int settle(struct perf_source *s, struct plan *p, struct perf_group *g, s
 	}
 	if (err != -ESRCH)
 		return err;
-	for (; g->n; perf_group_remove(g, 0))
+	for (; g->n; perf_group_remove(g, 0)) {
 		g->member[0]->err = g->tasks ? ESRCH : ENODEV;
+		if (!g->tasks)
+			g->member[0]->hint = "other CPUs: none on which it counts is online and recorded";
+	}
 	return 0;
 }
 

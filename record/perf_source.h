@@ -2,6 +2,7 @@
 #ifndef RECORD_PERF_SOURCE_H
 #define RECORD_PERF_SOURCE_H
 
+#include "record/perf_bpf.h"
 #include "record/perf_follow.h"
 #include "record/perf_group.h"
 #include "record/perf_pmu.h"
@@ -36,6 +37,7 @@ struct perf_source {
 	uint32_t n_cgroups;
 	char *hierarchy; /* owned; where cgroups are, or NULL */
 	struct perf_tool *tool; /* owned, or NULL */
+	struct perf_bpf *bpf;   /* owned, or NULL */
 	struct perf_follow follow;
 	uint64_t since_ticks; /* since boot, in ticks of the clock: when following began */
 	uint32_t n_missed; /* tasks that had ended before they could be followed */

@@ -47,6 +47,9 @@ struct record_options {
 	char *each_cgroup;        /* --for-each-cgroup: names and patterns, or NULL */
 	char *pre, *post;         /* commands of the shell around each run, or NULL */
 	char *cputype;            /* --cputype: "core", "atom", or NULL */
+	char *bpf_programs;       /* -b: ids, or NULL */
+	char *bpf_attr_map;       /* --bpf-attr-map, or NULL */
+	bool bpf_counters;
 	char *pmu_filter;         /* --pmu-filter: name of a PMU, or NULL */
 	char *privacy;            /* "strict", "default", "full" */
 	char *control;            /* --control */

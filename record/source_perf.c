@@ -17,6 +17,12 @@
 #include "record/perf_tool.h"
 #include "record/sources.h"
 
+/* What BPF counts needs descriptors once, and the kernel keeps the events. */
+static uint32_t descriptors_of(const struct perf_source *s, const struct perf_group *g)
+{
+	return g->bpf && !bpf_group_opens(g->bpf) ? 5 : perf_rows_places(s, g);
+}
+
 /* How many descriptors all rows need, beside those of everyone else. */
 static int check_descriptors(const struct perf_source *s, struct plan *p)
 {
@@ -24,7 +30,7 @@ static int check_descriptors(const struct perf_source *s, struct plan *p)
 	char hint[80];
 
 	for (uint32_t i = 0; i < s->n_groups; i++)
-		need += (uint64_t)s->group[i]->n * perf_rows_places(s, s->group[i]);
+		need += (uint64_t)s->group[i]->n * descriptors_of(s, s->group[i]);
 	/* What notices new tasks. */
 	if (p->options->per_thread && !p->options->no_inherit)
 		need += (uint64_t)(s->n_tasks + 1) * p->model->topology.n;
@@ -89,6 +95,8 @@ static int perf_plan(struct source *source, struct plan *p, struct error *e)
 	if (!err)
 		err = perf_groups_settle(s, p, e);
 	s->from_exec = p->options->target == TARGET_COMMAND && !p->options->delay_ms;
+	if (!err)
+		err = perf_bpf_begin(s, p, e);
 	if (!err)
 		err = check_descriptors(s, p);
 	if (!err)
@@ -318,6 +326,7 @@ static void perf_release(struct source *source)
 	perf_cgroups_release(s);
 	perf_follow_end(&s->follow);
 	perf_tool_release(s->tool);
+	perf_bpf_release(s->bpf);
 	event_set_release(&s->set);
 	perf_pmus_release(&s->pmus);
 	free(s);

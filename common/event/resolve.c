@@ -25,7 +25,7 @@ int resolve_fail(struct resolver *r, int number, uint32_t column, const char *fo
 	va_start(ap, format);
 	vsnprintf(text, sizeof(text), format, ap);
 	va_end(ap);
-	return error_set(r->e, number, "events, column %u: %s", column + 1, text);
+	return error_set(r->e, number, "column %u: %s", column + 1, text);
 }
 
 static int new_event(struct event *ev, const char *pmu, uint32_t index, uint32_t type)
@@ -298,6 +298,7 @@ static int add_name(struct resolver *r, const char *name)
 static int unknown_pmu(struct resolver *r, const char *name)
 {
 	struct nearest near = { .word = name };
+	struct listing all = { 0 };
 	char hint[256];
 
 	/* perf makes PMUs of these files itself. */
@@ -305,10 +306,12 @@ static int unknown_pmu(struct resolver *r, const char *name)
 		return resolve_fail(r, ENOENT, r->node->column,
 		                    "\"%.80s\" is no PMU of the kernel: the sources %s are recorded without -e", name,
 		                    name[0] == 'h' ? "hwmon and thermal" : "for graphics");
-	for (size_t i = 0; i < r->view->n_pmus; i++)
+	for (size_t i = 0; i < r->view->n_pmus; i++) {
 		nearest_offer(&near, r->view->pmu[i].name);
+		listing_add(&all, r->view->pmu[i].name);
+	}
 	return resolve_fail(r, ENOENT, r->node->column, "there is no PMU \"%.80s\"%s", name,
-	                    nearest_text(&near, hint, sizeof(hint)));
+			    near.n ? nearest_text(&near, hint, sizeof(hint)) : listing_text(&all, "here are"));
 }
 
 static bool answers(const struct event_pmu *pmu, const char *pattern)
@@ -377,6 +380,16 @@ static int offer_tracepoint(void *arg, const char *system, const char *name, uin
 	return 0;
 }
 
+/* The same name in another system. */
+static int take_tracepoint(void *arg, const char *system, const char *name, uint64_t id)
+{
+	struct nearest *near = arg;
+
+	if (near->n < sizeof(near->names) / sizeof(near->names[0]))
+		snprintf(near->names[near->n++], sizeof(near->names[0]), "%.31s:%.31s", system, name);
+	return 0;
+}
+
 static int add_tracepoints(struct resolver *r)
 {
 	const struct event_node *n = r->node;
@@ -405,6 +418,8 @@ static int add_tracepoints(struct resolver *r)
 		                                           "remount,mode=750,gid=GROUP /sys/kernel/tracing)");
 	if (!err) {
 		v->tracepoints(v->data, n->name, "*", offer_tracepoint, &near);
+		if (!near.n)
+			v->tracepoints(v->data, "*", n->event, take_tracepoint, &near);
 		return resolve_fail(r, ENOENT, n->column, "there is no tracepoint \"%.60s:%.60s\"%s", n->name,
 		                    n->event, nearest_text(&near, hint, sizeof(hint)));
 	}
@@ -469,9 +484,6 @@ static int resolve_node(struct resolver *r)
 	char raw[32];
 	int err;
 
-	if (n->mods & EVENT_MOD_BPF)
-		return resolve_fail(r, EINVAL, n->column,
-		                    "the modifier b counts through BPF programs, which pmrec does not");
 	if (n->mods & EVENT_MOD_RETIRE)
 		return resolve_fail(r, EINVAL, n->column, "the modifier R takes samples, and pmrec counts");
 	if (n->group != EVENT_NONE && n->mods & (EVENT_MOD_PINNED | EVENT_MOD_EXCLUSIVE) &&

@@ -79,7 +79,60 @@ value() {
 	[ "$status" -eq 125 ]
 	[ "${#stderr_lines[@]}" -eq 1 ]
 	[[ $stderr == *'column 13: there is no event "duration_tmie"; did you mean "duration_time"?'* ]]
-	run --separate-stderr "$bin/pmrec" -e 'page-faults:b' true
+}
+
+# pmrec -e TEXT fails with one line, in which all of this stands: wrong TEXT SAYS...
+wrong() {
+	local said
+	run --separate-stderr "$bin/pmrec" --overwrite -o wrong.pmr --sources=perf --timeout=50 -e "$1"
+	echo "$1: $stderr"
 	[ "$status" -eq 125 ]
-	[[ $stderr == *BPF* ]]
+	[ "${#stderr_lines[@]}" -eq 1 ]
+	for said in "${@:2}"; do
+		[[ $stderr == *"$said"* ]]
+	done
+}
+
+@test "what is wrong with an event is said with its text, the column and what there is" {
+	wrong 'cs,' "-e 'cs,': column 4" "at the end"
+	wrong 'cs,r12345678901234567' "column 4: a raw event has at most 16"
+	wrong 'tool/duration/' 'column 6' 'did you mean "duration_time"?'
+	wrong 'cs,duration_time:u' 'column 4' 'modifiers do not concern it'
+	wrong 'mem:zzz' 'column 5' 'as in mem:0x1000/4:rw'
+	wrong 'mem:0x1000/16' 'column 12: a breakpoint watches 1 to 8 bytes'
+	wrong 'no_such_pmu/x/' 'column 1: there is no PMU "no_such_pmu"'
+	wrong '99:1' 'devices/*/type'
+	wrong 'software/cs,cpu=9999/' 'none on which it counts is online and recorded'
+	! wrong 'cs'
+}
+
+@test "what does not concern counting is accepted, and said" {
+	run -0 --separate-stderr "$bin/pmrec" -o x.pmr --sources=perf --timeout=50 -e cs/period=10/,cs:W,'{faults,duration_time}:u'
+	[[ $stderr == *'period of "cs/period=10/" is about samples'* ]]
+	[[ $stderr == *'W says something of groups, and "cs:W" is none'* ]]
+	[ "$(grep -c 'not recorded' <<<"$stderr")" = 0 ]
+}
+
+@test "breakpoints count accesses; those that the CPU cannot watch say what it can" {
+	cat >watched.c <<-'E'
+		#include <stdio.h>
+		static volatile long cell;
+		int main(int argc, char **argv)
+		{
+			if (argc > 1)
+				for (int i = 0; i < 1000; i++)
+					cell = i;
+			else
+				printf("%p\n", (void *)&cell);
+			return 0;
+		}
+	E
+	gcc -O1 -static -no-pie -o watched watched.c 2>/dev/null || skip "no compiler"
+	cell=$(./watched)
+	"$bin/pmrec" -q -o b.pmr --sources=perf -i 0 -e "mem:$cell/8:w" -- ./watched now ||
+		skip "no breakpoints here"
+	[ "$(value b.pmr "mem:$cell/8:w")" -ge 1000 ]
+	[ "$(value b.pmr "mem:$cell/8:w")" -lt 1010 ]
+	run -125 "$bin/pmrec" -o c.pmr --sources=perf -i 0 -e mem:0x1001/4 -- true
+	[[ $output == *"multiple of that"* ]]
 }

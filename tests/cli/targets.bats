@@ -376,10 +376,6 @@ smi_root() {
 		[[ $output == "pmrec: ${option%=*}: "* ]]
 		[ "${#lines[@]}" = 1 ]
 	done
-	run -125 "$bin/pmrec" -b 12 -o x.pmr
-	[[ $output == *"--bpf-prog puts programs into the kernel"*"bpftool prog profile"* ]]
-	run -125 "$bin/pmrec" --bpf-counters -o x.pmr
-	[[ $output == *"--bpf-counters"*"multiplexing"* ]]
 }
 
 @test "--topdown: levels, and what counts cores needs all of them" {

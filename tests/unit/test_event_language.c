@@ -308,6 +308,8 @@ static void test_modifiers(void **state)
 		{ "cycles:P", EVENT_MOD_MAX_PRECISE },
 		{ "cycles:SDe", EVENT_MOD_SAMPLE_READ | EVENT_MOD_PINNED | EVENT_MOD_EXCLUSIVE },
 		{ "cycles:X", EVENT_MOD_NO_REGROUP },
+		{ "cycles:b", EVENT_MOD_BPF },
+		{ "cycles:ub", EVENT_MOD_USER | EVENT_MOD_BPF },
 		{ "cycles:W", 0 }, /* is for groups */
 		{ "{cycles}:Wu", EVENT_MOD_WEAK | EVENT_MOD_USER },
 		{ "{cycles:k}:u", EVENT_MOD_KERNEL | EVENT_MOD_USER },
@@ -319,7 +321,6 @@ static void test_modifiers(void **state)
 		{ "cycles:uu", "column 9" },
 		{ "cycles:z", "column 8" },
 		{ "cycles:pppp", "column 11" },
-		{ "cycles:b", "BPF" },
 		{ "{cs,cycles:e}", "only the first" },
 		{ "cycles:R", "samples" },
 	};

@@ -254,11 +254,18 @@ static void cgroups_and_threads(void **state)
 		{ "pmrec --per-thread true", TARGET_COMMAND },
 		{ "pmrec --per-thread -C 0 true", TARGET_COMMAND },
 		{ "pmrec --per-thread -a", TARGET_TASKS },
+		{ "pmrec -b 1", TARGET_SYSTEM },
+		{ "pmrec -b 1,22 -C 0 true", TARGET_SYSTEM },
+		{ "pmrec --bpf-counters true", TARGET_COMMAND },
+		{ "pmrec --bpf-counters -p 1", TARGET_TASKS },
+		{ "pmrec --bpf-counters --for-each-cgroup=a true", TARGET_SYSTEM },
 	};
 	static const char *const wrong[] = {
 		"pmrec -G a", "pmrec -e cs -G a --for-each-cgroup=b", "pmrec -e cs -G a -p 1",
 		"pmrec -e cs --for-each-cgroup=a --per-thread", "pmrec --cputype=big", "pmrec --td-level=x",
-		"pmrec -b 1",
+		"pmrec -b 0", "pmrec -b 1,", "pmrec -b 4294967296", "pmrec -b 1 -p 1", "pmrec -b 1 --per-thread",
+		"pmrec -e cs -b 1 -G a", "pmrec -b 1 --for-each-cgroup=a", "pmrec -b 1 --bpf-counters",
+		"pmrec --bpf-counters -e cs -G a", "pmrec --bpf-counters --per-thread",
 	};
 	struct parsed p;
 

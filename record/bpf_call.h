@@ -1,0 +1,70 @@
+/*
+ * bpf(2), and nothing else: maps, programs, links, each a file descriptor that its caller closes. Whatever is made
+ * here goes with the last descriptor (and with pmrec, however it ends), but for what bpf_pin() has given a name.
+ */
+#ifndef RECORD_BPF_CALL_H
+#define RECORD_BPF_CALL_H
+
+#include <linux/bpf.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/error.h"
+
+/* Flags of maps, and the error for what an architecture cannot do, that older headers lack. */
+enum { BPF_MMAPABLE = 1 << 10, BPF_KEEP_EVENTS = 1 << 11, BPF_NOT_SUPPORTED = 524 };
+
+struct bpf_map_shape {
+	const char *name; /* up to 15 characters of [A-Za-z0-9_.] */
+	enum bpf_map_type type;
+	uint32_t key_size, value_size, entries;
+	uint32_t flags;
+};
+
+/* A descriptor or -errno. */
+int bpf_map_new(const struct bpf_map_shape *shape);
+/* One element, by address. 0 or -errno. */
+int bpf_map_get(int map, const void *key, void *value);
+int bpf_map_put(int map, const void *key, const void *value);
+int bpf_map_drop(int map, const void *key);
+/* The key after `key` (NULL: the first). 0, -ENOENT at the end, or another -errno. */
+int bpf_map_next(int map, const void *key, void *next);
+
+struct bpf_program {
+	const char *name; /* likewise */
+	enum bpf_prog_type type;
+	enum bpf_attach_type attach; /* of BPF_PROG_TYPE_TRACING */
+	int target;          /* descriptor of the program to attach to, with its `target_type`; 0: none */
+	uint32_t target_type;/* id in the BTF of the target, or in that of the kernel */
+	int btf;             /* descriptor of its own BTF, which has `function`; 0: none */
+	uint32_t function;
+	const struct bpf_insn *code;
+	uint32_t n;
+};
+
+/* A descriptor or -errno; then *e ends with what the verifier had to say, if it did. */
+int bpf_program_load(const struct bpf_program *p, struct error *e);
+/* Lets it run at the raw tracepoint of that name, or, with NULL, where it was loaded for. A descriptor or -errno. */
+int bpf_program_attach(int program, const char *tracepoint);
+/* Runs a program for raw tracepoints on the CPU, now. 0 or -errno. */
+int bpf_program_run(int program, uint32_t cpu);
+
+/* A descriptor or -errno. They need CAP_SYS_ADMIN. */
+int bpf_program_by_id(uint32_t id);
+int bpf_map_by_id(uint32_t id);
+int bpf_link_by_id(uint32_t id);
+int bpf_btf_by_id(uint32_t id);
+
+/* Fills `info`, the struct bpf_*_info of what the descriptor is, of which the caller may have set the pointers. 0 or
+ * -errno. */
+int bpf_info(int fd, void *info, size_t size);
+
+/* A descriptor or -errno. */
+int bpf_btf_load(const void *data, size_t size);
+
+/* A name in a BPF file system, and what has it. 0 or a descriptor, or -errno. */
+int bpf_pin(int fd, const char *path);
+int bpf_pinned(const char *path);
+
+#endif
