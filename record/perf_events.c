@@ -290,6 +290,8 @@ int perf_events_read(struct perf_source *s, struct plan *p, const char *sets, st
 		size_t first = s->set.n;
 
 		err = read_text(s, p, o->events[i], e);
+		if (err)
+			error_prefix(e, "-e '%.60s%s'", o->events[i], strlen(o->events[i]) > 60 ? "..." : "");
 		if (!err)
 			err = grow_events(s, first, true);
 		if (!err && o->filters && o->filters[i])

@@ -76,6 +76,8 @@ static const char *hint_absent(const struct event *ev, const struct root *root)
 
 	if (ev && ev->missing)
 		return "mount -t tracefs nodev /sys/kernel/tracing";
+	if (ev && ev->type > PERF_TYPE_BREAKPOINT && ev->pmu_index == EVENT_NONE)
+		return "the type of a PMU that is here: grep . /sys/bus/event_source/devices/*/type";
 	if (!ev || ev->uncore || ev->type == PERF_TYPE_SOFTWARE || ev->type == PERF_TYPE_TRACEPOINT)
 		return "another event: `pmrec list events` shows what this kernel has";
 	for (size_t i = 0; i < sizeof(cores) / sizeof(cores[0]); i++)
@@ -120,6 +122,11 @@ const char *perf_hint(int err, const struct event *ev, const struct plan *p, cha
 	case EBUSY:
 		return perf_nmi_watchdog(p->root) ? "sysctl kernel.nmi_watchdog=0, which frees a counter of each CPU"
 					       : "stop what else holds the counter";
+	case EINVAL:
+	case EOPNOTSUPP:
+		if (ev && ev->type == PERF_TYPE_BREAKPOINT)
+			return "1, 2, 4 or 8 bytes, at an address that is a multiple of that";
+		/* fallthrough */
 	default:
 		for (size_t i = 0; i < sizeof(hints) / sizeof(hints[0]); i++)
 			if (hints[i].number == number)

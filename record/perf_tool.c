@@ -195,7 +195,7 @@ void perf_tool_check(struct perf_source *s, const struct plan *p)
 			continue;
 		if (!perf_tool_value(p, what, &value)) {
 			e->err = EOPNOTSUPP;
-			e->hint = "nothing: this machine does not state it";
+			e->hint = "";
 		}
 	}
 }

@@ -23,8 +23,10 @@ static uint32_t column(const struct parser *p)
 /* Shows at most the part of a long list that is around the place. */
 static int fail(struct parser *p, const char *where, const char *message)
 {
-	return error_set(p->e, EINVAL, "events, column %u: %s, at \"%.40s\"", (unsigned)(where - p->text) + 1,
-	                 message, where);
+	unsigned at = (unsigned)(where - p->text) + 1;
+
+	return *where ? error_set(p->e, EINVAL, "column %u: %s, at \"%.40s\"", at, message, where)
+		      : error_set(p->e, EINVAL, "column %u: %s, at the end", at, message);
 }
 
 static void skip_blanks(struct parser *p)
@@ -156,7 +158,7 @@ static int parse_terms(struct parser *p, char end, struct event_term **terms, si
 			break;
 		}
 		if (count == EVENT_TERM_MAX) {
-			r = error_set(p->e, E2BIG, "events, column %u: an event has at most %d terms",
+			r = error_set(p->e, E2BIG, "column %u: an event has at most %d terms",
 			              column(p) + 1, EVENT_TERM_MAX);
 			break;
 		}
@@ -216,7 +218,7 @@ static int parse_mods(struct parser *p, uint32_t *mods)
 	while (isalpha((unsigned char)p->at[len]))
 		len++;
 	if (!len)
-		return fail(p, p->at, "modifiers are missing behind \":\"");
+		return fail(p, p->at, "modifiers, or the name of a tracepoint, are missing behind \":\"");
 	wrong = event_mods_parse(p->at, len, mods);
 	if (wrong)
 		return fail(p, p->at + wrong - 1,
@@ -263,6 +265,7 @@ static bool parse_access(const char *s, size_t len, uint64_t *access)
 
 static int parse_breakpoint(struct parser *p, struct event_node *n)
 {
+	const char *at;
 	size_t len = 0;
 	int r;
 
@@ -273,9 +276,12 @@ static int parse_breakpoint(struct parser *p, struct event_node *n)
 		return r;
 	if (*p->at == '/') {
 		p->at++;
+		at = p->at;
 		r = parse_number(p, &n->length, "not a length");
 		if (r)
 			return r;
+		if (!n->length || n->length > 8)
+			return fail(p, at, "a breakpoint watches 1 to 8 bytes");
 	}
 	n->type = 3;
 	while (*p->at == ':' && isalpha((unsigned char)p->at[1 + len]))
@@ -321,6 +327,8 @@ static int parse_after_colon(struct parser *p, struct event_node *n, const char 
 		p->at++;
 		return parse_mods(p, &n->mods);
 	}
+	if (len == 3 && !strncmp(word, "mem", 3) && !strpbrk(rest, "*?["))
+		return fail(p, rest, "the address of a breakpoint is expected behind \"mem:\", as in mem:0x1000/4:rw");
 	n->form = EVENT_TRACEPOINT;
 	n->name = strndup(word, len);
 	n->event = strndup(rest, rest_len);
@@ -342,6 +350,12 @@ static int parse_slash(struct parser *p, struct event_node *n)
 	return parse_optional_mods(p, true, &n->mods);
 }
 
+/* More digits than a number of a raw event has, and not a word of any language. */
+static bool too_long_for_raw(const char *word, size_t len)
+{
+	return word[0] == 'r' && len > 17 && strspn(word + 1, "0123456789abcdefABCDEF") >= len - 1;
+}
+
 static int parse_event(struct parser *p, struct event_node *n)
 {
 	const char *word = p->at;
@@ -351,6 +365,8 @@ static int parse_event(struct parser *p, struct event_node *n)
 	n->column = column(p);
 	if (!len)
 		return fail(p, word, *word ? "an event is expected here" : "an event is missing");
+	if (too_long_for_raw(word, len))
+		return fail(p, word, "a raw event has at most 16 hexadecimal digits");
 	if (!strncmp(word, "mem:", 4) && isdigit((unsigned char)word[4])) {
 		r = parse_breakpoint(p, n);
 		goto done;
@@ -398,7 +414,7 @@ static int parse_one(struct parser *p, uint32_t group)
 	struct event_node *n;
 
 	if (p->list->n >= EVENT_LIST_MAX)
-		return error_set(p->e, E2BIG, "events, column %u: more than %d events", column(p) + 1,
+		return error_set(p->e, E2BIG, "column %u: more than %d events", column(p) + 1,
 		                 EVENT_LIST_MAX);
 	n = add_node(p, group);
 	return n ? parse_event(p, n) : -ENOMEM;

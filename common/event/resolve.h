@@ -14,7 +14,7 @@ struct resolver {
 	uint32_t wildcard;             /* number for what it expands to; 0: it cannot be several */
 };
 
-/* "events, column N: ..." for the place `column` (from 0). Returns -number. */
+/* "column N: ..." for the place `column` (from 0). Returns -number. */
 int resolve_fail(struct resolver *r, int number, uint32_t column, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
@@ -28,6 +28,16 @@ struct nearest {
 void nearest_offer(struct nearest *near, const char *name);
 /* ", did you mean a, b?" or "" */
 const char *nearest_text(const struct nearest *near, char *text, size_t size);
+
+/* All names that could have been meant, where they are few. */
+struct listing {
+	char text[160];
+	size_t len;
+	bool too_many;
+};
+void listing_add(struct listing *l, const char *name);
+/* "; WHAT a, b, c", or "" if there are none or too many */
+const char *listing_text(struct listing *l, const char *what);
 
 /* Applies the node's terms to ev, which has its PMU (NULL: none) and what its name said. */
 int resolve_terms(struct resolver *r, struct event *ev, const struct event_pmu *pmu);

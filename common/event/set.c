@@ -65,11 +65,19 @@ uint32_t resolve_mods(const struct resolver *r)
 	return n->mods | (g->first == (uint32_t)(n - r->list->node) ? g->mods : g->mods & ~of_leader);
 }
 
+#define HARMLESS (EVENT_MOD_WEAK | EVENT_MOD_SAMPLE_READ | EVENT_MOD_NO_REGROUP)
+
 int resolve_add(struct resolver *r, struct event *ev, const char *body, bool expanded)
 {
 	const struct event_node *n = r->node;
 	struct event_set *set = r->set;
 
+	/* A group hands its modifiers down to those whom they concern. */
+	if (ev->type == EVENT_TYPE_TOOL && n->mods & ~(uint32_t)HARMLESS)
+		goto tool_mods;
+	if (n->mods & EVENT_MOD_WEAK)
+		buf_printf(r->notes, "W says something of groups, and \"%.*s\" is none\n",
+			   (int)(n->end - n->column), r->list->text + n->column);
 	ev->mods = resolve_mods(r);
 	ev->parsed = set->parsed;
 	ev->wildcard = r->wildcard;
@@ -102,6 +110,10 @@ int resolve_add(struct resolver *r, struct event *ev, const char *body, bool exp
 	}
 	set->event[set->n++] = *ev;
 	return 0;
+tool_mods:
+	event_release(ev);
+	return resolve_fail(r, EINVAL, n->column, "pmrec counts %.60s itself, of the whole: modifiers do not concern it",
+			    body);
 no_memory:
 	event_release(ev);
 	return error_set(r->e, ENOMEM, "out of memory");

@@ -16,12 +16,14 @@ void nearest_offer(struct nearest *near, const char *name)
 {
 	size_t len = strlen(near->word);
 	unsigned limit = len < 4 ? 1 : len < 10 ? 2 : 3;
+	bool begins = len >= 4 && !strncasecmp(near->word, name, len);
 	unsigned distance;
 
-	if (strlen(name) >= sizeof(near->names[0]) || strlen(name) > len + limit ||
+	if (strlen(name) >= sizeof(near->names[0]) || (strlen(name) > len + limit && !begins) ||
 	    strlen(name) + limit < len)
 		return;
-	distance = parse_distance(near->word, name);
+	/* What somebody left unfinished is farther than what was mistyped. */
+	distance = strlen(name) > len + limit ? limit : parse_distance(near->word, name);
 	if (!strncasecmp(near->word, name, strlen(name)) && strlen(name) == len)
 		distance = 0; /* differs in case alone */
 	if (distance > limit || (near->n && distance > near->distance))
@@ -46,6 +48,28 @@ const char *nearest_text(const struct nearest *near, char *text, size_t size)
 		len += (size_t)snprintf(text + len, size - len, "%s\"%s\"%s", i ? ", " : "; did you mean ",
 		                        near->names[i], i + 1 == near->n ? "?" : "");
 	return text;
+}
+
+void listing_add(struct listing *l, const char *name)
+{
+	size_t len = strlen(name);
+
+	/* Room for what comes before the names. */
+	if (l->len + len + 32 > sizeof(l->text))
+		l->too_many = true;
+	else
+		l->len += (size_t)snprintf(l->text + l->len, sizeof(l->text) - l->len, "%s%s", l->len ? ", " : "", name);
+}
+
+const char *listing_text(struct listing *l, const char *what)
+{
+	char names[sizeof(l->text)];
+
+	if (!l->len || l->too_many)
+		return "";
+	memcpy(names, l->text, sizeof(names));
+	snprintf(l->text, sizeof(l->text), "; %.20s %.*s", what, (int)(sizeof(names) - 32), names);
+	return l->text;
 }
 
 /* ---- fixed keys ---- */
@@ -238,17 +262,22 @@ static int apply_format(struct resolver *r, struct event *ev, const struct event
 static int unknown_term(struct resolver *r, const struct event_pmu *pmu, const struct event_term *t)
 {
 	struct nearest near = { .word = t->key };
+	struct listing all = { 0 };
 	char hint[256];
 
-	for (size_t i = 0; pmu && i < pmu->n_formats; i++)
+	for (size_t i = 0; pmu && i < pmu->n_formats; i++) {
 		nearest_offer(&near, pmu->format[i].name);
-	for (size_t i = 0; pmu && i < pmu->n_aliases; i++)
+		listing_add(&all, pmu->format[i].name);
+	}
+	for (size_t i = 0; pmu && i < pmu->n_aliases; i++) {
 		nearest_offer(&near, pmu->alias[i].name);
+		listing_add(&all, pmu->alias[i].name);
+	}
 	for (size_t i = 0; i < N_FIXED; i++)
 		nearest_offer(&near, fixed_keys[i].key);
 	return resolve_fail(r, EINVAL, t->column, "%s%s has no term or event \"%.60s\"%s",
 	                    pmu ? "" : "the event ", pmu ? pmu->name : r->node->name, t->key,
-	                    nearest_text(&near, hint, sizeof(hint)));
+			    near.n ? nearest_text(&near, hint, sizeof(hint)) : listing_text(&all, "it has"));
 }
 
 /* One term that is not an alias. */
@@ -362,6 +391,14 @@ bool resolve_term_counts(const struct event_term *t)
 	return true;
 }
 
+static bool is_sampling(const struct event_term *t)
+{
+	for (size_t i = 0; i < N_FIXED; i++)
+		if (!strcmp(fixed_keys[i].key, t->key))
+			return fixed_keys[i].effect == FIXED_SAMPLING;
+	return false;
+}
+
 int resolve_terms(struct resolver *r, struct event *ev, const struct event_pmu *pmu)
 {
 	const struct event_node *n = r->node;
@@ -384,6 +421,9 @@ int resolve_terms(struct resolver *r, struct event *ev, const struct event_pmu *
 				err = apply_legacy(r, ev, pmu, t->key);
 			else if (!a && !legacy && !names)
 				err = apply(r, ev, pmu, t);
+			if (!names && is_sampling(t))
+				buf_printf(r->notes, "%.60s of \"%.*s\" is about samples, of which counting takes none\n",
+					   t->key, (int)(n->end - n->column), r->list->text + n->column);
 		}
 	if (!err && pmu && pmu->hooks) {
 		struct error rule = { 0 };
