@@ -22,7 +22,7 @@ class Dump:
                 self.config[o["name"]].append(o)
             elif kind == "probe":
                 self.probes.append(o)
-            elif kind == "event":
+            elif kind == "frame" and o.get("kind") == "event":
                 self.events.append(o)
             elif kind == "value":
                 cpu = self.instances[o["instance"]].get("cpu", 0)

@@ -13,7 +13,7 @@ import threading
 import time
 
 SKIPPED = 77
-LIMIT_S = 300
+LIMIT_S = 380
 COMMON = ["-m", "1024", "-object", "memory-backend-ram,id=m0,size=512M",
           "-object", "memory-backend-ram,id=m1,size=512M",
           "-numa", "node,nodeid=0,cpus=0-3,memdev=m0", "-numa", "node,nodeid=1,cpus=4-7,memdev=m1",

@@ -3,6 +3,7 @@
 import os
 import statistics
 
+import core_pmu
 import formulas
 import rates
 from guest import Checks, Guest, pmrep
@@ -211,6 +212,8 @@ def main():
     for section in (statuses, defaults, events, metrics, examples, filters, root_ports, multiplexing, hotplug,
                     disappearing, rules, other_machines, other_names, cost):
         t.run(section.__name__, section, guest)
+    for section in core_pmu.SECTIONS:
+        t.run(f"core PMU: {section.__name__}", section, guest)
     t.end()
 
 
