@@ -117,6 +117,9 @@ void pm_reader_select(struct pm_reader *r, bool (*wanted)(void *ctx, const struc
  * damage, which is also listed and returned as the next item; -EINVAL: the last item was no chunk. */
 int pm_reader_decode(struct pm_reader *r, const struct pm_chunk **chunk);
 
+/* Whether the input is no stream: everything that it has is there at once. */
+bool pm_reader_seekable(const struct pm_reader *r);
+
 /* Goes to the last key chunk that starts at or before `monotonic_ns` (or to the first), within the recording at hand.
  * The model has then at least all definitions that lie before. -ESPIPE on a stream. */
 int pm_reader_seek(struct pm_reader *r, uint64_t monotonic_ns);

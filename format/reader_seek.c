@@ -391,6 +391,11 @@ static int replay_definitions(struct pm_reader *r, uint64_t to)
 	return 0;
 }
 
+bool pm_reader_seekable(const struct pm_reader *r)
+{
+	return r->window.in.seek != NULL;
+}
+
 int pm_reader_seek(struct pm_reader *r, uint64_t monotonic_ns)
 {
 	const struct index_entry *best = NULL;

@@ -253,6 +253,8 @@ static int start(struct run *r)
 	r->window.mode = mode_of(r);
 	r->window.every_ns = r->config->every_ns;
 	r->window.counts = r->config->view && !r->config->view->no_counts;
+	/* What is waited for, or printed as it comes through a pipe, must not come late. */
+	r->window.gather = !r->config->wait && !r->config->max_intervals && pm_reader_seekable(r->reader);
 	if ((err = replay_new(&r->replay, &r->window, intervals_done, r)))
 		return error_sys(r->error, -err, "replay");
 	r->x->one = r->window.mode == REPLAY_TOTAL && r->x->config.time == EXPORT_TIME_DEFAULT;
@@ -270,6 +272,24 @@ static void forget(struct run *r)
 	r->replay = NULL;
 	free(r->shown);
 	r->shown = NULL;
+}
+
+static bool is_laid_out(const struct run *r)
+{
+	return r->replay && (r->config->view ? r->noted : r->sheet.n_columns > 0);
+}
+
+/* What was read so far comes before what happens now. */
+static int settle(struct run *r)
+{
+	return is_laid_out(r) ? replay_settle(r->replay) : 0;
+}
+
+static int cannot_read(struct run *r, int why)
+{
+	int err = settle(r);
+
+	return err < 0 ? err : error_sys(r->error, -why, "reading");
 }
 
 static int take_chunk(struct run *r, const struct pm_item *item)
@@ -292,14 +312,9 @@ static int take_chunk(struct run *r, const struct pm_item *item)
 	if (err == -EBADMSG)
 		return 0;
 	if (err)
-		return error_sys(r->error, -err, "reading");
+		return cannot_read(r, err);
 	r->result->snapshots += chunk->rows;
 	return replay_chunk(r->replay, chunk);
-}
-
-static bool is_laid_out(const struct run *r)
-{
-	return r->replay && (r->config->view ? r->noted : r->sheet.n_columns > 0);
 }
 
 static int finish(struct run *r)
@@ -329,12 +344,15 @@ static int take(struct run *r, const struct pm_item *item)
 
 	switch (item->kind) {
 	case PM_ITEM_MODEL:
-		if (!(item->parts & PM_PART_REPEATED))
-			r->stale = true;
-		return 0;
+		if (item->parts & PM_PART_REPEATED)
+			return 0;
+		r->stale = true;
+		return settle(r);
 	case PM_ITEM_CHUNK:
 		return take_chunk(r, item);
 	case PM_ITEM_EVENT:
+		if ((err = settle(r)))
+			return err;
 		r->child |= item->event->type == PM_EVENT_CHILD_START;
 		if (r->config->view)
 			r->config->view->event(r->config->view_ctx, item->event);
@@ -383,7 +401,7 @@ static int read_all(struct run *r)
 		else if (got == -EAGAIN && r->config->wait)
 			err = wait_for_more(r);
 		else if (got && got != -EAGAIN)
-			return error_sys(r->error, -got, "reading");
+			err = cannot_read(r, got);
 		else
 			break;
 	}

@@ -20,6 +20,8 @@ void replay_free(struct replay *r)
 	if (!r)
 		return;
 	replay_forget_feeds(r);
+	gather_release(&r->gather);
+	free(r->seconds);
 	for (size_t i = 0; i < r->n_tracks; i++) {
 		free(r->track[i].times);
 		free(r->track[i].more);
@@ -76,10 +78,17 @@ static void restart(struct replay *r)
 	r->begun = false;
 }
 
+int replay_settle(struct replay *r)
+{
+	return gather_settle(r);
+}
+
 int replay_break(struct replay *r)
 {
-	int err = r->config.mode == REPLAY_TOTAL ? 0 : flush(r);
+	int err = gather_settle(r);
 
+	if (!err && r->config.mode != REPLAY_TOTAL)
+		err = flush(r);
 	if (r->open)
 		r->now.partial = true;
 	restart(r);
@@ -88,18 +97,22 @@ int replay_break(struct replay *r)
 
 int replay_finish(struct replay *r)
 {
-	int err = flush(r);
+	int err = gather_settle(r);
 
+	if (!err)
+		err = flush(r);
 	restart(r);
 	return err;
 }
 
 static int new_stretch(struct replay *r, const struct pm_chunk *c)
 {
-	int err = 0;
+	int err;
 
 	if (r->run == c->run && r->segment == c->segment)
 		return 0;
+	if ((err = gather_settle(r)))
+		return err;
 	if (r->run != c->run || r->config.mode != REPLAY_TOTAL)
 		err = flush(r);
 	restart(r);
@@ -115,7 +128,6 @@ static bool advance(struct replay *r, uint64_t tick)
 
 	if (first) {
 		r->begun = true;
-		r->first_ns = r->first_ns ? r->first_ns : tick;
 		r->next_ns = tick + r->config.every_ns;
 	} else {
 		if (!r->open) {
@@ -143,7 +155,6 @@ static void feed_track(struct replay *r, uint32_t track, const struct column *c,
 	struct track *t = &r->track[track];
 	size_t k = 0;
 
-	t->seen = r->chunk;
 	if (all_close) {
 		track_rows(t, c, row, end, r->arena, r->rows, 0, counts);
 		return;
@@ -160,30 +171,63 @@ static void feed_track(struct replay *r, uint32_t track, const struct column *c,
 	}
 }
 
+/* The columns of times beside which the values of a feed stand. */
+static struct column times_of(const struct pm_group *g, const struct pm_chunk_group *cg, uint32_t time)
+{
+	uint32_t times = pm_group_times(g);
+	size_t stride = cg->stride;
+	struct column c = {
+		.begin = cg->v + time * stride,
+		.end = cg->v + (times + time) * stride,
+	};
+
+	if (g->flags & PM_GROUP_PERF_TIMES) {
+		c.enabled = cg->v + (2 * times + time) * stride;
+		c.running = cg->v + (3 * times + time) * stride;
+	}
+	return c;
+}
+
+/* Once for all counters of an instance, if they fit. */
+static bool fill_seconds(struct replay *r, const struct pm_group *g, const struct pm_chunk_group *cg, uint32_t row,
+			 uint32_t end)
+{
+	uint32_t times = pm_group_times(g);
+
+	if ((size_t)times * end > r->max_seconds)
+		return false;
+	for (uint32_t i = 0; i < times; i++) {
+		struct column c = times_of(g, cg, i);
+
+		track_seconds(&c, row, end, r->seconds + (size_t)i * end);
+	}
+	return true;
+}
+
 static void feed_chunk_group(struct replay *r, const struct pm_chunk_group *cg, uint32_t row, uint32_t end,
 			     const bool *closes, bool all_close)
 {
 	const struct pm_group *g = pm_model_group(r->model, cg->group);
 	const struct group_feeds *f;
-	uint32_t times;
 	size_t stride = cg->stride;
+	double seconds[PM_CHUNK_ROWS];
+	bool filled;
 
 	if (!g || cg->absent || cg->group > r->n_groups)
 		return;
 	f = &r->group[cg->group - 1];
-	times = pm_group_times(g);
+	filled = all_close && f->timed && fill_seconds(r, g, cg, row, end);
 	for (uint32_t i = 0; i < f->n; i++) {
 		const struct feed *x = &f->feed[i];
-		struct column c = {
-			.v = cg->v + x->column * stride,
-			.status = cg->status ? cg->status + x->column * stride : NULL,
-			.begin = cg->v + x->time * stride,
-			.end = cg->v + (times + x->time) * stride,
-		};
+		struct column c = times_of(g, cg, x->time);
 
-		if (g->flags & PM_GROUP_PERF_TIMES) {
-			c.enabled = cg->v + (2 * times + x->time) * stride;
-			c.running = cg->v + (3 * times + x->time) * stride;
+		c.v = cg->v + x->column * stride;
+		c.status = cg->status ? cg->status + x->column * stride : NULL;
+		if (filled) {
+			c.seconds = r->seconds + (size_t)x->time * end;
+		} else if (all_close && f->timed) {
+			track_seconds(&c, row, end, seconds);
+			c.seconds = seconds;
 		}
 		feed_track(r, x->track, &c, row, end, closes, all_close);
 	}
@@ -196,30 +240,76 @@ static uint16_t why_missing(const struct replay *r, const struct track *t)
 	return !i || i->retired_ns || !t->seen ? PM_REASON_OFFLINE : PM_REASON_DROPPED;
 }
 
+void replay_see(struct replay *r, const struct pm_chunk *c)
+{
+	size_t seen = 0;
+
+	r->chunk++;
+	for (uint32_t i = 0; i < c->n_groups; i++) {
+		const struct pm_chunk_group *cg = &c->group[i];
+		const struct group_feeds *f;
+
+		if (cg->absent || cg->group > r->n_groups || !pm_model_group(r->model, cg->group))
+			continue;
+		f = &r->group[cg->group - 1];
+		for (uint32_t k = 0; k < f->n; k++) {
+			struct track *t = &r->track[f->feed[k].track];
+
+			seen += t->seen != r->chunk;
+			t->seen = r->chunk;
+		}
+	}
+	r->unseen = r->n_tracks - seen;
+	for (size_t i = 0; i < r->n_tracks && r->unseen; i++)
+		if (r->track[i].seen != r->chunk)
+			r->track[i].unseen = why_missing(r, &r->track[i]);
+}
+
 /* Rows [row, end) end at most as many intervals as the arena holds. */
 static int feed_slice(struct replay *r, const struct pm_chunk *c, uint32_t row, uint32_t end, const bool *closes,
 		      size_t n)
 {
 	for (uint32_t i = 0; i < c->n_groups; i++)
 		feed_chunk_group(r, &c->group[i], row, end, closes, n == end - row);
-	for (size_t i = 0; i < r->n_tracks; i++) {
+	for (size_t i = 0; i < r->n_tracks && r->unseen; i++) {
 		struct track *t = &r->track[i];
 
 		if (t->seen == r->chunk)
 			continue;
 		for (size_t k = 0; k < n; k++) {
-			track_missed(t, why_missing(r, t));
+			track_missed(t, t->unseen);
 			track_close(t, r->arena, r->rows, k, counts_of(r, i));
 		}
-		track_missed(t, why_missing(r, t));
+		track_missed(t, t->unseen);
 	}
 	return emit(r, n);
 }
 
-int replay_chunk(struct replay *r, const struct pm_chunk *c)
+int replay_rows(struct replay *r, const struct pm_chunk *c, uint32_t row, uint32_t rows, const int64_t *wall)
 {
 	bool closes[PM_CHUNK_ROWS];
-	uint32_t row = 0, end, rows = c->rows;
+	uint32_t end;
+	int err;
+
+	while (row < rows) {
+		size_t n = 0;
+
+		for (end = row; end < rows && n < r->rows; end++) {
+			closes[end] = advance(r, c->tick[end]);
+			r->wall = wall ? wall[end] : r->wall;
+			if (closes[end])
+				interval_done(r, n++);
+		}
+		if ((err = feed_slice(r, c, row, end, closes, n)))
+			return err;
+		row = end;
+	}
+	return 0;
+}
+
+int replay_chunk(struct replay *r, const struct pm_chunk *c)
+{
+	uint32_t row = 0, rows = c->rows;
 	int err;
 
 	while (row < rows && c->tick[row] < r->config.since_ns)
@@ -230,19 +320,17 @@ int replay_chunk(struct replay *r, const struct pm_chunk *c)
 		return 0;
 	if ((err = new_stretch(r, c)))
 		return err;
-	r->chunk++;
-	r->wall = c->clocks.realtime ? (int64_t)(c->clocks.realtime - c->clocks.monotonic) : INT64_MIN;
-	while (row < rows) {
-		size_t n = 0;
-
-		for (end = row; end < rows && n < r->rows; end++) {
-			closes[end] = advance(r, c->tick[end]);
-			if (closes[end])
-				interval_done(r, n++);
-		}
-		if ((err = feed_slice(r, c, row, end, closes, n)))
+	err = gather_take(r, c, row, rows);
+	if (!err && r->gather.chunk.rows) {
+		if ((err = gather_settle(r)))
 			return err;
-		row = end;
+		err = gather_take(r, c, row, rows);
 	}
-	return 0;
+	if (err == 1)
+		return gather_is_full(&r->gather) ? gather_settle(r) : 0;
+	if (err)
+		return err;
+	r->wall = c->clocks.realtime ? (int64_t)(c->clocks.realtime - c->clocks.monotonic) : INT64_MIN;
+	replay_see(r, c);
+	return replay_rows(r, c, row, rows, NULL);
 }

@@ -40,6 +40,7 @@ enum replay_mode {
 struct replay_config {
 	enum replay_mode mode;
 	bool counts;                 /* keep replay_counts(), too */
+	bool gather;                 /* intervals may come late: short chunks are put together, which is faster */
 	uint64_t every_ns;
 	uint64_t since_ns, until_ns; /* CLOCK_MONOTONIC; snapshots outside are left out. until 0: no end */
 };
@@ -98,11 +99,11 @@ const struct count *replay_counts(const struct replay *r, size_t track);
 
 /* All return 0, -errno, or what the sink returned. */
 int replay_chunk(struct replay *r, const struct pm_chunk *chunk);
+/* Replays what was gathered: before anything happens that is to come behind those intervals. */
+int replay_settle(struct replay *r);
 /* Data is lost here. */
 int replay_break(struct replay *r);
 /* The end of the input: closes what is open. */
 int replay_finish(struct replay *r);
-/* The first snapshot seen and the last; 0 before there is one. */
-uint64_t replay_first_ns(const struct replay *r);
 
 #endif

@@ -6,7 +6,8 @@
 #include "report/replay.h"
 #include "report/track.h"
 
-#define ARENA_ROWS 128 /* intervals at once, if there are few tracks */
+#define ARENA_ROWS PM_CHUNK_ROWS /* intervals at once, if there are few tracks */
+#define GATHER_STEP 8 /* rows that are put into columns together: a line of the cache for each column */
 
 /* Which track a value column of a group feeds. */
 struct feed {
@@ -17,6 +18,7 @@ struct group_feeds {
 	struct feed *feed; /* owned */
 	uint32_t n;
 	bool known;
+	bool timed; /* some track asks for times */
 };
 
 /* Of a counter that has one, for all of its tracks in a package: packages may count energy in different units. */
@@ -29,6 +31,25 @@ struct rule_row {
 struct brief {
 	uint32_t slot;
 	uint8_t aspects;
+};
+
+/* A group of the rows that were gathered, as it is in a chunk: columns x stride. */
+struct gathered {
+	uint32_t columns;
+	uint64_t *v;       /* owned */
+	uint16_t *status;  /* owned; NULL: was never needed */
+	uint64_t *step;    /* owned: the newest rows, row by row */
+	bool some_missing; /* `status` counts */
+};
+
+/* Rows of chunks that are too short to be worth a pass over all columns. */
+struct gather {
+	struct gathered *group; /* owned: beside chunk.group */
+	uint32_t cap_groups;
+	struct pm_chunk chunk;  /* owns its groups */
+	uint32_t rows, stepped; /* room in a column; rows that lie in `step` and not in `v` */
+	uint64_t tick[PM_CHUNK_ROWS];
+	int64_t wall[PM_CHUNK_ROWS];
 };
 
 struct replay {
@@ -54,12 +75,16 @@ struct replay {
 	struct brief *brief;       /* by track */
 	struct count *counts;      /* tracks x rows, if they are wanted */
 	size_t arrays, rows;       /* arena: arrays x rows */
-	uint32_t chunk;            /* number of the chunk at hand */
+	struct gather gather;
+	double *seconds;           /* [max_seconds]: times x rows of the group at hand, as struct column has them */
+	size_t max_seconds;
+	uint32_t chunk;            /* number of the chunk at hand, or of those that were gathered */
+	size_t unseen;             /* tracks that are not in it */
 	uint32_t run, segment;
 	bool begun;                /* a snapshot of this segment was seen */
 	bool open;                 /* an interval is open: it holds what is in `now` */
 	bool perf_scale;
-	uint64_t last_ns, next_ns, first_ns;
+	uint64_t last_ns, next_ns;
 	int64_t wall;              /* what to add to a tick; INT64_MIN: unknown */
 	struct interval now;
 	struct interval done[ARENA_ROWS];
@@ -67,5 +92,19 @@ struct replay {
 
 /* Frees group[] and what hangs on it. */
 void replay_forget_feeds(struct replay *r);
+
+/* Notes which tracks are in the chunk. */
+void replay_see(struct replay *r, const struct pm_chunk *c);
+/* Replays rows [row, end) of a chunk of which replay_see() knows; `wall`: of each row, or NULL: r->wall is of all. */
+int replay_rows(struct replay *r, const struct pm_chunk *c, uint32_t row, uint32_t end, const int64_t *wall);
+
+/* Keeps rows [row, end) of a chunk for later, if that pays. 1: it did; 0: it does not, or the rows before them have
+ * to be replayed first; -ENOMEM. */
+int gather_take(struct replay *r, const struct pm_chunk *c, uint32_t row, uint32_t end);
+/* Whether there is no room for more. */
+bool gather_is_full(const struct gather *g);
+/* Replays what was gathered. */
+int gather_settle(struct replay *r);
+void gather_release(struct gather *g);
 
 #endif

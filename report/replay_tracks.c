@@ -6,7 +6,8 @@
 #include "common/parse.h"
 #include "report/replay_private.h"
 
-#define ARENA_VALUES (1u << 17) /* results held at once, over all tracks: bounds memory, 2 MiB */
+#define ARENA_VALUES (1u << 18) /* results held at once, over all tracks: bounds memory, 4 MiB */
+#define SECONDS_MOST (1u << 17) /* 1 MiB */
 
 void replay_forget_feeds(struct replay *r)
 {
@@ -200,6 +201,7 @@ static int feed_group(struct replay *r, const struct pm_group *g, struct group_f
 
 		if (!r->want[counter])
 			continue;
+		f->timed |= (r->want[counter] & (1u << TRACK_RATE | 1u << TRACK_ELAPSED)) != 0;
 		track = track_for(r, counter, pm_group_instance_of(g, v));
 		if (track < 0)
 			return (int)track;
@@ -246,6 +248,23 @@ static int reserve_counts(struct replay *r)
 	return r->counts ? 0 : -ENOMEM;
 }
 
+/* Room for the times of the largest group, unless they are so many that working them out again costs less. */
+static int reserve_seconds(struct replay *r)
+{
+	size_t most = 0;
+
+	for (uint32_t i = 0; i < r->n_groups; i++) {
+		size_t n = (size_t)pm_group_times(&r->model->group[i]) * PM_CHUNK_ROWS;
+
+		if (r->group[i].timed && n > most && n <= SECONDS_MOST)
+			most = n;
+	}
+	free(r->seconds);
+	r->seconds = malloc((most + 1) * sizeof(*r->seconds));
+	r->max_seconds = r->seconds ? most : 0;
+	return r->seconds ? 0 : -ENOMEM;
+}
+
 int replay_end_tracks(struct replay *r)
 {
 	int err;
@@ -280,6 +299,9 @@ int replay_end_tracks(struct replay *r)
 	}
 	r->rows = r->arrays ? ARENA_VALUES / (r->arrays + (r->config.counts ? 2 * r->n_tracks : 0)) : ARENA_ROWS;
 	r->rows = r->rows < 1 ? 1 : r->rows > ARENA_ROWS ? ARENA_ROWS : r->rows;
+	if ((err = reserve_seconds(r)))
+		return err;
+	gather_release(&r->gather);
 	free(r->arena);
 	r->arena = malloc((r->arrays * r->rows + 1) * sizeof(*r->arena));
 	return r->arena ? reserve_counts(r) : -ENOMEM;
@@ -316,9 +338,4 @@ const struct value *replay_values(const struct replay *r, size_t track, enum tra
 const struct count *replay_counts(const struct replay *r, size_t track)
 {
 	return r->counts ? r->counts + track * r->rows : NULL;
-}
-
-uint64_t replay_first_ns(const struct replay *r)
-{
-	return r->first_ns;
 }

@@ -424,28 +424,23 @@ static void count_rows(const struct track *t, const struct column *c, uint32_t r
 	}
 }
 
-void track_rows(struct track *t, const struct column *c, uint32_t row, uint32_t end, struct value *base,
-		size_t stride, size_t k, struct count *counts)
+void track_seconds(const struct column *c, uint32_t row, uint32_t end, double *seconds)
 {
-	bool simple = t->started && !t->gap && !t->stale && !t->any && !t->reason && !t->more &&
-		      t->type == PM_U64 && (t->semantics == PM_CUMULATIVE || t->semantics == PM_GAUGE) &&
-		      t->aspects == 1u << TRACK_VALUE;
-	struct value *out = base + t->slot * stride + k;
+	uint64_t before = midpoint(c, row);
+
+	for (uint32_t r = row + 1; r < end; r++) {
+		uint64_t time = midpoint(c, r);
+
+		seconds[r] = (double)(time - before) / 1e9;
+		before = time;
+	}
+}
+
+/* The values of intervals that each end with a valid reading. */
+static void value_rows(const struct track *t, const struct column *c, uint32_t row, uint32_t end, struct value *out)
+{
 	uint64_t prev = t->prev, mask = mask_of(t);
 
-	/* Without times of its own a count has those of the readings, which this does not look at. */
-	simple = simple && (!counts || (t->times && t->semantics == PM_CUMULATIVE));
-	if (!simple || !all_valid(c->status, row, end)) {
-		for (; row < end; row++, k++) {
-			track_step(t, c, row);
-			track_close(t, base, stride, k, counts);
-		}
-		return;
-	}
-	if (row == end)
-		return;
-	if (counts)
-		count_rows(t, c, row, end, counts + k);
 	for (uint32_t r = row; r < end; r++) {
 		uint64_t now = c->v[r];
 
@@ -463,7 +458,73 @@ void track_rows(struct track *t, const struct column *c, uint32_t row, uint32_t 
 	if (t->scaled)
 		for (uint32_t r = 0; r < end - row; r++)
 			out[r] = out[r].reason ? out[r] : value_of(out[r].v * t->mul / t->div);
-	t->prev = prev;
+}
+
+static void elapsed_rows(const struct value *v, double first, const double *seconds, size_t n, struct value *out)
+{
+	for (size_t i = 0; i < n; i++)
+		out[i] = v[i].reason ? v[i] : value_of(i ? seconds[i] : first);
+}
+
+/* Where no time went by there is no rate. */
+static inline struct value rate(struct value v, double seconds)
+{
+	if (__builtin_expect(!v.reason && seconds != 0, 1))
+		return value_of(v.v / seconds);
+	return v.reason ? v : value_missing(VALUE_DIVISION_BY_ZERO);
+}
+
+static void rate_rows(const struct value *v, double first, const double *seconds, size_t n, struct value *out)
+{
+	out[0] = rate(v[0], first);
+	for (size_t i = 1; i < n; i++)
+		out[i] = rate(v[i], seconds[i]);
+}
+
+void track_rows(struct track *t, const struct column *c, uint32_t row, uint32_t end, struct value *base,
+		size_t stride, size_t k, struct count *counts)
+{
+	const unsigned timed = 1u << TRACK_ELAPSED | 1u << TRACK_RATE;
+	bool simple = t->started && !t->gap && !t->stale && !t->any && !t->reason && !t->more &&
+		      t->type == PM_U64 && (t->semantics == PM_CUMULATIVE || t->semantics == PM_GAUGE) &&
+		      !(t->aspects & ~(timed | 1u << TRACK_VALUE)) && (c->seconds || !(t->aspects & timed)) &&
+		      !t->elapsed;
+	struct value *out = base + t->slot * stride + k, *v = out;
+	const double *seconds = c->seconds ? c->seconds + row : NULL;
+	size_t n = end - row;
+	double first;
+
+	/* Without times of its own a count has those of the readings, which this does not look at. */
+	simple = simple && (!counts || (t->times && t->semantics == PM_CUMULATIVE));
+	/* The clock of the event counts, and no reading's time. */
+	simple = simple && !(t->uncore && t->perf && t->aspects & 1u << TRACK_ELAPSED);
+	if (!simple || !all_valid(c->status, row, end)) {
+		for (; row < end; row++, k++) {
+			track_step(t, c, row);
+			track_close(t, base, stride, k, counts);
+		}
+		return;
+	}
+	if (row == end)
+		return;
+	if (counts)
+		count_rows(t, c, row, end, counts + k);
+	first = (double)(midpoint(c, row) - t->prev_time) / 1e9;
+	/* What is made of the values may take their place, if they are not asked for. */
+	if (t->aspects & 1u << TRACK_VALUE)
+		out += stride;
+	else if (t->aspects & 1u << TRACK_RATE && t->aspects & 1u << TRACK_ELAPSED)
+		v = out + stride;
+	value_rows(t, c, row, end, v);
+	if (t->aspects & 1u << TRACK_ELAPSED) {
+		elapsed_rows(v, first, seconds, n, out);
+		out += stride;
+	}
+	if (t->aspects & 1u << TRACK_RATE && t->semantics == PM_CUMULATIVE)
+		rate_rows(v, first, seconds, n, out);
+	else if (t->aspects & 1u << TRACK_RATE && v != out)
+		memcpy(out, v, n * sizeof(*out));
+	t->prev = c->v[end - 1];
 	t->prev_time = midpoint(c, end - 1);
 	if (c->enabled) {
 		t->times->prev_enabled = c->enabled[end - 1];

@@ -27,6 +27,7 @@ struct track {
 	uint16_t reason;    /* why the interval's value is missing, whatever else was read */
 	uint16_t absent;    /* why there is nothing, if nothing was read */
 	uint16_t before;    /* why there was no reading before the first; 0: no special reason */
+	uint16_t unseen;    /* why it is not in the chunk at hand */
 	double mul, div;
 	uint64_t prev, prev_time;
 	uint64_t sum;       /* difference so far, or the latest level; the bits of a double if type is F64 */
@@ -54,8 +55,11 @@ struct column {
 	const uint64_t *v;
 	const uint16_t *status; /* NULL: all valid */
 	const uint64_t *begin, *end, *enabled, *running; /* the last two NULL without perf times */
+	const double *seconds; /* since the row before, for all rows but the first; NULL: not asked for */
 };
 
+/* Fills seconds[row + 1] to seconds[end - 1] as struct column has them. */
+void track_seconds(const struct column *c, uint32_t row, uint32_t end, double *seconds);
 /* One reading. */
 void track_step(struct track *t, const struct column *c, uint32_t row);
 /* Rows [row, end), none of which ends an interval but perhaps the last. Same as a step for each, faster. */
@@ -63,7 +67,8 @@ void track_span(struct track *t, const struct column *c, uint32_t row, uint32_t 
 /* The interval ends with the reading before: result k of each wanted aspect; base = arrays, `stride` apart. `counts`:
  * an array for its counts, or NULL. */
 void track_close(struct track *t, struct value *base, size_t stride, size_t k, struct count *counts);
-/* Rows [row, end) each close an interval, from k on. Same as step and close for each, faster. */
+/* Rows [row, end) each close an interval, from k on. Same as step and close for each, faster; c->seconds is there if
+ * time is asked for. */
 void track_rows(struct track *t, const struct column *c, uint32_t row, uint32_t end, struct value *base,
 		size_t stride, size_t k, struct count *counts);
 /* It was not read at all in these snapshots. */

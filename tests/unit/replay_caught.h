@@ -47,15 +47,19 @@ static inline void want(struct caught *c, struct builder *b, unsigned aspects)
 	assert_int_equal(replay_end_tracks(c->replay), 0);
 }
 
-static inline struct caught *start(struct builder *b, enum replay_mode mode, uint64_t every_ns, unsigned aspects)
+static inline struct caught *start_as(struct builder *b, const struct replay_config *config, unsigned aspects)
 {
-	struct replay_config config = { .mode = mode, .every_ns = every_ns };
 	struct caught *c = calloc(1, sizeof(*c));
 
 	assert_non_null(c);
-	assert_int_equal(replay_new(&c->replay, &config, catch, c), 0);
+	assert_int_equal(replay_new(&c->replay, config, catch, c), 0);
 	want(c, b, aspects);
 	return c;
+}
+
+static inline struct caught *start(struct builder *b, enum replay_mode mode, uint64_t every_ns, unsigned aspects)
+{
+	return start_as(b, &(struct replay_config){ .mode = mode, .every_ns = every_ns }, aspects);
 }
 
 static inline void feed(struct caught *c, struct builder *b, uint64_t row, uint32_t n)

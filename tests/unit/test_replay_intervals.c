@@ -243,8 +243,27 @@ static uint64_t dice(uint64_t *seed)
 	return *seed >> 33;
 }
 
+/* Bit by bit: what is faster may round no other way. */
+static void assert_same(const struct caught *a, const struct caught *b, size_t tracks, unsigned aspects)
+{
+	assert_int_equal(a->n, b->n);
+	assert_memory_equal(a->interval, b->interval, a->n * sizeof(a->interval[0]));
+	for (size_t t = 0; t < tracks; t++)
+		for (unsigned x = 0; x < TRACK_ASPECTS; x++)
+			for (size_t k = 0; aspects & 1u << x && k < a->n; k++) {
+				const struct value *v = &a->value[t][x][k], *w = &b->value[t][x][k];
+
+				assert_int_equal(v->reason, w->reason);
+				assert_true(v->reason || (v->v == w->v && v->rest == w->rest));
+			}
+}
+
 static void random_recordings(void **state)
 {
+	static const unsigned sets[] = {
+		VALUE, VALUE | 1u << TRACK_RATE, VALUE | 1u << TRACK_ELAPSED,
+		VALUE | 1u << TRACK_ELAPSED | 1u << TRACK_RATE,
+	};
 	struct noise *n = calloc(1, sizeof(*n));
 	uint64_t seed = 42;
 	size_t compared = 0;
@@ -255,7 +274,9 @@ static void random_recordings(void **state)
 		uint64_t unit = round % 5 ? 1 : 1000;
 		bool failures = round % 3 == 0;
 		struct builder b;
-		struct caught *one, *many;
+		struct replay_config gather = { .mode = REPLAY_EACH, .gather = true };
+		struct caught *one, *many, *gathered;
+		unsigned aspects = sets[round % 4];
 		uint32_t counter;
 
 		for (int i = 1; i < 1000; i++) {
@@ -274,10 +295,18 @@ static void random_recordings(void **state)
 		builder_counter_at(&b, counter)->width = width;
 		builder_counter_at(&b, counter)->scale.den = unit;
 		builder_group(&b, PM_CPU, 1, PM_GROUP_PERF_TIMES, &counter, 1);
-		one = start(&b, REPLAY_EACH, 0, VALUE);
-		many = start(&b, REPLAY_EACH, 0, VALUE);
+		b.period_ns = 999999937;
+		one = start(&b, REPLAY_EACH, 0, aspects);
+		many = start(&b, REPLAY_EACH, 0, aspects);
+		gathered = start_as(&b, &gather, aspects);
 		for (uint32_t i = 0; i < 1000; i++)
 			feed(one, &b, i, 1);
+		for (uint32_t i = 0, rows; i < 1000; i += rows) {
+			rows = 1 + (uint32_t)dice(&seed) % (round % 7 ? 3 : 60);
+			rows = rows < 1000 - i ? rows : 1000 - i;
+			feed(gathered, &b, i, rows);
+		}
+		assert_int_equal(replay_settle(gathered->replay), 0);
 		for (uint32_t i = 0; i < 1000; i += 100)
 			feed(many, &b, i, 100);
 		assert_int_equal(one->n, 999);
@@ -299,17 +328,108 @@ static void random_recordings(void **state)
 
 				assert_int_equal(a->reason, 0);
 				assert_true(a->v == (double)scaled / (double)unit);
+				if (aspects & 1u << TRACK_ELAPSED)
+					assert_value(one->value[0][TRACK_ELAPSED][k], 0.999999937);
+				if (aspects & 1u << TRACK_RATE)
+					assert_value(one->value[0][TRACK_RATE][k], a->v / 0.999999937);
 			}
 			assert_int_equal(m->reason, a->reason);
 			assert_true(a->reason || m->v == a->v);
 			compared++;
 		}
+		assert_same(one, many, 1, aspects);
+		assert_same(one, gathered, 1, aspects);
 		stop(one);
 		stop(many);
+		stop(gathered);
 		builder_release(&b);
 	}
 	assert_int_equal(compared, 40 * 999);
 	free(n);
+}
+
+/* ---- short chunks that are put together ---- */
+
+static int feed_from(struct caught *c, struct builder *b, uint64_t row, uint32_t n, uint32_t first_group)
+{
+	return replay_chunk(c->replay, builder_chunk(b, row, n, first_group));
+}
+
+/* The same things happen to both; only one puts chunks together. */
+static void life_of_a_recording(struct caught *c, struct builder *b, uint32_t counter)
+{
+	for (uint64_t row = 0; row < 20; row++)
+		feed(c, b, row, 1);
+	/* One group is not there for a while. */
+	for (uint64_t row = 20; row < 23; row++)
+		assert_int_equal(feed_from(c, b, row, 1, 2), 0);
+	for (uint64_t row = 23; row < 30; row++)
+		feed(c, b, row, 1);
+	/* Damage. */
+	assert_int_equal(replay_break(c->replay), 0);
+	for (uint64_t row = 33; row < 40; row++)
+		feed(c, b, row, 1);
+	/* A segment, a long chunk among short ones, and another run. */
+	b->segment++;
+	feed(c, b, 40, 1);
+	feed(c, b, 41, 100);
+	feed(c, b, 141, 1);
+	feed(c, b, 142, 2);
+	b->run++;
+	feed(c, b, 144, 1);
+	feed(c, b, 145, 1);
+	/* The model grows. */
+	assert_int_equal(replay_settle(c->replay), 0);
+	builder_group(b, PM_CPU, 3, 0, &counter, 1);
+	want(c, b, VALUE | 1u << TRACK_RATE);
+	for (uint64_t row = 146; row < 160; row++)
+		assert_int_equal(feed_from(c, b, row, 1, 2), 0);
+	assert_int_equal(replay_finish(c->replay), 0);
+}
+
+static struct reading now_and_then(struct builder *b, const char *counter, const struct pm_instance *i, uint64_t row)
+{
+	bool fails = row % 11 == 3 + i->number && *(const bool *)b->data;
+
+	return (struct reading){ row * row * (10 + i->number), fails ? PM_REASON_MISSED : 0 };
+}
+
+static void gathering(void **state)
+{
+	static const enum replay_mode modes[] = { REPLAY_EACH, REPLAY_EVERY, REPLAY_TOTAL };
+	size_t compared = 0;
+
+	for (unsigned round = 0; round < 12; round++) {
+		struct replay_config config = { .mode = modes[round % 3], .every_ns = 2500000000 };
+		bool fails = round / 3 % 2;
+		struct caught *c[2];
+
+		if (round >= 6) {
+			config.since_ns = BUILDER_START_NS + 4000000000;
+			config.until_ns = BUILDER_START_NS + 142000000000;
+		}
+		for (int i = 0; i < 2; i++) {
+			uint32_t counter[2];
+			struct builder b;
+
+			builder_init(&b, now_and_then);
+			b.data = &fails;
+			counter[0] = builder_counter(&b, "test.x", "1", PM_CUMULATIVE, PM_AGG_SUM);
+			counter[1] = builder_counter(&b, "test.y", "1", PM_GAUGE, PM_AGG_SUM);
+			builder_group(&b, PM_CPU, 2, 0, &counter[0], 1);
+			builder_group(&b, PM_CPU, 1, 0, &counter[1], 1);
+			config.gather = i;
+			c[i] = start_as(&b, &config, VALUE | 1u << TRACK_RATE);
+			life_of_a_recording(c[i], &b, counter[0]);
+			compared += c[i]->n;
+			replay_free(c[i]->replay);
+			builder_release(&b);
+		}
+		assert_same(c[0], c[1], 3, VALUE | 1u << TRACK_RATE);
+		free(c[0]);
+		free(c[1]);
+	}
+	assert_true(compared > 500);
 }
 
 int main(void)
@@ -323,6 +443,7 @@ int main(void)
 		cmocka_unit_test(a_series_goes_on_in_a_new_group),
 		cmocka_unit_test(a_group_that_is_missing),
 		cmocka_unit_test(random_recordings),
+		cmocka_unit_test(gathering),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
