@@ -16,7 +16,7 @@
 
 struct changepoint {
 	size_t place;  /* first value of the new phase */
-	double p;      /* share of permutations that gave as large a distance */
+	double p;      /* share of permutations that gave as large a distance, 0 to 1 */
 };
 
 /*

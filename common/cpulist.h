@@ -23,8 +23,10 @@ void cpulist_release(struct cpulist *l);
 /* Replaces *l. Accepts the kernel's notation, blanks and a newline at the end; the empty text is the empty
  * set. With `dots`, "A..B" is accepted beside "A-B" (as turbostat's --cpu does). -EINVAL, -ERANGE, -ENOMEM. */
 int cpulist_parse(struct cpulist *l, const char *text, bool dots, struct error *e);
+/* 0, also if it is there already; -ERANGE above CPULIST_MAX, -ENOMEM. */
 int cpulist_add(struct cpulist *l, uint32_t cpu);
 bool cpulist_has(const struct cpulist *l, uint32_t cpu);
+/* What *to held is not freed. 0 or -ENOMEM. */
 int cpulist_copy(struct cpulist *to, const struct cpulist *from);
 /* Keeps in *l what is in both. */
 void cpulist_intersect(struct cpulist *l, const struct cpulist *with);

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 /* jansson has these as macros. */
-#undef json_is_object
 #undef json_is_array
 
 #include "common/json.h"
@@ -106,11 +105,6 @@ const char *json_text(const struct json *j, const char *fallback)
 double json_number(const struct json *j, double fallback)
 {
 	return j && json_is_number(in(j)) ? json_number_value(in(j)) : fallback;
-}
-
-bool json_is_object(const struct json *j)
-{
-	return j && json_typeof(in(j)) == JSON_OBJECT;
 }
 
 bool json_is_array(const struct json *j)

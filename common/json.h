@@ -21,11 +21,11 @@ struct json *json_at(const struct json *array, size_t i);
 size_t json_count(const struct json *array_or_object);
 const char *json_text(const struct json *j, const char *fallback);
 double json_number(const struct json *j, double fallback);
-bool json_is_object(const struct json *j);
 bool json_is_array(const struct json *j);
 bool json_is_text(const struct json *j);
 
-/* Building: ownership of values goes to the container. Text that is no UTF-8 is repaired with U+FFFD. */
+/* Building: ownership of values goes to the container. Text that is no UTF-8 is repaired with U+FFFD. NULL without
+ * memory, which json_put() and json_push() turn into their -ENOMEM: looking there is enough. */
 struct json *json_new_object(void);
 struct json *json_new_array(void);
 struct json *json_new_text(const char *text);

@@ -1,7 +1,8 @@
 /*
  * Which root complex, root port and socket a PCI function belongs to on machines that say so in a vendor-specific
- * capability of their root ports (NVIDIA's DVSEC 4). pmrec fills the map from configuration space and puts it into
- * the recording; pmrep reads it from there.
+ * capability of their root ports (NVIDIA's DVSEC 4, as the kernel's Documentation/admin-guide/perf/
+ * nvidia-tegra410-pmu.rst has it). pmrec fills the map from configuration space and puts it into the recording; pmrep
+ * reads it from there.
  */
 #ifndef COMMON_PCI_MAP_H
 #define COMMON_PCI_MAP_H

@@ -289,17 +289,3 @@ uint64_t statistics_random(struct statistics_random *r)
 	r->state ^= r->state >> 27;
 	return r->state * 0x2545f4914f6cdd1du;
 }
-
-double statistics_quantile(const double *sorted, size_t n, double q)
-{
-	double place;
-	size_t below;
-
-	if (!n)
-		return NAN;
-	place = q * (double)(n - 1);
-	below = (size_t)place;
-	if (below + 1 >= n)
-		return sorted[n - 1];
-	return sorted[below] + (place - (double)below) * (sorted[below + 1] - sorted[below]);
-}

@@ -61,8 +61,5 @@ struct statistics_random {
 };
 uint64_t statistics_random(struct statistics_random *r);
 
-/* The q-quantile, 0 <= q <= 1, between order statistics by straight lines (Hyndman and Fan 1996, type 7), of an array
- * in ascending order. NaN for n = 0. */
-double statistics_quantile(const double *sorted, size_t n, double q);
 
 #endif

@@ -68,7 +68,8 @@ int pm_get_varint(const uint8_t **p, const uint8_t *end, uint64_t *x)
 	return -EBADMSG;
 }
 
-uint64_t *pm_packer_numbers(struct pm_packer *p, size_t n)
+/* Scratch for n numbers; contents are not kept. NULL: no memory. */
+static uint64_t *scratch_numbers(struct pm_packer *p, size_t n)
 {
 	uint64_t *numbers;
 
@@ -88,7 +89,7 @@ uint64_t *pm_packer_numbers(struct pm_packer *p, size_t n)
 /* The wanted bands and, with them, those that they refer to. NULL: no memory. */
 static const uint8_t *needed_bands(struct pm_packer *p, const struct pm_matrix *m, const bool *wanted)
 {
-	uint64_t *first = pm_packer_numbers(p, (size_t)m->n_bands + 1);
+	uint64_t *first = scratch_numbers(p, (size_t)m->n_bands + 1);
 	uint64_t column = 0;
 
 	if (p->n_needed <= m->n_bands) {

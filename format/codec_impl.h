@@ -79,8 +79,6 @@ static inline const uint64_t *pm_ref_rows(const struct pm_matrix *m, const struc
 void pm_add_varint(struct buf *b, uint64_t x);
 /* Moves *p on; -EBADMSG at the end of the input or above 64 bits. */
 int pm_get_varint(const uint8_t **p, const uint8_t *end, uint64_t *x);
-/* Scratch for n numbers; contents are not kept. NULL: no memory. */
-uint64_t *pm_packer_numbers(struct pm_packer *p, size_t n);
 
 /*
  * The columns of a matrix, packed along the time or, where rows are few, across columns. Packing appends to *out;

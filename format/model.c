@@ -82,7 +82,7 @@ void pm_model_init(struct pm_model *m)
 	*m = (struct pm_model){ 0 };
 }
 
-void model_instance_release(struct pm_instance *i)
+static void model_instance_release(struct pm_instance *i)
 {
 	pm_map_release(&i->attrs);
 	*i = (struct pm_instance){ 0 };
@@ -369,23 +369,6 @@ const struct pm_group *pm_model_group(const struct pm_model *m, uint32_t id)
 const struct pm_value *pm_model_string(const struct pm_model *m, uint32_t id)
 {
 	return id && id <= m->n_strings ? &m->string[id - 1] : NULL;
-}
-
-const struct pm_instance *pm_model_find_instance(const struct pm_model *m, enum pm_kind kind, uint32_t number)
-{
-	const struct pm_instance *retired = NULL;
-
-	for (uint32_t i = m->n_instances; i-- > 0;) {
-		const struct pm_instance *at = &m->instance[i];
-
-		if (at->kind != kind || at->number != number)
-			continue;
-		if (!at->retired_ns)
-			return at;
-		if (!retired)
-			retired = at;
-	}
-	return retired;
 }
 
 const struct pm_cpu *pm_topology_cpu(const struct pm_topology *t, uint32_t cpu)

@@ -39,7 +39,6 @@ bool model_group_equal(const struct pm_group *a, const struct pm_group *b);
 /* Of a counter that is not in a model; one that is shares its texts. */
 void model_counter_release(struct pm_counter *c);
 void model_counters_release(struct pm_model *m);
-void model_instance_release(struct pm_instance *i);
 void model_group_release(struct pm_group *g);
 void model_probe_release(struct pm_probe *p);
 void model_config_release(struct pm_config *c);

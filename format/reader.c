@@ -12,7 +12,8 @@
 #define SEARCH_MAX (64u << 20) /* how far the first frame is looked for */
 #define FEATURES_KNOWN 0ull    /* incompatible features that this version reads */
 
-void reader_reset(struct pm_reader *r)
+/* Forgets what belongs to one recording. */
+static void reset(struct pm_reader *r)
 {
 	reader_groups_release(r);
 	reader_catalog_release(r);
@@ -32,7 +33,7 @@ void reader_turn(struct pm_reader *r)
 {
 	if (!r->turning || r->held)
 		return;
-	reader_reset(r);
+	reset(r);
 	r->turning = r->id_known = false;
 }
 

@@ -106,8 +106,6 @@ void reader_damage_frames(struct pm_reader *r, uint64_t frames, uint64_t offset)
 /* The body of a frame whose payload is at hand: checksum, decompression. Points into the window or r->body. 0,
  * -EBADMSG, -ENOMEM. */
 int reader_body(struct pm_reader *r, const struct frame_head *h, const void **body, size_t *len);
-/* Forgets what belongs to one recording. */
-void reader_reset(struct pm_reader *r);
 /* Goes over to the recording that was announced, if one was. */
 void reader_turn(struct pm_reader *r);
 

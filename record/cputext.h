@@ -37,7 +37,7 @@ static inline uint32_t cputext_slot(const struct cputext *t, uint32_t counter, u
 /* Opens the file and makes room. 0 or -errno; on failure there is nothing to release. */
 int cputext_init(struct cputext *t, struct plan *p, const char *path, uint32_t n_system, uint32_t n_counters);
 void cputext_release(struct cputext *t);
-/* More counters, behind those that are there. */
+/* More counters, behind those that are there. 0 or -ENOMEM. */
 int cputext_resize(struct cputext *t, uint32_t n_counters);
 /* Index of a CPU number in cpu[]; UINT32_MAX if it is not known. */
 uint32_t cputext_index(const struct cputext *t, uint32_t cpu);
@@ -48,7 +48,7 @@ bool cputext_label(const char *label, uint32_t len, uint32_t *cpu);
  * -EINVAL if it is no such line. Allocates nothing. */
 int cputext_head(struct cputext *t, struct textcursor *c, bool *changed);
 
-/* Adds one group with all system counters and those of the CPUs of the plan. Call once. */
+/* Adds one group with all system counters and those of the CPUs of the plan. Call once. 0 or -errno. */
 int cputext_plan(struct cputext *t, struct plan *p, uint64_t min_period_ns);
 
 /* update() and release() of sources whose data begins with a struct cputext, or is NULL: a CPU gets its cells when it

@@ -23,7 +23,7 @@ char *output_default_name(const struct record_options *o);
 int output_open(struct output *out, const struct record_options *o, struct error *e);
 /* As output_open(), with the rights that the thread has. */
 int output_open_as_self(struct output *out, const struct record_options *o, struct error *e);
-/* Closes; a failure to write what was buffered shows here. A file without a byte in it is removed. */
+/* Closes; a failure to write what was buffered shows here. A file without a byte in it is removed. 0 or -errno. */
 int output_close(struct output *out, struct error *e);
 
 /* A pm_sink_fn: one write() a frame. A frame that the disk could only take a part of is taken back. */

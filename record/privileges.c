@@ -7,7 +7,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-bool privileges_elevated(void)
+/* Whether the program has rights that its caller lacks (file capabilities, setuid). */
+static bool is_elevated(void)
 {
 	return getauxval(AT_SECURE) != 0 || geteuid() != getuid() || getegid() != getgid();
 }
@@ -65,7 +66,7 @@ void privileges_drop_opener(void)
 	cap_flag_value_t permitted = CAP_CLEAR;
 	cap_t caps = cap_get_proc(), few = cap_init();
 
-	if (privileges_elevated()) {
+	if (is_elevated()) {
 		/* The kernel takes these for one thread; setegid() of the C library would take all threads along. */
 		setfsgid(getgid());
 		setfsuid(getuid());
@@ -81,7 +82,7 @@ void privileges_drop_opener(void)
 
 int privileges_become_caller(void)
 {
-	if (!privileges_elevated())
+	if (!is_elevated())
 		return privileges_raise();
 	if (privileges_lower())
 		return -errno;
@@ -93,7 +94,7 @@ int privileges_become_self(void)
 	uid_t real, effective, saved;
 	gid_t greal, geffective, gsaved;
 
-	if (privileges_elevated()) {
+	if (is_elevated()) {
 		if (getresuid(&real, &effective, &saved) || getresgid(&greal, &geffective, &gsaved))
 			return -errno;
 		if (seteuid(saved) || setegid(gsaved))
@@ -107,7 +108,7 @@ int privileges_for_child(void)
 	uid_t uid = getuid();
 	gid_t gid = getgid();
 
-	if (!privileges_elevated())
+	if (!is_elevated())
 		return privileges_raise(); /* what the caller has, the command has */
 	if (setresgid(gid, gid, gid) || setresuid(uid, uid, uid))
 		return -errno;

@@ -8,8 +8,6 @@
 
 #include <stdbool.h>
 
-/* True if the program has rights that its caller lacks (file capabilities, setuid). */
-bool privileges_elevated(void);
 
 /* The calling thread's permitted capabilities become effective, or nothing is effective. 0 or -errno. */
 int privileges_raise(void);

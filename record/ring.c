@@ -96,7 +96,7 @@ bool ring_begin(struct ring *r, const struct ring_epoch *e)
 	return true;
 }
 
-void ring_wake(struct ring *r)
+static void wake(struct ring *r)
 {
 	atomic_fetch_add(r->wake, 1);
 	futex_wake_all(r->wake);
@@ -117,14 +117,14 @@ void ring_leave(struct ring *r, uint32_t i, uint64_t chunk)
 	atomic_store(&r->reader[i].left, chunk);
 	/* Only the last one to leave wakes the writer: one wake-up a chunk, however many readers there are. */
 	if (chunk > before && all_left(r, before))
-		ring_wake(r);
+		wake(r);
 }
 
 void ring_leave_all(struct ring *r, uint64_t chunk)
 {
 	for (uint32_t i = 0; i < r->readout->n_readers; i++)
 		atomic_store(&r->reader[i].left, chunk);
-	ring_wake(r);
+	wake(r);
 }
 
 struct ring_buf *ring_take(struct ring *r, uint64_t *chunk, const struct ring_epoch **e)

@@ -92,7 +92,6 @@ static inline struct ring_buf *ring_buf(struct ring *r, uint64_t chunk)
 struct ring_buf *ring_take(struct ring *r, uint64_t *chunk, const struct ring_epoch **e);
 /* Writer: done with what ring_take() gave; the buffer is cleaned and free again. */
 void ring_give_back(struct ring *r, struct ring_buf *b);
-void ring_wake(struct ring *r);
 uint64_t ring_dropped(const struct ring *r);
 
 #endif

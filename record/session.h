@@ -42,7 +42,8 @@ static inline struct output *session_output(struct session *s)
 	return rotation_output(&s->rotation);
 }
 
-/* Looks at the machine and lets the sources plan; `child`: the command, forked and waiting, or 0. */
+/* Looks at the machine and lets the sources plan; `child`: the command, forked and waiting, or 0. This and the next two
+ * return 0 or -errno. */
 int session_plan(struct session *s, const struct record_options *o, pid_t child, char *const *argv, struct error *e);
 /* Opens the output, writes the definitions, starts the threads. */
 int session_open(struct session *s, struct error *e);
@@ -51,7 +52,7 @@ int session_close(struct session *s, struct error *e);
 /* Also after a failure of the above. */
 void session_release(struct session *s);
 
-/* Starts or stops counting in all sources. */
+/* Starts or stops counting in all sources. 0 or -errno. */
 int session_enable(struct session *s, bool on, struct error *e);
 /* A new segment: takes its first snapshot, and then ticks. */
 void session_begin(struct session *s);
@@ -61,7 +62,7 @@ void session_end(struct session *s);
 void session_snapshot(struct session *s);
 /* Ticks have stopped by themselves (sampler_fd is readable): the last one of -n has come. */
 void session_ticks_ended(struct session *s);
-/* The next run of -r: sources follow another process. */
+/* The next run of -r: sources follow another process. 0 or -errno. */
 int session_next_run(struct session *s, pid_t child, struct error *e);
 /* Lets the sources notice which tasks and cgroups have ended, and records it. 0 or -errno. */
 int session_look(struct session *s, struct error *e);

@@ -1,5 +1,4 @@
-/* Several instances' values to one, by the rule of their counter. See report/sheet.h for what a missing value does.
- */
+/* Several instances' values to one, by the rule of their counter. report/sheet.h says what a missing value does. */
 #ifndef REPORT_AGGREGATE_H
 #define REPORT_AGGREGATE_H
 

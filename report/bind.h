@@ -106,8 +106,8 @@ struct bind_options {
 	bool no_msr, no_perf; /* as if these sources had not been recorded */
 	bool absent;  /* metrics, too, whose registers were tried and could not be read: `absent` */
 	double tj_max;        /* Celsius, in place of what was recorded; 0: none */
-	enum { COLUMNS_AUTO, COLUMNS_OWN, COLUMNS_TURBOSTAT } columns; /* order and defaults; AUTO: turbostat's if
-	                                                                  there are registers of the processor */
+	/* Order and defaults; AUTO: turbostat's if there are registers of the processor. */
+	enum { COLUMNS_AUTO, COLUMNS_OWN, COLUMNS_TURBOSTAT } columns;
 	struct vendor_files *files; /* of --metrics-file; borrowed; or NULL, and then these: */
 	const struct metric_set *vendor;
 	size_t n_vendor;

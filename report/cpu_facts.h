@@ -1,6 +1,9 @@
 /*
  * Numbers about the processor that formulas and differences need: clocks, units of energy, ranges of narrow counters.
  * Computed from recorded registers and the model table.
+ *
+ * Sources: Intel's SDM, volume 3B, "Determining the Processor Base Frequency" (crystal and TSC, cpuid leaves 0x15 and
+ * 0x16) and "RAPL Interfaces" (units, ranges); the PPR of AMD's family 17h, RAPL_PWR_UNIT.
  */
 #ifndef REPORT_CPU_FACTS_H
 #define REPORT_CPU_FACTS_H

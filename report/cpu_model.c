@@ -253,19 +253,6 @@ bool cpu_leaf(const struct pm_model *m, uint32_t leaf, uint32_t subleaf, uint32_
 	return true;
 }
 
-bool cpu_register(const struct pm_model *m, const char *name, uint64_t *value)
-{
-	const struct pm_config *c;
-	char full[64];
-
-	snprintf(full, sizeof(full), "msr.%s", name);
-	c = pm_model_config(m, full, PM_NONE);
-	if (!c || c->reason || c->value.kind != PM_VALUE_U64)
-		return false;
-	*value = c->value.u64;
-	return true;
-}
-
 static bool is_of_package(const struct pm_model *m, const struct pm_config *c, uint32_t package)
 {
 	if (c->kind == PM_PACKAGE)
@@ -278,19 +265,23 @@ static bool is_of_package(const struct pm_model *m, const struct pm_config *c, u
 
 bool cpu_register_at(const struct pm_model *m, uint32_t package, const char *name, uint64_t *value)
 {
+	const struct pm_config *c;
 	char full[64];
 
 	snprintf(full, sizeof(full), "msr.%s", name);
 	for (uint32_t i = package == PM_NONE ? 0 : m->n_configs; i--;) {
-		const struct pm_config *c = &m->config[i];
-
+		c = &m->config[i];
 		if (c->reason || c->value.kind != PM_VALUE_U64 || strcmp(c->name, full) ||
 		    !is_of_package(m, c, package))
 			continue;
 		*value = c->value.u64;
 		return true;
 	}
-	return cpu_register(m, name, value);
+	c = pm_model_config(m, full, PM_NONE);
+	if (!c || c->reason || c->value.kind != PM_VALUE_U64)
+		return false;
+	*value = c->value.u64;
+	return true;
 }
 
 static enum cpu_vendor vendor_of(const char *name)

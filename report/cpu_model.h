@@ -2,6 +2,9 @@
  * What the numbers of a processor model mean where the registers themselves do not say: which C-states it has, which
  * units are fixed, what the fields of model-specific registers stand for. A model that is not in the table is decoded
  * as far as the architecture goes.
+ *
+ * Sources: Intel's SDM, volume 4 (registers, by model) and volume 3B, "Power and Thermal Management"; AMD's PPRs of
+ * family 17h and later. Families and models are those of cpuid leaf 1.
  */
 #ifndef REPORT_CPU_MODEL_H
 #define REPORT_CPU_MODEL_H
@@ -90,9 +93,8 @@ void cpu_l2_option(const struct cpu_identity *id, struct buf *out);
 
 /* Registers of a cpuid leaf: eax ebx ecx edx; cpu PM_NONE: any. False if it was not recorded. */
 bool cpu_leaf(const struct pm_model *m, uint32_t leaf, uint32_t subleaf, uint32_t cpu, uint32_t reg[static 4]);
-/* A one-time register ("platform_info"), by the latest reading. False if it could not be read. */
-bool cpu_register(const struct pm_model *m, const char *name, uint64_t *value);
-/* The one of a package, or of one of its CPUs, or of the system; of any if the package is PM_NONE or has none. */
+/* A one-time register ("platform_info"), by the latest reading: of a package, or of one of its CPUs, or of the system;
+ * of any if the package is PM_NONE or has none. False if it could not be read. */
 bool cpu_register_at(const struct pm_model *m, uint32_t package, const char *name, uint64_t *value);
 
 #endif

@@ -56,7 +56,7 @@ enum field_kind {
 	FIELD_HEX,
 	FIELD_RATIO,    /* x bus clock, MHz */
 	FIELD_WATTS,    /* x power unit */
-	FIELD_WINDOW,   /* 2^Y * (1 + Z/4) x time unit: Y the low 5 bits, Z the 2 above */
+	FIELD_WINDOW,   /* 2^Y * (1 + Z/4) x time unit: Y the low 5 bits, Z the 2 above (SDM, "Package RAPL Domain") */
 	FIELD_SECONDS,  /* x time unit */
 	FIELD_CELSIUS,
 	FIELD_BELOW,    /* Celsius below the maximum temperature */
@@ -65,7 +65,7 @@ enum field_kind {
 	FIELD_TIME_UNIT,
 	FIELD_LIMIT,    /* deepest package C-state, by model */
 	FIELD_BIAS,     /* energy_perf_bias */
-	FIELD_AMD_MHZ,  /* of a P-state definition */
+	FIELD_AMD_MHZ,  /* of a P-state definition (PPR, PStateDef: CpuFid and CpuDfsId) */
 	FIELD_BUS,      /* fsb_freq */
 };
 

@@ -34,11 +34,6 @@ static const struct {
 	[DIFF_TOOL] = { "recorded by", false },
 };
 
-const char *diff_fact_name(enum diff_fact fact)
-{
-	return facts[fact].name;
-}
-
 static const char *say(const struct diff_recording *r, enum diff_fact f)
 {
 	return r->fact[f] ? r->fact[f] : "unknown";

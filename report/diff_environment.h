@@ -19,7 +19,5 @@ struct diff_environment {
 /* 0 or -ENOMEM. */
 int diff_environment_compare(struct diff_environment *env, const struct diff_recordings *r);
 void diff_environment_release(struct diff_environment *env);
-/* "CPU model" */
-const char *diff_fact_name(enum diff_fact fact);
 
 #endif

@@ -98,7 +98,6 @@ struct gzip_writer {
 	pm_sink_fn sink;
 	void *sink_ctx;
 	z_stream z;
-	uint64_t bytes;
 	uint64_t taken; /* what went in */
 	uint8_t out[64 << 10];
 };
@@ -125,7 +124,6 @@ static int hand_out(struct gzip_writer *g)
 {
 	size_t n = sizeof(g->out) - g->z.avail_out;
 
-	g->bytes += n;
 	return n ? g->sink(g->sink_ctx, g->out, n) : 0;
 }
 
@@ -182,11 +180,6 @@ int gzip_finish(struct gzip_writer *g)
 	g->z.next_in = NULL;
 	g->z.avail_in = 0;
 	return deflate_all(g, Z_FINISH);
-}
-
-uint64_t gzip_bytes(const struct gzip_writer *g)
-{
-	return g->bytes;
 }
 
 void gzip_writer_free(struct gzip_writer *g)

@@ -14,8 +14,6 @@ int gzip_writer_new(struct gzip_writer **g, pm_sink_fn sink, void *sink_ctx, str
 int gzip_write(void *g, const void *data, size_t len);
 /* Writes the rest; nothing may follow. 0 or what the sink returned. */
 int gzip_finish(struct gzip_writer *g);
-/* Handed to the sink so far. */
-uint64_t gzip_bytes(const struct gzip_writer *g);
 void gzip_writer_free(struct gzip_writer *g);
 
 #endif

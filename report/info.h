@@ -14,6 +14,7 @@ struct topology_counts {
 	uint32_t cache[PM_CACHES];
 	uint32_t types;
 };
+/* 0 or -ENOMEM. */
 int topology_count(const struct pm_topology *t, struct topology_counts *c);
 
 /* Threads that read counters side by side; 0: not recorded. */
@@ -30,6 +31,7 @@ struct reveals {
 	uint32_t n, cap;
 	struct names names; /* "privacy what" -> place */
 };
+/* 0 or -ENOMEM; to be released in both cases. */
 int reveals_find(const struct scan *s, struct reveals *r);
 void reveals_release(struct reveals *r);
 
@@ -47,6 +49,7 @@ struct info_sink {
 	/* A line behind the rows. */
 	int (*remark)(void *ctx, const char *text);
 };
+/* 0, or what a function of the sink returned. `all` as below. */
 int info_say(const char *path, struct scan *s, bool all, const struct info_sink *to);
 
 /* Appends the report. `all`: groups, counters, instances and one-time values too. */

@@ -138,7 +138,8 @@ static int socket_of(const struct pm_model *m, const struct pci_map *map, const 
 	return socket >= 0 ? socket : name.number;
 }
 
-bool pci_pmu_has(const struct pm_model *m, const struct pci_map *map, const struct pm_pmu *pmu, uint32_t port)
+/* Whether the PMU is one of the root complex that the port belongs to. */
+static bool pmu_has(const struct pm_model *m, const struct pci_map *map, const struct pm_pmu *pmu, uint32_t port)
 {
 	struct pmu_name name;
 
@@ -157,7 +158,7 @@ static void label_of(const struct pm_model *m, const struct pci_map *map, const 
 	for (size_t i = 0; i < map->n_functions; i++) {
 		char text[PCI_TEXT];
 
-		if (!pci_pmu_has(m, map, pmu, map->function[i].port))
+		if (!pmu_has(m, map, pmu, map->function[i].port))
 			continue;
 		if (n++ < SHOWN_DEVICES)
 			buf_printf(out, "%s%s", n == 1 ? ": " : " ", pci_text(map->function[i].at, text));
@@ -196,7 +197,7 @@ static void print_below(const struct pm_model *m, const struct pci_map *map, uin
 	char text[PCI_TEXT];
 
 	for (uint32_t k = 0; k < m->n_pmus; k++)
-		if (pci_pmu_has(m, map, &m->pmu[k], port))
+		if (pmu_has(m, map, &m->pmu[k], port))
 			buf_printf(out, "  %s\n", pm_map_text(&m->pmu[k].attrs, PM_PMU_NAME, ""));
 	for (size_t i = 0; i < map->n_functions; i++) {
 		const struct pci_function *f = &map->function[i];
@@ -259,7 +260,7 @@ static struct json *port_json(const struct pm_model *m, const struct pci_map *ma
 	json_put(j, "socket", json_new_u64(p->socket));
 	json_put(j, "node", p->node < 0 ? json_new_null() : json_new_u64((uint64_t)p->node));
 	for (uint32_t k = 0; k < m->n_pmus; k++)
-		if (pci_pmu_has(m, map, &m->pmu[k], port))
+		if (pmu_has(m, map, &m->pmu[k], port))
 			json_push(pmus, json_new_text(pm_map_text(&m->pmu[k].attrs, PM_PMU_NAME, "")));
 	for (size_t i = 0; i < map->n_functions; i++) {
 		const struct pci_function *f = &map->function[i];

@@ -11,8 +11,6 @@ struct places;
 
 /* 0, -EINVAL if the recording has something there that is no such map, -ENOMEM. */
 int pci_map_load(struct pci_map *map, const struct pm_model *m);
-/* Whether the PMU is one of the root complex that the port belongs to. */
-bool pci_pmu_has(const struct pm_model *m, const struct pci_map *map, const struct pm_pmu *pmu, uint32_t port);
 /* Gives PMUs of root complexes the devices below them as their names. 0, or -errno of pci_map_load(). */
 int pci_label(struct places *p, const struct pm_model *m);
 

@@ -43,7 +43,7 @@ uint64_t samples_median(struct samples *s)
 	return s->v[s->n / 2];
 }
 
-void samples_release(struct samples *s)
+static void samples_release(struct samples *s)
 {
 	free(s->v);
 	*s = (struct samples){ 0 };

@@ -21,7 +21,6 @@ struct samples {
 };
 int samples_add(struct samples *s, uint64_t value);
 uint64_t samples_median(struct samples *s); /* sorts them; 0 if there is none */
-void samples_release(struct samples *s);
 
 /* What belongs to one source. */
 struct scan_source {

@@ -60,6 +60,7 @@ extern const struct catalog_table catalog_tables[]; /* ends with source NULL */
 
 /* Rows of one source; n is set. NULL if there is none. */
 const struct catalog_counter *catalog_source(const char *source, size_t *n);
+/* The row of that key; NULL if there is none. */
 const struct catalog_counter *catalog_find(const char *source, const char *key);
 
 #endif

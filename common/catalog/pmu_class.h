@@ -37,8 +37,8 @@ struct pmu_class {
 	const struct pmu_class_event *event;   /* ends with name NULL */
 	const struct pmu_class_filter *filter; /* likewise */
 	/* What is recorded without being asked for: bundles that must stay together, separated by ';', events within
-	 * by
-	 * ','. The clock joins every group. A bundle behind '?' is left out where it would need one group more. */
+	 * one by ','. The clock joins every group. A bundle behind '?' is left out where it would need one group
+	 * more. */
 	const char *defaults;
 	/* Every event has a counter of its own, and all count at once: events of separate groups belong together. */
 	bool fixed;

@@ -202,12 +202,10 @@ struct event {
 	bool core;        /* counts what CPUs execute */
 	bool uncore;
 	int8_t inherit; /* term inherit: 1, no-inherit: 0, neither: -1 */
-	uint32_t
-	    group; /* > 0: number of the braces it stands in, one number for each PMU in them; 0: alone */
+	uint32_t group;    /* > 0: number of the braces it stands in, one number for each PMU in them; 0: alone */
 	uint32_t wildcard; /* > 0: events that one text was expanded to have the same number */
 	uint32_t parsed;   /* place of the text in everything that was resolved into the set */
-	int missing; /* 0, or a positive errno: the name is right as far as can be seen, but cannot be looked
-	                up */
+	int missing; /* 0, or a positive errno: the name seems to be right, but cannot be looked up */
 };
 
 struct event_set {
@@ -225,7 +223,7 @@ void event_set_release(struct event_set *set);
 /* Frees what one event owns, for who takes it out of a set. */
 void event_release(struct event *ev);
 /* Canonical text with other modifiers, as when the kernel part was refused. Replaces event->name and ->mods.
- * 0 or -ENOMEM */
+ * 0 or -ENOMEM. */
 int event_set_mods(struct event *event, uint32_t mods);
 
 /* ---- pieces ---- */

@@ -25,7 +25,8 @@ void nvidia_pmu_init(struct nvidia_pmu *to, const struct pmu_class *c, const cha
 		to->peers = (unsigned)peers;
 }
 
-bool nvidia_pmu_has_port(const struct nvidia_pmu *pmu, const struct pci_port *port)
+/* Whether the root port belongs to the PMU's root complex. */
+static bool has_port(const struct nvidia_pmu *pmu, const struct pci_port *port)
 {
 	/* Nothing but the name says which root complex it is. */
 	return pmu->name.rc == port->rc && pmu->socket == port->socket;
@@ -140,7 +141,7 @@ static bool find_here(const struct nvidia_pmu *nv, uint16_t id, struct pci_addre
 	for (size_t i = 0; i < map->n_functions; i++) {
 		const struct pci_function *f = &map->function[i];
 
-		if (f->at.id == id && nvidia_pmu_has_port(nv, &map->port[f->port])) {
+		if (f->at.id == id && has_port(nv, &map->port[f->port])) {
 			*at = f->at;
 			return true;
 		}
@@ -173,7 +174,7 @@ static int check_function(const struct event_pmu *pmu, const struct nvidia_pmu *
 	if (!port)
 		return error_set(e, EINVAL, "there is no function %s below a root port with a PMU",
 		                 pci_text(at, text));
-	if (nvidia_pmu_has_port(nv, port))
+	if (has_port(nv, port))
 		return 0;
 	return error_set(e, EINVAL, "%s is below %s, which is not that of %s", pci_text(at, text), where(port, place),
 	                 pmu->name);
@@ -244,7 +245,7 @@ static int take_ports(const struct event_pmu *pmu, const struct nvidia_pmu *nv, 
 		port = pci_map_port(nv->map, at);
 		if (!port)
 			return error_set(e, EINVAL, "there is no root port %s", pci_text(at, one));
-		if (!nvidia_pmu_has_port(nv, port))
+		if (!has_port(nv, port))
 			return error_set(e, EINVAL, "%s is a port of %s, which is not that of %s", pci_text(at, one),
 			                 where(port, place), pmu->name);
 		if (port->rp > 7)

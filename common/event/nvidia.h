@@ -26,8 +26,6 @@ extern const struct event_pmu_hooks nvidia_hooks;
 /* Fills in `to` from what sysfs says; `peer` is the text of that file, or NULL. */
 void nvidia_pmu_init(struct nvidia_pmu *to, const struct pmu_class *c, const char *name, const char *peer,
                      const struct pci_map *map);
-/* Whether the root port belongs to the PMU's root complex. */
-bool nvidia_pmu_has_port(const struct nvidia_pmu *pmu, const struct pci_port *port);
 /* What may not be counted beside each other, of everything that one recording opens: two functions of one root
  * complex, or a function beside unfiltered traffic there. -EINVAL with the rule. */
 int nvidia_check(const struct event_view *view, const struct event_set *set, struct error *e);

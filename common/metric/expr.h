@@ -99,11 +99,12 @@ struct value expr_eval(const struct expr *x, const struct value *input);
  * expr_depth(x) * n values. */
 void expr_eval_rows(const struct expr *x, const struct value *const *input, size_t n, struct value *out,
 		    struct value *scratch);
+/* Values that evaluation holds at most at a time. */
 size_t expr_depth(const struct expr *x);
 /* Appends the expression in canonical form, which parses to the same thing. */
 void expr_print(const struct expr *x, struct buf *out);
 
-/* The value as the shell-side evaluator and the tests see it. */
+/* A number that is there. */
 static inline struct value value_of(double v)
 {
 	return (struct value){ .v = v };

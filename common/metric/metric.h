@@ -48,7 +48,7 @@ struct metric {
 	const char *each;       /* counter family, or NULL */
 	const char *unit;       /* UCUM, as csv and json say it: "%", "MHz", "W", "1/s", "Cel" */
 	const char *expr;
-	const char *otherwise;  /* formulas for recordings that lack what expr needs, tried in turn; between ';' */
+	const char *otherwise;  /* formulas for recordings that lack what expr needs, tried in turn; ';' between */
 	const char *when;       /* literal without '#': where it is 0 the metric is not shown by default; or NULL */
 	const char *help;       /* one sentence */
 	const char *threshold;  /* expression of counters, as `expr`: non-zero is bad; or NULL */
@@ -87,9 +87,6 @@ int metric_set_load(struct metric_set *set, const char *path, struct error *e);
  * not known, which is an error there). */
 int metric_set_load_for(struct metric_set *set, const char *path, const char *cpuid, struct error *e);
 int metric_set_load_text(struct metric_set *set, const char *text, size_t len, struct error *e);
-/* Loads one more set behind the *n of *sets, an array that the caller owns and frees. 0 or -errno, and then there are
- * as many as before. */
-int metric_sets_add(struct metric_set **sets, size_t *n, const char *path, struct error *e);
 void metric_set_release(struct metric_set *set);
 /* What a row of a set owns. */
 void metric_row_release(struct metric *row);

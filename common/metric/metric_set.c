@@ -1,5 +1,4 @@
-/* Sets of metrics that were read from files: how they are joined and released. */
-#include <errno.h>
+/* Sets of metrics that were read from files: how they are released. */
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -22,19 +21,4 @@ void metric_set_release(struct metric_set *set)
 	free(set->row);
 	buf_release(&set->skipped);
 	*set = (struct metric_set){ 0 };
-}
-
-int metric_sets_add(struct metric_set **sets, size_t *n, const char *path, struct error *e)
-{
-	struct metric_set *more = reallocarray(*sets, *n + 1, sizeof(*more));
-	int err;
-
-	if (!more)
-		return error_set(e, ENOMEM, "out of memory");
-	*sets = more;
-	more[*n] = (struct metric_set){ 0 };
-	err = metric_set_load(&more[*n], path, e);
-	if (!err)
-		++*n;
-	return err;
 }

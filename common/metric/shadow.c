@@ -60,16 +60,3 @@ enum shadow_level shadow_judge(const struct shadow *s, double value)
 			return level[i];
 	return SHADOW_GOOD;
 }
-
-const char *shadow_level_name(enum shadow_level level)
-{
-	static const char *const name[] = {
-		[SHADOW_PLAIN] = "unknown",
-		[SHADOW_GOOD] = "good",
-		[SHADOW_LESS_GOOD] = "less good",
-		[SHADOW_NEARLY_BAD] = "nearly bad",
-		[SHADOW_BAD] = "bad",
-	};
-
-	return name[level];
-}

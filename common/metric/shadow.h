@@ -35,8 +35,6 @@ size_t shadow_find(uint32_t type, uint64_t config, const char *name, const struc
 
 /* How the value is to be judged. NaN is SHADOW_PLAIN. */
 enum shadow_level shadow_judge(const struct shadow *s, double value);
-/* "good", "less good", "nearly bad", "bad" as perf's JSON has it; "unknown" for SHADOW_PLAIN. */
-const char *shadow_level_name(enum shadow_level level);
 
 /* The whole table, for walking; ends with event NULL. */
 extern const struct shadow shadows[];
