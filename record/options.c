@@ -275,7 +275,7 @@ static error_t parse_when(int key, char *arg, struct argp_state *state, struct r
 		break;
 	case 'n':
 		if (parse_u64(arg, &o->iterations) || !o->iterations)
-			return options_bad(state, "-n: '%s' is no number of intervals", arg);
+			return options_bad(state, "-n: '%s' is no number of intervals (perf's -n is --null here)", arg);
 		break;
 	case KEY_TIMEOUT:
 		if (parse_duration_ms(arg, &o->timeout_ns) || !o->timeout_ns || o->timeout_ns > INT64_MAX / 4)
@@ -499,6 +499,8 @@ static error_t check(struct argp_state *state, struct record_options *o)
 	if ((o->no_perf || o->null) && adds(o, ADD_PERF))
 		return options_bad(state, "--add names an event, and %s says to count none",
 				   o->null ? "--null" : "-P");
+	if (o->td_level && !o->topdown)
+		return options_bad(state, "--td-level says how deep --topdown goes, which is not there");
 	if (o->all_user && o->all_kernel)
 		return options_bad(state, "--all-user and --all-kernel exclude each other");
 	if (o->pids || o->tids)

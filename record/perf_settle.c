@@ -178,8 +178,8 @@ static int mark_user_only(struct event *ev)
 }
 
 /* Opens member k beside the leader, or alone if that is refused. */
-static int try_member(struct perf_source *s, struct perf_group *g, struct perf_event *e, struct perf_place at,
-                      int leader, bool *alone_only, struct error *error)
+static int try_member(const struct root *root, struct perf_group *g, struct perf_event *e, struct perf_place at,
+		      int leader, bool *alone_only, struct error *error)
 {
 	bool excluded = false;
 	bool inherit = g->inherit && g->way == PERF_BY_READ;
@@ -196,7 +196,7 @@ static int try_member(struct perf_source *s, struct perf_group *g, struct perf_e
 		err = errno;
 		close(fd);
 		/* Recording more than the filter lets through would be another measurement. */
-		error_sys(error, err, "--filter '%.100s' of %.100s", e->filter, e->ev->name);
+		perf_filter_failed(root, e->ev->name, e->filter, err, error);
 		return -ENOTRECOVERABLE;
 	}
 	if (excluded && (err = mark_user_only(e->ev))) {
@@ -221,7 +221,7 @@ static int try_group(struct perf_source *s, struct plan *p, struct perf_group *g
 	for (uint32_t k = 0; k < g->n && !err;) {
 		struct perf_event *e = g->member[k];
 		bool alone_only;
-		int fd = try_member(s, g, e, at, n_fds ? fds[0] : -1, &alone_only, error);
+		int fd = try_member(p->root, g, e, at, n_fds ? fds[0] : -1, &alone_only, error);
 
 		if (fd >= 0 && !alone_only && n_fds < PERF_GROUP_MAX) {
 			/* Arm's kernel lets in members as if a leader that stands still needed no counter, and then

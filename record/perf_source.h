@@ -80,6 +80,10 @@ bool perf_task_origin(const char *text, pid_t *parent, uint64_t *began_ticks);
 /* -r: the tasks of the run before are no more, but for the first, which is the next command. */
 int perf_threads_restart(struct perf_source *s, struct plan *p, struct error *e);
 
+/* Says what is wrong with the filter of the tracepoint SYSTEM:NAME, for which the kernel gave this positive errno.
+ * Returns -number. */
+int perf_filter_failed(const struct root *root, const char *event, const char *filter, int number, struct error *e);
+
 struct perf_start perf_start_of(const struct perf_source *s, const struct plan *p, const struct perf_group *g);
 /* Rows of a group: tasks, CPUs, or every CPU of one cgroup after the other. */
 uint32_t perf_rows_places(const struct perf_source *s, const struct perf_group *g);

@@ -92,6 +92,9 @@ static int perf_plan(struct source *source, struct plan *p, struct error *e)
 		err = perf_tasks_add(s, p, e);
 	if (!err)
 		perf_tool_check(s, p);
+	if (!err && p->options->target == TARGET_TASKS && p->options->cpus)
+		err = plan_refused(p, PM_OK, NULL, "-C %.60s: the events of tasks count wherever those run",
+				   p->options->cpus);
 	if (!err)
 		err = perf_groups_settle(s, p, e);
 	s->from_exec = p->options->target == TARGET_COMMAND && !p->options->delay_ms;

@@ -136,3 +136,32 @@ wrong() {
 	run -125 "$bin/pmrec" -o c.pmr --sources=perf -i 0 -e mem:0x1001/4 -- true
 	[[ $output == *"multiple of that"* ]]
 }
+
+@test "--filter: what it lets through is counted, and what is wrong with it is said" {
+	[ "$(id -u)" = 0 ] || skip "not root"
+	mounted=
+	if [ ! -e /sys/kernel/tracing/events ]; then
+		mount -t tracefs nodev /sys/kernel/tracing 2>/dev/null || skip "no tracefs"
+		mounted=yes
+	fi
+	event=sched:sched_process_exit
+	"$bin/pmrec" -q -o f.pmr --sources=perf -i 0 -a -e "$event" --filter 'comm == "pm-filtered"' -e "$event" -- \
+		sh -c 'cp /bin/true pm-filtered; ./pm-filtered; ./pm-filtered; /bin/true'
+	few=$("$bin/pmrep" --format=csv --total --per-system f.pmr | awk -F, -v m="$event" '$16 == m { print $17 }')
+	all=$("$bin/pmrep" --format=csv --total --per-system f.pmr | awk -F, -v m="$event#2" '$16 == m { print $17 }')
+	filter() {
+		run --separate-stderr "$bin/pmrec" --overwrite -o wrong.pmr --sources=perf --timeout=50 -a -e "$event" --filter "$1"
+		echo "$1: $stderr"
+		[ "$status" -eq 125 ]
+		[ "${#stderr_lines[@]}" -eq 1 ]
+		[[ $stderr == *"$2"* ]]
+	}
+	filter 'com=="x"' "there is no field 'com', did you mean 'comm'?"
+	filter 'comm==x && pidd>1' "'pidd', did you mean 'pid'?"
+	filter 'zzzzzz>1' "the fields are comm, pid"
+	filter 'pid==' "does not understand it"
+	filter '(pid>0' "does not understand it"
+	[ -z "$mounted" ] || umount /sys/kernel/tracing
+	[ "$few" = 2 ]
+	[ "$all" -ge 4 ]
+}
