@@ -88,6 +88,10 @@ static int add_cgroup(struct perf_source *s, const struct plan *p, const char *n
 	if (!strncmp(name, "../", 3) || strstr(name, "/../") || !strcmp(name, ".."))
 		return error_set(e, EINVAL, "cgroup '%.100s': a name cannot leave %s", name, s->hierarchy);
 	fd = root_open(p->root, "%s/%s", s->hierarchy, name);
+	if (fd >= 0 && faccessat(fd, "cgroup.procs", F_OK, 0)) {
+		close(fd);
+		return error_set(e, ENOTDIR, "cgroup '%.200s' in %s: that is no cgroup", name, s->hierarchy);
+	}
 	if (fd < 0)
 		return error_sys(e, -fd, "cgroup '%.200s' in %s", name, s->hierarchy);
 	bigger = realloc(s->cgroup, (s->n_cgroups + 1) * sizeof(*bigger));
@@ -218,8 +222,32 @@ static int add_each(struct perf_source *s, const struct plan *p, struct error *e
 	if (!err && !s->n_cgroups)
 		return error_set(e, EINVAL, "--for-each-cgroup: '%s' names no cgroup", p->options->each_cgroup);
 	for (size_t i = 0; i < s->set.n && !err; i++)
-		/* What happens outside of cores happens in no cgroup. */
-		s->event[i].n_cgroups = s->set.event[i].uncore ? 0 : s->n_cgroups;
+		s->event[i].n_cgroups = s->n_cgroups;
+	return err;
+}
+
+/* What nobody can tell of a cgroup, and braces whose events are not in the same. */
+static int tell_apart(struct perf_source *s, struct plan *p)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < s->set.n && !err; i++) {
+		const struct event *ev = &s->set.event[i];
+		struct perf_event *e = &s->event[i];
+		bool time = ev->type == EVENT_TYPE_TOOL && (ev->config[0] == EVENT_TOOL_USER_TIME ||
+							    ev->config[0] == EVENT_TOOL_SYSTEM_TIME);
+		bool told = e->n_cgroups && (time || ev->uncore);
+
+		if (ev->group && i && ev->group == ev[-1].group && !told &&
+		    (e->first_cgroup != e[-1].first_cgroup || e->n_cgroups != e[-1].n_cgroups))
+			err = plan_refused(p, PM_OK, NULL, "%.100s and %.100s are in braces, and not in the same cgroup: "
+					   "they are counted apart", ev[-1].name, ev->name);
+		if (told)
+			e->n_cgroups = e->first_cgroup = 0;
+		if (told && !err)
+			err = plan_refused(p, PM_OK, NULL, "%.100s is counted of the whole machine: cgroups do not "
+					   "concern it", ev->name);
+	}
 	return err;
 }
 
@@ -233,7 +261,8 @@ int perf_cgroups_read(struct perf_source *s, struct plan *p, const size_t *end, 
 	err = find_hierarchy(s, p, e);
 	if (err)
 		return err;
-	return o->n_cgroups ? assign_names(s, p, end, e) : add_each(s, p, e);
+	err = o->n_cgroups ? assign_names(s, p, end, e) : add_each(s, p, e);
+	return err ? err : tell_apart(s, p);
 }
 
 /* ---- instances ---- */

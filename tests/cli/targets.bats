@@ -97,6 +97,25 @@ total() {
 	[[ $output == *"cannot leave"* ]]
 	run -125 perf -e cs -G "pm-$id-a" --for-each-cgroup "pm-$id-a" -o y.pmr
 	[[ $output == *"exclude each other"* ]]
+	run -125 perf -e cs -G "pm-$id-a/cgroup.procs" -o y.pmr
+	[[ $output == *"that is no cgroup"* ]]
+}
+
+@test "-G: what is counted otherwise than it looks is said" {
+	need_cgroups
+	cgroup a
+	cgroup b
+	says() {
+		run --separate-stderr "$bin/pmrec" --overwrite --sources=perf -i 0 --timeout=50 -o x.pmr "${@:2}"
+		[ "$status" = 0 ]
+		[[ $stderr == *"$1"* ]]
+	}
+	says "page-faults are in braces, and not in the same cgroup" -e '{cs,faults}' -G "pm-$id-a,pm-$id-b"
+	says "page-faults are in braces, and not in the same cgroup" -e '{cs,faults}' -G "pm-$id-a,"
+	says "tool/user_time/ is counted of the whole machine" -e cs,user_time -G "pm-$id-a"
+	says "tool/system_time/ is counted of the whole machine" -e cs,system_time --for-each-cgroup "pm-$id-a"
+	says "x.pmr" -e '{cs,faults},duration_time' --for-each-cgroup "pm-$id-a,pm-$id-b"
+	[ "${#stderr_lines[@]}" = 1 ]
 }
 
 @test "--for-each-cgroup: events times cgroups, patterns, and names only with full privacy" {
