@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/parse.h"
@@ -28,25 +29,26 @@ static int open_fds(struct control *c, const char *text, struct error *e)
 }
 
 /* Read and write: a fifo then neither waits for the other side nor ends when one writer goes. */
+static int open_fifo(int *fd, const char *path, struct error *e)
+{
+	struct stat st;
+
+	*fd = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (*fd < 0)
+		return errno == ENOENT ? error_set(e, ENOENT, "--control: there is no '%s'; mkfifo makes it", path)
+				       : error_sys(e, errno, "--control: '%s'", path);
+	/* Answers would overwrite a file. */
+	return fstat(*fd, &st) || !S_ISFIFO(st.st_mode) ? error_set(e, EINVAL, "--control: '%s' is no fifo", path) : 0;
+}
+
 static int open_fifos(struct control *c, const char *text, struct error *e)
 {
 	const char *comma = strchr(text, ',');
 	char *path = strndup(text, comma ? (size_t)(comma - text) : strlen(text));
+	int err = path ? open_fifo(&c->ctl, path, e) : error_sys(e, ENOMEM, "--control");
 
-	if (!path)
-		return error_sys(e, ENOMEM, "--control");
-	c->ctl = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	if (c->ctl < 0)
-		error_sys(e, errno, "--control: '%s'", path);
 	free(path);
-	if (c->ctl < 0)
-		return -e->number;
-	if (comma) {
-		c->ack = open(comma + 1, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-		if (c->ack < 0)
-			return error_sys(e, errno, "--control: '%s'", comma + 1);
-	}
-	return 0;
+	return err || !comma ? err : open_fifo(&c->ack, comma + 1, e);
 }
 
 int control_open(struct control *c, const char *where, struct error *e)

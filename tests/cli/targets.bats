@@ -295,6 +295,21 @@ some(3, 0.05)
 	"$bin/pmrep" check x.pmr
 }
 
+@test "--control: what is no fifo is left alone, and a descriptor that ends ends nothing else" {
+	echo precious >file
+	mkfifo ctl
+	run -125 perf -e cs --control=fifo:file -o x.pmr
+	[[ $output == *"'file' is no fifo"* ]]
+	run -125 perf -e cs --control=fifo:ctl,file -o x.pmr
+	[[ $output == *"'file' is no fifo"* ]]
+	[ "$(cat file)" = precious ]
+	run -125 perf -e cs --control=fifo:nothing -o x.pmr
+	[[ $output == *"mkfifo"* ]]
+	echo "mark last" | perf -i 0 --timeout=300 -e cs --control=fd:0 -o x.pmr
+	"$bin/pmrep" dump x.pmr | grep 'event=marker'
+	"$bin/pmrep" info --format=json x.pmr | python3 -c 'import json,sys; assert json.load(sys.stdin)["duration_ns"] >= 300000000'
+}
+
 @test "--control: where nothing counts, to enable one event leaves out the others" {
 	mkfifo ctl ack
 	perf -i 0.05 -a -D -1 -e cs,faults --control=fifo:ctl,ack -o x.pmr 3>&- &
