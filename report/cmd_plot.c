@@ -10,6 +10,7 @@
 
 #include "common/parse.h"
 #include "report/input.h"
+#include "report/options_per.h"
 #include "report/pipeline.h"
 #include "report/plot_draw.h"
 
@@ -44,18 +45,7 @@ enum {
 static const struct argp_option options[] = {
 	{ NULL, 0, NULL, 0, "Lines:", 1 },
 	{ "per-system", KEY_PER + PM_SYSTEM, NULL, 0, "One line for the whole system (the default)", 1 },
-	{ "per-package", KEY_PER + PM_PACKAGE, NULL, 0, "One line a package", 1 },
-	{ "per-socket", KEY_PER + PM_PACKAGE, NULL, OPTION_ALIAS | OPTION_HIDDEN, NULL, 1 },
-	{ "per-die", KEY_PER + PM_DIE, NULL, 0, "One line a die", 1 },
-	{ "per-cluster", KEY_PER + PM_CLUSTER, NULL, 0, "One line a cluster", 1 },
-	{ "per-cache", KEY_PER + PM_CACHE, NULL, 0, "One line a last-level cache", 1 },
-	{ "per-core", KEY_PER + PM_CORE, NULL, 0, "One line a core", 1 },
-	{ "per-node", KEY_PER + PM_NODE, NULL, 0, "One line a NUMA node", 1 },
-	{ "per-cpu", KEY_PER + PM_CPU, NULL, 0, "One line a CPU", 1 },
-	{ "per-task", KEY_PER + PM_TASK, NULL, 0, "One line a task", 1 },
-	{ "per-cgroup", KEY_PER + PM_CGROUP, NULL, 0, "One line a cgroup", 1 },
-	{ "per-device", KEY_PER + PM_DEVICE, NULL, 0, "One line a device", 1 },
-	{ "per-pmu", KEY_PER + PM_PMU, NULL, 0, "One line an uncore PMU", 1 },
+	OPTIONS_PER(KEY_PER, "One line per", 1),
 	{ "cpu", KEY_CPU, "SET", 0, "One line for each of these CPUs: 0,2..5", 1 },
 	{ "heatmap", KEY_HEATMAP, NULL, 0, "A map of CPUs (or of another level) by time, in place of lines", 1 },
 	{ "rate", KEY_RATE, NULL, 0, "Raw counters per second, not per interval", 1 },

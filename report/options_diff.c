@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "common/parse.h"
+#include "report/options_per.h"
 #include "report/vendor_files.h"
 
 enum {
@@ -39,19 +40,8 @@ static const struct argp_option options[] = {
 	{ "all", KEY_ALL, NULL, 0, "Compare all metrics and counters", 3 },
 	{ "metrics-file", KEY_VENDOR, "FILE|DIR", 0, "More metrics, from a JSON file of perf's schema", 3 },
 	{ "rate", KEY_RATE, NULL, 0, "Raw counters per second, also where a command was recorded", 3 },
-	{ NULL, 0, NULL, 0, "Places:", 4 },
-	{ "per-package", KEY_PER + PM_PACKAGE, NULL, 0, "Every package, not only those below a flagged metric", 4 },
-	{ "per-socket", KEY_PER + PM_PACKAGE, NULL, OPTION_ALIAS | OPTION_HIDDEN, NULL, 4 },
-	{ "per-die", KEY_PER + PM_DIE, NULL, 0, "Every die", 4 },
-	{ "per-cluster", KEY_PER + PM_CLUSTER, NULL, 0, "Every cluster", 4 },
-	{ "per-cache", KEY_PER + PM_CACHE, NULL, 0, "Every last-level cache", 4 },
-	{ "per-core", KEY_PER + PM_CORE, NULL, 0, "Every core", 4 },
-	{ "per-node", KEY_PER + PM_NODE, NULL, 0, "Every NUMA node", 4 },
-	{ "per-cpu", KEY_PER + PM_CPU, NULL, 0, "Every CPU", 4 },
-	{ "per-task", KEY_PER + PM_TASK, NULL, 0, "Every task", 4 },
-	{ "per-cgroup", KEY_PER + PM_CGROUP, NULL, 0, "Every cgroup", 4 },
-	{ "per-device", KEY_PER + PM_DEVICE, NULL, 0, "Every device", 4 },
-	{ "per-pmu", KEY_PER + PM_PMU, NULL, 0, "Every uncore PMU", 4 },
+	{ NULL, 0, NULL, 0, "Places, not only those below a flagged metric:", 4 },
+	OPTIONS_PER(KEY_PER, "Every", 4),
 	{ NULL, 0, NULL, 0, "Time:", 5 },
 	{ "skip-start", KEY_SKIP, "SEC", 0, "Leave out the first seconds of each run", 5 },
 	{ "from-marker", KEY_FROM_MARKER, "TEXT", 0, "Begin at the marker with that text", 5 },

@@ -7,6 +7,7 @@
 
 #include "common/buf.h"
 #include "common/parse.h"
+#include "report/options_per.h"
 #include "report/vendor_files.h"
 
 enum {
@@ -37,18 +38,7 @@ static const struct argp_option options[] = {
 	  "Rows of these CPUs (0,2..5), or core, or package: one row each; the summary stays over all", 2 },
 	{ "Summary", KEY_SUMMARY, NULL, 0, "The whole system only", 2 },
 	{ "per-system", KEY_PER + PM_SYSTEM, NULL, 0, "One row for the whole system", 2 },
-	{ "per-package", KEY_PER + PM_PACKAGE, NULL, 0, "One row a package", 2 },
-	{ "per-socket", KEY_PER + PM_PACKAGE, NULL, OPTION_ALIAS | OPTION_HIDDEN, NULL, 2 },
-	{ "per-die", KEY_PER + PM_DIE, NULL, 0, "One row a die", 2 },
-	{ "per-cluster", KEY_PER + PM_CLUSTER, NULL, 0, "One row a cluster", 2 },
-	{ "per-cache", KEY_PER + PM_CACHE, NULL, 0, "One row a last-level cache", 2 },
-	{ "per-core", KEY_PER + PM_CORE, NULL, 0, "One row a core", 2 },
-	{ "per-node", KEY_PER + PM_NODE, NULL, 0, "One row a NUMA node", 2 },
-	{ "per-cpu", KEY_PER + PM_CPU, NULL, 0, "One row a CPU", 2 },
-	{ "per-task", KEY_PER + PM_TASK, NULL, 0, "One row a task", 2 },
-	{ "per-cgroup", KEY_PER + PM_CGROUP, NULL, 0, "One row a cgroup", 2 },
-	{ "per-device", KEY_PER + PM_DEVICE, NULL, 0, "One row a device: thermal zones, sensors", 2 },
-	{ "per-pmu", KEY_PER + PM_PMU, NULL, 0, "One row an uncore PMU", 2 },
+	OPTIONS_PER(KEY_PER, "One row per", 2),
 	{ NULL, 0, NULL, 0, "Time:", 3 },
 	{ "every", KEY_EVERY, "SEC", 0, "Join intervals to longer ones", 3 },
 	{ "interval", KEY_EVERY, "SEC", OPTION_ALIAS, NULL, 3 },
