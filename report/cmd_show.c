@@ -253,6 +253,8 @@ static void settle(struct show_options *o, const struct options_common *common)
 	o->export.name_files = o->n_files > 1;
 	o->export.color = o->format == &export_table && options_use_color(common, o->export.fd);
 	o->export.clear &= table && isatty(o->export.fd);
+	if (!o->width_given)
+		o->export.width = cmd_width(o->export.fd);
 	o->export.registers = table && !o->quiet;
 	if (tabs)
 		o->pipeline.bind.columns = COLUMNS_TURBOSTAT;

@@ -29,6 +29,7 @@ struct export_config {
 	enum export_time time;
 	bool no_heads;           /* no column heads, whatever the format */
 	uint32_t heads_every;    /* table: head lines every N intervals; 0: with every block of rows, or once */
+	unsigned width;          /* table: columns of the terminal; what has no room goes below; 0: one line a row */
 	bool clear;              /* table on a terminal: clear the screen before every interval */
 	bool flush;              /* write after every interval that arrives */
 	bool name_files;         /* table: say whose it is */

@@ -15,7 +15,7 @@ enum {
 	KEY_DEBUG = 'd', KEY_DUMP = 'D', KEY_JOULES = 'J', KEY_TCC = 'T', KEY_NO_MSR = 'M', KEY_NO_PERF = 'P',
 	KEY_FORCE = 'f', KEY_QUIET = 'q', KEY_HEADS = 'N', KEY_COUNT = 'n', KEY_OUT = 'o',
 	KEY_LONG = 0x200, KEY_IPC, KEY_EVERY, KEY_TOTAL, KEY_ALL, KEY_SINCE, KEY_UNTIL, KEY_FORMAT, KEY_LAYOUT,
-	KEY_TIME, KEY_RATE, KEY_PCI, KEY_STRICT, KEY_FOLLOW, KEY_CLEAR, KEY_VENDOR, KEY_SPARK,
+	KEY_TIME, KEY_RATE, KEY_PCI, KEY_STRICT, KEY_FOLLOW, KEY_CLEAR, KEY_WIDTH, KEY_VENDOR, KEY_SPARK,
 	KEY_PER = 0x300, /* + pm_kind */
 };
 
@@ -55,6 +55,8 @@ static const struct argp_option options[] = {
 	{ "layout", KEY_LAYOUT, "LAYOUT", 0,
 	  "csv and json: long (default, a row a value) or wide (a column a metric)", 4 },
 	{ "time", KEY_TIME, "KIND", 0, "rfc3339, epoch-ns, relative or local", 4 },
+	{ "width", KEY_WIDTH, "COLUMNS", 0,
+	  "Put columns that have no room below the others (those of the terminal); 0: never", 4 },
 	{ "out", KEY_OUT, "FILE", 0, "Write there", 4 },
 	{ "output", KEY_OUT, "FILE", OPTION_ALIAS | OPTION_HIDDEN, NULL, 4 },
 	{ "quiet", KEY_QUIET, NULL, 0, "Only the table: nothing about the machine before it", 4 },
@@ -232,6 +234,12 @@ static error_t parse_output(struct show_options *o, int key, char *arg, struct a
 			return EINVAL;
 		o->export.heads_every = (uint32_t)n;
 		o->export.no_heads = !n;
+		return 0;
+	case KEY_WIDTH:
+		if (parse_u64(arg, &n) || n > UINT16_MAX)
+			return options_bad(state, "--width: '%s' is no number of columns", arg);
+		o->export.width = (unsigned)n;
+		o->width_given = true;
 		return 0;
 	case KEY_STRICT:
 		o->strict = true;

@@ -360,3 +360,33 @@ machine() {
 	show all.pmr --total --show=branch_miss_rate --format=csv --color=always >out
 	[ "$(grep -c -e $'\033' -e bad out)" -eq 0 ]
 }
+
+@test "columns that have no room go below the others, and nothing is lost" {
+	file=${PM_SOURCE:-$BATS_TEST_DIRNAME/../..}/samples/tegra410.pmr
+	show "$file" -n 1 --width=0 >wide 2>/dev/null
+	[ "$(awk '{ print length }' wide | sort -n | tail -n 1)" -gt 200 ]
+	for width in 60 80 200; do
+		show "$file" -n 1 --width=$width >folded 2>/dev/null
+		[ "$(awk '{ print length }' folded | sort -n | tail -n 1)" -le $width ]
+		python3 - <<-'PYTHON'
+		import collections
+		def words(path):
+		    """What stands behind Time Package Node Core CPU, by these."""
+		    rows = collections.defaultdict(list)
+		    for line in open(path):
+		        cell = line.split()
+		        rows[tuple(cell[:5])] += cell[5:]
+		    return rows
+		wide, folded = words("wide"), words("folded")
+		assert len(wide) == 10, wide
+		assert wide == folded, (wide, folded)
+		PYTHON
+	done
+	show "$file" -n 1 -S --width=80 --format=csv >a.csv
+	show "$file" -n 1 -S --format=csv >b.csv
+	cmp a.csv b.csv
+	# Not narrower than one column, and no limit where nobody looks.
+	show "$file" -n 1 -S --width=1 >/dev/null
+	show "$file" -n 1 2>/dev/null | cmp - wide
+	run -2 show "$file" --width=broad
+}
