@@ -44,8 +44,8 @@ struct block_rows {
 int block_add(struct buf *out, struct block_scratch *s, const struct layout *l, const struct pm_chunk_group *g,
 	      const struct block_rows *rows, const uint64_t *before, uint64_t *after);
 /* Takes one group off the cursor. With `v` (columns x stride) fills it, else passes over. `status` is made on demand:
- * called with the cell count when the first missing value comes, gives zeroed cells or NULL (no memory). 0, -EBADMSG or
- * -ENOMEM, which the cursor keeps. */
+ * called with the cell count when the first missing value comes, gives zeroed cells or NULL (no memory). 0, -EBADMSG
+ * or -ENOMEM, which the cursor keeps. */
 typedef uint16_t *(*block_status_fn)(void *ctx, size_t cells);
 int block_take(struct cbor *c, struct block_scratch *s, const struct layout *l, const struct block_rows *rows,
 	       const uint64_t *before, uint64_t *v, size_t stride, block_status_fn status, void *ctx);

@@ -1,5 +1,5 @@
-/* CRC-32C (Castagnoli, as in iSCSI: RFC 3720, 12.1 and B.4; reflected polynomial 0x82f63b78): by the CPU's instruction
- * where there is one. */
+/* CRC-32C (Castagnoli, as in iSCSI: RFC 3720, 12.1 and B.4; reflected polynomial 0x82f63b78): by the instruction of
+ * the CPU where there is one. */
 #ifndef FORMAT_CRC32C_H
 #define FORMAT_CRC32C_H
 

@@ -95,7 +95,7 @@ struct plan {
 	struct pm_event *event;    /* owned: what has happened and is to be told; the session takes them */
 	uint32_t n_events;
 	bool targets_gone;         /* nothing is left of what -p, -t or -G named */
-	uint64_t time_ns;          /* of planning: one time for all one-time values, so that equal ones of CPUs join */
+	uint64_t time_ns;          /* of planning: the same for all one-time values, so that equal ones join */
 };
 
 /* Empty plan for the CPUs that are online (and in -C); adds the PM_SYSTEM instance. Everything is borrowed. */

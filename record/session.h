@@ -42,8 +42,8 @@ static inline struct output *session_output(struct session *s)
 	return rotation_output(&s->rotation);
 }
 
-/* Looks at the machine and lets the sources plan; `child`: the command, forked and waiting, or 0. This and the next two
- * return 0 or -errno. */
+/* Looks at the machine and lets the sources plan; `child`: the command, forked and waiting, or 0. This and the next
+ * two return 0 or -errno. */
 int session_plan(struct session *s, const struct record_options *o, pid_t child, char *const *argv, struct error *e);
 /* Opens the output, writes the definitions, starts the threads. */
 int session_open(struct session *s, struct error *e);

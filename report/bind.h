@@ -38,7 +38,7 @@ enum input_op {
 struct bound_input {
 	char *name; /* owned; NULL for a counter as a metric */
 	uint32_t *counter;    /* ids; their values are added up */
-	uint32_t *clock;      /* NULL, or beside each counter the id of one that it needs in order to count; 0: none */
+	uint32_t *clock;      /* NULL, or beside each counter the id of one that has to count with it; 0: none */
 	union {
 		struct value value; /* of a constant */
 		struct {

@@ -93,8 +93,8 @@ void cpu_l2_option(const struct cpu_identity *id, struct buf *out);
 
 /* Registers of a cpuid leaf: eax ebx ecx edx; cpu PM_NONE: any. False if it was not recorded. */
 bool cpu_leaf(const struct pm_model *m, uint32_t leaf, uint32_t subleaf, uint32_t cpu, uint32_t reg[static 4]);
-/* A one-time register ("platform_info"), by the latest reading: of a package, or of one of its CPUs, or of the system;
- * of any if the package is PM_NONE or has none. False if it could not be read. */
+/* A one-time register ("platform_info"), by the latest reading: of a package, or of one of its CPUs, or of the
+ * system; of any if the package is PM_NONE or has none. False if it could not be read. */
 bool cpu_register_at(const struct pm_model *m, uint32_t package, const char *name, uint64_t *value);
 
 #endif

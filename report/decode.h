@@ -56,7 +56,7 @@ enum field_kind {
 	FIELD_HEX,
 	FIELD_RATIO,    /* x bus clock, MHz */
 	FIELD_WATTS,    /* x power unit */
-	FIELD_WINDOW,   /* 2^Y * (1 + Z/4) x time unit: Y the low 5 bits, Z the 2 above (SDM, "Package RAPL Domain") */
+	FIELD_WINDOW,   /* 2^Y * (1 + Z/4) x time unit: Y the low 5 bits, Z the 2 above (SDM, Package RAPL Domain) */
 	FIELD_SECONDS,  /* x time unit */
 	FIELD_CELSIUS,
 	FIELD_BELOW,    /* Celsius below the maximum temperature */

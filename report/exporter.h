@@ -35,7 +35,7 @@ struct export_config {
 	bool name_files;         /* table: say whose it is */
 	bool color;              /* table: what a threshold calls bad is red, what it calls good green */
 	bool registers;          /* table: what the processor's registers say comes before it */
-	unsigned no_place;       /* table: bits of the unwanted columns of Package, Die, L3, Node, Module, Core, CPU */
+	unsigned no_place;       /* table: bits of the unwanted ones of Package, Die, L3, Node, Module, Core, CPU */
 	unsigned place;          /* likewise: those that were asked for by name */
 };
 

@@ -1,4 +1,4 @@
-/* The options --per-LEVEL, which several commands have: the levels of instances that there can be a row for each of. */
+/* The options --per-LEVEL, which several commands have: a row for each package, core, device ... */
 #ifndef REPORT_OPTIONS_PER_H
 #define REPORT_OPTIONS_PER_H
 
@@ -6,8 +6,8 @@
 
 #include "format/model.h"
 
-/* Rows of a table of options, without --per-system. The key is `key` + enum pm_kind; `each` begins the sentence of help
- * ("One row per"), `group` is the part of the help. */
+/* Rows of a table of options, without --per-system. The key is `key` + enum pm_kind; `each` begins the sentence of
+ * help ("One row per"), `group` is the part of the help. */
 #define OPTIONS_PER(key, each, group)                                                                                \
 	{ "per-package", (key) + PM_PACKAGE, NULL, 0, each " package", group },                                      \
 	{ "per-socket", (key) + PM_PACKAGE, NULL, OPTION_ALIAS | OPTION_HIDDEN, NULL, group },                       \

@@ -26,7 +26,7 @@ uint64_t samples_median(struct samples *s); /* sorts them; 0 if there is none */
 struct scan_source {
 	char *name; /* owned */
 	uint32_t groups, counters, columns, instances;
-	struct samples skew; /* ns between the first and the last begin in a snapshot, over the instances of a group */
+	struct samples skew; /* ns from the first to the last begin in a snapshot, over the instances of a group */
 };
 
 struct scan {

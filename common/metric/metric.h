@@ -75,7 +75,8 @@ extern const struct metric_table metric_tables[];
  * MetricConstraint, ArchStdEvent, BriefDescription ...), from a file or a folder of files. Objects that are no
  * metrics are skipped. A metric that refers to other metrics of the same set is expanded. MetricName is display and
  * alias; `name` is made from it. None is shown by default. A metric whose formula cannot be understood, or that
- * refers to itself, is left out and named in `skipped`, unless it is the only kind there is: then that is the error. */
+ * refers to itself, is left out and named in `skipped`, unless it is the only kind there is: then that is the
+ * error. */
 struct metric_set {
 	struct metric *row;  /* owned with all strings; ScaleUnit's factor is part of expr */
 	size_t n;
