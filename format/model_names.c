@@ -47,6 +47,7 @@ static const struct {
 	[PM_REASON_SUSPECT] = { "suspect", "the value cannot be what it claims to be" },
 	[PM_REASON_FORMAT] = { "format", "the kernel's text was not as expected" },
 	[PM_REASON_NOT_READ] = { "not-read", "it was not due in this snapshot" },
+	[PM_REASON_LEFT_OUT] = { "left-out", "it was recorded, and left out to make the file smaller" },
 };
 
 static const char *word(const char *const *table, size_t n, unsigned i)

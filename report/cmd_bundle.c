@@ -2,16 +2,13 @@
 
 #include <errno.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "common/parse.h"
-#include "report/gzip.h"
-#include "report/input.h"
+#include "report/bundle.h"
 #include "report/outfile.h"
-#include "report/redact.h"
 
 static const char brief[] =
 	"Usage: pmrep bundle [OPTION...] -o OUT.pmr.gz FILE\n"
@@ -41,56 +38,16 @@ static const struct argp_option options[] = {
 	{ 0 },
 };
 
-#define SOURCES_MAX 8 /* whose values of each CPU may be left out */
-#define LEVEL_HIGH  9 /* of zstd: beyond, it takes minutes for what is numbers anyway */
-
-/* One way of making it small. */
-struct step {
-	bool gather;
-	int level;
-	uint32_t every;
-	uint32_t sources; /* how many of the largest lose their values of each CPU */
-};
-
-static const struct step steps[] = {
-	{ 0 },
-	{ .gather = true },
-	{ .gather = true, .level = LEVEL_HIGH },
-	{ .gather = true, .level = LEVEL_HIGH, .every = 2 },
-	{ .gather = true, .level = LEVEL_HIGH, .every = 5 },
-	{ .gather = true, .level = LEVEL_HIGH, .every = 10 },
-	{ .gather = true, .level = LEVEL_HIGH, .every = 20 },
-	{ .gather = true, .level = LEVEL_HIGH, .every = 50 },
-	{ .gather = true, .level = LEVEL_HIGH, .every = 100 },
-	{ .gather = true, .level = LEVEL_HIGH, .every = 100, .sources = 1 },
-	{ .gather = true, .level = LEVEL_HIGH, .every = 100, .sources = 2 },
-	{ .gather = true, .level = LEVEL_HIGH, .every = 100, .sources = SOURCES_MAX },
-	{ .gather = true, .level = LEVEL_HIGH, .every = 1000, .sources = SOURCES_MAX },
-	{ .gather = true, .level = LEVEL_HIGH, .every = UINT32_MAX, .sources = SOURCES_MAX },
-};
-#define STEPS (sizeof(steps) / sizeof(*steps))
-
-/* How much of a recording is values of single CPUs. */
-struct share {
-	char *source; /* owned */
-	uint64_t columns;
-};
-
-struct bundle {
+struct bundle_job {
 	const char *output, *path;
 	uint64_t max_size;
 	bool overwrite, no_redact;
 	struct redact_options options;
-	struct redact *redact;
-	struct share *share; /* owned; the largest first */
-	size_t n_shares;
-	uint64_t snapshots;
-	const struct step *step; /* at hand */
 };
 
 static error_t parse_opt(int key, char *arg, struct argp_state *state)
 {
-	struct bundle *b = state->input;
+	struct bundle_job *b = state->input;
 
 	switch (key) {
 	case 'o':
@@ -140,270 +97,93 @@ static const struct options_spec spec = {
 	.name = "pmrep bundle", .column = OPTIONS_OTHER, .argp = &argp, .brief = brief,
 };
 
-/* ---- what is large ---- */
-
-static bool is_of_cpus(const struct pm_model *m, const struct pm_group *g)
-{
-	for (uint32_t i = 0; i < g->n_instances; i++)
-		if (m->instance[g->instance[i] - 1].kind == PM_CPU)
-			return true;
-	return false;
-}
-
-static int add_share(struct bundle *b, const struct pm_group *g)
-{
-	struct share *grown;
-	size_t i = 0;
-
-	while (i < b->n_shares && strcmp(b->share[i].source, g->source))
-		i++;
-	if (i == b->n_shares) {
-		grown = reallocarray(b->share, i + 1, sizeof(*grown));
-		if (!grown)
-			return -ENOMEM;
-		b->share = grown;
-		grown[i] = (struct share){ .source = strdup(g->source) };
-		if (!grown[i].source)
-			return -ENOMEM;
-		b->n_shares++;
-	}
-	b->share[i].columns += pm_group_columns(g);
-	return 0;
-}
-
-static int by_size(const void *x, const void *y)
-{
-	const struct share *a = x, *b = y;
-
-	return (a->columns < b->columns) - (a->columns > b->columns);
-}
-
-static int weigh(struct bundle *b, struct error *e)
-{
-	struct pm_reader *reader;
-	struct pm_item item;
-	int n, err = input_open(&reader, b->path, false, e);
-
-	if (err)
-		return err;
-	while ((n = pm_reader_next(reader, &item)) > 0)
-		if (item.kind == PM_ITEM_CHUNK)
-			b->snapshots += item.chunk.rows;
-	if (n < 0)
-		err = error_sys(e, -n, "%s: cannot read on", b->path);
-	for (uint32_t i = 0; i < pm_reader_model(reader)->n_groups && !err; i++) {
-		const struct pm_group *g = &pm_reader_model(reader)->group[i];
-
-		if (is_of_cpus(pm_reader_model(reader), g) && add_share(b, g))
-			err = error_sys(e, ENOMEM, "%s", b->path);
-	}
-	pm_reader_close(reader);
-	if (b->n_shares)
-		qsort(b->share, b->n_shares, sizeof(*b->share), by_size);
-	return err;
-}
-
-/* ---- one attempt ---- */
-
-static int group_stays(void *ctx, const struct pm_model *m, const struct pm_group *g)
-{
-	const struct bundle *b = ctx;
-
-	if (!b->step->sources || !is_of_cpus(m, g))
-		return REWRITE_KEEP;
-	for (size_t i = 0; i < b->n_shares && i < b->step->sources; i++)
-		if (!strcmp(b->share[i].source, g->source))
-			return REWRITE_DROP;
-	return REWRITE_KEEP;
-}
-
-/* What a step takes away, in words; "": nothing. */
-static void tell_losses(const struct bundle *b, const struct step *s, struct buf *out)
-{
-	if (s->every > 1 && s->every < UINT32_MAX)
-		buf_printf(out, "one snapshot in %u stays", s->every);
-	else if (s->every)
-		buf_addstr(out, "the first and the last snapshot of each stretch stay");
-	for (size_t i = 0; i < b->n_shares && i < s->sources; i++)
-		buf_printf(out, "%s%s", i ? ", " : "; without the groups of single CPUs of: ", b->share[i].source);
-}
-
-struct attempt {
-	FILE *file; /* unlinked; NULL: only counted */
-	uint64_t bytes, max_size;
-};
-
-static int keep_bytes(void *ctx, const void *data, size_t len)
-{
-	struct attempt *a = ctx;
-
-	a->bytes += len;
-	if (a->bytes > a->max_size || !a->file)
-		return 0;
-	return fwrite(data, 1, len, a->file) == len ? 0 : -EIO;
-}
-
-static int try_step(struct bundle *b, struct attempt *a, struct rewrite_result *result, struct error *e)
-{
-	struct rewrite_rules rules = {
-		.every = b->step->every, .gather = b->step->gather, .zstd_level = b->step->level,
-		.gather_small = true, .group = group_stays, .group_ctx = b,
-	};
-	struct buf history = BUF_INIT;
-	struct gzip_writer *gzip = NULL;
-	int err;
-
-	buf_addstr(&history, "bundled");
-	if (b->step->every > 1 || b->step->sources) {
-		buf_addstr(&history, ": ");
-		tell_losses(b, b->step, &history);
-	}
-	rules.history = buf_str(&history);
-	rewind(a->file);
-	a->bytes = 0;
-	err = ftruncate(fileno(a->file), 0) ? error_sys(e, errno, "temporary file") : 0;
-	if (!err)
-		err = gzip_writer_new(&gzip, keep_bytes, a, e);
-	if (!err)
-		err = redact_copy(b->redact, b->path, &rules, gzip_write, gzip, result, e);
-	if (!err) {
-		err = gzip_finish(gzip);
-		if (err)
-			error_sys(e, -err, "temporary file");
-	}
-	gzip_writer_free(gzip);
-	buf_release(&history);
-	return err;
-}
-
-/* ---- the way down ---- */
-
-/* Whether the step can change anything, and whether it comes near: sizes go with the number of snapshots. */
-static bool worth_trying(const struct bundle *b, const struct step *s, const struct step *measured, uint64_t bytes)
-{
-	uint64_t before = measured->every ? measured->every : 1, now = s->every ? s->every : 1;
-
-	if (s + 1 == steps + STEPS)
-		return true;
-	if (s->every > 2 && s->every < UINT32_MAX && s->every / 2 > b->snapshots)
-		return false;
-	if (s->sources && !b->n_shares)
-		return s->every != (s - 1)->every;
-	if (s->sources != measured->sources || s->gather != measured->gather)
-		return true;
-	/* Harder compression finds a quarter at most; fewer snapshots may pack better than in proportion. */
-	return bytes / (now > before ? now / before * 2 : 1) * 3 / 4 < b->max_size;
-}
-
-static int search(struct bundle *b, struct attempt *a, struct rewrite_result *result, struct error *e)
-{
-	const struct step *measured = &steps[0];
-	int err = 0;
-
-	for (size_t i = 0; i < STEPS && !err; i++) {
-		if (i && !worth_trying(b, &steps[i], measured, a->bytes))
-			continue;
-		b->step = measured = &steps[i];
-		err = try_step(b, a, result, e);
-		if (!err && a->bytes <= b->max_size)
-			return 0;
-	}
-	if (err)
-		return err;
-	return error_set(e, EFBIG, "%llu bytes are too few: the smallest possible bundle of %s has %llu",
-			 (unsigned long long)b->max_size, b->path, (unsigned long long)a->bytes);
-}
-
-static int hand_over(struct attempt *a, struct outfile *out, struct error *e)
+static int hand_over(const struct bundle *b, struct outfile *out, struct error *e)
 {
 	char block[64 << 10];
-	size_t n;
+	off_t at = 0;
+	ssize_t n = 0;
 	int err = 0;
 
-	if (fflush(a->file))
-		return error_sys(e, errno, "temporary file");
-	rewind(a->file);
-	while (!err && (n = fread(block, 1, sizeof(block), a->file)) > 0)
-		err = outfile_write(out, block, n);
+	while (!err && (n = pread(b->fd, block, sizeof(block), at)) > 0) {
+		err = outfile_write(out, block, (size_t)n);
+		at += n;
+	}
 	if (err)
 		return error_sys(e, -err, "%s", out->path);
-	return ferror(a->file) ? error_sys(e, EIO, "temporary file") : 0;
+	return n < 0 ? error_sys(e, errno, "temporary file") : 0;
 }
 
-static void report(struct bundle *b, const struct attempt *a, const struct rewrite_result *r)
+static void report(const struct bundle_job *j, const struct bundle *b)
 {
+	const struct rewrite_result *r = &b->result;
 	struct buf lost = BUF_INIT;
 
-	tell_losses(b, b->step, &lost);
-	cmd_complain(spec.name, "%s: %llu bytes, %llu of %llu snapshots; %s", b->output, (unsigned long long)a->bytes,
+	bundle_tell(b, &lost);
+	cmd_complain(spec.name, "%s: %llu bytes, %llu of %llu snapshots; %s", j->output, (unsigned long long)b->bytes,
 		     (unsigned long long)r->snapshots_out, (unsigned long long)r->snapshots_in,
-		     lost.len ? "lost:" : "nothing but what redaction takes is lost");
+		     lost.len	    ? "lost:"
+		     : j->no_redact ? "nothing is lost"
+				    : "nothing but what redaction takes is lost");
 	if (lost.len)
 		cmd_complain(spec.name, "  %s", buf_str(&lost));
 	if (r->damages)
 		cmd_complain(spec.name, "%s: damaged or cut; what is readable went over, the gaps are marked",
-			     b->path);
+			     j->path);
 	buf_release(&lost);
 }
 
-static int make(struct bundle *b, struct attempt *a, struct error *e, struct rewrite_result *result)
+static int make(const struct bundle_job *j, struct bundle *b, struct redact **redact, struct error *e)
 {
+	struct spool in = { .fd = -1 };
 	struct outfile out;
-	int err = outfile_open(&out, b->output, b->overwrite, true, (char *const *)&b->path, 1, e);
+	int err = outfile_open(&out, j->output, j->overwrite, true, (char *const *)&j->path, 1, e);
 
 	if (err)
 		return err;
-	if (!b->no_redact) {
-		err = redact_new(&b->redact, &b->options, e);
-		if (!err)
-			err = redact_look_file(b->redact, b->path, e);
-	} else if (!strcmp(b->path, "-")) {
-		err = error_set(e, EINVAL, "a bundle takes several readings, which standard input does not allow; "
-					   "save it to a file first");
-	}
+	if (!j->no_redact)
+		err = redact_new(redact, &j->options, e);
 	if (!err)
-		err = weigh(b, e);
+		err = spool_open(&in, j->path, SPOOL_PLAIN, e);
+	if (!err && *redact)
+		err = redact_look_spool(*redact, &in, e);
+	b->redact = *redact;
 	if (!err)
-		err = search(b, a, result, e);
+		err = bundle_make(b, &in, e);
 	if (!err)
-		err = hand_over(a, &out, e);
-	if (!err && b->redact)
-		err = redact_save(b->redact, e);
+		err = hand_over(b, &out, e);
+	/* First the map: an output whose pseudonyms are lost could not be understood by its owner. */
+	if (!err && *redact)
+		err = redact_save(*redact, e);
 	if (!err)
 		err = outfile_commit(&out, e);
 	outfile_release(&out);
+	spool_close(&in);
 	return err;
 }
 
-static int run(struct bundle *b)
+static int run(const struct bundle_job *j)
 {
-	struct rewrite_result result = { 0 };
-	struct attempt a = { .file = tmpfile(), .max_size = b->max_size };
+	struct bundle b = { .max_size = j->max_size, .fd = -1 };
+	struct redact *redact = NULL;
 	struct error e = { 0 };
-	int err;
+	int r, err = make(j, &b, &redact, &e);
 
-	err = a.file ? make(b, &a, &e, &result) : error_sys(&e, errno, "temporary file");
 	if (!err)
-		report(b, &a, &result);
-	if (a.file)
-		fclose(a.file);
-	redact_free(b->redact);
-	for (size_t i = 0; i < b->n_shares; i++)
-		free(b->share[i].source);
-	free(b->share);
-	if (err)
-		return cmd_fail(spec.name, &e);
-	return result.damages ? EXIT_DAMAGED : EXIT_GOOD;
+		report(j, &b);
+	r = err ? cmd_fail(spec.name, &e) : b.result.damages ? EXIT_DAMAGED : EXIT_GOOD;
+	bundle_release(&b);
+	redact_free(redact);
+	return r;
 }
 
 int cmd_bundle(int argc, char **argv)
 {
 	struct options_common common = { 0 };
-	struct bundle b = { .max_size = 25000000 };
-	int r = cmd_options(&spec, argc, argv, &b, &common);
+	struct bundle_job j = { .max_size = 25000000 };
+	int r = cmd_options(&spec, argc, argv, &j, &common);
 
 	if (r < 0)
-		r = run(&b);
+		r = run(&j);
 	options_common_release(&common);
 	return r;
 }

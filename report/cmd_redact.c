@@ -130,20 +130,24 @@ static int redact_one(struct redact_job *j, const char *file, struct error *e)
 	struct rewrite_result result;
 	struct buf path = BUF_INIT;
 	struct outfile out = { .fd = -1 };
-	int err = redact_look_file(j->redact, file, e);
+	struct spool in;
+	int err = spool_open(&in, file, SPOOL_TWICE, e);
 
+	if (!err)
+		err = redact_look_spool(j->redact, &in, e);
 	if (!err && name_output(j, &path))
 		err = error_sys(e, ENOMEM, "%s", file);
 	if (!err)
 		err = outfile_open(&out, buf_str(&path), j->overwrite, true, j->files.path, (size_t)j->files.n, e);
 	if (!err)
-		err = redact_copy(j->redact, file, &rules, outfile_write, &out, &result, e);
+		err = redact_copy(j->redact, &in, &rules, outfile_write, &out, &result, e);
 	/* First the map: an output whose pseudonyms are lost could not be understood by its owner. */
 	if (!err)
 		err = redact_save(j->redact, e);
 	if (!err)
 		err = outfile_commit(&out, e);
 	outfile_release(&out);
+	spool_close(&in);
 	if (!err) {
 		after = redact_counts(j->redact);
 		cmd_complain(spec.name,

@@ -185,6 +185,24 @@ const char *input_name(const char *path)
 	return slash && slash[1] ? slash + 1 : path;
 }
 
+/* An error of open() begins with the path already. */
+static int name_error(struct error *e, int err, const char *path, const char *name)
+{
+	if (err && strncmp(e->text, path, strlen(path)))
+		error_prefix(e, "%s", name);
+	return err;
+}
+
+int input_open_as(struct pm_reader **r, const char *path, const char *name, struct error *e)
+{
+	struct pm_input in;
+	int err = open_path(&in, path, false, e);
+
+	if (!err)
+		err = pm_reader_open(r, &in, e);
+	return name_error(e, err, name, name);
+}
+
 int input_open(struct pm_reader **r, const char *path, bool growing, struct error *e)
 {
 	struct pm_input in;
@@ -192,8 +210,12 @@ int input_open(struct pm_reader **r, const char *path, bool growing, struct erro
 
 	if (!err)
 		err = pm_reader_open(r, &in, e);
-	/* An error of open() begins with the path already. */
-	if (err && strncmp(e->text, path, strlen(path)))
-		error_prefix(e, "%s", strcmp(path, "-") ? path : "standard input");
-	return err;
+	return name_error(e, err, path, strcmp(path, "-") ? path : "standard input");
+}
+
+int input_bytes(struct pm_input *in, const char *path, struct error *e)
+{
+	int err = open_path(in, path, false, e);
+
+	return name_error(e, err, path, strcmp(path, "-") ? path : "standard input");
 }

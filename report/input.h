@@ -14,6 +14,11 @@ const char *input_name(const char *path);
 /* Opens `path`. With `growing` an end is not final (see pm_input). Errors begin with the path. */
 int input_open(struct pm_reader **r, const char *path, bool growing, struct error *e);
 
+/* Likewise, where errors begin with `name`: of a copy. */
+int input_open_as(struct pm_reader **r, const char *path, const char *name, struct error *e);
+/* Only the bytes of the recording, unwrapped. The caller closes *in. */
+int input_bytes(struct pm_input *in, const char *path, struct error *e);
+
 /* Whether a recorder has the file open for writing at this moment: it holds a lock on it. */
 bool input_being_written(const char *path);
 

@@ -15,6 +15,7 @@
 #include "common/buf.h"
 #include "common/error.h"
 #include "report/rewrite.h"
+#include "report/spool.h"
 
 struct redact_options {
 	const char *map;  /* path of the file that holds the pseudonyms; NULL: they are forgotten */
@@ -31,10 +32,10 @@ void redact_free(struct redact *r);
 int redact_look(struct redact *r, struct pm_reader *reader, struct error *e);
 /* Sets the functions and times of the rules, whose other fields stay as they are. */
 void redact_rules(struct redact *r, struct rewrite_rules *rules);
-/* The same by name: a file, which is read twice. */
-int redact_look_file(struct redact *r, const char *path, struct error *e);
-/* Copies one recording by the rules; `r` NULL: without redaction. Sets the functions of the rules. */
-int redact_copy(struct redact *r, const char *path, struct rewrite_rules *rules, pm_sink_fn sink, void *sink_ctx,
+/* The same of a file. */
+int redact_look_spool(struct redact *r, const struct spool *in, struct error *e);
+/* Copies what was looked at by the rules, whose functions it sets. */
+int redact_copy(struct redact *r, const struct spool *in, struct rewrite_rules *rules, pm_sink_fn sink, void *sink_ctx,
 		struct rewrite_result *result, struct error *e);
 /* Appends a name for the recording that was looked at, without an ending: that of a file often names the machine. */
 void redact_file_name(const struct redact *r, struct buf *name);

@@ -16,7 +16,7 @@
 #include "format/writer.h"
 
 /* What is to become of something. */
-enum rewrite_fate { REWRITE_KEEP, REWRITE_DROP };
+enum rewrite_fate { REWRITE_KEEP, REWRITE_DROP, REWRITE_BLANK };
 
 /*
  * All functions may be NULL: everything goes over unchanged. They get copies, which they may change, but for ids, and
@@ -37,7 +37,8 @@ struct rewrite_rules {
 	int (*text)(void *ctx, const struct pm_counter *c, struct pm_value *v);
 	int (*clocks)(void *ctx, struct pm_clocks *c);           /* REWRITE_DROP: -EINVAL; monotonic is shifted */
 	int (*source)(void *ctx, char **source);                 /* that of a group; owned, by malloc */
-	/* Whether a group goes over at all; asked when it becomes known. Its ids are those of `in`. */
+	/* Whether a group goes over; asked when it becomes known. Its ids are those of `in`. REWRITE_BLANK: all its
+	 * values are missing, and say that they were left out. */
 	int (*group)(void *ctx, const struct pm_model *in, const struct pm_group *g);
 	void *group_ctx; /* its own: who reduces is not who redacts */
 	/* What is added to each value of a counter of integers, modulo 2^width; differences stay what they are.

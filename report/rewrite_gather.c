@@ -184,6 +184,25 @@ static void put_status(struct rewrite_slot *s, uint32_t column, uint32_t at, uin
 		memcpy(s->g.status + column * s->g.stride + at, why, n * sizeof(*why));
 }
 
+/* Times are those of the ticks, which cost nothing. */
+static void put_blank(struct rewrite *w, const struct pm_chunk *chunk, const struct rewrite_group *to,
+		      const struct pick *p, struct rewrite_slot *slot)
+{
+	struct rewrite_rows *r = &w->rows;
+	uint64_t *stage = p->staged ? r->stage + (size_t)r->staged * r->columns + slot->stage : NULL;
+	uint16_t why[PM_CHUNK_ROWS];
+
+	for (uint32_t k = 0; k < to->n_columns; k++) {
+		uint64_t *v = stage ? stage + k : slot->g.v + k * slot->g.stride + r->chunk.rows;
+
+		for (uint32_t i = 0; i < p->put; i++) {
+			v[i] = k < to->n_clocks ? chunk->tick[p->stay[i]] + w->rules->shift_ns : 0;
+			why[i] = k < to->n_head ? 0 : PM_REASON_LEFT_OUT;
+		}
+		put_status(slot, k, r->chunk.rows, p->put, why);
+	}
+}
+
 static int put_group(struct rewrite *w, const struct pm_model *in, const struct pm_chunk_group *from,
 		     const struct pick *p, struct rewrite_slot *slot)
 {
@@ -230,9 +249,17 @@ static int put_rows(struct rewrite *w, const struct pm_model *in, const struct p
 		r->spare = false;
 		unstage(r);
 	}
-	for (uint32_t i = 0; i < chunk->n_groups && !err; i++)
-		if (rewrite_goes_over(w, &chunk->group[i]))
-			err = put_group(w, in, &chunk->group[i], p, &r->slot[slot++]);
+	for (uint32_t i = 0; i < chunk->n_groups && !err; i++) {
+		const struct rewrite_group *to = rewrite_group_of(w, chunk->group[i].group);
+
+		if (!rewrite_goes_over(w, &chunk->group[i]))
+			continue;
+		if (to->blank)
+			put_blank(w, chunk, to, p, &r->slot[slot]);
+		else
+			err = put_group(w, in, &chunk->group[i], p, &r->slot[slot]);
+		slot++;
+	}
 	for (uint32_t i = 0; i < p->put && !err; i++) {
 		uint32_t at = r->chunk.rows + i, row = p->stay[i];
 

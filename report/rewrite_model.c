@@ -258,8 +258,10 @@ static int map_group(struct rewrite *w, const struct pm_model *in, const struct 
 
 	if (w->rules->group) {
 		err = w->rules->group(w->rules->group_ctx, in, g);
-		if (err)
+		if (err < 0 || err == REWRITE_DROP)
 			return err < 0 ? err : 0;
+		out->blank = err == REWRITE_BLANK;
+		err = 0;
 	}
 	copy.source = copy_text(g->source);
 	if (copy.source && w->rules->source)
@@ -287,7 +289,7 @@ static int map_group(struct rewrite *w, const struct pm_model *in, const struct 
 		if (!err)
 			err = note_rebase(w, in, g, out);
 		id = err ? err : group_place(w, &copy);
-		out->whole = !out->special && out->n_columns == pm_group_columns(g) && !w->rules->shift_ns;
+		out->whole = !out->special && !out->blank && out->n_columns == pm_group_columns(g) && !w->rules->shift_ns;
 		if (id < 0)
 			err = (int)id;
 		else

@@ -17,6 +17,7 @@ struct rewrite_group {
 	struct rewrite_carry *carry; /* likewise, where snapshots are skipped */
 	uint64_t *rebase;    /* likewise: what is added; NULL: nothing */
 	uint32_t n_clocks;   /* columns of times of CLOCK_MONOTONIC, which are the first */
+	bool blank;          /* nothing but the reason why there are no values */
 	bool whole;          /* the same columns in the same order, and none of them special */
 };
 

@@ -1,0 +1,35 @@
+/*
+ * A recording that a command reads more than once, or by jumping. Where the input allows neither (standard input, a
+ * pipe, a recording that is still being written, a compressed file), it is copied into a file without a name in
+ * $TMPDIR first, so that all readings see the same bytes. Memory stays small.
+ */
+#ifndef REPORT_SPOOL_H
+#define REPORT_SPOOL_H
+
+#include "format/reader.h"
+
+enum spool_need {
+	SPOOL_TWICE, /* to be read more than once */
+	SPOOL_PLAIN, /* to be jumped about in; its size counts */
+};
+
+struct spool {
+	char *name; /* owned: what people call it */
+	char *path; /* owned: where it is read */
+	int fd;     /* of the copy, -1: there is none */
+	uint64_t bytes;
+};
+
+/* Copies `path` ("-": standard input) if it has to be. 0 or -errno with the text in *e, which begins with the name;
+ * -ENOSPC where there is no room for the copy. */
+int spool_open(struct spool *s, const char *path, enum spool_need need, struct error *e);
+/* A reading from the start, as input_open() does. */
+int spool_reader(struct pm_reader **r, const struct spool *s, struct error *e);
+void spool_close(struct spool *s);
+
+/* A file without a name in $TMPDIR (/tmp), which is gone when it is closed. A descriptor or -errno. */
+int spool_temporary(struct error *e);
+/* Reads what was written to it, from the start: a path for input_open(). */
+int spool_temporary_path(int fd, char path[static 32]);
+
+#endif
