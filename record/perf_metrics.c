@@ -455,6 +455,32 @@ static struct pm_value definition(const struct metric *row)
 	return v;
 }
 
+/* What was asked for in words: a report is laid out by them. */
+static int record_words(struct metrics *m)
+{
+	struct buf all = BUF_INIT;
+	struct pm_value v;
+	uint32_t n = 0;
+	char *rest, *word;
+
+	for (char **list = m->p->options->metrics; *list; list++)
+		buf_printf(&all, "%s%s", all.len ? "," : "", *list);
+	for (const char *c = buf_str(&all); *c; c++)
+		n += *c == ',';
+	v = pm_array(n + 1);
+	v.array.n = 0;
+	rest = all.data ? (char *)all.data : NULL;
+	while (v.array.item && (word = strsep(&rest, ",")))
+		if (*word)
+			v.array.item[v.array.n++] = pm_text(word);
+	if (all.err || pm_map_set(&m->p->model->header, PM_HEADER_METRIC_WORDS, v)) {
+		buf_release(&all);
+		return metrics_no_memory(m);
+	}
+	buf_release(&all);
+	return 0;
+}
+
 /* All that were picked, in the order of asking; a vendor's with its definition, because the file will not be
  * there. */
 static int record_metrics(struct metrics *m)
@@ -466,7 +492,7 @@ static int record_metrics(struct metrics *m)
 
 		v.array.item[i] = one->vendor ? definition(one->row) : pm_text(one->row->name);
 	}
-	return pm_map_set(&m->p->model->header, PM_HEADER_METRICS, v) ? metrics_no_memory(m) : 0;
+	return pm_map_set(&m->p->model->header, PM_HEADER_METRICS, v) ? metrics_no_memory(m) : record_words(m);
 }
 
 /* What a '?' runs over, from 0; one value where the machine does not say. */

@@ -178,6 +178,7 @@ struct stat_sheet {
 	struct meaning meaning;
 	struct class_index classes; /* of the recording; n_filters is 0 until it was looked for */
 	const struct class_choice *binding_class; /* what the formula at hand takes of a class of PMUs, or NULL */
+	bool binding_refused;    /* events that could not be opened are good enough for formulas, while they are bound */
 	bool binding_default;    /* metrics are perf's Default group, while they are bound */
 	bool binding_raw;        /* formulas want counts before a PMU's scale, while they are bound */
 	uint32_t binding_cgroup; /* whose events formulas are about, while they are bound */
@@ -273,6 +274,7 @@ size_t stat_shadow(const struct stat_sheet *s, const struct stat_line *l,
 /* Metrics that belong to no line, for a row. */
 size_t stat_shadow_alone(const struct stat_sheet *s, uint32_t row,
                          struct stat_metric out[static STAT_METRICS]);
+bool stat_shadow_has_alone(const struct stat_sheet *s);
 /* The columns of --metric-only: how many, and the head of each: words and name. */
 uint32_t stat_shadow_heads(const struct stat_sheet *s);
 void stat_shadow_head(const struct stat_sheet *s, uint32_t id, struct buf *out);
@@ -289,10 +291,15 @@ struct stat_form_ops {
 /* Whether the metric has to have its group's head before it. */
 static inline bool stat_is_headed(const struct stat_metric *m, size_t i)
 {
-	return m[i].group && (!i || m[i - 1].group != m[i].group || m[i - 1].of != m[i].of);
+	return m[i].group && (!i || !m[i - 1].group || strcmp(m[i - 1].group, m[i].group) || m[i - 1].of != m[i].of);
 }
-/* Calls put_line() for each line to be printed, in order, then put_alone() for each row if there may be metrics that
- * belong to no line. Stops where the output fails; the exporter knows. */
+/* Whether it is the last below its group's head, of n. */
+static inline bool stat_is_last(const struct stat_metric *m, size_t i, size_t n)
+{
+	return m[i].group && (i + 1 == n || stat_is_headed(m, i + 1) || !m[i + 1].group);
+}
+/* Calls put_line() for each line to be printed, in order, and put_alone() for each row if there are metrics that
+ * belong to no line: behind the lines of a place, or behind all lines where those of an event stand together. Stops where the output fails; the exporter knows. */
 void stat_each_line(struct stat_sheet *s, void (*put_line)(struct stat_sheet *s, const struct stat_line *l),
                     void (*put_alone)(struct stat_sheet *s, uint32_t row));
 extern const struct stat_form_ops stat_text, stat_csv, stat_json;

@@ -125,7 +125,7 @@ static void take_metric(const struct stat_sheet *s, const struct shown *x, uint3
 /* perf prints what it cannot compute where it was asked for, and nothing where it was its own idea. */
 static bool is_wanted(const struct shown *x, const struct stat_metric *m, const struct stat_sheet *s)
 {
-	return !m->reason || s->config->metrics.n;
+	return !m->reason || s->shadow->asked;
 }
 
 size_t stat_shadow(const struct stat_sheet *s, const struct stat_line *l,
@@ -134,7 +134,7 @@ size_t stat_shadow(const struct stat_sheet *s, const struct stat_line *l,
 	const struct stat_shadow *sh = s->shadow;
 	size_t n = 0;
 
-	if (!sh->n || l->now.reason)
+	if (!sh->n || (l->now.reason && !sh->asked))
 		return 0;
 	for (uint32_t i = sh->first[l->event]; i < sh->first[l->event + 1] && n < STAT_METRICS; i++) {
 		const struct shown *x = &sh->shown[sh->behind[i].shown];
@@ -157,9 +157,22 @@ size_t stat_shadow_alone(const struct stat_sheet *s, uint32_t row,
 	const struct stat_shadow *sh = s->shadow;
 	size_t n = 0;
 
-	for (uint32_t i = sh->first[sh->n_first]; i < sh->n_behind && n < STAT_METRICS; i++)
-		take_metric(s, &sh->shown[sh->behind[i].shown], row, &out[n++]);
+	for (uint32_t i = sh->first[sh->n_first]; i < sh->n_behind && n < STAT_METRICS; i++) {
+		const struct shown *x = &sh->shown[sh->behind[i].shown];
+
+		take_metric(s, x, row, &out[n]);
+		/* Where nothing was counted there is no group. */
+		n += !x->group || (out[n].of && !out[n].of->now.reason && out[n].of->now.running);
+	}
 	return n;
+}
+
+bool stat_shadow_has_alone(const struct stat_sheet *s)
+{
+	const struct stat_shadow *sh = s->shadow;
+
+	/* Who asks for events alone means these. */
+	return sh->first[sh->n_first] < sh->n_behind && (s->config->metrics.n || !s->config->events.n);
 }
 
 uint32_t stat_shadow_heads(const struct stat_sheet *s)
@@ -175,6 +188,9 @@ void stat_shadow_head(const struct stat_sheet *s, uint32_t id, struct buf *out)
 		buf_printf(out, "/sec %s", s->event[x->event].name);
 	else
 		buf_printf(out, "%s%s", x->shadow && x->shadow->percent ? "%  " : "", x->words);
+	/* As it is, two columns of a name would be two members of one object. */
+	if (x->pmu)
+		buf_printf(out, " (%s)", x->pmu);
 }
 
 void stat_shadow_cell(const struct stat_sheet *s, uint32_t row, uint32_t id, struct stat_metric *out)

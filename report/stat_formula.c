@@ -21,7 +21,7 @@ void stat_formula_release(struct stat_formula *f)
 
 static bool is_there(const struct stat_sheet *s, uint32_t counter)
 {
-	return !pm_map_get(&pm_model_counter(s->places->model, counter)->attrs, PM_COUNTER_PERF_INVALID);
+	return s->binding_refused || !pm_map_get(&pm_model_counter(s->places->model, counter)->attrs, PM_COUNTER_PERF_INVALID);
 }
 
 static uint32_t find_counters(struct stat_sheet *s, const char *name, const char *pmu, uint32_t group,
@@ -192,7 +192,7 @@ struct value stat_formula_value(const struct stat_sheet *s, const struct stat_fo
 	return expr_eval(f->expr, f->arg);
 }
 
-uint32_t stat_formula_event(const struct stat_sheet *s, const struct stat_formula *f)
+uint32_t stat_formula_event(const struct stat_sheet *s, const struct stat_formula *f, const uint32_t *uses)
 {
 	uint32_t first = UINT32_MAX;
 
@@ -200,8 +200,9 @@ uint32_t stat_formula_event(const struct stat_sheet *s, const struct stat_formul
 		for (uint32_t k = 0; k < f->in[i].n; k++) {
 			uint32_t event = f->in[i].event[k];
 
-			if (!s->event[event].hidden &&
-			    (first == UINT32_MAX || stat_rank(&s->event[event]) < stat_rank(&s->event[first])))
+			if (!s->event[event].hidden && (first == UINT32_MAX || uses[event] < uses[first] ||
+			                                (uses[event] == uses[first] &&
+			                                 stat_rank(&s->event[event]) < stat_rank(&s->event[first]))))
 				first = event;
 		}
 	return first;

@@ -66,15 +66,49 @@ static const char *default_group(const struct stat_sheet *s, const struct metric
 	return NULL;
 }
 
-/* One event for all metrics of a group. */
+/* The PMU of all events that are of the CPUs, where there are several kinds of these. NULL: of none, or of several. */
+static const char *pmu_of(const struct stat_sheet *s, const struct stat_formula *f)
+{
+	const char *pmu = NULL;
+
+	for (size_t i = 0; i < f->n; i++)
+		for (uint32_t k = 0; k < f->in[i].n; k++) {
+			const char *own = stat_hybrid_pmu(s, &s->event[f->in[i].event[k]]);
+
+			if (own && pmu && strcmp(own, pmu))
+				return NULL;
+			pmu = own ? own : pmu;
+		}
+	return pmu;
+}
+
+/* PMUs of several kinds of CPUs in one machine; NULL if there is but one kind, and behind the last. */
+static const char *core_pmu(const struct pm_model *m, uint32_t want)
+{
+	const char *found = NULL;
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < m->n_pmus; i++) {
+		if (!pm_map_get(&m->pmu[i].attrs, PM_PMU_CPUS))
+			continue;
+		if (n++ == want)
+			found = pm_map_text(&m->pmu[i].attrs, PM_PMU_NAME, "");
+	}
+	return n > 1 ? found : NULL;
+}
+
+/* One event for all metrics of a group and a kind of CPUs. */
 static uint32_t find_head(const struct stat_sheet *s, const struct shown *shown)
 {
 	uint32_t head = UINT32_MAX;
 
-	for (uint32_t i = 0; i < s->shadow->n; i++)
-		if (&s->shadow->shown[i] != shown && s->shadow->shown[i].group == shown->group &&
-		    s->shadow->shown[i].cgroup == shown->cgroup)
-			return s->shadow->shown[i].head;
+	for (uint32_t i = 0; i < s->shadow->n; i++) {
+		const struct shown *other = &s->shadow->shown[i];
+
+		if (other != shown && other->group && other->pmu == shown->pmu && other->cgroup == shown->cgroup &&
+		    !strcmp(other->group, shown->group))
+			return other->head;
+	}
 	for (size_t i = 0; i < shown->value.n; i++)
 		for (uint32_t k = 0; k < shown->value.in[i].n; k++)
 			if (shown->value.in[i].event[k] < head)
@@ -82,22 +116,34 @@ static uint32_t find_head(const struct stat_sheet *s, const struct shown *shown)
 	return head;
 }
 
-static int add_metric_filtered(struct stat_sheet *s, const struct metric *m, uint32_t filter, struct buf *lacks)
+/* "TopdownL1", or "TopdownL1 (cpu_core)" where there are several kinds of CPUs. */
+static char *head_of(const struct stat_sheet *s, const char *group, const char *pmu)
+{
+	struct buf text = BUF_INIT;
+
+	buf_addstr(&text, group);
+	if (pmu && core_pmu(s->places->model, 0))
+		buf_printf(&text, " (%s)", pmu);
+	return buf_detach(&text);
+}
+
+/* With `pmu` only if all its events of CPUs are of that kind. */
+static int add_metric_of(struct stat_sheet *s, const struct metric *m, uint32_t filter, const char *pmu,
+                         struct buf *lacks)
 {
 	const char *unit = m->unit && strcmp(m->unit, "1") ? m->unit : "", *name = m->display;
-	const char *group = default_group(s, m);
+	const char *group = default_group(s, m), *own;
 	struct shown *shown;
 	struct stat_formula f;
-	int err;
+	int err = stat_metric_bind(s, &f, m, pmu, lacks);
 
-	for (uint32_t i = 0; i < s->shadow->n; i++)
-		if (s->shadow->shown[i].metric == m && s->shadow->shown[i].cgroup == s->binding_cgroup &&
-		    s->shadow->shown[i].filter == filter)
-			return 0;
-	if (m->each)
-		return -ENOENT;
-	if ((err = stat_metric_bind(s, &f, m, NULL, lacks)))
+	if (err)
 		return err;
+	own = pmu_of(s, &f);
+	if (pmu && (!own || strcmp(own, pmu))) {
+		stat_formula_release(&f);
+		return -ENOENT;
+	}
 	if (!(shown = stat_shown_add(s->shadow))) {
 		stat_formula_release(&f);
 		return -ENOMEM;
@@ -110,8 +156,11 @@ static int add_metric_filtered(struct stat_sheet *s, const struct metric *m, uin
 	shown->cgroup = s->binding_cgroup;
 	shown->filter = filter;
 	shown->value = f;
-	shown->event = group ? UINT32_MAX : stat_formula_event(s, &f);
-	shown->group = group;
+	shown->event = UINT32_MAX;
+	shown->pmu = pmu;
+	shown->group = group ? head_of(s, group, own) : NULL;
+	if (group && !shown->group)
+		return -ENOMEM;
 	shown->head = group ? find_head(s, shown) : UINT32_MAX;
 	for (size_t i = 0; i < stat_named_n; i++)
 		if (!strcmp(stat_named[i].metric, m->name)) {
@@ -124,10 +173,39 @@ static int add_metric_filtered(struct stat_sheet *s, const struct metric *m, uin
 	if (!shown->words)
 		return -ENOMEM;
 	if (m->threshold && !s->config->no_threshold) {
-		err = bind_first(s, &shown->threshold, m->threshold, m->threshold_otherwise, NULL, NULL);
+		err = bind_first(s, &shown->threshold, m->threshold, m->threshold_otherwise, pmu, NULL);
 		return err == -ENOENT || err == -EINVAL ? 0 : err;
 	}
 	return 0;
+}
+
+/* What has to do with CPUs is one metric for each kind of them. */
+static int add_metric_filtered(struct stat_sheet *s, const struct metric *m, uint32_t filter, struct buf *lacks)
+{
+	const char *pmu;
+	bool any = false;
+	int err = 0;
+
+	for (uint32_t i = 0; i < s->shadow->n; i++)
+		if (s->shadow->shown[i].metric == m && s->shadow->shown[i].cgroup == s->binding_cgroup &&
+		    s->shadow->shown[i].filter == filter)
+			return 0;
+	if (m->each)
+		return -ENOENT;
+	for (uint32_t i = 0; !err && (pmu = core_pmu(s->places->model, i)); i++) {
+		err = add_metric_of(s, m, filter, pmu, NULL);
+		any |= !err;
+		err = err == -ENOENT ? 0 : err;
+	}
+	if (!err && !any)
+		err = add_metric_of(s, m, filter, NULL, lacks);
+	/* Of events that could not be opened it is no number, and says so where they stand. */
+	if (err == -ENOENT && !default_group(s, m)) {
+		s->binding_refused = true;
+		err = add_metric_of(s, m, filter, NULL, NULL);
+		s->binding_refused = false;
+	}
+	return err;
 }
 
 /* A metric over a class of PMUs: once for each set of filters that was recorded. */
@@ -175,16 +253,24 @@ static bool matches(const struct metric *m, const char *word)
 	                         m->categories ? m->categories : "");
 }
 
+static bool is_shown(const struct stat_sheet *s, const char *name)
+{
+	for (uint32_t i = 0; i < s->shadow->n; i++)
+		if (s->shadow->shown[i].metric && !strcmp(s->shadow->shown[i].metric->name, name) &&
+		    s->shadow->shown[i].cgroup == s->binding_cgroup)
+			return true;
+	return false;
+}
+
 /* All metrics that the word names, of tables and vendors' files. */
 static int add_word(struct stat_sheet *s, const char *word, struct buf *notes, struct error *e)
 {
 	struct buf lacks = BUF_INIT;
-	bool known = false, any = false;
+	bool known = false, any = false, all = !strcmp(word, "Default");
 	const char *last = word;
 	int err = 0;
 
-	s->binding_default = !strcmp(word, "Default");
-	for (size_t v = 0; v <= s->vendor.n && !any; v++) {
+	for (size_t v = 0; v <= s->vendor.n && (!any || all); v++) {
 		const struct metric_set *set = v < s->vendor.n ? &s->vendor.set[v] : &s->recorded;
 
 		for (size_t i = 0; i < set->n && !err; i++) {
@@ -202,9 +288,10 @@ static int add_word(struct stat_sheet *s, const char *word, struct buf *notes, s
 			err = err == -ENOENT || err == -EINVAL ? 0 : err;
 		}
 	}
-	for (const struct metric_table *t = metric_tables; t->row && !any; t++)
+	/* perf's Default group has the metrics of all CPUs, and those of the one at hand. */
+	for (const struct metric_table *t = metric_tables; t->row && (!any || all); t++)
 		for (size_t i = 0; i < t->n && !err; i++) {
-			if (!matches(&t->row[i], word))
+			if (!matches(&t->row[i], word) || (any && is_shown(s, t->row[i].name)))
 				continue;
 			known = true;
 			buf_clear(&lacks);

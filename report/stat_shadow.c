@@ -45,6 +45,7 @@ void stat_shadow_release(struct stat_sheet *s)
 		stat_formula_release(&sh->shown[i].value);
 		stat_formula_release(&sh->shown[i].threshold);
 		free(sh->shown[i].words);
+		free(sh->shown[i].group);
 	}
 	free(sh->shown);
 	free(sh->behind);
@@ -65,7 +66,7 @@ static const struct metric *metric_named(const char *name)
 }
 
 /* The PMU of an event where there are several kinds of CPUs. */
-static const char *hybrid_pmu(const struct stat_sheet *s, const struct stat_event *ev)
+const char *stat_hybrid_pmu(const struct stat_sheet *s, const struct stat_event *ev)
 {
 	const char *pmu = pm_map_text(&ev->first->attrs, PM_COUNTER_PERF_PMU, NULL);
 	const struct pm_model *m = s->places->model;
@@ -175,7 +176,7 @@ static int add_rate(struct stat_sheet *s, uint32_t event)
  * was not recorded. */
 static int add_shown(struct stat_sheet *s, struct shown what)
 {
-	const char *pmu = hybrid_pmu(s, &s->event[what.event]);
+	const char *pmu = stat_hybrid_pmu(s, &s->event[what.event]);
 	struct shown *shown;
 	int err = what.words ? stat_metric_bind(s, &what.value, what.metric, pmu, NULL) : -ENOMEM;
 
@@ -183,6 +184,7 @@ static int add_shown(struct stat_sheet *s, struct shown what)
 		err = bind_by_cpu_clock(s, &what.value, what.metric->expr, pmu);
 	if (!err && (shown = stat_shown_add(s->shadow))) {
 		*shown = what;
+		shown->pmu = pmu;
 		return 0;
 	}
 	if (!err) {
@@ -248,7 +250,9 @@ static int by_event(const void *a, const void *b)
 	/* As perf has them below their heads. */
 	if (x->cgroup != y->cgroup)
 		return x->cgroup < y->cgroup ? -1 : 1;
-	return x->group != y->group ? strcmp(x->group, y->group) : strcmp(x->metric->name, y->metric->name);
+	if (x->head != y->head)
+		return x->head < y->head ? -1 : 1;
+	return strcmp(x->group, y->group) ? strcmp(x->group, y->group) : strcmp(x->metric->name, y->metric->name);
 }
 
 static enum stat_style style_of(const struct stat_sheet *s)
@@ -321,6 +325,38 @@ static int index_events(struct stat_sheet *s)
 	return 0;
 }
 
+/* perf does not print what it counts for the groups of its Default metrics alone. */
+static void hide_grouped(struct stat_sheet *s)
+{
+	for (int grouped = 1; grouped >= 0; grouped--)
+		for (uint32_t i = 0; i < s->shadow->n; i++) {
+			const struct shown *x = &s->shadow->shown[i];
+
+			for (size_t k = 0; !x->group == !grouped && k < x->value.n; k++)
+				for (uint32_t v = 0; v < x->value.in[k].n; v++)
+					s->event[x->value.in[k].event[v]].hidden = grouped;
+		}
+}
+
+/* perf puts a metric behind the event that the fewest metrics share. */
+static int choose_lines(struct stat_sheet *s)
+{
+	struct stat_shadow *sh = s->shadow;
+	uint32_t *uses = calloc((size_t)s->n_events + 1, sizeof(*uses));
+
+	if (!uses)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < sh->n; i++)
+		for (size_t k = 0; k < sh->shown[i].value.n; k++)
+			for (uint32_t v = 0; v < sh->shown[i].value.in[k].n; v++)
+				uses[sh->shown[i].value.in[k].event[v]]++;
+	for (uint32_t i = 0; i < sh->n; i++)
+		if (!sh->shown[i].group)
+			sh->shown[i].event = stat_formula_event(s, &sh->shown[i].value, uses);
+	free(uses);
+	return 0;
+}
+
 int stat_shadow_bind(struct stat_sheet *s, struct buf *notes, struct error *e)
 {
 	enum stat_style style = style_of(s);
@@ -334,14 +370,22 @@ int stat_shadow_bind(struct stat_sheet *s, struct buf *notes, struct error *e)
 	s->shadow = calloc(1, sizeof(*s->shadow));
 	if (!s->shadow || class_index_build(&s->classes, s->places->model))
 		return error_sys(e, ENOMEM, "metrics");
-	for (size_t i = 0; i < s->config->metrics.n && !err; i++)
+	for (size_t i = 0; i < s->config->metrics.n && !err; i++) {
+		s->binding_default = !strcmp(s->config->metrics.word[i], "Default");
 		if ((err = stat_metrics_add(s, s->config->metrics.word[i], notes, e)))
 			return err;
+	}
 	/* What was recorded for metrics shows them, as perf does that counts for them. */
+	s->binding_default = recorded_word(s->places->model, "Default");
 	for (uint32_t i = 0; !asked && !err && (name = recorded_name(s->places->model, i)); i++)
 		if (*name && (err = stat_metrics_add(s, name, NULL, e)))
 			return err;
+	if (!asked && !s->config->events.n && !s->config->all_events)
+		hide_grouped(s);
 	asked |= s->shadow->n > 0;
+	s->shadow->asked = asked;
+	if (asked && choose_lines(s))
+		return error_sys(e, ENOMEM, "metrics");
 	s->binding_cgroup = s->config->aggr == STAT_CGROUP ? PM_NONE : 0;
 	for (uint32_t i = 0; i < n && !err && !asked; i++) {
 		s->binding_cgroup = s->event[i].in_cgroup;

@@ -26,8 +26,9 @@ struct shown {
 	const struct metric *metric;
 	uint32_t cgroup; /* of -M: whose events it is made of */
 	uint32_t filter; /* likewise, of a class of PMUs: place in stat_sheet.classes.filter */
-	const char *group; /* perf prints it below this head, and the events that it is made of not at all; or NULL */
-	uint32_t head;   /* the event whose times that head gives */
+	char *group;   /* owned: perf prints it below this head, and the events that it is made of not at all; or NULL */
+	uint32_t head; /* the event whose times that head gives */
+	const char *pmu; /* the only kind of CPUs whose events it is made of, where there are several; or NULL */
 	char *words;     /* owned: unit and name as they are printed */
 	struct stat_formula value, threshold;
 	bool rate; /* the count a second of the clock */
@@ -38,6 +39,7 @@ struct behind {
 };
 
 struct stat_shadow {
+	bool asked; /* the metrics are those of -M, and no choice of perf's own */
 	struct shown *shown; /* owned, ordered by event */
 	uint32_t n, cap;
 	struct behind *behind; /* owned, ordered by event: which metrics may stand behind its lines */
@@ -46,6 +48,8 @@ struct stat_shadow {
 	uint32_t n_first;
 };
 
+/* The PMU of an event where there are several kinds of CPUs; else NULL. */
+const char *stat_hybrid_pmu(const struct stat_sheet *s, const struct stat_event *ev);
 /* A new one, or NULL without memory. Those before may have moved. */
 struct shown *stat_shown_add(struct stat_shadow *sh);
 /* "GHz  cycles_frequency", with filters behind it; NULL without memory. */

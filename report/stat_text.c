@@ -125,6 +125,12 @@ static void pad(struct buf *out, size_t from, int width)
 		buf_addch(out, ' ');
 }
 
+/* Of the time, how much it was counted. */
+static void put_share(struct buf *out, const struct stat_sum *now)
+{
+	buf_printf(out, "  (%.2f%%)", 100.0 * (double)now->running / (double)now->enabled);
+}
+
 /* Below the line of its event, or where no event is printed. */
 static void put_more(struct stat_sheet *s, const struct stat_row *row, uint32_t nr,
                      const struct stat_metric *m)
@@ -167,7 +173,7 @@ static void put_line(struct stat_sheet *s, const struct stat_line *l)
 	if (there && s->n_runs > 1 && stat_spread_percent(&l->value) != 0)
 		buf_printf(out, " ( +-%6.2f%% )", stat_spread_percent(&l->value));
 	if (there && l->now.running < l->now.enabled)
-		buf_printf(out, "  (%.2f%%)", 100.0 * (double)l->now.running / (double)l->now.enabled);
+		put_share(out, &l->now);
 	end_line(out);
 	if (s->config->verbose && there) {
 		put_place(s, row, l->now.nr);
@@ -391,13 +397,20 @@ static void begin(struct stat_sheet *s)
 {
 }
 
-static void put_grouped(struct stat_sheet *s, const struct stat_row *row, const struct stat_metric *m, bool headed)
+static void put_grouped(struct stat_sheet *s, const struct stat_row *row, const struct stat_metric *m, bool headed,
+                        bool last)
 {
 	struct buf *out = &s->x->out;
+	size_t from;
 
 	put_place(s, row, m->of ? m->of->now.nr : 1);
 	buf_printf(out, "%*s%*s", GROUP_WIDTH, headed ? m->group : "", GROUP_HASH - GROUP_WIDTH, "");
+	from = out->len;
 	put_metric(s, m);
+	if (last && m->of && m->of->now.running < m->of->now.enabled) {
+		pad(out, from, METRIC_WIDTH + (s->config->color && m->color ? 9 : 0));
+		put_share(out, &m->of->now);
+	}
 	end_line(out);
 }
 
@@ -408,7 +421,8 @@ static void put_alone(struct stat_sheet *s, uint32_t row)
 
 	for (size_t i = 0; i < n; i++)
 		if (metric[i].group)
-			put_grouped(s, &s->row[row], &metric[i], stat_is_headed(metric, i));
+			put_grouped(s, &s->row[row], &metric[i], stat_is_headed(metric, i),
+			            stat_is_last(metric, i, n));
 		else
 			put_more(s, &s->row[row], 1, &metric[i]);
 }

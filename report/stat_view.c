@@ -57,12 +57,15 @@ bool stat_skips(const struct stat_sheet *s, const struct stat_line *l)
 void stat_each_line(struct stat_sheet *s, void (*put_line)(struct stat_sheet *s, const struct stat_line *l),
                     void (*put_alone)(struct stat_sheet *s, uint32_t row))
 {
-	uint32_t last = UINT32_MAX, shown = 0;
+	bool by_row = s->config->aggr != STAT_NONE && s->config->aggr != STAT_THREAD;
+	uint32_t last = UINT32_MAX, shown = 0, row = stat_shadow_has_alone(s) ? 0 : s->n_rows;
 
 	for (uint32_t i = 0; i < s->n_lines; i++) {
 		const struct stat_line *l = &s->line[s->order[i]];
 		uint32_t block = stat_block(s, l);
 
+		while (by_row && row < l->row)
+			put_alone(s, row++);
 		shown = block == last ? shown : 0;
 		last = block;
 		if (stat_skips(s, l) || (s->config->top && shown++ >= s->config->top))
@@ -71,8 +74,8 @@ void stat_each_line(struct stat_sheet *s, void (*put_line)(struct stat_sheet *s,
 		if (exporter_is_full(s->x) && exporter_flush(s->x))
 			return;
 	}
-	for (uint32_t row = 0; s->config->metrics.n && row < s->n_rows; row++)
-		put_alone(s, row);
+	while (row < s->n_rows)
+		put_alone(s, row++);
 }
 
 void stat_texts(struct stat_sheet *s,

@@ -11,6 +11,9 @@
 /* An event that counts slots has to lead the group of the others, and so has to be asked for. */
 #define TD(part) "100 * " part " / " TD_ALL " + 0 * slots"
 
+/* Efficient cores have no such event. */
+#define TD_ATOM(part) ";100 * " part " / " TD_ALL
+
 #define OLD(part) "100 * " part " / topdown\\-total\\-slots"
 #define OLD_FE	  "topdown\\-fetch\\-bubbles"
 #define OLD_BAD	  "(topdown\\-slots\\-issued - topdown\\-slots\\-retired + topdown\\-recovery\\-bubbles)"
@@ -58,21 +61,22 @@ const struct metric metric_stat[19] = {
 	  .expr = "msr@smi@", .threshold = "msr@smi@ > 0", .help = "System management interrupts" },
 
 	L1("tma_retiring", "Retiring%", TD("topdown\\-retiring"),
-	   OLD("topdown\\-slots\\-retired") ";100 * " ARM_USEFUL " * " ARM_USED,
+	   OLD("topdown\\-slots\\-retired") ";100 * " ARM_USEFUL " * " ARM_USED TD_ATOM("topdown\\-retiring"),
 	   SHARE_ABOVE("topdown\\-retiring", "0.7"),
-	   OLD_ABOVE("topdown\\-slots\\-retired", "0.7") ";" ARM_USEFUL " * " ARM_USED " > 0.7", METRIC_HIGHER,
+	   OLD_ABOVE("topdown\\-slots\\-retired", "0.7") ";" ARM_USEFUL " * " ARM_USED " > 0.7;"
+	   SHARE_ABOVE("topdown\\-retiring", "0.7"), METRIC_HIGHER,
 	   "Slots whose operation was of use"),
 	L1("tma_bad_speculation", "Bad spec%", TD("topdown\\-bad\\-spec"),
-	   OLD(OLD_BAD) ";100 * (1 - " ARM_USEFUL ") * " ARM_USED, BAD_HIGH,
-	   OLD_ABOVE(OLD_BAD, "0.15") ";(1 - " ARM_USEFUL ") * " ARM_USED " > 0.15", METRIC_LOWER,
+	   OLD(OLD_BAD) ";100 * (1 - " ARM_USEFUL ") * " ARM_USED TD_ATOM("topdown\\-bad\\-spec"), BAD_HIGH,
+	   OLD_ABOVE(OLD_BAD, "0.15") ";(1 - " ARM_USEFUL ") * " ARM_USED " > 0.15;" BAD_HIGH, METRIC_LOWER,
 	   "Slots lost to operations that were thrown away"),
 	L1("tma_frontend_bound", "FE bound%", TD("topdown\\-fe\\-bound"),
-	   OLD(OLD_FE) ";100 * stall_slot_frontend / " ARM_ALL, FE_HIGH,
-	   OLD_ABOVE(OLD_FE, "0.15") ";stall_slot_frontend / " ARM_ALL " > 0.15", METRIC_LOWER,
+	   OLD(OLD_FE) ";100 * stall_slot_frontend / " ARM_ALL TD_ATOM("topdown\\-fe\\-bound"), FE_HIGH,
+	   OLD_ABOVE(OLD_FE, "0.15") ";stall_slot_frontend / " ARM_ALL " > 0.15;" FE_HIGH, METRIC_LOWER,
 	   "Slots for which the front end had nothing"),
 	L1("tma_backend_bound", "BE bound%", TD("topdown\\-be\\-bound"),
-	   "100 * " OLD_BE ";100 * stall_slot_backend / " ARM_ALL,
-	   BE_HIGH, OLD_BE " > 0.2;stall_slot_backend / " ARM_ALL " > 0.2", METRIC_LOWER,
+	   "100 * " OLD_BE ";100 * stall_slot_backend / " ARM_ALL TD_ATOM("topdown\\-be\\-bound"),
+	   BE_HIGH, OLD_BE " > 0.2;stall_slot_backend / " ARM_ALL " > 0.2;" BE_HIGH, METRIC_LOWER,
 	   "Slots that the back end could not take"),
 
 	L2("tma_heavy_operations", "Heavy ops%", TD("topdown\\-heavy\\-ops"),

@@ -340,6 +340,70 @@ expect() {
 	[[ $output == *"lacks topdown-"* ]]
 }
 
+# Where there are several kinds of CPUs each has its groups, in the words of perf 7: "TopdownL1 (cpu_core)".
+@test "recordings made for the Default metrics have their heads by themselves, one a kind of CPUs" {
+	"$tests/make_stat" hybrid hybrid.pmr
+	# 10 switches a second and CPU number from 1: 36 x 10 x 4 over 8 x 4 s of clock; slots of CPUs in a half of the time.
+	stat -x, hybrid.pmr >out
+	diff out - <<-'END'
+	1440,,context-switches,32000000000,100.00,45.0,cs/sec  cs_per_second
+	32000.00,msec,cpu-clock,32000000000,100.00,,
+	,8000000000,50.00,,,,TopdownL1 (cpu_core)
+	,,,,,5.0,%  tma_backend_bound
+	,,,,,10.0,%  tma_bad_speculation
+	,,,,,15.0,%  tma_frontend_bound
+	,,,,,70.0,%  tma_retiring
+	,16000000000,100.00,,,,TopdownL1 (cpu_atom)
+	,,,,,10.0,%  tma_backend_bound
+	,,,,,20.0,%  tma_bad_speculation
+	,,,,,30.0,%  tma_frontend_bound
+	,,,,,40.0,%  tma_retiring
+	END
+	stat hybrid.pmr >out
+	[ "$(grep -c TopdownL1 out)" -eq 2 ]
+	grep -qx ' \{18\}  *#     70.0 %  tma_retiring           (50.00%)' out || { cat out; return 1; }
+	grep -qx ' *#     40.0 %  tma_retiring' out
+	# With the lines of their place; a place without the events has no head.
+	stat -x, --per-socket hybrid.pmr | cut -d, -f1,5,9 >out
+	[ "$(sed -n 3p out)" = "S0,50.00,TopdownL1 (cpu_core)" ]
+	[ "$(sed -n '8,10p' out | tr '\n' ' ')" = "S1,context-switches,cs/sec  cs_per_second S1,cpu-clock, S1,100.00,TopdownL1 (cpu_atom) " ]
+	[ "$(wc -l <out)" -eq 14 ]
+	[ "$(stat -A -x, hybrid.pmr | grep -c 'CPU[0-3],.*(cpu_core)')" -eq 4 ]
+	[ "$(stat -A -x, hybrid.pmr | grep -c 'Topdown')" -eq 8 ]
+	# Events that are asked for stand alone, and so do metrics.
+	[ "$(stat -x, -e cpu_atom/topdown-retiring/ hybrid.pmr)" = "41600,,cpu_atom/topdown-retiring/,16000000000,100.00,," ]
+	[ "$(stat -x, -M tma_retiring hybrid.pmr | grep -c 'tma_retiring')" -eq 2 ]
+	# No object has two members of one name.
+	stat -j --metric-only hybrid.pmr >out
+	python3 - <<-'END'
+	import json
+	def pairs(list):
+	    assert len(dict(list)) == len(list), list
+	    return dict(list)
+	d = json.loads(open("out").read(), object_pairs_hook=pairs)
+	assert d["%  tma_retiring (cpu_core)"] == "70.0" and d["%  tma_retiring (cpu_atom)"] == "40.0", d
+	END
+}
+
+# As perf 7 has them: behind the event that the fewest metrics share, and "nan" for what could not be counted.
+@test "metrics stand behind the event that is theirs, also without a value" {
+	"$bin/pmrec" -q -o m.pmr --sources=perf -a -M cs_per_second,page_faults_per_second,migrations_per_second -- true
+	stat -x, m.pmr | cut -d, -f3,7 | sort >out
+	diff out - <<-'END'
+	context-switches,cs/sec  cs_per_second
+	cpu-clock,
+	cpu-migrations,migrations/sec  migrations_per_second
+	page-faults,faults/sec  page_faults_per_second
+	END
+	"$tests/make_stat" all all.pmr
+	echo '[ { "MetricName": "Lost", "MetricExpr": "broken / branches", "MetricThreshold": "Lost > 1" } ]' >lost.json
+	run stat -x, -M Lost --metrics-file=lost.json all.pmr
+	[[ $output == *",,branches,32000000000,100.00,,Lost"*"<not supported>,,broken,0,100.00,,"* ]] || { echo "$output"; return 1; }
+	run stat -j -M Lost --metrics-file=lost.json all.pmr
+	[[ $output == *'"event" : "branches", "event-runtime" : 32000000000, "pcnt-running" : 100.00, "metric-value" : "nan", "metric-unit" : "Lost", "metric-threshold" : "unknown"}'* ]] ||
+		{ echo "$output"; return 1; }
+}
+
 @test "files, descriptors, and perf's configuration" {
 	"$tests/make_stat" all all.pmr
 	stat -o out -x, -e branches all.pmr

@@ -18,6 +18,8 @@
  * tasks    context-switches of threads 10 (bash) and 11 ("two words"), 3 and 5 a second; the latter ends after 2 s
  * cgroups  task-clock and cs of cgroups 1 ("a") and 2 ("b,c") on CPUs 0 and 1: number * 1 ms, 10 * number + CPU
  * topdown  slots, and the four events of the first level, which are 70, 10, 15 and 5 % of them
+ * hybrid   made with -M Default: topdown of 1000 slots, context-switches and cpu-clock; cpu_core (CPUs 0 to 3) counts in a half
+ *          of the time slots and 70, 10, 15 and 5 % of them, cpu_atom (CPUs 4 to 7) all the time 40, 20, 30 and 10 %
  * slots    what older processors count of 1000 slots: 300 issued, 250 retired, 100 fetch bubbles, 50 of recovery
  * shares   CPUs 0 and 1, three snapshots: cycles, 1000 a second on CPU 0 in 1/2, then in 1/4 of the time, 100 on 1
  *          in all of it; part, 7 a second, which CPU 1 could not open; pkg/late/, one of a package, which never runs
@@ -309,6 +311,76 @@ static void make_topdown(struct builder *b, const struct slots *list)
 	builder_write(b, 0, 5);
 }
 
+/* ---- hybrid ---- */
+
+static const struct slots hybrid[] = {
+	{ { "cpu_core/slots/", "1", NULL, "cpu_core" }, 1000 },
+	{ { "cpu_core/topdown-retiring/", "1", NULL, "cpu_core" }, 700 },
+	{ { "cpu_core/topdown-bad-spec/", "1", NULL, "cpu_core" }, 100 },
+	{ { "cpu_core/topdown-fe-bound/", "1", NULL, "cpu_core" }, 150 },
+	{ { "cpu_core/topdown-be-bound/", "1", NULL, "cpu_core" }, 50 },
+	{ { "cpu_atom/topdown-retiring/", "1", NULL, "cpu_atom" }, 400 },
+	{ { "cpu_atom/topdown-bad-spec/", "1", NULL, "cpu_atom" }, 200 },
+	{ { "cpu_atom/topdown-fe-bound/", "1", NULL, "cpu_atom" }, 300 },
+	{ { "cpu_atom/topdown-be-bound/", "1", NULL, "cpu_atom" }, 100 },
+	{ { "context-switches", "1", NULL, "software" }, 10 },
+	{ { "cpu-clock", "msec", "1e-6", "software" }, 1000000000 },
+};
+
+static struct reading of_hybrid(struct builder *b, const char *counter, const struct pm_instance *i, uint64_t row)
+{
+	bool half = i->number < 4 && b->filling->counter[0] == 1;
+
+	if (!strcmp(counter, "running") && half)
+		return (struct reading){ row * 500000000, 0 };
+	for (size_t k = 0; k < sizeof(hybrid) / sizeof(*hybrid); k++)
+		if (!strcmp(counter, hybrid[k].row.name) && strcmp(counter, "cpu-clock"))
+			return (struct reading){ row * hybrid[k].value * (i->number + 1) / (half ? 2 : 1), 0 };
+	return (struct reading){ row * 1000000000, 0 };
+}
+
+static void add_core_pmu(struct builder *b, const char *name, const char *cpus)
+{
+	struct pm_pmu pmu = { 0 };
+
+	pm_map_set(&pmu.attrs, PM_PMU_NAME, pm_text(name));
+	pm_map_set(&pmu.attrs, PM_PMU_CPUS, pm_text(cpus));
+	assert_int_equal(pm_model_add_pmu(&b->model, &pmu), 0);
+	pm_map_release(&pmu.attrs);
+}
+
+static void set_texts(struct pm_map *attrs, uint32_t key, const char *const *text, uint32_t n)
+{
+	struct pm_value v = pm_array(n);
+
+	for (uint32_t i = 0; i < n; i++)
+		v.array.item[i] = pm_text(text[i]);
+	assert_int_equal(pm_map_set(attrs, key, v), 0);
+}
+
+static void make_hybrid(struct builder *b)
+{
+	static const char *const words[] = { "Default" },
+	    *const metrics[] = { "cs_per_second", "tma_retiring", "tma_bad_speculation", "tma_frontend_bound",
+			         "tma_backend_bound" };
+	uint32_t id[11], cpu[BUILDER_CPUS];
+
+	builder_init(b, of_hybrid);
+	memcpy(cpu, b->instance[PM_CPU], sizeof(cpu));
+	add_core_pmu(b, "cpu_core", "0-3");
+	add_core_pmu(b, "cpu_atom", "4-7");
+	set_texts(&b->model.header, PM_HEADER_METRICS, metrics, 5);
+	set_texts(&b->model.header, PM_HEADER_METRIC_WORDS, words, 1);
+	for (int k = 0; k < 11; k++)
+		add_counter(b, &hybrid[k].row, &id[k]);
+	builder_group(b, PM_CPU, 4, PM_GROUP_PERF_TIMES, id, 5);
+	memcpy(b->instance[PM_CPU], cpu + 4, 4 * sizeof(*cpu));
+	builder_group(b, PM_CPU, 4, PM_GROUP_PERF_TIMES, id + 5, 4);
+	memcpy(b->instance[PM_CPU], cpu, sizeof(cpu));
+	builder_group(b, PM_CPU, 8, PM_GROUP_PERF_TIMES, id + 9, 2);
+	builder_write(b, 0, 5);
+}
+
 /* ---- shares ---- */
 
 static struct reading of_shares(struct builder *b, const char *counter, const struct pm_instance *i, uint64_t row)
@@ -449,6 +521,8 @@ int main(int argc, char **argv)
 		make_topdown(&b, topdown);
 	else if (!strcmp(argv[1], "slots"))
 		make_topdown(&b, slots);
+	else if (!strcmp(argv[1], "hybrid"))
+		make_hybrid(&b);
 	else if (!strcmp(argv[1], "cgroups"))
 		make_cgroups(&b);
 	else if (!strcmp(argv[1], "shares"))
