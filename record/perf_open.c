@@ -1,6 +1,7 @@
 #include "record/perf_open.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -105,6 +106,16 @@ bool perf_nmi_watchdog(const struct root *root)
 	char line[32];
 
 	return !root_line(root, line, sizeof(line), "/proc/sys/kernel/nmi_watchdog") && !strcmp(line, "1");
+}
+
+uint64_t perf_used_nofile(void)
+{
+	/* The lowest that is free: those who came before have them without gaps. */
+	int fd = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0);
+
+	if (fd >= 0)
+		close(fd);
+	return fd < 0 ? 0 : (uint64_t)fd;
 }
 
 uint64_t perf_raise_nofile(void)

@@ -52,6 +52,8 @@ const char *perf_hint(int err, const struct event *ev, const struct plan *p, cha
 /* Does the NMI watchdog hold a counter of each CPU? */
 bool perf_nmi_watchdog(const struct root *root);
 
+/* How many descriptors are in use. */
+uint64_t perf_used_nofile(void);
 /* Raises the limit of open files as far as it may go; the descriptors that are available then. */
 uint64_t perf_raise_nofile(void);
 

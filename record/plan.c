@@ -1,10 +1,12 @@
 #include "record/plan.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/catalog/catalog.h"
 #include "record/clocks.h"
@@ -72,9 +74,21 @@ void plan_release(struct plan *p)
 	*p = (struct plan){ 0 };
 }
 
+/* Descriptors for the output and for what runs the recording: sources may use up all others. */
+#define RESERVED 24
+
+static int reserve(int fds[RESERVED])
+{
+	int n = 0;
+
+	while (n < RESERVED && (fds[n] = open("/dev/null", O_RDONLY | O_CLOEXEC)) >= 0)
+		n++;
+	return n;
+}
+
 int plan_sources(struct plan *p, struct source *s, size_t n, struct error *e)
 {
-	int err = 0;
+	int fds[RESERVED], reserved = reserve(fds), err = 0;
 
 	for (size_t i = 0; i < n && !err; i++) {
 		if (!s[i].wanted)
@@ -82,6 +96,8 @@ int plan_sources(struct plan *p, struct source *s, size_t n, struct error *e)
 		p->source = &s[i];
 		err = s[i].ops->plan(&s[i], p, e);
 	}
+	while (reserved)
+		close(fds[--reserved]);
 	p->source = NULL;
 	return err;
 }

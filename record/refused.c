@@ -13,6 +13,13 @@ static bool is_permission(uint16_t reason)
 	       reason == PM_REASON_ERRNO + EPERM;
 }
 
+/* What was asked for takes more than may be had. */
+static bool is_shortage(uint16_t reason)
+{
+	return reason == PM_REASON_ERRNO + EMFILE || reason == PM_REASON_ERRNO + ENFILE ||
+	       reason == PM_REASON_ERRNO + ENOMEM;
+}
+
 /* An event or counter that the user named: it is in the file as a counter without values. */
 static bool is_named(const struct pm_model *m, const struct pm_probe *p)
 {
@@ -32,7 +39,7 @@ static bool is_told(const struct pm_model *m, uint32_t i, bool all)
 {
 	if (is_remark(&m->probe[i]))
 		return false;
-	return all || is_permission(m->probe[i].reason) || is_named(m, &m->probe[i]);
+	return all || is_permission(m->probe[i].reason) || is_shortage(m->probe[i].reason) || is_named(m, &m->probe[i]);
 }
 
 static bool same_cure(const struct pm_probe *a, const struct pm_probe *b)

@@ -23,6 +23,9 @@ static uint32_t descriptors_of(const struct perf_source *s, const struct perf_gr
 	return g->bpf && !bpf_group_opens(g->bpf) ? 5 : perf_rows_places(s, g);
 }
 
+/* Descriptors of the sources that come after this one, about. */
+#define OTHERS 32
+
 /* How many descriptors all rows need, beside those of everyone else. */
 static int check_descriptors(const struct perf_source *s, struct plan *p)
 {
@@ -34,7 +37,7 @@ static int check_descriptors(const struct perf_source *s, struct plan *p)
 	/* What notices new tasks. */
 	if (p->options->per_thread && !p->options->no_inherit)
 		need += (uint64_t)(s->n_tasks + 1) * p->model->topology.n;
-	need += 256;
+	need += perf_used_nofile() + OTHERS;
 	if (need <= have)
 		return 0;
 	snprintf(hint, sizeof(hint), "ulimit -Hn %" PRIu64, need);
@@ -357,6 +360,7 @@ static void perf_doctor(struct source *source, struct plan *p, struct buf *out)
 	if (!root_line(p->root, line, sizeof(line), FREEZE_SMI_PATH) && !strcmp(line, "1"))
 		buf_addstr(out, "core counters stand still in firmware interrupts: unless somebody records with "
 			   "--smi-cost now, echo 0 >" FREEZE_SMI_PATH "\n");
+	perf_bpf_doctor(p, out);
 	if (perf_nmi_watchdog(p->root))
 		buf_addstr(out,
 		           "the NMI watchdog holds one counter of each CPU: sysctl kernel.nmi_watchdog=0\n");

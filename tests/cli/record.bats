@@ -457,3 +457,15 @@ snapshots() {
 	grep '^pmrec: standard output: ' err
 	[ "$(grep -c "'-'" err)" = 0 ]
 }
+
+@test "events that use up all open files leave enough for the recording, and are told" {
+	[ "$(id -u)" = 0 ] || skip "not root"
+	limit=$((45 + 4 * $(getconf _NPROCESSORS_ONLN)))
+	list=$(seq -s, -f '1:%.0f:u' 0 9)
+	(
+		ulimit -n "$limit"
+		"$bin/pmrec" --overwrite --sources=perf -a -i 0 --timeout=50 -e "$list,{$list},{$list},{$list}" -o few.pmr
+	) 2>err
+	grep "need [0-9]* open files, and the limit is $limit (Too many open files); try: ulimit -Hn" err
+	"$bin/pmrep" check few.pmr
+}
