@@ -67,6 +67,8 @@ struct html_recording {
 	struct html_row *row; /* owned */
 	uint32_t n_rows, cap_rows;
 	struct html_set near, far, totals;
+	uint32_t *near_order;  /* owned: series of `near` by metric and row, once html_index() has been called */
+	double interval_s;     /* that was asked for; 0: none */
 	struct html_event *event; /* owned */
 	uint32_t n_events, cap_events;
 	uint64_t more_events;
@@ -110,6 +112,8 @@ static inline double html_mean(const struct html_series *s)
 {
 	return s->present ? s->sum / s->weight : (double)__builtin_nan("");
 }
+/* Once everything is collected: makes series be found. 0 or -ENOMEM. */
+int html_index(struct html_recording *r);
 /* Series of that metric and row among those that are drawn near; NULL: none. */
 const struct html_series *html_near(const struct html_recording *r, uint32_t metric, uint32_t row);
 
@@ -129,9 +133,17 @@ struct html_page {
 	const struct buf *verdicts; /* markup of html_verdicts(), or NULL */
 	const char *verdict_counts; /* its sentence; "" or NULL: none */
 	struct html_form near, far; /* out: how series were written; far.bytes 0: they were left out */
+	uint32_t metrics, rows;     /* out: so many metrics are drawn at most, and listed in the table of all */
 	uint64_t bytes;             /* out */
 	struct buf reduced;         /* out: lines that say what was reduced; empty: nothing */
 };
+/* Whether a metric is drawn in this page. */
+static inline bool html_drawn(const struct html_page *p, const struct html_recording *r, uint32_t metric)
+{
+	return metric < p->metrics && r->metric[metric].charted;
+}
+/* Bytes of numbers of the series that are drawn; 0 for a form of no bytes. */
+uint64_t html_page_bytes(const struct html_page *p, const struct html_set *s, const struct html_form *f);
 /* 0 or -errno with the text in *e; -EFBIG: it cannot be made so small. */
 int html_page_write(struct html_page *p, struct outfile *out, struct error *e);
 
@@ -139,10 +151,12 @@ int html_page_write(struct html_page *p, struct outfile *out, struct error *e);
 int html_page_text(const struct html_page *p, struct buf *before, struct buf *after, struct error *e);
 
 /* Parts of the page that are markup and no data. */
-void html_put_summary(const struct html_recording *r, struct buf *out);
-void html_put_metrics(const struct html_recording *r, struct buf *out);
-void html_put_events(const struct html_recording *r, struct buf *out);
-void html_put_outliers(const struct html_recording *r, struct buf *out);
+void html_put_summary(const struct html_page *p, const struct html_recording *r, struct buf *out);
+void html_put_metrics(const struct html_page *p, const struct html_recording *r, struct buf *out);
+/* How long a point of the charts is, where that is more than an interval. */
+void html_put_resolution(const struct html_page *p, struct buf *out);
+void html_put_events(const struct html_page *p, const struct html_recording *r, struct buf *out);
+void html_put_outliers(const struct html_page *p, const struct html_recording *r, struct buf *out);
 /* Buttons that show the CPU, and the moment. */
 void html_put_cpu_button(const struct html_recording *r, const struct html_outlier *o, struct buf *out);
 void html_put_moment_button(const struct html_recording *r, const struct html_moment *m, struct buf *out);

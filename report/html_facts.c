@@ -60,7 +60,7 @@ static void end_part(struct facts *f)
 		html_text(f->out, f->title);
 		if (!card)
 			buf_printf(f->out, " <span class=count>%llu</span>", (unsigned long long)f->n_rows);
-		buf_addstr(f->out, "</summary><div class=scroll tabindex=0 role=region aria-label=\"");
+		buf_addstr(f->out, "</summary><div class=scroll tabindex=0 role=group aria-label=\"");
 		html_text(f->out, f->title);
 		buf_addstr(f->out, "\"><table class=facts>");
 		put_head(f);
@@ -279,6 +279,7 @@ int html_facts(struct html_recording *r, const char *path, struct error *e)
 	end_part(&f);
 	if (f.in_cards)
 		buf_addstr(&r->facts, "</div>\n");
+	r->interval_s = (double)pm_map_u64(&pm_reader_model(s.reader)->header, PM_HEADER_INTERVAL, 0) / 1e9;
 	r->lost_ticks = s.lost_ticks;
 	r->n_refused = pm_reader_model(s.reader)->n_probes;
 	buf_release(&f.rows);

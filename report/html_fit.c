@@ -9,13 +9,25 @@
 #include "report/html_text.h"
 #include "report/input.h"
 
+#define METRICS_LEAST 10 /* that are drawn, and rows of the table, where no more fit */
+#define ROWS_LEAST 20
+
+uint64_t html_page_bytes(const struct html_page *p, const struct html_set *s, const struct html_form *f)
+{
+	uint64_t left_out = 0;
+
+	for (uint32_t i = 0; i < s->n && p->metrics != UINT32_MAX; i++)
+		left_out += s->series[i].metric >= p->metrics;
+	return f->bytes ? html_form_bytes(s, f) / (s->n ? s->n : 1) * (s->n - left_out) : 0;
+}
+
 static uint64_t numbers_bytes(const struct html_page *p)
 {
 	uint64_t bytes = 0;
 
 	for (size_t i = 0; i < p->n; i++) {
-		bytes += html_form_bytes(&p->recording[i].near, &p->near);
-		bytes += p->far.bytes ? html_form_bytes(&p->recording[i].far, &p->far) : 0;
+		bytes += html_page_bytes(p, &p->recording[i].near, &p->near);
+		bytes += html_page_bytes(p, &p->recording[i].far, &p->far);
 	}
 	return html_base64_length(bytes);
 }
@@ -68,6 +80,42 @@ static bool reduce(struct html_page *p)
 	return true;
 }
 
+static uint32_t most_metrics(const struct html_page *p)
+{
+	uint32_t most = 0;
+
+	for (size_t i = 0; i < p->n; i++)
+		most = p->recording[i].n_metrics > most ? p->recording[i].n_metrics : most;
+	return most;
+}
+
+static uint32_t most_rows(const struct html_page *p)
+{
+	uint32_t most = 0;
+
+	for (size_t i = 0; i < p->n; i++) {
+		const struct html_recording *r = &p->recording[i];
+
+		most = r->near.n + r->totals.n > most ? r->near.n + r->totals.n : most;
+	}
+	return most;
+}
+
+/* Fewer metrics, and rows in the table of all, of which `part` is to be left; false: there are no more than that. */
+static bool reduce_text(struct html_page *p, double part, uint32_t metrics_least, uint32_t rows_least)
+{
+	uint32_t metrics = most_metrics(p), rows = most_rows(p), before = p->metrics, before_rows = p->rows;
+
+	part = part > .9 ? .9 : part;
+	metrics = (uint32_t)((p->metrics < metrics ? p->metrics : metrics) * part);
+	rows = (uint32_t)((p->rows < rows ? p->rows : rows) * part);
+	if (metrics >= metrics_least)
+		p->metrics = metrics;
+	if (rows >= rows_least)
+		p->rows = rows;
+	return p->metrics != before || p->rows != before_rows;
+}
+
 static void put_width(struct buf *out, double width_s)
 {
 	char text[NUMBER_MAX];
@@ -81,6 +129,11 @@ static void say_reduced(struct html_page *p)
 	const struct html_recording *r = p->recording;
 
 	buf_clear(&p->reduced);
+	if (p->metrics < most_metrics(p))
+		buf_printf(&p->reduced, "%u of %u metrics are drawn; --show=METRIC,... draws others\n", p->metrics,
+			   most_metrics(p));
+	if (p->rows < most_rows(p))
+		buf_printf(&p->reduced, "the table of every metric has %u of %u rows\n", p->rows, most_rows(p));
 	if (p->near.merge > 1) {
 		buf_addstr(&p->reduced, "the system, packages and devices: ");
 		put_width(&p->reduced, r->near.width_s * p->near.merge);
@@ -125,9 +178,12 @@ static void pour(struct pouring *w, bool last)
 	w->raw.len -= n;
 }
 
-static void pour_set(struct pouring *w, const struct html_set *s, const struct html_form *f)
+static void pour_set(struct pouring *w, const struct html_page *p, const struct html_set *s,
+		     const struct html_form *f)
 {
 	for (uint32_t i = 0; i < s->n && f->bytes && !w->err; i++) {
+		if (s->series[i].metric >= p->metrics)
+			continue;
 		html_series_pack(s, &s->series[i], f, &w->raw);
 		pour(w, false);
 	}
@@ -140,8 +196,8 @@ static int write_all(const struct html_page *p, const struct buf *before, const 
 
 	w.err = outfile_write(out, before->data, before->len);
 	for (size_t i = 0; i < p->n && !w.err; i++) {
-		pour_set(&w, &p->recording[i].near, &p->near);
-		pour_set(&w, &p->recording[i].far, &p->far);
+		pour_set(&w, p, &p->recording[i].near, &p->near);
+		pour_set(&w, p, &p->recording[i].far, &p->far);
 	}
 	if (!w.err && w.raw.len)
 		pour(&w, true);
@@ -163,17 +219,24 @@ static void put_megabytes(struct buf *out, uint64_t bytes)
 int html_page_write(struct html_page *p, struct outfile *out, struct error *e)
 {
 	struct buf before = BUF_INIT, after = BUF_INIT, least = BUF_INIT;
-	bool fits = false, more = true, had_far = true;
+	uint64_t words = p->max_bytes / 10 * 6;
+	bool fits = false, more = true, had_far = true, again;
 	int err;
 
 	p->near = (struct html_form){ .merge = 1, .bytes = 2, .band = true };
 	p->far = p->near;
+	p->metrics = p->rows = UINT32_MAX;
 	err = html_page_text(p, &before, &after, e);
+	/* Where words alone fill the page, fewer of them leave room for numbers. */
+	while (!err && before.len + after.len > words &&
+	       reduce_text(p, (double)words / (double)(before.len + after.len), 100, 500))
+		err = html_page_text(p, &before, &after, e);
 	while (!err && more && !fits) {
 		fits = before.len + after.len + NOTES_ROOM + numbers_bytes(p) <= p->max_bytes;
-		more = fits || reduce(p);
+		again = false;
+		more = fits || reduce(p) || (again = reduce_text(p, .5, METRICS_LEAST, ROWS_LEAST));
 		/* What is left out needs no names either. */
-		if (had_far && !p->far.bytes)
+		if (again || (had_far && !p->far.bytes))
 			err = html_page_text(p, &before, &after, e);
 		had_far = p->far.bytes;
 	}

@@ -29,7 +29,7 @@ static void put_pair(const struct html_page *p, struct buf *out)
 	static const char *const name[] = { "Host", "Product", "Processor", "Size", "System", "Recorded", "Counted",
 					    "Labels", "History" };
 
-	buf_addstr(out, "<div class=scroll tabindex=0 role=region aria-label=\"The two recordings\">"
+	buf_addstr(out, "<div class=scroll tabindex=0 role=group aria-label=\"The two recordings\">"
 			"<table class=pair><thead><tr><td></td>");
 	for (size_t i = 0; i < p->n; i++) {
 		buf_printf(out, "<th scope=col><i class=\"swatch s%zu\"></i>", i);
@@ -111,14 +111,18 @@ static void put_short(struct buf *out, double v, unsigned precision)
 		double limit;
 		const char *sign;
 	} units[] = { { 1e15, "P" }, { 1e12, "T" }, { 1e9, "G" }, { 1e6, "M" }, { 1e3, "k" } };
+	double size = fabs(v);
 	char text[48];
 
-	for (size_t i = 0; i < 5 && fabs(v) >= 1e5; i++)
-		if (fabs(v) >= units[i].limit) {
-			buf_printf(out, "%.*f%s", fabs(v) / units[i].limit < 100 ? 1 : 0, v / units[i].limit,
-				   units[i].sign);
-			return;
-		}
+	for (size_t i = 0; i < 5 && size >= 1e5; i++) {
+		double part = v / units[i].limit;
+
+		/* 999,960,000 is 1.000G, and not 1000M. */
+		if (size < units[i].limit * .99995)
+			continue;
+		buf_printf(out, "%.*f%s", fabs(part) < 9.9995 ? 3 : fabs(part) < 99.995 ? 2 : 1, part, units[i].sign);
+		return;
+	}
 	html_number(text, v, fabs(v) >= 1000 ? 0 : precision);
 	buf_addstr(out, text);
 }

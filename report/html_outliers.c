@@ -345,7 +345,7 @@ static void put_cpus(const struct html_recording *r, struct buf *out)
 				   r->n_compared);
 		return;
 	}
-	buf_addstr(out, "<div class=scroll tabindex=0 role=region aria-label=\"CPUs that stand out\">"
+	buf_addstr(out, "<div class=scroll tabindex=0 role=group aria-label=\"CPUs that stand out\">"
 			"<table class=numbers><caption>CPUs whose mean lies far from the median of all CPUs</caption>"
 			"<thead><tr><th scope=col>CPU</th><th scope=col>Where</th><th scope=col>Metric</th>"
 			"<th scope=col class=n>Mean</th><th scope=col class=n>Median of CPUs</th>"
@@ -402,7 +402,7 @@ static void put_moments(const struct html_recording *r, struct buf *out)
 					"time.</p>\n");
 		return;
 	}
-	buf_addstr(out, "<div class=scroll tabindex=0 role=region aria-label=\"Moments that stand out\">"
+	buf_addstr(out, "<div class=scroll tabindex=0 role=group aria-label=\"Moments that stand out\">"
 			"<table class=numbers><caption>Moments in which a metric left its own band</caption>"
 			"<thead><tr><th scope=col class=n>At</th><th scope=col class=n>For</th>"
 			"<th scope=col>Metric</th><th scope=col>Where</th>"
@@ -414,7 +414,7 @@ static void put_moments(const struct html_recording *r, struct buf *out)
 	buf_addstr(out, "</tbody></table></div>\n");
 }
 
-void html_put_outliers(const struct html_recording *r, struct buf *out)
+void html_put_outliers(const struct html_page *p, const struct html_recording *r, struct buf *out)
 {
 	put_cpus(r, out);
 	put_moments(r, out);

@@ -34,7 +34,8 @@ static void put_short(struct buf *out, double v)
 	buf_addstr(out, text);
 }
 
-static void put_set(const struct html_set *s, const struct html_form *f, uint64_t offset, struct buf *out)
+static void put_set(const struct html_page *p, const struct html_set *s, const struct html_form *f,
+		    uint64_t offset, struct buf *out)
 {
 	struct html_form none = { .merge = 1, .bytes = 1 };
 	bool left_out = !f->bytes;
@@ -48,6 +49,8 @@ static void put_set(const struct html_set *s, const struct html_form *f, uint64_
 	for (uint32_t i = 0, n = 0; i < s->n && !left_out; i++) {
 		const struct html_series *series = &s->series[i];
 
+		if (series->metric >= p->metrics)
+			continue;
 		buf_printf(out, "%s[%u,%u,", n++ ? "," : "", series->metric, series->row);
 		put_short(out, series->present ? series->low : 0);
 		buf_addch(out, ',');
@@ -76,13 +79,14 @@ static void put_recording(const struct html_page *p, const struct html_recording
 	buf_addstr(out, ",\"duration\":");
 	put_double(out, r->duration_s);
 	buf_addstr(out, ",\"metrics\":[");
-	for (uint32_t i = 0; i < r->n_metrics; i++) {
+	for (uint32_t i = 0; i < r->n_metrics && i < p->metrics; i++) {
 		const struct html_metric *m = &r->metric[i];
 
 		/* Those that are in tables only need their place. */
-		buf_addstr(out, i ? ",{\"name\":" : "{\"name\":");
-		html_json_text(out, m->charted ? m->name : "");
+		buf_addstr(out, i ? ",{" : "{");
 		if (m->charted) {
+			buf_addstr(out, "\"name\":");
+			html_json_text(out, m->name);
 			buf_addstr(out, ",\"display\":");
 			html_json_text(out, m->display);
 			buf_addstr(out, ",\"unit\":");
@@ -96,6 +100,11 @@ static void put_recording(const struct html_page *p, const struct html_recording
 	for (uint32_t i = 0; i < r->n_rows; i++) {
 		const struct html_row *row = &r->row[i];
 
+		/* Without series, very many rows would only take room. */
+		if (row->far && !p->far.bytes) {
+			buf_addstr(out, i ? ",{\"far\":true}" : "{\"far\":true}");
+			continue;
+		}
 		buf_addstr(out, i ? ",{\"label\":" : "{\"label\":");
 		html_json_text(out, row->label);
 		buf_addstr(out, ",\"place\":");
@@ -117,11 +126,11 @@ static void put_recording(const struct html_page *p, const struct html_recording
 		buf_addch(out, ']');
 	}
 	buf_addstr(out, "],\"near\":");
-	put_set(&r->near, &p->near, *offset, out);
-	*offset += html_form_bytes(&r->near, &p->near);
+	put_set(p, &r->near, &p->near, *offset, out);
+	*offset += html_page_bytes(p, &r->near, &p->near);
 	buf_addstr(out, ",\"far\":");
-	put_set(&r->far, &p->far, *offset, out);
-	*offset += p->far.bytes ? html_form_bytes(&r->far, &p->far) : 0;
+	put_set(p, &r->far, &p->far, *offset, out);
+	*offset += html_page_bytes(p, &r->far, &p->far);
 	buf_addch(out, '}');
 }
 
@@ -211,10 +220,10 @@ static void put_notes(const struct html_page *p, struct buf *out)
 }
 
 static void put_each(const struct html_page *p, struct buf *out,
-		     void (*put)(const struct html_recording *, struct buf *))
+		     void (*put)(const struct html_page *, const struct html_recording *, struct buf *))
 {
 	if (p->n == 1) {
-		put(p->recording, out);
+		put(p, p->recording, out);
 		return;
 	}
 	buf_addstr(out, "<div class=each>\n");
@@ -222,7 +231,7 @@ static void put_each(const struct html_page *p, struct buf *out,
 		buf_printf(out, "<div><h3><i class=\"swatch s%zu\"></i>", i);
 		html_text(out, input_name(p->recording[i].path));
 		buf_addstr(out, "</h3>\n");
-		put(&p->recording[i], out);
+		put(p, &p->recording[i], out);
 		buf_addstr(out, "</div>\n");
 	}
 	buf_addstr(out, "</div>\n");
@@ -248,7 +257,7 @@ static void put_events(const struct html_page *p, struct buf *out)
 	put_each(p, out, html_put_events);
 }
 
-static void put_recorded_facts(const struct html_recording *r, struct buf *out)
+static void put_recorded_facts(const struct html_page *p, const struct html_recording *r, struct buf *out)
 {
 	buf_add(out, r->facts.data, r->facts.len);
 }
@@ -363,7 +372,9 @@ static const struct part {
 } parts[] = {
 	{ "policy", put_policy },	{ "generator", put_generator }, { "title", put_title },
 	{ "heading", put_heading },	{ "style", put_style },		{ "identitylines", html_put_identity },		{ "notes", put_notes },
-	{ "glance", html_put_glance },	{ "summary", put_summary },	{ "verdictlink", put_verdict_link }, { "verdicts", put_verdicts },
+	{ "glance", html_put_glance },	{ "summary", put_summary },
+	{ "verdictlink", put_verdict_link }, { "verdicts", put_verdicts },
+	{ "resolution", html_put_resolution },
 	{ "outliers", put_outliers },	{ "events", put_events },	{ "metrics", put_metrics },
 	{ "facts", put_facts },		{ "files", put_files },		{ "notice", put_notice },
 	{ "data", put_data },		{ "numbers", NULL },		{ "uplot", put_uplot },

@@ -26,6 +26,7 @@ void html_recording_release(struct html_recording *r)
 	free(r->row);
 	free(r->event);
 	free(r->fact);
+	free(r->near_order);
 	free(r->path);
 	free(r->host);
 	html_set_release(&r->near);
@@ -167,10 +168,68 @@ out:
 	return err;
 }
 
+static int order(uint32_t metric, uint32_t row, const struct html_series *s)
+{
+	if (metric != s->metric)
+		return metric < s->metric ? -1 : 1;
+	return row < s->row ? -1 : row > s->row;
+}
+
+static int by_metric(const void *a, const void *b, void *ctx)
+{
+	const struct html_set *set = ctx;
+	const struct html_series *x = &set->series[*(const uint32_t *)a];
+
+	return order(x->metric, x->row, &set->series[*(const uint32_t *)b]);
+}
+
+int html_index(struct html_recording *r)
+{
+	r->near_order = calloc((size_t)r->near.n + 1, sizeof(*r->near_order));
+	if (!r->near_order)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < r->near.n; i++)
+		r->near_order[i] = i;
+	qsort_r(r->near_order, r->near.n, sizeof(*r->near_order), by_metric, &r->near);
+	return 0;
+}
+
+/* The first series that is not before that metric and row; near.n: none. */
+static uint32_t find(const struct html_recording *r, uint32_t metric, uint32_t row)
+{
+	uint32_t from = 0, to = r->near.n;
+
+	while (from < to) {
+		uint32_t middle = from + (to - from) / 2;
+
+		if (order(metric, row, &r->near.series[r->near_order[middle]]) > 0)
+			from = middle + 1;
+		else
+			to = middle;
+	}
+	return from;
+}
+
 const struct html_series *html_near(const struct html_recording *r, uint32_t metric, uint32_t row)
 {
-	for (uint32_t i = 0; i < r->near.n; i++)
-		if (r->near.series[i].metric == metric && r->near.series[i].row == row)
-			return &r->near.series[i];
-	return NULL;
+	uint32_t at = find(r, metric, row);
+	const struct html_series *s = at < r->near.n ? &r->near.series[r->near_order[at]] : NULL;
+
+	return s && s->metric == metric && s->row == row ? s : NULL;
+}
+
+const struct html_series *html_main(const struct html_recording *r, uint32_t metric)
+{
+	const struct html_series *found = NULL;
+
+	for (uint32_t at = find(r, metric, 0); at < r->near.n; at++) {
+		const struct html_series *s = &r->near.series[r->near_order[at]];
+
+		if (s->metric != metric)
+			break;
+		if (s->present && r->row[s->row].kind == PM_SYSTEM)
+			return s;
+		found = found || !s->present ? found : s;
+	}
+	return found;
 }

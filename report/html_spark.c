@@ -7,23 +7,6 @@
 #define SPARK_Y 28
 #define SPARK_POINTS 60
 
-/* The series of a metric that stands for the whole: of the system, else the first that there is. */
-const struct html_series *html_main(const struct html_recording *r, uint32_t metric)
-{
-	const struct html_series *found = NULL;
-
-	for (uint32_t i = 0; i < r->near.n; i++) {
-		const struct html_series *s = &r->near.series[i];
-
-		if (s->metric != metric || !s->present)
-			continue;
-		if (r->row[s->row].kind == PM_SYSTEM)
-			return s;
-		found = found ? found : s;
-	}
-	return found;
-}
-
 /* Means over time, in at most SPARK_POINTS columns; a gap stays one. */
 static void put_spark_line(const struct html_set *set, const struct html_series *s, double low, double high,
 			   double seconds, size_t which, struct buf *out)

@@ -8,6 +8,7 @@
 #include "common/number.h"
 #include "report/html.h"
 #include "report/html_text.h"
+#include "report/input.h"
 #include "report/status.h"
 
 #define SPARKS_MOST 2000 /* series from which on lines in a table make it too large */
@@ -20,6 +21,9 @@ void html_number(char out[static 48], double v, unsigned precision)
 		strcpy(out, "-");
 		return;
 	}
+	/* What is large has digits enough. */
+	if (size >= 1e6)
+		precision = 0;
 	/* A small number keeps two digits that say something. */
 	while (size > 0 && precision < 6 && size * pow(10, precision) < 9.5)
 		precision++;
@@ -79,7 +83,7 @@ static void put_trend(const struct html_recording *r, uint32_t metric, struct bu
 	buf_addstr(out, "</td>");
 }
 
-void html_put_summary(const struct html_recording *r, struct buf *out)
+void html_put_summary(const struct html_page *p, const struct html_recording *r, struct buf *out)
 {
 	uint32_t *column = calloc((size_t)r->n_rows + 1, sizeof(*column)), n = 0;
 	bool sparks = r->near.n < SPARKS_MOST;
@@ -92,7 +96,7 @@ void html_put_summary(const struct html_recording *r, struct buf *out)
 		if (is_main(&r->row[i]))
 			column[n++] = i;
 	buf_addstr(out,
-		   "<div class=\"scroll tall\" tabindex=0 role=region aria-label=\"Summary\"><table class=numbers>"
+		   "<div class=\"scroll tall\" tabindex=0 role=group aria-label=\"Summary\"><table class=numbers>"
 		   "<thead><tr><th rowspan=2 scope=col>Metric</th><th rowspan=2 scope=col>Unit</th>");
 	if (sparks)
 		buf_addstr(out, "<th rowspan=2 scope=col>Over time</th>");
@@ -109,7 +113,7 @@ void html_put_summary(const struct html_recording *r, struct buf *out)
 		size_t before = out->len;
 		bool any = false;
 
-		if (!r->metric[m].charted)
+		if (!html_drawn(p, r, m))
 			continue;
 		buf_addstr(out, "<tr>");
 		put_metric_head(&r->metric[m], out);
@@ -177,7 +181,7 @@ static int by_name(const void *a, const void *b, void *ctx)
 	return d ? d : (x->row > y->row) - (x->row < y->row);
 }
 
-void html_put_metrics(const struct html_recording *r, struct buf *out)
+void html_put_metrics(const struct html_page *p, const struct html_recording *r, struct buf *out)
 {
 	const struct html_series **all = calloc((size_t)r->near.n + r->totals.n + 1, sizeof(*all));
 	uint32_t n = 0;
@@ -191,26 +195,28 @@ void html_put_metrics(const struct html_recording *r, struct buf *out)
 	for (uint32_t i = 0; i < r->totals.n; i++)
 		all[n++] = &r->totals.series[i];
 	qsort_r(all, n, sizeof(struct html_series *), by_name, (void *)(uintptr_t)r);
-	buf_addstr(out, "<div class=scroll tabindex=0 role=region aria-label=\"Every metric\">"
+	buf_addstr(out, "<div class=scroll tabindex=0 role=group aria-label=\"Every metric\">"
 			"<table class=\"numbers every\"><thead><tr><th scope=col>Metric</th><th scope=col>Where</th>"
 			"<th scope=col class=n>Mean</th><th scope=col class=n>Min</th><th scope=col class=n>Max</th>"
 			"<th scope=col>Unit</th>"
 			"<th scope=col class=n>Intervals</th><th scope=col>Missing</th></tr></thead><tbody>\n");
-	for (uint32_t i = 0; i < n; i++)
+	for (uint32_t i = 0; i < n && i < p->rows; i++)
 		put_metric_row(r, all[i], out);
 	buf_addstr(out, "</tbody></table></div>\n");
+	if (n > p->rows)
+		buf_printf(out, "<p class=empty>%u more are not listed; pmrep show --total -d has them.</p>\n", n - p->rows);
 	free(all);
 }
 
 /* ---- events ---- */
 
-void html_put_events(const struct html_recording *r, struct buf *out)
+void html_put_events(const struct html_page *p, const struct html_recording *r, struct buf *out)
 {
 	if (!r->n_events) {
 		buf_addstr(out, "<p>No events: no marker, no CPU that came or went, no lost tick.</p>\n");
 		return;
 	}
-	buf_addstr(out, "<div class=scroll tabindex=0 role=region aria-label=\"Events\"><table><thead><tr>"
+	buf_addstr(out, "<div class=scroll tabindex=0 role=group aria-label=\"Events\"><table><thead><tr>"
 			"<th scope=col>At</th><th scope=col>What</th></tr></thead><tbody>\n");
 	for (uint32_t i = 0; i < r->n_events; i++) {
 		const struct html_event *e = &r->event[i];
@@ -226,4 +232,26 @@ void html_put_events(const struct html_recording *r, struct buf *out)
 	if (r->more_events)
 		buf_printf(out, "<p>%llu more events are not listed; pmrep info --all has them.</p>\n",
 			   (unsigned long long)r->more_events);
+}
+
+void html_put_resolution(const struct html_page *p, struct buf *out)
+{
+	for (size_t i = 0; i < p->n; i++) {
+		const struct html_recording *r = &p->recording[i];
+		double near = r->near.width_s * p->near.merge, far = r->far.width_s * p->far.merge;
+
+		if (near <= r->interval_s * 1.01 && (far <= r->interval_s * 1.01 || !r->far.n || !p->far.bytes))
+			continue;
+		buf_addstr(out, "<p class=hint>");
+		if (p->n > 1) {
+			html_text(out, input_name(r->path));
+			buf_addstr(out, ": a");
+		} else {
+			buf_addch(out, 'A');
+		}
+		buf_printf(out, " point is %.6g s long", near);
+		if (r->far.n && p->far.bytes)
+			buf_printf(out, ", of single CPUs %.6g s", far);
+		buf_addstr(out, ".</p>\n");
+	}
 }

@@ -129,7 +129,7 @@ static void put_results(struct buf *out, const struct diff_results *results, str
 	buf_addstr(out, "<p class=hint>The first recording is the base. A change is only called one where its "
 			"interval lies beyond what matters for the metric; one run a side can say how "
 			"values vary within it, and not how other runs would have gone.</p>\n"
-			"<div class=scroll tabindex=0 role=region aria-label=\"Verdicts\">"
+			"<div class=scroll tabindex=0 role=group aria-label=\"Verdicts\">"
 			"<table class=\"numbers verdicts\">"
 			"<thead><tr><th scope=col>Metric</th><th scope=col>Where</th><th scope=col>Verdict</th>"
 			"<th scope=col class=n>Base</th><th scope=col class=n>New</th><th scope=col>Unit</th>"

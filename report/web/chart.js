@@ -308,13 +308,15 @@ function drawChart(chart) {
 }
 
 function fillTable(chart, place) {
+	if (!chart.lines)
+		chart.lines = chart.makeLines();
 	const { x, columns, shown } = mergeLines(chart.lines, 400);
 	const inside = x.map((t, i) => i).filter((i) => x[i] >= range.from && x[i] <= range.to);
 	const every = Math.ceil(inside.length / 200) || 1, step = x.length > 1 ? x[1] - x[0] : longest;
 	const head = make("tr", null, make("th", { scope: "col" }, "At"), ...shown.map((l) => make("th", { scope: "col" }, l.label)));
 	const rows = inside.filter((i, k) => k % every === 0).map((i) => make("tr", null, make("th", { scope: "row" }, clock(x[i], step)),
 		...columns.map((c) => make("td", { class: "n" }, c[0][i] == null ? "-" : shortNumber(c[0][i])))));
-	place.replaceChildren(make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": chart.title + " as a table" },
+	place.replaceChildren(make("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": chart.title + " as a table" },
 		make("table", null, make("thead", null, head), make("tbody", null, ...rows))));
 }
 

@@ -6,7 +6,9 @@ import fs from "node:fs";
 import path from "node:path";
 import { createRequire } from "node:module";
 
-const { chromium } = createRequire(path.join(process.env.PM_MODULES, "x.js"))("playwright-core");
+const modules = createRequire(path.join(process.env.PM_MODULES, "x.js"));
+const { chromium } = modules("playwright-core");
+const axe = fs.readFileSync(modules.resolve("axe-core/axe.min.js"), "utf8");
 const folder = path.resolve(process.argv[2]);
 const browser = await chromium.launch({ executablePath: process.env.PM_CHROMIUM,
 	args: ["--no-sandbox", "--disable-dev-shm-usage", "--enable-precise-memory-info"] });
@@ -260,6 +262,22 @@ await test("what a screen reader needs", async () => {
 	assert.deepEqual(faults, []);
 	await silent(page);
 });
+
+// WCAG 2.2 at levels A and AA, as far as a program can tell: roles, names, contrast, order of headings.
+for (const [name, colorScheme] of [["even", "light"], ["even", "dark"], ["samples", "dark"], ["hostile", "light"], ["svg-even", "light"]])
+	await test(`axe has nothing against ${name}, ${colorScheme}`, async () => {
+		const page = await open(name + ".html", { colorScheme });
+		await shown(page);
+		await page.evaluate(() => document.querySelectorAll("details").forEach((d) => { d.open = true; }));
+		await page.waitForTimeout(300);
+		await page.evaluate(axe);
+		const { violations, passes } = await page.evaluate(() => axe.run(document, {
+			runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"], resultTypes: ["violations"] }));
+		assert.ok(passes.length > 20, "axe looked at nothing");
+		assert.deepEqual(violations.map((v) => `${v.id}: ${v.help}: ${v.nodes.slice(0, 3).map((n) => n.html.slice(0, 160) + " " +
+			n.failureSummary).join(" | ")}`), []);
+		await silent(page);
+	});
 
 await test("dark, and on paper", async () => {
 	const page = await open("even.html", { colorScheme: "dark" });
