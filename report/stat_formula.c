@@ -24,6 +24,14 @@ static bool is_there(const struct stat_sheet *s, uint32_t counter)
 	return s->binding_refused || !pm_map_get(&pm_model_counter(s->places->model, counter)->attrs, PM_COUNTER_PERF_INVALID);
 }
 
+/* A gauge of another source than perf, whose snapshot events stat knows how to add up. */
+static bool is_reading(const struct stat_sheet *s, uint32_t counter)
+{
+	const struct pm_counter *c = pm_model_counter(s->places->model, counter);
+
+	return strcmp(c->source, "perf") && c->semantics != PM_CUMULATIVE && c->semantics != PM_DELTA;
+}
+
 static uint32_t find_counters(struct stat_sheet *s, const char *name, const char *pmu, uint32_t group,
                               uint32_t *found)
 {
@@ -51,7 +59,8 @@ static int add_events(struct stat_sheet *s, struct stat_input *in, const uint32_
 	if (!in->event)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < n; i++) {
-		int64_t event = is_there(s, counter[i]) ? stat_event_of(s, counter[i]) : -ENOENT;
+		bool usable = is_there(s, counter[i]) && !is_reading(s, counter[i]);
+		int64_t event = usable ? stat_event_of(s, counter[i]) : -ENOENT;
 		bool have = false;
 
 		if (event == -ENOENT)
@@ -124,6 +133,28 @@ static int bind_input(struct stat_sheet *s, struct stat_input *in, const struct 
 	return 0;
 }
 
+/* What stat has are counts: differences, no readings. */
+static void say_why(struct stat_sheet *s, const struct expr_input *x, struct buf *lacks)
+{
+	static const char *const readings[] = { [EXPR_FIRST] = "first", [EXPR_LAST] = "last",
+		                                [EXPR_MEAN] = "mean",   [EXPR_MAX] = "max_of" };
+	bool reading = x->aspect >= EXPR_FIRST && x->aspect <= EXPR_MAX;
+	struct bound_input in = { 0 };
+	const char *of = bind_field(x->name, &in);
+	uint32_t one;
+
+	if (x->aspect == EXPR_VALUE && bind_counters(s->places->model, x->name, &one, 1) && is_reading(s, one))
+		buf_printf(lacks, "%s is read, not counted, and stat has counts; pmrep show has it", x->name);
+	else if (reading && bind_counters(s->places->model, x->name, &one, 1))
+		buf_printf(lacks, "%s(%s) is made of readings, and stat has counts; pmrep show has it",
+		           readings[x->aspect], x->name);
+	else if (of && bind_made_of(s->places->model, of, &one, 1))
+		buf_printf(lacks, "%s is made of readings of a register, and stat has counts; pmrep show has it",
+		           x->name);
+	else
+		buf_printf(lacks, "the recording lacks %s%s", x->aspect == EXPR_LITERAL ? "#" : "", x->name);
+}
+
 int stat_formula_bind(struct stat_sheet *s, struct stat_formula *f, const char *text, const char *pmu,
                       struct buf *lacks)
 {
@@ -143,7 +174,7 @@ int stat_formula_bind(struct stat_sheet *s, struct stat_formula *f, const char *
 	for (size_t i = 0; i < f->n && !err; i++) {
 		err = bind_input(s, &f->in[i], &x[i], pmu, group, bind_is_optional(x, f->n, i));
 		if (err == -ENOENT && lacks)
-			buf_printf(lacks, "%s%s", x[i].aspect == EXPR_LITERAL ? "#" : "", x[i].name);
+			say_why(s, &x[i], lacks);
 	}
 	if (err && f->in && f->arg)
 		stat_formula_release(f);

@@ -36,7 +36,7 @@ struct stat_formula {
 /*
  * Ties the text to the recording's counters; events that it wants are added to the stat, hidden. On a hybrid
  * machine `pmu` names the PMU whose events are meant; else NULL. 0; -ENOENT if the recording lacks something,
- * which *lacks (if not NULL) names; -EINVAL, -ENOMEM.
+ * which *lacks (if not NULL) says; -EINVAL, -ENOMEM.
  */
 int stat_formula_bind(struct stat_sheet *s, struct stat_formula *f, const char *text, const char *pmu,
                       struct buf *lacks);

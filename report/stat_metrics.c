@@ -235,7 +235,7 @@ static int add_class_metric(struct stat_sheet *s, const struct metric *m, const 
 		class_choice_release(&choice);
 	}
 	if (!err && !any && lacks)
-		buf_addstr(lacks, m->expr);
+		buf_printf(lacks, "the recording lacks %s", m->expr);
 	expr_free(parsed);
 	return err || any ? err : -ENOENT;
 }
@@ -304,8 +304,8 @@ static int add_word(struct stat_sheet *s, const char *word, struct buf *notes, s
 	else if (!known)
 		err = error_set(e, ENOENT, "-M: there is no metric or group '%s'", last);
 	else if (!any && notes)
-		buf_printf(notes, "-M %s: the recording lacks %s\n", word,
-		           lacks.len ? buf_str(&lacks) : "what it is made of");
+		buf_printf(notes, "-M %s: %s\n", word,
+		           lacks.len ? buf_str(&lacks) : "the recording lacks what it is made of");
 	buf_release(&lacks);
 	return err;
 }

@@ -404,6 +404,20 @@ expect() {
 		{ echo "$output"; return 1; }
 }
 
+@test "what is made of readings is no count, and the user hears where it is" {
+	cp "${PM_SOURCE:-$BATS_TEST_DIRNAME/../..}/samples/command.pmr" .
+	run stat -M runq command.pmr
+	[[ $output == *"-M runq: mean(stat.procs_running) is made of readings, and stat has counts; pmrep show has it"* ]] ||
+		{ echo "$output"; return 1; }
+	"$bin/pmrep" show --total -S --show=runq --format=csv command.pmr | grep -q ',runq,7'
+	echo '[ { "MetricName": "Now", "MetricExpr": "stat.procs_running" },
+	        { "MetricName": "Pkg", "MetricExpr": "no.such.thing" } ]' >now.json
+	run stat -M Now --metrics-file=now.json command.pmr
+	[[ $output == *"stat.procs_running is read, not counted, and stat has counts"* ]] || { echo "$output"; return 1; }
+	run stat -M Pkg --metrics-file=now.json command.pmr
+	[[ $output == *"-M Pkg: the recording lacks no.such.thing"* ]]
+}
+
 @test "files, descriptors, and perf's configuration" {
 	"$tests/make_stat" all all.pmr
 	stat -o out -x, -e branches all.pmr
