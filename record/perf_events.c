@@ -10,38 +10,6 @@
 #include "record/perf_source.h"
 #include "record/pfm.h"
 
-/* perf's defaults, and what each -d adds. */
-static const struct {
-	const char *name;
-	unsigned detailed;
-	bool if_described; /* only where a core PMU says that it has it */
-	bool of_machine;   /* only of all CPUs: turbostat's, not perf's; -d has others in their place */
-} defaults[] = {
-	{ "context-switches" },
-	{ "cpu-migrations" },
-	{ "page-faults" },
-	{ "cycles" },
-	{ "instructions" },
-	{ "branches" },
-	{ "branch-misses" },
-	{ "stalled-cycles-frontend", .if_described = true },
-	{ "stalled-cycles-backend", .if_described = true },
-	{ "cache-references", .if_described = true, .of_machine = true },
-	{ "cache-misses", .if_described = true, .of_machine = true },
-	{ "L1-dcache-loads", 1 },
-	{ "L1-dcache-load-misses", 1 },
-	{ "LLC-loads", 1 },
-	{ "LLC-load-misses", 1 },
-	{ "L1-icache-loads", 2 },
-	{ "L1-icache-load-misses", 2 },
-	{ "dTLB-loads", 2 },
-	{ "dTLB-load-misses", 2 },
-	{ "iTLB-loads", 2 },
-	{ "iTLB-load-misses", 2 },
-	{ "L1-dcache-prefetches", 3 },
-	{ "L1-dcache-prefetch-misses", 3 },
-};
-
 static bool described(const struct perf_pmus *pmus, const char *name)
 {
 	for (size_t i = 0; i < pmus->n; i++)
@@ -202,16 +170,32 @@ static int add_text(void *arg, const char *text, struct error *e)
 	return read_text(r->s, r->p, text, e);
 }
 
+static bool is_wanted(const struct event_default *d, const struct perf_source *s, const struct record_options *o)
+{
+	bool cpus = o->target == TARGET_SYSTEM;
+
+	if (d->detailed > o->detailed || (d->if_described && !described(&s->pmus, d->name)))
+		return false;
+	switch (d->only) {
+	case EVENT_DEFAULT_OF_TASKS:
+		return !cpus;
+	case EVENT_DEFAULT_OF_CPUS:
+		return cpus;
+	case EVENT_DEFAULT_OF_TURBOSTAT:
+		return cpus && !o->detailed;
+	case EVENT_DEFAULT_OF_ALL:
+		break;
+	}
+	return true;
+}
+
 static int read_defaults(struct perf_source *s, struct plan *p, struct error *e)
 {
-	/* A CPU has no tasks of its own: its clock is perf's choice there. */
-	int err = read_text(s, p, p->options->target == TARGET_SYSTEM ? "cpu-clock" : "task-clock", e);
+	int err = 0;
 
-	for (size_t i = 0; i < sizeof(defaults) / sizeof(defaults[0]) && !err; i++)
-		if (defaults[i].detailed <= p->options->detailed &&
-		    (!defaults[i].of_machine || (p->options->target == TARGET_SYSTEM && !p->options->detailed)) &&
-		    (!defaults[i].if_described || described(&s->pmus, defaults[i].name)))
-			err = read_text(s, p, defaults[i].name, e);
+	for (const struct event_default *d = event_defaults; d->name && !err; d++)
+		if (is_wanted(d, s, p->options))
+			err = read_text(s, p, d->name, e);
 	if (!err)
 		err = read_free_running(s, p, e);
 	if (!err && p->options->target != TARGET_TASKS)
@@ -330,6 +314,7 @@ int perf_events_read(struct perf_source *s, struct plan *p, const char *sets, st
 		err = restrict_rings(&s->set.event[i], o);
 		perf_attr_fill(&s->event[i].attr, &s->set.event[i]);
 		s->event[i].err = s->set.event[i].missing;
+		s->event[i].hint = perf_way_refuses(o, &s->set.event[i], &s->event[i].err);
 	}
 	return err;
 }

@@ -11,38 +11,6 @@
 #include "common/parse.h"
 #include "report/stat.h"
 
-/* What perf counts without -e, and with -d, -dd and -ddd. */
-static const struct {
-	const char *name;
-	unsigned level;
-} defaults[] = {
-	{ "task-clock", 0 },
-	{ "cpu-clock", 0 },
-	{ "context-switches", 0 },
-	{ "cpu-migrations", 0 },
-	{ "page-faults", 0 },
-	{ "cycles", 0 },
-	{ "cpu-cycles", 0 },
-	{ "stalled-cycles-frontend", 0 },
-	{ "stalled-cycles-backend", 0 },
-	{ "instructions", 0 },
-	{ "branches", 0 },
-	{ "branch-instructions", 0 },
-	{ "branch-misses", 0 },
-	{ "L1-dcache-loads", 1 },
-	{ "L1-dcache-load-misses", 1 },
-	{ "LLC-loads", 1 },
-	{ "LLC-load-misses", 1 },
-	{ "L1-icache-loads", 2 },
-	{ "L1-icache-load-misses", 2 },
-	{ "dTLB-loads", 2 },
-	{ "dTLB-load-misses", 2 },
-	{ "iTLB-loads", 2 },
-	{ "iTLB-load-misses", 2 },
-	{ "L1-dcache-prefetches", 3 },
-	{ "L1-dcache-prefetch-misses", 3 },
-};
-
 /* ---- words of the command line ---- */
 
 void stat_words_release(struct stat_words *w)
@@ -160,10 +128,15 @@ static bool is_default(const struct pm_model *m, const struct pm_counter *c, uns
 
 	if (slash && !stat_is_uncore(m, c))
 		snprintf(inner, sizeof(inner), "%.*s", (int)strcspn(slash + 1, "/"), slash + 1);
-	for (size_t i = 0; i < sizeof(defaults) / sizeof(defaults[0]); i++)
-		if (defaults[i].level <= level &&
-		    (name_is(defaults[i].name, c->display) || !strcmp(defaults[i].name, inner)))
+	for (const struct event_default *d = event_defaults; d->name; d++) {
+		const struct event_symbol *s = event_symbol_find(d->name);
+
+		if (d->detailed > level || d->only == EVENT_DEFAULT_OF_TURBOSTAT)
+			continue;
+		if (name_is(d->name, c->display) || !strcmp(d->name, inner) ||
+		    (s && s->alias && name_is(s->alias, c->display)))
 			return true;
+	}
 	return false;
 }
 

@@ -260,6 +260,20 @@ enum event_tool {
  * -ENOMEM. */
 int event_tool_pmu(struct event_pmu *pmu, bool slots);
 
+/* What is counted where nobody names events: perf's defaults and what each -d adds, and turbostat's. */
+struct event_default {
+	const char *name;
+	unsigned detailed; /* how many -d it takes */
+	bool if_described; /* only where a core PMU says that it has it */
+	enum {
+		EVENT_DEFAULT_OF_ALL,
+		EVENT_DEFAULT_OF_TASKS,    /* a CPU has no tasks of its own: its clock is perf's choice there */
+		EVENT_DEFAULT_OF_CPUS,
+		EVENT_DEFAULT_OF_TURBOSTAT /* of all CPUs, and not perf's; -d has others in their place */
+	} only;
+};
+extern const struct event_default event_defaults[]; /* in perf's order; ends with name NULL */
+
 /* Events that are built into the kernel's interface. */
 struct event_symbol {
 	const char *name;
