@@ -120,11 +120,42 @@ static bool gates_exist(const struct diff_options *o, const struct diff_data *d)
 			cmd_complain(NAME, "--gate: no recording has '%s'; did you mean '%s'?", word, near);
 		else
 			cmd_complain(NAME,
-				     "--gate: no recording has '%s'; pmrep show --list FILE tells what there is",
+				     "--gate: no recording has '%s'; pmrep list metrics FILE tells what there is",
 				     word);
 		return false;
 	}
 	return true;
+}
+
+static bool word_exists(const char *option, const struct selection_word *w)
+{
+	const char *near = w->known ? NULL : nearest_metric(w->word);
+
+	if (w->known)
+		return true;
+	if (near && strcmp(near, w->word))
+		cmd_complain(NAME, "%s: no recording has '%s'; did you mean '%s'?", option, w->word, near);
+	else
+		cmd_complain(NAME, "%s: no recording has '%s'; pmrep list metrics FILE tells what there is", option,
+			     w->word);
+	return w->verb == SELECT_HIDE;
+}
+
+/* A word of which nothing is known leaves something out that was asked for, or judges it the wrong way. */
+static bool words_exist(const struct diff_options *o)
+{
+	static const char *const option[] = {
+		[SELECT_SHOW] = "--show", [SELECT_HIDE] = "--hide", [SELECT_ENABLE] = "--enable",
+	};
+	bool all = true;
+
+	for (size_t i = 0; i < o->selection.n && !o->n_gates; i++)
+		all &= word_exists(option[o->selection.word[i].verb], &o->selection.word[i]);
+	for (size_t i = 0; i < o->lower.n; i++)
+		all &= word_exists("--lower", &o->lower.word[i]);
+	for (size_t i = 0; i < o->higher.n; i++)
+		all &= word_exists("--higher", &o->higher.word[i]);
+	return all;
 }
 
 static int status_of(const struct diff_results *results, const struct diff_recordings *r)
@@ -199,7 +230,7 @@ static int judge(struct comparison *c, const struct options_common *common)
 	struct error e = { 0 };
 
 	complain_units(&c->data);
-	if (!gates_exist(c->o, &c->data))
+	if (!words_exist(c->o) || !gates_exist(c->o, &c->data))
 		return EXIT_TROUBLE;
 	if (!have_common(&c->data, &c->recordings)) {
 		cmd_complain(NAME, "the two sides have no metric in common: nothing can be compared");

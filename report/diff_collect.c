@@ -18,7 +18,7 @@
 struct collection {
 	struct diff_data *data;
 	struct diff_recordings *recordings;
-	const struct diff_options *o;
+	struct diff_options *o; /* its words are marked under the lock */
 	bool within, rate;
 	pthread_mutex_t lock; /* of data, next and the error */
 	size_t next;
@@ -248,11 +248,13 @@ static int lay_out(void *ctx, const struct places *places, struct replay *replay
 	p->amount = calloc(p->binding.n_metrics + 1, sizeof(*p->amount));
 	if (!p->shown || !p->varying || !p->amount)
 		return error_sys(e, ENOMEM, "metrics");
+	pthread_mutex_lock(&p->c->lock);
 	for (size_t i = 0; i < p->binding.n_metrics; i++) {
 		const struct bound_metric *m = &p->binding.metric[i];
 		struct diff_name name = diff_name_of(&p->binding, m);
 		bool field;
 
+		diff_words_known(p->c->o, &name);
 		p->shown[i] = diff_chooses(p->c->o, &name, m->default_on || m->added);
 		field = p->shown[i] && has_field(p, m, places->model);
 		p->varying[i] = field || (p->shown[i] && p->c->within);
@@ -260,6 +262,7 @@ static int lay_out(void *ctx, const struct places *places, struct replay *replay
 		p->varies |= p->varying[i];
 		p->amount[i] = diff_is_amount(&p->binding, m, places->model);
 	}
+	pthread_mutex_unlock(&p->c->lock);
 	err = want(p, replay, places->model);
 	for (size_t i = 0; i < sizeof(below) / sizeof(*below) && !err; i++)
 		if (!i || !(p->c->o->per || p->c->o->phases))
@@ -539,7 +542,7 @@ static void *work(void *ctx)
 	}
 }
 
-int diff_collect(struct diff_data *d, struct diff_recordings *r, const struct diff_options *o, bool within,
+int diff_collect(struct diff_data *d, struct diff_recordings *r, struct diff_options *o, bool within,
 		 struct error *e)
 {
 	struct collection c = {

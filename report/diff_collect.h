@@ -10,7 +10,7 @@
  * how the numbers vary inside the runs, which takes a second pass. 0 or -errno; the data are to be released in both
  * cases. Damage is kept in the recordings.
  */
-int diff_collect(struct diff_data *d, struct diff_recordings *r, const struct diff_options *o, bool within,
+int diff_collect(struct diff_data *d, struct diff_recordings *r, struct diff_options *o, bool within,
 		 struct error *e);
 
 #endif

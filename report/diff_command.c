@@ -12,7 +12,7 @@ static bool no_other(void *ctx, const char *word)
 	return false;
 }
 
-int diff_add_command(struct diff_data *d, struct diff_recordings *all, const struct diff_options *o)
+int diff_add_command(struct diff_data *d, struct diff_recordings *all, struct diff_options *o)
 {
 	static const struct {
 		const char *name, *display, *unit;
@@ -37,6 +37,7 @@ int diff_add_command(struct diff_data *d, struct diff_recordings *all, const str
 		};
 
 		as.gate = diff_gate_of(o, &name);
+		diff_words_known(o, &name);
 		if (!diff_chooses(o, &name, true))
 			continue;
 		for (size_t i = 0; i < all->n; i++) {

@@ -10,7 +10,7 @@ int64_t diff_series_find(struct diff_data *d, const struct diff_series *as);
 /* The value of that run, made if it is new; valid until another is made. NULL without memory. */
 struct diff_value *diff_series_value(struct diff_series *s, uint32_t recording, uint32_t run);
 /* Time and memory of the commands, as far as the options choose them. 0 or -ENOMEM. */
-int diff_add_command(struct diff_data *d, struct diff_recordings *all, const struct diff_options *o);
+int diff_add_command(struct diff_data *d, struct diff_recordings *all, struct diff_options *o);
 /* The end: what threads have found in any order is put into one. */
 void diff_data_sort(struct diff_data *d);
 

@@ -71,8 +71,11 @@ void diff_put_summary(struct buf *out, const struct diff_report *x)
 		if (x->results->count[order[i]])
 			buf_printf(out, "%s%zu %s", some++ ? ", " : "", x->results->count[order[i]],
 				   verdict_name(order[i]));
-	buf_printf(out, "%sof %zu %s", n ? " " : "none ", n,
-		   x->o->n_gates ? "gated values" : "values of metrics that have a better direction");
+	if (n)
+		buf_printf(out, " of %zu %s", n,
+			   x->o->n_gates ? "gated values" : "values of metrics that have a better direction");
+	else
+		buf_addstr(out, "nothing to judge by: no metric that has a better direction is other than 0");
 	buf_addstr(out, x->status == EXIT_NEGATIVE	     ? x->o->n_gates ? ": the gate fails" : ": regressed" :
 			x->status == EXIT_INCONCLUSIVE ? ": inconclusive" :
 			x->status == EXIT_DAMAGED	     ? ": damaged input took part" :

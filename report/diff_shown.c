@@ -28,6 +28,15 @@ static bool named(const struct selection *s, const struct diff_name *n)
 	return false;
 }
 
+void diff_words_known(struct diff_options *o, const struct diff_name *name)
+{
+	struct selection *const list[] = { &o->selection, &o->lower, &o->higher };
+
+	for (size_t k = 0; k < sizeof(list) / sizeof(*list); k++)
+		for (size_t i = 0; i < list[k]->n; i++)
+			list[k]->word[i].known = list[k]->word[i].known || fits(list[k]->word[i].word, name);
+}
+
 const struct diff_gate *diff_gate_of(const struct diff_options *o, const struct diff_name *name)
 {
 	for (size_t i = 0; i < o->n_gates; i++)

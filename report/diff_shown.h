@@ -19,6 +19,8 @@ struct diff_name {
 
 /* Whether the options choose the metric; `listed`: it is among those compared without being asked for. */
 bool diff_chooses(const struct diff_options *o, const struct diff_name *name, bool listed);
+/* Marks the words that name the metric. The caller has locked the options. */
+void diff_words_known(struct diff_options *o, const struct diff_name *name);
 /* The gate that names the metric; NULL: none. */
 const struct diff_gate *diff_gate_of(const struct diff_options *o, const struct diff_name *name);
 /* The name of a metric among those of a binding; valid as long as the binding. */

@@ -15,6 +15,7 @@ enum selection_verb { SELECT_SHOW, SELECT_HIDE, SELECT_ENABLE };
 struct selection_word {
 	enum selection_verb verb;
 	char *word; /* owned */
+	bool known; /* diff: a metric of some recording has that name */
 };
 
 struct selection {

@@ -199,6 +199,18 @@ assert math.isclose(low / 1.1, math.exp(-1.959963985 * 0.02 * math.sqrt(2)), rel
 	[ "${#lines[@]}" -eq 2 ]
 }
 
+@test "a word that no metric has is told, not taken for a wish" {
+	sides 4
+	run -2 diff --show=time,utli --base a1.pmr a2.pmr --new b1.pmr b2.pmr
+	[[ $output == *"--show: no recording has 'utli'; did you mean 'util'?"* ]]
+	run -2 diff --lower=nothing --base a1.pmr a2.pmr --new b1.pmr b2.pmr
+	[[ $output == *"--lower: no recording has 'nothing'"* ]]
+	# What is not there is hidden well enough.
+	run diff --hide=nothing --base a1.pmr a2.pmr --new b1.pmr b2.pmr
+	[ "$status" -ne 2 ]
+	[[ $output == *"--hide: no recording has 'nothing'"* ]]
+}
+
 @test "labels choose the sides" {
 	mkdir all
 	for i in 1 2 3 4; do
