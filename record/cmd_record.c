@@ -39,7 +39,7 @@ struct recorder {
 	bool quit;           /* no further runs either */
 	bool failed;         /* writing: the recording is over, the command goes on */
 	bool run_over;
-	uint64_t end_ns;     /* --timeout; 0: none */
+	uint64_t end_ns;     /* of this run, by --timeout from when it counts; 0: none */
 	uint64_t enable_ns;  /* -D: when; 0: not waiting */
 	uint64_t second_ns;  /* of the next look at CPUs and progress */
 	uint64_t settle_ns;  /* when new tasks get their place; 0: there are none */
@@ -268,7 +268,7 @@ static void handle_times(struct recorder *r)
 	if (r->enable_ns && now >= r->enable_ns)
 		enable(r);
 	if (r->end_ns && now >= r->end_ns)
-		r->quit = r->run_over = true;
+		r->run_over = true;
 	if (r->settle_ns && now >= r->settle_ns)
 		settle(r);
 	if (now >= r->second_ns)
@@ -321,7 +321,7 @@ static void watch(struct recorder *r)
 			notice(r);
 		handle_times(r);
 		if (r->session.reached_last)
-			r->quit = r->run_over = true;
+			r->run_over = true;
 	}
 }
 
@@ -419,6 +419,8 @@ static void one_run(struct recorder *r)
 	} else if (o->delay_ms > 0) {
 		r->enable_ns = clocks_monotonic() + (uint64_t)o->delay_ms * 1000000;
 	}
+	if (o->timeout_ns)
+		r->end_ns = (r->enable_ns ? r->enable_ns : clocks_monotonic()) + o->timeout_ns;
 	if (!r->run_over && !start_child(r))
 		watch(r);
 	if (r->session.recording)
@@ -525,8 +527,6 @@ static void record(struct recorder *r, char **argv)
 	/* Whoever reads the pipe prints on the same terminal. */
 	progress_init(&r->progress, o->quiet || writes_pipe(o));
 	r->input = !o->command && isatty(STDIN_FILENO);
-	if (o->timeout_ns)
-		r->end_ns = clocks_monotonic() + o->timeout_ns;
 	do {
 		one_run(r);
 	} while (next_run(r));

@@ -313,8 +313,10 @@ void session_begin(struct session *s)
 		s->segment++;
 	s->counting = true;
 	single(s, PM_SNAPSHOT_FORCED | PM_SNAPSHOT_FIRST, true);
-	if (first && s->options->iterations)
+	if (s->options->iterations && s->limited_run != s->run) {
 		s->last_number = s->number + s->options->iterations;
+		s->limited_run = s->run;
+	}
 	tick_on(s);
 }
 
@@ -350,6 +352,7 @@ int session_next_run(struct session *s, pid_t child, struct error *e)
 	int err = 0;
 
 	s->run++;
+	s->reached_last = false;
 	s->plan.child = child;
 	recording_drain(s->recording);
 	recording_lock(s->recording);

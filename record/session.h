@@ -33,7 +33,8 @@ struct session {
 	uint32_t run, segment;
 	uint64_t start_ns;       /* of tick 0; 0: nothing was sampled yet */
 	uint64_t number;         /* of the last snapshot that was asked for */
-	uint64_t last_number;    /* -n; UINT64_MAX: no end */
+	uint64_t last_number;    /* -n, of each run; UINT64_MAX: no end */
+	uint32_t limited_run;    /* the run that last_number is of */
 };
 
 /* The file that is being written. Steady unless the writer rotates files. */

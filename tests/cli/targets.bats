@@ -481,3 +481,18 @@ os.wait()
 	[ "$(awk '$1 >= 300 && $1 < 600' clocks | wc -l)" -ge 3 ]
 	"$bin/pmrep" dump x.pmr | grep 'event=note.*more tasks began'
 }
+
+@test "-r: --timeout and --interval-count end each run, not all of them; -D comes before" {
+	run -143 perf -i 0 -r 3 --timeout=150 -e cpu-clock -o x.pmr -- sleep 5
+	"$bin/pmrep" info --format=json x.pmr | python3 -c 'import json,sys; assert json.load(sys.stdin)["runs"] == 3'
+	[ "$("$bin/pmrep" dump x.pmr | grep -c 'event=child-exit.*signal=15')" = 3 ]
+	run -143 perf -I 50 --interval-count=3 -r 2 -e cpu-clock -o x.pmr -- sleep 5
+	# Three intervals of each run are four readings.
+	[ "$("$bin/pmrep" dump x.pmr | grep -c '^value')" = 8 ]
+	run -143 perf -I 50 -D 100 --interval-count=3 -r 2 -e cpu-clock -o x.pmr -- sleep 5
+	[ "$("$bin/pmrep" dump x.pmr | grep -c '^value')" = 8 ]
+	perf -i 0 -D 200 --timeout=300 -a -e cpu-clock -o x.pmr
+	ms=$("$bin/pmrep" --format=csv --total --per-cpu x.pmr | awk -F, '$12 == 0 && $16 == "cpu-clock" { printf "%d", $17 }')
+	[ "$ms" -ge 290 ]
+	[ "$ms" -lt 500 ]
+}
