@@ -312,6 +312,10 @@ static int show(struct show_options *o, const struct options_common *common)
 	}
 	if (o->spark && !can_spark(o))
 		return EXIT_TROUBLE;
+	if (o->export.thresholds && o->format != &export_csv && o->format != &export_json) {
+		cmd_complain(NAME, "--thresholds goes with --format=csv and json; a table has colors");
+		return EXIT_TROUBLE;
+	}
 	if (o->out && strcmp(o->out, "-")) {
 		o->export.fd = open(o->out, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
 		if (o->export.fd < 0) {

@@ -25,7 +25,8 @@ struct csv {
 	struct names wide;    /* wide: the columns that the header has; nothing may be added later */
 	uint32_t n_wide;
 	uint32_t *wide_of;    /* wide: by column of the sheet: place in the header, or PM_NONE */
-	const struct value **cell; /* wide: scratch by place in the header */
+	const struct sheet_cell **cell; /* wide: scratch by place in the header */
+	bool *judged;         /* wide: by place in the header: a column with the verdict follows */
 };
 
 static void csv_forget(struct csv *c)
@@ -50,6 +51,7 @@ static void csv_release(struct exporter *x)
 	buf_release(&c->head);
 	names_release(&c->wide);
 	free(c->cell);
+	free(c->judged);
 	free(c);
 }
 
@@ -85,11 +87,14 @@ static int wide_heads(struct exporter *x, struct csv *c, const struct sheet *s)
 
 	if (!x->begun) {
 		c->cell = calloc((size_t)s->n_columns + 1, sizeof(*c->cell));
-		if (!c->cell)
+		c->judged = calloc((size_t)s->n_columns + 1, sizeof(*c->judged));
+		if (!c->cell || !c->judged)
 			return -ENOMEM;
 		for (uint32_t i = 0; i < s->n_columns; i++)
 			if (names_set(&c->wide, s->column[i].metric->name, i))
 				return -ENOMEM;
+		for (uint32_t i = 0; i < s->n_columns; i++)
+			c->judged[i] = x->config.thresholds && s->column[i].metric->threshold;
 		c->n_wide = s->n_columns;
 		for (int i = 0; i < EXPORT_N_COLUMNS - 4 && !x->config.no_heads; i++) {
 			buf_addstr(&x->out, start++ ? "," : "");
@@ -103,6 +108,12 @@ static int wide_heads(struct exporter *x, struct csv *c, const struct sheet *s)
 				buf_printf(&head, "%s[%s]", m->name, m->unit);
 			else
 				buf_addstr(&head, m->name);
+			buf_addch(&x->out, ',');
+			export_csv_field(&x->out, buf_str(&head));
+			if (!c->judged[i])
+				continue;
+			buf_clear(&head);
+			buf_printf(&head, "%s:threshold", m->name);
 			buf_addch(&x->out, ',');
 			export_csv_field(&x->out, buf_str(&head));
 		}
@@ -162,7 +173,7 @@ static int csv_shape(struct exporter *x, const struct sheet *s)
 			buf_addstr(&x->out, i ? "," : "");
 			buf_addstr(&x->out, export_columns[i]);
 		}
-		buf_addch(&x->out, '\n');
+		buf_addstr(&x->out, x->config.thresholds ? ",threshold\n" : "\n");
 	}
 	x->begun = true;
 	return err ? err : c->text.err;
@@ -189,7 +200,16 @@ static char *put_interval(char *to, const struct exporter *x, const struct csv *
 	return to;
 }
 
-/* The end of a row: unit and status. */
+static char *put_verdict(char *to, const struct sheet *s, const struct sheet_cell *cell, size_t k)
+{
+	const char *word = export_verdicts[sheet_verdict(s, cell, k)];
+	size_t len = strlen(word);
+
+	memcpy(to, word, len);
+	return to + len;
+}
+
+/* The end of a row, but for the verdict. */
 static char *put_status(char *to, struct exporter *x, uint16_t reason, bool partial)
 {
 	const char *why;
@@ -234,6 +254,11 @@ static int long_interval(struct exporter *x, struct csv *c, const struct sheet *
 			if (!v->reason)
 				to += export_number(to, v->v);
 			to = put_status(put(to, c, unit), x, v->reason, export_partial(cell, i, k));
+			if (x->config.thresholds) {
+				to[-1] = ',';
+				to = put_verdict(to, s, cell, k);
+				*to++ = '\n';
+			}
 			x->out.len += (size_t)(to - start);
 			if (__builtin_expect(exporter_is_full(x), 0) && (err = exporter_flush(x)))
 				return err;
@@ -256,18 +281,24 @@ static int wide_interval(struct exporter *x, struct csv *c, const struct sheet *
 
 			if (c->wide_of[cell->column] == PM_NONE)
 				continue;
-			c->cell[c->wide_of[cell->column]] = &cell->value[k];
+			c->cell[c->wide_of[cell->column]] = cell;
 			x->partial |= (cell->value[k].reason && !status_absent(cell->value[k].reason)) ||
 				      export_partial(cell, i, k);
 		}
 		start = to = export_room(&x->out,
-					 c->file.len + c->row[r].len + 128 + (size_t)c->n_wide * (NUMBER_MAX + 1));
+					 c->file.len + c->row[r].len + 128 + (size_t)c->n_wide * (NUMBER_MAX + 10));
 		if (!to)
 			return -ENOMEM;
 		to = put(put_interval(to, x, c, &i[k]), c, c->row[r]);
 		for (uint32_t n = 0; n < c->n_wide; n++) {
-			if (c->cell[n] && !c->cell[n]->reason)
-				to += export_number(to, c->cell[n]->v);
+			const struct sheet_cell *cell = c->cell[n];
+
+			if (cell && !cell->value[k].reason)
+				to += export_number(to, cell->value[k].v);
+			*to++ = ',';
+			if (!c->judged[n])
+				continue;
+			to = cell ? put_verdict(to, s, cell, k) : to;
 			*to++ = ',';
 		}
 		/* The text of the row ends with a comma, and so does the last value. */

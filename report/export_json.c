@@ -143,6 +143,21 @@ static void put_head(struct exporter *x, const struct json_text *t, const struct
 	buf_addch(&x->out, ',');
 }
 
+/* A member of its own in wide rows. */
+static void put_verdict(struct exporter *x, const struct sheet *s, const struct sheet_cell *cell, size_t k)
+{
+	const struct bound_metric *m = s->column[cell->column].metric;
+	struct buf name = BUF_INIT;
+
+	if (!x->config.thresholds || !m->threshold)
+		return;
+	buf_printf(&name, "%s:threshold", m->name);
+	buf_addch(&x->out, ',');
+	json_quote(&x->out, buf_str(&name), name.len);
+	buf_printf(&x->out, ":\"%s\"", export_verdicts[sheet_verdict(s, cell, k)]);
+	buf_release(&name);
+}
+
 /* What ends a value: the judgement is there where a threshold is. */
 static const char *const threshold_end[] = {
 	[SHEET_UNJUDGED] = "\"}",
@@ -179,6 +194,7 @@ static int put_interval(struct exporter *x, const struct json_text *t, const str
 			put_span(&x->out, t, t->metric[cell->column]);
 			put_value(&x->out, v);
 			if (wide) {
+				put_verdict(x, s, cell, k);
 				buf_addch(&x->out, n + 1 < row->n_cells ? ',' : '}');
 			} else {
 				put_span(&x->out, t, t->unit[cell->column]);

@@ -16,6 +16,10 @@ const char *const export_columns[] = {
 	"cpu", "device", "task", "cgroup", "metric", "value", "unit", "status", NULL,
 };
 
+const char *const export_verdicts[SHEET_VERDICTS] = {
+	[SHEET_UNJUDGED] = "", [SHEET_UNKNOWN] = "unknown", [SHEET_GOOD] = "good", [SHEET_BAD] = "bad",
+};
+
 const struct exporter_ops *exporter_find(const char *name)
 {
 	for (size_t i = 0; exporters[i]; i++)

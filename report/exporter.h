@@ -33,6 +33,7 @@ struct export_config {
 	bool clear;              /* table on a terminal: clear the screen before every interval */
 	bool flush;              /* write after every interval that arrives */
 	bool name_files;         /* table: say whose it is */
+	bool thresholds;         /* csv: columns with what thresholds say of values; json: in wide rows, too */
 	bool color;              /* table: what a threshold calls bad is red, what it calls good green */
 	bool registers;          /* table: what the processor's registers say comes before it */
 	unsigned no_place;       /* table: bits of the unwanted ones of Package, Die, L3, Node, Module, Core, CPU */
@@ -99,6 +100,8 @@ void export_csv_field(struct buf *out, const char *text);
 void export_place_numbers(const struct place *p, uint32_t number[static 7]);
 /* Names of a place: device (or PMU), task, cgroup; "" where it is none. */
 void export_place_names(const struct sheet *s, const struct place *p, const char *name[static 3]);
+/* By verdict of a value: "", "unknown", "good", "bad". At most 7 bytes. */
+extern const char *const export_verdicts[SHEET_VERDICTS];
 /* The tidy columns, in their order, for ever. */
 extern const char *const export_columns[];
 #define EXPORT_N_COLUMNS 19

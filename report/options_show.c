@@ -16,6 +16,7 @@ enum {
 	KEY_FORCE = 'f', KEY_QUIET = 'q', KEY_HEADS = 'N', KEY_COUNT = 'n', KEY_OUT = 'o',
 	KEY_LONG = 0x200, KEY_IPC, KEY_EVERY, KEY_TOTAL, KEY_ALL, KEY_SINCE, KEY_UNTIL, KEY_FORMAT, KEY_LAYOUT,
 	KEY_TIME, KEY_RATE, KEY_PCI, KEY_STRICT, KEY_FOLLOW, KEY_CLEAR, KEY_WIDTH, KEY_VENDOR, KEY_SPARK,
+	KEY_THRESHOLDS,
 	KEY_PER = 0x300, /* + pm_kind */
 };
 
@@ -54,6 +55,8 @@ static const struct argp_option options[] = {
 	{ "format", KEY_FORMAT, "FORMAT", 0, "table (default), csv, json, or turbostat: its text, TABs between", 4 },
 	{ "layout", KEY_LAYOUT, "LAYOUT", 0,
 	  "csv and json: long (default, a row a value) or wide (a column a metric)", 4 },
+	{ "thresholds", KEY_THRESHOLDS, NULL, 0,
+	  "csv, and wide json: what thresholds say of values, in columns of their own", 4 },
 	{ "time", KEY_TIME, "KIND", 0, "rfc3339, epoch-ns, relative or local", 4 },
 	{ "width", KEY_WIDTH, "COLUMNS", 0,
 	  "Put columns that have no room below the others (those of the terminal); 0: never", 4 },
@@ -221,6 +224,9 @@ static error_t parse_output(struct show_options *o, int key, char *arg, struct a
 		if (parse_word("layout", arg, layouts, &layout, state))
 			return EINVAL;
 		o->export.layout = (enum export_layout)layout;
+		return 0;
+	case KEY_THRESHOLDS:
+		o->export.thresholds = true;
 		return 0;
 	case KEY_OUT:
 		o->out = arg;

@@ -8,8 +8,8 @@ _pmrep() {
 		--header_iterations= --hide= --interval-clear --interval= --layout= --list --metrics-file= --no-msr
 		--no-perf --num_iterations= --out= --per-cache --per-cgroup --per-cluster --per-core --per-cpu
 		--per-device --per-die --per-node --per-package --pci --per-pmu --per-system --per-task --quiet --rate
-		--show= --since= --spark --strict --time= --total --until= --width= --Dump"
-	local stat="--all --all-events --append --big-num --cgroup= --cpu= --detailed --event= --every= --field-separator=
+		--show= --since= --spark --strict --thresholds --time= --total --until= --width= --Dump"
+	local stat="--all --all-events --append --big-num --bpf-prog= --cgroup= --cpu= --detailed --event= --every= --field-separator=
 		--follow --format= --hybrid-merge --interval --interval-clear --interval-count= --interval-print=
 		--json-output --log-fd= --metric-no-threshold --metric-only --metric-style= --metrics= --metrics-file=
 		--no-aggr --no-big-num --no-csv-summary --no-merge --no-metric-only --no-scale --output= --per-cache

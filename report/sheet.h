@@ -39,6 +39,7 @@ struct sheet_cell {
 
 /* What a metric's threshold says of a value; words as perf has them. */
 enum sheet_verdict { SHEET_UNJUDGED, SHEET_UNKNOWN, SHEET_GOOD, SHEET_BAD };
+#define SHEET_VERDICTS 4
 
 struct sheet_row {
 	struct place place;
