@@ -198,27 +198,25 @@ static int make_leader(struct bpf_leader *l, const union perf_attr *attr, const 
 {
 	struct bpf_map_shape one = { .type = BPF_MAP_TYPE_PERCPU_ARRAY, .key_size = 4,
 				     .value_size = sizeof(struct bpf_cell), .entries = 1 };
-	int events = bpf_map_new(&(struct bpf_map_shape){ .name = "events", .type = BPF_MAP_TYPE_PERF_EVENT_ARRAY,
-							  .key_size = 4, .value_size = 4, .entries = n_cpus,
-							  .flags = BPF_KEEP_EVENTS });
+	struct bpf_map_shape events = { .name = "events", .type = BPF_MAP_TYPE_PERF_EVENT_ARRAY, .key_size = 4,
+					.value_size = 4, .entries = n_cpus, .flags = BPF_KEEP_EVENTS };
 	int err;
 
+	l->events = bpf_map_new(&events);
 	one.name = "prev_readings";
-	l->readings = events < 0 ? events : bpf_map_new(&one);
+	l->readings = l->events < 0 ? l->events : bpf_map_new(&one);
 	one.name = "diff_readings";
 	l->differences = l->readings < 0 ? l->readings : bpf_map_new(&one);
 	err = l->differences < 0 ? error_sys(e, -l->differences, "a BPF map") : 0;
 	if (!err)
-		err = l->program = load_leader(events, l->readings, l->differences, e);
+		err = l->program = load_leader(l->events, l->readings, l->differences, e);
 	if (err >= 0)
-		err = add_events(events, attr, filter, cpus, e);
+		err = add_events(l->events, attr, filter, cpus, e);
 	if (err >= 0) {
 		err = l->link = bpf_program_attach(l->program, "sched_switch");
 		if (err < 0)
 			error_sys(e, -err, "attaching to sched_switch");
 	}
-	if (events >= 0)
-		close(events);
 	return err < 0 ? err : 0;
 }
 
@@ -330,7 +328,7 @@ int bpf_leader_begin(struct bpf_leader *l, const struct bpf_leaders *all, const 
 
 void bpf_leader_release(struct bpf_leader *l)
 {
-	int *const fd[] = { &l->link, &l->program, &l->readings, &l->differences };
+	int *const fd[] = { &l->link, &l->program, &l->events, &l->readings, &l->differences };
 
 	for (size_t i = 0; i < sizeof(fd) / sizeof(fd[0]); i++)
 		if (*fd[i] >= 0)
@@ -340,10 +338,10 @@ void bpf_leader_release(struct bpf_leader *l)
 
 int bpf_leader_add_cpu(const struct bpf_leader *l, const union perf_attr *attr, const char *filter, uint32_t cpu)
 {
-	int events = map_of(l, BPF_MAP_TYPE_PERF_EVENT_ARRAY, 0);
+	int events = l->events < 0 ? map_of(l, BPF_MAP_TYPE_PERF_EVENT_ARRAY, 0) : l->events;
 	int err = events < 0 ? events : add_event(events, attr, filter, cpu);
 
-	if (events >= 0)
+	if (events >= 0 && events != l->events)
 		close(events);
 	return err;
 }

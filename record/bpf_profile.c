@@ -8,6 +8,7 @@
 
 #include "record/bpf_btf.h"
 #include "record/bpf_call.h"
+#include "record/bpf_check.h"
 #include "record/bpf_code.h"
 
 /* ---- programs to be counted ---- */
@@ -177,8 +178,8 @@ static int attach(const struct bpf_profile *p, uint32_t target, bool entry, stru
 							.code = c.insn, .n = c.n }, e);
 	code_release(&c);
 	if (fd < 0) {
-		error_prefix(e, "-b %u (%s)", t->id, t->name);
-		return fd;
+		bpf_attach_refused(fd, e);
+		return error_prefix(e, "-b %u (%s)", t->id, t->name);
 	}
 	link = bpf_program_attach(fd, NULL);
 	close(fd);

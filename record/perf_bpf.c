@@ -7,282 +7,15 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "record/bpf_cgroups.h"
-#include "record/bpf_follower.h"
-#include "record/bpf_leader.h"
-#include "record/bpf_profile.h"
-#include "record/perf_source.h"
-
-struct perf_bpf {
-	uint32_t n_cpus;       /* that may be there at all */
-	struct cpulist online; /* when it began */
-	struct bpf_target *target;
-	uint32_t n_targets;
-	struct bpf_profile profile;
-	bool tasks_begun;
-	struct bpf_tasks tasks;
-	uint32_t *place; /* instance of each place of counts of tasks */
-	uint32_t n_places;
-	struct bpf_cgroups cgroups;
-};
-
-/* A member of a group. */
-struct bpf_member {
-	uint32_t index; /* among the events of the profile or of the cgroups */
-	bool on;
-	struct bpf_leader leader;
-	struct bpf_follower follower;
-};
-
-struct bpf_way;
-
-struct bpf_group {
-	const struct bpf_way *way;
-	struct perf_bpf *all;
-	struct bpf_member *member; /* owned; of each of the perf group */
-	uint32_t n;
-	uint32_t target; /* PERF_BY_PROGRAM */
-	bool first;      /* its rows bring up to date what others of the same snapshot read, too */
-	char text[96];
-};
-
-/* How one way differs from the others. NULL: nothing to do there. */
-struct bpf_way {
-	bool opens;
-	int (*begin)(struct perf_source *s, struct plan *p, struct perf_group *g, struct error *e);
-	int (*open)(struct perf_row *row);
-	void (*close)(struct perf_row *row);
-	struct bpf_sum (*sum)(const struct perf_row *row, uint32_t k);
-	void (*enable)(struct perf_row *row, uint32_t k, bool on);
-	void (*refresh)(const struct perf_row *row);
-	void (*online)(struct perf_row *row);
-};
+#include "record/bpf_call.h"
+#include "record/bpf_check.h"
+#include "record/perf_bpf_private.h"
+#include "record/privileges.h"
 
 static struct bpf_group *of(const struct perf_row *row)
 {
 	return row->group->bpf;
 }
-
-static uint32_t cpu_of(const struct perf_row *row)
-{
-	return row->at.cpu < 0 ? PM_NONE : (uint32_t)row->at.cpu;
-}
-
-/* ---- around the runs of a program ---- */
-
-static int profile_open(struct perf_row *row)
-{
-	struct bpf_group *b = of(row);
-	int err = 0;
-
-	for (uint32_t k = 0; k < row->n && !b->target && !err; k++)
-		if (row->fd[k] >= 0)
-			err = bpf_profile_put(&b->all->profile, b->member[k].index, cpu_of(row), row->fd[k]);
-	return err;
-}
-
-/* The map would keep them open. */
-static void profile_close(struct perf_row *row)
-{
-	struct bpf_group *b = of(row);
-
-	for (uint32_t k = 0; k < row->n && !b->target; k++)
-		if (row->fd[k] >= 0)
-			bpf_profile_put(&b->all->profile, b->member[k].index, cpu_of(row), -1);
-}
-
-static struct bpf_sum profile_sum(const struct perf_row *row, uint32_t k)
-{
-	const struct bpf_group *b = of(row);
-
-	return bpf_profile_sum(&b->all->profile, b->target, b->member[k].index, cpu_of(row));
-}
-
-/* ---- through a leader ---- */
-
-static int leader_begin(struct perf_source *s, struct plan *p, struct perf_group *g, struct error *e)
-{
-	struct perf_bpf *all = s->bpf;
-	const char *path = p->options->bpf_attr_map;
-	struct bpf_leaders leaders;
-	struct error why = { 0 };
-	struct bpf_group *b = g->bpf;
-	bool shared = true;
-	int err = 0;
-
-	if (g->tasks && !all->tasks_begun) {
-		all->tasks_begun = true;
-		err = bpf_tasks_init(&all->tasks, p->root, g->inherit, e);
-	}
-	if (err)
-		return err;
-	if (bpf_leaders_open(&leaders, path ? path : BPF_ATTR_MAP, &why)) {
-		if (path)
-			return error_set(e, why.number, "--bpf-attr-map: %s", why.text);
-		if (b->first)
-			err = plan_refused(p, PM_OK, NULL, "events are not shared with other recorders: %s",
-					   why.text);
-	}
-	for (uint32_t k = 0; k < b->n && !err; k++) {
-		struct bpf_member *m = &b->member[k];
-		const struct perf_event *ev = g->member[k];
-
-		err = bpf_leader_begin(&m->leader, &leaders, &ev->attr, ev->filter, &all->online, all->n_cpus, e);
-		if (!err)
-			err = bpf_follower_init(&m->follower, &m->leader, g->tasks ? &all->tasks : NULL,
-						g->tasks ? all->n_places : 1, all->n_cpus, e);
-		if (err)
-			error_prefix(e, "%s", ev->ev->name);
-		shared = shared && leaders.map >= 0 && !ev->filter;
-	}
-	snprintf(b->text, sizeof(b->text), "%s", shared ? "shared" : "alone");
-	bpf_leaders_close(&leaders);
-	return err;
-}
-
-static uint32_t place_of(const struct perf_row *row)
-{
-	const struct perf_bpf *all = of(row)->all;
-	uint32_t i = 0;
-
-	while (row->group->tasks && i < all->n_places && all->place[i] != row->instance)
-		i++;
-	return i;
-}
-
-static struct bpf_sum leader_sum(const struct perf_row *row, uint32_t k)
-{
-	return bpf_follower_sum(&of(row)->member[k].follower, place_of(row), cpu_of(row));
-}
-
-static int leader_open(struct perf_row *row)
-{
-	const struct bpf_group *b = of(row);
-
-	if (!row->group->tasks)
-		return 0;
-	for (uint32_t k = 0; k < row->n; k++)
-		bpf_sum_clear(&row->sum[k]);
-	return bpf_tasks_put(&b->all->tasks, (uint32_t)row->at.pid, place_of(row));
-}
-
-static void leader_close(struct perf_row *row)
-{
-	if (row->group->tasks)
-		bpf_tasks_drop(&of(row)->all->tasks, (uint32_t)row->at.pid);
-}
-
-static void read_everywhere(const struct bpf_group *b, uint32_t k)
-{
-	for (size_t i = 0; i < b->all->online.n; i++)
-		bpf_follower_read(&b->member[k].follower, &b->member[k].leader, b->all->online.cpu[i]);
-}
-
-static void leader_enable(struct perf_row *row, uint32_t k, bool on)
-{
-	struct bpf_group *b = of(row);
-
-	read_everywhere(b, k);
-	bpf_follower_enable(&b->member[k].follower, on);
-}
-
-/* What runs at this moment has been counted up to its last switch only. Tasks may run anywhere. */
-static void leader_refresh(const struct perf_row *row)
-{
-	const struct bpf_group *b = of(row);
-
-	for (uint32_t k = 0; k < row->n; k++) {
-		if (!row->group->tasks)
-			bpf_follower_read(&b->member[k].follower, &b->member[k].leader, cpu_of(row));
-		else if (row == row->group->row[0])
-			read_everywhere(b, k);
-	}
-}
-
-static void leader_online(struct perf_row *row)
-{
-	const struct bpf_group *b = of(row);
-
-	for (uint32_t k = 0; k < row->n; k++) {
-		const struct perf_event *ev = row->group->member[k];
-
-		(void)bpf_leader_add_cpu(&b->member[k].leader, &ev->attr, ev->filter, cpu_of(row));
-	}
-}
-
-/* ---- for cgroups ---- */
-
-static int cgroup_put(const struct perf_group *g, uint32_t k, uint32_t cpu)
-{
-	const struct bpf_group *b = g->bpf;
-	union perf_attr attr = g->member[k]->attr;
-	int fd, err;
-
-	attr.a.disabled = 0;
-	attr.a.inherit = 0;
-	attr.a.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
-	fd = perf_open(&attr, perf_on_cpu((int)cpu), -1);
-	err = fd < 0 ? fd : bpf_cgroups_put(&b->all->cgroups, b->member[k].index, cpu, fd);
-	if (fd >= 0)
-		close(fd);
-	return err;
-}
-
-/* The programs are there already: they count all groups. */
-static int cgroup_begin(struct perf_source *s, struct plan *p, struct perf_group *g, struct error *e)
-{
-	snprintf(g->bpf->text, sizeof(g->bpf->text), "cgroups");
-	for (uint32_t k = 0; k < g->n; k++)
-		for (size_t i = 0; i < g->cpus.n; i++) {
-			int err = cgroup_put(g, k, g->cpus.cpu[i]);
-
-			if (err && err != -ENODEV)
-				return error_sys(e, -err, "%s on CPU %u", g->member[k]->ev->name, g->cpus.cpu[i]);
-		}
-	return 0;
-}
-
-static struct bpf_sum cgroup_sum(const struct perf_row *row, uint32_t k)
-{
-	const struct bpf_group *b = of(row);
-
-	return bpf_cgroups_sum(&b->all->cgroups, b->member[k].index, row->cgroup, cpu_of(row));
-}
-
-static void cgroup_enable(struct perf_row *row, uint32_t k, bool on)
-{
-	struct bpf_group *b = of(row);
-
-	if (k)
-		return;
-	for (size_t i = 0; i < b->all->online.n; i++)
-		bpf_cgroups_read(&b->all->cgroups, b->all->online.cpu[i]);
-	bpf_cgroups_enable(&b->all->cgroups, on);
-}
-
-static void cgroup_refresh(const struct perf_row *row)
-{
-	const struct bpf_group *b = of(row);
-
-	if (b->first && row->cgroup == row->group->first_cgroup)
-		bpf_cgroups_read(&b->all->cgroups, cpu_of(row));
-}
-
-static void cgroup_online(struct perf_row *row)
-{
-	for (uint32_t k = 0; k < row->n; k++)
-		(void)cgroup_put(row->group, k, cpu_of(row));
-}
-
-/* ---- the table ---- */
-
-static const struct bpf_way ways[] = {
-	[PERF_BY_PROGRAM] = { .opens = true, .open = profile_open, .close = profile_close, .sum = profile_sum },
-	[PERF_BY_LEADER] = { .begin = leader_begin, .open = leader_open, .close = leader_close, .sum = leader_sum,
-			     .enable = leader_enable, .refresh = leader_refresh, .online = leader_online },
-	[PERF_BY_CGROUP] = { .begin = cgroup_begin, .sum = cgroup_sum, .enable = cgroup_enable,
-			     .refresh = cgroup_refresh, .online = cgroup_online },
-};
 
 enum perf_way perf_way_of(const struct record_options *o, const struct event *ev)
 {
@@ -294,6 +27,14 @@ enum perf_way perf_way_of(const struct record_options *o, const struct event *ev
 	if (ev->uncore || (!o->bpf_counters && !(ev->mods & EVENT_MOD_BPF)))
 		return PERF_BY_READ;
 	return o->each_cgroup ? PERF_BY_CGROUP : PERF_BY_LEADER;
+}
+
+const char *perf_way_refuses(const struct record_options *o, const struct event *ev, int *err)
+{
+	if (!o->bpf_programs || !ev->uncore)
+		return NULL;
+	*err = EOPNOTSUPP;
+	return "without -b: it counts outside of cores, whatever runs on them";
 }
 
 /* ---- rows ---- */
@@ -379,7 +120,7 @@ static struct bpf_group *group_new(struct perf_bpf *all, const struct perf_group
 
 	if (!b)
 		return NULL;
-	*b = (struct bpf_group){ .way = &ways[g->way], .all = all, .n = g->n,
+	*b = (struct bpf_group){ .way = &bpf_ways[g->way], .all = all, .n = g->n,
 				 .member = calloc(g->n, sizeof(*b->member)) };
 	for (uint32_t k = 0; b->member && k < g->n; k++)
 		b->member[k] = (struct bpf_member){ .leader = BPF_LEADER_NONE, .follower = BPF_FOLLOWER_NONE };
@@ -509,7 +250,12 @@ static int begin_profile(struct perf_source *s, struct plan *p, uint32_t n_event
 	uint32_t n_groups = s->n_groups;
 	int err = find_targets(b, p->options->bpf_programs, e);
 
-	if (!err)
+	/* What was counted in several programs belongs together like what several PMUs count. */
+	for (uint32_t i = 0; i < n_groups && b->n_targets > 1; i++)
+		for (uint32_t k = 0; k < s->group[i]->n; k++)
+			if (s->group[i]->way == PERF_BY_PROGRAM && !s->group[i]->member[k]->ev->wildcard)
+				s->group[i]->member[k]->ev->wildcard = ++s->set.wildcards;
+	if (!err && n_events)
 		err = bpf_profile_init(&b->profile, b->target, b->n_targets, n_events, b->n_cpus, e);
 	if (err)
 		return err;
@@ -542,6 +288,30 @@ static void raise_memlock(void)
 	(void)setrlimit(RLIMIT_MEMLOCK, &all);
 }
 
+int perf_bpf_check(const struct perf_source *s, const struct plan *p, struct error *e)
+{
+	bool any = p->options->bpf_programs != NULL;
+
+	for (size_t i = 0; i < s->set.n && !any; i++)
+		any = perf_way_of(p->options, &s->set.event[i]) != PERF_BY_READ;
+	return any ? bpf_check(p->root, e) : 0;
+}
+
+/* What the options alone do not tell: single events have the modifier. */
+static int check_target(const struct record_options *o, const struct perf_group *g, struct error *e)
+{
+	const char *name = g->member[0]->ev->name;
+
+	if (g->way != PERF_BY_LEADER)
+		return 0;
+	if (g->n_cgroups)
+		return error_set(e, EINVAL, "%s: BPF counts cgroups with --for-each-cgroup, not with -G", name);
+	if (o->per_thread)
+		return error_set(e, EINVAL, "%s: BPF does not follow new threads one by one, as --per-thread does",
+				 name);
+	return 0;
+}
+
 int perf_bpf_begin(struct perf_source *s, struct plan *p, struct error *e)
 {
 	uint32_t events[PERF_BY_CGROUP + 1] = { 0 };
@@ -549,8 +319,12 @@ int perf_bpf_begin(struct perf_source *s, struct plan *p, struct error *e)
 
 	for (uint32_t i = 0; i < s->n_groups; i++)
 		events[s->group[i]->way] += s->group[i]->n;
-	if (!events[PERF_BY_PROGRAM] && !events[PERF_BY_LEADER] && !events[PERF_BY_CGROUP])
+	if (!events[PERF_BY_LEADER] && !events[PERF_BY_CGROUP] && !p->options->bpf_programs)
 		return 0;
+	for (uint32_t i = 0; i < s->n_groups && !err; i++)
+		err = check_target(p->options, s->group[i], e);
+	if (err)
+		return err;
 	raise_memlock();
 	s->bpf = bpf_new(s, p);
 	if (!s->bpf)
@@ -568,7 +342,7 @@ int perf_bpf_begin(struct perf_source *s, struct plan *p, struct error *e)
 		for (uint32_t k = 0; k < g->n; k++)
 			g->bpf->member[k].index = events[g->way]++;
 	}
-	if (events[PERF_BY_PROGRAM])
+	if (p->options->bpf_programs)
 		err = begin_profile(s, p, events[PERF_BY_PROGRAM], e);
 	if (events[PERF_BY_CGROUP] && !err)
 		err = begin_cgroups(s, p, events[PERF_BY_CGROUP], e);
@@ -576,4 +350,31 @@ int perf_bpf_begin(struct perf_source *s, struct plan *p, struct error *e)
 		if (s->group[i]->bpf && s->group[i]->bpf->way->begin)
 			err = s->group[i]->bpf->way->begin(s, p, s->group[i], e);
 	return err;
+}
+
+static void tell_doctor(const struct root *root, struct buf *out)
+{
+	struct error why = { 0 };
+
+	if (bpf_check(root, &why)) {
+		buf_printf(out, "no --bpf-counters, no -b: %s\n", why.text);
+		return;
+	}
+	buf_printf(out, "--bpf-counters works here%s\n", root_exists(root, "/sys/kernel/btf/vmlinux") ? "" :
+		   " for CPUs, not for tasks and cgroups: they need a kernel with CONFIG_DEBUG_INFO_BTF=y");
+	if (bpf_check_attach(&why))
+		buf_printf(out, "no -b: %s\n", why.text);
+	else if (!privileges_has("cap_sys_admin"))
+		buf_addstr(out, "no -b: only who has CAP_SYS_ADMIN may look for BPF programs\n");
+	else
+		buf_addstr(out, "-b works here\n");
+}
+
+void perf_bpf_doctor(const struct plan *p, struct buf *out)
+{
+	if (p->root->emulated)
+		return;
+	privileges_raise();
+	tell_doctor(p->root, out);
+	privileges_lower();
 }

@@ -25,12 +25,16 @@ enum perf_way { PERF_BY_READ, PERF_BY_PROGRAM, PERF_BY_LEADER, PERF_BY_CGROUP };
 
 /* How the event is to be counted. */
 enum perf_way perf_way_of(const struct record_options *o, const struct event *ev);
+/* What keeps it from being counted so, as for pm_probe.hint, and the errno in *err; NULL: nothing. */
+const char *perf_way_refuses(const struct record_options *o, const struct event *ev, int *err);
 
 /* What all groups that BPF counts have together; opaque. */
 struct perf_bpf;
 /* What one of them has; opaque. */
 struct bpf_group;
 
+/* Before anything is opened: whether BPF may count at all, if it is to. 0, or -errno with cause and cure in *e. */
+int perf_bpf_check(const struct perf_source *s, const struct plan *p, struct error *e);
 /* Once groups are settled: looks for the programs of -b and loads those that count. 0, or -errno with the text in
  * *e. */
 int perf_bpf_begin(struct perf_source *s, struct plan *p, struct error *e);

@@ -99,6 +99,8 @@ static int perf_plan(struct source *source, struct plan *p, struct error *e)
 		err = plan_refused(p, PM_OK, NULL, "-C %.60s: the events of tasks count wherever those run",
 				   p->options->cpus);
 	if (!err)
+		err = perf_bpf_check(s, p, e);
+	if (!err)
 		err = perf_groups_settle(s, p, e);
 	s->from_exec = p->options->target == TARGET_COMMAND && !p->options->delay_ms;
 	if (!err)

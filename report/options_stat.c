@@ -78,7 +78,7 @@ static const struct argp_option options[] = {
 	{ "pid", KEY_PID, "LIST", 0, "Threads of these processes only", 1 },
 	{ "tid", KEY_TID, "LIST", 0, "These threads only", 1 },
 	{ "cgroup", KEY_CGROUP, "LIST", 0, "Events of these cgroups only", 1 },
-	{ "bpf-prog", KEY_BPF, "LIST", OPTION_HIDDEN, NULL, 1 },
+	{ "bpf-prog", KEY_BPF, "LIST", 0, "Events of these BPF programs only, by their ids", 1 },
 	{ NULL, 0, NULL, 0, "Lines:", 2 },
 	{ "no-aggr", KEY_NO_AGGR, NULL, 0, "One line a CPU, or a PMU", 2 },
 	{ "per-cpu", KEY_NO_AGGR, NULL, OPTION_ALIAS | OPTION_HIDDEN, NULL, 2 },
@@ -194,6 +194,17 @@ static error_t add_words(struct stat_words *w, const char *arg)
 	return stat_words_add(w, arg) ? ENOMEM : 0;
 }
 
+static error_t add_programs(struct stat_config *c, const char *arg, struct argp_state *state)
+{
+	error_t err = add_words(&c->programs, arg);
+	uint64_t id;
+
+	for (size_t i = 0; i < c->programs.n && !err; i++)
+		if (parse_u64(c->programs.word[i], &id) || !id)
+			err = options_bad(state, "--bpf-prog: '%s' is no list of ids of BPF programs", arg);
+	return err;
+}
+
 /* Process ids come before thread ids. */
 static error_t add_ids(struct stat_config *c, const char *arg, bool threads, struct argp_state *state)
 {
@@ -277,8 +288,7 @@ static error_t parse_what(struct stat_options *o, int key, char *arg, struct arg
 	case KEY_CGROUP:
 		return add_words(&c->cgroups, arg);
 	case KEY_BPF:
-		return options_bad(state,
-		                   "--bpf-prog: pmrec counts tasks, CPUs and cgroups, no BPF programs");
+		return add_programs(c, arg, state);
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
@@ -509,6 +519,7 @@ void stat_options_release(struct stat_options *o)
 	stat_words_release(&o->stat.events);
 	stat_words_release(&o->stat.metrics);
 	stat_words_release(&o->stat.cgroups);
+	stat_words_release(&o->stat.programs);
 	cpulist_release(&o->stat.cpus);
 	free(o->stat.id);
 	vendor_files_free(o->vendor);

@@ -54,6 +54,7 @@ struct stat_config {
 	struct stat_words events; /* names or globs; empty: what the user asked for when recording */
 	struct stat_words metrics;
 	struct stat_words cgroups;
+	struct stat_words programs; /* ids of -b */
 	struct cpulist cpus;
 	uint64_t *id; /* owned: of -p and -t: process ids, then thread ids */
 	size_t n_pids, n_tids;
@@ -221,6 +222,13 @@ static inline uint64_t stat_rank(const struct stat_event *e)
 {
 	return (uint64_t)(e->in_cgroup == PM_NONE ? 0 : e->in_cgroup) << 32 | e->first->id;
 }
+/* Counts of BPF programs (-b): whether both are one event in two of them; whether the counter is one of those that
+ * are wanted, or none are; "12 name", or NULL. */
+bool stat_programs_same(const struct pm_counter *a, const struct pm_counter *b);
+bool stat_programs_wanted(const struct stat_words *wanted, const struct pm_counter *c);
+const char *stat_programs_name(const struct pm_counter *c);
+/* Their ids, with commas between; false if there are none. */
+bool stat_programs_list(const struct stat_sheet *s, struct buf *out);
 /* Which cgroups a counter was counted in, as numbers; 0 is among them if it was also counted elsewhere, or
  * nowhere. */
 int stat_cgroups_find(const struct stat_sheet *s, uint32_t counter, struct cpulist *found);

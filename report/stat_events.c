@@ -287,6 +287,8 @@ static bool belong_together(const struct stat_sheet *s, const struct pm_counter 
 	           *pb = pm_map_text(&b->attrs, PM_COUNTER_PERF_PMU, "");
 	size_t len = stem_len(pa);
 
+	if (stat_programs_same(a, b))
+		return !s->config->no_merge;
 	if (s->config->no_merge || s->config->aggr == STAT_NONE || !wildcard ||
 	    wildcard != pm_map_u64(&b->attrs, PM_COUNTER_PERF_WILDCARD, 0) || !strcmp(pa, pb) ||
 	    strcmp(after_pmu(a->name), after_pmu(b->name)))
@@ -351,6 +353,7 @@ static int add_counter(struct stat_event *ev, uint32_t id)
 static int new_event(struct stat_sheet *s, const struct pm_counter *c, uint32_t cgroup)
 {
 	struct stat_event *ev = realloc(s->event, (s->n_events + 1) * sizeof(*ev));
+	struct buf name = BUF_INIT;
 	int err;
 
 	if (!ev)
@@ -362,7 +365,10 @@ static int new_event(struct stat_sheet *s, const struct pm_counter *c, uint32_t 
 	ev->in_cgroup = cgroup;
 	if (cgroup && cgroup != PM_NONE)
 		ev->cgroup = cgroup_name(s->places->model, cgroup);
-	ev->name = strdup(c->display);
+	buf_addstr(&name, c->display);
+	if (s->config->no_merge && stat_programs_name(c))
+		buf_printf(&name, " [%s]", stat_programs_name(c));
+	ev->name = buf_detach(&name);
 	s->n_events++;
 	err = add_counter(ev, c->id);
 	return ev->name ? err : -ENOMEM;
@@ -438,13 +444,15 @@ void stat_events_release(struct stat_sheet *s)
 }
 
 /* perf has the events of one cgroup after those of the other. */
-static int add_chosen(struct stat_sheet *s, const bool *chosen)
+static int add_chosen(struct stat_sheet *s, bool *chosen)
 {
 	const struct pm_model *m = s->places->model;
 	struct cpulist *in = calloc((size_t)m->n_counters + 1, sizeof(*in)), all = { 0 };
 	int err = in ? 0 : -ENOMEM;
 
 	for (uint32_t i = 0; i < m->n_counters && !err; i++) {
+		chosen[m->counter[i].id] = chosen[m->counter[i].id] &&
+					   stat_programs_wanted(&s->config->programs, &m->counter[i]);
 		if (!chosen[m->counter[i].id])
 			continue;
 		err = stat_cgroups_find(s, m->counter[i].id, &in[i]);
@@ -485,7 +493,7 @@ int stat_events_find(struct stat_sheet *s, struct buf *notes, struct error *e)
 		error_sys(e, -err, "events");
 	free(chosen);
 	if (!err && !s->n_events && !s->config->metrics.n)
-		err = error_set(e, ENOENT,
+		err = error_set(e, ENOENT, s->config->programs.n ? "no event of that BPF program was recorded" :
 		                s->config->cgroups.n ? "no event of that cgroup was recorded"
 		                                     : "no perf event was recorded; -e takes other counters, "
 		                                       "and pmrep list tells their names");

@@ -250,10 +250,12 @@ static void put_head(struct stat_sheet *s)
 	const struct pm_map *h = &s->places->model->header;
 	const char *target = pm_map_text(h, PM_HEADER_TARGET, "system"),
 	           *cpus = pm_map_text(h, PM_HEADER_CPUS, NULL);
-	struct buf *out = &s->x->out;
+	struct buf *out = &s->x->out, programs = BUF_INIT;
 
 	buf_addstr(out, "\n Performance counter stats for ");
-	if (!strcmp(target, "pid") || !strcmp(target, "tid")) {
+	if (stat_programs_list(s, &programs)) {
+		buf_printf(out, "'BPF program(s) %s'", buf_str(&programs));
+	} else if (!strcmp(target, "pid") || !strcmp(target, "tid")) {
 		buf_addstr(out, target[0] == 'p' ? "process id " : "thread id ");
 		put_ids(s, target[0] == 't');
 	} else if (pm_map_get(h, PM_HEADER_COMMAND) && (!strcmp(target, "command") || s->child)) {
@@ -270,6 +272,7 @@ static void put_head(struct stat_sheet *s)
 	}
 	if (s->n_runs > 1)
 		buf_printf(out, " (%u runs)", s->n_runs);
+	buf_release(&programs);
 	buf_addstr(out, ":\n\n");
 }
 

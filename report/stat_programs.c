@@ -1,0 +1,51 @@
+/* Events that were counted while BPF programs ran. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/stat.h"
+
+/* "12 name" of "program 12 name" */
+const char *stat_programs_name(const struct pm_counter *c)
+{
+	const char *text = pm_map_text(&c->attrs, PM_COUNTER_PERF_BPF, "");
+
+	return strncmp(text, "program ", 8) ? NULL : text + 8;
+}
+
+bool stat_programs_same(const struct pm_counter *a, const struct pm_counter *b)
+{
+	const char *pa = stat_programs_name(a), *pb = stat_programs_name(b);
+
+	return pa && pb && strcmp(pa, pb) &&
+	       !strcmp(pm_map_text(&a->attrs, PM_COUNTER_PERF_EVENT, ""),
+		       pm_map_text(&b->attrs, PM_COUNTER_PERF_EVENT, ""));
+}
+
+bool stat_programs_wanted(const struct stat_words *wanted, const struct pm_counter *c)
+{
+	const char *program = stat_programs_name(c);
+
+	for (size_t i = 0; i < wanted->n && program; i++)
+		if (strtoul(program, NULL, 10) == strtoul(wanted->word[i], NULL, 10))
+			return true;
+	return !wanted->n;
+}
+
+bool stat_programs_list(const struct stat_sheet *s, struct buf *out)
+{
+	const struct pm_model *m = s->places->model;
+	const char *last = NULL;
+	size_t begin = out->len;
+
+	/* Programs are counted one after the other. */
+	for (uint32_t i = 0; i < m->n_counters; i++) {
+		const char *program = stat_programs_name(&m->counter[i]);
+
+		if (!program || (last && !strcmp(program, last)) ||
+		    !stat_programs_wanted(&s->config->programs, &m->counter[i]))
+			continue;
+		buf_printf(out, "%s%lu", last ? "," : "", strtoul(program, NULL, 10));
+		last = program;
+	}
+	return out->len > begin;
+}
