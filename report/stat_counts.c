@@ -274,9 +274,24 @@ static void note_tasks(struct stat_sheet *s)
 	}
 }
 
+/* A run without a number is none of those that the mean is of. */
+static void note_runs(struct stat_sheet *s)
+{
+	for (uint32_t i = 0; i < s->n_lines; i++) {
+		const struct stat_line *l = &s->line[i];
+		const char *place = s->row[l->row].label;
+		uint32_t n = (uint32_t)l->value.n;
+
+		if (n && n < s->n_runs && !s->event[l->event].hidden)
+			buf_printf(&s->notes, "%s%s%s: not counted in %u of %u runs; the mean is of the others\n",
+			           s->event[l->event].name, place[0] ? " of " : "", place, s->n_runs - n, s->n_runs);
+	}
+}
+
 void stat_note_lost(struct stat_sheet *s)
 {
 	note_tasks(s);
+	note_runs(s);
 	for (uint32_t i = 0; s->partial && i < s->n_events; i++)
 		if (!s->event[i].alone)
 			note_event(s, i);

@@ -235,6 +235,19 @@ expect() {
 	[ "${#lines[@]}" -eq 4 ]
 }
 
+@test "a run in which an event was not counted is none of its mean" {
+	"$tests/make_stat" unrun runs.pmr
+	run --separate-stderr stat -x, runs.pmr
+	# 100 and 300: the deviation of the mean is 100, half of it. The others are as without that.
+	[ "${lines[0]}" = "2.00,msec,task-clock,28.87%,2000000,100.00,," ]
+	[ "${lines[2]}" = "200,,rare,50.00%,2000000,100.00,," ]
+	[ "${lines[3]}" = "<not counted>,,never,0.00%,0,100.00,," ]
+	[[ $stderr == *"rare: not counted in 1 of 3 runs; the mean is of the others"* ]] || { echo "$stderr"; return 1; }
+	[[ $stderr != *task-clock* ]] && [[ $stderr != *never:* ]]
+	run --separate-stderr stat -x, -I 10000 -e rare runs.pmr
+	[ "$(cut -d, -f2 <<<"$output" | tr '\n' ' ')" = "100 <not counted> 300 " ]
+}
+
 @test "threads, and those that end" {
 	"$tests/make_stat" tasks tasks.pmr
 	run stat --per-thread -x, tasks.pmr

@@ -15,6 +15,8 @@
  *   broken               could not be opened
  *
  * runs     a command that ran three times, for 1, 2 and 3 s: task-clock 1, 2 and 3 ms, instructions 10, 20 and 60
+ * unrun    the same with rare, 100 in the first run and 300 in the third, which did not run in the second, and never,
+ *          which ran in none
  * tasks    context-switches of threads 10 (bash) and 11 ("two words"), 3 and 5 a second; the latter ends after 2 s
  * cgroups  task-clock and cs of cgroups 1 ("a") and 2 ("b,c") on CPUs 0 and 1: number * 1 ms, 10 * number + CPU
  * topdown  slots, and the four events of the first level, which are 70, 10, 15 and 5 % of them
@@ -162,6 +164,10 @@ static struct reading of_runs(struct builder *b, const char *counter, const stru
 	static const uint64_t instructions[] = { 10, 20, 60 };
 	bool end = row % 2;
 
+	if (!strcmp(counter, "running") && (b->filling->counter[0] == 4 || (b->filling->counter[0] == 3 && b->run == 2)))
+		return (struct reading){ 0, 0 };
+	if (!strcmp(counter, "rare"))
+		return (struct reading){ end && b->run != 2 ? b->run * 100 : 0, 0 };
 	if (!strcmp(counter, "instructions"))
 		return (struct reading){ end ? instructions[b->run - 1] : 0, 0 };
 	return (struct reading){ end ? b->run * 1000000 : 0, 0 };
@@ -180,19 +186,23 @@ static void write_event(struct builder *b, enum pm_event_type type, uint64_t ela
 	pm_event_release(&e);
 }
 
-static void make_runs(struct builder *b)
+static void make_runs(struct builder *b, bool unrun)
 {
 	const struct row list[] = { { "task-clock", "msec", "1e-6", "software" },
-		                    { "instructions", "1", NULL, "cpu" } };
-	uint32_t id[2];
+		                    { "instructions", "1", NULL, "cpu" },
+		                    { "rare", "1", NULL, "cpu" },
+		                    { "never", "1", NULL, "cpu" } };
+	uint32_t id[4];
 
 	builder_init(b, of_runs);
 	pm_map_set(&b->model.header, PM_HEADER_TARGET, pm_text("command"));
 	pm_map_set(&b->model.header, PM_HEADER_COMMAND, pm_text("true"));
 	pm_map_set(&b->model.header, PM_HEADER_RUNS, pm_u64(3));
-	for (int k = 0; k < 2; k++)
+	for (int k = 0; k < (unrun ? 4 : 2); k++)
 		add_counter(b, &list[k], &id[k]);
 	builder_group(b, PM_TASK, 1, PM_GROUP_PERF_TIMES, id, 2);
+	for (int k = 2; unrun && k < 4; k++)
+		builder_group(b, PM_TASK, 1, PM_GROUP_PERF_TIMES, id + k, 1);
 	for (b->run = 1; b->run <= 3; b->run++) {
 		builder_write(b, 2 * (b->run - 1), 2);
 		write_event(b, PM_EVENT_CHILD_EXIT, b->run * UINT64_C(1000000000));
@@ -514,7 +524,9 @@ int main(int argc, char **argv)
 	if (!strcmp(argv[1], "all"))
 		make_all(&b);
 	else if (!strcmp(argv[1], "runs"))
-		make_runs(&b);
+		make_runs(&b, false);
+	else if (!strcmp(argv[1], "unrun"))
+		make_runs(&b, true);
 	else if (!strcmp(argv[1], "tasks"))
 		make_tasks(&b);
 	else if (!strcmp(argv[1], "topdown"))
