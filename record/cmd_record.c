@@ -232,7 +232,7 @@ static void each_second(struct recorder *r, uint64_t now)
 /* New tasks are taken in together: it costs the readers a pause. */
 static void notice(struct recorder *r)
 {
-	uint64_t wait = r->options->interval_ns / 4;
+	uint64_t wait = r->options->per_thread ? r->options->interval_ns / 4 : 1;
 
 	if (!session_notice(&r->session) || r->settle_ns)
 		return;
@@ -243,8 +243,7 @@ static void notice(struct recorder *r)
 static void settle(struct recorder *r)
 {
 	r->settle_ns = 0;
-	if (!r->failed && session_look_for_cpus(&r->session, &r->error))
-		fail(r);
+	each_second(r, clocks_monotonic());
 }
 
 static int wait_ms(const struct recorder *r, uint64_t now)

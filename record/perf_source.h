@@ -13,6 +13,7 @@ struct perf_task {
 	uint64_t began_ns, ended_ns; /* 0: before the recording; not yet */
 	bool told;         /* that it has ended */
 	bool timed;        /* has a place among those of tool events */
+	int end;           /* descriptor that is readable once it has ended; -1: none */
 };
 
 struct perf_cgroup {
@@ -39,6 +40,7 @@ struct perf_source {
 	struct perf_tool *tool; /* owned, or NULL */
 	struct perf_bpf *bpf;   /* owned, or NULL */
 	struct perf_follow follow;
+	int ends; /* epoll of the tasks' `end`; -1: nobody is watched by it */
 	uint64_t since_ticks; /* since boot, in ticks of the clock: when following began */
 	uint32_t n_missed; /* tasks that had ended before they could be followed */
 	uint32_t n_lost;   /* times that records of tasks were lost */
@@ -64,6 +66,11 @@ int perf_groups_settle(struct perf_source *s, struct plan *p, struct error *e);
 int perf_tasks_add(struct perf_source *s, struct plan *p, struct error *e);
 /* An instance for each task that has none yet. 0 or -errno. */
 int perf_task_define(struct perf_source *s, struct plan *p, struct perf_task *t, uint32_t number);
+/* -p and -t, unless new tasks are followed: watches for the end of each, where the kernel lets it. */
+void perf_tasks_watch(struct perf_source *s, const struct plan *p);
+/* True if any has ended, for perf_tasks_look() to tell. */
+bool perf_tasks_notice(struct perf_source *s);
+void perf_tasks_release(struct perf_source *s);
 /* Looks which tasks of -p and -t have ended. 0 or -errno. */
 int perf_tasks_look(struct perf_source *s, struct plan *p);
 

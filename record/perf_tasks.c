@@ -1,8 +1,12 @@
 /* What perf events follow in place of CPUs: the command, or the processes and threads of -p and -t. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "record/clocks.h"
 #include "record/perf_source.h"
@@ -41,7 +45,7 @@ static int add_task(struct perf_source *s, struct plan *p, pid_t pid, pid_t tid)
 	if (!bigger)
 		return -ENOMEM;
 	s->task = bigger;
-	bigger[s->n_tasks] = (struct perf_task){ .pid = pid, .tid = tid };
+	bigger[s->n_tasks] = (struct perf_task){ .pid = pid, .tid = tid, .end = -1 };
 	err = perf_task_define(s, p, &bigger[s->n_tasks], s->n_tasks + 1);
 	s->n_tasks += !err;
 	return err;
@@ -145,6 +149,65 @@ static void end_rows(struct perf_source *s, pid_t tid)
 		for (uint32_t k = 0; k < s->group[i]->n_rows && s->group[i]->tasks && !s->group[i]->inherit; k++)
 			if (s->group[i]->row[k]->at.pid == tid && s->group[i]->row[k]->end == PERF_ALIVE)
 				s->group[i]->row[k]->end = PERF_ENDING;
+}
+
+/* Processes since Linux 5.3, threads since 6.9 (PIDFD_THREAD). */
+static int open_end(pid_t tid)
+{
+	long fd = syscall(SYS_pidfd_open, tid, 0);
+
+	if (fd < 0)
+		fd = syscall(SYS_pidfd_open, tid, O_EXCL);
+	return (int)fd;
+}
+
+void perf_tasks_watch(struct perf_source *s, const struct plan *p)
+{
+	const struct record_options *o = p->options;
+
+	if (o->target != TARGET_TASKS || o->per_thread)
+		return;
+	s->ends = epoll_create1(EPOLL_CLOEXEC);
+	for (uint32_t i = 0; i < s->n_tasks && s->ends >= 0; i++) {
+		struct epoll_event watch = { .events = EPOLLIN, .data.u32 = i };
+
+		/* Of a process that was named, its first thread stands for all. */
+		if (o->pids && s->task[i].tid != s->task[i].pid)
+			continue;
+		s->task[i].end = open_end(s->task[i].tid);
+		/* Whose end is not noticed is looked for once a second. */
+		if (s->task[i].end >= 0)
+			epoll_ctl(s->ends, EPOLL_CTL_ADD, s->task[i].end, &watch);
+	}
+}
+
+bool perf_tasks_notice(struct perf_source *s)
+{
+	uint64_t now = clocks_monotonic();
+	struct epoll_event ended[16];
+	int n = s->ends < 0 ? 0 : epoll_wait(s->ends, ended, 16, 0);
+
+	for (int i = 0; i < n; i++) {
+		struct perf_task *t = &s->task[ended[i].data.u32];
+
+		close(t->end);
+		t->end = -1;
+		/* Its parent may take its time to take notice, and its name stays in /proc until then. */
+		for (uint32_t k = 0; k < s->n_tasks; k++)
+			if (!s->task[k].ended_ns && (&s->task[k] == t || (t->tid == t->pid && s->task[k].pid == t->pid)))
+				s->task[k].ended_ns = now;
+	}
+	return n > 0;
+}
+
+void perf_tasks_release(struct perf_source *s)
+{
+	for (uint32_t i = 0; i < s->n_tasks; i++)
+		if (s->task[i].end >= 0)
+			close(s->task[i].end);
+	if (s->ends >= 0)
+		close(s->ends);
+	free(s->task);
 }
 
 int perf_tasks_look(struct perf_source *s, struct plan *p)

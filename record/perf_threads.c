@@ -58,7 +58,7 @@ static void begin_task(struct noticed *n, pid_t pid, pid_t tid, uint64_t time_ns
 		s->n_missed++;
 		return;
 	}
-	bigger[s->n_tasks++] = (struct perf_task){ .pid = pid, .tid = tid, .began_ns = time_ns };
+	bigger[s->n_tasks++] = (struct perf_task){ .pid = pid, .tid = tid, .began_ns = time_ns, .end = -1 };
 }
 
 static void began(void *arg, pid_t pid, pid_t tid, pid_t parent, uint64_t time_ns)

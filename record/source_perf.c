@@ -67,7 +67,7 @@ static int perf_plan(struct source *source, struct plan *p, struct error *e)
 	if (!s)
 		return error_sys(e, ENOMEM, "perf events");
 	source->data = s;
-	s->follow.epoll = -1;
+	s->follow.epoll = s->ends = -1;
 	e->text[0] = '\0';
 	err = perf_pmus_read(&s->pmus, p->root);
 	if (!err && (p->options->null || p->root->emulated))
@@ -115,6 +115,8 @@ static int perf_plan(struct source *source, struct plan *p, struct error *e)
 		err = perf_tool_plan(s, p);
 	if (!err)
 		err = perf_threads_begin(s, p, e);
+	if (!err)
+		perf_tasks_watch(s, p);
 	if (err && !e->text[0])
 		error_sys(e, -err, "perf events");
 	return err;
@@ -276,7 +278,7 @@ static int perf_watch(const struct source *source)
 {
 	const struct perf_source *s = source->data;
 
-	return s ? s->follow.epoll : -1;
+	return !s ? -1 : s->follow.epoll >= 0 ? s->follow.epoll : s->ends;
 }
 
 static bool perf_notice(struct source *source, struct plan *p)
@@ -286,7 +288,7 @@ static bool perf_notice(struct source *source, struct plan *p)
 
 	if (work)
 		atomic_store(&source->stale, true);
-	return work;
+	return work || (s && perf_tasks_notice(s));
 }
 
 /* Says of which PMUs nothing could be seen, and why that may be. */
@@ -330,7 +332,7 @@ static void perf_release(struct source *source)
 		perf_group_free(s->group[i]);
 	free(s->group);
 	free(s->event);
-	free(s->task);
+	perf_tasks_release(s);
 	perf_cgroups_release(s);
 	perf_follow_end(&s->follow);
 	perf_tool_release(s->tool);
