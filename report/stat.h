@@ -152,6 +152,7 @@ struct stat_off {
 
 struct stat_sheet {
 	const struct stat_config *config;
+	struct stat_config own_config; /* borrows all but the places that lines are of */
 	struct exporter *x; /* where text goes, and the start of the recording */
 	const struct places *places;
 	struct places own_places; /* borrows all but the level of --per-cache */
@@ -232,6 +233,8 @@ bool stat_programs_list(const struct stat_sheet *s, struct buf *out);
 /* Which cgroups a counter was counted in, as numbers; 0 is among them if it was also counted elsewhere, or
  * nowhere. */
 int stat_cgroups_find(const struct stat_sheet *s, uint32_t counter, struct cpulist *found);
+/* Whether -G names the cgroup of that number. */
+bool stat_wants_cgroup(const struct stat_sheet *s, uint32_t number);
 /* The event that a counter belongs to, in stat_sheet.binding_cgroup; one that is not printed is added. Its
  * place or -ENOMEM. */
 int64_t stat_event_of(struct stat_sheet *s, uint32_t counter);

@@ -180,6 +180,20 @@ uint32_t stat_shadow_heads(const struct stat_sheet *s)
 	return s->shadow->n;
 }
 
+/* Another metric before this one has the same words. */
+static bool is_repeated(const struct stat_sheet *s, uint32_t id)
+{
+	const struct shown *x = &s->shadow->shown[id];
+
+	for (uint32_t i = 0; i < id && !x->rate; i++) {
+		const struct shown *other = &s->shadow->shown[i];
+
+		if (!other->rate && !strcmp(other->words, x->words) && other->pmu == x->pmu)
+			return true;
+	}
+	return false;
+}
+
 void stat_shadow_head(const struct stat_sheet *s, uint32_t id, struct buf *out)
 {
 	const struct shown *x = &s->shadow->shown[id];
@@ -191,6 +205,8 @@ void stat_shadow_head(const struct stat_sheet *s, uint32_t id, struct buf *out)
 	/* As it is, two columns of a name would be two members of one object. */
 	if (x->pmu)
 		buf_printf(out, " (%s)", x->pmu);
+	if (is_repeated(s, id))
+		buf_printf(out, " %s", x->event < s->n_events ? s->event[x->event].name : x->metric->name);
 }
 
 void stat_shadow_cell(const struct stat_sheet *s, uint32_t row, uint32_t id, struct stat_metric *out)

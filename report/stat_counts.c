@@ -218,7 +218,10 @@ const char *stat_missing(uint16_t reason)
 	           : "<not counted>";
 }
 
-static void note_event(struct stat_sheet *s, uint32_t event)
+#define NAMED 8 /* places or events in a remark */
+
+/* Where and how often an event was lost; nothing if it was not. */
+static void say_lost(struct stat_sheet *s, uint32_t event, struct buf *out)
 {
 	uint32_t most = 0, named = 0, more = 0;
 	uint16_t why = 0;
@@ -234,7 +237,7 @@ static void note_event(struct stat_sheet *s, uint32_t event)
 				continue;
 			most = c->lost > most ? c->lost : most;
 			why = c->why;
-			if (named++ >= 8) {
+			if (named++ >= NAMED) {
 				more++;
 			} else if (c->cpu != PM_NONE) {
 				buf_printf(&where, "%sCPU %u", named > 1 ? ", " : "", c->cpu);
@@ -253,9 +256,8 @@ static void note_event(struct stat_sheet *s, uint32_t event)
 
 		if (more)
 			buf_printf(&where, " and %u more", more);
-		buf_printf(&s->notes, "%s: %s on %s in %u of %llu intervals; the sums are of the others\n",
-		           s->event[event].name, status_word(why, false, word), buf_str(&where), most,
-		           (unsigned long long)s->intervals);
+		buf_printf(out, ": %s on %s in %u of %llu intervals; the sums are of the others\n",
+		           status_word(why, false, word), buf_str(&where), most, (unsigned long long)s->intervals);
 	}
 	buf_release(&where);
 }
@@ -288,11 +290,39 @@ static void note_runs(struct stat_sheet *s)
 	}
 }
 
+/* One line for all events of which the same is to be said: groups are lost as a whole. */
+static void note_lost(struct stat_sheet *s)
+{
+	struct buf last = BUF_INIT, now = BUF_INIT;
+	uint32_t more = 0, named = 0;
+
+	for (uint32_t i = 0; i <= s->n_events; i++) {
+		buf_clear(&now);
+		if (i < s->n_events && !s->event[i].alone)
+			say_lost(s, i, &now);
+		if (i < s->n_events && !now.len)
+			continue;
+		if (last.len && strcmp(buf_str(&last), buf_str(&now))) {
+			if (more)
+				buf_printf(&s->notes, " and %u more", more);
+			buf_add(&s->notes, last.data, last.len);
+			named = more = 0;
+		}
+		if (now.len && named < NAMED)
+			buf_printf(&s->notes, "%s%s", named++ ? ", " : "", s->event[i].name);
+		else
+			more += now.len > 0;
+		buf_clear(&last);
+		buf_add(&last, now.data, now.len);
+	}
+	buf_release(&last);
+	buf_release(&now);
+}
+
 void stat_note_lost(struct stat_sheet *s)
 {
 	note_tasks(s);
 	note_runs(s);
-	for (uint32_t i = 0; s->partial && i < s->n_events; i++)
-		if (!s->event[i].alone)
-			note_event(s, i);
+	if (s->partial)
+		note_lost(s);
 }

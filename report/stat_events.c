@@ -174,18 +174,25 @@ int stat_cgroups_find(const struct stat_sheet *s, uint32_t counter, struct cpuli
 	return err || found->n ? err : cpulist_add(found, 0);
 }
 
-static bool has_cgroup(const struct stat_sheet *s, const struct pm_counter *c, uint32_t number)
+static bool is_wanted_cgroup(const struct stat_config *config, const char *cgroup)
 {
-	const struct stat_config *config = s->config;
-	const char *cgroup = number ? cgroup_name(s->places->model, number)
-	                            : pm_map_text(&c->attrs, PM_COUNTER_PERF_CGROUP, NULL);
-
-	if (!config->cgroups.n || number == PM_NONE)
-		return true;
 	for (size_t i = 0; cgroup && i < config->cgroups.n; i++)
 		if (!fnmatch(config->cgroups.word[i], cgroup, 0))
 			return true;
-	return false;
+	return !config->cgroups.n;
+}
+
+bool stat_wants_cgroup(const struct stat_sheet *s, uint32_t number)
+{
+	return is_wanted_cgroup(s->config, cgroup_name(s->places->model, number));
+}
+
+static bool has_cgroup(const struct stat_sheet *s, const struct pm_counter *c, uint32_t number)
+{
+	const char *cgroup = number ? cgroup_name(s->places->model, number)
+	                            : pm_map_text(&c->attrs, PM_COUNTER_PERF_CGROUP, NULL);
+
+	return number == PM_NONE || is_wanted_cgroup(s->config, cgroup);
 }
 
 /* Sets chosen[counter id]. */

@@ -220,6 +220,8 @@ static void put_metrics(struct stat_sheet *s)
 			nr = l && l->now.nr > nr ? l->now.nr : nr;
 		}
 		put_prefix(s, &s->row[row], nr, &more);
+		if (s->config->aggr == STAT_CGROUP)
+			put_text(s, "cgroup", s->row[row].label, &more);
 		for (uint32_t i = 0; i < stat_shadow_heads(s); i++) {
 			struct stat_metric m;
 

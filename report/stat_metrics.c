@@ -318,7 +318,7 @@ int stat_metrics_add(struct stat_sheet *s, const char *word, struct buf *notes, 
 	int err = 0;
 
 	for (uint32_t i = 0; i < m->n_instances && !err && s->config->aggr != STAT_CGROUP; i++)
-		if (m->instance[i].kind == PM_CGROUP)
+		if (m->instance[i].kind == PM_CGROUP && stat_wants_cgroup(s, m->instance[i].number))
 			err = cpulist_add(&in, m->instance[i].number);
 	if (!err && !s->recorded.row)
 		err = recorded_metrics(&s->recorded, m);

@@ -199,7 +199,7 @@ static void put_interval_head(struct stat_sheet *s)
 	else if (aggr != STAT_GLOBAL)
 		buf_printf(out, "%-*s", places[aggr].width, places[aggr].head);
 	if (aggr >= STAT_SOCKET && aggr != STAT_CGROUP)
-		buf_printf(out, " cpus ");
+		buf_printf(out, " ctrs ");
 	else if (aggr == STAT_CGROUP)
 		buf_addch(out, ' ');
 	if (!s->config->metric_only)
@@ -258,6 +258,10 @@ static void put_head(struct stat_sheet *s)
 	} else if (!strcmp(target, "pid") || !strcmp(target, "tid")) {
 		buf_addstr(out, target[0] == 'p' ? "process id " : "thread id ");
 		put_ids(s, target[0] == 't');
+	} else if (s->config->cpus.n && strcmp(target, "command")) {
+		buf_addstr(out, "'CPU(s) ");
+		cpulist_print(&s->config->cpus, out);
+		buf_addch(out, '\'');
 	} else if (pm_map_get(h, PM_HEADER_COMMAND) && (!strcmp(target, "command") || s->child)) {
 		if (strcmp(target, "command"))
 			buf_addstr(out, "'system wide'");
@@ -344,7 +348,7 @@ static void put_only_heads(struct stat_sheet *s)
 	else if (aggr != STAT_GLOBAL)
 		buf_printf(out, "%-*s", places[aggr].width, places[aggr].head);
 	if (aggr >= STAT_SOCKET && aggr != STAT_CGROUP)
-		buf_addstr(out, " cpus ");
+		buf_addstr(out, " ctrs ");
 	for (uint32_t i = 0; i < stat_shadow_heads(s); i++) {
 		struct buf safe = BUF_INIT;
 

@@ -157,6 +157,20 @@ static int print_lines(struct stat_sheet *s)
 
 /* ---- intervals ---- */
 
+/* perf has a line a cgroup where metrics have columns. */
+static void part_cgroups(struct stat_sheet *s, const struct pm_model *m)
+{
+	bool any = false;
+
+	for (uint32_t i = 0; i < m->n_instances && !any; i++)
+		any = m->instance[i].kind == PM_CGROUP;
+	if (!any || !s->config->metric_only || s->config->aggr != STAT_GLOBAL)
+		return;
+	s->own_config = *s->config;
+	s->own_config.aggr = STAT_CGROUP;
+	s->config = &s->own_config;
+}
+
 static int lay_out(void *ctx, const struct places *places, struct replay *replay, struct buf *notes,
                    struct error *e)
 {
@@ -170,6 +184,7 @@ static int lay_out(void *ctx, const struct places *places, struct replay *replay
 	s->places = &s->own_places;
 	s->replay = replay;
 	buf_clear(&s->text);
+	part_cgroups(s, places->model);
 	s->runs = pm_map_u64(&places->model->header, PM_HEADER_RUNS, 1) > 1;
 	if ((err = vendor_files_choose(s->config->vendor, places->model, &s->vendor, e)) ||
 	    (err = stat_declare(s, notes, e)))

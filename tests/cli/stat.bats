@@ -132,7 +132,7 @@ expect() {
 		[[ ${lines[-1]} == "$2"* ]] || { echo "$1: ${lines[-1]}"; return 1; }
 	done
 	run stat --per-core -e branches -I 1000 all.pmr
-	[ "${lines[0]}" = "#           time core            cpus             counts unit events" ]
+	[ "${lines[0]}" = "#           time core            ctrs             counts unit events" ]
 	[ "${lines[1]}" = "     1.000000000 S0-D0-C0           2                200      branches                         #  100.000 /sec" ]
 	run stat --per-thread all.pmr
 	[ "$status" -eq 2 ]
@@ -233,6 +233,26 @@ expect() {
 	[ "${lines[2]}" = "5.000000000,3.00,msec,task-clock,3000000,100.00,," ]
 	[ "${lines[3]}" = "summary,6.00,msec,task-clock,6000000,100.00,," ]
 	[ "${#lines[@]}" -eq 4 ]
+}
+
+@test "columns of metrics: a line a cgroup, no two members of a name, and -G" {
+	"$tests/make_stat" cgroups cg.pmr
+	# 84 switches in 8 ms and 164 in 16 ms.
+	[ "$(stat --metric-only -M cs_per_second -j cg.pmr)" = '{"cgroup" : "a", "cs/sec  cs_per_second" : "10500.0"}
+{"cgroup" : "b,c", "cs/sec  cs_per_second" : "10250.0"}' ]
+	[ "$(stat --metric-only -M cs_per_second -x, cg.pmr | tail -1)" = '"b,c",10250.0,' ]
+	[ "$(stat -M cs_per_second -G a -x, cg.pmr)" = "8.00,msec,task-clock,a,8000000000,100.00,10500.0,cs/sec  cs_per_second
+84,,cs,a,8000000000,100.00,," ]
+	# Two clocks in one recording.
+	"$bin/pmrec" -q -o two.pmr --sources=perf -a -e task-clock,cpu-clock -- true
+	stat --metric-only -j two.pmr >out
+	python3 - <<-'END'
+	import json
+	def pairs(list):
+	    assert len(dict(list)) == len(list) == 2, list
+	    return dict(list)
+	json.loads(open("out").read(), object_pairs_hook=pairs)
+	END
 }
 
 @test "a run in which an event was not counted is none of its mean" {
