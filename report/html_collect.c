@@ -7,7 +7,6 @@
 
 #include "report/html.h"
 #include "report/input.h"
-#include "report/status.h"
 
 #define NEAR_BUCKETS 2048
 #define FAR_BUCKETS 1024
@@ -17,11 +16,13 @@
 /* Which of the sheets: CPUs and the system, packages, the system with everything that is not charted. */
 enum { SHEET_PLACES, SHEET_PACKAGES, SHEET_OTHERS, SHEETS };
 
+enum { SET_NEAR, SET_FAR, SET_TOTALS, SETS };
+
 struct layout {
 	struct sheet sheet;
 	bool built;
 	uint32_t *series; /* owned; by cell, in the order of rows; PM_NONE: none */
-	struct html_set **set; /* owned; by row */
+	uint8_t *set;     /* owned; by row: SET_NEAR, ... */
 };
 
 struct collect {
@@ -33,7 +34,9 @@ struct collect {
 	bool bound, begun, noted;
 	bool *shown, *others;
 	struct layout layout[SHEETS];
-	struct names metrics, rows, series[3]; /* names -> places in the recording; by set */
+	uint32_t layouts;        /* how many there were */
+	struct names metrics, rows, series[SETS]; /* names -> places in the recording; by set */
+	struct html_steps steps[SETS]; /* what is taken at once; the same intervals for all */
 	uint64_t origin_ns, last_ns; /* CLOCK_MONOTONIC of the recording at hand */
 	size_t damages;              /* that have become events */
 	uint32_t placed_events;      /* whose times are seconds from the origin */
@@ -44,23 +47,33 @@ struct collect {
 
 static struct html_set *set_at(struct html_recording *r, int which)
 {
-	return which == 0 ? &r->near : which == 1 ? &r->far : &r->totals;
+	return which == SET_NEAR ? &r->near : which == SET_FAR ? &r->far : &r->totals;
 }
 
 static int find_series(struct collect *c, int set, uint32_t metric, uint32_t row, uint32_t *place)
 {
+	struct html_set *s = set_at(c->r, set);
 	char key[32];
 	int err;
 
 	snprintf(key, sizeof(key), "%u:%u", metric, row);
-	if (names_get(&c->series[set], key, place))
-		return 0;
-	err = html_set_add(set_at(c->r, set), metric, row, set == 2, place);
-	if (err == -ENOSPC) {
-		*place = PM_NONE;
-		return 0;
+	if (!names_get(&c->series[set], key, place)) {
+		err = html_set_add(s, metric, row, set == SET_TOTALS, place);
+		if (err == -ENOSPC) {
+			*place = PM_NONE;
+			return 0;
+		}
+		if (!err)
+			err = names_set(&c->series[set], key, *place);
+		if (err)
+			return err;
 	}
-	return err ? err : names_set(&c->series[set], key, *place);
+	/* Metrics of packages stand in two sheets, and count once. */
+	if (s->series[*place].layout == c->layouts)
+		*place = PM_NONE;
+	else
+		s->series[*place].layout = c->layouts;
+	return 0;
 }
 
 /* ---- laying out ---- */
@@ -92,7 +105,7 @@ static int name_cells(struct collect *c, struct layout *l, bool totals)
 	for (uint32_t i = 0; i < l->sheet.n_rows; i++)
 		cells += l->sheet.row[i].n_cells;
 	l->series = calloc((size_t)cells + 1, sizeof(*l->series));
-	l->set = calloc((size_t)l->sheet.n_rows + 1, sizeof(struct html_set *));
+	l->set = calloc((size_t)l->sheet.n_rows + 1, sizeof(*l->set));
 	if (!l->series || !l->set)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < l->sheet.n_rows && !err; i++) {
@@ -101,8 +114,8 @@ static int name_cells(struct collect *c, struct layout *l, bool totals)
 
 		if ((err = html_find_row(c->r, &c->rows, c->places, &from->place, &row)))
 			break;
-		set = totals ? 2 : c->r->row[row].far ? 1 : 0;
-		l->set[i] = set_at(c->r, set);
+		set = totals ? SET_TOTALS : c->r->row[row].far ? SET_FAR : SET_NEAR;
+		l->set[i] = (uint8_t)set;
 		for (uint32_t k = 0; k < from->n_cells && !err; k++) {
 			err = html_find_metric(c->r, &c->metrics, l->sheet.column[from->cell[k].column].metric,
 					       !totals, &metric);
@@ -159,6 +172,7 @@ static int lay_out(void *ctx, const struct places *places, struct replay *replay
 	int err;
 
 	forget_layout(c);
+	c->layouts++;
 	c->places = places;
 	if ((err = binding_build(&c->binding, places, &c->config->bind, e)))
 		return err;
@@ -193,49 +207,48 @@ static int lay_out(void *ctx, const struct places *places, struct replay *replay
 
 /* ---- intervals ---- */
 
-static void take_missing(struct html_series *s, uint16_t reason)
-{
-	if (status_absent(reason))
-		return;
-	if (!s->missing++)
-		s->reason = reason;
-}
-
-/* What one interval gives; `rest`: a further part of one that reaches over several buckets. */
-struct taking {
-	size_t k;
-	double weight;
-	bool partial, rest;
-};
-
-static void take_value(struct html_set *set, uint32_t place, const struct sheet_cell *cell, const struct taking *t)
-{
-	const struct value *v = &cell->value[t->k];
-
-	if (v->reason || v->v - v->v != 0) {
-		if (!t->rest)
-			take_missing(&set->series[place], v->reason);
-		return;
-	}
-	if (t->rest) {
-		html_set_take_more(set, place, t->weight, v->v);
-		return;
-	}
-	if (t->partial || (cell->partial && cell->partial[t->k]))
-		set->series[place].partial++;
-	html_set_take(set, place, t->weight, v->v);
-}
-
-static void take_sheet(struct layout *l, const struct taking *t)
+/* The intervals in `steps`, the first of which is number `first` of those in the sheets. */
+static void take_sheet(struct collect *c, const struct layout *l, size_t first, bool again)
 {
 	const uint32_t *place = l->series;
 
 	for (uint32_t row = 0; row < l->sheet.n_rows; row++) {
 		const struct sheet_row *from = &l->sheet.row[row];
+		const struct html_steps *steps = &c->steps[l->set[row]];
+		struct html_set *set = set_at(c->r, l->set[row]);
 
-		for (uint32_t i = 0; i < from->n_cells; i++, place++)
+		for (uint32_t i = 0; i < from->n_cells; i++, place++) {
+			const struct sheet_cell *cell = &from->cell[i];
+			struct html_value_run run = {
+				.value = cell->value + first,
+				.partial = cell->partial ? cell->partial + first : NULL,
+				.again = again,
+			};
+
 			if (*place != PM_NONE)
-				take_value(l->set[row], *place, &from->cell[i], t);
+				html_set_take(set, *place, steps, &run);
+		}
+	}
+}
+
+static void take_steps(struct collect *c, size_t first, size_t n, bool again)
+{
+	for (int set = 0; set < SETS; set++)
+		c->steps[set].n = n;
+	for (int i = 0; i < SHEETS; i++)
+		if (c->layout[i].built)
+			take_sheet(c, &c->layout[i], first, again);
+	for (int set = 0; set < SETS; set++)
+		html_set_end_steps(set_at(c->r, set), &c->steps[set]);
+}
+
+static void set_step(struct collect *c, size_t step, const struct interval *interval, uint32_t parts)
+{
+	double seconds = interval->duration_ns ? (double)interval->duration_ns / 1e9 : 1e-9;
+
+	for (int set = 0; set < SETS; set++) {
+		c->steps[set].weight_s[step] = seconds / parts;
+		c->steps[set].partial[step] = interval->partial;
 	}
 }
 
@@ -258,27 +271,47 @@ static uint32_t parts_of(struct collect *c, double from, double length)
 	return length <= c->r->near.width_s * 1.5 ? 1 : (uint32_t)lround(length / c->r->near.width_s);
 }
 
+/* Where the interval begins, and how long it is, in seconds. */
+static double begin_of(const struct collect *c, const struct interval *interval, double *length)
+{
+	*length = (double)(interval->to_ns - interval->from_ns) / 1e9;
+	return c->shift_s + (double)(int64_t)(interval->from_ns - c->origin_ns) / 1e9;
+}
+
 static void take_interval(struct collect *c, const struct interval *interval, size_t k)
 {
-	double from, length = (double)(interval->to_ns - interval->from_ns) / 1e9;
-	struct taking t = { .k = k, .partial = interval->partial };
-	uint32_t parts;
+	double length, from = begin_of(c, interval, &length);
+	uint32_t parts = parts_of(c, from, length);
 
-	find_origin(c, interval);
-	from = c->shift_s + (double)(int64_t)(interval->from_ns - c->origin_ns) / 1e9;
-	parts = parts_of(c, from, length);
-	t.weight = (interval->duration_ns ? (double)interval->duration_ns / 1e9 : 1e-9) / parts;
+	set_step(c, 0, interval, parts);
 	for (uint32_t i = 0; i < parts; i++) {
 		double at = from + length * (i + 0.5) / parts;
 
-		t.rest = i > 0;
 		html_set_reach(&c->r->near, at);
 		html_set_reach(&c->r->far, at);
-		for (int s = 0; s < SHEETS; s++)
-			if (c->layout[s].built)
-				take_sheet(&c->layout[s], &t);
+		for (int set = 0; set < SETS; set++)
+			c->steps[set].bucket[0] = set_at(c->r, set)->open_at;
+		take_steps(c, k, 1, i > 0);
 	}
-	c->last_ns = interval->to_ns;
+}
+
+/* Whether the interval lies in one bucket of each set, behind those of the steps before. */
+static bool add_step(struct collect *c, size_t step, const struct interval *interval)
+{
+	double length, from = begin_of(c, interval, &length);
+
+	if (step == HTML_STEPS || length > c->r->near.width_s * 1.5)
+		return false;
+	for (int set = 0; set < SET_TOTALS; set++) {
+		uint32_t *bucket = &c->steps[set].bucket[step];
+
+		if (!html_set_has(set_at(c->r, set), from + length * 0.5, bucket) ||
+		    (step && bucket[0] < bucket[-1]))
+			return false;
+	}
+	c->steps[SET_TOTALS].bucket[step] = c->r->totals.open_at;
+	set_step(c, step, interval, 1);
+	return true;
 }
 
 static int intervals(void *ctx, const struct interval *interval, size_t n, struct error *e)
@@ -288,8 +321,19 @@ static int intervals(void *ctx, const struct interval *interval, size_t n, struc
 	for (int i = 0; i < SHEETS; i++)
 		if (c->layout[i].built)
 			sheet_fill(&c->layout[i].sheet, interval, n);
-	for (size_t k = 0; k < n; k++)
-		take_interval(c, &interval[k], k);
+	if (n)
+		find_origin(c, interval);
+	for (size_t k = 0, taken; k < n; k += taken) {
+		for (taken = 0; k + taken < n && add_step(c, taken, &interval[k + taken]);)
+			taken++;
+		if (taken) {
+			take_steps(c, k, taken, false);
+		} else {
+			take_interval(c, &interval[k], k);
+			taken = 1;
+		}
+		c->last_ns = interval[k + taken - 1].to_ns;
+	}
 	c->r->duration_s = c->shift_s + (double)(c->last_ns - c->origin_ns) / 1e9;
 	return 0;
 }
@@ -428,8 +472,9 @@ int html_collect(struct html_recording *r, const char *path, const struct pipeli
 	err = pipeline_run(&own, c.reader, &x, &r->result, e);
 	if (err && !strstr(e->text, path))
 		error_prefix(e, "%s", path);
-	html_set_finish(&r->near);
-	html_set_finish(&r->far);
+	for (int i = 0; i < SET_TOTALS && !err; i++)
+		if ((err = html_set_finish(set_at(r, i))))
+			err = error_sys(e, -err, "%s", path);
 	r->snapshots = r->result.snapshots;
 	r->intervals = r->result.intervals;
 	forget_layout(&c);
@@ -437,7 +482,7 @@ int html_collect(struct html_recording *r, const char *path, const struct pipeli
 	pm_reader_close(c.reader);
 	names_release(&c.metrics);
 	names_release(&c.rows);
-	for (int i = 0; i < 3; i++)
+	for (int i = 0; i < SETS; i++)
 		names_release(&c.series[i]);
 	return err;
 }

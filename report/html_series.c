@@ -5,21 +5,42 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/status.h"
+
 void html_set_init(struct html_set *s, uint32_t buckets, double width_s, uint64_t memory, bool quick)
 {
 	*s = (struct html_set){ .cap = buckets, .width_s = width_s, .memory = memory, .quick = quick };
 }
 
+/*
+ * Buckets are in blocks: those of so many series that a bucket of all of them fills some lines of the cache. While
+ * values come in they lie bucket by bucket, because values of one time come together for all series, and of very many
+ * each would else be in a page of its own; in a finished set series by series.
+ */
+static uint32_t in_block(const struct html_set *s)
+{
+	return s->quick ? 64 : 1;
+}
+
+static struct html_bucket *bucket_at(const struct html_set *s, uint32_t series, uint32_t at)
+{
+	uint32_t n = in_block(s);
+	struct html_bucket *block = s->block[series / n];
+
+	return block ? block + (size_t)at * n + series % n : NULL;
+}
+
 void html_set_release(struct html_set *s)
 {
-	for (uint32_t i = 0; i < s->n; i++)
-		free(s->series[i].bucket);
+	for (uint32_t i = 0; i < s->n_blocks; i++)
+		free(s->block[i]);
+	free(s->block);
 	free(s->series);
 	free(s->open);
 	*s = (struct html_set){ 0 };
 }
 
-static void join(struct html_bucket *to, const struct html_bucket *from)
+static inline void join(struct html_bucket *to, const struct html_bucket *from)
 {
 	if (from->weight == 0)
 		return;
@@ -29,36 +50,53 @@ static void join(struct html_bucket *to, const struct html_bucket *from)
 	}
 	to->sum += from->sum;
 	to->weight += from->weight;
-	to->low = fminf(to->low, from->low);
-	to->high = fmaxf(to->high, from->high);
+	to->low = from->low < to->low ? from->low : to->low;
+	to->high = from->high > to->high ? from->high : to->high;
+}
+
+/* What was open becomes bucket `at` of the series, or a part of it. */
+static inline void close_of(const struct html_set *s, uint32_t series, uint32_t at, const struct html_bucket *b)
+{
+	struct html_bucket *to = bucket_at(s, series, at);
+
+	if (!to)
+		return;
+	if (at < s->filled)
+		join(to, b);
+	else
+		*to = *b;
 }
 
 static void close_bucket(struct html_set *s)
 {
 	for (uint32_t i = 0; i < s->n; i++) {
-		if (s->series[i].bucket)
-			join(&s->series[i].bucket[s->open_at], &s->open[i]);
+		close_of(s, i, s->open_at, &s->open[i]);
 		s->open[i] = (struct html_bucket){ 0 };
 	}
+	if (s->filled <= s->open_at)
+		s->filled = s->open_at + 1;
 }
 
 /* Pairs become one, in all series: buckets are twice as long. */
 static void widen(struct html_set *s)
 {
-	for (uint32_t i = 0; i < s->n; i++) {
-		struct html_bucket *b = s->series[i].bucket;
+	uint32_t n = in_block(s);
 
-		if (!b)
-			continue;
-		for (uint32_t k = 0; k < s->cap / 2; k++) {
-			struct html_bucket both = b[2 * k];
+	for (uint32_t i = 0; i < s->n_blocks; i++) {
+		struct html_bucket *b = s->block[i];
 
-			join(&both, &b[2 * k + 1]);
-			b[k] = both;
-		}
-		memset(b + s->cap / 2, 0, (s->cap - s->cap / 2) * sizeof(*b));
+		for (size_t k = 0; b && k < s->cap / 2; k++)
+			for (uint32_t x = 0; x < n; x++) {
+				struct html_bucket both = b[2 * k * n + x];
+
+				join(&both, &b[(2 * k + 1) * n + x]);
+				b[k * n + x] = both;
+			}
+		if (b)
+			memset(b + (size_t)(s->cap / 2) * n, 0, (size_t)(s->cap - s->cap / 2) * n * sizeof(*b));
 	}
 	s->width_s *= 2;
+	s->filled = (s->filled + 1) / 2;
 	s->used = (s->used + 1) / 2;
 	s->open_at /= 2;
 }
@@ -68,18 +106,54 @@ static void halve(struct html_set *s)
 	if (s->used > s->cap / 2)
 		widen(s);
 	s->cap /= 2;
-	for (uint32_t i = 0; i < s->n; i++) {
-		struct html_bucket *b = s->series[i].bucket;
+	for (uint32_t i = 0; i < s->n_blocks; i++) {
+		struct html_bucket *b = s->block[i];
 
-		b = b ? reallocarray(b, s->cap, sizeof(*b)) : NULL;
+		b = b ? reallocarray(b, (size_t)s->cap * in_block(s), sizeof(*b)) : NULL;
 		if (b)
-			s->series[i].bucket = b;
+			s->block[i] = b;
 	}
+}
+
+/* Room for one more series. */
+static int grow(struct html_set *s)
+{
+	uint32_t cap = s->cap_series ? s->cap_series * 2 : 64;
+	struct html_bucket *open = reallocarray(s->open, cap, sizeof(*open));
+	struct html_series *series;
+
+	if (!open)
+		return -ENOMEM;
+	s->open = open;
+	series = reallocarray(s->series, cap, sizeof(*series));
+	if (!series)
+		return -ENOMEM;
+	s->series = series;
+	s->cap_series = cap;
+	return 0;
+}
+
+/* Room for the buckets of a series. */
+static int make_block(struct html_set *s, uint32_t series, bool totals)
+{
+	uint32_t at = series / in_block(s);
+	struct html_bucket **block;
+
+	if (at >= s->n_blocks) {
+		block = reallocarray(s->block, at + 1, sizeof(*block));
+		if (!block)
+			return -ENOMEM;
+		s->block = block;
+		s->block[s->n_blocks++] = NULL;
+	}
+	if (!totals && !s->block[at])
+		s->block[at] = calloc((size_t)s->cap * in_block(s), sizeof(**s->block));
+	return totals || s->block[at] ? 0 : -ENOMEM;
 }
 
 int html_set_add(struct html_set *s, uint32_t metric, uint32_t row, bool totals, uint32_t *place)
 {
-	struct html_series *n;
+	int err;
 
 	if (!s->used)
 		s->used = 1;
@@ -90,24 +164,12 @@ int html_set_add(struct html_set *s, uint32_t metric, uint32_t row, bool totals,
 		}
 		halve(s);
 	}
-	if (s->n == s->cap_series) {
-		uint32_t cap = s->cap_series ? s->cap_series * 2 : 64;
-		struct html_bucket *open = reallocarray(s->open, cap, sizeof(*open));
-
-		if (!open)
-			return -ENOMEM;
-		s->open = open;
-		n = reallocarray(s->series, cap, sizeof(*n));
-		if (!n)
-			return -ENOMEM;
-		s->series = n;
-		s->cap_series = cap;
-	}
+	if (s->n == s->cap_series && (err = grow(s)))
+		return err;
+	if ((err = make_block(s, s->n, totals)))
+		return err;
 	s->open[s->n] = (struct html_bucket){ 0 };
-	n = &s->series[s->n];
-	*n = (struct html_series){ .metric = metric, .row = row };
-	if (!totals && !(n->bucket = calloc(s->cap, sizeof(*n->bucket))))
-		return -ENOMEM;
+	s->series[s->n] = (struct html_series){ .metric = metric, .row = row };
 	*place = s->n++;
 	return 0;
 }
@@ -129,29 +191,194 @@ void html_set_reach(struct html_set *s, double at_s)
 		s->used = s->open_at + 1;
 }
 
-void html_set_finish(struct html_set *s)
+/* ---- values ---- */
+
+bool html_set_has(const struct html_set *s, double at_s, uint32_t *bucket)
 {
-	if (!s->n)
+	double at = at_s / s->width_s;
+
+	if (!(at >= s->open_at && at < s->cap))
+		return false;
+	*bucket = (uint32_t)at;
+	return true;
+}
+
+static inline void take(struct html_bucket *b, float weight_s, float v)
+{
+	b->low = b->weight == 0 || v < b->low ? v : b->low;
+	b->high = b->weight == 0 || v > b->high ? v : b->high;
+	b->sum += v * weight_s;
+	b->weight += weight_s;
+}
+
+/* What the buckets do not say. */
+static void take_total(struct html_series *x, double weight_s, double v, bool again)
+{
+	x->sum += v * weight_s;
+	x->weight += weight_s;
+	if (again)
 		return;
-	close_bucket(s);
-	for (uint32_t i = 0; i < s->n && s->quick; i++) {
-		struct html_series *x = &s->series[i];
-		bool any = false;
+	x->low = !x->present || v < x->low ? v : x->low;
+	x->high = !x->present || v > x->high ? v : x->high;
+	x->present++;
+}
 
-		x->sum = x->weight = 0;
-		for (uint32_t k = 0; k < s->used; k++) {
-			const struct html_bucket *b = &x->bucket[k];
+static bool is_number(const struct value *v)
+{
+	return !v->reason && v->v - v->v == 0;
+}
 
-			if (b->weight == 0)
-				continue;
-			x->sum += (double)b->sum;
-			x->weight += (double)b->weight;
-			x->low = !any || (double)b->low < x->low ? (double)b->low : x->low;
-			x->high = !any || (double)b->high > x->high ? (double)b->high : x->high;
-			any = true;
+static void take_missing(struct html_series *x, uint16_t reason)
+{
+	if (status_absent(reason))
+		return;
+	if (!x->missing++)
+		x->reason = reason;
+}
+
+/* Steps [k, end), which are in one bucket. */
+static struct html_bucket take_careful(struct html_set *s, struct html_series *x, struct html_bucket b,
+				       const struct html_steps *steps, size_t k, size_t end,
+				       const struct html_value_run *run)
+{
+	for (; k < end; k++) {
+		const struct value *v = &run->value[k];
+
+		if (!is_number(v)) {
+			if (!run->again)
+				take_missing(x, v->reason);
+			continue;
 		}
-		x->present = any;
+		if (!run->again)
+			x->partial += steps->partial[k] || (run->partial && run->partial[k]);
+		take(&b, (float)steps->weight_s[k], (float)v->v);
+		if (!s->quick)
+			take_total(x, steps->weight_s[k], v->v, run->again);
 	}
+	return b;
+}
+
+/* The same for numbers that are all there, which of very many series nearly all are. */
+static struct html_bucket take_plain(struct html_bucket b, const struct html_steps *steps, size_t k, size_t end,
+				     const struct value *value)
+{
+	if (b.weight == 0)
+		b.low = b.high = (float)value[k].v;
+	for (; k < end; k++) {
+		float v = (float)value[k].v, weight_s = (float)steps->weight_s[k];
+
+		b.low = v < b.low ? v : b.low;
+		b.high = v > b.high ? v : b.high;
+		b.sum += v * weight_s;
+		b.weight += weight_s;
+	}
+	return b;
+}
+
+static bool is_plain(const struct html_set *s, const struct html_steps *steps, const struct html_value_run *run)
+{
+	bool plain = s->quick && !run->partial;
+
+	for (size_t k = 0; plain && k < steps->n; k++)
+		plain = is_number(&run->value[k]) && !steps->partial[k];
+	return plain;
+}
+
+void html_set_take(struct html_set *s, uint32_t place, const struct html_steps *steps, const struct html_value_run *run)
+{
+	struct html_series *x = &s->series[place];
+	bool plain = is_plain(s, steps, run);
+	struct html_bucket b = s->open[place];
+	uint32_t at = s->open_at;
+
+	for (size_t k = 0, end; k < steps->n; k = end) {
+		if (steps->bucket[k] != at) {
+			close_of(s, place, at, &b);
+			b = (struct html_bucket){ 0 };
+			at = steps->bucket[k];
+		}
+		for (end = k + 1; end < steps->n && steps->bucket[end] == at;)
+			end++;
+		b = plain ? take_plain(b, steps, k, end, run->value) : take_careful(s, x, b, steps, k, end, run);
+	}
+	s->open[place] = b;
+	x->taken = s->steps;
+}
+
+void html_set_end_steps(struct html_set *s, const struct html_steps *steps)
+{
+	uint32_t last = steps->bucket[steps->n - 1];
+
+	for (uint32_t i = 0; i < s->n && last != s->open_at; i++) {
+		if (s->series[i].taken == s->steps)
+			continue;
+		close_of(s, i, s->open_at, &s->open[i]);
+		s->open[i] = (struct html_bucket){ 0 };
+	}
+	s->open_at = last;
+	s->filled = s->filled < last ? last : s->filled;
+	if (s->open_at >= s->used)
+		s->used = s->open_at + 1;
+	s->steps++;
+}
+
+/* Buckets of a block, series by series. */
+static int turn_blocks(struct html_set *s)
+{
+	uint32_t n = in_block(s);
+	size_t size = (size_t)s->cap * n;
+	struct html_bucket *turned = n > 1 && s->n_blocks ? malloc(size * sizeof(*turned)) : NULL;
+
+	if (n > 1 && s->n_blocks && !turned)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < s->n_blocks; i++) {
+		struct html_bucket *b = s->block[i];
+
+		for (uint32_t x = 0; x < n && b && n > 1; x++)
+			for (uint32_t k = 0; k < s->cap; k++)
+				turned[(size_t)x * s->cap + k] = b[(size_t)k * n + x];
+		if (b && n > 1) {
+			s->block[i] = turned;
+			turned = b;
+		}
+		for (uint32_t x = 0; x < n && i * n + x < s->n; x++)
+			s->series[i * n + x].bucket = b ? s->block[i] + (size_t)x * s->cap : NULL;
+	}
+	free(turned);
+	return 0;
+}
+
+static void total(struct html_series *x, uint32_t used)
+{
+	bool any = false;
+
+	x->sum = x->weight = 0;
+	for (uint32_t k = 0; k < used; k++) {
+		const struct html_bucket *b = &x->bucket[k];
+
+		if (b->weight == 0)
+			continue;
+		x->sum += (double)b->sum;
+		x->weight += (double)b->weight;
+		x->low = !any || (double)b->low < x->low ? (double)b->low : x->low;
+		x->high = !any || (double)b->high > x->high ? (double)b->high : x->high;
+		any = true;
+	}
+	x->present = any;
+}
+
+int html_set_finish(struct html_set *s)
+{
+	int err;
+
+	if (!s->n)
+		return 0;
+	close_bucket(s);
+	if ((err = turn_blocks(s)))
+		return err;
+	for (uint32_t i = 0; i < s->n && s->quick; i++)
+		total(&s->series[i], s->used);
+	return 0;
 }
 
 /* ---- packing ---- */
@@ -166,32 +393,48 @@ uint64_t html_form_bytes(const struct html_set *s, const struct html_form *f)
 	return (uint64_t)s->n * html_form_buckets(s, f) * f->bytes * (f->band ? 3 : 1);
 }
 
-static void put(struct buf *out, double v, const struct html_series *s, uint32_t bytes)
+/* 0: missing; else from 1 on, rounded to the nearest. */
+static inline uint32_t number_of(double v, const struct html_series *s, double span, uint32_t most)
 {
-	uint32_t most = bytes == 1 ? UINT8_MAX : UINT16_MAX, n = 0;
+	double part = span > 0 ? (v - s->low) / span : 0;
+	uint32_t n;
 
-	if (!isnan(v)) {
-		double part = s->high > s->low ? (v - s->low) / (s->high - s->low) : 0;
+	part = part > 0 ? part < 1 ? part : 1 : 0;
+	part *= most - 1;
+	n = (uint32_t)part;
+	return 1 + n + (part - n >= 0.5);
+}
 
-		n = 1 + (uint32_t)lround(fmin(fmax(part, 0), 1) * (most - 1));
-	}
-	buf_addch(out, (char)n);
+static inline void put(uint8_t *out, uint32_t n, uint32_t bytes)
+{
+	out[0] = (uint8_t)n;
 	if (bytes == 2)
-		buf_addch(out, (char)(n >> 8));
+		out[1] = (uint8_t)(n >> 8);
 }
 
 void html_series_pack(const struct html_set *s, const struct html_series *series, const struct html_form *f,
 		      struct buf *out)
 {
-	uint32_t n = html_form_buckets(s, f);
+	uint32_t n = html_form_buckets(s, f), most = f->bytes == 1 ? UINT8_MAX : UINT16_MAX;
+	size_t part = (size_t)n * f->bytes, len = part * (f->band ? 3 : 1);
+	double span = series->high - series->low;
+	uint8_t *to;
 
-	for (int what = 0; what < (f->band ? 3 : 1); what++)
-		for (uint32_t i = 0; i < n; i++) {
-			struct html_bucket b = { 0 };
+	if (buf_reserve(out, len))
+		return;
+	to = out->data + out->len;
+	for (uint32_t i = 0; i < n; i++, to += f->bytes) {
+		struct html_bucket b = { 0 };
+		bool any;
 
-			for (uint32_t k = i * f->merge; k < (i + 1) * f->merge && k < s->used; k++)
-				join(&b, &series->bucket[k]);
-			put(out, b.weight == 0 ? (double)NAN : what == 0 ? (double)b.sum / (double)b.weight :
-			    what == 1 ? (double)b.low : (double)b.high, series, f->bytes);
-		}
+		for (uint32_t k = i * f->merge; k < (i + 1) * f->merge && k < s->used; k++)
+			join(&b, &series->bucket[k]);
+		any = b.weight != 0;
+		put(to, any ? number_of((double)b.sum / (double)b.weight, series, span, most) : 0, f->bytes);
+		if (!f->band)
+			continue;
+		put(to + part, any ? number_of((double)b.low, series, span, most) : 0, f->bytes);
+		put(to + 2 * part, any ? number_of((double)b.high, series, span, most) : 0, f->bytes);
+	}
+	out->len += len;
 }

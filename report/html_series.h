@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "common/buf.h"
+#include "common/metric/expr.h"
 
 struct html_bucket {
 	float sum, weight; /* of the values by their seconds; weight 0: there is no value */
@@ -20,21 +21,28 @@ struct html_bucket {
 
 struct html_series {
 	uint32_t metric, row;       /* the owner's */
-	struct html_bucket *bucket; /* owned, html_set.cap of them; NULL for a series of totals only */
+	struct html_bucket *bucket; /* once the set is finished: html_set.cap of them, which lie in a block of the set;
+	                               NULL for a series of totals only */
 	double sum, weight;         /* over all */
 	double low, high;
 	uint64_t present, missing, partial; /* intervals; those in which the thing was not there count in none */
 	uint16_t reason;            /* of the first that is missing */
+	uint32_t layout;            /* the owner's: in which it was laid out last */
+	uint32_t taken;             /* html_set.steps when values were taken last */
 };
 
 struct html_set {
 	struct html_series *series; /* owned */
 	uint32_t n, cap_series;
 	struct html_bucket *open;   /* owned; by series: the bucket at hand, so that what is written lies together */
+	struct html_bucket **block; /* owned, as are the blocks; NULL: one of totals only */
+	uint32_t n_blocks;
 	uint32_t open_at;           /* which bucket that is */
+	uint32_t steps;             /* how often html_set_end_steps() was called */
 	bool quick;                 /* totals of a series come of its buckets, once they are closed */
 	uint32_t cap;               /* buckets of a series */
 	uint32_t used;              /* that lie within the recording */
+	uint32_t filled;            /* buckets from here on are still empty in all series */
 	double width_s;             /* of a bucket */
 	uint64_t memory;            /* bytes that buckets may take */
 	uint32_t left_out;          /* series that there was no memory for */
@@ -51,42 +59,30 @@ void html_set_release(struct html_set *s);
 int html_set_add(struct html_set *s, uint32_t metric, uint32_t row, bool totals, uint32_t *place);
 /* Opens the bucket that values at `at_s` seconds from the origin belong to. */
 void html_set_reach(struct html_set *s, double at_s);
-/* Closes the last bucket: series and buckets are complete. */
-void html_set_finish(struct html_set *s);
+/* Closes the last bucket: series and buckets are complete, and nothing may be added. 0 or -ENOMEM. */
+int html_set_finish(struct html_set *s);
 
-static inline void html_bucket_take(struct html_bucket *b, float weight_s, float v)
-{
-	b->low = b->weight == 0 || v < b->low ? v : b->low;
-	b->high = b->weight == 0 || v > b->high ? v : b->high;
-	b->sum += v * weight_s;
-	b->weight += weight_s;
-}
+/* Values of a series that are taken together. */
+struct html_value_run {
+	const struct value *value; /* one a step */
+	const uint8_t *partial;    /* likewise; NULL: none is */
+	bool again;                /* a further part of intervals that were taken already, in another bucket */
+};
 
-/* Takes a value that was observed for `weight_s` seconds, within the bucket at hand. */
-static inline void html_set_take(struct html_set *set, uint32_t place, double weight_s, double v)
-{
-	struct html_series *s;
+#define HTML_STEPS 128
 
-	html_bucket_take(&set->open[place], (float)weight_s, (float)v);
-	if (set->quick)
-		return;
-	s = &set->series[place];
-	s->low = !s->present || v < s->low ? v : s->low;
-	s->high = !s->present || v > s->high ? v : s->high;
-	s->present++;
-	s->sum += v * weight_s;
-	s->weight += weight_s;
-}
-
-/* A further part of the same value, in another bucket: it is no interval of its own. */
-static inline void html_set_take_more(struct html_set *set, uint32_t place, double weight_s, double v)
-{
-	html_bucket_take(&set->open[place], (float)weight_s, (float)v);
-	if (set->quick)
-		return;
-	set->series[place].sum += v * weight_s;
-	set->series[place].weight += weight_s;
-}
+/* Intervals in a row, each of which lies in one bucket; the buckets ascend, and all lie within the set. */
+struct html_steps {
+	size_t n;
+	uint32_t bucket[HTML_STEPS];
+	double weight_s[HTML_STEPS]; /* for how long the values were observed */
+	bool partial[HTML_STEPS];
+};
+/* Whether an interval at that time can be one of such steps; its bucket goes to *bucket. */
+bool html_set_has(const struct html_set *s, double at_s, uint32_t *bucket);
+void html_set_take(struct html_set *s, uint32_t place, const struct html_steps *steps, const struct html_value_run *run);
+/* After all series that have values in these steps: the last of their buckets is open now. */
+void html_set_end_steps(struct html_set *s, const struct html_steps *steps);
 
 /* How series go into a page. */
 struct html_form {

@@ -28,11 +28,6 @@ static size_t step_stride(const struct gathered *x)
 	return (((size_t)x->columns + 7) & ~(size_t)7) + 8;
 }
 
-static size_t stride(const struct gather *g)
-{
-	return (g->rows + GATHER_STEP - 1) / GATHER_STEP * GATHER_STEP;
-}
-
 static const struct group_feeds *feeds_of(const struct replay *r, uint32_t group)
 {
 	return group && group <= r->n_groups ? &r->group[group - 1] : NULL;
@@ -45,7 +40,7 @@ static bool is_fed(const struct replay *r, const struct pm_chunk_group *cg)
 	return !cg->absent && f && f->n;
 }
 
-/* How many rows are worth waiting for, and fit. */
+/* How many rows are worth waiting for, and fit: whole steps. */
 static uint32_t rows_for(const struct replay *r, const struct pm_chunk *c)
 {
 	size_t rows = r->config.mode == REPLAY_EACH ? r->rows : ARENA_ROWS, columns = 1;
@@ -55,7 +50,8 @@ static uint32_t rows_for(const struct replay *r, const struct pm_chunk *c)
 			columns += pm_group_columns(pm_model_group(r->model, c->group[i].group));
 	if (rows > GATHER_BYTES / 8 / columns)
 		rows = GATHER_BYTES / 8 / columns;
-	return (uint32_t)(rows < ARENA_ROWS ? rows : ARENA_ROWS);
+	rows = rows < ARENA_ROWS ? rows : ARENA_ROWS;
+	return (uint32_t)(rows - rows % GATHER_STEP);
 }
 
 static int make_room(struct gather *g, uint32_t groups)
@@ -87,7 +83,7 @@ static int begin_group(struct gather *g, struct gathered *x, uint32_t columns)
 	free(x->status);
 	free(x->step);
 	*x = (struct gathered){ .columns = columns };
-	x->v = aligned_alloc(64, columns * stride(g) * sizeof(*x->v));
+	x->v = aligned_alloc(64, columns * g->rows * sizeof(*x->v));
 	x->step = malloc(GATHER_STEP * step_stride(x) * sizeof(*x->step));
 	return x->v && x->step ? 0 : -ENOMEM;
 }
@@ -114,7 +110,7 @@ static int begin(struct replay *r, const struct pm_chunk *c, uint32_t rows)
 			return err;
 		g->chunk.group[i].absent = false;
 		g->chunk.group[i].v = g->group[i].v;
-		g->chunk.group[i].stride = stride(g);
+		g->chunk.group[i].stride = g->rows;
 	}
 	g->chunk.n_groups = c->n_groups;
 	g->chunk.tick = g->tick;
@@ -138,7 +134,7 @@ static bool goes_on(const struct replay *r, const struct pm_chunk *c)
 
 static int take_status(struct gather *g, struct gathered *x, const struct pm_chunk_group *cg, uint32_t row)
 {
-	size_t cells = x->columns * stride(g);
+	size_t cells = x->columns * g->rows;
 
 	if (!x->status && !(x->status = malloc(cells * sizeof(*x->status))))
 		return -ENOMEM;
@@ -147,7 +143,7 @@ static int take_status(struct gather *g, struct gathered *x, const struct pm_chu
 	x->some_missing = true;
 	for (uint32_t c = 0; c < x->columns; c++)
 		if (cg->status[c * cg->stride + row])
-			x->status[c * stride(g) + g->chunk.rows] = cg->status[c * cg->stride + row];
+			x->status[c * g->rows + g->chunk.rows] = cg->status[c * cg->stride + row];
 	return 0;
 }
 
@@ -157,7 +153,7 @@ static void put_into_columns(const struct replay *r, const struct gather *g, uin
 	const struct gathered *x = &g->group[i];
 	const struct group_feeds *f = feeds_of(r, g->chunk.group[i].group);
 	uint32_t head = pm_group_head(pm_model_group(r->model, g->chunk.group[i].group));
-	size_t from = step_stride(x), to = stride(g);
+	size_t from = step_stride(x), to = g->rows;
 	uint64_t *v = x->v + g->chunk.rows - g->stepped;
 
 	for (uint32_t n = 0; n < head + f->n; n++) {

@@ -47,7 +47,7 @@ struct gather {
 	struct gathered *group; /* owned: beside chunk.group */
 	uint32_t cap_groups;
 	struct pm_chunk chunk;  /* owns its groups */
-	uint32_t rows, stepped; /* room in a column; rows that lie in `step` and not in `v` */
+	uint32_t rows, stepped; /* room in a column, in whole steps; rows that lie in `step` and not in `v` */
 	uint64_t tick[PM_CHUNK_ROWS];
 	int64_t wall[PM_CHUNK_ROWS];
 };
