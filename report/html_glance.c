@@ -62,7 +62,9 @@ void html_put_identity(const struct html_page *p, struct buf *out)
 	}
 	buf_addstr(out, "<dl class=identity>\n");
 	for (uint32_t i = 0; i < r->n_facts; i++) {
-		buf_printf(out, "<div><dt>%s</dt><dd>", r->fact[i].name);
+		buf_printf(out, "<div><dt>%s</dt><dd title=\"", r->fact[i].name);
+		html_text(out, r->fact[i].value);
+		buf_addstr(out, "\">");
 		html_text(out, r->fact[i].value);
 		buf_addstr(out, "</dd></div>\n");
 	}
@@ -194,8 +196,27 @@ static const char *event_class(const struct html_event *e)
 	case PM_EVENT_CPU_ONLINE:
 	case PM_EVENT_CPU_OFFLINE:
 		return "hotplug";
+	case PM_EVENT_LOST:
+		return "lost";
 	default:
 		return e->until_s > e->at_s ? "lost" : "other";
+	}
+}
+
+/* What every recording has at its begin and end says little, and tasks go by the hundred. */
+static bool is_usual(const struct html_event *e)
+{
+	switch (e->type) {
+	case PM_EVENT_CHILD_START:
+	case PM_EVENT_CHILD_EXIT:
+	case PM_EVENT_RUN_START:
+	case PM_EVENT_RUN_END:
+	case PM_EVENT_ENABLE:
+	case PM_EVENT_DISABLE:
+	case PM_EVENT_GONE:
+		return true;
+	default:
+		return false;
 	}
 }
 
@@ -220,6 +241,7 @@ static void put_strip(const struct html_recording *r, struct buf *out)
 static void put_happened(const struct html_recording *r, struct buf *out)
 {
 	uint64_t all = r->n_events + r->more_events;
+	uint32_t shown = 0;
 
 	if (!all) {
 		buf_addstr(out, "<p class=empty>Nothing was noted: no marker, no CPU that came or went, no lost "
@@ -228,17 +250,21 @@ static void put_happened(const struct html_recording *r, struct buf *out)
 	}
 	put_strip(r, out);
 	buf_addstr(out, "<ul class=\"findings marked\">\n");
-	for (uint32_t i = 0; i < r->n_events && i < HAPPENED; i++) {
+	for (uint32_t i = 0; i < r->n_events && shown < HAPPENED; i++) {
 		const struct html_event *e = &r->event[i];
 
+		if (all > HAPPENED && is_usual(e))
+			continue;
+		shown++;
 		buf_printf(out, "<li><i class=\"kind %s\"></i><button type=button class=open data-from=%.6f "
 				"data-to=%.6f>%+.1f s</button> ",
 			   event_class(e), e->at_s, e->until_s, e->at_s);
 		html_text(out, e->text);
 		buf_addstr(out, "</li>\n");
 	}
-	if (all > HAPPENED)
-		buf_printf(out, "<li><a href=\"#events\">%llu more</a></li>\n", (unsigned long long)(all - HAPPENED));
+	if (all > shown)
+		buf_printf(out, "<li><a href=\"#events\">%llu %s</a></li>\n", (unsigned long long)(all - shown),
+			   shown ? "more" : "begins and ends of tasks or runs");
 	buf_addstr(out, "</ul>\n");
 }
 

@@ -174,7 +174,9 @@ static void put_heading(const struct html_page *p, struct buf *out)
 		buf_addstr(out, i ? " <span class=soft>beside</span> " : "");
 		html_text(out, input_name(r->path));
 		if (r->host && r->host[0]) {
-			buf_addstr(out, " <span class=soft>(");
+			buf_addstr(out, " <span class=\"soft host\" title=\"");
+			html_text(out, r->host);
+			buf_addstr(out, "\">(");
 			html_text(out, r->host);
 			buf_addstr(out, ")</span>");
 		}

@@ -221,10 +221,11 @@ void html_put_events(const struct html_page *p, const struct html_recording *r, 
 	for (uint32_t i = 0; i < r->n_events; i++) {
 		const struct html_event *e = &r->event[i];
 
-		buf_printf(out, "<tr><td class=n>%+.3f s", e->at_s);
+		buf_printf(out, "<tr><td class=n><button type=button class=open data-from=%.6f data-to=%.6f>%+.3f s",
+			   e->at_s, e->until_s, e->at_s);
 		if (e->until_s > e->at_s)
 			buf_printf(out, " to %+.3f s", e->until_s);
-		buf_addstr(out, "</td><td>");
+		buf_addstr(out, "</button></td><td>");
 		html_text(out, e->text);
 		buf_addstr(out, "</td></tr>\n");
 	}

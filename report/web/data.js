@@ -154,7 +154,7 @@ const zoomKeys = { "+": "in", "=": "in", "-": "out", "\u2212": "out", ArrowLeft:
 /* What happened: lines for moments, stretches where nothing was recorded. */
 const happened = data.recordings.flatMap((rec, which) =>
 	rec.events.map(([at, until, type, cpu, text]) => ({ at, until, type, cpu, text, which })));
-const eventKind = (e) => e.type === "marker" ? "marker" : e.type.startsWith("cpu-") ? "hotplug" : e.until > e.at ? "lost" : "other";
+const eventKind = (e) => e.type === "marker" ? "marker" : e.type.startsWith("cpu-") ? "hotplug" : e.type === "lost" || e.until > e.at ? "lost" : "other";
 const eventKinds = {
 	marker: ["marker", "--s3"], hotplug: ["CPU came or went", "--warn"], lost: ["nothing was recorded", "--bad"], other: ["other event", "--soft"],
 };

@@ -59,17 +59,16 @@ function metricChart(rec, metric) {
 	const m = rec.metrics[metric];
 	return makeChart(m, () => widen(paint(linesOf(m.name, nearRows))), describe(rec, metric, nearRows(rec)));
 }
-/* Values of a metric that are one and the same in all places and at all times; null: they are not. */
-function constant(name) {
+/* The value that series have at all times, all of them; null: they do not. */
+function constant(seriesOf) {
 	let value = null;
-	for (const rec of data.recordings)
-		for (const s of rec.nearBy.get(rec.byName.get(name)) || []) {
-			if (s.mean === null)
-				continue;
-			if (s.low !== s.high || (value !== null && value !== s.low))
-				return null;
-			value = s.low;
-		}
+	for (const s of data.recordings.flatMap(seriesOf)) {
+		if (s.mean === null)
+			continue;
+		if (s.low !== s.high || (value !== null && value !== s.low))
+			return null;
+		value = s.low;
+	}
 	return value;
 }
 
@@ -89,7 +88,23 @@ function metricsWith(set) {
 }
 
 const listed = [];
-/* Those that move, in full; the others stand behind a line that says what they were. */
+/* Fills a grid with charts of what moves; what did not stands behind a line that says what it was. `wanted` has
+ * { metric, value (null: it moves), make() } each. */
+function placeCharts(wanted, grid, rest) {
+	const still = wanted.filter((one) => one.value !== null), moving = wanted.filter((one) => one.value === null);
+	const charts = [], place = (list, where) => list.slice(0, MOST_CHARTS).forEach((one) => {
+		const chart = one.make();
+		charts.push(chart);
+		where.append(chart.figure);
+	});
+	place(moving, grid);
+	place(still, rest.lastElementChild);
+	rest.hidden = !still.length;
+	rest.firstElementChild.textContent = `${still.length} ${moving.length ? "more " : ""}did not change: ` +
+		still.slice(0, 12).map((one) => `${one.metric.display} ${withUnit(one.value, one.metric.unit)}`).join(", ") +
+		(still.length > 12 ? ", \u2026" : "");
+	return charts;
+}
 function listCharts(filter) {
 	const words = filter.toLowerCase().split(/\s+/).filter(Boolean);
 	const wanted = metricsWith("near").filter(([rec, i]) => {
@@ -98,23 +113,12 @@ function listCharts(filter) {
 	});
 	for (const chart of listed.splice(0))
 		dropChart(chart);
-	const still = words.length ? [] : wanted.filter(([rec, i]) => constant(rec.metrics[i].name) !== null);
-	const moving = wanted.filter((one) => !still.includes(one)), shown = moving.slice(0, MOST_CHARTS);
-	const place = (list, where) => list.forEach(([rec, i]) => {
-		const chart = metricChart(rec, i);
-		listed.push(chart);
-		where.append(chart.figure);
-	});
-	place(shown, byId("chart-list"));
-	const rest = byId("chart-constant"), stillShown = still.slice(0, MOST_CHARTS);
-	rest.hidden = !still.length;
-	rest.firstElementChild.textContent = `${still.length} more did not change: ` + stillShown.slice(0, 12).map(([rec, i]) =>
-		`${rec.metrics[i].display} ${withUnit(constant(rec.metrics[i].name), rec.metrics[i].unit)}`).join(", ") +
-		(still.length > 12 ? ", \u2026" : "");
-	place(stillShown, rest.lastElementChild);
-	const more = byId("chart-more");
-	more.hidden = moving.length > 0 ? moving.length <= MOST_CHARTS : still.length > 0;
-	more.textContent = moving.length ? `${moving.length - MOST_CHARTS} more: narrow the list with a part of a name.` :
+	listed.push(...placeCharts(wanted.map(([rec, i]) => ({ metric: rec.metrics[i], make: () => metricChart(rec, i),
+		value: words.length ? null : constant((r) => r.nearBy.get(r.byName.get(rec.metrics[i].name)) || []) })),
+	byId("chart-list"), byId("chart-constant")));
+	const more = byId("chart-more"), moving = words.length ? wanted.length : byId("chart-list").childElementCount;
+	more.hidden = wanted.length > 0 && wanted.length <= MOST_CHARTS;
+	more.textContent = moving ? `${wanted.length - MOST_CHARTS} more: narrow the list with a part of a name.` :
 		words.length ? "No metric that is drawn has that in its name; the table of every metric may have it." :
 			"No metric was recorded of the system, packages or devices that could be drawn.";
 }
@@ -153,21 +157,20 @@ function openRow(label, stay, metric) {
 	select.value = label;
 	for (const chart of one.charts.splice(0))
 		dropChart(chart);
-	const place = byId("one-list");
+	const wanted = [];
 	for (const [rec, i] of metricsWith("far")) {
 		const m = rec.metrics[i];
 		const rowsOf = (r) => r.rows.map((row, k) => k).filter((k) => r.rows[k].far && r.rows[k].label === label);
-		if (!data.recordings.some((r) => r.find.has(m.name + "\n" + label)))
-			continue;
-		const make = () => {
-			const lines = widen(linesOf(m.name, rowsOf));
-			lines.forEach((line) => { line.color = line.which; line.on = true; });
-			return lines;
+		const seriesOf = (r) => r.find.get(m.name + "\n" + label) || [];
+		const lines = () => {
+			const out = widen(linesOf(m.name, rowsOf));
+			out.forEach((line) => { line.color = line.which; line.on = true; });
+			return out;
 		};
-		const chart = makeChart(m, make, describe(rec, i, rowsOf(rec)));
-		one.charts.push(chart);
-		place.append(chart.figure);
+		if (data.recordings.some((r) => r.find.has(m.name + "\n" + label)))
+			wanted.push({ metric: m, value: constant(seriesOf), make: () => makeChart(m, lines, describe(rec, i, rowsOf(rec))) });
 	}
+	one.charts = placeCharts(wanted, byId("one-list"), byId("one-constant"));
 	const row = data.recordings.flatMap((r) => r.rows).find((r) => r.label === label);
 	byId("one-where").textContent = row && row.place ? row.place : "";
 	if (metric) {
@@ -260,17 +263,23 @@ requestAnimationFrame(() => setTimeout(() => {
 	document.documentElement.dataset.ready = "yes";
 }, 0));
 
+/* Colors, or the room that there is, have changed. */
+function redrawPage(also) {
+	redrawAll(also);
+	if (heat.canvas)
+		heatDraw();
+}
 let resizing = 0;
 addEventListener("resize", () => {
 	clearTimeout(resizing);
-	resizing = setTimeout(() => redrawAll(false), 100);
+	resizing = setTimeout(() => redrawPage(false), 100);
 });
-matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => redrawAll(false));
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => redrawPage(false));
 addEventListener("beforeprint", () => {
 	document.documentElement.dataset.print = "yes";
-	redrawAll(true);
+	redrawPage(true);
 });
 addEventListener("afterprint", () => {
 	delete document.documentElement.dataset.print;
-	redrawAll(false);
+	redrawPage(true);
 });

@@ -35,6 +35,7 @@ async function silent(page) {
 	await page.context().close();
 }
 const shown = (page) => page.evaluate(async () => {
+	document.querySelectorAll("details.constant").forEach((d) => { d.open = true; });
 	for (let y = 0; y < document.body.scrollHeight; y += 600) {
 		scrollTo({ top: y, behavior: "instant" });
 		await new Promise((done) => setTimeout(done, 50));
@@ -71,10 +72,10 @@ for (const kind of withPlot ? ["", "svg-"] : ["svg-"]) {
 
 	await test(`${kind}charts are there and show what was recorded`, async () => {
 		const page = await open(kind + "even.html");
-		assert.equal(await page.locator("#chart-list figure").count(), 3);
+		assert.equal(await page.locator("#chart-list figure").count(), 4);
 		await picture(page, kind + "even");
-		assert.equal(await page.locator(`#chart-list ${drawing}`).count(), 3);
-		assert.equal(await page.locator(`#one-list ${drawing}`).count(), 3);
+		assert.equal(await page.locator(`#chart-list ${drawing}`).count(), 4);
+		assert.equal(await page.locator(`#one ${drawing}`).count(), 4);
 		const truth = await page.evaluate(() => {
 			const rec = data.recordings[0], of = (metric, row) => rec.find.get(metric + "\n" + row);
 			const gone = unpack(of("bench.level", "CPU 5"), 0), lost = unpack(of("bench.level", "CPU 4"), 0);
@@ -143,7 +144,7 @@ for (const kind of withPlot ? ["", "svg-"] : ["svg-"]) {
 		await first.locator("button").click();
 		assert.equal(await page.locator("#one-row").inputValue(), "CPU 11");
 		assert.match(await page.locator("#one-where").textContent(), /package 1/);
-		await page.waitForSelector(`#one-list ${drawing}`);
+		await page.waitForSelector(`#one ${drawing}`);
 		await page.getByRole("button", { name: "next" }).click();
 		assert.equal(await page.locator("#one-row").inputValue(), "CPU 12");
 		await page.locator("#heat-metric").selectOption({ label: "bench.level" });
@@ -160,6 +161,22 @@ for (const kind of withPlot ? ["", "svg-"] : ["svg-"]) {
 		for (const key of ["ArrowDown", "ArrowDown", "ArrowRight", "Enter"])
 			await page.keyboard.press(key);
 		assert.equal(await page.locator("#one-row").inputValue(), "CPU 2");
+		await silent(page);
+	});
+
+	await test(`${kind}a moment that stands out: said first, and a click away`, async () => {
+		const page = await open(kind + "even.html");
+		const said = page.locator("#glance .findings li", { hasText: "bench.spike" });
+		assert.match(await said.first().textContent(), /\+399 s: bench\.spike of package 1 10[678]\S*, usually 52/);
+		assert.match(await page.locator("#outliers caption", { hasText: "Moments" }).locator("..").locator("tbody tr").first().textContent(),
+			/\+399 s.*1 s.*bench\.spike.*package 1/);
+		await said.locator("button").first().click();
+		const [from, to] = await range(page);
+		assert.ok(from > 300 && from < 399 && to > 400 && to < 500, `${from} to ${to}`);
+		assert.match(await page.locator("figure.called h3").textContent(), /bench\.spike/);
+		assert.equal(await page.evaluate(() => document.activeElement.closest("figure").chart.metric.name), "bench.spike");
+		await page.locator("#events button", { hasText: "60" }).first().click();
+		assert.ok((await range(page))[0] < 60 && (await range(page))[1] < 120);
 		await silent(page);
 	});
 
@@ -288,6 +305,10 @@ await test("dark, and on paper", async () => {
 	assert.equal(await page.evaluate(() => getComputedStyle(document.body).backgroundColor), "rgb(255, 255, 255)");
 	assert.equal(await page.locator("#tools").isVisible(), false);
 	await page.screenshot({ path: path.join(folder, "paper.png"), fullPage: true });
+	const cut = await page.evaluate(() => [...document.querySelectorAll("#chart-list .plot, .heat")].filter((box) =>
+		[...box.querySelectorAll("canvas, svg")].some((c) => c.getBoundingClientRect().right > box.getBoundingClientRect().right + 1)).length);
+	assert.equal(cut, 0, "charts are cut on paper");
+	assert.ok(await page.evaluate(() => document.body.clientWidth <= 700));
 	await silent(page);
 	const narrow = await open("even.html", { viewport: { width: 390, height: 800 } });
 	await picture(narrow, "narrow");
@@ -297,7 +318,7 @@ await test("dark, and on paper", async () => {
 
 await test("without scripts the tables are there", async () => {
 	const page = await open("even.html", { javaScriptEnabled: false });
-	assert.ok(await page.locator("#summary tbody tr").count() === 3);
+	assert.ok(await page.locator("#summary tbody tr").count() === 4);
 	assert.ok(await page.locator("#every tbody tr").count() >= 3);
 	assert.ok(await page.locator("noscript").isVisible());
 	await page.context().close();

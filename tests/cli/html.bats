@@ -216,6 +216,62 @@ hostile=$'</script><script>alert(1)</script><!--<img src=x onerror=alert(2)>"\'\
 	look r.html text | grep -q bench.wave
 }
 
+@test "the page says all that info says" {
+	for sample in loaded tegra410-pair command; do
+		"$bin/pmrep" html -o $sample.html "$source/samples/$sample.pmr"
+		look $sample.html text | tr -s ' \n' ' ' >text
+		"$bin/pmrep" info --all --format=json "$source/samples/$sample.pmr" >info.json
+		# Skews and sizes as text; PMUs, refusals and settings by the other program's own reading of the file.
+		"$bin/pmrep" info "$source/samples/$sample.pmr" >info.txt
+		grep -E '^(size|bytes a snapshot|behind the tick|perf .*median|counter )' info.txt | tr -s ' ' ' ' >wanted
+		[ "$(wc -l <wanted)" -ge 4 ]
+		python3 - "$sample" <<'PYTHON'
+import json, sys
+page, info = open("text").read(), json.load(open("info.json"))
+for line in open("wanted"):
+    for word in line.split("  [")[0].split():
+        assert word in page, (line, word)
+for pmu in info.get("pmus", []):
+    assert pmu["name"] in page, pmu
+for name, value in info["host"].items():
+    value = value.get("value") if isinstance(value, dict) else value
+    assert name in page, name
+    if isinstance(value, str):
+        assert value in page, (name, value)
+PYTHON
+	done
+}
+
+@test "so many metrics that words alone fill a page" {
+	"$tests/genrec" wide 20000 wide.pmr
+	run --separate-stderr "$bin/pmrep" html --max-size=1M -o wide.html wide.pmr
+	[ "$status" -eq 0 ]
+	[ "$(stat -c %s wide.html)" -le 1000000 ]
+	# Half of it at least is made use of.
+	[ "$(stat -c %s wide.html)" -ge 500000 ]
+	look wide.html structure
+	look wide.html sizes >sizes
+	drawn=$(grep -oE '[0-9]+ of 20000 metrics are drawn' <<<"$stderr" | cut -d' ' -f1)
+	listed=$(grep -oE 'has [0-9]+ of 20000 rows' <<<"$stderr" | cut -d' ' -f2)
+	# What is said is what is there.
+	[ "$(head -n 1 sizes | cut -d' ' -f4)" -eq "$drawn" ]
+	[ "$(grep -c '<tr><th scope=row title="[^"]*"><code>' wide.html)" -eq "$listed" ]
+	look wide.html text | grep -q "$drawn of 20000 metrics are drawn"
+	"$bin/pmrep" html --max-size=1M --show=bench.c19999 -o one.html wide.pmr
+	[ -n "$(look one.html mean near bench.c19999 system)" ]
+}
+
+@test "a stream has facts and verdicts, too" {
+	"$bin/pmrep" html -o - - <"$source/samples/loaded.pmr" | sed 's/standard input/loaded.pmr/g' >stream.html
+	"$bin/pmrep" html -o file.html "$source/samples/loaded.pmr"
+	cmp stream.html file.html
+	cat "$source/samples/loaded.pmr" | "$bin/pmrep" html -o two.html "$source/samples/idle.pmr" -
+	look two.html structure
+	look two.html text >text
+	grep -q INCONCLUSIVE text
+	! grep -q '/proc/self' two.html
+}
+
 @test "streams, gzip, and outputs" {
 	"$bin/pmrep" html -o - - <"$source/samples/loaded.pmr" >stream.html
 	look stream.html structure

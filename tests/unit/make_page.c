@@ -4,6 +4,7 @@
  *   bench.even   every CPU counts 1000 a second, CPU 11 counts 5000
  *   bench.wave   CPU n counts 100 * (n + 1) a second, and ten times that in every other minute
  *   bench.level  a gauge: 40 + n
+ *   bench.spike  a gauge that wavers between 50 and 54, and that is 500 on CPU 9 at 400 s
  * A marker at 60 s, CPU 5 offline from 120 s to 240 s, ticks lost from 300 s to 330 s. TEXT goes into every text that
  * a recording may hold.
  */
@@ -18,7 +19,7 @@
 #include "format/writer.h"
 
 #define CPUS 16
-#define COUNTERS 3
+#define COUNTERS 4
 #define START 1000000000000u
 #define SECOND 1000000000u
 
@@ -47,7 +48,7 @@ static void set_text(struct pm_map *m, uint32_t key, const char *prefix, const c
 
 static int build(struct pm_model *m, const char *text, uint32_t *id)
 {
-	static const char *const name[COUNTERS] = { "bench.even", "bench.wave", "bench.level" };
+	static const char *const name[COUNTERS] = { "bench.even", "bench.wave", "bench.level", "bench.spike" };
 	struct pm_topology topology = { .time_ns = 1, .n = CPUS };
 	struct pm_cpu cpu[CPUS];
 	uint32_t counter[COUNTERS], instance[CPUS];
@@ -85,8 +86,8 @@ static int build(struct pm_model *m, const char *text, uint32_t *id)
 
 		snprintf(display, sizeof(display), "%s%s", name[i], text);
 		snprintf(help, sizeof(help), "Help of %s%s", name[i], text);
-		c.semantics = i == 2 ? PM_GAUGE : PM_CUMULATIVE;
-		c.aggregation = i == 2 ? PM_AGG_MEAN : PM_AGG_SUM;
+		c.semantics = i >= 2 ? PM_GAUGE : PM_CUMULATIVE;
+		c.aggregation = i >= 2 ? PM_AGG_MEAN : PM_AGG_SUM;
 		pm_map_set(&c.attrs, PM_COUNTER_REQUESTED, pm_bool(true));
 		pm_map_set(&c.attrs, PM_COUNTER_HELP, pm_text(help));
 		n = pm_model_add_counter(m, &c);
@@ -122,6 +123,8 @@ static uint64_t truth(uint32_t counter, uint32_t cpu, uint64_t s)
 		return s * (cpu == 11 ? 5000 : 1000);
 	if (counter == 2)
 		return 40 + cpu;
+	if (counter == 3)
+		return s == 400 && cpu == 9 ? 500 : 50 + s * 7 % 5;
 	return slow * (s / 120 * 60 * 11) + slow * (s % 120 <= 60 ? s % 120 : 60 + (s % 120 - 60) * 10);
 }
 
