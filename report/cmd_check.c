@@ -73,17 +73,21 @@ static void add_time(const struct scan *s, uint64_t ns, struct buf *out)
 
 static void text_damage(const struct scan *s, const struct pm_damage *d, struct buf *out)
 {
-	buf_printf(out, "  bytes %llu to %llu (%llu): %s: ", (unsigned long long)d->offset,
-		   (unsigned long long)(d->offset + d->length), (unsigned long long)d->length, damage_name(d->kind));
+	if (d->length)
+		buf_printf(out, "  bytes %llu to %llu (%llu): %s: ", (unsigned long long)d->offset,
+			   (unsigned long long)(d->offset + d->length), (unsigned long long)d->length,
+			   damage_name(d->kind));
+	else
+		buf_printf(out, "  at byte %llu: ", (unsigned long long)d->offset);
 	text_escape(out, d->text, strlen(d->text));
-	if (d->from_ns || d->to_ns) {
+	if (d->from_ns && !d->to_ns) {
+		buf_addstr(out, "; nothing after ");
+		add_time(s, d->from_ns, out);
+	} else if (d->from_ns || d->to_ns) {
 		buf_addstr(out, "; time from ");
 		add_time(s, d->from_ns, out);
 		buf_addstr(out, " to ");
-		if (d->to_ns)
-			add_time(s, d->to_ns, out);
-		else
-			buf_addstr(out, "the end");
+		add_time(s, d->to_ns, out);
 	}
 	if (d->frames)
 		buf_printf(out, "; %llu frame%s lost", (unsigned long long)d->frames, plural(d->frames));
@@ -93,7 +97,9 @@ static void text_damage(const struct scan *s, const struct pm_damage *d, struct 
 static void text_file(const char *path, const struct scan *s, bool damaged, struct buf *out)
 {
 	text_escape(out, path, strlen(path));
-	buf_printf(out, ": %s", damaged ? "damaged" : s->being_written ? "good, still being written" : "good");
+	buf_printf(out, ": %s", damaged	   ? scan_lacks_end(s) ? "cut" : "damaged" :
+				s->being_written ? "good, still being written" :
+						   "good");
 	buf_printf(out, ": %llu byte%s, %llu frame%s, %llu chunk%s, %llu snapshot%s", (unsigned long long)s->bytes,
 		   plural(s->bytes), (unsigned long long)s->frames, plural(s->frames), (unsigned long long)s->chunks,
 		   plural(s->chunks), (unsigned long long)s->snapshots, plural(s->snapshots));

@@ -116,7 +116,8 @@ static void recording(struct report *p, const char *path)
 	facts(p, "Recording");
 	fact(p, "file", path, PM_PRIVACY_TECHNICAL);
 	fact_f(p, "state", PM_PRIVACY_TECHNICAL, "%s",
-	       scan_damaged(s)   ? "damaged or cut; see pmrep check"
+	       scan_damaged(s)   ? scan_lacks_end(s) ? "cut: its end is missing; see pmrep check" :
+						       "damaged; see pmrep check"
 	       : s->being_written ? "still being written"
 	       : s->ended         ? "complete"
 				 : "open end");

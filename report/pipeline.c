@@ -427,8 +427,11 @@ static void note_damage(struct run *r)
 
 	d = pm_reader_damage(r->reader, &n);
 	for (size_t i = 0; i < n; i++) {
-		buf_printf(out, "bytes %" PRIu64 " to %" PRIu64 ": %s", d[i].offset, d[i].offset + d[i].length,
-			   d[i].text);
+		if (d[i].length)
+			buf_printf(out, "bytes %" PRIu64 " to ", d[i].offset);
+		else
+			buf_addstr(out, "at byte ");
+		buf_printf(out, "%" PRIu64 ": %s", d[i].offset + d[i].length, d[i].text);
 		if (d[i].from_ns) {
 			buf_addstr(out, d[i].to_ns ? "; nothing from " : "; nothing after ");
 			put_time(out, r->reader, d[i].from_ns);

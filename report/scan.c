@@ -351,6 +351,14 @@ bool scan_damaged(const struct scan *s)
 	return false;
 }
 
+bool scan_lacks_end(const struct scan *s)
+{
+	for (size_t i = 0; i < s->n_damage; i++)
+		if (s->damage[i].kind != PM_DAMAGE_NO_END && s->damage[i].kind != PM_DAMAGE_CUT)
+			return false;
+	return s->n_damage > 0;
+}
+
 uint64_t scan_start(const struct scan *s)
 {
 	return s->chunks ? pm_reader_realtime(s->reader, s->first_ns) : 0;

@@ -67,6 +67,8 @@ void scan_release(struct scan *s);
 
 /* Whether anything is missing from the recording. An open end of one that is being written is not. */
 bool scan_damaged(const struct scan *s);
+/* Whether nothing is wrong but that the recorder was stopped hard, or the file was cut off. */
+bool scan_lacks_end(const struct scan *s);
 /* Stable id of a damage kind: "garbage", "cut", "no-end" ... */
 const char *damage_name(enum pm_damage_kind kind);
 /* Wall time of the first snapshot, ns since 1970; 0: not recorded. */

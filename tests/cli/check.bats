@@ -36,7 +36,7 @@ print(json.dumps(d))' "$1"
 	[ "$(field damage <good.json)" = "[]" ]
 }
 
-@test "a cut recording is damaged, and the bytes of the cut are named" {
+@test "a cut recording is said to be cut, and the bytes of the cut are named" {
 	record whole.pmr
 	size=$(stat -c %s whole.pmr)
 	head -c $((size - 30)) whole.pmr >cut.pmr
@@ -48,7 +48,7 @@ print(json.dumps(d))' "$1"
 	[ $((offset + length)) -eq $((size - 30)) ]
 	run "$bin/pmrep" check cut.pmr
 	[ "$status" -eq 1 ]
-	[[ $output == *"damaged"*"bytes $offset to $((size - 30))"* ]]
+	[[ $output == "cut.pmr: cut: "*"bytes $offset to $((size - 30))"* ]]
 }
 
 @test "a flipped bit anywhere is found" {
