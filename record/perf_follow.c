@@ -86,8 +86,8 @@ static int add_cpu(struct perf_follow *f, const pid_t *tid, uint32_t n, uint32_t
 	for (uint32_t i = 0; i < (n ? n : 1); i++) {
 		int fd = add_ring(f, n ? tid[i] : -1, cpu, into);
 
-		/* One that has just ended begins nothing any more; a CPU that is offline is for perf_follow_cpu(). */
-		if (fd < 0 && fd != -ESRCH && fd != -ENODEV)
+		/* One that has just ended begins nothing any more. */
+		if (fd < 0 && fd != -ESRCH)
 			return fd;
 		if (into < 0)
 			into = fd;
@@ -97,13 +97,21 @@ static int add_cpu(struct perf_follow *f, const pid_t *tid, uint32_t n, uint32_t
 
 int perf_follow_begin(struct perf_follow *f, const pid_t *tid, uint32_t n, const struct cpulist *cpus)
 {
-	int err = 0;
+	int err = 0, refused = 0;
 
 	*f = (struct perf_follow){ .epoll = epoll_create1(EPOLL_CLOEXEC) };
 	if (f->epoll < 0)
 		return -errno;
-	for (size_t c = 0; c < cpus->n && !err; c++)
+	for (size_t c = 0; c < cpus->n && !err; c++) {
 		err = add_cpu(f, tid, n, cpus->cpu[c]);
+		/* One that is offline, for perf_follow_cpu(), unless it is so with all. */
+		if (err == -ENODEV || err == -EINVAL || err == -ENXIO) {
+			refused = err;
+			err = 0;
+		}
+	}
+	if (!err && !f->n_rings)
+		err = refused;
 	if (err)
 		perf_follow_end(f);
 	return err;

@@ -97,7 +97,7 @@ teardown() {
 	awk -F, -v cpu="$last" '$12 == cpu && $16 ~ /_time/ { s += $17 } END { exit !(s > 6e8) }' total.csv
 }
 
-# Two threads of 200 ms, a child of 300, all begun on the CPU.
+# Two threads of half a second, a child of one, all begun on the CPU.
 begins_there='
 import os, sys, threading, time
 def work(s):
@@ -109,17 +109,17 @@ while True:
         break
     except OSError:
         time.sleep(0.02)
-ts = [threading.Thread(target=work, args=(0.2,)) for _ in range(2)]
+ts = [threading.Thread(target=work, args=(0.5,)) for _ in range(2)]
 [t.start() for t in ts]; [t.join() for t in ts]
 if os.fork() == 0:
-    work(0.3); os._exit(0)
+    work(1); os._exit(0)
 os.wait()
 '
 
-# Of the threads in FILE, how many ran about that many ms.
+# Of the threads in FILE, how many ran about that many ms; a busy machine takes its time to open their events.
 about() {
 	"$bin/pmrep" --format=csv --total --per-task "$1" |
-		awk -F, -v ms="$2" '$16 == "task-clock" && $17 > ms * 0.9 && $17 < ms * 1.3' | wc -l
+		awk -F, -v ms="$2" '$16 == "task-clock" && $17 > ms * 0.6 && $17 < ms * 1.1 + 20' | wc -l
 }
 
 @test "--per-thread: what a task begins on a CPU that came later is followed" {
@@ -128,17 +128,17 @@ about() {
 	"$bin/pmrec" --quiet --sources=perf -i 0.1 --per-thread -e task-clock,user_time,system_time -o task.pmr -- \
 		/usr/bin/python3 -c "$begins_there" "$last"
 	"$bin/pmrep" check task.pmr
-	[ "$(about task.pmr 200)" = 2 ]
-	[ "$(about task.pmr 300)" = 1 ]
+	[ "$(about task.pmr 500)" = 2 ]
+	[ "$(about task.pmr 1000)" = 1 ]
 	# Beside that, by the clock's ticks, which may be lost at both ends.
 	"$bin/pmrep" --format=csv --total --per-task task.pmr |
-		awk -F, '$16 ~ /_time/ && $17 > 0 { s[$14] += $17 } END { for (t in s) n += s[t] > 1.2e8; exit n < 3 }'
+		awk -F, '$16 ~ /_time/ && $17 > 0 { s[$14] += $17 } END { for (t in s) n += s[t] > 2.5e8; exit n < 3 }'
 }
 
 @test "--per-thread of the system: what begins on a CPU that came later is followed" {
 	[ "$(id -u)" = 0 ] || skip "not root"
 	echo 0 >"$switch"
-	"$bin/pmrec" --quiet --sources=perf -i 0.1 --timeout=4500 --per-thread -e task-clock -o task.pmr &
+	"$bin/pmrec" --quiet --sources=perf -i 0.1 --timeout=6500 --per-thread -e task-clock -o task.pmr &
 	recorder=$!
 	sleep 1
 	echo 1 >"$switch"
@@ -146,6 +146,6 @@ about() {
 	/usr/bin/python3 -c "$begins_there" "$last"
 	wait "$recorder"
 	"$bin/pmrep" dump task.pmr | grep event=cpu-online
-	[ "$(about task.pmr 200)" -ge 2 ]
-	[ "$(about task.pmr 300)" -ge 1 ]
+	[ "$(about task.pmr 500)" -ge 2 ]
+	[ "$(about task.pmr 1000)" -ge 1 ]
 }
