@@ -24,7 +24,7 @@ record() {
 
 # The sentence on stderr names the bytes and the time.
 names_damage() {
-	[[ $stderr =~ bytes\ [0-9]+\ to\ [0-9]+ ]] && [[ $stderr =~ [0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+Z ]]
+	[[ $stderr =~ (bytes\ [0-9]+\ to|at\ byte)\ [0-9]+ ]] && [[ $stderr =~ [0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+Z ]]
 }
 
 flip() { # FILE OUT OFFSET
