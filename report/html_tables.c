@@ -62,10 +62,20 @@ static bool is_main(const struct html_row *row)
 	return row->kind == PM_SYSTEM || row->kind == PM_PACKAGE;
 }
 
+/* All of the name, which may be cut, and what it is. */
+static void put_title(const struct html_metric *m, struct buf *out)
+{
+	html_text(out, m->name);
+	if (m->help[0]) {
+		buf_addstr(out, ": ");
+		html_text(out, m->help);
+	}
+}
+
 static void put_metric_head(const struct html_metric *m, struct buf *out)
 {
 	buf_addstr(out, "<th scope=row title=\"");
-	html_text(out, m->help);
+	put_title(m, out);
 	buf_addstr(out, "\">");
 	html_text(out, m->display);
 	buf_addstr(out, "</th><td class=unit>");
@@ -151,7 +161,7 @@ static void put_metric_row(const struct html_recording *r, const struct html_ser
 	char word[16];
 
 	buf_addstr(out, "<tr><th scope=row title=\"");
-	html_text(out, m->help);
+	put_title(m, out);
 	buf_addstr(out, "\"><code>");
 	html_text(out, m->name);
 	buf_addstr(out, "</code></th><td>");

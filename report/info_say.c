@@ -246,7 +246,27 @@ static void sources(struct report *p)
 	}
 }
 
-static void pmus(struct report *p)
+/* "event config:0-7, umask config:8-15": pairs of texts, or their names alone. */
+static void add_pairs(struct report *p, const char *title, const struct pm_value *v, bool names)
+{
+	if (!v || v->kind != PM_VALUE_ARRAY || !v->array.n)
+		return;
+	buf_printf(&p->cell, "; %s ", title);
+	for (uint32_t i = 0; i < v->array.n; i++) {
+		const struct pm_value *pair = &v->array.item[i];
+
+		if (pair->kind != PM_VALUE_ARRAY || !pair->array.n)
+			continue;
+		buf_addstr(&p->cell, i ? ", " : "");
+		value_text(&pair->array.item[0], &p->cell);
+		if (names || pair->array.n < 2)
+			continue;
+		buf_addch(&p->cell, ' ');
+		value_text(&pair->array.item[1], &p->cell);
+	}
+}
+
+static void pmus(struct report *p, bool all)
 {
 	if (!p->m->n_pmus)
 		return;
@@ -258,10 +278,21 @@ static void pmus(struct report *p)
 
 		buf_clear(&p->cell);
 		buf_printf(&p->cell, "type %llu", (unsigned long long)pm_map_u64(a, PM_PMU_TYPE, 0));
+		if (pm_map_get(a, PM_PMU_IDENTIFIER))
+			buf_printf(&p->cell, ", identifier %s", pm_map_text(a, PM_PMU_IDENTIFIER, ""));
 		if (cpus)
 			buf_printf(&p->cell, ", CPUs %s", cpus);
+		if (pm_map_get(a, PM_PMU_COUNTERS))
+			buf_printf(&p->cell, ", %llu counters found",
+				   (unsigned long long)pm_map_u64(a, PM_PMU_COUNTERS, 0));
 		if (events && events->kind == PM_VALUE_ARRAY)
 			buf_printf(&p->cell, ", %u named event%s", events->array.n, plural(events->array.n));
+		if (all) {
+			add_pairs(p, "formats", pm_map_get(a, PM_PMU_FORMATS), false);
+			add_pairs(p, "caps", pm_map_get(a, PM_PMU_CAPS), false);
+			add_pairs(p, "files", pm_map_get(a, PM_PMU_FILES), false);
+			add_pairs(p, "events", events, true);
+		}
 		fact(p, pm_map_text(a, PM_PMU_NAME, "?"), buf_str(&p->cell), PM_PRIVACY_TECHNICAL);
 	}
 }
@@ -460,7 +491,7 @@ int info_say(const char *path, struct scan *s, bool all, const struct info_sink 
 	sources(&p);
 	if (all)
 		groups(&p);
-	pmus(&p);
+	pmus(&p, all);
 	registers(&p);
 	settings(&p);
 	config(&p, all);

@@ -181,7 +181,7 @@ function plotSvg(chart) {
 	const width = Math.max(chart.plot.clientWidth, 120), height = chart.plot.clientHeight || 190;
 	const right = 24, top = 8, bottom = 24;
 	const [low, high] = extent(x, columns, range.from, range.to, chart.unit);
-	const over = timeTicks(range.from, range.to, Math.max(2, width / 90)), up = ticks(low, high, 4), names = axisNumbers(up.at);
+	const over = timeTicks(range.from, range.to, Math.max(2, width / 90)), up = ticks(low, high, 5), names = axisNumbers(up.at);
 	const left = labelRoom(names);
 	const px = (t) => left + (t - range.from) / (range.to - range.from) * (width - left - right);
 	const py = (v) => height - bottom - (v - low) / (high - low) * (height - top - bottom);

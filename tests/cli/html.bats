@@ -232,7 +232,8 @@ for line in open("wanted"):
     for word in line.split("  [")[0].split():
         assert word in page, (line, word)
 for pmu in info.get("pmus", []):
-    assert pmu["name"] in page, pmu
+    for word in [pmu["name"], *(e[0] for e in pmu.get("events", [])), *(f[1] for f in pmu.get("formats", []))]:
+        assert word in page, (pmu["name"], word)
 for name, value in info["host"].items():
     value = value.get("value") if isinstance(value, dict) else value
     assert name in page, name
