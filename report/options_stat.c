@@ -189,14 +189,18 @@ static error_t parse_number(const char *option, const char *arg, uint64_t low, u
 	                   (unsigned long long)low, (unsigned long long)high);
 }
 
-static error_t add_words(struct stat_words *w, const char *arg)
+static error_t add_words(struct stat_words *w, int key, const char *arg, struct argp_state *state)
 {
-	return stat_words_add(w, arg) ? ENOMEM : 0;
+	size_t before = w->n;
+
+	if (stat_words_add(w, arg))
+		return ENOMEM;
+	return w->n > before ? 0 : options_bad(state, "-%c: an empty list", key);
 }
 
 static error_t add_programs(struct stat_config *c, const char *arg, struct argp_state *state)
 {
-	error_t err = add_words(&c->programs, arg);
+	error_t err = add_words(&c->programs, 'b', arg, state);
 	uint64_t id;
 
 	for (size_t i = 0; i < c->programs.n && !err; i++)
@@ -252,9 +256,9 @@ static error_t parse_what(struct stat_options *o, int key, char *arg, struct arg
 
 	switch (key) {
 	case KEY_EVENT:
-		return add_words(&c->events, arg);
+		return add_words(&c->events, key, arg, state);
 	case KEY_METRICS:
-		return add_words(&c->metrics, arg);
+		return add_words(&c->metrics, key, arg, state);
 	case KEY_ALL_EVENTS:
 		c->all_events = true;
 		return 0;
@@ -272,9 +276,9 @@ static error_t parse_what(struct stat_options *o, int key, char *arg, struct arg
 		o->td_level = (unsigned)n;
 		return 0;
 	case KEY_TRANSACTION:
-		return add_words(&c->metrics, "transaction");
+		return add_words(&c->metrics, key, "transaction", state);
 	case KEY_SMI:
-		return add_words(&c->metrics, "smi");
+		return add_words(&c->metrics, key, "smi", state);
 	case KEY_STYLE:
 		if (parse_word("metric-style", arg, styles, &word, state))
 			return EINVAL;
@@ -286,7 +290,7 @@ static error_t parse_what(struct stat_options *o, int key, char *arg, struct arg
 	case KEY_TID:
 		return add_ids(c, arg, key == KEY_TID, state);
 	case KEY_CGROUP:
-		return add_words(&c->cgroups, arg);
+		return add_words(&c->cgroups, key, arg, state);
 	case KEY_BPF:
 		return add_programs(c, arg, state);
 	default:
@@ -410,12 +414,16 @@ static error_t parse_output(struct stat_options *o, int key, char *arg, struct a
 	case KEY_SEPARATOR:
 		if (!*arg || strpbrk(arg, "\"\r\n"))
 			return options_bad(state, "-x: the separator is a character or word without quotes");
+		if (strpbrk(arg, "0123456789.%"))
+			return options_bad(state, "-x: '%s' stands in numbers: they could not be told apart", arg);
 		/* perf takes the two characters for a TAB, because shells make it hard to type one. */
 		c->separator = strcmp(arg, "\\t") ? arg : "\t";
 		c->form = STAT_CSV;
+		o->csv = true;
 		return 0;
 	case KEY_JSON:
 		c->form = STAT_JSON;
+		o->json = true;
 		return 0;
 	case KEY_FORMAT:
 		return parse_format(o, arg, state);
@@ -476,6 +484,10 @@ static error_t judge(struct stat_options *o, struct argp_state *state)
 		return options_bad(state, "--output and --log-fd: only one place to write to");
 	if (o->append && !o->out)
 		return options_bad(state, "--append needs --output");
+	if (o->csv && o->json)
+		return options_bad(state, "-x and -j: only one of them");
+	if (c->stats && c->metric_only)
+		return options_bad(state, "--stats is of counts, and --metric-only leaves these out");
 	if (o->tidy && c->form != STAT_TEXT)
 		return options_bad(state, "--format is ours, and -x and -j are perf's: only one of them");
 	if (o->tidy && (c->stats || c->metric_only))

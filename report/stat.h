@@ -191,7 +191,7 @@ struct stat_sheet {
 	struct stat_off *off; /* owned: when they were */
 	size_t n_off;
 	struct stat_spread user, system;
-	bool child, runs;
+	bool child, runs, system_wide;
 	bool switched;    /* events were enabled or disabled on the way: the command's time is not theirs */
 	char time[32];    /* of the interval at hand */
 	bool summing;     /* what is printed are the totals of --summary */

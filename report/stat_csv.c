@@ -103,6 +103,15 @@ static char *put_number(char *at, const struct stat_event *e, const struct stat_
 	return at + number_fixed(at, stat_value(e, sum), e->fraction ? 2 : 0);
 }
 
+static char *put_missing(char *at, uint16_t reason, const char *sep)
+{
+	const char *text = stat_missing(reason), *quote = strstr(text, sep) ? "\"" : "";
+
+	at = stat_put(at, quote, strlen(quote));
+	at = stat_put(at, text, strlen(text));
+	return stat_put(at, quote, strlen(quote));
+}
+
 static void put_more(struct stat_sheet *s, const struct stat_line *l, const struct stat_metric *metric,
                      size_t n)
 {
@@ -140,7 +149,7 @@ static void put_line(struct stat_sheet *s, const struct stat_line *l)
 	if (there)
 		at = put_number(at, e, now);
 	else
-		at = stat_put(at, stat_missing(now->reason), strlen(stat_missing(now->reason)));
+		at = put_missing(at, now->reason, sep);
 	at = stat_put(at, text + l->after.at, l->after.len);
 	if (s->n_runs) {
 		at += number_fixed(at, there ? stat_spread_percent(&l->value) : 0, 2);

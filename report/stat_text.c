@@ -229,7 +229,7 @@ static void put_ids(struct stat_sheet *s, bool threads)
 {
 	const struct pm_model *m = s->places->model;
 	struct buf *out = &s->x->out;
-	const char *sep = "'";
+	const char *sep = threads ? "thread id '" : "process id '";
 	uint64_t last = 0;
 
 	for (uint32_t i = 0; i < m->n_instances; i++) {
@@ -242,7 +242,7 @@ static void put_ids(struct stat_sheet *s, bool threads)
 		last = id;
 		sep = ",";
 	}
-	buf_addstr(out, last ? "'" : "of tasks");
+	buf_addstr(out, last ? "'" : threads ? "threads" : "processes");
 }
 
 static void put_head(struct stat_sheet *s)
@@ -256,7 +256,6 @@ static void put_head(struct stat_sheet *s)
 	if (stat_programs_list(s, &programs)) {
 		buf_printf(out, "'BPF program(s) %s'", buf_str(&programs));
 	} else if (!strcmp(target, "pid") || !strcmp(target, "tid")) {
-		buf_addstr(out, target[0] == 'p' ? "process id " : "thread id ");
 		put_ids(s, target[0] == 't');
 	} else if (s->config->cpus.n && strcmp(target, "command")) {
 		buf_addstr(out, "'CPU(s) ");

@@ -50,8 +50,11 @@ void stat_release(struct stat_sheet *s)
 /* Lines that say nothing: a place without the event, or a thread of the whole system that did not run. */
 bool stat_skips(const struct stat_sheet *s, const struct stat_line *l)
 {
-	return s->event[l->event].hidden ||
-	       (!l->n && !s->event[l->event].invalid && s->config->aggr == STAT_THREAD);
+	if (s->event[l->event].hidden)
+		return true;
+	if (s->config->aggr != STAT_THREAD || s->event[l->event].invalid)
+		return false;
+	return !l->n || (s->system_wide && (l->now.reason || !l->now.v));
 }
 
 void stat_each_line(struct stat_sheet *s, void (*put_line)(struct stat_sheet *s, const struct stat_line *l),
@@ -185,6 +188,7 @@ static int lay_out(void *ctx, const struct places *places, struct replay *replay
 	s->replay = replay;
 	buf_clear(&s->text);
 	part_cgroups(s, places->model);
+	s->system_wide = !strcmp(pm_map_text(&places->model->header, PM_HEADER_TARGET, ""), "system");
 	s->runs = pm_map_u64(&places->model->header, PM_HEADER_RUNS, 1) > 1;
 	if ((err = vendor_files_choose(s->config->vendor, places->model, &s->vendor, e)) ||
 	    (err = stat_declare(s, notes, e)))
@@ -359,6 +363,8 @@ static int end(void *ctx, struct error *e)
 	if (s->intervals)
 		form->end(s);
 	stat_note_lost(s);
+	if (s->config->table && s->n_runs < 2)
+		buf_addstr(&s->notes, "--table: there is one run, and nothing to compare\n");
 	forget(s);
 	s->replay = NULL;
 	s->intervals = s->counted_ns = s->elapsed_ns = 0;

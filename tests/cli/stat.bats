@@ -255,6 +255,43 @@ expect() {
 	END
 }
 
+@test "threads of the whole machine that did nothing have no line" {
+	"$bin/pmrec" -q -o all.pmr --sources=perf --per-thread -a -e task-clock --timeout 200
+	stat --per-thread -x, all.pmr >out
+	[ -s out ]
+	run ! grep -E 'not counted|^[^,]*,0(\.00)?,' out
+	# Of threads that were named none is left out.
+	sleep 5 &
+	"$bin/pmrec" -q -o one.pmr --sources=perf --per-thread -p $! -e task-clock --timeout 200
+	[ "$(stat --per-thread -x, one.pmr | grep -c 'not counted')" -eq 1 ]
+	kill $!
+}
+
+@test "what would be ignored, or could not be read back, is refused" {
+	"$tests/make_stat" all all.pmr
+	refused() {
+		local what=$1
+		shift
+		run stat "$@" all.pmr
+		[ "$status" -eq 2 ] && [[ $output == *"$what"* ]] || { echo "$* $status: $output"; return 1; }
+	}
+	refused "stands in numbers" -x 1
+	refused "stands in numbers" -x .
+	refused "stands in numbers" -x '5%'
+	refused "-x and -j: only one" -x, -j
+	refused "-x and -j: only one" -j -x,
+	refused "-e: an empty list" -e ''
+	refused "-M: an empty list" -M ,
+	refused "-G: an empty list" -G ''
+	refused "--stats is of counts" --stats --metric-only
+	run --separate-stderr stat --table all.pmr
+	[[ $stderr == *"--table: there is one run"* ]]
+	# Words that the separator is part of are quoted, perf's own too.
+	[ "$(stat -x ' ' -e broken all.pmr)" = '"<not supported>"  broken 0 100.00  ' ]
+	[ "$(stat -x 't' -e broken all.pmr)" = '"<not supported>"ttbrokent0t100.00tt' ]
+	[ "$(stat -x '<n' -e cycles -A all.pmr | head -1)" = 'CPU0<n"<not counted>"<n<ncycles<n0<n100.00<n<n' ]
+}
+
 @test "a run in which an event was not counted is none of its mean" {
 	"$tests/make_stat" unrun runs.pmr
 	run --separate-stderr stat -x, runs.pmr
