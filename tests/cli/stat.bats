@@ -627,18 +627,23 @@ expect() {
 @test "an event that was disabled alone before the end has counted until then" {
 	mkfifo ctl ack
 	exec 8<>ctl 9<>ack
-	"$bin/pmrec" -q -i 0.05 -a -e cpu-clock,cs --control=fifo:ctl,ack -o x.pmr 8>&- 9>&- 3>&- &
-	pid=$!
-	for verb in ping sleep "disable cs" sleep stop; do
-		[ "$verb" != sleep ] || { sleep 0.3; continue; }
-		echo "$verb" >&8
-		read -r -t 5 answer <&9
-		[ "$answer" = ack ] || { echo "$verb: $answer"; return 1; }
+	# A busy machine loses snapshots, and intervals with them: then the sum of those that are left says nothing.
+	for try in 1 2 3 4 5; do
+		"$bin/pmrec" -q --overwrite -i 0.05 -a -e cpu-clock,cs --control=fifo:ctl,ack -o x.pmr 8>&- 9>&- 3>&- &
+		pid=$!
+		for verb in ping sleep "disable cs" sleep stop; do
+			[ "$verb" != sleep ] || { sleep 0.3; continue; }
+			echo "$verb" >&8
+			read -r -t 5 answer <&9
+			[ "$answer" = ack ] || { echo "$verb: $answer"; return 1; }
+		done
+		wait "$pid"
+		run -0 --separate-stderr stat -x, -e cs --metric-style=none x.pmr
+		total=${output%%,*}
+		run -0 --separate-stderr stat -x, -e cs --all --metric-style=none x.pmr
+		[ -n "$stderr" ] || break
 	done
-	wait "$pid"
-	run -0 --separate-stderr stat -x, -e cs --metric-style=none x.pmr
-	total=${output%%,*}
-	run -0 --separate-stderr stat -x, -e cs --all --metric-style=none x.pmr
+	[ -z "$stderr" ] || skip "the machine was too busy for every snapshot: $stderr"
 	awk -F, -v total="$total" '$2 ~ /^[0-9]+$/ { sum += $2 } $2 == "<not counted>" { off = 1 }
 		END { exit !(sum > 0 && sum == total && off) }' <<<"$output" || { echo "$total"; echo "$output"; return 1; }
 }
