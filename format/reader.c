@@ -1,7 +1,6 @@
 #include "format/reader_private.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,8 +8,7 @@
 #include "format/crc32c.h"
 #include "format/limits.h"
 
-#define SEARCH_MAX (64u << 20) /* how far the first frame is looked for */
-#define FEATURES_KNOWN 0ull    /* incompatible features that this version reads */
+#define FEATURES_KNOWN 0ull /* incompatible features that this version reads */
 
 /* Forgets what belongs to one recording. */
 static void reset(struct pm_reader *r)
@@ -55,139 +53,6 @@ void pm_reader_close(struct pm_reader *r)
 	free(r->relation);
 	free(r->chunk_group);
 	free(r);
-}
-
-/* ---- finding frames ---- */
-
-/* Starts to look for the next frame; what lies between is lost. */
-static void lose(struct pm_reader *r, bool cut, const char *text)
-{
-	if (!r->lost) {
-		r->lost = true;
-		r->lost_from = r->window.offset;
-		r->lost_cut = cut;
-		snprintf(r->lost_text, sizeof(r->lost_text), "%s", text);
-	}
-}
-
-/* Bytes [from, here) could not be used. */
-static void note_lost(struct pm_reader *r, bool at_end)
-{
-	uint64_t length = r->window.offset - r->lost_from;
-
-	r->lost = false;
-	if (!length)
-		return;
-	if (at_end && r->lost_cut)
-		reader_damage_add(r, PM_DAMAGE_CUT, r->lost_from, length, "the file ends inside a frame");
-	else
-		reader_damage_add(r, PM_DAMAGE_GARBAGE, r->lost_from, length, "%s", r->lost_text);
-}
-
-/* Goes to the next place that looks like a frame, at least one byte on. 1, 0 at the end, -errno. */
-static int search(struct pm_reader *r)
-{
-	struct window *w = &r->window;
-	int err = window_skip(w, window_has(w) ? 1 : 0);
-
-	while (!err) {
-		const uint8_t *found;
-
-		err = window_need(w, FRAME_MAGIC_LEN);
-		if (err)
-			break;
-		if (window_has(w) < FRAME_MAGIC_LEN)
-			return w->in.growing ? -EAGAIN : 0;
-		if (!r->id_known && w->offset > SEARCH_MAX)
-			return 0;
-		found = memmem(window_at(w), window_has(w), frame_magic, FRAME_MAGIC_LEN);
-		if (found) {
-			err = window_skip(w, (uint64_t)(found - window_at(w)));
-			return err ? err : 1;
-		}
-		/* The last bytes may be the beginning of a frame. */
-		err = window_skip(w, window_has(w) - (FRAME_MAGIC_LEN - 1));
-	}
-	return err;
-}
-
-/* Parses the head where the window stands. FRAME_OK; FRAME_SHORT: the input ends inside; -EBADMSG, -ENOTSUP, -errno.
- */
-static int parse(struct pm_reader *r, struct frame_head *h, unsigned *major)
-{
-	size_t need = FRAME_MAGIC_LEN + 1;
-
-	for (;;) {
-		int ok, err = window_need(&r->window, need);
-
-		if (err)
-			return err;
-		ok = frame_parse(window_at(&r->window), window_has(&r->window), h, &need, major);
-		if (ok != FRAME_SHORT || r->window.eof)
-			return ok;
-	}
-}
-
-/* All of the frame, or for chunks of a file at least the certainty that it is there. FRAME_OK, FRAME_SHORT, -errno.
- */
-static int have_frame(struct pm_reader *r, struct frame_head *h)
-{
-	struct window *w = &r->window;
-	size_t need;
-	unsigned major;
-	int err;
-
-	if (h->type == PM_FRAME_CHUNK && w->in.seek && !w->in.growing && w->in.size != UINT64_MAX)
-		return w->offset + frame_len(h) <= w->in.size ? FRAME_OK : FRAME_SHORT;
-	err = window_need(w, frame_len(h));
-	if (err)
-		return err;
-	if (window_has(w) < frame_len(h))
-		return FRAME_SHORT;
-	/* The window may have moved. */
-	return frame_parse(window_at(w), window_has(w), h, &need, &major);
-}
-
-/* Stands in front of the next good frame afterwards: 1. 0: the end. -EAGAIN, other -errno. */
-static int find_frame(struct pm_reader *r, struct frame_head *h)
-{
-	struct window *w = &r->window;
-
-	for (;;) {
-		unsigned major = 0;
-		int ok = parse(r, h, &major);
-
-		if (ok == FRAME_OK)
-			ok = have_frame(r, h);
-		if (ok == FRAME_OK) {
-			if (r->lost)
-				note_lost(r, false);
-			return 1;
-		}
-		if (ok == FRAME_SHORT && w->in.growing)
-			return -EAGAIN;
-		if (ok == FRAME_SHORT && !window_has(w)) {
-			if (r->lost)
-				note_lost(r, true);
-			return 0;
-		}
-		if (ok < 0 && ok != -EBADMSG && ok != -ENOTSUP)
-			return ok;
-		lose(r, ok == FRAME_SHORT,
-		     ok == -ENOTSUP ? "a frame of another major version" : "bytes that are no frame");
-		ok = search(r);
-		if (ok < 0)
-			return ok;
-		if (!ok) {
-			/* What is left cannot hold a frame. */
-			int err = window_skip(w, window_has(w));
-
-			if (err)
-				return err;
-			note_lost(r, true);
-			return 0;
-		}
-	}
 }
 
 int reader_body(struct pm_reader *r, const struct frame_head *h, const void **body, size_t *len)
@@ -298,9 +163,9 @@ static int open_at(struct pm_reader *r, struct error *e)
 	/* Text may stand before a recording that comes through a login shell; a file that grows begins with it. */
 	if (!len || (!ours && (w->in.growing || (sniff(start, len) && !sniff_text(start, len)))))
 		return no_recording(start, len, e);
-	if (ours && parse(r, &h, &major) == -ENOTSUP)
+	if (ours && reader_parse(r, &h, &major) == -ENOTSUP)
 		return other_major(major, e);
-	ok = find_frame(r, &h);
+	ok = reader_find(r, &h);
 	if (ok < 0)
 		return ok == -EAGAIN ? 0 : error_sys(e, -ok, "read");
 	if (!ok && ours && len > FRAME_MAGIC_LEN && start[FRAME_MAGIC_LEN] != PM_MAJOR)
@@ -312,7 +177,7 @@ static int open_at(struct pm_reader *r, struct error *e)
 	ok = window_need(w, frame_len(&h));
 	if (ok)
 		return error_sys(e, -ok, "read");
-	if (window_has(w) < frame_len(&h) || parse(r, &h, &major) != FRAME_OK)
+	if (window_has(w) < frame_len(&h) || reader_parse(r, &h, &major) != FRAME_OK)
 		return 0;
 	return check_header(r, &h, e);
 }
@@ -575,7 +440,7 @@ int pm_reader_next(struct pm_reader *r, struct pm_item *item)
 		if (!ok && r->damage_told < r->n_damage)
 			return damage_item(r, item);
 		if (!ok)
-			ok = find_frame(r, &h);
+			ok = reader_find(r, &h);
 		if (ok == 0)
 			return r->ended && r->window.in.growing ? 0 : at_end(r, item);
 		if (ok == -EAGAIN)
