@@ -20,6 +20,7 @@
 
 #define HTML_RECORDINGS 2
 #define HTML_EVENTS 5000 /* that a page draws and lists; more are counted */
+#define HTML_EVENT_TEXT 300 /* bytes of what is told of one */
 
 struct html_metric {
 	char *name, *display, *unit, *help; /* owned */

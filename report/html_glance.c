@@ -232,7 +232,7 @@ static void put_strip(const struct html_recording *r, struct buf *out)
 			continue;
 		buf_printf(out, "<rect class=%s x=%.1f width=%.1f height=20><title>", event_class(e),
 			   x > 997 ? 997 : x, width > 3 ? width : 3);
-		html_text(out, e->text);
+		html_text_cut(out, e->text, HTML_EVENT_TEXT);
 		buf_addstr(out, "</title></rect>");
 	}
 	buf_addstr(out, "</svg>\n");
@@ -259,7 +259,7 @@ static void put_happened(const struct html_recording *r, struct buf *out)
 		buf_printf(out, "<li><i class=\"kind %s\"></i><button type=button class=open data-from=%.6f "
 				"data-to=%.6f>%+.1f s</button> ",
 			   event_class(e), e->at_s, e->until_s, e->at_s);
-		html_text(out, e->text);
+		html_text_cut(out, e->text, HTML_EVENT_TEXT);
 		buf_addstr(out, "</li>\n");
 	}
 	if (all > shown)

@@ -122,7 +122,7 @@ static void put_recording(const struct html_page *p, const struct html_recording
 		buf_addch(out, ',');
 		put_short(out, e->until_s);
 		buf_printf(out, ",\"%s\",%lld,", event_word(e), e->cpu == PM_NONE ? -1LL : (long long)e->cpu);
-		html_json_text(out, e->text);
+		html_json_text_cut(out, e->text, HTML_EVENT_TEXT);
 		buf_addch(out, ']');
 	}
 	buf_addstr(out, "],\"near\":");

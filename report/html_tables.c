@@ -236,7 +236,7 @@ void html_put_events(const struct html_page *p, const struct html_recording *r, 
 		if (e->until_s > e->at_s)
 			buf_printf(out, " to %+.3f s", e->until_s);
 		buf_addstr(out, "</button></td><td>");
-		html_text(out, e->text);
+		html_text_cut(out, e->text, HTML_EVENT_TEXT);
 		buf_addstr(out, "</td></tr>\n");
 	}
 	buf_addstr(out, "</tbody></table></div>\n");

@@ -114,6 +114,41 @@ void html_json_text(struct buf *out, const char *text)
 	buf_release(&plain);
 }
 
+/* ---- of what may be long ---- */
+
+/* 0: it is short enough. */
+static int cut(const char *text, size_t most, struct buf *head)
+{
+	size_t len = strnlen(text, most + 1);
+
+	if (len <= most)
+		return 0;
+	/* Never within a character. */
+	for (len = most; len && ((unsigned char)text[len] & 0xc0) == 0x80;)
+		len--;
+	buf_add(head, text, len);
+	buf_addstr(head, "\xe2\x80\xa6");
+	return 1;
+}
+
+void html_text_cut(struct buf *out, const char *text, size_t most)
+{
+	struct buf head = BUF_INIT;
+
+	html_text(out, cut(text, most, &head) ? buf_str(&head) : text);
+	out->err = out->err ? out->err : head.err;
+	buf_release(&head);
+}
+
+void html_json_text_cut(struct buf *out, const char *text, size_t most)
+{
+	struct buf head = BUF_INIT;
+
+	html_json_text(out, cut(text, most, &head) ? buf_str(&head) : text);
+	out->err = out->err ? out->err : head.err;
+	buf_release(&head);
+}
+
 /* ---- base64 ---- */
 
 void html_base64(struct buf *out, const void *data, size_t len)

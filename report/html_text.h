@@ -12,12 +12,15 @@
 /* As text or as the value of a quoted attribute. What is no UTF-8 becomes U+FFFD; control characters, and those that
  * turn the direction of writing, come out visible ("\x1b"). */
 void html_text(struct buf *out, const char *text);
+/* At most so many bytes of it, and a sign that there is more. */
+void html_text_cut(struct buf *out, const char *text, size_t most);
 void html_printf(struct buf *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* JSON that can stand inside <script>: no '<', '>', '&', U+2028 or U+2029 is left in it. */
 void html_json(struct buf *out, const struct json *j);
 /* A string likewise, with its quotes. */
 void html_json_text(struct buf *out, const char *text);
+void html_json_text_cut(struct buf *out, const char *text, size_t most);
 
 /* Standard alphabet, padded, without line breaks: 4 bytes for every 3. */
 void html_base64(struct buf *out, const void *data, size_t len);

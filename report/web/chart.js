@@ -281,7 +281,8 @@ function readOut(chart, x, columns, shown, i) {
 		chart.read.textContent = "";
 		return;
 	}
-	const step = x.length > 1 ? x[1] - x[0] : longest;
+	const step = x.length > 1 ? x[1] - x[0] : longest, near = (range.to - range.from) / 100;
+	const told = happened.filter((e) => x[i] >= e.at - near && x[i] <= Math.max(e.at, e.until) + near).slice(0, 3).map((e) => e.text);
 	chart.read.textContent = moment(x[i], step) + "  " + shown.map((line, k) => {
 		const column = columns[k], v = column[0][i];
 		if (v === undefined)
@@ -289,7 +290,7 @@ function readOut(chart, x, columns, shown, i) {
 		const reach = column[1] && v !== null && column[2][i] - column[1][i] > 1e-9 * Math.abs(v) ?
 			" (" + shortNumber(column[1][i]) + " to " + shortNumber(column[2][i]) + ")" : "";
 		return line.label + " " + withUnit(v, chart.unit) + reach;
-	}).filter(Boolean).join(", ");
+	}).filter(Boolean).concat(told).join(", ");
 }
 
 function drawChart(chart) {

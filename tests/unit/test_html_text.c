@@ -32,6 +32,22 @@ static void markup(void **state)
 		   "\xef\xbf\xbd|\xef\xbf\xbd\xef\xbf\xbd");
 }
 
+static void long_text(void **state)
+{
+	struct buf b = BUF_INIT;
+
+	html_text_cut(&b, "a<\xc3\xa4z", 5);
+	assert_string_equal(buf_str(&b), "a&lt;\xc3\xa4z");
+	buf_clear(&b);
+	/* The fourth byte is within a character, which goes as a whole. */
+	html_text_cut(&b, "a<\xc3\xa4z", 3);
+	assert_string_equal(buf_str(&b), "a&lt;\xe2\x80\xa6");
+	buf_clear(&b);
+	html_json_text_cut(&b, "abcdef", 4);
+	assert_string_equal(buf_str(&b), "\"abcd\xe2\x80\xa6\"");
+	buf_release(&b);
+}
+
 static void script(void **state)
 {
 	struct buf b = BUF_INIT;
@@ -90,6 +106,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(markup),
+		cmocka_unit_test(long_text),
 		cmocka_unit_test(script),
 		cmocka_unit_test(base64),
 		cmocka_unit_test(sha256),
