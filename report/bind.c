@@ -413,10 +413,12 @@ static int bind_all_counters(struct builder *x)
 	b->metric = metric;
 	b->cap_metrics = metrics + 1;
 	input = realloc(b->input, (inputs + 1) * sizeof(*input));
-	if (!input || !number)
+	if (!input)
 		return -ENOMEM;
 	b->input = input;
 	b->cap_inputs = inputs + 1;
+	if (!number)
+		return -ENOMEM;
 	for (size_t i = 0; i <= inputs; i++)
 		number[i] = (uint32_t)i;
 	for (uint32_t i = 0; i < m->n_counters && !err; i++)
