@@ -103,7 +103,8 @@ void reader_damage_add(struct pm_reader *r, enum pm_damage_kind kind, uint64_t o
 void reader_damage_until(struct pm_reader *r, uint64_t time_ns);
 void reader_damage_frames(struct pm_reader *r, uint64_t frames, uint64_t offset);
 
-/* Parses the head where the window stands. FRAME_OK; FRAME_SHORT: the input ends inside; -EBADMSG, -ENOTSUP, -errno. */
+/* Parses the head where the window stands. FRAME_OK; FRAME_SHORT: the input ends inside; -EBADMSG, -ENOTSUP,
+ * -errno. */
 int reader_parse(struct pm_reader *r, struct frame_head *h, unsigned *major);
 /* Stands in front of the next good frame afterwards: 1. 0: the end. -EAGAIN, other -errno. */
 int reader_find(struct pm_reader *r, struct frame_head *h);
