@@ -35,7 +35,7 @@ struct loader {
 	struct entry *entry;   /* owned */
 	size_t n, cap;
 	const struct vendor_docs *docs;
-	struct names by_name;  /* MetricName -> entry; the first of that name */
+	struct names by_name;  /* "Unit MetricName", and MetricName, -> entry; the first of that name */
 	size_t chain[MAX_CHAIN];
 	size_t total;          /* bytes written out so far */
 	struct error *error;
@@ -94,13 +94,45 @@ static struct entry *new_entry(struct loader *l)
 	return &l->entry[l->n];
 }
 
+static void key_of(struct buf *key, const char *unit, const char *name)
+{
+	buf_clear(key);
+	buf_printf(key, "%s%s%s", unit ? unit : "", unit ? " " : "", name);
+}
+
+/* The last entry, if it is the first of its name. */
+static int remember(struct loader *l, const char *unit, const char *name)
+{
+	struct buf key = BUF_INIT;
+	uint32_t known;
+	int err = 0;
+
+	key_of(&key, unit, name);
+	if (!names_get(&l->by_name, buf_str(&key), &known))
+		err = names_set(&l->by_name, buf_str(&key), (uint32_t)(l->n - 1));
+	err = key.err ? key.err : err;
+	buf_release(&key);
+	return err;
+}
+
+/* What a metric of `unit` means by the name: hybrid processors have metrics of one name for each kind of cores. */
+static bool find_metric(struct loader *l, const char *unit, const char *name, uint32_t *at)
+{
+	struct buf key = BUF_INIT;
+	bool found;
+
+	key_of(&key, unit, name);
+	found = names_get(&l->by_name, buf_str(&key), at);
+	buf_release(&key);
+	return found || (unit && names_get(&l->by_name, name, at));
+}
+
 static int collect_one(struct loader *l, const struct json *object, struct error *first, struct buf *skipped)
 {
 	const char *standard = field(object, "ArchStdEvent");
 	struct entry *entry = new_entry(l);
 	struct error e = { 0 };
 	const char *text;
-	uint32_t known;
 	int err;
 
 	if (!entry)
@@ -123,8 +155,7 @@ static int collect_one(struct loader *l, const struct json *object, struct error
 		return left_out(skipped, entry, &e);
 	}
 	l->n++;
-	if (!names_get(&l->by_name, entry->name, &known) &&
-	    names_set(&l->by_name, entry->name, (uint32_t)(l->n - 1)))
+	if (remember(l, entry_field(entry, "Unit"), entry->name) || remember(l, NULL, entry->name))
 		return no_memory(l);
 	return 0;
 }
@@ -168,7 +199,7 @@ static bool fits(const struct expr *x, const char *const *replacement)
 }
 
 /* Prints `x` with the formulas of other metrics in place of their names; `level` is its place in the chain. */
-static int print_expanded(struct loader *l, const struct expr *x, size_t level, char **out)
+static int print_expanded(struct loader *l, const struct expr *x, const char *unit, size_t level, char **out)
 {
 	struct buf text = BUF_INIT;
 	const char **replacement;
@@ -182,7 +213,7 @@ static int print_expanded(struct loader *l, const struct expr *x, size_t level, 
 	for (size_t i = 0; i < n && !err; i++) {
 		uint32_t other;
 
-		if (in[i].aspect != EXPR_VALUE || !names_get(&l->by_name, in[i].name, &other))
+		if (in[i].aspect != EXPR_VALUE || !find_metric(l, unit, in[i].name, &other))
 			continue;
 		err = expand(l, other, level);
 		replacement[i] = l->entry[other].expanded;
@@ -219,7 +250,7 @@ static int expand(struct loader *l, size_t i, size_t level)
 	entry->busy = true;
 	entry->place = level;
 	l->chain[level] = i;
-	err = print_expanded(l, entry->expr, level + 1, &entry->expanded);
+	err = print_expanded(l, entry->expr, entry_field(entry, "Unit"), level + 1, &entry->expanded);
 	entry->busy = false;
 	return err;
 }
@@ -333,7 +364,7 @@ static int fill_threshold(struct loader *l, struct entry *entry, struct metric *
 		return 0;
 	err = expr_parse(&x, text, l->error);
 	if (!err) {
-		err = print_expanded(l, x, 0, &expanded);
+		err = print_expanded(l, x, entry_field(entry, "Unit"), 0, &expanded);
 		expr_free(x);
 	}
 	row->threshold = expanded;

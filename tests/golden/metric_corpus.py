@@ -262,10 +262,14 @@ def compare_sets(tool, tree, rng, tally):
         if run.returncode:
             sys.exit("%s: status %d: %s" % (base, run.returncode, run.stderr))
         rows = [r.split("\t") for r in run.stdout.splitlines()]
-        by_name, cases, kept = {}, [], []
+        first, units, cases, kept = {}, {}, [], []
         for m in metrics:
-            by_name.setdefault(m["MetricName"], Parser(m["MetricExpr"]).whole())
+            node = Parser(m["MetricExpr"]).whole()
+            first.setdefault(m["MetricName"], node)
+            units.setdefault(m.get("Unit"), {}).setdefault(m["MetricName"], node)
         for m in metrics:
+            # A kind of cores means its own metrics.
+            by_name = {**first, **units[m.get("Unit")]} if m.get("Unit") else first
             node = Parser(m["MetricExpr"]).whole()
             values = {n: random_value(rng) for n in sorted(leaves(node, by_name, set(), set()))}
             try:

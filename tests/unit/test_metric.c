@@ -503,9 +503,32 @@ static void test_vendor_values(void **state)
 	metric_set_release(&set);
 }
 
+/* Hybrid processors: metrics of one name, each of which means those of its own kind of cores. */
+static void test_vendor_units(void **state)
+{
+	static const char text[] =
+		"[ { \"MetricName\": \"part\", \"MetricExpr\": \"cpu_atom@A@\", \"Unit\": \"cpu_atom\" },\n"
+		"  { \"MetricName\": \"part\", \"MetricExpr\": \"cpu_core@C@\", \"Unit\": \"cpu_core\",\n"
+		"    \"MetricThreshold\": \"part > common\" },\n"
+		"  { \"MetricName\": \"whole\", \"MetricExpr\": \"1 - part\", \"Unit\": \"cpu_core\" },\n"
+		"  { \"MetricName\": \"whole\", \"MetricExpr\": \"2 - part\", \"Unit\": \"cpu_atom\" },\n"
+		"  { \"MetricName\": \"common\", \"MetricExpr\": \"3\" } ]";
+	struct metric_set set;
+	struct error e = { 0 };
+
+	if (metric_set_load_text(&set, text, strlen(text), &e))
+		fail_msg("%s", e.text);
+	assert_int_equal(set.n, 5);
+	assert_string_equal(set.row[1].threshold, "(cpu_core@C@) > (3)");
+	assert_string_equal(set.row[2].expr, "1 - (cpu_core@C@)");
+	assert_string_equal(set.row[3].expr, "2 - (cpu_atom@A@)");
+	metric_set_release(&set);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_vendor_units),
 		cmocka_unit_test(test_tables),
 		cmocka_unit_test(test_formulas),
 		cmocka_unit_test(test_shadows),
