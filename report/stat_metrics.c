@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "report/recorded_metrics.h"
 #include "report/select.h"
@@ -100,7 +101,7 @@ static const char *core_pmu(const struct pm_model *m, uint32_t want)
 /* One event for all metrics of a group and a kind of CPUs. */
 static uint32_t find_head(const struct stat_sheet *s, const struct shown *shown)
 {
-	uint32_t head = UINT32_MAX;
+	uint32_t head = UINT32_MAX, event;
 
 	for (uint32_t i = 0; i < s->shadow->n; i++) {
 		const struct shown *other = &s->shadow->shown[i];
@@ -110,9 +111,11 @@ static uint32_t find_head(const struct stat_sheet *s, const struct shown *shown)
 			return other->head;
 	}
 	for (size_t i = 0; i < shown->value.n; i++)
-		for (uint32_t k = 0; k < shown->value.in[i].n; k++)
-			if (shown->value.in[i].event[k] < head)
-				head = shown->value.in[i].event[k];
+		for (uint32_t k = 0; k < shown->value.in[i].n; k++) {
+			event = shown->value.in[i].event[k];
+			if (head == UINT32_MAX || stat_rank(&s->event[event]) < stat_rank(&s->event[head]))
+				head = event;
+		}
 	return head;
 }
 
@@ -162,13 +165,17 @@ static int add_metric_of(struct stat_sheet *s, const struct metric *m, uint32_t 
 	if (group && !shown->group)
 		return -ENOMEM;
 	shown->head = group ? find_head(s, shown) : UINT32_MAX;
+	shown->rank = shown->head != UINT32_MAX ? stat_rank(&s->event[shown->head]) : 0;
 	for (size_t i = 0; i < stat_named_n; i++)
 		if (!strcmp(stat_named[i].metric, m->name)) {
 			shown->named = &stat_named[i];
 			unit = stat_named[i].unit;
 			name = stat_named[i].label;
 		}
-	shown->words = stat_words_of(unit, !strncmp(m->name, "tma_", 4) ? m->name : name,
+	/* Ours have heads of columns for a name; a vendor's name is what the file says. */
+	if (!strncmp(m->name, "tma_", 4) && strncasecmp(name, "tma_", 4))
+		name = m->name;
+	shown->words = stat_words_of(unit, name,
 	                             filter ? s->classes.filter[filter] : "");
 	if (!shown->words)
 		return -ENOMEM;
@@ -256,8 +263,9 @@ static bool matches(const struct metric *m, const char *word)
 static bool is_shown(const struct stat_sheet *s, const char *name)
 {
 	for (uint32_t i = 0; i < s->shadow->n; i++)
-		if (s->shadow->shown[i].metric && !strcmp(s->shadow->shown[i].metric->name, name) &&
-		    s->shadow->shown[i].cgroup == s->binding_cgroup)
+		if (s->shadow->shown[i].metric && s->shadow->shown[i].cgroup == s->binding_cgroup &&
+		    (!strcmp(s->shadow->shown[i].metric->name, name) ||
+		     !strcasecmp(s->shadow->shown[i].metric->display, name)))
 			return true;
 	return false;
 }

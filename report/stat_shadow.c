@@ -250,8 +250,8 @@ static int by_event(const void *a, const void *b)
 	/* As perf has them below their heads. */
 	if (x->cgroup != y->cgroup)
 		return x->cgroup < y->cgroup ? -1 : 1;
-	if (x->head != y->head)
-		return x->head < y->head ? -1 : 1;
+	if (x->rank != y->rank)
+		return x->rank < y->rank ? -1 : 1;
 	return strcmp(x->group, y->group) ? strcmp(x->group, y->group) : strcmp(x->metric->name, y->metric->name);
 }
 

@@ -443,6 +443,17 @@ expect() {
 	# Events that are asked for stand alone, and so do metrics.
 	[ "$(stat -x, -e cpu_atom/topdown-retiring/ hybrid.pmr)" = "41600,,cpu_atom/topdown-retiring/,16000000000,100.00,," ]
 	[ "$(stat -x, -M tma_retiring hybrid.pmr | grep -c 'tma_retiring')" -eq 2 ]
+	# A vendor's formulas for each kind of cores, whose names are the same; ours are not shown a second time.
+	cat >adl.json <<-'END'
+	[ { "MetricName": "tma_retiring", "Unit": "cpu_atom", "MetricGroup": "Default;TopdownL1", "ScaleUnit": "100%",
+	    "MetricExpr": "cpu_atom@topdown\\-retiring@ / 1000 / 104" },
+	  { "MetricName": "tma_retiring", "Unit": "cpu_core", "MetricGroup": "Default;TopdownL1", "ScaleUnit": "100%",
+	    "MetricExpr": "cpu_core@topdown\\-retiring@ / cpu_core@slots@" } ]
+	END
+	stat -x, -M Default --metrics-file=adl.json hybrid.pmr >out
+	# 26 times 400 a second for 4 seconds.
+	[ "$(grep tma_retiring out | tr '\n' ' ')" = ",,,,,70.0,%  tma_retiring ,,,,,40.0,%  tma_retiring " ] ||
+		{ cat out; return 1; }
 	# No object has two members of one name.
 	stat -j --metric-only hybrid.pmr >out
 	python3 - <<-'END'
