@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "common/double_bits.h"
 #include "common/number.h"
 
 #define POW10_MIN (-292)
@@ -176,7 +177,7 @@ size_t number_double(char *out, double v)
 		memcpy(to, "inf", 3);
 		return (size_t)(to - out) + 3;
 	}
-	memcpy(&bits, &v, sizeof(bits));
+	bits = double_to_bits(v);
 	digits = strip_zeros(shortest(bits & ~(1ull << 63), &exponent), &exponent);
 	n = count_digits(digits);
 	point = (int32_t)n + exponent; /* digits before the decimal point */
@@ -224,7 +225,7 @@ size_t number_fixed(char *out, double v, unsigned decimals)
 		return number_double(out, v);
 	if (decimals > 9)
 		decimals = 9;
-	memcpy(&bits, &v, sizeof(bits));
+	bits = double_to_bits(v);
 	q = (int32_t)(bits >> 52 & 0x7ff);
 	c = (bits & ((1ull << 52) - 1)) | (q ? 1ull << 52 : 0);
 	q = (q ? q : 1) - 1075; /* below 0, because |v| is less than 2^53 */

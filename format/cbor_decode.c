@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/double_bits.h"
 #include "common/utf8.h"
 #include "format/cbor.h"
 #include "format/limits.h"
@@ -109,7 +110,6 @@ double cbor_double(struct cbor *c)
 	uint32_t narrow;
 	unsigned info;
 	float single;
-	double v;
 
 	if (major == CBOR_UINT)
 		return (double)cbor_uint(c);
@@ -126,8 +126,7 @@ double cbor_double(struct cbor *c)
 		memcpy(&single, &narrow, sizeof(single));
 		return single;
 	}
-	memcpy(&v, &argument, sizeof(v));
-	return v;
+	return double_from_bits(argument);
 }
 
 const uint8_t *cbor_bytes(struct cbor *c, size_t *len)

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "common/double_bits.h"
 #include "common/utf8.h"
 #include "format/cbor.h"
 #include "format/limits.h"
@@ -100,7 +101,6 @@ void cbor_add_double(struct buf *b, double v)
 	uint8_t item[9];
 	unsigned bytes = 8;
 	float single = (float)v;
-	uint64_t bits;
 
 	if (v != v) {
 		item[0] = 0xf9;
@@ -115,9 +115,8 @@ void cbor_add_double(struct buf *b, double v)
 		item[0] = half >= 0 ? 0xf9 : 0xfa;
 		put_be(item + 1, half >= 0 ? (uint64_t)half : narrow, bytes);
 	} else {
-		memcpy(&bits, &v, sizeof(bits));
 		item[0] = 0xfb;
-		put_be(item + 1, bits, 8);
+		put_be(item + 1, double_to_bits(v), 8);
 	}
 	buf_add(b, item, 1 + bytes);
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/double_bits.h"
 #include "common/json.h"
 #include "common/number.h"
 #include "common/table.h"
@@ -364,7 +365,7 @@ static void raw(struct dump *d, const struct pm_model *m, const struct pm_counte
 		buf_add(&d->out, number, number_s64(number, (int64_t)v));
 		return;
 	case PM_F64:
-		memcpy(&f, &v, sizeof(f));
+		f = double_from_bits(v);
 		name(d, "value");
 		/* JSON has no nan and no inf. */
 		if (d->json && (f != f || f - f != 0))

@@ -3,28 +3,13 @@
 #include <math.h>
 #include <string.h>
 
+#include "common/double_bits.h"
 #include "report/cpu_facts.h"
 #include "report/status.h"
 
-static double from_bits(uint64_t bits)
-{
-	double d;
-
-	memcpy(&d, &bits, sizeof(d));
-	return d;
-}
-
-static uint64_t to_bits(double d)
-{
-	uint64_t bits;
-
-	memcpy(&bits, &d, sizeof(bits));
-	return bits;
-}
-
 static double number(const struct track *t, uint64_t raw)
 {
-	double d = t->type == PM_F64 ? from_bits(raw) : t->type == PM_S64 ? (double)(int64_t)raw : (double)raw;
+	double d = t->type == PM_F64 ? double_from_bits(raw) : t->type == PM_S64 ? (double)(int64_t)raw : (double)raw;
 
 	return t->scaled ? d * t->mul / t->div : d;
 }
@@ -53,7 +38,7 @@ static uint64_t half(const struct column *c, uint32_t row)
 static void add(struct track *t, uint64_t delta)
 {
 	if (t->type == PM_F64)
-		t->sum = to_bits((t->any ? from_bits(t->sum) : 0) + from_bits(delta));
+		t->sum = double_to_bits((t->any ? double_from_bits(t->sum) : 0) + double_from_bits(delta));
 	else
 		t->sum = (t->any ? t->sum : 0) + delta;
 	t->any = true;
@@ -63,12 +48,12 @@ static void add(struct track *t, uint64_t delta)
 static void difference(struct track *t, uint64_t now)
 {
 	if (t->type == PM_F64) {
-		double d = from_bits(now) - from_bits(t->prev);
+		double d = double_from_bits(now) - double_from_bits(t->prev);
 
 		if (d < 0 || isnan(d))
 			t->reason = t->reason ? t->reason : REPORT_RESET;
 		else
-			add(t, to_bits(d));
+			add(t, double_to_bits(d));
 	} else if (t->width == 64 && now < t->prev) {
 		t->reason = t->reason ? t->reason : REPORT_RESET;
 	} else {
