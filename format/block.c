@@ -11,6 +11,7 @@ void layout_release(struct layout *l)
 {
 	free(l->band);
 	free(l->type);
+	free(l->stored);
 	*l = (struct layout){ 0 };
 }
 
@@ -42,7 +43,8 @@ int layout_init(struct layout *l, const struct pm_model *m, const struct pm_grou
 	*l = (struct layout){ 0 };
 	l->band = malloc(most * sizeof(*l->band));
 	l->type = malloc(most);
-	if (!l->band || !l->type) {
+	l->stored = malloc(most);
+	if (!l->band || !l->type || !l->stored) {
 		layout_release(l);
 		return -ENOMEM;
 	}
@@ -319,6 +321,7 @@ int block_take(struct cbor *c, struct block_scratch *s, const struct layout *l, 
 	}
 	m.band = l->band;
 	m.n_bands = l->n_bands;
+	m.stored = l->stored;
 	if (rows->codec == PM_CODEC_PLAIN)
 		take_plain(c, l, rows->rows, v, stride);
 	else

@@ -36,6 +36,16 @@ struct pm_matrix {
 	 * values (key chunk). */
 	const uint64_t *before;
 	uint64_t before_tick;
+	/* Unpacking says here, for each band, enum pm_stored of its columns; NULL: nobody asks. */
+	uint8_t *stored;
+};
+
+/* What the bytes of a band hold. Where the rows before them are moved by some number, differences stay what they
+ * are. Greater ones hold for a band if they do for one of its columns. */
+enum pm_stored {
+	PM_STORED_DIFFERENCES = 0,
+	PM_STORED_DISTANCES = 1, /* from the column that the band refers to */
+	PM_STORED_NUMBERS = 2,
 };
 
 struct pm_packer; /* scratch memory, reused from call to call; one a thread */

@@ -65,8 +65,66 @@ static uint64_t values_of(const struct pm_writer *w, uint32_t rows)
 	return n;
 }
 
-int pm_repack(struct pm_writer *w, struct pm_reader *r, const struct pm_chunk *chunk, const uint32_t *group,
-	      uint32_t n)
+/* Whether bytes that hold differences from the columns before, or from others, hold those of the moved ones, too. */
+static bool moves_band(const struct pm_band *b, uint8_t stored, uint32_t first, const uint64_t *add, uint64_t add_ns)
+{
+	for (uint32_t c = 0; c < b->columns && stored != PM_STORED_DIFFERENCES; c++) {
+		uint64_t other = 0;
+
+		if (stored == PM_STORED_DISTANCES)
+			other = b->ref_first == PM_REF_TICK ? add_ns : add[b->ref_first + (b->ref_columns == 1 ? 0 : c)];
+		if (add[first + c] != other)
+			return false;
+	}
+	return true;
+}
+
+static bool moves(const struct pm_reader *r, const struct pm_repack *how)
+{
+	for (uint32_t i = 0; i < r->head.n_groups; i++) {
+		uint32_t id = r->head.group[i], first = 0;
+		const struct layout *l = &r->group[id - 1].layout;
+		const uint64_t *add = how->add[id - 1];
+
+		if (!add && how->add_ns)
+			return false;
+		for (uint32_t b = 0; add && b < l->n_bands; first += l->band[b++].columns)
+			if (!moves_band(&l->band[b], l->stored[b], first, add, how->add_ns))
+				return false;
+	}
+	return true;
+}
+
+bool pm_repack_follows(struct pm_writer *w, struct pm_reader *r, const struct pm_repack *how)
+{
+	if (!r->chunk_decoded || !w->base.valid || w->base.n_groups != r->head.n_groups)
+		return false;
+	for (uint32_t i = 0; i < r->head.n_groups; i++) {
+		uint32_t from = r->head.group[i], id = from <= how->n ? how->group[from - 1] : 0, c = 0;
+		const struct reader_group *g = &r->group[from - 1];
+		const uint64_t *add = how->add ? how->add[from - 1] : NULL;
+		const struct writer_group *own;
+
+		if (!id || !g->chained)
+			return false;
+		own = &w->group[id - 1];
+		if (!own->last || !same_layout(&own->layout, &g->layout))
+			return false;
+		for (uint32_t b = 0; b < g->layout.n_bands; b++) {
+			uint64_t mask = UINT64_MAX >> (64 - g->layout.band[b].bits);
+
+			for (uint32_t k = 0; k < g->layout.band[b].columns; k++, c++)
+				if ((own->last[c] ^ (g->v[(size_t)c * g->rows + g->rows - 1] + (add ? add[c] : 0))) &
+				    mask)
+					return false;
+		}
+	}
+	w->repacked = true;
+	w->repacked_crc = r->chunk_frame.crc;
+	return true;
+}
+
+int pm_repack(struct pm_writer *w, struct pm_reader *r, const struct pm_chunk *chunk, const struct pm_repack *how)
 {
 	struct index_entry entry = { .rows = (uint16_t)r->head.rows, .key = r->head.key };
 	struct chunk_head *h = &w->head;
@@ -76,14 +134,15 @@ int pm_repack(struct pm_writer *w, struct pm_reader *r, const struct pm_chunk *c
 
 	if (!r->chunk_decoded || r->head.codec != PM_CODEC_PACKED || w->config.codec != PM_CODEC_PACKED ||
 	    chunk->rows != r->head.rows || (!r->head.key && !follows(w, r, chunk)) ||
-	    memcmp(chunk->tick, r->head.tick, chunk->rows * sizeof(*chunk->tick)))
+	    memcmp(chunk->tick, r->head.tick, chunk->rows * sizeof(*chunk->tick)) ||
+	    (how->add && (r->head.key || !moves(r, how))))
 		return -EAGAIN;
 	err = pm_writer_define(w);
 	if (!err && r->head.key)
-		err = writer_repeat(w, chunk->tick[chunk->rows - 1]);
+		err = writer_repeat(w, chunk->tick[chunk->rows - 1] + how->add_ns);
 	if (err)
 		return err;
-	err = map_groups(w, r, group, n);
+	err = map_groups(w, r, how->group, how->n);
 	if (err)
 		return err == -EAGAIN ? err : writer_fail(w, err, "chunk");
 	h->key = r->head.key;
@@ -93,7 +152,8 @@ int pm_repack(struct pm_writer *w, struct pm_reader *r, const struct pm_chunk *c
 	h->rows = chunk->rows;
 	h->clocks = chunk->clocks;
 	h->step = r->head.step;
-	memcpy(h->tick, chunk->tick, chunk->rows * sizeof(*h->tick));
+	for (uint32_t i = 0; i < chunk->rows; i++)
+		h->tick[i] = chunk->tick[i] + how->add_ns;
 	memcpy(h->number, chunk->number, chunk->rows * sizeof(*h->number));
 	memcpy(h->flags, chunk->flags, chunk->rows * sizeof(*h->flags));
 	memcpy(h->block, r->head.block, r->head.n_blocks * sizeof(*h->block));
@@ -101,8 +161,8 @@ int pm_repack(struct pm_writer *w, struct pm_reader *r, const struct pm_chunk *c
 	payload = window_at(&r->window) + r->chunk_frame.head_len;
 	buf_clear(&w->meta);
 	chunk_head_encode(h, &w->base, r->chunk_frame.payload_len, &w->meta);
-	entry.from_ns = chunk->tick[0];
-	entry.to_ns = chunk->tick[chunk->rows - 1];
+	entry.from_ns = h->tick[0];
+	entry.to_ns = h->tick[chunk->rows - 1];
 	err = writer_frame(w, PM_FRAME_CHUNK, payload, r->chunk_frame.payload_len, &entry, &crc);
 	if (!err && chunk_base_set(&w->base, h, crc))
 		err = writer_fail(w, -ENOMEM, "chunk");

@@ -48,12 +48,23 @@ int pm_writer_event(struct pm_writer *w, const struct pm_event *event);
 int pm_writer_chunk(struct pm_writer *w, const struct pm_chunk *chunk);
 /* Writes the chunk that the reader has decoded last as it lies there, without packing it anew. `chunk` says run,
  * segment, flags, numbers and clocks in the output; its ticks and values are those of the input. `group`: the id in
- * the writer's model for each of the reader's n groups, by id - 1. -EAGAIN: nothing was written, pm_writer_chunk()
+ * the writer's model for each of the reader's `n` groups, by id - 1. -EAGAIN: nothing was written, pm_writer_chunk()
  * has to do it, because it depends on a chunk that was not written in this way right before, or its columns mean
  * something else. */
 struct pm_reader;
-int pm_repack(struct pm_writer *w, struct pm_reader *r, const struct pm_chunk *chunk, const uint32_t *group,
-	      uint32_t n);
+struct pm_repack {
+	const uint32_t *group;
+	uint32_t n;
+	/* Of each group, by id - 1: what is added to each of its columns, modulo the width of their counters; NULL, or
+	 * one of them: nothing. Then differences alone can stay: a key chunk is -EAGAIN, and any chunk behind one that
+	 * was written by pm_writer_chunk(), unless pm_repack_follows() says that they belong together. */
+	const uint64_t *const *add;
+	uint64_t add_ns; /* to ticks */
+};
+int pm_repack(struct pm_writer *w, struct pm_reader *r, const struct pm_chunk *chunk, const struct pm_repack *how);
+/* The chunk that was written last holds the rows of the one that was decoded last, moved in this way. False: it does
+ * not, in a place that matters to the next. */
+bool pm_repack_follows(struct pm_writer *w, struct pm_reader *r, const struct pm_repack *how);
 /* The next chunk shall be a key chunk (after a gap). */
 void pm_writer_break(struct pm_writer *w);
 /* Index and end frame. */

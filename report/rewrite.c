@@ -279,6 +279,7 @@ static int take_item(struct rewrite *w, struct pm_reader *reader, const struct p
 		if (!w->begun && w->rules->start &&
 		    (err = w->rules->start(w->rules->ctx, reader, &item->chunk, e)))
 			break;
+		w->key = item->chunk.key;
 		err = pm_reader_decode(reader, &chunk);
 		if (err == -EBADMSG)
 			err = 0; /* listed as damage, which is the next item */

@@ -248,6 +248,29 @@ static int note_rebase(const struct rewrite *w, const struct pm_model *in, const
 	return 0;
 }
 
+static bool has_texts(const struct pm_model *in, const struct pm_group *g)
+{
+	for (uint32_t i = 0; i < g->n_counters; i++) {
+		const struct pm_counter *c = pm_model_counter(in, g->counter[i]);
+
+		if (c->type == PM_TEXT || c->type == PM_BYTES)
+			return true;
+	}
+	return false;
+}
+
+/* All values of the group stay what they are, or have something added. */
+static int note_moves(const struct rewrite *w, struct rewrite_group *out)
+{
+	out->whole = !w->rules->shift_ns && !out->rebase;
+	if (out->whole)
+		return 0;
+	out->add = calloc(out->n_columns, sizeof(*out->add));
+	for (uint32_t k = 0; out->add && k < out->n_columns; k++)
+		out->add[k] = k < out->n_clocks ? w->rules->shift_ns : out->rebase ? out->rebase[k] : 0;
+	return out->add ? 0 : -ENOMEM;
+}
+
 static int map_group(struct rewrite *w, const struct pm_model *in, const struct pm_group *g,
 		     struct rewrite_group *out)
 {
@@ -289,7 +312,8 @@ static int map_group(struct rewrite *w, const struct pm_model *in, const struct 
 		if (!err)
 			err = note_rebase(w, in, g, out);
 		id = err ? err : group_place(w, &copy);
-		out->whole = !out->special && !out->blank && out->n_columns == pm_group_columns(g) && !w->rules->shift_ns;
+		if (!err && !out->blank && out->n_columns == pm_group_columns(g) && !has_texts(in, g))
+			err = note_moves(w, out);
 		if (id < 0)
 			err = (int)id;
 		else
@@ -533,6 +557,7 @@ void rewrite_maps_release(struct rewrite_maps *m)
 		free(m->group[i].special);
 		free(m->group[i].carry);
 		free(m->group[i].rebase);
+		free(m->group[i].add);
 	}
 	free(m->counter);
 	free(m->instance);

@@ -17,8 +17,9 @@ struct rewrite_group {
 	struct rewrite_carry *carry; /* likewise, where snapshots are skipped */
 	uint64_t *rebase;    /* likewise: what is added; NULL: nothing */
 	uint32_t n_clocks;   /* columns of times of CLOCK_MONOTONIC, which are the first */
+	uint64_t *add;       /* owned, n_columns: what is added to each; NULL: nothing, or more than that happens */
 	bool blank;          /* nothing but the reason why there are no values */
-	bool whole;          /* the same columns in the same order, and none of them special */
+	bool whole;          /* the same columns in the same order, with the same values */
 };
 
 /* What skipped snapshots leave to the next one: the sum of their deltas, the largest of their peaks. */
@@ -74,6 +75,8 @@ struct rewrite {
 	uint32_t recordings;
 	bool broken;            /* the next row begins a new segment */
 	bool begun;             /* the input at hand has had a snapshot */
+	bool key;               /* the chunk at hand starts from absolute values */
+	uint64_t moved, stuck;  /* chunks to whose numbers something is added: that went over packed, or could not */
 	uint32_t segment_in;    /* of its last snapshot */
 	uint64_t in_segment;    /* snapshots of that segment so far */
 	uint64_t last_tick;     /* that went over */

@@ -117,12 +117,12 @@ int rewrite_put_special(struct rewrite *w, const struct pm_model *in, struct rew
 
 /* ---- writing ---- */
 
-static void wrote_chunk(struct rewrite *w, const struct pm_chunk *chunk)
+static void wrote_chunk(struct rewrite *w, const struct pm_chunk *chunk, uint64_t add_ns)
 {
 	w->result.snapshots_out += chunk->rows;
 	if (!w->result.from_ns)
-		w->result.from_ns = chunk->tick[0];
-	w->result.to_ns = w->last_tick = chunk->tick[chunk->rows - 1];
+		w->result.from_ns = chunk->tick[0] + add_ns;
+	w->result.to_ns = w->last_tick = chunk->tick[chunk->rows - 1] + add_ns;
 	w->segment_last = chunk->segment;
 }
 
@@ -137,7 +137,7 @@ static int write_chunk(struct rewrite *w, const struct pm_chunk *chunk)
 	r = pm_writer_chunk(w->writer, &out);
 	if (r)
 		return r;
-	wrote_chunk(w, &out);
+	wrote_chunk(w, &out, 0);
 	return 0;
 }
 
@@ -194,22 +194,72 @@ static bool passes(const struct rewrite *w, const struct pm_chunk *chunk)
 	return true;
 }
 
+/* Whether nothing happens to its values but that something is added to them. */
+static bool moves(const struct rewrite *w, const struct pm_chunk *chunk)
+{
+	for (uint32_t i = 0; i < chunk->n_groups; i++) {
+		const struct rewrite_group *to = rewrite_group_of(w, chunk->group[i].group);
+
+		if (rewrite_goes_over(w, &chunk->group[i]) && !to->whole && !to->add)
+			return false;
+	}
+	return true;
+}
+
+/* Borrows what belongs to the groups. */
+static int repack_begin(const struct rewrite *w, bool moved, struct pm_repack *how)
+{
+	uint32_t n = w->maps.n_groups, *group = calloc(n + 1, sizeof(*group));
+	const uint64_t **add = moved ? calloc(n + 1, sizeof(*add)) : NULL;
+
+	*how = (struct pm_repack){ .group = group, .n = n, .add = add, .add_ns = w->rules->shift_ns };
+	for (uint32_t i = 0; i < n && group; i++)
+		group[i] = w->maps.group[i].id;
+	for (uint32_t i = 0; i < n && add; i++)
+		add[i] = w->maps.group[i].add;
+	return group && (add || !moved) ? 0 : -ENOMEM;
+}
+
+static void repack_end(struct pm_repack *how)
+{
+	free((void *)(uintptr_t)how->group);
+	free((void *)(uintptr_t)how->add);
+}
+
 /* The bytes as they are: packing them anew is most of the work. -EAGAIN: it has to be. */
-static int write_packed(struct rewrite *w, struct pm_reader *reader, const struct pm_chunk *chunk)
+static int write_packed(struct rewrite *w, struct pm_reader *reader, const struct pm_chunk *chunk, bool moved)
 {
 	struct pm_chunk out = *chunk;
-	uint32_t *group = calloc(w->maps.n_groups + 1, sizeof(*group));
-	int err = group ? 0 : -ENOMEM;
+	struct pm_repack how;
+	int err = repack_begin(w, moved, &how);
 
-	for (uint32_t i = 0; i < w->maps.n_groups && !err; i++)
-		group[i] = w->maps.group[i].id;
+	out.clocks.monotonic += w->rules->shift_ns;
 	if (!err && w->rules->clocks)
 		err = w->rules->clocks(w->rules->ctx, &out.clocks);
 	if (!err)
-		err = pm_repack(w->writer, reader, &out, group, w->maps.n_groups);
-	free(group);
+		err = pm_repack(w->writer, reader, &out, &how);
+	repack_end(&how);
 	if (!err)
-		wrote_chunk(w, &out);
+		wrote_chunk(w, &out, w->rules->shift_ns);
+	return err;
+}
+
+/* A chunk whose absolute values are moved, as one that those behind it can follow as they are. */
+static int write_moved_key(struct rewrite *w, struct pm_reader *reader, const struct pm_chunk *chunk)
+{
+	struct pm_repack how = { 0 };
+	int err = rewrite_rows_flush(w);
+
+	if (!err)
+		err = rewrite_rows_add(w, pm_reader_model(reader), chunk, 0, chunk->rows, NULL);
+	pm_writer_break(w->writer);
+	if (!err)
+		err = rewrite_rows_flush(w);
+	if (!err)
+		err = repack_begin(w, true, &how);
+	if (!err)
+		(void)pm_repack_follows(w->writer, reader, &how);
+	repack_end(&how);
 	return err;
 }
 
@@ -233,12 +283,35 @@ static int write_unpacked(struct rewrite *w, const struct pm_chunk *chunk)
 	return err;
 }
 
+/* -EAGAIN: its values have to be packed anew. */
+static int pass_moved(struct rewrite *w, struct pm_reader *reader, const struct pm_chunk *chunk, uint32_t segment)
+{
+	struct pm_chunk out = *chunk;
+	int err;
+
+	/* Where it never works, gathering is faster. */
+	if (w->rules->zstd_level || w->stuck > w->moved + 8)
+		return -EAGAIN;
+	if (w->key)
+		return write_moved_key(w, reader, chunk);
+	if (w->rows.chunk.rows)
+		return -EAGAIN;
+	out.segment = segment;
+	err = write_packed(w, reader, &out, true);
+	w->moved += !err;
+	w->stuck += err == -EAGAIN;
+	return err;
+}
+
 int rewrite_rows_pass(struct rewrite *w, struct pm_reader *reader, const struct pm_chunk *chunk, uint32_t segment)
 {
 	struct pm_chunk out = *chunk;
 	bool small = w->rules->gather_small && chunk->rows < SMALL_ROWS, as_it_is = passes(w, chunk);
-	int err = 0;
+	int err = as_it_is || !moves(w, chunk) ? -EAGAIN : pass_moved(w, reader, chunk, segment);
 
+	if (err != -EAGAIN)
+		return err;
+	err = 0;
 	/* A value costs several times as much to pack in a chunk of few rows as along time in one of many, and more
 	 * bytes. */
 	if (as_it_is || !small || (w->rows.chunk.rows && !same_clocks(&w->rows.chunk.clocks, &chunk->clocks)))
@@ -248,6 +321,6 @@ int rewrite_rows_pass(struct rewrite *w, struct pm_reader *reader, const struct 
 	if (err || !as_it_is)
 		return err || small ? err : rewrite_rows_flush(w);
 	out.segment = segment;
-	err = w->rules->zstd_level ? -EAGAIN : write_packed(w, reader, &out);
+	err = w->rules->zstd_level ? -EAGAIN : write_packed(w, reader, &out, false);
 	return err == -EAGAIN ? write_unpacked(w, &out) : err;
 }

@@ -1,8 +1,9 @@
 #!/usr/bin/python3
-"""cut, redact, bundle and merge beside decoding alone (`pmrep check`), in the same run: CPU time, peak resident memory.
+"""cut, redact, bundle and merge beside decoding alone (`pmrep check`), in the same run: CPU and wall time, peak resident memory.
 
 A recording of 256 CPUs x 40 counters at 1 s for an hour (genrec page). Limits: at most three times the time of decoding,
 64 MiB. Where numbers are packed anew (columns left out, --shift-time, bundles that shrink), that is most of the work.
+Wall time means little on a machine that does other things, too.
 
 usage: bench_rewrite.py [--rounds N] [--bin DIR] [--tests DIR]
 """
@@ -12,14 +13,17 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 
 
 def run(argv):
-    """(CPU seconds, peak resident MiB, status) of argv, its output thrown away."""
+    """(CPU seconds, wall seconds, peak resident MiB, status) of argv, its output thrown away."""
+    begin = time.monotonic()
     process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
-    return usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024, process.returncode
+    wall = time.monotonic() - begin
+    return usage.ru_utime + usage.ru_stime, wall, usage.ru_maxrss / 1024, process.returncode
 
 
 def main():
@@ -45,22 +49,25 @@ def main():
                 ("redact --shift-time", ["redact", "--shift-time", whole]),
                 ("merge of two halves", ["merge", *halves]),
                 ("bundle that fits", ["bundle", "--max-size=%d" % (size * 2), whole]),
-                ("bundle, a third", ["bundle", "--max-size=%d" % (size // 3), whole])]
+                *((f"bundle, 1/{part} of it", ["bundle", "--max-size=%d" % (size // part), whole])
+                  for part in (1, 2, 3, 10, 100, 10000))]
         base = None
         print(f"{size / 1e6:.0f} MB, {args.rounds} rounds, medians   limits: 3 times, 64 MiB")
         for name, argv in ways:
             if argv[0] != "check":
                 argv = [argv[0], "--overwrite", "-o", out, *argv[1:]]
-            times, most = [], 0
+            times, walls, most = [], [], 0
             for _ in range(args.rounds):
-                cpu, rss, status = run([pmrep, *argv])
+                cpu, wall, rss, status = run([pmrep, *argv])
                 if status:
                     sys.exit(f"{name} failed with {status}")
                 times.append(cpu)
+                walls.append(wall)
                 most = max(most, rss)
-            cpu = statistics.median(times)
-            base = base or cpu
-            print(f"  {name:24} {cpu:6.2f} s   {cpu / base:5.1f} times   {most:6.1f} MiB")
+            cpu, wall = statistics.median(times), statistics.median(walls)
+            base = base or (cpu, wall)
+            print(f"  {name:24} {cpu:6.2f} s CPU {cpu / base[0]:5.1f} times   {wall:6.2f} s wall {wall / base[1]:5.1f} "
+                  f"times   {most:6.1f} MiB")
     return 0
 
 
