@@ -38,7 +38,9 @@ static int open_fifo(int *fd, const char *path, struct error *e)
 		return errno == ENOENT ? error_set(e, ENOENT, "--control: there is no '%s'; mkfifo makes it", path)
 				       : error_sys(e, errno, "--control: '%s'", path);
 	/* Answers would overwrite a file. */
-	return fstat(*fd, &st) || !S_ISFIFO(st.st_mode) ? error_set(e, EINVAL, "--control: '%s' is no fifo", path) : 0;
+	if (fstat(*fd, &st) || !S_ISFIFO(st.st_mode))
+		return error_set(e, EINVAL, "--control: '%s' is no fifo", path);
+	return 0;
 }
 
 static int open_fifos(struct control *c, const char *text, struct error *e)

@@ -202,7 +202,7 @@ int perf_row_enable(struct perf_row *row, bool on)
 
 /* ---- reading ---- */
 
-/* The time of an event stands still on no CPU while the event is enabled, unless that is offline or its PMU has gone. */
+/* The time of an event stands still on no CPU while the event is enabled, unless that is offline or the PMU has gone. */
 static bool stands_still(struct perf_row *row, ssize_t size)
 {
 	bool still = size > 0 && row->at.pid < 0 && row->at.cgroup < 0 &&
@@ -250,7 +250,7 @@ static int unit_read(struct unit *u, struct cells *c)
 	still = !fresh && !row->group->bpf && stands_still(row, size);
 	if (size < 0 ? errno == ENODEV : !fresh && !row->group->bpf && is_revoked(row, size, still))
 		return -ENODEV;
-	/* The kernel does not let events of a CPU go on that was away, and it may be back before anybody has looked. */
+	/* The kernel does not let events of a CPU go on that was away, and that may be back before anybody looks. */
 	if (still && row->on) {
 		row->stood = true;
 		atomic_store(&u->source->stale, true);

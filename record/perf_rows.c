@@ -195,5 +195,6 @@ int perf_rows_revive(struct perf_source *s, struct plan *p)
 			revived++;
 		}
 	cpulist_release(&online);
-	return err || !revived ? err : plan_note(p, revived, "groups of events on CPUs that were offline for a moment");
+	return err || !revived ? err : plan_note(p, revived, "groups of events on CPUs that were offline for a "
+						 "moment");
 }

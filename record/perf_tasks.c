@@ -193,9 +193,9 @@ bool perf_tasks_notice(struct perf_source *s)
 		close(t->end);
 		t->end = -1;
 		/* Its parent may take its time to take notice, and its name stays in /proc until then. */
-		for (uint32_t k = 0; k < s->n_tasks; k++)
-			if (!s->task[k].ended_ns && (&s->task[k] == t || (t->tid == t->pid && s->task[k].pid == t->pid)))
-				s->task[k].ended_ns = now;
+		for (struct perf_task *k = s->task; k < s->task + s->n_tasks; k++)
+			if (!k->ended_ns && (k == t || (t->tid == t->pid && k->pid == t->pid)))
+				k->ended_ns = now;
 	}
 	return n > 0;
 }

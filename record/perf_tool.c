@@ -228,8 +228,8 @@ static int open_cpu(struct perf_tool *t, struct plan *p, uint32_t cpu)
 	return 0;
 }
 
-/* With --per-thread, and where threads were named, each has its own place. Processes have one otherwise, at their first
- * thread, which knows what the others have used. */
+/* With --per-thread, and where threads were named, each has its own place. Processes have one otherwise, at their
+ * first thread, which knows what the others have used. */
 static bool of_processes(const struct plan *p)
 {
 	return !p->options->per_thread && !p->options->tids;

@@ -39,7 +39,8 @@ static bool is_told(const struct pm_model *m, uint32_t i, bool all)
 {
 	if (is_remark(&m->probe[i]))
 		return false;
-	return all || is_permission(m->probe[i].reason) || is_shortage(m->probe[i].reason) || is_named(m, &m->probe[i]);
+	return all || is_permission(m->probe[i].reason) || is_shortage(m->probe[i].reason) ||
+	       is_named(m, &m->probe[i]);
 }
 
 static bool same_cure(const struct pm_probe *a, const struct pm_probe *b)

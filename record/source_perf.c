@@ -317,8 +317,8 @@ static int perf_finish(struct source *source, struct plan *p)
 	if (s && s->n_missed && !err)
 		err = plan_note(p, s->n_missed, "tasks that had ended before they could be followed");
 	if (s && s->n_lost && !err)
-		err = plan_note(p, s->n_lost, "times that more tasks began and ended than could be noticed: only those "
-				"that were still there are followed");
+		err = plan_note(p, s->n_lost, "times that more tasks began and ended than could be noticed: only "
+				"those that were still there are followed");
 	return err;
 }
 

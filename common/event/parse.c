@@ -328,7 +328,8 @@ static int parse_after_colon(struct parser *p, struct event_node *n, const char 
 		return parse_mods(p, &n->mods);
 	}
 	if (len == 3 && !strncmp(word, "mem", 3) && !strpbrk(rest, "*?["))
-		return fail(p, rest, "the address of a breakpoint is expected behind \"mem:\", as in mem:0x1000/4:rw");
+		return fail(p, rest, "the address of a breakpoint is expected behind \"mem:\", as in "
+				     "mem:0x1000/4:rw");
 	n->form = EVENT_TRACEPOINT;
 	n->name = strndup(word, len);
 	n->event = strndup(rest, rest_len);

@@ -58,7 +58,8 @@ void listing_add(struct listing *l, const char *name)
 	if (l->len + len + 32 > sizeof(l->text))
 		l->too_many = true;
 	else
-		l->len += (size_t)snprintf(l->text + l->len, sizeof(l->text) - l->len, "%s%s", l->len ? ", " : "", name);
+		l->len += (size_t)snprintf(l->text + l->len, sizeof(l->text) - l->len, "%s%s",
+					   l->len ? ", " : "", name);
 }
 
 const char *listing_text(struct listing *l, const char *what)
@@ -422,8 +423,8 @@ int resolve_terms(struct resolver *r, struct event *ev, const struct event_pmu *
 			else if (!a && !legacy && !names)
 				err = apply(r, ev, pmu, t);
 			if (!names && is_sampling(t))
-				buf_printf(r->notes, "%.60s of \"%.*s\" is about samples, of which counting takes none\n",
-					   t->key, (int)(n->end - n->column), r->list->text + n->column);
+				buf_printf(r->notes, "%.60s of \"%.*s\" is about samples, of which counting takes "
+					   "none\n", t->key, (int)(n->end - n->column), r->list->text + n->column);
 		}
 	if (!err && pmu && pmu->hooks) {
 		struct error rule = { 0 };

@@ -461,7 +461,7 @@ static void test_errors(void **state)
 		{ "cycles:uz", "column 9: not a modifier" },
 		{ "cycles:uu", "column 9: not a modifier" },
 		{ "cycles:pppp", "column 11: not a modifier" },
-		{ "cycles:", "column 8: modifiers, or the name of a tracepoint, are missing behind \":\", at the end" },
+		{ "cycles:", "column 8: modifiers, or the name of a tracepoint, are missing behind" },
 		{ "{cs", "column 4: the closing \"}\" is missing" },
 		{ "{cs,faults", "column 11: the closing \"}\" is missing" },
 		{ "{}", "column 2: an event is expected" },

@@ -230,7 +230,7 @@ static void test_user_only(void **state)
 	w = plan_with("context-switches", rule);
 	assert_int_equal(invalid(w, "context-switches"), PM_REASON_NO_PERMISSION);
 	done(w);
-	/* A PMU that cannot leave the kernel out refuses the second try for another reason than the one that matters. */
+	/* A PMU that cannot leave the kernel out refuses the second try for a reason that does not matter. */
 	w = begin("77:5,page-faults");
 	rules[0] = (struct rule){ 77, 5, EACCES, KERNEL };
 	rules[1] = (struct rule){ 77, 5, EINVAL, ALWAYS };
