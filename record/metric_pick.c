@@ -186,6 +186,8 @@ int metrics_pick(struct metrics *m)
 			if (*word)
 				err = pick_word(m, word);
 		free(copy);
+		if (!err && !m->n)
+			err = error_set(m->error, EINVAL, "-M: '%.80s' names no metric", *list);
 	}
 	return err;
 }

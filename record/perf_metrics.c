@@ -65,7 +65,7 @@ static char *find_event(struct metrics *m, const char *text, struct error *e)
 	struct event_list *list = NULL;
 	struct buf notes = BUF_INIT;
 	char *pmu = NULL;
-	int err = event_parse(&list, text, e);
+	int err = event_parse(&list, text, e), column = 0;
 
 	event_set_release(&m->scratch);
 	m->scratch = (struct event_set){ 0 };
@@ -73,6 +73,9 @@ static char *find_event(struct metrics *m, const char *text, struct error *e)
 		err = event_resolve(list, &view, &m->scratch, &notes, e);
 	if (!err && m->scratch.n)
 		pmu = strdup(m->scratch.event[0].pmu);
+	/* The column is that of an event, and nobody has written it alone. */
+	if (err && sscanf(e->text, "column %*u: %n", &column) == 0 && column)
+		memmove(e->text, e->text + column, strlen(e->text + column) + 1);
 	event_list_free(list);
 	buf_release(&notes);
 	return pmu;
@@ -239,7 +242,10 @@ static int find_events(struct metrics *m)
 		m->picked[i].n = one.n;
 		if (err == -ENOMEM)
 			return metrics_no_memory(m);
-		if (err && (!one.by_group || (i + 1 == all && !kept)))
+		if (err && one.by_group && i + 1 == all && !kept)
+			return error_set(m->error, e.number ? e.number : ENOENT, "-M: of the metrics of %.80s none can be "
+					 "computed here, such as %s: %s", one.word, one.row->display, e.text);
+		if (err && !one.by_group)
 			return error_set(m->error, e.number ? e.number : ENOENT, "-M: metric %s: %s",
 					 one.row->display, e.text);
 		if (err) {
