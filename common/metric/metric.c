@@ -2,8 +2,7 @@
 
 #include "common/metric/tables.h"
 
-#define TABLE(subject) \
-	{ .name = #subject, .row = metric_##subject, .n = sizeof(metric_##subject) / sizeof(metric_##subject[0]) }
+#define TABLE(subject) { .name = #subject, .row = metric_##subject, .n = METRIC_ROWS_##subject }
 
 const struct metric_table metric_tables[] = {
 	TABLE(time),

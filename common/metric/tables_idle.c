@@ -1,7 +1,7 @@
 /* Idle states and frequencies as the kernel's drivers see them. */
 #include "common/metric/tables.h"
 
-const struct metric metric_idle[5] = {
+const struct metric metric_idle[] = {
 	{ .name = "idle.*.requests", .display = "*", .categories = "idle,swidle,sysfs,cpuidle",
 	  .each = "cpuidle.usage", .unit = "1", .scope = METRIC_CPU, .expr = "cpuidle.usage.*",
 	  .help = "How often idle state * was entered in the interval" },
@@ -21,8 +21,9 @@ const struct metric metric_idle[5] = {
 	  .expr = "cpuidle.below.*",
 	  .help = "How often * turned out too shallow: a deeper state would have paid off" },
 };
+METRIC_TABLE_END(idle);
 
-const struct metric metric_frequency[2] = {
+const struct metric metric_frequency[] = {
 	{ .name = "mhz", .display = "MHz", .aliases = "cpufreq", .categories = "frequency", .unit = "MHz",
 	  .scope = METRIC_CPU, .default_on = true, .expr = "mean(cpufreq.cur) / 1e6",
 	  .help = "Frequency that the cpufreq driver reports, averaged over the readings" },
@@ -30,3 +31,4 @@ const struct metric metric_frequency[2] = {
 	  .scope = METRIC_CPU, .expr = "max_of(cpufreq.cur) / 1e6",
 	  .help = "Highest frequency that the cpufreq driver reported in the interval" },
 };
+METRIC_TABLE_END(frequency);

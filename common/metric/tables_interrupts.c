@@ -1,7 +1,7 @@
 /* Interrupts and soft interrupts. */
 #include "common/metric/tables.h"
 
-const struct metric metric_interrupts[3] = {
+const struct metric metric_interrupts[] = {
 	{ .name = "irq", .display = "IRQ/s", .categories = "interrupts,other", .unit = "1/s",
 	  .scope = METRIC_CPU, .better = METRIC_LOWER, .default_on = true, .expr = "rate(interrupts.total)",
 	  .help = "Interrupts a second, of all lines" },
@@ -12,3 +12,4 @@ const struct metric metric_interrupts[3] = {
 	  .unit = "1/s", .precision = 1, .scope = METRIC_CPU, .expr = "rate(softirqs.*)",
 	  .help = "Soft interrupts a second of kind *" },
 };
+METRIC_TABLE_END(interrupts);

@@ -1,7 +1,7 @@
 /* Paging, and how long tasks were held up for want of something. */
 #include "common/metric/tables.h"
 
-const struct metric metric_memory[8] = {
+const struct metric metric_memory[] = {
 	{ .name = "faults", .display = "Faults/s", .categories = "memory", .unit = "1/s", .scope = METRIC_SYSTEM,
 	  .better = METRIC_LOWER, .default_on = true, .expr = "rate(vmstat.pgfault)",
 	  .help = "Page faults a second, minor and major" },
@@ -28,10 +28,11 @@ const struct metric metric_memory[8] = {
 	  .expr = "100 * vmstat.numa_miss / (vmstat.numa_hit + vmstat.numa_miss)",
 	  .help = "Part of the pages that came from another node than wanted" },
 };
+METRIC_TABLE_END(memory);
 
 #define PRESSURE(counter) "100 * pressure." counter " / elapsed(pressure." counter ")"
 
-const struct metric metric_pressure[6] = {
+const struct metric metric_pressure[] = {
 	{ .name = "psi.cpu", .display = "PSIcpu%", .categories = "pressure", .unit = "%", .precision = 2,
 	  .scope = METRIC_SYSTEM, .better = METRIC_LOWER, .default_on = true, .expr = PRESSURE("cpu.some"),
 	  .help = "Time in which some task waited for a CPU" },
@@ -51,3 +52,4 @@ const struct metric metric_pressure[6] = {
 	  .scope = METRIC_SYSTEM, .better = METRIC_LOWER, .expr = PRESSURE("irq.full"),
 	  .help = "Time in which tasks were held up by interrupts" },
 };
+METRIC_TABLE_END(pressure);

@@ -84,7 +84,7 @@
 #define CLINK  "nvidia_nvclink"
 #define DLINK  "nvidia_nvdlink"
 
-const struct metric metric_nvidia[66] = {
+const struct metric metric_nvidia[] = {
 	BANDWIDTH(UCF, "slc_rd_bw", "SLCrdGB/s", "slc_bytes_rd", "Reads of the system-level cache", true),
 	BANDWIDTH(UCF, "slc_wr_bw", "SLCwrGB/s", "slc_bytes_wr", "Writes to the system-level cache", true),
 	BANDWIDTH(UCF, "mem_rd_bw", "MEMrdGB/s", "mem_bytes_rd", "Reads of local or remote memory", true),
@@ -153,6 +153,7 @@ const struct metric metric_nvidia[66] = {
 	LATENCY(DLINK, "in_rd", "DLINKrd", "in_rd_cum_outs", "in_rd_req", "reads of CXL memory", ", on all links",
 	        true),
 };
+METRIC_TABLE_END(nvidia);
 
 /* ---- Grace ---- */
 
@@ -176,7 +177,7 @@ const struct metric metric_nvidia[66] = {
 	    LATENCY(class, "rd_rem", head "rdRem", "rd_cum_outs_rem", "rd_req_rem", "reads of remote memory " who,   \
 	            "", false)
 
-const struct metric metric_grace[86] = {
+const struct metric metric_grace[] = {
 	BEATS(SCF, "cmem_rd_bw", "SCFrdGB/s", "cmem_rd_data", "Reads of CPU memory", true),
 	BANDWIDTH(SCF, "cmem_wr_bw", "SCFwrGB/s", "cmem_wr_total_bytes", "Writes to CPU memory", true),
 	BEATS(SCF, "remote_rd_bw", "SCFremRdGB/s", "remote_socket_rd_data", "Reads of other sockets", true),
@@ -197,3 +198,4 @@ const struct metric metric_grace[86] = {
 	MCF("nvidia_nvlink_c2c1", "C2C1", "over NVLink-C2C1"),
 	MCF("nvidia_cnvlink", "CNVL", "over CNVLink"),
 };
+METRIC_TABLE_END(grace);

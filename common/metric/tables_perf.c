@@ -8,7 +8,7 @@
 #define PER_CPU_SECOND(event) event " / (task\\-clock / 1000)", .otherwise = event " / (cpu\\-clock / 1000)"
 #define MISS_RATE(misses, all) "100 * " misses " / " all
 
-const struct metric metric_perf[19] = {
+const struct metric metric_perf[] = {
 	{ .name = "migrations", .display = "Migr/s", .categories = "perf,scheduler", .unit = "1/s", .precision = 1,
 	  .better = METRIC_LOWER, .default_on = true, .expr = "rate(cpu\\-migrations)",
 	  .help = "Moves of a task to another CPU, a second" },
@@ -95,3 +95,4 @@ const struct metric metric_perf[19] = {
 	  .threshold = "L1\\-dcache\\-prefetch\\-misses / L1\\-dcache\\-prefetches > 0.05",
 	  .help = "Prefetches that missed the L1 data cache" },
 };
+METRIC_TABLE_END(perf);

@@ -3,7 +3,7 @@
 
 /* Levels between two readings are not known, so a temperature is the highest that was read: what a total over a
  * whole run should show, and for a single interval nearly the last. */
-const struct metric metric_thermal[7] = {
+const struct metric metric_thermal[] = {
 	{ .name = "temp", .display = "Temp", .aliases = "ThermalTmp", .categories = "thermal,power",
 	  .unit = "Cel", .precision = 1, .better = METRIC_LOWER, .default_on = true,
 	  .expr = "max_of(thermal.temp)", .help = "Highest temperature of a thermal zone" },
@@ -29,6 +29,7 @@ const struct metric metric_thermal[7] = {
 	{ .name = "fan", .display = "Fan_rpm", .categories = "sensors", .unit = "1/min",
 	  .scope = METRIC_DEVICE, .expr = "max_of(hwmon.fan)", .help = "Highest speed of a fan" },
 };
+METRIC_TABLE_END(thermal);
 
 /* The processor's own counter in the unit of its package, what the kernel makes of it, perf's event. */
 #define WATTS(reg) "rate(msr." reg ".joules)"
@@ -36,7 +37,7 @@ const struct metric metric_thermal[7] = {
 #define KERNEL_WATTS(zone, event) "rate(powercap.energy." zone ");rate(power@" event "@)"
 #define KERNEL_JOULES(zone, event) "powercap.energy." zone ";power@" event "@"
 
-const struct metric metric_power[14] = {
+const struct metric metric_power[] = {
 	{ .name = "pkgwatt", .display = "PkgWatt", .categories = "power", .unit = "W", .precision = 2,
 	  .scope = METRIC_PACKAGE, .better = METRIC_LOWER, .default_on = true,
 	  .expr = WATTS("pkg_energy_status"),
@@ -98,3 +99,4 @@ const struct metric metric_power[14] = {
 	{ .name = "sensor.amp", .display = "SensAmp", .categories = "sensors", .unit = "A", .precision = 3,
 	  .scope = METRIC_DEVICE, .expr = "mean(hwmon.curr)", .help = "Current that a hwmon sensor shows" },
 };
+METRIC_TABLE_END(power);

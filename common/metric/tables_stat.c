@@ -42,7 +42,7 @@
 	{ .name = name_, .display = display_, .categories = "perf,transaction", .unit = unit_, .precision = 2, \
 	  .expr = formula, .help = help_ }
 
-const struct metric metric_stat[19] = {
+const struct metric metric_stat[] = {
 	{ .name = "cpus_utilized_clock", .display = "CPUs by clock", .categories = "perf", .unit = "1",
 	  .precision = 3, .expr = "rate(cpu\\-clock) / 1000", .help = "Time of the cpu-clock event, a second" },
 	TRANSACTION("transactional_cycles", "tx cycles%", "%", "100 * cycles\\-t / cycles",
@@ -104,6 +104,7 @@ const struct metric metric_stat[19] = {
 	   SHARE_ABOVE("max(topdown\\-be\\-bound - topdown\\-mem\\-bound, 0)", "0.1") " & " BE_HIGH, METRIC_LOWER,
 	   "Slots in which the back end waited for something else"),
 };
+METRIC_TABLE_END(stat);
 
 /* The widths and limits are those that perf's users know. */
 #define MISSES(event_, metric_, label_) \

@@ -8,7 +8,7 @@
 #define BUSY  "(stat.user + stat.nice + stat.system + stat.irq + stat.softirq + stat.steal)"
 #define TOTAL "(stat.user + stat.nice + stat.system + stat.irq + stat.softirq + stat.steal + stat.idle + stat.iowait)"
 
-const struct metric metric_time[11] = {
+const struct metric metric_time[] = {
 	{ .name = "util", .display = "Util%", .categories = "cpu,time", .unit = "%", .precision = 2,
 	  .default_on = true, .expr = "100 * " BUSY " / " TOTAL,
 	  .help = "Time that the CPU was not idle, guests and stolen time included" },
@@ -39,8 +39,9 @@ const struct metric metric_time[11] = {
 	  .expr = "aggr_nr(stat.idle) * " BUSY " / " TOTAL,
 	  .help = "How many CPUs would have been busy all the time with that work" },
 };
+METRIC_TABLE_END(time);
 
-const struct metric metric_scheduler[13] = {
+const struct metric metric_scheduler[] = {
 	{ .name = "ctxsw", .display = "CtxSw/s", .aliases = "cs", .categories = "scheduler", .unit = "1/s",
 	  .scope = METRIC_SYSTEM, .better = METRIC_LOWER, .default_on = true, .expr = "rate(stat.ctxt)",
 	  .help = "Context switches a second" },
@@ -78,3 +79,4 @@ const struct metric metric_scheduler[13] = {
 	  .expr = "100 * schedstat.idle_schedules / schedstat.schedules",
 	  .help = "Part of the scheduler's calls that left the CPU idle" },
 };
+METRIC_TABLE_END(scheduler);

@@ -36,7 +36,7 @@
 	{ .name = name_, .display = display_, .categories = "frequency", .unit = "MHz", \
 	  .expr = counter " / 1e6", .help = help_ }
 
-const struct metric metric_turbostat[47] = {
+const struct metric metric_turbostat[] = {
 	{ .name = "usec", .display = "usec", .categories = "time", .unit = "us", .scope = METRIC_CPU,
 	  .expr = "reading.us",
 	  .help = "How long reading the registers of the CPU took; of several the longest" },
@@ -166,3 +166,4 @@ const struct metric metric_turbostat[47] = {
 	  .unit = "MHz", .scope = METRIC_PACKAGE, .expr = "uncorefreq.cluster.* / 1e6",
 	  .help = "Frequency of the uncore's domain and cluster * at the end of the interval; of packages the mean" },
 };
+METRIC_TABLE_END(turbostat);
