@@ -180,18 +180,33 @@ uint32_t stat_shadow_heads(const struct stat_sheet *s)
 	return s->shadow->n;
 }
 
+static const char *words_of(const struct stat_sheet *s, const struct shown *x)
+{
+	return x->rate ? s->event[x->event].name : x->words;
+}
+
 /* Another metric before this one has the same words. */
 static bool is_repeated(const struct stat_sheet *s, uint32_t id)
 {
 	const struct shown *x = &s->shadow->shown[id];
 
-	for (uint32_t i = 0; i < id && !x->rate; i++) {
+	for (uint32_t i = 0; i < id; i++) {
 		const struct shown *other = &s->shadow->shown[i];
 
-		if (!other->rate && !strcmp(other->words, x->words) && other->pmu == x->pmu)
+		if (other->rate == x->rate && other->pmu == x->pmu && !strcmp(words_of(s, other), words_of(s, x)))
 			return true;
 	}
 	return false;
+}
+
+/* What tells it from those of the same words. */
+static const char *mark_of(const struct stat_sheet *s, const struct shown *x)
+{
+	const struct stat_event *ev = x->event < s->n_events ? &s->event[x->event] : NULL;
+
+	for (size_t i = 0; !ev && i < x->value.n; i++)
+		ev = x->value.in[i].n ? &s->event[x->value.in[i].event[0]] : NULL;
+	return !ev ? x->metric->name : ev->cgroup ? ev->cgroup : ev->name;
 }
 
 void stat_shadow_head(const struct stat_sheet *s, uint32_t id, struct buf *out)
@@ -206,7 +221,7 @@ void stat_shadow_head(const struct stat_sheet *s, uint32_t id, struct buf *out)
 	if (x->pmu)
 		buf_printf(out, " (%s)", x->pmu);
 	if (is_repeated(s, id))
-		buf_printf(out, " %s", x->event < s->n_events ? s->event[x->event].name : x->metric->name);
+		buf_printf(out, " %s", mark_of(s, x));
 }
 
 void stat_shadow_cell(const struct stat_sheet *s, uint32_t row, uint32_t id, struct stat_metric *out)

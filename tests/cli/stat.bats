@@ -243,6 +243,11 @@ expect() {
 	[ "$(stat --metric-only -M cs_per_second -x, cg.pmr | tail -1)" = '"b,c",10250.0,' ]
 	[ "$(stat -M cs_per_second -G a -x, cg.pmr)" = "8.00,msec,task-clock,a,8000000000,100.00,10500.0,cs/sec  cs_per_second
 84,,cs,a,8000000000,100.00,," ]
+	stat --per-core --metric-only -j cg.pmr | python3 -c '
+import json, sys
+for line in sys.stdin:
+    list = json.loads(line, object_pairs_hook=lambda pairs: pairs)
+    assert len(list) == len(dict(list)) == 6, list'
 	# Two clocks in one recording.
 	"$bin/pmrec" -q -o two.pmr --sources=perf -a -e task-clock,cpu-clock -- true
 	stat --metric-only -j two.pmr >out
