@@ -174,7 +174,7 @@ static int add_values(struct scan *s, const struct pm_chunk *c, unsigned flags)
 	return 0;
 }
 
-#define CHUNKS_DECODED 64 /* before SCAN_SOME skips any */
+#define CHUNKS_DECODED 32 /* before SCAN_SOME skips any, and key chunks before it skips some of them */
 
 static int add_chunk(struct scan *s, const struct pm_chunk_head *head, unsigned flags, uint32_t *segment)
 {
@@ -200,7 +200,8 @@ static int add_chunk(struct scan *s, const struct pm_chunk_head *head, unsigned 
 	s->snapshots += head->rows;
 	if (!(flags & (SCAN_VALUES | SCAN_TIMES)))
 		return 0;
-	if (flags & SCAN_SOME && s->chunks > CHUNKS_DECODED && !head->key) {
+	if (flags & SCAN_SOME && s->chunks > CHUNKS_DECODED &&
+	    (!head->key || (s->key_chunks > CHUNKS_DECODED && s->key_chunks % 4))) {
 		s->last_begin = 0;
 		return 0;
 	}

@@ -58,7 +58,7 @@ struct scan {
 enum scan_flags {
 	SCAN_VALUES = 1 << 0, /* decode everything: verifies every block */
 	SCAN_TIMES = 1 << 1,  /* decode too, and fill the skews */
-	SCAN_SOME = 1 << 2,   /* decode no more than the key chunks of a long recording */
+	SCAN_SOME = 1 << 2,   /* of a long recording, decode no more than key chunks */
 };
 
 /* 0 or -errno with a text that names the path. Damage is no error. */

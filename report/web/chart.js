@@ -329,7 +329,7 @@ const seen = new IntersectionObserver((entries) => {
 		if (chart.visible && chart.stale)
 			refresh(chart);
 	}
-}, { rootMargin: "300px" });
+}, { rootMargin: "900px" });
 function refresh(chart) {
 	if (!chart.lines)
 		chart.lines = chart.makeLines();
