@@ -22,13 +22,19 @@ _pmrec() {
 	--cputype) COMPREPLY=($(compgen -W "core atom" -- "$cur")); return ;;
 	--codec) COMPREPLY=($(compgen -W "packed plain" -- "$cur")); return ;;
 	--color) COMPREPLY=($(compgen -W "auto always never" -- "$cur")); return ;;
-	--sources) COMPREPLY=($(compgen -W "cpufreq cpuidle hwmon interrupts perf powercap pressure schedstat softirqs stat
-		thermal throttle vmstat" -- "$cur")); return ;;
+	--sources) COMPREPLY=($(compgen -W "add cpufreq cpuidle gfx hwmon interrupts lpi msr perf pmt powercap pressure
+		schedstat softirqs stat thermal throttle uncorefreq vmstat" -- "$cur")); return ;;
 	-o|--output|--out|--events-file|--metrics-file) COMPREPLY=($(compgen -f -- "$cur")); return ;;
 	--root) COMPREPLY=($(compgen -d -- "$cur")); return ;;
 	list) COMPREPLY=($(compgen -W "events sources metrics metricgroups" -- "$cur")); return ;;
 	-p|--pid) COMPREPLY=($(compgen -W "$(ps -eo pid= 2>/dev/null)" -- "$cur")); return ;;
-	-e|--event|-i|-I|-n|-D|-r|-C|-t|-G|-b|-M|--*) [[ $cur == -* ]] || return ;;
+	-e|--event)
+		local before=
+		[[ $cur == *,* ]] && before=${cur%,*},
+		COMPREPLY=($(compgen -P "$before" -W "$("${COMP_WORDS[0]}" list events 2>/dev/null |
+			awk 'NR > 1 && !/not on this machine|TERM=/ { print $1 }')" -- "${cur##*,}"))
+		return ;;
+	-i|-I|-n|-D|-r|-C|-t|-G|-b|-M|--*) [[ $cur == -* ]] || return ;;
 	esac
 	if [[ $cur == -* ]]; then
 		COMPREPLY=($(compgen -W "$options" -- "$cur"))

@@ -32,7 +32,7 @@ _pmrep() {
 		list) COMPREPLY=($(compgen -W "table json" -- "$cur")) ;;
 		diff) COMPREPLY=($(compgen -W "table csv json markdown" -- "$cur")) ;;
 		stat) COMPREPLY=($(compgen -W "perf table csv json" -- "$cur")) ;;
-		*) COMPREPLY=($(compgen -W "table csv json" -- "$cur")) ;;
+		*) COMPREPLY=($(compgen -W "table csv json turbostat" -- "$cur")) ;;
 		esac
 		return ;;
 	--keep) COMPREPLY=($(compgen -W "machine person time bios devices host labels product" -- "$cur")); return ;;
@@ -43,7 +43,7 @@ _pmrep() {
 	--color) COMPREPLY=($(compgen -W "auto always never" -- "$cur")); return ;;
 	-c|-C|--cpu) COMPREPLY=($(compgen -W "core package" -- "$cur")); return ;;
 	-o|--out|--output|--map|--metrics-file|--noise|--save-noise|--base|--new) COMPREPLY=($(compgen -f -- "$cur")); return ;;
-	--every|--interval|--num_iterations|--header_iterations|--TCC|--since|--until|--show|--hide|--enable|--counter|--max-size)
+	--every|--interval|--num_iterations|--header_iterations|--TCC|--since|--until|--show|--hide|--enable|--counter|--max-size|--width|--height)
 		return ;;
 	esac
 	case $command in

@@ -83,6 +83,20 @@ long_options() {
 	diff want have
 }
 
+@test "the completion of pmrec has the sources, and the events of this machine" {
+	# shellcheck source=/dev/null
+	source "$source/record/pmrec.bash"
+	complete_words() {
+		COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)) COMPREPLY=()
+		_pmrec
+		printf '%s\n' "${COMPREPLY[@]}" | sort
+	}
+	complete_words "$bin/pmrec" --sources = '' >have
+	"$bin/pmrec" list sources | awk 'NR > 1 { print $1 }' | sort >want
+	cmp want have
+	[ "$(complete_words "$bin/pmrec" -e faults,cpu-mig)" = faults,cpu-migrations ]
+}
+
 @test "the completion of pmrep has the options of pmrep show" {
 	long_options "$bin/pmrep" show >want
 	sed -n '/local common=/,/"$/p; /local show=/,/"$/p' "$source/report/pmrep.bash" |
