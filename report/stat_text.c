@@ -7,6 +7,7 @@
 
 #include "common/number.h"
 #include "common/table.h"
+#include "common/utf8.h"
 #include "report/stat.h"
 
 #define HEAD_EVERY   25 /* intervals between two head lines */
@@ -33,13 +34,21 @@ static const struct {
 	[STAT_CGROUP] = { "cgroup", 24 },
 };
 
+/* To that many characters since `from`. */
+static void pad(struct buf *out, size_t from, int width)
+{
+	size_t n = out->err ? 0 : utf8_count((const char *)out->data + from, out->len - from);
+
+	for (; n < (size_t)width && !out->err; n++)
+		buf_addch(out, ' ');
+}
+
 static void put_safe(struct buf *out, const char *text, int width)
 {
 	size_t before = out->len;
 
 	text_escape(out, text, strlen(text));
-	for (size_t n = out->len - before; (int)n < width; n++)
-		buf_addch(out, ' ');
+	pad(out, before, width);
 }
 
 /* No line ends in blanks. */
@@ -84,7 +93,9 @@ static void put_place(struct stat_sheet *s, const struct stat_row *row, uint32_t
 		struct buf comm = BUF_INIT;
 
 		text_escape(&comm, row->label, (size_t)(dash - row->label));
-		buf_printf(out, "%16s-%-8s", buf_str(&comm), dash + 1);
+		for (size_t n = utf8_count(buf_str(&comm), comm.len); n < 16; n++)
+			buf_addch(out, ' ');
+		buf_printf(out, "%s-%-8s", buf_str(&comm), dash + 1);
 		buf_release(&comm);
 	} else {
 		put_safe(out, row->label, places[aggr].width);
@@ -117,12 +128,6 @@ static void put_metric(struct stat_sheet *s, const struct stat_metric *m)
 		buf_addstr(out, "\033[0m");
 	buf_addch(out, ' ');
 	put_safe(out, m->unit, 0);
-}
-
-static void pad(struct buf *out, size_t from, int width)
-{
-	while (out->len - from < (size_t)width && !out->err)
-		buf_addch(out, ' ');
 }
 
 /* Of the time, how much it was counted. */
@@ -330,9 +335,18 @@ static void put_foot(struct stat_sheet *s)
 
 /* ---- --metric-only ---- */
 
-static int only_width(struct buf *head)
+/* The head of a column, which is at least so wide. */
+static int only_head(const struct stat_sheet *s, uint32_t id, struct buf *safe)
 {
-	return head->len > ONLY_WIDTH ? (int)head->len : ONLY_WIDTH;
+	struct buf head = BUF_INIT;
+	size_t n;
+
+	buf_clear(safe);
+	stat_shadow_head(s, id, &head);
+	text_escape(safe, buf_str(&head), head.len);
+	buf_release(&head);
+	n = utf8_count(buf_str(safe), safe->len);
+	return n > ONLY_WIDTH ? (int)n : ONLY_WIDTH;
 }
 
 static void put_only_heads(struct stat_sheet *s)
@@ -349,13 +363,11 @@ static void put_only_heads(struct stat_sheet *s)
 	if (aggr >= STAT_SOCKET && aggr != STAT_CGROUP)
 		buf_addstr(out, " ctrs ");
 	for (uint32_t i = 0; i < stat_shadow_heads(s); i++) {
-		struct buf safe = BUF_INIT;
+		int width = only_head(s, i, &head);
 
-		buf_clear(&head);
-		stat_shadow_head(s, i, &head);
-		text_escape(&safe, buf_str(&head), head.len);
-		buf_printf(out, "%*s ", ONLY_WIDTH, buf_str(&safe));
-		buf_release(&safe);
+		for (int n = (int)utf8_count(buf_str(&head), head.len); n < width; n++)
+			buf_addch(out, ' ');
+		buf_printf(out, "%s ", buf_str(&head));
 	}
 	end_line(out);
 	buf_release(&head);
@@ -376,21 +388,20 @@ static void put_only(struct stat_sheet *s)
 		}
 		put_place(s, &s->row[row], nr);
 		for (uint32_t i = 0; i < stat_shadow_heads(s); i++) {
+			int width = only_head(s, i, &head);
 			struct stat_metric m;
 			size_t n;
 			bool color;
 
-			buf_clear(&head);
-			stat_shadow_head(s, i, &head);
 			stat_shadow_cell(s, row, i, &m);
 			color = s->config->color && m.color;
 			if (m.reason || !isfinite(m.value)) {
-				buf_printf(out, "%*s ", only_width(&head), "-");
+				buf_printf(out, "%*s ", width, "-");
 				continue;
 			}
 			n = number_fixed(text, m.value, m.precision);
 			buf_printf(out, "%s%s%s%*.*s%s ", color ? "\033[" : "", color ? m.color : "",
-			           color ? "m" : "", only_width(&head), (int)n, text, color ? "\033[0m" : "");
+			           color ? "m" : "", width, (int)n, text, color ? "\033[0m" : "");
 		}
 		end_line(out);
 	}

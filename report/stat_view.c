@@ -353,7 +353,9 @@ static int end(void *ctx, struct error *e)
 			stat_take_means(s);
 			s->seconds = s->wall.mean / 1e9;
 		} else {
-			if (s->elapsed_ns && !s->switched && !s->config->window && !s->config->intervals)
+			/* Of a command beside other things the clocks and counts are of a little more. */
+			if (s->elapsed_ns && !s->switched && !s->config->window && !s->config->intervals &&
+			    !strcmp(pm_map_text(&s->places->model->header, PM_HEADER_TARGET, ""), "command"))
 				s->seconds = (double)s->elapsed_ns / 1e9;
 			stat_take_totals(s);
 		}

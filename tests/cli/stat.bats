@@ -297,6 +297,20 @@ for line in sys.stdin:
 	[ "$(stat -x '<n' -e cycles -A all.pmr | head -1)" = 'CPU0<n"<not counted>"<n<ncycles<n0<n100.00<n<n' ]
 }
 
+@test "names of any letters keep the columns" {
+	"$bin/pmrec" -q -o u.pmr --sources=perf -a -e "cpu-clock/name='q\"u,o'/" -e 'task-clock/name=ünï/' -- true
+	LC_ALL=C.UTF-8 stat u.pmr >out
+	# The signs stand in one column, counted in characters.
+	[ "$(grep '#' out | LC_ALL=C.UTF-8 awk '{ print index($0, "#") }' | sort -u | wc -l)" -eq 1 ] || { cat out; return 1; }
+	stat --metric-only u.pmr >out
+	[ "$(grep -E 'ünï|^ *[0-9]+\.[0-9]+ ' out | head -2 | python3 -c 'import sys; print(len({len(l.rstrip()) for l in sys.stdin}))')" -eq 1 ] ||
+		{ cat out; return 1; }
+	[ "$(stat -x, u.pmr | cut -d, -f3-4 | head -1)" = '"q""u,o"' ]
+	# The clocks of the machine and the time are of the same time, however short the command was.
+	cpus=$("$bin/pmrep" info --format=json u.pmr | python3 -c 'import json, sys; print(json.load(sys.stdin)["topology"]["cpus"])')
+	stat -M CPUs_utilized -x, u.pmr | awk -F, -v n="$cpus" '$6 > 0 { exit !($6 < 1.5 * n) }'
+}
+
 @test "a run in which an event was not counted is none of its mean" {
 	"$tests/make_stat" unrun runs.pmr
 	run --separate-stderr stat -x, runs.pmr
