@@ -39,6 +39,7 @@ static const char brief[] =
 enum {
 	KEY_CPU = 'c',
 	KEY_HEATMAP = 0x200, KEY_SINCE, KEY_UNTIL, KEY_EVERY, KEY_WIDTH, KEY_HEIGHT, KEY_ASCII, KEY_RATE,
+	KEY_NO_RATE,
 	KEY_PER = 0x300, /* + pm_kind */
 };
 
@@ -48,7 +49,8 @@ static const struct argp_option options[] = {
 	OPTIONS_PER(KEY_PER, "One line per", 1),
 	{ "cpu", KEY_CPU, "SET", 0, "One line for each of these CPUs: 0,2..5", 1 },
 	{ "heatmap", KEY_HEATMAP, NULL, 0, "A map of CPUs (or of another level) by time, in place of lines", 1 },
-	{ "rate", KEY_RATE, NULL, 0, "Raw counters per second, not per interval", 1 },
+	{ "rate", KEY_RATE, NULL, 0, "Raw counters per second (the default)", 1 },
+	{ "no-rate", KEY_NO_RATE, NULL, 0, "Raw counters per interval", 1 },
 	{ NULL, 0, NULL, 0, "Time:", 2 },
 	{ "since", KEY_SINCE, "TIME", 0, "Begin there: seconds from the start, -SECONDS from the end, or a date", 2 },
 	{ "until", KEY_UNTIL, "TIME", 0, "End there", 2 },
@@ -97,7 +99,8 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 		o->heatmap = true;
 		return 0;
 	case KEY_RATE:
-		p->bind.rate = true;
+	case KEY_NO_RATE:
+		p->bind.rate = key == KEY_RATE;
 		return 0;
 	case KEY_SINCE:
 		return moment_parse(&p->since, arg, &e) ? options_bad(state, "--since: %s", e.text) : 0;
@@ -239,7 +242,7 @@ static int run(struct plotting *o, const struct options_common *common)
 int cmd_plot(int argc, char **argv)
 {
 	struct options_common common = { 0 };
-	struct plotting o = { 0 };
+	struct plotting o = { .pipeline.bind.rate = true };
 	int status = cmd_options(&spec, argc, argv, &o, &common);
 
 	if (status < 0)

@@ -56,7 +56,7 @@ _pmrep() {
 	html) options="--hide= --max-size= --output= --overwrite --show= --since= --until= $common" ;;
 	info) options="--all --format= --pci $common" ;;
 	list) options="--format= $common" ;;
-	plot) options="--ascii --cpu= --every= --heatmap --height= --per-cache --per-cgroup --per-cluster --per-core --per-cpu --per-device --per-die --per-node --per-package --per-pmu --per-system --per-task --rate --since= --until= --width= $common" ;;
+	plot) options="--ascii --cpu= --every= --heatmap --height= --no-rate --per-cache --per-cgroup --per-cluster --per-core --per-cpu --per-device --per-die --per-node --per-package --per-pmu --per-system --per-task --rate --since= --until= --width= $common" ;;
 	merge) options="--output= --overwrite $common" ;;
 	redact) options="--keep= --map= --output= --overwrite --shift-time $common" ;;
 	stat) options="$stat $common" ;;

@@ -168,8 +168,11 @@ const char *spark_mark(unsigned level, bool utf8)
 
 unsigned spark_level(double v, double low, double high)
 {
-	double share = high > low ? (v - low) / (high - low) : 0.5;
+	double size = fmax(fabs(low), fabs(high)), share = v == 0 ? 0 : 0.5;
 
+	/* What differs by less than a table prints does not differ. */
+	if (high - low > 1e-4 * size)
+		share = (v - low) / (high - low);
 	if (share <= 0)
 		return 0;
 	return share >= 1 ? SPARK_LEVELS - 1 : (unsigned)(share * SPARK_LEVELS);

@@ -5,6 +5,7 @@ bats_require_minimum_version 1.5.0
 
 setup() {
 	bin=${PM_BIN:-$BATS_TEST_DIRNAME/../../build/bin}
+	tests=${PM_TESTS:-$BATS_TEST_DIRNAME/../../build/tests}
 	source=${PM_SOURCE:-$BATS_TEST_DIRNAME/../..}
 	unset COLUMNS
 	export LC_ALL=C.UTF-8
@@ -171,4 +172,15 @@ assert min(values) <= mean <= max(values)'
 	run -2 "$bin/pmrep" show --spark --all "$s"
 	run -2 "$bin/pmrep" show --spark --format=csv "$s"
 	run -2 "$bin/pmrep" show --spark - <"$s"
+}
+
+@test "counters are drawn per second: a stretch of lost ticks is no peak" {
+	"$tests/make_page" r.pmr 600
+	plot --per-package bench.wave r.pmr >out
+	grep -q 'package 0: min 3000, mean 19.13k, max 36.00k 1/s' out
+	grep -q 'package 1: min 10.00k, mean 55.00k, max 100.0k 1/s' out
+	# 30 s are one interval there.
+	plot --no-rate --per-package bench.wave r.pmr >out
+	grep -q 'package 1: .* max 3.000M$' out
+	plot --rate --per-package bench.wave r.pmr | grep -q 'max 100.0k 1/s'
 }
