@@ -16,8 +16,8 @@ enum table_align { TABLE_LEFT, TABLE_RIGHT };
 
 struct table *table_new(void); /* NULL without memory */
 void table_free(struct table *t);
-/* Columns first. `wrap`: the column may be wrapped, or cut by the plain one, to fit the width. This and the next three
- * return 0 or -ENOMEM; -EINVAL for a cell of no column or row. */
+/* Columns first. `wrap`: the column may be wrapped, or cut by the plain one, to fit the width. This and the next
+ * three return 0 or -ENOMEM; -EINVAL for a cell of no column or row. */
 int table_column(struct table *t, const char *head, enum table_align align, bool wrap);
 /* A new row; cells that are not set stay empty. */
 int table_row(struct table *t);

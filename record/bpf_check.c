@@ -60,8 +60,8 @@ int bpf_attach_refused(int err, struct error *e)
 {
 	switch (err) {
 	case -EPERM:
-		return error_set(e, EPERM, "this kernel lets nobody attach to BPF programs, whatever their rights, as "
-				 "in some virtual machines; on another kernel");
+		return error_set(e, EPERM, "this kernel lets nobody attach to BPF programs, whatever their rights, "
+				 "as in some virtual machines; on another kernel");
 	case -BPF_NOT_SUPPORTED:
 	case -ENOTSUP:
 		return error_set(e, ENOTSUP, "this kernel cannot attach to BPF programs on this processor; with a "

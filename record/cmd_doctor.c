@@ -104,8 +104,8 @@ static int row(struct table *t, const char *source, const char *state, const cha
 	return err;
 }
 
-/* One row a source, and further rows for what it lacks for different reasons. One that has neither values nor anything
- * to say records what an option names. */
+/* One row a source, and further rows for what it lacks for different reasons. One that has neither values nor
+ * anything to say records what an option names. */
 static int examine(const struct doctor *d, const struct source *s, struct table *t)
 {
 	unsigned values = count_values(d, s);

@@ -105,8 +105,8 @@ static const struct argp_option options[] = {
 	{ "smi-cost", KEY_SMI_COST, NULL, 0, "what system management interrupts cost: freezes core counters in them, "
 	  "and puts that back", 2 },
 	{ "bpf-prog", 'b', "ID,...", 0, "count while these BPF programs run (bpftool prog)", 2 },
-	{ "bpf-counters", KEY_BPF_COUNTERS, NULL, 0, "count by BPF programs: recorders share events, and many cgroups "
-	  "need no more events than one", 2 },
+	{ "bpf-counters", KEY_BPF_COUNTERS, NULL, 0,
+	  "count by BPF programs: recorders share events, and many cgroups need no more events than one", 2 },
 	{ "bpf-attr-map", KEY_BPF_ATTR_MAP, "PATH", 0, "where recorders find the events that they share "
 	  "(/sys/fs/bpf/perf_attr_map)", 2 },
 	{ "null", KEY_NULL, NULL, 0, "no perf events", 2 },
@@ -275,7 +275,8 @@ static error_t parse_when(int key, char *arg, struct argp_state *state, struct r
 		break;
 	case 'n':
 		if (parse_u64(arg, &o->iterations) || !o->iterations)
-			return options_bad(state, "-n: '%s' is no number of intervals (perf's -n is --null here)", arg);
+			return options_bad(state, "-n: '%s' is no number of intervals (perf's -n is --null here)",
+					   arg);
 		break;
 	case KEY_TIMEOUT:
 		if (parse_duration_ms(arg, &o->timeout_ns) || !o->timeout_ns || o->timeout_ns > INT64_MAX / 4)
@@ -474,8 +475,8 @@ static error_t check(struct argp_state *state, struct record_options *o)
 	if (o->bpf_counters && o->n_cgroups)
 		return options_bad(state, "--bpf-counters counts cgroups with --for-each-cgroup, not with -G");
 	if (o->bpf_counters && o->per_thread)
-		return options_bad(state, "--bpf-counters counts the tasks of -p, -t and COMMAND, and does not follow "
-				   "new threads one by one as --per-thread does");
+		return options_bad(state, "--bpf-counters counts the tasks of -p, -t and COMMAND, and does not "
+				   "follow new threads one by one as --per-thread does");
 	if (o->runs != 1 && !o->command)
 		return options_bad(state, "-r repeats a COMMAND, and there is none");
 	if (o->iterations && !o->interval_ns)

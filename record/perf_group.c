@@ -140,7 +140,8 @@ int perf_row_open(struct perf_row *row, struct perf_start start)
 
 static ssize_t row_read(const struct perf_row *row)
 {
-	return row->group->bpf ? bpf_row_read(row) : read(row->leader, row->got, (PERF_READ_HEAD + row->n_open) * sizeof(*row->got));
+	return row->group->bpf ? bpf_row_read(row) :
+				 read(row->leader, row->got, (PERF_READ_HEAD + row->n_open) * sizeof(*row->got));
 }
 
 void perf_row_close(struct perf_row *row, bool keep)

@@ -108,8 +108,9 @@ static int assign(struct perf_source *s, struct plan *p, struct perf_event *e)
 	for (uint32_t i = 0; i < s->n_groups && !g && !err; i++) {
 		struct perf_group *have = s->group[i];
 
-		if (have->way != way || have->tasks != tasks || have->inherit != inherit || have->n >= PERF_GROUP_MAX ||
-		    have->first_cgroup != e->first_cgroup || have->n_cgroups != e->n_cgroups ||
+		if (have->way != way || have->tasks != tasks || have->inherit != inherit ||
+		    have->n >= PERF_GROUP_MAX || have->first_cgroup != e->first_cgroup ||
+		    have->n_cgroups != e->n_cgroups ||
 		    !same_cpus(&have->cpus, &cpus))
 			continue;
 		if (braces ? have->member[0]->ev->group == braces : class && have->class == class)

@@ -343,7 +343,8 @@ static int first_try(struct bundle *b, const struct spool *in, struct descent *d
 	}
 	a->may_refine = true;
 	a->in_bytes = in->bytes < SMALL_INPUT ? 0 : in->bytes;
-	a->way.every = ratio < 1.5 || !a->in_bytes ? 1 : ratio + .5 < EVERY_MOST ? (uint32_t)(ratio + .5) : EVERY_MOST;
+	a->way.every = ratio < 1.5 || !a->in_bytes ? 1 :
+		       ratio + .5 < EVERY_MOST ? (uint32_t)(ratio + .5) : EVERY_MOST;
 	for (int i = 0;; i++) {
 		if (i == RESTARTS)
 			a->in_bytes = 0;

@@ -177,7 +177,8 @@ static void put_spark(struct exporter *x, const struct sheet *s, const struct sh
 		buf_printf(&x->out, "%*s", SPARK_CELLS, "");
 }
 
-/* Columns of a table that is wider than the terminal go below the others; here ends the part that begins with `from`. */
+/* Columns of a table that is wider than the terminal go below the others; here ends the part that begins with
+ * `from`. */
 static uint32_t part_end(const struct exporter *x, const struct table_data *t, uint32_t from)
 {
 	unsigned used = x->one ? 0 : t->width[WIDTH_TIME] + 2;

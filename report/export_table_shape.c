@@ -1,4 +1,5 @@
-/* Rows and columns of the table for people: what has a cell, which columns of places say something, and whose they are. */
+/* Rows and columns of the table for people: what has a cell, which columns of places say something, and whose they
+ * are. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

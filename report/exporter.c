@@ -52,7 +52,8 @@ int exporter_flush(struct exporter *x)
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
-			return error_sys(&x->error, errno, x->config.fd == STDOUT_FILENO ? "standard output" : "output");
+			return error_sys(&x->error, errno,
+					 x->config.fd == STDOUT_FILENO ? "standard output" : "output");
 		at += (size_t)n;
 	}
 	buf_clear(&x->out);

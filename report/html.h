@@ -102,8 +102,8 @@ int html_find_row(struct html_recording *r, struct names *names, const struct pl
  * text in *e; the recording is to be released in both cases. */
 int html_collect(struct html_recording *r, const char *path, const struct pipeline_config *config, struct error *e);
 
-/* Identity, topology, decoded registers, quality and what was refused: what `pmrep info` says of the whole file, which
- * is looked through once more for it. 0 or -errno with the text in *e. */
+/* Identity, topology, decoded registers, quality and what was refused: what `pmrep info` says of the whole file,
+ * which is looked through once more for it. 0 or -errno with the text in *e. */
 int html_facts(struct html_recording *r, const char *path, struct error *e);
 
 /* Looks for CPUs and moments that stand out, once everything is collected. 0 or -ENOMEM. */
@@ -161,8 +161,8 @@ void html_put_outliers(const struct html_page *p, const struct html_recording *r
 /* Buttons that show the CPU, and the moment. */
 void html_put_cpu_button(const struct html_recording *r, const struct html_outlier *o, struct buf *out);
 void html_put_moment_button(const struct html_recording *r, const struct html_moment *m, struct buf *out);
-/* The series of a metric that stands for the whole; and a line that shows series of n recordings, of which some may be
- * NULL. */
+/* The series of a metric that stands for the whole; and a line that shows series of n recordings, of which some may
+ * be NULL. */
 const struct html_series *html_main(const struct html_recording *r, uint32_t metric);
 void html_put_spark(const struct html_recording *r, const struct html_series *const *series, size_t n,
 		    struct buf *out);

@@ -180,7 +180,8 @@ static void put_tiles(const struct html_page *p, struct buf *out)
 	if (!n)
 		return;
 	buf_printf(out, "<ul class=\"tiles%s\" aria-label=\"Means%s\">\n",
-		   p->n > 1 ? " two" : "", p->n > 1 ? " of the first and the second recording" : ", and lowest and highest values");
+		   p->n > 1 ? " two" : "",
+		   p->n > 1 ? " of the first and the second recording" : ", and lowest and highest values");
 	for (uint32_t i = 0; i < n; i++)
 		put_tile(p, tile[i], out);
 	buf_addstr(out, "</ul>\n");
@@ -394,8 +395,8 @@ static void put_about(const struct html_page *p, const char *title,
 void html_put_glance(const struct html_page *p, struct buf *out)
 {
 	if (p->verdict_counts && p->verdict_counts[0])
-		buf_printf(out, "<p class=counts><a href=\"#verdicts\">Verdicts</a> on the metrics that have a better "
-			"direction: %s.</p>\n", p->verdict_counts);
+		buf_printf(out, "<p class=counts><a href=\"#verdicts\">Verdicts</a> on the metrics that have a "
+			"better direction: %s.</p>\n", p->verdict_counts);
 	put_tiles(p, out);
 	buf_addstr(out, "<div class=about>\n");
 	put_about(p, "What is unusual", put_unusual, out);

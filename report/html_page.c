@@ -373,7 +373,8 @@ static const struct part {
 	void (*put)(const struct html_page *p, struct buf *out); /* NULL: the numbers, which stream */
 } parts[] = {
 	{ "policy", put_policy },	{ "generator", put_generator }, { "title", put_title },
-	{ "heading", put_heading },	{ "style", put_style },		{ "identitylines", html_put_identity },		{ "notes", put_notes },
+	{ "heading", put_heading },	{ "style", put_style },
+	{ "identitylines", html_put_identity }, { "notes", put_notes },
 	{ "glance", html_put_glance },	{ "summary", put_summary },
 	{ "verdictlink", put_verdict_link }, { "verdicts", put_verdicts },
 	{ "resolution", html_put_resolution },

@@ -284,7 +284,8 @@ static bool is_plain(const struct html_set *s, const struct html_steps *steps, c
 	return plain;
 }
 
-void html_set_take(struct html_set *s, uint32_t place, const struct html_steps *steps, const struct html_value_run *run)
+void html_set_take(struct html_set *s, uint32_t place, const struct html_steps *steps,
+		   const struct html_value_run *run)
 {
 	struct html_series *x = &s->series[place];
 	bool plain = is_plain(s, steps, run);

@@ -21,8 +21,8 @@ struct html_bucket {
 
 struct html_series {
 	uint32_t metric, row;       /* the owner's */
-	struct html_bucket *bucket; /* once the set is finished: html_set.cap of them, which lie in a block of the set;
-	                               NULL for a series of totals only */
+	struct html_bucket *bucket; /* once the set is finished: html_set.cap of them, which lie in a block of the
+	                               set; NULL for a series of totals only */
 	double sum, weight;         /* over all */
 	double low, high;
 	uint64_t present, missing, partial; /* intervals; those in which the thing was not there count in none */
@@ -80,7 +80,8 @@ struct html_steps {
 };
 /* Whether an interval at that time can be one of such steps; its bucket goes to *bucket. */
 bool html_set_has(const struct html_set *s, double at_s, uint32_t *bucket);
-void html_set_take(struct html_set *s, uint32_t place, const struct html_steps *steps, const struct html_value_run *run);
+void html_set_take(struct html_set *s, uint32_t place, const struct html_steps *steps,
+		   const struct html_value_run *run);
 /* After all series that have values in these steps: the last of their buckets is open now. */
 void html_set_end_steps(struct html_set *s, const struct html_steps *steps);
 

@@ -214,7 +214,8 @@ void html_put_metrics(const struct html_page *p, const struct html_recording *r,
 		put_metric_row(r, all[i], out);
 	buf_addstr(out, "</tbody></table></div>\n");
 	if (n > p->rows)
-		buf_printf(out, "<p class=empty>%u more are not listed; pmrep show --total -d has them.</p>\n", n - p->rows);
+		buf_printf(out, "<p class=empty>%u more are not listed; pmrep show --total -d has them.</p>\n",
+			   n - p->rows);
 	free(all);
 }
 

@@ -171,7 +171,8 @@ static int lay_out(struct run *r)
 		return error_sys(r->error, -err, "laying out the report");
 	pm_reader_select(r->reader, group_wanted, r);
 	if (!r->sheet.n_columns)
-		return error_set(r->error, ENOENT, "no column is left to show (pmrep list metrics tells what there is)");
+		return error_set(r->error, ENOENT,
+				 "no column is left to show (pmrep list metrics tells what there is)");
 	r->x->runs = pm_map_u64(&r->places.model->header, PM_HEADER_RUNS, 1) > 1;
 	if ((err = r->x->ops->shape(r->x, &r->sheet)))
 		return error_sys(r->error, -err, "output");

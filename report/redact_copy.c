@@ -17,8 +17,8 @@ int redact_look_spool(struct redact *r, const struct spool *in, struct error *e)
 	return err;
 }
 
-int redact_copy(struct redact *r, const struct spool *in, struct rewrite_rules *rules, pm_sink_fn sink, void *sink_ctx,
-		struct rewrite_result *result, struct error *e)
+int redact_copy(struct redact *r, const struct spool *in, struct rewrite_rules *rules, pm_sink_fn sink,
+		void *sink_ctx, struct rewrite_result *result, struct error *e)
 {
 	struct pm_reader *reader = NULL;
 	struct rewrite *w = NULL;

@@ -32,7 +32,7 @@ struct rewrite_rules {
 	int (*pmu)(void *ctx, struct pm_pmu *p);
 	int (*probe)(void *ctx, struct pm_probe *p);
 	int (*config)(void *ctx, struct pm_config *c);
-	int (*event)(void *ctx, struct pm_event *e);             /* times of the input, on the shifted clock if shifted */
+	int (*event)(void *ctx, struct pm_event *e); /* times of the input, on the shifted clock if shifted */
 	/* A value of TEXT or BYTES columns, `c` being the first that has it; asked once for each of a recording. */
 	int (*text)(void *ctx, const struct pm_counter *c, struct pm_value *v);
 	int (*clocks)(void *ctx, struct pm_clocks *c);           /* REWRITE_DROP: -EINVAL; monotonic is shifted */
@@ -45,21 +45,21 @@ struct rewrite_rules {
 	 * Asked once for each group that the counter is in. */
 	uint64_t (*rebase)(void *ctx, const struct pm_counter *c);
 
-	/* Before the first snapshot of a recording, when its model and clocks are known: may set from_ns and to_ns. */
+	/* Before the first snapshot of a recording, when model and clocks are known: may set from_ns and to_ns. */
 	int (*start)(void *ctx, struct pm_reader *reader, const struct pm_chunk_head *first, struct error *e);
 
-	uint64_t from_ns, to_ns; /* only snapshots with ticks in here, CLOCK_MONOTONIC, both included; to_ns 0: no end */
-	/* One snapshot in so many; 0 and 1: all. The first and the last of each segment stay, so that sums and means over
-	 * the whole are the same. Deltas of skipped snapshots are added up, peaks are kept. */
+	uint64_t from_ns, to_ns; /* only snapshots with ticks in here, CLOCK_MONOTONIC, both included; to 0: no end */
+	/* One snapshot in so many; 0 and 1: all. The first and the last of each segment stay, so that sums and means
+	 * over the whole are the same. Deltas of skipped snapshots are added up, peaks are kept. */
 	uint32_t every;
 	uint64_t shift_ns; /* added, modulo 2^64, to all times of CLOCK_MONOTONIC */
 	int zstd_level;    /* 0: the default of the writer */
 	/* Gathers snapshots into chunks as large as they may be: the smallest file. Otherwise chunks end where they
 	 * did, and each keeps its clocks. `every` gathers in any case. */
 	bool gather;
-	/* Gathers chunks of fewer than 16 snapshots that have to be packed anew: several times faster, and smaller. The
-	 * clocks of the first one hold for all, as long as they agree within 1 us about how wall time and boot time lie
-	 * to the ticks: so far wall times may move. */
+	/* Gathers chunks of fewer than 16 snapshots that have to be packed anew: several times faster, and smaller.
+	 * The clocks of the first one hold for all, as long as they agree within 1 us about how wall time and boot
+	 * time lie to the ticks: so far wall times may move. */
 	bool gather_small;
 	const char *history;     /* appended to the header's history; NULL: nothing */
 };

@@ -38,9 +38,9 @@ int selection_add(struct selection *s, enum selection_verb verb, const char *lis
 int selection_apply(const struct selection *s, const struct binding *b, const struct places *p, bool *shown,
 		    struct buf *notes, struct error *e);
 
-/* A line on the columns that turbostat would show by itself and this recording has no registers for, unless --show says
- * what is wanted; and one on those that are shown without having any number. By why that is, with the first names;
- * nothing if there are none. */
+/* A line on the columns that turbostat would show by itself and this recording has no registers for, unless --show
+ * says what is wanted; and one on those that are shown without having any number. By why that is, with the first
+ * names; nothing if there are none. */
 void selection_note_absent(const struct selection *s, const struct binding *b, const bool *shown, struct buf *out);
 
 /* Whether the word names the metric (by id, head or alias), or one of its categories. */

@@ -342,9 +342,10 @@ static int make_scratch(struct sheet *s)
 	p->stood = malloc(p->block * sizeof(*p->stood));
 	p->arg = calloc(args, sizeof(*p->arg));
 	p->one_of = calloc(alike, sizeof(*p->one_of));
-	return p->in && p->part && p->stood && p->in_partial && p->in_any_partial && p->in_at && p->scratch && p->arg && p->one_of ?
-		       aggregate_init(&p->aggregate, p->block) :
-		       -ENOMEM;
+	if (!p->in || !p->part || !p->stood || !p->in_partial || !p->in_any_partial || !p->in_at || !p->scratch ||
+	    !p->arg || !p->one_of)
+		return -ENOMEM;
+	return aggregate_init(&p->aggregate, p->block);
 }
 
 /* What only the building asks for: of very many counters it is megabytes. */

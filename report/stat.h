@@ -180,7 +180,7 @@ struct stat_sheet {
 	struct meaning meaning;
 	struct class_index classes; /* of the recording; n_filters is 0 until it was looked for */
 	const struct class_choice *binding_class; /* what the formula at hand takes of a class of PMUs, or NULL */
-	bool binding_refused;    /* events that could not be opened are good enough for formulas, while they are bound */
+	bool binding_refused;    /* events that could not be opened will do for formulas, while they are bound */
 	bool binding_default;    /* metrics are perf's Default group, while they are bound */
 	bool binding_raw;        /* formulas want counts before a PMU's scale, while they are bound */
 	uint32_t binding_cgroup; /* whose events formulas are about, while they are bound */
@@ -310,7 +310,8 @@ static inline bool stat_is_last(const struct stat_metric *m, size_t i, size_t n)
 	return m[i].group && (i + 1 == n || stat_is_headed(m, i + 1) || !m[i + 1].group);
 }
 /* Calls put_line() for each line to be printed, in order, and put_alone() for each row if there are metrics that
- * belong to no line: behind the lines of a place, or behind all lines where those of an event stand together. Stops where the output fails; the exporter knows. */
+ * belong to no line: behind the lines of a place, or behind all lines where those of an event stand together. Stops
+ * where the output fails; the exporter knows. */
 void stat_each_line(struct stat_sheet *s, void (*put_line)(struct stat_sheet *s, const struct stat_line *l),
                     void (*put_alone)(struct stat_sheet *s, uint32_t row));
 extern const struct stat_form_ops stat_text, stat_csv, stat_json;

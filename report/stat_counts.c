@@ -271,7 +271,8 @@ static void note_tasks(struct stat_sheet *s)
 
 		if (!in || in->kind != PM_TASK)
 			continue;
-		buf_addstr(&s->notes, "-C: events of tasks were counted wherever these ran; their lines are of all CPUs\n");
+		buf_addstr(&s->notes,
+			   "-C: events of tasks were counted wherever these ran; their lines are of all CPUs\n");
 		return;
 	}
 }

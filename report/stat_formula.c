@@ -21,7 +21,9 @@ void stat_formula_release(struct stat_formula *f)
 
 static bool is_there(const struct stat_sheet *s, uint32_t counter)
 {
-	return s->binding_refused || !pm_map_get(&pm_model_counter(s->places->model, counter)->attrs, PM_COUNTER_PERF_INVALID);
+	const struct pm_counter *c = pm_model_counter(s->places->model, counter);
+
+	return s->binding_refused || !pm_map_get(&c->attrs, PM_COUNTER_PERF_INVALID);
 }
 
 /* A gauge of another source than perf, whose snapshot events stat knows how to add up. */

@@ -42,7 +42,8 @@ int stat_formula_bind(struct stat_sheet *s, struct stat_formula *f, const char *
                       struct buf *lacks);
 void stat_formula_release(struct stat_formula *f);
 struct value stat_formula_value(const struct stat_sheet *s, const struct stat_formula *f, uint32_t row);
-/* Of the inputs that are printed the one with the fewest `uses` (by event), or the first of those; UINT32_MAX: none. */
+/* Of the inputs that are printed the one with the fewest `uses` (by event), or the first of these; UINT32_MAX:
+ * none. */
 uint32_t stat_formula_event(const struct stat_sheet *s, const struct stat_formula *f, const uint32_t *uses);
 
 #endif

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "common/options.h"
 #include "report/recorded_metrics.h"
 #include "report/select.h"
 #include "report/stat_shadow.h"
@@ -67,7 +68,7 @@ static const char *default_group(const struct stat_sheet *s, const struct metric
 	return NULL;
 }
 
-/* The PMU of all events that are of the CPUs, where there are several kinds of these. NULL: of none, or of several. */
+/* The PMU of all events that are of CPUs, where there are several kinds of these. NULL: of none, or of several. */
 static const char *pmu_of(const struct stat_sheet *s, const struct stat_formula *f)
 {
 	const char *pmu = NULL;
@@ -270,12 +271,33 @@ static bool is_shown(const struct stat_sheet *s, const char *name)
 	return false;
 }
 
+static const char *nearer(const char *word, const char *best, const struct metric *row)
+{
+	const char *const names[] = { best ? best : row->name, row->name, row->display };
+
+	return options_nearest(word, names, sizeof(names) / sizeof(names[0]));
+}
+
+static int no_metric(const struct stat_sheet *s, const char *word, struct error *e)
+{
+	const char *near = NULL, *found;
+
+	for (size_t v = 0; v < s->vendor.n; v++)
+		for (size_t i = 0; i < s->vendor.set[v].n; i++)
+			near = (found = nearer(word, near, &s->vendor.set[v].row[i])) ? found : near;
+	for (const struct metric_table *t = metric_tables; t->row; t++)
+		for (size_t i = 0; i < t->n; i++)
+			near = !t->row[i].each && (found = nearer(word, near, &t->row[i])) ? found : near;
+	return error_set(e, ENOENT, "-M: there is no metric and no group of metrics '%.80s'%s%s%s%s", word,
+	                 near ? ", did you mean " : "", near ? near : "", near ? "?" : "",
+	                 s->vendor.n ? "" : " (--metrics-file=FILE adds those of a CPU's vendor)");
+}
+
 /* All metrics that the word names, of tables and vendors' files. */
 static int add_word(struct stat_sheet *s, const char *word, struct buf *notes, struct error *e)
 {
 	struct buf lacks = BUF_INIT;
 	bool known = false, any = false, all = !strcmp(word, "Default");
-	const char *last = word;
 	int err = 0;
 
 	for (size_t v = 0; v <= s->vendor.n && (!any || all); v++) {
@@ -310,7 +332,7 @@ static int add_word(struct stat_sheet *s, const char *word, struct buf *notes, s
 	if (err)
 		error_sys(e, -err, "-M");
 	else if (!known)
-		err = error_set(e, ENOENT, "-M: there is no metric or group '%s'", last);
+		err = no_metric(s, word, e);
 	else if (!any && notes)
 		buf_printf(notes, "-M %s: %s\n", word,
 		           lacks.len ? buf_str(&lacks) : "the recording lacks what it is made of");

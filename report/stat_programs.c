@@ -18,7 +18,8 @@ bool stat_programs_same(const struct pm_counter *a, const struct pm_counter *b)
 
 	/* The same event may be there twice; each of them has a number of its own. */
 	return pa && pb && strcmp(pa, pb) &&
-	       pm_map_u64(&a->attrs, PM_COUNTER_PERF_WILDCARD, 0) == pm_map_u64(&b->attrs, PM_COUNTER_PERF_WILDCARD, 0) &&
+	       pm_map_u64(&a->attrs, PM_COUNTER_PERF_WILDCARD, 0) ==
+		       pm_map_u64(&b->attrs, PM_COUNTER_PERF_WILDCARD, 0) &&
 	       !strcmp(pm_map_text(&a->attrs, PM_COUNTER_PERF_EVENT, ""),
 		       pm_map_text(&b->attrs, PM_COUNTER_PERF_EVENT, ""));
 }

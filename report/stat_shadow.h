@@ -26,7 +26,7 @@ struct shown {
 	const struct metric *metric;
 	uint32_t cgroup; /* of -M: whose events it is made of */
 	uint32_t filter; /* likewise, of a class of PMUs: place in stat_sheet.classes.filter */
-	char *group;   /* owned: perf prints it below this head, and the events that it is made of not at all; or NULL */
+	char *group;   /* owned: perf prints it below this head, and the events that it is made of not; or NULL */
 	uint32_t head; /* the event whose times that head gives */
 	uint64_t rank; /* of that event */
 	const char *pmu; /* the only kind of CPUs whose events it is made of, where there are several; or NULL */

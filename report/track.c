@@ -98,7 +98,8 @@ static void step_more(struct track *t, uint64_t now, uint64_t since)
 		m->weight += since;
 		m->max = d > m->max ? d : m->max;
 	} else {
-		/* Differences of a counter go on behind a pause: what lies between first and last is what `elapsed` saw. */
+		/* Differences of a counter go on behind a pause: what lies between first and last is what `elapsed`
+		 * saw. */
 		bool goes_on = t->semantics == PM_CUMULATIVE && t->elapsed;
 
 		m->first = goes_on ? d - (m->last - m->first) : d;
@@ -233,7 +234,8 @@ static struct value interval_value(const struct track *t)
 		if (!t->times->running)
 			return value_missing(PM_REASON_NOT_COUNTED);
 		/* perf counts in whole events, and so do its users. */
-		v = t->type == PM_U64 ? trunc((double)t->sum * (double)t->times->enabled / (double)t->times->running) : v;
+		if (t->type == PM_U64)
+			v = trunc((double)t->sum * (double)t->times->enabled / (double)t->times->running);
 		if (t->type == PM_U64 && t->scaled)
 			v = v * t->mul / t->div;
 	}
@@ -348,7 +350,8 @@ static void scale_rows(const struct track *t, const struct column *c, uint32_t r
 
 void track_span(struct track *t, const struct column *c, uint32_t row, uint32_t end)
 {
-	bool simple = t->started && !t->gap && !t->stale && !t->more && t->type == PM_U64 && t->semantics == PM_CUMULATIVE;
+	bool simple = t->started && !t->gap && !t->stale && !t->more && t->type == PM_U64 &&
+		      t->semantics == PM_CUMULATIVE;
 	uint64_t sum = 0, prev = t->prev, time;
 
 	if (row == end)

@@ -43,7 +43,7 @@ struct track_times {
 
 struct track_more {
 	const struct counter_rule *rule; /* NULL: none; the replay owns it */
-	uint64_t prev_half, first_half;  /* doubt about when `prev` was read, and the reading at the interval's start */
+	uint64_t prev_half, first_half;  /* doubt about when `prev` was read, and the one at the interval's start */
 	bool any;
 	double first, last, max, weighted;
 	double span; /* microseconds */

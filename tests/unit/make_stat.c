@@ -164,7 +164,8 @@ static struct reading of_runs(struct builder *b, const char *counter, const stru
 	static const uint64_t instructions[] = { 10, 20, 60 };
 	bool end = row % 2;
 
-	if (!strcmp(counter, "running") && (b->filling->counter[0] == 4 || (b->filling->counter[0] == 3 && b->run == 2)))
+	if (!strcmp(counter, "running") &&
+	    (b->filling->counter[0] == 4 || (b->filling->counter[0] == 3 && b->run == 2)))
 		return (struct reading){ 0, 0 };
 	if (!strcmp(counter, "rare"))
 		return (struct reading){ end && b->run != 2 ? b->run * 100 : 0, 0 };

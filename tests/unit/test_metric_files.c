@@ -110,7 +110,8 @@ static void test_vendor_folder(void **state)
 	sysroot_make(base, NULL);
 	snprintf(path, sizeof(path), "%s/cpu", base);
 	sysroot_put(base, "/standard.json",
-		    "[ { \"MetricName\": \"fe_bound\", \"MetricExpr\": \"stall / cycles\", \"ScaleUnit\": \"100%%\" } ]");
+		    "[ { \"MetricName\": \"fe_bound\", \"MetricExpr\": \"stall / cycles\", "
+		    "\"ScaleUnit\": \"100%%\" } ]");
 	sysroot_put(base, "/cpu/a.json",
 		    "[ { \"MetricName\": \"twice\", \"MetricExpr\": \"2 * once\", \"MetricConstraint\": "
 		    "\"NO_GROUP_EVENTS_NMI\" }, { \"ArchStdEvent\": \"FE_BOUND\", \"MetricGroup\": \"g\" } ]");
