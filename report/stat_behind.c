@@ -193,7 +193,8 @@ static bool is_repeated(const struct stat_sheet *s, uint32_t id)
 	for (uint32_t i = 0; i < id; i++) {
 		const struct shown *other = &s->shadow->shown[i];
 
-		if (other->rate == x->rate && other->pmu == x->pmu && !strcmp(words_of(s, other), words_of(s, x)))
+		if (other->rate == x->rate && !strcmp(other->pmu ? other->pmu : "", x->pmu ? x->pmu : "") &&
+		    !strcmp(words_of(s, other), words_of(s, x)))
 			return true;
 	}
 	return false;
