@@ -91,6 +91,7 @@ ssize_t bpf_row_read(const struct perf_row *row)
 {
 	const struct bpf_way *way = of(row)->way;
 	uint32_t words = row->first + row->n_open;
+	bool timed = false;
 
 	if (way->refresh)
 		way->refresh(row);
@@ -98,8 +99,10 @@ ssize_t bpf_row_read(const struct perf_row *row)
 		struct bpf_cell count = bpf_sum_read(&row->sum[row->place[k]]);
 
 		row->got[row->first + k] = count.value;
-		if (k)
+		/* The times of one that --control has stopped alone stand still. */
+		if (timed || (row->missing[row->place[k]] && k + 1 < row->n_open))
 			continue;
+		timed = true;
 		row->got[PERF_READ_ENABLED] = count.enabled;
 		row->got[PERF_READ_RUNNING] = count.running;
 	}
