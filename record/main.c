@@ -12,8 +12,9 @@ static int cmd_of_perf(int argc, char **argv)
 
 	(void)argc;
 	error_set(&e, EINVAL,
-		  "'%s' is no command of pmrec, which records without such a word (pmrec -e LIST COMMAND); pmrep stat "
-		  "prints the counts. The program '%s' is run with: pmrec -- %s", argv[0], argv[0], argv[0]);
+		  "'%s' is no command of pmrec, which records without such a word (pmrec -e LIST COMMAND); "
+		  "pmrep stat prints the counts. The program '%s' is run with: pmrec -- %s",
+		  argv[0], argv[0], argv[0]);
 	return command_failed(&e);
 }
 

@@ -203,7 +203,8 @@ int perf_row_enable(struct perf_row *row, bool on)
 
 /* ---- reading ---- */
 
-/* The time of an event stands still on no CPU while the event is enabled, unless that is offline or the PMU has gone. */
+/* The time of an event stands still on no CPU while the event is enabled, unless that is offline or the PMU is
+ * gone. */
 static bool stands_still(struct perf_row *row, ssize_t size)
 {
 	bool still = size > 0 && row->at.pid < 0 && row->at.cgroup < 0 &&

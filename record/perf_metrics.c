@@ -243,8 +243,9 @@ static int find_events(struct metrics *m)
 		if (err == -ENOMEM)
 			return metrics_no_memory(m);
 		if (err && one.by_group && i + 1 == all && !kept)
-			return error_set(m->error, e.number ? e.number : ENOENT, "-M: of the metrics of %.80s none can be "
-					 "computed here, such as %s: %s", one.word, one.row->display, e.text);
+			return error_set(m->error, e.number ? e.number : ENOENT,
+					 "-M: of the metrics of %.80s none can be computed here, such as %s: %s",
+					 one.word, one.row->display, e.text);
 		if (err && !one.by_group)
 			return error_set(m->error, e.number ? e.number : ENOENT, "-M: metric %s: %s",
 					 one.row->display, e.text);

@@ -274,8 +274,8 @@ static int unknown_word(const char *word, const struct binding *b, struct error 
 	if (c)
 		near = options_nearest(word, c->name, c->n);
 	if (near)
-		error_set(e, ENOENT, "no column is named '%s'; did you mean '%s'? (pmrep list metrics shows all)", word,
-			  near);
+		error_set(e, ENOENT, "no column is named '%s'; did you mean '%s'? (pmrep list metrics shows all)",
+			  word, near);
 	else
 		error_set(e, ENOENT, "no column is named '%s' (pmrep list metrics shows all)", word);
 	for (size_t i = 0; c && i < c->n_texts; i++)

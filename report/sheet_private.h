@@ -15,7 +15,7 @@ struct level {
 	uint32_t *row_of;  /* owned: by track: row, PM_NONE: none; only while the sheet is built */
 	uint32_t *start;   /* owned: by (row - first_row) * n_inputs + place: first in track[] */
 	uint32_t *track;   /* owned */
-	uint32_t *partner; /* owned; beside track[]: the clock of an input that has some, or PM_NONE; NULL: none has */
+	uint32_t *partner; /* owned; beside track[]: the clock of an input that has one, or PM_NONE; NULL: none has */
 	double *number;    /* owned; beside track[]: bound_input's number at its place; NULL: no input has one */
 	uint32_t *column;  /* owned: columns that this level shows */
 	uint32_t n_columns;

@@ -52,7 +52,8 @@ bool spark_mean_range(const struct spark_set *s, size_t series, uint32_t columns
 #define SPARK_LEVELS 8
 /* The mark of a level from 0 to 7, lowest to highest; blocks, or signs of ASCII with more and more ink. */
 const char *spark_mark(unsigned level, bool utf8);
-/* The level of a value between low and high; where these are the same to four digits, the middle, and 0 the lowest. */
+/* The level of a value between low and high; where these are the same to four digits, the middle, and 0 the
+ * lowest. */
 unsigned spark_level(double v, double low, double high);
 /* Appends `cells` marks, means between low and high; a blank where there is no value. */
 void spark_line(struct buf *out, const struct spark_set *s, size_t series, uint32_t cells, double low, double high,

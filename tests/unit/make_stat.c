@@ -20,8 +20,9 @@
  * tasks    context-switches of threads 10 (bash) and 11 ("two words"), 3 and 5 a second; the latter ends after 2 s
  * cgroups  task-clock and cs of cgroups 1 ("a") and 2 ("b,c") on CPUs 0 and 1: number * 1 ms, 10 * number + CPU
  * topdown  slots, and the four events of the first level, which are 70, 10, 15 and 5 % of them
- * hybrid   made with -M Default: topdown of 1000 slots, context-switches and cpu-clock; cpu_core (CPUs 0 to 3) counts in a half
- *          of the time slots and 70, 10, 15 and 5 % of them, cpu_atom (CPUs 4 to 7) all the time 40, 20, 30 and 10 %
+ * hybrid   made with -M Default: topdown of 1000 slots, context-switches and cpu-clock; cpu_core (CPUs 0 to 3) counts
+ *          in a half of the time slots and 70, 10, 15 and 5 % of them, cpu_atom (CPUs 4 to 7) all the time 40, 20, 30
+ *          and 10 %
  * slots    what older processors count of 1000 slots: 300 issued, 250 retired, 100 fetch bubbles, 50 of recovery
  * shares   CPUs 0 and 1, three snapshots: cycles, 1000 a second on CPU 0 in 1/2, then in 1/4 of the time, 100 on 1
  *          in all of it; part, 7 a second, which CPU 1 could not open; pkg/late/, one of a package, which never runs

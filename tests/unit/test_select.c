@@ -122,7 +122,7 @@ static void errors_name_the_nearest(void **state)
 	assert_non_null(choose(s, NULL, "cylces", NULL));
 	assert_non_null(strstr(buf_str(&s->notes), "'cycles'"));
 	assert_null(choose(s, "zzzzzzzzzzzz", NULL, NULL));
-	assert_non_null(strstr(s->error.text, "--list"));
+	assert_non_null(strstr(s->error.text, "pmrep list metrics"));
 	/* Known, but nothing here to make it of: not an error, and not silent. */
 	assert_string_equal(choose(s, "PkgWatt,cycles", NULL, NULL), "cycles");
 	assert_non_null(strstr(buf_str(&s->notes), "PkgWatt"));
