@@ -108,7 +108,27 @@ struct word {
 	bool by_name;
 	bool vendor; /* the rows of files are looked at, or our own */
 	bool found;
+	const struct metric *first; /* that it named */
 };
+
+/* Files of hybrid processors have metrics of one name for each kind of cores. */
+static bool are_twins(const struct metrics *m, const struct metric *a, const struct metric *b)
+{
+	for (size_t k = 0; k < m->n_sets; k++) {
+		const struct metric *from = m->set[k].row, *to = from + m->set[k].n;
+
+		if (a >= from && a < to && b >= from && b < to)
+			return !strcasecmp(a->display, b->display);
+	}
+	return false;
+}
+
+/* A machine need not have all kinds of cores: of metrics of one name, one that can be counted is enough. */
+static void make_optional(struct metrics *m, const struct metric *row)
+{
+	for (size_t i = 0; i < m->n; i++)
+		m->picked[i].by_group |= m->picked[i].row == row;
+}
 
 static int pick_if(struct metrics *m, const struct metric *row, bool vendor, void *arg)
 {
@@ -120,9 +140,14 @@ static int pick_if(struct metrics *m, const struct metric *row, bool vendor, voi
 			 strcasecmp(w->text, "all") && !metric_in_list(row->categories, w->text))
 		return 0;
 	/* Of two of a name the first is meant. */
-	if (w->by_name && w->found)
-		return 0;
+	if (w->by_name && w->found) {
+		if (!are_twins(m, w->first, row))
+			return 0;
+		make_optional(m, w->first);
+		return pick(m, row, w->text, true, vendor);
+	}
 	w->found = true;
+	w->first = row;
 	return pick(m, row, w->text, !w->by_name, vendor);
 }
 

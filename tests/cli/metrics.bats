@@ -196,6 +196,23 @@ tree() {
 	[[ $stderr == *"arch/skylakex/../broken.json"* ]] || { echo "$stderr"; return 1; }
 }
 
+@test "of metrics of one name, for several kinds of cores, those that this machine has are counted" {
+	cat >twins.json <<-'END'
+	[ { "MetricName": "Twin", "Unit": "cpu_atom", "MetricExpr": "cpu_atom@no.such@ / 2" },
+	  { "MetricName": "Twin", "Unit": "cpu_core", "MetricExpr": "2 * page\\-faults" },
+	  { "MetricName": "Other", "Unit": "cpu_core", "MetricExpr": "Twin + 1" } ]
+	END
+	rec -M Twin --metrics-file=twins.json -- true
+	[ "$(counts)" = "page-faults " ]
+	[[ $(pmrep stat -x, x.pmr) == *,Twin ]]
+	rec -M Other --metrics-file=twins.json -- true
+	pmrep stat -x, x.pmr | awk -F, '{ exit !($6 == 2 * $1 + 1 && $7 == "Other") }'
+	# Of none of them: an error, as for any other that is named.
+	sed -i 's/page.*faults/no_such_event/' twins.json
+	run --separate-stderr -125 pmrec -q -o y.pmr -M Twin --metrics-file=twins.json -- true
+	[[ $stderr == *"none can be computed here, such as Twin"* ]] || { echo "$stderr"; return 1; }
+}
+
 @test "a folder is one set" {
 	mkdir set
 	echo '[ { "MetricName": "Double", "MetricExpr": "2 * Single" } ]' >set/a.json
