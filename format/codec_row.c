@@ -134,7 +134,9 @@ static unsigned best_kind(const struct pm_matrix *m, const struct run *run, bool
 	unsigned best = PM_SOURCE_NONE * 2 + 1;
 	size_t least = SIZE_MAX;
 
-	for (unsigned kind = 0; kind < KINDS; kind++) {
+	/* Of what costs the same differences are better: they stay what they are where all values are moved. */
+	for (unsigned i = 0; i < KINDS; i++) {
+		unsigned kind = i ^ 1;
 		struct cursor u;
 		size_t cost = 0;
 

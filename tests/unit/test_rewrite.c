@@ -504,6 +504,93 @@ static void times_and_counters_are_shifted(void **state)
 	builder_release(&b);
 }
 
+/* One that grows, one that is missing for the first key chunks, one that jumps, so that differences cost more than
+ * values, one that is not moved; perf's times. */
+static struct reading moved_value(struct builder *b, const char *counter, const struct pm_instance *i, uint64_t row)
+{
+	bool late = b->data && row < 20;
+
+	if (!strcmp(counter, "enabled") || !strcmp(counter, "running"))
+		return (struct reading){ .v = row * 999999000 + i->number };
+	if (!strcmp(counter, "t.late"))
+		return (struct reading){ .v = 5 + row, .status = late ? PM_REASON_NOT_SUPPORTED : 0 };
+	if (!strcmp(counter, "t.jumps"))
+		return (struct reading){ .v = noise(row, i->number) };
+	return (struct reading){ .v = row * 1000 + noise(row, i->number) % 900 };
+}
+
+static uint64_t rebase_some(void *ctx, const struct pm_counter *c)
+{
+	(void)ctx;
+	return strcmp(c->name, "t.gauge") ? (UINT64_C(1) << 40) - 5000 : 0;
+}
+
+static void check_moved(uint32_t rows, uint32_t n, bool late, bool jumps, uint32_t flags)
+{
+	static const char *const counters[] = { "t.cumulative", "t.late", "t.gauge", "t.jumps" };
+	struct rewrite_rules rules = { .shift_ns = 77000000000000, .rebase = rebase_some, .gather_small = true };
+	struct buf file = BUF_INIT;
+	struct table *in, *out;
+	struct builder b;
+	uint32_t id[4];
+
+	builder_init(&b, moved_value);
+	b.data = late ? &b : NULL;
+	b.read_ns = 1000;
+	for (int i = 0; i < 4; i++) {
+		id[i] = builder_counter(&b, counters[i], "1", i != 2 ? PM_CUMULATIVE : PM_GAUGE, PM_AGG_SUM);
+		builder_counter_at(&b, id[i])->width = i != 2 ? 40 : 64;
+	}
+	builder_group(&b, PM_CPU, 8, flags, id, jumps ? 4 : 3);
+	for (uint32_t row = 0; row < n; row += rows)
+		builder_write(&b, row, rows);
+	builder_finish(&b);
+	carry_over(&rules, &b.file, 1, &file);
+	in = read_table(&b.file);
+	out = read_table(&file);
+	assert_int_equal(out->n, n);
+	/* Gathered, there would be but one. */
+	if ((!late && !jumps) || rows > 15)
+		assert_int_equal(out->chunks, in->chunks);
+	for (uint32_t r = 0; r < n; r++) {
+		const struct row *x = &in->row[r], *y = &out->row[r];
+
+		assert_int_equal(y->tick, x->tick + rules.shift_ns);
+		assert_int_equal(y->number, x->number);
+		if ((!late && !jumps) || rows > 15)
+			assert_int_equal(y->clocks.monotonic, x->clocks.monotonic + rules.shift_ns);
+		assert_memory_equal(y->status, x->status, in->columns * sizeof(*x->status));
+		for (uint32_t c = 0; c < in->columns; c++) {
+			uint64_t v = x->v[c];
+
+			if (x->status[c])
+				continue;
+			if (c < 16)
+				v += rules.shift_ns;
+			else if (c >= in->head && (c - in->head) / 8 != 2)
+				v = (v + (UINT64_C(1) << 40) - 5000) & ((UINT64_C(1) << 40) - 1);
+			assert_int_equal(y->v[c], v);
+		}
+	}
+	table_free(in);
+	table_free(out);
+	buf_release(&file);
+	builder_release(&b);
+}
+
+static void what_moves_need_not_be_packed_anew(void **state)
+{
+	(void)state;
+	for (unsigned way = 0; way < 8; way++) {
+		bool late = way & 1, jumps = way & 2;
+		uint32_t flags = way & 4 ? PM_GROUP_PERF_TIMES : 0;
+
+		check_moved(1, 90, late, jumps, flags);
+		check_moved(6, 120, late, jumps, flags);
+		check_moved(20, 400, late, jumps, flags);
+	}
+}
+
 static int drop_cpu(void *ctx, struct pm_instance *i)
 {
 	(void)ctx;
@@ -613,6 +700,7 @@ int main(void)
 		cmocka_unit_test(recordings_are_joined),
 		cmocka_unit_test(texts_go_through_their_rule),
 		cmocka_unit_test(times_and_counters_are_shifted),
+		cmocka_unit_test(what_moves_need_not_be_packed_anew),
 		cmocka_unit_test(columns_are_left_out),
 		cmocka_unit_test(small_chunks_are_gathered_while_clocks_agree),
 	};
