@@ -207,6 +207,31 @@ static int try_member(const struct root *root, struct perf_group *g, struct perf
 	return fd;
 }
 
+/* Ends a try. The kernel takes tens of ms to let go of a tracepoint that nobody else counts, so those are kept until
+ * their rows are open, if that leaves enough descriptors for them. */
+static void hold(struct perf_source *s, const struct perf_group *g, const int *fds, int n)
+{
+	bool slow = n && g->n && g->member[0]->ev->type == PERF_TYPE_TRACEPOINT;
+	bool room = slow && perf_used_nofile() + s->set.n * (perf_rows_places(s, g) + 1) < perf_raise_nofile();
+	int *bigger = room ? realloc(s->held, (s->n_held + n) * sizeof(*bigger)) : NULL;
+
+	if (bigger)
+		s->held = bigger;
+	for (int i = 0; i < n; i++)
+		if (bigger)
+			s->held[s->n_held++] = fds[i];
+		else
+			close(fds[i]);
+}
+
+void perf_held_close(struct perf_source *s)
+{
+	while (s->n_held)
+		close(s->held[--s->n_held]);
+	free(s->held);
+	s->held = NULL;
+}
+
 /* One pass over the members at one place. Members that fail have their error set and leave the group; -EAGAIN
  * if the group was taken apart and has to be tried again. */
 static int try_group(struct perf_source *s, struct plan *p, struct perf_group *g, struct perf_place at,
@@ -253,8 +278,7 @@ static int try_group(struct perf_source *s, struct plan *p, struct perf_group *g
 			perf_group_remove(g, k);
 		}
 	}
-	while (n_fds)
-		close(fds[--n_fds]);
+	hold(s, g, fds, n_fds);
 	return err;
 }
 

@@ -42,6 +42,8 @@ struct perf_source {
 	struct perf_follow follow;
 	int ends; /* epoll of the tasks' `end`; -1: nobody is watched by it */
 	uint64_t since_ticks; /* since boot, in ticks of the clock: when following began */
+	int *held; /* owned; descriptors that are closed when the rows are open */
+	uint32_t n_held;
 	uint32_t n_missed; /* tasks that had ended before they could be followed */
 	uint32_t n_lost;   /* times that records of tasks were lost */
 	bool on; /* counting, as far as enable() was told */
@@ -62,6 +64,8 @@ int perf_sets_text(const struct perf_source *s, const struct plan *p, struct buf
 /* Puts the events into groups, and tries each on its first CPU or task: what cannot be opened gets an error,
  * what cannot be opened together is taken apart. */
 int perf_groups_settle(struct perf_source *s, struct plan *p, struct error *e);
+/* Ends what perf_groups_settle() has kept open. */
+void perf_held_close(struct perf_source *s);
 /* Adds the instances of what is followed, if that is not CPUs. */
 int perf_tasks_add(struct perf_source *s, struct plan *p, struct error *e);
 /* An instance for each task that has none yet. 0 or -errno. */

@@ -37,9 +37,10 @@ static int check_descriptors(const struct perf_source *s, struct plan *p)
 	/* What notices new tasks. */
 	if (p->options->per_thread && !p->options->no_inherit)
 		need += (uint64_t)(s->n_tasks + 1) * p->model->topology.n;
-	need += perf_used_nofile() + OTHERS;
+	need += perf_used_nofile();
 	if (need <= have)
 		return 0;
+	need += OTHERS;
 	snprintf(hint, sizeof(hint), "ulimit -Hn %" PRIu64, need);
 	return plan_refused(p, pm_reason_errno(EMFILE), hint,
 	                    "the events need %" PRIu64 " open files, and the limit is %" PRIu64, need, have);
@@ -111,6 +112,7 @@ static int perf_plan(struct source *source, struct plan *p, struct error *e)
 		err = perf_counters_add(s, p);
 	for (uint32_t i = 0; i < s->n_groups && !err; i++)
 		err = perf_rows_open(s, p, s->group[i]);
+	perf_held_close(s);
 	if (!err)
 		err = perf_tool_plan(s, p);
 	if (!err)
@@ -332,6 +334,7 @@ static void perf_release(struct source *source)
 		perf_group_free(s->group[i]);
 	free(s->group);
 	free(s->event);
+	perf_held_close(s);
 	perf_tasks_release(s);
 	perf_cgroups_release(s);
 	perf_follow_end(&s->follow);

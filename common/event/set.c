@@ -73,7 +73,7 @@ int resolve_add(struct resolver *r, struct event *ev, const char *body, bool exp
 	struct event_set *set = r->set;
 
 	/* A group hands its modifiers down to those whom they concern. */
-	if (ev->type == EVENT_TYPE_TOOL && n->mods & ~(uint32_t)HARMLESS)
+	if (ev->type == EVENT_TYPE_TOOL && (n->mods & ~(uint32_t)HARMLESS || ev->cpus || ev->percore))
 		goto tool_mods;
 	if (n->mods & EVENT_MOD_WEAK)
 		buf_printf(r->notes, "W says something of groups, and \"%.*s\" is none\n",
@@ -112,8 +112,8 @@ int resolve_add(struct resolver *r, struct event *ev, const char *body, bool exp
 	return 0;
 tool_mods:
 	event_release(ev);
-	return resolve_fail(r, EINVAL, n->column, "pmrec counts %.60s itself, of the whole: modifiers do not concern "
-			    "it", body);
+	return resolve_fail(r, EINVAL, n->column, "pmrec counts %.60s itself, of the whole: modifiers, cpu and percore "
+			    "do not concern it", body);
 no_memory:
 	event_release(ev);
 	return error_set(r->e, ENOMEM, "out of memory");

@@ -98,7 +98,8 @@ wrong() {
 	wrong 'cs,' "-e 'cs,': column 4" "at the end"
 	wrong 'cs,r12345678901234567' "column 4: a raw event has at most 16"
 	wrong 'tool/duration/' 'column 6' 'did you mean "duration_time"?'
-	wrong 'cs,duration_time:u' 'column 4' 'modifiers do not concern it'
+	wrong 'cs,duration_time:u' 'column 4' 'do not concern it'
+	wrong 'user_time/cpu=0/' 'column 1' 'do not concern it'
 	wrong 'mem:zzz' 'column 5' 'as in mem:0x1000/4:rw'
 	wrong 'mem:0x1000/16' 'column 12: a breakpoint watches 1 to 8 bytes'
 	wrong 'no_such_pmu/x/' 'column 1: there is no PMU "no_such_pmu"'
