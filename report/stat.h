@@ -15,6 +15,7 @@
 #include "common/cpulist.h"
 #include "common/error.h"
 #include "common/metric/metric.h"
+#include "common/names.h"
 #include "report/bind_class.h"
 #include "report/pipeline.h"
 #include "report/meaning.h"
@@ -145,6 +146,13 @@ struct stat_column { /* a track of the replay that a line sums up */
 	uint16_t why;
 };
 
+/* Values of a metric at a place, one an interval, for --stats. */
+struct stat_history {
+	char *where, *head;     /* owned */
+	const char *name, *unit; /* within head, or "" */
+	struct buf values;      /* doubles */
+};
+
 /* Events were disabled from one time to the other (CLOCK_MONOTONIC). */
 struct stat_off {
 	uint64_t from_ns, to_ns;
@@ -175,6 +183,9 @@ struct stat_sheet {
 	double *run_wall;        /* owned: ns of each run, for --table */
 	uint32_t n_runs;
 	struct stat_shadow *shadow;
+	struct stat_history *history; /* owned; of metrics that were asked for, with --stats */
+	size_t n_histories;
+	struct names history_of; /* "place, newline, head" -> place in history */
 	struct vendor_choice vendor; /* what --metrics-file has for the recorded CPU */
 	struct metric_set recorded; /* owned: vendors' metrics that pmrec was asked for */
 	struct meaning meaning;
@@ -318,6 +329,9 @@ extern const struct stat_form_ops stat_text, stat_csv, stat_json;
 extern const char *const stat_aggr_words[STAT_AGGRS]; /* "core", "socket": perf's names; NULL: none */
 /* --stats: a table over the intervals, in any of the forms. */
 void stat_print_stats(struct stat_sheet *s);
+/* Keeps the values of metrics that were asked for, now or when recording, in this interval for it. 0 or -ENOMEM. */
+int stat_keep_metrics(struct stat_sheet *s);
+void stat_forget_history(struct stat_sheet *s);
 
 /* Makes the pieces before and after the values, unless they are there: `make` appends the one or the other.
  */

@@ -28,6 +28,7 @@ static void forget(struct stat_sheet *s)
 	stat_forget_layout(s);
 	stat_events_release(s);
 	stat_shadow_release(s);
+	stat_forget_history(s);
 	class_index_release(&s->classes);
 	metric_set_release(&s->recorded);
 	meaning_release(&s->meaning);
@@ -213,7 +214,7 @@ static int keep_history(struct stat_sheet *s)
 		if (l->history.err)
 			return -ENOMEM;
 	}
-	return 0;
+	return stat_keep_metrics(s);
 }
 
 static int add_run(struct stat_sheet *s, double wall_ns)
