@@ -16,6 +16,23 @@ struct perf_start perf_start_of(const struct perf_source *s, const struct plan *
 		                    .on_exec = from_exec && g->tasks };
 }
 
+/* Members that could not be opened where others of their group could: as it comes with too few descriptors. */
+static int tell_missing(struct plan *p, const struct perf_row *row, const char *where)
+{
+	char text[300];
+	int err = 0;
+
+	for (uint32_t k = 0; k < row->n && row->n_open < row->n && !err; k++) {
+		const struct event *ev = row->group->member[k]->ev;
+
+		if (row->missing[k])
+			err = plan_refused(p, row->missing[k], row->missing[k] <= PM_REASON_ERRNO ? NULL :
+					   perf_hint(row->missing[k] - PM_REASON_ERRNO, ev, p, text, sizeof(text)),
+					   "%s on %s", ev->name, where);
+	}
+	return err;
+}
+
 /* Opens a row for the place; NULL in *out if nothing can be opened there, which becomes a note. */
 static int open_row(struct perf_source *s, struct plan *p, struct perf_group *g, struct perf_place at,
                     uint32_t instance, uint32_t cgroup, struct perf_row **out)
@@ -29,15 +46,15 @@ static int open_row(struct perf_source *s, struct plan *p, struct perf_group *g,
 		return -ENOMEM;
 	row->cgroup = cgroup;
 	err = perf_row_open(row, perf_start_of(s, p, g));
+	snprintf(where, sizeof(where), at.cpu < 0 ? "one of the tasks" : "CPU %d", at.cpu);
 	if (!err) {
 		*out = row;
-		return 0;
+		return tell_missing(p, row, where);
 	}
 	row->unit.release(&row->unit);
 	/* Among many threads some end while they are listed. */
 	if (err == -ESRCH && p->options->per_thread)
 		return 0;
-	snprintf(where, sizeof(where), at.cpu < 0 ? "one of the tasks" : "CPU %d", at.cpu);
 	return plan_refused(p, perf_reason(err),
 	                    perf_hint(err, g->member[0]->ev, p, text, sizeof(text)), "%s%s on %s",
 	                    g->member[0]->ev->name, g->n > 1 ? " and its group" : "", where);

@@ -267,6 +267,11 @@ static void test_some_cpus(void **state)
 	assert_int_equal(count_units(w), 1);
 	assert_non_null(strstr(probe_of(w, "page-faults on CPU 1")->hint, "ulimit"));
 	done(w);
+	/* The same beside one that can be opened there. */
+	w = plan_with("context-switches,page-faults", rule);
+	assert_int_equal(count_units(w), w->plan.cpus.n);
+	assert_non_null(strstr(probe_of(w, "page-faults on CPU 1")->hint, "ulimit"));
+	done(w);
 }
 
 /* The soft limit is raised to the hard one, and what is needed is told before it is opened. */
