@@ -317,7 +317,8 @@ static void put_unusual_moment(const struct html_recording *r, const struct html
 static void put_more(uint32_t n, uint32_t shown, const char *what, struct buf *out)
 {
 	if (n > shown)
-		buf_printf(out, "<li><a href=\"#outliers\">%u more %s</a></li>\n", n - shown, what);
+		buf_printf(out, "<li><a href=\"#outliers\">%u more %s%s</a></li>\n", n - shown, what,
+			   plural(n - shown));
 }
 
 /* The farthest of different metrics. */
@@ -335,7 +336,7 @@ static void put_moments(const struct html_recording *r, struct buf *out)
 		put_unusual_moment(r, &r->moment[i], out);
 		shown++;
 	}
-	put_more(r->n_moments, shown, "moments", out);
+	put_more(r->n_moments, shown, "moment", out);
 }
 
 /* How many series have intervals without a value. */
@@ -365,7 +366,7 @@ static void put_unusual(const struct html_recording *r, struct buf *out)
 			   with_gaps(r));
 	for (uint32_t i = 0; i < r->n_outliers && i < FINDINGS; i++)
 		put_unusual_cpu(r, &r->outlier[i], out);
-	put_more(r->n_outliers, FINDINGS, "CPUs", out);
+	put_more(r->n_outliers, FINDINGS, "CPU", out);
 	put_moments(r, out);
 	if (out->len == before)
 		buf_addstr(out, "<li class=empty>Nothing stands out: no CPU among the CPUs, no moment among the "

@@ -11,7 +11,7 @@
 #include "report/input.h"
 #include "report/status.h"
 
-#define SPARKS_MOST 2000 /* series from which on lines in a table make it too large */
+#define SPARKS_MOST 1000 /* series from which on lines in a table make it too large */
 
 void html_number(char out[static 48], double v, unsigned precision)
 {

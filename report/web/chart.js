@@ -92,6 +92,11 @@ function eventsPlugin() {
 		ctx.beginPath();
 		ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
 		ctx.clip();
+		if (asked.to > asked.from) {
+			const x = u.valToPos(asked.from, "x", true);
+			ctx.fillStyle = faint(style("--accent"), .13);
+			ctx.fillRect(x, bbox.top, u.valToPos(asked.to, "x", true) - x, bbox.height);
+		}
 		for (const e of happened) {
 			const x = u.valToPos(e.at, "x", true);
 			ctx.strokeStyle = ctx.fillStyle = eventColor(e);
@@ -200,6 +205,8 @@ function plotSvg(chart) {
 		out.push(`<text x="${f(px(t))}" y="${height - 6}" text-anchor="middle">${clock(t, over.step)}</text>`);
 	}
 	out.push(`<g clip-path="url(#${id})" fill="none">`);
+	if (asked.to > asked.from)
+		span(asked.from, asked.to, style("--accent"), .13);
 	for (const e of happened) {
 		if (e.until > e.at)
 			span(e.at, e.until, eventColor(e), .18);

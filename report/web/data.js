@@ -151,6 +151,9 @@ function zoom(how) {
 }
 const zoomKeys = { "+": "in", "=": "in", "-": "out", "\u2212": "out", ArrowLeft: "left", ArrowRight: "right", 0: "all", Home: "all" };
 
+/* The moment that was asked for last, which charts show. */
+const asked = { from: 0, to: 0 };
+
 /* What happened: lines for moments, stretches where nothing was recorded. */
 const happened = data.recordings.flatMap((rec, which) =>
 	rec.events.map(([at, until, type, cpu, text]) => ({ at, until, type, cpu, text, which })));

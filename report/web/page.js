@@ -145,7 +145,10 @@ function callMetric(name) {
 /* With what was before and after, so that it can be seen against that. */
 function zoomTo(from, to) {
 	const room = Math.max((to - from) * 4, data.recordings[0].near.width * 15, longest / 200);
+	asked.from = from;
+	asked.to = to;
 	setRange(from - room, to + room);
+	redrawAll(false);
 }
 
 /* ---- one CPU ---- */
