@@ -9,192 +9,20 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "record/child.h"
 #include "record/commands.h"
-#include "record/control.h"
-#include "record/freeze_smi.h"
 #include "record/hook.h"
-#include "record/options.h"
 #include "record/privileges.h"
-#include "record/progress.h"
+#include "record/recorder.h"
 #include "record/refused.h"
-#include "record/session.h"
-#include "record/signals.h"
 
 #define SECOND 1000000000u
 
-struct recorder {
-	struct record_cmdline cmdline;
-	const struct record_options *options;
-	struct session session;
-	struct child_setup setup;
-	struct child child;
-	struct signals signals;
-	struct control control;
-	struct progress progress;
-	struct freeze_smi freeze;
-	struct error error;
-	bool input;          /* newline and q are taken from stdin */
-	bool interrupted;    /* Ctrl-C came once; the command has it */
-	bool quit;           /* no further runs either */
-	bool failed;         /* writing: the recording is over, the command goes on */
-	bool run_over;
-	uint64_t end_ns;     /* of this run, by --timeout from when it counts; 0: none */
-	uint64_t enable_ns;  /* -D: when; 0: not waiting */
-	uint64_t second_ns;  /* of the next look at CPUs and progress */
-	uint64_t settle_ns;  /* when new tasks get their place; 0: there are none */
-	int code;            /* 0, or why pmrec ends with an error of its own */
-};
-
-static int fail(struct recorder *r)
+int recorder_fail(struct recorder *r)
 {
 	progress_clear(&r->progress);
 	r->code = command_failed(&r->error);
 	r->quit = r->run_over = true;
 	return r->code;
-}
-
-static void mark(struct recorder *r, const char *text)
-{
-	struct pm_event event = { .type = PM_EVENT_MARKER };
-
-	/* Under strict privacy the marker is there, its text is not. */
-	if (text && strcmp(r->options->privacy, "strict"))
-		(void)pm_map_set(&event.attrs, PM_EVENT_KEY_TEXT, pm_text(text));
-	session_event(&r->session, &event);
-}
-
-static void enable(struct recorder *r)
-{
-	struct pm_event event = { .type = PM_EVENT_ENABLE };
-
-	r->enable_ns = 0;
-	if (r->session.counting)
-		return;
-	if (session_enable(&r->session, true, &r->error)) {
-		fail(r);
-		return;
-	}
-	session_event(&r->session, &event);
-	session_begin(&r->session);
-}
-
-static void disable(struct recorder *r)
-{
-	struct pm_event event = { .type = PM_EVENT_DISABLE };
-
-	r->enable_ns = 0;
-	if (!r->session.counting)
-		return;
-	session_end(&r->session);
-	if (session_enable(&r->session, false, &r->error))
-		fail(r);
-	session_event(&r->session, &event);
-}
-
-/* One event alone. The reason why not, or NULL. */
-static const char *switch_event(struct recorder *r, const char *name, bool on)
-{
-	int n = session_enable_one(&r->session, name, on, &r->error);
-
-	if (n < 0)
-		fail(r);
-	else if (!n)
-		return "unknown event";
-	else if (on && !r->session.counting)
-		enable(r);
-	return NULL;
-}
-
-static void list_events(const struct pm_model *m)
-{
-	for (uint32_t i = 0; i < m->n_counters; i++)
-		if (!strcmp(m->counter[i].source, "perf"))
-			fprintf(stderr, "%s\n", m->counter[i].display);
-}
-
-static void obey(struct recorder *r, const struct control_command *c)
-{
-	const char *wrong = NULL;
-
-	switch (c->verb) {
-	case CONTROL_ENABLE:
-		if (*c->text)
-			wrong = switch_event(r, c->text, true);
-		else
-			enable(r);
-		break;
-	case CONTROL_DISABLE:
-		if (*c->text)
-			wrong = switch_event(r, c->text, false);
-		else
-			disable(r);
-		break;
-	case CONTROL_EVLIST:
-		list_events(&r->session.model);
-		break;
-	case CONTROL_SNAPSHOT:
-		session_snapshot(&r->session);
-		break;
-	case CONTROL_MARK:
-		mark(r, c->text);
-		break;
-	case CONTROL_STOP:
-		r->quit = r->run_over = true;
-		break;
-	case CONTROL_PING:
-		break;
-	case CONTROL_UNKNOWN:
-		wrong = "unknown command";
-		break;
-	}
-	control_answer(&r->control, wrong);
-}
-
-/* A command ends the recording by ending; without one the signal does. */
-static void handle_signal(struct recorder *r, const struct signals_event *s)
-{
-	bool running = r->child.started && !r->child.ended;
-
-	switch (s->signo) {
-	case SIGCHLD:
-		if (r->child.started && child_ended(&r->child, false))
-			r->run_over = true;
-		break;
-	case SIGUSR1:
-		session_snapshot(&r->session);
-		mark(r, NULL);
-		break;
-	case SIGINT:
-	case SIGQUIT:
-		r->quit = true;
-		/* A second Ctrl-C is for a command that does not heed the first. */
-		r->run_over = r->run_over || !running || r->interrupted;
-		r->interrupted = true;
-		if (!s->terminal)
-			child_signal(&r->child, s->signo);
-		break;
-	default:
-		r->quit = true;
-		r->run_over = r->run_over || !running;
-		child_signal(&r->child, s->signo);
-	}
-}
-
-/* Typed at the terminal: a newline ends an interval, q the recording. */
-static void handle_input(struct recorder *r)
-{
-	char text[256];
-	ssize_t n = read(STDIN_FILENO, text, sizeof(text));
-
-	if (n <= 0) {
-		r->input = false;
-		return;
-	}
-	if (memchr(text, 'q', (size_t)n))
-		r->quit = r->run_over = true;
-	else
-		session_snapshot(&r->session);
 }
 
 static void writing_failed(struct recorder *r)
@@ -224,7 +52,7 @@ static void each_second(struct recorder *r, uint64_t now)
 	r->second_ns = now + SECOND;
 	progress_show(&r->progress, &stats);
 	if (!r->failed && (session_look(&r->session, &r->error) || session_look_for_cpus(&r->session, &r->error)))
-		fail(r);
+		recorder_fail(r);
 	if (r->session.plan.targets_gone && !r->options->command)
 		r->quit = r->run_over = true;
 }
@@ -265,7 +93,7 @@ static void handle_times(struct recorder *r)
 	uint64_t now = clocks_monotonic();
 
 	if (r->enable_ns && now >= r->enable_ns)
-		enable(r);
+		recorder_enable(r);
 	if (r->end_ns && now >= r->end_ns)
 		r->run_over = true;
 	if (r->settle_ns && now >= r->settle_ns)
@@ -301,7 +129,7 @@ static void watch(struct recorder *r)
 
 		if (poll(p, FDS, wait_ms(r, clocks_monotonic())) < 0 && errno != EINTR) {
 			error_sys(&r->error, errno, "poll");
-			fail(r);
+			recorder_fail(r);
 			return;
 		}
 		if (p[WRITING].revents)
@@ -309,13 +137,13 @@ static void watch(struct recorder *r)
 		if (p[TICKS].revents)
 			session_ticks_ended(&r->session);
 		while (p[SIGNALS].revents && signals_next(&r->signals, &event))
-			handle_signal(r, &event);
+			recorder_signal(r, &event);
 		while (p[CONTROL].revents && !r->run_over && control_next(&r->control, &command))
-			obey(r, &command);
+			recorder_obey(r, &command);
 		while (p[MARKS].revents && control_next_mark(&r->control, text, sizeof(text)))
-			mark(r, text);
+			recorder_mark(r, text);
 		if (p[INPUT].revents)
-			handle_input(r);
+			recorder_input(r);
 		if (p[TASKS].revents)
 			notice(r);
 		handle_times(r);
@@ -358,7 +186,7 @@ static int start_child(struct recorder *r)
 	if (!child_start(&r->child, &r->error))
 		return 0;
 	error_prefix(&r->error, "'%s'", r->options->command[0]);
-	fail(r);
+	recorder_fail(r);
 	r->code = child_exit_code(&r->child);
 	return -1;
 }
@@ -369,7 +197,7 @@ static void end_run(struct recorder *r)
 
 	/* Over before -D was: what little there is. */
 	if (r->enable_ns && !r->failed)
-		enable(r);
+		recorder_enable(r);
 	/* What began last has been read never or once: twice is needed to tell what it did. */
 	if (o->per_thread && !r->failed && r->session.counting) {
 		session_notice(&r->session);
@@ -394,7 +222,7 @@ static int run_hook(struct recorder *r, const char *option, const char *command)
 {
 	if (!command || !hook_run(option, command, &r->setup, &r->signals, &r->error))
 		return 0;
-	return fail(r);
+	return recorder_fail(r);
 }
 
 static void one_run(struct recorder *r)
@@ -412,7 +240,7 @@ static void one_run(struct recorder *r)
 	if (o->delay_ms == 0) {
 		/* Counters that follow the command begin with its exec. */
 		if (first && !follows && session_enable(&r->session, true, &r->error))
-			fail(r);
+			recorder_fail(r);
 		else
 			session_begin(&r->session);
 	} else if (o->delay_ms > 0) {
@@ -436,7 +264,7 @@ static bool next_run(struct recorder *r)
 	child_release(&r->child);
 	if (child_fork(&r->child, o->command, &r->setup, &r->error) ||
 	    session_next_run(&r->session, r->child.pid, &r->error)) {
-		fail(r);
+		recorder_fail(r);
 		return false;
 	}
 	return true;
@@ -504,7 +332,7 @@ static void record(struct recorder *r, char **argv)
 	if ((o->command && child_fork(&r->child, o->command, &r->setup, &r->error)) ||
 	    session_plan(&r->session, o, r->child.pid, argv, &r->error) ||
 	    control_open(&r->control, o->control, &r->error)) {
-		fail(r);
+		recorder_fail(r);
 		return;
 	}
 	tell_refused(r);
@@ -515,12 +343,12 @@ static void record(struct recorder *r, char **argv)
 		err = freeze_smi_begin(&r->freeze, &r->session.root, &r->error);
 		privileges_lower();
 		if (err) {
-			fail(r);
+			recorder_fail(r);
 			return;
 		}
 	}
 	if (session_open(&r->session, &r->error)) {
-		fail(r);
+		recorder_fail(r);
 		return;
 	}
 	/* Whoever reads the pipe prints on the same terminal. */
@@ -531,7 +359,7 @@ static void record(struct recorder *r, char **argv)
 	} while (next_run(r));
 	if (!r->failed && session_close(&r->session, &r->error) && !r->code) {
 		output_blame(session_output(&r->session), &r->error);
-		fail(r);
+		recorder_fail(r);
 	}
 	stats = recording_stats(r->session.recording);
 	if (!r->code) {

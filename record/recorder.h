@@ -1,0 +1,53 @@
+/* pmrec at work: what cmd_record.c leads from start to end, and recorder_obey.c lets others steer meanwhile. */
+#ifndef RECORD_RECORDER_H
+#define RECORD_RECORDER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "record/child.h"
+#include "record/control.h"
+#include "record/freeze_smi.h"
+#include "record/options.h"
+#include "record/progress.h"
+#include "record/session.h"
+#include "record/signals.h"
+
+/* Times are CLOCK_MONOTONIC. */
+struct recorder {
+	struct record_cmdline cmdline;
+	const struct record_options *options;
+	struct session session;
+	struct child_setup setup;
+	struct child child;
+	struct signals signals;
+	struct control control;
+	struct progress progress;
+	struct freeze_smi freeze;
+	struct error error;
+	bool input;          /* newline and q are taken from stdin */
+	bool interrupted;    /* Ctrl-C came once; the command has it */
+	bool quit;           /* no further runs either */
+	bool failed;         /* writing: the recording is over, the command goes on */
+	bool run_over;
+	uint64_t end_ns;     /* of this run, by --timeout from when it counts; 0: none */
+	uint64_t enable_ns;  /* -D: when; 0: not waiting */
+	uint64_t second_ns;  /* of the next look at CPUs and progress */
+	uint64_t settle_ns;  /* when new tasks get their place; 0: there are none */
+	int code;            /* 0, or why pmrec ends with an error of its own */
+};
+
+/* Says r->error and lets everything end; the exit code. */
+int recorder_fail(struct recorder *r);
+/* A marker, without text if it is NULL. */
+void recorder_mark(struct recorder *r, const char *text);
+/* Starts to count, unless it does already. */
+void recorder_enable(struct recorder *r);
+/* A line of --control; answers it. */
+void recorder_obey(struct recorder *r, const struct control_command *c);
+/* A command ends the recording by ending; without one the signal does. */
+void recorder_signal(struct recorder *r, const struct signals_event *s);
+/* Typed at the terminal: a newline ends an interval, q the recording. */
+void recorder_input(struct recorder *r);
+
+#endif
