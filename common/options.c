@@ -305,7 +305,10 @@ static int rewrite_short(struct rewrite *w, const char *text)
 		return r;
 	if (len > 2 && !option_letter_find(text[0]))
 		return unknown_refuse(w, "-", text, len);
-	return rewrite_bad(w, "%s%s%s", why.text, len > 1 ? " in -" : "", len > 1 ? text : "");
+	/* "-x," needs no hint at where the -x is. */
+	if (len == 1 || (why.text[0] == '-' && why.text[1] == text[0]))
+		return rewrite_bad(w, "%s", why.text);
+	return rewrite_bad(w, "%s (in -%s)", why.text, text);
 }
 
 static int refuse_number(struct rewrite *w, const char *word)

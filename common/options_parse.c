@@ -95,7 +95,7 @@ static int help_all(const struct options_spec *spec, const struct argp *argp, st
 		free(name);
 		return -ENOMEM;
 	}
-	argp_help(argp, f, ARGP_HELP_USAGE | ARGP_HELP_LONG | ARGP_HELP_DOC, name);
+	argp_help(argp, f, ARGP_HELP_SHORT_USAGE | ARGP_HELP_LONG | ARGP_HELP_DOC, name);
 	fclose(f);
 	buf_add(out, text, len);
 	free(text);

@@ -1,5 +1,6 @@
 #include "report/cmd.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fnmatch.h>
 #include <stdint.h>
@@ -389,6 +390,18 @@ static int print_list(struct list *l, const struct arguments *a, const struct op
 	return r ? r : empty;
 }
 
+/* Heads of tables are in capitals, as everywhere; keys in json are not. */
+static int add_column(struct table *t, const struct column *c)
+{
+	char head[32];
+	size_t n = 0;
+
+	for (; c->name[n] && n + 1 < sizeof(head); n++)
+		head[n] = (char)toupper((unsigned char)c->name[n]);
+	head[n] = '\0';
+	return table_column(t, head, c->number ? TABLE_RIGHT : TABLE_LEFT, c->wrap);
+}
+
 static int run(const struct arguments *a, const struct options_common *common)
 {
 	struct buf out = BUF_INIT;
@@ -408,8 +421,7 @@ static int run(const struct arguments *a, const struct options_common *common)
 		l.err = l.table ? 0 : -ENOMEM;
 	}
 	for (size_t i = 0; i < l.n_columns && l.table && !l.err; i++)
-		l.err = table_column(l.table, l.column[i].name, l.column[i].number ? TABLE_RIGHT : TABLE_LEFT,
-				     l.column[i].wrap);
+		l.err = add_column(l.table, &l.column[i]);
 	r = l.err ? 0 : a->listing->run(&l, &s, &e);
 	if (r) {
 		if (!e.text[0])

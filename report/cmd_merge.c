@@ -195,8 +195,9 @@ static int run(struct merge *m)
 	outfile_release(&out);
 	if (err)
 		return cmd_fail(spec.name, &e);
-	cmd_complain(spec.name, "%d recordings, %llu snapshots, %llu gaps, %llu bytes", m->files.n,
-		     (unsigned long long)r.snapshots_out, (unsigned long long)r.gaps, (unsigned long long)r.bytes);
+	cmd_complain(spec.name, "%d recording%s, %llu snapshots, %llu gap%s, %llu bytes", m->files.n,
+		     m->files.n == 1 ? "" : "s", (unsigned long long)r.snapshots_out, (unsigned long long)r.gaps,
+		     r.gaps == 1 ? "" : "s", (unsigned long long)r.bytes);
 	if (r.damages)
 		cmd_complain(spec.name, "damaged or cut input; what is readable went over, the gaps are marked");
 	return r.damages ? EXIT_DAMAGED : EXIT_GOOD;
