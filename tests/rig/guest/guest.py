@@ -39,6 +39,10 @@ class Guest:
     def recording(self, name):
         return Recording(self.path(name))
 
+    def stat(self, name, *args):
+        """What `pmrep stat` says of a recording: its lines."""
+        return [line for line in pmrep("stat", *args, self.path(name)).splitlines() if line]
+
     def check_statuses(self):
         for name, (expected, actual) in self.status.items():
             told = self.text(name, "err").strip()[-600:]

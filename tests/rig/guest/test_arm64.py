@@ -3,6 +3,7 @@
 import os
 import statistics
 
+import bpf
 import core_pmu
 import formulas
 import rates
@@ -214,6 +215,8 @@ def main():
         t.run(section.__name__, section, guest)
     for section in core_pmu.SECTIONS:
         t.run(f"core PMU: {section.__name__}", section, guest)
+    for section in bpf.SECTIONS:
+        t.run(f"BPF: {section.__name__}", section, guest)
     t.end()
 
 

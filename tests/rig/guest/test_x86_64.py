@@ -3,6 +3,7 @@
 import json
 import re
 
+import bpf
 from guest import Checks, Guest, pmrep
 
 
@@ -106,6 +107,8 @@ def main():
     guest, t = Guest("x86_64"), Checks()
     for section in (statuses, topology, registers, clocks, hotplug):
         t.run(section.__name__, section, guest)
+    for section in bpf.SECTIONS:
+        t.run(f"BPF: {section.__name__}", section, guest)
     t.end()
 
 
