@@ -1,3 +1,4 @@
+/* pmrep bundle: a recording that may be given away: redacted, and as small as was asked for. */
 #include "report/cmd.h"
 
 #include <errno.h>

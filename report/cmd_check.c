@@ -1,3 +1,4 @@
+/* pmrep check: verifies every byte, and says which time is lost with those that are damaged. */
 #include "report/cmd.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* pmrep cut: a part of a recording, by time, or every so many snapshots. */
 #include "report/cmd.h"
 
 #include <errno.h>
@@ -44,6 +45,8 @@ static const struct argp_option options[] = {
 	{ 0 },
 };
 
+#define WORDS_MAX 64
+
 struct cut {
 	const char *output, *path, *sources;
 	const char **glob;
@@ -55,6 +58,7 @@ struct cut {
 	struct rewrite_rules rules;
 	struct buf history;
 	uint64_t counters_in, counters_out, cpus_out;
+	uint64_t named; /* words of `sources` that name one, by place */
 };
 
 static error_t set_moment(struct argp_state *state, struct moment *m, const char *arg)
@@ -137,11 +141,43 @@ static bool source_stays(const char *list, const char *source)
 	return stays;
 }
 
+/* Notes which words of the list name the source; so many of them at most are watched for being wrong. */
+static void note_words(struct cut *c, const char *source)
+{
+	unsigned i = 0;
+
+	for (const char *word = c->sources; *word && i < WORDS_MAX; i++) {
+		size_t n = strcspn(word, ",");
+
+		if (*word == '-' || (n == strlen(source) && !memcmp(word, source, n)))
+			c->named |= 1ull << i;
+		word += n + (word[n] == ',');
+	}
+}
+
+/* A word of --sources that names nothing in the recording is a slip of the pen. */
+static int check_words(const struct cut *c, struct error *e)
+{
+	unsigned i = 0;
+
+	for (const char *word = c->sources ? c->sources : ""; *word && i < WORDS_MAX; i++) {
+		size_t n = strcspn(word, ",");
+
+		if (n && !(c->named >> i & 1))
+			return error_set(e, ENOENT, "the recording has no source '%.*s'; pmrep list %s names them",
+					 (int)(n < 40 ? n : 40), word, c->path);
+		word += n + (word[n] == ',');
+	}
+	return 0;
+}
+
 static int counter_stays(void *ctx, struct pm_counter *c)
 {
 	struct cut *cut = ctx;
 	bool stays = !cut->sources || source_stays(cut->sources, c->source);
 
+	if (cut->sources)
+		note_words(cut, c->source);
 	for (size_t i = 0; i < cut->n_globs && stays; i++) {
 		if (!fnmatch(cut->glob[i], c->name, 0))
 			break;
@@ -212,6 +248,8 @@ static int run(struct cut *c)
 		err = rewrite_new(&w, &c->rules, outfile_write, &out, &e);
 		if (!err)
 			err = rewrite_recording(w, reader, &e);
+		if (!err && c->counters_in)
+			err = check_words(c, &e);
 		if (!err && c->counters_in && !c->counters_out)
 			err = error_set(&e, ENOENT, "no counter is left; pmrep list %s names them", c->path);
 		if (!err && c->has_cpus && !c->cpus_out)

@@ -1,3 +1,4 @@
+/* pmrep dump: what is in the file, frame by frame and value by value. */
 #include "report/cmd.h"
 
 #include <errno.h>

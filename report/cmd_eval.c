@@ -1,3 +1,4 @@
+/* pmrep eval: the value of a metric expression for numbers that are given. */
 #include "report/cmd.h"
 
 #include <errno.h>

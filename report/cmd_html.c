@@ -1,3 +1,4 @@
+/* pmrep html: one page that needs nothing else, of a recording or of two. */
 #include "report/cmd.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* pmrep info: what was recorded, on which machine, how well, and what the file reveals. */
 #include "report/cmd.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* pmrep list: counters, metrics, events, instances, groups, sources and PMUs of recordings. */
 #include "report/cmd.h"
 
 #include <ctype.h>

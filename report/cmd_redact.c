@@ -1,3 +1,4 @@
+/* pmrep redact: takes out of recordings what tells which machine, person or time they are of. */
 #include "report/cmd.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* Rows that have to be packed anew, until there are enough of them for a chunk. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,9 @@
+/* The numbers of a copy: chunks that go over as they are packed, and the others by way of rewrite_gather.c. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/double_bits.h"
 #include "report/rewrite_private.h"
 
 #define SMALL_ROWS     16         /* chunks below that are gathered when they have to be packed anew */
@@ -43,26 +45,10 @@ static int64_t text_of(struct rewrite *w, const struct pm_model *in, const struc
 	return r;
 }
 
-static double as_double(uint64_t bits)
-{
-	double v;
-
-	memcpy(&v, &bits, sizeof(v));
-	return v;
-}
-
-static uint64_t as_bits(double v)
-{
-	uint64_t bits;
-
-	memcpy(&bits, &v, sizeof(bits));
-	return bits;
-}
-
 static bool larger(enum pm_type type, uint64_t a, uint64_t b)
 {
 	if (type == PM_F64)
-		return as_double(a) > as_double(b);
+		return double_from_bits(a) > double_from_bits(b);
 	return type == PM_S64 ? (int64_t)a > (int64_t)b : a > b;
 }
 
@@ -78,7 +64,7 @@ static void add_carry(const struct pm_counter *c, const struct rewrite_carry *ca
 	if (c->semantics == PM_PEAK)
 		*v = larger(c->type, carry->v, *v) ? carry->v : *v;
 	else
-		*v = c->type == PM_F64 ? as_bits(as_double(*v) + as_double(carry->v)) : *v + carry->v;
+		*v = c->type == PM_F64 ? double_to_bits(double_from_bits(*v) + double_from_bits(carry->v)) : *v + carry->v;
 }
 
 bool rewrite_adds_up(const struct pm_counter *c)

@@ -1,3 +1,4 @@
+/* The events that pmrec counts without -e, and with how many -d. */
 #include "common/event/event.h"
 
 const struct event_default event_defaults[] = {
