@@ -227,8 +227,8 @@ static void clocks(struct report *p)
 static void sources(struct report *p)
 {
 	static const struct info_column column[] = {
-		{ "source" }, { "counters", .right = true }, { "columns", .right = true },
-		{ "groups", .right = true }, { "skew within a snapshot" },
+		{ .name = "source" }, { .name = "counters", .right = true }, { .name = "columns", .right = true },
+		{ .name = "groups", .right = true }, { .name = "skew within a snapshot" },
 	};
 
 	part(p, "Sources", column, 5);
@@ -416,7 +416,7 @@ static int any_register(void *ctx, const struct decoded *d)
 /* What the processor's registers say; nothing on other architectures. */
 static void registers(struct report *p)
 {
-	static const struct info_column column[] = { { "" }, { "" }, { "" }, { "", .wraps = true } };
+	static const struct info_column column[] = { { .name = "" }, { .name = "" }, { .name = "" }, { .name = "", .wraps = true } };
 
 	if (!decode_all(p->m, any_register, NULL))
 		return;
@@ -427,7 +427,7 @@ static void registers(struct report *p)
 
 static void settings(struct report *p)
 {
-	static const struct info_column column[] = { { "" }, { "" }, { "", .wraps = true } };
+	static const struct info_column column[] = { { .name = "" }, { .name = "" }, { .name = "", .wraps = true } };
 
 	if (!decode_settings(p->m, any_register, NULL))
 		return;
@@ -439,8 +439,8 @@ static void settings(struct report *p)
 static void groups(struct report *p)
 {
 	static const struct info_column column[] = {
-		{ "group", .right = true }, { "source" }, { "counters", .right = true },
-		{ "instances", .right = true }, { "values", .right = true }, { "first counter", .wraps = true },
+		{ .name = "group", .right = true }, { .name = "source" }, { .name = "counters", .right = true },
+		{ .name = "instances", .right = true }, { .name = "values", .right = true }, { .name = "first counter", .wraps = true },
 	};
 
 	part(p, "Groups (what is read together)", column, 6);
