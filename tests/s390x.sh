@@ -4,9 +4,9 @@
 # usage: s390x.sh BUILD_DIR [RECORDING...]
 # Without RECORDING those of samples/.
 #
-# BUILD_DIR keeps the foreign packages and programs; nothing is added to this system: Debian's libzstd for s390x comes through
-# an apt state of its own. Needs s390x-linux-gnu-gcc, qemu-s390x-static and a native sample_tool in BUILD_DIR/tests. Exits 77
-# when something of that cannot be had, 1 when the two machines disagree.
+# BUILD_DIR keeps the foreign packages and programs; nothing is added to this system: Debian's libzstd for s390x comes
+# through an apt state of its own. Needs s390x-linux-gnu-gcc, qemu-s390x-static and a native sample_tool in
+# BUILD_DIR/tests. Exits 77 when something of that cannot be had, 1 when the two machines disagree.
 set -eu
 
 source=$(cd "$(dirname "$0")/.." && pwd)

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
-"""What a default recording of this machine costs: every second, all sources. Bytes a snapshot are the chunk frames alone (heads
-included), without the definitions that stand at the start once; they are counted from the file, not by pmrep.
+"""What a default recording of this machine costs: every second, all sources. Bytes a snapshot are the chunk frames
+alone (heads included), without the definitions that stand at the start once; they are counted from the file, not by
+pmrep.
 
 usage: bench_default.py [--seconds S] [--rounds N] [--bin DIR] [--tests DIR]
 """

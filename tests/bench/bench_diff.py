@@ -1,12 +1,13 @@
 #!/usr/bin/python3
 """pmrep diff on real recordings of this machine, and on large ones.
 
-1. The same work (awk fills an array) recorded in two sets of 5, runs of both sides alternating in time: how often a gated metric is
-   REGRESSED (limit: never in 20 trials), and how often 10 % more work is. What is gated: elapsed and user time of the command, the time
-   that the scheduler counted for it, and its page faults; by each of them, too, because on a busy machine times vary more than 10 %.
-2. Two sets of 10 recordings of 256 CPUs x 40 counters at 100 ms: peak memory (limit: 64 MiB), CPU time beside that of decoding and
-   verifying every block (pmrep check), how many CPUs were at work, which on a busy machine the
-   shares of the threads tell better. The length is that of --snapshots; an hour is 36,000.
+1. The same work (awk fills an array) recorded in two sets of 5, runs of both sides alternating in time: how often a
+   gated metric is REGRESSED (limit: never in 20 trials), and how often 10 % more work is. What is gated: elapsed and
+   user time of the command, the time that the scheduler counted for it, and its page faults; by each of them, too,
+   because on a busy machine times vary more than 10 %.
+2. Two sets of 10 recordings of 256 CPUs x 40 counters at 100 ms: peak memory (limit: 64 MiB), CPU time beside that of
+   decoding and verifying every block (pmrep check), how many CPUs were at work, which on a busy machine the shares of
+   the threads tell better. The length is that of --snapshots; an hour is 36,000.
 
 usage: bench_diff.py [--trials N] [--work N] [--snapshots N] [--only real|large] [--bin DIR] [--tests DIR]
 """

@@ -2,10 +2,12 @@
 """A page of a large machine: 256 CPUs x 40 counters at 1 s for an hour.
 
 1. CPU time of `pmrep html` beside that of `pmrep check`, which decodes every value and does nothing with it, and of
-   `pmrep show --per-package`, which makes the rates and sums of packages; median of the rounds, and peak resident memory.
+   `pmrep show --per-package`, which makes the rates and sums of packages; median of the rounds, and peak resident
+   memory.
 2. Size of the page beside its limit.
-3. The page in a browser without a screen: time from asking for it to the first picture of charts, and the heap that scripts use,
-   once at that point and once after everything was looked at. (The browser's own measure, which need not count typed arrays.)
+3. The page in a browser without a screen: time from asking for it to the first picture of charts, and the heap that
+   scripts use, once at that point and once after everything was looked at. (The browser's own measure, which need not
+   count typed arrays.)
 
 usage: bench_html.py [--rounds N] [--bin DIR] [--tests DIR] [--keep FOLDER]
 """

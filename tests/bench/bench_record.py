@@ -1,9 +1,10 @@
 #!/usr/bin/python3
 """pmrec beside `perf stat record` on the same events, in the same run.
 
-For 10 ms and 1 ms: the eight events of one group on all CPUs; for 10 ms also 32 events in four groups. Rounds alternate (pmrec, perf, pmrec ...); every figure is the
-median over the rounds. "net" subtracts an empty loop with that side's number of threads and wake-ups, measured in the same
-round. "missed" are the readings that never happened, of one CPU or of all.
+For 10 ms and 1 ms: the eight events of one group on all CPUs; for 10 ms also 32 events in four groups. Rounds
+alternate (pmrec, perf, pmrec ...); every figure is the median over the rounds. "net" subtracts an empty loop with
+that side's number of threads and wake-ups, measured in the same round. "missed" are the readings that never happened,
+of one CPU or of all.
 
 usage: bench_record.py [--seconds S] [--rounds N] [--bin DIR] [--tests DIR]
 """

@@ -1,10 +1,12 @@
 #!/usr/bin/python3
 """pmrep beside `perf stat report` on recordings of the same size, and what pmrep needs for large ones.
 
-1. 5 million values (2 CPUs x 8 events at 1 ms): `pmrep --per-package --format=csv` beside `perf stat -x, report --per-socket` on a
-   perf.data file of perf's own, its rounds repeated to the same number of values. CPU time a value, median of the rounds.
+1. 5 million values (2 CPUs x 8 events at 1 ms): `pmrep --per-package --format=csv` beside `perf stat -x, report
+   --per-socket` on a perf.data file of perf's own, its rounds repeated to the same number of values. CPU time a
+   value, median of the rounds.
 2. Peak resident memory of pmrep on that file, on 100,000 columns, and on an hour of 1,024 CPUs x 40 counters.
-3. `pmrep stat -x,` beside `perf stat -x, report` on the same files, with -A and --per-socket, and on groups that are multiplexed.
+3. `pmrep stat -x,` beside `perf stat -x, report` on the same files, with -A and --per-socket, and on groups that are
+   multiplexed.
 4. `pmrep --since` the last minute of that hour: which part of the file is read (counted by strace).
 
 usage: bench_report.py [--rounds N] [--values N] [--bin DIR] [--tests DIR]

@@ -2,12 +2,12 @@
 """check_cbor.py FILE...: looks at recordings with nothing but a CBOR library and format/SPEC.md.
 
 Shares no code with the project: the checksum is computed bit by bit from the polynomial, CBOR is decoded by Debian's
-python3-cbor2 and once more by a small strict walker that knows only deterministic encoding. Verifies frames, sequence numbers,
-the directories of chunks, definitions, the index chain and the end frame; decodes typed arrays of the plain codec and
-reports their sums. Packed matrices are passed over.
+python3-cbor2 and once more by a small strict walker that knows only deterministic encoding. Verifies frames, sequence
+numbers, the directories of chunks, definitions, the index chain and the end frame; decodes typed arrays of the plain
+codec and reports their sums. Packed matrices are passed over.
 
-With --cells the numbers of plain chunks are printed, a line a column, missing ones as "!reason".
-With --expect NAME=VALUE the line "NAME VALUE" of the summary must be there. Exits 0 if all is well, else 1 with a line a fault.
+With --cells the numbers of plain chunks are printed, a line a column, missing ones as "!reason". With --expect
+NAME=VALUE the line "NAME VALUE" of the summary must be there. Exits 0 if all is well, else 1 with a line a fault.
 """
 import io
 import struct

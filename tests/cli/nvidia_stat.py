@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""nvidia_stat.py FILE...: metrics of PMU classes in pmrep stat, beside pmrep show, whose values tests/golden checks."""
+"""nvidia_stat.py FILE...: metrics of PMU classes in pmrep stat, beside pmrep show, whose values tests/golden
+checks."""
 import json
 import subprocess
 import sys

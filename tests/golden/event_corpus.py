@@ -4,8 +4,8 @@
 usage: event_corpus.py VENDOR_TOOL FOLDER
 
 FOLDER is where metric_corpus.py has unpacked tools/perf/pmu-events; without it the test is skipped (exit 77). For
-each folder of a processor the events that VENDOR_TOOL gives to each PMU have to be those of the files: the same names, the
-same terms with the same numbers, scale, unit and per-package.
+each folder of a processor the events that VENDOR_TOOL gives to each PMU have to be those of the files: the same
+names, the same terms with the same numbers, scale, unit and per-package.
 """
 import glob
 import json

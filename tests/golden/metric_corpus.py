@@ -3,9 +3,9 @@
 
 usage: metric_corpus.py EXPR_TOOL FOLDER
 
-FOLDER keeps what was fetched: tools/perf/pmu-events of Debian's linux-source packages, of 6.1 and of the newest that the
-archive offers (thresholds came later than 6.1). They are downloaded by apt-get through a state of its own, nothing is
-installed. Exit 77 (skipped) names what could not be had.
+FOLDER keeps what was fetched: tools/perf/pmu-events of Debian's linux-source packages, of 6.1 and of the newest that
+the archive offers (thresholds came later than 6.1). They are downloaded by apt-get through a state of its own,
+nothing is installed. Exit 77 (skipped) names what could not be had.
 
 Each MetricExpr and MetricThreshold has to be a formula, and has to have the value that the evaluator of
 tests/unit/expr_diff.py, written from the grammar, has for random inputs, zeros and missing ones among them. Then each

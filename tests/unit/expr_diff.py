@@ -3,9 +3,9 @@
 
 usage: expr_diff.py EXPR_TOOL [COUNT [SEED]]
 
-This evaluator is written from the grammar in common/metric/expr.h alone: other language, other parsing method (operator
-precedence over a token list), no shared code. Random formulas, random inputs and random token soup go through both; they
-have to agree whether a text is a formula, whether its value is missing, and on the value to 1e-9.
+This evaluator is written from the grammar in common/metric/expr.h alone: other language, other parsing method
+(operator precedence over a token list), no shared code. Random formulas, random inputs and random token soup go
+through both; they have to agree whether a text is a formula, whether its value is missing, and on the value to 1e-9.
 """
 import math
 import random
