@@ -416,7 +416,9 @@ static int any_register(void *ctx, const struct decoded *d)
 /* What the processor's registers say; nothing on other architectures. */
 static void registers(struct report *p)
 {
-	static const struct info_column column[] = { { .name = "" }, { .name = "" }, { .name = "" }, { .name = "", .wraps = true } };
+	static const struct info_column column[] = {
+		{ .name = "" }, { .name = "" }, { .name = "" }, { .name = "", .wraps = true },
+	};
 
 	if (!decode_all(p->m, any_register, NULL))
 		return;
@@ -440,7 +442,8 @@ static void groups(struct report *p)
 {
 	static const struct info_column column[] = {
 		{ .name = "group", .right = true }, { .name = "source" }, { .name = "counters", .right = true },
-		{ .name = "instances", .right = true }, { .name = "values", .right = true }, { .name = "first counter", .wraps = true },
+		{ .name = "instances", .right = true }, { .name = "values", .right = true },
+		{ .name = "first counter", .wraps = true },
 	};
 
 	part(p, "Groups (what is read together)", column, 6);
