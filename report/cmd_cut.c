@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/catalog/catalog.h"
 #include "common/cpulist.h"
 #include "common/parse.h"
 #include "report/input.h"
@@ -155,7 +156,23 @@ static void note_words(struct cut *c, const char *source)
 	}
 }
 
-/* A word of --sources that names nothing in the recording is a slip of the pen. */
+/* A source of the recorder, which other machines have. */
+static bool is_source(const char *word, size_t len)
+{
+	static const char *const others[] = { "perf", "msr", "pmt", "add" };
+	char name[40];
+
+	if (len >= sizeof(name))
+		return false;
+	memcpy(name, word, len);
+	name[len] = '\0';
+	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
+		if (!strcmp(others[i], name))
+			return true;
+	return catalog_source(name, &(size_t){ 0 });
+}
+
+/* A word of --sources that names nothing anywhere is a slip of the pen. */
 static int check_words(const struct cut *c, struct error *e)
 {
 	unsigned i = 0;
@@ -163,7 +180,7 @@ static int check_words(const struct cut *c, struct error *e)
 	for (const char *word = c->sources ? c->sources : ""; *word && i < WORDS_MAX; i++) {
 		size_t n = strcspn(word, ",");
 
-		if (n && !(c->named >> i & 1))
+		if (n && !(c->named >> i & 1) && !is_source(word, n))
 			return error_set(e, ENOENT, "the recording has no source '%.*s'; pmrep list %s names them",
 					 (int)(n < 40 ? n : 40), word, c->path);
 		word += n + (word[n] == ',');

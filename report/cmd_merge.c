@@ -4,11 +4,10 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
-#include "report/input.h"
 #include "report/outfile.h"
 #include "report/rewrite.h"
+#include "report/spool.h"
 
 static const char brief[] =
 	"Usage: pmrep merge [OPTION...] -o OUT.pmr FILE...\n"
@@ -30,7 +29,8 @@ static const struct argp_option options[] = {
 
 /* One of the inputs, as far as it must be known before the first is copied. */
 struct part {
-	char *path;        /* borrowed */
+	struct spool in;
+	uint8_t id[8];     /* of the recording */
 	char *boot, *host; /* owned; "" if the recording does not say */
 	uint64_t from_ns, to_ns;
 	int64_t offset_ns; /* of the wall clock to CLOCK_MONOTONIC */
@@ -73,18 +73,17 @@ static int look(struct part *p, struct error *e)
 	const struct pm_model *model;
 	struct pm_reader *reader;
 	struct pm_item item = { 0 };
-	struct stat st;
 	uint64_t chunks;
 	bool packed;
 	int r;
 
-	if (input_open(&reader, p->path, false, e))
+	if (spool_reader(&reader, &p->in, e))
 		return -e->number;
 	r = pm_reader_extent(reader, &p->from_ns, &p->to_ns, &chunks);
 	/* A compressed file cannot be hopped over: it is read. */
-	packed = r == -ESPIPE && !stat(p->path, &st) && S_ISREG(st.st_mode);
+	packed = r == -ESPIPE;
 	if (r && !packed)
-		r = error_set(e, -r, "%s: recordings that are merged have to be files, not streams", p->path);
+		r = error_sys(e, -r, "%s", p->in.name);
 	if (packed)
 		r = 0;
 	while (!r && (r = pm_reader_next(reader, &item)) > 0 && item.kind != PM_ITEM_CHUNK)
@@ -93,6 +92,7 @@ static int look(struct part *p, struct error *e)
 	if (r == 1) {
 		p->boot = strdup(pm_map_text(&model->header, PM_HEADER_BOOT_ID, ""));
 		p->host = strdup(pm_map_text(&model->header, PM_HEADER_HOST, ""));
+		memcpy(p->id, model->recording_id, sizeof(p->id));
 		p->has_wall = item.chunk.clocks.realtime;
 		p->offset_ns = (int64_t)(item.chunk.clocks.realtime - item.chunk.clocks.monotonic);
 		for (int more = packed; more > 0; more = pm_reader_next(reader, &item))
@@ -100,10 +100,10 @@ static int look(struct part *p, struct error *e)
 				p->from_ns = p->from_ns ? p->from_ns : item.chunk.from_ns;
 				p->to_ns = item.chunk.to_ns;
 			}
-		r = p->boot && p->host ? 0 : error_sys(e, ENOMEM, "%s", p->path);
+		r = p->boot && p->host ? 0 : error_sys(e, ENOMEM, "%s", p->in.name);
 	} else if (!e->text[0]) {
-		r = r ? error_sys(e, -r, "%s", p->path)
-		      : error_set(e, EINVAL, "%s: has no snapshot; there is nothing to merge", p->path);
+		r = r ? error_sys(e, -r, "%s", p->in.name)
+		      : error_set(e, EINVAL, "%s: has no snapshot; there is nothing to merge", p->in.name);
 	}
 	pm_reader_close(reader);
 	return r;
@@ -121,16 +121,20 @@ static int belong_together(const struct part *a, const struct part *b, struct er
 {
 	int64_t apart = a->offset_ns > b->offset_ns ? a->offset_ns - b->offset_ns : b->offset_ns - a->offset_ns;
 
+	if (!memcmp(a->id, b->id, sizeof(a->id)))
+		return error_set(e, EINVAL, "%s and %s are the same recording", a->in.name, b->in.name);
 	if (*a->host && *b->host && strcmp(a->host, b->host))
-		return error_set(e, EINVAL, "%s and %s are of different machines", a->path, b->path);
+		return error_set(e, EINVAL, "%s and %s are of different machines", a->in.name, b->in.name);
 	if (*a->boot && *b->boot) {
 		if (strcmp(a->boot, b->boot))
-			return error_set(e, EINVAL, "%s and %s are of different boots", a->path, b->path);
+			return error_set(e, EINVAL, "%s and %s are of different boots", a->in.name, b->in.name);
 	} else if (!a->has_wall || !b->has_wall || apart > 60000000000) {
-		return error_set(e, EINVAL, "nothing shows that %s and %s are of the same boot", a->path, b->path);
+		return error_set(e, EINVAL, "nothing shows that %s and %s are of the same boot", a->in.name,
+				 b->in.name);
 	}
 	if (b->from_ns < a->to_ns)
-		return error_set(e, EINVAL, "%s and %s overlap in time: they are not consecutive", a->path, b->path);
+		return error_set(e, EINVAL, "%s and %s overlap in time: they are not consecutive", a->in.name,
+				 b->in.name);
 	return 0;
 }
 
@@ -141,9 +145,13 @@ static int look_at_all(struct merge *m, struct error *e)
 	m->part = calloc((size_t)m->files.n, sizeof(*m->part));
 	if (!m->part)
 		return error_sys(e, ENOMEM, "inputs");
+	for (int i = 0; i < m->files.n; i++)
+		m->part[i].in.fd = -1;
 	for (int i = 0; i < m->files.n && !err; i++) {
-		m->part[i].path = m->files.path[i];
-		err = look(&m->part[i], e);
+		/* It is read for its times, and then once more. */
+		err = spool_open(&m->part[i].in, m->files.path[i], SPOOL_TWICE, e);
+		if (!err)
+			err = look(&m->part[i], e);
 	}
 	if (!err)
 		qsort(m->part, (size_t)m->files.n, sizeof(*m->part), by_time);
@@ -163,12 +171,12 @@ static int copy_all(struct merge *m, struct outfile *out, struct rewrite_result 
 	for (int i = 0; i < m->files.n && !err; i++) {
 		struct pm_reader *reader;
 
-		err = input_open(&reader, m->part[i].path, false, e);
+		err = spool_reader(&reader, &m->part[i].in, e);
 		if (err)
 			break;
 		err = rewrite_recording(w, reader, e);
 		if (err)
-			error_prefix(e, "%s", m->part[i].path);
+			error_prefix(e, "%s", m->part[i].in.name);
 		pm_reader_close(reader);
 	}
 	if (!err)
@@ -214,6 +222,7 @@ int cmd_merge(int argc, char **argv)
 	for (int i = 0; m.part && i < m.files.n; i++) {
 		free(m.part[i].boot);
 		free(m.part[i].host);
+		spool_close(&m.part[i].in);
 	}
 	free(m.part);
 	options_common_release(&common);

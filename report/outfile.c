@@ -21,7 +21,7 @@ static int open_temporary(struct outfile *o, const struct stat *old, struct erro
 	mode_t mask = umask(0);
 
 	umask(mask);
-	if (asprintf(&o->temporary, "%s.XXXXXX", o->path) < 0) {
+	if (asprintf(&o->temporary, "%s.XXXXXX", o->place) < 0) {
 		o->temporary = NULL;
 		return error_sys(e, ENOMEM, "%s", o->path);
 	}
@@ -41,6 +41,12 @@ static int open_path(struct outfile *o, bool overwrite, char *const *inputs, siz
 {
 	struct stat st;
 
+	/* A link stays one; what it leads to is written. */
+	o->place = realpath(o->path, NULL);
+	if (!o->place)
+		o->place = strdup(o->path);
+	if (!o->place)
+		return error_sys(e, ENOMEM, "%s", o->path);
 	if (stat(o->path, &st))
 		return errno == ENOENT ? open_temporary(o, NULL, e) : error_sys(e, errno, "%s", o->path);
 	for (size_t i = 0; i < n; i++)
@@ -102,7 +108,7 @@ int outfile_commit(struct outfile *o, struct error *e)
 	o->fd = -1;
 	if (close(fd))
 		err = error_sys(e, errno, "%s", o->path);
-	else if (o->temporary && rename(o->temporary, o->path))
+	else if (o->temporary && rename(o->temporary, o->place))
 		err = error_sys(e, errno, "%s", o->path);
 	if (!err) {
 		free(o->temporary);
@@ -120,5 +126,6 @@ void outfile_release(struct outfile *o)
 		unlink(o->temporary);
 	free(o->temporary);
 	free(o->path);
+	free(o->place);
 	*o = (struct outfile){ .fd = -1 };
 }

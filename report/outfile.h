@@ -13,6 +13,7 @@
 
 struct outfile {
 	char *path;      /* owned; "-": stdout */
+	char *place;     /* owned: the file itself, where `path` is a link */
 	char *temporary; /* owned; what is written until it is whole; NULL: written in place (a pipe, a device) */
 	int fd;
 	uint64_t bytes;

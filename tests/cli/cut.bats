@@ -147,7 +147,7 @@ assert longest < 200e6, longest'
 	[ "$status" -eq 2 ]
 	run "$bin/pmrep" merge -o both.pmr a.pmr a.pmr
 	[ "$status" -eq 2 ]
-	[[ $output == *overlap* ]]
+	[[ $output == *"the same recording"* ]]
 	[ ! -e both.pmr ]
 }
 
@@ -193,4 +193,38 @@ assert longest < 200e6, longest'
 	run "$bin/pmrep" cut -o /dev/full in.pmr
 	[ "$status" -eq 2 ]
 	run ! ls out.pmr.*
+}
+
+@test "sources that are none, and those of other machines" {
+	"$bin/pmrec" --quiet --sources=stat -i 50ms -n 3 -o in.pmr
+	run "$bin/pmrep" cut --sources=stat,stta -o x.pmr in.pmr
+	[ "$status" -eq 2 ]
+	[[ $output == *"no source 'stta'"* ]]
+	[ ! -e x.pmr ]
+	"$bin/pmrep" cut --sources=stat,msr,-hwmon -o x.pmr in.pmr
+}
+
+@test "the output is a link: what it leads to is written" {
+	"$bin/pmrec" --quiet --sources=stat -i 50ms -n 3 -o in.pmr
+	: >there.pmr
+	ln -s there.pmr link.pmr
+	"$bin/pmrep" cut -o link.pmr in.pmr
+	[ -L link.pmr ]
+	"$bin/pmrep" check --quiet there.pmr
+}
+
+@test "merge: from a pipe, and one recording twice" {
+	"$bin/pmrec" --quiet --sources=stat -i 50ms -n 3 -o a.pmr
+	"$bin/pmrec" --quiet --sources=stat -i 50ms -n 3 -o b.pmr
+	"$bin/pmrep" merge -o want.pmr a.pmr b.pmr
+	"$bin/pmrep" merge -o got.pmr b.pmr - <a.pmr
+	"$bin/pmrep" show --all --show=all --format=csv want.pmr | cut -d, -f2- >want
+	"$bin/pmrep" show --all --show=all --format=csv got.pmr | cut -d, -f2- >got
+	[ "$(wc -l <want)" -gt 10 ]
+	cmp want got
+	cp a.pmr copy.pmr
+	run "$bin/pmrep" merge -o x.pmr a.pmr b.pmr copy.pmr
+	[ "$status" -eq 2 ]
+	[[ $output == *"the same recording"* ]]
+	[ ! -e x.pmr ]
 }
