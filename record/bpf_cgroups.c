@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stddef.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "record/bpf_btf.h"
@@ -164,14 +165,22 @@ static int find_offsets(struct offsets *at, const struct root *root, struct erro
 	return 0;
 }
 
+/* What statfs() says of a hierarchy of version 2. */
+#define VERSION_2 0x63677270u
+
 /* The id of a cgroup of version 2 is the number of its directory. */
 static int put_places(const struct bpf_cgroups *g, const int *directory, struct error *e)
 {
 	for (uint32_t i = 0; i < g->n_cgroups; i++) {
+		struct statfs fs;
 		struct stat st;
 		uint64_t id;
-		int err = fstat(directory[i], &st) ? -errno : 0;
+		int err = fstat(directory[i], &st) || fstatfs(directory[i], &fs) ? -errno : 0;
 
+		if (!err && (uint32_t)fs.f_type != VERSION_2)
+			return error_set(e, ENOTSUP, "BPF programs know the cgroups of version 2 alone, and perf_event is "
+					 "in version 1 here; boot with cgroup_no_v1=perf_event, or count without "
+					 "--bpf-counters");
 		id = st.st_ino;
 		if (!err)
 			err = bpf_map_put(g->places, &id, &i);

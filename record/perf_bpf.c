@@ -291,13 +291,23 @@ static void raise_memlock(void)
 	(void)setrlimit(RLIMIT_MEMLOCK, &all);
 }
 
-int perf_bpf_check(const struct perf_source *s, const struct plan *p, struct error *e)
+int perf_bpf_check(const struct perf_source *s, struct plan *p, struct error *e)
 {
-	bool any = p->options->bpf_programs != NULL;
+	bool any = p->options->bpf_programs != NULL, groups = false;
+	int err;
 
-	for (size_t i = 0; i < s->set.n && !any; i++)
-		any = perf_way_of(p->options, &s->set.event[i]) != PERF_BY_READ;
-	return any ? bpf_check(p->root, e) : 0;
+	for (size_t i = 0; i < s->set.n; i++) {
+		const struct event *ev = &s->set.event[i];
+		enum perf_way way = perf_way_of(p->options, ev);
+
+		any = any || way != PERF_BY_READ;
+		groups = groups || ((way == PERF_BY_LEADER || way == PERF_BY_CGROUP) && ev->group &&
+				    !(ev->mods & EVENT_MOD_WEAK));
+	}
+	err = any ? bpf_check(p->root, e) : 0;
+	if (err || !groups)
+		return err;
+	return plan_refused(p, PM_OK, NULL, "BPF counts the events of a group one by one");
 }
 
 /* What the options alone do not tell: single events have the modifier. */

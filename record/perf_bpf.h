@@ -33,8 +33,9 @@ struct perf_bpf;
 /* What one of them has; opaque. */
 struct bpf_group;
 
-/* Before anything is opened: whether BPF may count at all, if it is to. 0, or -errno with cause and cure in *e. */
-int perf_bpf_check(const struct perf_source *s, const struct plan *p, struct error *e);
+/* Before anything is opened: whether BPF may count at all, if it is to; says what it does otherwise than asked. 0, or
+ * -errno with cause and cure in *e. */
+int perf_bpf_check(const struct perf_source *s, struct plan *p, struct error *e);
 /* Once groups are settled: looks for the programs of -b and loads those that count. 0, or -errno with the text in
  * *e. */
 int perf_bpf_begin(struct perf_source *s, struct plan *p, struct error *e);

@@ -148,6 +148,14 @@ need_bpffs() {
 	at_most "$(count x.pmr minor-faults:b)" "$(count x.pmr minor-faults)" 5 200
 }
 
+@test "the events of a group are counted one by one, which is said" {
+	need_bpf
+	run "$bin/pmrec" --sources=perf --bpf-counters -i 0 -e '{cs,minor-faults}' -o x.pmr true
+	[ "$status" = 0 ]
+	[[ $output == *"pmrec: BPF counts the events of a group one by one"* ]]
+	[ "$(count x.pmr minor-faults)" -gt 0 ]
+}
+
 @test "cgroups: each its own, those above with it, and no descriptor for any of their events" {
 	need_bpf
 	root=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)

@@ -166,6 +166,8 @@ total() {
 	perf --privacy=full -i 0 -e minor-faults --for-each-cgroup "pm-$id-a" -o x.pmr -- \
 		sh -c "$(declare -f faults_in); root=$root; faults_in a 4000"
 	[ "$(total 15 "pm-$id-a" minor-faults x.pmr --per-cgroup)" -ge 4000 ]
+	run -125 "$bin/pmrec" --bpf-counters -e cs --for-each-cgroup "pm-$id-a" -o y.pmr
+	[[ $output == *"version 2 alone"*"cgroup_no_v1"* || $output == *"CAP_BPF"* ]]
 }
 
 threads='
