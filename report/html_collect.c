@@ -18,11 +18,18 @@ enum { SHEET_PLACES, SHEET_PACKAGES, SHEET_OTHERS, SHEETS };
 
 enum { SET_NEAR, SET_FAR, SET_TOTALS, SETS };
 
+/* A cell and the series that its values go on with. */
+struct drawn {
+	const struct sheet_cell *cell;
+	uint32_t place, row;
+	uint8_t set; /* SET_NEAR, ... */
+};
+
 struct layout {
 	struct sheet sheet;
 	bool built;
-	uint32_t *series; /* owned; by cell, in the order of rows; PM_NONE: none */
-	uint8_t *set;     /* owned; by row: SET_NEAR, ... */
+	struct drawn *drawn; /* owned */
+	size_t n_drawn;
 };
 
 struct collect {
@@ -85,8 +92,7 @@ static void forget_layout(struct collect *c)
 
 		if (l->built)
 			sheet_release(&l->sheet);
-		free(l->series);
-		free(l->set);
+		free(l->drawn);
 		*l = (struct layout){ 0 };
 	}
 	if (c->bound)
@@ -97,16 +103,25 @@ static void forget_layout(struct collect *c)
 	c->shown = c->others = NULL;
 }
 
+/* As values of counters lie in memory, which is faster where it is much. */
+static int compare_drawn(const void *left, const void *right)
+{
+	const struct drawn *a = left, *b = right;
+
+	if (a->cell->column != b->cell->column)
+		return a->cell->column < b->cell->column ? -1 : 1;
+	return (a->row > b->row) - (a->row < b->row);
+}
+
 static int name_cells(struct collect *c, struct layout *l, bool totals)
 {
-	uint32_t cells = 0, at = 0, metric, row;
+	uint32_t cells = 0, metric, row, place;
 	int err = 0;
 
 	for (uint32_t i = 0; i < l->sheet.n_rows; i++)
 		cells += l->sheet.row[i].n_cells;
-	l->series = calloc((size_t)cells + 1, sizeof(*l->series));
-	l->set = calloc((size_t)l->sheet.n_rows + 1, sizeof(*l->set));
-	if (!l->series || !l->set)
+	l->drawn = calloc((size_t)cells + 1, sizeof(*l->drawn));
+	if (!l->drawn)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < l->sheet.n_rows && !err; i++) {
 		const struct sheet_row *from = &l->sheet.row[i];
@@ -115,14 +130,18 @@ static int name_cells(struct collect *c, struct layout *l, bool totals)
 		if ((err = html_find_row(c->r, &c->rows, c->places, &from->place, &row)))
 			break;
 		set = totals ? SET_TOTALS : c->r->row[row].far ? SET_FAR : SET_NEAR;
-		l->set[i] = (uint8_t)set;
 		for (uint32_t k = 0; k < from->n_cells && !err; k++) {
-			err = html_find_metric(c->r, &c->metrics, l->sheet.column[from->cell[k].column].metric,
-					       !totals, &metric);
+			const struct sheet_cell *cell = &from->cell[k];
+
+			err = html_find_metric(c->r, &c->metrics, l->sheet.column[cell->column].metric, !totals,
+					       &metric);
 			if (!err)
-				err = find_series(c, set, metric, row, &l->series[at++]);
+				err = find_series(c, set, metric, row, &place);
+			if (!err && place != PM_NONE)
+				l->drawn[l->n_drawn++] = (struct drawn){ cell, place, i, (uint8_t)set };
 		}
 	}
+	qsort(l->drawn, l->n_drawn, sizeof(*l->drawn), compare_drawn);
 	return err;
 }
 
@@ -210,31 +229,20 @@ static int lay_out(void *ctx, const struct places *places, struct replay *replay
 /* The intervals in `steps`, the first of which is number `first` of those in the sheets. */
 static void take_sheet(struct collect *c, const struct layout *l, size_t first, bool again)
 {
-	const uint32_t *place = l->series;
+	for (size_t i = 0; i < l->n_drawn; i++) {
+		const struct drawn *f = &l->drawn[i];
+		struct html_value_run run = {
+			.value = f->cell->value + first,
+			.partial = f->cell->partial ? f->cell->partial + first : NULL,
+			.again = again,
+		};
 
-	for (uint32_t row = 0; row < l->sheet.n_rows; row++) {
-		const struct sheet_row *from = &l->sheet.row[row];
-		const struct html_steps *steps = &c->steps[l->set[row]];
-		struct html_set *set = set_at(c->r, l->set[row]);
-
-		for (uint32_t i = 0; i < from->n_cells; i++, place++) {
-			const struct sheet_cell *cell = &from->cell[i];
-			struct html_value_run run = {
-				.value = cell->value + first,
-				.partial = cell->partial ? cell->partial + first : NULL,
-				.again = again,
-			};
-
-			if (*place != PM_NONE)
-				html_set_take(set, *place, steps, &run);
-		}
+		html_set_take(set_at(c->r, f->set), f->place, &c->steps[f->set], &run);
 	}
 }
 
-static void take_steps(struct collect *c, size_t first, size_t n, bool again)
+static void take_steps(struct collect *c, size_t first, bool again)
 {
-	for (int set = 0; set < SETS; set++)
-		c->steps[set].n = n;
 	for (int i = 0; i < SHEETS; i++)
 		if (c->layout[i].built)
 			take_sheet(c, &c->layout[i], first, again);
@@ -242,14 +250,19 @@ static void take_steps(struct collect *c, size_t first, size_t n, bool again)
 		html_set_end_steps(set_at(c->r, set), &c->steps[set]);
 }
 
-static void set_step(struct collect *c, size_t step, const struct interval *interval, uint32_t parts)
+static void begin_steps(struct collect *c)
+{
+	for (int set = 0; set < SETS; set++)
+		c->steps[set].n = c->steps[set].n_runs = 0;
+}
+
+static void add_step(struct collect *c, const struct interval *interval, const uint32_t bucket[static SETS],
+		     uint32_t parts)
 {
 	double seconds = interval->duration_ns ? (double)interval->duration_ns / 1e9 : 1e-9;
 
-	for (int set = 0; set < SETS; set++) {
-		c->steps[set].weight_s[step] = seconds / parts;
-		c->steps[set].partial[step] = interval->partial;
-	}
+	for (int set = 0; set < SETS; set++)
+		html_steps_add(&c->steps[set], bucket[set], seconds / parts, interval->partial);
 }
 
 static void find_origin(struct collect *c, const struct interval *interval)
@@ -283,34 +296,37 @@ static void take_interval(struct collect *c, const struct interval *interval, si
 	double length, from = begin_of(c, interval, &length);
 	uint32_t parts = parts_of(c, from, length);
 
-	set_step(c, 0, interval, parts);
 	for (uint32_t i = 0; i < parts; i++) {
 		double at = from + length * (i + 0.5) / parts;
+		uint32_t bucket[SETS];
 
 		html_set_reach(&c->r->near, at);
 		html_set_reach(&c->r->far, at);
 		for (int set = 0; set < SETS; set++)
-			c->steps[set].bucket[0] = set_at(c->r, set)->open_at;
-		take_steps(c, k, 1, i > 0);
+			bucket[set] = set_at(c->r, set)->open_at;
+		begin_steps(c);
+		add_step(c, interval, bucket, parts);
+		take_steps(c, k, i > 0);
 	}
 }
 
-/* Whether the interval lies in one bucket of each set, behind those of the steps before. */
-static bool add_step(struct collect *c, size_t step, const struct interval *interval)
+/* Adds the interval if it lies in one bucket of each set, not before that of the step before. */
+static bool add_simple_step(struct collect *c, const struct interval *interval)
 {
 	double length, from = begin_of(c, interval, &length);
+	uint32_t bucket[SETS];
 
-	if (step == HTML_STEPS || length > c->r->near.width_s * 1.5)
+	if (c->steps[0].n == HTML_STEPS || length > c->r->near.width_s * 1.5)
 		return false;
 	for (int set = 0; set < SET_TOTALS; set++) {
-		uint32_t *bucket = &c->steps[set].bucket[step];
+		const struct html_steps *s = &c->steps[set];
 
-		if (!html_set_has(set_at(c->r, set), from + length * 0.5, bucket) ||
-		    (step && bucket[0] < bucket[-1]))
+		if (!html_set_has(set_at(c->r, set), from + length * 0.5, &bucket[set]) ||
+		    (s->n && bucket[set] < s->run[s->n_runs - 1].bucket))
 			return false;
 	}
-	c->steps[SET_TOTALS].bucket[step] = c->r->totals.open_at;
-	set_step(c, step, interval, 1);
+	bucket[SET_TOTALS] = c->r->totals.open_at;
+	add_step(c, interval, bucket, 1);
 	return true;
 }
 
@@ -324,10 +340,11 @@ static int intervals(void *ctx, const struct interval *interval, size_t n, struc
 	if (n)
 		find_origin(c, interval);
 	for (size_t k = 0, taken; k < n; k += taken) {
-		for (taken = 0; k + taken < n && add_step(c, taken, &interval[k + taken]);)
+		begin_steps(c);
+		for (taken = 0; k + taken < n && add_simple_step(c, &interval[k + taken]);)
 			taken++;
 		if (taken) {
-			take_steps(c, k, taken, false);
+			take_steps(c, k, false);
 		} else {
 			take_interval(c, &interval[k], k);
 			taken = 1;

@@ -393,8 +393,11 @@ static void put_moment(const struct html_recording *r, uint32_t which, struct bu
 static void put_moments(const struct html_recording *r, struct buf *out)
 {
 	if (!r->n_moments) {
-		if (r->near.used < BUCKETS_LEAST)
-			buf_printf(out, "<p class=empty>Of fewer than %d intervals none can stand out.</p>\n",
+		if (!r->near.n)
+			buf_addstr(out, "<p class=empty>No metric of the system, packages or devices has values "
+					"over time.</p>\n");
+		else if (r->near.used < BUCKETS_LEAST)
+			buf_printf(out, "<p class=empty>With fewer than %d intervals no moment can stand out.</p>\n",
 				   BUCKETS_LEAST);
 		else
 			buf_addstr(out, "<p class=empty>No moment stands out: all values of the system, packages and "

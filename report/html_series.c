@@ -37,6 +37,7 @@ void html_set_release(struct html_set *s)
 	free(s->block);
 	free(s->series);
 	free(s->open);
+	free(s->taken);
 	*s = (struct html_set){ 0 };
 }
 
@@ -121,10 +122,15 @@ static int grow(struct html_set *s)
 	uint32_t cap = s->cap_series ? s->cap_series * 2 : 64;
 	struct html_bucket *open = reallocarray(s->open, cap, sizeof(*open));
 	struct html_series *series;
+	uint32_t *taken;
 
 	if (!open)
 		return -ENOMEM;
 	s->open = open;
+	taken = reallocarray(s->taken, cap, sizeof(*taken));
+	if (!taken)
+		return -ENOMEM;
+	s->taken = taken;
 	series = reallocarray(s->series, cap, sizeof(*series));
 	if (!series)
 		return -ENOMEM;
@@ -169,6 +175,7 @@ int html_set_add(struct html_set *s, uint32_t metric, uint32_t row, bool totals,
 	if ((err = make_block(s, s->n, totals)))
 		return err;
 	s->open[s->n] = (struct html_bucket){ 0 };
+	s->taken[s->n] = s->steps - 1;
 	s->series[s->n] = (struct html_series){ .metric = metric, .row = row };
 	*place = s->n++;
 	return 0;
@@ -201,6 +208,19 @@ bool html_set_has(const struct html_set *s, double at_s, uint32_t *bucket)
 		return false;
 	*bucket = (uint32_t)at;
 	return true;
+}
+
+void html_steps_add(struct html_steps *s, uint32_t bucket, double weight_s, bool partial)
+{
+	size_t k = s->n++;
+
+	s->weight_s[k] = weight_s;
+	s->weight[k] = (float)weight_s;
+	s->partial[k] = partial;
+	s->some_partial = partial || (k && s->some_partial);
+	if (!s->n_runs || s->run[s->n_runs - 1].bucket != bucket)
+		s->run[s->n_runs++].bucket = bucket;
+	s->run[s->n_runs - 1].end = (uint32_t)s->n;
 }
 
 static inline void take(struct html_bucket *b, float weight_s, float v)
@@ -251,67 +271,68 @@ static struct html_bucket take_careful(struct html_set *s, struct html_series *x
 		}
 		if (!run->again)
 			x->partial += steps->partial[k] || (run->partial && run->partial[k]);
-		take(&b, (float)steps->weight_s[k], (float)v->v);
+		take(&b, steps->weight[k], (float)v->v);
 		if (!s->quick)
 			take_total(x, steps->weight_s[k], v->v, run->again);
 	}
 	return b;
 }
 
-/* The same for numbers that are all there, which of very many series nearly all are. */
-static struct html_bucket take_plain(struct html_bucket b, const struct html_steps *steps, size_t k, size_t end,
-				     const struct value *value)
+/* The same for numbers that are all there, which of very many series nearly all are; false: some are not, and nothing
+ * was done. What is missing or no number leaves no number for a sum. */
+static bool take_plain(struct html_bucket *bucket, const struct html_steps *steps, size_t k, size_t end,
+		       const struct value *value)
 {
+	struct html_bucket b = *bucket;
+	uint32_t reasons = 0;
+
 	if (b.weight == 0)
 		b.low = b.high = (float)value[k].v;
 	for (; k < end; k++) {
-		float v = (float)value[k].v, weight_s = (float)steps->weight_s[k];
+		float v = (float)value[k].v;
 
+		reasons |= value[k].reason;
 		b.low = v < b.low ? v : b.low;
 		b.high = v > b.high ? v : b.high;
-		b.sum += v * weight_s;
-		b.weight += weight_s;
+		b.sum += v * steps->weight[k];
+		b.weight += steps->weight[k];
 	}
-	return b;
-}
-
-static bool is_plain(const struct html_set *s, const struct html_steps *steps, const struct html_value_run *run)
-{
-	bool plain = s->quick && !run->partial;
-
-	for (size_t k = 0; plain && k < steps->n; k++)
-		plain = is_number(&run->value[k]) && !steps->partial[k];
-	return plain;
+	if (reasons || b.sum - b.sum != 0)
+		return false;
+	*bucket = b;
+	return true;
 }
 
 void html_set_take(struct html_set *s, uint32_t place, const struct html_steps *steps,
 		   const struct html_value_run *run)
 {
 	struct html_series *x = &s->series[place];
-	bool plain = is_plain(s, steps, run);
+	bool plain = s->quick && !run->partial && !steps->some_partial;
 	struct html_bucket b = s->open[place];
 	uint32_t at = s->open_at;
+	size_t k = 0;
 
-	for (size_t k = 0, end; k < steps->n; k = end) {
-		if (steps->bucket[k] != at) {
+	for (size_t i = 0; i < steps->n_runs; k = steps->run[i++].end) {
+		const struct html_run *r = &steps->run[i];
+
+		if (r->bucket != at) {
 			close_of(s, place, at, &b);
 			b = (struct html_bucket){ 0 };
-			at = steps->bucket[k];
+			at = r->bucket;
 		}
-		for (end = k + 1; end < steps->n && steps->bucket[end] == at;)
-			end++;
-		b = plain ? take_plain(b, steps, k, end, run->value) : take_careful(s, x, b, steps, k, end, run);
+		if (!plain || !take_plain(&b, steps, k, r->end, run->value))
+			b = take_careful(s, x, b, steps, k, r->end, run);
 	}
 	s->open[place] = b;
-	x->taken = s->steps;
+	s->taken[place] = s->steps;
 }
 
 void html_set_end_steps(struct html_set *s, const struct html_steps *steps)
 {
-	uint32_t last = steps->bucket[steps->n - 1];
+	uint32_t last = steps->run[steps->n_runs - 1].bucket;
 
 	for (uint32_t i = 0; i < s->n && last != s->open_at; i++) {
-		if (s->series[i].taken == s->steps)
+		if (s->taken[i] == s->steps)
 			continue;
 		close_of(s, i, s->open_at, &s->open[i]);
 		s->open[i] = (struct html_bucket){ 0 };

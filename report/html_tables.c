@@ -102,6 +102,12 @@ void html_put_summary(const struct html_page *p, const struct html_recording *r,
 		out->err = -ENOMEM;
 		return;
 	}
+	if (!r->near.n) {
+		buf_addstr(out, "<p class=empty>No metric of the system or its packages could be computed: what "
+				"they need was not recorded, or is lost.</p>\n");
+		free(column);
+		return;
+	}
 	for (uint32_t i = 0; i < r->n_rows && n < 9; i++)
 		if (is_main(&r->row[i]))
 			column[n++] = i;
@@ -252,6 +258,8 @@ void html_put_resolution(const struct html_page *p, struct buf *out)
 		const struct html_recording *r = &p->recording[i];
 		double near = r->near.width_s * p->near.merge, far = r->far.width_s * p->far.merge;
 
+		if (!r->interval_s || !r->near.n)
+			continue;
 		if (near <= r->interval_s * 1.01 && (far <= r->interval_s * 1.01 || !r->far.n || !p->far.bytes))
 			continue;
 		buf_addstr(out, "<p class=hint>");

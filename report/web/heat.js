@@ -128,7 +128,7 @@ function heatBuild() {
 	});
 	const place = byId("heat-place");
 	if (!metrics.length) {
-		place.append(make("p", null, data.reducedFar ? "Single CPUs were left out to keep the page small." :
+		place.append(make("p", { class: "empty" }, data.reducedFar ? "Single CPUs were left out to keep the page small." :
 			"No metric that is drawn was recorded of single CPUs."));
 		return;
 	}
