@@ -72,7 +72,8 @@ static bool moves_band(const struct pm_band *b, uint8_t stored, uint32_t first, 
 		uint64_t other = 0;
 
 		if (stored == PM_STORED_DISTANCES)
-			other = b->ref_first == PM_REF_TICK ? add_ns : add[b->ref_first + (b->ref_columns == 1 ? 0 : c)];
+			other = b->ref_first == PM_REF_TICK ? add_ns :
+							      add[b->ref_first + (b->ref_columns == 1 ? 0 : c)];
 		if (add[first + c] != other)
 			return false;
 	}

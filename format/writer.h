@@ -55,9 +55,9 @@ struct pm_reader;
 struct pm_repack {
 	const uint32_t *group;
 	uint32_t n;
-	/* Of each group, by id - 1: what is added to each of its columns, modulo the width of their counters; NULL, or
-	 * one of them: nothing. Then differences alone can stay: a key chunk is -EAGAIN, and any chunk behind one that
-	 * was written by pm_writer_chunk(), unless pm_repack_follows() says that they belong together. */
+	/* Of each group, by id - 1: what is added to each of its columns, modulo the width of their counters; NULL,
+	 * or one of them: nothing. Then differences alone can stay: a key chunk is -EAGAIN, and any chunk behind one
+	 * that was written by pm_writer_chunk(), unless pm_repack_follows() says that they belong together. */
 	const uint64_t *const *add;
 	uint64_t add_ns; /* to ticks */
 };

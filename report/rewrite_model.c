@@ -434,8 +434,9 @@ static int copy_probes(struct rewrite *w, const struct pm_model *in)
 			.reason = from->reason,
 		};
 
-		r = !copy.source || !copy.what || (from->hint && !copy.hint) ? -ENOMEM
-									      : pm_map_copy(&copy.attrs, &from->attrs);
+		r = -ENOMEM;
+		if (copy.source && copy.what && (!from->hint || copy.hint))
+			r = pm_map_copy(&copy.attrs, &from->attrs);
 		if (!r && w->rules->probe)
 			r = w->rules->probe(w->rules->ctx, &copy);
 		if (r == REWRITE_KEEP && !probe_again(w, &copy))

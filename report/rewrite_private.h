@@ -1,5 +1,5 @@
-/* How the parts of a rewrite fit together: rewrite.c leads, rewrite_model.c maps definitions, rewrite_gather.c gathers
- * the numbers, rewrite_rows.c writes them. */
+/* How the parts of a rewrite fit together: rewrite.c leads, rewrite_model.c maps definitions, rewrite_gather.c
+ * gathers the numbers, rewrite_rows.c writes them. */
 #ifndef REPORT_REWRITE_PRIVATE_H
 #define REPORT_REWRITE_PRIVATE_H
 

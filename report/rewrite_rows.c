@@ -63,8 +63,10 @@ static void add_carry(const struct pm_counter *c, const struct rewrite_carry *ca
 	}
 	if (c->semantics == PM_PEAK)
 		*v = larger(c->type, carry->v, *v) ? carry->v : *v;
+	else if (c->type == PM_F64)
+		*v = double_to_bits(double_from_bits(*v) + double_from_bits(carry->v));
 	else
-		*v = c->type == PM_F64 ? double_to_bits(double_from_bits(*v) + double_from_bits(carry->v)) : *v + carry->v;
+		*v += carry->v;
 }
 
 bool rewrite_adds_up(const struct pm_counter *c)

@@ -252,7 +252,7 @@ static int finder_init(struct finder *f, const struct stat_sheet *s)
 	f->row = calloc((size_t)m->n_instances + 2, sizeof(*f->row));
 	if (!f->start || !f->track || !f->seen || !f->row)
 		return -ENOMEM;
-	/* start[c + 2] counts those of c, start[c + 1] is then where the next of c goes; at last start[c] is right. */
+	/* start[c + 2] counts those of c; start[c + 1] is then where the next of c goes; at last start[c] holds. */
 	for (size_t t = 0; t < n; t++)
 		f->start[replay_track(s->replay, t).counter + 2]++;
 	for (uint32_t c = 1; c < m->n_counters + 3; c++)

@@ -112,8 +112,9 @@ int resolve_add(struct resolver *r, struct event *ev, const char *body, bool exp
 	return 0;
 tool_mods:
 	event_release(ev);
-	return resolve_fail(r, EINVAL, n->column, "pmrec counts %.60s itself, of the whole: modifiers, cpu and percore "
-			    "do not concern it", body);
+	return resolve_fail(r, EINVAL, n->column,
+			    "pmrec counts %.60s itself, of the whole: modifiers, cpu and percore do not concern it",
+			    body);
 no_memory:
 	event_release(ev);
 	return error_set(r->e, ENOMEM, "out of memory");
