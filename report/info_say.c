@@ -317,6 +317,40 @@ static void missing(struct report *p)
 
 #define EVENTS_SHOWN 40
 
+/* Times and sizes with units that fit them; what getrusage() counted is for those who want all. */
+static void add_event(struct buf *b, const struct pm_map *attrs, bool all)
+{
+	for (uint32_t i = 0; i < attrs->n; i++) {
+		const struct pm_field *f = &attrs->field[i];
+		const struct pm_map one = { .field = &attrs->field[i], .n = 1 };
+		uint64_t n = pm_map_u64(attrs, f->key, 0);
+
+		if (f->key == PM_EVENT_KEY_RUSAGE && !all)
+			continue;
+		buf_addch(b, ' ');
+		switch (f->key) {
+		case PM_EVENT_KEY_USER_NS:
+			buf_addstr(b, "user=");
+			add_ns(b, n);
+			break;
+		case PM_EVENT_KEY_SYSTEM_NS:
+			buf_addstr(b, "system=");
+			add_ns(b, n);
+			break;
+		case PM_EVENT_KEY_ELAPSED_NS:
+			buf_addstr(b, "elapsed=");
+			add_ns(b, n);
+			break;
+		case PM_EVENT_KEY_MAXRSS:
+			buf_addstr(b, "maxrss=");
+			add_bytes(b, n);
+			break;
+		default:
+			map_text(&one, pm_event_keys, b);
+		}
+	}
+}
+
 static void events(struct report *p, bool all)
 {
 	uint64_t all_events = p->s->n_events + p->s->more_events;
@@ -339,8 +373,8 @@ static void events(struct report *p, bool all)
 		}
 		snprintf(when, sizeof(when), "%+.3f s", ((double)e->time_ns - (double)p->s->first_ns) / 1e9);
 		buf_clear(&p->cell);
-		buf_printf(&p->cell, "%s ", name ? name : "of a later version");
-		map_text(&e->attrs, pm_event_keys, &p->cell);
+		buf_addstr(&p->cell, name ? name : "of a later version");
+		add_event(&p->cell, &e->attrs, all);
 		fact(p, when, buf_str(&p->cell), privacy);
 	}
 	if (shown < all_events)

@@ -84,6 +84,7 @@ print(d if isinstance(d, str) else json.dumps(d))' "$1"
 	grep -q '"event":"child-start"' events
 	grep '"event":"child-exit"' events | grep -q 'exit=3'
 	"$bin/pmrep" info c.pmr | grep -q 'command  *sh'
+	"$bin/pmrep" info c.pmr | grep 'child-exit' | grep -qE 'elapsed=[0-9.]+ m?s'
 }
 
 @test "text of a recording never controls the terminal" {
