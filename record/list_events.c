@@ -235,7 +235,9 @@ static void add_tracepoints(struct listing *l, const struct event_view *v)
 		add(l, "SYSTEM:NAME", "tracepoint", NULL,
 		    "cannot be listed: tracefs is not mounted (mount -t tracefs nodev /sys/kernel/tracing)");
 	else if (n < 0 && !l->err)
-		add(l, "SYSTEM:NAME", "tracepoint", NULL, "cannot be listed: tracefs may not be read");
+		add(l, "SYSTEM:NAME", "tracepoint", NULL,
+		    "cannot be listed: tracefs may not be read (as root: mount -o remount,mode=750,gid=GROUP "
+		    "/sys/kernel/tracing)");
 }
 
 bool list_cpu_id(const struct root *root, char *id, size_t size)
