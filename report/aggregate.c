@@ -33,6 +33,7 @@ void aggregate_release(struct aggregate *a)
 void aggregate_begin(struct aggregate *a, size_t n)
 {
 	a->n = n;
+	a->whole = 0;
 	memset(a->sum, 0, n * sizeof(*a->sum));
 	memset(a->count, 0, n * sizeof(*a->count));
 	memset(a->lost, 0, n * sizeof(*a->lost));
@@ -44,6 +45,11 @@ static bool is_away(uint16_t reason, bool may_go)
 	return status_absent(reason) || (may_go && reason == PM_REASON_GONE);
 }
 
+static uint32_t count_at(const struct aggregate *a, size_t k)
+{
+	return a->count[k] + a->whole;
+}
+
 static void add_one(struct aggregate *a, size_t k, const struct value *v, enum pm_aggregation rule, bool may_go)
 {
 	if (v->reason) {
@@ -52,7 +58,7 @@ static void add_one(struct aggregate *a, size_t k, const struct value *v, enum p
 		why[k] = why[k] ? why[k] : v->reason;
 		return;
 	}
-	if (!a->count[k])
+	if (!count_at(a, k))
 		a->sum[k] = v->v;
 	else if (rule == PM_AGG_SUM || rule == PM_AGG_MEAN)
 		a->sum[k] += v->v;
@@ -61,18 +67,24 @@ static void add_one(struct aggregate *a, size_t k, const struct value *v, enum p
 	a->count[k]++;
 }
 
+static bool all_there(const struct value *v, size_t n)
+{
+	uint16_t any = 0;
+
+	for (size_t k = 0; k < n; k++)
+		any |= v[k].reason;
+	return !any;
+}
+
 void aggregate_add(struct aggregate *a, const struct value *v, enum pm_aggregation rule, bool may_go)
 {
-	if (rule == PM_AGG_SUM) {
-		/* Nearly all values of nearly all recordings come through here. */
-		for (size_t k = 0; k < a->n; k++) {
-			if (__builtin_expect(v[k].reason, 0)) {
-				add_one(a, k, &v[k], rule, may_go);
-				continue;
-			}
-			a->sum[k] += v[k].v;
-			a->count[k]++;
-		}
+	/* Nearly all values of nearly all recordings come through here. */
+	if (rule == PM_AGG_SUM && all_there(v, a->n)) {
+		double *restrict sum = a->sum;
+
+		for (size_t k = 0, n = a->n; k < n; k++)
+			sum[k] += v[k].v;
+		a->whole++;
 		return;
 	}
 	for (size_t k = 0; k < a->n; k++)
@@ -98,17 +110,18 @@ void aggregate_add_one_of(struct aggregate *a, const struct value *const *v, siz
 static struct value result(const struct aggregate *a, size_t k, enum pm_aggregation rule, enum aggregate_as as)
 {
 	bool tolerant = rule == PM_AGG_MEAN || rule == PM_AGG_MAX || rule == PM_AGG_MIN || rule == PM_AGG_FIRST;
+	uint32_t count = count_at(a, k);
 
-	if (a->lost[k] && !(tolerant && as == AGGREGATE_BY_RULE && a->count[k]))
+	if (a->lost[k] && !(tolerant && as == AGGREGATE_BY_RULE && count))
 		return value_missing(a->lost[k]);
-	if (!a->count[k])
+	if (!count)
 		return value_missing(a->away[k] ? a->away[k] : VALUE_NO_INPUT);
 	if (as == AGGREGATE_COUNT)
-		return value_of(a->count[k]);
-	if (as == AGGREGATE_BY_RULE && rule == PM_AGG_NONE && a->count[k] > 1)
+		return value_of(count);
+	if (as == AGGREGATE_BY_RULE && rule == PM_AGG_NONE && count > 1)
 		return value_missing(REPORT_LEVEL);
 	if (as == AGGREGATE_BY_RULE && rule == PM_AGG_MEAN)
-		return value_of(a->sum[k] / a->count[k]);
+		return value_of(a->sum[k] / count);
 	return value_of(a->sum[k]);
 }
 

@@ -28,13 +28,13 @@ struct html_series {
 	uint64_t present, missing, partial; /* intervals; those in which the thing was not there count in none */
 	uint16_t reason;            /* of the first that is missing */
 	uint32_t layout;            /* the owner's: in which it was laid out last */
-	uint32_t taken;             /* html_set.steps when values were taken last */
 };
 
 struct html_set {
 	struct html_series *series; /* owned */
 	uint32_t n, cap_series;
 	struct html_bucket *open;   /* owned; by series: the bucket at hand, so that what is written lies together */
+	uint32_t *taken;            /* owned; by series: `steps` when values were taken last */
 	struct html_bucket **block; /* owned, as are the blocks; NULL: one of totals only */
 	uint32_t n_blocks;
 	uint32_t open_at;           /* which bucket that is */
@@ -71,13 +71,19 @@ struct html_value_run {
 
 #define HTML_STEPS 128
 
-/* Intervals in a row, each of which lies in one bucket; the buckets ascend, and all lie within the set. */
+/* Intervals in a row, each of which lies in one bucket; the buckets ascend, and all lie within the set. To be filled
+ * by html_steps_add() after n = n_runs = 0. */
 struct html_steps {
-	size_t n;
-	uint32_t bucket[HTML_STEPS];
+	size_t n, n_runs;
 	double weight_s[HTML_STEPS]; /* for how long the values were observed */
-	bool partial[HTML_STEPS];
+	float weight[HTML_STEPS];    /* the same */
+	bool partial[HTML_STEPS], some_partial;
+	struct html_run {
+		uint32_t bucket;
+		uint32_t end; /* the first step behind those that lie in it */
+	} run[HTML_STEPS];
 };
+void html_steps_add(struct html_steps *s, uint32_t bucket, double weight_s, bool partial);
 /* Whether an interval at that time can be one of such steps; its bucket goes to *bucket. */
 bool html_set_has(const struct html_set *s, double at_s, uint32_t *bucket);
 void html_set_take(struct html_set *s, uint32_t place, const struct html_steps *steps,

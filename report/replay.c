@@ -204,24 +204,26 @@ static bool fill_seconds(struct replay *r, const struct pm_group *g, const struc
 	return true;
 }
 
-static void feed_chunk_group(struct replay *r, const struct pm_chunk_group *cg, uint32_t row, uint32_t end,
+/* Group `i` of the chunk. */
+static void feed_chunk_group(struct replay *r, const struct pm_chunk *chunk, uint32_t i, uint32_t row, uint32_t end,
 			     const bool *closes, bool all_close)
 {
+	const struct pm_chunk_group *cg = &chunk->group[i];
 	const struct pm_group *g = pm_model_group(r->model, cg->group);
 	const struct group_feeds *f;
 	size_t stride = cg->stride;
 	double seconds[PM_CHUNK_ROWS];
-	bool filled;
+	bool filled, gathered = chunk == &r->gather.chunk;
 
 	if (!g || cg->absent || cg->group > r->n_groups)
 		return;
 	f = &r->group[cg->group - 1];
 	filled = all_close && f->timed && fill_seconds(r, g, cg, row, end);
-	for (uint32_t i = 0; i < f->n; i++) {
-		const struct feed *x = &f->feed[i];
+	for (uint32_t k = 0; k < f->n; k++) {
+		const struct feed *x = &f->feed[k];
 		struct column c = times_of(g, cg, x->time);
 
-		c.v = cg->v + x->column * stride;
+		c.v = gathered ? gather_column(&r->gather, i, x->column) : cg->v + x->column * stride;
 		c.status = cg->status ? cg->status + x->column * stride : NULL;
 		if (filled) {
 			c.seconds = r->seconds + (size_t)x->time * end;
@@ -270,7 +272,7 @@ static int feed_slice(struct replay *r, const struct pm_chunk *c, uint32_t row, 
 		      size_t n)
 {
 	for (uint32_t i = 0; i < c->n_groups; i++)
-		feed_chunk_group(r, &c->group[i], row, end, closes, n == end - row);
+		feed_chunk_group(r, c, i, row, end, closes, n == end - row);
 	for (size_t i = 0; i < r->n_tracks && r->unseen; i++) {
 		struct track *t = &r->track[i];
 

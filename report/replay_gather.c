@@ -8,22 +8,30 @@
 
 #include "report/replay_private.h"
 
-#define GATHER_BYTES (4u << 20) /* that columns may take */
+#define GATHER_BYTES (4u << 20) /* that rows may take */
+#define GATHER_LEAST 8          /* rows */
+#define AHEAD (4 * GATHER_TILE) /* columns that will be asked for soon */
+
+static void group_release(struct gathered *x)
+{
+	free(x->row);
+	free(x->time);
+	free(x->tile);
+	free(x->status);
+	*x = (struct gathered){ 0 };
+}
 
 void gather_release(struct gather *g)
 {
-	for (uint32_t i = 0; i < g->cap_groups; i++) {
-		free(g->group[i].v);
-		free(g->group[i].status);
-		free(g->group[i].step);
-	}
+	for (uint32_t i = 0; i < g->cap_groups; i++)
+		group_release(&g->group[i]);
 	free(g->group);
 	free(g->chunk.group);
 	*g = (struct gather){ 0 };
 }
 
-/* Rows of `step` that were as long as their columns would share a few lines of the cache. */
-static size_t step_stride(const struct gathered *x)
+/* Rows of which the same column lies in the same place of a page would share a few lines of the cache. */
+static size_t row_stride(const struct gathered *x)
 {
 	return (((size_t)x->columns + 7) & ~(size_t)7) + 8;
 }
@@ -40,7 +48,7 @@ static bool is_fed(const struct replay *r, const struct pm_chunk_group *cg)
 	return !cg->absent && f && f->n;
 }
 
-/* How many rows are worth waiting for, and fit: whole steps. */
+/* How many rows are worth waiting for, and fit. */
 static uint32_t rows_for(const struct replay *r, const struct pm_chunk *c)
 {
 	size_t rows = r->config.mode == REPLAY_EACH ? r->rows : ARENA_ROWS, columns = 1;
@@ -50,8 +58,7 @@ static uint32_t rows_for(const struct replay *r, const struct pm_chunk *c)
 			columns += pm_group_columns(pm_model_group(r->model, c->group[i].group));
 	if (rows > GATHER_BYTES / 8 / columns)
 		rows = GATHER_BYTES / 8 / columns;
-	rows = rows < ARENA_ROWS ? rows : ARENA_ROWS;
-	return (uint32_t)(rows - rows % GATHER_STEP);
+	return (uint32_t)(rows < ARENA_ROWS ? rows : ARENA_ROWS);
 }
 
 static int make_room(struct gather *g, uint32_t groups)
@@ -74,18 +81,22 @@ static int make_room(struct gather *g, uint32_t groups)
 	return 0;
 }
 
-static int begin_group(struct gather *g, struct gathered *x, uint32_t columns)
+static int begin_group(const struct gather *g, struct gathered *x, const struct pm_group *of)
 {
+	uint32_t columns = pm_group_columns(of), head = pm_group_head(of);
+
 	x->some_missing = false;
-	if (x->columns == columns && x->v)
+	x->tiled = PM_NONE;
+	if (x->columns == columns && x->head == head && x->row)
 		return 0;
-	free(x->v);
-	free(x->status);
-	free(x->step);
-	*x = (struct gathered){ .columns = columns };
-	x->v = aligned_alloc(64, columns * g->rows * sizeof(*x->v));
-	x->step = malloc(GATHER_STEP * step_stride(x) * sizeof(*x->step));
-	return x->v && x->step ? 0 : -ENOMEM;
+	group_release(x);
+	x->columns = columns;
+	x->head = head;
+	x->tiled = PM_NONE;
+	x->row = malloc(g->rows * row_stride(x) * sizeof(*x->row));
+	x->time = malloc((size_t)head * g->rows * sizeof(*x->time));
+	x->tile = malloc((size_t)GATHER_TILE * g->rows * sizeof(*x->tile));
+	return x->row && x->time && x->tile ? 0 : -ENOMEM;
 }
 
 static int begin(struct replay *r, const struct pm_chunk *c, uint32_t rows)
@@ -105,11 +116,11 @@ static int begin(struct replay *r, const struct pm_chunk *c, uint32_t rows)
 		g->chunk.group[i] = (struct pm_chunk_group){ .group = cg->group, .absent = true };
 		if (!is_fed(r, cg))
 			continue;
-		err = begin_group(g, &g->group[i], pm_group_columns(pm_model_group(r->model, cg->group)));
+		err = begin_group(g, &g->group[i], pm_model_group(r->model, cg->group));
 		if (err)
 			return err;
 		g->chunk.group[i].absent = false;
-		g->chunk.group[i].v = g->group[i].v;
+		g->chunk.group[i].v = g->group[i].time;
 		g->chunk.group[i].stride = g->rows;
 	}
 	g->chunk.n_groups = c->n_groups;
@@ -147,46 +158,40 @@ static int take_status(struct gather *g, struct gathered *x, const struct pm_chu
 	return 0;
 }
 
-/* The rows in `step` go into their columns: those of times, and what feeds a track. */
-static void put_into_columns(const struct replay *r, const struct gather *g, uint32_t i)
+/* Columns [from, end) of all rows. */
+static void take_columns(const struct gather *g, const struct gathered *x, uint32_t from, uint32_t end, uint64_t *to)
 {
-	const struct gathered *x = &g->group[i];
-	const struct group_feeds *f = feeds_of(r, g->chunk.group[i].group);
-	uint32_t head = pm_group_head(pm_model_group(r->model, g->chunk.group[i].group));
-	size_t from = step_stride(x), to = g->rows;
-	uint64_t *v = x->v + g->chunk.rows - g->stepped;
+	size_t stride = row_stride(x);
 
-	for (uint32_t n = 0; n < head + f->n; n++) {
-		uint32_t c = n < head ? n : f->feed[n - head].column;
+	for (uint32_t row = 0; row < g->chunk.rows; row++) {
+		const uint64_t *v = x->row + row * stride;
 
-		if (g->stepped == GATHER_STEP)
-			for (uint32_t k = 0; k < GATHER_STEP; k++)
-				v[c * to + k] = x->step[k * from + c];
-		else
-			for (uint32_t k = 0; k < g->stepped; k++)
-				v[c * to + k] = x->step[k * from + c];
+		/* Each row is a stream of its own, and these are more than processors guess. */
+		__builtin_prefetch(v + from + AHEAD);
+		for (uint32_t c = from; c < end; c++)
+			to[(size_t)(c - from) * g->rows + row] = v[c];
 	}
 }
 
-static void end_step(struct replay *r)
+const uint64_t *gather_column(struct gather *g, uint32_t i, uint32_t column)
 {
-	struct gather *g = &r->gather;
+	struct gathered *x = &g->group[i];
+	uint32_t first = column - column % GATHER_TILE, end = first + GATHER_TILE;
 
-	for (uint32_t i = 0; i < g->chunk.n_groups && g->stepped; i++)
-		if (!g->chunk.group[i].absent)
-			put_into_columns(r, g, i);
-	g->stepped = 0;
+	if (x->tiled != first)
+		take_columns(g, x, first, end < x->columns ? end : x->columns, x->tile);
+	x->tiled = first;
+	return x->tile + (size_t)(column - first) * g->rows;
 }
 
-static int take_row(struct replay *r, const struct pm_chunk *c, uint32_t row)
+static int take_row(struct gather *g, const struct pm_chunk *c, uint32_t row)
 {
-	struct gather *g = &r->gather;
 	int err;
 
 	for (uint32_t i = 0; i < c->n_groups; i++) {
 		const struct pm_chunk_group *cg = &c->group[i];
 		struct gathered *x = &g->group[i];
-		uint64_t *to = x->step + g->stepped * step_stride(x);
+		uint64_t *to = x->row + g->chunk.rows * row_stride(x);
 
 		if (g->chunk.group[i].absent)
 			continue;
@@ -201,8 +206,6 @@ static int take_row(struct replay *r, const struct pm_chunk *c, uint32_t row)
 	g->tick[g->chunk.rows] = c->tick[row];
 	g->wall[g->chunk.rows] = c->clocks.realtime ? (int64_t)(c->clocks.realtime - c->clocks.monotonic) : INT64_MIN;
 	g->chunk.rows++;
-	if (++g->stepped == GATHER_STEP)
-		end_step(r);
 	return 0;
 }
 
@@ -216,7 +219,7 @@ int gather_take(struct replay *r, const struct pm_chunk *c, uint32_t row, uint32
 	if (!g->chunk.rows) {
 		uint32_t rows = rows_for(r, c);
 
-		if (rows < GATHER_STEP || (end - row) * 3 > rows)
+		if (rows < GATHER_LEAST || (end - row) * 3 > rows)
 			return 0;
 		if ((err = begin(r, c, rows)))
 			return err;
@@ -224,7 +227,7 @@ int gather_take(struct replay *r, const struct pm_chunk *c, uint32_t row, uint32
 		return 0;
 	}
 	for (; row < end; row++)
-		if ((err = take_row(r, c, row)))
+		if ((err = take_row(g, c, row)))
 			return err;
 	return 1;
 }
@@ -238,12 +241,21 @@ int gather_settle(struct replay *r)
 {
 	struct gather *g = &r->gather;
 	uint32_t rows = g->chunk.rows;
+	int err;
 
 	if (!rows)
 		return 0;
-	end_step(r);
-	for (uint32_t i = 0; i < g->chunk.n_groups; i++)
-		g->chunk.group[i].status = g->group[i].some_missing ? g->group[i].status : NULL;
+	for (uint32_t i = 0; i < g->chunk.n_groups; i++) {
+		struct gathered *x = &g->group[i];
+
+		if (g->chunk.group[i].absent)
+			continue;
+		g->chunk.group[i].status = x->some_missing ? x->status : NULL;
+		for (uint32_t c = 0; c < x->head; c += GATHER_TILE)
+			take_columns(g, x, c, c + GATHER_TILE < x->head ? c + GATHER_TILE : x->head,
+				     x->time + (size_t)c * g->rows);
+	}
+	err = replay_rows(r, &g->chunk, 0, rows, g->wall);
 	g->chunk.rows = 0;
-	return replay_rows(r, &g->chunk, 0, rows, g->wall);
+	return err;
 }

@@ -7,7 +7,7 @@
 #include "report/track.h"
 
 #define ARENA_ROWS PM_CHUNK_ROWS /* intervals at once, if there are few tracks */
-#define GATHER_STEP 8 /* rows that are put into columns together: a line of the cache for each column */
+#define GATHER_TILE 8 /* columns that are taken out of rows together: a line of the cache of each row */
 
 /* Which track a value column of a group feeds. */
 struct feed {
@@ -33,21 +33,23 @@ struct brief {
 	uint8_t aspects;
 };
 
-/* A group of the rows that were gathered, as it is in a chunk: columns x stride. */
+/* A group of the rows that were gathered. */
 struct gathered {
-	uint32_t columns;
-	uint64_t *v;       /* owned */
-	uint16_t *status;  /* owned; NULL: was never needed */
-	uint64_t *step;    /* owned: the newest rows, row by row */
-	bool some_missing; /* `status` counts */
+	uint32_t columns, head; /* all; those of times */
+	uint64_t *row;          /* owned: row by row, as the rows came */
+	uint64_t *time;         /* owned: head x rows of the gather, filled once the rows are complete */
+	uint64_t *tile;         /* owned: GATHER_TILE x rows of the gather: the columns at hand */
+	uint32_t tiled;         /* the first of them; PM_NONE: none yet */
+	uint16_t *status;       /* owned: columns x rows; NULL: was never needed */
+	bool some_missing;      /* `status` counts */
 };
 
 /* Rows of chunks that are too short to be worth a pass over all columns. */
 struct gather {
 	struct gathered *group; /* owned: beside chunk.group */
 	uint32_t cap_groups;
-	struct pm_chunk chunk;  /* owns its groups */
-	uint32_t rows, stepped; /* room in a column, in whole steps; rows that lie in `step` and not in `v` */
+	struct pm_chunk chunk;  /* owns its groups, of which only times and status are in place */
+	uint32_t rows;          /* room */
 	uint64_t tick[PM_CHUNK_ROWS];
 	int64_t wall[PM_CHUNK_ROWS];
 };
@@ -101,6 +103,8 @@ int replay_rows(struct replay *r, const struct pm_chunk *c, uint32_t row, uint32
 /* Keeps rows [row, end) of a chunk for later, if that pays. 1: it did; 0: it does not, or the rows before them have
  * to be replayed first; -ENOMEM. */
 int gather_take(struct replay *r, const struct pm_chunk *c, uint32_t row, uint32_t end);
+/* A column of group `i` of what was gathered; valid until the next but those of its tile. Fast if they ascend. */
+const uint64_t *gather_column(struct gather *g, uint32_t i, uint32_t column);
 /* Whether there is no room for more. */
 bool gather_is_full(const struct gather *g);
 /* Replays what was gathered. */

@@ -2,11 +2,13 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "common/parse.h"
 #include "report/replay_private.h"
 
 #define ARENA_VALUES (1u << 18) /* results held at once, over all tracks: bounds memory, 4 MiB */
+#define HUGE_PAGE (2u << 20) /* of most machines; elsewhere it does no harm */
 #define SECONDS_MOST (1u << 17) /* 1 MiB */
 
 void replay_forget_feeds(struct replay *r)
@@ -265,6 +267,20 @@ static int reserve_seconds(struct replay *r)
 	return r->seconds ? 0 : -ENOMEM;
 }
 
+/* Everybody goes through all of it again and again: in large pages if it fills some and the system has them. */
+static struct value *new_arena(size_t size)
+{
+	struct value *arena;
+
+	if (size < HUGE_PAGE)
+		return malloc(size);
+	size = (size + HUGE_PAGE - 1) & ~(size_t)(HUGE_PAGE - 1);
+	arena = aligned_alloc(HUGE_PAGE, size);
+	if (arena)
+		madvise(arena, size, MADV_HUGEPAGE);
+	return arena;
+}
+
 int replay_end_tracks(struct replay *r)
 {
 	int err;
@@ -303,7 +319,7 @@ int replay_end_tracks(struct replay *r)
 		return err;
 	gather_release(&r->gather);
 	free(r->arena);
-	r->arena = malloc((r->arrays * r->rows + 1) * sizeof(*r->arena));
+	r->arena = new_arena((r->arrays * r->rows + 1) * sizeof(*r->arena));
 	return r->arena ? reserve_counts(r) : -ENOMEM;
 }
 

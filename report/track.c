@@ -469,6 +469,25 @@ static void rate_rows(const struct value *v, double first, const double *seconds
 		out[i] = rate(v[i], seconds[i]);
 }
 
+/* Rates of a counter whose readings are whole numbers of its unit, in one go. */
+static void plain_rates(const struct track *t, const struct column *c, uint32_t row, uint32_t end, double first,
+			struct value *out)
+{
+	uint64_t prev = t->prev, mask = mask_of(t);
+	double seconds = first;
+
+	for (uint32_t r = row; r < end; r++, out++) {
+		uint64_t now = c->v[r];
+
+		seconds = r > row ? c->seconds[r] : seconds;
+		if (__builtin_expect(t->width == 64 && now < prev, 0))
+			*out = value_missing(REPORT_RESET);
+		else
+			*out = rate(value_of((double)((now - prev) & mask)), seconds);
+		prev = now;
+	}
+}
+
 void track_rows(struct track *t, const struct column *c, uint32_t row, uint32_t end, struct value *base,
 		size_t stride, size_t k, struct count *counts)
 {
@@ -481,6 +500,7 @@ void track_rows(struct track *t, const struct column *c, uint32_t row, uint32_t 
 	const double *seconds = c->seconds ? c->seconds + row : NULL;
 	size_t n = end - row;
 	double first;
+	bool plain;
 
 	/* Without times of its own a count has those of the readings, which this does not look at. */
 	simple = simple && (!counts || (t->times && t->semantics == PM_CUMULATIVE));
@@ -503,12 +523,16 @@ void track_rows(struct track *t, const struct column *c, uint32_t row, uint32_t 
 		out += stride;
 	else if (t->aspects & 1u << TRACK_RATE && t->aspects & 1u << TRACK_ELAPSED)
 		v = out + stride;
-	value_rows(t, c, row, end, v);
+	plain = t->aspects == 1u << TRACK_RATE && t->semantics == PM_CUMULATIVE && !t->perf && !t->scaled;
+	if (plain)
+		plain_rates(t, c, row, end, first, out);
+	else
+		value_rows(t, c, row, end, v);
 	if (t->aspects & 1u << TRACK_ELAPSED) {
 		elapsed_rows(v, first, seconds, n, out);
 		out += stride;
 	}
-	if (t->aspects & 1u << TRACK_RATE && t->semantics == PM_CUMULATIVE)
+	if (!plain && t->aspects & 1u << TRACK_RATE && t->semantics == PM_CUMULATIVE)
 		rate_rows(v, first, seconds, n, out);
 	else if (t->aspects & 1u << TRACK_RATE && v != out)
 		memcpy(out, v, n * sizeof(*out));

@@ -22,10 +22,11 @@ static double number(const struct buf *b, size_t at, uint32_t bytes, const struc
 /* In the bucket that is open. */
 static void take(struct html_set *s, uint32_t place, double weight_s, double v)
 {
-	struct html_steps steps = { .n = 1, .bucket = { s->open_at }, .weight_s = { weight_s } };
+	struct html_steps steps = { 0 };
 	struct value value = value_of(v);
 	struct html_value_run run = { .value = &value };
 
+	html_steps_add(&steps, s->open_at, weight_s, false);
 	html_set_take(s, place, &steps, &run);
 	html_set_end_steps(s, &steps);
 }
@@ -204,16 +205,16 @@ static void steps_together(void **state)
 				series++;
 			}
 			for (n = 0; n < most && k + n < STEPS; n++) {
-				if (!html_set_has(&many, k + n + 0.5, &steps.bucket[n]))
+				uint32_t bucket;
+
+				if (!html_set_has(&many, k + n + 0.5, &bucket))
 					break;
-				steps.weight_s[n] = 1 + (k + n) % 3 / 8.0;
-				steps.partial[n] = (k + n) % 100 == 99 && failures;
+				html_steps_add(&steps, bucket, 1 + (k + n) % 3 / 8.0, (k + n) % 100 == 99 && failures);
 			}
 			if (!n) {
 				html_set_reach(&many, k + 0.5);
 				continue;
 			}
-			steps.n = n;
 			together += n > 1;
 			for (uint32_t i = 0; i < series; i++) {
 				struct html_value_run run = { .value = &value[i][k],
@@ -224,12 +225,10 @@ static void steps_together(void **state)
 			}
 			html_set_end_steps(&many, &steps);
 			for (uint32_t m = k; m < k + n; m++) {
-				struct html_steps step = { .n = 1 };
+				struct html_steps step = { 0 };
 
 				html_set_reach(&one, m + 0.5);
-				step.bucket[0] = one.open_at;
-				step.weight_s[0] = steps.weight_s[m - k];
-				step.partial[0] = steps.partial[m - k];
+				html_steps_add(&step, one.open_at, steps.weight_s[m - k], steps.partial[m - k]);
 				for (uint32_t i = 0; i < series; i++) {
 					struct html_value_run run = { .value = &value[i][m],
 								      .partial = i % 2 ? &partial[i][m] : NULL };
