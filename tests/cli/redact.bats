@@ -273,6 +273,21 @@ numbers() {
 	"$bin/pmrep" check --quiet out.pmr
 }
 
+@test "a dropped sentence of plain words is not left in others" {
+	"$bin/pmrec" --quiet -i 0 -o plain.pmr -- true 2>/dev/null
+	phrase=$("$bin/pmrep" dump plain.pmr | sed -n 's/^probe .*hint="\([^"]*\)".*/\1/p' |
+		grep -oE '[a-z]{4,} [a-z]{3,} [a-z]{3,}' | head -1)
+	[ -n "$phrase" ] || skip "nothing is refused on this machine"
+	"$bin/pmrec" --quiet -i 0 --label "note=$phrase" -o in.pmr -- true 2>/dev/null
+	"$bin/pmrep" dump in.pmr | grep '^probe' | grep -qF "$phrase"
+	redact -o out.pmr in.pmr
+	"$bin/pmrep" dump out.pmr >dump
+	run ! grep -F "$phrase" dump
+	# Without the label it says nothing about anyone.
+	redact -o plain-out.pmr plain.pmr
+	"$bin/pmrep" dump plain-out.pmr | grep -qF "$phrase"
+}
+
 @test "no room for a copy" {
 	[ "$(id -u)" = 0 ] || skip "not root: no tmpfs"
 	mkdir small
