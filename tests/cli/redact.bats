@@ -267,7 +267,7 @@ numbers() {
 	pid=$!
 	sleep 1
 	redact --map=map --overwrite -o out.pmr grows.pmr || [ $? -eq 3 ]
-	kill -INT "$pid"
+	kill -TERM "$pid"
 	wait "$pid"
 	pid=
 	"$bin/pmrep" check --quiet out.pmr
