@@ -79,12 +79,13 @@ enum pm_counter_key {
 	PM_COUNTER_PERF_USER_TEXT = 23, /* text: the event as the user wrote it, if technical */
 	PM_COUNTER_PERF_PARSED = 24,    /* u64: place in the user's list, for printing in that order */
 	PM_COUNTER_PERF_INVALID = 25,   /* u64: pm_reason why it could not be opened at all */
-	PM_COUNTER_PERF_BPF = 26,       /* text: BPF programs counted it: "program 12 name" (while that ran), "shared"
+	PM_COUNTER_PERF_BPF = 26,       /* text: BPF programs counted it: "program 12" (while that ran), "shared"
 	                                 * or "alone" (with other recorders or not), "cgroups" */
 	PM_COUNTER_ADDED = 30,          /* text: --add made it; scope of its column: cpu, core, package */
 	PM_COUNTER_ADD_FORMAT = 31,     /* text: raw, delta, percent, average */
 	PM_COUNTER_ADD_TYPE = 32,       /* text: cycles, seconds, usec, txtal_time, tcore_clock; absent: things */
 	PM_COUNTER_DEVICES = 100,       /* text: what an interrupt line is connected to; may name interfaces */
+	PM_COUNTER_PERF_PROGRAM = 101,  /* text: name of the BPF program that it was counted in */
 	PM_COUNTER_PERF_FILTER = 200,   /* text: tracepoint filter */
 	PM_COUNTER_PERF_CGROUP = 201,   /* text: cgroup that it counts */
 };

@@ -178,9 +178,9 @@ static int put_places(const struct bpf_cgroups *g, const int *directory, struct 
 		int err = fstat(directory[i], &st) || fstatfs(directory[i], &fs) ? -errno : 0;
 
 		if (!err && (uint32_t)fs.f_type != VERSION_2)
-			return error_set(e, ENOTSUP, "BPF programs know the cgroups of version 2 alone, and perf_event is "
-					 "in version 1 here; boot with cgroup_no_v1=perf_event, or count without "
-					 "--bpf-counters");
+			return error_set(e, ENOTSUP, "BPF programs know the cgroups of version 2 alone, and "
+					 "perf_event is in version 1 here; boot with cgroup_no_v1=perf_event, or "
+					 "count without --bpf-counters");
 		id = st.st_ino;
 		if (!err)
 			err = bpf_map_put(g->places, &id, &i);

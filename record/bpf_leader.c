@@ -53,6 +53,9 @@ static int check_folder(const char *path, struct error *e)
 		return error_sys(e, errno, "%.200s", folder);
 	if ((int)fs.f_type != BPF_FS)
 		return error_set(e, ENOTSUP, "%.200s is no BPF file system; mount -t bpf bpf /sys/fs/bpf", folder);
+	/* By the rights of the caller: pmrec may have more. */
+	if (access(path, R_OK | W_OK) && (errno != ENOENT || access(*folder ? folder : "/", W_OK)))
+		return error_sys(e, errno, "%.200s", path);
 	return 0;
 }
 

@@ -49,6 +49,11 @@ const char *bpf_group_text(const struct bpf_group *b)
 	return b->text;
 }
 
+const char *bpf_group_name(const struct bpf_group *b)
+{
+	return b->name;
+}
+
 int bpf_row_open(struct perf_row *row)
 {
 	struct bpf_group *b = of(row);
@@ -242,8 +247,10 @@ static void name_programs(struct perf_source *s)
 		struct bpf_group *b = s->group[i]->bpf;
 		const struct bpf_target *t = &s->bpf->target[b ? b->target : 0];
 
-		if (b && s->group[i]->way == PERF_BY_PROGRAM)
-			snprintf(b->text, sizeof(b->text), "program %u %s", t->id, t->name);
+		if (!b || s->group[i]->way != PERF_BY_PROGRAM)
+			continue;
+		snprintf(b->text, sizeof(b->text), "program %u", t->id);
+		b->name = *t->name ? t->name : NULL;
 	}
 }
 

@@ -41,8 +41,9 @@ int perf_bpf_check(const struct perf_source *s, struct plan *p, struct error *e)
 int perf_bpf_begin(struct perf_source *s, struct plan *p, struct error *e);
 void perf_bpf_release(struct perf_bpf *b);
 void bpf_group_free(struct bpf_group *b);
-/* What the recording says of it: "program 12 name", "shared", "alone", "cgroups". */
+/* What the recording says of it: "program 12", "shared", "alone", "cgroups"; and the name of the program, or NULL. */
 const char *bpf_group_text(const struct bpf_group *b);
+const char *bpf_group_name(const struct bpf_group *b);
 
 /* Whether rows of the way have open events of their own. */
 bool bpf_group_opens(const struct bpf_group *b);

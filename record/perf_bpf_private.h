@@ -38,7 +38,8 @@ struct bpf_group {
 	uint32_t n;
 	uint32_t target; /* PERF_BY_PROGRAM */
 	bool first;      /* its rows bring up to date what others of the same snapshot read, too */
-	char text[96];
+	char text[24];    /* what the recording says of it */
+	const char *name; /* of the program, or NULL; the target's */
 };
 
 /* How one way differs from the others. NULL: nothing to do there. */

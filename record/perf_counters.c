@@ -17,6 +17,7 @@ static int set_attrs(struct pm_counter *c, const struct perf_event *e, const str
 {
 	const struct event *ev = e->ev;
 	const struct bpf_group *bpf = g ? g->bpf : NULL;
+	const char *program = bpf ? bpf_group_name(bpf) : NULL;
 	struct attr_value all[] = {
 		{ PM_COUNTER_REQUESTED, pm_bool(true), e->requested },
 		{ PM_COUNTER_PERF_ATTR, pm_bytes(e->attr.bytes, e->attr.a.size), true },
@@ -36,6 +37,7 @@ static int set_attrs(struct pm_counter *c, const struct perf_event *e, const str
 		{ PM_COUNTER_PERF_PARSED, pm_u64(ev->parsed), true },
 		{ PM_COUNTER_PERF_INVALID, pm_u64(perf_reason(e->err)), e->err },
 		{ PM_COUNTER_PERF_BPF, pm_text(bpf ? bpf_group_text(bpf) : ""), bpf != NULL },
+		{ PM_COUNTER_PERF_PROGRAM, pm_text(program ? program : ""), program != NULL },
 		{ PM_COUNTER_PERF_FILTER, pm_text(e->filter ? e->filter : ""), e->filter },
 	};
 	int err = 0;

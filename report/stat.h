@@ -235,10 +235,10 @@ static inline uint64_t stat_rank(const struct stat_event *e)
 	return (uint64_t)(e->in_cgroup == PM_NONE ? 0 : e->in_cgroup) << 32 | e->first->id;
 }
 /* Counts of BPF programs (-b): whether both are one event in two of them; whether the counter is one of those that
- * are wanted, or none are; "12 name", or NULL. */
+ * are wanted, or none are; and " [12 name]" behind an event of one, nothing behind another. */
 bool stat_programs_same(const struct pm_counter *a, const struct pm_counter *b);
 bool stat_programs_wanted(const struct stat_words *wanted, const struct pm_counter *c);
-const char *stat_programs_name(const struct pm_counter *c);
+void stat_programs_put(const struct pm_counter *c, struct buf *out);
 /* Their ids, with commas between; false if there are none. */
 bool stat_programs_list(const struct stat_sheet *s, struct buf *out);
 /* Which cgroups a counter was counted in, as numbers; 0 is among them if it was also counted elsewhere, or

@@ -373,8 +373,8 @@ static int new_event(struct stat_sheet *s, const struct pm_counter *c, uint32_t 
 	if (cgroup && cgroup != PM_NONE)
 		ev->cgroup = cgroup_name(s->places->model, cgroup);
 	buf_addstr(&name, c->display);
-	if (s->config->no_merge && stat_programs_name(c))
-		buf_printf(&name, " [%s]", stat_programs_name(c));
+	if (s->config->no_merge)
+		stat_programs_put(c, &name);
 	ev->name = buf_detach(&name);
 	s->n_events++;
 	err = add_counter(ev, c->id);

@@ -4,17 +4,25 @@
 
 #include "report/stat.h"
 
-/* "12 name" of "program 12 name" */
-const char *stat_programs_name(const struct pm_counter *c)
+/* "12" of "program 12" */
+static const char *program_of(const struct pm_counter *c)
 {
 	const char *text = pm_map_text(&c->attrs, PM_COUNTER_PERF_BPF, "");
 
 	return strncmp(text, "program ", 8) ? NULL : text + 8;
 }
 
+void stat_programs_put(const struct pm_counter *c, struct buf *out)
+{
+	const char *name = pm_map_text(&c->attrs, PM_COUNTER_PERF_PROGRAM, NULL);
+
+	if (program_of(c))
+		buf_printf(out, " [%s%s%s]", program_of(c), name ? " " : "", name ? name : "");
+}
+
 bool stat_programs_same(const struct pm_counter *a, const struct pm_counter *b)
 {
-	const char *pa = stat_programs_name(a), *pb = stat_programs_name(b);
+	const char *pa = program_of(a), *pb = program_of(b);
 
 	/* The same event may be there twice; each of them has a number of its own. */
 	return pa && pb && strcmp(pa, pb) &&
@@ -26,7 +34,7 @@ bool stat_programs_same(const struct pm_counter *a, const struct pm_counter *b)
 
 bool stat_programs_wanted(const struct stat_words *wanted, const struct pm_counter *c)
 {
-	const char *program = stat_programs_name(c);
+	const char *program = program_of(c);
 
 	for (size_t i = 0; i < wanted->n && program; i++)
 		if (strtoul(program, NULL, 10) == strtoul(wanted->word[i], NULL, 10))
@@ -42,7 +50,7 @@ bool stat_programs_list(const struct stat_sheet *s, struct buf *out)
 
 	/* Programs are counted one after the other. */
 	for (uint32_t i = 0; i < m->n_counters; i++) {
-		const char *program = stat_programs_name(&m->counter[i]);
+		const char *program = program_of(&m->counter[i]);
 
 		if (!program || (last && !strcmp(program, last)) ||
 		    !stat_programs_wanted(&s->config->programs, &m->counter[i]))

@@ -209,7 +209,8 @@ need_bpffs() {
 	wait "${pids[1]}"
 	"$bin/pmrep" dump two.pmr | grep '^counter' | grep -c perf_bpf=shared | grep -x 3
 	"$bin/pmrep" check two.pmr
-	"$bin/pmrep" stat -I 100 -x, -e cpu-clock two.pmr | awk -F, '$2 < 50 { bad = 1 } END { exit bad || NR < 8 }'
+	# The last interval may be short.
+	"$bin/pmrep" stat -I 100 -x, -e cpu-clock two.pmr | awk -F, '$2 >= 50 { n++ } END { exit n < 7 || n < NR - 1 }'
 	sleep 0.3
 	[ "$("$here/bpf_programs.py" on_switch)" = "$before" ]
 	# Nothing is left but the name.

@@ -47,7 +47,7 @@ def two_programs(t, guest):
     t.check("stat adds them up", told[0][0] == "800" and len(told) == 2, told)
     told = [line.split(",") for line in guest.stat("bpf.two", "-x,", "--no-merge")]
     t.check("or does not", sorted(line[0] for line in told if "printk" in line[2]) == ["300", "500"], told)
-    t.check("and names them", all("busy_work]" in line[2] for line in told), told)
+    t.check("and names them", all(" busy_work]" in line[2] for line in told), told)
     ids = guest.text("bpf.two").split()
     for number, runs in zip(ids[:2], ("300", "500")):
         told = [line.split(",") for line in guest.stat("bpf.two", "-x,", "-b", number)]
