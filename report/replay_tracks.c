@@ -8,6 +8,7 @@
 #include "report/replay_private.h"
 
 #define ARENA_VALUES (1u << 18) /* results held at once, over all tracks: bounds memory, 4 MiB */
+#define FEW_ROWS 8
 #define HUGE_PAGE (2u << 20) /* of most machines; elsewhere it does no harm */
 #define SECONDS_MOST (1u << 17) /* 1 MiB */
 
@@ -281,6 +282,11 @@ static struct value *new_arena(size_t size)
 	return arena;
 }
 
+static size_t rows_for(const struct replay *r, size_t values)
+{
+	return r->arrays ? values / (r->arrays + (r->config.counts ? 2 * r->n_tracks : 0)) : ARENA_ROWS;
+}
+
 int replay_end_tracks(struct replay *r)
 {
 	int err;
@@ -313,7 +319,10 @@ int replay_end_tracks(struct replay *r)
 		if (t->aspects & rare && !t->more && !(t->more = calloc(1, sizeof(*t->more))))
 			return -ENOMEM;
 	}
-	r->rows = r->arrays ? ARENA_VALUES / (r->arrays + (r->config.counts ? 2 * r->n_tracks : 0)) : ARENA_ROWS;
+	r->rows = rows_for(r, ARENA_VALUES);
+	/* So many columns take memory elsewhere, and a few rows more or less make no difference. */
+	if (r->rows < FEW_ROWS)
+		r->rows = rows_for(r, ARENA_VALUES / 2);
 	r->rows = r->rows < 1 ? 1 : r->rows > ARENA_ROWS ? ARENA_ROWS : r->rows;
 	if ((err = reserve_seconds(r)))
 		return err;

@@ -75,6 +75,7 @@ static int index_tracks(struct sheet *s)
 		struct place place;
 
 		p->of_counter[p->counter_start[info.counter + 1]++] = (uint32_t)t;
+		p->at[t].counter = info.counter;
 		p->at[t].rule = (uint8_t)c->aggregation;
 		p->at[t].may_go = i->kind == PM_TASK || i->kind == PM_CGROUP || i->retired_ns;
 		p->at[t].per_package = i->kind == PM_CPU && pm_map_bool(&c->attrs, PM_COUNTER_PERF_PER_PKG, false);

@@ -94,14 +94,14 @@ static void fill_tracks(struct sheet_private *p, const struct bound_input *in, c
 		return;
 	}
 	for (uint32_t i = 0; i < n;) {
-		uint32_t counter = replay_track(p->replay, track[i]).counter;
+		uint32_t counter = p->at[track[i]].counter;
 		bool more = i > 0;
 		/* The time goes with what is put together, by whichever rule that is. */
 		enum pm_aggregation rule = in->op && !in->own_rule ? in->rule :
 								     (enum pm_aggregation)p->at[track[i]].rule;
 
 		aggregate_begin(&p->aggregate, intervals);
-		while (i < n && replay_track(p->replay, track[i]).counter == counter) {
+		while (i < n && p->at[track[i]].counter == counter) {
 			const struct track_at *at = &p->at[track[i]];
 			uint32_t same = 0;
 
@@ -110,7 +110,7 @@ static void fill_tracks(struct sheet_private *p, const struct bound_input *in, c
 					      at->may_go);
 				continue;
 			}
-			while (i < n && replay_track(p->replay, track[i]).counter == counter &&
+			while (i < n && p->at[track[i]].counter == counter &&
 			       p->at[track[i]].per_package && p->at[track[i]].package == at->package)
 				p->one_of[same++] = replay_values(p->replay, track[i++], aspect);
 			aggregate_add_one_of(&p->aggregate, p->one_of, same, rule, at->may_go);

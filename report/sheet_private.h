@@ -47,6 +47,7 @@ struct sheet_private {
 };
 
 struct track_at {
+	uint32_t counter;
 	uint32_t package, cpu; /* for events that count once a package */
 	uint8_t rule;
 	bool may_go, per_package, nowhere;
