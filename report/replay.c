@@ -155,6 +155,10 @@ static void feed_track(struct replay *r, uint32_t track, const struct column *c,
 	struct track *t = &r->track[track];
 	size_t k = 0;
 
+	if (t->seen != r->chunk) {
+		t->seen = r->chunk;
+		r->unseen--;
+	}
 	if (all_close) {
 		track_rows(t, c, row, end, r->arena, r->rows, 0, counts);
 		return;
@@ -278,6 +282,8 @@ static int feed_slice(struct replay *r, const struct pm_chunk *c, uint32_t row, 
 
 		if (t->seen == r->chunk)
 			continue;
+		if (c != &r->gather.chunk)
+			t->unseen = why_missing(r, t);
 		for (size_t k = 0; k < n; k++) {
 			track_missed(t, t->unseen);
 			track_close(t, r->arena, r->rows, k, counts_of(r, i));
@@ -333,6 +339,7 @@ int replay_chunk(struct replay *r, const struct pm_chunk *c)
 	if (err)
 		return err;
 	r->wall = c->clocks.realtime ? (int64_t)(c->clocks.realtime - c->clocks.monotonic) : INT64_MIN;
-	replay_see(r, c);
+	r->chunk++;
+	r->unseen = r->n_tracks;
 	return replay_rows(r, c, row, rows, NULL);
 }

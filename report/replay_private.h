@@ -81,7 +81,7 @@ struct replay {
 	double *seconds;           /* [max_seconds]: times x rows of the group at hand, as struct column has them */
 	size_t max_seconds;
 	uint32_t chunk;            /* number of the chunk at hand, or of those that were gathered */
-	size_t unseen;             /* tracks that are not in it */
+	size_t unseen;             /* tracks that are not in it, as far as it was looked at */
 	uint32_t run, segment;
 	bool begun;                /* a snapshot of this segment was seen */
 	bool open;                 /* an interval is open: it holds what is in `now` */
@@ -95,9 +95,9 @@ struct replay {
 /* Frees group[] and what hangs on it. */
 void replay_forget_feeds(struct replay *r);
 
-/* Notes which tracks are in the chunk. */
+/* Notes which tracks are in the chunk, and why others are not, while that is known: it will be replayed later. */
 void replay_see(struct replay *r, const struct pm_chunk *c);
-/* Replays rows [row, end) of a chunk of which replay_see() knows; `wall`: of each row, or NULL: r->wall is of all. */
+/* Replays rows [row, end) of a chunk; `wall`: of each row, or NULL: r->wall is of all. */
 int replay_rows(struct replay *r, const struct pm_chunk *c, uint32_t row, uint32_t end, const int64_t *wall);
 
 /* Keeps rows [row, end) of a chunk for later, if that pays. 1: it did; 0: it does not, or the rows before them have
