@@ -386,6 +386,29 @@ for line in sys.stdin:
 	[[ $output == *"--per-thread"* ]]
 }
 
+@test "BPF programs: one line for all of them, one each, or those that are named" {
+	"$tests/make_stat" programs p.pmr
+	# 8 CPUs, 4 s, two programs: of 1 and 10 a second, of 2 and 20. Times are added up as perf does.
+	expect cs '352,,cs,64000000000,100.00,,' -x, p.pmr
+	run stat -x, p.pmr
+	[ "${#lines[@]}" -eq 2 ]
+	[[ ${lines[1]} == 704,,faults,* ]]
+	run stat --no-merge -x, p.pmr
+	[ "${#lines[@]}" -eq 4 ]
+	[[ ${lines[0]} == '32,,cs [12 one],'* && ${lines[3]} == '640,,faults [7],'* ]]
+	run stat -b 7 -x, p.pmr
+	[ "${#lines[@]}" -eq 2 ]
+	[[ ${lines[0]} == 320,,cs,* ]]
+	run stat -b 12,7 p.pmr
+	[[ ${lines[0]} == *"stats for 'BPF program(s) 12,7':" ]]
+	run stat -b 12 -A -x, p.pmr
+	[ "${lines[0]%%,,*}" = CPU0,4 ]
+	run -2 stat -b 13 p.pmr
+	[[ $output == *"no event of that BPF program"* ]]
+	run -2 stat -b x p.pmr
+	[[ $output == *"no list of ids"* ]]
+}
+
 @test "cgroups are a field, or lines" {
 	"$tests/make_stat" cgroups g.pmr
 	run stat -x, g.pmr

@@ -19,6 +19,7 @@
  *          which ran in none
  * tasks    context-switches of threads 10 (bash) and 11 ("two words"), 3 and 5 a second; the latter ends after 2 s
  * cgroups  task-clock and cs of cgroups 1 ("a") and 2 ("b,c") on CPUs 0 and 1: number * 1 ms, 10 * number + CPU
+ * programs cs and faults of all CPUs in the BPF programs 12 ("one", 1 and 2 a second) and 7 (no name, 10 and 20)
  * topdown  slots, and the four events of the first level, which are 70, 10, 15 and 5 % of them
  * hybrid   made with -M Default: topdown of 1000 slots, context-switches and cpu-clock; cpu_core (CPUs 0 to 3) counts
  *          in a half of the time slots and 70, 10, 15 and 5 % of them, cpu_atom (CPUs 4 to 7) all the time 40, 20, 30
@@ -45,6 +46,7 @@
 struct row {
 	const char *name, *unit, *scale, *pmu;
 	uint64_t wildcard;
+	const char *bpf, *program, *event;
 	bool per_pkg, percore, snapshot, broken;
 	uint32_t first, n, step; /* CPUs */
 };
@@ -123,6 +125,14 @@ static void add_counter(struct builder *b, const struct row *r, uint32_t *id)
 		pm_map_set(&c.attrs, PM_COUNTER_PERF_USER_TEXT, pm_text("cycles"));
 	if (r->per_pkg)
 		pm_map_set(&c.attrs, PM_COUNTER_PERF_PER_PKG, pm_bool(true));
+	if (r->bpf)
+		pm_map_set(&c.attrs, PM_COUNTER_PERF_BPF, pm_text(r->bpf));
+	if (r->program)
+		pm_map_set(&c.attrs, PM_COUNTER_PERF_PROGRAM, pm_text(r->program));
+	if (r->event) {
+		pm_map_set(&c.attrs, PM_COUNTER_PERF_EVENT, pm_text(r->event));
+		c.display = (char *)r->event;
+	}
 	if (r->percore)
 		pm_map_set(&c.attrs, PM_COUNTER_PERF_PERCORE, pm_bool(true));
 	if (r->broken)
@@ -279,6 +289,33 @@ static void make_cgroups(struct builder *b)
 	for (int k = 0; k < 2; k++)
 		add_counter(b, &list[k], &id[k]);
 	builder_group(b, PM_CGROUP, 4, PM_GROUP_PERF_TIMES, id, 2);
+	builder_write(b, 0, 5);
+}
+
+/* ---- BPF programs ---- */
+
+static struct reading of_programs(struct builder *b, const char *counter, const struct pm_instance *i, uint64_t row)
+{
+	if (!strcmp(counter, "enabled") || !strcmp(counter, "running"))
+		return (struct reading){ row * 1000000000, 0 };
+	return (struct reading){ row * (strchr(counter, '#') ? 10 : 1) * (counter[0] == 'c' ? 1 : 2), 0 };
+}
+
+static void make_programs(struct builder *b)
+{
+	static const struct row list[] = {
+		{ "cs", "1", NULL, "software", 3, "program 12", "one", "cs" },
+		{ "faults", "1", NULL, "software", 4, "program 12", "one", "faults" },
+		{ "cs#2", "1", NULL, "software", 3, "program 7", NULL, "cs" },
+		{ "faults#2", "1", NULL, "software", 4, "program 7", NULL, "faults" },
+	};
+	uint32_t id[4];
+
+	builder_init(b, of_programs);
+	for (int k = 0; k < 4; k++)
+		add_counter(b, &list[k], &id[k]);
+	for (int k = 0; k < 4; k += 2)
+		builder_group(b, PM_CPU, 8, PM_GROUP_PERF_TIMES, id + k, 2);
 	builder_write(b, 0, 5);
 }
 
@@ -539,6 +576,8 @@ int main(int argc, char **argv)
 		make_hybrid(&b);
 	else if (!strcmp(argv[1], "cgroups"))
 		make_cgroups(&b);
+	else if (!strcmp(argv[1], "programs"))
+		make_programs(&b);
 	else if (!strcmp(argv[1], "shares"))
 		make_shares(&b);
 	else if (!strcmp(argv[1], "nvidia"))
