@@ -260,7 +260,7 @@ need_bpffs() {
 	mkfifo hold
 	./bpfwork load plain <hold >plain 3>&- &
 	exec 8>hold
-	./bpfwork load <hold >work 3>&- &
+	./bpfwork load <hold >work 3>&- 8>&- &
 	for _ in $(seq 50); do [ -s plain ] && [ -s work ] && break; sleep 0.1; done
 	run "$bin/pmrec" -b "$(cat plain)" -e cpu-clock -o y.pmr
 	[ "$status" = 125 ]
