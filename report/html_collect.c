@@ -181,13 +181,25 @@ static int want_tracks(struct collect *c, struct replay *replay)
 	return err ? err : replay_end_tracks(replay);
 }
 
+/* Where the whole recording is read, how long it is is known beforehand. */
+static void expect_extent(struct collect *c)
+{
+	bool whole = c->config->since.kind == MOMENT_NONE && c->config->until.kind == MOMENT_NONE;
+	uint64_t from, to, chunks;
+
+	if (!whole || pm_reader_extent(c->reader, &from, &to, &chunks) || to <= from)
+		return;
+	html_set_expect(&c->r->near, (double)(to - from) / 1e9);
+	html_set_expect(&c->r->far, (double)(to - from) / 1e9);
+}
+
 static int lay_out(void *ctx, const struct places *places, struct replay *replay, struct buf *notes, struct error *e)
 {
 	static const struct sheet_config by_cpu = { .per = PM_CPU, .summary = true };
 	static const struct sheet_config by_package = { .per = PM_PACKAGE };
 	static const struct sheet_config system_only = { .per = PM_SYSTEM, .summary = true, .summary_only = true };
 	struct collect *c = ctx;
-	bool any = false;
+	bool any = false, first = !c->begun;
 	int err;
 
 	forget_layout(c);
@@ -206,7 +218,7 @@ static int lay_out(void *ctx, const struct places *places, struct replay *replay
 		c->others[i] = !c->shown[i];
 		any |= c->others[i];
 	}
-	if (!c->begun) {
+	if (first) {
 		double width = (double)pm_map_u64(&places->model->header, PM_HEADER_INTERVAL, 0) / 1e9;
 
 		html_set_init(&c->r->near, NEAR_BUCKETS, width > 0 ? width : 1e-3, NEAR_MEMORY, false);
@@ -221,6 +233,8 @@ static int lay_out(void *ctx, const struct places *places, struct replay *replay
 		err = build(c, SHEET_PACKAGES, &by_package, c->shown, replay);
 	if (!err && any)
 		err = build(c, SHEET_OTHERS, &system_only, c->others, replay);
+	if (first && !err)
+		expect_extent(c);
 	return err ? error_sys(e, -err, "laying out the page") : 0;
 }
 

@@ -181,6 +181,12 @@ int html_set_add(struct html_set *s, uint32_t metric, uint32_t row, bool totals,
 	return 0;
 }
 
+void html_set_expect(struct html_set *s, double span_s)
+{
+	while (span_s / s->width_s > s->cap)
+		s->width_s *= 2;
+}
+
 void html_set_reach(struct html_set *s, double at_s)
 {
 	uint32_t bucket;
@@ -219,8 +225,9 @@ void html_steps_add(struct html_steps *s, uint32_t bucket, double weight_s, bool
 	s->partial[k] = partial;
 	s->some_partial = partial || (k && s->some_partial);
 	if (!s->n_runs || s->run[s->n_runs - 1].bucket != bucket)
-		s->run[s->n_runs++].bucket = bucket;
+		s->run[s->n_runs++] = (struct html_run){ .bucket = bucket };
 	s->run[s->n_runs - 1].end = (uint32_t)s->n;
+	s->run[s->n_runs - 1].weight += s->weight[k];
 }
 
 static inline void take(struct html_bucket *b, float weight_s, float v)
@@ -280,23 +287,23 @@ static struct html_bucket take_careful(struct html_set *s, struct html_series *x
 
 /* The same for numbers that are all there, which of very many series nearly all are; false: some are not, and nothing
  * was done. What is missing or no number leaves no number for a sum. */
-static bool take_plain(struct html_bucket *bucket, const struct html_steps *steps, size_t k, size_t end,
-		       const struct value *value)
+static bool take_plain(struct html_bucket *bucket, const struct html_steps *steps, size_t k,
+		       const struct html_run *r, const struct value *value)
 {
 	struct html_bucket b = *bucket;
 	uint32_t reasons = 0;
 
 	if (b.weight == 0)
 		b.low = b.high = (float)value[k].v;
-	for (; k < end; k++) {
+	for (; k < r->end; k++) {
 		float v = (float)value[k].v;
 
 		reasons |= value[k].reason;
 		b.low = v < b.low ? v : b.low;
 		b.high = v > b.high ? v : b.high;
 		b.sum += v * steps->weight[k];
-		b.weight += steps->weight[k];
 	}
+	b.weight += r->weight;
 	if (reasons || b.sum - b.sum != 0)
 		return false;
 	*bucket = b;
@@ -320,7 +327,7 @@ void html_set_take(struct html_set *s, uint32_t place, const struct html_steps *
 			b = (struct html_bucket){ 0 };
 			at = r->bucket;
 		}
-		if (!plain || !take_plain(&b, steps, k, r->end, run->value))
+		if (!plain || !take_plain(&b, steps, k, r, run->value))
 			b = take_careful(s, x, b, steps, k, r->end, run);
 	}
 	s->open[place] = b;

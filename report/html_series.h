@@ -57,6 +57,9 @@ void html_set_release(struct html_set *s);
 
 /* A new series; its place in *place. `totals`: without buckets. 0, -ENOMEM, or -ENOSPC: there are too many. */
 int html_set_add(struct html_set *s, uint32_t metric, uint32_t row, bool totals, uint32_t *place);
+/* Before the first value: buckets become so long that those of `span_s` seconds fit, as they would in the end, which
+ * saves making pairs of them one. A span that is too short costs only that. */
+void html_set_expect(struct html_set *s, double span_s);
 /* Opens the bucket that values at `at_s` seconds from the origin belong to. */
 void html_set_reach(struct html_set *s, double at_s);
 /* Closes the last bucket: series and buckets are complete, and nothing may be added. 0 or -ENOMEM. */
@@ -81,6 +84,7 @@ struct html_steps {
 	struct html_run {
 		uint32_t bucket;
 		uint32_t end; /* the first step behind those that lie in it */
+		float weight; /* of all of them */
 	} run[HTML_STEPS];
 };
 void html_steps_add(struct html_steps *s, uint32_t bucket, double weight_s, bool partial);

@@ -261,6 +261,43 @@ static void steps_together(void **state)
 	}
 }
 
+/* Buckets that were made long enough at once hold what those hold that grew. */
+static void expected_length(void **state)
+{
+	(void)state;
+	struct html_set grown, expected;
+	uint32_t place;
+
+	html_set_init(&grown, 64, 1, 1 << 20, true);
+	html_set_init(&expected, 64, 1, 1 << 20, true);
+	assert_int_equal(html_set_add(&grown, 0, 0, false, &place), 0);
+	assert_int_equal(html_set_add(&expected, 0, 0, false, &place), 0);
+	html_set_expect(&expected, 1000);
+	assert_true(expected.width_s == 16);
+	for (uint32_t k = 0; k < 1000; k++) {
+		struct html_set *set[] = { &grown, &expected };
+		struct value value = { .v = k % 37 };
+
+		for (int i = 0; i < 2; i++) {
+			struct html_value_run run = { .value = &value };
+			struct html_steps step = { 0 };
+
+			html_set_reach(set[i], k + 0.5);
+			html_steps_add(&step, set[i]->open_at, 1, false);
+			html_set_take(set[i], 0, &step, &run);
+			html_set_end_steps(set[i], &step);
+		}
+	}
+	assert_int_equal(html_set_finish(&grown), 0);
+	assert_int_equal(html_set_finish(&expected), 0);
+	assert_true(grown.width_s == expected.width_s);
+	assert_int_equal(grown.used, expected.used);
+	for (uint32_t k = 0; k < grown.used; k++)
+		assert_same_bucket(&grown.series[0].bucket[k], &expected.series[0].bucket[k]);
+	html_set_release(&grown);
+	html_set_release(&expected);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -268,6 +305,7 @@ int main(void)
 		cmocka_unit_test(many),
 		cmocka_unit_test(long_ago),
 		cmocka_unit_test(steps_together),
+		cmocka_unit_test(expected_length),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
