@@ -60,12 +60,12 @@ int bpf_attach_refused(int err, struct error *e)
 {
 	switch (err) {
 	case -EPERM:
-		return error_set(e, EPERM, "this kernel lets nobody attach to BPF programs, whatever their rights, "
-				 "as in some virtual machines; on another kernel");
+		return error_set(e, EPERM, "this kernel lets nobody attach to BPF programs, whatever their rights; "
+				 "some virtual machines are set up so, and only another kernel helps");
 	case -BPF_NOT_SUPPORTED:
 	case -ENOTSUP:
-		return error_set(e, ENOTSUP, "this kernel cannot attach to BPF programs on this processor; with a "
-				 "newer one (arm64: Linux 6.0)");
+		return error_set(e, ENOTSUP, "this kernel cannot attach to BPF programs on this processor; a newer "
+				 "kernel may (arm64: Linux 6.0)");
 	default:
 		return err;
 	}
