@@ -20,13 +20,13 @@
 	}
 #define BANDWIDTH(class, id, head, event, what, on)                                                                  \
 	{                                                                                                            \
-		.name = class "." id, .display = head, .categories = IN(class) ",bandwidth", .unit = "GBy/s",        \
+		.name = class "." id, .display = head, .categories = IN(class) ",bandwidth", .unit = "GB/s",        \
 		.precision = 3, .better = METRIC_HIGHER, .default_on = on,                                           \
 		.expr = "rate(" EV(class, event) ") / 1e9", .help = what                                             \
 	}
 #define BEATS(class, id, head, event, what, on)                                                                      \
 	{                                                                                                            \
-		.name = class "." id, .display = head, .categories = IN(class) ",bandwidth", .unit = "GBy/s",        \
+		.name = class "." id, .display = head, .categories = IN(class) ",bandwidth", .unit = "GB/s",        \
 		.precision = 3, .better = METRIC_HIGHER, .default_on = on,                                           \
 		.expr = "rate(" EV(class, event) ") * 32 / 1e9", .help = what                                        \
 	}
@@ -139,7 +139,7 @@ const struct metric metric_nvidia[] = {
 	{ .name = CMEM ".rd_bw_estimate",
 	  .display = "CMEMrdGB/s",
 	  .categories = IN(CMEM) ",bandwidth",
-	  .unit = "GBy/s",
+	  .unit = "GB/s",
 	  .precision = 3,
 	  .better = METRIC_HIGHER,
 	  .expr = "rate(" EV(CMEM, "rd_req") ") * 32 / 1e9",
