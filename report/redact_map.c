@@ -22,11 +22,8 @@
 
 void redact_map_release(struct redact_map *m)
 {
-	for (uint32_t i = 0; i < m->n_names; i++) {
+	for (uint32_t i = 0; i < m->n_names; i++)
 		free(m->name[i].kind);
-		free(m->name[i].from);
-		free(m->name[i].to);
-	}
 	for (uint32_t i = 0; i < m->n_shifts; i++)
 		free(m->shift[i].boot);
 	for (uint32_t i = 0; i < m->n_bases; i++)
@@ -34,7 +31,8 @@ void redact_map_release(struct redact_map *m)
 	free(m->name);
 	free(m->shift);
 	free(m->base);
-	names_release(&m->by_name);
+	free(m->by_from);
+	free(m->by_to);
 	names_release(&m->by_base);
 	*m = (struct redact_map){ 0 };
 }
@@ -52,12 +50,36 @@ static int join(struct buf *b, const char *x, const char *between, const char *y
 
 /* ---- names ---- */
 
-static int add_name(struct redact_map *m, const char *kind, const char *from, const char *to)
+static uint32_t *from_slot(const struct redact_map *m, const char *kind, const char *from)
 {
-	struct buf key = BUF_INIT;
-	struct redact_name *n;
-	int err;
+	uint32_t mask = m->cap_by - 1;
 
+	for (uint32_t i = (names_hash(from) ^ names_hash(kind)) & mask;; i = (i + 1) & mask) {
+		const struct redact_name *n = m->by_from[i] ? &m->name[m->by_from[i] - 1] : NULL;
+
+		if (!n || (!strcmp(n->from, from) && !strcmp(n->kind, kind)))
+			return &m->by_from[i];
+	}
+}
+
+static uint32_t *to_slot(const struct redact_map *m, const char *to)
+{
+	uint32_t mask = m->cap_by - 1;
+
+	for (uint32_t i = names_hash(to) & mask;; i = (i + 1) & mask)
+		if (!m->by_to[i] || !strcmp(m->name[m->by_to[i] - 1].to, to))
+			return &m->by_to[i];
+}
+
+static void place_name(struct redact_map *m, uint32_t at)
+{
+	*from_slot(m, m->name[at].kind, m->name[at].from) = at + 1;
+	*to_slot(m, m->name[at].to) = at + 1;
+}
+
+/* Room for one name more, and at least half of the slots free. */
+static int grow_names(struct redact_map *m)
+{
 	if (m->n_names == m->cap_names) {
 		uint32_t cap = m->cap_names + m->cap_names / 2 + 32;
 		struct redact_name *grown = reallocarray(m->name, cap, sizeof(*grown));
@@ -67,43 +89,63 @@ static int add_name(struct redact_map *m, const char *kind, const char *from, co
 		m->name = grown;
 		m->cap_names = cap;
 	}
-	n = &m->name[m->n_names++];
-	*n = (struct redact_name){ .kind = strdup(kind), .from = strdup(from), .to = strdup(to) };
-	err = n->kind && n->from && n->to ? join(&key, kind, "\n", from) : -ENOMEM;
-	if (!err)
-		err = names_set(&m->by_name, buf_str(&key), m->n_names - 1);
-	buf_release(&key);
-	return err;
+	if (m->n_names >= m->cap_by / 2) {
+		uint32_t cap = m->cap_by ? m->cap_by * 2 : 64;
+		uint32_t *by_from = calloc(cap, sizeof(*by_from)), *by_to = calloc(cap, sizeof(*by_to));
+
+		if (!by_from || !by_to) {
+			free(by_from);
+			free(by_to);
+			return -ENOMEM;
+		}
+		free(m->by_from);
+		free(m->by_to);
+		m->by_from = by_from;
+		m->by_to = by_to;
+		m->cap_by = cap;
+		for (uint32_t i = 0; i < m->n_names; i++)
+			place_name(m, i);
+	}
+	return 0;
 }
 
-static bool is_taken(const struct redact_map *m, const char *to)
+static int add_name(struct redact_map *m, const char *kind, const char *from, const char *to)
 {
-	for (uint32_t i = 0; i < m->n_names; i++)
-		if (!strcmp(m->name[i].to, to))
-			return true;
-	return false;
+	size_t kind_size = strlen(kind) + 1, from_size = strlen(from) + 1, to_size = strlen(to) + 1;
+	char *text = grow_names(m) ? NULL : malloc(kind_size + from_size + to_size);
+
+	if (!text)
+		return -ENOMEM;
+	m->name[m->n_names++] = (struct redact_name){
+		.kind = memcpy(text, kind, kind_size),
+		.from = memcpy(text + kind_size, from, from_size),
+		.to = memcpy(text + kind_size + from_size, to, to_size),
+	};
+	place_name(m, m->n_names - 1);
+	return 0;
+}
+
+const char *redact_map_from(const struct redact_map *m, const char *to)
+{
+	uint32_t at = m->n_names ? *to_slot(m, to) : 0;
+
+	return at ? m->name[at - 1].from : NULL;
 }
 
 const char *redact_map_name(struct redact_map *m, const char *kind, const char *from, bool *made)
 {
-	struct buf key = BUF_INIT;
+	uint32_t at = m->n_names ? *from_slot(m, kind, from) : 0;
 	char to[64];
-	uint32_t at;
-	bool found;
 	uint64_t v;
 
 	*made = false;
-	if (join(&key, kind, "\n", from))
-		return NULL;
-	found = names_get(&m->by_name, buf_str(&key), &at);
-	buf_release(&key);
-	if (found)
-		return m->name[at].to;
+	if (at)
+		return m->name[at - 1].to;
 	do {
 		if (random_u64(&v))
 			return NULL;
 		snprintf(to, sizeof(to), "%s-%08" PRIx32, kind, (uint32_t)v);
-	} while (is_taken(m, to));
+	} while (redact_map_from(m, to));
 	if (add_name(m, kind, from, to))
 		return NULL;
 	*made = true;

@@ -13,21 +13,22 @@ extern const char *const redact_plain_words[]; /* words with blanks between; end
 /* ---- strings to be found again ---- */
 
 struct secret {
-	char *text;       /* owned, in lower case */
-	char *instead;    /* owned */
-	bool weak;        /* a part of what was dropped: texts of plain words may hold it */
+	char *text;          /* owned, in lower case */
+	const char *instead; /* in the same allocation */
+	uint32_t len;        /* of the text */
+	bool weak;           /* a part of what was dropped: texts of plain words may hold it */
 };
 
 struct secrets {
 	struct secret *row; /* owned; the longest first once they are sorted */
 	uint32_t n, cap;
-	struct names known;
+	struct names known; /* places by text, until they are sorted */
 	uint32_t *first;    /* owned: place in `row` behind which those with this start are, by two bytes */
 	bool sorted;
 };
 
 void secrets_release(struct secrets *s);
-/* Shorter than three bytes: not added. A text that is there keeps what stands instead of it. */
+/* Shorter than three bytes: not added. A text that is there keeps what stands instead of it. Not behind a sort. */
 int secrets_add(struct secrets *s, const char *text, size_t len, const char *instead, bool weak);
 int secrets_sort(struct secrets *s);
 /* Replaces all that is found in *text (owned, by realloc) of `len` bytes. 1: it was changed, 0, -ENOMEM. */
@@ -36,7 +37,8 @@ int secrets_scrub(const struct secrets *s, char **text, size_t *len, bool weak_t
 /* ---- pseudonyms and shifts ---- */
 
 struct redact_name {
-	char *kind, *from, *to; /* owned */
+	char *kind;            /* owned, with the other two behind it: there may be 100,000 */
+	const char *from, *to;
 };
 
 /* How the clocks of one boot are shifted. */
@@ -54,11 +56,13 @@ struct redact_base {
 struct redact_map {
 	struct redact_name *name;
 	uint32_t n_names, cap_names;
+	uint32_t *by_from, *by_to; /* owned: open addressing, place in `name` + 1 or 0, by kind and from, and by to */
+	uint32_t cap_by;           /* of both, a power of two */
 	struct redact_shift *shift;
 	uint32_t n_shifts;
 	struct redact_base *base;
 	uint32_t n_bases, cap_bases;
-	struct names by_name, by_base; /* "kind\nfrom" and base names to places */
+	struct names by_base; /* base names to places */
 	uint64_t wall;
 	bool has_wall;
 };
@@ -68,6 +72,8 @@ int redact_map_load(struct redact_map *m, const char *path, struct error *e);
 int redact_map_save(const struct redact_map *m, const char *path, struct error *e);
 /* The pseudonym, made if there is none yet; NULL without memory. Owned by the map. */
 const char *redact_map_name(struct redact_map *m, const char *kind, const char *from, bool *made);
+/* What the pseudonym stands for; NULL: it is none of the map's. */
+const char *redact_map_from(const struct redact_map *m, const char *to);
 /* The shift of a boot, made if there is none yet so that the clocks begin anywhere. NULL without memory. */
 const struct redact_shift *redact_map_shift(struct redact_map *m, const char *boot, const struct pm_clocks *first);
 /* Modulo 2^width; 0 without memory. */
@@ -86,7 +92,8 @@ struct redact {
 	char *boot;              /* owned: of the recording at hand */
 	char host[64];           /* its host's name or pseudonym, "": there is none */
 	uint64_t wall_ns;        /* where it begins, shifted; 0: unknown */
-	struct names given;      /* names of counters in the output, and the hash of what they were */
+	struct names given;      /* names of counters in the output other than their pseudonyms, and the hash of what
+				  * they were */
 	struct redact_seen { uint32_t counters, instances, pmus, probes, configs; } seen; /* of the model looked at */
 };
 

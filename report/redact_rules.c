@@ -208,21 +208,34 @@ static int on_header(void *ctx, struct pm_map *header)
 
 /* ---- counters ---- */
 
+/* Whether the name is that of another counter. Pseudonyms that stand for the counter's own name need no note: the map
+ * has them. */
+static bool is_of_another(const struct redact *r, const char *name, const char *old, bool *own)
+{
+	const char *from = redact_map_from(&r->map, name);
+	uint32_t other;
+
+	*own = from && !strcmp(from, old);
+	if (from)
+		return !*own;
+	return names_get(&r->given, name, &other) && other != names_hash(old);
+}
+
 /* Different names stay different, also where all that told them apart is gone. */
 static int make_unique(struct redact *r, char **name, const char *old)
 {
-	uint32_t hash = names_hash(old), other;
 	struct buf tried = BUF_INIT;
-	int err = 0;
+	bool own = false;
+	int err;
 
 	buf_addstr(&tried, *name);
-	for (unsigned k = 2; !tried.err && names_get(&r->given, buf_str(&tried), &other) && other != hash; k++) {
+	for (unsigned k = 2; !tried.err && is_of_another(r, buf_str(&tried), old, &own); k++) {
 		buf_clear(&tried);
 		buf_printf(&tried, "%s#%u", *name, k);
 	}
 	err = tried.err;
-	if (!err)
-		err = names_set(&r->given, buf_str(&tried), hash);
+	if (!err && !own)
+		err = names_set(&r->given, buf_str(&tried), names_hash(old));
 	if (!err)
 		err = replace(name, buf_str(&tried));
 	buf_release(&tried);

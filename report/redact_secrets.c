@@ -10,10 +10,8 @@
 
 void secrets_release(struct secrets *s)
 {
-	for (uint32_t i = 0; i < s->n; i++) {
+	for (uint32_t i = 0; i < s->n; i++)
 		free(s->row[i].text);
-		free(s->row[i].instead);
-	}
 	free(s->row);
 	free(s->first);
 	names_release(&s->known);
@@ -25,50 +23,54 @@ static unsigned char lower(char c)
 	return c >= 'A' && c <= 'Z' ? (unsigned char)(c + 32) : (unsigned char)c;
 }
 
-static char *lower_copy(const char *text, size_t len)
+/* In lower case, with what stands instead behind it. */
+static char *text_of(const char *text, size_t len, const char *instead)
 {
-	char *copy = malloc(len + 1);
+	char *copy = malloc(len + 1 + strlen(instead) + 1);
 
 	if (!copy)
 		return NULL;
 	for (size_t i = 0; i < len; i++)
 		copy[i] = (char)lower(text[i]);
 	copy[len] = '\0';
+	strcpy(copy + len + 1, instead);
 	return copy;
+}
+
+static int grow(struct secrets *s)
+{
+	uint32_t cap = s->cap + s->cap / 2 + 64;
+	struct secret *grown = s->n < s->cap ? s->row : reallocarray(s->row, cap, sizeof(*grown));
+
+	if (!grown)
+		return -ENOMEM;
+	s->cap = s->n < s->cap ? s->cap : cap;
+	s->row = grown;
+	return 0;
 }
 
 int secrets_add(struct secrets *s, const char *text, size_t len, const char *instead, bool weak)
 {
-	struct secret add = { .weak = weak };
+	struct secret add = { .weak = weak, .len = (uint32_t)len };
 	uint32_t at;
 	int err;
 
 	if (len < 3 || memchr(text, '\0', len))
 		return 0;
-	add.text = lower_copy(text, len);
+	add.text = text_of(text, len, instead);
 	if (!add.text)
 		return -ENOMEM;
+	add.instead = add.text + len + 1;
 	if (names_get(&s->known, add.text, &at)) {
 		s->row[at].weak = s->row[at].weak && weak;
 		free(add.text);
 		return 0;
 	}
-	if (s->n == s->cap) {
-		uint32_t cap = s->cap + s->cap / 2 + 64;
-		struct secret *grown = reallocarray(s->row, cap, sizeof(*grown));
-
-		if (!grown) {
-			free(add.text);
-			return -ENOMEM;
-		}
-		s->row = grown;
-		s->cap = cap;
-	}
-	add.instead = strdup(instead);
-	err = add.instead ? names_set(&s->known, add.text, s->n) : -ENOMEM;
+	err = grow(s);
+	if (!err)
+		err = names_set(&s->known, add.text, s->n);
 	if (err) {
 		free(add.text);
-		free(add.instead);
 		return err;
 	}
 	s->row[s->n++] = add;
@@ -85,11 +87,10 @@ static int by_start(const void *x, const void *y)
 {
 	const struct secret *a = x, *b = y;
 	unsigned p = start_of(a->text), q = start_of(b->text);
-	size_t m = strlen(a->text), n = strlen(b->text);
 
 	if (p != q)
 		return (p > q) - (p < q);
-	return m != n ? (m < n) - (m > n) : strcmp(a->text, b->text);
+	return a->len != b->len ? (a->len < b->len) - (a->len > b->len) : strcmp(a->text, b->text);
 }
 
 int secrets_sort(struct secrets *s)
@@ -106,11 +107,8 @@ int secrets_sort(struct secrets *s)
 		s->first[start_of(s->row[i].text) + 1]++;
 	for (uint32_t i = 0; i < STARTS; i++)
 		s->first[i + 1] += s->first[i];
-	/* Places have changed: who adds once more begins anew. */
+	/* Places have changed, and it is large. */
 	names_release(&s->known);
-	for (uint32_t i = 0; i < s->n; i++)
-		if (names_set(&s->known, s->row[i].text, i))
-			return -ENOMEM;
 	s->sorted = true;
 	return 0;
 }
@@ -118,6 +116,43 @@ int secrets_sort(struct secrets *s)
 static bool is_alnum(char c)
 {
 	return (c >= '0' && c <= '9') || (lower(c) >= 'a' && lower(c) <= 'z') || (unsigned char)c >= 0x80;
+}
+
+/* Behind the last row of row[i..end) that is as long as row[i]; the longest come first. */
+static uint32_t end_of_length(const struct secrets *s, uint32_t i, uint32_t end)
+{
+	uint32_t len = s->row[i].len;
+
+	while (i < end) {
+		uint32_t middle = i + (end - i) / 2;
+
+		if (s->row[middle].len == len)
+			i = middle + 1;
+		else
+			end = middle;
+	}
+	return end;
+}
+
+/* The row of row[i..end), which are of one length and sorted, that `text` begins with. */
+static const struct secret *find_length(const struct secrets *s, uint32_t i, uint32_t end, const char *text)
+{
+	uint32_t len = s->row[i].len;
+
+	while (i < end) {
+		uint32_t middle = i + (end - i) / 2, k = 2;
+		const char *t = s->row[middle].text;
+
+		while (k < len && lower(text[k]) == (unsigned char)t[k])
+			k++;
+		if (k == len)
+			return &s->row[middle];
+		if (lower(text[k]) > (unsigned char)t[k])
+			i = middle + 1;
+		else
+			end = middle;
+	}
+	return NULL;
 }
 
 /* `text` is `at` bytes into what is searched, and `len` long from there. Parts are found as words only: "lazy" of a
@@ -129,18 +164,16 @@ static const struct secret *find_at(const struct secrets *s, const char *text, s
 	if (len < 3)
 		return NULL;
 	start = start_of(text);
-	for (uint32_t i = s->first[start]; i < s->first[start + 1]; i++) {
-		const char *t = s->row[i].text;
-		size_t n = strlen(t), k = 2;
+	for (uint32_t i = s->first[start], end = s->first[start + 1], next; i < end; i = next) {
+		size_t n = s->row[i].len;
+		const struct secret *hit;
 
-		if (n > len || (s->row[i].weak && !weak_too))
+		next = end_of_length(s, i, end);
+		hit = n > len ? NULL : find_length(s, i, next, text);
+		if (!hit || (hit->weak && !weak_too))
 			continue;
-		while (k < n && lower(text[k]) == (unsigned char)t[k])
-			k++;
-		if (k < n)
-			continue;
-		if (!s->row[i].weak || ((!at || !is_alnum(text[-1])) && (n == len || !is_alnum(text[n]))))
-			return &s->row[i];
+		if (!hit->weak || ((!at || !is_alnum(text[-1])) && (n == len || !is_alnum(text[n]))))
+			return hit;
 	}
 	return NULL;
 }
@@ -162,7 +195,7 @@ int secrets_scrub(const struct secrets *s, char **text, size_t *len, bool weak_t
 		}
 		buf_add(&out, *text + done, i - done);
 		buf_addstr(&out, hit->instead);
-		i += strlen(hit->text);
+		i += hit->len;
 		done = i;
 	}
 	if (!done)

@@ -7,6 +7,7 @@
  *   genrec page FILE           256 CPUs x 40 counters at 1 s for an hour
  *   genrec diff SNAPSHOTS SEED FILE  256 CPUs x 40 counters at 100 ms
  *   genrec wide COLUMNS FILE   COLUMNS counters of one machine at 1 s for two minutes
+ *   genrec named COUNTERS FILE COUNTERS counters with names of a user's, read three times
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -25,7 +26,7 @@ struct shape {
 	uint32_t cpus, counters;
 	uint64_t interval_ns, snapshots, seed;
 	const char *const *names; /* NULL: "bench.cN" */
-	bool perf, shared;
+	bool perf, shared, user_named;
 };
 
 static const char *const perf_events[] = { "task-clock",  "cpu-clock",    "context-switches", "cpu-migrations",
@@ -87,10 +88,11 @@ static int64_t build_model(struct pm_model *m, const struct shape *s)
 		goto out;
 	for (uint32_t i = 0; i < s->counters; i++) {
 		char name[32];
-		struct pm_counter c = { .name = name, .display = name, .source = s->perf ? "perf" : "bench",
+		const char *source = s->perf ? "perf" : s->user_named ? "zqnamed" : "bench";
+		struct pm_counter c = { .name = name, .display = name, .source = source,
 					.unit = "1", .scale = { 1, 1, NULL }, .width = 64 };
 
-		snprintf(name, sizeof(name), "bench.c%u", i);
+		snprintf(name, sizeof(name), s->user_named ? "zqnamed.counter%u" : "bench.c%u", i);
 		if (s->names)
 			snprintf(name, sizeof(name), "%s", s->names[i]);
 		if (s->perf && (!strcmp(name, "task-clock") || !strcmp(name, "cpu-clock"))) {
@@ -232,9 +234,12 @@ int main(int argc, char **argv)
 		shape = (struct shape){
 			.cpus = 1, .counters = (uint32_t)n, .interval_ns = 1000000000, .snapshots = 120
 		};
+	else if (argc == 4 && !strcmp(argv[1], "named") && !parse_u64(argv[2], &n))
+		shape = (struct shape){ .cpus = 1, .counters = (uint32_t)n, .interval_ns = 1000000000,
+					.snapshots = 3, .user_named = true };
 	else {
-		fprintf(stderr,
-			"usage: genrec perf|groups VALUES FILE | genrec hour|page FILE | genrec wide COLUMNS FILE\n");
+		fprintf(stderr, "usage: genrec perf|groups VALUES FILE | genrec hour|page FILE | "
+				"genrec wide COLUMNS FILE | genrec named COUNTERS FILE\n");
 		return 2;
 	}
 	int fd = open(argv[argc - 1], O_WRONLY | O_CREAT | O_TRUNC, 0666);

@@ -305,6 +305,17 @@ numbers() {
 	[ ! -e x.pmr ]
 }
 
+# Seconds; with work that grows by the square of the names, it is minutes.
+@test "100,000 names of a user's, of a source that begins like them" {
+	"${PM_TESTS:-$BATS_TEST_DIRNAME/../../build/tests}/genrec" named 100000 named.pmr >/dev/null
+	timeout 30 "$bin/pmrep" redact -o out.pmr named.pmr
+	timeout 60 "$bin/pmrep" bundle -o out.pmr.gz named.pmr
+	"$bin/pmrep" dump out.pmr >dump
+	run ! grep -i zqnamed dump
+	# Each has a name of its own.
+	[ "$(grep -Eo 'name=counter-[0-9a-f]{8} ' dump | sort -u | wc -l)" = 100000 ]
+}
+
 @test "hostile strings in every field" {
 	need_second_reader
 	/usr/bin/python3 "$golden/encode.py" hostile h.pmr
