@@ -15,6 +15,7 @@
 #include "report/outfile.h"
 #include "report/pipeline.h"
 #include "report/rewrite.h"
+#include "report/spool.h"
 
 static const char brief[] =
 	"Usage: pmrep cut [OPTION...] -o OUT.pmr FILE\n"
@@ -248,19 +249,30 @@ static int report(const struct cut *c, const struct rewrite_result *r, struct bu
 	return r->damages ? EXIT_DAMAGED : EXIT_GOOD;
 }
 
+/* Where the end is has to be known first: what cannot be jumped about in is copied for that. */
+static int open_input(const struct cut *c, struct spool *copy, struct pm_reader **reader, struct error *e)
+{
+	int err;
+
+	if (c->since.kind != MOMENT_FROM_END && c->until.kind != MOMENT_FROM_END)
+		return input_open(reader, c->path, false, e);
+	err = spool_open(copy, c->path, SPOOL_PLAIN, e);
+	return err ? err : spool_reader(reader, copy, e);
+}
+
 static int run(struct cut *c)
 {
+	struct spool copy = { .fd = -1 };
 	struct pm_reader *reader = NULL;
 	struct rewrite *w = NULL;
 	struct buf notes = BUF_INIT;
 	struct rewrite_result result;
-	struct outfile out;
+	struct outfile out = { .fd = -1 };
 	struct error e = { 0 };
-	int err;
+	int err = open_input(c, &copy, &reader, &e);
 
-	if (input_open(&reader, c->path, false, &e))
-		return cmd_fail(spec.name, &e);
-	err = outfile_open(&out, c->output, c->overwrite, true, (char *const *)&c->path, 1, &e);
+	if (!err)
+		err = outfile_open(&out, c->output, c->overwrite, true, (char *const *)&c->path, 1, &e);
 	if (!err) {
 		err = rewrite_new(&w, &c->rules, outfile_write, &out, &e);
 		if (!err)
@@ -284,6 +296,7 @@ static int run(struct cut *c)
 	outfile_release(&out);
 	rewrite_free(w);
 	pm_reader_close(reader);
+	spool_close(&copy);
 	buf_release(&notes);
 	return err;
 }

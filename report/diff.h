@@ -14,6 +14,7 @@
 #include "common/names.h"
 #include "report/places.h"
 #include "report/select.h"
+#include "report/spool.h"
 #include "report/verdict.h"
 
 enum diff_side { DIFF_BASE, DIFF_NEW, DIFF_SIDES };
@@ -60,8 +61,9 @@ struct diff_run {
 };
 
 struct diff_recording {
-	const char *path; /* borrowed */
-	const char *name; /* its last part */
+	const char *path;  /* borrowed: what people call it */
+	const char *place; /* borrowed: where it is read */
+	const char *name;  /* the last part of its path */
 	enum diff_side side;
 	struct diff_run *run; /* owned */
 	uint32_t n_runs;
@@ -85,6 +87,7 @@ struct diff_recordings {
 	size_t n;
 	char **owned; /* paths that were found in folders */
 	size_t n_owned;
+	struct spool input; /* standard input, if its name is set */
 };
 
 /* ---- series ---- */

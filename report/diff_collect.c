@@ -465,7 +465,7 @@ static int read_part(struct pass *p, uint64_t from, uint64_t to, struct error *e
 	struct pipeline_result result = { 0 };
 	struct pm_reader *reader = NULL;
 	struct exporter x;
-	int err = input_open(&reader, p->r->path, false, e);
+	int err = input_open_as(&reader, p->r->place, p->r->path, e);
 
 	if (err)
 		return err;

@@ -19,8 +19,23 @@ static int add(struct diff_recordings *r, const char *path, enum diff_side side)
 	if (!more)
 		return -ENOMEM;
 	r->recording = more;
-	more[r->n++] = (struct diff_recording){ .path = path, .name = input_name(path), .side = side };
+	if (!strcmp(path, "-"))
+		path = r->input.name;
+	more[r->n++] = (struct diff_recording){
+		.path = path,
+		.place = path == r->input.name ? r->input.path : path,
+		.name = input_name(path),
+		.side = side,
+	};
 	return 0;
+}
+
+/* Recordings are read more than once. */
+static int keep_input(struct diff_recordings *r, struct error *e)
+{
+	if (r->input.name)
+		return error_set(e, EINVAL, "standard input is given twice");
+	return spool_open(&r->input, "-", SPOOL_TWICE, e);
 }
 
 static bool is_recording_name(const char *name)
@@ -47,9 +62,10 @@ static int expand(struct diff_recordings *r, const char *path, int (*each)(void 
 	struct stat st;
 	int n, err = 0;
 
-	if (!strcmp(path, "-"))
-		return error_set(e, EINVAL, "recordings are looked through before they are read: standard input "
-				 "cannot be");
+	if (!strcmp(path, "-")) {
+		err = keep_input(r, e);
+		return err ? err : each(ctx, path);
+	}
 	if (stat(path, &st))
 		return error_sys(e, errno, "%s", path);
 	if (!S_ISDIR(st.st_mode))
@@ -131,7 +147,9 @@ static int take_labelled(void *ctx, const char *path)
 	struct pm_reader *reader = NULL;
 	struct pm_item item = { 0 };
 	bool fits[DIFF_SIDES] = { false, false };
-	int err = input_open(&reader, path, false, t->e), got;
+	int err = strcmp(path, "-") ? input_open(&reader, path, false, t->e)
+				    : spool_reader(&reader, &t->r->input, t->e);
+	int got;
 
 	if (err)
 		return err;
@@ -246,13 +264,13 @@ int diff_check(const struct diff_recordings *r, struct error *e)
 		const struct diff_recording *a = &r->recording[i];
 		struct stat x, y;
 
-		if (stat(a->path, &x))
+		if (stat(a->place, &x))
 			return error_sys(e, errno, "%s", a->path);
 		for (size_t k = 0; k < i; k++) {
 			const struct diff_recording *b = &r->recording[k];
 			const char *where = a->side == b->side ? "twice on one side" : "on both sides";
 
-			if (!stat(b->path, &y) && x.st_dev == y.st_dev && x.st_ino == y.st_ino)
+			if (!stat(b->place, &y) && x.st_dev == y.st_dev && x.st_ino == y.st_ino)
 				return error_set(e, EINVAL, "%s is given %s", a->path, where);
 			if (a->first_ns && a->first_ns == b->first_ns && !memcmp(a->id, b->id, sizeof(a->id)))
 				return error_set(e, EINVAL, "%s and %s are the same recording, %s", b->path, a->path,
@@ -279,5 +297,7 @@ void diff_recordings_release(struct diff_recordings *r)
 	for (size_t i = 0; i < r->n_owned; i++)
 		free(r->owned[i]);
 	free(r->owned);
+	if (r->input.name)
+		spool_close(&r->input);
 	*r = (struct diff_recordings){ 0 };
 }

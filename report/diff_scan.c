@@ -415,13 +415,13 @@ int diff_scan(struct diff_recordings *all, const struct diff_options *o, struct 
 	for (size_t i = 0; i < all->n && !err; i++) {
 		struct scanner s = { .r = &all->recording[i], .o = o };
 
-		err = input_open(&s.reader, s.r->path, false, e);
+		err = input_open_as(&s.reader, s.r->place, s.r->path, e);
 		if (err)
 			return err;
 		err = scan_items(&s, e);
 		pm_reader_close(s.reader);
 		/* A recording that has no end because it goes on is as it should be, and still not over. */
-		s.r->open = s.r->cut && !s.r->damaged && input_being_written(s.r->path);
+		s.r->open = s.r->cut && !s.r->damaged && input_being_written(s.r->place);
 		if (s.r->open)
 			buf_addstr(&s.r->notes, "still being written: what is there takes part\n");
 		tell_gaps(s.r);

@@ -85,7 +85,8 @@ int moment_resolve(const struct moment *m, struct pm_reader *reader, const struc
 		return 0;
 	case MOMENT_FROM_END:
 		if (pm_reader_extent(reader, &from, &to, &chunks))
-			return error_set(e, ESPIPE, "a time before the end needs a file, not a stream");
+			return error_set(e, ESPIPE, "a time before the end needs a file that is not compressed, "
+					 "not a stream");
 		*ns = to > m->ns + 1 ? to - m->ns : 1;
 		return 0;
 	case MOMENT_WALL:

@@ -195,6 +195,27 @@ assert longest < 200e6, longest'
 	run ! ls out.pmr.*
 }
 
+@test "times before the end, from a pipe and from a compressed file" {
+	"$bin/pmrec" --quiet --sources=stat -i 50ms -n 12 -o in.pmr
+	"$bin/pmrep" cut --since=-0.22 --until=-0.08 -o want.pmr in.pmr
+	count=$("$bin/pmrep" info --format=json want.pmr | python3 -c 'import json,sys; print(json.load(sys.stdin)["snapshots"])')
+	[ "$count" -ge 2 ] && [ "$count" -le 5 ]
+	# shellcheck disable=SC2002 # a pipe is what is tested
+	cat in.pmr | "$bin/pmrep" cut --since=-0.22 --until=-0.08 -o got.pmr -
+	gzip -k in.pmr
+	"$bin/pmrep" cut --since=-0.22 --until=-0.08 -o gz.pmr in.pmr.gz
+	for name in want got gz; do
+		"$bin/pmrep" show --all --show=all --format=csv $name.pmr | cut -d, -f2- >$name
+	done
+	[ "$(wc -l <want)" -gt 10 ]
+	cmp want got
+	cmp want gz
+	# shellcheck disable=SC2002
+	run --separate-stderr bash -c 'cat in.pmr | "$1" show --since=-0.2 -' - "$bin/pmrep"
+	[ "$status" -eq 2 ]
+	[[ $stderr == *"needs a file"* ]]
+}
+
 @test "sources that are none, and those of other machines" {
 	"$bin/pmrec" --quiet --sources=stat -i 50ms -n 3 -o in.pmr
 	run "$bin/pmrep" cut --sources=stat,stta -o x.pmr in.pmr

@@ -441,6 +441,30 @@ assert abs(float(rows[0]["at"]) - 250) < 10 and abs(float(rows[0]["ratio"]) - 1.
 	run -2 diff --phases
 }
 
+# rows <csv: all but what the recordings are called
+rows() {
+	python3 -c '
+import csv, sys
+for r in csv.DictReader(sys.stdin):
+	print([v for k, v in r.items() if k != "recording"])'
+}
+
+@test "one side, a recording for its phases, or one with a label from a pipe" {
+	make a.pmr seed=1 runs=4 label=side=old
+	make b.pmr seed=2 runs=4 rate=1500 label=side=new
+	diff --format=csv --gate irq a.pmr b.pmr >want || [ $? = 1 ]
+	[ "$(rows <want | wc -l)" -ge 1 ]
+	cat b.pmr | diff --format=csv --gate irq a.pmr - >got || [ $? = 1 ]
+	cmp <(rows <want) <(rows <got)
+	cat a.pmr | diff --format=csv --gate irq --base side=old --new side=new - b.pmr >got || [ $? = 1 ]
+	cmp <(rows <want) <(rows <got)
+	run -1 diff --gate irq --format=json a.pmr - < <(cat b.pmr)
+	[[ "$output" == *'"standard input"'* ]]
+	diff --phases --format=csv b.pmr >want
+	cat b.pmr | diff --phases --format=csv - >got
+	cmp <(rows <want) <(rows <got)
+}
+
 @test "command lines that make no sense" {
 	sides 2
 	run -2 diff a1.pmr
@@ -449,7 +473,11 @@ assert abs(float(rows[0]["at"]) - 250) < 10 and abs(float(rows[0]["ratio"]) - 1.
 	[[ "$output" == *"new side"* ]]
 	run -2 diff --base --new b1.pmr
 	run -2 diff a1.pmr none.pmr
-	run -2 diff - a1.pmr
+	run -2 diff - - <a1.pmr
+	[[ "$output" == *"standard input is given twice"* ]]
+	run -2 diff - a1.pmr <a1.pmr
+	[[ "$output" == *"same recording"* ]]
+	run -2 diff - a1.pmr </dev/null
 	run -2 diff --margin=x a1.pmr b1.pmr
 	run -2 diff --assume-run-sd=0 a1.pmr b1.pmr
 	run -2 diff --format=xml a1.pmr b1.pmr
