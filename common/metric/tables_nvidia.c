@@ -20,13 +20,13 @@
 	}
 #define BANDWIDTH(class, id, head, event, what, on)                                                                  \
 	{                                                                                                            \
-		.name = class "." id, .display = head, .categories = IN(class) ",bandwidth", .unit = "GB/s",        \
+		.name = class "." id, .display = head, .categories = IN(class) ",bandwidth", .unit = "GB/s",         \
 		.precision = 3, .better = METRIC_HIGHER, .default_on = on,                                           \
 		.expr = "rate(" EV(class, event) ") / 1e9", .help = what                                             \
 	}
 #define BEATS(class, id, head, event, what, on)                                                                      \
 	{                                                                                                            \
-		.name = class "." id, .display = head, .categories = IN(class) ",bandwidth", .unit = "GB/s",        \
+		.name = class "." id, .display = head, .categories = IN(class) ",bandwidth", .unit = "GB/s",         \
 		.precision = 3, .better = METRIC_HIGHER, .default_on = on,                                           \
 		.expr = "rate(" EV(class, event) ") * 32 / 1e9", .help = what                                        \
 	}
