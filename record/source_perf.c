@@ -356,8 +356,9 @@ static void perf_doctor(struct source *source, struct plan *p, struct buf *out)
 		rows += s->group[i]->n_rows;
 		events += s->group[i]->n;
 	}
-	buf_printf(out, "%u events in %u groups, %u reads a snapshot; %zu PMUs\n", events,
-	           s ? s->n_groups : 0, rows, s ? s->pmus.n : 0);
+	buf_printf(out, "%u event%s in %u group%s, %u read%s a snapshot; %zu PMU%s\n", events,
+		   events == 1 ? "" : "s", s ? s->n_groups : 0, s && s->n_groups == 1 ? "" : "s", rows,
+		   rows == 1 ? "" : "s", s ? s->pmus.n : 0, s && s->pmus.n == 1 ? "" : "s");
 	/* Each driver has its own cure; the table has room for one. */
 	for (uint32_t i = 0; i < p->model->n_probes; i++)
 		if (p->model->probe[i].hint && !strncmp(p->model->probe[i].hint, "modprobe nvidia", 15))

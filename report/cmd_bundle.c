@@ -10,6 +10,7 @@
 #include "common/parse.h"
 #include "report/bundle.h"
 #include "report/outfile.h"
+#include "report/value_out.h"
 
 static const char brief[] =
 	"Usage: pmrep bundle [OPTION...] -o OUT.pmr.gz FILE\n"
@@ -120,8 +121,9 @@ static void report(const struct bundle_job *j, const struct bundle *b)
 	struct buf lost = BUF_INIT;
 
 	bundle_tell(b, &lost);
-	cmd_complain(spec.name, "%s: %llu bytes, %llu of %llu snapshots; %s", j->output, (unsigned long long)b->bytes,
-		     (unsigned long long)r->snapshots_out, (unsigned long long)r->snapshots_in,
+	cmd_complain(spec.name, "%s: %llu byte%s, %llu of %llu snapshot%s; %s", j->output,
+		     (unsigned long long)b->bytes, plural(b->bytes), (unsigned long long)r->snapshots_out,
+		     (unsigned long long)r->snapshots_in, plural(r->snapshots_in),
 		     lost.len	    ? "lost:"
 		     : j->no_redact ? "nothing is lost"
 				    : "nothing but what redaction takes is lost");
@@ -157,6 +159,7 @@ static int make(const struct bundle_job *j, struct bundle *b, struct redact **re
 		err = redact_save(*redact, e);
 	if (!err)
 		err = outfile_commit(&out, e);
+	outfile_blame(&out, err, e);
 	outfile_release(&out);
 	spool_close(&in);
 	return err;

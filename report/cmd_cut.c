@@ -16,6 +16,7 @@
 #include "report/pipeline.h"
 #include "report/rewrite.h"
 #include "report/spool.h"
+#include "report/value_out.h"
 
 static const char brief[] =
 	"Usage: pmrep cut [OPTION...] -o OUT.pmr FILE\n"
@@ -238,10 +239,10 @@ static void tell(struct cut *c, char **argv, int argc)
 
 static int report(const struct cut *c, const struct rewrite_result *r, struct buf *notes)
 {
-	buf_printf(notes, "%llu of %llu snapshots, %llu of %llu counters, %llu bytes",
-		   (unsigned long long)r->snapshots_out, (unsigned long long)r->snapshots_in,
-		   (unsigned long long)c->counters_out, (unsigned long long)c->counters_in,
-		   (unsigned long long)r->bytes);
+	buf_printf(notes, "%llu of %llu snapshot%s, %llu of %llu counter%s, %llu byte%s",
+		   (unsigned long long)r->snapshots_out, (unsigned long long)r->snapshots_in, plural(r->snapshots_in),
+		   (unsigned long long)c->counters_out, (unsigned long long)c->counters_in, plural(c->counters_in),
+		   (unsigned long long)r->bytes, plural(r->bytes));
 	cmd_complain(spec.name, "%s", buf_str(notes));
 	if (r->damages)
 		cmd_complain(spec.name, "%s: damaged or cut; what is readable went over, the gaps are marked",
@@ -292,6 +293,7 @@ static int run(struct cut *c)
 		if (!err)
 			err = outfile_commit(&out, &e);
 	}
+	outfile_blame(&out, err, &e);
 	err = err ? cmd_fail(spec.name, &e) : report(c, &result, &notes);
 	outfile_release(&out);
 	rewrite_free(w);

@@ -10,6 +10,7 @@
 #include "common/parse.h"
 #include "report/html.h"
 #include "report/input.h"
+#include "report/value_out.h"
 
 static const char brief[] =
 	"Usage: pmrep html [OPTION...] -o PAGE.html FILE [FILE]\n"
@@ -192,6 +193,16 @@ static int judge(struct html_recording *r, const char *path)
 	return !open && (r->result.damaged || r->result.cut_only) ? EXIT_DAMAGED : EXIT_GOOD;
 }
 
+static void tell(const struct html *h, uint64_t bytes)
+{
+	struct buf line = BUF_INIT;
+
+	html_put_size(&line, bytes);
+	cmd_complain(spec.name, "%s: %s, %zu recording%s", strcmp(h->output, "-") ? h->output : "stdout",
+		     buf_str(&line), h->n_files, plural(h->n_files));
+	buf_release(&line);
+}
+
 static int run(struct html *h)
 {
 	struct html_recording recording[HTML_RECORDINGS] = { 0 };
@@ -200,6 +211,7 @@ static int run(struct html *h)
 	struct outfile out = { .fd = -1 };
 	struct buf verdicts = BUF_INIT, counts = BUF_INIT;
 	struct error e = { 0 };
+	uint64_t bytes = 0;
 	int err, status = EXIT_GOOD;
 
 	/* First, because reading takes long and a refusal does not. */
@@ -218,11 +230,15 @@ static int run(struct html *h)
 	}
 	if (!err)
 		err = html_page_write(&page, &out, &e);
+	bytes = out.bytes;
 	if (!err)
 		err = outfile_commit(&out, &e);
+	outfile_blame(&out, err, &e);
 	if (err)
 		status = cmd_fail(spec.name, &e);
-	else if (page.reduced.len)
+	else
+		tell(h, bytes);
+	if (!err && page.reduced.len)
 		cmd_complain_lines(spec.name, "reduced", &page.reduced);
 	outfile_release(&out);
 	buf_release(&page.reduced);

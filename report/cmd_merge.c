@@ -8,6 +8,7 @@
 #include "report/outfile.h"
 #include "report/rewrite.h"
 #include "report/spool.h"
+#include "report/value_out.h"
 
 static const char brief[] =
 	"Usage: pmrep merge [OPTION...] -o OUT.pmr FILE...\n"
@@ -200,12 +201,13 @@ static int run(struct merge *m)
 		err = copy_all(m, &out, &r, &e);
 	if (!err)
 		err = outfile_commit(&out, &e);
+	outfile_blame(&out, err, &e);
 	outfile_release(&out);
 	if (err)
 		return cmd_fail(spec.name, &e);
-	cmd_complain(spec.name, "%d recording%s, %llu snapshots, %llu gap%s, %llu bytes", m->files.n,
-		     m->files.n == 1 ? "" : "s", (unsigned long long)r.snapshots_out, (unsigned long long)r.gaps,
-		     r.gaps == 1 ? "" : "s", (unsigned long long)r.bytes);
+	cmd_complain(spec.name, "%d recording%s, %llu snapshot%s, %llu gap%s, %llu byte%s", m->files.n,
+		     plural((uint64_t)m->files.n), (unsigned long long)r.snapshots_out, plural(r.snapshots_out),
+		     (unsigned long long)r.gaps, plural(r.gaps), (unsigned long long)r.bytes, plural(r.bytes));
 	if (r.damages)
 		cmd_complain(spec.name, "damaged or cut input; what is readable went over, the gaps are marked");
 	return r.damages ? EXIT_DAMAGED : EXIT_GOOD;

@@ -10,6 +10,7 @@
 
 #include "report/outfile.h"
 #include "report/redact.h"
+#include "report/value_out.h"
 
 static const char brief[] =
 	"Usage: pmrep redact [OPTION...] [-o OUT.pmr] FILE...\n"
@@ -124,6 +125,26 @@ static int name_output(const struct redact_job *j, struct buf *path)
 	return path->err;
 }
 
+static void tell_count(struct buf *line, uint64_t n, const char *thing, const char *done)
+{
+	if (n)
+		buf_printf(line, ", %llu %s%s %s", (unsigned long long)n, thing, plural(n), done);
+}
+
+static void tell(const char *path, const struct rewrite_result *result, const struct redact_counts *before,
+		 const struct redact_counts *after)
+{
+	struct buf line = BUF_INIT;
+
+	buf_printf(&line, "%s: %llu snapshot%s", path, (unsigned long long)result->snapshots_out,
+		   plural(result->snapshots_out));
+	tell_count(&line, after->dropped - before->dropped, "field", "dropped");
+	tell_count(&line, after->pseudonyms - before->pseudonyms, "name", "replaced");
+	tell_count(&line, after->scrubbed - before->scrubbed, "text", "cleaned");
+	cmd_complain(spec.name, "%s", buf_str(&line));
+	buf_release(&line);
+}
+
 static int redact_one(struct redact_job *j, const char *file, struct error *e)
 {
 	struct rewrite_rules rules = { .history = "redacted" };
@@ -147,16 +168,12 @@ static int redact_one(struct redact_job *j, const char *file, struct error *e)
 		err = redact_save(j->redact, e);
 	if (!err)
 		err = outfile_commit(&out, e);
+	outfile_blame(&out, err, e);
 	outfile_release(&out);
 	spool_close(&in);
 	if (!err) {
 		after = redact_counts(j->redact);
-		cmd_complain(spec.name,
-			     "%s: %llu snapshots, %llu fields dropped, %llu names replaced, %llu texts cleaned",
-			     buf_str(&path), (unsigned long long)result.snapshots_out,
-			     (unsigned long long)(after.dropped - before.dropped),
-			     (unsigned long long)(after.pseudonyms - before.pseudonyms),
-			     (unsigned long long)(after.scrubbed - before.scrubbed));
+		tell(buf_str(&path), &result, &before, &after);
 		if (result.damages)
 			cmd_complain(spec.name, "%s: damaged or cut; what is readable went over, the gaps are marked",
 				     file);

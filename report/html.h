@@ -147,6 +147,8 @@ static inline bool html_drawn(const struct html_page *p, const struct html_recor
 uint64_t html_page_bytes(const struct html_page *p, const struct html_set *s, const struct html_form *f);
 /* 0 or -errno with the text in *e; -EFBIG: it cannot be made so small. */
 int html_page_write(struct html_page *p, struct outfile *out, struct error *e);
+/* "120 kB", "9.5 MB", rounded up: what is said of a page's size is enough for it. */
+void html_put_size(struct buf *out, uint64_t bytes);
 
 /* Everything up to the numbers, which come in base64, and behind them. 0 or -errno. */
 int html_page_text(const struct html_page *p, struct buf *before, struct buf *after, struct error *e);

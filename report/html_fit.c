@@ -208,7 +208,7 @@ static int write_all(const struct html_page *p, const struct buf *before, const 
 	return w.err ? error_sys(e, -w.err, "%s", out->path) : 0;
 }
 
-static void put_megabytes(struct buf *out, uint64_t bytes)
+void html_put_size(struct buf *out, uint64_t bytes)
 {
 	buf_printf(out, bytes < 1000000 ? "%.0f kB" : "%.1f MB", bytes < 1000000 ? (double)((bytes + 999) / 1000) :
 		   (double)((bytes + 99999) / 100000) / 10);
@@ -241,7 +241,7 @@ int html_page_write(struct html_page *p, struct outfile *out, struct error *e)
 		had_far = p->far.bytes;
 	}
 	if (!err && !fits) {
-		put_megabytes(&least, before.len + after.len + NOTES_ROOM + numbers_bytes(p));
+		html_put_size(&least, before.len + after.len + NOTES_ROOM + numbers_bytes(p));
 		err = error_set(e, EFBIG,
 				"the page needs %s at least; --max-size allows it, or --show=METRIC,... makes it "
 				"smaller",

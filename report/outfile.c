@@ -92,13 +92,22 @@ int outfile_write(void *ctx, const void *data, size_t len)
 
 		if (n < 0 && errno == EINTR)
 			continue;
-		if (n < 0)
-			return -errno;
+		if (n < 0) {
+			o->err = o->err ? o->err : -errno;
+			return o->err;
+		}
 		at += n;
 		len -= (size_t)n;
 		o->bytes += (uint64_t)n;
 	}
 	return 0;
+}
+
+int outfile_blame(const struct outfile *o, int err, struct error *e)
+{
+	if (!err || !o->err)
+		return err;
+	return error_sys(e, -o->err, "%s", strcmp(o->path, "-") ? o->path : "stdout");
 }
 
 int outfile_commit(struct outfile *o, struct error *e)

@@ -16,6 +16,7 @@ struct outfile {
 	char *place;     /* owned: the file itself, where `path` is a link */
 	char *temporary; /* owned; what is written until it is whole; NULL: written in place (a pipe, a device) */
 	int fd;
+	int err; /* of the writing that failed first, -errno */
 	uint64_t bytes;
 };
 
@@ -27,6 +28,8 @@ int outfile_open(struct outfile *o, const char *path, bool overwrite, bool binar
 		 struct error *e);
 /* A pm_sink_fn. */
 int outfile_write(void *o, const void *data, size_t len);
+/* Where it was the writing that failed, *e names the file that is written, and no input. Returns err. */
+int outfile_blame(const struct outfile *o, int err, struct error *e);
 /* Gives the file its name. 0 or -errno with the text in *e; then nothing is left behind. */
 int outfile_commit(struct outfile *o, struct error *e);
 /* Takes away what was not committed. */

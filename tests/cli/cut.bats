@@ -190,9 +190,33 @@ assert longest < 200e6, longest'
 	gzip -k in.pmr
 	"$bin/pmrep" cut -o from-gz.pmr in.pmr.gz 2>/dev/null
 	"$bin/pmrep" check -q from-gz.pmr
-	run "$bin/pmrep" cut -o /dev/full in.pmr
-	[ "$status" -eq 2 ]
+	for command in cut merge redact bundle html; do
+		run "$bin/pmrep" $command -o /dev/full in.pmr
+		[ "$status" -eq 2 ]
+		[ "$output" = "pmrep $command: /dev/full: No space left on device" ]
+		run bash -c '"$1" "$2" -o - in.pmr 2>&1 >/dev/full' - "$bin/pmrep" $command
+		[ "$status" -eq 2 ]
+		[ "$output" = "pmrep $command: stdout: No space left on device" ]
+	done
 	run ! ls out.pmr.*
+}
+
+@test "each command says what it has made, in one line" {
+	"$bin/pmrec" --quiet --sources=stat -i 50ms -n 1 -o in.pmr
+	run "$bin/pmrep" cut --until=0 --counter=stat.ctxt -o one.pmr in.pmr
+	[[ $output =~ ^"pmrep cut: 1 of "[0-9]+" snapshots, 1 of "[0-9]+" counters, "[0-9]+" bytes"$ ]]
+	run "$bin/pmrep" merge -o merged.pmr one.pmr
+	[ "$output" = "pmrep merge: 1 recording, 1 snapshot, 0 gaps, $(stat -c %s merged.pmr) bytes" ]
+	run "$bin/pmrep" bundle -o one.pmr.gz one.pmr
+	[[ $output == "pmrep bundle: one.pmr.gz: $(stat -c %s one.pmr.gz) bytes, 1 of 1 snapshot; "* ]]
+	"$bin/pmrep" redact -o redacted.pmr one.pmr
+	# What there is none of is not said.
+	run "$bin/pmrep" redact -o again.pmr redacted.pmr
+	[ "$output" = "pmrep redact: again.pmr: 1 snapshot" ]
+	run "$bin/pmrep" html -o page.html in.pmr
+	[ "$output" = "pmrep html: page.html: $((($(stat -c %s page.html) + 999) / 1000)) kB, 1 recording" ]
+	run "$bin/pmrep" html -o page.html --overwrite "$source/samples/idle.pmr" "$source/samples/loaded.pmr"
+	[ "$output" = "pmrep html: page.html: $((($(stat -c %s page.html) + 999) / 1000)) kB, 2 recordings" ]
 }
 
 @test "times before the end, from a pipe and from a compressed file" {

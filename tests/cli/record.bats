@@ -399,6 +399,7 @@ snapshots() {
 	[[ $output == *util* ]]
 	run -125 "$bin/pmrec" list sources 'nothing*'
 	run -0 "$bin/pmrec" doctor
+	[[ ! $output =~ [^0-9]1\ (events|groups|reads|PMUs) ]]
 	[[ $output == *"perf "* ]]
 	[[ $output == *"stat "* ]]
 	# What only --add could bring is not missing.
