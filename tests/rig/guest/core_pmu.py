@@ -57,8 +57,8 @@ def groups(t, guest):
     t.check("two groups", [attrs[n]["perf_group"] == attrs["cycles"]["perf_group"] for n in recording.perf_counters()]
             == [True, True, True, False, False, False], attrs.keys())
     found = counts(guest, "core.groups")
-    same(t, "members of a group speak of the same time", found[:3], 1e-5)
-    same(t, "members of a group of 64 bits", found[3:5], 1e-5)
+    same(t, "members of a group speak of the same time", found[:3])
+    same(t, "members of a group of 64 bits", found[3:5])
 
 
 def turns(t, guest):
