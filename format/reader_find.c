@@ -32,6 +32,16 @@ static void note_lost(struct pm_reader *r, bool at_end)
 		reader_damage_add(r, PM_DAMAGE_GARBAGE, r->lost_from, length, "%s", r->lost_text);
 }
 
+int reader_to_magic(struct window *w)
+{
+	const uint8_t *found = memmem(window_at(w), window_has(w), frame_magic, FRAME_MAGIC_LEN);
+	int err;
+
+	/* The last bytes may be the beginning of a frame. */
+	err = window_skip(w, found ? (uint64_t)(found - window_at(w)) : window_has(w) - (FRAME_MAGIC_LEN - 1));
+	return err ? err : found ? 1 : 0;
+}
+
 /* Goes to the next place that looks like a frame, at least one byte on. 1, 0 at the end, -errno. */
 static int search(struct pm_reader *r)
 {
@@ -39,8 +49,6 @@ static int search(struct pm_reader *r)
 	int err = window_skip(w, window_has(w) ? 1 : 0);
 
 	while (!err) {
-		const uint8_t *found;
-
 		err = window_need(w, FRAME_MAGIC_LEN);
 		if (err)
 			break;
@@ -48,13 +56,7 @@ static int search(struct pm_reader *r)
 			return w->in.growing ? -EAGAIN : 0;
 		if (!r->id_known && w->offset > SEARCH_MAX)
 			return 0;
-		found = memmem(window_at(w), window_has(w), frame_magic, FRAME_MAGIC_LEN);
-		if (found) {
-			err = window_skip(w, (uint64_t)(found - window_at(w)));
-			return err ? err : 1;
-		}
-		/* The last bytes may be the beginning of a frame. */
-		err = window_skip(w, window_has(w) - (FRAME_MAGIC_LEN - 1));
+		err = reader_to_magic(w);
 	}
 	return err;
 }

@@ -103,6 +103,9 @@ void reader_damage_add(struct pm_reader *r, enum pm_damage_kind kind, uint64_t o
 void reader_damage_until(struct pm_reader *r, uint64_t time_ns);
 void reader_damage_frames(struct pm_reader *r, uint64_t frames, uint64_t offset);
 
+/* Goes to the first magic of a frame among the bytes at hand, of which there must be enough for one: 1. 0: there is
+ * none, and the window stands behind what cannot be part of one. -errno. */
+int reader_to_magic(struct window *w);
 /* Parses the head where the window stands. FRAME_OK; FRAME_SHORT: the input ends inside; -EBADMSG, -ENOTSUP,
  * -errno. */
 int reader_parse(struct pm_reader *r, struct frame_head *h, unsigned *major);

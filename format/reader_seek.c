@@ -186,17 +186,10 @@ static int hop_search(struct window *w)
 	int err = window_skip(w, window_has(w) ? 1 : 0);
 
 	while (!err) {
-		const uint8_t *found;
-
 		err = window_need(w, FRAME_MAGIC_LEN);
 		if (err || window_has(w) < FRAME_MAGIC_LEN)
 			return err;
-		found = memmem(window_at(w), window_has(w), frame_magic, FRAME_MAGIC_LEN);
-		if (found) {
-			err = window_skip(w, (uint64_t)(found - window_at(w)));
-			return err ? err : 1;
-		}
-		err = window_skip(w, window_has(w) - (FRAME_MAGIC_LEN - 1));
+		err = reader_to_magic(w);
 	}
 	return err;
 }

@@ -104,8 +104,8 @@ static int add_secret(struct redact *r, const char *text, size_t len, const char
 		return -ENOMEM;
 	if (kind && !weak)
 		instead = redact_name(r, kind, copy);
-	/* A word that every machine has would take the sense out of what stays, and tells nothing. Several in a row may
-	 * be somebody's sentence. */
+	/* A word that every machine has would take the sense out of what stays, and tells nothing. Several in a row
+	 * may be somebody's sentence. */
 	if ((!kind || strcmp(kind, "host")) && !strchr(copy, ' ') && redact_is_plain(r, copy))
 		err = 0;
 	else

@@ -209,7 +209,8 @@ static void steps_together(void **state)
 
 				if (!html_set_has(&many, k + n + 0.5, &bucket))
 					break;
-				html_steps_add(&steps, bucket, 1 + (k + n) % 3 / 8.0, (k + n) % 100 == 99 && failures);
+				html_steps_add(&steps, bucket, 1 + (k + n) % 3 / 8.0,
+					       (k + n) % 100 == 99 && failures);
 			}
 			if (!n) {
 				html_set_reach(&many, k + 0.5);
