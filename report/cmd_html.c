@@ -5,11 +5,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "common/parse.h"
 #include "report/html.h"
 #include "report/input.h"
+#include "report/spool.h"
 #include "report/value_out.h"
 
 static const char brief[] =
@@ -117,57 +117,21 @@ static const struct options_spec spec = {
 	.name = "pmrep html", .column = OPTIONS_OTHER, .argp = &argp, .brief = brief,
 };
 
-/* A stream is read several times over, so it is kept in a file that has no name. */
-struct source {
-	const char *name; /* what people call it */
-	const char *path; /* what is opened */
-	FILE *kept;       /* owned, or NULL */
-	char own_path[40];
-};
-
-static int source_open(struct source *s, const char *file, struct error *e)
-{
-	char block[65536];
-	ssize_t n;
-
-	*s = (struct source){ .name = file, .path = file };
-	if (strcmp(file, "-"))
-		return 0;
-	s->kept = tmpfile();
-	if (!s->kept)
-		return error_sys(e, errno, "a temporary file for standard input");
-	snprintf(s->own_path, sizeof(s->own_path), "/proc/self/fd/%d", fileno(s->kept));
-	s->name = "standard input";
-	s->path = s->own_path;
-	while ((n = read(STDIN_FILENO, block, sizeof(block))) > 0 || (n < 0 && errno == EINTR))
-		if (n > 0 && fwrite(block, 1, (size_t)n, s->kept) != (size_t)n)
-			return error_sys(e, errno, "keeping standard input");
-	if (n < 0)
-		return error_sys(e, errno, "standard input");
-	return fflush(s->kept) ? error_sys(e, errno, "keeping standard input") : 0;
-}
-
-static void source_close(struct source *s)
-{
-	if (s->kept)
-		fclose(s->kept);
-}
-
 /* Errors name what people know. */
-static void call_by_name(struct error *e, const struct source *s)
+static void call_by_name(struct error *e, const struct spool *s)
 {
 	size_t len = strlen(s->path);
 	struct error as_told = *e;
 
-	if (s->kept && !strncmp(e->text, s->path, len))
+	if (s->fd >= 0 && !strncmp(e->text, s->path, len))
 		snprintf(e->text, sizeof(e->text), "%s%s", s->name, as_told.text + len);
 }
 
-static int collect(struct html_recording *r, const struct html *h, const struct source *s, struct error *e)
+static int collect(struct html_recording *r, const struct html *h, const struct spool *s, struct error *e)
 {
 	int err = html_collect(r, s->path, &h->config, e);
 
-	if (!err && s->kept) {
+	if (!err && s->fd >= 0) {
 		free(r->path);
 		r->path = strdup(s->name);
 		err = r->path ? 0 : error_sys(e, ENOMEM, "%s", s->name);
@@ -206,7 +170,7 @@ static void tell(const struct html *h, uint64_t bytes)
 static int run(struct html *h)
 {
 	struct html_recording recording[HTML_RECORDINGS] = { 0 };
-	struct source source[HTML_RECORDINGS] = { 0 };
+	struct spool source[HTML_RECORDINGS] = { { .fd = -1 }, { .fd = -1 } };
 	struct html_page page = { .recording = recording, .n = h->n_files, .max_bytes = h->max_bytes };
 	struct outfile out = { .fd = -1 };
 	struct buf verdicts = BUF_INIT, counts = BUF_INIT;
@@ -217,7 +181,8 @@ static int run(struct html *h)
 	/* First, because reading takes long and a refusal does not. */
 	err = outfile_open(&out, h->output, h->overwrite, false, h->file, h->n_files, &e);
 	for (size_t i = 0; i < h->n_files && !err; i++) {
-		err = source_open(&source[i], h->file[i], &e);
+		/* It is read several times over. */
+		err = spool_open(&source[i], h->file[i], SPOOL_TWICE, &e);
 		if (!err)
 			err = collect(&recording[i], h, &source[i], &e);
 		if (!err && judge(&recording[i], source[i].name) != EXIT_GOOD)
@@ -246,7 +211,7 @@ static int run(struct html *h)
 	buf_release(&counts);
 	for (size_t i = 0; i < HTML_RECORDINGS; i++) {
 		html_recording_release(&recording[i]);
-		source_close(&source[i]);
+		spool_close(&source[i]);
 	}
 	return status;
 }

@@ -143,10 +143,23 @@ bool input_is_pcp(const char *path)
 	return false;
 }
 
+static bool is_gzip(const void *head, size_t len)
+{
+	return len >= 2 && !memcmp(head, "\x1f\x8b", 2);
+}
+
+static bool is_zstd(const void *head, size_t len)
+{
+	return len >= 4 && !memcmp(head, "\x28\xb5\x2f\xfd", 4);
+}
+
+bool input_is_packed(const void *head, size_t len)
+{
+	return is_gzip(head, len) || is_zstd(head, len);
+}
+
 static int open_path(struct pm_input *in, const char *path, bool growing, struct error *e)
 {
-	static const uint8_t gzip_magic[] = { 0x1f, 0x8b };
-	static const uint8_t zstd_magic[] = { 0x28, 0xb5, 0x2f, 0xfd };
 	struct pm_input raw, inner, packed;
 	struct peeked *p;
 	int r;
@@ -164,11 +177,11 @@ static int open_path(struct pm_input *in, const char *path, bool growing, struct
 	if (r)
 		return r;
 	p = inner.ctx;
-	if (p->len >= sizeof(gzip_magic) && !memcmp(p->head, gzip_magic, sizeof(gzip_magic))) {
+	if (is_gzip(p->head, p->len)) {
 		r = input_gzip(&packed, &inner, e);
 		return r ? r : peek(in, &packed, e);
 	}
-	if (p->len >= sizeof(zstd_magic) && !memcmp(p->head, zstd_magic, sizeof(zstd_magic))) {
+	if (is_zstd(p->head, p->len)) {
 		/* It takes the first bytes by hand. */
 		p->at = p->len;
 		r = pm_input_zstd(&packed, &inner, p->head, p->len, e);

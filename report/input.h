@@ -5,6 +5,7 @@
 #define REPORT_INPUT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "format/reader.h"
 
@@ -16,6 +17,8 @@ int input_open(struct pm_reader **r, const char *path, bool growing, struct erro
 
 /* Likewise, where errors begin with `name`: of a copy. */
 int input_open_as(struct pm_reader **r, const char *path, const char *name, struct error *e);
+/* Whether a file that begins with these bytes is compressed as a whole: gzip or zstd. */
+bool input_is_packed(const void *head, size_t len);
 /* Only the bytes of the recording, unwrapped. The caller closes *in. */
 int input_bytes(struct pm_input *in, const char *path, struct error *e);
 

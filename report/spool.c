@@ -105,8 +105,7 @@ static bool is_steady(const char *path, enum spool_need need, uint64_t *bytes)
 	f = fopen(path, "rbe");
 	if (!f)
 		return true; /* opening it will say why */
-	packed = fread(head, 1, sizeof(head), f) == sizeof(head) &&
-		 ((head[0] == 0x1f && head[1] == 0x8b) || !memcmp(head, "\x28\xb5\x2f\xfd", 4));
+	packed = input_is_packed(head, fread(head, 1, sizeof(head), f));
 	fclose(f);
 	return !packed;
 }
