@@ -88,7 +88,7 @@ static int64_t build_model(struct pm_model *m, const struct shape *s)
 		goto out;
 	for (uint32_t i = 0; i < s->counters; i++) {
 		char name[32];
-		const char *source = s->perf ? "perf" : s->user_named ? "zqnamed" : "bench";
+		char *source = s->perf ? "perf" : s->user_named ? "zqnamed" : "bench";
 		struct pm_counter c = { .name = name, .display = name, .source = source,
 					.unit = "1", .scale = { 1, 1, NULL }, .width = 64 };
 
