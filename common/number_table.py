@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # Prints common/number_table.inc: for k in -292..324 the power 10^k as a 128-bit significand, rounded up, with the
-# highest bit set. `tests/unit/test_number.c` compares what number_double() makes of it with other implementations.
+# highest bit set. `tests/unit/common/test_number.c` compares what number_double() makes of it with other implementations.
 MIN, MAX = -292, 324
 
 

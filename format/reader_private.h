@@ -2,7 +2,7 @@
 #ifndef FORMAT_READER_PRIVATE_H
 #define FORMAT_READER_PRIVATE_H
 
-#include "format/block.h"
+#include "format/codec/block.h"
 #include "format/chunk_head.h"
 #include "format/compress.h"
 #include "format/definitions.h"

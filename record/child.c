@@ -8,8 +8,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "record/clocks.h"
-#include "record/privileges.h"
+#include "record/host/clocks.h"
+#include "record/host/privileges.h"
 
 static void run_child(char **argv, int go, int failure, const struct child_setup *setup)
 {

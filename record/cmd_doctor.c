@@ -7,9 +7,9 @@
 #include "common/options.h"
 #include "common/table.h"
 #include "record/commands.h"
-#include "record/machine.h"
-#include "record/plan.h"
-#include "record/privileges.h"
+#include "record/plan/machine.h"
+#include "record/plan/plan.h"
+#include "record/host/privileges.h"
 
 struct doctor {
 	struct options_common common;

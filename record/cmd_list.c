@@ -12,8 +12,8 @@
 #include "common/table.h"
 #include "record/commands.h"
 #include "record/list_events.h"
-#include "record/plan.h"
-#include "record/privileges.h"
+#include "record/plan/plan.h"
+#include "record/host/privileges.h"
 
 struct list {
 	struct options_common common;

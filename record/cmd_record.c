@@ -11,9 +11,9 @@
 
 #include "record/commands.h"
 #include "record/hook.h"
-#include "record/privileges.h"
+#include "record/host/privileges.h"
 #include "record/recorder.h"
-#include "record/refused.h"
+#include "record/plan/refused.h"
 
 #define SECOND 1000000000u
 

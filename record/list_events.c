@@ -9,11 +9,11 @@
 #include <unistd.h>
 
 #include "common/table.h"
-#include "record/cpuid.h"
-#include "record/cputype.h"
-#include "record/perf_class.h"
-#include "record/perf_open.h"
-#include "record/perf_pmu.h"
+#include "record/host/cpuid.h"
+#include "record/host/cputype.h"
+#include "record/perf/perf_class.h"
+#include "record/host/perf_open.h"
+#include "record/perf/perf_pmu.h"
 
 struct listing {
 	const struct root *root;

@@ -7,7 +7,7 @@
 
 #include "common/buf.h"
 #include "common/error.h"
-#include "record/root.h"
+#include "record/host/root.h"
 
 /* Appends the events whose name matches `glob` (NULL: all), for people; with those of vendor event files
  * (NULL-terminated; NULL: none). Their number, or -errno. */

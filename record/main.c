@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "record/commands.h"
-#include "record/privileges.h"
+#include "record/host/privileges.h"
 
 /* perf's users type `perf stat -e LIST COMMAND`, and there is a stat(1) that would be run with that. */
 static int cmd_of_perf(int argc, char **argv)

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "common/parse.h"
-#include "record/add.h"
+#include "record/plan/add.h"
 
 /* The definitions of a small machine and a few snapshots. */
 #define ROTATE_MIN_BYTES 4096

@@ -5,7 +5,7 @@
 #include <stddef.h>
 
 #include "common/options.h"
-#include "record/plan.h"
+#include "record/plan/plan.h"
 
 extern const struct options_spec record_options_spec;
 

@@ -8,7 +8,7 @@
 
 #include "record/child.h"
 #include "record/commands.h"
-#include "record/privileges.h"
+#include "record/host/privileges.h"
 
 /* "/usr/bin/pmrep" for "/usr/bin/pmrec"; the one in PATH may be another program of that name. */
 static bool beside_us(char path[static PATH_MAX])

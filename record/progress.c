@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "record/clocks.h"
+#include "record/host/clocks.h"
 
 void progress_init(struct progress *p, bool quiet)
 {

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "common/buf.h"
-#include "record/recording.h"
+#include "record/sample/recording.h"
 
 struct progress {
 	bool on;

@@ -7,10 +7,10 @@
 
 #include "record/child.h"
 #include "record/control.h"
-#include "record/freeze_smi.h"
+#include "record/perf/freeze_smi.h"
 #include "record/options.h"
 #include "record/progress.h"
-#include "record/session.h"
+#include "record/sample/session.h"
 #include "record/signals.h"
 
 /* Times are CLOCK_MONOTONIC. */

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "common/table.h"
-#include "report/input.h"
+#include "report/input/input.h"
 
 const struct command commands[] = {
 	{ "show", "metrics, interval by interval or in total (the default command)", cmd_show },

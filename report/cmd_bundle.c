@@ -8,9 +8,9 @@
 #include <unistd.h>
 
 #include "common/parse.h"
-#include "report/bundle.h"
-#include "report/outfile.h"
-#include "report/value_out.h"
+#include "report/copy/bundle.h"
+#include "report/input/outfile.h"
+#include "report/machine/value_out.h"
 
 static const char brief[] =
 	"Usage: pmrep bundle [OPTION...] -o OUT.pmr.gz FILE\n"

@@ -9,8 +9,8 @@
 #include "common/json.h"
 #include "common/number.h"
 #include "common/table.h"
-#include "report/scan.h"
-#include "report/value_out.h"
+#include "report/info/scan.h"
+#include "report/machine/value_out.h"
 
 static const char brief[] =
 	"Usage: pmrep check [OPTION...] FILE...\n"

@@ -11,12 +11,12 @@
 #include "common/catalog/catalog.h"
 #include "common/cpulist.h"
 #include "common/parse.h"
-#include "report/input.h"
-#include "report/outfile.h"
-#include "report/pipeline.h"
-#include "report/rewrite.h"
-#include "report/spool.h"
-#include "report/value_out.h"
+#include "report/input/input.h"
+#include "report/input/outfile.h"
+#include "report/pipeline/pipeline.h"
+#include "report/copy/rewrite.h"
+#include "report/input/spool.h"
+#include "report/machine/value_out.h"
 
 static const char brief[] =
 	"Usage: pmrep cut [OPTION...] -o OUT.pmr FILE\n"

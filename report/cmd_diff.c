@@ -8,14 +8,14 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "report/diff_collect.h"
-#include "report/diff_environment.h"
-#include "report/diff_input.h"
-#include "report/diff_judge.h"
-#include "report/diff_noise.h"
-#include "report/diff_output.h"
-#include "report/diff_phases.h"
-#include "report/options_diff.h"
+#include "report/diff/diff_collect.h"
+#include "report/diff/diff_environment.h"
+#include "report/diff/diff_input.h"
+#include "report/diff/diff_judge.h"
+#include "report/diff/diff_noise.h"
+#include "report/diff/diff_output.h"
+#include "report/diff/diff_phases.h"
+#include "report/diff/options_diff.h"
 
 #define NAME "pmrep diff"
 

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "common/parse.h"
-#include "report/dump.h"
-#include "report/input.h"
+#include "report/info/dump.h"
+#include "report/input/input.h"
 
 static const char brief[] =
 	"Usage: pmrep dump [OPTION...] FILE\n"

@@ -7,10 +7,10 @@
 #include <string.h>
 
 #include "common/parse.h"
-#include "report/html.h"
-#include "report/input.h"
-#include "report/spool.h"
-#include "report/value_out.h"
+#include "report/html/html.h"
+#include "report/input/input.h"
+#include "report/input/spool.h"
+#include "report/machine/value_out.h"
 
 static const char brief[] =
 	"Usage: pmrep html [OPTION...] -o PAGE.html FILE [FILE]\n"

@@ -5,8 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "report/info.h"
-#include "report/pci.h"
+#include "report/info/info.h"
+#include "report/machine/pci.h"
 
 static const char brief[] =
 	"Usage: pmrep info [OPTION...] FILE...\n"

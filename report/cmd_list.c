@@ -13,9 +13,9 @@
 #include "common/json.h"
 #include "common/number.h"
 #include "common/table.h"
-#include "report/bind.h"
-#include "report/scan.h"
-#include "report/value_out.h"
+#include "report/metric/bind.h"
+#include "report/info/scan.h"
+#include "report/machine/value_out.h"
 
 static const char brief[] =
 	"Usage: pmrep list [OPTION...] [WHAT] [GLOB] FILE\n"

@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/outfile.h"
-#include "report/rewrite.h"
-#include "report/spool.h"
-#include "report/value_out.h"
+#include "report/input/outfile.h"
+#include "report/copy/rewrite.h"
+#include "report/input/spool.h"
+#include "report/machine/value_out.h"
 
 static const char brief[] =
 	"Usage: pmrep merge [OPTION...] -o OUT.pmr FILE...\n"

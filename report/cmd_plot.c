@@ -9,10 +9,10 @@
 #include <unistd.h>
 
 #include "common/parse.h"
-#include "report/input.h"
-#include "report/options_per.h"
-#include "report/pipeline.h"
-#include "report/plot_draw.h"
+#include "report/input/input.h"
+#include "report/machine/options_per.h"
+#include "report/pipeline/pipeline.h"
+#include "report/plot/plot_draw.h"
 
 #define NAME "pmrep plot"
 #define BINS 4096

@@ -8,9 +8,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "report/outfile.h"
-#include "report/redact.h"
-#include "report/value_out.h"
+#include "report/input/outfile.h"
+#include "report/copy/redact.h"
+#include "report/machine/value_out.h"
 
 static const char brief[] =
 	"Usage: pmrep redact [OPTION...] [-o OUT.pmr] FILE...\n"

@@ -10,10 +10,10 @@
 #include <unistd.h>
 
 #include "common/table.h"
-#include "report/follow.h"
-#include "report/input.h"
+#include "report/input/follow.h"
+#include "report/input/input.h"
 #include "report/options_show.h"
-#include "report/plot_data.h"
+#include "report/export/plot_data.h"
 
 #define NAME "pmrep"
 

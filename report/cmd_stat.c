@@ -9,9 +9,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "report/follow.h"
-#include "report/input.h"
-#include "report/options_stat.h"
+#include "report/input/follow.h"
+#include "report/input/input.h"
+#include "report/stat/options_stat.h"
 
 #define NAME "pmrep stat"
 

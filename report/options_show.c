@@ -7,8 +7,8 @@
 
 #include "common/buf.h"
 #include "common/parse.h"
-#include "report/options_per.h"
-#include "report/vendor_files.h"
+#include "report/machine/options_per.h"
+#include "report/metric/vendor_files.h"
 
 enum {
 	KEY_SHOW = 's', KEY_HIDE = 'H', KEY_ENABLE = 'e', KEY_LIST = 'l', KEY_CPU = 'c', KEY_SUMMARY = 'S',

@@ -3,7 +3,7 @@
 #define REPORT_OPTIONS_SHOW_H
 
 #include "common/options.h"
-#include "report/pipeline.h"
+#include "report/pipeline/pipeline.h"
 
 struct show_options {
 	struct pipeline_config pipeline;

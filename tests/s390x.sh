@@ -51,8 +51,8 @@ sources() {
 }
 s390x-linux-gnu-gcc -std=gnu17 -O1 -D_GNU_SOURCE -I"$source" -I"$source/tests/unit" -I"$work/root/usr/include" -Wall -Wextra \
 	-Wno-unused-parameter -Wno-missing-field-initializers \
-	"$source"/common/{buf,cpulist,error,names,parse,utf8}.c $(sources format) "$source/tests/unit/sample.c" \
-	"$source/tests/unit/sample_tool.c" -o "$work/sample_tool" -L"$lib" -l:libzstd.a -lm -lpthread -static
+	"$source"/common/{buf,cpulist,error,names,parse,utf8}.c $(sources format) "$source/tests/unit/lib/sample.c" \
+	"$source/tests/unit/tools/sample_tool.c" -o "$work/sample_tool" -L"$lib" -l:libzstd.a -lm -lpthread -static
 
 foreign() {
 	qemu-s390x-static "$work/sample_tool" "$@"

@@ -2,8 +2,8 @@
  * What turbostat shows of the processor's own registers, under its names. Residencies, TSC, MPERF and APERF are
  * averaged by their counters over what has them, so that a quotient of two is right at every level. Where the two
  * were read at different times each is taken per second of its own time. What is made of a counter in its place
- * ("msr.mperf.seconds"), see report/bind_names.c; the literals are numbers that the registers of the recording give,
- * see report/cpu_facts.c.
+ * ("msr.mperf.seconds"), see report/metric/bind_names.c; the literals are numbers that the registers of the recording give,
+ * see report/machine/cpu_facts.c.
  */
 #include "common/metric/tables.h"
 

@@ -22,7 +22,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "format/codec.h"
+#include "format/codec/codec.h"
 #include "format/compress.h"
 #include "tests/bench/gen.h"
 

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 
 #include "common/statistics.h"
-#include "report/verdict.h"
+#include "report/diff/verdict.h"
 
 #define SAMPLES  600
 #define RUNS_MAX 10

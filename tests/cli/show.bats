@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# show: on recordings with known truth (see tests/unit/make_recording.c), and live.
+# show: on recordings with known truth (see tests/unit/tools/make_recording.c), and live.
 
 bats_require_minimum_version 1.5.0
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "format/codec.h"
+#include "format/codec/codec.h"
 
 #define BANDS 8
 

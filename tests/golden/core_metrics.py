@@ -5,7 +5,7 @@ usage: core_metrics.py PMREP MAKE_CORES FOLDER
 
 FOLDER is that of metric_corpus.py, which fetches it. A recording with known counts is made of every event that a file
 of metrics names, and each metric that pmrep --metrics-file prints of it, by CPU and for the system, has to have the
-value that the evaluator of tests/unit/expr_diff.py has. Exit 77 (skipped) names what is not there.
+value that the evaluator of tests/unit/tools/expr_diff.py has. Exit 77 (skipped) names what is not there.
 """
 import json
 import os

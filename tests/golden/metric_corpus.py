@@ -8,7 +8,7 @@ the archive offers (thresholds came later than 6.1). They are downloaded by apt-
 nothing is installed. Exit 77 (skipped) names what could not be had.
 
 Each MetricExpr and MetricThreshold has to be a formula, and has to have the value that the evaluator of
-tests/unit/expr_diff.py, written from the grammar, has for random inputs, zeros and missing ones among them. Then each
+tests/unit/tools/expr_diff.py, written from the grammar, has for random inputs, zeros and missing ones among them. Then each
 folder of a processor is loaded as a set, where metrics refer to metrics: the formulas that come out have to have the
 value of the formulas as they stand in the files.
 """

@@ -1,0 +1,331 @@
+#include "format/codec/block.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* RFC 8746: arrays of 64-bit numbers, little-endian. */
+enum { TAG_U64LE = 71, TAG_S64LE = 79, TAG_F64LE = 86 };
+
+void layout_release(struct layout *l)
+{
+	free(l->band);
+	free(l->type);
+	free(l->stored);
+	*l = (struct layout){ 0 };
+}
+
+static void add_band(struct layout *l, uint32_t columns, uint8_t bits, uint8_t type, uint32_t ref, uint32_t refs)
+{
+	l->type[l->n_bands] = type;
+	l->band[l->n_bands++] = (struct pm_band){ columns, bits, ref, refs };
+	l->columns += columns;
+}
+
+static uint8_t plain_type(const struct pm_counter *c)
+{
+	/* String ids are unsigned numbers as far as columns are concerned. */
+	return c->type == PM_S64 || c->type == PM_F64 ? (uint8_t)c->type : PM_U64;
+}
+
+/* perf's clocks (task-clock, cpu-clock) run in ns beside the group's enabled time and share the jitter of its
+ * reading. */
+static bool follows_enabled(const struct pm_group *g, const struct pm_counter *c)
+{
+	return g->flags & PM_GROUP_PERF_TIMES && !(g->flags & PM_GROUP_LIST) && c->type == PM_U64 && c->width == 64 &&
+	       !strcmp(c->unit, "msec") && c->scale.text && !strcmp(c->scale.text, "1e-6");
+}
+
+int layout_init(struct layout *l, const struct pm_model *m, const struct pm_group *g)
+{
+	uint32_t times = pm_group_times(g), most = 4 + g->n_counters;
+
+	*l = (struct layout){ 0 };
+	l->band = malloc(most * sizeof(*l->band));
+	l->type = malloc(most);
+	l->stored = malloc(most);
+	if (!l->band || !l->type || !l->stored) {
+		layout_release(l);
+		return -ENOMEM;
+	}
+	add_band(l, times, 64, PM_U64, PM_REF_TICK, 1);
+	add_band(l, times, 64, PM_U64, 0, times);
+	if (g->flags & PM_GROUP_PERF_TIMES) {
+		add_band(l, times, 64, PM_U64, 0, times);
+		add_band(l, times, 64, PM_U64, 2 * times, times);
+	}
+	l->head = l->columns;
+	for (uint32_t i = 0; i < g->n_counters; i++) {
+		const struct pm_counter *c = pm_model_counter(m, g->counter[i]);
+		struct pm_band *last = &l->band[l->n_bands - 1];
+
+		if (!(g->flags & PM_GROUP_LIST)) {
+			bool clock = follows_enabled(g, c);
+
+			add_band(l, g->n_instances, c->width, plain_type(c), clock ? 2 * times : PM_NO_REF,
+				 clock ? times : 0);
+		} else if (l->columns > l->head && last->bits == c->width &&
+			   l->type[l->n_bands - 1] == plain_type(c)) {
+			last->columns++;
+			l->columns++;
+		} else {
+			add_band(l, 1, c->width, plain_type(c), PM_NO_REF, 0);
+		}
+	}
+	return 0;
+}
+
+int block_scratch_init(struct block_scratch *s)
+{
+	*s = (struct block_scratch){ .packer = pm_packer_new() };
+	return s->packer ? 0 : -ENOMEM;
+}
+
+void block_scratch_release(struct block_scratch *s)
+{
+	pm_packer_free(s->packer);
+	buf_release(&s->matrix);
+	buf_release(&s->status);
+	free(s->v);
+	*s = (struct block_scratch){ 0 };
+}
+
+/* Stretches of (valid values, missing values, reason), counter by counter and within it row by row; what remains
+ * behind the last stretch is valid. Returns the number of stretches. */
+static size_t collect_status(struct buf *out, const struct layout *l, const struct pm_chunk_group *g, uint32_t rows)
+{
+	uint64_t valid = 0, missing = 0;
+	uint16_t reason = 0;
+	size_t n = 0;
+
+	for (uint32_t c = l->head; c < l->columns; c++) {
+		const uint16_t *s = g->status + c * g->stride;
+
+		for (uint32_t r = 0; r < rows; r++) {
+			if (s[r] == reason && reason) {
+				missing++;
+				continue;
+			}
+			if (missing) {
+				cbor_add_uint(out, valid);
+				cbor_add_uint(out, missing);
+				cbor_add_uint(out, reason);
+				n++;
+				valid = missing = 0;
+			}
+			reason = s[r];
+			if (reason)
+				missing = 1;
+			else
+				valid++;
+		}
+	}
+	if (missing) {
+		cbor_add_uint(out, valid);
+		cbor_add_uint(out, missing);
+		cbor_add_uint(out, reason);
+		n++;
+	}
+	return n;
+}
+
+/* A copy of the group in which missing values repeat the value before them, so that they cost nothing and what memory
+ * happened to hold does not reach the file. */
+static int fill_missing(struct block_scratch *s, const struct layout *l, const struct pm_chunk_group *g,
+			uint32_t rows, const uint64_t *before)
+{
+	size_t cells = (size_t)l->columns * rows;
+
+	if (cells > s->v_cap) {
+		free(s->v);
+		s->v = malloc(cells * sizeof(*s->v));
+		s->v_cap = s->v ? cells : 0;
+		if (!s->v)
+			return -ENOMEM;
+	}
+	for (uint32_t c = 0; c < l->columns; c++) {
+		const uint64_t *from = g->v + c * g->stride;
+		const uint16_t *status = g->status + c * g->stride;
+		uint64_t *to = s->v + (size_t)c * rows, last = 0;
+
+		if (c < l->head) {
+			memcpy(to, from, rows * sizeof(*to));
+			continue;
+		}
+		if (before) {
+			last = before[c];
+		} else {
+			for (uint32_t r = 0; r < rows; r++) {
+				if (!status[r]) {
+					last = from[r];
+					break;
+				}
+			}
+		}
+		for (uint32_t r = 0; r < rows; r++)
+			to[r] = last = status[r] ? last : from[r];
+	}
+	return 0;
+}
+
+static void put_le(uint8_t *out, uint64_t v)
+{
+	for (int i = 0; i < 8; i++)
+		out[i] = (uint8_t)(v >> 8 * i);
+}
+
+static uint64_t get_le(const uint8_t *in)
+{
+	uint64_t v = 0;
+
+	for (int i = 7; i >= 0; i--)
+		v = v << 8 | in[i];
+	return v;
+}
+
+static void add_plain(struct buf *out, const struct layout *l, const uint64_t *v, size_t stride, uint32_t rows)
+{
+	cbor_add_head(out, CBOR_ARRAY, l->n_bands);
+	for (uint32_t b = 0; b < l->n_bands; b++) {
+		size_t len = (size_t)l->band[b].columns * rows * 8;
+
+		cbor_add_head(out, CBOR_TAG,
+			      l->type[b] == PM_F64   ? TAG_F64LE
+			      : l->type[b] == PM_S64 ? TAG_S64LE
+						     : TAG_U64LE);
+		cbor_add_head(out, CBOR_BYTES, len);
+		if (buf_reserve(out, len))
+			return;
+		for (uint32_t c = 0; c < l->band[b].columns; c++, v += stride) {
+			for (uint32_t r = 0; r < rows; r++, out->len += 8)
+				put_le(out->data + out->len, v[r]);
+		}
+	}
+}
+
+static void add_packed(struct buf *out, struct block_scratch *s, const struct pm_matrix *m)
+{
+	int err;
+
+	buf_clear(&s->matrix);
+	err = pm_pack(s->packer, m, &s->matrix);
+	if (err && !out->err)
+		out->err = err;
+	cbor_add_bytes(out, s->matrix.data, s->matrix.len);
+}
+
+int block_add(struct buf *out, struct block_scratch *s, const struct layout *l, const struct pm_chunk_group *g,
+	      const struct block_rows *rows, const uint64_t *before, uint64_t *after)
+{
+	struct pm_matrix m = {
+		.band = l->band, .n_bands = l->n_bands, .rows = rows->rows, .stride = g->stride, .v = g->v,
+		.tick = rows->tick, .before = before, .before_tick = rows->before_tick,
+	};
+	size_t stretches = 0;
+
+	buf_clear(&s->status);
+	if (g->status)
+		stretches = collect_status(&s->status, l, g, rows->rows);
+	if (stretches) {
+		int err = fill_missing(s, l, g, rows->rows, before);
+
+		if (err)
+			return err;
+		m.v = s->v;
+		m.stride = rows->rows;
+	}
+	if (rows->codec == PM_CODEC_PLAIN)
+		add_plain(out, l, m.v, m.stride, m.rows);
+	else
+		add_packed(out, s, &m);
+	cbor_add_head(out, CBOR_ARRAY, 3 * stretches);
+	buf_add(out, s->status.data, s->status.len);
+	for (uint32_t c = 0; c < l->columns; c++)
+		after[c] = m.v[c * m.stride + m.rows - 1];
+	return out->err ? out->err : s->status.err;
+}
+
+static void take_plain(struct cbor *c, const struct layout *l, uint32_t rows, uint64_t *v, size_t stride)
+{
+	if (cbor_array(c) != l->n_bands)
+		cbor_fail(c);
+	for (uint32_t b = 0; b < l->n_bands && !c->err; b++) {
+		const uint8_t *data;
+		size_t len;
+
+		cbor_tag(c);
+		data = cbor_bytes(c, &len);
+		if (len != (size_t)l->band[b].columns * rows * 8)
+			cbor_fail(c);
+		for (uint32_t k = 0; k < l->band[b].columns && !c->err; k++, v += stride)
+			for (uint32_t r = 0; r < rows; r++, data += 8)
+				v[r] = get_le(data);
+	}
+}
+
+static void take_packed(struct cbor *c, struct block_scratch *s, const struct pm_matrix *m)
+{
+	size_t len;
+	const uint8_t *data = cbor_bytes(c, &len);
+	int err;
+
+	if (c->err)
+		return;
+	err = pm_unpack(s->packer, m, NULL, data, len);
+	if (err)
+		c->err = err;
+}
+
+static void take_status(struct cbor *c, const struct layout *l, uint32_t rows, size_t stride, block_status_fn make,
+			void *ctx)
+{
+	uint64_t left = (uint64_t)(l->columns - l->head) * rows, at = 0;
+	size_t n = cbor_array(c);
+	uint16_t *status;
+
+	if (n % 3)
+		cbor_fail(c);
+	if (c->err || !n)
+		return;
+	status = make(ctx, (size_t)l->columns * stride);
+	if (!status) {
+		c->err = -ENOMEM;
+		return;
+	}
+	status += (size_t)l->head * stride;
+	for (; n && !c->err; n -= 3) {
+		uint64_t valid = cbor_uint(c), missing = cbor_uint(c), reason = cbor_uint(c);
+
+		if (valid > left || missing > left - valid || !missing || !reason || reason > UINT16_MAX) {
+			cbor_fail(c);
+			return;
+		}
+		left -= valid + missing;
+		for (at += valid; missing; missing--, at++)
+			status[at / rows * stride + at % rows] = (uint16_t)reason;
+	}
+}
+
+int block_take(struct cbor *c, struct block_scratch *s, const struct layout *l, const struct block_rows *rows,
+	       const uint64_t *before, uint64_t *v, size_t stride, block_status_fn status, void *ctx)
+{
+	struct pm_matrix m = {
+		.rows = rows->rows, .stride = stride, .v = v, .tick = rows->tick, .before = before,
+		.before_tick = rows->before_tick,
+	};
+
+	if (!v) {
+		cbor_skip(c);
+		cbor_skip(c);
+		return c->err;
+	}
+	m.band = l->band;
+	m.n_bands = l->n_bands;
+	m.stored = l->stored;
+	if (rows->codec == PM_CODEC_PLAIN)
+		take_plain(c, l, rows->rows, v, stride);
+	else
+		take_packed(c, s, &m);
+	take_status(c, l, rows->rows, stride, status, ctx);
+	return c->err;
+}

@@ -1,0 +1,54 @@
+/* The numbers of one group inside a block (SPEC.md, "Blocks"). */
+#ifndef FORMAT_BLOCK_H
+#define FORMAT_BLOCK_H
+
+#include "format/cbor.h"
+#include "format/chunk.h"
+#include "format/codec/codec.h"
+#include "format/model.h"
+#include "format/writer.h"
+
+/* How the columns of a group are cut into bands: the times, then counter by counter (matrix) or stretches of equal
+ * width and type (list). Follows from the definitions alone, so that nothing about it is in the file. */
+struct layout {
+	struct pm_band *band; /* owned; NULL: not made yet */
+	uint8_t *type;        /* owned: enum pm_type of each band; times are PM_U64 */
+	uint8_t *stored;      /* owned: enum pm_stored of each, as unpacked last */
+	uint32_t n_bands;
+	uint32_t head;        /* time columns */
+	uint32_t columns;     /* all columns */
+};
+/* 0 or -ENOMEM. */
+int layout_init(struct layout *l, const struct pm_model *m, const struct pm_group *g);
+void layout_release(struct layout *l);
+
+/* Scratch memory of either side. _init(): 0 or -ENOMEM. */
+struct block_scratch {
+	struct pm_packer *packer;
+	struct buf matrix, status;
+	uint64_t *v;   /* a copy in which missing values are filled in */
+	size_t v_cap;
+};
+int block_scratch_init(struct block_scratch *s);
+void block_scratch_release(struct block_scratch *s);
+
+/* What all groups of a chunk share. */
+struct block_rows {
+	uint32_t rows;         /* 1 ... PM_CHUNK_ROWS */
+	const uint64_t *tick;  /* [rows]: CLOCK_MONOTONIC ns */
+	uint64_t before_tick;  /* of the row before; not looked at in a key chunk */
+	enum pm_codec codec;
+};
+
+/* Appends the group. `last` holds the row before (or is NULL: key) when called and the last row afterwards: `after`,
+ * one value a column, may be the same memory. 0 or -ENOMEM. */
+int block_add(struct buf *out, struct block_scratch *s, const struct layout *l, const struct pm_chunk_group *g,
+	      const struct block_rows *rows, const uint64_t *before, uint64_t *after);
+/* Takes one group off the cursor. With `v` (columns x stride) fills it, else passes over. `status` is made on demand:
+ * called with the cell count when the first missing value comes, gives zeroed cells or NULL (no memory). 0, -EBADMSG
+ * or -ENOMEM, which the cursor keeps. */
+typedef uint16_t *(*block_status_fn)(void *ctx, size_t cells);
+int block_take(struct cbor *c, struct block_scratch *s, const struct layout *l, const struct block_rows *rows,
+	       const uint64_t *before, uint64_t *v, size_t stride, block_status_fn status, void *ctx);
+
+#endif

@@ -1,0 +1,163 @@
+#include "format/codec/codec.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "format/codec/codec_impl.h"
+
+struct pm_packer *pm_packer_new(void)
+{
+	struct pm_packer *p = calloc(1, sizeof(*p));
+
+	if (p)
+		p->kernel = pm_kernel_find(0);
+	return p;
+}
+
+void pm_packer_free(struct pm_packer *p)
+{
+	if (!p)
+		return;
+	buf_release(&p->heads);
+	buf_release(&p->varints);
+	buf_release(&p->bits);
+	free(p->numbers);
+	free(p->needed);
+	free(p);
+}
+
+void pm_packer_force(struct pm_packer *p, int level)
+{
+	p->kernel = pm_kernel_find(level);
+}
+
+const char *pm_packer_level(const struct pm_packer *p)
+{
+	return p->kernel->name;
+}
+
+void pm_add_varint(struct buf *b, uint64_t x)
+{
+	uint8_t bytes[10];
+	size_t n = 0;
+
+	for (; x >= 0x80; x >>= 7)
+		bytes[n++] = (uint8_t)(x | 0x80);
+	bytes[n++] = (uint8_t)x;
+	buf_add(b, bytes, n);
+}
+
+int pm_get_varint(const uint8_t **p, const uint8_t *end, uint64_t *x)
+{
+	uint64_t v = 0;
+
+	for (unsigned shift = 0; shift < 64; shift += 7) {
+		uint8_t byte;
+
+		if (*p == end)
+			return -EBADMSG;
+		byte = *(*p)++;
+		if (shift == 63 && byte > 1)
+			return -EBADMSG;
+		v |= (uint64_t)(byte & 0x7f) << shift;
+		if (!(byte & 0x80)) {
+			*x = v;
+			return 0;
+		}
+	}
+	return -EBADMSG;
+}
+
+/* Scratch for n numbers; contents are not kept. NULL: no memory. */
+static uint64_t *scratch_numbers(struct pm_packer *p, size_t n)
+{
+	uint64_t *numbers;
+
+	if (n <= p->n_numbers)
+		return p->numbers;
+	if (n > SIZE_MAX / sizeof(*numbers))
+		return NULL;
+	numbers = malloc(n * sizeof(*numbers));
+	if (!numbers)
+		return NULL;
+	free(p->numbers);
+	p->numbers = numbers;
+	p->n_numbers = n;
+	return numbers;
+}
+
+/* The wanted bands and, with them, those that they refer to. NULL: no memory. */
+static const uint8_t *needed_bands(struct pm_packer *p, const struct pm_matrix *m, const bool *wanted)
+{
+	uint64_t *first = scratch_numbers(p, (size_t)m->n_bands + 1);
+	uint64_t column = 0;
+
+	if (p->n_needed <= m->n_bands) {
+		uint8_t *needed = malloc((size_t)m->n_bands + 1);
+
+		if (!needed)
+			return NULL;
+		free(p->needed);
+		p->needed = needed;
+		p->n_needed = (size_t)m->n_bands + 1;
+	}
+	if (!first)
+		return NULL;
+	for (uint32_t b = 0; b < m->n_bands; b++) {
+		first[b] = column;
+		column += m->band[b].columns;
+		p->needed[b] = !wanted || wanted[b];
+	}
+	first[m->n_bands] = column;
+	/* References point backwards, so one pass from the end reaches all of them. */
+	for (uint32_t b = m->n_bands; wanted && b-- > 0;) {
+		const struct pm_band *band = &m->band[b];
+		uint64_t from = band->ref_first, to;
+		uint32_t low = 0, high = b;
+
+		if (!p->needed[b] || from == PM_REF_TICK || !pm_ref_valid(band, (uint32_t)first[b]))
+			continue;
+		to = from + (band->ref_columns == 1 ? 1 : band->columns);
+		while (high - low > 1) {
+			uint32_t middle = low + (high - low) / 2;
+
+			if (first[middle] <= from)
+				low = middle;
+			else
+				high = middle;
+		}
+		for (; first[low] < to; low++)
+			p->needed[low] = 1;
+	}
+	return p->needed;
+}
+
+int pm_pack(struct pm_packer *p, const struct pm_matrix *m, struct buf *out)
+{
+	if (!m->rows || m->rows > PM_BLOCK)
+		return -EINVAL;
+	return m->rows >= PM_TIMEWISE_ROWS ? pm_pack_time(p, m, out) : pm_pack_rows(p, m, out);
+}
+
+int pm_unpack(struct pm_packer *p, const struct pm_matrix *m, const bool *wanted, const void *data,
+              size_t len)
+{
+	const uint8_t *in = data, *end = in + len;
+	const uint8_t *needed;
+
+	if (!m->rows || m->rows > PM_BLOCK || !len)
+		return -EBADMSG;
+	needed = needed_bands(p, m, wanted);
+	if (!needed)
+		return -ENOMEM;
+	switch (*in++) {
+	case PM_FORM_TIME:
+		return pm_unpack_time(p, m, needed, in, end);
+	case PM_FORM_ROW:
+		return pm_unpack_rows(p, m, false, needed, in, end);
+	case PM_FORM_ROW_WIDE:
+		return pm_unpack_rows(p, m, true, needed, in, end);
+	default:
+		return -EBADMSG;
+	}
+}

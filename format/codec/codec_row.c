@@ -1,0 +1,241 @@
+/*
+ * Blocks across columns and bands, for the few rows of a slow recording: too few for a block of their own a
+ * column.
+ *
+ * The columns lie end to end as one list of numbers, cut into blocks. A band of PM_OWN_RUN columns or more
+ * starts a run of blocks of its own and says how it is predicted; smaller ones share a run and are predicted
+ * as their kind of band always is, for saying it would cost more than it gains.
+ */
+#include <errno.h>
+
+#include "format/codec/bits.h"
+#include "format/codec/codec_impl.h"
+#include "format/codec/codec_list.h"
+
+#define PM_OWN_RUN 8
+#define KIND_BITS  3 /* source * 2 + order */
+#define KINDS      (PM_SOURCES * 2)
+
+/* Bands that are coded together. */
+struct run {
+	uint32_t from, to; /* bands */
+	uint32_t first;    /* column */
+	uint32_t columns;
+	bool own;
+};
+
+static struct run run_after(const struct pm_matrix *m, const struct run *last)
+{
+	struct run run = { .from = last->to, .to = last->to, .first = last->first + last->columns };
+
+	while (run.to < m->n_bands) {
+		run.own = m->band[run.to].columns >= PM_OWN_RUN;
+		if (run.own && run.to > run.from) {
+			run.own = false;
+			break;
+		}
+		run.columns += m->band[run.to++].columns;
+		if (run.own)
+			break;
+	}
+	return run;
+}
+
+/* Goes through the numbers of a run, column after column. */
+struct cursor {
+	const struct pm_matrix *m;
+	struct pm_place place;
+	uint32_t b, c, r, to; /* band, column, row; the band behind the run */
+	bool own, wide;
+	unsigned kind; /* of an own run */
+	unsigned source, order;
+	unsigned shift;
+	uint64_t mask;
+	uint64_t *v;
+	const uint64_t *other; /* NULL: none */
+	uint64_t last;         /* the number before, less the other's */
+};
+
+static void enter_column(struct cursor *u)
+{
+	const struct pm_matrix *m = u->m;
+	size_t column = (size_t)u->place.first + u->c;
+	uint64_t other_before = 0;
+
+	u->r = 0;
+	u->v = m->v + column * m->stride;
+	u->other = NULL;
+	u->last = 0;
+	if (u->source == PM_SOURCE_REF) {
+		u->other = pm_ref_rows(m, &u->place, u->c, &other_before);
+	} else if (u->source == PM_SOURCE_NEIGHBOUR && u->c) {
+		u->other = u->v - m->stride;
+		other_before = m->before ? m->before[column - 1] : 0;
+	}
+	if (m->before)
+		u->last = m->before[column] - other_before;
+}
+
+static void enter_band(struct cursor *u, uint32_t b, uint32_t first)
+{
+	u->b = b;
+	u->c = 0;
+	u->place = pm_place(&u->m->band[b], first);
+	u->mask = u->wide ? UINT64_MAX : u->place.mask;
+	u->shift = u->wide ? 0 : u->place.shift;
+	u->source = u->own ? u->kind / 2 : u->place.has_ref ? PM_SOURCE_REF : PM_SOURCE_NONE;
+	u->order = u->own ? u->kind % 2 : 1;
+	enter_column(u);
+}
+
+static struct cursor cursor_of(const struct pm_matrix *m, const struct run *run, bool wide, unsigned kind)
+{
+	struct cursor u = { .m = m, .to = run->to, .own = run->own, .wide = wide, .kind = kind };
+
+	enter_band(&u, run->from, run->first);
+	return u;
+}
+
+/* To the next number; the caller counts them. */
+static inline void advance(struct cursor *u)
+{
+	if (++u->r < u->m->rows)
+		return;
+	if (++u->c < u->place.band->columns)
+		enter_column(u);
+	else if (u->b + 1 < u->to)
+		enter_band(u, u->b + 1, u->place.first + u->place.band->columns);
+}
+
+static void take_numbers(struct cursor *u, uint64_t *x, size_t n)
+{
+	for (size_t i = 0; i < n; i++, advance(u)) {
+		uint64_t w = u->v[u->r] - (u->other ? u->other[u->r] : 0);
+
+		x[i] = pm_extend(u->order ? w - u->last : w, u->shift);
+		u->last = w;
+	}
+}
+
+static void give_numbers(struct cursor *u, const uint64_t *x, size_t n, const uint8_t *needed)
+{
+	for (size_t i = 0; i < n; i++, advance(u)) {
+		if (!needed[u->b])
+			continue;
+		u->last = u->order ? u->last + x[i] : x[i];
+		u->v[u->r] = (u->last + (u->other ? u->other[u->r] : 0)) & u->mask;
+	}
+}
+
+/* The cheapest prediction of a band that has a run to itself. */
+static unsigned best_kind(const struct pm_matrix *m, const struct run *run, bool wide)
+{
+	bool has_ref = pm_ref_valid(&m->band[run->from], run->first);
+	unsigned best = PM_SOURCE_NONE * 2 + 1;
+	size_t least = SIZE_MAX;
+
+	/* Of what costs the same differences are better: they stay what they are where all values are moved. */
+	for (unsigned i = 0; i < KINDS; i++) {
+		unsigned kind = i ^ 1;
+		struct cursor u;
+		size_t cost = 0;
+
+		if (kind / 2 == PM_SOURCE_REF && !has_ref)
+			continue;
+		u = cursor_of(m, run, wide, kind);
+		for (size_t left = (size_t)run->columns * m->rows; left && cost < least;) {
+			uint64_t x[PM_BLOCK];
+			size_t n = left < PM_BLOCK ? left : PM_BLOCK;
+
+			take_numbers(&u, x, n);
+			cost += pm_list_measure(x, n).bits;
+			left -= n;
+		}
+		if (cost < least) {
+			least = cost;
+			best = kind;
+		}
+	}
+	return best;
+}
+
+static bool any_wide(const struct pm_packer *p, const struct pm_matrix *m)
+{
+	uint32_t first = 0;
+
+	for (uint32_t b = 0; b < m->n_bands; first += m->band[b].columns, b++) {
+		struct pm_place place = pm_place(&m->band[b], first);
+
+		for (uint32_t c = 0; place.shift && c < place.band->columns; c++) {
+			size_t column = (size_t)first + c;
+
+			if ((p->kernel->bits(m->v + column * m->stride, m->rows) |
+			     (m->before ? m->before[column] : 0)) &
+			    ~place.mask)
+				return true;
+		}
+	}
+	return false;
+}
+
+int pm_pack_rows(struct pm_packer *p, const struct pm_matrix *m, struct buf *out)
+{
+	bool wide = any_wide(p, m);
+	struct bit_writer w = { .out = out };
+	struct run run = { 0 };
+
+	buf_addch(out, wide ? PM_FORM_ROW_WIDE : PM_FORM_ROW);
+	for (run = run_after(m, &run); run.columns; run = run_after(m, &run)) {
+		unsigned kind = run.own ? best_kind(m, &run, wide) : 0;
+		struct cursor u = cursor_of(m, &run, wide, kind);
+
+		if (run.own)
+			bits_put(&w, kind, KIND_BITS);
+		for (size_t left = (size_t)run.columns * m->rows; left;) {
+			uint64_t x[PM_BLOCK];
+			size_t n = left < PM_BLOCK ? left : PM_BLOCK;
+			struct pm_list_cost cost;
+
+			take_numbers(&u, x, n);
+			cost = pm_list_measure(x, n);
+			if (pm_list_put(&w, &cost, x, n))
+				return -ENOMEM;
+			left -= n;
+		}
+	}
+	bits_align(&w);
+	return out->err;
+}
+
+int pm_unpack_rows(struct pm_packer *p, const struct pm_matrix *m, bool wide, const uint8_t *needed,
+                   const uint8_t *in, const uint8_t *end)
+{
+	struct bit_reader r = { .p = in, .end = end };
+	struct run run = { 0 };
+
+	for (run = run_after(m, &run); run.columns; run = run_after(m, &run)) {
+		unsigned kind = run.own ? (unsigned)bits_get(&r, KIND_BITS) : 0;
+		struct cursor u;
+
+		if (r.bad || kind >= KINDS ||
+		    (kind / 2 == PM_SOURCE_REF && !pm_ref_valid(&m->band[run.from], run.first)))
+			return -EBADMSG;
+		for (uint32_t b = run.from; m->stored && b < run.to; b++)
+			m->stored[b] = wide || !m->before                ? PM_STORED_NUMBERS
+				       : !run.own || kind % 2            ? PM_STORED_DIFFERENCES
+				       : kind / 2 == PM_SOURCE_REF ? PM_STORED_DISTANCES
+								   : PM_STORED_NUMBERS;
+		u = cursor_of(m, &run, wide, kind);
+		for (size_t left = (size_t)run.columns * m->rows; left;) {
+			uint64_t x[PM_BLOCK];
+			size_t n = left < PM_BLOCK ? left : PM_BLOCK;
+
+			pm_list_get(&r, p->kernel, x, n);
+			if (r.bad)
+				return -EBADMSG;
+			give_numbers(&u, x, n, needed);
+			left -= n;
+		}
+	}
+	return bits_bytes(&r, 0) == end ? 0 : -EBADMSG;
+}

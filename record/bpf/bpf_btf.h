@@ -1,0 +1,42 @@
+/*
+ * Type information (BTF) of the kernel and of BPF programs: where members of structures are, what functions are
+ * called, and the little that a program needs so that others can be attached to it.
+ */
+#ifndef RECORD_BPF_BTF_H
+#define RECORD_BPF_BTF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/buf.h"
+#include "record/host/root.h"
+
+struct btf {
+	struct buf data; /* as the kernel has it */
+	const uint8_t *types, *types_end;
+	const char *names;
+	size_t n_names;
+};
+
+/* Reads that of the kernel, or of the BTF object `fd`. 0 or -errno: -ENOENT, the kernel has none; -EINVAL, it is not
+ * whole. */
+int btf_read_kernel(struct btf *b, const struct root *root);
+int btf_read(struct btf *b, int fd);
+/* Takes the bytes over, also on failure. */
+int btf_take(struct btf *b, struct buf *data);
+void btf_release(struct btf *b);
+
+/* Id of the typedef of that name; 0: there is none. */
+uint32_t btf_typedef(const struct btf *b, const char *name);
+/* Name of a type; "" if it has none. */
+const char *btf_name(const struct btf *b, uint32_t id);
+/* Byte offset of a member, also in structures without a name inside of it; -1: there is none. */
+int32_t btf_member(const struct btf *b, const char *structure, const char *member);
+
+/* Loads the description of a function of that name, which takes a pointer and returns an integer; its type is number
+ * BTF_FUNCTION. A descriptor or -errno. */
+enum { BTF_FUNCTION = 4 };
+int btf_function(const char *name);
+
+#endif

@@ -1,0 +1,90 @@
+#include "record/bpf/bpf_check.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "record/bpf/bpf_btf.h"
+#include "record/bpf/bpf_call.h"
+#include "record/bpf/bpf_code.h"
+#include "record/host/privileges.h"
+
+static int load_nothing(enum bpf_attach_type attach, int target, int btf, struct error *e)
+{
+	struct bpf_program p = { .name = "pmrec_nothing", .btf = btf, .function = BTF_FUNCTION };
+	struct bpf_code c = { 0 };
+	int fd;
+
+	code_exit(&c);
+	p.type = target ? BPF_PROG_TYPE_TRACING : BPF_PROG_TYPE_RAW_TRACEPOINT;
+	p.attach = target ? attach : 0;
+	p.target = target;
+	p.target_type = target ? BTF_FUNCTION : 0;
+	p.code = c.insn;
+	p.n = c.n;
+	fd = c.failed ? error_sys(e, ENOMEM, "a BPF program") : bpf_program_load(&p, e);
+	code_release(&c);
+	return fd;
+}
+
+static int refused(int err, const struct root *root, struct error *e)
+{
+	char line[80];
+
+	if (err == -ENOSYS)
+		return error_set(e, ENOSYS, "this kernel has no BPF (CONFIG_BPF_SYSCALL), or a container hides it");
+	if (err != -EPERM && err != -EACCES)
+		return err;
+	if (!root_line(root, line, sizeof(line), "/sys/kernel/security/lockdown") &&
+	    strstr(line, "[confidentiality]"))
+		return error_set(e, EPERM, "the kernel is locked down (%s), and lets no BPF program look at it; boot "
+				 "without lockdown=confidentiality", line);
+	if (privileges_has("cap_sys_admin") || (privileges_has("cap_bpf") && privileges_has("cap_perfmon")))
+		return error_set(e, EPERM, "BPF is refused in spite of all rights; outside of the container, or with "
+				 "--security-opt seccomp=unconfined");
+	return error_set(e, EPERM, "counting by BPF takes CAP_BPF and CAP_PERFMON; as root, or setcap "
+			 "cap_bpf,cap_perfmon=ep \"$(command -v pmrec)\"");
+}
+
+int bpf_check(const struct root *root, struct error *e)
+{
+	int fd = load_nothing(0, 0, 0, e);
+
+	if (fd < 0)
+		return refused(fd, root, e);
+	close(fd);
+	return 0;
+}
+
+int bpf_attach_refused(int err, struct error *e)
+{
+	switch (err) {
+	case -EPERM:
+		return error_set(e, EPERM, "this kernel lets nobody attach to BPF programs, whatever their rights; "
+				 "some virtual machines are set up so, and only another kernel helps");
+	case -BPF_NOT_SUPPORTED:
+	case -ENOTSUP:
+		return error_set(e, ENOTSUP, "this kernel cannot attach to BPF programs on this processor; a newer "
+				 "kernel may (arm64: Linux 6.0)");
+	default:
+		return err;
+	}
+}
+
+int bpf_check_attach(struct error *e)
+{
+	int btf = btf_function("nothing"), target, fd;
+
+	if (btf < 0)
+		return error_sys(e, -btf, "BTF");
+	target = load_nothing(0, 0, btf, e);
+	close(btf);
+	if (target < 0)
+		return target;
+	fd = load_nothing(BPF_TRACE_FENTRY, target, 0, e);
+	close(target);
+	if (fd < 0)
+		return bpf_attach_refused(fd, e);
+	close(fd);
+	return 0;
+}

@@ -1,0 +1,44 @@
+#include "record/host/affinity.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stdlib.h>
+
+#define CPUS_MAX 65536
+
+int affinity_save(struct affinity *a)
+{
+	a->size = CPU_ALLOC_SIZE(CPUS_MAX);
+	a->mask = CPU_ALLOC(CPUS_MAX);
+	if (!a->mask)
+		return -ENOMEM;
+	CPU_ZERO_S(a->size, (cpu_set_t *)a->mask);
+	if (!sched_getaffinity(0, a->size, a->mask))
+		return 0;
+	CPU_FREE(a->mask);
+	a->mask = NULL;
+	return -errno;
+}
+
+void affinity_restore(struct affinity *a)
+{
+	if (a->mask)
+		sched_setaffinity(0, a->size, a->mask);
+	CPU_FREE(a->mask);
+	a->mask = NULL;
+}
+
+int affinity_pin(uint32_t cpu)
+{
+	size_t size = CPU_ALLOC_SIZE(cpu + 1);
+	cpu_set_t *set = CPU_ALLOC(cpu + 1);
+	int err;
+
+	if (!set)
+		return -ENOMEM;
+	CPU_ZERO_S(size, set);
+	CPU_SET_S(cpu, size, set);
+	err = sched_setaffinity(0, size, set) ? -errno : 0;
+	CPU_FREE(set);
+	return err;
+}

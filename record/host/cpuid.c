@@ -1,0 +1,337 @@
+#include "record/host/cpuid.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "record/host/affinity.h"
+
+#if defined(__x86_64__) || defined(__i386__)
+#include <cpuid.h>
+#endif
+
+#define SUBLEAVES_MAX 32
+#define TEXT_MAX (256u << 10)
+#define HYPERVISOR 0x40000000u
+#define EXTENDED 0x80000000u
+
+/* How far the subleaves of a leaf go. */
+enum subleaves {
+	ONE,     /* 0 alone */
+	COUNTED, /* eax of subleaf 0 is the highest */
+	LEVELS,  /* until a level of type 0 (topology) */
+	CACHES,  /* until a cache of type 0 */
+};
+
+static const struct {
+	uint32_t leaf;
+	enum subleaves kind;
+} wanted[] = {
+	{ 0x00000000, ONE },    { 0x00000001, ONE },    { 0x00000004, CACHES }, { 0x00000005, ONE },
+	{ 0x00000006, ONE },    { 0x00000007, COUNTED }, { 0x0000000a, ONE },   { 0x0000000b, LEVELS },
+	{ 0x00000015, ONE },    { 0x00000016, ONE },    { 0x0000001a, ONE },    { 0x0000001f, LEVELS },
+	{ HYPERVISOR, ONE },    { EXTENDED, ONE },      { 0x80000001, ONE },    { 0x80000002, ONE },
+	{ 0x80000003, ONE },    { 0x80000004, ONE },    { 0x80000007, ONE },    { 0x80000008, ONE },
+	{ 0x8000001e, ONE },    { 0x80000022, ONE },    { 0x80000026, LEVELS },
+};
+
+/* Whoever answers for one CPU. */
+struct asker {
+	int (*ask)(struct asker *a, uint32_t leaf, uint32_t subleaf, struct cpuid_regs *regs);
+	int fd;
+	const char *text;
+};
+
+static int ask_here(struct asker *a, uint32_t leaf, uint32_t subleaf, struct cpuid_regs *r)
+{
+#if defined(__x86_64__) || defined(__i386__)
+	__cpuid_count(leaf, subleaf, r->eax, r->ebx, r->ecx, r->edx);
+	return 0;
+#else
+	return -ENOSYS;
+#endif
+}
+
+static uint32_t le32(const uint8_t *p)
+{
+	return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
+}
+
+/* The cpuid driver takes the position for a register pair: leaf below, subleaf above. */
+static int ask_device(struct asker *a, uint32_t leaf, uint32_t subleaf, struct cpuid_regs *r)
+{
+	uint8_t raw[16];
+	ssize_t n = pread(a->fd, raw, sizeof(raw), (off_t)((uint64_t)subleaf << 32 | leaf));
+
+	if (n != sizeof(raw))
+		return n < 0 ? -errno : -EIO;
+	*r = (struct cpuid_regs){ le32(raw), le32(raw + 4), le32(raw + 8), le32(raw + 12) };
+	return 0;
+}
+
+/* A plain file cannot act like the driver: in copied trees there is the text that `cpuid -r` prints for one CPU. */
+static int ask_text(struct asker *a, uint32_t leaf, uint32_t subleaf, struct cpuid_regs *r)
+{
+	for (const char *line = a->text; line; line = strchr(line, '\n')) {
+		unsigned l, s;
+
+		line += *line == '\n';
+		if (sscanf(line, " 0x%x 0x%x: eax=0x%x ebx=0x%x ecx=0x%x edx=0x%x", &l, &s, &r->eax, &r->ebx, &r->ecx,
+			   &r->edx) == 6 && l == leaf && s == subleaf)
+			return 0;
+	}
+	*r = (struct cpuid_regs){ 0 };
+	return -ENOENT;
+}
+
+static int add_leaf(struct cpuid_cpu *c, uint32_t leaf, uint32_t subleaf, const struct cpuid_regs *regs)
+{
+	/* Grown in steps of 16. */
+	if (c->n % 16 == 0) {
+		struct cpuid_leaf *grown = realloc(c->leaf, (c->n + 16) * sizeof(*grown));
+
+		if (!grown)
+			return -ENOMEM;
+		c->leaf = grown;
+	}
+	c->leaf[c->n++] = (struct cpuid_leaf){ leaf, subleaf, *regs };
+	return 0;
+}
+
+/* Highest leaf of the range that `leaf` is in; the answer of this CPU so far says it. */
+static bool has_leaf(const struct cpuid_cpu *c, uint32_t leaf)
+{
+	const struct cpuid_regs *first;
+
+	if (leaf == 0 || leaf == EXTENDED)
+		return true;
+	if (leaf == HYPERVISOR) {
+		first = cpuid_get(c, 1, 0);
+		return first && first->ecx >> 31;
+	}
+	first = cpuid_get(c, leaf & EXTENDED, 0);
+	return first && leaf <= first->eax && (first->eax & EXTENDED) == (leaf & EXTENDED);
+}
+
+/* Whether the answer is a subleaf at all, or the end. */
+static bool is_end(enum subleaves kind, const struct cpuid_regs *r)
+{
+	return kind == LEVELS ? !(r->ecx >> 8 & 0xff) : kind == CACHES && !(r->eax & 0x1f);
+}
+
+static int walk_leaf(struct asker *a, struct cpuid_cpu *c, uint32_t leaf, enum subleaves kind)
+{
+	uint32_t last = kind == ONE ? 0 : SUBLEAVES_MAX - 1;
+	struct cpuid_regs r;
+	int err = 0;
+
+	for (uint32_t s = 0; s <= last && !err; s++) {
+		err = a->ask(a, leaf, s, &r);
+		if (err || (s && is_end(kind, &r)))
+			break;
+		if (kind == COUNTED && s == 0)
+			last = r.eax < SUBLEAVES_MAX ? r.eax : SUBLEAVES_MAX - 1;
+		err = add_leaf(c, leaf, s, &r);
+		if (is_end(kind, &r))
+			break;
+	}
+	return err;
+}
+
+static int walk(struct asker *a, struct cpuid_cpu *c)
+{
+	int err;
+
+	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
+		if (!has_leaf(c, wanted[i].leaf))
+			continue;
+		err = walk_leaf(a, c, wanted[i].leaf, wanted[i].kind);
+		/* A dump may lack a leaf; without the first there is nothing. */
+		if (err && (err != -ENOENT || i == 0))
+			return err;
+	}
+	return 0;
+}
+
+static bool is_text(const uint8_t *p, ssize_t n)
+{
+	for (ssize_t i = 0; i < n; i++)
+		if (!isprint(p[i]) && !isspace(p[i]))
+			return false;
+	return n > 0;
+}
+
+static int collect_file(const struct root *r, struct cpuid_cpu *c)
+{
+	struct asker a = { .ask = ask_device };
+	struct buf text = BUF_INIT;
+	uint8_t start[16];
+	ssize_t n;
+	int err = 0;
+
+	a.fd = root_open(r, "/dev/cpu/%u/cpuid", c->cpu);
+	if (a.fd < 0)
+		return a.fd;
+	n = pread(a.fd, start, sizeof(start), 0);
+	if (is_text(start, n)) {
+		n = root_read(r, &text, TEXT_MAX, "/dev/cpu/%u/cpuid", c->cpu);
+		err = n < 0 ? (int)n : 0;
+		a.ask = ask_text;
+		a.text = buf_str(&text);
+	}
+	if (!err)
+		err = walk(&a, c);
+	close(a.fd);
+	buf_release(&text);
+	return err;
+}
+
+static void collect_here(struct cpuid_cpu *c, size_t n)
+{
+	struct asker a = { .ask = ask_here, .fd = -1 };
+	struct affinity before;
+	int err = affinity_save(&before);
+
+	for (size_t i = 0; i < n; i++) {
+		c[i].err = err ? err : affinity_pin(c[i].cpu);
+		if (!c[i].err)
+			c[i].err = walk(&a, &c[i]);
+	}
+	if (!err)
+		affinity_restore(&before);
+}
+
+int cpuid_collect(const struct root *r, const struct cpulist *cpus, struct cpuid_cpu **out)
+{
+	struct cpuid_cpu *c = calloc(cpus->n + 1, sizeof(*c));
+	bool none = true;
+
+	if (!c)
+		return -ENOMEM;
+	for (size_t i = 0; i < cpus->n; i++)
+		c[i].cpu = cpus->cpu[i];
+	if (r->emulated)
+		for (size_t i = 0; i < cpus->n; i++)
+			c[i].err = collect_file(r, &c[i]);
+	else
+		collect_here(c, cpus->n);
+	for (size_t i = 0; i < cpus->n; i++)
+		none = none && c[i].err;
+	/* A tree without dev/cpu and a machine without the instruction have nothing to say. */
+	if (none && cpus->n && (c[0].err == -ENOENT || c[0].err == -ENOSYS)) {
+		cpuid_free(c, cpus->n);
+		return -ENOSYS;
+	}
+	*out = c;
+	return 0;
+}
+
+void cpuid_free(struct cpuid_cpu *c, size_t n)
+{
+	for (size_t i = 0; i < n && c; i++)
+		free(c[i].leaf);
+	free(c);
+}
+
+const struct cpuid_regs *cpuid_get(const struct cpuid_cpu *c, uint32_t leaf, uint32_t subleaf)
+{
+	for (uint32_t i = 0; i < c->n; i++)
+		if (c->leaf[i].leaf == leaf && c->leaf[i].subleaf == subleaf)
+			return &c->leaf[i].regs;
+	return NULL;
+}
+
+/* Text in registers; what is not printable becomes nothing. */
+static void add_text(char *out, uint32_t reg)
+{
+	size_t n = strlen(out);
+
+	for (int i = 0; i < 4; i++, reg >>= 8)
+		if (isprint((int)(reg & 0xff)))
+			out[n++] = (char)(reg & 0xff);
+	out[n] = '\0';
+}
+
+bool cpuid_vendor(const struct cpuid_cpu *c, char vendor[static 13])
+{
+	const struct cpuid_regs *r = cpuid_get(c, 0, 0);
+
+	vendor[0] = '\0';
+	if (!r)
+		return false;
+	add_text(vendor, r->ebx);
+	add_text(vendor, r->edx);
+	add_text(vendor, r->ecx);
+	return vendor[0] != '\0';
+}
+
+bool cpuid_brand(const struct cpuid_cpu *c, char brand[static 49])
+{
+	size_t len, blanks;
+
+	brand[0] = '\0';
+	for (uint32_t leaf = 0x80000002; leaf <= 0x80000004; leaf++) {
+		const struct cpuid_regs *r = cpuid_get(c, leaf, 0);
+
+		if (!r)
+			return false;
+		add_text(brand, r->eax);
+		add_text(brand, r->ebx);
+		add_text(brand, r->ecx);
+		add_text(brand, r->edx);
+	}
+	blanks = strspn(brand, " ");
+	memmove(brand, brand + blanks, strlen(brand) - blanks + 1);
+	for (len = strlen(brand); len > 0 && brand[len - 1] == ' ';)
+		brand[--len] = '\0';
+	return len > 0;
+}
+
+bool cpuid_name(const struct cpuid_cpu *c, char *name, size_t size)
+{
+	const struct cpuid_regs *r = cpuid_get(c, 1, 0);
+	unsigned family, model, stepping;
+	char vendor[13];
+
+	if (!r || !cpuid_vendor(c, vendor))
+		return false;
+	stepping = r->eax & 0xf;
+	model = r->eax >> 4 & 0xf;
+	family = r->eax >> 8 & 0xf;
+	if (family == 6 || family == 15)
+		model |= (r->eax >> 16 & 0xf) << 4;
+	if (family == 15)
+		family += r->eax >> 20 & 0xff;
+	snprintf(name, size, "%s-%u-%X-%X", vendor, family, model, stepping);
+	return true;
+}
+
+static const struct {
+	const char *signature, *name;
+} hypervisor[] = {
+	{ "KVMKVMKVM", "kvm" },         { "Linux KVM Hv", "kvm" },  { "TCGTCGTCGTCG", "tcg" },
+	{ "Microsoft Hv", "hyperv" },   { "VMwareVMware", "vmware" }, { "XenVMMXenVMM", "xen" },
+	{ "bhyve bhyve ", "bhyve" },    { "ACRNACRNACRN", "acrn" }, { " QNXQVMBSQG ", "qnx" },
+	{ "VBoxVBoxVBox", "virtualbox" }, { "prl hyperv  ", "parallels" }, { " lrpepyh  vr", "parallels" },
+};
+
+bool cpuid_hypervisor(const struct cpuid_cpu *c, char name[static 13])
+{
+	const struct cpuid_regs *r = cpuid_get(c, HYPERVISOR, 0);
+
+	name[0] = '\0';
+	if (!r)
+		return false;
+	add_text(name, r->ebx);
+	add_text(name, r->ecx);
+	add_text(name, r->edx);
+	for (size_t i = 0; i < sizeof(hypervisor) / sizeof(hypervisor[0]); i++)
+		if (!strcmp(hypervisor[i].signature, name))
+			strcpy(name, hypervisor[i].name);
+	if (!name[0])
+		strcpy(name, "unknown");
+	return true;
+}

@@ -1,0 +1,50 @@
+/*
+ * CPUID of x86: from the instruction, executed on each CPU, or under --root from dev/cpu/N/cpuid. What leaves mean is
+ * in Intel's SDM, volume 2A, "CPUID", and AMD's APM, volume 3, appendix E; the leaves of hypervisors from 0x40000000
+ * on are a convention of theirs.
+ */
+#ifndef RECORD_CPUID_H
+#define RECORD_CPUID_H
+
+#include <stdint.h>
+
+#include "common/cpulist.h"
+#include "record/host/root.h"
+
+struct cpuid_regs {
+	uint32_t eax, ebx, ecx, edx;
+};
+
+struct cpuid_leaf {
+	uint32_t leaf, subleaf;
+	struct cpuid_regs regs;
+};
+
+/* What one CPU answered. */
+struct cpuid_cpu {
+	uint32_t cpu;
+	int err;                 /* -errno: it could not be asked */
+	struct cpuid_leaf *leaf; /* owned */
+	uint32_t n;
+};
+
+/*
+ * Asks each CPU for the leaves that reports need: an owned array with an entry for each of `cpus`. 0 or -errno;
+ * -ENOSYS if this is no x86 machine.
+ */
+int cpuid_collect(const struct root *r, const struct cpulist *cpus, struct cpuid_cpu **out);
+void cpuid_free(struct cpuid_cpu *c, size_t n);
+
+/* NULL if the leaf was not there. */
+const struct cpuid_regs *cpuid_get(const struct cpuid_cpu *c, uint32_t leaf, uint32_t subleaf);
+
+/* "GenuineIntel", 12 characters and NUL. False without leaf 0. */
+bool cpuid_vendor(const struct cpuid_cpu *c, char vendor[static 13]);
+/* Brand string without blanks around it, 48 characters and NUL. */
+bool cpuid_brand(const struct cpuid_cpu *c, char brand[static 49]);
+/* As the files of perf's vendor events have it: "GenuineIntel-6-55-7", "AuthenticAMD-25-17-1". */
+bool cpuid_name(const struct cpuid_cpu *c, char *name, size_t size);
+/* "kvm", "vmware", ... or the signature itself; false on bare metal. */
+bool cpuid_hypervisor(const struct cpuid_cpu *c, char name[static 13]);
+
+#endif

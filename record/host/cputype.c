@@ -1,0 +1,142 @@
+#include "record/host/cputype.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Core PMUs that x86 kernels show on hybrids; each has a list of its CPUs. */
+static const char *const hybrid_pmu[] = { "cpu_core", "cpu_atom", "cpu_lowpower" };
+
+static const struct {
+	uint16_t implementer, part;
+	const char *name;
+} arm_part[] = {
+	{ 0x41, 0xd03, "cortex-a53" },    { 0x41, 0xd04, "cortex-a35" },    { 0x41, 0xd05, "cortex-a55" },
+	{ 0x41, 0xd07, "cortex-a57" },    { 0x41, 0xd08, "cortex-a72" },    { 0x41, 0xd09, "cortex-a73" },
+	{ 0x41, 0xd0a, "cortex-a75" },    { 0x41, 0xd0b, "cortex-a76" },    { 0x41, 0xd0c, "neoverse-n1" },
+	{ 0x41, 0xd0d, "cortex-a77" },    { 0x41, 0xd0e, "cortex-a76ae" },  { 0x41, 0xd40, "neoverse-v1" },
+	{ 0x41, 0xd41, "cortex-a78" },    { 0x41, 0xd42, "cortex-a78ae" },  { 0x41, 0xd44, "cortex-x1" },
+	{ 0x41, 0xd46, "cortex-a510" },   { 0x41, 0xd47, "cortex-a710" },   { 0x41, 0xd48, "cortex-x2" },
+	{ 0x41, 0xd49, "neoverse-n2" },   { 0x41, 0xd4b, "cortex-a78c" },   { 0x41, 0xd4d, "cortex-a715" },
+	{ 0x41, 0xd4e, "cortex-x3" },     { 0x41, 0xd4f, "neoverse-v2" },   { 0x41, 0xd80, "cortex-a520" },
+	{ 0x41, 0xd81, "cortex-a720" },   { 0x41, 0xd82, "cortex-x4" },     { 0x41, 0xd84, "neoverse-v3" },
+	{ 0x41, 0xd8e, "neoverse-n3" },   { 0x4e, 0x004, "carmel" },        { 0x4e, 0x010, "olympus" },
+};
+
+void cputype_name(uint64_t midr, char *name, size_t size)
+{
+	unsigned implementer = (unsigned)(midr >> 24) & 0xff, part = (unsigned)(midr >> 4) & 0xfff;
+
+	for (size_t i = 0; i < sizeof(arm_part) / sizeof(arm_part[0]); i++) {
+		if (arm_part[i].implementer != implementer || arm_part[i].part != part)
+			continue;
+		snprintf(name, size, "%s", arm_part[i].name);
+		return;
+	}
+	snprintf(name, size, "midr-%02x-%03x", implementer, part);
+}
+
+uint64_t cputype_midr(const struct root *r, uint32_t cpu)
+{
+	uint64_t midr;
+
+	if (root_u64(r, &midr, "/sys/devices/system/cpu/cpu%u/regs/identification/midr_el1", cpu))
+		return 0;
+	return midr;
+}
+
+/* Index of a type, added if it is new. */
+static int64_t type_index(struct pm_topology *t, const char *name)
+{
+	char **grown;
+
+	for (uint32_t i = 0; i < t->n_types; i++)
+		if (!strcmp(t->type[i], name))
+			return i;
+	grown = realloc(t->type, (t->n_types + 1) * sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	t->type = grown;
+	grown[t->n_types] = strdup(name);
+	if (!grown[t->n_types])
+		return -ENOMEM;
+	return t->n_types++;
+}
+
+static int read_hybrid(const struct root *r, struct pm_topology *t)
+{
+	struct cpulist cpus = { 0 };
+	int64_t index = 0;
+
+	for (size_t i = 0; i < sizeof(hybrid_pmu) / sizeof(hybrid_pmu[0]) && index >= 0; i++) {
+		if (root_cpulist(r, &cpus, "/sys/devices/%s/cpus", hybrid_pmu[i]))
+			continue;
+		index = type_index(t, hybrid_pmu[i]);
+		for (uint32_t k = 0; k < t->n && index >= 0; k++)
+			if (cpulist_has(&cpus, t->cpu[k].cpu))
+				t->cpu[k].type = (uint32_t)index;
+	}
+	cpulist_release(&cpus);
+	return index < 0 ? (int)index : 0;
+}
+
+static int read_midrs(const struct root *r, struct pm_topology *t)
+{
+	char name[32];
+	int64_t index;
+	uint64_t midr;
+
+	for (uint32_t k = 0; k < t->n; k++) {
+		midr = t->cpu[k].online ? cputype_midr(r, t->cpu[k].cpu) : 0;
+		if (!midr)
+			continue;
+		cputype_name(midr, name, sizeof(name));
+		index = type_index(t, name);
+		if (index < 0)
+			return (int)index;
+		t->cpu[k].type = (uint32_t)index;
+	}
+	return 0;
+}
+
+static int keep_offline(const struct pm_topology *before, struct pm_topology *t)
+{
+	for (uint32_t k = 0; k < t->n; k++) {
+		const struct pm_cpu *old = pm_topology_cpu(before, t->cpu[k].cpu);
+		int64_t index;
+
+		if (t->cpu[k].online)
+			continue;
+		t->cpu[k].type = PM_NONE;
+		if (!old || old->type >= before->n_types)
+			continue;
+		index = type_index(t, before->type[old->type]);
+		if (index < 0)
+			return (int)index;
+		t->cpu[k].type = (uint32_t)index;
+	}
+	return 0;
+}
+
+int cputype_read(const struct root *r, const struct pm_topology *before, struct pm_topology *t, struct error *e)
+{
+	int err = read_hybrid(r, t);
+
+	if (!err && !t->n_types)
+		err = read_midrs(r, t);
+	if (!err && before)
+		err = keep_offline(before, t);
+	if (err)
+		return error_sys(e, -err, "types of CPUs");
+	/* One kind is no distinction, unless the machine is a hybrid whose other kind is offline. */
+	if (t->n_types == 1 && !root_exists(r, "/sys/devices/%s", hybrid_pmu[0])) {
+		free(t->type[0]);
+		free(t->type);
+		t->type = NULL;
+		t->n_types = 0;
+		for (uint32_t k = 0; k < t->n; k++)
+			t->cpu[k].type = PM_NONE;
+	}
+	return 0;
+}

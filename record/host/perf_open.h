@@ -1,0 +1,60 @@
+/* perf_event_open(): attr words from an event, what to try again without, and what its errors mean. */
+#ifndef RECORD_PERF_OPEN_H
+#define RECORD_PERF_OPEN_H
+
+#include <linux/perf_event.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "common/event/event.h"
+#include "record/host/root.h"
+
+struct plan;
+
+/* The structure up to config4, which the headers of the build machine may not know. */
+#define PERF_ATTR_BYTES 144
+union perf_attr {
+	struct perf_event_attr a;
+	uint8_t bytes[PERF_ATTR_BYTES];
+};
+
+/* Counting, disabled, read as a group with enabled and running time. */
+void perf_attr_fill(union perf_attr *attr, const struct event *ev);
+/* Where an event counts. */
+struct perf_place {
+	pid_t pid;  /* -1: whatever runs on the CPU */
+	int cpu;    /* -1: wherever the task runs */
+	int cgroup; /* descriptor of its directory, with pid -1 and a CPU; -1: none */
+};
+
+static inline struct perf_place perf_on_cpu(int cpu)
+{
+	return (struct perf_place){ .pid = -1, .cpu = cpu, .cgroup = -1 };
+}
+static inline struct perf_place perf_on_task(pid_t pid)
+{
+	return (struct perf_place){ .pid = pid, .cpu = -1, .cgroup = -1 };
+}
+
+/* A descriptor or -errno. */
+int perf_open(const union perf_attr *attr, struct perf_place at, int group_fd);
+/* The same; what the PMU may not know (exclude_guest, precise_ip) is given up in *attr rather than the event.
+ */
+int perf_open_relaxed(union perf_attr *attr, struct perf_place at, int group_fd);
+
+/* pm_reason of an errno. */
+uint16_t perf_reason(int err);
+/* What would cure it: a sentence or command in `text`, or NULL. */
+const char *perf_hint(int err, const struct event *ev, const struct plan *p, char *text, size_t size);
+
+/* Does the NMI watchdog hold a counter of each CPU? */
+bool perf_nmi_watchdog(const struct root *root);
+
+/* How many descriptors are in use. */
+uint64_t perf_used_nofile(void);
+/* Raises the limit of open files as far as it may go; the descriptors that are available then. */
+uint64_t perf_raise_nofile(void);
+
+#endif

@@ -1,0 +1,313 @@
+#include "record/host/root.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/openat2.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "common/parse.h"
+
+int root_init(struct root *r, const char *dir)
+{
+	size_t len = dir ? strlen(dir) : 0;
+
+	*r = (struct root){ 0 };
+	while (len > 0 && dir[len - 1] == '/')
+		len--;
+	r->emulated = len > 0;
+	r->prefix = strndup(len ? dir : "", len);
+	return r->prefix ? 0 : -ENOMEM;
+}
+
+void root_release(struct root *r)
+{
+	free(r->prefix);
+	*r = (struct root){ 0 };
+}
+
+/*
+ * Under a moved root, links are resolved as if that root were "/": an absolute link or a chain of ".." in a
+ * copied tree must not lead to the machine that does the recording. Kernels before 5.6 cannot do that; there the
+ * path is opened as it is.
+ */
+static int open_beneath(const struct root *r, const char *path, int flags)
+{
+	struct open_how how = { .flags = (uint64_t)flags, .resolve = RESOLVE_IN_ROOT };
+	char full[PATH_MAX];
+	long fd;
+	int dir;
+
+	dir = open(r->prefix, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (dir < 0)
+		return -errno;
+	fd = syscall(SYS_openat2, dir, path[0] == '/' ? path + 1 : path, &how, sizeof(how));
+	if (fd < 0)
+		fd = -errno;
+	close(dir);
+	if (fd != -ENOSYS)
+		return (int)fd;
+	if (snprintf(full, sizeof(full), "%s%s", r->prefix, path) >= (int)sizeof(full))
+		return -ENAMETOOLONG;
+	fd = open(full, flags);
+	return fd < 0 ? -errno : (int)fd;
+}
+
+static int open_path(const struct root *r, const char *path, int flags)
+{
+	int fd;
+
+	if (r->emulated)
+		return open_beneath(r, path, flags | O_CLOEXEC);
+	fd = open(path, flags | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+static int vopen(const struct root *r, int flags, const char *format, va_list ap)
+{
+	char path[PATH_MAX];
+	int n = vsnprintf(path, sizeof(path), format, ap);
+
+	if (n < 0)
+		return -EINVAL;
+	if (n >= (int)sizeof(path))
+		return -ENAMETOOLONG;
+	return open_path(r, path, flags);
+}
+
+int root_open(const struct root *r, const char *format, ...)
+{
+	va_list ap;
+	int fd;
+
+	va_start(ap, format);
+	fd = vopen(r, O_RDONLY, format, ap);
+	va_end(ap);
+	return fd;
+}
+
+int root_open_write(const struct root *r, const char *path)
+{
+	return open_path(r, path, O_WRONLY);
+}
+
+ssize_t root_read(const struct root *r, struct buf *out, size_t max, const char *format, ...)
+{
+	char part[4096];
+	va_list ap;
+	ssize_t n;
+	int fd, err = 0;
+
+	buf_clear(out);
+	va_start(ap, format);
+	fd = vopen(r, O_RDONLY, format, ap);
+	va_end(ap);
+	if (fd < 0)
+		return fd;
+	for (;;) {
+		n = read(fd, part, sizeof(part));
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			break;
+		if ((size_t)n > max - out->len) {
+			err = -EFBIG;
+			break;
+		}
+		buf_add(out, part, (size_t)n);
+	}
+	if (n < 0)
+		err = -errno;
+	close(fd);
+	if (!err)
+		err = out->err;
+	return err ? err : (ssize_t)out->len;
+}
+
+static ssize_t read_some(int fd, char *line, size_t size)
+{
+	ssize_t n;
+
+	do {
+		n = read(fd, line, size);
+	} while (n < 0 && errno == EINTR);
+	return n < 0 ? -errno : n;
+}
+
+static int vline(const struct root *r, char *line, size_t size, const char *format, va_list ap)
+{
+	size_t len;
+	ssize_t n;
+	int fd;
+
+	line[0] = '\0';
+	fd = vopen(r, O_RDONLY, format, ap);
+	if (fd < 0)
+		return fd;
+	n = read_some(fd, line, size - 1);
+	close(fd);
+	if (n < 0) {
+		line[0] = '\0';
+		return (int)n;
+	}
+	line[n] = '\0';
+	len = strcspn(line, "\n");
+	while (len > 0 && isspace((unsigned char)line[len - 1]))
+		len--;
+	line[len] = '\0';
+	return 0;
+}
+
+int root_line(const struct root *r, char *line, size_t size, const char *format, ...)
+{
+	va_list ap;
+	int err;
+
+	va_start(ap, format);
+	err = vline(r, line, size, format, ap);
+	va_end(ap);
+	return err;
+}
+
+int root_u64(const struct root *r, uint64_t *value, const char *format, ...)
+{
+	char line[32];
+	va_list ap;
+	int err;
+
+	va_start(ap, format);
+	err = vline(r, line, sizeof(line), format, ap);
+	va_end(ap);
+	return err ? err : parse_u64(line, value);
+}
+
+int root_cpulist(const struct root *r, struct cpulist *list, const char *format, ...)
+{
+	char line[8192];
+	va_list ap;
+	int err;
+
+	va_start(ap, format);
+	err = vline(r, line, sizeof(line), format, ap);
+	va_end(ap);
+	return err ? err : cpulist_parse(list, line, false, NULL);
+}
+
+bool root_exists(const struct root *r, const char *format, ...)
+{
+	va_list ap;
+	int fd;
+
+	va_start(ap, format);
+	fd = vopen(r, O_PATH, format, ap);
+	va_end(ap);
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
+static int by_version(const void *a, const void *b)
+{
+	return strverscmp(*(char *const *)a, *(char *const *)b);
+}
+
+static int list_names(DIR *dir, char ***names)
+{
+	char **list = NULL, **grown, *name;
+	const struct dirent *d;
+	int n = 0, cap = 0;
+
+	for (errno = 0; (d = readdir(dir)); errno = 0) {
+		if (!strcmp(d->d_name, ".") || !strcmp(d->d_name, ".."))
+			continue;
+		if (n == cap) {
+			cap = cap ? cap * 2 : 32;
+			grown = realloc(list, (size_t)cap * sizeof(*list));
+			if (!grown)
+				goto no_memory;
+			list = grown;
+		}
+		name = strdup(d->d_name);
+		if (!name)
+			goto no_memory;
+		list[n++] = name;
+	}
+	if (errno) {
+		int err = -errno;
+
+		root_list_free(list, n);
+		return err;
+	}
+	if (n)
+		qsort(list, (size_t)n, sizeof(*list), by_version);
+	*names = list;
+	return n;
+no_memory:
+	root_list_free(list, n);
+	return -ENOMEM;
+}
+
+int root_list(const struct root *r, char ***names, const char *format, ...)
+{
+	va_list ap;
+	DIR *dir;
+	int fd, n;
+
+	*names = NULL;
+	va_start(ap, format);
+	fd = vopen(r, O_RDONLY | O_DIRECTORY, format, ap);
+	va_end(ap);
+	if (fd < 0)
+		return fd;
+	dir = fdopendir(fd);
+	if (!dir) {
+		n = -errno;
+		close(fd);
+		return n;
+	}
+	n = list_names(dir, names);
+	closedir(dir);
+	return n;
+}
+
+void root_list_free(char **names, int n)
+{
+	for (int i = 0; i < n; i++)
+		free(names[i]);
+	free(names);
+}
+
+int root_link_name(const struct root *r, char *name, size_t size, const char *format, ...)
+{
+	char target[PATH_MAX], *last;
+	va_list ap;
+	ssize_t n;
+	int fd, err;
+
+	va_start(ap, format);
+	fd = vopen(r, O_PATH | O_NOFOLLOW, format, ap);
+	va_end(ap);
+	if (fd < 0)
+		return fd;
+	n = readlinkat(fd, "", target, sizeof(target) - 1);
+	err = n < 0 ? -errno : 0;
+	close(fd);
+	if (err == -ENOENT) /* what readlinkat("") says of a file that is no link */
+		err = -EINVAL;
+	if (err)
+		return err;
+	target[n] = '\0';
+	last = strrchr(target, '/');
+	last = last ? last + 1 : target;
+	if (strlen(last) >= size)
+		return -ENAMETOOLONG;
+	strcpy(name, last);
+	return 0;
+}

@@ -1,0 +1,187 @@
+#include "record/host/textfile.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define SMALLEST_BUFFER 4096
+
+int textfile_open(struct textfile *t, const struct root *r, const char *path)
+{
+	int err;
+
+	*t = TEXTFILE_INIT;
+	t->fd = root_open(r, "%s", path);
+	if (t->fd < 0)
+		return t->fd;
+	err = textfile_grow(t);
+	if (err)
+		textfile_release(t);
+	return err;
+}
+
+void textfile_release(struct textfile *t)
+{
+	if (t->fd >= 0)
+		close(t->fd);
+	for (uint32_t i = 0; i < t->n_lines; i++)
+		free(t->line[i].label);
+	free(t->line);
+	free(t->data);
+	*t = TEXTFILE_INIT;
+}
+
+int textfile_read(struct textfile *t)
+{
+	ssize_t n;
+
+	t->len = 0;
+	t->data[0] = '\0';
+	for (;;) {
+		if (t->len + 1 >= t->size)
+			return -EFBIG;
+		n = pread(t->fd, t->data + t->len, t->size - 1 - t->len, (off_t)t->len);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0) {
+			t->len = 0;
+			t->data[0] = '\0';
+			return -errno;
+		}
+		if (n == 0)
+			break;
+		t->len += (size_t)n;
+	}
+	t->data[t->len] = '\0';
+	return 0;
+}
+
+int textfile_grow(struct textfile *t)
+{
+	size_t size = t->size ? t->size : SMALLEST_BUFFER;
+	char *grown;
+	int err;
+
+	for (;; size *= 2) {
+		grown = realloc(t->data, size);
+		if (!grown)
+			return -ENOMEM;
+		t->data = grown;
+		t->size = size;
+		err = textfile_read(t);
+		if (err && err != -EFBIG)
+			return err;
+		/* Numbers get longer while the machine runs. */
+		if (!err && t->len <= size / 2)
+			return 0;
+	}
+}
+
+int textfile_add(struct textfile *t, const char *label, size_t len, uint32_t tag)
+{
+	struct textfile_line *line;
+
+	if (t->n_lines == t->cap_lines) {
+		uint32_t cap = t->cap_lines ? 2 * t->cap_lines : 64;
+
+		line = realloc(t->line, cap * sizeof(*line));
+		if (!line)
+			return -ENOMEM;
+		t->line = line;
+		t->cap_lines = cap;
+	}
+	line = &t->line[t->n_lines];
+	*line = (struct textfile_line){ .len = (uint32_t)len, .tag = tag, .follow = t->n_lines + 1 };
+	line->label = strndup(label, len);
+	if (!line->label)
+		return -ENOMEM;
+	t->n_lines++;
+	return 0;
+}
+
+struct textcursor textfile_begin(const struct textfile *t)
+{
+	return (struct textcursor){ .at = NULL, .label = t->data, .end = t->data + t->len, .last = UINT32_MAX };
+}
+
+bool textcursor_line(struct textcursor *c)
+{
+	const char *p = c->at;
+
+	if (!p)
+		p = c->label;
+	else
+		p = memchr(p, '\n', (size_t)(c->end - p));
+	if (!p)
+		return false;
+	while (*p == ' ' || *p == '\t' || *p == '\n')
+		p++;
+	if (p >= c->end)
+		return false;
+	c->label = p;
+	while (*p != ' ' && *p != '\t' && *p != '\n' && *p != '\0')
+		p++;
+	c->at = p;
+	c->label_len = (uint32_t)(p - c->label);
+	if (c->label_len > 1 && p[-1] == ':')
+		c->label_len--;
+	return true;
+}
+
+static bool is_line(const struct textfile_line *line, const struct textcursor *c)
+{
+	return line->len == c->label_len && !memcmp(line->label, c->label, line->len);
+}
+
+bool textfile_next(struct textfile *t, struct textcursor *c, uint32_t *tag)
+{
+	uint32_t expected, from, i;
+
+	if (!textcursor_line(c))
+		return false;
+	from = c->last == UINT32_MAX ? 0 : c->last + 1;
+	expected = c->last == UINT32_MAX ? 0 : t->line[c->last].follow;
+	if (expected < t->n_lines && is_line(&t->line[expected], c)) {
+		c->last = expected;
+		*tag = t->line[expected].tag;
+		return true;
+	}
+	/* Forwards first: labels may repeat, and a line that is gone leaves the next one close by. */
+	for (uint32_t k = 0; k < t->n_lines; k++) {
+		i = (from + k) % t->n_lines;
+		if (!is_line(&t->line[i], c))
+			continue;
+		if (c->last != UINT32_MAX)
+			t->line[c->last].follow = i;
+		c->last = i;
+		*tag = t->line[i].tag;
+		return true;
+	}
+	*tag = TEXTFILE_UNKNOWN;
+	return true;
+}
+
+bool textcursor_find(struct textcursor *c, const char *text)
+{
+	const char *newline = memchr(c->at, '\n', (size_t)(c->end - c->at));
+	const char *found = memmem(c->at, (size_t)((newline ? newline : c->end) - c->at), text, strlen(text));
+
+	if (found)
+		c->at = found + strlen(text);
+	return found != NULL;
+}
+
+const char *textcursor_rest(const struct textcursor *c, size_t *len)
+{
+	const char *p = c->at, *end = memchr(p, '\n', (size_t)(c->end - p));
+
+	if (!end)
+		end = c->end;
+	while (p < end && (*p == ' ' || *p == '\t'))
+		p++;
+	while (end > p && (end[-1] == ' ' || end[-1] == '\t'))
+		end--;
+	*len = (size_t)(end - p);
+	return p;
+}

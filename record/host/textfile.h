@@ -1,0 +1,86 @@
+/*
+ * A text file of /proc that is read again and again. It stays open, is read at offset 0 into a buffer that is large
+ * enough from the start, and its lines are known by their labels: a read compares each label with the one that
+ * followed last time and then only walks numbers. A line that moved, vanished or is new costs a search in that read,
+ * not a wrong value.
+ */
+#ifndef RECORD_TEXTFILE_H
+#define RECORD_TEXTFILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "record/host/root.h"
+
+#define TEXTFILE_UNKNOWN UINT32_MAX       /* tag of a line that was never added */
+#define TEXTFILE_IGNORED (UINT32_MAX - 1) /* tag for lines that are known and not wanted */
+
+struct textfile_line {
+	char *label; /* owned */
+	uint32_t len;
+	uint32_t tag;    /* what the caller knows it by */
+	uint32_t follow; /* the line that came after it last time */
+};
+
+struct textfile {
+	int fd; /* -1: not open */
+	char *data; /* owned; ends with a NUL that is not part of the file */
+	size_t len, size;
+	struct textfile_line *line; /* owned */
+	uint32_t n_lines, cap_lines;
+};
+
+#define TEXTFILE_INIT ((struct textfile){ .fd = -1 })
+
+/* Opens, reads once, and makes the buffer twice as large as the text. 0 or -errno. */
+int textfile_open(struct textfile *t, const struct root *r, const char *path);
+void textfile_release(struct textfile *t);
+/* Replaces the text. -EFBIG if it has outgrown the buffer: textfile_grow() helps. Allocates nothing. */
+int textfile_read(struct textfile *t);
+/* Reads into a buffer that is large enough. */
+int textfile_grow(struct textfile *t);
+
+/* Makes a label known; lines are best added in the order of the file. */
+int textfile_add(struct textfile *t, const char *label, size_t len, uint32_t tag);
+
+/* Walks the text that was read last. */
+struct textcursor {
+	const char *at;    /* within the line, behind what was taken */
+	const char *end;   /* of the text */
+	const char *label; /* of the line, without blanks and colon */
+	uint32_t label_len;
+	uint32_t last;     /* index of the line before, for textfile_next() */
+};
+
+/* Before the first line of what was read last. */
+struct textcursor textfile_begin(const struct textfile *t);
+/* Goes to the next line and takes its label (the first word). False at the end. Empty lines are skipped. */
+bool textcursor_line(struct textcursor *c);
+/* The same, and looks the label up: *tag. */
+bool textfile_next(struct textfile *t, struct textcursor *c, uint32_t *tag);
+/* Steps behind `text` in this line, false if it is not there. */
+bool textcursor_find(struct textcursor *c, const char *text);
+/* The rest of the line, blanks at both ends left out. */
+const char *textcursor_rest(const struct textcursor *c, size_t *len);
+
+/* Takes the next word of this line if it is a number; false, and nothing taken, if it is none. */
+static inline bool textcursor_u64(struct textcursor *c, uint64_t *value)
+{
+	const char *p = c->at;
+	uint64_t v;
+
+	while (*p == ' ' || *p == '\t')
+		p++;
+	if (*p < '0' || *p > '9')
+		return false;
+	for (v = 0; *p >= '0' && *p <= '9'; p++)
+		v = v * 10 + (uint64_t)(*p - '0');
+	if (*p != ' ' && *p != '\n' && *p != '\t' && *p != '\0')
+		return false;
+	c->at = p;
+	*value = v;
+	return true;
+}
+
+#endif

@@ -1,0 +1,400 @@
+#include "record/perf/perf_bpf.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "record/bpf/bpf_call.h"
+#include "record/bpf/bpf_check.h"
+#include "record/perf/perf_bpf_private.h"
+#include "record/host/privileges.h"
+
+static struct bpf_group *of(const struct perf_row *row)
+{
+	return row->group->bpf;
+}
+
+enum perf_way perf_way_of(const struct record_options *o, const struct event *ev)
+{
+	if (ev->type == EVENT_TYPE_TOOL)
+		return PERF_BY_READ;
+	if (o->bpf_programs)
+		return PERF_BY_PROGRAM;
+	/* What happens outside of cores happens in no task. */
+	if (ev->uncore || (!o->bpf_counters && !(ev->mods & EVENT_MOD_BPF)))
+		return PERF_BY_READ;
+	return o->each_cgroup ? PERF_BY_CGROUP : PERF_BY_LEADER;
+}
+
+const char *perf_way_refuses(const struct record_options *o, const struct event *ev, int *err)
+{
+	if (!o->bpf_programs || !ev->uncore)
+		return NULL;
+	*err = EOPNOTSUPP;
+	return "without -b: it counts outside of cores, whatever runs on them";
+}
+
+/* ---- rows ---- */
+
+bool bpf_group_opens(const struct bpf_group *b)
+{
+	return b->way->opens && !b->target;
+}
+
+const char *bpf_group_text(const struct bpf_group *b)
+{
+	return b->text;
+}
+
+const char *bpf_group_name(const struct bpf_group *b)
+{
+	return b->name;
+}
+
+int bpf_row_open(struct perf_row *row)
+{
+	struct bpf_group *b = of(row);
+
+	if (!row->sum)
+		row->sum = calloc(row->n, sizeof(*row->sum));
+	if (!row->sum)
+		return -ENOMEM;
+	for (uint32_t k = 0; k < row->n; k++)
+		row->sum[k] = b->way->sum(row, k);
+	return b->way->open ? b->way->open(row) : 0;
+}
+
+void bpf_row_close(struct perf_row *row)
+{
+	if (row->sum && of(row)->way->close)
+		of(row)->way->close(row);
+}
+
+int bpf_row_enable(struct perf_row *row, bool on)
+{
+	struct bpf_group *b = of(row);
+
+	row->any_off = false;
+	for (uint32_t k = 0; k < row->n; k++) {
+		bool off = row->group->member[k]->off;
+
+		row->missing[k] = off ? PM_REASON_NOT_COUNTED : PM_OK;
+		row->any_off = row->any_off || off;
+		/* It concerns all rows alike. */
+		if (b->way->enable && b->member[k].on != (on && !off)) {
+			b->member[k].on = on && !off;
+			b->way->enable(row, k, on && !off);
+		}
+	}
+	return 0;
+}
+
+ssize_t bpf_row_read(const struct perf_row *row)
+{
+	const struct bpf_way *way = of(row)->way;
+	uint32_t words = row->first + row->n_open;
+	bool timed = false;
+
+	if (way->refresh)
+		way->refresh(row);
+	for (uint32_t k = 0; k < row->n_open; k++) {
+		struct bpf_cell count = bpf_sum_read(&row->sum[row->place[k]]);
+
+		row->got[row->first + k] = count.value;
+		/* The times of one that --control has stopped alone stand still. */
+		if (timed || (row->missing[row->place[k]] && k + 1 < row->n_open))
+			continue;
+		timed = true;
+		row->got[PERF_READ_ENABLED] = count.enabled;
+		row->got[PERF_READ_RUNNING] = count.running;
+	}
+	return (ssize_t)((words < PERF_READ_HEAD ? PERF_READ_HEAD : words) * sizeof(*row->got));
+}
+
+void bpf_row_online(struct perf_row *row)
+{
+	if (of(row)->way->online)
+		of(row)->way->online(row);
+}
+
+/* ---- groups ---- */
+
+static struct bpf_group *group_new(struct perf_bpf *all, const struct perf_group *g)
+{
+	struct bpf_group *b = calloc(1, sizeof(*b));
+
+	if (!b)
+		return NULL;
+	*b = (struct bpf_group){ .way = &bpf_ways[g->way], .all = all, .n = g->n,
+				 .member = calloc(g->n, sizeof(*b->member)) };
+	for (uint32_t k = 0; b->member && k < g->n; k++)
+		b->member[k] = (struct bpf_member){ .leader = BPF_LEADER_NONE, .follower = BPF_FOLLOWER_NONE };
+	if (b->member)
+		return b;
+	free(b);
+	return NULL;
+}
+
+void bpf_group_free(struct bpf_group *b)
+{
+	if (!b)
+		return;
+	for (uint32_t k = 0; k < b->n; k++) {
+		bpf_follower_release(&b->member[k].follower);
+		bpf_leader_release(&b->member[k].leader);
+	}
+	free(b->member);
+	free(b);
+}
+
+/* ---- all together ---- */
+
+static struct perf_bpf *bpf_new(const struct perf_source *s, const struct plan *p)
+{
+	struct perf_bpf *b = calloc(1, sizeof(*b));
+	struct cpulist possible = { 0 };
+	int err;
+
+	if (!b)
+		return NULL;
+	*b = (struct perf_bpf){ .profile = { .events = -1, .cells = BPF_CELLS_NONE }, .tasks = BPF_TASKS_NONE,
+				.cgroups = BPF_CGROUPS_NONE, .n_places = s->n_tasks,
+				.place = calloc(s->n_tasks + 1, sizeof(*b->place)) };
+	err = root_cpulist(p->root, &b->online, "/sys/devices/system/cpu/online");
+	if (!err)
+		err = root_cpulist(p->root, &possible, "/sys/devices/system/cpu/possible");
+	b->n_cpus = err || !possible.n ? 0 : possible.cpu[possible.n - 1] + 1;
+	cpulist_release(&possible);
+	for (uint32_t i = 0; b->place && i < s->n_tasks; i++)
+		b->place[i] = s->task[i].instance;
+	if (b->n_cpus && b->place)
+		return b;
+	perf_bpf_release(b);
+	return NULL;
+}
+
+void perf_bpf_release(struct perf_bpf *b)
+{
+	if (!b)
+		return;
+	bpf_profile_release(&b->profile);
+	for (uint32_t i = 0; i < b->n_targets; i++)
+		bpf_target_release(&b->target[i]);
+	free(b->target);
+	bpf_tasks_release(&b->tasks);
+	bpf_cgroups_release(&b->cgroups);
+	free(b->place);
+	cpulist_release(&b->online);
+	free(b);
+}
+
+static int find_targets(struct perf_bpf *b, const char *list, struct error *e)
+{
+	for (const char *at = list; *at;) {
+		struct bpf_target *bigger = realloc(b->target, (b->n_targets + 1) * sizeof(*bigger));
+		int err;
+
+		if (!bigger)
+			return error_sys(e, ENOMEM, "-b");
+		b->target = bigger;
+		err = bpf_target_find(&bigger[b->n_targets], (uint32_t)strtoul(at, NULL, 10), e);
+		b->n_targets++;
+		if (err)
+			return err;
+		at += strcspn(at, ",");
+		at += *at == ',';
+	}
+	return 0;
+}
+
+/* Groups for the programs behind the first: the same events, counted elsewhere. */
+static int add_twin(struct perf_source *s, const struct perf_group *g, uint32_t target)
+{
+	struct perf_group **bigger = realloc(s->group, (s->n_groups + 1) * sizeof(*bigger)), *twin;
+	int err;
+
+	if (!bigger)
+		return -ENOMEM;
+	s->group = bigger;
+	twin = perf_group_new();
+	if (!twin)
+		return -ENOMEM;
+	s->group[s->n_groups++] = twin;
+	twin->number = s->n_groups;
+	twin->way = g->way;
+	twin->copy = calloc(g->n, sizeof(*twin->copy));
+	err = twin->copy ? cpulist_copy(&twin->cpus, &g->cpus) : -ENOMEM;
+	for (uint32_t k = 0; k < g->n && !err; k++) {
+		twin->copy[k] = *g->member[k];
+		err = perf_group_add(twin, &twin->copy[k]);
+	}
+	if (!err)
+		twin->bpf = group_new(g->bpf->all, twin);
+	if (err || !twin->bpf)
+		return err ? err : -ENOMEM;
+	for (uint32_t k = 0; k < g->n; k++)
+		twin->bpf->member[k].index = g->bpf->member[k].index;
+	twin->bpf->target = target;
+	return 0;
+}
+
+static void name_programs(struct perf_source *s)
+{
+	for (uint32_t i = 0; i < s->n_groups; i++) {
+		struct bpf_group *b = s->group[i]->bpf;
+		const struct bpf_target *t = &s->bpf->target[b ? b->target : 0];
+
+		if (!b || s->group[i]->way != PERF_BY_PROGRAM)
+			continue;
+		snprintf(b->text, sizeof(b->text), "program %u", t->id);
+		b->name = *t->name ? t->name : NULL;
+	}
+}
+
+static int begin_profile(struct perf_source *s, struct plan *p, uint32_t n_events, struct error *e)
+{
+	struct perf_bpf *b = s->bpf;
+	uint32_t n_groups = s->n_groups;
+	int err = find_targets(b, p->options->bpf_programs, e);
+
+	/* What was counted in several programs belongs together like what several PMUs count. */
+	for (uint32_t i = 0; i < n_groups && b->n_targets > 1; i++)
+		for (uint32_t k = 0; k < s->group[i]->n; k++)
+			if (s->group[i]->way == PERF_BY_PROGRAM && !s->group[i]->member[k]->ev->wildcard)
+				s->group[i]->member[k]->ev->wildcard = ++s->set.wildcards;
+	if (!err && n_events)
+		err = bpf_profile_init(&b->profile, b->target, b->n_targets, n_events, b->n_cpus, e);
+	if (err)
+		return err;
+	for (uint32_t t = 1; t < b->n_targets; t++)
+		for (uint32_t i = 0; i < n_groups && !err; i++)
+			if (s->group[i]->way == PERF_BY_PROGRAM)
+				err = add_twin(s, s->group[i], t);
+	name_programs(s);
+	return err ? error_sys(e, -err, "-b") : 0;
+}
+
+static int begin_cgroups(struct perf_source *s, struct plan *p, uint32_t n_events, struct error *e)
+{
+	int *directory = calloc(s->n_cgroups, sizeof(*directory)), err;
+
+	if (!directory)
+		return error_sys(e, ENOMEM, "cgroups");
+	for (uint32_t i = 0; i < s->n_cgroups; i++)
+		directory[i] = s->cgroup[i].fd;
+	err = bpf_cgroups_init(&s->bpf->cgroups, p->root, directory, s->n_cgroups, n_events, s->bpf->n_cpus, e);
+	free(directory);
+	return err;
+}
+
+/* Before Linux 5.11, maps count as locked memory. */
+static void raise_memlock(void)
+{
+	struct rlimit all = { RLIM_INFINITY, RLIM_INFINITY };
+
+	(void)setrlimit(RLIMIT_MEMLOCK, &all);
+}
+
+int perf_bpf_check(const struct perf_source *s, struct plan *p, struct error *e)
+{
+	bool any = p->options->bpf_programs != NULL, groups = false;
+	int err;
+
+	for (size_t i = 0; i < s->set.n; i++) {
+		const struct event *ev = &s->set.event[i];
+		enum perf_way way = perf_way_of(p->options, ev);
+
+		any = any || way != PERF_BY_READ;
+		groups = groups || ((way == PERF_BY_LEADER || way == PERF_BY_CGROUP) && ev->group &&
+				    !(ev->mods & EVENT_MOD_WEAK));
+	}
+	err = any ? bpf_check(p->root, e) : 0;
+	if (err || !groups)
+		return err;
+	return plan_refused(p, PM_OK, NULL, "BPF counts the events of a group one by one");
+}
+
+/* What the options alone do not tell: single events have the modifier. */
+static int check_target(const struct record_options *o, const struct perf_group *g, struct error *e)
+{
+	const char *name = g->member[0]->ev->name;
+
+	if (g->way != PERF_BY_LEADER)
+		return 0;
+	if (g->n_cgroups)
+		return error_set(e, EINVAL, "%s: BPF counts cgroups with --for-each-cgroup, not with -G", name);
+	if (o->per_thread)
+		return error_set(e, EINVAL, "%s: BPF does not follow new threads one by one, as --per-thread does",
+				 name);
+	return 0;
+}
+
+int perf_bpf_begin(struct perf_source *s, struct plan *p, struct error *e)
+{
+	uint32_t events[PERF_BY_CGROUP + 1] = { 0 };
+	int err = 0;
+
+	for (uint32_t i = 0; i < s->n_groups; i++)
+		events[s->group[i]->way] += s->group[i]->n;
+	if (!events[PERF_BY_LEADER] && !events[PERF_BY_CGROUP] && !p->options->bpf_programs)
+		return 0;
+	for (uint32_t i = 0; i < s->n_groups && !err; i++)
+		err = check_target(p->options, s->group[i], e);
+	if (err)
+		return err;
+	raise_memlock();
+	s->bpf = bpf_new(s, p);
+	if (!s->bpf)
+		return error_sys(e, ENOMEM, "counting by BPF");
+	memset(events, 0, sizeof(events));
+	for (uint32_t i = 0; i < s->n_groups; i++) {
+		struct perf_group *g = s->group[i];
+
+		if (g->way == PERF_BY_READ)
+			continue;
+		g->bpf = group_new(s->bpf, g);
+		if (!g->bpf)
+			return error_sys(e, ENOMEM, "counting by BPF");
+		g->bpf->first = !events[g->way];
+		for (uint32_t k = 0; k < g->n; k++)
+			g->bpf->member[k].index = events[g->way]++;
+	}
+	if (p->options->bpf_programs)
+		err = begin_profile(s, p, events[PERF_BY_PROGRAM], e);
+	if (events[PERF_BY_CGROUP] && !err)
+		err = begin_cgroups(s, p, events[PERF_BY_CGROUP], e);
+	for (uint32_t i = 0; i < s->n_groups && !err; i++)
+		if (s->group[i]->bpf && s->group[i]->bpf->way->begin)
+			err = s->group[i]->bpf->way->begin(s, p, s->group[i], e);
+	return err;
+}
+
+static void tell_doctor(const struct root *root, struct buf *out)
+{
+	struct error why = { 0 };
+
+	if (bpf_check(root, &why)) {
+		buf_printf(out, "no --bpf-counters, no -b: %s\n", why.text);
+		return;
+	}
+	buf_printf(out, "--bpf-counters works here%s\n", root_exists(root, "/sys/kernel/btf/vmlinux") ? "" :
+		   " for CPUs, not for tasks and cgroups: they need a kernel with CONFIG_DEBUG_INFO_BTF=y");
+	if (bpf_check_attach(&why))
+		buf_printf(out, "no -b: %s\n", why.text);
+	else if (!privileges_has("cap_sys_admin"))
+		buf_addstr(out, "no -b: only who has CAP_SYS_ADMIN may look for BPF programs\n");
+	else
+		buf_addstr(out, "-b works here\n");
+}
+
+void perf_bpf_doctor(const struct plan *p, struct buf *out)
+{
+	if (p->root->emulated)
+		return;
+	privileges_raise();
+	tell_doctor(p->root, out);
+	privileges_lower();
+}

@@ -1,0 +1,62 @@
+/*
+ * perf events that BPF programs count (-b, --bpf-counters, the modifier b). Three ways, one row each in a table:
+ * around the runs of other BPF programs, through leaders that many share, and for cgroups. What rows hold and how
+ * they are read differs; what comes of it are counts with enabled and running times as always.
+ */
+#ifndef RECORD_PERF_BPF_H
+#define RECORD_PERF_BPF_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "common/error.h"
+#include "record/bpf/bpf_cells.h"
+
+struct buf;
+struct event;
+struct perf_group;
+struct perf_row;
+struct perf_source;
+struct plan;
+struct record_options;
+
+enum perf_way { PERF_BY_READ, PERF_BY_PROGRAM, PERF_BY_LEADER, PERF_BY_CGROUP };
+
+/* How the event is to be counted. */
+enum perf_way perf_way_of(const struct record_options *o, const struct event *ev);
+/* What keeps it from being counted so, as for pm_probe.hint, and the errno in *err; NULL: nothing. */
+const char *perf_way_refuses(const struct record_options *o, const struct event *ev, int *err);
+
+/* What all groups that BPF counts have together; opaque. */
+struct perf_bpf;
+/* What one of them has; opaque. */
+struct bpf_group;
+
+/* Before anything is opened: whether BPF may count at all, if it is to; says what it does otherwise than asked. 0, or
+ * -errno with cause and cure in *e. */
+int perf_bpf_check(const struct perf_source *s, struct plan *p, struct error *e);
+/* Once groups are settled: looks for the programs of -b and loads those that count. 0, or -errno with the text in
+ * *e. */
+int perf_bpf_begin(struct perf_source *s, struct plan *p, struct error *e);
+void perf_bpf_release(struct perf_bpf *b);
+void bpf_group_free(struct bpf_group *b);
+/* What the recording says of it: "program 12", "shared", "alone", "cgroups"; and the name of the program, or NULL. */
+const char *bpf_group_text(const struct bpf_group *b);
+const char *bpf_group_name(const struct bpf_group *b);
+
+/* Whether rows of the way have open events of their own. */
+bool bpf_group_opens(const struct bpf_group *b);
+/* As perf_row_open() and the others, for rows of such groups, after or before what is done for open events. */
+int bpf_row_open(struct perf_row *row);
+void bpf_row_close(struct perf_row *row);
+int bpf_row_enable(struct perf_row *row, bool on);
+/* Fills row->got as read(2) would. */
+ssize_t bpf_row_read(const struct perf_row *row);
+/* The CPU has come online again. */
+void bpf_row_online(struct perf_row *row);
+
+/* For `pmrec doctor`: one line, whether all this works here, and if not what helps. */
+void perf_bpf_doctor(const struct plan *p, struct buf *out);
+
+#endif

@@ -1,0 +1,330 @@
+/*
+ * The cgroups of -G and --for-each-cgroup. The kernel counts a cgroup on one CPU at a time, so each of them has an
+ * instance for each CPU: of kind PM_CGROUP, with the number of the cgroup in this recording and the CPU.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <regex.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "record/host/clocks.h"
+#include "record/perf/perf_source.h"
+
+#define CGROUPS_MAX 4096
+#define DEPTH_MAX   32
+
+/* ---- the hierarchy ---- */
+
+/* "\040" and the like, as /proc/mounts writes blanks. */
+static void unescape(char *text)
+{
+	char *to = text;
+
+	for (const char *at = text; *at; to++) {
+		if (at[0] == '\\' && at[1] >= '0' && at[1] <= '3' && at[2] && at[3]) {
+			*to = (char)((at[1] - '0') << 6 | (at[2] - '0') << 3 | (at[3] - '0'));
+			at += 4;
+		} else {
+			*to = *at++;
+		}
+	}
+	*to = '\0';
+}
+
+/* perf events know the cgroups of the hierarchy that has their controller; without one, those of version 2. */
+static int find_hierarchy(struct perf_source *s, const struct plan *p, struct error *e)
+{
+	struct buf text = BUF_INIT;
+	ssize_t size = root_read(p->root, &text, 1 << 20, "/proc/mounts");
+	char *save = NULL, *unified = NULL, *found = NULL;
+
+	if (size > 0)
+		for (char *line = strtok_r((char *)buf_str(&text), "\n", &save); line && !found;
+		     line = strtok_r(NULL, "\n", &save)) {
+			char where[1024], type[32], options[1024];
+
+			if (sscanf(line, "%*s %1023s %31s %1023s", where, type, options) != 3)
+				continue;
+			unescape(where);
+			if (!strcmp(type, "cgroup2") && !unified)
+				unified = strdup(where);
+			else if (!strcmp(type, "cgroup") && strstr(options, "perf_event"))
+				found = strdup(where);
+		}
+	buf_release(&text);
+	s->hierarchy = found ? found : unified;
+	if (found)
+		free(unified);
+	return s->hierarchy ? 0 : error_set(e, ENOENT, "cgroups: no hierarchy is mounted that perf events know; "
+					    "mount -t cgroup2 none /sys/fs/cgroup");
+}
+
+static uint32_t known(const struct perf_source *s, const char *name)
+{
+	uint32_t i = 0;
+
+	while (i < s->n_cgroups && strcmp(s->cgroup[i].name, name))
+		i++;
+	return i;
+}
+
+/* Its index in *at. */
+static int add_cgroup(struct perf_source *s, const struct plan *p, const char *name, uint32_t *at, struct error *e)
+{
+	struct perf_cgroup *bigger;
+	int fd;
+
+	while (*name == '/')
+		name++;
+	*at = known(s, name);
+	if (*at < s->n_cgroups)
+		return 0;
+	if (s->n_cgroups >= CGROUPS_MAX)
+		return error_set(e, E2BIG, "more than %d cgroups", CGROUPS_MAX);
+	/* Names are paths below the hierarchy, and nothing else. */
+	if (!strncmp(name, "../", 3) || strstr(name, "/../") || !strcmp(name, ".."))
+		return error_set(e, EINVAL, "cgroup '%.100s': a name cannot leave %s", name, s->hierarchy);
+	fd = root_open(p->root, "%s/%s", s->hierarchy, name);
+	if (fd >= 0 && faccessat(fd, "cgroup.procs", F_OK, 0)) {
+		close(fd);
+		return error_set(e, ENOTDIR, "cgroup '%.200s' in %s: that is no cgroup", name, s->hierarchy);
+	}
+	if (fd < 0)
+		return error_sys(e, -fd, "cgroup '%.200s' in %s", name, s->hierarchy);
+	bigger = realloc(s->cgroup, (s->n_cgroups + 1) * sizeof(*bigger));
+	if (!bigger) {
+		close(fd);
+		return -ENOMEM;
+	}
+	s->cgroup = bigger;
+	bigger[s->n_cgroups] = (struct perf_cgroup){ .name = strdup(name), .fd = fd };
+	s->n_cgroups++;
+	return bigger[s->n_cgroups - 1].name ? 0 : -ENOMEM;
+}
+
+/* ---- -G ---- */
+
+/*
+ * The k-th name of all -G together is for the k-th event of all. The very first -G with a single name gives it to all
+ * events before it.
+ */
+static int assign_names(struct perf_source *s, const struct plan *p, const size_t *end, struct error *e)
+{
+	const struct record_options *o = p->options;
+	size_t given = 0;
+
+	for (size_t g = 0; g < o->n_cgroups; g++) {
+		size_t events = end[o->cgroups[g].n_events - 1];
+
+		for (const char *at = o->cgroups[g].names, *comma; at; at = comma ? comma + 1 : NULL) {
+			char name[1024];
+			uint32_t index;
+			int err;
+
+			comma = strchrnul(at, ',');
+			if (snprintf(name, sizeof(name), "%.*s", (int)(comma - at), at) >= (int)sizeof(name))
+				return error_set(e, ENAMETOOLONG, "-G: '%.60s...' is too long for a name", at);
+			comma = *comma ? comma : NULL;
+			if (given >= events)
+				return error_set(e, EINVAL,
+						 "-G: cgroup '%.100s' has no event before it: %zu event%s, "
+						 "and a name more",
+						 name, events, events == 1 ? "" : "s");
+			if (*name) {
+				err = add_cgroup(s, p, name, &index, e);
+				if (err)
+					return err;
+				s->event[given].first_cgroup = index;
+				s->event[given].n_cgroups = 1;
+			}
+			given++;
+		}
+		for (size_t i = 1; given == 1 && i < events; i++) {
+			s->event[i].first_cgroup = s->event[0].first_cgroup;
+			s->event[i].n_cgroups = s->event[0].n_cgroups;
+		}
+	}
+	return 0;
+}
+
+/* ---- --for-each-cgroup ---- */
+
+struct search {
+	struct perf_source *s;
+	const struct plan *p;
+	regex_t pattern;
+	unsigned found;
+	struct error *e;
+};
+
+static int search_below(struct search *w, const char *name, unsigned depth)
+{
+	char **names;
+	int n = root_list(w->p->root, &names, "%s/%s", w->s->hierarchy, name), err = 0;
+
+	/* One that vanishes while it is looked at has no children any more. */
+	for (int i = 0; i < n && !err; i++) {
+		char below[1024];
+		uint32_t index;
+
+		/* Cgroups are the directories: whatever has tasks. */
+		if (snprintf(below, sizeof(below), "%s%s%s", name, *name ? "/" : "", names[i]) >=
+			    (int)sizeof(below) ||
+		    !root_exists(w->p->root, "%s/%s/cgroup.procs", w->s->hierarchy, below))
+			continue;
+		if (!regexec(&w->pattern, below, 0, NULL, 0)) {
+			err = add_cgroup(w->s, w->p, below, &index, w->e);
+			w->found += !err;
+			/* It may vanish between the two looks. */
+			if (err == -ENOENT)
+				err = 0;
+		}
+		if (!err && depth < DEPTH_MAX)
+			err = search_below(w, below, depth + 1);
+	}
+	if (n >= 0)
+		root_list_free(names, n);
+	return err;
+}
+
+static int add_matching(struct perf_source *s, const struct plan *p, const char *text, struct error *e)
+{
+	struct search w = { .s = s, .p = p, .e = e };
+	char why[100];
+	int err = regcomp(&w.pattern, text, REG_EXTENDED | REG_NOSUB);
+
+	if (err) {
+		regerror(err, &w.pattern, why, sizeof(why));
+		return error_set(e, EINVAL, "--for-each-cgroup: '%.100s': %s", text, why);
+	}
+	err = search_below(&w, "", 0);
+	regfree(&w.pattern);
+	if (!err && !w.found)
+		return error_set(e, ENOENT, "--for-each-cgroup: no cgroup in %s matches '%.100s'", s->hierarchy,
+				 text);
+	return err;
+}
+
+static int add_each(struct perf_source *s, const struct plan *p, struct error *e)
+{
+	char *list = strdup(p->options->each_cgroup), *save = NULL;
+	int err = list ? 0 : -ENOMEM;
+
+	for (char *name = list ? strtok_r(list, ",", &save) : NULL; name && !err; name = strtok_r(NULL, ",", &save)) {
+		uint32_t index;
+
+		err = strpbrk(name, "{}[]()|*+?^$") ? add_matching(s, p, name, e) : add_cgroup(s, p, name, &index, e);
+	}
+	free(list);
+	if (!err && !s->n_cgroups)
+		return error_set(e, EINVAL, "--for-each-cgroup: '%s' names no cgroup", p->options->each_cgroup);
+	for (size_t i = 0; i < s->set.n && !err; i++)
+		s->event[i].n_cgroups = s->n_cgroups;
+	return err;
+}
+
+/* What nobody can tell of a cgroup, and braces whose events are not in the same. */
+static int tell_apart(struct perf_source *s, struct plan *p)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < s->set.n && !err; i++) {
+		const struct event *ev = &s->set.event[i];
+		struct perf_event *e = &s->event[i];
+		bool time = ev->type == EVENT_TYPE_TOOL && (ev->config[0] == EVENT_TOOL_USER_TIME ||
+							    ev->config[0] == EVENT_TOOL_SYSTEM_TIME);
+		bool told = e->n_cgroups && (time || ev->uncore);
+
+		if (ev->group && i && ev->group == ev[-1].group && !told &&
+		    (e->first_cgroup != e[-1].first_cgroup || e->n_cgroups != e[-1].n_cgroups))
+			err = plan_refused(p, PM_OK, NULL, "%.100s and %.100s are in braces, and not in the same "
+					   "cgroup: they are counted apart", ev[-1].name, ev->name);
+		if (told)
+			e->n_cgroups = e->first_cgroup = 0;
+		if (told && !err)
+			err = plan_refused(p, PM_OK, NULL, "%.100s is counted of the whole machine: cgroups do not "
+					   "concern it", ev->name);
+	}
+	return err;
+}
+
+int perf_cgroups_read(struct perf_source *s, struct plan *p, const size_t *end, struct error *e)
+{
+	const struct record_options *o = p->options;
+	int err;
+
+	if (!o->n_cgroups && !o->each_cgroup)
+		return 0;
+	err = find_hierarchy(s, p, e);
+	if (err)
+		return err;
+	err = o->n_cgroups ? assign_names(s, p, end, e) : add_each(s, p, e);
+	return err ? err : tell_apart(s, p);
+}
+
+/* ---- instances ---- */
+
+int64_t perf_cgroup_instance(struct perf_source *s, struct plan *p, uint32_t cgroup, uint32_t cpu)
+{
+	struct perf_cgroup *c = &s->cgroup[cgroup];
+	struct pm_instance i = { .kind = PM_CGROUP, .number = cgroup + 1, .cpu = cpu,
+				 .added_ns = clocks_monotonic() };
+	char name[32];
+	int64_t id;
+	int err;
+
+	if (cpu >= c->n_instance) {
+		uint32_t *bigger = realloc(c->instance, (cpu + 1) * sizeof(*bigger));
+
+		if (!bigger)
+			return -ENOMEM;
+		memset(bigger + c->n_instance, 0, (cpu + 1 - c->n_instance) * sizeof(*bigger));
+		c->instance = bigger;
+		c->n_instance = cpu + 1;
+	}
+	if (c->instance[cpu])
+		return c->instance[cpu];
+	snprintf(name, sizeof(name), "cgroup-%u", cgroup + 1);
+	err = pm_map_set(&i.attrs, PM_INSTANCE_NAME, pm_text(name));
+	if (!err && plan_may_record(p->options, PM_INSTANCE_CGROUP))
+		err = pm_map_set(&i.attrs, PM_INSTANCE_CGROUP, pm_text(c->name));
+	id = err ? err : pm_model_add_instance(p->model, &i);
+	pm_map_release(&i.attrs);
+	if (id > 0)
+		c->instance[cpu] = (uint32_t)id;
+	return id;
+}
+
+int perf_cgroups_look(struct perf_source *s, struct plan *p)
+{
+	int err = 0;
+
+	for (uint32_t i = 0; i < s->n_cgroups && !err; i++) {
+		struct perf_cgroup *c = &s->cgroup[i];
+		uint64_t now = clocks_monotonic();
+
+		/* The descriptor still leads to it, and it has no files any more. */
+		if (c->gone || !faccessat(c->fd, "cgroup.procs", F_OK, 0) || errno != ENOENT)
+			continue;
+		c->gone = true;
+		for (uint32_t cpu = 0; cpu < c->n_instance && !err; cpu++)
+			if (c->instance[cpu])
+				err = plan_gone(p, c->instance[cpu], now);
+	}
+	return err;
+}
+
+void perf_cgroups_release(struct perf_source *s)
+{
+	for (uint32_t i = 0; i < s->n_cgroups; i++) {
+		free(s->cgroup[i].name);
+		free(s->cgroup[i].instance);
+		if (s->cgroup[i].fd >= 0)
+			close(s->cgroup[i].fd);
+	}
+	free(s->cgroup);
+	free(s->hierarchy);
+}

@@ -1,0 +1,501 @@
+#include "record/perf/perf_class.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "common/event/nvidia.h"
+#include "record/host/clocks.h"
+#include "record/perf/pci_config.h"
+#include "record/perf/perf_group.h"
+#include "record/plan/plan.h"
+
+#define DEVICES          "/sys/bus/event_source/devices"
+#define COUNTERS_MAX     33 /* more than any PMU has that is looked at */
+#define DEFAULT_COUNTERS 4  /* where nobody may find out */
+
+struct perf_classes {
+	struct nvidia_pmu *pmu; /* owned, one a PMU that has a class */
+	uint32_t *instance;     /* owned; of each in the recording; 0: none yet */
+	struct pci_map pci;
+	bool pci_wanted;
+};
+
+void perf_classes_release(struct perf_pmus *p)
+{
+	if (!p->classes)
+		return;
+	pci_map_release(&p->classes->pci);
+	free(p->classes->pmu);
+	free(p->classes->instance);
+	free(p->classes);
+	p->classes = NULL;
+}
+
+const struct pmu_class *perf_class(const struct event_pmu *pmu)
+{
+	return pmu->hooks == &nvidia_hooks ? ((const struct nvidia_pmu *)pmu->hook_data)->class : NULL;
+}
+
+const struct pci_map *perf_classes_pci(const struct perf_pmus *p)
+{
+	return p->classes && p->classes->pci_wanted ? &p->classes->pci : NULL;
+}
+
+static int set_text(char **to, const char *text)
+{
+	if (*to || !text)
+		return 0;
+	*to = strdup(text);
+	return *to ? 0 : -ENOMEM;
+}
+
+/* Its files have neither units nor sentences. */
+static int describe(struct event_pmu *pmu, const struct pmu_class *c)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < pmu->n_aliases && !err; i++) {
+		const struct pmu_class_event *ev = pmu_class_event(c, pmu->alias[i].name);
+
+		if (!ev)
+			continue;
+		err = set_text(&pmu->alias[i].help, ev->help);
+		if (!err)
+			err = set_text(&pmu->alias[i].unit, ev->unit);
+	}
+	return err;
+}
+
+bool perf_class_format(const struct event_pmu *pmu, const char *name)
+{
+	for (size_t i = 0; i < pmu->n_formats; i++)
+		if (!strcmp(pmu->format[i].name, name))
+			return true;
+	return false;
+}
+
+/* A kernel that is older than the hardware calls it something else and names its clock at most. */
+static bool is_unnamed(const struct event_pmu *pmu, const struct pmu_class *c)
+{
+	for (size_t i = 0; i < pmu->n_aliases; i++)
+		if (strcasecmp(pmu->alias[i].name, PMU_CLASS_CLOCK) && strcasecmp(pmu->alias[i].name, "bus_cycles") &&
+		    pmu_class_event(c, pmu->alias[i].name))
+			return false;
+	return perf_class_format(pmu, "event");
+}
+
+static int name_events(struct event_pmu *pmu, const struct pmu_class *c)
+{
+	struct event_alias *bigger;
+	size_t n = 0, old = pmu->n_aliases;
+
+	while (c->event[n].name)
+		n++;
+	bigger = realloc(pmu->alias, (old + n + 1) * sizeof(*bigger));
+	if (!bigger)
+		return -ENOMEM;
+	pmu->alias = bigger;
+	for (size_t i = 0; i < n; i++) {
+		struct event_alias *a = &pmu->alias[pmu->n_aliases];
+		bool have = false;
+		char code[32];
+
+		for (size_t k = 0; k < old && !have; k++)
+			have = !strcasecmp(pmu->alias[k].name, c->event[i].name);
+		if (have)
+			continue;
+		snprintf(code, sizeof(code), "event=0x%llx", (unsigned long long)c->event[i].code);
+		*a = (struct event_alias){ .name = strdup(c->event[i].name), .text = strdup(code) };
+		pmu->n_aliases++;
+		if (!a->name || !a->text)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int classify(struct perf_classes *all, struct event_pmu *pmu, const struct pmu_class *c, struct nvidia_pmu *nv,
+                    const struct root *root)
+{
+	char peer[64] = "";
+	int err = 0;
+
+	root_line(root, peer, sizeof(peer), DEVICES "/%s/peer", pmu->name);
+	nvidia_pmu_init(nv, c, pmu->name, peer[0] ? peer : NULL, &all->pci);
+	pmu->class = c->name;
+	pmu->hooks = &nvidia_hooks;
+	pmu->hook_data = nv;
+	all->pci_wanted |= c->per_rc;
+	if (is_unnamed(pmu, c))
+		err = name_events(pmu, c);
+	return err ? err : describe(pmu, c);
+}
+
+static bool overlap(const struct cpulist *a, const struct cpulist *b)
+{
+	for (size_t i = 0; i < a->n; i++)
+		if (cpulist_has(b, a->cpu[i]))
+			return true;
+	return false;
+}
+
+/* The first NUMA node that has CPUs of a list; nodes list those that are online. -1: not known. */
+static int node_of(const struct root *root, const char *cpus)
+{
+	struct cpulist wanted = { 0 };
+	char **names;
+	int n = root_list(root, &names, "/sys/devices/system/node"), node = -1;
+	bool known = !cpulist_parse(&wanted, cpus, false, NULL);
+
+	for (int i = 0; i < n && known; i++) {
+		struct cpulist list = { 0 };
+		char line[4096], *end;
+		long number = strncmp(names[i], "node", 4) ? -1 : strtol(names[i] + 4, &end, 10);
+
+		if (number < 0 || *end || end == names[i] + 4 || (node >= 0 && number > node) ||
+		    root_line(root, line, sizeof(line), "/sys/devices/system/node/%s/cpulist", names[i]))
+			continue;
+		if (!cpulist_parse(&list, line, false, NULL) && overlap(&wanted, &list))
+			node = (int)number;
+		cpulist_release(&list);
+	}
+	if (n >= 0)
+		root_list_free(names, n);
+	cpulist_release(&wanted);
+	return node;
+}
+
+/* Puts the PMUs of root complexes on the sockets of the root ports. */
+static int find_sockets(struct perf_pmus *p, const struct root *root)
+{
+	struct perf_classes *all = p->classes;
+	char (*cpus)[256] = calloc(p->n + 1, sizeof(*cpus));
+	const char **text = calloc(p->n + 1, sizeof(*text));
+	struct nvidia_pmu **pmu = calloc(p->n + 1, sizeof(*pmu));
+	size_t n = 0;
+	int err = cpus && text && pmu ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < p->n && !err; i++) {
+		if (!perf_class(&p->pmu[i]) || !perf_class(&p->pmu[i])->per_rc)
+			continue;
+		pmu[n] = p->pmu[i].hook_data;
+		root_line(root, cpus[n], sizeof(*cpus), DEVICES "/%s/associated_cpus", p->pmu[i].name);
+		text[n] = cpus[n];
+		n++;
+	}
+	for (size_t i = 0; i < n && !err; i++) {
+		int socket = cpus[i][0] ? pci_map_socket(&all->pci, text, n, i, node_of(root, cpus[i])) : -1;
+
+		if (socket >= 0)
+			pmu[i]->socket = socket;
+	}
+	free(pmu);
+	free(text);
+	free(cpus);
+	return err;
+}
+
+int perf_classes_find(struct perf_pmus *p, const struct root *root)
+{
+	struct perf_classes *all = NULL;
+	size_t n = 0;
+	int err = 0;
+
+	for (size_t i = 0; i < p->n; i++)
+		n += pmu_class_of(p->pmu[i].name, p->pmu[i].identifier) != NULL;
+	if (!n)
+		return 0;
+	all = p->classes = calloc(1, sizeof(*all));
+	if (!all || !(all->pmu = calloc(n, sizeof(*all->pmu))) ||
+	    !(all->instance = calloc(n, sizeof(*all->instance))))
+		return -ENOMEM;
+	n = 0;
+	for (size_t i = 0; i < p->n && !err; i++) {
+		const struct pmu_class *c = pmu_class_of(p->pmu[i].name, p->pmu[i].identifier);
+
+		if (c)
+			err = classify(all, &p->pmu[i], c, &all->pmu[n++], root);
+	}
+	if (!err && all->pci_wanted)
+		err = pci_map_read(&all->pci, root);
+	return err || all->pci.state != PCI_KNOWN ? err : find_sockets(p, root);
+}
+
+/* ---- default events ---- */
+
+static bool has_event(const struct event_pmu *pmu, const char *name, size_t len)
+{
+	for (size_t i = 0; i < pmu->n_aliases; i++)
+		if (!strncasecmp(pmu->alias[i].name, name, len) && !pmu->alias[i].name[len])
+			return true;
+	return false;
+}
+
+#define DEFAULTS_MAX 64
+struct packing {
+	const struct event_pmu *pmu;
+	struct {
+		const char *name;
+		size_t len;
+		unsigned group;
+	} event[DEFAULTS_MAX];
+	unsigned n, groups, used[DEFAULTS_MAX + 1]; /* of each group */
+};
+
+static bool holds(const struct packing *k, unsigned group, const char *name, size_t len)
+{
+	for (unsigned i = 0; i < k->n; i++)
+		if (k->event[i].group == group && k->event[i].len == len && !strncmp(k->event[i].name, name, len))
+			return true;
+	return false;
+}
+
+/* Events beside the clock that are put into one group. */
+static unsigned room(const struct event_pmu *pmu)
+{
+	unsigned n = perf_class_counters(pmu);
+
+	return perf_class(pmu)->fixed ? COUNTERS_MAX - 1 : n ? n : DEFAULT_COUNTERS;
+}
+
+/* Events of a bundle that the PMU has and the group does not; their number. */
+static unsigned place(struct packing *k, const char *bundle, size_t len, unsigned group, bool put)
+{
+	unsigned n = 0;
+
+	for (size_t at = 0, one; at < len; at += one + 1) {
+		one = strcspn(bundle + at, ",;");
+		if (at + one > len)
+			one = len - at;
+		/* The clock joins every group. */
+		if (!has_event(k->pmu, bundle + at, one) || holds(k, group, bundle + at, one) ||
+		    (one == strlen(PMU_CLASS_CLOCK) && !strncasecmp(bundle + at, PMU_CLASS_CLOCK, one)))
+			continue;
+		n++;
+		if (!put || k->n == DEFAULTS_MAX)
+			continue;
+		k->event[k->n].name = bundle + at;
+		k->event[k->n].len = one;
+		k->event[k->n++].group = group;
+		k->used[group]++;
+	}
+	return n;
+}
+
+int perf_class_groups(const struct event_pmu *pmu, const char *bundles, const char *called, struct buf *out)
+{
+	struct packing k = { .pmu = pmu };
+	unsigned counters = room(pmu);
+
+	for (const char *b = bundles; b && *b;) {
+		bool optional = *b == '?';
+		size_t len;
+		unsigned g = 1, need;
+
+		b += optional;
+		len = strcspn(b, ";");
+		while (g <= k.groups && k.used[g] + place(&k, b, len, g, false) > counters)
+			g++;
+		need = place(&k, b, len, g, false);
+		if (need && (g <= k.groups || !optional) && g < DEFAULTS_MAX) {
+			k.groups = g > k.groups ? g : k.groups;
+			place(&k, b, len, g, true);
+		}
+		b += len + (b[len] == ';');
+	}
+	for (unsigned g = 1; g <= k.groups; g++) {
+		buf_addstr(out, g > 1 ? ",{" : "{");
+		for (unsigned i = 0; i < k.n; i++)
+			if (k.event[i].group == g)
+				buf_printf(out, "%s/%.*s/,", called, (int)k.event[i].len, k.event[i].name);
+		if (has_event(pmu, PMU_CLASS_CLOCK, strlen(PMU_CLASS_CLOCK)))
+			buf_printf(out, "%s/" PMU_CLASS_CLOCK "/", called);
+		else if (out->len)
+			out->len--;
+		buf_addstr(out, "}:W");
+	}
+	if (!k.groups && has_event(pmu, PMU_CLASS_CLOCK, strlen(PMU_CLASS_CLOCK)))
+		buf_printf(out, "%s/" PMU_CLASS_CLOCK "/", called);
+	return out->err;
+}
+
+int perf_classes_defaults(struct perf_pmus *p, const struct root *root,
+                          int (*add)(void *arg, const char *text, struct error *e), void *arg, struct error *e)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < p->n && !err; i++) {
+		const struct event_pmu *pmu = &p->pmu[i];
+		struct buf text = BUF_INIT;
+
+		if (!perf_class(pmu))
+			continue;
+		err = perf_class_probe(p, pmu, root);
+		if (!err)
+			err = perf_class_groups(pmu, perf_class(pmu)->defaults, pmu->name, &text);
+		if (!err && text.len)
+			err = add(arg, buf_str(&text), e);
+		buf_release(&text);
+	}
+	return err;
+}
+
+int64_t perf_class_instance(struct perf_pmus *p, struct plan *plan, const struct event_pmu *pmu, uint32_t cpu)
+{
+	uint32_t *id = &p->classes->instance[(struct nvidia_pmu *)pmu->hook_data - p->classes->pmu];
+	struct pm_instance i = { .kind = PM_PMU, .number = PM_NONE, .cpu = cpu, .added_ns = clocks_monotonic() };
+	char cpus[256] = "";
+	int64_t added;
+
+	if (*id)
+		return *id;
+	root_line(plan->root, cpus, sizeof(cpus), DEVICES "/%s/associated_cpus", pmu->name);
+	added = pm_map_set(&i.attrs, PM_INSTANCE_NAME, pm_text(pmu->name));
+	if (!added && cpus[0])
+		added = pm_map_set(&i.attrs, PM_INSTANCE_CPUS, pm_text(cpus));
+	if (!added)
+		added = pm_model_add_instance(plan->model, &i);
+	pm_map_release(&i.attrs);
+	if (added > 0)
+		*id = (uint32_t)added;
+	return added;
+}
+
+const struct event_pmu *perf_class_of_group(const struct perf_pmus *p, const struct perf_group *g)
+{
+	uint32_t first = g->member[0]->ev->pmu_index;
+
+	for (uint32_t k = 1; k < g->n; k++)
+		if (g->member[k]->ev->pmu_index != first)
+			return NULL;
+	return first != EVENT_NONE && perf_class(&p->pmu[first]) ? &p->pmu[first] : NULL;
+}
+
+static bool is_clock(const struct perf_event *e)
+{
+	const char *slash = strchr(e->ev->name, '/');
+	size_t len = strlen(PMU_CLASS_CLOCK);
+
+	return slash && !strncasecmp(slash + 1, PMU_CLASS_CLOCK, len) && strchr("/,", slash[1 + len]);
+}
+
+int perf_class_stands(const struct event_pmu *pmu, const struct perf_group *g, struct plan *plan)
+{
+	const struct pmu_class *c = perf_class(pmu);
+	uint64_t enabled, running, count;
+
+	for (uint32_t k = 0; k < g->n; k++) {
+		if (perf_row_count(g->row[0], k, &count, &enabled, &running) || !enabled)
+			continue;
+		if (!running)
+			return plan_refused(plan, PM_REASON_NOT_COUNTED, NULL,
+			                    "%s never had a counter: others hold them, or %s", g->member[k]->ev->name,
+			                    c->still ? c->still : "the unit is not in use");
+		if (is_clock(g->member[k]) && !count)
+			return plan_refused(plan, PM_REASON_NOT_COUNTED, NULL, "%s: its clock stands still: %s",
+			                    pmu->name, c->still ? c->still : "the unit is not in use");
+	}
+	return 0;
+}
+
+/* ---- how many counters ---- */
+
+/* Attr words of an event of the PMU that takes a programmable counter. */
+static int countable(const struct perf_pmus *p, const struct event_pmu *pmu, const struct root *root,
+                     union perf_attr *attr)
+{
+	struct event_view view = perf_view(p, root);
+	struct event_list *list = NULL;
+	struct event_set set = { 0 };
+	struct buf notes = BUF_INIT;
+	struct error e = { 0 };
+	char text[160];
+	int err = -ENOENT;
+
+	for (size_t i = 0; i < pmu->n_aliases && err == -ENOENT; i++) {
+		if (!strcasecmp(pmu->alias[i].name, PMU_CLASS_CLOCK))
+			continue;
+		snprintf(text, sizeof(text), "%s/%s/", pmu->name, pmu->alias[i].name);
+		err = event_parse(&list, text, &e);
+		if (!err)
+			err = event_resolve(list, &view, &set, &notes, &e);
+		if (!err)
+			perf_attr_fill(attr, &set.event[0]);
+		event_list_free(list);
+	}
+	event_set_release(&set);
+	buf_release(&notes);
+	return err;
+}
+
+static unsigned open_group(const union perf_attr *attr, int cpu)
+{
+	int fd[COUNTERS_MAX];
+	unsigned n = 0;
+
+	while (n < COUNTERS_MAX) {
+		union perf_attr one = *attr;
+
+		one.a.disabled = !n;
+		fd[n] = perf_open_relaxed(&one, perf_on_cpu(cpu), n ? fd[0] : -1);
+		if (fd[n] < 0)
+			break;
+		n++;
+	}
+	for (unsigned i = n; i-- > 0;)
+		close(fd[i]);
+	return n;
+}
+
+int perf_class_probe(struct perf_pmus *p, const struct event_pmu *pmu, const struct root *root)
+{
+	const struct pmu_class *c = perf_class(pmu);
+	struct cpulist cpus = { 0 };
+	union perf_attr attr;
+	unsigned n = 0;
+	int err;
+
+	if (!c || perf_class_counters(pmu) || root->emulated)
+		return 0;
+	err = countable(p, pmu, root, &attr);
+	if (err)
+		return err == -ENOMEM ? err : 0;
+	if (pmu->cpus && !cpulist_parse(&cpus, pmu->cpus, false, NULL) && cpus.n)
+		n = open_group(&attr, (int)cpus.cpu[0]);
+	cpulist_release(&cpus);
+	/* All PMUs of a class are the same hardware. */
+	for (size_t i = 0; i < p->n; i++)
+		if (perf_class(&p->pmu[i]) == c)
+			((struct nvidia_pmu *)p->pmu[i].hook_data)->counters = n;
+	return 0;
+}
+
+unsigned perf_class_counters(const struct event_pmu *pmu)
+{
+	return perf_class(pmu) ? ((const struct nvidia_pmu *)pmu->hook_data)->counters : 0;
+}
+
+int perf_classes_check(struct perf_pmus *p, const struct event_set *set, const struct plan *plan, struct error *e)
+{
+	struct event_view view = perf_view(p, plan->root);
+	bool asked = plan->options->events || plan->options->metrics;
+	int err = 0;
+
+	for (size_t i = 0; i < set->n && !err; i++) {
+		const struct event *ev = &set->event[i];
+		const struct event_pmu *pmu = ev->pmu_index == EVENT_NONE ? NULL : &p->pmu[ev->pmu_index];
+
+		if (!pmu || !perf_class(pmu))
+			continue;
+		if (asked && plan->options->target != TARGET_SYSTEM)
+			return error_set(e, EINVAL, "\"%.80s\" counts a socket and cannot follow a %s", ev->text,
+			                 plan->options->target == TARGET_COMMAND
+			                     ? "command: add -a"
+			                     : "process or thread: -a in place of -p and -t");
+		err = perf_class_probe(p, pmu, plan->root);
+	}
+	return err ? err : nvidia_check(&view, set, e);
+}

@@ -1,0 +1,150 @@
+/* What the recording says of each event. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "record/plan/add.h"
+#include "record/perf/perf_source.h"
+
+struct attr_value {
+	uint32_t key;
+	struct pm_value v;
+	bool wanted;
+};
+
+static int set_attrs(struct pm_counter *c, const struct perf_event *e, const struct plan *p,
+                     const struct perf_group *g, uint32_t position)
+{
+	const struct event *ev = e->ev;
+	const struct bpf_group *bpf = g ? g->bpf : NULL;
+	const char *program = bpf ? bpf_group_name(bpf) : NULL;
+	struct attr_value all[] = {
+		{ PM_COUNTER_REQUESTED, pm_bool(true), e->requested },
+		{ PM_COUNTER_PERF_ATTR, pm_bytes(e->attr.bytes, e->attr.a.size), true },
+		{ PM_COUNTER_PERF_PMU, pm_text(ev->pmu), true },
+		{ PM_COUNTER_PERF_EVENT, pm_text(ev->name), true },
+		{ PM_COUNTER_PERF_GROUP, pm_u64(g ? g->number : 0), g != NULL },
+		{ PM_COUNTER_PERF_POSITION, pm_u64(position), g != NULL },
+		{ PM_COUNTER_PERF_WEAK, pm_bool(true), ev->mods & EVENT_MOD_WEAK },
+		{ PM_COUNTER_PERF_PINNED, pm_bool(true), ev->mods & EVENT_MOD_PINNED },
+		{ PM_COUNTER_PERF_PER_PKG, pm_bool(true), ev->per_pkg },
+		{ PM_COUNTER_PERF_SNAPSHOT, pm_bool(true), ev->snapshot },
+		{ PM_COUNTER_PERF_PERCORE, pm_bool(true), ev->percore },
+		{ PM_COUNTER_PERF_WILDCARD, pm_u64(ev->wildcard), ev->wildcard },
+		{ PM_COUNTER_PERF_METRIC_ID, pm_text(ev->metric_id ? ev->metric_id : ""), ev->metric_id },
+		{ PM_COUNTER_PERF_GROUP_NAME, pm_text(ev->group_name ? ev->group_name : ""), ev->group_name },
+		{ PM_COUNTER_PERF_USER_TEXT, pm_text(ev->text), true },
+		{ PM_COUNTER_PERF_PARSED, pm_u64(ev->parsed), true },
+		{ PM_COUNTER_PERF_INVALID, pm_u64(perf_reason(e->err)), e->err },
+		{ PM_COUNTER_PERF_BPF, pm_text(bpf ? bpf_group_text(bpf) : ""), bpf != NULL },
+		{ PM_COUNTER_PERF_PROGRAM, pm_text(program ? program : ""), program != NULL },
+		{ PM_COUNTER_PERF_FILTER, pm_text(e->filter ? e->filter : ""), e->filter },
+	};
+	int err = 0;
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		if (all[i].wanted && !err && plan_may_record(p->options, all[i].key))
+			err = pm_map_set(&c->attrs, all[i].key, all[i].v);
+		else
+			pm_value_release(&all[i].v);
+	}
+	return err;
+}
+
+/* Adds it under the canonical text, or with a number behind if the same event is there already. */
+static int64_t add_named(struct plan *p, struct pm_counter *c)
+{
+	const char *name = c->name;
+	char numbered[512];
+	int64_t id = pm_model_add_counter(p->model, c);
+
+	for (unsigned n = 2; id == -EEXIST && n < EVENT_LIST_MAX; n++) {
+		snprintf(numbered, sizeof(numbered), "%.480s#%u", name, n);
+		c->name = numbered;
+		id = pm_model_add_counter(p->model, c);
+	}
+	c->name = (char *)name;
+	return id;
+}
+
+static int add_counter(struct plan *p, struct perf_event *e, const struct perf_group *g, uint32_t position)
+{
+	const struct event *ev = e->ev;
+	struct pm_counter c = {
+		.name = ev->name,
+		.display = ev->display,
+		.source = "perf",
+		.unit = ev->unit ? ev->unit : "1",
+		.scale = { .num = 1, .den = 1, .text = ev->scale },
+		.type = PM_U64,
+		.semantics = ev->snapshot ? PM_GAUGE : PM_CUMULATIVE,
+		.width = 64,
+		.aggregation = PM_AGG_SUM,
+	};
+	int err = e->add ? add_set_attrs(e->add, &c.attrs) : 0;
+	int64_t id;
+
+	if (!err)
+		err = set_attrs(&c, e, p, g, position);
+	id = err ? err : add_named(p, &c);
+
+	pm_map_release(&c.attrs);
+	if (id < 0)
+		return (int)id;
+	e->counter = (uint32_t)id;
+	return 0;
+}
+
+static const struct perf_group *group_of(const struct perf_source *s, const struct perf_event *e,
+                                         uint32_t *position)
+{
+	for (uint32_t i = 0; i < s->n_groups; i++)
+		for (*position = 0; *position < s->group[i]->n; ++*position)
+			if (s->group[i]->member[*position] == e)
+				return s->group[i];
+	return NULL;
+}
+
+static int refuse(struct plan *p, const struct perf_event *e, const char *what)
+{
+	char text[300];
+	const char *hint = e->hint ? (*e->hint ? e->hint : NULL) : perf_hint(e->err, e->ev, p, text, sizeof(text));
+
+	return plan_refused(p, perf_reason(e->err), hint, "%s", what);
+}
+
+/* Events that the user named are counters even if they cannot be had; of the defaults only a note remains,
+ * one for all that fail in the same way. */
+int perf_counters_add(struct perf_source *s, struct plan *p)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < s->set.n && !err; i++) {
+		struct perf_event *e = &s->event[i];
+		uint32_t position = 0;
+		const struct perf_group *g = group_of(s, e, &position);
+
+		if (!e->err || e->requested)
+			err = add_counter(p, e, g, position);
+		/* By the name that its counter has: the same event may be there twice, once with success. */
+		if (!err && e->err && e->requested)
+			err = refuse(p, e, pm_model_counter(p->model, e->counter)->name);
+	}
+	for (uint32_t i = 0; i < s->n_groups && !err; i++)
+		for (uint32_t k = 0; s->group[i]->copy && k < s->group[i]->n && !err; k++)
+			err = add_counter(p, &s->group[i]->copy[k], s->group[i], k);
+	for (size_t i = 0; i < s->set.n && !err; i++) {
+		struct buf names = BUF_INIT;
+		bool first = !s->event[i].requested && s->event[i].err;
+
+		for (size_t k = 0; k < i && first; k++)
+			first = s->event[k].err != s->event[i].err;
+		for (size_t k = i; k < s->set.n && first; k++)
+			if (s->event[k].err == s->event[i].err)
+				buf_printf(&names, "%s%s", names.len ? ", " : "", s->set.event[k].name);
+		if (first)
+			err = refuse(p, &s->event[i], buf_str(&names));
+		buf_release(&names);
+	}
+	return err;
+}

@@ -1,0 +1,320 @@
+/* Which events: those of the command line, or perf's defaults. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "record/plan/add.h"
+#include "record/perf/perf_class.h"
+#include "record/perf/perf_source.h"
+#include "record/perf/pfm.h"
+
+static bool described(const struct perf_pmus *pmus, const char *name)
+{
+	for (size_t i = 0; i < pmus->n; i++)
+		for (size_t k = 0; pmus->pmu[i].core && k < pmus->pmu[i].n_aliases; k++)
+			if (!strcmp(pmus->pmu[i].alias[k].name, name))
+				return true;
+	return false;
+}
+
+/* What was remarked while reading, one line each, goes into the file and to the user. */
+static int tell(struct plan *p, struct buf *notes)
+{
+	int err = 0;
+
+	for (const char *line = buf_str(notes), *end; !err && *line; line = end + 1) {
+		end = strchr(line, '\n');
+		err = plan_refused(p, PM_OK, NULL, "%.*s", (int)(end - line), line);
+	}
+	return err;
+}
+
+/* --cputype: of what was expanded to all types of cores, only this one stays. Who names a PMU means it. */
+static void keep_type(struct event_set *set, size_t first, const char *type)
+{
+	size_t kept = first;
+	char pmu[32];
+
+	snprintf(pmu, sizeof(pmu), "cpu_%s", type);
+	for (size_t i = first; i < set->n; i++) {
+		struct event *ev = &set->event[i];
+
+		if (ev->core && strcmp(ev->pmu, pmu) && strncmp(ev->text, ev->pmu, strlen(ev->pmu)))
+			event_release(ev);
+		else
+			set->event[kept++] = *ev;
+	}
+	set->n = kept;
+}
+
+/* --pmu-filter: likewise for all that one text stands for on several PMUs. */
+static void keep_pmu(struct event_set *set, size_t first, const char *pmu)
+{
+	size_t kept = first;
+
+	for (size_t i = first; i < set->n; i++) {
+		struct event *ev = &set->event[i];
+		size_t len = strlen(ev->pmu);
+		bool named = !strncmp(ev->text, ev->pmu, len) && ev->text[len] == '/';
+
+		if (ev->wildcard && !named && strcmp(ev->pmu, pmu))
+			event_release(ev);
+		else
+			set->event[kept++] = *ev;
+	}
+	set->n = kept;
+}
+
+static int read_text(struct perf_source *s, struct plan *p, const char *text, struct error *e)
+{
+	size_t first = s->set.n;
+	struct event_view view = perf_view(&s->pmus, p->root);
+	struct event_list *list = NULL;
+	struct buf notes = BUF_INIT;
+	int err = event_parse(&list, text, e);
+
+	if (!err)
+		err = event_resolve(list, &view, &s->set, &notes, e);
+	if (!err && p->options->cputype)
+		keep_type(&s->set, first, p->options->cputype);
+	if (!err && p->options->pmu_filter)
+		keep_pmu(&s->set, first, p->options->pmu_filter);
+	if (!err)
+		err = tell(p, &notes);
+	event_list_free(list);
+	buf_release(&notes);
+	return err;
+}
+
+/* Filters belong to the tracepoints of the text that they were given with. */
+static int add_filter(struct perf_source *s, size_t first, const char *filter, const char *text,
+                      struct error *e)
+{
+	bool any = false;
+
+	for (size_t i = first; i < s->set.n; i++)
+		if (s->set.event[i].type == PERF_TYPE_TRACEPOINT) {
+			s->event[i].filter = filter;
+			any = true;
+		}
+	return any ? 0 : error_set(e, EINVAL, "--filter: \"%.100s\" has no tracepoint", text);
+}
+
+static int grow_events(struct perf_source *s, size_t from, bool requested)
+{
+	struct perf_event *bigger = realloc(s->event, (s->set.n + 1) * sizeof(*bigger));
+
+	if (!bigger)
+		return -ENOMEM;
+	s->event = bigger;
+	for (size_t i = from; i < s->set.n; i++)
+		s->event[i] = (struct perf_event){ .requested = requested };
+	return 0;
+}
+
+/*
+ * PMUs whose events run whether or not somebody counts: energy and idle states, one CPU of each package or core. The
+ * registers behind "msr" are read directly where that is allowed.
+ */
+static const struct {
+	const char *pmu;
+	bool without_registers;
+} free_running[] = {
+	{ "power" }, { "cstate_core" }, { "cstate_pkg" }, { "msr", .without_registers = true },
+};
+
+static bool has_registers(const struct plan *p)
+{
+	int fd = p->options->no_msr || !p->cpus.n ? -1 : root_open(p->root, "/dev/cpu/%u/msr", p->cpus.cpu[0]);
+
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
+static int read_free_running(struct perf_source *s, struct plan *p, struct error *e)
+{
+	bool registers = has_registers(p);
+	char text[160];
+	int err = 0;
+
+	for (size_t f = 0; f < sizeof(free_running) / sizeof(free_running[0]); f++) {
+		for (size_t i = 0; i < s->pmus.n; i++) {
+			const struct event_pmu *pmu = &s->pmus.pmu[i];
+
+			if (strcmp(pmu->name, free_running[f].pmu))
+				continue;
+			/* What has no CPU of its own would count the command alone. */
+			if (free_running[f].without_registers && (registers || p->options->target != TARGET_SYSTEM))
+				continue;
+			for (size_t k = 0; k < pmu->n_aliases && !err; k++) {
+				snprintf(text, sizeof(text), "%s/%s/", pmu->name, pmu->alias[k].name);
+				err = read_text(s, p, text, e);
+			}
+		}
+	}
+	return err;
+}
+
+struct reading {
+	struct perf_source *s;
+	struct plan *p;
+};
+
+static int add_text(void *arg, const char *text, struct error *e)
+{
+	struct reading *r = arg;
+
+	return read_text(r->s, r->p, text, e);
+}
+
+static bool is_wanted(const struct event_default *d, const struct perf_source *s, const struct record_options *o)
+{
+	bool cpus = o->target == TARGET_SYSTEM;
+
+	if (d->detailed > o->detailed || (d->if_described && !described(&s->pmus, d->name)))
+		return false;
+	switch (d->only) {
+	case EVENT_DEFAULT_OF_TASKS:
+		return !cpus;
+	case EVENT_DEFAULT_OF_CPUS:
+		return cpus;
+	case EVENT_DEFAULT_OF_TURBOSTAT:
+		return cpus && !o->detailed;
+	case EVENT_DEFAULT_OF_ALL:
+		break;
+	}
+	return true;
+}
+
+static int read_defaults(struct perf_source *s, struct plan *p, struct error *e)
+{
+	int err = 0;
+
+	for (const struct event_default *d = event_defaults; d->name && !err; d++)
+		if (is_wanted(d, s, p->options))
+			err = read_text(s, p, d->name, e);
+	if (!err)
+		err = read_free_running(s, p, e);
+	if (!err && p->options->target != TARGET_TASKS)
+		err = perf_classes_defaults(&s->pmus, p->root, add_text, &(struct reading){ s, p }, e);
+	return err ? err : grow_events(s, 0, false);
+}
+
+/* --all-user, --all-kernel; an event's own modifiers win. */
+static int restrict_rings(struct event *ev, const struct record_options *o)
+{
+	uint32_t ring = (o->all_user ? EVENT_MOD_USER : 0) | (o->all_kernel ? EVENT_MOD_KERNEL : 0);
+
+	if (!ring || ev->mods & EVENT_MOD_RING || ev->uncore || ev->type == EVENT_TYPE_TOOL ||
+	    (o->all_user && ev->kernel_only))
+		return 0;
+	return event_set_mods(ev, ev->mods | ring);
+}
+
+static int read_files(struct perf_source *s, struct plan *p, struct error *e)
+{
+	const char *id = pm_map_text(&p->model->header, PM_HEADER_CPU_ID, NULL);
+	struct buf notes = BUF_INIT;
+	int err = perf_pmus_add_files(&s->pmus, p->options->event_files, p->options->metric_files, id, &notes,
+				      e);
+
+	if (!err)
+		err = tell(p, &notes);
+	buf_release(&notes);
+	return err;
+}
+
+/* --pfm-events: libpfm4 says what the names mean, and the rest goes on as if that had been written with -e. */
+static int read_pfm(struct perf_source *s, struct plan *p, const char *list, struct error *e)
+{
+	struct buf text = BUF_INIT;
+	size_t first = s->set.n;
+	int err = pfm_events_text(list, &text, e);
+
+	if (!err)
+		err = read_text(s, p, buf_str(&text), e);
+	buf_release(&text);
+	return err ? err : grow_events(s, first, true);
+}
+
+int perf_events_add(struct perf_source *s, struct plan *p, const char *text, struct error *e)
+{
+	size_t first = s->set.n;
+	int err = read_text(s, p, text, e);
+
+	return err ? err : grow_events(s, first, true);
+}
+
+static int read_sets(struct perf_source *s, struct plan *p, const char *text, struct error *e)
+{
+	size_t first = s->set.n;
+	int err = *text ? read_text(s, p, text, e) : 0;
+
+	return err ? err : grow_events(s, first, true);
+}
+
+int perf_events_read(struct perf_source *s, struct plan *p, const char *sets, struct error *e)
+{
+	const struct record_options *o = p->options;
+	size_t n = 0, *end;
+	int err = 0;
+
+	while (o->events && o->events[n])
+		n++;
+	end = calloc(n + 1, sizeof(*end));
+	if (!end)
+		return -ENOMEM;
+	err = read_files(s, p, e);
+	if (!err && !o->events && !o->pfm_events && !o->metrics && !*sets)
+		err = read_defaults(s, p, e);
+	for (size_t i = 0; i < n && !err; i++) {
+		size_t first = s->set.n;
+
+		err = read_text(s, p, o->events[i], e);
+		if (err)
+			error_prefix(e, "-e '%.60s%s'", o->events[i], strlen(o->events[i]) > 60 ? "..." : "");
+		if (!err)
+			err = grow_events(s, first, true);
+		if (!err && o->filters && o->filters[i])
+			err = add_filter(s, first, o->filters[i], o->events[i], e);
+		end[i] = s->set.n;
+	}
+	if (!err)
+		err = read_sets(s, p, sets, e);
+	if (!err)
+		err = perf_metrics_read(s, p, e);
+	for (size_t i = 0; o->pfm_events && o->pfm_events[i] && !err; i++)
+		err = read_pfm(s, p, o->pfm_events[i], e);
+	for (size_t i = 0; i < o->n_added && !err; i++) {
+		const struct add *a = &o->added[i];
+		const char *slash = a->location == ADD_PERF ? strchr(a->text, '/') : NULL;
+		size_t first = s->set.n;
+		char text[256];
+
+		if (!slash)
+			continue;
+		snprintf(text, sizeof(text), "%.*s/%s,name=%s/", (int)(slash - a->text), a->text, slash + 1, a->name);
+		err = read_text(s, p, text, e);
+		if (!err)
+			err = grow_events(s, first, true);
+		for (size_t k = first; k < s->set.n && !err; k++)
+			s->event[k].add = a;
+	}
+	/* The set has stopped moving. */
+	if (!err)
+		err = perf_classes_check(&s->pmus, &s->set, p, e);
+	if (!err)
+		err = perf_cgroups_read(s, p, end, e);
+	free(end);
+	for (size_t i = 0; i < s->set.n && !err; i++) {
+		s->event[i].ev = &s->set.event[i];
+		err = restrict_rings(&s->set.event[i], o);
+		perf_attr_fill(&s->event[i].attr, &s->set.event[i]);
+		s->event[i].err = s->set.event[i].missing;
+		s->event[i].hint = perf_way_refuses(o, &s->set.event[i], &s->event[i].err);
+	}
+	return err;
+}

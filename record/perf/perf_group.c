@@ -1,0 +1,359 @@
+#include "record/perf/perf_group.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+/* ---- groups ---- */
+
+struct perf_group *perf_group_new(void)
+{
+	return calloc(1, sizeof(struct perf_group));
+}
+
+void perf_group_free(struct perf_group *g)
+{
+	if (!g)
+		return;
+	for (uint32_t i = 0; i < g->n_rows; i++)
+		g->row[i]->group = NULL;
+	free(g->member);
+	free(g->copy);
+	free(g->row);
+	bpf_group_free(g->bpf);
+	cpulist_release(&g->cpus);
+	free(g);
+}
+
+int perf_group_add(struct perf_group *g, struct perf_event *e)
+{
+	struct perf_event **bigger = realloc(g->member, (g->n + 1) * sizeof(*bigger));
+
+	if (!bigger)
+		return -ENOMEM;
+	g->member = bigger;
+	g->member[g->n++] = e;
+	return 0;
+}
+
+void perf_group_remove(struct perf_group *g, uint32_t k)
+{
+	memmove(&g->member[k], &g->member[k + 1], (g->n - k - 1) * sizeof(*g->member));
+	g->n--;
+}
+
+/* ---- opening ---- */
+
+int perf_event_try(struct perf_event *e, bool inherit, struct perf_place at, int leader, bool *excluded)
+{
+	const struct event *ev = e->ev;
+	union perf_attr asked;
+	int fd, user;
+
+	e->attr.a.inherit = inherit;
+	e->attr.a.disabled = leader < 0;
+	asked = e->attr;
+	fd = perf_open_relaxed(&e->attr, at, leader);
+	if (fd != -EACCES && fd != -EPERM)
+		return fd;
+	/* Without the kernel part these would always read 0, which would be taken for a count. */
+	if (ev->mods & EVENT_MOD_RING || ev->kernel_only || ev->type == PERF_TYPE_TRACEPOINT)
+		return fd;
+	e->attr.a.exclude_kernel = 1;
+	e->attr.a.exclude_hv = 1;
+	user = perf_open_relaxed(&e->attr, at, leader);
+	/* A PMU that cannot leave the kernel out says so here, but it was the kernel that was refused. */
+	if (user < 0) {
+		e->attr = asked;
+		return user == -EINVAL || user == -EOPNOTSUPP ? fd : user;
+	}
+	*excluded = true;
+	return user;
+}
+
+static int open_member(struct perf_row *row, struct perf_event *e, struct perf_start start)
+{
+	union perf_attr attr = e->attr;
+	int fd;
+
+	attr.a.inherit = row->group->inherit;
+	attr.a.disabled = row->leader < 0;
+	attr.a.enable_on_exec = row->leader < 0 && start.on_exec;
+	fd = perf_open(&attr, row->at, row->leader);
+	if (fd >= 0 && e->filter && ioctl(fd, PERF_EVENT_IOC_SET_FILTER, e->filter)) {
+		int err = errno;
+
+		close(fd);
+		return -err;
+	}
+	return fd;
+}
+
+/* Its members are counted by events that belong to no row. */
+static int open_counted(struct perf_row *row, struct perf_start start)
+{
+	int err;
+
+	for (uint32_t k = 0; k < row->n; k++)
+		row->place[row->n_open++] = k;
+	row->first = row->group->member[0]->attr.a.read_format & PERF_FORMAT_GROUP ? PERF_READ_HEAD : 0;
+	err = bpf_row_open(row);
+	if (err)
+		row->n_open = 0;
+	/* What is counted from the exec on is counted from a little before it: the command waits for its exec. */
+	return err || !(start.on || start.on_exec) ? err : perf_row_enable(row, true);
+}
+
+int perf_row_open(struct perf_row *row, struct perf_start start)
+{
+	const struct perf_group *g = row->group;
+	int err = -ENOENT;
+
+	if (g->bpf && !bpf_group_opens(g->bpf))
+		return open_counted(row, start);
+
+	for (uint32_t k = 0; k < g->n; k++) {
+		int fd = open_member(row, g->member[k], start);
+
+		row->fd[k] = fd < 0 ? -1 : fd;
+		if (fd < 0) {
+			err = fd;
+			row->missing[k] = perf_reason(fd);
+			continue;
+		}
+		row->missing[k] = PM_OK;
+		row->place[row->n_open++] = k;
+		if (row->leader < 0)
+			row->leader = fd;
+	}
+	row->first = g->member[0]->attr.a.read_format & PERF_FORMAT_GROUP ? PERF_READ_HEAD : 0;
+	if (!row->n_open)
+		return err;
+	err = g->bpf ? bpf_row_open(row) : 0;
+	if (err)
+		return err;
+	/* Only now: Linux 6.18 leaves a member that joins a running leader of another PMU standing still. */
+	return start.on ? perf_row_enable(row, true) : 0;
+}
+
+static ssize_t row_read(const struct perf_row *row)
+{
+	return row->group->bpf ? bpf_row_read(row) :
+				 read(row->leader, row->got, (PERF_READ_HEAD + row->n_open) * sizeof(*row->got));
+}
+
+void perf_row_close(struct perf_row *row, bool keep)
+{
+	/* What BPF counts stays where it is. */
+	if (row->group->bpf) {
+		bpf_row_close(row);
+	} else if (keep && row->leader >= 0 && row_read(row) > 0) {
+		row->base_enabled += row->got[PERF_READ_ENABLED];
+		row->base_running += row->got[PERF_READ_RUNNING];
+		for (uint32_t k = 0; k < row->n_open; k++)
+			row->base[row->place[k]] += row->got[row->first + k];
+	}
+	for (uint32_t k = 0; k < row->n; k++)
+		if (row->fd[k] >= 0) {
+			close(row->fd[k]);
+			row->fd[k] = -1;
+		}
+	row->leader = -1;
+	row->n_open = 0;
+	row->last_enabled = 0;
+	row->on = row->stood = false;
+	if (!keep) {
+		memset(row->base, 0, row->n * sizeof(*row->base));
+		row->base_enabled = row->base_running = 0;
+	}
+}
+
+/* What --control has disabled alone is not recorded. It goes on counting if others of its group do: a leader cannot
+ * be stopped without them, and members of several PMUs are not all started again (see below). */
+static uint32_t mask_members(struct perf_row *row)
+{
+	uint32_t off = 0;
+
+	for (uint32_t k = 0; k < row->n; k++) {
+		if (row->fd[k] < 0)
+			continue;
+		row->missing[k] = row->group->member[k]->off ? PM_REASON_NOT_COUNTED : PM_OK;
+		off += row->missing[k] != PM_OK;
+	}
+	row->any_off = off > 0;
+	return off;
+}
+
+int perf_row_enable(struct perf_row *row, bool on)
+{
+	if (!row->n_open)
+		return 0;
+	if (row->leader < 0)
+		return bpf_row_enable(row, on);
+	if (mask_members(row) == row->n_open)
+		on = false;
+	row->on = on;
+	/* The members follow their leader. Switching them too (PERF_IOC_FLAG_GROUP) is not only needless:
+	 * Linux 6.18 then does not start those again that are of another PMU than it (cpu-clock, msr/tsc/).
+	 */
+	return ioctl(row->leader, on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0) ? -errno : 0;
+}
+
+/* ---- reading ---- */
+
+/* The time of an event stands still on no CPU while the event is enabled, unless that is offline or the PMU is
+ * gone. */
+static bool stands_still(struct perf_row *row, ssize_t size)
+{
+	bool still = size > 0 && row->at.pid < 0 && row->at.cgroup < 0 &&
+		     row->got[PERF_READ_ENABLED] == row->last_enabled;
+
+	if (size > 0)
+		row->last_enabled = row->got[PERF_READ_ENABLED];
+	return still;
+}
+
+/*
+ * Since Linux 6.15 a PMU may go while its events are open. Their leader then reads as it stood, without the others of
+ * its group, and nothing but ioctl() says that it is over.
+ */
+static bool is_revoked(struct perf_row *row, ssize_t size, bool still)
+{
+	size_t whole = (row->first ? PERF_READ_HEAD + row->n_open : PERF_READ_HEAD) * sizeof(*row->got);
+	uint64_t id;
+
+	if ((size_t)size == whole && !still)
+		return false;
+	return ioctl(row->leader, PERF_EVENT_IOC_ID, &id) && errno == ENODEV;
+}
+
+static int unit_read(struct unit *u, struct cells *c)
+{
+	struct perf_row *row = (struct perf_row *)u;
+	uint64_t enabled, running;
+	bool fresh = row->fresh, still;
+	ssize_t size;
+
+	if (!row->n_open || row->end == PERF_ENDED) {
+		cells_fail_all(c, row->end || row->at.cpu < 0 ? PM_REASON_GONE : PM_REASON_OFFLINE);
+		return 0;
+	}
+	if (fresh) {
+		row->fresh = false;
+		memset(row->got, 0, (PERF_READ_HEAD + row->n_open) * sizeof(*row->got));
+		size = sizeof(*row->got);
+	} else {
+		if (row->end == PERF_ENDING)
+			row->end = PERF_ENDED;
+		size = row_read(row);
+	}
+	still = !fresh && !row->group->bpf && stands_still(row, size);
+	if (size < 0 ? errno == ENODEV : !fresh && !row->group->bpf && is_revoked(row, size, still))
+		return -ENODEV;
+	/* The kernel does not let events of a CPU go on that was away, and that may be back before anybody looks. */
+	if (still && row->on) {
+		row->stood = true;
+		atomic_store(&u->source->stale, true);
+		cells_fail_all(c, PM_REASON_OFFLINE);
+		return 0;
+	}
+	/* End of file: the kernel gave the group up, as it does with a pinned one that does not fit. */
+	if (size <= 0) {
+		cells_fail_all(c, size ? pm_reason_errno(errno) : PM_REASON_NOT_COUNTED);
+		return 0;
+	}
+	enabled = row->got[PERF_READ_ENABLED] + row->base_enabled;
+	running = row->got[PERF_READ_RUNNING] + row->base_running;
+	if (c->enabled)
+		*c->enabled = enabled;
+	if (c->running)
+		*c->running = running;
+	if (enabled && !running) {
+		cells_fail_all(c, PM_REASON_NOT_COUNTED);
+		return 0;
+	}
+	for (uint32_t k = 0; k < row->n_open; k++)
+		cells_set(c, row->place[k], row->got[row->first + k] + row->base[row->place[k]]);
+	if (row->n_open == c->n && !row->any_off)
+		return 0;
+	for (uint32_t k = 0; k < c->n; k++)
+		if (row->missing[k])
+			cells_fail(c, k, row->missing[k]);
+	return 0;
+}
+
+int perf_row_count(const struct perf_row *row, uint32_t k, uint64_t *count, uint64_t *enabled, uint64_t *running)
+{
+	if (!row->n_open || row_read(row) <= 0)
+		return -ENODATA;
+	for (uint32_t i = 0; i < row->n_open; i++) {
+		if (row->place[i] != k)
+			continue;
+		*count = row->got[row->first + i] + row->base[k];
+		*enabled = row->got[PERF_READ_ENABLED] + row->base_enabled;
+		*running = row->got[PERF_READ_RUNNING] + row->base_running;
+		return 0;
+	}
+	return -ENODATA;
+}
+
+struct perf_row *perf_row_of(struct unit *u)
+{
+	return u->read == unit_read ? (struct perf_row *)u : NULL;
+}
+
+static void unit_release(struct unit *u)
+{
+	struct perf_row *row = (struct perf_row *)u;
+
+	for (uint32_t k = 0; row->fd && k < row->n; k++)
+		if (row->fd[k] >= 0)
+			close(row->fd[k]);
+	for (uint32_t i = 0; row->group && i < row->group->n_rows; i++)
+		if (row->group->row[i] == row)
+			row->group->row[i] = row->group->row[--row->group->n_rows];
+	free(row->fd);
+	free(row->missing);
+	free(row->place);
+	free(row->base);
+	free(row->got);
+	free(row->sum);
+	free(row);
+}
+
+struct perf_row *perf_row_new(struct perf_group *g, struct perf_place at, uint32_t instance)
+{
+	struct perf_row **rows = realloc(g->row, (g->n_rows + 1) * sizeof(*rows));
+	struct perf_row *row;
+
+	if (!rows)
+		return NULL;
+	g->row = rows;
+	row = calloc(1, sizeof(*row));
+	if (!row)
+		return NULL;
+	*row = (struct perf_row){
+		.unit = { .read = unit_read,
+		          .release = unit_release,
+		          .cpu = at.cpu < 0 ? PM_NONE : (uint32_t)at.cpu },
+		.group = g,
+		.n = g->n,
+		.at = at,
+		.instance = instance,
+		.leader = -1,
+		.fd = malloc(g->n * sizeof(*row->fd)),
+		.missing = calloc(g->n, sizeof(*row->missing)),
+		.place = calloc(g->n, sizeof(*row->place)),
+		.base = calloc(g->n, sizeof(*row->base)),
+		.got = calloc(g->n + PERF_READ_HEAD, sizeof(*row->got)),
+	};
+	for (uint32_t k = 0; row->fd && k < g->n; k++)
+		row->fd[k] = -1;
+	g->row[g->n_rows++] = row;
+	if (row->fd && row->missing && row->place && row->base && row->got)
+		return row;
+	unit_release(&row->unit);
+	return NULL;
+}

@@ -1,0 +1,115 @@
+/*
+ * Kernel groups of perf events. A *row* is one such group on one CPU or task: one leader, one read() for all
+ * members, one unit of the sampler. Members that could not be opened there have a reason instead of a value.
+ */
+#ifndef RECORD_PERF_GROUP_H
+#define RECORD_PERF_GROUP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "record/perf/perf_bpf.h"
+#include "record/host/perf_open.h"
+#include "record/plan/plan.h"
+#include "record/plan/source.h"
+
+#define PERF_GROUP_MAX 256 /* members; the kernel wants what it reads at once below 16 KiB */
+
+struct perf_event {
+	const struct add *add; /* made by --add, or NULL */
+	struct event *ev;
+	union perf_attr attr; /* as it can be opened */
+	const char *filter;   /* of a tracepoint, or NULL */
+	bool requested;
+	bool off;         /* --control disabled it alone */
+	uint32_t first_cgroup, n_cgroups; /* of the source's; n 0: not in cgroups */
+	int err;          /* 0, or the positive errno that keeps it closed */
+	const char *hint; /* for err, if it is not what perf_hint() says; "": nothing cures it */
+	uint32_t counter; /* id; 0: not recorded */
+};
+
+/* A task or cgroup that has ended is read once more: what it did last belongs to it. */
+enum perf_end { PERF_ALIVE, PERF_ENDING, PERF_ENDED };
+
+struct perf_group {
+	struct perf_event **member; /* owned array */
+	uint32_t n;
+	uint32_t number; /* from 1 */
+	struct cpulist cpus;
+	bool tasks; /* its rows are tasks, not CPUs */
+	uint32_t first_cgroup, n_cgroups; /* n 0: rows are CPUs, else cgroups times CPUs */
+	bool inherit;
+	bool braces, weak;     /* made by the user; may be taken apart */
+	const char *class;     /* NULL: takes no others in */
+	struct perf_row **row; /* the units belong to the plan */
+	uint32_t n_rows;
+	enum perf_way way;
+	struct bpf_group *bpf;   /* owned; NULL: PERF_BY_READ */
+	struct perf_event *copy; /* owned; the members, if no other group has them */
+};
+
+struct perf_row {
+	struct unit unit;
+	struct perf_group *group; /* NULL when the source has been released before its units */
+	uint32_t n;               /* members */
+	struct perf_place at;
+	uint32_t cgroup;   /* of the source's, if at.cgroup is one */
+	uint32_t instance; /* id */
+	_Atomic int end;   /* enum perf_end */
+	/* Of a task that began while recording: the first reading is what it was opened with, 0, so that all that it
+	 * has done since lies between two readings. */
+	bool fresh;
+	bool any_off;      /* some members are `off` */
+	bool on;           /* told to count */
+	bool stood;        /* it did not: its CPU has been offline */
+	int *fd;           /* of each member; -1: not open */
+	uint16_t *missing; /* reason of each that is not open */
+	int leader;        /* descriptor; -1: none */
+	uint32_t n_open;
+	uint32_t *place; /* of the k-th value of a read */
+	/* What descriptors that are closed now had counted: a CPU that was away goes on where it stopped. */
+	uint64_t *base, base_enabled, base_running;
+	uint64_t last_enabled; /* of the reading before, without base */
+	uint64_t *got;  /* nr, enabled, running, values; or value, enabled, running */
+	struct bpf_sum *sum; /* owned; where members are counted by BPF; NULL: nowhere */
+	uint32_t first; /* the first value of got[] */
+};
+
+/* Words before the values in what a group reads. */
+enum { PERF_READ_NR, PERF_READ_ENABLED, PERF_READ_RUNNING, PERF_READ_HEAD };
+
+/* How leaders are opened. */
+struct perf_start {
+	bool on;      /* counting from the start */
+	bool on_exec; /* counting from the exec of the task */
+};
+
+/* A group without members; NULL without memory. */
+struct perf_group *perf_group_new(void);
+void perf_group_free(struct perf_group *g);
+/* One more member, which stays the caller's. 0 or -ENOMEM. */
+int perf_group_add(struct perf_group *g, struct perf_event *e);
+/* Drops member k; the later ones move up. */
+void perf_group_remove(struct perf_group *g, uint32_t k);
+
+/* A row that has not been opened; unit.read and unit.release are set. It becomes one of the group's. NULL
+ * without memory. */
+struct perf_row *perf_row_new(struct perf_group *g, struct perf_place at, uint32_t instance);
+/* The row that the unit is, or NULL for another kind of unit. */
+struct perf_row *perf_row_of(struct unit *u);
+/* Opens what can be opened. 0 if that is anything, or the -errno of the last member. */
+int perf_row_open(struct perf_row *row, struct perf_start start);
+/* Closes; with `keep`, what was counted is added to the base first. */
+void perf_row_close(struct perf_row *row, bool keep);
+/* Starts or stops counting; members that are `off` stay so. */
+int perf_row_enable(struct perf_row *row, bool on);
+
+/* What member k has counted so far, and for how long it was enabled and ran (ns). -ENODATA: it is not open. */
+int perf_row_count(const struct perf_row *row, uint32_t k, uint64_t *count, uint64_t *enabled, uint64_t *running);
+
+/* Opens one event for a try, giving up what the kernel refuses: details of the PMU, and the kernel part unless
+ * the user said which parts to count (*excluded is then true). A descriptor or -errno. */
+int perf_event_try(struct perf_event *e, bool inherit, struct perf_place at, int leader, bool *excluded);
+
+#endif

@@ -1,0 +1,558 @@
+/*
+ * -M: the events that metrics need. Each metric's events are counted in one group, so that they speak of the same
+ * time; metrics whose events are all in another one's group share it. What cannot stand in a group (events of several
+ * PMUs, software, what a vendor says does not fit) is counted alone, once for all.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/metric/expr.h"
+#include "record/perf/metric_pick.h"
+#include "record/perf/perf_class.h"
+#include "record/sources/sources.h"
+
+#define MAX_PARAMETER 1024 /* chips, or cores of one, that a '?' runs over */
+#define HV_24X7       "/sys/bus/event_source/devices/hv_24x7/interface/"
+
+static void release_wants(struct picked *one)
+{
+	for (size_t i = 0; i < one->n; i++) {
+		free(one->want[i].text);
+		free(one->want[i].pmu);
+	}
+	free(one->want);
+	one->want = NULL;
+	one->n = 0;
+}
+
+static void release_picked(struct picked *one)
+{
+	release_wants(one);
+	free(one->word);
+	*one = (struct picked){ 0 };
+}
+
+static void release(struct metrics *m)
+{
+	for (size_t i = 0; i < m->n; i++)
+		release_picked(&m->picked[i]);
+	free(m->picked);
+	for (size_t i = 0; i < m->n_sets; i++)
+		metric_set_release(&m->set[i]);
+	free(m->set);
+	event_set_release(&m->scratch);
+}
+
+/* ---- which events ---- */
+
+/* Counters that other sources record: "stat.user". */
+static bool is_counter(const char *name)
+{
+	size_t len = strcspn(name, ".");
+
+	for (const struct source_ops *const *s = sources; *s; s++)
+		if (name[len] && strlen((*s)->name) == len && !strncmp((*s)->name, name, len))
+			return true;
+	return false;
+}
+
+/* The PMU of the first event that the text stands for here; NULL and *e: it stands for none. */
+static char *find_event(struct metrics *m, const char *text, struct error *e)
+{
+	struct event_view view = perf_view(&m->s->pmus, m->p->root);
+	struct event_list *list = NULL;
+	struct buf notes = BUF_INIT;
+	char *pmu = NULL;
+	int err = event_parse(&list, text, e), column = 0;
+
+	event_set_release(&m->scratch);
+	m->scratch = (struct event_set){ 0 };
+	if (!err)
+		err = event_resolve(list, &view, &m->scratch, &notes, e);
+	if (!err && m->scratch.n)
+		pmu = strdup(m->scratch.event[0].pmu);
+	/* The column is that of an event, and nobody has written it alone. */
+	if (err && sscanf(e->text, "column %*u: %n", &column) == 0 && column)
+		memmove(e->text, e->text + column, strlen(e->text + column) + 1);
+	event_list_free(list);
+	buf_release(&notes);
+	return pmu;
+}
+
+static int add_want(struct metrics *m, struct picked *one, const char *text, char *pmu)
+{
+	struct want *grown;
+
+	for (size_t i = 0; i < one->n; i++)
+		if (!strcasecmp(one->want[i].text, text)) {
+			free(pmu);
+			return 0;
+		}
+	grown = realloc(one->want, (one->n + 1) * sizeof(*grown));
+	if (!grown) {
+		free(pmu);
+		return metrics_no_memory(m);
+	}
+	one->want = grown;
+	grown[one->n] = (struct want){ .text = strdup(text), .pmu = pmu };
+	one->n++;
+	return grown[one->n - 1].text ? 0 : metrics_no_memory(m);
+}
+
+/* 0 also where the event is not there and the formula copes; -ENOENT if it does not. */
+static int want_event(struct metrics *m, struct picked *one, const char *name, bool optional, struct error *e)
+{
+	unsigned values = one->row->scope == METRIC_PACKAGE ? m->chips : m->cores;
+	int err = 0;
+
+	for (unsigned n = 0; n < (strchr(name, '?') ? values : 1) && !err; n++) {
+		struct buf text = BUF_INIT;
+		char *pmu;
+
+		for (const char *c = name; *c; c++)
+			if (*c == '?')
+				buf_printf(&text, "%u", n);
+			else
+				buf_addch(&text, *c);
+		pmu = text.err ? NULL : find_event(m, buf_str(&text), e);
+		if (pmu)
+			err = add_want(m, one, buf_str(&text), pmu);
+		else if (!optional)
+			err = text.err ? metrics_no_memory(m) : -ENOENT;
+		buf_release(&text);
+	}
+	return err;
+}
+
+static bool asks_first(const struct expr_input *in, size_t n, const char *name)
+{
+	for (size_t i = 0; i < n; i++)
+		if (in[i].aspect == EXPR_HAS_EVENT && !strcmp(in[i].name, name))
+			return true;
+	return false;
+}
+
+static int want_formula(struct metrics *m, struct picked *one, const char *text, struct error *e)
+{
+	const struct expr_input *in;
+	struct expr *x;
+	size_t n;
+	int err = expr_parse(&x, text, e);
+
+	if (err)
+		return err;
+	in = expr_inputs(x, &n);
+	for (size_t i = 0; i < n && !err; i++) {
+		/* How long it took is in every recording. */
+		if (in[i].aspect == EXPR_LITERAL || in[i].aspect == EXPR_CPUID_MATCH || is_counter(in[i].name) ||
+		    !strcmp(in[i].name, "duration_time"))
+			continue;
+		/* Where CPUs are counted there are no tasks whose clock it could be. */
+		if (!one->vendor && one->row->otherwise && m->p->options->target == TARGET_SYSTEM &&
+		    !strcmp(in[i].name, "task-clock")) {
+			err = -ENOENT;
+			break;
+		}
+		err = want_event(m, one, in[i].name, asks_first(in, n, in[i].name), e);
+		if (!err && in[i].by)
+			err = want_event(m, one, in[i].by, false, e);
+	}
+	expr_free(x);
+	return err;
+}
+
+/* The first of the row's formulas that the machine can feed. */
+static int want_row(struct metrics *m, struct picked *one, struct error *e)
+{
+	const struct metric *row = one->row;
+	const char *list = row->otherwise;
+	int err = want_formula(m, one, row->expr, e);
+
+	while (err == -ENOENT && list && *list) {
+		size_t len = strcspn(list, ";");
+		char *text = strndup(list, len);
+		struct error other = { 0 };
+
+		release_wants(one);
+		err = text ? want_formula(m, one, text, &other) : metrics_no_memory(m);
+		free(text);
+		list += len + (list[len] == ';');
+	}
+	/* What a threshold needs besides is worth less than the metric. */
+	if (!err && row->threshold && !m->p->options->metric_no_threshold) {
+		struct error other = { 0 };
+
+		err = want_formula(m, one, row->threshold, &other);
+		err = err == -ENOENT ? 0 : err;
+	}
+	return err;
+}
+
+static bool is_ungrouped(const struct metrics *m, const struct picked *one)
+{
+	const struct record_options *o = m->p->options;
+
+	if (o->metric_no_group || (one->by_group && metric_in_list(one->row->ungrouped_in, one->word)))
+		return true;
+	switch (one->row->grouping) {
+	case METRIC_UNGROUPED:
+		return true;
+	case METRIC_UNGROUPED_NMI:
+		return m->watchdog;
+	case METRIC_UNGROUPED_THRESHOLD_NMI:
+		return m->watchdog && !o->metric_no_threshold;
+	case METRIC_UNGROUPED_SMT:
+		return m->smt;
+	case METRIC_GROUPED:
+		break;
+	}
+	return false;
+}
+
+/* A metric over PMUs of which the machine has none is of another machine: nobody misses it. */
+static bool is_elsewhere(const struct metrics *m, const struct metric *row)
+{
+	for (const struct pmu_class *c = pmu_classes; c->name; c++) {
+		const char *at = strstr(row->expr, c->name);
+		bool here = false;
+
+		if (!at || at[strlen(c->name)] != '@')
+			continue;
+		for (size_t i = 0; i < m->s->pmus.n && !here; i++)
+			here = perf_class(&m->s->pmus.pmu[i]) == c;
+		return !here;
+	}
+	return false;
+}
+
+/* Metrics of a group that this machine cannot feed are left out; one that was named is an error, and so is a group
+ * of which nothing is left. */
+static int find_events(struct metrics *m)
+{
+	size_t kept = 0, all = m->n;
+
+	for (size_t i = 0; i < all; i++) {
+		struct picked one = m->picked[i];
+		struct error e = { 0 };
+		int err = want_row(m, &one, &e);
+
+		m->picked[i].want = one.want;
+		m->picked[i].n = one.n;
+		if (err == -ENOMEM)
+			return metrics_no_memory(m);
+		if (err && one.by_group && i + 1 == all && !kept)
+			return error_set(m->error, e.number ? e.number : ENOENT,
+					 "-M: of the metrics of %.80s none can be computed here, such as %s: %s",
+					 one.word, one.row->display, e.text);
+		if (err && !one.by_group)
+			return error_set(m->error, e.number ? e.number : ENOENT, "-M: metric %s: %s",
+					 one.row->display, e.text);
+		if (err) {
+			release_picked(&m->picked[i]);
+			if (is_elsewhere(m, one.row))
+				continue;
+			if (plan_refused(m->p, PM_REASON_NOT_SUPPORTED, NULL, "metric %s: %s", one.row->display,
+					 e.text))
+				return metrics_no_memory(m);
+			continue;
+		}
+		one.ungrouped = is_ungrouped(m, &one);
+		m->picked[i] = (struct picked){ 0 };
+		m->picked[kept++] = one;
+	}
+	m->n = kept;
+	return 0;
+}
+
+/* ---- opening ---- */
+
+/* Largest first, so that what is part of another comes behind it. */
+static int compare_sizes(const void *left, const void *right)
+{
+	const struct picked *const *a = left, *const *b = right;
+
+	if ((*a)->n != (*b)->n)
+		return (*a)->n < (*b)->n ? 1 : -1;
+	return (*a > *b) - (*a < *b);
+}
+
+static bool may_group(const char *pmu)
+{
+	return strcmp(pmu, "software") && strcmp(pmu, "tracepoint") && strcmp(pmu, "tool");
+}
+
+static bool wants(const struct picked *one, const struct want *w)
+{
+	for (size_t i = 0; i < one->n; i++)
+		if (!strcasecmp(one->want[i].text, w->text))
+			return true;
+	return false;
+}
+
+/* Whether a metric before this one has a group with all its events of the PMU. */
+static bool is_part(struct picked *const *list, size_t at, const char *pmu)
+{
+	for (size_t k = 0; k < at; k++) {
+		bool all = !list[k]->ungrouped;
+
+		for (size_t i = 0; i < list[at]->n && all; i++)
+			all = strcmp(list[at]->want[i].pmu, pmu) || wants(list[k], &list[at]->want[i]);
+		if (all)
+			return true;
+	}
+	return false;
+}
+
+/* Opens the text, and notes what formulas call its events. */
+static int open_text(struct metrics *m, const char *text)
+{
+	size_t first = m->s->set.n;
+	int err = perf_events_add(m->s, m->p, text, m->error);
+
+	for (size_t i = first; i < m->s->set.n && !err; i++) {
+		struct event *ev = &m->s->set.event[i];
+
+		if (ev->metric_id)
+			continue;
+		ev->metric_id = strdup(ev->text);
+		if (!ev->metric_id)
+			err = metrics_no_memory(m);
+	}
+	return err;
+}
+
+/* The event that counts slots has to lead those that take them apart. */
+static bool is_slots(const char *text)
+{
+	size_t len = strlen(text);
+
+	return !strcasecmp(text, "slots") || (len > 7 && !strcasecmp(text + len - 7, "/slots/")) ||
+	       (len > 14 && !strcasecmp(text + len - 14, ".SLOTS/"));
+}
+
+static int open_group(struct metrics *m, struct picked *one, const char *pmu)
+{
+	struct buf text = BUF_INIT;
+	size_t members = 0;
+	int err;
+
+	buf_addch(&text, '{');
+	for (int leader = 1; leader >= 0; leader--)
+		for (size_t i = 0; i < one->n; i++) {
+			struct want *w = &one->want[i];
+
+			if (w->done || strcmp(w->pmu, pmu) || is_slots(w->text) != leader)
+				continue;
+			buf_printf(&text, "%s%s", members++ ? "," : "", w->text);
+		}
+	buf_addstr(&text, "}:W");
+	if (members < 2) {
+		buf_release(&text);
+		return 0;
+	}
+	err = text.err ? metrics_no_memory(m) : open_text(m, buf_str(&text));
+	for (size_t i = 0; i < one->n; i++)
+		one->want[i].done |= !strcmp(one->want[i].pmu, pmu);
+	buf_release(&text);
+	return err;
+}
+
+static int open_groups(struct metrics *m, struct picked **list)
+{
+	bool merge = !m->p->options->metric_no_merge;
+	int err = 0;
+
+	for (size_t k = 0; k < m->n && !err; k++)
+		for (size_t i = 0; i < list[k]->n && !err && !list[k]->ungrouped; i++) {
+			const char *pmu = list[k]->want[i].pmu;
+
+			if (list[k]->want[i].done || !may_group(pmu))
+				continue;
+			if (!merge || !is_part(list, k, pmu)) {
+				err = open_group(m, list[k], pmu);
+				continue;
+			}
+			for (size_t w = 0; w < list[k]->n; w++)
+				list[k]->want[w].done |= !strcmp(list[k]->want[w].pmu, pmu);
+		}
+	return err;
+}
+
+/* The event of "nvidia_ucf/mem_bytes_rd/", if the text is one of that class. */
+static const char *class_event(const struct pmu_class *c, const char *text, size_t *len)
+{
+	size_t name = strlen(c->name);
+
+	if (strncmp(text, c->name, name) || text[name] != '/')
+		return NULL;
+	*len = strcspn(text + name + 1, "/,");
+	return text[name + 1 + *len] == '/' && !text[name + *len + 2] ? text + name + 1 : NULL;
+}
+
+/* Metrics over a class of PMUs: what each needs at once stays together, in as few groups as the hardware allows. */
+static int open_class(struct metrics *m, const struct pmu_class *c)
+{
+	struct buf bundles = BUF_INIT, text = BUF_INIT;
+	const struct event_pmu *pmu = NULL;
+	int err = 0;
+
+	for (size_t i = 0; i < m->s->pmus.n && !pmu; i++)
+		pmu = perf_class(&m->s->pmus.pmu[i]) == c ? &m->s->pmus.pmu[i] : NULL;
+	for (size_t k = 0; k < m->n && pmu; k++) {
+		bool first = true;
+
+		for (size_t i = 0; i < m->picked[k].n; i++) {
+			struct want *w = &m->picked[k].want[i];
+			size_t len;
+			const char *event = class_event(c, w->text, &len);
+
+			if (!event)
+				continue;
+			w->done = true;
+			buf_printf(&bundles, "%s%.*s", !first ? "," : bundles.len ? ";" : "", (int)len, event);
+			first = false;
+		}
+	}
+	if (bundles.len)
+		err = perf_class_probe(&m->s->pmus, pmu, m->p->root);
+	if (bundles.len && !err)
+		err = perf_class_groups(pmu, buf_str(&bundles), c->name, &text);
+	if (text.len && !err)
+		err = open_text(m, buf_str(&text));
+	if (bundles.err || text.err)
+		err = -ENOMEM;
+	buf_release(&bundles);
+	buf_release(&text);
+	return err == -ENOMEM ? metrics_no_memory(m) : err;
+}
+
+/* What stands in no group: once for all metrics, unless each is to have its own. */
+static int open_rest(struct metrics *m, struct picked **list)
+{
+	bool merge = !m->p->options->metric_no_merge;
+	struct names seen = { 0 };
+	uint32_t ignored;
+	int err = 0;
+
+	for (size_t k = 0; k < m->n && !err; k++)
+		for (size_t i = 0; i < list[k]->n && !err; i++) {
+			struct want *w = &list[k]->want[i];
+
+			if (w->done || (merge && names_get(&seen, w->text, &ignored)))
+				continue;
+			err = names_set(&seen, w->text, 0) ? metrics_no_memory(m) : open_text(m, w->text);
+			w->done = true;
+		}
+	names_release(&seen);
+	return err;
+}
+
+/* ---- what the recording says ---- */
+
+static struct pm_value definition(const struct metric *row)
+{
+	const char *const texts[] = { row->display,   row->unit,       row->expr,
+				      row->threshold, row->categories, row->help };
+	struct pm_value v = pm_array(sizeof(texts) / sizeof(texts[0]));
+
+	for (uint32_t i = 0; v.array.item && i < v.array.n; i++)
+		v.array.item[i] = pm_text(texts[i] ? texts[i] : "");
+	return v;
+}
+
+/* What was asked for in words: a report is laid out by them. */
+static int record_words(struct metrics *m)
+{
+	struct buf all = BUF_INIT;
+	struct pm_value v;
+	uint32_t n = 0;
+	char *rest, *word;
+
+	for (char **list = m->p->options->metrics; *list; list++)
+		buf_printf(&all, "%s%s", all.len ? "," : "", *list);
+	for (const char *c = buf_str(&all); *c; c++)
+		n += *c == ',';
+	v = pm_array(n + 1);
+	v.array.n = 0;
+	rest = all.data ? (char *)all.data : NULL;
+	while (v.array.item && (word = strsep(&rest, ",")))
+		if (*word)
+			v.array.item[v.array.n++] = pm_text(word);
+	if (all.err || pm_map_set(&m->p->model->header, PM_HEADER_METRIC_WORDS, v)) {
+		buf_release(&all);
+		return metrics_no_memory(m);
+	}
+	buf_release(&all);
+	return 0;
+}
+
+/* All that were picked, in the order of asking; a vendor's with its definition, because the file will not be
+ * there. */
+static int record_metrics(struct metrics *m)
+{
+	struct pm_value v = pm_array((uint32_t)m->n);
+
+	for (uint32_t i = 0; v.array.item && i < v.array.n; i++) {
+		const struct picked *one = &m->picked[i];
+
+		v.array.item[i] = one->vendor ? definition(one->row) : pm_text(one->row->name);
+	}
+	return pm_map_set(&m->p->model->header, PM_HEADER_METRICS, v) ? metrics_no_memory(m) : record_words(m);
+}
+
+/* What a '?' runs over, from 0; one value where the machine does not say. */
+static unsigned how_many(const struct root *root, const char *path)
+{
+	char line[16];
+	int n = root_line(root, line, sizeof(line), "%s", path) ? 1 : atoi(line);
+
+	return n < 1 || n > MAX_PARAMETER ? 1 : (unsigned)n;
+}
+
+static void look_around(struct metrics *m)
+{
+	char line[64];
+	const struct root *root = m->p->root;
+
+	m->watchdog = !root_line(root, line, sizeof(line), "/proc/sys/kernel/nmi_watchdog") && !strcmp(line, "1");
+	m->smt = !root_line(root, line, sizeof(line), "/sys/devices/system/cpu/smt/active") && !strcmp(line, "1");
+	m->chips = how_many(root, HV_24X7 "sockets");
+	m->cores = how_many(root, HV_24X7 "coresperchip");
+}
+
+int perf_metrics_read(struct perf_source *s, struct plan *p, struct error *e)
+{
+	struct metrics m = { .s = s, .p = p, .error = e };
+	struct picked **list = NULL;
+	int err;
+
+	if (!p->options->metrics)
+		return 0;
+	look_around(&m);
+	err = metric_sets_load(&m);
+	if (!err)
+		err = metrics_pick(&m);
+	if (!err)
+		err = find_events(&m);
+	if (!err)
+		list = calloc(m.n + 1, sizeof(*list));
+	if (!err && !list)
+		err = metrics_no_memory(&m);
+	for (size_t i = 0; i < m.n && !err; i++)
+		list[i] = &m.picked[i];
+	for (const struct pmu_class *c = pmu_classes; c->name && !err; c++)
+		err = open_class(&m, c);
+	if (!err) {
+		qsort(list, m.n, sizeof(*list), compare_sizes);
+		err = open_groups(&m, list);
+	}
+	if (!err)
+		err = open_rest(&m, list);
+	if (!err)
+		err = record_metrics(&m);
+	free(list);
+	release(&m);
+	return err;
+}

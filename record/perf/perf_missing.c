@@ -1,0 +1,142 @@
+/* Uncore PMUs that should be here and are not, and those that this kernel does not know. */
+#include <stdio.h>
+#include <string.h>
+
+#include "record/perf/perf_class.h"
+#include "record/plan/plan.h"
+
+/* Devices of the firmware that begin with a text, in a bus of sysfs. */
+static bool has_device(const struct root *root, const char *bus, const char *start)
+{
+	char **names;
+	int n = root_list(root, &names, "/sys/bus/%s/devices", bus);
+	bool found = false;
+
+	for (int i = 0; i < n && !found; i++)
+		found = !strncmp(names[i], start, strlen(start));
+	if (n >= 0)
+		root_list_free(names, n);
+	return found;
+}
+
+static bool has_class(const struct perf_pmus *p, const struct pmu_class *c)
+{
+	for (size_t i = 0; i < p->n; i++)
+		if (perf_class(&p->pmu[i]) == c)
+			return true;
+	return false;
+}
+
+/* A PMU of the generic Arm kind, whatever its class. */
+static bool has_cspmu(const struct perf_pmus *p)
+{
+	for (size_t i = 0; i < p->n; i++)
+		if (perf_class(&p->pmu[i]) ? !perf_class(&p->pmu[i])->hid
+		                           : !strncmp(p->pmu[i].name, "arm_cspmu_", 10))
+			return true;
+	return false;
+}
+
+static int driver_missing(struct plan *plan, const struct pmu_class *c, const char *what)
+{
+	char hint[160];
+
+	snprintf(hint, sizeof(hint), "modprobe %s (kernel option %s)", c->module, c->config);
+	return plan_refused(plan, PM_REASON_NOT_SUPPORTED, hint, "%s: the firmware describes it, and no driver does",
+	                    what);
+}
+
+/* The first word of the titles of the classes that a machine should have by its processor; NULL: none. */
+static const char *chip_of(const struct root *root)
+{
+	/* Cores of Grace are Arm's own, which others have, too. */
+	static const struct {
+		uint32_t midr; /* implementer and part */
+		const char *soc, *chip;
+	} chips[] = {
+		{ 0x4e000100, NULL, "Tegra410 " },
+		{ 0x4100d4f0, "jep106:036b:0241", "Grace " },
+	};
+	char soc[32] = "", **names;
+	const char *found = NULL;
+	int n = root_list(root, &names, "/sys/devices/system/cpu");
+	uint64_t midr = 0;
+
+	/* CPU 0 may be offline. */
+	for (int i = 0; i < n && !midr; i++)
+		if (!strncmp(names[i], "cpu", 3) && names[i][3] >= '0' && names[i][3] <= '9' &&
+		    root_u64(root, &midr, "/sys/devices/system/cpu/%s/regs/identification/midr_el1", names[i]))
+			midr = 0;
+	if (n >= 0)
+		root_list_free(names, n);
+	root_line(root, soc, sizeof(soc), "/sys/devices/soc0/soc_id");
+	for (size_t i = 0; i < sizeof(chips) / sizeof(chips[0]); i++)
+		if ((midr & 0xff00fff0) == chips[i].midr &&
+		    (!chips[i].soc || !strcmp(soc, chips[i].soc) || has_device(root, "acpi", "NVDA")))
+			found = chips[i].chip;
+	return found;
+}
+
+static bool has_module(const struct perf_pmus *p, const char *module)
+{
+	for (size_t i = 0; i < p->n; i++)
+		if (perf_class(&p->pmu[i]) && !strcmp(perf_class(&p->pmu[i])->module, module))
+			return true;
+	return false;
+}
+
+/* What the processor should have, where the firmware says nothing of it. */
+static int chip_missing(const struct perf_pmus *p, struct plan *plan, const char *chip)
+{
+	int err = 0;
+
+	for (const struct pmu_class *c = pmu_classes; c->name && !err; c++) {
+		bool said = has_module(p, c->module);
+		char hint[160];
+
+		if (strncmp(c->title, chip, strlen(chip)))
+			continue;
+		for (const struct pmu_class *d = pmu_classes; d != c && !said; d++)
+			said = !strcmp(d->module, c->module) && !strncmp(d->title, chip, strlen(chip));
+		for (const struct pmu_class *d = pmu_classes; d->name && !said; d++)
+			said = !strcmp(d->module, c->module) &&
+			       (d->hid ? has_device(plan->root, "acpi", d->hid)
+			               : has_device(plan->root, "platform", "arm-cs-arch-pmu"));
+		if (said)
+			continue;
+		snprintf(hint, sizeof(hint), "modprobe %s (kernel option %s), unless this is a virtual machine",
+		         c->module, c->config);
+		err = plan_refused(plan, PM_REASON_NOT_SUPPORTED, hint,
+		                   "%s: the processor should have it, and neither driver nor firmware shows it",
+		                   c->title);
+	}
+	return err;
+}
+
+int perf_classes_missing(const struct perf_pmus *p, struct plan *plan)
+{
+	const struct pmu_class *generic = &pmu_classes[0];
+	const char *chip = chip_of(plan->root);
+	int err = 0;
+
+	for (const struct pmu_class *c = pmu_classes; c->name && !err; c++) {
+		if (c->hid && !has_class(p, c) && has_device(plan->root, "acpi", c->hid))
+			err = driver_missing(plan, c, c->title);
+	}
+	if (!err && !has_cspmu(p) && has_device(plan->root, "platform", "arm-cs-arch-pmu"))
+		err = driver_missing(plan, generic, "uncore PMUs of the Arm CoreSight kind");
+	if (!err && chip)
+		err = chip_missing(p, plan, chip);
+	for (size_t i = 0; i < p->n && !err; i++) {
+		const struct pmu_class *c = perf_class(&p->pmu[i]);
+		struct pmu_name name;
+
+		if (c && pmu_name_parse(p->pmu[i].name, &name) && !strcmp(name.stem, "uncore") &&
+		    strcmp(c->stem, "uncore"))
+			err = plan_refused(
+			    plan, PM_REASON_NOT_SUPPORTED, "a newer kernel knows its events and filters",
+			    "%s is a %s, which this kernel does not know: events by their codes, no filters",
+			    p->pmu[i].name, c->title);
+	}
+	return err;
+}

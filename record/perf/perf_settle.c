@@ -1,0 +1,336 @@
+/*
+ * Which events are read together. The cost of a read is that of the group, not of its members (one system
+ * call, one interrupt if the CPU is another), so events that never compete for a counter share a group even
+ * if the user did not ask for it. Events of hardware counters stay apart: a group is scheduled as a whole,
+ * and would multiplex otherwise than asked.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "record/perf/perf_source.h"
+
+/* PMUs whose events all count at the same time, each with its own kind: a shared name may share a group. */
+static const struct {
+	const char *pmu, *class;
+} free_running[] = {
+	{ "software", "software" }, { "tracepoint", "software" },     { "msr", "software" },
+	{ "power", "power" },       { "cstate_core", "cstate_core" }, { "cstate_pkg", "cstate_pkg" },
+};
+
+static const char *class_of(const struct event *ev)
+{
+	if (ev->group || ev->mods & (EVENT_MOD_PINNED | EVENT_MOD_EXCLUSIVE))
+		return NULL;
+	for (size_t i = 0; i < sizeof(free_running) / sizeof(free_running[0]); i++)
+		if (!strcmp(free_running[i].pmu, ev->pmu))
+			return free_running[i].class;
+	return NULL;
+}
+
+/* Keeps in *cpus what is in the list `text`. */
+static int keep_only(struct cpulist *cpus, const char *text)
+{
+	struct cpulist with = { 0 };
+	int err = cpulist_parse(&with, text, false, NULL);
+
+	if (!err)
+		cpulist_intersect(cpus, &with);
+	cpulist_release(&with);
+	return err;
+}
+
+int perf_event_cpus(const struct perf_source *s, const struct plan *p, const struct event *ev,
+                    struct cpulist *cpus)
+{
+	const struct event_pmu *pmu = ev->pmu_index == EVENT_NONE ? NULL : &s->pmus.pmu[ev->pmu_index];
+	int err = cpulist_copy(cpus, &p->cpus);
+
+	if (!err && pmu && pmu->cpus)
+		err = keep_only(cpus, pmu->cpus);
+	/* The CPU of a mask stands for its package: -C without it cannot mean that the package has no such
+	 * events. */
+	if (!err && !cpus->n && ev->uncore)
+		err = cpulist_parse(cpus, pmu->cpus, false, NULL);
+	if (!err && ev->cpus)
+		err = keep_only(cpus, ev->cpus);
+	return err;
+}
+
+/* Says once for each PMU that -C names none of its CPUs. */
+static int tell_other_cpus(const struct perf_source *s, struct plan *p, const struct event *ev,
+                           const struct cpulist *cpus)
+{
+	if (!ev->uncore || !p->options->cpus || !cpus->n || cpulist_has(&p->cpus, cpus->cpu[0]))
+		return 0;
+	for (const struct event *other = s->set.event; other < ev; other++)
+		if (other->pmu_index == ev->pmu_index)
+			return 0;
+	return plan_refused(p, PM_REASON_NOT_SUPPORTED, NULL, "-C %s: %s is counted on CPU %s, its own, instead",
+	                    p->options->cpus, ev->pmu, s->pmus.pmu[ev->pmu_index].cpus);
+}
+
+static bool same_cpus(const struct cpulist *a, const struct cpulist *b)
+{
+	return a->n == b->n && (!a->n || !memcmp(a->cpu, b->cpu, a->n * sizeof(*a->cpu)));
+}
+
+static struct perf_group *add_group(struct perf_source *s)
+{
+	struct perf_group **bigger = realloc(s->group, (s->n_groups + 1) * sizeof(*bigger));
+
+	if (!bigger)
+		return NULL;
+	s->group = bigger;
+	s->group[s->n_groups] = perf_group_new();
+	return s->group[s->n_groups] ? s->group[s->n_groups++] : NULL;
+}
+
+/* The group that takes the event in: that of its braces, or one of its class; or a new one. */
+static int assign(struct perf_source *s, struct plan *p, struct perf_event *e)
+{
+	const struct event *ev = e->ev;
+	const char *class = class_of(ev);
+	enum perf_way way = perf_way_of(p->options, ev);
+	/* Leaders read one event each: there is nothing that would be read together. */
+	uint32_t braces = way == PERF_BY_READ || way == PERF_BY_PROGRAM ? ev->group : 0;
+	bool tasks = p->options->target != TARGET_SYSTEM && !ev->uncore;
+	bool inherit = tasks && !p->options->per_thread && (ev->inherit < 0 ? !p->options->no_inherit : ev->inherit);
+	struct cpulist cpus = { 0 };
+	struct perf_group *g = NULL;
+	int err = tasks && way == PERF_BY_READ ? 0 : perf_event_cpus(s, p, ev, &cpus);
+
+	if (!err)
+		err = tell_other_cpus(s, p, ev, &cpus);
+
+	for (uint32_t i = 0; i < s->n_groups && !g && !err; i++) {
+		struct perf_group *have = s->group[i];
+
+		if (have->way != way || have->tasks != tasks || have->inherit != inherit ||
+		    have->n >= PERF_GROUP_MAX || have->first_cgroup != e->first_cgroup ||
+		    have->n_cgroups != e->n_cgroups ||
+		    !same_cpus(&have->cpus, &cpus))
+			continue;
+		if (braces ? have->member[0]->ev->group == braces : class && have->class == class)
+			g = have;
+	}
+	if (!g && !err) {
+		g = add_group(s);
+		err = g ? 0 : -ENOMEM;
+		if (g) {
+			g->tasks = tasks;
+			g->inherit = inherit;
+			g->first_cgroup = e->first_cgroup;
+			g->n_cgroups = e->n_cgroups;
+			g->class = class;
+			g->way = way;
+			g->braces = braces;
+			g->weak = braces && ev->mods & EVENT_MOD_WEAK;
+			err = cpulist_copy(&g->cpus, &cpus);
+		}
+	}
+	if (!err)
+		err = perf_group_add(g, e);
+	cpulist_release(&cpus);
+	return err;
+}
+
+/* Takes member k into a group of its own. */
+static int split_off(struct perf_source *s, struct perf_group *g, uint32_t k)
+{
+	struct perf_group *alone = add_group(s);
+	int err = alone ? 0 : -ENOMEM;
+
+	if (!err) {
+		alone->way = g->way;
+		alone->tasks = g->tasks;
+		alone->inherit = g->inherit;
+		alone->first_cgroup = g->first_cgroup;
+		alone->n_cgroups = g->n_cgroups;
+		err = cpulist_copy(&alone->cpus, &g->cpus);
+	}
+	if (!err)
+		err = perf_group_add(alone, g->member[k]);
+	if (!err)
+		perf_group_remove(g, k);
+	return err;
+}
+
+/* The kernel's part was refused: what is shown says so, unless the user chose the name. */
+static int mark_user_only(struct event *ev)
+{
+	bool chosen = ev->named;
+	struct buf shown = BUF_INIT;
+	char *text;
+
+	buf_printf(&shown, "%s%s", ev->display, ev->display[strlen(ev->display) - 1] == '/' ? "u" : ":u");
+	text = buf_detach(&shown);
+	if (!text)
+		return -ENOMEM;
+	if (chosen) {
+		free(text);
+	} else {
+		free(ev->display);
+		ev->display = text;
+	}
+	return event_set_mods(ev, ev->mods | EVENT_MOD_USER);
+}
+
+/* Opens member k beside the leader, or alone if that is refused. */
+static int try_member(const struct root *root, struct perf_group *g, struct perf_event *e, struct perf_place at,
+		      int leader, bool *alone_only, struct error *error)
+{
+	bool excluded = false;
+	bool inherit = g->inherit && g->way == PERF_BY_READ;
+	int fd = perf_event_try(e, inherit, at, leader, &excluded), err;
+
+	*alone_only = false;
+	if (fd < 0 && leader >= 0) {
+		fd = perf_event_try(e, inherit, at, -1, &excluded);
+		*alone_only = fd >= 0;
+	}
+	if (fd < 0)
+		return fd;
+	if (e->filter && ioctl(fd, PERF_EVENT_IOC_SET_FILTER, e->filter)) {
+		err = errno;
+		close(fd);
+		/* Recording more than the filter lets through would be another measurement. */
+		perf_filter_failed(root, e->ev->name, e->filter, err, error);
+		return -ENOTRECOVERABLE;
+	}
+	if (excluded && (err = mark_user_only(e->ev))) {
+		close(fd);
+		return err;
+	}
+	return fd;
+}
+
+/* Ends a try. The kernel takes tens of ms to let go of a tracepoint that nobody else counts, so those are kept until
+ * their rows are open, if that leaves enough descriptors for them. */
+static void hold(struct perf_source *s, const struct perf_group *g, const int *fds, int n)
+{
+	bool slow = n && g->n && g->member[0]->ev->type == PERF_TYPE_TRACEPOINT;
+	bool room = slow && perf_used_nofile() + s->set.n * (perf_rows_places(s, g) + 1) < perf_raise_nofile();
+	int *bigger = room ? realloc(s->held, (s->n_held + n) * sizeof(*bigger)) : NULL;
+
+	if (bigger)
+		s->held = bigger;
+	for (int i = 0; i < n; i++)
+		if (bigger)
+			s->held[s->n_held++] = fds[i];
+		else
+			close(fds[i]);
+}
+
+void perf_held_close(struct perf_source *s)
+{
+	while (s->n_held)
+		close(s->held[--s->n_held]);
+	free(s->held);
+	s->held = NULL;
+}
+
+/* One pass over the members at one place. Members that fail have their error set and leave the group; -EAGAIN
+ * if the group was taken apart and has to be tried again. */
+static int try_group(struct perf_source *s, struct plan *p, struct perf_group *g, struct perf_place at,
+                     struct error *error)
+{
+	static const char group_hint[] =
+	    "put :W behind the } to have the group taken apart: alone the event can be opened";
+	static const char group_hint_watchdog[] =
+	    "put :W behind the } to have the group taken apart, or sysctl kernel.nmi_watchdog=0, which frees a "
+	    "counter of each CPU: alone the event can be opened";
+	int fds[PERF_GROUP_MAX], n_fds = 0, err = 0;
+
+	for (uint32_t k = 0; k < g->n && !err;) {
+		struct perf_event *e = g->member[k];
+		bool alone_only;
+		int fd = try_member(p->root, g, e, at, n_fds ? fds[0] : -1, &alone_only, error);
+
+		if (fd >= 0 && !alone_only && n_fds < PERF_GROUP_MAX) {
+			/* Arm's kernel lets in members as if a leader that stands still needed no counter, and then
+			 * never counts any of them. */
+			if (!n_fds && g->n > 1)
+				ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
+			fds[n_fds++] = fd;
+			k++;
+			continue;
+		}
+		if (fd >= 0)
+			close(fd);
+		if (fd == -ENOTRECOVERABLE || (fd == -ESRCH && !n_fds)) {
+			err = fd;
+		} else if (fd < 0) {
+			e->err = -fd;
+			perf_group_remove(g, k);
+		} else if (g->weak || !g->braces) {
+			/* A weak group is opened whole or not at all. */
+			uint32_t keep = g->weak ? 1 : g->n - 1;
+
+			while (g->n > keep && !err)
+				err = split_off(s, g, g->weak ? g->n - 1 : k);
+			err = err ? err : g->weak ? -EAGAIN : 0;
+		} else {
+			e->err = EINVAL;
+			e->hint = e->ev->core && perf_nmi_watchdog(p->root) ? group_hint_watchdog : group_hint;
+			perf_group_remove(g, k);
+		}
+	}
+	hold(s, g, fds, n_fds);
+	return err;
+}
+
+static int settle(struct perf_source *s, struct plan *p, struct perf_group *g, struct error *error)
+{
+	bool tasks = g->tasks && g->way == PERF_BY_READ;
+	uint32_t places = tasks ? s->n_tasks : (uint32_t)g->cpus.n;
+	int err = -ESRCH;
+
+	for (uint32_t i = 0; i < places && (err == -ESRCH || err == -EAGAIN); i += err == -ESRCH) {
+		struct perf_place at = tasks ? perf_on_task(s->task[i].tid) : perf_on_cpu((int)g->cpus.cpu[i]);
+
+		if (g->n_cgroups && g->way == PERF_BY_READ)
+			at.cgroup = s->cgroup[g->first_cgroup].fd;
+
+		err = try_group(s, p, g, at, error);
+	}
+	if (err != -ESRCH)
+		return err;
+	for (; g->n; perf_group_remove(g, 0)) {
+		g->member[0]->err = g->tasks ? ESRCH : ENODEV;
+		if (!g->tasks)
+			g->member[0]->hint = "other CPUs: none on which it counts is online and recorded";
+	}
+	return 0;
+}
+
+int perf_groups_settle(struct perf_source *s, struct plan *p, struct error *error)
+{
+	uint32_t kept = 0;
+	int err = 0;
+
+	for (size_t i = 0; i < s->set.n && !err; i++)
+		if (!s->event[i].err && s->set.event[i].type != EVENT_TYPE_TOOL)
+			err = assign(s, p, &s->event[i]);
+	/* Groups that are split off while this runs are tried in their turn. */
+	for (uint32_t i = 0; i < s->n_groups && !err; i++)
+		err = settle(s, p, s->group[i], error);
+	if (err == -ENOTRECOVERABLE)
+		return -error->number;
+	for (uint32_t i = 0; i < s->n_groups; i++) {
+		if (s->group[i]->n) {
+			s->group[kept++] = s->group[i];
+			s->group[kept - 1]->number = kept;
+			/* The kernel reads one event faster if it need not put a group together. */
+			if (s->group[kept - 1]->n == 1)
+				s->group[kept - 1]->member[0]->attr.a.read_format &=
+				    ~(uint64_t)PERF_FORMAT_GROUP;
+		} else {
+			perf_group_free(s->group[i]);
+		}
+	}
+	s->n_groups = kept;
+	return err;
+}

@@ -1,0 +1,125 @@
+/* What the files of the perf source share; nobody else includes this. */
+#ifndef RECORD_PERF_SOURCE_H
+#define RECORD_PERF_SOURCE_H
+
+#include "record/perf/perf_bpf.h"
+#include "record/perf/perf_follow.h"
+#include "record/perf/perf_group.h"
+#include "record/perf/perf_pmu.h"
+
+struct perf_task {
+	pid_t pid, tid;
+	uint32_t instance; /* id; 0: began while recording, and is in no definition yet */
+	uint64_t began_ns, ended_ns; /* 0: before the recording; not yet */
+	bool told;         /* that it has ended */
+	bool timed;        /* has a place among those of tool events */
+	int end;           /* descriptor that is readable once it has ended; -1: none */
+};
+
+struct perf_cgroup {
+	char *name;         /* owned; as the hierarchy has it, without the slash before it */
+	int fd;             /* its directory */
+	uint32_t *instance; /* owned; id on each CPU, by CPU number; 0: none yet */
+	uint32_t n_instance;
+	bool gone;
+};
+
+struct perf_tool;
+
+struct perf_source {
+	struct perf_pmus pmus;
+	struct event_set set;
+	struct perf_event *event;  /* owned; of each of set.event */
+	struct perf_group **group; /* owned */
+	uint32_t n_groups;
+	struct perf_task *task; /* owned; what is followed in place of CPUs */
+	uint32_t n_tasks;
+	struct perf_cgroup *cgroup; /* owned */
+	uint32_t n_cgroups;
+	char *hierarchy; /* owned; where cgroups are, or NULL */
+	struct perf_tool *tool; /* owned, or NULL */
+	struct perf_bpf *bpf;   /* owned, or NULL */
+	struct perf_follow follow;
+	int ends; /* epoll of the tasks' `end`; -1: nobody is watched by it */
+	uint64_t since_ticks; /* since boot, in ticks of the clock: when following began */
+	int *held; /* owned; descriptors that are closed when the rows are open */
+	uint32_t n_held;
+	uint32_t n_missed; /* tasks that had ended before they could be followed */
+	uint32_t n_lost;   /* times that records of tasks were lost */
+	bool on; /* counting, as far as enable() was told */
+	bool chosen; /* --control has named events while all stood still: the next enable() is about them */
+	bool from_exec; /* counting since the exec of the command: nobody told */
+};
+
+/* Reads options->events and `sets` (see perf_sets_text()), or the default list, into set and event[]. -errno
+ * for a text that is wrong. */
+int perf_events_read(struct perf_source *s, struct plan *p, const char *sets, struct error *e);
+/* Appends the events of a text as if -e had named them. */
+int perf_events_add(struct perf_source *s, struct plan *p, const char *text, struct error *e);
+/* The events of -M, and what was asked for into the header. -ENOENT names what there is in its place. */
+int perf_metrics_read(struct perf_source *s, struct plan *p, struct error *e);
+/* The events that --transaction, --topdown and --smi-cost stand for, as text. -ENODEV and -EINVAL say what this
+ * machine lacks, for --cputype and --pmu-filter too. */
+int perf_sets_text(const struct perf_source *s, const struct plan *p, struct buf *out, struct error *e);
+/* Puts the events into groups, and tries each on its first CPU or task: what cannot be opened gets an error,
+ * what cannot be opened together is taken apart. */
+int perf_groups_settle(struct perf_source *s, struct plan *p, struct error *e);
+/* Ends what perf_groups_settle() has kept open. */
+void perf_held_close(struct perf_source *s);
+/* Adds the instances of what is followed, if that is not CPUs. */
+int perf_tasks_add(struct perf_source *s, struct plan *p, struct error *e);
+/* An instance for each task that has none yet. 0 or -errno. */
+int perf_task_define(struct perf_source *s, struct plan *p, struct perf_task *t, uint32_t number);
+/* -p and -t, unless new tasks are followed: watches for the end of each, where the kernel lets it. */
+void perf_tasks_watch(struct perf_source *s, const struct plan *p);
+/* True if any has ended, for perf_tasks_look() to tell. */
+bool perf_tasks_notice(struct perf_source *s);
+void perf_tasks_release(struct perf_source *s);
+/* Looks which tasks of -p and -t have ended. 0 or -errno. */
+int perf_tasks_look(struct perf_source *s, struct plan *p);
+
+/* --per-thread: watches for new tasks; does nothing otherwise. 0 or -errno. */
+int perf_threads_begin(struct perf_source *s, struct plan *p, struct error *e);
+/* Reads what has happened: opens events for new tasks. True if perf_threads_update() has something to do. */
+bool perf_threads_notice(struct perf_source *s, struct plan *p);
+/* While nothing is read: gives new tasks their place in the recording, and takes it from those that have ended. */
+int perf_threads_update(struct perf_source *s, struct plan *p);
+/* A CPU has come online: what begins there is followed, too. perf_threads_update() is to be called after it. */
+int perf_threads_cpu(struct perf_source *s, struct plan *p, uint32_t cpu);
+/* Parent and time of beginning, in ticks since boot, from the text of /proc/PID/stat. False for another text. */
+bool perf_task_origin(const char *text, pid_t *parent, uint64_t *began_ticks);
+/* -r: the tasks of the run before are no more, but for the first, which is the next command. */
+int perf_threads_restart(struct perf_source *s, struct plan *p, struct error *e);
+
+/* Says what is wrong with the filter of the tracepoint SYSTEM:NAME, for which the kernel gave this positive errno.
+ * Returns -number. */
+int perf_filter_failed(const struct root *root, const char *event, const char *filter, int number, struct error *e);
+
+struct perf_start perf_start_of(const struct perf_source *s, const struct plan *p, const struct perf_group *g);
+/* Rows of a group: tasks, CPUs, or every CPU of one cgroup after the other. */
+uint32_t perf_rows_places(const struct perf_source *s, const struct perf_group *g);
+/* Opens all of them. 0 or -errno. */
+int perf_rows_open(struct perf_source *s, struct plan *p, struct perf_group *g);
+/* One column group for rows that are not in one yet. */
+int perf_rows_add(struct plan *p, struct perf_group *g, struct perf_row **rows, uint32_t n);
+/* The CPU has gone or come: for one group and one of its cgroups, if it has any. */
+int perf_rows_update(struct perf_source *s, struct plan *p, struct perf_group *g, uint32_t cgroup, uint32_t cpu,
+		     bool online);
+/* Opens anew what has stood still since its CPU was offline, for less time than anybody looked. 0 or -errno. */
+int perf_rows_revive(struct perf_source *s, struct plan *p);
+
+/* Opens the cgroups of -G and --for-each-cgroup, and gives them to the events; end[i]: how many events the texts of
+ * -e up to the i-th have brought. */
+int perf_cgroups_read(struct perf_source *s, struct plan *p, const size_t *end, struct error *e);
+/* Instance of a cgroup on a CPU, added if it is new. Id > 0 or -errno. */
+int64_t perf_cgroup_instance(struct perf_source *s, struct plan *p, uint32_t cgroup, uint32_t cpu);
+/* Looks which cgroups have been removed since, and says so. 0 or -errno. */
+int perf_cgroups_look(struct perf_source *s, struct plan *p);
+void perf_cgroups_release(struct perf_source *s);
+/* Adds a counter for every event that was opened or asked for, and a note for what was refused. */
+int perf_counters_add(struct perf_source *s, struct plan *p);
+/* CPUs that the event is to be opened on, of those that are recorded. */
+int perf_event_cpus(const struct perf_source *s, const struct plan *p, const struct event *ev,
+                    struct cpulist *cpus);
+
+#endif

@@ -1,0 +1,319 @@
+/* --per-thread: a row for each task, also for those that begin while it is recorded. */
+#include <errno.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "record/host/clocks.h"
+#include "record/perf/perf_source.h"
+#include "record/perf/perf_tool.h"
+
+struct noticed {
+	struct perf_source *s;
+	struct plan *p;
+	bool lost;
+};
+
+static struct perf_task *find_task(struct perf_source *s, pid_t tid)
+{
+	/* The newest of that number. */
+	for (uint32_t i = s->n_tasks; i-- > 0;)
+		if (s->task[i].tid == tid)
+			return &s->task[i];
+	return NULL;
+}
+
+/* Rows in all groups; they get their instance later. -errno if it has none anywhere. */
+static int open_rows(struct perf_source *s, pid_t tid)
+{
+	struct perf_start start = { .on = s->on || s->from_exec };
+	int result = -ENOENT;
+
+	for (uint32_t i = 0; i < s->n_groups; i++) {
+		struct perf_row *row = s->group[i]->tasks ? perf_row_new(s->group[i], perf_on_task(tid), 0) : NULL;
+		int err = row ? perf_row_open(row, start) : 0;
+
+		if (!row)
+			continue;
+		row->fresh = true;
+		if (err)
+			row->unit.release(&row->unit);
+		if (!err || result)
+			result = err;
+	}
+	return result;
+}
+
+static void begin_task(struct noticed *n, pid_t pid, pid_t tid, uint64_t time_ns)
+{
+	struct perf_source *s = n->s;
+	struct perf_task *t = find_task(s, tid), *bigger;
+
+	if (t && !t->ended_ns)
+		return;
+	bigger = realloc(s->task, (s->n_tasks + 1) * sizeof(*bigger));
+	if (bigger)
+		s->task = bigger;
+	if (!bigger || open_rows(s, tid)) {
+		s->n_missed++;
+		return;
+	}
+	bigger[s->n_tasks++] = (struct perf_task){ .pid = pid, .tid = tid, .began_ns = time_ns, .end = -1 };
+}
+
+static void began(void *arg, pid_t pid, pid_t tid, pid_t parent, uint64_t time_ns)
+{
+	begin_task(arg, pid, tid, time_ns);
+}
+
+static void ended(void *arg, pid_t tid, uint64_t time_ns)
+{
+	struct noticed *n = arg;
+	struct perf_task *t = find_task(n->s, tid);
+
+	/* The end of the command is an event of its own, and -r lets it begin again. */
+	if (t && !t->ended_ns && tid != n->p->child)
+		t->ended_ns = time_ns;
+}
+
+static void lost(void *arg)
+{
+	((struct noticed *)arg)->lost = true;
+}
+
+/* Every thread of a process that is not known yet. */
+static void begin_process(struct noticed *n, pid_t pid)
+{
+	char **names;
+	int count = root_list(n->p->root, &names, "/proc/%d/task", (int)pid);
+
+	for (int k = 0; k < count; k++)
+		begin_task(n, pid, (pid_t)strtol(names[k], NULL, 10), clocks_monotonic());
+	if (count >= 0)
+		root_list_free(names, count);
+}
+
+static bool follows_all(const struct plan *p)
+{
+	return p->options->target == TARGET_TASKS && !p->options->pids && !p->options->tids;
+}
+
+/* Is it the child of a task that is followed, and has begun since? Who was there before was not asked for. */
+static bool is_descendant(struct noticed *n, pid_t pid)
+{
+	char text[2048];
+	pid_t parent;
+	uint64_t began;
+
+	return !root_line(n->p->root, text, sizeof(text), "/proc/%d/stat", (int)pid) &&
+	       perf_task_origin(text, &parent, &began) && began >= n->s->since_ticks && find_task(n->s, parent);
+}
+
+/* Looks for itself, where records were lost or could not be written: on a CPU that has just come, for one. */
+static void look_again(struct noticed *n)
+{
+	uint32_t known;
+
+	for (uint32_t i = 0; i < n->s->n_tasks; i++) {
+		const struct perf_task *t = &n->s->task[i];
+
+		if (!t->ended_ns && !root_exists(n->p->root, "/proc/%d", (int)t->tid))
+			ended(n, t->tid, clocks_monotonic());
+	}
+	/* The children of what is found are looked for in the next round. */
+	do {
+		char **names;
+		int count = root_list(n->p->root, &names, "/proc");
+
+		known = n->s->n_tasks;
+		for (int i = 0; i < count; i++) {
+			pid_t pid = names[i][0] < '0' || names[i][0] > '9' ? 0 : (pid_t)strtol(names[i], NULL, 10);
+			const struct perf_task *t = pid ? find_task(n->s, pid) : NULL;
+
+			if (pid && (follows_all(n->p) || (t && t->pid == t->tid && !t->ended_ns) ||
+				    is_descendant(n, pid)))
+				begin_process(n, pid);
+		}
+		if (count >= 0)
+			root_list_free(names, count);
+	} while (n->s->n_tasks > known);
+}
+
+/* Those that can begin others; NULL without memory. */
+static pid_t *live_tasks(const struct perf_source *s, const struct plan *p, uint32_t *n)
+{
+	pid_t *tid = calloc(s->n_tasks + 1, sizeof(*tid));
+
+	*n = 0;
+	for (uint32_t i = 0; i < s->n_tasks && tid && !follows_all(p); i++)
+		if (!s->task[i].ended_ns)
+			tid[(*n)++] = s->task[i].tid;
+	return tid;
+}
+
+static int watch(struct perf_source *s, struct plan *p)
+{
+	struct cpulist present = { 0 };
+	struct timespec boot;
+	uint32_t n;
+	pid_t *tid = live_tasks(s, p, &n);
+	int err = tid ? root_cpulist(p->root, &present, "/sys/devices/system/cpu/present") : -ENOMEM;
+
+	clock_gettime(CLOCK_BOOTTIME, &boot);
+	s->since_ticks = (uint64_t)boot.tv_sec * (uint64_t)sysconf(_SC_CLK_TCK) +
+			 (uint64_t)boot.tv_nsec * (uint64_t)sysconf(_SC_CLK_TCK) / 1000000000;
+	if (!err && (n || follows_all(p)))
+		err = perf_follow_begin(&s->follow, tid, n, &present);
+	cpulist_release(&present);
+	free(tid);
+	return err;
+}
+
+int perf_threads_begin(struct perf_source *s, struct plan *p, struct error *e)
+{
+	char hint[300];
+	int err;
+
+	s->follow.epoll = -1;
+	if (!p->options->per_thread || p->options->no_inherit || !s->n_groups)
+		return 0;
+	err = watch(s, p);
+	/* Those that are there can be counted even so. */
+	return err ? plan_refused(p, perf_reason(err), perf_hint(err, NULL, p, hint, sizeof(hint)),
+				  "--per-thread: new tasks cannot be followed") : 0;
+}
+
+static struct perf_follow_ops into(struct noticed *n)
+{
+	return (struct perf_follow_ops){ .began = began, .ended = ended, .lost = lost, .arg = n };
+}
+
+int perf_threads_cpu(struct perf_source *s, struct plan *p, uint32_t cpu)
+{
+	struct noticed n = { .s = s, .p = p };
+	struct perf_follow_ops ops = into(&n);
+	uint32_t n_tids;
+	pid_t *tid;
+	int err;
+
+	if (s->follow.epoll < 0)
+		return 0;
+	tid = live_tasks(s, p, &n_tids);
+	err = tid ? 0 : -ENOMEM;
+	if (!err && (n_tids || follows_all(p)))
+		err = perf_follow_cpu(&s->follow, tid, n_tids, cpu, &ops);
+	free(tid);
+	if (err)
+		err = plan_refused(p, perf_reason(err), NULL, "--per-thread: new tasks on CPU %u cannot be followed",
+				   cpu);
+	look_again(&n);
+	return err;
+}
+
+bool perf_threads_notice(struct perf_source *s, struct plan *p)
+{
+	struct noticed n = { .s = s, .p = p };
+	struct perf_follow_ops ops = into(&n);
+	bool work = false;
+
+	if (s->follow.epoll < 0)
+		return false;
+	perf_follow_read(&s->follow, &ops);
+	if (n.lost) {
+		s->n_lost++;
+		look_again(&n);
+	}
+	for (uint32_t i = 0; i < s->n_tasks && !work; i++)
+		work = !s->task[i].instance || (s->task[i].ended_ns && !s->task[i].told);
+	return work;
+}
+
+static int define_new(struct perf_source *s, struct plan *p)
+{
+	int err = 0;
+
+	for (uint32_t i = 0; i < s->n_tasks && !err; i++) {
+		if (s->task[i].instance)
+			continue;
+		err = perf_task_define(s, p, &s->task[i], i + 1);
+		for (uint32_t g = 0; g < s->n_groups && !err; g++)
+			for (uint32_t k = 0; k < s->group[g]->n_rows; k++)
+				if (!s->group[g]->row[k]->instance && s->group[g]->row[k]->at.pid == s->task[i].tid)
+					s->group[g]->row[k]->instance = s->task[i].instance;
+	}
+	return err;
+}
+
+static int place_rows(struct plan *p, struct perf_group *g)
+{
+	struct perf_row **rows = calloc(g->n_rows + 1, sizeof(*rows));
+	uint32_t n = 0;
+	int err;
+
+	if (!rows)
+		return -ENOMEM;
+	for (uint32_t k = 0; k < g->n_rows; k++)
+		if (!g->row[k]->unit.group)
+			rows[n++] = g->row[k];
+	err = perf_rows_add(p, g, rows, n);
+	free(rows);
+	return err;
+}
+
+/* Units of tasks that have been read after their end. */
+static void drop_ended(struct plan *p)
+{
+	struct unit **at = &p->units;
+
+	while (*at) {
+		struct unit *u = *at;
+		const struct perf_row *row = perf_row_of(u);
+
+		if (row && row->at.cpu < 0 && row->end == PERF_ENDED) {
+			*at = u->next;
+			u->release(u);
+		} else {
+			at = &u->next;
+		}
+	}
+	p->units_end = at;
+}
+
+int perf_threads_update(struct perf_source *s, struct plan *p)
+{
+	int err;
+
+	if (!p->options->per_thread)
+		return 0;
+	drop_ended(p);
+	err = define_new(s, p);
+	for (uint32_t i = 0; i < s->n_groups && !err; i++)
+		if (s->group[i]->tasks)
+			err = place_rows(p, s->group[i]);
+	for (uint32_t i = 0; i < s->n_tasks && !err; i++) {
+		struct perf_task *t = &s->task[i];
+
+		if (!t->ended_ns || t->told)
+			continue;
+		t->told = true;
+		for (uint32_t g = 0; g < s->n_groups; g++)
+			for (uint32_t k = 0; k < s->group[g]->n_rows && s->group[g]->tasks; k++)
+				if (s->group[g]->row[k]->instance == t->instance)
+					s->group[g]->row[k]->end = PERF_ENDING;
+		err = plan_gone(p, t->instance, t->ended_ns);
+	}
+	return err ? err : perf_tool_threads(s, p);
+}
+
+int perf_threads_restart(struct perf_source *s, struct plan *p, struct error *e)
+{
+	uint64_t now = clocks_monotonic();
+
+	if (!p->options->per_thread)
+		return 0;
+	for (uint32_t i = 1; i < s->n_tasks; i++)
+		if (!s->task[i].ended_ns)
+			s->task[i].ended_ns = now;
+	perf_follow_end(&s->follow);
+	return perf_threads_begin(s, p, e);
+}

@@ -1,0 +1,425 @@
+#include "record/perf/perf_tool.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "record/host/clocks.h"
+
+#define TASK_STAT_MAX 2048
+
+struct tool_place {
+	int fd;       /* stat file of a task; -1: none */
+	uint32_t cpu; /* of /proc/stat; PM_NONE: a task */
+	uint32_t instance; /* id */
+	bool fresh; /* a task that began while recording, and has not been read yet: it had used nothing */
+	bool gone;  /* cannot be read any more */
+};
+
+/* Shared by the source and its units, which may be released in any order. */
+struct perf_tool {
+	unsigned refs;
+	uint64_t tick_ns;
+	uint64_t value[EVENT_TOOL_TARGET_CPU + 1]; /* of the events that have one */
+	bool known[EVENT_TOOL_TARGET_CPU + 1];
+	struct tool_place *place; /* owned */
+	uint32_t n_places;
+	int stat;    /* /proc/stat; -1: none */
+	char *text;  /* owned */
+	size_t size; /* of text */
+	bool command, children;
+	uint64_t before[2]; /* rusage of the children when the command was seen last, ns */
+};
+
+struct tool_unit {
+	struct unit unit;
+	struct perf_tool *tool;
+	uint32_t first, n_places; /* of the tool's, for times */
+	uint32_t n;
+	enum event_tool what[];
+};
+
+/* ---- times ---- */
+
+static void rusage_ns(uint64_t ns[2])
+{
+	struct rusage u = { 0 };
+
+	getrusage(RUSAGE_CHILDREN, &u);
+	ns[0] = (uint64_t)u.ru_utime.tv_sec * 1000000000 + (uint64_t)u.ru_utime.tv_usec * 1000;
+	ns[1] = (uint64_t)u.ru_stime.tv_sec * 1000000000 + (uint64_t)u.ru_stime.tv_usec * 1000;
+}
+
+/* Reads the file again from its start. */
+static bool reread(struct perf_tool *t, int fd)
+{
+	ssize_t n = fd < 0 ? -1 : pread(fd, t->text, t->size - 1, 0);
+
+	t->text[n > 0 ? n : 0] = '\0';
+	return n > 0;
+}
+
+static uint16_t place_times(struct perf_tool *t, struct tool_place *at, uint64_t ns[2])
+{
+	uint64_t now[2];
+
+	if (at->fresh) {
+		at->fresh = false;
+		return PM_OK;
+	}
+	/* Before the look: if the command is there after it, nothing of it is in this. */
+	if (t->command)
+		rusage_ns(now);
+	if (at->cpu != PM_NONE) {
+		if (!perf_tool_cpu_times(t->text, at->cpu, ns))
+			return PM_REASON_OFFLINE;
+	} else if (!at->gone && reread(t, at->fd)) {
+		if (t->command)
+			memcpy(t->before, now, sizeof(now));
+		if (!perf_tool_task_times(t->text, t->children, ns))
+			return PM_REASON_FORMAT;
+	} else if (t->command) {
+		rusage_ns(now);
+		ns[0] = now[0] - t->before[0];
+		ns[1] = now[1] - t->before[1];
+		return PM_OK;
+	} else {
+		at->gone = true;
+		return PM_REASON_GONE;
+	}
+	ns[0] *= t->tick_ns;
+	ns[1] *= t->tick_ns;
+	return PM_OK;
+}
+
+/* ---- units ---- */
+
+static void set_times(struct cells *c)
+{
+	/* They run whenever they are read. */
+	uint64_t now = clocks_monotonic();
+
+	if (c->enabled)
+		*c->enabled = now;
+	if (c->running)
+		*c->running = now;
+}
+
+static int read_values(struct unit *u, struct cells *c)
+{
+	struct tool_unit *t = (struct tool_unit *)u;
+
+	set_times(c);
+	for (uint32_t k = 0; k < t->n; k++) {
+		if (t->what[k] == EVENT_TOOL_DURATION_TIME)
+			cells_set(c, k, clocks_monotonic());
+		else if (t->tool->known[t->what[k]])
+			cells_set(c, k, t->tool->value[t->what[k]]);
+		else
+			cells_fail(c, k, PM_REASON_NOT_SUPPORTED);
+	}
+	return 0;
+}
+
+static int read_times(struct unit *u, struct cells *c)
+{
+	struct tool_unit *t = (struct tool_unit *)u;
+	struct perf_tool *tool = t->tool;
+
+	set_times(c);
+	if (tool->stat >= 0 && !reread(tool, tool->stat)) {
+		cells_fail_all(c, PM_REASON_FORMAT);
+		return 0;
+	}
+	for (uint32_t i = 0; i < t->n_places; i++) {
+		uint64_t ns[2] = { 0 };
+		uint16_t reason = place_times(tool, &tool->place[t->first + i], ns);
+
+		for (uint32_t k = 0; k < t->n; k++) {
+			uint32_t cell = k * t->n_places + i;
+
+			if (reason)
+				cells_fail(c, cell, reason);
+			else
+				cells_set(c, cell, ns[t->what[k] == EVENT_TOOL_SYSTEM_TIME]);
+		}
+	}
+	return 0;
+}
+
+void perf_tool_release(struct perf_tool *t)
+{
+	if (!t || --t->refs)
+		return;
+	for (uint32_t i = 0; i < t->n_places; i++)
+		if (t->place[i].fd >= 0)
+			close(t->place[i].fd);
+	if (t->stat >= 0)
+		close(t->stat);
+	free(t->place);
+	free(t->text);
+	free(t);
+}
+
+static void unit_release(struct unit *u)
+{
+	struct tool_unit *t = (struct tool_unit *)u;
+
+	perf_tool_release(t->tool);
+	free(t);
+}
+
+/* ---- planning ---- */
+
+static bool is_time(enum event_tool what)
+{
+	return what == EVENT_TOOL_USER_TIME || what == EVENT_TOOL_SYSTEM_TIME;
+}
+
+static bool is_tool(const struct perf_event *e)
+{
+	return e->ev->type == EVENT_TYPE_TOOL;
+}
+
+void perf_tool_check(struct perf_source *s, const struct plan *p)
+{
+	uint64_t value;
+
+	for (size_t i = 0; i < s->set.n; i++) {
+		struct perf_event *e = &s->event[i];
+		enum event_tool what = (enum event_tool)s->set.event[i].config[0];
+
+		if (e->err || !is_tool(e) || what == EVENT_TOOL_DURATION_TIME || is_time(what))
+			continue;
+		if (!perf_tool_value(p, what, &value)) {
+			e->err = EOPNOTSUPP;
+			e->hint = "";
+		}
+	}
+}
+
+static void read_machine(struct perf_tool *t, const struct plan *p)
+{
+	for (int i = 1; i <= EVENT_TOOL_TARGET_CPU; i++)
+		t->known[i] = perf_tool_value(p, (enum event_tool)i, &t->value[i]);
+}
+
+static struct tool_place *add_place(struct perf_tool *t, uint32_t instance)
+{
+	struct tool_place *bigger = realloc(t->place, (t->n_places + 1) * sizeof(*bigger));
+
+	if (!bigger)
+		return NULL;
+	t->place = bigger;
+	bigger[t->n_places] = (struct tool_place){ .fd = -1, .cpu = PM_NONE, .instance = instance };
+	return &bigger[t->n_places++];
+}
+
+static int open_cpu(struct perf_tool *t, struct plan *p, uint32_t cpu)
+{
+	int64_t id = plan_cpu_instance(p, cpu);
+	struct tool_place *at = id < 0 ? NULL : add_place(t, (uint32_t)id);
+
+	if (!at)
+		return id < 0 ? (int)id : -ENOMEM;
+	at->cpu = cpu;
+	return 0;
+}
+
+/* With --per-thread, and where threads were named, each has its own place. Processes have one otherwise, at their
+ * first thread, which knows what the others have used. */
+static bool of_processes(const struct plan *p)
+{
+	return !p->options->per_thread && !p->options->tids;
+}
+
+static int open_task(struct perf_tool *t, const struct plan *p, struct perf_task *task)
+{
+	bool whole = of_processes(p);
+	struct tool_place *at;
+
+	if (!task->instance || (whole && task->tid != task->pid))
+		return 0;
+	at = add_place(t, task->instance);
+	if (!at)
+		return -ENOMEM;
+	task->timed = true;
+	at->fresh = task->began_ns;
+	at->fd = whole ? root_open(p->root, "/proc/%d/stat", (int)task->pid)
+		       : root_open(p->root, "/proc/%d/task/%d/stat", (int)task->tid, (int)task->tid);
+	return 0;
+}
+
+static int open_places(struct perf_tool *t, struct perf_source *s, struct plan *p)
+{
+	bool tasks = p->options->target != TARGET_SYSTEM;
+	int err = 0;
+
+	/* A line of a CPU has ten numbers; the other lines of the file come after them. */
+	t->size = tasks ? TASK_STAT_MAX : 4096 + 256 * (size_t)p->model->topology.n;
+	t->text = malloc(t->size);
+	if (!t->text)
+		return -ENOMEM;
+	if (!tasks)
+		t->stat = root_open(p->root, "/proc/stat");
+	for (size_t i = 0; i < p->cpus.n && !tasks && !err; i++)
+		err = open_cpu(t, p, p->cpus.cpu[i]);
+	t->command = of_processes(p) && p->options->target == TARGET_COMMAND;
+	t->children = of_processes(p) && !p->options->no_inherit;
+	if (t->command)
+		rusage_ns(t->before);
+	for (uint32_t i = 0; i < s->n_tasks && tasks && !err; i++)
+		err = open_task(t, p, &s->task[i]);
+	return err;
+}
+
+/* One group and unit for the times at all places from `first` on, or for all other events. */
+static int add_unit(struct perf_source *s, struct plan *p, bool times, uint32_t first)
+{
+	struct pm_group g = { .source = "perf", .flags = PM_GROUP_SHARED_TIME | PM_GROUP_PERF_TIMES };
+	struct tool_unit *u = calloc(1, sizeof(*u) + s->set.n * sizeof(u->what[0]));
+	uint32_t places = times ? s->tool->n_places - first : 1;
+	int64_t id = 0;
+
+	g.counter = calloc(s->set.n, sizeof(*g.counter));
+	g.instance = calloc(places + 1, sizeof(*g.instance));
+	if (!u || !g.counter || !g.instance)
+		id = -ENOMEM;
+	for (size_t i = 0; i < s->set.n && !id; i++) {
+		const struct perf_event *e = &s->event[i];
+		enum event_tool what = (enum event_tool)s->set.event[i].config[0];
+
+		if (e->err || !e->counter || !is_tool(e) || is_time(what) != times)
+			continue;
+		u->what[u->n++] = what;
+		g.counter[g.n_counters++] = e->counter;
+	}
+	for (uint32_t i = 0; i < places && !id; i++)
+		g.instance[g.n_instances++] = times ? s->tool->place[first + i].instance : p->system_instance;
+	if (!id && g.n_counters && places)
+		id = pm_model_add_group(p->model, &g);
+	if (id > 0) {
+		u->unit = (struct unit){ .read = times ? read_times : read_values,
+					 .release = unit_release,
+					 .group = (uint32_t)id,
+					 .cpu = PM_NONE };
+		u->tool = s->tool;
+		u->first = first;
+		u->n_places = places;
+		s->tool->refs++;
+		plan_add_unit(p, &u->unit);
+	} else {
+		free(u);
+	}
+	free(g.counter);
+	free(g.instance);
+	return id < 0 ? (int)id : 0;
+}
+
+/* ---- what changes while it is recorded ---- */
+
+int perf_tool_cpu(struct perf_source *s, struct plan *p, uint32_t cpu, bool online)
+{
+	struct perf_tool *t = s->tool;
+	size_t size = 4096 + 256 * (size_t)p->model->topology.n;
+	int err;
+
+	if (!t)
+		return 0;
+	read_machine(t, p);
+	if (!online || t->stat < 0 || !plan_wants_cpu(p, cpu))
+		return 0;
+	for (uint32_t i = 0; i < t->n_places; i++)
+		if (t->place[i].cpu == cpu)
+			return 0;
+	if (size > t->size) {
+		char *bigger = realloc(t->text, size);
+
+		if (!bigger)
+			return -ENOMEM;
+		t->text = bigger;
+		t->size = size;
+	}
+	err = open_cpu(t, p, cpu);
+	return err ? err : add_unit(s, p, true, t->n_places - 1);
+}
+
+/* Units whose tasks have all ended, and have been read as such. */
+static void drop_ended(struct plan *p)
+{
+	struct unit **at = &p->units;
+
+	while (*at) {
+		struct unit *u = *at;
+		const struct tool_unit *t = (struct tool_unit *)u;
+		bool over = u->read == read_times;
+
+		for (uint32_t i = 0; over && i < t->n_places; i++)
+			over = t->tool->place[t->first + i].gone;
+		if (over) {
+			*at = u->next;
+			u->release(u);
+		} else {
+			at = &u->next;
+		}
+	}
+	p->units_end = at;
+}
+
+int perf_tool_threads(struct perf_source *s, struct plan *p)
+{
+	uint32_t first;
+	int err = 0;
+
+	if (!s->tool)
+		return 0;
+	first = s->tool->n_places;
+	for (uint32_t i = 0; i < first; i++)
+		if (s->tool->place[i].gone && s->tool->place[i].fd >= 0) {
+			close(s->tool->place[i].fd);
+			s->tool->place[i].fd = -1;
+		}
+	drop_ended(p);
+	for (uint32_t i = 0; i < s->n_tasks && !err; i++)
+		if (!s->task[i].told && !s->task[i].timed)
+			err = open_task(s->tool, p, &s->task[i]);
+	return err || first == s->tool->n_places ? err : add_unit(s, p, true, first);
+}
+
+void perf_tool_restart(struct perf_tool *t, const struct plan *p)
+{
+	if (!t || !t->n_places || t->place[0].cpu != PM_NONE)
+		return;
+	/* What the command before had begun is over with it. */
+	for (uint32_t i = 1; i < t->n_places; i++)
+		t->place[i].gone = true;
+	if (t->place[0].fd >= 0)
+		close(t->place[0].fd);
+	t->place[0].fd = root_open(p->root, "/proc/%d/stat", (int)p->child);
+	t->place[0].gone = false;
+	rusage_ns(t->before);
+}
+
+int perf_tool_plan(struct perf_source *s, struct plan *p)
+{
+	bool any = false;
+	int err;
+
+	for (size_t i = 0; i < s->set.n; i++)
+		any = any || is_tool(&s->event[i]);
+	if (!any)
+		return 0;
+	s->tool = calloc(1, sizeof(*s->tool));
+	if (!s->tool)
+		return -ENOMEM;
+	*s->tool = (struct perf_tool){
+		.refs = 1, .stat = -1, .tick_ns = 1000000000 / (uint64_t)sysconf(_SC_CLK_TCK),
+	};
+	read_machine(s->tool, p);
+	err = open_places(s->tool, s, p);
+	if (!err)
+		err = add_unit(s, p, false, 0);
+	return err ? err : add_unit(s, p, true, 0);
+}

@@ -1,0 +1,34 @@
+/*
+ * Events of the PMU "tool": what pmrec counts itself, recorded beside the kernel's events so that a replay needs
+ * nothing else. duration_time is CLOCK_MONOTONIC. user_time and system_time come from /proc/stat (with what ran
+ * niced) where CPUs are counted, from the stat file of each process or, where threads are what is counted, each
+ * thread in /proc otherwise. Those of a process include its children that have ended; those of a command are its
+ * rusage after its end. All others are read from the topology and stay as they are until a CPU comes or goes.
+ */
+#ifndef RECORD_PERF_TOOL_H
+#define RECORD_PERF_TOOL_H
+
+#include "record/perf/perf_source.h"
+
+/* Sets the error of tool events that this machine cannot answer. */
+void perf_tool_check(struct perf_source *s, const struct plan *p);
+/* Adds the column groups and units of the others, whose counters are there already. 0 or -errno. */
+int perf_tool_plan(struct perf_source *s, struct plan *p);
+/* A CPU has come or gone: the values of the machine are read again, and the times of one that was never there get a
+ * place. 0 or -errno. */
+int perf_tool_cpu(struct perf_source *s, struct plan *p, uint32_t cpu, bool online);
+/* --per-thread: gives the times of new tasks their place, and takes it from those that have ended. 0 or -errno. */
+int perf_tool_threads(struct perf_source *s, struct plan *p);
+/* p->child is another process than before, and what that had begun is no more. */
+void perf_tool_restart(struct perf_tool *t, const struct plan *p);
+void perf_tool_release(struct perf_tool *t);
+
+/* user and system time of the text of a /proc/PID/stat file, in ticks; with `children`, also of those that ended.
+ * False for another text. */
+bool perf_tool_task_times(const char *text, bool children, uint64_t ticks[2]);
+/* The same of one CPU of /proc/stat. False if it is not there. */
+bool perf_tool_cpu_times(const char *text, uint32_t cpu, uint64_t ticks[2]);
+/* Value of an event that has one for the whole machine. False: not known here. */
+bool perf_tool_value(const struct plan *p, enum event_tool what, uint64_t *value);
+
+#endif

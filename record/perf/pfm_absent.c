@@ -1,0 +1,11 @@
+/* In the place of pfm.c where libpfm4 is not there. */
+#include <errno.h>
+
+#include "record/perf/pfm.h"
+
+int pfm_events_text(const char *list, struct buf *out, struct error *e)
+{
+	return error_set(e, ENOTSUP,
+			 "--pfm-events: this pmrec was built without libpfm4; install libpfm4-dev and build "
+			 "it again, or give codes with -e cpu/event=...,umask=.../");
+}

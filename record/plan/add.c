@@ -1,0 +1,253 @@
+#include "record/plan/add.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/options.h"
+#include "common/parse.h"
+
+static const char *const scopes[] = { "cpu", "core", "package" };
+static const char *const formats[] = { "delta", "raw", "percent", "average" };
+static const char *const types[] = { "cycles", "seconds", "usec" };
+static const char *const telemetry_types[] = { "raw", "txtal_time", "tcore_clock" };
+static const char *const words[] = { "cpu", "core", "package", "u32", "u64", "raw", "delta", "percent", "average",
+				     "cycles", "seconds", "usec", NULL };
+
+#define N(array) ((int)(sizeof(array) / sizeof((array)[0])))
+
+const char *add_scope_name(enum add_scope scope)
+{
+	return scopes[scope];
+}
+
+const char *add_format_name(enum add_format format)
+{
+	return formats[format];
+}
+
+static int index_of(const char *const *list, int n, const char *word)
+{
+	for (int i = 0; i < n; i++)
+		if (!strcmp(list[i], word))
+			return i;
+	return -1;
+}
+
+static int set_name(struct add *a, const char *word, struct error *e)
+{
+	if (a->name[0])
+		return error_set(e, EINVAL, "two names, '%.40s' and '%.40s'", a->name, word);
+	if (!*word || strlen(word) >= sizeof(a->name))
+		return error_set(e, EINVAL, "a name has 1 to %d characters", ADD_NAME_MAX - 1);
+	for (const char *c = word; *c; c++)
+		if ((unsigned char)*c <= ' ' || *c == 0x7f)
+			return error_set(e, EINVAL, "the name '%.40s' has a blank in it", word);
+	strcpy(a->name, word);
+	return 0;
+}
+
+static int set_location(struct add *a, enum add_location location, const char *text, struct error *e)
+{
+	if (a->location != ADD_NOWHERE)
+		return error_set(e, EINVAL, "two locations; every counter has its own --add");
+	a->location = location;
+	a->text = text ? strdup(text) : NULL;
+	return text && !a->text ? error_sys(e, ENOMEM, "--add") : 0;
+}
+
+static int take_msr(struct add *a, const char *word, struct error *e)
+{
+	uint64_t address;
+
+	if (parse_u64(word + 3, &address) || address > UINT32_MAX)
+		return error_set(e, EINVAL, "'%.40s' is no register; msr0x199 or msr409 would be", word);
+	a->address = (uint32_t)address;
+	return set_location(a, ADD_MSR, NULL, e);
+}
+
+static int take_perf(struct add *a, const char *word, struct error *e)
+{
+	const char *slash = strchr(word + 5, '/');
+
+	if (!slash || slash == word + 5 || !slash[1] || strchr(slash + 1, '/'))
+		return error_set(e, EINVAL, "'%.60s' is no event; perf/DEVICE/EVENT, as perf/msr/aperf, would be",
+				 word);
+	return set_location(a, ADD_PERF, word + 5, e);
+}
+
+/* Attributes of any location but telemetry. */
+static int take_word(struct add *a, const char *word, struct error *e)
+{
+	const char *near;
+	int i;
+
+	if (!strncmp(word, "msr", 3) && word[3] >= '0' && word[3] <= '9')
+		return take_msr(a, word, e);
+	if (word[0] == '/')
+		return set_location(a, ADD_PATH, word, e);
+	if (!strncmp(word, "perf/", 5))
+		return take_perf(a, word, e);
+	if ((i = index_of(scopes, N(scopes), word)) >= 0) {
+		a->scope = (enum add_scope)i;
+		a->scope_given = true;
+	} else if ((i = index_of(formats, N(formats), word)) >= 0) {
+		a->format = (enum add_format)i;
+	} else if ((i = index_of(types, N(types), word)) >= 0) {
+		a->type = types[i];
+	} else if (!strcmp(word, "u32") || !strcmp(word, "u64")) {
+		a->width = word[1] == '3' ? 32 : 64;
+	} else if (!strncmp(word, "name=", 5)) {
+		return set_name(a, word + 5, e);
+	} else {
+		/* Names are free, so only what looks like a word of this language is taken for a slip. */
+		near = strspn(word, "abcdefghijklmnopqrstuvwxyz") == strlen(word) && strlen(word) > 3
+			       ? options_nearest(word, words, SIZE_MAX) : NULL;
+		if (near)
+			return error_set(e, EINVAL, "'%.40s' is no attribute; did you mean '%s'? As a name it is "
+					 "name=%.40s", word, near, word);
+		return set_name(a, word, e);
+	}
+	return 0;
+}
+
+static int take_domain(struct add *a, const char *value, struct error *e)
+{
+	uint64_t number;
+
+	for (int i = 0; i < N(scopes); i++) {
+		size_t len = strlen(scopes[i]);
+
+		if (strncmp(value, scopes[i], len) || parse_u64(value + len, &number) || number >= UINT32_MAX)
+			continue;
+		a->scope = (enum add_scope)i;
+		a->scope_given = true;
+		a->number = (uint32_t)number;
+		return 0;
+	}
+	return error_set(e, EINVAL, "domain=%.40s is none of cpuN, coreN, packageN", value);
+}
+
+struct telemetry {
+	uint64_t lsb, msb, guid, sequence;
+	bool offset_given, guid_given;
+};
+
+static int take_telemetry(struct add *a, struct telemetry *t, const char *word, struct error *e)
+{
+	static const char *const keys[] = { "name", "type", "format", "domain", "offset",
+					    "lsb", "msb", "guid", "seq", "path", NULL };
+	uint64_t *const number[] = { NULL, NULL, NULL, NULL, &a->offset, &t->lsb, &t->msb, &t->guid, &t->sequence };
+	const char *value = strchr(word, '='), *near;
+	char key[16] = "";
+	int k, i;
+
+	if (value && value - word < (long)sizeof(key))
+		memcpy(key, word, (size_t)(value - word));
+	k = index_of(keys, N(keys) - 1, key);
+	if (k < 0) {
+		near = options_nearest(key[0] ? key : word, keys, SIZE_MAX);
+		return error_set(e, EINVAL, "'%.40s' is no attribute of pmt%s%s%s", word,
+				 near ? "; did you mean " : "", near ? near : "", near ? "=?" : "");
+	}
+	value++;
+	t->offset_given |= k == 4;
+	t->guid_given |= k == 7;
+	switch (k) {
+	case 0:
+		return set_name(a, value, e);
+	case 1:
+		i = index_of(telemetry_types, N(telemetry_types), value);
+		a->type = i > 0 ? telemetry_types[i] : NULL;
+		return i < 0 ? error_set(e, EINVAL, "type=%.40s is none of raw, txtal_time, tcore_clock", value) : 0;
+	case 2:
+		i = index_of(formats, N(formats), value);
+		a->format = i < 0 ? ADD_DELTA : (enum add_format)i;
+		return i < 0 || i == ADD_PERCENT
+			       ? error_set(e, EINVAL, "format=%.40s is none of raw, delta, average", value) : 0;
+	case 3:
+		return take_domain(a, value, e);
+	case 9:
+		a->text = strdup(value);
+		return a->text ? 0 : error_sys(e, ENOMEM, "--add");
+	default:
+		return parse_u64(value, number[k])
+			       ? error_set(e, EINVAL, "%s=%.40s is no number", keys[k], value) : 0;
+	}
+}
+
+static int check_telemetry(struct add *a, const struct telemetry *t, struct error *e)
+{
+	if (!a->name[0] || !t->offset_given || t->guid_given == (a->text != NULL))
+		return error_set(e, EINVAL, "pmt needs name=, offset=, and either guid= or path=");
+	if (t->msb < t->lsb || t->msb > 63)
+		return error_set(e, EINVAL, "bits %llu to %llu are none of 0 to 63", (unsigned long long)t->lsb,
+				 (unsigned long long)t->msb);
+	if (t->guid > UINT32_MAX || t->sequence >= UINT32_MAX || a->offset > INT32_MAX)
+		return error_set(e, EINVAL, "a guid has 32 bits, and no telemetry is that large");
+	a->guid = (uint32_t)t->guid;
+	a->sequence = (uint32_t)t->sequence;
+	a->lsb = (unsigned)t->lsb;
+	a->width = (unsigned)(t->msb - t->lsb + 1);
+	return 0;
+}
+
+/* As turbostat heads such columns. */
+static void default_name(struct add *a)
+{
+	const char *last = a->text ? strrchr(a->text, '/') : NULL;
+
+	if (a->name[0])
+		return;
+	if (a->location == ADD_MSR)
+		snprintf(a->name, sizeof(a->name), a->width == 32 ? "M0x%x%s" : "M0X%x%s", a->address,
+			 a->format == ADD_PERCENT ? "%" : "");
+	else
+		snprintf(a->name, sizeof(a->name), "%.60s", last ? last + 1 : a->text);
+}
+
+static int take_all(struct add *a, char *text, struct error *e)
+{
+	struct telemetry t = { .msb = 63 };
+	char *save = NULL;
+	int err = 0;
+
+	for (char *w = strtok_r(text, ",", &save); w && !err; w = strtok_r(NULL, ",", &save)) {
+		if (a->location == ADD_PMT)
+			err = take_telemetry(a, &t, w, e);
+		else if (!strcmp(w, "pmt"))
+			err = set_location(a, ADD_PMT, NULL, e);
+		else
+			err = take_word(a, w, e);
+	}
+	if (!err && a->location == ADD_NOWHERE)
+		err = error_set(e, EINVAL, "no location: msr0xHEX, msrDECIMAL, /path, perf/DEVICE/EVENT or pmt");
+	if (!err && a->location == ADD_PMT)
+		err = check_telemetry(a, &t, e);
+	return err;
+}
+
+int add_parse(struct add *a, const char *text, struct error *e)
+{
+	char *copy = strdup(text);
+	int err;
+
+	*a = (struct add){ .width = 64 };
+	if (!copy)
+		return error_sys(e, ENOMEM, "--add");
+	err = take_all(a, copy, e);
+	free(copy);
+	if (err) {
+		add_release(a);
+		return err == -ENOMEM ? err : error_prefix(e, "--add %.80s", text);
+	}
+	default_name(a);
+	return 0;
+}
+
+void add_release(struct add *a)
+{
+	free(a->text);
+	*a = (struct add){ 0 };
+}

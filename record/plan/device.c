@@ -1,0 +1,39 @@
+#include "record/plan/device.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "record/host/clocks.h"
+#include "record/plan/plan.h"
+
+#define SAME_NAME_MAX 100000
+
+static bool is_taken(const struct pm_model *m, const char *name)
+{
+	for (uint32_t i = 0; i < m->n_instances; i++)
+		if (m->instance[i].kind == PM_DEVICE &&
+		    !strcmp(pm_map_text(&m->instance[i].attrs, PM_INSTANCE_NAME, ""), name))
+			return true;
+	return false;
+}
+
+int64_t device_instance(struct plan *p, const char *name, const char *path)
+{
+	struct pm_instance add = { .kind = PM_DEVICE, .number = PM_NONE, .cpu = PM_NONE };
+	char unique[200];
+	int64_t id;
+
+	snprintf(unique, sizeof(unique), "%s", name);
+	for (unsigned k = 2; is_taken(p->model, unique) && k < SAME_NAME_MAX; k++)
+		snprintf(unique, sizeof(unique), "%.180s.%u", name, k);
+	id = pm_map_set(&add.attrs, PM_INSTANCE_NAME, pm_text(unique));
+	if (!id && path && plan_may_record(p->options, PM_INSTANCE_DEVICE_PATH))
+		id = pm_map_set(&add.attrs, PM_INSTANCE_DEVICE_PATH, pm_text(path));
+	if (!id) {
+		add.added_ns = clocks_monotonic();
+		id = pm_model_add_instance(p->model, &add);
+	}
+	pm_map_release(&add.attrs);
+	return id;
+}

@@ -1,0 +1,327 @@
+#include "record/plan/machine.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "common/parse.h"
+#include "record/host/cpuid.h"
+#include "record/host/cputype.h"
+#include "record/plan/plan.h"
+#include "record/plan/topology.h"
+
+#define HEAD_MAX 8192 /* of a long text file whose first lines are enough */
+
+/* Header text unless it is empty or privacy keeps it out. */
+static int put_text(struct plan *p, uint32_t key, const char *text)
+{
+	if (!text[0] || !plan_may_record(p->options, key))
+		return 0;
+	return pm_map_set(&p->model->header, key, pm_text(text));
+}
+
+static int put_number(struct plan *p, uint32_t key, uint64_t v)
+{
+	return pm_map_set(&p->model->header, key, pm_u64(v));
+}
+
+/* Files whose first line is the header's text, in the order of preference. */
+static const struct {
+	uint32_t key;
+	const char *path;
+} text_file[] = {
+	{ PM_HEADER_ARCH, "/proc/sys/kernel/arch" },
+	{ PM_HEADER_KERNEL, "/proc/sys/kernel/osrelease" },
+	{ PM_HEADER_SMT, "/sys/devices/system/cpu/smt/control" },
+	{ PM_HEADER_MICROCODE, "/sys/devices/system/cpu/cpu0/microcode/version" },
+	{ PM_HEADER_HOST, "/proc/sys/kernel/hostname" },
+	{ PM_HEADER_BOOT_ID, "/proc/sys/kernel/random/boot_id" },
+	{ PM_HEADER_CMDLINE, "/proc/cmdline" },
+	{ PM_HEADER_HYPERVISOR, "/sys/hypervisor/type" },
+};
+
+static int text_files(struct plan *p)
+{
+	char line[2048];
+	int err = 0;
+
+	for (size_t i = 0; i < sizeof(text_file) / sizeof(text_file[0]) && !err; i++)
+		if (!root_line(p->root, line, sizeof(line), "%s", text_file[i].path))
+			err = put_text(p, text_file[i].key, line);
+	return err;
+}
+
+/* The firmware's table of memory that keeps its contents; formulas ask for it (#has_pmem). */
+static int persistent_memory(struct plan *p)
+{
+	if (!root_exists(p->root, "/sys/firmware/acpi/tables"))
+		return 0;
+	return plan_config(p, PM_SYSTEM, PM_NONE, PM_PRIVACY_TECHNICAL,
+			   pm_u64(root_exists(p->root, "/sys/firmware/acpi/tables/NFIT")), "machine.has_pmem");
+}
+
+static int dmi(struct plan *p)
+{
+	static const char *const file[2][3] = { { "sys_vendor", "product_name", "product_version" },
+						{ "bios_vendor", "bios_version", "bios_date" } };
+	static const uint32_t key[2] = { PM_HEADER_PRODUCT, PM_HEADER_BIOS };
+	char text[400], line[128];
+	int err = 0;
+
+	for (int k = 0; k < 2 && !err; k++) {
+		text[0] = '\0';
+		for (int i = 0; i < 3; i++) {
+			size_t n = strlen(text);
+
+			if (!root_line(p->root, line, sizeof(line), "/sys/class/dmi/id/%s", file[k][i]) && line[0])
+				snprintf(text + n, sizeof(text) - n, "%s%s", n ? " " : "", line);
+		}
+		err = put_text(p, key[k], text);
+	}
+	return err;
+}
+
+/* The beginning of a file of any length. */
+static int read_head(const struct root *r, const char *path, char *text, size_t size)
+{
+	int fd = root_open(r, "%s", path);
+	ssize_t n = 0;
+
+	text[0] = '\0';
+	if (fd < 0)
+		return fd;
+	for (size_t len = 0; len < size - 1; len += (size_t)n, text[len] = '\0') {
+		n = read(fd, text + len, size - 1 - len);
+		if (n <= 0)
+			break;
+	}
+	close(fd);
+	return 0;
+}
+
+/* Value of a line "key : value" or "key=value", quotes taken off. */
+static bool find_line(const char *text, const char *key, const char *separator, char *value, size_t size)
+{
+	size_t len = strlen(key), n;
+
+	for (const char *line = text; line; line = strchr(line, '\n')) {
+		const char *at;
+
+		line += *line == '\n';
+		if (strncmp(line, key, len))
+			continue;
+		at = line + len + strspn(line + len, " \t");
+		if (strncmp(at, separator, strlen(separator)))
+			continue;
+		at += strlen(separator);
+		at += strspn(at, " \t\"'");
+		n = strcspn(at, "\n");
+		while (n && strchr(" \t\"'\r", at[n - 1]))
+			n--;
+		snprintf(value, size, "%.*s", (int)n, at);
+		return n > 0;
+	}
+	return false;
+}
+
+static int os_and_memory(struct plan *p)
+{
+	char text[HEAD_MAX], value[256];
+	uint64_t kib;
+	int err = 0;
+
+	if (read_head(p->root, "/etc/os-release", text, sizeof(text)))
+		read_head(p->root, "/usr/lib/os-release", text, sizeof(text));
+	if (find_line(text, "PRETTY_NAME", "=", value, sizeof(value)))
+		err = put_text(p, PM_HEADER_OS, value);
+	read_head(p->root, "/proc/meminfo", text, sizeof(text));
+	if (!err && find_line(text, "MemTotal", ":", value, sizeof(value)) &&
+	    !parse_u64_span(value, strcspn(value, " "), 10, &kib))
+		err = put_number(p, PM_HEADER_MEMORY, kib * 1024);
+	return err;
+}
+
+static int kernel_switches(struct plan *p)
+{
+	char line[64];
+	int64_t level;
+	uint64_t v;
+	uint8_t raw[4];
+	int err = 0, fd;
+
+	if (!root_line(p->root, line, sizeof(line), "/proc/sys/kernel/perf_event_paranoid") &&
+	    !parse_s64(line, &level))
+		err = pm_map_set(&p->model->header, PM_HEADER_PARANOID,
+				 level < 0 ? pm_s64(level) : pm_u64((uint64_t)level));
+	if (!err && !root_u64(p->root, &v, "/proc/sys/kernel/nmi_watchdog"))
+		err = put_number(p, PM_HEADER_NMI_WATCHDOG, v);
+	if (!err && p->options->tcc_celsius)
+		err = plan_config(p, PM_SYSTEM, PM_NONE, PM_PRIVACY_TECHNICAL, pm_u64(p->options->tcc_celsius),
+				  "tcc_celsius");
+	/* Opening asks for nothing, so nothing changes; the number says what others asked for. */
+	fd = err ? -1 : root_open(p->root, "/dev/cpu_dma_latency");
+	if (fd < 0)
+		return err;
+	if (read(fd, raw, sizeof(raw)) == sizeof(raw)) {
+		int32_t us;
+
+		memcpy(&us, raw, sizeof(us));
+		err = plan_config(p, PM_SYSTEM, PM_NONE, PM_PRIVACY_TECHNICAL, pm_s64(us), "cpu_dma_latency_us");
+	}
+	close(fd);
+	return err;
+}
+
+static struct pm_value regs_value(const struct cpuid_regs *r)
+{
+	const uint32_t reg[4] = { r->eax, r->ebx, r->ecx, r->edx };
+	uint8_t raw[16];
+
+	for (int i = 0; i < 16; i++)
+		raw[i] = (uint8_t)(reg[i / 4] >> (8 * (i % 4)));
+	return pm_bytes(raw, sizeof(raw));
+}
+
+static int cpuid_config(struct plan *p, const struct cpuid_cpu *c, size_t n)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < n && !err; i++) {
+		if (c[i].err)
+			err = plan_config_missing(p, PM_CPU, c[i].cpu, pm_reason_errno(c[i].err), "cpuid.00000000.0");
+		for (uint32_t k = 0; k < c[i].n && !err; k++)
+			err = plan_config(p, PM_CPU, c[i].cpu, PM_PRIVACY_TECHNICAL, regs_value(&c[i].leaf[k].regs),
+					  "cpuid.%08x.%u", c[i].leaf[k].leaf, c[i].leaf[k].subleaf);
+	}
+	return err;
+}
+
+static int cpuid_header(struct plan *p, const struct cpuid_cpu *c, size_t n)
+{
+	char vendor[13], brand[49], name[64], hypervisor[13];
+	size_t i = 0;
+	int err = 0;
+
+	while (i < n && c[i].err)
+		i++;
+	if (i == n)
+		return 0;
+	if (cpuid_vendor(&c[i], vendor))
+		err = put_text(p, PM_HEADER_CPU_VENDOR, vendor);
+	if (!err && cpuid_brand(&c[i], brand))
+		err = put_text(p, PM_HEADER_CPU_MODEL, brand);
+	if (!err && cpuid_name(&c[i], name, sizeof(name)))
+		err = put_text(p, PM_HEADER_CPU_ID, name);
+	if (!err && cpuid_hypervisor(&c[i], hypervisor))
+		err = put_text(p, PM_HEADER_HYPERVISOR, hypervisor);
+	return err;
+}
+
+static int describe_x86(struct plan *p)
+{
+	struct cpuid_cpu *c;
+	int err = cpuid_collect(p->root, &p->cpus, &c);
+
+	if (err)
+		return err == -ENOSYS ? 0 : err;
+	err = cpuid_header(p, c, p->cpus.n);
+	if (!err)
+		err = cpuid_config(p, c, p->cpus.n);
+	cpuid_free(c, p->cpus.n);
+	return err;
+}
+
+static int describe_arm(struct plan *p)
+{
+	static const char *const file[] = { "midr_el1", "revidr_el1", "smidr_el1" };
+	char text[64], name[32];
+	uint64_t v;
+	int err = 0;
+
+	for (size_t k = 0; k < sizeof(file) / sizeof(file[0]); k++)
+		for (size_t i = 0; i < p->cpus.n && !err; i++)
+			if (!root_u64(p->root, &v, "/sys/devices/system/cpu/cpu%u/regs/identification/%s",
+				      p->cpus.cpu[i], file[k]))
+				err = plan_config(p, PM_CPU, p->cpus.cpu[i], PM_PRIVACY_TECHNICAL, pm_u64(v),
+						  "arm64.%s", file[k]);
+	v = p->cpus.n ? cputype_midr(p->root, p->cpus.cpu[0]) : 0;
+	if (err || !v)
+		return err;
+	snprintf(text, sizeof(text), "0x%016llx", (unsigned long long)v);
+	err = put_text(p, PM_HEADER_CPU_ID, text);
+	if (!err) {
+		snprintf(text, sizeof(text), "0x%02x", (unsigned)(v >> 24) & 0xff);
+		err = put_text(p, PM_HEADER_CPU_VENDOR, text);
+	}
+	if (!err) {
+		cputype_name(v, name, sizeof(name));
+		err = put_text(p, PM_HEADER_CPU_MODEL, name);
+	}
+	return err;
+}
+
+/* What CPUID and MIDR did not say, from the text that the kernel writes for people. */
+static int from_cpuinfo(struct plan *p)
+{
+	static const struct {
+		uint32_t key;
+		const char *line;
+	} row[] = {
+		{ PM_HEADER_CPU_VENDOR, "vendor_id" },
+		{ PM_HEADER_CPU_MODEL, "model name" },
+		{ PM_HEADER_CPU_MODEL, "cpu model" },
+		{ PM_HEADER_MICROCODE, "microcode" },
+	};
+	char text[HEAD_MAX], value[128];
+	int err = 0;
+
+	if (read_head(p->root, "/proc/cpuinfo", text, sizeof(text)))
+		return 0;
+	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]) && !err; i++)
+		if (!pm_map_get(&p->model->header, row[i].key) &&
+		    find_line(text, row[i].line, ":", value, sizeof(value)))
+			err = put_text(p, row[i].key, value);
+	/* Before 6.1 no file of /proc names the architecture. */
+	if (!err && !pm_map_get(&p->model->header, PM_HEADER_ARCH)) {
+		if (strstr(text, "CPU implementer"))
+			err = put_text(p, PM_HEADER_ARCH, "aarch64");
+		else if (strstr(text, "vendor_id"))
+			err = put_text(p, PM_HEADER_ARCH, "x86_64");
+	}
+	return err;
+}
+
+static int from_uname(struct plan *p)
+{
+	struct utsname u;
+	int err = 0;
+
+	if (p->root->emulated || uname(&u))
+		return 0;
+	if (!pm_map_get(&p->model->header, PM_HEADER_ARCH))
+		err = put_text(p, PM_HEADER_ARCH, u.machine);
+	if (!err && !pm_map_get(&p->model->header, PM_HEADER_KERNEL))
+		err = put_text(p, PM_HEADER_KERNEL, u.release);
+	return err;
+}
+
+int machine_describe(struct plan *p, struct error *e)
+{
+	int (*const step[])(struct plan *) = { text_files,    dmi,          os_and_memory, kernel_switches,
+					       describe_x86, describe_arm, from_cpuinfo,  from_uname,
+					       persistent_memory };
+	struct pm_topology t;
+	int err;
+
+	err = topology_read(p->root, NULL, &t, e);
+	if (err)
+		return err;
+	err = pm_model_set_topology(p->model, &t);
+	pm_topology_release(&t);
+	for (size_t i = 0; i < sizeof(step) / sizeof(step[0]) && !err; i++)
+		err = step[i](p);
+	return err ? error_sys(e, -err, "describing the machine") : 0;
+}

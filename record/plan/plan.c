@@ -1,0 +1,341 @@
+#include "record/plan/plan.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/catalog/catalog.h"
+#include "record/host/clocks.h"
+
+bool plan_may_record(const struct record_options *options, uint32_t key)
+{
+	enum pm_privacy class = pm_key_privacy(key);
+	const char *level = options->privacy ? options->privacy : "default";
+
+	if (!strcmp(level, "full") || class == PM_PRIVACY_TECHNICAL || class == PM_PRIVACY_TIME)
+		return true;
+	if (!strcmp(level, "strict"))
+		return false;
+	return class == PM_PRIVACY_MACHINE;
+}
+
+int plan_init(struct plan *p, const struct record_options *options, const struct root *root, struct pm_model *model,
+	      struct error *e)
+{
+	struct pm_instance system = { .kind = PM_SYSTEM, .number = PM_NONE, .cpu = PM_NONE };
+	struct cpulist wanted = { 0 };
+	int64_t id;
+	int err;
+
+	*p = (struct plan){ .options = options, .root = root, .model = model, .time_ns = clocks_monotonic() };
+	p->units_end = &p->units;
+	err = root_cpulist(root, &p->cpus, "/sys/devices/system/cpu/online");
+	if (err)
+		return error_sys(e, -err, "%s/sys/devices/system/cpu/online", root->prefix);
+	if (options->cpus) {
+		err = cpulist_parse(&wanted, options->cpus, false, e);
+		if (err)
+			return error_prefix(e, "-C");
+		for (size_t i = 0; i < wanted.n && !err; i++)
+			if (!cpulist_has(&p->cpus, wanted.cpu[i]))
+				err = error_set(e, ENODEV, "-C: CPU %u is not online", wanted.cpu[i]);
+		if (!err && !wanted.n)
+			err = error_set(e, EINVAL, "-C: the list is empty");
+		cpulist_release(&p->cpus);
+		p->cpus = wanted;
+		if (err)
+			return err;
+	}
+	system.added_ns = clocks_monotonic();
+	id = pm_model_add_instance(model, &system);
+	if (id < 0)
+		return error_sys(e, (int)-id, "the instance of the system");
+	p->system_instance = (uint32_t)id;
+	return 0;
+}
+
+void plan_release(struct plan *p)
+{
+	while (p->units) {
+		struct unit *u = p->units;
+
+		p->units = u->next;
+		u->release(u);
+	}
+	for (uint32_t i = 0; i < p->n_events; i++)
+		pm_event_release(&p->event[i]);
+	free(p->event);
+	free(p->cpu_instance);
+	cpulist_release(&p->cpus);
+	*p = (struct plan){ 0 };
+}
+
+/* Descriptors for the output and for what runs the recording: sources may use up all others. */
+#define RESERVED 24
+
+static int reserve(int fds[RESERVED])
+{
+	int n = 0;
+
+	while (n < RESERVED && (fds[n] = open("/dev/null", O_RDONLY | O_CLOEXEC)) >= 0)
+		n++;
+	return n;
+}
+
+int plan_sources(struct plan *p, struct source *s, size_t n, struct error *e)
+{
+	int fds[RESERVED], reserved = reserve(fds), err = 0;
+
+	for (size_t i = 0; i < n && !err; i++) {
+		if (!s[i].wanted)
+			continue;
+		p->source = &s[i];
+		err = s[i].ops->plan(&s[i], p, e);
+	}
+	while (reserved)
+		close(fds[--reserved]);
+	p->source = NULL;
+	return err;
+}
+
+static struct source *source_named(struct source *s, size_t n, const char *name, size_t len)
+{
+	for (size_t i = 0; i < n; i++)
+		if (strlen(s[i].ops->name) == len && !strncmp(s[i].ops->name, name, len))
+			return &s[i];
+	return NULL;
+}
+
+/* "perf,msr" names what is wanted; a list of nothing but "-msr" takes away from the defaults. */
+static int select_from(struct source *s, size_t n, const char *list, struct error *e)
+{
+	bool only_without = true;
+
+	if (!*list)
+		return error_set(e, EINVAL,
+				 "--sources: the list is empty; `pmrec list sources` shows what it may name");
+	for (const char *at = list; *at; at += strcspn(at, ","), at += *at == ',')
+		only_without = only_without && *at == '-';
+	for (size_t i = 0; i < n && !only_without; i++)
+		s[i].wanted = false;
+	for (const char *at = list; *at;) {
+		bool without = *at == '-';
+		const char *name = at + without;
+		size_t len = strcspn(name, ",");
+		struct source *found = source_named(s, n, name, len);
+
+		if (!found && len == 3 && !strncmp(name, "all", 3)) {
+			for (size_t i = 0; i < n; i++)
+				s[i].wanted = !without;
+		} else if (!found) {
+			return error_set(e, EINVAL, "--sources: there is no source '%.*s'; `pmrec list sources` "
+					 "shows all", (int)len, name);
+		} else {
+			found->wanted = found->required = !without;
+		}
+		at = name + len;
+		at += *at == ',';
+	}
+	return 0;
+}
+
+int sources_select(struct source **s, size_t *n, const char *list, struct error *e)
+{
+	struct source *all;
+	size_t count = 0;
+	int err;
+
+	while (sources[count])
+		count++;
+	all = calloc(count + 1, sizeof(*all));
+	if (!all)
+		return error_sys(e, ENOMEM, "sources");
+	for (size_t i = 0; i < count; i++) {
+		all[i].ops = sources[i];
+		all[i].wanted = sources[i]->default_on;
+	}
+	err = list ? select_from(all, count, list, e) : 0;
+	if (err) {
+		free(all);
+		return err;
+	}
+	*s = all;
+	*n = count;
+	return 0;
+}
+
+void sources_release(struct source *s, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (s[i].ops->release)
+			s[i].ops->release(&s[i]);
+	free(s);
+}
+
+int64_t plan_cpu_instance(struct plan *p, uint32_t cpu)
+{
+	struct pm_instance i = { .kind = PM_CPU, .number = cpu, .cpu = cpu };
+	int64_t id;
+
+	if (cpu > CPULIST_MAX)
+		return -ERANGE;
+	if (cpu >= p->n_cpu_instance) {
+		uint32_t n = cpu + 1 > 2 * p->n_cpu_instance ? cpu + 1 : 2 * p->n_cpu_instance;
+		uint32_t *grown = realloc(p->cpu_instance, n * sizeof(*grown));
+
+		if (!grown)
+			return -ENOMEM;
+		memset(grown + p->n_cpu_instance, 0, (n - p->n_cpu_instance) * sizeof(*grown));
+		p->cpu_instance = grown;
+		p->n_cpu_instance = n;
+	}
+	if (p->cpu_instance[cpu])
+		return p->cpu_instance[cpu];
+	i.added_ns = clocks_monotonic();
+	id = pm_model_add_instance(p->model, &i);
+	if (id > 0)
+		p->cpu_instance[cpu] = (uint32_t)id;
+	return id;
+}
+
+void plan_add_unit(struct plan *p, struct unit *u)
+{
+	u->source = p->source;
+	u->next = NULL;
+	*p->units_end = u;
+	p->units_end = &u->next;
+}
+
+int plan_refused(struct plan *p, uint16_t reason, const char *hint, const char *format, ...)
+{
+	struct pm_probe probe = { .source = (char *)(p->source ? p->source->ops->name : "pmrec"),
+				  .hint = (char *)hint, .reason = reason };
+	char what[400];
+	va_list ap;
+
+	va_start(ap, format);
+	vsnprintf(what, sizeof(what), format, ap);
+	va_end(ap);
+	probe.what = what;
+	return pm_model_add_probe(p->model, &probe);
+}
+
+/* Takes over the event; `err`: what went wrong while it was made. */
+static int add_event(struct plan *p, struct pm_event *e, int err)
+{
+	struct pm_event *grown = err ? NULL : realloc(p->event, (p->n_events + 1) * sizeof(*grown));
+
+	if (!grown) {
+		pm_event_release(e);
+		return err ? err : -ENOMEM;
+	}
+	p->event = grown;
+	grown[p->n_events++] = *e;
+	return 0;
+}
+
+static int set_source(const struct plan *p, struct pm_event *e)
+{
+	return pm_map_set(&e->attrs, PM_EVENT_KEY_SOURCE, pm_text(p->source ? p->source->ops->name : "pmrec"));
+}
+
+int plan_gone(struct plan *p, uint32_t instance, uint64_t time_ns)
+{
+	struct pm_event e = { .type = PM_EVENT_GONE, .time_ns = time_ns };
+	int err = set_source(p, &e);
+
+	if (!err)
+		err = pm_map_set(&e.attrs, PM_EVENT_KEY_INSTANCE, pm_u64(instance));
+	if (!err)
+		err = pm_model_retire_instance(p->model, instance, time_ns);
+	return add_event(p, &e, err);
+}
+
+int plan_note(struct plan *p, uint64_t count, const char *text)
+{
+	struct pm_event e = { .type = PM_EVENT_NOTE, .time_ns = clocks_monotonic() };
+	int err = set_source(p, &e);
+
+	if (!err)
+		err = pm_map_set(&e.attrs, PM_EVENT_KEY_COUNT, pm_u64(count));
+	if (!err)
+		err = pm_map_set(&e.attrs, PM_EVENT_KEY_NOTE, pm_text(text));
+	return add_event(p, &e, err);
+}
+
+static int add_config(struct plan *p, struct pm_config *c, uint32_t number, const char *format, va_list ap)
+{
+	char name[200];
+	int err = 0;
+
+	vsnprintf(name, sizeof(name), format, ap);
+	c->name = name;
+	c->time_ns = p->time_ns;
+	if (number != PM_NONE)
+		err = cpulist_add(&c->instances, number);
+	/* Privacy is that of a key of the same class. */
+	if (!err && plan_may_record(p->options, (uint32_t)c->privacy * 100 + 1))
+		err = pm_model_add_config(p->model, c);
+	cpulist_release(&c->instances);
+	pm_value_release(&c->value);
+	return err;
+}
+
+int plan_config(struct plan *p, enum pm_kind kind, uint32_t number, enum pm_privacy privacy, struct pm_value v,
+		const char *format, ...)
+{
+	struct pm_config c = { .privacy = privacy, .kind = kind, .value = v };
+	va_list ap;
+	int err;
+
+	va_start(ap, format);
+	err = add_config(p, &c, number, format, ap);
+	va_end(ap);
+	return err;
+}
+
+int plan_config_missing(struct plan *p, enum pm_kind kind, uint32_t number, uint16_t reason, const char *format, ...)
+{
+	struct pm_config c = { .kind = kind, .reason = reason };
+	va_list ap;
+	int err;
+
+	va_start(ap, format);
+	err = add_config(p, &c, number, format, ap);
+	va_end(ap);
+	return err;
+}
+
+struct pm_counter plan_row(const struct catalog_counter *row)
+{
+	return (struct pm_counter){
+		.name = (char *)row->name,
+		.display = (char *)(row->display ? row->display : row->name),
+		.source = (char *)row->source,
+		.unit = (char *)(row->unit ? row->unit : "1"),
+		.scale = { .num = row->num ? row->num : 1, .den = row->den ? row->den : 1 },
+		.type = (enum pm_type)row->type,
+		.semantics = (enum pm_semantics)row->semantics,
+		.width = row->width ? row->width : 64,
+		.aggregation = (enum pm_aggregation)row->aggregation,
+	};
+}
+
+int64_t plan_counter(struct plan *p, const struct catalog_counter *row)
+{
+	const struct pm_counter *known = pm_model_counter_named(p->model, row->name);
+	struct pm_counter c = plan_row(row);
+	int64_t id;
+
+	if (known)
+		return known->id;
+	if (row->help && pm_map_set(&c.attrs, PM_COUNTER_HELP, pm_text(row->help)))
+		return -ENOMEM;
+	id = pm_model_add_counter(p->model, &c);
+	pm_map_release(&c.attrs);
+	return id;
+}

@@ -1,0 +1,151 @@
+/*
+ * What shall be recorded: built before sampling from the options and the machine, extended at run time by hotplug,
+ * new tasks and -r. Sources write into it; the sampler reads it.
+ */
+#ifndef RECORD_PLAN_H
+#define RECORD_PLAN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "common/cpulist.h"
+#include "common/error.h"
+#include "format/model.h"
+#include "record/host/root.h"
+#include "record/plan/source.h"
+
+enum target_kind {
+	TARGET_SYSTEM,  /* all CPUs, or those of -C */
+	TARGET_COMMAND, /* perf events follow the command and its children; the rest is system-wide */
+	TARGET_TASKS,   /* -p, -t, or --per-thread of the whole system */
+};
+
+/* One -G: its names go to the events before it. */
+struct cgroup_option {
+	char *names;     /* "a,,b": an empty one is no cgroup */
+	size_t n_events; /* texts of -e that stood before it */
+};
+
+/* Options as parsed: plain data, filled by record/options.c, read by everyone, changed by nobody after that. */
+struct record_options {
+	char **events;            /* texts of -e in order; NULL-terminated; NULL: defaults */
+	char **event_files;       /* --events-file, NULL-terminated; NULL: none */
+	char **pfm_events;        /* --pfm-events, likewise */
+	char **filters;           /* --filter of events[i], or NULL entries */
+	char *sources;            /* --sources, or NULL */
+	char *output;             /* -o, or NULL */
+	char *root;               /* --root, or NULL */
+	char **command;           /* argv of COMMAND, or NULL */
+	struct add *added;        /* --add, n_added of them */
+	size_t n_added;
+	char **labels;            /* KEY=VALUE, NULL-terminated */
+	char *cpus;               /* -C, or NULL */
+	char *pids, *tids;        /* -p, -t */
+	struct cgroup_option *cgroups; /* -G, n_cgroups of them */
+	size_t n_cgroups;
+	char *each_cgroup;        /* --for-each-cgroup: names and patterns, or NULL */
+	char *pre, *post;         /* commands of the shell around each run, or NULL */
+	char *cputype;            /* --cputype: "core", "atom", or NULL */
+	char *bpf_programs;       /* -b: ids, or NULL */
+	char *bpf_attr_map;       /* --bpf-attr-map, or NULL */
+	bool bpf_counters;
+	char *pmu_filter;         /* --pmu-filter: name of a PMU, or NULL */
+	char *privacy;            /* "strict", "default", "full" */
+	char *control;            /* --control */
+	char *report;             /* --report: "show" or "stat"; NULL: none */
+	uint64_t interval_ns;     /* default 1 s */
+	uint64_t iterations;      /* -n: 0 = no end */
+	uint64_t timeout_ns;      /* --timeout: 0 = none */
+	uint64_t rotate_bytes;    /* --rotate: size of a file; 0 = no limit */
+	uint64_t rotate_ns;       /* --rotate: time that a file holds; 0 = no limit */
+	uint64_t keep;            /* --keep: files that stay; 0 = all */
+	int64_t delay_ms;         /* -D: -1 = start disabled, 0 = none */
+	unsigned detailed;        /* -d count */
+	unsigned runs;            /* -r */
+	enum target_kind target;
+	char **metrics;           /* texts of -M in order; NULL-terminated; NULL: none */
+	char **metric_files;      /* --metrics-file, likewise */
+	bool metric_no_group, metric_no_merge, metric_no_threshold;
+	bool system_wide;         /* -a */
+	bool per_thread;          /* one instance a thread; new ones are followed */
+	bool transaction, topdown, smi_cost;
+	uint64_t td_level;        /* 0: all levels that there are */
+	bool no_inherit, overwrite, quiet, verbose, plain_codec, null, sync_first;
+	bool all_user, all_kernel;
+	bool no_perf, no_msr;     /* -P, --no-msr: turbostat's ways to leave a source out */
+	bool no_scale;            /* perf's --no-scale: said in the header, done when reporting */
+	bool list;                /* -l: list counters instead of recording */
+	unsigned tcc_celsius;     /* --TCC: to be stored for the report; 0: none */
+	int threads;              /* --threads: 0 = chosen by measurement, 1 = one, -1 = one a CPU */
+};
+
+struct plan {
+	const struct record_options *options;
+	const struct root *root;
+	struct pm_model *model;
+	struct cpulist cpus;       /* online CPUs to be recorded: all, or those of -C */
+	pid_t child;               /* the command, forked and waiting for its exec; 0: none */
+	struct unit *units;        /* list, in the order of adding */
+	struct unit **units_end;
+	struct source *source;     /* the one that is planning */
+	uint32_t system_instance;  /* id of the PM_SYSTEM instance */
+	uint32_t *cpu_instance;    /* id of each CPU's instance, by CPU number; 0: none yet */
+	uint32_t n_cpu_instance;
+	struct pm_event *event;    /* owned: what has happened and is to be told; the session takes them */
+	uint32_t n_events;
+	bool targets_gone;         /* nothing is left of what -p, -t or -G named */
+	uint64_t time_ns;          /* of planning: the same for all one-time values, so that equal ones join */
+};
+
+/* Empty plan for the CPUs that are online (and in -C); adds the PM_SYSTEM instance. Everything is borrowed. */
+int plan_init(struct plan *p, const struct record_options *options, const struct root *root, struct pm_model *model,
+	      struct error *e);
+/* Releases the units. */
+void plan_release(struct plan *p);
+/* Lets every wanted source plan; `s` are `n` sources in the order of sources[], filled by sources_select(). */
+int plan_sources(struct plan *p, struct source *s, size_t n, struct error *e);
+/* Reads --sources ("perf,cpuidle" or "-msr"; NULL: those that are on by default) into an owned array of all
+ * sources. */
+int sources_select(struct source **s, size_t *n, const char *list, struct error *e);
+void sources_release(struct source *s, size_t n);
+
+/* Whether --privacy lets a value with this key into the file. */
+bool plan_may_record(const struct record_options *options, uint32_t key);
+
+static inline bool plan_rotates(const struct record_options *o)
+{
+	return o->rotate_bytes || o->rotate_ns;
+}
+
+/* Whether -C lets a CPU be recorded that has come online. */
+static inline bool plan_wants_cpu(const struct plan *p, uint32_t cpu)
+{
+	return !p->options->cpus || cpulist_has(&p->cpus, cpu);
+}
+
+/* Instance of a CPU, added if it is new. Id > 0 or -errno. */
+int64_t plan_cpu_instance(struct plan *p, uint32_t cpu);
+/* Appends and takes ownership; sets unit->source. */
+void plan_add_unit(struct plan *p, struct unit *u);
+/* Notes that something could not be had: a probe result in the file, a line of doctor. `hint` may be NULL. */
+int plan_refused(struct plan *p, uint16_t reason, const char *hint, const char *format, ...)
+	__attribute__((format(printf, 4, 5)));
+/* The instance, a task or cgroup, has ended: retires it, and an event says so. 0 or -errno. */
+int plan_gone(struct plan *p, uint32_t instance, uint64_t time_ns);
+/* A remark of the recorder, about so many things: an event. 0 or -errno. */
+int plan_note(struct plan *p, uint64_t count, const char *text);
+/* One-time value, for instance `number` of `kind` (PM_SYSTEM: PM_NONE). Takes ownership of `v`. */
+int plan_config(struct plan *p, enum pm_kind kind, uint32_t number, enum pm_privacy privacy, struct pm_value v,
+		const char *format, ...) __attribute__((format(printf, 6, 7)));
+int plan_config_missing(struct plan *p, enum pm_kind kind, uint32_t number, uint16_t reason, const char *format, ...)
+	__attribute__((format(printf, 5, 6)));
+
+struct catalog_counter;
+/* What a row of the catalog (common/catalog/catalog.h) says of a counter, without attributes. The texts stay the
+ * row's. */
+struct pm_counter plan_row(const struct catalog_counter *row);
+/* A counter of the catalog, in short: adds it unless it is there. Id > 0 or -errno. */
+int64_t plan_counter(struct plan *p, const struct catalog_counter *row);
+
+#endif

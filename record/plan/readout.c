@@ -1,0 +1,307 @@
+#include "record/plan/readout.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <time.h>
+
+#include "format/chunk.h"
+#include "record/host/affinity.h"
+#include "record/host/clocks.h"
+
+#define CHUNK_BYTES (4u << 20)
+/* How far apart the times of the CPUs in one snapshot may lie when one reader reads them one after the other. */
+#define SKEW_NS     1000000u
+
+void readout_release(struct readout *l)
+{
+	free(l->group);
+	free(l->slot);
+	free(l->reader);
+	*l = (struct readout){ 0 };
+}
+
+static bool whole(const struct pm_group *g)
+{
+	return g->flags & (PM_GROUP_LIST | PM_GROUP_SHARED_TIME);
+}
+
+static uint32_t places(const struct pm_group *g)
+{
+	return whole(g) ? 1 : g->n_instances;
+}
+
+static void place_slot(struct slot *s, const struct pm_group *g, uint32_t group, uint32_t place)
+{
+	uint32_t times = pm_group_times(g);
+
+	s->group = group;
+	s->n = whole(g) ? pm_group_values(g) : g->n_counters;
+	s->step = whole(g) ? 1 : g->n_instances;
+	s->value = pm_group_head(g) + place;
+	s->begin = place;
+	s->end = times + place;
+	s->enabled = g->flags & PM_GROUP_PERF_TIMES ? 2 * times + place : PM_NONE;
+	s->running = g->flags & PM_GROUP_PERF_TIMES ? 3 * times + place : PM_NONE;
+}
+
+/* The reader of a unit: that of its CPU, else the first one. Readers are in the order of their CPUs. */
+static uint32_t reader_of(const struct readout *l, const struct unit *u)
+{
+	uint32_t lo = 0, hi = l->n_readers;
+
+	while (hi - lo > 1) {
+		uint32_t mid = lo + (hi - lo) / 2;
+
+		if (l->reader[mid].cpu <= u->cpu)
+			lo = mid;
+		else
+			hi = mid;
+	}
+	return u->cpu != PM_NONE && l->reader[lo].cpu == u->cpu ? lo : 0;
+}
+
+static int add_readers(struct readout *l, const struct plan *p, bool per_cpu, const struct cpulist *offline)
+{
+	struct cpulist cpus = { 0 };
+	int err = 0;
+
+	for (const struct unit *u = p->units; u && !err; u = u->next)
+		if (u->cpu != PM_NONE && !(offline && cpulist_has(offline, u->cpu)))
+			err = cpulist_add(&cpus, u->cpu);
+	l->n_readers = per_cpu && cpus.n ? (uint32_t)cpus.n : 1;
+	l->reader = calloc(l->n_readers, sizeof(*l->reader));
+	if (!l->reader)
+		err = -ENOMEM;
+	for (uint32_t i = 0; i < l->n_readers && !err; i++)
+		/* A reader that follows a command or the whole system has no CPU of its own: the scheduler finds
+		 * an idle one for it. */
+		l->reader[i].cpu = cpus.n ? cpus.cpu[i] : PM_NONE;
+	cpulist_release(&cpus);
+	return err;
+}
+
+/* One slot a place of every group that has a unit; in the order of groups. */
+static int add_groups(struct readout *l, const struct plan *p, struct slot **slots, uint32_t **first_slot,
+		      struct error *e)
+{
+	const struct pm_model *m = p->model;
+	bool *used = calloc(m->n_groups + 1, sizeof(*used));
+	uint32_t *first = calloc(m->n_groups + 1, sizeof(*first));
+	uint32_t n = 0, n_groups = 0;
+	struct slot *s = NULL;
+	int err = -ENOMEM;
+
+	if (!used || !first)
+		goto out;
+	for (const struct unit *u = p->units; u; u = u->next) {
+		const struct pm_group *g = pm_model_group(m, u->group);
+
+		if (!g || u->instance >= places(g)) {
+			err = error_set(e, EINVAL, "a unit of %s has no place in group %u", u->source->ops->name,
+					u->group);
+			goto out;
+		}
+		used[g->id] = true;
+	}
+	for (uint32_t id = 1; id <= m->n_groups; id++) {
+		n += used[id] ? places(&m->group[id - 1]) : 0;
+		n_groups += used[id];
+	}
+	l->group = calloc(n_groups + 1, sizeof(*l->group));
+	s = calloc(n + 1, sizeof(*s));
+	if (!l->group || !s)
+		goto out;
+	l->n_slots = n;
+	n = 0;
+	for (uint32_t id = 1; id <= m->n_groups; id++) {
+		const struct pm_group *g = &m->group[id - 1];
+
+		if (!used[id])
+			continue;
+		first[id] = n;
+		for (uint32_t i = 0; i < places(g); i++) {
+			place_slot(&s[n], g, l->n_groups, i);
+			s[n++].absent = PM_REASON_GONE;
+		}
+		l->group[l->n_groups++] = (struct readout_group){ .id = id, .columns = pm_group_columns(g),
+								.head = pm_group_head(g) };
+		l->row_bytes += pm_group_columns(g) * sizeof(uint64_t);
+	}
+	*slots = s;
+	*first_slot = first;
+	s = NULL;
+	first = NULL;
+	err = 0;
+out:
+	free(used);
+	free(first);
+	free(s);
+	return err;
+}
+
+static uint32_t every(const struct unit *u, uint64_t interval_ns)
+{
+	uint64_t n = 1;
+
+	if (interval_ns && u->min_period_ns > interval_ns)
+		n = (u->min_period_ns + interval_ns - 1) / interval_ns;
+	return n > UINT32_MAX ? UINT32_MAX : (uint32_t)n;
+}
+
+/* Copies the slots reader by reader, in the order of the plan within each; those without a unit follow. */
+static int sort_slots(struct readout *l, const struct plan *p, struct slot *slots, const uint32_t *first,
+		      const struct cpulist *offline)
+{
+	uint32_t n = 0;
+
+	for (struct unit *u = p->units; u; u = u->next) {
+		struct slot *s = &slots[first[u->group] + u->instance];
+
+		if (offline && u->cpu != PM_NONE && cpulist_has(offline, u->cpu)) {
+			s->absent = PM_REASON_OFFLINE;
+			continue;
+		}
+		s->unit = u;
+		s->reader = reader_of(l, u);
+		s->every = every(u, l->interval_ns);
+	}
+	l->slot = calloc(l->n_slots + 1, sizeof(*l->slot));
+	if (!l->slot)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < l->n_slots; i++)
+		l->reader[slots[i].reader].n += slots[i].unit != NULL;
+	for (uint32_t r = 0; r < l->n_readers; r++) {
+		l->reader[r].first = n;
+		n += l->reader[r].n;
+		l->reader[r].n = 0;
+	}
+	/* What belongs to a CPU comes first: its times then lie close to those of the other CPUs. */
+	for (int system = 0; system < 2; system++) {
+		for (const struct unit *u = p->units; u; u = u->next) {
+			const struct slot *s = &slots[first[u->group] + u->instance];
+			struct readout_reader *r = &l->reader[s->reader];
+
+			if (s->unit == u && (u->cpu == PM_NONE) == system)
+				l->slot[r->first + r->n++] = *s;
+		}
+	}
+	for (uint32_t i = 0; i < l->n_slots; i++)
+		if (!slots[i].unit)
+			l->slot[n++] = slots[i];
+	return 0;
+}
+
+int readout_init(struct readout *l, const struct plan *p, uint64_t interval_ns, uint64_t chunk_ns, bool per_cpu,
+		const struct cpulist *offline, struct error *e)
+{
+	struct slot *slots = NULL;
+	uint32_t *first = NULL;
+	uint64_t rows;
+	int err;
+
+	*l = (struct readout){ .interval_ns = interval_ns };
+	err = add_readers(l, p, per_cpu, offline);
+	if (!err)
+		err = add_groups(l, p, &slots, &first, e);
+	if (!err)
+		err = sort_slots(l, p, slots, first, offline);
+	free(slots);
+	free(first);
+	if (err) {
+		readout_release(l);
+		return err == -ENOMEM ? error_sys(e, ENOMEM, "the places of the counters") : err;
+	}
+	rows = interval_ns && interval_ns < chunk_ns ? chunk_ns / interval_ns : 1;
+	if (rows > PM_CHUNK_ROWS)
+		rows = PM_CHUNK_ROWS;
+	if (l->row_bytes && rows > CHUNK_BYTES / l->row_bytes)
+		rows = CHUNK_BYTES / l->row_bytes;
+	l->rows = rows ? (uint32_t)rows : 1;
+	return 0;
+}
+
+/* One reading into scratch memory; ns that it took. */
+static uint64_t trial_read(struct unit *u, const struct pm_group *g, uint64_t *scratch, uint16_t *status)
+{
+	uint64_t before, times[2];
+	bool missing = false;
+	struct cells c = { .v = scratch, .status = status, .step = 1, .any_missing = &missing,
+			   .n = whole(g) ? pm_group_values(g) : g->n_counters };
+
+	if (g->flags & PM_GROUP_PERF_TIMES) {
+		c.enabled = &times[0];
+		c.running = &times[1];
+	}
+	before = clocks_monotonic();
+	u->read(u, &c);
+	return clocks_monotonic() - before;
+}
+
+/* CPU time of one timer wake-up, which on virtual machines is most of what a reader costs. */
+static uint64_t wakeup_ns(void)
+{
+	struct timespec before, after, t = { .tv_nsec = 200000 };
+
+	prctl(PR_SET_TIMERSLACK, 1);
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &before);
+	for (int i = 0; i < 8; i++)
+		clock_nanosleep(CLOCK_MONOTONIC, 0, &t, NULL);
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &after);
+	prctl(PR_SET_TIMERSLACK, 0);
+	return (uint64_t)((after.tv_sec - before.tv_sec) * 1000000000 + after.tv_nsec - before.tv_nsec) / 8;
+}
+
+bool readout_measure_per_cpu(const struct plan *p, uint64_t interval_ns)
+{
+	uint64_t all = 0, own = 0, wake, limit = SKEW_NS, *scratch;
+	uint32_t values = 1, here = (uint32_t)sched_getcpu();
+	struct cpulist cpus = { 0 };
+	struct affinity before = { 0 };
+	bool per_cpu = false;
+	uint16_t *status;
+
+	for (const struct unit *u = p->units; u; u = u->next) {
+		const struct pm_group *g = pm_model_group(p->model, u->group);
+
+		if (g && pm_group_values(g) > values)
+			values = pm_group_values(g);
+		if (u->cpu != PM_NONE)
+			cpulist_add(&cpus, u->cpu);
+	}
+	scratch = calloc(values, sizeof(*scratch));
+	status = calloc(values, sizeof(*status));
+	if (cpus.n < 2 || !scratch || !status)
+		goto out;
+	if (!cpulist_has(&cpus, here))
+		here = cpus.cpu[0];
+	if (affinity_save(&before) || affinity_pin(here))
+		goto out;
+	for (int pass = 0; pass < 2; pass++) {
+		all = own = 0; /* the first pass warms the caches */
+		for (struct unit *u = p->units; u; u = u->next) {
+			const struct pm_group *g = pm_model_group(p->model, u->group);
+			uint64_t ns;
+
+			if (u->cpu == PM_NONE || !g)
+				continue;
+			ns = trial_read(u, g, scratch, status);
+			all += ns;
+			own += u->cpu == here ? ns : 0;
+		}
+	}
+	wake = wakeup_ns();
+	if (interval_ns && interval_ns / 10 < limit)
+		limit = interval_ns / 10;
+	/* A little dearer is accepted: with several readers the times of the CPUs lie closer together, and one that
+	 * comes late is late alone. */
+	per_cpu = (wake + own) * cpus.n <= (wake + all) * 3 / 2 || all > limit;
+out:
+	affinity_restore(&before);
+	free(scratch);
+	free(status);
+	cpulist_release(&cpus);
+	return per_cpu;
+}

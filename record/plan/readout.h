@@ -1,0 +1,69 @@
+/*
+ * Which reader reads which unit, and where its values go: computed from the plan while nothing is being sampled,
+ * read-only while readers run. A change of the plan (hotplug) makes a new readout.
+ */
+#ifndef RECORD_READOUT_H
+#define RECORD_READOUT_H
+
+#include <stdatomic.h>
+
+#include "record/plan/plan.h"
+
+/* One instance of a group, or a whole group that is read at once. Columns count from the start of the group. */
+struct slot {
+	struct unit *unit;     /* NULL: nothing reads these columns, `absent` says why */
+	uint32_t group;        /* index into readout.group */
+	uint32_t reader;       /* who reads it */
+	uint32_t n;            /* values */
+	uint32_t value, step;  /* column of the first value, columns from value to value */
+	uint32_t begin, end;   /* time columns */
+	uint32_t enabled, running; /* PM_NONE without PM_GROUP_PERF_TIMES */
+	uint32_t every;        /* ticks from reading to reading */
+	uint16_t absent;
+	_Atomic int dead;      /* errno of the read that ended the unit; set by its reader */
+	bool told;             /* the writer has said so */
+	/* unit->even; by its reader: */
+	uint64_t usual_at, usual_ns; /* begin after that of the group's first place, length */
+	bool seen, off;              /* there is something usual; the last time was not */
+};
+
+struct readout_group {
+	uint32_t id;
+	uint32_t columns, head;
+};
+
+struct readout_reader {
+	uint32_t cpu; /* where it is pinned; PM_NONE: nowhere */
+	uint32_t first, n; /* its slots */
+};
+
+struct readout {
+	struct readout_group *group;
+	uint32_t n_groups;
+	struct slot *slot; /* by reader; those without a unit come last */
+	uint32_t n_slots;
+	struct readout_reader *reader;
+	uint32_t n_readers;
+	uint64_t interval_ns; /* 0: no ticks */
+	size_t row_bytes;
+	uint32_t rows; /* of a chunk */
+};
+
+/*
+ * `per_cpu`: one reader a CPU, each pinned to it, or one reader for all. Units of CPUs in `offline` (or NULL) are
+ * left out and their columns are PM_REASON_OFFLINE. A chunk holds one tick, or those of `chunk_ns`. 0, -ENOMEM, or
+ * -EINVAL for a unit that fits no group.
+ */
+int readout_init(struct readout *l, const struct plan *p, uint64_t interval_ns, uint64_t chunk_ns, bool per_cpu,
+		const struct cpulist *offline, struct error *e);
+void readout_release(struct readout *l);
+
+/*
+ * Whether one reader a CPU is the better choice, found by measuring both: a wake-up and one pass over all units
+ * from one thread (one interrupt a remote CPU) against a wake-up and the own part of the pass on every CPU. One a
+ * CPU wins up to one and a half times the cost, and whenever the pass takes more than 1 ms or a tenth of the
+ * interval.
+ */
+bool readout_measure_per_cpu(const struct plan *p, uint64_t interval_ns);
+
+#endif

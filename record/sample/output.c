@@ -1,0 +1,210 @@
+#include "record/sample/output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "record/host/privileges.h"
+
+char *output_default_name(const struct record_options *o)
+{
+	bool anon = o->privacy && !strcmp(o->privacy, "strict");
+	const char *stem = plan_rotates(o) ? o->output : NULL;
+	size_t len = stem ? strlen(stem) : 0;
+	struct utsname host;
+	time_t now = time(NULL);
+	char stamp[32], *name;
+	struct tm utc;
+
+	if (anon || uname(&host) || !host.nodename[0])
+		strcpy(host.nodename, "anon");
+	for (char *c = host.nodename; *c; c++)
+		if (*c == '/')
+			*c = '-';
+	gmtime_r(&now, &utc);
+	strftime(stamp, sizeof(stamp), "%Y%m%dT%H%M%SZ", &utc);
+	if (len > 4 && !strcmp(stem + len - 4, ".pmr"))
+		len -= 4;
+	else if (!stem)
+		len = strlen(host.nodename);
+	return asprintf(&name, "%.*s-%s.pmr", (int)len, stem ? stem : host.nodename, stamp) < 0 ? NULL : name;
+}
+
+/* A name of our own making may be taken by a recording that began in the same second. */
+static int open_default(struct output *out, const struct record_options *o, struct error *e)
+{
+	for (int i = 2;; i++) {
+		char *name, *stem = out->path;
+
+		out->fd = open(out->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOCTTY, 0666);
+		if (out->fd >= 0 || errno != EEXIST || i > 9999)
+			break;
+		free(stem);
+		stem = output_default_name(o);
+		if (!stem || asprintf(&name, "%.*s-%d.pmr", (int)strlen(stem) - 4, stem, i) < 0) {
+			free(stem);
+			out->path = NULL;
+			return error_sys(e, ENOMEM, "output");
+		}
+		free(stem);
+		out->path = name;
+	}
+	out->created = out->fd >= 0;
+	return out->fd < 0 ? error_sys(e, errno, "cannot create '%s'", out->path) : 0;
+}
+
+static int open_named(struct output *out, const struct record_options *o, struct error *e)
+{
+	struct stat st;
+
+	out->fd = open(out->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOCTTY, 0666);
+	out->created = out->fd >= 0;
+	if (out->fd < 0 && errno == EEXIST) {
+		if (stat(out->path, &st))
+			return error_sys(e, errno, "cannot write '%s'", out->path);
+		/* An empty file is what mktemp makes; pipes and devices are there to be written to. */
+		if (S_ISREG(st.st_mode) && st.st_size > 0 && !o->overwrite)
+			return error_set(e, EEXIST, "'%s' exists; --overwrite replaces it", out->path);
+		out->fd = open(out->path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+	}
+	return out->fd < 0 ? error_sys(e, errno, "cannot write '%s'", out->path) : 0;
+}
+
+/* Readers tell by the lock a file that still grows from one whose recorder died. */
+static int take(struct output *out, const struct record_options *o, const struct stat *st, struct error *e)
+{
+	const struct timespec moment = { .tv_nsec = 20000000 };
+	int err = flock(out->fd, LOCK_EX | LOCK_NB) ? errno : 0;
+
+	/* A reader that looks holds it for a moment. Where there are no locks it is done without. */
+	for (int i = 0; i < 5 && err == EWOULDBLOCK; i++) {
+		nanosleep(&moment, NULL);
+		err = flock(out->fd, LOCK_EX | LOCK_NB) ? errno : 0;
+	}
+	if (err == EWOULDBLOCK && strcmp(out->path, "-"))
+		return error_set(e, EBUSY, "'%s' is in use: another pmrec writes it", out->path);
+	/* Only now: nothing that another one records is lost. */
+	if (o->overwrite && st->st_size && strcmp(out->path, "-") && ftruncate(out->fd, 0))
+		return error_sys(e, errno, "cannot replace '%s'", out->path);
+	return 0;
+}
+
+static int open_any(struct output *out, const struct record_options *o, struct error *e)
+{
+	struct stat st;
+	int err = 0;
+
+	if (plan_rotates(o) && o->output && !stat(o->output, &st) && !S_ISREG(st.st_mode))
+		return error_set(e, EINVAL, "--rotate writes one file after the other, and '%s' is no file",
+				 o->output);
+	if (!o->output || plan_rotates(o)) {
+		err = open_default(out, o, e);
+	} else if (!strcmp(out->path, "-")) {
+		/* A descriptor of its own: the number 1 may be handed to others. */
+		out->fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+		if (out->fd < 0)
+			err = error_sys(e, errno, "stdout");
+	} else {
+		err = open_named(out, o, e);
+	}
+	if (err)
+		return err;
+	if (isatty(out->fd))
+		return error_set(e, ENOTTY, "a recording is binary and not written to a terminal; use -o FILE, or "
+				 "pipe it: pmrec -o - | pmrep -");
+	if (fstat(out->fd, &st))
+		return error_sys(e, errno, "'%s'", out->path);
+	out->regular = S_ISREG(st.st_mode);
+	out->live = S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode);
+	return out->regular ? take(out, o, &st, e) : 0;
+}
+
+int output_open_as_self(struct output *out, const struct record_options *o, struct error *e)
+{
+	bool named = o->output && !plan_rotates(o);
+	int err;
+
+	*out = (struct output){ .fd = -1, .path = named ? strdup(o->output) : output_default_name(o) };
+	if (!out->path)
+		return error_sys(e, ENOMEM, "output");
+	err = open_any(out, o, e);
+	if (err)
+		output_close(out, NULL);
+	return err;
+}
+
+int output_open(struct output *out, const struct record_options *o, struct error *e)
+{
+	int err, back;
+
+	*out = (struct output){ .fd = -1 };
+	err = privileges_become_caller();
+	if (err)
+		return error_sys(e, -err, "cannot take the caller's identity");
+	err = output_open_as_self(out, o, e);
+	back = privileges_become_self();
+	if (err || !back)
+		return err;
+	output_close(out, NULL);
+	return error_sys(e, -back, "cannot give the caller's identity back");
+}
+
+int output_close(struct output *out, struct error *e)
+{
+	int err = 0;
+
+	if (out->fd >= 0) {
+		if (out->created && !out->bytes)
+			unlink(out->path);
+		if (close(out->fd))
+			err = error_sys(e, errno, "'%s'", out->path);
+	}
+	free(out->path);
+	*out = (struct output){ .fd = -1 };
+	return err;
+}
+
+int output_blame(const struct output *out, struct error *e)
+{
+	if (!strcmp(out->path, "-"))
+		return error_prefix(e, "standard output");
+	return error_prefix(e, "'%s'", out->path);
+}
+
+int output_write(void *ctx, const void *data, size_t len)
+{
+	struct output *out = ctx;
+	const uint8_t *at = data;
+	size_t left = len;
+
+	while (left) {
+		ssize_t n = write(out->fd, at, left);
+		struct pollfd p = { .fd = out->fd, .events = POLLOUT };
+		int err = errno;
+
+		if (n >= 0) {
+			at += n;
+			left -= (size_t)n;
+		} else if (err == EAGAIN) {
+			poll(&p, 1, -1); /* somebody else made the pipe non-blocking */
+		} else if (err != EINTR) {
+			off_t end = lseek(out->fd, 0, SEEK_CUR);
+
+			/* Half a frame is of no use; without it the file ends between two frames. */
+			if (out->regular && left < len && end >= (off_t)(len - left) &&
+			    !ftruncate(out->fd, end - (off_t)(len - left)))
+				lseek(out->fd, end - (off_t)(len - left), SEEK_SET);
+			return -err;
+		}
+	}
+	out->bytes += len;
+	return 0;
+}

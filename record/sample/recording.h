@@ -1,0 +1,72 @@
+/*
+ * The writer thread: takes chunks from the ring, makes rows of what the readers filled, and alone talks to the
+ * format's writer. While it runs it owns the model; the control thread borrows it between recording_lock() and
+ * recording_unlock().
+ */
+#ifndef RECORD_RECORDING_H
+#define RECORD_RECORDING_H
+
+#include "format/writer.h"
+#include "record/host/clocks.h"
+#include "record/sample/ring.h"
+
+struct recording;
+
+/* One file after the other: asked and told on the writer thread. */
+struct recording_rotation {
+	uint64_t bytes, period_ns; /* a file is full with the one or the other; 0, 0: there is one file only */
+	/* Makes the next file; what goes to the sink with that context goes into it. 0 or -errno. */
+	int (*open)(void *ctx, void **sink_ctx, struct error *e);
+	/* The file that was opened is written from now on, and the one before is complete; or it is of no use, and
+	 * the one before goes on. */
+	void (*settle)(void *ctx, bool taken);
+	void *ctx;
+};
+
+struct recording_config {
+	struct pm_writer_config writer;
+	const struct clock_source *clocks; /* NULL: those of the machine */
+	void (*thread_starts)(void);       /* drops privileges on the writer thread; or NULL */
+	struct recording_rotation rotation;
+};
+
+struct recording_stats {
+	uint64_t snapshots, lost, bytes; /* of all files; the snapshot that two files share counts once */
+};
+
+/* Writes the definitions that the model holds, and starts the thread. 0 or -errno. */
+int recording_new(struct recording **r, const struct recording_config *config, struct error *e);
+/* Ends the thread if recording_finish() did not. */
+void recording_free(struct recording *r);
+
+/* The word that a ring wakes the writer by. */
+_Atomic uint32_t *recording_wake(struct recording *r);
+/* Chunks come from this ring from now on; NULL: from none. Waits until all that the old one held is written. The
+ * readers must be parked. 0 or -ENOMEM. */
+int recording_attach(struct recording *r, struct ring *ring);
+/* Waits until all is written that was handed over before the call. */
+void recording_drain(struct recording *r);
+
+/* Hands an event over; takes its attributes, also on failure. It is written once the chunks below `after` of the ring
+ * are; 0: at once. */
+int recording_event(struct recording *r, struct pm_event *e, uint64_t after);
+
+/* While it is locked the model is the caller's and the writer waits. */
+void recording_lock(struct recording *r);
+void recording_unlock(struct recording *r);
+
+/* Readable once writing has failed; recording_error() then has the text. What is sampled from then on is thrown
+ * away. */
+int recording_fd(const struct recording *r);
+/* 0 or the -errno of the failure. */
+int recording_error(struct recording *r, struct error *e);
+struct recording_stats recording_stats(const struct recording *r);
+
+/* After recording_finish(): a line for each source, or part of one, that stopped delivering, and for why no
+ * further file could be begun; "" if there is nothing to say. */
+const char *recording_dead(struct recording *r);
+
+/* Writes all that is left, ends the thread, closes the recording with index and end frame. 0 or -errno. */
+int recording_finish(struct recording *r, struct error *e);
+
+#endif

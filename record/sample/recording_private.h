@@ -1,0 +1,71 @@
+/* What the files of the writer thread share. All functions are for that thread. */
+#ifndef RECORD_RECORDING_PRIVATE_H
+#define RECORD_RECORDING_PRIVATE_H
+
+#include <pthread.h>
+
+#include "record/sample/recording.h"
+#include "record/sample/rows.h"
+
+struct message {
+	struct message *next;
+	struct pm_event event;
+	uint64_t after;
+};
+
+struct recording {
+	struct recording_config config;
+	struct pm_writer *writer;
+	pthread_t thread;
+	bool running;
+	int fd;
+	_Atomic uint32_t wake;
+
+	pthread_mutex_t lock; /* the queue, `done`, `quit`, `ring`, `error` */
+	pthread_cond_t progress;
+	struct message *first, **last;
+	uint32_t done; /* value of `wake` up to which all is written */
+	bool quit;
+	struct ring *ring;
+	struct error error;
+	int failed;
+	struct buf dead; /* a line a source that stopped delivering; guarded by model_lock */
+
+	pthread_mutex_t model_lock;
+
+	/* The writer thread's own. */
+	struct rows rows;
+	uint64_t next_number; /* tick that should come next */
+	uint32_t serial;      /* of the epoch of the last rows */
+	uint64_t dropped;     /* of ring_dropped(), already told */
+	uint32_t slept;       /* suspends so far: each begins a segment */
+	int64_t wall_offset;  /* REALTIME - BOOTTIME */
+	bool wall_known;
+
+	/* Of the files before, and of the one that is being written. */
+	uint64_t snapshots_before, bytes_before;
+	uint64_t chunk_bytes;   /* of the largest chunk of this file */
+	uint64_t file_until_ns; /* the first snapshot then or later is the file's last; 0: not yet known */
+	uint64_t again_ns;      /* not before that another file is begun */
+
+	_Atomic uint64_t snapshots, lost, bytes;
+};
+
+/* Brings the counts up to date that others may ask for. */
+void recording_count(struct recording *r);
+/* Takes the attributes. */
+void recording_write_event(struct recording *r, struct pm_event *e);
+/* A line for the end, once however often it comes; whether it is new. */
+bool recording_note(struct recording *r, struct buf *line);
+
+/* How many of these rows go into this file: up to the first one that its time is over with. */
+uint32_t recording_rows_of_file(struct recording *r, uint32_t first, uint32_t n);
+/* Whether the file ends with that row, which is written. The last one of a segment is never
+ * repeated. */
+bool recording_file_is_full(const struct recording *r, uint32_t row);
+/* The next file begins with the snapshot that this one ended with, so that joined they lack nothing. It is begun
+ * before this one ends: a failure leaves things as they were. */
+void recording_rotate(struct recording *r, const struct ring_buf *b, const struct ring_epoch *e, uint32_t row,
+		      const struct pm_clocks *clocks);
+
+#endif

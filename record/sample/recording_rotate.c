@@ -1,0 +1,121 @@
+/* Recordings of several files: when one is full, and how the next goes on without a snapshot lost. */
+#include "record/sample/recording_private.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+
+/* After a file could not be begun: when to try again. */
+#define ROTATE_AGAIN_NS 1000000000
+/* Index and end frame of a file: an entry takes less than that. */
+#define INDEX_ENTRY 24
+
+uint32_t recording_rows_of_file(struct recording *r, uint32_t first, uint32_t n)
+{
+	const struct recording_rotation *rot = &r->config.rotation;
+	uint32_t i = 0;
+
+	if (!rot->period_ns)
+		return n;
+	if (!r->file_until_ns)
+		r->file_until_ns = r->rows.tick[first] + rot->period_ns;
+	while (i < n && (r->rows.tick[first + i] < r->file_until_ns || r->rows.tick[first + i] < r->again_ns))
+		i++;
+	return i < n ? i + 1 : n;
+}
+
+bool recording_file_is_full(const struct recording *r, uint32_t row)
+{
+	const struct recording_rotation *rot = &r->config.rotation;
+	struct pm_writer_stats stats = pm_writer_stats(r->writer);
+	uint64_t tick = r->rows.tick[row];
+
+	if (r->rows.flags[row] & PM_SNAPSHOT_LAST || tick < r->again_ns)
+		return false;
+	if (rot->period_ns && tick >= r->file_until_ns)
+		return true;
+	/* One more might be too many; but one behind the snapshot that it begins with it has to have. */
+	return rot->bytes && stats.snapshots > 1 &&
+	       stats.bytes + r->chunk_bytes + INDEX_ENTRY * (stats.frames + 8) > rot->bytes;
+}
+
+static void tell_no_file(struct recording *r, uint64_t tick, const struct error *e)
+{
+	struct pm_event note = { .type = PM_EVENT_NOTE, .time_ns = tick };
+	struct buf line = BUF_INIT;
+	char text[120];
+
+	buf_printf(&line, "could not begin another file, and went on with the one before: %s\n", e->text);
+	/* The recording does not say where in somebody's folders it lies. */
+	snprintf(text, sizeof(text), "no further file could be begun: %s", strerror(e->number));
+	if (recording_note(r, &line)) {
+		(void)pm_map_set(&note.attrs, PM_EVENT_KEY_NOTE, pm_text(text));
+		recording_write_event(r, &note);
+	}
+	buf_release(&line);
+}
+
+/* The end of the file before. All its snapshots are in it, whatever becomes of that. */
+static void replace_writer(struct recording *r, struct pm_writer *next)
+{
+	struct pm_writer_stats before;
+
+	pm_writer_finish(r->writer);
+	before = pm_writer_stats(r->writer);
+	r->bytes_before += before.bytes;
+	/* The one that the files share. */
+	r->snapshots_before += before.snapshots - 1;
+	pm_writer_free(r->writer);
+	r->writer = next;
+}
+
+void recording_rotate(struct recording *r, const struct ring_buf *b, const struct ring_epoch *e, uint32_t row,
+		      const struct pm_clocks *clocks)
+{
+	struct pm_chunk c = { .run = e->run, .segment = e->segment + r->slept, .clocks = *clocks };
+	const struct recording_rotation *rot = &r->config.rotation;
+	struct pm_writer_config config = r->config.writer;
+	uint8_t *id = config.model->recording_id, old_id[sizeof(config.model->recording_id)], new_id[sizeof(old_id)];
+	uint64_t tick = r->rows.tick[row];
+	struct pm_writer *next = NULL;
+	struct error error = { 0 };
+	int err = getrandom(new_id, sizeof(new_id), 0) < 0 ? error_sys(&error, errno, "random number") :
+							     rot->open(rot->ctx, &config.sink_ctx, &error);
+
+	r->again_ns = tick + ROTATE_AGAIN_NS;
+	if (err) {
+		tell_no_file(r, tick, &error);
+		return;
+	}
+	rows_chunk(&r->rows, b, row, 1, &c);
+	pthread_mutex_lock(&r->model_lock);
+	memcpy(old_id, id, sizeof(old_id));
+	memcpy(id, new_id, sizeof(new_id));
+	err = pm_writer_new(&next, &config, &error);
+	if (!err) {
+		err = pm_writer_define(next);
+		if (!err)
+			err = pm_writer_chunk(next, &c);
+		if (err)
+			error_set(&error, -err, "%s", pm_writer_error(next));
+	}
+	memcpy(id, old_id, sizeof(old_id));
+	if (!err) {
+		replace_writer(r, next);
+		memcpy(id, new_id, sizeof(new_id));
+	} else {
+		pm_writer_free(next);
+	}
+	pthread_mutex_unlock(&r->model_lock);
+	rot->settle(rot->ctx, !err);
+	if (err) {
+		tell_no_file(r, tick, &error);
+		return;
+	}
+	recording_count(r);
+	r->again_ns = 0;
+	r->chunk_bytes = 0;
+	while (rot->period_ns && r->file_until_ns <= tick)
+		r->file_until_ns += rot->period_ns;
+}

@@ -1,0 +1,45 @@
+/*
+ * --rotate: which file follows which, and which go again. A name is that of -o with the time at which the file was
+ * begun, in UTC, so those of the next run collide with none.
+ */
+#ifndef RECORD_ROTATE_H
+#define RECORD_ROTATE_H
+
+#include <sys/types.h>
+
+#include "record/sample/output.h"
+#include "record/sample/recording.h"
+
+/* A file of this recorder; the name alone could be that of another one by now. */
+struct rotation_file {
+	char *path; /* owned */
+	dev_t device;
+	ino_t inode;
+};
+
+/* After rotation_begin() the recording's writer thread owns it, as far as there is more than one file. */
+struct rotation {
+	const struct record_options *options;
+	struct output output[2];    /* the one in use, and the one that is to follow it */
+	unsigned now;
+	uint64_t files;             /* begun so far */
+	struct rotation_file *kept; /* owned: with --keep, the oldest first; the last one is in use */
+	size_t n_kept;
+};
+
+#define ROTATION_INIT { .output = { { .fd = -1 }, { .fd = -1 } } }
+
+static inline struct output *rotation_output(struct rotation *r)
+{
+	return &r->output[r->now];
+}
+
+void rotation_init(struct rotation *r, const struct record_options *o);
+/* Opens the first file, or the only one. 0 or -errno. */
+int rotation_begin(struct rotation *r, struct error *e);
+/* What recording_new() wants to know; borrows `r`. */
+struct recording_rotation rotation_rules(struct rotation *r);
+/* Closes the last file. 0 or -errno. */
+int rotation_end(struct rotation *r, struct error *e);
+
+#endif

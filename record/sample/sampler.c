@@ -1,0 +1,343 @@
+#include "record/sample/sampler.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "record/host/affinity.h"
+#include "record/sample/futex.h"
+
+/* BOOTTIME and MONOTONIC are not read at one moment; a difference below this is preemption, not sleep. */
+#define SLEPT_MIN_NS 5000000
+
+struct reader {
+	alignas(RING_LINE) struct sampler *sampler;
+	pthread_t thread;
+	uint32_t index;
+	uint64_t in_chunk; /* first chunk of the epoch that it has not touched; read by control while parked */
+	int64_t slept_ns;  /* first reader */
+};
+
+struct sampler {
+	struct sampler_config config;
+	struct reader *reader;
+	uint32_t started;
+	int fd;
+	bool running;         /* control's own view */
+	struct ring_epoch epoch;
+	uint64_t next_chunk;
+	alignas(RING_LINE) _Atomic uint32_t command; /* rises with each epoch */
+	_Atomic uint32_t exit;
+	alignas(RING_LINE) _Atomic uint32_t stop; /* what readers sleep on between ticks */
+	alignas(RING_LINE) _Atomic uint32_t active; /* readers in the epoch */
+};
+
+static void slot_cells(const struct ring_buf *b, const struct slot *s, uint32_t row, struct cells *c)
+{
+	const struct pm_chunk_group *g = &b->group[s->group];
+
+	c->v = g->v + s->value * g->stride + row;
+	c->status = g->status + s->value * g->stride + row;
+	c->step = s->step * g->stride;
+	c->n = s->n;
+	c->enabled = s->enabled == PM_NONE ? NULL : g->v + s->enabled * g->stride + row;
+	c->running = s->running == PM_NONE ? NULL : g->v + s->running * g->stride + row;
+}
+
+static uint64_t distance(uint64_t a, uint64_t b)
+{
+	return a > b ? a - b : b - a;
+}
+
+/* Replaces begin and end, ns after that of the group's first place, by the usual ones if those say nearly the same.
+ * What is unusual twice is usual from then on. */
+static void even_out(struct slot *s, uint64_t slack_ns, uint64_t *begin, uint64_t *end)
+{
+	if (s->seen && distance(*begin + *end, 2 * s->usual_at + s->usual_ns) <= 2 * slack_ns) {
+		*begin = s->usual_at;
+		*end = s->usual_at + s->usual_ns;
+		s->off = false;
+		return;
+	}
+	if (!s->seen || s->off) {
+		s->usual_at = *begin;
+		s->usual_ns = *end - *begin;
+	}
+	s->off = s->seen;
+	s->seen = true;
+}
+
+/* Reads all units of a reader into one row. */
+static void read_row(const struct readout *l, const struct readout_reader *r, struct ring_buf *b, uint32_t row,
+		     uint64_t number, bool single)
+{
+	uint64_t begin = clocks_monotonic(), end, first = begin;
+	uint32_t group = PM_NONE;
+
+	for (uint32_t i = r->first; i < r->first + r->n; i++) {
+		struct slot *s = &l->slot[i];
+		const struct pm_chunk_group *g = &b->group[s->group];
+		uint64_t from, to;
+		struct cells c;
+		int err = 0;
+
+		slot_cells(b, s, row, &c);
+		c.any_missing = &b->slot_missing[i];
+		if (atomic_load_explicit(&s->dead, memory_order_relaxed)) {
+			cells_fail_all(&c, PM_REASON_GONE);
+			b->slot_read[i] = true;
+			end = begin;
+		} else if (s->every > 1 && !single && number % s->every) {
+			cells_fail_all(&c, PM_REASON_NOT_READ);
+			end = begin;
+		} else {
+			err = s->unit->read(s->unit, &c);
+			b->slot_read[i] = true;
+			end = clocks_monotonic();
+		}
+		if (err < 0) {
+			atomic_store_explicit(&s->dead, err, memory_order_relaxed);
+			cells_fail_all(&c, PM_REASON_GONE);
+		}
+		if (s->group != group)
+			first = begin;
+		group = s->group;
+		from = begin - first;
+		to = end - first;
+		if (s->unit->even && to > from)
+			even_out(s, l->interval_ns / EVEN_SHARE, &from, &to);
+		g->v[s->begin * g->stride + row] = first + from;
+		g->v[s->end * g->stride + row] = first + to;
+		begin = end;
+	}
+}
+
+/* What the first reader sees for all: the clocks once a chunk, and whether the machine has slept. */
+static void watch_clocks(struct reader *r, struct ring_buf *b, uint32_t row)
+{
+	const struct clock_source *clocks = r->sampler->config.clocks;
+	int64_t slept = clocks->slept(clocks->ctx);
+
+	if (slept - r->slept_ns > SLEPT_MIN_NS || r->slept_ns - slept > SLEPT_MIN_NS) {
+		slept = clocks->slept(clocks->ctx);
+		if (slept - r->slept_ns > SLEPT_MIN_NS) {
+			if (b->slept_row == PM_NONE)
+				b->slept_row = row;
+			b->slept_ns += slept - r->slept_ns;
+			r->slept_ns = slept;
+		}
+	}
+	if (!b->clocks.monotonic)
+		clocks->read(clocks->ctx, &b->clocks);
+}
+
+static void snapshot(struct reader *r, uint64_t chunk, uint32_t row, uint64_t number, bool single)
+{
+	struct ring *ring = r->sampler->config.ring;
+	struct ring_buf *b = ring_buf(ring, chunk);
+	struct ring_reader *rr = &ring->reader[r->index];
+
+	if (!b) {
+		atomic_store_explicit(&rr->dropped,
+				      atomic_load_explicit(&rr->dropped, memory_order_relaxed) + 1,
+				      memory_order_relaxed);
+		return;
+	}
+	if (r->index == 0)
+		watch_clocks(r, b, row);
+	read_row(ring->readout, &ring->readout->reader[r->index], b, row, number, single);
+	b->filled[r->index].rows[row / 64] |= 1ull << row % 64;
+}
+
+/* False: told to stop. */
+static bool sleep_until(struct sampler *s, uint64_t deadline_ns, uint64_t *now)
+{
+	while (!atomic_load_explicit(&s->stop, memory_order_acquire)) {
+		*now = clocks_monotonic();
+		if (*now >= deadline_ns)
+			return true;
+		futex_wait_until(&s->stop, 0, deadline_ns);
+	}
+	return false;
+}
+
+static void run_ticks(struct reader *r, const struct ring_epoch *e)
+{
+	struct ring *ring = r->sampler->config.ring;
+	uint64_t interval = ring->readout->interval_ns, chunk, now, k = e->first_number, left = e->first_chunk;
+	uint32_t rows = ring->readout->rows, row;
+
+	while (sleep_until(r->sampler, e->start_ns + k * interval, &now)) {
+		/* Too late for this tick when the next one is due: it is lost, and the one that is due now is
+		 * taken. */
+		k = (now - e->start_ns) / interval;
+		if (k > e->last_number)
+			k = e->last_number;
+		chunk = e->first_chunk + (k - e->first_number) / rows;
+		row = (uint32_t)((k - e->first_number) % rows);
+		if (chunk > left) {
+			left = chunk;
+			ring_leave(ring, r->index, left);
+		}
+		r->in_chunk = chunk + 1;
+		snapshot(r, chunk, row, k, false);
+		if (row == rows - 1) {
+			left = chunk + 1;
+			ring_leave(ring, r->index, left);
+		}
+		if (k == e->last_number)
+			break;
+		k++;
+	}
+}
+
+static void run_epoch(struct reader *r)
+{
+	const struct ring_epoch *e = &r->sampler->epoch;
+	uint64_t now;
+
+	r->in_chunk = e->first_chunk;
+	if (!e->tick_ns) {
+		run_ticks(r, e);
+	} else if (sleep_until(r->sampler, e->tick_ns, &now)) {
+		r->in_chunk = e->first_chunk + 1;
+		snapshot(r, e->first_chunk, 0, e->first_number, true);
+	}
+}
+
+static void *reader_main(void *arg)
+{
+	struct reader *r = arg;
+	struct sampler *s = r->sampler;
+	uint32_t cpu = s->config.ring->readout->reader[r->index].cpu, seen = 0, now;
+	uint64_t one = 1;
+	char name[24];
+
+	snprintf(name, sizeof(name), "pmrec/%u", cpu == PM_NONE ? r->index : cpu);
+	prctl(PR_SET_NAME, name);
+	/* The kernel may otherwise be 50 us late on purpose. */
+	prctl(PR_SET_TIMERSLACK, 1);
+	/* A CPU that this machine lacks (an emulated root) or that a cpuset forbids is read from elsewhere. */
+	if (cpu != PM_NONE)
+		affinity_pin(cpu);
+	if (s->config.thread_starts)
+		s->config.thread_starts();
+	for (;;) {
+		while ((now = atomic_load(&s->command)) == seen)
+			futex_wait_until(&s->command, seen, 0);
+		seen = now;
+		if (atomic_load(&s->exit))
+			return NULL;
+		run_epoch(r);
+		if (atomic_fetch_sub(&s->active, 1) == 1 && write(s->fd, &one, sizeof(one)) < 0)
+			abort(); /* an eventfd that holds at most one cannot fail */
+	}
+}
+
+int sampler_new(struct sampler **out, const struct sampler_config *config, struct error *e)
+{
+	const struct readout *l = config->ring->readout;
+	struct sampler *s = aligned_alloc(RING_LINE, sizeof(*s));
+	int err = ENOMEM;
+
+	if (!s)
+		return error_sys(e, ENOMEM, "sampler");
+	memset(s, 0, sizeof(*s));
+	s->config = *config;
+	if (!s->config.clocks)
+		s->config.clocks = &clocks_machine;
+	s->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	s->reader = aligned_alloc(RING_LINE, l->n_readers * sizeof(*s->reader));
+	if (!s->reader || s->fd < 0)
+		goto fail;
+	memset(s->reader, 0, l->n_readers * sizeof(*s->reader));
+	for (uint32_t i = 0; i < l->n_readers; i++) {
+		struct reader *r = &s->reader[i];
+
+		r->sampler = s;
+		r->index = i;
+		r->slept_ns = s->config.clocks->slept(s->config.clocks->ctx);
+		err = pthread_create(&r->thread, NULL, reader_main, r);
+		if (err)
+			goto fail;
+		s->started++;
+	}
+	*out = s;
+	return 0;
+fail:
+	sampler_free(s);
+	return error_sys(e, err, "reader threads");
+}
+
+void sampler_free(struct sampler *s)
+{
+	if (!s)
+		return;
+	atomic_store(&s->exit, 1);
+	atomic_fetch_add(&s->command, 1);
+	futex_wake_all(&s->command);
+	for (uint32_t i = 0; i < s->started; i++)
+		pthread_join(s->reader[i].thread, NULL);
+	if (s->fd >= 0)
+		close(s->fd);
+	free(s->reader);
+	free(s);
+}
+
+void sampler_begin(struct sampler *s, struct ring_epoch *e)
+{
+	const struct timespec wait = { .tv_nsec = 1000000 };
+
+	e->first_chunk = s->next_chunk;
+	/* The writer is dozens of epochs behind: nothing better to do than to let it catch up. */
+	while (!ring_begin(s->config.ring, e))
+		nanosleep(&wait, NULL);
+	s->epoch = *e;
+	s->running = true;
+	atomic_store(&s->stop, 0);
+	atomic_store(&s->active, s->config.ring->readout->n_readers);
+	atomic_fetch_add(&s->command, 1);
+	futex_wake_all(&s->command);
+}
+
+void sampler_park(struct sampler *s)
+{
+	struct pollfd p = { .fd = s->fd, .events = POLLIN };
+	uint64_t count;
+
+	if (!s->running)
+		return;
+	/* A single snapshot is let finish: it is why the epoch was begun. */
+	if (!s->epoch.tick_ns) {
+		atomic_store(&s->stop, 1);
+		futex_wake_all(&s->stop);
+	}
+	while (read(s->fd, &count, sizeof(count)) < 0)
+		poll(&p, 1, -1);
+	s->running = false;
+	for (uint32_t i = 0; i < s->started; i++)
+		if (s->reader[i].in_chunk > s->next_chunk)
+			s->next_chunk = s->reader[i].in_chunk;
+	ring_leave_all(s->config.ring, s->next_chunk);
+}
+
+int sampler_fd(const struct sampler *s)
+{
+	return s->fd;
+}
+
+bool sampler_running(const struct sampler *s)
+{
+	return s->running;
+}
+
+uint64_t sampler_next_chunk(const struct sampler *s)
+{
+	return s->next_chunk;
+}

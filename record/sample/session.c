@@ -1,0 +1,381 @@
+#include "record/sample/session_private.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "record/plan/add.h"
+#include "record/sample/header.h"
+#include "record/plan/machine.h"
+#include "record/host/privileges.h"
+
+#define RING_BYTES    (16u << 20)
+#define CHUNK_NS      1000000000u
+#define CHUNK_LIVE_NS 100000000u /* where somebody may wait for it */
+/* Time for all readers to wake up, so that a snapshot out of turn begins on all of them at once. */
+#define LEAD_NS 100000
+
+/* -P, --no-msr and --null are other words for --sources=-NAME. */
+static void leave_out(struct session *s, const char *name)
+{
+	for (size_t i = 0; i < s->n_sources; i++)
+		if (!strcmp(s->source[i].ops->name, name))
+			s->source[i].wanted = false;
+}
+
+/* What --add names is recorded whatever --sources says; events need the source of events. */
+static int take_added(struct session *s, struct error *e)
+{
+	for (size_t i = 0; i < s->options->n_added; i++) {
+		const char *name = s->options->added[i].location == ADD_PERF ? "perf" : "add";
+
+		for (size_t k = 0; k < s->n_sources; k++) {
+			if (strcmp(s->source[k].ops->name, name))
+				continue;
+			if (!s->source[k].wanted && !strcmp(name, "perf"))
+				return error_set(e, EINVAL, "--add %s is an event, and --sources leaves perf out",
+						 s->options->added[i].name);
+			s->source[k].wanted = true;
+		}
+	}
+	return 0;
+}
+
+/* A source that was asked for by name and has nothing is an error, with the reason that the source gave. */
+static int check_required(struct session *s, struct error *e)
+{
+	for (size_t i = 0; i < s->n_sources; i++) {
+		const struct source *source = &s->source[i];
+		const struct unit *u = s->plan.units;
+
+		while (u && u->source != source)
+			u = u->next;
+		if (u || !source->required || !source->wanted)
+			continue;
+		for (uint32_t k = 0; k < s->model.n_probes; k++) {
+			const struct pm_probe *p = &s->model.probe[k];
+
+			/* A remark is no reason. */
+			if (p->reason && !strcmp(p->source, source->ops->name))
+				return error_set(e, ENODEV, "nothing to record from %s: %s: %s%s%s", p->source,
+						 p->what, pm_reason_text(p->reason), p->hint ? "; try: " : "",
+						 p->hint ? p->hint : "");
+		}
+		return error_set(e, ENODEV, "nothing to record from %s on this machine", source->ops->name);
+	}
+	if (!s->plan.units)
+		return error_set(e, ENODEV, "nothing can be recorded here; `pmrec doctor` says what is in the way");
+	return 0;
+}
+
+/* Only events that count cost what they will cost, so they count while they are tried. */
+static int choose_readers(struct session *s, struct error *e)
+{
+	const struct record_options *o = s->options;
+	bool counts = o->target != TARGET_COMMAND;
+	int err = 0;
+
+	s->per_cpu = o->threads < 0;
+	if (o->threads)
+		return 0;
+	if (counts)
+		err = session_enable(s, true, e);
+	if (!err)
+		s->per_cpu = readout_measure_per_cpu(&s->plan, o->interval_ns);
+	if (counts && !err)
+		err = session_enable(s, false, e);
+	return err;
+}
+
+int session_plan(struct session *s, const struct record_options *o, pid_t child, char *const *argv, struct error *e)
+{
+	int err;
+
+	s->options = o;
+	s->run = 1;
+	rotation_init(&s->rotation, o);
+	s->last_number = UINT64_MAX;
+	pm_model_init(&s->model);
+	if (getrandom(s->model.recording_id, sizeof(s->model.recording_id), 0) < 0)
+		return error_sys(e, errno, "random number");
+	err = root_init(&s->root, o->root);
+	if (!err)
+		err = hotplug_init(&s->hotplug, &s->root);
+	if (err)
+		return error_sys(e, -err, "%s/sys/devices/system/cpu/online", o->root ? o->root : "");
+	err = sources_select(&s->source, &s->n_sources, o->sources, e);
+	if (err)
+		return err;
+	if (o->no_perf || o->null)
+		leave_out(s, "perf");
+	if (o->no_msr)
+		leave_out(s, "msr");
+	err = take_added(s, e);
+	if (err)
+		return err;
+	privileges_raise();
+	err = plan_init(&s->plan, o, &s->root, &s->model, e);
+	s->plan.child = child;
+	if (!err)
+		err = machine_describe(&s->plan, e);
+	if (!err)
+		err = plan_sources(&s->plan, s->source, s->n_sources, e);
+	if (!err)
+		err = check_required(s, e);
+	if (!err)
+		err = header_fill(&s->plan, s->source, s->n_sources, argv, e);
+	privileges_lower();
+	return err ? err : choose_readers(s, e);
+}
+
+int session_start_threads(struct session *s, struct error *e)
+{
+	struct sampler_config config = { .ring = &s->ring, .clocks = s->clocks,
+					 .thread_starts = privileges_drop_reader };
+	int err = readout_init(&s->readout, &s->plan, s->options->interval_ns, s->chunk_ns, s->per_cpu, &s->offline,
+			       e);
+
+	if (err)
+		return err;
+	err = ring_init(&s->ring, &s->readout, RING_BYTES, recording_wake(s->recording));
+	if (!err)
+		err = recording_attach(s->recording, &s->ring);
+	if (err)
+		return error_sys(e, -err, "buffers");
+	recording_lock(s->recording);
+	err = plan_config(&s->plan, PM_SYSTEM, PM_NONE, PM_PRIVACY_TECHNICAL, pm_u64(s->readout.n_readers),
+			  "pmrec.readers");
+	recording_unlock(s->recording);
+	if (err)
+		return error_sys(e, -err, "buffers");
+	return sampler_new(&s->sampler, &config, e);
+}
+
+void session_stop_threads(struct session *s)
+{
+	sampler_free(s->sampler);
+	s->sampler = NULL;
+	if (s->recording)
+		recording_attach(s->recording, NULL);
+	ring_release(&s->ring);
+	readout_release(&s->readout);
+}
+
+int session_open(struct session *s, struct error *e)
+{
+	struct recording_config config = {
+		.writer = {
+			.sink = output_write,
+			.sink_ctx = session_output(s),
+			.model = &s->model,
+			.codec = s->options->plain_codec ? PM_CODEC_PLAIN : PM_CODEC_PACKED,
+		},
+		.clocks = s->clocks,
+		.thread_starts = privileges_drop,
+	};
+	int err = rotation_begin(&s->rotation, e);
+
+	if (err)
+		return err;
+	s->chunk_ns = session_output(s)->live ? CHUNK_LIVE_NS : CHUNK_NS;
+	if (plan_rotates(s->options)) {
+		config.rotation = rotation_rules(&s->rotation);
+		config.thread_starts = privileges_drop_opener;
+	}
+	err = recording_new(&s->recording, &config, e);
+	if (err)
+		return output_blame(session_output(s), e);
+	return session_start_threads(s, e);
+}
+
+void session_tell_pending(struct session *s)
+{
+	for (uint32_t i = 0; i < s->plan.n_events; i++)
+		session_event(s, &s->plan.event[i]);
+	s->plan.n_events = 0;
+}
+
+static int finish_sources(struct session *s)
+{
+	int err = 0;
+
+	recording_lock(s->recording);
+	s->plan.time_ns = clocks_monotonic();
+	for (size_t i = 0; i < s->n_sources && !err; i++) {
+		const struct source_ops *ops = s->source[i].ops;
+
+		if (!s->source[i].wanted || !ops->finish)
+			continue;
+		s->plan.source = &s->source[i];
+		err = ops->finish(&s->source[i], &s->plan);
+	}
+	s->plan.source = NULL;
+	recording_unlock(s->recording);
+	return err;
+}
+
+int session_close(struct session *s, struct error *e)
+{
+	int err, finished;
+
+	session_stop_threads(s);
+	finished = finish_sources(s);
+	session_tell_pending(s);
+	err = recording_finish(s->recording, e);
+	return err || !finished ? err : error_sys(e, -finished, "one-time values at the end");
+}
+
+void session_release(struct session *s)
+{
+	if (s->sampler && sampler_running(s->sampler))
+		sampler_park(s->sampler);
+	session_stop_threads(s);
+	recording_free(s->recording);
+	plan_release(&s->plan);
+	sources_release(s->source, s->n_sources);
+	hotplug_release(&s->hotplug);
+	cpulist_release(&s->offline);
+	pm_model_release(&s->model);
+	root_release(&s->root);
+	*s = (struct session){ .rotation = s->rotation };
+}
+
+int session_enable(struct session *s, bool on, struct error *e)
+{
+	int err = 0;
+
+	privileges_raise();
+	for (size_t i = 0; i < s->n_sources && !err; i++) {
+		const struct source_ops *ops = s->source[i].ops;
+
+		if (!s->source[i].wanted || !ops->enable)
+			continue;
+		err = ops->enable(&s->source[i], on);
+		if (err)
+			error_sys(e, -err, "cannot %s %s", on ? "start" : "stop", ops->name);
+	}
+	privileges_lower();
+	return err;
+}
+
+/* Tick number that is due now; without ticks, snapshots are counted. */
+static uint64_t due(const struct session *s, uint64_t now)
+{
+	uint64_t interval = s->options->interval_ns;
+
+	return interval ? (now - s->start_ns) / interval : s->number + 1;
+}
+
+static void single(struct session *s, uint8_t flags, bool resumed)
+{
+	struct ring_epoch e = { .run = s->run, .segment = s->segment, .flags = flags, .resumed = resumed };
+
+	if (sampler_running(s->sampler))
+		sampler_park(s->sampler);
+	e.tick_ns = clocks_monotonic() + LEAD_NS;
+	if (s->start_ns)
+		s->number = due(s, e.tick_ns);
+	else
+		s->start_ns = e.tick_ns;
+	e.start_ns = s->start_ns;
+	e.first_number = e.last_number = s->number;
+	sampler_begin(s->sampler, &e);
+	sampler_park(s->sampler);
+}
+
+void session_tick_on(struct session *s)
+{
+	struct ring_epoch e = { .run = s->run, .segment = s->segment, .start_ns = s->start_ns,
+				.flags = PM_SNAPSHOT_LAST, .last_number = s->last_number };
+
+	/* A snapshot out of turn that comes after the last tick is the end. */
+	s->reached_last = s->number >= s->last_number;
+	if (!s->options->interval_ns || s->reached_last)
+		return;
+	e.first_number = due(s, clocks_monotonic()) + 1;
+	if (e.first_number <= s->number)
+		e.first_number = s->number + 1;
+	if (e.first_number > e.last_number)
+		e.first_number = e.last_number;
+	sampler_begin(s->sampler, &e);
+}
+
+void session_begin(struct session *s)
+{
+	bool first = !s->start_ns;
+
+	if (s->counting)
+		return;
+	if (!first)
+		s->segment++;
+	s->counting = true;
+	single(s, PM_SNAPSHOT_FORCED | PM_SNAPSHOT_FIRST, true);
+	if (s->options->iterations && s->limited_run != s->run) {
+		s->last_number = s->number + s->options->iterations;
+		s->limited_run = s->run;
+	}
+	session_tick_on(s);
+}
+
+void session_end(struct session *s)
+{
+	if (!s->counting)
+		return;
+	if (sampler_running(s->sampler))
+		sampler_park(s->sampler);
+	if (!s->reached_last)
+		single(s, PM_SNAPSHOT_FORCED | PM_SNAPSHOT_LAST, false);
+	s->counting = false;
+}
+
+void session_snapshot(struct session *s)
+{
+	if (!s->counting)
+		return;
+	single(s, PM_SNAPSHOT_FORCED, false);
+	session_tick_on(s);
+}
+
+void session_ticks_ended(struct session *s)
+{
+	if (!sampler_running(s->sampler))
+		return;
+	sampler_park(s->sampler);
+	s->reached_last = true;
+}
+
+int session_next_run(struct session *s, pid_t child, struct error *e)
+{
+	int err = 0;
+
+	s->run++;
+	s->reached_last = false;
+	s->plan.child = child;
+	recording_drain(s->recording);
+	recording_lock(s->recording);
+	privileges_raise();
+	for (size_t i = 0; i < s->n_sources && !err; i++)
+		if (s->source[i].wanted && s->source[i].ops->restart)
+			err = s->source[i].ops->restart(&s->source[i], &s->plan, e);
+	privileges_lower();
+	recording_unlock(s->recording);
+	return err;
+}
+
+void session_event(struct session *s, struct pm_event *event)
+{
+	uint64_t after = s->sampler && !sampler_running(s->sampler) ? sampler_next_chunk(s->sampler) : 0;
+
+	if (!event->time_ns)
+		event->time_ns = clocks_monotonic();
+	recording_event(s->recording, event, after);
+}
+
+void session_event_number(struct session *s, enum pm_event_type type, uint32_t key, uint64_t value)
+{
+	struct pm_event event = { .type = type };
+
+	/* Without memory the event says less. */
+	(void)pm_map_set(&event.attrs, key, pm_u64(value));
+	session_event(s, &event);
+}

@@ -1,0 +1,84 @@
+/*
+ * One recording in the making: the plan, the threads that sample and write it, and the few things that may be done
+ * to it while it goes on. Owned by the control thread.
+ */
+#ifndef RECORD_SESSION_H
+#define RECORD_SESSION_H
+
+#include "record/host/hotplug.h"
+#include "record/plan/plan.h"
+#include "record/sample/recording.h"
+#include "record/sample/rotate.h"
+#include "record/sample/sampler.h"
+
+struct session {
+	const struct record_options *options;
+	struct root root;
+	struct pm_model model;
+	struct plan plan;
+	struct source *source;
+	size_t n_sources;
+	struct hotplug hotplug;
+	struct cpulist offline;  /* CPUs that units are for and that have gone */
+	struct rotation rotation; /* holds the output, also when there is one file only */
+	struct recording *recording;
+	struct readout readout;
+	struct ring ring;
+	struct sampler *sampler;
+	const struct clock_source *clocks;
+	uint64_t chunk_ns;       /* chunks end after that time */
+	bool per_cpu;
+	bool counting;           /* between the first and the last snapshot of a segment */
+	bool reached_last;       /* -n: its last tick has come */
+	uint32_t run, segment;
+	uint64_t start_ns;       /* of tick 0; 0: nothing was sampled yet */
+	uint64_t number;         /* of the last snapshot that was asked for */
+	uint64_t last_number;    /* -n, of each run; UINT64_MAX: no end */
+	uint32_t limited_run;    /* the run that last_number is of */
+};
+
+/* The file that is being written. Steady unless the writer rotates files. */
+static inline struct output *session_output(struct session *s)
+{
+	return rotation_output(&s->rotation);
+}
+
+/* Looks at the machine and lets the sources plan; `child`: the command, forked and waiting, or 0. This and the next
+ * two return 0 or -errno. */
+int session_plan(struct session *s, const struct record_options *o, pid_t child, char *const *argv, struct error *e);
+/* Opens the output, writes the definitions, starts the threads. */
+int session_open(struct session *s, struct error *e);
+/* Writes the rest and closes the recording. */
+int session_close(struct session *s, struct error *e);
+/* Also after a failure of the above. */
+void session_release(struct session *s);
+
+/* Starts or stops counting in all sources. 0 or -errno. */
+int session_enable(struct session *s, bool on, struct error *e);
+/* A new segment: takes its first snapshot, and then ticks. */
+void session_begin(struct session *s);
+/* The last snapshot of the segment; nothing ticks afterwards. */
+void session_end(struct session *s);
+/* A snapshot between the ticks. */
+void session_snapshot(struct session *s);
+/* Ticks have stopped by themselves (sampler_fd is readable): the last one of -n has come. */
+void session_ticks_ended(struct session *s);
+/* The next run of -r: sources follow another process. 0 or -errno. */
+int session_next_run(struct session *s, pid_t child, struct error *e);
+/* Lets the sources notice which tasks and cgroups have ended, and records it. 0 or -errno. */
+int session_look(struct session *s, struct error *e);
+/* A descriptor that is readable when sources have something to notice; -1: none has. */
+int session_watch_fd(const struct session *s);
+/* Lets them notice it; true: session_look_for_cpus() has something to do soon. */
+bool session_notice(struct session *s);
+/* Starts or stops the counters of that name alone; records it as an event of each. Their number, 0 for a name that
+ * nobody knows, or -errno. */
+int session_enable_one(struct session *s, const char *name, bool on, struct error *e);
+/* Looks for CPUs that have gone or come, and rebuilds what samples them. 0 or -errno. */
+int session_look_for_cpus(struct session *s, struct error *e);
+
+/* Adds an event to the recording, in its place among the snapshots. Takes the attributes. */
+void session_event(struct session *s, struct pm_event *event);
+void session_event_number(struct session *s, enum pm_event_type type, uint32_t key, uint64_t value);
+
+#endif

@@ -1,0 +1,218 @@
+/* What changes while a recording goes on: CPUs go and come, tasks begin and end, counters are switched. */
+#include <stdatomic.h>
+
+#include "record/host/privileges.h"
+#include "record/sample/session_private.h"
+#include "record/plan/topology.h"
+
+/* Drops units whose place was given to a newer one. */
+static void drop_superseded(struct plan *p)
+{
+	struct unit **at = &p->units;
+
+	while (*at) {
+		struct unit *u = *at, *newer = u->next;
+
+		while (newer && (newer->group != u->group || newer->instance != u->instance))
+			newer = newer->next;
+		if (newer) {
+			*at = u->next;
+			u->release(u);
+		} else {
+			at = &u->next;
+		}
+	}
+	p->units_end = at;
+}
+
+static bool any_stale(const struct session *s)
+{
+	for (size_t i = 0; i < s->n_sources; i++)
+		if (atomic_load(&s->source[i].stale))
+			return true;
+	return false;
+}
+
+static int update_stale(struct session *s)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < s->n_sources && !err; i++) {
+		if (!atomic_exchange(&s->source[i].stale, false) || !s->source[i].ops->update)
+			continue;
+		s->plan.source = &s->source[i];
+		err = s->source[i].ops->update(&s->source[i], &s->plan, PM_NONE, true);
+	}
+	s->plan.source = NULL;
+	return err;
+}
+
+static int update_sources(struct session *s, uint32_t cpu, bool online)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < s->n_sources && !err; i++) {
+		if (!s->source[i].wanted || !s->source[i].ops->update)
+			continue;
+		s->plan.source = &s->source[i];
+		err = s->source[i].ops->update(&s->source[i], &s->plan, cpu, online);
+	}
+	s->plan.source = NULL;
+	return err;
+}
+
+static int remember_offline(struct session *s, const struct cpulist *gone, const struct cpulist *come)
+{
+	struct cpulist still = { 0 };
+	int err = 0;
+
+	for (size_t i = 0; i < s->offline.n && !err; i++)
+		if (!cpulist_has(come, s->offline.cpu[i]))
+			err = cpulist_add(&still, s->offline.cpu[i]);
+	for (size_t i = 0; i < gone->n && !err; i++)
+		err = cpulist_add(&still, gone->cpu[i]);
+	if (err) {
+		cpulist_release(&still);
+		return err;
+	}
+	cpulist_release(&s->offline);
+	s->offline = still;
+	return 0;
+}
+
+static int change_cpus(struct session *s, const struct cpulist *gone, const struct cpulist *come, struct error *e)
+{
+	bool counting = s->counting;
+	int err;
+
+	if (come->n) {
+		/* What comes back may count from 0 again. */
+		session_end(s);
+	} else if (sampler_running(s->sampler)) {
+		sampler_park(s->sampler);
+	}
+	for (size_t i = 0; i < gone->n; i++)
+		session_event_number(s, PM_EVENT_CPU_OFFLINE, PM_EVENT_KEY_CPU, gone->cpu[i]);
+	for (size_t i = 0; i < come->n; i++)
+		session_event_number(s, PM_EVENT_CPU_ONLINE, PM_EVENT_KEY_CPU, come->cpu[i]);
+	session_stop_threads(s);
+	recording_lock(s->recording);
+	privileges_raise();
+	err = remember_offline(s, gone, come);
+	if (!err && (gone->n || come->n))
+		err = topology_refresh(&s->plan);
+	if (err > 0)
+		err = 0;
+	for (size_t i = 0; i < gone->n && !err; i++)
+		err = update_sources(s, gone->cpu[i], false);
+	for (size_t i = 0; i < come->n && !err; i++)
+		err = update_sources(s, come->cpu[i], true);
+	if (!err)
+		err = update_stale(s);
+	drop_superseded(&s->plan);
+	privileges_lower();
+	recording_unlock(s->recording);
+	session_tell_pending(s);
+	if (err)
+		return error_sys(e, -err, "after a change of the CPUs");
+	err = session_start_threads(s, e);
+	if (err || !counting)
+		return err;
+	if (come->n)
+		session_begin(s);
+	else
+		session_tick_on(s);
+	return 0;
+}
+
+int session_look(struct session *s, struct error *e)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < s->n_sources && !err; i++) {
+		if (!s->source[i].wanted || !s->source[i].ops->look)
+			continue;
+		s->plan.source = &s->source[i];
+		recording_lock(s->recording);
+		privileges_raise();
+		err = s->source[i].ops->look(&s->source[i], &s->plan);
+		privileges_lower();
+		recording_unlock(s->recording);
+	}
+	s->plan.source = NULL;
+	session_tell_pending(s);
+	return err ? error_sys(e, -err, "looking for what has ended") : 0;
+}
+
+int session_watch_fd(const struct session *s)
+{
+	int fd = -1;
+
+	for (size_t i = 0; i < s->n_sources && fd < 0; i++)
+		if (s->source[i].wanted && s->source[i].ops->watch)
+			fd = s->source[i].ops->watch(&s->source[i]);
+	return fd;
+}
+
+bool session_notice(struct session *s)
+{
+	bool work = false;
+
+	privileges_raise();
+	for (size_t i = 0; i < s->n_sources; i++)
+		if (s->source[i].wanted && s->source[i].ops->notice)
+			work = s->source[i].ops->notice(&s->source[i], &s->plan) || work;
+	privileges_lower();
+	return work;
+}
+
+struct switched {
+	struct session *s;
+	enum pm_event_type type;
+};
+
+static void tell_switched(void *arg, uint32_t counter)
+{
+	struct switched *w = arg;
+
+	session_event_number(w->s, w->type, PM_EVENT_KEY_COUNTER, counter);
+}
+
+int session_enable_one(struct session *s, const char *name, bool on, struct error *e)
+{
+	struct switched w = { .s = s, .type = on ? PM_EVENT_ENABLE : PM_EVENT_DISABLE };
+	bool counting = s->counting;
+	int n = 0;
+
+	/* Differences across the switch would be of another stretch of time. */
+	session_end(s);
+	privileges_raise();
+	for (size_t i = 0; i < s->n_sources && n >= 0; i++) {
+		const struct source_ops *ops = s->source[i].ops;
+		int one = s->source[i].wanted && ops->enable_one ?
+			  ops->enable_one(&s->source[i], name, on, tell_switched, &w) : 0;
+
+		n = one < 0 ? one : n + one;
+	}
+	privileges_lower();
+	if (counting)
+		session_begin(s);
+	return n < 0 ? error_sys(e, -n, "cannot %s '%.100s'", on ? "enable" : "disable", name) : n;
+}
+
+int session_look_for_cpus(struct session *s, struct error *e)
+{
+	struct cpulist gone = { 0 }, come = { 0 };
+	int n = hotplug_look(&s->hotplug, &gone, &come), err = 0;
+	bool ours = false;
+
+	for (size_t i = 0; i < gone.n && n > 0; i++)
+		ours = ours || plan_wants_cpu(&s->plan, gone.cpu[i]);
+	for (size_t i = 0; i < come.n && n > 0; i++)
+		ours = ours || plan_wants_cpu(&s->plan, come.cpu[i]);
+	if ((n > 0 && ours) || any_stale(s))
+		err = change_cpus(s, &gone, &come, e);
+	cpulist_release(&gone);
+	cpulist_release(&come);
+	return err;
+}

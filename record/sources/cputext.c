@@ -1,0 +1,215 @@
+#include "record/sources/cputext.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "record/plan/plan.h"
+
+int cputext_resize(struct cputext *t, uint32_t n_counters)
+{
+	uint32_t *counter = realloc(t->counter, (n_counters + 1) * sizeof(*counter));
+
+	if (!counter)
+		return -ENOMEM;
+	t->counter = counter;
+	for (uint32_t k = t->n_counters; k < n_counters; k++)
+		counter[k] = 0;
+	t->n_counters = n_counters;
+	return textstore_resize(&t->store, t->n_system + n_counters * t->n_cpus);
+}
+
+int cputext_init(struct cputext *t, struct plan *p, const char *path, uint32_t n_system, uint32_t n_counters)
+{
+	const struct pm_topology *topology = &p->model->topology;
+	int err;
+
+	*t = (struct cputext){ .file = TEXTFILE_INIT, .n_system = n_system };
+	err = textfile_open(&t->file, p->root, path);
+	if (err)
+		return err;
+	t->n_cpus = topology->n;
+	t->cpu = calloc(t->n_cpus + 1, sizeof(*t->cpu));
+	t->planned = calloc(t->n_cpus + 1, sizeof(*t->planned));
+	t->column = calloc(t->n_cpus + 1, sizeof(*t->column));
+	t->system = calloc(n_system + 1, sizeof(*t->system));
+	t->head_size = (size_t)t->n_cpus * 24 + 64;
+	t->head = calloc(1, t->head_size);
+	err = t->cpu && t->planned && t->column && t->system && t->head ? cputext_resize(t, n_counters) : -ENOMEM;
+	for (uint32_t i = 0; i < t->n_cpus && !err; i++)
+		t->cpu[i] = topology->cpu[i].cpu;
+	if (err)
+		cputext_release(t);
+	return err;
+}
+
+void cputext_release(struct cputext *t)
+{
+	textstore_release(&t->store);
+	textfile_release(&t->file);
+	free(t->cpu);
+	free(t->planned);
+	free(t->column);
+	free(t->head);
+	free(t->system);
+	free(t->counter);
+	*t = (struct cputext){ .file = TEXTFILE_INIT };
+}
+
+uint32_t cputext_index(const struct cputext *t, uint32_t cpu)
+{
+	uint32_t low = 0, high = t->n_cpus;
+
+	if (cpu < high && t->cpu[cpu] == cpu)
+		return cpu;
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (t->cpu[middle] < cpu)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < t->n_cpus && t->cpu[low] == cpu ? low : UINT32_MAX;
+}
+
+bool cputext_label(const char *label, uint32_t len, uint32_t *cpu)
+{
+	uint32_t v = 0;
+
+	if (len < 4 || len > 8 || strncasecmp(label, "cpu", 3))
+		return false;
+	for (uint32_t i = 3; i < len; i++) {
+		if (label[i] < '0' || label[i] > '9')
+			return false;
+		v = v * 10 + (uint32_t)(label[i] - '0');
+	}
+	*cpu = v;
+	return true;
+}
+
+/* The columns of a head line that is not the one before. */
+static int learn_head(struct cputext *t, const char *p, const char *end)
+{
+	const char *word;
+	uint32_t cpu;
+
+	t->n_columns = 0;
+	while (p < end) {
+		while (p < end && (*p == ' ' || *p == '\t'))
+			p++;
+		for (word = p; p < end && *p != ' ' && *p != '\t';)
+			p++;
+		if (word == p)
+			break;
+		if (!cputext_label(word, (uint32_t)(p - word), &cpu))
+			return -EINVAL;
+		if (t->n_columns == t->n_cpus)
+			return -EINVAL;
+		t->column[t->n_columns++] = cputext_index(t, cpu);
+	}
+	return t->n_columns ? 0 : -EINVAL;
+}
+
+int cputext_head(struct cputext *t, struct textcursor *c, bool *changed)
+{
+	const char *end;
+	size_t len;
+	int err;
+
+	*changed = false;
+	if (!textcursor_line(c))
+		return -EINVAL;
+	end = memchr(c->label, '\n', (size_t)(c->end - c->label));
+	if (!end)
+		return -EINVAL;
+	len = (size_t)(end - c->label);
+	if (len == t->head_len && !memcmp(c->label, t->head, len))
+		return 0;
+	*changed = true;
+	t->head_len = 0;
+	err = learn_head(t, c->label, end);
+	/* A line too long to be kept is learned anew each time: slow, not wrong. */
+	if (!err && len <= t->head_size) {
+		memcpy(t->head, c->label, len);
+		t->head_len = len;
+	}
+	return err;
+}
+
+static int cpu_cells(struct cputext *t, struct plan *p, uint32_t index, struct textcell *cell, uint32_t *n)
+{
+	int64_t instance = plan_cpu_instance(p, t->cpu[index]);
+
+	if (instance < 0)
+		return (int)instance;
+	for (uint32_t k = 0; k < t->n_counters; k++) {
+		if (!t->counter[k])
+			continue;
+		cell[(*n)++] = (struct textcell){ t->counter[k], (uint32_t)instance, cputext_slot(t, k, index) };
+	}
+	t->planned[index] = true;
+	return 0;
+}
+
+static int by_slot(const void *a, const void *b)
+{
+	const struct textcell *x = a, *y = b;
+
+	return x->slot < y->slot ? -1 : x->slot > y->slot;
+}
+
+int cputext_plan(struct cputext *t, struct plan *p, uint64_t min_period_ns)
+{
+	struct textcell *cell = calloc(t->store.n + 1, sizeof(*cell));
+	uint32_t n = 0, index;
+	int err = 0;
+
+	if (!cell)
+		return -ENOMEM;
+	for (uint32_t k = 0; k < t->n_system; k++)
+		if (t->system[k])
+			cell[n++] = (struct textcell){ t->system[k], p->system_instance, k };
+	for (size_t i = 0; i < p->cpus.n && !err; i++) {
+		index = cputext_index(t, p->cpus.cpu[i]);
+		if (index != UINT32_MAX)
+			err = cpu_cells(t, p, index, cell, &n);
+	}
+	/* Counter by counter: neighbours are then numbers of one kind. */
+	if (!err) {
+		qsort(cell, n, sizeof(*cell), by_slot);
+		err = textunit_add(p, &t->store, cell, n, min_period_ns);
+	}
+	free(cell);
+	return err;
+}
+
+int cputext_update(struct source *s, struct plan *p, uint32_t cpu, bool online)
+{
+	struct cputext *t = s->data;
+	struct textcell *cell;
+	uint32_t index, n = 0;
+	int err;
+
+	if (!t || !online)
+		return 0;
+	index = cputext_index(t, cpu);
+	if (index == UINT32_MAX || t->planned[index] || !plan_wants_cpu(p, cpu))
+		return 0;
+	cell = calloc(t->n_counters + 1, sizeof(*cell));
+	if (!cell)
+		return -ENOMEM;
+	err = cpu_cells(t, p, index, cell, &n);
+	if (!err)
+		err = textunit_add(p, &t->store, cell, n, 0);
+	free(cell);
+	return err;
+}
+
+void cputext_source_release(struct source *s)
+{
+	if (s->data)
+		cputext_release(s->data);
+	free(s->data);
+	s->data = NULL;
+}

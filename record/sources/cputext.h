@@ -1,0 +1,59 @@
+/* What the text files with numbers a CPU have in common: /proc/stat, schedstat, softirqs, interrupts. */
+#ifndef RECORD_CPUTEXT_H
+#define RECORD_CPUTEXT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "record/plan/source.h"
+#include "record/host/textfile.h"
+#include "record/sources/textunit.h"
+
+/*
+ * Slots of the store: first n_system numbers of the whole system, then counter by counter one slot for each CPU that
+ * the topology knows, online or not.
+ */
+struct cputext {
+	struct textstore store; /* first, so that refresh() can find the rest */
+	struct textfile file;
+	uint32_t n_cpus;
+	uint32_t *cpu;     /* owned: CPU numbers, ascending */
+	bool *planned;     /* owned: the CPU has been given its cells */
+	uint32_t *column;  /* owned: in files with a head line, which CPU each column is: index into cpu[] */
+	uint32_t n_columns;
+	char *head;        /* owned: the head line that column[] was made from */
+	size_t head_len, head_size;
+	uint32_t *system;  /* owned: counter ids, n_system */
+	uint32_t *counter; /* owned: counter ids, n_counters; 0: not recorded */
+	uint32_t n_system, n_counters;
+};
+
+/* Slot of a CPU's number of a counter, both by their indexes. */
+static inline uint32_t cputext_slot(const struct cputext *t, uint32_t counter, uint32_t cpu_index)
+{
+	return t->n_system + counter * t->n_cpus + cpu_index;
+}
+
+/* Opens the file and makes room. 0 or -errno; on failure there is nothing to release. */
+int cputext_init(struct cputext *t, struct plan *p, const char *path, uint32_t n_system, uint32_t n_counters);
+void cputext_release(struct cputext *t);
+/* More counters, behind those that are there. 0 or -ENOMEM. */
+int cputext_resize(struct cputext *t, uint32_t n_counters);
+/* Index of a CPU number in cpu[]; UINT32_MAX if it is not known. */
+uint32_t cputext_index(const struct cputext *t, uint32_t cpu);
+
+/* CPU number of a label like "cpu12"; false for other labels. */
+bool cputext_label(const char *label, uint32_t len, uint32_t *cpu);
+/* Reads the head line ("CPU0 CPU1 ...") that the cursor is to enter next. *changed says that column[] is new.
+ * -EINVAL if it is no such line. Allocates nothing. */
+int cputext_head(struct cputext *t, struct textcursor *c, bool *changed);
+
+/* Adds one group with all system counters and those of the CPUs of the plan. Call once. 0 or -errno. */
+int cputext_plan(struct cputext *t, struct plan *p, uint64_t min_period_ns);
+
+/* update() and release() of sources whose data begins with a struct cputext, or is NULL: a CPU gets its cells when it
+ * comes online for the first time. */
+int cputext_update(struct source *s, struct plan *p, uint32_t cpu, bool online);
+void cputext_source_release(struct source *s);
+
+#endif

@@ -1,0 +1,348 @@
+#include "record/sources/filegrid.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "record/plan/plan.h"
+
+#define SPARE_FILES 64
+
+struct filegrid *filegrid_new(struct plan *p)
+{
+	struct filegrid *g = calloc(1, sizeof(*g));
+
+	if (!g)
+		return NULL;
+	g->root = p->root;
+	return g;
+}
+
+void filegrid_free(struct filegrid *g)
+{
+	if (!g)
+		return;
+	for (uint32_t i = 0; i < g->n; i++) {
+		if (g->cell[i].fd >= 0)
+			close(g->cell[i].fd);
+		free(g->cell[i].path);
+	}
+	free(g->cell);
+	free(g->part);
+	free(g);
+}
+
+int filegrid_parse(const char *text, uint64_t *value)
+{
+	const char *p = text;
+	bool minus;
+	uint64_t v = 0;
+
+	while (*p == ' ')
+		p++;
+	minus = *p == '-';
+	p += minus;
+	if (*p < '0' || *p > '9')
+		return -EINVAL;
+	for (; *p >= '0' && *p <= '9'; p++)
+		v = v * 10 + (uint64_t)(*p - '0');
+	if (*p != '\n' && *p != '\0' && *p != ' ')
+		return -EINVAL;
+	*value = minus ? 0 - v : v;
+	return 0;
+}
+
+uint16_t filegrid_reason(int err, bool of_cpu)
+{
+	switch (-err) {
+	case ENODEV:
+	case ENOENT:
+	case ENXIO:
+		return of_cpu ? PM_REASON_OFFLINE : PM_REASON_GONE;
+	case EBUSY: /* cpufreq, of a policy without CPUs */
+		return of_cpu ? PM_REASON_OFFLINE : pm_reason_errno(err);
+	case EACCES:
+	case EPERM:
+		return PM_REASON_NO_PERMISSION;
+	case EINVAL: /* "<unknown>" and the like */
+		return PM_REASON_FORMAT;
+	default:
+		return pm_reason_errno(err);
+	}
+}
+
+static int read_number(int fd, uint64_t *value)
+{
+	char text[64];
+	ssize_t n;
+
+	do {
+		n = pread(fd, text, sizeof(text) - 1, 0);
+	} while (n < 0 && errno == EINTR);
+	if (n < 0)
+		return -errno;
+	text[n] = '\0';
+	return filegrid_parse(text, value);
+}
+
+static uint64_t unwrap(struct filecell *f, uint64_t v)
+{
+	if (!f->seen)
+		f->total = v;
+	else if (v >= f->last)
+		f->total += v - f->last;
+	else
+		f->total += f->range - f->last + v;
+	f->last = v;
+	f->seen = true;
+	return f->total;
+}
+
+static int gridpart_read(struct unit *u, struct cells *c)
+{
+	const struct gridpart *part = (const struct gridpart *)u;
+	uint32_t gone = 0;
+	uint64_t v;
+	int err;
+
+	for (uint32_t k = 0; k < part->n; k++) {
+		struct filecell *f = &part->grid->cell[part->first + k * part->step];
+
+		err = f->offline || f->fd < 0 ? -ENODEV : read_number(f->fd, &v);
+		if (!err) {
+			cells_set(c, k, f->range ? unwrap(f, v) : v);
+			continue;
+		}
+		gone += err == -ENODEV && f->cpu == PM_NONE;
+		cells_fail(c, k, filegrid_reason(err, f->cpu != PM_NONE));
+	}
+	/* Devices do not come back under the same file; CPUs do. */
+	return gone == part->n ? -ENODEV : 0;
+}
+
+static void gridpart_release(struct unit *u)
+{
+	struct filegrid *g = ((struct gridpart *)u)->grid;
+
+	if (!--g->held)
+		filegrid_free(g);
+}
+
+int filegrid_try(const struct root *r, const char *format, ...)
+{
+	char path[PATH_MAX];
+	uint64_t v;
+	va_list ap;
+	int fd, err;
+
+	va_start(ap, format);
+	vsnprintf(path, sizeof(path), format, ap);
+	va_end(ap);
+	fd = root_open(r, "%s", path);
+	if (fd < 0)
+		return fd;
+	err = read_number(fd, &v);
+	close(fd);
+	return err;
+}
+
+static struct filecell *next_cell(struct filegrid *g)
+{
+	if (g->n == g->cap) {
+		uint32_t cap = g->cap ? 2 * g->cap : 32;
+		struct filecell *grown = realloc(g->cell, cap * sizeof(*grown));
+
+		if (!grown)
+			return NULL;
+		g->cell = grown;
+		g->cap = cap;
+	}
+	return &g->cell[g->n];
+}
+
+/* A file a number is more than shells grant by default, so the limit is raised as far as it goes. The last few
+ * descriptors are left to others: sources that come later, the recording itself. */
+static int open_file(const struct root *r, const char *path)
+{
+	struct rlimit limit;
+	int fd = root_open(r, "%s", path);
+
+	if ((fd < 0 && fd != -EMFILE) || getrlimit(RLIMIT_NOFILE, &limit))
+		return fd;
+	if (fd >= 0 && (rlim_t)fd + SPARE_FILES < limit.rlim_cur)
+		return fd;
+	if (fd >= 0)
+		close(fd);
+	if (limit.rlim_cur >= limit.rlim_max)
+		return -EMFILE;
+	limit.rlim_cur = limit.rlim_max;
+	return setrlimit(RLIMIT_NOFILE, &limit) ? -EMFILE : open_file(r, path);
+}
+
+int filegrid_add(struct filegrid *g, uint32_t counter, uint32_t instance, uint32_t cpu, uint64_t range,
+		 const char *format, ...)
+{
+	struct filecell *f = next_cell(g);
+	char path[PATH_MAX];
+	uint64_t v;
+	va_list ap;
+	int err;
+
+	if (!f)
+		return -ENOMEM;
+	va_start(ap, format);
+	vsnprintf(path, sizeof(path), format, ap);
+	va_end(ap);
+	*f = (struct filecell){ .cpu = cpu, .counter = counter, .instance = instance, .range = range };
+	f->fd = open_file(g->root, path);
+	if (f->fd < 0)
+		return f->fd;
+	err = read_number(f->fd, &v);
+	f->path = err ? NULL : strdup(path);
+	if (!f->path) {
+		close(f->fd);
+		return err ? err : -ENOMEM;
+	}
+	g->n++;
+	return 0;
+}
+
+/* Ids in the order in which they first appear. */
+struct ids {
+	uint32_t *id;
+	uint32_t n, last;
+};
+
+static uint32_t ids_index(struct ids *s, uint32_t id)
+{
+	/* Cells come in runs: the same one or its successor again. */
+	for (uint32_t k = 0; k < s->n; k++) {
+		uint32_t i = (s->last + k) % s->n;
+
+		if (s->id[i] == id)
+			return s->last = i;
+	}
+	s->id[s->n] = id;
+	s->last = s->n;
+	return s->n++;
+}
+
+/* Sorts the cells into counter-major order if they fill a matrix: 1; 0 if they do not. */
+static int make_matrix(struct filegrid *g, struct ids *counters, struct ids *instances)
+{
+	struct filecell *sorted;
+	uint64_t size;
+	int full = 1;
+
+	for (uint32_t i = 0; i < g->n; i++) {
+		ids_index(counters, g->cell[i].counter);
+		ids_index(instances, g->cell[i].instance);
+	}
+	size = (uint64_t)counters->n * instances->n;
+	if (size != g->n)
+		return 0;
+	sorted = calloc(g->n, sizeof(*sorted));
+	if (!sorted)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < g->n && full; i++) {
+		uint32_t at = ids_index(counters, g->cell[i].counter) * instances->n +
+			      ids_index(instances, g->cell[i].instance);
+
+		full = !sorted[at].path;
+		sorted[at] = g->cell[i];
+	}
+	if (full)
+		memcpy(g->cell, sorted, g->n * sizeof(*sorted));
+	free(sorted);
+	return full;
+}
+
+static int64_t make_group(struct filegrid *g, struct plan *p)
+{
+	struct ids counters = { .id = calloc(g->n, sizeof(uint32_t)) };
+	struct ids instances = { .id = calloc(g->n, sizeof(uint32_t)) };
+	struct pm_group group = { .source = (char *)p->source->ops->name };
+	int64_t id = counters.id && instances.id ? make_matrix(g, &counters, &instances) : -ENOMEM;
+
+	if (id >= 0) {
+		group.flags = !id ? PM_GROUP_LIST : g->own_times ? 0 : PM_GROUP_SHARED_TIME;
+		for (uint32_t i = 0; i < g->n && !id; i++) {
+			counters.id[i] = g->cell[i].counter;
+			instances.id[i] = g->cell[i].instance;
+		}
+		group.counter = counters.id;
+		group.n_counters = id ? counters.n : g->n;
+		group.instance = instances.id;
+		group.n_instances = id ? instances.n : g->n;
+		g->n_parts = group.flags ? 1 : group.n_instances;
+		id = pm_model_add_group(p->model, &group);
+	}
+	free(counters.id);
+	free(instances.id);
+	return id;
+}
+
+int filegrid_commit(struct filegrid *g, struct plan *p, struct filegrid **list)
+{
+	int64_t id;
+
+	if (!g->n) {
+		filegrid_free(g);
+		return 0;
+	}
+	id = make_group(g, p);
+	g->part = id < 0 ? NULL : calloc(g->n_parts, sizeof(*g->part));
+	if (!g->part) {
+		filegrid_free(g);
+		return id < 0 ? (int)id : -ENOMEM;
+	}
+	g->next = *list;
+	*list = g;
+	g->held = g->n_parts;
+	for (uint32_t i = 0; i < g->n_parts; i++) {
+		g->part[i] = (struct gridpart){
+			.unit = { .group = (uint32_t)id, .instance = i, .cpu = PM_NONE, .even = g->own_times,
+				  .min_period_ns = g->min_period_ns, .read = gridpart_read,
+				  .release = gridpart_release },
+			.grid = g, .first = i, .step = g->n_parts, .n = g->n / g->n_parts,
+		};
+		plan_add_unit(p, &g->part[i].unit);
+	}
+	return 0;
+}
+
+int filegrid_finish(struct filegrid *g, struct plan *p, struct filegrid **list, int err)
+{
+	if (!err)
+		return filegrid_commit(g, p, list);
+	filegrid_free(g);
+	return err;
+}
+
+bool filegrid_cpu(struct filegrid *list, uint32_t cpu, bool online)
+{
+	bool found = false;
+
+	for (struct filegrid *g = list; g; g = g->next) {
+		for (uint32_t i = 0; i < g->n; i++) {
+			struct filecell *f = &g->cell[i];
+
+			if (f->cpu != cpu)
+				continue;
+			found = true;
+			f->offline = !online;
+			if (!online)
+				continue;
+			/* The old descriptor belongs to a file that is gone, even if one of that name is back. */
+			if (f->fd >= 0)
+				close(f->fd);
+			f->fd = root_open(g->root, "%s", f->path);
+		}
+	}
+	return found;
+}

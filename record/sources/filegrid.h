@@ -1,0 +1,71 @@
+/*
+ * Numbers that stand alone in a file each (most of sysfs). Every file stays open; reading is one pread and one
+ * number. What was added becomes a matrix if every instance has every counter, else a list.
+ */
+#ifndef RECORD_FILEGRID_H
+#define RECORD_FILEGRID_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "record/plan/source.h"
+
+struct plan;
+
+struct filecell {
+	int fd;
+	uint32_t cpu;      /* the file comes and goes with this CPU; PM_NONE: it does not */
+	uint32_t counter, instance; /* ids */
+	char *path;        /* owned */
+	bool offline;
+	/* The file's number starts again at 0 beyond `range`; the cell goes on in 64 bits, starting from the first
+	 * value read. */
+	uint64_t range;    /* 0: it does not */
+	uint64_t last, total;
+	bool seen;         /* `last` is a value that was read */
+};
+
+struct filegrid;
+
+/* What one read call fills: the whole grid, or one instance of it. */
+struct gridpart {
+	struct unit unit;
+	struct filegrid *grid;
+	uint32_t first, step, n; /* its cells */
+};
+
+struct filegrid {
+	struct filegrid *next; /* other grids of the same source */
+	const struct root *root;
+	struct filecell *cell; /* owned */
+	uint32_t n, cap;
+	/* What the files count has to be divided by time: a matrix is read instance by instance, each with a time of
+	 * its own, so that one that comes late is late alone. */
+	bool own_times;
+	uint64_t min_period_ns; /* as in struct unit */
+	struct gridpart *part; /* owned */
+	uint32_t n_parts, held; /* held: parts that the plan has not released */
+};
+
+struct filegrid *filegrid_new(struct plan *p); /* NULL without memory */
+void filegrid_free(struct filegrid *g);
+/* Whether there is a number to be read, before counters and instances are made for it. 0 or -errno. */
+int filegrid_try(const struct root *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Opens the file and reads it once. 0, or -errno if it cannot be read now: then nothing is added. */
+int filegrid_add(struct filegrid *g, uint32_t counter, uint32_t instance, uint32_t cpu, uint64_t range,
+		 const char *format, ...) __attribute__((format(printf, 6, 7)));
+/* Makes the group and hands the grid to the plan as its units, chained to *list; an empty grid is freed.
+ * 0 or -errno. */
+int filegrid_commit(struct filegrid *g, struct plan *p, struct filegrid **list);
+/* filegrid_commit() if what came before went well (err 0); else frees the grid, which may be NULL, and returns
+ * err. */
+int filegrid_finish(struct filegrid *g, struct plan *p, struct filegrid **list, int err);
+/* For update(): a CPU has gone or come back. True if the CPU has cells in one of the grids. */
+bool filegrid_cpu(struct filegrid *list, uint32_t cpu, bool online);
+
+/* Reason for a failed read of a file that may go with its CPU. */
+uint16_t filegrid_reason(int err, bool of_cpu);
+/* A number as sysfs writes it, with an optional minus sign, as the bits of an s64 or u64. 0 or -EINVAL. */
+int filegrid_parse(const char *text, uint64_t *value);
+
+#endif

@@ -1,0 +1,141 @@
+#include "record/sources/msr_device.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "format/model.h"
+#include "record/host/perf_open.h"
+
+static int device_read(void *ctx, uint32_t cpu, uint32_t address, uint64_t *value)
+{
+	const struct msr_devices *d = ctx;
+	ssize_t n;
+
+	if (cpu >= d->n || d->fd[cpu] < 0)
+		return -ENODEV;
+	do {
+		n = pread(d->fd[cpu], value, sizeof(*value), address);
+	} while (n < 0 && errno == EINTR);
+	if (n == sizeof(*value))
+		return 0;
+	return n < 0 ? -errno : -EIO;
+}
+
+static int grow(struct msr_devices *d, uint32_t cpu)
+{
+	int *grown = realloc(d->fd, (cpu + 1) * sizeof(*grown));
+
+	if (!grown)
+		return -ENOMEM;
+	d->fd = grown;
+	while (d->n <= cpu)
+		d->fd[d->n++] = -1;
+	return 0;
+}
+
+static void device_close(void *ctx, uint32_t cpu)
+{
+	struct msr_devices *d = ctx;
+
+	if (cpu >= d->n || d->fd[cpu] < 0)
+		return;
+	close(d->fd[cpu]);
+	d->fd[cpu] = -1;
+}
+
+static int device_open(void *ctx, uint32_t cpu)
+{
+	struct msr_devices *d = ctx;
+	int err = cpu < d->n ? 0 : grow(d, cpu), fd;
+
+	if (err)
+		return err;
+	device_close(d, cpu);
+	fd = root_open(d->root, "/dev/cpu/%u/msr", cpu);
+	if (fd == -EMFILE) {
+		perf_raise_nofile();
+		fd = root_open(d->root, "/dev/cpu/%u/msr", cpu);
+	}
+	d->fd[cpu] = fd < 0 ? -1 : fd;
+	return fd < 0 ? fd : 0;
+}
+
+void msr_devices_init(struct msr_devices *d, const struct root *root)
+{
+	*d = (struct msr_devices){ .root = root };
+}
+
+void msr_devices_release(struct msr_devices *d)
+{
+	for (uint32_t i = 0; i < d->n; i++)
+		device_close(d, i);
+	free(d->fd);
+	*d = (struct msr_devices){ 0 };
+}
+
+struct msr_reader msr_devices_reader(struct msr_devices *d)
+{
+	return (struct msr_reader){ .read = device_read, .open = device_open, .close = device_close, .ctx = d };
+}
+
+/* "none [integrity] confidentiality" */
+static bool locked_down(const struct root *root)
+{
+	char line[64];
+
+	return !root_line(root, line, sizeof(line), "/sys/kernel/security/lockdown") && !strstr(line, "[none]") &&
+	       strchr(line, '[');
+}
+
+static bool in_container(const struct root *root)
+{
+	return root_exists(root, "/.dockerenv") || root_exists(root, "/run/.containerenv");
+}
+
+const char *msr_hint(const struct root *root, int err, char *text, size_t size)
+{
+	bool container = in_container(root);
+
+	switch (-err) {
+	case ENOENT:
+	case ENXIO:
+	case ENODEV:
+		if (!container)
+			return "modprobe msr";
+		return root_exists(root, "/sys/module/msr")
+			       ? "start the container with --device /dev/cpu and --cap-add SYS_RAWIO"
+			       : "modprobe msr on the host, and start the container with --device /dev/cpu and "
+				 "--cap-add SYS_RAWIO";
+	case EPERM:
+	case EACCES:
+		/* Not every kernel lets registers be read once it is locked down. */
+		snprintf(text, size, "%s%s",
+			 container ? "start the container with --device /dev/cpu and --cap-add SYS_RAWIO"
+			 : !geteuid() ? "give root the capability cap_sys_rawio back, which service managers can take"
+				      : "run pmrec as root, or setcap cap_sys_rawio,cap_dac_read_search=ep "
+				     "\"$(command -v pmrec)\"",
+			 locked_down(root) ? "; this kernel is locked down, which may refuse registers to all" : "");
+		return text;
+	case EMFILE:
+		return "a higher `ulimit -Hn`";
+	default:
+		return NULL;
+	}
+}
+
+uint16_t msr_reason(int err)
+{
+	switch (-err) {
+	case ENODEV:
+	case ENXIO:
+		return PM_REASON_OFFLINE;
+	case EACCES:
+	case EPERM:
+		return PM_REASON_NO_PERMISSION;
+	default:
+		return pm_reason_errno(err);
+	}
+}

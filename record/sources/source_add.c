@@ -1,0 +1,475 @@
+/* Counters that the user described with --add: registers, files, telemetry. Events are the perf source's. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "record/plan/add.h"
+#include "record/sources/filegrid.h"
+#include "record/plan/member.h"
+#include "record/sources/msr_device.h"
+#include "record/sources/msr_place.h"
+#include "record/plan/plan.h"
+#include "record/sources/sources.h"
+#include "record/plan/topology.h"
+
+#define TELEMETRY "/sys/class/intel_pmt"
+#define CPU_FILES "/sys/devices/system/cpu/cpu"
+
+struct add_unit;
+
+/* A register at one of the places where it is read. */
+struct added {
+	const struct add *add;
+	uint32_t counter; /* id */
+	struct msr_place at;
+	struct add_unit *unit; /* owned by the plan */
+};
+
+struct add_source {
+	struct msr_devices devices;
+	struct msr_reader reader;
+	struct filegrid *grids;
+	struct added *added; /* owned */
+	uint32_t n, cap;
+};
+
+/* One number: a register of a CPU, or a field of a telemetry file. */
+struct add_unit {
+	struct unit unit;
+	const struct msr_reader *reader; /* NULL: telemetry */
+	uint32_t address;
+	int fd;
+	off_t offset;
+	unsigned lsb;
+	uint64_t mask;
+};
+
+static int unit_read(struct unit *u, struct cells *c)
+{
+	const struct add_unit *a = (struct add_unit *)u;
+	uint64_t v = 0;
+	int err;
+
+	if (a->reader) {
+		err = a->reader->read(a->reader->ctx, u->cpu, a->address, &v);
+	} else {
+		ssize_t n = pread(a->fd, &v, sizeof(v), a->offset);
+
+		err = n < 0 ? -errno : n == sizeof(v) ? 0 : -EIO;
+	}
+	if (err)
+		cells_fail(c, 0, msr_reason(err));
+	else
+		cells_set(c, 0, v >> a->lsb & a->mask);
+	return 0;
+}
+
+static void unit_release(struct unit *u)
+{
+	struct add_unit *a = (struct add_unit *)u;
+
+	if (a->fd >= 0)
+		close(a->fd);
+	free(a);
+}
+
+static uint64_t mask_of(const struct add *a)
+{
+	return a->width < 64 ? (1ull << a->width) - 1 : UINT64_MAX;
+}
+
+/* ---- the counter ---- */
+
+int add_set_attrs(const struct add *a, struct pm_map *attrs)
+{
+	int err = pm_map_set(attrs, PM_COUNTER_REQUESTED, pm_bool(true));
+
+	if (!err)
+		err = pm_map_set(attrs, PM_COUNTER_ADDED, pm_text(add_scope_name(a->scope)));
+	if (!err)
+		err = pm_map_set(attrs, PM_COUNTER_ADD_FORMAT, pm_text(add_format_name(a->format)));
+	if (!err && a->type)
+		err = pm_map_set(attrs, PM_COUNTER_ADD_TYPE, pm_text(a->type));
+	return err;
+}
+
+/* `why`: it cannot be read, for this reason; the column is there all the same, and says so. */
+static int64_t add_counter(struct plan *p, const struct add *a, uint16_t why)
+{
+	char name[ADD_NAME_MAX + 16], part[ADD_NAME_MAX];
+	struct pm_counter c = {
+		.name = name, .display = (char *)a->name, .source = "add", .unit = "1",
+		.scale = { .num = 1, .den = 1 },
+		.width = (uint8_t)a->width,
+		.semantics = a->format == ADD_RAW ? PM_BITFIELD : a->format == ADD_AVERAGE ? PM_GAUGE : PM_CUMULATIVE,
+		/* Shares of time are averaged, things are added up, register fields are neither. */
+		.aggregation = a->format == ADD_RAW ? PM_AGG_NONE
+			       : a->format == ADD_DELTA && !a->type ? PM_AGG_SUM : PM_AGG_MEAN,
+	};
+	int64_t id;
+
+	if (c.semantics == PM_GAUGE)
+		c.width = 64;
+	member_part(part, sizeof(part), a->name, strlen(a->name));
+	snprintf(name, sizeof(name), "add.%s", part);
+	for (unsigned n = 2; pm_model_counter_named(p->model, name); n++)
+		snprintf(name, sizeof(name), "add.%s_%u", part, n);
+	id = add_set_attrs(a, &c.attrs);
+	if (!id && why)
+		id = pm_map_set(&c.attrs, PM_COUNTER_PERF_INVALID, pm_u64(why));
+	if (!id)
+		id = pm_model_add_counter(p->model, &c);
+	pm_map_release(&c.attrs);
+	return id;
+}
+
+static int refuse(struct plan *p, const struct add *a, int err, const char *hint)
+{
+	uint16_t why = err == -ENOENT ? PM_REASON_NOT_SUPPORTED : msr_reason(err);
+	int64_t id = add_counter(p, a, why);
+
+	return id < 0 ? (int)id : plan_refused(p, why, hint, "%s", a->name);
+}
+
+/* ---- registers ---- */
+
+static enum catalog_msr_scope msr_scope(enum add_scope scope)
+{
+	return scope == ADD_CPU ? CATALOG_MSR_CPU : scope == ADD_CORE ? CATALOG_MSR_CORE : CATALOG_MSR_PACKAGE;
+}
+
+static bool is_known(const struct add_source *d, const struct plan *p, const struct add *a, uint32_t cpu)
+{
+	for (uint32_t i = 0; i < d->n; i++)
+		if (d->added[i].add == a && msr_place_has(p, &d->added[i].at, cpu))
+			return true;
+	return false;
+}
+
+/* Adds the place that the CPU stands for, if it is new and the register can be read there. *why says why not. */
+static int try_place(struct add_source *d, struct plan *p, const struct add *a, uint32_t cpu, int *why)
+{
+	struct added new = { .add = a };
+	uint64_t v;
+	int err;
+
+	if (is_known(d, p, a, cpu))
+		return 0;
+	*why = d->reader.open(d->reader.ctx, cpu);
+	if (!*why)
+		*why = d->reader.read(d->reader.ctx, cpu, a->address, &v);
+	if (*why)
+		return 0;
+	if (d->n == d->cap) {
+		uint32_t cap = d->cap ? 2 * d->cap : 16;
+		struct added *grown = realloc(d->added, cap * sizeof(*grown));
+
+		if (!grown)
+			return -ENOMEM;
+		d->added = grown;
+		d->cap = cap;
+	}
+	msr_place_of(p, msr_scope(a->scope), cpu, &new.at);
+	err = msr_place_instance(p, &new.at);
+	if (!err)
+		d->added[d->n++] = new;
+	return err;
+}
+
+static int add_unit(struct add_source *d, struct plan *p, struct added *x, uint32_t group, uint32_t instance)
+{
+	struct add_unit *u = calloc(1, sizeof(*u));
+
+	if (!u)
+		return -ENOMEM;
+	*u = (struct add_unit){
+		.unit = { .group = group, .instance = instance, .cpu = x->at.cpu, .read = unit_read,
+			  .release = unit_release },
+		.reader = &d->reader, .address = x->add->address, .fd = -1, .mask = mask_of(x->add),
+	};
+	x->unit = u;
+	plan_add_unit(p, &u->unit);
+	return 0;
+}
+
+/* One matrix for the places from `first` on, all of one register. */
+static int add_msr_group(struct add_source *d, struct plan *p, uint32_t first, uint32_t counter)
+{
+	struct pm_group g = { .source = "add", .counter = &counter, .n_counters = 1 };
+	int64_t id;
+	int err = 0;
+
+	g.instance = calloc(d->n - first, sizeof(*g.instance));
+	if (!g.instance)
+		return -ENOMEM;
+	for (uint32_t i = first; i < d->n; i++)
+		g.instance[g.n_instances++] = d->added[i].at.instance;
+	id = pm_model_add_group(p->model, &g);
+	free(g.instance);
+	for (uint32_t i = first; i < d->n && id > 0 && !err; i++) {
+		d->added[i].counter = counter;
+		err = add_unit(d, p, &d->added[i], (uint32_t)id, i - first);
+	}
+	return id < 0 ? (int)id : err;
+}
+
+static int plan_msr(struct add_source *d, struct plan *p, const struct add *a)
+{
+	uint32_t first = d->n;
+	int err = 0, why = -ENODEV;
+	char text[256];
+	int64_t counter;
+
+	for (size_t i = 0; i < p->cpus.n && !err; i++)
+		err = try_place(d, p, a, p->cpus.cpu[i], &why);
+	if (err)
+		return err;
+	if (d->n == first)
+		return refuse(p, a, why, why == -EIO ? NULL : msr_hint(p->root, why, text, sizeof(text)));
+	counter = add_counter(p, a, 0);
+	return counter < 0 ? (int)counter : add_msr_group(d, p, first, (uint32_t)counter);
+}
+
+/* The CPU that stood for a core or package is gone: another one takes over, under the same instance. */
+static int move_places(struct add_source *d, struct plan *p)
+{
+	int err = 0;
+
+	for (uint32_t i = 0; i < d->n && !err; i++) {
+		struct added *x = &d->added[i];
+		const struct pm_cpu *c = pm_topology_cpu(&p->model->topology, x->at.cpu);
+		uint32_t cpu;
+
+		if (x->at.kind == PM_CPU || (c && c->online))
+			continue;
+		cpu = msr_place_cpu(p, &x->at);
+		if (cpu == PM_NONE || cpu == x->at.cpu || d->reader.open(d->reader.ctx, cpu))
+			continue;
+		x->at.cpu = cpu;
+		err = add_unit(d, p, x, x->unit->unit.group, x->unit->unit.instance);
+	}
+	return err;
+}
+
+/* A CPU that was not there when all began. */
+static int add_places(struct add_source *d, struct plan *p, uint32_t cpu)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < p->options->n_added && !err; i++) {
+		const struct add *a = &p->options->added[i];
+		uint32_t counter = 0, first = d->n;
+		int why;
+
+		for (uint32_t k = 0; k < d->n && a->location == ADD_MSR; k++)
+			counter = d->added[k].add == a ? d->added[k].counter : counter;
+		/* What could be read nowhere is told to be missing, and stays so. */
+		if (!counter)
+			continue;
+		err = try_place(d, p, a, cpu, &why);
+		if (!err && d->n > first)
+			err = add_msr_group(d, p, first, counter);
+	}
+	return err;
+}
+
+/* ---- files ---- */
+
+/* What follows the number in a path below cpu3 (or cpu*): such a file is read for every CPU, core or package. */
+static const char *per_cpu_part(const char *path)
+{
+	const char *at = path + strlen(CPU_FILES);
+	size_t digits;
+
+	if (strncmp(path, CPU_FILES, strlen(CPU_FILES)))
+		return NULL;
+	digits = *at == '*' ? 1 : strspn(at, "0123456789");
+	return digits && at[digits] == '/' ? at + digits + 1 : NULL;
+}
+
+static int plan_path(struct add_source *d, struct plan *p, const struct add *a)
+{
+	const char *part = per_cpu_part(a->text);
+	struct filegrid *g;
+	int64_t counter;
+	int err = 0;
+
+	if (part)
+		err = filegrid_try(p->root, CPU_FILES "%u/%s", p->cpus.cpu[0], part);
+	else
+		err = filegrid_try(p->root, "%s", a->text);
+	if (err)
+		return refuse(p, a, err, err == -EACCES ? "run pmrec as root" : NULL);
+	g = filegrid_new(p);
+	counter = g ? add_counter(p, a, 0) : -ENOMEM;
+	if (counter < 0)
+		err = (int)counter;
+	else if (!part)
+		err = filegrid_add(g, (uint32_t)counter, p->system_instance, PM_NONE, 0, "%s", a->text);
+	for (size_t i = 0; i < p->cpus.n && part && !err; i++) {
+		struct msr_place at;
+		bool known = false;
+
+		msr_place_of(p, msr_scope(a->scope), p->cpus.cpu[i], &at);
+		err = msr_place_instance(p, &at);
+		for (uint32_t k = 0; k < g->n; k++)
+			known = known || g->cell[k].instance == at.instance;
+		/* A CPU that lacks the file costs itself only. */
+		if (!err && !known &&
+		    filegrid_add(g, (uint32_t)counter, at.instance, at.cpu, 0, CPU_FILES "%u/%s", at.cpu, part) ==
+			    -ENOMEM)
+			err = -ENOMEM;
+	}
+	return filegrid_finish(g, p, &d->grids, err);
+}
+
+/* ---- telemetry ---- */
+
+static int open_telemetry(const struct root *r, const struct add *a)
+{
+	char **name = NULL;
+	uint32_t seen = 0;
+	int n, fd = -ENOENT;
+
+	if (a->text)
+		return root_open(r, "%s/telem", a->text);
+	n = root_list(r, &name, TELEMETRY);
+	for (int i = 0; i < n && fd == -ENOENT; i++) {
+		uint64_t guid;
+
+		if (strncmp(name[i], "telem", 5) || root_u64(r, &guid, TELEMETRY "/%s/guid", name[i]) ||
+		    guid != a->guid)
+			continue;
+		if (seen++ == a->sequence)
+			fd = root_open(r, TELEMETRY "/%s/telem", name[i]);
+	}
+	root_list_free(name, n < 0 ? 0 : n);
+	return fd;
+}
+
+/* The instance of "package1": cores are named by the number that the kernel gives them in the first package. */
+static int64_t telemetry_instance(struct plan *p, const struct add *a)
+{
+	const struct pm_topology *t = &p->model->topology;
+
+	if (!a->scope_given)
+		return p->system_instance;
+	for (uint32_t i = 0; i < t->n; i++) {
+		const struct pm_cpu *c = &t->cpu[i];
+
+		if (a->scope == ADD_CPU && c->cpu == a->number)
+			return plan_cpu_instance(p, c->cpu);
+		if (a->scope == ADD_CORE && c->core == a->number)
+			return topology_instance(p, PM_CORE, c->cpu);
+		if (a->scope == ADD_PACKAGE && c->package == a->number)
+			return topology_instance(p, PM_PACKAGE, c->cpu);
+	}
+	return -ENOENT;
+}
+
+static int plan_telemetry(struct plan *p, const struct add *a)
+{
+	int64_t id = telemetry_instance(p, a), counter, group;
+	uint32_t instance = (uint32_t)id, counter_id;
+	struct pm_group g = { .source = "add", .counter = &counter_id, .n_counters = 1, .instance = &instance,
+			      .n_instances = 1 };
+	struct add_unit *u;
+	uint64_t v;
+	int fd;
+
+	if (id < 0)
+		return id == -ENOENT ? refuse(p, a, -ENOENT, "another domain=: this machine has none of that number")
+				     : (int)id;
+	fd = open_telemetry(p->root, a);
+	if (fd < 0)
+		return refuse(p, a, fd, fd == -ENOENT ? "modprobe pmt_telemetry; see " TELEMETRY "/telem*/guid"
+						       : "run pmrec as root");
+	if (pread(fd, &v, sizeof(v), (off_t)a->offset) != sizeof(v)) {
+		close(fd);
+		return refuse(p, a, -EIO, "an offset within the file of the telemetry");
+	}
+	u = calloc(1, sizeof(*u));
+	if (!u) {
+		close(fd);
+		return -ENOMEM;
+	}
+	*u = (struct add_unit){ .unit = { .cpu = PM_NONE, .read = unit_read, .release = unit_release }, .fd = fd,
+				.offset = (off_t)a->offset, .lsb = a->lsb, .mask = mask_of(a) };
+	counter = add_counter(p, a, 0);
+	counter_id = (uint32_t)counter;
+	group = counter < 0 ? counter : pm_model_add_group(p->model, &g);
+	if (group < 0) {
+		unit_release(&u->unit);
+		return (int)group;
+	}
+	u->unit.group = (uint32_t)group;
+	plan_add_unit(p, &u->unit);
+	return 0;
+}
+
+/* ---- the source ---- */
+
+static int add_plan(struct source *s, struct plan *p, struct error *e)
+{
+	struct add_source *d = calloc(1, sizeof(*d));
+	int err = d ? 0 : -ENOMEM;
+
+	s->data = d;
+	if (d) {
+		msr_devices_init(&d->devices, p->root);
+		d->reader = msr_devices_reader(&d->devices);
+	}
+	for (size_t i = 0; i < p->options->n_added && !err; i++) {
+		const struct add *a = &p->options->added[i];
+
+		if (a->location == ADD_MSR)
+			err = plan_msr(d, p, a);
+		else if (a->location == ADD_PATH)
+			err = plan_path(d, p, a);
+		else if (a->location == ADD_PMT)
+			err = plan_telemetry(p, a);
+	}
+	return err ? error_sys(e, -err, "--add") : 0;
+}
+
+static int add_update(struct source *s, struct plan *p, uint32_t cpu, bool online)
+{
+	struct add_source *d = s->data;
+	int err = 0;
+
+	if (!d || cpu == PM_NONE)
+		return 0;
+	filegrid_cpu(d->grids, cpu, online);
+	if (!online) {
+		d->reader.close(d->reader.ctx, cpu);
+	} else if (d->n && plan_wants_cpu(p, cpu)) {
+		/* The file of a CPU that went is not the one that came. */
+		if (d->reader.open(d->reader.ctx, cpu))
+			return 0;
+		err = add_places(d, p, cpu);
+	}
+	return err ? err : move_places(d, p);
+}
+
+static void add_source_release(struct source *s)
+{
+	struct add_source *d = s->data;
+
+	if (d) {
+		msr_devices_release(&d->devices);
+		free(d->added);
+	}
+	free(d);
+	s->data = NULL;
+}
+
+const struct source_ops source_add = {
+	.name = "add",
+	.help = "what --add names: registers, files, fields of telemetry",
+	.default_on = true,
+	.plan = add_plan,
+	.update = add_update,
+	.release = add_source_release,
+};

@@ -1,0 +1,132 @@
+/* Sleep and frequencies of Intel graphics; the drivers xe, i915 and older i915 keep them in different places. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/catalog/catalog.h"
+#include "record/plan/device.h"
+#include "record/sources/filegrid.h"
+#include "record/plan/plan.h"
+#include "record/sources/sources.h"
+
+#define CARDS "/sys/class/drm"
+
+/* Files of one graphics unit ("gt"), below its folder. */
+struct layout {
+	const char *rc6, *cur, *act;
+};
+
+static const struct layout xe = { "gtidle/idle_residency_ms", "freq0/cur_freq", "freq0/act_freq" };
+static const struct layout i915 = { "rc6_residency_ms", "rps_cur_freq_mhz", "rps_act_freq_mhz" };
+static const struct layout older = { "power/rc6_residency_ms", "gt_cur_freq_mhz", "gt_act_freq_mhz" };
+
+/* 1 if any file was there, else 0 or -errno. `folder` is below CARDS. */
+static int add_gt(struct filegrid *g, struct plan *p, const char *folder, const char *name, const struct layout *l,
+		  bool media)
+{
+	const struct {
+		const char *file, *key;
+	} row[] = {
+		{ l->rc6, media ? "media.rc6" : "render.rc6" },
+		{ l->cur, media ? "media.cur" : "render.cur" },
+		{ l->act, media ? "media.act" : "render.act" },
+	};
+	int64_t instance = 0;
+	int found = 0;
+
+	for (size_t k = 0; k < sizeof(row) / sizeof(row[0]); k++) {
+		int64_t counter;
+		int err;
+
+		/* Graphics that are powered down may refuse; then they are left out. */
+		if (filegrid_try(p->root, CARDS "/%s/%s", folder, row[k].file))
+			continue;
+		counter = plan_counter(p, catalog_find("gfx", row[k].key));
+		if (counter > 0 && !instance)
+			instance = device_instance(p, name, NULL);
+		if (counter < 0 || instance < 0)
+			return (int)(counter < 0 ? counter : instance);
+		err = filegrid_add(g, (uint32_t)counter, (uint32_t)instance, PM_NONE, 0, CARDS "/%s/%s", folder,
+				   row[k].file);
+		if (err == -ENOMEM)
+			return err;
+		found |= !err;
+	}
+	return found;
+}
+
+/* Folders "gt0", "gt1" below `parent`; xe names them by what they are, i915 has the media engines in the second. */
+static int add_gts(struct filegrid *g, struct plan *p, const char *parent, const char *card, const struct layout *l)
+{
+	char **name = NULL, folder[128], shown[64], kind[32];
+	int n = root_list(p->root, &name, CARDS "/%s", parent), found = 0;
+
+	for (int i = 0; i < n && found >= 0; i++) {
+		bool media = !strcmp(name[i], "gt1");
+		int one;
+
+		if (strncmp(name[i], "gt", 2) || !name[i][2] ||
+		    strspn(name[i] + 2, "0123456789") != strlen(name[i] + 2))
+			continue;
+		snprintf(folder, sizeof(folder), "%s/%s", parent, name[i]);
+		snprintf(shown, sizeof(shown), "%s/%s", card, name[i]);
+		if (l == &xe && !root_line(p->root, kind, sizeof(kind), CARDS "/%s/gtidle/name", folder))
+			media = strstr(kind, "-mc") != NULL;
+		one = add_gt(g, p, folder, shown, l, media);
+		found = one < 0 ? one : found | one;
+	}
+	root_list_free(name, n < 0 ? 0 : n);
+	return found;
+}
+
+/* The first layout that has something. */
+static int add_card(struct filegrid *g, struct plan *p, const char *card)
+{
+	char **tile = NULL, folder[96];
+	int n = root_list(p->root, &tile, CARDS "/%s/device", card), found = 0;
+
+	for (int i = 0; i < n && found >= 0; i++) {
+		int one;
+
+		if (strncmp(tile[i], "tile", 4))
+			continue;
+		snprintf(folder, sizeof(folder), "%s/device/%s", card, tile[i]);
+		one = add_gts(g, p, folder, card, &xe);
+		found = one < 0 ? one : found | one;
+	}
+	root_list_free(tile, n < 0 ? 0 : n);
+	if (!found) {
+		snprintf(folder, sizeof(folder), "%s/gt", card);
+		found = add_gts(g, p, folder, card, &i915);
+	}
+	return found ? found : add_gt(g, p, card, card, &older, false);
+}
+
+static int gfx_plan(struct source *s, struct plan *p, struct error *e)
+{
+	struct filegrid *g = filegrid_new(p), *list = NULL;
+	char **name = NULL;
+	int n, err = g ? 0 : -ENOMEM;
+
+	n = root_list(p->root, &name, CARDS);
+	for (int i = 0; i < n && !err; i++) {
+		int found = strncmp(name[i], "card", 4) || strchr(name[i], '-') ? 0 : add_card(g, p, name[i]);
+
+		err = found < 0 ? found : 0;
+	}
+	root_list_free(name, n < 0 ? 0 : n);
+	err = filegrid_finish(g, p, &list, err);
+	if (err)
+		return error_sys(e, -err, "gfx");
+	if (!list)
+		return plan_refused(p, PM_REASON_NOT_SUPPORTED, NULL, CARDS "/card*: no Intel graphics");
+	return 0;
+}
+
+const struct source_ops source_gfx = {
+	.name = "gfx",
+	.help = "sleep and frequencies of Intel graphics (sysfs)",
+	.default_on = true,
+	.plan = gfx_plan,
+};

@@ -1,0 +1,98 @@
+/* Sensors: temperatures, fans, voltages, currents, power, energy. */
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/catalog/catalog.h"
+#include "record/plan/device.h"
+#include "record/sources/filegrid.h"
+#include "record/plan/plan.h"
+#include "record/sources/sources.h"
+
+#define CHIPS "/sys/class/hwmon"
+/* Sensors sit behind slow buses; a disk's takes a command of its own. */
+#define MIN_PERIOD_NS 1000000000ull
+
+/* The row for a file like "temp3_input"; *channel becomes "temp3". Power may have nothing but an average. */
+static const struct catalog_counter *row_of(const char *file, char *channel, size_t size)
+{
+	const char *under = strchr(file, '_');
+	char kind[16];
+	size_t len = strcspn(file, "0123456789");
+
+	if (!under || len >= sizeof(kind) || (size_t)(under - file) >= size || !isdigit((unsigned char)file[len]))
+		return NULL;
+	snprintf(kind, sizeof(kind), "%.*s", (int)len, file);
+	if (strcmp(under, "_input") && !(!strcmp(under, "_average") && !strcmp(kind, "power")))
+		return NULL;
+	snprintf(channel, size, "%.*s", (int)(under - file), file);
+	return catalog_find("hwmon", kind);
+}
+
+static int add_channel(struct filegrid *g, struct plan *p, const char *hwmon, const char *chip, const char *file)
+{
+	char channel[32], label[64], name[160], path[64] = "";
+	const struct catalog_counter *row = row_of(file, channel, sizeof(channel));
+	int64_t counter, instance;
+	int err;
+
+	if (!row)
+		return 0;
+	if (strstr(file, "_average") && root_exists(p->root, CHIPS "/%s/%s_input", hwmon, channel))
+		return 0;
+	if (root_line(p->root, label, sizeof(label), CHIPS "/%s/%s_label", hwmon, channel) || !label[0])
+		snprintf(label, sizeof(label), "%s", channel);
+	snprintf(name, sizeof(name), "%s/%s", chip, label);
+	root_link_name(p->root, path, sizeof(path), CHIPS "/%s/device", hwmon);
+	err = filegrid_try(p->root, CHIPS "/%s/%s", hwmon, file);
+	if (err)
+		return plan_refused(p, filegrid_reason(err, false), NULL, CHIPS "/%s/%s (%s)", hwmon, file, name);
+	counter = plan_counter(p, row);
+	instance = counter < 0 ? counter : device_instance(p, name, path[0] ? path : NULL);
+	if (instance < 0)
+		return (int)instance;
+	return filegrid_add(g, (uint32_t)counter, (uint32_t)instance, PM_NONE, 0, CHIPS "/%s/%s", hwmon, file);
+}
+
+static int add_chip(struct filegrid *g, struct plan *p, const char *hwmon)
+{
+	char chip[64], **file = NULL;
+	int n, err = 0;
+
+	if (root_line(p->root, chip, sizeof(chip), CHIPS "/%s/name", hwmon) || !chip[0])
+		snprintf(chip, sizeof(chip), "hwmon");
+	n = root_list(p->root, &file, CHIPS "/%s", hwmon);
+	for (int i = 0; i < n && !err; i++)
+		err = add_channel(g, p, hwmon, chip, file[i]);
+	root_list_free(file, n < 0 ? 0 : n);
+	return err;
+}
+
+static int hwmon_plan(struct source *s, struct plan *p, struct error *e)
+{
+	struct filegrid *g = filegrid_new(p), *list = NULL;
+	char **chip = NULL;
+	int n, err = g ? 0 : -ENOMEM;
+
+	n = root_list(p->root, &chip, CHIPS);
+	for (int i = 0; i < n && !err; i++)
+		err = add_chip(g, p, chip[i]);
+	root_list_free(chip, n < 0 ? 0 : n);
+	if (g)
+		g->min_period_ns = MIN_PERIOD_NS;
+	err = filegrid_finish(g, p, &list, err);
+	if (err)
+		return error_sys(e, -err, "hwmon");
+	if (!list)
+		return plan_refused(p, PM_REASON_NOT_SUPPORTED, NULL, CHIPS "/hwmon*");
+	return 0;
+}
+
+const struct source_ops source_hwmon = {
+	.name = "hwmon",
+	.help = "temperatures, fans, voltages, currents and power of the sensors (sysfs)",
+	.default_on = true,
+	.plan = hwmon_plan,
+};

@@ -1,0 +1,442 @@
+/*
+ * /proc/interrupts: a total a CPU, and the cells that are not zero. Most cells never are, so they get no column until
+ * they count for the first time; read() notes that and update() adds them.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "common/catalog/catalog.h"
+#include "record/sources/cputext.h"
+#include "record/plan/member.h"
+#include "record/plan/plan.h"
+#include "record/sources/sources.h"
+
+/* New columns mean a new schema in the file; a machine where interrupts wander must not write one every second. */
+#define GROW_SECONDS 10
+/* Beyond this the text takes the kernel milliseconds to print: once a second is enough. */
+#define LARGE_TEXT (1u << 20)
+#define COUNTER_TOTAL 0 /* the first counter of the store; row r is counter r + 1 */
+
+struct row {
+	char *label;      /* owned */
+	char *text;       /* owned: what stands behind the numbers */
+	bool system;      /* one number for the whole machine, kept in the slot of the first CPU */
+	bool present;     /* in the text that was read last */
+	uint32_t seen;    /* generation of the last text that had it */
+	uint32_t counter; /* id; 0: no cell of it has a column */
+};
+
+struct interrupts {
+	struct cputext text; /* first: textstore -> interrupts */
+	struct source *source;
+	struct row *row;     /* owned, n_rows */
+	uint32_t n_rows, cap_rows, n_present, generation;
+	bool *shown;         /* owned, n_shown, one a slot: the cell has a column */
+	uint32_t n_shown;
+	time_t grown;        /* when update() last added cells, monotonic */
+	bool learning;       /* no sampling yet: nothing to ask for */
+};
+
+static uint32_t row_slot(const struct interrupts *d, uint32_t r, uint32_t cpu_index)
+{
+	return cputext_slot(&d->text, r + 1, cpu_index);
+}
+
+static time_t now_s(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
+	return t.tv_sec;
+}
+
+static void want_update(struct interrupts *d)
+{
+	if (!d->learning && (!d->grown || now_s() - d->grown >= GROW_SECONDS))
+		atomic_store(&d->source->stale, true);
+}
+
+/*
+ * How much a cell went up. The kernel counts in 32 bits, so a long way back is a wrap; a short way back is a counter
+ * that started again with its driver, and then all that it says now is new.
+ */
+static uint64_t gone_up(uint64_t before, uint64_t now)
+{
+	if (now >= before)
+		return now - before;
+	if (before <= UINT32_MAX && before - now > UINT32_MAX / 2)
+		return now + (UINT32_MAX - before) + 1;
+	return now;
+}
+
+static void fill_status(struct interrupts *d, uint32_t first, uint32_t n, uint16_t status)
+{
+	for (uint32_t i = 0; i < n; i++)
+		d->text.store.status[first + i] = status;
+}
+
+/* CPUs without a column are offline; those that are back have kept their numbers. */
+static void apply_head(struct interrupts *d)
+{
+	struct cputext *t = &d->text;
+	uint32_t at = 0;
+
+	for (uint32_t i = 0; i < t->n_cpus; i++) {
+		uint16_t status = PM_REASON_OFFLINE;
+
+		while (at < t->n_columns && t->column[at] < i)
+			at++;
+		if (at < t->n_columns && t->column[at] == i)
+			status = PM_OK;
+		t->store.status[cputext_slot(t, COUNTER_TOTAL, i)] = status;
+		for (uint32_t r = 0; r < d->n_rows; r++)
+			if (!d->row[r].system && d->row[r].present)
+				t->store.status[row_slot(d, r, i)] = status;
+	}
+}
+
+/* The row is there after all: those of its cells count whose CPU is online. */
+static void row_appears(struct interrupts *d, uint32_t r)
+{
+	struct cputext *t = &d->text;
+
+	d->row[r].present = true;
+	d->n_present++;
+	for (uint32_t i = 0; i < t->n_cpus; i++)
+		t->store.status[row_slot(d, r, i)] =
+			d->row[r].system ? PM_OK : t->store.status[cputext_slot(t, COUNTER_TOTAL, i)];
+}
+
+static void row_vanishes(struct interrupts *d, uint32_t r)
+{
+	d->row[r].present = false;
+	d->n_present--;
+	fill_status(d, row_slot(d, r, 0), d->text.n_cpus, PM_REASON_GONE);
+	/* If it comes back it counts from 0. */
+	memset(&d->text.store.value[row_slot(d, r, 0)], 0, d->text.n_cpus * sizeof(uint64_t));
+}
+
+static bool read_row(struct interrupts *d, struct textcursor *c, uint32_t r)
+{
+	struct cputext *t = &d->text;
+	uint64_t *value = &t->store.value[row_slot(d, r, 0)];
+	uint64_t *total = &t->store.value[cputext_slot(t, COUNTER_TOTAL, 0)];
+	const bool *shown = &d->shown[row_slot(d, r, 0)];
+	bool fresh = false, there = true;
+	uint64_t v = 0;
+
+	for (uint32_t k = 0; k < t->n_columns; k++) {
+		uint32_t i = t->column[k];
+
+		there = there && textcursor_u64(c, &v);
+		if (i == UINT32_MAX)
+			continue;
+		if (!there) {
+			t->store.status[row_slot(d, r, i)] = PM_REASON_FORMAT;
+			t->head_len = 0; /* the next read gives every cell its status again */
+		}
+		if (!there || v == value[i])
+			continue;
+		total[i] += gone_up(value[i], v);
+		value[i] = v;
+		fresh |= !shown[i] && t->planned[i];
+	}
+	return fresh;
+}
+
+static bool read_system_row(struct interrupts *d, struct textcursor *c, uint32_t r)
+{
+	uint32_t slot = row_slot(d, r, 0);
+	uint64_t *value = &d->text.store.value[slot];
+
+	d->text.store.status[slot] = textcursor_u64(c, value) ? PM_OK : PM_REASON_FORMAT;
+	return *value && !d->shown[slot];
+}
+
+static int interrupts_refresh(struct textstore *s)
+{
+	struct interrupts *d = (struct interrupts *)s;
+	struct cputext *t = &d->text;
+	bool changed, fresh = false;
+	uint32_t tag, seen = 0;
+	struct textcursor c;
+	int err;
+
+	err = textfile_read(&t->file);
+	if (err == -EFBIG)
+		want_update(d);
+	if (err)
+		return err;
+	c = textfile_begin(&t->file);
+	err = cputext_head(t, &c, &changed);
+	if (err)
+		return err;
+	if (changed)
+		apply_head(d);
+	d->generation++;
+	while (textfile_next(&t->file, &c, &tag)) {
+		if (tag == TEXTFILE_UNKNOWN) {
+			fresh = true;
+			continue;
+		}
+		if (!d->row[tag].present)
+			row_appears(d, tag);
+		d->row[tag].seen = d->generation;
+		seen++;
+		fresh |= d->row[tag].system ? read_system_row(d, &c, tag) : read_row(d, &c, tag);
+	}
+	for (uint32_t r = 0; r < d->n_rows && seen < d->n_present; r++)
+		if (d->row[r].present && d->row[r].seen != d->generation)
+			row_vanishes(d, r);
+	if (fresh)
+		want_update(d);
+	return 0;
+}
+
+/* Rows with one number for all CPUs. */
+static bool is_system_row(const char *label, uint32_t len)
+{
+	static const char *const name[] = { "ERR", "MIS", "Err" };
+
+	for (size_t i = 0; i < sizeof(name) / sizeof(name[0]); i++)
+		if (strlen(name[i]) == len && !memcmp(name[i], label, len))
+			return true;
+	return false;
+}
+
+static char *squeezed(const char *text, size_t len)
+{
+	char *copy = malloc(len + 1);
+	size_t n = 0;
+
+	for (size_t i = 0; copy && i < len; i++)
+		if (text[i] != ' ' || (n && copy[n - 1] != ' '))
+			copy[n++] = text[i];
+	if (copy)
+		copy[n] = '\0';
+	return copy;
+}
+
+static int add_row(struct interrupts *d, struct textcursor *c)
+{
+	struct row *row;
+	const char *rest;
+	uint64_t skipped;
+	size_t len;
+
+	if (d->n_rows == d->cap_rows) {
+		uint32_t cap = d->cap_rows ? 2 * d->cap_rows : 64;
+
+		row = realloc(d->row, cap * sizeof(*row));
+		if (!row)
+			return -ENOMEM;
+		d->row = row;
+		d->cap_rows = cap;
+	}
+	row = &d->row[d->n_rows];
+	*row = (struct row){ .system = is_system_row(c->label, c->label_len) };
+	row->label = strndup(c->label, c->label_len);
+	for (uint32_t k = 0; k < d->text.n_columns && textcursor_u64(c, &skipped); k++)
+		;
+	rest = textcursor_rest(c, &len);
+	row->text = squeezed(rest, len);
+	if (!row->label || !row->text) {
+		free(row->label);
+		free(row->text);
+		return -ENOMEM;
+	}
+	return textfile_add(&d->text.file, row->label, strlen(row->label), d->n_rows++);
+}
+
+/* Makes all rows of the text known that are not, and room for their cells. */
+static int learn_rows(struct interrupts *d)
+{
+	uint32_t tag;
+	struct textcursor c;
+	bool changed, *shown;
+	int err;
+
+	err = textfile_grow(&d->text.file);
+	if (err)
+		return err;
+	c = textfile_begin(&d->text.file);
+	err = cputext_head(&d->text, &c, &changed);
+	/* What refresh() does with a new head line is still to be done: let it see one. */
+	d->text.head_len = 0;
+	while (!err && textfile_next(&d->text.file, &c, &tag))
+		if (tag == TEXTFILE_UNKNOWN)
+			err = add_row(d, &c);
+	if (!err)
+		err = cputext_resize(&d->text, d->n_rows + 1);
+	if (err)
+		return err;
+	shown = realloc(d->shown, (d->text.store.n + 1) * sizeof(*shown));
+	if (!shown)
+		return -ENOMEM;
+	d->shown = shown;
+	for (; d->n_shown < d->text.store.n; d->n_shown++)
+		shown[d->n_shown] = false;
+	return 0;
+}
+
+static int64_t row_counter(struct interrupts *d, struct plan *p, struct row *row)
+{
+	bool numbered = row->label[0] >= '0' && row->label[0] <= '9';
+	struct member m = { .shown = row->label, .family = "interrupts.irq" };
+	char part[32];
+	size_t n;
+	int64_t id;
+
+	if (row->counter)
+		return row->counter;
+	member_part(part, sizeof(part), row->label, strlen(row->label));
+	m.part = part;
+	/* The text of a numbered line names devices, network interfaces among them; the others have a fixed text. */
+	if (row->text[0])
+		*(numbered ? &m.devices : &m.help) = row->text;
+	id = member_counter(p, &catalog_source("interrupts", &n)[1], &m);
+	if (id > 0)
+		row->counter = (uint32_t)id;
+	return id;
+}
+
+static int add_cell(struct interrupts *d, struct plan *p, uint32_t r, uint32_t i, struct textcell *cell)
+{
+	int64_t counter = row_counter(d, p, &d->row[r]), instance = p->system_instance;
+
+	if (counter > 0 && !d->row[r].system)
+		instance = plan_cpu_instance(p, d->text.cpu[i]);
+	if (counter < 0 || instance < 0)
+		return (int)(counter < 0 ? counter : instance);
+	cell->counter = (uint32_t)counter;
+	cell->instance = (uint32_t)instance;
+	cell->slot = row_slot(d, r, i);
+	d->shown[cell->slot] = true;
+	return 1;
+}
+
+/* All cells that count and have no column yet: the totals first, then row by row. */
+static int add_cells(struct interrupts *d, struct plan *p)
+{
+	struct cputext *t = &d->text;
+	struct textcell *cell = calloc(t->store.n + 1, sizeof(*cell));
+	uint32_t n = 0, slot;
+	int err = cell ? 0 : -ENOMEM;
+
+	for (uint32_t i = 0; i < t->n_cpus && err >= 0; i++) {
+		slot = cputext_slot(t, COUNTER_TOTAL, i);
+		if (!t->planned[i] || d->shown[slot])
+			continue;
+		cell[n].counter = t->counter[COUNTER_TOTAL];
+		err = (int)plan_cpu_instance(p, t->cpu[i]);
+		cell[n].instance = (uint32_t)err;
+		cell[n++].slot = slot;
+		d->shown[slot] = true;
+	}
+	for (uint32_t r = 0; r < d->n_rows && err >= 0; r++) {
+		for (uint32_t i = 0; i < (d->row[r].system ? 1 : t->n_cpus) && err >= 0; i++) {
+			slot = row_slot(d, r, i);
+			if (d->shown[slot] || !t->store.value[slot] || !(d->row[r].system || t->planned[i]))
+				continue;
+			err = add_cell(d, p, r, i, &cell[n]);
+			n += err > 0;
+		}
+	}
+	if (err >= 0)
+		err = textunit_add(p, &t->store, cell, n, t->file.len > LARGE_TEXT ? 1000000000ull : 0);
+	free(cell);
+	return err;
+}
+
+static int interrupts_plan(struct source *s, struct plan *p, struct error *e)
+{
+	struct interrupts *d = calloc(1, sizeof(*d));
+	int64_t total;
+	size_t n;
+	int err;
+
+	if (!d)
+		return error_sys(e, ENOMEM, "interrupts");
+	err = cputext_init(&d->text, p, "/proc/interrupts", 0, 1);
+	if (err) {
+		free(d);
+		return plan_refused(p, pm_reason_errno(err), NULL, "/proc/interrupts");
+	}
+	s->data = d;
+	d->source = s;
+	d->learning = true;
+	d->text.store.refresh = interrupts_refresh;
+	total = plan_counter(p, &catalog_source("interrupts", &n)[0]);
+	if (total < 0)
+		return error_sys(e, (int)-total, "interrupts");
+	d->text.counter[COUNTER_TOTAL] = (uint32_t)total;
+	for (size_t i = 0; i < p->cpus.n; i++) {
+		uint32_t index = cputext_index(&d->text, p->cpus.cpu[i]);
+
+		if (index != UINT32_MAX)
+			d->text.planned[index] = true;
+	}
+	err = learn_rows(d);
+	if (!err)
+		err = interrupts_refresh(&d->text.store);
+	if (err == -EINVAL)
+		return plan_refused(p, PM_REASON_FORMAT, NULL, "/proc/interrupts");
+	if (!err)
+		err = add_cells(d, p);
+	d->learning = false;
+	return err ? error_sys(e, -err, "interrupts") : 0;
+}
+
+static int interrupts_update(struct source *s, struct plan *p, uint32_t cpu, bool online)
+{
+	struct interrupts *d = s->data;
+	uint32_t index;
+	int err;
+
+	if (!d || !d->text.store.has_reader)
+		return 0;
+	if (cpu != PM_NONE) {
+		index = cputext_index(&d->text, cpu);
+		if (!online || index == UINT32_MAX || d->text.planned[index] || !plan_wants_cpu(p, cpu))
+			return 0;
+		d->text.planned[index] = true;
+	}
+	d->learning = true;
+	err = learn_rows(d);
+	if (!err)
+		err = interrupts_refresh(&d->text.store);
+	if (!err)
+		err = add_cells(d, p);
+	d->learning = false;
+	d->grown = now_s();
+	return err;
+}
+
+static void interrupts_release(struct source *s)
+{
+	struct interrupts *d = s->data;
+
+	if (!d)
+		return;
+	for (uint32_t r = 0; r < d->n_rows; r++) {
+		free(d->row[r].label);
+		free(d->row[r].text);
+	}
+	cputext_release(&d->text);
+	free(d->row);
+	free(d->shown);
+	free(d);
+	s->data = NULL;
+}
+
+const struct source_ops source_interrupts = {
+	.name = "interrupts",
+	.help = "interrupts: a total a CPU and every line that counts (/proc/interrupts)",
+	.default_on = true,
+	.plan = interrupts_plan,
+	.update = interrupts_update,
+	.release = interrupts_release,
+};

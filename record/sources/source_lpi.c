@@ -1,0 +1,53 @@
+/* How long all CPUs, and the whole system, were in the low-power idle states that firmware describes. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "common/catalog/catalog.h"
+#include "record/sources/filegrid.h"
+#include "record/plan/plan.h"
+#include "record/sources/sources.h"
+
+#define CPUIDLE "/sys/devices/system/cpu/cpuidle/"
+
+static const struct {
+	const char *key, *path;
+} file[] = {
+	{ "low_power_idle_cpu_residency_us", CPUIDLE "low_power_idle_cpu_residency_us" },
+	{ "low_power_idle_system_residency_us", CPUIDLE "low_power_idle_system_residency_us" },
+	/* The same of platforms whose firmware describes no such state. */
+	{ "low_power_idle_system_residency_us", "/sys/kernel/debug/pmc_core/slp_s0_residency_usec" },
+};
+
+static int lpi_plan(struct source *s, struct plan *p, struct error *e)
+{
+	struct filegrid *g = filegrid_new(p), *list = NULL;
+	int err = g ? 0 : -ENOMEM;
+
+	for (size_t k = 0; k < sizeof(file) / sizeof(file[0]) && !err; k++) {
+		const struct catalog_counter *row = catalog_find("lpi", file[k].key);
+		int64_t counter;
+
+		if (pm_model_counter_named(p->model, row->name) || filegrid_try(p->root, "%s", file[k].path))
+			continue;
+		counter = plan_counter(p, row);
+		err = counter < 0 ? (int)counter
+				  : filegrid_add(g, (uint32_t)counter, p->system_instance, PM_NONE, 0, "%s",
+						 file[k].path);
+		if (err != -ENOMEM)
+			err = 0;
+	}
+	err = filegrid_finish(g, p, &list, err);
+	if (err)
+		return error_sys(e, -err, "lpi");
+	if (!list)
+		return plan_refused(p, PM_REASON_NOT_SUPPORTED, "platforms without modern standby have none",
+				    "low-power idle residencies");
+	return 0;
+}
+
+const struct source_ops source_lpi = {
+	.name = "lpi",
+	.help = "residencies of the system's low-power idle states (sysfs)",
+	.default_on = true,
+	.plan = lpi_plan,
+};

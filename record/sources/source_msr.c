@@ -1,0 +1,419 @@
+/*
+ * Model-specific registers of x86. There is no table of models: every register of the catalog is tried once on what
+ * it belongs to. The driver turns the fault of a register that is not there into an error, and that error is
+ * recorded.
+ */
+#include "record/sources/source_msr.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "record/sources/msr_place.h"
+#include "record/plan/plan.h"
+#include "record/sources/sources.h"
+
+#define COUNTERS_MAX 64 /* of one scope: a bit each */
+
+struct msr_unit {
+	struct unit unit;
+	const struct msr_reader *reader;
+	uint32_t n;
+	uint32_t address[];
+};
+
+struct place {
+	struct msr_place at;
+	uint64_t counters; /* those of its scope that can be read, by their order in the catalog */
+	struct msr_unit *unit; /* owned by the plan; NULL: there is nothing to read */
+};
+
+struct msr_source {
+	struct msr_devices devices;
+	struct msr_reader reader;
+	struct place *place; /* owned */
+	uint32_t n, cap;
+	uint8_t *nonzero; /* owned; by row: read somewhere as something else than 0 */
+	bool hypervisor, any_open;
+};
+
+static int unit_read(struct unit *u, struct cells *c)
+{
+	struct msr_unit *m = (struct msr_unit *)u;
+	uint64_t v;
+
+	for (uint32_t k = 0; k < m->n; k++) {
+		int err = m->reader->read(m->reader->ctx, u->cpu, m->address[k], &v);
+
+		if (err)
+			cells_fail(c, k, msr_reason(err));
+		else
+			cells_set(c, k, v);
+	}
+	return 0;
+}
+
+static void unit_release(struct unit *u)
+{
+	free(u);
+}
+
+/* Calls for the next register of a scope that runs; *bit counts them. */
+static const struct catalog_msr *next_counter(enum catalog_msr_scope scope, const struct catalog_msr *r,
+					      unsigned *bit)
+{
+	for (r = r ? (++*bit, r + 1) : catalog_msrs; r->address; r++)
+		if (r->scope == scope && r->use & CATALOG_MSR_COUNTER)
+			return r;
+	return NULL;
+}
+
+/* ---- trying ---- */
+
+static int note_config(struct plan *p, const struct msr_place *at, const struct catalog_msr *r, int err, uint64_t v)
+{
+	if (err)
+		return plan_config_missing(p, at->config_kind, at->config_number, msr_reason(err), "%s",
+					   r->counter.name);
+	if (!(r->use & CATALOG_MSR_ONCE))
+		return 0;
+	return plan_config(p, at->config_kind, at->config_number, PM_PRIVACY_TECHNICAL, pm_u64(v), "%s",
+			   r->counter.name);
+}
+
+static int try_place(struct msr_source *d, struct plan *p, struct place *place)
+{
+	const struct msr_place *at = &place->at;
+	unsigned bit = 0;
+	int result = 0;
+
+	for (const struct catalog_msr *r = catalog_msrs; r->address && !result; r++) {
+		uint64_t v = 0;
+		int err;
+
+		if (r->scope != at->scope)
+			continue;
+		err = d->reader.read(d->reader.ctx, at->cpu, r->address, &v);
+		result = note_config(p, at, r, err, v);
+		if (!err && v)
+			d->nonzero[r - catalog_msrs] = 1;
+		if (!(r->use & CATALOG_MSR_COUNTER))
+			continue;
+		if (bit == COUNTERS_MAX)
+			return -E2BIG;
+		place->counters |= (uint64_t)!err << bit++;
+	}
+	return result;
+}
+
+static bool is_known(const struct msr_source *d, const struct plan *p, const struct msr_place *at)
+{
+	for (uint32_t i = 0; i < d->n; i++)
+		if (d->place[i].at.scope == at->scope && d->place[i].at.kind == at->kind &&
+		    msr_place_has(p, &d->place[i].at, at->cpu))
+			return true;
+	return false;
+}
+
+/* Adds the places of all scopes that a CPU is the first to stand for. */
+static int add_places(struct msr_source *d, struct plan *p, uint32_t cpu)
+{
+	int err = 0;
+
+	for (int scope = 0; scope < CATALOG_MSR_SCOPES && !err; scope++) {
+		struct msr_place at;
+
+		msr_place_of(p, scope, cpu, &at);
+		if (is_known(d, p, &at))
+			continue;
+		if (d->n == d->cap) {
+			uint32_t cap = d->cap ? 2 * d->cap : 32;
+			struct place *grown = realloc(d->place, cap * sizeof(*grown));
+
+			if (!grown)
+				return -ENOMEM;
+			d->place = grown;
+			d->cap = cap;
+		}
+		d->place[d->n] = (struct place){ .at = at };
+		err = try_place(d, p, &d->place[d->n++]);
+		if (!err && d->place[d->n - 1].counters)
+			err = msr_place_instance(p, &d->place[d->n - 1].at);
+	}
+	return err;
+}
+
+/* ---- groups ---- */
+
+static struct msr_unit *unit_new(const struct msr_source *d, const struct place *place, uint32_t group,
+				 uint32_t instance)
+{
+	uint32_t n = (uint32_t)__builtin_popcountll(place->counters);
+	struct msr_unit *u = malloc(sizeof(*u) + n * sizeof(u->address[0]));
+	const struct catalog_msr *r = NULL;
+	unsigned bit = 0;
+
+	if (!u)
+		return NULL;
+	*u = (struct msr_unit){
+		.unit = { .group = group, .instance = instance, .cpu = place->at.cpu, .read = unit_read,
+			  .release = unit_release },
+		.reader = &d->reader,
+	};
+	while ((r = next_counter(place->at.scope, r, &bit)))
+		if (place->counters >> bit & 1)
+			u->address[u->n++] = r->address;
+	return u;
+}
+
+static int group_counters(struct plan *p, const struct place *place, uint32_t *id, uint32_t *n)
+{
+	const struct catalog_msr *r = NULL;
+	unsigned bit = 0;
+
+	*n = 0;
+	while ((r = next_counter(place->at.scope, r, &bit))) {
+		int64_t counter = place->counters >> bit & 1 ? plan_counter(p, &r->counter) : 0;
+
+		if (counter < 0)
+			return (int)counter;
+		if (counter)
+			id[(*n)++] = (uint32_t)counter;
+	}
+	return 0;
+}
+
+/* One group for all places from `first` on that have no unit yet and can read what that one can. */
+static int add_group(struct msr_source *d, struct plan *p, uint32_t first)
+{
+	const struct place *like = &d->place[first];
+	uint32_t counter[COUNTERS_MAX], *instance = calloc(d->n, sizeof(*instance)), n = 0;
+	struct pm_group g = { .source = "msr", .counter = counter, .instance = instance };
+	int64_t id = instance ? group_counters(p, like, counter, &g.n_counters) : -ENOMEM;
+
+	for (uint32_t i = first; i < d->n && !id; i++)
+		if (!d->place[i].unit && d->place[i].at.scope == like->at.scope &&
+		    d->place[i].counters == like->counters)
+			instance[g.n_instances++] = d->place[i].at.instance;
+	if (!id)
+		id = pm_model_add_group(p->model, &g);
+	free(instance);
+	if (id < 0)
+		return (int)id;
+	for (uint32_t i = first; n < g.n_instances; i++) {
+		struct place *place = &d->place[i];
+
+		if (place->unit || place->at.scope != like->at.scope || place->counters != like->counters)
+			continue;
+		place->unit = unit_new(d, place, (uint32_t)id, n++);
+		if (!place->unit)
+			return -ENOMEM;
+		plan_add_unit(p, &place->unit->unit);
+	}
+	return 0;
+}
+
+static int add_groups(struct msr_source *d, struct plan *p)
+{
+	int err = 0;
+
+	for (int scope = 0; scope < CATALOG_MSR_SCOPES; scope++)
+		for (uint32_t i = 0; i < d->n && !err; i++)
+			if ((int)d->place[i].at.scope == scope && d->place[i].counters && !d->place[i].unit)
+				err = add_group(d, p, i);
+	return err;
+}
+
+/* ---- the source ---- */
+
+static bool is_x86(const struct plan *p)
+{
+	const char *arch = pm_map_text(&p->model->header, PM_HEADER_ARCH, "x86_64");
+
+	return !strcmp(arch, "x86_64") || (arch[0] == 'i' && !strcmp(arch + 2, "86"));
+}
+
+static int refuse_open(struct plan *p, int err, uint32_t cpu)
+{
+	char text[256];
+	const char *hint = msr_hint(p->root, err, text, sizeof(text));
+	bool absent = err == -ENOENT || err == -ENXIO || err == -ENODEV;
+
+	return plan_refused(p, absent ? PM_REASON_NOT_SUPPORTED : msr_reason(err), hint, "/dev/cpu/%u/msr", cpu);
+}
+
+static int plan_all(struct msr_source *d, struct plan *p)
+{
+	int err = 0, why = 0;
+	uint32_t refused = 0;
+
+	for (size_t i = 0; i < p->cpus.n && !err; i++) {
+		int open = d->reader.open(d->reader.ctx, p->cpus.cpu[i]);
+
+		if (open) {
+			refused = why ? refused : p->cpus.cpu[i];
+			why = why ? why : open;
+			continue;
+		}
+		d->any_open = true;
+		err = add_places(d, p, p->cpus.cpu[i]);
+	}
+	if (!err)
+		err = add_groups(d, p);
+	if (!err && why)
+		err = refuse_open(p, why, refused);
+	if (!err && d->any_open) {
+		bool any = false;
+
+		for (uint32_t i = 0; i < d->n; i++)
+			any = any || d->place[i].unit;
+		if (!any)
+			err = plan_refused(p, PM_REASON_NOT_SUPPORTED, NULL,
+					   "registers: none of those that run can be "
+					   "read here");
+	}
+	return err;
+}
+
+static size_t n_rows(void)
+{
+	size_t n = 0;
+
+	while (catalog_msrs[n].address)
+		n++;
+	return n;
+}
+
+int source_msr_plan(struct source *s, struct plan *p, const struct msr_reader *reader, struct error *e)
+{
+	struct msr_source *d = calloc(1, sizeof(*d));
+	int err;
+
+	if (!d)
+		return error_sys(e, ENOMEM, "msr");
+	s->data = d;
+	msr_devices_init(&d->devices, p->root);
+	d->reader = reader ? *reader : msr_devices_reader(&d->devices);
+	d->hypervisor = pm_map_get(&p->model->header, PM_HEADER_HYPERVISOR) != NULL;
+	d->nonzero = calloc(n_rows(), 1);
+	if (!d->nonzero)
+		return error_sys(e, ENOMEM, "msr");
+	err = plan_all(d, p);
+	return err ? error_sys(e, -err, "msr") : 0;
+}
+
+static int msr_plan(struct source *s, struct plan *p, struct error *e)
+{
+	if (!is_x86(p))
+		return plan_refused(p, PM_REASON_NOT_SUPPORTED, NULL, "model-specific registers: x86 alone has them");
+	return source_msr_plan(s, p, NULL, e);
+}
+
+/* The CPU that stood for a place is gone: another one takes over, under the same instance. */
+static int move_place(struct msr_source *d, struct plan *p, struct place *place)
+{
+	uint32_t cpu = msr_place_cpu(p, &place->at);
+	struct msr_unit *u;
+
+	if (!place->unit || cpu == PM_NONE || cpu == place->at.cpu)
+		return 0;
+	place->at.cpu = cpu;
+	u = unit_new(d, place, place->unit->unit.group, place->unit->unit.instance);
+	if (!u)
+		return -ENOMEM;
+	place->unit = u;
+	plan_add_unit(p, &u->unit);
+	return 0;
+}
+
+static int msr_update(struct source *s, struct plan *p, uint32_t cpu, bool online)
+{
+	struct msr_source *d = s->data;
+	int err = 0;
+
+	if (!d || cpu == PM_NONE || !d->any_open)
+		return 0;
+	if (!online)
+		d->reader.close(d->reader.ctx, cpu);
+	else if (!plan_wants_cpu(p, cpu) || d->reader.open(d->reader.ctx, cpu))
+		return 0;
+	for (uint32_t i = 0; i < d->n && !err; i++) {
+		const struct pm_cpu *c = pm_topology_cpu(&p->model->topology, d->place[i].at.cpu);
+
+		if (d->place[i].at.scope != CATALOG_MSR_CPU && (!c || !c->online))
+			err = move_place(d, p, &d->place[i]);
+	}
+	if (!err && online) {
+		err = add_places(d, p, cpu);
+		if (!err)
+			err = add_groups(d, p);
+	}
+	return err;
+}
+
+/* Hypervisors answer for registers that they do not have with 0. */
+static int tell_suspects(struct msr_source *d, struct plan *p, const uint8_t *readable)
+{
+	int err = 0;
+
+	for (const struct catalog_msr *r = catalog_msrs; r->address && !err; r++)
+		if (readable[r - catalog_msrs] && !d->nonzero[r - catalog_msrs])
+			err = plan_refused(p, PM_REASON_SUSPECT, NULL, "%s", r->counter.name);
+	return err;
+}
+
+/* What was read once is read once more: it may have been changed while it was recorded. */
+static int msr_finish(struct source *s, struct plan *p)
+{
+	struct msr_source *d = s->data;
+	uint8_t *readable;
+	int err = 0;
+
+	if (!d || !d->n)
+		return 0;
+	readable = calloc(n_rows(), 1);
+	if (!readable)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < d->n; i++) {
+		for (const struct catalog_msr *r = catalog_msrs; r->address && !err; r++) {
+			const struct msr_place *at = &d->place[i].at;
+			uint64_t v = 0;
+			int failed;
+
+			if (r->scope != at->scope || !(r->use & CATALOG_MSR_ONCE || d->hypervisor))
+				continue;
+			failed = d->reader.read(d->reader.ctx, at->cpu, r->address, &v);
+			readable[r - catalog_msrs] |= !failed;
+			d->nonzero[r - catalog_msrs] |= !failed && v;
+			if (r->use & CATALOG_MSR_ONCE)
+				err = note_config(p, at, r, failed, v);
+		}
+	}
+	if (!err && d->hypervisor)
+		err = tell_suspects(d, p, readable);
+	free(readable);
+	return err;
+}
+
+static void msr_release(struct source *s)
+{
+	struct msr_source *d = s->data;
+
+	if (!d)
+		return;
+	msr_devices_release(&d->devices);
+	free(d->place);
+	free(d->nonzero);
+	free(d);
+	s->data = NULL;
+}
+
+const struct source_ops source_msr = {
+	.name = "msr",
+	.help = "model-specific registers: cycles, C-states, energy, temperatures, limits (/dev/cpu)",
+	.default_on = true,
+	.plan = msr_plan,
+	.update = msr_update,
+	.finish = msr_finish,
+	.release = msr_release,
+};

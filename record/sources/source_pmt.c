@@ -1,0 +1,148 @@
+/*
+ * Intel's platform monitoring: regions of raw numbers whose meaning depends on their GUID. All words are kept as they
+ * are; a report that knows the GUID takes out what it needs.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/catalog/catalog.h"
+#include "record/plan/device.h"
+#include "record/plan/member.h"
+#include "record/plan/plan.h"
+#include "record/sources/sources.h"
+
+#define REGIONS "/sys/class/intel_pmt"
+#define WORDS_MAX 16384
+/* Hardware refreshes them every few milliseconds at best, and there are many. */
+#define MIN_PERIOD_NS 1000000000ull
+
+struct region {
+	struct unit unit;
+	int fd;
+	uint32_t n;
+	uint64_t word[];
+};
+
+/* A page at a time is what sysfs gives. */
+static int read_all(int fd, void *to, size_t size)
+{
+	for (size_t done = 0; done < size;) {
+		ssize_t n = pread(fd, (char *)to + done, size - done, (off_t)done);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n < 0 ? -errno : -EIO;
+		done += (size_t)n;
+	}
+	return 0;
+}
+
+static int region_read(struct unit *u, struct cells *c)
+{
+	struct region *r = (struct region *)u;
+	int err = read_all(r->fd, r->word, r->n * sizeof(r->word[0]));
+
+	if (err) {
+		cells_fail_all(c, pm_reason_errno(err));
+		return 0;
+	}
+	for (uint32_t k = 0; k < r->n; k++)
+		cells_set(c, k, r->word[k]);
+	return 0;
+}
+
+static void region_release(struct unit *u)
+{
+	struct region *r = (struct region *)u;
+
+	if (r->fd >= 0)
+		close(r->fd);
+	free(r);
+}
+
+static int64_t add_group(struct plan *p, const char *name, uint64_t guid, uint32_t n)
+{
+	const struct catalog_counter *row = catalog_find("pmt", "*");
+	uint32_t *counter = calloc(n, sizeof(*counter)), instance;
+	struct pm_group g = { .source = "pmt", .counter = counter, .n_counters = n, .instance = &instance,
+			      .n_instances = 1 };
+	int64_t id = counter ? device_instance(p, name, NULL) : -ENOMEM;
+
+	instance = (uint32_t)id;
+	for (uint32_t k = 0; k < n && id > 0; k++) {
+		char part[48];
+
+		snprintf(part, sizeof(part), "%08llx_%u", (unsigned long long)guid, 8 * k);
+		id = member_counter(p, row, &(struct member){ .part = part });
+		counter[k] = (uint32_t)id;
+	}
+	if (id > 0)
+		id = pm_model_add_group(p->model, &g);
+	free(counter);
+	return id;
+}
+
+static int add_region(struct plan *p, const char *name)
+{
+	uint64_t guid, size;
+	struct region *r;
+	int64_t group;
+	int err;
+
+	if (root_u64(p->root, &guid, REGIONS "/%s/guid", name) || root_u64(p->root, &size, REGIONS "/%s/size", name))
+		return 0;
+	size /= sizeof(r->word[0]);
+	if (!size || size > WORDS_MAX)
+		return plan_refused(p, PM_REASON_FORMAT, NULL, REGIONS "/%s/size", name);
+	r = malloc(sizeof(*r) + size * sizeof(r->word[0]));
+	if (!r)
+		return -ENOMEM;
+	*r = (struct region){ .unit = { .cpu = PM_NONE, .min_period_ns = MIN_PERIOD_NS, .read = region_read,
+					.release = region_release }, .n = (uint32_t)size };
+	r->fd = root_open(p->root, REGIONS "/%s/telem", name);
+	err = r->fd < 0 ? r->fd : read_all(r->fd, r->word, size * sizeof(r->word[0]));
+	if (err) {
+		region_release(&r->unit);
+		return plan_refused(p, err == -EACCES ? PM_REASON_NO_PERMISSION : pm_reason_errno(err),
+				    err == -EACCES ? "run pmrec as root" : NULL, REGIONS "/%s/telem", name);
+	}
+	group = add_group(p, name, guid, r->n);
+	if (group < 0) {
+		region_release(&r->unit);
+		return (int)group;
+	}
+	r->unit.group = (uint32_t)group;
+	plan_add_unit(p, &r->unit);
+	return plan_config(p, PM_SYSTEM, PM_NONE, PM_PRIVACY_TECHNICAL, pm_u64(guid), "pmt.%s.guid", name);
+}
+
+static int pmt_plan(struct source *s, struct plan *p, struct error *e)
+{
+	char **name = NULL;
+	int n = root_list(p->root, &name, REGIONS), err = 0, found = 0;
+
+	for (int i = 0; i < n && !err; i++) {
+		if (strncmp(name[i], "telem", 5))
+			continue;
+		found++;
+		err = add_region(p, name[i]);
+	}
+	root_list_free(name, n < 0 ? 0 : n);
+	if (err)
+		return error_sys(e, -err, "pmt");
+	if (!found)
+		return plan_refused(p, PM_REASON_NOT_SUPPORTED, "modprobe pmt_telemetry; few processors have it",
+				    REGIONS "/telem*");
+	return 0;
+}
+
+const struct source_ops source_pmt = {
+	.name = "pmt",
+	.help = "raw regions of Intel's platform monitoring telemetry (sysfs)",
+	.default_on = true,
+	.plan = pmt_plan,
+};

@@ -1,0 +1,150 @@
+/* /proc/pressure: time that tasks were held up for want of CPU, memory, I/O. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/catalog/catalog.h"
+#include "record/plan/plan.h"
+#include "record/sources/sources.h"
+#include "record/host/textfile.h"
+#include "record/sources/textunit.h"
+
+enum { SOME, FULL, KINDS };
+
+static const char *const resource[] = { "cpu", "memory", "io", "irq" };
+#define RESOURCES (sizeof(resource) / sizeof(resource[0]))
+
+struct pressure {
+	struct textstore store; /* first; slot = resource * KINDS + kind */
+	struct textfile file[RESOURCES];
+};
+
+static int kind_of(const struct textcursor *c)
+{
+	if (c->label_len != 4)
+		return -1;
+	return !memcmp(c->label, "some", 4) ? SOME : !memcmp(c->label, "full", 4) ? FULL : -1;
+}
+
+static int read_resource(struct pressure *d, size_t r)
+{
+	uint64_t *value = &d->store.value[r * KINDS];
+	uint16_t *status = &d->store.status[r * KINDS];
+	struct textcursor c;
+	int err, kind;
+
+	err = d->file[r].fd >= 0 ? textfile_read(&d->file[r]) : -ENOENT;
+	status[SOME] = status[FULL] = err ? pm_reason_errno(err) : PM_REASON_FORMAT;
+	if (err)
+		return err;
+	c = textfile_begin(&d->file[r]);
+	while (textcursor_line(&c)) {
+		kind = kind_of(&c);
+		if (kind >= 0 && textcursor_find(&c, "total=") && textcursor_u64(&c, &value[kind]))
+			status[kind] = PM_OK;
+	}
+	return status[SOME] == PM_OK || status[FULL] == PM_OK ? 0 : -ENODATA;
+}
+
+static int pressure_refresh(struct textstore *s)
+{
+	struct pressure *d = (struct pressure *)s;
+
+	int err = 0, one;
+	bool any = false;
+
+	for (size_t r = 0; r < RESOURCES; r++) {
+		one = read_resource(d, r);
+		any |= !one;
+		/* A kernel may lack one of the files from the start: that is not why the others went. */
+		err = one && one != -ENOENT ? one : err;
+	}
+	return any ? 0 : err;
+}
+
+static int open_files(struct pressure *d, struct plan *p)
+{
+	char path[32];
+	int err, first = 0;
+
+	for (size_t r = 0; r < RESOURCES; r++) {
+		snprintf(path, sizeof(path), "/proc/pressure/%s", resource[r]);
+		err = textfile_open(&d->file[r], p->root, path);
+		if (r == 0)
+			first = err;
+		/* Pressure by interrupts needs accounting of interrupt time, which few kernels have. */
+		if (err && !first && strcmp(resource[r], "irq"))
+			plan_refused(p, pm_reason_errno(err), NULL, "%s", path);
+	}
+	return first;
+}
+
+static int add_counters(struct pressure *d, struct plan *p)
+{
+	struct textcell cell[RESOURCES * KINDS];
+	char key[32];
+	uint32_t n = 0;
+
+	for (uint32_t r = 0; r < RESOURCES; r++) {
+		for (uint32_t kind = 0; kind < KINDS; kind++) {
+			const struct catalog_counter *row;
+			int64_t id;
+
+			snprintf(key, sizeof(key), "%s.%s", resource[r], kind == SOME ? "some" : "full");
+			row = catalog_find("pressure", key);
+			if (!row || d->store.status[r * KINDS + kind] != PM_OK)
+				continue;
+			id = plan_counter(p, row);
+			if (id < 0)
+				return (int)id;
+			cell[n++] = (struct textcell){ (uint32_t)id, p->system_instance, r * KINDS + kind };
+		}
+	}
+	return textunit_add(p, &d->store, cell, n, 0);
+}
+
+static int pressure_plan(struct source *s, struct plan *p, struct error *e)
+{
+	struct pressure *d = calloc(1, sizeof(*d));
+	int err;
+
+	if (!d)
+		return error_sys(e, ENOMEM, "pressure");
+	s->data = d;
+	for (size_t r = 0; r < RESOURCES; r++)
+		d->file[r] = TEXTFILE_INIT;
+	err = open_files(d, p);
+	if (err)
+		return plan_refused(p, pm_reason_errno(err),
+				    "a kernel with CONFIG_PSI, and psi=1 on its command line",
+				    "/proc/pressure");
+	d->store.refresh = pressure_refresh;
+	err = textstore_resize(&d->store, RESOURCES * KINDS);
+	if (!err)
+		err = pressure_refresh(&d->store);
+	if (!err)
+		err = add_counters(d, p);
+	return err ? error_sys(e, -err, "pressure") : 0;
+}
+
+static void pressure_release(struct source *s)
+{
+	struct pressure *d = s->data;
+
+	if (!d)
+		return;
+	textstore_release(&d->store);
+	for (size_t r = 0; r < RESOURCES; r++)
+		textfile_release(&d->file[r]);
+	free(d);
+	s->data = NULL;
+}
+
+const struct source_ops source_pressure = {
+	.name = "pressure",
+	.help = "time that tasks were held up for want of CPU, memory or I/O (/proc/pressure)",
+	.default_on = true,
+	.plan = pressure_plan,
+	.release = pressure_release,
+};

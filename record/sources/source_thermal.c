@@ -1,0 +1,64 @@
+/* Thermal zones. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/catalog/catalog.h"
+#include "record/plan/device.h"
+#include "record/sources/filegrid.h"
+#include "record/plan/plan.h"
+#include "record/sources/sources.h"
+
+#define ZONES "/sys/class/thermal"
+/* A sensor may sit behind a slow bus, and no temperature changes faster. */
+#define MIN_PERIOD_NS 1000000000ull
+
+static int add_zone(struct filegrid *g, struct plan *p, const char *zone)
+{
+	const struct catalog_counter *row = catalog_find("thermal", "temp");
+	int64_t counter, instance;
+	char type[64];
+	int err;
+
+	if (!root_exists(p->root, ZONES "/%s/temp", zone))
+		return 0;
+	if (root_line(p->root, type, sizeof(type), ZONES "/%s/type", zone) || !type[0])
+		strcpy(type, "zone");
+	/* A zone without a number now may have one later, but what is planned must be readable once. */
+	err = filegrid_try(p->root, ZONES "/%s/temp", zone);
+	if (err)
+		return plan_refused(p, filegrid_reason(err, false), NULL, ZONES "/%s/temp (%s)", zone, type);
+	counter = plan_counter(p, row);
+	instance = counter < 0 ? counter : device_instance(p, type, zone);
+	if (instance < 0)
+		return (int)instance;
+	return filegrid_add(g, (uint32_t)counter, (uint32_t)instance, PM_NONE, 0, ZONES "/%s/temp", zone);
+}
+
+static int thermal_plan(struct source *s, struct plan *p, struct error *e)
+{
+	struct filegrid *g = filegrid_new(p), *list = NULL;
+	char **name = NULL;
+	int n, err = g ? 0 : -ENOMEM;
+
+	n = root_list(p->root, &name, ZONES);
+	for (int i = 0; i < n && !err; i++)
+		if (!strncmp(name[i], "thermal_zone", 12))
+			err = add_zone(g, p, name[i]);
+	root_list_free(name, n < 0 ? 0 : n);
+	if (g)
+		g->min_period_ns = MIN_PERIOD_NS;
+	err = filegrid_finish(g, p, &list, err);
+	if (err)
+		return error_sys(e, -err, "thermal");
+	if (!list)
+		return plan_refused(p, PM_REASON_NOT_SUPPORTED, NULL, ZONES "/thermal_zone*");
+	return 0;
+}
+
+const struct source_ops source_thermal = {
+	.name = "thermal",
+	.help = "temperatures of the thermal zones (sysfs)",
+	.default_on = true,
+	.plan = thermal_plan,
+};

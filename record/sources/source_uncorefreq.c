@@ -1,0 +1,119 @@
+/* Frequencies of the uncore of Intel's processors, and the limits that are set. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/catalog/catalog.h"
+#include "record/sources/filegrid.h"
+#include "record/plan/member.h"
+#include "record/plan/plan.h"
+#include "record/sources/sources.h"
+#include "record/plan/topology.h"
+
+#define FOLDER "/sys/devices/system/cpu/intel_uncore_frequency"
+
+static int config(struct plan *p, const char *name)
+{
+	static const char *const file[] = { "min_freq_khz", "max_freq_khz", "initial_min_freq_khz",
+					    "initial_max_freq_khz", "elc_floor_freq_khz", "elc_low_threshold_percent",
+					    "elc_high_threshold_percent" };
+	uint64_t v;
+	int err = 0;
+
+	for (size_t k = 0; k < sizeof(file) / sizeof(file[0]) && !err; k++)
+		if (!root_u64(p->root, &v, FOLDER "/%s/%s", name, file[k]))
+			err = plan_config(p, PM_SYSTEM, PM_NONE, PM_PRIVACY_TECHNICAL, pm_u64(v), "uncorefreq.%s.%s",
+					  name, file[k]);
+	return err;
+}
+
+/* "package_01_die_00": the package, or the die if the package has others. */
+static int64_t place_of(struct plan *p, unsigned package, unsigned die)
+{
+	const struct pm_topology *t = &p->model->topology;
+	const struct pm_cpu *found = NULL;
+	bool dies = false;
+
+	for (uint32_t i = 0; i < t->n; i++) {
+		const struct pm_cpu *c = &t->cpu[i];
+
+		if (c->package != package)
+			continue;
+		dies = dies || (c->die != PM_NONE && c->die != die);
+		if (!found || (found->die != die && c->die == die))
+			found = c;
+	}
+	return found ? topology_instance(p, dies && found->die == die ? PM_DIE : PM_PACKAGE, found->cpu) : -ENOENT;
+}
+
+/* The instance and the counter: one a package, or one a cluster of a domain. -ENOENT for folders that are neither. */
+static int64_t find_column(struct plan *p, const char *name, int64_t *counter)
+{
+	uint64_t package, domain, cluster;
+	char part[48], shown[48];
+	struct member m;
+	unsigned a, b;
+	int n = 0;
+
+	if (sscanf(name, "package_%u_die_%u%n", &a, &b, &n) == 2 && !name[n]) {
+		*counter = plan_counter(p, catalog_find("uncorefreq", "package"));
+		return place_of(p, a, b);
+	}
+	if (strncmp(name, "uncore", 6) || root_u64(p->root, &package, FOLDER "/%s/package_id", name) ||
+	    root_u64(p->root, &domain, FOLDER "/%s/domain_id", name) ||
+	    root_u64(p->root, &cluster, FOLDER "/%s/fabric_cluster_id", name))
+		return -ENOENT;
+	snprintf(part, sizeof(part), "%llu_%llu", (unsigned long long)domain, (unsigned long long)cluster);
+	snprintf(shown, sizeof(shown), "%llu.%llu", (unsigned long long)domain, (unsigned long long)cluster);
+	m = (struct member){ .part = part, .shown = shown, .family = "uncorefreq.cluster" };
+	*counter = member_counter(p, catalog_find("uncorefreq", "*"), &m);
+	return place_of(p, (unsigned)package, PM_NONE);
+}
+
+static int add_folder(struct filegrid *g, struct plan *p, const char *name)
+{
+	int64_t instance, counter = -ENOENT;
+	int err = config(p, name);
+
+	if (err)
+		return err;
+	err = filegrid_try(p->root, FOLDER "/%s/current_freq_khz", name);
+	if (err)
+		return err == -ENOENT ? 0 : plan_refused(p, filegrid_reason(err, false), NULL,
+							 FOLDER "/%s/current_freq_khz", name);
+	instance = find_column(p, name, &counter);
+	if (instance < 0)
+		return instance == -ENOENT ? 0 : (int)instance;
+	if (counter < 0)
+		return (int)counter;
+	err = filegrid_add(g, (uint32_t)counter, (uint32_t)instance, PM_NONE, 0, FOLDER "/%s/current_freq_khz",
+			   name);
+	return err == -ENOMEM ? err : 0;
+}
+
+static int uncorefreq_plan(struct source *s, struct plan *p, struct error *e)
+{
+	struct filegrid *g = filegrid_new(p), *list = NULL;
+	char **name = NULL;
+	int n, err = g ? 0 : -ENOMEM;
+
+	n = root_list(p->root, &name, FOLDER);
+	for (int i = 0; i < n && !err; i++)
+		err = add_folder(g, p, name[i]);
+	root_list_free(name, n < 0 ? 0 : n);
+	err = filegrid_finish(g, p, &list, err);
+	if (err)
+		return error_sys(e, -err, "uncorefreq");
+	if (!list)
+		return plan_refused(p, PM_REASON_NOT_SUPPORTED,
+				    "modprobe intel-uncore-frequency; virtual machines have none", FOLDER);
+	return 0;
+}
+
+const struct source_ops source_uncorefreq = {
+	.name = "uncorefreq",
+	.help = "frequencies and limits of the uncore of Intel's processors (sysfs)",
+	.default_on = true,
+	.plan = uncorefreq_plan,
+};

@@ -1,0 +1,137 @@
+/* /proc/vmstat: every key. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/catalog/catalog.h"
+#include "record/plan/member.h"
+#include "record/plan/plan.h"
+#include "record/sources/sources.h"
+#include "record/host/textfile.h"
+#include "record/sources/textunit.h"
+
+#define KEY_MAX 64
+
+struct vmstat {
+	struct textstore store; /* first */
+	struct textfile file;
+};
+
+static int vmstat_refresh(struct textstore *s)
+{
+	struct vmstat *d = (struct vmstat *)s;
+	struct textcursor c;
+	uint32_t tag;
+	int err;
+
+	err = textfile_read(&d->file);
+	/* It has lines as long as there is a kernel. */
+	if (!err && !d->file.len)
+		err = -ENODATA;
+	if (err)
+		return err;
+	for (uint32_t i = 0; i < s->n; i++)
+		s->status[i] = PM_REASON_GONE;
+	c = textfile_begin(&d->file);
+	while (textfile_next(&d->file, &c, &tag))
+		if (tag < s->n)
+			s->status[tag] = textcursor_u64(&c, &s->value[tag]) ? PM_OK : PM_REASON_FORMAT;
+	return 0;
+}
+
+/* The row of that key, or the rule that covers it. *part is what stands for the rule's '*'. */
+static const struct catalog_counter *row_of(const char *key, const char **part)
+{
+	const struct catalog_counter *row = catalog_find("vmstat", key);
+
+	*part = key;
+	if (row)
+		return row;
+	if (strncmp(key, "nr_", 3))
+		return catalog_find("vmstat", "*");
+	*part = key + 3;
+	return catalog_find("vmstat", "nr_*");
+}
+
+static int64_t key_counter(struct plan *p, const char *key)
+{
+	const struct catalog_counter *row;
+	char clean[KEY_MAX];
+	const char *part;
+
+	row = row_of(key, &part);
+	member_part(clean, sizeof(clean), part, strlen(part));
+	return member_counter(p, row, &(struct member){ .part = clean });
+}
+
+static int learn_keys(struct vmstat *d, struct plan *p, struct textcell *cell, uint32_t max, uint32_t *n)
+{
+	struct textcursor c = textfile_begin(&d->file);
+	char key[KEY_MAX];
+	int err = 0;
+
+	while (!err && *n < max && textcursor_line(&c)) {
+		int64_t counter;
+		uint64_t v;
+
+		if (c.label_len >= sizeof(key) || !textcursor_u64(&c, &v))
+			continue;
+		memcpy(key, c.label, c.label_len);
+		key[c.label_len] = '\0';
+		counter = key_counter(p, key);
+		if (counter < 0)
+			return (int)counter;
+		err = textfile_add(&d->file, key, c.label_len, *n);
+		cell[*n] = (struct textcell){ (uint32_t)counter, p->system_instance, *n };
+		(*n)++;
+	}
+	return err;
+}
+
+static int vmstat_plan(struct source *s, struct plan *p, struct error *e)
+{
+	struct vmstat *d = calloc(1, sizeof(*d));
+	struct textcell *cell;
+	uint32_t n = 0, lines = 1;
+	int err;
+
+	if (!d)
+		return error_sys(e, ENOMEM, "vmstat");
+	err = textfile_open(&d->file, p->root, "/proc/vmstat");
+	if (err) {
+		free(d);
+		return plan_refused(p, pm_reason_errno(err), NULL, "/proc/vmstat");
+	}
+	s->data = d;
+	d->store.refresh = vmstat_refresh;
+	for (size_t i = 0; i < d->file.len; i++)
+		lines += d->file.data[i] == '\n';
+	cell = calloc(lines, sizeof(*cell));
+	err = cell ? learn_keys(d, p, cell, lines, &n) : -ENOMEM;
+	if (!err)
+		err = textstore_resize(&d->store, n);
+	if (!err)
+		err = textunit_add(p, &d->store, cell, n, 0);
+	free(cell);
+	return err ? error_sys(e, -err, "vmstat") : 0;
+}
+
+static void vmstat_release(struct source *s)
+{
+	struct vmstat *d = s->data;
+
+	if (!d)
+		return;
+	textstore_release(&d->store);
+	textfile_release(&d->file);
+	free(d);
+	s->data = NULL;
+}
+
+const struct source_ops source_vmstat = {
+	.name = "vmstat",
+	.help = "memory management: levels and events (/proc/vmstat)",
+	.default_on = true,
+	.plan = vmstat_plan,
+	.release = vmstat_release,
+};

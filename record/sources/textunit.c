@@ -1,0 +1,127 @@
+#include "record/sources/textunit.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "record/plan/plan.h"
+
+/* A file of /proc that fails that often in a row will not come back. */
+#define FAILURES_OF_THE_DEAD 3
+
+struct textunit {
+	struct unit unit;
+	struct textstore *store;
+	bool refreshes;
+	uint32_t slot[];
+};
+
+int textstore_resize(struct textstore *s, uint32_t n)
+{
+	uint64_t *value = realloc(s->value, (n ? n : 1) * sizeof(*value));
+	uint16_t *status;
+
+	if (!value)
+		return -ENOMEM;
+	s->value = value;
+	status = realloc(s->status, (n ? n : 1) * sizeof(*status));
+	if (!status)
+		return -ENOMEM;
+	s->status = status;
+	for (uint32_t i = s->n; i < n; i++) {
+		value[i] = 0;
+		status[i] = PM_REASON_FORMAT;
+	}
+	s->n = n;
+	return 0;
+}
+
+void textstore_release(struct textstore *s)
+{
+	free(s->value);
+	free(s->status);
+	*s = (struct textstore){ 0 };
+}
+
+static int refresh(struct textstore *s)
+{
+	s->err = s->refresh(s);
+	s->failures = s->err ? s->failures + 1 : 0;
+	return s->err;
+}
+
+static int textunit_read(struct unit *u, struct cells *c)
+{
+	struct textunit *t = (struct textunit *)u;
+	const struct textstore *s = t->store;
+
+	if (t->refreshes)
+		refresh(t->store);
+	if (s->err) {
+		cells_fail_all(c, pm_reason_errno(s->err));
+		/* A file that has outgrown its buffer is well: update() sees to it. */
+		return s->failures >= FAILURES_OF_THE_DEAD && s->err != -EFBIG ? s->err : 0;
+	}
+	for (uint32_t k = 0; k < c->n; k++) {
+		uint32_t slot = t->slot[k];
+
+		if (s->status[slot] == PM_OK)
+			cells_set(c, k, s->value[slot]);
+		else
+			cells_fail(c, k, s->status[slot]);
+	}
+	return 0;
+}
+
+static void textunit_release(struct unit *u)
+{
+	free(u);
+}
+
+static int64_t add_group(struct plan *p, const struct textcell *cell, uint32_t n)
+{
+	struct pm_group g = { .source = (char *)p->source->ops->name, .flags = PM_GROUP_LIST, .n_counters = n,
+			      .n_instances = n };
+	int64_t id = -ENOMEM;
+
+	g.counter = calloc(n, sizeof(*g.counter));
+	g.instance = calloc(n, sizeof(*g.instance));
+	if (g.counter && g.instance) {
+		for (uint32_t i = 0; i < n; i++) {
+			g.counter[i] = cell[i].counter;
+			g.instance[i] = cell[i].instance;
+		}
+		id = pm_model_add_group(p->model, &g);
+	}
+	free(g.counter);
+	free(g.instance);
+	return id;
+}
+
+int textunit_add(struct plan *p, struct textstore *s, const struct textcell *cell, uint32_t n, uint64_t min_period_ns)
+{
+	struct textunit *t;
+	int64_t group;
+
+	if (!n)
+		return 0;
+	t = malloc(sizeof(*t) + n * sizeof(t->slot[0]));
+	if (!t)
+		return -ENOMEM;
+	group = add_group(p, cell, n);
+	if (group < 0) {
+		free(t);
+		return (int)group;
+	}
+	*t = (struct textunit){
+		.unit = { .group = (uint32_t)group, .cpu = PM_NONE, .min_period_ns = min_period_ns,
+			  .read = textunit_read, .release = textunit_release },
+		.store = s,
+		.refreshes = !s->has_reader,
+	};
+	for (uint32_t i = 0; i < n; i++)
+		t->slot[i] = cell[i].slot;
+	s->has_reader = true;
+	plan_add_unit(p, &t->unit);
+	return 0;
+}

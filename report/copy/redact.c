@@ -1,0 +1,243 @@
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/catalog/catalog.h"
+#include "common/catalog/msr.h"
+#include "common/catalog/pmu_class.h"
+#include "common/event/event.h"
+#include "common/metric/metric.h"
+#include "report/copy/redact_private.h"
+
+/* ---- plain words ---- */
+
+/* The next word of three letters or more, in lower case; 0: there is none. Longer ones than fit are no words. */
+static size_t next_word(const char **at, char word[static 32])
+{
+	const char *p = *at;
+	size_t n;
+
+	do {
+		while (*p && !redact_is_letter(*p))
+			p++;
+		for (n = 0; redact_is_letter(p[n]); n++)
+			if (n < 31)
+				word[n] = (char)tolower((unsigned char)p[n]);
+		p += n;
+	} while (n && n < 3);
+	*at = p;
+	word[n < 31 ? n : 31] = '\0';
+	return n;
+}
+
+bool redact_is_plain(const struct redact *r, const char *text)
+{
+	char word[32];
+	uint32_t any;
+	size_t n;
+
+	while ((n = next_word(&text, word)))
+		if (n >= 31 || !names_get(&r->plain, word, &any))
+			return false;
+	return true;
+}
+
+static int add_words(struct redact *r, const char *text)
+{
+	char word[32];
+	size_t n;
+	int err = 0;
+
+	while (text && !err && (n = next_word(&text, word)))
+		if (n < 31)
+			err = names_set(&r->plain, word, 1);
+	return err;
+}
+
+static int add_all_words(struct redact *r)
+{
+	int err = 0;
+
+	for (size_t i = 0; redact_plain_words[i] && !err; i++)
+		err = add_words(r, redact_plain_words[i]);
+	for (const struct catalog_table *t = catalog_tables; t->source && !err; t++) {
+		err = add_words(r, t->source);
+		for (size_t i = 0; i < t->n && !err; i++)
+			if ((err = add_words(r, t->row[i].name)) || (err = add_words(r, t->row[i].display)) ||
+			    (err = add_words(r, t->row[i].key)) || (err = add_words(r, t->row[i].unit)))
+				break;
+	}
+	for (const struct catalog_msr *m = catalog_msrs; m->address && !err; m++)
+		err = add_words(r, m->counter.name);
+	for (const struct metric_table *t = metric_tables; t->row && !err; t++)
+		for (size_t i = 0; i < t->n && !err; i++)
+			err = add_words(r, t->row[i].name);
+	for (const struct event_symbol *s = event_symbols; s->name && !err; s++)
+		if (!(err = add_words(r, s->name)))
+			err = add_words(r, s->alias);
+	for (const struct pmu_class *c = pmu_classes; c->name && !err; c++)
+		err = add_words(r, c->name);
+	return err;
+}
+
+/* ---- made and freed ---- */
+
+bool redact_is_pseudonym(const char *text)
+{
+	const char *dash = strrchr(text, '-');
+
+	if (!dash || dash == text || strlen(dash) != 9 || strspn(dash + 1, "0123456789abcdef") != 8)
+		return false;
+	for (; text < dash; text++)
+		if (*text < 'a' || *text > 'z')
+			return false;
+	return true;
+}
+
+static bool names_field(const char *word)
+{
+	const struct pm_key_row *const tables[] = { pm_header_keys, pm_counter_keys, pm_instance_keys,
+						    pm_event_keys };
+
+	for (size_t i = 0; i < sizeof(tables) / sizeof(*tables); i++)
+		for (const struct pm_key_row *row = tables[i]; row->key; row++)
+			if (row->key >= 100 && !strcmp(row->name, word))
+				return true;
+	return false;
+}
+
+static int take_keep(struct redact *r, const char *list, struct error *e)
+{
+	static const char *const classes[] = { "", "machine", "person", "time" };
+	size_t n = 0, cap = 2;
+	char *copy, *rest;
+
+	for (const char *p = list ? list : ""; *p; p++)
+		cap += *p == ',';
+	r->keep = calloc(cap, sizeof(*r->keep));
+	copy = strdup(list ? list : "");
+	if (!r->keep || !copy) {
+		free(copy);
+		return error_sys(e, ENOMEM, "--keep");
+	}
+	rest = copy;
+	for (char *word = strtok_r(copy, ",", &rest); word; word = strtok_r(NULL, ",", &rest)) {
+		int class = 3;
+
+		while (class && strcmp(classes[class], word))
+			class--;
+		if (class)
+			r->keep_class[class] = true;
+		else if (!names_field(word))
+			error_set(e, EINVAL,
+				  "--keep: '%.40s' is neither machine, person, time nor a field of these classes",
+				  word);
+		else
+			r->keep[n++] = strdup(word);
+	}
+	free(copy);
+	return e->text[0] ? -EINVAL : 0;
+}
+
+int redact_new(struct redact **out, const struct redact_options *o, struct error *e)
+{
+	struct redact *r = calloc(1, sizeof(*r));
+	int err;
+
+	if (!r)
+		return error_sys(e, ENOMEM, "redact");
+	r->options = *o;
+	err = take_keep(r, o->keep, e);
+	if (!err && r->keep_class[PM_PRIVACY_TIME] && o->shift_time)
+		err = error_set(e, EINVAL, "--keep=time and --shift-time contradict each other");
+	if (!err) {
+		err = add_all_words(r);
+		if (err)
+			error_sys(e, -err, "redact");
+	}
+	if (!err && o->map)
+		err = redact_map_load(&r->map, o->map, e);
+	if (err)
+		redact_free(r);
+	else
+		*out = r;
+	return err;
+}
+
+void redact_free(struct redact *r)
+{
+	if (!r)
+		return;
+	for (size_t i = 0; r->keep && r->keep[i]; i++)
+		free(r->keep[i]);
+	free(r->keep);
+	free(r->boot);
+	secrets_release(&r->secrets);
+	names_release(&r->plain);
+	names_release(&r->events);
+	names_release(&r->given);
+	redact_map_release(&r->map);
+	free(r);
+}
+
+int redact_save(struct redact *r, struct error *e)
+{
+	return r->options.map ? redact_map_save(&r->map, r->options.map, e) : 0;
+}
+
+struct redact_counts redact_counts(const struct redact *r)
+{
+	return r->counts;
+}
+
+bool redact_keeps(const struct redact *r, uint32_t key, const char *name)
+{
+	enum pm_privacy class = pm_key_privacy(key);
+
+	if (class == PM_PRIVACY_TECHNICAL || r->keep_class[class])
+		return true;
+	if (class == PM_PRIVACY_TIME)
+		return !r->options.shift_time;
+	for (size_t i = 0; name && r->keep[i]; i++)
+		if (!strcmp(r->keep[i], name))
+			return true;
+	return false;
+}
+
+const char *redact_name(struct redact *r, const char *kind, const char *from)
+{
+	bool made;
+	const char *to;
+
+	/* Redacting once more changes nothing. */
+	if (redact_is_pseudonym(from) && !strncmp(from, kind, strlen(kind)))
+		return from;
+	to = redact_map_name(&r->map, kind, from, &made);
+	r->counts.pseudonyms += made;
+	return to;
+}
+
+const char *redact_header_kind(uint32_t key)
+{
+	return key == PM_HEADER_HOST ? "host" : key == PM_HEADER_BOOT_ID ? "boot" : NULL;
+}
+
+const char *redact_counter_attr_kind(uint32_t key)
+{
+	return key == PM_COUNTER_PERF_CGROUP ? "cgroup" : NULL;
+}
+
+const char *redact_attr_kind(uint32_t key)
+{
+	switch (key) {
+	case PM_INSTANCE_DEVICE_PATH:
+		return "device";
+	case PM_INSTANCE_COMM:
+		return "task";
+	case PM_INSTANCE_CGROUP:
+		return "cgroup";
+	default:
+		return NULL;
+	}
+}

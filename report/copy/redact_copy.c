@@ -1,0 +1,54 @@
+/* The second reading: writes the recording anew by the rules that the first one led to. */
+#include <time.h>
+
+#include "report/copy/redact_private.h"
+
+int redact_look_spool(struct redact *r, const struct spool *in, struct error *e)
+{
+	struct pm_reader *reader;
+	int err = spool_reader(&reader, in, e);
+
+	if (err)
+		return err;
+	err = redact_look(r, reader, e);
+	if (err)
+		error_prefix(e, "%s", in->name);
+	pm_reader_close(reader);
+	return err;
+}
+
+int redact_copy(struct redact *r, const struct spool *in, struct rewrite_rules *rules, pm_sink_fn sink,
+		void *sink_ctx, struct rewrite_result *result, struct error *e)
+{
+	struct pm_reader *reader = NULL;
+	struct rewrite *w = NULL;
+	int err = spool_reader(&reader, in, e);
+
+	if (err)
+		return err;
+	redact_rules(r, rules);
+	err = rewrite_new(&w, rules, sink, sink_ctx, e);
+	if (!err) {
+		err = rewrite_recording(w, reader, e);
+		if (!err)
+			err = rewrite_finish(w, e);
+		if (err)
+			error_prefix(e, "%s", in->name);
+		else
+			*result = rewrite_result(w);
+	}
+	rewrite_free(w);
+	pm_reader_close(reader);
+	return err;
+}
+
+void redact_file_name(const struct redact *r, struct buf *name)
+{
+	time_t seconds = (time_t)(r->wall_ns / 1000000000);
+	struct tm tm;
+	char text[32];
+
+	buf_addstr(name, *r->host ? r->host : "anon");
+	if (r->wall_ns && gmtime_r(&seconds, &tm) && strftime(text, sizeof(text), "-%Y%m%dT%H%M%SZ", &tm))
+		buf_addstr(name, text);
+}

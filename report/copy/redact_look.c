@@ -1,0 +1,340 @@
+/* The first reading: collects names and texts that tell who, where or what, so that they are found wherever else they
+ * stand. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/catalog/catalog.h"
+#include "common/event/event.h"
+#include "report/copy/redact_private.h"
+
+/* ---- names that users give ---- */
+
+static bool is_numbered(const char *text, const char *word)
+{
+	size_t n = strlen(word);
+
+	return !strncmp(text, word, n) && text[n] && !text[n + strspn(text + n, "0123456789")];
+}
+
+bool redact_is_event(const struct redact *r, const char *text)
+{
+	char base[200];
+	size_t n = strcspn(text, "#");
+	uint64_t config;
+	uint32_t any;
+	char *end;
+
+	if (n >= sizeof(base))
+		return false;
+	memcpy(base, text, n);
+	base[n] = '\0';
+	if (redact_is_plain(r, base) || names_get(&r->events, base, &any))
+		return true;
+	/* Modifiers behind the last colon: at most "ukhGHpppPSDeWb". */
+	end = strrchr(base, ':');
+	if (end && !end[1 + strspn(end + 1, "ukhGHIpPSDeWbR")])
+		*end = '\0';
+	if (!event_cache_parse(base, &config) || event_symbol_find(base) || names_get(&r->events, base, &any))
+		return true;
+	if (*base == 'r' && base[1] && !base[1 + strspn(base + 1, "0123456789abcdefABCDEF")])
+		return true;
+	end = strchr(base, '/');
+	if (end && !strstr(base, "name=")) {
+		*end = '\0';
+		return names_get(&r->events, base, &any);
+	}
+	return false;
+}
+
+static bool is_register(const char *name)
+{
+	return (name[0] == 'm' || name[0] == 'M') && name[1] == '0' && (name[2] == 'x' || name[2] == 'X') &&
+	       name[3] && !name[3 + strspn(name + 3, "0123456789abcdefABCDEF")];
+}
+
+const char *redact_counter_kind(const struct redact *r, const struct pm_counter *c)
+{
+	const char *part = strncmp(c->name, "add.", 4) ? c->name : c->name + 4;
+
+	if (!strcmp(c->source, "perf"))
+		return redact_is_event(r, c->name) ? NULL : "event";
+	if (!strcmp(c->source, "add") || pm_map_get(&c->attrs, PM_COUNTER_ADDED))
+		return is_register(part) || redact_is_plain(r, part) ? NULL : "counter";
+	if (!catalog_source(c->source, &(size_t){ 0 }) && strcmp(c->source, "msr") && strcmp(c->source, "pmt") &&
+	    !redact_is_plain(r, c->name))
+		return "counter";
+	/* Sensors are named by drivers, and the drivers of network interfaces call theirs by the interface. */
+	if (!strcmp(c->source, "hwmon") || !strcmp(c->source, "thermal"))
+		return redact_is_plain(r, c->name) ? NULL : "counter";
+	return NULL;
+}
+
+const char *redact_instance_kind(const struct redact *r, const struct pm_instance *i)
+{
+	const char *name = pm_map_text(&i->attrs, PM_INSTANCE_NAME, "");
+
+	if (!*name)
+		return NULL;
+	switch (i->kind) {
+	case PM_TASK:
+		return is_numbered(name, "task-") ? NULL : "task";
+	case PM_CGROUP:
+		return is_numbered(name, "cgroup-") ? NULL : "cgroup";
+	case PM_DEVICE:
+		return redact_is_plain(r, name) ? NULL : "device";
+	default:
+		return NULL;
+	}
+}
+
+/* ---- looking ---- */
+
+static int add_secret(struct redact *r, const char *text, size_t len, const char *kind, bool weak)
+{
+	const char *instead = "redacted";
+	char *copy;
+	int err;
+
+	if (len < 3)
+		return 0;
+	copy = strndup(text, len);
+	if (!copy)
+		return -ENOMEM;
+	if (kind && !weak)
+		instead = redact_name(r, kind, copy);
+	/* A word that every machine has would take the sense out of what stays, and tells nothing. Several in a row
+	 * may be somebody's sentence. */
+	if ((!kind || strcmp(kind, "host")) && !strchr(copy, ' ') && redact_is_plain(r, copy))
+		err = 0;
+	else
+		err = instead ? secrets_add(&r->secrets, text, len, instead, weak) : -ENOMEM;
+	free(copy);
+	return err;
+}
+
+/* Parts of a path, a command line, a list: each could be found alone. */
+static int add_parts(struct redact *r, const char *text, size_t len)
+{
+	int err = 0;
+
+	for (size_t at = 0; at < len && !err;) {
+		size_t n = 0, letters = 0;
+
+		while (at + n < len && !strchr(" \t\n/=,:;\"'()[]{}|&<>@", text[at + n])) {
+			letters += redact_is_letter(text[at + n]);
+			n++;
+		}
+		if (n < len && ((n >= 4 && letters >= 3) || n >= 6))
+			err = add_secret(r, text + at, n, NULL, true);
+		at += n + 1;
+	}
+	return err;
+}
+
+static int add_value(struct redact *r, const struct pm_value *v, const char *kind)
+{
+	int err = 0;
+
+	switch (v->kind) {
+	case PM_VALUE_TEXT:
+		err = add_secret(r, v->str.data, v->str.len, kind, false);
+		return err ? err : add_parts(r, v->str.data, v->str.len);
+	case PM_VALUE_BYTES:
+		return add_secret(r, v->str.data, v->str.len, NULL, false);
+	case PM_VALUE_ARRAY:
+		for (uint32_t i = 0; i < v->array.n && !err; i++)
+			err = add_value(r, &v->array.item[i], kind);
+		return err;
+	case PM_VALUE_MAP:
+		for (uint32_t i = 0; i < v->map.n && !err; i++)
+			err = add_value(r, &v->map.field[i].value, kind);
+		return err;
+	default:
+		return 0;
+	}
+}
+
+static int look_at_map(struct redact *r, const struct pm_map *m, const struct pm_key_row *rows,
+		       const char *(*kind_of)(uint32_t key))
+{
+	int err = 0;
+
+	for (uint32_t i = 0; i < m->n && !err; i++) {
+		uint32_t key = m->field[i].key;
+		const struct pm_key_row *row = rows ? pm_key_find(rows, key) : NULL;
+
+		if (row && row->kind == m->field[i].value.kind && redact_keeps(r, key, row->name))
+			continue;
+		/* Numbers of the recorder may be of either sign. */
+		if (row && key < 100 && m->field[i].value.kind <= PM_VALUE_BOOL)
+			continue;
+		err = add_value(r, &m->field[i].value, kind_of ? kind_of(key) : NULL);
+	}
+	return err;
+}
+
+static int look_at_host(struct redact *r, const struct pm_model *m)
+{
+	const char *host = pm_map_text(&m->header, PM_HEADER_HOST, "");
+	size_t n = strcspn(host, ".");
+	const char *to;
+	int err;
+
+	if (redact_keeps(r, PM_HEADER_HOST, "host") || !*host)
+		return 0;
+	to = redact_name(r, "host", host);
+	if (!to)
+		return -ENOMEM;
+	snprintf(r->host, sizeof(r->host), "%s", to);
+	if (!host[n])
+		return 0;
+	/* The name without its domain, and the domain: neither is plain, whatever its words. */
+	err = secrets_add(&r->secrets, host, n, to, false);
+	return err ? err : secrets_add(&r->secrets, host + n + 1, strlen(host + n + 1), "redacted", false);
+}
+
+static int look_at_pmus(struct redact *r, const struct pm_model *m)
+{
+	int err = 0;
+
+	for (uint32_t i = r->seen.pmus; i < m->n_pmus && !err; i++) {
+		const struct pm_value *list = pm_map_get(&m->pmu[i].attrs, PM_PMU_EVENTS);
+		const char *name = pm_map_text(&m->pmu[i].attrs, PM_PMU_NAME, "");
+
+		if (*name)
+			err = names_set(&r->events, name, 1);
+		for (uint32_t k = 0; list && list->kind == PM_VALUE_ARRAY && k < list->array.n && !err; k++) {
+			const struct pm_value *pair = &list->array.item[k];
+
+			if (pair->kind == PM_VALUE_ARRAY && pair->array.n &&
+			    pair->array.item[0].kind == PM_VALUE_TEXT)
+				err = names_set(&r->events, pair->array.item[0].str.data, 1);
+		}
+		if (!err)
+			err = look_at_map(r, &m->pmu[i].attrs, pm_pmu_keys, NULL);
+		r->seen.pmus = i + 1;
+	}
+	return err;
+}
+
+static int look_at_counter(struct redact *r, const struct pm_counter *c)
+{
+	const char *kind = redact_counter_kind(r, c);
+	int err = look_at_map(r, &c->attrs, pm_counter_keys, redact_counter_attr_kind);
+	bool add = !strncmp(c->name, "add.", 4);
+
+	if (!err && kind)
+		err = add_secret(r, c->name + (add ? 4 : 0), strlen(c->name) - (add ? 4 : 0), kind, false);
+	if (!err && kind)
+		err = add_parts(r, c->name, strlen(c->name));
+	/* It stands for the same, so it gets the same pseudonym. */
+	if (!err && kind && c->display && strcmp(c->display, c->name)) {
+		const char *to = redact_name(r, kind, c->name + (add ? 4 : 0));
+
+		err = to ? secrets_add(&r->secrets, c->display, strlen(c->display), to, false) : -ENOMEM;
+	}
+	return err;
+}
+
+static int look_at_instance(struct redact *r, const struct pm_instance *i)
+{
+	const char *kind = redact_instance_kind(r, i);
+	const char *name = pm_map_text(&i->attrs, PM_INSTANCE_NAME, "");
+	int err = look_at_map(r, &i->attrs, pm_instance_keys, redact_attr_kind);
+
+	return err || !kind ? err : add_secret(r, name, strlen(name), kind, false);
+}
+
+static int look_at_model(struct redact *r, const struct pm_model *m)
+{
+	struct redact_seen *seen = &r->seen;
+	int err = look_at_map(r, &m->header, pm_header_keys, redact_header_kind);
+
+	if (!err)
+		err = look_at_host(r, m);
+	/* Before the counters: they say which events no user has made up. */
+	if (!err)
+		err = look_at_pmus(r, m);
+	for (; seen->counters < m->n_counters && !err; seen->counters++)
+		err = look_at_counter(r, &m->counter[seen->counters]);
+	for (; seen->instances < m->n_instances && !err; seen->instances++)
+		err = look_at_instance(r, &m->instance[seen->instances]);
+	for (; seen->probes < m->n_probes && !err; seen->probes++)
+		err = look_at_map(r, &m->probe[seen->probes].attrs, NULL, NULL);
+	for (; seen->configs < m->n_configs && !err; seen->configs++) {
+		const struct pm_config *c = &m->config[seen->configs];
+
+		if (c->privacy != PM_PRIVACY_TECHNICAL && !redact_keeps(r, (uint32_t)c->privacy * 100 + 50, NULL))
+			err = add_value(r, &c->value, NULL);
+	}
+	return err;
+}
+
+static const char *event_kind(uint32_t key)
+{
+	return key == PM_EVENT_KEY_TEXT ? "marker" : NULL;
+}
+
+static int take_shift(struct redact *r, const struct pm_clocks *clocks, struct error *e)
+{
+	const struct redact_shift *s = redact_map_shift(&r->map, r->boot, clocks);
+
+	if (!s)
+		return error_sys(e, ENOMEM, "--shift-time");
+	r->shift = *s;
+	if (clocks->monotonic + s->monotonic > UINT64_MAX / 4)
+		return error_set(e, ERANGE,
+				 "recorded long before what the map began with; redact in the order of time");
+	return 0;
+}
+
+int redact_look(struct redact *r, struct pm_reader *reader, struct error *e)
+{
+	struct pm_clocks clocks = { 0 };
+	struct pm_item item;
+	bool begun = false, grown = false;
+	int n, err = 0;
+
+	r->seen = (struct redact_seen){ 0 };
+	secrets_release(&r->secrets);
+	names_release(&r->events);
+	free(r->boot);
+	r->boot = NULL;
+	r->shift = (struct redact_shift){ 0 };
+	r->host[0] = '\0';
+	while (!err && (n = pm_reader_next(reader, &item)) != 0) {
+		if (n < 0)
+			return error_sys(e, -n, "cannot read on");
+		if (item.kind == PM_ITEM_MODEL)
+			grown |= !(item.parts & PM_PART_REPEATED);
+		else if (item.kind == PM_ITEM_RECORDING)
+			r->seen = (struct redact_seen){ 0 };
+		else if (item.kind == PM_ITEM_EVENT)
+			err = look_at_map(r, &item.event->attrs, pm_event_keys, event_kind);
+		/* Frames of definitions refer to later ones, but chunks do not. */
+		if (grown && !err && (item.kind == PM_ITEM_CHUNK || item.kind == PM_ITEM_END)) {
+			err = look_at_model(r, pm_reader_model(reader));
+			grown = false;
+		}
+		if (!begun && item.kind == PM_ITEM_CHUNK) {
+			clocks = item.chunk.clocks;
+			begun = true;
+		}
+	}
+	if (!err)
+		err = look_at_model(r, pm_reader_model(reader));
+	if (!err)
+		err = secrets_sort(&r->secrets);
+	if (!err) {
+		r->boot = strdup(pm_map_text(&pm_reader_model(reader)->header, PM_HEADER_BOOT_ID, ""));
+		err = r->boot ? 0 : -ENOMEM;
+	}
+	if (err)
+		return error_sys(e, -err, "redact");
+	if (r->options.shift_time)
+		err = take_shift(r, &clocks, e);
+	r->wall_ns = clocks.realtime && r->options.shift_time ? clocks.realtime + r->map.wall : clocks.realtime;
+	return err;
+}

@@ -1,0 +1,409 @@
+/* The map of pseudonyms as a file: what makes those of two redactions the same, and what undoes a redaction. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/json.h"
+#include "common/parse.h"
+#include "report/input/outfile.h"
+#include "report/copy/redact_private.h"
+
+#define VERSION 1.0
+
+/* Clocks of a shifted recording begin between these: what is redacted later with the same map may lie before it. */
+#define BOOT_LEAST_NS UINT64_C(8640000000000000)  /* 100 days */
+#define BOOT_MOST_NS  UINT64_C(34560000000000000) /* 400 days */
+#define WALL_MOST_NS  UINT64_C(315360000000000000) /* back by up to ten years */
+
+void redact_map_release(struct redact_map *m)
+{
+	for (uint32_t i = 0; i < m->n_names; i++)
+		free(m->name[i].kind);
+	for (uint32_t i = 0; i < m->n_shifts; i++)
+		free(m->shift[i].boot);
+	for (uint32_t i = 0; i < m->n_bases; i++)
+		free(m->base[i].name);
+	free(m->name);
+	free(m->shift);
+	free(m->base);
+	free(m->by_from);
+	free(m->by_to);
+	names_release(&m->by_base);
+	*m = (struct redact_map){ 0 };
+}
+
+static int random_u64(uint64_t *v)
+{
+	return getrandom(v, sizeof(*v), 0) == sizeof(*v) ? 0 : -EIO;
+}
+
+static int join(struct buf *b, const char *x, const char *between, const char *y)
+{
+	buf_printf(b, "%s%s%s", x, between, y);
+	return b->err;
+}
+
+/* ---- names ---- */
+
+static uint32_t *from_slot(const struct redact_map *m, const char *kind, const char *from)
+{
+	uint32_t mask = m->cap_by - 1;
+
+	for (uint32_t i = (names_hash(from) ^ names_hash(kind)) & mask;; i = (i + 1) & mask) {
+		const struct redact_name *n = m->by_from[i] ? &m->name[m->by_from[i] - 1] : NULL;
+
+		if (!n || (!strcmp(n->from, from) && !strcmp(n->kind, kind)))
+			return &m->by_from[i];
+	}
+}
+
+static uint32_t *to_slot(const struct redact_map *m, const char *to)
+{
+	uint32_t mask = m->cap_by - 1;
+
+	for (uint32_t i = names_hash(to) & mask;; i = (i + 1) & mask)
+		if (!m->by_to[i] || !strcmp(m->name[m->by_to[i] - 1].to, to))
+			return &m->by_to[i];
+}
+
+static void place_name(struct redact_map *m, uint32_t at)
+{
+	*from_slot(m, m->name[at].kind, m->name[at].from) = at + 1;
+	*to_slot(m, m->name[at].to) = at + 1;
+}
+
+/* Room for one name more, and at least half of the slots free. */
+static int grow_names(struct redact_map *m)
+{
+	if (m->n_names == m->cap_names) {
+		uint32_t cap = m->cap_names + m->cap_names / 2 + 32;
+		struct redact_name *grown = reallocarray(m->name, cap, sizeof(*grown));
+
+		if (!grown)
+			return -ENOMEM;
+		m->name = grown;
+		m->cap_names = cap;
+	}
+	if (m->n_names >= m->cap_by / 2) {
+		uint32_t cap = m->cap_by ? m->cap_by * 2 : 64;
+		uint32_t *by_from = calloc(cap, sizeof(*by_from)), *by_to = calloc(cap, sizeof(*by_to));
+
+		if (!by_from || !by_to) {
+			free(by_from);
+			free(by_to);
+			return -ENOMEM;
+		}
+		free(m->by_from);
+		free(m->by_to);
+		m->by_from = by_from;
+		m->by_to = by_to;
+		m->cap_by = cap;
+		for (uint32_t i = 0; i < m->n_names; i++)
+			place_name(m, i);
+	}
+	return 0;
+}
+
+static int add_name(struct redact_map *m, const char *kind, const char *from, const char *to)
+{
+	size_t kind_size = strlen(kind) + 1, from_size = strlen(from) + 1, to_size = strlen(to) + 1;
+	char *text = grow_names(m) ? NULL : malloc(kind_size + from_size + to_size);
+
+	if (!text)
+		return -ENOMEM;
+	m->name[m->n_names++] = (struct redact_name){
+		.kind = memcpy(text, kind, kind_size),
+		.from = memcpy(text + kind_size, from, from_size),
+		.to = memcpy(text + kind_size + from_size, to, to_size),
+	};
+	place_name(m, m->n_names - 1);
+	return 0;
+}
+
+const char *redact_map_from(const struct redact_map *m, const char *to)
+{
+	uint32_t at = m->n_names ? *to_slot(m, to) : 0;
+
+	return at ? m->name[at - 1].from : NULL;
+}
+
+const char *redact_map_name(struct redact_map *m, const char *kind, const char *from, bool *made)
+{
+	uint32_t at = m->n_names ? *from_slot(m, kind, from) : 0;
+	char to[64];
+	uint64_t v;
+
+	*made = false;
+	if (at)
+		return m->name[at - 1].to;
+	do {
+		if (random_u64(&v))
+			return NULL;
+		snprintf(to, sizeof(to), "%s-%08" PRIx32, kind, (uint32_t)v);
+	} while (redact_map_from(m, to));
+	if (add_name(m, kind, from, to))
+		return NULL;
+	*made = true;
+	return m->name[m->n_names - 1].to;
+}
+
+/* ---- times ---- */
+
+/* From where a clock stood to anywhere. */
+static int shift_from(uint64_t first, uint64_t least, uint64_t most, uint64_t *shift)
+{
+	uint64_t v;
+	int err = random_u64(&v);
+
+	*shift = least + v % (most - least) - first;
+	return err;
+}
+
+static struct redact_shift *add_shift(struct redact_map *m, const char *boot)
+{
+	struct redact_shift *grown = reallocarray(m->shift, m->n_shifts + 1, sizeof(*grown));
+
+	if (!grown)
+		return NULL;
+	m->shift = grown;
+	grown[m->n_shifts] = (struct redact_shift){ .boot = strdup(boot) };
+	return grown[m->n_shifts].boot ? &grown[m->n_shifts++] : NULL;
+}
+
+static int choose_wall(struct redact_map *m)
+{
+	uint64_t v;
+	int err;
+
+	if (m->has_wall)
+		return 0;
+	err = random_u64(&v);
+	m->wall = 0 - v % WALL_MOST_NS;
+	m->has_wall = !err;
+	return err;
+}
+
+const struct redact_shift *redact_map_shift(struct redact_map *m, const char *boot, const struct pm_clocks *first)
+{
+	struct redact_shift *s;
+
+	if (choose_wall(m))
+		return NULL;
+	for (uint32_t i = 0; i < m->n_shifts; i++)
+		if (!strcmp(m->shift[i].boot, boot))
+			return &m->shift[i];
+	s = add_shift(m, boot);
+	if (!s || shift_from(first->monotonic, BOOT_LEAST_NS, BOOT_MOST_NS, &s->monotonic) ||
+	    shift_from(first->monotonic_raw, BOOT_LEAST_NS, BOOT_MOST_NS, &s->raw) ||
+	    shift_from(first->boottime, BOOT_LEAST_NS, BOOT_MOST_NS, &s->boottime) ||
+	    shift_from(first->counter, BOOT_LEAST_NS, BOOT_MOST_NS * 3, &s->counter))
+		return NULL;
+	return s;
+}
+
+static int add_base(struct redact_map *m, const char *name, uint64_t offset)
+{
+	if (m->n_bases == m->cap_bases) {
+		uint32_t cap = m->cap_bases + m->cap_bases / 2 + 64;
+		struct redact_base *grown = reallocarray(m->base, cap, sizeof(*grown));
+
+		if (!grown)
+			return -ENOMEM;
+		m->base = grown;
+		m->cap_bases = cap;
+	}
+	m->base[m->n_bases] = (struct redact_base){ .name = strdup(name), .offset = offset };
+	if (!m->base[m->n_bases].name)
+		return -ENOMEM;
+	return names_set(&m->by_base, name, m->n_bases++);
+}
+
+uint64_t redact_map_base(struct redact_map *m, const char *boot, const char *counter, unsigned width)
+{
+	struct buf name = BUF_INIT;
+	uint64_t v = 0;
+	uint32_t at;
+
+	if (join(&name, boot, " ", counter))
+		return 0;
+	if (names_get(&m->by_base, buf_str(&name), &at)) {
+		v = m->base[at].offset;
+	} else if (!random_u64(&v)) {
+		/* Far from wrapping where it is wide. */
+		v &= width < 56 ? (UINT64_C(1) << width) - 1 : (UINT64_C(1) << 55) - 1;
+		if (add_base(m, buf_str(&name), v))
+			v = 0;
+	}
+	buf_release(&name);
+	return v;
+}
+
+/* ---- the file ---- */
+
+static const char *text_of(const struct json *j, const char *key)
+{
+	return json_text(json_get(j, key), "");
+}
+
+static int number_of(const struct json *j, const char *key, uint64_t *v)
+{
+	return parse_u64(text_of(j, key), v);
+}
+
+static int take_names(struct redact_map *m, const struct json *list)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < json_count(list) && !err; i++) {
+		const struct json *n = json_at(list, i);
+
+		if (!redact_is_pseudonym(text_of(n, "to")))
+			err = -EINVAL;
+		else
+			err = add_name(m, text_of(n, "kind"), text_of(n, "from"), text_of(n, "to"));
+	}
+	return err;
+}
+
+static int take_shifts(struct redact_map *m, const struct json *list)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < json_count(list) && !err; i++) {
+		const struct json *j = json_at(list, i);
+		struct redact_shift *s = add_shift(m, text_of(j, "boot"));
+
+		if (!s)
+			return -ENOMEM;
+		if (number_of(j, "monotonic", &s->monotonic) || number_of(j, "raw", &s->raw) ||
+		    number_of(j, "boottime", &s->boottime) || number_of(j, "counter", &s->counter))
+			err = -EINVAL;
+	}
+	return err;
+}
+
+static int take_bases(struct redact_map *m, const struct json *list)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < json_count(list) && !err; i++) {
+		const struct json *j = json_at(list, i);
+		uint64_t v;
+
+		err = number_of(j, "offset", &v) ? -EINVAL : add_base(m, text_of(j, "of"), v);
+	}
+	return err;
+}
+
+int redact_map_load(struct redact_map *m, const char *path, struct error *e)
+{
+	struct stat st;
+	struct json *j;
+	int err;
+
+	if (stat(path, &st))
+		return errno == ENOENT ? 0 : error_sys(e, errno, "%s", path);
+	if (!S_ISREG(st.st_mode))
+		return error_set(e, EINVAL, "%s: is no file; a map is one", path);
+	if (st.st_mode & 077)
+		return error_set(e, EACCES,
+				 "%s: others may read this map, and with it undo what is redacted; chmod 600 %s",
+				 path, path);
+	if (!st.st_size)
+		return 0;
+	j = json_load(path, e);
+	if (!j)
+		return error_set(e, EINVAL, "%s: is no map that pmrep redact wrote", path);
+	if (json_number(json_get(j, "redact_map"), 0) != VERSION)
+		err = -EINVAL;
+	else
+		err = take_names(m, json_get(j, "names"));
+	if (!err)
+		err = take_shifts(m, json_get(j, "shifts"));
+	if (!err)
+		err = take_bases(m, json_get(j, "counters"));
+	if (!err && json_is_text(json_get(j, "wall"))) {
+		err = number_of(j, "wall", &m->wall);
+		m->has_wall = !err;
+	}
+	json_free(j);
+	return err ? error_set(e, -err, "%s: is no map that pmrep redact wrote", path) : 0;
+}
+
+static void put_number(struct buf *out, const char *key, uint64_t v)
+{
+	buf_printf(out, ", \"%s\": \"%" PRIu64 "\"", key, v);
+}
+
+static void quote(struct buf *out, const char *text)
+{
+	json_quote(out, text, strlen(text));
+}
+
+static void print_map(const struct redact_map *m, struct buf *out)
+{
+	buf_printf(out, "{\"redact_map\": %d", (int)VERSION);
+	if (m->has_wall)
+		put_number(out, "wall", m->wall);
+	buf_addstr(out, ",\n\"names\": [");
+	for (uint32_t i = 0; i < m->n_names; i++) {
+		buf_addstr(out, i ? ",\n{\"kind\": " : "\n{\"kind\": ");
+		quote(out, m->name[i].kind);
+		buf_addstr(out, ", \"from\": ");
+		quote(out, m->name[i].from);
+		buf_addstr(out, ", \"to\": ");
+		quote(out, m->name[i].to);
+		buf_addch(out, '}');
+	}
+	buf_addstr(out, "],\n\"shifts\": [");
+	for (uint32_t i = 0; i < m->n_shifts; i++) {
+		buf_addstr(out, i ? ",\n{\"boot\": " : "\n{\"boot\": ");
+		quote(out, m->shift[i].boot);
+		put_number(out, "monotonic", m->shift[i].monotonic);
+		put_number(out, "raw", m->shift[i].raw);
+		put_number(out, "boottime", m->shift[i].boottime);
+		put_number(out, "counter", m->shift[i].counter);
+		buf_addch(out, '}');
+	}
+	buf_addstr(out, "],\n\"counters\": [");
+	for (uint32_t i = 0; i < m->n_bases; i++) {
+		buf_addstr(out, i ? ",\n{\"of\": " : "\n{\"of\": ");
+		quote(out, m->base[i].name);
+		put_number(out, "offset", m->base[i].offset);
+		buf_addch(out, '}');
+	}
+	buf_addstr(out, "]}\n");
+}
+
+int redact_map_save(const struct redact_map *m, const char *path, struct error *e)
+{
+	struct outfile file;
+	struct buf out = BUF_INIT;
+	int err;
+
+	print_map(m, &out);
+	if (out.err)
+		err = error_sys(e, ENOMEM, "%s", path);
+	else
+		err = outfile_open(&file, path, true, false, NULL, 0, e);
+	if (!err) {
+		/* Before the first byte is in it. */
+		if (fchmod(file.fd, 0600))
+			err = error_sys(e, errno, "%s", path);
+		if (!err) {
+			err = outfile_write(&file, out.data, out.len);
+			if (err)
+				error_sys(e, -err, "%s", path);
+		}
+		if (!err)
+			err = outfile_commit(&file, e);
+		outfile_release(&file);
+	}
+	buf_release(&out);
+	return err;
+}

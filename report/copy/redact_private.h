@@ -1,0 +1,122 @@
+/* How the parts of redaction fit together: redact_secrets.c finds dropped strings again, redact_map.c remembers
+ * pseudonyms and shifts, redact_look.c reads first, redact_rules.c says what becomes of each field. */
+#ifndef REPORT_REDACT_PRIVATE_H
+#define REPORT_REDACT_PRIVATE_H
+
+#include "common/names.h"
+#include "report/copy/redact.h"
+
+/* ---- words that identify nothing ---- */
+
+extern const char *const redact_plain_words[]; /* words with blanks between; ends with NULL */
+
+/* ---- strings to be found again ---- */
+
+struct secret {
+	char *text;          /* owned, in lower case */
+	const char *instead; /* in the same allocation */
+	uint32_t len;        /* of the text */
+	bool weak;           /* a part of what was dropped: texts of plain words may hold it */
+};
+
+struct secrets {
+	struct secret *row; /* owned; the longest first once they are sorted */
+	uint32_t n, cap;
+	struct names known; /* places by text, until they are sorted */
+	uint32_t *first;    /* owned: place in `row` behind which those with this start are, by two bytes */
+	bool sorted;
+};
+
+void secrets_release(struct secrets *s);
+/* Shorter than three bytes: not added. A text that is there keeps what stands instead of it. Not behind a sort. */
+int secrets_add(struct secrets *s, const char *text, size_t len, const char *instead, bool weak);
+int secrets_sort(struct secrets *s);
+/* Replaces all that is found in *text (owned, by realloc) of `len` bytes. 1: it was changed, 0, -ENOMEM. */
+int secrets_scrub(const struct secrets *s, char **text, size_t *len, bool weak_too);
+
+/* ---- pseudonyms and shifts ---- */
+
+struct redact_name {
+	char *kind;            /* owned, with the other two behind it: there may be 100,000 */
+	const char *from, *to;
+};
+
+/* How the clocks of one boot are shifted. */
+struct redact_shift {
+	char *boot; /* owned */
+	uint64_t monotonic, raw, boottime, counter;
+};
+
+/* How a counter that has run since boot is shifted. */
+struct redact_base {
+	char *name; /* owned: "BOOT counter" */
+	uint64_t offset;
+};
+
+struct redact_map {
+	struct redact_name *name;
+	uint32_t n_names, cap_names;
+	uint32_t *by_from, *by_to; /* owned: open addressing, place in `name` + 1 or 0, by kind and from, and by to */
+	uint32_t cap_by;           /* of both, a power of two */
+	struct redact_shift *shift;
+	uint32_t n_shifts;
+	struct redact_base *base;
+	uint32_t n_bases, cap_bases;
+	struct names by_base; /* base names to places */
+	uint64_t wall;
+	bool has_wall;
+};
+
+void redact_map_release(struct redact_map *m);
+int redact_map_load(struct redact_map *m, const char *path, struct error *e);
+int redact_map_save(const struct redact_map *m, const char *path, struct error *e);
+/* The pseudonym, made if there is none yet; NULL without memory. Owned by the map. */
+const char *redact_map_name(struct redact_map *m, const char *kind, const char *from, bool *made);
+/* What the pseudonym stands for; NULL: it is none of the map's. */
+const char *redact_map_from(const struct redact_map *m, const char *to);
+/* The shift of a boot, made if there is none yet so that the clocks begin anywhere. NULL without memory. */
+const struct redact_shift *redact_map_shift(struct redact_map *m, const char *boot, const struct pm_clocks *first);
+/* Modulo 2^width; 0 without memory. */
+uint64_t redact_map_base(struct redact_map *m, const char *boot, const char *counter, unsigned width);
+
+struct redact {
+	struct redact_options options;
+	struct secrets secrets;
+	struct names plain;      /* words */
+	struct names events;     /* event names that PMUs of the recording describe */
+	struct redact_map map;
+	struct redact_shift shift; /* of the recording at hand; boot is borrowed */
+	struct redact_counts counts;
+	bool keep_class[4];
+	char **keep;             /* owned: names of fields, ends with NULL */
+	char *boot;              /* owned: of the recording at hand */
+	char host[64];           /* its host's name or pseudonym, "": there is none */
+	uint64_t wall_ns;        /* where it begins, shifted; 0: unknown */
+	struct names given;      /* names of counters in the output other than their pseudonyms, and the hash of what
+				  * they were */
+	struct redact_seen { uint32_t counters, instances, pmus, probes, configs; } seen; /* of the model looked at */
+};
+
+/* Whether a field stays for its class, or because it was named. */
+bool redact_keeps(const struct redact *r, uint32_t key, const char *name);
+/* Of a word; every byte of other alphabets is taken for one. */
+static inline bool redact_is_letter(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (unsigned char)c >= 0x80;
+}
+/* Nothing but plain words, numbers and marks. */
+bool redact_is_plain(const struct redact *r, const char *text);
+/* Whether the text names an event that the kernel or a PMU of the recording defines, and not one of a user. */
+bool redact_is_event(const struct redact *r, const char *text);
+/* The pseudonym for a name; NULL without memory. */
+const char *redact_name(struct redact *r, const char *kind, const char *from);
+/* Pseudonyms of names that the user gave to this counter; NULL: it keeps its name. */
+const char *redact_counter_kind(const struct redact *r, const struct pm_counter *c);
+/* Likewise for the name of an instance. */
+const char *redact_instance_kind(const struct redact *r, const struct pm_instance *i);
+/* For a text of class machine or person: what kind of name it is, or NULL: it is dropped. */
+const char *redact_header_kind(uint32_t key);
+const char *redact_counter_attr_kind(uint32_t key);
+const char *redact_attr_kind(uint32_t key);
+
+#endif

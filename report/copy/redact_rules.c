@@ -1,0 +1,549 @@
+/* What becomes of each field: it stays, gets a pseudonym, is cleaned of what was found elsewhere, or goes. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/catalog/catalog.h"
+#include "report/copy/redact_private.h"
+
+/* ---- texts ---- */
+
+/* Whether a text is plain apart from pseudonyms that are in it. */
+static int is_plain_now(const struct redact *r, const char *text)
+{
+	char *copy = strdup(text), *at = copy;
+	bool plain;
+
+	if (!copy)
+		return -ENOMEM;
+	while ((at = strchr(at, '-'))) {
+		at++;
+		if (strspn(at, "0123456789abcdef") >= 8)
+			memset(at, ' ', 8);
+	}
+	plain = redact_is_plain(r, copy);
+	free(copy);
+	return plain;
+}
+
+static int clean(struct redact *r, char **text)
+{
+	size_t len;
+	int n;
+
+	if (!*text || !**text)
+		return 0;
+	len = strlen(*text);
+	n = secrets_scrub(&r->secrets, text, &len, !redact_is_plain(r, *text));
+	r->counts.scrubbed += n > 0;
+	return n < 0 ? n : 0;
+}
+
+static int replace(char **text, const char *by)
+{
+	char *copy = by ? strdup(by) : NULL;
+
+	if (!copy)
+		return -ENOMEM;
+	free(*text);
+	*text = copy;
+	return 0;
+}
+
+/* What is not certain to be technical once everything known is out of it says no more than that it was there. */
+static int clean_or_hide(struct redact *r, char **text, const char *instead)
+{
+	int plain, err = clean(r, text);
+
+	if (err || !*text)
+		return err;
+	plain = is_plain_now(r, *text);
+	if (plain)
+		return plain < 0 ? plain : 0;
+	r->counts.scrubbed++;
+	return replace(text, instead);
+}
+
+static int clean_value(struct redact *r, struct pm_value *v)
+{
+	char *copy;
+	size_t len;
+	int n, err = 0;
+
+	switch (v->kind) {
+	case PM_VALUE_TEXT:
+		n = secrets_scrub(&r->secrets, &v->str.data, &v->str.len, !redact_is_plain(r, v->str.data));
+		r->counts.scrubbed += n > 0;
+		return n < 0 ? n : 0;
+	case PM_VALUE_BYTES:
+		/* What can be searched is not replaced: other bytes would be another structure. */
+		len = v->str.len;
+		copy = malloc(len + 1);
+		if (!copy)
+			return -ENOMEM;
+		memcpy(copy, v->str.data, len + 1);
+		n = secrets_scrub(&r->secrets, &copy, &len, true);
+		free(copy);
+		return n > 0 ? REWRITE_DROP : n;
+	case PM_VALUE_ARRAY:
+		for (uint32_t i = 0; i < v->array.n && !err; i++)
+			err = clean_value(r, &v->array.item[i]);
+		return err;
+	case PM_VALUE_MAP:
+		return REWRITE_DROP; /* no known field holds one */
+	default:
+		return 0;
+	}
+}
+
+static bool same_kind(enum pm_value_kind want, enum pm_value_kind have)
+{
+	bool number = want == PM_VALUE_U64 || want == PM_VALUE_S64;
+
+	return want == have || (number && (have == PM_VALUE_U64 || have == PM_VALUE_S64));
+}
+
+static void drop(struct redact *r, struct pm_map *m, uint32_t key)
+{
+	pm_map_remove(m, key);
+	r->counts.dropped++;
+}
+
+/* What becomes of a map: fields that are known and may stay are cleaned, names become pseudonyms, all else goes. */
+static int clean_map(struct redact *r, struct pm_map *m, const struct pm_key_row *rows,
+		     const char *(*kind_of)(uint32_t key))
+{
+	for (uint32_t i = m->n; i-- > 0;) {
+		struct pm_field *f = &m->field[i];
+		const struct pm_key_row *row = pm_key_find(rows, f->key);
+		const char *kind = kind_of ? kind_of(f->key) : NULL;
+		int err;
+
+		if (!row || !same_kind(row->kind, f->value.kind)) {
+			drop(r, m, f->key);
+		} else if (redact_keeps(r, f->key, row->name)) {
+			err = clean_value(r, &f->value);
+			if (err < 0)
+				return err;
+			if (err)
+				drop(r, m, f->key);
+		} else if (kind && f->value.kind == PM_VALUE_TEXT && f->value.str.len) {
+			err = pm_map_set(m, f->key, pm_text(redact_name(r, kind, f->value.str.data)));
+			if (err)
+				return err;
+		} else {
+			drop(r, m, f->key);
+		}
+	}
+	return 0;
+}
+
+/* Replaces a text of a map by a pseudonym. */
+static int rename_field(struct redact *r, struct pm_map *m, uint32_t key, const char *kind, const char *from)
+{
+	const char *to = redact_name(r, kind, from);
+
+	return to ? pm_map_set(m, key, pm_text(to)) : -ENOMEM;
+}
+
+/* ---- the header ---- */
+
+/* History is written in the words of command lines, which name files, times and counters: the command is enough. */
+static int shorten_history(const struct redact *r, struct pm_map *header)
+{
+	static const char *const known[] = { "cut", "merged", "redacted", "bundled" };
+	const struct pm_value *old = pm_map_get(header, PM_HEADER_HISTORY);
+	uint32_t n = old && old->kind == PM_VALUE_ARRAY ? old->array.n : 0;
+	struct pm_value list = pm_array(n);
+
+	if (!n || !list.array.item) {
+		pm_value_release(&list);
+		return n ? -ENOMEM : 0;
+	}
+	for (uint32_t i = 0; i < n; i++) {
+		const struct pm_value *v = &old->array.item[i];
+		const char *word = "changed";
+
+		if (v->kind == PM_VALUE_TEXT && !strncmp(v->str.data, "bundled", 7) &&
+		    redact_is_plain(r, v->str.data)) {
+			list.array.item[i] = pm_text(v->str.data);
+			continue;
+		}
+		for (size_t k = 0; v->kind == PM_VALUE_TEXT && k < sizeof(known) / sizeof(*known); k++)
+			if (!strncmp(v->str.data, known[k], strlen(known[k])))
+				word = known[k];
+		list.array.item[i] = pm_text(word);
+	}
+	return pm_map_set(header, PM_HEADER_HISTORY, list);
+}
+
+static int note_classes(const struct redact *r, struct pm_map *header)
+{
+	struct pm_value list = pm_array(3);
+	uint32_t n = 0;
+
+	if (!list.array.item)
+		return -ENOMEM;
+	if (!r->keep_class[PM_PRIVACY_MACHINE])
+		list.array.item[n++] = pm_text("machine");
+	if (!r->keep_class[PM_PRIVACY_PERSON])
+		list.array.item[n++] = pm_text("person");
+	if (r->options.shift_time)
+		list.array.item[n++] = pm_text("time");
+	list.array.n = n;
+	return pm_map_set(header, PM_HEADER_REDACTED, list);
+}
+
+static int on_header(void *ctx, struct pm_map *header)
+{
+	struct redact *r = ctx;
+	int err = clean_map(r, header, pm_header_keys, redact_header_kind);
+
+	if (!err)
+		err = shorten_history(r, header);
+	if (!err)
+		err = note_classes(r, header);
+	return err;
+}
+
+/* ---- counters ---- */
+
+/* Whether the name is that of another counter. Pseudonyms that stand for the counter's own name need no note: the map
+ * has them. */
+static bool is_of_another(const struct redact *r, const char *name, const char *old, bool *own)
+{
+	const char *from = redact_map_from(&r->map, name);
+	uint32_t other;
+
+	*own = from && !strcmp(from, old);
+	if (from)
+		return !*own;
+	return names_get(&r->given, name, &other) && other != names_hash(old);
+}
+
+/* Different names stay different, also where all that told them apart is gone. */
+static int make_unique(struct redact *r, char **name, const char *old)
+{
+	struct buf tried = BUF_INIT;
+	bool own = false;
+	int err;
+
+	buf_addstr(&tried, *name);
+	for (unsigned k = 2; !tried.err && is_of_another(r, buf_str(&tried), old, &own); k++) {
+		buf_clear(&tried);
+		buf_printf(&tried, "%s#%u", *name, k);
+	}
+	err = tried.err;
+	if (!err && !own)
+		err = names_set(&r->given, buf_str(&tried), names_hash(old));
+	if (!err)
+		err = replace(name, buf_str(&tried));
+	buf_release(&tried);
+	return err;
+}
+
+static int rename_counter(struct redact *r, struct pm_counter *c, const char *kind)
+{
+	bool add = !strncmp(c->name, "add.", 4);
+	const char *to = redact_name(r, kind, c->name + (add ? 4 : 0));
+	struct buf name = BUF_INIT;
+	int err;
+
+	if (!to)
+		return -ENOMEM;
+	buf_printf(&name, "%s%s", add ? "add." : "", to);
+	err = name.err ? name.err : replace(&c->name, buf_str(&name));
+	if (!err)
+		err = replace(&c->display, to);
+	buf_release(&name);
+	pm_map_remove(&c->attrs, PM_COUNTER_PERF_USER_TEXT);
+	pm_map_remove(&c->attrs, PM_COUNTER_HELP);
+	pm_map_remove(&c->attrs, PM_COUNTER_FAMILY);
+	pm_map_remove(&c->attrs, PM_COUNTER_MEMBER);
+	return err;
+}
+
+static int on_source(void *ctx, char **source)
+{
+	return catalog_source(*source, &(size_t){ 0 }) ? 0 : clean_or_hide(ctx, source, "redacted");
+}
+
+static int on_counter(void *ctx, struct pm_counter *c)
+{
+	struct redact *r = ctx;
+	const char *kind = redact_counter_kind(r, c);
+	const char *group = pm_map_text(&c->attrs, PM_COUNTER_PERF_GROUP_NAME, "");
+	char *old = strdup(c->name);
+	int err = old ? 0 : -ENOMEM;
+
+	if (!err && *group && !redact_is_plain(r, group))
+		err = rename_field(r, &c->attrs, PM_COUNTER_PERF_GROUP_NAME, "group", group);
+	if (!err)
+		err = clean_map(r, &c->attrs, pm_counter_keys, redact_counter_attr_kind);
+	if (!err)
+		err = kind ? rename_counter(r, c, kind) : clean(r, &c->name);
+	if (!err && !kind)
+		err = clean(r, &c->display);
+	if (!err)
+		err = make_unique(r, &c->name, old);
+	if (!err)
+		err = on_source(r, &c->source);
+	if (!err)
+		err = clean_or_hide(r, &c->unit, "1");
+	/* A number in decimal; else it is no scale. */
+	if (!err && c->scale.text && c->scale.text[strspn(c->scale.text, "0123456789.eE+-")])
+		err = replace(&c->scale.text, "1");
+	free(old);
+	return err;
+}
+
+/* ---- instances, topology, PMUs, probes ---- */
+
+static int on_instance(void *ctx, struct pm_instance *i)
+{
+	struct redact *r = ctx;
+	const char *kind = redact_instance_kind(r, i);
+	const char *cpus = pm_map_text(&i->attrs, PM_INSTANCE_CPUS, "");
+	int err = 0;
+
+	if (kind)
+		err = rename_field(r, &i->attrs, PM_INSTANCE_NAME, kind,
+				   pm_map_text(&i->attrs, PM_INSTANCE_NAME, ""));
+	if (cpus[strspn(cpus, "0123456789,-")])
+		drop(r, &i->attrs, PM_INSTANCE_CPUS);
+	return err ? err : clean_map(r, &i->attrs, pm_instance_keys, redact_attr_kind);
+}
+
+static int on_topology(void *ctx, struct pm_topology *t)
+{
+	int err = 0;
+
+	for (uint32_t i = 0; i < t->n_types && !err; i++)
+		err = clean(ctx, &t->type[i]);
+	return err;
+}
+
+static bool is_technical_file(const struct pm_value *pair)
+{
+	static const char *const known[] = { "perf_event_mux_interval_ms", "peer", "rdpmc", "freeze_on_smi", "alias",
+					     "allow_tsx_force_abort", "nr_addr_filters", "partid", "numa_node",
+					     "slots" };
+
+	if (pair->kind != PM_VALUE_ARRAY || pair->array.n != 2 || pair->array.item[0].kind != PM_VALUE_TEXT)
+		return false;
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
+		if (!strcmp(pair->array.item[0].str.data, known[i]))
+			return true;
+	return false;
+}
+
+static int on_pmu(void *ctx, struct pm_pmu *p)
+{
+	struct redact *r = ctx;
+	const struct pm_value *files = pm_map_get(&p->attrs, PM_PMU_FILES);
+	struct pm_value kept;
+	int err = 0;
+
+	if (files && files->kind == PM_VALUE_ARRAY) {
+		uint32_t n = 0;
+
+		kept = pm_array(files->array.n);
+		if (!kept.array.item && files->array.n)
+			return -ENOMEM;
+		for (uint32_t i = 0; i < files->array.n && !err; i++)
+			if (is_technical_file(&files->array.item[i]))
+				err = pm_value_copy(&kept.array.item[n++], &files->array.item[i]);
+			else
+				r->counts.dropped++;
+		kept.array.n = n;
+		if (err) {
+			pm_value_release(&kept);
+			return err;
+		}
+		err = pm_map_set(&p->attrs, PM_PMU_FILES, kept);
+	}
+	return err ? err : clean_map(r, &p->attrs, pm_pmu_keys, NULL);
+}
+
+/* "cycles, cpu/event=1/": all of them events that no user made up. */
+static int are_events(const struct redact *r, const char *text)
+{
+	char *copy = strdup(text), *rest, *word;
+	bool all = true;
+
+	if (!copy)
+		return -ENOMEM;
+	rest = copy;
+	while (all && (word = strsep(&rest, " ")))
+		if (*word) {
+			size_t n = strlen(word);
+
+			if (word[n - 1] == ',')
+				word[n - 1] = '\0';
+			all = redact_is_event(r, word) || redact_is_pseudonym(word);
+		}
+	free(copy);
+	return all;
+}
+
+static int on_probe(void *ctx, struct pm_probe *p)
+{
+	struct redact *r = ctx;
+	int known, err;
+
+	pm_map_release(&p->attrs);
+	err = on_source(r, &p->source);
+	if (err)
+		return err;
+	known = are_events(r, p->what);
+	if (known < 0)
+		return known;
+	err = known ? clean(r, &p->what) : clean_or_hide(r, &p->what, "redacted");
+	if (!err && p->hint) {
+		err = clean_or_hide(r, &p->hint, "");
+		if (!err && !*p->hint) {
+			free(p->hint);
+			p->hint = NULL;
+		}
+	}
+	return err;
+}
+
+/* ---- values that are read once ---- */
+
+static bool is_known_config(const char *name)
+{
+	static const char *const known[] = {
+		"cpu_dma_latency_us", "cpuid", "cpufreq", "cpuidle", "msr", "pci", "pmrec", "pmt", "powercap",
+		"tcc_celsius",
+		"throttle", "uncorefreq", "intel_pstate", "machine", "arm64", "nvidia", "perf", "gfx", "lpi",
+	};
+	size_t n = strcspn(name, ".");
+
+	/* Leaf 3 is the serial number of processors that have one. */
+	if (!strncmp(name, "cpuid.00000003.", 15))
+		return false;
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
+		if (strlen(known[i]) == n && !memcmp(known[i], name, n))
+			return true;
+	return false;
+}
+
+static bool is_clock_config(const char *name)
+{
+	static const char *const clocks[] = {
+		"msr.0x10", "msr.0xe7", "msr.0xe8", "msr.tsc", "msr.aperf", "msr.mperf"
+	};
+
+	for (size_t i = 0; i < sizeof(clocks) / sizeof(*clocks); i++)
+		if (!strcmp(name, clocks[i]))
+			return true;
+	return false;
+}
+
+static int on_config(void *ctx, struct pm_config *c)
+{
+	struct redact *r = ctx;
+	int err;
+
+	if (!is_known_config(c->name) || !redact_keeps(r, (uint32_t)c->privacy * 100 + 50, NULL) ||
+	    (r->options.shift_time && is_clock_config(c->name))) {
+		r->counts.dropped++;
+		return REWRITE_DROP;
+	}
+	err = clean(r, &c->name);
+	return err ? err : clean_value(r, &c->value);
+}
+
+/* ---- events ---- */
+
+static const char *event_kind(uint32_t key)
+{
+	return key == PM_EVENT_KEY_TEXT ? "marker" : NULL;
+}
+
+static int on_event(void *ctx, struct pm_event *e)
+{
+	struct redact *r = ctx;
+
+	if (!pm_event_name(e->type)) {
+		r->counts.dropped++;
+		return REWRITE_DROP;
+	}
+	return clean_map(r, &e->attrs, pm_event_keys, event_kind);
+}
+
+/* ---- numbers ---- */
+
+static int on_text(void *ctx, const struct pm_counter *c, struct pm_value *v)
+{
+	struct redact *r = ctx;
+	struct pm_value name;
+
+	(void)c;
+	/* Nobody can say what bytes tell. */
+	if (v->kind != PM_VALUE_TEXT)
+		return REWRITE_DROP;
+	if (redact_is_plain(r, v->str.data))
+		return clean_value(r, v);
+	/* That it changed, and back, is still to be seen. */
+	name = pm_text(redact_name(r, "text", v->str.data));
+	if (!name.str.data)
+		return -ENOMEM;
+	pm_value_release(v);
+	*v = name;
+	return REWRITE_KEEP;
+}
+
+static void shift(uint64_t *clock, uint64_t by)
+{
+	if (*clock)
+		*clock += by;
+}
+
+static int on_clocks(void *ctx, struct pm_clocks *c)
+{
+	struct redact *r = ctx;
+
+	shift(&c->realtime, r->map.wall);
+	shift(&c->monotonic_raw, r->shift.raw);
+	shift(&c->boottime, r->shift.boottime);
+	shift(&c->counter, r->shift.counter);
+	return 0;
+}
+
+/* What the kernel and the registers have added up since boot says when that was. */
+static uint64_t on_rebase(void *ctx, const struct pm_counter *c)
+{
+	static const char *const since_boot[] = { "cpuidle",  "interrupts", "pressure", "schedstat",
+						  "softirqs", "stat",	    "vmstat",	"throttle" };
+	struct redact *r = ctx;
+	bool msr = !strcmp(c->name, "msr.tsc") || !strcmp(c->name, "msr.aperf") || !strcmp(c->name, "msr.mperf");
+
+	if (c->semantics != PM_CUMULATIVE)
+		return 0;
+	if (!strcmp(c->name, "msr.tsc"))
+		return r->shift.counter;
+	for (size_t i = 0; !msr && i < sizeof(since_boot) / sizeof(*since_boot); i++)
+		msr = !strcmp(c->source, since_boot[i]);
+	return msr ? redact_map_base(&r->map, r->boot, c->name, c->width) : 0;
+}
+
+void redact_rules(struct redact *r, struct rewrite_rules *rules)
+{
+	rules->ctx = r;
+	rules->header = on_header;
+	rules->counter = on_counter;
+	rules->instance = on_instance;
+	rules->source = on_source;
+	rules->topology = on_topology;
+	rules->pmu = on_pmu;
+	rules->probe = on_probe;
+	rules->config = on_config;
+	rules->event = on_event;
+	rules->text = on_text;
+	rules->clocks = r->options.shift_time ? on_clocks : NULL;
+	rules->rebase = r->options.shift_time ? on_rebase : NULL;
+	rules->shift_ns = r->options.shift_time ? r->shift.monotonic : 0;
+	rules->gather_small = true; /* texts that go through their rule have their chunks packed anew, too */
+}

@@ -1,0 +1,343 @@
+#include "report/copy/rewrite.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "report/copy/rewrite_private.h"
+
+int rewrite_new(struct rewrite **out, const struct rewrite_rules *rules, pm_sink_fn sink, void *sink_ctx,
+		struct error *e)
+{
+	struct rewrite *w = calloc(1, sizeof(*w));
+	struct pm_writer_config config = { .sink = sink, .sink_ctx = sink_ctx };
+	int err = 0;
+
+	if (!w)
+		return error_sys(e, ENOMEM, "output");
+	w->rules = rules;
+	w->result.ended = true;
+	config.zstd_level = rules->zstd_level;
+	pm_model_init(&w->model);
+	config.model = &w->model;
+	if (getrandom(w->model.recording_id, sizeof(w->model.recording_id), 0) < 0)
+		err = error_sys(e, errno, "no random numbers");
+	else
+		err = pm_writer_new(&w->writer, &config, e);
+	if (err)
+		rewrite_free(w);
+	else
+		*out = w;
+	return err;
+}
+
+void rewrite_free(struct rewrite *w)
+{
+	if (!w)
+		return;
+	pm_writer_free(w->writer);
+	rewrite_rows_release(&w->rows);
+	rewrite_maps_release(&w->maps);
+	pm_model_release(&w->model);
+	free(w);
+}
+
+struct rewrite_result rewrite_result(const struct rewrite *w)
+{
+	struct rewrite_result r = w->result;
+
+	r.bytes = pm_writer_stats(w->writer).bytes;
+	return r;
+}
+
+/* ---- snapshots ---- */
+
+static bool in_window(const struct rewrite *w, uint64_t ns)
+{
+	return ns >= w->rules->from_ns && (!w->rules->to_ns || ns <= w->rules->to_ns);
+}
+
+/* Where the segments of this recording go, once its first snapshot is seen; whether that repeats the last one of the
+ * recording before. */
+static bool join(struct rewrite *w, const struct pm_chunk *chunk)
+{
+	bool again = w->last_tick && chunk->tick[0] + w->rules->shift_ns == w->last_tick;
+
+	if (w->begun)
+		return false;
+	w->begun = true;
+	w->segment_in = chunk->segment;
+	w->in_segment = 0;
+	if (!w->recordings)
+		return false;
+	w->segment_base = w->segment_last - chunk->segment + (again ? 0 : 1);
+	w->result.gaps += !again;
+	return again;
+}
+
+/* No difference shall cross what could not be read. */
+static void mend(struct rewrite *w)
+{
+	if (w->broken && w->begun)
+		w->segment_base++;
+	w->broken = false;
+}
+
+static bool skips(const struct rewrite *w, uint8_t flags)
+{
+	return w->rules->every > 1 && w->in_segment % w->rules->every &&
+	       !(flags & (PM_SNAPSHOT_FIRST | PM_SNAPSHOT_LAST));
+}
+
+/* Whether chunks of the output are those of the input, as far as they need not be packed anew. */
+static bool keeps_chunks(const struct rewrite *w)
+{
+	return !w->rules->gather && w->rules->every <= 1;
+}
+
+static int take_rows(struct rewrite *w, const struct pm_model *in, const struct pm_chunk *chunk, uint32_t from)
+{
+	uint32_t to = chunk->rows;
+	bool skip[PM_CHUNK_ROWS];
+
+	while (from < to && !in_window(w, chunk->tick[from]))
+		from++;
+	while (from < to && !in_window(w, chunk->tick[to - 1]))
+		to--;
+	if (w->rules->every <= 1)
+		return from < to ? rewrite_rows_add(w, in, chunk, from, to - from, NULL) : 0;
+	for (uint32_t row = from; row < to; row++, w->in_segment++)
+		skip[row - from] = skips(w, chunk->flags[row]);
+	return rewrite_rows_add(w, in, chunk, from, to - from, skip);
+}
+
+static int take_chunk(struct rewrite *w, struct pm_reader *reader, const struct pm_chunk *chunk)
+{
+	const struct pm_model *in = pm_reader_model(reader);
+	uint32_t from;
+	bool all;
+	int err = 0;
+
+	mend(w);
+	from = join(w, chunk) ? 1 : 0;
+	if (chunk->segment != w->segment_in) {
+		err = rewrite_rows_flush(w);
+		w->segment_in = chunk->segment;
+		w->in_segment = 0;
+	}
+	w->result.snapshots_in += chunk->rows;
+	if (err || from == chunk->rows)
+		return err;
+	all = !from && in_window(w, chunk->tick[0]) && in_window(w, chunk->tick[chunk->rows - 1]);
+	if (all && keeps_chunks(w))
+		return rewrite_rows_pass(w, reader, chunk, w->segment_base + chunk->segment);
+	/* Rows of a part keep the clocks of their chunk. */
+	if (keeps_chunks(w))
+		err = rewrite_rows_flush(w);
+	if (!err)
+		err = take_rows(w, in, chunk, from);
+	if (!err && keeps_chunks(w))
+		err = rewrite_rows_flush(w);
+	return err;
+}
+
+/* ---- events ---- */
+
+/* What says how things stand later on, whenever it happened. */
+static bool event_lasts(enum pm_event_type type)
+{
+	switch (type) {
+	case PM_EVENT_CPU_ONLINE:
+	case PM_EVENT_CPU_OFFLINE:
+	case PM_EVENT_ENABLE:
+	case PM_EVENT_DISABLE:
+	case PM_EVENT_CHILD_START:
+	case PM_EVENT_CHILD_EXIT:
+	case PM_EVENT_FAILED:
+	case PM_EVENT_RUN_START:
+	case PM_EVENT_RUN_END:
+	case PM_EVENT_GONE:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Ids of the input to ids of the output. False: it speaks of what does not go over. */
+static bool map_event(const struct rewrite *w, struct pm_event *e)
+{
+	static const uint32_t keys[] = { PM_EVENT_KEY_INSTANCE, PM_EVENT_KEY_COUNTER };
+
+	for (int i = 0; i < 2; i++) {
+		const uint32_t *map = i ? w->maps.counter : w->maps.instance;
+		uint64_t n = i ? w->maps.n_counters : w->maps.n_instances;
+		uint64_t id = pm_map_u64(&e->attrs, keys[i], 0);
+
+		if (!pm_map_get(&e->attrs, keys[i]))
+			continue;
+		if (!id || id > n || !map[id - 1] || pm_map_set(&e->attrs, keys[i], pm_u64(map[id - 1])))
+			return false;
+	}
+	return true;
+}
+
+static int shift_event(const struct rewrite *w, struct pm_event *e)
+{
+	const struct pm_value *since = pm_map_get(&e->attrs, PM_EVENT_KEY_SINCE);
+
+	e->time_ns += w->rules->shift_ns;
+	if (!since || since->kind != PM_VALUE_U64)
+		return 0;
+	return pm_map_set(&e->attrs, PM_EVENT_KEY_SINCE, pm_u64(since->u64 + w->rules->shift_ns));
+}
+
+static int take_event(struct rewrite *w, const struct pm_event *event)
+{
+	struct pm_event copy = *event;
+	int r;
+
+	if (!event_lasts(event->type) && !in_window(w, event->time_ns))
+		return 0;
+	if (pm_map_copy(&copy.attrs, &event->attrs))
+		return -ENOMEM;
+	r = map_event(w, &copy) ? shift_event(w, &copy) : REWRITE_DROP;
+	if (r == REWRITE_KEEP && w->rules->event)
+		r = w->rules->event(w->rules->ctx, &copy);
+	/* What happened stays between the snapshots where it was. */
+	if (r == REWRITE_KEEP)
+		r = rewrite_rows_flush(w);
+	if (!r)
+		r = pm_writer_event(w->writer, &copy);
+	pm_event_release(&copy);
+	return r < 0 ? r : 0;
+}
+
+static int note_damage(struct rewrite *w, const struct pm_damage *d)
+{
+	struct pm_event e = { .type = PM_EVENT_NOTE, .time_ns = w->last_tick };
+	char text[240];
+	int r = rewrite_rows_flush(w);
+
+	w->broken = true;
+	w->result.damages++;
+	if (r)
+		return r;
+	e.time_ns = w->last_tick;
+	snprintf(text, sizeof(text), "%llu bytes of the input could not be used: %s", (unsigned long long)d->length,
+		 d->text);
+	r = pm_map_set(&e.attrs, PM_EVENT_KEY_NOTE, pm_text(text));
+	if (!r && w->rules->event)
+		r = w->rules->event(w->rules->ctx, &e);
+	if (r == REWRITE_KEEP)
+		r = pm_writer_event(w->writer, &e);
+	pm_event_release(&e);
+	return r < 0 ? r : 0;
+}
+
+/* ---- recordings ---- */
+
+static bool group_wanted(void *ctx, const struct pm_group *g)
+{
+	const struct rewrite *w = ctx;
+
+	return g->id <= w->maps.n_groups && w->maps.group[g->id - 1].id;
+}
+
+static int end_recording(struct rewrite *w)
+{
+	int err = rewrite_rows_flush(w);
+
+	rewrite_maps_release(&w->maps);
+	w->recordings += w->begun;
+	w->begun = false;
+	w->broken = false;
+	return err;
+}
+
+static int take_item(struct rewrite *w, struct pm_reader *reader, const struct pm_item *item, bool *end,
+		     struct error *e)
+{
+	const struct pm_model *in = pm_reader_model(reader);
+	const struct pm_chunk *chunk;
+	int err = 0;
+
+	switch (item->kind) {
+	case PM_ITEM_MODEL:
+		if (item->parts & PM_PART_REPEATED)
+			break;
+		/* What becomes known here is not to be written before what was read before it. */
+		if (w->rules->gather_small && keeps_chunks(w))
+			err = rewrite_rows_flush(w);
+		if (!err)
+			err = rewrite_model(w, in, e);
+		if (!err && item->parts & (PM_PART_SCHEMA | PM_PART_INSTANCES))
+			pm_reader_select(reader, group_wanted, w);
+		break;
+	case PM_ITEM_CHUNK:
+		if (!w->begun && w->rules->start &&
+		    (err = w->rules->start(w->rules->ctx, reader, &item->chunk, e)))
+			break;
+		w->key = item->chunk.key;
+		err = pm_reader_decode(reader, &chunk);
+		if (err == -EBADMSG)
+			err = 0; /* listed as damage, which is the next item */
+		else if (!err)
+			err = take_chunk(w, reader, chunk);
+		break;
+	case PM_ITEM_EVENT:
+		err = take_event(w, item->event);
+		break;
+	case PM_ITEM_DAMAGE:
+		err = note_damage(w, item->damage);
+		break;
+	case PM_ITEM_RECORDING:
+		err = end_recording(w);
+		*end = false;
+		break;
+	case PM_ITEM_END:
+		*end = true;
+		break;
+	case PM_ITEM_INDEX:
+	case PM_ITEM_OTHER:
+		break;
+	}
+	return err;
+}
+
+int rewrite_recording(struct rewrite *w, struct pm_reader *reader, struct error *e)
+{
+	struct pm_item item;
+	bool end = false;
+	int r, err = 0;
+
+	pm_reader_select(reader, group_wanted, w);
+	while (!err && (r = pm_reader_next(reader, &item)) != 0) {
+		if (r < 0)
+			return error_sys(e, -r, "cannot read on");
+		err = take_item(w, reader, &item, &end, e);
+		if (!err && item.kind == PM_ITEM_CHUNK && w->rules->to_ns && item.chunk.from_ns > w->rules->to_ns) {
+			end = true;
+			break;
+		}
+	}
+	w->result.ended = w->result.ended && end;
+	if (!err)
+		err = end_recording(w);
+	if (err && e && !e->text[0]) {
+		const char *text = pm_writer_error(w->writer);
+
+		return text[0] ? error_set(e, -err, "%s", text) : error_sys(e, -err, "cannot write on");
+	}
+	return err;
+}
+
+int rewrite_finish(struct rewrite *w, struct error *e)
+{
+	int err = pm_writer_define(w->writer);
+
+	if (!err)
+		err = pm_writer_finish(w->writer);
+	return err ? error_sys(e, -err, "cannot write the end") : 0;
+}

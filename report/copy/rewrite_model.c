@@ -1,0 +1,568 @@
+/* The definitions of a copy: what the rules let through, with new ids, and once each however many recordings repeat
+ * them. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/copy/rewrite_private.h"
+
+static int room(uint32_t **map, uint32_t n, uint32_t *cap)
+{
+	uint32_t *grown, more = n + n / 2 + 16;
+
+	if (n < *cap)
+		return 0;
+	grown = reallocarray(*map, more, sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	*map = grown;
+	*cap = more;
+	return 0;
+}
+
+static char *copy_text(const char *text)
+{
+	return strdup(text ? text : "");
+}
+
+/* ---- counters ---- */
+
+static void counter_release(struct pm_counter *c)
+{
+	free(c->name);
+	free(c->display);
+	free(c->source);
+	free(c->unit);
+	free(c->scale.text);
+	pm_map_release(&c->attrs);
+}
+
+static int counter_copy(struct pm_counter *to, const struct pm_counter *from)
+{
+	*to = *from;
+	to->attrs = (struct pm_map){ 0 };
+	to->name = copy_text(from->name);
+	to->display = copy_text(from->display);
+	to->source = copy_text(from->source);
+	to->unit = copy_text(from->unit);
+	to->scale.text = from->scale.text ? strdup(from->scale.text) : NULL;
+	if (!to->name || !to->display || !to->source || !to->unit || (from->scale.text && !to->scale.text) ||
+	    pm_map_copy(&to->attrs, &from->attrs)) {
+		counter_release(to);
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+/* The counter of the output: that of its name, if what its numbers mean is the same. Id, or -errno. */
+static int64_t counter_place(struct rewrite *w, const struct pm_counter *c, struct error *e)
+{
+	const struct pm_counter *old = pm_model_counter_named(&w->model, c->name);
+
+	if (!old)
+		return pm_model_add_counter(&w->model, c);
+	if (old->type != c->type || old->semantics != c->semantics || old->width != c->width ||
+	    strcmp(old->unit, c->unit) || old->scale.num != c->scale.num || old->scale.den != c->scale.den ||
+	    !old->scale.text != !c->scale.text || (c->scale.text && strcmp(old->scale.text, c->scale.text)))
+		return error_set(e, EINVAL, "%s does not mean the same in all of the recordings", c->name);
+	return old->id;
+}
+
+static int map_counters(struct rewrite *w, const struct pm_model *in, struct error *e)
+{
+	struct rewrite_maps *m = &w->maps;
+
+	while (m->n_counters < in->n_counters) {
+		const struct pm_counter *c = &in->counter[m->n_counters];
+		int fate = REWRITE_KEEP;
+		struct pm_counter copy;
+		int64_t id = 0;
+
+		if (room(&m->counter, m->n_counters, &m->cap_counters))
+			return -ENOMEM;
+		if (w->rules->counter) {
+			if (counter_copy(&copy, c))
+				return -ENOMEM;
+			fate = w->rules->counter(w->rules->ctx, &copy);
+			if (fate == REWRITE_KEEP)
+				id = counter_place(w, &copy, e);
+			counter_release(&copy);
+		} else {
+			id = counter_place(w, c, e);
+		}
+		if (fate < 0 || id < 0)
+			return fate < 0 ? fate : (int)id;
+		m->counter[m->n_counters++] = (uint32_t)id;
+	}
+	return 0;
+}
+
+/* ---- instances ---- */
+
+/* What a second recording calls the same thing, still alive. */
+static uint32_t instance_again(const struct rewrite *w, const struct pm_instance *i)
+{
+	for (uint32_t k = 0; w->recordings && k < w->model.n_instances; k++) {
+		const struct pm_instance *old = &w->model.instance[k];
+
+		if (old->kind == i->kind && old->number == i->number && old->cpu == i->cpu && !old->retired_ns &&
+		    pm_map_equal(&old->attrs, &i->attrs))
+			return old->id;
+	}
+	return 0;
+}
+
+static int map_instances(struct rewrite *w, const struct pm_model *in)
+{
+	struct rewrite_maps *m = &w->maps;
+	int err = 0;
+
+	while (m->n_instances < in->n_instances) {
+		struct pm_instance copy = in->instance[m->n_instances];
+		int fate = REWRITE_KEEP;
+		int64_t id = 0;
+
+		if (room(&m->instance, m->n_instances, &m->cap_instances))
+			return -ENOMEM;
+		if (pm_map_copy(&copy.attrs, &in->instance[m->n_instances].attrs))
+			return -ENOMEM;
+		if (w->rules->instance)
+			fate = w->rules->instance(w->rules->ctx, &copy);
+		if (copy.added_ns)
+			copy.added_ns += w->rules->shift_ns;
+		if (copy.retired_ns)
+			copy.retired_ns += w->rules->shift_ns;
+		if (fate == REWRITE_KEEP) {
+			id = instance_again(w, &copy);
+			if (!id)
+				id = pm_model_add_instance(&w->model, &copy);
+		}
+		pm_map_release(&copy.attrs);
+		if (fate < 0 || id < 0)
+			return fate < 0 ? fate : (int)id;
+		m->instance[m->n_instances++] = (uint32_t)id;
+	}
+	for (uint32_t k = 0; k < in->n_instances && !err; k++)
+		if (m->instance[k] && in->instance[k].retired_ns)
+			err = pm_model_retire_instance(&w->model, m->instance[k],
+						       in->instance[k].retired_ns + w->rules->shift_ns);
+	return err;
+}
+
+/* ---- groups ---- */
+
+/* Whether value column `v` of the input goes over. */
+static bool wanted(const struct rewrite_maps *m, const struct pm_group *g, uint32_t v)
+{
+	return m->counter[pm_group_counter_of(g, v) - 1] && m->instance[pm_group_instance_of(g, v) - 1];
+}
+
+static uint32_t keep_ids(const uint32_t *map, const uint32_t *id, uint32_t n, uint32_t *kept)
+{
+	uint32_t k = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		if (map[id[i] - 1])
+			kept[k++] = map[id[i] - 1];
+	return k;
+}
+
+/* An equal group that is there already: a second recording goes on in it. */
+static int64_t group_place(struct rewrite *w, const struct pm_group *g)
+{
+	for (uint32_t i = 0; w->recordings && i < w->model.n_groups; i++) {
+		const struct pm_group *old = &w->model.group[i];
+
+		if (old->flags == g->flags && old->n_counters == g->n_counters &&
+		    old->n_instances == g->n_instances && !strcmp(old->source, g->source) &&
+		    !memcmp(old->counter, g->counter, g->n_counters * sizeof(*g->counter)) &&
+		    !memcmp(old->instance, g->instance, g->n_instances * sizeof(*g->instance)))
+			return old->id;
+	}
+	return pm_model_add_group(&w->model, g);
+}
+
+/* Columns of the input in the order of the output: each kind of time for the instances that stay, then the values. */
+static void list_columns(const struct rewrite_maps *m, const struct pm_group *g, struct rewrite_group *out)
+{
+	uint32_t times = pm_group_times(g), head = pm_group_head(g), values = pm_group_values(g);
+	bool shared = g->flags & (PM_GROUP_LIST | PM_GROUP_SHARED_TIME);
+
+	for (uint32_t c = 0; c < head; c++)
+		if (shared || m->instance[g->instance[c % times] - 1])
+			out->column[out->n_columns++] = c;
+	out->n_head = out->n_columns;
+	out->n_clocks = g->flags & PM_GROUP_PERF_TIMES ? out->n_head / 2 : out->n_head;
+	for (uint32_t v = 0; v < values; v++)
+		if (wanted(m, g, v))
+			out->column[out->n_columns++] = head + v;
+}
+
+static bool is_special(const struct pm_counter *c)
+{
+	return c->type == PM_TEXT || c->type == PM_BYTES || c->semantics == PM_DELTA || c->semantics == PM_PEAK;
+}
+
+static int note_special(const struct pm_model *in, const struct pm_group *g, struct rewrite_group *out)
+{
+	uint32_t head = pm_group_head(g);
+
+	for (uint32_t i = out->n_head; i < out->n_columns; i++) {
+		const struct pm_counter *c = pm_model_counter(in, pm_group_counter_of(g, out->column[i] - head));
+
+		if (!is_special(c))
+			continue;
+		if (!out->special)
+			out->special = calloc(out->n_columns, sizeof(*out->special));
+		if (!out->carry)
+			out->carry = calloc(out->n_columns, sizeof(*out->carry));
+		if (!out->special || !out->carry)
+			return -ENOMEM;
+		out->special[i] = c->id;
+	}
+	return 0;
+}
+
+static int note_rebase(const struct rewrite *w, const struct pm_model *in, const struct pm_group *g,
+		       struct rewrite_group *out)
+{
+	uint32_t head = pm_group_head(g);
+
+	for (uint32_t i = out->n_head; i < out->n_columns && w->rules->rebase; i++) {
+		const struct pm_counter *c = pm_model_counter(in, pm_group_counter_of(g, out->column[i] - head));
+		uint64_t offset = c->type == PM_U64 || c->type == PM_S64 ? w->rules->rebase(w->rules->ctx, c) : 0;
+
+		if (!offset)
+			continue;
+		if (!out->rebase)
+			out->rebase = calloc(out->n_columns, sizeof(*out->rebase));
+		if (!out->special)
+			out->special = calloc(out->n_columns, sizeof(*out->special));
+		if (!out->carry)
+			out->carry = calloc(out->n_columns, sizeof(*out->carry));
+		if (!out->rebase || !out->special || !out->carry)
+			return -ENOMEM;
+		out->rebase[i] = offset;
+		out->special[i] = c->id;
+	}
+	return 0;
+}
+
+static bool has_texts(const struct pm_model *in, const struct pm_group *g)
+{
+	for (uint32_t i = 0; i < g->n_counters; i++) {
+		const struct pm_counter *c = pm_model_counter(in, g->counter[i]);
+
+		if (c->type == PM_TEXT || c->type == PM_BYTES)
+			return true;
+	}
+	return false;
+}
+
+/* All values of the group stay what they are, or have something added. */
+static int note_moves(const struct rewrite *w, struct rewrite_group *out)
+{
+	out->whole = !w->rules->shift_ns && !out->rebase;
+	if (out->whole)
+		return 0;
+	out->add = calloc(out->n_columns, sizeof(*out->add));
+	for (uint32_t k = 0; out->add && k < out->n_columns; k++)
+		out->add[k] = k < out->n_clocks ? w->rules->shift_ns : out->rebase ? out->rebase[k] : 0;
+	return out->add ? 0 : -ENOMEM;
+}
+
+static int map_group(struct rewrite *w, const struct pm_model *in, const struct pm_group *g,
+		     struct rewrite_group *out)
+{
+	const struct rewrite_maps *m = &w->maps;
+	struct pm_group copy = *g;
+	int64_t id;
+	int err = 0;
+
+	if (w->rules->group) {
+		err = w->rules->group(w->rules->group_ctx, in, g);
+		if (err < 0 || err == REWRITE_DROP)
+			return err < 0 ? err : 0;
+		out->blank = err == REWRITE_BLANK;
+		err = 0;
+	}
+	copy.source = copy_text(g->source);
+	if (copy.source && w->rules->source)
+		err = w->rules->source(w->rules->ctx, &copy.source);
+	copy.counter = calloc(g->n_counters + 1, sizeof(*copy.counter));
+	copy.instance = calloc(g->n_instances + 1, sizeof(*copy.instance));
+	out->column = calloc(pm_group_columns(g) + 1, sizeof(*out->column));
+	if (err || !copy.source || !copy.counter || !copy.instance || !out->column) {
+		err = err ? err : -ENOMEM;
+	} else if (g->flags & PM_GROUP_LIST) {
+		copy.n_counters = copy.n_instances = 0;
+		for (uint32_t v = 0; v < g->n_counters; v++) {
+			if (!wanted(m, g, v))
+				continue;
+			copy.counter[copy.n_counters++] = m->counter[g->counter[v] - 1];
+			copy.instance[copy.n_instances++] = m->instance[g->instance[v] - 1];
+		}
+	} else {
+		copy.n_counters = keep_ids(m->counter, g->counter, g->n_counters, copy.counter);
+		copy.n_instances = keep_ids(m->instance, g->instance, g->n_instances, copy.instance);
+	}
+	if (!err && copy.n_counters && copy.n_instances) {
+		list_columns(m, g, out);
+		err = note_special(in, g, out);
+		if (!err)
+			err = note_rebase(w, in, g, out);
+		id = err ? err : group_place(w, &copy);
+		if (!err && !out->blank && out->n_columns == pm_group_columns(g) && !has_texts(in, g))
+			err = note_moves(w, out);
+		if (id < 0)
+			err = (int)id;
+		else
+			out->id = (uint32_t)id;
+	}
+	free(copy.source);
+	free(copy.counter);
+	free(copy.instance);
+	return err;
+}
+
+static int map_groups(struct rewrite *w, const struct pm_model *in)
+{
+	struct rewrite_maps *m = &w->maps;
+
+	while (m->n_groups < in->n_groups) {
+		int err;
+
+		if (m->n_groups == m->cap_groups) {
+			uint32_t more = m->n_groups + m->n_groups / 2 + 16;
+			struct rewrite_group *grown = reallocarray(m->group, more, sizeof(*grown));
+
+			if (!grown)
+				return -ENOMEM;
+			m->group = grown;
+			m->cap_groups = more;
+		}
+		m->group[m->n_groups] = (struct rewrite_group){ 0 };
+		err = map_group(w, in, &in->group[m->n_groups], &m->group[m->n_groups]);
+		/* Counted in any case, so that its arrays are freed. */
+		m->n_groups++;
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+/* ---- what has no ids ---- */
+
+static int copy_topology(struct rewrite *w, const struct pm_model *in)
+{
+	struct pm_model scratch;
+	int r;
+
+	if (!in->topology.time_ns || in->topology.time_ns == w->maps.topology_ns)
+		return 0;
+	w->maps.topology_ns = in->topology.time_ns;
+	pm_model_init(&scratch);
+	r = pm_model_set_topology(&scratch, &in->topology);
+	scratch.topology.time_ns += w->rules->shift_ns;
+	if (!r && w->rules->topology)
+		r = w->rules->topology(w->rules->ctx, &scratch.topology);
+	if (r == REWRITE_KEEP)
+		r = pm_model_set_topology(&w->model, &scratch.topology);
+	pm_model_release(&scratch);
+	return r < 0 ? r : 0;
+}
+
+static bool pmu_again(const struct rewrite *w, const struct pm_pmu *p)
+{
+	for (uint32_t i = 0; w->recordings && i < w->model.n_pmus; i++)
+		if (pm_map_equal(&w->model.pmu[i].attrs, &p->attrs))
+			return true;
+	return false;
+}
+
+static int copy_pmus(struct rewrite *w, const struct pm_model *in)
+{
+	int r = 0;
+
+	for (; w->maps.n_pmus < in->n_pmus && r >= 0; w->maps.n_pmus++) {
+		struct pm_pmu copy = { 0 };
+
+		r = pm_map_copy(&copy.attrs, &in->pmu[w->maps.n_pmus].attrs);
+		if (!r && w->rules->pmu)
+			r = w->rules->pmu(w->rules->ctx, &copy);
+		if (r == REWRITE_KEEP && !pmu_again(w, &copy))
+			r = pm_model_add_pmu(&w->model, &copy);
+		pm_map_release(&copy.attrs);
+	}
+	return r < 0 ? r : 0;
+}
+
+static void probe_release(struct pm_probe *p)
+{
+	free(p->source);
+	free(p->what);
+	free(p->hint);
+	pm_map_release(&p->attrs);
+}
+
+static bool same_text(const char *a, const char *b)
+{
+	return !strcmp(a ? a : "", b ? b : "");
+}
+
+static bool probe_again(const struct rewrite *w, const struct pm_probe *p)
+{
+	for (uint32_t i = 0; w->recordings && i < w->model.n_probes; i++) {
+		const struct pm_probe *old = &w->model.probe[i];
+
+		if (old->reason == p->reason && same_text(old->source, p->source) && same_text(old->what, p->what))
+			return true;
+	}
+	return false;
+}
+
+static int copy_probes(struct rewrite *w, const struct pm_model *in)
+{
+	int r = 0;
+
+	for (; w->maps.n_probes < in->n_probes && r >= 0; w->maps.n_probes++) {
+		const struct pm_probe *from = &in->probe[w->maps.n_probes];
+		struct pm_probe copy = {
+			.source = copy_text(from->source),
+			.what = copy_text(from->what),
+			.hint = from->hint ? strdup(from->hint) : NULL,
+			.reason = from->reason,
+		};
+
+		r = -ENOMEM;
+		if (copy.source && copy.what && (!from->hint || copy.hint))
+			r = pm_map_copy(&copy.attrs, &from->attrs);
+		if (!r && w->rules->probe)
+			r = w->rules->probe(w->rules->ctx, &copy);
+		if (r == REWRITE_KEEP && !probe_again(w, &copy))
+			r = pm_model_add_probe(&w->model, &copy);
+		probe_release(&copy);
+	}
+	return r < 0 ? r : 0;
+}
+
+/* A later recording says most things again. */
+static bool config_again(const struct rewrite *w, const struct pm_config *c)
+{
+	const struct pm_config *old;
+
+	if (!w->recordings)
+		return false;
+	old = pm_model_config(&w->model, c->name, c->instances.n ? c->instances.cpu[0] : PM_NONE);
+	return old && old->reason == c->reason && old->kind == c->kind && pm_value_equal(&old->value, &c->value) &&
+	       old->instances.n >= c->instances.n;
+}
+
+static int copy_config(struct rewrite *w, const struct pm_config *from)
+{
+	struct pm_config copy = *from;
+	int r;
+
+	copy.time_ns += w->rules->shift_ns;
+	copy.name = copy_text(from->name);
+	copy.instances = (struct cpulist){ 0 };
+	r = pm_value_copy(&copy.value, &from->value);
+	if (r)
+		copy.value = pm_u64(0);
+	if (!r)
+		r = copy.name ? cpulist_copy(&copy.instances, &from->instances) : -ENOMEM;
+	if (!r && w->rules->config)
+		r = w->rules->config(w->rules->ctx, &copy);
+	if (r == REWRITE_KEEP && !config_again(w, &copy))
+		r = pm_model_add_config(&w->model, &copy);
+	free(copy.name);
+	cpulist_release(&copy.instances);
+	pm_value_release(&copy.value);
+	return r < 0 ? r : 0;
+}
+
+static int copy_configs(struct rewrite *w, const struct pm_model *in)
+{
+	int r = 0;
+
+	for (; w->maps.n_configs < in->n_configs && !r; w->maps.n_configs++)
+		r = copy_config(w, &in->config[w->maps.n_configs]);
+	return r;
+}
+
+static int add_history(struct pm_map *header, const char *text)
+{
+	const struct pm_value *old = pm_map_get(header, PM_HEADER_HISTORY);
+	uint32_t n = old && old->kind == PM_VALUE_ARRAY ? old->array.n : 0;
+	struct pm_value list = pm_array(n + 1);
+	int err = list.array.item ? 0 : -ENOMEM;
+
+	for (uint32_t i = 0; i < n && !err; i++)
+		err = pm_value_copy(&list.array.item[i], &old->array.item[i]);
+	if (!err) {
+		list.array.item[n] = pm_text(text);
+		return pm_map_set(header, PM_HEADER_HISTORY, list);
+	}
+	pm_value_release(&list);
+	return err;
+}
+
+/* Of the first recording: it is written once, and first. */
+static int copy_header(struct rewrite *w, const struct pm_model *in)
+{
+	uint64_t interval = pm_map_u64(&in->header, PM_HEADER_INTERVAL, 0);
+	int r;
+
+	if (w->recordings || w->model.header.n || !in->header.n)
+		return 0;
+	r = pm_map_copy(&w->model.header, &in->header);
+	if (!r && w->rules->every > 1 && interval)
+		r = pm_map_set(&w->model.header, PM_HEADER_INTERVAL,
+			       pm_u64(interval > UINT64_MAX / w->rules->every || w->rules->every == UINT32_MAX
+					      ? 0 /* start and end only */
+					      : interval * w->rules->every));
+	if (!r && w->rules->history)
+		r = add_history(&w->model.header, w->rules->history);
+	if (!r && w->rules->header)
+		r = w->rules->header(w->rules->ctx, &w->model.header) == REWRITE_KEEP ? 0 : -EINVAL;
+	return r;
+}
+
+int rewrite_model(struct rewrite *w, const struct pm_model *in, struct error *e)
+{
+	int err = copy_header(w, in);
+
+	if (!err)
+		err = copy_topology(w, in);
+	if (!err)
+		err = map_counters(w, in, e);
+	if (!err)
+		err = map_instances(w, in);
+	if (!err)
+		err = map_groups(w, in);
+	if (!err)
+		err = copy_pmus(w, in);
+	if (!err)
+		err = copy_probes(w, in);
+	if (!err)
+		err = copy_configs(w, in);
+	if (err && !e->text[0])
+		error_sys(e, -err, "definitions");
+	return err;
+}
+
+void rewrite_maps_release(struct rewrite_maps *m)
+{
+	for (uint32_t i = 0; i < m->n_groups; i++) {
+		free(m->group[i].column);
+		free(m->group[i].special);
+		free(m->group[i].carry);
+		free(m->group[i].rebase);
+		free(m->group[i].add);
+	}
+	free(m->counter);
+	free(m->instance);
+	free(m->string);
+	free(m->group);
+	*m = (struct rewrite_maps){ 0 };
+}

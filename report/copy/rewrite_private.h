@@ -1,0 +1,119 @@
+/* How the parts of a rewrite fit together: rewrite.c leads, rewrite_model.c maps definitions, rewrite_gather.c
+ * gathers the numbers, rewrite_rows.c writes them. */
+#ifndef REPORT_REWRITE_PRIVATE_H
+#define REPORT_REWRITE_PRIVATE_H
+
+#include "report/copy/rewrite.h"
+
+/* A group of the input in the output: which of its columns go where. */
+struct rewrite_group {
+	uint32_t id;         /* in the output; 0: nothing of it goes over */
+	uint32_t n_columns;  /* in the output */
+	uint32_t n_head;     /* columns of times among them */
+	uint32_t *column;    /* owned: of the input, in the order of the output */
+	/* Owned, n_columns: counters (ids of the input) of columns whose values take more than a copy, else 0; NULL:
+	 * there are none. */
+	uint32_t *special;
+	struct rewrite_carry *carry; /* likewise, where snapshots are skipped */
+	uint64_t *rebase;    /* likewise: what is added; NULL: nothing */
+	uint32_t n_clocks;   /* columns of times of CLOCK_MONOTONIC, which are the first */
+	uint64_t *add;       /* owned, n_columns: what is added to each; NULL: nothing, or more than that happens */
+	bool blank;          /* nothing but the reason why there are no values */
+	bool whole;          /* the same columns in the same order, with the same values */
+};
+
+/* What skipped snapshots leave to the next one: the sum of their deltas, the largest of their peaks. */
+struct rewrite_carry {
+	uint64_t v;
+	uint16_t reason; /* why one of them is missing; 0: none is */
+	bool any;
+};
+
+/* From ids of the input at hand to ids of the output; index is id - 1, value 0: dropped. */
+struct rewrite_maps {
+	uint32_t *counter, *instance;
+	uint32_t *string; /* + 1, so that 0 is one that was not met yet; 1 is dropped */
+	struct rewrite_group *group;
+	uint32_t n_counters, n_instances, n_strings, n_groups, n_pmus, n_probes, n_configs;
+	uint32_t cap_counters, cap_instances, cap_strings, cap_groups;
+	uint64_t topology_ns;
+};
+
+/* One group of the snapshots that wait to be a chunk. */
+struct rewrite_slot {
+	struct pm_chunk_group g; /* owned, with v and status, room for `room` rows */
+	size_t size;             /* allocated values */
+	uint32_t columns, stage; /* the first of them in a row of the stage */
+	bool missing;            /* a status is not 0; else `status` holds anything */
+};
+
+/* Snapshots waiting to be a chunk. */
+struct rewrite_rows {
+	struct pm_chunk chunk;     /* what all groups have in common; its rows are those gathered */
+	struct rewrite_slot *slot; /* owned */
+	uint32_t n_slots, cap_slots;
+	uint32_t columns;          /* of all slots */
+	uint64_t *stage;           /* owned: rows as they came, all columns of one behind those of another */
+	size_t stage_size;
+	uint32_t staged;           /* the last so many of the rows are there */
+	uint64_t tick[PM_CHUNK_ROWS], number[PM_CHUNK_ROWS];
+	uint8_t flags[PM_CHUNK_ROWS];
+	uint32_t room;
+	bool spare; /* behind the last row there is a skipped one, which goes over if nothing follows it ... */
+	bool spare_staged; /* ... on the stage */
+};
+
+struct rewrite {
+	const struct rewrite_rules *rules;
+	struct pm_model model;
+	struct pm_writer *writer;
+	struct rewrite_maps maps;
+	struct rewrite_rows rows;
+	struct rewrite_result result;
+	uint32_t segment_base;  /* added to the segments of the input */
+	uint32_t segment_last;  /* the last one written */
+	uint32_t recordings;
+	bool broken;            /* the next row begins a new segment */
+	bool begun;             /* the input at hand has had a snapshot */
+	bool key;               /* the chunk at hand starts from absolute values */
+	uint64_t moved, stuck;  /* chunks to whose numbers something is added: that went over packed, or could not */
+	uint32_t segment_in;    /* of its last snapshot */
+	uint64_t in_segment;    /* snapshots of that segment so far */
+	uint64_t last_tick;     /* that went over */
+};
+
+/* Brings the output's model up to date with the input's; 0 or -errno with the text in *e. */
+int rewrite_model(struct rewrite *w, const struct pm_model *in, struct error *e);
+void rewrite_maps_release(struct rewrite_maps *m);
+
+static inline struct rewrite_group *rewrite_group_of(const struct rewrite *w, uint32_t id)
+{
+	return id <= w->maps.n_groups ? &w->maps.group[id - 1] : NULL;
+}
+
+static inline bool rewrite_goes_over(const struct rewrite *w, const struct pm_chunk_group *g)
+{
+	const struct rewrite_group *to = rewrite_group_of(w, g->group);
+
+	return !g->absent && to && to->id;
+}
+
+/* Whether what is skipped of a counter belongs to the next value that is not. */
+bool rewrite_adds_up(const struct pm_counter *c);
+/* What becomes of a value of a special column. 0 or -errno. */
+int rewrite_put_special(struct rewrite *w, const struct pm_model *in, struct rewrite_group *to, uint32_t column,
+			bool skipped, uint64_t *v, uint16_t *status);
+
+/* Takes `n` rows of a chunk, without those that are to be skipped (NULL: none); the last of them stays at hand until
+ * another row follows. 0 or -errno. */
+int rewrite_rows_add(struct rewrite *w, const struct pm_model *in, const struct pm_chunk *chunk, uint32_t row,
+		     uint32_t n, const bool *skip);
+/* All that was gathered is in the slots then, the row at hand, too. */
+void rewrite_gather_end(struct rewrite_rows *r);
+/* Takes all rows of a chunk as they are, without a copy where that is possible. */
+int rewrite_rows_pass(struct rewrite *w, struct pm_reader *reader, const struct pm_chunk *chunk, uint32_t segment);
+/* Writes what has been gathered. */
+int rewrite_rows_flush(struct rewrite *w);
+void rewrite_rows_release(struct rewrite_rows *r);
+
+#endif

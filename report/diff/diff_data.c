@@ -1,0 +1,119 @@
+#include "report/diff/diff_data.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+void diff_data_release(struct diff_data *d)
+{
+	for (size_t i = 0; i < d->n; i++) {
+		free(d->series[i].metric);
+		free(d->series[i].display);
+		free(d->series[i].unit);
+		free(d->series[i].where);
+		for (uint32_t k = 0; k < d->series[i].n; k++)
+			free(d->series[i].value[k].block);
+		free(d->series[i].value);
+	}
+	free(d->series);
+	names_release(&d->names);
+	*d = (struct diff_data){ 0 };
+}
+
+int64_t diff_series_find(struct diff_data *d, const struct diff_series *as)
+{
+	struct buf key = BUF_INIT;
+	struct diff_series *more;
+	uint32_t found;
+	int err;
+
+	buf_printf(&key, "%s\n%s\n%d %s", as->metric, as->unit, as->place.kind, as->where);
+	if (key.err) {
+		buf_release(&key);
+		return -ENOMEM;
+	}
+	if (names_get(&d->names, buf_str(&key), &found)) {
+		buf_release(&key);
+		/* Whichever recording comes first. */
+		if (as->order < d->series[found].order)
+			d->series[found].order = as->order;
+		return found;
+	}
+	if (d->n == d->cap) {
+		more = reallocarray(d->series, d->cap ? 2 * d->cap : 64, sizeof(*more));
+		if (!more) {
+			buf_release(&key);
+			return -ENOMEM;
+		}
+		d->series = more;
+		d->cap = d->cap ? 2 * d->cap : 64;
+	}
+	err = names_set(&d->names, buf_str(&key), (uint32_t)d->n);
+	buf_release(&key);
+	if (err)
+		return err;
+	more = &d->series[d->n];
+	*more = *as;
+	more->value = NULL;
+	more->n = more->cap = 0;
+	more->metric = strdup(as->metric);
+	more->display = strdup(as->display);
+	more->unit = strdup(as->unit);
+	more->where = strdup(as->where);
+	d->n++;
+	return more->metric && more->display && more->unit && more->where ? (int64_t)d->n - 1 : -ENOMEM;
+}
+
+struct diff_value *diff_series_value(struct diff_series *s, uint32_t recording, uint32_t run)
+{
+	struct diff_value *more;
+
+	/* Other threads put values of other recordings between. */
+	for (uint32_t i = s->n; i; i--)
+		if (s->value[i - 1].recording == recording && s->value[i - 1].run == run)
+			return &s->value[i - 1];
+	if (s->n == s->cap) {
+		uint32_t cap = s->cap ? 2 * s->cap : 4;
+
+		more = reallocarray(s->value, cap, sizeof(*more));
+		if (!more)
+			return NULL;
+		s->value = more;
+		s->cap = cap;
+	}
+	more = &s->value[s->n++];
+	*more = (struct diff_value){
+		.recording = recording, .run = run, .v = NAN, .error = NAN, .time = NAN,
+	};
+	return more;
+}
+
+static int compare_values(const void *a, const void *b)
+{
+	const struct diff_value *x = a, *y = b;
+
+	if (x->recording != y->recording)
+		return x->recording < y->recording ? -1 : 1;
+	return (x->run > y->run) - (x->run < y->run);
+}
+
+static int compare_series(const void *a, const void *b)
+{
+	const struct diff_series *x = a, *y = b;
+	int c = (int)x->place.kind - (int)y->place.kind;
+
+	c = c ? c : strcmp(x->metric, y->metric);
+	c = c ? c : strcmp(x->unit, y->unit);
+	return c ? c : strcmp(x->where, y->where);
+}
+
+void diff_data_sort(struct diff_data *d)
+{
+	for (size_t i = 0; i < d->n; i++)
+		if (d->series[i].n)
+			qsort(d->series[i].value, d->series[i].n, sizeof(*d->series[i].value), compare_values);
+	names_release(&d->names);
+	if (d->n)
+		qsort(d->series, d->n, sizeof(*d->series), compare_series);
+}

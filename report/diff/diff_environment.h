@@ -1,0 +1,23 @@
+/* What is different about the machines, the recorders and the recordings, before any number is looked at. */
+#ifndef REPORT_DIFF_ENVIRONMENT_H
+#define REPORT_DIFF_ENVIRONMENT_H
+
+#include "report/diff/diff.h"
+
+struct diff_difference {
+	enum diff_fact fact;
+	const char *name;
+	char *side[DIFF_SIDES]; /* owned: what each says; several values with their recordings behind */
+	bool meaningless;       /* numbers of such sides do not compare */
+};
+
+struct diff_environment {
+	struct diff_difference *difference; /* owned */
+	size_t n, meaningless;
+};
+
+/* 0 or -ENOMEM. */
+int diff_environment_compare(struct diff_environment *env, const struct diff_recordings *r);
+void diff_environment_release(struct diff_environment *env);
+
+#endif

@@ -1,0 +1,20 @@
+/* Which recordings are compared, and what they are: found, looked through without decoding, and checked. */
+#ifndef REPORT_DIFF_INPUT_H
+#define REPORT_DIFF_INPUT_H
+
+#include "common/error.h"
+#include "report/diff/diff.h"
+
+/*
+ * Finds the recordings of both sides: files, the recordings of folders, or those with the wanted labels. Fills path,
+ * name and side only. -EINVAL where the command line makes no sense, -ENOENT where a side is empty.
+ */
+int diff_find(struct diff_recordings *r, const struct diff_options *o, struct error *e);
+/* Looks through all: facts, runs, events. Unreadable: -errno with a text that names the path. What is odd about a
+ * recording becomes a line of its notes. */
+int diff_scan(struct diff_recordings *r, const struct diff_options *o, struct error *e);
+/* Refuses a recording that is there twice, on one side or on both: it would be taken for independent of itself. */
+int diff_check(const struct diff_recordings *r, struct error *e);
+void diff_recordings_release(struct diff_recordings *r);
+
+#endif

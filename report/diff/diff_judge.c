@@ -1,0 +1,262 @@
+#include "report/diff/diff_judge.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/statistics.h"
+
+#define MARGIN 0.02
+#define ALPHA  0.05
+
+void diff_results_release(struct diff_results *r)
+{
+	for (size_t i = 0; i < r->n; i++)
+		free(r->result[i].value);
+	free(r->result);
+	*r = (struct diff_results){ 0 };
+}
+
+static void set_rules(struct diff_result *x, const struct diff_options *o, const struct diff_noise *noise)
+{
+	const struct diff_series *s = x->series;
+	const struct diff_gate *gate = s->gate;
+	double sd = noise->file ? diff_noise_of(noise, s) : NAN;
+
+	x->gated = gate != NULL;
+	x->rules = (struct verdict_rules){
+		.margin = gate && !isnan(gate->margin) ? gate->margin :
+			  !isnan(o->margin) ? o->margin :
+			  s->margin > 0 ? s->margin : MARGIN,
+		.alpha = ALPHA,
+		.run_sd = isnan(sd) ? o->run_sd : sd,
+		.better = s->better,
+	};
+}
+
+/* The numbers of one side, and what is known of each within its run. */
+static size_t gather(struct diff_result *x, const struct diff_recordings *r, enum diff_side side, double *value,
+		     double *error)
+{
+	const struct diff_series *s = x->series;
+	double samples = 0, time = 0;
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < s->n; i++) {
+		const struct diff_value *v = &s->value[i];
+
+		if (r->recording[v->recording].side != side || isnan(v->v))
+			continue;
+		value[n] = v->v;
+		error[n++] = v->error;
+		samples += v->samples / v->time;
+		time += v->time;
+	}
+	x->samples[side] = n ? samples : NAN;
+	x->time[side] = n ? time / (double)n : NAN;
+	return n;
+}
+
+static int measure(struct diff_result *x, const struct diff_recordings *r)
+{
+	size_t n = x->series->n, base, fresh;
+	double *error = malloc((n + 1) * sizeof(*error));
+	struct verdict_side side[DIFF_SIDES];
+
+	x->value = malloc((n + 1) * sizeof(*x->value));
+	if (!error || !x->value) {
+		free(error);
+		return -ENOMEM;
+	}
+	base = gather(x, r, DIFF_BASE, x->value, error);
+	fresh = gather(x, r, DIFF_NEW, x->value + base, error + base);
+	side[DIFF_BASE] = (struct verdict_side){ x->value, error, base };
+	side[DIFF_NEW] = (struct verdict_side){ x->value + base, error + base, fresh };
+	x->v = verdict_measure(&side[DIFF_BASE], &side[DIFF_NEW], &x->rules);
+	free(error);
+	return 0;
+}
+
+/* q of all results from `first` on that are, or are not, without a direction; gates are one family. */
+static int discover(struct diff_results *out, size_t first, bool neutral, bool gates)
+{
+	size_t n = out->n - first;
+	double *p = calloc(n + 1, sizeof(*p)), *q = calloc(n + 1, sizeof(*q));
+	int err = p && q ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < n && !err; i++) {
+		const struct diff_result *x = &out->result[first + i];
+
+		p[i] = gates || (x->rules.better == METRIC_NEUTRAL) == neutral ? x->v.p : NAN;
+	}
+	if (!err)
+		err = statistics_false_discovery(p, q, n);
+	for (size_t i = 0; i < n && !err; i++)
+		if (!isnan(q[i]))
+			out->result[first + i].v.q = q[i];
+	free(p);
+	free(q);
+	return err;
+}
+
+static void explain(struct diff_result *x, const struct diff_recordings *r)
+{
+	size_t runs[DIFF_SIDES] = { 0 };
+	const struct verdict *v = &x->v;
+	size_t at = 0;
+
+	for (size_t i = 0; i < r->n; i++)
+		runs[r->recording[i].side] += r->recording[i].n_runs;
+	if (v->why)
+		at += (size_t)snprintf(x->why, sizeof(x->why), "%s", v->why);
+	else if (v->needed)
+		at += (size_t)snprintf(x->why, sizeof(x->why), "about %zu runs a side would settle it", v->needed);
+	else if (v->kind == VERDICT_INCONCLUSIVE)
+		at += (size_t)snprintf(x->why, sizeof(x->why), "%s",
+				       v->low > 0 ? "it would take more than 10000 runs a side, or another margin" :
+						    "runs vary too much to tell how many would do");
+	if (v->kind != VERDICT_ABSENT && at < sizeof(x->why) &&
+	    (v->n_base < runs[DIFF_BASE] || v->n_fresh < runs[DIFF_NEW]))
+		snprintf(x->why + at, sizeof(x->why) - at, "%sin %zu of %zu and %zu of %zu runs", at ? "; " : "",
+			 v->n_base, runs[DIFF_BASE], v->n_fresh, runs[DIFF_NEW]);
+}
+
+/* How far the new side is away, in either direction. */
+static double effect(const struct diff_result *x)
+{
+	if (x->v.kind == VERDICT_ABSENT)
+		return -1;
+	if (isnan(x->v.ratio) || x->v.ratio <= 0)
+		return x->v.p < ALPHA ? INFINITY : -0.5;
+	return fabs(log(x->v.ratio));
+}
+
+static int compare_results(const void *a, const void *b)
+{
+	const struct diff_result *x = a, *y = b;
+	double dx = effect(x), dy = effect(y);
+
+	if (dx > dy || dx < dy)
+		return dx > dy ? -1 : 1;
+	if (x->series->order != y->series->order)
+		return x->series->order < y->series->order ? -1 : 1;
+	return strcmp(x->series->metric, y->series->metric);
+}
+
+static bool is_flagged(const struct diff_result *x)
+{
+	return x->v.kind == VERDICT_REGRESSED || x->v.kind == VERDICT_IMPROVED || x->v.kind == VERDICT_CHANGED;
+}
+
+/* Whether what lies above the series was tested and flagged. */
+static bool below_flagged(const struct diff_results *out, const struct diff_series *s, enum pm_kind above)
+{
+	for (size_t i = 0; i < out->n; i++) {
+		const struct diff_series *parent = out->result[i].series;
+
+		if (parent->place.kind == above && !strcmp(parent->metric, s->metric) &&
+		    !strcmp(parent->unit, s->unit) &&
+		    (above == PM_SYSTEM || parent->place.package == s->place.package))
+			return is_flagged(&out->result[i]);
+	}
+	return false;
+}
+
+/* How many places of that level the data have. */
+static size_t places_of(const struct diff_data *d, enum pm_kind kind)
+{
+	const char *first = NULL;
+
+	for (size_t i = 0; i < d->n; i++) {
+		if (d->series[i].place.kind != kind)
+			continue;
+		if (first && strcmp(first, d->series[i].where))
+			return 2;
+		first = d->series[i].where;
+	}
+	return first ? 1 : 0;
+}
+
+static int judge_level(struct diff_results *out, const struct diff_data *d, const struct diff_recordings *r,
+		       const struct diff_options *o, const struct diff_noise *noise, enum pm_kind kind,
+		       enum pm_kind above)
+{
+	size_t first = out->n, before = out->n;
+	struct diff_result *more = reallocarray(out->result, out->n + d->n + 1, sizeof(*more));
+	int err = 0;
+
+	if (!more)
+		return -ENOMEM;
+	out->result = more;
+	for (size_t i = 0; i < d->n && !err; i++) {
+		const struct diff_series *s = &d->series[i];
+		struct diff_results parents = { .result = out->result, .n = before };
+
+		if (s->place.kind != kind || (above != PM_KINDS && !below_flagged(&parents, s, above)))
+			continue;
+		out->result[out->n] = (struct diff_result){ .series = s };
+		set_rules(&out->result[out->n], o, noise);
+		err = measure(&out->result[out->n++], r);
+	}
+	if (!err)
+		err = discover(out, first, false, o->n_gates);
+	if (!err && !o->n_gates)
+		err = discover(out, first, true, false);
+	for (size_t i = first; i < out->n && !err; i++) {
+		verdict_decide(&out->result[i].v, &out->result[i].rules);
+		explain(&out->result[i], r);
+	}
+	qsort(out->result + first, out->n - first, sizeof(*out->result), compare_results);
+	return err;
+}
+
+static void conclude(struct diff_results *out, const struct diff_options *o)
+{
+	size_t open = 0;
+
+	for (size_t i = 0; i < out->n; i++) {
+		const struct diff_result *x = &out->result[i];
+		enum verdict_kind kind = x->v.kind;
+		bool system = x->series->place.kind == PM_SYSTEM;
+
+		if (o->n_gates ? !x->gated : x->rules.better == METRIC_NEUTRAL)
+			continue;
+		/* What is looked at below a flagged metric says where it comes from, and is part of it. */
+		if (!system && !o->per)
+			continue;
+		out->count[kind]++;
+		out->failed |= kind == VERDICT_REGRESSED || (o->n_gates && kind == VERDICT_CHANGED);
+		open += system && (kind == VERDICT_INCONCLUSIVE || kind == VERDICT_ABSENT);
+		/* That nothing happened on either side decides nothing. */
+		out->decided += kind != VERDICT_INCONCLUSIVE && kind != VERDICT_ABSENT &&
+				(x->v.base < 0 || x->v.base > 0 || x->v.fresh < 0 || x->v.fresh > 0);
+	}
+	/* A gate holds if each of its metrics is shown to hold; without one, nothing was learned if nothing was
+	 * decided. */
+	out->inconclusive = o->n_gates ? open : !out->decided;
+}
+
+int diff_judge(struct diff_results *out, const struct diff_data *d, const struct diff_recordings *r,
+	       const struct diff_options *o, const struct diff_noise *noise, struct error *e)
+{
+	int err = judge_level(out, d, r, o, noise, PM_SYSTEM, PM_KINDS);
+
+	if (!o->per) {
+		/* One package is the system. */
+		bool packages = places_of(d, PM_PACKAGE) > 1;
+
+		if (!err && packages)
+			err = judge_level(out, d, r, o, noise, PM_PACKAGE, PM_SYSTEM);
+		if (!err && places_of(d, PM_CORE) > 1)
+			err = judge_level(out, d, r, o, noise, PM_CORE, packages ? PM_PACKAGE : PM_SYSTEM);
+	}
+	for (int k = PM_PACKAGE; k < PM_KINDS && !err; k++)
+		if (o->per >> k & 1)
+			err = judge_level(out, d, r, o, noise, (enum pm_kind)k, PM_KINDS);
+	if (err)
+		return error_sys(e, -err, "verdicts");
+	conclude(out, o);
+	return 0;
+}

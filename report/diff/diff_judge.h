@@ -1,0 +1,33 @@
+/* From series to verdicts: rules of each metric, levels below flagged parents, the false discovery rate. */
+#ifndef REPORT_DIFF_JUDGE_H
+#define REPORT_DIFF_JUDGE_H
+
+#include "common/error.h"
+#include "report/diff/diff.h"
+#include "report/diff/diff_noise.h"
+
+struct diff_result {
+	const struct diff_series *series;
+	struct verdict v;
+	struct verdict_rules rules;
+	bool gated;
+	double *value;               /* owned: the base's runs, then the new ones */
+	double samples[DIFF_SIDES];  /* effective, of all runs of a side; NaN: not estimated */
+	double time[DIFF_SIDES];     /* mean autocorrelation time in intervals */
+	char why[120];               /* what is to be said of the verdict, or "" */
+};
+
+struct diff_results {
+	struct diff_result *result; /* owned; by level, then by size of the effect */
+	size_t n;
+	size_t count[VERDICT_ABSENT + 1]; /* of the metrics with a direction; with gates, of all that are gated */
+	size_t decided;                   /* of those */
+	bool failed, inconclusive;        /* what the exit code says */
+};
+
+/* 0 or -errno. */
+int diff_judge(struct diff_results *out, const struct diff_data *d, const struct diff_recordings *r,
+	       const struct diff_options *o, const struct diff_noise *noise, struct error *e);
+void diff_results_release(struct diff_results *r);
+
+#endif

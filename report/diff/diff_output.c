@@ -1,0 +1,369 @@
+#include "report/diff/diff_output.h"
+
+#include <inttypes.h>
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include "common/number.h"
+#include "common/table.h"
+#include "report/cmd.h"
+#include "report/export/exporter.h"
+
+void diff_put_number(struct buf *out, double v, const char *format)
+{
+	char text[64];
+
+	if (isnan(v)) {
+		buf_addch(out, '-');
+		return;
+	}
+	snprintf(text, sizeof(text), format, v);
+	buf_addstr(out, text);
+}
+
+void diff_put_runs(struct buf *out, const struct diff_result *x, bool utf8)
+{
+	static const char *const bar[] = { "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" };
+	size_t n = x->v.n_base + x->v.n_fresh;
+	double low = INFINITY, high = -INFINITY;
+
+	for (size_t i = 0; i < n; i++) {
+		low = fmin(low, x->value[i]);
+		high = fmax(high, x->value[i]);
+	}
+	for (size_t i = 0; i < n && n <= 64; i++) {
+		unsigned step = high > low ? (unsigned)((x->value[i] - low) / (high - low) * 7.999) : 3;
+
+		if (i == x->v.n_base)
+			buf_addch(out, ' ');
+		if (utf8)
+			buf_addstr(out, bar[step]);
+		else
+			buf_addch(out, (char)('1' + step));
+	}
+}
+
+void diff_put_sides(struct buf *out, const struct diff_report *x)
+{
+	size_t runs[DIFF_SIDES] = { 0 }, files[DIFF_SIDES] = { 0 };
+
+	for (size_t i = 0; i < x->recordings->n; i++) {
+		const struct diff_recording *r = &x->recordings->recording[i];
+
+		runs[r->side] += r->n_runs;
+		files[r->side]++;
+	}
+	buf_printf(out, "base: %zu run%s of %zu recording%s; new: %zu run%s of %zu recording%s", runs[DIFF_BASE],
+		   runs[DIFF_BASE] == 1 ? "" : "s", files[DIFF_BASE], files[DIFF_BASE] == 1 ? "" : "s",
+		   runs[DIFF_NEW], runs[DIFF_NEW] == 1 ? "" : "s", files[DIFF_NEW], files[DIFF_NEW] == 1 ? "" : "s");
+}
+
+void diff_put_summary(struct buf *out, const struct diff_report *x)
+{
+	static const enum verdict_kind order[] = { VERDICT_REGRESSED, VERDICT_CHANGED, VERDICT_IMPROVED, VERDICT_SAME,
+						   VERDICT_INCONCLUSIVE, VERDICT_ABSENT };
+	size_t n = 0;
+
+	for (size_t i = 0; i < sizeof(order) / sizeof(*order); i++)
+		n += x->results->count[order[i]];
+	for (size_t i = 0, some = 0; i < sizeof(order) / sizeof(*order); i++)
+		if (x->results->count[order[i]])
+			buf_printf(out, "%s%zu %s", some++ ? ", " : "", x->results->count[order[i]],
+				   verdict_name(order[i]));
+	if (n)
+		buf_printf(out, " of %zu %s", n,
+			   x->o->n_gates ? "gated values" : "values of metrics that have a better direction");
+	else
+		buf_addstr(out, "nothing to judge by: no metric that has a better direction is other than 0");
+	buf_addstr(out, x->status == EXIT_NEGATIVE	     ? x->o->n_gates ? ": the gate fails" : ": regressed" :
+			x->status == EXIT_INCONCLUSIVE ? ": inconclusive" :
+			x->status == EXIT_DAMAGED	     ? ": damaged input took part" :
+			x->o->n_gates		     ? ": the gate holds" :
+						       ": no regression");
+}
+
+/* ---- csv ---- */
+
+static void put_csv_number(struct buf *out, double v)
+{
+	char text[NUMBER_MAX];
+
+	buf_addch(out, ',');
+	if (isfinite(v))
+		buf_add(out, text, export_number(text, v));
+}
+
+int diff_print_csv(const struct diff_report *x, struct buf *out)
+{
+	buf_addstr(out,
+		   "metric,scope,place,unit,better,gated,verdict,base,new,ratio,low,high,p,q,p_permutation,n_base,"
+		   "n_new,margin,run_sd,samples_base,samples_new,time_base,time_new,runs_needed,why,runs\n");
+	for (size_t i = 0; i < x->results->n; i++) {
+		const struct diff_result *r = &x->results->result[i];
+		const double number[] = { r->v.base, r->v.fresh, r->v.ratio, r->v.low, r->v.high, r->v.p, r->v.q,
+					  r->v.permutation };
+		const char *better = r->rules.better == METRIC_LOWER ? "lower" :
+				     r->rules.better == METRIC_HIGHER ? "higher" : "";
+
+		export_csv_field(out, r->series->metric);
+		buf_printf(out, ",%s,", pm_kind_name(r->series->place.kind));
+		export_csv_field(out, r->series->where);
+		buf_addch(out, ',');
+		export_csv_field(out, r->series->unit);
+		buf_printf(out, ",%s,%s,%s", better, r->gated ? "yes" : "no", verdict_name(r->v.kind));
+		for (size_t k = 0; k < sizeof(number) / sizeof(*number); k++)
+			put_csv_number(out, number[k]);
+		buf_printf(out, ",%zu,%zu", r->v.n_base, r->v.n_fresh);
+		put_csv_number(out, r->rules.margin);
+		put_csv_number(out, r->v.within ? r->rules.run_sd : NAN);
+		for (int s = 0; s < DIFF_SIDES; s++)
+			put_csv_number(out, r->samples[s]);
+		for (int s = 0; s < DIFF_SIDES; s++)
+			put_csv_number(out, r->time[s]);
+		put_csv_number(out, r->v.needed ? (double)r->v.needed : NAN);
+		buf_addch(out, ',');
+		export_csv_field(out, r->why);
+		buf_addch(out, ',');
+		for (size_t k = 0; k < r->v.n_base + r->v.n_fresh; k++) {
+			char text[NUMBER_MAX];
+
+			buf_addstr(out, !k ? "" : k == r->v.n_base ? " | " : " ");
+			buf_add(out, text, export_number(text, r->value[k]));
+		}
+		buf_addch(out, '\n');
+	}
+	return out->err;
+}
+
+/* ---- markdown ---- */
+
+/* Nothing in the text may break the table. */
+void diff_put_markdown(struct buf *out, const char *text, bool first)
+{
+	struct buf safe = BUF_INIT;
+
+	text_escape(&safe, text, strlen(text));
+	buf_addstr(out, first ? "| " : " ");
+	for (const char *c = buf_str(&safe); *c; c++) {
+		if (strchr("|*_`<>[]\\", *c))
+			buf_addch(out, '\\');
+		buf_addch(out, *c);
+	}
+	buf_addstr(out, " |");
+	buf_release(&safe);
+}
+
+int diff_print_markdown(const struct diff_report *x, struct buf *out)
+{
+	struct buf text = BUF_INIT;
+
+	buf_addstr(out, "### pmrep diff");
+	buf_addstr(out, x->status == EXIT_NEGATIVE ? ": regressed\n\n" :
+			x->status == EXIT_INCONCLUSIVE ? ": inconclusive\n\n" : "\n\n");
+	diff_put_sides(out, x);
+	buf_addstr(out, ".\n");
+	if (x->environment->n)
+		buf_addstr(out, "\n| differs | base | new |\n|---|---|---|\n");
+	for (size_t i = 0; i < x->environment->n; i++) {
+		const struct diff_difference *d = &x->environment->difference[i];
+
+		diff_put_markdown(out, d->name, true);
+		diff_put_markdown(out, d->side[DIFF_BASE], false);
+		diff_put_markdown(out, d->side[DIFF_NEW], false);
+		buf_addch(out, '\n');
+	}
+	buf_addstr(out,
+		   "\n| metric | place | base | new | unit | ratio | 95 % interval | p | q | n | verdict | runs | |\n"
+		   "|---|---|--:|--:|---|--:|:-:|--:|--:|--:|---|---|---|\n");
+	for (size_t i = 0; i < x->results->n; i++) {
+		const struct diff_result *r = &x->results->result[i];
+		bool loud = r->v.kind == VERDICT_REGRESSED || r->v.kind == VERDICT_IMPROVED;
+
+		diff_put_markdown(out, r->series->metric, true);
+		diff_put_markdown(out, r->series->where[0] ? r->series->where : "system", false);
+		for (int s = 0; s < DIFF_SIDES; s++) {
+			buf_addch(out, ' ');
+			diff_put_number(out, s ? r->v.fresh : r->v.base, "%.5g");
+			buf_addstr(out, " |");
+		}
+		diff_put_markdown(out, r->series->unit, false);
+		buf_addch(out, ' ');
+		diff_put_number(out, r->v.ratio, "%.4f");
+		buf_addstr(out, " | ");
+		diff_put_number(out, r->v.low, "%.4f");
+		buf_addstr(out, " to ");
+		diff_put_number(out, r->v.high, "%.4f");
+		buf_addstr(out, " | ");
+		diff_put_number(out, r->v.p, "%.2g");
+		buf_addstr(out, " | ");
+		diff_put_number(out, r->v.q, "%.2g");
+		buf_printf(out, " | %zu+%zu | %s%s%s |", r->v.n_base, r->v.n_fresh, loud ? "**" : "",
+			   verdict_name(r->v.kind), loud ? "**" : "");
+		buf_clear(&text);
+		diff_put_runs(&text, r, true);
+		diff_put_markdown(out, buf_str(&text), false);
+		diff_put_markdown(out, r->why, false);
+		buf_addch(out, '\n');
+	}
+	buf_addch(out, '\n');
+	diff_put_summary(out, x);
+	buf_addstr(out, ".\n");
+	if (text.err && !out->err)
+		out->err = text.err;
+	buf_release(&text);
+	return out->err;
+}
+
+/* ---- the table ---- */
+
+static const char *color_of(const struct diff_result *r)
+{
+	switch (r->v.kind) {
+	case VERDICT_REGRESSED:
+		return "31;1";
+	case VERDICT_IMPROVED:
+		return "32";
+	case VERDICT_CHANGED:
+		return "33";
+	case VERDICT_SAME:
+		return NULL;
+	default:
+		return "2";
+	}
+}
+
+static int add_cell(struct table *t, size_t *column, struct buf *text, const char *color)
+{
+	int err = text->err ? text->err : table_cell(t, (*column)++, text->len ? buf_str(text) : "-", color);
+
+	buf_clear(text);
+	return err;
+}
+
+/* What holds of every value is said once, below them. */
+static const char *why_of_all(const struct diff_results *all)
+{
+	for (size_t i = 0; i < all->n; i++)
+		if (!all->result[i].why[0] || strcmp(all->result[i].why, all->result[0].why))
+			return NULL;
+	return all->n > 1 ? all->result[0].why : NULL;
+}
+
+static int add_row(struct table *t, const struct diff_report *x, const struct diff_result *r, bool places,
+		   const char *why_all)
+{
+	const char *color = color_of(r);
+	struct buf text = BUF_INIT;
+	size_t column = 0;
+	int err = table_row(t);
+
+	buf_addstr(&text, r->series->metric);
+	err = err ? err : add_cell(t, &column, &text, color);
+	if (places && !err) {
+		buf_addstr(&text, r->series->where[0] ? r->series->where : "system");
+		err = add_cell(t, &column, &text, NULL);
+	}
+	for (int s = 0; s < DIFF_SIDES && !err; s++) {
+		diff_put_number(&text, s ? r->v.fresh : r->v.base, "%.5g");
+		err = add_cell(t, &column, &text, NULL);
+	}
+	buf_addstr(&text, r->series->unit);
+	err = err ? err : add_cell(t, &column, &text, NULL);
+	diff_put_number(&text, r->v.ratio, "%.4f");
+	err = err ? err : add_cell(t, &column, &text, color);
+	if (!isnan(r->v.low) && !isnan(r->v.high)) {
+		diff_put_number(&text, r->v.low, "%.4f");
+		buf_addstr(&text, "..");
+		diff_put_number(&text, r->v.high, "%.4f");
+	}
+	err = err ? err : add_cell(t, &column, &text, NULL);
+	diff_put_number(&text, r->v.p, "%.2g");
+	err = err ? err : add_cell(t, &column, &text, NULL);
+	diff_put_number(&text, r->v.q, "%.2g");
+	err = err ? err : add_cell(t, &column, &text, NULL);
+	buf_printf(&text, "%zu+%zu", r->v.n_base, r->v.n_fresh);
+	err = err ? err : add_cell(t, &column, &text, NULL);
+	buf_addstr(&text, verdict_name(r->v.kind));
+	err = err ? err : add_cell(t, &column, &text, color);
+	diff_put_runs(&text, r, x->utf8);
+	err = err ? err : add_cell(t, &column, &text, NULL);
+	if (!why_all)
+		buf_addstr(&text, r->why);
+	/* Without other runs an interval is worth what its samples are. */
+	if (r->v.within && !isnan(r->samples[DIFF_BASE]) && !isnan(r->samples[DIFF_NEW]))
+		buf_printf(&text, "%seffective samples %.3g and %.3g", text.len ? "; " : "", r->samples[DIFF_BASE],
+			   r->samples[DIFF_NEW]);
+	err = err ? err : add_cell(t, &column, &text, NULL);
+	buf_release(&text);
+	return err;
+}
+
+static int put_differences(const struct diff_report *x, struct buf *out)
+{
+	struct table *t = table_new();
+	int err = t ? 0 : -ENOMEM;
+
+	if (!err)
+		err = table_column(t, "DIFFERS", TABLE_LEFT, false);
+	if (!err)
+		err = table_column(t, "BASE", TABLE_LEFT, true);
+	if (!err)
+		err = table_column(t, "NEW", TABLE_LEFT, true);
+	for (size_t i = 0; i < x->environment->n && !err; i++) {
+		const struct diff_difference *d = &x->environment->difference[i];
+
+		err = table_row(t);
+		if (!err)
+			err = table_cell(t, 0, d->name, d->meaningless ? "31;1" : "33");
+		for (int s = 0; s < DIFF_SIDES && !err; s++)
+			err = table_cell(t, 1 + (size_t)s, d->side[s], NULL);
+	}
+	if (!err)
+		err = table_print(t, x->width, true, x->colors, out);
+	buf_addch(out, '\n');
+	table_free(t);
+	return err;
+}
+
+int diff_print_table(const struct diff_report *x, struct buf *out)
+{
+	static const struct {
+		const char *head;
+		enum table_align align;
+		bool wrap, places;
+	} column[] = {
+		{ "METRIC", TABLE_LEFT, false, false },  { "PLACE", TABLE_LEFT, false, true },
+		{ "BASE", TABLE_RIGHT, false, false },   { "NEW", TABLE_RIGHT, false, false },
+		{ "UNIT", TABLE_LEFT, false, false },    { "RATIO", TABLE_RIGHT, false, false },
+		{ "95 % INTERVAL", TABLE_LEFT, false, false }, { "P", TABLE_RIGHT, false, false },
+		{ "Q", TABLE_RIGHT, false, false },      { "N", TABLE_RIGHT, false, false },
+		{ "VERDICT", TABLE_LEFT, false, false }, { "RUNS", TABLE_LEFT, false, false },
+		{ "WHY", TABLE_LEFT, true, false },
+	};
+	const char *why_all = why_of_all(x->results);
+	struct table *t = table_new();
+	bool places = false;
+	int err = t ? 0 : -ENOMEM;
+
+	diff_put_sides(out, x);
+	buf_addstr(out, "\n\n");
+	if (!err && x->environment->n)
+		err = put_differences(x, out);
+	for (size_t i = 0; i < x->results->n; i++)
+		places |= x->results->result[i].series->place.kind != PM_SYSTEM;
+	for (size_t i = 0; i < sizeof(column) / sizeof(*column) && !err; i++)
+		if (places || !column[i].places)
+			err = table_column(t, column[i].head, column[i].align, column[i].wrap);
+	for (size_t i = 0; i < x->results->n && !err; i++)
+		err = add_row(t, x, &x->results->result[i], places, why_all);
+	if (!err)
+		err = table_print(t, x->width, true, x->colors, out);
+	table_free(t);
+	buf_addch(out, '\n');
+	if (why_all)
+		buf_printf(out, "%s\n", why_all);
+	diff_put_summary(out, x);
+	buf_addch(out, '\n');
+	return err ? err : out->err;
+}

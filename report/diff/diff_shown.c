@@ -1,0 +1,149 @@
+#include "report/diff/diff_shown.h"
+
+#include <fnmatch.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TRIES 16 /* a formula may ask for numbers that are in some order */
+
+/* Events that cost time or are caused by it: of the same work, fewer are better. Ends with NULL. */
+static const char *const costs[] = {
+	"cycles*", "cpu-cycles*", "ref-cycles*", "instructions*", "task-clock*", "cpu-clock*", "duration_time",
+	"user_time", "system_time", "*faults*", "context-switches*", "cpu-migrations*", "*misses*", "stalled-*", NULL,
+};
+
+static bool fits(const char *word, const struct diff_name *n)
+{
+	if (!strcmp(word, n->metric) || !strcmp(word, n->display))
+		return true;
+	return selection_matches(word, n->metric, n->display, n->aliases, n->categories) && !n->exact(n->ctx, word);
+}
+
+static bool named(const struct selection *s, const struct diff_name *n)
+{
+	for (size_t i = 0; i < s->n; i++)
+		if (fits(s->word[i].word, n))
+			return true;
+	return false;
+}
+
+void diff_words_known(struct diff_options *o, const struct diff_name *name)
+{
+	struct selection *const list[] = { &o->selection, &o->lower, &o->higher };
+
+	for (size_t k = 0; k < sizeof(list) / sizeof(*list); k++)
+		for (size_t i = 0; i < list[k]->n; i++)
+			list[k]->word[i].known = list[k]->word[i].known || fits(list[k]->word[i].word, name);
+}
+
+const struct diff_gate *diff_gate_of(const struct diff_options *o, const struct diff_name *name)
+{
+	for (size_t i = 0; i < o->n_gates; i++)
+		if (fits(o->gate[i].word, name))
+			return &o->gate[i];
+	return NULL;
+}
+
+bool diff_chooses(const struct diff_options *o, const struct diff_name *name, bool listed)
+{
+	const struct selection *s = &o->selection;
+	bool chosen = o->all || (listed && !s->has_show);
+
+	if (o->n_gates)
+		return diff_gate_of(o, name) != NULL;
+	for (size_t i = 0; i < s->n; i++)
+		if (fits(s->word[i].word, name))
+			chosen = s->word[i].verb != SELECT_HIDE;
+	return chosen;
+}
+
+static bool is_name(void *ctx, const char *word)
+{
+	const struct binding *b = ctx;
+
+	for (size_t i = 0; i < b->n_metrics; i++)
+		if (!strcmp(word, b->metric[i].name) || !strcmp(word, b->metric[i].display))
+			return true;
+	return false;
+}
+
+struct diff_name diff_name_of(const struct binding *b, const struct bound_metric *m)
+{
+	return (struct diff_name){
+		.metric = m->name, .display = m->display, .aliases = m->aliases ? m->aliases : "",
+		.categories = m->categories ? m->categories : "", .exact = is_name, .ctx = (void *)b,
+	};
+}
+
+enum metric_better diff_better(const struct diff_options *o, const struct binding *b, const struct bound_metric *m,
+			       bool work)
+{
+	struct diff_name name = diff_name_of(b, m);
+
+	if (named(&o->lower, &name))
+		return METRIC_LOWER;
+	if (named(&o->higher, &name))
+		return METRIC_HIGHER;
+	for (size_t i = 0; costs[i] && work && m->counter && m->better == METRIC_NEUTRAL; i++)
+		if (!fnmatch(costs[i], m->name, FNM_CASEFOLD))
+			return METRIC_LOWER;
+	return m->better;
+}
+
+/* Whether what an input says grows with the time over which it is looked at. */
+static bool grows(const struct bound_input *in, const struct pm_model *model)
+{
+	if (in->duration)
+		return true;
+	if (in->constant || in->rate || in->op == INPUT_NUMBER || in->op == INPUT_SPAN || in->op == INPUT_WALL ||
+	    !in->n_counters)
+		return false;
+	switch (in->aspect) {
+	case EXPR_VALUE:
+	case EXPR_SECONDS:
+		break;
+	case EXPR_ELAPSED:
+		return true;
+	default:
+		return false;
+	}
+	for (uint32_t i = 0; i < in->n_counters; i++) {
+		enum pm_semantics s = pm_model_counter(model, in->counter[i])->semantics;
+
+		if (s != PM_CUMULATIVE && s != PM_DELTA)
+			return false;
+	}
+	return true;
+}
+
+bool diff_is_amount(const struct binding *b, const struct bound_metric *m, const struct pm_model *model)
+{
+	struct value *once = calloc(m->n_inputs + 1, sizeof(*once)), *twice = calloc(m->n_inputs + 1, sizeof(*twice));
+	unsigned seed = 12345;
+	bool amount = false, known = !m->expr;
+
+	if (!m->expr)
+		amount = m->n_inputs && grows(&b->input[m->input[0]], model);
+	for (int try = 0; try < TRIES && once && twice && !known; try++) {
+		struct value v, w;
+
+		for (uint32_t i = 0; i < m->n_inputs; i++) {
+			const struct bound_input *in = &b->input[m->input[i]];
+
+			seed = seed * 1103515245u + 12345u;
+			once[i] = in->constant ? in->value :
+						 (struct value){ .v = 1 + (double)(seed >> 8 & 0xffff) / 7e3 };
+			twice[i] = once[i];
+			if (grows(in, model))
+				twice[i].v *= 2;
+		}
+		v = expr_eval(m->expr, once);
+		w = expr_eval(m->expr, twice);
+		known = !v.reason && !w.reason && isfinite(v.v) && isfinite(w.v) && (v.v > 0 || v.v < 0);
+		amount = known && fabs(w.v / v.v - 2) < 1e-6;
+	}
+	free(once);
+	free(twice);
+	return amount;
+}

@@ -1,0 +1,330 @@
+/*
+ * CSV after RFC 4180, except that lines end with a newline alone, as every reader of this century takes it. One
+ * header row, never repeated. Long: one row a value. Wide: one row an interval and place, one column a metric.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/number.h"
+#include "report/export/exporter.h"
+#include "report/machine/status.h"
+
+/* A piece of text in csv.text. */
+struct span {
+	uint32_t at, len;
+};
+
+struct csv {
+	struct buf text;      /* what rows and columns print, made once */
+	struct span file;     /* "recording," */
+	struct buf head;      /* "recording,run,time,duration_ns," of the interval at hand */
+	struct span *row;     /* by row: "scope,package,...,cgroup," */
+	struct span *metric;  /* by column: "metric," */
+	struct span *unit;    /* by column: ",unit," */
+	struct names wide;    /* wide: the columns that the header has; nothing may be added later */
+	uint32_t n_wide;
+	uint32_t *wide_of;    /* wide: by column of the sheet: place in the header, or PM_NONE */
+	const struct sheet_cell **cell; /* wide: scratch by place in the header */
+	bool *judged;         /* wide: by place in the header: a column with the verdict follows */
+};
+
+static void csv_forget(struct csv *c)
+{
+	buf_clear(&c->text);
+	free(c->row);
+	free(c->metric);
+	free(c->unit);
+	free(c->wide_of);
+	c->row = c->metric = c->unit = NULL;
+	c->wide_of = NULL;
+}
+
+static void csv_release(struct exporter *x)
+{
+	struct csv *c = x->data;
+
+	if (!c)
+		return;
+	csv_forget(c);
+	buf_release(&c->text);
+	buf_release(&c->head);
+	names_release(&c->wide);
+	free(c->cell);
+	free(c->judged);
+	free(c);
+}
+
+static struct span span_end(struct csv *c, size_t start)
+{
+	return (struct span){ (uint32_t)start, (uint32_t)(c->text.len - start) };
+}
+
+static void put_row_text(struct csv *c, const struct sheet *s, const struct place *p)
+{
+	uint32_t number[7];
+	const char *name[3];
+
+	buf_addstr(&c->text, pm_kind_name(p->kind));
+	export_place_numbers(p, number);
+	export_place_names(s, p, name);
+	for (int i = 0; i < 7; i++) {
+		buf_addch(&c->text, ',');
+		if (number[i] != PM_NONE)
+			buf_printf(&c->text, "%u", number[i]);
+	}
+	for (int i = 0; i < 3; i++) {
+		buf_addch(&c->text, ',');
+		export_csv_field(&c->text, name[i]);
+	}
+	buf_addch(&c->text, ',');
+}
+
+static int wide_heads(struct exporter *x, struct csv *c, const struct sheet *s)
+{
+	struct buf head = BUF_INIT;
+	size_t start = 0;
+
+	if (!x->begun) {
+		c->cell = calloc((size_t)s->n_columns + 1, sizeof(*c->cell));
+		c->judged = calloc((size_t)s->n_columns + 1, sizeof(*c->judged));
+		if (!c->cell || !c->judged)
+			return -ENOMEM;
+		for (uint32_t i = 0; i < s->n_columns; i++)
+			if (names_set(&c->wide, s->column[i].metric->name, i))
+				return -ENOMEM;
+		for (uint32_t i = 0; i < s->n_columns; i++)
+			c->judged[i] = x->config.thresholds && s->column[i].metric->threshold;
+		c->n_wide = s->n_columns;
+		for (int i = 0; i < EXPORT_N_COLUMNS - 4 && !x->config.no_heads; i++) {
+			buf_addstr(&x->out, start++ ? "," : "");
+			buf_addstr(&x->out, export_columns[i]);
+		}
+		for (uint32_t i = 0; i < s->n_columns && !x->config.no_heads; i++) {
+			const struct bound_metric *m = s->column[i].metric;
+
+			buf_clear(&head);
+			if (m->unit[0])
+				buf_printf(&head, "%s[%s]", m->name, m->unit);
+			else
+				buf_addstr(&head, m->name);
+			buf_addch(&x->out, ',');
+			export_csv_field(&x->out, buf_str(&head));
+			if (!c->judged[i])
+				continue;
+			buf_clear(&head);
+			buf_printf(&head, "%s:threshold", m->name);
+			buf_addch(&x->out, ',');
+			export_csv_field(&x->out, buf_str(&head));
+		}
+		if (!x->config.no_heads)
+			buf_addch(&x->out, '\n');
+		buf_release(&head);
+	}
+	for (uint32_t i = 0; i < s->n_columns; i++)
+		if (!names_get(&c->wide, s->column[i].metric->name, &c->wide_of[i]))
+			c->wide_of[i] = PM_NONE;
+	return 0;
+}
+
+static int csv_shape(struct exporter *x, const struct sheet *s)
+{
+	struct csv *c = x->data;
+	size_t start;
+	int err = 0;
+
+	if (!c && !(c = x->data = calloc(1, sizeof(*c))))
+		return -ENOMEM;
+	csv_forget(c);
+	c->row = calloc((size_t)s->n_rows + 1, sizeof(*c->row));
+	c->metric = calloc((size_t)s->n_columns + 1, sizeof(*c->metric));
+	c->unit = calloc((size_t)s->n_columns + 1, sizeof(*c->unit));
+	if (x->config.layout == EXPORT_WIDE)
+		c->wide_of = calloc((size_t)s->n_columns + 1, sizeof(*c->wide_of));
+	if (!c->row || !c->metric || !c->unit || (x->config.layout == EXPORT_WIDE && !c->wide_of))
+		return -ENOMEM;
+	export_csv_field(&c->text, x->recording);
+	buf_addch(&c->text, ',');
+	c->file = span_end(c, 0);
+	for (uint32_t r = 0; r < s->n_rows; r++) {
+		start = c->text.len;
+		put_row_text(c, s, &s->row[r].place);
+		c->row[r] = span_end(c, start);
+	}
+	for (uint32_t i = 0; i < s->n_columns; i++) {
+		start = c->text.len;
+		export_csv_field(&c->text, s->column[i].metric->name);
+		buf_addch(&c->text, ',');
+		c->metric[i] = span_end(c, start);
+		if (i && !strcmp(s->column[i].metric->unit, s->column[i - 1].metric->unit)) {
+			c->unit[i] = c->unit[i - 1];
+			continue;
+		}
+		start = c->text.len;
+		buf_addch(&c->text, ',');
+		export_csv_field(&c->text, s->column[i].metric->unit);
+		buf_addch(&c->text, ',');
+		c->unit[i] = span_end(c, start);
+	}
+	if (x->config.layout == EXPORT_WIDE) {
+		err = wide_heads(x, c, s);
+	} else if (!x->begun && !x->config.no_heads) {
+		for (int i = 0; i < EXPORT_N_COLUMNS; i++) {
+			buf_addstr(&x->out, i ? "," : "");
+			buf_addstr(&x->out, export_columns[i]);
+		}
+		buf_addstr(&x->out, x->config.thresholds ? ",threshold\n" : "\n");
+	}
+	x->begun = true;
+	return err ? err : c->text.err;
+}
+
+static char *put(char *to, const struct csv *c, struct span s)
+{
+	memcpy(to, c->text.data + s.at, s.len);
+	return to + s.len;
+}
+
+/* "recording,run,time,duration_ns," */
+static char *put_interval(char *to, const struct exporter *x, const struct csv *c, const struct interval *i)
+{
+	bool quoted;
+
+	to = put(to, c, c->file);
+	to += number_u64(to, i->run);
+	*to++ = ',';
+	to += export_time_text(x, i, EXPORT_TIME_RFC3339, to, &quoted);
+	*to++ = ',';
+	to += number_u64(to, i->duration_ns);
+	*to++ = ',';
+	return to;
+}
+
+static char *put_verdict(char *to, const struct sheet *s, const struct sheet_cell *cell, size_t k)
+{
+	const char *word = export_verdicts[sheet_verdict(s, cell, k)];
+	size_t len = strlen(word);
+
+	memcpy(to, word, len);
+	return to + len;
+}
+
+/* The end of a row, but for the verdict. */
+static char *put_status(char *to, struct exporter *x, uint16_t reason, bool partial)
+{
+	const char *why;
+	char word[16];
+	size_t len;
+
+	if (__builtin_expect(!reason && !partial, 1)) {
+		memcpy(to, "ok\n", 3);
+		return to + 3;
+	}
+	why = status_word(reason, partial, word);
+	len = strlen(why);
+	memcpy(to, why, len);
+	to[len] = '\n';
+	x->partial |= !status_absent(reason);
+	return to + len + 1;
+}
+
+static int long_interval(struct exporter *x, struct csv *c, const struct sheet *s, const struct interval *i, size_t k)
+{
+	int err;
+
+	/* All rows of an interval begin alike. */
+	buf_clear(&c->head);
+	if (!export_room(&c->head, c->file.len + 128))
+		return -ENOMEM;
+	c->head.len = (size_t)(put_interval((char *)c->head.data, x, c, &i[k]) - (char *)c->head.data);
+	for (uint32_t r = 0; r < s->n_rows; r++) {
+		const struct sheet_row *row = &s->row[r];
+
+		for (uint32_t n = 0; n < row->n_cells; n++) {
+			const struct sheet_cell *cell = &row->cell[n];
+			const struct value *v = &cell->value[k];
+			struct span metric = c->metric[cell->column], unit = c->unit[cell->column];
+			char *start, *to;
+
+			start = to = export_room(&x->out, c->head.len + c->row[r].len + metric.len + unit.len + 96);
+			if (!to)
+				return -ENOMEM;
+			memcpy(to, c->head.data, c->head.len);
+			to = put(put(to + c->head.len, c, c->row[r]), c, metric);
+			if (!v->reason)
+				to += export_number(to, v->v);
+			to = put_status(put(to, c, unit), x, v->reason, export_partial(cell, i, k));
+			if (x->config.thresholds) {
+				to[-1] = ',';
+				to = put_verdict(to, s, cell, k);
+				*to++ = '\n';
+			}
+			x->out.len += (size_t)(to - start);
+			if (__builtin_expect(exporter_is_full(x), 0) && (err = exporter_flush(x)))
+				return err;
+		}
+	}
+	return 0;
+}
+
+static int wide_interval(struct exporter *x, struct csv *c, const struct sheet *s, const struct interval *i, size_t k)
+{
+	for (uint32_t r = 0; r < s->n_rows; r++) {
+		const struct sheet_row *row = &s->row[r];
+		char *start, *to;
+
+		if (!row->n_cells)
+			continue;
+		memset(c->cell, 0, c->n_wide * sizeof(*c->cell));
+		for (uint32_t n = 0; n < row->n_cells; n++) {
+			const struct sheet_cell *cell = &row->cell[n];
+
+			if (c->wide_of[cell->column] == PM_NONE)
+				continue;
+			c->cell[c->wide_of[cell->column]] = cell;
+			x->partial |= (cell->value[k].reason && !status_absent(cell->value[k].reason)) ||
+				      export_partial(cell, i, k);
+		}
+		start = to = export_room(&x->out,
+					 c->file.len + c->row[r].len + 128 + (size_t)c->n_wide * (NUMBER_MAX + 10));
+		if (!to)
+			return -ENOMEM;
+		to = put(put_interval(to, x, c, &i[k]), c, c->row[r]);
+		for (uint32_t n = 0; n < c->n_wide; n++) {
+			const struct sheet_cell *cell = c->cell[n];
+
+			if (cell && !cell->value[k].reason)
+				to += export_number(to, cell->value[k].v);
+			*to++ = ',';
+			if (!c->judged[n])
+				continue;
+			to = cell ? put_verdict(to, s, cell, k) : to;
+			*to++ = ',';
+		}
+		/* The text of the row ends with a comma, and so does the last value. */
+		to[-1] = '\n';
+		x->out.len += (size_t)(to - start);
+	}
+	return 0;
+}
+
+static int csv_intervals(struct exporter *x, const struct sheet *s, const struct interval *i, size_t n)
+{
+	struct csv *c = x->data;
+	int err = 0;
+
+	for (size_t k = 0; k < n && !err; k++) {
+		err = x->config.layout == EXPORT_WIDE ? wide_interval(x, c, s, i, k) : long_interval(x, c, s, i, k);
+		if (!err)
+			err = exporter_pace(x);
+	}
+	return err;
+}
+
+const struct exporter_ops export_csv = {
+	.name = "csv",
+	.help = "comma separated values, one row a value (--layout=wide: one column a metric)",
+	.shape = csv_shape,
+	.intervals = csv_intervals,
+	.release = csv_release,
+};

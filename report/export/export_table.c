@@ -1,0 +1,346 @@
+/*
+ * Tables for people, as turbostat lays them out: a row for the whole system, then one for each place; what belongs to
+ * a core or a package stands in the row of its first CPU. Widths are chosen once, from the heads and the first
+ * values.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/number.h"
+#include "report/export/export_table.h"
+#include "report/export/plot_data.h"
+#include "report/machine/status.h"
+
+#define CELL_MAX 64
+#define SPARK_CELLS 8
+
+static size_t time_of_day(const struct exporter *x, const struct interval *i, char *out)
+{
+	char full[64];
+	bool stamp;
+	size_t len = export_time_text(x, i, EXPORT_TIME_RFC3339, full, &stamp);
+
+	if (!stamp) {
+		/* Relative: to the microsecond is enough for the eye. */
+		len = x->config.time == EXPORT_TIME_EPOCH_NS ? len : len - 6;
+		memcpy(out, full, len);
+		return len;
+	}
+	if (x->config.time) {
+		memcpy(out, full, len);
+		return len;
+	}
+	/* "2026-11-21T09:25:07.123456789Z": hours to seconds, and milliseconds if intervals are that short. */
+	len = i->duration_ns % 1000000000 && i->duration_ns < 10000000000 ? 12 : 8;
+	memcpy(out, full + 11, len);
+	return len;
+}
+
+static size_t cell_text(const struct table_data *t, const struct sheet_cell *cell, size_t k, char *out)
+{
+	const struct value *v;
+
+	if (!cell)
+		return 0;
+	v = &cell->value[k];
+	if (v->reason) {
+		out[0] = '-';
+		return 1;
+	}
+	if (t->sheet->column[cell->column].metric->digits)
+		return (size_t)snprintf(out, CELL_MAX, "0x%0*llx", t->sheet->column[cell->column].metric->digits,
+					(unsigned long long)((uint64_t)v->v + (uint64_t)(int64_t)v->rest));
+	return number_fixed(out, v->v, t->sheet->column[cell->column].metric->precision);
+}
+
+static size_t topology_text(const struct table_data *t, uint32_t r, enum topology_column c, char *out)
+{
+	const struct place *p = &t->sheet->row[t->row[r]].place;
+	const uint32_t number[] = {
+		p->package, p->die, p->cache, p->node, p->cluster, p->core, p->cpu,
+		p->kind == PM_CLUSTER ? p->cluster : p->cache,
+	};
+	bool numbered = c < BY_NAME || p->kind == PM_CLUSTER || p->kind == PM_CACHE;
+	size_t len = t->name[r].len;
+
+	if (p->kind == PM_SYSTEM || (numbered && number[c] == PM_NONE)) {
+		out[0] = '-';
+		return 1;
+	}
+	if (numbered)
+		return number_u64(out, number[c]);
+	len = len < CELL_MAX ? len : CELL_MAX;
+	if (len)
+		memcpy(out, t->text.data + t->name[r].at, len);
+	return len;
+}
+
+static const char *topology_head(const struct table_data *t, int c)
+{
+	static const char *const heads[] = { "Package", "Die", "L3", "Node", "Module", "Core", "CPU", "Name" };
+
+	if (c == BY_NAME && (t->sheet->per == PM_CLUSTER || t->sheet->per == PM_CACHE))
+		return t->sheet->per == PM_CLUSTER ? "Cluster" : "Cache";
+	return heads[c];
+}
+
+static void widen(unsigned *width, size_t len)
+{
+	if (len > *width)
+		*width = (unsigned)len;
+}
+
+static void choose_widths(struct exporter *x, struct table_data *t, const struct interval *interval, size_t n)
+{
+	const struct sheet *s = t->sheet;
+	char text[CELL_MAX];
+
+	for (int i = 0; i < TOPOLOGY_COLUMNS; i++)
+		t->width[WIDTH_TOPOLOGY + i] = (unsigned)strlen(topology_head(t, i));
+	t->width[WIDTH_TIME] = 4;
+	t->width[WIDTH_RUN] = 3;
+	for (uint32_t c = 0; c < t->n_columns; c++)
+		widen(&t->width[WIDTH_METRICS + c], t->head[c].len);
+	for (size_t k = 0; k < n; k++) {
+		widen(&t->width[WIDTH_TIME], time_of_day(x, &interval[k], text));
+		for (uint32_t r = 0; r < t->n_rows; r++)
+			for (uint32_t c = 0; c < t->n_columns; c++)
+				widen(&t->width[WIDTH_METRICS + c],
+				      cell_text(t, t->cell[(size_t)r * s->n_columns + t->column[c]], k, text));
+	}
+	for (uint32_t r = 0; r < t->n_rows; r++)
+		for (int i = 0; i < TOPOLOGY_COLUMNS; i++)
+			widen(&t->width[WIDTH_TOPOLOGY + i],
+			      topology_text(t, r, (enum topology_column)i, text));
+	t->sized = true;
+}
+
+/* Right-aligned, two blanks before all but the first; or with a TAB between. */
+static void put(struct exporter *x, bool *first, const char *text, size_t len, unsigned width)
+{
+	bool tabs = table_has_tabs(x);
+	size_t blanks = tabs ? !*first : (*first ? 0u : 2u) + (width > len ? width - len : 0);
+	char *to = export_room(&x->out, blanks + len);
+
+	if (!to)
+		return;
+	memset(to, tabs ? '\t' : ' ', blanks);
+	memcpy(to + blanks, text, len);
+	x->out.len += blanks + len;
+	*first = false;
+}
+
+static void put_judged(struct exporter *x, bool *first, const char *text, size_t len, unsigned width,
+		       enum sheet_verdict verdict)
+{
+	if (verdict != SHEET_GOOD && verdict != SHEET_BAD) {
+		put(x, first, text, len, width);
+		return;
+	}
+	put(x, first, "", 0, width > len ? width - (unsigned)len : 0);
+	buf_addstr(&x->out, verdict == SHEET_BAD ? "\033[31m" : "\033[32m");
+	buf_add(&x->out, text, len);
+	buf_addstr(&x->out, "\033[m");
+}
+
+/* The row of the sheet that a cell is in: not that of the table, for what stands in the row of a first CPU. */
+static const struct sheet_row *row_of(const struct sheet *s, const struct sheet_cell *cell)
+{
+	for (uint32_t r = 0; r < s->n_rows; r++)
+		if (cell >= s->row[r].cell && cell < s->row[r].cell + s->row[r].n_cells)
+			return &s->row[r];
+	return NULL;
+}
+
+/* How the value went, in steps from the lowest mark to the highest. */
+static void put_spark(struct exporter *x, const struct sheet *s, const struct sheet_cell *cell)
+{
+	const struct sheet_row *row = cell ? row_of(s, cell) : NULL;
+	const struct plot_line *line = NULL;
+	double low = INFINITY, high = -INFINITY;
+	struct buf place = BUF_INIT;
+	size_t series;
+
+	if (row) {
+		plot_place_name(s->places, &row->place, &place);
+		line = plot_data_find(x->spark, s->column[cell->column].metric->display, buf_str(&place));
+		buf_release(&place);
+	}
+	buf_addch(&x->out, ' ');
+	series = line ? (size_t)(line - x->spark->line) : 0;
+	if (line && spark_mean_range(&x->spark->set, series, SPARK_CELLS, &low, &high))
+		spark_line(&x->out, &x->spark->set, series, SPARK_CELLS, low, high, x->utf8);
+	else
+		buf_printf(&x->out, "%*s", SPARK_CELLS, "");
+}
+
+/* Columns of a table that is wider than the terminal go below the others; here ends the part that begins with
+ * `from`. */
+static uint32_t part_end(const struct exporter *x, const struct table_data *t, uint32_t from)
+{
+	unsigned used = x->one ? 0 : t->width[WIDTH_TIME] + 2;
+	uint32_t to = from;
+
+	if (!x->config.width || x->config.no_heads || table_has_tabs(x))
+		return t->n_columns;
+	used += x->runs ? t->width[WIDTH_RUN] + 2 : 0;
+	for (int i = 0; i < TOPOLOGY_COLUMNS; i++)
+		used += t->topology[i] ? t->width[WIDTH_TOPOLOGY + i] + 2 : 0;
+	for (; to < t->n_columns; to++) {
+		used += t->width[WIDTH_METRICS + to] + (x->spark ? 1 + SPARK_CELLS : 0);
+		if (used > x->config.width && to > from)
+			break;
+		used += 2;
+	}
+	return to;
+}
+
+static bool has_cell(const struct table_data *t, uint32_t row, uint32_t from, uint32_t to)
+{
+	for (uint32_t c = from; c < to; c++)
+		if (t->cell[(size_t)row * t->sheet->n_columns + t->column[c]])
+			return true;
+	return false;
+}
+
+static void put_heads(struct exporter *x, struct table_data *t, uint32_t from, uint32_t to)
+{
+	bool first = true;
+
+	if (!x->one && !table_has_tabs(x))
+		put(x, &first, "Time", 4, t->width[WIDTH_TIME]);
+	if (x->runs)
+		put(x, &first, "Run", 3, t->width[WIDTH_RUN]);
+	for (int i = 0; i < TOPOLOGY_COLUMNS; i++)
+		if (t->topology[i])
+			put(x, &first, topology_head(t, i), strlen(topology_head(t, i)),
+			    t->width[WIDTH_TOPOLOGY + i]);
+	for (uint32_t c = from; c < to; c++) {
+		put(x, &first, (const char *)t->text.data + t->head[c].at, t->head[c].len,
+		    t->width[WIDTH_METRICS + c]);
+		if (x->spark && c + 1 < to)
+			buf_printf(&x->out, "%*s", 1 + SPARK_CELLS, "");
+	}
+	buf_addch(&x->out, '\n');
+	t->since_heads = 0;
+	t->heads_due = false;
+}
+
+/* A CPU that is offline has no row. The machine always has one. */
+static bool is_away(const struct table_data *t, uint32_t row, size_t k)
+{
+	bool any = false;
+
+	if (t->sheet->row[t->row[row]].place.kind == PM_SYSTEM)
+		return false;
+	for (uint32_t c = 0; c < t->n_columns; c++) {
+		const struct sheet_cell *cell = t->cell[(size_t)row * t->sheet->n_columns + t->column[c]];
+
+		if (!cell)
+			continue;
+		if (!status_absent(cell->value[k].reason))
+			return false;
+		any = true;
+	}
+	return any;
+}
+
+static void put_row(struct exporter *x, struct table_data *t, uint32_t r, uint32_t from, uint32_t to,
+		    const struct interval *interval, size_t k)
+{
+	const struct sheet *s = t->sheet;
+	char text[CELL_MAX];
+	bool first = true;
+
+	if (!x->one && !table_has_tabs(x))
+		put(x, &first, text, time_of_day(x, &interval[k], text), t->width[WIDTH_TIME]);
+	if (x->runs)
+		put(x, &first, text, number_u64(text, interval[k].run), t->width[WIDTH_RUN]);
+	for (int i = 0; i < TOPOLOGY_COLUMNS; i++)
+		if (t->topology[i])
+			put(x, &first, text, topology_text(t, r, (enum topology_column)i, text),
+			    t->width[WIDTH_TOPOLOGY + i]);
+	for (uint32_t c = from; c < to; c++) {
+		const struct sheet_cell *cell = t->cell[(size_t)r * s->n_columns + t->column[c]];
+
+		if (cell)
+			x->partial |= export_partial(cell, interval, k) ||
+				      (cell->value[k].reason && !status_absent(cell->value[k].reason));
+		put_judged(x, &first, text, cell_text(t, cell, k, text), t->width[WIDTH_METRICS + c],
+			   x->config.color && cell ? sheet_verdict(s, cell, k) : SHEET_UNJUDGED);
+		if (x->spark)
+			put_spark(x, s, cell);
+	}
+	/* Empty cells at the end are no text. */
+	while (x->out.len && (x->out.data[x->out.len - 1] == ' ' || x->out.data[x->out.len - 1] == '\t'))
+		x->out.len--;
+	buf_addch(&x->out, '\n');
+}
+
+/* The rows of an interval, of the columns that have room beside each other. */
+static int put_part(struct exporter *x, struct table_data *t, uint32_t from, uint32_t to,
+		    const struct interval *interval, size_t k)
+{
+	uint32_t every = x->config.heads_every;
+	bool folded = from || to < t->n_columns;
+	int err = 0;
+
+	if (!x->config.no_heads && (t->heads_due || folded || x->config.clear ||
+				    (every ? t->since_heads >= every : t->n_rows > 1)))
+		put_heads(x, t, from, to);
+	for (uint32_t r = 0; r < t->n_rows && !err; r++) {
+		if (!is_away(t, r, k) && (!from || has_cell(t, r, from, to)))
+			put_row(x, t, r, from, to, interval, k);
+		err = exporter_is_full(x) ? exporter_flush(x) : 0;
+	}
+	return err;
+}
+
+static int table_intervals(struct exporter *x, const struct sheet *s, const struct interval *interval, size_t n)
+{
+	struct table_data *t = x->data;
+	int err = 0;
+
+	if (!t->n_rows || (!t->n_columns && !x->places_only))
+		return 0;
+	if (!t->sized)
+		choose_widths(x, t, interval, n);
+	for (size_t k = 0; k < n && !err; k++) {
+		uint32_t from = 0, to = 0;
+
+		if (x->config.clear)
+			buf_addstr(&x->out, "\033[H\033[2J");
+		if (x->elapsed_ns && x->one)
+			buf_printf(&x->out, "%llu.%06llu sec\n", (unsigned long long)x->elapsed_ns / 1000000000,
+				   (unsigned long long)x->elapsed_ns / 1000 % 1000000);
+		do {
+			from = to;
+			to = part_end(x, t, from);
+			err = put_part(x, t, from, to, interval, k);
+		} while (to < t->n_columns && !err);
+		t->since_heads++;
+		x->begun = true;
+		if (!err)
+			err = exporter_pace(x);
+	}
+	return err;
+}
+
+const struct exporter_ops export_table = {
+	.name = "table",
+	.help = "a table for people",
+	.shape = table_shape,
+	.intervals = table_intervals,
+	.release = table_release,
+};
+
+const struct exporter_ops export_turbostat = {
+	.name = "turbostat",
+	.help = "turbostat's columns with TABs between, for scripts that read its text",
+	.shape = table_shape,
+	.intervals = table_intervals,
+	.release = table_release,
+};

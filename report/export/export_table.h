@@ -1,0 +1,46 @@
+/* What the table for people is made of: export_table_shape.c chooses rows and columns, export_table.c writes it. */
+#ifndef REPORT_EXPORT_TABLE_H
+#define REPORT_EXPORT_TABLE_H
+
+#include "report/export/exporter.h"
+
+/* In turbostat's order. */
+enum topology_column { BY_PACKAGE, BY_DIE, BY_L3, BY_NODE, BY_MODULE, BY_CORE, BY_CPU, BY_NAME, TOPOLOGY_COLUMNS };
+
+/* A piece of table_data.text. */
+struct text {
+	size_t at, len;
+};
+
+struct table_data {
+	const struct sheet *sheet;
+	uint32_t *row;                  /* rows of the sheet that are printed */
+	uint32_t n_rows;
+	uint32_t *column;               /* columns of the sheet that have a cell in some of them */
+	uint32_t n_columns;
+	const struct sheet_cell **cell; /* row by row; NULL: empty */
+	bool topology[TOPOLOGY_COLUMNS];
+	struct buf text; /* heads and names, made when the shape is known: the model may go before the rows */
+	struct text *head;              /* by place in column[] */
+	struct text *name;              /* by place in row[] */
+	unsigned *width;                /* time, run, topology columns, then metrics */
+	bool sized;
+	uint32_t since_heads;           /* intervals */
+	bool heads_due;
+	const char *decoded;            /* the recording whose registers were printed */
+	const char *named;              /* recording whose name was printed last */
+};
+
+enum { WIDTH_TIME, WIDTH_RUN, WIDTH_TOPOLOGY, WIDTH_METRICS = WIDTH_TOPOLOGY + TOPOLOGY_COLUMNS };
+
+/* turbostat's text, with TABs, and not the table. */
+static inline bool table_has_tabs(const struct exporter *x)
+{
+	return x->ops == &export_turbostat;
+}
+
+/* Rows or columns are new; 0 or -errno. */
+int table_shape(struct exporter *x, const struct sheet *s);
+void table_release(struct exporter *x);
+
+#endif

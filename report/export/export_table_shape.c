@@ -1,0 +1,255 @@
+/* Rows and columns of the table for people: what has a cell, which columns of places say something, and whose they
+ * are. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/table.h"
+#include "report/machine/decode.h"
+#include "report/export/export_table.h"
+
+static void table_forget(struct table_data *t)
+{
+	free(t->row);
+	free(t->column);
+	free(t->cell);
+	free(t->width);
+	free(t->head);
+	free(t->name);
+	buf_release(&t->text);
+	*t = (struct table_data){ .named = t->named, .decoded = t->decoded };
+}
+
+void table_release(struct exporter *x)
+{
+	if (x->data)
+		table_forget(x->data);
+	free(x->data);
+}
+
+static bool differs(const struct places *p, enum topology_column what)
+{
+	for (uint32_t i = 1; i < p->n; i++) {
+		const struct pm_cpu *a = &p->cpu[0], *b = &p->cpu[i];
+
+		if (what == BY_PACKAGE ? a->package != b->package :
+		    what == BY_DIE     ? a->package == b->package && a->die != b->die :
+		    what == BY_L3      ? a->cache[PM_CACHE_L3] != b->cache[PM_CACHE_L3] :
+		    what == BY_NODE    ? a->node != b->node :
+		    what == BY_MODULE  ? a->cluster != b->cluster :
+					 a->package != b->package || a->core != b->core)
+			return true;
+	}
+	return false;
+}
+
+/* Whether a cache or a module says more than the package or the core that the row names anyway. */
+static bool tells_more(const struct places *p, enum topology_column what)
+{
+	for (uint32_t i = 1; i < p->n; i++) {
+		const struct pm_cpu *a = &p->cpu[i - 1], *b = &p->cpu[i];
+
+		if (a->package != b->package)
+			continue;
+		if (what == BY_L3 ? a->cache[PM_CACHE_L3] != b->cache[PM_CACHE_L3] :
+				    a->cluster == b->cluster && a->core != b->core)
+			return true;
+	}
+	return false;
+}
+
+static void choose_topology(struct exporter *x, struct table_data *t)
+{
+	const struct sheet *s = t->sheet;
+	bool cpus = false;
+
+	for (int i = 0; i < TOPOLOGY_COLUMNS; i++)
+		t->topology[i] = false;
+	for (uint32_t r = 0; r < t->n_rows; r++) {
+		const struct place *p = &s->row[t->row[r]].place;
+
+		t->topology[BY_PACKAGE] |= p->package != PM_NONE;
+		t->topology[BY_DIE] |= p->die != PM_NONE;
+		t->topology[BY_L3] |= p->cache != PM_NONE && p->kind != PM_CACHE && s->places->cache == PM_CACHE_L3;
+		t->topology[BY_NODE] |= p->node != PM_NONE;
+		t->topology[BY_MODULE] |= p->cluster != PM_NONE && p->kind != PM_CLUSTER;
+		t->topology[BY_CORE] |= p->core != PM_NONE;
+		cpus |= p->cpu != PM_NONE;
+		t->topology[BY_NAME] |= p->kind > PM_CPU || p->kind == PM_CLUSTER || p->kind == PM_CACHE;
+	}
+	t->topology[BY_CPU] = cpus;
+	for (int i = BY_PACKAGE; i <= BY_CORE; i++)
+		t->topology[i] =
+			t->topology[i] &&
+			(differs(s->places, (enum topology_column)i) || (i == BY_PACKAGE && s->per == PM_PACKAGE) ||
+			 (i == BY_DIE && s->per == PM_DIE) || (i == BY_CORE && s->per == PM_CORE) ||
+			 (i == BY_NODE && s->per == PM_NODE)) &&
+			((i != BY_L3 && i != BY_MODULE) || table_has_tabs(x) || x->config.place >> i & 1 ||
+			 tells_more(s->places, (enum topology_column)i));
+}
+
+/* Rows of a higher level (packages, for a table of CPUs) stand in the first row that lies in them. */
+static int map_higher(struct table_data *t, enum pm_kind level)
+{
+	const struct sheet *s = t->sheet;
+	bool *taken = calloc((size_t)s->n_rows + 1, sizeof(*taken));
+
+	if (!taken)
+		return -ENOMEM;
+	for (uint32_t r = 0; r < t->n_rows; r++) {
+		const struct place *own = &s->row[t->row[r]].place;
+		struct pm_instance cpu = { .kind = PM_CPU, .number = own->first_cpu, .cpu = own->first_cpu };
+		struct place at;
+		uint32_t low = 0, high = s->n_rows;
+
+		if (own->first_cpu == PM_NONE || !places_find(s->places, &cpu, level, &at))
+			continue;
+		while (low < high) {
+			uint32_t mid = low + (high - low) / 2;
+
+			if (place_compare(&s->row[mid].place, &at) < 0)
+				low = mid + 1;
+			else
+				high = mid;
+		}
+		if (low == s->n_rows || taken[low] || place_compare(&s->row[low].place, &at))
+			continue;
+		taken[low] = true;
+		for (uint32_t i = 0; i < s->row[low].n_cells; i++)
+			t->cell[(size_t)r * s->n_columns + s->row[low].cell[i].column] = &s->row[low].cell[i];
+	}
+	free(taken);
+	return 0;
+}
+
+static int map_cells(struct table_data *t, bool places_only)
+{
+	const struct sheet *s = t->sheet;
+	int err = 0;
+
+	t->cell = calloc((size_t)t->n_rows * s->n_columns + 1, sizeof(const struct sheet_cell *));
+	if (!t->cell)
+		return -ENOMEM;
+	for (uint32_t r = 0; r < t->n_rows; r++) {
+		const struct sheet_row *row = &s->row[t->row[r]];
+
+		for (uint32_t i = 0; i < row->n_cells; i++)
+			t->cell[(size_t)r * s->n_columns + row->cell[i].column] = &row->cell[i];
+	}
+	for (enum pm_kind k = PM_PACKAGE; k < PM_CPU && !err; k++)
+		if (k != s->per && kind_contains(k, s->per))
+			err = map_higher(t, k);
+	for (uint32_t c = 0; c < s->n_columns; c++) {
+		bool any = false;
+
+		for (uint32_t r = 0; r < t->n_rows && !any; r++)
+			any = t->cell[(size_t)r * s->n_columns + c] != NULL;
+		if (any && !places_only)
+			t->column[t->n_columns++] = c;
+	}
+	return err;
+}
+
+static struct text keep(struct table_data *t, const char *text)
+{
+	size_t at = t->text.len;
+
+	text_escape(&t->text, text, strlen(text));
+	return (struct text){ at, t->text.len - at };
+}
+
+/* As turbostat has it: the state's name up to a '-', without '_'. */
+static struct text keep_state(struct table_data *t, const char *display)
+{
+	size_t at = t->text.len, len = strcspn(display, "-"), end = strlen(display);
+
+	for (size_t i = 0; i < len; i++)
+		if (display[i] != '_')
+			buf_addch(&t->text, display[i]);
+	/* "C1-HSW%" and "C1-HSW-" end with what is counted, not with the name. */
+	if (len < end && strchr("%+-", display[end - 1]))
+		buf_addch(&t->text, display[end - 1]);
+	return (struct text){ at, t->text.len - at };
+}
+
+static int keep_texts(struct table_data *t, bool tabs)
+{
+	const struct sheet *s = t->sheet;
+
+	t->head = calloc((size_t)t->n_columns + 1, sizeof(*t->head));
+	t->name = calloc((size_t)t->n_rows + 1, sizeof(*t->name));
+	if (!t->head || !t->name)
+		return -ENOMEM;
+	for (uint32_t c = 0; c < t->n_columns; c++) {
+		const struct bound_metric *m = s->column[t->column[c]].metric;
+
+		t->head[c] = tabs && !strncmp(m->name, "idle.", 5) ? keep_state(t, m->display) : keep(t, m->display);
+	}
+	for (uint32_t r = 0; r < t->n_rows; r++)
+		t->name[r] = keep(t, places_name(s->places, &s->row[t->row[r]].place));
+	return t->text.err;
+}
+
+/* turbostat's system configuration header, for recordings that have registers of a processor. */
+static int put_registers(struct exporter *x, const struct pm_model *m)
+{
+	for (uint32_t i = 0; i < m->n_configs; i++)
+		if (!strncmp(m->config[i].name, "msr.", 4) && !m->config[i].reason)
+			return decode_text(m, &x->out);
+	return 0;
+}
+
+static bool has_nodes_within(const struct places *p)
+{
+	for (uint32_t i = 1; i < p->n; i++)
+		if (p->cpu[i].package == p->cpu[i - 1].package && p->cpu[i].node != p->cpu[i - 1].node)
+			return true;
+	return false;
+}
+
+int table_shape(struct exporter *x, const struct sheet *s)
+{
+	struct table_data *t = x->data;
+	uint32_t below = 0;
+	int err;
+
+	if (!t && !(t = x->data = calloc(1, sizeof(*t))))
+		return -ENOMEM;
+	table_forget(t);
+	t->sheet = s;
+	t->row = malloc(((size_t)s->n_rows + 1) * sizeof(*t->row));
+	t->column = malloc(((size_t)s->n_columns + 1) * sizeof(*t->column));
+	t->width = calloc((size_t)s->n_columns + WIDTH_METRICS, sizeof(*t->width));
+	if (!t->row || !t->column || !t->width)
+		return -ENOMEM;
+	for (uint32_t r = 0; r < s->n_rows; r++) {
+		if (s->row[r].place.kind != PM_SYSTEM && s->row[r].place.kind != s->per)
+			continue;
+		below += s->row[r].place.kind != PM_SYSTEM;
+		t->row[t->n_rows++] = r;
+	}
+	/* The only CPU of a machine says the same as the machine. */
+	if (below == 1 && s->per == PM_CPU && s->places->n == 1 && t->n_rows == 2)
+		t->n_rows = 1;
+	err = map_cells(t, x->places_only);
+	if (!err)
+		err = keep_texts(t, table_has_tabs(x));
+	choose_topology(x, t);
+	/* turbostat names nodes only where packages have several. */
+	if (table_has_tabs(x))
+		t->topology[BY_NODE] &= has_nodes_within(s->places);
+	for (int i = BY_PACKAGE; i <= BY_CPU; i++)
+		t->topology[i] &= !(x->config.no_place >> i & 1);
+	if (x->config.name_files && t->named != x->recording) {
+		buf_addstr(&x->out, t->named ? "\n==> " : "==> ");
+		text_escape(&x->out, x->recording, strlen(x->recording));
+		buf_addstr(&x->out, " <==\n");
+		t->named = x->recording;
+	}
+	if (!err && x->config.registers && t->decoded != x->recording) {
+		t->decoded = x->recording;
+		err = put_registers(x, s->places->model);
+	}
+	t->heads_due = true;
+	return err;
+}

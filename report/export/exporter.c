@@ -1,0 +1,139 @@
+#include "report/export/exporter.h"
+
+#include <errno.h>
+#include <string.h>
+#include <strings.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/number.h"
+#include "common/table.h"
+
+const struct exporter_ops *const exporters[] = { &export_table, &export_csv, &export_json, &export_turbostat, NULL };
+
+const char *const export_columns[] = {
+	"recording", "run", "time", "duration_ns", "scope", "package", "die", "cluster", "cache", "node", "core",
+	"cpu", "device", "task", "cgroup", "metric", "value", "unit", "status", NULL,
+};
+
+const char *const export_verdicts[SHEET_VERDICTS] = {
+	[SHEET_UNJUDGED] = "", [SHEET_UNKNOWN] = "unknown", [SHEET_GOOD] = "good", [SHEET_BAD] = "bad",
+};
+
+const struct exporter_ops *exporter_find(const char *name)
+{
+	for (size_t i = 0; exporters[i]; i++)
+		if (!strcmp(exporters[i]->name, name))
+			return exporters[i];
+	return NULL;
+}
+
+void exporter_init(struct exporter *x, const struct exporter_ops *ops, const struct export_config *config)
+{
+	*x = (struct exporter){ .ops = ops, .config = *config, .recording = "" };
+}
+
+void exporter_release(struct exporter *x)
+{
+	if (x->ops && x->ops->release)
+		x->ops->release(x);
+	buf_release(&x->out);
+}
+
+int exporter_flush(struct exporter *x)
+{
+	size_t at = 0;
+
+	if (x->out.err)
+		return error_sys(&x->error, ENOMEM, "output");
+	while (at < x->out.len) {
+		ssize_t n = write(x->config.fd, x->out.data + at, x->out.len - at);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return error_sys(&x->error, errno,
+					 x->config.fd == STDOUT_FILENO ? "standard output" : "output");
+		at += (size_t)n;
+	}
+	buf_clear(&x->out);
+	return 0;
+}
+
+int exporter_pace(struct exporter *x)
+{
+	return x->config.flush || exporter_is_full(x) ? exporter_flush(x) : 0;
+}
+
+/* ---- for the formats ---- */
+
+static int32_t local_offset(int64_t wall_ns)
+{
+	time_t t = (time_t)(wall_ns / 1000000000);
+	struct tm tm;
+
+	return localtime_r(&t, &tm) ? (int32_t)tm.tm_gmtoff : 0;
+}
+
+size_t export_time_text(const struct exporter *x, const struct interval *i, enum export_time fallback, char *out,
+			bool *quoted)
+{
+	enum export_time kind = x->config.time ? x->config.time : fallback;
+
+	*quoted = false;
+	/* A recording without wall time has relative times only. */
+	if (kind == EXPORT_TIME_RELATIVE || i->wall_ns <= 0)
+		return number_fixed(out, (double)(int64_t)(i->to_ns - x->origin_ns) / 1e9, 9);
+	if (kind == EXPORT_TIME_EPOCH_NS)
+		return number_s64(out, i->wall_ns);
+	*quoted = true;
+	return number_time(out, (uint64_t)i->wall_ns, kind == EXPORT_TIME_LOCAL ? local_offset(i->wall_ns) : 0);
+}
+
+size_t export_number(char *out, double v)
+{
+	/* Most values are counts, and those are quick. */
+	if (v >= 0 && v < 0x1p53) {
+		uint64_t n = (uint64_t)v;
+
+		if ((double)n == v)
+			return number_u64(out, n);
+	}
+	return number_double(out, v);
+}
+
+void export_csv_field(struct buf *out, const char *text)
+{
+	struct buf safe = BUF_INIT;
+	const char *quote;
+
+	text_escape(&safe, text, strlen(text));
+	text = buf_str(&safe);
+	quote = text[strcspn(text, ",\"")] ? "\"" : "";
+	buf_addstr(out, quote);
+	for (; *text; text++) {
+		if (*text == '"')
+			buf_addch(out, '"');
+		buf_addch(out, *text);
+	}
+	buf_addstr(out, quote);
+	if (safe.err && !out->err)
+		out->err = safe.err;
+	buf_release(&safe);
+}
+
+void export_place_numbers(const struct place *p, uint32_t number[static 7])
+{
+	const uint32_t all[7] = { p->package, p->die, p->cluster, p->cache, p->node, p->core, p->cpu };
+
+	memcpy(number, all, sizeof(all));
+}
+
+void export_place_names(const struct sheet *s, const struct place *p, const char *name[static 3])
+{
+	const char *text = places_name(s->places, p);
+
+	name[0] = p->kind == PM_TASK || p->kind == PM_CGROUP ? "" : text;
+	name[1] = p->kind == PM_TASK ? text : "";
+	name[2] = p->kind == PM_CGROUP ? text : "";
+}

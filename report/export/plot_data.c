@@ -1,0 +1,196 @@
+#include "report/export/plot_data.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/table.h"
+
+void plot_data_init(struct plot_data *d, uint32_t bins)
+{
+	*d = (struct plot_data){ 0 };
+	spark_init(&d->set, bins);
+}
+
+void plot_data_release(struct plot_data *d)
+{
+	for (size_t i = 0; i < d->n; i++) {
+		free(d->line[i].metric);
+		free(d->line[i].unit);
+		free(d->line[i].place);
+	}
+	free(d->line);
+	free(d->map);
+	names_release(&d->lines);
+	spark_release(&d->set);
+	*d = (struct plot_data){ 0 };
+}
+
+void plot_place_name(const struct places *p, const struct place *place, struct buf *out)
+{
+	static const struct {
+		enum pm_kind kind;
+		const char *name;
+		size_t number; /* where in struct place */
+		bool within;   /* numbered in a package */
+	} kinds[] = {
+		{ PM_PACKAGE, "package", offsetof(struct place, package), false },
+		{ PM_DIE, "die", offsetof(struct place, die), true },
+		{ PM_CLUSTER, "cluster", offsetof(struct place, cluster), false },
+		{ PM_CACHE, "cache", offsetof(struct place, cache), false },
+		{ PM_NODE, "node", offsetof(struct place, node), false },
+		{ PM_CORE, "core", offsetof(struct place, core), true },
+		{ PM_CPU, "CPU", offsetof(struct place, cpu), false },
+	};
+	const char *name = places_name(p, place);
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		if (kinds[i].kind != place->kind)
+			continue;
+		if (kinds[i].within && place->package != PM_NONE)
+			buf_printf(out, "package %u ", (unsigned)place->package);
+		buf_printf(out, "%s %u", kinds[i].name,
+			   (unsigned)*(const uint32_t *)((const char *)place + kinds[i].number));
+		return;
+	}
+	text_escape(out, name, strlen(name));
+}
+
+/* Names that hold a zero byte there are none. */
+static void put_key(struct buf *out, const char *metric, const char *place)
+{
+	buf_clear(out);
+	buf_printf(out, "%s\n%s", metric, place);
+}
+
+const struct plot_line *plot_data_find(const struct plot_data *d, const char *metric, const char *place)
+{
+	struct buf key = BUF_INIT;
+	uint32_t line;
+	bool found;
+
+	put_key(&key, metric, place);
+	found = !key.err && names_get(&d->lines, buf_str(&key), &line);
+	buf_release(&key);
+	return found ? &d->line[line] : NULL;
+}
+
+static char *escaped(const char *text)
+{
+	struct buf out = BUF_INIT;
+	char *copy;
+
+	text_escape(&out, text, strlen(text));
+	copy = out.err ? NULL : strdup(buf_str(&out));
+	buf_release(&out);
+	return copy;
+}
+
+static int new_line(struct plot_data *d, const struct bound_metric *m, const struct place *at, const char *place,
+		    const char *key)
+{
+	struct plot_line *line;
+	int64_t series;
+
+	if (d->n == d->cap) {
+		size_t cap = d->cap ? d->cap * 2 : 16;
+
+		line = reallocarray(d->line, cap, sizeof(*line));
+		if (!line)
+			return -ENOMEM;
+		d->line = line;
+		d->cap = cap;
+	}
+	series = spark_add(&d->set);
+	if (series < 0)
+		return -ENOMEM;
+	line = &d->line[d->n];
+	*line = (struct plot_line){ .metric = escaped(m->display), .unit = escaped(m->unit), .place = strdup(place),
+				    .at = *at, .low = INFINITY, .high = -INFINITY };
+	d->n++;
+	return line->metric && line->unit && line->place ? names_set(&d->lines, key, (uint32_t)d->n - 1) : -ENOMEM;
+}
+
+static int plot_shape(struct exporter *x, const struct sheet *s)
+{
+	struct plot_data *d = x->data;
+	struct buf place = BUF_INIT, key = BUF_INIT;
+	size_t cells = 0, at = 0;
+	int err = 0;
+
+	for (uint32_t r = 0; r < s->n_rows; r++)
+		cells += s->row[r].n_cells;
+	free(d->map);
+	d->map = calloc(cells + 1, sizeof(*d->map));
+	if (!d->map)
+		return -ENOMEM;
+	for (uint32_t r = 0; r < s->n_rows && !err; r++) {
+		buf_clear(&place);
+		plot_place_name(s->places, &s->row[r].place, &place);
+		for (uint32_t i = 0; i < s->row[r].n_cells && !err; i++, at++) {
+			const struct bound_metric *m = s->column[s->row[r].cell[i].column].metric;
+
+			d->map[at] = PM_NONE;
+			put_key(&key, m->display, buf_str(&place));
+			err = place.err || key.err ? -ENOMEM : 0;
+			if (!err && !names_get(&d->lines, buf_str(&key), &d->map[at])) {
+				if (d->n == PLOT_LINES_MAX) {
+					d->left_out++;
+					continue;
+				}
+				err = new_line(d, m, &s->row[r].place, buf_str(&place), buf_str(&key));
+				d->map[at] = (uint32_t)d->n - 1;
+			}
+		}
+	}
+	buf_release(&place);
+	buf_release(&key);
+	return err;
+}
+
+static void take(struct plot_data *d, uint32_t line, const struct interval *i, double v)
+{
+	struct plot_line *l = &d->line[line];
+	double seconds = (double)i->duration_ns / 1e9;
+
+	if (!isfinite(v))
+		return;
+	spark_take(&d->set, line, i->from_ns, i->to_ns, v);
+	l->low = fmin(l->low, v);
+	l->high = fmax(l->high, v);
+	l->sum += v * seconds;
+	l->weight += seconds;
+}
+
+static int plot_intervals(struct exporter *x, const struct sheet *s, const struct interval *interval, size_t n)
+{
+	struct plot_data *d = x->data;
+
+	for (size_t k = 0; k < n; k++) {
+		const struct interval *i = &interval[k];
+		bool partial = i->partial;
+		size_t at = 0;
+
+		if (!d->set.to_ns && i->wall_ns)
+			d->wall_ns = i->wall_ns - (int64_t)(i->to_ns - i->from_ns);
+		spark_reach(&d->set, i->from_ns, i->to_ns);
+		for (uint32_t r = 0; r < s->n_rows; r++)
+			for (uint32_t c = 0; c < s->row[r].n_cells; c++, at++) {
+				const struct sheet_cell *cell = &s->row[r].cell[c];
+
+				partial |= export_partial(cell, interval, k);
+				if (d->map[at] != PM_NONE && !cell->value[k].reason)
+					take(d, d->map[at], i, cell->value[k].v);
+			}
+		d->partial += partial;
+	}
+	return 0;
+}
+
+const struct exporter_ops export_plot = {
+	.name = "plot",
+	.help = "series for a picture",
+	.shape = plot_shape,
+	.intervals = plot_intervals,
+};

@@ -1,0 +1,42 @@
+/* What a picture shows: the metrics of a sheet as series, taken from the pipeline by an exporter of its own. */
+#ifndef REPORT_PLOT_DATA_H
+#define REPORT_PLOT_DATA_H
+
+#include "common/names.h"
+#include "report/export/exporter.h"
+#include "report/export/spark.h"
+
+/* One metric of one place. */
+struct plot_line {
+	char *metric, *unit;      /* owned: column head and unit */
+	char *place;              /* owned: "CPU 3"; "" for the system */
+	struct place at;          /* by which lines are in order */
+	double low, high;         /* of all intervals; low > high: there is none */
+	double sum, weight;       /* over the time that it was observed */
+};
+
+struct plot_data {
+	struct spark_set set;     /* series[i] is line[i]'s */
+	struct plot_line *line;   /* owned */
+	size_t n, cap;
+	struct names lines;       /* "metric, place" -> line */
+	uint32_t *map;            /* owned: line by cell of the sheet, row by row; PM_NONE: none */
+	size_t left_out;          /* lines that would have been too many */
+	int64_t wall_ns;          /* of the begin; 0: not known */
+	uint64_t partial;         /* intervals with a value that lacks a part */
+};
+
+#define PLOT_LINES_MAX 4096
+
+/* `bins` as spark_init() has it. */
+void plot_data_init(struct plot_data *d, uint32_t bins);
+void plot_data_release(struct plot_data *d);
+/* The line of a metric, by its head, and place; or NULL. */
+const struct plot_line *plot_data_find(const struct plot_data *d, const char *metric, const char *place);
+/* Appends what a place is called: "CPU 3", "package 0 core 1", a device's name; nothing for the system. */
+void plot_place_name(const struct places *p, const struct place *place, struct buf *out);
+
+/* Takes all intervals into exporter.data, a struct plot_data that stays the caller's. */
+extern const struct exporter_ops export_plot;
+
+#endif

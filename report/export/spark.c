@@ -1,0 +1,192 @@
+#include "report/export/spark.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define WIDTH_FIRST_NS 1000
+
+void spark_init(struct spark_set *s, uint32_t bins)
+{
+	*s = (struct spark_set){ .bins = bins, .width_ns = WIDTH_FIRST_NS };
+}
+
+void spark_release(struct spark_set *s)
+{
+	for (size_t i = 0; i < s->n; i++)
+		free(s->series[i]);
+	free(s->series);
+	*s = (struct spark_set){ 0 };
+}
+
+int64_t spark_add(struct spark_set *s)
+{
+	struct spark_bin *bin;
+
+	if (s->n == s->cap) {
+		size_t cap = s->cap ? s->cap * 2 : 16;
+		struct spark_bin **grown = reallocarray(s->series, cap, sizeof(struct spark_bin *));
+
+		if (!grown)
+			return -ENOMEM;
+		s->series = grown;
+		s->cap = cap;
+	}
+	bin = calloc(s->bins, sizeof(*bin));
+	if (!bin)
+		return -ENOMEM;
+	s->series[s->n] = bin;
+	return (int64_t)s->n++;
+}
+
+static void join(struct spark_bin *to, const struct spark_bin *from)
+{
+	if (from->weight <= 0)
+		return;
+	if (to->weight <= 0) {
+		*to = *from;
+		return;
+	}
+	to->low = from->low < to->low ? from->low : to->low;
+	to->high = from->high > to->high ? from->high : to->high;
+	to->sum += from->sum;
+	to->weight += from->weight;
+}
+
+static void fold(struct spark_set *s)
+{
+	uint32_t half = s->bins / 2;
+
+	for (size_t i = 0; i < s->n; i++) {
+		struct spark_bin *b = s->series[i];
+
+		for (uint32_t k = 0; k < half; k++) {
+			struct spark_bin both = b[2 * k];
+
+			join(&both, &b[2 * k + 1]);
+			b[k] = both;
+		}
+		memset(b + half, 0, half * sizeof(*b));
+	}
+	s->width_ns *= 2;
+}
+
+void spark_reach(struct spark_set *s, uint64_t from_ns, uint64_t to_ns)
+{
+	if (!s->to_ns)
+		s->from_ns = s->to_ns = from_ns;
+	if (to_ns > s->to_ns)
+		s->to_ns = to_ns;
+	while ((s->to_ns - s->from_ns + s->width_ns - 1) / s->width_ns > s->bins)
+		fold(s);
+}
+
+void spark_take(struct spark_set *s, size_t series, uint64_t from_ns, uint64_t to_ns, double v)
+{
+	uint64_t first, last;
+
+	if (!isfinite(v) || from_ns < s->from_ns || to_ns > s->to_ns)
+		return;
+	first = (from_ns - s->from_ns) / s->width_ns;
+	last = (to_ns - s->from_ns + s->width_ns - 1) / s->width_ns;
+	if (first >= s->bins)
+		first = s->bins - 1;
+	if (last <= first)
+		last = first + 1;
+	for (uint64_t i = first; i < last; i++) {
+		uint64_t begin = s->from_ns + i * s->width_ns, end = begin + s->width_ns;
+		float seconds;
+
+		begin = begin > from_ns ? begin : from_ns;
+		end = end < to_ns ? end : to_ns;
+		/* What took no time counts all the same: it is there. */
+		seconds = end > begin ? (float)(end - begin) / 1e9f : 1e-9f;
+		join(&s->series[series][i], &(struct spark_bin){ (float)v, (float)v, (float)v * seconds, seconds });
+	}
+}
+
+bool spark_column(const struct spark_set *s, size_t series, uint32_t at, uint32_t columns, struct spark_bin *out)
+{
+	double span = (double)(s->to_ns - s->from_ns) / (double)s->width_ns;
+	double first = span * at / columns, end = span * (at + 1) / columns;
+	uint32_t from = (uint32_t)first, to = (uint32_t)ceil(end - 1e-9);
+
+	*out = (struct spark_bin){ 0 };
+	if (to > s->bins)
+		to = s->bins;
+	if (to <= from)
+		to = from + 1;
+	/* A bin that lies in two columns is in the one that has its middle, unless columns are shorter than bins. */
+	if (span > columns) {
+		from = (uint32_t)(first + 0.5);
+		to = (uint32_t)(end + 0.5);
+	}
+	for (uint32_t i = from; i < to && i < s->bins; i++)
+		join(out, &s->series[series][i]);
+	return out->weight > 0;
+}
+
+bool spark_range(const struct spark_set *s, size_t series, double *low, double *high)
+{
+	bool any = false;
+
+	for (uint32_t i = 0; i < s->bins; i++) {
+		const struct spark_bin *b = &s->series[series][i];
+
+		if (b->weight <= 0)
+			continue;
+		*low = fmin(*low, (double)b->low);
+		*high = fmax(*high, (double)b->high);
+		any = true;
+	}
+	return any;
+}
+
+bool spark_mean_range(const struct spark_set *s, size_t series, uint32_t columns, double *low, double *high)
+{
+	struct spark_bin b;
+	bool any = false;
+
+	for (uint32_t i = 0; i < columns; i++) {
+		if (!spark_column(s, series, i, columns, &b))
+			continue;
+		*low = fmin(*low, spark_mean(&b));
+		*high = fmax(*high, spark_mean(&b));
+		any = true;
+	}
+	return any;
+}
+
+const char *spark_mark(unsigned level, bool utf8)
+{
+	static const char *const block[SPARK_LEVELS] = { "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" };
+	static const char *const ascii[SPARK_LEVELS] = { "_", ".", "-", ":", "=", "+", "*", "#" };
+
+	return (utf8 ? block : ascii)[level < SPARK_LEVELS ? level : SPARK_LEVELS - 1];
+}
+
+unsigned spark_level(double v, double low, double high)
+{
+	double size = fmax(fabs(low), fabs(high)), share = v == 0 ? 0 : 0.5;
+
+	/* What differs by less than a table prints does not differ. */
+	if (high - low > 1e-4 * size)
+		share = (v - low) / (high - low);
+	if (share <= 0)
+		return 0;
+	return share >= 1 ? SPARK_LEVELS - 1 : (unsigned)(share * SPARK_LEVELS);
+}
+
+void spark_line(struct buf *out, const struct spark_set *s, size_t series, uint32_t cells, double low, double high,
+		bool utf8)
+{
+	for (uint32_t i = 0; i < cells; i++) {
+		struct spark_bin b;
+
+		if (spark_column(s, series, i, cells, &b))
+			buf_addstr(out, spark_mark(spark_level(spark_mean(&b), low, high), utf8));
+		else
+			buf_addch(out, ' ');
+	}
+}

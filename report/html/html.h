@@ -1,0 +1,189 @@
+/*
+ * pmrep html: one recording, or two, as one page that needs nothing but a browser.
+ *
+ *   html_collect (a pipeline_view) -> html_recording -> html_page
+ *
+ * Everything that the page says of a recording is in html_recording, in memory that does not grow with its length.
+ */
+#ifndef REPORT_HTML_H
+#define REPORT_HTML_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/buf.h"
+#include "common/error.h"
+#include "common/names.h"
+#include "report/html/html_series.h"
+#include "report/input/outfile.h"
+#include "report/pipeline/pipeline.h"
+
+#define HTML_RECORDINGS 2
+#define HTML_EVENTS 5000 /* that a page draws and lists; more are counted */
+#define HTML_EVENT_TEXT 300 /* bytes of what is told of one */
+
+struct html_metric {
+	char *name, *display, *unit, *help; /* owned */
+	uint8_t precision;
+	bool charted; /* has series; others have totals of the whole system only */
+};
+
+struct html_row {
+	char *label, *place;  /* owned: "CPU 3"; where it is: "package 0, core 1", or "" */
+	enum pm_kind kind;
+	uint32_t package, number; /* number: of the CPU; PM_NONE: none */
+	bool far;             /* one of very many: a CPU, a core, a task */
+};
+
+struct html_event {
+	enum pm_event_type type;
+	double at_s, until_s; /* from the origin; until_s > at_s for a stretch that is lost */
+	uint32_t cpu;         /* PM_NONE: none */
+	char *text;           /* owned: what people read */
+};
+
+/* A line of the head: what of whose machine. */
+struct html_fact {
+	const char *name;
+	char *value; /* owned */
+};
+
+/* A CPU whose mean lies far from the median of all CPUs, and a time in which a value lies far from its own median. */
+struct html_outlier {
+	uint32_t metric, row;
+	double value, usual, score; /* score: distance in robust standard deviations */
+};
+struct html_moment {
+	struct html_outlier is;
+	double from_s, to_s;
+};
+#define HTML_OUTLIERS 20
+#define HTML_OUTLIER_SCORE 3.5 /* Iglewicz and Hoaglin's limit for a modified z */
+#define HTML_MOMENT_SCORE 5.0  /* of a thousand values, some lie beyond 3.5 without being more than noise */
+
+struct html_recording {
+	char *path; /* owned */
+	struct html_metric *metric; /* owned */
+	uint32_t n_metrics, cap_metrics;
+	struct html_row *row; /* owned */
+	uint32_t n_rows, cap_rows;
+	struct html_set near, far, totals;
+	uint32_t *near_order;  /* owned: series of `near` by metric and row, once html_index() has been called */
+	double interval_s;     /* that was asked for; 0: none */
+	struct html_event *event; /* owned */
+	uint32_t n_events, cap_events;
+	uint64_t more_events;
+	struct html_fact *fact; /* owned */
+	uint32_t n_facts, cap_facts;
+	struct buf facts;     /* markup of all that info says */
+	uint64_t lost_ticks;
+	uint32_t n_refused;   /* things that could not be recorded */
+	struct html_outlier outlier[HTML_OUTLIERS]; /* farthest first */
+	uint32_t n_outliers, n_compared; /* n_compared: CPUs that were held against each other */
+	struct html_moment moment[HTML_OUTLIERS];   /* farthest first */
+	uint32_t n_moments;
+	char *host;           /* owned; "" if it is not recorded */
+	uint64_t snapshots, intervals;
+	int64_t start_wall_ns; /* of the origin; 0: not recorded */
+	double duration_s;     /* from the origin to the end of the last interval */
+	struct pipeline_result result;
+};
+void html_recording_release(struct html_recording *r);
+/* Room for one more of `size` bytes in an array of n; NULL without memory, and then the array is as it was. */
+void *html_grown(void *array, uint32_t n, uint32_t *cap, size_t size);
+/* The metric, or row, of that name, which is added if it is new; its number in *place. `names` belongs to the caller
+ * and to nothing else. 0 or -ENOMEM. */
+int html_find_metric(struct html_recording *r, struct names *names, const struct bound_metric *m, bool charted,
+		     uint32_t *place);
+int html_find_row(struct html_recording *r, struct names *names, const struct places *places, const struct place *p,
+		  uint32_t *place);
+
+/* Reads a recording. `config` says what of it and which metrics; its view is the collector's. 0 or -errno with the
+ * text in *e; the recording is to be released in both cases. */
+int html_collect(struct html_recording *r, const char *path, const struct pipeline_config *config, struct error *e);
+
+/* Identity, topology, decoded registers, quality and what was refused: what `pmrep info` says of the whole file,
+ * which is looked through once more for it. 0 or -errno with the text in *e. */
+int html_facts(struct html_recording *r, const char *path, struct error *e);
+
+/* Looks for CPUs and moments that stand out, once everything is collected. 0 or -ENOMEM. */
+int html_find_outliers(struct html_recording *r);
+
+static inline double html_mean(const struct html_series *s)
+{
+	return s->present ? s->sum / s->weight : (double)__builtin_nan("");
+}
+/* Once everything is collected: makes series be found. 0 or -ENOMEM. */
+int html_index(struct html_recording *r);
+/* Series of that metric and row among those that are drawn near; NULL: none. */
+const struct html_series *html_near(const struct html_recording *r, uint32_t metric, uint32_t row);
+
+/* Digits behind the point that show that the lowest and the highest value of a series differ. */
+unsigned html_precision(const struct html_metric *m, const struct html_series *s);
+/* What counts things has no unit: "1" would be taken for a number. */
+void html_put_unit(const char *unit, struct buf *out);
+/* A value as tables print it: at most 48 bytes, with its NUL. */
+void html_number(char out[static 48], double v, unsigned precision);
+
+/* ---- the page ---- */
+
+struct html_page {
+	const struct html_recording *recording;
+	size_t n;
+	uint64_t max_bytes;
+	const struct buf *verdicts; /* markup of html_verdicts(), or NULL */
+	const char *verdict_counts; /* its sentence; "" or NULL: none */
+	struct html_form near, far; /* out: how series were written; far.bytes 0: they were left out */
+	uint32_t metrics, rows;     /* out: so many metrics are drawn at most, and listed in the table of all */
+	uint64_t bytes;             /* out */
+	struct buf reduced;         /* out: lines that say what was reduced; empty: nothing */
+};
+/* Whether a metric is drawn in this page. */
+static inline bool html_drawn(const struct html_page *p, const struct html_recording *r, uint32_t metric)
+{
+	return metric < p->metrics && r->metric[metric].charted;
+}
+/* Bytes of numbers of the series that are drawn; 0 for a form of no bytes. */
+uint64_t html_page_bytes(const struct html_page *p, const struct html_set *s, const struct html_form *f);
+/* 0 or -errno with the text in *e; -EFBIG: it cannot be made so small. */
+int html_page_write(struct html_page *p, struct outfile *out, struct error *e);
+/* "120 kB", "9.5 MB", rounded up: what is said of a page's size is enough for it. */
+void html_put_size(struct buf *out, uint64_t bytes);
+
+/* Everything up to the numbers, which come in base64, and behind them. 0 or -errno. */
+int html_page_text(const struct html_page *p, struct buf *before, struct buf *after, struct error *e);
+
+/* Parts of the page that are markup and no data. */
+void html_put_summary(const struct html_page *p, const struct html_recording *r, struct buf *out);
+void html_put_metrics(const struct html_page *p, const struct html_recording *r, struct buf *out);
+/* How long a point of the charts is, where that is more than an interval. */
+void html_put_resolution(const struct html_page *p, struct buf *out);
+void html_put_events(const struct html_page *p, const struct html_recording *r, struct buf *out);
+void html_put_outliers(const struct html_page *p, const struct html_recording *r, struct buf *out);
+/* Buttons that show the CPU, and the moment. */
+void html_put_cpu_button(const struct html_recording *r, const struct html_outlier *o, struct buf *out);
+void html_put_moment_button(const struct html_recording *r, const struct html_moment *m, struct buf *out);
+/* The series of a metric that stands for the whole; and a line that shows series of n recordings, of which some may
+ * be NULL. */
+const struct html_series *html_main(const struct html_recording *r, uint32_t metric);
+void html_put_spark(const struct html_recording *r, const struct html_series *const *series, size_t n,
+		    struct buf *out);
+/* The head: whose recordings, what they come to, and what is unusual in them. */
+void html_put_identity(const struct html_page *p, struct buf *out);
+void html_put_glance(const struct html_page *p, struct buf *out);
+
+/* What diff says of two recordings, as markup; where nothing can be said, why. `counts` gets it in one sentence, or
+ * nothing. */
+void html_verdicts(const char *base, const char *fresh, const struct selection *selection, struct buf *out,
+		   struct buf *counts);
+
+/* Files of report/web that the program holds; with their lengths. */
+struct html_asset {
+	const char *data;
+	size_t len;
+};
+struct html_asset html_asset_page(void), html_asset_script(void), html_asset_style(void);
+/* Empty in a build without uPlot. */
+struct html_asset html_asset_uplot_script(void), html_asset_uplot_style(void), html_asset_uplot_notice(void);
+
+#endif

@@ -1,0 +1,519 @@
+/* A recording as the page has it: what is laid out, and what the intervals add to it. */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/html/html.h"
+#include "report/input/input.h"
+
+#define NEAR_BUCKETS 2048
+#define FAR_BUCKETS 1024
+#define NEAR_MEMORY (32u << 20)
+#define FAR_MEMORY (64u << 20)
+
+/* Which of the sheets: CPUs and the system, packages, the system with everything that is not charted. */
+enum { SHEET_PLACES, SHEET_PACKAGES, SHEET_OTHERS, SHEETS };
+
+enum { SET_NEAR, SET_FAR, SET_TOTALS, SETS };
+
+/* A cell and the series that its values go on with. */
+struct drawn {
+	const struct sheet_cell *cell;
+	uint32_t place, row;
+	uint8_t set; /* SET_NEAR, ... */
+};
+
+struct layout {
+	struct sheet sheet;
+	bool built;
+	struct drawn *drawn; /* owned */
+	size_t n_drawn;
+};
+
+struct collect {
+	struct html_recording *r;
+	const struct pipeline_config *config;
+	const struct places *places;
+	struct pm_reader *reader;
+	struct binding binding;
+	bool bound, begun, noted;
+	bool *shown, *others;
+	struct layout layout[SHEETS];
+	uint32_t layouts;        /* how many there were */
+	struct names metrics, rows, series[SETS]; /* names -> places in the recording; by set */
+	struct html_steps steps[SETS]; /* what is taken at once; the same intervals for all */
+	uint64_t origin_ns, last_ns; /* CLOCK_MONOTONIC of the recording at hand */
+	size_t damages;              /* that have become events */
+	uint32_t placed_events;      /* whose times are seconds from the origin */
+	double shift_s;              /* of its origin, behind what was read before it */
+};
+
+/* ---- series by name ---- */
+
+static struct html_set *set_at(struct html_recording *r, int which)
+{
+	return which == SET_NEAR ? &r->near : which == SET_FAR ? &r->far : &r->totals;
+}
+
+static int find_series(struct collect *c, int set, uint32_t metric, uint32_t row, uint32_t *place)
+{
+	struct html_set *s = set_at(c->r, set);
+	char key[32];
+	int err;
+
+	snprintf(key, sizeof(key), "%u:%u", metric, row);
+	if (!names_get(&c->series[set], key, place)) {
+		err = html_set_add(s, metric, row, set == SET_TOTALS, place);
+		if (err == -ENOSPC) {
+			*place = PM_NONE;
+			return 0;
+		}
+		if (!err)
+			err = names_set(&c->series[set], key, *place);
+		if (err)
+			return err;
+	}
+	/* Metrics of packages stand in two sheets, and count once. */
+	if (s->series[*place].layout == c->layouts)
+		*place = PM_NONE;
+	else
+		s->series[*place].layout = c->layouts;
+	return 0;
+}
+
+/* ---- laying out ---- */
+
+static void forget_layout(struct collect *c)
+{
+	for (int i = 0; i < SHEETS; i++) {
+		struct layout *l = &c->layout[i];
+
+		if (l->built)
+			sheet_release(&l->sheet);
+		free(l->drawn);
+		*l = (struct layout){ 0 };
+	}
+	if (c->bound)
+		binding_release(&c->binding);
+	c->bound = false;
+	free(c->shown);
+	free(c->others);
+	c->shown = c->others = NULL;
+}
+
+/* As values of counters lie in memory, which is faster where it is much. */
+static int compare_drawn(const void *left, const void *right)
+{
+	const struct drawn *a = left, *b = right;
+
+	if (a->cell->column != b->cell->column)
+		return a->cell->column < b->cell->column ? -1 : 1;
+	return (a->row > b->row) - (a->row < b->row);
+}
+
+static int name_cells(struct collect *c, struct layout *l, bool totals)
+{
+	uint32_t cells = 0, metric, row, place;
+	int err = 0;
+
+	for (uint32_t i = 0; i < l->sheet.n_rows; i++)
+		cells += l->sheet.row[i].n_cells;
+	l->drawn = calloc((size_t)cells + 1, sizeof(*l->drawn));
+	if (!l->drawn)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < l->sheet.n_rows && !err; i++) {
+		const struct sheet_row *from = &l->sheet.row[i];
+		int set;
+
+		if ((err = html_find_row(c->r, &c->rows, c->places, &from->place, &row)))
+			break;
+		set = totals ? SET_TOTALS : c->r->row[row].far ? SET_FAR : SET_NEAR;
+		for (uint32_t k = 0; k < from->n_cells && !err; k++) {
+			const struct sheet_cell *cell = &from->cell[k];
+
+			err = html_find_metric(c->r, &c->metrics, l->sheet.column[cell->column].metric, !totals,
+					       &metric);
+			if (!err)
+				err = find_series(c, set, metric, row, &place);
+			if (!err && place != PM_NONE)
+				l->drawn[l->n_drawn++] = (struct drawn){ cell, place, i, (uint8_t)set };
+		}
+	}
+	qsort(l->drawn, l->n_drawn, sizeof(*l->drawn), compare_drawn);
+	return err;
+}
+
+/* Packages beside the system only say more if there are several. */
+static bool has_packages(const struct places *p)
+{
+	for (uint32_t i = 1; i < p->n; i++)
+		if (p->cpu[i].package != PM_NONE && p->cpu[i].package != p->cpu[0].package)
+			return true;
+	return false;
+}
+
+static int build(struct collect *c, int which, const struct sheet_config *config, const bool *shown,
+		 const struct replay *replay)
+{
+	struct layout *l = &c->layout[which];
+	int err = sheet_build(&l->sheet, config, c->places, &c->binding, shown, replay);
+
+	l->built = !err;
+	return err ? err : name_cells(c, l, which == SHEET_OTHERS);
+}
+
+static int want_tracks(struct collect *c, struct replay *replay)
+{
+	int err = replay_begin_tracks(replay, c->places->model);
+
+	for (size_t i = 0; !err && i < c->binding.n_metrics; i++) {
+		const struct bound_metric *m = &c->binding.metric[i];
+
+		for (uint32_t k = 0; (c->shown[i] || c->others[i]) && k < m->n_inputs; k++) {
+			const struct bound_input *in = &c->binding.input[m->input[k]];
+
+			for (uint32_t n = 0; !in->constant && !err && n < in->n_counters; n++)
+				err = replay_want(replay, in->counter[n], bound_input_aspects(in));
+		}
+	}
+	return err ? err : replay_end_tracks(replay);
+}
+
+/* Where the whole recording is read, how long it is is known beforehand. */
+static void expect_extent(struct collect *c)
+{
+	bool whole = c->config->since.kind == MOMENT_NONE && c->config->until.kind == MOMENT_NONE;
+	uint64_t from, to, chunks;
+
+	if (!whole || pm_reader_extent(c->reader, &from, &to, &chunks) || to <= from)
+		return;
+	html_set_expect(&c->r->near, (double)(to - from) / 1e9);
+	html_set_expect(&c->r->far, (double)(to - from) / 1e9);
+}
+
+static int lay_out(void *ctx, const struct places *places, struct replay *replay, struct buf *notes, struct error *e)
+{
+	static const struct sheet_config by_cpu = { .per = PM_CPU, .summary = true };
+	static const struct sheet_config by_package = { .per = PM_PACKAGE };
+	static const struct sheet_config system_only = { .per = PM_SYSTEM, .summary = true, .summary_only = true };
+	struct collect *c = ctx;
+	bool any = false, first = !c->begun;
+	int err;
+
+	forget_layout(c);
+	c->layouts++;
+	c->places = places;
+	if ((err = binding_build(&c->binding, places, &c->config->bind, e)))
+		return err;
+	c->bound = true;
+	c->shown = calloc(c->binding.n_metrics + 1, sizeof(*c->shown));
+	c->others = calloc(c->binding.n_metrics + 1, sizeof(*c->others));
+	if (!c->shown || !c->others)
+		return error_sys(e, ENOMEM, "columns");
+	if ((err = selection_apply(&c->config->selection, &c->binding, places, c->shown, notes, e)))
+		return err;
+	for (size_t i = 0; i < c->binding.n_metrics; i++) {
+		c->others[i] = !c->shown[i];
+		any |= c->others[i];
+	}
+	if (first) {
+		double width = (double)pm_map_u64(&places->model->header, PM_HEADER_INTERVAL, 0) / 1e9;
+
+		html_set_init(&c->r->near, NEAR_BUCKETS, width > 0 ? width : 1e-3, NEAR_MEMORY, false);
+		html_set_init(&c->r->far, FAR_BUCKETS, width > 0 ? width : 1e-3, FAR_MEMORY, true);
+		html_set_init(&c->r->totals, HTML_BUCKETS_LEAST, width > 0 ? width : 1e-3, NEAR_MEMORY, false);
+		c->begun = true;
+	}
+	err = want_tracks(c, replay);
+	if (!err)
+		err = build(c, SHEET_PLACES, &by_cpu, c->shown, replay);
+	if (!err && has_packages(places))
+		err = build(c, SHEET_PACKAGES, &by_package, c->shown, replay);
+	if (!err && any)
+		err = build(c, SHEET_OTHERS, &system_only, c->others, replay);
+	if (first && !err)
+		expect_extent(c);
+	return err ? error_sys(e, -err, "laying out the page") : 0;
+}
+
+/* ---- intervals ---- */
+
+/* The intervals in `steps`, the first of which is number `first` of those in the sheets. */
+static void take_sheet(struct collect *c, const struct layout *l, size_t first, bool again)
+{
+	for (size_t i = 0; i < l->n_drawn; i++) {
+		const struct drawn *f = &l->drawn[i];
+		struct html_value_run run = {
+			.value = f->cell->value + first,
+			.partial = f->cell->partial ? f->cell->partial + first : NULL,
+			.again = again,
+		};
+
+		html_set_take(set_at(c->r, f->set), f->place, &c->steps[f->set], &run);
+	}
+}
+
+static void take_steps(struct collect *c, size_t first, bool again)
+{
+	for (int i = 0; i < SHEETS; i++)
+		if (c->layout[i].built)
+			take_sheet(c, &c->layout[i], first, again);
+	for (int set = 0; set < SETS; set++)
+		html_set_end_steps(set_at(c->r, set), &c->steps[set]);
+}
+
+static void begin_steps(struct collect *c)
+{
+	for (int set = 0; set < SETS; set++)
+		c->steps[set].n = c->steps[set].n_runs = 0;
+}
+
+static void add_step(struct collect *c, const struct interval *interval, const uint32_t bucket[static SETS],
+		     uint32_t parts)
+{
+	double seconds = interval->duration_ns ? (double)interval->duration_ns / 1e9 : 1e-9;
+
+	for (int set = 0; set < SETS; set++)
+		html_steps_add(&c->steps[set], bucket[set], seconds / parts, interval->partial);
+}
+
+static void find_origin(struct collect *c, const struct interval *interval)
+{
+	if (c->origin_ns)
+		return;
+	c->origin_ns = interval->from_ns;
+	if (!c->r->start_wall_ns && interval->wall_ns)
+		c->r->start_wall_ns = interval->wall_ns - (int64_t)(interval->to_ns - interval->from_ns);
+}
+
+/* In how many buckets the interval lies: more than one where ticks were lost, or where there was no interval. Then it
+ * is what happened in all of them. */
+static uint32_t parts_of(struct collect *c, double from, double length)
+{
+	if (length <= c->r->near.width_s * 1.5)
+		return 1;
+	html_set_reach(&c->r->near, from + length * (1 - 1e-9));
+	return length <= c->r->near.width_s * 1.5 ? 1 : (uint32_t)lround(length / c->r->near.width_s);
+}
+
+/* Where the interval begins, and how long it is, in seconds. */
+static double begin_of(const struct collect *c, const struct interval *interval, double *length)
+{
+	*length = (double)(interval->to_ns - interval->from_ns) / 1e9;
+	return c->shift_s + (double)(int64_t)(interval->from_ns - c->origin_ns) / 1e9;
+}
+
+static void take_interval(struct collect *c, const struct interval *interval, size_t k)
+{
+	double length, from = begin_of(c, interval, &length);
+	uint32_t parts = parts_of(c, from, length);
+
+	for (uint32_t i = 0; i < parts; i++) {
+		double at = from + length * (i + 0.5) / parts;
+		uint32_t bucket[SETS];
+
+		html_set_reach(&c->r->near, at);
+		html_set_reach(&c->r->far, at);
+		for (int set = 0; set < SETS; set++)
+			bucket[set] = set_at(c->r, set)->open_at;
+		begin_steps(c);
+		add_step(c, interval, bucket, parts);
+		take_steps(c, k, i > 0);
+	}
+}
+
+/* Adds the interval if it lies in one bucket of each set, not before that of the step before. */
+static bool add_simple_step(struct collect *c, const struct interval *interval)
+{
+	double length, from = begin_of(c, interval, &length);
+	uint32_t bucket[SETS];
+
+	if (c->steps[0].n == HTML_STEPS || length > c->r->near.width_s * 1.5)
+		return false;
+	for (int set = 0; set < SET_TOTALS; set++) {
+		const struct html_steps *s = &c->steps[set];
+
+		if (!html_set_has(set_at(c->r, set), from + length * 0.5, &bucket[set]) ||
+		    (s->n && bucket[set] < s->run[s->n_runs - 1].bucket))
+			return false;
+	}
+	bucket[SET_TOTALS] = c->r->totals.open_at;
+	add_step(c, interval, bucket, 1);
+	return true;
+}
+
+static int intervals(void *ctx, const struct interval *interval, size_t n, struct error *e)
+{
+	struct collect *c = ctx;
+
+	for (int i = 0; i < SHEETS; i++)
+		if (c->layout[i].built)
+			sheet_fill(&c->layout[i].sheet, interval, n);
+	if (n)
+		find_origin(c, interval);
+	for (size_t k = 0, taken; k < n; k += taken) {
+		begin_steps(c);
+		for (taken = 0; k + taken < n && add_simple_step(c, &interval[k + taken]);)
+			taken++;
+		if (taken) {
+			take_steps(c, k, false);
+		} else {
+			take_interval(c, &interval[k], k);
+			taken = 1;
+		}
+		c->last_ns = interval[k + taken - 1].to_ns;
+	}
+	c->r->duration_s = c->shift_s + (double)(c->last_ns - c->origin_ns) / 1e9;
+	return 0;
+}
+
+/* ---- events ---- */
+
+static void put_event_text(const struct pm_event *e, struct buf *out)
+{
+	const char *name = pm_event_name(e->type);
+	char word[16];
+
+	if (name)
+		buf_addstr(out, name);
+	else
+		buf_printf(out, "event %u", (unsigned)e->type);
+	if (pm_map_get(&e->attrs, PM_EVENT_KEY_TEXT))
+		buf_printf(out, ": %s", pm_map_text(&e->attrs, PM_EVENT_KEY_TEXT, ""));
+	if (pm_map_get(&e->attrs, PM_EVENT_KEY_SOURCE))
+		buf_printf(out, " %s", pm_map_text(&e->attrs, PM_EVENT_KEY_SOURCE, ""));
+	if (pm_map_get(&e->attrs, PM_EVENT_KEY_CPU))
+		buf_printf(out, " CPU %llu", (unsigned long long)pm_map_u64(&e->attrs, PM_EVENT_KEY_CPU, 0));
+	if (pm_map_get(&e->attrs, PM_EVENT_KEY_COUNT))
+		buf_printf(out, " %llu ticks", (unsigned long long)pm_map_u64(&e->attrs, PM_EVENT_KEY_COUNT, 0));
+	if (pm_map_get(&e->attrs, PM_EVENT_KEY_EXIT))
+		buf_printf(out, " status %llu", (unsigned long long)pm_map_u64(&e->attrs, PM_EVENT_KEY_EXIT, 0));
+	if (pm_map_get(&e->attrs, PM_EVENT_KEY_SIGNAL))
+		buf_printf(out, " signal %llu", (unsigned long long)pm_map_u64(&e->attrs, PM_EVENT_KEY_SIGNAL, 0));
+	if (pm_map_get(&e->attrs, PM_EVENT_KEY_REASON))
+		buf_printf(out, " (%s)",
+			   pm_reason_name((uint16_t)pm_map_u64(&e->attrs, PM_EVENT_KEY_REASON, 0), word));
+	if (pm_map_get(&e->attrs, PM_EVENT_KEY_NOTE))
+		buf_printf(out, ": %s", pm_map_text(&e->attrs, PM_EVENT_KEY_NOTE, ""));
+}
+
+/* Times are CLOCK_MONOTONIC until the end, when the origin is known. */
+static void add_event(struct collect *c, enum pm_event_type type, uint64_t since_ns, uint64_t time_ns, uint32_t cpu,
+		      char *text)
+{
+	struct html_recording *r = c->r;
+	struct html_event *h;
+
+	if (r->n_events == HTML_EVENTS) {
+		r->more_events++;
+		free(text);
+		return;
+	}
+	h = text ? html_grown(r->event, r->n_events, &r->cap_events, sizeof(*h)) : NULL;
+	if (!h) {
+		r->more_events++;
+		free(text);
+		return;
+	}
+	r->event = h;
+	r->event[r->n_events++] = (struct html_event){
+		.type = type, .at_s = (double)since_ns, .until_s = (double)time_ns, .cpu = cpu, .text = text,
+	};
+}
+
+static void event(void *ctx, const struct pm_event *e)
+{
+	struct collect *c = ctx;
+	struct buf text = BUF_INIT;
+	uint64_t since = pm_map_u64(&e->attrs, PM_EVENT_KEY_SINCE, e->time_ns);
+
+	put_event_text(e, &text);
+	add_event(c, e->type, since < e->time_ns ? since : e->time_ns, e->time_ns,
+		  (uint32_t)pm_map_u64(&e->attrs, PM_EVENT_KEY_CPU, PM_NONE), buf_detach(&text));
+}
+
+/* ---- the end ---- */
+
+/* What is damaged is a stretch without values, as lost ticks are. */
+static void add_damage(struct collect *c)
+{
+	size_t n;
+	const struct pm_damage *d = pm_reader_damage(c->reader, &n);
+
+	for (; c->damages < n; c->damages++) {
+		struct buf text = BUF_INIT;
+
+		if (!d[c->damages].from_ns)
+			continue;
+		buf_printf(&text, "damaged: %s", d[c->damages].text);
+		add_event(c, PM_EVENT_LOST, d[c->damages].from_ns,
+			  d[c->damages].to_ns ? d[c->damages].to_ns : d[c->damages].from_ns, PM_NONE,
+			  buf_detach(&text));
+	}
+}
+
+static int end(void *ctx, struct error *e)
+{
+	struct collect *c = ctx;
+	struct html_recording *r = c->r;
+	int err = 0;
+
+	add_damage(c);
+
+	/* Of several recordings in one file, those behind the first only go on with its series. */
+	if (!r->host) {
+		r->host = strdup(pm_map_text(&c->places->model->header, PM_HEADER_HOST, ""));
+		err = r->host ? 0 : -ENOMEM;
+	}
+	for (; c->placed_events < r->n_events; c->placed_events++) {
+		struct html_event *h = &r->event[c->placed_events];
+
+		h->at_s = c->shift_s + (h->at_s - (double)c->origin_ns) / 1e9;
+		h->until_s = c->shift_s + (h->until_s - (double)c->origin_ns) / 1e9;
+	}
+	c->shift_s = r->duration_s + r->near.width_s;
+	c->origin_ns = 0;
+	forget_layout(c);
+	return err ? error_sys(e, -err, "identity of the machine") : 0;
+}
+
+static const struct pipeline_view view = {
+	.lay_out = lay_out, .intervals = intervals, .event = event, .end = end, .no_counts = true,
+};
+
+int html_collect(struct html_recording *r, const char *path, const struct pipeline_config *config, struct error *e)
+{
+	struct pipeline_config own = *config;
+	struct collect c = { .r = r, .config = config };
+	struct export_config nowhere = { .fd = -1 };
+	struct exporter x;
+	int err;
+
+	*r = (struct html_recording){ .path = strdup(path) };
+	if (!r->path)
+		return error_sys(e, ENOMEM, "%s", path);
+	if ((err = input_open(&c.reader, path, false, e)))
+		return err;
+	own.mode = PIPELINE_EACH;
+	own.view = &view;
+	own.view_ctx = &c;
+	exporter_init(&x, &export_csv, &nowhere);
+	err = pipeline_run(&own, c.reader, &x, &r->result, e);
+	if (err && !strstr(e->text, path))
+		error_prefix(e, "%s", path);
+	for (int i = 0; i < SET_TOTALS && !err; i++)
+		if ((err = html_set_finish(set_at(r, i))))
+			err = error_sys(e, -err, "%s", path);
+	r->snapshots = r->result.snapshots;
+	r->intervals = r->result.intervals;
+	forget_layout(&c);
+	exporter_release(&x);
+	pm_reader_close(c.reader);
+	names_release(&c.metrics);
+	names_release(&c.rows);
+	for (int i = 0; i < SETS; i++)
+		names_release(&c.series[i]);
+	return err;
+}

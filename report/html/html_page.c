@@ -1,0 +1,420 @@
+/* The text of a page: the template with its parts, and what the script reads. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/number.h"
+#include "report/html/html.h"
+#include "report/html/html_text.h"
+#include "report/input/input.h"
+
+/* ---- the numbers and what they belong to ---- */
+
+static void put_double(struct buf *out, double v)
+{
+	char text[NUMBER_MAX];
+
+	if (v - v != 0)
+		buf_addstr(out, "null");
+	else
+		buf_add(out, text, number_double(text, v));
+}
+
+/* Seven digits are enough for what is drawn. */
+static void put_short(struct buf *out, double v)
+{
+	char text[32];
+
+	if (v - v != 0) {
+		buf_addstr(out, "null");
+		return;
+	}
+	snprintf(text, sizeof(text), "%.7g", v);
+	buf_addstr(out, text);
+}
+
+static void put_set(const struct html_page *p, const struct html_set *s, const struct html_form *f,
+		    uint64_t offset, struct buf *out)
+{
+	struct html_form none = { .merge = 1, .bytes = 1 };
+	bool left_out = !f->bytes;
+
+	f = left_out ? &none : f;
+	buf_printf(out,
+		   "{\"buckets\":%u,\"bytes\":%u,\"band\":%s,\"offset\":%llu,\"width\":", html_form_buckets(s, f),
+		   f->bytes, f->band ? "true" : "false", (unsigned long long)offset);
+	put_double(out, s->width_s * f->merge);
+	buf_addstr(out, ",\"list\":[");
+	for (uint32_t i = 0, n = 0; i < s->n && !left_out; i++) {
+		const struct html_series *series = &s->series[i];
+
+		if (series->metric >= p->metrics)
+			continue;
+		buf_printf(out, "%s[%u,%u,", n++ ? "," : "", series->metric, series->row);
+		put_short(out, series->present ? series->low : 0);
+		buf_addch(out, ',');
+		put_short(out, series->present ? series->high : 0);
+		buf_addch(out, ',');
+		put_short(out, series->present ? series->sum / series->weight : (double)__builtin_nan(""));
+		buf_addch(out, ']');
+	}
+	buf_addstr(out, "]}");
+}
+
+static const char *event_word(const struct html_event *e)
+{
+	const char *name = pm_event_name(e->type);
+
+	return name ? name : "other";
+}
+
+static void put_recording(const struct html_page *p, const struct html_recording *r, uint64_t *offset,
+			  struct buf *out)
+{
+	buf_addstr(out, "{\"name\":");
+	html_json_text(out, input_name(r->path));
+	buf_addstr(out, ",\"start\":");
+	put_double(out, r->start_wall_ns > 0 ? (double)(r->start_wall_ns / 1000000) : (double)__builtin_nan(""));
+	buf_addstr(out, ",\"duration\":");
+	put_double(out, r->duration_s);
+	buf_addstr(out, ",\"metrics\":[");
+	for (uint32_t i = 0; i < r->n_metrics && i < p->metrics; i++) {
+		const struct html_metric *m = &r->metric[i];
+
+		/* Those that are in tables only need their place. */
+		buf_addstr(out, i ? ",{" : "{");
+		if (m->charted) {
+			buf_addstr(out, "\"name\":");
+			html_json_text(out, m->name);
+			buf_addstr(out, ",\"display\":");
+			html_json_text(out, m->display);
+			buf_addstr(out, ",\"unit\":");
+			html_json_text(out, m->unit);
+			buf_addstr(out, ",\"help\":");
+			html_json_text(out, m->help);
+		}
+		buf_addch(out, '}');
+	}
+	buf_addstr(out, "],\"rows\":[");
+	for (uint32_t i = 0; i < r->n_rows; i++) {
+		const struct html_row *row = &r->row[i];
+
+		/* Without series, very many rows would only take room. */
+		if (row->far && !p->far.bytes) {
+			buf_addstr(out, i ? ",{\"far\":true}" : "{\"far\":true}");
+			continue;
+		}
+		buf_addstr(out, i ? ",{\"label\":" : "{\"label\":");
+		html_json_text(out, row->label);
+		buf_addstr(out, ",\"place\":");
+		html_json_text(out, row->place);
+		buf_printf(out, ",\"kind\":\"%s\",\"far\":%s,\"package\":%lld,\"cpu\":%lld}", pm_kind_name(row->kind),
+			   row->far ? "true" : "false", row->package == PM_NONE ? -1LL : (long long)row->package,
+			   row->number == PM_NONE ? -1LL : (long long)row->number);
+	}
+	buf_addstr(out, "],\"events\":[");
+	for (uint32_t i = 0; i < r->n_events; i++) {
+		const struct html_event *e = &r->event[i];
+
+		buf_addstr(out, i ? ",[" : "[");
+		put_short(out, e->at_s);
+		buf_addch(out, ',');
+		put_short(out, e->until_s);
+		buf_printf(out, ",\"%s\",%lld,", event_word(e), e->cpu == PM_NONE ? -1LL : (long long)e->cpu);
+		html_json_text_cut(out, e->text, HTML_EVENT_TEXT);
+		buf_addch(out, ']');
+	}
+	buf_addstr(out, "],\"near\":");
+	put_set(p, &r->near, &p->near, *offset, out);
+	*offset += html_page_bytes(p, &r->near, &p->near);
+	buf_addstr(out, ",\"far\":");
+	put_set(p, &r->far, &p->far, *offset, out);
+	*offset += html_page_bytes(p, &r->far, &p->far);
+	buf_addch(out, '}');
+}
+
+static void put_data(const struct html_page *p, struct buf *out)
+{
+	uint64_t offset = 0;
+
+	buf_printf(out, "{\"reducedFar\":%s,\"recordings\":[", p->far.bytes ? "false" : "true");
+	for (size_t i = 0; i < p->n; i++) {
+		if (i)
+			buf_addch(out, ',');
+		put_recording(p, &p->recording[i], &offset, out);
+	}
+	buf_addstr(out, "]}");
+}
+
+/* ---- parts by name ---- */
+
+static void put_title(const struct html_page *p, struct buf *out)
+{
+	for (size_t i = 0; i < p->n; i++) {
+		const struct html_recording *r = &p->recording[i];
+
+		if (i)
+			buf_addstr(out, " beside ");
+		html_text(out, input_name(r->path));
+		if (r->host && r->host[0]) {
+			buf_addstr(out, " (");
+			html_text(out, r->host);
+			buf_addch(out, ')');
+		}
+	}
+}
+
+/* The same as a heading: what is beside the name stands back. */
+static void put_heading(const struct html_page *p, struct buf *out)
+{
+	for (size_t i = 0; i < p->n; i++) {
+		const struct html_recording *r = &p->recording[i];
+
+		buf_addstr(out, i ? " <span class=soft>beside</span> " : "");
+		html_text(out, input_name(r->path));
+		if (r->host && r->host[0]) {
+			buf_addstr(out, " <span class=\"soft host\" title=\"");
+			html_text(out, r->host);
+			buf_addstr(out, "\">(");
+			html_text(out, r->host);
+			buf_addstr(out, ")</span>");
+		}
+	}
+}
+
+/* Each line as an item of a list. */
+static void put_lines(struct buf *out, const char *lines)
+{
+	while (*lines) {
+		size_t len = strcspn(lines, "\n");
+
+		buf_addstr(out, "<li>");
+		html_printf(out, "%.*s", (int)len, lines);
+		buf_addstr(out, "</li>");
+		lines += len + (lines[len] == '\n');
+	}
+}
+
+static void put_note(struct buf *out, const char *about, struct buf *lines)
+{
+	if (!lines->len)
+		return;
+	buf_addstr(out, "<div class=note role=note><strong>");
+	html_text(out, about);
+	buf_addstr(out, "</strong><ul>");
+	put_lines(out, buf_str(lines));
+	buf_addstr(out, "</ul></div>\n");
+}
+
+static void put_notes(const struct html_page *p, struct buf *out)
+{
+	struct buf reduced = p->reduced;
+
+	buf_addstr(out, "<div id=notes>");
+	put_note(out, "Reduced, so that the page is small enough", &reduced);
+	for (size_t i = 0; i < p->n; i++) {
+		struct buf notes = p->recording[i].result.notes;
+
+		put_note(out, input_name(p->recording[i].path), &notes);
+	}
+	buf_addstr(out, "</div>\n");
+}
+
+static void put_each(const struct html_page *p, struct buf *out,
+		     void (*put)(const struct html_page *, const struct html_recording *, struct buf *))
+{
+	if (p->n == 1) {
+		put(p, p->recording, out);
+		return;
+	}
+	buf_addstr(out, "<div class=each>\n");
+	for (size_t i = 0; i < p->n; i++) {
+		buf_printf(out, "<div><h3><i class=\"swatch s%zu\"></i>", i);
+		html_text(out, input_name(p->recording[i].path));
+		buf_addstr(out, "</h3>\n");
+		put(p, &p->recording[i], out);
+		buf_addstr(out, "</div>\n");
+	}
+	buf_addstr(out, "</div>\n");
+}
+
+static void put_summary(const struct html_page *p, struct buf *out)
+{
+	put_each(p, out, html_put_summary);
+}
+
+static void put_metrics(const struct html_page *p, struct buf *out)
+{
+	put_each(p, out, html_put_metrics);
+}
+
+static void put_outliers(const struct html_page *p, struct buf *out)
+{
+	put_each(p, out, html_put_outliers);
+}
+
+static void put_events(const struct html_page *p, struct buf *out)
+{
+	put_each(p, out, html_put_events);
+}
+
+static void put_recorded_facts(const struct html_page *p, const struct html_recording *r, struct buf *out)
+{
+	buf_add(out, r->facts.data, r->facts.len);
+}
+
+static void put_facts(const struct html_page *p, struct buf *out)
+{
+	put_each(p, out, put_recorded_facts);
+}
+
+static void put_files(const struct html_page *p, struct buf *out)
+{
+	for (size_t i = 0; i < p->n; i++) {
+		buf_addstr(out, i ? " and " : "");
+		html_text(out, input_name(p->recording[i].path));
+	}
+}
+
+static void put_generator(const struct html_page *p, struct buf *out)
+{
+	buf_addstr(out, "pmrep " PM_VERSION);
+}
+
+static void put_style(const struct html_page *p, struct buf *out)
+{
+	struct html_asset plot = html_asset_uplot_style(), own = html_asset_style();
+
+	buf_add(out, plot.data, plot.len);
+	buf_addch(out, '\n');
+	buf_add(out, own.data, own.len);
+}
+
+static void put_script(const struct html_page *p, struct buf *out)
+{
+	struct html_asset own = html_asset_script();
+
+	buf_add(out, own.data, own.len);
+}
+
+static void put_uplot(const struct html_page *p, struct buf *out)
+{
+	struct html_asset plot = html_asset_uplot_script();
+
+	if (!plot.len)
+		return;
+	buf_addstr(out, "<script>");
+	buf_add(out, plot.data, plot.len);
+	buf_addstr(out, "</script>");
+}
+
+static void put_notice(const struct html_page *p, struct buf *out)
+{
+	struct html_asset notice = html_asset_uplot_notice();
+	struct buf text = BUF_INIT;
+
+	if (!html_asset_uplot_script().len)
+		return;
+	buf_add(&text, notice.data, notice.len);
+	buf_addstr(out, "<details><summary>Charts are drawn by uPlot, which is under this licence</summary><pre>");
+	html_text(out, buf_str(&text));
+	buf_addstr(out, "</pre></details>");
+	buf_release(&text);
+}
+
+/* A script or style is allowed by its digest, and nothing else is: what slipped into the page could not run. */
+static void put_digest(struct buf *out, const struct buf *text)
+{
+	uint8_t digest[32];
+
+	html_sha256(text->data, text->len, digest);
+	buf_addstr(out, " 'sha256-");
+	html_base64(out, digest, sizeof(digest));
+	buf_addch(out, '\'');
+}
+
+static void put_policy(const struct html_page *p, struct buf *out)
+{
+	struct html_asset plot = html_asset_uplot_script();
+	struct buf text = BUF_INIT;
+
+	buf_addstr(out, "default-src 'none'; base-uri 'none'; form-action 'none'; img-src data:; script-src");
+	put_script(p, &text);
+	put_digest(out, &text);
+	buf_clear(&text);
+	buf_add(&text, plot.data, plot.len);
+	if (plot.len)
+		put_digest(out, &text);
+	buf_clear(&text);
+	buf_addstr(out, "; style-src");
+	put_style(p, &text);
+	put_digest(out, &text);
+	buf_release(&text);
+}
+
+static void put_verdicts(const struct html_page *p, struct buf *out)
+{
+	if (!p->verdicts)
+		return;
+	buf_addstr(out, "<section id=verdicts aria-labelledby=verdicts-h><h2 id=verdicts-h>Verdicts</h2>\n");
+	buf_add(out, p->verdicts->data, p->verdicts->len);
+	buf_addstr(out, "</section>\n");
+}
+
+static void put_verdict_link(const struct html_page *p, struct buf *out)
+{
+	if (p->verdicts)
+		buf_addstr(out, "<li><a href=\"#verdicts\">Verdicts</a></li>");
+}
+
+static const struct part {
+	const char *name;
+	void (*put)(const struct html_page *p, struct buf *out); /* NULL: the numbers, which stream */
+} parts[] = {
+	{ "policy", put_policy },	{ "generator", put_generator }, { "title", put_title },
+	{ "heading", put_heading },	{ "style", put_style },
+	{ "identitylines", html_put_identity }, { "notes", put_notes },
+	{ "glance", html_put_glance },	{ "summary", put_summary },
+	{ "verdictlink", put_verdict_link }, { "verdicts", put_verdicts },
+	{ "resolution", html_put_resolution },
+	{ "outliers", put_outliers },	{ "events", put_events },	{ "metrics", put_metrics },
+	{ "facts", put_facts },		{ "files", put_files },		{ "notice", put_notice },
+	{ "data", put_data },		{ "numbers", NULL },		{ "uplot", put_uplot },
+	{ "script", put_script },
+};
+
+int html_page_text(const struct html_page *p, struct buf *before, struct buf *after, struct error *e)
+{
+	struct html_asset page = html_asset_page();
+	const char *at = page.data, *end = page.data + page.len;
+	struct buf *out = before;
+
+	buf_clear(before);
+	buf_clear(after);
+	while (at < end) {
+		const char *mark = memmem(at, (size_t)(end - at), "{{", 2);
+		size_t i = 0;
+
+		buf_add(out, at, (size_t)((mark ? mark : end) - at));
+		if (!mark)
+			break;
+		at = mark + 2;
+		for (; i < sizeof(parts) / sizeof(*parts); i++) {
+			size_t len = strlen(parts[i].name);
+
+			if ((size_t)(end - at) > len + 2 && !memcmp(at, parts[i].name, len) &&
+			    !memcmp(at + len, "}}", 2)) {
+				at += len + 2;
+				break;
+			}
+		}
+		if (i == sizeof(parts) / sizeof(*parts))
+			return error_set(e, EINVAL, "the page has a part that nobody knows");
+		if (parts[i].put)
+			parts[i].put(p, out);
+		else
+			out = after;
+	}
+	return before->err || after->err ? error_sys(e, ENOMEM, "page") : 0;
+}

@@ -1,0 +1,235 @@
+/* What a page knows of a recording: its metrics and places, found by name while the model may still grow. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/html/html.h"
+
+void html_recording_release(struct html_recording *r)
+{
+	for (uint32_t i = 0; i < r->n_metrics; i++) {
+		free(r->metric[i].name);
+		free(r->metric[i].display);
+		free(r->metric[i].unit);
+		free(r->metric[i].help);
+	}
+	for (uint32_t i = 0; i < r->n_rows; i++) {
+		free(r->row[i].label);
+		free(r->row[i].place);
+	}
+	for (uint32_t i = 0; i < r->n_events; i++)
+		free(r->event[i].text);
+	for (uint32_t i = 0; i < r->n_facts; i++)
+		free(r->fact[i].value);
+	free(r->metric);
+	free(r->row);
+	free(r->event);
+	free(r->fact);
+	free(r->near_order);
+	free(r->path);
+	free(r->host);
+	html_set_release(&r->near);
+	html_set_release(&r->far);
+	html_set_release(&r->totals);
+	buf_release(&r->facts);
+	buf_release(&r->result.notes);
+	*r = (struct html_recording){ 0 };
+}
+
+void *html_grown(void *array, uint32_t n, uint32_t *cap, size_t size)
+{
+	void *a = array;
+
+	if (n < *cap)
+		return array;
+	a = reallocarray(array, *cap ? *cap * 2 : 32, size);
+	if (a)
+		*cap = *cap ? *cap * 2 : 32;
+	return a;
+}
+
+int html_find_metric(struct html_recording *r, struct names *names, const struct bound_metric *m, bool charted,
+		     uint32_t *place)
+{
+	struct html_metric *h;
+
+	if (names_get(names, m->name, place)) {
+		r->metric[*place].charted |= charted;
+		return 0;
+	}
+	h = html_grown(r->metric, r->n_metrics, &r->cap_metrics, sizeof(*h));
+	if (!h)
+		return -ENOMEM;
+	r->metric = h;
+	h += r->n_metrics;
+	*h = (struct html_metric){
+		.name = strdup(m->name), .display = strdup(m->display), .unit = strdup(m->unit),
+		.help = strdup(m->help ? m->help : ""), .precision = m->precision, .charted = charted,
+	};
+	*place = r->n_metrics++;
+	if (!h->name || !h->display || !h->unit || !h->help)
+		return -ENOMEM;
+	return names_set(names, m->name, *place);
+}
+
+static bool is_far(enum pm_kind kind)
+{
+	return kind == PM_CPU || kind == PM_CORE || kind == PM_CLUSTER || kind == PM_TASK || kind == PM_CGROUP;
+}
+
+/* "core 3 of package 1": what the place is called. */
+static void put_label(const struct places *places, const struct place *p, struct buf *out)
+{
+	const char *name = places_name(places, p);
+	uint32_t number = PM_NONE;
+
+	switch (p->kind) {
+	case PM_SYSTEM:
+		buf_addstr(out, "system");
+		return;
+	case PM_CPU:
+		buf_printf(out, "CPU %u", p->cpu);
+		return;
+	case PM_PACKAGE:
+		number = p->package;
+		break;
+	case PM_DIE:
+		number = p->die;
+		break;
+	case PM_CLUSTER:
+		number = p->cluster;
+		break;
+	case PM_CACHE:
+		number = p->cache;
+		break;
+	case PM_NODE:
+		number = p->node;
+		break;
+	case PM_CORE:
+		number = p->core;
+		break;
+	default:
+		break;
+	}
+	if (number != PM_NONE)
+		buf_printf(out, "%s %u", pm_kind_name(p->kind), number);
+	else if (name[0])
+		buf_addstr(out, name);
+	else
+		buf_printf(out, "%s #%u", pm_kind_name(p->kind), p->instance);
+	if ((p->kind == PM_CORE || p->kind == PM_DIE || p->kind == PM_CLUSTER) && p->package != PM_NONE)
+		buf_printf(out, " of package %u", p->package);
+}
+
+static void put_where(const struct place *p, struct buf *out)
+{
+	if (p->kind != PM_CPU)
+		return;
+	if (p->package != PM_NONE)
+		buf_printf(out, "package %u", p->package);
+	if (p->node != PM_NONE)
+		buf_printf(out, "%snode %u", out->len ? ", " : "", p->node);
+	if (p->core != PM_NONE)
+		buf_printf(out, "%score %u", out->len ? ", " : "", p->core);
+}
+
+int html_find_row(struct html_recording *r, struct names *names, const struct places *places, const struct place *p,
+		  uint32_t *place)
+{
+	struct buf label = BUF_INIT, where = BUF_INIT, key = BUF_INIT;
+	struct html_row *h;
+	int err = 0;
+
+	put_label(places, p, &label);
+	buf_printf(&key, "%d:%s", (int)p->kind, buf_str(&label));
+	if (label.err || key.err)
+		err = -ENOMEM;
+	if (err || names_get(names, buf_str(&key), place))
+		goto out;
+	h = html_grown(r->row, r->n_rows, &r->cap_rows, sizeof(*h));
+	if (!h) {
+		err = -ENOMEM;
+		goto out;
+	}
+	r->row = h;
+	put_where(p, &where);
+	h += r->n_rows;
+	*h = (struct html_row){
+		.label = strdup(buf_str(&label)), .place = strdup(buf_str(&where)), .kind = p->kind,
+		.package = p->kind == PM_SYSTEM ? PM_NONE : p->package, .number = p->cpu, .far = is_far(p->kind),
+	};
+	*place = r->n_rows++;
+	err = h->label && h->place ? names_set(names, buf_str(&key), *place) : -ENOMEM;
+out:
+	buf_release(&label);
+	buf_release(&where);
+	buf_release(&key);
+	return err;
+}
+
+static int order(uint32_t metric, uint32_t row, const struct html_series *s)
+{
+	if (metric != s->metric)
+		return metric < s->metric ? -1 : 1;
+	return row < s->row ? -1 : row > s->row;
+}
+
+static int by_metric(const void *a, const void *b, void *ctx)
+{
+	const struct html_set *set = ctx;
+	const struct html_series *x = &set->series[*(const uint32_t *)a];
+
+	return order(x->metric, x->row, &set->series[*(const uint32_t *)b]);
+}
+
+int html_index(struct html_recording *r)
+{
+	r->near_order = calloc((size_t)r->near.n + 1, sizeof(*r->near_order));
+	if (!r->near_order)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < r->near.n; i++)
+		r->near_order[i] = i;
+	qsort_r(r->near_order, r->near.n, sizeof(*r->near_order), by_metric, &r->near);
+	return 0;
+}
+
+/* The first series that is not before that metric and row; near.n: none. */
+static uint32_t find(const struct html_recording *r, uint32_t metric, uint32_t row)
+{
+	uint32_t from = 0, to = r->near.n;
+
+	while (from < to) {
+		uint32_t middle = from + (to - from) / 2;
+
+		if (order(metric, row, &r->near.series[r->near_order[middle]]) > 0)
+			from = middle + 1;
+		else
+			to = middle;
+	}
+	return from;
+}
+
+const struct html_series *html_near(const struct html_recording *r, uint32_t metric, uint32_t row)
+{
+	uint32_t at = find(r, metric, row);
+	const struct html_series *s = at < r->near.n ? &r->near.series[r->near_order[at]] : NULL;
+
+	return s && s->metric == metric && s->row == row ? s : NULL;
+}
+
+const struct html_series *html_main(const struct html_recording *r, uint32_t metric)
+{
+	const struct html_series *found = NULL;
+
+	for (uint32_t at = find(r, metric, 0); at < r->near.n; at++) {
+		const struct html_series *s = &r->near.series[r->near_order[at]];
+
+		if (s->metric != metric)
+			break;
+		if (s->present && r->row[s->row].kind == PM_SYSTEM)
+			return s;
+		found = found || !s->present ? found : s;
+	}
+	return found;
+}

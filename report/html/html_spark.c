@@ -1,0 +1,99 @@
+/* A line in a table that shows how a metric went. */
+#include <math.h>
+
+#include "report/html/html.h"
+
+#define SPARK_X 120 /* of its box */
+#define SPARK_Y 28
+#define SPARK_POINTS 60
+
+/* What a line is drawn in: values from low to high, so many seconds from side to side. */
+struct box {
+	double low, high, seconds;
+};
+
+static double place_of(const struct box *b, double v)
+{
+	double share = .5;
+
+	/* Sums of floats may lie a little beyond the values that they are of. */
+	if (b->high - b->low > 1e-6 * fabs(b->high))
+		share = fmin(fmax((b->high - v) / (b->high - b->low), 0), 1);
+	return 2 + share * (SPARK_Y - 4);
+}
+
+/* Some buckets as one. */
+static struct html_bucket column(const struct html_set *set, const struct html_series *s, uint32_t from, uint32_t end)
+{
+	struct html_bucket all = { 0 };
+
+	for (uint32_t k = from; k < end; k++) {
+		const struct html_bucket *b = &s->bucket[k];
+
+		if (b->weight <= 0)
+			continue;
+		all.low = all.weight == 0 || b->low < all.low ? b->low : all.low;
+		all.high = all.weight == 0 || b->high > all.high ? b->high : all.high;
+		all.sum += b->sum;
+		all.weight += b->weight;
+	}
+	return all;
+}
+
+/* Means over time, in at most SPARK_POINTS columns, where a gap stays one; and behind them from where to where values
+ * reach, without which a short peak would not be seen. */
+static void put_line(const struct html_set *set, const struct html_series *s, const struct box *box, size_t which,
+		     struct buf *out)
+{
+	uint32_t every = (set->used + SPARK_POINTS - 1) / SPARK_POINTS;
+	double part = box->seconds > 0 ? SPARK_X / box->seconds * set->width_s : 1;
+	struct buf reach = BUF_INIT;
+	bool pen = false;
+
+	buf_printf(out, "<path class=\"line s%zu\" d=\"", which);
+	for (uint32_t i = 0; i < set->used; i += every) {
+		uint32_t end = i + every < set->used ? i + every : set->used;
+		struct html_bucket b = column(set, s, i, end);
+		double x = (i + end) / 2.0 * part, top = place_of(box, (double)b.high);
+		double bottom = place_of(box, (double)b.low);
+
+		if (b.weight <= 0) {
+			pen = false;
+			continue;
+		}
+		buf_printf(out, "%c%.1f %.1f", pen ? 'L' : 'M', x, place_of(box, (double)b.sum / (double)b.weight));
+		/* A point alone is a dash that can be seen. */
+		if (!pen)
+			buf_addstr(out, "h.1");
+		if (bottom - top > 1)
+			buf_printf(&reach, "M%.1f %.1fV%.1f", x, top, bottom);
+		pen = true;
+	}
+	buf_addstr(out, "\"/>");
+	if (reach.len)
+		buf_printf(out, "<path class=\"reach s%zu\" d=\"%s\"/>", which, buf_str(&reach));
+	out->err = out->err ? out->err : reach.err;
+	buf_release(&reach);
+}
+
+void html_put_spark(const struct html_recording *r, const struct html_series *const *series, size_t n,
+		    struct buf *out)
+{
+	struct box box = { .low = (double)INFINITY, .high = -(double)INFINITY };
+
+	for (size_t i = 0; i < n; i++) {
+		if (!series[i] || !series[i]->bucket)
+			continue;
+		box.low = fmin(box.low, series[i]->low);
+		box.high = fmax(box.high, series[i]->high);
+		box.seconds = fmax(box.seconds, r[i].duration_s);
+	}
+	if (box.low >= 0 && box.low < box.high / 2)
+		box.low = 0;
+	buf_printf(out, "<svg class=spark viewBox=\"0 0 %d %d\" preserveAspectRatio=none aria-hidden=true>", SPARK_X,
+		   SPARK_Y);
+	for (size_t i = 0; i < n; i++)
+		if (series[i] && series[i]->bucket)
+			put_line(&r[i].near, series[i], &box, i, out);
+	buf_addstr(out, "</svg>");
+}

@@ -1,0 +1,207 @@
+/* What `pmrep diff` says of the two recordings of a page. */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/diff/diff_collect.h"
+#include "report/diff/diff_environment.h"
+#include "report/diff/diff_input.h"
+#include "report/diff/diff_judge.h"
+#include "report/diff/diff_noise.h"
+#include "report/html/html.h"
+#include "report/html/html_text.h"
+#include "report/diff/options_diff.h"
+
+static void put_number(struct buf *out, double v)
+{
+	char text[48];
+
+	html_number(text, v, fabs(v) >= 1000 ? 0 : fabs(v) >= 100 ? 1 : 3);
+	buf_printf(out, "<td class=n>%s</td>", text);
+}
+
+/* A part more or less, or so many times as much. */
+static void put_percent(struct buf *out, double ratio)
+{
+	if (isfinite(ratio) && ratio >= 10)
+		buf_printf(out, "&times;%.*f", ratio < 100 ? 1 : 0, ratio);
+	else if (isfinite(ratio))
+		buf_printf(out, "%+.2f %%", (ratio - 1) * 100);
+	else
+		buf_addch(out, '-');
+}
+
+static void put_result(struct buf *out, const struct diff_result *r, bool with_why)
+{
+	static const char *const class[] = {
+		[VERDICT_REGRESSED] = " class=verdict-regressed", [VERDICT_IMPROVED] = " class=verdict-improved",
+		[VERDICT_ABSENT] = "",
+	};
+	const char *mark = class[r->v.kind];
+
+	buf_addstr(out, "<tr><th scope=row>");
+	html_text(out, r->series->display);
+	buf_addstr(out, "</th><td>");
+	html_text(out, r->series->where[0] ? r->series->where : "system");
+	buf_printf(out, "</td><td%s>%s</td>", mark ? mark : "", verdict_name(r->v.kind));
+	put_number(out, r->v.base);
+	put_number(out, r->v.fresh);
+	buf_addstr(out, "<td class=unit>");
+	html_put_unit(r->series->unit, out);
+	buf_addstr(out, "</td><td class=n>");
+	put_percent(out, r->v.ratio);
+	buf_addstr(out, "</td><td class=n>");
+	if (isfinite(r->v.low) && isfinite(r->v.high)) {
+		put_percent(out, r->v.low);
+		buf_addstr(out, " to ");
+		put_percent(out, r->v.high);
+	} else {
+		buf_addch(out, '-');
+	}
+	buf_addstr(out, "</td>");
+	if (with_why) {
+		buf_addstr(out, "<td class=why>");
+		html_text(out, r->why);
+		buf_addstr(out, "</td>");
+	}
+	buf_addstr(out, "</tr>\n");
+}
+
+static void put_differences(struct buf *out, const struct diff_environment *env)
+{
+	if (!env->n)
+		return;
+	buf_printf(out, "<div class=note role=note><strong>%s</strong><ul>", env->meaningless ?
+		   "The machines differ so that their numbers do not compare: there are no verdicts" :
+		   "The recordings differ in more than their numbers");
+	for (size_t i = 0; i < env->n; i++) {
+		buf_addstr(out, "<li>");
+		html_printf(out, "%s: %s and %s", env->difference[i].name, env->difference[i].side[DIFF_BASE],
+			    env->difference[i].side[DIFF_NEW]);
+		buf_addstr(out, "</li>");
+	}
+	buf_addstr(out, "</ul></div>\n");
+}
+
+/* What is said of every verdict alike, and so has to be said only once; "" if they differ. */
+static const char *common_why(const struct diff_results *results)
+{
+	for (size_t i = 1; i < results->n; i++)
+		if (strcmp(results->result[i].why, results->result[0].why))
+			return "";
+	return results->n ? results->result[0].why : "";
+}
+
+/* "2 regressed, 1 improved, 14 the same": of the metrics that have a better direction. */
+static void put_counts(struct buf *out, const struct diff_results *results)
+{
+	static const struct {
+		enum verdict_kind kind;
+		const char *word;
+	} row[] = {
+		{ VERDICT_REGRESSED, "regressed" }, { VERDICT_IMPROVED, "improved" }, { VERDICT_SAME, "the same" },
+		{ VERDICT_INCONCLUSIVE, "inconclusive" },
+	};
+	bool any = false;
+
+	for (size_t i = 0; i < sizeof(row) / sizeof(*row); i++) {
+		if (!results->count[row[i].kind])
+			continue;
+		buf_printf(out, "%s%zu %s", any ? ", " : "", results->count[row[i].kind], row[i].word);
+		any = true;
+	}
+}
+
+static void put_results(struct buf *out, const struct diff_results *results, struct buf *counts)
+{
+	const char *why = common_why(results);
+
+	put_counts(counts, results);
+	if (counts->len)
+		buf_printf(out, "<p><strong>Of the metrics that have a better direction: %s.</strong></p>\n",
+			   buf_str(counts));
+	if (why[0]) {
+		buf_addstr(out, "<p>Of all of them: ");
+		html_text(out, why);
+		buf_addstr(out, ".</p>\n");
+	}
+	buf_addstr(out, "<p class=hint>The first recording is the base. A change is only called one where its "
+			"interval lies beyond what matters for the metric; one run a side can say how "
+			"values vary within it, and not how other runs would have gone.</p>\n"
+			"<div class=scroll tabindex=0 role=group aria-label=\"Verdicts\">"
+			"<table class=\"numbers verdicts\">"
+			"<thead><tr><th scope=col>Metric</th><th scope=col>Where</th><th scope=col>Verdict</th>"
+			"<th scope=col class=n>Base</th><th scope=col class=n>New</th><th scope=col>Unit</th>"
+			"<th scope=col class=n>Change</th>"
+			"<th scope=col class=n>95 % interval</th>");
+	buf_addstr(out, why[0] ? "</tr></thead><tbody>\n" : "<th scope=col>Why</th></tr></thead><tbody>\n");
+	for (size_t i = 0; i < results->n; i++)
+		put_result(out, &results->result[i], !why[0]);
+	buf_addstr(out, "</tbody></table></div>\n");
+}
+
+static int compare(struct diff_options *o, struct buf *out, struct buf *counts, struct error *e)
+{
+	struct diff_recordings recordings = { 0 };
+	struct diff_environment environment = { 0 };
+	struct diff_data data = { 0 };
+	struct diff_results results = { 0 };
+	struct diff_noise noise = { 0 };
+	int err = diff_find(&recordings, o, e);
+
+	if (!err)
+		err = diff_scan(&recordings, o, e);
+	if (!err)
+		err = diff_check(&recordings, e);
+	if (!err && diff_environment_compare(&environment, &recordings))
+		err = error_sys(e, ENOMEM, "comparing");
+	if (!err && !environment.meaningless) {
+		err = diff_collect(&data, &recordings, o, true, e);
+		if (!err)
+			err = diff_judge(&results, &data, &recordings, o, &noise, e);
+	}
+	if (!err) {
+		put_differences(out, &environment);
+		if (!environment.meaningless)
+			put_results(out, &results, counts);
+		err = out->err;
+	}
+	diff_results_release(&results);
+	diff_data_release(&data);
+	diff_environment_release(&environment);
+	diff_recordings_release(&recordings);
+	diff_noise_release(&noise);
+	return err;
+}
+
+void html_verdicts(const char *base, const char *fresh, const struct selection *selection, struct buf *out,
+		   struct buf *counts)
+{
+	const char *path[DIFF_SIDES] = { base, fresh };
+	struct diff_options o;
+	struct error e = { 0 };
+	int err = 0;
+
+	diff_options_init(&o);
+	for (int s = 0; s < DIFF_SIDES; s++) {
+		o.path[s] = calloc(1, sizeof(*o.path[s]));
+		o.n_paths[s] = 1;
+		if (o.path[s])
+			o.path[s][0] = (char *)(uintptr_t)path[s];
+		else
+			err = -ENOMEM;
+	}
+	for (size_t i = 0; i < selection->n && !err; i++)
+		err = selection_add(&o.selection, selection->word[i].verb, selection->word[i].word, &e);
+	o.selection.has_show = selection->has_show;
+	if (!err)
+		err = compare(&o, out, counts, &e);
+	/* The page is good without them: it says why they are not there. */
+	if (err) {
+		buf_addstr(out, "<p>No verdicts: ");
+		html_text(out, e.text[0] ? e.text : strerror(-err));
+		buf_addstr(out, ".</p>\n");
+	}
+	diff_options_release(&o);
+}

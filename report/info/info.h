@@ -1,0 +1,60 @@
+/* What `pmrep info` says: as text, as JSON, and in parts for whoever sets them otherwise. */
+#ifndef REPORT_INFO_H
+#define REPORT_INFO_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/json.h"
+#include "report/info/scan.h"
+
+/* Things of the topology that online CPUs belong to. UINT32_MAX: the kernel does not say. */
+struct topology_counts {
+	uint32_t cpus, offline, cores, clusters, dies, packages, nodes, threads; /* threads: of the fullest core */
+	uint32_t cache[PM_CACHES];
+	uint32_t types;
+};
+/* 0 or -ENOMEM. */
+int topology_count(const struct pm_topology *t, struct topology_counts *c);
+
+/* Threads that read counters side by side; 0: not recorded. */
+uint64_t info_readers(const struct pm_model *m);
+
+/* A field that tells which machine, person or time the recording is from. */
+struct reveal {
+	enum pm_privacy privacy;
+	char *what;     /* owned: "host", "config msr.0x17", "events: text" */
+	uint64_t count; /* how often it occurs */
+};
+struct reveals {
+	struct reveal *row; /* owned */
+	uint32_t n, cap;
+	struct names names; /* "privacy what" -> place */
+};
+/* 0 or -ENOMEM; to be released in both cases. */
+int reveals_find(const struct scan *s, struct reveals *r);
+void reveals_release(struct reveals *r);
+
+/* Takes the report part by part; each function returns 0 or -errno, which ends it. */
+struct info_column {
+	const char *name; /* "" in all columns: the table has no head */
+	bool right, wraps;
+};
+struct info_sink {
+	void *ctx;
+	/* A part begins; `column` lives as long as the program. */
+	int (*part)(void *ctx, const char *title, const struct info_column *column, size_t n);
+	/* `privacy`: what the last cell reveals. A cell may be NULL. */
+	int (*row)(void *ctx, const char *const *cell, size_t n, enum pm_privacy privacy);
+	/* A line behind the rows. */
+	int (*remark)(void *ctx, const char *text);
+};
+/* 0, or what a function of the sink returned. `all` as below. */
+int info_say(const char *path, struct scan *s, bool all, const struct info_sink *to);
+
+/* Appends the report. `all`: groups, counters, instances and one-time values too. */
+int info_text(const char *path, struct scan *s, bool all, unsigned width, bool color, struct buf *out);
+/* NULL without memory. */
+struct json *info_json(const char *path, struct scan *s);
+
+#endif

@@ -1,0 +1,305 @@
+/* pmrep info --format=json: one object with everything. */
+#include "report/info/info.h"
+
+#include <string.h>
+
+#include "report/machine/decode.h"
+#include "report/machine/value_out.h"
+
+static struct json *or_null(uint32_t n)
+{
+	return n == UINT32_MAX ? json_new_null() : json_new_u64(n);
+}
+
+/* A number of a later version has no name. */
+static struct json *name_json(const char *name)
+{
+	return name ? json_new_text(name) : json_new_null();
+}
+
+static struct json *cpulist_json(const struct cpulist *l)
+{
+	struct buf b = BUF_INIT;
+	struct json *j;
+
+	cpulist_print(l, &b);
+	j = json_new_text(buf_str(&b));
+	buf_release(&b);
+	return j;
+}
+
+static struct json *samples_json(struct samples *s)
+{
+	struct json *j;
+
+	if (!s->n)
+		return json_new_null();
+	j = json_new_object();
+	json_put(j, "median", json_new_u64(samples_median(s)));
+	json_put(j, "max", json_new_u64(s->max));
+	return j;
+}
+
+static struct json *topology_json(const struct pm_topology *t)
+{
+	static const char *const cache[PM_CACHES] = { "l1d_caches", "l1i_caches", "l2_caches", "l3_caches" };
+	struct topology_counts c;
+	struct json *j, *types;
+
+	if (topology_count(t, &c))
+		return NULL;
+	j = json_new_object();
+	json_put(j, "cpus", json_new_u64(c.cpus));
+	json_put(j, "cores", or_null(c.cores));
+	json_put(j, "clusters", or_null(c.clusters));
+	json_put(j, "dies", or_null(c.dies));
+	json_put(j, "packages", or_null(c.packages));
+	json_put(j, "nodes", or_null(c.nodes));
+	json_put(j, "threads_per_core", c.threads ? json_new_u64(c.threads) : json_new_null());
+	for (int i = 0; i < PM_CACHES; i++)
+		json_put(j, cache[i], or_null(c.cache[i]));
+	json_put(j, "offline_cpus", json_new_u64(c.offline));
+	types = json_new_array();
+	for (uint32_t i = 0; i < t->n_types; i++)
+		json_push(types, json_new_text(t->type[i]));
+	json_put(j, "cpu_types", types);
+	return j;
+}
+
+static struct json *clocks_json(const struct scan *s)
+{
+	struct json *j = json_new_object();
+
+	json_put(j, "monotonic", json_new_u64(s->clocks.monotonic));
+	json_put(j, "monotonic_raw", json_new_u64(s->clocks.monotonic_raw));
+	json_put(j, "realtime", s->clocks.realtime ? json_new_u64(s->clocks.realtime) : json_new_null());
+	json_put(j, "boottime", s->clocks.boottime ? json_new_u64(s->clocks.boottime) : json_new_null());
+	json_put(j, "counter", s->clocks.counter ? json_new_u64(s->clocks.counter) : json_new_null());
+	return j;
+}
+
+static struct json *sources_json(struct scan *s)
+{
+	struct json *list = json_new_array();
+
+	for (uint32_t i = 0; i < s->n_sources; i++) {
+		struct json *j = json_new_object();
+
+		json_put(j, "name", json_new_text(s->source[i].name));
+		json_put(j, "groups", json_new_u64(s->source[i].groups));
+		json_put(j, "counters", json_new_u64(s->source[i].counters));
+		json_put(j, "columns", json_new_u64(s->source[i].columns));
+		json_put(j, "skew_ns", samples_json(&s->source[i].skew));
+		json_push(list, j);
+	}
+	return list;
+}
+
+static struct json *groups_json(const struct pm_model *m)
+{
+	struct json *list = json_new_array();
+
+	for (uint32_t i = 0; i < m->n_groups; i++) {
+		const struct pm_group *g = &m->group[i];
+		struct json *j = json_new_object();
+
+		json_put(j, "id", json_new_u64(g->id));
+		json_put(j, "source", json_new_text(g->source));
+		json_put(j, "counters", json_new_u64(g->n_counters));
+		json_put(j, "instances", json_new_u64(g->n_instances));
+		json_put(j, "columns", json_new_u64(pm_group_values(g)));
+		json_put(j, "shape", json_new_text(g->flags & PM_GROUP_LIST ? "list" : "matrix"));
+		json_put(j, "shared_time", json_new_bool(pm_group_times(g) == 1));
+		json_put(j, "perf_times", json_new_bool(g->flags & PM_GROUP_PERF_TIMES));
+		json_push(list, j);
+	}
+	return list;
+}
+
+static struct json *counters_json(const struct pm_model *m)
+{
+	struct json *list = json_new_array();
+
+	for (uint32_t i = 0; i < m->n_counters; i++) {
+		const struct pm_counter *c = &m->counter[i];
+		struct json *j = json_new_object();
+
+		json_put(j, "name", json_new_text(c->name));
+		json_put(j, "display", json_new_text(c->display));
+		json_put(j, "source", json_new_text(c->source));
+		json_put(j, "unit", json_new_text(c->unit));
+		json_put(j, "type", name_json(pm_type_name(c->type)));
+		json_put(j, "semantics", name_json(pm_semantics_name(c->semantics)));
+		json_put(j, "aggregation", name_json(pm_aggregation_name(c->aggregation)));
+		json_put(j, "width", json_new_u64(c->width));
+		if (c->scale.text) {
+			json_put(j, "scale", json_new_text(c->scale.text));
+		} else if (c->scale.num != 1 || c->scale.den != 1) {
+			json_put(j, "scale_num", json_new_u64(c->scale.num));
+			json_put(j, "scale_den", json_new_u64(c->scale.den));
+		}
+		json_put(j, "attrs", map_json(&c->attrs, pm_counter_keys));
+		json_push(list, j);
+	}
+	return list;
+}
+
+static struct json *pmus_json(const struct pm_model *m)
+{
+	struct json *list = json_new_array();
+
+	for (uint32_t i = 0; i < m->n_pmus; i++)
+		json_push(list, map_json(&m->pmu[i].attrs, pm_pmu_keys));
+	return list;
+}
+
+static struct json *probes_json(const struct pm_model *m)
+{
+	struct json *list = json_new_array();
+	char name[16];
+
+	for (uint32_t i = 0; i < m->n_probes; i++) {
+		const struct pm_probe *p = &m->probe[i];
+		struct json *j = json_new_object();
+
+		json_put(j, "source", json_new_text(p->source));
+		json_put(j, "what", json_new_text(p->what));
+		json_put(j, "reason", json_new_text(pm_reason_name(p->reason, name)));
+		json_put(j, "text", json_new_text(pm_reason_text(p->reason)));
+		json_put(j, "hint", p->hint ? json_new_text(p->hint) : json_new_null());
+		json_push(list, j);
+	}
+	return list;
+}
+
+static struct json *config_json(const struct pm_model *m)
+{
+	struct json *list = json_new_array();
+	char name[16];
+
+	for (uint32_t i = 0; i < m->n_configs; i++) {
+		const struct pm_config *c = &m->config[i];
+		const char *privacy = privacy_name(c->privacy);
+		struct json *j = json_new_object();
+
+		json_put(j, "name", json_new_text(c->name));
+		json_put(j, "scope", name_json(pm_kind_name(c->kind)));
+		json_put(j, "instances", cpulist_json(&c->instances));
+		json_put(j, "value", c->reason ? json_new_null() : value_json(&c->value));
+		json_put(j, "status", json_new_text(pm_reason_name(c->reason, name)));
+		json_put(j, "reveals", privacy ? json_new_text(privacy) : json_new_null());
+		json_push(list, j);
+	}
+	return list;
+}
+
+static struct json *events_json(const struct scan *s)
+{
+	struct json *list = json_new_array();
+
+	for (uint32_t i = 0; i < s->n_events; i++) {
+		const struct pm_event *e = &s->event[i];
+		const char *name = pm_event_name(e->type);
+		struct json *j = json_new_object();
+
+		json_put(j, "event", name ? json_new_text(name) : json_new_u64(e->type));
+		json_put(j, "time", time_json(pm_reader_realtime(s->reader, e->time_ns)));
+		json_put(j, "monotonic_ns", json_new_u64(e->time_ns));
+		json_put(j, "attrs", map_json(&e->attrs, pm_event_keys));
+		json_push(list, j);
+	}
+	return list;
+}
+
+static struct json *labels_json(const struct pm_model *m)
+{
+	const struct pm_value *labels = pm_map_get(&m->header, PM_HEADER_LABELS);
+	struct json *j = json_new_object();
+
+	for (uint32_t i = 0; labels && labels->kind == PM_VALUE_ARRAY && i < labels->array.n; i++) {
+		const struct pm_value *pair = &labels->array.item[i];
+
+		if (pair->kind == PM_VALUE_ARRAY && pair->array.n == 2 && pair->array.item[0].kind == PM_VALUE_TEXT)
+			json_put(j, pair->array.item[0].str.data, value_json(&pair->array.item[1]));
+	}
+	return j;
+}
+
+static struct json *damage_json(const struct scan *s)
+{
+	struct json *list = json_new_array();
+
+	for (size_t i = 0; i < s->n_damage; i++) {
+		struct json *j = json_new_object();
+
+		json_put(j, "kind", json_new_text(damage_name(s->damage[i].kind)));
+		json_put(j, "offset", json_new_u64(s->damage[i].offset));
+		json_put(j, "length", json_new_u64(s->damage[i].length));
+		json_put(j, "text", json_new_text(s->damage[i].text));
+		json_push(list, j);
+	}
+	return list;
+}
+
+static struct json *reveals_json(const struct scan *s)
+{
+	struct json *j = json_new_object(), *list[4] = { NULL };
+	struct reveals r;
+
+	for (int p = PM_PRIVACY_MACHINE; p <= PM_PRIVACY_TIME; p++) {
+		list[p] = json_new_array();
+		json_put(j, privacy_name((enum pm_privacy)p), list[p]);
+	}
+	if (!reveals_find(s, &r)) {
+		for (size_t i = 0; i < r.n; i++)
+			json_push(list[r.row[i].privacy], json_new_text(r.row[i].what));
+	}
+	reveals_release(&r);
+	return j;
+}
+
+struct json *info_json(const char *path, struct scan *s)
+{
+	const struct pm_model *m = pm_reader_model(s->reader);
+	uint64_t interval = pm_map_u64(&m->header, PM_HEADER_INTERVAL, 0);
+	struct json *j = json_new_object();
+	uint64_t readers = info_readers(m);
+
+	if (!j)
+		return NULL;
+	json_put(j, "file", json_new_text(path));
+	json_put(j, "snapshots", json_new_u64(s->snapshots));
+	json_put(j, "lost_ticks", json_new_u64(s->lost_ticks));
+	json_put(j, "readers", readers ? json_new_u64(readers) : json_new_null());
+	json_put(j, "start", time_json(scan_start(s)));
+	json_put(j, "duration_ns", json_new_u64(s->last_ns - s->first_ns));
+	json_put(j, "interval_ns", interval ? json_new_u64(interval) : json_new_null());
+	json_put(j, "achieved_interval_ns", samples_json(&s->interval));
+	json_put(j, "late_ns", samples_json(&s->late));
+	json_put(j, "bytes", json_new_u64(s->bytes));
+	json_put(j, "bytes_per_snapshot",
+		 s->snapshots ? json_new_f64((double)s->bytes / (double)s->snapshots) : json_new_null());
+	json_put(j, "values", json_new_u64(s->values));
+	json_put(j, "chunks", json_new_u64(s->chunks));
+	json_put(j, "runs", json_new_u64(s->runs));
+	json_put(j, "segments", json_new_u64(s->segments));
+	json_put(j, "recordings", json_new_u64(s->recordings));
+	json_put(j, "ended", json_new_bool(s->ended));
+	json_put(j, "being_written", json_new_bool(s->being_written));
+	json_put(j, "damage", damage_json(s));
+	json_put(j, "host", map_json(&m->header, pm_header_keys));
+	json_put(j, "labels", labels_json(m));
+	json_put(j, "reveals", reveals_json(s));
+	json_put(j, "topology", topology_json(&m->topology));
+	json_put(j, "clocks", clocks_json(s));
+	json_put(j, "sources", sources_json(s));
+	json_put(j, "groups", groups_json(m));
+	json_put(j, "counters", counters_json(m));
+	json_put(j, "pmus", pmus_json(m));
+	json_put(j, "probes", probes_json(m));
+	json_put(j, "config", config_json(m));
+	json_put(j, "registers", decode_json(m));
+	json_put(j, "events", events_json(s));
+	json_put(j, "more_events", json_new_u64(s->more_events));
+	return j;
+}

@@ -1,0 +1,88 @@
+/* pmrep info as text: parts as tables beneath each other. */
+#include "report/info/info.h"
+
+#include <errno.h>
+
+#include "common/table.h"
+#include "report/machine/value_out.h"
+
+/* Parts as tables beneath each other. */
+struct page {
+	struct table *t; /* NULL: no row yet */
+	const struct info_column *column;
+	size_t n;
+	struct buf *out;
+	unsigned width;
+	bool color;
+};
+
+static int end_table(struct page *p)
+{
+	bool heads = p->t && p->column[0].name[0];
+	int err = p->t ? table_print(p->t, p->width, heads, p->color, p->out) : 0;
+
+	table_free(p->t);
+	p->t = NULL;
+	return err;
+}
+
+static int part(void *ctx, const char *title, const struct info_column *column, size_t n)
+{
+	struct page *p = ctx;
+	int err = end_table(p);
+
+	buf_printf(p->out, "%s%s%s%s\n", p->out->len ? "\n" : "", p->color ? "\033[1m" : "", title,
+		   p->color ? "\033[0m" : "");
+	p->column = column;
+	p->n = n;
+	return err;
+}
+
+static int begin_table(struct page *p)
+{
+	int err = 0;
+
+	p->t = table_new();
+	for (size_t i = 0; p->t && i < p->n && !err; i++)
+		err = table_column(p->t, p->column[i].name, p->column[i].right ? TABLE_RIGHT : TABLE_LEFT,
+				   p->column[i].wraps);
+	return p->t ? err : -ENOMEM;
+}
+
+static int row(void *ctx, const char *const *cell, size_t n, enum pm_privacy privacy)
+{
+	struct page *p = ctx;
+	const char *what = privacy_name(privacy);
+	int err = p->t ? 0 : begin_table(p);
+
+	if (!err)
+		err = table_row(p->t);
+	for (size_t i = 0; i < n && !err; i++) {
+		struct buf marked = BUF_INIT;
+
+		buf_addstr(&marked, cell[i] ? cell[i] : "");
+		if (what && i + 1 == n)
+			buf_printf(&marked, "  [%s]", what);
+		err = marked.err ? marked.err : table_cell(p->t, i, buf_str(&marked), NULL);
+		buf_release(&marked);
+	}
+	return err;
+}
+
+static int remark(void *ctx, const char *text)
+{
+	struct page *p = ctx;
+	int err = end_table(p);
+
+	buf_printf(p->out, "%s\n", text);
+	return err;
+}
+
+int info_text(const char *path, struct scan *s, bool all, unsigned width, bool color, struct buf *out)
+{
+	struct page p = { .out = out, .width = width, .color = color };
+	const struct info_sink to = { .ctx = &p, .part = part, .row = row, .remark = remark };
+	int err = info_say(path, s, all, &to), last = end_table(&p);
+
+	return err ? err : last ? last : out->err;
+}

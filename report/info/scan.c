@@ -1,0 +1,366 @@
+#include "report/info/scan.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/input/input.h"
+
+int samples_add(struct samples *s, uint64_t value)
+{
+	if (value > s->max)
+		s->max = value;
+	if (!s->v) {
+		s->v = malloc(SAMPLES_MAX * sizeof(*s->v));
+		if (!s->v)
+			return -ENOMEM;
+		s->every = 1;
+	}
+	if (s->seen++ % s->every)
+		return 0;
+	if (s->n == SAMPLES_MAX) {
+		for (size_t i = 0; i < SAMPLES_MAX / 2; i++)
+			s->v[i] = s->v[2 * i];
+		s->n = SAMPLES_MAX / 2;
+		s->every *= 2;
+	}
+	s->v[s->n++] = value;
+	return 0;
+}
+
+static int compare(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+uint64_t samples_median(struct samples *s)
+{
+	if (!s->n)
+		return 0;
+	qsort(s->v, s->n, sizeof(*s->v), compare);
+	return s->v[s->n / 2];
+}
+
+static void samples_release(struct samples *s)
+{
+	free(s->v);
+	*s = (struct samples){ 0 };
+}
+
+const char *damage_name(enum pm_damage_kind kind)
+{
+	static const char *const name[] = {
+		[PM_DAMAGE_GARBAGE] = "garbage", [PM_DAMAGE_CUT] = "cut",
+		[PM_DAMAGE_NO_END] = "no-end",   [PM_DAMAGE_LOST] = "lost",
+		[PM_DAMAGE_DEPENDENT] = "dependent", [PM_DAMAGE_CONTENT] = "content",
+		[PM_DAMAGE_FOREIGN] = "foreign",
+	};
+
+	return (size_t)kind < sizeof(name) / sizeof(*name) ? name[kind] : "unknown";
+}
+
+static struct scan_source *find_source(struct scan *s, const char *name)
+{
+	struct scan_source *p;
+	uint32_t i;
+
+	if (names_get(&s->source_names, name, &i))
+		return &s->source[i];
+	if (s->n_sources == s->cap_sources) {
+		uint32_t cap = s->cap_sources ? s->cap_sources * 2 : 16;
+
+		p = reallocarray(s->source, cap, sizeof(*p));
+		if (!p)
+			return NULL;
+		s->source = p;
+		s->cap_sources = cap;
+	}
+	p = &s->source[s->n_sources];
+	*p = (struct scan_source){ .name = strdup(name) };
+	if (!p->name)
+		return NULL;
+	return names_set(&s->source_names, name, s->n_sources++) ? NULL : p;
+}
+
+/* The spread of the begin times of a group's instances in each snapshot. */
+static int add_skews(struct scan *s, const struct pm_group *g, const struct pm_chunk *c,
+		     const struct pm_chunk_group *cg)
+{
+	uint32_t times = pm_group_times(g);
+	struct scan_source *source;
+
+	if (cg->absent || times < 2)
+		return 0;
+	source = find_source(s, g->source);
+	if (!source)
+		return -ENOMEM;
+	for (uint32_t row = 0; row < c->rows; row++) {
+		uint64_t first = UINT64_MAX, last = 0;
+
+		for (uint32_t t = 0; t < times; t++) {
+			uint64_t begin = cg->v[t * cg->stride + row];
+
+			/* An instance that was not read has no time. */
+			if (!begin)
+				continue;
+			if (begin < first)
+				first = begin;
+			if (begin > last)
+				last = begin;
+		}
+		if (last > first && samples_add(&source->skew, last - first))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* When the first value of a snapshot was read. What was not due keeps an older time. */
+static uint64_t first_begin(const struct pm_model *m, const struct pm_chunk *c, uint32_t row)
+{
+	uint64_t first = UINT64_MAX;
+
+	for (uint32_t i = 0; i < c->n_groups; i++) {
+		const struct pm_chunk_group *cg = &c->group[i];
+		const struct pm_group *g = pm_model_group(m, cg->group);
+
+		for (uint32_t t = 0; g && !cg->absent && t < pm_group_times(g); t++) {
+			uint64_t begin = cg->v[t * cg->stride + row];
+
+			if (begin >= c->tick[row] && begin < first)
+				first = begin;
+		}
+	}
+	return first;
+}
+
+static int add_times(struct scan *s, const struct pm_model *m, const struct pm_chunk *c)
+{
+	for (uint32_t row = 0; row < c->rows; row++) {
+		uint64_t begin = first_begin(m, c, row);
+		int r = 0;
+
+		if (begin == UINT64_MAX) {
+			s->last_begin = 0;
+			continue;
+		}
+		if (s->last_begin && begin > s->last_begin)
+			r = samples_add(&s->interval, begin - s->last_begin);
+		if (!r)
+			r = samples_add(&s->late, begin - c->tick[row]);
+		if (r)
+			return r;
+		s->last_begin = begin;
+	}
+	return 0;
+}
+
+static int add_values(struct scan *s, const struct pm_chunk *c, unsigned flags)
+{
+	const struct pm_model *m = pm_reader_model(s->reader);
+
+	if (flags & SCAN_TIMES && add_times(s, m, c))
+		return -ENOMEM;
+	for (uint32_t i = 0; i < c->n_groups; i++) {
+		const struct pm_group *g = pm_model_group(m, c->group[i].group);
+
+		if (!g)
+			continue;
+		s->values += c->group[i].absent ? 0 : (uint64_t)pm_group_values(g) * c->rows;
+		if (flags & SCAN_TIMES && add_skews(s, g, c, &c->group[i]))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+#define CHUNKS_DECODED 32 /* before SCAN_SOME skips any, and key chunks before it skips some of them */
+
+static int add_chunk(struct scan *s, const struct pm_chunk_head *head, unsigned flags, uint32_t *segment)
+{
+	const struct pm_chunk *chunk;
+	bool same = s->chunks && *segment == head->segment;
+	int r;
+
+	if (!s->chunks) {
+		s->first_ns = head->from_ns;
+		s->clocks = head->clocks;
+	}
+	if (!same) {
+		s->segments++;
+		s->last_begin = 0;
+	}
+	*segment = head->segment;
+	if (head->run > s->runs)
+		s->runs = head->run;
+	s->last_clocks = head->clocks;
+	s->last_ns = head->to_ns;
+	s->chunks++;
+	s->key_chunks += head->key;
+	s->snapshots += head->rows;
+	if (!(flags & (SCAN_VALUES | SCAN_TIMES)))
+		return 0;
+	if (flags & SCAN_SOME && s->chunks > CHUNKS_DECODED &&
+	    (!head->key || (s->key_chunks > CHUNKS_DECODED && s->key_chunks % 4))) {
+		s->last_begin = 0;
+		return 0;
+	}
+	r = pm_reader_decode(s->reader, &chunk);
+	/* Damage comes again as an item of its own. */
+	if (r == -EBADMSG) {
+		s->snapshots -= head->rows;
+		s->last_begin = 0;
+		return 0;
+	}
+	s->decoded += r ? 0 : head->rows;
+	return r ? r : add_values(s, chunk, flags);
+}
+
+static int add_event(struct scan *s, const struct pm_event *event)
+{
+	struct pm_event *to;
+
+	if (event->type == PM_EVENT_LOST)
+		s->lost_ticks += pm_map_u64(&event->attrs, PM_EVENT_KEY_COUNT, 0);
+	if (s->n_events == SCAN_EVENTS) {
+		s->more_events++;
+		return 0;
+	}
+	if (s->n_events == s->cap_events) {
+		uint32_t cap = s->cap_events ? s->cap_events * 2 : 32;
+
+		to = reallocarray(s->event, cap, sizeof(*to));
+		if (!to)
+			return -ENOMEM;
+		s->event = to;
+		s->cap_events = cap;
+	}
+	to = &s->event[s->n_events++];
+	*to = (struct pm_event){ .type = event->type, .time_ns = event->time_ns };
+	return pm_map_copy(&to->attrs, &event->attrs);
+}
+
+/* Groups, counters and instances of every source, as the model has them at the end. */
+static int count_sources(struct scan *s)
+{
+	const struct pm_model *m = pm_reader_model(s->reader);
+
+	for (uint32_t i = 0; i < m->n_groups; i++) {
+		struct scan_source *source = find_source(s, m->group[i].source);
+
+		if (!source)
+			return -ENOMEM;
+		source->groups++;
+		source->columns += pm_group_values(&m->group[i]);
+		if (m->group[i].n_instances > source->instances)
+			source->instances = m->group[i].n_instances;
+	}
+	for (uint32_t i = 0; i < m->n_counters; i++) {
+		struct scan_source *source = find_source(s, m->counter[i].source);
+
+		if (!source)
+			return -ENOMEM;
+		source->counters++;
+	}
+	return 0;
+}
+
+static int copy_damage(struct scan *s)
+{
+	const struct pm_damage *d = pm_reader_damage(s->reader, &s->n_damage);
+
+	if (!s->n_damage)
+		return 0;
+	s->damage = calloc(s->n_damage, sizeof(*d));
+	if (!s->damage)
+		return -ENOMEM;
+	memcpy(s->damage, d, s->n_damage * sizeof(*d));
+	return 0;
+}
+
+static int scan_items(struct scan *s, unsigned flags)
+{
+	uint32_t segment = 0;
+	struct pm_item item;
+	int r;
+
+	s->recordings = 1;
+	while ((r = pm_reader_next(s->reader, &item)) > 0) {
+		if (item.offset + item.length > s->bytes)
+			s->bytes = item.offset + item.length;
+		s->frames += item.kind != PM_ITEM_DAMAGE && item.kind != PM_ITEM_RECORDING;
+		if (item.kind != PM_ITEM_DAMAGE)
+			s->ended = item.kind == PM_ITEM_END;
+		r = 0;
+		if (item.kind == PM_ITEM_CHUNK)
+			r = add_chunk(s, &item.chunk, flags, &segment);
+		else if (item.kind == PM_ITEM_EVENT)
+			r = add_event(s, item.event);
+		else if (item.kind == PM_ITEM_RECORDING)
+			s->recordings++;
+		if (r)
+			return r;
+	}
+	if (!r)
+		r = count_sources(s);
+	return r ? r : copy_damage(s);
+}
+
+int scan_path(struct scan *s, const char *path, unsigned flags, struct error *e)
+{
+	int r;
+
+	*s = (struct scan){ 0 };
+	/* Asked before reading: what it writes meanwhile would otherwise look like a missing end. */
+	s->being_written = input_being_written(path);
+	r = input_open(&s->reader, path, false, e);
+	if (r)
+		return r;
+	r = scan_items(s, flags);
+	if (r)
+		error_sys(e, -r, "%s", path);
+	return r;
+}
+
+void scan_release(struct scan *s)
+{
+	for (uint32_t i = 0; i < s->n_events; i++)
+		pm_event_release(&s->event[i]);
+	for (uint32_t i = 0; i < s->n_sources; i++) {
+		samples_release(&s->source[i].skew);
+		free(s->source[i].name);
+	}
+	samples_release(&s->interval);
+	samples_release(&s->late);
+	free(s->event);
+	free(s->source);
+	names_release(&s->source_names);
+	free(s->damage);
+	pm_reader_close(s->reader);
+	*s = (struct scan){ 0 };
+}
+
+bool scan_damaged(const struct scan *s)
+{
+	for (size_t i = 0; i < s->n_damage; i++) {
+		bool open_end = s->damage[i].kind == PM_DAMAGE_NO_END ||
+				(s->damage[i].kind == PM_DAMAGE_CUT && i + 1 == s->n_damage);
+
+		if (!(open_end && s->being_written))
+			return true;
+	}
+	return false;
+}
+
+bool scan_lacks_end(const struct scan *s)
+{
+	for (size_t i = 0; i < s->n_damage; i++)
+		if (s->damage[i].kind != PM_DAMAGE_NO_END && s->damage[i].kind != PM_DAMAGE_CUT)
+			return false;
+	return s->n_damage > 0;
+}
+
+uint64_t scan_start(const struct scan *s)
+{
+	return s->chunks ? pm_reader_realtime(s->reader, s->first_ns) : 0;
+}

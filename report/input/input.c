@@ -1,0 +1,234 @@
+#include "report/input/input.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "report/input/gzip.h"
+
+/* ---- an input of which the first bytes were looked at ---- */
+
+struct peeked {
+	struct pm_input inner;
+	uint8_t head[8];
+	size_t len, at;
+};
+
+static ssize_t peeked_read(void *ctx, void *data, size_t len)
+{
+	struct peeked *p = ctx;
+	size_t n = p->len - p->at;
+
+	if (!n)
+		return p->inner.read(p->inner.ctx, data, len);
+	if (n > len)
+		n = len;
+	memcpy(data, p->head + p->at, n);
+	p->at += n;
+	return (ssize_t)n;
+}
+
+static int peeked_seek(void *ctx, uint64_t offset)
+{
+	struct peeked *p = ctx;
+
+	p->at = p->len;
+	return p->inner.seek(p->inner.ctx, offset);
+}
+
+static void peeked_close(void *ctx)
+{
+	struct peeked *p = ctx;
+
+	if (p->inner.close)
+		p->inner.close(p->inner.ctx);
+	free(p);
+}
+
+/* Takes over *inner in every case. Bytes that are not there yet are waited for, unless the input ends. */
+static int peek(struct pm_input *in, struct pm_input *inner, struct error *e)
+{
+	struct peeked *p = calloc(1, sizeof(*p));
+
+	if (!p) {
+		if (inner->close)
+			inner->close(inner->ctx);
+		return error_set(e, ENOMEM, "out of memory");
+	}
+	p->inner = *inner;
+	while (p->len < sizeof(p->head)) {
+		ssize_t n = inner->read(inner->ctx, p->head + p->len, sizeof(p->head) - p->len);
+
+		if (n == -EINTR)
+			continue;
+		if (n < 0) {
+			peeked_close(p);
+			if (n == -ENODATA)
+				return error_set(e, ENODATA, "the compressed file is cut or damaged before the first "
+						 "byte of the recording");
+			return error_sys(e, (int)-n, "cannot read");
+		}
+		if (!n)
+			break;
+		p->len += (size_t)n;
+	}
+	*in = (struct pm_input){
+		.ctx = p,
+		.read = peeked_read,
+		.seek = inner->seek ? peeked_seek : NULL,
+		.close = peeked_close,
+		.size = inner->size,
+		.growing = inner->growing,
+	};
+	return 0;
+}
+
+/* ---- by name ---- */
+
+bool input_being_written(const char *path)
+{
+	bool locked = false;
+	int fd;
+
+	if (!strcmp(path, "-"))
+		return false;
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0)
+		return false;
+	if (flock(fd, LOCK_SH | LOCK_NB))
+		locked = errno == EWOULDBLOCK;
+	close(fd);
+	return locked;
+}
+
+static bool has_suffix(const char *path, const char *suffix)
+{
+	struct buf b = BUF_INIT;
+	bool there;
+
+	buf_printf(&b, "%s%s", path, suffix);
+	there = !b.err && !access(buf_str(&b), F_OK);
+	buf_release(&b);
+	return there;
+}
+
+bool input_is_pcp(const char *path)
+{
+	static const char *const parts[] = { ".index", ".meta", ".0" };
+	size_t len = strlen(path);
+
+	if (access(path, F_OK))
+		return has_suffix(path, ".index") || has_suffix(path, ".meta");
+	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
+		size_t n = strlen(parts[i]);
+		unsigned char magic[8] = { 0 };
+		FILE *f;
+
+		if (len <= n || strcmp(path + len - n, parts[i]))
+			continue;
+		/* A length and 0x50052600 + version begin every file of an archive. */
+		f = fopen(path, "rb");
+		if (!f)
+			return false;
+		if (fread(magic, 1, sizeof(magic), f) != sizeof(magic))
+			memset(magic, 0, sizeof(magic));
+		fclose(f);
+		return magic[4] == 0x50 && magic[5] == 0x05 && magic[6] == 0x26;
+	}
+	return false;
+}
+
+static bool is_gzip(const void *head, size_t len)
+{
+	return len >= 2 && !memcmp(head, "\x1f\x8b", 2);
+}
+
+static bool is_zstd(const void *head, size_t len)
+{
+	return len >= 4 && !memcmp(head, "\x28\xb5\x2f\xfd", 4);
+}
+
+bool input_is_packed(const void *head, size_t len)
+{
+	return is_gzip(head, len) || is_zstd(head, len);
+}
+
+static int open_path(struct pm_input *in, const char *path, bool growing, struct error *e)
+{
+	struct pm_input raw, inner, packed;
+	struct peeked *p;
+	int r;
+
+	if (strcmp(path, "-") && input_is_pcp(path))
+		return error_set(e, EINVAL,
+				 "an archive of Performance Co-Pilot; this pmrep reads recordings of pmrec, "
+				 "and PCP's program of the same name belongs to the package pcp");
+	if (!strcmp(path, "-") && isatty(STDIN_FILENO))
+		return error_set(e, EINVAL, "standard input is a terminal, not a recording");
+	r = pm_input_path(&raw, path, growing, e);
+	if (r)
+		return r;
+	r = peek(&inner, &raw, e);
+	if (r)
+		return r;
+	p = inner.ctx;
+	if (is_gzip(p->head, p->len)) {
+		r = input_gzip(&packed, &inner, e);
+		return r ? r : peek(in, &packed, e);
+	}
+	if (is_zstd(p->head, p->len)) {
+		/* It takes the first bytes by hand. */
+		p->at = p->len;
+		r = pm_input_zstd(&packed, &inner, p->head, p->len, e);
+		return r ? r : peek(in, &packed, e);
+	}
+	*in = inner;
+	return 0;
+}
+
+const char *input_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash && slash[1] ? slash + 1 : path;
+}
+
+/* An error of open() begins with the path already. */
+static int name_error(struct error *e, int err, const char *path, const char *name)
+{
+	if (err && strncmp(e->text, path, strlen(path)))
+		error_prefix(e, "%s", name);
+	return err;
+}
+
+int input_open_as(struct pm_reader **r, const char *path, const char *name, struct error *e)
+{
+	struct pm_input in;
+	int err = open_path(&in, path, false, e);
+
+	if (!err)
+		err = pm_reader_open(r, &in, e);
+	return name_error(e, err, name, name);
+}
+
+int input_open(struct pm_reader **r, const char *path, bool growing, struct error *e)
+{
+	struct pm_input in;
+	int err = open_path(&in, path, growing, e);
+
+	if (!err)
+		err = pm_reader_open(r, &in, e);
+	return name_error(e, err, path, strcmp(path, "-") ? path : "standard input");
+}
+
+int input_bytes(struct pm_input *in, const char *path, struct error *e)
+{
+	int err = open_path(in, path, false, e);
+
+	return name_error(e, err, path, strcmp(path, "-") ? path : "standard input");
+}

@@ -1,0 +1,140 @@
+#include "report/input/outfile.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static bool is_input(const struct stat *out, const char *path)
+{
+	struct stat in;
+
+	return strcmp(path, "-") && !stat(path, &in) && in.st_dev == out->st_dev && in.st_ino == out->st_ino;
+}
+
+/* Beside the file, so that a rename is enough; with the mode that a new file has. */
+static int open_temporary(struct outfile *o, const struct stat *old, struct error *e)
+{
+	mode_t mask = umask(0);
+
+	umask(mask);
+	if (asprintf(&o->temporary, "%s.XXXXXX", o->place) < 0) {
+		o->temporary = NULL;
+		return error_sys(e, ENOMEM, "%s", o->path);
+	}
+	o->fd = mkostemp(o->temporary, O_CLOEXEC);
+	if (o->fd < 0) {
+		int err = errno;
+
+		free(o->temporary);
+		o->temporary = NULL;
+		return error_sys(e, err, "%s", o->path);
+	}
+	(void)fchmod(o->fd, old ? old->st_mode & 0777 : 0666 & ~mask);
+	return 0;
+}
+
+static int open_path(struct outfile *o, bool overwrite, char *const *inputs, size_t n, struct error *e)
+{
+	struct stat st;
+
+	/* A link stays one; what it leads to is written. */
+	o->place = realpath(o->path, NULL);
+	if (!o->place)
+		o->place = strdup(o->path);
+	if (!o->place)
+		return error_sys(e, ENOMEM, "%s", o->path);
+	if (stat(o->path, &st))
+		return errno == ENOENT ? open_temporary(o, NULL, e) : error_sys(e, errno, "%s", o->path);
+	for (size_t i = 0; i < n; i++)
+		if (is_input(&st, inputs[i]))
+			return error_set(e, EINVAL, "'%s' is an input; the output needs a file of its own", o->path);
+	if (S_ISREG(st.st_mode)) {
+		if (st.st_size && !overwrite)
+			return error_set(e, EEXIST, "'%s' exists; --overwrite replaces it", o->path);
+		return open_temporary(o, &st, e);
+	}
+	o->fd = open(o->path, O_WRONLY | O_CLOEXEC);
+	return o->fd < 0 ? error_sys(e, errno, "%s", o->path) : 0;
+}
+
+int outfile_open(struct outfile *o, const char *path, bool overwrite, bool binary, char *const *inputs, size_t n,
+		 struct error *e)
+{
+	int err = 0;
+
+	*o = (struct outfile){ .fd = -1, .path = strdup(path) };
+	if (!o->path)
+		return error_sys(e, ENOMEM, "%s", path);
+	if (!strcmp(path, "-"))
+		o->fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+	else
+		err = open_path(o, overwrite, inputs, n, e);
+	if (!err && o->fd < 0)
+		err = error_sys(e, errno, "stdout");
+	if (!err && binary && isatty(o->fd))
+		err = error_set(e, EINVAL, "a recording is nothing for a terminal; -o FILE, or a pipe");
+	if (err)
+		outfile_release(o);
+	return err;
+}
+
+int outfile_write(void *ctx, const void *data, size_t len)
+{
+	struct outfile *o = ctx;
+	const char *at = data;
+
+	while (len) {
+		ssize_t n = write(o->fd, at, len);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0) {
+			o->err = o->err ? o->err : -errno;
+			return o->err;
+		}
+		at += n;
+		len -= (size_t)n;
+		o->bytes += (uint64_t)n;
+	}
+	return 0;
+}
+
+int outfile_blame(const struct outfile *o, int err, struct error *e)
+{
+	if (!err || !o->err)
+		return err;
+	return error_sys(e, -o->err, "%s", strcmp(o->path, "-") ? o->path : "stdout");
+}
+
+int outfile_commit(struct outfile *o, struct error *e)
+{
+	int err = 0, fd = o->fd;
+
+	o->fd = -1;
+	if (close(fd))
+		err = error_sys(e, errno, "%s", o->path);
+	else if (o->temporary && rename(o->temporary, o->place))
+		err = error_sys(e, errno, "%s", o->path);
+	if (!err) {
+		free(o->temporary);
+		o->temporary = NULL;
+	}
+	outfile_release(o);
+	return err;
+}
+
+void outfile_release(struct outfile *o)
+{
+	if (o->fd >= 0)
+		close(o->fd);
+	if (o->temporary)
+		unlink(o->temporary);
+	free(o->temporary);
+	free(o->path);
+	free(o->place);
+	*o = (struct outfile){ .fd = -1 };
+}

@@ -1,0 +1,155 @@
+#include "report/input/spool.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "report/input/input.h"
+
+#define COPY_STEP (256u << 10)
+
+/* ---- files without a name ---- */
+
+static const char *folder(void)
+{
+	const char *path = getenv("TMPDIR");
+
+	return path && *path ? path : "/tmp";
+}
+
+int spool_temporary(struct error *e)
+{
+	int fd = open(folder(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	char *path = NULL;
+
+	/* Not all file systems have that. */
+	if (fd < 0 && (errno == EOPNOTSUPP || errno == EISDIR)) {
+		if (asprintf(&path, "%s/pmrep.XXXXXX", folder()) < 0)
+			return error_sys(e, ENOMEM, "temporary file");
+		fd = mkostemp(path, O_CLOEXEC);
+		if (fd >= 0)
+			unlink(path);
+	}
+	if (fd < 0)
+		error_sys(e, errno, "%s: cannot make a temporary file; TMPDIR may name another folder", folder());
+	free(path);
+	return fd < 0 ? -e->number : fd;
+}
+
+int spool_temporary_path(int fd, char path[static 32])
+{
+	return snprintf(path, 32, "/proc/self/fd/%d", fd) < 32 ? 0 : -ENAMETOOLONG;
+}
+
+/* ---- copies ---- */
+
+static int put(int fd, const char *data, size_t len)
+{
+	while (len) {
+		ssize_t n = write(fd, data, len);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n ? -errno : -EIO;
+		data += n;
+		len -= (size_t)n;
+	}
+	return 0;
+}
+
+static int copy(struct spool *s, struct pm_input *in, struct error *e)
+{
+	char *block = malloc(COPY_STEP);
+	ssize_t n = 0;
+	int err = 0;
+
+	if (!block)
+		return error_sys(e, ENOMEM, "%s", s->name);
+	while (!err && (n = in->read(in->ctx, block, COPY_STEP)) != 0) {
+		if (n == -EINTR)
+			continue;
+		if (n < 0)
+			break;
+		err = put(s->fd, block, (size_t)n);
+		s->bytes += (uint64_t)n;
+	}
+	free(block);
+	if (err == -ENOSPC || err == -EDQUOT || err == -EFBIG)
+		return error_set(e, -err,
+				 "%s: no room in %s for a copy, which it takes to read it more than once; TMPDIR "
+				 "may name another folder",
+				 s->name, folder());
+	if (err)
+		return error_sys(e, -err, "%s: cannot copy to %s", s->name, folder());
+	return n < 0 ? error_sys(e, (int)-n, "%s: cannot read on", s->name) : 0;
+}
+
+/* Whether the file can be read as often as one likes, and stays what it is. */
+static bool is_steady(const char *path, enum spool_need need, uint64_t *bytes)
+{
+	unsigned char head[4] = { 0 };
+	struct stat st;
+	bool packed;
+	FILE *f;
+
+	if (!strcmp(path, "-") || stat(path, &st) || !S_ISREG(st.st_mode) || input_being_written(path))
+		return false;
+	*bytes = (uint64_t)st.st_size;
+	if (need != SPOOL_PLAIN)
+		return true;
+	f = fopen(path, "rbe");
+	if (!f)
+		return true; /* opening it will say why */
+	packed = input_is_packed(head, fread(head, 1, sizeof(head), f));
+	fclose(f);
+	return !packed;
+}
+
+int spool_open(struct spool *s, const char *path, enum spool_need need, struct error *e)
+{
+	char place[32];
+	struct pm_input in;
+	int err;
+
+	*s = (struct spool){ .fd = -1, .name = strdup(strcmp(path, "-") ? path : "standard input") };
+	if (!s->name)
+		return error_sys(e, ENOMEM, "%s", path);
+	/* What is not there is said by who opens it. */
+	if (strcmp(path, "-") && (access(path, R_OK) || is_steady(path, need, &s->bytes))) {
+		s->path = strdup(path);
+		return s->path ? 0 : error_sys(e, ENOMEM, "%s", path);
+	}
+	err = input_bytes(&in, path, e);
+	if (err)
+		return err;
+	s->fd = spool_temporary(e);
+	err = s->fd < 0 ? s->fd : copy(s, &in, e);
+	if (in.close)
+		in.close(in.ctx);
+	if (!err)
+		err = spool_temporary_path(s->fd, place);
+	if (!err) {
+		s->path = strdup(place);
+		err = s->path ? 0 : error_sys(e, ENOMEM, "%s", path);
+	}
+	return err;
+}
+
+int spool_reader(struct pm_reader **r, const struct spool *s, struct error *e)
+{
+	return s->fd < 0 ? input_open(r, s->path, false, e) : input_open_as(r, s->path, s->name, e);
+}
+
+void spool_close(struct spool *s)
+{
+	if (s->fd >= 0)
+		close(s->fd);
+	free(s->name);
+	free(s->path);
+	*s = (struct spool){ .fd = -1 };
+}

@@ -1,0 +1,319 @@
+#include "report/machine/cpu_facts.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#define DRAM_JOULES 15.3e-6 /* of the servers whose memory has a unit of its own */
+
+static bool flag(const struct cpu_facts *f, enum cpu_flag flag)
+{
+	return f->id.known && (f->id.known->features->flags & flag);
+}
+
+static unsigned field(uint64_t v, unsigned hi, unsigned lo)
+{
+	return (unsigned)(v >> lo & ((UINT64_C(1) << (hi - lo + 1)) - 1));
+}
+
+static void find_bclk(const struct pm_model *m, uint32_t package, struct cpu_facts *f)
+{
+	static const double slv[] = { 83.3, 100, 133.3, 116.7, 80 };
+	uint64_t v;
+
+	if (f->id.known && f->id.known->features->bclk_mhz > 0)
+		f->bclk_mhz = f->id.known->features->bclk_mhz;
+	else if (f->id.known && f->id.known->features->limits == LIMITS_SLV)
+		f->bclk_mhz = cpu_register_at(m, package, "fsb_freq", &v) && field(v, 3, 0) < 5 ?
+				      slv[field(v, 3, 0)] :
+				      0;
+	else if (f->id.vendor == CPU_INTEL)
+		/* Every Intel processor since Sandy Bridge but some Atoms. */
+		f->bclk_mhz = 100;
+}
+
+static void find_clocks(const struct pm_model *m, uint32_t package, struct cpu_facts *f)
+{
+	uint32_t reg[4];
+	uint64_t v;
+
+	if (f->id.vendor == CPU_INTEL && cpu_leaf(m, 0x15, 0, PM_NONE, reg) && reg[0] && reg[1]) {
+		f->crystal_hz = reg[2] ? reg[2] : f->id.known ? f->id.known->features->crystal_hz : 0;
+		f->tsc_hz = f->crystal_hz * reg[1] / reg[0];
+	}
+	if (f->id.vendor == CPU_INTEL && cpu_leaf(m, 0x16, 0, PM_NONE, reg))
+		f->base_hz = (reg[0] & 0xffff) * 1e6;
+	if (flag(f, CPU_ATOM_RATIOS)) {
+		if (cpu_register_at(m, package, "atom_core_ratios", &v) && f->bclk_mhz > 0) {
+			f->max_efficiency_hz = field(v, 13, 8) * f->bclk_mhz * 1e6;
+			f->base_hz = field(v, 21, 16) * f->bclk_mhz * 1e6;
+		}
+	} else if (cpu_register_at(m, package, "platform_info", &v) && f->bclk_mhz > 0) {
+		f->max_efficiency_hz = field(v, 47, 40) * f->bclk_mhz * 1e6;
+		if (field(v, 15, 8))
+			f->base_hz = field(v, 15, 8) * f->bclk_mhz * 1e6;
+	}
+	/* The kernel has measured it; cpuid gives the number that was aimed at. */
+	v = pm_map_u64(&m->header, PM_HEADER_CLOCK_COUNTER_HZ, 0);
+	if (v && !strcmp(pm_map_text(&m->header, PM_HEADER_CLOCK_COUNTER, ""), "tsc"))
+		f->tsc_hz = (double)v;
+	f->tsc_tweak = flag(f, CPU_TSC_TWEAK) && f->base_hz > 0 && f->tsc_hz > 0 ? f->base_hz / f->tsc_hz : 1;
+	/* More than a rounded clock apart: then the two do not speak of the same thing. */
+	if (fabs(f->tsc_tweak - 1) > 0.05)
+		f->tsc_tweak = 1;
+	f->perf_factor = flag(f, CPU_PERF_X1024) ? 1024 : 1;
+}
+
+static void find_units(const struct pm_model *m, uint32_t package, struct cpu_facts *f)
+{
+	uint64_t v;
+
+	if (cpu_register_at(m, package, "amd_power_unit", &v) && f->id.vendor == CPU_AMD)
+		f->amd_unit = ldexp(1, -(int)field(v, 12, 8));
+	if (!cpu_register_at(m, package, "rapl_power_unit", &v) || f->id.vendor == CPU_AMD)
+		return;
+	f->power_unit = ldexp(1, -(int)field(v, 3, 0));
+	f->energy_unit = flag(f, CPU_RAPL_MICRO) ? ldexp(1e-6, (int)field(v, 12, 8)) :
+						   ldexp(1, -(int)field(v, 12, 8));
+	f->time_unit = ldexp(1, -(int)(field(v, 19, 16) ? field(v, 19, 16) : 10));
+	f->dram_unit = flag(f, CPU_FIXED_DRAM) ? DRAM_JOULES : f->energy_unit;
+	f->psys_unit = flag(f, CPU_FIXED_PSYS) ? 1 : f->energy_unit;
+}
+
+static void find_limits(const struct pm_model *m, uint32_t package, struct cpu_facts *f)
+{
+	double unit = f->id.vendor == CPU_AMD ? f->amd_unit : f->energy_unit;
+	const struct pm_config *told;
+	uint64_t v;
+
+	if (cpu_register_at(m, package, "temperature_target", &v))
+		f->tj_max = field(v, 23, 16);
+	/* The user knew better. */
+	told = pm_model_config(m, "tcc_celsius", PM_NONE);
+	if (told && told->value.kind == PM_VALUE_U64)
+		f->tj_max = (double)told->value.u64;
+	if (cpu_register_at(m, package, "pkg_power_info", &v) && field(v, 14, 0) && f->power_unit > 0) {
+		f->tdp_watts = field(v, 14, 0) * f->power_unit;
+		f->tdp_recorded = true;
+	} else if (f->id.known && f->id.known->features->default_watts > 0) {
+		f->tdp_watts = f->id.known->features->default_watts;
+	} else {
+		/* More than nearly any package draws: the range is rather taken as too short. */
+		f->tdp_watts = 500;
+	}
+	f->range_s = unit * 4294967295.0 / f->tdp_watts;
+}
+
+void cpu_facts_find(const struct pm_model *m, struct cpu_facts *f)
+{
+	cpu_facts_find_at(m, PM_NONE, f);
+}
+
+void cpu_facts_find_at(const struct pm_model *m, uint32_t package, struct cpu_facts *f)
+{
+	*f = (struct cpu_facts){ .tsc_tweak = 1, .perf_factor = 1 };
+	cpu_identify(m, &f->id);
+	find_bclk(m, package, f);
+	find_clocks(m, package, f);
+	find_units(m, package, f);
+	find_limits(m, package, f);
+}
+
+/* ---- literals ---- */
+
+static const struct {
+	const char *name;
+	size_t offset;
+} numbers[] = {
+	{ "base_hz", offsetof(struct cpu_facts, base_hz) },
+	{ "tsc_hz", offsetof(struct cpu_facts, tsc_hz) },
+	{ "crystal_hz", offsetof(struct cpu_facts, crystal_hz) },
+	{ "tsc_tweak", offsetof(struct cpu_facts, tsc_tweak) },
+	{ "perf_factor", offsetof(struct cpu_facts, perf_factor) },
+	{ "rapl_energy_unit", offsetof(struct cpu_facts, energy_unit) },
+	{ "rapl_dram_unit", offsetof(struct cpu_facts, dram_unit) },
+	{ "rapl_psys_unit", offsetof(struct cpu_facts, psys_unit) },
+	{ "rapl_time_unit", offsetof(struct cpu_facts, time_unit) },
+	{ "amd_energy_unit", offsetof(struct cpu_facts, amd_unit) },
+	{ "tj_max", offsetof(struct cpu_facts, tj_max) },
+};
+
+/* 1 if the model has a register for that C-state and its packages may enter it, 0 if not; unknown models: missing. */
+static const struct {
+	const char *name;
+	uint32_t cstate;
+	unsigned package; /* its number if it is one of packages */
+} states[] = {
+	{ "has_cc1", CPU_CC1, 0 }, { "has_cc3", CPU_CC3, 0 }, { "has_cc6", CPU_CC6, 0 },   { "has_cc7", CPU_CC7, 0 },
+	{ "has_pc2", CPU_PC2, 2 }, { "has_pc3", CPU_PC3, 3 }, { "has_pc6", CPU_PC6, 6 },   { "has_pc7", CPU_PC7, 7 },
+	{ "has_pc8", CPU_PC8, 8 }, { "has_pc9", CPU_PC9, 9 }, { "has_pc10", CPU_PC10, 10 }, { "has_mc6", CPU_MC6, 0 },
+};
+
+/* Likewise, for what is a flag. */
+static const struct {
+	const char *name;
+	uint32_t flag;
+} flags[] = {
+	{ "has_extended_c0", CPU_EXTENDED_C0 },
+};
+
+const char *const cpu_literals[] = {
+	"base_hz", "tsc_hz", "crystal_hz", "tsc_tweak", "perf_factor", "rapl_energy_unit", "rapl_dram_unit",
+	"rapl_psys_unit", "rapl_time_unit", "amd_energy_unit", "tj_max", "has_cc1", "has_cc3", "has_cc6", "has_cc7",
+	"has_pc2", "has_pc3", "has_pc6", "has_pc7", "has_pc8", "has_pc9", "has_pc10", "has_mc6", "has_extended_c0",
+	"pc6_in_pc7", "apic_id", "x2apic_id", "c7_in_c6", NULL,
+};
+
+static struct value has(const struct cpu_facts *f, bool yes)
+{
+	return f->id.known ? value_of(yes) : value_missing(VALUE_NO_INPUT);
+}
+
+/* "pc6n" is 6, "pc7s" is 7; what has no number sets no limit. */
+static unsigned deepest(const struct cpu_facts *f, const struct pm_model *m, uint32_t package)
+{
+	const char *name = NULL;
+	unsigned n;
+	uint64_t v;
+
+	if (f->id.known && cpu_register_at(m, package, "pkg_cst_config_control", &v))
+		name = cpu_limit_name(f->id.known->features->limits, (unsigned)v & 15);
+	return name && sscanf(name, "pc%u", &n) == 1 ? n : UINT_MAX;
+}
+
+/* The deepest that any package may go to. */
+static unsigned deepest_of_all(const struct cpu_facts *f, const struct pm_model *m)
+{
+	unsigned most = 0;
+
+	if (!m->topology.n)
+		return deepest(f, m, PM_NONE);
+	for (uint32_t i = 0; i < m->topology.n; i++) {
+		unsigned n = i && m->topology.cpu[i].package == m->topology.cpu[i - 1].package ?
+				     most :
+				     deepest(f, m, m->topology.cpu[i].package);
+
+		most = n > most ? n : most;
+	}
+	return most;
+}
+
+static struct value has_state(const struct cpu_facts *f, const struct pm_model *m, size_t i)
+{
+	if (!f->id.known || !(f->id.known->features->cstates & states[i].cstate))
+		return has(f, false);
+	return has(f, !states[i].package || deepest_of_all(f, m) >= states[i].package);
+}
+
+/* What the model, or cpuid, says of one CPU. */
+static bool of_cpu(const struct cpu_facts *f, const struct pm_model *m, const char *name, uint32_t cpu,
+		   struct value *v)
+{
+	bool intel = f->id.vendor == CPU_INTEL;
+	uint32_t reg[4];
+
+	*v = value_missing(VALUE_NO_INPUT);
+	if (!strcmp(name, "pc6_in_pc7")) {
+		/* A factor: missing where the register counts something else. */
+		if (f->id.known && f->id.known->features->flags & CPU_PC6_IN_PC7)
+			*v = value_of(1);
+	} else if (!strcmp(name, "apic_id")) {
+		if (cpu_leaf(m, 1, 0, cpu, reg))
+			*v = value_of(reg[1] >> 24);
+	} else if (!strcmp(name, "x2apic_id")) {
+		/* AMD's is in its own leaf, where it says that it has that leaf. */
+		if (intel ? cpu_leaf(m, 0xb, 0, cpu, reg) && reg[1] & 0xffff :
+			    cpu_leaf(m, 0x80000001, 0, PM_NONE, reg) && reg[2] >> 22 & 1)
+			if (intel || cpu_leaf(m, 0x8000001e, 0, cpu, reg))
+				*v = value_of(reg[intel ? 3 : 0]);
+	} else if (!strcmp(name, "c7_in_c6")) {
+		bool atom = intel && cpu_leaf(m, 0x1a, 0, cpu, reg) && reg[0] >> 24 == 0x20;
+
+		*v = value_of(atom && (!f->id.known || f->id.known->features->cstates & CPU_CC7));
+	} else {
+		return false;
+	}
+	return true;
+}
+
+bool cpu_literal(const struct pm_model *m, const char *name, struct value *v)
+{
+	return cpu_literal_at(m, name, PM_NONE, PM_NONE, v);
+}
+
+bool cpu_literal_at(const struct pm_model *m, const char *name, uint32_t package, uint32_t cpu, struct value *v)
+{
+	struct cpu_facts f;
+
+	cpu_facts_find_at(m, package, &f);
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+		if (strcmp(name, numbers[i].name))
+			continue;
+		double d = *(const double *)(const void *)((const char *)&f + numbers[i].offset);
+
+		*v = d > 0 ? value_of(d) : value_missing(VALUE_NO_INPUT);
+		return true;
+	}
+	for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++) {
+		if (strcmp(name, states[i].name))
+			continue;
+		*v = has_state(&f, m, i);
+		return true;
+	}
+	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
+		if (strcmp(name, flags[i].name))
+			continue;
+		*v = has(&f, f.id.known && (f.id.known->features->flags & flags[i].flag));
+		return true;
+	}
+	return of_cpu(&f, m, name, cpu, v);
+}
+
+/* ---- rules for differences ---- */
+
+static uint64_t to_ns(double s)
+{
+	return s > 0 && s < 1e9 ? (uint64_t)(s * 1e9) : 0;
+}
+
+static uint64_t turn(double unit, double watts)
+{
+	return unit > 0 && watts > 0 ? to_ns(unit * 4294967295.0 / watts) : 0;
+}
+
+bool counter_rule(const struct cpu_facts *f, const struct pm_model *m, const struct pm_counter *c,
+		  struct counter_rule *r)
+{
+	const char *name = c->name;
+
+	*r = (struct counter_rule){ 0 };
+	if (strncmp(name, "msr.", 4) || c->semantics != PM_CUMULATIVE)
+		return false;
+	name += 4;
+	/* A hypervisor may answer for registers that it does not have. */
+	r->never_zero = pm_map_get(&m->header, PM_HEADER_HYPERVISOR) != NULL;
+	if (!strcmp(name, "tsc")) {
+		r->hz = f->tsc_hz;
+		r->advances = true;
+	} else if (!strcmp(name, "aperf") || !strcmp(name, "mperf")) {
+		/* To read them the CPU has to run. */
+		r->advances = true;
+	} else if (!strcmp(name, "pkg_energy_status")) {
+		r->wrap_ns = turn(f->energy_unit, f->tdp_watts);
+		r->never_zero = true;
+	} else if (!strcmp(name, "pp0_energy_status") || !strcmp(name, "pp1_energy_status")) {
+		r->wrap_ns = turn(f->energy_unit, f->tdp_watts);
+	} else if (!strcmp(name, "dram_energy_status")) {
+		r->wrap_ns = turn(f->dram_unit, f->tdp_watts);
+	} else if (!strcmp(name, "platform_energy_status")) {
+		/* The platform may draw more than its packages. */
+		r->wrap_ns = turn(f->psys_unit, 2 * f->tdp_watts);
+	} else if (!strcmp(name, "amd_pkg_energy") || !strcmp(name, "amd_core_energy")) {
+		r->wrap_ns = turn(f->amd_unit, f->tdp_watts);
+	} else if (!strcmp(name, "pkg_perf_status") || !strcmp(name, "dram_perf_status")) {
+		r->wrap_ns = to_ns(f->time_unit * 4294967295.0);
+	}
+	return r->wrap_ns || r->hz > 0 || r->advances || r->never_zero;
+}

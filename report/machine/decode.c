@@ -1,0 +1,414 @@
+#include "report/machine/decode.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/cpulist.h"
+#include "common/table.h"
+#include "report/machine/value_out.h"
+
+struct decoded_field *decode_add(struct decoded *d, const char *name, double number, const char *unit)
+{
+	struct decoded_field *f;
+
+	if (d->n == DECODE_FIELDS)
+		return NULL;
+	f = &d->field[d->n++];
+	*f = (struct decoded_field){ .name = name, .number = number, .unit = unit };
+	snprintf(f->text, sizeof(f->text), "%.7g", number);
+	return f;
+}
+
+void decode_word(struct decoded *d, const char *name, const char *word)
+{
+	struct decoded_field *f = decode_add(d, name, 0, "");
+
+	if (!f)
+		return;
+	f->word = true;
+	snprintf(f->text, sizeof(f->text), "%s", word);
+}
+
+void decode_flag(struct decoded *d, const char *name, bool set)
+{
+	struct decoded_field *f = decode_add(d, name, set, "");
+
+	if (!f)
+		return;
+	f->flag = true;
+	snprintf(f->text, sizeof(f->text), "%s", set ? "yes" : "no");
+}
+
+/* A number of a unit that some other register gives. */
+static void scaled(struct decoded *d, const char *name, unsigned raw, double unit, const char *unit_name)
+{
+	if (unit > 0)
+		decode_add(d, name, raw * unit, unit_name);
+	else
+		decode_add(d, name, raw, "of an unknown unit");
+}
+
+static void bias(struct decoded *d, const char *name, unsigned v)
+{
+	static const struct {
+		uint8_t value;
+		const char *name;
+	} known[] = {
+		{ 0, "performance" }, { 4, "balance-performance" }, { 6, "balanced" }, { 8, "balance-power" },
+		{ 15, "power" },
+	};
+	struct decoded_field *f = decode_add(d, name, v, "");
+
+	for (size_t i = 0; f && i < sizeof(known) / sizeof(known[0]); i++)
+		if (known[i].value == v)
+			snprintf(f->text, sizeof(f->text), "%u (%s)", v, known[i].name);
+}
+
+static void limit(const struct cpu_facts *f, struct decoded *d, const char *name, unsigned v)
+{
+	const char *text = f->id.known ? cpu_limit_name(f->id.known->features->limits, v) : NULL;
+	struct decoded_field *at = decode_add(d, name, v, "");
+
+	if (at)
+		snprintf(at->text, sizeof(at->text), "%u (%s)", v,
+			 text		? text :
+			 f->id.known	? "not known" :
+					  "depends on the model, which is not known");
+}
+
+static void amd_mhz(const struct cpu_facts *f, struct decoded *d, const char *name, uint64_t v)
+{
+	unsigned fid = (unsigned)v & 0xff, did = (unsigned)v >> 8 & 0x3f;
+
+	if (f->id.family >= 0x1a)
+		decode_add(d, name, ((unsigned)v & 0xfff) * 5.0, "MHz");
+	else if (f->id.family >= 0x17 && did)
+		decode_add(d, name, 200.0 * fid / did, "MHz");
+}
+
+static void decode_field(const struct cpu_facts *f, const struct reg_field *r, uint64_t value, struct decoded *d)
+{
+	uint64_t raw = value >> r->lo & (~UINT64_C(0) >> (63 - (r->hi - r->lo)));
+	unsigned v = (unsigned)raw;
+	bool amd = f->id.vendor == CPU_AMD;
+	struct decoded_field *at;
+
+	switch ((enum field_kind)r->kind) {
+	case FIELD_NUMBER:
+		decode_add(d, r->name, v, "");
+		return;
+	case FIELD_FLAG:
+		decode_flag(d, r->name, v);
+		return;
+	case FIELD_INVERSE:
+		decode_flag(d, r->name, !v);
+		return;
+	case FIELD_HEX:
+		at = decode_add(d, r->name, v, "");
+		if (at)
+			snprintf(at->text, sizeof(at->text), "0x%x", v);
+		return;
+	case FIELD_RATIO:
+		scaled(d, r->name, v, f->bclk_mhz, "MHz");
+		return;
+	case FIELD_WATTS:
+		scaled(d, r->name, v, f->power_unit, "W");
+		return;
+	case FIELD_WINDOW:
+		scaled(d, r->name, 1, ldexp(1 + (v >> 5 & 3) / 4.0, (int)(v & 31)) * f->time_unit, "s");
+		return;
+	case FIELD_SECONDS:
+		scaled(d, r->name, v, f->time_unit, "s");
+		return;
+	case FIELD_CELSIUS:
+		decode_add(d, r->name, v, "C");
+		return;
+	case FIELD_BELOW:
+		if (f->tj_max > 0)
+			decode_add(d, r->name, f->tj_max - v, "C");
+		else
+			decode_add(d, r->name, v, "C below an unknown maximum");
+		return;
+	case FIELD_POWER_UNIT:
+		decode_add(d, r->name, ldexp(1, -(int)v), "W");
+		return;
+	case FIELD_ENERGY_UNIT:
+		decode_add(d, r->name, amd ? ldexp(1, -(int)v) : f->energy_unit, "J");
+		return;
+	case FIELD_TIME_UNIT:
+		decode_add(d, r->name, amd ? ldexp(1, -(int)v) : f->time_unit, "s");
+		return;
+	case FIELD_LIMIT:
+		limit(f, d, r->name, v);
+		return;
+	case FIELD_BIAS:
+		bias(d, r->name, v);
+		return;
+	case FIELD_AMD_MHZ:
+		amd_mhz(f, d, r->name, raw);
+		return;
+	case FIELD_BUS:
+		if (f->bclk_mhz > 0)
+			decode_add(d, r->name, f->bclk_mhz, "MHz");
+		return;
+	}
+}
+
+bool decode_register(const struct cpu_facts *f, const char *name, uint64_t value, struct decoded *d)
+{
+	const struct reg_row *r = decode_registers;
+	uint32_t flags = f->id.known ? f->id.known->features->flags : 0;
+
+	if (!strncmp(name, "msr.", 4))
+		name += 4;
+	while (r->name && strcmp(r->name, name))
+		r++;
+	*d = (struct decoded){ .name = r->name, .value = value };
+	if (!r->name || (f->id.known && r->needs && !(flags & r->needs)))
+		return false;
+	for (const struct reg_field *x = r->field; x && x->name; x++)
+		if (!x->only || (flags & x->only))
+			decode_field(f, x, value, d);
+	if (r->more)
+		r->more(f, value, d);
+	return true;
+}
+
+/* Units and clocks of the package that a reading is of, where there are several. */
+static void facts_of(const struct pm_model *m, const struct cpu_facts *all, const struct pm_config *c,
+		     struct cpu_facts *own)
+{
+	const struct pm_topology *t = &m->topology;
+	uint32_t package = PM_NONE;
+
+	if (c->kind == PM_PACKAGE && c->instances.n)
+		package = c->instances.cpu[0];
+	for (uint32_t i = 0; c->kind == PM_CPU && i < t->n && package == PM_NONE; i++)
+		if (cpulist_has(&c->instances, t->cpu[i].cpu))
+			package = t->cpu[i].package;
+	if (package == PM_NONE || !t->n || t->cpu[0].package == t->cpu[t->n - 1].package)
+		*own = *all;
+	else
+		cpu_facts_find_at(m, package, own);
+}
+
+/* Every reading of a register: other places, and the end of the recording if it says something else. */
+static int decode_readings(const struct pm_model *m, const struct cpu_facts *f, const char *full,
+			   int (*take)(void *ctx, const struct decoded *d), void *ctx)
+{
+	for (uint32_t i = 0; i < m->n_configs; i++) {
+		const struct pm_config *c = &m->config[i];
+		struct cpu_facts own;
+		struct decoded d;
+		bool same = false;
+		int err;
+
+		if (strcmp(c->name, full) || c->reason || c->value.kind != PM_VALUE_U64)
+			continue;
+		for (uint32_t k = 0; k < i && !same; k++) {
+			const struct pm_config *o = &m->config[k];
+
+			same = !strcmp(o->name, full) && !o->reason && o->value.kind == PM_VALUE_U64 &&
+			       o->value.u64 == c->value.u64 && o->kind == c->kind &&
+			       o->instances.n == c->instances.n &&
+			       (!c->instances.n || !memcmp(o->instances.cpu, c->instances.cpu,
+							   c->instances.n * sizeof(*c->instances.cpu)));
+		}
+		facts_of(m, f, c, &own);
+		if (same || !decode_register(&own, full, c->value.u64, &d))
+			continue;
+		d.name = c->name;
+		d.config = c;
+		if ((err = take(ctx, &d)))
+			return err;
+	}
+	return 0;
+}
+
+int decode_settings(const struct pm_model *m, int (*take)(void *ctx, const struct decoded *d), void *ctx)
+{
+	static const char *const prefix[] = { "cpufreq.", "intel_pstate.", "cpu_dma_latency",
+					      "cpuidle.", "uncorefreq.",   "powercap." };
+	struct buf text = BUF_INIT;
+	int err = 0;
+
+	for (size_t k = 0; k < sizeof(prefix) / sizeof(prefix[0]); k++) {
+		for (uint32_t i = 0; i < m->n_configs && !err; i++) {
+			const struct pm_config *c = &m->config[i];
+			struct decoded d = { .name = c->name, .config = c };
+
+			if (strncmp(c->name, prefix[k], strlen(prefix[k])) || c->reason ||
+			    c->privacy != PM_PRIVACY_TECHNICAL)
+				continue;
+			buf_clear(&text);
+			value_text(&c->value, &text);
+			/* What the kernel begins with: nobody has asked for less. */
+			if (!strcmp(c->name, "cpu_dma_latency_us") && c->value.kind == PM_VALUE_U64 &&
+			    c->value.u64 == 2000000000)
+				buf_addstr(&text, " (default)");
+			decode_word(&d, "", buf_str(&text));
+			err = text.err ? -ENOMEM : take(ctx, &d);
+		}
+	}
+	buf_release(&text);
+	return err;
+}
+
+int decode_all(const struct pm_model *m, int (*take)(void *ctx, const struct decoded *d), void *ctx)
+{
+	struct cpu_facts f;
+	char full[64];
+	int err;
+
+	cpu_facts_find(m, &f);
+	err = decode_cpuid(m, &f, take, ctx);
+	for (const struct reg_row *r = decode_registers; r->name && !err; r++) {
+		snprintf(full, sizeof(full), "msr.%s", r->name);
+		if (pm_model_config(m, full, PM_NONE))
+			err = decode_readings(m, &f, full, take, ctx);
+	}
+	return err;
+}
+
+/* ---- for people ---- */
+
+static bool is_adjective(const char *name)
+{
+	static const char *const words[] = { "locked", "valid", "enabled", "hot", "PROCHOT before", "critical",
+					     "power limited", "on ", "guaranteed changed", "turbo ratios",
+					     "TDP limits", "TCC offset" };
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (!strncmp(name, words[i], strlen(words[i])))
+			return true;
+	return false;
+}
+
+void decoded_text(const struct decoded *d, struct buf *out)
+{
+	const char *before = "";
+
+	for (uint32_t i = 0; i < d->n; i++) {
+		const struct decoded_field *f = &d->field[i];
+
+		/* Words of one name are a list: "active PROCHOT, Amps". */
+		buf_addstr(out, i ? ", " : "");
+		if (f->flag)
+			buf_printf(out, "%s%s",
+				   f->number != 0 ? "" : is_adjective(f->name) ? "not " : "no ", f->name);
+		else if (f->word && !strcmp(before, f->name))
+			buf_addstr(out, f->text);
+		else
+			buf_printf(out, "%s%s%s%s%s", f->name, f->name[0] ? " " : "", f->text, f->unit[0] ? " " : "",
+				   f->unit);
+		before = f->name;
+	}
+}
+
+static void where(const struct pm_config *c, struct buf *out)
+{
+	const char *kind = c ? pm_kind_name(c->kind) : NULL;
+
+	if (!c || c->kind == PM_SYSTEM || !c->instances.n || !kind)
+		return;
+	buf_printf(out, " (%s ", kind);
+	cpulist_print(&c->instances, out);
+	buf_addch(out, ')');
+}
+
+static int text_line(void *ctx, const struct decoded *d)
+{
+	struct buf *out = ctx, line = BUF_INIT;
+	int err;
+
+	buf_addstr(&line, d->name);
+	where(d->config, &line);
+	buf_addstr(&line, ": ");
+	if (!strncmp(d->name, "msr.", 4))
+		buf_printf(&line, "0x%08llx%s", (unsigned long long)d->value, d->n ? " " : "");
+	decoded_text(d, &line);
+	/* Names and words are of the file; they go to a terminal. */
+	text_escape(out, buf_str(&line), line.len);
+	buf_addch(out, '\n');
+	err = line.err ? line.err : out->err;
+	buf_release(&line);
+	return err;
+}
+
+int decode_text(const struct pm_model *m, struct buf *out)
+{
+	int err = decode_all(m, text_line, out);
+
+	return err ? err : decode_settings(m, text_line, out);
+}
+
+/* ---- for programs ---- */
+
+static struct json *fields_json(const struct decoded *d)
+{
+	struct json *fields = json_new_object();
+
+	for (uint32_t i = 0; i < d->n; i++) {
+		const struct decoded_field *f = &d->field[i];
+		struct json *j = json_new_object(), *words = NULL;
+
+		if (f->word) {
+			/* Words of one name are a list. */
+			if (i && d->field[i - 1].word && !strcmp(d->field[i - 1].name, f->name)) {
+				json_free(j);
+				continue;
+			}
+			json_free(j);
+			words = json_new_array();
+			for (uint32_t k = i; k < d->n && d->field[k].word && !strcmp(d->field[k].name, f->name); k++)
+				json_push(words, json_new_text(d->field[k].text));
+			json_put(fields, f->name, words);
+			continue;
+		}
+		if (f->flag) {
+			json_free(j);
+			json_put(fields, f->name, json_new_bool(f->number != 0));
+			continue;
+		}
+		json_put(j, "value", json_new_f64(f->number));
+		json_put(j, "unit", json_new_text(f->unit));
+		json_put(j, "text", json_new_text(f->text));
+		json_put(fields, f->name, j);
+	}
+	return fields;
+}
+
+static int json_line(void *ctx, const struct decoded *d)
+{
+	struct json *list = ctx, *j = json_new_object();
+	struct buf cpus = BUF_INIT;
+	char value[32];
+
+	json_put(j, "name", json_new_text(d->name));
+	if (!strncmp(d->name, "msr.", 4)) {
+		snprintf(value, sizeof(value), "0x%llx", (unsigned long long)d->value);
+		json_put(j, "value", json_new_text(value));
+	}
+	if (d->config) {
+		const char *kind = pm_kind_name(d->config->kind);
+
+		cpulist_print(&d->config->instances, &cpus);
+		json_put(j, "scope", json_new_text(kind ? kind : ""));
+		json_put(j, "instances", json_new_text(buf_str(&cpus)));
+		buf_release(&cpus);
+	}
+	json_put(j, "fields", fields_json(d));
+	json_push(list, j);
+	return 0;
+}
+
+struct json *decode_json(const struct pm_model *m)
+{
+	struct json *list = json_new_array();
+
+	if (list)
+		decode_all(m, json_line, list);
+	return list;
+}

@@ -1,0 +1,96 @@
+/*
+ * What registers and cpuid leaves that were read once say, field by field, without the machine: the lines of
+ * turbostat's system configuration header. Fields whose meaning depends on the model are named as such where the
+ * model is not known.
+ */
+#ifndef REPORT_DECODE_H
+#define REPORT_DECODE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/buf.h"
+#include "common/json.h"
+#include "report/machine/cpu_facts.h"
+
+#define DECODE_FIELDS 48
+
+struct decoded_field {
+	const char *name;
+	const char *unit; /* "" for a bare number or a word */
+	double number;
+	char text[96];    /* for people, without the unit; for a word that word */
+	bool flag;        /* number is 0 or 1 */
+	bool word;        /* text is all there is */
+};
+
+struct decoded {
+	const char *name;                /* "msr.platform_info", "cpuid.00000006", "processor" */
+	const struct pm_config *config;  /* NULL: put together from several */
+	uint64_t value;                  /* of a register */
+	uint32_t n;
+	struct decoded_field field[DECODE_FIELDS];
+};
+
+/* Calls `take` for everything that the recording has, in the order of turbostat's header. Not 0 from `take` stops and
+ * is returned. */
+int decode_all(const struct pm_model *m, int (*take)(void *ctx, const struct decoded *d), void *ctx);
+/* Likewise what the kernel said of frequencies, idle states and limits. */
+int decode_settings(const struct pm_model *m, int (*take)(void *ctx, const struct decoded *d), void *ctx);
+/* One register; false if there is no description of it. */
+bool decode_register(const struct cpu_facts *f, const char *name, uint64_t value, struct decoded *d);
+
+/* "base 3500 MHz, turbo, ..." */
+void decoded_text(const struct decoded *d, struct buf *out);
+/* Lines for people, one a register, then what the kernel said of frequencies, idle states and limits. */
+int decode_text(const struct pm_model *m, struct buf *out);
+/* A list of objects; NULL without memory. */
+struct json *decode_json(const struct pm_model *m);
+
+/* ---- the tables ---- */
+
+enum field_kind {
+	FIELD_NUMBER,
+	FIELD_FLAG,     /* set is true */
+	FIELD_INVERSE,  /* set is false: the bit switches off */
+	FIELD_HEX,
+	FIELD_RATIO,    /* x bus clock, MHz */
+	FIELD_WATTS,    /* x power unit */
+	FIELD_WINDOW,   /* 2^Y * (1 + Z/4) x time unit: Y the low 5 bits, Z the 2 above (SDM, Package RAPL Domain) */
+	FIELD_SECONDS,  /* x time unit */
+	FIELD_CELSIUS,
+	FIELD_BELOW,    /* Celsius below the maximum temperature */
+	FIELD_POWER_UNIT,
+	FIELD_ENERGY_UNIT,
+	FIELD_TIME_UNIT,
+	FIELD_LIMIT,    /* deepest package C-state, by model */
+	FIELD_BIAS,     /* energy_perf_bias */
+	FIELD_AMD_MHZ,  /* of a P-state definition (PPR, PStateDef: CpuFid and CpuDfsId) */
+	FIELD_BUS,      /* fsb_freq */
+};
+
+struct reg_field {
+	const char *name;
+	uint8_t hi, lo, kind;
+	uint32_t only; /* cpu_flag that the model must have; 0: all */
+};
+
+struct reg_row {
+	const char *name; /* without "msr." */
+	const struct reg_field *field; /* ends with name NULL */
+	/* In place of the table, or after it. */
+	void (*more)(const struct cpu_facts *f, uint64_t value, struct decoded *d);
+	uint32_t needs;   /* cpu_flag without which the register is something else on known models; 0: none */
+};
+extern const struct reg_row decode_registers[]; /* in the order of turbostat's header; ends with name NULL */
+
+/* For `more`: adds a field and returns it; NULL if there is no room. */
+struct decoded_field *decode_add(struct decoded *d, const char *name, double number, const char *unit);
+void decode_word(struct decoded *d, const char *name, const char *word);
+void decode_flag(struct decoded *d, const char *name, bool set);
+
+/* cpuid and the processor itself; likewise. */
+int decode_cpuid(const struct pm_model *m, const struct cpu_facts *f,
+		 int (*take)(void *ctx, const struct decoded *d), void *ctx);
+
+#endif

@@ -1,0 +1,273 @@
+#include "report/machine/places.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+void places_release(struct places *p)
+{
+	for (uint32_t i = 0; i < p->n_labels; i++)
+		free(p->label[i]);
+	free(p->label);
+	free(p->cpu);
+	*p = (struct places){ 0 };
+}
+
+static void keep_known(struct pm_cpu *to, const struct pm_cpu *from)
+{
+#define KEEP(field) \
+	do { \
+		if (from->field != PM_NONE) \
+			to->field = from->field; \
+	} while (0)
+	KEEP(package);
+	KEEP(die);
+	KEEP(cluster);
+	KEEP(core);
+	KEEP(node);
+	KEEP(thread);
+	for (int i = 0; i < PM_CACHES; i++)
+		KEEP(cache[i]);
+#undef KEEP
+	to->online = from->online;
+}
+
+int places_update(struct places *p, const struct pm_model *m)
+{
+	const struct pm_topology *t = &m->topology;
+	struct pm_cpu *merged;
+	uint32_t i = 0, k = 0, n = 0;
+
+	p->model = m;
+	merged = calloc((size_t)p->n + t->n + 1, sizeof(*merged));
+	if (!merged)
+		return -ENOMEM;
+	while (i < p->n || k < t->n) {
+		if (k == t->n || (i < p->n && p->cpu[i].cpu < t->cpu[k].cpu)) {
+			merged[n++] = p->cpu[i++];
+		} else if (i < p->n && p->cpu[i].cpu == t->cpu[k].cpu) {
+			merged[n] = p->cpu[i++];
+			keep_known(&merged[n++], &t->cpu[k++]);
+		} else {
+			merged[n++] = t->cpu[k++];
+		}
+	}
+	free(p->cpu);
+	p->cpu = merged;
+	p->n = n;
+	p->cache = PM_CACHE_L2;
+	for (i = 0; i < n; i++)
+		if (merged[i].cache[PM_CACHE_L3] != PM_NONE)
+			p->cache = PM_CACHE_L3;
+	return 0;
+}
+
+const struct pm_cpu *places_cpu(const struct places *p, uint32_t cpu)
+{
+	uint32_t low = 0, high = p->n;
+
+	while (low < high) {
+		uint32_t mid = low + (high - low) / 2;
+
+		if (p->cpu[mid].cpu < cpu)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low < p->n && p->cpu[low].cpu == cpu ? &p->cpu[low] : NULL;
+}
+
+/* Nested kinds in order; the others (PMU, device, task, cgroup) stand beside them. */
+static const signed char rank[PM_KINDS] = {
+	[PM_CPU] = 1, [PM_CORE] = 2, [PM_CLUSTER] = 3, [PM_CACHE] = 4, [PM_DIE] = 5,
+	[PM_NODE] = 6, [PM_PACKAGE] = 7, [PM_SYSTEM] = 8,
+};
+
+bool kind_contains(enum pm_kind outer, enum pm_kind inner)
+{
+	if (outer == inner || outer == PM_SYSTEM)
+		return true;
+	if (!rank[outer])
+		return false;
+	if (rank[inner])
+		return rank[inner] <= rank[outer];
+	/* Uncore PMUs and devices hang at a die, a node or a package; tasks wander. */
+	return (inner == PM_PMU || inner == PM_DEVICE) && rank[outer] >= rank[PM_DIE];
+}
+
+enum pm_kind kind_join(enum pm_kind a, enum pm_kind b)
+{
+	static const enum pm_kind up[] = { PM_CPU, PM_CORE, PM_CLUSTER, PM_CACHE, PM_DIE, PM_NODE, PM_PACKAGE };
+
+	if (a == b)
+		return a;
+	for (size_t i = 0; i < sizeof(up) / sizeof(up[0]); i++)
+		if (kind_contains(up[i], a) && kind_contains(up[i], b))
+			return up[i];
+	return PM_SYSTEM;
+}
+
+static const struct pm_cpu *cpu_of(const struct places *p, const struct pm_instance *i)
+{
+	if (i->kind == PM_CPU)
+		return places_cpu(p, i->number);
+	if (i->cpu != PM_NONE)
+		return places_cpu(p, i->cpu);
+	for (uint32_t k = 0; k < p->n; k++)
+		if ((i->kind == PM_PACKAGE && p->cpu[k].package == i->number) ||
+		    (i->kind == PM_NODE && p->cpu[k].node == i->number))
+			return &p->cpu[k];
+	return NULL;
+}
+
+/* A cgroup has an instance for each CPU; the first one stands for all. They are mostly added one after the other. */
+static uint32_t first_of_cgroup(const struct places *p, const struct pm_instance *i)
+{
+	const struct pm_instance *all = p->model->instance;
+	uint32_t id = i->id;
+
+	if (i->number == PM_NONE)
+		return id;
+	while (id > 1 && all[id - 2].kind == PM_CGROUP && all[id - 2].number == i->number)
+		id--;
+	for (uint32_t k = 1; k < id; k++)
+		if (all[k - 1].kind == PM_CGROUP && all[k - 1].number == i->number)
+			return k;
+	return id;
+}
+
+bool places_find(const struct places *p, const struct pm_instance *i, enum pm_kind kind, struct place *place)
+{
+	const struct pm_cpu *c;
+	int r = rank[kind];
+
+	*place = (struct place){
+		.kind = kind, .package = PM_NONE, .die = PM_NONE, .cluster = PM_NONE, .cache = PM_NONE,
+		.node = PM_NONE, .core = PM_NONE, .cpu = PM_NONE, .instance = PM_NONE, .thread = PM_NONE,
+		.first_cpu = PM_NONE,
+	};
+	if (!kind_contains(kind, i->kind))
+		return false;
+	if (kind == PM_SYSTEM)
+		return true;
+	c = cpu_of(p, i);
+	if (!r) {
+		place->instance = kind == PM_CGROUP ? first_of_cgroup(p, i) : i->id;
+		if (c && (kind == PM_PMU || kind == PM_DEVICE)) {
+			place->package = c->package;
+			place->first_cpu = c->cpu;
+		}
+		return true;
+	}
+	if (!c) {
+		/* Without topology a CPU is still a CPU, and a package a package. */
+		if (kind != i->kind)
+			return false;
+		if (kind == PM_CPU)
+			place->cpu = i->number;
+		else if (kind == PM_PACKAGE)
+			place->package = i->number;
+		else if (kind == PM_NODE)
+			place->node = i->number;
+		else if (kind == PM_CORE)
+			place->core = i->number;
+		else
+			place->instance = i->id;
+		place->first_cpu = i->kind == PM_CPU ? i->number : PM_NONE;
+		return true;
+	}
+	place->first_cpu = c->cpu;
+	if (kind == PM_NODE) {
+		place->node = c->node;
+		return true;
+	}
+	place->package = c->package;
+	if (r <= rank[PM_DIE])
+		place->die = c->die;
+	if (r <= rank[PM_CACHE])
+		place->cache = i->kind == PM_CACHE && kind == PM_CACHE ? i->number : c->cache[p->cache];
+	if (r <= rank[PM_CLUSTER])
+		place->cluster = c->cluster;
+	if (r <= rank[PM_CORE]) {
+		place->core = c->core;
+		place->node = c->node;
+	}
+	if (kind == PM_CPU) {
+		place->cpu = c->cpu;
+		place->thread = c->thread;
+	}
+	return true;
+}
+
+bool place_has(const struct places *p, const struct place *place, const struct place *cpu)
+{
+	const struct pm_cpu *c = places_cpu(p, cpu->first_cpu);
+	struct pm_instance i = { .kind = PM_CPU, .number = cpu->first_cpu, .cpu = cpu->first_cpu };
+	struct place at;
+
+	if (!c || !places_find(p, &i, place->kind, &at))
+		return false;
+	at.instance = place->instance;
+	return !place_compare(&at, place);
+}
+
+static int by(uint32_t a, uint32_t b)
+{
+	return (a > b) - (a < b);
+}
+
+int place_compare(const struct place *a, const struct place *b)
+{
+	int d;
+
+	if ((d = by(a->kind, b->kind)) || (d = by(a->package, b->package)) || (d = by(a->die, b->die)))
+		return d;
+	/* The core of a CPU says in which cluster and cache it lies; only these rows need them as a key. */
+	if (a->kind == PM_CLUSTER && (d = by(a->cluster, b->cluster)))
+		return d;
+	if (a->kind == PM_CACHE && (d = by(a->cache, b->cache)))
+		return d;
+	if (a->kind == PM_NODE && (d = by(a->node, b->node)))
+		return d;
+	if (a->kind == PM_CORE && (d = by(a->cluster, b->cluster)))
+		return d;
+	if ((d = by(a->core, b->core)) || (d = by(a->thread, b->thread)) || (d = by(a->cpu, b->cpu)))
+		return d;
+	return by(a->instance, b->instance);
+}
+
+int places_label(struct places *p, uint32_t instance, const char *text)
+{
+	char *copy = strdup(text);
+
+	if (copy && instance >= p->n_labels) {
+		char **bigger = realloc(p->label, (instance + 1) * sizeof(*bigger));
+
+		if (bigger) {
+			memset(bigger + p->n_labels, 0, (instance + 1 - p->n_labels) * sizeof(*bigger));
+			p->label = bigger;
+			p->n_labels = instance + 1;
+		}
+	}
+	if (!copy || instance >= p->n_labels) {
+		free(copy);
+		return -ENOMEM;
+	}
+	free(p->label[instance]);
+	p->label[instance] = copy;
+	return 0;
+}
+
+const char *places_name(const struct places *p, const struct place *place)
+{
+	const struct pm_instance *i =
+		place->instance == PM_NONE ? NULL : pm_model_instance(p->model, place->instance);
+
+	if (i && i->id < p->n_labels && p->label[i->id])
+		return p->label[i->id];
+	if (!i)
+		return "";
+	/* A path says more than a pseudonym, where it was recorded. */
+	return pm_map_text(&i->attrs, i->kind == PM_CGROUP ? PM_INSTANCE_CGROUP : PM_INSTANCE_NAME,
+			   pm_map_text(&i->attrs, PM_INSTANCE_NAME, ""));
+}

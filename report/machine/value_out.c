@@ -1,0 +1,149 @@
+#include "report/machine/value_out.h"
+
+#include <stdio.h>
+
+#include "common/number.h"
+
+static void add_hex(const struct pm_value *v, struct buf *out)
+{
+	for (size_t i = 0; i < v->str.len; i++)
+		buf_printf(out, "%02x", (unsigned char)v->str.data[i]);
+}
+
+void value_text(const struct pm_value *v, struct buf *out)
+{
+	char number[NUMBER_MAX], key[16];
+
+	switch (v->kind) {
+	case PM_VALUE_U64:
+		buf_add(out, number, number_u64(number, v->u64));
+		break;
+	case PM_VALUE_S64:
+		buf_add(out, number, number_s64(number, v->s64));
+		break;
+	case PM_VALUE_F64:
+		buf_add(out, number, number_double(number, v->f64));
+		break;
+	case PM_VALUE_BOOL:
+		buf_addstr(out, v->boolean ? "yes" : "no");
+		break;
+	case PM_VALUE_TEXT:
+		buf_add(out, v->str.data, v->str.len);
+		break;
+	case PM_VALUE_BYTES:
+		add_hex(v, out);
+		break;
+	case PM_VALUE_ARRAY:
+		for (uint32_t i = 0; i < v->array.n; i++) {
+			const struct pm_value *item = &v->array.item[i];
+
+			if (i)
+				buf_addstr(out, ", ");
+			if (item->kind == PM_VALUE_ARRAY && item->array.n == 2) {
+				value_text(&item->array.item[0], out);
+				buf_addch(out, '=');
+				value_text(&item->array.item[1], out);
+			} else if (item->kind == PM_VALUE_ARRAY) {
+				buf_addch(out, '[');
+				value_text(item, out);
+				buf_addch(out, ']');
+			} else {
+				value_text(item, out);
+			}
+		}
+		break;
+	case PM_VALUE_MAP:
+		for (uint32_t i = 0; i < v->map.n; i++) {
+			buf_printf(out, "%s%s=", i ? ", " : "", key_name(NULL, v->map.field[i].key, key));
+			value_text(&v->map.field[i].value, out);
+		}
+		break;
+	}
+}
+
+static struct json *array_json(const struct pm_value *v)
+{
+	struct json *j = json_new_array();
+
+	for (uint32_t i = 0; i < v->array.n; i++)
+		json_push(j, value_json(&v->array.item[i]));
+	return j;
+}
+
+struct json *value_json(const struct pm_value *v)
+{
+	struct buf hex = BUF_INIT;
+	struct json *j = NULL;
+
+	switch (v->kind) {
+	case PM_VALUE_U64:
+		return json_new_u64(v->u64);
+	case PM_VALUE_S64:
+		return json_new_s64(v->s64);
+	case PM_VALUE_F64:
+		return json_new_f64(v->f64);
+	case PM_VALUE_BOOL:
+		return json_new_bool(v->boolean);
+	case PM_VALUE_TEXT:
+		return json_new_text(v->str.data);
+	case PM_VALUE_BYTES:
+		add_hex(v, &hex);
+		j = json_new_text(buf_str(&hex));
+		buf_release(&hex);
+		return j;
+	case PM_VALUE_ARRAY:
+		return array_json(v);
+	case PM_VALUE_MAP:
+		return map_json(&v->map, NULL);
+	}
+	return json_new_null();
+}
+
+const char *key_name(const struct pm_key_row *rows, uint32_t key, char buf[static 16])
+{
+	const struct pm_key_row *row = rows ? pm_key_find(rows, key) : NULL;
+
+	if (row)
+		return row->name;
+	snprintf(buf, 16, "key-%u", key);
+	return buf;
+}
+
+struct json *map_json(const struct pm_map *m, const struct pm_key_row *rows)
+{
+	struct json *j = json_new_object();
+	char name[16];
+
+	for (uint32_t i = 0; i < m->n; i++)
+		json_put(j, key_name(rows, m->field[i].key, name), value_json(&m->field[i].value));
+	return j;
+}
+
+void map_text(const struct pm_map *m, const struct pm_key_row *rows, struct buf *out)
+{
+	char name[16];
+
+	for (uint32_t i = 0; i < m->n; i++) {
+		buf_printf(out, "%s%s=", i ? " " : "", key_name(rows, m->field[i].key, name));
+		value_text(&m->field[i].value, out);
+	}
+}
+
+const char *privacy_name(enum pm_privacy privacy)
+{
+	static const char *const name[] = {
+		[PM_PRIVACY_MACHINE] = "machine", [PM_PRIVACY_PERSON] = "person", [PM_PRIVACY_TIME] = "time",
+	};
+
+	return (size_t)privacy < sizeof(name) / sizeof(*name) ? name[privacy] : "person";
+}
+
+struct json *time_json(uint64_t wall_ns)
+{
+	char text[64];
+
+	if (!wall_ns)
+		return json_new_null();
+	text[number_time(text, wall_ns, 0)] = '\0';
+	return json_new_text(text);
+}

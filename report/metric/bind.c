@@ -1,0 +1,553 @@
+#include "report/metric/bind_private.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/metric/recorded_metrics.h"
+
+#define MAX_PARAMETER 1024 /* chips, or cores of one, that a metric is repeated for */
+
+static void release_metric(struct bound_metric *m)
+{
+	expr_free(m->expr);
+	if (m->threshold) {
+		expr_free(m->threshold->expr);
+		free(m->threshold->input);
+		free(m->threshold);
+	}
+}
+
+void binding_release(struct binding *b)
+{
+	for (size_t i = 0; i < b->n_metrics; i++)
+		release_metric(&b->metric[i]);
+	for (size_t i = 0; i < b->n_owned; i++)
+		free(b->owned[i]);
+	free(b->owned);
+	free(b->metric);
+	free(b->input);
+	names_release(&b->input_names);
+	metric_set_release(&b->recorded);
+	*b = (struct binding){ 0 };
+}
+
+static enum pm_kind scope_kind(enum metric_scope scope)
+{
+	static const unsigned char kind[] = {
+		[METRIC_CPU] = PM_CPU, [METRIC_CORE] = PM_CORE, [METRIC_CLUSTER] = PM_CLUSTER, [METRIC_DIE] = PM_DIE,
+		[METRIC_PACKAGE] = PM_PACKAGE, [METRIC_NODE] = PM_NODE, [METRIC_DEVICE] = PM_DEVICE,
+		[METRIC_SYSTEM] = PM_SYSTEM,
+	};
+
+	return (enum pm_kind)kind[scope];
+}
+
+/* ---- metrics ---- */
+
+struct bound_metric *bind_new_metric(struct binding *b)
+{
+	if (b->n_metrics == b->cap_metrics) {
+		size_t cap = b->cap_metrics ? b->cap_metrics * 2 : 128;
+		struct bound_metric *m = realloc(b->metric, cap * sizeof(*m));
+
+		if (!m)
+			return NULL;
+		b->metric = m;
+		b->cap_metrics = cap;
+	}
+	b->metric[b->n_metrics] = (struct bound_metric){ .aliases = "", .categories = "" };
+	return &b->metric[b->n_metrics++];
+}
+
+static void drop_metric(struct binding *b)
+{
+	release_metric(&b->metric[--b->n_metrics]);
+}
+
+/* 1: kept, 0: the recording cannot feed it, or -errno. */
+static int bind_formula(struct builder *x, struct bound_metric *m, const char *text, const struct metric *row)
+{
+	const struct expr_input *in;
+	enum pm_kind kind = PM_KINDS;
+	size_t n;
+	int err = expr_parse(&m->expr, text, x->error);
+
+	if (err)
+		return error_prefix(x->error, "metric %s", m->name);
+	in = expr_inputs(m->expr, &n);
+	/* Two clocks may join each. */
+	m->input = bind_own(x->b, malloc((3 * n + 1) * sizeof(*m->input)));
+	if (!m->input)
+		return -ENOMEM;
+	x->group = x->twice ? bind_group(x->p->model, in, n) : 0;
+	for (size_t i = 0; i < n; i++) {
+		bool clocked = x->choice || in[i].aspect == EXPR_SECONDS;
+		int64_t at = clocked ? bind_clocked(x, &in[i], x->clock, &x->n_clocks) :
+				       bind_input(x, in[i].name, in[i].aspect);
+		const struct bound_input *bound;
+
+		if (at < 0)
+			return (int)at;
+		m->input[m->n_inputs++] = (uint32_t)at;
+		bound = &x->b->input[at];
+		if (bind_lacks(bound) && !bind_is_optional(in, n, i))
+			return 0;
+		if (bound->kind != PM_KINDS)
+			kind = kind == PM_KINDS ? bound->kind : kind_join(kind, bound->kind);
+	}
+	for (size_t i = 0; i < n; i++) {
+		const struct bound_input *bound = &x->b->input[m->input[i]];
+
+		if (bound->clock && (err = bind_add_clocks(x, m, bound->clock, bound->n_counters)))
+			return err;
+	}
+	if (kind == PM_KINDS)
+		kind = PM_SYSTEM;
+	if (row->scope == METRIC_ANY)
+		m->kind = kind;
+	else
+		m->kind = row->inherits ? scope_kind(row->scope) : kind_join(kind, scope_kind(row->scope));
+	return 1;
+}
+
+/* The other formulas of a row, one after the other. */
+static int bind_otherwise(struct builder *x, struct bound_metric *m, const struct metric *row)
+{
+	const char *from = row->otherwise;
+	int kept = 0;
+
+	while (!kept && *from) {
+		size_t len = strcspn(from, ";");
+		char *text = strndup(from, len);
+
+		if (!text)
+			return -ENOMEM;
+		expr_free(m->expr);
+		m->expr = NULL;
+		m->n_inputs = 0;
+		kept = bind_formula(x, m, text, row);
+		free(text);
+		from += len + (from[len] == ';');
+	}
+	return kept;
+}
+
+bool bind_is_zero(const struct places *p, const char *literal)
+{
+	struct value v;
+
+	return bind_literal(p, literal, &v) && !v.reason && v.v == 0;
+}
+
+/* `text` with every '*' replaced. `escape`: as an id of a formula, where a '*' that stands alone multiplies. */
+static char *with_member(const char *text, const char *member, bool lower, bool escape)
+{
+	struct buf out = BUF_INIT;
+
+	for (const char *c = text ? text : ""; *c; c++) {
+		if (*c != '*' || (escape && (c == text || c[-1] == ' '))) {
+			buf_addch(&out, *c);
+			continue;
+		}
+		for (const char *k = member; *k; k++) {
+			unsigned char ch = (unsigned char)*k;
+
+			if (escape && !isalnum(ch) && ch != '_' && ch != '.' && ch != ':')
+				buf_addch(&out, '\\');
+			if (lower)
+				ch = (unsigned char)tolower(ch);
+			if (lower && !isalnum(ch) && ch != '.')
+				ch = '_';
+			buf_addch(&out, (char)ch);
+		}
+	}
+	buf_addch(&out, 0);
+	return buf_detach(&out);
+}
+
+static char *with_parameter(const char *text, const char *number)
+{
+	struct buf out = BUF_INIT;
+
+	for (; *text; text++)
+		if (*text == '?')
+			buf_addstr(&out, number);
+		else
+			buf_addch(&out, *text);
+	return buf_detach(&out);
+}
+
+static char *numbered(const char *name, unsigned n)
+{
+	char *text;
+
+	return asprintf(&text, "%s_%u", name, n) < 0 ? NULL : text;
+}
+
+static char *filtered(const char *name, const char *before, const char *filter, const char *behind)
+{
+	char *text;
+
+	return asprintf(&text, "%s%s%s%s", name, before, filter, behind) < 0 ? NULL : text;
+}
+
+static int bind_row(struct builder *x, const struct metric *row, const char *member, const char *part, bool vendor)
+{
+	struct bound_metric *m = bind_new_metric(x->b);
+	uint32_t ignored;
+	const char *text;
+	int kept;
+
+	if (!m)
+		return -ENOMEM;
+	if (member) {
+		m->name = bind_own(x->b, with_member(row->name, member, true, false));
+		m->display = bind_own(x->b, with_member(row->display, member, false, false));
+		m->help = bind_own(x->b, with_member(row->help, member, false, false));
+		text = bind_own(x->b, with_member(row->expr, part, false, true));
+	} else {
+		m->name = row->name;
+		m->display = row->display ? row->display : row->name;
+		m->help = row->help ? row->help : "";
+		text = row->expr;
+	}
+	if (!m->name || !m->display || !m->help || !text)
+		return -ENOMEM;
+	m->unit = row->unit ? row->unit : "";
+	m->aliases = row->aliases ? row->aliases : "";
+	m->categories = row->categories ? row->categories : "";
+	m->precision = row->precision;
+	m->better = row->better;
+	m->margin = row->margin;
+	m->default_on = row->default_on || recorded_asks(x->p->model, m->name) ||
+			recorded_asks(x->p->model, m->display);
+	m->vendor = vendor;
+	kept = names_get(&x->taken, m->name, &ignored) ? 0 : bind_formula(x, m, text, row);
+	if (!kept && row->otherwise && !names_get(&x->taken, m->name, &ignored))
+		kept = bind_otherwise(x, m, row);
+	m->unlikely = kept == 1 && row->when && bind_is_zero(x->p, row->when);
+	m->default_on &= !m->unlikely;
+	if (kept == 1) {
+		kept = bind_threshold(x, m, row);
+		return kept ? kept : names_set(&x->taken, m->name, 0);
+	}
+	drop_metric(x->b);
+	return kept;
+}
+
+/* A metric over a class of PMUs: once for each set of filters that was recorded. */
+static int bind_class_row(struct builder *x, const struct metric *row, const struct pmu_class *class, bool vendor)
+{
+	const struct expr_input *in;
+	struct expr *parsed;
+	size_t n;
+	int err = expr_parse(&parsed, row->expr, x->error);
+
+	if (err)
+		return error_prefix(x->error, "metric %s", row->name);
+	in = expr_inputs(parsed, &n);
+	for (uint32_t f = 0; f < x->classes.n_filters && !err; f++) {
+		struct class_choice choice;
+		struct metric one = *row;
+
+		err = class_choose(&choice, &x->classes, class, f, in, n);
+		if (!err && choice.n && f) {
+			one.name = bind_own(x->b, filtered(row->name, "/", x->classes.filter[f], "/"));
+			one.display = bind_own(x->b, filtered(row->display, " ", x->classes.filter[f], ""));
+			one.aliases = bind_own(x->b, filtered(row->name, row->aliases ? "," : "",
+							 row->aliases ? row->aliases : "", ""));
+			err = one.name && one.display && one.aliases ? 0 : -ENOMEM;
+		}
+		x->choice = &choice;
+		if (!err && choice.n)
+			err = bind_row(x, &one, NULL, NULL, vendor);
+		x->choice = NULL;
+		class_choice_release(&choice);
+	}
+	expr_free(parsed);
+	return err;
+}
+
+/* What of a counter's name is the member: behind the family, or behind the first part of it ("softirqs.vec" has
+ * members such as "softirqs.timer"). */
+static const char *own_part(const char *name)
+{
+	const char *dot = strrchr(name, '.');
+
+	return dot ? dot + 1 : name;
+}
+
+static int bind_family(struct builder *x, const struct metric *row)
+{
+	const struct pm_model *m = x->p->model;
+	int err;
+
+	for (uint32_t i = 0; i < m->n_counters; i++) {
+		const struct pm_counter *c = &m->counter[i];
+		const char *member, *part;
+
+		if (strcmp(pm_map_text(&c->attrs, PM_COUNTER_FAMILY, ""), row->each))
+			continue;
+		part = own_part(c->name);
+		member = pm_map_text(&c->attrs, PM_COUNTER_MEMBER, part);
+		/* A member whose name no formula can hold is still there as a counter. */
+		err = bind_row(x, row, member, part, false);
+		if (err && err != -EINVAL)
+			return err;
+	}
+	return 0;
+}
+
+/* ---- counters as metrics ---- */
+
+static unsigned char precision_of(const struct pm_counter *c, bool rate)
+{
+	bool whole = !strcmp(c->unit, "1") || !strcmp(c->unit, "By") || !strcmp(c->unit, "Hz") || !c->unit[0];
+
+	if (whole && c->type != PM_F64)
+		return rate ? 1 : 0;
+	return !strcmp(c->unit, "s") ? 3 : 2;
+}
+
+/* An added counter that is shown as a share of time, by a formula. */
+static bool is_share(const struct pm_counter *c)
+{
+	return !strcmp(pm_map_text(&c->attrs, PM_COUNTER_ADD_FORMAT, ""), "percent");
+}
+
+/* Its formula: cycles of the TSC, microseconds, or ticks of a clock. */
+static int bind_share(struct builder *x, const struct pm_counter *c)
+{
+	/* '*' is the counter. The clock of a module's telemetry runs at 800 MHz. */
+	static const struct {
+		const char *type, *expr;
+	} formula[] = {
+		{ "usec", "percent(rate(*), 1e6)" },
+		{ "txtal_time", "percent(rate(*), #crystal_hz)" },
+		{ "tcore_clock", "percent(rate(*), 800e6)" },
+		{ NULL, "percent(rate(*), rate(msr.tsc))" },
+	};
+	const char *type = pm_map_text(&c->attrs, PM_COUNTER_ADD_TYPE, "");
+	struct metric row = { .name = c->name, .display = c->display, .unit = "%", .precision = 2,
+			      .default_on = true };
+	size_t i = 0;
+	char *text;
+	int err;
+
+	while (formula[i].type && strcmp(formula[i].type, type))
+		i++;
+	text = with_member(formula[i].expr, c->name, false, true);
+	if (!text)
+		return -ENOMEM;
+	row.expr = bind_own(x->b, text);
+	err = row.expr ? bind_row(x, &row, NULL, NULL, false) : -ENOMEM;
+	if (!err && x->b->n_metrics && x->b->metric[x->b->n_metrics - 1].name == row.name)
+		x->b->metric[x->b->n_metrics - 1].added = true;
+	return err == -EINVAL ? 0 : err;
+}
+
+/* `id` and `place`: where its two arrays of one number lie. */
+/* number[i] is i: what points to an id or a place needs no memory of its own. */
+static int bind_counter(struct builder *x, const struct pm_counter *c, uint32_t *number)
+{
+	bool rate = x->options->rate && (c->semantics == PM_CUMULATIVE || c->semantics == PM_DELTA);
+	struct bound_metric *m;
+	struct bound_input *in;
+	uint32_t ignored;
+	char *text;
+
+	if ((c->type != PM_U64 && c->type != PM_S64 && c->type != PM_F64) || x->kind[c->id] == PM_KINDS ||
+	    bind_left_out(x, c))
+		return 0;
+	in = bind_new_input(x->b);
+	m = bind_new_metric(x->b);
+	if (!in || !m)
+		return -ENOMEM;
+	in->aspect = EXPR_VALUE;
+	in->rate = rate;
+	in->counter = &number[c->id];
+	in->n_counters = 1;
+	in->kind = m->kind = (enum pm_kind)x->kind[c->id];
+	m->unit = c->unit;
+	if (rate) {
+		m->unit = asprintf(&text, "%s/s", c->unit[0] ? c->unit : "1") < 0 ? NULL : bind_own(x->b, text);
+		if (!m->unit)
+			return -ENOMEM;
+	}
+	m->name = c->name;
+	/* An event may be called like a metric ("migrations"); every other raw counter has its source in its name. */
+	if (names_get(&x->taken, c->name, &ignored)) {
+		m->name = asprintf(&text, "%s.%s", c->source, c->name) < 0 ? NULL : bind_own(x->b, text);
+		if (!m->name)
+			return -ENOMEM;
+	}
+	m->display = c->display && c->display[0] ? c->display : c->name;
+	m->help = pm_map_text(&c->attrs, PM_COUNTER_HELP, "");
+	m->categories = c->source;
+	m->input = &number[x->b->n_inputs - 1];
+	m->n_inputs = 1;
+	m->counter = c->id;
+	m->precision = precision_of(c, rate);
+	m->default_on = pm_map_bool(&c->attrs, PM_COUNTER_REQUESTED, false) && !is_share(c);
+	m->added = pm_map_get(&c->attrs, PM_COUNTER_ADDED) && !is_share(c);
+	if (!strcmp(pm_map_text(&c->attrs, PM_COUNTER_ADD_FORMAT, ""), "raw"))
+		m->digits = c->width <= 32 ? 8 : 16;
+	return 0;
+}
+
+static int bind_all_counters(struct builder *x)
+{
+	const struct pm_model *m = x->p->model;
+	struct binding *b = x->b;
+	size_t metrics = b->n_metrics + m->n_counters, inputs = b->n_inputs + m->n_counters;
+	uint32_t *number = bind_own(b, malloc((inputs + 1) * sizeof(*number)));
+	struct bound_metric *metric = realloc(b->metric, (metrics + 1) * sizeof(*metric));
+	struct bound_input *input;
+	int err = 0;
+
+	if (!metric)
+		return -ENOMEM;
+	b->metric = metric;
+	b->cap_metrics = metrics + 1;
+	input = realloc(b->input, (inputs + 1) * sizeof(*input));
+	if (!input)
+		return -ENOMEM;
+	b->input = input;
+	b->cap_inputs = inputs + 1;
+	if (!number)
+		return -ENOMEM;
+	for (size_t i = 0; i <= inputs; i++)
+		number[i] = (uint32_t)i;
+	for (uint32_t i = 0; i < m->n_counters && !err; i++)
+		err = bind_counter(x, &m->counter[i], number);
+	return err;
+}
+
+/* A '?' in an event's name stands for a number that runs from 0: a metric for each that was recorded. */
+static int bind_parameters(struct builder *x, const struct metric *row)
+{
+	struct binding *b = x->b;
+	int err = 0;
+
+	if (class_of_formula(row->expr))
+		return bind_class_row(x, row, class_of_formula(row->expr), true);
+	if (!strchr(row->expr, '?'))
+		return bind_row(x, row, NULL, NULL, true);
+	for (unsigned n = 0; n < MAX_PARAMETER && !err; n++) {
+		size_t before = b->n_metrics;
+		struct metric one = *row;
+		char number[12];
+
+		snprintf(number, sizeof(number), "%u", n);
+		one.name = bind_own(b, numbered(row->name, n));
+		one.display = bind_own(b, numbered(row->display, n));
+		one.aliases = one.display;
+		one.expr = bind_own(b, with_parameter(row->expr, number));
+		one.threshold = row->threshold ? bind_own(b, with_parameter(row->threshold, number)) : NULL;
+		if (!one.name || !one.display || !one.expr || (row->threshold && !one.threshold))
+			return -ENOMEM;
+		err = bind_row(x, &one, NULL, NULL, true);
+		if (b->n_metrics == before)
+			break;
+	}
+	return err;
+}
+
+static int bind_built_in(struct builder *x, const struct metric *row)
+{
+	const struct pmu_class *class = x->classes.n ? class_of_formula(row->expr) : NULL;
+
+	if (class)
+		return bind_class_row(x, row, class, false);
+	return row->each ? bind_family(x, row) : bind_row(x, row, NULL, NULL, false);
+}
+
+/* perf's formulas have the counts as the hardware has them. */
+static int bind_vendor(struct builder *x, const struct metric *row)
+{
+	int err;
+
+	x->raw = true;
+	err = bind_parameters(x, row);
+	x->raw = false;
+	return err;
+}
+
+static int bind_all(struct builder *x)
+{
+	int err;
+
+	/* The user's own come first: where a name is taken, theirs is meant. */
+	for (size_t k = 0; k < x->options->n_vendor; k++)
+		for (size_t i = 0; i < x->options->vendor[k].n; i++)
+			if ((err = bind_vendor(x, &x->options->vendor[k].row[i])))
+				return err;
+	for (size_t i = 0; i < x->b->recorded.n; i++)
+		if ((err = bind_vendor(x, &x->b->recorded.row[i])))
+			return err;
+	for (const struct metric_table *t = metric_tables; t->row; t++)
+		for (size_t i = 0; i < t->n; i++)
+			if ((err = bind_built_in(x, &t->row[i])))
+				return err;
+	for (uint32_t i = 0; i < x->p->model->n_counters; i++)
+		if (is_share(&x->p->model->counter[i]) && (err = bind_share(x, &x->p->model->counter[i])))
+			return err;
+	if (x->options->absent && (err = bind_absent(x)))
+		return err;
+	return bind_all_counters(x);
+}
+
+/* What the CPU of the recording has of files that are for many. */
+static int choose_vendor(struct bind_options *options, const struct pm_model *m, struct error *e)
+{
+	struct vendor_choice choice;
+	int err;
+
+	if (!options->files)
+		return 0;
+	err = vendor_files_choose(options->files, m, &choice, e);
+	options->vendor = choice.set;
+	options->n_vendor = choice.n;
+	options->events = choice.events;
+	return err;
+}
+
+int binding_build(struct binding *b, const struct places *p, const struct bind_options *wanted, struct error *e)
+{
+	struct bind_options options = *wanted;
+	struct builder x = { .b = b, .p = p, .options = &options, .error = e };
+	int err;
+
+	binding_release(b);
+	err = choose_vendor(&options, p->model, e);
+	if (err)
+		return err;
+	b->vendor = options.vendor;
+	b->n_vendor = options.n_vendor;
+	meaning_init(&x.meaning, p->model);
+	x.twice = bind_twice(p->model);
+	x.found = malloc(BIND_MAX_COUNTERS * sizeof(*x.found));
+	x.clock = malloc(BIND_MAX_COUNTERS * sizeof(*x.clock));
+	err = x.found && x.clock ? bind_find_kinds(&x) : -ENOMEM;
+	if (!err)
+		err = recorded_metrics(&b->recorded, p->model);
+	if (!err)
+		err = class_index_build(&x.classes, p->model);
+	if (!err)
+		err = bind_all(&x);
+	if (!err)
+		err = binding_order(b, p->model, &options);
+	meaning_release(&x.meaning);
+	free(x.kind);
+	free(x.found);
+	free(x.clock);
+	class_index_release(&x.classes);
+	buf_release(&x.text);
+	names_release(&x.taken);
+	if (err == -ENOMEM)
+		error_sys(e, ENOMEM, "metrics");
+	return err;
+}

@@ -1,0 +1,170 @@
+/*
+ * What a recording can show: every metric definition whose counters it has, and every counter as a metric of its own
+ * name, tied to the counters that feed it. Metric families ("cpuidle.time.*") become one metric a member; literals
+ * (#smt_on) and other facts of the machine come from the recording, never from the machine that replays it.
+ */
+#ifndef REPORT_BIND_H
+#define REPORT_BIND_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/error.h"
+#include "common/event/vendor_events.h"
+#include "common/metric/expr.h"
+#include "common/metric/metric.h"
+#include "format/model.h"
+#include "report/machine/places.h"
+#include "report/metric/vendor_files.h"
+
+/*
+ * What is made of each reading before readings of several places are put together: so a package's energy counts in
+ * its own unit even where packages differ. `number` below is a fact of the processor at the place of the reading.
+ */
+enum input_op {
+	INPUT_PLAIN,
+	INPUT_BITS,   /* a field of a register */
+	INPUT_BELOW,  /* number - field */
+	INPUT_TIMES,  /* x number; 0 whatever was read where the number is 0 */
+	INPUT_OVER,   /* / number */
+	INPUT_RULE,   /* as it is, put together by another rule than the counter's */
+	INPUT_NUMBER, /* the number alone */
+	INPUT_SPAN,   /* microseconds that the last reading took */
+	INPUT_WALL,   /* seconds since 1970 at the end of the interval */
+};
+
+/* One number that formulas ask for; formulas that ask for the same share it. */
+struct bound_input {
+	char *name; /* owned; NULL for a counter as a metric */
+	uint32_t *counter;    /* ids; their values are added up */
+	uint32_t *clock;      /* NULL, or beside each counter the id of one that has to count with it; 0: none */
+	union {
+		struct value value; /* of a constant */
+		struct {
+			const char *fact; /* literal whose value at the place is `number`; NULL: none */
+			double fixed;     /* the number for all places, if it is not 0 */
+		};
+	};
+	uint32_t n_counters;
+	enum expr_aspect aspect : 8;
+	enum pm_kind kind : 8; /* the level that its instances are at */
+	enum pm_aggregation rule : 8; /* of what is made of a counter */
+	bool own_rule;        /* the counter's instead */
+	bool rate;            /* per second, by each instance's own time */
+	bool constant;        /* `value` is all there is to know */
+	bool duration;        /* the length of the interval in seconds */
+	uint8_t op;           /* input_op */
+	uint8_t hi, lo;       /* the bits of a field */
+	uint8_t telemetry;    /* enum telemetry: where its readings count; 0: at the place of their instances */
+	uint8_t valid;        /* bit that has to be set for the field to count; 0: none */
+};
+
+struct bound_threshold {
+	struct expr *expr; /* not zero: the value is bad, zero: good, missing: unknown */
+	uint32_t *input;   /* places in binding.input */
+	uint32_t n_inputs;
+};
+
+struct bound_metric {
+	const char *name, *display, *unit, *help;
+	const char *aliases, *categories;   /* "" if there are none */
+	struct expr *expr;    /* owned; NULL: input 0 as it is */
+	uint32_t *input;      /* places in binding.input */
+	uint32_t n_inputs;
+	uint32_t counter;     /* id, for a counter as a metric; else 0 */
+	struct bound_threshold *threshold; /* owned; NULL: its values are not judged */
+	double margin;        /* smallest relative change that matters; 0: the default */
+	enum pm_kind kind : 8; /* lowest level at which it means something */
+	enum metric_better better : 3;
+	bool default_on : 1;  /* shown without being asked for */
+	bool vendor : 1;      /* of a --metrics-file */
+	bool added : 1;       /* the user described it: --show and --hide of other columns leave it in place */
+	bool unlikely : 1;    /* the model of the processor is known not to have it */
+	bool absent : 1;      /* it has no number anywhere; the value of its input says why */
+	uint8_t precision;
+	uint8_t digits;       /* a register as it is, with so many hexadecimal digits; 0: a number */
+};
+
+/* Counters as metrics borrow their texts from the model, so that a recording of very many costs little: a binding
+ * must be released before its model goes. */
+struct binding {
+	struct bound_metric *metric;
+	size_t n_metrics, cap_metrics;
+	struct bound_input *input;
+	size_t n_inputs, cap_inputs;
+	struct names input_names; /* "aspect name" -> place */
+	struct metric_set recorded; /* owned: vendor's metrics that pmrec was asked for */
+	const struct metric_set *vendor; /* borrowed: all that --metrics-file offered, fed or not */
+	size_t n_vendor;
+	void **owned;             /* texts and arrays that belong to the binding */
+	size_t n_owned, cap_owned;
+};
+
+struct bind_options {
+	bool rate;    /* counters as metrics: per second */
+	bool no_msr, no_perf; /* as if these sources had not been recorded */
+	bool absent;  /* metrics, too, whose registers were tried and could not be read: `absent` */
+	double tj_max;        /* Celsius, in place of what was recorded; 0: none */
+	/* Order and defaults; AUTO: turbostat's if there are registers of the processor. */
+	enum { COLUMNS_AUTO, COLUMNS_OWN, COLUMNS_TURBOSTAT } columns;
+	struct vendor_files *files; /* of --metrics-file; borrowed; or NULL, and then these: */
+	const struct metric_set *vendor;
+	size_t n_vendor;
+	struct vendor_events *events; /* names of a vendor's events that formulas may use, or NULL; borrowed */
+};
+
+/* All that the recording can feed. Metrics whose counters are not there are left out; which those are, tells
+ * bind_missing(). 0 or -errno. */
+int binding_build(struct binding *b, const struct places *p, const struct bind_options *options, struct error *e);
+void binding_release(struct binding *b);
+/* Whether events are there that metrics asked for more than once, each in its own group. */
+bool bind_twice(const struct pm_model *m);
+/* The group that has all events of a formula which were counted more than once; 0: there is none. */
+uint32_t bind_group(const struct pm_model *m, const struct expr_input *in, size_t n);
+/* Of several events of that name the one in the group; 0: none is. */
+uint32_t bind_in_group(const struct pm_model *m, const char *name, uint32_t group);
+/* strcmp_cpuid_str(): whether the pattern describes the recorded processor. */
+bool bind_cpuid_matches(const struct pm_model *m, const char *pattern);
+/* What takes the scale off the value of an event, as formulas of vendors want it; 1: it has none. */
+double bind_unscale(const struct pm_counter *c);
+/* The input as a set of TRACK_ bits that the replay has to deliver for its counters. */
+unsigned bound_input_aspects(const struct bound_input *i);
+/* The first counter or literal that a definition asks for and the recording lacks; NULL if it can be fed. Valid until
+ * the next call with the same buffer. */
+const char *bind_missing(const struct binding *b, const struct places *p, const struct metric *m,
+			 struct buf *scratch);
+
+/*
+ * turbostat's columns in its order: `name` is a metric, '*' in it stands for the members of a family. A metric that
+ * is not among them comes behind.
+ */
+struct turbostat_column {
+	const char *name;
+	bool on; /* shown without being asked for */
+};
+extern const struct turbostat_column turbostat_columns[]; /* ends with name NULL */
+/* Whether turbostat shows the metric's column without being asked to. */
+bool turbostat_shows(const char *metric);
+
+/* Puts the metrics in turbostat's order, with its defaults, if options or registers of the recording say so. 0 or
+ * -ENOMEM. */
+int binding_order(struct binding *b, const struct pm_model *m, const struct bind_options *options);
+/* Whether a formula copes without its input `i`: it asks has_event() first. */
+bool bind_is_optional(const struct expr_input *in, size_t n, size_t i);
+
+/* A name that stands for something made of a counter ("msr.therm_status.celsius"): that counter's name, and what is
+ * made of it in *in. NULL: it is none. What is known of CPUs without any reading hangs at msr.tsc. */
+const char *bind_field(const char *name, struct bound_input *in);
+/* The counters of what bind_field() says, as bind_counters() gives them. */
+uint32_t bind_made_of(const struct pm_model *m, const char *counter, uint32_t *found, uint32_t max);
+/* The input's number at the place of an instance; NaN: not known. */
+double bind_number(const struct places *p, const struct bound_input *in, const struct pm_instance *i);
+
+/* The number of machine facts (#name without '#'); false: unknown name. Missing facts are a missing value. */
+bool bind_literal(const struct places *p, const char *name, struct value *v);
+
+/* Counters that a name of a formula stands for: ids into `found` (at most `max`), the number of all. */
+uint32_t bind_counters(const struct pm_model *m, const char *name, uint32_t *found, uint32_t max);
+
+#endif

@@ -1,0 +1,131 @@
+/* Columns whose registers could not be read anywhere: they are still there, and say why they are empty. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/metric/bind_private.h"
+
+/* On other architectures nobody misses them. */
+static bool is_x86(const struct pm_model *m)
+{
+	const char *arch = pm_map_text(&m->header, PM_HEADER_ARCH, "");
+
+	return !strcmp(arch, "x86_64") || (arch[0] == 'i' && !strcmp(arch + 2, "86"));
+}
+
+static bool has_source(const struct pm_model *m, const char *source)
+{
+	for (uint32_t i = 0; i < m->n_counters; i++)
+		if (!strcmp(m->counter[i].source, source))
+			return true;
+	return false;
+}
+
+/* Why the counter was not recorded; PM_OK: nobody tried, or it was. */
+static uint16_t why_absent(const struct builder *x, const char *name)
+{
+	const struct pm_model *m = x->p->model;
+	const struct pm_counter *c = pm_model_counter_named(m, name);
+
+	if ((c && x->kind[c->id] != PM_KINDS) || strncmp(name, "msr.", 4) || x->options->no_msr || !is_x86(m))
+		return PM_OK;
+	for (uint32_t i = 0; i < m->n_configs; i++)
+		if (m->config[i].reason && !strcmp(m->config[i].name, name))
+			return m->config[i].reason;
+	for (uint32_t i = 0; i < m->n_probes && !has_source(m, "msr"); i++)
+		if (!strcmp(m->probe[i].source, "msr"))
+			return m->probe[i].reason;
+	return PM_OK;
+}
+
+/* Why the formula cannot be fed. PM_OK, also if it could be, or lacks something else. -errno. */
+static int why_unfed(struct builder *x, const char *text, size_t len)
+{
+	char *formula = strndup(text, len);
+	const struct expr_input *in;
+	struct expr *expr = NULL;
+	int err = formula ? expr_parse(&expr, formula, x->error) : -ENOMEM, why = PM_OK;
+	size_t n = 0;
+
+	in = err ? NULL : expr_inputs(expr, &n);
+	for (size_t i = 0; i < n && !why; i++) {
+		struct bound_input made = { 0 };
+		const char *counter = bind_field(in[i].name, &made);
+
+		if (!bind_is_optional(in, n, i))
+			why = why_absent(x, counter ? counter : in[i].name);
+	}
+	expr_free(expr);
+	free(formula);
+	return err ? err : why;
+}
+
+static int add_absent(struct builder *x, const struct bound_metric *like, uint16_t why)
+{
+	struct bound_input *in = bind_new_input(x->b);
+	struct bound_metric *m;
+
+	if (!in)
+		return -ENOMEM;
+	in->constant = true;
+	in->kind = PM_KINDS;
+	in->value = value_missing(why);
+	m = bind_new_metric(x->b);
+	if (!m)
+		return -ENOMEM;
+	*m = *like;
+	m->absent = true;
+	m->kind = PM_SYSTEM;
+	m->input = bind_own(x->b, malloc(sizeof(*m->input)));
+	if (!m->input)
+		return -ENOMEM;
+	m->input[0] = (uint32_t)x->b->n_inputs - 1;
+	m->n_inputs = 1;
+	return 0;
+}
+
+static int bind_absent_row(struct builder *x, const struct metric *row)
+{
+	struct bound_metric m = { .name = row->name, .display = row->display ? row->display : row->name,
+				  .unit = row->unit ? row->unit : "", .help = row->help ? row->help : "",
+				  .aliases = row->aliases ? row->aliases : "",
+				  .categories = row->categories ? row->categories : "",
+				  .precision = row->precision, .better = row->better };
+	int why = why_unfed(x, row->expr, strlen(row->expr));
+
+	for (const char *from = row->otherwise; from && *from && !why;) {
+		size_t len = strcspn(from, ";");
+
+		why = why_unfed(x, from, len);
+		from += len + (from[len] == ';');
+	}
+	if (why <= 0)
+		return why;
+	m.unlikely = row->when && bind_is_zero(x->p, row->when);
+	return add_absent(x, &m, (uint16_t)why);
+}
+
+int bind_absent(struct builder *x)
+{
+	const struct pm_model *m = x->p->model;
+	uint32_t ignored;
+	int err = 0;
+
+	for (const struct metric_table *t = metric_tables; t->row && !err; t++)
+		for (size_t i = 0; i < t->n && !err; i++)
+			if (!t->row[i].each && !names_get(&x->taken, t->row[i].name, &ignored))
+				err = bind_absent_row(x, &t->row[i]);
+	/* What the user added is shown whether or not it could be read. */
+	for (uint32_t i = 0; i < m->n_counters && !err; i++) {
+		const struct pm_counter *c = &m->counter[i];
+		uint16_t why = (uint16_t)pm_map_u64(&c->attrs, PM_COUNTER_PERF_INVALID, 0);
+		struct bound_metric one = { .name = c->name, .display = c->display, .unit = "", .help = "",
+					    .aliases = "", .categories = c->source, .added = true,
+					    .default_on = true };
+
+		if (why && x->kind[c->id] == PM_KINDS && pm_map_get(&c->attrs, PM_COUNTER_ADDED) &&
+		    !bind_left_out(x, c) && !names_get(&x->taken, c->name, &ignored))
+			err = add_absent(x, &one, why);
+	}
+	return err;
+}

@@ -1,0 +1,305 @@
+#include "report/metric/bind_class.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "common/event/event.h"
+
+void class_index_release(struct class_index *x)
+{
+	for (uint32_t i = 0; i < x->n_filters; i++)
+		free(x->filter[i]);
+	free(x->filter);
+	free(x->row);
+	*x = (struct class_index){ 0 };
+}
+
+/* ---- what a counter is ---- */
+
+static const struct pmu_class *class_of_pmu(const struct pm_model *m, const char *name)
+{
+	for (uint32_t i = 0; i < m->n_pmus; i++)
+		if (!strcmp(pm_map_text(&m->pmu[i].attrs, PM_PMU_NAME, ""), name))
+			return pmu_class_of(name, pm_map_text(&m->pmu[i].attrs, PM_PMU_IDENTIFIER, NULL));
+	return pmu_class_of(name, NULL);
+}
+
+static int by_key(const void *a, const void *b)
+{
+	return strcmp(((const struct event_term *)a)->key, ((const struct event_term *)b)->key);
+}
+
+/* A filter that lets everything through says nothing. Those of one bit select; only masks can mean "all". */
+static bool is_everything(const struct pmu_class *c, const struct event_term *t)
+{
+	const struct pmu_class_filter *f = pmu_class_filter(c, t->key);
+
+	return f && f->all > 1 && t->is_number && t->number == f->all;
+}
+
+/* The event of a canonical text, and its filters in the order of their names. NULL: it is none of the class's. */
+static const struct pmu_class_event *read_event(const struct pmu_class *c, const char *text, struct buf *filters)
+{
+	const struct pmu_class_event *event = NULL;
+	struct event_list *list = NULL;
+	struct error ignored = { 0 };
+	struct event_node *n;
+
+	buf_clear(filters);
+	if (event_parse(&list, text, &ignored))
+		return NULL;
+	n = list->n == 1 && list->node[0].form == EVENT_PMU ? &list->node[0] : NULL;
+	if (n && n->n_terms)
+		qsort(n->term, n->n_terms, sizeof(*n->term), by_key);
+	for (size_t i = 0; n && i < n->n_terms; i++) {
+		const struct event_term *t = &n->term[i];
+		const struct pmu_class_event *named = t->value ? NULL : pmu_class_event(c, t->key);
+
+		if (!strcmp(t->key, "event") && t->is_number)
+			named = pmu_class_event_coded(c, t->number);
+		if (named)
+			event = named;
+		else if (strcmp(t->key, "event") && strcmp(t->key, "src_bdf_en") && !is_everything(c, t) &&
+		         t->is_number)
+			buf_printf(filters, "%s%s=0x%llx", filters->len ? "," : "", t->key,
+			           (unsigned long long)t->number);
+		else if (strcmp(t->key, "event") && strcmp(t->key, "src_bdf_en") && !is_everything(c, t))
+			buf_printf(filters, "%s%s%s%s", filters->len ? "," : "", t->key, t->value ? "=" : "",
+			           t->value ? t->value : "");
+	}
+	event_list_free(list);
+	return event;
+}
+
+static int64_t filter_place(struct class_index *x, const char *text)
+{
+	char **bigger;
+
+	for (uint32_t i = 0; i < x->n_filters; i++)
+		if (!strcmp(x->filter[i], text))
+			return i;
+	bigger = realloc(x->filter, (x->n_filters + 1) * sizeof(*bigger));
+	if (!bigger)
+		return -ENOMEM;
+	x->filter = bigger;
+	x->filter[x->n_filters] = strdup(text);
+	if (!x->filter[x->n_filters])
+		return -ENOMEM;
+	return x->n_filters++;
+}
+
+/* A word of the recorded perf_event_attr, which has the byte order of its machine. */
+static uint64_t attr_word(const struct pm_model *m, const struct pm_value *attr, size_t at)
+{
+	bool little = pm_map_bool(&m->header, PM_HEADER_LITTLE_ENDIAN, true);
+	uint64_t v = 0;
+
+	if (!attr || attr->kind != PM_VALUE_BYTES || attr->str.len < at + 8)
+		return 0;
+	for (size_t i = 0; i < 8; i++)
+		v = v << 8 | (unsigned char)attr->str.data[at + (little ? 7 - i : i)];
+	return v;
+}
+
+static void filter_words(const struct pm_model *m, const struct pm_counter *c, const struct pmu_class_event *event,
+                         uint64_t words[3])
+{
+	enum { CONFIG = 8, CONFIG1 = 56, CONFIG2 = 64 };
+	const struct pm_value *attr = pm_map_get(&c->attrs, PM_COUNTER_PERF_ATTR);
+
+	words[0] = attr_word(m, attr, CONFIG) ^ (attr ? event->code : 0);
+	words[1] = attr_word(m, attr, CONFIG1);
+	words[2] = attr_word(m, attr, CONFIG2);
+}
+
+/* One filter may be written in several ways: what an earlier event of the PMU was called with the same words is its
+ * name. */
+static void join_filters(struct class_index *x)
+{
+	struct class_counter *last = &x->row[x->n - 1];
+
+	for (size_t i = 0; i + 1 < x->n && !last->clock; i++)
+		if (!x->row[i].clock && !strcmp(x->row[i].pmu, last->pmu) &&
+		    (last->words[0] || last->words[1] || last->words[2]) &&
+		    !memcmp(x->row[i].words, last->words, sizeof(last->words))) {
+			last->filter = x->row[i].filter;
+			return;
+		}
+}
+
+int class_index_build(struct class_index *x, const struct pm_model *m)
+{
+	struct buf filters = BUF_INIT;
+	int64_t place;
+
+	*x = (struct class_index){ 0 };
+	place = filter_place(x, "");
+	for (uint32_t i = 0; i < m->n_counters && place >= 0; i++) {
+		const struct pm_counter *c = &m->counter[i];
+		const char *pmu = pm_map_text(&c->attrs, PM_COUNTER_PERF_PMU, NULL);
+		const struct pmu_class *class;
+		const struct pmu_class_event *event;
+		struct class_counter *bigger;
+
+		if (strcmp(c->source, "perf") || !pmu || !pm_map_get(&c->attrs, PM_COUNTER_PERF_GROUP) ||
+		    pm_map_get(&c->attrs, PM_COUNTER_PERF_INVALID) || !(class = class_of_pmu(m, pmu)))
+			continue;
+		event = read_event(class, pm_map_text(&c->attrs, PM_COUNTER_PERF_EVENT, c->name), &filters);
+		if (!event)
+			continue;
+		place = filters.err ? filters.err : filter_place(x, buf_str(&filters));
+		bigger = place < 0 ? NULL : realloc(x->row, (x->n + 1) * sizeof(*bigger));
+		if (!bigger) {
+			place = -ENOMEM;
+			break;
+		}
+		x->row = bigger;
+		x->row[x->n++] = (struct class_counter){
+			.counter = c->id,
+			.group = (uint32_t)pm_map_u64(&c->attrs, PM_COUNTER_PERF_GROUP, 0),
+			.pmu = pmu,
+			.class = class,
+			.event = event,
+			.filter = (uint32_t)place,
+			.clock = !strcmp(event->name, PMU_CLASS_CLOCK),
+		};
+		filter_words(m, c, event, x->row[x->n - 1].words);
+		join_filters(x);
+	}
+	buf_release(&filters);
+	if (place < 0)
+		class_index_release(x);
+	return place < 0 ? (int)place : 0;
+}
+
+/* ---- formulas ---- */
+
+const struct pmu_class_event *class_event_named(const char *name, const struct pmu_class **class)
+{
+	const char *slash = strchr(name, '/');
+	size_t len = slash ? strlen(slash) : 0;
+	char word[64];
+
+	if (len < 3 || slash[len - 1] != '/' || (size_t)(slash - name) >= sizeof(word))
+		return NULL;
+	memcpy(word, name, (size_t)(slash - name));
+	word[slash - name] = '\0';
+	*class = pmu_class_named(word);
+	if (!*class || len - 2 >= sizeof(word))
+		return NULL;
+	memcpy(word, slash + 1, len - 2);
+	word[len - 2] = '\0';
+	return pmu_class_event(*class, word);
+}
+
+const struct pmu_class *class_of_formula(const char *text)
+{
+	for (const struct pmu_class *c = pmu_classes; c->name; c++) {
+		size_t len = strlen(c->name);
+
+		for (const char *at = text; (at = strstr(at, c->name)); at += len)
+			if (at[len] == '@' && (at == text || !strchr("_abcdefghijklmnopqrstuvwxyz", at[-1])))
+				return c;
+	}
+	return NULL;
+}
+
+void class_choice_release(struct class_choice *choice)
+{
+	free(choice->group);
+	*choice = (struct class_choice){ 0 };
+}
+
+/* The counter of the event in the group of a PMU; clocks are the same under every filter. SIZE_MAX: there is none. */
+static size_t find(const struct class_choice *k, const char *pmu, uint32_t group, const struct pmu_class_event *event)
+{
+	const struct class_index *x = k->index;
+
+	for (size_t i = 0; i < x->n; i++)
+		if (x->row[i].class == k->class && x->row[i].event == event &&
+		    (k->class->fixed || x->row[i].group == group) &&
+		    (x->row[i].filter == k->filter || x->row[i].clock) && !strcmp(x->row[i].pmu, pmu))
+			return i;
+	return SIZE_MAX;
+}
+
+/* Takes the counters of one PMU from one group, if that has them all. */
+static bool take(struct class_choice *k, const char *pmu, uint32_t group, const struct expr_input *in, size_t n)
+{
+	const struct pmu_class *class;
+
+	for (int put = 0; put < 2; put++)
+		for (size_t i = 0; i < n; i++)
+			for (int by = 0; by < 2; by++) {
+				const char *name = by ? in[i].by : in[i].name;
+				const struct pmu_class_event *event = name ? class_event_named(name, &class) : NULL;
+				size_t at;
+
+				if (!event || class != k->class)
+					continue;
+				at = find(k, pmu, group, event);
+				if (at == SIZE_MAX && in[i].aspect != EXPR_HAS_EVENT)
+					return false;
+				if (put && at != SIZE_MAX)
+					k->group[at] = group + 1;
+			}
+	return true;
+}
+
+/* Whether it is about anything but the clock, which knows no filters. */
+static bool is_filtered(const struct expr_input *in, size_t n)
+{
+	const struct pmu_class *class;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct pmu_class_event *event = class_event_named(in[i].name, &class);
+
+		if (event && strcmp(event->name, PMU_CLASS_CLOCK))
+			return true;
+	}
+	return false;
+}
+
+int class_choose(struct class_choice *choice, const struct class_index *index, const struct pmu_class *class,
+                 uint32_t filter, const struct expr_input *in, size_t n)
+{
+	*choice = (struct class_choice){ .class = class, .index = index, .filter = filter };
+	choice->group = calloc(index->n + 1, sizeof(*choice->group));
+	if (!choice->group)
+		return -ENOMEM;
+	if (filter && !is_filtered(in, n))
+		return 0;
+	for (size_t i = 0; i < index->n; i++) {
+		const struct class_counter *c = &index->row[i];
+		bool done = c->class != class;
+
+		/* Each PMU once: by the first of its groups that will do. */
+		for (size_t k = 0; k < index->n && !done; k++)
+			done = choice->group[k] && !strcmp(index->row[k].pmu, c->pmu);
+		if (!done && take(choice, c->pmu, c->group, in, n))
+			choice->n++;
+	}
+	return 0;
+}
+
+uint32_t class_counters(const struct class_choice *choice, const struct pmu_class_event *event, uint32_t *found,
+                        uint32_t *clock, uint32_t max)
+{
+	const struct pmu_class_event *ticks = pmu_class_event(choice->class, PMU_CLASS_CLOCK);
+	const struct class_index *x = choice->index;
+	uint32_t n = 0;
+
+	for (size_t i = 0; i < x->n && n < max; i++) {
+		size_t at;
+
+		if (!choice->group[i] || x->row[i].event != event)
+			continue;
+		at = find(choice, x->row[i].pmu, choice->group[i] - 1, ticks);
+		found[n] = x->row[i].counter;
+		clock[n++] = at == SIZE_MAX ? 0 : x->row[at].counter;
+	}
+	return n;
+}

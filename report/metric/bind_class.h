@@ -1,0 +1,56 @@
+/*
+ * Formulas over PMU classes (common/catalog/pmu_class.h): "nvidia_ucf/mem_bytes_rd/" is that event on every PMU of
+ * the class. What a formula divides must have been counted at once: of each PMU, all its inputs come from one group.
+ * What was counted with a filter is another quantity: the metric stands once for each set of filters that was
+ * recorded.
+ */
+#ifndef REPORT_BIND_CLASS_H
+#define REPORT_BIND_CLASS_H
+
+#include "common/catalog/pmu_class.h"
+#include "report/metric/bind.h"
+
+struct class_counter {
+	uint32_t counter; /* id */
+	uint32_t group;
+	const char *pmu; /* borrowed from the model */
+	const struct pmu_class *class;
+	const struct pmu_class_event *event;
+	uint32_t filter;   /* place in filter[] */
+	uint64_t words[3]; /* what the PMU filters by: attr words without the event's code */
+	bool clock;
+};
+
+struct class_index {
+	struct class_counter *row; /* owned; PMU by PMU and group by group, as they were recorded */
+	size_t n;
+	char **filter; /* owned; distinct texts, the first is "" */
+	uint32_t n_filters;
+};
+
+/* Which counters one formula takes, under one set of filters. */
+struct class_choice {
+	const struct pmu_class *class;
+	const struct class_index *index;
+	uint32_t filter;
+	uint32_t *group; /* owned: of each row of the index: whether it is taken */
+	size_t n;        /* PMUs that can feed the formula */
+};
+
+/* 0 or -ENOMEM. */
+int class_index_build(struct class_index *x, const struct pm_model *m);
+void class_index_release(struct class_index *x);
+
+/* The class that the text of a formula names first, or NULL. */
+const struct pmu_class *class_of_formula(const char *text);
+/* Splits "nvidia_ucf/cycles/"; NULL: it is no event of a class. */
+const struct pmu_class_event *class_event_named(const char *name, const struct pmu_class **class);
+/* What a formula with these inputs takes. 0 or -ENOMEM; choice->n is 0 if nothing can feed it. */
+int class_choose(struct class_choice *choice, const struct class_index *index, const struct pmu_class *class,
+                 uint32_t filter, const struct expr_input *in, size_t n);
+void class_choice_release(struct class_choice *choice);
+/* Counters of the event, and the clock beside each (0: none), at most `max`. */
+uint32_t class_counters(const struct class_choice *choice, const struct pmu_class_event *event, uint32_t *found,
+                        uint32_t *clock, uint32_t max);
+
+#endif

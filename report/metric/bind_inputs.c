@@ -1,0 +1,361 @@
+/* Where a formula's inputs come from: counters, facts of the machine, times. */
+#include <errno.h>
+#include <regex.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/metric/bind_private.h"
+#include "report/replay/replay.h"
+#include "report/machine/telemetry.h"
+
+/* Takes over what was allocated, NULL included; returns it, or NULL without memory. */
+void *bind_own(struct binding *b, void *data)
+{
+	if (data && b->n_owned == b->cap_owned) {
+		size_t cap = b->cap_owned ? b->cap_owned * 2 : 256;
+		void **owned = realloc(b->owned, cap * sizeof(*owned));
+
+		if (!owned) {
+			free(data);
+			return NULL;
+		}
+		b->owned = owned;
+		b->cap_owned = cap;
+	}
+	if (data)
+		b->owned[b->n_owned++] = data;
+	return data;
+}
+
+unsigned bound_input_aspects(const struct bound_input *i)
+{
+	if (i->constant || i->duration)
+		return 0;
+	if (i->rate)
+		return 1u << TRACK_RATE;
+	if (i->op == INPUT_SPAN)
+		return 1u << TRACK_SPAN;
+	switch (i->aspect) {
+	case EXPR_FIRST:
+	case EXPR_LAST:
+	case EXPR_MEAN:
+	case EXPR_MAX:
+	case EXPR_ELAPSED:
+		return 1u << i->aspect;
+	case EXPR_AGGR_NR:
+		/* Those that were observed, whether or not their value is to be trusted. */
+		return 1u << TRACK_ELAPSED;
+	default:
+		return 1u << TRACK_VALUE;
+	}
+}
+
+/* ---- levels ---- */
+
+static void note_kind(unsigned char *kind, uint32_t counter, enum pm_kind k)
+{
+	kind[counter] = (unsigned char)(kind[counter] == PM_KINDS ? k : kind_join((enum pm_kind)kind[counter], k));
+}
+
+int bind_find_kinds(struct builder *x)
+{
+	const struct pm_model *m = x->p->model;
+
+	x->kind = malloc((size_t)m->n_counters + 1);
+	if (!x->kind)
+		return -ENOMEM;
+	memset(x->kind, PM_KINDS, (size_t)m->n_counters + 1);
+	for (uint32_t i = 0; i < m->n_groups; i++) {
+		const struct pm_group *g = &m->group[i];
+
+		if (g->flags & PM_GROUP_LIST) {
+			for (uint32_t k = 0; k < g->n_counters; k++)
+				note_kind(x->kind, g->counter[k], pm_model_instance(m, g->instance[k])->kind);
+		} else if (g->n_instances) {
+			enum pm_kind all = pm_model_instance(m, g->instance[0])->kind;
+
+			for (uint32_t k = 1; k < g->n_instances; k++)
+				all = kind_join(all, pm_model_instance(m, g->instance[k])->kind);
+			for (uint32_t k = 0; k < g->n_counters; k++)
+				note_kind(x->kind, g->counter[k], all);
+		}
+	}
+	return 0;
+}
+
+/* ---- inputs ---- */
+
+/* As perf does it: the whole text, with the dashes and dots of its map files taken as a regular expression. */
+bool bind_cpuid_matches(const struct pm_model *m, const char *pattern)
+{
+	const char *id = pm_map_text(&m->header, PM_HEADER_CPU_ID, NULL);
+	regmatch_t match;
+	regex_t r;
+	bool yes;
+
+	if (!id || regcomp(&r, pattern, REG_EXTENDED))
+		return false;
+	yes = !regexec(&r, id, 1, &match, 0) && match.rm_so == 0 && !id[match.rm_eo];
+	regfree(&r);
+	return yes;
+}
+
+bool bind_left_out(const struct builder *x, const struct pm_counter *c)
+{
+	return (x->options->no_msr && !strcmp(c->source, "msr")) ||
+	       (x->options->no_perf && !strcmp(c->source, "perf"));
+}
+
+/* Counters of sources that the user does not want. */
+static void leave_out(struct builder *x, struct bound_input *in)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < in->n_counters; i++)
+		if (!bind_left_out(x, pm_model_counter(x->p->model, x->found[i])))
+			x->found[n++] = x->found[i];
+	in->n_counters = n;
+}
+
+/* Whether the number that an input needs is known anywhere. */
+static bool knows_number(const struct builder *x, const struct bound_input *in)
+{
+	struct value v;
+
+	return !in->fact || in->fixed != 0 || (bind_literal(x->p, in->fact, &v) && !v.reason);
+}
+
+static bool is_time(const char *name)
+{
+	const char *const names[] = { "user_time", "system_time", "tool/user_time/", "tool/system_time/" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (!strcmp(names[i], name))
+			return true;
+	return false;
+}
+
+static void fill_input(struct builder *x, struct bound_input *in, const char *name)
+{
+	const struct pm_model *m = x->p->model;
+	const char *reg;
+	uint32_t at;
+
+	in->kind = PM_KINDS;
+	if (in->aspect == EXPR_LITERAL && !strcmp(name, "tj_max") && x->options->tj_max > 0) {
+		in->constant = true;
+		in->value = value_of(x->options->tj_max);
+		return;
+	}
+	if (in->aspect == EXPR_LITERAL) {
+		in->constant = true;
+		if (!bind_literal(x->p, name, &in->value))
+			in->value = value_missing(VALUE_NO_INPUT);
+		return;
+	}
+	if (in->aspect == EXPR_CPUID_MATCH) {
+		in->constant = true;
+		in->value = value_of(bind_cpuid_matches(m, name));
+		return;
+	}
+	/* perf's formulas have times in seconds, whatever unit they were counted in. */
+	if (in->aspect == EXPR_VALUE && (!strcmp(name, "duration_time") || !strcmp(name, "tool/duration_time/"))) {
+		in->duration = true;
+		return;
+	}
+	reg = bind_field(name, in);
+	if (in->fact && !strcmp(in->fact, "tj_max"))
+		in->fixed = x->options->tj_max;
+	in->n_counters = bind_made_of(m, reg ? reg : name, x->found, BIND_MAX_COUNTERS);
+	if (!in->n_counters && !reg)
+		in->n_counters = meaning_find(&x->meaning, x->options->events, name, x->found, BIND_MAX_COUNTERS);
+	if (x->group && (at = bind_in_group(m, name, x->group))) {
+		x->found[0] = at;
+		in->n_counters = 1;
+	}
+	if (in->n_counters > BIND_MAX_COUNTERS)
+		in->n_counters = BIND_MAX_COUNTERS;
+	leave_out(x, in);
+	if (!knows_number(x, in))
+		in->n_counters = 0;
+	for (uint32_t i = 0, n = in->n_counters; i < n; i++) {
+		enum pm_kind k = (enum pm_kind)x->kind[x->found[i]];
+
+		if (k != PM_KINDS)
+			in->kind = in->kind == PM_KINDS ? k : kind_join(in->kind, k);
+	}
+	if (in->telemetry && in->kind != PM_KINDS && x->p->n)
+		in->kind = telemetry_kind((enum telemetry)in->telemetry);
+	if (in->aspect == EXPR_HAS_EVENT) {
+		in->constant = true;
+		in->value = value_of(in->kind != PM_KINDS);
+		in->kind = PM_KINDS;
+	} else if (in->kind != PM_KINDS && in->aspect == EXPR_SOURCE_COUNT) {
+		in->constant = true;
+		in->value = value_of(in->n_counters);
+	} else if (in->kind == PM_KINDS) {
+		in->constant = true;
+		in->value = value_missing(VALUE_NO_INPUT);
+	} else if (is_time(name) && !strcmp(pm_model_counter(m, x->found[0])->unit, "ns")) {
+		in->op = INPUT_TIMES;
+		in->own_rule = true;
+		in->fixed = 1e-9;
+	} else if (x->raw && !in->op && bind_unscale(pm_model_counter(m, x->found[0])) != 1) {
+		in->op = INPUT_TIMES;
+		in->own_rule = true;
+		in->fixed = bind_unscale(pm_model_counter(m, x->found[0]));
+	}
+}
+
+struct bound_input *bind_new_input(struct binding *b)
+{
+	if (b->n_inputs == b->cap_inputs) {
+		size_t cap = b->cap_inputs ? b->cap_inputs * 2 : 64;
+		struct bound_input *in = realloc(b->input, cap * sizeof(*in));
+
+		if (!in)
+			return NULL;
+		b->input = in;
+		b->cap_inputs = cap;
+	}
+	b->input[b->n_inputs] = (struct bound_input){ 0 };
+	return &b->input[b->n_inputs++];
+}
+
+/* The place of the input; inputs that are asked for twice are kept once. */
+int64_t bind_input(struct builder *x, const char *name, enum expr_aspect aspect)
+{
+	struct binding *b = x->b;
+	struct bound_input *in;
+	uint32_t at;
+	int err;
+
+	buf_clear(&x->text);
+	buf_printf(&x->text, "%u %s", (unsigned)aspect, name);
+	if (x->group || x->raw)
+		buf_printf(&x->text, " %u %d", x->group, x->raw);
+	if (x->text.err)
+		return -ENOMEM;
+	if (names_get(&b->input_names, buf_str(&x->text), &at))
+		return at;
+	in = bind_new_input(b);
+	if (!in || !(in->name = bind_own(b, strdup(name))))
+		return -ENOMEM;
+	in->aspect = aspect;
+	fill_input(x, in, name);
+	if (!in->constant && !in->duration) {
+		in->counter = bind_own(b, malloc(in->n_counters * sizeof(*in->counter)));
+		if (!in->counter)
+			return -ENOMEM;
+		memcpy(in->counter, x->found, in->n_counters * sizeof(*in->counter));
+	}
+	at = (uint32_t)(in - b->input);
+	if ((err = names_set(&b->input_names, buf_str(&x->text), at)))
+		return err;
+	return at;
+}
+
+/* An input that has a clock beside each counter. */
+static int64_t add_clocked(struct builder *x, const char *name, enum expr_aspect aspect, const uint32_t *counter,
+			   const uint32_t *clock, uint32_t n)
+{
+	struct binding *b = x->b;
+	struct bound_input *in;
+	uint32_t at;
+	int err;
+
+	buf_clear(&x->text);
+	buf_printf(&x->text, "clocked %u %s", (unsigned)aspect, name);
+	for (uint32_t i = 0; i < n; i++)
+		buf_printf(&x->text, " %u:%u", counter[i], clock ? clock[i] : 0);
+	if (x->text.err)
+		return -ENOMEM;
+	if (names_get(&b->input_names, buf_str(&x->text), &at))
+		return at;
+	in = bind_new_input(b);
+	if (!in)
+		return -ENOMEM;
+	in->name = bind_own(b, strdup(name));
+	in->counter = bind_own(b, malloc((n + 1) * sizeof(*in->counter)));
+	in->clock = clock ? bind_own(b, malloc((n + 1) * sizeof(*in->clock))) : NULL;
+	if (!in->name || !in->counter || (clock && !in->clock))
+		return -ENOMEM;
+	in->aspect = aspect;
+	in->kind = PM_KINDS;
+	for (uint32_t i = 0; i < n; i++) {
+		enum pm_kind k = (enum pm_kind)x->kind[counter[i]];
+
+		in->counter[in->n_counters++] = counter[i];
+		if (clock)
+			in->clock[i] = clock[i];
+		if (k != PM_KINDS)
+			in->kind = in->kind == PM_KINDS ? k : kind_join(in->kind, k);
+	}
+	if (aspect == EXPR_HAS_EVENT || aspect == EXPR_SOURCE_COUNT || in->kind == PM_KINDS) {
+		in->constant = true;
+		in->value = aspect == EXPR_HAS_EVENT	  ? value_of(in->kind != PM_KINDS) :
+			    aspect == EXPR_SOURCE_COUNT && n ? value_of(n) :
+							       value_missing(VALUE_NO_INPUT);
+		in->kind = PM_KINDS;
+		in->clock = NULL;
+	}
+	at = (uint32_t)(in - b->input);
+	err = names_set(&b->input_names, buf_str(&x->text), at);
+	return err ? err : (int64_t)at;
+}
+
+/* The numbers of the clocks themselves, which what is beside them is divided by or judged with. */
+int bind_add_clocks(struct builder *x, struct bound_metric *m, const uint32_t *clock, uint32_t n)
+{
+	uint32_t *distinct = malloc((n + 1) * sizeof(*distinct)), k = 0;
+	int64_t at = 0;
+
+	for (uint32_t i = 0; distinct && i < n; i++)
+		if (clock[i])
+			distinct[k++] = clock[i];
+	for (int elapsed = 0; elapsed < 2 && k && distinct && at >= 0; elapsed++) {
+		bool have = false;
+
+		at = add_clocked(x, "", elapsed ? EXPR_ELAPSED : EXPR_VALUE, distinct, NULL, k);
+		for (uint32_t i = 0; i < m->n_inputs && at >= 0; i++)
+			have |= m->input[i] == at;
+		if (at >= 0 && !have)
+			m->input[m->n_inputs++] = (uint32_t)at;
+	}
+	free(distinct);
+	return !distinct ? -ENOMEM : at < 0 ? (int)at : 0;
+}
+
+/* seconds(x,y) of any two counters: each x goes with the y at its place in the list, or with the only one. */
+static uint32_t pair_clocks(struct builder *x, const struct expr_input *in, uint32_t *clock)
+{
+	uint32_t n = bind_counters(x->p->model, in->by, clock, BIND_MAX_COUNTERS), k;
+
+	k = bind_counters(x->p->model, in->name, x->found, BIND_MAX_COUNTERS);
+	if (!n || n > BIND_MAX_COUNTERS || k > BIND_MAX_COUNTERS || (n > 1 && n != k))
+		return 0;
+	for (uint32_t i = 1; n == 1 && i < k; i++)
+		clock[i] = clock[0];
+	return k;
+}
+
+/* An input of a formula over a class of PMUs, or of seconds(). */
+int64_t bind_clocked(struct builder *x, const struct expr_input *in, uint32_t *clock, uint32_t *n)
+{
+	const struct pmu_class *class;
+	const struct pmu_class_event *event = x->choice ? class_event_named(in->name, &class) : NULL;
+
+	if (event && class == x->choice->class)
+		*n = class_counters(x->choice, event, x->found, clock, BIND_MAX_COUNTERS);
+	else if (in->aspect == EXPR_SECONDS)
+		*n = pair_clocks(x, in, clock);
+	else
+		return bind_input(x, in->name, in->aspect);
+	return add_clocked(x, in->name, in->aspect, x->found, clock, *n);
+}
+
+bool bind_lacks(const struct bound_input *in)
+{
+	return in->constant && in->value.reason;
+}

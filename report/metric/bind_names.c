@@ -1,0 +1,457 @@
+/* What a name in a formula means in a recording: counters, families, perf events in their many spellings, literals.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/parse.h"
+#include "report/metric/bind.h"
+#include "report/machine/cpu_facts.h"
+#include "report/machine/telemetry.h"
+
+/* Two names that perf has for one event. */
+static const char *const synonyms[][2] = {
+	{ "cycles", "cpu-cycles" },
+	{ "branches", "branch-instructions" },
+	{ "cs", "context-switches" },
+	{ "faults", "page-faults" },
+	{ "migrations", "cpu-migrations" },
+	{ "idle-cycles-frontend", "stalled-cycles-frontend" },
+	{ "idle-cycles-backend", "stalled-cycles-backend" },
+};
+
+static const char *canonical(const char *name)
+{
+	for (size_t i = 0; i < sizeof(synonyms) / sizeof(synonyms[0]); i++)
+		if (!strcasecmp(name, synonyms[i][0]))
+			return synonyms[i][1];
+	return name;
+}
+
+/* The event without ":modifiers"; `out` has room for PM_MAX_NAME. A tracepoint's colon is no modifier. */
+static const char *plain(const char *event, char *out, size_t size)
+{
+	const char *colon = strrchr(event, ':');
+	size_t len = strlen(event);
+
+	if (colon && colon[1] && strspn(colon + 1, "ukhGHIpPSDWeb") == strlen(colon + 1))
+		len = (size_t)(colon - event);
+	else if (colon && !colon[1])
+		len--;
+	else if (len > 1 && strrchr(event, '/') && strrchr(event, '/') != strchr(event, '/')) {
+		/* "cpu/event/u" */
+		const char *slash = strrchr(event, '/');
+
+		if (strspn(slash + 1, "ukhGHIpPSDWeb") == strlen(slash + 1))
+			len = (size_t)(slash + 1 - event);
+	}
+	if (len >= size)
+		len = size - 1;
+	memcpy(out, event, len);
+	out[len] = 0;
+	return canonical(out);
+}
+
+static bool same_event(const struct pm_counter *c, const char *name, bool exact)
+{
+	const char *text[] = {
+		pm_map_text(&c->attrs, PM_COUNTER_PERF_METRIC_ID, NULL),
+		pm_map_text(&c->attrs, PM_COUNTER_PERF_USER_TEXT, NULL),
+		pm_map_text(&c->attrs, PM_COUNTER_PERF_EVENT, NULL),
+		c->name,
+	};
+	char a[512];
+
+	for (size_t i = 0; i < sizeof(text) / sizeof(text[0]); i++) {
+		if (!text[i])
+			continue;
+		if (exact ? !strcasecmp(canonical(text[i]), canonical(name)) :
+			    !strcasecmp(plain(text[i], a, sizeof(a)), canonical(name)))
+			return true;
+	}
+	return false;
+}
+
+static bool is_number(const struct pm_counter *c)
+{
+	return c->type == PM_U64 || c->type == PM_S64 || c->type == PM_F64;
+}
+
+uint32_t bind_counters(const struct pm_model *m, const char *name, uint32_t *found, uint32_t max)
+{
+	const struct pm_counter *c = pm_model_counter_named(m, name);
+	uint32_t n = 0;
+
+	if (c && is_number(c)) {
+		if (max)
+			found[0] = c->id;
+		return 1;
+	}
+	for (uint32_t i = 0; i < m->n_counters; i++) {
+		c = &m->counter[i];
+		if (!is_number(c) || strcmp(pm_map_text(&c->attrs, PM_COUNTER_FAMILY, ""), name))
+			continue;
+		if (n < max)
+			found[n] = c->id;
+		n++;
+	}
+	/* Modifiers that the user gave (or lack of rights added) do not make another event, unless the name has some.
+	 */
+	for (int exact = 1; exact >= 0 && !n; exact--) {
+		uint64_t wildcard = 0;
+
+		for (uint32_t i = 0; i < m->n_counters; i++) {
+			uint64_t w;
+
+			c = &m->counter[i];
+			if (!is_number(c) || strcmp(c->source, "perf") || !same_event(c, name, exact))
+				continue;
+			/* An event counted twice is one event; what a wildcard opened on several PMUs is a sum. */
+			w = pm_map_u64(&c->attrs, PM_COUNTER_PERF_WILDCARD, 0);
+			if (n && (!w || w != wildcard))
+				continue;
+			wildcard = w;
+			if (n < max)
+				found[n] = c->id;
+			n++;
+		}
+	}
+	return n;
+}
+
+/* ---- what is made of counters ---- */
+
+#define OWN_RULE UINT8_MAX
+
+/* Events whose codes the model tells. */
+#define L2_EVENTS "l2/"
+
+static const struct {
+	const char *name, *counter;
+	enum input_op op;
+	uint8_t hi, lo, valid, rule;
+	const char *fact;
+} fields[] = {
+	/* Degrees below the maximum: the hottest has the fewest. */
+	{ "msr.therm_status.readout", "msr.therm_status", INPUT_BITS, 22, 16, 31, PM_AGG_MIN, NULL },
+	{ "msr.package_therm_status.readout", "msr.package_therm_status", INPUT_BITS, 22, 16, 0, PM_AGG_MIN, NULL },
+	{ "msr.therm_status.celsius", "msr.therm_status", INPUT_BELOW, 22, 16, 31, PM_AGG_MAX, "tj_max" },
+	{ "msr.package_therm_status.celsius", "msr.package_therm_status", INPUT_BELOW, 22, 16, 0, PM_AGG_MAX,
+	  "tj_max" },
+#define TIMES(counter, what, fact) { counter "." what, counter, INPUT_TIMES, 0, 0, 0, OWN_RULE, fact }
+	TIMES("msr.pkg_energy_status", "joules", "rapl_energy_unit"),
+	TIMES("msr.pp0_energy_status", "joules", "rapl_energy_unit"),
+	TIMES("msr.pp1_energy_status", "joules", "rapl_energy_unit"),
+	TIMES("msr.dram_energy_status", "joules", "rapl_dram_unit"),
+	TIMES("msr.platform_energy_status", "joules", "rapl_psys_unit"),
+	TIMES("msr.amd_pkg_energy", "joules", "amd_energy_unit"),
+	TIMES("msr.amd_core_energy", "joules", "amd_energy_unit"),
+	TIMES("msr.pkg_perf_status", "seconds", "rapl_time_unit"),
+	TIMES("msr.dram_perf_status", "seconds", "rapl_time_unit"),
+	/* Efficiency cores count the time in C7 as time in C6, too. */
+	TIMES("msr.core_c7_res", "in_c6", "c7_in_c6"),
+#undef TIMES
+	{ "msr.mperf.seconds", "msr.mperf", INPUT_OVER, 0, 0, 0, OWN_RULE, "base_hz" },
+	{ "throttle.core.worst", "throttle.core", INPUT_RULE, 0, 0, 0, PM_AGG_MAX, NULL },
+	{ "pmt.die_c6", TELEMETRY_DIES, INPUT_RULE, 0, 0, 0, PM_AGG_MEAN, NULL },
+	{ "pmt.module_c1e", TELEMETRY_MODULES, INPUT_RULE, 0, 0, 0, PM_AGG_MEAN, NULL },
+	{ "l2.refs", L2_EVENTS "refs", INPUT_RULE, 0, 0, 0, OWN_RULE, NULL },
+	{ "l2.hits", L2_EVENTS "hits", INPUT_RULE, 0, 0, 0, OWN_RULE, NULL },
+	{ "reading.us", "msr.tsc", INPUT_SPAN, 0, 0, 0, PM_AGG_MAX, NULL },
+	{ "reading.time", "msr.tsc", INPUT_WALL, 0, 0, 0, PM_AGG_MAX, NULL },
+	{ "cpu.apic_id", "msr.tsc", INPUT_NUMBER, 0, 0, 0, PM_AGG_NONE, "apic_id" },
+	{ "cpu.x2apic_id", "msr.tsc", INPUT_NUMBER, 0, 0, 0, PM_AGG_NONE, "x2apic_id" },
+};
+
+const char *bind_field(const char *name, struct bound_input *in)
+{
+	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
+		if (strcmp(fields[i].name, name))
+			continue;
+		in->op = fields[i].op;
+		in->hi = fields[i].hi;
+		in->lo = fields[i].lo;
+		in->valid = fields[i].valid;
+		in->own_rule = fields[i].rule == OWN_RULE;
+		in->rule = in->own_rule ? PM_AGG_NONE : (enum pm_aggregation)fields[i].rule;
+		in->fact = fields[i].fact;
+		in->telemetry = telemetry_of(fields[i].counter);
+		return fields[i].counter;
+	}
+	return NULL;
+}
+
+/* attr.config of an event; recordings of x86 have the low byte first. */
+static uint64_t config_of(const struct pm_counter *c)
+{
+	const struct pm_value *attr = pm_map_get(&c->attrs, PM_COUNTER_PERF_ATTR);
+	uint64_t config = 0;
+
+	for (size_t i = 0; attr && attr->kind == PM_VALUE_BYTES && attr->str.len >= 16 && i < 8; i++)
+		config |= (uint64_t)(unsigned char)attr->str.data[8 + i] << 8 * i;
+	return config;
+}
+
+/* One of each PMU; they count on different CPUs. */
+static uint32_t l2_counters(const struct pm_model *m, enum cpu_l2 what, uint32_t *found, uint32_t max)
+{
+	struct cpu_identity id;
+	uint32_t n = 0;
+
+	if (!cpu_identify(m, &id))
+		return 0;
+	for (uint32_t i = 0; i < m->n_counters && n < max; i++) {
+		const struct pm_counter *c = &m->counter[i];
+		const char *pmu = pm_map_text(&c->attrs, PM_COUNTER_PERF_PMU, "");
+		bool twice = false;
+
+		if (strcmp(c->source, "perf") || cpu_l2_event(&id, pmu, config_of(c)) != what)
+			continue;
+		for (uint32_t k = 0; k < n && !twice; k++) {
+			const struct pm_map *attrs = &pm_model_counter(m, found[k])->attrs;
+
+			twice = !strcmp(pm_map_text(attrs, PM_COUNTER_PERF_PMU, ""), pmu);
+		}
+		if (!twice)
+			found[n++] = c->id;
+	}
+	return n;
+}
+
+uint32_t bind_made_of(const struct pm_model *m, const char *counter, uint32_t *found, uint32_t max)
+{
+	uint32_t n = 0;
+
+	if (!strncmp(counter, L2_EVENTS, strlen(L2_EVENTS)))
+		return l2_counters(m, strstr(counter, "hits") ? CPU_L2_HITS : CPU_L2_REFS, found, max);
+	if (strcmp(counter, TELEMETRY_MODULES))
+		return bind_counters(m, counter, found, max);
+	for (unsigned i = 0; i < TELEMETRY_MODULES_N && n < max; i++) {
+		const struct pm_counter *c;
+		char name[64];
+
+		snprintf(name, sizeof(name), TELEMETRY_MODULES "_%u",
+			 TELEMETRY_MODULES_FIRST + i * TELEMETRY_MODULES_STEP);
+		c = pm_model_counter_named(m, name);
+		if (c)
+			found[n++] = c->id;
+	}
+	return n;
+}
+
+double bind_number(const struct places *p, const struct bound_input *in, const struct pm_instance *i)
+{
+	struct place at;
+	struct value v;
+
+	if (in->fixed != 0)
+		return in->fixed;
+	if (!places_find(p, i, PM_PACKAGE, &at))
+		at.package = PM_NONE;
+	if (!cpu_literal_at(p->model, in->fact, at.package, i->kind == PM_CPU ? i->number : i->cpu, &v) || v.reason)
+		return NAN;
+	return v.v;
+}
+
+/* ---- literals ---- */
+
+enum distinct { CORES, DIES, PACKAGES, NODES };
+
+static int by(uint32_t a, uint32_t b)
+{
+	return (a > b) - (a < b);
+}
+
+static int compare_cpus(const void *left, const void *right, void *ctx)
+{
+	const struct pm_cpu *a = *(const struct pm_cpu *const *)left, *b = *(const struct pm_cpu *const *)right;
+	enum distinct what = *(enum distinct *)ctx;
+	int d;
+
+	if (what == NODES)
+		return by(a->node, b->node);
+	if ((d = by(a->package, b->package)) || what == PACKAGES)
+		return d;
+	if ((d = by(a->die, b->die)) || what == DIES)
+		return d;
+	return by(a->core, b->core);
+}
+
+/* How many different things of a kind the online CPUs lie in; 0 if that cannot be told. */
+static double count(const struct places *p, enum distinct what)
+{
+	const struct pm_cpu **cpu = malloc(((size_t)p->n + 1) * sizeof(*cpu));
+	uint32_t n = 0;
+	double distinct = 0;
+
+	if (!cpu)
+		return 0;
+	for (uint32_t i = 0; i < p->n; i++)
+		if (p->cpu[i].online)
+			cpu[n++] = &p->cpu[i];
+	qsort_r(cpu, n, sizeof(*cpu), compare_cpus, &what);
+	for (uint32_t i = 0; i < n; i++)
+		distinct += !i || compare_cpus(&cpu[i - 1], &cpu[i], &what);
+	free(cpu);
+	return distinct;
+}
+
+static double online(const struct places *p)
+{
+	double n = 0;
+
+	for (uint32_t i = 0; i < p->n; i++)
+		n += p->cpu[i].online;
+	return n;
+}
+
+static struct value smt(const struct places *p)
+{
+	if (!p->n)
+		return value_missing(VALUE_NO_INPUT);
+	for (uint32_t i = 0; i < p->n; i++)
+		if (p->cpu[i].online && p->cpu[i].thread != PM_NONE && p->cpu[i].thread)
+			return value_of(1);
+	return value_of(0);
+}
+
+static struct value positive(double d)
+{
+	return d > 0 ? value_of(d) : value_missing(VALUE_NO_INPUT);
+}
+
+/* "0x00000008": caps/slots of the core PMU; 0 stands for "not said". */
+static bool slots_number(const struct pm_value *text, uint64_t *v)
+{
+	const char *digits = text->str.data;
+	size_t len = text->str.len;
+
+	if (len > 2 && digits[0] == '0' && digits[1] == 'x') {
+		digits += 2;
+		len -= 2;
+	}
+	return !parse_u64_span(digits, len, 16, v) && *v;
+}
+
+static struct value slots(const struct pm_model *m)
+{
+	for (uint32_t i = 0; i < m->n_pmus; i++) {
+		const struct pm_value *caps = pm_map_get(&m->pmu[i].attrs, PM_PMU_CAPS);
+
+		for (uint32_t k = 0; caps && caps->kind == PM_VALUE_ARRAY && k < caps->array.n; k++) {
+			const struct pm_value *pair = &caps->array.item[k];
+			uint64_t v;
+
+			if (pair->kind == PM_VALUE_ARRAY && pair->array.n == 2 &&
+			    pair->array.item[0].kind == PM_VALUE_TEXT && pair->array.item[1].kind == PM_VALUE_TEXT &&
+			    !strcmp(pair->array.item[0].str.data, "slots") &&
+			    slots_number(&pair->array.item[1], &v))
+				return value_of((double)v);
+		}
+	}
+	return value_missing(VALUE_NO_INPUT);
+}
+
+/* Whether CPUs were counted rather than tasks. */
+static bool counts_cpus(const struct pm_map *header)
+{
+	const char *target = pm_map_text(header, PM_HEADER_TARGET, "system");
+
+	return !strcmp(target, "system") || !strcmp(target, "cpu") || !strcmp(target, "cgroup");
+}
+
+/* The recorder looks for the firmware's table of it. */
+static struct value has_pmem(const struct pm_model *m)
+{
+	for (uint32_t i = 0; i < m->n_configs; i++)
+		if (!strcmp(m->config[i].name, "machine.has_pmem") && m->config[i].value.kind == PM_VALUE_U64)
+			return value_of((double)m->config[i].value.u64);
+	return value_missing(VALUE_NO_INPUT);
+}
+
+bool bind_literal(const struct places *p, const char *name, struct value *v)
+{
+	const struct pm_map *header = &p->model->header;
+
+	if (!strcmp(name, "smt_on"))
+		*v = smt(p);
+	else if (!strcmp(name, "num_cpus"))
+		*v = positive(p->n);
+	else if (!strcmp(name, "num_cpus_online"))
+		*v = positive(online(p));
+	else if (!strcmp(name, "num_cores"))
+		*v = positive(count(p, CORES));
+	else if (!strcmp(name, "num_dies"))
+		*v = positive(count(p, DIES));
+	else if (!strcmp(name, "num_packages"))
+		*v = positive(count(p, PACKAGES));
+	else if (!strcmp(name, "num_nodes"))
+		*v = positive(count(p, NODES));
+	else if (!strcmp(name, "system_tsc_freq"))
+		*v = positive((double)pm_map_u64(header, PM_HEADER_CLOCK_COUNTER_HZ, 0));
+	else if (!strcmp(name, "slots"))
+		*v = slots(p->model);
+	else if (!strcmp(name, "target_cpu"))
+		*v = value_of(counts_cpus(header));
+	else if (!strcmp(name, "has_pmem"))
+		*v = has_pmem(p->model);
+	else if (!strcmp(name, "core_wide"))
+		*v = smt(p).reason ? smt(p) :
+				     value_of(!smt(p).v ||
+					      !strcmp(pm_map_text(header, PM_HEADER_TARGET, "system"), "system"));
+	else
+		return cpu_literal(p->model, name, v);
+	return true;
+}
+
+/* ---- what is missing ---- */
+
+bool bind_is_optional(const struct expr_input *in, size_t n, size_t i)
+{
+	for (size_t k = 0; k < n; k++)
+		if (in[k].aspect == EXPR_HAS_EVENT && !strcmp(in[k].name, in[i].name))
+			return true;
+	return false;
+}
+
+const char *bind_missing(const struct binding *b, const struct places *p, const struct metric *m, struct buf *scratch)
+{
+	const struct expr_input *in;
+	struct expr *x = NULL;
+	const char *missing = NULL;
+	struct bound_input field;
+	struct value v;
+	uint32_t found;
+	size_t n;
+
+	buf_clear(scratch);
+	if (m->each) {
+		if (!bind_counters(p->model, m->each, &found, 1))
+			buf_addstr(scratch, m->each);
+		return scratch->len ? buf_str(scratch) : NULL;
+	}
+	if (expr_parse(&x, m->expr, NULL))
+		return NULL;
+	in = expr_inputs(x, &n);
+	for (size_t i = 0; i < n && !missing; i++) {
+		const char *reg;
+
+		if (in[i].aspect == EXPR_HAS_EVENT || in[i].aspect == EXPR_CPUID_MATCH || bind_is_optional(in, n, i))
+			continue;
+		field = (struct bound_input){ 0 };
+		reg = bind_field(in[i].name, &field);
+		if (in[i].aspect == EXPR_LITERAL ? bind_literal(p, in[i].name, &v) && !v.reason :
+						   bind_made_of(p->model, reg ? reg : in[i].name, &found, 1) != 0) {
+			if (in[i].aspect == EXPR_LITERAL || !field.fact ||
+			    (bind_literal(p, field.fact, &v) && !v.reason))
+				continue;
+			buf_printf(scratch, "#%s", field.fact);
+		} else {
+			buf_printf(scratch, "%s%s", in[i].aspect == EXPR_LITERAL ? "#" : "", reg ? reg : in[i].name);
+		}
+		missing = buf_str(scratch);
+	}
+	expr_free(x);
+	return missing;
+}

@@ -1,0 +1,55 @@
+/* What the files of the binding share; nobody else includes this. */
+#ifndef REPORT_BIND_PRIVATE_H
+#define REPORT_BIND_PRIVATE_H
+
+#include "report/metric/bind.h"
+#include "report/metric/bind_class.h"
+#include "report/metric/meaning.h"
+
+#define BIND_MAX_COUNTERS 4096 /* that one name of a formula may stand for */
+
+struct builder {
+	struct binding *b;
+	const struct places *p;
+	const struct bind_options *options;
+	struct error *error;
+	unsigned char *kind; /* by counter id: pm_kind of its instances, PM_KINDS: it has none */
+	uint32_t *found;     /* scratch, BIND_MAX_COUNTERS */
+	uint32_t *clock, n_clocks; /* likewise, beside found[] */
+	struct buf text;     /* scratch */
+	struct names taken;  /* names of the metrics so far */
+	struct meaning meaning;
+	bool raw;            /* the formula at hand wants counts before a PMU's scale */
+	bool twice;          /* some event was counted in several groups */
+	struct class_index classes;
+	const struct class_choice *choice; /* of the formula at hand, if it is about a class of PMUs */
+	uint32_t group;      /* of the events that the formula at hand is to take, where it has a choice; 0: any */
+};
+
+/* Takes over what was allocated, NULL included; returns it, or NULL without memory. */
+void *bind_own(struct binding *b, void *data);
+/* Fills x->kind. 0 or -ENOMEM. */
+int bind_find_kinds(struct builder *x);
+/* Whether the counter is of a source that the user does not want. */
+bool bind_left_out(const struct builder *x, const struct pm_counter *c);
+/* A metric without anything; NULL without memory. */
+struct bound_metric *bind_new_metric(struct binding *b);
+/* Whether the literal is known to be 0. */
+bool bind_is_zero(const struct places *p, const char *literal);
+/* Adds the metrics that no formula could be fed for because registers could not be read. 0 or -errno. */
+int bind_absent(struct builder *x);
+/* An input without name; NULL without memory. */
+struct bound_input *bind_new_input(struct binding *b);
+/* As bind_input(), for an input whose time is another counter's; the clocks go to `clock`, their number to *n. */
+int64_t bind_clocked(struct builder *x, const struct expr_input *in, uint32_t *clock, uint32_t *n);
+/* Adds the clocks to the metric's inputs. 0 or -errno. */
+int bind_add_clocks(struct builder *x, struct bound_metric *m, const uint32_t *clock, uint32_t n);
+/* The place of the input in the binding, or -errno; inputs that are asked for twice are kept once. */
+int64_t bind_input(struct builder *x, const char *name, enum expr_aspect aspect);
+/* Whether it is known that the input has no value. */
+bool bind_lacks(const struct bound_input *in);
+
+/* Ties the threshold of the row to the metric, as far as its inputs are there. 0 or -errno. */
+int bind_threshold(struct builder *x, struct bound_metric *m, const struct metric *row);
+
+#endif

@@ -1,0 +1,223 @@
+#include "report/metric/meaning.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the recording's PMUs ---- */
+
+static const char *text_at(const struct pm_value *array, uint32_t i)
+{
+	return array->array.n > i && array->array.item[i].kind == PM_VALUE_TEXT ? array->array.item[i].str.data : "";
+}
+
+static uint32_t rows_of(const struct pm_value *v)
+{
+	return v && v->kind == PM_VALUE_ARRAY ? v->array.n : 0;
+}
+
+static int copy_text(char **to, const char *from)
+{
+	*to = strdup(from);
+	return *to ? 0 : -ENOMEM;
+}
+
+static int copy_formats(struct event_pmu *pmu, const struct pm_value *v)
+{
+	uint32_t n = rows_of(v);
+	int err = 0;
+
+	pmu->format = calloc((size_t)n + 1, sizeof(*pmu->format));
+	if (!pmu->format)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < n && !err; i++) {
+		const struct pm_value *row = &v->array.item[i];
+		struct event_format *f = &pmu->format[pmu->n_formats];
+
+		if (row->kind != PM_VALUE_ARRAY)
+			continue;
+		pmu->n_formats++;
+		err = copy_text(&f->name, text_at(row, 0));
+		if (!err)
+			err = copy_text(&f->text, text_at(row, 1));
+	}
+	return err;
+}
+
+static int copy_aliases(struct event_pmu *pmu, const struct pm_value *v)
+{
+	uint32_t n = rows_of(v);
+	int err = 0;
+
+	pmu->alias = calloc((size_t)n + 1, sizeof(*pmu->alias));
+	if (!pmu->alias)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < n && !err; i++) {
+		const struct pm_value *row = &v->array.item[i];
+		struct event_alias *a = &pmu->alias[pmu->n_aliases];
+
+		if (row->kind != PM_VALUE_ARRAY)
+			continue;
+		pmu->n_aliases++;
+		err = copy_text(&a->name, text_at(row, 0));
+		if (!err)
+			err = copy_text(&a->text, text_at(row, 1));
+	}
+	return err;
+}
+
+/* As the kernel calls those of machines with one kind of cores, which have no list of CPUs. */
+static bool is_core(const char *name)
+{
+	return !strcmp(name, "cpu") || !strcmp(name, "cpum_cf");
+}
+
+int64_t recorded_pmus(const struct pm_model *m, struct event_pmu **list)
+{
+	struct event_pmu *pmu = calloc((size_t)m->n_pmus + 1, sizeof(*pmu));
+	int err = pmu ? 0 : -ENOMEM;
+	uint32_t n = 0;
+
+	for (; n < m->n_pmus && !err; n++) {
+		const struct pm_map *attrs = &m->pmu[n].attrs;
+		const char *mask = pm_map_text(attrs, PM_PMU_CPUMASK, NULL);
+		const char *cpus = pm_map_text(attrs, PM_PMU_CPUS, NULL);
+
+		err = copy_text(&pmu[n].name, pm_map_text(attrs, PM_PMU_NAME, ""));
+		pmu[n].type = (uint32_t)pm_map_u64(attrs, PM_PMU_TYPE, 0);
+		pmu[n].uncore = mask != NULL;
+		pmu[n].core = !mask && (cpus || (!err && is_core(pmu[n].name)));
+		if (!err && (mask || cpus))
+			err = copy_text(&pmu[n].cpus, mask ? mask : cpus);
+		if (!err)
+			err = copy_formats(&pmu[n], pm_map_get(attrs, PM_PMU_FORMATS));
+		if (!err)
+			err = copy_aliases(&pmu[n], pm_map_get(attrs, PM_PMU_EVENTS));
+	}
+	if (!err) {
+		*list = pmu;
+		return n;
+	}
+	while (n)
+		event_pmu_release(&pmu[--n]);
+	free(pmu);
+	return err;
+}
+
+/* ---- what events mean ---- */
+
+void meaning_init(struct meaning *x, const struct pm_model *m)
+{
+	*x = (struct meaning){ .model = m };
+}
+
+void meaning_release(struct meaning *x)
+{
+	for (size_t i = 0; i < x->n_pmus; i++)
+		event_pmu_release(&x->pmu[i]);
+	free(x->pmu);
+	*x = (struct meaning){ 0 };
+}
+
+static int no_tracepoints(void *data, const char *system, const char *name, event_tracepoint_fn found, void *arg)
+{
+	(void)data, (void)system, (void)name, (void)found, (void)arg;
+	return -ENODEV;
+}
+
+/* A word of the attr, which is as the recorded machine's memory had it; 0 behind its end. */
+static uint64_t word(const struct pm_value *attr, size_t at, size_t bytes, bool little)
+{
+	uint64_t v = 0;
+
+	for (size_t i = 0; i < bytes; i++) {
+		size_t k = at + (little ? bytes - 1 - i : i);
+
+		v = v << 8 | (k < attr->str.len ? (uint8_t)attr->str.data[k] : 0);
+	}
+	return v;
+}
+
+/* The letters behind an event's text: "u" of "cpu/event=0xc0/u" and of "cycles:u". */
+static const char *letters(const char *text)
+{
+	const char *slash = strrchr(text, '/'), *colon = strrchr(slash ? slash : text, ':');
+	uint32_t ignored;
+
+	if (slash && slash[1] && slash[1] != ':')
+		return slash + 1;
+	if (colon && !event_mods_parse(colon + 1, strlen(colon + 1), &ignored))
+		return colon + 1;
+	return "";
+}
+
+/* Where the words of the attr lie: type, then config, config1 ... config4. */
+static const uint8_t config_at[EVENT_CONFIGS] = { 8, 56, 64, 128, 136 };
+
+static bool means(const struct pm_model *m, const struct pm_counter *c, const struct event *ev)
+{
+	const struct pm_value *attr = pm_map_get(&c->attrs, PM_COUNTER_PERF_ATTR);
+	bool little = pm_map_bool(&m->header, PM_HEADER_LITTLE_ENDIAN, true);
+
+	if (!attr || attr->kind != PM_VALUE_BYTES || word(attr, 0, 4, little) != ev->type)
+		return false;
+	for (size_t i = 0; i < EVENT_CONFIGS; i++)
+		if (word(attr, config_at[i], 8, little) != ev->config[i])
+			return false;
+	/* Modifiers that the user gave make no other event, unless the formula has some. */
+	return !ev->name[ev->body] ||
+	       !strcmp(letters(ev->name), letters(pm_map_text(&c->attrs, PM_COUNTER_PERF_EVENT, "")));
+}
+
+static void read_pmus(struct meaning *x, struct vendor_events *events)
+{
+	struct buf notes = BUF_INIT;
+	int64_t n = recorded_pmus(x->model, &x->pmu);
+
+	x->tried = true;
+	x->n_pmus = n > 0 ? (size_t)n : 0;
+	/* What cannot be understood of a vendor's file is then not found by name. */
+	if (events)
+		vendor_events_apply(events, x->pmu, x->n_pmus, &notes);
+	buf_release(&notes);
+}
+
+static uint32_t find(const struct meaning *x, const struct event_set *set, uint32_t *found, uint32_t max)
+{
+	uint32_t n = 0;
+
+	for (size_t k = 0; k < set->n; k++)
+		for (uint32_t i = 0; i < x->model->n_counters; i++) {
+			const struct pm_counter *c = &x->model->counter[i];
+
+			if (strcmp(c->source, "perf") || !means(x->model, c, &set->event[k]))
+				continue;
+			if (n < max)
+				found[n] = c->id;
+			n++;
+			break;
+		}
+	return n;
+}
+
+uint32_t meaning_find(struct meaning *x, struct vendor_events *events, const char *text, uint32_t *found,
+		      uint32_t max)
+{
+	struct event_list *list = NULL;
+	struct event_set set = { 0 };
+	struct buf notes = BUF_INIT;
+	struct event_view view;
+	uint32_t n = 0;
+
+	if (!x->tried)
+		read_pmus(x, events);
+	view = (struct event_view){ .pmu = x->pmu, .n_pmus = x->n_pmus, .tracepoints = no_tracepoints };
+	if (x->n_pmus && !event_parse(&list, text, NULL) && list->n == 1 &&
+	    !event_resolve(list, &view, &set, &notes, NULL))
+		n = find(x, &set, found, max);
+	event_list_free(list);
+	event_set_release(&set);
+	buf_release(&notes);
+	return n;
+}

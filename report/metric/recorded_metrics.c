@@ -1,0 +1,115 @@
+#include "report/metric/recorded_metrics.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/metric/expr.h"
+
+/* The places of a definition; see PM_HEADER_METRICS. */
+enum { NAME, UNIT, FORMULA, THRESHOLD, GROUPS, HELP, TEXTS };
+
+static const struct pm_value *entries(const struct pm_model *m)
+{
+	const struct pm_value *v = pm_map_get(&m->header, PM_HEADER_METRICS);
+
+	return v && v->kind == PM_VALUE_ARRAY ? v : NULL;
+}
+
+static const char *text_of(const struct pm_value *v, uint32_t i)
+{
+	return v->kind == PM_VALUE_ARRAY && i < v->array.n && v->array.item[i].kind == PM_VALUE_TEXT ?
+	       v->array.item[i].str.data : "";
+}
+
+/* The same id that loading the vendor's file gives. */
+static char *id_of(const char *name)
+{
+	char *id = strdup(name);
+
+	for (char *c = id; c && *c; c++) {
+		if (*c >= 'A' && *c <= 'Z')
+			*c = (char)(*c - 'A' + 'a');
+		else if (!((*c >= 'a' && *c <= 'z') || (*c >= '0' && *c <= '9') || *c == '.'))
+			*c = '_';
+	}
+	return id;
+}
+
+static int add(struct metric_set *set, const struct pm_value *v)
+{
+	struct metric *row = &set->row[set->n];
+	struct error e = { 0 };
+	struct expr *x;
+
+	if (v->kind != PM_VALUE_ARRAY || !text_of(v, NAME)[0])
+		return 0;
+	if (expr_parse(&x, text_of(v, FORMULA), &e)) {
+		buf_printf(&set->skipped, "metric %s is left out: %s\n", text_of(v, NAME), e.text);
+		return set->skipped.err;
+	}
+	expr_free(x);
+	*row = (struct metric){
+		.name = id_of(text_of(v, NAME)),
+		.display = strdup(text_of(v, NAME)),
+		.aliases = strdup(text_of(v, NAME)),
+		.unit = strdup(text_of(v, UNIT)),
+		.expr = strdup(text_of(v, FORMULA)),
+		.threshold = text_of(v, THRESHOLD)[0] ? strdup(text_of(v, THRESHOLD)) : NULL,
+		.categories = text_of(v, GROUPS)[0] ? strdup(text_of(v, GROUPS)) : NULL,
+		.help = strdup(text_of(v, HELP)),
+		.precision = 2,
+		.default_on = true,
+	};
+	set->n++;
+	if (!row->name || !row->display || !row->aliases || !row->unit || !row->expr || !row->help ||
+	    (!row->threshold && text_of(v, THRESHOLD)[0]) || (!row->categories && text_of(v, GROUPS)[0]))
+		return -ENOMEM;
+	return 0;
+}
+
+int recorded_metrics(struct metric_set *set, const struct pm_model *m)
+{
+	const struct pm_value *v = entries(m);
+	int err = 0;
+
+	*set = (struct metric_set){ 0 };
+	set->row = calloc((v ? (size_t)v->array.n : 0) + 1, sizeof(*set->row));
+	if (!set->row)
+		return -ENOMEM;
+	for (uint32_t i = 0; v && i < v->array.n && !err; i++)
+		err = add(set, &v->array.item[i]);
+	if (err)
+		metric_set_release(set);
+	return err;
+}
+
+const char *recorded_name(const struct pm_model *m, uint32_t i)
+{
+	const struct pm_value *v = entries(m), *one;
+
+	if (!v || i >= v->array.n)
+		return NULL;
+	one = &v->array.item[i];
+	return one->kind == PM_VALUE_TEXT ? one->str.data : text_of(one, NAME);
+}
+
+bool recorded_word(const struct pm_model *m, const char *word)
+{
+	const struct pm_value *v = pm_map_get(&m->header, PM_HEADER_METRIC_WORDS);
+
+	for (uint32_t i = 0; v && v->kind == PM_VALUE_ARRAY && i < v->array.n; i++)
+		if (v->array.item[i].kind == PM_VALUE_TEXT && !strcasecmp(v->array.item[i].str.data, word))
+			return true;
+	return false;
+}
+
+bool recorded_asks(const struct pm_model *m, const char *name)
+{
+	const char *asked;
+
+	for (uint32_t i = 0; (asked = recorded_name(m, i)); i++)
+		if (!strcasecmp(asked, name))
+			return true;
+	return false;
+}

@@ -1,0 +1,403 @@
+#include "report/metric/select.h"
+
+#include <errno.h>
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/options.h"
+#include "report/machine/cpu_model.h"
+
+void selection_release(struct selection *s)
+{
+	for (size_t i = 0; i < s->n; i++)
+		free(s->word[i].word);
+	free(s->word);
+	*s = (struct selection){ 0 };
+}
+
+static int add_word(struct selection *s, enum selection_verb verb, const char *text, size_t len)
+{
+	if (s->n == s->cap) {
+		size_t cap = s->cap ? s->cap * 2 : 16;
+		struct selection_word *w = realloc(s->word, cap * sizeof(*w));
+
+		if (!w)
+			return -ENOMEM;
+		s->word = w;
+		s->cap = cap;
+	}
+	s->word[s->n] = (struct selection_word){ .verb = verb, .word = strndup(text, len) };
+	if (!s->word[s->n].word)
+		return -ENOMEM;
+	s->n++;
+	s->has_show |= verb == SELECT_SHOW;
+	return 0;
+}
+
+/* The end of a word: a comma that is not inside pmu/.../ or {...}. */
+static const char *word_end(const char *c)
+{
+	bool terms = false;
+
+	for (; *c; c++) {
+		if (*c == '/')
+			terms = !terms && strchr(c + 1, '/');
+		else if (*c == ',' && !terms)
+			break;
+	}
+	return c;
+}
+
+int selection_add(struct selection *s, enum selection_verb verb, const char *list, struct error *e)
+{
+	static const char *const option[] = { "--show", "--hide", "--enable" };
+
+	for (;;) {
+		const char *end = word_end(list);
+
+		if (end == list)
+			return error_set(e, EINVAL, "%s: an empty name", option[verb]);
+		if (add_word(s, verb, list, (size_t)(end - list)))
+			return error_sys(e, ENOMEM, "%s", option[verb]);
+		if (!*end)
+			return 0;
+		list = end + 1;
+	}
+}
+
+/* Whether the word is in a comma separated list. */
+static bool listed(const char *word, const char *list)
+{
+	while (list && *list) {
+		size_t len = strcspn(list, ",");
+		char one[128];
+
+		if (len < sizeof(one)) {
+			memcpy(one, list, len);
+			one[len] = 0;
+			if (!fnmatch(word, one, FNM_CASEFOLD))
+				return true;
+		}
+		list += len + (list[len] == ',');
+	}
+	return false;
+}
+
+bool selection_matches(const char *word, const char *name, const char *display, const char *aliases,
+		       const char *categories)
+{
+	/* A name may hold what is special in a glob: "cpu/event=[1]/". */
+	if (!strcmp(word, "all") || !strcasecmp(word, name) || !strcasecmp(word, display))
+		return true;
+	return !fnmatch(word, name, FNM_CASEFOLD) || !fnmatch(word, display, FNM_CASEFOLD) || listed(word, aliases) ||
+	       listed(word, categories);
+}
+
+/* An empty column is shown to those who name it. */
+static bool names_absent(const char *word, const struct bound_metric *m)
+{
+	if (!strcmp(word, "all"))
+		return !m->unlikely;
+	for (const char *list = m->aliases, *end; *list; list = *end ? end + 1 : end) {
+		end = strchrnul(list, ',');
+		if (strlen(word) == (size_t)(end - list) && !strncasecmp(word, list, strlen(word)))
+			return true;
+	}
+	return !strcasecmp(word, m->name) || !strcasecmp(word, m->display);
+}
+
+static bool fits(const char *word, const struct bound_metric *m)
+{
+	if (m->absent && !m->added)
+		return names_absent(word, m);
+	return selection_matches(word, m->name, m->display, m->aliases, m->categories);
+}
+
+/* An exact name means that one alone, whatever else its letters fit in another case. */
+static bool is_exactly(const char *word, const struct bound_metric *m)
+{
+	return !strcmp(word, m->name) || !strcmp(word, m->display);
+}
+
+/* Whether a metric of the tables is headed so. */
+static bool heads_metric(const char *word, const struct binding *b)
+{
+	for (size_t i = 0; i < b->n_metrics; i++)
+		if (!b->metric[i].counter && !strcasecmp(word, b->metric[i].display))
+			return true;
+	return false;
+}
+
+/* A counter that has the word as its head alone: the metric that is made of it may have the same ("SMI"). */
+static bool is_by_head(const char *word, const struct bound_metric *m)
+{
+	return m->counter && !m->added && strcasecmp(word, m->name) && !strcasecmp(word, m->display);
+}
+
+/* Some events are not among those that are recorded by themselves, and their codes are the model's. */
+static void note_need(const char *word, const char *lacks, const struct pm_model *m, struct buf *notes)
+{
+	struct cpu_identity id;
+	size_t before;
+
+	buf_printf(notes, "'%s' needs '%s', which this recording does not have", word, lacks);
+	before = notes->len;
+	if (!strncmp(lacks, "l2.", 3) && cpu_identify(m, &id)) {
+		buf_addstr(notes, ": record with -e ");
+		cpu_l2_option(&id, notes);
+		if (notes->len == before + strlen(": record with -e "))
+			notes->len = before;
+	}
+	buf_addch(notes, '\n');
+}
+
+/* One table's metrics of that name that this recording cannot feed: what they lack. True if there is any. */
+static bool note_rows(const char *word, const struct metric *row, size_t n, const struct binding *b,
+		      const struct places *p, struct buf *notes)
+{
+	struct buf scratch = BUF_INIT;
+	bool known = false;
+
+	for (size_t i = 0; i < n && !known; i++) {
+		const struct metric *m = &row[i];
+		const char *lacks;
+		bool member;
+
+		/* "UMHz0.0" is one of "UMHz*". */
+		member = m->each && strcspn(m->display, "*") > 1 && !fnmatch(m->display, word, FNM_CASEFOLD);
+		if (!member && !selection_matches(word, m->name, m->display, m->aliases, m->categories))
+			continue;
+		lacks = bind_missing(b, p, m, &scratch);
+		known = !member || lacks;
+		if (notes && lacks)
+			note_need(word, lacks, p->model, notes);
+	}
+	buf_release(&scratch);
+	return known;
+}
+
+/* Known, but this recording lacks what it needs. */
+static bool note_lack(const char *word, const struct binding *b, const struct places *p, struct buf *notes)
+{
+	bool known = false;
+
+	for (size_t i = 0; i < b->n_vendor && !known; i++)
+		known = note_rows(word, b->vendor[i].row, b->vendor[i].n, b, p, notes);
+	for (const struct metric_table *t = metric_tables; t->row && !known; t++)
+		known = note_rows(word, t->row, t->n, b, p, notes);
+	return known;
+}
+
+/* Topology columns are always there where they tell something, but turbostat's users name them; sources may be hidden
+ * whether they took part or not. */
+static const char *const harmless[] = {
+	"Package", "Die", "L3", "Node", "Module", "Core", "CPU", "topology", "Time", "msr", "perf",
+};
+#define N_HARMLESS (sizeof(harmless) / sizeof(harmless[0]))
+#define N_PLACES   7 /* of them are columns */
+
+/* Written as the column is headed: "CPU" is the column, "cpu" a category. */
+static bool is_place(const char *word)
+{
+	for (size_t i = 0; i < N_PLACES; i++)
+		if (!strcmp(word, harmless[i]))
+			return true;
+	return false;
+}
+
+static bool is_harmless(const char *word)
+{
+	for (size_t i = 0; i < N_HARMLESS; i++)
+		if (!strcasecmp(word, harmless[i]))
+			return true;
+	return false;
+}
+
+/* Names that may have been meant; the lists of several are cut into words that belong to `text`. */
+struct candidates {
+	const char **name;
+	size_t n, cap;
+	char *text[2048];
+	size_t n_texts;
+};
+
+static void add_candidate(struct candidates *c, const char *name)
+{
+	if (c->n == c->cap) {
+		size_t cap = c->cap ? c->cap * 2 : 256;
+		const char **more = realloc(c->name, cap * sizeof(*more));
+
+		/* Without memory the error message has one name less to offer. */
+		if (!more)
+			return;
+		c->name = more;
+		c->cap = cap;
+	}
+	if (name && name[0] && !strchr(name, '*'))
+		c->name[c->n++] = name;
+}
+
+static void add_list(struct candidates *c, const char *list)
+{
+	while (list && *list && c->n_texts < sizeof(c->text) / sizeof(c->text[0])) {
+		size_t len = strcspn(list, ",");
+		char *word = strndup(list, len);
+
+		if (!word)
+			return;
+		c->text[c->n_texts++] = word;
+		add_candidate(c, word);
+		list += len + (list[len] == ',');
+	}
+}
+
+static int unknown_word(const char *word, const struct binding *b, struct error *e)
+{
+	struct candidates *c = calloc(1, sizeof(*c));
+	const char *near = NULL;
+
+	/* What this recording has comes first: of names that are equally near the first is offered. */
+	for (size_t i = 0; c && i < b->n_metrics; i++) {
+		add_candidate(c, b->metric[i].name);
+		add_candidate(c, b->metric[i].display);
+	}
+	for (size_t i = 0; c && i < N_HARMLESS; i++)
+		add_candidate(c, harmless[i]);
+	for (const struct metric_table *t = metric_tables; c && t->row; t++)
+		for (size_t i = 0; i < t->n; i++) {
+			add_candidate(c, t->row[i].name);
+			add_candidate(c, t->row[i].display);
+			add_list(c, t->row[i].aliases);
+			add_list(c, t->row[i].categories);
+		}
+	if (c)
+		near = options_nearest(word, c->name, c->n);
+	if (near)
+		error_set(e, ENOENT, "no column is named '%s'; did you mean '%s'? (pmrep list metrics shows all)",
+			  word, near);
+	else
+		error_set(e, ENOENT, "no column is named '%s' (pmrep list metrics shows all)", word);
+	for (size_t i = 0; c && i < c->n_texts; i++)
+		free(c->text[i]);
+	if (c)
+		free(c->name);
+	free(c);
+	return -ENOENT;
+}
+
+/* "pkgwatt" and "pkg_j". */
+static bool is_pair(const char *power, const char *energy)
+{
+	size_t len = strlen(power);
+
+	return len > 4 && !strcmp(power + len - 4, "watt") && !strncmp(power, energy, len - 4) &&
+	       !strcmp(energy + len - 4, "_j");
+}
+
+/* Energies in place of powers. */
+static void show_joules(const struct binding *b, bool *shown)
+{
+	for (size_t i = 0; i < b->n_metrics; i++) {
+		bool swapped = false;
+
+		for (size_t k = 0; shown[i] && k < b->n_metrics; k++)
+			if (is_pair(b->metric[i].name, b->metric[k].name))
+				shown[k] = swapped = true;
+		shown[i] &= !swapped;
+	}
+}
+
+int selection_apply(const struct selection *s, const struct binding *b, const struct places *p, bool *shown,
+		    struct buf *notes, struct error *e)
+{
+	for (size_t i = 0; i < b->n_metrics; i++)
+		shown[i] = (s->all && !(b->metric[i].absent && b->metric[i].unlikely)) || b->metric[i].added ||
+			   (!s->has_show && b->metric[i].default_on);
+	for (size_t w = 0; w < s->n; w++) {
+		const struct selection_word *word = &s->word[w];
+		bool found = false, exact = false, hide = word->verb == SELECT_HIDE;
+		struct error near = { 0 };
+		bool head = heads_metric(word->word, b);
+
+		if (is_place(word->word))
+			continue;
+		for (size_t i = 0; i < b->n_metrics && !exact; i++)
+			exact = is_exactly(word->word, &b->metric[i]);
+		for (size_t i = 0; i < b->n_metrics; i++) {
+			if (head && is_by_head(word->word, &b->metric[i]))
+				continue;
+			if (exact ? !is_exactly(word->word, &b->metric[i]) : !fits(word->word, &b->metric[i]))
+				continue;
+			shown[i] = !hide;
+			found = true;
+		}
+		if (found || is_harmless(word->word) || note_lack(word->word, b, p, hide ? NULL : notes))
+			continue;
+		if (!hide)
+			return unknown_word(word->word, b, e);
+		/* What is not there is hidden well enough; but it may be a typing error. */
+		unknown_word(word->word, b, &near);
+		if (notes)
+			buf_printf(notes, "nothing to hide: %s\n", near.text);
+	}
+	if (s->joules)
+		show_joules(b, shown);
+	return 0;
+}
+
+/* Of the columns that a machine without registers lacks: enough to know which kind is meant. */
+#define NAMES_TOLD 4
+
+static uint16_t why_absent(const struct binding *b, size_t i)
+{
+	return b->input[b->metric[i].input[0]].value.reason;
+}
+
+/* Columns that turbostat would show and that are not there; or those that are there without any number. */
+static bool is_missed(const struct binding *b, const bool *shown, bool there, size_t i)
+{
+	const struct bound_metric *m = &b->metric[i];
+
+	return m->absent && shown[i] == there && (there || (!m->unlikely && turbostat_shows(m->name)));
+}
+
+/* All that miss their numbers for the same reason as `i`, which is the first of them. */
+static void note_alike(const struct binding *b, const bool *shown, bool there, size_t i, struct buf *out)
+{
+	size_t n = 0;
+
+	for (size_t k = i; k < b->n_metrics; k++) {
+		if (!is_missed(b, shown, there, k) || why_absent(b, k) != why_absent(b, i))
+			continue;
+		if (n++ < NAMES_TOLD)
+			buf_printf(out, "%s%s", n > 1 ? ", " : "", b->metric[k].display);
+	}
+	if (n > NAMES_TOLD)
+		buf_printf(out, " and %zu more", n - NAMES_TOLD);
+	buf_printf(out, " (%s)", pm_reason_text(why_absent(b, i)));
+}
+
+void selection_note_absent(const struct selection *s, const struct binding *b, const bool *shown, struct buf *out)
+{
+	for (int there = s->has_show; there < 2; there++) {
+		bool any = false;
+
+		for (size_t i = 0; i < b->n_metrics; i++) {
+			size_t first = 0;
+
+			if (!is_missed(b, shown, there, i))
+				continue;
+			while (!is_missed(b, shown, there, first) || why_absent(b, first) != why_absent(b, i))
+				first++;
+			/* Its group was written with the first of it. */
+			if (first < i)
+				continue;
+			buf_addstr(out, any ? "; " : there ? "no numbers: " : "not shown: ");
+			any = true;
+			note_alike(b, shown, there, i, out);
+		}
+		if (any)
+			buf_addstr(out, "; pmrep info says more\n");
+	}
+}

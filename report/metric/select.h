@@ -1,0 +1,50 @@
+/*
+ * Which metrics are shown: --show, --hide and --enable with names, aliases, column heads, globs and categories. Case
+ * is only looked at when a name would otherwise stand for several things.
+ */
+#ifndef REPORT_SELECT_H
+#define REPORT_SELECT_H
+
+#include <stdbool.h>
+
+#include "common/error.h"
+#include "report/metric/bind.h"
+
+enum selection_verb { SELECT_SHOW, SELECT_HIDE, SELECT_ENABLE };
+
+struct selection_word {
+	enum selection_verb verb;
+	char *word; /* owned */
+	bool known; /* diff: a metric of some recording has that name */
+};
+
+struct selection {
+	struct selection_word *word; /* owned, in the order of the command line */
+	size_t n, cap;
+	bool all;                    /* everything that is on nobody's list, too (--debug) */
+	bool has_show;
+	bool joules;                 /* energy in place of power */
+};
+
+void selection_release(struct selection *s);
+/* Takes a comma separated list. 0 or -ENOMEM, -EINVAL for an empty word. */
+int selection_add(struct selection *s, enum selection_verb verb, const char *list, struct error *e);
+
+/*
+ * Sets shown[i] for each metric of the binding. A word that no metric has is -ENOENT, and the text names the nearest;
+ * if it was to be hidden, that is only a note. A word that names a known metric which this recording cannot feed
+ * appends a line to `notes`, which says what it lacks.
+ */
+int selection_apply(const struct selection *s, const struct binding *b, const struct places *p, bool *shown,
+		    struct buf *notes, struct error *e);
+
+/* A line on the columns that turbostat would show by itself and this recording has no registers for, unless --show
+ * says what is wanted; and one on those that are shown without having any number. By why that is, with the first
+ * names; nothing if there are none. */
+void selection_note_absent(const struct selection *s, const struct binding *b, const bool *shown, struct buf *out);
+
+/* Whether the word names the metric (by id, head or alias), or one of its categories. */
+bool selection_matches(const char *word, const char *name, const char *display, const char *aliases,
+		       const char *categories);
+
+#endif

@@ -1,0 +1,200 @@
+#include "report/metric/vendor_files.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+
+struct path {
+	char *name;            /* owned */
+	struct metric_set set; /* of what is the same for all CPUs */
+	bool folder, mapped;
+	bool told; /* what was left out of `set` */
+};
+
+struct of_cpu {
+	struct of_cpu *next;
+	char *id;               /* owned; "" for what is the same for all */
+	struct metric_set *set; /* owned; the sets only of paths that are mapped */
+	size_t n;
+	struct vendor_events *events; /* owned */
+	bool told;
+};
+
+struct vendor_files {
+	struct path *path;
+	size_t n;
+	bool mapped; /* any of them */
+	struct of_cpu *cpu;
+	pthread_mutex_t lock;
+};
+
+static int no_memory(struct error *e)
+{
+	return error_set(e, ENOMEM, "out of memory");
+}
+
+static void of_cpu_free(const struct vendor_files *v, struct of_cpu *c)
+{
+	for (size_t i = 0; i < c->n; i++)
+		if (v->path[i].mapped)
+			metric_set_release(&c->set[i]);
+	free(c->set);
+	free(c->id);
+	vendor_events_free(c->events);
+	free(c);
+}
+
+void vendor_files_free(struct vendor_files *v)
+{
+	if (!v)
+		return;
+	while (v->cpu) {
+		struct of_cpu *c = v->cpu;
+
+		v->cpu = c->next;
+		of_cpu_free(v, c);
+	}
+	for (size_t i = 0; i < v->n; i++) {
+		metric_set_release(&v->path[i].set);
+		free(v->path[i].name);
+	}
+	free(v->path);
+	pthread_mutex_destroy(&v->lock);
+	free(v);
+}
+
+int vendor_files_add(struct vendor_files **out, const char *path, struct error *e)
+{
+	struct vendor_files *v = *out ? *out : calloc(1, sizeof(*v));
+	struct path one = { 0 }, *more;
+	struct stat st;
+	int err = 0;
+
+	if (!v)
+		return no_memory(e);
+	if (!*out)
+		pthread_mutex_init(&v->lock, NULL);
+	*out = v;
+	more = reallocarray(v->path, v->n + 1, sizeof(*more));
+	if (!more)
+		return no_memory(e);
+	v->path = more;
+	if (stat(path, &st))
+		return error_sys(e, errno, "%s", path);
+	one.folder = S_ISDIR(st.st_mode);
+	one.mapped = one.folder && vendor_folder_is_mapped(path);
+	one.name = strdup(path);
+	if (!one.name)
+		return no_memory(e);
+	if (!one.mapped)
+		err = metric_set_load(&one.set, path, e);
+	if (err) {
+		free(one.name);
+		return err;
+	}
+	v->mapped |= one.mapped;
+	v->path[v->n++] = one;
+	return 0;
+}
+
+static int load_events(struct of_cpu *c, const char *path, const char *id, struct error *e)
+{
+	struct error why = { 0 };
+	int err = vendor_events_load(&c->events, path, id, &why);
+
+	/* A folder without events has metrics of names that everybody knows. */
+	if (!err || err == -ENODATA)
+		return 0;
+	*e = why;
+	return err;
+}
+
+static int load(const struct vendor_files *v, struct of_cpu *c, const char *id, struct error *e)
+{
+	int err = 0;
+
+	c->set = calloc(v->n, sizeof(*c->set));
+	c->id = strdup(v->mapped && id ? id : "");
+	if (!c->set || !c->id)
+		return no_memory(e);
+	for (; c->n < v->n && !err; c->n++) {
+		const struct path *p = &v->path[c->n];
+
+		if (p->mapped)
+			err = metric_set_load_for(&c->set[c->n], p->name, id, e);
+		else
+			c->set[c->n] = p->set;
+		if (!err && p->folder)
+			err = load_events(c, p->name, id, e);
+	}
+	if (err)
+		error_prefix(e, "--metrics-file");
+	return err;
+}
+
+static int choose(struct vendor_files *v, const char *id, struct of_cpu **found, struct error *e)
+{
+	struct of_cpu *c = v->cpu;
+	int err;
+
+	while (c && strcmp(c->id, v->mapped && id ? id : ""))
+		c = c->next;
+	*found = c;
+	if (c)
+		return 0;
+	c = calloc(1, sizeof(*c));
+	if (!c)
+		return no_memory(e);
+	err = load(v, c, id, e);
+	if (err) {
+		of_cpu_free(v, c);
+		return err;
+	}
+	c->next = v->cpu;
+	v->cpu = *found = c;
+	return 0;
+}
+
+int vendor_files_choose(struct vendor_files *v, const struct pm_model *m, struct vendor_choice *choice,
+			struct error *e)
+{
+	struct of_cpu *c;
+	int err;
+
+	*choice = (struct vendor_choice){ 0 };
+	if (!v || !v->n)
+		return 0;
+	pthread_mutex_lock(&v->lock);
+	err = choose(v, pm_map_text(&m->header, PM_HEADER_CPU_ID, NULL), &c, e);
+	pthread_mutex_unlock(&v->lock);
+	if (!err)
+		*choice = (struct vendor_choice){ .set = c->set, .n = c->n, .events = c->events };
+	return err;
+}
+
+static void tell(struct buf *lines, const struct metric_set *set)
+{
+	buf_add(lines, set->skipped.data, set->skipped.len);
+}
+
+void vendor_files_skipped(struct vendor_files *v, struct buf *lines)
+{
+	if (!v)
+		return;
+	pthread_mutex_lock(&v->lock);
+	for (size_t i = 0; i < v->n; i++) {
+		if (!v->path[i].told)
+			tell(lines, &v->path[i].set);
+		v->path[i].told = true;
+	}
+	for (struct of_cpu *c = v->cpu; c; c = c->next) {
+		for (size_t i = 0; i < c->n && !c->told; i++)
+			if (v->path[i].mapped)
+				tell(lines, &c->set[i]);
+		c->told = true;
+	}
+	pthread_mutex_unlock(&v->lock);
+}

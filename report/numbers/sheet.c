@@ -1,0 +1,381 @@
+#include "report/numbers/sheet.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/numbers/sheet_private.h"
+
+static void level_release(struct level *l)
+{
+	free(l->input);
+	free(l->place);
+	free(l->row_of);
+	free(l->start);
+	free(l->track);
+	free(l->number);
+	free(l->partner);
+	free(l->column);
+}
+
+void sheet_release(struct sheet *s)
+{
+	struct sheet_private *p = s->p;
+
+	if (p) {
+		for (uint32_t i = 0; i < p->n_levels; i++)
+			level_release(&p->level[i]);
+		free(p->at);
+		free(p->of_counter);
+		free(p->counter_start);
+		free(p->cell);
+		free(p->value);
+		free(p->partial);
+		free(p->verdict);
+		free(p->judged);
+		free(p->in);
+		free(p->scratch);
+		free(p->part);
+		free(p->stood);
+		free(p->in_partial);
+		free(p->in_any_partial);
+		free(p->in_at);
+		free(p->arg);
+		free(p->one_of);
+		aggregate_release(&p->aggregate);
+		free(p);
+	}
+	free(s->row);
+	free(s->column);
+	*s = (struct sheet){ 0 };
+}
+
+/* ---- tracks ---- */
+
+static int index_tracks(struct sheet *s)
+{
+	struct sheet_private *p = s->p;
+	const struct pm_model *m = s->places->model;
+	size_t n = replay_tracks(p->replay);
+
+	p->n_counters = m->n_counters + 1;
+	p->at = calloc(n + 1, sizeof(*p->at));
+	p->of_counter = malloc((n + 1) * sizeof(*p->of_counter));
+	p->counter_start = calloc((size_t)p->n_counters + 2, sizeof(*p->counter_start));
+	if (!p->at || !p->of_counter || !p->counter_start)
+		return -ENOMEM;
+	for (size_t t = 0; t < n; t++)
+		p->counter_start[replay_track(p->replay, t).counter + 2]++;
+	for (uint32_t c = 2; c <= p->n_counters + 1; c++)
+		p->counter_start[c] += p->counter_start[c - 1];
+	for (size_t t = 0; t < n; t++) {
+		struct track_info info = replay_track(p->replay, t);
+		const struct pm_counter *c = pm_model_counter(m, info.counter);
+		const struct pm_instance *i = pm_model_instance(m, info.instance);
+		struct place place;
+
+		p->of_counter[p->counter_start[info.counter + 1]++] = (uint32_t)t;
+		p->at[t].counter = info.counter;
+		p->at[t].rule = (uint8_t)c->aggregation;
+		p->at[t].may_go = i->kind == PM_TASK || i->kind == PM_CGROUP || i->retired_ns;
+		p->at[t].per_package = i->kind == PM_CPU && pm_map_bool(&c->attrs, PM_COUNTER_PERF_PER_PKG, false);
+		if (p->at[t].per_package && places_find(s->places, i, PM_PACKAGE, &place))
+			p->at[t].package = place.package;
+		p->at[t].cpu = i->number;
+		p->at[t].nowhere = (i->kind == PM_DEVICE || i->kind == PM_PMU) && i->cpu == PM_NONE;
+	}
+	/* Tracks of counter c: of_counter[counter_start[c] ... counter_start[c + 1]). */
+	return 0;
+}
+
+static int compare_per_package(const void *left, const void *right, void *ctx)
+{
+	const struct track_at *at = ctx, *a = &at[*(const uint32_t *)left], *b = &at[*(const uint32_t *)right];
+
+	if (a->per_package != b->per_package)
+		return a->per_package ? 1 : -1;
+	if (a->package != b->package)
+		return a->package < b->package ? -1 : 1;
+	return (a->cpu > b->cpu) - (a->cpu < b->cpu);
+}
+
+/* The CPUs of a package side by side, for aggregate_add_one_of(). */
+static void order_packages(struct sheet_private *p)
+{
+	for (uint32_t c = 1; c < p->n_counters; c++) {
+		uint32_t *t = &p->of_counter[p->counter_start[c]], n = p->counter_start[c + 1] - p->counter_start[c];
+		bool some = false;
+
+		for (size_t k = 0; k < n && !some; k++)
+			some = p->at[t[k]].per_package;
+		if (n > 1 && some)
+			qsort_r(t, n, sizeof(*t), compare_per_package, p->at);
+	}
+}
+
+/* ---- levels and columns ---- */
+
+/* Devices and PMUs that belong to no CPU lie in the system, and nowhere else. */
+static bool has_place(const struct sheet *s, const struct bound_metric *m)
+{
+	const struct sheet_private *p = s->p;
+
+	for (uint32_t i = 0; i < m->n_inputs; i++) {
+		const struct bound_input *in = &s->binding->input[m->input[i]];
+
+		for (uint32_t k = 0; !in->constant && k < in->n_counters; k++) {
+			uint32_t c = in->counter[k];
+
+			for (uint32_t x = p->counter_start[c]; x < p->counter_start[c + 1]; x++)
+				if (p->at[p->of_counter[x]].nowhere)
+					return false;
+		}
+	}
+	return true;
+}
+
+static enum pm_kind display_level(const struct sheet *s, const struct sheet_config *config,
+				  const struct bound_metric *m)
+{
+	bool beside = m->kind == PM_DEVICE || m->kind == PM_PMU;
+
+	if (config->summary_only)
+		return PM_SYSTEM;
+	if (kind_contains(config->per, m->kind) && (!beside || config->per == m->kind || has_place(s, m)))
+		return config->per;
+	if (config->fold_pmus && m->kind == PM_PMU && has_place(s, m))
+		return PM_PACKAGE;
+	if (!config->only_per || kind_contains(m->kind, config->per))
+		return m->kind;
+	return PM_KINDS;
+}
+
+static struct level *find_level(struct sheet_private *p, enum pm_kind kind)
+{
+	for (uint32_t i = 0; i < p->n_levels; i++)
+		if (p->level[i].kind == kind)
+			return &p->level[i];
+	return NULL;
+}
+
+static struct level *add_level(struct sheet *s, enum pm_kind kind)
+{
+	struct level *l = find_level(s->p, kind);
+	size_t n = s->binding->n_inputs + 1;
+
+	if (l)
+		return l;
+	l = &s->p->level[s->p->n_levels++];
+	l->kind = kind;
+	l->input = malloc(n * sizeof(*l->input));
+	l->place = malloc(n * sizeof(*l->place));
+	l->column = malloc(((size_t)s->n_columns + 1) * sizeof(*l->column));
+	if (!l->input || !l->place || !l->column)
+		return NULL;
+	memset(l->place, 0xff, n * sizeof(*l->place));
+	return l;
+}
+
+static void put_inputs(struct level *l, const uint32_t *input, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		if (l->place[input[i]] != PM_NONE)
+			continue;
+		l->place[input[i]] = l->n_inputs;
+		l->input[l->n_inputs++] = input[i];
+	}
+}
+
+static int put_column(struct sheet *s, enum pm_kind kind, uint32_t column)
+{
+	const struct bound_metric *m = s->column[column].metric;
+	struct level *l = add_level(s, kind);
+
+	if (!l)
+		return -ENOMEM;
+	l->column[l->n_columns++] = column;
+	put_inputs(l, m->input, m->n_inputs);
+	if (m->threshold)
+		put_inputs(l, m->threshold->input, m->threshold->n_inputs);
+	return 0;
+}
+
+static int choose_columns(struct sheet *s, const struct sheet_config *config, const bool *shown)
+{
+	bool summary = config->summary || config->summary_only;
+	int err;
+
+	s->column = calloc(s->binding->n_metrics + 1, sizeof(*s->column));
+	if (!s->column)
+		return -ENOMEM;
+	for (size_t i = 0; i < s->binding->n_metrics; i++) {
+		const struct bound_metric *m = &s->binding->metric[i];
+		enum pm_kind level = display_level(s, config, m);
+
+		if (!shown[i] || (level == PM_KINDS && !summary))
+			continue;
+		s->column[s->n_columns++] = (struct sheet_column){ .metric = m, .level = level };
+	}
+	for (uint32_t c = 0; c < s->n_columns; c++) {
+		enum pm_kind level = s->column[c].level;
+
+		if ((summary || level == PM_SYSTEM) && (err = put_column(s, PM_SYSTEM, c)))
+			return err;
+		if (level != PM_SYSTEM && level != PM_KINDS && (err = put_column(s, level, c)))
+			return err;
+	}
+	return 0;
+}
+
+/* ---- cells ---- */
+
+static bool has_cell(const struct sheet *s, const struct level *l, uint32_t row, const struct bound_metric *m)
+{
+	bool any = false, only_constants = true;
+
+	for (uint32_t i = 0; i < m->n_inputs; i++) {
+		const struct bound_input *in = &s->binding->input[m->input[i]];
+
+		if (in->constant || in->duration)
+			continue;
+		only_constants = false;
+		any |= level_feeds(l, row, l->place[m->input[i]]) > 0;
+	}
+	/* A plain counter that cannot be put together has nothing to say above its own level. */
+	if (m->counter && any) {
+		const struct pm_counter *c = pm_model_counter(s->places->model, m->counter);
+
+		return c->aggregation != PM_AGG_NONE || level_feeds(l, row, l->place[m->input[0]]) == 1;
+	}
+	return any || (only_constants && l->kind == PM_SYSTEM);
+}
+
+/* Whether the cell shows what one track says, as it is: it needs no room for values of its own. */
+static bool is_plain(const struct sheet *s, const struct level *l, uint32_t row, const struct bound_metric *m)
+{
+	return !m->expr && sheet_borrows(&s->binding->input[m->input[0]], level_feeds(l, row, l->place[m->input[0]]));
+}
+
+static int make_cells(struct sheet *s)
+{
+	struct sheet_private *p = s->p;
+	size_t own = 0;
+
+	for (int fill = 0; fill < 2; fill++) {
+		p->n_cells = own = 0;
+		for (uint32_t i = 0; i < p->n_levels; i++) {
+			const struct level *l = &p->level[i];
+
+			for (uint32_t r = 0; r < l->n_rows; r++) {
+				struct sheet_row *row = &s->row[l->first_row + r];
+				size_t first = p->n_cells;
+
+				for (uint32_t c = 0; c < l->n_columns; c++) {
+					const struct bound_metric *m = s->column[l->column[c]].metric;
+					bool plain;
+
+					if (!has_cell(s, l, r, m))
+						continue;
+					plain = is_plain(s, l, r, m);
+					if (fill)
+						p->cell[p->n_cells] = (struct sheet_cell){
+							.column = l->column[c],
+							.value = plain ? NULL : p->value + own * p->block,
+						};
+					own += !plain;
+					p->n_cells++;
+				}
+				if (fill)
+					row->cell = p->cell + first;
+				row->n_cells = (uint32_t)(p->n_cells - first);
+			}
+		}
+		if (fill)
+			break;
+		p->cell = calloc(p->n_cells + 1, sizeof(*p->cell));
+		p->value = malloc((own * p->block + 1) * sizeof(*p->value));
+		p->partial = calloc(p->n_cells * p->block + 1, 1);
+		if (!p->cell || !p->value || !p->partial)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int make_scratch(struct sheet *s)
+{
+	struct sheet_private *p = s->p;
+	size_t inputs = 1, depth = 1, args = 1, alike = 1, tracks = replay_tracks(p->replay);
+	bool judge = false;
+
+	for (uint32_t i = 0; i < p->n_levels; i++)
+		if (p->level[i].n_inputs > inputs)
+			inputs = p->level[i].n_inputs;
+	for (uint32_t c = 0; c < s->n_columns; c++) {
+		const struct bound_metric *m = s->column[c].metric;
+
+		if (m->expr && expr_depth(m->expr) > depth)
+			depth = expr_depth(m->expr);
+		if (m->n_inputs > args)
+			args = m->n_inputs;
+		if (!m->threshold)
+			continue;
+		judge = true;
+		if (expr_depth(m->threshold->expr) > depth)
+			depth = expr_depth(m->threshold->expr);
+		if (m->threshold->n_inputs > args)
+			args = m->threshold->n_inputs;
+	}
+	if (judge) {
+		p->verdict = calloc(p->n_cells * p->block + 1, 1);
+		p->judged = malloc(p->block * sizeof(*p->judged));
+		if (!p->verdict || !p->judged)
+			return -ENOMEM;
+	}
+	/* Other tracks of such a counter may lie side by side with them. */
+	for (size_t t = 0; t < tracks && alike == 1; t++)
+		alike += p->at[t].per_package ? tracks : 0;
+	p->in = malloc(inputs * p->block * sizeof(*p->in));
+	p->in_partial = malloc(inputs * p->block);
+	p->in_any_partial = calloc(inputs, sizeof(*p->in_any_partial));
+	p->in_at = calloc(inputs, sizeof(*p->in_at));
+	p->scratch = malloc(depth * p->block * sizeof(*p->scratch));
+	p->part = malloc(p->block * sizeof(*p->part));
+	p->stood = malloc(p->block * sizeof(*p->stood));
+	p->arg = calloc(args, sizeof(*p->arg));
+	p->one_of = calloc(alike, sizeof(*p->one_of));
+	if (!p->in || !p->part || !p->stood || !p->in_partial || !p->in_any_partial || !p->in_at || !p->scratch ||
+	    !p->arg || !p->one_of)
+		return -ENOMEM;
+	return aggregate_init(&p->aggregate, p->block);
+}
+
+/* What only the building asks for: of very many counters it is megabytes. */
+static void forget_index(struct sheet_private *p)
+{
+	free(p->of_counter);
+	free(p->counter_start);
+	p->of_counter = p->counter_start = NULL;
+}
+
+int sheet_build(struct sheet *s, const struct sheet_config *config, const struct places *places,
+		const struct binding *binding, const bool *shown, const struct replay *replay)
+{
+	int err;
+
+	sheet_release(s);
+	s->places = places;
+	s->binding = binding;
+	s->per = config->summary_only ? PM_SYSTEM : config->per;
+	s->p = calloc(1, sizeof(*s->p));
+	if (!s->p)
+		return -ENOMEM;
+	s->p->replay = replay;
+	s->p->block = replay_block(replay);
+	if ((err = index_tracks(s)))
+		return err;
+	order_packages(s->p);
+	if ((err = choose_columns(s, config, shown)) || (err = sheet_make_rows(s, config)) || (err = make_cells(s)))
+		return err;
+	forget_index(s->p);
+	return make_scratch(s);
+}

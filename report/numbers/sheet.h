@@ -1,0 +1,75 @@
+/*
+ * The shape of a report and its numbers: rows (places), columns (metrics), and for every row the cells that mean
+ * something there. A metric is shown at the wanted level, or at its own where that is higher: package energy has no
+ * value for a CPU.
+ *
+ * How values of several instances become one: those of an instance that is offline take no part; if another one is
+ * missing, a sum is missing too, with its reason, because a sum that silently lacks a part is a wrong number. Means,
+ * largest and smallest values are made of what is there and marked as partial.
+ */
+#ifndef REPORT_SHEET_H
+#define REPORT_SHEET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/cpulist.h"
+#include "report/metric/bind.h"
+#include "report/machine/places.h"
+#include "report/replay/replay.h"
+
+enum sheet_rows { SHEET_ALL_CPUS, SHEET_CPU_SET, SHEET_FIRST_OF_CORE, SHEET_FIRST_OF_PACKAGE };
+
+struct sheet_config {
+	enum pm_kind per;    /* the wanted level */
+	bool fold_pmus;      /* PMUs of a package are shown with it, not as rows of their own */
+	bool only_per;       /* it was asked for: leave out what has no place there or above */
+	bool summary;        /* a row for the whole system */
+	bool summary_only;
+	enum sheet_rows rows;
+	struct cpulist cpus; /* SHEET_CPU_SET; owned by the config's owner */
+};
+
+struct sheet_cell {
+	uint32_t column;
+	const struct value *value; /* one an interval; valid while the sheet is in a sink */
+	const uint8_t *partial;    /* likewise; NULL: no value is partial */
+};
+
+/* What a metric's threshold says of a value; words as perf has them. */
+enum sheet_verdict { SHEET_UNJUDGED, SHEET_UNKNOWN, SHEET_GOOD, SHEET_BAD };
+#define SHEET_VERDICTS 4
+
+struct sheet_row {
+	struct place place;
+	struct sheet_cell *cell; /* ascending by column */
+	uint32_t n_cells;
+};
+
+struct sheet_column {
+	const struct bound_metric *metric;
+	enum pm_kind level; /* where its values stand, besides the summary; PM_KINDS: nowhere */
+};
+
+struct sheet {
+	const struct places *places;
+	const struct binding *binding;
+	enum pm_kind per;
+	struct sheet_row *row; /* the system first, then by place_compare() */
+	uint32_t n_rows;
+	struct sheet_column *column;
+	uint32_t n_columns;
+	struct sheet_private *p;
+};
+
+/* Lays out the shown metrics of a binding over the tracks of a replay. 0 or -errno. */
+int sheet_build(struct sheet *s, const struct sheet_config *config, const struct places *places,
+		const struct binding *binding, const bool *shown, const struct replay *replay);
+void sheet_release(struct sheet *s);
+/* Fills the cells for n intervals; in a sink of the replay. */
+void sheet_fill(struct sheet *s, const struct interval *interval, size_t n);
+/* Of interval k of a cell; likewise in a sink. */
+enum sheet_verdict sheet_verdict(const struct sheet *s, const struct sheet_cell *cell, size_t k);
+
+#endif

@@ -1,0 +1,264 @@
+/* The numbers of a sheet: inputs of every row from its tracks, then the formulas. */
+#include <math.h>
+#include <string.h>
+
+#include "report/numbers/sheet_private.h"
+#include "report/machine/status.h"
+
+static enum track_aspect aspect_of(const struct bound_input *in)
+{
+	unsigned bits = bound_input_aspects(in);
+
+	return (enum track_aspect)__builtin_ctz(bits);
+}
+
+static uint64_t field(const struct bound_input *in, uint64_t bits)
+{
+	return bits >> in->lo & ((UINT64_C(1) << (in->hi - in->lo + 1)) - 1);
+}
+
+static struct value make(const struct bound_input *in, const struct value *v, double number,
+			 const struct interval *interval)
+{
+	uint64_t bits = v->reason ? 0 : (uint64_t)v->v + (uint64_t)(int64_t)v->rest;
+
+	switch ((enum input_op)in->op) {
+	case INPUT_NUMBER:
+		if (status_absent(v->reason))
+			return *v;
+		return isnan(number) ? value_missing(VALUE_NO_INPUT) : value_of(number);
+	case INPUT_WALL:
+		return status_absent(v->reason) ? *v :
+		       interval->wall_ns	? value_of((double)interval->wall_ns / 1e9) :
+						  value_missing(VALUE_NO_INPUT);
+	case INPUT_TIMES:
+		if (number == 0)
+			return value_of(0);
+		break;
+	default:
+		break;
+	}
+	if (v->reason)
+		return *v;
+	if (in->valid && !(bits >> in->valid & 1))
+		return value_missing(PM_REASON_SUSPECT);
+	if (in->fact && isnan(number))
+		return value_missing(VALUE_NO_INPUT);
+	switch ((enum input_op)in->op) {
+	case INPUT_BITS:
+		return value_of((double)field(in, bits));
+	case INPUT_BELOW:
+		return value_of(number - (double)field(in, bits));
+	case INPUT_TIMES:
+		return value_of(v->v * number + v->rest * number);
+	case INPUT_OVER:
+		return value_of(v->v / number + v->rest / number);
+	default:
+		return *v;
+	}
+}
+
+/* What is made of each reading, put together. */
+static void fill_made(struct sheet_private *p, const struct bound_input *in, const uint32_t *track,
+		      const double *number, uint32_t n, const struct interval *interval, size_t intervals,
+		      size_t place)
+{
+	struct value *out = p->in + place * p->block;
+	uint8_t *partial = p->in_partial + place * p->block;
+	enum pm_aggregation rule = in->own_rule ? (enum pm_aggregation)p->at[track[0]].rule : in->rule;
+
+	aggregate_begin(&p->aggregate, intervals);
+	for (uint32_t i = 0; i < n; i++) {
+		const struct value *v = replay_values(p->replay, track[i], aspect_of(in));
+
+		for (size_t k = 0; k < intervals; k++)
+			p->part[k] = make(in, &v[k], number ? number[i] : 0, &interval[k]);
+		aggregate_add(&p->aggregate, p->part, rule, p->at[track[i]].may_go);
+	}
+	p->in_any_partial[place] = aggregate_end(&p->aggregate, rule, AGGREGATE_BY_RULE, false, out, partial);
+	p->in_at[place] = out;
+}
+
+static void fill_tracks(struct sheet_private *p, const struct bound_input *in, const uint32_t *track, uint32_t n,
+			size_t intervals, size_t place)
+{
+	enum track_aspect aspect = aspect_of(in);
+	enum aggregate_as as = in->aspect == EXPR_ELAPSED ? AGGREGATE_SUM :
+		in->aspect == EXPR_AGGR_NR ? AGGREGATE_COUNT : AGGREGATE_BY_RULE;
+	struct value *out = p->in + place * p->block;
+	uint8_t *partial = p->in_partial + place * p->block;
+
+	p->in_any_partial[place] = false;
+	if (sheet_borrows(in, n)) {
+		p->in_at[place] = replay_values(p->replay, track[0], aspect);
+		return;
+	}
+	for (uint32_t i = 0; i < n;) {
+		uint32_t counter = p->at[track[i]].counter;
+		bool more = i > 0;
+		/* The time goes with what is put together, by whichever rule that is. */
+		enum pm_aggregation rule = in->op && !in->own_rule ? in->rule :
+								     (enum pm_aggregation)p->at[track[i]].rule;
+
+		aggregate_begin(&p->aggregate, intervals);
+		while (i < n && p->at[track[i]].counter == counter) {
+			const struct track_at *at = &p->at[track[i]];
+			uint32_t same = 0;
+
+			if (!at->per_package) {
+				aggregate_add(&p->aggregate, replay_values(p->replay, track[i++], aspect), rule,
+					      at->may_go);
+				continue;
+			}
+			while (i < n && p->at[track[i]].counter == counter &&
+			       p->at[track[i]].per_package && p->at[track[i]].package == at->package)
+				p->one_of[same++] = replay_values(p->replay, track[i++], aspect);
+			aggregate_add_one_of(&p->aggregate, p->one_of, same, rule, at->may_go);
+		}
+		p->in_any_partial[place] |= aggregate_end(&p->aggregate, rule, as, more, out, partial);
+	}
+	p->in_at[place] = out;
+}
+
+/* A reading whose clock stood still is none: it takes no part, as if it were not there. */
+static struct value clocked(const struct bound_input *in, const struct value *v, const struct value *clock,
+			    const struct value *elapsed, bool *stood)
+{
+	if (clock && !clock->reason && clock->v == 0) {
+		*stood = true;
+		return value_missing(PM_REASON_OFFLINE);
+	}
+	if (v->reason || in->aspect != EXPR_SECONDS)
+		return *v;
+	if (!clock)
+		return value_missing(VALUE_NO_INPUT);
+	return clock->reason ? *clock : elapsed->reason ? *elapsed : value_of(v->v * elapsed->v / clock->v);
+}
+
+static void fill_clocked(struct sheet_private *p, const struct bound_input *in, const uint32_t *track,
+			 const uint32_t *partner, uint32_t n, size_t intervals, size_t place)
+{
+	enum pm_aggregation rule = (enum pm_aggregation)p->at[track[0]].rule;
+	enum aggregate_as as = in->aspect == EXPR_ELAPSED ? AGGREGATE_SUM :
+		in->aspect == EXPR_AGGR_NR ? AGGREGATE_COUNT : AGGREGATE_BY_RULE;
+	struct value *out = p->in + place * p->block;
+	uint8_t *partial = p->in_partial + place * p->block;
+
+	memset(p->stood, 0, intervals * sizeof(*p->stood));
+	aggregate_begin(&p->aggregate, intervals);
+	for (uint32_t i = 0; i < n; i++) {
+		const struct value *v = replay_values(p->replay, track[i], aspect_of(in));
+		const struct value *clock = NULL, *elapsed = NULL;
+
+		if (partner[i] != PM_NONE) {
+			clock = replay_values(p->replay, partner[i], TRACK_VALUE);
+			elapsed = replay_values(p->replay, partner[i], TRACK_ELAPSED);
+		}
+		for (size_t k = 0; k < intervals; k++)
+			p->part[k] = clocked(in, &v[k], clock ? &clock[k] : NULL, clock ? &elapsed[k] : NULL,
+					     &p->stood[k]);
+		aggregate_add(&p->aggregate, p->part, rule, p->at[track[i]].may_go);
+	}
+	p->in_any_partial[place] = aggregate_end(&p->aggregate, rule, as, false, out, partial);
+	for (size_t k = 0; k < intervals; k++)
+		if (p->stood[k] && out[k].reason == PM_REASON_OFFLINE)
+			out[k] = value_missing(PM_REASON_NOT_COUNTED);
+	p->in_at[place] = out;
+}
+
+static void fill_input(struct sheet *s, const struct level *l, uint32_t row, uint32_t place,
+		       const struct interval *interval, size_t n)
+{
+	struct sheet_private *p = s->p;
+	const struct bound_input *in = &s->binding->input[l->input[place]];
+	size_t slot = (size_t)row * l->n_inputs + place;
+	uint32_t first = l->start[slot], tracks = l->start[slot + 1] - first;
+	struct value *out = p->in + (size_t)place * p->block;
+
+	if (tracks && in->clock) {
+		fill_clocked(p, in, l->track + first, l->partner + first, tracks, n, place);
+		return;
+	}
+	if (tracks && in->op && in->aspect != EXPR_ELAPSED && in->aspect != EXPR_AGGR_NR) {
+		fill_made(p, in, l->track + first, l->number ? l->number + first : NULL, tracks, interval, n, place);
+		return;
+	}
+	if (tracks) {
+		fill_tracks(p, in, l->track + first, tracks, n, place);
+		return;
+	}
+	p->in_any_partial[place] = false;
+	for (size_t k = 0; k < n; k++)
+		out[k] = in->constant	? in->value
+			 : in->duration ? value_of((double)interval[k].duration_ns / 1e9)
+					: value_missing(VALUE_NO_INPUT);
+	p->in_at[place] = out;
+}
+
+static void judge(struct sheet_private *p, const struct level *l, const struct bound_threshold *t,
+		  const struct value *of, size_t n, uint8_t *verdict)
+{
+	for (uint32_t i = 0; i < t->n_inputs; i++)
+		p->arg[i] = p->in_at[l->place[t->input[i]]];
+	expr_eval_rows(t->expr, p->arg, n, p->judged, p->scratch);
+	for (size_t k = 0; k < n; k++)
+		verdict[k] = of[k].reason || p->judged[k].reason ? SHEET_UNKNOWN :
+			     p->judged[k].v != 0 ? SHEET_BAD : SHEET_GOOD;
+}
+
+static void fill_cell(struct sheet *s, const struct level *l, struct sheet_cell *cell, size_t n)
+{
+	struct sheet_private *p = s->p;
+	const struct bound_metric *m = s->column[cell->column].metric;
+	size_t at = (size_t)(cell - p->cell) * p->block;
+	uint8_t *partial = p->partial + at;
+	struct value *out;
+	bool any = false;
+
+	for (uint32_t i = 0; i < m->n_inputs; i++) {
+		uint32_t place = l->place[m->input[i]];
+
+		p->arg[i] = p->in_at[place];
+		if (!p->in_any_partial[place])
+			continue;
+		for (size_t k = 0; k < n; k++)
+			partial[k] = (any ? partial[k] : 0) | p->in_partial[place * p->block + k];
+		any = true;
+	}
+	cell->partial = any ? partial : NULL;
+	/* What is no scratch stays as it is until the sink returns. */
+	if (!m->expr && p->arg[0] != p->in + l->place[m->input[0]] * p->block) {
+		cell->value = p->arg[0];
+		return;
+	}
+	out = p->value + (cell->value - p->value);
+	if (m->expr)
+		expr_eval_rows(m->expr, p->arg, n, out, p->scratch);
+	else
+		memcpy(out, p->arg[0], n * sizeof(*out));
+	if (m->threshold)
+		judge(p, l, m->threshold, out, n, p->verdict + at);
+}
+
+enum sheet_verdict sheet_verdict(const struct sheet *s, const struct sheet_cell *cell, size_t k)
+{
+	const struct sheet_private *p = s->p;
+
+	return p->verdict ? (enum sheet_verdict)p->verdict[(size_t)(cell - p->cell) * p->block + k] : SHEET_UNJUDGED;
+}
+
+void sheet_fill(struct sheet *s, const struct interval *interval, size_t n)
+{
+	for (uint32_t i = 0; i < s->p->n_levels; i++) {
+		const struct level *l = &s->p->level[i];
+
+		for (uint32_t r = 0; r < l->n_rows; r++) {
+			struct sheet_row *row = &s->row[l->first_row + r];
+
+			for (uint32_t k = 0; k < l->n_inputs; k++)
+				fill_input(s, l, r, k, interval, n);
+			for (uint32_t c = 0; c < row->n_cells; c++)
+				fill_cell(s, l, &row->cell[c], n);
+		}
+	}
+}

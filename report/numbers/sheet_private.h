@@ -1,0 +1,74 @@
+/* What sheet.c and sheet_rows.c lay out and sheet_fill.c computes with. */
+#ifndef REPORT_SHEET_PRIVATE_H
+#define REPORT_SHEET_PRIVATE_H
+
+#include "report/numbers/aggregate.h"
+#include "report/numbers/sheet.h"
+
+/* One kind of rows and the inputs that metrics at this level ask for. */
+struct level {
+	enum pm_kind kind;
+	uint32_t first_row, n_rows;
+	uint32_t *input;   /* owned: places in binding.input */
+	uint32_t n_inputs;
+	uint32_t *place;   /* owned: by binding input: its place in input[], PM_NONE: not used here */
+	uint32_t *row_of;  /* owned: by track: row, PM_NONE: none; only while the sheet is built */
+	uint32_t *start;   /* owned: by (row - first_row) * n_inputs + place: first in track[] */
+	uint32_t *track;   /* owned */
+	uint32_t *partner; /* owned; beside track[]: the clock of an input that has one, or PM_NONE; NULL: none has */
+	double *number;    /* owned; beside track[]: bound_input's number at its place; NULL: no input has one */
+	uint32_t *column;  /* owned: columns that this level shows */
+	uint32_t n_columns;
+};
+
+struct sheet_private {
+	const struct replay *replay;
+	struct level level[PM_KINDS];
+	uint32_t n_levels;
+	size_t block;            /* intervals at once */
+	struct track_at *at;     /* by track */
+	uint32_t *of_counter;    /* tracks ordered by counter */
+	uint32_t *counter_start; /* by counter id */
+	uint32_t n_counters;
+	struct sheet_cell *cell; /* of all rows */
+	struct value *value;     /* block for each cell that is not just what one track says */
+	uint8_t *partial;        /* block per cell */
+	uint8_t *verdict;        /* likewise: sheet_verdict; NULL: no column has a threshold */
+	struct value *judged;    /* `block`: what a threshold comes to */
+	size_t n_cells;
+	/* Scratch for one row: an array of `block` for each input. */
+	struct value *in, *scratch;
+	uint8_t *in_partial;
+	bool *in_any_partial;
+	bool *stood; /* `block`: the clock of some reading stood still */
+	struct value *part; /* `block`: a field of what one track read */
+	const struct value **in_at, **arg, **one_of;
+	struct aggregate aggregate;
+};
+
+struct track_at {
+	uint32_t counter;
+	uint32_t package, cpu; /* for events that count once a package */
+	uint8_t rule;
+	bool may_go, per_package, nowhere;
+};
+
+/* Once the columns of all levels are chosen: orders the levels, and fills row[] and all that a level says of its
+ * rows. 0 or -ENOMEM. */
+int sheet_make_rows(struct sheet *s, const struct sheet_config *config);
+
+/* Whether an input that so many tracks feed is what its track says, as it is. */
+static inline bool sheet_borrows(const struct bound_input *in, uint32_t feeds)
+{
+	return feeds == 1 && !in->op && !in->clock && in->aspect != EXPR_AGGR_NR;
+}
+
+/* How many tracks feed an input of a row. */
+static inline uint32_t level_feeds(const struct level *l, uint32_t row, uint32_t place)
+{
+	size_t slot = (size_t)row * l->n_inputs + place;
+
+	return l->start[slot + 1] - l->start[slot];
+}
+
+#endif

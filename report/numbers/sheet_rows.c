@@ -1,0 +1,383 @@
+/* The rows of a sheet: which places each level has, and which tracks feed which of their inputs. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "report/numbers/sheet_private.h"
+#include "report/machine/telemetry.h"
+
+static int compare_places(const void *a, const void *b)
+{
+	return place_compare(a, b);
+}
+
+struct filter {
+	const struct sheet_config *config;
+	struct place *kept; /* places of a level that hold a CPU of the set */
+	size_t n;
+};
+
+/* Whether --cpu lets the row stand; `before`: the row before it, at the same level. */
+static bool passes(const struct filter *f, const struct place *place, const struct place *before)
+{
+	bool topological = place->kind == PM_CPU || kind_contains(place->kind, PM_CPU);
+
+	if (!topological || place->kind == PM_SYSTEM)
+		return true;
+	switch (f->config->rows) {
+	case SHEET_CPU_SET:
+		return bsearch(place, f->kept, f->n, sizeof(*place), compare_places) != NULL;
+	case SHEET_FIRST_OF_CORE:
+		return place->kind != PM_CPU || !before || before->package != place->package ||
+		       before->die != place->die || before->core != place->core;
+	case SHEET_FIRST_OF_PACKAGE:
+		return (place->kind != PM_CPU && place->kind != PM_CORE) || !before ||
+		       before->package != place->package;
+	default:
+		return true;
+	}
+}
+
+static int prepare_filter(struct filter *f, const struct sheet *s, enum pm_kind kind)
+{
+	const struct cpulist *cpus = &f->config->cpus;
+
+	free(f->kept);
+	f->n = 0;
+	f->kept = malloc((cpus->n + 1) * sizeof(*f->kept));
+	if (!f->kept)
+		return -ENOMEM;
+	for (size_t i = 0; i < cpus->n; i++) {
+		struct pm_instance cpu = { .kind = PM_CPU, .number = cpus->cpu[i], .cpu = cpus->cpu[i] };
+
+		f->n += places_find(s->places, &cpu, kind, &f->kept[f->n]);
+	}
+	qsort(f->kept, f->n, sizeof(*f->kept), compare_places);
+	return 0;
+}
+
+/* Marks the counters that inputs of the level are made of. */
+static void mark_counters(const struct sheet *s, const struct level *l, bool *wanted)
+{
+	for (uint32_t i = 0; i < l->n_inputs; i++) {
+		const struct bound_input *in = &s->binding->input[l->input[i]];
+
+		for (uint32_t k = 0; !in->constant && k < in->n_counters; k++)
+			wanted[in->counter[k]] = true;
+	}
+}
+
+/* How many regions of the same kind come before that of the track; PM_NONE: its name does not tell. */
+static uint32_t region_of(const struct sheet *s, uint32_t t)
+{
+	const struct pm_model *m = s->places->model;
+	const struct sheet_private *p = s->p;
+	struct track_info info = replay_track(p->replay, t);
+	uint32_t own = telemetry_number(pm_model_instance(m, info.instance)), region = 0;
+	uint32_t first = p->counter_start[info.counter], end = p->counter_start[info.counter + 1];
+
+	if (own == PM_NONE)
+		return PM_NONE;
+	for (uint32_t x = first; x < end; x++) {
+		const struct track_info other = replay_track(p->replay, p->of_counter[x]);
+		uint32_t number = telemetry_number(pm_model_instance(m, other.instance));
+		bool again = false;
+
+		/* A region that came back has its number a second time. */
+		for (uint32_t y = first; y < x && !again; y++) {
+			const struct track_info before = replay_track(p->replay, p->of_counter[y]);
+
+			again = telemetry_number(pm_model_instance(m, before.instance)) == number;
+		}
+		region += number < own && !again;
+	}
+	return region;
+}
+
+/* The CPUs that the track counts for as such an input. */
+static uint32_t cpus_of_track(const struct sheet *s, const struct bound_input *in, uint32_t t, uint32_t *cpu)
+{
+	const struct pm_counter *c = pm_model_counter(s->places->model, replay_track(s->p->replay, t).counter);
+	uint32_t region = region_of(s, t);
+
+	return region == PM_NONE ? 0 :
+				   telemetry_cpus(s->places, (enum telemetry)in->telemetry, c, region, cpu);
+}
+
+/* Marks the CPUs for which telemetry has a number: they have rows even where nothing else was read of them. */
+static void mark_cpus(const struct sheet *s, const struct level *l, bool *marked, uint32_t *cpu)
+{
+	const struct sheet_private *p = s->p;
+
+	for (uint32_t i = 0; i < l->n_inputs; i++) {
+		const struct bound_input *in = &s->binding->input[l->input[i]];
+
+		for (uint32_t k = 0; in->telemetry && !in->constant && k < in->n_counters; k++) {
+			uint32_t c = in->counter[k];
+
+			for (uint32_t x = p->counter_start[c]; x < p->counter_start[c + 1]; x++)
+				for (uint32_t n = cpus_of_track(s, in, p->of_counter[x], cpu); n; n--)
+					marked[places_cpu(s->places, cpu[n - 1]) - s->places->cpu] = true;
+		}
+	}
+}
+
+static int place_tracks(struct sheet *s, struct level *l, struct filter *filter, struct place **rows, size_t *n_rows)
+{
+	const struct pm_model *m = s->places->model;
+	size_t n = replay_tracks(s->p->replay), found = 0, kept = 0;
+	size_t cpus = s->places->n;
+	struct place *at = malloc((n + 1) * sizeof(*at)), *sorted = malloc((n + cpus + 1) * sizeof(*sorted));
+	bool *wanted = calloc((size_t)m->n_counters + 1, sizeof(*wanted));
+	bool *marked = calloc(cpus + 1, sizeof(*marked));
+	uint32_t *cpu = malloc((cpus + 1) * sizeof(*cpu));
+	int err = filter->config->rows == SHEET_CPU_SET ? prepare_filter(filter, s, l->kind) : 0;
+
+	l->row_of = malloc((n + 1) * sizeof(*l->row_of));
+	if (!at || !sorted || !wanted || !marked || !cpu || !l->row_of || err) {
+		err = -ENOMEM;
+		goto out;
+	}
+	mark_counters(s, l, wanted);
+	for (size_t t = 0; t < n; t++) {
+		struct track_info info = replay_track(s->p->replay, t);
+
+		l->row_of[t] = PM_NONE;
+		if (!wanted[info.counter] ||
+		    !places_find(s->places, pm_model_instance(m, info.instance), l->kind, &at[t]))
+			continue;
+		l->row_of[t] = 0;
+		sorted[found++] = at[t];
+	}
+	mark_cpus(s, l, marked, cpu);
+	for (size_t i = 0; i < cpus; i++) {
+		struct pm_instance one = { .kind = PM_CPU, .number = s->places->cpu[i].cpu,
+					   .cpu = s->places->cpu[i].cpu };
+
+		found += marked[i] && places_find(s->places, &one, l->kind, &sorted[found]);
+	}
+	/* The system is there even for a formula of machine facts alone. */
+	if (l->kind == PM_SYSTEM && !found)
+		places_find(s->places, &(struct pm_instance){ .kind = PM_SYSTEM }, PM_SYSTEM, &sorted[found++]);
+	qsort(sorted, found, sizeof(*sorted), compare_places);
+	for (size_t i = 0; i < found; i++) {
+		if (i && !place_compare(&sorted[i], &sorted[i - 1]))
+			continue;
+		if (passes(filter, &sorted[i], kept ? &sorted[kept - 1] : NULL))
+			sorted[kept++] = sorted[i];
+	}
+	for (size_t t = 0; t < n; t++) {
+		const struct place *row;
+
+		if (l->row_of[t] == PM_NONE)
+			continue;
+		row = bsearch(&at[t], sorted, kept, sizeof(*sorted), compare_places);
+		l->row_of[t] = row ? (uint32_t)(row - sorted) : PM_NONE;
+	}
+	*rows = sorted;
+	*n_rows = kept;
+	sorted = NULL;
+out:
+	free(at);
+	free(sorted);
+	free(wanted);
+	free(marked);
+	free(cpu);
+	return err;
+}
+
+/* An input that counts for more than a row of this level: each row that lies in its place takes all of it. */
+static bool is_spread(const struct level *l, const struct bound_input *in)
+{
+	return !in->constant && !in->duration && in->kind != PM_KINDS && in->kind != l->kind &&
+	       kind_contains(in->kind, l->kind);
+}
+
+/* Whether the row lies where the track counts. */
+static bool feeds_row(const struct sheet *s, const struct place *row, uint32_t t)
+{
+	struct track_info info = replay_track(s->p->replay, t);
+	const struct pm_instance *i = pm_model_instance(s->places->model, info.instance);
+	struct place at;
+
+	return places_find(s->places, i, i->kind, &at) && place_has(s->places, &at, row);
+}
+
+/* Whether a word of telemetry counts in the row. The system has what nobody knows the place of, too. */
+static bool counts_in_row(const struct sheet *s, const struct place *row, const struct bound_input *in, uint32_t t,
+			  uint32_t *cpu)
+{
+	if (!s->places->n || region_of(s, t) == PM_NONE)
+		return row->kind == PM_SYSTEM;
+	for (uint32_t n = cpus_of_track(s, in, t, cpu); n; n--)
+		if (place_has(s->places, row, &(struct place){ .first_cpu = cpu[n - 1] }))
+			return true;
+	return false;
+}
+
+static bool lies_in_row(const struct sheet *s, const struct bound_input *in, uint32_t t, uint32_t row, uint32_t *cpu)
+{
+	const struct place *place = &s->row[row].place;
+
+	return in->telemetry ? counts_in_row(s, place, in, t, cpu) : feeds_row(s, place, t);
+}
+
+/* Which tracks feed which input of which row. */
+static int connect(struct sheet *s, struct level *l)
+{
+	struct sheet_private *p = s->p;
+	size_t n = (size_t)l->n_rows * l->n_inputs, total = 0;
+	uint32_t *cpu = malloc(((size_t)s->places->n + 1) * sizeof(*cpu));
+
+	l->start = calloc(n + 2, sizeof(*l->start));
+	if (!l->start || !cpu) {
+		free(cpu);
+		return -ENOMEM;
+	}
+	for (int fill = 0; fill < 2; fill++) {
+		for (uint32_t i = 0; i < l->n_inputs; i++) {
+			const struct bound_input *in = &s->binding->input[l->input[i]];
+
+			for (uint32_t k = 0; !in->constant && k < in->n_counters; k++) {
+				uint32_t c = in->counter[k];
+
+				for (uint32_t x = p->counter_start[c]; x < p->counter_start[c + 1]; x++) {
+					uint32_t t = p->of_counter[x], row = l->row_of[t], last = row;
+					bool spread = in->telemetry || (row == PM_NONE && is_spread(l, in));
+
+					if (row == PM_NONE && !spread)
+						continue;
+					if (spread) {
+						row = 0;
+						last = l->n_rows ? l->n_rows - 1 : 0;
+					}
+					for (; row <= last && row < l->n_rows; row++) {
+						size_t slot = (size_t)row * l->n_inputs + i;
+
+						if (spread && !lies_in_row(s, in, t, l->first_row + row, cpu))
+							continue;
+						if (fill)
+							l->track[l->start[slot + 1]++] = t;
+						else
+							l->start[slot + 2]++, total++;
+					}
+				}
+			}
+		}
+		if (fill)
+			break;
+		for (size_t k = 2; k < n + 2; k++)
+			l->start[k] += l->start[k - 1];
+		l->track = malloc((total + 1) * sizeof(*l->track));
+		if (!l->track)
+			break;
+	}
+	free(cpu);
+	return l->track ? 0 : -ENOMEM;
+}
+
+/* The track of a counter at an instance, or PM_NONE. */
+static uint32_t track_at(const struct sheet_private *p, uint32_t counter, uint32_t instance)
+{
+	for (uint32_t x = counter ? p->counter_start[counter] : 0; counter && x < p->counter_start[counter + 1]; x++)
+		if (replay_track(p->replay, p->of_counter[x]).instance == instance)
+			return p->of_counter[x];
+	return PM_NONE;
+}
+
+/* The clocks beside readings that have one. */
+static int find_partners(const struct sheet *s, struct level *l)
+{
+	size_t total = l->start[(size_t)l->n_rows * l->n_inputs];
+
+	for (uint32_t i = 0; i < l->n_inputs; i++) {
+		const struct bound_input *in = &s->binding->input[l->input[i]];
+
+		if (!in->clock || in->constant)
+			continue;
+		if (!l->partner && !(l->partner = malloc((total + 1) * sizeof(*l->partner))))
+			return -ENOMEM;
+		for (uint32_t r = 0; r < l->n_rows; r++) {
+			size_t slot = (size_t)r * l->n_inputs + i;
+
+			for (uint32_t k = l->start[slot]; k < l->start[slot + 1]; k++) {
+				struct track_info info = replay_track(s->p->replay, l->track[k]);
+				uint32_t c = 0;
+
+				while (c + 1 < in->n_counters && in->counter[c] != info.counter)
+					c++;
+				l->partner[k] = track_at(s->p, in->clock[c], info.instance);
+			}
+		}
+	}
+	return 0;
+}
+
+/* Facts of the processor at the place of every reading that is multiplied by one. */
+static int find_numbers(const struct sheet *s, struct level *l)
+{
+	size_t total = l->start[(size_t)l->n_rows * l->n_inputs];
+
+	for (uint32_t i = 0; i < l->n_inputs; i++) {
+		const struct bound_input *in = &s->binding->input[l->input[i]];
+
+		if ((!in->fact && in->fixed == 0) || in->constant)
+			continue;
+		if (!l->number && !(l->number = calloc(total + 1, sizeof(*l->number))))
+			return -ENOMEM;
+		for (uint32_t r = 0; r < l->n_rows; r++) {
+			size_t slot = (size_t)r * l->n_inputs + i;
+
+			for (uint32_t k = l->start[slot]; k < l->start[slot + 1]; k++) {
+				struct track_info info = replay_track(s->p->replay, l->track[k]);
+
+				l->number[k] = bind_number(s->places, in,
+							   pm_model_instance(s->places->model, info.instance));
+			}
+		}
+	}
+	return 0;
+}
+
+int sheet_make_rows(struct sheet *s, const struct sheet_config *config)
+{
+	struct sheet_private *p = s->p;
+	struct filter filter = { .config = config };
+	int err = 0;
+
+	/* Levels in the order of rows: the system, then what is smaller. */
+	for (uint32_t i = 0; i < p->n_levels && !err; i++)
+		for (uint32_t k = i; k && p->level[k].kind < p->level[k - 1].kind; k--) {
+			struct level swap = p->level[k];
+
+			p->level[k] = p->level[k - 1];
+			p->level[k - 1] = swap;
+		}
+	for (uint32_t i = 0; i < p->n_levels && !err; i++) {
+		struct level *l = &p->level[i];
+		struct place *place = NULL;
+		struct sheet_row *row;
+		size_t n = 0;
+
+		err = place_tracks(s, l, &filter, &place, &n);
+		row = err ? NULL : realloc(s->row, (s->n_rows + n + 1) * sizeof(*row));
+		if (row) {
+			s->row = row;
+			l->first_row = s->n_rows;
+			l->n_rows = (uint32_t)n;
+			for (size_t k = 0; k < n; k++)
+				s->row[s->n_rows++] = (struct sheet_row){ .place = place[k] };
+			err = connect(s, l);
+			if (!err)
+				err = find_numbers(s, l);
+			if (!err)
+				err = find_partners(s, l);
+			free(l->row_of);
+			l->row_of = NULL;
+		} else if (!err) {
+			err = -ENOMEM;
+		}
+		free(place);
+	}
+	free(filter.kept);
+	return err;
+}

@@ -1,0 +1,102 @@
+/* Times that users give: dates, seconds from the start, or seconds from the end. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "common/parse.h"
+#include "report/pipeline/pipeline.h"
+
+/* "[+-]HH:MM" or "Z" */
+static bool parse_zone(const char *c, long *east)
+{
+	unsigned hours, minutes;
+	int used = 0;
+
+	if ((*c == 'Z' || *c == 'z') && !c[1]) {
+		*east = 0;
+		return true;
+	}
+	if ((*c != '+' && *c != '-') || sscanf(c + 1, "%2u:%2u%n", &hours, &minutes, &used) != 2 || c[1 + used])
+		return false;
+	*east = (long)(hours * 60 + minutes) * 60 * (*c == '-' ? -1 : 1);
+	return hours < 24 && minutes < 60;
+}
+
+static bool parse_rfc3339(const char *text, uint64_t *ns)
+{
+	struct tm tm = { 0 };
+	const char *c = strptime(text, "%Y-%m-%dT%H:%M:%S", &tm);
+	uint64_t fraction = 0, unit = 100000000;
+	long east;
+	time_t t;
+
+	if (!c)
+		c = strptime(text, "%Y-%m-%d %H:%M:%S", &tm);
+	if (!c)
+		return false;
+	if (*c == '.')
+		for (c++; *c >= '0' && *c <= '9'; c++, unit /= 10)
+			fraction += (uint64_t)(*c - '0') * unit;
+	if (!*c)
+		t = mktime(&tm); /* no zone: where the reader of the report is */
+	else if (parse_zone(c, &east))
+		t = timegm(&tm) - east;
+	else
+		return false;
+	*ns = (uint64_t)t * 1000000000 + fraction;
+	return t > 0;
+}
+
+int moment_parse(struct moment *m, const char *text, struct error *e)
+{
+	bool ok;
+
+	if (*text == '-') {
+		m->kind = MOMENT_FROM_END;
+		ok = !parse_duration(text + 1, &m->ns);
+	} else if (*text == '@') {
+		m->kind = MOMENT_WALL;
+		ok = !parse_duration(text + 1, &m->ns);
+	} else {
+		m->kind = MOMENT_FROM_START;
+		ok = !parse_duration(*text == '+' ? text + 1 : text, &m->ns);
+		if (!ok) {
+			m->kind = MOMENT_WALL;
+			ok = parse_rfc3339(text, &m->ns);
+		}
+	}
+	if (ok)
+		return 0;
+	return error_set(e, EINVAL, "'%s' is no time: seconds from the start (10, 1.5m), before the end (-60), "
+			 "2026-01-31T12:00:00Z, or @SECONDS since 1970", text);
+}
+
+int moment_resolve(const struct moment *m, struct pm_reader *reader, const struct pm_chunk_head *first, uint64_t *ns,
+		   struct error *e)
+{
+	uint64_t from, to, chunks;
+
+	switch (m->kind) {
+	case MOMENT_NONE:
+		return 0;
+	case MOMENT_FROM_START:
+		*ns = first->from_ns + m->ns;
+		return 0;
+	case MOMENT_FROM_END:
+		if (pm_reader_extent(reader, &from, &to, &chunks))
+			return error_set(e, ESPIPE, "a time before the end needs a file that is not compressed, "
+					 "not a stream");
+		*ns = to > m->ns + 1 ? to - m->ns : 1;
+		return 0;
+	case MOMENT_WALL:
+		if (!first->clocks.realtime)
+			return error_set(e, EINVAL, "the recording has no wall time; give seconds from its start");
+		*ns = first->clocks.monotonic + (m->ns - first->clocks.realtime);
+		/* Before the machine was up is before the recording, too. */
+		if ((int64_t)*ns <= 0)
+			*ns = 1;
+		return 0;
+	}
+	return 0;
+}

@@ -1,0 +1,498 @@
+#include "report/pipeline/pipeline.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/number.h"
+#include "report/machine/pci.h"
+
+struct run {
+	const struct pipeline_config *config;
+	struct pm_reader *reader;
+	struct exporter *x;
+	struct pipeline_result *result;
+	struct error *error;
+	struct places places;
+	struct binding binding;
+	bool *shown;
+	struct replay *replay;
+	struct replay_config window;
+	struct sheet sheet;
+	bool stale;      /* the model has changed since the sheet was laid out */
+	bool noted;      /* what the selection lacks was said */
+	bool child;      /* a command was started */
+	bool in_window;  /* --since and --until are resolved */
+	bool full;       /* enough intervals were printed */
+};
+
+/* ---- laying out ---- */
+
+static bool group_wanted(void *ctx, const struct pm_group *g)
+{
+	const struct run *r = ctx;
+
+	return r->replay && replay_wants_group(r->replay, g);
+}
+
+static bool has_cpu(const struct places *p, uint32_t cpu)
+{
+	if (places_cpu(p, cpu))
+		return true;
+	/* Without topology a CPU is what has counters. */
+	for (uint32_t i = 0; i < p->model->n_instances; i++)
+		if (p->model->instance[i].kind == PM_CPU && p->model->instance[i].number == cpu)
+			return true;
+	return false;
+}
+
+/* CPUs of --cpu that the recording lacks: a note, or an error if it has none of them. */
+static int check_cpus(struct run *r, struct buf *notes)
+{
+	const struct sheet_config *sheet = &r->config->sheet;
+	struct cpulist absent = { 0 };
+	struct buf text = BUF_INIT;
+	int err = 0;
+
+	for (size_t i = 0; sheet->rows == SHEET_CPU_SET && i < sheet->cpus.n && !err; i++)
+		if (!has_cpu(&r->places, sheet->cpus.cpu[i]))
+			err = cpulist_add(&absent, sheet->cpus.cpu[i]);
+	cpulist_print(&absent, &text);
+	if (err || text.err)
+		err = error_sys(r->error, ENOMEM, "--cpu");
+	else if (absent.n && absent.n == sheet->cpus.n)
+		err = error_set(r->error, ENOENT, "the recording has no CPU %s", buf_str(&text));
+	else if (absent.n && notes)
+		buf_printf(notes, "the recording has no CPU %s\n", buf_str(&text));
+	buf_release(&text);
+	cpulist_release(&absent);
+	return err;
+}
+
+/* Rows are where something was recorded: what the CPUs have, though no number of it is printed. */
+static void choose_rows(struct run *r)
+{
+	const struct bound_metric *m = NULL;
+
+	for (size_t i = 0; i < r->binding.n_metrics; i++) {
+		if (r->shown[i])
+			return;
+		if (r->binding.metric[i].kind == PM_CPU && r->binding.metric[i].counter && !m)
+			m = &r->binding.metric[i];
+	}
+	if (!m)
+		return;
+	r->shown[m - r->binding.metric] = true;
+	r->x->places_only = true;
+}
+
+static int bind(struct run *r)
+{
+	struct buf *notes = r->noted ? NULL : &r->result->notes;
+	int err;
+
+	if ((err = places_update(&r->places, pm_reader_model(r->reader))))
+		return error_sys(r->error, -err, "topology");
+	if (r->config->pci && (err = pci_label(&r->places, pm_reader_model(r->reader))))
+		return error_sys(r->error, -err, "--pci: the recorded map of PCI");
+	if (notes && (err = check_cpus(r, notes)))
+		return err;
+	if ((err = binding_build(&r->binding, &r->places, &r->config->bind, r->error)))
+		return err;
+	free(r->shown);
+	r->shown = calloc(r->binding.n_metrics + 1, sizeof(*r->shown));
+	if (!r->shown)
+		return error_sys(r->error, ENOMEM, "columns");
+	err = selection_apply(&r->config->selection, &r->binding, &r->places, r->shown, notes, r->error);
+	if (!err && notes && r->config->note_absent)
+		selection_note_absent(&r->config->selection, &r->binding, r->shown,
+				      &r->result->remarks);
+	r->noted = true;
+	if (!err && r->config->places_only)
+		choose_rows(r);
+	return err;
+}
+
+static int want_inputs(struct run *r, const uint32_t *input, uint32_t n)
+{
+	int err = 0;
+
+	for (uint32_t k = 0; k < n; k++) {
+		const struct bound_input *in = &r->binding.input[input[k]];
+
+		for (uint32_t c = 0; !in->constant && !err && c < in->n_counters; c++)
+			err = replay_want(r->replay, in->counter[c], bound_input_aspects(in));
+	}
+	return err;
+}
+
+static int want_tracks(struct run *r)
+{
+	int err = replay_begin_tracks(r->replay, r->places.model);
+
+	for (size_t i = 0; !err && i < r->binding.n_metrics; i++) {
+		const struct bound_metric *m = &r->binding.metric[i];
+
+		if (!r->shown[i])
+			continue;
+		err = want_inputs(r, m->input, m->n_inputs);
+		if (!err && m->threshold)
+			err = want_inputs(r, m->threshold->input, m->threshold->n_inputs);
+	}
+	return err ? err : replay_end_tracks(r->replay);
+}
+
+static int lay_out_view(struct run *r)
+{
+	struct buf *notes = r->noted ? NULL : &r->result->notes;
+	int err;
+
+	if ((err = places_update(&r->places, pm_reader_model(r->reader))))
+		return error_sys(r->error, -err, "topology");
+	if ((err = r->config->view->lay_out(r->config->view_ctx, &r->places, r->replay, notes, r->error)))
+		return err;
+	r->noted = true;
+	r->stale = false;
+	pm_reader_select(r->reader, group_wanted, r);
+	return 0;
+}
+
+static int lay_out(struct run *r)
+{
+	int err;
+
+	if (r->config->view)
+		return lay_out_view(r);
+	if ((err = bind(r)))
+		return err;
+	if ((err = want_tracks(r)) ||
+	    (err = sheet_build(&r->sheet, &r->config->sheet, &r->places, &r->binding, r->shown, r->replay)))
+		return error_sys(r->error, -err, "laying out the report");
+	pm_reader_select(r->reader, group_wanted, r);
+	if (!r->sheet.n_columns)
+		return error_set(r->error, ENOENT,
+				 "no column is left to show (pmrep list metrics tells what there is)");
+	r->x->runs = pm_map_u64(&r->places.model->header, PM_HEADER_RUNS, 1) > 1;
+	if ((err = r->x->ops->shape(r->x, &r->sheet)))
+		return error_sys(r->error, -err, "output");
+	r->stale = false;
+	return 0;
+}
+
+static int intervals_done(void *ctx, const struct interval *interval, size_t n)
+{
+	struct run *r = ctx;
+	uint64_t max = r->config->max_intervals;
+	int err;
+
+	if (max && r->result->intervals + n >= max) {
+		n = (size_t)(max - r->result->intervals);
+		r->full = true;
+	}
+	if (r->config->view) {
+		err = r->config->view->intervals(r->config->view_ctx, interval, n, r->error);
+		r->result->intervals += n;
+		return err ? err : r->full ? 1 : 0;
+	}
+	sheet_fill(&r->sheet, interval, n);
+	if ((err = r->x->ops->intervals(r->x, &r->sheet, interval, n))) {
+		if (!r->x->error.text[0])
+			error_sys(&r->x->error, -err, "output");
+		*r->error = r->x->error;
+		return err;
+	}
+	r->result->intervals += n;
+	return r->full ? 1 : 0;
+}
+
+/* ---- the time window ---- */
+
+/* At the first chunk of the file: where to begin. 1: the reader was moved, the chunk is not wanted. */
+static int open_window(struct run *r, const struct pm_chunk_head *first)
+{
+	uint64_t since = 0, until = 0;
+	const struct pipeline_config *c = r->config;
+	int err;
+
+	r->in_window = true;
+	r->x->origin_ns = first->from_ns;
+	if ((err = moment_resolve(&c->since, r->reader, first, &since, r->error)) ||
+	    (err = moment_resolve(&c->until, r->reader, first, &until, r->error)))
+		return err;
+	r->window.since_ns = since;
+	r->window.until_ns = until;
+	/* A stream cannot be hopped over; then what lies before is read and left out. */
+	if (since > first->to_ns && !pm_reader_seek(r->reader, since))
+		return 1;
+	return 0;
+}
+
+static enum replay_mode mode_of(const struct run *r)
+{
+	const struct pm_map *header = &pm_reader_model(r->reader)->header;
+
+	switch (r->config->mode) {
+	case PIPELINE_EACH:
+		return REPLAY_EACH;
+	case PIPELINE_EVERY:
+		return REPLAY_EVERY;
+	case PIPELINE_TOTAL:
+		return REPLAY_TOTAL;
+	default:
+		return r->child || pm_map_get(header, PM_HEADER_COMMAND) ||
+				       !strcmp(pm_map_text(header, PM_HEADER_TARGET, ""), "command") ?
+			       REPLAY_TOTAL :
+			       REPLAY_EACH;
+	}
+}
+
+static int start(struct run *r)
+{
+	int err;
+
+	r->window.mode = mode_of(r);
+	r->window.every_ns = r->config->every_ns;
+	r->window.counts = r->config->view && !r->config->view->no_counts;
+	/* What is waited for, or printed as it comes through a pipe, must not come late. */
+	r->window.gather = !r->config->wait && !r->config->max_intervals && pm_reader_seekable(r->reader);
+	if ((err = replay_new(&r->replay, &r->window, intervals_done, r)))
+		return error_sys(r->error, -err, "replay");
+	r->x->one = r->window.mode == REPLAY_TOTAL && r->x->config.time == EXPORT_TIME_DEFAULT;
+	return 0;
+}
+
+/* ---- items ---- */
+
+static void forget(struct run *r)
+{
+	sheet_release(&r->sheet);
+	binding_release(&r->binding);
+	places_release(&r->places);
+	replay_free(r->replay);
+	r->replay = NULL;
+	free(r->shown);
+	r->shown = NULL;
+}
+
+static bool is_laid_out(const struct run *r)
+{
+	return r->replay && (r->config->view ? r->noted : r->sheet.n_columns > 0);
+}
+
+/* What was read so far comes before what happens now. */
+static int settle(struct run *r)
+{
+	return is_laid_out(r) ? replay_settle(r->replay) : 0;
+}
+
+static int cannot_read(struct run *r, int why)
+{
+	int err = settle(r);
+
+	return err < 0 ? err : error_sys(r->error, -why, "reading");
+}
+
+static int take_chunk(struct run *r, const struct pm_item *item)
+{
+	const struct pm_chunk *chunk;
+	int err;
+
+	if (!r->in_window && (err = open_window(r, &item->chunk)))
+		return err < 0 ? err : 0;
+	if (r->window.until_ns && item->chunk.from_ns > r->window.until_ns) {
+		r->full = true;
+		return 0;
+	}
+	if (!r->replay && (err = start(r)))
+		return err;
+	if (r->stale && (err = lay_out(r)))
+		return err;
+	err = pm_reader_decode(r->reader, &chunk);
+	/* Damage comes as an item of its own. */
+	if (err == -EBADMSG)
+		return 0;
+	if (err)
+		return cannot_read(r, err);
+	r->result->snapshots += chunk->rows;
+	return replay_chunk(r->replay, chunk);
+}
+
+static int finish(struct run *r)
+{
+	/* What the model has gained after the last snapshot (values that are read at the end) changes no sheet. */
+	int err = is_laid_out(r) ? replay_finish(r->replay) : 0;
+
+	if (r->config->view && r->replay && err >= 0)
+		err = r->config->view->end(r->config->view_ctx, r->error);
+	return err < 0 ? err : 0;
+}
+
+static int take_damage(struct run *r, const struct pm_damage *d)
+{
+	if (d->kind == PM_DAMAGE_NO_END || d->kind == PM_DAMAGE_CUT) {
+		r->result->cut_only = !r->result->damaged;
+		return 0;
+	}
+	r->result->damaged = true;
+	r->result->cut_only = false;
+	return is_laid_out(r) ? replay_break(r->replay) : 0;
+}
+
+static int take(struct run *r, const struct pm_item *item)
+{
+	int err;
+
+	switch (item->kind) {
+	case PM_ITEM_MODEL:
+		if (item->parts & PM_PART_REPEATED)
+			return 0;
+		r->stale = true;
+		return settle(r);
+	case PM_ITEM_CHUNK:
+		return take_chunk(r, item);
+	case PM_ITEM_EVENT:
+		if ((err = settle(r)))
+			return err;
+		r->child |= item->event->type == PM_EVENT_CHILD_START;
+		if (r->config->view)
+			r->config->view->event(r->config->view_ctx, item->event);
+		if (item->event->type == PM_EVENT_CHILD_EXIT)
+			r->x->elapsed_ns = pm_map_u64(&item->event->attrs, PM_EVENT_KEY_ELAPSED_NS, 0);
+		return 0;
+	case PM_ITEM_DAMAGE:
+		return take_damage(r, item->damage);
+	case PM_ITEM_END:
+		r->result->ended = true;
+		return 0;
+	case PM_ITEM_RECORDING:
+		if ((err = finish(r)))
+			return err;
+		forget(r);
+		r->result->ended = r->child = r->in_window = false;
+		r->stale = true;
+		return 0;
+	default:
+		return 0;
+	}
+}
+
+/* 1: nobody writes any longer. */
+static int wait_for_more(struct run *r)
+{
+	int err = r->config->wait(r->config->wait_ctx);
+
+	if (err == 1 && !r->result->ended) {
+		r->result->cut_only = !r->result->damaged;
+		buf_addstr(&r->result->notes, "the recorder went away without an end frame\n");
+	}
+	return err;
+}
+
+static int read_all(struct run *r)
+{
+	struct pm_item item;
+	int err = 0;
+
+	while (!err && !r->full) {
+		int got = pm_reader_next(r->reader, &item);
+
+		if (got == 1)
+			err = take(r, &item);
+		else if (got == -EAGAIN && r->config->wait)
+			err = wait_for_more(r);
+		else if (got && got != -EAGAIN)
+			err = cannot_read(r, got);
+		else
+			break;
+	}
+	return err < 0 ? err : finish(r);
+}
+
+static void put_time(struct buf *out, const struct pm_reader *reader, uint64_t ns)
+{
+	uint64_t wall = pm_reader_realtime(reader, ns);
+	char text[64];
+
+	if (wall)
+		buf_add(out, text, number_time(text, wall, 0));
+	else
+		buf_printf(out, "%" PRIu64 ".%03u s", ns / 1000000000, (unsigned)(ns / 1000000 % 1000));
+}
+
+static void note_damage(struct run *r)
+{
+	struct buf *out = &r->result->notes;
+	const struct pm_damage *d;
+	size_t n;
+
+	d = pm_reader_damage(r->reader, &n);
+	for (size_t i = 0; i < n; i++) {
+		if (d[i].length)
+			buf_printf(out, "bytes %" PRIu64 " to ", d[i].offset);
+		else
+			buf_addstr(out, "at byte ");
+		buf_printf(out, "%" PRIu64 ": %s", d[i].offset + d[i].length, d[i].text);
+		if (d[i].from_ns) {
+			buf_addstr(out, d[i].to_ns ? "; nothing from " : "; nothing after ");
+			put_time(out, r->reader, d[i].from_ns);
+		}
+		if (d[i].to_ns) {
+			buf_addstr(out, d[i].from_ns ? " to " : "; nothing before ");
+			put_time(out, r->reader, d[i].to_ns);
+		}
+		buf_addch(out, '\n');
+	}
+}
+
+int pipeline_run(const struct pipeline_config *config, struct pm_reader *reader, struct exporter *x,
+		 struct pipeline_result *result, struct error *e)
+{
+	struct run r = {
+		.config = config, .reader = reader, .x = x, .result = result, .error = e, .stale = true,
+	};
+	int err;
+
+	*result = (struct pipeline_result){ 0 };
+	err = read_all(&r);
+	note_damage(&r);
+	if (err >= 0 && (err = exporter_flush(x)))
+		*e = x->error;
+	forget(&r);
+	return err < 0 ? err : 0;
+}
+
+const char *pipeline_why_empty(const struct pipeline_config *config, const struct pipeline_result *result)
+{
+	if (!result->snapshots)
+		return "no snapshot";
+	return config->since.kind || config->until.kind ? "no interval lies in that time" :
+							  "an interval needs two snapshots";
+}
+
+int pipeline_offer(const struct pipeline_config *config, struct pm_reader *reader, struct offer *o, struct buf *notes,
+		   struct error *e)
+{
+	struct pipeline_result result = { 0 };
+	struct run r = { .config = config, .reader = reader, .result = &result, .error = e };
+	struct pm_item item = { 0 };
+	int got, err;
+
+	while ((got = pm_reader_next(reader, &item)) == 1 && item.kind != PM_ITEM_CHUNK)
+		;
+	if (got < 0 && got != -EAGAIN)
+		return error_sys(e, -got, "reading");
+	err = bind(&r);
+	*o = (struct offer){ .places = r.places, .binding = r.binding, .shown = r.shown };
+	buf_add(notes, result.notes.data, result.notes.len);
+	buf_release(&result.notes);
+	return err;
+}
+
+void offer_release(struct offer *o)
+{
+	binding_release(&o->binding);
+	places_release(&o->places);
+	free(o->shown);
+	*o = (struct offer){ 0 };
+}

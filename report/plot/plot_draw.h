@@ -1,0 +1,18 @@
+/* Pictures of text of what was collected. */
+#ifndef REPORT_PLOT_DRAW_H
+#define REPORT_PLOT_DRAW_H
+
+#include "report/plot/plot.h"
+#include "report/export/plot_data.h"
+
+struct plot_size {
+	unsigned width;  /* columns of the terminal */
+	unsigned height; /* rows of cells of a chart; of a heat map at most */
+};
+
+/* Charts of lines, one below the other: metrics of one unit share one. 0 or -ENOMEM. */
+int plot_lines(const struct plot_data *d, struct plot_size size, struct plot_style style, struct buf *out);
+/* For each metric a map of places by time: each cell is the largest value of an interval in it. 0 or -ENOMEM. */
+int plot_heat(const struct plot_data *d, struct plot_size size, struct plot_style style, struct buf *out);
+
+#endif

@@ -1,0 +1,345 @@
+#include <errno.h>
+#include <stdlib.h>
+
+#include "report/replay/replay_private.h"
+
+int replay_new(struct replay **r, const struct replay_config *config, replay_sink sink, void *ctx)
+{
+	*r = calloc(1, sizeof(**r));
+	if (!*r)
+		return -ENOMEM;
+	(*r)->config = *config;
+	(*r)->sink = sink;
+	(*r)->ctx = ctx;
+	(*r)->wall = INT64_MIN;
+	return 0;
+}
+
+void replay_free(struct replay *r)
+{
+	if (!r)
+		return;
+	replay_forget_feeds(r);
+	gather_release(&r->gather);
+	free(r->seconds);
+	for (size_t i = 0; i < r->n_tracks; i++) {
+		free(r->track[i].times);
+		free(r->track[i].more);
+	}
+	for (size_t i = 0; i < r->n_rules; i++)
+		free(r->rule[i]);
+	free(r->rule);
+	free(r->track);
+	free(r->brief);
+	free(r->key);
+	free(r->want);
+	free(r->arena);
+	free(r->counts);
+	free(r);
+}
+
+/* ---- intervals ---- */
+
+static struct count *counts_of(const struct replay *r, size_t track)
+{
+	return r->counts ? r->counts + track * r->rows : NULL;
+}
+
+static void interval_done(struct replay *r, size_t k)
+{
+	struct interval *i = &r->done[k];
+
+	*i = r->now;
+	i->to_ns = r->last_ns;
+	i->wall_ns = r->wall == INT64_MIN ? 0 : (int64_t)r->last_ns + r->wall;
+	r->open = false;
+}
+
+static int emit(struct replay *r, size_t n)
+{
+	return n ? r->sink(r->ctx, r->done, n) : 0;
+}
+
+/* Closes the open interval where it stands. */
+static int flush(struct replay *r)
+{
+	if (!r->open)
+		return 0;
+	interval_done(r, 0);
+	for (size_t i = 0; i < r->n_tracks; i++)
+		track_close(&r->track[i], r->arena, r->rows, 0, counts_of(r, i));
+	return emit(r, 1);
+}
+
+static void restart(struct replay *r)
+{
+	for (size_t i = 0; i < r->n_tracks; i++)
+		track_restart(&r->track[i], 0);
+	r->begun = false;
+}
+
+int replay_settle(struct replay *r)
+{
+	return gather_settle(r);
+}
+
+int replay_break(struct replay *r)
+{
+	int err = gather_settle(r);
+
+	if (!err && r->config.mode != REPLAY_TOTAL)
+		err = flush(r);
+	if (r->open)
+		r->now.partial = true;
+	restart(r);
+	return err;
+}
+
+int replay_finish(struct replay *r)
+{
+	int err = gather_settle(r);
+
+	if (!err)
+		err = flush(r);
+	restart(r);
+	return err;
+}
+
+static int new_stretch(struct replay *r, const struct pm_chunk *c)
+{
+	int err;
+
+	if (r->run == c->run && r->segment == c->segment)
+		return 0;
+	if ((err = gather_settle(r)))
+		return err;
+	if (r->run != c->run || r->config.mode != REPLAY_TOTAL)
+		err = flush(r);
+	restart(r);
+	r->run = c->run;
+	r->segment = c->segment;
+	return err;
+}
+
+/* A snapshot at `tick`: whether an interval ends with it. */
+static bool advance(struct replay *r, uint64_t tick)
+{
+	bool first = !r->begun;
+
+	if (first) {
+		r->begun = true;
+		r->next_ns = tick + r->config.every_ns;
+	} else {
+		if (!r->open) {
+			r->now = (struct interval){ .from_ns = r->last_ns, .run = r->run, .segment = r->segment };
+			r->open = true;
+		}
+		r->now.duration_ns += tick - r->last_ns;
+	}
+	r->last_ns = tick;
+	if (first || r->config.mode == REPLAY_TOTAL)
+		return false;
+	if (r->config.mode == REPLAY_EACH)
+		return true;
+	if (tick < r->next_ns)
+		return false;
+	r->next_ns += ((tick - r->next_ns) / r->config.every_ns + 1) * r->config.every_ns;
+	return true;
+}
+
+/* Rows [row, end), of which those in closes[] end an interval. */
+static void feed_track(struct replay *r, uint32_t track, const struct column *c, uint32_t row, uint32_t end,
+		       const bool *closes, bool all_close)
+{
+	struct count *counts = counts_of(r, track);
+	struct track *t = &r->track[track];
+	size_t k = 0;
+
+	if (t->seen != r->chunk) {
+		t->seen = r->chunk;
+		r->unseen--;
+	}
+	if (all_close) {
+		track_rows(t, c, row, end, r->arena, r->rows, 0, counts);
+		return;
+	}
+	while (row < end) {
+		uint32_t last = row;
+
+		while (last + 1 < end && !closes[last])
+			last++;
+		track_span(t, c, row, last + 1);
+		if (closes[last])
+			track_close(t, r->arena, r->rows, k++, counts);
+		row = last + 1;
+	}
+}
+
+/* The columns of times beside which the values of a feed stand. */
+static struct column times_of(const struct pm_group *g, const struct pm_chunk_group *cg, uint32_t time)
+{
+	uint32_t times = pm_group_times(g);
+	size_t stride = cg->stride;
+	struct column c = {
+		.begin = cg->v + time * stride,
+		.end = cg->v + (times + time) * stride,
+	};
+
+	if (g->flags & PM_GROUP_PERF_TIMES) {
+		c.enabled = cg->v + (2 * times + time) * stride;
+		c.running = cg->v + (3 * times + time) * stride;
+	}
+	return c;
+}
+
+/* Once for all counters of an instance, if they fit. */
+static bool fill_seconds(struct replay *r, const struct pm_group *g, const struct pm_chunk_group *cg, uint32_t row,
+			 uint32_t end)
+{
+	uint32_t times = pm_group_times(g);
+
+	if ((size_t)times * end > r->max_seconds)
+		return false;
+	for (uint32_t i = 0; i < times; i++) {
+		struct column c = times_of(g, cg, i);
+
+		track_seconds(&c, row, end, r->seconds + (size_t)i * end);
+	}
+	return true;
+}
+
+/* Group `i` of the chunk. */
+static void feed_chunk_group(struct replay *r, const struct pm_chunk *chunk, uint32_t i, uint32_t row, uint32_t end,
+			     const bool *closes, bool all_close)
+{
+	const struct pm_chunk_group *cg = &chunk->group[i];
+	const struct pm_group *g = pm_model_group(r->model, cg->group);
+	const struct group_feeds *f;
+	size_t stride = cg->stride;
+	double seconds[PM_CHUNK_ROWS];
+	bool filled, gathered = chunk == &r->gather.chunk;
+
+	if (!g || cg->absent || cg->group > r->n_groups)
+		return;
+	f = &r->group[cg->group - 1];
+	filled = all_close && f->timed && fill_seconds(r, g, cg, row, end);
+	for (uint32_t k = 0; k < f->n; k++) {
+		const struct feed *x = &f->feed[k];
+		struct column c = times_of(g, cg, x->time);
+
+		c.v = gathered ? gather_column(&r->gather, i, x->column) : cg->v + x->column * stride;
+		c.status = cg->status ? cg->status + x->column * stride : NULL;
+		if (filled) {
+			c.seconds = r->seconds + (size_t)x->time * end;
+		} else if (all_close && f->timed) {
+			track_seconds(&c, row, end, seconds);
+			c.seconds = seconds;
+		}
+		feed_track(r, x->track, &c, row, end, closes, all_close);
+	}
+}
+
+static uint16_t why_missing(const struct replay *r, const struct track *t)
+{
+	const struct pm_instance *i = pm_model_instance(r->model, t->instance);
+
+	return !i || i->retired_ns || !t->seen ? PM_REASON_OFFLINE : PM_REASON_DROPPED;
+}
+
+void replay_see(struct replay *r, const struct pm_chunk *c)
+{
+	size_t seen = 0;
+
+	r->chunk++;
+	for (uint32_t i = 0; i < c->n_groups; i++) {
+		const struct pm_chunk_group *cg = &c->group[i];
+		const struct group_feeds *f;
+
+		if (cg->absent || cg->group > r->n_groups || !pm_model_group(r->model, cg->group))
+			continue;
+		f = &r->group[cg->group - 1];
+		for (uint32_t k = 0; k < f->n; k++) {
+			struct track *t = &r->track[f->feed[k].track];
+
+			seen += t->seen != r->chunk;
+			t->seen = r->chunk;
+		}
+	}
+	r->unseen = r->n_tracks - seen;
+	for (size_t i = 0; i < r->n_tracks && r->unseen; i++)
+		if (r->track[i].seen != r->chunk)
+			r->track[i].unseen = why_missing(r, &r->track[i]);
+}
+
+/* Rows [row, end) end at most as many intervals as the arena holds. */
+static int feed_slice(struct replay *r, const struct pm_chunk *c, uint32_t row, uint32_t end, const bool *closes,
+		      size_t n)
+{
+	for (uint32_t i = 0; i < c->n_groups; i++)
+		feed_chunk_group(r, c, i, row, end, closes, n == end - row);
+	for (size_t i = 0; i < r->n_tracks && r->unseen; i++) {
+		struct track *t = &r->track[i];
+
+		if (t->seen == r->chunk)
+			continue;
+		if (c != &r->gather.chunk)
+			t->unseen = why_missing(r, t);
+		for (size_t k = 0; k < n; k++) {
+			track_missed(t, t->unseen);
+			track_close(t, r->arena, r->rows, k, counts_of(r, i));
+		}
+		track_missed(t, t->unseen);
+	}
+	return emit(r, n);
+}
+
+int replay_rows(struct replay *r, const struct pm_chunk *c, uint32_t row, uint32_t rows, const int64_t *wall)
+{
+	bool closes[PM_CHUNK_ROWS];
+	uint32_t end;
+	int err;
+
+	while (row < rows) {
+		size_t n = 0;
+
+		for (end = row; end < rows && n < r->rows; end++) {
+			closes[end] = advance(r, c->tick[end]);
+			r->wall = wall ? wall[end] : r->wall;
+			if (closes[end])
+				interval_done(r, n++);
+		}
+		if ((err = feed_slice(r, c, row, end, closes, n)))
+			return err;
+		row = end;
+	}
+	return 0;
+}
+
+int replay_chunk(struct replay *r, const struct pm_chunk *c)
+{
+	uint32_t row = 0, rows = c->rows;
+	int err;
+
+	while (row < rows && c->tick[row] < r->config.since_ns)
+		row++;
+	while (rows > row && r->config.until_ns && c->tick[rows - 1] > r->config.until_ns)
+		rows--;
+	if (row >= rows || rows > PM_CHUNK_ROWS)
+		return 0;
+	if ((err = new_stretch(r, c)))
+		return err;
+	err = gather_take(r, c, row, rows);
+	if (!err && r->gather.chunk.rows) {
+		if ((err = gather_settle(r)))
+			return err;
+		err = gather_take(r, c, row, rows);
+	}
+	if (err == 1)
+		return gather_is_full(&r->gather) ? gather_settle(r) : 0;
+	if (err)
+		return err;
+	r->wall = c->clocks.realtime ? (int64_t)(c->clocks.realtime - c->clocks.monotonic) : INT64_MIN;
+	r->chunk++;
+	r->unseen = r->n_tracks;
+	return replay_rows(r, c, row, rows, NULL);
+}

@@ -1,0 +1,261 @@
+/*
+ * Putting short chunks together. A recorder that is slow closes a chunk with every snapshot, and what has to be done
+ * for every column costs the same for one row as for many.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/replay/replay_private.h"
+
+#define GATHER_BYTES (4u << 20) /* that rows may take */
+#define GATHER_LEAST 8          /* rows */
+#define AHEAD (4 * GATHER_TILE) /* columns that will be asked for soon */
+
+static void group_release(struct gathered *x)
+{
+	free(x->row);
+	free(x->time);
+	free(x->tile);
+	free(x->status);
+	*x = (struct gathered){ 0 };
+}
+
+void gather_release(struct gather *g)
+{
+	for (uint32_t i = 0; i < g->cap_groups; i++)
+		group_release(&g->group[i]);
+	free(g->group);
+	free(g->chunk.group);
+	*g = (struct gather){ 0 };
+}
+
+/* Rows of which the same column lies in the same place of a page would share a few lines of the cache. */
+static size_t row_stride(const struct gathered *x)
+{
+	return (((size_t)x->columns + 7) & ~(size_t)7) + 8;
+}
+
+static const struct group_feeds *feeds_of(const struct replay *r, uint32_t group)
+{
+	return group && group <= r->n_groups ? &r->group[group - 1] : NULL;
+}
+
+static bool is_fed(const struct replay *r, const struct pm_chunk_group *cg)
+{
+	const struct group_feeds *f = feeds_of(r, cg->group);
+
+	return !cg->absent && f && f->n;
+}
+
+/* How many rows are worth waiting for, and fit. */
+static uint32_t rows_for(const struct replay *r, const struct pm_chunk *c)
+{
+	size_t rows = r->config.mode == REPLAY_EACH ? r->rows : ARENA_ROWS, columns = 1;
+
+	for (uint32_t i = 0; i < c->n_groups; i++)
+		if (is_fed(r, &c->group[i]))
+			columns += pm_group_columns(pm_model_group(r->model, c->group[i].group));
+	if (rows > GATHER_BYTES / 8 / columns)
+		rows = GATHER_BYTES / 8 / columns;
+	return (uint32_t)(rows < ARENA_ROWS ? rows : ARENA_ROWS);
+}
+
+static int make_room(struct gather *g, uint32_t groups)
+{
+	struct gathered *group;
+	struct pm_chunk_group *of_chunk;
+
+	if (groups <= g->cap_groups)
+		return 0;
+	group = realloc(g->group, groups * sizeof(*group));
+	if (!group)
+		return -ENOMEM;
+	g->group = group;
+	memset(group + g->cap_groups, 0, (groups - g->cap_groups) * sizeof(*group));
+	of_chunk = realloc(g->chunk.group, groups * sizeof(*of_chunk));
+	if (!of_chunk)
+		return -ENOMEM;
+	g->chunk.group = of_chunk;
+	g->cap_groups = groups;
+	return 0;
+}
+
+static int begin_group(const struct gather *g, struct gathered *x, const struct pm_group *of)
+{
+	uint32_t columns = pm_group_columns(of), head = pm_group_head(of);
+
+	x->some_missing = false;
+	x->tiled = PM_NONE;
+	if (x->columns == columns && x->head == head && x->row)
+		return 0;
+	group_release(x);
+	x->columns = columns;
+	x->head = head;
+	x->tiled = PM_NONE;
+	x->row = malloc(g->rows * row_stride(x) * sizeof(*x->row));
+	x->time = malloc((size_t)head * g->rows * sizeof(*x->time));
+	x->tile = malloc((size_t)GATHER_TILE * g->rows * sizeof(*x->tile));
+	return x->row && x->time && x->tile ? 0 : -ENOMEM;
+}
+
+static int begin(struct replay *r, const struct pm_chunk *c, uint32_t rows)
+{
+	struct gather *g = &r->gather;
+	int err;
+
+	if (rows != g->rows) {
+		gather_release(g);
+		g->rows = rows;
+	}
+	if ((err = make_room(g, c->n_groups)))
+		return err;
+	for (uint32_t i = 0; i < c->n_groups; i++) {
+		const struct pm_chunk_group *cg = &c->group[i];
+
+		g->chunk.group[i] = (struct pm_chunk_group){ .group = cg->group, .absent = true };
+		if (!is_fed(r, cg))
+			continue;
+		err = begin_group(g, &g->group[i], pm_model_group(r->model, cg->group));
+		if (err)
+			return err;
+		g->chunk.group[i].absent = false;
+		g->chunk.group[i].v = g->group[i].time;
+		g->chunk.group[i].stride = g->rows;
+	}
+	g->chunk.n_groups = c->n_groups;
+	g->chunk.tick = g->tick;
+	replay_see(r, c);
+	return 0;
+}
+
+/* Whether the chunk has the same columns as those that were gathered. */
+static bool goes_on(const struct replay *r, const struct pm_chunk *c)
+{
+	const struct gather *g = &r->gather;
+
+	if (c->n_groups != g->chunk.n_groups)
+		return false;
+	for (uint32_t i = 0; i < c->n_groups; i++)
+		if (c->group[i].group != g->chunk.group[i].group ||
+		    is_fed(r, &c->group[i]) == g->chunk.group[i].absent)
+			return false;
+	return true;
+}
+
+static int take_status(struct gather *g, struct gathered *x, const struct pm_chunk_group *cg, uint32_t row)
+{
+	size_t cells = x->columns * g->rows;
+
+	if (!x->status && !(x->status = malloc(cells * sizeof(*x->status))))
+		return -ENOMEM;
+	if (!x->some_missing)
+		memset(x->status, 0, cells * sizeof(*x->status));
+	x->some_missing = true;
+	for (uint32_t c = 0; c < x->columns; c++)
+		if (cg->status[c * cg->stride + row])
+			x->status[c * g->rows + g->chunk.rows] = cg->status[c * cg->stride + row];
+	return 0;
+}
+
+/* Columns [from, end) of all rows. */
+static void take_columns(const struct gather *g, const struct gathered *x, uint32_t from, uint32_t end, uint64_t *to)
+{
+	size_t stride = row_stride(x);
+
+	for (uint32_t row = 0; row < g->chunk.rows; row++) {
+		const uint64_t *v = x->row + row * stride;
+
+		/* Each row is a stream of its own, and these are more than processors guess. */
+		__builtin_prefetch(v + from + AHEAD);
+		for (uint32_t c = from; c < end; c++)
+			to[(size_t)(c - from) * g->rows + row] = v[c];
+	}
+}
+
+const uint64_t *gather_column(struct gather *g, uint32_t i, uint32_t column)
+{
+	struct gathered *x = &g->group[i];
+	uint32_t first = column - column % GATHER_TILE, end = first + GATHER_TILE;
+
+	if (x->tiled != first)
+		take_columns(g, x, first, end < x->columns ? end : x->columns, x->tile);
+	x->tiled = first;
+	return x->tile + (size_t)(column - first) * g->rows;
+}
+
+static int take_row(struct gather *g, const struct pm_chunk *c, uint32_t row)
+{
+	int err;
+
+	for (uint32_t i = 0; i < c->n_groups; i++) {
+		const struct pm_chunk_group *cg = &c->group[i];
+		struct gathered *x = &g->group[i];
+		uint64_t *to = x->row + g->chunk.rows * row_stride(x);
+
+		if (g->chunk.group[i].absent)
+			continue;
+		if (cg->stride == 1)
+			memcpy(to, cg->v, x->columns * sizeof(*to));
+		else
+			for (uint32_t k = 0; k < x->columns; k++)
+				to[k] = cg->v[k * cg->stride + row];
+		if (cg->status && (err = take_status(g, x, cg, row)))
+			return err;
+	}
+	g->tick[g->chunk.rows] = c->tick[row];
+	g->wall[g->chunk.rows] = c->clocks.realtime ? (int64_t)(c->clocks.realtime - c->clocks.monotonic) : INT64_MIN;
+	g->chunk.rows++;
+	return 0;
+}
+
+int gather_take(struct replay *r, const struct pm_chunk *c, uint32_t row, uint32_t end)
+{
+	struct gather *g = &r->gather;
+	int err;
+
+	if (!r->config.gather)
+		return 0;
+	if (!g->chunk.rows) {
+		uint32_t rows = rows_for(r, c);
+
+		if (rows < GATHER_LEAST || (end - row) * 3 > rows)
+			return 0;
+		if ((err = begin(r, c, rows)))
+			return err;
+	} else if (g->chunk.rows + (end - row) > g->rows || !goes_on(r, c)) {
+		return 0;
+	}
+	for (; row < end; row++)
+		if ((err = take_row(g, c, row)))
+			return err;
+	return 1;
+}
+
+bool gather_is_full(const struct gather *g)
+{
+	return g->chunk.rows == g->rows;
+}
+
+int gather_settle(struct replay *r)
+{
+	struct gather *g = &r->gather;
+	uint32_t rows = g->chunk.rows;
+	int err;
+
+	if (!rows)
+		return 0;
+	for (uint32_t i = 0; i < g->chunk.n_groups; i++) {
+		struct gathered *x = &g->group[i];
+
+		if (g->chunk.group[i].absent)
+			continue;
+		g->chunk.group[i].status = x->some_missing ? x->status : NULL;
+		for (uint32_t c = 0; c < x->head; c += GATHER_TILE)
+			take_columns(g, x, c, c + GATHER_TILE < x->head ? c + GATHER_TILE : x->head,
+				     x->time + (size_t)c * g->rows);
+	}
+	err = replay_rows(r, &g->chunk, 0, rows, g->wall);
+	g->chunk.rows = 0;
+	return err;
+}

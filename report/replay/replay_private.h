@@ -1,0 +1,114 @@
+/* What replay.c runs through and replay_tracks.c lays out. */
+#ifndef REPORT_REPLAY_PRIVATE_H
+#define REPORT_REPLAY_PRIVATE_H
+
+#include "report/machine/cpu_facts.h"
+#include "report/replay/replay.h"
+#include "report/replay/track.h"
+
+#define ARENA_ROWS PM_CHUNK_ROWS /* intervals at once, if there are few tracks */
+#define GATHER_TILE 8 /* columns that are taken out of rows together: a line of the cache of each row */
+
+/* Which track a value column of a group feeds. */
+struct feed {
+	uint32_t column, time, track;
+};
+
+struct group_feeds {
+	struct feed *feed; /* owned */
+	uint32_t n;
+	bool known;
+	bool timed; /* some track asks for times */
+};
+
+/* Of a counter that has one, for all of its tracks in a package: packages may count energy in different units. */
+struct rule_row {
+	uint32_t counter, package;
+	struct counter_rule rule;
+};
+
+/* What is asked of every track for every value, close together. */
+struct brief {
+	uint32_t slot;
+	uint8_t aspects;
+};
+
+/* A group of the rows that were gathered. */
+struct gathered {
+	uint32_t columns, head; /* all; those of times */
+	uint64_t *row;          /* owned: row by row, as the rows came */
+	uint64_t *time;         /* owned: head x rows of the gather, filled once the rows are complete */
+	uint64_t *tile;         /* owned: GATHER_TILE x rows of the gather: the columns at hand */
+	uint32_t tiled;         /* the first of them; PM_NONE: none yet */
+	uint16_t *status;       /* owned: columns x rows; NULL: was never needed */
+	bool some_missing;      /* `status` counts */
+};
+
+/* Rows of chunks that are too short to be worth a pass over all columns. */
+struct gather {
+	struct gathered *group; /* owned: beside chunk.group */
+	uint32_t cap_groups;
+	struct pm_chunk chunk;  /* owns its groups, of which only times and status are in place */
+	uint32_t rows;          /* room */
+	uint64_t tick[PM_CHUNK_ROWS];
+	int64_t wall[PM_CHUNK_ROWS];
+};
+
+struct replay {
+	struct replay_config config;
+	replay_sink sink;
+	void *ctx;
+	const struct pm_model *model;
+	unsigned char *want;       /* by counter id: aspects */
+	size_t n_want;
+	struct track *track;
+	size_t n_tracks, cap_tracks;
+	uint32_t *key;             /* while tracks are declared: open addressing, by counter and instance: track + 1;
+	                              0: empty */
+	size_t n_keys;
+	struct group_feeds *group; /* by group id - 1 */
+	uint32_t n_groups;
+	struct rule_row **rule;    /* owned: what tracks point to, so it does not move */
+	size_t n_rules;
+	struct cpu_facts facts;    /* of the package `facts_of` */
+	uint32_t facts_of;
+	bool has_facts;
+	struct value *arena;
+	struct brief *brief;       /* by track */
+	struct count *counts;      /* tracks x rows, if they are wanted */
+	size_t arrays, rows;       /* arena: arrays x rows */
+	struct gather gather;
+	double *seconds;           /* [max_seconds]: times x rows of the group at hand, as struct column has them */
+	size_t max_seconds;
+	uint32_t chunk;            /* number of the chunk at hand, or of those that were gathered */
+	size_t unseen;             /* tracks that are not in it, as far as it was looked at */
+	uint32_t run, segment;
+	bool begun;                /* a snapshot of this segment was seen */
+	bool open;                 /* an interval is open: it holds what is in `now` */
+	bool perf_scale;
+	uint64_t last_ns, next_ns;
+	int64_t wall;              /* what to add to a tick; INT64_MIN: unknown */
+	struct interval now;
+	struct interval done[ARENA_ROWS];
+};
+
+/* Frees group[] and what hangs on it. */
+void replay_forget_feeds(struct replay *r);
+
+/* Notes which tracks are in the chunk, and why others are not, while that is known: it will be replayed later. */
+void replay_see(struct replay *r, const struct pm_chunk *c);
+/* Replays rows [row, end) of a chunk; `wall`: of each row, or NULL: r->wall is of all. */
+int replay_rows(struct replay *r, const struct pm_chunk *c, uint32_t row, uint32_t end, const int64_t *wall);
+
+/* Keeps rows [row, end) of a chunk for later, if that pays. 1: it did; 0: it does not, or the rows before them have
+ * to be replayed first; -ENOMEM. */
+int gather_take(struct replay *r, const struct pm_chunk *c, uint32_t row, uint32_t end);
+/* A column of group `i` of what was gathered; valid until the next but those of its tile. Fast if they ascend. */
+const uint64_t *gather_column(struct gather *g, uint32_t i, uint32_t column);
+/* Whether there is no room for more. */
+bool gather_is_full(const struct gather *g);
+/* Replays what was gathered. */
+int gather_settle(struct replay *r);
+void gather_release(struct gather *g);
+
+#endif

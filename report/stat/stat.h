@@ -1,0 +1,357 @@
+/*
+ * perf stat's view of a recording: lines of one event at one place, with value, enabled and running time, in
+ * perf's order and by perf's rules. The replay gives counts by column; stat_layout.c says which columns make
+ * a line, stat_counts.c adds them up, and stat_text.c, stat_csv.c and stat_json.c write them as perf does.
+ */
+#ifndef REPORT_STAT_H
+#define REPORT_STAT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "common/buf.h"
+#include "common/cpulist.h"
+#include "common/error.h"
+#include "common/metric/metric.h"
+#include "common/names.h"
+#include "report/metric/bind_class.h"
+#include "report/pipeline/pipeline.h"
+#include "report/metric/meaning.h"
+#include "report/machine/places.h"
+#include "report/replay/replay.h"
+
+enum stat_aggr {
+	STAT_GLOBAL, /* one line an event */
+	STAT_NONE,   /* -A: one a CPU */
+	STAT_THREAD,
+	STAT_SOCKET,
+	STAT_DIE,
+	STAT_CLUSTER,
+	STAT_CACHE,
+	STAT_CORE,
+	STAT_NODE,
+	STAT_CGROUP,
+	STAT_AGGRS
+};
+
+enum stat_form { STAT_TEXT, STAT_CSV, STAT_JSON };
+/* Words of metrics: those that perf printed up to its version 6, the named ones of 7, or none. */
+enum stat_style { STAT_STYLE_AUTO, STAT_STYLE_CLASSIC, STAT_STYLE_NAMED, STAT_STYLE_NONE };
+enum stat_sort { STAT_SORT_NONE, STAT_SORT_VALUE, STAT_SORT_NAME, STAT_SORT_RUNNING };
+
+struct stat_words {
+	char **word; /* owned, with the texts */
+	size_t n;
+};
+
+struct stat_config {
+	enum stat_aggr aggr;
+	enum stat_form form;
+	enum stat_sort sort;
+	enum stat_style style;
+	const char *separator;    /* of STAT_CSV */
+	struct stat_words events; /* names or globs; empty: what the user asked for when recording */
+	struct stat_words metrics;
+	struct stat_words cgroups;
+	struct stat_words programs; /* ids of -b */
+	struct cpulist cpus;
+	uint64_t *id; /* owned: of -p and -t: process ids, then thread ids */
+	size_t n_pids, n_tids;
+	uint32_t top;                    /* lines of a block that are printed; 0: all */
+	unsigned detailed;               /* -d, -dd, -ddd */
+	struct vendor_files *vendor;     /* of --metrics-file; NULL: none; borrowed */
+	bool all_events, no_merge, hybrid_merge, big_num, intervals, summary, no_csv_summary, table, stats;
+	bool metric_only, no_threshold, no_scale, verbose, show_thread, color;
+	bool window; /* only a part of the recording is looked at */
+};
+
+/* An event as it is printed: one counter, or those of several PMUs that are merged. */
+struct stat_event {
+	char *name;         /* owned */
+	const char *unit;   /* "" for counts; borrowed of the model, as below */
+	const char *cgroup; /* or NULL */
+	uint32_t in_cgroup; /* number of the cgroup, from 1; 0: counted in none; PM_NONE: wherever it was */
+	const struct pm_counter *first;
+	uint32_t *counter; /* owned: ids */
+	uint32_t n_counters;
+	double mul, div; /* from counts to units */
+	bool fraction;   /* the scale is no whole number: two decimals */
+	bool per_pkg, percore;
+	bool asked;       /* by the user, when it was recorded or now */
+	bool hidden;      /* only metrics want it */
+	bool alone;       /* of one PMU, whatever else it could be merged with; always hidden */
+	uint16_t invalid; /* why it could not be opened at all */
+};
+
+/* A place, or thread, that has lines. */
+struct stat_row {
+	struct place place;
+	char *label;  /* owned: "S0-D0-C1", "bash-123", "" for the whole system */
+	bool counted; /* perf says how many counters were merged */
+};
+
+/* Counts of several columns together. */
+struct stat_sum {
+	uint64_t v;                /* multiplexing made up for, unless --no-scale */
+	double rest;               /* what the mean of runs has beyond v; else 0 */
+	uint64_t raw;              /* as it was counted */
+	uint64_t enabled, running; /* ns */
+	uint32_t nr;               /* columns */
+	uint16_t reason;           /* 0, or why nothing was counted */
+};
+
+/* Mean and spread over runs, as perf has them: by Welford. */
+struct stat_spread {
+	double n, mean, m2;
+};
+
+/* A stretch of stat_sheet.text. */
+struct stat_text {
+	uint32_t at, len;
+};
+
+struct stat_line {
+	uint32_t row, event;
+	uint64_t rank;             /* of the event: perf prints in the order of recording, cgroup after cgroup */
+	struct stat_text before, after; /* what a format always writes around the value */
+	uint32_t first, n;              /* in stat.track */
+	struct stat_sum now, total;
+	struct stat_spread value, enabled, running; /* over runs */
+	struct buf history;                         /* doubles, one an interval, with --stats */
+};
+
+/* A metric behind a line, or on a line of its own. */
+struct stat_metric {
+	double value;                   /* NaN if reason is not 0 */
+	uint16_t reason;                /* 0, or why there is none */
+	unsigned char width, precision; /* of the value in text: %*.*f */
+	bool percent;                   /* text and csv: a '%' directly behind the number */
+	bool own; /* perf has none like it: without a value it is "-" in text and null in json, not "nan" */
+	const char *unit; /* all that stands behind the number: "insn per cycle", "GHz  cycles_frequency" */
+	const char *name; /* the metric's own name, as --metric-only heads its columns */
+	const char *group; /* of perf's Default group: under which head it stands, "TopdownL1"; else NULL */
+	const struct stat_line *of; /* whose times that head gives */
+	const char *threshold; /* "good", "bad" ...; NULL: none is known */
+	const char *color;     /* SGR parameters, or NULL */
+	uint32_t id;           /* place in the columns of --metric-only */
+};
+#define STAT_METRICS 32 /* behind one line */
+
+struct stat_column { /* a track of the replay that a line sums up */
+	uint32_t track;
+	uint32_t package, die, cpu;
+	uint32_t lost; /* intervals in which it was not counted while others were */
+	uint16_t why;
+};
+
+/* Values of a metric at a place, one an interval, for --stats. */
+struct stat_history {
+	char *where, *head;     /* owned */
+	const char *name, *unit; /* within head, or "" */
+	struct buf values;      /* doubles */
+};
+
+/* Events were disabled from one time to the other (CLOCK_MONOTONIC). */
+struct stat_off {
+	uint64_t from_ns, to_ns;
+};
+
+struct stat_sheet {
+	const struct stat_config *config;
+	struct stat_config own_config; /* borrows all but the places that lines are of */
+	struct exporter *x; /* where text goes, and the start of the recording */
+	const struct places *places;
+	struct places own_places; /* borrows all but the level of --per-cache */
+	int cache_level;          /* 2, 3; 0: the last that the machine has */
+	struct replay *replay;
+	struct stat_event *event;
+	uint32_t n_events;
+	struct stat_row *row;
+	uint32_t n_rows;
+	struct stat_line *line; /* in perf's order */
+	uint32_t n_lines;
+	uint32_t *line_of; /* row * n_events + event: line + 1; 0: none */
+	uint32_t *order;   /* lines as they are printed */
+	struct stat_column *column;
+	uint32_t n_columns;
+	uint64_t intervals;      /* printed so far */
+	struct buf text;         /* pieces of lines; empty: to be made anew */
+	double seconds;          /* that the counts at hand are of */
+	struct stat_spread wall; /* ns, over runs */
+	double *run_wall;        /* owned: ns of each run, for --table */
+	uint32_t n_runs;
+	struct stat_shadow *shadow;
+	struct stat_history *history; /* owned; of metrics that were asked for, with --stats */
+	size_t n_histories;
+	struct names history_of; /* "place, newline, head" -> place in history */
+	struct vendor_choice vendor; /* what --metrics-file has for the recorded CPU */
+	struct metric_set recorded; /* owned: vendors' metrics that pmrec was asked for */
+	struct meaning meaning;
+	struct class_index classes; /* of the recording; n_filters is 0 until it was looked for */
+	const struct class_choice *binding_class; /* what the formula at hand takes of a class of PMUs, or NULL */
+	bool binding_refused;    /* events that could not be opened will do for formulas, while they are bound */
+	bool binding_default;    /* metrics are perf's Default group, while they are bound */
+	bool binding_raw;        /* formulas want counts before a PMU's scale, while they are bound */
+	uint32_t binding_cgroup; /* whose events formulas are about, while they are bound */
+	/* Of the recording. */
+	uint64_t elapsed_ns;  /* of the command that ended last; 0: none */
+	uint64_t counted_ns;  /* in which events were enabled, over the intervals so far */
+	uint64_t off_since;   /* CLOCK_MONOTONIC since when events are disabled; 0: they are not */
+	struct stat_off *off; /* owned: when they were */
+	size_t n_off;
+	struct stat_spread user, system;
+	bool child, runs, system_wide;
+	bool switched;    /* events were enabled or disabled on the way: the command's time is not theirs */
+	char time[32];    /* of the interval at hand */
+	bool summing;     /* what is printed are the totals of --summary */
+	struct buf notes; /* lines for stderr, at the end */
+	bool partial;     /* a sum lacks a part */
+};
+
+void stat_init(struct stat_sheet *s, const struct stat_config *config, struct exporter *x);
+void stat_release(struct stat_sheet *s);
+extern const struct pipeline_view stat_view; /* its context is a struct stat_sheet */
+
+/* ---- stat_layout.c ---- */
+
+/* Events, rows and lines for the model and the replay's tracks. stat_declare() comes first and says what is
+ * wanted. 0 or -errno. */
+int stat_declare(struct stat_sheet *s, struct buf *notes, struct error *e);
+int stat_lay_out(struct stat_sheet *s, struct buf *notes, struct error *e);
+void stat_forget_layout(struct stat_sheet *s);
+
+/* ---- stat_events.c ---- */
+
+int stat_events_find(struct stat_sheet *s, struct buf *notes, struct error *e);
+/* The number of the cgroup that an instance counts in; 0: none. */
+static inline uint32_t stat_cgroup_of(const struct pm_instance *i)
+{
+	return i->kind == PM_CGROUP ? i->number : 0;
+}
+static inline uint64_t stat_rank(const struct stat_event *e)
+{
+	return (uint64_t)(e->in_cgroup == PM_NONE ? 0 : e->in_cgroup) << 32 | e->first->id;
+}
+/* Counts of BPF programs (-b): whether both are one event in two of them; whether the counter is one of those that
+ * are wanted, or none are; and " [12 name]" behind an event of one, nothing behind another. */
+bool stat_programs_same(const struct pm_counter *a, const struct pm_counter *b);
+bool stat_programs_wanted(const struct stat_words *wanted, const struct pm_counter *c);
+void stat_programs_put(const struct pm_counter *c, struct buf *out);
+/* Their ids, with commas between; false if there are none. */
+bool stat_programs_list(const struct stat_sheet *s, struct buf *out);
+/* Which cgroups a counter was counted in, as numbers; 0 is among them if it was also counted elsewhere, or
+ * nowhere. */
+int stat_cgroups_find(const struct stat_sheet *s, uint32_t counter, struct cpulist *found);
+/* Whether -G names the cgroup of that number. */
+bool stat_wants_cgroup(const struct stat_sheet *s, uint32_t number);
+/* The event that a counter belongs to, in stat_sheet.binding_cgroup; one that is not printed is added. Its
+ * place or -ENOMEM. */
+int64_t stat_event_of(struct stat_sheet *s, uint32_t counter);
+/* As stat_event_of(), but an event of this counter alone, which is never printed. */
+int64_t stat_event_alone(struct stat_sheet *s, uint32_t counter);
+/* Whether the counter is an event of a PMU that is not the CPUs'. */
+bool stat_is_uncore(const struct pm_model *m, const struct pm_counter *c);
+void stat_events_release(struct stat_sheet *s);
+/* Takes a comma separated list in which commas between slashes or in braces part nothing. 0 or -ENOMEM. */
+int stat_words_add(struct stat_words *w, const char *list);
+void stat_words_release(struct stat_words *w);
+
+/* ---- stat_counts.c ---- */
+
+/* Sums of interval k into line.now. */
+void stat_count(struct stat_sheet *s, size_t k);
+void stat_add_total(struct stat_sheet *s);
+void stat_add_run(struct stat_sheet *s, double wall_ns);
+/* line.now = what was added up. */
+void stat_take_totals(struct stat_sheet *s);
+void stat_take_means(struct stat_sheet *s);
+void stat_spread_add(struct stat_spread *w, double v);
+/* Standard deviation of the mean. */
+double stat_spread_error(const struct stat_spread *w);
+/* That in percent of the mean. */
+double stat_spread_percent(const struct stat_spread *w);
+/* The value in the event's unit. */
+double stat_value(const struct stat_event *e, const struct stat_sum *sum);
+/* Lines for the user about sums that lack a part, or have one that was not wanted. */
+void stat_note_lost(struct stat_sheet *s);
+
+/* The line of an event in a row, or NULL. */
+static inline const struct stat_line *stat_line_at(const struct stat_sheet *s, uint32_t row, uint32_t event)
+{
+	uint32_t at = s->line_of[(size_t)row * s->n_events + event];
+
+	return at ? &s->line[at - 1] : NULL;
+}
+
+/* ---- stat_shadow.c, stat_behind.c ---- */
+
+/* Finds the metrics for the events, and adds what these need. */
+int stat_shadow_bind(struct stat_sheet *s, struct buf *notes, struct error *e);
+void stat_shadow_release(struct stat_sheet *s);
+/* Metrics of a line, at most STAT_METRICS. */
+size_t stat_shadow(const struct stat_sheet *s, const struct stat_line *l,
+                   struct stat_metric out[static STAT_METRICS]);
+/* Metrics that belong to no line, for a row. */
+size_t stat_shadow_alone(const struct stat_sheet *s, uint32_t row,
+                         struct stat_metric out[static STAT_METRICS]);
+bool stat_shadow_has_alone(const struct stat_sheet *s);
+/* The columns of --metric-only: how many, and the head of each: words and name. */
+uint32_t stat_shadow_heads(const struct stat_sheet *s);
+void stat_shadow_head(const struct stat_sheet *s, uint32_t id, struct buf *out);
+/* The value of column `id` in a row. */
+void stat_shadow_cell(const struct stat_sheet *s, uint32_t row, uint32_t id, struct stat_metric *out);
+
+/* ---- the formats ---- */
+
+struct stat_form_ops {
+	void (*begin)(struct stat_sheet *s); /* of a recording */
+	void (*lines)(struct stat_sheet *s); /* of an interval, of all, or of the totals */
+	void (*end)(struct stat_sheet *s);
+};
+/* Whether the metric has to have its group's head before it. */
+static inline bool stat_is_headed(const struct stat_metric *m, size_t i)
+{
+	return m[i].group && (!i || !m[i - 1].group || strcmp(m[i - 1].group, m[i].group) || m[i - 1].of != m[i].of);
+}
+/* Whether it is the last below its group's head, of n. */
+static inline bool stat_is_last(const struct stat_metric *m, size_t i, size_t n)
+{
+	return m[i].group && (i + 1 == n || stat_is_headed(m, i + 1) || !m[i + 1].group);
+}
+/* Calls put_line() for each line to be printed, in order, and put_alone() for each row if there are metrics that
+ * belong to no line: behind the lines of a place, or behind all lines where those of an event stand together. Stops
+ * where the output fails; the exporter knows. */
+void stat_each_line(struct stat_sheet *s, void (*put_line)(struct stat_sheet *s, const struct stat_line *l),
+                    void (*put_alone)(struct stat_sheet *s, uint32_t row));
+extern const struct stat_form_ops stat_text, stat_csv, stat_json;
+extern const char *const stat_aggr_words[STAT_AGGRS]; /* "core", "socket": perf's names; NULL: none */
+/* --stats: a table over the intervals, in any of the forms. */
+void stat_print_stats(struct stat_sheet *s);
+/* Keeps the values of metrics that were asked for, now or when recording, in this interval for it. 0 or -ENOMEM. */
+int stat_keep_metrics(struct stat_sheet *s);
+void stat_forget_history(struct stat_sheet *s);
+
+/* Makes the pieces before and after the values, unless they are there: `make` appends the one or the other.
+ */
+void stat_texts(struct stat_sheet *s,
+                void (*make)(struct stat_sheet *s, const struct stat_line *l, bool after));
+/* Appends a piece. */
+static inline char *stat_put(char *at, const void *data, size_t len)
+{
+	memcpy(at, data, len);
+	return at + len;
+}
+
+/* "<not counted>" or "<not supported>". */
+const char *stat_missing(uint16_t reason);
+/* What lines are sorted and cut within: the lines of a place, or of an event. */
+static inline uint32_t stat_block(const struct stat_sheet *s, const struct stat_line *l)
+{
+	return s->config->aggr == STAT_NONE || s->config->aggr == STAT_THREAD ? l->event : l->row;
+}
+/* Lines that are not printed. */
+bool stat_skips(const struct stat_sheet *s, const struct stat_line *l);
+
+#endif

@@ -1,0 +1,241 @@
+/* The values of the metrics behind the lines. */
+#include <math.h>
+#include <string.h>
+
+#include "report/stat/stat_shadow.h"
+
+static void judge(const struct stat_sheet *s, const struct shown *x, uint32_t row, struct stat_metric *out)
+{
+	static const char *const color[] = {
+		[SHADOW_LESS_GOOD] = "33", [SHADOW_NEARLY_BAD] = "35", [SHADOW_BAD] = "31"
+	};
+	enum shadow_level level;
+
+	if (s->config->no_threshold)
+		return;
+	if (x->shadow) {
+		level = shadow_judge(x->shadow, out->value);
+		out->color = level == SHADOW_GOOD && x->shadow->lower ? "32"
+		             : level <= SHADOW_BAD                    ? color[level]
+		                                                      : NULL;
+		return;
+	}
+	if (x->named && x->named->bad > 0) {
+		bool bad = x->named->below ? out->value < x->named->bad : out->value > x->named->bad;
+
+		out->threshold = isnan(out->value) ? "unknown" : bad ? "bad" : "good";
+	} else if (x->threshold.expr) {
+		struct value v = stat_formula_value(s, &x->threshold, row);
+
+		out->threshold = v.reason ? "unknown" : v.v != 0 ? "bad" : "good";
+	}
+	if (out->threshold && !strcmp(out->threshold, "bad"))
+		out->color = "31";
+}
+
+/* A second of CPU time; NaN: that is not known. */
+static double rate_of(const struct stat_sheet *s, const struct shown *x, const struct stat_line *l)
+{
+	struct value clock = stat_formula_value(s, &x->value, l->row);
+
+	if (l->now.reason || clock.reason || clock.v <= 0)
+		return (double)NAN;
+	return stat_value(&s->event[l->event], &l->now) / (clock.v / 1000);
+}
+
+/* "1.732 K/sec": below a thousand of the largest unit that it reaches. */
+static bool take_rate(const struct stat_sheet *s, const struct shown *x, const struct stat_line *l,
+                      struct stat_metric *out)
+{
+	static const struct {
+		double size;
+		const char *unit;
+	} units[] = { { 1e9, "G/sec" }, { 1e6, "M/sec" }, { 1e3, "K/sec" }, { 1, "/sec" } };
+	double rate = rate_of(s, x, l);
+	size_t i = 0;
+
+	if (isnan(rate))
+		return false;
+	while (i < 3 && rate < units[i].size)
+		i++;
+	*out = (struct stat_metric){ .value = rate / units[i].size,
+		                     .width = 8,
+		                     .precision = 3,
+		                     .unit = units[i].unit,
+		                     .name = units[i].unit };
+	return true;
+}
+
+static bool is_of_pmus(const struct shown *x)
+{
+	for (size_t i = 0; i < x->value.n; i++)
+		if (x->value.in[i].n_pairs)
+			return true;
+	return false;
+}
+
+/* Whether no line of the row stands before this one that the metric could be behind. */
+static bool is_home(const struct stat_sheet *s, const struct shown *x, const struct stat_line *l)
+{
+	for (size_t i = 0; i < x->value.n; i++)
+		for (uint32_t k = 0; k < x->value.in[i].n; k++) {
+			uint32_t event = x->value.in[i].event[k];
+			const struct stat_line *other = stat_line_at(s, l->row, event);
+
+			if (other && !s->event[event].hidden && !other->now.reason && other->rank < l->rank)
+				return false;
+		}
+	return true;
+}
+
+static void take_metric(const struct stat_sheet *s, const struct shown *x, uint32_t row,
+                        struct stat_metric *out)
+{
+	struct value v = stat_formula_value(s, &x->value, row);
+
+	*out = (struct stat_metric){
+		.value = v.reason ? (double)NAN : v.v,
+		.reason = v.reason,
+		.unit = x->words,
+		.name = x->metric->name,
+		.width = 8,
+		.precision = 1,
+		.id = (uint32_t)(x - s->shadow->shown),
+	};
+	if (x->group) {
+		out->group = x->group;
+		out->of = x->head < s->n_events ? stat_line_at(s, row, x->head) : NULL;
+	}
+	if (x->named) {
+		out->value *= x->named->factor;
+		out->precision = x->named->unit[0] ? 1 : 2;
+	} else if (x->shadow) {
+		out->width = x->shadow->width;
+		out->precision = x->shadow->decimals;
+		out->percent = x->shadow->percent;
+	} else if (is_of_pmus(x)) {
+		out->precision = x->metric->precision;
+		out->own = true;
+	} else if (x->metric->unit && !strcmp(x->metric->unit, "1")) {
+		out->precision = 2;
+	}
+	judge(s, x, row, out);
+}
+
+/* perf prints what it cannot compute where it was asked for, and nothing where it was its own idea. */
+static bool is_wanted(const struct shown *x, const struct stat_metric *m, const struct stat_sheet *s)
+{
+	return !m->reason || s->shadow->asked;
+}
+
+size_t stat_shadow(const struct stat_sheet *s, const struct stat_line *l,
+                   struct stat_metric out[static STAT_METRICS])
+{
+	const struct stat_shadow *sh = s->shadow;
+	size_t n = 0;
+
+	if (!sh->n || (l->now.reason && !sh->asked))
+		return 0;
+	for (uint32_t i = sh->first[l->event]; i < sh->first[l->event + 1] && n < STAT_METRICS; i++) {
+		const struct shown *x = &sh->shown[sh->behind[i].shown];
+
+		if (is_of_pmus(x) && !is_home(s, x, l))
+			continue;
+		if (x->rate) {
+			n += take_rate(s, x, l, &out[n]);
+			continue;
+		}
+		take_metric(s, x, l->row, &out[n]);
+		n += is_wanted(x, &out[n], s);
+	}
+	return n;
+}
+
+size_t stat_shadow_alone(const struct stat_sheet *s, uint32_t row,
+                         struct stat_metric out[static STAT_METRICS])
+{
+	const struct stat_shadow *sh = s->shadow;
+	size_t n = 0;
+
+	for (uint32_t i = sh->first[sh->n_first]; i < sh->n_behind && n < STAT_METRICS; i++) {
+		const struct shown *x = &sh->shown[sh->behind[i].shown];
+
+		take_metric(s, x, row, &out[n]);
+		/* Where nothing was counted there is no group. */
+		n += !x->group || (out[n].of && !out[n].of->now.reason && out[n].of->now.running);
+	}
+	return n;
+}
+
+bool stat_shadow_has_alone(const struct stat_sheet *s)
+{
+	const struct stat_shadow *sh = s->shadow;
+
+	/* Who asks for events alone means these. */
+	return sh->first[sh->n_first] < sh->n_behind && (s->config->metrics.n || !s->config->events.n);
+}
+
+uint32_t stat_shadow_heads(const struct stat_sheet *s)
+{
+	return s->shadow->n;
+}
+
+static const char *words_of(const struct stat_sheet *s, const struct shown *x)
+{
+	return x->rate ? s->event[x->event].name : x->words;
+}
+
+/* Another metric before this one has the same words. */
+static bool is_repeated(const struct stat_sheet *s, uint32_t id)
+{
+	const struct shown *x = &s->shadow->shown[id];
+
+	for (uint32_t i = 0; i < id; i++) {
+		const struct shown *other = &s->shadow->shown[i];
+
+		if (other->rate == x->rate && !strcmp(other->pmu ? other->pmu : "", x->pmu ? x->pmu : "") &&
+		    !strcmp(words_of(s, other), words_of(s, x)))
+			return true;
+	}
+	return false;
+}
+
+/* What tells it from those of the same words. */
+static const char *mark_of(const struct stat_sheet *s, const struct shown *x)
+{
+	const struct stat_event *ev = x->event < s->n_events ? &s->event[x->event] : NULL;
+
+	for (size_t i = 0; !ev && i < x->value.n; i++)
+		ev = x->value.in[i].n ? &s->event[x->value.in[i].event[0]] : NULL;
+	return !ev ? x->metric->name : ev->cgroup ? ev->cgroup : ev->name;
+}
+
+void stat_shadow_head(const struct stat_sheet *s, uint32_t id, struct buf *out)
+{
+	const struct shown *x = &s->shadow->shown[id];
+
+	if (x->rate)
+		buf_printf(out, "/sec %s", s->event[x->event].name);
+	else
+		buf_printf(out, "%s%s", x->shadow && x->shadow->percent ? "%  " : "", x->words);
+	/* As it is, two columns of a name would be two members of one object. */
+	if (x->pmu)
+		buf_printf(out, " (%s)", x->pmu);
+	if (is_repeated(s, id))
+		buf_printf(out, " %s", mark_of(s, x));
+}
+
+void stat_shadow_cell(const struct stat_sheet *s, uint32_t row, uint32_t id, struct stat_metric *out)
+{
+	const struct shown *x = &s->shadow->shown[id];
+	const struct stat_line *l = x->rate ? stat_line_at(s, row, x->event) : NULL;
+
+	*out = (struct stat_metric){ .value = (double)NAN, .reason = VALUE_NO_INPUT, .unit = "", .name = "" };
+	if (!x->rate)
+		take_metric(s, x, row, out);
+	else if (l && !isnan(rate_of(s, x, l)))
+		*out = (struct stat_metric){
+			.value = rate_of(s, x, l), .width = 8, .precision = 3, .unit = "/sec", .name = "/sec"
+		};
+	out->id = id;
+}

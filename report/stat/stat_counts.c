@@ -1,0 +1,329 @@
+/* The numbers of pmrep stat: adds up the counts of the tracks that each line is made of, and what multiplexing took
+ * is made up for. */
+#include <math.h>
+#include <string.h>
+
+#include "report/stat/stat.h"
+#include "report/machine/status.h"
+
+/* Scaled as the kernel multiplexed it: by difference and column, before anything is added. */
+static uint64_t scaled(const struct stat_sheet *s, const struct count *c)
+{
+	if (c->running >= c->enabled || s->config->no_scale)
+		return c->v;
+	return (uint64_t)((double)c->v * (double)c->enabled / (double)c->running);
+}
+
+static void take(struct stat_sheet *s, struct stat_line *l, const struct count *c)
+{
+	l->now.v += scaled(s, c);
+	l->now.raw += c->v;
+	l->now.enabled += c->enabled;
+	l->now.running += c->running;
+}
+
+static const struct count *count_at(const struct stat_sheet *s, const struct stat_line *l, uint32_t i,
+                                    size_t k)
+{
+	return replay_counts(s->replay, s->column[l->first + i].track) + k;
+}
+
+/* Whether no column before it counted the same event of the same package. */
+static bool is_first(const struct stat_sheet *s, const struct stat_line *l, uint32_t i, size_t k)
+{
+	const struct stat_column *c = &s->column[l->first + i];
+
+	for (uint32_t j = 0; j < i; j++) {
+		const struct stat_column *other = &s->column[l->first + j];
+
+		if (other->package == c->package && other->die == c->die &&
+		    replay_track(s->replay, other->track).counter ==
+		        replay_track(s->replay, c->track).counter &&
+		    !count_at(s, l, j, k)->reason)
+			return false;
+	}
+	return true;
+}
+
+static void count_package(struct stat_sheet *s, struct stat_line *l, size_t k)
+{
+	uint16_t why = 0;
+
+	for (uint32_t i = 0; i < l->n; i++) {
+		const struct count *c = count_at(s, l, i, k);
+
+		if (c->reason) {
+			why = c->reason;
+		} else if (is_first(s, l, i, k)) {
+			take(s, l, c);
+			l->now.nr++;
+		}
+	}
+	l->now.reason = l->now.nr ? 0 : why ? why : PM_REASON_NOT_COUNTED;
+	if (!l->now.nr)
+		l->now.nr = l->n;
+}
+
+static void count_line(struct stat_sheet *s, struct stat_line *l, size_t k)
+{
+	uint32_t missing = 0;
+	uint16_t why = 0;
+
+	for (uint32_t i = 0; i < l->n; i++) {
+		struct stat_column *column = &s->column[l->first + i];
+		const struct count *c = replay_counts(s->replay, column->track) + k;
+
+		if (__builtin_expect(c->reason, 0)) {
+			missing++;
+			why = c->reason;
+			column->why = c->reason;
+			/* What waited for a counter all the time makes the percentage say so. */
+			if (c->reason == PM_REASON_NOT_COUNTED)
+				l->now.enabled += c->enabled;
+			continue;
+		}
+		take(s, l, c);
+	}
+	l->now.nr = l->n;
+	if (!missing)
+		return;
+	if (missing == l->n) {
+		l->now.reason = why;
+		return;
+	}
+	for (uint32_t i = 0; i < l->n; i++) {
+		struct stat_column *column = &s->column[l->first + i];
+		const struct count *c = replay_counts(s->replay, column->track) + k;
+
+		/* A CPU that is offline, and a task that is not there, have no part in the sum. */
+		if (!c->reason || status_absent(c->reason) ||
+		    (c->reason == PM_REASON_NOT_COUNTED && !c->enabled))
+			continue;
+		column->lost++;
+		s->partial = true;
+	}
+}
+
+void stat_count(struct stat_sheet *s, size_t k)
+{
+	for (uint32_t i = 0; i < s->n_lines; i++) {
+		struct stat_line *l = &s->line[i];
+		const struct stat_event *e = &s->event[l->event];
+
+		l->now =
+		    (struct stat_sum){ .nr = 1, .reason = e->invalid ? e->invalid : PM_REASON_NOT_COUNTED };
+		if (!l->n)
+			continue;
+		l->now = (struct stat_sum){ 0 };
+		if (e->per_pkg && s->config->aggr != STAT_THREAD)
+			count_package(s, l, k);
+		else
+			count_line(s, l, k);
+	}
+}
+
+void stat_add_total(struct stat_sheet *s)
+{
+	for (uint32_t i = 0; i < s->n_lines; i++) {
+		struct stat_line *l = &s->line[i];
+		bool first = !l->total.nr;
+
+		l->total.nr = l->now.nr;
+		l->total.enabled += l->now.enabled;
+		if (l->now.reason) {
+			l->total.reason = first ? l->now.reason : l->total.reason;
+			continue;
+		}
+		l->total.reason = 0;
+		l->total.v += l->now.v;
+		l->total.raw += l->now.raw;
+		l->total.running += l->now.running;
+	}
+}
+
+void stat_take_totals(struct stat_sheet *s)
+{
+	for (uint32_t i = 0; i < s->n_lines; i++) {
+		s->line[i].now = s->line[i].total;
+		if (s->line[i].now.reason)
+			s->line[i].now.v = s->line[i].now.running = 0;
+	}
+}
+
+void stat_spread_add(struct stat_spread *w, double v)
+{
+	double delta = v - w->mean;
+
+	w->n++;
+	w->mean += delta / w->n;
+	w->m2 += delta * (v - w->mean);
+}
+
+double stat_spread_error(const struct stat_spread *w)
+{
+	return w->n < 2 ? 0 : sqrt(w->m2 / (w->n - 1) / w->n);
+}
+
+double stat_spread_percent(const struct stat_spread *w)
+{
+	return w->mean != 0 ? 100 * stat_spread_error(w) / w->mean : 0;
+}
+
+void stat_add_run(struct stat_sheet *s, double wall_ns)
+{
+	stat_spread_add(&s->wall, wall_ns);
+	for (uint32_t i = 0; i < s->n_lines; i++) {
+		struct stat_line *l = &s->line[i];
+
+		l->total.nr = l->now.nr;
+		if (l->now.reason) {
+			l->total.reason = l->value.n > 0 ? 0 : l->now.reason;
+			continue;
+		}
+		l->total.reason = 0;
+		stat_spread_add(&l->value, (double)l->now.v);
+		stat_spread_add(&l->enabled, (double)l->now.enabled);
+		stat_spread_add(&l->running, (double)l->now.running);
+	}
+}
+
+void stat_take_means(struct stat_sheet *s)
+{
+	for (uint32_t i = 0; i < s->n_lines; i++) {
+		struct stat_line *l = &s->line[i];
+
+		l->now = (struct stat_sum){ .nr = l->total.nr, .reason = l->total.reason };
+		if (l->now.reason)
+			continue;
+		l->now.v = l->now.raw = (uint64_t)l->value.mean;
+		l->now.rest = l->value.mean - (double)l->now.v;
+		l->now.enabled = (uint64_t)l->enabled.mean;
+		l->now.running = (uint64_t)l->running.mean;
+	}
+}
+
+double stat_value(const struct stat_event *e, const struct stat_sum *sum)
+{
+	return ((double)sum->v + sum->rest) * e->mul / e->div;
+}
+
+const char *stat_missing(uint16_t reason)
+{
+	return reason == PM_REASON_NOT_SUPPORTED || reason == pm_reason_errno(2) ||
+	               reason == pm_reason_errno(95) || reason == pm_reason_errno(22) ||
+	               reason == pm_reason_errno(19) || reason == pm_reason_errno(6) ||
+	               reason == PM_REASON_NO_PERMISSION || reason == pm_reason_errno(13) ||
+	               reason == pm_reason_errno(1)
+	           ? "<not supported>"
+	           : "<not counted>";
+}
+
+#define NAMED 8 /* places or events in a remark */
+
+/* Where and how often an event was lost; nothing if it was not. */
+static void say_lost(struct stat_sheet *s, uint32_t event, struct buf *out)
+{
+	uint32_t most = 0, named = 0, more = 0;
+	uint16_t why = 0;
+	struct buf where = BUF_INIT;
+
+	for (uint32_t i = 0; i < s->n_lines; i++) {
+		const struct stat_line *l = &s->line[i];
+
+		for (uint32_t k = 0; l->event == event && k < l->n; k++) {
+			const struct stat_column *c = &s->column[l->first + k];
+
+			if (!c->lost)
+				continue;
+			most = c->lost > most ? c->lost : most;
+			why = c->why;
+			if (named++ >= NAMED) {
+				more++;
+			} else if (c->cpu != PM_NONE) {
+				buf_printf(&where, "%sCPU %u", named > 1 ? ", " : "", c->cpu);
+			} else {
+				struct track_info t = replay_track(s->replay, c->track);
+				const struct pm_instance *in =
+				    pm_model_instance(s->places->model, t.instance);
+
+				buf_printf(&where, "%s%s", named > 1 ? ", " : "",
+				           in ? pm_map_text(&in->attrs, PM_INSTANCE_NAME, "?") : "?");
+			}
+		}
+	}
+	if (most) {
+		char word[16];
+
+		if (more)
+			buf_printf(&where, " and %u more", more);
+		buf_printf(out, ": %s on %s in %u of %llu intervals; the sums are of the others\n",
+		           status_word(why, false, word), buf_str(&where), most, (unsigned long long)s->intervals);
+	}
+	buf_release(&where);
+}
+
+/* -C that cannot be kept is not passed over in silence. */
+static void note_tasks(struct stat_sheet *s)
+{
+	for (uint32_t i = 0; s->config->cpus.n && i < s->n_columns; i++) {
+		struct track_info t = replay_track(s->replay, s->column[i].track);
+		const struct pm_instance *in = pm_model_instance(s->places->model, t.instance);
+
+		if (!in || in->kind != PM_TASK)
+			continue;
+		buf_addstr(&s->notes,
+			   "-C: events of tasks were counted wherever these ran; their lines are of all CPUs\n");
+		return;
+	}
+}
+
+/* A run without a number is none of those that the mean is of. */
+static void note_runs(struct stat_sheet *s)
+{
+	for (uint32_t i = 0; i < s->n_lines; i++) {
+		const struct stat_line *l = &s->line[i];
+		const char *place = s->row[l->row].label;
+		uint32_t n = (uint32_t)l->value.n;
+
+		if (n && n < s->n_runs && !s->event[l->event].hidden)
+			buf_printf(&s->notes, "%s%s%s: not counted in %u of %u runs; the mean is of the others\n",
+			           s->event[l->event].name, place[0] ? " of " : "", place, s->n_runs - n, s->n_runs);
+	}
+}
+
+/* One line for all events of which the same is to be said: groups are lost as a whole. */
+static void note_lost(struct stat_sheet *s)
+{
+	struct buf last = BUF_INIT, now = BUF_INIT;
+	uint32_t more = 0, named = 0;
+
+	for (uint32_t i = 0; i <= s->n_events; i++) {
+		buf_clear(&now);
+		if (i < s->n_events && !s->event[i].alone)
+			say_lost(s, i, &now);
+		if (i < s->n_events && !now.len)
+			continue;
+		if (last.len && strcmp(buf_str(&last), buf_str(&now))) {
+			if (more)
+				buf_printf(&s->notes, " and %u more", more);
+			buf_add(&s->notes, last.data, last.len);
+			named = more = 0;
+		}
+		if (now.len && named < NAMED)
+			buf_printf(&s->notes, "%s%s", named++ ? ", " : "", s->event[i].name);
+		else
+			more += now.len > 0;
+		buf_clear(&last);
+		buf_add(&last, now.data, now.len);
+	}
+	buf_release(&last);
+	buf_release(&now);
+}
+
+void stat_note_lost(struct stat_sheet *s)
+{
+	note_tasks(s);
+	note_runs(s);
+	if (s->partial)
+		note_lost(s);
+}

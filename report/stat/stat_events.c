@@ -1,0 +1,508 @@
+/* Which events are printed, and which counters are one event. */
+#include <errno.h>
+#include <fnmatch.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/event/event.h"
+#include "common/options.h"
+#include "common/parse.h"
+#include "report/stat/stat.h"
+
+/* ---- words of the command line ---- */
+
+void stat_words_release(struct stat_words *w)
+{
+	for (size_t i = 0; i < w->n; i++)
+		free(w->word[i]);
+	free(w->word);
+	*w = (struct stat_words){ 0 };
+}
+
+static int add_word(struct stat_words *w, const char *text, size_t len)
+{
+	char **more = realloc(w->word, (w->n + 1) * sizeof(*more));
+
+	if (!more)
+		return -ENOMEM;
+	w->word = more;
+	w->word[w->n] = strndup(text, len);
+	return w->word[w->n] ? (w->n++, 0) : -ENOMEM;
+}
+
+int stat_words_add(struct stat_words *w, const char *list)
+{
+	const char *start = list, *c = list;
+	bool inside = false;
+	int err = 0;
+
+	for (; !err; c++) {
+		if (*c == '/')
+			inside = !inside;
+		if (*c && (*c != ',' || inside))
+			continue;
+		while (*start == '{' || *start == ' ')
+			start++;
+		size_t len = (size_t)(c - start);
+		const char *brace = memchr(start, '}', len);
+
+		if (brace)
+			len = (size_t)(brace - start);
+		if (len)
+			err = add_word(w, start, len);
+		if (!*c)
+			break;
+		start = c + 1;
+	}
+	return err;
+}
+
+/* ---- names ---- */
+
+static bool is_perf(const struct pm_counter *c)
+{
+	return !strcmp(c->source, "perf");
+}
+
+/* What counts up and can be summed. */
+static bool is_count(const struct pm_counter *c)
+{
+	return (c->type == PM_U64 || c->type == PM_S64) && c->aggregation == PM_AGG_SUM &&
+	       (c->semantics == PM_CUMULATIVE || c->semantics == PM_DELTA || is_perf(c));
+}
+
+static size_t base_len(const char *name)
+{
+	const char *slash = strrchr(name, '/');
+
+	if (slash)
+		return slash[1] ? (size_t)(slash + 1 - name) : strlen(name);
+	/* "sched:sched_switch" is a tracepoint and not a modifier; modifiers are short. */
+	const char *colon = strrchr(name, ':');
+
+	return colon && strspn(colon + 1, EVENT_MOD_LETTERS) == strlen(colon + 1) ? (size_t)(colon - name)
+	                                                                          : strlen(name);
+}
+
+static bool name_is(const char *word, const char *name)
+{
+	char base[256];
+	size_t len = base_len(name);
+
+	if (!strcmp(word, name) || !fnmatch(word, name, 0))
+		return true;
+	if (len >= sizeof(base) || !name[len])
+		return false;
+	memcpy(base, name, len);
+	base[len] = '\0';
+	return !strcmp(word, base) || !fnmatch(word, base, 0);
+}
+
+static bool is_named(const struct pm_counter *c, const char *word)
+{
+	const struct event_symbol *symbol = event_symbol_find(word);
+
+	return name_is(word, c->display) || name_is(word, c->name) ||
+	       !strcmp(word, pm_map_text(&c->attrs, PM_COUNTER_PERF_USER_TEXT, "")) ||
+	       (symbol && is_perf(c) &&
+	        (name_is(symbol->name, c->display) || name_is(symbol->name, c->name)));
+}
+
+bool stat_is_uncore(const struct pm_model *m, const struct pm_counter *c)
+{
+	const char *pmu = pm_map_text(&c->attrs, PM_COUNTER_PERF_PMU, "");
+
+	for (uint32_t i = 0; i < m->n_pmus; i++)
+		if (!strcmp(pm_map_text(&m->pmu[i].attrs, PM_PMU_NAME, ""), pmu))
+			return pm_map_get(&m->pmu[i].attrs, PM_PMU_CPUMASK) != NULL;
+	return false;
+}
+
+/* "cpu_core/cycles/" of a hybrid's default is cycles, too. */
+static bool is_default(const struct pm_model *m, const struct pm_counter *c, unsigned level)
+{
+	const char *slash = strchr(c->display, '/');
+	char inner[128] = "";
+
+	if (slash && !stat_is_uncore(m, c))
+		snprintf(inner, sizeof(inner), "%.*s", (int)strcspn(slash + 1, "/"), slash + 1);
+	for (const struct event_default *d = event_defaults; d->name; d++) {
+		const struct event_symbol *s = event_symbol_find(d->name);
+
+		if (d->detailed > level || d->only == EVENT_DEFAULT_OF_TURBOSTAT)
+			continue;
+		if (name_is(d->name, c->display) || !strcmp(d->name, inner) ||
+		    (s && s->alias && name_is(s->alias, c->display)))
+			return true;
+	}
+	return false;
+}
+
+/* What a cgroup is called: its path, or its pseudonym. */
+static const char *cgroup_name(const struct pm_model *m, uint32_t number)
+{
+	for (uint32_t i = 0; i < m->n_instances; i++)
+		if (m->instance[i].kind == PM_CGROUP && m->instance[i].number == number)
+			return pm_map_text(&m->instance[i].attrs, PM_INSTANCE_CGROUP,
+			                   pm_map_text(&m->instance[i].attrs, PM_INSTANCE_NAME, "cgroup"));
+	return NULL;
+}
+
+int stat_cgroups_find(const struct stat_sheet *s, uint32_t counter, struct cpulist *found)
+{
+	const struct pm_model *m = s->places->model;
+	bool any = false;
+	int err = 0;
+
+	for (uint32_t i = 0; i < m->n_instances && !any; i++)
+		any = m->instance[i].kind == PM_CGROUP;
+	for (uint32_t i = 0; any && i < m->n_groups && !err; i++) {
+		const struct pm_group *g = &m->group[i];
+
+		for (uint32_t v = 0; v < pm_group_values(g) && !err; v++) {
+			const struct pm_instance *in;
+
+			if (pm_group_counter_of(g, v) != counter)
+				continue;
+			in = pm_model_instance(m, pm_group_instance_of(g, v));
+			if (in && !(found->n && cpulist_has(found, stat_cgroup_of(in))))
+				err = cpulist_add(found, stat_cgroup_of(in));
+		}
+	}
+	return err || found->n ? err : cpulist_add(found, 0);
+}
+
+static bool is_wanted_cgroup(const struct stat_config *config, const char *cgroup)
+{
+	for (size_t i = 0; cgroup && i < config->cgroups.n; i++)
+		if (!fnmatch(config->cgroups.word[i], cgroup, 0))
+			return true;
+	return !config->cgroups.n;
+}
+
+bool stat_wants_cgroup(const struct stat_sheet *s, uint32_t number)
+{
+	return is_wanted_cgroup(s->config, cgroup_name(s->places->model, number));
+}
+
+static bool has_cgroup(const struct stat_sheet *s, const struct pm_counter *c, uint32_t number)
+{
+	const char *cgroup = number ? cgroup_name(s->places->model, number)
+	                            : pm_map_text(&c->attrs, PM_COUNTER_PERF_CGROUP, NULL);
+
+	return number == PM_NONE || is_wanted_cgroup(s->config, cgroup);
+}
+
+/* Sets chosen[counter id]. */
+static int choose_named(struct stat_sheet *s, bool *chosen, struct error *e)
+{
+	const struct pm_model *m = s->places->model;
+	const struct stat_words *w = &s->config->events;
+
+	for (size_t i = 0; i < w->n; i++) {
+		const char **names, *near = NULL;
+		bool any = false;
+		size_t n = 0;
+
+		for (uint32_t k = 0; k < m->n_counters; k++) {
+			const struct pm_counter *c = &m->counter[k];
+
+			if (!is_count(c) || !is_named(c, w->word[i]))
+				continue;
+			chosen[c->id] = any = true;
+		}
+		if (any)
+			continue;
+		names = calloc((size_t)m->n_counters + 1, sizeof(*names));
+		for (uint32_t k = 0; names && k < m->n_counters; k++)
+			if (is_count(&m->counter[k]))
+				names[n++] = m->counter[k].display;
+		near = names ? options_nearest(w->word[i], names, n) : NULL;
+		error_set(e, ENOENT, "-e: the recording has no event '%s'%s%s%s", w->word[i],
+		          near ? "; did you mean '" : "",
+		          near ? near : " (pmrep list events tells what there is)", near ? "'?" : "");
+		free(names);
+		return -ENOENT;
+	}
+	return 0;
+}
+
+static void choose_default(struct stat_sheet *s, bool *chosen)
+{
+	const struct pm_model *m = s->places->model;
+	const struct stat_config *config = s->config;
+	bool asked = false, any = false;
+
+	for (uint32_t i = 0; i < m->n_counters; i++)
+		asked |=
+		    is_perf(&m->counter[i]) && pm_map_bool(&m->counter[i].attrs, PM_COUNTER_REQUESTED, false);
+	for (uint32_t i = 0; i < m->n_counters; i++) {
+		const struct pm_counter *c = &m->counter[i];
+
+		if (!is_perf(c) || !is_count(c))
+			continue;
+		chosen[c->id] =
+		    config->all_events ||
+		    (asked && !config->detailed ? pm_map_bool(&c->attrs, PM_COUNTER_REQUESTED, false)
+		                                : is_default(m, c, config->detailed));
+		any |= chosen[c->id];
+	}
+	for (uint32_t i = 0; i < m->n_counters && !any; i++)
+		chosen[m->counter[i].id] = is_perf(&m->counter[i]) && is_count(&m->counter[i]);
+}
+
+/* ---- merging ---- */
+
+/* "uncore_imc" of uncore_imc_10: what is left of the name of one of several equal PMUs. */
+static size_t stem_len(const char *pmu)
+{
+	size_t len = strlen(pmu);
+
+	while (len && pmu[len - 1] >= '0' && pmu[len - 1] <= '9')
+		len--;
+	if (len && pmu[len - 1] == '_')
+		len--;
+	return len;
+}
+
+static bool is_hybrid(const struct pm_model *m, const char *pmu)
+{
+	if (!strcmp(pmu, "cpu_core") || !strcmp(pmu, "cpu_atom"))
+		return true;
+	for (uint32_t i = 0; i < m->n_pmus; i++)
+		if (!strcmp(pm_map_text(&m->pmu[i].attrs, PM_PMU_NAME, ""), pmu))
+			return pm_map_get(&m->pmu[i].attrs, PM_PMU_CPUS) && strcmp(pmu, "cpu");
+	return false;
+}
+
+static const char *after_pmu(const char *name)
+{
+	const char *slash = strchr(name, '/');
+
+	return slash ? slash : name;
+}
+
+/* Whether both are one event of several PMUs. */
+static bool belong_together(const struct stat_sheet *s, const struct pm_counter *a,
+                            const struct pm_counter *b)
+{
+	const struct pm_model *m = s->places->model;
+	uint64_t wildcard = pm_map_u64(&a->attrs, PM_COUNTER_PERF_WILDCARD, 0);
+	const char *pa = pm_map_text(&a->attrs, PM_COUNTER_PERF_PMU, ""),
+	           *pb = pm_map_text(&b->attrs, PM_COUNTER_PERF_PMU, "");
+	size_t len = stem_len(pa);
+
+	if (stat_programs_same(a, b))
+		return !s->config->no_merge;
+	if (s->config->no_merge || s->config->aggr == STAT_NONE || !wildcard ||
+	    wildcard != pm_map_u64(&b->attrs, PM_COUNTER_PERF_WILDCARD, 0) || !strcmp(pa, pb) ||
+	    strcmp(after_pmu(a->name), after_pmu(b->name)))
+		return false;
+	if (is_hybrid(m, pa) && is_hybrid(m, pb))
+		return s->config->hybrid_merge;
+	return len == stem_len(pb) && !strncmp(pa, pb, len);
+}
+
+/* What both are called together: "uncore_imc/cas_count_read/", or the user's words for a hybrid's. */
+static char *merged_name(const struct stat_sheet *s, const struct pm_counter *c)
+{
+	const char *pmu = pm_map_text(&c->attrs, PM_COUNTER_PERF_PMU, "");
+	const char *user = pm_map_text(&c->attrs, PM_COUNTER_PERF_USER_TEXT, NULL);
+	struct buf name = BUF_INIT;
+
+	if (is_hybrid(s->places->model, pmu) && user)
+		buf_addstr(&name, user);
+	else if (!strncmp(c->display, pmu, strlen(pmu)) && c->display[strlen(pmu)] == '/')
+		buf_printf(&name, "%.*s%s", (int)stem_len(pmu), pmu, c->display + strlen(pmu));
+	else
+		buf_addstr(&name, c->display);
+	return buf_detach(&name);
+}
+
+/* ---- the list ---- */
+
+static void describe(struct stat_event *ev, const struct pm_counter *c)
+{
+	double mul = (double)c->scale.num, div = (double)(c->scale.den ? c->scale.den : 1);
+
+	if (c->scale.text && parse_double(c->scale.text, &mul))
+		mul = 1;
+	/* 1e-6 is no double, 1000000 is: the digits come out right if it divides. */
+	if (mul > 1e-15 && mul < 1 && mul == 1 / (double)(uint64_t)(1 / mul + 0.5)) {
+		div = (double)(uint64_t)(1 / mul + 0.5);
+		mul = 1;
+	}
+	ev->first = c;
+	ev->mul = mul;
+	ev->div = div;
+	ev->fraction = floor(mul / div) != mul / div;
+	ev->unit = c->unit && strcmp(c->unit, "1") ? c->unit : "";
+	ev->cgroup = pm_map_text(&c->attrs, PM_COUNTER_PERF_CGROUP, NULL);
+	ev->per_pkg = pm_map_bool(&c->attrs, PM_COUNTER_PERF_PER_PKG, false);
+	ev->percore = pm_map_bool(&c->attrs, PM_COUNTER_PERF_PERCORE, false);
+	ev->asked = pm_map_bool(&c->attrs, PM_COUNTER_REQUESTED, false);
+	ev->invalid = (uint16_t)pm_map_u64(&c->attrs, PM_COUNTER_PERF_INVALID, 0);
+}
+
+static int add_counter(struct stat_event *ev, uint32_t id)
+{
+	uint32_t *more = realloc(ev->counter, (ev->n_counters + 1) * sizeof(*more));
+
+	if (!more)
+		return -ENOMEM;
+	ev->counter = more;
+	ev->counter[ev->n_counters++] = id;
+	return 0;
+}
+
+static int new_event(struct stat_sheet *s, const struct pm_counter *c, uint32_t cgroup)
+{
+	struct stat_event *ev = realloc(s->event, (s->n_events + 1) * sizeof(*ev));
+	struct buf name = BUF_INIT;
+	int err;
+
+	if (!ev)
+		return -ENOMEM;
+	s->event = ev;
+	ev = &s->event[s->n_events];
+	*ev = (struct stat_event){ 0 };
+	describe(ev, c);
+	ev->in_cgroup = cgroup;
+	if (cgroup && cgroup != PM_NONE)
+		ev->cgroup = cgroup_name(s->places->model, cgroup);
+	buf_addstr(&name, c->display);
+	if (s->config->no_merge)
+		stat_programs_put(c, &name);
+	ev->name = buf_detach(&name);
+	s->n_events++;
+	err = add_counter(ev, c->id);
+	return ev->name ? err : -ENOMEM;
+}
+
+static int add_event(struct stat_sheet *s, const struct pm_counter *c, uint32_t cgroup, bool hidden)
+{
+	struct stat_event *ev;
+
+	for (uint32_t i = 0; pm_map_get(&c->attrs, PM_COUNTER_PERF_WILDCARD) && i < s->n_events; i++) {
+		ev = &s->event[i];
+		if (ev->alone || hidden != ev->hidden || cgroup != ev->in_cgroup ||
+		    !belong_together(s, ev->first, c))
+			continue;
+		if (ev->n_counters == 1) {
+			char *name = merged_name(s, c);
+
+			if (!name)
+				return -ENOMEM;
+			free(ev->name);
+			ev->name = name;
+		}
+		/* One that could be opened is enough. */
+		if (!pm_map_get(&c->attrs, PM_COUNTER_PERF_INVALID))
+			ev->invalid = 0;
+		return add_counter(ev, c->id);
+	}
+	return new_event(s, c, cgroup);
+}
+
+int64_t stat_event_alone(struct stat_sheet *s, uint32_t counter)
+{
+	int err;
+
+	for (uint32_t i = 0; i < s->n_events; i++)
+		if (s->event[i].alone && s->event[i].counter[0] == counter)
+			return i;
+	/* PMUs count for no cgroup. */
+	err = new_event(s, pm_model_counter(s->places->model, counter), 0);
+	if (err)
+		return err;
+	s->event[s->n_events - 1].alone = s->event[s->n_events - 1].hidden = true;
+	return s->n_events - 1;
+}
+
+int64_t stat_event_of(struct stat_sheet *s, uint32_t counter)
+{
+	const struct pm_counter *c = pm_model_counter(s->places->model, counter);
+	uint32_t before = s->n_events;
+	int err;
+
+	for (uint32_t i = 0; i < s->n_events; i++)
+		for (uint32_t k = 0; k < s->event[i].n_counters; k++)
+			if (!s->event[i].alone && s->event[i].counter[k] == counter &&
+			    s->event[i].in_cgroup == s->binding_cgroup)
+				return i;
+	if ((err = add_event(s, c, s->binding_cgroup, true)))
+		return err;
+	if (s->n_events > before)
+		s->event[before].hidden = true;
+	return stat_event_of(s, counter);
+}
+
+void stat_events_release(struct stat_sheet *s)
+{
+	for (uint32_t i = 0; i < s->n_events; i++) {
+		free(s->event[i].name);
+		free(s->event[i].counter);
+	}
+	free(s->event);
+	s->event = NULL;
+	s->n_events = 0;
+}
+
+/* perf has the events of one cgroup after those of the other. */
+static int add_chosen(struct stat_sheet *s, bool *chosen)
+{
+	const struct pm_model *m = s->places->model;
+	struct cpulist *in = calloc((size_t)m->n_counters + 1, sizeof(*in)), all = { 0 };
+	int err = in ? 0 : -ENOMEM;
+
+	for (uint32_t i = 0; i < m->n_counters && !err; i++) {
+		chosen[m->counter[i].id] = chosen[m->counter[i].id] &&
+					   stat_programs_wanted(&s->config->programs, &m->counter[i]);
+		if (!chosen[m->counter[i].id])
+			continue;
+		err = stat_cgroups_find(s, m->counter[i].id, &in[i]);
+		for (size_t k = 0; k < in[i].n && !err; k++)
+			err = cpulist_add(&all, in[i].cpu[k]);
+	}
+	for (size_t k = 0; k < all.n && !err; k++)
+		for (uint32_t i = 0; i < m->n_counters && !err; i++) {
+			bool any = s->config->aggr == STAT_CGROUP;
+			uint32_t cgroup = any ? PM_NONE : all.cpu[k];
+
+			if (!chosen[m->counter[i].id] || (any ? k > 0 : !cpulist_has(&in[i], cgroup)))
+				continue;
+			if (has_cgroup(s, &m->counter[i], cgroup))
+				err = add_event(s, &m->counter[i], cgroup, false);
+		}
+	for (uint32_t i = 0; in && i < m->n_counters; i++)
+		cpulist_release(&in[i]);
+	free(in);
+	cpulist_release(&all);
+	return err;
+}
+
+int stat_events_find(struct stat_sheet *s, struct buf *notes, struct error *e)
+{
+	const struct pm_model *m = s->places->model;
+	bool *chosen = calloc((size_t)m->n_counters + 1, sizeof(*chosen));
+	int err = 0;
+
+	stat_events_release(s);
+	if (!chosen)
+		return error_sys(e, ENOMEM, "events");
+	if (s->config->events.n)
+		err = choose_named(s, chosen, e);
+	else if (!s->config->metrics.n || s->config->all_events || s->config->detailed)
+		choose_default(s, chosen);
+	if (!err && (err = add_chosen(s, chosen)))
+		error_sys(e, -err, "events");
+	free(chosen);
+	if (!err && !s->n_events && !s->config->metrics.n)
+		err = error_set(e, ENOENT, s->config->programs.n ? "no event of that BPF program was recorded" :
+		                s->config->cgroups.n ? "no event of that cgroup was recorded"
+		                                     : "no perf event was recorded; -e takes other counters, "
+		                                       "and pmrep list tells their names");
+	return err;
+}

@@ -1,0 +1,580 @@
+/* Rows and lines: which columns of the recording are printed as one number. */
+#include <errno.h>
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/stat/stat.h"
+
+static const enum pm_kind kind_of[STAT_AGGRS] = {
+	[STAT_GLOBAL] = PM_SYSTEM,  [STAT_NONE] = PM_CPU,  [STAT_THREAD] = PM_TASK,
+	[STAT_SOCKET] = PM_PACKAGE, [STAT_DIE] = PM_DIE,   [STAT_CLUSTER] = PM_CLUSTER,
+	[STAT_CACHE] = PM_CACHE,    [STAT_CORE] = PM_CORE, [STAT_NODE] = PM_NODE,
+	[STAT_CGROUP] = PM_CGROUP,
+};
+
+static uint32_t known(uint32_t n)
+{
+	return n == PM_NONE ? 0 : n;
+}
+
+static const struct pm_cpu *cpu_of(const struct stat_sheet *s, const struct pm_instance *i)
+{
+	return i->kind == PM_CPU   ? places_cpu(s->places, i->number)
+	       : i->cpu != PM_NONE ? places_cpu(s->places, i->cpu)
+	                           : NULL;
+}
+
+/* ---- filters ---- */
+
+static bool has_id(const uint64_t *id, size_t n, uint64_t wanted)
+{
+	for (size_t i = 0; i < n; i++)
+		if (id[i] == wanted)
+			return true;
+	return false;
+}
+
+static bool wanted_cgroup(const struct stat_config *c, const struct pm_instance *i)
+{
+	const char *name =
+	    pm_map_text(&i->attrs, PM_INSTANCE_CGROUP, pm_map_text(&i->attrs, PM_INSTANCE_NAME, ""));
+
+	for (size_t k = 0; k < c->cgroups.n; k++)
+		if (!fnmatch(c->cgroups.word[k], name, 0))
+			return true;
+	return false;
+}
+
+static bool wanted_instance(const struct stat_sheet *s, const struct pm_instance *i)
+{
+	const struct stat_config *c = s->config;
+
+	if (c->cpus.n && i->kind == PM_CPU && !cpulist_has(&c->cpus, i->number))
+		return false;
+	if (c->cpus.n && i->kind != PM_CPU && i->kind != PM_TASK && i->cpu != PM_NONE &&
+	    !cpulist_has(&c->cpus, i->cpu))
+		return false;
+	if (c->cgroups.n && c->aggr == STAT_CGROUP && i->kind == PM_CGROUP && !wanted_cgroup(c, i))
+		return false;
+	if (i->kind == PM_TASK && (c->n_pids || c->n_tids))
+		return has_id(c->id, c->n_pids, pm_map_u64(&i->attrs, PM_INSTANCE_PID, 0)) ||
+		       has_id(c->id + c->n_pids, c->n_tids, pm_map_u64(&i->attrs, PM_INSTANCE_TID, 0));
+	return true;
+}
+
+/* ---- rows ---- */
+
+static void label_task(const struct stat_sheet *s, const struct pm_instance *i, struct buf *out)
+{
+	const char *comm = pm_map_text(&i->attrs, PM_INSTANCE_COMM, NULL);
+	uint64_t tid = pm_map_u64(&i->attrs, PM_INSTANCE_TID, 0);
+	const char *command = pm_map_text(&s->places->model->header, PM_HEADER_COMMAND, NULL);
+	const char *slash = command ? strrchr(command, '/') : NULL;
+
+	if (!comm && command && s->child)
+		comm = slash ? slash + 1 : command;
+	if (comm && tid)
+		buf_printf(out, "%s-%llu", comm, (unsigned long long)tid);
+	else
+		buf_addstr(out, pm_map_text(&i->attrs, PM_INSTANCE_NAME, "task"));
+}
+
+static void label_place(const struct stat_sheet *s, const struct place *p, struct buf *out)
+{
+	uint32_t package = known(p->package), die = known(p->die);
+	int level = s->places->cache == PM_CACHE_L2 ? 2 : 3;
+	const struct pm_instance *i;
+
+	switch (p->kind) {
+	case PM_CPU:
+		buf_printf(out, "CPU%u", p->cpu);
+		break;
+	case PM_PACKAGE:
+		buf_printf(out, "S%u", package);
+		break;
+	case PM_DIE:
+		buf_printf(out, "S%u-D%u", package, die);
+		break;
+	case PM_CLUSTER:
+		buf_printf(out, "S%u-D%u-CLS%u", package, die, known(p->cluster));
+		break;
+	case PM_CACHE:
+		buf_printf(out, "S%u-D%u-L%d-ID%u", package, die, level, known(p->cache));
+		break;
+	case PM_CORE:
+		buf_printf(out, "S%u-D%u-C%u", package, die, known(p->core));
+		break;
+	case PM_NODE:
+		buf_printf(out, "N%u", known(p->node));
+		break;
+	case PM_TASK:
+		i = pm_model_instance(s->places->model, p->instance);
+		if (i)
+			label_task(s, i, out);
+		break;
+	case PM_CGROUP:
+		i = pm_model_instance(s->places->model, p->instance);
+		if (i)
+			buf_addstr(out, pm_map_text(&i->attrs, PM_INSTANCE_CGROUP,
+			                            pm_map_text(&i->attrs, PM_INSTANCE_NAME, "cgroup")));
+		break;
+	default:
+		break;
+	}
+}
+
+static int add_row(struct stat_sheet *s, const struct place *place, bool counted)
+{
+	struct stat_row *more;
+	struct buf label = BUF_INIT;
+
+	for (uint32_t i = 0; i < s->n_rows; i++)
+		if (!place_compare(&s->row[i].place, place))
+			return 0;
+	more = realloc(s->row, (s->n_rows + 1) * sizeof(*more));
+	if (!more)
+		return -ENOMEM;
+	s->row = more;
+	label_place(s, place, &label);
+	s->row[s->n_rows] =
+	    (struct stat_row){ .place = *place, .counted = counted, .label = buf_detach(&label) };
+	if (!s->row[s->n_rows].label)
+		s->row[s->n_rows].label = strdup("");
+	return s->row[s->n_rows].label ? (s->n_rows++, 0) : -ENOMEM;
+}
+
+static int by_place(const void *a, const void *b)
+{
+	return place_compare(&((const struct stat_row *)a)->place, &((const struct stat_row *)b)->place);
+}
+
+/* perf lists CPUs by number, and other things by socket, die and core. */
+static int by_cpu(const void *a, const void *b)
+{
+	const struct place *x = &((const struct stat_row *)a)->place,
+	                   *y = &((const struct stat_row *)b)->place;
+
+	return (x->first_cpu > y->first_cpu) - (x->first_cpu < y->first_cpu);
+}
+
+/* ---- which track is in which line ---- */
+
+/* The kind of place that the event has lines for. */
+static enum pm_kind kind_for(const struct stat_sheet *s, const struct stat_event *ev)
+{
+	if (s->config->aggr == STAT_NONE && ev->percore && !s->config->show_thread)
+		return PM_CORE;
+	return kind_of[s->config->aggr];
+}
+
+static int find_row(const struct stat_sheet *s, const struct place *place)
+{
+	for (uint32_t i = 0; i < s->n_rows; i++)
+		if (!place_compare(&s->row[i].place, place))
+			return (int)i;
+	return -1;
+}
+
+/* A cgroup has an instance for each CPU; it stands where its first one does. */
+static bool place_of_cgroup(const struct stat_sheet *s, const struct pm_instance *i, struct place *place)
+{
+	const struct pm_model *m = s->places->model;
+
+	for (uint32_t k = 0; k < m->n_instances; k++)
+		if (m->instance[k].kind == PM_CGROUP && m->instance[k].number == i->number)
+			return places_find(s->places, &m->instance[k], PM_CGROUP, place);
+	return false;
+}
+
+/* An event of a package stands at the first CPU that has it. */
+static bool place_of(const struct stat_sheet *s, const struct stat_event *ev, const struct pm_instance *i,
+                     struct place *place)
+{
+	enum pm_kind kind = kind_for(s, ev);
+	const struct pm_cpu *c = cpu_of(s, i);
+
+	if (kind == PM_CPU && ev->per_pkg && c) {
+		for (uint32_t k = 0; k < s->places->n; k++) {
+			const struct pm_cpu *other = &s->places->cpu[k];
+			struct pm_instance first = { .kind = PM_CPU,
+				                     .number = other->cpu,
+				                     .cpu = other->cpu };
+
+			if (other->package == c->package && other->die == c->die &&
+			    (!s->config->cpus.n || cpulist_has(&s->config->cpus, other->cpu)))
+				return places_find(s->places, &first, kind, place);
+		}
+	}
+	/* Uncore and other things of a package stand at the CPU that reads them. */
+	if (kind == PM_CPU && i->kind != PM_CPU && c) {
+		struct pm_instance first = { .kind = PM_CPU, .number = c->cpu, .cpu = c->cpu };
+
+		return places_find(s->places, &first, kind, place);
+	}
+	if (kind == PM_TASK && i->kind != PM_TASK)
+		return false;
+	if (kind == PM_CGROUP)
+		return i->kind == PM_CGROUP && place_of_cgroup(s, i, place);
+	/* A cgroup's counts are taken CPU by CPU. */
+	if (i->kind == PM_CGROUP && kind != PM_SYSTEM && c) {
+		struct pm_instance on = { .kind = PM_CPU, .number = c->cpu, .cpu = c->cpu };
+
+		return places_find(s->places, &on, kind, place);
+	}
+	return places_find(s->places, i, kind, place);
+}
+
+/* The tracks of the replay by counter, and what was found of instances: with a thousand of each searches count. */
+struct finder {
+	uint32_t *start;   /* by counter id: first in track[]; one more at the end */
+	uint32_t *track;
+	unsigned char *seen; /* by instance id: its row is there */
+	uint32_t *row;     /* by instance id: 1 + row; 0: not looked for yet */
+};
+
+static void finder_release(struct finder *f)
+{
+	free(f->start);
+	free(f->track);
+	free(f->seen);
+	free(f->row);
+}
+
+static int finder_init(struct finder *f, const struct stat_sheet *s)
+{
+	const struct pm_model *m = s->places->model;
+	size_t n = replay_tracks(s->replay);
+
+	f->start = calloc((size_t)m->n_counters + 3, sizeof(*f->start));
+	f->track = calloc(n + 1, sizeof(*f->track));
+	f->seen = calloc((size_t)m->n_instances + 2, sizeof(*f->seen));
+	f->row = calloc((size_t)m->n_instances + 2, sizeof(*f->row));
+	if (!f->start || !f->track || !f->seen || !f->row)
+		return -ENOMEM;
+	/* start[c + 2] counts those of c; start[c + 1] is then where the next of c goes; at last start[c] holds. */
+	for (size_t t = 0; t < n; t++)
+		f->start[replay_track(s->replay, t).counter + 2]++;
+	for (uint32_t c = 1; c < m->n_counters + 3; c++)
+		f->start[c] += f->start[c - 1];
+	for (size_t t = 0; t < n; t++)
+		f->track[f->start[replay_track(s->replay, t).counter + 1]++] = (uint32_t)t;
+	return 0;
+}
+
+static bool feeds(const struct stat_sheet *s, const struct stat_event *ev, size_t track,
+                  const struct pm_instance **i)
+{
+	*i = pm_model_instance(s->places->model, replay_track(s->replay, track).instance);
+	return *i && (ev->in_cgroup == PM_NONE || ev->in_cgroup == stat_cgroup_of(*i)) &&
+	       wanted_instance(s, *i);
+}
+
+/* Whether its instances stand where those of other events do. */
+static bool is_plain(const struct stat_sheet *s, const struct stat_event *ev)
+{
+	return !ev->per_pkg && kind_for(s, ev) == kind_of[s->config->aggr];
+}
+
+static int find_rows(struct stat_sheet *s, struct finder *f, uint32_t *nowhere)
+{
+	struct place system = { .kind = PM_SYSTEM,
+		                .package = PM_NONE,
+		                .die = PM_NONE,
+		                .cluster = PM_NONE,
+		                .cache = PM_NONE,
+		                .node = PM_NONE,
+		                .core = PM_NONE,
+		                .cpu = PM_NONE,
+		                .instance = PM_NONE,
+		                .thread = PM_NONE,
+		                .first_cpu = PM_NONE };
+	bool counted =
+	    s->config->aggr != STAT_NONE && s->config->aggr != STAT_THREAD && s->config->aggr != STAT_CGROUP;
+	int err = 0;
+
+	if (s->config->aggr == STAT_GLOBAL)
+		return add_row(s, &system, false);
+	for (uint32_t e = 0; e < s->n_events; e++) {
+		const struct stat_event *ev = &s->event[e];
+		bool plain = is_plain(s, ev);
+
+		for (uint32_t k = 0; k < ev->n_counters; k++) {
+			for (uint32_t t = f->start[ev->counter[k]]; t < f->start[ev->counter[k] + 1] && !err; t++) {
+				const struct pm_instance *i;
+				struct place place;
+
+				if (!feeds(s, ev, f->track[t], &i) || (plain && f->seen[i->id]))
+					continue;
+				if (place_of(s, ev, i, &place)) {
+					err = add_row(s, &place, counted && place.kind == kind_of[s->config->aggr]);
+					f->seen[i->id] |= plain;
+				} else {
+					(*nowhere)++;
+				}
+			}
+		}
+	}
+	if (s->n_rows)
+		qsort(s->row, s->n_rows, sizeof(*s->row), s->config->aggr == STAT_NONE ? by_cpu : by_place);
+	return err;
+}
+
+static int add_column(struct stat_sheet *s, struct stat_line *l, size_t track, const struct pm_instance *i,
+                      uint32_t *cap)
+{
+	const struct pm_cpu *c = cpu_of(s, i);
+
+	if (s->n_columns == *cap) {
+		uint32_t bigger = *cap ? 2 * *cap : 64;
+		struct stat_column *more = realloc(s->column, bigger * sizeof(*more));
+
+		if (!more)
+			return -ENOMEM;
+		s->column = more;
+		*cap = bigger;
+	}
+	s->column[s->n_columns++] = (struct stat_column){
+		.track = (uint32_t)track,
+		.package = c ? c->package : PM_NONE,
+		.die = c ? c->die : PM_NONE,
+		.cpu = i->kind == PM_CPU      ? i->number
+		       : i->kind == PM_CGROUP ? i->cpu
+		                              : PM_NONE,
+	};
+	l->n++;
+	return 0;
+}
+
+/* The tracks of an event, by row, so that lines of many CPUs do not search all of them. */
+struct feed {
+	uint32_t row;
+	uint32_t track;
+};
+
+static int by_row(const void *a, const void *b)
+{
+	const struct feed *x = a, *y = b;
+
+	if (x->row != y->row)
+		return x->row < y->row ? -1 : 1;
+	return (x->track > y->track) - (x->track < y->track);
+}
+
+/* 1 + the row of an instance; 0: it has none. */
+static uint32_t row_of(const struct stat_sheet *s, const struct stat_event *ev, const struct pm_instance *i,
+                       struct finder *f)
+{
+	bool plain = is_plain(s, ev);
+	struct place place;
+	uint32_t row;
+
+	if (plain && f->row[i->id])
+		return f->row[i->id];
+	row = place_of(s, ev, i, &place) ? (uint32_t)(find_row(s, &place) + 1) : 0;
+	if (plain)
+		f->row[i->id] = row;
+	return row;
+}
+
+static int add_lines(struct stat_sheet *s, uint32_t event, struct stat_line **at, struct feed *feed,
+                     struct finder *f, uint32_t *cap)
+{
+	const struct stat_event *ev = &s->event[event];
+	size_t n = 0;
+	bool everywhere = s->config->aggr == STAT_NONE && ev->percore && s->config->show_thread, any = false;
+	int err = 0;
+
+	for (uint32_t k = 0; k < ev->n_counters; k++) {
+		for (uint32_t t = f->start[ev->counter[k]]; t < f->start[ev->counter[k] + 1]; t++) {
+			const struct pm_instance *i;
+			uint32_t row;
+
+			any = true;
+			if (feeds(s, ev, f->track[t], &i) && (row = row_of(s, ev, i, f)))
+				feed[n++] = (struct feed){ row - 1, f->track[t] };
+		}
+	}
+	qsort(feed, n, sizeof(*feed), by_row);
+	for (uint32_t r = 0; r < s->n_rows; r++) {
+		struct stat_line *l = *at;
+		size_t low = 0, high = n;
+
+		*l = (struct stat_line){ .row = r, .event = event, .rank = stat_rank(ev), .first = s->n_columns };
+		while (low < high) {
+			size_t mid = low + (high - low) / 2;
+
+			if (feed[mid].row < r)
+				low = mid + 1;
+			else
+				high = mid;
+		}
+		for (size_t k = everywhere ? 0 : low; k < n && !err && (everywhere || feed[k].row == r);
+		     k++) {
+			struct track_info t = replay_track(s->replay, feed[k].track);
+			const struct place *p = &s->row[feed[k].row].place, *own = &s->row[r].place;
+
+			/* The siblings of a core, each with what all of them counted. */
+			if (everywhere &&
+			    (p->package != own->package || p->die != own->die || p->core != own->core))
+				continue;
+			err = add_column(s, l, feed[k].track, pm_model_instance(s->places->model, t.instance),
+			                 cap);
+		}
+		/* An event that nobody could open has a line everywhere, of percore only where CPUs have one.
+		 */
+		if (l->n || (!any && s->row[r].place.kind == kind_for(s, ev)))
+			++*at;
+	}
+	return err;
+}
+
+/* perf goes event by event where it tells CPUs or threads apart, and place by place where it sums. */
+static int by_event(const void *a, const void *b)
+{
+	const struct stat_line *x = a, *y = b;
+
+	if (x->rank != y->rank)
+		return x->rank < y->rank ? -1 : 1;
+	return (x->row > y->row) - (x->row < y->row);
+}
+
+static int by_row_then_event(const void *a, const void *b)
+{
+	const struct stat_line *x = a, *y = b;
+
+	if (x->row != y->row)
+		return x->row < y->row ? -1 : 1;
+	return (x->rank > y->rank) - (x->rank < y->rank);
+}
+
+static int index_lines(struct stat_sheet *s)
+{
+	bool by_place_first = s->config->aggr != STAT_NONE && s->config->aggr != STAT_THREAD;
+
+	if (s->n_lines)
+		qsort(s->line, s->n_lines, sizeof(*s->line), by_place_first ? by_row_then_event : by_event);
+	s->line_of = calloc((size_t)s->n_rows * s->n_events + 1, sizeof(*s->line_of));
+	s->order = calloc((size_t)s->n_lines + 1, sizeof(*s->order));
+	if (!s->line_of || !s->order)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < s->n_lines; i++) {
+		s->line_of[(size_t)s->line[i].row * s->n_events + s->line[i].event] = i + 1;
+		s->order[i] = i;
+	}
+	return 0;
+}
+
+/* ---- the whole ---- */
+
+void stat_forget_layout(struct stat_sheet *s)
+{
+	for (uint32_t i = 0; i < s->n_rows; i++)
+		free(s->row[i].label);
+	for (uint32_t i = 0; i < s->n_lines; i++)
+		buf_release(&s->line[i].history);
+	free(s->row);
+	free(s->line);
+	free(s->line_of);
+	free(s->order);
+	free(s->column);
+	s->row = NULL;
+	s->line = NULL;
+	s->line_of = s->order = NULL;
+	s->column = NULL;
+	s->n_rows = s->n_lines = s->n_columns = 0;
+}
+
+int stat_declare(struct stat_sheet *s, struct buf *notes, struct error *e)
+{
+	int err;
+
+	if ((err = stat_events_find(s, notes, e)) || (err = stat_shadow_bind(s, notes, e)))
+		return err;
+	if (!s->n_events)
+		return error_set(e, ENOENT, "the recording has none of the events that these metrics are made of");
+	err = replay_begin_tracks(s->replay, s->places->model);
+	for (uint32_t i = 0; i < s->n_events && !err; i++)
+		for (uint32_t k = 0; k < s->event[i].n_counters && !err; k++)
+			err = replay_want(s->replay, s->event[i].counter[k], 1u << TRACK_VALUE);
+	return err ? error_sys(e, -err, "events") : 0;
+}
+
+/* What was added up before the model grew goes on; events keep their places then. */
+static void keep_sums(struct stat_sheet *s, struct stat_sheet *old)
+{
+	for (uint32_t k = 0; k < old->n_lines; k++) {
+		struct stat_line *was = &old->line[k], *l;
+		int row = find_row(s, &old->row[was->row].place);
+		uint32_t at = row < 0 || was->event >= s->n_events
+		                  ? 0
+		                  : s->line_of[(size_t)row * s->n_events + was->event];
+
+		if (!at)
+			continue;
+		l = &s->line[at - 1];
+		l->total = was->total;
+		l->value = was->value;
+		l->enabled = was->enabled;
+		l->running = was->running;
+		l->history = was->history;
+		was->history = (struct buf)BUF_INIT;
+	}
+}
+
+static int no_rows(const struct stat_sheet *s, struct error *e)
+{
+	if (s->config->cpus.n || s->config->n_pids || s->config->n_tids)
+		return error_set(e, ENOENT, "nothing that was recorded is of those CPUs or tasks%s",
+		                 s->config->n_pids || s->config->n_tids
+		                     ? " (ids are recorded with --privacy=full only)"
+		                     : "");
+	return error_set(e, ENOENT, "the events were not counted %s",
+	                 s->config->aggr == STAT_THREAD ? "by thread: -A or --per-core tells their CPUs apart"
+	                 : s->config->aggr == STAT_CGROUP
+	                     ? "by cgroup"
+	                     : "by CPU, but for tasks: --per-thread tells those apart");
+}
+
+int stat_lay_out(struct stat_sheet *s, struct buf *notes, struct error *e)
+{
+	struct feed *feed = calloc(replay_tracks(s->replay) + 1, sizeof(*feed));
+	struct stat_sheet old = *s;
+	struct stat_line *at;
+	uint32_t cap = 0, nowhere = 0;
+	struct finder f = { 0 };
+	int err;
+
+	s->row = NULL;
+	s->line = NULL;
+	s->line_of = s->order = NULL;
+	s->column = NULL;
+	s->n_rows = s->n_lines = s->n_columns = 0;
+	err = feed ? finder_init(&f, s) : -ENOMEM;
+	if (!err)
+		err = find_rows(s, &f, &nowhere);
+	if (!err)
+		s->line = calloc((size_t)s->n_rows * s->n_events + 1, sizeof(*s->line));
+	at = s->line;
+	if (!err && !s->line)
+		err = -ENOMEM;
+	for (uint32_t i = 0; i < s->n_events && !err; i++)
+		err = add_lines(s, i, &at, feed, &f, &cap);
+	if (!err) {
+		s->n_lines = (uint32_t)(at - s->line);
+		err = index_lines(s);
+	}
+	free(feed);
+	finder_release(&f);
+	if (err)
+		return error_sys(e, -err, "laying out the report");
+	keep_sums(s, &old);
+	stat_forget_layout(&old);
+	if ((!s->n_lines ||
+	     (!s->n_columns && (s->config->cpus.n || s->config->n_pids || s->config->n_tids))) &&
+	    !s->config->metrics.n)
+		return no_rows(s, e);
+	if (nowhere && s->n_rows && notes)
+		buf_printf(notes, "%u columns have no place in this report and are left out\n", nowhere);
+	return 0;
+}

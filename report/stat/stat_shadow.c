@@ -1,0 +1,401 @@
+/*
+ * Which metrics stand behind the lines without being asked for: rates and ratios of perf's own choice for an
+ * event, in the words of one or the other generation of perf.
+ */
+#include "report/metric/recorded_metrics.h"
+#include "report/stat/stat_shadow.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/event/event.h"
+
+const struct named stat_named[] = {
+	{ "task-clock", "cpus_utilized", "CPUs_utilized", "CPUs", 1, 0 },
+	{ "cpu-clock", "cpus_utilized_clock", "CPUs_utilized", "CPUs", 1, 0 },
+	{ "context-switches", "cs_per_second", "cs_per_second", "cs/sec", 1, 0 },
+	{ "cpu-migrations", "migrations_per_second", "migrations_per_second", "migrations/sec", 1, 0 },
+	{ "page-faults", "page_faults_per_second", "page_faults_per_second", "faults/sec", 1, 0 },
+	{ "cycles", "cycles_frequency", "cycles_frequency", "GHz", 1, 0 },
+	{ "instructions", "insn_per_cycle", "insn_per_cycle", "instructions", 1, 1, true },
+	{ "stalled-cycles-frontend", "frontend_cycles_idle", "frontend_cycles_idle", "", 0.01, 0.1 },
+	{ "stalled-cycles-backend", "backend_cycles_idle", "backend_cycles_idle", "", 0.01, 0.2 },
+	{ "instructions", "stalled_cycles_per_instruction", "stalled_cycles_per_instruction", "", 1, 0 },
+	{ "branches", "branch_frequency", "branch_frequency", "M/sec", 1e-6, 0 },
+	{ "branch-misses", "branch_miss_rate", "branch_miss_rate", "%", 1, 5 },
+	{ "L1-dcache-load-misses", "l1d_miss_rate", "l1d_miss_rate", "%", 1, 5 },
+	{ "LLC-loads", "llc_miss_rate", "llc_miss_rate", "%", 1, 5 },
+	{ "L1-icache-load-misses", "l1i_miss_rate", "l1i_miss_rate", "%", 1, 5 },
+	{ "dTLB-load-misses", "dtlb_miss_rate", "dtlb_miss_rate", "%", 1, 5 },
+	{ "iTLB-load-misses", "itlb_miss_rate", "itlb_miss_rate", "%", 1, 5 },
+	{ "L1-dcache-prefetch-misses", "l1_prefetch_miss_rate", "l1_prefetch_miss_rate", "%", 1, 5 },
+};
+const size_t stat_named_n = sizeof(stat_named) / sizeof(stat_named[0]);
+
+void stat_shadow_release(struct stat_sheet *s)
+{
+	struct stat_shadow *sh = s->shadow;
+
+	if (!sh)
+		return;
+	for (uint32_t i = 0; i < sh->n; i++) {
+		stat_formula_release(&sh->shown[i].value);
+		stat_formula_release(&sh->shown[i].threshold);
+		free(sh->shown[i].words);
+		free(sh->shown[i].group);
+	}
+	free(sh->shown);
+	free(sh->behind);
+	free(sh->first);
+	free(sh);
+	s->shadow = NULL;
+}
+
+/* ---- finding ---- */
+
+static const struct metric *metric_named(const char *name)
+{
+	for (const struct metric_table *t = metric_tables; t->row; t++)
+		for (size_t i = 0; i < t->n; i++)
+			if (!strcmp(t->row[i].name, name))
+				return &t->row[i];
+	return NULL;
+}
+
+/* The PMU of an event where there are several kinds of CPUs. */
+const char *stat_hybrid_pmu(const struct stat_sheet *s, const struct stat_event *ev)
+{
+	const char *pmu = pm_map_text(&ev->first->attrs, PM_COUNTER_PERF_PMU, NULL);
+	const struct pm_model *m = s->places->model;
+
+	if (!pmu || ev->n_counters > 1)
+		return NULL;
+	if (!strcmp(pmu, "cpu_core") || !strcmp(pmu, "cpu_atom"))
+		return pmu;
+	for (uint32_t i = 0; i < m->n_pmus; i++)
+		if (!strcmp(pm_map_text(&m->pmu[i].attrs, PM_PMU_NAME, ""), pmu) &&
+		    pm_map_get(&m->pmu[i].attrs, PM_PMU_CPUS))
+			return pmu;
+	return NULL;
+}
+
+/* Type and config of the attr, in the byte order of the machine that was recorded. */
+static bool attr_of(const struct stat_sheet *s, const struct pm_counter *c, uint32_t *type, uint64_t *config)
+{
+	const struct pm_value *v = pm_map_get(&c->attrs, PM_COUNTER_PERF_ATTR);
+	bool little = pm_map_bool(&s->places->model->header, PM_HEADER_LITTLE_ENDIAN, true);
+	const unsigned char *d;
+
+	if (!v || v->kind != PM_VALUE_BYTES || v->str.len < 16)
+		return false;
+	d = (const unsigned char *)v->str.data;
+	*type = 0;
+	*config = 0;
+	for (int i = 0; i < 4; i++)
+		*type |= (uint32_t)d[i] << (little ? 8 * i : 24 - 8 * i);
+	for (int i = 0; i < 8; i++)
+		*config |= (uint64_t)d[8 + i] << (little ? 8 * i : 56 - 8 * i);
+	return true;
+}
+
+/* The name that tables know an event by: "cycles" for cpu_core/cpu-cycles/u. */
+static void plain_name(const struct stat_sheet *s, const struct stat_event *ev, char name[static 64],
+                       uint32_t *type, uint64_t *config)
+{
+	const char *display = ev->first->display, *slash = strchr(display, '/'),
+	           *from = slash ? slash + 1 : display;
+	const struct event_symbol *symbol;
+
+	snprintf(name, 64, "%.*s", (int)strcspn(from, slash ? "/" : ":"), from);
+	/* What a device calls cycles are not those of the CPUs. */
+	if (stat_is_uncore(s->places->model, ev->first))
+		snprintf(name, 64, "%s", display);
+	if (attr_of(s, ev->first, type, config)) {
+		if (*type == PERF_TYPE_HW_CACHE)
+			event_cache_name((uint32_t)*config, name, 64);
+		for (symbol = event_symbols; symbol->name; symbol++)
+			if (symbol->type == *type &&
+			    symbol->config == (*type == PERF_TYPE_HARDWARE ? (uint32_t)*config : *config))
+				break;
+		if (symbol->name && *type <= PERF_TYPE_SOFTWARE)
+			snprintf(name, 64, "%s", symbol->name);
+		return;
+	}
+	*type = UINT32_MAX;
+	if ((symbol = event_symbol_find(name))) {
+		*type = symbol->type;
+		*config = symbol->config;
+		snprintf(name, 64, "%s", symbol->name);
+	} else if (!event_cache_parse(name, config)) {
+		*type = PERF_TYPE_HW_CACHE;
+	}
+}
+
+/* perf counts cpu-clock in place of task-clock where it counts CPUs. */
+static int bind_by_cpu_clock(struct stat_sheet *s, struct stat_formula *f, const char *text, const char *pmu)
+{
+	static const char task[] = "task\\-clock", cpu[] = "cpu\\-clock";
+	struct buf other = BUF_INIT;
+	const char *at;
+	int err;
+
+	while ((at = strstr(text, task))) {
+		buf_add(&other, text, (size_t)(at - text));
+		buf_addstr(&other, cpu);
+		text = at + strlen(task);
+	}
+	buf_addstr(&other, text);
+	err = other.err ? -ENOMEM : stat_formula_bind(s, f, buf_str(&other), pmu, NULL);
+	buf_release(&other);
+	return err;
+}
+
+/* A count a second of the CPU time that was counted beside it. */
+static int add_rate(struct stat_sheet *s, uint32_t event)
+{
+	struct stat_formula clock;
+	struct shown *shown;
+	int err = stat_formula_bind(s, &clock, "task\\-clock", NULL, NULL);
+
+	if (err == -ENOENT)
+		err = stat_formula_bind(s, &clock, "cpu\\-clock", NULL, NULL);
+	if (err)
+		return err == -ENOENT ? 0 : err;
+	if (!(shown = stat_shown_add(s->shadow))) {
+		stat_formula_release(&clock);
+		return -ENOMEM;
+	}
+	*shown = (struct shown){ .event = event, .value = clock, .rate = true };
+	return 0;
+}
+
+/* Shows one more metric: all of `what` is set but the formula; the words go over. Nothing if what the formula needs
+ * was not recorded. */
+static int add_shown(struct stat_sheet *s, struct shown what)
+{
+	const char *pmu = stat_hybrid_pmu(s, &s->event[what.event]);
+	struct shown *shown;
+	int err = what.words ? stat_metric_bind(s, &what.value, what.metric, pmu, NULL) : -ENOMEM;
+
+	if (err == -ENOENT)
+		err = bind_by_cpu_clock(s, &what.value, what.metric->expr, pmu);
+	if (!err && (shown = stat_shown_add(s->shadow))) {
+		*shown = what;
+		shown->pmu = pmu;
+		return 0;
+	}
+	if (!err) {
+		stat_formula_release(&what.value);
+		err = -ENOMEM;
+	}
+	free(what.words);
+	return err == -ENOENT || err == -EINVAL ? 0 : err;
+}
+
+static int classic_of(struct stat_sheet *s, uint32_t event)
+{
+	const struct shadow *row = NULL;
+	char name[64];
+	uint32_t type;
+	uint64_t config;
+	size_t n;
+	int err = 0;
+
+	plain_name(s, &s->event[event], name, &type, &config);
+	n = shadow_find(type, config, name, &row);
+	for (size_t i = 0; i < n && !err; i++) {
+		const struct metric *m = metric_named(row[i].metric);
+
+		if (m)
+			err = add_shown(s, (struct shown){ .event = event, .shadow = &row[i], .metric = m,
+							   .words = strdup(row[i].label) });
+	}
+	if (n || err)
+		return err;
+	return add_rate(s, event);
+}
+
+static int named_of(struct stat_sheet *s, uint32_t event)
+{
+	char name[64];
+	uint32_t type;
+	uint64_t config;
+	int err = 0;
+
+	plain_name(s, &s->event[event], name, &type, &config);
+	for (size_t i = 0; i < stat_named_n && !err; i++) {
+		const struct named *named = &stat_named[i];
+		const struct metric *m = metric_named(named->metric);
+
+		if (m && !strcmp(named->event, name))
+			err = add_shown(s, (struct shown){ .event = event, .named = named, .metric = m,
+							   .words = stat_words_of(named->unit, named->label, "") });
+	}
+	return err;
+}
+
+/* ---- all of them ---- */
+
+static int by_event(const void *a, const void *b)
+{
+	const struct shown *x = a, *y = b;
+
+	if (x->event != y->event)
+		return x->event < y->event ? -1 : 1;
+	if (!x->group || !y->group)
+		return (x->group != NULL) - (y->group != NULL);
+	/* As perf has them below their heads. */
+	if (x->cgroup != y->cgroup)
+		return x->cgroup < y->cgroup ? -1 : 1;
+	if (x->rank != y->rank)
+		return x->rank < y->rank ? -1 : 1;
+	return strcmp(x->group, y->group) ? strcmp(x->group, y->group) : strcmp(x->metric->name, y->metric->name);
+}
+
+static enum stat_style style_of(const struct stat_sheet *s)
+{
+	if (s->config->style != STAT_STYLE_AUTO)
+		return s->config->style;
+	return s->config->form == STAT_TEXT || s->config->metric_only ? STAT_STYLE_CLASSIC : STAT_STYLE_NAMED;
+}
+
+static int by_place_behind(const void *a, const void *b)
+{
+	const struct behind *x = a, *y = b;
+
+	if (x->event != y->event)
+		return x->event < y->event ? -1 : 1;
+	return (x->shown > y->shown) - (x->shown < y->shown);
+}
+
+/* A metric of several PMUs may stand behind the first line of any, whatever of them a row has. */
+static int find_behind(const struct stat_sheet *s)
+{
+	struct stat_shadow *sh = s->shadow;
+	size_t most = 0;
+
+	for (uint32_t i = 0; i < sh->n; i++) {
+		most++;
+		for (size_t k = 0; k < sh->shown[i].value.n; k++)
+			most += sh->shown[i].value.in[k].n_pairs ? sh->shown[i].value.in[k].n : 0;
+	}
+	sh->behind = calloc(most + 1, sizeof(*sh->behind));
+	if (!sh->behind)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < sh->n; i++) {
+		const struct stat_formula *f = &sh->shown[i].value;
+
+		sh->behind[sh->n_behind++] = (struct behind){ sh->shown[i].event, i };
+		for (size_t k = 0; k < f->n; k++)
+			for (uint32_t v = 0; f->in[k].n_pairs && v < f->in[k].n; v++) {
+				struct behind one = { f->in[k].event[v], i };
+				bool have = s->event[one.event].hidden;
+
+				for (uint32_t j = sh->n_behind; j-- > 0 && sh->behind[j].shown == i && !have;)
+					have = sh->behind[j].event == one.event;
+				if (!have)
+					sh->behind[sh->n_behind++] = one;
+			}
+	}
+	qsort(sh->behind, sh->n_behind, sizeof(*sh->behind), by_place_behind);
+	return 0;
+}
+
+static int index_events(struct stat_sheet *s)
+{
+	struct stat_shadow *sh = s->shadow;
+	uint32_t at = 0;
+
+	if (sh->n)
+		qsort(sh->shown, sh->n, sizeof(*sh->shown), by_event);
+	if (find_behind(s))
+		return -ENOMEM;
+	sh->n_first = s->n_events;
+	sh->first = calloc((size_t)s->n_events + 1, sizeof(*sh->first));
+	if (!sh->first)
+		return -ENOMEM;
+	for (uint32_t i = 0; i <= s->n_events; i++) {
+		while (at < sh->n_behind && sh->behind[at].event < i)
+			at++;
+		sh->first[i] = at;
+	}
+	return 0;
+}
+
+/* perf does not print what it counts for the groups of its Default metrics alone. */
+static void hide_grouped(struct stat_sheet *s)
+{
+	for (int grouped = 1; grouped >= 0; grouped--)
+		for (uint32_t i = 0; i < s->shadow->n; i++) {
+			const struct shown *x = &s->shadow->shown[i];
+
+			for (size_t k = 0; !x->group == !grouped && k < x->value.n; k++)
+				for (uint32_t v = 0; v < x->value.in[k].n; v++)
+					s->event[x->value.in[k].event[v]].hidden = grouped;
+		}
+}
+
+/* perf puts a metric behind the event that the fewest metrics share. */
+static int choose_lines(struct stat_sheet *s)
+{
+	struct stat_shadow *sh = s->shadow;
+	uint32_t *uses = calloc((size_t)s->n_events + 1, sizeof(*uses));
+
+	if (!uses)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < sh->n; i++)
+		for (size_t k = 0; k < sh->shown[i].value.n; k++)
+			for (uint32_t v = 0; v < sh->shown[i].value.in[k].n; v++)
+				uses[sh->shown[i].value.in[k].event[v]]++;
+	for (uint32_t i = 0; i < sh->n; i++)
+		if (!sh->shown[i].group)
+			sh->shown[i].event = stat_formula_event(s, &sh->shown[i].value, uses);
+	free(uses);
+	return 0;
+}
+
+int stat_shadow_bind(struct stat_sheet *s, struct buf *notes, struct error *e)
+{
+	enum stat_style style = style_of(s);
+	uint32_t n = s->n_events;
+	bool asked = s->config->metrics.n > 0;
+	const char *name;
+	int err = 0;
+
+	stat_shadow_release(s);
+	class_index_release(&s->classes);
+	s->shadow = calloc(1, sizeof(*s->shadow));
+	if (!s->shadow || class_index_build(&s->classes, s->places->model))
+		return error_sys(e, ENOMEM, "metrics");
+	for (size_t i = 0; i < s->config->metrics.n && !err; i++) {
+		s->binding_default = !strcmp(s->config->metrics.word[i], "Default");
+		if ((err = stat_metrics_add(s, s->config->metrics.word[i], notes, e)))
+			return err;
+	}
+	/* What was recorded for metrics shows them, as perf does that counts for them. */
+	s->binding_default = recorded_word(s->places->model, "Default");
+	for (uint32_t i = 0; !asked && !err && (name = recorded_name(s->places->model, i)); i++)
+		if (*name && (err = stat_metrics_add(s, name, NULL, e)))
+			return err;
+	if (!asked && !s->config->events.n && !s->config->all_events)
+		hide_grouped(s);
+	asked |= s->shadow->n > 0;
+	s->shadow->asked = asked;
+	if (asked && choose_lines(s))
+		return error_sys(e, ENOMEM, "metrics");
+	s->binding_cgroup = s->config->aggr == STAT_CGROUP ? PM_NONE : 0;
+	for (uint32_t i = 0; i < n && !err && !asked; i++) {
+		s->binding_cgroup = s->event[i].in_cgroup;
+		if (style == STAT_STYLE_CLASSIC)
+			err = classic_of(s, i);
+		/* The newer perf has metrics for its own choice of events only. */
+		else if (style == STAT_STYLE_NAMED &&
+		         (!s->event[i].asked || s->config->style == STAT_STYLE_NAMED))
+			err = named_of(s, i);
+	}
+	err = err ? err : index_events(s);
+	return err ? error_sys(e, -err, "metrics") : 0;
+}

@@ -1,0 +1,65 @@
+/* What stands behind the lines: found by stat_shadow.c and stat_metrics.c, computed by stat_behind.c. */
+#ifndef REPORT_STAT_SHADOW_H
+#define REPORT_STAT_SHADOW_H
+
+#include "common/metric/shadow.h"
+#include "report/stat/stat_formula.h"
+
+/* A metric of perf's Default group, as its newer versions have it. */
+struct named {
+	const char *event;  /* whose line has it */
+	const char *metric; /* the row of our tables */
+	const char *label;  /* perf's name */
+	const char *unit;
+	double factor; /* from our unit to perf's */
+	double bad;    /* from where on perf calls it bad, in perf's unit; 0: nowhere */
+	bool below;    /* what is below the bound is bad, not what is above */
+};
+extern const struct named stat_named[];
+extern const size_t stat_named_n;
+
+/* A metric that is printed. */
+struct shown {
+	uint32_t event; /* whose line it stands behind; UINT32_MAX: a line of its own at the end of a row */
+	const struct shadow *shadow; /* one of these two, or neither for -M */
+	const struct named *named;
+	const struct metric *metric;
+	uint32_t cgroup; /* of -M: whose events it is made of */
+	uint32_t filter; /* likewise, of a class of PMUs: place in stat_sheet.classes.filter */
+	char *group;   /* owned: perf prints it below this head, and the events that it is made of not; or NULL */
+	uint32_t head; /* the event whose times that head gives */
+	uint64_t rank; /* of that event */
+	const char *pmu; /* the only kind of CPUs whose events it is made of, where there are several; or NULL */
+	char *words;     /* owned: unit and name as they are printed */
+	struct stat_formula value, threshold;
+	bool rate; /* the count a second of the clock */
+};
+
+struct behind {
+	uint32_t event, shown;
+};
+
+struct stat_shadow {
+	bool asked; /* the metrics are those of -M, and no choice of perf's own */
+	struct shown *shown; /* owned, ordered by event */
+	uint32_t n, cap;
+	struct behind *behind; /* owned, ordered by event: which metrics may stand behind its lines */
+	uint32_t n_behind;
+	uint32_t *first; /* owned: into behind, by event, n_events + 1 of them; then those without */
+	uint32_t n_first;
+};
+
+/* The PMU of an event where there are several kinds of CPUs; else NULL. */
+const char *stat_hybrid_pmu(const struct stat_sheet *s, const struct stat_event *ev);
+/* A new one, or NULL without memory. Those before may have moved. */
+struct shown *stat_shown_add(struct stat_shadow *sh);
+/* "GHz  cycles_frequency", with filters behind it; NULL without memory. */
+char *stat_words_of(const char *unit, const char *name, const char *filter);
+/* The formula of the metric, or the first of its others that the recording can feed. As stat_formula_bind().
+ */
+int stat_metric_bind(struct stat_sheet *s, struct stat_formula *f, const struct metric *m, const char *pmu,
+                     struct buf *lacks);
+/* The metrics that a word of -M names, for every cgroup. 0 or -errno. */
+int stat_metrics_add(struct stat_sheet *s, const char *word, struct buf *notes, struct error *e);
+
+#endif

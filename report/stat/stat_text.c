@@ -1,0 +1,472 @@
+/* What perf stat prints for people. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/number.h"
+#include "common/table.h"
+#include "common/utf8.h"
+#include "report/stat/stat.h"
+
+#define HEAD_EVERY   25 /* intervals between two head lines */
+#define NAME_WIDTH   32
+#define UNIT_WIDTH   4
+#define METRIC_WIDTH 36 /* from the '#' to the spread */
+#define GROUP_WIDTH  33 /* the name of a group of metrics, to its end */
+#define GROUP_HASH   49 /* and where the '#' of its metrics is */
+#define ONLY_WIDTH   20 /* a column of --metric-only */
+
+static const struct {
+	const char *head; /* "" and how wide the place is */
+	int width;
+} places[STAT_AGGRS] = {
+	[STAT_GLOBAL] = { "", 0 },
+	[STAT_NONE] = { "CPU", 11 },
+	[STAT_THREAD] = { "        comm-pid", 25 },
+	[STAT_SOCKET] = { "socket", 6 },
+	[STAT_DIE] = { "die", 12 },
+	[STAT_CLUSTER] = { "cluster", 20 },
+	[STAT_CACHE] = { "cache", 22 },
+	[STAT_CORE] = { "core", 15 },
+	[STAT_NODE] = { "node", 6 },
+	[STAT_CGROUP] = { "cgroup", 24 },
+};
+
+/* To that many characters since `from`. */
+static void pad(struct buf *out, size_t from, int width)
+{
+	size_t n = out->err ? 0 : utf8_count((const char *)out->data + from, out->len - from);
+
+	for (; n < (size_t)width && !out->err; n++)
+		buf_addch(out, ' ');
+}
+
+static void put_safe(struct buf *out, const char *text, int width)
+{
+	size_t before = out->len;
+
+	text_escape(out, text, strlen(text));
+	pad(out, before, width);
+}
+
+/* No line ends in blanks. */
+static void end_line(struct buf *out)
+{
+	while (out->len && out->data[out->len - 1] == ' ')
+		out->len--;
+	buf_addch(out, '\n');
+}
+
+/* Thousands parted by commas, whatever the locale says. */
+static size_t grouped(char *out, double v, unsigned decimals, bool big)
+{
+	char plain[64];
+	size_t n = number_fixed(plain, v, decimals), digits = 0, at = 0;
+
+	while (digits < n && plain[digits] != '.' && plain[digits] != 'e')
+		digits++;
+	for (size_t i = 0; i < n; i++) {
+		size_t left = digits - i;
+
+		if (big && i && i < digits && left % 3 == 0 && plain[i - 1] != '-')
+			out[at++] = ',';
+		out[at++] = plain[i];
+	}
+	out[at] = '\0';
+	return at;
+}
+
+static void put_place(struct stat_sheet *s, const struct stat_row *row, uint32_t nr)
+{
+	struct buf *out = &s->x->out;
+	enum stat_aggr aggr = s->config->aggr;
+	const char *dash;
+
+	if (s->time[0])
+		buf_printf(out, "%16s ", s->time);
+	if (aggr == STAT_GLOBAL)
+		return;
+	dash = aggr == STAT_THREAD ? strrchr(row->label, '-') : NULL;
+	if (dash) {
+		struct buf comm = BUF_INIT;
+
+		text_escape(&comm, row->label, (size_t)(dash - row->label));
+		for (size_t n = utf8_count(buf_str(&comm), comm.len); n < 16; n++)
+			buf_addch(out, ' ');
+		buf_printf(out, "%s-%-8s", buf_str(&comm), dash + 1);
+		buf_release(&comm);
+	} else {
+		put_safe(out, row->label, places[aggr].width);
+	}
+	if (row->counted)
+		buf_printf(out, " %4u", nr);
+	if (row->counted || aggr == STAT_THREAD || aggr == STAT_CGROUP)
+		buf_addch(out, ' ');
+}
+
+static void put_metric(struct stat_sheet *s, const struct stat_metric *m)
+{
+	struct buf *out = &s->x->out;
+	char text[64];
+	size_t n;
+	bool color = s->config->color && m->color;
+
+	buf_addstr(out, " # ");
+	if (color)
+		buf_printf(out, "\033[%sm", m->color);
+	if (m->reason || !isfinite(m->value)) {
+		buf_printf(out, "%*s", m->width, m->own ? "-" : "nan");
+	} else {
+		n = number_fixed(text, m->value, m->precision);
+		buf_printf(out, "%*.*s", m->width, (int)n, text);
+	}
+	if (m->percent)
+		buf_addch(out, '%');
+	if (color)
+		buf_addstr(out, "\033[0m");
+	buf_addch(out, ' ');
+	put_safe(out, m->unit, 0);
+}
+
+/* Of the time, how much it was counted. */
+static void put_share(struct buf *out, const struct stat_sum *now)
+{
+	buf_printf(out, "  (%.2f%%)", 100.0 * (double)now->running / (double)now->enabled);
+}
+
+/* Below the line of its event, or where no event is printed. */
+static void put_more(struct stat_sheet *s, const struct stat_row *row, uint32_t nr,
+                     const struct stat_metric *m)
+{
+	struct buf *out = &s->x->out;
+
+	put_place(s, row, nr);
+	buf_printf(out, "%*s", 18 + 1 + UNIT_WIDTH + 1 + NAME_WIDTH, "");
+	put_metric(s, m);
+	end_line(out);
+}
+
+static void put_line(struct stat_sheet *s, const struct stat_line *l)
+{
+	const struct stat_event *e = &s->event[l->event];
+	const struct stat_row *row = &s->row[l->row];
+	struct stat_metric metric[STAT_METRICS];
+	size_t n = stat_shadow(s, l, metric), from;
+	struct buf *out = &s->x->out;
+	bool there = !l->now.reason && l->now.running, color;
+	char text[96];
+
+	put_place(s, row, l->now.nr);
+	if (there)
+		grouped(text, stat_value(e, &l->now), e->fraction ? 2 : 0, s->config->big_num);
+	buf_printf(out, "%18s ", there ? text : stat_missing(l->now.reason));
+	put_safe(out, there || !e->invalid ? e->unit : "", UNIT_WIDTH);
+	buf_addch(out, ' ');
+	put_safe(out, e->name, NAME_WIDTH);
+	if (e->cgroup) {
+		buf_addch(out, ' ');
+		put_safe(out, e->cgroup, 16);
+	}
+	from = out->len;
+	color = n && s->config->color && metric[0].color;
+	if (n)
+		put_metric(s, &metric[0]);
+	if (there && (s->n_runs > 1 || l->now.running < l->now.enabled))
+		pad(out, from, METRIC_WIDTH + (color ? 9 : 0));
+	if (there && s->n_runs > 1 && stat_spread_percent(&l->value) != 0)
+		buf_printf(out, " ( +-%6.2f%% )", stat_spread_percent(&l->value));
+	if (there && l->now.running < l->now.enabled)
+		put_share(out, &l->now);
+	end_line(out);
+	if (s->config->verbose && there) {
+		put_place(s, row, l->now.nr);
+		buf_addstr(out, "# ");
+		put_safe(out, e->name, 0);
+		buf_printf(out, ": %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", l->now.raw, l->now.enabled,
+		           l->now.running);
+	}
+	for (size_t i = 1; i < n; i++)
+		put_more(s, row, l->now.nr, &metric[i]);
+}
+
+/* ---- heads and feet ---- */
+
+static void put_interval_head(struct stat_sheet *s)
+{
+	struct buf *out = &s->x->out;
+	enum stat_aggr aggr = s->config->aggr;
+
+	buf_printf(out, "#           time ");
+	if (aggr == STAT_THREAD)
+		buf_printf(out, "%16s-%-8s ", "comm", "pid");
+	else if (aggr != STAT_GLOBAL)
+		buf_printf(out, "%-*s", places[aggr].width, places[aggr].head);
+	if (aggr >= STAT_SOCKET && aggr != STAT_CGROUP)
+		buf_printf(out, " ctrs ");
+	else if (aggr == STAT_CGROUP)
+		buf_addch(out, ' ');
+	if (!s->config->metric_only)
+		buf_printf(out, "%18s unit events", "counts");
+	end_line(out);
+}
+
+static void put_command(struct stat_sheet *s)
+{
+	const struct pm_map *h = &s->places->model->header;
+	const struct pm_value *args = pm_map_get(h, PM_HEADER_ARGUMENTS);
+	struct buf *out = &s->x->out;
+
+	buf_addch(out, '\'');
+	put_safe(out, pm_map_text(h, PM_HEADER_COMMAND, "a command"), 0);
+	for (uint32_t i = 0; args && args->kind == PM_VALUE_ARRAY && i < args->array.n; i++) {
+		const struct pm_value *v = &args->array.item[i];
+
+		buf_addch(out, ' ');
+		if (v->kind == PM_VALUE_TEXT)
+			text_escape(out, v->str.data, v->str.len);
+	}
+	buf_addch(out, '\'');
+}
+
+static void put_ids(struct stat_sheet *s, bool threads)
+{
+	const struct pm_model *m = s->places->model;
+	struct buf *out = &s->x->out;
+	const char *sep = threads ? "thread id '" : "process id '";
+	uint64_t last = 0;
+
+	for (uint32_t i = 0; i < m->n_instances; i++) {
+		uint64_t id =
+		    pm_map_u64(&m->instance[i].attrs, threads ? PM_INSTANCE_TID : PM_INSTANCE_PID, 0);
+
+		if (m->instance[i].kind != PM_TASK || !id || id == last)
+			continue;
+		buf_printf(out, "%s%" PRIu64, sep, id);
+		last = id;
+		sep = ",";
+	}
+	buf_addstr(out, last ? "'" : threads ? "threads" : "processes");
+}
+
+static void put_head(struct stat_sheet *s)
+{
+	const struct pm_map *h = &s->places->model->header;
+	const char *target = pm_map_text(h, PM_HEADER_TARGET, "system"),
+	           *cpus = pm_map_text(h, PM_HEADER_CPUS, NULL);
+	struct buf *out = &s->x->out, programs = BUF_INIT;
+
+	buf_addstr(out, "\n Performance counter stats for ");
+	if (stat_programs_list(s, &programs)) {
+		buf_printf(out, "'BPF program(s) %s'", buf_str(&programs));
+	} else if (!strcmp(target, "pid") || !strcmp(target, "tid")) {
+		put_ids(s, target[0] == 't');
+	} else if (s->config->cpus.n && strcmp(target, "command")) {
+		buf_addstr(out, "'CPU(s) ");
+		cpulist_print(&s->config->cpus, out);
+		buf_addch(out, '\'');
+	} else if (pm_map_get(h, PM_HEADER_COMMAND) && (!strcmp(target, "command") || s->child)) {
+		if (strcmp(target, "command"))
+			buf_addstr(out, "'system wide'");
+		else
+			put_command(s);
+	} else if (cpus) {
+		buf_addstr(out, "'CPU(s) ");
+		put_safe(out, cpus, 0);
+		buf_addch(out, '\'');
+	} else {
+		buf_addstr(out, !strcmp(target, "command") ? "'a command'" : "'system wide'");
+	}
+	if (s->n_runs > 1)
+		buf_printf(out, " (%u runs)", s->n_runs);
+	buf_release(&programs);
+	buf_addstr(out, ":\n\n");
+}
+
+/* As many decimals as three digits of the spread need. */
+static int precision_of(double spread)
+{
+	int p = spread > 0 ? (int)lround(ceil(-log10(spread))) + 2 : 9;
+
+	return p < 0 ? 0 : p > 9 ? 9 : p;
+}
+
+static void put_table(struct stat_sheet *s, int precision)
+{
+	double mean = s->wall.mean / 1e9;
+	struct buf *out = &s->x->out;
+
+	buf_printf(out, "%9s# Table of individual measurements:\n", "");
+	for (uint32_t i = 0; i < s->n_runs; i++) {
+		double run = s->run_wall[i] / 1e9;
+		int marks = mean > 0 ? (int)(fabs(run - mean) * 100 / mean) + 1 : 1;
+
+		buf_printf(out, " %17.*f (%+.*f) ", precision, run, precision, run - mean);
+		for (int k = 0; k < marks && k < 100; k++)
+			buf_addch(out, '#');
+		buf_addch(out, '\n');
+	}
+	buf_printf(out, "\n%9s# Final result:\n", "");
+}
+
+static void put_foot(struct stat_sheet *s)
+{
+	struct buf *out = &s->x->out;
+
+	buf_addch(out, '\n');
+	if (s->n_runs > 1) {
+		double error = stat_spread_error(&s->wall) / 1e9;
+		int precision = precision_of(error);
+
+		if (s->config->table)
+			put_table(s, precision);
+		buf_printf(out, " %17.*f +- %.*f seconds time elapsed  ( +-%6.2f%% )\n\n", precision,
+		           s->wall.mean / 1e9, precision, error, stat_spread_percent(&s->wall));
+		return;
+	}
+	buf_printf(out, " %17.9f seconds time elapsed\n\n", s->seconds);
+	/* A command beside which other things were counted only bounds the time. */
+	if (s->user.n > 0 &&
+	    !strcmp(pm_map_text(&s->places->model->header, PM_HEADER_TARGET, "command"), "command"))
+		buf_printf(out, " %17.9f seconds user\n %17.9f seconds sys\n\n\n", s->user.mean / 1e9,
+		           s->system.mean / 1e9);
+}
+
+/* ---- --metric-only ---- */
+
+/* The head of a column, which is at least so wide. */
+static int only_head(const struct stat_sheet *s, uint32_t id, struct buf *safe)
+{
+	struct buf head = BUF_INIT;
+	size_t n;
+
+	buf_clear(safe);
+	stat_shadow_head(s, id, &head);
+	text_escape(safe, buf_str(&head), head.len);
+	buf_release(&head);
+	n = utf8_count(buf_str(safe), safe->len);
+	return n > ONLY_WIDTH ? (int)n : ONLY_WIDTH;
+}
+
+static void put_only_heads(struct stat_sheet *s)
+{
+	struct buf *out = &s->x->out, head = BUF_INIT;
+	enum stat_aggr aggr = s->config->aggr;
+
+	if (s->time[0])
+		buf_printf(out, "#%15s ", "time");
+	if (aggr == STAT_THREAD)
+		buf_printf(out, "%16s-%-8s ", "comm", "pid");
+	else if (aggr != STAT_GLOBAL)
+		buf_printf(out, "%-*s", places[aggr].width, places[aggr].head);
+	if (aggr >= STAT_SOCKET && aggr != STAT_CGROUP)
+		buf_addstr(out, " ctrs ");
+	for (uint32_t i = 0; i < stat_shadow_heads(s); i++) {
+		int width = only_head(s, i, &head);
+
+		for (int n = (int)utf8_count(buf_str(&head), head.len); n < width; n++)
+			buf_addch(out, ' ');
+		buf_printf(out, "%s ", buf_str(&head));
+	}
+	end_line(out);
+	buf_release(&head);
+}
+
+static void put_only(struct stat_sheet *s)
+{
+	struct buf *out = &s->x->out, head = BUF_INIT;
+	char text[64];
+
+	for (uint32_t row = 0; row < s->n_rows; row++) {
+		uint32_t nr = 0;
+
+		for (uint32_t e = 0; e < s->n_events; e++) {
+			const struct stat_line *l = stat_line_at(s, row, e);
+
+			nr = l && l->now.nr > nr ? l->now.nr : nr;
+		}
+		put_place(s, &s->row[row], nr);
+		for (uint32_t i = 0; i < stat_shadow_heads(s); i++) {
+			int width = only_head(s, i, &head);
+			struct stat_metric m;
+			size_t n;
+			bool color;
+
+			stat_shadow_cell(s, row, i, &m);
+			color = s->config->color && m.color;
+			if (m.reason || !isfinite(m.value)) {
+				buf_printf(out, "%*s ", width, "-");
+				continue;
+			}
+			n = number_fixed(text, m.value, m.precision);
+			buf_printf(out, "%s%s%s%*.*s%s ", color ? "\033[" : "", color ? m.color : "",
+			           color ? "m" : "", width, (int)n, text, color ? "\033[0m" : "");
+		}
+		end_line(out);
+	}
+	buf_release(&head);
+}
+
+/* ---- the whole ---- */
+
+static void begin(struct stat_sheet *s)
+{
+}
+
+static void put_grouped(struct stat_sheet *s, const struct stat_row *row, const struct stat_metric *m, bool headed,
+                        bool last)
+{
+	struct buf *out = &s->x->out;
+	size_t from;
+
+	put_place(s, row, m->of ? m->of->now.nr : 1);
+	buf_printf(out, "%*s%*s", GROUP_WIDTH, headed ? m->group : "", GROUP_HASH - GROUP_WIDTH, "");
+	from = out->len;
+	put_metric(s, m);
+	if (last && m->of && m->of->now.running < m->of->now.enabled) {
+		pad(out, from, METRIC_WIDTH + (s->config->color && m->color ? 9 : 0));
+		put_share(out, &m->of->now);
+	}
+	end_line(out);
+}
+
+static void put_alone(struct stat_sheet *s, uint32_t row)
+{
+	struct stat_metric metric[STAT_METRICS];
+	size_t n = stat_shadow_alone(s, row, metric);
+
+	for (size_t i = 0; i < n; i++)
+		if (metric[i].group)
+			put_grouped(s, &s->row[row], &metric[i], stat_is_headed(metric, i),
+			            stat_is_last(metric, i, n));
+		else
+			put_more(s, &s->row[row], 1, &metric[i]);
+}
+
+static void lines(struct stat_sheet *s)
+{
+	bool interval = s->time[0];
+
+	if (interval && s->x->config.clear)
+		buf_addstr(&s->x->out, "\033[H\033[2J");
+	if (interval && (s->intervals - 1) % HEAD_EVERY == 0 && !s->config->metric_only)
+		put_interval_head(s);
+	if (!interval)
+		put_head(s);
+	if (s->config->metric_only) {
+		if (!interval || (s->intervals - 1) % HEAD_EVERY == 0)
+			put_only_heads(s);
+		put_only(s);
+	} else {
+		stat_each_line(s, put_line, put_alone);
+	}
+	if (!interval)
+		put_foot(s);
+}
+
+static void end(struct stat_sheet *s)
+{
+}
+
+const struct stat_form_ops stat_text = { .begin = begin, .lines = lines, .end = end };

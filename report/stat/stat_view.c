@@ -1,0 +1,385 @@
+/* The way of a recording through the lines of perf stat: intervals, runs, totals. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/stat/stat.h"
+
+static const struct stat_form_ops *const forms[] = {
+	[STAT_TEXT] = &stat_text,
+	[STAT_CSV] = &stat_csv,
+	[STAT_JSON] = &stat_json,
+};
+
+const char *const stat_aggr_words[STAT_AGGRS] = {
+	[STAT_SOCKET] = "socket", [STAT_DIE] = "die",   [STAT_CLUSTER] = "cluster",
+	[STAT_CACHE] = "cache",   [STAT_CORE] = "core", [STAT_NODE] = "node",
+};
+
+void stat_init(struct stat_sheet *s, const struct stat_config *config, struct exporter *x)
+{
+	*s = (struct stat_sheet){ .config = config, .x = x };
+}
+
+static void forget(struct stat_sheet *s)
+{
+	stat_forget_layout(s);
+	stat_events_release(s);
+	stat_shadow_release(s);
+	stat_forget_history(s);
+	class_index_release(&s->classes);
+	metric_set_release(&s->recorded);
+	meaning_release(&s->meaning);
+	buf_release(&s->text);
+	free(s->off);
+	s->off = NULL;
+	s->n_off = 0;
+	s->off_since = 0;
+	free(s->run_wall);
+	s->run_wall = NULL;
+	s->n_runs = 0;
+}
+
+void stat_release(struct stat_sheet *s)
+{
+	forget(s);
+	buf_release(&s->notes);
+}
+
+/* Lines that say nothing: a place without the event, or a thread of the whole system that did not run. */
+bool stat_skips(const struct stat_sheet *s, const struct stat_line *l)
+{
+	if (s->event[l->event].hidden)
+		return true;
+	if (s->config->aggr != STAT_THREAD || s->event[l->event].invalid)
+		return false;
+	return !l->n || (s->system_wide && (l->now.reason || !l->now.v));
+}
+
+void stat_each_line(struct stat_sheet *s, void (*put_line)(struct stat_sheet *s, const struct stat_line *l),
+                    void (*put_alone)(struct stat_sheet *s, uint32_t row))
+{
+	bool by_row = s->config->aggr != STAT_NONE && s->config->aggr != STAT_THREAD;
+	uint32_t last = UINT32_MAX, shown = 0, row = stat_shadow_has_alone(s) ? 0 : s->n_rows;
+
+	for (uint32_t i = 0; i < s->n_lines; i++) {
+		const struct stat_line *l = &s->line[s->order[i]];
+		uint32_t block = stat_block(s, l);
+
+		while (by_row && row < l->row)
+			put_alone(s, row++);
+		shown = block == last ? shown : 0;
+		last = block;
+		if (stat_skips(s, l) || (s->config->top && shown++ >= s->config->top))
+			continue;
+		put_line(s, l);
+		if (exporter_is_full(s->x) && exporter_flush(s->x))
+			return;
+	}
+	while (row < s->n_rows)
+		put_alone(s, row++);
+}
+
+void stat_texts(struct stat_sheet *s,
+                void (*make)(struct stat_sheet *s, const struct stat_line *l, bool after))
+{
+	if (s->text.len)
+		return;
+	for (uint32_t i = 0; i < s->n_lines; i++) {
+		struct stat_line *l = &s->line[i];
+
+		l->before.at = (uint32_t)s->text.len;
+		make(s, l, false);
+		l->before.len = (uint32_t)s->text.len - l->before.at;
+		l->after.at = (uint32_t)s->text.len;
+		make(s, l, true);
+		l->after.len = (uint32_t)s->text.len - l->after.at;
+	}
+}
+
+/* ---- sorting ---- */
+
+struct sort_key {
+	uint32_t line, block;
+	double value;
+	const char *name;
+};
+
+static int by_key(const void *a, const void *b)
+{
+	const struct sort_key *x = a, *y = b;
+	int d;
+
+	if (x->block != y->block)
+		return x->block < y->block ? -1 : 1;
+	if (x->value != y->value)
+		return x->value > y->value ? -1 : 1;
+	d = x->name ? strcmp(x->name, y->name) : 0;
+	return d ? d : (x->line > y->line) - (x->line < y->line);
+}
+
+/* Sorts within what belongs together: the lines of a place, or the CPUs and threads of an event. */
+static int sort_lines(struct stat_sheet *s)
+{
+	enum stat_sort sort = s->config->sort;
+	bool by_event = s->config->aggr == STAT_NONE || s->config->aggr == STAT_THREAD;
+	struct sort_key *key;
+
+	if (sort == STAT_SORT_NONE)
+		return 0;
+	key = calloc((size_t)s->n_lines + 1, sizeof(*key));
+	if (!key)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < s->n_lines; i++) {
+		const struct stat_line *l = &s->line[i];
+
+		key[i] = (struct sort_key){ .line = i, .block = by_event ? l->event : l->row };
+		if (sort == STAT_SORT_VALUE)
+			key[i].value = l->now.reason ? -1 : stat_value(&s->event[l->event], &l->now);
+		else if (sort == STAT_SORT_RUNNING)
+			key[i].value = (double)l->now.running;
+		else
+			key[i].name = by_event ? s->row[l->row].label : s->event[l->event].name;
+	}
+	qsort(key, s->n_lines, sizeof(*key), by_key);
+	for (uint32_t i = 0; i < s->n_lines; i++)
+		s->order[i] = key[i].line;
+	free(key);
+	return 0;
+}
+
+static int print_lines(struct stat_sheet *s)
+{
+	int err = sort_lines(s);
+
+	if (!err)
+		forms[s->config->form]->lines(s);
+	return err;
+}
+
+/* ---- intervals ---- */
+
+/* perf has a line a cgroup where metrics have columns. */
+static void part_cgroups(struct stat_sheet *s, const struct pm_model *m)
+{
+	bool any = false;
+
+	for (uint32_t i = 0; i < m->n_instances && !any; i++)
+		any = m->instance[i].kind == PM_CGROUP;
+	if (!any || !s->config->metric_only || s->config->aggr != STAT_GLOBAL)
+		return;
+	s->own_config = *s->config;
+	s->own_config.aggr = STAT_CGROUP;
+	s->config = &s->own_config;
+}
+
+static int lay_out(void *ctx, const struct places *places, struct replay *replay, struct buf *notes,
+                   struct error *e)
+{
+	struct stat_sheet *s = ctx;
+	bool first = !s->replay;
+	int err;
+
+	s->own_places = *places;
+	if (s->cache_level)
+		s->own_places.cache = s->cache_level == 2 ? PM_CACHE_L2 : PM_CACHE_L3;
+	s->places = &s->own_places;
+	s->replay = replay;
+	buf_clear(&s->text);
+	part_cgroups(s, places->model);
+	s->system_wide = !strcmp(pm_map_text(&places->model->header, PM_HEADER_TARGET, ""), "system");
+	s->runs = pm_map_u64(&places->model->header, PM_HEADER_RUNS, 1) > 1;
+	if ((err = vendor_files_choose(s->config->vendor, places->model, &s->vendor, e)) ||
+	    (err = stat_declare(s, notes, e)))
+		return err;
+	if ((err = replay_end_tracks(replay)))
+		return error_sys(e, -err, "laying out the report");
+	if ((err = stat_lay_out(s, notes, e)))
+		return err;
+	if (first)
+		forms[s->config->form]->begin(s);
+	return 0;
+}
+
+static int keep_history(struct stat_sheet *s)
+{
+	for (uint32_t i = 0; i < s->n_lines; i++) {
+		struct stat_line *l = &s->line[i];
+		double v = stat_value(&s->event[l->event], &l->now);
+
+		if (!l->now.reason)
+			buf_add(&l->history, &v, sizeof(v));
+		if (l->history.err)
+			return -ENOMEM;
+	}
+	return stat_keep_metrics(s);
+}
+
+static int add_run(struct stat_sheet *s, double wall_ns)
+{
+	double *more = realloc(s->run_wall, (s->n_runs + 1) * sizeof(*more));
+
+	if (!more)
+		return -ENOMEM;
+	s->run_wall = more;
+	s->run_wall[s->n_runs++] = wall_ns;
+	stat_add_run(s, wall_ns);
+	return 0;
+}
+
+/* How much of the interval events were enabled: pmrec leaves most of the time out in which they are not, and what was
+ * left out is not part of the duration. */
+static uint64_t counted_ns(const struct stat_sheet *s, const struct interval *i)
+{
+	uint64_t sum = 0;
+
+	for (size_t k = 0; k <= s->n_off; k++) {
+		struct stat_off off =
+		    k < s->n_off ? s->off[k] : (struct stat_off){ s->off_since, s->off_since ? i->to_ns : 0 };
+		uint64_t from = off.from_ns > i->from_ns ? off.from_ns : i->from_ns;
+		uint64_t to = off.to_ns < i->to_ns ? off.to_ns : i->to_ns;
+
+		sum += to > from ? to - from : 0;
+	}
+	sum = i->to_ns - i->from_ns > sum ? i->to_ns - i->from_ns - sum : 0;
+	return sum < i->duration_ns ? sum : i->duration_ns;
+}
+
+static int one_interval(struct stat_sheet *s, const struct interval *i, size_t k)
+{
+	const struct stat_config *c = s->config;
+	int64_t since = (int64_t)(i->to_ns - s->x->origin_ns);
+	uint64_t counted = counted_ns(s, i);
+	int err = 0;
+
+	s->intervals++;
+	s->counted_ns += counted;
+	s->seconds = (double)counted / 1e9;
+	stat_count(s, k);
+	if (c->stats)
+		err = keep_history(s);
+	if (c->intervals) {
+		snprintf(s->time, sizeof(s->time), "%" PRIu64 ".%09" PRIu64, (uint64_t)since / 1000000000,
+		         (uint64_t)since % 1000000000);
+		if (!c->stats && !err)
+			err = print_lines(s);
+	} else if (s->runs) {
+		/* The command's own time, where that is known, and not that of the snapshots around it. */
+		err = add_run(s, (double)(s->elapsed_ns && !s->switched ? s->elapsed_ns : counted));
+		s->elapsed_ns = 0;
+	}
+	if (!s->runs || c->intervals)
+		stat_add_total(s);
+	return err;
+}
+
+static int intervals(void *ctx, const struct interval *interval, size_t n, struct error *e)
+{
+	struct stat_sheet *s = ctx;
+	int err = 0;
+
+	for (size_t k = 0; k < n && !err; k++) {
+		if ((err = one_interval(s, &interval[k], k)))
+			error_sys(e, -err, "output");
+		else if ((err = exporter_pace(s->x)))
+			*e = s->x->error;
+	}
+	return err;
+}
+
+/* Without memory the rates are of the whole time, no more. */
+static void add_off(struct stat_sheet *s, uint64_t to_ns)
+{
+	struct stat_off *more = s->off_since ? realloc(s->off, (s->n_off + 1) * sizeof(*more)) : NULL;
+
+	if (more) {
+		s->off = more;
+		s->off[s->n_off++] = (struct stat_off){ s->off_since, to_ns };
+	}
+	s->off_since = 0;
+}
+
+static void event(void *ctx, const struct pm_event *event)
+{
+	struct stat_sheet *s = ctx;
+	uint64_t elapsed, user, system;
+
+	/* One event alone: the time of the others goes on. */
+	if (pm_map_get(&event->attrs, PM_EVENT_KEY_COUNTER))
+		return;
+	switch (event->type) {
+	case PM_EVENT_CHILD_START:
+		s->child = true;
+		break;
+	case PM_EVENT_CHILD_EXIT:
+		s->child = true;
+		elapsed = pm_map_u64(&event->attrs, PM_EVENT_KEY_ELAPSED_NS, 0);
+		user = pm_map_u64(&event->attrs, PM_EVENT_KEY_USER_NS, 0);
+		system = pm_map_u64(&event->attrs, PM_EVENT_KEY_SYSTEM_NS, 0);
+		s->elapsed_ns = elapsed;
+		stat_spread_add(&s->user, (double)user);
+		stat_spread_add(&s->system, (double)system);
+		break;
+	case PM_EVENT_DISABLE:
+		s->switched = true;
+		s->off_since = s->off_since ? s->off_since : event->time_ns;
+		break;
+	case PM_EVENT_ENABLE:
+		s->switched = true;
+		add_off(s, event->time_ns);
+		break;
+	default:
+		break;
+	}
+}
+
+static int end(void *ctx, struct error *e)
+{
+	const struct stat_form_ops *form;
+	struct stat_sheet *s = ctx;
+	int err = 0;
+
+	if (!s->replay)
+		return 0;
+	form = forms[s->config->form];
+	s->time[0] = '\0';
+	if (s->intervals && s->config->stats) {
+		stat_print_stats(s);
+	} else if (s->intervals && (!s->config->intervals || s->config->summary)) {
+		s->summing = s->config->intervals;
+		s->seconds = (double)s->counted_ns / 1e9;
+		if (s->n_runs) {
+			stat_take_means(s);
+			s->seconds = s->wall.mean / 1e9;
+		} else {
+			/* Of a command beside other things the clocks and counts are of a little more. */
+			if (s->elapsed_ns && !s->switched && !s->config->window && !s->config->intervals &&
+			    !strcmp(pm_map_text(&s->places->model->header, PM_HEADER_TARGET, ""), "command"))
+				s->seconds = (double)s->elapsed_ns / 1e9;
+			stat_take_totals(s);
+		}
+		err = print_lines(s);
+		s->summing = false;
+	}
+	if (s->intervals)
+		form->end(s);
+	stat_note_lost(s);
+	if (s->config->table && s->n_runs < 2)
+		buf_addstr(&s->notes, "--table: there is one run, and nothing to compare\n");
+	forget(s);
+	s->replay = NULL;
+	s->intervals = s->counted_ns = s->elapsed_ns = 0;
+	s->user = s->system = s->wall = (struct stat_spread){ 0 };
+	s->child = s->switched = false;
+	if (err)
+		return error_sys(e, -err, "output");
+	if ((err = exporter_flush(s->x)))
+		*e = s->x->error;
+	return err;
+}
+
+const struct pipeline_view stat_view = {
+	.lay_out = lay_out, .intervals = intervals, .event = event, .end = end
+};

@@ -1,0 +1,148 @@
+/* Metric files of vendors: what is wrong with them, how large they may grow, and where they lie. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "common/metric/metric.h"
+#include "tests/unit/lib/sysroot.h"
+
+static void test_vendor_errors(void **state)
+{
+	static const struct {
+		const char *text, *says;
+		int err;
+	} rows[] = {
+		{ "[ { \"MetricName\": \"a\", \"MetricExpr\": \"1 +\" } ]", "metric a: column 4", -EINVAL },
+		{ "[ { \"MetricName\": \"a\", \"MetricExpr\": \"b + 1\" }, { \"MetricName\": \"b\", "
+		  "\"MetricExpr\": \"c\" }, "
+		  "{ \"MetricName\": \"c\", \"MetricExpr\": \"2 * b\" } ]",
+		  "b -> c -> b", -ELOOP },
+		{ "[ { \"MetricName\": \"self\", \"MetricExpr\": \"self * 2\" } ]", "self -> self", -ELOOP },
+		{ "[ { \"MetricName\": \"a\", \"MetricExpr\": \"x\", \"MetricThreshold\": \"a <\" } ]",
+		  "MetricThreshold of a", -EINVAL },
+		{ "[ { \"MetricName\": \"a\", \"MetricExpr\": \"x\", \"ScaleUnit\": \"1e999%\" } ]", "ScaleUnit",
+		  -EINVAL },
+		{ "[]", "no object", -EINVAL },
+		{ "{}", "not a metric file", -EINVAL },
+		{ "3", "not a metric file", -EINVAL },
+		{ "{ \"Metrics\": [ { \"MetricName\": \"a\", \"Formula\": \"b\" } ] }", "Intel", -EINVAL },
+		{ "[ {\n }", "line 2", -EINVAL },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct metric_set set;
+		struct error e = { 0 };
+		int err = metric_set_load_text(&set, rows[i].text, strlen(rows[i].text), &e);
+
+		if (err != rows[i].err || !strstr(e.text, rows[i].says) || set.n || set.row)
+			fail_msg("%s: %d %s", rows[i].text, err, e.text);
+	}
+}
+
+/* Each metric holds the one before it ten times: what would grow to 10^30 characters is refused at once. */
+static void test_vendor_growth(void **state)
+{
+	struct buf text = BUF_INIT;
+	struct metric_set set;
+	struct error e = { 0 };
+
+	buf_addstr(&text, "[ { \"MetricName\": \"m0\", \"MetricExpr\": \"x\" }");
+	for (int i = 1; i <= 30; i++) {
+		buf_printf(&text, ", { \"MetricName\": \"m%d\", \"MetricExpr\": \"1", i);
+		for (int k = 0; k < 10; k++)
+			buf_printf(&text, " + m%d", i - 1);
+		buf_addstr(&text, "\" }");
+	}
+	buf_addstr(&text, " ]");
+	assert_int_equal(metric_set_load_text(&set, buf_str(&text), text.len, &e), 0);
+	assert_in_range(set.n, 4, 6); /* m4 holds ten thousand */
+	assert_non_null(strstr(buf_str(&set.skipped), "metric m9 is left out: metric m9: longer than"));
+	metric_set_release(&set);
+	buf_clear(&text);
+	buf_addstr(&text, "[ { \"MetricName\": \"m0\", \"MetricExpr\": \"x\" }");
+	for (int i = 100; i > 0; i--)
+		buf_printf(&text, ", { \"MetricName\": \"m%d\", \"MetricExpr\": \"m%d\" }", i, i - 1);
+	buf_addstr(&text, " ]");
+	/* Those at the end of a chain that is short enough remain. */
+	assert_int_equal(metric_set_load_text(&set, buf_str(&text), text.len, &e), 0);
+	assert_non_null(strstr(buf_str(&set.skipped), "a chain of more than"));
+	assert_in_range(set.n, 60, 70);
+	metric_set_release(&set);
+	buf_release(&text);
+}
+
+static void test_vendor_file(void **state)
+{
+	static const char text[] = "[ { \"EventName\": \"INST\", \"EventCode\": \"0xC0\" },\n"
+				   "  { \"MetricName\": \"ipc\", \"MetricExpr\": \"INST / CYC\" },\n"
+				   "  { \"MetricName\": \"cpi\", \"MetricExpr\": \"CYC / INST\" } ]\n";
+	char path[] = "/tmp/pm-metric-XXXXXX";
+	struct metric_set set;
+	struct error e = { 0 };
+	int fd = mkstemp(path);
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+	close(fd);
+	assert_int_equal(metric_set_load(&set, path, &e), 0);
+	assert_int_equal(set.n, 2);
+	metric_set_release(&set);
+	unlink(path);
+	assert_int_equal(metric_set_load(&set, path, &e), -ENOENT);
+	assert_non_null(strstr(e.text, path));
+}
+
+/* The files of a folder are one set, and standards come from above. */
+static void test_vendor_folder(void **state)
+{
+	char base[32], path[64];
+	struct metric_set set;
+	struct error e = { 0 };
+
+	sysroot_make(base, NULL);
+	snprintf(path, sizeof(path), "%s/cpu", base);
+	sysroot_put(base, "/standard.json",
+		    "[ { \"MetricName\": \"fe_bound\", \"MetricExpr\": \"stall / cycles\", "
+		    "\"ScaleUnit\": \"100%%\" } ]");
+	sysroot_put(base, "/cpu/a.json",
+		    "[ { \"MetricName\": \"twice\", \"MetricExpr\": \"2 * once\", \"MetricConstraint\": "
+		    "\"NO_GROUP_EVENTS_NMI\" }, { \"ArchStdEvent\": \"FE_BOUND\", \"MetricGroup\": \"g\" } ]");
+	sysroot_put(base, "/cpu/b.json",
+		    "[ { \"MetricName\": \"once\", \"MetricExpr\": \"x\", \"MetricgroupNoGroup\": \"A;B\" }, "
+		    "{ \"ArchStdEvent\": \"INST_RETIRED\" } ]");
+	sysroot_put(base, "/cpu/metricgroups.json", "{ \"g\": \"A group\" }");
+	if (metric_set_load(&set, path, &e))
+		fail_msg("%s", e.text);
+	assert_int_equal(set.n, 3);
+	assert_string_equal(set.row[0].expr, "2 * (x)");
+	assert_int_equal(set.row[0].grouping, METRIC_UNGROUPED_NMI);
+	assert_string_equal(set.row[1].name, "fe_bound");
+	assert_string_equal(set.row[1].expr, "(stall / cycles) * 100");
+	assert_string_equal(set.row[1].categories, "g");
+	assert_string_equal(set.row[2].ungrouped_in, "A,B");
+	metric_set_release(&set);
+	sysroot_put(base, "/cpu/c.json", "[ {");
+	assert_int_equal(metric_set_load(&set, path, &e), -EINVAL);
+	assert_non_null(strstr(e.text, "c.json"));
+	sysroot_remove(base);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_vendor_errors),
+		cmocka_unit_test(test_vendor_growth),
+		cmocka_unit_test(test_vendor_file),
+		cmocka_unit_test(test_vendor_folder),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

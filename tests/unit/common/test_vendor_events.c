@@ -1,0 +1,379 @@
+/*
+ * Event files of vendors: what the fields of an object become. Expected attr words are packed by hand from the codes
+ * in the objects and the format texts of the PMUs below.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "common/event/vendor_events.h"
+#include "tests/unit/lib/sysroot.h"
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+/* ---- a machine whose descriptions can grow ---- */
+
+struct pmu_row {
+	const char *name, *identifier;
+	uint32_t type;
+	bool core;
+	const char *format[14];
+	const char *alias[4]; /* name, text ... */
+};
+
+static const struct pmu_row rows[] = {
+	{ "cpu", NULL, 4, true,
+	  { "event=config:0-7", "umask=config:8-15", "edge=config:18", "any=config:21", "inv=config:23",
+	    "cmask=config:24-31", "offcore_rsp=config1:0-63", "ldlat=config1:0-15", "frontend=config1:0-23" },
+	  { "mine", "event=0x99", "cpu-cycles", "event=0x3c" } },
+	{ "uncore_imc_0", NULL, 20, false, { "event=config:0-7", "umask=config:8-15,32-39" }, { 0 } },
+	{ "uncore_imc_1", NULL, 21, false, { "event=config:0-7", "umask=config:8-15,32-39" }, { 0 } },
+	{ "uncore_cbox_0", NULL, 22, false,
+	  { "event=config:0-7", "umask=config:8-15", "filter_state=config1:17-23" }, { 0 } },
+	{ "uncore_iio_0", NULL, 23, false,
+	  { "event=config:0-7", "umask=config:8-15", "ch_mask=config:36-43", "fc_mask=config:44-46" }, { 0 } },
+	{ "uncore_qpi_0", NULL, 24, false, { "event=config:0-7,21" }, { 0 } },
+	{ "amd_l3", NULL, 25, false,
+	  { "event=config:0-7", "umask=config:8-15", "enallslices=config:46", "threadmask=config:56-63",
+	    "sliceid=config:48-50", "enallcores=config:47" }, { 0 } },
+	{ "hisi_sccl1_ddrc3", NULL, 26, false, { "event=config:0-7" }, { 0 } },
+	{ "arm_cmn_0", "43c01", 27, false,
+	  { "type=config:0-15", "eventid=config:16-26", "rdwrmask=config:30-31" }, { 0 } },
+	{ "arm_cmn_1", "60000", 28, false, { "type=config:0-15", "eventid=config:16-26" }, { 0 } },
+	{ "cpum_cf", NULL, 29, false, { "event=config:0-63" }, { 0 } },
+};
+
+static struct event_pmu pmus[COUNT(rows)];
+static const struct event_view view = { .pmu = pmus, .n_pmus = COUNT(rows) };
+static char dir[32];
+
+static char *copy(const char *text, size_t len)
+{
+	char *c = strndup(text, len);
+
+	assert_non_null(c);
+	return c;
+}
+
+static int set_up(void **state)
+{
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		struct event_pmu *p = &pmus[i];
+
+		*p = (struct event_pmu){ .name = copy(rows[i].name, 99),
+			                 .type = rows[i].type,
+			                 .core = rows[i].core,
+			                 .uncore = !rows[i].core,
+			                 .identifier = rows[i].identifier ? copy(rows[i].identifier, 99) : NULL,
+			                 .format = calloc(14, sizeof(*p->format)),
+			                 .alias = calloc(2, sizeof(*p->alias)) };
+		for (size_t k = 0; rows[i].format[k]; k++) {
+			const char *equals = strchr(rows[i].format[k], '=');
+
+			p->format[p->n_formats++] = (struct event_format){
+				copy(rows[i].format[k], (size_t)(equals - rows[i].format[k])), copy(equals + 1, 99)
+			};
+		}
+		for (size_t k = 0; k < 4 && rows[i].alias[k]; k += 2)
+			p->alias[p->n_aliases++] = (struct event_alias){ .name = copy(rows[i].alias[k], 99),
+				                                         .text = copy(rows[i].alias[k + 1], 99) };
+	}
+	sysroot_make(dir, NULL);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	for (size_t i = 0; i < COUNT(rows); i++)
+		event_pmu_release(&pmus[i]);
+	sysroot_remove(dir);
+	return 0;
+}
+
+static const char *write_file(const char *name, const char *text)
+{
+	static char path[200];
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	sysroot_put("", path, "%s", text);
+	return path;
+}
+
+static int load(const char *path, const char *cpuid, struct buf *notes)
+{
+	struct vendor_events *v = NULL;
+	struct error e = { 0 };
+	int n;
+
+	if (vendor_events_load(&v, path, cpuid, &e))
+		fail_msg("%s", e.text);
+	n = vendor_events_apply(v, pmus, COUNT(rows), notes);
+	vendor_events_free(v);
+	return n;
+}
+
+static int load_text(const char *text, struct buf *notes)
+{
+	return load(write_file("events.json", text), NULL, notes);
+}
+
+static struct event_set resolve(const char *text)
+{
+	struct event_list *list = NULL;
+	struct event_set set = { 0 };
+	struct buf notes = BUF_INIT;
+	struct error e = { 0 };
+
+	if (event_parse(&list, text, &e) || event_resolve(list, &view, &set, &notes, &e))
+		fail_msg("%s: %s", text, e.text);
+	event_list_free(list);
+	buf_release(&notes);
+	return set;
+}
+
+/* ---- tests ---- */
+
+#define OBJECT(name, rest) "{\"EventName\": \"" name "\", " rest "}"
+
+static void test_fields(void **state)
+{
+	static const struct {
+		const char *object, *name;
+		uint32_t type;
+		uint64_t config, config1;
+	} row[] = {
+		{ OBJECT("A.PLAIN", "\"EventCode\": \"0xc4\", \"UMask\": \"0x20\", \"SampleAfterValue\": \"400009\""),
+		  "a.plain", 4, 0x20c4, 0 },
+		{ OBJECT("A.LIST",
+			 "\"EventCode\": \"0xB7, 0xBB\", \"UMask\": \"0x1\", \"MSRIndex\": \"0x1a6,0x1a7\", "
+			 "\"MSRValue\": \"0x3FFC0003C0\""),
+		  "a.list", 4, 0x1b7, 0x3ffc0003c0ull },
+		{ OBJECT("A.LDLAT", "\"EventCode\": \"0xcd\", \"UMask\": \"0x1\", \"MSRIndex\": \"0x3F6\", "
+				    "\"MSRValue\": \"0x80\""), "a.ldlat", 4, 0x1cd, 0x80 },
+		{ OBJECT("A.FRONT", "\"EventCode\": \"0xc6\", \"UMask\": \"0x1\", \"MSRIndex\": \"0x3F7\", "
+				    "\"MSRValue\": \"0x11\""), "a.front", 4, 0x1c6, 0x11 },
+		{ OBJECT("A.NOMSR", "\"EventCode\": \"0xc6\", \"MSRIndex\": \"0x00\", \"MSRValue\": \"0x00\""),
+		  "a.nomsr", 4, 0xc6, 0 },
+		{ OBJECT("A.FLAGS", "\"EventCode\": \"0x0e\", \"CounterMask\": \"1\", \"Invert\": \"1\", "
+				    "\"EdgeDetect\": \"1\", \"AnyThread\": \"1\""),
+		  "a.flags", 4, 0x0e | 1 << 24 | 1 << 23 | 1 << 18 | 1 << 21, 0 },
+		{ OBJECT("A.NUMBER", "\"EventCode\": 60, \"UMask\": 2"), "a.number", 4, 0x23c, 0 },
+		{ OBJECT("INST_RETIRED.ANY", "\"EventCode\": \"0x00\", \"UMask\": \"0x01\""), "inst_retired.any", 4,
+		  0xc0, 0 },
+		{ OBJECT("CPU_CLK_UNHALTED.THREAD_ANY", "\"UMask\": \"0x2\""), "cpu_clk_unhalted.thread_any", 4,
+		  0x3c | 1 << 21, 0 },
+		{ OBJECT("A.LEGACY", "\"LegacyConfigCode\": \"1\""), "a.legacy", 0, 1, 0 },
+		{ OBJECT("A.CACHE", "\"LegacyCacheCode\": \"0x10002\""), "a.cache", 3, 0x10002, 0 },
+		{ OBJECT("U.FILTER", "\"EventCode\": \"0x34\", \"UMask\": \"0x3\", \"Unit\": \"CBO\", "
+				     "\"Filter\": \"filter_state=0x1\""), "u.filter", 22, 0x334, 1 << 17 },
+		{ OBJECT("U.PORT", "\"EventCode\": \"0x83\", \"UMask\": \"0x4\", \"Unit\": \"IIO\", "
+				   "\"PortMask\": \"0x01\", \"FCMask\": \"0x07\""),
+		  "u.port", 23, 0x483 | 1ull << 36 | 7ull << 44, 0 },
+		{ OBJECT("U.EXT", "\"EventCode\": \"0x3\", \"ExtSel\": \"1\", \"Unit\": \"QPI LL\""), "u.ext", 24,
+		  0x3 | 1 << 21, 0 },
+		{ OBJECT("L3.X", "\"EventCode\": \"0x04\", \"UMask\": \"0xff\", \"Unit\": \"L3PMC\", "
+				 "\"EnAllSlices\": \"0x1\", \"EnAllCores\": \"0x1\", \"SliceId\": \"0x3\", "
+				 "\"ThreadMask\": \"0x3\""),
+		  "l3.x", 25, 0xff04 | 1ull << 46 | 1ull << 47 | 3ull << 48 | 3ull << 56, 0 },
+		{ OBJECT("DDRC", "\"ConfigCode\": \"0x7\", \"Unit\": \"hisi_sccl,ddrc\""), "ddrc", 26, 7, 0 },
+		{ OBJECT("HNF", "\"EventidCode\": \"0x3\", \"NodeType\": \"0x5\", \"RdWrMask\": \"0x2\", "
+				"\"Unit\": \"arm_cmn\", \"Compat\": \"(434|436|43c|43a).*\""),
+		  "hnf", 27, 5 | 3 << 16 | 2ull << 30, 0 },
+		{ OBJECT("CRYPTO", "\"EventCode\": \"64\", \"Unit\": \"CPU-M-CF\""), "crypto", 29, 64, 0 },
+	};
+
+	for (size_t i = 0; i < COUNT(row); i++) {
+		struct buf text = BUF_INIT, notes = BUF_INIT;
+		struct event_set set;
+
+		buf_printf(&text, "[%s]", row[i].object);
+		if (load_text(buf_str(&text), &notes) != 1)
+			fail_msg("%s: %s", row[i].name, buf_str(&notes));
+		set = resolve(row[i].name);
+		assert_int_equal(set.n, 1);
+		if (set.event[0].type != row[i].type || set.event[0].config[0] != row[i].config ||
+		    set.event[0].config[1] != row[i].config1)
+			fail_msg("%s: type %u, 0x%llx, 0x%llx", row[i].name, set.event[0].type,
+				 (unsigned long long)set.event[0].config[0],
+				 (unsigned long long)set.event[0].config[1]);
+		event_set_release(&set);
+		buf_release(&text);
+		buf_release(&notes);
+	}
+}
+
+static void test_instances_and_texts(void **state)
+{
+	struct buf notes = BUF_INIT;
+	struct event_set set;
+
+	assert_int_equal(load_text("{\"Header\": {}, \"Events\": [{\"EventName\": \"UNC_M_CAS\", "
+				   "\"EventCode\": \"0x05\", \"UMask\": \"0xcf\", \"UMaskExt\": \"0x2\", "
+				   "\"PerPkg\": \"1\", \"Unit\": \"iMC\", "
+				   "\"ScaleUnit\": \"64Bytes\", \"BriefDescription\": \"reads\", "
+				   "\"Deprecated\": \"1\"}]}", &notes), 2);
+	set = resolve("UNC_M_CAS,unc_m_cas/name=x/");
+	assert_int_equal(set.n, 4);
+	for (size_t i = 0; i < 4; i++) {
+		assert_int_equal(set.event[i].type, 20 + i % 2);
+		/* 0x2cf of "8-15,32-39": 0xcf below, 2 above. */
+		assert_true(set.event[i].config[0] == (0xcf05 | 2ull << 32));
+		assert_string_equal(set.event[i].scale, "64");
+		assert_string_equal(set.event[i].unit, "Bytes");
+		assert_true(set.event[i].per_pkg);
+	}
+	assert_int_equal(set.event[0].wildcard, set.event[1].wildcard);
+	assert_string_equal(set.event[1].name, "uncore_imc_1/unc_m_cas/");
+	assert_string_equal(set.event[2].display, "x");
+	assert_true(pmus[1].alias[0].vendor && pmus[1].alias[0].deprecated);
+	assert_string_equal(pmus[1].alias[0].help, "reads");
+	event_set_release(&set);
+	buf_release(&notes);
+}
+
+static void test_file_wins_over_sysfs(void **state)
+{
+	struct buf notes = BUF_INIT;
+	struct event_set set;
+
+	assert_int_equal(load_text("[" OBJECT("MINE", "\"EventCode\": \"0x12\"") ","
+				   OBJECT("OTHER", "\"EventCode\": \"0x13\"") "]", &notes), 2);
+	assert_int_equal(pmus[0].n_aliases, 3);
+	set = resolve("mine,cpu/other,umask=3/,cpu/cpu-cycles/");
+	assert_int_equal(set.event[0].config[0], 0x12);
+	assert_int_equal(set.event[1].config[0], 0x313);
+	assert_int_equal(set.event[2].config[0], 0x3c);
+	event_set_release(&set);
+	buf_release(&notes);
+}
+
+static void test_directories(void **state)
+{
+	struct buf notes = BUF_INIT;
+	struct error e = { 0 };
+	struct vendor_events *v = NULL;
+	struct event_set set;
+	char path[200];
+
+	write_file("mapfile.csv", "Family-model,Version,Filename,EventType\n"
+				  "GenuineIntel-6-(4E|55),v1,big,core\n0x00000000410fd490,v1,arm/n2,core\n");
+	write_file("common.json", "[" OBJECT("STALL", "\"EventCode\": \"0x23\", \"BriefDescription\": \"std\"") "]");
+	write_file("big/a.json", "[" OBJECT("BIG.A", "\"EventCode\": \"0x1\"") "]");
+	write_file("big/b.json", "[" OBJECT("BIG.B", "\"EventCode\": \"0x2\"") ", {\"MetricName\": \"m\"}]");
+	write_file("big/README", "no JSON");
+	write_file("arm/n2/x.json", "[{\"ArchStdEvent\": \"STALL\"}, {\"ArchStdEvent\": \"STALL\", "
+				    "\"EventName\": \"STALL_TOO\", \"BriefDescription\": \"own\"}]");
+	/* A map may leave out the stepping, and Arm's revision. */
+	assert_int_equal(load(dir, "GenuineIntel-6-55-7", &notes), 2);
+	set = resolve("big.a,big.b");
+	assert_int_equal(set.event[1].config[0], 2);
+	event_set_release(&set);
+	assert_int_equal(load(dir, "0x00000000413fd491", &notes), 2);
+	set = resolve("stall,stall_too");
+	assert_int_equal(set.event[0].config[0], 0x23);
+	assert_int_equal(set.event[1].config[0], 0x23);
+	event_set_release(&set);
+	assert_string_equal(pmus[0].alias[pmus[0].n_aliases - 1].help, "own");
+	assert_string_equal(pmus[0].alias[pmus[0].n_aliases - 2].help, "std");
+	/* The folder of one CPU finds what it refers to above it. */
+	snprintf(path, sizeof(path), "%s/arm/n2", dir);
+	assert_int_equal(load(path, NULL, &notes), 2);
+	assert_string_equal(buf_str(&notes), "");
+	assert_int_equal(vendor_events_load(&v, dir, "GenuineIntel-6-56-1", &e), -ENOENT);
+	assert_non_null(strstr(e.text, "no line for this CPU (GenuineIntel-6-56-1)"));
+	assert_null(v);
+	buf_release(&notes);
+}
+
+static void test_left_out(void **state)
+{
+	static const struct {
+		const char *object, *says;
+	} row[] = {
+		{ OBJECT("X.MSR", "\"EventCode\": \"1\", \"MSRIndex\": \"0x777\""), "x.msr|MSRIndex" },
+		{ OBJECT("X.CODE", "\"EventCode\": \"zzz\""), "x.code|EventCode is no number" },
+		{ OBJECT("X.MASK", "\"EventCode\": \"1\", \"UMask\": \"-\""), "x.mask|UMask is no number" },
+		{ OBJECT("X.FILTER", "\"EventCode\": \"1\", \"Filter\": \"CBoFilter[1:2]\""), "x.filter|Filter" },
+		{ OBJECT("X Y", "\"EventCode\": \"1\""), "x y|name cannot be written" },
+		{ "{\"ArchStdEvent\": \"NOWHERE\"}", "nowhere|ArchStdEvent" },
+	};
+
+	for (size_t i = 0; i < COUNT(row); i++) {
+		struct buf text = BUF_INIT, notes = BUF_INIT;
+
+		buf_printf(&text, "[%s, " OBJECT("GOOD", "\"EventCode\": \"7\"") "]", row[i].object);
+		assert_int_equal(load_text(buf_str(&text), &notes), 1);
+		if (!strstr(buf_str(&notes), strchr(row[i].says, '|') + 1))
+			fail_msg("%s: '%s'", row[i].says, buf_str(&notes));
+		buf_release(&text);
+		buf_release(&notes);
+	}
+}
+
+static void test_wrong_files(void **state)
+{
+	static const struct {
+		const char *text, *says;
+	} row[] = {
+		{ "{", "line 1" },
+		{ "{}", "not an event file" },
+		{ "[]", "no object there has an EventName" },
+		{ "[1, \"x\", null, {}]", "no object there has an EventName" },
+		{ "[{\"MetricName\": \"x\"}]", "no object there has an EventName" },
+	};
+	struct vendor_events *v = NULL;
+	struct error e = { 0 };
+
+	for (size_t i = 0; i < COUNT(row); i++) {
+		assert_true(vendor_events_load(&v, write_file("x.json", row[i].text), NULL, &e) < 0);
+		assert_null(v);
+		if (!strstr(e.text, row[i].says) || !strstr(e.text, "x.json"))
+			fail_msg("%s: %s", row[i].text, e.text);
+	}
+	assert_int_equal(vendor_events_load(&v, "/nowhere/at/all", NULL, &e), -ENOENT);
+	/* What was read before stays. */
+	assert_int_equal(vendor_events_load(&v, write_file("y.json", "[" OBJECT("Y", "\"EventCode\": \"1\"") "]"),
+					    NULL, &e), 0);
+	assert_int_equal(vendor_events_load(&v, write_file("x.json", "[]"), NULL, &e), -ENODATA);
+	assert_int_equal(vendor_events_apply(v, pmus, COUNT(rows), NULL), 1);
+	vendor_events_free(v);
+}
+
+static void test_units(void **state)
+{
+	char text[64];
+
+	assert_null(vendor_events_pmu(NULL, text, sizeof(text)));
+	assert_string_equal(vendor_events_pmu("CHA", text, sizeof(text)), "uncore_cha");
+	assert_string_equal(vendor_events_pmu("UPI LL", text, sizeof(text)), "uncore_upi");
+	assert_string_equal(vendor_events_pmu("iMPH-U", text, sizeof(text)), "uncore_arb");
+	assert_string_equal(vendor_events_pmu("DFPMC", text, sizeof(text)), "amd_df");
+	assert_string_equal(vendor_events_pmu("cpu_atom", text, sizeof(text)), "cpu_atom");
+	/* A unit that is too long names no PMU, and writes no further than it may. */
+	char longer[300];
+
+	memset(longer, 'x', sizeof(longer) - 1);
+	longer[sizeof(longer) - 1] = '\0';
+	assert_int_equal(strlen(vendor_events_pmu(longer, text, sizeof(text))), sizeof(text) - 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_fields, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_instances_and_texts, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_file_wins_over_sysfs, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_directories, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_left_out, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_wrong_files, set_up, tear_down),
+		cmocka_unit_test(test_units),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

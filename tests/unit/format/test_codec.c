@@ -1,0 +1,580 @@
+/* What is packed comes out again, whatever the shape of the numbers, by all kernels; malformed bytes do not. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "format/codec/codec.h"
+
+#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
+#define UNTOUCHED     0xa5a5a5a5a5a5a5a5u
+
+static uint64_t seed = 1;
+
+static uint64_t next_random(void)
+{
+	uint64_t z = seed += 0x9e3779b97f4a7c15u;
+
+	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+	z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+	return z ^ z >> 31;
+}
+
+static uint64_t below(uint64_t n)
+{
+	return next_random() % n;
+}
+
+static uint64_t mask_of(unsigned bits)
+{
+	return bits >= 64 ? UINT64_MAX : ((uint64_t)1 << bits) - 1;
+}
+
+/* A matrix that owns all it points to. */
+struct sample {
+	struct pm_matrix m;
+	struct pm_band *band;
+	uint64_t *tick, *before;
+	size_t columns;
+};
+
+static void sample_init(struct sample *s, const struct pm_band *band, uint32_t n_bands, uint32_t rows,
+                        size_t stride, bool with_before)
+{
+	memset(s, 0, sizeof(*s));
+	s->band = calloc(n_bands ? n_bands : 1, sizeof(*band));
+	assert_non_null(s->band);
+	if (n_bands)
+		memcpy(s->band, band, n_bands * sizeof(*band));
+	for (uint32_t b = 0; b < n_bands; b++)
+		s->columns += band[b].columns;
+	s->tick = malloc(rows * sizeof(uint64_t));
+	s->before = malloc((s->columns + 1) * sizeof(uint64_t));
+	s->m = (struct pm_matrix){
+		.band = s->band,
+		.n_bands = n_bands,
+		.rows = rows,
+		.stride = stride,
+		.v = malloc((s->columns * stride + 1) * sizeof(uint64_t)),
+		.tick = s->tick,
+		.before = with_before ? s->before : NULL,
+		.before_tick = 990000000,
+	};
+	assert_non_null(s->tick);
+	assert_non_null(s->before);
+	assert_non_null(s->m.v);
+	for (size_t i = 0; i < s->columns * stride; i++)
+		s->m.v[i] = UNTOUCHED;
+	for (uint32_t r = 0; r < rows; r++)
+		s->tick[r] = 1000000000 + r * (uint64_t)10000000;
+}
+
+static void sample_release(struct sample *s)
+{
+	free(s->band);
+	free(s->tick);
+	free(s->before);
+	free(s->m.v);
+}
+
+static uint64_t *cell(struct sample *s, size_t column, size_t row)
+{
+	return &s->m.v[column * s->m.stride + row];
+}
+
+/* How the numbers of a band run. */
+enum shape {
+	CONSTANT, /* the same number for ever */
+	NOISE,    /* around a level */
+	COUNTER,  /* up by about as much each time */
+	SLOPE,    /* up by more each time */
+	ALIKE,    /* as the column beside it, with a little noise */
+	NEAR_REF, /* the reference and a jitter */
+	REF_WALK, /* the reference and a slowly growing distance */
+	WILD,     /* all bits random */
+	EXTREMES, /* 0 and the highest number */
+	RARE,     /* mostly still */
+	OVERFLOW, /* wider than the band says */
+	ABOVE,    /* every other column a counter whose start is */
+	SHAPES
+};
+
+static void fill_band(struct sample *s, uint32_t band, uint32_t first, enum shape shape, unsigned noise_bits)
+{
+	const struct pm_band *b = &s->band[band];
+	uint64_t mask = mask_of(b->bits), noise = mask_of(noise_bits) & mask, level, step, grow;
+
+	for (uint32_t c = 0; c < b->columns; c++) {
+		size_t column = first + c;
+		size_t ref = (size_t)b->ref_first + (b->ref_columns == 1 ? 0 : c);
+
+		level = next_random() & mask;
+		step = next_random() & mask >> 20;
+		grow = next_random() & mask >> 40;
+		for (long r = -1; r < (long)s->m.rows; r++) {
+			uint64_t jitter = noise ? next_random() & noise : 0, other = 0, x;
+
+			if (b->ref_first == PM_REF_TICK)
+				other = r < 0 ? s->m.before_tick : s->tick[r];
+			else if (b->ref_first != PM_NO_REF)
+				other = r < 0 ? s->before[ref] : *cell(s, ref, (size_t)r);
+			switch (shape) {
+			case NOISE:
+				x = level + jitter;
+				break;
+			case COUNTER:
+				x = level += step + jitter;
+				break;
+			case SLOPE:
+				step += grow + jitter;
+				x = level += step;
+				break;
+			case ALIKE:
+				level += step + (c ? 0 : next_random() & mask >> 4);
+				x = c ? (r < 0 ? s->before[column - 1] : *cell(s, column - 1, (size_t)r)) +
+				            jitter
+				      : level;
+				break;
+			case NEAR_REF:
+				x = other + jitter;
+				break;
+			case REF_WALK:
+				level += jitter;
+				x = other + level;
+				break;
+			case WILD:
+				x = next_random();
+				break;
+			case EXTREMES:
+				x = next_random() & 1 ? UINT64_MAX : 0;
+				break;
+			case RARE:
+				if (!below(20))
+					level += jitter;
+				x = level;
+				break;
+			case ABOVE:
+				if (r < 0 && c % 2)
+					level |= (uint64_t)1 << 63;
+				x = level += step + jitter;
+				if (c % 2 == 0)
+					break;
+				if (r < 0)
+					s->before[column] = x;
+				else
+					*cell(s, column, (size_t)r) = x;
+				continue;
+			case OVERFLOW:
+				s->before[column] = x = next_random() >> below(64);
+				if (r >= 0)
+					*cell(s, column, (size_t)r) = x;
+				continue;
+			default:
+				x = level;
+			}
+			if (r < 0)
+				s->before[column] = x & mask;
+			else
+				*cell(s, column, (size_t)r) = x & mask;
+		}
+	}
+}
+
+static bool band_refers(const struct sample *s, uint32_t band, uint32_t to, uint32_t to_first)
+{
+	const struct pm_band *b = &s->band[band];
+	uint64_t n = b->ref_columns == 1 ? 1 : b->columns;
+
+	if (b->ref_first >= PM_REF_TICK)
+		return false;
+	return b->ref_first < (uint64_t)to_first + s->band[to].columns && b->ref_first + n > to_first;
+}
+
+/* A wanted band refers to this one, over others or itself. */
+static bool may_be_touched(const struct sample *s, const bool *wanted, uint32_t band, uint32_t first)
+{
+	uint32_t later_first = first + s->band[band].columns;
+
+	for (uint32_t later = band + 1; later < s->m.n_bands; later_first += s->band[later++].columns) {
+		if (band_refers(s, later, band, first) &&
+		    (wanted[later] || may_be_touched(s, wanted, later, later_first)))
+			return true;
+	}
+	return false;
+}
+
+/* Unpacks into fresh memory and compares; wanted NULL: all. */
+static void check_unpack(struct pm_packer *p, struct sample *s, const bool *wanted, const struct buf *packed)
+{
+	struct pm_matrix m = s->m;
+	uint32_t first = 0;
+
+	m.stride = s->m.rows + below(3);
+	m.v = malloc((s->columns * m.stride + 1) * sizeof(uint64_t));
+	assert_non_null(m.v);
+	for (size_t i = 0; i < s->columns * m.stride; i++)
+		m.v[i] = UNTOUCHED;
+	assert_int_equal(pm_unpack(p, &m, wanted, packed->data, packed->len), 0);
+	for (uint32_t b = 0; b < m.n_bands; first += m.band[b].columns, b++) {
+		bool referred = wanted && may_be_touched(s, wanted, b, first);
+
+		for (uint32_t c = 0; c < m.band[b].columns; c++) {
+			const uint64_t *v = m.v + (first + c) * m.stride;
+
+			for (uint32_t r = 0; r < m.rows; r++) {
+				if (!wanted || wanted[b])
+					assert_true(v[r] == *cell(s, first + c, r));
+				else if (!referred)
+					assert_true(v[r] == UNTOUCHED);
+			}
+			for (size_t r = m.rows; r < m.stride; r++)
+				assert_true(v[r] == UNTOUCHED);
+		}
+	}
+	free(m.v);
+}
+
+#define LEVELS 3
+
+/* Packs at every level, compares the bytes, unpacks at every level; returns the size. */
+static size_t round_trip(struct pm_packer *p, struct sample *s)
+{
+	struct buf packed[LEVELS + 1] = { BUF_INIT };
+	size_t size;
+
+	for (int level = 1; level <= LEVELS; level++) {
+		pm_packer_force(p, level);
+		buf_addch(&packed[level], '!');
+		assert_int_equal(pm_pack(p, &s->m, &packed[level]), 0);
+		assert_int_equal(packed[level].len, packed[1].len);
+		assert_memory_equal(packed[level].data, packed[1].data, packed[1].len);
+	}
+	size = packed[1].len - 1;
+	for (int level = 1; level <= LEVELS; level++) {
+		/* A copy of exactly the right size, so that the sanitizer sees every byte read behind it. */
+		struct buf exact = { .data = malloc(size), .len = size };
+		bool *wanted = calloc(s->m.n_bands + 1, sizeof(*wanted));
+
+		assert_non_null(exact.data);
+		assert_non_null(wanted);
+		memcpy(exact.data, packed[level].data + 1, size);
+		pm_packer_force(p, level);
+		check_unpack(p, s, NULL, &exact);
+		check_unpack(p, s, wanted, &exact);
+		for (uint32_t b = 0; b < s->m.n_bands; b++)
+			wanted[b] = below(2);
+		check_unpack(p, s, wanted, &exact);
+		free(exact.data);
+		free(wanted);
+		buf_release(&packed[level]);
+	}
+	pm_packer_force(p, 0);
+	return size;
+}
+
+static void test_shapes(void **state)
+{
+	static const unsigned widths[] = { 1, 7, 8, 31, 32, 33, 48, 63, 64 };
+	struct pm_packer *p = pm_packer_new();
+
+	assert_non_null(p);
+	for (unsigned shape = 0; shape < SHAPES; shape++) {
+		for (unsigned noise = 0; noise <= 64; noise++) {
+			unsigned bits = widths[below(ARRAY_SIZE(widths))];
+			const struct pm_band bands[] = {
+				{ .columns = 3, .bits = 64, .ref_first = PM_REF_TICK },
+				{ .columns = 3,
+				  .bits = (uint8_t)bits,
+				  .ref_first = 0,
+				  .ref_columns = below(2) ? 1 : 3 },
+				{ .columns = 1, .bits = (uint8_t)bits, .ref_first = PM_NO_REF },
+				{ .columns = 5, .bits = 64, .ref_first = PM_NO_REF },
+			};
+			uint32_t rows = noise % 2 ? 1 + (uint32_t)below(128)
+			                          : (uint32_t[]){ 1, 2, 15, 16, 17, 128 }[below(6)];
+			struct sample s;
+
+			sample_init(&s, bands, ARRAY_SIZE(bands), rows, rows + below(5), below(2));
+			fill_band(&s, 0, 0, below(2) ? NEAR_REF : shape, noise);
+			fill_band(&s, 1, 3, shape, noise);
+			fill_band(&s, 2, 6, shape, noise);
+			fill_band(&s, 3, 7, shape, noise);
+			round_trip(p, &s);
+			sample_release(&s);
+		}
+	}
+	pm_packer_free(p);
+}
+
+/* Each predictor is needed: numbers that only it makes small, and a size that only it reaches. */
+static void test_predictors(void **state)
+{
+	static const struct {
+		enum shape shape;
+		uint32_t ref;
+		unsigned noise;
+		size_t most; /* bits a value, apart from 40 bytes a column */
+	} cases[] = {
+		{ CONSTANT, PM_NO_REF, 0, 0 },   { NOISE, PM_NO_REF, 10, 10 },
+		{ COUNTER, PM_NO_REF, 12, 12 },  { COUNTER, PM_NO_REF, 0, 0 },
+		{ SLOPE, PM_NO_REF, 7, 7 },      { SLOPE, PM_NO_REF, 0, 0 },
+		{ NEAR_REF, PM_REF_TICK, 9, 9 }, { REF_WALK, PM_REF_TICK, 6, 6 },
+	};
+	struct pm_packer *p = pm_packer_new();
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		for (int before = 0; before < 2; before++) {
+			const struct pm_band band = {
+				.columns = 4, .bits = 64, .ref_first = cases[i].ref, .ref_columns = 1
+			};
+			struct sample s;
+			size_t size;
+
+			if (cases[i].shape == SLOPE && !before)
+				continue; /* a slope that starts unknown costs its first bend in every value
+				           */
+			sample_init(&s, &band, 1, 128, 128, before);
+			fill_band(&s, 0, 0, cases[i].shape, cases[i].noise);
+			size = round_trip(p, &s);
+			assert_in_range(size, 1, 4 * (40 + cases[i].most * 16));
+			sample_release(&s);
+		}
+	}
+	{
+		/* Wild steps, but the same in all columns. */
+		const struct pm_band band = { .columns = 16, .bits = 64, .ref_first = PM_NO_REF };
+		struct sample s;
+
+		sample_init(&s, &band, 1, 128, 128, true);
+		fill_band(&s, 0, 0, ALIKE, 3);
+		assert_in_range(round_trip(p, &s), 1, 64 * 16 + 16 * 40 + 15 * 3 * 16);
+		sample_release(&s);
+	}
+	pm_packer_free(p);
+}
+
+/* A counter of 32 bits that runs over costs no more than one that does not. */
+static void test_wrap(void **state)
+{
+	const struct pm_band band = { .columns = 1, .bits = 32, .ref_first = PM_NO_REF };
+	struct pm_packer *p = pm_packer_new();
+
+	for (uint32_t rows = 1; rows <= 128; rows++) {
+		size_t size[2];
+
+		for (int wraps = 0; wraps < 2; wraps++) {
+			struct sample s;
+			uint64_t x = wraps ? UINT32_MAX - rows / 2 * 1000 : 1000000;
+
+			sample_init(&s, &band, 1, rows, rows, true);
+			s.before[0] = x;
+			for (uint32_t r = 0; r < rows; r++)
+				*cell(&s, 0, r) = x = (x + 1000 + r % 8) & UINT32_MAX;
+			size[wraps] = round_trip(p, &s);
+			sample_release(&s);
+		}
+		assert_int_equal(size[0], size[1]);
+	}
+	pm_packer_free(p);
+}
+
+static void test_random(void **state)
+{
+	struct pm_packer *p = pm_packer_new();
+
+	for (unsigned round = 0; round < 400; round++) {
+		struct pm_band bands[12];
+		uint32_t n = (uint32_t)below(ARRAY_SIZE(bands) + 1), columns = 0,
+		         rows = 1 + (uint32_t)below(128);
+		struct sample s;
+
+		for (uint32_t b = 0; b < n; b++) {
+			bands[b] = (struct pm_band){
+				.columns = 1 + (uint32_t)(below(8) ? below(9) : below(300)),
+				.bits = (uint8_t)(below(2) ? 64 : 1 + below(64)),
+				.ref_first = PM_NO_REF,
+			};
+			if (!below(4))
+				bands[b].ref_first = PM_REF_TICK;
+			else if (b && !below(3))
+				bands[b].ref_first =
+				    (uint32_t)below(columns); /* may reach too far: then there is none */
+			bands[b].ref_columns = below(2) ? 1 : bands[b].columns;
+			columns += bands[b].columns;
+		}
+		if (!below(3))
+			rows = 1;
+		sample_init(&s, bands, n, rows, rows + below(4), below(2));
+		columns = 0;
+		for (uint32_t b = 0; b < n; columns += bands[b++].columns) {
+			enum shape shape = (enum shape)below(SHAPES);
+
+			if (bands[b].ref_first < PM_REF_TICK &&
+			    (uint64_t)bands[b].ref_first + bands[b].columns > columns &&
+			    (shape == NEAR_REF || shape == REF_WALK))
+				shape = NOISE;
+			fill_band(&s, b, columns, shape, (unsigned)below(65));
+		}
+		round_trip(p, &s);
+		sample_release(&s);
+	}
+	pm_packer_free(p);
+}
+
+/* Damaged bytes give an error or numbers, never more. The sanitizer watches. */
+static void test_damage(void **state)
+{
+	const struct pm_band bands[] = {
+		{ .columns = 4, .bits = 64, .ref_first = PM_REF_TICK },
+		{ .columns = 4, .bits = 64, .ref_first = 0, .ref_columns = 4 },
+		{ .columns = 4, .bits = 32, .ref_first = PM_NO_REF },
+		{ .columns = 1, .bits = 64, .ref_first = 8, .ref_columns = 1 },
+	};
+	struct pm_packer *p = pm_packer_new();
+	unsigned refused = 0, taken = 0;
+
+	for (unsigned round = 0; round < 300; round++) {
+		uint32_t rows = round % 2 ? 1 + (uint32_t)below(15) : 16 + (uint32_t)below(113);
+		struct buf packed = BUF_INIT;
+		struct sample s;
+
+		sample_init(&s, bands, ARRAY_SIZE(bands), rows, rows, round & 2);
+		for (uint32_t b = 0, first = 0; b < ARRAY_SIZE(bands); first += bands[b++].columns)
+			fill_band(&s, b, first, (enum shape)below(SHAPES), (unsigned)below(30));
+		assert_int_equal(pm_pack(p, &s.m, &packed), 0);
+		for (size_t cut = 0; cut <= packed.len; cut++) {
+			uint8_t *copy = malloc(cut ? cut : 1);
+
+			assert_non_null(copy);
+			memcpy(copy, packed.data, cut);
+			pm_packer_force(p, 1 + (int)(cut % LEVELS));
+			assert_int_equal(pm_unpack(p, &s.m, NULL, copy, cut),
+			                 cut == packed.len ? 0 : -EBADMSG);
+			free(copy);
+		}
+		for (unsigned flip = 0; flip < 200; flip++) {
+			uint8_t *copy = malloc(packed.len + 1);
+			size_t at = below(2) ? below(packed.len) : below(packed.len < 40 ? packed.len : 40);
+			int err;
+
+			assert_non_null(copy);
+			memcpy(copy, packed.data, packed.len);
+			copy[at] = (uint8_t)(below(2) ? next_random() : (uint64_t)copy[at] ^ 1u << below(8));
+			pm_packer_force(p, 1 + (int)(flip % LEVELS));
+			err = pm_unpack(p, &s.m, NULL, copy, packed.len);
+			assert_true(err == 0 || err == -EBADMSG);
+			if (err)
+				refused++;
+			else
+				taken++;
+			free(copy);
+		}
+		buf_release(&packed);
+		sample_release(&s);
+	}
+	print_message("%u flips refused, %u gave other numbers (or the same)\n", refused, taken);
+	assert_true(refused && taken);
+	pm_packer_free(p);
+}
+
+/* The worked examples of SPEC.md, "Packed columns", both ways. */
+static void check_example(const struct pm_matrix *m, size_t cells, const uint8_t *bytes, size_t len)
+{
+	struct pm_packer *p = pm_packer_new();
+	struct pm_matrix copy = *m;
+	struct buf packed = BUF_INIT;
+	uint64_t v[32];
+
+	assert_in_range(cells, 1, ARRAY_SIZE(v));
+	for (int level = 1; level <= LEVELS; level++) {
+		pm_packer_force(p, level);
+		buf_clear(&packed);
+		assert_int_equal(pm_pack(p, m, &packed), 0);
+		assert_int_equal(packed.len, len);
+		assert_memory_equal(packed.data, bytes, len);
+		memset(v, 0, sizeof(v));
+		copy.v = v;
+		assert_int_equal(pm_unpack(p, &copy, NULL, bytes, len), 0);
+		assert_memory_equal(v, m->v, cells * sizeof(*v));
+	}
+	buf_release(&packed);
+	pm_packer_free(p);
+}
+
+static void test_examples(void **state)
+{
+	static const struct pm_band one = { .columns = 1, .bits = 64, .ref_first = PM_NO_REF };
+	static const struct pm_band three[] = {
+		{ .columns = 1, .bits = 64, .ref_first = PM_REF_TICK, .ref_columns = 1 },
+		{ .columns = 1, .bits = 64, .ref_first = 0, .ref_columns = 1 },
+		{ .columns = 6, .bits = 64, .ref_first = PM_NO_REF },
+	};
+	static const uint8_t along_time[] = { 0x00, 0x01, 0x01, 0x14, 0xbc, 0x0f, 0x54, 0x52 };
+	static const uint8_t across[] = { 0x01, 0x01, 0xca, 0xe5, 0x01 };
+	static const uint64_t before[] = { 990041, 990050, 5, 70, 6, 300, 0, 12 };
+	uint64_t counter[] = { 1000, 1010, 1021, 1031, 1042, 1052, 1063, 1073,
+		               1083, 1094, 1104, 1114, 1125, 1135, 1146, 1156 };
+	uint64_t row[] = { 1000040, 1000052, 5, 70, 9, 300, 0, 12 }, tick[16] = { 1000000 };
+	const struct pm_matrix first = {
+		.band = &one, .n_bands = 1, .rows = 16, .stride = 16, .v = counter, .tick = tick
+	};
+	const struct pm_matrix second = {
+		.band = three,
+		.n_bands = 3,
+		.rows = 1,
+		.stride = 1,
+		.v = row,
+		.tick = tick,
+		.before = before,
+		.before_tick = 990000,
+	};
+
+	check_example(&first, 16, along_time, sizeof(along_time));
+	check_example(&second, 8, across, sizeof(across));
+}
+
+/* A row in which nothing happened costs next to nothing, and one in which little happened little. */
+static void test_quiet_row(void **state)
+{
+	const struct pm_band bands[] = {
+		{ .columns = 1, .bits = 64, .ref_first = PM_REF_TICK, .ref_columns = 1 },
+		{ .columns = 1, .bits = 64, .ref_first = 0, .ref_columns = 1 },
+		{ .columns = 500, .bits = 64, .ref_first = PM_NO_REF },
+		{ .columns = 2, .bits = 64, .ref_first = PM_NO_REF },
+		{ .columns = 2, .bits = 64, .ref_first = PM_NO_REF },
+	};
+	struct pm_packer *p = pm_packer_new();
+	struct sample s;
+
+	sample_init(&s, bands, ARRAY_SIZE(bands), 1, 1, true);
+	s.before[0] = s.m.before_tick + 5;
+	s.before[1] = s.m.before_tick + 9;
+	*cell(&s, 0, 0) = s.tick[0] + 5;
+	*cell(&s, 1, 0) = s.tick[0] + 9;
+	for (size_t c = 2; c < s.columns; c++)
+		*cell(&s, c, 0) = s.before[c] = next_random();
+	assert_in_range(round_trip(p, &s), 1, 4);
+	for (size_t c = 2; c < s.columns; c += 50)
+		*cell(&s, c, 0) += 1000;
+	/* Ten bits and a sign, their length, and where they are. */
+	assert_in_range(round_trip(p, &s), 1, 40);
+	sample_release(&s);
+	pm_packer_free(p);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_examples), cmocka_unit_test(test_quiet_row),
+		cmocka_unit_test(test_shapes),   cmocka_unit_test(test_predictors),
+		cmocka_unit_test(test_wrap),     cmocka_unit_test(test_random),
+		cmocka_unit_test(test_damage),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,373 @@
+/* What the reader says and does when a recording is cut, patched, mixed up or continued. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "format/crc32c.h"
+#include "format/frame.h"
+#include "tests/unit/lib/sample.h"
+
+static const struct sample_options shape = {
+	.cpus = 2, .rows = 2, .chunks = 64, .interval_ns = 100000000, .seed = 11,
+};
+
+struct frame {
+	size_t at, len;
+	unsigned type;
+	uint64_t sequence;
+};
+
+/* The frames of a file, as its own heads tell. */
+static size_t list_frames(const struct buf *file, struct frame *list, size_t max)
+{
+	size_t n = 0, at = 0;
+
+	while (at < file->len && n < max) {
+		struct frame_head h;
+		unsigned major;
+		size_t need;
+
+		assert_int_equal(frame_parse(file->data + at, file->len - at, &h, &need, &major), FRAME_OK);
+		list[n++] = (struct frame){ .at = at, .len = frame_len(&h), .type = h.type, .sequence = h.sequence };
+		at += frame_len(&h);
+	}
+	return n;
+}
+
+static size_t nth_chunk(const struct frame *list, size_t n, size_t nth)
+{
+	for (size_t i = 0; i < n; i++)
+		if (list[i].type == PM_FRAME_CHUNK && !nth--)
+			return i;
+	fail();
+	return 0;
+}
+
+struct result {
+	uint64_t chunks, wrong, snapshots, models, recordings;
+	struct pm_damage damage[16];
+	size_t n_damage;
+	bool seen[256]; /* snapshots that came */
+};
+
+static struct result read_file(const void *data, size_t len, const struct sample_options *o)
+{
+	struct result x = { 0 };
+	const struct pm_damage *d;
+	struct pm_reader *r;
+	struct pm_input in;
+	struct pm_item item;
+	size_t told = 0;
+	int ok;
+
+	assert_int_equal(pm_input_memory(&in, data, len), 0);
+	assert_int_equal(pm_reader_open(&r, &in, NULL), 0);
+	while ((ok = pm_reader_next(r, &item)) == 1) {
+		const struct pm_chunk *c;
+
+		told += item.kind == PM_ITEM_DAMAGE;
+		x.models += item.kind == PM_ITEM_MODEL;
+		x.recordings += item.kind == PM_ITEM_RECORDING;
+		if (item.kind != PM_ITEM_CHUNK || pm_reader_decode(r, &c))
+			continue;
+		x.chunks++;
+		x.snapshots += c->rows;
+		x.wrong += sample_compare(pm_reader_model(r), o, c);
+		for (uint32_t k = 0; k < c->rows; k++) {
+			uint64_t n = sample_of_tick(o, c->tick[k]);
+
+			if (n < 256)
+				x.seen[n] = true;
+		}
+	}
+	assert_int_equal(ok, 0);
+	assert_int_equal(x.wrong, 0);
+	d = pm_reader_damage(r, &x.n_damage);
+	assert_int_equal(told, x.n_damage);
+	assert_true(x.n_damage <= 16);
+	if (x.n_damage)
+		memcpy(x.damage, d, x.n_damage * sizeof(*d));
+	pm_reader_close(r);
+	return x;
+}
+
+static void assert_damage(const struct result *x, size_t i, enum pm_damage_kind kind, uint64_t offset,
+			  uint64_t length)
+{
+	assert_true(i < x->n_damage);
+	if (x->damage[i].kind != kind || x->damage[i].offset != offset || x->damage[i].length != length)
+		fail_msg("damage %zu is kind %d at %llu + %llu (%s)", i, x->damage[i].kind,
+			 (unsigned long long)x->damage[i].offset, (unsigned long long)x->damage[i].length,
+			 x->damage[i].text);
+}
+
+struct fixture {
+	struct buf file;
+	struct frame frame[128];
+	size_t n;
+};
+
+static struct fixture make(const struct sample_options *o)
+{
+	struct fixture f = { .file = BUF_INIT };
+
+	sample_write(&f.file, o);
+	f.n = list_frames(&f.file, f.frame, 128);
+	return f;
+}
+
+/* A dependent chunk in the middle: it and its followers up to the next key chunk are lost, with their times. */
+static void one_bad_chunk(void **state)
+{
+	struct fixture f = make(&shape);
+	size_t bad = nth_chunk(f.frame, f.n, 19);
+	struct result x;
+
+	f.file.data[f.frame[bad].at + f.frame[bad].len - 20] ^= 4;
+	x = read_file(f.file.data, f.file.len, &shape);
+	/* Chunks 20-29 lie before a marker; 30 and 31 behind it; chunk 32 is a key chunk. */
+	assert_int_equal(x.chunks, 64 - 13);
+	assert_int_equal(x.n_damage, 3);
+	assert_damage(&x, 0, PM_DAMAGE_GARBAGE, f.frame[bad].at, f.frame[bad].len);
+	assert_int_equal(x.damage[1].kind, PM_DAMAGE_DEPENDENT);
+	assert_int_equal(x.damage[1].frames, 10);
+	assert_int_equal(x.damage[2].kind, PM_DAMAGE_DEPENDENT);
+	assert_int_equal(x.damage[2].frames, 2);
+	for (size_t i = 0; i < 3; i++) {
+		assert_true(x.damage[i].from_ns == sample_tick(&shape, 2 * 19 - 1) ||
+			    x.damage[i].from_ns == sample_tick(&shape, 2 * 19 + 1));
+		assert_true(x.damage[i].to_ns == sample_tick(&shape, 2 * 32));
+	}
+	for (uint32_t n = 0; n < 128; n++)
+		assert_int_equal(x.seen[n], n < 38 || n >= 64);
+	buf_release(&f.file);
+}
+
+static void zeros_in_the_middle(void **state)
+{
+	struct fixture f = make(&shape);
+	size_t bad = nth_chunk(f.frame, f.n, 3);
+	struct result x;
+
+	/* A block that never reached the disk. */
+	memset(f.file.data + f.frame[bad].at + 100, 0, f.frame[bad + 3].at - f.frame[bad].at);
+	x = read_file(f.file.data, f.file.len, &shape);
+	assert_damage(&x, 0, PM_DAMAGE_GARBAGE, f.frame[bad].at, f.frame[bad + 4].at - f.frame[bad].at);
+	assert_int_equal(x.damage[0].frames, 4);
+	assert_int_equal(x.damage[1].kind, PM_DAMAGE_DEPENDENT);
+	for (uint32_t n = 0; n < 128; n++)
+		assert_int_equal(x.seen[n], n < 6 || n >= 32);
+	buf_release(&f.file);
+}
+
+static void a_cut_tail(void **state)
+{
+	struct fixture f = make(&shape);
+	size_t last = nth_chunk(f.frame, f.n, 40);
+	struct result x;
+
+	x = read_file(f.file.data, f.frame[last].at + f.frame[last].len - 1, &shape);
+	assert_int_equal(x.chunks, 40);
+	assert_int_equal(x.n_damage, 1);
+	assert_damage(&x, 0, PM_DAMAGE_CUT, f.frame[last].at, f.frame[last].len - 1);
+	assert_true(x.damage[0].from_ns == sample_tick(&shape, 79));
+	assert_true(x.damage[0].to_ns == 0);
+
+	x = read_file(f.file.data, f.frame[last].at, &shape);
+	assert_int_equal(x.chunks, 40);
+	assert_int_equal(x.n_damage, 1);
+	assert_damage(&x, 0, PM_DAMAGE_NO_END, f.frame[last].at, 0);
+	buf_release(&f.file);
+}
+
+static void missing_frames(void **state)
+{
+	struct fixture f = make(&shape);
+	size_t gone = nth_chunk(f.frame, f.n, 15); /* the last before the second key chunk */
+	size_t at = f.frame[gone].at, len = f.frame[gone].len;
+	struct result x;
+
+	memmove(f.file.data + at, f.file.data + at + len, f.file.len - at - len);
+	x = read_file(f.file.data, f.file.len - len, &shape);
+	assert_int_equal(x.chunks, 63);
+	assert_int_equal(x.n_damage, 1);
+	assert_damage(&x, 0, PM_DAMAGE_LOST, at, 0);
+	assert_int_equal(x.damage[0].frames, 1);
+	buf_release(&f.file);
+}
+
+/* A suffix starts without definitions; they come again, after which everything is read. */
+static void a_suffix_heals(void **state)
+{
+	struct sample_options o = { .cpus = 2, .rows = 1, .chunks = 1500, .interval_ns = 1000000000, .seed = 12 };
+	struct buf file = BUF_INIT;
+	struct pm_reader *r;
+	struct pm_input in;
+	struct pm_item item;
+	uint64_t decoded = 0, groups = 0;
+	int ok;
+
+	sample_write(&file, &o);
+	assert_int_equal(pm_input_memory(&in, file.data + file.len / 3, file.len - file.len / 3), 0);
+	assert_int_equal(pm_reader_open(&r, &in, NULL), 0);
+	while ((ok = pm_reader_next(r, &item)) == 1) {
+		const struct pm_chunk *c;
+
+		if (item.kind != PM_ITEM_CHUNK || pm_reader_decode(r, &c))
+			continue;
+		assert_int_equal(sample_compare(pm_reader_model(r), &o, c), 0);
+		decoded++;
+		groups += c->n_groups;
+	}
+	assert_int_equal(ok, 0);
+	assert_true(decoded > 900);
+	assert_true(groups / SAMPLE_GROUPS > 600);
+	assert_true(pm_map_equal(&pm_reader_model(r)->header, &pm_reader_model(r)->header));
+	assert_string_equal(pm_map_text(&pm_reader_model(r)->header, PM_HEADER_TOOL, ""), "sample 1");
+	pm_reader_close(r);
+	buf_release(&file);
+}
+
+static void foreign_and_repeated_frames(void **state)
+{
+	struct fixture f = make(&shape);
+	size_t a = nth_chunk(f.frame, f.n, 10), b = nth_chunk(f.frame, f.n, 20);
+	struct buf mixed = BUF_INIT, foreign = BUF_INIT;
+	struct result x;
+
+	/* Frame a once more behind frame b; and before it a frame with another recording's id. */
+	buf_add(&foreign, f.file.data + f.frame[a].at, f.frame[a].len);
+	{
+		struct buf meta = BUF_INIT;
+		uint8_t id[8] = "other";
+
+		buf_addch(&meta, (char)0xa0);
+		foreign.len = 0;
+		frame_add(&foreign, PM_FRAME_EVENT, 5, id, &meta, "", 0);
+		buf_release(&meta);
+	}
+	buf_add(&mixed, f.file.data, f.frame[b].at);
+	buf_add(&mixed, foreign.data, foreign.len);
+	buf_add(&mixed, f.file.data + f.frame[a].at, f.frame[a].len);
+	buf_add(&mixed, f.file.data + f.frame[b].at, f.file.len - f.frame[b].at);
+	x = read_file(mixed.data, mixed.len, &shape);
+	assert_int_equal(x.chunks, 64);
+	assert_int_equal(x.n_damage, 1);
+	assert_damage(&x, 0, PM_DAMAGE_FOREIGN, f.frame[b].at, foreign.len + f.frame[a].len);
+	assert_int_equal(x.damage[0].frames, 2);
+	buf_release(&mixed);
+	buf_release(&foreign);
+	buf_release(&f.file);
+}
+
+/* Frame types and keys of a later minor version are passed over without a word. */
+static void unknown_frames_pass(void **state)
+{
+	struct fixture f = make(&shape);
+	struct buf longer = BUF_INIT, meta = BUF_INIT;
+	size_t end = f.n - 1;
+	struct pm_reader *r;
+	struct pm_input in;
+	struct pm_item item;
+	int others = 0, damages = 0;
+
+	buf_add(&meta, "\xa3\x01\x03\x18\x3c\x81\xf6\x19\x01\x90\xc1\x01", 12); /* {1: 3, 60: [null], 400: 1(1)} */
+	buf_add(&longer, f.file.data, f.frame[end].at);
+	frame_add(&longer, 77, f.frame[end].sequence, (const uint8_t *)"\1\2\3\4\5\6\7", &meta, "abc", 3);
+	assert_int_equal(pm_input_memory(&in, longer.data, longer.len), 0);
+	assert_int_equal(pm_reader_open(&r, &in, NULL), 0);
+	while (pm_reader_next(r, &item) == 1) {
+		others += item.kind == PM_ITEM_OTHER && item.type == 77;
+		damages += item.kind == PM_ITEM_DAMAGE && item.damage->kind != PM_DAMAGE_NO_END;
+	}
+	assert_int_equal(others, 1);
+	assert_int_equal(damages, 0);
+	pm_reader_close(r);
+	buf_release(&longer);
+	buf_release(&meta);
+	buf_release(&f.file);
+}
+
+static void a_newer_major_version(void **state)
+{
+	struct buf file = BUF_INIT, meta = BUF_INIT;
+	struct pm_reader *r;
+	struct pm_input in;
+	struct error e;
+	uint32_t crc;
+
+	buf_addch(&meta, (char)0xa0);
+	frame_add(&file, PM_FRAME_HEADER, 0, (const uint8_t *)"\1\2\3\4\5\6\7", &meta, "", 0);
+	file.data[FRAME_MAGIC_LEN] = 2;
+	crc = crc32c(file.data, file.len - 11);
+	for (int i = 0; i < 4; i++)
+		file.data[file.len - 10 + i] = (uint8_t)(crc >> 8 * (3 - i));
+	assert_int_equal(pm_input_memory(&in, file.data, file.len), 0);
+	assert_int_equal(pm_reader_open(&r, &in, &e), -ENOTSUP);
+	assert_non_null(strstr(e.text, "major version 2"));
+	buf_release(&file);
+	buf_release(&meta);
+}
+
+static void unknown_incompatible_features(void **state)
+{
+	struct buf file = BUF_INIT;
+	struct pm_writer *w;
+	struct pm_reader *r;
+	struct pm_input in;
+	struct pm_model m;
+	struct error e;
+	struct pm_writer_config config = { .sink = sample_sink, .sink_ctx = &file, .model = &m };
+
+	pm_model_init(&m);
+	assert_int_equal(pm_map_set(&m.header, PM_HEADER_INCOMPATIBLE, pm_u64(1ull << 40)), 0);
+	assert_int_equal(pm_writer_new(&w, &config, NULL), 0);
+	assert_int_equal(pm_writer_finish(w), 0);
+	pm_writer_free(w);
+	assert_int_equal(pm_input_memory(&in, file.data, file.len), 0);
+	assert_int_equal(pm_reader_open(&r, &in, &e), -ENOTSUP);
+	assert_non_null(strstr(e.text, "features"));
+	pm_model_release(&m);
+	buf_release(&file);
+}
+
+/* Text before a recording (what a login shell prints) costs nothing but a remark. */
+static void text_before_the_first_frame(void **state)
+{
+	struct fixture f = make(&shape);
+	struct buf file = BUF_INIT;
+	struct result x;
+
+	buf_addstr(&file, "Last login: yesterday\n");
+	buf_add(&file, f.file.data, f.file.len);
+	x = read_file(file.data, file.len, &shape);
+	assert_int_equal(x.chunks, 64);
+	assert_int_equal(x.n_damage, 1);
+	assert_damage(&x, 0, PM_DAMAGE_GARBAGE, 0, 22);
+	buf_release(&file);
+	buf_release(&f.file);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(one_bad_chunk),
+		cmocka_unit_test(zeros_in_the_middle),
+		cmocka_unit_test(a_cut_tail),
+		cmocka_unit_test(missing_frames),
+		cmocka_unit_test(a_suffix_heals),
+		cmocka_unit_test(foreign_and_repeated_frames),
+		cmocka_unit_test(unknown_frames_pass),
+		cmocka_unit_test(a_newer_major_version),
+		cmocka_unit_test(unknown_incompatible_features),
+		cmocka_unit_test(text_before_the_first_frame),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

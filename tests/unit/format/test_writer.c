@@ -1,0 +1,215 @@
+/* When the writer repeats itself, what it refuses, and what a failing sink does to it. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "format/frame.h"
+#include "tests/unit/lib/sample.h"
+
+static const struct sample_options small = {
+	.cpus = 2, .rows = 1, .chunks = 70, .interval_ns = 1000000000, .seed = 1,
+};
+
+/* When chunks must start from absolute values. */
+static void key_chunks(void **state)
+{
+	static const struct {
+		const char *why;
+		uint32_t run, segment, groups;
+		bool swap, break_before, no_raw, key;
+	} t[] = {
+		{ "first", 1, 0, 2, .key = true },
+		{ "plain", 1, 0, 2, .key = false },
+		{ "other order", 1, 0, 2, .swap = true, .key = false },
+		{ "fewer groups", 1, 0, 1, .key = true },
+		{ "plain", 1, 0, 1, .key = false },
+		{ "more groups", 1, 0, 2, .key = true },
+		{ "segment", 1, 1, 2, .key = true },
+		{ "run", 2, 1, 2, .key = true },
+		{ "plain", 2, 1, 2, .key = false },
+		{ "break", 2, 1, 2, .break_before = true, .key = true },
+		{ "a clock is gone", 2, 1, 2, .no_raw = true, .key = true },
+		{ "still gone", 2, 1, 2, .no_raw = true, .key = false },
+		{ "and back", 2, 1, 2, .key = true },
+	};
+	struct sample_options o = small;
+	struct buf file = BUF_INIT;
+	struct pm_model m;
+	struct pm_writer_config config = { .sink = sample_sink, .sink_ctx = &file, .model = &m };
+	uint64_t cells[64] = { 0 }, number;
+	struct pm_writer *w;
+	struct pm_reader *r;
+	struct pm_input in;
+	struct pm_item item;
+	size_t i = 0;
+
+	pm_model_init(&m);
+	sample_model(&m, &o);
+	assert_int_equal(pm_writer_new(&w, &config, NULL), 0);
+	for (i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
+		uint64_t tick = 1000000000 * (i + 1);
+		struct pm_chunk_group g[2] = { { .group = t[i].swap ? 3 : 2, .v = cells, .stride = 1 },
+					       { .group = t[i].swap ? 2 : 3, .v = cells, .stride = 1 } };
+		struct pm_chunk c = { .run = t[i].run, .segment = t[i].segment, .rows = 1, .tick = &tick,
+				      .number = &number, .clocks = { tick, t[i].no_raw ? 0 : tick + 5, 0, tick, 0 },
+				      .group = g, .n_groups = t[i].groups };
+
+		number = i;
+		for (size_t k = 0; k < 64; k++)
+			cells[k] = tick + k;
+		if (t[i].break_before)
+			pm_writer_break(w);
+		assert_int_equal(pm_writer_chunk(w, &c), 0);
+	}
+	assert_int_equal(pm_writer_finish(w), 0);
+	pm_writer_free(w);
+	assert_int_equal(pm_input_memory(&in, file.data, file.len), 0);
+	assert_int_equal(pm_reader_open(&r, &in, NULL), 0);
+	i = 0;
+	while (pm_reader_next(r, &item) == 1) {
+		const struct pm_chunk *c;
+
+		assert_int_not_equal(item.kind, PM_ITEM_DAMAGE);
+		if (item.kind != PM_ITEM_CHUNK)
+			continue;
+		if (item.chunk.key != t[i].key)
+			fail_msg("chunk %zu (%s)", i, t[i].why);
+		assert_int_equal(pm_reader_decode(r, &c), 0);
+		assert_true(c->clocks.monotonic_raw == (t[i].no_raw ? 0 : c->tick[0] + 5));
+		assert_true(c->clocks.realtime == 0);
+		assert_int_equal(c->n_groups, t[i].groups);
+		for (uint32_t g = 0; g < c->n_groups; g++)
+			for (uint32_t k = 0;
+			     k < pm_group_columns(pm_model_group(pm_reader_model(r), c->group[g].group)); k++)
+				if (pm_group_head(pm_model_group(pm_reader_model(r), c->group[g].group)) > k)
+					assert_true(c->group[g].v[k] == c->tick[0] + k);
+		i++;
+	}
+	assert_int_equal(i, sizeof(t) / sizeof(t[0]));
+	pm_reader_close(r);
+	pm_model_release(&m);
+	buf_release(&file);
+}
+
+static void wrong_chunks_are_refused(void **state)
+{
+	struct sample_options o = small;
+	uint64_t cells[64] = { 0 }, tick[130] = { 5 }, number[130] = { 0 };
+	struct pm_chunk_group g[2] = { { .group = 2, .v = cells, .stride = 1 },
+				       { .group = 2, .v = cells, .stride = 1 } };
+	struct pm_chunk c = { .run = 1, .rows = 1, .tick = tick, .number = number, .group = g, .n_groups = 1 };
+
+	for (int what = 0; what < 5; what++) {
+		struct buf file = BUF_INIT;
+		struct pm_model m;
+		struct pm_writer_config config = { .sink = sample_sink, .sink_ctx = &file, .model = &m };
+		struct pm_writer *w;
+
+		pm_model_init(&m);
+		sample_model(&m, &o);
+		assert_int_equal(pm_writer_new(&w, &config, NULL), 0);
+		c.rows = what == 0 ? 0 : what == 1 ? 129 : what == 2 ? 2 : 1; /* 2: more rows than the stride */
+		c.n_groups = what == 3 ? 2 : 1;                               /* 3: a group twice */
+		g[0].group = what == 4 ? 9 : 2;                               /* 4: an unknown group */
+		assert_int_equal(pm_writer_chunk(w, &c), -EINVAL);
+		assert_int_equal(pm_writer_finish(w), -EINVAL);
+		pm_writer_free(w);
+		pm_model_release(&m);
+		buf_release(&file);
+	}
+}
+
+static int failing_sink(void *ctx, const void *data, size_t len)
+{
+	return ++*(int *)ctx > 3 ? -ENOSPC : 0;
+}
+
+static void a_full_disk_sticks(void **state)
+{
+	struct sample_options o = small;
+	struct pm_writer *w;
+	struct pm_model m;
+	int calls = 0;
+	struct pm_writer_config config = { .sink = failing_sink, .sink_ctx = &calls, .model = &m };
+
+	pm_model_init(&m);
+	sample_model(&m, &o);
+	assert_int_equal(pm_writer_new(&w, &config, NULL), 0);
+	assert_int_equal(pm_writer_define(w), -ENOSPC);
+	assert_int_equal(pm_writer_finish(w), -ENOSPC);
+	assert_int_equal(calls, 4);
+	assert_non_null(strstr(pm_writer_error(w), "No space left"));
+	pm_writer_free(w);
+	pm_model_release(&m);
+}
+
+/* Tasks that come and go while it runs: only what is new is written, and the model follows. */
+static void definitions_grow(void **state)
+{
+	struct sample_options o = small;
+	struct buf file = BUF_INIT;
+	struct pm_writer *w;
+	struct pm_reader *r;
+	struct pm_input in;
+	struct pm_item item;
+	struct pm_model m;
+	struct pm_writer_config config = { .sink = sample_sink, .sink_ctx = &file, .model = &m };
+	struct pm_config value = {
+		.name = (char *)"msr.0x606", .kind = PM_CPU, .time_ns = 5, .value = pm_u64(0xa0e03)
+	};
+	uint32_t parts[4], n = 0;
+	size_t len;
+
+	pm_model_init(&m);
+	sample_model(&m, &o);
+	assert_int_equal(pm_writer_new(&w, &config, NULL), 0);
+	assert_int_equal(pm_writer_define(w), 0);
+	len = file.len;
+	assert_int_equal(pm_writer_define(w), 0);
+	assert_int_equal(file.len, len);
+	assert_true(pm_model_add_instance(&m, &(struct pm_instance){ .kind = PM_TASK, .number = 1, .cpu = PM_NONE }) >
+		    0);
+	assert_int_equal(pm_model_retire_instance(&m, 2, 99), 0);
+	assert_int_equal(pm_writer_define(w), 0);
+	assert_int_equal(cpulist_add(&value.instances, 7), 0);
+	assert_int_equal(pm_model_add_config(&m, &value), 0);
+	cpulist_release(&value.instances);
+	assert_int_equal(pm_writer_define(w), 0);
+	assert_int_equal(pm_writer_finish(w), 0);
+	pm_writer_free(w);
+
+	assert_int_equal(pm_input_memory(&in, file.data, file.len), 0);
+	assert_int_equal(pm_reader_open(&r, &in, NULL), 0);
+	while (pm_reader_next(r, &item) == 1)
+		if (item.kind == PM_ITEM_MODEL && item.offset >= len && n < 4)
+			parts[n++] = item.parts;
+	assert_int_equal(n, 3);
+	assert_int_equal(parts[0], PM_PART_INSTANCES);
+	assert_int_equal(parts[1], PM_PART_INSTANCES);
+	assert_int_equal(parts[2], PM_PART_CONFIG);
+	assert_int_equal(pm_reader_model(r)->n_instances, m.n_instances);
+	assert_int_equal(pm_model_instance(pm_reader_model(r), 2)->retired_ns, 99);
+	assert_int_equal(pm_reader_model(r)->n_configs, m.n_configs);
+	assert_non_null(pm_model_config(pm_reader_model(r), "msr.0x606", 7));
+	assert_null(pm_model_config(pm_reader_model(r), "msr.0x606", 8));
+	pm_reader_close(r);
+	pm_model_release(&m);
+	buf_release(&file);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(key_chunks),
+		cmocka_unit_test(wrong_chunks_are_refused),
+		cmocka_unit_test(a_full_disk_sticks),
+		cmocka_unit_test(definitions_grow),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

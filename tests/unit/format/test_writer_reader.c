@@ -1,0 +1,564 @@
+/* What is written comes back, through every kind of input; and an index saves reading. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "format/compress.h"
+#include "format/frame.h"
+#include "tests/unit/lib/sample.h"
+
+static const struct sample_options shapes[] = {
+	{ .cpus = 2, .rows = 1, .chunks = 70, .interval_ns = 1000000000, .seed = 1 },
+	{ .cpus = 1, .rows = 1, .chunks = 1, .interval_ns = 1000000000, .seed = 2 },
+	{ .cpus = 3, .rows = 10, .chunks = 50, .interval_ns = 100000000, .seed = 3 },
+	{ .cpus = 9, .rows = 128, .chunks = 5, .interval_ns = 1000000, .seed = 4 },
+	{ .cpus = 2, .rows = 17, .chunks = 4, .interval_ns = 10000000, .codec = PM_CODEC_PLAIN, .seed = 5 },
+	{ .cpus = 130, .rows = 5, .chunks = 20, .interval_ns = 10000000, .seed = 6 },
+	{ .cpus = 2, .rows = 3, .chunks = 3000, .interval_ns = 1000000000, .seed = 7 },
+};
+#define SHAPES (sizeof(shapes) / sizeof(shapes[0]))
+
+struct counts {
+	uint64_t chunks, keys, snapshots, events, ends, damages, wrong, absent, models, repeated, recordings;
+};
+
+static struct counts read_all(struct pm_reader *r, const struct sample_options *o)
+{
+	struct counts n = { 0 };
+	struct pm_item item;
+	int ok;
+
+	while ((ok = pm_reader_next(r, &item)) == 1) {
+		const struct pm_chunk *c;
+
+		n.events += item.kind == PM_ITEM_EVENT;
+		n.ends += item.kind == PM_ITEM_END;
+		n.damages += item.kind == PM_ITEM_DAMAGE;
+		if (item.kind == PM_ITEM_DAMAGE)
+			print_message("damage at %llu+%llu: %s\n", (unsigned long long)item.offset,
+				      (unsigned long long)item.length, item.damage->text);
+		n.models += item.kind == PM_ITEM_MODEL;
+		n.recordings += item.kind == PM_ITEM_RECORDING;
+		/* What ends here can still be told apart: the model goes with the next call. */
+		if (item.kind == PM_ITEM_RECORDING)
+			assert_true(pm_reader_model(r)->n_counters > 0 && pm_reader_model(r)->n_groups > 0);
+		n.repeated += item.kind == PM_ITEM_MODEL && item.parts & PM_PART_REPEATED;
+		if (item.kind != PM_ITEM_CHUNK)
+			continue;
+		assert_int_equal(pm_reader_decode(r, &c), 0);
+		assert_int_equal(c->n_groups, SAMPLE_GROUPS);
+		for (uint32_t g = 0; g < c->n_groups; g++)
+			n.absent += c->group[g].absent;
+		n.wrong += sample_compare(pm_reader_model(r), o, c);
+		n.chunks++;
+		n.keys += item.chunk.key;
+		n.snapshots += item.chunk.rows;
+		assert_true(item.chunk.clocks.monotonic == item.chunk.from_ns + 777);
+		assert_true(item.chunk.clocks.boottime == item.chunk.from_ns + 5000000);
+		assert_true(item.chunk.clocks.counter == item.chunk.from_ns * 5 / 2);
+		assert_true(item.chunk.clocks.realtime / 1000 == (item.chunk.from_ns + 1700000000000000000ull +
+				11 * ((n.chunks - 1) % o->chunks)) / 1000);
+	}
+	assert_int_equal(ok, 0);
+	return n;
+}
+
+static void assert_model_equal(const struct pm_model *a, const struct pm_model *b)
+{
+	assert_true(pm_map_equal(&a->header, &b->header));
+	assert_int_equal(a->topology.n, b->topology.n);
+	for (uint32_t i = 0; i < a->topology.n; i++) {
+		assert_int_equal(a->topology.cpu[i].package, b->topology.cpu[i].package);
+		assert_int_equal(a->topology.cpu[i].die, PM_NONE);
+		assert_int_equal(b->topology.cpu[i].die, PM_NONE);
+		assert_int_equal(b->topology.cpu[i].online, 1);
+	}
+	assert_int_equal(a->n_counters, b->n_counters);
+	for (uint32_t i = 0; i < a->n_counters; i++) {
+		assert_string_equal(a->counter[i].name, b->counter[i].name);
+		assert_string_equal(a->counter[i].display, b->counter[i].display);
+		assert_string_equal(a->counter[i].unit, b->counter[i].unit);
+		assert_int_equal(a->counter[i].width, b->counter[i].width);
+		assert_int_equal(a->counter[i].type, b->counter[i].type);
+		assert_int_equal(a->counter[i].scale.den, b->counter[i].scale.den);
+		assert_int_equal(!a->counter[i].scale.text, !b->counter[i].scale.text);
+	}
+	assert_string_equal(b->counter[3].scale.text, "6.103515625e-5");
+	assert_int_equal(a->n_instances, b->n_instances);
+	assert_int_equal(a->n_groups, b->n_groups);
+	assert_int_equal(a->n_strings, b->n_strings);
+	assert_string_equal(pm_model_string(b, 2)->str.data, "powersave");
+	assert_int_equal(a->n_pmus, b->n_pmus);
+	assert_int_equal(a->n_probes, b->n_probes);
+	assert_int_equal(a->n_configs, b->n_configs);
+	for (uint32_t i = 0; i < a->n_configs; i++) {
+		assert_string_equal(a->config[i].name, b->config[i].name);
+		assert_int_equal(a->config[i].privacy, b->config[i].privacy);
+		assert_int_equal(b->config[i].instances.n, 3);
+		assert_true(pm_value_equal(&a->config[i].value, &b->config[i].value));
+	}
+}
+
+static void everything_comes_back(void **state)
+{
+	for (size_t i = 0; i < SHAPES; i++) {
+		const struct sample_options *o = &shapes[i];
+		struct buf file = BUF_INIT;
+		struct pm_model m;
+		struct pm_reader *r;
+		struct pm_input in;
+		struct counts n;
+
+		sample_write(&file, o);
+		assert_int_equal(pm_input_memory(&in, file.data, file.len), 0);
+		assert_int_equal(pm_reader_open(&r, &in, NULL), 0);
+		n = read_all(r, o);
+		assert_int_equal(n.damages, 0);
+		assert_int_equal(n.wrong, 0);
+		assert_int_equal(n.absent, 0);
+		assert_int_equal(n.chunks, o->chunks);
+		assert_int_equal(n.snapshots, o->chunks * o->rows);
+		assert_int_equal(n.events, o->chunks / 10);
+		assert_int_equal(n.ends, 1);
+		if (o->codec == PM_CODEC_PLAIN)
+			assert_int_equal(n.keys, n.chunks);
+		else
+			assert_in_range(n.keys, (o->chunks + 15) / 16,
+					(o->chunks + 15) / 16 + o->chunks / 40 + n.repeated);
+		pm_model_init(&m);
+		sample_model(&m, o);
+		assert_model_equal(&m, pm_reader_model(r));
+		pm_model_release(&m);
+		assert_int_equal(pm_reader_stats(r).bytes_read, file.len);
+		pm_reader_close(r);
+		print_message("shape %zu: %zu bytes, %.1f a snapshot\n", i, file.len,
+			      (double)file.len / (o->chunks * o->rows));
+		buf_release(&file);
+	}
+}
+
+/* Gives a few bytes at a time, and no way to seek. */
+struct drip {
+	const struct buf *file;
+	size_t at, most;
+	uint32_t seed;
+};
+static ssize_t drip_read(void *ctx, void *data, size_t len)
+{
+	struct drip *d = ctx;
+	size_t n = 1 + (d->seed = d->seed * 1664525 + 1013904223) % 97;
+
+	n = n < len ? n : len;
+	n = n < d->most - d->at ? n : d->most - d->at;
+	memcpy(data, d->file->data + d->at, n);
+	d->at += n;
+	return (ssize_t)n;
+}
+
+static void a_slow_pipe_is_as_good(void **state)
+{
+	const struct sample_options *o = &shapes[2];
+	struct buf file = BUF_INIT;
+	struct drip d = { .file = &file, .seed = 5 };
+	struct pm_input in = { .ctx = &d, .read = drip_read, .size = UINT64_MAX };
+	struct pm_reader *r;
+	struct counts n;
+	uint64_t a, b, c;
+
+	sample_write(&file, o);
+	d.most = file.len;
+	assert_int_equal(pm_reader_open(&r, &in, NULL), 0);
+	assert_int_equal(pm_reader_seek(r, 0), -ESPIPE);
+	assert_int_equal(pm_reader_extent(r, &a, &b, &c), -ESPIPE);
+	n = read_all(r, o);
+	assert_int_equal(n.wrong + n.damages, 0);
+	assert_int_equal(n.chunks, o->chunks);
+	pm_reader_close(r);
+	buf_release(&file);
+}
+
+/* The file grows between the questions; whatever is there is read, and nothing is called damage. */
+static void a_growing_file_is_followed(void **state)
+{
+	const struct sample_options *o = &shapes[2];
+	struct buf file = BUF_INIT;
+	struct drip d = { .file = &file, .seed = 9 };
+	struct pm_input in = { .ctx = &d, .read = drip_read, .size = UINT64_MAX, .growing = true };
+	struct pm_reader *r;
+	struct pm_item item;
+	uint64_t chunks = 0, waits = 0, wrong = 0;
+	int ok;
+
+	sample_write(&file, o);
+	assert_int_equal(pm_reader_open(&r, &in, NULL), 0);
+	while ((ok = pm_reader_next(r, &item)) != 0) {
+		const struct pm_chunk *c;
+
+		if (ok == -EAGAIN) {
+			assert_true(d.most < file.len);
+			d.most += 1 + (d.seed = d.seed * 1664525 + 1013904223) % 300;
+			d.most = d.most < file.len ? d.most : file.len;
+			waits++;
+			continue;
+		}
+		assert_int_equal(ok, 1);
+		assert_int_not_equal(item.kind, PM_ITEM_DAMAGE);
+		if (item.kind != PM_ITEM_CHUNK)
+			continue;
+		assert_int_equal(pm_reader_decode(r, &c), 0);
+		wrong += sample_compare(pm_reader_model(r), o, c);
+		chunks++;
+	}
+	assert_int_equal(chunks, o->chunks);
+	assert_int_equal(wrong, 0);
+	assert_true(waits > 50);
+	pm_reader_close(r);
+	buf_release(&file);
+}
+
+/* A recording that somebody has compressed as a whole. */
+static void a_compressed_recording(void **state)
+{
+	const struct sample_options *o = &shapes[2];
+	struct buf file = BUF_INIT, packed = BUF_INIT;
+	struct pm_zstd *z = pm_zstd_new();
+	struct pm_input inner, in;
+	struct pm_reader *r;
+	struct pm_item item;
+	struct counts n;
+	size_t damages = 0;
+
+	sample_write(&file, o);
+	assert_int_equal(pm_zstd_compress(z, file.data, file.len, 3, &packed), 0);
+	for (size_t head = 4; head < 100; head += 90) {
+		assert_int_equal(pm_input_memory(&inner, packed.data + head, packed.len - head), 0);
+		assert_int_equal(pm_input_zstd(&in, &inner, packed.data, head, NULL), 0);
+		assert_int_equal(pm_reader_open(&r, &in, NULL), 0);
+		n = read_all(r, o);
+		assert_int_equal(n.wrong + n.damages, 0);
+		assert_int_equal(n.chunks, o->chunks);
+		pm_reader_close(r);
+	}
+	/* Cut: what came out before is read, and the end is named. */
+	assert_int_equal(pm_input_memory(&inner, packed.data, packed.len / 2), 0);
+	assert_int_equal(pm_input_zstd(&in, &inner, "\x28\xb5\x2f\xfd", 4, NULL), 0);
+	pm_reader_close(NULL);
+	in.close(in.ctx);
+	assert_int_equal(pm_input_memory(&inner, packed.data + 4, packed.len - 4 - 40), 0);
+	assert_int_equal(pm_input_zstd(&in, &inner, packed.data, 4, NULL), 0);
+	if (!pm_reader_open(&r, &in, NULL)) {
+		while (pm_reader_next(r, &item) == 1)
+			damages += item.kind == PM_ITEM_DAMAGE;
+		assert_true(damages > 0);
+		pm_reader_close(r);
+	}
+	/* Not compressed: handed back as it was. */
+	assert_int_equal(pm_input_memory(&inner, file.data, file.len), 0);
+	assert_int_equal(pm_input_zstd(&in, &inner, file.data, 8, NULL), -EINVAL);
+	assert_int_equal(pm_reader_open(&r, &in, NULL), 0);
+	assert_int_equal(read_all(r, o).chunks, o->chunks);
+	pm_reader_close(r);
+	pm_zstd_free(z);
+	buf_release(&file);
+	buf_release(&packed);
+}
+
+/* A file that is still empty, and one that is no recording. */
+static void growing_from_nothing(void **state)
+{
+	const struct sample_options *o = &shapes[0];
+	struct buf file = BUF_INIT;
+	struct drip d = { .file = &file };
+	struct pm_input in = { .ctx = &d, .read = drip_read, .size = UINT64_MAX, .growing = true };
+	struct pm_reader *r;
+	struct pm_item item;
+
+	sample_write(&file, o);
+	assert_int_equal(pm_reader_open(&r, &in, NULL), 0);
+	assert_int_equal(pm_reader_next(r, &item), -EAGAIN);
+	d.most = 10;
+	assert_int_equal(pm_reader_next(r, &item), -EAGAIN);
+	d.most = file.len;
+	assert_int_equal(pm_reader_next(r, &item), 1);
+	assert_int_equal(item.kind, PM_ITEM_MODEL);
+	assert_int_equal(read_all(r, o).chunks, o->chunks);
+	pm_reader_close(r);
+
+	assert_int_equal(
+	    pm_input_memory(&in, "a text that is no recording, and will never become one, however long", 68), 0);
+	in.growing = true;
+	assert_int_equal(pm_reader_open(&r, &in, NULL), -EINVAL);
+	buf_release(&file);
+}
+
+/* Wall time: known to the nanosecond in each chunk, and for what lies before. */
+static void wall_time(void **state)
+{
+	const struct sample_options *o = &shapes[0];
+	struct buf file = BUF_INIT;
+	struct pm_reader *r;
+	struct pm_input in;
+	struct pm_item item;
+
+	sample_write(&file, o);
+	assert_int_equal(pm_input_memory(&in, file.data, file.len), 0);
+	assert_int_equal(pm_reader_open(&r, &in, NULL), 0);
+	assert_true(pm_reader_realtime(r, 5) == 0);
+	while (pm_reader_next(r, &item) == 1) {
+		uint64_t t = item.chunk.from_ns;
+
+		if (item.kind != PM_ITEM_CHUNK)
+			continue;
+		assert_true(pm_reader_realtime(r, t + 777) == item.chunk.clocks.realtime);
+		assert_true(pm_reader_realtime(r, t) == item.chunk.clocks.realtime - 777);
+		assert_in_range(pm_reader_realtime(r, sample_tick(o, 0)) - 1700000000000000000ull -
+				    sample_tick(o, 0) + 777 + 100000,
+				99000, 101000);
+	}
+	pm_reader_close(r);
+	buf_release(&file);
+}
+
+static void files_and_directories(void **state)
+{
+	char path[] = "/tmp/pm-test-XXXXXX";
+	const struct sample_options *o = &shapes[0];
+	struct buf file = BUF_INIT;
+	struct pm_reader *r;
+	struct pm_input in;
+	struct error e;
+	int fd = mkstemp(path);
+
+	sample_write(&file, o);
+	assert_int_equal(write(fd, file.data, file.len), file.len);
+	close(fd);
+	assert_int_equal(pm_input_path(&in, path, false, &e), 0);
+	assert_int_equal(pm_reader_open(&r, &in, &e), 0);
+	assert_int_equal(read_all(r, o).wrong, 0);
+	pm_reader_close(r);
+	unlink(path);
+	assert_int_equal(pm_input_path(&in, "/tmp", false, &e), -EISDIR);
+	assert_int_equal(pm_input_path(&in, path, false, &e), -ENOENT);
+	buf_release(&file);
+}
+
+/* Not a recording: a sentence says what it is. */
+static void other_files_are_named(void **state)
+{
+	static const struct {
+		const char *bytes;
+		size_t len;
+		int err;
+		const char *word;
+	} t[] = {
+		{ "", 0, -EINVAL, "empty" },
+		{ "hello, world\n", 13, -EINVAL, "text" },
+		{ "\0\0\0\x84\x50\x05\x26\x02\0\0\0\0", 12, -EINVAL, "PCP" },
+		{ "PERFILE2aaaaaaaa", 16, -EINVAL, "perf.data" },
+		{ "\x1f\x8b\x08\0\0\0\0\0", 8, -EINVAL, "gzip" },
+		{ "\x28\xb5\x2f\xfd\0\0\0\0", 8, -EINVAL, "zstd" },
+		{ "\x7f" "ELF\2\1\1", 7, -EINVAL, "ELF" },
+		{ "\0\1\2\3\4\5\6\7\xff\xfe", 10, -EINVAL, "not a recording" },
+		{ "\xd9\xd9\xf7\x88\x48PMR\r\n\x1a\n\2\1\0", 15, -ENOTSUP, "major version 2" },
+		{ "\xd9\xd9\xf7\x88\x48PMR\r\n\x1a\n\1\1\0", 15, -EINVAL, "not one frame" },
+	};
+
+	for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
+		struct pm_reader *r;
+		struct pm_input in;
+		struct error e;
+
+		assert_int_equal(pm_input_memory(&in, t[i].bytes, t[i].len), 0);
+		assert_int_equal(pm_reader_open(&r, &in, &e), t[i].err);
+		assert_null(r);
+		if (!strstr(e.text, t[i].word))
+			fail_msg("\"%s\" lacks \"%s\"", e.text, t[i].word);
+	}
+}
+
+static bool only_idle(void *ctx, const struct pm_group *g)
+{
+	++*(int *)ctx;
+	return g->id == SAMPLE_IDLE;
+}
+
+/* Groups that are not asked for stay away, and damage in their blocks is nobody's business. */
+static void selection_decodes_what_it_names(void **state)
+{
+	struct sample_options o = shapes[5];
+	struct buf file = BUF_INIT;
+	struct pm_reader *r;
+	struct pm_input in;
+	struct pm_item item;
+	int asked = 0, chunks = 0, late = 0, ok;
+
+	o.rows = 8;
+	sample_write(&file, &o);
+	assert_int_equal(pm_input_memory(&in, file.data, file.len), 0);
+	assert_int_equal(pm_reader_open(&r, &in, NULL), 0);
+	pm_reader_select(r, only_idle, &asked);
+	while ((ok = pm_reader_next(r, &item)) == 1) {
+		const struct pm_chunk *c;
+
+		assert_int_not_equal(item.kind, PM_ITEM_DAMAGE);
+		if (item.kind != PM_ITEM_CHUNK)
+			continue;
+		assert_int_equal(pm_reader_decode(r, &c), 0);
+		assert_int_equal(sample_compare(pm_reader_model(r), &o, c), 0);
+		for (uint32_t g = 0; g < c->n_groups; g++) {
+			bool there = chunks < 5 ? c->group[g].group == SAMPLE_IDLE :
+						  item.chunk.key || late || c->group[g].group == SAMPLE_IDLE;
+
+			assert_int_equal(c->group[g].absent, !there);
+		}
+		late |= chunks >= 5 && item.chunk.key;
+		if (++chunks == 5) {
+			assert_int_equal(asked, SAMPLE_GROUPS);
+			pm_reader_select(r, NULL, NULL);
+		}
+	}
+	assert_int_equal(ok, 0);
+	assert_int_equal(chunks, o.chunks);
+	assert_int_equal(late, 1);
+	pm_reader_close(r);
+	buf_release(&file);
+}
+
+static uint64_t first_chunk_after(struct pm_reader *r, const struct sample_options *o, bool *key)
+{
+	struct pm_item item;
+
+	while (pm_reader_next(r, &item) == 1) {
+		const struct pm_chunk *c;
+
+		assert_int_not_equal(item.kind, PM_ITEM_DAMAGE);
+		if (item.kind != PM_ITEM_CHUNK)
+			continue;
+		assert_int_equal(pm_reader_decode(r, &c), 0);
+		assert_int_equal(sample_compare(pm_reader_model(r), o, c), 0);
+		for (uint32_t g = 0; g < c->n_groups; g++)
+			assert_false(c->group[g].absent);
+		*key = item.chunk.key;
+		return item.chunk.from_ns;
+	}
+	fail();
+	return 0;
+}
+
+static void seeking(void **state)
+{
+	for (int without = 0; without < 2; without++) {
+		struct sample_options o = shapes[6];
+		struct buf file = BUF_INIT;
+		struct pm_reader *r;
+		struct pm_input in;
+		uint64_t from, to, chunks, last = sample_tick(&o, (uint64_t)o.chunks * o.rows - 1), read;
+		static const uint32_t places[] = { 8000, 100, 8999, 0, 4500, 4501, 20000 };
+
+		o.without_index = without;
+		sample_write(&file, &o);
+		assert_int_equal(pm_input_memory(&in, file.data, file.len), 0);
+		assert_int_equal(pm_reader_open(&r, &in, NULL), 0);
+		assert_int_equal(pm_reader_extent(r, &from, &to, &chunks), 0);
+		assert_true(from == sample_tick(&o, 0));
+		assert_true(to == last);
+		assert_int_equal(chunks, o.chunks);
+		for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+			uint64_t want = sample_tick(&o, places[i]), got;
+			bool key;
+
+			assert_int_equal(pm_reader_seek(r, want), 0);
+			got = first_chunk_after(r, &o, &key);
+			assert_true(key);
+			assert_true(got <= want);
+			assert_true(got + 16ull * o.rows * o.interval_ns > (want < last ? want : last));
+		}
+		read = pm_reader_stats(r).bytes_read;
+		pm_reader_close(r);
+
+		/* From there to the end, as many chunks as there are. */
+		assert_int_equal(pm_input_memory(&in, file.data, file.len), 0);
+		assert_int_equal(pm_reader_open(&r, &in, NULL), 0);
+		assert_int_equal(pm_reader_seek(r, last), 0);
+		read = pm_reader_stats(r).bytes_read;
+		print_message("%s: %zu bytes, seeking the end reads %llu\n", without ? "by hopping" : "by index",
+			      file.len, (unsigned long long)read);
+		if (!without)
+			assert_true(read < file.len / 2);
+		pm_reader_close(r);
+		buf_release(&file);
+	}
+}
+
+/* Two recordings in one file are two recordings, also when they are the same. */
+static void joined_files(void **state)
+{
+	const struct sample_options *o = &shapes[0];
+	struct buf file = BUF_INIT;
+	struct pm_reader *r;
+	struct pm_input in;
+	struct counts n;
+	size_t one;
+
+	sample_write(&file, o);
+	one = file.len;
+	sample_write(&file, o);
+	assert_int_equal(file.len, 2 * one);
+	assert_int_equal(pm_input_memory(&in, file.data, file.len), 0);
+	assert_int_equal(pm_reader_open(&r, &in, NULL), 0);
+	n = read_all(r, o);
+	assert_int_equal(n.recordings, 1);
+	assert_int_equal(n.chunks, 2 * o->chunks);
+	assert_int_equal(n.wrong + n.damages, 0);
+	assert_int_equal(n.ends, 2);
+	pm_reader_close(r);
+
+	/* The first one stopped hard: said, and the second is whole. */
+	memmove(file.data + one - FRAME_END_SIZE, file.data + one, one);
+	assert_int_equal(pm_input_memory(&in, file.data, file.len - FRAME_END_SIZE), 0);
+	assert_int_equal(pm_reader_open(&r, &in, NULL), 0);
+	n = read_all(r, o);
+	assert_int_equal(n.damages, 1);
+	assert_int_equal(n.chunks, 2 * o->chunks);
+	pm_reader_close(r);
+	buf_release(&file);
+}
+
+static void the_end_frame_has_its_size(void **state)
+{
+	for (size_t i = 0; i < SHAPES; i++) {
+		struct buf file = BUF_INIT;
+
+		sample_write(&file, &shapes[i]);
+		assert_true(file.len > FRAME_END_SIZE);
+		assert_memory_equal(file.data + file.len - FRAME_END_SIZE, frame_magic, FRAME_MAGIC_LEN);
+		buf_release(&file);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(everything_comes_back),
+		cmocka_unit_test(a_slow_pipe_is_as_good),
+		cmocka_unit_test(a_growing_file_is_followed),
+		cmocka_unit_test(a_compressed_recording),
+		cmocka_unit_test(growing_from_nothing),
+		cmocka_unit_test(wall_time),
+		cmocka_unit_test(files_and_directories),
+		cmocka_unit_test(other_files_are_named),
+		cmocka_unit_test(selection_decodes_what_it_names),
+		cmocka_unit_test(seeking),
+		cmocka_unit_test(joined_files),
+		cmocka_unit_test(the_end_frame_has_its_size),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

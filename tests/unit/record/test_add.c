@@ -1,0 +1,213 @@
+/* --add: what it takes, what it refuses, and the counters that come of it on copies of machines. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "record/plan/add.h"
+#include "tests/unit/lib/planned.h"
+
+static struct planned here;
+
+static void takes_locations_and_attributes(void **state)
+{
+	static const struct {
+		const char *text;
+		struct add is;
+	} row[] = {
+		/* The example of turbostat's manual page. */
+		{ "msr0x199,u32,raw,PRF_CTRL", { ADD_MSR, .format = ADD_RAW, .width = 32, .name = "PRF_CTRL",
+						 .address = 0x199 } },
+		{ "msr16", { ADD_MSR, .width = 64, .name = "M0X10", .address = 16 } },
+		{ "msr0x3fd,u32,percent,core", { ADD_MSR, ADD_CORE, ADD_PERCENT, 32, .name = "M0x3fd%",
+						 .address = 0x3fd, .scope_given = true } },
+		{ "package,Mine,usec,/sys/x/y,delta", { ADD_PATH, ADD_PACKAGE, .width = 64, .type = "usec",
+							.name = "Mine", .text = (char *)"/sys/x/y",
+							.scope_given = true } },
+		{ "/sys/x/y", { ADD_PATH, .width = 64, .name = "y", .text = (char *)"/sys/x/y" } },
+		{ "perf/msr/aperf,average", { ADD_PERF, .format = ADD_AVERAGE, .width = 64, .name = "aperf",
+					      .text = (char *)"msr/aperf" } },
+		{ "msr0x10,name=cycle", { ADD_MSR, .width = 64, .name = "cycle", .address = 0x10 } },
+		{ "pmt,name=Die%c6,type=txtal_time,format=average,domain=package1,offset=120,guid=0x1a067102,seq=2",
+		  { ADD_PMT, ADD_PACKAGE, ADD_AVERAGE, 64, "txtal_time", "Die%c6", .number = 1, .guid = 0x1a067102,
+		    .sequence = 2, .offset = 120, .scope_given = true } },
+		{ "pmt,name=F,offset=8,lsb=4,msb=11,path=/sys/t",
+		  { ADD_PMT, .width = 8, .name = "F", .text = (char *)"/sys/t", .offset = 8, .lsb = 4 } },
+	};
+
+	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+		const struct add *is = &row[i].is;
+		struct error e = { 0 };
+		struct add a;
+
+		if (add_parse(&a, row[i].text, &e))
+			fail_msg("%s", e.text);
+		assert_int_equal(a.location, is->location);
+		assert_int_equal(a.scope, is->scope);
+		assert_int_equal(a.format, is->format);
+		assert_int_equal(a.width, is->width);
+		assert_string_equal(a.type ? a.type : "", is->type ? is->type : "");
+		assert_string_equal(a.name, is->name);
+		assert_string_equal(a.text ? a.text : "", is->text ? is->text : "");
+		assert_int_equal(a.address, is->address);
+		assert_int_equal(a.number, is->number);
+		assert_int_equal(a.guid, is->guid);
+		assert_int_equal(a.sequence, is->sequence);
+		assert_int_equal(a.offset, is->offset);
+		assert_int_equal(a.lsb, is->lsb);
+		assert_int_equal(a.scope_given, is->scope_given);
+		add_release(&a);
+	}
+}
+
+static void refuses_with_the_nearest_word(void **state)
+{
+	static const struct {
+		const char *text, *says;
+	} row[] = {
+		{ "", "no location" },
+		{ "cpu,u64,delta", "no location" },
+		{ "msr0x10,detla", "did you mean 'delta'" },
+		{ "msr0x10,packge", "did you mean 'package'" },
+		{ "msr0x1g", "no register" },
+		{ "msr0x100000000", "no register" },
+		{ "msr0x10,A,B", "two names" },
+		{ "msr0x10,msr0x11", "two locations" },
+		{ "perf/msr", "perf/DEVICE/EVENT" },
+		{ "perf//x", "perf/DEVICE/EVENT" },
+		{ "perf/msr/", "perf/DEVICE/EVENT" },
+		{ "msr0x10,name=", "1 to 63" },
+		{ "pmt,name=X,offset=0", "guid= or path=" },
+		{ "pmt,name=X,guid=1", "offset=" },
+		{ "pmt,ofset=0", "did you mean offset=" },
+		{ "pmt,name=X,offset=0,guid=1,path=/x", "either" },
+		{ "pmt,name=X,offset=0,guid=1,lsb=9,msb=8", "none of 0 to 63" },
+		{ "pmt,name=X,offset=0,guid=1,msb=64", "none of 0 to 63" },
+		{ "pmt,name=X,offset=0,guid=1,domain=node1", "packageN" },
+		{ "pmt,name=X,offset=0,guid=1,type=cycles", "tcore_clock" },
+		{ "pmt,name=X,offset=-1,guid=1", "no number" },
+	};
+
+	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+		struct error e = { 0 };
+		struct add a;
+
+		assert_int_equal(add_parse(&a, row[i].text, &e), -EINVAL);
+		if (!strstr(e.text, row[i].says))
+			fail_msg("'%s' does not say '%s'", e.text, row[i].says);
+	}
+}
+
+static void start(const char *kind, struct add *added, size_t n)
+{
+	struct error e = { 0 };
+
+	here.options = (struct record_options){ .privacy = (char *)"default", .added = added, .n_added = n };
+	planned_begin(&here, kind, "add");
+	assert_int_equal(plan_sources(&here.plan, here.source, here.n_sources, &e), 0);
+}
+
+static int teardown(void **state)
+{
+	for (size_t i = 0; i < here.options.n_added; i++)
+		add_release(&here.options.added[i]);
+	planned_end(&here);
+	return 0;
+}
+
+/* Value k of the only unit. */
+static uint64_t value(uint32_t k, uint32_t n)
+{
+	uint64_t v[64];
+	uint16_t status[64] = { 0 };
+	bool missing;
+	struct cells c = { .v = v, .status = status, .step = 1, .n = n, .any_missing = &missing };
+
+	assert_non_null(here.plan.units);
+	assert_null(here.plan.units->next);
+	assert_int_equal(pm_group_values(pm_model_group(&here.model, here.plan.units->group)), n);
+	assert_int_equal(here.plan.units->read(here.plan.units, &c), 0);
+	assert_int_equal(status[k], 0);
+	return v[k];
+}
+
+static void reads_files_by_scope(void **state)
+{
+	static struct add a;
+	const struct pm_counter *c;
+
+	assert_int_equal(add_parse(&a, "/sys/devices/system/cpu/cpu0/cpuidle/state1/time,core,usec,percent,C1T",
+				   NULL), 0);
+	start("server", &a, 1);
+	/* State 1 of CPU c has time 1000c + 102; 8 cores. */
+	assert_int_equal(value(3, 8), 3102);
+	c = pm_model_counter_named(&here.model, "add.c1t");
+	assert_string_equal(c->display, "C1T");
+	assert_string_equal(pm_map_text(&c->attrs, PM_COUNTER_ADDED, ""), "core");
+	assert_string_equal(pm_map_text(&c->attrs, PM_COUNTER_ADD_FORMAT, ""), "percent");
+	assert_string_equal(pm_map_text(&c->attrs, PM_COUNTER_ADD_TYPE, ""), "usec");
+	assert_int_equal(c->aggregation, PM_AGG_MEAN);
+}
+
+static void reads_other_files_once(void **state)
+{
+	static struct add a;
+
+	assert_int_equal(add_parse(&a, "/sys/class/thermal/thermal_zone0/temp,raw", NULL), 0);
+	start("server", &a, 1);
+	assert_int_equal(value(0, 1), 55000);
+	assert_int_equal(pm_model_counter_named(&here.model, "add.temp")->semantics, PM_BITFIELD);
+}
+
+static void what_is_not_there_is_a_column_with_a_reason(void **state)
+{
+	static struct add a[2];
+	const struct pm_counter *c;
+
+	assert_int_equal(add_parse(&a[0], "/sys/nothing,HERE", NULL), 0);
+	assert_int_equal(add_parse(&a[1], "msr0x10,TSC", NULL), 0);
+	start("server", a, 2);
+	assert_null(here.plan.units);
+	assert_int_equal(here.model.n_probes, 2);
+	assert_string_equal(here.model.probe[1].hint, "modprobe msr");
+	c = pm_model_counter_named(&here.model, "add.here");
+	assert_int_equal(pm_map_u64(&c->attrs, PM_COUNTER_PERF_INVALID, 0), PM_REASON_NOT_SUPPORTED);
+	assert_non_null(pm_model_counter_named(&here.model, "add.tsc"));
+}
+
+static void reads_fields_of_telemetry(void **state)
+{
+	static struct add a;
+
+	sysroot_make(here.dir, "server");
+	for (int i = 0; i < 3; i++) {
+		char path[64];
+
+		snprintf(path, sizeof(path), "/sys/class/intel_pmt/telem%d/guid", i);
+		sysroot_put(here.dir, path, i == 1 ? "0x2\n" : "0x1\n");
+		snprintf(path, sizeof(path), "/sys/class/intel_pmt/telem%d/telem", i);
+		sysroot_put(here.dir, path, "%d234567 abcdefg ", i);
+	}
+	assert_int_equal(add_parse(&a, "pmt,name=X,guid=1,seq=1,offset=8,lsb=8,msb=23,domain=package1", NULL), 0);
+	start("server", &a, 1);
+	/* "abcdefg " from the second byte on, two bytes of it. */
+	assert_int_equal(value(0, 1), 'b' | 'c' << 8);
+	assert_int_equal(here.model.instance[here.model.group[0].instance[0] - 1].kind, PM_PACKAGE);
+	assert_int_equal(pm_model_counter_named(&here.model, "add.x")->width, 16);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(takes_locations_and_attributes),
+		cmocka_unit_test(refuses_with_the_nearest_word),
+		cmocka_unit_test_teardown(reads_files_by_scope, teardown),
+		cmocka_unit_test_teardown(reads_other_files_once, teardown),
+		cmocka_unit_test_teardown(what_is_not_there_is_a_column_with_a_reason, teardown),
+		cmocka_unit_test_teardown(reads_fields_of_telemetry, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,340 @@
+/* Which events -M opens, and in which groups, on a machine that is a folder. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "record/perf/perf_source.h"
+#include "tests/unit/lib/sysroot.h"
+
+#define PMU "/sys/bus/event_source/devices/"
+
+struct machine {
+	char dir[32], file[64];
+	struct root root;
+	struct record_options options;
+	char *metrics[4], *files[2];
+	struct pm_model model;
+	uint32_t cpu;
+	struct plan plan;
+	struct perf_source s;
+	struct error e;
+};
+
+static const char formulas[] =
+	"[ { \"MetricName\": \"ipc\", \"MetricExpr\": \"cpu@inst@ / cpu@cyc@\", \"MetricGroup\": \"Top;Pair\" },"
+	"  { \"MetricName\": \"miss\", \"MetricExpr\": \"cpu@miss@ / cpu@inst@\", \"MetricGroup\": \"Top\","
+	"    \"MetricThreshold\": \"miss > 0.1 & cpu@branch@ > 1\" },"
+	"  { \"MetricName\": \"all\", \"MetricExpr\": \"cpu@inst@ + cpu@miss@ + cpu@cyc@\","
+	"    \"MetricGroup\": \"Big\" },"
+	"  { \"MetricName\": \"apart\", \"MetricExpr\": \"cpu@inst@ / cpu@branch@\","
+	"    \"MetricConstraint\": \"NO_GROUP_EVENTS\" },"
+	"  { \"MetricName\": \"dog\", \"MetricExpr\": \"cpu@inst@ / cpu@branch@\","
+	"    \"MetricConstraint\": \"NO_GROUP_EVENTS_NMI\" },"
+	"  { \"MetricName\": \"crowd\", \"MetricExpr\": \"cpu@inst@ / cpu@miss@\", \"MetricGroup\": \"Wide\","
+	"    \"MetricgroupNoGroup\": \"Wide\" },"
+	"  { \"MetricName\": \"slotted\", \"MetricExpr\": \"cpu@inst@ / slots\" },"
+	"  { \"MetricName\": \"mixed\","
+	"    \"MetricExpr\": \"cpu@inst@ / context\\\\-switches * mem@read@ / cpu@cyc@ / mem@write@\" },"
+	"  { \"MetricName\": \"maybe\", \"MetricExpr\": \"cpu@nope@ if has_event(cpu@nope@) else cpu@cyc@\" },"
+	"  { \"MetricName\": \"never\", \"MetricExpr\": \"cpu@nope@ / cpu@inst@\", \"MetricGroup\": \"Top;None\" },"
+	"  { \"MetricName\": \"chips\", \"MetricExpr\": \"hv_24x7@PM_PB_CYC\\\\,chip\\\\=?@\","
+	"    \"AggregationMode\": \"PerChip\" },"
+	"  { \"MetricName\": \"cores\", \"MetricExpr\": \"hv_24x7@CPM_CCYC\\\\,core\\\\=?@\","
+	"    \"AggregationMode\": \"PerCore\" },"
+	"  { \"MetricName\": \"facts\", \"MetricExpr\": \"#num_cpus * duration_time * stat.user\" } ]";
+
+static int set_up(void **state)
+{
+	static const char *const event[] = { "cyc", "inst", "miss", "branch", "slots" };
+	struct machine *m = calloc(1, sizeof(*m));
+	char name[80];
+
+	assert_non_null(m);
+	sysroot_make(m->dir, NULL);
+	sysroot_put(m->dir, PMU "cpu/type", "4\n");
+	sysroot_put(m->dir, PMU "cpu/format/event", "config:0-7\n");
+	for (size_t i = 0; i < sizeof(event) / sizeof(event[0]); i++) {
+		snprintf(name, sizeof(name), PMU "cpu/events/%s", event[i]);
+		sysroot_put(m->dir, name, "event=%zu\n", i + 1);
+	}
+	sysroot_put(m->dir, PMU "mem_0/type", "20\n");
+	sysroot_put(m->dir, PMU "mem_0/cpumask", "0\n");
+	sysroot_put(m->dir, PMU "mem_0/format/event", "config:0-7\n");
+	sysroot_put(m->dir, PMU "mem_1/type", "21\n");
+	sysroot_put(m->dir, PMU "mem_1/cpumask", "0\n");
+	sysroot_put(m->dir, PMU "mem_1/format/event", "config:0-7\n");
+	for (int i = 0; i < 2; i++) {
+		snprintf(name, sizeof(name), PMU "mem_%d/events/read", i);
+		sysroot_put(m->dir, name, "event=1\n");
+		snprintf(name, sizeof(name), PMU "mem_%d/events/write", i);
+		sysroot_put(m->dir, name, "event=2\n");
+	}
+	sysroot_put(m->dir, PMU "software/type", "1\n");
+	sysroot_put(m->dir, "/metrics.json", "%s", formulas);
+	snprintf(m->file, sizeof(m->file), "%s/metrics.json", m->dir);
+	m->files[0] = m->file;
+	assert_int_equal(root_init(&m->root, m->dir), 0);
+	*state = m;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct machine *m = *state;
+
+	root_release(&m->root);
+	sysroot_remove(m->dir);
+	free(m);
+	return 0;
+}
+
+static int ask(struct machine *m, const char *metrics)
+{
+	m->metrics[0] = (char *)(uintptr_t)metrics;
+	m->options.metrics = m->metrics;
+	m->options.metric_files = m->files;
+	m->options.target = TARGET_SYSTEM;
+	m->options.privacy = (char *)(uintptr_t)"default";
+	m->e = (struct error){ 0 };
+	pm_model_init(&m->model);
+	m->plan = (struct plan){ .options = &m->options, .root = &m->root, .model = &m->model,
+				 .cpus = { .cpu = &m->cpu, .n = 1 } };
+	assert_int_equal(perf_pmus_read(&m->s.pmus, &m->root), 0);
+	return perf_events_read(&m->s, &m->plan, "", &m->e);
+}
+
+static void done(struct machine *m)
+{
+	free(m->s.event);
+	event_set_release(&m->s.set);
+	perf_pmus_release(&m->s.pmus);
+	pm_model_release(&m->model);
+	m->s = (struct perf_source){ 0 };
+}
+
+/* The events in order, as formulas call them; "@n" behind those of the n-th group. */
+static void expect(struct machine *m, const char *metrics, const char *events)
+{
+	struct buf out = BUF_INIT;
+	uint32_t group[16] = { 0 }, n_groups = 0;
+	int err = ask(m, metrics);
+
+	if (err)
+		fail_msg("%s: %s", metrics, m->e.text);
+	for (size_t i = 0; i < m->s.set.n; i++) {
+		const struct event *ev = &m->s.set.event[i];
+		uint32_t k = 0;
+
+		assert_non_null(ev->metric_id);
+		assert_true(m->s.event[i].requested);
+		/* What does not fit is taken apart. */
+		assert_true(!ev->group == !(ev->mods & EVENT_MOD_WEAK));
+		buf_printf(&out, "%s%s", i ? " " : "", ev->metric_id);
+		if (!ev->group)
+			continue;
+		while (k < n_groups && group[k] != ev->group)
+			k++;
+		assert_in_range(k, 0, 15);
+		if (k == n_groups)
+			group[n_groups++] = ev->group;
+		buf_printf(&out, "@%u", k + 1);
+	}
+	if (strcmp(buf_str(&out), events))
+		fail_msg("%s:\n%s, but must be\n%s", metrics, buf_str(&out), events);
+	buf_release(&out);
+}
+
+static void a_group_for_each_metric(void **state)
+{
+	struct machine *m = *state;
+
+	expect(m, "ipc", "cpu/inst/@1 cpu/cyc/@1");
+	done(m);
+	/* The threshold's events, too. */
+	expect(m, "miss", "cpu/miss/@1 cpu/inst/@1 cpu/branch/@1");
+	done(m);
+	m->options.metric_no_threshold = true;
+	expect(m, "MISS", "cpu/miss/@1 cpu/inst/@1");
+	done(m);
+	/* Slots lead, whatever the formula names first. */
+	expect(m, "slotted", "slots@1 cpu/inst/@1");
+	done(m);
+	/* The time and what other sources read are there anyway. */
+	expect(m, "facts", "");
+	done(m);
+	expect(m, "maybe", "cpu/cyc/");
+	done(m);
+}
+
+static void metrics_share_a_group_that_has_all(void **state)
+{
+	struct machine *m = *state;
+
+	m->options.metric_no_threshold = true;
+	expect(m, "ipc,miss,Big", "cpu/inst/@1 cpu/miss/@1 cpu/cyc/@1");
+	done(m);
+	expect(m, "ipc,miss", "cpu/inst/@1 cpu/cyc/@1 cpu/miss/@2 cpu/inst/@2");
+	done(m);
+	expect(m, "ipc,ipc,Pair", "cpu/inst/@1 cpu/cyc/@1");
+	done(m);
+	m->options.metric_no_merge = true;
+	expect(m, "ipc,Big", "cpu/inst/@1 cpu/miss/@1 cpu/cyc/@1 cpu/inst/@2 cpu/cyc/@2");
+	done(m);
+	m->options.metric_no_merge = false;
+	m->options.metric_no_group = true;
+	expect(m, "ipc,Big", "cpu/inst/ cpu/miss/ cpu/cyc/");
+	done(m);
+	m->options.metric_no_merge = true;
+	expect(m, "ipc,miss", "cpu/inst/ cpu/cyc/ cpu/miss/ cpu/inst/");
+	done(m);
+}
+
+static void constraints_keep_events_apart(void **state)
+{
+	struct machine *m = *state;
+
+	expect(m, "apart", "cpu/inst/ cpu/branch/");
+	done(m);
+	expect(m, "dog", "cpu/inst/@1 cpu/branch/@1");
+	done(m);
+	sysroot_put(m->dir, "/proc/sys/kernel/nmi_watchdog", "1\n");
+	expect(m, "dog", "cpu/inst/ cpu/branch/");
+	done(m);
+	/* As one of its group, not for itself. */
+	expect(m, "Wide", "cpu/inst/ cpu/miss/");
+	done(m);
+	expect(m, "crowd", "cpu/inst/@1 cpu/miss/@1");
+	done(m);
+}
+
+/* A group holds events of one PMU; of an uncore PMU with two instances one group on each. */
+static void pmus_have_groups_of_their_own(void **state)
+{
+	struct machine *m = *state;
+
+	expect(m, "mixed",
+	       "cpu/inst/@1 cpu/cyc/@1 mem/read/@2 mem/read/@3 mem/write/@2 mem/write/@3 context-switches");
+	assert_int_equal(m->s.set.event[2].type, m->s.set.event[4].type);
+	assert_int_not_equal(m->s.set.event[2].type, m->s.set.event[3].type);
+	done(m);
+}
+
+/* POWER's hypervisor counts each chip, or each core of a chip, and says how many it has of them. */
+static void a_question_mark_runs_over_chips_or_cores(void **state)
+{
+	struct machine *m = *state;
+
+	sysroot_put(m->dir, PMU "hv_24x7/type", "22\n");
+	sysroot_put(m->dir, PMU "hv_24x7/cpumask", "0\n");
+	sysroot_put(m->dir, PMU "hv_24x7/format/chip", "config:16-31\n");
+	sysroot_put(m->dir, PMU "hv_24x7/format/core", "config:16-31\n");
+	sysroot_put(m->dir, PMU "hv_24x7/format/domain", "config:0-3\n");
+	sysroot_put(m->dir, PMU "hv_24x7/format/offset", "config:32-63\n");
+	sysroot_put(m->dir, PMU "hv_24x7/events/PM_PB_CYC", "domain=0x1,offset=0x80,chip=?\n");
+	sysroot_put(m->dir, PMU "hv_24x7/events/CPM_CCYC", "domain=0x2,offset=0x98,core=?\n");
+	/* One of each where nobody says. */
+	expect(m, "chips", "hv_24x7/PM_PB_CYC,chip=0/");
+	assert_int_equal(m->s.set.event[0].config[0], 0x8000000001);
+	done(m);
+	sysroot_put(m->dir, PMU "hv_24x7/interface/sockets", "2\n");
+	sysroot_put(m->dir, PMU "hv_24x7/interface/coresperchip", "3\n");
+	m->options.metric_no_group = true;
+	expect(m, "chips", "hv_24x7/PM_PB_CYC,chip=0/ hv_24x7/PM_PB_CYC,chip=1/");
+	assert_int_equal(m->s.set.event[1].config[0], 0x8000010001);
+	done(m);
+	expect(m, "cores", "hv_24x7/CPM_CCYC,core=0/ hv_24x7/CPM_CCYC,core=1/ hv_24x7/CPM_CCYC,core=2/");
+	assert_int_equal(m->s.set.event[2].config[0], 0x9800020002);
+	done(m);
+}
+
+static void what_cannot_be_had_is_named(void **state)
+{
+	struct machine *m = *state;
+
+	assert_int_equal(ask(m, "never"), -EINVAL);
+	assert_non_null(strstr(m->e.text, "metric never"));
+	assert_non_null(strstr(m->e.text, "nope"));
+	done(m);
+	assert_int_equal(ask(m, "ipx"), -ENOENT);
+	assert_non_null(strstr(m->e.text, "did you mean ipc?"));
+	done(m);
+	assert_int_equal(ask(m, "Tpo"), -ENOENT);
+	done(m);
+	/* Of a group what is there. */
+	m->options.metric_no_threshold = true;
+	expect(m, "Top", "cpu/inst/@1 cpu/cyc/@1 cpu/miss/@2 cpu/inst/@2");
+	assert_int_equal(m->model.n_probes, 1);
+	assert_non_null(strstr(m->model.probe[0].what, "never"));
+	done(m);
+	assert_int_equal(ask(m, "None"), -EINVAL);
+	assert_non_null(strstr(m->e.text, "of the metrics of None none can be computed here, such as never: cpu has "
+					  "no term"));
+	done(m);
+	assert_int_equal(ask(m, ","), -EINVAL);
+	assert_non_null(strstr(m->e.text, "names no metric"));
+	done(m);
+	sysroot_put(m->dir, "/metrics.json", "[ {");
+	assert_int_equal(ask(m, "ipc"), -EINVAL);
+	assert_non_null(strstr(m->e.text, "--metrics-file"));
+	done(m);
+}
+
+static void the_header_says_what_was_asked(void **state)
+{
+	struct machine *m = *state;
+	const struct pm_value *v;
+
+	expect(m, "miss,cs_per_second", "cpu/miss/@1 cpu/inst/@1 cpu/branch/@1 context-switches cpu-clock");
+	v = pm_map_get(&m->model.header, PM_HEADER_METRICS);
+	assert_non_null(v);
+	assert_int_equal(v->array.n, 2);
+	assert_int_equal(v->array.item[0].array.n, 6);
+	assert_string_equal(v->array.item[0].array.item[0].str.data, "miss");
+	assert_string_equal(v->array.item[0].array.item[2].str.data, "cpu@miss@ / cpu@inst@");
+	assert_string_equal(v->array.item[1].str.data, "cs_per_second");
+	done(m);
+}
+
+/* --pmu-filter is about what one text was expanded to; who names a PMU means it. */
+static void a_filter_of_pmus(void **state)
+{
+	static char *texts[] = { (char *)"mem/read/", (char *)"mem_0/write/,context-switches,cpu/inst/", NULL };
+	static const char *const want[] = { "mem_1", "mem_0", "software", "cpu" };
+	struct machine *m = *state;
+	struct buf out = BUF_INIT;
+
+	m->options.events = texts;
+	m->options.pmu_filter = (char *)"mem_1";
+	assert_int_equal(ask(m, NULL), 0);
+	assert_int_equal(perf_sets_text(&m->s, &m->plan, &out, &m->e), 0);
+	assert_int_equal(m->s.set.n, 4);
+	for (size_t i = 0; i < 4; i++)
+		assert_string_equal(m->s.set.event[i].pmu, want[i]);
+	m->options.pmu_filter = (char *)"mem_2";
+	assert_int_equal(perf_sets_text(&m->s, &m->plan, &out, &m->e), -ENODEV);
+	assert_non_null(strstr(m->e.text, "mem_2"));
+	buf_release(&out);
+	done(m);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(a_group_for_each_metric, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(metrics_share_a_group_that_has_all, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(constraints_keep_events_apart, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(pmus_have_groups_of_their_own, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_question_mark_runs_over_chips_or_cores, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(what_cannot_be_had_is_named, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(the_header_says_what_was_asked, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_filter_of_pmus, set_up, tear_down),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,349 @@
+/* PMUs and tracepoints of a machine that consists of files, and the list of its events. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "record/list_events.h"
+#include "record/host/perf_open.h"
+#include "record/perf/perf_pmu.h"
+#include "record/perf/perf_source.h"
+#include "record/plan/plan.h"
+#include "tests/unit/lib/sysroot.h"
+
+static const struct {
+	const char *path, *text;
+} files[] = {
+#define PMU(name) "/sys/bus/event_source/devices/" name
+	{ PMU("cpu_core/type"), "4" },
+	{ PMU("cpu_core/cpus"), "0-3" },
+	{ PMU("cpu_core/format/event"), "config:0-7" },
+	{ PMU("cpu_core/format/umask"), "config:8-15" },
+	{ PMU("cpu_core/events/slots"), "event=0x00,umask=0x4" },
+	{ PMU("cpu_core/events/odd"), "event=0x00,cmask=0x4" },
+	{ PMU("cpu_atom/type"), "10" },
+	{ PMU("cpu_atom/cpus"), "4-7" },
+	{ PMU("cpu_atom/format/event"), "config:0-7" },
+	{ PMU("power/type"), "14" },
+	{ PMU("power/cpumask"), "0,4" },
+	{ PMU("power/format/event"), "config:0-7" },
+	{ PMU("power/events/energy-pkg"), "event=0x02" },
+	{ PMU("power/events/energy-pkg.scale"), "2.3283064365386962890625e-10" },
+	{ PMU("power/events/energy-pkg.unit"), "Joules" },
+	{ PMU("half_gone/format/event"), "config:0-7" }, /* no type: cannot be opened */
+};
+
+struct machine {
+	char dir[32];
+	struct root root;
+	struct perf_pmus pmus;
+	struct event_view view;
+	char *event_files[2];
+};
+
+static int set_up(void **state)
+{
+	struct machine *m = calloc(1, sizeof(*m));
+
+	assert_non_null(m);
+	sysroot_make(m->dir, NULL);
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
+		sysroot_put(m->dir, files[i].path, "%s\n", files[i].text);
+	assert_int_equal(root_init(&m->root, m->dir), 0);
+	assert_int_equal(perf_pmus_read(&m->pmus, &m->root), 0);
+	m->view = perf_view(&m->pmus, &m->root);
+	*state = m;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct machine *m = *state;
+
+	sysroot_remove(m->dir);
+	perf_pmus_release(&m->pmus);
+	root_release(&m->root);
+	free(m);
+	return 0;
+}
+
+static struct event_set resolve(const struct machine *m, const char *text, struct error *e)
+{
+	struct event_list *list = NULL;
+	struct event_set set = { 0 };
+	struct buf notes = BUF_INIT;
+
+	e->text[0] = '\0';
+	if (!event_parse(&list, text, e))
+		event_resolve(list, &m->view, &set, &notes, e);
+	event_list_free(list);
+	buf_release(&notes);
+	return set;
+}
+
+static void test_kinds_of_pmus(void **state)
+{
+	struct machine *m = *state;
+	struct error e;
+	struct event_set set = resolve(m, "cycles,energy-pkg", &e);
+
+	assert_int_equal(m->pmus.n, 4); /* and that of the tool */
+	assert_string_equal(e.text, "");
+	assert_int_equal(set.n, 3);
+	assert_string_equal(set.event[0].name, "cpu_core/cycles/");
+	assert_string_equal(m->pmus.pmu[set.event[0].pmu_index].cpus, "0-3");
+	assert_true(set.event[0].core && !set.event[0].uncore);
+	assert_true(set.event[0].config[0] == 4ull << 32);
+	assert_string_equal(set.event[1].name, "cpu_atom/cycles/");
+	assert_true(set.event[1].config[0] == 10ull << 32);
+	assert_true(set.event[2].uncore);
+	assert_string_equal(m->pmus.pmu[set.event[2].pmu_index].cpus, "0,4");
+	assert_string_equal(set.event[2].scale, "2.3283064365386962890625e-10");
+	assert_string_equal(set.event[2].unit, "Joules");
+	assert_int_equal(set.event[2].config[0], 2);
+	event_set_release(&set);
+}
+
+static void test_attr_words(void **state)
+{
+	struct machine *m = *state;
+	struct error e;
+	struct event_set set =
+	    resolve(m, "cpu_core/event=0x3c,config3=7,config4=9/uH,power/energy-pkg/,cpu_core/slots/pp:", &e);
+	union perf_attr attr;
+
+	assert_string_not_equal(e.text, ""); /* a colon without modifiers */
+	set =
+	    resolve(m, "cpu_core/event=0x3c,config3=7,config4=9/uH,power/energy-pkg/,cpu_core/slots/pp", &e);
+	assert_int_equal(set.n, 3);
+	perf_attr_fill(&attr, &set.event[0]);
+	assert_int_equal(attr.a.type, 4);
+	assert_int_equal(attr.a.config, 0x3c);
+	assert_int_equal(attr.a.exclude_user, 0);
+	assert_int_equal(attr.a.exclude_kernel, 1);
+	assert_int_equal(attr.a.exclude_hv, 1);
+	assert_int_equal(attr.a.exclude_guest, 1);
+	assert_int_equal(attr.a.exclude_host, 0);
+	/* Where the kernel has these words, whatever the header of this machine knows. */
+	uint64_t word;
+
+	assert_int_equal(attr.a.size, 144);
+	memcpy(&word, attr.bytes + 128, 8);
+	assert_int_equal(word, 7);
+	memcpy(&word, attr.bytes + 136, 8);
+	assert_int_equal(word, 9);
+	/* Uncore PMUs refuse every exclusion. */
+	perf_attr_fill(&attr, &set.event[1]);
+	assert_int_equal(attr.a.exclude_guest, 0);
+	assert_in_range(attr.a.size, 64, 128);
+	perf_attr_fill(&attr, &set.event[2]);
+	assert_int_equal(attr.a.precise_ip, 2);
+	assert_int_equal(attr.a.config, 0x400);
+	event_set_release(&set);
+}
+
+static void test_alias_with_unknown_term(void **state)
+{
+	struct machine *m = *state;
+	struct error e;
+	struct event_set set = resolve(m, "cs,cpu_core/odd/", &e);
+
+	assert_int_equal(set.n, 0);
+	assert_non_null(strstr(e.text, "cmask"));
+	event_set_release(&set);
+}
+
+static void test_tracepoints(void **state)
+{
+	static const char *const places[] = { "/sys/kernel/debug/tracing/events",
+		                              "/sys/kernel/tracing/events" };
+	struct machine *m = *state;
+	struct event_set set;
+	struct error e;
+
+	set = resolve(m, "sched:sched_switch", &e);
+	assert_int_equal(set.n, 1);
+	assert_int_equal(set.event[0].missing, ENODEV);
+	event_set_release(&set);
+	/* The old place serves until there is the new one. */
+	for (unsigned i = 0; i < 2; i++) {
+		char path[200];
+
+		snprintf(path, sizeof(path), "%s/sched/sched_switch/id", places[i]);
+		sysroot_put(m->dir, path, "%u\n", 300 + i);
+		snprintf(path, sizeof(path), "%s/sched/sched_wakeup/id", places[i]);
+		sysroot_put(m->dir, path, "400\n");
+		snprintf(path, sizeof(path), "%s/sched/enable", places[i]);
+		sysroot_put(m->dir, path, "0\n");
+		snprintf(path, sizeof(path), "%s/header_page", places[i]);
+		sysroot_put(m->dir, path, "x\n");
+		set = resolve(m, "sched:sched_switch,s*:*", &e);
+		assert_string_equal(e.text, "");
+		assert_int_equal(set.n, 3);
+		assert_int_equal(set.event[0].config[0], 300 + i);
+		assert_string_equal(set.event[2].name, "sched:sched_wakeup");
+		assert_int_equal(set.event[2].type, 2);
+		event_set_release(&set);
+	}
+	set = resolve(m, "sched:sched_wakepu", &e);
+	assert_int_equal(set.n, 0);
+	event_set_release(&set);
+	assert_non_null(strstr(e.text, "did you mean \"sched_wakeup\""));
+}
+
+static void check_list(struct machine *m, const char *glob, int n, const char *has, const char *has_not)
+{
+	struct buf out = BUF_INIT;
+	struct error e = { 0 };
+
+	assert_int_equal(list_events(&m->root, glob, m->event_files, &out, &e), n);
+	if (has && !strstr(buf_str(&out), has))
+		fail_msg("no %s in:\n%s", has, buf_str(&out));
+	if (has_not && strstr(buf_str(&out), has_not))
+		fail_msg("%s in:\n%s", has_not, buf_str(&out));
+	buf_release(&out);
+}
+
+static void test_list(void **state)
+{
+	struct machine *m = *state;
+
+	check_list(m, "energy", 1, "Joules", "cycles");
+	check_list(m, "power/*", 2, "event (config:0-7)", "cpu_core");
+	check_list(m, "cs", 1, "context-switches OR cs", NULL);
+	check_list(m, "LLC-load*", 2, "LLC-load-misses", "dTLB");
+	check_list(m, "no-such-event", 0, NULL, "LLC");
+	/* Nobody asks the machine that runs the test. */
+	check_list(m, NULL, 22 + 32 + 3 + 3 + 1 + 13 + 3, "cpu_core/slots/", "not on this machine");
+}
+
+static void test_list_of_vendor_and_tool(void **state)
+{
+	struct machine *m = *state;
+	char path[64];
+
+	check_list(m, "duration_time", 1, "time that was counted", "tool/duration");
+	check_list(m, "smt_on", 1, "tool", "config");
+	check_list(m, "mem_reads", 0, NULL, "cpu_atom");
+	sysroot_put(m->dir, "/v.json",
+		    "[{\"EventName\": \"MEM_READS\", \"EventCode\": \"0x4\", \"Unit\": \"cpu_core\", "
+		    "\"BriefDescription\": \"loads of all kinds\"}]\n");
+	snprintf(path, sizeof(path), "%s/v.json", m->dir);
+	m->event_files[0] = path;
+	check_list(m, "mem_reads", 1, "loads of all kinds; event=0x4", "cpu_atom");
+	check_list(m, "cpu_core/*", 4, "vendor", NULL);
+}
+
+/* Where a counter is missing, the watchdog that holds it is named, and nowhere else. */
+static void test_watchdog(void **state)
+{
+	struct machine *m = *state;
+	struct record_options options = { .target = TARGET_SYSTEM };
+	struct plan p = { .options = &options, .root = &m->root };
+	char text[300];
+
+	assert_false(perf_nmi_watchdog(&m->root));
+	sysroot_put(m->dir, "/proc/sys/kernel/nmi_watchdog", "0\n");
+	assert_null(strstr(perf_hint(EBUSY, NULL, &p, text, sizeof(text)), "nmi_watchdog"));
+	sysroot_put(m->dir, "/proc/sys/kernel/nmi_watchdog", "1\n");
+	assert_true(perf_nmi_watchdog(&m->root));
+	assert_non_null(strstr(perf_hint(EBUSY, NULL, &p, text, sizeof(text)), "kernel.nmi_watchdog=0"));
+	assert_null(strstr(perf_hint(EINVAL, NULL, &p, text, sizeof(text)), "nmi_watchdog"));
+	sysroot_put(m->dir, "/proc/sys/kernel/perf_event_paranoid", "2\n");
+	assert_non_null(strstr(perf_hint(EACCES, NULL, &p, text, sizeof(text)),
+			       "perf_event_paranoid=0 (it is 2)"));
+}
+
+/* The cure is one that cures: what paranoid bars from all is not what is barred from the tasks of others. */
+static void test_permission(void **state)
+{
+	static const struct {
+		enum target_kind target;
+		bool tracepoint, foreign;
+		const char *paranoid, *hint, *not;
+	} row[] = {
+		{ TARGET_SYSTEM, false, false, "2", "perf_event_paranoid=0 (it is 2)", NULL },
+		{ TARGET_COMMAND, false, false, "3", "perf_event_paranoid=1 (it is 3)", NULL },
+		{ TARGET_COMMAND, true, false, "1", "perf_event_paranoid=-1 (it is 1)", NULL },
+		{ TARGET_TASKS, false, false, "2", "perf_event_paranoid=1 (it is 2)", NULL },
+		{ TARGET_TASKS, false, true, "2", "tasks of other users", "perf_event_paranoid" },
+		{ TARGET_SYSTEM, false, false, "-1", "outside of the container", "setcap" },
+	};
+	struct machine *m = *state;
+	struct event tracepoint = { .type = PERF_TYPE_TRACEPOINT };
+	char text[300];
+
+	sysroot_put(m->dir, "/proc/12/comm", "a\n");
+	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+		/* Without ids all threads of the system are meant. */
+		struct record_options options = { .target = row[i].target,
+						  .pids = (char *)(row[i].foreign ? NULL : "12") };
+		struct plan p = { .options = &options, .root = &m->root };
+		const char *hint;
+
+		sysroot_put(m->dir, "/proc/sys/kernel/perf_event_paranoid", "%s\n", row[i].paranoid);
+		hint = perf_hint(EACCES, row[i].tracepoint ? &tracepoint : NULL, &p, text, sizeof(text));
+		if (!strstr(hint, row[i].hint) || (row[i].not && strstr(hint, row[i].not)))
+			fail_msg("%zu: %s", i, hint);
+	}
+}
+
+/* Energy and idle states are counted without being asked for; registers only where they cannot be read. */
+static void test_defaults(void **state)
+{
+	struct machine *m = *state;
+	uint32_t cpu = 0;
+	struct record_options options = { .target = TARGET_SYSTEM };
+	struct plan plan = { .options = &options, .root = &m->root, .cpus = { .cpu = &cpu, .n = 1 } };
+	struct perf_source s = { 0 };
+	unsigned power = 0, registers = 0;
+	struct error e = { 0 };
+
+	sysroot_put(m->dir, PMU("msr/type"), "11\n");
+	sysroot_put(m->dir, PMU("msr/format/event"), "config:0-63\n");
+	sysroot_put(m->dir, PMU("msr/events/aperf"), "event=0x01\n");
+	assert_int_equal(perf_pmus_read(&s.pmus, &m->root), 0);
+	plan.model = calloc(1, sizeof(*plan.model));
+	assert_non_null(plan.model);
+	pm_model_init(plan.model);
+	for (int round = 0; round < 2; round++) {
+		if (perf_events_read(&s, &plan, "", &e))
+			fail_msg("%s", e.text);
+		for (size_t i = 0; i < s.set.n; i++) {
+			power += !strcmp(s.set.event[i].name, "power/energy-pkg/");
+			registers += !strcmp(s.set.event[i].name, "msr/aperf/");
+			assert_false(s.event[i].requested);
+		}
+		assert_int_equal(power, round + 1);
+		assert_int_equal(registers, 1);
+		free(s.event);
+		s.event = NULL;
+		event_set_release(&s.set);
+		sysroot_put(m->dir, "/dev/cpu/0/msr", "\n");
+	}
+	perf_pmus_release(&s.pmus);
+	pm_model_release(plan.model);
+	free(plan.model);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_kinds_of_pmus, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_attr_words, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_alias_with_unknown_term, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_tracepoints, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_list, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_watchdog, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_permission, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_list_of_vendor_and_tool, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_defaults, set_up, tear_down),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,111 @@
+/*
+ * A PMU that goes while its events are open, as Linux 6.15 and later have it: reads go on with what stood there last,
+ * and ioctl() says ENODEV. The kernel is played by a pipe and by functions that the linker puts in the place of
+ * syscall() and ioctl().
+ */
+#include "tests/unit/lib/perf_world.h"
+
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+
+long __real_syscall(long number, long a, long b, long c, long d, long e);
+long __wrap_syscall(long number, long a, long b, long c, long d, long e);
+int __real_ioctl(int fd, unsigned long request, unsigned long arg);
+int __wrap_ioctl(int fd, unsigned long request, unsigned long arg);
+
+static int ends[2];
+static bool revoked;
+static unsigned asked;
+
+long __wrap_syscall(long number, long a, long b, long c, long d, long e)
+{
+	return number == SYS_perf_event_open ? dup(ends[0]) : __real_syscall(number, a, b, c, d, e);
+}
+
+int __wrap_ioctl(int fd, unsigned long request, unsigned long arg)
+{
+	if (request != PERF_EVENT_IOC_ID)
+		return 0;
+	asked++;
+	errno = ENODEV;
+	return revoked ? -1 : 0;
+}
+
+/* What the next read() of the group gets: `n` values after the three words of the head. */
+static void say(uint64_t enabled, uint64_t value, uint64_t n)
+{
+	uint64_t words[5] = { n, enabled, enabled, value, value };
+	size_t len = (3 + n) * sizeof(*words);
+
+	assert_int_equal(write(ends[1], words, len), (ssize_t)len);
+}
+
+static int read_once(struct unit *u, struct reading *r)
+{
+	struct cells c = { .v = r->v, .status = r->status, .step = 1, .n = 2, .enabled = &r->enabled,
+		           .running = &r->running, .any_missing = &r->missing };
+
+	*r = (struct reading){ 0 };
+	return u->read(u, &c);
+}
+
+static void group_of_a_cpu(void **state)
+{
+	struct world *w;
+	struct reading r;
+	struct unit *u;
+
+	assert_int_equal(pipe2(ends, O_CLOEXEC | O_NONBLOCK), 0);
+	revoked = false;
+	w = world_new(TARGET_SYSTEM, "{page-faults,context-switches}", NULL, NULL);
+	world_begin(w, NULL);
+	assert_int_equal(world_plan(w), 0);
+	u = w->plan.units;
+	assert_non_null(u);
+	asked = 0;
+	say(1000, 5, 2);
+	assert_int_equal(read_once(u, &r), 0);
+	say(2000, 5, 2);
+	assert_int_equal(read_once(u, &r), 0);
+	assert_int_equal(r.v[1], 5);
+	/* Time that goes on costs no question. */
+	assert_int_equal(asked, 0);
+	/* Disabled events stand still, too, and stay. */
+	say(2000, 5, 2);
+	assert_int_equal(read_once(u, &r), 0);
+	assert_int_equal(asked, 1);
+	assert_int_equal(r.status[1], PM_OK);
+	/* Those that are enabled do so where their CPU is offline: what stands there is not what they counted. */
+	source_perf.enable(&w->source, true);
+	assert_false(atomic_load(&w->source.stale));
+	say(2000, 5, 2);
+	assert_int_equal(read_once(u, &r), 0);
+	assert_int_equal(r.status[0], PM_REASON_OFFLINE);
+	assert_int_equal(r.status[1], PM_REASON_OFFLINE);
+	/* Somebody has to open them anew. */
+	assert_true(atomic_load(&w->source.stale));
+	say(3000, 6, 2);
+	assert_int_equal(read_once(u, &r), 0);
+	assert_int_equal(r.status[1], PM_OK);
+	say(3000, 6, 2);
+	assert_int_equal(read_once(u, &r), 0);
+	/* Gone: the leader alone, as it stood. */
+	revoked = true;
+	say(3000, 6, 1);
+	assert_int_equal(read_once(u, &r), -ENODEV);
+	say(3000, 6, 2);
+	assert_int_equal(read_once(u, &r), -ENODEV);
+	world_end(w, true);
+	free(w);
+	close(ends[0]);
+	close(ends[1]);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(group_of_a_cpu),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,226 @@
+/*
+ * Tool events: texts of /proc written by hand, a topology of our own, and times beside those of the kernel's own
+ * clocks and of getrusage().
+ */
+#include "tests/unit/lib/perf_world.h"
+
+#include <pthread.h>
+#include <sys/wait.h>
+
+#include "record/host/clocks.h"
+#include "record/perf/perf_tool.h"
+
+static void test_task_times(void **state)
+{
+	/* proc(5): utime is field 14, stime 15, cutime 16, cstime 17. The name may hold what it likes. */
+	static const char text[] = "42 (a) b 1 2 3) S 1 42 42 0 -1 4194560 100 200 3 4 71 82 930 1040 20 0 1 0 5\n";
+	uint64_t t[2];
+
+	assert_true(perf_tool_task_times(text, false, t));
+	assert_int_equal(t[0], 71);
+	assert_int_equal(t[1], 82);
+	assert_true(perf_tool_task_times(text, true, t));
+	assert_int_equal(t[0], 71 + 930);
+	assert_int_equal(t[1], 82 + 1040);
+	assert_false(perf_tool_task_times("", false, t));
+	assert_false(perf_tool_task_times("42 (a", false, t));
+	assert_false(perf_tool_task_times("42 (a) S 1 42 42 0 -1", false, t));
+	assert_false(perf_tool_task_times("42 (a) S 1 42 42 0 -1 4194560 100 200 3 4 71 82", false, t));
+	assert_false(perf_tool_task_times("42 (a) S 1 42 42 0 -1 4194560 100 200 3 4 71 x 3 4 5", false, t));
+}
+
+static void test_cpu_times(void **state)
+{
+	static const char text[] = "cpu  999 999 999 999\ncpu0 10 2 5 100 0 0 0 0 0 0\ncpu2 30 4 7 100 0\n"
+				   "cpu12 1 1 1 1\nintr 5 cpu1 1 1 1\nctxt 1\n";
+	uint64_t t[2];
+
+	assert_true(perf_tool_cpu_times(text, 0, t));
+	assert_int_equal(t[0], 12); /* with what ran niced */
+	assert_int_equal(t[1], 5);
+	assert_true(perf_tool_cpu_times(text, 2, t));
+	assert_int_equal(t[0], 34);
+	assert_true(perf_tool_cpu_times(text, 12, t));
+	assert_false(perf_tool_cpu_times(text, 1, t)); /* offline */
+	assert_false(perf_tool_cpu_times("", 0, t));
+}
+
+/* Two packages of two cores of two threads; the second package has lost a thread. */
+static void test_values(void **state)
+{
+	struct pm_cpu cpu[8];
+	struct record_options options = { .target = TARGET_SYSTEM };
+	struct pm_model model = { .topology = { .cpu = cpu, .n = 8 } };
+	uint32_t all[8], half[] = { 0, 2, 4, 6 };
+	struct root root;
+	struct plan p = { .options = &options, .root = &root, .model = &model, .cpus = { .cpu = all, .n = 8 } };
+	static const struct {
+		enum event_tool what;
+		uint64_t value;
+	} row[] = {
+		{ EVENT_TOOL_NUM_CPUS, 8 },  { EVENT_TOOL_NUM_CPUS_ONLINE, 7 }, { EVENT_TOOL_NUM_CORES, 4 },
+		{ EVENT_TOOL_NUM_DIES, 2 },  { EVENT_TOOL_NUM_PACKAGES, 2 },    { EVENT_TOOL_SMT_ON, 1 },
+		{ EVENT_TOOL_CORE_WIDE, 1 }, { EVENT_TOOL_TARGET_CPU, 1 },      { EVENT_TOOL_HAS_PMEM, 0 },
+	};
+	uint64_t v;
+
+	for (uint32_t i = 0; i < 8; i++) {
+		all[i] = i;
+		cpu[i] = (struct pm_cpu){ .cpu = i, .package = i / 4, .core = i / 2 % 2, .thread = i % 2,
+			                  .online = i != 7 };
+	}
+	assert_int_equal(root_init(&root, "/nowhere"), 0);
+	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+		if (!perf_tool_value(&p, row[i].what, &v) || v != row[i].value)
+			fail_msg("event %d: %llu", row[i].what, (unsigned long long)v);
+	}
+	assert_false(perf_tool_value(&p, EVENT_TOOL_SLOTS, &v));
+	/* One thread of each core: the other runs uncounted. */
+	p.cpus = (struct cpulist){ .cpu = half, .n = 4 };
+	options.cpus = "0,2,4,6";
+	assert_true(perf_tool_value(&p, EVENT_TOOL_CORE_WIDE, &v));
+	assert_int_equal(v, 0);
+	/* Without second threads it does not matter. */
+	for (uint32_t i = 0; i < 8; i++)
+		cpu[i].online = i % 2 == 0;
+	assert_true(perf_tool_value(&p, EVENT_TOOL_CORE_WIDE, &v));
+	assert_int_equal(v, 1);
+	options.target = TARGET_COMMAND;
+	assert_true(perf_tool_value(&p, EVENT_TOOL_TARGET_CPU, &v));
+	assert_int_equal(v, 0);
+	root_release(&root);
+}
+
+static void test_system(void **state)
+{
+	NEED_SYSTEM_WIDE();
+	struct world *w = world_new(TARGET_SYSTEM, "duration_time,user_time,system_time,{cs,num_cpus_online}", NULL,
+				    NULL);
+	uint64_t before, after, duration, user;
+
+	world_begin(w, NULL);
+	if (world_plan(w))
+		fail_msg("%s", w->e.text);
+	before = clocks_monotonic();
+	duration = sum_of(w, "tool/duration_time/");
+	after = clocks_monotonic();
+	assert_in_range(duration, before, after);
+	user = sum_of(w, "tool/user_time/");
+	burn(300000000);
+	/* Two ticks of a CPU may be lost on both sides. */
+	assert_in_range(sum_of(w, "tool/user_time/") + sum_of(w, "tool/system_time/"), user + 250000000, UINT64_MAX);
+	assert_true(sum_of(w, "tool/user_time/") >= user);
+	assert_string_equal(pm_model_counter_named(&w->model, "tool/user_time/")->unit, "ns");
+	assert_int_equal(pm_model_counter_named(&w->model, "tool/num_cpus_online/")->semantics, PM_GAUGE);
+	assert_int_equal(pm_model_counter_named(&w->model, "tool/duration_time/")->semantics, PM_CUMULATIVE);
+	world_end(w, false);
+	free(w);
+}
+
+/* A command: its own time while it lives, its rusage when it has been reaped. */
+static void test_command(void **state)
+{
+	struct world *w = world_new(TARGET_COMMAND, "user_time,system_time", NULL, NULL);
+	struct rusage u;
+	uint64_t exact, got;
+	int pipes[2], status;
+	char c;
+
+	assert_int_equal(pipe(pipes), 0);
+	world_begin(w, NULL);
+	w->plan.child = fork();
+	if (!w->plan.child) {
+		burn(200000000);
+		(void)!write(pipes[1], "x", 1);
+		pause();
+		_exit(0);
+	}
+	if (world_plan(w))
+		fail_msg("%s", w->e.text);
+	assert_int_equal(read(pipes[0], &c, 1), 1);
+	got = sum_of(w, "tool/user_time/") + sum_of(w, "tool/system_time/");
+	assert_in_range(got, 180000000, 400000000);
+	kill(w->plan.child, SIGTERM);
+	assert_int_equal(wait4(w->plan.child, &status, 0, &u), w->plan.child);
+	exact = (uint64_t)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) * 1000000000 +
+		(uint64_t)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) * 1000;
+	assert_int_equal(sum_of(w, "tool/user_time/") + sum_of(w, "tool/system_time/"), exact);
+	assert_true(exact >= got);
+	close(pipes[0]);
+	close(pipes[1]);
+	world_end(w, true);
+	free(w);
+}
+
+static void *burner(void *arg)
+{
+	burn(150000000);
+	return NULL;
+}
+
+/* A process has one place, with the time of threads that have ended; a thread that was named has its own. */
+static void test_tasks(void **state)
+{
+	char pid[16];
+
+	for (int threads = 0; threads < 2; threads++) {
+		struct world *w = world_new(TARGET_TASKS, "user_time,system_time", NULL, NULL);
+		uint64_t before, used;
+		pthread_t other;
+
+		if (threads)
+			w->options.tids = tid_text(pid);
+		else
+			w->options.pids = tid_text(pid);
+		world_begin(w, NULL);
+		if (world_plan(w))
+			fail_msg("%s", w->e.text);
+		before = sum_of(w, "tool/user_time/") + sum_of(w, "tool/system_time/");
+		assert_int_equal(pthread_create(&other, NULL, burner, NULL), 0);
+		pthread_join(other, NULL);
+		used = sum_of(w, "tool/user_time/") + sum_of(w, "tool/system_time/") - before;
+		if (threads)
+			assert_in_range(used, 0, 60000000);
+		else
+			assert_in_range(used, 120000000, 400000000);
+		world_end(w, true);
+		free(w);
+	}
+}
+
+/* What a machine does not state is recorded as missing, and the others go on. */
+static void test_unknown_value(void **state)
+{
+	struct world *w = world_new(TARGET_TASKS, "system_tsc_freq,smt_on", NULL, NULL);
+	const struct pm_counter *c;
+	char tid[16];
+
+	w->options.tids = tid_text(tid);
+	world_begin(w, NULL);
+	if (world_plan(w))
+		fail_msg("%s", w->e.text);
+	c = pm_model_counter_named(&w->model, "tool/system_tsc_freq/");
+	assert_non_null(c);
+	if (clocks_counter_hz())
+		assert_int_equal(sum_of(w, c->name), clocks_counter_hz());
+	else
+		assert_int_equal(pm_map_u64(&c->attrs, PM_COUNTER_PERF_INVALID, 0), PM_REASON_NOT_SUPPORTED);
+	assert_int_equal(count_units(w), 1);
+	world_end(w, true);
+	free(w);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_task_times),
+		cmocka_unit_test(test_cpu_times),
+		cmocka_unit_test(test_values),
+		cmocka_unit_test(test_system),
+		cmocka_unit_test(test_command),
+		cmocka_unit_test(test_tasks),
+		cmocka_unit_test(test_unknown_value),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,206 @@
+/* What a plan does for sources: instances, probes, privacy of one-time values, the choice of sources. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "common/catalog/catalog.h"
+#include "record/plan/plan.h"
+#include "tests/unit/lib/sysroot.h"
+
+struct fixture {
+	char dir[32];
+	struct root root;
+	struct pm_model model;
+	struct record_options options;
+	struct plan plan;
+};
+
+/* A machine that has nothing but a list of CPUs. */
+static void build(struct fixture *f, const char *online)
+{
+	memset(f, 0, sizeof(*f));
+	sysroot_make(f->dir, NULL);
+	sysroot_put(f->dir, "/sys/devices/system/cpu/online", "%s\n", online);
+	assert_int_equal(root_init(&f->root, f->dir), 0);
+	pm_model_init(&f->model);
+	f->options.privacy = (char *)"default";
+	f->options.root = f->dir;
+}
+
+static void destroy(struct fixture *f)
+{
+	plan_release(&f->plan);
+	pm_model_release(&f->model);
+	root_release(&f->root);
+	sysroot_remove(f->dir);
+}
+
+static void cpus_are_those_online(void **state)
+{
+	struct error e = { 0 };
+	struct fixture f;
+
+	build(&f, "0-3,8");
+	assert_int_equal(plan_init(&f.plan, &f.options, &f.root, &f.model, &e), 0);
+	assert_int_equal(f.plan.cpus.n, 5);
+	assert_true(cpulist_has(&f.plan.cpus, 8));
+	assert_int_equal(pm_model_instance(&f.model, f.plan.system_instance)->kind, PM_SYSTEM);
+	destroy(&f);
+}
+
+static void a_cpu_that_is_not_there_is_refused(void **state)
+{
+	struct error e = { 0 };
+	struct fixture f;
+
+	build(&f, "0-3");
+	f.options.cpus = (char *)"2,7";
+	assert_int_equal(plan_init(&f.plan, &f.options, &f.root, &f.model, &e), -ENODEV);
+	assert_non_null(strstr(e.text, "CPU 7"));
+	destroy(&f);
+	build(&f, "0-3");
+	f.options.cpus = (char *)"1-2";
+	assert_int_equal(plan_init(&f.plan, &f.options, &f.root, &f.model, &e), 0);
+	assert_int_equal(f.plan.cpus.n, 2);
+	destroy(&f);
+}
+
+static void instances_are_made_once(void **state)
+{
+	struct error e = { 0 };
+	struct fixture f;
+	int64_t id;
+
+	build(&f, "0-3");
+	assert_int_equal(plan_init(&f.plan, &f.options, &f.root, &f.model, &e), 0);
+	id = plan_cpu_instance(&f.plan, 3);
+	assert_true(id > 0);
+	assert_int_equal(plan_cpu_instance(&f.plan, 3), id);
+	assert_int_not_equal(plan_cpu_instance(&f.plan, 900), id);
+	assert_int_equal(plan_cpu_instance(&f.plan, 3), id);
+	assert_int_equal(plan_cpu_instance(&f.plan, 1 << 20), -ERANGE);
+	assert_int_equal(pm_model_instance(&f.model, (uint32_t)id)->number, 3);
+	destroy(&f);
+}
+
+static void counters_of_the_catalog_are_made_once(void **state)
+{
+	const struct catalog_counter row = { .source = "stat", .name = "stat.test", .key = "test", .unit = "s",
+					     .num = 1, .den = 100, .semantics = CATALOG_CUMULATIVE,
+					     .help = "A test." };
+	const struct pm_counter *c;
+	struct error e = { 0 };
+	struct fixture f;
+	int64_t id;
+
+	build(&f, "0");
+	assert_int_equal(plan_init(&f.plan, &f.options, &f.root, &f.model, &e), 0);
+	id = plan_counter(&f.plan, &row);
+	assert_true(id > 0);
+	assert_int_equal(plan_counter(&f.plan, &row), id);
+	c = pm_model_counter(&f.model, (uint32_t)id);
+	assert_int_equal(c->scale.den, 100);
+	assert_int_equal(c->width, 64);
+	assert_string_equal(c->display, "stat.test");
+	assert_string_equal(pm_map_text(&c->attrs, PM_COUNTER_HELP, ""), "A test.");
+	destroy(&f);
+}
+
+static void privacy_decides(void **state)
+{
+	static const struct {
+		const char *level;
+		uint32_t key;
+		bool may;
+	} cases[] = {
+		{ "strict", PM_HEADER_KERNEL, true },	 { "strict", PM_HEADER_HOST, false },
+		{ "strict", PM_HEADER_LABELS, false },	 { "strict", PM_HEADER_COMMAND, false },
+		{ "default", PM_HEADER_HOST, true },	 { "default", PM_INSTANCE_PID, false },
+		{ "default", PM_INSTANCE_CGROUP, false }, { "default", PM_HEADER_USER, false },
+		{ "full", PM_HEADER_ARGUMENTS, true },	 { "full", PM_HEADER_CMDLINE, true },
+	};
+	struct error e = { 0 };
+	struct fixture f;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct record_options o = { .privacy = (char *)cases[i].level };
+
+		assert_int_equal(plan_may_record(&o, cases[i].key), cases[i].may);
+	}
+	build(&f, "0");
+	f.options.privacy = (char *)"strict";
+	assert_int_equal(plan_init(&f.plan, &f.options, &f.root, &f.model, &e), 0);
+	assert_int_equal(plan_config(&f.plan, PM_SYSTEM, PM_NONE, PM_PRIVACY_MACHINE, pm_text("x"), "a.%d", 1), 0);
+	assert_int_equal(plan_config(&f.plan, PM_CPU, 0, PM_PRIVACY_TECHNICAL, pm_u64(7), "b.%d", 2), 0);
+	assert_null(pm_model_config(&f.model, "a.1", PM_NONE));
+	assert_non_null(pm_model_config(&f.model, "b.2", 0));
+	destroy(&f);
+}
+
+static void refusals_become_probes(void **state)
+{
+	struct error e = { 0 };
+	struct fixture f;
+
+	build(&f, "0");
+	assert_int_equal(plan_init(&f.plan, &f.options, &f.root, &f.model, &e), 0);
+	assert_int_equal(plan_refused(&f.plan, PM_REASON_NO_PERMISSION, "sudo x", "event %s", "cycles"), 0);
+	assert_int_equal(f.model.n_probes, 1);
+	assert_string_equal(f.model.probe[0].what, "event cycles");
+	assert_string_equal(f.model.probe[0].hint, "sudo x");
+	destroy(&f);
+}
+
+static bool is_wanted(const struct source *s, size_t n, const char *name)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(s[i].ops->name, name))
+			return s[i].wanted;
+	return false;
+}
+
+static void sources_are_chosen_by_name(void **state)
+{
+	struct error e = { 0 };
+	struct source *s;
+	size_t n;
+
+	assert_int_equal(sources_select(&s, &n, NULL, &e), 0);
+	for (size_t i = 0; i < n; i++)
+		assert_int_equal(s[i].wanted, s[i].ops->default_on);
+	sources_release(s, n);
+	assert_int_equal(sources_select(&s, &n, "stat,cpuidle", &e), 0);
+	assert_true(is_wanted(s, n, "stat"));
+	assert_true(is_wanted(s, n, "cpuidle"));
+	assert_false(is_wanted(s, n, "perf"));
+	sources_release(s, n);
+	assert_int_equal(sources_select(&s, &n, "-stat", &e), 0);
+	assert_false(is_wanted(s, n, "stat"));
+	assert_true(is_wanted(s, n, "perf"));
+	sources_release(s, n);
+	assert_int_equal(sources_select(&s, &n, "", &e), -EINVAL);
+	assert_int_equal(sources_select(&s, &n, "stat,nothing", &e), -EINVAL);
+	assert_non_null(strstr(e.text, "nothing"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(cpus_are_those_online),
+		cmocka_unit_test(a_cpu_that_is_not_there_is_refused),
+		cmocka_unit_test(instances_are_made_once),
+		cmocka_unit_test(counters_of_the_catalog_are_made_once),
+		cmocka_unit_test(privacy_decides),
+		cmocka_unit_test(refusals_become_probes),
+		cmocka_unit_test(sources_are_chosen_by_name),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,150 @@
+/* Files below another root, from which no path leads out. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "record/host/root.h"
+#include "tests/unit/lib/sysroot.h"
+
+static char dir[32];
+static struct root root;
+
+static int setup(void **state)
+{
+	sysroot_make(dir, NULL);
+	return root_init(&root, dir);
+}
+
+static int teardown(void **state)
+{
+	root_release(&root);
+	sysroot_remove(dir);
+	return 0;
+}
+
+static void prefix_loses_its_slashes(void **state)
+{
+	struct root r;
+
+	assert_int_equal(root_init(&r, "/somewhere//"), 0);
+	assert_string_equal(r.prefix, "/somewhere");
+	assert_true(r.emulated);
+	root_release(&r);
+	assert_int_equal(root_init(&r, NULL), 0);
+	assert_string_equal(r.prefix, "");
+	assert_false(r.emulated);
+	root_release(&r);
+	assert_int_equal(root_init(&r, "/"), 0);
+	assert_false(r.emulated);
+	root_release(&r);
+}
+
+static void reads_whole_files_up_to_a_limit(void **state)
+{
+	struct buf out = BUF_INIT;
+	char big[10001];
+
+	memset(big, 'x', 10000);
+	big[10000] = '\0';
+	sysroot_put(dir, "/proc/big", "%s", big);
+	assert_int_equal(root_read(&root, &out, 10000, "/proc/%s", "big"), 10000);
+	assert_string_equal(buf_str(&out), big);
+	assert_int_equal(root_read(&root, &out, 9999, "/proc/big"), -EFBIG);
+	assert_int_equal(root_read(&root, &out, 9999, "/proc/none"), -ENOENT);
+	buf_release(&out);
+}
+
+static void lines_lose_their_blanks(void **state)
+{
+	char line[8];
+	uint64_t v = 7;
+
+	sysroot_put(dir, "/sys/a", "abc \t\nsecond\n");
+	assert_int_equal(root_line(&root, line, sizeof(line), "/sys/a"), 0);
+	assert_string_equal(line, "abc");
+	sysroot_put(dir, "/sys/a", "longer than that\n");
+	assert_int_equal(root_line(&root, line, sizeof(line), "/sys/a"), 0);
+	assert_string_equal(line, "longer");
+	assert_int_equal(root_line(&root, line, sizeof(line), "/sys/b"), -ENOENT);
+	assert_string_equal(line, "");
+	sysroot_put(dir, "/sys/n", "0x1f\n");
+	assert_int_equal(root_u64(&root, &v, "/sys/n"), 0);
+	assert_int_equal(v, 31);
+	sysroot_put(dir, "/sys/n", "-1\n");
+	assert_int_equal(root_u64(&root, &v, "/sys/n"), -EINVAL);
+	assert_int_equal(v, 31);
+}
+
+static void lists_numbers_as_numbers(void **state)
+{
+	static const char *const expected[] = { "cpu0", "cpu2", "cpu10", "cpufreq" };
+	char **name;
+	int n;
+
+	sysroot_put(dir, "/d/cpu10/x", "1");
+	sysroot_put(dir, "/d/cpufreq/x", "1");
+	sysroot_put(dir, "/d/cpu2/x", "1");
+	sysroot_put(dir, "/d/cpu0/x", "1");
+	n = root_list(&root, &name, "/d");
+	assert_int_equal(n, 4);
+	for (int i = 0; i < n; i++)
+		assert_string_equal(name[i], expected[i]);
+	root_list_free(name, n);
+	assert_int_equal(root_list(&root, &name, "/none"), -ENOENT);
+	assert_null(name);
+	assert_int_equal(root_list(&root, &name, "/d/cpu0/x"), -ENOTDIR);
+}
+
+static void reads_cpu_lists(void **state)
+{
+	struct cpulist l = { 0 };
+
+	sysroot_put(dir, "/online", "0-2,5\n");
+	assert_int_equal(root_cpulist(&root, &l, "/online"), 0);
+	assert_int_equal(l.n, 4);
+	assert_int_equal(l.cpu[3], 5);
+	sysroot_put(dir, "/online", "0-x\n");
+	assert_int_equal(root_cpulist(&root, &l, "/online"), -EINVAL);
+	cpulist_release(&l);
+}
+
+/* A link to /etc/passwd in a copied tree means the tree's, which is not there. */
+static void links_stay_below_the_root(void **state)
+{
+	char path[64], line[64], name[64];
+
+	sysroot_put(dir, "/inside/file", "mine\n");
+	snprintf(path, sizeof(path), "%s/absolute", dir);
+	assert_int_equal(symlink("/inside/file", path), 0);
+	snprintf(path, sizeof(path), "%s/outside", dir);
+	assert_int_equal(symlink("/etc/passwd", path), 0);
+	snprintf(path, sizeof(path), "%s/inside/up", dir);
+	assert_int_equal(symlink("../../../../../../../../etc/passwd", path), 0);
+	assert_int_equal(root_line(&root, line, sizeof(line), "/absolute"), 0);
+	assert_string_equal(line, "mine");
+	assert_int_equal(root_open(&root, "/outside"), -ENOENT);
+	assert_int_equal(root_open(&root, "/inside/up"), -ENOENT);
+	assert_false(root_exists(&root, "/outside"));
+	assert_true(root_exists(&root, "/absolute"));
+	assert_int_equal(root_link_name(&root, name, sizeof(name), "/absolute"), 0);
+	assert_string_equal(name, "file");
+	assert_int_equal(root_link_name(&root, name, sizeof(name), "/inside/file"), -EINVAL);
+	assert_int_equal(root_link_name(&root, name, 4, "/absolute"), -ENAMETOOLONG);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(prefix_loses_its_slashes),
+		cmocka_unit_test_setup_teardown(reads_whole_files_up_to_a_limit, setup, teardown),
+		cmocka_unit_test_setup_teardown(lines_lose_their_blanks, setup, teardown),
+		cmocka_unit_test_setup_teardown(lists_numbers_as_numbers, setup, teardown),
+		cmocka_unit_test_setup_teardown(reads_cpu_lists, setup, teardown),
+		cmocka_unit_test_setup_teardown(links_stay_below_the_root, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,491 @@
+/*
+ * The sampler with a source that counts its own reads: ticks, chunks, lost ticks, dropped snapshots, dead units,
+ * suspend. Rows are taken from the ring as the writer takes them.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "record/sample/rows.h"
+#include "record/sample/sampler.h"
+
+struct fake_unit {
+	struct unit unit;
+	uint64_t reads;
+	uint64_t slow_read;   /* this read takes slow_ns */
+	uint64_t slow_ns;
+	uint64_t dies_at;     /* this read ends the unit */
+	uint64_t missing_at;  /* this read lacks its second value */
+	uint64_t at[64];      /* the clock in the middle of each read */
+};
+
+static int fake_read(struct unit *u, struct cells *c)
+{
+	struct fake_unit *f = (struct fake_unit *)u;
+
+	f->reads++;
+	if (f->dies_at && f->reads >= f->dies_at)
+		return -ENODEV;
+	if (f->slow_read == f->reads) {
+		struct timespec t = { .tv_sec = (time_t)(f->slow_ns / 1000000000u),
+				      .tv_nsec = (long)(f->slow_ns % 1000000000u) };
+
+		nanosleep(&t, NULL);
+	}
+	if (f->reads <= 64)
+		f->at[f->reads - 1] = clocks_monotonic();
+	for (uint32_t k = 0; k < c->n; k++)
+		cells_set(c, k, f->reads * 10 + k);
+	if (f->missing_at == f->reads)
+		cells_fail(c, 1, PM_REASON_FORMAT);
+	return 0;
+}
+
+static void fake_release(struct unit *u)
+{
+	(void)u;
+}
+
+static const struct source_ops fake_ops = { .name = "fake" };
+static struct source fake_source = { .ops = &fake_ops };
+
+/* `cpus` instances with two counters each in one group, and a system-wide unit in another. */
+struct fixture {
+	struct pm_model model;
+	struct plan plan;
+	struct fake_unit unit[4];
+	struct readout readout;
+	struct ring ring;
+	struct rows rows;
+	struct sampler *sampler;
+	_Atomic uint32_t wake;
+	int64_t slept; /* what the pretended clock says */
+};
+
+static void clock_read(void *ctx, struct pm_clocks *out)
+{
+	*out = (struct pm_clocks){ .monotonic = clocks_monotonic() };
+}
+
+static int64_t clock_slept(void *ctx)
+{
+	return __atomic_load_n((int64_t *)ctx, __ATOMIC_RELAXED);
+}
+
+static void add_unit(struct fixture *f, unsigned i, uint32_t group, uint32_t instance, uint32_t cpu)
+{
+	f->unit[i].unit = (struct unit){ .group = group, .instance = instance, .cpu = cpu, .read = fake_read,
+					 .release = fake_release };
+	plan_add_unit(&f->plan, &f->unit[i].unit);
+}
+
+static void build(struct fixture *f, uint32_t cpus)
+{
+	uint32_t counters[2], instances[2], group;
+	struct pm_group g = { .source = (char *)"fake", .counter = counters, .n_counters = 2, .instance = instances };
+
+	memset(f, 0, sizeof(*f));
+	pm_model_init(&f->model);
+	f->plan.model = &f->model;
+	f->plan.units_end = &f->plan.units;
+	f->plan.source = &fake_source;
+	for (uint32_t i = 0; i < 2; i++) {
+		struct pm_counter c = { .name = i ? (char *)"fake.b" : (char *)"fake.a", .display = (char *)"x",
+					.source = (char *)"fake", .unit = (char *)"1", .scale = { 1, 1, NULL },
+					.width = 64 };
+		struct pm_instance in = { .kind = PM_CPU, .number = i, .cpu = i };
+
+		counters[i] = (uint32_t)pm_model_add_counter(&f->model, &c);
+		instances[i] = (uint32_t)pm_model_add_instance(&f->model, &in);
+	}
+	g.n_instances = cpus;
+	group = (uint32_t)pm_model_add_group(&f->model, &g);
+	for (uint32_t i = 0; i < cpus; i++)
+		add_unit(f, i, group, i, i);
+	g.flags = PM_GROUP_LIST;
+	g.n_counters = g.n_instances = 2;
+	add_unit(f, 3, (uint32_t)pm_model_add_group(&f->model, &g), 0, PM_NONE);
+}
+
+static void start(struct fixture *f, uint64_t interval_ns, bool per_cpu, size_t ring_bytes)
+{
+	static struct clock_source clocks = { .read = clock_read, .slept = clock_slept };
+	struct sampler_config config = { .ring = &f->ring, .clocks = &clocks };
+	struct error e = { 0 };
+
+	clocks.ctx = &f->slept;
+	assert_int_equal(readout_init(&f->readout, &f->plan, interval_ns, 1000000000, per_cpu, NULL, &e), 0);
+	assert_int_equal(ring_init(&f->ring, &f->readout, ring_bytes, &f->wake), 0);
+	assert_int_equal(rows_init(&f->rows, &f->readout), 0);
+	assert_int_equal(sampler_new(&f->sampler, &config, &e), 0);
+}
+
+static void finish(struct fixture *f)
+{
+	sampler_free(f->sampler);
+	rows_release(&f->rows);
+	ring_release(&f->ring);
+	readout_release(&f->readout);
+	pm_model_release(&f->model);
+}
+
+static void wait_end(struct fixture *f)
+{
+	fd_set set;
+	struct timeval t = { .tv_sec = 20 };
+
+	FD_ZERO(&set);
+	FD_SET(sampler_fd(f->sampler), &set);
+	assert_int_equal(select(sampler_fd(f->sampler) + 1, &set, NULL, NULL, &t), 1);
+	sampler_park(f->sampler);
+}
+
+static void begin(struct fixture *f, uint64_t ticks)
+{
+	struct ring_epoch e = { .run = 1, .first_number = 1, .last_number = ticks, .start_ns = clocks_monotonic(),
+				.flags = PM_SNAPSHOT_LAST };
+
+	sampler_begin(f->sampler, &e);
+}
+
+/* One chunk, if there is one. */
+static struct ring_buf *take(struct fixture *f)
+{
+	const struct ring_epoch *e;
+	uint64_t chunk;
+	struct ring_buf *b = ring_take(&f->ring, &chunk, &e);
+
+	if (b)
+		rows_collect(&f->rows, &f->ring, b, chunk, e);
+	return b;
+}
+
+static void ticks_are_where_they_belong(void **state)
+{
+	struct fixture f;
+	uint64_t seen = 0, expected = 1, start_ns = 0;
+	struct ring_buf *b;
+
+	build(&f, 2);
+	start(&f, 2000000, true, 1 << 20);
+	assert_int_equal(f.readout.n_readers, 2);
+	assert_int_equal(f.readout.rows, 128);
+	begin(&f, 300);
+	wait_end(&f);
+	while ((b = take(&f))) {
+		for (uint32_t i = 0; i < f.rows.n; i++) {
+			const struct pm_chunk_group *g = &b->group[0];
+
+			if (!start_ns)
+				start_ns = f.rows.tick[i] - f.rows.number[i] * 2000000;
+			assert_true(f.rows.number[i] >= expected);
+			expected = f.rows.number[i] + 1;
+			assert_int_equal(f.rows.tick[i], start_ns + f.rows.number[i] * 2000000);
+			/* Never before its time, and begin, end are in order. */
+			for (uint32_t cpu = 0; cpu < 2; cpu++) {
+				assert_true(g->v[cpu * g->stride + i] >= f.rows.tick[i]);
+				assert_true(g->v[(2 + cpu) * g->stride + i] >= g->v[cpu * g->stride + i]);
+			}
+			seen++;
+		}
+		ring_give_back(&f.ring, b);
+	}
+	/* The last tick is there, so every tick is there or counted as a jump. */
+	assert_int_equal(expected, 301);
+	assert_true(seen > 0);
+	assert_true(f.rows.flags[f.rows.n - 1] & PM_SNAPSHOT_LAST);
+	finish(&f);
+}
+
+static void values_are_in_their_columns(void **state)
+{
+	struct fixture f;
+	struct pm_chunk c;
+	struct ring_buf *b;
+
+	build(&f, 2);
+	f.unit[1].missing_at = 2;
+	start(&f, 50000000, false, 1 << 20);
+	assert_int_equal(f.readout.n_readers, 1);
+	begin(&f, 3);
+	wait_end(&f);
+	b = take(&f);
+	assert_non_null(b);
+	assert_int_equal(f.rows.n, 3);
+	rows_chunk(&f.rows, b, 0, f.rows.n, &c);
+	assert_int_equal(c.n_groups, 2);
+	for (uint32_t row = 0; row < 3; row++) {
+		/* begin x 2, end x 2, a of cpu 0 and 1, b of cpu 0 and 1 */
+		assert_int_equal(c.group[0].v[4 * c.group[0].stride + row], (row + 1) * 10);
+		assert_int_equal(c.group[0].v[7 * c.group[0].stride + row], (row + 1) * 10 + 1);
+		/* begin, end, then the list */
+		assert_int_equal(c.group[1].v[2 * c.group[1].stride + row], (row + 1) * 10);
+		assert_int_equal(c.group[1].v[3 * c.group[1].stride + row], (row + 1) * 10 + 1);
+		assert_int_equal(c.group[0].status[7 * c.group[0].stride + row], row == 1 ? PM_REASON_FORMAT : PM_OK);
+		assert_int_equal(c.group[0].status[5 * c.group[0].stride + row], PM_OK);
+	}
+	assert_null(c.group[1].status);
+	/* The end of one unit is the beginning of the next: one clock read between them. */
+	assert_int_equal(c.group[0].v[2 * c.group[0].stride], c.group[0].v[1 * c.group[0].stride]);
+	ring_give_back(&f.ring, b);
+	finish(&f);
+}
+
+static void a_late_reader_loses_ticks_and_shifts_none(void **state)
+{
+	struct fixture f;
+	uint64_t lost = 0, next = 1;
+	struct ring_buf *b;
+
+	build(&f, 1);
+	f.unit[0].slow_read = 5;
+	f.unit[0].slow_ns = 105000000; /* until the middle of tick 15: 6 to 14 are lost */
+	start(&f, 10000000, false, 1 << 20);
+	begin(&f, 40);
+	wait_end(&f);
+	while ((b = take(&f))) {
+		for (uint32_t i = 0; i < f.rows.n; i++) {
+			lost += f.rows.number[i] - next;
+			next = f.rows.number[i] + 1;
+			assert_true(b->group[0].v[i] >= f.rows.tick[i]);
+			/* Rows that were closed up keep their own values. */
+			if (i)
+				assert_true(b->group[0].v[2 * b->group[0].stride + i] >
+					    b->group[0].v[2 * b->group[0].stride + i - 1]);
+		}
+		ring_give_back(&f.ring, b);
+	}
+	assert_int_equal(next, 41);
+	assert_true(lost >= 9);
+	assert_int_equal(f.unit[0].reads, 40 - lost);
+	finish(&f);
+}
+
+static void one_late_reader_misses_alone(void **state)
+{
+	struct fixture f;
+	uint64_t missed = 0, rows = 0;
+	struct ring_buf *b;
+
+	build(&f, 2);
+	f.unit[1].slow_read = 3;
+	f.unit[1].slow_ns = 105000000;
+	start(&f, 10000000, true, 1 << 20);
+	begin(&f, 30);
+	wait_end(&f);
+	while ((b = take(&f))) {
+		for (uint32_t i = 0; i < f.rows.n; i++, rows++) {
+			const struct pm_chunk_group *g = &b->group[0];
+
+			if (g->status[5 * g->stride + i] == PM_REASON_MISSED) {
+				missed++;
+				/* Its time says nothing and costs nothing: the tick. */
+				assert_int_equal(g->v[1 * g->stride + i], f.rows.tick[i]);
+			}
+		}
+		ring_give_back(&f.ring, b);
+	}
+	assert_true(missed >= 9);
+	/* The others' snapshots exist: two CPUs are enough for one to go on. */
+	assert_true(rows > 30 - missed);
+	finish(&f);
+}
+
+/* Usual times stand for those that nearly are; what took longer has its own, and so has what was read after it. */
+static void times_of_even_units_are_true(void **state)
+{
+	const uint64_t interval_ns = 200000000, slow_ns = 20000000, slack_ns = interval_ns / EVEN_SHARE;
+	struct fixture f;
+	uint64_t row = 0;
+	struct ring_buf *b;
+
+	build(&f, 2);
+	f.unit[0].unit.even = f.unit[1].unit.even = true;
+	f.unit[0].slow_read = 4;
+	f.unit[0].slow_ns = slow_ns;
+	start(&f, interval_ns, false, 1 << 20);
+	begin(&f, 8);
+	wait_end(&f);
+	while ((b = take(&f))) {
+		for (uint32_t i = 0; i < f.rows.n; i++, row++) {
+			const struct pm_chunk_group *g = &b->group[0];
+
+			assert_int_equal(f.rows.number[i], row + 1);
+			for (uint32_t k = 0; k < 2; k++) {
+				uint64_t begin = g->v[k * g->stride + i], end = g->v[(2 + k) * g->stride + i];
+				uint64_t at = f.unit[k].at[row], length = end - begin;
+
+				/* Both ends may have been moved by the slack, twice with the first one's. */
+				assert_true(begin <= at + 2 * slack_ns && at <= end + 2 * slack_ns);
+				if (row == 3 && k == 0)
+					assert_true(length >= slow_ns - 2 * slack_ns);
+			}
+			if (row == 3)
+				assert_true(g->v[1 * g->stride + i] >= g->v[i] + slow_ns - 2 * slack_ns);
+		}
+		ring_give_back(&f.ring, b);
+	}
+	assert_int_equal(row, 8);
+	finish(&f);
+}
+
+static void what_finds_no_buffer_is_dropped_and_counted(void **state)
+{
+	struct fixture f;
+	uint64_t rows = 0;
+	struct ring_buf *b;
+
+	build(&f, 1);
+	start(&f, 100000, false, 0);
+	assert_int_equal(f.ring.n_bufs, 4);
+	/* Nobody takes anything: four chunks are filled, the rest of 1000 ticks has no place. */
+	begin(&f, 1000);
+	wait_end(&f);
+	assert_true(ring_dropped(&f.ring) > 0);
+	assert_true(ring_dropped(&f.ring) <= 1000 - 4 * 128);
+	while ((b = take(&f))) {
+		rows += f.rows.n;
+		ring_give_back(&f.ring, b);
+	}
+	assert_true(rows <= 4 * 128);
+	assert_true(rows > 0);
+	/* Afterwards there is room again. */
+	{
+		struct ring_epoch e = { .run = 1, .tick_ns = clocks_monotonic(), .first_number = 2000 };
+
+		sampler_begin(f.sampler, &e);
+		sampler_park(f.sampler);
+		b = take(&f);
+		assert_non_null(b);
+		assert_int_equal(f.rows.n, 1);
+		assert_int_equal(f.rows.number[0], 2000);
+		ring_give_back(&f.ring, b);
+	}
+	finish(&f);
+}
+
+static void a_dead_unit_costs_itself_only(void **state)
+{
+	struct fixture f;
+	struct ring_buf *b;
+
+	build(&f, 2);
+	f.unit[0].dies_at = 2;
+	start(&f, 20000000, false, 1 << 20);
+	begin(&f, 4);
+	wait_end(&f);
+	b = take(&f);
+	assert_non_null(b);
+	for (uint32_t i = 0; i < f.rows.n; i++) {
+		const struct pm_chunk_group *g = &b->group[0];
+
+		assert_int_equal(g->status[4 * g->stride + i], i ? PM_REASON_GONE : PM_OK);
+		assert_int_equal(g->status[5 * g->stride + i], PM_OK);
+	}
+	assert_int_equal(f.unit[0].reads, 2);
+	assert_int_equal(f.readout.slot[0].dead, -ENODEV);
+	ring_give_back(&f.ring, b);
+	/* A cleaned buffer has no reasons left in it. */
+	for (uint32_t i = 0; i < f.readout.group[0].columns * f.readout.rows; i++)
+		assert_int_equal(b->group[0].status[i], PM_OK);
+	finish(&f);
+}
+
+static void rare_units_are_absent_between(void **state)
+{
+	struct fixture f;
+	unsigned present = 0, chunks = 0;
+	struct ring_buf *b;
+
+	build(&f, 1);
+	f.unit[3].unit.min_period_ns = 3000000000u;
+	start(&f, 1000000000u, false, 1 << 20);
+	assert_int_equal(f.readout.rows, 1);
+	/* Pretend to have begun six seconds ago: tick 6 is due at once. */
+	for (uint64_t k = 4; k <= 6; k++) {
+		struct ring_epoch e = { .run = 1, .first_number = k, .last_number = k,
+					.start_ns = clocks_monotonic() - k * 1000000000u };
+
+		sampler_begin(f.sampler, &e);
+		wait_end(&f);
+	}
+	while ((b = take(&f))) {
+		struct pm_chunk c;
+
+		rows_chunk(&f.rows, b, 0, f.rows.n, &c);
+		present += c.n_groups == 2;
+		chunks++;
+		ring_give_back(&f.ring, b);
+	}
+	assert_int_equal(chunks, 3);
+	assert_int_equal(present, 1);
+	assert_int_equal(f.unit[3].reads, 1);
+	finish(&f);
+}
+
+static void a_suspend_is_seen_at_its_row(void **state)
+{
+	struct fixture f;
+	struct timespec t = { .tv_nsec = 52000000 };
+	struct ring_buf *b;
+	uint32_t row;
+
+	build(&f, 1);
+	start(&f, 10000000, false, 1 << 20);
+	begin(&f, 20);
+	nanosleep(&t, NULL);
+	__atomic_store_n(&f.slept, 3600000000000, __ATOMIC_RELAXED);
+	wait_end(&f);
+	b = take(&f);
+	assert_non_null(b);
+	assert_int_equal(b->slept_ns, 3600000000000);
+	row = rows_split(&f.rows, b->slept_row);
+	assert_true(row > 0 && row < f.rows.n);
+	assert_int_equal(f.rows.place[row], b->slept_row);
+	ring_give_back(&f.ring, b);
+	finish(&f);
+}
+
+static void offline_cpus_are_not_read(void **state)
+{
+	struct cpulist offline = { 0 };
+	struct error e = { 0 };
+	struct fixture f;
+
+	build(&f, 2);
+	assert_int_equal(cpulist_add(&offline, 1), 0);
+	assert_int_equal(readout_init(&f.readout, &f.plan, 1000000, 1000000000, true, &offline, &e), 0);
+	assert_int_equal(f.readout.n_readers, 1);
+	assert_int_equal(f.readout.n_slots, 3);
+	assert_null(f.readout.slot[2].unit);
+	assert_int_equal(f.readout.slot[2].absent, PM_REASON_OFFLINE);
+	readout_release(&f.readout);
+	cpulist_release(&offline);
+	pm_model_release(&f.model);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(ticks_are_where_they_belong),
+		cmocka_unit_test(values_are_in_their_columns),
+		cmocka_unit_test(a_late_reader_loses_ticks_and_shifts_none),
+		cmocka_unit_test(one_late_reader_misses_alone),
+		cmocka_unit_test(times_of_even_units_are_true),
+		cmocka_unit_test(what_finds_no_buffer_is_dropped_and_counted),
+		cmocka_unit_test(a_dead_unit_costs_itself_only),
+		cmocka_unit_test(rare_units_are_absent_between),
+		cmocka_unit_test(a_suspend_is_seen_at_its_row),
+		cmocka_unit_test(offline_cpus_are_not_read),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,317 @@
+/* Sources of sysfs on a copy of a machine whose numbers tests/sysroots/make has chosen. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/resource.h>
+#include <cmocka.h>
+
+#include "tests/unit/lib/snapshot.h"
+
+/* ---- cpuidle ---- */
+
+static void cpuidle_reads_states(void **state)
+{
+	const struct pm_counter *c;
+
+	start("server", "cpuidle");
+	sample();
+	assert_int_equal(of_cpu("cpuidle.usage.poll", 0), 1);
+	assert_int_equal(of_cpu("cpuidle.time.c1e", 7), 7202);
+	assert_int_equal(of_cpu("cpuidle.above.c6", 14), 14303);
+	assert_int_equal(of_cpu("cpuidle.below.c1", 3), 3104);
+	assert_int_equal(of_cpu("cpuidle.time.c6", 15), NO_COLUMN);
+	c = counter("cpuidle.time.c6");
+	assert_string_equal(pm_map_text(&c->attrs, PM_COUNTER_FAMILY, ""), "cpuidle.time");
+	assert_string_equal(pm_map_text(&c->attrs, PM_COUNTER_MEMBER, ""), "C6");
+	assert_int_equal(c->scale.den, 1000000);
+	/* All CPUs alike: one matrix, with a time for each CPU. */
+	assert_int_equal(here.model.n_groups, 1);
+	assert_int_equal(here.model.group[0].flags, 0);
+	assert_string_equal(pm_model_config(&here.model, "cpuidle.state3.name", 5)->value.str.data, "C6-SKX");
+	assert_int_equal(pm_model_config(&here.model, "cpuidle.state3.latency", 5)->value.u64, 30);
+	assert_int_equal(pm_model_config(&here.model, "cpuidle.state3.latency", 5)->instances.n, 15);
+	assert_string_equal(pm_model_config(&here.model, "cpuidle.current_driver", PM_NONE)->value.str.data,
+			    "intel_idle");
+}
+
+static void cpuidle_tells_states_apart(void **state)
+{
+	start("arm64", "cpuidle");
+	sample();
+	assert_int_equal(of_cpu("cpuidle.usage.wfi", 2), 2001);
+	assert_int_equal(of_cpu("cpuidle.usage.lpi", 2), 2101);
+	assert_int_equal(of_cpu("cpuidle.usage.lpi_2", 2), 2201);
+	teardown(state);
+	start("hybrid", "cpuidle");
+	sample();
+	assert_int_equal(here.model.n_groups, 2);
+	assert_int_equal(of_cpu("cpuidle.usage.c10", 0), 301);
+	assert_int_equal(of_cpu("cpuidle.usage.c10", 4), NO_COLUMN);
+	assert_int_equal(of_cpu("cpuidle.usage.c2acpi", 4), 4201);
+	assert_string_equal(pm_map_text(&counter("cpuidle.usage.c2acpi")->attrs, PM_COUNTER_MEMBER, ""), "C2ACPI");
+}
+
+static void cpuidle_follows_hotplug(void **state)
+{
+	start("server", "cpuidle");
+	update("cpuidle", 3, false);
+	sample();
+	assert_int_equal(of_cpu("cpuidle.time.c1", 3), STATUS(PM_REASON_OFFLINE));
+	assert_int_equal(of_cpu("cpuidle.time.c1", 2), 2102);
+	/* The kernel makes new files for it. */
+	sysroot_put(here.dir, "/new", "77\n");
+	{
+		char from[64], to[128];
+
+		snprintf(from, sizeof(from), "%s/new", here.dir);
+		snprintf(to, sizeof(to), "%s/sys/devices/system/cpu/cpu3/cpuidle/state1/time", here.dir);
+		assert_int_equal(rename(from, to), 0);
+	}
+	update("cpuidle", 3, true);
+	sample();
+	assert_int_equal(of_cpu("cpuidle.time.c1", 3), 77);
+	/* A CPU that was never there. */
+	sysroot_put(here.dir, "/sys/devices/system/cpu/cpu15/cpuidle/state0/name", "POLL\n");
+	sysroot_put(here.dir, "/sys/devices/system/cpu/cpu15/cpuidle/state0/usage", "5\n");
+	update("cpuidle", 15, true);
+	sample();
+	assert_int_equal(of_cpu("cpuidle.usage.poll", 15), 5);
+	assert_int_equal(of_cpu("cpuidle.usage.poll", 0), 1);
+}
+
+/* 240 files where the shell allows 100: the limit is raised as far as it goes. */
+static void cpuidle_gets_its_files(void **state)
+{
+	struct rlimit old, low;
+
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
+	low = old;
+	low.rlim_cur = 100;
+	if (old.rlim_max < 400)
+		skip();
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &low), 0);
+	start("server", "cpuidle");
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
+	sample();
+	assert_int_equal(of_cpu("cpuidle.below.c6", 14), 14304);
+	assert_null(refused("cpuidle"));
+}
+
+/* ---- sensors ---- */
+
+static void cpufreq_reads_khz(void **state)
+{
+	start("server", "cpufreq");
+	sample();
+	assert_int_equal(of_cpu("cpufreq.cur", 9), 2000009);
+	assert_int_equal(counter("cpufreq.cur")->scale.num, 1000);
+	assert_int_equal(pm_model_config(&here.model, "cpufreq.scaling_max_freq", 9)->value.u64, 3500000);
+	assert_string_equal(pm_model_config(&here.model, "cpufreq.scaling_driver", 9)->value.str.data,
+			    "intel_pstate");
+	sysroot_put(here.dir, "/sys/devices/system/cpu/cpu9/cpufreq/scaling_cur_freq", "<unknown>\n");
+	sample();
+	assert_int_equal(of_cpu("cpufreq.cur", 9), STATUS(PM_REASON_FORMAT));
+	assert_int_equal(of_cpu("cpufreq.cur", 8), 2000008);
+	teardown(state);
+	start("arm64", "cpufreq");
+	assert_int_equal(refused("cpufreq")->reason, PM_REASON_NOT_SUPPORTED);
+}
+
+static void thermal_may_freeze(void **state)
+{
+	start("server", "thermal");
+	sample();
+	assert_int_equal(of_device("thermal.temp", "acpitz"), -5000);
+	assert_int_equal(of_device("thermal.temp", "x86_pkg_temp"), 55000);
+	assert_int_equal(of_device("thermal.temp", "x86_pkg_temp.2"), 55001);
+	assert_int_equal(counter("thermal.temp")->type, PM_S64);
+}
+
+static void throttle_counts_places(void **state)
+{
+	start("server", "throttle");
+	sample();
+	assert_int_equal(value_of("throttle.core", PM_CORE, 6, NULL), 16);
+	assert_int_equal(value_of("throttle.core_time", PM_CORE, 1, NULL), 21);
+	assert_int_equal(value_of("throttle.package", PM_PACKAGE, 4, NULL), 31);
+	assert_int_equal(value_of("throttle.package_time", PM_PACKAGE, 0, NULL), 40);
+	assert_int_equal(value_of("throttle.core", PM_CORE, 8, NULL), NO_COLUMN); /* a second thread */
+	assert_int_equal(here.model.n_groups, 2);
+	assert_int_equal(here.model.group[0].n_instances, 8);
+	assert_int_equal(here.model.group[1].n_instances, 2);
+}
+
+static void hwmon_names_channels(void **state)
+{
+	start("server", "hwmon");
+	sample();
+	assert_int_equal(of_device("hwmon.temp", "coretemp/Package id 0"), 50000);
+	assert_int_equal(of_device("hwmon.temp", "coretemp/Package id 1"), 51000);
+	assert_int_equal(of_device("hwmon.temp", "coretemp/Core 0"), 41000);
+	assert_int_equal(of_device("hwmon.temp", "coretemp/Core 0.2"), 41000);
+	assert_int_equal(of_device("hwmon.fan", "board/fan1"), 1200);
+	assert_int_equal(of_device("hwmon.in", "board/in0"), 1048);
+	assert_int_equal(of_device("hwmon.power", "board/power1"), 35500000);
+	assert_int_equal(of_device("hwmon.fan", "board/fan2"), NO_COLUMN);
+	assert_int_equal(refused("hwmon")->reason, PM_REASON_FORMAT);
+	assert_int_equal(here.plan.units->min_period_ns, 1000000000);
+}
+
+static void powercap_goes_on_beyond_its_range(void **state)
+{
+	const uint64_t range = 262143328850;
+
+	start("server", "powercap");
+	sample();
+	assert_int_equal(value_of("powercap.energy.package", PM_PACKAGE, 0, NULL), 262143000000);
+	assert_int_equal(value_of("powercap.energy.core", PM_PACKAGE, 0, NULL), 1000000);
+	assert_int_equal(value_of("powercap.energy.dram", PM_PACKAGE, 0, NULL), 2000000);
+	assert_int_equal(value_of("powercap.energy.package", PM_PACKAGE, 4, NULL), 3000000);
+	assert_int_equal(of_device("powercap.energy.psys", "psys"), 4000000);
+	assert_int_equal(here.model.n_groups, 1);
+	assert_int_equal(here.model.group[0].n_counters, 5); /* the zones of the MMIO driver are the same again */
+	sysroot_put(here.dir, "/sys/class/powercap/intel-rapl:0/energy_uj", "1000\n");
+	sample();
+	assert_int_equal(value_of("powercap.energy.package", PM_PACKAGE, 0, NULL), range + 1000);
+	sysroot_put(here.dir, "/sys/class/powercap/intel-rapl:0/energy_uj", "1500\n");
+	sample();
+	assert_int_equal(value_of("powercap.energy.package", PM_PACKAGE, 0, NULL), range + 1500);
+	assert_int_equal(pm_model_config(&here.model, "powercap.intel-rapl:0.max_energy_range_uj",
+					 PM_NONE)->value.u64, range);
+	assert_int_equal(pm_model_config(&here.model, "powercap.intel-rapl:0.constraint_0.power_limit_uw",
+					 PM_NONE)->value.u64, 165000000);
+	assert_string_equal(counter("powercap.energy.core")->unit, "J");
+}
+
+/* ---- gfx, uncorefreq, lpi ---- */
+
+/* On a copy of the machine that has no such files yet. */
+static void start_again(const char *sources)
+{
+	planned_forget(&here);
+	planned_describe(&here, sources);
+	assert_int_equal(plan_sources(&here.plan, here.source, here.n_sources, NULL), 0);
+}
+
+#define DRM "/sys/class/drm/"
+
+static void gfx_knows_three_drivers(void **state)
+{
+	start("hybrid", "gfx");
+	assert_int_equal(refused("gfx")->reason, PM_REASON_NOT_SUPPORTED);
+	/* Before i915 had graphics units. */
+	sysroot_put(here.dir, DRM "card0/power/rc6_residency_ms", "100\n");
+	sysroot_put(here.dir, DRM "card0/gt_cur_freq_mhz", "300\n");
+	sysroot_put(here.dir, DRM "card0-HDMI-A-1/gt_cur_freq_mhz", "1\n");
+	start_again("gfx");
+	sample();
+	assert_int_equal(of_device("gfx.rc6", "card0"), 100);
+	assert_int_equal(of_device("gfx.freq", "card0"), 300);
+	assert_int_equal(of_device("gfx.freq_actual", "card0"), NO_COUNTER);
+	/* With them, the same card is not counted twice. */
+	sysroot_put(here.dir, DRM "card0/gt/gt0/rc6_residency_ms", "101\n");
+	sysroot_put(here.dir, DRM "card0/gt/gt0/rps_act_freq_mhz", "301\n");
+	sysroot_put(here.dir, DRM "card0/gt/gt1/rc6_residency_ms", "102\n");
+	/* xe says itself which is which. */
+	sysroot_put(here.dir, DRM "card1/device/tile0/gt0/gtidle/name", "gt0-mc\n");
+	sysroot_put(here.dir, DRM "card1/device/tile0/gt0/gtidle/idle_residency_ms", "103\n");
+	sysroot_put(here.dir, DRM "card1/device/tile0/gt1/gtidle/name", "gt1-rc\n");
+	sysroot_put(here.dir, DRM "card1/device/tile0/gt1/gtidle/idle_residency_ms", "104\n");
+	sysroot_put(here.dir, DRM "card1/device/tile0/gt1/freq0/act_freq", "304\n");
+	start_again("gfx");
+	sample();
+	assert_int_equal(of_device("gfx.rc6", "card0"), NO_COLUMN);
+	assert_int_equal(of_device("gfx.rc6", "card0/gt0"), 101);
+	assert_int_equal(of_device("gfx.freq_actual", "card0/gt0"), 301);
+	assert_int_equal(of_device("gfx.media_rc6", "card0/gt1"), 102);
+	assert_int_equal(of_device("gfx.media_rc6", "card1/gt0"), 103);
+	assert_int_equal(of_device("gfx.rc6", "card1/gt1"), 104);
+	assert_int_equal(of_device("gfx.freq_actual", "card1/gt1"), 304);
+	assert_int_equal(counter("gfx.rc6")->scale.den, 1000);
+}
+
+#define UNCORE "/sys/devices/system/cpu/intel_uncore_frequency/"
+
+static void uncorefreq_belongs_to_dies_and_clusters(void **state)
+{
+	start("server", "uncorefreq");
+	assert_non_null(refused("uncorefreq"));
+	sysroot_put(here.dir, UNCORE "package_01_die_01/current_freq_khz", "2200000\n");
+	sysroot_put(here.dir, UNCORE "package_01_die_01/max_freq_khz", "2400000\n");
+	sysroot_put(here.dir, UNCORE "package_07_die_00/current_freq_khz", "1\n");
+	sysroot_put(here.dir, UNCORE "uncore03/current_freq_khz", "1800000\n");
+	sysroot_put(here.dir, UNCORE "uncore03/package_id", "1\n");
+	sysroot_put(here.dir, UNCORE "uncore03/domain_id", "2\n");
+	sysroot_put(here.dir, UNCORE "uncore03/fabric_cluster_id", "0\n");
+	start_again("uncorefreq");
+	sample();
+	/* CPU 6 is the first of the second die of package 1. */
+	assert_int_equal(value_of("uncorefreq.package", PM_DIE, 6, NULL), 2200000);
+	assert_int_equal(value_of("uncorefreq.cluster.2_0", PM_PACKAGE, 4, NULL), 1800000);
+	assert_int_equal(pm_model_config(&here.model, "uncorefreq.package_01_die_01.max_freq_khz",
+					 PM_NONE)->value.u64, 2400000);
+	teardown(state);
+	start("hybrid", "uncorefreq");
+	sysroot_put(here.dir, UNCORE "package_00_die_00/current_freq_khz", "2100000\n");
+	start_again("uncorefreq");
+	sample();
+	assert_int_equal(value_of("uncorefreq.package", PM_PACKAGE, 0, NULL), 2100000);
+}
+
+static void lpi_has_two_places(void **state)
+{
+	start("hybrid", "lpi");
+	assert_non_null(refused("lpi"));
+	sysroot_put(here.dir, "/sys/kernel/debug/pmc_core/slp_s0_residency_usec", "500\n");
+	start_again("lpi");
+	sample();
+	assert_int_equal(of_system("lpi.system"), 500);
+	assert_int_equal(of_system("lpi.cpu"), NO_COUNTER);
+	sysroot_put(here.dir, "/sys/devices/system/cpu/cpuidle/low_power_idle_cpu_residency_us", "700\n");
+	sysroot_put(here.dir, "/sys/devices/system/cpu/cpuidle/low_power_idle_system_residency_us", "600\n");
+	start_again("lpi");
+	sample();
+	assert_int_equal(of_system("lpi.system"), 600);
+	assert_int_equal(of_system("lpi.cpu"), 700);
+}
+
+static void pmt_keeps_every_word(void **state)
+{
+	start("server", "pmt");
+	assert_non_null(refused("pmt"));
+	sysroot_put(here.dir, "/sys/class/intel_pmt/telem1/guid", "0x1a067102\n");
+	sysroot_put(here.dir, "/sys/class/intel_pmt/telem1/size", "24\n");
+	sysroot_put(here.dir, "/sys/class/intel_pmt/telem1/telem", "01234567abcdefgh89012345");
+	start_again("pmt");
+	sample();
+	assert_int_equal(of_device("pmt.1a067102_8", "telem1"), 0x6867666564636261);
+	assert_int_equal(of_device("pmt.1a067102_24", "telem1"), NO_COUNTER);
+	assert_int_equal(pm_model_config(&here.model, "pmt.telem1.guid", PM_NONE)->value.u64, 0x1a067102);
+	/* A region that is shorter than it says. */
+	sysroot_put(here.dir, "/sys/class/intel_pmt/telem1/size", "32\n");
+	start_again("pmt");
+	assert_int_equal(refused("pmt")->reason, pm_reason_errno(EIO));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_teardown(cpuidle_reads_states, teardown),
+		cmocka_unit_test_teardown(cpuidle_tells_states_apart, teardown),
+		cmocka_unit_test_teardown(cpuidle_follows_hotplug, teardown),
+		cmocka_unit_test_teardown(cpuidle_gets_its_files, teardown),
+		cmocka_unit_test_teardown(cpufreq_reads_khz, teardown),
+		cmocka_unit_test_teardown(thermal_may_freeze, teardown),
+		cmocka_unit_test_teardown(throttle_counts_places, teardown),
+		cmocka_unit_test_teardown(hwmon_names_channels, teardown),
+		cmocka_unit_test_teardown(powercap_goes_on_beyond_its_range, teardown),
+		cmocka_unit_test_teardown(gfx_knows_three_drivers, teardown),
+		cmocka_unit_test_teardown(uncorefreq_belongs_to_dies_and_clusters, teardown),
+		cmocka_unit_test_teardown(lpi_has_two_places, teardown),
+		cmocka_unit_test_teardown(pmt_keeps_every_word, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,328 @@
+/* Sources of /proc, and all sources together, on a copy of a machine whose numbers tests/sysroots/make has chosen. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "tests/unit/lib/snapshot.h"
+
+/* ---- stat, schedstat, softirqs ---- */
+
+static void stat_reads_columns(void **state)
+{
+	start("server", "stat");
+	sample();
+	assert_int_equal(of_cpu("stat.user", 0), 0);
+	assert_int_equal(of_cpu("stat.idle", 7), 703);
+	assert_int_equal(of_cpu("stat.guest_nice", 14), 1409);
+	assert_int_equal(of_cpu("stat.user", 15), NO_COLUMN);
+	assert_int_equal(of_system("stat.ctxt"), 815);
+	assert_int_equal(of_system("stat.intr"), 4711);
+	assert_int_equal(of_system("stat.processes"), 42);
+	assert_int_equal(of_system("stat.procs_running"), 3);
+	assert_int_equal(counter("stat.procs_running")->semantics, PM_GAUGE);
+	assert_int_equal(counter("stat.user")->scale.den, 100);
+}
+
+static void stat_follows_hotplug(void **state)
+{
+	start("hybrid", "stat");
+	sysroot_put(here.dir, "/proc/stat", "cpu 1\ncpu0 10 11 12 13 14 15 16 17 18 19\n"
+				       "cpu5 50 51 52 53 54 55 56 57\nintr 9 1 1\nprocesses 8\n");
+	sample();
+	assert_int_equal(of_cpu("stat.nice", 0), 11);
+	assert_int_equal(of_cpu("stat.nice", 5), 51);
+	assert_int_equal(of_cpu("stat.nice", 1), STATUS(PM_REASON_OFFLINE));
+	assert_int_equal(of_cpu("stat.nice", 7), STATUS(PM_REASON_OFFLINE));
+	assert_int_equal(of_cpu("stat.guest", 5), STATUS(PM_REASON_NOT_SUPPORTED)); /* a line that is shorter */
+	assert_int_equal(of_system("stat.intr"), 9);
+	assert_int_equal(of_system("stat.processes"), 8);
+	assert_int_equal(of_system("stat.ctxt"), STATUS(PM_REASON_FORMAT));
+	teardown(state);
+	/* A CPU that was offline from the start. */
+	start("server", "stat");
+	sysroot_put(here.dir, "/proc/stat", "cpu0 1 2\ncpu14 3 4\ncpu15 5 6\nctxt 1\n");
+	update("stat", 15, true);
+	sample();
+	assert_int_equal(of_cpu("stat.nice", 15), 6);
+	assert_int_equal(of_cpu("stat.nice", 14), 4);
+	/* Not that all went offline: the file is broken. */
+	sysroot_put(here.dir, "/proc/stat", "\n");
+	sample();
+	assert_int_equal(of_cpu("stat.nice", 14), STATUS(pm_reason_errno(EINVAL)));
+}
+
+static void cpus_of_the_list_only(void **state)
+{
+	start_with("server", "stat,cpuidle,interrupts", "default", "2-3");
+	sample();
+	assert_int_equal(of_cpu("stat.idle", 3), 303);
+	assert_int_equal(of_cpu("stat.idle", 4), NO_COLUMN);
+	assert_int_equal(of_cpu("cpuidle.usage.poll", 4), NO_COLUMN);
+	assert_int_equal(of_cpu("interrupts.total", 4), NO_COLUMN);
+	assert_true(of_cpu("interrupts.total", 3) > 0);
+	update("stat", 15, true);
+	sample();
+	assert_int_equal(of_cpu("stat.idle", 15), NO_COLUMN);
+}
+
+static void schedstat_reads_versions(void **state)
+{
+	start("server", "schedstat");
+	sample();
+	assert_int_equal(of_cpu("schedstat.yields", 14), 141);
+	assert_int_equal(of_cpu("schedstat.schedules", 14), 143);
+	assert_int_equal(of_cpu("schedstat.idle_schedules", 14), 144);
+	assert_int_equal(of_cpu("schedstat.wakeups", 14), 145);
+	assert_int_equal(of_cpu("schedstat.local_wakeups", 14), 146);
+	assert_int_equal(of_cpu("schedstat.run_time", 14), 147);
+	assert_int_equal(of_cpu("schedstat.wait_time", 14), 148);
+	assert_int_equal(of_cpu("schedstat.timeslices", 14), 149);
+	teardown(state);
+	/* Switched off: what would stand at 0 for ever is not recorded, and that is said. */
+	start("hybrid", "schedstat");
+	sample();
+	assert_int_equal(of_cpu("schedstat.yields", 2), NO_COUNTER);
+	assert_int_equal(of_cpu("schedstat.run_time", 2), 27);
+	assert_non_null(strstr(refused("schedstat")->hint, "kernel.sched_schedstats=1"));
+	teardown(state);
+	start("arm64", "schedstat");
+	assert_int_equal(refused("schedstat")->reason, PM_REASON_FORMAT);
+	assert_non_null(strstr(refused("schedstat")->what, "version 14"));
+	assert_null(here.plan.units);
+}
+
+static void softirqs_read_columns(void **state)
+{
+	start("hybrid", "softirqs");
+	sample();
+	assert_int_equal(of_cpu("softirqs.net_tx", 6), 56);
+	assert_string_equal(pm_map_text(&counter("softirqs.net_tx")->attrs, PM_COUNTER_FAMILY, ""), "softirqs.vec");
+	assert_string_equal(pm_map_text(&counter("softirqs.net_tx")->attrs, PM_COUNTER_MEMBER, ""), "NET_TX");
+	sysroot_put(here.dir, "/proc/softirqs", "  CPU0  CPU6\n  HI: 1 2\n NEW: 8 8\n NET_TX: 3 4\n");
+	sample();
+	assert_int_equal(of_cpu("softirqs.net_tx", 0), 3);
+	assert_int_equal(of_cpu("softirqs.net_tx", 6), 4);
+	assert_int_equal(of_cpu("softirqs.net_tx", 5), STATUS(PM_REASON_OFFLINE));
+}
+
+/* ---- interrupts ---- */
+
+#define ARM_HEAD "           CPU0       CPU1       CPU2       CPU3       CPU4       CPU5       CPU6       CPU7\n"
+
+static void interrupts_read_cells(void **state)
+{
+	start("arm64", "interrupts");
+	sample();
+	assert_int_equal(of_cpu("interrupts.total", 0), 7 + 1);
+	assert_int_equal(of_cpu("interrupts.total", 7), 9 + 8);
+	assert_int_equal(of_cpu("interrupts.11", 0), 7);
+	assert_int_equal(of_cpu("interrupts.11", 1), NO_COLUMN); /* it is 0 */
+	assert_int_equal(of_cpu("interrupts.ipi0", 1), 2);
+	assert_int_equal(of_system("interrupts.err"), NO_COUNTER);
+	assert_int_equal(counter("interrupts.ipi0")->width, 32);
+	assert_int_equal(counter("interrupts.total")->width, 64);
+	assert_string_equal(pm_map_text(&counter("interrupts.ipi0")->attrs, PM_COUNTER_HELP, ""),
+			    "Rescheduling interrupts");
+	assert_string_equal(pm_map_text(&counter("interrupts.11")->attrs, PM_COUNTER_DEVICES, ""),
+			    "GICv3 27 Level arch_timer");
+	teardown(state);
+	start_with("server", "interrupts", "strict", NULL);
+	sample();
+	assert_int_equal(of_system("interrupts.err"), 5);
+	assert_int_equal(of_cpu("interrupts.24", 3), 1003);
+	assert_int_equal(of_cpu("interrupts.total", 3), 4 * 1003);
+	/* The text of this line is the name of a network interface. */
+	assert_string_equal(pm_map_text(&counter("interrupts.24")->attrs, PM_COUNTER_DEVICES, "absent"), "absent");
+	assert_string_equal(pm_map_text(&counter("interrupts.nmi")->attrs, PM_COUNTER_HELP, ""),
+			    "Non-maskable interrupts");
+}
+
+static void interrupts_add_what_fires(void **state)
+{
+	start("arm64", "interrupts");
+	sysroot_put(here.dir, "/proc/interrupts", ARM_HEAD " 11: 7 0 5 0 0 0 0 9 GICv3\n 40: 0 3 0 0 0 0 0 0 late\n"
+		    "IPI0: 1 2 3 4 5 6 7 8 x\nErr: 2\n");
+	assert_false(atomic_load(&named("interrupts")->stale));
+	sample();
+	assert_true(atomic_load(&named("interrupts")->stale));
+	assert_int_equal(of_cpu("interrupts.11", 2), NO_COLUMN);
+	assert_int_equal(of_cpu("interrupts.total", 2), 5 + 3);
+	update("interrupts", PM_NONE, true);
+	sample();
+	assert_int_equal(of_cpu("interrupts.11", 0), 7);
+	assert_int_equal(of_cpu("interrupts.11", 2), 5);
+	assert_int_equal(of_cpu("interrupts.40", 1), 3);
+	assert_int_equal(of_system("interrupts.err"), 2);
+	assert_int_equal(of_cpu("interrupts.total", 1), 2 + 3);
+	assert_int_equal(here.model.n_groups, 2);
+	/* Columns cost space: the next ones wait a while. */
+	atomic_store(&named("interrupts")->stale, false);
+	sysroot_put(here.dir, "/proc/interrupts", ARM_HEAD " 11: 7 0 5 6 0 0 0 9 GICv3\n 40: 0 3 0 0 0 0 0 0 late\n"
+		    "IPI0: 1 2 3 4 5 6 7 8 x\nErr: 2\n");
+	sample();
+	assert_false(atomic_load(&named("interrupts")->stale));
+	assert_int_equal(of_cpu("interrupts.total", 3), 4 + 6);
+}
+
+static void interrupts_totals_never_go_back(void **state)
+{
+	start("arm64", "interrupts");
+	sample();
+	assert_int_equal(of_cpu("interrupts.total", 7), 17);
+	/* The line's driver goes, and comes back with a counter of its own. */
+	sysroot_put(here.dir, "/proc/interrupts", ARM_HEAD "IPI0: 1 2 3 4 5 6 7 10 x\n");
+	sample();
+	assert_int_equal(of_cpu("interrupts.total", 7), 19);
+	assert_int_equal(of_cpu("interrupts.11", 7), STATUS(PM_REASON_GONE));
+	sysroot_put(here.dir, "/proc/interrupts", ARM_HEAD " 11: 0 0 0 0 0 0 0 4 GICv3\nIPI0: 1 2 3 4 5 6 7 10 x\n");
+	sample();
+	assert_int_equal(of_cpu("interrupts.total", 7), 23);
+	assert_int_equal(of_cpu("interrupts.11", 7), 4);
+	/* A short way back is a new start, a long one a wrap of 32 bits. */
+	sysroot_put(here.dir, "/proc/interrupts",
+		    ARM_HEAD " 11: 0 0 0 0 0 0 0 3 GICv3\nIPI0: 1 2 3 4 5 6 7 4294967290 x\n");
+	sample();
+	assert_int_equal(of_cpu("interrupts.total", 7), 23 + 3 + 4294967280);
+	sysroot_put(here.dir, "/proc/interrupts", ARM_HEAD " 11: 0 0 0 0 0 0 0 3 GICv3\nIPI0: 1 2 3 4 5 6 7 4 x\n");
+	sample();
+	assert_int_equal(of_cpu("interrupts.total", 7), 23 + 3 + 4294967280 + 10);
+	assert_int_equal(of_cpu("interrupts.ipi0", 7), 4);
+}
+
+static void interrupts_follow_hotplug(void **state)
+{
+	start("arm64", "interrupts");
+	sysroot_put(here.dir, "/proc/interrupts", " CPU0 CPU7\n 11: 8 9 GICv3\nIPI0: 2 8 x\nErr: 0\n");
+	sample();
+	assert_int_equal(of_cpu("interrupts.11", 0), 8);
+	assert_int_equal(of_cpu("interrupts.total", 0), 10);
+	assert_int_equal(of_cpu("interrupts.ipi0", 7), 8);
+	assert_int_equal(of_cpu("interrupts.ipi0", 3), STATUS(PM_REASON_OFFLINE));
+	assert_int_equal(of_cpu("interrupts.total", 3), STATUS(PM_REASON_OFFLINE));
+	sysroot_put(here.dir, "/proc/interrupts",
+		    ARM_HEAD " 11: 8 0 0 0 0 0 0 9 GICv3\nIPI0: 2 2 3 5 5 6 7 8 x\nErr: 0\n");
+	sample();
+	assert_int_equal(of_cpu("interrupts.ipi0", 3), 5);
+	assert_int_equal(of_cpu("interrupts.total", 3), 5);
+	/* A line cut short is no 0. */
+	sysroot_put(here.dir, "/proc/interrupts", ARM_HEAD " 11: 8 0 0 0 0 0 0 9 GICv3\nIPI0: 2 2 3\nErr: 0\n");
+	sample();
+	assert_int_equal(of_cpu("interrupts.ipi0", 3), STATUS(PM_REASON_FORMAT));
+	assert_int_equal(of_cpu("interrupts.ipi0", 2), 3);
+	sysroot_put(here.dir, "/proc/interrupts",
+		    ARM_HEAD " 11: 8 0 0 0 0 0 0 9 GICv3\nIPI0: 2 2 3 5 5 6 7 8 x\nErr: 0\n");
+	sample();
+	assert_int_equal(of_cpu("interrupts.ipi0", 3), 5);
+}
+
+static void a_dead_file_kills_its_unit(void **state)
+{
+	start("arm64", "interrupts");
+	sysroot_put(here.dir, "/proc/interrupts", "gibberish\n");
+	sample();
+	assert_int_equal(sampled[0].result, 0);
+	assert_int_equal(of_cpu("interrupts.total", 0), STATUS(pm_reason_errno(EINVAL)));
+	sample();
+	sample();
+	assert_int_equal(sampled[0].result, -EINVAL);
+}
+
+/* ---- memory ---- */
+
+static void vmstat_knows_levels(void **state)
+{
+	start("server", "vmstat");
+	sample();
+	assert_int_equal(of_system("vmstat.nr_free_pages"), 4000);
+	assert_int_equal(of_system("vmstat.nr_dirtied"), 300);
+	assert_int_equal(of_system("vmstat.pgfault"), 123456);
+	assert_int_equal(of_system("vmstat.workingset_refault_file"), 8);
+	assert_int_equal(counter("vmstat.nr_free_pages")->semantics, PM_GAUGE);
+	assert_int_equal(counter("vmstat.nr_active_anon")->semantics, PM_GAUGE);
+	assert_int_equal(counter("vmstat.nr_dirtied")->semantics, PM_CUMULATIVE);
+	assert_int_equal(counter("vmstat.workingset_nodes")->semantics, PM_GAUGE);
+	assert_int_equal(counter("vmstat.workingset_refault_file")->semantics, PM_CUMULATIVE);
+	sysroot_put(here.dir, "/proc/vmstat", "nr_active_anon 1\nnewcomer 2\npgfault 3\n");
+	sample();
+	assert_int_equal(of_system("vmstat.pgfault"), 3);
+	assert_int_equal(of_system("vmstat.nr_free_pages"), STATUS(PM_REASON_GONE));
+}
+
+static void pressure_reads_totals(void **state)
+{
+	start("server", "pressure");
+	sample();
+	assert_int_equal(of_system("pressure.cpu.some"), 10003);
+	assert_int_equal(of_system("pressure.memory.full"), 5006);
+	assert_int_equal(of_system("pressure.io.some"), 10002);
+	assert_int_equal(of_system("pressure.irq.full"), NO_COUNTER);
+	assert_int_equal(counter("pressure.io.some")->scale.den, 1000000);
+	teardown(state);
+	start("arm64", "pressure");
+	assert_int_equal(refused("pressure")->reason, pm_reason_errno(ENOENT));
+	assert_null(here.plan.units);
+}
+
+/* ---- all together ---- */
+
+static void every_source_costs_itself_only(void **state)
+{
+	struct error e = { 0 };
+
+	sysroot_make(here.dir, NULL);
+	sysroot_put(here.dir, "/sys/devices/system/cpu/online", "0-1\n");
+	here.options = (struct record_options){ .privacy = "default" };
+	assert_int_equal(root_init(&here.root, here.dir), 0);
+	pm_model_init(&here.model);
+	assert_int_equal(plan_init(&here.plan, &here.options, &here.root, &here.model, &e), 0);
+	assert_int_equal(machine_describe(&here.plan, &e), 0);
+	assert_int_equal(sources_select(&here.source, &here.n_sources, "all,-perf", &e), 0);
+	assert_int_equal(plan_sources(&here.plan, here.source, here.n_sources, &e), 0);
+	assert_null(here.plan.units);
+	for (size_t i = 0; i < here.n_sources; i++)
+		/* Nothing was asked of --add. */
+		if (here.source[i].wanted && strcmp(here.source[i].ops->name, "add") &&
+		    !refused(here.source[i].ops->name))
+			fail_msg("%s says nothing of what it lacks", here.source[i].ops->name);
+}
+
+/* What a source makes is in the catalog, and its counters are named after it. */
+static void counters_belong_to_their_source(void **state)
+{
+	start("server", "all,-perf");
+	for (uint32_t i = 0; i < here.model.n_counters; i++) {
+		const struct pm_counter *c = &here.model.counter[i];
+		size_t len = strlen(c->source);
+
+		assert_memory_equal(c->name, c->source, len);
+		assert_int_equal(c->name[len], '.');
+		assert_int_equal(strspn(c->name, "abcdefghijklmnopqrstuvwxyz0123456789._"), strlen(c->name));
+		assert_non_null(named(c->source));
+	}
+	assert_true(here.model.n_counters > 60);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_teardown(stat_reads_columns, teardown),
+		cmocka_unit_test_teardown(stat_follows_hotplug, teardown),
+		cmocka_unit_test_teardown(cpus_of_the_list_only, teardown),
+		cmocka_unit_test_teardown(schedstat_reads_versions, teardown),
+		cmocka_unit_test_teardown(softirqs_read_columns, teardown),
+		cmocka_unit_test_teardown(interrupts_read_cells, teardown),
+		cmocka_unit_test_teardown(interrupts_add_what_fires, teardown),
+		cmocka_unit_test_teardown(interrupts_totals_never_go_back, teardown),
+		cmocka_unit_test_teardown(interrupts_follow_hotplug, teardown),
+		cmocka_unit_test_teardown(a_dead_file_kills_its_unit, teardown),
+		cmocka_unit_test_teardown(vmstat_knows_levels, teardown),
+		cmocka_unit_test_teardown(pressure_reads_totals, teardown),
+		cmocka_unit_test_teardown(every_source_costs_itself_only, teardown),
+		cmocka_unit_test_teardown(counters_belong_to_their_source, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,185 @@
+/* Topologies of machines that consist of files. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "record/plan/machine.h"
+#include "record/plan/plan.h"
+#include "record/plan/topology.h"
+#include "tests/unit/lib/sysroot.h"
+
+static char dir[32];
+static struct root root;
+static struct pm_topology topology;
+
+static void open_tree(const char *kind)
+{
+	sysroot_make(dir, kind);
+	assert_int_equal(root_init(&root, dir), 0);
+	assert_int_equal(topology_read(&root, NULL, &topology, NULL), 0);
+}
+
+static int teardown(void **state)
+{
+	pm_topology_release(&topology);
+	root_release(&root);
+	sysroot_remove(dir);
+	return 0;
+}
+
+static const struct pm_cpu *cpu(uint32_t n)
+{
+	const struct pm_cpu *c = pm_topology_cpu(&topology, n);
+
+	assert_non_null(c);
+	return c;
+}
+
+static void server(void **state)
+{
+	const struct pm_cpu *c;
+
+	open_tree("server");
+	assert_int_equal(topology.n, 16);
+	assert_int_equal(topology.n_types, 0);
+	/* CPU 13: core 5 of 8, so the second core of package 1, die 0; second thread. */
+	c = cpu(13);
+	assert_int_equal(c->package, 1);
+	assert_int_equal(c->die, 0);
+	assert_int_equal(c->cluster, 40);
+	assert_int_equal(c->core, 4);
+	assert_int_equal(c->thread, 1);
+	assert_int_equal(c->node, 2);
+	assert_int_equal(c->cache[PM_CACHE_L1D], 5);
+	assert_int_equal(c->cache[PM_CACHE_L1I], 5);
+	assert_int_equal(c->cache[PM_CACHE_L2], 105);
+	assert_int_equal(c->cache[PM_CACHE_L3], 2);
+	assert_int_equal(c->type, PM_NONE);
+	assert_int_equal(c->capacity, PM_NONE);
+	assert_true(c->online);
+	c = cpu(15);
+	assert_false(c->online);
+	assert_int_equal(c->package, PM_NONE);
+	assert_int_equal(c->node, PM_NONE);
+}
+
+static void hybrid(void **state)
+{
+	open_tree("hybrid");
+	assert_int_equal(topology.n_types, 2);
+	assert_string_equal(topology.type[cpu(3)->type], "cpu_core");
+	assert_string_equal(topology.type[cpu(4)->type], "cpu_atom");
+	assert_int_equal(cpu(3)->thread, 1);
+	assert_int_equal(cpu(5)->thread, 0);
+	/* The L2 of the E cores has no id: the first CPU that shares it stands for it. */
+	assert_int_equal(cpu(7)->cache[PM_CACHE_L2], 4);
+	assert_int_equal(cpu(3)->cache[PM_CACHE_L2], 1);
+	assert_int_equal(cpu(7)->cache[PM_CACHE_L1I], PM_NONE);
+}
+
+static void arm64(void **state)
+{
+	open_tree("arm64");
+	assert_int_equal(topology.n, 8);
+	assert_int_equal(topology.n_types, 2);
+	assert_string_equal(topology.type[cpu(0)->type], "cortex-a55");
+	assert_string_equal(topology.type[cpu(7)->type], "cortex-a78");
+	assert_int_equal(cpu(0)->capacity, 250);
+	assert_int_equal(cpu(7)->capacity, 1024);
+	assert_int_equal(cpu(7)->die, PM_NONE);
+	assert_int_equal(cpu(7)->cluster, 1);
+	assert_int_equal(cpu(6)->cache[PM_CACHE_L3], 4);
+}
+
+/* With its sibling gone CPU 9 is alone in its core's list, and CPU 1 has no files at all. */
+static void offline_keeps_its_place(void **state)
+{
+	struct pm_topology later;
+
+	open_tree("server");
+	sysroot_put(dir, "/sys/devices/system/cpu/online", "0,2-14\n");
+	sysroot_put(dir, "/sys/devices/system/cpu/cpu9/topology/core_cpus_list", "9\n");
+	sysroot_put(dir, "/sys/devices/system/cpu/cpu1/topology/core_id", "77\n");
+	assert_int_equal(topology_read(&root, &topology, &later, NULL), 0);
+	assert_false(pm_topology_cpu(&later, 1)->online);
+	assert_int_equal(pm_topology_cpu(&later, 1)->core, 4);
+	assert_int_equal(pm_topology_cpu(&later, 1)->thread, 0);
+	assert_int_equal(pm_topology_cpu(&later, 9)->thread, 1);
+	assert_int_equal(topology_leader(&later, PM_CORE, 9), 9);
+	assert_int_equal(topology_leader(&topology, PM_CORE, 9), 1);
+	pm_topology_release(&later);
+}
+
+static void leaders(void **state)
+{
+	open_tree("server");
+	assert_int_equal(topology_leader(&topology, PM_PACKAGE, 14), 4);
+	assert_int_equal(topology_leader(&topology, PM_DIE, 14), 6);
+	assert_int_equal(topology_leader(&topology, PM_CORE, 14), 6);
+	assert_int_equal(topology_leader(&topology, PM_NODE, 10), 2);
+	assert_int_equal(topology_leader(&topology, PM_CACHE, 13), 4);
+	assert_int_equal(topology_leader(&topology, PM_CPU, 13), 13);
+	assert_int_equal(topology_leader(&topology, PM_PACKAGE, 15), PM_NONE);
+	assert_int_equal(topology_leader(&topology, PM_PACKAGE, 99), PM_NONE);
+}
+
+static void instances_and_refresh(void **state)
+{
+	struct record_options options = { .privacy = "default" };
+	struct pm_model model;
+	struct plan p;
+	int64_t core0, id;
+
+	open_tree("server");
+	pm_model_init(&model);
+	assert_int_equal(plan_init(&p, &options, &root, &model, NULL), 0);
+	assert_int_equal(machine_describe(&p, NULL), 0);
+	core0 = topology_instance(&p, PM_CORE, 8);
+	assert_true(core0 > 0);
+	assert_int_equal(topology_instance(&p, PM_CORE, 0), core0);
+	/* Core 0 of the other package has the same number and is another one. */
+	id = topology_instance(&p, PM_CORE, 12);
+	assert_true(id > 0 && id != core0);
+	assert_int_equal(pm_model_instance(&model, (uint32_t)id)->number, 0);
+	assert_int_equal(pm_model_instance(&model, (uint32_t)id)->cpu, 4);
+	assert_int_equal(topology_instance(&p, PM_PACKAGE, 15), -ENOENT);
+	assert_int_equal(topology_instance(&p, PM_CPU, 3), plan_cpu_instance(&p, 3));
+
+	assert_int_equal(topology_refresh(&p), 0);
+	sysroot_put(dir, "/sys/devices/system/cpu/online", "0-13\n");
+	assert_int_equal(topology_refresh(&p), 1);
+	assert_false(pm_topology_cpu(&model.topology, 14)->online);
+	assert_int_equal(pm_topology_cpu(&model.topology, 14)->package, 1);
+	assert_int_equal(topology_refresh(&p), 0);
+	plan_release(&p);
+	pm_model_release(&model);
+}
+
+static void no_cpus_is_an_error(void **state)
+{
+	struct pm_topology t;
+	struct error e = { 0 };
+
+	open_tree("arm64");
+	sysroot_put(dir, "/sys/devices/system/cpu/online", "\n");
+	assert_int_equal(topology_read(&root, NULL, &t, &e), -EINVAL);
+	assert_non_null(strstr(e.text, "online"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_teardown(server, teardown),
+		cmocka_unit_test_teardown(hybrid, teardown),
+		cmocka_unit_test_teardown(arm64, teardown),
+		cmocka_unit_test_teardown(offline_keeps_its_place, teardown),
+		cmocka_unit_test_teardown(leaders, teardown),
+		cmocka_unit_test_teardown(instances_and_refresh, teardown),
+		cmocka_unit_test_teardown(no_cpus_is_an_error, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

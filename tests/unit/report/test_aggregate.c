@@ -1,0 +1,281 @@
+/* Rows and what is added up in them, on two packages of two cores of two threads. */
+#include "tests/unit/lib/report_harness.h"
+
+/* CPU n counts 10^n a second: who took part in a sum can be read off its digits. */
+static uint64_t share(uint32_t cpu)
+{
+	uint64_t v = 1;
+
+	while (cpu--)
+		v *= 10;
+	return v;
+}
+
+struct plan {
+	uint32_t lost, offline; /* bit masks of CPUs whose readings fail */
+};
+
+static struct reading read_cpu(struct builder *b, const char *counter, const struct pm_instance *i, uint64_t row)
+{
+	const struct plan *plan = b->data;
+	struct reading r = { 0 };
+
+	if (i->kind == PM_CPU && plan->lost & 1u << i->number)
+		r.status = PM_REASON_MISSED;
+	if (i->kind == PM_CPU && plan->offline & 1u << i->number)
+		r.status = PM_REASON_OFFLINE;
+	if (!strcmp(counter, "test.temp"))
+		r.v = 40 + i->number; /* a level */
+	else if (i->kind == PM_PACKAGE)
+		r.v = row * (100 + i->number);
+	else
+		r.v = row * share(i->number == PM_NONE ? 0 : i->number);
+	return r;
+}
+
+static void setup(struct builder *b, struct plan *plan)
+{
+	uint32_t c[3], energy;
+
+	*plan = (struct plan){ 0 };
+	builder_init(b, read_cpu);
+	b->data = plan;
+	c[0] = builder_counter(b, "test.count", "1", PM_CUMULATIVE, PM_AGG_SUM);
+	c[1] = builder_counter(b, "test.temp", "Cel", PM_GAUGE, PM_AGG_MAX);
+	builder_group(b, PM_CPU, 8, 0, c, 2);
+	energy = builder_counter(b, "test.energy", "J", PM_CUMULATIVE, PM_AGG_SUM);
+	builder_group(b, PM_PACKAGE, 2, 0, &energy, 1);
+}
+
+static void nothing(struct harness *h, const struct interval *i, size_t n)
+{
+}
+
+static void run(struct harness *h, struct builder *b, enum pm_kind per)
+{
+	h->look = nothing;
+	h->config.per = per;
+	harness_start(h, b, "test.*", REPLAY_EACH);
+	harness_feed(h, 0, 2);
+	assert_int_equal(h->intervals, 1);
+}
+
+static void sums_by_level(void **state)
+{
+	static const struct {
+		enum pm_kind per;
+		uint32_t rows;
+		double sum[8];
+	} level[] = {
+		{ PM_SYSTEM, 1, { 11111111 } },
+		{ PM_PACKAGE, 2, { 1111, 11110000 } },
+		{ PM_DIE, 2, { 1111, 11110000 } },
+		{ PM_NODE, 2, { 1111, 11110000 } },
+		{ PM_CACHE, 2, { 1111, 11110000 } },
+		{ PM_CORE, 4, { 11, 1100, 110000, 11000000 } },
+		{ PM_CPU, 8, { 1, 10, 100, 1000, 10000, 100000, 1000000, 10000000 } },
+	};
+
+	for (size_t l = 0; l < sizeof(level) / sizeof(level[0]); l++) {
+		struct harness h = { .config = { .summary = true } };
+		struct builder b;
+		struct plan plan;
+
+		setup(&b, &plan);
+		run(&h, &b, level[l].per);
+		assert_int_equal(harness_rows(&h, level[l].per), level[l].rows);
+		for (uint32_t i = 0; i < level[l].rows; i++)
+			assert_true(harness_value(&h, "test.count", level[l].per, i) == level[l].sum[i]);
+		assert_true(harness_value(&h, "test.count", PM_SYSTEM, 0) == 11111111);
+		assert_true(harness_value(&h, "test.temp", PM_SYSTEM, 0) == 47);
+		assert_true(harness_value(&h, "test.energy", PM_SYSTEM, 0) == 201);
+		/* Energy of a package is of no CPU. */
+		if (level[l].per != PM_SYSTEM)
+			assert_true(harness_value(&h, "test.energy", PM_PACKAGE, 1) == 101);
+		if (level[l].per == PM_CPU)
+			assert_null(harness_cell(&h, "test.energy", PM_CPU, 0));
+		harness_stop(&h);
+		builder_release(&b);
+	}
+}
+
+static void offline_takes_no_part(void **state)
+{
+	struct harness h = { .config = { .summary = true } };
+	struct builder b;
+	struct plan plan;
+
+	setup(&b, &plan);
+	plan.offline = 1u << 3;
+	run(&h, &b, PM_PACKAGE);
+	assert_true(harness_value(&h, "test.count", PM_PACKAGE, 0) == 111);
+	assert_true(harness_value(&h, "test.count", PM_SYSTEM, 0) == 11110111);
+	assert_true(harness_value(&h, "test.temp", PM_PACKAGE, 0) == 42);
+	assert_null(harness_cell(&h, "test.temp", PM_PACKAGE, 0)->partial);
+	harness_stop(&h);
+	builder_release(&b);
+	/* A core without any CPU is as offline as they are. */
+	setup(&b, &plan);
+	plan.offline = 3u << 2;
+	h = (struct harness){ 0 };
+	run(&h, &b, PM_CORE);
+	assert_int_equal(harness_reason(&h, "test.count", PM_CORE, 1), PM_REASON_OFFLINE);
+	harness_stop(&h);
+	builder_release(&b);
+}
+
+static void a_lost_part_is_never_left_out(void **state)
+{
+	struct harness h = { .config = { .summary = true } };
+	struct builder b;
+	struct plan plan;
+
+	setup(&b, &plan);
+	plan.lost = 1u << 3;
+	run(&h, &b, PM_PACKAGE);
+	assert_int_equal(harness_reason(&h, "test.count", PM_PACKAGE, 0), PM_REASON_MISSED);
+	assert_true(harness_value(&h, "test.count", PM_PACKAGE, 1) == 11110000);
+	assert_int_equal(harness_reason(&h, "test.count", PM_SYSTEM, 0), PM_REASON_MISSED);
+	/* The largest of the others is a number, but it says that it may not be the largest of all. */
+	assert_true(harness_value(&h, "test.temp", PM_PACKAGE, 0) == 42);
+	assert_non_null(harness_cell(&h, "test.temp", PM_PACKAGE, 0)->partial);
+	assert_int_equal(harness_cell(&h, "test.temp", PM_PACKAGE, 0)->partial[0], 1);
+	assert_null(harness_cell(&h, "test.temp", PM_PACKAGE, 1)->partial);
+	harness_stop(&h);
+	builder_release(&b);
+}
+
+static void events_of_a_package_count_once(void **state)
+{
+	struct harness h = { .config = { .summary = true } };
+	struct builder b;
+	struct plan plan;
+
+	setup(&b, &plan);
+	assert_int_equal(pm_map_set(&builder_counter_at(&b, 1)->attrs, PM_COUNTER_PERF_PER_PKG, pm_bool(true)), 0);
+	/* The first CPU of package 1 has no value: its neighbour says the same. */
+	plan.lost = 1u << 4;
+	run(&h, &b, PM_PACKAGE);
+	assert_true(harness_value(&h, "test.count", PM_PACKAGE, 0) == 1);
+	assert_true(harness_value(&h, "test.count", PM_PACKAGE, 1) == 100000);
+	assert_true(harness_value(&h, "test.count", PM_SYSTEM, 0) == 100001);
+	harness_stop(&h);
+	builder_release(&b);
+}
+
+static void rows_of_some_cpus(void **state)
+{
+	struct harness h = { .config = { .summary = true, .rows = SHEET_CPU_SET } };
+	struct builder b;
+	struct plan plan;
+
+	setup(&b, &plan);
+	assert_int_equal(cpulist_parse(&h.config.cpus, "2,5..6", true, NULL), 0);
+	run(&h, &b, PM_CPU);
+	assert_int_equal(harness_rows(&h, PM_CPU), 3);
+	assert_true(harness_value(&h, "test.count", PM_CPU, 0) == 100);
+	assert_true(harness_value(&h, "test.count", PM_CPU, 2) == 1000000);
+	/* The summary stays over all. */
+	assert_true(harness_value(&h, "test.count", PM_SYSTEM, 0) == 11111111);
+	harness_stop(&h);
+	cpulist_release(&h.config.cpus);
+	h = (struct harness){ .config = { .rows = SHEET_FIRST_OF_CORE } };
+	run(&h, &b, PM_CPU);
+	assert_int_equal(harness_rows(&h, PM_CPU), 4);
+	assert_true(harness_value(&h, "test.count", PM_CPU, 3) == 1000000);
+	harness_stop(&h);
+	h = (struct harness){ .config = { .rows = SHEET_FIRST_OF_PACKAGE } };
+	run(&h, &b, PM_CPU);
+	assert_int_equal(harness_rows(&h, PM_CPU), 2);
+	assert_true(harness_value(&h, "test.count", PM_CPU, 1) == 10000);
+	harness_stop(&h);
+	builder_release(&b);
+}
+
+static void what_has_no_place_at_a_level(void **state)
+{
+	struct harness h = { .config = { .only_per = true } };
+	struct builder b;
+	struct plan plan;
+	uint32_t zone, watts;
+
+	setup(&b, &plan);
+	zone = builder_counter(&b, "test.zone", "Cel", PM_GAUGE, PM_AGG_MAX);
+	builder_group(&b, PM_DEVICE, 2, 0, &zone, 1);
+	watts = builder_counter(&b, "test.platform", "J", PM_CUMULATIVE, PM_AGG_SUM);
+	builder_group(&b, PM_SYSTEM, 1, 0, &watts, 1);
+	run(&h, &b, PM_PACKAGE);
+	/* The whole system has energy when packages were asked for, but no sum of packages; a zone is no package. */
+	assert_int_equal(harness_rows(&h, PM_DEVICE), 0);
+	assert_null(harness_cell(&h, "test.count", PM_SYSTEM, 0));
+	assert_true(harness_value(&h, "test.platform", PM_SYSTEM, 0) == 1);
+	harness_stop(&h);
+	h = (struct harness){ .config = { .summary = true } };
+	run(&h, &b, PM_CPU);
+	assert_int_equal(harness_rows(&h, PM_DEVICE), 2);
+	harness_stop(&h);
+	builder_release(&b);
+}
+
+/* Formulas of sums, not sums of formulas. */
+static void formulas_come_after_sums(void **state)
+{
+	struct harness h = { .config = { .summary = true } };
+	struct metric row = { .name = "share", .display = "share", .unit = "1", .expr = "test.count / test.energy" };
+	struct metric_set set = { .row = &row, .n = 1 };
+	struct builder b;
+	struct plan plan;
+
+	setup(&b, &plan);
+	h.bind.vendor = &set;
+	h.bind.n_vendor = 1;
+	h.look = nothing;
+	h.config.per = PM_CPU;
+	harness_start(&h, &b, "share", REPLAY_EACH);
+	harness_feed(&h, 0, 2);
+	assert_true(harness_value(&h, "share", PM_SYSTEM, 0) == 11111111 / 201.);
+	assert_true(harness_value(&h, "share", PM_PACKAGE, 0) == 1111 / 100.);
+	assert_null(harness_cell(&h, "share", PM_CPU, 0));
+	harness_stop(&h);
+	builder_release(&b);
+}
+
+/* More instances than fit at once: the blocks must fit together. */
+static void look_sum(struct harness *h, const struct interval *i, size_t n)
+{
+	const struct sheet_cell *c = harness_cell(h, "test.count", PM_SYSTEM, 0);
+
+	for (size_t k = 0; k < n; k++)
+		assert_true(c->value[k].v == 11111111);
+}
+
+static void blocks(void **state)
+{
+	struct harness h = { .config = { .summary = true, .per = PM_CPU }, .look = look_sum };
+	struct builder b;
+	struct plan plan;
+
+	setup(&b, &plan);
+	harness_start(&h, &b, "test.count", REPLAY_EACH);
+	for (uint64_t row = 0; row < 1000; row += 100)
+		harness_feed(&h, row, 100);
+	assert_int_equal(h.intervals, 999);
+	harness_stop(&h);
+	builder_release(&b);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(sums_by_level),
+		cmocka_unit_test(offline_takes_no_part),
+		cmocka_unit_test(a_lost_part_is_never_left_out),
+		cmocka_unit_test(events_of_a_package_count_once),
+		cmocka_unit_test(rows_of_some_cpus),
+		cmocka_unit_test(what_has_no_place_at_a_level),
+		cmocka_unit_test(formulas_come_after_sums),
+		cmocka_unit_test(blocks),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

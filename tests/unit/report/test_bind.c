@@ -1,0 +1,372 @@
+/* What names in formulas mean in a recording, and which metrics a recording can feed. */
+#include "report/metric/meaning.h"
+#include "tests/unit/lib/report_harness.h"
+
+static uint32_t event(struct builder *b, const char *name)
+{
+	return builder_counter(b, name, "1", PM_CUMULATIVE, PM_AGG_SUM);
+}
+
+static uint32_t found(struct builder *b, const char *name)
+{
+	uint32_t id[16] = { 0 };
+
+	return bind_counters(&b->model, name, id, 16) ? id[0] : 0;
+}
+
+static void events_have_many_names(void **state)
+{
+	struct builder b;
+	uint32_t cycles, user, exact, pmu, tracepoint;
+
+	builder_init(&b, one_a_row);
+	cycles = event(&b, "cpu-cycles");
+	user = event(&b, "instructions:u");
+	exact = event(&b, "branch-misses:k");
+	pmu = event(&b, "cpu/event=0x3c,umask=1/u");
+	tracepoint = event(&b, "sched:sched_switch");
+	event(&b, "branch-misses");
+	assert_int_equal(found(&b, "cpu-cycles"), cycles);
+	assert_int_equal(found(&b, "cycles"), cycles);
+	assert_int_equal(found(&b, "CYCLES"), cycles);
+	assert_int_equal(found(&b, "instructions"), user);
+	assert_int_equal(found(&b, "instructions:u"), user);
+	/* With modifiers the name means that event alone. */
+	assert_int_equal(found(&b, "instructions:k"), 0);
+	assert_int_equal(found(&b, "branch-misses:k"), exact);
+	assert_int_equal(found(&b, "branch-misses"), tracepoint + 1);
+	assert_int_equal(found(&b, "cpu/event=0x3c,umask=1/"), pmu);
+	assert_int_equal(found(&b, "sched:sched_switch"), tracepoint);
+	assert_int_equal(found(&b, "sched"), 0);
+	assert_int_equal(found(&b, "branches"), 0);
+	text_attr(&b, tracepoint, PM_COUNTER_PERF_METRIC_ID, "switches");
+	assert_int_equal(found(&b, "switches"), tracepoint);
+	builder_release(&b);
+}
+
+static void families_and_wildcards(void **state)
+{
+	struct builder b;
+	uint32_t id[4], a[2], w[2];
+
+	builder_init(&b, one_a_row);
+	a[0] = event(&b, "cpuidle.time.c1");
+	a[1] = event(&b, "cpuidle.time.c6");
+	for (int i = 0; i < 2; i++)
+		text_attr(&b, a[i], PM_COUNTER_FAMILY, "cpuidle.time");
+	w[0] = event(&b, "uncore_0/reads/");
+	w[1] = event(&b, "uncore_1/reads/");
+	event(&b, "uncore_2/reads/");
+	for (int i = 0; i < 2; i++) {
+		text_attr(&b, w[i], PM_COUNTER_PERF_USER_TEXT, "uncore/reads/");
+		assert_int_equal(
+			pm_map_set(&builder_counter_at(&b, w[i])->attrs, PM_COUNTER_PERF_WILDCARD, pm_u64(7)), 0);
+	}
+	text_attr(&b, w[1] + 1, PM_COUNTER_PERF_USER_TEXT, "uncore/reads/");
+	assert_int_equal(bind_counters(&b.model, "cpuidle.time", id, 4), 2);
+	assert_int_equal(id[0], a[0]);
+	assert_int_equal(id[1], a[1]);
+	/* The third was asked for on its own: adding it would count twice. */
+	assert_int_equal(bind_counters(&b.model, "uncore/reads/", id, 4), 2);
+	assert_int_equal(id[1], w[1]);
+	/* The number of all, also if there is no room for them. */
+	assert_int_equal(bind_counters(&b.model, "cpuidle.time", id, 1), 2);
+	builder_release(&b);
+}
+
+static double literal(struct places *p, const char *name)
+{
+	struct value v;
+
+	assert_true(bind_literal(p, name, &v));
+	assert_int_equal(v.reason, 0);
+	return v.v;
+}
+
+static void machine_facts_come_from_the_recording(void **state)
+{
+	struct builder b;
+	struct places p = { 0 };
+	struct value v;
+
+	builder_init(&b, one_a_row);
+	assert_int_equal(pm_map_set(&b.model.header, PM_HEADER_CLOCK_COUNTER_HZ, pm_u64(2100000000)), 0);
+	assert_int_equal(places_update(&p, &b.model), 0);
+	assert_true(literal(&p, "num_cpus") == 8);
+	assert_true(literal(&p, "num_cpus_online") == 8);
+	assert_true(literal(&p, "num_cores") == 4);
+	assert_true(literal(&p, "num_dies") == 2);
+	assert_true(literal(&p, "num_packages") == 2);
+	assert_true(literal(&p, "smt_on") == 1);
+	assert_true(literal(&p, "system_tsc_freq") == 2100000000);
+	assert_true(bind_literal(&p, "slots", &v));
+	assert_int_equal(v.reason, VALUE_NO_INPUT);
+	assert_false(bind_literal(&p, "num_moons", &v));
+	/* Without the second threads: what is offline does not count, and is still known to be there. */
+	for (uint32_t i = 1; i < 8; i += 2)
+		b.model.topology.cpu[i].online = false;
+	for (uint32_t i = 1; i < 8; i += 2)
+		b.model.topology.cpu[i].core = b.model.topology.cpu[i].package = PM_NONE;
+	assert_int_equal(places_update(&p, &b.model), 0);
+	assert_true(literal(&p, "num_cpus") == 8);
+	assert_true(literal(&p, "num_cpus_online") == 4);
+	assert_true(literal(&p, "num_cores") == 4);
+	assert_true(literal(&p, "smt_on") == 0);
+	assert_int_equal(places_cpu(&p, 7)->package, 1);
+	places_release(&p);
+	builder_release(&b);
+}
+
+static void idle_states(struct builder *b)
+{
+	static const char *const member[] = { "POLL", "C1-ACPI" };
+	uint32_t id[4];
+
+	id[0] = builder_counter(b, "cpuidle.time.poll", "s", PM_CUMULATIVE, PM_AGG_SUM);
+	id[1] = builder_counter(b, "cpuidle.time.c1_acpi", "s", PM_CUMULATIVE, PM_AGG_SUM);
+	id[2] = builder_counter(b, "cpuidle.usage.poll", "1", PM_CUMULATIVE, PM_AGG_SUM);
+	id[3] = builder_counter(b, "cpuidle.usage.c1_acpi", "1", PM_CUMULATIVE, PM_AGG_SUM);
+	for (int i = 0; i < 4; i++) {
+		text_attr(b, id[i], PM_COUNTER_FAMILY, i < 2 ? "cpuidle.time" : "cpuidle.usage");
+		text_attr(b, id[i], PM_COUNTER_MEMBER, member[i % 2]);
+	}
+	builder_group(b, PM_CPU, 8, 0, id, 4);
+}
+
+/* Time counts up by a quarter of the seconds that pass; one entry a millisecond. */
+static struct reading idle_quarter(struct builder *b, const char *counter, const struct pm_instance *i, uint64_t row)
+{
+	return (struct reading){ strstr(counter, "time") ? row * 250000 : row * 1000, 0 };
+}
+
+static void nothing(struct harness *h, const struct interval *i, size_t n)
+{
+}
+
+static void families_become_metrics(void **state)
+{
+	struct harness h = { .config = { .summary = true, .per = PM_CPU }, .look = nothing };
+	const struct bound_metric *m;
+	struct builder b;
+
+	builder_init(&b, idle_quarter);
+	idle_states(&b);
+	builder_counter_at(&b, 1)->scale.den = 1000000;
+	builder_counter_at(&b, 2)->scale.den = 1000000;
+	harness_start(&h, &b, "idle.*", REPLAY_EACH);
+	harness_feed(&h, 0, 2);
+	m = harness_metric(&h, "idle.c1_acpi.residency");
+	assert_non_null(m);
+	assert_string_equal(m->display, "C1-ACPI%");
+	assert_string_equal(m->unit, "%");
+	assert_int_equal(m->kind, PM_CPU);
+	assert_true(harness_value(&h, "idle.c1_acpi.residency", PM_CPU, 3) == 25);
+	assert_true(harness_value(&h, "idle.poll.residency", PM_SYSTEM, 0) == 25);
+	/* The '*' between two things multiplies: 1e6 * 0.25 s / 1000. */
+	assert_true(harness_value(&h, "idle.poll.duration", PM_CPU, 0) == 250);
+	harness_stop(&h);
+	builder_release(&b);
+}
+
+static void metrics_without_counters_are_not_there(void **state)
+{
+	struct harness h = { .config = { .per = PM_CPU }, .look = nothing };
+	struct buf scratch = BUF_INIT;
+	struct builder b;
+	uint32_t c[2];
+
+	builder_init(&b, one_a_row);
+	c[0] = event(&b, "instructions");
+	builder_group(&b, PM_CPU, 8, 0, c, 1);
+	harness_start(&h, &b, "instructions", REPLAY_EACH);
+	assert_null(harness_metric(&h, "insn_per_cycle"));
+	for (const struct metric_table *t = metric_tables; t->row; t++)
+		for (size_t i = 0; i < t->n; i++)
+			if (!strcmp(t->row[i].name, "insn_per_cycle"))
+				assert_string_equal(bind_missing(&h.binding, &h.places, &t->row[i], &scratch),
+						    "cycles");
+	harness_stop(&h);
+	c[1] = event(&b, "cycles");
+	builder_group(&b, PM_CPU, 8, 0, c, 2);
+	h = (struct harness){ .config = { .per = PM_CPU }, .look = nothing };
+	harness_start(&h, &b, "IPC", REPLAY_EACH);
+	assert_non_null(harness_metric(&h, "insn_per_cycle"));
+	assert_int_equal(h.sheet.n_columns, 1);
+	harness_stop(&h);
+	buf_release(&scratch);
+	builder_release(&b);
+}
+
+static void vendor(struct harness *h, struct metric_set *set, struct metric *row, const char *expr)
+{
+	*row = (struct metric){ .name = "v", .display = "V", .expr = expr };
+	*set = (struct metric_set){ .row = row, .n = 1 };
+	*h = (struct harness){ .config = { .summary = true, .per = PM_CPU }, .look = nothing,
+			       .bind = { .vendor = set, .n_vendor = 1 } };
+}
+
+static void what_formulas_can_ask(void **state)
+{
+	static const struct {
+		const char *expr;
+		double system, cpu;
+	} c[] = {
+		{ "instructions", 8, 1 },
+		{ "instructions * #num_cpus", 64, 8 },
+		{ "has_event(instructions) + 10 * has_event(cycles)", 1, -1 },
+		{ "cycles if has_event(cycles) else instructions", 8, 1 },
+		{ "aggr_nr(instructions)", 8, 1 },
+		{ "elapsed(instructions)", 8, 1 },
+		{ "rate(instructions)", 8, 1 },
+		{ "instructions / duration_time", 8, 1 },
+		{ "last(instructions) * 10 + first(instructions)", 80, 10 },
+		{ "instructions * strcmp_cpuid_str(GenuineIntel\\-6\\-55\\-\\[5\\-9\\])", 8, 1 },
+		{ "instructions * strcmp_cpuid_str(GenuineIntel\\-6\\-5)", 0, 0 },
+	};
+
+	for (size_t k = 0; k < sizeof(c) / sizeof(c[0]); k++) {
+		struct harness h;
+		struct metric_set set;
+		struct metric row;
+		struct builder b;
+		uint32_t id;
+
+		builder_init(&b, one_a_row);
+		id = event(&b, "instructions");
+		builder_group(&b, PM_CPU, 8, 0, &id, 1);
+		vendor(&h, &set, &row, c[k].expr);
+		harness_start(&h, &b, "v", REPLAY_EACH);
+		harness_feed(&h, 0, 2);
+		if (harness_value(&h, "v", PM_SYSTEM, 0) != c[k].system)
+			fail_msg("%s: %g, not %g", c[k].expr, harness_value(&h, "v", PM_SYSTEM, 0), c[k].system);
+		if (c[k].cpu >= 0)
+			assert_true(harness_value(&h, "v", PM_CPU, 5) == c[k].cpu);
+		else
+			assert_null(harness_cell(&h, "v", PM_CPU, 5));
+		harness_stop(&h);
+		builder_release(&b);
+	}
+}
+
+static void a_broken_formula_is_named(void **state)
+{
+	struct harness h;
+	struct metric_set set;
+	struct metric row;
+	struct builder b;
+	struct error e = { 0 };
+	uint32_t id;
+
+	builder_init(&b, one_a_row);
+	id = event(&b, "instructions");
+	builder_group(&b, PM_CPU, 8, 0, &id, 1);
+	vendor(&h, &set, &row, "instructions / ");
+	assert_int_equal(places_update(&h.places, &b.model), 0);
+	assert_true(binding_build(&h.binding, &h.places, &h.bind, &e) < 0);
+	assert_non_null(strstr(e.text, "metric v"));
+	binding_release(&h.binding);
+	places_release(&h.places);
+	builder_release(&b);
+}
+
+static void counters_are_metrics(void **state)
+{
+	struct harness h = { .config = { .per = PM_CPU }, .look = nothing, .bind = { .rate = true } };
+	const struct bound_metric *m;
+	struct builder b;
+	uint32_t id, level, text;
+
+	builder_init(&b, one_a_row);
+	b.period_ns = 500000000;
+	id = builder_counter(&b, "test.bytes", "By", PM_CUMULATIVE, PM_AGG_SUM);
+	assert_int_equal(pm_map_set(&builder_counter_at(&b, id)->attrs, PM_COUNTER_REQUESTED, pm_bool(true)), 0);
+	builder_group(&b, PM_CPU, 8, 0, &id, 1);
+	level = builder_counter(&b, "test.level", "Cel", PM_GAUGE, PM_AGG_MEAN);
+	builder_group(&b, PM_CPU, 8, 0, &level, 1);
+	text = builder_counter(&b, "test.text", "", PM_STATE, PM_AGG_NONE);
+	builder_counter_at(&b, text)->type = PM_TEXT;
+	builder_group(&b, PM_CPU, 8, 0, &text, 1);
+	builder_counter(&b, "test.nowhere", "1", PM_CUMULATIVE, PM_AGG_SUM);
+	harness_start(&h, &b, "test.*", REPLAY_EACH);
+	harness_feed(&h, 0, 3);
+	m = harness_metric(&h, "test.bytes");
+	assert_non_null(m);
+	assert_string_equal(m->unit, "By/s");
+	assert_true(m->default_on);
+	assert_true(harness_value(&h, "test.bytes", PM_CPU, 0) == 2);
+	assert_false(harness_metric(&h, "test.level")->default_on);
+	assert_string_equal(harness_metric(&h, "test.level")->unit, "Cel");
+	assert_true(harness_value(&h, "test.level", PM_CPU, 0) == 1);
+	assert_null(harness_metric(&h, "test.text"));
+	assert_null(harness_metric(&h, "test.nowhere"));
+	harness_stop(&h);
+	builder_release(&b);
+}
+
+static void names_are_unique(void **state)
+{
+	struct harness h;
+	struct metric_set set;
+	struct metric row;
+	struct builder b;
+	uint32_t id[3];
+
+	builder_init(&b, one_a_row);
+	/* An event that is called like a built-in metric, and a vendor's metric like another one. */
+	id[0] = event(&b, "migrations");
+	id[1] = event(&b, "instructions");
+	id[2] = event(&b, "cycles");
+	builder_group(&b, PM_CPU, 8, 0, id, 3);
+	vendor(&h, &set, &row, "10 * instructions / cycles");
+	row.name = "insn_per_cycle";
+	harness_start(&h, &b, "all", REPLAY_EACH);
+	harness_feed(&h, 0, 2);
+	for (size_t i = 0; i < h.binding.n_metrics; i++)
+		for (size_t k = 0; k < i; k++)
+			assert_string_not_equal(h.binding.metric[i].name, h.binding.metric[k].name);
+	assert_non_null(harness_metric(&h, "migrations"));
+	assert_non_null(harness_metric(&h, "perf.migrations"));
+	assert_true(harness_value(&h, "insn_per_cycle", PM_SYSTEM, 0) == 10);
+	harness_stop(&h);
+	builder_release(&b);
+}
+
+static void targets_are_literals(void **state)
+{
+	static const struct {
+		const char *target;
+		double cpu, wide;
+	} rows[] = { { "system", 1, 1 }, { "cpu", 1, 0 }, { "cgroup", 1, 0 }, { "command", 0, 0 }, { "pid", 0, 0 } };
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct builder b;
+		struct places p = { 0 };
+
+		builder_init(&b, one_a_row);
+		assert_int_equal(pm_map_set(&b.model.header, PM_HEADER_TARGET, pm_text(rows[i].target)), 0);
+		assert_int_equal(places_update(&p, &b.model), 0);
+		assert_true(literal(&p, "target_cpu") == rows[i].cpu);
+		/* Two threads a core: only who counts all of them counts cores. */
+		assert_true(literal(&p, "core_wide") == rows[i].wide);
+		places_release(&p);
+		builder_release(&b);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(events_have_many_names),
+		cmocka_unit_test(families_and_wildcards),
+		cmocka_unit_test(machine_facts_come_from_the_recording),
+		cmocka_unit_test(families_become_metrics),
+		cmocka_unit_test(metrics_without_counters_are_not_there),
+		cmocka_unit_test(what_formulas_can_ask),
+		cmocka_unit_test(a_broken_formula_is_named),
+		cmocka_unit_test(counters_are_metrics),
+		cmocka_unit_test(names_are_unique),
+		cmocka_unit_test(targets_are_literals),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,277 @@
+/* Metrics of vendors on a recording: which counters feed them, and what is left out. */
+#include "report/metric/meaning.h"
+#include "tests/unit/lib/report_harness.h"
+
+struct vendor_test {
+	struct builder b;
+	struct places places;
+	struct metric_set set;
+	struct binding binding;
+};
+
+static void bind_text(struct vendor_test *t, const char *json)
+{
+	struct bind_options options = { .vendor = &t->set, .n_vendor = json ? 1 : 0 };
+	struct error e = { 0 };
+
+	if (json && metric_set_load_text(&t->set, json, strlen(json), &e))
+		fail_msg("%s", e.text);
+	assert_int_equal(places_update(&t->places, &t->b.model), 0);
+	if (binding_build(&t->binding, &t->places, &options, &e))
+		fail_msg("%s", e.text);
+}
+
+static void unbind(struct vendor_test *t)
+{
+	binding_release(&t->binding);
+	metric_set_release(&t->set);
+	places_release(&t->places);
+	builder_release(&t->b);
+}
+
+static const struct bound_metric *metric_of(struct vendor_test *t, const char *name)
+{
+	for (size_t i = 0; i < t->binding.n_metrics; i++)
+		if (!strcmp(t->binding.metric[i].name, name))
+			return &t->binding.metric[i];
+	return NULL;
+}
+
+/* The input of a metric that has this name. */
+static const struct bound_input *input_of(struct vendor_test *t, const struct bound_metric *m, const char *name)
+{
+	for (uint32_t i = 0; i < m->n_inputs; i++)
+		if (!strcmp(t->binding.input[m->input[i]].name, name))
+			return &t->binding.input[m->input[i]];
+	fail_msg("%s has no input %s", m->name, name);
+	return NULL;
+}
+
+/* Counters are bound where they have instances. */
+static uint32_t perf_event_in(struct builder *b, const char *name, const char *unit, uint32_t group)
+{
+	uint32_t id = builder_counter(b, name, unit, PM_CUMULATIVE, PM_AGG_SUM);
+
+	text_attr(b, id, PM_COUNTER_PERF_EVENT, name);
+	assert_int_equal(pm_map_set(&builder_counter_at(b, id)->attrs, PM_COUNTER_PERF_GROUP, pm_u64(group)), 0);
+	builder_group(b, PM_CPU, 8, 0, &id, 1);
+	return id;
+}
+
+static uint32_t perf_event(struct builder *b, const char *name, uint32_t group)
+{
+	return perf_event_in(b, name, "1", group);
+}
+
+static void thresholds_are_tied_to_their_inputs(void **state)
+{
+	struct vendor_test t = { 0 };
+	const struct bound_metric *m;
+	struct value v[2] = { value_of(30), value_of(100) };
+
+	builder_init(&t.b, one_a_row);
+	perf_event(&t.b, "a", 1);
+	perf_event(&t.b, "b", 1);
+	bind_text(&t, "[ { \"MetricName\": \"r\", \"MetricExpr\": \"a / b\", \"MetricThreshold\": \"r > 0.25\" }, "
+		      "{ \"MetricName\": \"s\", \"MetricExpr\": \"a\", \"MetricThreshold\": \"r > no_such\" }, "
+		      "{ \"MetricName\": \"u\", \"MetricExpr\": \"b\" } ]");
+	m = metric_of(&t, "r");
+	assert_non_null(m);
+	assert_non_null(m->threshold);
+	assert_int_equal(m->threshold->n_inputs, 2);
+	assert_string_equal(t.binding.input[m->threshold->input[0]].name, "a");
+	assert_true(expr_eval(m->threshold->expr, v).v == 1);
+	v[0] = value_of(20);
+	assert_true(expr_eval(m->threshold->expr, v).v == 0);
+	v[0] = value_missing(VALUE_GAP);
+	assert_int_equal(expr_eval(m->threshold->expr, v).reason, VALUE_GAP);
+	/* What the recording cannot tell is no judgement, and takes no metric away. */
+	assert_non_null(metric_of(&t, "s"));
+	assert_null(metric_of(&t, "s")->threshold);
+	assert_null(metric_of(&t, "u")->threshold);
+	unbind(&t);
+}
+
+static void a_question_mark_runs(void **state)
+{
+	struct vendor_test t = { 0 };
+
+	builder_init(&t.b, one_a_row);
+	perf_event(&t.b, "hv/CYC,chip=0/", 1);
+	perf_event(&t.b, "hv/CYC,chip=1/", 2);
+	bind_text(&t, "[ { \"MetricName\": \"cyc\", \"MetricExpr\": \"hv@CYC\\\\,chip\\\\=?@ / 10\" } ]");
+	assert_non_null(metric_of(&t, "cyc_0"));
+	assert_non_null(metric_of(&t, "cyc_1"));
+	assert_null(metric_of(&t, "cyc_2"));
+	assert_null(metric_of(&t, "cyc"));
+	assert_string_equal(input_of(&t, metric_of(&t, "cyc_1"), "hv/CYC,chip=1/")->name, "hv/CYC,chip=1/");
+	unbind(&t);
+}
+
+static void formulas_take_events_of_one_group(void **state)
+{
+	struct vendor_test t = { 0 };
+	uint32_t id[4];
+
+	builder_init(&t.b, one_a_row);
+	/* cycles was counted with each of the other two. */
+	id[0] = perf_event(&t.b, "x_cycles", 1);
+	id[1] = perf_event(&t.b, "x_first", 1);
+	id[2] = perf_event(&t.b, "x_cycles#2", 2);
+	id[3] = perf_event(&t.b, "x_second", 2);
+	text_attr(&t.b, id[0], PM_COUNTER_PERF_METRIC_ID, "x_cycles");
+	text_attr(&t.b, id[1], PM_COUNTER_PERF_METRIC_ID, "x_first");
+	text_attr(&t.b, id[2], PM_COUNTER_PERF_METRIC_ID, "x_cycles");
+	text_attr(&t.b, id[3], PM_COUNTER_PERF_METRIC_ID, "x_second");
+	bind_text(&t, "[ { \"MetricName\": \"one\", \"MetricExpr\": \"x_first / x_cycles\" }, "
+		      "{ \"MetricName\": \"two\", \"MetricExpr\": \"x_second / x_cycles\" }, "
+		      "{ \"MetricName\": \"both\", \"MetricExpr\": \"(x_first + x_second) / x_cycles\" } ]");
+	assert_int_equal(input_of(&t, metric_of(&t, "one"), "x_cycles")->counter[0], id[0]);
+	assert_int_equal(input_of(&t, metric_of(&t, "two"), "x_cycles")->counter[0], id[2]);
+	assert_int_equal(input_of(&t, metric_of(&t, "two"), "x_second")->counter[0], id[3]);
+	assert_non_null(metric_of(&t, "both"));
+	unbind(&t);
+}
+
+/* Vendors' formulas have nanoseconds of clocks and units of energy counters; ours have what is shown. */
+static void formulas_of_vendors_have_raw_counts(void **state)
+{
+	struct vendor_test t = { 0 };
+	uint32_t clock;
+
+	builder_init(&t.b, one_a_row);
+	clock = perf_event(&t.b, "task-clock", 1);
+	builder_counter_at(&t.b, clock)->scale.text = (char *)"1e-6";
+	perf_event_in(&t.b, "user_time", "ns", 2);
+	bind_text(&t, "[ { \"MetricName\": \"theirs\", \"MetricExpr\": \"task\\\\-clock / (duration_time * 1e9)\" }, "
+		      "{ \"MetricName\": \"share\", \"MetricExpr\": \"user_time / duration_time\" } ]");
+	assert_int_equal(input_of(&t, metric_of(&t, "theirs"), "task-clock")->op, INPUT_TIMES);
+	assert_true(input_of(&t, metric_of(&t, "theirs"), "task-clock")->fixed == 1 / 1e-6);
+	assert_true(input_of(&t, metric_of(&t, "theirs"), "duration_time")->duration);
+	assert_true(input_of(&t, metric_of(&t, "share"), "user_time")->fixed == 1e-9);
+	assert_non_null(metric_of(&t, "cpus_utilized"));
+	assert_int_equal(input_of(&t, metric_of(&t, "cpus_utilized"), "task-clock")->op, INPUT_PLAIN);
+	unbind(&t);
+}
+
+static struct pm_value texts(uint32_t n, const char *const *text)
+{
+	struct pm_value v = pm_array(n);
+
+	for (uint32_t i = 0; i < n; i++)
+		v.array.item[i] = pm_text(text[i]);
+	return v;
+}
+
+static struct pm_value row_of_texts(const char *name, const char *text)
+{
+	return texts(5, (const char *const[]){ name, text, "", "", "" });
+}
+
+/* A PMU whose event number is config:0-7 and whose mask is config:8-15, and an alias of it. */
+static void add_pmu(struct builder *b)
+{
+	struct pm_pmu pmu = { 0 };
+	struct pm_value formats = pm_array(2), events = pm_array(1);
+
+	formats.array.item[0] = row_of_texts("event", "config:0-7");
+	formats.array.item[1] = row_of_texts("umask", "config:8-15");
+	events.array.item[0] = row_of_texts("retired", "event=0xc0,umask=1");
+	assert_int_equal(pm_map_set(&pmu.attrs, PM_PMU_NAME, pm_text("cpu")), 0);
+	assert_int_equal(pm_map_set(&pmu.attrs, PM_PMU_TYPE, pm_u64(4)), 0);
+	assert_int_equal(pm_map_set(&pmu.attrs, PM_PMU_FORMATS, formats), 0);
+	assert_int_equal(pm_map_set(&pmu.attrs, PM_PMU_EVENTS, events), 0);
+	assert_int_equal(pm_model_add_pmu(&b->model, &pmu), 0);
+	pm_map_release(&pmu.attrs);
+}
+
+static void attr_of(struct builder *b, uint32_t id, uint32_t type, uint64_t config, bool little)
+{
+	uint8_t bytes[136] = { 0 };
+
+	for (size_t i = 0; i < 4; i++)
+		bytes[i] = (uint8_t)(type >> 8 * (little ? i : 3 - i));
+	for (size_t i = 0; i < 8; i++)
+		bytes[8 + i] = (uint8_t)(config >> 8 * (little ? i : 7 - i));
+	assert_int_equal(pm_map_set(&builder_counter_at(b, id)->attrs, PM_COUNTER_PERF_ATTR,
+				    pm_bytes(bytes, sizeof(bytes))), 0);
+}
+
+static void events_are_found_by_what_they_count(void **state)
+{
+	for (int little = 0; little < 2; little++) {
+		struct vendor_test t = { 0 };
+		struct meaning x;
+		uint32_t retired, user, id[4];
+
+		builder_init(&t.b, one_a_row);
+		assert_int_equal(pm_map_set(&t.b.model.header, PM_HEADER_LITTLE_ENDIAN, pm_bool(little)), 0);
+		add_pmu(&t.b);
+		user = perf_event(&t.b, "cpu/config=0x2c0/u", 1);
+		attr_of(&t.b, user, 4, 0x2c0, little);
+		retired = perf_event(&t.b, "cpu/retired/", 1);
+		attr_of(&t.b, retired, 4, 0x1c0, little);
+		meaning_init(&x, &t.b.model);
+		assert_int_equal(meaning_find(&x, NULL, "cpu/umask=0x01,event=0xc0/", id, 4), 1);
+		assert_int_equal(id[0], retired);
+		assert_int_equal(meaning_find(&x, NULL, "cpu/retired,umask=2/", id, 4), 1);
+		assert_int_equal(id[0], user);
+		assert_int_equal(meaning_find(&x, NULL, "cpu/retired,umask=2/u", id, 4), 1);
+		/* Modifiers of a formula are meant. */
+		assert_int_equal(meaning_find(&x, NULL, "cpu/retired,umask=2/k", id, 4), 0);
+		assert_int_equal(meaning_find(&x, NULL, "cpu/retired/u", id, 4), 0);
+		assert_int_equal(meaning_find(&x, NULL, "cpu/event=0xc1/", id, 4), 0);
+		assert_int_equal(meaning_find(&x, NULL, "gpu/event=0xc0/", id, 4), 0);
+		assert_int_equal(meaning_find(&x, NULL, "cpu/event=0xc0", id, 4), 0);
+		meaning_release(&x);
+		bind_text(&t, "[ { \"MetricName\": \"m\", "
+			      "\"MetricExpr\": \"2 * cpu@event\\\\=0xc0\\\\,umask\\\\=1@\" } ]");
+		assert_non_null(metric_of(&t, "m"));
+		assert_int_equal(input_of(&t, metric_of(&t, "m"), "cpu/event=0xc0,umask=1/")->counter[0], retired);
+		unbind(&t);
+	}
+}
+
+/* What pmrec was asked for needs no file, and is shown. */
+static void recorded_metrics_need_no_file(void **state)
+{
+	struct vendor_test t = { 0 };
+	struct pm_value all = pm_array(4);
+
+	all.array.item[0] = texts(6, (const char *const[]){ "Ratio", "%", "100 * a / b", "a / b > 0.5", "G1,G2",
+							    "A share" });
+	all.array.item[1] = pm_text("cs_per_second");
+	all.array.item[2] = texts(6, (const char *const[]){ "Broken", "", "a +", "", "", "" });
+	all.array.item[3] = pm_u64(3);
+	builder_init(&t.b, one_a_row);
+	assert_int_equal(pm_map_set(&t.b.model.header, PM_HEADER_METRICS, all), 0);
+	perf_event(&t.b, "a", 1);
+	perf_event(&t.b, "b", 1);
+	perf_event(&t.b, "context-switches", 2);
+	perf_event(&t.b, "task-clock", 2);
+	perf_event(&t.b, "page-faults", 2);
+	bind_text(&t, NULL);
+	assert_non_null(metric_of(&t, "ratio"));
+	assert_true(metric_of(&t, "ratio")->default_on);
+	assert_string_equal(metric_of(&t, "ratio")->unit, "%");
+	assert_non_null(metric_of(&t, "ratio")->threshold);
+	assert_true(metric_of(&t, "cs_per_second")->default_on);
+	assert_false(metric_of(&t, "page_faults_per_second")->default_on);
+	assert_null(metric_of(&t, "broken"));
+	assert_non_null(strstr(buf_str(&t.binding.recorded.skipped), "Broken"));
+	unbind(&t);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(thresholds_are_tied_to_their_inputs),
+		cmocka_unit_test(a_question_mark_runs),
+		cmocka_unit_test(formulas_take_events_of_one_group),
+		cmocka_unit_test(formulas_of_vendors_have_raw_counts),
+		cmocka_unit_test(events_are_found_by_what_they_count),
+		cmocka_unit_test(recorded_metrics_need_no_file),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

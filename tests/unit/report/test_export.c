@@ -1,0 +1,346 @@
+/* What comes out: csv, json and tables, the same numbers in all. */
+#include "tests/unit/lib/report_harness.h"
+
+#include <stdio.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "common/json.h"
+#include "report/export/exporter.h"
+
+static uint64_t power(uint32_t n)
+{
+	uint64_t v = 1;
+
+	while (n--)
+		v *= 10;
+	return v;
+}
+
+/* CPU n counts 10^n a second; CPU 3 fails in snapshot 2; packages use 10 J and 11 J a second in units of 0.1 mJ. */
+static struct reading truth(struct builder *b, const char *counter, const struct pm_instance *i, uint64_t row)
+{
+	if (i->kind == PM_PACKAGE)
+		return (struct reading){ row * (100001 + i->number * 10000), 0 };
+	if (i->kind == PM_DEVICE)
+		return (struct reading){ 40500 + i->number * 1000, 0 };
+	if (i->number == 3 && row == 2)
+		return (struct reading){ 0, PM_REASON_ERRNO + 5 };
+	return (struct reading){ row * power(i->number), 0 };
+}
+
+static void machine(struct builder *b)
+{
+	uint32_t count, energy, zone;
+
+	builder_init(b, truth);
+	count = builder_counter(b, "test.count", "1", PM_CUMULATIVE, PM_AGG_SUM);
+	builder_group(b, PM_CPU, 8, 0, &count, 1);
+	energy = builder_counter(b, "test.energy", "J", PM_CUMULATIVE, PM_AGG_SUM);
+	builder_counter_at(b, energy)->scale.den = 10000;
+	builder_group(b, PM_PACKAGE, 2, 0, &energy, 1);
+	zone = builder_counter(b, "test.temp", "Cel", PM_GAUGE, PM_AGG_MAX);
+	builder_counter_at(b, zone)->scale.den = 1000;
+	builder_group(b, PM_DEVICE, 2, 0, &zone, 1);
+}
+
+struct print {
+	struct harness h;
+	struct exporter x;
+	bool one;
+	char *text; /* owned */
+};
+
+static void pass_on(struct harness *h, const struct interval *i, size_t n)
+{
+	struct print *p = (struct print *)h;
+
+	assert_int_equal(p->x.ops->intervals(&p->x, &h->sheet, i, n), 0);
+}
+
+static char *slurp(int fd)
+{
+	off_t size = lseek(fd, 0, SEEK_END);
+	char *text = calloc(1, (size_t)size + 1);
+
+	assert_non_null(text);
+	assert_int_equal(pread(fd, text, (size_t)size, 0), size);
+	close(fd);
+	return text;
+}
+
+/* The text of `rows` snapshots; valid until print_end(). */
+static const char *print(struct print *p, struct builder *b, const struct exporter_ops *ops,
+			 struct export_config config, const char *show, uint32_t rows)
+{
+	config.fd = memfd_create("export", 0);
+	assert_true(config.fd >= 0);
+	exporter_init(&p->x, ops, &config);
+	p->x.one = p->one;
+	p->x.recording = "a \"quoted\", name.pmr";
+	p->x.origin_ns = BUILDER_START_NS;
+	p->h.look = pass_on;
+	harness_start(&p->h, b, show, REPLAY_EACH);
+	assert_int_equal(ops->shape(&p->x, &p->h.sheet), 0);
+	harness_feed(&p->h, 0, rows);
+	assert_int_equal(exporter_flush(&p->x), 0);
+	p->text = slurp(config.fd);
+	return p->text;
+}
+
+static void print_end(struct print *p)
+{
+	exporter_release(&p->x);
+	harness_stop(&p->h);
+	free(p->text);
+}
+
+#define HEADS \
+	"recording,run,time,duration_ns,scope,package,die,cluster,cache,node,core,cpu,device,task,cgroup,metric," \
+	"value,unit,status\n"
+#define FILE_NAME "\"a \"\"quoted\"\", name.pmr\""
+#define AT_1_S    FILE_NAME ",1,2026-09-21T14:13:21.000000000Z,1000000000,"
+#define AT_2_S    FILE_NAME ",1,2026-09-21T14:13:22.000000000Z,1000000000,"
+
+static void long_csv(void **state)
+{
+	static const char expected[] = HEADS
+		AT_1_S "system,,,,,,,,,,,test.count,11111111,1,ok\n"
+		AT_1_S "system,,,,,,,,,,,test.energy,21.0002,J,ok\n"
+		AT_1_S "system,,,,,,,,,,,test.temp,41.5,Cel,ok\n"
+		AT_1_S "package,0,,,,,,,,,,test.count,1111,1,ok\n"
+		AT_1_S "package,0,,,,,,,,,,test.energy,10.0001,J,ok\n"
+		AT_1_S "package,1,,,,,,,,,,test.count,11110000,1,ok\n"
+		AT_1_S "package,1,,,,,,,,,,test.energy,11.0001,J,ok\n"
+		AT_1_S "device,,,,,,,,zone0,,,test.temp,40.5,Cel,ok\n"
+		AT_1_S "device,,,,,,,,zone1,,,test.temp,41.5,Cel,ok\n"
+		AT_2_S "system,,,,,,,,,,,test.count,,1,errno-5\n"
+		AT_2_S "system,,,,,,,,,,,test.energy,21.0002,J,ok\n"
+		AT_2_S "system,,,,,,,,,,,test.temp,41.5,Cel,ok\n"
+		AT_2_S "package,0,,,,,,,,,,test.count,,1,errno-5\n"
+		AT_2_S "package,0,,,,,,,,,,test.energy,10.0001,J,ok\n"
+		AT_2_S "package,1,,,,,,,,,,test.count,11110000,1,ok\n"
+		AT_2_S "package,1,,,,,,,,,,test.energy,11.0001,J,ok\n"
+		AT_2_S "device,,,,,,,,zone0,,,test.temp,40.5,Cel,ok\n"
+		AT_2_S "device,,,,,,,,zone1,,,test.temp,41.5,Cel,ok\n";
+	struct print p = { .h.config = { .per = PM_PACKAGE, .summary = true } };
+	struct builder b;
+
+	machine(&b);
+	assert_string_equal(print(&p, &b, &export_csv, (struct export_config){ 0 }, "test.*", 3), expected);
+	assert_true(p.x.partial);
+	print_end(&p);
+	builder_release(&b);
+}
+
+static void places_of_a_cpu(void **state)
+{
+	struct print p = { .h.config = { .per = PM_CPU, .rows = SHEET_CPU_SET, .only_per = true } };
+	struct builder b;
+
+	machine(&b);
+	assert_int_equal(cpulist_parse(&p.h.config.cpus, "6", false, NULL), 0);
+	assert_string_equal(
+		print(&p, &b, &export_csv, (struct export_config){ .time = EXPORT_TIME_RELATIVE }, "test.count", 2),
+		HEADS FILE_NAME ",1,1.000000000,1000000000,cpu,1,0,,1,1,1,6,,,,test.count,1000000,1,ok\n");
+	cpulist_release(&p.h.config.cpus);
+	print_end(&p);
+	builder_release(&b);
+}
+
+static void wide_csv(void **state)
+{
+	struct print p = { .h.config = { .per = PM_PACKAGE, .only_per = true } };
+	struct builder b;
+
+	machine(&b);
+	b.no_wall = true;
+	assert_string_equal(
+		print(&p, &b, &export_csv, (struct export_config){ .layout = EXPORT_WIDE }, "test.*", 3),
+		"recording,run,time,duration_ns,scope,package,die,cluster,cache,node,core,cpu,device,task,cgroup,"
+		"test.count[1],test.energy[J]\n"
+		FILE_NAME ",1,1.000000000,1000000000,package,0,,,,,,,,,,1111,10.0001\n"
+		FILE_NAME ",1,1.000000000,1000000000,package,1,,,,,,,,,,11110000,11.0001\n"
+		FILE_NAME ",1,2.000000000,1000000000,package,0,,,,,,,,,,,10.0001\n"
+		FILE_NAME ",1,2.000000000,1000000000,package,1,,,,,,,,,,11110000,11.0001\n");
+	print_end(&p);
+	builder_release(&b);
+}
+
+static void times(void **state)
+{
+	static const struct {
+		enum export_time time;
+		const char *text;
+	} c[] = {
+		{ EXPORT_TIME_EPOCH_NS, ",1790000001000000000," },
+		{ EXPORT_TIME_RELATIVE, ",1.000000000," },
+		{ EXPORT_TIME_RFC3339, ",2026-09-21T14:13:21.000000000Z," },
+		{ EXPORT_TIME_LOCAL, ",2026-09-21T19:43:21.000000000+05:30," },
+	};
+
+	setenv("TZ", "XST-5:30", 1);
+	for (size_t i = 0; i < sizeof(c) / sizeof(c[0]); i++) {
+		struct print p = { .h.config = { .per = PM_SYSTEM, .summary_only = true } };
+		struct builder b;
+
+		machine(&b);
+		assert_non_null(strstr(
+			print(&p, &b, &export_csv, (struct export_config){ .time = c[i].time }, "test.count", 2),
+			c[i].text));
+		print_end(&p);
+		builder_release(&b);
+	}
+}
+
+/* Every line of json is an object with csv's names, and says what csv says. */
+static void json_lines(void **state)
+{
+	struct print p = { .h.config = { .per = PM_CPU, .summary = true } }, q = p;
+	struct builder b;
+	const char *json, *csv;
+	size_t lines = 0;
+
+	machine(&b);
+	json = print(&p, &b, &export_json, (struct export_config){ 0 }, "test.*", 3);
+	csv = strchr(print(&q, &b, &export_csv, (struct export_config){ 0 }, "test.*", 3), '\n') + 1;
+	while (*json) {
+		size_t len = strcspn(json, "\n"), csv_len = strcspn(csv, "\n");
+		struct json *j = json_parse(json, len, NULL), *v;
+		char row[512], value[64], expected[512];
+
+		assert_non_null(j);
+		assert_int_equal(json_count(j), EXPORT_N_COLUMNS);
+		for (size_t i = 0; export_columns[i]; i++)
+			assert_non_null(json_get(j, export_columns[i]));
+		assert_string_equal(json_text(json_get(j, "recording"), ""), "a \"quoted\", name.pmr");
+		assert_string_equal(json_text(json_get(j, "task"), "null"), "null");
+		/* From the metric on, both must say the same. */
+		v = json_get(j, "value");
+		value[0] = 0;
+		if (json_number(v, -1) != -1)
+			snprintf(value, sizeof(value), "%.15g", json_number(v, -1));
+		snprintf(expected, sizeof(expected), ",%s,%s,%s,%s", json_text(json_get(j, "metric"), ""), value,
+			 json_text(json_get(j, "unit"), ""), json_text(json_get(j, "status"), ""));
+		snprintf(row, sizeof(row), "%.*s", (int)csv_len, csv);
+		assert_true(strlen(row) > strlen(expected));
+		assert_string_equal(row + strlen(row) - strlen(expected), expected);
+		json_free(j);
+		json += len + 1;
+		csv += csv_len + 1;
+		lines++;
+	}
+	assert_int_equal(*csv, 0);
+	/* Each of two intervals: 3 of the system, 8 CPUs, 2 packages, 2 zones. */
+	assert_int_equal(lines, 2 * (3 + 8 + 2 + 2));
+	print_end(&p);
+	print_end(&q);
+	builder_release(&b);
+}
+
+static void tables(void **state)
+{
+	struct print p = { .h.config = { .per = PM_CPU, .summary = true }, .one = true };
+	struct builder b;
+
+	machine(&b);
+	/* As turbostat has it: the system, then CPUs; a package's value stands in the row of its first CPU. */
+	assert_string_equal(
+		print(&p, &b, &export_table, (struct export_config){ 0 }, "test.*", 2),
+		"Package  Node  Core  CPU  test.count  test.energy  test.temp\n"
+		"      -     -     -    -    11111111        21.00      41.50\n"
+		"      0     0     0    0           1        10.00\n"
+		"      0     0     0    1          10\n"
+		"      0     0     1    2         100\n"
+		"      0     0     1    3        1000\n"
+		"      1     1     0    4       10000        11.00\n"
+		"      1     1     0    5      100000\n"
+		"      1     1     1    6     1000000\n"
+		"      1     1     1    7    10000000\n");
+	print_end(&p);
+	p = (struct print){ .h.config = { .per = PM_SYSTEM, .summary_only = true } };
+	assert_string_equal(print(&p, &b, &export_table, (struct export_config){ 0 }, "test.count", 4),
+			    "    Time  test.count\n"
+			    "14:13:21    11111111\n"
+			    "14:13:22           -\n"
+			    "14:13:23           -\n");
+	print_end(&p);
+	p = (struct print){ .h.config = { .per = PM_DEVICE, .only_per = true }, .one = true };
+	assert_string_equal(
+		print(&p, &b, &export_table, (struct export_config){ .no_heads = true }, "test.temp", 2),
+		"zone0      40.50\n"
+		"zone1      41.50\n");
+	print_end(&p);
+	builder_release(&b);
+}
+
+/* What a recording holds never reaches a terminal as it is. */
+static void hostile_names(void **state)
+{
+	struct print p = { .h.config = { .per = PM_SYSTEM, .summary_only = true } };
+	struct builder b;
+	const char *text;
+	uint32_t id;
+
+	builder_init(&b, truth);
+	id = builder_counter(&b, "x\033]0;pwned\007,\"y\n", "1", PM_CUMULATIVE, PM_AGG_SUM);
+	builder_group(&b, PM_CPU, 2, 0, &id, 1);
+	text = print(&p, &b, &export_table, (struct export_config){ 0 }, "all", 2);
+	assert_null(strchr(text, '\033'));
+	assert_null(strchr(text, '\007'));
+	print_end(&p);
+	/* In csv it is a quoted field with its control characters spelled out; in json a string. */
+	p = (struct print){ .h.config = { .per = PM_SYSTEM, .summary_only = true } };
+	text = print(&p, &b, &export_csv, (struct export_config){ 0 }, "all", 2);
+	assert_null(strchr(text, '\033'));
+	assert_null(strchr(text, '\007'));
+	assert_non_null(strstr(text, ",\"x\\x1b]0;pwned\\x07,\"\"y\\x0a\",11,1,ok\n"));
+	print_end(&p);
+	p = (struct print){ .h.config = { .per = PM_SYSTEM, .summary_only = true } };
+	text = print(&p, &b, &export_json, (struct export_config){ 0 }, "all", 2);
+	assert_null(strchr(text, '\033'));
+	assert_int_equal(strcspn(text, "\n"), strlen(text) - 1);
+	print_end(&p);
+	builder_release(&b);
+}
+
+static void numbers(void **state)
+{
+	static const struct {
+		double v;
+		const char *text;
+	} c[] = {
+		{ 0, "0" },
+		{ 1, "1" },
+		{ 9007199254740991, "9007199254740991" },
+		{ 9007199254740992, "9007199254740992" },
+		{ 0.1, "0.1" },
+		{ -5, "-5" },
+		{ 1.5, "1.5" },
+		{ 1e16, "10000000000000000" },
+		{ -0.25, "-0.25" },
+	};
+
+	for (size_t i = 0; i < sizeof(c) / sizeof(c[0]); i++) {
+		char text[64] = { 0 };
+
+		text[export_number(text, c[i].v)] = 0;
+		assert_string_equal(text, c[i].text);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(long_csv),
+		cmocka_unit_test(places_of_a_cpu),
+		cmocka_unit_test(wide_csv),
+		cmocka_unit_test(times),
+		cmocka_unit_test(json_lines),
+		cmocka_unit_test(tables),
+		cmocka_unit_test(hostile_names),
+		cmocka_unit_test(numbers),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,116 @@
+/* Text made safe, base64 and SHA-256, against vectors that others publish (RFC 4648, FIPS 180-4). */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "report/html/html_text.h"
+
+static void check_text(const char *in, const char *want)
+{
+	struct buf b = BUF_INIT;
+
+	html_text(&b, in);
+	assert_string_equal(buf_str(&b), want);
+	buf_release(&b);
+}
+
+static void markup(void **state)
+{
+	check_text("plain \xc3\xa4 text", "plain \xc3\xa4 text");
+	check_text("</script><b a=\"1\" c='2'>&amp;",
+		   "&lt;/script&gt;&lt;b a=&quot;1&quot; c=&#39;2&#39;&gt;&amp;amp;");
+	check_text("a\x1b[31m\x7f", "a\\x1b[31m\\x7f");
+	check_text("\xe2\x80\xa8|\xe2\x80\xae|\xe2\x81\xa6", "\\u2028|\\u202e|\\u2066");
+	/* Broken, overlong, surrogate, cut at the end. */
+	check_text("\xff|\xc0\xbc|\xed\xa0\x80|\xe2\x80",
+		   "\xef\xbf\xbd|\xef\xbf\xbd\xef\xbf\xbd|\xef\xbf\xbd\xef\xbf\xbd"
+		   "\xef\xbf\xbd|\xef\xbf\xbd\xef\xbf\xbd");
+}
+
+static void long_text(void **state)
+{
+	struct buf b = BUF_INIT;
+
+	html_text_cut(&b, "a<\xc3\xa4z", 5);
+	assert_string_equal(buf_str(&b), "a&lt;\xc3\xa4z");
+	buf_clear(&b);
+	/* The fourth byte is within a character, which goes as a whole. */
+	html_text_cut(&b, "a<\xc3\xa4z", 3);
+	assert_string_equal(buf_str(&b), "a&lt;\xe2\x80\xa6");
+	buf_clear(&b);
+	html_json_text_cut(&b, "abcdef", 4);
+	assert_string_equal(buf_str(&b), "\"abcd\xe2\x80\xa6\"");
+	buf_release(&b);
+}
+
+static void script(void **state)
+{
+	struct buf b = BUF_INIT;
+
+	html_json_text(&b, "</script><!--&\"\\\xe2\x80\xa8\xe2\x80\xa9\xe2\x80\xaf");
+	for (size_t i = 0; i < b.len; i++)
+		assert_false(strchr("<>&", b.data[i]) && b.data[i]);
+	assert_non_null(strstr(buf_str(&b), "\\u003c/script\\u003e\\u003c!--\\u0026\\\"\\\\"));
+	assert_non_null(strstr(buf_str(&b), "\\u2028\\u2029"));
+	assert_non_null(strstr(buf_str(&b), "\xe2\x80\xaf"));
+	buf_release(&b);
+}
+
+static void base64(void **state)
+{
+	static const char *const vector[][2] = {
+		{ "", "" },	    { "f", "Zg==" },	      { "fo", "Zm8=" },		{ "foo", "Zm9v" },
+		{ "foob", "Zm9vYg==" }, { "fooba", "Zm9vYmE=" }, { "foobar", "Zm9vYmFy" }, { "\xff\xef\xfe", "/+/+" },
+	};
+
+	for (size_t i = 0; i < sizeof(vector) / sizeof(*vector); i++) {
+		struct buf b = BUF_INIT;
+
+		html_base64(&b, vector[i][0], strlen(vector[i][0]));
+		assert_string_equal(buf_str(&b), vector[i][1]);
+		assert_int_equal(b.len, html_base64_length(strlen(vector[i][0])));
+		buf_release(&b);
+	}
+}
+
+static void check_digest(const char *text, size_t times, const char *want)
+{
+	struct buf b = BUF_INIT;
+	uint8_t digest[32];
+	char hex[65];
+
+	for (size_t i = 0; i < times; i++)
+		buf_addstr(&b, text);
+	html_sha256(b.data, b.len, digest);
+	for (int i = 0; i < 32; i++)
+		snprintf(hex + 2 * i, 3, "%02x", digest[i]);
+	assert_string_equal(hex, want);
+	buf_release(&b);
+}
+
+static void sha256(void **state)
+{
+	check_digest("", 1, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+	check_digest("abc", 1, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+	check_digest("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq", 1,
+		     "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
+	check_digest("a", 1000000, "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(markup),
+		cmocka_unit_test(long_text),
+		cmocka_unit_test(script),
+		cmocka_unit_test(base64),
+		cmocka_unit_test(sha256),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

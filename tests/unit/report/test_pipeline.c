@@ -1,0 +1,431 @@
+/* From the bytes of a recording to csv: whole, cut, damaged, joined, growing, and through a window of time. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "tests/unit/lib/builder.h"
+#include "report/pipeline/pipeline.h"
+
+#define ROWS 400 /* in chunks of 10: a key chunk every 160 */
+
+/* Every CPU counts 7 a second. */
+static struct reading seven(struct builder *b, const char *counter, const struct pm_instance *i, uint64_t row)
+{
+	return (struct reading){ 1000 + 7 * row, 0 };
+}
+
+static void record_rows(struct builder *b, const char *target, bool finish)
+{
+	uint32_t c;
+
+	builder_init(b, seven);
+	assert_int_equal(pm_map_set(&b->model.header, PM_HEADER_TARGET, pm_text(target)), 0);
+	c = builder_counter(b, "test.x", "1", PM_CUMULATIVE, PM_AGG_SUM);
+	assert_int_equal(pm_map_set(&builder_counter_at(b, c)->attrs, PM_COUNTER_REQUESTED, pm_bool(true)), 0);
+	builder_group(b, PM_CPU, 8, 0, &c, 1);
+	for (uint64_t row = 0; row < ROWS; row += 10)
+		builder_write(b, row, 10);
+	if (finish)
+		builder_finish(b);
+}
+
+struct outcome {
+	struct pipeline_result result;
+	struct error error;
+	int err;
+	size_t lines;
+	double sum, least, most; /* of values */
+	char *text;
+};
+
+static void read_values(struct outcome *o)
+{
+	o->least = 1e300;
+	for (char *line = o->text; *line; line = strchr(line, '\n') + 1) {
+		const char *value = strstr(line, ",test.x,");
+		double v;
+
+		if (!value || value > strchr(line, '\n'))
+			continue;
+		assert_true(sscanf(value, ",test.x,%lf,", &v) == 1);
+		o->lines++;
+		o->sum += v;
+		o->least = v < o->least ? v : o->least;
+		o->most = v > o->most ? v : o->most;
+	}
+}
+
+static struct outcome run_input(struct pm_input *in, const struct pipeline_config *config,
+				const struct exporter_ops *ops)
+{
+	struct export_config export = { .fd = memfd_create("pipeline", 0) };
+	struct outcome o = { 0 };
+	struct pm_reader *reader;
+	struct exporter x;
+	off_t size;
+
+	assert_true(export.fd >= 0);
+	if (ops == &export_csv)
+		export.time = EXPORT_TIME_RELATIVE;
+	exporter_init(&x, ops, &export);
+	x.recording = "test";
+	o.err = pm_reader_open(&reader, in, &o.error);
+	if (!o.err) {
+		o.err = pipeline_run(config, reader, &x, &o.result, &o.error);
+		pm_reader_close(reader);
+	}
+	exporter_release(&x);
+	size = lseek(export.fd, 0, SEEK_END);
+	o.text = calloc(1, (size_t)size + 1);
+	assert_non_null(o.text);
+	assert_int_equal(pread(export.fd, o.text, (size_t)size, 0), size);
+	close(export.fd);
+	read_values(&o);
+	return o;
+}
+
+static struct outcome run_format(const void *data, size_t len, const struct pipeline_config *config,
+				 const struct exporter_ops *ops)
+{
+	struct pm_input in;
+
+	assert_int_equal(pm_input_memory(&in, data, len), 0);
+	return run_input(&in, config, ops);
+}
+
+static struct outcome run(const void *data, size_t len, const struct pipeline_config *config)
+{
+	return run_format(data, len, config, &export_csv);
+}
+
+static void done(struct outcome *o)
+{
+	buf_release(&o->result.notes);
+	free(o->text);
+}
+
+static struct pipeline_config system_only(void)
+{
+	return (struct pipeline_config){ .sheet = { .per = PM_SYSTEM, .summary_only = true } };
+}
+
+static void whole(void **state)
+{
+	struct pipeline_config config = system_only();
+	struct builder b;
+	struct outcome o;
+
+	record_rows(&b, "system", true);
+	o = run(b.file.data, b.file.len, &config);
+	assert_int_equal(o.err, 0);
+	assert_int_equal(o.lines, ROWS - 1);
+	assert_true(o.least == 56 && o.most == 56);
+	assert_true(o.result.ended && !o.result.cut_only && !o.result.damaged);
+	assert_int_equal(o.result.notes.len, 0);
+	done(&o);
+	builder_release(&b);
+}
+
+static void total_of_a_command(void **state)
+{
+	struct pipeline_config config = system_only();
+	struct builder b;
+	struct outcome o;
+
+	record_rows(&b, "command", true);
+	o = run(b.file.data, b.file.len, &config);
+	assert_int_equal(o.lines, 1);
+	assert_true(o.sum == 56. * (ROWS - 1));
+	assert_non_null(strstr(o.text, ",399000000000,system,"));
+	done(&o);
+	config.mode = PIPELINE_EACH;
+	o = run(b.file.data, b.file.len, &config);
+	assert_int_equal(o.lines, ROWS - 1);
+	done(&o);
+	builder_release(&b);
+}
+
+/* A register that was read at the end is no reason to keep the total back. */
+static void values_at_the_end(void **state)
+{
+	struct pm_config value = { .name = "msr.x", .kind = PM_SYSTEM, .value = pm_u64(1), .time_ns = 1 };
+	struct pipeline_config config = system_only();
+	struct builder b;
+	struct outcome o;
+
+	record_rows(&b, "command", false);
+	assert_int_equal(pm_model_add_config(&b.model, &value), 0);
+	builder_finish(&b);
+	o = run(b.file.data, b.file.len, &config);
+	assert_int_equal(o.lines, 1);
+	assert_true(o.sum == 56. * (ROWS - 1));
+	done(&o);
+	builder_release(&b);
+}
+
+static void window_of_time(void **state)
+{
+	static const struct {
+		const char *since, *until;
+		size_t lines;
+		const char *first, *last; /* ends of the first and the last interval, s from the start */
+	} c[] = {
+		{ "100", "110", 10, "101", "110" },
+		{ "-5", NULL, 5, "395", "399" },
+		{ NULL, "2.5", 2, "1", "2" },
+		{ "2026-09-21T14:16:40Z", "2026-09-21T14:16:43Z", 3, "201", "203" },
+		{ "2026-09-21T16:16:40+02:00", "203", 3, "201", "203" },
+		{ "@1790000200", "203", 3, "201", "203" },
+		{ "2h", NULL, 0, NULL, NULL },
+	};
+	struct builder b;
+
+	record_rows(&b, "system", true);
+	for (size_t i = 0; i < sizeof(c) / sizeof(c[0]); i++) {
+		struct pipeline_config config = system_only();
+		struct outcome o;
+		char stamp[64];
+
+		if (c[i].since)
+			assert_int_equal(moment_parse(&config.since, c[i].since, NULL), 0);
+		if (c[i].until)
+			assert_int_equal(moment_parse(&config.until, c[i].until, NULL), 0);
+		o = run(b.file.data, b.file.len, &config);
+		assert_int_equal(o.err, 0);
+		if (o.lines != c[i].lines)
+			fail_msg("%s to %s: %zu lines", c[i].since, c[i].until, o.lines);
+		if (o.lines) {
+			snprintf(stamp, sizeof(stamp), "\ntest,1,%s.000000000,", c[i].first);
+			assert_true(strstr(o.text, stamp) == strchr(o.text, '\n'));
+			snprintf(stamp, sizeof(stamp), "\ntest,1,%s.000000000,", c[i].last);
+			assert_non_null(strstr(o.text, stamp));
+		}
+		done(&o);
+	}
+	builder_release(&b);
+}
+
+static void times_that_are_none(void **state)
+{
+	static const char *const text[] = { "",	   "-", "yesterday", "2026-13-01T00:00:00Z", "2026-09-21T14:16:40+2",
+					    "1e3x" };
+	struct error e = { 0 };
+
+	for (size_t i = 0; i < sizeof(text) / sizeof(text[0]); i++) {
+		struct moment m;
+
+		assert_true(moment_parse(&m, text[i], &e) < 0);
+		assert_non_null(strstr(e.text, "is no time"));
+	}
+}
+
+/* Wherever it is cut: what is printed is right, and only the end is missing. */
+static void cut_anywhere(void **state)
+{
+	struct pipeline_config config = system_only();
+	struct builder b;
+	size_t last = 0, readable = 0;
+
+	record_rows(&b, "system", true);
+	for (size_t len = 100; len < b.file.len; len += 37) {
+		struct outcome o = run(b.file.data, len, &config);
+
+		if (!o.err) {
+			assert_true(o.lines >= last);
+			assert_true(!o.lines || (o.least == 56 && o.most == 56));
+			assert_true(o.result.cut_only || o.result.damaged || o.result.ended);
+			assert_true(o.result.ended || o.result.notes.len > 0);
+			last = o.lines;
+			readable++;
+		}
+		done(&o);
+	}
+	assert_true(readable > 50);
+	assert_int_equal(last, ROWS - 1);
+	builder_release(&b);
+}
+
+/* One broken byte: never a difference across what is lost. */
+static void broken_bytes(void **state)
+{
+	struct pipeline_config config = system_only();
+	struct builder b;
+	size_t lost = 0, runs = 0;
+
+	record_rows(&b, "system", true);
+	for (size_t at = b.file.len / 8; at < b.file.len; at += b.file.len / 60) {
+		uint8_t *copy = malloc(b.file.len);
+		struct outcome o;
+
+		assert_non_null(copy);
+		memcpy(copy, b.file.data, b.file.len);
+		copy[at] ^= 0x10;
+		o = run(copy, b.file.len, &config);
+		assert_int_equal(o.err, 0);
+		assert_true(o.lines > 0);
+		assert_true(o.least == 56 && o.most == 56);
+		/* Not a line less without saying so. */
+		if (o.lines < ROWS - 1) {
+			assert_true(o.result.damaged);
+			assert_true(o.result.notes.len > 0);
+			lost++;
+		}
+		done(&o);
+		/* In a total, what is known is a part, and marked. */
+		config.mode = PIPELINE_TOTAL;
+		o = run(copy, b.file.len, &config);
+		assert_int_equal(o.lines, 1);
+		assert_true(o.sum <= 56. * (ROWS - 1));
+		if (o.sum < 56. * (ROWS - 1) && !strstr(o.text, ",partial\n"))
+			/* A chunk missing at an end shortens the time that is told. */
+			assert_null(strstr(o.text, ",399000000000,"));
+		done(&o);
+		config.mode = PIPELINE_AUTO;
+		free(copy);
+		runs++;
+	}
+	assert_true(runs >= 50 && lost >= 25);
+	builder_release(&b);
+}
+
+static void joined_recordings(void **state)
+{
+	struct pipeline_config config = system_only();
+	struct builder b;
+	struct outcome o;
+	uint8_t *two;
+
+	record_rows(&b, "system", true);
+	two = malloc(2 * b.file.len);
+	assert_non_null(two);
+	memcpy(two, b.file.data, b.file.len);
+	memcpy(two + b.file.len, b.file.data, b.file.len);
+	/* The same recording twice is one after the other, too: another id makes no difference to us. */
+	o = run(two, 2 * b.file.len, &config);
+	assert_int_equal(o.err, 0);
+	assert_int_equal(o.lines, 2 * (ROWS - 1));
+	assert_true(o.least == 56 && o.most == 56);
+	done(&o);
+	config.mode = PIPELINE_TOTAL;
+	o = run_format(two, 2 * b.file.len, &config, &export_table);
+	assert_int_equal(o.err, 0);
+	assert_string_equal(o.text, "test.x\n 22344\ntest.x\n 22344\n");
+	done(&o);
+	free(two);
+	builder_release(&b);
+}
+
+/* ---- a file that grows ---- */
+
+struct growing {
+	const struct buf *file;
+	size_t at, visible;
+};
+
+static ssize_t growing_read(void *ctx, void *data, size_t len)
+{
+	struct growing *g = ctx;
+	size_t n = g->visible - g->at;
+
+	if (n > len)
+		n = len;
+	memcpy(data, g->file->data + g->at, n);
+	g->at += n;
+	return (ssize_t)n;
+}
+
+static int grow(void *ctx)
+{
+	struct growing *g = ctx;
+
+	if (g->visible == g->file->len)
+		return 1;
+	g->visible = g->visible + 97 < g->file->len ? g->visible + 97 : g->file->len;
+	return 0;
+}
+
+static void growing_file(void **state)
+{
+	for (int finish = 0; finish < 2; finish++) {
+		struct pipeline_config config = system_only();
+		struct builder b;
+		struct growing g;
+		struct outcome o;
+		struct pm_input in = { .ctx = &g, .read = growing_read, .size = UINT64_MAX, .growing = true };
+
+		record_rows(&b, "system", finish);
+		g = (struct growing){ .file = &b.file, .visible = 2000 };
+		config.wait = grow;
+		config.wait_ctx = &g;
+		o = run_input(&in, &config, &export_csv);
+		assert_int_equal(o.err, 0);
+		assert_int_equal(o.lines, ROWS - 1);
+		assert_int_equal(o.result.ended, finish);
+		assert_int_equal(o.result.cut_only, !finish);
+		done(&o);
+		builder_release(&b);
+	}
+}
+
+static void first_intervals(void **state)
+{
+	struct pipeline_config config = system_only();
+	struct builder b;
+	struct outcome o;
+
+	record_rows(&b, "system", true);
+	config.max_intervals = 13;
+	o = run(b.file.data, b.file.len, &config);
+	assert_int_equal(o.err, 0);
+	assert_int_equal(o.lines, 13);
+	done(&o);
+	builder_release(&b);
+}
+
+static void unknown_columns(void **state)
+{
+	struct pipeline_config config = system_only();
+	struct builder b;
+	struct outcome o;
+
+	record_rows(&b, "system", true);
+	assert_int_equal(selection_add(&config.selection, SELECT_SHOW, "tets.x", NULL), 0);
+	o = run(b.file.data, b.file.len, &config);
+	assert_true(o.err < 0);
+	assert_non_null(strstr(o.error.text, "'test.x'"));
+	done(&o);
+	selection_release(&config.selection);
+	assert_int_equal(selection_add(&config.selection, SELECT_HIDE, "all", NULL), 0);
+	o = run(b.file.data, b.file.len, &config);
+	assert_true(o.err < 0);
+	assert_non_null(strstr(o.error.text, "no column"));
+	done(&o);
+	selection_release(&config.selection);
+	builder_release(&b);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(whole),
+		cmocka_unit_test(total_of_a_command),
+		cmocka_unit_test(values_at_the_end),
+		cmocka_unit_test(window_of_time),
+		cmocka_unit_test(times_that_are_none),
+		cmocka_unit_test(cut_anywhere),
+		cmocka_unit_test(broken_bytes),
+		cmocka_unit_test(joined_recordings),
+		cmocka_unit_test(growing_file),
+		cmocka_unit_test(first_intervals),
+		cmocka_unit_test(unknown_columns),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

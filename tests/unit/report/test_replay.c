@@ -1,0 +1,366 @@
+/* Differences, gaps, resets, wraps, scales: everything that happens to one counter of one instance. */
+#include "tests/unit/lib/replay_caught.h"
+
+/* A table of readings, ends where the test says. */
+static struct reading from_table(struct builder *b, const char *counter, const struct pm_instance *i, uint64_t row)
+{
+	const struct reading *table = b->data;
+
+	if (!strcmp(counter, "enabled"))
+		return (struct reading){ row * 1000, 0 };
+	if (!strcmp(counter, "running"))
+		return (struct reading){ row * 1000, 0 };
+	return table[row];
+}
+
+static void setup(struct builder *b, const struct reading *table, enum pm_semantics semantics, uint8_t width)
+{
+	uint32_t c;
+
+	builder_init(b, from_table);
+	b->data = (void *)table;
+	c = builder_counter(b, "test.x", "1", semantics, PM_AGG_SUM);
+	builder_counter_at(b, c)->width = width;
+	builder_group(b, PM_CPU, 1, 0, &c, 1);
+}
+
+static void differences(void **state)
+{
+	static const struct reading table[] = { { 100, 0 }, { 107, 0 }, { 107, 0 }, { 1000, 0 } };
+	struct builder b;
+	struct caught *c;
+
+	setup(&b, table, PM_CUMULATIVE, 64);
+	c = start(&b, REPLAY_EACH, 0, VALUE);
+	feed(c, &b, 0, 4);
+	assert_int_equal(replay_finish(c->replay), 0);
+	assert_int_equal(c->n, 3);
+	assert_value(c->value[0][TRACK_VALUE][0], 7);
+	assert_value(c->value[0][TRACK_VALUE][1], 0);
+	assert_value(c->value[0][TRACK_VALUE][2], 893);
+	assert_int_equal(c->interval[2].from_ns, BUILDER_START_NS + 2000000000);
+	assert_int_equal(c->interval[2].to_ns, BUILDER_START_NS + 3000000000);
+	assert_int_equal(c->interval[2].duration_ns, 1000000000);
+	assert_int_equal(c->interval[2].wall_ns, BUILDER_WALL_NS + 3000000000);
+	stop(c);
+	builder_release(&b);
+}
+
+/* The same over chunks of one row, which take the slow way. */
+static void differences_across_chunks(void **state)
+{
+	static const struct reading table[] = { { 100, 0 }, { 107, 0 }, { 107, 0 }, { 1000, 0 } };
+	struct builder b;
+	struct caught *c;
+
+	setup(&b, table, PM_CUMULATIVE, 64);
+	c = start(&b, REPLAY_EACH, 0, VALUE);
+	for (int i = 0; i < 4; i++)
+		feed(c, &b, (uint64_t)i, 1);
+	assert_int_equal(c->n, 3);
+	assert_value(c->value[0][TRACK_VALUE][0], 7);
+	assert_value(c->value[0][TRACK_VALUE][1], 0);
+	assert_value(c->value[0][TRACK_VALUE][2], 893);
+	stop(c);
+	builder_release(&b);
+}
+
+static void narrow_counters_wrap(void **state)
+{
+	static const struct reading table[] = { { 0xfffffff0, 0 }, { 0x10, 0 }, { 0x20, 0 } };
+	struct builder b;
+	struct caught *c;
+
+	setup(&b, table, PM_CUMULATIVE, 32);
+	c = start(&b, REPLAY_EACH, 0, VALUE);
+	feed(c, &b, 0, 3);
+	assert_value(c->value[0][TRACK_VALUE][0], 0x20);
+	assert_value(c->value[0][TRACK_VALUE][1], 0x10);
+	stop(c);
+	c = start(&b, REPLAY_TOTAL, 0, VALUE);
+	feed(c, &b, 0, 3);
+	replay_finish(c->replay);
+	assert_int_equal(c->n, 1);
+	assert_value(c->value[0][TRACK_VALUE][0], 0x30);
+	stop(c);
+	builder_release(&b);
+}
+
+static void wide_counters_reset(void **state)
+{
+	static const struct reading table[] = { { 500, 0 }, { 600, 0 }, { 10, 0 }, { 15, 0 } };
+	struct builder b;
+	struct caught *c;
+
+	setup(&b, table, PM_CUMULATIVE, 64);
+	c = start(&b, REPLAY_EACH, 0, VALUE);
+	feed(c, &b, 0, 4);
+	assert_value(c->value[0][TRACK_VALUE][0], 100);
+	assert_missing(c->value[0][TRACK_VALUE][1], REPORT_RESET);
+	assert_value(c->value[0][TRACK_VALUE][2], 5);
+	stop(c);
+	c = start(&b, REPLAY_TOTAL, 0, VALUE);
+	feed(c, &b, 0, 4);
+	replay_finish(c->replay);
+	assert_missing(c->value[0][TRACK_VALUE][0], REPORT_RESET);
+	stop(c);
+	builder_release(&b);
+}
+
+/* A reading that failed costs the two intervals that it belongs to, and none else. */
+static void failed_reading(void **state)
+{
+	static const struct reading table[] = { { 1, 0 }, { 2, 0 }, { 0, PM_REASON_ERRNO + 5 }, { 8, 0 }, { 9, 0 } };
+	struct builder b;
+	struct caught *c;
+
+	for (uint32_t rows = 1; rows <= 5; rows += 4) {
+		setup(&b, table, PM_CUMULATIVE, 64);
+		c = start(&b, REPLAY_EACH, 0, VALUE);
+		for (uint32_t i = 0; i < 5; i += rows)
+			feed(c, &b, i, rows);
+		assert_int_equal(c->n, 4);
+		assert_value(c->value[0][TRACK_VALUE][0], 1);
+		assert_missing(c->value[0][TRACK_VALUE][1], PM_REASON_ERRNO + 5);
+		assert_missing(c->value[0][TRACK_VALUE][2], PM_REASON_ERRNO + 5);
+		assert_value(c->value[0][TRACK_VALUE][3], 1);
+		stop(c);
+		builder_release(&b);
+	}
+	/* Inside a longer interval it costs nothing, because the difference of the ends is known. */
+	setup(&b, table, PM_CUMULATIVE, 64);
+	c = start(&b, REPLAY_EVERY, 4000000000, VALUE | 1u << TRACK_ELAPSED);
+	feed(c, &b, 0, 5);
+	assert_int_equal(c->n, 1);
+	assert_value(c->value[0][TRACK_VALUE][0], 8);
+	assert_value(c->value[0][TRACK_ELAPSED][0], 4);
+	stop(c);
+	/* At the end of one it costs it. */
+	c = start(&b, REPLAY_EVERY, 2000000000, VALUE);
+	feed(c, &b, 0, 5);
+	assert_int_equal(c->n, 2);
+	assert_missing(c->value[0][TRACK_VALUE][0], PM_REASON_ERRNO + 5);
+	assert_missing(c->value[0][TRACK_VALUE][1], PM_REASON_ERRNO + 5);
+	stop(c);
+	builder_release(&b);
+}
+
+/* What was not due is no gap: the difference counts where it was read, over the time that it took. */
+static void not_due(void **state)
+{
+	static const struct reading table[] = {
+		{ 10, 0 }, { 0, PM_REASON_NOT_READ }, { 0, PM_REASON_NOT_READ }, { 40, 0 }, { 41, 0 },
+	};
+	struct builder b;
+	struct caught *c;
+
+	setup(&b, table, PM_CUMULATIVE, 64);
+	c = start(&b, REPLAY_EACH, 0, VALUE | 1u << TRACK_ELAPSED | 1u << TRACK_RATE);
+	feed(c, &b, 0, 5);
+	assert_missing(c->value[0][TRACK_VALUE][0], PM_REASON_NOT_READ);
+	assert_missing(c->value[0][TRACK_VALUE][1], PM_REASON_NOT_READ);
+	assert_value(c->value[0][TRACK_VALUE][2], 30);
+	assert_value(c->value[0][TRACK_ELAPSED][2], 3);
+	assert_value(c->value[0][TRACK_RATE][2], 10);
+	assert_value(c->value[0][TRACK_VALUE][3], 1);
+	assert_value(c->value[0][TRACK_ELAPSED][3], 1);
+	stop(c);
+	builder_release(&b);
+}
+
+static void offline_and_back(void **state)
+{
+	static const struct reading table[] = {
+		{ 10, 0 }, { 20, 0 }, { 0, PM_REASON_OFFLINE }, { 0, PM_REASON_OFFLINE }, { 3, 0 }, { 4, 0 },
+	};
+	struct builder b;
+	struct caught *c;
+
+	for (uint32_t rows = 1; rows <= 6; rows += 5) {
+		setup(&b, table, PM_CUMULATIVE, 64);
+		c = start(&b, REPLAY_EACH, 0, VALUE);
+		for (uint32_t i = 0; i < 6; i += rows)
+			feed(c, &b, i, rows);
+		assert_value(c->value[0][TRACK_VALUE][0], 10);
+		for (int i = 1; i < 4; i++)
+			assert_missing(c->value[0][TRACK_VALUE][i], PM_REASON_OFFLINE);
+		assert_value(c->value[0][TRACK_VALUE][4], 1);
+		stop(c);
+		builder_release(&b);
+	}
+	/* Over all: what it counted while it was there, in the time that it was there. */
+	setup(&b, table, PM_CUMULATIVE, 64);
+	c = start(&b, REPLAY_TOTAL, 0, VALUE | 1u << TRACK_ELAPSED);
+	feed(c, &b, 0, 6);
+	replay_finish(c->replay);
+	assert_value(c->value[0][TRACK_VALUE][0], 11);
+	assert_value(c->value[0][TRACK_ELAPSED][0], 2);
+	stop(c);
+	builder_release(&b);
+}
+
+static void nothing_across_breaks(void **state)
+{
+	static const struct reading table[] = { { 10, 0 }, { 20, 0 }, { 1000, 0 }, { 1001, 0 } };
+	struct builder b;
+	struct caught *c;
+
+	/* Damage. */
+	setup(&b, table, PM_CUMULATIVE, 64);
+	c = start(&b, REPLAY_EACH, 0, VALUE);
+	feed(c, &b, 0, 2);
+	assert_int_equal(replay_break(c->replay), 0);
+	feed(c, &b, 2, 2);
+	assert_int_equal(c->n, 2);
+	assert_value(c->value[0][TRACK_VALUE][0], 10);
+	assert_value(c->value[0][TRACK_VALUE][1], 1);
+	stop(c);
+	/* Damage in the middle of a total: what is known is a part. */
+	c = start(&b, REPLAY_TOTAL, 0, VALUE);
+	feed(c, &b, 0, 2);
+	assert_int_equal(replay_break(c->replay), 0);
+	feed(c, &b, 2, 2);
+	replay_finish(c->replay);
+	assert_int_equal(c->n, 1);
+	assert_value(c->value[0][TRACK_VALUE][0], 11);
+	assert_true(c->interval[0].partial);
+	assert_int_equal(c->interval[0].duration_ns, 2000000000);
+	stop(c);
+	/* A segment ends; a run ends. */
+	for (int run = 0; run < 2; run++) {
+		c = start(&b, REPLAY_TOTAL, 0, VALUE);
+		b.run = b.segment = 1;
+		feed(c, &b, 0, 2);
+		b.run += (uint32_t)run;
+		b.segment++;
+		feed(c, &b, 2, 2);
+		replay_finish(c->replay);
+		assert_int_equal(c->n, run ? 2 : 1);
+		assert_value(c->value[0][TRACK_VALUE][0], run ? 10 : 11);
+		assert_false(c->interval[0].partial);
+		if (run) {
+			assert_value(c->value[0][TRACK_VALUE][1], 1);
+			assert_int_equal(c->interval[1].run, 2);
+		}
+		stop(c);
+	}
+	builder_release(&b);
+}
+
+static void levels(void **state)
+{
+	static const struct reading table[] = { { 10, 0 }, { 40, 0 }, { 20, 0 }, { 0, PM_REASON_MISSED }, { 30, 0 } };
+	struct builder b;
+	struct caught *c;
+
+	setup(&b, table, PM_GAUGE, 64);
+	c = start(&b, REPLAY_EACH, 0, VALUE);
+	feed(c, &b, 0, 5);
+	assert_value(c->value[0][TRACK_VALUE][0], 40);
+	assert_value(c->value[0][TRACK_VALUE][1], 20);
+	assert_missing(c->value[0][TRACK_VALUE][2], PM_REASON_MISSED);
+	assert_value(c->value[0][TRACK_VALUE][3], 30);
+	stop(c);
+	c = start(&b, REPLAY_TOTAL, 0,
+		  VALUE | 1u << TRACK_FIRST | 1u << TRACK_LAST | 1u << TRACK_MEAN | 1u << TRACK_MAX);
+	feed(c, &b, 0, 5);
+	replay_finish(c->replay);
+	assert_value(c->value[0][TRACK_VALUE][0], 30);
+	assert_value(c->value[0][TRACK_FIRST][0], 10);
+	assert_value(c->value[0][TRACK_LAST][0], 30);
+	assert_value(c->value[0][TRACK_MAX][0], 40);
+	/* Trapezoids: 25 over 1 s, 30 over 1 s, 25 over the 2 s around the reading that is missing. */
+	assert_value(c->value[0][TRACK_MEAN][0], (25. + 30 + 2 * 25) / 4);
+	stop(c);
+	builder_release(&b);
+}
+
+static void deltas_and_peaks(void **state)
+{
+	static const struct reading table[] = { { 7, 0 }, { 5, 0 }, { 9, 0 }, { 2, 0 } };
+	struct builder b;
+	struct caught *c;
+
+	setup(&b, table, PM_DELTA, 64);
+	c = start(&b, REPLAY_TOTAL, 0, VALUE);
+	feed(c, &b, 0, 4);
+	replay_finish(c->replay);
+	/* The first says what happened before the recording began. */
+	assert_value(c->value[0][TRACK_VALUE][0], 16);
+	stop(c);
+	builder_release(&b);
+	setup(&b, table, PM_PEAK, 64);
+	c = start(&b, REPLAY_EVERY, 2000000000, VALUE);
+	feed(c, &b, 0, 4);
+	replay_finish(c->replay);
+	assert_int_equal(c->n, 2);
+	assert_value(c->value[0][TRACK_VALUE][0], 9);
+	assert_value(c->value[0][TRACK_VALUE][1], 2);
+	stop(c);
+	builder_release(&b);
+}
+
+static void scales_and_types(void **state)
+{
+	static const struct reading table[] = { { 1500, 0 }, { 4500, 0 } };
+	double f[] = { 1.5, 2.25 };
+	char decimal[] = "2.3283064365386962890625e-10";
+	struct reading floats[2], negative[] = { { 0, 0 }, { (uint64_t)-5000, 0 } };
+	struct builder b;
+	struct caught *c;
+
+	setup(&b, table, PM_CUMULATIVE, 64);
+	builder_counter_at(&b, 1)->scale.den = 1000;
+	c = start(&b, REPLAY_EACH, 0, VALUE);
+	feed(c, &b, 0, 2);
+	assert_value(c->value[0][TRACK_VALUE][0], 3);
+	stop(c);
+	builder_release(&b);
+
+	setup(&b, table, PM_CUMULATIVE, 64);
+	builder_counter_at(&b, 1)->scale.text = decimal;
+	c = start(&b, REPLAY_EACH, 0, VALUE);
+	feed(c, &b, 0, 2);
+	assert_value(c->value[0][TRACK_VALUE][0], 3000 / 4294967296.);
+	stop(c);
+	builder_release(&b);
+
+	memcpy(&floats[0].v, &f[0], 8);
+	memcpy(&floats[1].v, &f[1], 8);
+	floats[0].status = floats[1].status = 0;
+	setup(&b, floats, PM_CUMULATIVE, 64);
+	builder_counter_at(&b, 1)->type = PM_F64;
+	c = start(&b, REPLAY_EACH, 0, VALUE);
+	feed(c, &b, 0, 2);
+	assert_value(c->value[0][TRACK_VALUE][0], 0.75);
+	stop(c);
+	builder_release(&b);
+
+	setup(&b, negative, PM_GAUGE, 64);
+	builder_counter_at(&b, 1)->type = PM_S64;
+	builder_counter_at(&b, 1)->scale.den = 1000;
+	c = start(&b, REPLAY_EACH, 0, VALUE);
+	feed(c, &b, 0, 2);
+	assert_value(c->value[0][TRACK_VALUE][0], -5);
+	stop(c);
+	builder_release(&b);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(differences),
+		cmocka_unit_test(differences_across_chunks),
+		cmocka_unit_test(narrow_counters_wrap),
+		cmocka_unit_test(wide_counters_reset),
+		cmocka_unit_test(failed_reading),
+		cmocka_unit_test(not_due),
+		cmocka_unit_test(offline_and_back),
+		cmocka_unit_test(nothing_across_breaks),
+		cmocka_unit_test(levels),
+		cmocka_unit_test(deltas_and_peaks),
+		cmocka_unit_test(scales_and_types),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

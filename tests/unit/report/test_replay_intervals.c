@@ -1,0 +1,450 @@
+/* Counters that share hardware, longer intervals, parts of a recording, groups that come and go; and all of it at
+ * random. */
+#include "tests/unit/lib/replay_caught.h"
+
+/* Opened 20 ns before the first snapshot, and has not had a turn by then. */
+static struct reading waiting(struct builder *b, const char *counter, const struct pm_instance *i, uint64_t row)
+{
+	if (!strcmp(counter, "enabled"))
+		return (struct reading){ 20 + row * 100, 0 };
+	if (!strcmp(counter, "running"))
+		return (struct reading){ row * 50, 0 };
+	return (struct reading){ row * 500, row ? 0 : PM_REASON_NOT_COUNTED };
+}
+
+static void turns_that_come_late(void **state)
+{
+	struct builder b;
+	struct caught *c;
+	uint32_t counter;
+
+	builder_init(&b, waiting);
+	counter = builder_counter(&b, "cycles", "1", PM_CUMULATIVE, PM_AGG_SUM);
+	builder_group(&b, PM_CPU, 1, PM_GROUP_PERF_TIMES, &counter, 1);
+	c = start(&b, REPLAY_EACH, 0, VALUE);
+	feed(c, &b, 0, 3);
+	assert_value(c->value[0][TRACK_VALUE][0], 1000);
+	assert_value(c->value[0][TRACK_VALUE][1], 1000);
+	stop(c);
+	c = start(&b, REPLAY_TOTAL, 0, VALUE);
+	feed(c, &b, 0, 5);
+	replay_finish(c->replay);
+	assert_value(c->value[0][TRACK_VALUE][0], 4000);
+	stop(c);
+	builder_release(&b);
+}
+
+/* Counts 1000 a snapshot, enabled for 100 of it; running for 100, 50, 0 and 25 of it in turn. */
+static const uint64_t runs[] = { 0, 100, 50, 0, 25 };
+
+static struct reading multiplexed(struct builder *b, const char *counter, const struct pm_instance *i, uint64_t row)
+{
+	uint64_t running = 0;
+
+	for (uint64_t r = 1; r <= row; r++)
+		running += runs[r];
+	if (!strcmp(counter, "enabled"))
+		return (struct reading){ row * 100, 0 };
+	if (!strcmp(counter, "running"))
+		return (struct reading){ running, 0 };
+	return (struct reading){ 10 * running, 0 };
+}
+
+static void scaling(void **state)
+{
+	struct builder b;
+	struct caught *c;
+	uint32_t counter;
+
+	builder_init(&b, multiplexed);
+	counter = builder_counter(&b, "cycles", "1", PM_CUMULATIVE, PM_AGG_SUM);
+	builder_group(&b, PM_CPU, 1, PM_GROUP_PERF_TIMES, &counter, 1);
+	for (uint32_t rows = 1; rows <= 5; rows += 4) {
+		c = start(&b, REPLAY_EACH, 0, VALUE);
+		for (uint32_t i = 0; i < 5; i += rows)
+			feed(c, &b, i, rows);
+		assert_value(c->value[0][TRACK_VALUE][0], 1000);
+		assert_value(c->value[0][TRACK_VALUE][1], 1000);
+		assert_missing(c->value[0][TRACK_VALUE][2], PM_REASON_NOT_COUNTED);
+		assert_value(c->value[0][TRACK_VALUE][3], 1000);
+		stop(c);
+	}
+	/* A longer interval is scaled once, as perf does with that interval: 1750 * 400 / 175. */
+	c = start(&b, REPLAY_TOTAL, 0, VALUE);
+	feed(c, &b, 0, 5);
+	replay_finish(c->replay);
+	assert_value(c->value[0][TRACK_VALUE][0], 4000);
+	stop(c);
+	/* The user asked for no scaling. */
+	assert_int_equal(pm_map_set(&b.model.header, PM_HEADER_SCALED, pm_bool(false)), 0);
+	c = start(&b, REPLAY_EACH, 0, VALUE);
+	feed(c, &b, 0, 5);
+	assert_value(c->value[0][TRACK_VALUE][1], 500);
+	assert_value(c->value[0][TRACK_VALUE][2], 0);
+	stop(c);
+	builder_release(&b);
+}
+
+/* ---- time ---- */
+
+static struct reading counts_rows(struct builder *b, const char *counter, const struct pm_instance *i, uint64_t row)
+{
+	return (struct reading){ row * 10, 0 };
+}
+
+static void longer_intervals(void **state)
+{
+	struct builder b;
+	struct caught *c;
+	uint32_t counter;
+
+	builder_init(&b, counts_rows);
+	b.period_ns = 300000000;
+	counter = builder_counter(&b, "test.x", "1", PM_CUMULATIVE, PM_AGG_SUM);
+	builder_group(&b, PM_CPU, 1, 0, &counter, 1);
+	c = start(&b, REPLAY_EVERY, 1000000000, VALUE);
+	feed(c, &b, 0, 6);
+	feed(c, &b, 6, 5);
+	replay_finish(c->replay);
+	/* Snapshots at 0, 0.3, ... 3.0: the first at or after 1, 2, 3 s end an interval. */
+	assert_int_equal(c->n, 3);
+	assert_value(c->value[0][TRACK_VALUE][0], 40);
+	assert_int_equal(c->interval[0].duration_ns, 1200000000);
+	assert_value(c->value[0][TRACK_VALUE][1], 30);
+	assert_value(c->value[0][TRACK_VALUE][2], 30);
+	assert_int_equal(c->interval[2].to_ns, BUILDER_START_NS + 3000000000);
+	stop(c);
+	builder_release(&b);
+}
+
+static void window(void **state)
+{
+	struct replay_config config = { .mode = REPLAY_EACH, .since_ns = BUILDER_START_NS + 3000000000,
+					.until_ns = BUILDER_START_NS + 5500000000 };
+	struct builder b;
+	struct caught *c = calloc(1, sizeof(*c));
+	uint32_t counter;
+
+	assert_non_null(c);
+	builder_init(&b, counts_rows);
+	counter = builder_counter(&b, "test.x", "1", PM_CUMULATIVE, PM_AGG_SUM);
+	builder_group(&b, PM_CPU, 1, 0, &counter, 1);
+	assert_int_equal(replay_new(&c->replay, &config, catch, c), 0);
+	want(c, &b, VALUE);
+	feed(c, &b, 0, 2);
+	feed(c, &b, 2, 8);
+	replay_finish(c->replay);
+	assert_int_equal(c->n, 2);
+	assert_int_equal(c->interval[0].from_ns, config.since_ns);
+	assert_int_equal(c->interval[1].to_ns, BUILDER_START_NS + 5000000000);
+	stop(c);
+	builder_release(&b);
+}
+
+/* Rates go by the times at which the instance was read. */
+static struct reading by_time(struct builder *b, const char *counter, const struct pm_instance *i, uint64_t row)
+{
+	/* Read 0, 1, 2 ... us late in turn: a counter at 1 GHz counts what the clock says. */
+	return (struct reading){ row * b->period_ns + i->number * b->read_ns, 0 };
+}
+
+static void rates(void **state)
+{
+	struct builder b;
+	struct caught *c;
+	uint32_t counter;
+
+	builder_init(&b, by_time);
+	b.read_ns = 20000;
+	b.period_ns = 1000000;
+	counter = builder_counter(&b, "test.x", "1", PM_CUMULATIVE, PM_AGG_SUM);
+	builder_group(&b, PM_CPU, 3, 0, &counter, 1);
+	c = start(&b, REPLAY_EACH, 0, VALUE | 1u << TRACK_RATE | 1u << TRACK_ELAPSED);
+	feed(c, &b, 0, 3);
+	for (int t = 0; t < 3; t++) {
+		assert_value(c->value[t][TRACK_ELAPSED][1], 0.001);
+		assert_true(c->value[t][TRACK_RATE][1].v > 999999999. && c->value[t][TRACK_RATE][1].v < 1000000001.);
+	}
+	stop(c);
+	builder_release(&b);
+}
+
+/* ---- groups that come and go ---- */
+
+static void a_series_goes_on_in_a_new_group(void **state)
+{
+	struct builder b;
+	struct caught *c;
+	uint32_t counter;
+
+	builder_init(&b, counts_rows);
+	counter = builder_counter(&b, "test.x", "1", PM_CUMULATIVE, PM_AGG_SUM);
+	builder_group(&b, PM_CPU, 1, 0, &counter, 1);
+	c = start(&b, REPLAY_EACH, 0, VALUE);
+	feed(c, &b, 0, 3);
+	/* The second group has one CPU more. */
+	builder_group(&b, PM_CPU, 2, 0, &counter, 1);
+	want(c, &b, VALUE);
+	assert_int_equal(replay_tracks(c->replay), 2);
+	assert_int_equal(replay_chunk(c->replay, builder_chunk(&b, 3, 3, 2)), 0);
+	assert_int_equal(c->n, 5);
+	for (int i = 0; i < 5; i++)
+		assert_value(c->value[0][TRACK_VALUE][i], 10);
+	/* What was not there before its first reading had no part, which is no loss. */
+	assert_missing(c->value[1][TRACK_VALUE][2], PM_REASON_OFFLINE);
+	assert_value(c->value[1][TRACK_VALUE][3], 10);
+	stop(c);
+	builder_release(&b);
+}
+
+static void a_group_that_is_missing(void **state)
+{
+	struct builder b;
+	struct caught *c;
+	uint32_t counter;
+
+	builder_init(&b, counts_rows);
+	counter = builder_counter(&b, "test.x", "1", PM_CUMULATIVE, PM_AGG_SUM);
+	builder_group(&b, PM_CPU, 1, 0, &counter, 1);
+	c = start(&b, REPLAY_EACH, 0, VALUE);
+	feed(c, &b, 0, 3);
+	assert_int_equal(replay_chunk(c->replay, builder_chunk(&b, 3, 2, 2)), 0);
+	feed(c, &b, 5, 2);
+	assert_int_equal(c->n, 6);
+	assert_missing(c->value[0][TRACK_VALUE][2], PM_REASON_DROPPED);
+	assert_missing(c->value[0][TRACK_VALUE][3], PM_REASON_DROPPED);
+	assert_true(c->value[0][TRACK_VALUE][4].reason != 0);
+	assert_value(c->value[0][TRACK_VALUE][5], 10);
+	stop(c);
+	builder_release(&b);
+}
+
+/* ---- both ways of computing agree ---- */
+
+struct noise {
+	struct reading v[CAUGHT_MAX];
+	uint64_t enabled[CAUGHT_MAX], running[CAUGHT_MAX];
+};
+
+static struct reading noisy(struct builder *b, const char *counter, const struct pm_instance *i, uint64_t row)
+{
+	const struct noise *n = b->data;
+
+	if (!strcmp(counter, "enabled"))
+		return (struct reading){ n->enabled[row], 0 };
+	if (!strcmp(counter, "running"))
+		return (struct reading){ n->running[row], 0 };
+	return n->v[row];
+}
+
+static uint64_t dice(uint64_t *seed)
+{
+	*seed = *seed * 6364136223846793005u + 1442695040888963407u;
+	return *seed >> 33;
+}
+
+/* Bit by bit: what is faster may round no other way. */
+static void assert_same(const struct caught *a, const struct caught *b, size_t tracks, unsigned aspects)
+{
+	assert_int_equal(a->n, b->n);
+	assert_memory_equal(a->interval, b->interval, a->n * sizeof(a->interval[0]));
+	for (size_t t = 0; t < tracks; t++)
+		for (unsigned x = 0; x < TRACK_ASPECTS; x++)
+			for (size_t k = 0; aspects & 1u << x && k < a->n; k++) {
+				const struct value *v = &a->value[t][x][k], *w = &b->value[t][x][k];
+
+				assert_int_equal(v->reason, w->reason);
+				assert_true(v->reason || (v->v == w->v && v->rest == w->rest));
+			}
+}
+
+static void random_recordings(void **state)
+{
+	static const unsigned sets[] = {
+		VALUE, VALUE | 1u << TRACK_RATE, VALUE | 1u << TRACK_ELAPSED,
+		VALUE | 1u << TRACK_ELAPSED | 1u << TRACK_RATE,
+	};
+	struct noise *n = calloc(1, sizeof(*n));
+	uint64_t seed = 42;
+	size_t compared = 0;
+
+	assert_non_null(n);
+	for (int round = 0; round < 40; round++) {
+		uint8_t width = round % 2 ? 64 : 20;
+		uint64_t unit = round % 5 ? 1 : 1000;
+		bool failures = round % 3 == 0;
+		struct builder b;
+		struct replay_config gather = { .mode = REPLAY_EACH, .gather = true };
+		struct caught *one, *many, *gathered;
+		unsigned aspects = sets[round % 4];
+		uint32_t counter;
+
+		for (int i = 1; i < 1000; i++) {
+			uint64_t e = 1 + dice(&seed) % 1000, r = dice(&seed) % 4 ? e : dice(&seed) % (e + 1);
+
+			n->enabled[i] = n->enabled[i - 1] + e;
+			n->running[i] = n->running[i - 1] + r;
+			n->v[i].v = (n->v[i - 1].v + dice(&seed) % 1000000) & (width == 20 ? 0xfffff : UINT64_MAX);
+			if (width == 64 && dice(&seed) % 200 == 0)
+				n->v[i].v = dice(&seed) % 100;
+			n->v[i].status = failures && dice(&seed) % 50 == 0 ? PM_REASON_MISSED : 0;
+		}
+		builder_init(&b, noisy);
+		b.data = n;
+		counter = builder_counter(&b, "cycles", "1", PM_CUMULATIVE, PM_AGG_SUM);
+		builder_counter_at(&b, counter)->width = width;
+		builder_counter_at(&b, counter)->scale.den = unit;
+		builder_group(&b, PM_CPU, 1, PM_GROUP_PERF_TIMES, &counter, 1);
+		b.period_ns = 999999937;
+		one = start(&b, REPLAY_EACH, 0, aspects);
+		many = start(&b, REPLAY_EACH, 0, aspects);
+		gathered = start_as(&b, &gather, aspects);
+		for (uint32_t i = 0; i < 1000; i++)
+			feed(one, &b, i, 1);
+		for (uint32_t i = 0, rows; i < 1000; i += rows) {
+			rows = 1 + (uint32_t)dice(&seed) % (round % 7 ? 3 : 60);
+			rows = rows < 1000 - i ? rows : 1000 - i;
+			feed(gathered, &b, i, rows);
+		}
+		assert_int_equal(replay_settle(gathered->replay), 0);
+		for (uint32_t i = 0; i < 1000; i += 100)
+			feed(many, &b, i, 100);
+		assert_int_equal(one->n, 999);
+		assert_int_equal(many->n, 999);
+		for (size_t k = 0; k < 999; k++) {
+			const struct value *a = &one->value[0][TRACK_VALUE][k], *m = &many->value[0][TRACK_VALUE][k];
+			uint64_t e = n->enabled[k + 1] - n->enabled[k], r = n->running[k + 1] - n->running[k];
+			uint64_t d = (n->v[k + 1].v - n->v[k].v) & (width == 20 ? 0xfffff : UINT64_MAX);
+
+			/* The truth, written down once more. */
+			if (n->v[k].status || n->v[k + 1].status) {
+				assert_int_equal(a->reason, PM_REASON_MISSED);
+			} else if (width == 64 && n->v[k + 1].v < n->v[k].v) {
+				assert_int_equal(a->reason, REPORT_RESET);
+			} else if (!r) {
+				assert_int_equal(a->reason, PM_REASON_NOT_COUNTED);
+			} else {
+				uint64_t scaled = r < e ? (uint64_t)((double)d * (double)e / (double)r) : d;
+
+				assert_int_equal(a->reason, 0);
+				assert_true(a->v == (double)scaled / (double)unit);
+				if (aspects & 1u << TRACK_ELAPSED)
+					assert_value(one->value[0][TRACK_ELAPSED][k], 0.999999937);
+				if (aspects & 1u << TRACK_RATE)
+					assert_value(one->value[0][TRACK_RATE][k], a->v / 0.999999937);
+			}
+			assert_int_equal(m->reason, a->reason);
+			assert_true(a->reason || m->v == a->v);
+			compared++;
+		}
+		assert_same(one, many, 1, aspects);
+		assert_same(one, gathered, 1, aspects);
+		stop(one);
+		stop(many);
+		stop(gathered);
+		builder_release(&b);
+	}
+	assert_int_equal(compared, 40 * 999);
+	free(n);
+}
+
+/* ---- short chunks that are put together ---- */
+
+static int feed_from(struct caught *c, struct builder *b, uint64_t row, uint32_t n, uint32_t first_group)
+{
+	return replay_chunk(c->replay, builder_chunk(b, row, n, first_group));
+}
+
+/* The same things happen to both; only one puts chunks together. */
+static void life_of_a_recording(struct caught *c, struct builder *b, uint32_t counter)
+{
+	for (uint64_t row = 0; row < 20; row++)
+		feed(c, b, row, 1);
+	/* One group is not there for a while. */
+	for (uint64_t row = 20; row < 23; row++)
+		assert_int_equal(feed_from(c, b, row, 1, 2), 0);
+	for (uint64_t row = 23; row < 30; row++)
+		feed(c, b, row, 1);
+	/* Damage. */
+	assert_int_equal(replay_break(c->replay), 0);
+	for (uint64_t row = 33; row < 40; row++)
+		feed(c, b, row, 1);
+	/* A segment, a long chunk among short ones, and another run. */
+	b->segment++;
+	feed(c, b, 40, 1);
+	feed(c, b, 41, 100);
+	feed(c, b, 141, 1);
+	feed(c, b, 142, 2);
+	b->run++;
+	feed(c, b, 144, 1);
+	feed(c, b, 145, 1);
+	/* The model grows. */
+	assert_int_equal(replay_settle(c->replay), 0);
+	builder_group(b, PM_CPU, 3, 0, &counter, 1);
+	want(c, b, VALUE | 1u << TRACK_RATE);
+	for (uint64_t row = 146; row < 160; row++)
+		assert_int_equal(feed_from(c, b, row, 1, 2), 0);
+	assert_int_equal(replay_finish(c->replay), 0);
+}
+
+static struct reading now_and_then(struct builder *b, const char *counter, const struct pm_instance *i, uint64_t row)
+{
+	bool fails = row % 11 == 3 + i->number && *(const bool *)b->data;
+
+	return (struct reading){ row * row * (10 + i->number), fails ? PM_REASON_MISSED : 0 };
+}
+
+static void gathering(void **state)
+{
+	static const enum replay_mode modes[] = { REPLAY_EACH, REPLAY_EVERY, REPLAY_TOTAL };
+	size_t compared = 0;
+
+	for (unsigned round = 0; round < 12; round++) {
+		struct replay_config config = { .mode = modes[round % 3], .every_ns = 2500000000 };
+		bool fails = round / 3 % 2;
+		struct caught *c[2];
+
+		if (round >= 6) {
+			config.since_ns = BUILDER_START_NS + 4000000000;
+			config.until_ns = BUILDER_START_NS + 142000000000;
+		}
+		for (int i = 0; i < 2; i++) {
+			uint32_t counter[2];
+			struct builder b;
+
+			builder_init(&b, now_and_then);
+			b.data = &fails;
+			counter[0] = builder_counter(&b, "test.x", "1", PM_CUMULATIVE, PM_AGG_SUM);
+			counter[1] = builder_counter(&b, "test.y", "1", PM_GAUGE, PM_AGG_SUM);
+			builder_group(&b, PM_CPU, 2, 0, &counter[0], 1);
+			builder_group(&b, PM_CPU, 1, 0, &counter[1], 1);
+			config.gather = i;
+			c[i] = start_as(&b, &config, VALUE | 1u << TRACK_RATE);
+			life_of_a_recording(c[i], &b, counter[0]);
+			compared += c[i]->n;
+			replay_free(c[i]->replay);
+			builder_release(&b);
+		}
+		assert_same(c[0], c[1], 3, VALUE | 1u << TRACK_RATE);
+		free(c[0]);
+		free(c[1]);
+	}
+	assert_true(compared > 500);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(turns_that_come_late),
+		cmocka_unit_test(scaling),
+		cmocka_unit_test(longer_intervals),
+		cmocka_unit_test(window),
+		cmocka_unit_test(rates),
+		cmocka_unit_test(a_series_goes_on_in_a_new_group),
+		cmocka_unit_test(a_group_that_is_missing),
+		cmocka_unit_test(random_recordings),
+		cmocka_unit_test(gathering),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

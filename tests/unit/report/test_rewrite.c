@@ -1,0 +1,709 @@
+/* Carrying recordings over: what stays byte for byte, what is added up, and where nothing may be subtracted. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "tests/unit/lib/builder.h"
+#include "report/copy/rewrite.h"
+
+#define ROWS_MAX    400
+#define COLUMNS_MAX 64
+
+/* What stands in a recording, row by row. */
+struct row {
+	uint64_t tick, number, v[COLUMNS_MAX];
+	uint16_t status[COLUMNS_MAX];
+	uint32_t segment;
+	uint8_t flags;
+	struct pm_clocks clocks; /* of its chunk */
+};
+
+struct table {
+	struct row row[ROWS_MAX];
+	uint32_t n, columns, head, notes, damages, chunks;
+	uint64_t event_ns;
+	char *text[16]; /* strings of the model, owned */
+	uint64_t added_ns, config_ns, topology_ns;
+};
+
+static int take(void *ctx, const void *data, size_t len)
+{
+	buf_add(ctx, data, len);
+	return ((struct buf *)ctx)->err;
+}
+
+static struct pm_reader *open_bytes(const struct buf *b)
+{
+	struct pm_reader *r;
+	struct pm_input in;
+	struct error e = { 0 };
+
+	assert_int_equal(pm_input_memory(&in, b->data, b->len), 0);
+	assert_int_equal(pm_reader_open(&r, &in, &e), 0);
+	return r;
+}
+
+static void take_rows(struct table *t, const struct pm_model *m, const struct pm_chunk *c)
+{
+	const struct pm_group *g;
+
+	assert_int_equal(c->n_groups, 1);
+	g = pm_model_group(m, c->group[0].group);
+	t->columns = pm_group_columns(g);
+	t->head = pm_group_head(g);
+	assert_true(t->columns <= COLUMNS_MAX);
+	for (uint32_t r = 0; r < c->rows; r++) {
+		struct row *row = &t->row[t->n++];
+
+		assert_true(t->n <= ROWS_MAX);
+		*row = (struct row){ .tick = c->tick[r], .number = c->number[r], .flags = c->flags[r],
+				     .segment = c->segment, .clocks = c->clocks };
+		for (uint32_t k = 0; k < t->columns; k++) {
+			size_t at = k * c->group[0].stride + r;
+
+			row->status[k] = c->group[0].status ? c->group[0].status[at] : 0;
+			row->v[k] = row->status[k] ? 0 : c->group[0].v[at];
+			/* Numbers of strings are given anew: their length stands for them. */
+			if (k >= t->head &&
+			    pm_model_counter(m, pm_group_counter_of(g, k - t->head))->type == PM_TEXT &&
+			    !row->status[k])
+				row->v[k] = pm_model_string(m, (uint32_t)row->v[k])->str.len;
+		}
+	}
+	t->chunks++;
+}
+
+/* Of the one group of the recording. */
+static struct table *read_table(const struct buf *file)
+{
+	struct table *t = calloc(1, sizeof(*t));
+	struct pm_reader *r = open_bytes(file);
+	const struct pm_model *m;
+	const struct pm_chunk *c;
+	struct pm_item item;
+
+	assert_non_null(t);
+	while (pm_reader_next(r, &item) == 1) {
+		t->damages += item.kind == PM_ITEM_DAMAGE;
+		if (item.kind == PM_ITEM_EVENT) {
+			t->notes += item.event->type == PM_EVENT_NOTE;
+			t->event_ns = item.event->time_ns;
+		}
+		if (item.kind == PM_ITEM_CHUNK && !pm_reader_decode(r, &c))
+			take_rows(t, pm_reader_model(r), c);
+	}
+	m = pm_reader_model(r);
+	for (uint32_t i = 0; i < m->n_strings && i < 16; i++)
+		t->text[i] = strdup(m->string[i].str.data);
+	t->added_ns = m->n_instances ? m->instance[0].added_ns : 0;
+	t->config_ns = m->n_configs ? m->config[0].time_ns : 0;
+	t->topology_ns = m->topology.time_ns;
+	pm_reader_close(r);
+	return t;
+}
+
+static void table_free(struct table *t)
+{
+	for (int i = 0; i < 16; i++)
+		free(t->text[i]);
+	free(t);
+}
+
+static struct rewrite_result carry_over(const struct rewrite_rules *rules, const struct buf *in, size_t n,
+					struct buf *out)
+{
+	struct rewrite_result result;
+	struct rewrite *w;
+	struct error e = { 0 };
+
+	assert_int_equal(rewrite_new(&w, rules, take, out, &e), 0);
+	for (size_t i = 0; i < n; i++) {
+		struct pm_reader *r = open_bytes(&in[i]);
+
+		if (rewrite_recording(w, r, &e))
+			fail_msg("%s", e.text);
+		pm_reader_close(r);
+	}
+	assert_int_equal(rewrite_finish(w, &e), 0);
+	result = rewrite_result(w);
+	assert_int_equal(result.bytes, out->len);
+	rewrite_free(w);
+	return result;
+}
+
+/* ---- a recording with a counter of each kind ---- */
+
+enum { CUMULATIVE, DELTA, PEAK, GAUGE, TEXT, COUNTERS };
+static const char *const names[] = { "t.cumulative", "t.delta", "t.peak", "t.gauge", "t.text" };
+
+static uint64_t noise(uint64_t row, uint64_t cpu)
+{
+	uint64_t v = (row * 2654435761u + cpu * 40503u + 7) * 0x9e3779b97f4a7c15u;
+
+	return v >> 50;
+}
+
+/* A delta is missing in row 13 of CPU 1, a gauge in row 20. */
+static struct reading value(struct builder *b, const char *counter, const struct pm_instance *i, uint64_t row)
+{
+	(void)b;
+	if (!strcmp(counter, names[CUMULATIVE]))
+		return (struct reading){ .v = row * 1000 + i->number + noise(row, i->number) % 900 };
+	if (!strcmp(counter, names[DELTA]) && row == 13 && i->number == 1)
+		return (struct reading){ .status = PM_REASON_MISSED };
+	if (!strcmp(counter, names[GAUGE]) && row == 20)
+		return (struct reading){ .status = PM_REASON_ERRNO + EIO };
+	if (!strcmp(counter, names[TEXT]))
+		return (struct reading){ .v = 1 + row / 7 % 2 };
+	return (struct reading){ .v = noise(row, i->number) };
+}
+
+static void define(struct builder *b)
+{
+	static const enum pm_semantics semantics[] = { PM_CUMULATIVE, PM_DELTA, PM_PEAK, PM_GAUGE, PM_STATE };
+	struct pm_config config = { .name = (char *)"msr.0x606", .time_ns = 1234, .kind = PM_SYSTEM };
+	uint32_t id[COUNTERS];
+
+	builder_init(b, value);
+	for (int i = 0; i < COUNTERS; i++) {
+		id[i] = builder_counter(b, names[i], "1", semantics[i], PM_AGG_SUM);
+		if (i == TEXT)
+			builder_counter_at(b, id[i])->type = PM_TEXT;
+	}
+	builder_counter_at(b, id[CUMULATIVE])->width = 40;
+	assert_int_equal(pm_model_add_string(&b->model, "powersave", 9, false), 1);
+	assert_int_equal(pm_model_add_string(&b->model, "performance", 11, false), 2);
+	config.value = pm_u64(7);
+	assert_int_equal(pm_model_add_config(&b->model, &config), 0);
+	builder_group(b, PM_CPU, 3, 0, id, COUNTERS);
+}
+
+/* Rows [from, to) in chunks of `rows`, of 3 CPUs. */
+static void record(struct builder *b, uint64_t from, uint64_t to, uint32_t rows)
+{
+	struct pm_event event = { .type = PM_EVENT_MARKER, .time_ns = BUILDER_START_NS + from * 1000000000 + 5 };
+
+	define(b);
+	for (uint64_t row = from; row < to; row += rows) {
+		builder_write(b, row, (uint32_t)(to - row < rows ? to - row : rows));
+		if (row == from)
+			assert_int_equal(pm_writer_event(b->writer, &event), 0);
+	}
+	builder_finish(b);
+}
+
+static uint32_t column(const struct table *t, int counter, int cpu)
+{
+	return t->head + (uint32_t)counter * 3 + (uint32_t)cpu;
+}
+
+static void same_row(const struct row *a, const struct row *b, uint32_t columns)
+{
+	assert_int_equal(a->tick, b->tick);
+	assert_int_equal(a->number, b->number);
+	assert_int_equal(a->flags, b->flags);
+	assert_memory_equal(a->v, b->v, columns * sizeof(*a->v));
+	assert_memory_equal(a->status, b->status, columns * sizeof(*a->status));
+}
+
+/* ---- tests ---- */
+
+static void everything_stays(void **state)
+{
+	static const uint32_t sizes[] = { 1, 3, 16, 128 };
+	(void)state;
+
+	for (int gather = 0; gather < 2; gather++) {
+		for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
+			struct rewrite_rules rules = { .gather = gather };
+			struct table *in, *out;
+			struct buf file = BUF_INIT;
+			struct builder b;
+
+			record(&b, 0, 200, sizes[i]);
+			assert_int_equal(carry_over(&rules, &b.file, 1, &file).snapshots_out, 200);
+			in = read_table(&b.file);
+			out = read_table(&file);
+			assert_int_equal(in->n, 200);
+			assert_int_equal(out->n, 200);
+			assert_int_equal(out->event_ns, in->event_ns);
+			for (uint32_t r = 0; r < in->n; r++) {
+				same_row(&in->row[r], &out->row[r], in->columns);
+				assert_int_equal(in->row[r].segment, out->row[r].segment);
+				if (!gather)
+					assert_memory_equal(&in->row[r].clocks, &out->row[r].clocks,
+							    sizeof(in->row[r].clocks));
+			}
+			if (gather)
+				assert_true(out->chunks <= 4); /* the marker ends one */
+			else
+				assert_int_equal(out->chunks, in->chunks);
+			table_free(in);
+			table_free(out);
+			buf_release(&file);
+			builder_release(&b);
+		}
+	}
+}
+
+/* Packed chunks are handed on; what begins in the middle of them is packed anew. Both have to be read the same. */
+static void windows_cut_through_chunks(void **state)
+{
+	static const uint64_t bounds[][2] = { { 0, 199 }, { 1, 150 },  { 17, 18 },
+					      { 40, 40 }, { 48, 180 }, { 199, 199 } };
+	struct builder b;
+	struct table *in;
+	(void)state;
+
+	record(&b, 0, 200, 3);
+	in = read_table(&b.file);
+	for (size_t i = 0; i < sizeof(bounds) / sizeof(*bounds); i++) {
+		struct rewrite_rules rules = { .from_ns = BUILDER_START_NS + bounds[i][0] * 1000000000,
+					       .to_ns = BUILDER_START_NS + bounds[i][1] * 1000000000 };
+		struct buf file = BUF_INIT;
+		struct table *out;
+
+		carry_over(&rules, &b.file, 1, &file);
+		out = read_table(&file);
+		assert_int_equal(out->n, bounds[i][1] - bounds[i][0] + 1);
+		assert_int_equal(out->damages, 0);
+		for (uint32_t r = 0; r < out->n; r++)
+			same_row(&in->row[bounds[i][0] + r], &out->row[r], in->columns);
+		table_free(out);
+		buf_release(&file);
+	}
+	table_free(in);
+	builder_release(&b);
+}
+
+static void every_adds_up_what_it_skips(void **state)
+{
+	static const uint32_t steps[] = { 2, 3, 7, 10, 64, 1000 };
+	struct builder b;
+	struct table *in;
+	(void)state;
+
+	record(&b, 0, 100, 5);
+	in = read_table(&b.file);
+	for (size_t i = 0; i < sizeof(steps) / sizeof(*steps); i++) {
+		struct rewrite_rules rules = { .every = steps[i] };
+		struct buf file = BUF_INIT;
+		struct table *out;
+		uint32_t at = 0;
+
+		carry_over(&rules, &b.file, 1, &file);
+		out = read_table(&file);
+		/* The marker is written between rows 4 and 5, and what happened stays where it was. */
+		assert_true(out->n <= 100 / steps[i] + 4);
+		assert_int_equal(out->row[0].tick, in->row[0].tick);
+		assert_int_equal(out->row[out->n - 1].tick, in->row[99].tick);
+		for (uint32_t r = 0; r < out->n; r++) {
+			uint64_t sum[3] = { 0 }, peak[3] = { 0 };
+			bool missing = false;
+
+			for (; at < in->n && in->row[at].tick <= out->row[r].tick; at++)
+				for (int cpu = 0; cpu < 3; cpu++) {
+					uint64_t p = in->row[at].v[column(in, PEAK, cpu)];
+
+					sum[cpu] += in->row[at].v[column(in, DELTA, cpu)];
+					peak[cpu] = p > peak[cpu] ? p : peak[cpu];
+					missing |= in->row[at].status[column(in, DELTA, cpu)] != 0;
+				}
+			for (int cpu = 0; cpu < 3; cpu++) {
+				uint32_t delta = column(out, DELTA, cpu);
+
+				assert_int_equal(out->row[r].status[delta],
+						 missing && cpu == 1 ? PM_REASON_MISSED : 0);
+				if (!out->row[r].status[delta])
+					assert_int_equal(out->row[r].v[delta], sum[cpu]);
+				assert_int_equal(out->row[r].v[column(out, PEAK, cpu)], peak[cpu]);
+				assert_int_equal(out->row[r].v[column(out, CUMULATIVE, cpu)],
+						 in->row[at - 1].v[column(in, CUMULATIVE, cpu)]);
+				assert_int_equal(out->row[r].status[column(out, GAUGE, cpu)],
+						 in->row[at - 1].status[column(in, GAUGE, cpu)]);
+			}
+		}
+		assert_int_equal(at, in->n);
+		table_free(out);
+		buf_release(&file);
+	}
+	table_free(in);
+	builder_release(&b);
+}
+
+static void damage_ends_a_segment(void **state)
+{
+	struct rewrite_rules rules = { 0 };
+	(void)state;
+
+	for (int gather = 0; gather < 2; gather++) {
+		struct rewrite_result result;
+		struct buf file = BUF_INIT;
+		struct table *in, *out;
+		uint32_t rose = 0, gaps = 0;
+		struct builder b;
+
+		rules.gather = gather;
+		record(&b, 0, 300, 2);
+		b.file.data[b.file.len / 2] ^= 16;
+		result = carry_over(&rules, &b.file, 1, &file);
+		in = read_table(&b.file);
+		out = read_table(&file);
+		assert_true(in->damages > 0);
+		assert_true(result.damages > 0);
+		assert_int_equal(out->damages, 0);
+		assert_true(out->notes > 0);
+		assert_true(in->n > 200 && in->n < 300);
+		assert_int_equal(out->n, in->n);
+		for (uint32_t r = 0; r < in->n; r++) {
+			same_row(&in->row[r], &out->row[r], in->columns);
+			if (!r)
+				continue;
+			rose += out->row[r].segment != out->row[r - 1].segment;
+			gaps += in->row[r].number != in->row[r - 1].number + 1;
+			assert_true(out->row[r].segment >= out->row[r - 1].segment);
+			assert_true((out->row[r].segment != out->row[r - 1].segment) ==
+				    (in->row[r].number != in->row[r - 1].number + 1));
+		}
+		assert_int_equal(gaps, 1);
+		assert_int_equal(rose, 1);
+		table_free(in);
+		table_free(out);
+		buf_release(&file);
+		builder_release(&b);
+	}
+}
+
+static void recordings_are_joined(void **state)
+{
+	/* The second begins with the row that the first ended with, behind a gap, or right behind it. */
+	static const struct {
+		uint64_t from;
+		uint32_t rows, gaps;
+	} cases[] = { { 49, 100, 0 }, { 50, 100, 1 }, { 60, 90, 1 } };
+	struct rewrite_rules rules = { 0 };
+	struct builder a, b;
+	(void)state;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct rewrite_result result;
+		struct buf file = BUF_INIT, both[2];
+		struct table *out;
+
+		record(&a, 0, 50, 4);
+		record(&b, cases[i].from, 100, 4);
+		both[0] = a.file;
+		both[1] = b.file;
+		result = carry_over(&rules, both, 2, &file);
+		out = read_table(&file);
+		assert_int_equal(out->n, cases[i].rows);
+		assert_int_equal(result.gaps, cases[i].gaps);
+		for (uint32_t r = 0; r < out->n; r++) {
+			uint64_t row = r < 50 ? r : r - 50 + (cases[i].gaps ? cases[i].from : 50);
+
+			assert_int_equal(out->row[r].tick, BUILDER_START_NS + row * 1000000000);
+			assert_int_equal(out->row[r].segment, r < 50 || !cases[i].gaps ? 1 : 2);
+			assert_int_equal(out->row[r].v[column(out, PEAK, 2)], noise(row, 2));
+		}
+		/* Texts that both have are there once. */
+		assert_string_equal(out->text[0], "powersave");
+		assert_string_equal(out->text[1], "performance");
+		assert_null(out->text[2]);
+		table_free(out);
+		buf_release(&file);
+		builder_release(&a);
+		builder_release(&b);
+	}
+}
+
+static int on_text(void *ctx, const struct pm_counter *c, struct pm_value *v)
+{
+	++*(int *)ctx;
+	assert_string_equal(c->name, names[TEXT]);
+	if (!strcmp(v->str.data, "performance"))
+		return REWRITE_DROP;
+	pm_value_release(v);
+	*v = pm_text("other");
+	return REWRITE_KEEP;
+}
+
+static void texts_go_through_their_rule(void **state)
+{
+	int asked = 0;
+	struct rewrite_rules rules = { .ctx = &asked, .text = on_text };
+	struct buf file = BUF_INIT;
+	struct builder b;
+	struct table *out;
+	(void)state;
+
+	record(&b, 0, 60, 9);
+	carry_over(&rules, &b.file, 1, &file);
+	out = read_table(&file);
+	assert_int_equal(asked, 2);
+	assert_string_equal(out->text[0], "other");
+	assert_null(out->text[1]);
+	for (uint32_t r = 0; r < out->n; r++) {
+		bool dropped = r / 7 % 2;
+
+		assert_int_equal(out->row[r].status[column(out, TEXT, 0)], dropped ? PM_REASON_FORMAT : 0);
+		assert_int_equal(out->row[r].v[column(out, TEXT, 0)], dropped ? 0 : strlen("other"));
+	}
+	/* Nothing of it is in the bytes: neither the old text, nor that of frames that are not packed. */
+	assert_null(memmem(file.data, file.len, "performance", 11));
+	table_free(out);
+	buf_release(&file);
+	builder_release(&b);
+}
+
+static uint64_t on_rebase(void *ctx, const struct pm_counter *c)
+{
+	(void)ctx;
+	return strcmp(c->name, names[CUMULATIVE]) ? 0 : (UINT64_C(1) << 40) - 5000;
+}
+
+static void times_and_counters_are_shifted(void **state)
+{
+	struct rewrite_rules rules = { .shift_ns = 77000000000000, .rebase = on_rebase };
+	struct buf file = BUF_INIT;
+	struct table *in, *out;
+	struct builder b;
+	(void)state;
+
+	record(&b, 0, 50, 6);
+	carry_over(&rules, &b.file, 1, &file);
+	in = read_table(&b.file);
+	out = read_table(&file);
+	assert_int_equal(out->n, 50);
+	assert_int_equal(out->event_ns, in->event_ns + rules.shift_ns);
+	assert_int_equal(out->added_ns, in->added_ns + rules.shift_ns);
+	assert_int_equal(out->config_ns, in->config_ns + rules.shift_ns);
+	assert_int_equal(out->topology_ns, in->topology_ns + rules.shift_ns);
+	for (uint32_t r = 0; r < out->n; r++) {
+		assert_int_equal(out->row[r].tick, in->row[r].tick + rules.shift_ns);
+		assert_int_equal(out->row[r].clocks.monotonic, in->row[r].clocks.monotonic + rules.shift_ns);
+		for (uint32_t c = 0; c < in->head; c++)
+			assert_int_equal(out->row[r].v[c], in->row[r].v[c] + rules.shift_ns);
+		for (uint32_t c = in->head; c < in->columns; c++) {
+			uint64_t v = in->row[r].v[c];
+
+			if (c < in->head + 3)
+				v = (v + (UINT64_C(1) << 40) - 5000) & ((UINT64_C(1) << 40) - 1);
+			assert_int_equal(out->row[r].v[c], v);
+			assert_int_equal(out->row[r].status[c], in->row[r].status[c]);
+		}
+	}
+	table_free(in);
+	table_free(out);
+	buf_release(&file);
+	builder_release(&b);
+}
+
+/* One that grows, one that is missing for the first key chunks, one that jumps, so that differences cost more than
+ * values, one that is not moved; perf's times. */
+static struct reading moved_value(struct builder *b, const char *counter, const struct pm_instance *i, uint64_t row)
+{
+	bool late = b->data && row < 20;
+
+	if (!strcmp(counter, "enabled") || !strcmp(counter, "running"))
+		return (struct reading){ .v = row * 999999000 + i->number };
+	if (!strcmp(counter, "t.late"))
+		return (struct reading){ .v = 5 + row, .status = late ? PM_REASON_NOT_SUPPORTED : 0 };
+	if (!strcmp(counter, "t.jumps"))
+		return (struct reading){ .v = noise(row, i->number) };
+	return (struct reading){ .v = row * 1000 + noise(row, i->number) % 900 };
+}
+
+static uint64_t rebase_some(void *ctx, const struct pm_counter *c)
+{
+	(void)ctx;
+	return strcmp(c->name, "t.gauge") ? (UINT64_C(1) << 40) - 5000 : 0;
+}
+
+static void check_moved(uint32_t rows, uint32_t n, bool late, bool jumps, uint32_t flags)
+{
+	static const char *const counters[] = { "t.cumulative", "t.late", "t.gauge", "t.jumps" };
+	struct rewrite_rules rules = { .shift_ns = 77000000000000, .rebase = rebase_some, .gather_small = true };
+	struct buf file = BUF_INIT;
+	struct table *in, *out;
+	struct builder b;
+	uint32_t id[4];
+
+	builder_init(&b, moved_value);
+	b.data = late ? &b : NULL;
+	b.read_ns = 1000;
+	for (int i = 0; i < 4; i++) {
+		id[i] = builder_counter(&b, counters[i], "1", i != 2 ? PM_CUMULATIVE : PM_GAUGE, PM_AGG_SUM);
+		builder_counter_at(&b, id[i])->width = i != 2 ? 40 : 64;
+	}
+	builder_group(&b, PM_CPU, 8, flags, id, jumps ? 4 : 3);
+	for (uint32_t row = 0; row < n; row += rows)
+		builder_write(&b, row, rows);
+	builder_finish(&b);
+	carry_over(&rules, &b.file, 1, &file);
+	in = read_table(&b.file);
+	out = read_table(&file);
+	assert_int_equal(out->n, n);
+	/* Gathered, there would be but one. */
+	if ((!late && !jumps) || rows > 15)
+		assert_int_equal(out->chunks, in->chunks);
+	for (uint32_t r = 0; r < n; r++) {
+		const struct row *x = &in->row[r], *y = &out->row[r];
+
+		assert_int_equal(y->tick, x->tick + rules.shift_ns);
+		assert_int_equal(y->number, x->number);
+		if ((!late && !jumps) || rows > 15)
+			assert_int_equal(y->clocks.monotonic, x->clocks.monotonic + rules.shift_ns);
+		assert_memory_equal(y->status, x->status, in->columns * sizeof(*x->status));
+		for (uint32_t c = 0; c < in->columns; c++) {
+			uint64_t v = x->v[c];
+
+			if (x->status[c])
+				continue;
+			if (c < 16)
+				v += rules.shift_ns;
+			else if (c >= in->head && (c - in->head) / 8 != 2)
+				v = (v + (UINT64_C(1) << 40) - 5000) & ((UINT64_C(1) << 40) - 1);
+			assert_int_equal(y->v[c], v);
+		}
+	}
+	table_free(in);
+	table_free(out);
+	buf_release(&file);
+	builder_release(&b);
+}
+
+static void what_moves_need_not_be_packed_anew(void **state)
+{
+	(void)state;
+	for (unsigned way = 0; way < 8; way++) {
+		bool late = way & 1, jumps = way & 2;
+		uint32_t flags = way & 4 ? PM_GROUP_PERF_TIMES : 0;
+
+		check_moved(1, 90, late, jumps, flags);
+		check_moved(6, 120, late, jumps, flags);
+		check_moved(20, 400, late, jumps, flags);
+	}
+}
+
+static int drop_cpu(void *ctx, struct pm_instance *i)
+{
+	(void)ctx;
+	return i->kind == PM_CPU && i->number != 1 ? REWRITE_DROP : REWRITE_KEEP;
+}
+
+static int drop_gauge(void *ctx, struct pm_counter *c)
+{
+	(void)ctx;
+	return strcmp(c->name, names[GAUGE]) ? REWRITE_KEEP : REWRITE_DROP;
+}
+
+static void columns_are_left_out(void **state)
+{
+	struct rewrite_rules rules = { .instance = drop_cpu, .counter = drop_gauge };
+	struct buf file = BUF_INIT;
+	struct table *in, *out;
+	struct builder b;
+	(void)state;
+
+	record(&b, 0, 40, 8);
+	carry_over(&rules, &b.file, 1, &file);
+	in = read_table(&b.file);
+	out = read_table(&file);
+	assert_int_equal(out->n, 40);
+	assert_int_equal(out->columns, 2 + COUNTERS - 1);
+	for (uint32_t r = 0; r < out->n; r++) {
+		assert_int_equal(out->row[r].v[0], in->row[r].v[1]);
+		assert_int_equal(out->row[r].v[1], in->row[r].v[3 + 1]);
+		for (int k = 0; k < COUNTERS - 1; k++) {
+			uint32_t c = column(in, k < GAUGE ? k : k + 1, 1);
+
+			assert_int_equal(out->row[r].status[2 + k], in->row[r].status[c]);
+			assert_int_equal(out->row[r].v[2 + k], in->row[r].v[c]);
+		}
+	}
+	table_free(in);
+	table_free(out);
+	buf_release(&file);
+	builder_release(&b);
+}
+
+/* Clocks are read one behind the other, and that takes a varying while; REALTIME is set before row 90, and there was
+ * a suspend before row 60. */
+static void record_with_clocks(struct builder *b, uint64_t to, uint32_t rows)
+{
+	define(b);
+	builder_write(b, 0, rows);
+	for (uint64_t row = rows; row < to; row += rows) {
+		builder_chunk(b, row, (uint32_t)(to - row < rows ? to - row : rows), 1);
+		b->chunk.clocks.realtime += (row / rows % 2 ? 900 : 0) + (row >= 90 ? 5000 : 0);
+		b->chunk.clocks.boottime += row >= 60 ? 1000000000 : 0;
+		assert_int_equal(pm_writer_chunk(b->writer, &b->chunk), 0);
+	}
+	builder_finish(b);
+}
+
+static uint64_t lead(uint64_t clock, const struct row *r)
+{
+	return clock - r->clocks.monotonic;
+}
+
+static void small_chunks_are_gathered_while_clocks_agree(void **state)
+{
+	struct rewrite_rules rules = { .instance = drop_cpu, .gather_small = true, .shift_ns = 1000 };
+	static const uint32_t sizes[] = { 1, 3, 15, 16 };
+	(void)state;
+
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
+		struct buf file = BUF_INIT;
+		struct table *in, *out;
+		struct builder b;
+
+		record_with_clocks(&b, 120, sizes[i]);
+		carry_over(&rules, &b.file, 1, &file);
+		in = read_table(&b.file);
+		out = read_table(&file);
+		assert_int_equal(out->n, 120);
+		assert_int_equal(out->chunks, sizes[i] < 16 ? 3 : in->chunks);
+		for (uint32_t r = 0; r < out->n; r++) {
+			const struct row *x = &in->row[r], *y = &out->row[r];
+			int64_t moved = (int64_t)(lead(y->clocks.realtime, y) + 1000 - lead(x->clocks.realtime, x));
+
+			assert_int_equal(y->tick, x->tick + 1000);
+			assert_int_equal(y->number, x->number);
+			assert_int_equal(y->v[0], x->v[1] + 1000);
+			assert_int_equal(y->v[2], x->v[column(in, CUMULATIVE, 1)]);
+			assert_true(moved >= -1000 && moved <= 1000);
+			if (sizes[i] == 16)
+				assert_int_equal(moved, 0);
+			assert_int_equal(lead(y->clocks.boottime, y) + 1000, lead(x->clocks.boottime, x));
+		}
+		table_free(in);
+		table_free(out);
+		buf_release(&file);
+		builder_release(&b);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(everything_stays),
+		cmocka_unit_test(windows_cut_through_chunks),
+		cmocka_unit_test(every_adds_up_what_it_skips),
+		cmocka_unit_test(damage_ends_a_segment),
+		cmocka_unit_test(recordings_are_joined),
+		cmocka_unit_test(texts_go_through_their_rule),
+		cmocka_unit_test(times_and_counters_are_shifted),
+		cmocka_unit_test(what_moves_need_not_be_packed_anew),
+		cmocka_unit_test(columns_are_left_out),
+		cmocka_unit_test(small_chunks_are_gathered_while_clocks_agree),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

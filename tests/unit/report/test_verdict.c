@@ -1,0 +1,143 @@
+/* Rules of verdicts where no distribution has a say, and changes of a series. Numbers against scipy are in
+ * statistics_diff.py, rates of error in tests/bench/sim_diff.c. */
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "common/changepoint.h"
+#include "common/statistics.h"
+#include "report/diff/verdict.h"
+
+static struct verdict judge(struct verdict_side base, struct verdict_side fresh, struct verdict_rules rules)
+{
+	struct verdict v;
+
+	rules.margin = rules.margin > 0 ? rules.margin : 0.02;
+	rules.run_sd = rules.run_sd > 0 ? rules.run_sd : NAN;
+	rules.alpha = 0.05;
+	v = verdict_measure(&base, &fresh, &rules);
+	v.q = v.p;
+	verdict_decide(&v, &rules);
+	return v;
+}
+#define SIDE(...) \
+	((struct verdict_side){ (double[]){ __VA_ARGS__ }, NULL, sizeof((double[]){ __VA_ARGS__ }) / sizeof(double) })
+#define LOWER(...)  ((struct verdict_rules){ .better = METRIC_LOWER, __VA_ARGS__ })
+#define HIGHER(...) ((struct verdict_rules){ .better = METRIC_HIGHER, __VA_ARGS__ })
+#define NEUTRAL(...) ((struct verdict_rules){ .better = METRIC_NEUTRAL, __VA_ARGS__ })
+
+static void verdict_direction(void **state)
+{
+	struct verdict_side a = SIDE(100, 101, 99, 100), b = SIDE(110, 111, 109, 110);
+
+	(void)state;
+	assert_int_equal(judge(a, b, LOWER()).kind, VERDICT_REGRESSED);
+	assert_int_equal(judge(b, a, LOWER()).kind, VERDICT_IMPROVED);
+	assert_int_equal(judge(a, b, HIGHER()).kind, VERDICT_IMPROVED);
+	assert_int_equal(judge(b, a, HIGHER()).kind, VERDICT_REGRESSED);
+	assert_int_equal(judge(a, b, NEUTRAL()).kind, VERDICT_CHANGED);
+	/* Significant, and too small to matter. */
+	assert_int_equal(judge(a, b, LOWER(.margin = 0.2)).kind, VERDICT_SAME);
+	/* Neither shown to be larger than the margin nor inside it. */
+	assert_int_equal(judge(a, b, LOWER(.margin = 0.1)).kind, VERDICT_INCONCLUSIVE);
+}
+
+static void verdict_few_runs(void **state)
+{
+	struct verdict one = judge(SIDE(100), SIDE(200), LOWER());
+	struct verdict three = judge(SIDE(100, 101, 99), SIDE(200, 201, 202), LOWER());
+	struct verdict told = judge(SIDE(100), SIDE(200), LOWER(.run_sd = 0.02));
+
+	(void)state;
+	assert_int_equal(one.kind, VERDICT_INCONCLUSIVE);
+	assert_true(one.within && isnan(one.p));
+	assert_int_equal(one.needed, VERDICT_RUNS);
+	assert_int_equal(three.kind, VERDICT_INCONCLUSIVE);
+	assert_true(three.p < 0.05); /* it is the rule that holds it back */
+	assert_int_equal(told.kind, VERDICT_REGRESSED);
+	/* Two independent logs with a deviation of 0.02 each: 1.96 * 0.02 * sqrt(2) on either side. */
+	assert_float_equal(told.high / told.ratio, exp(1.959963985 * 0.02 * M_SQRT2), 1e-9);
+	assert_int_equal(judge(SIDE(100), SIDE(103), LOWER(.run_sd = 0.02)).kind, VERDICT_INCONCLUSIVE);
+}
+
+static void verdict_constant_and_zero(void **state)
+{
+	struct verdict v = judge(SIDE(0, 0, 0, 0), SIDE(0, 0, 0, 0), LOWER());
+
+	(void)state;
+	assert_int_equal(v.kind, VERDICT_SAME);
+	assert_float_equal(v.ratio, 1, 0);
+	v = judge(SIDE(0, 0, 0, 0), SIDE(5, 6, 5, 6), LOWER());
+	assert_int_equal(v.kind, VERDICT_REGRESSED);
+	assert_true(isnan(v.ratio));
+	assert_string_equal(v.why, "the base is 0");
+	v = judge(SIDE(0, 0, 0, 0), SIDE(0, 0, 9, 0), LOWER());
+	assert_int_equal(v.kind, VERDICT_INCONCLUSIVE);
+	assert_int_equal(judge(SIDE(7, 7, 7, 7), SIDE(7, 7, 7, 7), LOWER()).kind, VERDICT_SAME);
+	assert_int_equal(judge(SIDE(7, 7, 7, 7), SIDE(8, 8, 8, 8), LOWER()).kind, VERDICT_REGRESSED);
+	/* What can be below 0 has no logarithm: 10 degrees to 12 is a fifth more. */
+	v = judge(SIDE(10, 11, 9, 10, -0.0), SIDE(12, 13, 11, 12, 0), NEUTRAL());
+	assert_false(v.logarithmic);
+	assert_float_equal(v.ratio, 1.2, 1e-12);
+	v = judge((struct verdict_side){ 0 }, SIDE(1, 2), LOWER());
+	assert_int_equal(v.kind, VERDICT_ABSENT);
+}
+
+/* A series of two levels with a ripple that is the same in both. */
+static void level(double *x, size_t n, double at)
+{
+	for (size_t i = 0; i < n; i++)
+		x[i] = at + (double)((i * 7919) % 13) / 13;
+}
+
+static void changepoint_finds(void **state)
+{
+	struct changepoint found[64];
+	double x[120];
+
+	(void)state;
+	level(x, 120, 5);
+	assert_int_equal(changepoints_find(x, 120, 5, 0.001, found), 0);
+	level(x + 40, 30, 7);
+	assert_int_equal(changepoints_find(x, 120, 5, 0.001, found), 2);
+	assert_int_equal(found[0].place, 40);
+	assert_int_equal(found[1].place, 70);
+	assert_float_equal(found[0].p, 0.001, 1e-12);
+	assert_int_equal(changepoints_find(x, 1, 5, 0.001, found), 0);
+	assert_int_equal(changepoints_find(x, CHANGEPOINT_MAX + 1, 5, 0.001, found), -E2BIG);
+}
+
+/* Without a change, no more than the permutations promise: 0.001 a series, here 100 series. */
+static void changepoint_is_quiet(void **state)
+{
+	struct statistics_random r = { 42 };
+	struct changepoint found[64];
+	int wrong = 0;
+
+	(void)state;
+	for (int k = 0; k < 100; k++) {
+		double x[60];
+
+		for (size_t i = 0; i < 60; i++)
+			x[i] = (double)(statistics_random(&r) >> 11);
+		wrong += changepoints_find(x, 60, 5, 0.001, found) > 0;
+	}
+	assert_true(wrong <= 2);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(verdict_direction),
+		cmocka_unit_test(verdict_few_runs),
+		cmocka_unit_test(verdict_constant_and_zero),
+		cmocka_unit_test(changepoint_finds),
+		cmocka_unit_test(changepoint_is_quiet),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

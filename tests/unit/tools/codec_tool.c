@@ -1,0 +1,89 @@
+/*
+ * Packs matrices for codec_diff.py, one a line. From stdin, decimal: rows bands, then for each band columns
+ * bits ref_first ref_columns, then 1 or 0 whether there is a row before, its tick, the ticks, the row before
+ * (if there is one), and the numbers column by column. To stdout: the packed bytes in hex.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "format/codec/codec.h"
+
+static uint64_t number(void)
+{
+	uint64_t x;
+
+	if (scanf("%" SCNu64, &x) != 1)
+		exit(2);
+	return x;
+}
+
+static uint64_t *numbers(size_t n)
+{
+	uint64_t *x = malloc((n + 1) * sizeof(*x));
+
+	if (!x)
+		exit(2);
+	for (size_t i = 0; i < n; i++)
+		x[i] = number();
+	return x;
+}
+
+static void pack_one(struct pm_packer *p, uint32_t rows)
+{
+	uint32_t n_bands = (uint32_t)number(), columns = 0;
+	struct pm_band *band = calloc(n_bands + 1, sizeof(*band));
+	uint64_t before_tick, *tick, *before = NULL, *v;
+	struct buf out = BUF_INIT;
+	struct pm_matrix m;
+	bool has_before;
+
+	if (!band)
+		exit(2);
+	for (uint32_t b = 0; b < n_bands; b++) {
+		band[b].columns = (uint32_t)number();
+		band[b].bits = (uint8_t)number();
+		band[b].ref_first = (uint32_t)number();
+		band[b].ref_columns = (uint32_t)number();
+		columns += band[b].columns;
+	}
+	has_before = number();
+	before_tick = number();
+	tick = numbers(rows);
+	if (has_before)
+		before = numbers(columns);
+	v = numbers((size_t)columns * rows);
+	m = (struct pm_matrix){
+		.band = band,
+		.n_bands = n_bands,
+		.rows = rows,
+		.stride = rows,
+		.v = v,
+		.tick = tick,
+		.before = before,
+		.before_tick = before_tick,
+	};
+	if (pm_pack(p, &m, &out))
+		exit(2);
+	for (size_t i = 0; i < out.len; i++)
+		printf("%02x", out.data[i]);
+	putchar('\n');
+	buf_release(&out);
+	free(v);
+	free(before);
+	free(tick);
+	free(band);
+}
+
+int main(void)
+{
+	struct pm_packer *p = pm_packer_new();
+	uint32_t rows;
+
+	if (!p)
+		return 2;
+	while (scanf("%" SCNu32, &rows) == 1)
+		pack_one(p, rows);
+	pm_packer_free(p);
+	return 0;
+}
