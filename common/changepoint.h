@@ -15,8 +15,8 @@
 #define CHANGEPOINT_MAX 1024 /* values of a series: time and memory grow with the square */
 
 struct changepoint {
-	size_t place;  /* first value of the new phase */
-	double p;      /* share of permutations that gave as large a distance, 0 to 1 */
+	size_t place; /* first value of the new phase */
+	double p;     /* share of permutations that gave as large a distance, 0 to 1 */
 };
 
 /*

@@ -207,7 +207,8 @@ static void print_object(json_t *j, unsigned indent, unsigned level, struct buf 
 	json_t *value;
 
 	buf_addch(b, '{');
-	json_object_foreach(j, key, value) {
+	json_object_foreach(j, key, value)
+	{
 		buf_addstr(b, separator);
 		new_line(b, indent, level + 1);
 		json_quote(b, key, strlen(key));

@@ -31,7 +31,7 @@ struct json *json_new_array(void);
 struct json *json_new_text(const char *text);
 struct json *json_new_u64(uint64_t v); /* exact; beyond 2^63-1 a string */
 struct json *json_new_s64(int64_t v);
-struct json *json_new_f64(double v);   /* null for nan and inf */
+struct json *json_new_f64(double v); /* null for nan and inf */
 struct json *json_new_bool(bool v);
 struct json *json_new_null(void);
 int json_put(struct json *object, const char *key, struct json *value); /* keeps the order of putting */

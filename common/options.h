@@ -56,8 +56,8 @@ struct options_spec {
 	const char *name; /* "pmrec", "pmrep show": begins messages and help */
 	enum options_column column;
 	const struct argp *argp; /* the command's own options and children */
-	const char *brief; /* what -h prints: usage, main options, examples, on one screen at most. NULL: all */
-	bool command;      /* options end at the first operand, which is a COMMAND (pmrec) */
+	const char *brief;       /* what -h prints: usage, main options, examples, on one screen at most. NULL: all */
+	bool command;            /* options end at the first operand, which is a COMMAND (pmrec) */
 };
 
 /*
@@ -82,8 +82,8 @@ struct options_common {
 	enum options_color color;
 	struct buf text; /* help or version, if that was asked for */
 	int argc;
-	char **argv;     /* owned: the rewritten words; option values and operands point into it */
-	char help;       /* 0, 'h' or 'a' (--help=all) */
+	char **argv; /* owned: the rewritten words; option values and operands point into it */
+	char help;   /* 0, 'h' or 'a' (--help=all) */
 	bool version;
 };
 

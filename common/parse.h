@@ -8,10 +8,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-int parse_u64(const char *text, uint64_t *value);        /* decimal or 0x hexadecimal */
-int parse_s64(const char *text, int64_t *value);         /* as above with an optional minus sign */
+int parse_u64(const char *text, uint64_t *value); /* decimal or 0x hexadecimal */
+int parse_s64(const char *text, int64_t *value);  /* as above with an optional minus sign */
 int parse_u64_span(const char *text, size_t len, int base, uint64_t *value); /* base 10 or 16, no prefix */
-int parse_double(const char *text, double *value);       /* C locale; no hexadecimal, no inf, no nan */
+int parse_double(const char *text, double *value); /* C locale; no hexadecimal, no inf, no nan */
 /* A duration in seconds, or with a unit (ns us ms s m h), to nanoseconds; fractions are exact to the ns. */
 int parse_duration(const char *text, uint64_t *ns);
 /* The same, for options whose bare number is milliseconds (perf's -I). */

@@ -26,8 +26,8 @@ struct statistics_sample statistics_of(const double *x, size_t n);
 /* An estimate with its standard error. */
 struct statistics_estimate {
 	double value;
-	double error;    /* standard error; 0: known exactly */
-	double df;       /* degrees of freedom of the error; infinite: the error itself is known */
+	double error; /* standard error; 0: known exactly */
+	double df;    /* degrees of freedom of the error; infinite: the error itself is known */
 };
 /* Mean of b less mean of a without assuming equal variances (Welch 1947, degrees of freedom by Satterthwaite 1946).
  * At least two values each, else NaN. */
@@ -60,6 +60,5 @@ struct statistics_random {
 	uint64_t state; /* not 0 */
 };
 uint64_t statistics_random(struct statistics_random *r);
-
 
 #endif

@@ -214,7 +214,7 @@ void cbor_skip(struct cbor *c)
 			argument *= 2;
 			goto deeper;
 		case CBOR_ARRAY:
-deeper:
+		deeper:
 			if (argument > left(c) || depth == PM_MAX_DEPTH)
 				cbor_fail(c);
 			else

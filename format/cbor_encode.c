@@ -16,8 +16,11 @@ static void put_be(uint8_t *out, uint64_t v, unsigned bytes)
 void cbor_add_head(struct buf *b, enum cbor_major major, uint64_t argument)
 {
 	uint8_t head[9];
-	unsigned bytes = argument < 24 ? 0 : argument <= UINT8_MAX ? 1 : argument <= UINT16_MAX ? 2 :
-			 argument <= UINT32_MAX ? 4 : 8;
+	unsigned bytes = argument < 24          ? 0 :
+			 argument <= UINT8_MAX  ? 1 :
+			 argument <= UINT16_MAX ? 2 :
+			 argument <= UINT32_MAX ? 4 :
+						  8;
 	static const uint8_t info[9] = { [1] = 24, [2] = 25, [4] = 26, [8] = 27 };
 
 	head[0] = (uint8_t)(major << 5 | (bytes ? info[bytes] : (uint8_t)argument));

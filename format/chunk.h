@@ -28,12 +28,12 @@ enum pm_snapshot_flags {
 };
 
 struct pm_chunk_group {
-	uint32_t group;         /* id */
-	uint64_t *v;            /* columns x stride; times are absolute CLOCK_MONOTONIC ns */
-	uint16_t *status;       /* same shape: pm_reason of each value; NULL: all are valid. Only the value
+	uint32_t group;   /* id */
+	uint64_t *v;      /* columns x stride; times are absolute CLOCK_MONOTONIC ns */
+	uint16_t *status; /* same shape: pm_reason of each value; NULL: all are valid. Only the value
 				   columns are looked at; for time columns it is 0. */
-	size_t stride;          /* rows allocated, >= rows */
-	bool absent;            /* reader: not in this chunk, or not selected; v is then NULL */
+	size_t stride;    /* rows allocated, >= rows */
+	bool absent;      /* reader: not in this chunk, or not selected; v is then NULL */
 };
 
 struct pm_chunk {

@@ -169,8 +169,8 @@ void chunk_head_encode(const struct chunk_head *h, const struct chunk_base *base
 
 	cbor_add_head(out, CBOR_MAP,
 		      (payload > 0) + (h->codec != PM_CODEC_PACKED) + (h->run != 1) + (h->segment != 0) +
-			  (h->rows != 1) + h->key + (h->tick[0] != tick) + ticks + (h->number[0] != number) +
-			  numbers + (flags > 0) + 1u + !h->key + groups + 1u + (h->clocks.realtime != 0));
+			      (h->rows != 1) + h->key + (h->tick[0] != tick) + ticks + (h->number[0] != number) +
+			      numbers + (flags > 0) + 1u + !h->key + groups + 1u + (h->clocks.realtime != 0));
 	if (payload) {
 		cbor_add_uint(out, PM_META_PAYLOAD);
 		cbor_add_uint(out, payload);
@@ -240,7 +240,7 @@ void chunk_head_encode(const struct chunk_head *h, const struct chunk_base *base
 
 struct written {
 	int64_t tick, number;
-	uint64_t clock[4];   /* bits of a signed number in dependent chunks */
+	uint64_t clock[4]; /* bits of a signed number in dependent chunks */
 	uint64_t realtime;
 	bool has_step, has_clocks, has_groups, has_blocks, has_realtime, has_base;
 	int64_t ticks[PM_CHUNK_ROWS], numbers[PM_CHUNK_ROWS];

@@ -12,20 +12,20 @@
 /* What the next chunk needs to know of this one, if it depends on it. */
 struct chunk_base {
 	bool valid;
-	uint32_t crc;        /* of the frame's head */
+	uint32_t crc; /* of the frame's head */
 	uint32_t run, segment;
-	uint64_t step;       /* ns between ticks, from which ticks are told */
+	uint64_t step;                   /* ns between ticks, from which ticks are told */
 	uint64_t last_tick, last_number; /* of its last row */
 	struct pm_clocks clocks;
-	uint32_t *group;     /* owned: ids in the order of the payload */
+	uint32_t *group; /* owned: ids in the order of the payload */
 	uint32_t n_groups, groups_cap;
 };
 void chunk_base_release(struct chunk_base *b);
 
 struct chunk_block {
-	uint32_t stored;   /* bytes in the payload */
-	uint32_t raw;      /* bytes after decompression; 0: stored as they are */
-	uint32_t crc;      /* CRC-32C of the stored bytes */
+	uint32_t stored; /* bytes in the payload */
+	uint32_t raw;    /* bytes after decompression; 0: stored as they are */
+	uint32_t crc;    /* CRC-32C of the stored bytes */
 	uint32_t n_groups;
 };
 
@@ -39,7 +39,7 @@ struct chunk_head {
 	uint8_t flags[PM_CHUNK_ROWS];
 	struct pm_clocks clocks;
 	uint32_t base_crc; /* of the head of the chunk that a dependent one builds on */
-	uint32_t *group; /* owned: ids in the order of the payload */
+	uint32_t *group;   /* owned: ids in the order of the payload */
 	uint32_t n_groups, groups_cap;
 	struct chunk_block *block; /* owned */
 	uint32_t n_blocks, blocks_cap;

@@ -53,7 +53,8 @@ __attribute__((target("crc")))
 #else
 __attribute__((target("+crc")))
 #endif
-static uint32_t by_instruction(uint32_t crc, const uint8_t *p, size_t len)
+static uint32_t
+by_instruction(uint32_t crc, const uint8_t *p, size_t len)
 {
 	uint64_t word;
 

@@ -130,9 +130,9 @@ int decode_definitions(struct pm_model *m, unsigned type, const void *body, size
 		       unsigned *parts)
 {
 	static const unsigned part[] = {
-		[PM_FRAME_HEADER] = PM_PART_HEADER,       [PM_FRAME_TOPOLOGY] = PM_PART_TOPOLOGY,
-		[PM_FRAME_SCHEMA] = PM_PART_SCHEMA,       [PM_FRAME_INSTANCES] = PM_PART_INSTANCES,
-		[PM_FRAME_PMUS] = PM_PART_PMUS,           [PM_FRAME_PROBES] = PM_PART_PROBES,
+		[PM_FRAME_HEADER] = PM_PART_HEADER, [PM_FRAME_TOPOLOGY] = PM_PART_TOPOLOGY,
+		[PM_FRAME_SCHEMA] = PM_PART_SCHEMA, [PM_FRAME_INSTANCES] = PM_PART_INSTANCES,
+		[PM_FRAME_PMUS] = PM_PART_PMUS,     [PM_FRAME_PROBES] = PM_PART_PROBES,
 		[PM_FRAME_CONFIG] = PM_PART_CONFIG,
 	};
 	struct decoding d = { .c = cbor_over(body, len), .m = m };

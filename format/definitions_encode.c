@@ -113,8 +113,9 @@ static void add_counter(struct buf *out, const struct pm_counter *c)
 	bool display = strcmp(c->display, c->name) != 0;
 	bool scale = c->scale.text || c->scale.num != 1 || c->scale.den != 1;
 
-	cbor_add_head(out, CBOR_MAP, 3u + display + scale + (c->type != 0) + (c->semantics != 0) + (c->width != 64) +
-		      (c->aggregation != 0) + (c->attrs.n > 0));
+	cbor_add_head(out, CBOR_MAP,
+		      3u + display + scale + (c->type != 0) + (c->semantics != 0) + (c->width != 64) +
+			      (c->aggregation != 0) + (c->attrs.n > 0));
 	add_text(out, COUNTER_NAME, c->name);
 	if (display)
 		add_text(out, COUNTER_DISPLAY, c->display);
@@ -179,8 +180,8 @@ static void add_group(struct buf *out, const struct pm_group *g)
 }
 
 /* Takes items of the span until the slice is full; returns how many. */
-#define TAKE(out, span, add)                                                                                         \
-	for (; (span)->from < (span)->to && (out)->len < DEFINITIONS_SLICE && !(out)->err; (span)->from++)           \
+#define TAKE(out, span, add) \
+	for (; (span)->from < (span)->to && (out)->len < DEFINITIONS_SLICE && !(out)->err; (span)->from++) \
 	add
 
 void encode_schema(struct buf *out, const struct pm_model *m, struct span *counters, struct span *groups,
@@ -217,8 +218,9 @@ void encode_schema(struct buf *out, const struct pm_model *m, struct span *count
 
 static void add_instance(struct buf *out, const struct pm_instance *i)
 {
-	cbor_add_head(out, CBOR_MAP, 1u + (i->number != PM_NONE) + (i->cpu != PM_NONE) + (i->added_ns != 0) +
-		      (i->retired_ns != 0) + (i->attrs.n > 0));
+	cbor_add_head(out, CBOR_MAP,
+		      1u + (i->number != PM_NONE) + (i->cpu != PM_NONE) + (i->added_ns != 0) + (i->retired_ns != 0) +
+			      (i->attrs.n > 0));
 	add_uint(out, INSTANCE_KIND, i->kind);
 	if (i->number != PM_NONE)
 		add_uint(out, INSTANCE_NUMBER, i->number);

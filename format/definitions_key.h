@@ -32,7 +32,7 @@ enum schema_key {
 
 enum counter_key {
 	COUNTER_NAME = 1,
-	COUNTER_DISPLAY = 2,     /* absent: the name */
+	COUNTER_DISPLAY = 2, /* absent: the name */
 	COUNTER_SOURCE = 3,
 	COUNTER_UNIT = 4,
 	COUNTER_SCALE = 5,       /* text, or [num, den]; absent: 1/1 */
@@ -60,14 +60,14 @@ enum instance_key {
 	INSTANCE_KIND = 1,
 	INSTANCE_NUMBER = 2, /* absent: none; so the next */
 	INSTANCE_CPU = 3,
-	INSTANCE_ADDED = 4,  /* absent: 0 */
+	INSTANCE_ADDED = 4, /* absent: 0 */
 	INSTANCE_RETIRED = 5,
 	INSTANCE_ATTRS = 6,
 };
 
 enum list_key { /* PMUs, probes */
-	LIST_FIRST = 1,
-	LIST_ITEMS = 2,
+		LIST_FIRST = 1,
+		LIST_ITEMS = 2,
 };
 
 enum probe_key {

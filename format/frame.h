@@ -29,31 +29,31 @@ const char *pm_frame_name(unsigned type);
 
 /* Keys of a frame's meta map. */
 enum pm_meta_key {
-	PM_META_PAYLOAD = 1,       /* bytes of the payload; absent: 0 */
-	PM_META_CODEC = 2,         /* definitions, index: 1 = zstd; chunks: enum pm_codec */
-	PM_META_RAW = 3,           /* bytes of the payload before compression */
-	PM_META_REPEATED = 4,      /* true: says nothing that was not said before */
-	PM_META_RUN = 5,           /* chunk: absent: 1 */
-	PM_META_SEGMENT = 6,       /* chunk: absent: 0 */
-	PM_META_ROWS = 7,          /* chunk: absent: 1 */
-	PM_META_STEP = 8,          /* key chunk: ns between ticks */
-	PM_META_TICK = 9,          /* first tick */
-	PM_META_TICKS = 10,        /* the other ticks */
-	PM_META_NUMBER = 11,       /* first tick number */
-	PM_META_NUMBERS = 12,      /* the other tick numbers */
-	PM_META_FLAGS = 13,        /* [row, flags ...] */
-	PM_META_CLOCKS = 14,       /* [monotonic, monotonic_raw, boottime, counter] */
-	PM_META_BASE = 15,         /* dependent chunk: CRC of the head of the chunk before it */
-	PM_META_GROUPS = 16,       /* [first id, count ...]; absent: as in the base */
-	PM_META_BLOCKS = 17,       /* [stored, raw, crc, groups ...] */
-	PM_META_OFFSET = 18,       /* index, end: own offset from the start of the recording */
-	PM_META_INDEX = 19,        /* index, end: distance back to the newest index frame */
-	PM_META_REALTIME = 300,    /* chunk: CLOCK_REALTIME */
+	PM_META_PAYLOAD = 1,    /* bytes of the payload; absent: 0 */
+	PM_META_CODEC = 2,      /* definitions, index: 1 = zstd; chunks: enum pm_codec */
+	PM_META_RAW = 3,        /* bytes of the payload before compression */
+	PM_META_REPEATED = 4,   /* true: says nothing that was not said before */
+	PM_META_RUN = 5,        /* chunk: absent: 1 */
+	PM_META_SEGMENT = 6,    /* chunk: absent: 0 */
+	PM_META_ROWS = 7,       /* chunk: absent: 1 */
+	PM_META_STEP = 8,       /* key chunk: ns between ticks */
+	PM_META_TICK = 9,       /* first tick */
+	PM_META_TICKS = 10,     /* the other ticks */
+	PM_META_NUMBER = 11,    /* first tick number */
+	PM_META_NUMBERS = 12,   /* the other tick numbers */
+	PM_META_FLAGS = 13,     /* [row, flags ...] */
+	PM_META_CLOCKS = 14,    /* [monotonic, monotonic_raw, boottime, counter] */
+	PM_META_BASE = 15,      /* dependent chunk: CRC of the head of the chunk before it */
+	PM_META_GROUPS = 16,    /* [first id, count ...]; absent: as in the base */
+	PM_META_BLOCKS = 17,    /* [stored, raw, crc, groups ...] */
+	PM_META_OFFSET = 18,    /* index, end: own offset from the start of the recording */
+	PM_META_INDEX = 19,     /* index, end: distance back to the newest index frame */
+	PM_META_REALTIME = 300, /* chunk: CLOCK_REALTIME */
 };
 
 #define FRAME_MAGIC_LEN 12 /* tag, array head, bstr head, magic without the major version */
 extern const uint8_t frame_magic[FRAME_MAGIC_LEN];
-#define FRAME_TRAILER 5 /* the payload's checksum */
+#define FRAME_TRAILER  5 /* the payload's checksum */
 #define FRAME_END_SIZE 64
 /* Enough bytes to see any head but its meta. */
 #define FRAME_PROBE 64
@@ -64,8 +64,8 @@ struct frame_head {
 	uint8_t id[8];
 	const uint8_t *meta; /* the CBOR map inside the byte string */
 	size_t meta_len;
-	uint32_t crc;         /* of the head */
-	size_t head_len;      /* bytes before the payload's first */
+	uint32_t crc;    /* of the head */
+	size_t head_len; /* bytes before the payload's first */
 	uint64_t payload_len;
 };
 static inline uint64_t frame_len(const struct frame_head *h)

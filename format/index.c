@@ -168,8 +168,10 @@ int index_decode(struct index_builder *b, const void *body, size_t len)
 	offset = l.first;
 	for (size_t i = 0; i < l.n_types && !err; i++) {
 		struct index_entry e = {
-			.offset = offset, .type = l.type[i] & TYPE_MASK,
-			.key = l.type[i] & FLAG_KEY, .repeated = l.type[i] & FLAG_REPEATED,
+			.offset = offset,
+			.type = l.type[i] & TYPE_MASK,
+			.key = l.type[i] & FLAG_KEY,
+			.repeated = l.type[i] & FLAG_REPEATED,
 		};
 
 		length += (uint64_t)cbor_int(&l.length);

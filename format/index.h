@@ -13,13 +13,13 @@
 
 /* One frame. */
 struct index_entry {
-	uint64_t offset;      /* bytes from the start of the recording */
-	uint64_t length;      /* bytes of the whole frame */
+	uint64_t offset;         /* bytes from the start of the recording */
+	uint64_t length;         /* bytes of the whole frame */
 	uint64_t from_ns, to_ns; /* chunk: first and last tick, CLOCK_MONOTONIC */
-	uint16_t rows;        /* chunk */
+	uint16_t rows;           /* chunk */
 	uint8_t type;
-	bool key;             /* chunk: starts from absolute values */
-	bool repeated;        /* definitions that were written before */
+	bool key;      /* chunk: starts from absolute values */
+	bool repeated; /* definitions that were written before */
 };
 
 struct index_builder {

@@ -115,7 +115,11 @@ int pm_input_memory(struct pm_input *in, const void *data, size_t len)
 		return -ENOMEM;
 	*m = (struct memory){ .data = data, .len = len };
 	*in = (struct pm_input){
-		.ctx = m, .read = memory_read, .seek = memory_seek, .close = free, .size = len,
+		.ctx = m,
+		.read = memory_read,
+		.seek = memory_seek,
+		.close = free,
+		.size = len,
 	};
 	return 0;
 }

@@ -93,7 +93,10 @@ int pm_input_zstd(struct pm_input *in, struct pm_input *inner, const void *head,
 	memcpy(u->in, head, head_len);
 	u->end = head_len;
 	*in = (struct pm_input){
-		.ctx = u, .read = unwrapping_read, .close = unwrapping_close, .size = UINT64_MAX,
+		.ctx = u,
+		.read = unwrapping_read,
+		.close = unwrapping_close,
+		.size = UINT64_MAX,
 	};
 	return 0;
 }

@@ -5,25 +5,25 @@
 #ifndef FORMAT_LIMITS_H
 #define FORMAT_LIMITS_H
 
-#define PM_MAX_META        (4u << 20)   /* bytes of a frame's meta */
-#define PM_MAX_PAYLOAD     (256u << 20) /* bytes of a frame's payload, as stored */
-#define PM_MAX_BODY        (64u << 20)  /* bytes of a definition after decompression */
-#define PM_MAX_CHUNK_RAW   (256u << 20) /* rows x columns x 8 of one chunk */
-#define PM_MAX_BLOCK_RAW   (64u << 20)  /* bytes of a block after decompression */
-#define PM_MAX_DEPTH       12           /* nesting of CBOR items */
-#define PM_MAX_STRING      (1u << 20)   /* bytes of one text or byte string in a definition */
-#define PM_MAX_NAME        512          /* bytes of a counter name */
-#define PM_MAX_COUNTERS    (1u << 20)
-#define PM_MAX_INSTANCES   (1u << 20)
-#define PM_MAX_GROUPS      (1u << 20)
-#define PM_MAX_COLUMNS     (1u << 22)   /* columns of one group */
-#define PM_MAX_STRINGS     (1u << 20)
-#define PM_MAX_CPUS        65536
-#define PM_MAX_CONFIGS     (1u << 20)
-#define PM_MAX_PMUS        (1u << 14)
-#define PM_MAX_PROBES      (1u << 16)
-#define PM_MAX_INDEX       (1u << 20)   /* frames that one index frame may name */
-#define PM_MAX_CATALOG     (1u << 24)   /* key chunks and definitions that a reader keeps in mind for seeking */
-#define PM_MAX_MODEL       (512u << 20) /* bytes that definitions may hold in memory, all in all */
+#define PM_MAX_META      (4u << 20)   /* bytes of a frame's meta */
+#define PM_MAX_PAYLOAD   (256u << 20) /* bytes of a frame's payload, as stored */
+#define PM_MAX_BODY      (64u << 20)  /* bytes of a definition after decompression */
+#define PM_MAX_CHUNK_RAW (256u << 20) /* rows x columns x 8 of one chunk */
+#define PM_MAX_BLOCK_RAW (64u << 20)  /* bytes of a block after decompression */
+#define PM_MAX_DEPTH     12           /* nesting of CBOR items */
+#define PM_MAX_STRING    (1u << 20)   /* bytes of one text or byte string in a definition */
+#define PM_MAX_NAME      512          /* bytes of a counter name */
+#define PM_MAX_COUNTERS  (1u << 20)
+#define PM_MAX_INSTANCES (1u << 20)
+#define PM_MAX_GROUPS    (1u << 20)
+#define PM_MAX_COLUMNS   (1u << 22) /* columns of one group */
+#define PM_MAX_STRINGS   (1u << 20)
+#define PM_MAX_CPUS      65536
+#define PM_MAX_CONFIGS   (1u << 20)
+#define PM_MAX_PMUS      (1u << 14)
+#define PM_MAX_PROBES    (1u << 16)
+#define PM_MAX_INDEX     (1u << 20)   /* frames that one index frame may name */
+#define PM_MAX_CATALOG   (1u << 24)   /* key chunks and definitions that a reader keeps in mind for seeking */
+#define PM_MAX_MODEL     (512u << 20) /* bytes that definitions may hold in memory, all in all */
 
 #endif

@@ -59,35 +59,35 @@ struct pm_scale {
 
 /* Keys of pm_counter.attrs. */
 enum pm_counter_key {
-	PM_COUNTER_HELP = 1,            /* text: one sentence */
-	PM_COUNTER_REQUESTED = 2,       /* bool: the user named it (so it is shown by default) */
-	PM_COUNTER_FAMILY = 3,          /* text: counters that a wildcard of a formula takes together */
-	PM_COUNTER_MEMBER = 4,          /* text: what tells the members of a family apart ("C1") */
-	PM_COUNTER_PERF_ATTR = 10,      /* bytes: the whole perf_event_attr, in the byte order of the machine */
-	PM_COUNTER_PERF_PMU = 11,       /* text: name of the PMU */
-	PM_COUNTER_PERF_EVENT = 12,     /* text: the canonical event text */
-	PM_COUNTER_PERF_GROUP = 13,     /* u64: number of the event group it was opened in */
-	PM_COUNTER_PERF_POSITION = 14,  /* u64: place in that group, 0 = leader */
-	PM_COUNTER_PERF_WEAK = 15,      /* bool */
-	PM_COUNTER_PERF_PINNED = 16,    /* bool */
-	PM_COUNTER_PERF_PER_PKG = 17,   /* bool: count one CPU of each package */
-	PM_COUNTER_PERF_SNAPSHOT = 18,  /* bool: take no differences */
-	PM_COUNTER_PERF_PERCORE = 19,   /* bool */
-	PM_COUNTER_PERF_WILDCARD = 20,  /* u64: number of the wildcard that it came from */
-	PM_COUNTER_PERF_METRIC_ID = 21, /* text: the id that a metric's formula knows it by */
-	PM_COUNTER_PERF_GROUP_NAME = 22,/* text */
-	PM_COUNTER_PERF_USER_TEXT = 23, /* text: the event as the user wrote it, if technical */
-	PM_COUNTER_PERF_PARSED = 24,    /* u64: place in the user's list, for printing in that order */
-	PM_COUNTER_PERF_INVALID = 25,   /* u64: pm_reason why it could not be opened at all */
-	PM_COUNTER_PERF_BPF = 26,       /* text: BPF programs counted it: "program 12" (while that ran), "shared"
+	PM_COUNTER_HELP = 1,             /* text: one sentence */
+	PM_COUNTER_REQUESTED = 2,        /* bool: the user named it (so it is shown by default) */
+	PM_COUNTER_FAMILY = 3,           /* text: counters that a wildcard of a formula takes together */
+	PM_COUNTER_MEMBER = 4,           /* text: what tells the members of a family apart ("C1") */
+	PM_COUNTER_PERF_ATTR = 10,       /* bytes: the whole perf_event_attr, in the byte order of the machine */
+	PM_COUNTER_PERF_PMU = 11,        /* text: name of the PMU */
+	PM_COUNTER_PERF_EVENT = 12,      /* text: the canonical event text */
+	PM_COUNTER_PERF_GROUP = 13,      /* u64: number of the event group it was opened in */
+	PM_COUNTER_PERF_POSITION = 14,   /* u64: place in that group, 0 = leader */
+	PM_COUNTER_PERF_WEAK = 15,       /* bool */
+	PM_COUNTER_PERF_PINNED = 16,     /* bool */
+	PM_COUNTER_PERF_PER_PKG = 17,    /* bool: count one CPU of each package */
+	PM_COUNTER_PERF_SNAPSHOT = 18,   /* bool: take no differences */
+	PM_COUNTER_PERF_PERCORE = 19,    /* bool */
+	PM_COUNTER_PERF_WILDCARD = 20,   /* u64: number of the wildcard that it came from */
+	PM_COUNTER_PERF_METRIC_ID = 21,  /* text: the id that a metric's formula knows it by */
+	PM_COUNTER_PERF_GROUP_NAME = 22, /* text */
+	PM_COUNTER_PERF_USER_TEXT = 23,  /* text: the event as the user wrote it, if technical */
+	PM_COUNTER_PERF_PARSED = 24,     /* u64: place in the user's list, for printing in that order */
+	PM_COUNTER_PERF_INVALID = 25,    /* u64: pm_reason why it could not be opened at all */
+	PM_COUNTER_PERF_BPF = 26,        /* text: BPF programs counted it: "program 12" (while that ran), "shared"
 	                                 * or "alone" (with other recorders or not), "cgroups" */
-	PM_COUNTER_ADDED = 30,          /* text: --add made it; scope of its column: cpu, core, package */
-	PM_COUNTER_ADD_FORMAT = 31,     /* text: raw, delta, percent, average */
-	PM_COUNTER_ADD_TYPE = 32,       /* text: cycles, seconds, usec, txtal_time, tcore_clock; absent: things */
-	PM_COUNTER_DEVICES = 100,       /* text: what an interrupt line is connected to; may name interfaces */
-	PM_COUNTER_PERF_PROGRAM = 101,  /* text: name of the BPF program that it was counted in */
-	PM_COUNTER_PERF_FILTER = 200,   /* text: tracepoint filter */
-	PM_COUNTER_PERF_CGROUP = 201,   /* text: cgroup that it counts */
+	PM_COUNTER_ADDED = 30,           /* text: --add made it; scope of its column: cpu, core, package */
+	PM_COUNTER_ADD_FORMAT = 31,      /* text: raw, delta, percent, average */
+	PM_COUNTER_ADD_TYPE = 32,        /* text: cycles, seconds, usec, txtal_time, tcore_clock; absent: things */
+	PM_COUNTER_DEVICES = 100,        /* text: what an interrupt line is connected to; may name interfaces */
+	PM_COUNTER_PERF_PROGRAM = 101,   /* text: name of the BPF program that it was counted in */
+	PM_COUNTER_PERF_FILTER = 200,    /* text: tracepoint filter */
+	PM_COUNTER_PERF_CGROUP = 201,    /* text: cgroup that it counts */
 };
 
 struct pm_counter {
@@ -165,7 +165,7 @@ struct pm_group {
 	uint32_t flags;
 	uint32_t *counter; /* owned; counter ids */
 	uint32_t n_counters;
-	uint32_t *instance; /* owned; instance ids */
+	uint32_t *instance;   /* owned; instance ids */
 	uint32_t n_instances; /* LIST: equal to n_counters */
 };
 
@@ -212,15 +212,15 @@ enum { PM_CACHE_L1D, PM_CACHE_L1I, PM_CACHE_L2, PM_CACHE_L3, PM_CACHES };
 struct pm_cpu {
 	uint32_t cpu;
 	uint32_t package, die, cluster, core, node;
-	uint32_t thread;            /* place among the SMT siblings of its core, 0 = first */
-	uint32_t cache[PM_CACHES];  /* cache/indexN/id */
-	uint32_t type;              /* index into pm_topology.type, for hybrids */
-	uint32_t capacity;          /* cpu_capacity */
+	uint32_t thread;           /* place among the SMT siblings of its core, 0 = first */
+	uint32_t cache[PM_CACHES]; /* cache/indexN/id */
+	uint32_t type;             /* index into pm_topology.type, for hybrids */
+	uint32_t capacity;         /* cpu_capacity */
 	bool online;
 };
 
 struct pm_topology {
-	uint64_t time_ns;  /* CLOCK_MONOTONIC when it was read; 0: none recorded */
+	uint64_t time_ns;   /* CLOCK_MONOTONIC when it was read; 0: none recorded */
 	struct pm_cpu *cpu; /* owned, ascending by cpu */
 	uint32_t n;
 	char **type; /* owned: names of CPU types ("cpu_core", "cpu_atom", "cortex-a78") */
@@ -256,14 +256,14 @@ enum pm_reason {
 	PM_REASON_NOT_COUNTED = 1,   /* perf: the event never ran in the interval */
 	PM_REASON_NOT_SUPPORTED = 2, /* the kernel or the hardware does not have it */
 	PM_REASON_NO_PERMISSION = 3,
-	PM_REASON_OFFLINE = 4,       /* its CPU was offline */
-	PM_REASON_MISSED = 5,        /* the reader came too late for this snapshot */
-	PM_REASON_GONE = 6,          /* the task, cgroup, device or file has ended */
-	PM_REASON_DROPPED = 7,       /* read, but lost before it was written */
-	PM_REASON_SUSPECT = 8,       /* the value cannot be what it claims to be */
-	PM_REASON_FORMAT = 9,        /* the kernel's text was not as expected */
-	PM_REASON_NOT_READ = 10,     /* not due in this snapshot */
-	PM_REASON_LEFT_OUT = 11,     /* recorded, and left out of a smaller copy */
+	PM_REASON_OFFLINE = 4,   /* its CPU was offline */
+	PM_REASON_MISSED = 5,    /* the reader came too late for this snapshot */
+	PM_REASON_GONE = 6,      /* the task, cgroup, device or file has ended */
+	PM_REASON_DROPPED = 7,   /* read, but lost before it was written */
+	PM_REASON_SUSPECT = 8,   /* the value cannot be what it claims to be */
+	PM_REASON_FORMAT = 9,    /* the kernel's text was not as expected */
+	PM_REASON_NOT_READ = 10, /* not due in this snapshot */
+	PM_REASON_LEFT_OUT = 11, /* recorded, and left out of a smaller copy */
 	PM_REASON_ERRNO = 1000,
 };
 
@@ -308,33 +308,33 @@ enum pm_event_type {
 	PM_EVENT_DISABLE = 8,
 	PM_EVENT_CHILD_START = 9,
 	PM_EVENT_CHILD_EXIT = 10,
-	PM_EVENT_FAILED = 11,    /* a source or a part of it stopped delivering */
+	PM_EVENT_FAILED = 11, /* a source or a part of it stopped delivering */
 	PM_EVENT_RUN_START = 12,
 	PM_EVENT_RUN_END = 13,
-	PM_EVENT_GONE = 14,      /* a task, cgroup or device ended */
-	PM_EVENT_NOTE = 15,      /* a remark of the recorder */
+	PM_EVENT_GONE = 14, /* a task, cgroup or device ended */
+	PM_EVENT_NOTE = 15, /* a remark of the recorder */
 };
 
 enum pm_event_key {
-	PM_EVENT_KEY_COUNT = 1,     /* u64: lost ticks */
-	PM_EVENT_KEY_SINCE = 2,     /* u64: CLOCK_MONOTONIC ns where the lost stretch began */
-	PM_EVENT_KEY_CPU = 3,       /* u64 */
-	PM_EVENT_KEY_STEP = 4,      /* s64 or u64: ns that the clock jumped */
-	PM_EVENT_KEY_SOURCE = 5,    /* text */
-	PM_EVENT_KEY_REASON = 6,    /* u64: pm_reason */
-	PM_EVENT_KEY_INSTANCE = 7,  /* u64: instance id */
-	PM_EVENT_KEY_RUN = 8,       /* u64 */
-	PM_EVENT_KEY_EXIT = 9,      /* u64: exit status */
-	PM_EVENT_KEY_SIGNAL = 10,   /* u64 */
-	PM_EVENT_KEY_USER_NS = 11,  /* u64: child's user time */
-	PM_EVENT_KEY_SYSTEM_NS = 12,/* u64 */
-	PM_EVENT_KEY_MAXRSS = 13,   /* u64: bytes */
-	PM_EVENT_KEY_RUSAGE = 14,   /* array of u64: minflt majflt inblock oublock nvcsw nivcsw */
-	PM_EVENT_KEY_NOTE = 15,     /* text of the recorder itself */
+	PM_EVENT_KEY_COUNT = 1,       /* u64: lost ticks */
+	PM_EVENT_KEY_SINCE = 2,       /* u64: CLOCK_MONOTONIC ns where the lost stretch began */
+	PM_EVENT_KEY_CPU = 3,         /* u64 */
+	PM_EVENT_KEY_STEP = 4,        /* s64 or u64: ns that the clock jumped */
+	PM_EVENT_KEY_SOURCE = 5,      /* text */
+	PM_EVENT_KEY_REASON = 6,      /* u64: pm_reason */
+	PM_EVENT_KEY_INSTANCE = 7,    /* u64: instance id */
+	PM_EVENT_KEY_RUN = 8,         /* u64 */
+	PM_EVENT_KEY_EXIT = 9,        /* u64: exit status */
+	PM_EVENT_KEY_SIGNAL = 10,     /* u64 */
+	PM_EVENT_KEY_USER_NS = 11,    /* u64: child's user time */
+	PM_EVENT_KEY_SYSTEM_NS = 12,  /* u64 */
+	PM_EVENT_KEY_MAXRSS = 13,     /* u64: bytes */
+	PM_EVENT_KEY_RUSAGE = 14,     /* array of u64: minflt majflt inblock oublock nvcsw nivcsw */
+	PM_EVENT_KEY_NOTE = 15,       /* text of the recorder itself */
 	PM_EVENT_KEY_ELAPSED_NS = 16, /* u64: wall time of the child by CLOCK_MONOTONIC */
-	PM_EVENT_KEY_COUNTER = 17,  /* u64: enable and disable of one counter: its id */
-	PM_EVENT_KEY_TEXT = 200,    /* text: a marker's text */
-	PM_EVENT_KEY_PID = 201,     /* u64 */
+	PM_EVENT_KEY_COUNTER = 17,    /* u64: enable and disable of one counter: its id */
+	PM_EVENT_KEY_TEXT = 200,      /* text: a marker's text */
+	PM_EVENT_KEY_PID = 201,       /* u64 */
 };
 
 struct pm_event {
@@ -418,15 +418,15 @@ struct pm_model {
 	uint8_t recording_id[8]; /* random; ties the frames of one recording together */
 	struct pm_map header;
 	struct pm_topology topology;
-	struct pm_counter *counter;   /* by id - 1, as the next three */
+	struct pm_counter *counter; /* by id - 1, as the next three */
 	struct pm_instance *instance;
 	struct pm_group *group;
-	struct pm_value *string;      /* TEXT or BYTES values that columns refer to */
+	struct pm_value *string; /* TEXT or BYTES values that columns refer to */
 	struct pm_pmu *pmu;
 	struct pm_probe *probe;
 	struct pm_config *config;
 	uint32_t n_counters, n_instances, n_groups, n_strings, n_pmus, n_probes, n_configs;
-	struct names strings; /* string -> id, for writers */
+	struct names strings;       /* string -> id, for writers */
 	struct pm_model_caps *caps; /* private: allocated sizes */
 };
 

@@ -144,7 +144,7 @@ int pm_model_add_config(struct pm_model *m, const struct pm_config *c)
 	if (slot->index)
 		return join(m, &m->config[slot->index - 1].instances, &c->instances);
 	err = model_account(m, sizeof(copy) + 2 * strlen(c->name) + model_value_size(&c->value) + c->instances.n * 4 +
-				   64);
+				       64);
 	if (!err)
 		err = grow_entries(m);
 	if (err)

@@ -11,7 +11,7 @@
 #include "format/model_private.h"
 
 #define TEXTS_FIRST 1024
-#define TEXTS_MOST 65536
+#define TEXTS_MOST  65536
 
 struct model_texts {
 	struct model_texts *older;
@@ -169,8 +169,8 @@ void model_counter_release(struct pm_counter *c)
 
 bool model_counter_equal(const struct pm_counter *a, const struct pm_counter *b)
 {
-	bool scale_text = !a->scale.text == !b->scale.text &&
-			  (!a->scale.text || !strcmp(a->scale.text, b->scale.text));
+	bool scale_text =
+		!a->scale.text == !b->scale.text && (!a->scale.text || !strcmp(a->scale.text, b->scale.text));
 
 	return !strcmp(a->name, b->name) && !strcmp(a->display, b->display) && !strcmp(a->source, b->source) &&
 	       !strcmp(a->unit, b->unit) && scale_text && a->scale.num == b->scale.num &&

@@ -15,13 +15,14 @@ static const char *const types[] = {
 	[PM_U64] = "u64", [PM_S64] = "s64", [PM_F64] = "f64", [PM_TEXT] = "text", [PM_BYTES] = "bytes",
 };
 static const char *const semantics_words[] = {
-	[PM_CUMULATIVE] = "cumulative", [PM_DELTA] = "delta", [PM_GAUGE] = "gauge",
-	[PM_PEAK] = "peak",             [PM_STATE] = "state", [PM_BITFIELD] = "bitfield",
+	[PM_CUMULATIVE] = "cumulative", [PM_DELTA] = "delta",       [PM_GAUGE] = "gauge", [PM_PEAK] = "peak",
+	[PM_STATE] = "state",           [PM_BITFIELD] = "bitfield",
 };
 static const char *const aggregations[] = {
 	[PM_AGG_SUM] = "sum", [PM_AGG_MEAN] = "mean",   [PM_AGG_MAX] = "max",
 	[PM_AGG_MIN] = "min", [PM_AGG_FIRST] = "first", [PM_AGG_NONE] = "none",
 };
+/* clang-format off */
 static const char *const events[] = {
 	[PM_EVENT_MARKER] = "marker",           [PM_EVENT_CPU_ONLINE] = "cpu-online",
 	[PM_EVENT_CPU_OFFLINE] = "cpu-offline", [PM_EVENT_LOST] = "lost",
@@ -32,6 +33,7 @@ static const char *const events[] = {
 	[PM_EVENT_RUN_END] = "run-end",         [PM_EVENT_GONE] = "gone",
 	[PM_EVENT_NOTE] = "note",
 };
+/* clang-format on */
 
 static const struct {
 	const char *name, *text;

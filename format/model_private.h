@@ -14,15 +14,15 @@ struct model_texts;
 
 struct pm_model_caps {
 	uint32_t counters, instances, groups, strings, pmus, probes, configs; /* allocated */
-	uint32_t *counter_slot;      /* open addressing: id of the counter of that name; 0: free */
+	uint32_t *counter_slot; /* open addressing: id of the counter of that name; 0: free */
 	uint32_t counter_slots;
-	struct model_texts *texts;   /* of all counters */
-	uint64_t bytes;              /* estimate of what the definitions occupy, against PM_MAX_MODEL */
-	uint32_t topology_version;   /* rises with every pm_model_set_topology() */
-	uint32_t retired;            /* rises with every retirement */
-	uint32_t config_changes;     /* rises with every entry added or joined */
-	struct names config_names;   /* name -> newest entry */
-	uint32_t *config_older;      /* [configs]: the entry of the same name before this one, + 1; 0: none */
+	struct model_texts *texts; /* of all counters */
+	uint64_t bytes;            /* estimate of what the definitions occupy, against PM_MAX_MODEL */
+	uint32_t topology_version; /* rises with every pm_model_set_topology() */
+	uint32_t retired;          /* rises with every retirement */
+	uint32_t config_changes;   /* rises with every entry added or joined */
+	struct names config_names; /* name -> newest entry */
+	uint32_t *config_older;    /* [configs]: the entry of the same name before this one, + 1; 0: none */
 	struct config_slot *config_slot;
 	uint32_t config_slots;
 };

@@ -220,7 +220,10 @@ static int damage_item(struct pm_reader *r, struct pm_item *item)
 	const struct pm_damage *d = &r->damage[r->damage_told++];
 
 	*item = (struct pm_item){
-		.kind = PM_ITEM_DAMAGE, .offset = d->offset, .length = d->length, .damage = d,
+		.kind = PM_ITEM_DAMAGE,
+		.offset = d->offset,
+		.length = d->length,
+		.damage = d,
 	};
 	return 1;
 }
@@ -298,7 +301,8 @@ static int content_damage(struct pm_reader *r, const struct frame_head *h, int e
 {
 	const char *name = pm_frame_name(h->type);
 	enum pm_damage_kind kind = err == -ENOLINK ? PM_DAMAGE_DEPENDENT :
-				   err == -EBADMSG ? PM_DAMAGE_GARBAGE : PM_DAMAGE_CONTENT;
+				   err == -EBADMSG ? PM_DAMAGE_GARBAGE :
+						     PM_DAMAGE_CONTENT;
 
 	reader_damage_add(r, kind, r->window.offset, frame_len(h),
 			  err == -ENOLINK ? "%s frame: builds on definitions that are lost" :
@@ -401,7 +405,10 @@ static int take_frame(struct pm_reader *r, struct frame_head *h, struct pm_item 
 	r->sequence = h->sequence + 1;
 	r->fresh = r->ended = false;
 	*item = (struct pm_item){
-		.offset = offset, .length = length, .sequence = h->sequence, .type = h->type,
+		.offset = offset,
+		.length = length,
+		.sequence = h->sequence,
+		.type = h->type,
 	};
 	r->stats.frames++;
 	ok = h->type == PM_FRAME_CHUNK ? reader_chunk(r, h, item) : small_frame(r, h, item);

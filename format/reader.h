@@ -79,10 +79,10 @@ enum pm_damage_kind {
 
 struct pm_damage {
 	enum pm_damage_kind kind;
-	uint64_t offset, length;   /* bytes of the input */
-	uint64_t from_ns, to_ns;   /* CLOCK_MONOTONIC: last good time before, first good time after; 0: unknown.
+	uint64_t offset, length; /* bytes of the input */
+	uint64_t from_ns, to_ns; /* CLOCK_MONOTONIC: last good time before, first good time after; 0: unknown.
 				      to_ns is 0 when reported; see pm_reader_damage() for the final list. */
-	uint64_t frames;           /* frames lost, as far as the sequence numbers tell; 0: unknown */
+	uint64_t frames;         /* frames lost, as far as the sequence numbers tell; 0: unknown */
 	char text[160];
 };
 
@@ -97,8 +97,8 @@ struct pm_item {
 	enum pm_item_kind kind;
 	uint64_t offset, length; /* of the frame, in the input */
 	uint64_t sequence;
-	unsigned type;           /* frame type number */
-	unsigned parts;          /* MODEL */
+	unsigned type;  /* frame type number */
+	unsigned parts; /* MODEL */
 	struct pm_chunk_head chunk;
 	const struct pm_event *event;   /* valid until the next call */
 	const struct pm_damage *damage; /* likewise */

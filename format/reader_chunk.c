@@ -134,8 +134,13 @@ int reader_chunk(struct pm_reader *r, const struct frame_head *h, struct pm_item
 		return err;
 	item->kind = PM_ITEM_CHUNK;
 	item->chunk = (struct pm_chunk_head){
-		.run = r->head.run, .segment = r->head.segment, .rows = r->head.rows, .key = r->head.key,
-		.from_ns = r->head.tick[0], .to_ns = r->head.tick[r->head.rows - 1], .clocks = r->head.clocks,
+		.run = r->head.run,
+		.segment = r->head.segment,
+		.rows = r->head.rows,
+		.key = r->head.key,
+		.from_ns = r->head.tick[0],
+		.to_ns = r->head.tick[r->head.rows - 1],
+		.clocks = r->head.clocks,
 	};
 	r->chunk_open = true;
 	r->chunk_decoded = false;
@@ -193,7 +198,10 @@ static uint16_t *make_status(void *ctx, size_t cells)
 static int take_group(struct pm_reader *r, struct cbor *c, uint32_t id, struct pm_chunk_group *out)
 {
 	struct block_rows rows = {
-		.rows = r->head.rows, .tick = r->head.tick, .before_tick = r->before_tick, .codec = r->head.codec,
+		.rows = r->head.rows,
+		.tick = r->head.tick,
+		.before_tick = r->before_tick,
+		.codec = r->head.codec,
 	};
 	struct reader_group *g = out ? &r->group[id - 1] : NULL;
 	bool chained, wanted = out && is_wanted(r, id);
@@ -304,8 +312,14 @@ static int take_blocks(struct pm_reader *r, const uint8_t *payload)
 	uint32_t first = 0, unknown = 0;
 
 	r->chunk = (struct pm_chunk){
-		.run = r->head.run, .segment = r->head.segment, .rows = r->head.rows, .tick = r->head.tick,
-		.number = r->head.number, .flags = r->head.flags, .clocks = r->head.clocks, .group = r->chunk_group,
+		.run = r->head.run,
+		.segment = r->head.segment,
+		.rows = r->head.rows,
+		.tick = r->head.tick,
+		.number = r->head.number,
+		.flags = r->head.flags,
+		.clocks = r->head.clocks,
+		.group = r->chunk_group,
 	};
 	for (uint32_t i = 0; i < r->head.n_blocks; i++) {
 		int err = take_block(r, &r->head.block[i], payload, first, &unknown);

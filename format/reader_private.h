@@ -12,8 +12,8 @@
 #include "format/window.h"
 
 #define READ_STEP (256u << 10) /* reading on and on */
-#define HOP_STEP  (4u << 10)  /* while only heads are looked at */
-#define LEAP_STEP (16u << 10) /* while single frames are fetched */
+#define HOP_STEP  (4u << 10)   /* while only heads are looked at */
+#define LEAP_STEP (16u << 10)  /* while single frames are fetched */
 
 enum wanted { WANTED_UNASKED = 0, WANTED_YES, WANTED_NO };
 
@@ -59,9 +59,9 @@ struct pm_reader {
 	uint64_t frame_end;      /* of the frame that was returned last; the window stands at its start */
 	bool frame_open;
 
-	bool lost;          /* looking for a frame since ... */
+	bool lost; /* looking for a frame since ... */
 	uint64_t lost_from;
-	bool lost_cut;      /* ... a frame that the end of the input has cut */
+	bool lost_cut; /* ... a frame that the end of the input has cut */
 	char lost_text[100];
 
 	struct pm_damage *damage; /* owned */

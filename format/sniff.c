@@ -14,10 +14,14 @@ static const struct {
 	{ "2ELIFREP", 8, 0, "a perf.data file" },
 	{ "\x1f\x8b", 2, 0, "a gzip file" },
 	{ "\x28\xb5\x2f\xfd", 4, 0, "a zstd file" },
-	{ "\xfd" "7zXZ\0", 6, 0, "an xz file" },
+	{ "\xfd"
+	  "7zXZ\0",
+	  6, 0, "an xz file" },
 	{ "BZh", 3, 0, "a bzip2 file" },
 	{ "PK\3\4", 4, 0, "a zip file" },
-	{ "\x7f" "ELF", 4, 0, "a program (ELF)" },
+	{ "\x7f"
+	  "ELF",
+	  4, 0, "a program (ELF)" },
 	{ "#!", 2, 0, "a script" },
 	{ "\x75\x21", 2, 0, "a sysstat file" },
 	{ "\x21\x75", 2, 0, "a sysstat file" },

@@ -15,7 +15,7 @@ enum pm_value_kind {
 	PM_VALUE_S64, /* only negative numbers; others are PM_VALUE_U64 */
 	PM_VALUE_F64,
 	PM_VALUE_BOOL,
-	PM_VALUE_TEXT,  /* UTF-8, may hold any character: escape before a terminal sees it */
+	PM_VALUE_TEXT, /* UTF-8, may hold any character: escape before a terminal sees it */
 	PM_VALUE_BYTES,
 	PM_VALUE_ARRAY,
 	PM_VALUE_MAP,

@@ -8,12 +8,12 @@ struct window {
 	struct pm_input in;
 	uint8_t *data; /* owned */
 	size_t cap;
-	size_t at, end;    /* bytes [at, end) of data are there */
-	uint64_t offset;   /* of data[at] in the input */
+	size_t at, end;  /* bytes [at, end) of data are there */
+	uint64_t offset; /* of data[at] in the input */
 	size_t step; /* bytes to ask for next: doubles from `first` up to `most` while reading goes on in one place */
 	size_t first, most;
 	uint64_t bytes_read;
-	bool eof;          /* the input has ended (so far, if it grows) */
+	bool eof; /* the input has ended (so far, if it grows) */
 };
 
 /* The bytes that are there from the current place on, and how many. Valid until the next call. */

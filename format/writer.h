@@ -27,10 +27,10 @@ enum pm_codec {
 struct pm_writer_config {
 	pm_sink_fn sink;
 	void *sink_ctx;
-	struct pm_model *model;  /* borrowed; the writer's thread alone uses it between calls */
+	struct pm_model *model; /* borrowed; the writer's thread alone uses it between calls */
 	enum pm_codec codec;
-	int zstd_level;          /* 0: the default, 1 */
-	bool without_index;      /* leave index and end frames out (tests of recovery) */
+	int zstd_level;     /* 0: the default, 1 */
+	bool without_index; /* leave index and end frames out (tests of recovery) */
 };
 
 /* Writes nothing yet. 0, or -errno with the text in *e. */

@@ -119,7 +119,10 @@ static int close_block(struct pm_writer *w, uint32_t n_groups)
 static int add_blocks(struct pm_writer *w, const struct pm_chunk *chunk)
 {
 	struct block_rows rows = {
-		.rows = chunk->rows, .tick = chunk->tick, .before_tick = w->base.last_tick, .codec = w->head.codec,
+		.rows = chunk->rows,
+		.tick = chunk->tick,
+		.before_tick = w->base.last_tick,
+		.codec = w->head.codec,
 	};
 	uint32_t in_block = 0;
 	int err = 0;

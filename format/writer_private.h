@@ -11,11 +11,11 @@
 
 #define REPEAT_MIN_NS    60000000000ull
 #define REPEAT_MAX_NS    600000000000ull
-#define REPEAT_BYTES     20 /* times the size of the definitions */
-#define KEY_EVERY        16 /* chunks */
-#define INDEX_EVERY      1024 /* chunks */
+#define REPEAT_BYTES     20    /* times the size of the definitions */
+#define KEY_EVERY        16    /* chunks */
+#define INDEX_EVERY      1024  /* chunks */
 #define INDEX_FRAMES     65536 /* frames, if that comes first */
-#define BLOCK_OWN        4096 /* raw bytes from which a group has a block of its own */
+#define BLOCK_OWN        4096  /* raw bytes from which a group has a block of its own */
 #define BLOCK_SHARED_MAX (1u << 20)
 
 struct writer_group {
@@ -30,7 +30,7 @@ struct written {
 	struct pm_map header;
 	uint32_t topology, counters, instances, groups, strings, pmus, probes, configs;
 	uint32_t retired, config_changes;
-	bool *instance_retired; /* by id - 1 */
+	bool *instance_retired;   /* by id - 1 */
 	size_t *config_instances; /* by index: how many instances the written entry had */
 	uint32_t instance_cap, config_cap;
 };
@@ -42,7 +42,7 @@ struct pm_writer {
 	int err; /* first failure, sticks */
 	uint64_t sequence, offset;
 	struct written written;
-	uint64_t definitions_bytes; /* of all that would be repeated */
+	uint64_t definitions_bytes;        /* of all that would be repeated */
 	uint64_t repeat_ns, repeat_offset; /* when it was written last; 0: with the first chunk */
 	struct buf meta, body, packed, frame;
 

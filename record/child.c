@@ -141,8 +141,8 @@ static uint64_t timeval_ns(const struct timeval *t)
 void child_exit_event(const struct child *c, struct pm_event *e, bool name)
 {
 	const struct rusage *u = &c->usage;
-	const uint64_t list[] = { (uint64_t)u->ru_minflt, (uint64_t)u->ru_majflt, (uint64_t)u->ru_inblock,
-				  (uint64_t)u->ru_oublock, (uint64_t)u->ru_nvcsw, (uint64_t)u->ru_nivcsw };
+	const uint64_t list[] = { (uint64_t)u->ru_minflt,  (uint64_t)u->ru_majflt, (uint64_t)u->ru_inblock,
+				  (uint64_t)u->ru_oublock, (uint64_t)u->ru_nvcsw,  (uint64_t)u->ru_nivcsw };
 	struct pm_value rusage = pm_array(sizeof(list) / sizeof(list[0]));
 
 	*e = (struct pm_event){ .type = PM_EVENT_CHILD_EXIT, .time_ns = c->ended_ns };

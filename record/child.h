@@ -22,7 +22,7 @@ struct child {
 	int go;      /* a byte here lets it exec; closing it lets it end */
 	int failure; /* read end: the errno of a failed exec; end of file: it has started */
 	uint64_t started_ns, ended_ns;
-	int status;  /* as of wait(2) */
+	int status; /* as of wait(2) */
 	struct rusage usage;
 	bool started, ended;
 };

@@ -400,8 +400,10 @@ static int finish(struct recorder *r)
 
 int cmd_record(int argc, char **argv)
 {
-	struct recorder r = { .signals.fd = -1, .control = { .ctl = -1, .ack = -1, .mark = -1 },
-			      .child = { .go = -1, .failure = -1 }, .freeze.alive = -1,
+	struct recorder r = { .signals.fd = -1,
+			      .control = { .ctl = -1, .ack = -1, .mark = -1 },
+			      .child = { .go = -1, .failure = -1 },
+			      .freeze.alive = -1,
 			      .session.rotation = ROTATION_INIT };
 	int code = record_cmdline_parse(&r.cmdline, argc, argv, &r.error);
 

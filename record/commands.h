@@ -7,7 +7,7 @@
 #include "common/error.h"
 
 enum {
-	EXIT_OWN = 125,      /* any failure of pmrec's own, usage included */
+	EXIT_OWN = 125, /* any failure of pmrec's own, usage included */
 	EXIT_CANNOT_RUN = 126,
 	EXIT_NO_COMMAND = 127,
 };

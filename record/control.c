@@ -35,8 +35,8 @@ static int open_fifo(int *fd, const char *path, struct error *e)
 
 	*fd = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (*fd < 0)
-		return errno == ENOENT ? error_set(e, ENOENT, "--control: there is no '%s'; mkfifo makes it", path)
-				       : error_sys(e, errno, "--control: '%s'", path);
+		return errno == ENOENT ? error_set(e, ENOENT, "--control: there is no '%s'; mkfifo makes it", path) :
+					 error_sys(e, errno, "--control: '%s'", path);
 	/* Answers would overwrite a file. */
 	if (fstat(*fd, &st) || !S_ISFIFO(st.st_mode))
 		return error_set(e, EINVAL, "--control: '%s' is no fifo", path);
@@ -92,9 +92,14 @@ static void understand(char *line, struct control_command *command)
 		const char *word;
 		enum control_verb verb;
 	} verbs[] = {
-		{ "ping", CONTROL_PING },	  { "enable", CONTROL_ENABLE }, { "disable", CONTROL_DISABLE },
-		{ "snapshot", CONTROL_SNAPSHOT }, { "mark", CONTROL_MARK },	{ "stop", CONTROL_STOP },
-		{ "evlist", CONTROL_EVLIST },	  { "enable-event", CONTROL_ENABLE },
+		{ "ping", CONTROL_PING },
+		{ "enable", CONTROL_ENABLE },
+		{ "disable", CONTROL_DISABLE },
+		{ "snapshot", CONTROL_SNAPSHOT },
+		{ "mark", CONTROL_MARK },
+		{ "stop", CONTROL_STOP },
+		{ "evlist", CONTROL_EVLIST },
+		{ "enable-event", CONTROL_ENABLE },
 		{ "disable-event", CONTROL_DISABLE },
 	};
 	size_t word = strcspn(line, " \t");

@@ -22,8 +22,8 @@ enum control_verb {
 };
 
 struct control {
-	int ctl, ack;      /* -1: none */
-	int mark;          /* listening socket; -1: none */
+	int ctl, ack; /* -1: none */
+	int mark;     /* listening socket; -1: none */
 	char line[4096];
 	size_t len;
 };

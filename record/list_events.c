@@ -27,8 +27,7 @@ static bool wanted(const struct listing *l, const char *name)
 {
 	if (!l->glob || !l->glob[0])
 		return true;
-	return strpbrk(l->glob, "*?[") ? !fnmatch(l->glob, name, FNM_CASEFOLD)
-	                               : strcasestr(name, l->glob) != NULL;
+	return strpbrk(l->glob, "*?[") ? !fnmatch(l->glob, name, FNM_CASEFOLD) : strcasestr(name, l->glob) != NULL;
 }
 
 static void add_row(struct listing *l, const char *name, const char *kind, const char *unit, const char *help)
@@ -55,11 +54,11 @@ static void add(struct listing *l, const char *name, const char *kind, const cha
 static bool absent(const struct listing *l, uint32_t type, uint64_t config)
 {
 	union perf_attr attr = { .a = { .size = PERF_ATTR_SIZE_VER0,
-		                        .type = type,
-		                        .config = config,
-		                        .exclude_kernel = 1,
-		                        .exclude_hv = 1,
-		                        .disabled = 1 } };
+					.type = type,
+					.config = config,
+					.exclude_kernel = 1,
+					.exclude_hv = 1,
+					.disabled = 1 } };
 	int fd;
 
 	if (l->root->emulated)
@@ -70,16 +69,16 @@ static bool absent(const struct listing *l, uint32_t type, uint64_t config)
 	return fd == -ENOENT || fd == -EOPNOTSUPP || fd == -ENXIO;
 }
 
-static void add_general(struct listing *l, const char *name, const char *alias, const char *kind,
-                        const char *unit, const char *help, bool is_absent)
+static void add_general(struct listing *l, const char *name, const char *alias, const char *kind, const char *unit,
+			const char *help, bool is_absent)
 {
 	char text[200], both[128];
 
 	if (!wanted(l, name) && !(alias && wanted(l, alias)))
 		return;
 	snprintf(both, sizeof(both), alias ? "%s OR %s" : "%s", name, alias);
-	snprintf(text, sizeof(text), "%s%s%s", is_absent ? "not on this machine" : "",
-	         is_absent && help ? ": " : "", help ? help : "");
+	snprintf(text, sizeof(text), "%s%s%s", is_absent ? "not on this machine" : "", is_absent && help ? ": " : "",
+		 help ? help : "");
 	add_row(l, both, kind, unit, text);
 }
 
@@ -258,8 +257,7 @@ bool list_cpu_id(const struct root *root, char *id, size_t size)
 	return midr;
 }
 
-int list_events(const struct root *root, const char *glob, char *const *event_files, struct buf *out,
-		struct error *e)
+int list_events(const struct root *root, const char *glob, char *const *event_files, struct buf *out, struct error *e)
 {
 	static const struct {
 		const char *name, *kind, *help;
@@ -278,8 +276,8 @@ int list_events(const struct root *root, const char *glob, char *const *event_fi
 		return error_sys(e, ENOMEM, "list of events");
 	l.err = perf_pmus_read(&pmus, root);
 	if (!l.err && event_files && *event_files) {
-		l.err = perf_pmus_add_files(&pmus, event_files, NULL,
-					    list_cpu_id(root, id, sizeof(id)) ? id : NULL, &notes, e);
+		l.err = perf_pmus_add_files(&pmus, event_files, NULL, list_cpu_id(root, id, sizeof(id)) ? id : NULL,
+					    &notes, e);
 		if (l.err) {
 			table_free(l.table);
 			perf_pmus_release(&pmus);
@@ -296,8 +294,8 @@ int list_events(const struct root *root, const char *glob, char *const *event_fi
 	if (!l.err)
 		l.err = table_column(l.table, "WHAT", TABLE_LEFT, true);
 	for (const struct event_symbol *s = event_symbols; s->name; s++)
-		add_general(&l, s->name, s->alias, s->type == PERF_TYPE_SOFTWARE ? "software" : "hardware",
-		            s->unit, s->help, absent(&l, s->type, s->config));
+		add_general(&l, s->name, s->alias, s->type == PERF_TYPE_SOFTWARE ? "software" : "hardware", s->unit,
+			    s->help, absent(&l, s->type, s->config));
 	event_cache_each(add_cache, &l);
 	for (size_t i = 0; i < pmus.n; i++)
 		add_pmu(&l, &pmus, &pmus.pmu[i]);

@@ -22,12 +22,8 @@ static const struct {
 	const char *name;
 	int (*run)(int argc, char **argv);
 } commands[] = {
-	{ "list", cmd_list },
-	{ "doctor", cmd_doctor },
-	{ "mark", cmd_mark },
-	{ "report", cmd_report },
-	{ "stat", cmd_of_perf },
-	{ "record", cmd_of_perf },
+	{ "list", cmd_list },     { "doctor", cmd_doctor }, { "mark", cmd_mark },
+	{ "report", cmd_report }, { "stat", cmd_of_perf },  { "record", cmd_of_perf },
 };
 
 /* What was printed has arrived, or that is an error: a full disk must not look like success. */

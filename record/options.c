@@ -27,7 +27,8 @@ enum {
 	KEY_ALL_KERNEL,
 	KEY_NO_MSR,
 	KEY_NO_SCALE,
-	KEY_THREADS, KEY_TCC,
+	KEY_THREADS,
+	KEY_TCC,
 	KEY_CODEC,
 	KEY_NO_AFFINITY,
 	KEY_ADD,
@@ -52,6 +53,7 @@ enum {
 	KEY_KEEP,
 };
 
+/* clang-format off */
 static const struct argp_option options[] = {
 	{ .doc = "When:", .group = 1 },
 	{ "interval", 'i', "SEC", 0, "seconds between snapshots (1); with a unit: 10ms, 500us; 0: start and end only",
@@ -139,6 +141,7 @@ static const struct argp_option options[] = {
 	{ "no-affinity", KEY_NO_AFFINITY, NULL, 0, "no effect: readers never move from CPU to CPU", 4 },
 	{ 0 },
 };
+/* clang-format on */
 
 static const char brief[] =
 	"Usage: pmrec [OPTION...] [--] [COMMAND [ARG...]]\n"
@@ -249,8 +252,10 @@ static error_t set_rotate(struct record_options *o, const char *text, struct arg
 
 	o->rotate_ns = o->rotate_bytes = 0;
 	if (bare || (parse_duration(text, &o->rotate_ns) && parse_size(text, &o->rotate_bytes)))
-		return options_bad(state, "--rotate: '%s' is neither a size with its unit, as 100M, nor a time with "
-				   "its unit, as 1h", text);
+		return options_bad(state,
+				   "--rotate: '%s' is neither a size with its unit, as 100M, nor a time with "
+				   "its unit, as 1h",
+				   text);
 	if (o->rotate_ns > INT64_MAX / 4)
 		return options_bad(state, "--rotate: '%s' is longer than anything is recorded", text);
 	if (!o->rotate_ns && o->rotate_bytes < ROTATE_MIN_BYTES)
@@ -322,8 +327,10 @@ static error_t set_programs(struct record_options *o, char *list, struct argp_st
 		unsigned long id = strtoul(at, &end, 10);
 
 		if (*at < '0' || *at > '9' || !id || id >= UINT32_MAX || (*end && *end != ','))
-			return options_bad(state, "-b: '%s' is no list of ids of BPF programs; `bpftool prog` shows "
-					   "them", list);
+			return options_bad(state,
+					   "-b: '%s' is no list of ids of BPF programs; `bpftool prog` shows "
+					   "them",
+					   list);
 		at = end;
 		if (!*at)
 			break;
@@ -360,7 +367,8 @@ static error_t parse_words(int key, char *arg, struct argp_state *state, struct 
 		return 0;
 	case KEY_TD_LEVEL:
 		return !parse_u64(arg, &o->td_level) && o->td_level <= 9 ?
-		       0 : options_bad(state, "--td-level: '%s' is no level", arg);
+			       0 :
+			       options_bad(state, "--td-level: '%s' is no level", arg);
 	case 'b':
 		return set_programs(o, arg, state);
 	case 'M':
@@ -394,13 +402,15 @@ static error_t parse_words(int key, char *arg, struct argp_state *state, struct 
 		return set_rotate(o, arg, state);
 	case KEY_KEEP:
 		return !parse_u64(arg, &o->keep) && o->keep && o->keep <= 1000000 ?
-		       0 : options_bad(state, "--keep: '%s' is no number of files", arg);
+			       0 :
+			       options_bad(state, "--keep: '%s' is no number of files", arg);
 	case KEY_TCC:
 		return set_tcc(&c->options, arg, state);
 	case KEY_CODEC:
 		o->plain_codec = !strcmp(arg, "plain");
-		return o->plain_codec || !strcmp(arg, "packed")
-			       ? 0 : options_bad(state, "--codec: '%s' is neither packed nor plain", arg);
+		return o->plain_codec || !strcmp(arg, "packed") ?
+			       0 :
+			       options_bad(state, "--codec: '%s' is neither packed nor plain", arg);
 	default:
 		return parse_when(key, arg, state, o);
 	}
@@ -412,42 +422,111 @@ static error_t parse_plain(int key, char *arg, struct argp_state *state, struct 
 	struct record_options *o = &c->options;
 
 	switch (key) {
-	case 'C': o->cpus = arg; break;
-	case 'p': o->pids = arg; break;
-	case 't': o->tids = arg; break;
-	case 'o': o->output = arg; break;
-	case KEY_SOURCES: o->sources = arg; break;
-	case KEY_ROOT: o->root = arg; break;
-	case KEY_CONTROL: o->control = arg; break;
-	case 'a': o->system_wide = true; break;
-	case KEY_BPF_COUNTERS: o->bpf_counters = true; break;
-	case KEY_BPF_ATTR_MAP: o->bpf_attr_map = arg; break;
-	case KEY_METRIC_NO_GROUP: o->metric_no_group = true; break;
-	case KEY_METRIC_NO_MERGE: o->metric_no_merge = true; break;
-	case KEY_METRIC_NO_THRESHOLD: o->metric_no_threshold = true; break;
-	case 'd': o->detailed++; break;
-	case 'S': o->sync_first = true; break;
-	case 'T': o->transaction = true; break;
-	case KEY_EACH_CGROUP: o->each_cgroup = arg; break;
-	case KEY_PRE: o->pre = arg; break;
-	case KEY_POST: o->post = arg; break;
-	case KEY_PER_THREAD: o->per_thread = true; break;
-	case KEY_TOPDOWN: o->topdown = true; break;
-	case KEY_SMI_COST: o->smi_cost = true; break;
-	case 'P': o->no_perf = true; break;
-	case 'l': o->list = true; break;
-	case 'q': o->quiet = true; break;
-	case 'v': o->verbose = true; break;
-	case 'f': break;
-	case KEY_NO_AFFINITY: break;
-	case KEY_NO_MSR: o->no_msr = true; break;
-	case KEY_NO_SCALE: o->no_scale = true; break;
-	case KEY_NO_INHERIT: o->no_inherit = true; break;
-	case KEY_NULL: o->null = true; break;
-	case KEY_ALL_USER: o->all_user = true; break;
-	case KEY_ALL_KERNEL: o->all_kernel = true; break;
-	case KEY_OVERWRITE: o->overwrite = true; break;
-	default: return parse_words(key, arg, state, c);
+	case 'C':
+		o->cpus = arg;
+		break;
+	case 'p':
+		o->pids = arg;
+		break;
+	case 't':
+		o->tids = arg;
+		break;
+	case 'o':
+		o->output = arg;
+		break;
+	case KEY_SOURCES:
+		o->sources = arg;
+		break;
+	case KEY_ROOT:
+		o->root = arg;
+		break;
+	case KEY_CONTROL:
+		o->control = arg;
+		break;
+	case 'a':
+		o->system_wide = true;
+		break;
+	case KEY_BPF_COUNTERS:
+		o->bpf_counters = true;
+		break;
+	case KEY_BPF_ATTR_MAP:
+		o->bpf_attr_map = arg;
+		break;
+	case KEY_METRIC_NO_GROUP:
+		o->metric_no_group = true;
+		break;
+	case KEY_METRIC_NO_MERGE:
+		o->metric_no_merge = true;
+		break;
+	case KEY_METRIC_NO_THRESHOLD:
+		o->metric_no_threshold = true;
+		break;
+	case 'd':
+		o->detailed++;
+		break;
+	case 'S':
+		o->sync_first = true;
+		break;
+	case 'T':
+		o->transaction = true;
+		break;
+	case KEY_EACH_CGROUP:
+		o->each_cgroup = arg;
+		break;
+	case KEY_PRE:
+		o->pre = arg;
+		break;
+	case KEY_POST:
+		o->post = arg;
+		break;
+	case KEY_PER_THREAD:
+		o->per_thread = true;
+		break;
+	case KEY_TOPDOWN:
+		o->topdown = true;
+		break;
+	case KEY_SMI_COST:
+		o->smi_cost = true;
+		break;
+	case 'P':
+		o->no_perf = true;
+		break;
+	case 'l':
+		o->list = true;
+		break;
+	case 'q':
+		o->quiet = true;
+		break;
+	case 'v':
+		o->verbose = true;
+		break;
+	case 'f':
+		break;
+	case KEY_NO_AFFINITY:
+		break;
+	case KEY_NO_MSR:
+		o->no_msr = true;
+		break;
+	case KEY_NO_SCALE:
+		o->no_scale = true;
+		break;
+	case KEY_NO_INHERIT:
+		o->no_inherit = true;
+		break;
+	case KEY_NULL:
+		o->null = true;
+		break;
+	case KEY_ALL_USER:
+		o->all_user = true;
+		break;
+	case KEY_ALL_KERNEL:
+		o->all_kernel = true;
+		break;
+	case KEY_OVERWRITE:
+		o->overwrite = true;
+		break;
+	default:
+		return parse_words(key, arg, state, c);
 	}
 	return 0;
 }
@@ -457,8 +536,10 @@ static error_t check(struct argp_state *state, struct record_options *o)
 	uint64_t number;
 
 	if (o->command && (!parse_u64(o->command[0], &number)))
-		return options_bad(state, "a command named '%s'? An interval is given with -i %s, a number of "
-				   "intervals with -n %s", o->command[0], o->command[0], o->command[0]);
+		return options_bad(state,
+				   "a command named '%s'? An interval is given with -i %s, a number of "
+				   "intervals with -n %s",
+				   o->command[0], o->command[0], o->command[0]);
 	if (o->pids && o->tids)
 		return options_bad(state, "-p and -t exclude each other");
 	if ((o->pids || o->tids) && o->system_wide)
@@ -469,14 +550,14 @@ static error_t check(struct argp_state *state, struct record_options *o)
 		return options_bad(state, "cgroups are counted on CPUs, so they exclude -p, -t and --per-thread");
 	if (o->bpf_programs && (o->pids || o->tids || o->per_thread || o->n_cgroups || o->each_cgroup))
 		return options_bad(state, "-b counts BPF programs, whoever they run for, so it excludes -p, -t, "
-				   "--per-thread, -G and --for-each-cgroup");
+					  "--per-thread, -G and --for-each-cgroup");
 	if (o->bpf_programs && o->bpf_counters)
 		return options_bad(state, "-b and --bpf-counters exclude each other");
 	if (o->bpf_counters && o->n_cgroups)
 		return options_bad(state, "--bpf-counters counts cgroups with --for-each-cgroup, not with -G");
 	if (o->bpf_counters && o->per_thread)
 		return options_bad(state, "--bpf-counters counts the tasks of -p, -t and COMMAND, and does not "
-				   "follow new threads one by one as --per-thread does");
+					  "follow new threads one by one as --per-thread does");
 	if (o->runs != 1 && !o->command)
 		return options_bad(state, "-r repeats a COMMAND, and there is none");
 	if (o->iterations && !o->interval_ns)
@@ -485,12 +566,12 @@ static error_t check(struct argp_state *state, struct record_options *o)
 		return options_bad(state, "-D -1 waits for an 'enable' that can only come through --control");
 	if (o->report && o->output && !strcmp(o->output, "-"))
 		return options_bad(state, "--report reads the recording, which goes to stdout; use pmrec -o - | "
-				   "pmrep -");
+					  "pmrep -");
 	if (plan_rotates(o) && o->output && !strcmp(o->output, "-"))
 		return options_bad(state, "--rotate writes one file after the other, and -o - is a stream");
 	if (plan_rotates(o) && o->report)
 		return options_bad(state, "--report reads one recording, and --rotate writes several; pmrep merge "
-				   "joins them");
+					  "joins them");
 	if (o->rotate_ns && o->rotate_ns < o->interval_ns)
 		return options_bad(state, "--rotate: a file has to hold one interval at least");
 	if (o->keep && !plan_rotates(o))

@@ -73,4 +73,3 @@ int cmd_report(int argc, char **argv)
 	command_exec_pmrep(argv, &e);
 	return command_failed(&e);
 }
-

@@ -25,16 +25,16 @@ struct recorder {
 	struct progress progress;
 	struct freeze_smi freeze;
 	struct error error;
-	bool input;          /* newline and q are taken from stdin */
-	bool interrupted;    /* Ctrl-C came once; the command has it */
-	bool quit;           /* no further runs either */
-	bool failed;         /* writing: the recording is over, the command goes on */
+	bool input;       /* newline and q are taken from stdin */
+	bool interrupted; /* Ctrl-C came once; the command has it */
+	bool quit;        /* no further runs either */
+	bool failed;      /* writing: the recording is over, the command goes on */
 	bool run_over;
-	uint64_t end_ns;     /* of this run, by --timeout from when it counts; 0: none */
-	uint64_t enable_ns;  /* -D: when; 0: not waiting */
-	uint64_t second_ns;  /* of the next look at CPUs and progress */
-	uint64_t settle_ns;  /* when new tasks get their place; 0: there are none */
-	int code;            /* 0, or why pmrec ends with an error of its own */
+	uint64_t end_ns;    /* of this run, by --timeout from when it counts; 0: none */
+	uint64_t enable_ns; /* -D: when; 0: not waiting */
+	uint64_t second_ns; /* of the next look at CPUs and progress */
+	uint64_t settle_ns; /* when new tasks get their place; 0: there are none */
+	int code;           /* 0, or why pmrec ends with an error of its own */
 };
 
 /* Says r->error and lets everything end; the exit code. */

@@ -96,7 +96,10 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 
 static const struct argp argp = { .options = options, .parser = parse_opt, .args_doc = "FILE" };
 static const struct options_spec spec = {
-	.name = "pmrep bundle", .column = OPTIONS_OTHER, .argp = &argp, .brief = brief,
+	.name = "pmrep bundle",
+	.column = OPTIONS_OTHER,
+	.argp = &argp,
+	.brief = brief,
 };
 
 static int hand_over(const struct bundle *b, struct outfile *out, struct error *e)
@@ -124,9 +127,9 @@ static void report(const struct bundle_job *j, const struct bundle *b)
 	cmd_complain(spec.name, "%s: %llu byte%s, %llu of %llu snapshot%s; %s", j->output,
 		     (unsigned long long)b->bytes, plural(b->bytes), (unsigned long long)r->snapshots_out,
 		     (unsigned long long)r->snapshots_in, plural(r->snapshots_in),
-		     lost.len	    ? "lost:"
-		     : j->no_redact ? "nothing is lost"
-				    : "nothing but what redaction takes is lost");
+		     lost.len     ? "lost:" :
+		     j->no_redact ? "nothing is lost" :
+				    "nothing but what redaction takes is lost");
 	if (lost.len)
 		cmd_complain(spec.name, "  %s", buf_str(&lost));
 	if (r->damages)

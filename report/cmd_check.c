@@ -53,7 +53,10 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 
 static const struct argp argp = { .options = options, .parser = parse_opt, .args_doc = "FILE..." };
 static const struct options_spec spec = {
-	.name = "pmrep check", .column = OPTIONS_OTHER, .argp = &argp, .brief = brief,
+	.name = "pmrep check",
+	.column = OPTIONS_OTHER,
+	.argp = &argp,
+	.brief = brief,
 };
 
 /* Wall time if the recording has it, else seconds since its first snapshot. */
@@ -98,9 +101,10 @@ static void text_damage(const struct scan *s, const struct pm_damage *d, struct 
 static void text_file(const char *path, const struct scan *s, bool damaged, struct buf *out)
 {
 	text_escape(out, path, strlen(path));
-	buf_printf(out, ": %s", damaged	   ? scan_lacks_end(s) ? "cut" : "damaged" :
-				s->being_written ? "good, still being written" :
-						   "good");
+	buf_printf(out, ": %s",
+		   damaged          ? scan_lacks_end(s) ? "cut" : "damaged" :
+		   s->being_written ? "good, still being written" :
+				      "good");
 	buf_printf(out, ": %llu byte%s, %llu frame%s, %llu chunk%s, %llu snapshot%s", (unsigned long long)s->bytes,
 		   plural(s->bytes), (unsigned long long)s->frames, plural(s->frames), (unsigned long long)s->chunks,
 		   plural(s->chunks), (unsigned long long)s->snapshots, plural(s->snapshots));

@@ -120,7 +120,10 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 
 static const struct argp argp = { .options = options, .parser = parse_opt, .args_doc = "FILE" };
 static const struct options_spec spec = {
-	.name = "pmrep cut", .column = OPTIONS_OTHER, .argp = &argp, .brief = brief,
+	.name = "pmrep cut",
+	.column = OPTIONS_OTHER,
+	.argp = &argp,
+	.brief = brief,
 };
 
 /* ---- what stays ---- */

@@ -28,8 +28,9 @@ static bool admit(struct diff_recordings *r, const struct diff_options *o)
 
 	for (size_t i = 0; i < r->n; i++) {
 		struct diff_recording *one = &r->recording[i];
-		const char *what = one->damaged ? "damaged" :
-				   one->cut && !one->open ? "cut: its end is missing" : NULL;
+		const char *what = one->damaged           ? "damaged" :
+				   one->cut && !one->open ? "cut: its end is missing" :
+							    NULL;
 
 		cmd_complain_lines(NAME, one->path, &one->notes);
 		buf_clear(&one->notes);
@@ -38,7 +39,9 @@ static bool admit(struct diff_recordings *r, const struct diff_options *o)
 		if (!what)
 			continue;
 		cmd_complain(NAME, "%s: %s%s", one->path, what,
-			     o->strict ? "" : one->snapshots < 2 ? "; left out" : "; what is readable takes part");
+			     o->strict          ? "" :
+			     one->snapshots < 2 ? "; left out" :
+						  "; what is readable takes part");
 		good &= !o->strict;
 	}
 	return good;
@@ -145,7 +148,9 @@ static bool word_exists(const char *option, const struct selection_word *w)
 static bool words_exist(const struct diff_options *o)
 {
 	static const char *const option[] = {
-		[SELECT_SHOW] = "--show", [SELECT_HIDE] = "--hide", [SELECT_ENABLE] = "--enable",
+		[SELECT_SHOW] = "--show",
+		[SELECT_HIDE] = "--hide",
+		[SELECT_ENABLE] = "--enable",
 	};
 	bool all = true;
 
@@ -164,9 +169,10 @@ static int status_of(const struct diff_results *results, const struct diff_recor
 
 	for (size_t i = 0; i < r->n; i++)
 		damaged |= r->recording[i].damaged || (r->recording[i].cut && !r->recording[i].open);
-	return results->failed ? EXIT_NEGATIVE :
-	       damaged ? EXIT_DAMAGED :
-	       results->inconclusive ? EXIT_INCONCLUSIVE : EXIT_GOOD;
+	return results->failed       ? EXIT_NEGATIVE :
+	       damaged               ? EXIT_DAMAGED :
+	       results->inconclusive ? EXIT_INCONCLUSIVE :
+				       EXIT_GOOD;
 }
 
 static int print(const struct diff_report *x)
@@ -218,8 +224,12 @@ struct comparison {
 static struct diff_report report_of(const struct comparison *c, const struct options_common *common)
 {
 	return (struct diff_report){
-		.o = c->o, .recordings = &c->recordings, .environment = &c->environment, .results = &c->results,
-		.width = cmd_width(STDOUT_FILENO), .colors = options_use_color(common, STDOUT_FILENO),
+		.o = c->o,
+		.recordings = &c->recordings,
+		.environment = &c->environment,
+		.results = &c->results,
+		.width = cmd_width(STDOUT_FILENO),
+		.colors = options_use_color(common, STDOUT_FILENO),
 		.utf8 = !strcmp(nl_langinfo(CODESET), "UTF-8"),
 	};
 }

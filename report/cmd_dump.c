@@ -78,7 +78,10 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 
 static const struct argp argp = { .options = options, .parser = parse_opt, .args_doc = "FILE" };
 static const struct options_spec spec = {
-	.name = "pmrep dump", .column = OPTIONS_OTHER, .argp = &argp, .brief = brief,
+	.name = "pmrep dump",
+	.column = OPTIONS_OTHER,
+	.argp = &argp,
+	.brief = brief,
 };
 
 static bool wanted(void *ctx, const struct pm_group *g)

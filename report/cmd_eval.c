@@ -45,7 +45,10 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 
 static const struct argp argp = { .parser = parse_opt, .args_doc = "EXPR [ID=VALUE...]" };
 static const struct options_spec spec = {
-	.name = "pmrep eval", .column = OPTIONS_OTHER, .argp = &argp, .brief = brief,
+	.name = "pmrep eval",
+	.column = OPTIONS_OTHER,
+	.argp = &argp,
+	.brief = brief,
 };
 
 static int parse_value(const char *text, struct value *v)
@@ -134,21 +137,23 @@ static int bind(const char *word, const struct expr_input *input, size_t n, stru
 static int refuse_unbound(const struct expr_input *input, struct error *e)
 {
 	static const char *const call[] = {
-		[EXPR_FIRST] = "first",
-		[EXPR_LAST] = "last",
-		[EXPR_MEAN] = "mean",
-		[EXPR_MAX] = "max_of",
-		[EXPR_ELAPSED] = "elapsed",
-		[EXPR_SOURCE_COUNT] = "source_count",
-		[EXPR_AGGR_NR] = "aggr_nr",
-		[EXPR_CPUID_MATCH] = "strcmp_cpuid_str",
+		[EXPR_FIRST] = "first",     [EXPR_LAST] = "last",
+		[EXPR_MEAN] = "mean",       [EXPR_MAX] = "max_of",
+		[EXPR_ELAPSED] = "elapsed", [EXPR_SOURCE_COUNT] = "source_count",
+		[EXPR_AGGR_NR] = "aggr_nr", [EXPR_CPUID_MATCH] = "strcmp_cpuid_str",
 		[EXPR_SECONDS] = "seconds",
 	};
 	const char *f = input->aspect < sizeof(call) / sizeof(*call) ? call[input->aspect] : NULL;
 
 	return error_set(e, EINVAL, "no value for %s%s%s%s; give %s%s%s%s=VALUE",
-			 input->aspect == EXPR_LITERAL ? "#" : f ? f : "", f ? "(" : "", input->name, f ? ")" : "",
-			 input->aspect == EXPR_LITERAL ? "#" : f ? f : "", f ? "(" : "", input->name, f ? ")" : "");
+			 input->aspect == EXPR_LITERAL ? "#" :
+			 f                             ? f :
+							 "",
+			 f ? "(" : "", input->name, f ? ")" : "",
+			 input->aspect == EXPR_LITERAL ? "#" :
+			 f                             ? f :
+							 "",
+			 f ? "(" : "", input->name, f ? ")" : "");
 }
 
 static int evaluate(const struct eval *v, struct value *result, struct error *e)

@@ -114,7 +114,10 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 
 static const struct argp argp = { .options = options, .parser = parse_opt, .args_doc = "FILE [FILE]" };
 static const struct options_spec spec = {
-	.name = "pmrep html", .column = OPTIONS_OTHER, .argp = &argp, .brief = brief,
+	.name = "pmrep html",
+	.column = OPTIONS_OTHER,
+	.argp = &argp,
+	.brief = brief,
 };
 
 /* Errors name what people know. */

@@ -17,22 +17,21 @@
 #include "report/info/scan.h"
 #include "report/machine/value_out.h"
 
-static const char brief[] =
-	"Usage: pmrep list [OPTION...] [WHAT] [GLOB] FILE\n"
-	"List what a recording holds.\n\n"
-	"WHAT is one of\n"
-	"  counters   raw numbers, as formulas and pmrep dump name them (the default)\n"
-	"  metrics    what pmrep show can compute from this recording\n"
-	"  events     markers, lost ticks, hotplug, start and end of the command\n"
-	"  instances  CPUs, packages, devices, tasks that have counters\n"
-	"  groups     counters that were read together\n"
-	"  sources    where the counters come from\n"
-	"  pmus       PMUs and their named events\n"
-	"GLOB keeps the names that match it.\n\n"
-	"      --format=FORMAT  table (default) or json: one object a line\n\n"
-	"Examples:\n"
-	"  pmrep list host.pmr\n"
-	"  pmrep list metrics '*idle*' host.pmr\n";
+static const char brief[] = "Usage: pmrep list [OPTION...] [WHAT] [GLOB] FILE\n"
+			    "List what a recording holds.\n\n"
+			    "WHAT is one of\n"
+			    "  counters   raw numbers, as formulas and pmrep dump name them (the default)\n"
+			    "  metrics    what pmrep show can compute from this recording\n"
+			    "  events     markers, lost ticks, hotplug, start and end of the command\n"
+			    "  instances  CPUs, packages, devices, tasks that have counters\n"
+			    "  groups     counters that were read together\n"
+			    "  sources    where the counters come from\n"
+			    "  pmus       PMUs and their named events\n"
+			    "GLOB keeps the names that match it.\n\n"
+			    "      --format=FORMAT  table (default) or json: one object a line\n\n"
+			    "Examples:\n"
+			    "  pmrep list host.pmr\n"
+			    "  pmrep list metrics '*idle*' host.pmr\n";
 
 #define MAX_COLUMNS 8
 
@@ -164,8 +163,7 @@ static int list_events(struct list *l, struct scan *s, struct error *e)
 		char when[64], relative[32];
 
 		when[wall ? number_time(when, wall, 0) : 0] = '\0';
-		snprintf(relative, sizeof(relative), "%.9f",
-			 ((double)event->time_ns - (double)s->first_ns) / 1e9);
+		snprintf(relative, sizeof(relative), "%.9f", ((double)event->time_ns - (double)s->first_ns) / 1e9);
 		map_text(&event->attrs, pm_event_keys, &attrs);
 		add_row(l, (const char *const[]){ name ? name : "unknown", relative, when, buf_str(&attrs) });
 		buf_release(&attrs);
@@ -183,11 +181,10 @@ static int list_instances(struct list *l, struct scan *s, struct error *e)
 		struct buf attrs = BUF_INIT;
 
 		map_text(&p->attrs, pm_instance_keys, &attrs);
-		add_row(l, (const char *const[]){ pm_kind_name(p->kind),
-						  p->number == PM_NONE ? NULL : count_text(number, p->number),
-						  p->cpu == PM_NONE ? NULL : count_text(cpu, p->cpu),
-						  p->retired_ns ? "yes" : "no", count_text(id, p->id),
-						  buf_str(&attrs) });
+		add_row(l, (const char *const[]){
+				   pm_kind_name(p->kind), p->number == PM_NONE ? NULL : count_text(number, p->number),
+				   p->cpu == PM_NONE ? NULL : count_text(cpu, p->cpu), p->retired_ns ? "yes" : "no",
+				   count_text(id, p->id), buf_str(&attrs) });
 		buf_release(&attrs);
 	}
 	return 0;
@@ -209,11 +206,10 @@ static int list_groups(struct list *l, struct scan *s, struct error *e)
 			if (c && (!k || g->counter[k] != g->counter[k - 1]))
 				buf_printf(&names, "%s%s", names.len ? " " : "", c->name);
 		}
-		add_row(l, (const char *const[]){ g->source, count_text(n[0], g->id), count_text(n[1], g->n_counters),
-						  count_text(n[2], g->n_instances),
-						  count_text(n[3], pm_group_values(g)),
-						  pm_group_times(g) == 1 ? "one time" : "a time an instance",
-						  buf_str(&names) });
+		add_row(l, (const char *const[]){
+				   g->source, count_text(n[0], g->id), count_text(n[1], g->n_counters),
+				   count_text(n[2], g->n_instances), count_text(n[3], pm_group_values(g)),
+				   pm_group_times(g) == 1 ? "one time" : "a time an instance", buf_str(&names) });
 		buf_release(&names);
 	}
 	return 0;
@@ -257,6 +253,7 @@ static int list_pmus(struct list *l, struct scan *s, struct error *e)
 	return 0;
 }
 
+/* clang-format off */
 static const struct listing listings[] = {
 	{ "counters",
 	  { { "counter" }, { "source" }, { "unit" }, { "semantics" }, { "aggregation" }, { "per" },
@@ -284,6 +281,7 @@ static const struct listing listings[] = {
 	  list_sources },
 	{ "pmus", { { "pmu" }, { "type", .number = true }, { "cpus" }, { "events", .wrap = true } }, list_pmus },
 };
+/* clang-format on */
 #define N_LISTINGS (sizeof(listings) / sizeof(*listings))
 
 struct arguments {
@@ -355,7 +353,10 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 
 static const struct argp argp = { .options = options, .parser = parse_opt, .args_doc = "[WHAT] [GLOB] FILE" };
 static const struct options_spec spec = {
-	.name = "pmrep list", .column = OPTIONS_OTHER, .argp = &argp, .brief = brief,
+	.name = "pmrep list",
+	.column = OPTIONS_OTHER,
+	.argp = &argp,
+	.brief = brief,
 };
 
 /* An empty list is an answer, but not to a name. */

@@ -64,7 +64,10 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 
 static const struct argp argp = { .options = options, .parser = parse_opt, .args_doc = "FILE..." };
 static const struct options_spec spec = {
-	.name = "pmrep merge", .column = OPTIONS_OTHER, .argp = &argp, .brief = brief,
+	.name = "pmrep merge",
+	.column = OPTIONS_OTHER,
+	.argp = &argp,
+	.brief = brief,
 };
 
 /* ---- do they belong together ---- */
@@ -103,8 +106,8 @@ static int look(struct part *p, struct error *e)
 			}
 		r = p->boot && p->host ? 0 : error_sys(e, ENOMEM, "%s", p->in.name);
 	} else if (!e->text[0]) {
-		r = r ? error_sys(e, -r, "%s", p->in.name)
-		      : error_set(e, EINVAL, "%s: has no snapshot; there is nothing to merge", p->in.name);
+		r = r ? error_sys(e, -r, "%s", p->in.name) :
+			error_set(e, EINVAL, "%s: has no snapshot; there is nothing to merge", p->in.name);
 	}
 	pm_reader_close(reader);
 	return r;

@@ -14,13 +14,13 @@
 #include "report/pipeline/pipeline.h"
 #include "report/plot/plot_draw.h"
 
-#define NAME "pmrep plot"
-#define BINS 4096
-#define BINS_OF_MANY 1024 /* where lines are many: each takes memory */
+#define NAME          "pmrep plot"
+#define BINS          4096
+#define BINS_OF_MANY  1024 /* where lines are many: each takes memory */
 #define WIDTH_DEFAULT 80
-#define WIDTH_MAX 1000
-#define HEIGHT_LINES 12
-#define HEIGHT_HEAT 64
+#define WIDTH_MAX     1000
+#define HEIGHT_LINES  12
+#define HEIGHT_HEAT   64
 
 static const char brief[] =
 	"Usage: pmrep plot [OPTION...] METRIC... FILE\n"
@@ -38,7 +38,14 @@ static const char brief[] =
 
 enum {
 	KEY_CPU = 'c',
-	KEY_HEATMAP = 0x200, KEY_SINCE, KEY_UNTIL, KEY_EVERY, KEY_WIDTH, KEY_HEIGHT, KEY_ASCII, KEY_RATE,
+	KEY_HEATMAP = 0x200,
+	KEY_SINCE,
+	KEY_UNTIL,
+	KEY_EVERY,
+	KEY_WIDTH,
+	KEY_HEIGHT,
+	KEY_ASCII,
+	KEY_RATE,
 	KEY_NO_RATE,
 	KEY_PER = 0x300, /* + pm_kind */
 };
@@ -66,7 +73,7 @@ struct plotting {
 	struct pipeline_config pipeline;
 	struct plot_size size; /* 0: not given */
 	bool heatmap, ascii, per_given;
-	char **word;           /* metrics, and the recording behind them; borrowed */
+	char **word; /* metrics, and the recording behind them; borrowed */
 	int n_words;
 };
 
@@ -109,7 +116,8 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 	case KEY_EVERY:
 		p->mode = PIPELINE_EVERY;
 		return parse_duration(arg, &p->every_ns) || !p->every_ns ?
-		       options_bad(state, "--every: '%s' is no time; seconds, or with ms, m or h", arg) : 0;
+			       options_bad(state, "--every: '%s' is no time; seconds, or with ms, m or h", arg) :
+			       0;
 	case KEY_WIDTH:
 		return parse_side(state, "width", arg, 20, &o->size.width);
 	case KEY_HEIGHT:
@@ -167,8 +175,10 @@ static int choose_metrics(struct plotting *o, struct error *e)
 	int err = 0;
 
 	if (o->n_words < 2)
-		return error_set(e, EINVAL, "which metric of %s? pmrep list metrics %s names them, as pmrep plot "
-				 "util %s", o->word[0], o->word[0], o->word[0]);
+		return error_set(e, EINVAL,
+				 "which metric of %s? pmrep list metrics %s names them, as pmrep plot "
+				 "util %s",
+				 o->word[0], o->word[0], o->word[0]);
 	for (int i = 0; i + 1 < o->n_words && !err; i++) {
 		if (strstr(o->word[i], ".pmr") && !access(o->word[i], F_OK))
 			return error_set(e, EINVAL, "%s is a recording: metrics come first, then one recording",
@@ -224,8 +234,8 @@ static int run(struct plotting *o, const struct options_common *common)
 		status = cmd_fail(NAME, &e);
 	} else if (!data.set.to_ns || !data.n) {
 		cmd_complain(NAME, "%s: nothing to draw: %s", path,
-			     result.intervals ? "none of these metrics has a value at that level"
-					      : pipeline_why_empty(&o->pipeline, &result));
+			     result.intervals ? "none of these metrics has a value at that level" :
+						pipeline_why_empty(&o->pipeline, &result));
 	} else {
 		status = draw(o, &data, common, path);
 	}

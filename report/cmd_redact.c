@@ -73,7 +73,10 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 
 static const struct argp argp = { .options = options, .parser = parse_opt, .args_doc = "FILE..." };
 static const struct options_spec spec = {
-	.name = "pmrep redact", .column = OPTIONS_OTHER, .argp = &argp, .brief = brief,
+	.name = "pmrep redact",
+	.column = OPTIONS_OTHER,
+	.argp = &argp,
+	.brief = brief,
 };
 
 static bool is_directory(const char *path)

@@ -38,8 +38,7 @@ static int select_word(struct selection *s, const char *word)
 }
 
 /* The names of the events that perf's lines would show. A stream cannot be looked at before it is read. */
-static int select_events(const struct stat_options *o, const char *path, struct selection *selection,
-                         struct error *e)
+static int select_events(const struct stat_options *o, const char *path, struct selection *selection, struct error *e)
 {
 	struct pm_item item = { 0 };
 	struct places places = { 0 };
@@ -68,8 +67,8 @@ static int select_events(const struct stat_options *o, const char *path, struct 
 	for (uint32_t i = 0; i < s.n_events && !err && !(o->stat.metrics.n && !o->stat.events.n); i++)
 		for (uint32_t k = 0; k < s.event[i].n_counters && !err; k++)
 			if (!s.event[i].invalid)
-				err = select_word(
-				    selection, pm_model_counter(places.model, s.event[i].counter[k])->name);
+				err = select_word(selection,
+						  pm_model_counter(places.model, s.event[i].counter[k])->name);
 	stat_release(&s);
 	places_release(&places);
 	pm_reader_close(reader);
@@ -217,7 +216,7 @@ static int stat_files(struct stat_options *o, const struct options_common *commo
 		o->pipeline.mode = PIPELINE_EACH;
 	o->stat.intervals = o->pipeline.mode != PIPELINE_TOTAL;
 	o->stat.window = o->pipeline.since.kind != MOMENT_NONE || o->pipeline.until.kind != MOMENT_NONE ||
-	                 o->pipeline.max_intervals;
+			 o->pipeline.max_intervals;
 	o->stat.color = options_use_color(common, o->export.fd);
 	o->export.clear &= isatty(o->export.fd) && o->stat.form == STAT_TEXT;
 	for (int i = 0; i < o->n_files; i++)

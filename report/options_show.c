@@ -11,11 +11,41 @@
 #include "report/metric/vendor_files.h"
 
 enum {
-	KEY_SHOW = 's', KEY_HIDE = 'H', KEY_ENABLE = 'e', KEY_LIST = 'l', KEY_CPU = 'c', KEY_SUMMARY = 'S',
-	KEY_DEBUG = 'd', KEY_DUMP = 'D', KEY_JOULES = 'J', KEY_TCC = 'T', KEY_NO_MSR = 'M', KEY_NO_PERF = 'P',
-	KEY_FORCE = 'f', KEY_QUIET = 'q', KEY_HEADS = 'N', KEY_COUNT = 'n', KEY_OUT = 'o',
-	KEY_LONG = 0x200, KEY_IPC, KEY_EVERY, KEY_TOTAL, KEY_ALL, KEY_SINCE, KEY_UNTIL, KEY_FORMAT, KEY_LAYOUT,
-	KEY_TIME, KEY_RATE, KEY_PCI, KEY_STRICT, KEY_FOLLOW, KEY_CLEAR, KEY_WIDTH, KEY_VENDOR, KEY_SPARK,
+	KEY_SHOW = 's',
+	KEY_HIDE = 'H',
+	KEY_ENABLE = 'e',
+	KEY_LIST = 'l',
+	KEY_CPU = 'c',
+	KEY_SUMMARY = 'S',
+	KEY_DEBUG = 'd',
+	KEY_DUMP = 'D',
+	KEY_JOULES = 'J',
+	KEY_TCC = 'T',
+	KEY_NO_MSR = 'M',
+	KEY_NO_PERF = 'P',
+	KEY_FORCE = 'f',
+	KEY_QUIET = 'q',
+	KEY_HEADS = 'N',
+	KEY_COUNT = 'n',
+	KEY_OUT = 'o',
+	KEY_LONG = 0x200,
+	KEY_IPC,
+	KEY_EVERY,
+	KEY_TOTAL,
+	KEY_ALL,
+	KEY_SINCE,
+	KEY_UNTIL,
+	KEY_FORMAT,
+	KEY_LAYOUT,
+	KEY_TIME,
+	KEY_RATE,
+	KEY_PCI,
+	KEY_STRICT,
+	KEY_FOLLOW,
+	KEY_CLEAR,
+	KEY_WIDTH,
+	KEY_VENDOR,
+	KEY_SPARK,
 	KEY_THRESHOLDS,
 	KEY_PER = 0x300, /* + pm_kind */
 };
@@ -332,7 +362,10 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 static const struct argp argp = { .options = options, .parser = parse_opt, .args_doc = "FILE..." };
 
 const struct options_spec show_spec = {
-	.name = "pmrep show", .column = OPTIONS_SHOW, .argp = &argp, .brief = brief,
+	.name = "pmrep show",
+	.column = OPTIONS_SHOW,
+	.argp = &argp,
+	.brief = brief,
 };
 
 void show_options_init(struct show_options *o)

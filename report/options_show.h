@@ -9,10 +9,10 @@ struct show_options {
 	struct pipeline_config pipeline;
 	struct export_config export;
 	const struct exporter_ops *format;
-	const char *out;           /* NULL or "-": stdout */
+	const char *out; /* NULL or "-": stdout */
 	bool spark, list, list_json, follow, strict, per_given, width_given, dump, quiet;
 	struct vendor_files *vendor; /* owned; pipeline.bind points to it */
-	char **file;               /* borrowed of the command line */
+	char **file;                 /* borrowed of the command line */
 	int n_files;
 };
 

@@ -5,26 +5,15 @@
 #include "common/catalog/tables.h"
 
 #define ROWS(table) (sizeof(table) / sizeof((table)[0]))
-#define TABLE(name) { .source = #name, .row = catalog_##name, .n = ROWS(catalog_##name) }
+#define TABLE(name) \
+	{ \
+		.source = #name, .row = catalog_##name, .n = ROWS(catalog_##name) \
+	}
 
 const struct catalog_table catalog_tables[] = {
-	TABLE(cpuidle),
-	TABLE(cpufreq),
-	TABLE(interrupts),
-	TABLE(softirqs),
-	TABLE(stat),
-	TABLE(schedstat),
-	TABLE(vmstat),
-	TABLE(pressure),
-	TABLE(thermal),
-	TABLE(throttle),
-	TABLE(hwmon),
-	TABLE(powercap),
-	TABLE(gfx),
-	TABLE(uncorefreq),
-	TABLE(lpi),
-	TABLE(pmt),
-	{ .source = NULL },
+	TABLE(cpuidle), TABLE(cpufreq),    TABLE(interrupts), TABLE(softirqs), TABLE(stat),        TABLE(schedstat),
+	TABLE(vmstat),  TABLE(pressure),   TABLE(thermal),    TABLE(throttle), TABLE(hwmon),       TABLE(powercap),
+	TABLE(gfx),     TABLE(uncorefreq), TABLE(lpi),        TABLE(pmt),      { .source = NULL },
 };
 
 const struct catalog_counter *catalog_source(const char *source, size_t *n)

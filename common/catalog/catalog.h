@@ -42,7 +42,7 @@ struct catalog_counter {
 	const char *name;
 	const char *display; /* may hold '*' */
 	const char *key;
-	const char *unit;    /* UCUM */
+	const char *unit; /* UCUM */
 	const char *help;
 	uint64_t num, den;   /* scale; 0/0 stands for 1/1 */
 	uint8_t type;        /* catalog_type */

@@ -1,6 +1,8 @@
 /* What the kernel counts about CPUs: idle states, frequencies, interrupts, time, scheduling. */
 #include "common/catalog/tables.h"
 
+/* Tables: a row is read as a row. */
+/* clang-format off */
 const struct catalog_counter catalog_cpuidle[4] = {
 	{ .source = "cpuidle", .name = "cpuidle.usage.*", .display = "*.usage", .key = "usage", .unit = "1",
 	  .help = "How often this idle state was entered, as the kernel counts it" },

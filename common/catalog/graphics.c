@@ -1,6 +1,8 @@
 /* Graphics, uncore and platform idleness as the kernel's drivers show them. */
 #include "common/catalog/tables.h"
 
+/* Tables: a row is read as a row. */
+/* clang-format off */
 /* `key` begins with the part of the graphics that it is of. */
 #define GFX(part, prefix, shown, text) \
 	{ .source = "gfx", .name = "gfx." prefix "rc6", .display = shown "rc6", .key = part ".rc6", .unit = "s", \

@@ -1,6 +1,8 @@
 /* /proc/vmstat and /proc/pressure. */
 #include "common/catalog/tables.h"
 
+/* Tables: a row is read as a row. */
+/* clang-format off */
 #define EVENTS(key_, text) \
 	{ .source = "vmstat", .name = "vmstat." key_, .display = "vmstat." key_, .key = key_, \
 	  .unit = "1", .help = text }

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+/* Tables: a row is read as a row. */
+/* clang-format off */
 /*
  * Cycles and residencies are averaged over what has them: a share of time is the quotient of two such averages,
  * whatever the levels of the two (a package's residency over the time stamp counters of its CPUs).

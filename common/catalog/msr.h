@@ -11,7 +11,7 @@
 enum catalog_msr_scope {
 	CATALOG_MSR_CPU,
 	CATALOG_MSR_CORE,
-	CATALOG_MSR_MODULE,  /* cores that share an L2 cache, where the kernel calls them a cluster; else the core */
+	CATALOG_MSR_MODULE, /* cores that share an L2 cache, where the kernel calls them a cluster; else the core */
 	CATALOG_MSR_PACKAGE,
 	CATALOG_MSR_SYSTEM,
 	CATALOG_MSR_SCOPES

@@ -6,6 +6,8 @@
  */
 #include "common/catalog/pmu_class.h"
 
+/* Tables: a row is read as a row. */
+/* clang-format off */
 #define CSPMU_MODULE "nvidia_cspmu"
 #define CSPMU_CONFIG "CONFIG_NVIDIA_CORESIGHT_PMU_ARCH_SYSTEM_PMU"
 #define CLOCK        0x100000000

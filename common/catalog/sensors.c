@@ -1,6 +1,8 @@
 /* Temperatures, throttling, fans, voltages, power and energy as the kernel's drivers show them. */
 #include "common/catalog/tables.h"
 
+/* Tables: a row is read as a row. */
+/* clang-format off */
 const struct catalog_counter catalog_thermal[1] = {
 	{ .source = "thermal", .name = "thermal.temp", .display = "thermal.temp", .key = "temp", .unit = "Cel",
 	  .num = 1, .den = 1000, .type = CATALOG_S64, .semantics = CATALOG_GAUGE, .aggregation = CATALOG_MAX,

@@ -60,14 +60,14 @@ struct event_pmu_hooks {
 
 struct event_pmu {
 	char *name;
-	const char *class;      /* a name that stands for all PMUs of its kind, or NULL */
+	const char *class;                   /* a name that stands for all PMUs of its kind, or NULL */
 	const struct event_pmu_hooks *hooks; /* or NULL */
-	void *hook_data;        /* borrowed */
-	uint32_t type; /* attr.type */
-	bool core;     /* counts what CPUs execute: takes hardware, cache and raw events */
-	bool uncore;   /* has a cpumask: counts only there, and no tasks */
-	char *cpus;    /* the CPUs where it is to be opened, list notation; NULL: all */
-	char *identifier; /* which model of the device it is, or NULL */
+	void *hook_data;                     /* borrowed */
+	uint32_t type;                       /* attr.type */
+	bool core;                           /* counts what CPUs execute: takes hardware, cache and raw events */
+	bool uncore;                         /* has a cpumask: counts only there, and no tasks */
+	char *cpus;                          /* the CPUs where it is to be opened, list notation; NULL: all */
+	char *identifier;                    /* which model of the device it is, or NULL */
 	struct event_format *format;
 	size_t n_formats;
 	struct event_alias *alias;
@@ -85,8 +85,7 @@ struct event_view {
 	/* Calls found() for every tracepoint that matches both globs, sorted by name. The number of matches,
 	 * or -errno: -ENODEV if there are no tracepoints to be seen, -EACCES if they may not be looked at, or
 	 * what found() returned. */
-	int (*tracepoints)(void *data, const char *system, const char *name, event_tracepoint_fn found,
-	                   void *arg);
+	int (*tracepoints)(void *data, const char *system, const char *name, event_tracepoint_fn found, void *arg);
 	void *data;
 };
 
@@ -201,11 +200,11 @@ struct event {
 	bool kernel_only; /* happens in the kernel: with exclude_kernel it would always read 0 */
 	bool core;        /* counts what CPUs execute */
 	bool uncore;
-	int8_t inherit; /* term inherit: 1, no-inherit: 0, neither: -1 */
+	int8_t inherit;    /* term inherit: 1, no-inherit: 0, neither: -1 */
 	uint32_t group;    /* > 0: number of the braces it stands in, one number for each PMU in them; 0: alone */
 	uint32_t wildcard; /* > 0: events that one text was expanded to have the same number */
 	uint32_t parsed;   /* place of the text in everything that was resolved into the set */
-	int missing; /* 0, or a positive errno: the name seems to be right, but cannot be looked up */
+	int missing;       /* 0, or a positive errno: the name seems to be right, but cannot be looked up */
 };
 
 struct event_set {
@@ -218,7 +217,7 @@ struct event_set {
  * line each. -EINVAL or -ENOENT with a message that names column and near misses; then the set is as before.
  */
 int event_resolve(const struct event_list *list, const struct event_view *view, struct event_set *set,
-                  struct buf *notes, struct error *e);
+		  struct buf *notes, struct error *e);
 void event_set_release(struct event_set *set);
 /* Frees what one event owns, for who takes it out of a set. */
 void event_release(struct event *ev);
@@ -246,15 +245,15 @@ enum event_tool {
 	EVENT_TOOL_SYSTEM_TIME,       /* ns of CPU time in the kernel */
 	EVENT_TOOL_HAS_PMEM,          /* 1: there is persistent memory */
 	EVENT_TOOL_NUM_CORES,
-	EVENT_TOOL_NUM_CPUS,          /* present */
+	EVENT_TOOL_NUM_CPUS, /* present */
 	EVENT_TOOL_NUM_CPUS_ONLINE,
 	EVENT_TOOL_NUM_DIES,
 	EVENT_TOOL_NUM_PACKAGES,
-	EVENT_TOOL_SLOTS,             /* of an Arm core: instructions that it can retire in a cycle */
-	EVENT_TOOL_SMT_ON,            /* 1: a core has several threads that are online */
-	EVENT_TOOL_SYSTEM_TSC_FREQ,   /* Hz of TSC or CNTVCT */
-	EVENT_TOOL_CORE_WIDE,         /* 1: what is counted includes all threads of a core */
-	EVENT_TOOL_TARGET_CPU,        /* 1: CPUs are counted rather than tasks */
+	EVENT_TOOL_SLOTS,           /* of an Arm core: instructions that it can retire in a cycle */
+	EVENT_TOOL_SMT_ON,          /* 1: a core has several threads that are online */
+	EVENT_TOOL_SYSTEM_TSC_FREQ, /* Hz of TSC or CNTVCT */
+	EVENT_TOOL_CORE_WIDE,       /* 1: what is counted includes all threads of a core */
+	EVENT_TOOL_TARGET_CPU,      /* 1: CPUs are counted rather than tasks */
 };
 /* Fills in the PMU "tool"; with `slots` only where the kernel tells them: on x86 that is another event's name. 0 or
  * -ENOMEM. */
@@ -267,7 +266,7 @@ struct event_default {
 	bool if_described; /* only where a core PMU says that it has it */
 	enum {
 		EVENT_DEFAULT_OF_ALL,
-		EVENT_DEFAULT_OF_TASKS,    /* a CPU has no tasks of its own: its clock is perf's choice there */
+		EVENT_DEFAULT_OF_TASKS, /* a CPU has no tasks of its own: its clock is perf's choice there */
 		EVENT_DEFAULT_OF_CPUS,
 		EVENT_DEFAULT_OF_TURBOSTAT /* of all CPUs, and not perf's; -d has others in their place */
 	} only;

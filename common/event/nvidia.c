@@ -9,7 +9,7 @@
 #include "common/parse.h"
 
 void nvidia_pmu_init(struct nvidia_pmu *to, const struct pmu_class *c, const char *name, const char *peer,
-                     const struct pci_map *map)
+		     const struct pci_map *map)
 {
 	const char *number = peer ? strchr(peer, '=') : NULL;
 	uint64_t peers = 0;
@@ -150,7 +150,7 @@ static bool find_here(const struct nvidia_pmu *nv, uint16_t id, struct pci_addre
 }
 
 static int check_function(const struct event_pmu *pmu, const struct nvidia_pmu *nv, const struct event_term *t,
-                          struct pci_address at, bool domain, struct buf *notes, struct error *e)
+			  struct pci_address at, bool domain, struct buf *notes, struct error *e)
 {
 	const struct pci_port *port;
 	char text[PCI_TEXT], place[48];
@@ -161,23 +161,23 @@ static int check_function(const struct event_pmu *pmu, const struct nvidia_pmu *
 		return 0;
 	}
 	if (!domain)
-		return find_here(nv, at.id, &at) ? 0
-		                                 : error_set(e, EINVAL,
-		                                             "%s: there is no function %s below this root complex; "
-		                                             "put its domain in front, as lspci -D "
-		                                             "prints it",
-		                                             pmu->name, pci_id_text(at.id, text));
+		return find_here(nv, at.id, &at) ? 0 :
+						   error_set(e, EINVAL,
+							     "%s: there is no function %s below this root complex; "
+							     "put its domain in front, as lspci -D "
+							     "prints it",
+							     pmu->name, pci_id_text(at.id, text));
 	if (pci_map_port(nv->map, at))
 		return error_set(e, EINVAL, "%s is a root port, which makes no requests of its own: src_rp_mask=%s",
-		                 pci_text(at, text), t->value);
+				 pci_text(at, text), t->value);
 	port = pci_map_function(nv->map, at) ? port_above(nv->map, at) : NULL;
 	if (!port)
 		return error_set(e, EINVAL, "there is no function %s below a root port with a PMU",
-		                 pci_text(at, text));
+				 pci_text(at, text));
 	if (has_port(nv, port))
 		return 0;
 	return error_set(e, EINVAL, "%s is below %s, which is not that of %s", pci_text(at, text), where(port, place),
-	                 pmu->name);
+			 pmu->name);
 }
 
 /* A number is what the kernel document has, and its examples do not fit its own formula: say what it stands for. */
@@ -198,7 +198,7 @@ static void explain_number(const struct event_pmu *pmu, const struct nvidia_pmu 
 }
 
 static int take_bdf(const struct event_pmu *pmu, const struct nvidia_pmu *nv, const struct event_term *t,
-                    uint64_t config[EVENT_CONFIGS], struct buf *notes, struct error *e)
+		    uint64_t config[EVENT_CONFIGS], struct buf *notes, struct error *e)
 {
 	struct pci_address at;
 	bool domain;
@@ -207,7 +207,7 @@ static int take_bdf(const struct event_pmu *pmu, const struct nvidia_pmu *nv, co
 	if (t->is_number) {
 		if (t->number > 0xffff)
 			return error_set(e, EINVAL, "src_bdf=0x%llx is more than the 16 bits of a PCI function",
-			                 (unsigned long long)t->number);
+					 (unsigned long long)t->number);
 		explain_number(pmu, nv, (uint16_t)t->number, notes);
 		at.id = (uint16_t)t->number;
 	} else {
@@ -224,7 +224,7 @@ static int take_bdf(const struct event_pmu *pmu, const struct nvidia_pmu *nv, co
 
 /* "0002:80:00.0+0002:a0:00.0" */
 static int take_ports(const struct event_pmu *pmu, const struct nvidia_pmu *nv, const struct event_term *t,
-                      uint64_t config[EVENT_CONFIGS], struct error *e)
+		      uint64_t config[EVENT_CONFIGS], struct error *e)
 {
 	uint64_t mask = 0;
 
@@ -247,10 +247,10 @@ static int take_ports(const struct event_pmu *pmu, const struct nvidia_pmu *nv, 
 			return error_set(e, EINVAL, "there is no root port %s", pci_text(at, one));
 		if (!has_port(nv, port))
 			return error_set(e, EINVAL, "%s is a port of %s, which is not that of %s", pci_text(at, one),
-			                 where(port, place), pmu->name);
+					 where(port, place), pmu->name);
 		if (port->rp > 7)
 			return error_set(e, EINVAL, "%s is port %u, and the filter has bits for ports 0 to 7",
-			                 pci_text(at, one), port->rp);
+					 pci_text(at, one), port->rp);
 		mask |= UINT64_C(1) << port->rp;
 		from = from[len] ? from + len + 1 : NULL;
 	}
@@ -259,7 +259,7 @@ static int take_ports(const struct event_pmu *pmu, const struct nvidia_pmu *nv, 
 }
 
 static int take_range(const struct event_pmu *pmu, const struct event_term *t, uint64_t config[EVENT_CONFIGS],
-                      struct error *e)
+		      struct error *e)
 {
 	static const char wanted[] = "a range START-END of addresses";
 	const char *dash = t->value ? strchr(t->value, '-') : NULL;
@@ -281,12 +281,12 @@ static int take_range(const struct event_pmu *pmu, const struct event_term *t, u
 	size = number[1] - number[0] + 1; /* 0: all 64 bits */
 	if (size & (size - 1))
 		return error_set(e, EINVAL,
-		                 "%s=%.60s is 0x%llx bytes; the filter compares bits of the address, so a range "
-		                 "has a power of two",
-		                 t->key, t->value, (unsigned long long)size);
+				 "%s=%.60s is 0x%llx bytes; the filter compares bits of the address, so a range "
+				 "has a power of two",
+				 t->key, t->value, (unsigned long long)size);
 	if (number[0] & (size - 1))
 		return error_set(e, EINVAL, "%s=%.60s does not start at a multiple of its size, 0x%llx", t->key,
-		                 t->value, (unsigned long long)size);
+				 t->value, (unsigned long long)size);
 	fill(pmu, "dst_addr_base", number[0], config);
 	fill(pmu, "dst_addr_mask", size ? ~(size - 1) : 0, config);
 	fill(pmu, "dst_addr_en", 1, config);
@@ -295,12 +295,12 @@ static int take_range(const struct event_pmu *pmu, const struct event_term *t, u
 
 /* The driver takes bits beyond its GPUs as "all of them". */
 static int check_gpus(const struct event_pmu *pmu, const struct nvidia_pmu *nv, const struct event_term *t,
-                      struct error *e)
+		      struct error *e)
 {
 	if (!t->is_number || strcmp(nv->peer, "gpu") || !nv->peers || !(t->number >> nv->peers))
 		return 0;
 	return error_set(e, EINVAL, "gpu_mask=0x%llx names a GPU that %s does not have: it is connected to %u",
-	                 (unsigned long long)t->number, pmu->name, nv->peers);
+			 (unsigned long long)t->number, pmu->name, nv->peers);
 }
 
 /* The terms that mean more than a number in their field. */
@@ -315,7 +315,7 @@ static const struct {
 };
 
 static int term(const struct event_pmu *pmu, const struct event_term *t, uint64_t config[EVENT_CONFIGS],
-                struct buf *notes, struct error *e)
+		struct buf *notes, struct error *e)
 {
 	const struct nvidia_pmu *nv = pmu->hook_data;
 	size_t i = 0, n = sizeof(translated) / sizeof(translated[0]);
@@ -325,7 +325,7 @@ static int term(const struct event_pmu *pmu, const struct event_term *t, uint64_
 	if (i == n || !format_of(pmu, translated[i].format)) {
 		if (!strcmp(t->key, "gpu_mask"))
 			return error_set(e, EINVAL, "%s has no gpu_mask: its peer is %s", pmu->name,
-			                 nv->peer[0] ? nv->peer : "no GPU");
+					 nv->peer[0] ? nv->peer : "no GPU");
 		return 0;
 	}
 	switch (translated[i].kind) {
@@ -346,7 +346,7 @@ static int term(const struct event_pmu *pmu, const struct event_term *t, uint64_
 /* ---- when all terms have been applied ---- */
 
 static void fill_part(const struct event_pmu *pmu, const struct pmu_class *c, unsigned peers, unsigned part,
-                      uint64_t config[EVENT_CONFIGS])
+		      uint64_t config[EVENT_CONFIGS])
 {
 	for (const struct pmu_class_filter *f = c->filter; f->name; f++)
 		if (f->part == part && field(pmu, f->name, config))
@@ -368,14 +368,14 @@ static int finish(const struct event_pmu *pmu, uint64_t config[EVENT_CONFIGS], s
 
 	if (field(pmu, "src_bdf_en", config) && field(pmu, "src_rp_mask", config))
 		return error_set(e, EINVAL,
-		                 "%s filters by root ports (src_rp_mask) or by a function (src_bdf), not by both: "
-		                 "the event would never count",
-		                 pmu->name);
+				 "%s filters by root ports (src_rp_mask) or by a function (src_bdf), not by both: "
+				 "the event would never count",
+				 pmu->name);
 	if (field(pmu, "src_bdf", config) && !field(pmu, "src_bdf_en", config) && !field(pmu, "src_rp_mask", config))
 		return error_set(e, EINVAL,
-		                 "%s: src_bdf with src_bdf_en=0 selects neither function nor root port: the event "
-		                 "would never count",
-		                 pmu->name);
+				 "%s: src_bdf with src_bdf_en=0 selects neither function nor root port: the event "
+				 "would never count",
+				 pmu->name);
 	if (field(pmu, "dst_addr_base", config) || field(pmu, "dst_addr_mask", config))
 		fill(pmu, "dst_addr_en", 1, config);
 	if (is_clock(pmu, nv, config) && !nv->class->clock_filtered)
@@ -415,15 +415,15 @@ int nvidia_check(const struct event_view *view, const struct event_set *set, str
 				continue;
 			if (!by_function(pmu, b))
 				return error_set(e, EINVAL,
-				                 "%s counts one function or all of them, not both at once: \"%.80s\" "
-				                 "beside src_bdf=%s",
-				                 pmu->name, b->text, pci_id_text(id, one));
+						 "%s counts one function or all of them, not both at once: \"%.80s\" "
+						 "beside src_bdf=%s",
+						 pmu->name, b->text, pci_id_text(id, one));
 			if (field(pmu, "src_bdf", b->config) != id)
 				return error_set(e, EINVAL,
-				                 "%s has one filter for a function, which holds for all its events: "
-				                 "%s and %s cannot be counted at once",
-				                 pmu->name, pci_id_text(id, one),
-				                 pci_id_text((uint16_t)field(pmu, "src_bdf", b->config), other));
+						 "%s has one filter for a function, which holds for all its events: "
+						 "%s and %s cannot be counted at once",
+						 pmu->name, pci_id_text(id, one),
+						 pci_id_text((uint16_t)field(pmu, "src_bdf", b->config), other));
 		}
 	}
 	return 0;

@@ -14,7 +14,7 @@
 struct nvidia_pmu {
 	const struct pmu_class *class;
 	struct pmu_name name;
-	int socket; /* as root ports number them (pci_map_socket()); until that is known, the number in the name */
+	int socket;    /* as root ports number them (pci_map_socket()); until that is known, the number in the name */
 	char peer[16]; /* "gpu", "cpu", "cxlmem"; "": it has no such file */
 	unsigned peers;
 	const struct pci_map *map; /* borrowed; NULL: never looked at */
@@ -25,7 +25,7 @@ extern const struct event_pmu_hooks nvidia_hooks;
 
 /* Fills in `to` from what sysfs says; `peer` is the text of that file, or NULL. */
 void nvidia_pmu_init(struct nvidia_pmu *to, const struct pmu_class *c, const char *name, const char *peer,
-                     const struct pci_map *map);
+		     const struct pci_map *map);
 /* What may not be counted beside each other, of everything that one recording opens: two functions of one root
  * complex, or a function beside unfiltered traffic there. -EINVAL with the rule. */
 int nvidia_check(const struct event_view *view, const struct event_set *set, struct error *e);

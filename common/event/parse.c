@@ -25,8 +25,8 @@ static int fail(struct parser *p, const char *where, const char *message)
 {
 	unsigned at = (unsigned)(where - p->text) + 1;
 
-	return *where ? error_set(p->e, EINVAL, "column %u: %s, at \"%.40s\"", at, message, where)
-		      : error_set(p->e, EINVAL, "column %u: %s, at the end", at, message);
+	return *where ? error_set(p->e, EINVAL, "column %u: %s, at \"%.40s\"", at, message, where) :
+			error_set(p->e, EINVAL, "column %u: %s, at the end", at, message);
 }
 
 static void skip_blanks(struct parser *p)
@@ -158,8 +158,8 @@ static int parse_terms(struct parser *p, char end, struct event_term **terms, si
 			break;
 		}
 		if (count == EVENT_TERM_MAX) {
-			r = error_set(p->e, E2BIG, "column %u: an event has at most %d terms",
-			              column(p) + 1, EVENT_TERM_MAX);
+			r = error_set(p->e, E2BIG, "column %u: an event has at most %d terms", column(p) + 1,
+				      EVENT_TERM_MAX);
 			break;
 		}
 		bigger = realloc(list, (count + 1) * sizeof(*list));
@@ -222,7 +222,7 @@ static int parse_mods(struct parser *p, uint32_t *mods)
 	wrong = event_mods_parse(p->at, len, mods);
 	if (wrong)
 		return fail(p, p->at + wrong - 1,
-		            "not a modifier, or one too many (u k h I G H p pp ppp P S D e W X)");
+			    "not a modifier, or one too many (u k h I G H p pp ppp P S D e W X)");
 	p->at += len;
 	return 0;
 }
@@ -328,8 +328,9 @@ static int parse_after_colon(struct parser *p, struct event_node *n, const char 
 		return parse_mods(p, &n->mods);
 	}
 	if (len == 3 && !strncmp(word, "mem", 3) && !strpbrk(rest, "*?["))
-		return fail(p, rest, "the address of a breakpoint is expected behind \"mem:\", as in "
-				     "mem:0x1000/4:rw");
+		return fail(p, rest,
+			    "the address of a breakpoint is expected behind \"mem:\", as in "
+			    "mem:0x1000/4:rw");
 	n->form = EVENT_TRACEPOINT;
 	n->name = strndup(word, len);
 	n->event = strndup(rest, rest_len);
@@ -415,8 +416,7 @@ static int parse_one(struct parser *p, uint32_t group)
 	struct event_node *n;
 
 	if (p->list->n >= EVENT_LIST_MAX)
-		return error_set(p->e, E2BIG, "column %u: more than %d events", column(p) + 1,
-		                 EVENT_LIST_MAX);
+		return error_set(p->e, E2BIG, "column %u: more than %d events", column(p) + 1, EVENT_LIST_MAX);
 	n = add_node(p, group);
 	return n ? parse_event(p, n) : -ENOMEM;
 }

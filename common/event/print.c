@@ -13,8 +13,7 @@ static void print_value(const struct event_term *t, struct buf *out)
 	}
 	/* Text needs quotes where it could end too early or could be read as a number; a value that was in
 	 * quotes has no more than one kind of them inside. */
-	if (*t->value && !strpbrk(t->value, ",/{}'\" \t\r\n") &&
-	    !(t->value[0] >= '0' && t->value[0] <= '9')) {
+	if (*t->value && !strpbrk(t->value, ",/{}'\" \t\r\n") && !(t->value[0] >= '0' && t->value[0] <= '9')) {
 		buf_addstr(out, t->value);
 		return;
 	}
@@ -62,8 +61,8 @@ static void print_node(const struct event_node *n, struct buf *out)
 		break;
 	case EVENT_BREAKPOINT:
 		buf_printf(out, "mem:0x%llx/%llu:%s%s%s", (unsigned long long)n->config,
-		           (unsigned long long)n->length, n->type & 1 ? "r" : "", n->type & 2 ? "w" : "",
-		           n->type & 4 ? "x" : "");
+			   (unsigned long long)n->length, n->type & 1 ? "r" : "", n->type & 2 ? "w" : "",
+			   n->type & 4 ? "x" : "");
 		break;
 	}
 	if (n->mods) {

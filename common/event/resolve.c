@@ -8,14 +8,7 @@
 #include <string.h>
 #include <strings.h>
 
-enum {
-	TYPE_HARDWARE = 0,
-	TYPE_SOFTWARE = 1,
-	TYPE_TRACEPOINT = 2,
-	TYPE_CACHE = 3,
-	TYPE_RAW = 4,
-	TYPE_BREAKPOINT = 5
-};
+enum { TYPE_HARDWARE = 0, TYPE_SOFTWARE = 1, TYPE_TRACEPOINT = 2, TYPE_CACHE = 3, TYPE_RAW = 4, TYPE_BREAKPOINT = 5 };
 
 int resolve_fail(struct resolver *r, int number, uint32_t column, const char *format, ...)
 {
@@ -101,8 +94,7 @@ static int add_software(struct resolver *r, const struct event_symbol *s)
 {
 	const struct event_pmu *pmu = pmu_named(r->view, "software");
 	struct event ev;
-	int err =
-	    new_event(&ev, "software", pmu ? (uint32_t)(pmu - r->view->pmu) : EVENT_NONE, TYPE_SOFTWARE);
+	int err = new_event(&ev, "software", pmu ? (uint32_t)(pmu - r->view->pmu) : EVENT_NONE, TYPE_SOFTWARE);
 
 	ev.config[0] = s->config;
 	ev.kernel_only = s->kernel_only;
@@ -151,8 +143,8 @@ static int add_core(struct resolver *r, uint32_t type, uint64_t config, const ch
 
 		if (hybrid && !pmu->core)
 			continue;
-		err = new_event(&ev, pmu ? pmu->name : "cpu",
-		                pmu ? (uint32_t)(pmu - r->view->pmu) : EVENT_NONE, type);
+		err = new_event(&ev, pmu ? pmu->name : "cpu", pmu ? (uint32_t)(pmu - r->view->pmu) : EVENT_NONE,
+				type);
 		ev.config[0] = config;
 		ev.core = true;
 		if (hybrid && type == TYPE_RAW)
@@ -172,7 +164,7 @@ static int add_core(struct resolver *r, uint32_t type, uint64_t config, const ch
 		/* The PMU may have an event of that name, which is another one. */
 		if (hybrid && type != TYPE_RAW && has_alias(pmu, name))
 			snprintf(stem, sizeof(stem), "%.90s/legacy-%s-config=0x%llx/", pmu->name,
-			         type == TYPE_CACHE ? "cache" : "hardware", (unsigned long long)config);
+				 type == TYPE_CACHE ? "cache" : "hardware", (unsigned long long)config);
 		else if (hybrid)
 			snprintf(stem, sizeof(stem), "%.90s/%.90s/", pmu->name, name);
 		err = finish(r, &ev, hybrid ? stem : name, false, hybrid);
@@ -182,7 +174,7 @@ static int add_core(struct resolver *r, uint32_t type, uint64_t config, const ch
 
 /* pmu/terms/ on one PMU, or pmu/alias/ for an alias that was written alone. */
 static int add_pmu_event(struct resolver *r, const struct event_pmu *pmu, const struct event_alias *alone,
-                         bool expanded)
+			 bool expanded)
 {
 	struct event_term terms[EVENT_TERM_MAX + 1];
 	struct event_node with_alias = *r->node;
@@ -239,7 +231,7 @@ static int unknown_name(struct resolver *r, const char *name)
 		for (size_t k = 0; k < r->view->pmu[i].n_aliases; k++)
 			nearest_offer(&near, r->view->pmu[i].alias[k].name);
 	return resolve_fail(r, ENOENT, r->node->column, "there is no event \"%.80s\"%s", name,
-	                    nearest_text(&near, hint, sizeof(hint)));
+			    nearest_text(&near, hint, sizeof(hint)));
 }
 
 /* Every PMU that has an event of this name, or events that a glob stands for. The number of events added, or
@@ -279,16 +271,14 @@ static int add_name(struct resolver *r, const char *name)
 	int err;
 
 	if (s)
-		return s->type == TYPE_SOFTWARE ? add_software(r, s)
-		                                : add_core(r, TYPE_HARDWARE, s->config, s->name);
+		return s->type == TYPE_SOFTWARE ? add_software(r, s) : add_core(r, TYPE_HARDWARE, s->config, s->name);
 	err = event_cache_parse(name, &config);
 	if (!err) {
 		event_cache_name(config, canonical, sizeof(canonical));
 		return add_core(r, TYPE_CACHE, config, canonical);
 	}
 	if (err == -EINVAL)
-		return resolve_fail(r, EINVAL, r->node->column, "\"%.80s\": this cache has no such operation",
-		                    name);
+		return resolve_fail(r, EINVAL, r->node->column, "\"%.80s\": this cache has no such operation", name);
 	err = add_aliases(r, name);
 	return err > 0 ? 0 : err ? err : -ENOENT;
 }
@@ -304,8 +294,8 @@ static int unknown_pmu(struct resolver *r, const char *name)
 	/* perf makes PMUs of these files itself. */
 	if (!strncmp(name, "hwmon", 5) || !strncmp(name, "drm_", 4))
 		return resolve_fail(r, ENOENT, r->node->column,
-		                    "\"%.80s\" is no PMU of the kernel: the sources %s are recorded without -e", name,
-		                    name[0] == 'h' ? "hwmon and thermal" : "for graphics");
+				    "\"%.80s\" is no PMU of the kernel: the sources %s are recorded without -e", name,
+				    name[0] == 'h' ? "hwmon and thermal" : "for graphics");
 	for (size_t i = 0; i < r->view->n_pmus; i++) {
 		nearest_offer(&near, r->view->pmu[i].name);
 		listing_add(&all, r->view->pmu[i].name);
@@ -393,8 +383,7 @@ static int take_tracepoint(void *arg, const char *system, const char *name, uint
 static int add_tracepoints(struct resolver *r)
 {
 	const struct event_node *n = r->node;
-	struct found_tracepoints f = { .r = r,
-		                       .expanded = strpbrk(n->name, "*?[") || strpbrk(n->event, "*?[") };
+	struct found_tracepoints f = { .r = r, .expanded = strpbrk(n->name, "*?[") || strpbrk(n->event, "*?[") };
 	struct nearest near = { .word = n->event };
 	const struct event_view *v = r->view;
 	char hint[256], body[400];
@@ -407,21 +396,20 @@ static int add_tracepoints(struct resolver *r)
 	if (err > 0)
 		return 0;
 	if (err && (f.expanded || (err != -ENODEV && err != -EACCES && err != -EPERM)))
-		return err != -ENODEV && err != -EACCES && err != -EPERM
-		           ? err
-		           : resolve_fail(r, -err, n->column,
-		                          "the tracepoints \"%.40s:%.40s\" cannot be listed: %s", n->name,
-		                          n->event,
-		                          err == -ENODEV ? "tracefs is not mounted (mount -t tracefs nodev "
-		                                           "/sys/kernel/tracing)"
-		                                         : "tracefs may not be read (as root: mount -o "
-		                                           "remount,mode=750,gid=GROUP /sys/kernel/tracing)");
+		return err != -ENODEV && err != -EACCES && err != -EPERM ?
+			       err :
+			       resolve_fail(r, -err, n->column,
+					    "the tracepoints \"%.40s:%.40s\" cannot be listed: %s", n->name, n->event,
+					    err == -ENODEV ? "tracefs is not mounted (mount -t tracefs nodev "
+							     "/sys/kernel/tracing)" :
+							     "tracefs may not be read (as root: mount -o "
+							     "remount,mode=750,gid=GROUP /sys/kernel/tracing)");
 	if (!err) {
 		v->tracepoints(v->data, n->name, "*", offer_tracepoint, &near);
 		if (!near.n)
 			v->tracepoints(v->data, "*", n->event, take_tracepoint, &near);
 		return resolve_fail(r, ENOENT, n->column, "there is no tracepoint \"%.60s:%.60s\"%s", n->name,
-		                    n->event, nearest_text(&near, hint, sizeof(hint)));
+				    n->event, nearest_text(&near, hint, sizeof(hint)));
 	}
 	/* Nobody can tell whether it exists: it becomes an event that is missing, and the others go on. */
 	if (new_event(&ev, "tracepoint", EVENT_NONE, TYPE_TRACEPOINT))
@@ -445,10 +433,9 @@ static int add_numeric(struct resolver *r)
 		if (r->view->pmu[i].type == n->type)
 			pmu = &r->view->pmu[i];
 	err = new_event(&ev, pmu ? pmu->name : "", pmu ? (uint32_t)(pmu - r->view->pmu) : EVENT_NONE,
-	                (uint32_t)n->type);
+			(uint32_t)n->type);
 	ev.config[0] = n->config;
-	ev.core =
-	    n->type == TYPE_HARDWARE || n->type == TYPE_CACHE || n->type == TYPE_RAW || (pmu && pmu->core);
+	ev.core = n->type == TYPE_HARDWARE || n->type == TYPE_CACHE || n->type == TYPE_RAW || (pmu && pmu->core);
 	ev.uncore = pmu && pmu->uncore;
 	if (!err)
 		err = resolve_terms(r, &ev, pmu);
@@ -456,8 +443,7 @@ static int add_numeric(struct resolver *r)
 		event_release(&ev);
 		return err;
 	}
-	snprintf(body, sizeof(body), "%llu:0x%llx", (unsigned long long)n->type,
-	         (unsigned long long)n->config);
+	snprintf(body, sizeof(body), "%llu:0x%llx", (unsigned long long)n->type, (unsigned long long)n->config);
 	return finish(r, &ev, body, false, false);
 }
 
@@ -473,8 +459,8 @@ static int add_breakpoint(struct resolver *r)
 	ev.config[1] = n->config;
 	ev.config[2] = n->length;
 	snprintf(body, sizeof(body), "mem:0x%llx/%llu:%s%s%s", (unsigned long long)n->config,
-	         (unsigned long long)n->length, n->type & 1 ? "r" : "", n->type & 2 ? "w" : "",
-	         n->type & 4 ? "x" : "");
+		 (unsigned long long)n->length, n->type & 1 ? "r" : "", n->type & 2 ? "w" : "",
+		 n->type & 4 ? "x" : "");
 	return resolve_add(r, &ev, body, false);
 }
 
@@ -489,7 +475,7 @@ static int resolve_node(struct resolver *r)
 	if (n->group != EVENT_NONE && n->mods & (EVENT_MOD_PINNED | EVENT_MOD_EXCLUSIVE) &&
 	    r->list->group[n->group].first != (uint32_t)(n - r->list->node))
 		return resolve_fail(r, EINVAL, n->column,
-		                    "only the first event of a group can be pinned or exclusive");
+				    "only the first event of a group can be pinned or exclusive");
 	switch (n->form) {
 	case EVENT_NAME:
 		err = add_name(r, n->name);
@@ -513,7 +499,7 @@ static int resolve_node(struct resolver *r)
 }
 
 int event_resolve(const struct event_list *list, const struct event_view *view, struct event_set *set,
-                  struct buf *notes, struct error *e)
+		  struct buf *notes, struct error *e)
 {
 	struct resolver r = { .list = list, .view = view, .set = set, .notes = notes, .e = e };
 	struct event_set before = *set;
@@ -522,7 +508,7 @@ int event_resolve(const struct event_list *list, const struct event_view *view, 
 
 	for (size_t i = 0; i < list->n && !err; i++) {
 		const struct event_group *g =
-		    list->node[i].group == EVENT_NONE ? NULL : &list->group[list->node[i].group];
+			list->node[i].group == EVENT_NONE ? NULL : &list->group[list->node[i].group];
 
 		r.node = &list->node[i];
 		r.wildcard = 0;

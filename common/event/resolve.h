@@ -16,7 +16,7 @@ struct resolver {
 
 /* "column N: ..." for the place `column` (from 0). Returns -number. */
 int resolve_fail(struct resolver *r, int number, uint32_t column, const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
+	__attribute__((format(printf, 4, 5)));
 
 /* Collects the names nearest to what was written. */
 struct nearest {

@@ -76,8 +76,8 @@ int resolve_add(struct resolver *r, struct event *ev, const char *body, bool exp
 	if (ev->type == EVENT_TYPE_TOOL && (n->mods & ~(uint32_t)HARMLESS || ev->cpus || ev->percore))
 		goto tool_mods;
 	if (n->mods & EVENT_MOD_WEAK)
-		buf_printf(r->notes, "W says something of groups, and \"%.*s\" is none\n",
-			   (int)(n->end - n->column), r->list->text + n->column);
+		buf_printf(r->notes, "W says something of groups, and \"%.*s\" is none\n", (int)(n->end - n->column),
+			   r->list->text + n->column);
 	ev->mods = resolve_mods(r);
 	ev->parsed = set->parsed;
 	ev->wildcard = r->wildcard;
@@ -165,9 +165,8 @@ int resolve_groups(struct resolver *r, size_t start, const struct event_group *g
 					    "a group has events of one PMU: %s counts with no other at once",
 					    set->event[i].pmu);
 	}
-	buf_printf(r->notes,
-	           "the group {%.*s} spans PMUs that cannot be counted together: it becomes %u groups\n",
-	           (int)(r->list->node[g->first + g->n - 1].end - r->list->node[g->first].column),
-	           r->list->text + r->list->node[g->first].column, (unsigned)(set->groups - base));
+	buf_printf(r->notes, "the group {%.*s} spans PMUs that cannot be counted together: it becomes %u groups\n",
+		   (int)(r->list->node[g->first + g->n - 1].end - r->list->node[g->first].column),
+		   r->list->text + r->list->node[g->first].column, (unsigned)(set->groups - base));
 	return 0;
 }

@@ -9,20 +9,13 @@
 enum { TYPE_HARDWARE = 0, TYPE_SOFTWARE = 1 };
 
 const struct event_symbol event_symbols[] = {
-	{ .name = "cycles",
-	  .alias = "cpu-cycles",
-	  .type = TYPE_HARDWARE,
-	  .config = 0,
-	  .help = "CPU clock cycles" },
+	{ .name = "cycles", .alias = "cpu-cycles", .type = TYPE_HARDWARE, .config = 0, .help = "CPU clock cycles" },
 	{ .name = "instructions", .type = TYPE_HARDWARE, .config = 1, .help = "retired instructions" },
 	{ .name = "cache-references",
 	  .type = TYPE_HARDWARE,
 	  .config = 2,
 	  .help = "accesses to the last cache level" },
-	{ .name = "cache-misses",
-	  .type = TYPE_HARDWARE,
-	  .config = 3,
-	  .help = "misses of the last cache level" },
+	{ .name = "cache-misses", .type = TYPE_HARDWARE, .config = 3, .help = "misses of the last cache level" },
 	{ .name = "branches",
 	  .alias = "branch-instructions",
 	  .type = TYPE_HARDWARE,
@@ -40,10 +33,7 @@ const struct event_symbol event_symbols[] = {
 	  .type = TYPE_HARDWARE,
 	  .config = 8,
 	  .help = "cycles without instruction retirement" },
-	{ .name = "ref-cycles",
-	  .type = TYPE_HARDWARE,
-	  .config = 9,
-	  .help = "cycles at a constant frequency" },
+	{ .name = "ref-cycles", .type = TYPE_HARDWARE, .config = 9, .help = "cycles at a constant frequency" },
 	{ .name = "cpu-clock",
 	  .type = TYPE_SOFTWARE,
 	  .config = 0,
@@ -56,11 +46,7 @@ const struct event_symbol event_symbols[] = {
 	  .scale = "1e-6",
 	  .unit = "msec",
 	  .help = "CPU time of the task" },
-	{ .name = "page-faults",
-	  .alias = "faults",
-	  .type = TYPE_SOFTWARE,
-	  .config = 2,
-	  .help = "page faults" },
+	{ .name = "page-faults", .alias = "faults", .type = TYPE_SOFTWARE, .config = 2, .help = "page faults" },
 	{ .name = "context-switches",
 	  .alias = "cs",
 	  .type = TYPE_SOFTWARE,
@@ -84,10 +70,7 @@ const struct event_symbol event_symbols[] = {
 	  .config = 8,
 	  .help = "instructions that the kernel emulated" },
 	{ .name = "dummy", .type = TYPE_SOFTWARE, .config = 9, .help = "counts nothing" },
-	{ .name = "bpf-output",
-	  .type = TYPE_SOFTWARE,
-	  .config = 10,
-	  .help = "records written by BPF programs" },
+	{ .name = "bpf-output", .type = TYPE_SOFTWARE, .config = 10, .help = "records written by BPF programs" },
 	{ .name = "cgroup-switches",
 	  .type = TYPE_SOFTWARE,
 	  .config = 11,
@@ -215,8 +198,7 @@ int event_cache_each(int (*each)(void *arg, const char *name, uint64_t config), 
 {
 	for (uint64_t cache = 0; cache < N_CACHES; cache++)
 		for (uint64_t op = 0; op < N_OPS; op++)
-			for (uint64_t result = 0; caches[cache].ops & 1u << op && result < N_RESULTS;
-			     result++) {
+			for (uint64_t result = 0; caches[cache].ops & 1u << op && result < N_RESULTS; result++) {
 				uint64_t config = cache | op << 8 | result << 16;
 				char name[64];
 				int r;

@@ -46,7 +46,7 @@ const char *nearest_text(const struct nearest *near, char *text, size_t size)
 	text[0] = '\0';
 	for (unsigned i = 0; i < near->n && len < size; i++)
 		len += (size_t)snprintf(text + len, size - len, "%s\"%s\"%s", i ? ", " : "; did you mean ",
-		                        near->names[i], i + 1 == near->n ? "?" : "");
+					near->names[i], i + 1 == near->n ? "?" : "");
 	return text;
 }
 
@@ -58,8 +58,8 @@ void listing_add(struct listing *l, const char *name)
 	if (l->len + len + 32 > sizeof(l->text))
 		l->too_many = true;
 	else
-		l->len += (size_t)snprintf(l->text + l->len, sizeof(l->text) - l->len, "%s%s",
-					   l->len ? ", " : "", name);
+		l->len += (size_t)snprintf(l->text + l->len, sizeof(l->text) - l->len, "%s%s", l->len ? ", " : "",
+					   name);
 }
 
 const char *listing_text(struct listing *l, const char *what)
@@ -82,7 +82,7 @@ enum fixed_effect {
 	FIXED_PERCORE,
 	FIXED_INHERIT, /* `n` */
 	FIXED_CPU,
-	FIXED_LEGACY, /* an event of the general type `n`, asked of this PMU */
+	FIXED_LEGACY,   /* an event of the general type `n`, asked of this PMU */
 	FIXED_SAMPLING, /* says how samples are taken; counting is not changed by it */
 };
 
@@ -136,8 +136,7 @@ static int need_value(struct resolver *r, const struct event_term *t, bool numbe
 {
 	if (number ? t->is_number : t->value != NULL)
 		return 0;
-	return resolve_fail(r, EINVAL, t->column, "the term \"%s\" needs a %s", t->key,
-	                    number ? "number" : "value");
+	return resolve_fail(r, EINVAL, t->column, "the term \"%s\" needs a %s", t->key, number ? "number" : "value");
 }
 
 /* A second cpu= adds to the first. */
@@ -165,7 +164,7 @@ static uint64_t general_pmu(const struct resolver *r, const struct event_pmu *pm
 }
 
 static int apply_fixed(struct resolver *r, struct event *ev, const struct event_pmu *pmu, const struct event_term *t,
-                       size_t which)
+		       size_t which)
 {
 	struct cpulist cpus = { 0 };
 	struct error ignored;
@@ -188,8 +187,7 @@ static int apply_fixed(struct resolver *r, struct event *ev, const struct event_
 		ev->percore = !t->value || (t->is_number && t->number);
 		return 0;
 	case FIXED_INHERIT:
-		ev->inherit =
-		    (int8_t)(t->is_number && !t->number ? !fixed_keys[which].n : fixed_keys[which].n);
+		ev->inherit = (int8_t)(t->is_number && !t->number ? !fixed_keys[which].n : fixed_keys[which].n);
 		return 0;
 	case FIXED_CPU:
 		err = need_value(r, t, false);
@@ -204,8 +202,7 @@ static int apply_fixed(struct resolver *r, struct event *ev, const struct event_
 		cpulist_release(&cpus);
 		if (err)
 			return resolve_fail(r, EINVAL, t->column,
-			                    "\"%s\" is neither a CPU nor a range of CPUs nor a PMU",
-			                    t->value);
+					    "\"%s\" is neither a CPU nor a range of CPUs nor a PMU", t->value);
 		return add_cpus(ev, t->value);
 	case FIXED_LEGACY:
 		err = need_value(r, t, true);
@@ -239,24 +236,23 @@ static const struct event_format *find_format(const struct event_pmu *pmu, const
 }
 
 static int apply_format(struct resolver *r, struct event *ev, const struct event_pmu *pmu,
-                        const struct event_format *f, const struct event_term *t)
+			const struct event_format *f, const struct event_term *t)
 {
 	uint64_t max = 0;
 	int err;
 
 	if (t->value && !t->is_number)
-		return resolve_fail(r, EINVAL, t->column,
-		                    "the term \"%s\" of %s needs a number, not \"%.40s\"", t->key, pmu->name,
-		                    t->value);
+		return resolve_fail(r, EINVAL, t->column, "the term \"%s\" of %s needs a number, not \"%.40s\"",
+				    t->key, pmu->name, t->value);
 	err = event_format_pack(f->text, t->value ? t->number : 1, ev->config, &max);
 	if (err == -ERANGE)
-		return resolve_fail(
-		    r, EINVAL, t->column, "%s=0x%llx is too big for %s (%.60s), the maximum is 0x%llx",
-		    t->key, (unsigned long long)t->number, pmu->name, f->text, (unsigned long long)max);
+		return resolve_fail(r, EINVAL, t->column,
+				    "%s=0x%llx is too big for %s (%.60s), the maximum is 0x%llx", t->key,
+				    (unsigned long long)t->number, pmu->name, f->text, (unsigned long long)max);
 	if (err)
 		return resolve_fail(r, EINVAL, t->column,
-		                    "the kernel describes \"%s\" of %s as \"%.60s\", which is not known",
-		                    t->key, pmu->name, f->text);
+				    "the kernel describes \"%s\" of %s as \"%.60s\", which is not known", t->key,
+				    pmu->name, f->text);
 	return 0;
 }
 
@@ -276,21 +272,20 @@ static int unknown_term(struct resolver *r, const struct event_pmu *pmu, const s
 	}
 	for (size_t i = 0; i < N_FIXED; i++)
 		nearest_offer(&near, fixed_keys[i].key);
-	return resolve_fail(r, EINVAL, t->column, "%s%s has no term or event \"%.60s\"%s",
-	                    pmu ? "" : "the event ", pmu ? pmu->name : r->node->name, t->key,
+	return resolve_fail(r, EINVAL, t->column, "%s%s has no term or event \"%.60s\"%s", pmu ? "" : "the event ",
+			    pmu ? pmu->name : r->node->name, t->key,
 			    near.n ? nearest_text(&near, hint, sizeof(hint)) : listing_text(&all, "it has"));
 }
 
 /* One term that is not an alias. */
-static int apply(struct resolver *r, struct event *ev, const struct event_pmu *pmu,
-                 const struct event_term *t)
+static int apply(struct resolver *r, struct event *ev, const struct event_pmu *pmu, const struct event_term *t)
 {
 	const struct event_format *f;
 	uint64_t raw;
 
 	if (t->driver)
 		return resolve_fail(r, EINVAL, t->column,
-		                    "@%s configures a driver for tracing, which is not counting", t->key);
+				    "@%s configures a driver for tracing, which is not counting", t->key);
 	for (size_t i = 0; i < N_FIXED; i++)
 		if (!strcmp(fixed_keys[i].key, t->key))
 			return apply_fixed(r, ev, pmu, t, i);
@@ -306,7 +301,7 @@ static int apply(struct resolver *r, struct event *ev, const struct event_pmu *p
 		return apply_format(r, ev, pmu, f, t);
 	if (pmu && !t->value && t->key[0] == 'r' &&
 	    !parse_u64_span(t->key + (t->key[1] == '0' && t->key[2] == 'x' ? 3 : 1),
-	                    strlen(t->key + (t->key[1] == '0' && t->key[2] == 'x' ? 3 : 1)), 16, &raw)) {
+			    strlen(t->key + (t->key[1] == '0' && t->key[2] == 'x' ? 3 : 1)), 16, &raw)) {
 		ev->config[0] = raw;
 		return 0;
 	}
@@ -321,17 +316,16 @@ static bool has_key(const struct event_node *n, const char *key)
 	return false;
 }
 
-static int apply_alias(struct resolver *r, struct event *ev, const struct event_pmu *pmu,
-                       const struct event_alias *a, const struct event_term *t)
+static int apply_alias(struct resolver *r, struct event *ev, const struct event_pmu *pmu, const struct event_alias *a,
+		       const struct event_term *t)
 {
 	struct event_term *terms = NULL;
 	struct error inner = { 0 };
 	int n = event_terms_parse(&terms, a->text, &inner), err = n < 0 ? n : 0;
 
 	if (n < 0)
-		return resolve_fail(r, EINVAL, t->column,
-		                    "the kernel's text for %s/%s/ is not understood: %.100s", pmu->name,
-		                    a->name, inner.text);
+		return resolve_fail(r, EINVAL, t->column, "the kernel's text for %s/%s/ is not understood: %.100s",
+				    pmu->name, a->name, inner.text);
 	for (int i = 0; i < n && !err; i++) {
 		struct event_term inherited = terms[i];
 
@@ -339,7 +333,7 @@ static int apply_alias(struct resolver *r, struct event *ev, const struct event_
 		if (terms[i].value && (terms[i].value[0] == '?' || terms[i].value[0] == '$')) {
 			if (!has_key(r->node, terms[i].key))
 				err = resolve_fail(r, EINVAL, t->column, "%s/%s/ needs the term \"%s=...\"",
-				                   pmu->name, a->name, terms[i].key);
+						   pmu->name, a->name, terms[i].key);
 			continue;
 		}
 		inherited.column = t->column;
@@ -356,8 +350,7 @@ static int apply_alias(struct resolver *r, struct event *ev, const struct event_
 }
 
 /* An event by its general name, asked of one PMU that has such: "cpu_core/cycles/", "software/cs/". */
-static bool is_legacy(const struct event_pmu *pmu, const char *name, const struct event_symbol **s,
-                      uint64_t *config)
+static bool is_legacy(const struct event_pmu *pmu, const char *name, const struct event_symbol **s, uint64_t *config)
 {
 	*s = pmu ? event_symbol_find(name) : NULL;
 	if (*s)
@@ -386,8 +379,7 @@ bool resolve_term_counts(const struct event_term *t)
 {
 	for (size_t i = 0; i < N_FIXED; i++)
 		if (!strcmp(fixed_keys[i].key, t->key))
-			return fixed_keys[i].effect != FIXED_NAME &&
-			       fixed_keys[i].effect != FIXED_METRIC_ID &&
+			return fixed_keys[i].effect != FIXED_NAME && fixed_keys[i].effect != FIXED_METRIC_ID &&
 			       fixed_keys[i].effect != FIXED_SAMPLING;
 	return true;
 }
@@ -413,8 +405,7 @@ int resolve_terms(struct resolver *r, struct event *ev, const struct event_pmu *
 			const struct event_alias *a = plain ? find_alias(pmu, t->key) : NULL;
 			const struct event_symbol *s;
 			uint64_t config;
-			bool legacy =
-			    plain && !a && !find_format(pmu, t->key) && is_legacy(pmu, t->key, &s, &config);
+			bool legacy = plain && !a && !find_format(pmu, t->key) && is_legacy(pmu, t->key, &s, &config);
 
 			if (a && names)
 				err = apply_alias(r, ev, pmu, a, t);
@@ -423,8 +414,10 @@ int resolve_terms(struct resolver *r, struct event *ev, const struct event_pmu *
 			else if (!a && !legacy && !names)
 				err = apply(r, ev, pmu, t);
 			if (!names && is_sampling(t))
-				buf_printf(r->notes, "%.60s of \"%.*s\" is about samples, of which counting takes "
-					   "none\n", t->key, (int)(n->end - n->column), r->list->text + n->column);
+				buf_printf(r->notes,
+					   "%.60s of \"%.*s\" is about samples, of which counting takes "
+					   "none\n",
+					   t->key, (int)(n->end - n->column), r->list->text + n->column);
 		}
 	if (!err && pmu && pmu->hooks) {
 		struct error rule = { 0 };

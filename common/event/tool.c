@@ -53,8 +53,8 @@ int event_tool_pmu(struct event_pmu *pmu, bool slots)
 	bool whole = true;
 
 	*pmu = (struct event_pmu){ .name = strdup("tool"),
-		                   .type = EVENT_TYPE_TOOL,
-		                   .alias = calloc(N_EVENTS, sizeof(*pmu->alias)) };
+				   .type = EVENT_TYPE_TOOL,
+				   .alias = calloc(N_EVENTS, sizeof(*pmu->alias)) };
 	for (size_t i = 1; pmu->alias && i < N_EVENTS; i++) {
 		struct event_alias *a = &pmu->alias[pmu->n_aliases];
 		char config[24];
@@ -64,10 +64,10 @@ int event_tool_pmu(struct event_pmu *pmu, bool slots)
 		pmu->n_aliases++;
 		snprintf(config, sizeof(config), "config=%zu", i);
 		*a = (struct event_alias){ .name = strdup(events[i].name),
-			                   .text = strdup(config),
-			                   .unit = events[i].unit ? strdup(events[i].unit) : NULL,
-			                   .help = strdup(events[i].help),
-			                   .snapshot = events[i].gauge };
+					   .text = strdup(config),
+					   .unit = events[i].unit ? strdup(events[i].unit) : NULL,
+					   .help = strdup(events[i].help),
+					   .snapshot = events[i].gauge };
 		whole = whole && a->name && a->text && a->help && (a->unit || !events[i].unit);
 	}
 	if (whole && pmu->name && pmu->alias)

@@ -5,8 +5,10 @@
 
 int vendor_events_load(struct vendor_events **v, const char *path, const char *cpuid, struct error *e)
 {
-	return error_set(e, ENOTSUP, "%s: this is the minimal pmrec, which reads no event files; "
-			 "write the code as cpu/event=...,umask=.../", path);
+	return error_set(e, ENOTSUP,
+			 "%s: this is the minimal pmrec, which reads no event files; "
+			 "write the code as cpu/event=...,umask=.../",
+			 path);
 }
 
 void vendor_events_free(struct vendor_events *v)

@@ -90,10 +90,10 @@ static const struct {
 static const struct {
 	const char *key, *term;
 } terms[] = {
-	{ "AnyThread", "any" },       { "PortMask", "ch_mask" },    { "CounterMask", "cmask" },
-	{ "EdgeDetect", "edge" },     { "FCMask", "fc_mask" },      { "Invert", "inv" },
-	{ "NodeType", "type" },       { "RdWrMask", "rdwrmask" },   { "EnAllCores", "enallcores" },
-	{ "EnAllSlices", "enallslices" }, { "SliceId", "sliceid" }, { "ThreadMask", "threadmask" },
+	{ "AnyThread", "any" },           { "PortMask", "ch_mask" },  { "CounterMask", "cmask" },
+	{ "EdgeDetect", "edge" },         { "FCMask", "fc_mask" },    { "Invert", "inv" },
+	{ "NodeType", "type" },           { "RdWrMask", "rdwrmask" }, { "EnAllCores", "enallcores" },
+	{ "EnAllSlices", "enallslices" }, { "SliceId", "sliceid" },   { "ThreadMask", "threadmask" },
 };
 
 /* The register beside the event's own that holds more of it. NULL: not known. */
@@ -221,10 +221,10 @@ static int fill_alias(struct event_alias *a, const struct merged *m, const char 
 	bool failed;
 
 	*a = (struct event_alias){ .name = strdup(name),
-		                   .text = strdup(text),
-		                   .per_pkg = flag(m, "PerPkg"),
-		                   .deprecated = flag(m, "Deprecated"),
-		                   .vendor = true };
+				   .text = strdup(text),
+				   .per_pkg = flag(m, "PerPkg"),
+				   .deprecated = flag(m, "Deprecated"),
+				   .vendor = true };
 	failed = !a->name || !a->text;
 	if (len)
 		failed |= !(a->scale = strndup(scale, len));
@@ -280,7 +280,7 @@ static bool is_name(const char *name)
 
 /* Finds name and text of one event. NULL, or why it has none; "" for a metric, which is not expected to have one. */
 static const char *describe(const struct vendor_events *v, struct merged *m, char *name, size_t size,
-                            struct buf *text)
+			    struct buf *text)
 {
 	const char *standard = vendor_field(m->own, "ArchStdEvent"), *wrong = NULL;
 	struct event_term *parsed;
@@ -327,8 +327,9 @@ int vendor_events_apply(struct vendor_events *v, struct event_pmu *pmu, size_t n
 		if (wrong && !*wrong)
 			continue;
 		if (wrong) {
-			note(notes, &left_out, either(&m, "EventName") ? either(&m, "EventName")
-								       : vendor_field(m.own, "ArchStdEvent"), wrong);
+			note(notes, &left_out,
+			     either(&m, "EventName") ? either(&m, "EventName") : vendor_field(m.own, "ArchStdEvent"),
+			     wrong);
 			continue;
 		}
 		for (size_t k = 0; k < n_pmus && !err; k++) {

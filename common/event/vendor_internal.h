@@ -11,7 +11,7 @@ struct vendor_events {
 	size_t n_files;
 	const struct json **event; /* owned array; objects of the files */
 	size_t n_events, cap_events;
-	struct names standard; /* EventName in lower case -> place in standard_event */
+	struct names standard;              /* EventName in lower case -> place in standard_event */
 	const struct json **standard_event; /* owned array */
 	size_t n_standard, cap_standard;
 };

@@ -37,9 +37,9 @@
 
 /* A number that remembers why it is missing. */
 struct value {
-	double v;       /* meaningful if reason is 0; NaN otherwise */
-	uint16_t reason;/* 0, or a number of the caller's (pm_reason), or one of enum value_reason */
-	int16_t rest;   /* exact integer minus v: a double holds 53 bits, a register 64; for bits() alone */
+	double v;        /* meaningful if reason is 0; NaN otherwise */
+	uint16_t reason; /* 0, or a number of the caller's (pm_reason), or one of enum value_reason */
+	int16_t rest;    /* exact integer minus v: a double holds 53 bits, a register 64; for bits() alone */
 };
 
 /* Reasons that arise in evaluation; above all numbers of pm_reason. */

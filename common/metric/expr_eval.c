@@ -206,28 +206,28 @@ static void run_step(enum expr_op op, const struct slot *a, const struct slot *b
 		     struct value *out)
 {
 	switch (op) {
-#define CASE(OP)                                       \
-	case OP:                                       \
-		apply_rows(OP, a, b, c, n, out);       \
+#define CASE(OP) \
+	case OP: \
+		apply_rows(OP, a, b, c, n, out); \
 		break
-	CASE(OP_NEGATE);
-	CASE(OP_ADD);
-	CASE(OP_SUBTRACT);
-	CASE(OP_MULTIPLY);
-	CASE(OP_DIVIDE);
-	CASE(OP_MODULO);
-	CASE(OP_LESS);
-	CASE(OP_GREATER);
-	CASE(OP_AND);
-	CASE(OP_XOR);
-	CASE(OP_OR);
-	CASE(OP_MIN);
-	CASE(OP_MAX);
-	CASE(OP_RATIO);
-	CASE(OP_POW2);
-	CASE(OP_BITS);
-	CASE(OP_PERCENT);
-	CASE(OP_SELECT);
+		CASE(OP_NEGATE);
+		CASE(OP_ADD);
+		CASE(OP_SUBTRACT);
+		CASE(OP_MULTIPLY);
+		CASE(OP_DIVIDE);
+		CASE(OP_MODULO);
+		CASE(OP_LESS);
+		CASE(OP_GREATER);
+		CASE(OP_AND);
+		CASE(OP_XOR);
+		CASE(OP_OR);
+		CASE(OP_MIN);
+		CASE(OP_MAX);
+		CASE(OP_RATIO);
+		CASE(OP_POW2);
+		CASE(OP_BITS);
+		CASE(OP_PERCENT);
+		CASE(OP_SELECT);
 #undef CASE
 	case OP_NUMBER:
 	case OP_INPUT:

@@ -4,11 +4,11 @@
 
 #include "common/metric/expr.h"
 
-#define EXPR_MAX_TEXT	1000000
+#define EXPR_MAX_TEXT   1000000
 #define EXPR_MAX_LEVELS 200
 /* A level of nesting holds at most eight values (six binary operators and the two of an `if`); real formulas
  * hold few at more than a few levels, and the limit lets evaluation live on the C stack. */
-#define EXPR_MAX_DEPTH	512
+#define EXPR_MAX_DEPTH 512
 
 enum expr_op {
 	OP_NUMBER,
@@ -35,7 +35,7 @@ enum expr_op {
 };
 
 struct expr_op_row {
-	const char *text;         /* the operator, or the name of the function */
+	const char *text; /* the operator, or the name of the function */
 	unsigned char operands;
 	unsigned char precedence; /* 0: if; 1-6: binary; 7: unary; 8: a value or a function */
 };
@@ -89,8 +89,8 @@ struct lexer {
 	size_t start;
 	double number;
 	char mark;
-	bool plain;       /* TOKEN_ID: as written, so it may be a keyword */
-	struct buf word;  /* TOKEN_ID, TOKEN_LITERAL: resolved */
+	bool plain;      /* TOKEN_ID: as written, so it may be a keyword */
+	struct buf word; /* TOKEN_ID, TOKEN_LITERAL: resolved */
 };
 
 /* Reads the next token. 0 or -errno with the text set. */

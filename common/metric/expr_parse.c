@@ -154,8 +154,8 @@ static int unexpected(struct parser *p, const char *wanted)
 	size_t len = l->at - l->start;
 
 	if (l->kind == TOKEN_END)
-		return error_set(p->error, EINVAL, "column %zu: the expression ends where %s should be",
-				 l->start + 1, wanted);
+		return error_set(p->error, EINVAL, "column %zu: the expression ends where %s should be", l->start + 1,
+				 wanted);
 	return error_set(p->error, EINVAL, "column %zu: found '%.*s' where %s should be", l->start + 1,
 			 (int)(len < 40 ? len : 40), l->text + l->start, wanted);
 }
@@ -275,9 +275,8 @@ static int parse_word(struct parser *p)
 		const char *text;
 		enum expr_op op;
 	} calls[] = {
-		{ "min", OP_MIN },   { "max", OP_MAX },	  { "d_ratio", OP_RATIO },
-		{ "pow2", OP_POW2 }, { "bits", OP_BITS },
-		{ "percent", OP_PERCENT },
+		{ "min", OP_MIN },   { "max", OP_MAX },   { "d_ratio", OP_RATIO },
+		{ "pow2", OP_POW2 }, { "bits", OP_BITS }, { "percent", OP_PERCENT },
 	};
 	size_t column = p->lex.start;
 	bool plain = p->lex.plain;

@@ -15,7 +15,7 @@ enum metric_better { METRIC_NEUTRAL, METRIC_HIGHER, METRIC_LOWER };
 
 /* The lowest level at which the metric means something. */
 enum metric_scope {
-	METRIC_ANY,     /* that of its inputs */
+	METRIC_ANY, /* that of its inputs */
 	METRIC_CPU,
 	METRIC_CORE,
 	METRIC_CLUSTER,
@@ -48,19 +48,19 @@ struct metric {
 	const char *each;       /* counter family, or NULL */
 	const char *unit;       /* UCUM, as csv and json say it: "%", "MHz", "W", "1/s", "Cel" */
 	const char *expr;
-	const char *otherwise;  /* formulas for recordings that lack what expr needs, tried in turn; ';' between */
-	const char *when;       /* literal without '#': where it is 0 the metric is not shown by default; or NULL */
-	const char *help;       /* one sentence */
-	const char *threshold;  /* expression of counters, as `expr`: non-zero is bad; or NULL */
+	const char *otherwise; /* formulas for recordings that lack what expr needs, tried in turn; ';' between */
+	const char *when;      /* literal without '#': where it is 0 the metric is not shown by default; or NULL */
+	const char *help;      /* one sentence */
+	const char *threshold; /* expression of counters, as `expr`: non-zero is bad; or NULL */
 	const char *threshold_otherwise; /* others for recordings that lack what it needs, as `otherwise` */
-	const char *ungrouped_in; /* categories: asked for by these, its events are not grouped; or NULL */
+	const char *ungrouped_in;        /* categories: asked for by these, its events are not grouped; or NULL */
 	enum metric_grouping grouping;
-	double margin;          /* smallest relative change that matters to `diff`; 0: the default, 0.02 */
+	double margin; /* smallest relative change that matters to `diff`; 0: the default, 0.02 */
 	enum metric_scope scope;
 	enum metric_better better;
 	unsigned char precision; /* decimals in tables */
 	bool default_on;
-	bool inherits;           /* what counts for more than a place of `scope` goes to each: a core's to its CPUs */
+	bool inherits; /* what counts for more than a place of `scope` goes to each: a core's to its CPUs */
 };
 
 /* All built-in tables; the last has NULL rows. */
@@ -78,9 +78,9 @@ extern const struct metric_table metric_tables[];
  * refers to itself, is left out and named in `skipped`, unless it is the only kind there is: then that is the
  * error. */
 struct metric_set {
-	struct metric *row;  /* owned with all strings; ScaleUnit's factor is part of expr */
+	struct metric *row; /* owned with all strings; ScaleUnit's factor is part of expr */
 	size_t n;
-	struct buf skipped;  /* a line a metric: its name and why */
+	struct buf skipped; /* a line a metric: its name and why */
 };
 /* 0 or -errno, and then the set is empty; -ENOTSUP in a build without JSON. */
 int metric_set_load(struct metric_set *set, const char *path, struct error *e);

@@ -12,14 +12,14 @@
 enum shadow_level { SHADOW_PLAIN, SHADOW_GOOD, SHADOW_LESS_GOOD, SHADOW_NEARLY_BAD, SHADOW_BAD };
 
 struct shadow {
-	const char *event;      /* canonical name, without PMU and modifiers: "instructions", "topdown-retiring" */
-	const char *metric;     /* name of the row in the metric tables */
-	const char *label;      /* behind the number */
-	unsigned char width;    /* of the number, as in "%8.3f"; a '%' comes on top of it */
+	const char *event;   /* canonical name, without PMU and modifiers: "instructions", "topdown-retiring" */
+	const char *metric;  /* name of the row in the metric tables */
+	const char *label;   /* behind the number */
+	unsigned char width; /* of the number, as in "%8.3f"; a '%' comes on top of it */
 	unsigned char decimals;
-	bool percent;           /* a '%' directly behind the number; the metric's unit is "%" then */
-	bool own_line;          /* below the line of its event, on one of its own */
-	bool lower;             /* the limits are lower ones: what lies above limit[0] is SHADOW_GOOD */
+	bool percent;  /* a '%' directly behind the number; the metric's unit is "%" then */
+	bool own_line; /* below the line of its event, on one of its own */
+	bool lower;    /* the limits are lower ones: what lies above limit[0] is SHADOW_GOOD */
 	/* In the metric's unit. Above [0] it is SHADOW_BAD, above [1] SHADOW_NEARLY_BAD, above [2]
 	 * SHADOW_LESS_GOOD. 0: no such limit; without any the number is SHADOW_PLAIN. */
 	double limit[3];

@@ -7,11 +7,11 @@
 
 #include "common/metric/metric.h"
 
-#define METRIC_TABLE(name, rows)                  \
+#define METRIC_TABLE(name, rows) \
 	extern const struct metric metric_##name[]; \
 	enum { METRIC_ROWS_##name = rows }
 /* Behind a table, in its file. */
-#define METRIC_TABLE_END(name)                                                           \
+#define METRIC_TABLE_END(name) \
 	_Static_assert(sizeof(metric_##name) / sizeof(metric_##name[0]) == METRIC_ROWS_##name, \
 		       "tables.h has another number of rows")
 

@@ -1,6 +1,8 @@
 /* Idle states and frequencies as the kernel's drivers see them. */
 #include "common/metric/tables.h"
 
+/* Tables: a row is read as a row. */
+/* clang-format off */
 const struct metric metric_idle[] = {
 	{ .name = "idle.*.requests", .display = "*", .categories = "idle,swidle,sysfs,cpuidle",
 	  .each = "cpuidle.usage", .unit = "1", .scope = METRIC_CPU, .expr = "cpuidle.usage.*",

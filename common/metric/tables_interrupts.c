@@ -1,6 +1,8 @@
 /* Interrupts and soft interrupts. */
 #include "common/metric/tables.h"
 
+/* Tables: a row is read as a row. */
+/* clang-format off */
 const struct metric metric_interrupts[] = {
 	{ .name = "irq", .display = "IRQ/s", .categories = "interrupts,other", .unit = "1/s",
 	  .scope = METRIC_CPU, .better = METRIC_LOWER, .default_on = true, .expr = "rate(interrupts.total)",

@@ -1,6 +1,8 @@
 /* Paging, and how long tasks were held up for want of something. */
 #include "common/metric/tables.h"
 
+/* Tables: a row is read as a row. */
+/* clang-format off */
 const struct metric metric_memory[] = {
 	{ .name = "faults", .display = "Faults/s", .categories = "memory", .unit = "1/s", .scope = METRIC_SYSTEM,
 	  .better = METRIC_LOWER, .default_on = true, .expr = "rate(vmstat.pgfault)",

@@ -8,6 +8,8 @@
  */
 #include "common/metric/tables.h"
 
+/* Tables: a row is read as a row. */
+/* clang-format off */
 #define EV(class, event) class "@" event "@"
 #define IN(class)        "nvidia," class
 

@@ -4,6 +4,8 @@
  */
 #include "common/metric/tables.h"
 
+/* Tables: a row is read as a row. */
+/* clang-format off */
 /* CPUs have no tasks of their own: there cpu-clock takes the place. */
 #define PER_CPU_SECOND(event) event " / (task\\-clock / 1000)", .otherwise = event " / (cpu\\-clock / 1000)"
 #define MISS_RATE(misses, all) "100 * " misses " / " all

@@ -1,6 +1,8 @@
 /* Temperatures, throttling, sensors, watts. */
 #include "common/metric/tables.h"
 
+/* Tables: a row is read as a row. */
+/* clang-format off */
 /* Levels between two readings are not known, so a temperature is the highest that was read: what a total over a
  * whole run should show, and for a single interval nearly the last. */
 const struct metric metric_thermal[] = {

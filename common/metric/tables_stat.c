@@ -7,6 +7,8 @@
 #include "common/metric/shadow.h"
 #include "common/metric/tables.h"
 
+/* Tables: a row is read as a row. */
+/* clang-format off */
 #define TD_ALL "(topdown\\-retiring + topdown\\-bad\\-spec + topdown\\-fe\\-bound + topdown\\-be\\-bound)"
 /* An event that counts slots has to lead the group of the others, and so has to be asked for. */
 #define TD(part) "100 * " part " / " TD_ALL " + 0 * slots"

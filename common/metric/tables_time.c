@@ -1,6 +1,8 @@
 /* Where the time of the CPUs goes, and what the scheduler does. */
 #include "common/metric/tables.h"
 
+/* Tables: a row is read as a row. */
+/* clang-format off */
 /*
  * The parts of /proc/stat are counted in ticks, so their sum is not exactly the time that has passed; as parts
  * of the sum they never exceed 100 %. Guest time is contained in user time and must not be added.

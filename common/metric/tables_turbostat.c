@@ -7,6 +7,8 @@
  */
 #include "common/metric/tables.h"
 
+/* Tables: a row is read as a row. */
+/* clang-format off */
 #define OF_TSC(counter) "percent(rate(msr." counter "), rate(msr.tsc))"
 
 #define RESIDENCY(name_, display_, scope_, counter, when_, otherwise_, help_) \

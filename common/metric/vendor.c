@@ -19,25 +19,25 @@
 
 #define MAX_METRICS 20000
 #define MAX_TOTAL   (64u << 20) /* bytes of all formulas written out; the largest set of perf has one million */
-#define MAX_CHAIN   64 /* metrics that refer to metrics that ...; the longest known chain has about ten */
+#define MAX_CHAIN   64          /* metrics that refer to metrics that ...; the longest known chain has about ten */
 
 struct entry {
 	const struct json *object;
 	const struct json *standard; /* what its ArchStdEvent stands for, or NULL */
-	const char *name;      /* MetricName, owned by the JSON */
-	struct expr *expr;     /* owned: MetricExpr as it stands */
-	char *expanded;        /* owned: counters only, without ScaleUnit; NULL until it is made */
-	size_t place;          /* in the chain, while `busy` */
+	const char *name;            /* MetricName, owned by the JSON */
+	struct expr *expr;           /* owned: MetricExpr as it stands */
+	char *expanded;              /* owned: counters only, without ScaleUnit; NULL until it is made */
+	size_t place;                /* in the chain, while `busy` */
 	bool busy;
 };
 
 struct loader {
-	struct entry *entry;   /* owned */
+	struct entry *entry; /* owned */
 	size_t n, cap;
 	const struct vendor_docs *docs;
-	struct names by_name;  /* "Unit MetricName", and MetricName, -> entry; the first of that name */
+	struct names by_name; /* "Unit MetricName", and MetricName, -> entry; the first of that name */
 	size_t chain[MAX_CHAIN];
-	size_t total;          /* bytes written out so far */
+	size_t total; /* bytes written out so far */
 	struct error *error;
 };
 
@@ -416,8 +416,10 @@ static int fill_row(struct loader *l, struct names *used, struct entry *entry, s
 	row->help = copy(help ? help : entry->name);
 	row->precision = 2;
 	row->grouping = grouping_of(entry_field(entry, "MetricConstraint"));
-	row->scope = !mode ? METRIC_ANY : !strcmp(mode, "PerChip") ? METRIC_PACKAGE :
-		     !strcmp(mode, "PerCore") ? METRIC_CORE : METRIC_ANY;
+	row->scope = !mode                    ? METRIC_ANY :
+		     !strcmp(mode, "PerChip") ? METRIC_PACKAGE :
+		     !strcmp(mode, "PerCore") ? METRIC_CORE :
+						METRIC_ANY;
 	if (!row->name || !row->display || !row->aliases || (groups && !row->categories) || !row->help ||
 	    (ungrouped && !row->ungrouped_in))
 		return no_memory(l);
@@ -474,8 +476,8 @@ int vendor_load(struct metric_set *set, const struct vendor_docs *docs, struct e
 		err = error_set(e, first.number, "%s", first.text);
 	else if (!err && !set->n && docs->n && json_get(json_at(docs->doc[0], 0), "Formula"))
 		err = error_set(
-		    e, EINVAL,
-		    "formulas in Intel's own schema; the file in its folder perf/ has them as MetricExpr");
+			e, EINVAL,
+			"formulas in Intel's own schema; the file in its folder perf/ has them as MetricExpr");
 	else if (!err && !set->n)
 		err = error_set(e, EINVAL, "no object in it has MetricName and MetricExpr");
 	for (size_t i = 0; i < l.n; i++) {

@@ -147,8 +147,8 @@ static int load_one(struct metric_set *set, struct json *j, const char *folder, 
 
 	if (!json_is_array(list))
 		err = error_set(
-		    e, EINVAL,
-		    "not a metric file: it should hold an array of objects with MetricName and MetricExpr");
+			e, EINVAL,
+			"not a metric file: it should hold an array of objects with MetricName and MetricExpr");
 	if (!err) {
 		docs.doc = &list;
 		docs.n = 1;

@@ -99,7 +99,7 @@ static void unpack_bits(uint64_t *x, const uint8_t *in, size_t n, unsigned width
 }
 
 static void unpack(uint64_t *out, const uint8_t *in, size_t n, unsigned order, uint64_t base, unsigned width,
-                   uint64_t sum, uint64_t step, const uint64_t *other, uint64_t mask)
+		   uint64_t sum, uint64_t step, const uint64_t *other, uint64_t mask)
 {
 	unpack_bits(out, in, n, width, base);
 	if (order == 1) {
@@ -131,9 +131,8 @@ const struct pm_kernel pm_kernel_portable = {
 const struct pm_kernel *pm_kernel_find(int level)
 {
 #if defined(__x86_64__)
-	if ((level == 0 || level >= 3) && __builtin_cpu_supports("avx512f") &&
-	    __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
-	    __builtin_cpu_supports("avx512vbmi"))
+	if ((level == 0 || level >= 3) && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+	    __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vbmi"))
 		return &pm_kernel_avx512;
 	if (level != 1 && __builtin_cpu_supports("avx2"))
 		return &pm_kernel_avx2;

@@ -24,7 +24,7 @@ struct pm_series {
 	const uint64_t *v, *other;
 	size_t n;
 	uint64_t last, last2; /* w[-1], w[-2] */
-	unsigned shift; /* numbers and differences are cut to 64 - shift bits and extended by their sign */
+	unsigned shift;       /* numbers and differences are cut to 64 - shift bits and extended by their sign */
 };
 
 struct pm_kernel {
@@ -40,8 +40,8 @@ struct pm_kernel {
 	 * number before the first one, `step` the difference before the first one (order 2). other may be
 	 * NULL. Reads up to PM_SLACK bytes behind the packed ones; writes exactly n numbers.
 	 */
-	void (*unpack)(uint64_t *out, const uint8_t *in, size_t n, unsigned order, uint64_t base,
-	               unsigned width, uint64_t sum, uint64_t step, const uint64_t *other, uint64_t mask);
+	void (*unpack)(uint64_t *out, const uint8_t *in, size_t n, unsigned order, uint64_t base, unsigned width,
+		       uint64_t sum, uint64_t step, const uint64_t *other, uint64_t mask);
 };
 
 /* The best set for this CPU at or below `level` (0: any). Levels: 1 portable, 2 AVX2, 3 AVX-512 with VBMI. */

@@ -179,7 +179,7 @@ AVX2 static void pack(uint8_t *out, const struct pm_series *s, unsigned order, u
 
 			a = _mm256_or_si256(a, _mm256_shuffle_epi32(a, 0x4e));
 			_mm_storeu_si128((__m128i *)(x + i / 2),
-			                 _mm256_castsi256_si128(_mm256_permute4x64_epi64(a, 0x08)));
+					 _mm256_castsi256_si128(_mm256_permute4x64_epi64(a, 0x08)));
 		}
 	}
 	pm_pack_bits(out, x, n, width);
@@ -189,8 +189,8 @@ AVX2 static void pack(uint8_t *out, const struct pm_series *s, unsigned order, u
 INLINE __m256i sum_up(__m256i x)
 {
 	x = _mm256_add_epi64(x, _mm256_slli_si256(x, 8));
-	return _mm256_add_epi64(
-	    x, _mm256_blend_epi32(_mm256_setzero_si256(), _mm256_permute4x64_epi64(x, 0x55), 0xf0));
+	return _mm256_add_epi64(x,
+				_mm256_blend_epi32(_mm256_setzero_si256(), _mm256_permute4x64_epi64(x, 0x55), 0xf0));
 }
 
 struct running {
@@ -212,7 +212,7 @@ INLINE __m256i finish(struct running *run, __m256i x, unsigned order)
 }
 
 INLINE void unpack_order(uint64_t *out, const uint8_t *in, size_t n, unsigned order, unsigned width,
-                         struct running run, const uint64_t *other)
+			 struct running run, const uint64_t *other)
 {
 	__m256i shuffle[2], shifts[2];
 
@@ -233,12 +233,10 @@ INLINE void unpack_order(uint64_t *out, const uint8_t *in, size_t n, unsigned or
 	for (size_t i = 0; i < n; i += 4) {
 		unsigned half = i / 4 % 2;
 		const uint8_t *low = in + i * width / 8, *high = in + (i + 2) * width / 8;
-		__m256i x =
-		    _mm256_inserti128_si256(_mm256_castsi128_si256(_mm_loadu_si128((const __m128i *)low)),
-		                            _mm_loadu_si128((const __m128i *)high), 1);
+		__m256i x = _mm256_inserti128_si256(_mm256_castsi128_si256(_mm_loadu_si128((const __m128i *)low)),
+						    _mm_loadu_si128((const __m128i *)high), 1);
 
-		x = finish(&run, _mm256_srlv_epi64(_mm256_shuffle_epi8(x, shuffle[half]), shifts[half]),
-		           order);
+		x = finish(&run, _mm256_srlv_epi64(_mm256_shuffle_epi8(x, shuffle[half]), shifts[half]), order);
 		if (i + 4 <= n) {
 			if (other)
 				x = _mm256_add_epi64(x, load(other + i));
@@ -253,8 +251,8 @@ INLINE void unpack_order(uint64_t *out, const uint8_t *in, size_t n, unsigned or
 	}
 }
 
-AVX2 static void unpack(uint64_t *out, const uint8_t *in, size_t n, unsigned order, uint64_t base,
-                        unsigned width, uint64_t sum, uint64_t step, const uint64_t *other, uint64_t mask)
+AVX2 static void unpack(uint64_t *out, const uint8_t *in, size_t n, unsigned order, uint64_t base, unsigned width,
+			uint64_t sum, uint64_t step, const uint64_t *other, uint64_t mask)
 {
 	struct running run = {
 		.base = _mm256_set1_epi64x((int64_t)base),

@@ -26,8 +26,7 @@ struct window {
 
 INLINE struct window window_before(const struct pm_series *s)
 {
-	return (struct window){ .x =
-		                    _mm512_set_epi64((int64_t)s->last, (int64_t)s->last2, 0, 0, 0, 0, 0, 0) };
+	return (struct window){ .x = _mm512_set_epi64((int64_t)s->last, (int64_t)s->last2, 0, 0, 0, 0, 0, 0) };
 }
 
 /* Moves on by eight numbers. */
@@ -137,8 +136,7 @@ INLINE __m256i weave_index(__m512i byte, __m512i bit, unsigned width)
 	__m512i value = _mm512_mulhi_epu16(bit, _mm512_set1_epi16((short)(65536 / width + 1)));
 	__m512i from = _mm512_srli_epi16(_mm512_mullo_epi16(value, _mm512_set1_epi16((short)width)), 3);
 
-	return _mm512_cvtepi16_epi8(
-	    _mm512_add_epi16(_mm512_sub_epi16(byte, from), _mm512_slli_epi16(value, 3)));
+	return _mm512_cvtepi16_epi8(_mm512_add_epi16(_mm512_sub_epi16(byte, from), _mm512_slli_epi16(value, 3)));
 }
 
 INLINE struct weave weave_of(unsigned width)
@@ -153,14 +151,14 @@ INLINE struct weave weave_of(unsigned width)
 	struct weave weave;
 
 	weave.shift = _mm512_and_si512(
-	    _mm512_mullo_epi64(_mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0), _mm512_set1_epi64(width)),
-	    _mm512_set1_epi64(7));
+		_mm512_mullo_epi64(_mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0), _mm512_set1_epi64(width)),
+		_mm512_set1_epi64(7));
 	/* The value of the byte's lowest bit and that of its highest. */
 	weave.first = _mm512_inserti64x4(_mm512_castsi256_si512(weave_index(low, low_bit, width)),
-	                                 weave_index(high, high_bit, width), 1);
-	weave.second = _mm512_inserti64x4(
-	    _mm512_castsi256_si512(weave_index(low, _mm512_add_epi16(low_bit, seven), width)),
-	    weave_index(high, _mm512_add_epi16(high_bit, seven), width), 1);
+					 weave_index(high, high_bit, width), 1);
+	weave.second =
+		_mm512_inserti64x4(_mm512_castsi256_si512(weave_index(low, _mm512_add_epi16(low_bit, seven), width)),
+				   weave_index(high, _mm512_add_epi16(high_bit, seven), width), 1);
 	weave.both = _mm512_cmpneq_epi8_mask(weave.first, weave.second);
 	return weave;
 }
@@ -176,9 +174,8 @@ INLINE void pack_order(uint8_t *out, const struct pm_series *s, unsigned order, 
 			__mmask8 m = lanes(i, s->n);
 
 			window_next(&w, s, i, m);
-			pm_store_le64(
-			    out + i / 8 * width,
-			    join(_mm512_maskz_sub_epi64(m, difference(&w, order, s->shift), bases), width));
+			pm_store_le64(out + i / 8 * width,
+				      join(_mm512_maskz_sub_epi64(m, difference(&w, order, s->shift), bases), width));
 		}
 		return;
 	}
@@ -188,16 +185,14 @@ INLINE void pack_order(uint8_t *out, const struct pm_series *s, unsigned order, 
 		__m512i x;
 
 		window_next(&w, s, i, m);
-		x = _mm512_sllv_epi64(_mm512_maskz_sub_epi64(m, difference(&w, order, s->shift), bases),
-		                      weave.shift);
+		x = _mm512_sllv_epi64(_mm512_maskz_sub_epi64(m, difference(&w, order, s->shift), bases), weave.shift);
 		x = _mm512_or_si512(_mm512_permutexvar_epi8(weave.first, x),
-		                    _mm512_maskz_permutexvar_epi8(weave.both, weave.second, x));
+				    _mm512_maskz_permutexvar_epi8(weave.both, weave.second, x));
 		_mm512_storeu_si512(out + i / 8 * width, x);
 	}
 }
 
-AVX512 static void pack(uint8_t *out, const struct pm_series *s, unsigned order, uint64_t base,
-                        unsigned width)
+AVX512 static void pack(uint8_t *out, const struct pm_series *s, unsigned order, uint64_t base, unsigned width)
 {
 	if (!width)
 		return;
@@ -226,7 +221,7 @@ struct running {
 };
 
 INLINE void unpack_order(uint64_t *out, const uint8_t *in, size_t n, unsigned order, unsigned width,
-                         struct running run, const uint64_t *other)
+			 struct running run, const uint64_t *other)
 {
 	const __m512i top = _mm512_set1_epi64(7);
 	__m512i bit = _mm512_mullo_epi64(_mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0), _mm512_set1_epi64(width));
@@ -256,8 +251,8 @@ INLINE void unpack_order(uint64_t *out, const uint8_t *in, size_t n, unsigned or
 	}
 }
 
-AVX512 static void unpack(uint64_t *out, const uint8_t *in, size_t n, unsigned order, uint64_t base,
-                          unsigned width, uint64_t sum, uint64_t step, const uint64_t *other, uint64_t mask)
+AVX512 static void unpack(uint64_t *out, const uint8_t *in, size_t n, unsigned order, uint64_t base, unsigned width,
+			  uint64_t sum, uint64_t step, const uint64_t *other, uint64_t mask)
 {
 	struct running run = {
 		.base = _mm512_set1_epi64((int64_t)base),

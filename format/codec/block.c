@@ -190,9 +190,9 @@ static void add_plain(struct buf *out, const struct layout *l, const uint64_t *v
 		size_t len = (size_t)l->band[b].columns * rows * 8;
 
 		cbor_add_head(out, CBOR_TAG,
-			      l->type[b] == PM_F64   ? TAG_F64LE
-			      : l->type[b] == PM_S64 ? TAG_S64LE
-						     : TAG_U64LE);
+			      l->type[b] == PM_F64 ? TAG_F64LE :
+			      l->type[b] == PM_S64 ? TAG_S64LE :
+						     TAG_U64LE);
 		cbor_add_head(out, CBOR_BYTES, len);
 		if (buf_reserve(out, len))
 			return;
@@ -218,8 +218,14 @@ int block_add(struct buf *out, struct block_scratch *s, const struct layout *l, 
 	      const struct block_rows *rows, const uint64_t *before, uint64_t *after)
 {
 	struct pm_matrix m = {
-		.band = l->band, .n_bands = l->n_bands, .rows = rows->rows, .stride = g->stride, .v = g->v,
-		.tick = rows->tick, .before = before, .before_tick = rows->before_tick,
+		.band = l->band,
+		.n_bands = l->n_bands,
+		.rows = rows->rows,
+		.stride = g->stride,
+		.v = g->v,
+		.tick = rows->tick,
+		.before = before,
+		.before_tick = rows->before_tick,
 	};
 	size_t stretches = 0;
 
@@ -310,7 +316,11 @@ int block_take(struct cbor *c, struct block_scratch *s, const struct layout *l, 
 	       const uint64_t *before, uint64_t *v, size_t stride, block_status_fn status, void *ctx)
 {
 	struct pm_matrix m = {
-		.rows = rows->rows, .stride = stride, .v = v, .tick = rows->tick, .before = before,
+		.rows = rows->rows,
+		.stride = stride,
+		.v = v,
+		.tick = rows->tick,
+		.before = before,
 		.before_tick = rows->before_tick,
 	};
 

@@ -15,8 +15,8 @@ struct layout {
 	uint8_t *type;        /* owned: enum pm_type of each band; times are PM_U64 */
 	uint8_t *stored;      /* owned: enum pm_stored of each, as unpacked last */
 	uint32_t n_bands;
-	uint32_t head;        /* time columns */
-	uint32_t columns;     /* all columns */
+	uint32_t head;    /* time columns */
+	uint32_t columns; /* all columns */
 };
 /* 0 or -ENOMEM. */
 int layout_init(struct layout *l, const struct pm_model *m, const struct pm_group *g);
@@ -26,7 +26,7 @@ void layout_release(struct layout *l);
 struct block_scratch {
 	struct pm_packer *packer;
 	struct buf matrix, status;
-	uint64_t *v;   /* a copy in which missing values are filled in */
+	uint64_t *v; /* a copy in which missing values are filled in */
 	size_t v_cap;
 };
 int block_scratch_init(struct block_scratch *s);
@@ -34,9 +34,9 @@ void block_scratch_release(struct block_scratch *s);
 
 /* What all groups of a chunk share. */
 struct block_rows {
-	uint32_t rows;         /* 1 ... PM_CHUNK_ROWS */
-	const uint64_t *tick;  /* [rows]: CLOCK_MONOTONIC ns */
-	uint64_t before_tick;  /* of the row before; not looked at in a key chunk */
+	uint32_t rows;        /* 1 ... PM_CHUNK_ROWS */
+	const uint64_t *tick; /* [rows]: CLOCK_MONOTONIC ns */
+	uint64_t before_tick; /* of the row before; not looked at in a key chunk */
 	enum pm_codec codec;
 };
 

@@ -139,8 +139,7 @@ int pm_pack(struct pm_packer *p, const struct pm_matrix *m, struct buf *out)
 	return m->rows >= PM_TIMEWISE_ROWS ? pm_pack_time(p, m, out) : pm_pack_rows(p, m, out);
 }
 
-int pm_unpack(struct pm_packer *p, const struct pm_matrix *m, const bool *wanted, const void *data,
-              size_t len)
+int pm_unpack(struct pm_packer *p, const struct pm_matrix *m, const bool *wanted, const void *data, size_t len)
 {
 	const uint8_t *in = data, *end = in + len;
 	const uint8_t *needed;

@@ -14,8 +14,8 @@
 #include "common/buf.h"
 
 struct pm_band {
-	uint32_t columns;  /* > 0 */
-	uint8_t bits;      /* width of the counter, 1-64: differences are taken modulo 2^bits */
+	uint32_t columns; /* > 0 */
+	uint8_t bits;     /* width of the counter, 1-64: differences are taken modulo 2^bits */
 	/* Column-wise reference that the values lie close to: the value of column c is predicted from the column
 	 * `ref_first + (ref_columns == 1 ? 0 : c)` of the same matrix, in the same row. begin refers to the ticks,
 	 * end and enabled to begin, running and perf's clocks to enabled. PM_NO_REF: none. PM_REF_TICK: the ticks. */
@@ -28,8 +28,8 @@ struct pm_band {
 struct pm_matrix {
 	const struct pm_band *band;
 	uint32_t n_bands;
-	uint32_t rows;        /* 1 ... 128 */
-	size_t stride;        /* value of column c, row r: v[c * stride + r] */
+	uint32_t rows; /* 1 ... 128 */
+	size_t stride; /* value of column c, row r: v[c * stride + r] */
 	uint64_t *v;
 	const uint64_t *tick; /* [rows] */
 	/* The row before the first, one value a column, and its tick; NULL: none, the matrix starts from absolute

@@ -63,7 +63,7 @@ static inline struct pm_place pm_place(const struct pm_band *b, uint32_t first)
 
 /* The rows of the column that column c of the band refers to, and the number before them (0 without one). */
 static inline const uint64_t *pm_ref_rows(const struct pm_matrix *m, const struct pm_place *p, uint32_t c,
-                                          uint64_t *before)
+					  uint64_t *before)
 {
 	size_t column = (size_t)p->band->ref_first + (p->band->ref_columns == 1 ? 0 : c);
 
@@ -87,9 +87,9 @@ int pm_get_varint(const uint8_t **p, const uint8_t *end, uint64_t *x);
  */
 int pm_pack_time(struct pm_packer *p, const struct pm_matrix *m, struct buf *out);
 int pm_unpack_time(struct pm_packer *p, const struct pm_matrix *m, const uint8_t *needed, const uint8_t *in,
-                   const uint8_t *end);
+		   const uint8_t *end);
 int pm_pack_rows(struct pm_packer *p, const struct pm_matrix *m, struct buf *out);
 int pm_unpack_rows(struct pm_packer *p, const struct pm_matrix *m, bool wide, const uint8_t *needed,
-                   const uint8_t *in, const uint8_t *end);
+		   const uint8_t *in, const uint8_t *end);
 
 #endif

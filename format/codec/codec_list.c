@@ -112,8 +112,7 @@ static void measure_sparse(struct pm_list_cost *best, const uint64_t *x, size_t 
 		widest = length > widest ? length : widest;
 		cost.bits += 1 + length;
 	}
-	cost.bits +=
-	    best_rice(runs, longest, RUN_BITS, &cost.a) + best_rice(lengths, widest, LENGTH_BITS, &cost.b);
+	cost.bits += best_rice(runs, longest, RUN_BITS, &cost.a) + best_rice(lengths, widest, LENGTH_BITS, &cost.b);
 	if (cost.bits < best->bits)
 		*best = cost;
 }
@@ -195,8 +194,8 @@ static void measure_rice(struct pm_list_cost *best, const uint64_t *x, uint64_t 
 	for (size_t i = 0; i < n; i++) {
 		uint64_t above = x[i] - lo, high = above >> cost.a;
 
-		cost.bits += high < RICE_ESCAPE ? (unsigned)high
-		                                : RICE_ESCAPE + WIDTH_BITS + pm_width_of(above) - 1 - cost.a;
+		cost.bits += high < RICE_ESCAPE ? (unsigned)high :
+						  RICE_ESCAPE + WIDTH_BITS + pm_width_of(above) - 1 - cost.a;
 	}
 	if (cost.bits < best->bits)
 		*best = cost;

@@ -208,7 +208,7 @@ int pm_pack_rows(struct pm_packer *p, const struct pm_matrix *m, struct buf *out
 }
 
 int pm_unpack_rows(struct pm_packer *p, const struct pm_matrix *m, bool wide, const uint8_t *needed,
-                   const uint8_t *in, const uint8_t *end)
+		   const uint8_t *in, const uint8_t *end)
 {
 	struct bit_reader r = { .p = in, .end = end };
 	struct run run = { 0 };
@@ -221,10 +221,10 @@ int pm_unpack_rows(struct pm_packer *p, const struct pm_matrix *m, bool wide, co
 		    (kind / 2 == PM_SOURCE_REF && !pm_ref_valid(&m->band[run.from], run.first)))
 			return -EBADMSG;
 		for (uint32_t b = run.from; m->stored && b < run.to; b++)
-			m->stored[b] = wide || !m->before                ? PM_STORED_NUMBERS
-				       : !run.own || kind % 2            ? PM_STORED_DIFFERENCES
-				       : kind / 2 == PM_SOURCE_REF ? PM_STORED_DISTANCES
-								   : PM_STORED_NUMBERS;
+			m->stored[b] = wide || !m->before        ? PM_STORED_NUMBERS :
+				       !run.own || kind % 2      ? PM_STORED_DIFFERENCES :
+				       kind / 2 == PM_SOURCE_REF ? PM_STORED_DISTANCES :
+								   PM_STORED_NUMBERS;
 		u = cursor_of(m, &run, wide, kind);
 		for (size_t left = (size_t)run.columns * m->rows; left;) {
 			uint64_t x[PM_BLOCK];

@@ -21,7 +21,7 @@ struct choice {
  * width: they repeat the difference after them. The decoder is told what it cannot know.
  */
 static struct pm_series series_of(const uint64_t *v, const uint64_t *other, size_t n, unsigned shift,
-                                  const uint64_t *before, uint64_t other_before)
+				  const uint64_t *before, uint64_t other_before)
 {
 	struct pm_series s = { .v = v, .other = other, .n = n, .shift = shift };
 	uint64_t first = pm_series_at(&s, 0), second = pm_series_at(&s, 1);
@@ -41,8 +41,8 @@ struct last {
 	uint64_t base, sum;
 };
 
-static void consider(const struct pm_kernel *k, struct choice *best, enum pm_source source,
-                     const struct pm_series *s, bool has_before, const struct last *last)
+static void consider(const struct pm_kernel *k, struct choice *best, enum pm_source source, const struct pm_series *s,
+		     bool has_before, const struct last *last)
 {
 	struct pm_range range[PM_ORDERS];
 
@@ -122,8 +122,7 @@ int pm_pack_time(struct pm_packer *p, const struct pm_matrix *m, struct buf *out
 				consider(k, &best, PM_SOURCE_REF, &series, before, &last);
 			}
 			if (c && best.width && (misses < PATIENCE || c % PATIENCE == 0)) {
-				series =
-				    series_of(v, v - m->stride, n, shift, before, before ? before[-1] : 0);
+				series = series_of(v, v - m->stride, n, shift, before, before ? before[-1] : 0);
 				consider(k, &best, PM_SOURCE_NEIGHBOUR, &series, before, &last);
 				misses = best.kind / PM_ORDERS == PM_SOURCE_NEIGHBOUR ? 0 : misses + 1;
 			}
@@ -135,16 +134,15 @@ int pm_pack_time(struct pm_packer *p, const struct pm_matrix *m, struct buf *out
 				uint64_t step = pm_extend(best.series.last - last.sum, shift);
 
 				pm_add_varint(&p->varints, pm_zigzag(step));
-				last.sum +=
-				    step; /* as the reader does: without `wide` only its low bits are right */
+				last.sum += step; /* as the reader does: without `wide` only its low bits are right */
 			}
 			if (best.kind % PM_ORDERS == 2)
-				pm_add_varint(&p->varints, pm_zigzag(pm_extend(
-				                               best.series.last - best.series.last2, shift)));
+				pm_add_varint(&p->varints,
+					      pm_zigzag(pm_extend(best.series.last - best.series.last2, shift)));
 			if (buf_reserve(&p->bits, pm_packed_size(n, best.width) + PM_SLACK))
 				return -ENOMEM;
 			k->pack(p->bits.data + p->bits.len, &best.series, best.kind % PM_ORDERS, best.base,
-			        best.width);
+				best.width);
 			p->bits.len += pm_packed_size(n, best.width);
 		}
 	}
@@ -160,7 +158,7 @@ int pm_pack_time(struct pm_packer *p, const struct pm_matrix *m, struct buf *out
 
 /* Where the packed bits start: behind the numbers that the kinds ask for. NULL: malformed. */
 static const uint8_t *find_bits(const struct pm_matrix *m, const uint8_t *kinds, const uint8_t *widths,
-                                size_t columns, const uint8_t *in, const uint8_t *end)
+				size_t columns, const uint8_t *in, const uint8_t *end)
 {
 	size_t varints = columns, size = 0;
 
@@ -197,7 +195,7 @@ static uint8_t stored_of(const struct pm_matrix *m, const uint8_t *kinds, uint32
 }
 
 int pm_unpack_time(struct pm_packer *p, const struct pm_matrix *m, const uint8_t *needed, const uint8_t *in,
-                   const uint8_t *end)
+		   const uint8_t *end)
 {
 	const uint8_t *kinds = in, *widths, *bits, *numbers_end;
 	uint8_t tail[PM_BLOCK * 8 + PM_SLACK];
@@ -245,8 +243,7 @@ int pm_unpack_time(struct pm_packer *p, const struct pm_matrix *m, const uint8_t
 				step = pm_unzigzag(x);
 			}
 			bits += size;
-			if ((source == PM_SOURCE_NEIGHBOUR && !c) ||
-			    (source == PM_SOURCE_REF && !place.has_ref))
+			if ((source == PM_SOURCE_NEIGHBOUR && !c) || (source == PM_SOURCE_REF && !place.has_ref))
 				return -EBADMSG;
 			if (!needed[b])
 				continue;
@@ -263,8 +260,8 @@ int pm_unpack_time(struct pm_packer *p, const struct pm_matrix *m, const uint8_t
 				memcpy(tail, block, size);
 				block = tail;
 			}
-			p->kernel->unpack(v, block, n, order, last_base, widths[column], order ? sum : 0,
-			                  step, other, wide ? UINT64_MAX : place.mask);
+			p->kernel->unpack(v, block, n, order, last_base, widths[column], order ? sum : 0, step, other,
+					  wide ? UINT64_MAX : place.mask);
 		}
 	}
 	return in == numbers_end ? 0 : -EBADMSG;

@@ -14,25 +14,25 @@
 static const struct {
 	uint8_t fixed, each;
 } lengths[] = {
-	[1] = { 4, 0 },  /* integer */
-	[2] = { 0, 0 },  /* pointer */
-	[3] = { 12, 0 }, /* array */
-	[4] = { 0, 12 }, /* struct */
-	[5] = { 0, 12 }, /* union */
-	[6] = { 0, 8 },  /* enumeration */
-	[7] = { 0, 0 },  /* forward */
-	[8] = { 0, 0 },  /* typedef */
-	[9] = { 0, 0 },  /* volatile */
-	[10] = { 0, 0 }, /* const */
-	[11] = { 0, 0 }, /* restrict */
-	[12] = { 0, 0 }, /* function */
-	[13] = { 0, 8 }, /* prototype */
-	[14] = { 4, 0 }, /* variable */
-	[15] = { 0, 12 },/* section */
-	[16] = { 0, 0 }, /* float */
-	[17] = { 4, 0 }, /* tag of a declaration */
-	[18] = { 0, 0 }, /* tag of a type */
-	[19] = { 0, 12 },/* enumeration of 64 bits */
+	[1] = { 4, 0 },   /* integer */
+	[2] = { 0, 0 },   /* pointer */
+	[3] = { 12, 0 },  /* array */
+	[4] = { 0, 12 },  /* struct */
+	[5] = { 0, 12 },  /* union */
+	[6] = { 0, 8 },   /* enumeration */
+	[7] = { 0, 0 },   /* forward */
+	[8] = { 0, 0 },   /* typedef */
+	[9] = { 0, 0 },   /* volatile */
+	[10] = { 0, 0 },  /* const */
+	[11] = { 0, 0 },  /* restrict */
+	[12] = { 0, 0 },  /* function */
+	[13] = { 0, 8 },  /* prototype */
+	[14] = { 4, 0 },  /* variable */
+	[15] = { 0, 12 }, /* section */
+	[16] = { 0, 0 },  /* float */
+	[17] = { 4, 0 },  /* tag of a declaration */
+	[18] = { 0, 0 },  /* tag of a type */
+	[19] = { 0, 12 }, /* enumeration of 64 bits */
 };
 enum { KIND_STRUCT = 4, KIND_UNION = 5, KIND_TYPEDEF = 8, KINDS = sizeof(lengths) / sizeof(lengths[0]) };
 
@@ -76,8 +76,7 @@ int btf_take(struct btf *b, struct buf *data)
 	*b = (struct btf){ .data = *data };
 	*data = (struct buf)BUF_INIT;
 	h = (const struct btf_header *)(const void *)b->data.data;
-	if (b->data.len < sizeof(*h) || h->magic != BTF_MAGIC || h->hdr_len < sizeof(*h) ||
-	    h->hdr_len > b->data.len)
+	if (b->data.len < sizeof(*h) || h->magic != BTF_MAGIC || h->hdr_len < sizeof(*h) || h->hdr_len > b->data.len)
 		return -EINVAL;
 	body = b->data.len - h->hdr_len;
 	if (h->type_off % 4 || h->hdr_len % 4 || h->type_off > body || h->type_len > body - h->type_off ||

@@ -35,9 +35,9 @@ struct bpf_program {
 	const char *name; /* likewise */
 	enum bpf_prog_type type;
 	enum bpf_attach_type attach; /* of BPF_PROG_TYPE_TRACING */
-	int target;          /* descriptor of the program to attach to, with its `target_type`; 0: none */
-	uint32_t target_type;/* id in the BTF of the target, or in that of the kernel */
-	int btf;             /* descriptor of its own BTF, which has `function`; 0: none */
+	int target;                  /* descriptor of the program to attach to, with its `target_type`; 0: none */
+	uint32_t target_type;        /* id in the BTF of the target, or in that of the kernel */
+	int btf;                     /* descriptor of its own BTF, which has `function`; 0: none */
 	uint32_t function;
 	const struct bpf_insn *code;
 	uint32_t n;

@@ -11,8 +11,12 @@ int bpf_cells_init(struct bpf_cells *c, const char *name, uint32_t size, uint32_
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 
 	*c = (struct bpf_cells){ .element = size, .size = ((size_t)size * n + page - 1) / page * page };
-	c->map = bpf_map_new(&(struct bpf_map_shape){ .name = name, .type = BPF_MAP_TYPE_ARRAY, .key_size = 4,
-						      .value_size = size, .entries = n, .flags = BPF_MMAPABLE });
+	c->map = bpf_map_new(&(struct bpf_map_shape){ .name = name,
+						      .type = BPF_MAP_TYPE_ARRAY,
+						      .key_size = 4,
+						      .value_size = size,
+						      .entries = n,
+						      .flags = BPF_MMAPABLE });
 	if (c->map < 0)
 		return c->map;
 	c->memory = mmap(NULL, c->size, PROT_READ | PROT_WRITE, MAP_SHARED, c->map, 0);

@@ -17,7 +17,7 @@ struct bpf_cell {
 enum { CELL_WORDS = 3 };
 
 struct bpf_cells {
-	int map;        /* -1: none */
+	int map; /* -1: none */
 	void *memory;
 	size_t size;    /* of memory */
 	size_t element; /* bytes from one element to the next */

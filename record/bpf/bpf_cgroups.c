@@ -160,7 +160,8 @@ static int find_offsets(struct offsets *at, const struct root *root, struct erro
 	}
 	btf_release(&b);
 	if (err || at->cgroups < 0 || at->cgroups > INT16_MAX || !at->sched_switch)
-		return error_set(e, ENOTSUP, "counting cgroups by BPF needs /sys/kernel/btf/vmlinux, a kernel with "
+		return error_set(e, ENOTSUP,
+				 "counting cgroups by BPF needs /sys/kernel/btf/vmlinux, a kernel with "
 				 "CONFIG_DEBUG_INFO_BTF=y and CONFIG_CGROUPS=y");
 	return 0;
 }
@@ -178,7 +179,8 @@ static int put_places(const struct bpf_cgroups *g, const int *directory, struct 
 		int err = fstat(directory[i], &st) || fstatfs(directory[i], &fs) ? -errno : 0;
 
 		if (!err && (uint32_t)fs.f_type != VERSION_2)
-			return error_set(e, ENOTSUP, "BPF programs know the cgroups of version 2 alone, and "
+			return error_set(e, ENOTSUP,
+					 "BPF programs know the cgroups of version 2 alone, and "
 					 "perf_event is in version 1 here; boot with cgroup_no_v1=perf_event, or "
 					 "count without --bpf-counters");
 		id = st.st_ino;
@@ -196,14 +198,17 @@ static int make_maps(struct bpf_cgroups *g, struct error *e)
 
 	g->events = bpf_map_new(&(struct bpf_map_shape){ .name = "pmrec_events",
 							 .type = BPF_MAP_TYPE_PERF_EVENT_ARRAY,
-							 .key_size = 4, .value_size = 4,
+							 .key_size = 4,
+							 .value_size = 4,
 							 .entries = g->n_events * g->n_cpus,
 							 .flags = BPF_KEEP_EVENTS });
 	err = g->events < 0 ? g->events : 0;
 	if (!err)
 		err = g->places = bpf_map_new(&(struct bpf_map_shape){ .name = "pmrec_places",
-								       .type = BPF_MAP_TYPE_HASH, .key_size = 8,
-								       .value_size = 4, .entries = g->n_cgroups });
+								       .type = BPF_MAP_TYPE_HASH,
+								       .key_size = 8,
+								       .value_size = 4,
+								       .entries = g->n_cgroups });
 	if (err >= 0)
 		err = bpf_cells_init(&g->state, "pmrec_state", 2 * CELL * g->n_events, g->n_cpus + 1);
 	if (err >= 0)

@@ -15,15 +15,20 @@
 
 struct bpf_cgroups {
 	uint32_t n_events, n_cgroups, n_cpus;
-	int events;             /* map: event * n_cpus + CPU */
-	int places;             /* map: id of a cgroup to its number here */
+	int events; /* map: event * n_cpus + CPU */
+	int places; /* map: id of a cgroup to its number here */
 	/* The first: whether it counts. Then, of each CPU, what was read last, and the difference to it. */
 	struct bpf_cells state;
 	struct bpf_cells cells; /* CPU * n_cgroups + cgroup: a cell of each event */
 	int reader, link;
 };
-#define BPF_CGROUPS_NONE ((struct bpf_cgroups){ .events = -1, .places = -1, .state = BPF_CELLS_NONE, \
-						.cells = BPF_CELLS_NONE, .reader = -1, .link = -1 })
+#define BPF_CGROUPS_NONE \
+	((struct bpf_cgroups){ .events = -1, \
+			       .places = -1, \
+			       .state = BPF_CELLS_NONE, \
+			       .cells = BPF_CELLS_NONE, \
+			       .reader = -1, \
+			       .link = -1 })
 enum { BPF_CGROUPS_EVENTS_MAX = 400 };
 
 /* Begins standing still. `directory`: descriptors of the cgroups. 0 or -errno with the text in *e;

@@ -37,12 +37,16 @@ static int refused(int err, const struct root *root, struct error *e)
 		return err;
 	if (!root_line(root, line, sizeof(line), "/sys/kernel/security/lockdown") &&
 	    strstr(line, "[confidentiality]"))
-		return error_set(e, EPERM, "the kernel is locked down (%s), and lets no BPF program look at it; boot "
-				 "without lockdown=confidentiality", line);
+		return error_set(e, EPERM,
+				 "the kernel is locked down (%s), and lets no BPF program look at it; boot "
+				 "without lockdown=confidentiality",
+				 line);
 	if (privileges_has("cap_sys_admin") || (privileges_has("cap_bpf") && privileges_has("cap_perfmon")))
-		return error_set(e, EPERM, "BPF is refused in spite of all rights; outside of the container, or with "
+		return error_set(e, EPERM,
+				 "BPF is refused in spite of all rights; outside of the container, or with "
 				 "--security-opt seccomp=unconfined");
-	return error_set(e, EPERM, "counting by BPF takes CAP_BPF and CAP_PERFMON; as root, or setcap "
+	return error_set(e, EPERM,
+			 "counting by BPF takes CAP_BPF and CAP_PERFMON; as root, or setcap "
 			 "cap_bpf,cap_perfmon=ep \"$(command -v pmrec)\"");
 }
 
@@ -60,11 +64,13 @@ int bpf_attach_refused(int err, struct error *e)
 {
 	switch (err) {
 	case -EPERM:
-		return error_set(e, EPERM, "this kernel lets nobody attach to BPF programs, whatever their rights; "
+		return error_set(e, EPERM,
+				 "this kernel lets nobody attach to BPF programs, whatever their rights; "
 				 "some virtual machines are set up so, and only another kernel helps");
 	case -BPF_NOT_SUPPORTED:
 	case -ENOTSUP:
-		return error_set(e, ENOTSUP, "this kernel cannot attach to BPF programs on this processor; a newer "
+		return error_set(e, ENOTSUP,
+				 "this kernel cannot attach to BPF programs on this processor; a newer "
 				 "kernel may (arm64: Linux 6.0)");
 	default:
 		return err;

@@ -62,8 +62,11 @@ static int watch(const struct watch *w, int tasks, int32_t pid, struct error *e)
 
 	w->write(&c, tasks, pid);
 	fd = c.failed ? error_sys(e, ENOMEM, "a BPF program") :
-		bpf_program_load(&(struct bpf_program){ .name = w->name, .type = BPF_PROG_TYPE_RAW_TRACEPOINT,
-							.code = c.insn, .n = c.n }, e);
+			bpf_program_load(&(struct bpf_program){ .name = w->name,
+								.type = BPF_PROG_TYPE_RAW_TRACEPOINT,
+								.code = c.insn,
+								.n = c.n },
+					 e);
 	code_release(&c);
 	if (fd < 0)
 		return fd;
@@ -80,7 +83,8 @@ static int find_pid(const struct root *root, struct error *e)
 
 	btf_release(&b);
 	if (err || pid < 0)
-		return error_set(e, ENOTSUP, "counting tasks by BPF needs /sys/kernel/btf/vmlinux, a kernel with "
+		return error_set(e, ENOTSUP,
+				 "counting tasks by BPF needs /sys/kernel/btf/vmlinux, a kernel with "
 				 "CONFIG_DEBUG_INFO_BTF=y");
 	return pid;
 }
@@ -93,15 +97,19 @@ int bpf_tasks_init(struct bpf_tasks *t, const struct root *root, bool inherit, s
 
 	*t = BPF_TASKS_NONE;
 	if (!root_link_name(root, space, sizeof(space), "/proc/self/ns/pid") && strcmp(space, FIRST_PID_NAMESPACE))
-		return error_set(e, ENOTSUP, "BPF programs see other process ids than this container; count with "
+		return error_set(e, ENOTSUP,
+				 "BPF programs see other process ids than this container; count with "
 				 "-a or --for-each-cgroup, or outside of it");
 	pid = find_pid(root, e);
 	if (pid < 0)
 		return pid;
 	if (root_u64(root, &most, "/proc/sys/kernel/pid_max") || most > UINT32_MAX)
 		most = 1 << 22;
-	t->map = bpf_map_new(&(struct bpf_map_shape){ .name = "pmrec_tasks", .type = BPF_MAP_TYPE_HASH, .key_size = 4,
-						      .value_size = 4, .entries = (uint32_t)most,
+	t->map = bpf_map_new(&(struct bpf_map_shape){ .name = "pmrec_tasks",
+						      .type = BPF_MAP_TYPE_HASH,
+						      .key_size = 4,
+						      .value_size = 4,
+						      .entries = (uint32_t)most,
 						      .flags = BPF_F_NO_PREALLOC });
 	if (t->map < 0)
 		return error_sys(e, -t->map, "a BPF map");
@@ -206,9 +214,11 @@ int bpf_follower_init(struct bpf_follower *f, const struct bpf_leader *l, const 
 		return error_sys(e, -err, "a BPF map");
 	write_follower(&c, f, l->readings, tasks ? tasks->map : -1);
 	f->program = c.failed ? error_sys(e, ENOMEM, "a BPF program") :
-		bpf_program_load(&(struct bpf_program){ .name = "pmrec_follower",
-							.type = BPF_PROG_TYPE_RAW_TRACEPOINT, .code = c.insn,
-							.n = c.n }, e);
+				bpf_program_load(&(struct bpf_program){ .name = "pmrec_follower",
+									.type = BPF_PROG_TYPE_RAW_TRACEPOINT,
+									.code = c.insn,
+									.n = c.n },
+						 e);
 	code_release(&c);
 	if (f->program < 0)
 		return f->program;

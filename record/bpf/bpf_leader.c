@@ -25,10 +25,12 @@ enum { LEADERS_MAX = 1024, BPF_FS = (int)0xcafe4a11 };
 
 static int make_map(const char *path, struct error *e)
 {
-	int map = bpf_map_new(&(struct bpf_map_shape){ .name = "perf_attr_map", .type = BPF_MAP_TYPE_HASH,
+	int map = bpf_map_new(&(struct bpf_map_shape){ .name = "perf_attr_map",
+						       .type = BPF_MAP_TYPE_HASH,
 						       .key_size = sizeof(struct perf_event_attr),
 						       .value_size = sizeof(struct entry),
-						       .entries = LEADERS_MAX }), err;
+						       .entries = LEADERS_MAX }),
+	    err;
 
 	if (map < 0)
 		return error_sys(e, -map, "the map of shared events");
@@ -154,9 +156,13 @@ static int load_leader(int events, int before, int differences, struct error *e)
 		return error_sys(e, -btf, "the BTF of a BPF program");
 	write_leader(&c, events, before, differences);
 	fd = c.failed ? error_sys(e, ENOMEM, "a BPF program") :
-		bpf_program_load(&(struct bpf_program){ .name = "on_switch", .type = BPF_PROG_TYPE_RAW_TRACEPOINT,
-							.btf = btf, .function = BTF_FUNCTION, .code = c.insn,
-							.n = c.n }, e);
+			bpf_program_load(&(struct bpf_program){ .name = "on_switch",
+								.type = BPF_PROG_TYPE_RAW_TRACEPOINT,
+								.btf = btf,
+								.function = BTF_FUNCTION,
+								.code = c.insn,
+								.n = c.n },
+					 e);
 	code_release(&c);
 	close(btf);
 	return fd;
@@ -199,10 +205,15 @@ static int add_events(int events, const union perf_attr *attr, const char *filte
 static int make_leader(struct bpf_leader *l, const union perf_attr *attr, const char *filter,
 		       const struct cpulist *cpus, uint32_t n_cpus, struct error *e)
 {
-	struct bpf_map_shape one = { .type = BPF_MAP_TYPE_PERCPU_ARRAY, .key_size = 4,
-				     .value_size = sizeof(struct bpf_cell), .entries = 1 };
-	struct bpf_map_shape events = { .name = "events", .type = BPF_MAP_TYPE_PERF_EVENT_ARRAY, .key_size = 4,
-					.value_size = 4, .entries = n_cpus, .flags = BPF_KEEP_EVENTS };
+	struct bpf_map_shape one = {
+		.type = BPF_MAP_TYPE_PERCPU_ARRAY, .key_size = 4, .value_size = sizeof(struct bpf_cell), .entries = 1
+	};
+	struct bpf_map_shape events = { .name = "events",
+					.type = BPF_MAP_TYPE_PERF_EVENT_ARRAY,
+					.key_size = 4,
+					.value_size = 4,
+					.entries = n_cpus,
+					.flags = BPF_KEEP_EVENTS };
 	int err;
 
 	l->events = bpf_map_new(&events);
@@ -321,7 +332,8 @@ int bpf_leader_begin(struct bpf_leader *l, const struct bpf_leaders *all, const 
 			return 0;
 		bpf_leader_release(l);
 		if (err == -EPERM)
-			return error_set(e, EPERM, "only who has CAP_SYS_ADMIN may share an event that others count; "
+			return error_set(e, EPERM,
+					 "only who has CAP_SYS_ADMIN may share an event that others count; "
 					 "name a map of your own with --bpf-attr-map, or setcap cap_sys_admin=ep "
 					 "\"$(command -v pmrec)\"");
 	}

@@ -35,10 +35,10 @@ struct bpf_leader {
 	int events;        /* likewise; map: the event on each CPU; -1 also if the leader was found */
 	int readings;      /* likewise; map: what it has read last on each CPU */
 	int differences;   /* likewise; map: and how much that was more than before */
-	bool found;                     /* it was there already */
+	bool found;        /* it was there already */
 };
-#define BPF_LEADER_NONE ((struct bpf_leader){ .link = -1, .program = -1, .events = -1, .readings = -1, \
-					      .differences = -1 })
+#define BPF_LEADER_NONE \
+	((struct bpf_leader){ .link = -1, .program = -1, .events = -1, .readings = -1, .differences = -1 })
 
 /* Finds the leader of the event, or begins one with events on `cpus`; n_cpus: CPUs that may be there at all.
  * `filter`: of a tracepoint, or NULL; what is filtered is not shared. 0 or -errno with the text in *e;

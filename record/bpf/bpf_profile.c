@@ -37,8 +37,10 @@ int bpf_target_find(struct bpf_target *t, uint32_t id, struct error *e)
 	if (t->fd == -ENOENT)
 		return error_set(e, ENOENT, "-b %u: there is no such BPF program; `bpftool prog` lists them", id);
 	if (t->fd == -EPERM)
-		return error_set(e, EPERM, "-b %u: only who has CAP_SYS_ADMIN may look for BPF programs; as root, or "
-				 "setcap cap_sys_admin=ep \"$(command -v pmrec)\"", id);
+		return error_set(e, EPERM,
+				 "-b %u: only who has CAP_SYS_ADMIN may look for BPF programs; as root, or "
+				 "setcap cap_sys_admin=ep \"$(command -v pmrec)\"",
+				 id);
 	if (t->fd < 0)
 		return error_sys(e, -t->fd, "-b %u", id);
 	err = bpf_info(t->fd, &info, sizeof(info));
@@ -46,14 +48,19 @@ int bpf_target_find(struct bpf_target *t, uint32_t id, struct error *e)
 		return error_sys(e, -err, "-b %u", id);
 	snprintf(t->name, sizeof(t->name), "%s", info.name);
 	if (!info.btf_id || !info.nr_func_info)
-		return error_set(e, EINVAL, "-b %u: the BPF program %s was loaded without BTF, and nothing can be "
-				 "attached to it then; build it with clang -g and load it with libbpf", id, t->name);
+		return error_set(e, EINVAL,
+				 "-b %u: the BPF program %s was loaded without BTF, and nothing can be "
+				 "attached to it then; build it with clang -g and load it with libbpf",
+				 id, t->name);
 	if (!info.jited_prog_len)
-		return error_set(e, EPROTO, "-b %u: the BPF program %s is interpreted; load it again after sysctl "
-				 "net.core.bpf_jit_enable=1", id, t->name);
+		return error_set(e, EPROTO,
+				 "-b %u: the BPF program %s is interpreted; load it again after sysctl "
+				 "net.core.bpf_jit_enable=1",
+				 id, t->name);
 	btf = info.btf_id;
 	info = (struct bpf_prog_info){ .func_info = (uint64_t)(uintptr_t)&function,
-				       .func_info_rec_size = sizeof(function), .nr_func_info = 1 };
+				       .func_info_rec_size = sizeof(function),
+				       .nr_func_info = 1 };
 	err = bpf_info(t->fd, &info, sizeof(info));
 	if (err)
 		return error_sys(e, -err, "-b %u", id);
@@ -171,11 +178,14 @@ static int attach(const struct bpf_profile *p, uint32_t target, bool entry, stru
 
 	(entry ? write_entry : write_exit)(&c, p, target);
 	fd = c.failed ? error_sys(e, ENOMEM, "a BPF program") :
-		bpf_program_load(&(struct bpf_program){ .name = entry ? "pmrec_entry" : "pmrec_exit",
-							.type = BPF_PROG_TYPE_TRACING,
-							.attach = entry ? BPF_TRACE_FENTRY : BPF_TRACE_FEXIT,
-							.target = t->fd, .target_type = t->function,
-							.code = c.insn, .n = c.n }, e);
+			bpf_program_load(&(struct bpf_program){ .name = entry ? "pmrec_entry" : "pmrec_exit",
+								.type = BPF_PROG_TYPE_TRACING,
+								.attach = entry ? BPF_TRACE_FENTRY : BPF_TRACE_FEXIT,
+								.target = t->fd,
+								.target_type = t->function,
+								.code = c.insn,
+								.n = c.n },
+					 e);
 	code_release(&c);
 	if (fd < 0) {
 		bpf_attach_refused(fd, e);
@@ -184,8 +194,10 @@ static int attach(const struct bpf_profile *p, uint32_t target, bool entry, stru
 	link = bpf_program_attach(fd, NULL);
 	close(fd);
 	if (link == -E2BIG)
-		return error_set(e, E2BIG, "-b %u (%s): so many programs are attached to it already that the kernel "
-				 "takes no more; end what else profiles it", t->id, t->name);
+		return error_set(e, E2BIG,
+				 "-b %u (%s): so many programs are attached to it already that the kernel "
+				 "takes no more; end what else profiles it",
+				 t->id, t->name);
 	if (link < 0)
 		return error_sys(e, -link, "-b %u (%s): attaching to it", t->id, t->name);
 	return link;
@@ -197,8 +209,12 @@ int bpf_profile_init(struct bpf_profile *p, const struct bpf_target *target, uin
 	uint32_t size = AT_TOTAL + 3 * CELL * n_events;
 	int err;
 
-	*p = (struct bpf_profile){ .target = target, .n_targets = n_targets, .n_events = n_events,
-				   .n_cpus = n_cpus, .events = -1, .cells = BPF_CELLS_NONE,
+	*p = (struct bpf_profile){ .target = target,
+				   .n_targets = n_targets,
+				   .n_events = n_events,
+				   .n_cpus = n_cpus,
+				   .events = -1,
+				   .cells = BPF_CELLS_NONE,
 				   .link = malloc((size_t)n_targets * 2 * sizeof(*p->link)) };
 	if (!p->link)
 		return error_sys(e, ENOMEM, "-b");
@@ -208,7 +224,8 @@ int bpf_profile_init(struct bpf_profile *p, const struct bpf_target *target, uin
 		return error_set(e, E2BIG, "-b: more than %d events", BPF_PROFILE_EVENTS_MAX);
 	p->events = bpf_map_new(&(struct bpf_map_shape){ .name = "pmrec_events",
 							 .type = BPF_MAP_TYPE_PERF_EVENT_ARRAY,
-							 .key_size = 4, .value_size = 4,
+							 .key_size = 4,
+							 .value_size = 4,
 							 .entries = n_events * n_cpus });
 	err = p->events < 0 ? p->events : bpf_cells_init(&p->cells, "pmrec_runs", size, n_targets * n_cpus);
 	if (err)

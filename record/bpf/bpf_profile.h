@@ -25,9 +25,9 @@ void bpf_target_release(struct bpf_target *t);
 struct bpf_profile {
 	const struct bpf_target *target; /* borrowed, n_targets of them */
 	uint32_t n_targets, n_events, n_cpus;
-	int events;      /* map: event * n_cpus + CPU */
+	int events;             /* map: event * n_cpus + CPU */
 	struct bpf_cells cells; /* target * n_cpus + CPU */
-	int *link;       /* owned; two of each target */
+	int *link;              /* owned; two of each target */
 };
 enum { BPF_PROFILE_EVENTS_MAX = 400 }; /* what lies behind one address of a program */
 

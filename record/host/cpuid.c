@@ -14,9 +14,9 @@
 #endif
 
 #define SUBLEAVES_MAX 32
-#define TEXT_MAX (256u << 10)
-#define HYPERVISOR 0x40000000u
-#define EXTENDED 0x80000000u
+#define TEXT_MAX      (256u << 10)
+#define HYPERVISOR    0x40000000u
+#define EXTENDED      0x80000000u
 
 /* How far the subleaves of a leaf go. */
 enum subleaves {
@@ -30,12 +30,12 @@ static const struct {
 	uint32_t leaf;
 	enum subleaves kind;
 } wanted[] = {
-	{ 0x00000000, ONE },    { 0x00000001, ONE },    { 0x00000004, CACHES }, { 0x00000005, ONE },
-	{ 0x00000006, ONE },    { 0x00000007, COUNTED }, { 0x0000000a, ONE },   { 0x0000000b, LEVELS },
-	{ 0x00000015, ONE },    { 0x00000016, ONE },    { 0x0000001a, ONE },    { 0x0000001f, LEVELS },
-	{ HYPERVISOR, ONE },    { EXTENDED, ONE },      { 0x80000001, ONE },    { 0x80000002, ONE },
-	{ 0x80000003, ONE },    { 0x80000004, ONE },    { 0x80000007, ONE },    { 0x80000008, ONE },
-	{ 0x8000001e, ONE },    { 0x80000022, ONE },    { 0x80000026, LEVELS },
+	{ 0x00000000, ONE }, { 0x00000001, ONE },     { 0x00000004, CACHES }, { 0x00000005, ONE },
+	{ 0x00000006, ONE }, { 0x00000007, COUNTED }, { 0x0000000a, ONE },    { 0x0000000b, LEVELS },
+	{ 0x00000015, ONE }, { 0x00000016, ONE },     { 0x0000001a, ONE },    { 0x0000001f, LEVELS },
+	{ HYPERVISOR, ONE }, { EXTENDED, ONE },       { 0x80000001, ONE },    { 0x80000002, ONE },
+	{ 0x80000003, ONE }, { 0x80000004, ONE },     { 0x80000007, ONE },    { 0x80000008, ONE },
+	{ 0x8000001e, ONE }, { 0x80000022, ONE },     { 0x80000026, LEVELS },
 };
 
 /* Whoever answers for one CPU. */
@@ -80,7 +80,8 @@ static int ask_text(struct asker *a, uint32_t leaf, uint32_t subleaf, struct cpu
 
 		line += *line == '\n';
 		if (sscanf(line, " 0x%x 0x%x: eax=0x%x ebx=0x%x ecx=0x%x edx=0x%x", &l, &s, &r->eax, &r->ebx, &r->ecx,
-			   &r->edx) == 6 && l == leaf && s == subleaf)
+			   &r->edx) == 6 &&
+		    l == leaf && s == subleaf)
 			return 0;
 	}
 	*r = (struct cpuid_regs){ 0 };
@@ -312,9 +313,9 @@ bool cpuid_name(const struct cpuid_cpu *c, char *name, size_t size)
 static const struct {
 	const char *signature, *name;
 } hypervisor[] = {
-	{ "KVMKVMKVM", "kvm" },         { "Linux KVM Hv", "kvm" },  { "TCGTCGTCGTCG", "tcg" },
-	{ "Microsoft Hv", "hyperv" },   { "VMwareVMware", "vmware" }, { "XenVMMXenVMM", "xen" },
-	{ "bhyve bhyve ", "bhyve" },    { "ACRNACRNACRN", "acrn" }, { " QNXQVMBSQG ", "qnx" },
+	{ "KVMKVMKVM", "kvm" },           { "Linux KVM Hv", "kvm" },       { "TCGTCGTCGTCG", "tcg" },
+	{ "Microsoft Hv", "hyperv" },     { "VMwareVMware", "vmware" },    { "XenVMMXenVMM", "xen" },
+	{ "bhyve bhyve ", "bhyve" },      { "ACRNACRNACRN", "acrn" },      { " QNXQVMBSQG ", "qnx" },
 	{ "VBoxVBoxVBox", "virtualbox" }, { "prl hyperv  ", "parallels" }, { " lrpepyh  vr", "parallels" },
 };
 

@@ -8,7 +8,6 @@
 
 #include <stdbool.h>
 
-
 /* The calling thread's permitted capabilities become effective, or nothing is effective. 0 or -errno. */
 int privileges_raise(void);
 int privileges_lower(void);

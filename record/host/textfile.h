@@ -24,7 +24,7 @@ struct textfile_line {
 };
 
 struct textfile {
-	int fd; /* -1: not open */
+	int fd;     /* -1: not open */
 	char *data; /* owned; ends with a NUL that is not part of the file */
 	size_t len, size;
 	struct textfile_line *line; /* owned */
@@ -50,7 +50,7 @@ struct textcursor {
 	const char *end;   /* of the text */
 	const char *label; /* of the line, without blanks and colon */
 	uint32_t label_len;
-	uint32_t last;     /* index of the line before, for textfile_next() */
+	uint32_t last; /* index of the line before, for textfile_next() */
 };
 
 /* Before the first line of what was read last. */

@@ -14,7 +14,7 @@ struct want {
 
 struct picked {
 	const struct metric *row;
-	char *word;        /* owned; of -M, and whether it named a group of metrics */
+	char *word; /* owned; of -M, and whether it named a group of metrics */
 	bool by_group;
 	bool vendor;
 	bool ungrouped;
@@ -28,10 +28,10 @@ struct metrics {
 	struct error *error;
 	struct metric_set *set; /* owned; of --metrics-file */
 	size_t n_sets;
-	struct picked *picked;  /* owned */
+	struct picked *picked; /* owned */
 	size_t n;
 	bool watchdog, smt;
-	unsigned chips, cores;  /* values of '?' in metrics of packages, and in all others */
+	unsigned chips, cores; /* values of '?' in metrics of packages, and in all others */
 	struct event_set scratch;
 };
 

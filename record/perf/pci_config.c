@@ -134,7 +134,7 @@ int pci_map_read(struct pci_map *m, const struct root *root)
 			if (pass)
 				err = add_function(m, root, names[i], at);
 			else if (read_hex(root, names[i], "vendor", &vendor) && vendor == VENDOR_NVIDIA &&
-			         read_hex(root, names[i], "class", &class) && class >> 8 == CLASS_PCI_BRIDGE)
+				 read_hex(root, names[i], "class", &class) && class >> 8 == CLASS_PCI_BRIDGE)
 				err = add_port(m, root, names[i], at);
 		}
 		pci_map_sort(m);
@@ -165,9 +165,9 @@ static int record_ports(const struct pci_map *m, struct plan *p)
 	for (size_t i = 0; all.array.item && i < m->n_ports; i++) {
 		const struct pci_port *t = &m->port[i];
 
-		all.array.item[i] = row_of(
-		    (const int64_t[]){ t->at.domain, t->at.id, t->bus, t->segment, t->rp, t->rc, t->socket, t->node },
-		    8);
+		all.array.item[i] = row_of((const int64_t[]){ t->at.domain, t->at.id, t->bus, t->segment, t->rp,
+							      t->rc, t->socket, t->node },
+					   8);
 	}
 	return plan_config(p, PM_SYSTEM, PM_NONE, PM_PRIVACY_TECHNICAL, all, "pci.root_ports");
 }
@@ -182,8 +182,8 @@ static int record_functions(const struct pci_map *m, struct plan *p)
 	for (size_t i = 0; all.array.item && i < m->n_functions; i++) {
 		const struct pci_function *f = &m->function[i];
 
-		all.array.item[i] =
-		    row_of((const int64_t[]){ f->at.domain, f->at.id, f->port, f->class, f->vendor, f->device }, 6);
+		all.array.item[i] = row_of(
+			(const int64_t[]){ f->at.domain, f->at.id, f->port, f->class, f->vendor, f->device }, 6);
 	}
 	return plan_config(p, PM_SYSTEM, PM_NONE, PM_PRIVACY_TECHNICAL, all, "pci.functions");
 }
@@ -198,12 +198,12 @@ int pci_map_record(const struct pci_map *m, struct plan *p)
 	case PCI_NO_SUCH:
 		return plan_config_missing(p, PM_SYSTEM, PM_NONE, PM_REASON_NOT_SUPPORTED, "pci.root_ports");
 	case PCI_NEEDS_ROOT:
-		err =
-		    plan_refused(p, PM_REASON_NO_PERMISSION, "run pmrec as root (CAP_SYS_ADMIN)",
-		                 "which PCI device belongs to which root complex: configuration space is cut to its "
-		                 "first 64 bytes");
-		return err ? err
-		           : plan_config_missing(p, PM_SYSTEM, PM_NONE, PM_REASON_NO_PERMISSION, "pci.root_ports");
+		err = plan_refused(
+			p, PM_REASON_NO_PERMISSION, "run pmrec as root (CAP_SYS_ADMIN)",
+			"which PCI device belongs to which root complex: configuration space is cut to its "
+			"first 64 bytes");
+		return err ? err :
+			     plan_config_missing(p, PM_SYSTEM, PM_NONE, PM_REASON_NO_PERMISSION, "pci.root_ports");
 	case PCI_KNOWN:
 		err = record_ports(m, p);
 		return err ? err : record_functions(m, p);

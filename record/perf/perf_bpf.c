@@ -128,8 +128,9 @@ static struct bpf_group *group_new(struct perf_bpf *all, const struct perf_group
 
 	if (!b)
 		return NULL;
-	*b = (struct bpf_group){ .way = &bpf_ways[g->way], .all = all, .n = g->n,
-				 .member = calloc(g->n, sizeof(*b->member)) };
+	*b = (struct bpf_group){
+		.way = &bpf_ways[g->way], .all = all, .n = g->n, .member = calloc(g->n, sizeof(*b->member))
+	};
 	for (uint32_t k = 0; b->member && k < g->n; k++)
 		b->member[k] = (struct bpf_member){ .leader = BPF_LEADER_NONE, .follower = BPF_FOLLOWER_NONE };
 	if (b->member)
@@ -160,8 +161,10 @@ static struct perf_bpf *bpf_new(const struct perf_source *s, const struct plan *
 
 	if (!b)
 		return NULL;
-	*b = (struct perf_bpf){ .profile = { .events = -1, .cells = BPF_CELLS_NONE }, .tasks = BPF_TASKS_NONE,
-				.cgroups = BPF_CGROUPS_NONE, .n_places = s->n_tasks,
+	*b = (struct perf_bpf){ .profile = { .events = -1, .cells = BPF_CELLS_NONE },
+				.tasks = BPF_TASKS_NONE,
+				.cgroups = BPF_CGROUPS_NONE,
+				.n_places = s->n_tasks,
 				.place = calloc(s->n_tasks + 1, sizeof(*b->place)) };
 	err = root_cpulist(p->root, &b->online, "/sys/devices/system/cpu/online");
 	if (!err)
@@ -380,8 +383,10 @@ static void tell_doctor(const struct root *root, struct buf *out)
 		buf_printf(out, "no --bpf-counters, no -b: %s\n", why.text);
 		return;
 	}
-	buf_printf(out, "--bpf-counters works here%s\n", root_exists(root, "/sys/kernel/btf/vmlinux") ? "" :
-		   " for CPUs, not for tasks and cgroups: they need a kernel with CONFIG_DEBUG_INFO_BTF=y");
+	buf_printf(out, "--bpf-counters works here%s\n",
+		   root_exists(root, "/sys/kernel/btf/vmlinux") ?
+			   "" :
+			   " for CPUs, not for tasks and cgroups: they need a kernel with CONFIG_DEBUG_INFO_BTF=y");
 	if (bpf_check_attach(&why))
 		buf_printf(out, "no -b: %s\n", why.text);
 	else if (!privileges_has("cap_sys_admin"))

@@ -36,8 +36,8 @@ struct bpf_group {
 	struct perf_bpf *all;
 	struct bpf_member *member; /* owned; of each of the perf group */
 	uint32_t n;
-	uint32_t target; /* PERF_BY_PROGRAM */
-	bool first;      /* its rows bring up to date what others of the same snapshot read, too */
+	uint32_t target;  /* PERF_BY_PROGRAM */
+	bool first;       /* its rows bring up to date what others of the same snapshot read, too */
 	char text[24];    /* what the recording says of it */
 	const char *name; /* of the program, or NULL; the target's */
 };

@@ -225,6 +225,7 @@ static void cgroup_online(struct perf_row *row)
 
 /* ---- the table ---- */
 
+/* clang-format off */
 const struct bpf_way bpf_ways[] = {
 	[PERF_BY_PROGRAM] = { .opens = true, .open = profile_open, .close = profile_close, .sum = profile_sum },
 	[PERF_BY_LEADER] = { .begin = leader_begin, .open = leader_open, .close = leader_close, .sum = leader_sum,
@@ -232,3 +233,4 @@ const struct bpf_way bpf_ways[] = {
 	[PERF_BY_CGROUP] = { .begin = cgroup_begin, .sum = cgroup_sum, .enable = cgroup_enable,
 			     .refresh = cgroup_refresh, .online = cgroup_online },
 };
+/* clang-format on */

@@ -58,8 +58,10 @@ static int find_hierarchy(struct perf_source *s, const struct plan *p, struct er
 	s->hierarchy = found ? found : unified;
 	if (found)
 		free(unified);
-	return s->hierarchy ? 0 : error_set(e, ENOENT, "cgroups: no hierarchy is mounted that perf events know; "
-					    "mount -t cgroup2 none /sys/fs/cgroup");
+	return s->hierarchy ? 0 :
+			      error_set(e, ENOENT,
+					"cgroups: no hierarchy is mounted that perf events know; "
+					"mount -t cgroup2 none /sys/fs/cgroup");
 }
 
 static uint32_t known(const struct perf_source *s, const char *name)
@@ -234,19 +236,23 @@ static int tell_apart(struct perf_source *s, struct plan *p)
 	for (size_t i = 0; i < s->set.n && !err; i++) {
 		const struct event *ev = &s->set.event[i];
 		struct perf_event *e = &s->event[i];
-		bool time = ev->type == EVENT_TYPE_TOOL && (ev->config[0] == EVENT_TOOL_USER_TIME ||
-							    ev->config[0] == EVENT_TOOL_SYSTEM_TIME);
+		bool time = ev->type == EVENT_TYPE_TOOL &&
+			    (ev->config[0] == EVENT_TOOL_USER_TIME || ev->config[0] == EVENT_TOOL_SYSTEM_TIME);
 		bool told = e->n_cgroups && (time || ev->uncore);
 
 		if (ev->group && i && ev->group == ev[-1].group && !told &&
 		    (e->first_cgroup != e[-1].first_cgroup || e->n_cgroups != e[-1].n_cgroups))
-			err = plan_refused(p, PM_OK, NULL, "%.100s and %.100s are in braces, and not in the same "
-					   "cgroup: they are counted apart", ev[-1].name, ev->name);
+			err = plan_refused(p, PM_OK, NULL,
+					   "%.100s and %.100s are in braces, and not in the same "
+					   "cgroup: they are counted apart",
+					   ev[-1].name, ev->name);
 		if (told)
 			e->n_cgroups = e->first_cgroup = 0;
 		if (told && !err)
-			err = plan_refused(p, PM_OK, NULL, "%.100s is counted of the whole machine: cgroups do not "
-					   "concern it", ev->name);
+			err = plan_refused(p, PM_OK, NULL,
+					   "%.100s is counted of the whole machine: cgroups do not "
+					   "concern it",
+					   ev->name);
 	}
 	return err;
 }
@@ -270,8 +276,9 @@ int perf_cgroups_read(struct perf_source *s, struct plan *p, const size_t *end, 
 int64_t perf_cgroup_instance(struct perf_source *s, struct plan *p, uint32_t cgroup, uint32_t cpu)
 {
 	struct perf_cgroup *c = &s->cgroup[cgroup];
-	struct pm_instance i = { .kind = PM_CGROUP, .number = cgroup + 1, .cpu = cpu,
-				 .added_ns = clocks_monotonic() };
+	struct pm_instance i = {
+		.kind = PM_CGROUP, .number = cgroup + 1, .cpu = cpu, .added_ns = clocks_monotonic()
+	};
 	char name[32];
 	int64_t id;
 	int err;

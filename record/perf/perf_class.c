@@ -118,7 +118,7 @@ static int name_events(struct event_pmu *pmu, const struct pmu_class *c)
 }
 
 static int classify(struct perf_classes *all, struct event_pmu *pmu, const struct pmu_class *c, struct nvidia_pmu *nv,
-                    const struct root *root)
+		    const struct root *root)
 {
 	char peer[64] = "";
 	int err = 0;
@@ -172,7 +172,7 @@ static int node_of(const struct root *root, const char *cpus)
 static int find_sockets(struct perf_pmus *p, const struct root *root)
 {
 	struct perf_classes *all = p->classes;
-	char (*cpus)[256] = calloc(p->n + 1, sizeof(*cpus));
+	char(*cpus)[256] = calloc(p->n + 1, sizeof(*cpus));
 	const char **text = calloc(p->n + 1, sizeof(*text));
 	struct nvidia_pmu **pmu = calloc(p->n + 1, sizeof(*pmu));
 	size_t n = 0;
@@ -323,7 +323,7 @@ int perf_class_groups(const struct event_pmu *pmu, const char *bundles, const ch
 }
 
 int perf_classes_defaults(struct perf_pmus *p, const struct root *root,
-                          int (*add)(void *arg, const char *text, struct error *e), void *arg, struct error *e)
+			  int (*add)(void *arg, const char *text, struct error *e), void *arg, struct error *e)
 {
 	int err = 0;
 
@@ -392,11 +392,11 @@ int perf_class_stands(const struct event_pmu *pmu, const struct perf_group *g, s
 			continue;
 		if (!running)
 			return plan_refused(plan, PM_REASON_NOT_COUNTED, NULL,
-			                    "%s never had a counter: others hold them, or %s", g->member[k]->ev->name,
-			                    c->still ? c->still : "the unit is not in use");
+					    "%s never had a counter: others hold them, or %s", g->member[k]->ev->name,
+					    c->still ? c->still : "the unit is not in use");
 		if (is_clock(g->member[k]) && !count)
 			return plan_refused(plan, PM_REASON_NOT_COUNTED, NULL, "%s: its clock stands still: %s",
-			                    pmu->name, c->still ? c->still : "the unit is not in use");
+					    pmu->name, c->still ? c->still : "the unit is not in use");
 	}
 	return 0;
 }
@@ -405,7 +405,7 @@ int perf_class_stands(const struct event_pmu *pmu, const struct perf_group *g, s
 
 /* Attr words of an event of the PMU that takes a programmable counter. */
 static int countable(const struct perf_pmus *p, const struct event_pmu *pmu, const struct root *root,
-                     union perf_attr *attr)
+		     union perf_attr *attr)
 {
 	struct event_view view = perf_view(p, root);
 	struct event_list *list = NULL;
@@ -492,9 +492,9 @@ int perf_classes_check(struct perf_pmus *p, const struct event_set *set, const s
 			continue;
 		if (asked && plan->options->target != TARGET_SYSTEM)
 			return error_set(e, EINVAL, "\"%.80s\" counts a socket and cannot follow a %s", ev->text,
-			                 plan->options->target == TARGET_COMMAND
-			                     ? "command: add -a"
-			                     : "process or thread: -a in place of -p and -t");
+					 plan->options->target == TARGET_COMMAND ?
+						 "command: add -a" :
+						 "process or thread: -a in place of -p and -t");
 		err = perf_class_probe(p, pmu, plan->root);
 	}
 	return err ? err : nvidia_check(&view, set, e);

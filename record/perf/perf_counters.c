@@ -13,7 +13,7 @@ struct attr_value {
 };
 
 static int set_attrs(struct pm_counter *c, const struct perf_event *e, const struct plan *p,
-                     const struct perf_group *g, uint32_t position)
+		     const struct perf_group *g, uint32_t position)
 {
 	const struct event *ev = e->ev;
 	const struct bpf_group *bpf = g ? g->bpf : NULL;
@@ -95,8 +95,7 @@ static int add_counter(struct plan *p, struct perf_event *e, const struct perf_g
 	return 0;
 }
 
-static const struct perf_group *group_of(const struct perf_source *s, const struct perf_event *e,
-                                         uint32_t *position)
+static const struct perf_group *group_of(const struct perf_source *s, const struct perf_event *e, uint32_t *position)
 {
 	for (uint32_t i = 0; i < s->n_groups; i++)
 		for (*position = 0; *position < s->group[i]->n; ++*position)

@@ -89,8 +89,7 @@ static int read_text(struct perf_source *s, struct plan *p, const char *text, st
 }
 
 /* Filters belong to the tracepoints of the text that they were given with. */
-static int add_filter(struct perf_source *s, size_t first, const char *filter, const char *text,
-                      struct error *e)
+static int add_filter(struct perf_source *s, size_t first, const char *filter, const char *text, struct error *e)
 {
 	bool any = false;
 
@@ -122,7 +121,10 @@ static const struct {
 	const char *pmu;
 	bool without_registers;
 } free_running[] = {
-	{ "power" }, { "cstate_core" }, { "cstate_pkg" }, { "msr", .without_registers = true },
+	{ "power" },
+	{ "cstate_core" },
+	{ "cstate_pkg" },
+	{ "msr", .without_registers = true },
 };
 
 static bool has_registers(const struct plan *p)
@@ -218,8 +220,7 @@ static int read_files(struct perf_source *s, struct plan *p, struct error *e)
 {
 	const char *id = pm_map_text(&p->model->header, PM_HEADER_CPU_ID, NULL);
 	struct buf notes = BUF_INIT;
-	int err = perf_pmus_add_files(&s->pmus, p->options->event_files, p->options->metric_files, id, &notes,
-				      e);
+	int err = perf_pmus_add_files(&s->pmus, p->options->event_files, p->options->metric_files, id, &notes, e);
 
 	if (!err)
 		err = tell(p, &notes);

@@ -47,8 +47,8 @@ static int read_fields(struct fields *f, const struct root *root, const char *ev
 	ssize_t size = -ENOENT;
 
 	for (size_t i = 0; colon && i < sizeof(places) / sizeof(places[0]) && size < 0; i++)
-		size = root_read(root, &f->text, 1 << 16, "%s/%.*s/%.*s/format", places[i],
-				 (int)(colon - event), event, (int)strcspn(colon + 1, "/:"), colon + 1);
+		size = root_read(root, &f->text, 1 << 16, "%s/%.*s/%.*s/format", places[i], (int)(colon - event),
+				 event, (int)strcspn(colon + 1, "/:"), colon + 1);
 	if (size < 0)
 		return (int)size;
 	take_fields(f, false);
@@ -107,15 +107,18 @@ int perf_filter_failed(const struct root *root, const char *event, const char *f
 		for (size_t i = 0; i < f.own; i++)
 			buf_printf(&names, "%s%s", i ? ", " : "", f.name[i]);
 		if (!unknown_field(&f, filter, word, sizeof(word)))
-			error_set(e, number, "--filter '%.60s' of %.60s: the kernel does not understand it; FIELD "
+			error_set(e, number,
+				  "--filter '%.60s' of %.60s: the kernel does not understand it; FIELD "
 				  "OPERATOR VALUE joined by && and || is what it knows, the fields are %.180s",
 				  filter, event, buf_str(&names));
 		else if ((near = options_nearest(word, f.name, f.n)))
 			error_set(e, number, "--filter '%.60s' of %.60s: there is no field '%s', did you mean '%s'?",
 				  filter, event, word, near);
 		else
-			error_set(e, number, "--filter '%.60s' of %.60s: there is no field '%s'; the fields are "
-				  "%.180s", filter, event, word, buf_str(&names));
+			error_set(e, number,
+				  "--filter '%.60s' of %.60s: there is no field '%s'; the fields are "
+				  "%.180s",
+				  filter, event, word, buf_str(&names));
 	}
 	for (size_t i = 0; i < f.n; i++)
 		free((char *)(uintptr_t)f.name[i]);

@@ -20,7 +20,7 @@ struct perf_follow_ring {
 };
 
 struct perf_follow {
-	int epoll; /* readable when there is something; -1: nobody is followed */
+	int epoll;                     /* readable when there is something; -1: nobody is followed */
 	struct perf_follow_ring *ring; /* owned */
 	uint32_t n_rings;
 };

@@ -207,8 +207,8 @@ int perf_row_enable(struct perf_row *row, bool on)
  * gone. */
 static bool stands_still(struct perf_row *row, ssize_t size)
 {
-	bool still = size > 0 && row->at.pid < 0 && row->at.cgroup < 0 &&
-		     row->got[PERF_READ_ENABLED] == row->last_enabled;
+	bool still =
+		size > 0 && row->at.pid < 0 && row->at.cgroup < 0 && row->got[PERF_READ_ENABLED] == row->last_enabled;
 
 	if (size > 0)
 		row->last_enabled = row->got[PERF_READ_ENABLED];
@@ -336,8 +336,8 @@ struct perf_row *perf_row_new(struct perf_group *g, struct perf_place at, uint32
 		return NULL;
 	*row = (struct perf_row){
 		.unit = { .read = unit_read,
-		          .release = unit_release,
-		          .cpu = at.cpu < 0 ? PM_NONE : (uint32_t)at.cpu },
+			  .release = unit_release,
+			  .cpu = at.cpu < 0 ? PM_NONE : (uint32_t)at.cpu },
 		.group = g,
 		.n = g->n,
 		.at = at,

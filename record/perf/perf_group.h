@@ -22,11 +22,11 @@ struct perf_event {
 	union perf_attr attr; /* as it can be opened */
 	const char *filter;   /* of a tracepoint, or NULL */
 	bool requested;
-	bool off;         /* --control disabled it alone */
+	bool off;                         /* --control disabled it alone */
 	uint32_t first_cgroup, n_cgroups; /* of the source's; n 0: not in cgroups */
-	int err;          /* 0, or the positive errno that keeps it closed */
-	const char *hint; /* for err, if it is not what perf_hint() says; "": nothing cures it */
-	uint32_t counter; /* id; 0: not recorded */
+	int err;                          /* 0, or the positive errno that keeps it closed */
+	const char *hint;                 /* for err, if it is not what perf_hint() says; "": nothing cures it */
+	uint32_t counter;                 /* id; 0: not recorded */
 };
 
 /* A task or cgroup that has ended is read once more: what it did last belongs to it. */
@@ -37,7 +37,7 @@ struct perf_group {
 	uint32_t n;
 	uint32_t number; /* from 1 */
 	struct cpulist cpus;
-	bool tasks; /* its rows are tasks, not CPUs */
+	bool tasks;                       /* its rows are tasks, not CPUs */
 	uint32_t first_cgroup, n_cgroups; /* n 0: rows are CPUs, else cgroups times CPUs */
 	bool inherit;
 	bool braces, weak;     /* made by the user; may be taken apart */
@@ -71,9 +71,9 @@ struct perf_row {
 	/* What descriptors that are closed now had counted: a CPU that was away goes on where it stopped. */
 	uint64_t *base, base_enabled, base_running;
 	uint64_t last_enabled; /* of the reading before, without base */
-	uint64_t *got;  /* nr, enabled, running, values; or value, enabled, running */
-	struct bpf_sum *sum; /* owned; where members are counted by BPF; NULL: nowhere */
-	uint32_t first; /* the first value of got[] */
+	uint64_t *got;         /* nr, enabled, running, values; or value, enabled, running */
+	struct bpf_sum *sum;   /* owned; where members are counted by BPF; NULL: nowhere */
+	uint32_t first;        /* the first value of got[] */
 };
 
 /* Words before the values in what a group reads. */

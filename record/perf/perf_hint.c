@@ -120,8 +120,9 @@ const char *perf_hint(int err, const struct event *ev, const struct plan *p, cha
 	case ENODEV:
 		return hint_absent(ev, p->root);
 	case EBUSY:
-		return perf_nmi_watchdog(p->root) ? "sysctl kernel.nmi_watchdog=0, which frees a counter of each CPU"
-					       : "stop what else holds the counter";
+		return perf_nmi_watchdog(p->root) ?
+			       "sysctl kernel.nmi_watchdog=0, which frees a counter of each CPU" :
+			       "stop what else holds the counter";
 	case EINVAL:
 	case EOPNOTSUPP:
 		if (ev && ev->type == PERF_TYPE_BREAKPOINT)

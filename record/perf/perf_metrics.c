@@ -453,8 +453,9 @@ static int open_rest(struct metrics *m, struct picked **list)
 
 static struct pm_value definition(const struct metric *row)
 {
-	const char *const texts[] = { row->display,   row->unit,       row->expr,
-				      row->threshold, row->categories, row->help };
+	const char *const texts[] = {
+		row->display, row->unit, row->expr, row->threshold, row->categories, row->help
+	};
 	struct pm_value v = pm_array(sizeof(texts) / sizeof(texts[0]));
 
 	for (uint32_t i = 0; v.array.item && i < v.array.n; i++)

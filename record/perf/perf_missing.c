@@ -31,8 +31,8 @@ static bool has_class(const struct perf_pmus *p, const struct pmu_class *c)
 static bool has_cspmu(const struct perf_pmus *p)
 {
 	for (size_t i = 0; i < p->n; i++)
-		if (perf_class(&p->pmu[i]) ? !perf_class(&p->pmu[i])->hid
-		                           : !strncmp(p->pmu[i].name, "arm_cspmu_", 10))
+		if (perf_class(&p->pmu[i]) ? !perf_class(&p->pmu[i])->hid :
+					     !strncmp(p->pmu[i].name, "arm_cspmu_", 10))
 			return true;
 	return false;
 }
@@ -43,7 +43,7 @@ static int driver_missing(struct plan *plan, const struct pmu_class *c, const ch
 
 	snprintf(hint, sizeof(hint), "modprobe %s (kernel option %s)", c->module, c->config);
 	return plan_refused(plan, PM_REASON_NOT_SUPPORTED, hint, "%s: the firmware describes it, and no driver does",
-	                    what);
+			    what);
 }
 
 /* The first word of the titles of the classes that a machine should have by its processor; NULL: none. */
@@ -100,15 +100,15 @@ static int chip_missing(const struct perf_pmus *p, struct plan *plan, const char
 			said = !strcmp(d->module, c->module) && !strncmp(d->title, chip, strlen(chip));
 		for (const struct pmu_class *d = pmu_classes; d->name && !said; d++)
 			said = !strcmp(d->module, c->module) &&
-			       (d->hid ? has_device(plan->root, "acpi", d->hid)
-			               : has_device(plan->root, "platform", "arm-cs-arch-pmu"));
+			       (d->hid ? has_device(plan->root, "acpi", d->hid) :
+					 has_device(plan->root, "platform", "arm-cs-arch-pmu"));
 		if (said)
 			continue;
 		snprintf(hint, sizeof(hint), "modprobe %s (kernel option %s), unless this is a virtual machine",
-		         c->module, c->config);
+			 c->module, c->config);
 		err = plan_refused(plan, PM_REASON_NOT_SUPPORTED, hint,
-		                   "%s: the processor should have it, and neither driver nor firmware shows it",
-		                   c->title);
+				   "%s: the processor should have it, and neither driver nor firmware shows it",
+				   c->title);
 	}
 	return err;
 }
@@ -134,9 +134,9 @@ int perf_classes_missing(const struct perf_pmus *p, struct plan *plan)
 		if (c && pmu_name_parse(p->pmu[i].name, &name) && !strcmp(name.stem, "uncore") &&
 		    strcmp(c->stem, "uncore"))
 			err = plan_refused(
-			    plan, PM_REASON_NOT_SUPPORTED, "a newer kernel knows its events and filters",
-			    "%s is a %s, which this kernel does not know: events by their codes, no filters",
-			    p->pmu[i].name, c->title);
+				plan, PM_REASON_NOT_SUPPORTED, "a newer kernel knows its events and filters",
+				"%s is a %s, which this kernel does not know: events by their codes, no filters",
+				p->pmu[i].name, c->title);
 	}
 	return err;
 }

@@ -57,12 +57,12 @@ static int read_formats(struct event_pmu *pmu, const struct root *root)
 static bool is_side_file(const char *name)
 {
 	static const char *const ends[] = { ".scale",
-		                            ".unit",
-		                            ".per-pkg",
-		                            ".snapshot",
-		                            ".retirement_latency.mean",
-		                            ".retirement_latency.min",
-		                            ".retirement_latency.max" };
+					    ".unit",
+					    ".per-pkg",
+					    ".snapshot",
+					    ".retirement_latency.mean",
+					    ".retirement_latency.min",
+					    ".retirement_latency.max" };
 	size_t len = strlen(name);
 
 	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
@@ -72,19 +72,17 @@ static bool is_side_file(const char *name)
 }
 
 static int side_text(char **to, const struct event_pmu *pmu, const char *event, const char *side,
-                     const struct root *root)
+		     const struct root *root)
 {
 	char line[256];
 
-	if (root_line(root, line, sizeof(line), DEVICES "/%s/events/%s.%s", pmu->name, event, side) ||
-	    !line[0])
+	if (root_line(root, line, sizeof(line), DEVICES "/%s/events/%s.%s", pmu->name, event, side) || !line[0])
 		return 0;
 	*to = strdup(line);
 	return *to ? 0 : -ENOMEM;
 }
 
-static bool side_flag(const struct event_pmu *pmu, const char *event, const char *side,
-                      const struct root *root)
+static bool side_flag(const struct event_pmu *pmu, const char *event, const char *side, const struct root *root)
 {
 	char line[16];
 
@@ -246,8 +244,7 @@ int perf_pmus_add_files(struct perf_pmus *p, char *const *path, char *const *met
 
 /* ---- their description in the recording ---- */
 
-static int add_line(struct pm_map *attrs, uint32_t key, const struct root *root, const char *pmu,
-                    const char *file)
+static int add_line(struct pm_map *attrs, uint32_t key, const struct root *root, const char *pmu, const char *file)
 {
 	char line[LINE_MAX_BYTES];
 
@@ -322,8 +319,8 @@ static int add_aliases(struct pm_map *attrs, const struct event_pmu *pmu, const 
 }
 
 /* The files of one directory as pairs, without those in `except` (ends with NULL). */
-static int add_files(struct pm_map *attrs, uint32_t key, const struct root *root, const char *pmu,
-                     const char *dir, const char *const *except)
+static int add_files(struct pm_map *attrs, uint32_t key, const struct root *root, const char *pmu, const char *dir,
+		     const char *const *except)
 {
 	char **names, line[LINE_MAX_BYTES];
 	int n = root_list(root, &names, DEVICES "/%s%s", pmu, dir);
@@ -339,8 +336,8 @@ static int add_files(struct pm_map *attrs, uint32_t key, const struct root *root
 		while (except[k] && strcmp(except[k], names[i]))
 			k++;
 		/* A directory is not a line; a file that cannot be read says nothing. */
-		if (!except[k] &&
-		    !root_line(root, line, sizeof(line), DEVICES "/%s%s/%s", pmu, dir, names[i]) && line[0])
+		if (!except[k] && !root_line(root, line, sizeof(line), DEVICES "/%s%s/%s", pmu, dir, names[i]) &&
+		    line[0])
 			all.array.item[used++] = pair(names[i], line);
 	}
 	root_list_free(names, n);
@@ -354,12 +351,12 @@ static int add_files(struct pm_map *attrs, uint32_t key, const struct root *root
 }
 
 int perf_pmus_record(const struct perf_pmus *p, const struct event_set *set, const struct root *root,
-                     struct pm_model *model)
+		     struct pm_model *model)
 {
 	static const char *const nothing[] = { NULL };
 	static const char *const known[] = { "type",    "uevent",          "format", "events", "caps",
-		                             "power",   "subsystem",       "device", "driver", "identifier",
-		                             "cpumask", "associated_cpus", "cpus",   NULL };
+					     "power",   "subsystem",       "device", "driver", "identifier",
+					     "cpumask", "associated_cpus", "cpus",   NULL };
 	static const struct {
 		uint32_t key;
 		const char *file;
@@ -402,8 +399,7 @@ int perf_pmus_record(const struct perf_pmus *p, const struct event_set *set, con
 /* Where tracefs is: its own place, or where it was before Linux 4.1. */
 static int list_systems(const struct root *root, char ***names, const char **where)
 {
-	static const char *const places[] = { "/sys/kernel/tracing/events",
-		                              "/sys/kernel/debug/tracing/events" };
+	static const char *const places[] = { "/sys/kernel/tracing/events", "/sys/kernel/debug/tracing/events" };
 	int first = -ENODEV;
 
 	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
@@ -454,7 +450,5 @@ static int tracepoints(void *data, const char *system, const char *name, event_t
 
 struct event_view perf_view(const struct perf_pmus *p, const struct root *root)
 {
-	return (struct event_view){
-		.pmu = p->pmu, .n_pmus = p->n, .tracepoints = tracepoints, .data = (void *)root
-	};
+	return (struct event_view){ .pmu = p->pmu, .n_pmus = p->n, .tracepoints = tracepoints, .data = (void *)root };
 }

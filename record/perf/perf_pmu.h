@@ -26,7 +26,7 @@ int perf_pmus_add_files(struct perf_pmus *p, char *const *path, char *const *met
 /* Puts a description of each into the recording, with the files that are read for nothing else. Of the events of
  * vendors those alone that are in `set` (NULL: none). 0 or -errno. */
 int perf_pmus_record(const struct perf_pmus *p, const struct event_set *set, const struct root *root,
-                     struct pm_model *model);
+		     struct pm_model *model);
 /* The view of this machine; both must outlive it. */
 struct event_view perf_view(const struct perf_pmus *p, const struct root *root);
 

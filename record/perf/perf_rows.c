@@ -12,8 +12,7 @@ struct perf_start perf_start_of(const struct perf_source *s, const struct plan *
 	bool from_exec = p->options->target == TARGET_COMMAND && !p->options->delay_ms;
 
 	/* Nobody calls enable() for a command that is followed from its exec on. */
-	return (struct perf_start){ .on = s->on || (from_exec && !g->tasks),
-		                    .on_exec = from_exec && g->tasks };
+	return (struct perf_start){ .on = s->on || (from_exec && !g->tasks), .on_exec = from_exec && g->tasks };
 }
 
 /* Members that could not be opened where others of their group could: as it comes with too few descriptors. */
@@ -26,16 +25,19 @@ static int tell_missing(struct plan *p, const struct perf_row *row, const char *
 		const struct event *ev = row->group->member[k]->ev;
 
 		if (row->missing[k])
-			err = plan_refused(p, row->missing[k], row->missing[k] <= PM_REASON_ERRNO ? NULL :
-					   perf_hint(row->missing[k] - PM_REASON_ERRNO, ev, p, text, sizeof(text)),
-					   "%s on %s", ev->name, where);
+			err = plan_refused(
+				p, row->missing[k],
+				row->missing[k] <= PM_REASON_ERRNO ?
+					NULL :
+					perf_hint(row->missing[k] - PM_REASON_ERRNO, ev, p, text, sizeof(text)),
+				"%s on %s", ev->name, where);
 	}
 	return err;
 }
 
 /* Opens a row for the place; NULL in *out if nothing can be opened there, which becomes a note. */
 static int open_row(struct perf_source *s, struct plan *p, struct perf_group *g, struct perf_place at,
-                    uint32_t instance, uint32_t cgroup, struct perf_row **out)
+		    uint32_t instance, uint32_t cgroup, struct perf_row **out)
 {
 	struct perf_row *row = perf_row_new(g, at, instance);
 	char text[300], where[32];
@@ -55,9 +57,8 @@ static int open_row(struct perf_source *s, struct plan *p, struct perf_group *g,
 	/* Among many threads some end while they are listed. */
 	if (err == -ESRCH && p->options->per_thread)
 		return 0;
-	return plan_refused(p, perf_reason(err),
-	                    perf_hint(err, g->member[0]->ev, p, text, sizeof(text)), "%s%s on %s",
-	                    g->member[0]->ev->name, g->n > 1 ? " and its group" : "", where);
+	return plan_refused(p, perf_reason(err), perf_hint(err, g->member[0]->ev, p, text, sizeof(text)),
+			    "%s%s on %s", g->member[0]->ev->name, g->n > 1 ? " and its group" : "", where);
 }
 
 /* The row of the group on a CPU in one of its cgroups, if it has any. */
@@ -149,8 +150,7 @@ static bool counts_on(const struct perf_group *g, const struct plan *p, uint32_t
 	/* The kernel moves uncore PMUs from a CPU that goes to another one, and their events with them. */
 	if (yes && ev->uncore)
 		return false;
-	if (yes && ev->core &&
-	    !root_cpulist(p->root, &list, "/sys/bus/event_source/devices/%s/cpus", ev->pmu))
+	if (yes && ev->core && !root_cpulist(p->root, &list, "/sys/bus/event_source/devices/%s/cpus", ev->pmu))
 		yes = cpulist_has(&list, cpu);
 	cpulist_release(&list);
 	return yes;
@@ -212,6 +212,8 @@ int perf_rows_revive(struct perf_source *s, struct plan *p)
 			revived++;
 		}
 	cpulist_release(&online);
-	return err || !revived ? err : plan_note(p, revived, "groups of events on CPUs that were offline for a "
-						 "moment");
+	return err || !revived ? err :
+				 plan_note(p, revived,
+					   "groups of events on CPUs that were offline for a "
+					   "moment");
 }

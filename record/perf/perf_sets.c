@@ -46,7 +46,8 @@ static int add_transaction(const struct perf_pmus *pmus, struct buf *out, struct
 		buf_addstr(out, "}:W");
 		return 0;
 	}
-	return error_set(e, ENODEV, "--transaction: no PMU of the cores has the events cycles-t and tx-start; this "
+	return error_set(e, ENODEV,
+			 "--transaction: no PMU of the cores has the events cycles-t and tx-start; this "
 			 "processor, or its hypervisor, offers no transactional memory");
 }
 
@@ -94,7 +95,8 @@ static int add_topdown(const struct perf_pmus *pmus, const struct plan *p, struc
 		if (!pmu->core || (!has_alias(pmu, "topdown-retiring") && !old_topdown(pmu)))
 			continue;
 		if (!has_alias(pmu, "slots") && old_topdown(pmu) && !strcmp(smt, "1") && o->target != TARGET_SYSTEM)
-			return error_set(e, EINVAL, "--topdown: the events of this processor count cores, not their "
+			return error_set(e, EINVAL,
+					 "--topdown: the events of this processor count cores, not their "
 					 "threads, so whose they are cannot be told: add -a");
 		found++;
 		if (levels(pmu) > deepest)
@@ -116,7 +118,8 @@ static int add_smi(const struct perf_pmus *pmus, struct buf *out, struct error *
 	const struct event_pmu *msr = pmu_named(pmus, "msr");
 
 	if (!has_alias(msr, "aperf") || !has_alias(msr, "smi"))
-		return error_set(e, ENODEV, "--smi-cost: the PMU msr has no events aperf and smi here; Intel "
+		return error_set(e, ENODEV,
+				 "--smi-cost: the PMU msr has no events aperf and smi here; Intel "
 				 "processors count interrupts of the firmware, and hypervisors hide it");
 	buf_printf(out, "%s{msr/aperf/,msr/smi/,cycles}:W", out->len ? "," : "");
 	return 0;

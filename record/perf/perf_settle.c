@@ -42,8 +42,7 @@ static int keep_only(struct cpulist *cpus, const char *text)
 	return err;
 }
 
-int perf_event_cpus(const struct perf_source *s, const struct plan *p, const struct event *ev,
-                    struct cpulist *cpus)
+int perf_event_cpus(const struct perf_source *s, const struct plan *p, const struct event *ev, struct cpulist *cpus)
 {
 	const struct event_pmu *pmu = ev->pmu_index == EVENT_NONE ? NULL : &s->pmus.pmu[ev->pmu_index];
 	int err = cpulist_copy(cpus, &p->cpus);
@@ -61,7 +60,7 @@ int perf_event_cpus(const struct perf_source *s, const struct plan *p, const str
 
 /* Says once for each PMU that -C names none of its CPUs. */
 static int tell_other_cpus(const struct perf_source *s, struct plan *p, const struct event *ev,
-                           const struct cpulist *cpus)
+			   const struct cpulist *cpus)
 {
 	if (!ev->uncore || !p->options->cpus || !cpus->n || cpulist_has(&p->cpus, cpus->cpu[0]))
 		return 0;
@@ -69,7 +68,7 @@ static int tell_other_cpus(const struct perf_source *s, struct plan *p, const st
 		if (other->pmu_index == ev->pmu_index)
 			return 0;
 	return plan_refused(p, PM_REASON_NOT_SUPPORTED, NULL, "-C %s: %s is counted on CPU %s, its own, instead",
-	                    p->options->cpus, ev->pmu, s->pmus.pmu[ev->pmu_index].cpus);
+			    p->options->cpus, ev->pmu, s->pmus.pmu[ev->pmu_index].cpus);
 }
 
 static bool same_cpus(const struct cpulist *a, const struct cpulist *b)
@@ -110,8 +109,7 @@ static int assign(struct perf_source *s, struct plan *p, struct perf_event *e)
 
 		if (have->way != way || have->tasks != tasks || have->inherit != inherit ||
 		    have->n >= PERF_GROUP_MAX || have->first_cgroup != e->first_cgroup ||
-		    have->n_cgroups != e->n_cgroups ||
-		    !same_cpus(&have->cpus, &cpus))
+		    have->n_cgroups != e->n_cgroups || !same_cpus(&have->cpus, &cpus))
 			continue;
 		if (braces ? have->member[0]->ev->group == braces : class && have->class == class)
 			g = have;
@@ -235,13 +233,13 @@ void perf_held_close(struct perf_source *s)
 /* One pass over the members at one place. Members that fail have their error set and leave the group; -EAGAIN
  * if the group was taken apart and has to be tried again. */
 static int try_group(struct perf_source *s, struct plan *p, struct perf_group *g, struct perf_place at,
-                     struct error *error)
+		     struct error *error)
 {
 	static const char group_hint[] =
-	    "put :W behind the } to have the group taken apart: alone the event can be opened";
+		"put :W behind the } to have the group taken apart: alone the event can be opened";
 	static const char group_hint_watchdog[] =
-	    "put :W behind the } to have the group taken apart, or sysctl kernel.nmi_watchdog=0, which frees a "
-	    "counter of each CPU: alone the event can be opened";
+		"put :W behind the } to have the group taken apart, or sysctl kernel.nmi_watchdog=0, which frees a "
+		"counter of each CPU: alone the event can be opened";
 	int fds[PERF_GROUP_MAX], n_fds = 0, err = 0;
 
 	for (uint32_t k = 0; k < g->n && !err;) {
@@ -325,8 +323,7 @@ int perf_groups_settle(struct perf_source *s, struct plan *p, struct error *erro
 			s->group[kept - 1]->number = kept;
 			/* The kernel reads one event faster if it need not put a group together. */
 			if (s->group[kept - 1]->n == 1)
-				s->group[kept - 1]->member[0]->attr.a.read_format &=
-				    ~(uint64_t)PERF_FORMAT_GROUP;
+				s->group[kept - 1]->member[0]->attr.a.read_format &= ~(uint64_t)PERF_FORMAT_GROUP;
 		} else {
 			perf_group_free(s->group[i]);
 		}

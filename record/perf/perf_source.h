@@ -9,11 +9,11 @@
 
 struct perf_task {
 	pid_t pid, tid;
-	uint32_t instance; /* id; 0: began while recording, and is in no definition yet */
+	uint32_t instance;           /* id; 0: began while recording, and is in no definition yet */
 	uint64_t began_ns, ended_ns; /* 0: before the recording; not yet */
-	bool told;         /* that it has ended */
-	bool timed;        /* has a place among those of tool events */
-	int end;           /* descriptor that is readable once it has ended; -1: none */
+	bool told;                   /* that it has ended */
+	bool timed;                  /* has a place among those of tool events */
+	int end;                     /* descriptor that is readable once it has ended; -1: none */
 };
 
 struct perf_cgroup {
@@ -36,19 +36,19 @@ struct perf_source {
 	uint32_t n_tasks;
 	struct perf_cgroup *cgroup; /* owned */
 	uint32_t n_cgroups;
-	char *hierarchy; /* owned; where cgroups are, or NULL */
+	char *hierarchy;        /* owned; where cgroups are, or NULL */
 	struct perf_tool *tool; /* owned, or NULL */
 	struct perf_bpf *bpf;   /* owned, or NULL */
 	struct perf_follow follow;
-	int ends; /* epoll of the tasks' `end`; -1: nobody is watched by it */
+	int ends;             /* epoll of the tasks' `end`; -1: nobody is watched by it */
 	uint64_t since_ticks; /* since boot, in ticks of the clock: when following began */
-	int *held; /* owned; descriptors that are closed when the rows are open */
+	int *held;            /* owned; descriptors that are closed when the rows are open */
 	uint32_t n_held;
 	uint32_t n_missed; /* tasks that had ended before they could be followed */
 	uint32_t n_lost;   /* times that records of tasks were lost */
-	bool on; /* counting, as far as enable() was told */
-	bool chosen; /* --control has named events while all stood still: the next enable() is about them */
-	bool from_exec; /* counting since the exec of the command: nobody told */
+	bool on;           /* counting, as far as enable() was told */
+	bool chosen;       /* --control has named events while all stood still: the next enable() is about them */
+	bool from_exec;    /* counting since the exec of the command: nobody told */
 };
 
 /* Reads options->events and `sets` (see perf_sets_text()), or the default list, into set and event[]. -errno
@@ -119,7 +119,6 @@ void perf_cgroups_release(struct perf_source *s);
 /* Adds a counter for every event that was opened or asked for, and a note for what was refused. */
 int perf_counters_add(struct perf_source *s, struct plan *p);
 /* CPUs that the event is to be opened on, of those that are recorded. */
-int perf_event_cpus(const struct perf_source *s, const struct plan *p, const struct event *ev,
-                    struct cpulist *cpus);
+int perf_event_cpus(const struct perf_source *s, const struct plan *p, const struct event *ev, struct cpulist *cpus);
 
 #endif

@@ -75,8 +75,8 @@ static int add_ids(struct perf_source *s, struct plan *p, const char *text, bool
 		unsigned long id = strtoul(at, &end, 10);
 
 		if (*at < '0' || *at > '9' || !id || id > INT32_MAX || (*end && *end != ','))
-			return error_set(e, EINVAL, "%s: \"%.60s\" is not a list of ids",
-			                 threads ? "-t" : "-p", text);
+			return error_set(e, EINVAL, "%s: \"%.60s\" is not a list of ids", threads ? "-t" : "-p",
+					 text);
 		if (!threads)
 			err = add_process(s, p, (uint32_t)id, e);
 		else if (!root_exists(p->root, "/proc/%lu", id))

@@ -130,8 +130,8 @@ static void look_again(struct noticed *n)
 			pid_t pid = names[i][0] < '0' || names[i][0] > '9' ? 0 : (pid_t)strtol(names[i], NULL, 10);
 			const struct perf_task *t = pid ? find_task(n->s, pid) : NULL;
 
-			if (pid && (follows_all(n->p) || (t && t->pid == t->tid && !t->ended_ns) ||
-				    is_descendant(n, pid)))
+			if (pid &&
+			    (follows_all(n->p) || (t && t->pid == t->tid && !t->ended_ns) || is_descendant(n, pid)))
 				begin_process(n, pid);
 		}
 		if (count >= 0)
@@ -180,7 +180,8 @@ int perf_threads_begin(struct perf_source *s, struct plan *p, struct error *e)
 	err = watch(s, p);
 	/* Those that are there can be counted even so. */
 	return err ? plan_refused(p, perf_reason(err), perf_hint(err, NULL, p, hint, sizeof(hint)),
-				  "--per-thread: new tasks cannot be followed") : 0;
+				  "--per-thread: new tasks cannot be followed") :
+		     0;
 }
 
 static struct perf_follow_ops into(struct noticed *n)

@@ -11,11 +11,11 @@
 #define TASK_STAT_MAX 2048
 
 struct tool_place {
-	int fd;       /* stat file of a task; -1: none */
-	uint32_t cpu; /* of /proc/stat; PM_NONE: a task */
+	int fd;            /* stat file of a task; -1: none */
+	uint32_t cpu;      /* of /proc/stat; PM_NONE: a task */
 	uint32_t instance; /* id */
-	bool fresh; /* a task that began while recording, and has not been read yet: it had used nothing */
-	bool gone;  /* cannot be read any more */
+	bool fresh;        /* a task that began while recording, and has not been read yet: it had used nothing */
+	bool gone;         /* cannot be read any more */
 };
 
 /* Shared by the source and its units, which may be released in any order. */
@@ -247,8 +247,8 @@ static int open_task(struct perf_tool *t, const struct plan *p, struct perf_task
 		return -ENOMEM;
 	task->timed = true;
 	at->fresh = task->began_ns;
-	at->fd = whole ? root_open(p->root, "/proc/%d/stat", (int)task->pid)
-		       : root_open(p->root, "/proc/%d/task/%d/stat", (int)task->tid, (int)task->tid);
+	at->fd = whole ? root_open(p->root, "/proc/%d/stat", (int)task->pid) :
+			 root_open(p->root, "/proc/%d/task/%d/stat", (int)task->tid, (int)task->tid);
 	return 0;
 }
 
@@ -415,7 +415,9 @@ int perf_tool_plan(struct perf_source *s, struct plan *p)
 	if (!s->tool)
 		return -ENOMEM;
 	*s->tool = (struct perf_tool){
-		.refs = 1, .stat = -1, .tick_ns = 1000000000 / (uint64_t)sysconf(_SC_CLK_TCK),
+		.refs = 1,
+		.stat = -1,
+		.tick_ns = 1000000000 / (uint64_t)sysconf(_SC_CLK_TCK),
 	};
 	read_machine(s->tool, p);
 	err = open_places(s->tool, s, p);

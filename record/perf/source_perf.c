@@ -43,7 +43,7 @@ static int check_descriptors(const struct perf_source *s, struct plan *p)
 	need += OTHERS;
 	snprintf(hint, sizeof(hint), "ulimit -Hn %" PRIu64, need);
 	return plan_refused(p, pm_reason_errno(EMFILE), hint,
-	                    "the events need %" PRIu64 " open files, and the limit is %" PRIu64, need, have);
+			    "the events need %" PRIu64 " open files, and the limit is %" PRIu64, need, have);
 }
 
 /* ---- the source ---- */
@@ -56,7 +56,7 @@ static int refuse_emulated(struct perf_source *s, struct plan *p, const char *se
 	if (err)
 		return err;
 	return plan_refused(p, PM_REASON_NOT_SUPPORTED, NULL,
-	                    "perf events: under --root nothing is counted on the machine that runs pmrec");
+			    "perf events: under --root nothing is counted on the machine that runs pmrec");
 }
 
 static int perf_plan(struct source *source, struct plan *p, struct error *e)
@@ -319,7 +319,8 @@ static int perf_finish(struct source *source, struct plan *p)
 	if (s && s->n_missed && !err)
 		err = plan_note(p, s->n_missed, "tasks that had ended before they could be followed");
 	if (s && s->n_lost && !err)
-		err = plan_note(p, s->n_lost, "times that more tasks began and ended than could be noticed: only "
+		err = plan_note(p, s->n_lost,
+				"times that more tasks began and ended than could be noticed: only "
 				"those that were still there are followed");
 	return err;
 }
@@ -356,9 +357,9 @@ static void perf_doctor(struct source *source, struct plan *p, struct buf *out)
 		rows += s->group[i]->n_rows;
 		events += s->group[i]->n;
 	}
-	buf_printf(out, "%u event%s in %u group%s, %u read%s a snapshot; %zu PMU%s\n", events,
-		   events == 1 ? "" : "s", s ? s->n_groups : 0, s && s->n_groups == 1 ? "" : "s", rows,
-		   rows == 1 ? "" : "s", s ? s->pmus.n : 0, s && s->pmus.n == 1 ? "" : "s");
+	buf_printf(out, "%u event%s in %u group%s, %u read%s a snapshot; %zu PMU%s\n", events, events == 1 ? "" : "s",
+		   s ? s->n_groups : 0, s && s->n_groups == 1 ? "" : "s", rows, rows == 1 ? "" : "s",
+		   s ? s->pmus.n : 0, s && s->pmus.n == 1 ? "" : "s");
 	/* Each driver has its own cure; the table has room for one. */
 	for (uint32_t i = 0; i < p->model->n_probes; i++)
 		if (p->model->probe[i].hint && !strncmp(p->model->probe[i].hint, "modprobe nvidia", 15))
@@ -367,11 +368,10 @@ static void perf_doctor(struct source *source, struct plan *p, struct buf *out)
 		buf_printf(out, "kernel.perf_event_paranoid is %s\n", line);
 	if (!root_line(p->root, line, sizeof(line), FREEZE_SMI_PATH) && !strcmp(line, "1"))
 		buf_addstr(out, "core counters stand still in firmware interrupts: unless somebody records with "
-			   "--smi-cost now, echo 0 >" FREEZE_SMI_PATH "\n");
+				"--smi-cost now, echo 0 >" FREEZE_SMI_PATH "\n");
 	perf_bpf_doctor(p, out);
 	if (perf_nmi_watchdog(p->root))
-		buf_addstr(out,
-		           "the NMI watchdog holds one counter of each CPU: sysctl kernel.nmi_watchdog=0\n");
+		buf_addstr(out, "the NMI watchdog holds one counter of each CPU: sysctl kernel.nmi_watchdog=0\n");
 }
 
 const struct source_ops source_perf = {

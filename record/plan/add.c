@@ -12,8 +12,8 @@ static const char *const scopes[] = { "cpu", "core", "package" };
 static const char *const formats[] = { "delta", "raw", "percent", "average" };
 static const char *const types[] = { "cycles", "seconds", "usec" };
 static const char *const telemetry_types[] = { "raw", "txtal_time", "tcore_clock" };
-static const char *const words[] = { "cpu", "core", "package", "u32", "u64", "raw", "delta", "percent", "average",
-				     "cycles", "seconds", "usec", NULL };
+static const char *const words[] = { "cpu",     "core",    "package", "u32",     "u64",  "raw", "delta",
+				     "percent", "average", "cycles",  "seconds", "usec", NULL };
 
 #define N(array) ((int)(sizeof(array) / sizeof((array)[0])))
 
@@ -102,11 +102,14 @@ static int take_word(struct add *a, const char *word, struct error *e)
 		return set_name(a, word + 5, e);
 	} else {
 		/* Names are free, so only what looks like a word of this language is taken for a slip. */
-		near = strspn(word, "abcdefghijklmnopqrstuvwxyz") == strlen(word) && strlen(word) > 3
-			       ? options_nearest(word, words, SIZE_MAX) : NULL;
+		near = strspn(word, "abcdefghijklmnopqrstuvwxyz") == strlen(word) && strlen(word) > 3 ?
+			       options_nearest(word, words, SIZE_MAX) :
+			       NULL;
 		if (near)
-			return error_set(e, EINVAL, "'%.40s' is no attribute; did you mean '%s'? As a name it is "
-					 "name=%.40s", word, near, word);
+			return error_set(e, EINVAL,
+					 "'%.40s' is no attribute; did you mean '%s'? As a name it is "
+					 "name=%.40s",
+					 word, near, word);
 		return set_name(a, word, e);
 	}
 	return 0;
@@ -136,8 +139,8 @@ struct telemetry {
 
 static int take_telemetry(struct add *a, struct telemetry *t, const char *word, struct error *e)
 {
-	static const char *const keys[] = { "name", "type", "format", "domain", "offset",
-					    "lsb", "msb", "guid", "seq", "path", NULL };
+	static const char *const keys[] = { "name", "type", "format", "domain", "offset", "lsb",
+					    "msb",  "guid", "seq",    "path",   NULL };
 	uint64_t *const number[] = { NULL, NULL, NULL, NULL, &a->offset, &t->lsb, &t->msb, &t->guid, &t->sequence };
 	const char *value = strchr(word, '='), *near;
 	char key[16] = "";
@@ -164,16 +167,17 @@ static int take_telemetry(struct add *a, struct telemetry *t, const char *word, 
 	case 2:
 		i = index_of(formats, N(formats), value);
 		a->format = i < 0 ? ADD_DELTA : (enum add_format)i;
-		return i < 0 || i == ADD_PERCENT
-			       ? error_set(e, EINVAL, "format=%.40s is none of raw, delta, average", value) : 0;
+		return i < 0 || i == ADD_PERCENT ?
+			       error_set(e, EINVAL, "format=%.40s is none of raw, delta, average", value) :
+			       0;
 	case 3:
 		return take_domain(a, value, e);
 	case 9:
 		a->text = strdup(value);
 		return a->text ? 0 : error_sys(e, ENOMEM, "--add");
 	default:
-		return parse_u64(value, number[k])
-			       ? error_set(e, EINVAL, "%s=%.40s is no number", keys[k], value) : 0;
+		return parse_u64(value, number[k]) ? error_set(e, EINVAL, "%s=%.40s is no number", keys[k], value) :
+						     0;
 	}
 }
 

@@ -310,9 +310,9 @@ static int from_uname(struct plan *p)
 
 int machine_describe(struct plan *p, struct error *e)
 {
-	int (*const step[])(struct plan *) = { text_files,    dmi,          os_and_memory, kernel_switches,
-					       describe_x86, describe_arm, from_cpuinfo,  from_uname,
-					       persistent_memory };
+	int (*const step[])(struct plan *) = { text_files,      dmi,          os_and_memory,
+					       kernel_switches, describe_x86, describe_arm,
+					       from_cpuinfo,    from_uname,   persistent_memory };
 	struct pm_topology t;
 	int err;
 

@@ -11,11 +11,11 @@ struct plan;
 
 /* What is known of one member; NULL where nothing is. */
 struct member {
-	const char *part;   /* stands for '*' in the name; [a-z0-9_] */
-	const char *shown;  /* stands for '*' in the display name; NULL: part */
-	const char *family; /* PM_COUNTER_FAMILY; NULL: no family, no member name */
-	const char *help;   /* in place of the row's */
-	const char *devices;/* PM_COUNTER_DEVICES, if privacy allows */
+	const char *part;    /* stands for '*' in the name; [a-z0-9_] */
+	const char *shown;   /* stands for '*' in the display name; NULL: part */
+	const char *family;  /* PM_COUNTER_FAMILY; NULL: no family, no member name */
+	const char *help;    /* in place of the row's */
+	const char *devices; /* PM_COUNTER_DEVICES, if privacy allows */
 };
 
 /* The counter of that member, added unless it is there. Id > 0 or -errno. */

@@ -132,8 +132,10 @@ static int select_from(struct source *s, size_t n, const char *list, struct erro
 			for (size_t i = 0; i < n; i++)
 				s[i].wanted = !without;
 		} else if (!found) {
-			return error_set(e, EINVAL, "--sources: there is no source '%.*s'; `pmrec list sources` "
-					 "shows all", (int)len, name);
+			return error_set(e, EINVAL,
+					 "--sources: there is no source '%.*s'; `pmrec list sources` "
+					 "shows all",
+					 (int)len, name);
 		} else {
 			found->wanted = found->required = !without;
 		}
@@ -213,7 +215,8 @@ void plan_add_unit(struct plan *p, struct unit *u)
 int plan_refused(struct plan *p, uint16_t reason, const char *hint, const char *format, ...)
 {
 	struct pm_probe probe = { .source = (char *)(p->source ? p->source->ops->name : "pmrec"),
-				  .hint = (char *)hint, .reason = reason };
+				  .hint = (char *)hint,
+				  .reason = reason };
 	char what[400];
 	va_list ap;
 

@@ -29,73 +29,73 @@ struct cgroup_option {
 
 /* Options as parsed: plain data, filled by record/options.c, read by everyone, changed by nobody after that. */
 struct record_options {
-	char **events;            /* texts of -e in order; NULL-terminated; NULL: defaults */
-	char **event_files;       /* --events-file, NULL-terminated; NULL: none */
-	char **pfm_events;        /* --pfm-events, likewise */
-	char **filters;           /* --filter of events[i], or NULL entries */
-	char *sources;            /* --sources, or NULL */
-	char *output;             /* -o, or NULL */
-	char *root;               /* --root, or NULL */
-	char **command;           /* argv of COMMAND, or NULL */
-	struct add *added;        /* --add, n_added of them */
+	char **events;      /* texts of -e in order; NULL-terminated; NULL: defaults */
+	char **event_files; /* --events-file, NULL-terminated; NULL: none */
+	char **pfm_events;  /* --pfm-events, likewise */
+	char **filters;     /* --filter of events[i], or NULL entries */
+	char *sources;      /* --sources, or NULL */
+	char *output;       /* -o, or NULL */
+	char *root;         /* --root, or NULL */
+	char **command;     /* argv of COMMAND, or NULL */
+	struct add *added;  /* --add, n_added of them */
 	size_t n_added;
-	char **labels;            /* KEY=VALUE, NULL-terminated */
-	char *cpus;               /* -C, or NULL */
-	char *pids, *tids;        /* -p, -t */
+	char **labels;                 /* KEY=VALUE, NULL-terminated */
+	char *cpus;                    /* -C, or NULL */
+	char *pids, *tids;             /* -p, -t */
 	struct cgroup_option *cgroups; /* -G, n_cgroups of them */
 	size_t n_cgroups;
-	char *each_cgroup;        /* --for-each-cgroup: names and patterns, or NULL */
-	char *pre, *post;         /* commands of the shell around each run, or NULL */
-	char *cputype;            /* --cputype: "core", "atom", or NULL */
-	char *bpf_programs;       /* -b: ids, or NULL */
-	char *bpf_attr_map;       /* --bpf-attr-map, or NULL */
+	char *each_cgroup;  /* --for-each-cgroup: names and patterns, or NULL */
+	char *pre, *post;   /* commands of the shell around each run, or NULL */
+	char *cputype;      /* --cputype: "core", "atom", or NULL */
+	char *bpf_programs; /* -b: ids, or NULL */
+	char *bpf_attr_map; /* --bpf-attr-map, or NULL */
 	bool bpf_counters;
-	char *pmu_filter;         /* --pmu-filter: name of a PMU, or NULL */
-	char *privacy;            /* "strict", "default", "full" */
-	char *control;            /* --control */
-	char *report;             /* --report: "show" or "stat"; NULL: none */
-	uint64_t interval_ns;     /* default 1 s */
-	uint64_t iterations;      /* -n: 0 = no end */
-	uint64_t timeout_ns;      /* --timeout: 0 = none */
-	uint64_t rotate_bytes;    /* --rotate: size of a file; 0 = no limit */
-	uint64_t rotate_ns;       /* --rotate: time that a file holds; 0 = no limit */
-	uint64_t keep;            /* --keep: files that stay; 0 = all */
-	int64_t delay_ms;         /* -D: -1 = start disabled, 0 = none */
-	unsigned detailed;        /* -d count */
-	unsigned runs;            /* -r */
+	char *pmu_filter;      /* --pmu-filter: name of a PMU, or NULL */
+	char *privacy;         /* "strict", "default", "full" */
+	char *control;         /* --control */
+	char *report;          /* --report: "show" or "stat"; NULL: none */
+	uint64_t interval_ns;  /* default 1 s */
+	uint64_t iterations;   /* -n: 0 = no end */
+	uint64_t timeout_ns;   /* --timeout: 0 = none */
+	uint64_t rotate_bytes; /* --rotate: size of a file; 0 = no limit */
+	uint64_t rotate_ns;    /* --rotate: time that a file holds; 0 = no limit */
+	uint64_t keep;         /* --keep: files that stay; 0 = all */
+	int64_t delay_ms;      /* -D: -1 = start disabled, 0 = none */
+	unsigned detailed;     /* -d count */
+	unsigned runs;         /* -r */
 	enum target_kind target;
-	char **metrics;           /* texts of -M in order; NULL-terminated; NULL: none */
-	char **metric_files;      /* --metrics-file, likewise */
+	char **metrics;      /* texts of -M in order; NULL-terminated; NULL: none */
+	char **metric_files; /* --metrics-file, likewise */
 	bool metric_no_group, metric_no_merge, metric_no_threshold;
-	bool system_wide;         /* -a */
-	bool per_thread;          /* one instance a thread; new ones are followed */
+	bool system_wide; /* -a */
+	bool per_thread;  /* one instance a thread; new ones are followed */
 	bool transaction, topdown, smi_cost;
-	uint64_t td_level;        /* 0: all levels that there are */
+	uint64_t td_level; /* 0: all levels that there are */
 	bool no_inherit, overwrite, quiet, verbose, plain_codec, null, sync_first;
 	bool all_user, all_kernel;
-	bool no_perf, no_msr;     /* -P, --no-msr: turbostat's ways to leave a source out */
-	bool no_scale;            /* perf's --no-scale: said in the header, done when reporting */
-	bool list;                /* -l: list counters instead of recording */
-	unsigned tcc_celsius;     /* --TCC: to be stored for the report; 0: none */
-	int threads;              /* --threads: 0 = chosen by measurement, 1 = one, -1 = one a CPU */
+	bool no_perf, no_msr; /* -P, --no-msr: turbostat's ways to leave a source out */
+	bool no_scale;        /* perf's --no-scale: said in the header, done when reporting */
+	bool list;            /* -l: list counters instead of recording */
+	unsigned tcc_celsius; /* --TCC: to be stored for the report; 0: none */
+	int threads;          /* --threads: 0 = chosen by measurement, 1 = one, -1 = one a CPU */
 };
 
 struct plan {
 	const struct record_options *options;
 	const struct root *root;
 	struct pm_model *model;
-	struct cpulist cpus;       /* online CPUs to be recorded: all, or those of -C */
-	pid_t child;               /* the command, forked and waiting for its exec; 0: none */
-	struct unit *units;        /* list, in the order of adding */
+	struct cpulist cpus; /* online CPUs to be recorded: all, or those of -C */
+	pid_t child;         /* the command, forked and waiting for its exec; 0: none */
+	struct unit *units;  /* list, in the order of adding */
 	struct unit **units_end;
-	struct source *source;     /* the one that is planning */
-	uint32_t system_instance;  /* id of the PM_SYSTEM instance */
-	uint32_t *cpu_instance;    /* id of each CPU's instance, by CPU number; 0: none yet */
+	struct source *source;    /* the one that is planning */
+	uint32_t system_instance; /* id of the PM_SYSTEM instance */
+	uint32_t *cpu_instance;   /* id of each CPU's instance, by CPU number; 0: none yet */
 	uint32_t n_cpu_instance;
-	struct pm_event *event;    /* owned: what has happened and is to be told; the session takes them */
+	struct pm_event *event; /* owned: what has happened and is to be told; the session takes them */
 	uint32_t n_events;
-	bool targets_gone;         /* nothing is left of what -p, -t or -G named */
-	uint64_t time_ns;          /* of planning: the same for all one-time values, so that equal ones join */
+	bool targets_gone; /* nothing is left of what -p, -t or -G named */
+	uint64_t time_ns;  /* of planning: the same for all one-time values, so that equal ones join */
 };
 
 /* Empty plan for the CPUs that are online (and in -C); adds the PM_SYSTEM instance. Everything is borrowed. */

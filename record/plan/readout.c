@@ -13,7 +13,7 @@
 
 #define CHUNK_BYTES (4u << 20)
 /* How far apart the times of the CPUs in one snapshot may lie when one reader reads them one after the other. */
-#define SKEW_NS     1000000u
+#define SKEW_NS 1000000u
 
 void readout_release(struct readout *l)
 {
@@ -126,8 +126,8 @@ static int add_groups(struct readout *l, const struct plan *p, struct slot **slo
 			place_slot(&s[n], g, l->n_groups, i);
 			s[n++].absent = PM_REASON_GONE;
 		}
-		l->group[l->n_groups++] = (struct readout_group){ .id = id, .columns = pm_group_columns(g),
-								.head = pm_group_head(g) };
+		l->group[l->n_groups++] =
+			(struct readout_group){ .id = id, .columns = pm_group_columns(g), .head = pm_group_head(g) };
 		l->row_bytes += pm_group_columns(g) * sizeof(uint64_t);
 	}
 	*slots = s;
@@ -195,7 +195,7 @@ static int sort_slots(struct readout *l, const struct plan *p, struct slot *slot
 }
 
 int readout_init(struct readout *l, const struct plan *p, uint64_t interval_ns, uint64_t chunk_ns, bool per_cpu,
-		const struct cpulist *offline, struct error *e)
+		 const struct cpulist *offline, struct error *e)
 {
 	struct slot *slots = NULL;
 	uint32_t *first = NULL;
@@ -228,7 +228,10 @@ static uint64_t trial_read(struct unit *u, const struct pm_group *g, uint64_t *s
 {
 	uint64_t before, times[2];
 	bool missing = false;
-	struct cells c = { .v = scratch, .status = status, .step = 1, .any_missing = &missing,
+	struct cells c = { .v = scratch,
+			   .status = status,
+			   .step = 1,
+			   .any_missing = &missing,
 			   .n = whole(g) ? pm_group_values(g) : g->n_counters };
 
 	if (g->flags & PM_GROUP_PERF_TIMES) {

@@ -11,17 +11,17 @@
 
 /* One instance of a group, or a whole group that is read at once. Columns count from the start of the group. */
 struct slot {
-	struct unit *unit;     /* NULL: nothing reads these columns, `absent` says why */
-	uint32_t group;        /* index into readout.group */
-	uint32_t reader;       /* who reads it */
-	uint32_t n;            /* values */
-	uint32_t value, step;  /* column of the first value, columns from value to value */
-	uint32_t begin, end;   /* time columns */
+	struct unit *unit;         /* NULL: nothing reads these columns, `absent` says why */
+	uint32_t group;            /* index into readout.group */
+	uint32_t reader;           /* who reads it */
+	uint32_t n;                /* values */
+	uint32_t value, step;      /* column of the first value, columns from value to value */
+	uint32_t begin, end;       /* time columns */
 	uint32_t enabled, running; /* PM_NONE without PM_GROUP_PERF_TIMES */
-	uint32_t every;        /* ticks from reading to reading */
+	uint32_t every;            /* ticks from reading to reading */
 	uint16_t absent;
-	_Atomic int dead;      /* errno of the read that ended the unit; set by its reader */
-	bool told;             /* the writer has said so */
+	_Atomic int dead; /* errno of the read that ended the unit; set by its reader */
+	bool told;        /* the writer has said so */
 	/* unit->even; by its reader: */
 	uint64_t usual_at, usual_ns; /* begin after that of the group's first place, length */
 	bool seen, off;              /* there is something usual; the last time was not */
@@ -33,7 +33,7 @@ struct readout_group {
 };
 
 struct readout_reader {
-	uint32_t cpu; /* where it is pinned; PM_NONE: nowhere */
+	uint32_t cpu;      /* where it is pinned; PM_NONE: nowhere */
 	uint32_t first, n; /* its slots */
 };
 
@@ -55,7 +55,7 @@ struct readout {
  * -EINVAL for a unit that fits no group.
  */
 int readout_init(struct readout *l, const struct plan *p, uint64_t interval_ns, uint64_t chunk_ns, bool per_cpu,
-		const struct cpulist *offline, struct error *e);
+		 const struct cpulist *offline, struct error *e);
 void readout_release(struct readout *l);
 
 /*

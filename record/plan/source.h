@@ -28,9 +28,9 @@ struct cells {
 	uint64_t *v;      /* value k goes to v[k * step] */
 	uint16_t *status; /* same shape; set to PM_OK before the call */
 	size_t step;
-	uint32_t n;       /* number of values */
+	uint32_t n;                  /* number of values */
 	uint64_t *enabled, *running; /* PM_GROUP_PERF_TIMES: one each; else NULL */
-	bool *any_missing; /* set by cells_fail() */
+	bool *any_missing;           /* set by cells_fail() */
 };
 
 /* Value k of this snapshot. */
@@ -53,9 +53,9 @@ static inline void cells_fail_all(struct cells *c, uint16_t reason)
 #define EVEN_SHARE 16384
 
 struct unit {
-	struct unit *next;     /* list of the plan */
-	uint32_t group;        /* group id */
-	uint32_t instance;     /* place in group->instance[] that it fills; 0 for LIST and SHARED_TIME groups */
+	struct unit *next; /* list of the plan */
+	uint32_t group;    /* group id */
+	uint32_t instance; /* place in group->instance[] that it fills; 0 for LIST and SHARED_TIME groups */
 	/* CPU that it should be read on; PM_NONE: anywhere. Units of one source that may be read anywhere are read by
 	 * one thread, in the order of adding: the first may read a file from which the others take their part. */
 	uint32_t cpu;
@@ -71,8 +71,8 @@ struct unit {
 };
 
 struct source_ops {
-	const char *name;       /* "cpuidle": as --sources has it, as counter names begin */
-	const char *help;       /* one line for `pmrec list sources` */
+	const char *name; /* "cpuidle": as --sources has it, as counter names begin */
+	const char *help; /* one line for `pmrec list sources` */
 	bool default_on;
 	/* Returns 0, also if there is nothing to record (then a probe result says why), or -errno for a failure that
 	 * should end the recording (a wrong event on the command line): the text is in *e. */

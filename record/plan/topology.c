@@ -10,7 +10,7 @@
 #include "record/host/cputype.h"
 #include "record/plan/plan.h"
 
-#define CPU "/sys/devices/system/cpu/cpu%u/"
+#define CPU        "/sys/devices/system/cpu/cpu%u/"
 #define CACHES_MAX 16 /* index directories of one CPU that are looked at */
 
 /* Before a CPU has been given its cluster, x86 kernels show the 16-bit "bad APIC id". */
@@ -142,9 +142,16 @@ int topology_read(const struct root *r, const struct pm_topology *before, struct
 	for (size_t i = 0; i < present.n && !err; i++) {
 		struct pm_cpu *c = &t->cpu[t->n++];
 
-		*c = (struct pm_cpu){ .cpu = present.cpu[i], .package = PM_NONE, .die = PM_NONE, .cluster = PM_NONE,
-				      .core = PM_NONE, .node = PM_NONE, .thread = PM_NONE, .type = PM_NONE,
-				      .capacity = PM_NONE, .online = cpulist_has(&online, present.cpu[i]) };
+		*c = (struct pm_cpu){ .cpu = present.cpu[i],
+				      .package = PM_NONE,
+				      .die = PM_NONE,
+				      .cluster = PM_NONE,
+				      .core = PM_NONE,
+				      .node = PM_NONE,
+				      .thread = PM_NONE,
+				      .type = PM_NONE,
+				      .capacity = PM_NONE,
+				      .online = cpulist_has(&online, present.cpu[i]) };
 		for (int k = 0; k < PM_CACHES; k++)
 			c->cache[k] = PM_NONE;
 		known = before ? pm_topology_cpu(before, c->cpu) : NULL;

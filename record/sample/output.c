@@ -118,7 +118,8 @@ static int open_any(struct output *out, const struct record_options *o, struct e
 	if (err)
 		return err;
 	if (isatty(out->fd))
-		return error_set(e, ENOTTY, "a recording is binary and not written to a terminal; use -o FILE, or "
+		return error_set(e, ENOTTY,
+				 "a recording is binary and not written to a terminal; use -o FILE, or "
 				 "pipe it: pmrec -o - | pmrep -");
 	if (fstat(out->fd, &st))
 		return error_sys(e, errno, "'%s'", out->path);

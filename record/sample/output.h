@@ -9,7 +9,7 @@
 #include "record/plan/plan.h"
 
 struct output {
-	char *path;     /* owned; "-" for stdout */
+	char *path; /* owned; "-" for stdout */
 	int fd;
 	bool regular;   /* can be cut back after a failed write */
 	bool live;      /* a pipe or a socket: somebody may be reading along */

@@ -463,7 +463,8 @@ int recording_error(struct recording *r, struct error *e)
 
 struct recording_stats recording_stats(const struct recording *r)
 {
-	return (struct recording_stats){ .snapshots = atomic_load(&r->snapshots), .lost = atomic_load(&r->lost),
+	return (struct recording_stats){ .snapshots = atomic_load(&r->snapshots),
+					 .lost = atomic_load(&r->lost),
 					 .bytes = atomic_load(&r->bytes) };
 }
 

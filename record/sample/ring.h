@@ -29,9 +29,9 @@ struct ring_epoch {
 	uint64_t start_ns;     /* tick n is planned for start_ns + n * interval */
 	uint64_t tick_ns;      /* single snapshot: its time; 0: a stretch of ticks */
 	uint32_t run, segment;
-	uint32_t serial;       /* of the ring */
-	uint8_t flags;         /* pm_snapshot_flags of the single snapshot, or of the row last_number */
-	bool resumed;          /* ticks before it were not wanted, so they are not lost */
+	uint32_t serial; /* of the ring */
+	uint8_t flags;   /* pm_snapshot_flags of the single snapshot, or of the row last_number */
+	bool resumed;    /* ticks before it were not wanted, so they are not lost */
 };
 
 struct ring_filled {
@@ -43,10 +43,10 @@ struct ring_buf {
 	struct pm_chunk_group *group; /* by index of readout.group; v and status are always allocated */
 	bool *slot_missing;           /* one a slot; array of its own so that each byte has one writer */
 	bool *slot_read;
-	struct ring_filled *filled;   /* one a reader */
+	struct ring_filled *filled; /* one a reader */
 	/* By the first reader: */
-	struct pm_clocks clocks;      /* monotonic 0: not read */
-	uint32_t slept_row;           /* first row after a suspend; PM_NONE: none */
+	struct pm_clocks clocks; /* monotonic 0: not read */
+	uint32_t slept_row;      /* first row after a suspend; PM_NONE: none */
 	int64_t slept_ns;
 };
 

@@ -36,7 +36,8 @@ static void remember(struct rotation *r, const struct output *out)
 	if (!r->kept)
 		r->kept = calloc(r->options->keep + 1, sizeof(*r->kept));
 	f = (struct rotation_file){ .path = r->kept ? strdup(out->path) : NULL,
-				    .device = st.st_dev, .inode = st.st_ino };
+				    .device = st.st_dev,
+				    .inode = st.st_ino };
 	if (f.path)
 		r->kept[r->n_kept++] = f;
 }
@@ -85,8 +86,11 @@ static void settle(void *ctx, bool taken)
 
 struct recording_rotation rotation_rules(struct rotation *r)
 {
-	return (struct recording_rotation){ .bytes = r->options->rotate_bytes, .period_ns = r->options->rotate_ns,
-					    .open = open_next, .settle = settle, .ctx = r };
+	return (struct recording_rotation){ .bytes = r->options->rotate_bytes,
+					    .period_ns = r->options->rotate_ns,
+					    .open = open_next,
+					    .settle = settle,
+					    .ctx = r };
 }
 
 int rotation_end(struct rotation *r, struct error *e)

@@ -20,14 +20,17 @@ struct rotation_file {
 /* After rotation_begin() the recording's writer thread owns it, as far as there is more than one file. */
 struct rotation {
 	const struct record_options *options;
-	struct output output[2];    /* the one in use, and the one that is to follow it */
+	struct output output[2]; /* the one in use, and the one that is to follow it */
 	unsigned now;
 	uint64_t files;             /* begun so far */
 	struct rotation_file *kept; /* owned: with --keep, the oldest first; the last one is in use */
 	size_t n_kept;
 };
 
-#define ROTATION_INIT { .output = { { .fd = -1 }, { .fd = -1 } } }
+#define ROTATION_INIT \
+	{ \
+		.output = { { .fd = -1 }, { .fd = -1 } } \
+	}
 
 static inline struct output *rotation_output(struct rotation *r)
 {

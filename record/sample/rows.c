@@ -40,8 +40,8 @@ static void find_rows(struct rows *r, const struct ring *ring, uint64_t chunk, c
 
 		if (!has(exist, row))
 			continue;
-		r->number[i] = e->tick_ns ? e->first_number
-					  : e->first_number + (chunk - e->first_chunk) * l->rows + row;
+		r->number[i] =
+			e->tick_ns ? e->first_number : e->first_number + (chunk - e->first_chunk) * l->rows + row;
 		r->tick[i] = e->tick_ns ? e->tick_ns : e->start_ns + r->number[i] * l->interval_ns;
 		r->flags[i] = e->tick_ns || r->number[i] == e->last_number ? e->flags : PM_SNAPSHOT_TICK;
 		r->place[i] = (uint8_t)row;

@@ -29,12 +29,12 @@ struct sampler {
 	struct reader *reader;
 	uint32_t started;
 	int fd;
-	bool running;         /* control's own view */
+	bool running; /* control's own view */
 	struct ring_epoch epoch;
 	uint64_t next_chunk;
 	alignas(RING_LINE) _Atomic uint32_t command; /* rises with each epoch */
 	_Atomic uint32_t exit;
-	alignas(RING_LINE) _Atomic uint32_t stop; /* what readers sleep on between ticks */
+	alignas(RING_LINE) _Atomic uint32_t stop;   /* what readers sleep on between ticks */
 	alignas(RING_LINE) _Atomic uint32_t active; /* readers in the epoch */
 };
 
@@ -144,8 +144,7 @@ static void snapshot(struct reader *r, uint64_t chunk, uint32_t row, uint64_t nu
 	struct ring_reader *rr = &ring->reader[r->index];
 
 	if (!b) {
-		atomic_store_explicit(&rr->dropped,
-				      atomic_load_explicit(&rr->dropped, memory_order_relaxed) + 1,
+		atomic_store_explicit(&rr->dropped, atomic_load_explicit(&rr->dropped, memory_order_relaxed) + 1,
 				      memory_order_relaxed);
 		return;
 	}

@@ -14,9 +14,9 @@
 struct sampler;
 
 struct sampler_config {
-	struct ring *ring;               /* borrowed, with its readout */
+	struct ring *ring;                 /* borrowed, with its readout */
 	const struct clock_source *clocks; /* NULL: those of the machine */
-	void (*thread_starts)(void);     /* called on each new thread before it reads: drops privileges; or NULL */
+	void (*thread_starts)(void);       /* called on each new thread before it reads: drops privileges; or NULL */
 };
 
 /* Starts the threads, parked. 0 or -errno. */

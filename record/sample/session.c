@@ -130,10 +130,11 @@ int session_plan(struct session *s, const struct record_options *o, pid_t child,
 
 int session_start_threads(struct session *s, struct error *e)
 {
-	struct sampler_config config = { .ring = &s->ring, .clocks = s->clocks,
+	struct sampler_config config = { .ring = &s->ring,
+					 .clocks = s->clocks,
 					 .thread_starts = privileges_drop_reader };
-	int err = readout_init(&s->readout, &s->plan, s->options->interval_ns, s->chunk_ns, s->per_cpu, &s->offline,
-			       e);
+	int err =
+		readout_init(&s->readout, &s->plan, s->options->interval_ns, s->chunk_ns, s->per_cpu, &s->offline, e);
 
 	if (err)
 		return err;
@@ -285,8 +286,11 @@ static void single(struct session *s, uint8_t flags, bool resumed)
 
 void session_tick_on(struct session *s)
 {
-	struct ring_epoch e = { .run = s->run, .segment = s->segment, .start_ns = s->start_ns,
-				.flags = PM_SNAPSHOT_LAST, .last_number = s->last_number };
+	struct ring_epoch e = { .run = s->run,
+				.segment = s->segment,
+				.start_ns = s->start_ns,
+				.flags = PM_SNAPSHOT_LAST,
+				.last_number = s->last_number };
 
 	/* A snapshot out of turn that comes after the last tick is the end. */
 	s->reached_last = s->number >= s->last_number;

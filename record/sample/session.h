@@ -19,22 +19,22 @@ struct session {
 	struct source *source;
 	size_t n_sources;
 	struct hotplug hotplug;
-	struct cpulist offline;  /* CPUs that units are for and that have gone */
+	struct cpulist offline;   /* CPUs that units are for and that have gone */
 	struct rotation rotation; /* holds the output, also when there is one file only */
 	struct recording *recording;
 	struct readout readout;
 	struct ring ring;
 	struct sampler *sampler;
 	const struct clock_source *clocks;
-	uint64_t chunk_ns;       /* chunks end after that time */
+	uint64_t chunk_ns; /* chunks end after that time */
 	bool per_cpu;
-	bool counting;           /* between the first and the last snapshot of a segment */
-	bool reached_last;       /* -n: its last tick has come */
+	bool counting;     /* between the first and the last snapshot of a segment */
+	bool reached_last; /* -n: its last tick has come */
 	uint32_t run, segment;
-	uint64_t start_ns;       /* of tick 0; 0: nothing was sampled yet */
-	uint64_t number;         /* of the last snapshot that was asked for */
-	uint64_t last_number;    /* -n, of each run; UINT64_MAX: no end */
-	uint32_t limited_run;    /* the run that last_number is of */
+	uint64_t start_ns;    /* of tick 0; 0: nothing was sampled yet */
+	uint64_t number;      /* of the last snapshot that was asked for */
+	uint64_t last_number; /* -n, of each run; UINT64_MAX: no end */
+	uint32_t limited_run; /* the run that last_number is of */
 };
 
 /* The file that is being written. Steady unless the writer rotates files. */

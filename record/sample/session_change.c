@@ -190,7 +190,8 @@ int session_enable_one(struct session *s, const char *name, bool on, struct erro
 	for (size_t i = 0; i < s->n_sources && n >= 0; i++) {
 		const struct source_ops *ops = s->source[i].ops;
 		int one = s->source[i].wanted && ops->enable_one ?
-			  ops->enable_one(&s->source[i], name, on, tell_switched, &w) : 0;
+				  ops->enable_one(&s->source[i], name, on, tell_switched, &w) :
+				  0;
 
 		n = one < 0 ? one : n + one;
 	}

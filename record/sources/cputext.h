@@ -17,11 +17,11 @@ struct cputext {
 	struct textstore store; /* first, so that refresh() can find the rest */
 	struct textfile file;
 	uint32_t n_cpus;
-	uint32_t *cpu;     /* owned: CPU numbers, ascending */
-	bool *planned;     /* owned: the CPU has been given its cells */
-	uint32_t *column;  /* owned: in files with a head line, which CPU each column is: index into cpu[] */
+	uint32_t *cpu;    /* owned: CPU numbers, ascending */
+	bool *planned;    /* owned: the CPU has been given its cells */
+	uint32_t *column; /* owned: in files with a head line, which CPU each column is: index into cpu[] */
 	uint32_t n_columns;
-	char *head;        /* owned: the head line that column[] was made from */
+	char *head; /* owned: the head line that column[] was made from */
 	size_t head_len, head_size;
 	uint32_t *system;  /* owned: counter ids, n_system */
 	uint32_t *counter; /* owned: counter ids, n_counters; 0: not recorded */

@@ -306,10 +306,17 @@ int filegrid_commit(struct filegrid *g, struct plan *p, struct filegrid **list)
 	g->held = g->n_parts;
 	for (uint32_t i = 0; i < g->n_parts; i++) {
 		g->part[i] = (struct gridpart){
-			.unit = { .group = (uint32_t)id, .instance = i, .cpu = PM_NONE, .even = g->own_times,
-				  .min_period_ns = g->min_period_ns, .read = gridpart_read,
+			.unit = { .group = (uint32_t)id,
+				  .instance = i,
+				  .cpu = PM_NONE,
+				  .even = g->own_times,
+				  .min_period_ns = g->min_period_ns,
+				  .read = gridpart_read,
 				  .release = gridpart_release },
-			.grid = g, .first = i, .step = g->n_parts, .n = g->n / g->n_parts,
+			.grid = g,
+			.first = i,
+			.step = g->n_parts,
+			.n = g->n / g->n_parts,
 		};
 		plan_add_unit(p, &g->part[i].unit);
 	}

@@ -14,15 +14,15 @@ struct plan;
 
 struct filecell {
 	int fd;
-	uint32_t cpu;      /* the file comes and goes with this CPU; PM_NONE: it does not */
+	uint32_t cpu;               /* the file comes and goes with this CPU; PM_NONE: it does not */
 	uint32_t counter, instance; /* ids */
-	char *path;        /* owned */
+	char *path;                 /* owned */
 	bool offline;
 	/* The file's number starts again at 0 beyond `range`; the cell goes on in 64 bits, starting from the first
 	 * value read. */
-	uint64_t range;    /* 0: it does not */
+	uint64_t range; /* 0: it does not */
 	uint64_t last, total;
-	bool seen;         /* `last` is a value that was read */
+	bool seen; /* `last` is a value that was read */
 };
 
 struct filegrid;
@@ -43,7 +43,7 @@ struct filegrid {
 	 * its own, so that one that comes late is late alone. */
 	bool own_times;
 	uint64_t min_period_ns; /* as in struct unit */
-	struct gridpart *part; /* owned */
+	struct gridpart *part;  /* owned */
 	uint32_t n_parts, held; /* held: parts that the plan has not released */
 };
 

@@ -105,18 +105,18 @@ const char *msr_hint(const struct root *root, int err, char *text, size_t size)
 	case ENODEV:
 		if (!container)
 			return "modprobe msr";
-		return root_exists(root, "/sys/module/msr")
-			       ? "start the container with --device /dev/cpu and --cap-add SYS_RAWIO"
-			       : "modprobe msr on the host, and start the container with --device /dev/cpu and "
-				 "--cap-add SYS_RAWIO";
+		return root_exists(root, "/sys/module/msr") ?
+			       "start the container with --device /dev/cpu and --cap-add SYS_RAWIO" :
+			       "modprobe msr on the host, and start the container with --device /dev/cpu and "
+			       "--cap-add SYS_RAWIO";
 	case EPERM:
 	case EACCES:
 		/* Not every kernel lets registers be read once it is locked down. */
 		snprintf(text, size, "%s%s",
-			 container ? "start the container with --device /dev/cpu and --cap-add SYS_RAWIO"
-			 : !geteuid() ? "give root the capability cap_sys_rawio back, which service managers can take"
-				      : "run pmrec as root, or setcap cap_sys_rawio,cap_dac_read_search=ep "
-				     "\"$(command -v pmrec)\"",
+			 container  ? "start the container with --device /dev/cpu and --cap-add SYS_RAWIO" :
+			 !geteuid() ? "give root the capability cap_sys_rawio back, which service managers can take" :
+				      "run pmrec as root, or setcap cap_sys_rawio,cap_dac_read_search=ep "
+				      "\"$(command -v pmrec)\"",
 			 locked_down(root) ? "; this kernel is locked down, which may refuse registers to all" : "");
 		return text;
 	case EMFILE:

@@ -47,8 +47,12 @@ void msr_place_of(const struct plan *p, enum catalog_msr_scope scope, uint32_t c
 	const struct pm_cpu *c = pm_topology_cpu(&p->model->topology, cpu);
 	enum pm_kind kind = kind_of(p, scope, cpu);
 
-	*place = (struct msr_place){ .scope = scope, .kind = kind, .instance = PM_NONE, .cpu = cpu,
-				     .config_kind = PM_CPU, .config_number = cpu };
+	*place = (struct msr_place){ .scope = scope,
+				     .kind = kind,
+				     .instance = PM_NONE,
+				     .cpu = cpu,
+				     .config_kind = PM_CPU,
+				     .config_number = cpu };
 	if (kind == PM_PACKAGE && c) {
 		place->config_kind = PM_PACKAGE;
 		place->config_number = c->package;

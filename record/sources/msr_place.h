@@ -15,9 +15,9 @@ struct plan;
 
 struct msr_place {
 	enum catalog_msr_scope scope;
-	enum pm_kind kind;   /* of the instance; may be narrower than the scope where the topology says less */
-	uint32_t instance;   /* id; PM_NONE until msr_place_instance() */
-	uint32_t cpu;        /* that is read */
+	enum pm_kind kind; /* of the instance; may be narrower than the scope where the topology says less */
+	uint32_t instance; /* id; PM_NONE until msr_place_instance() */
+	uint32_t cpu;      /* that is read */
 	/* One-time values name a place by a number that is unique in the machine: a package by its own, the system by
 	 * none, anything else by the CPU that is read. */
 	enum pm_kind config_kind;

@@ -100,13 +100,19 @@ static int64_t add_counter(struct plan *p, const struct add *a, uint16_t why)
 {
 	char name[ADD_NAME_MAX + 16], part[ADD_NAME_MAX];
 	struct pm_counter c = {
-		.name = name, .display = (char *)a->name, .source = "add", .unit = "1",
+		.name = name,
+		.display = (char *)a->name,
+		.source = "add",
+		.unit = "1",
 		.scale = { .num = 1, .den = 1 },
 		.width = (uint8_t)a->width,
-		.semantics = a->format == ADD_RAW ? PM_BITFIELD : a->format == ADD_AVERAGE ? PM_GAUGE : PM_CUMULATIVE,
+		.semantics = a->format == ADD_RAW     ? PM_BITFIELD :
+			     a->format == ADD_AVERAGE ? PM_GAUGE :
+							PM_CUMULATIVE,
 		/* Shares of time are averaged, things are added up, register fields are neither. */
-		.aggregation = a->format == ADD_RAW ? PM_AGG_NONE
-			       : a->format == ADD_DELTA && !a->type ? PM_AGG_SUM : PM_AGG_MEAN,
+		.aggregation = a->format == ADD_RAW               ? PM_AGG_NONE :
+			       a->format == ADD_DELTA && !a->type ? PM_AGG_SUM :
+								    PM_AGG_MEAN,
 	};
 	int64_t id;
 
@@ -185,9 +191,15 @@ static int add_unit(struct add_source *d, struct plan *p, struct added *x, uint3
 	if (!u)
 		return -ENOMEM;
 	*u = (struct add_unit){
-		.unit = { .group = group, .instance = instance, .cpu = x->at.cpu, .read = unit_read,
+		.unit = { .group = group,
+			  .instance = instance,
+			  .cpu = x->at.cpu,
+			  .read = unit_read,
 			  .release = unit_release },
-		.reader = &d->reader, .address = x->add->address, .fd = -1, .mask = mask_of(x->add),
+		.reader = &d->reader,
+		.address = x->add->address,
+		.fd = -1,
+		.mask = mask_of(x->add),
 	};
 	x->unit = u;
 	plan_add_unit(p, &u->unit);
@@ -373,19 +385,22 @@ static int plan_telemetry(struct plan *p, const struct add *a)
 {
 	int64_t id = telemetry_instance(p, a), counter, group;
 	uint32_t instance = (uint32_t)id, counter_id;
-	struct pm_group g = { .source = "add", .counter = &counter_id, .n_counters = 1, .instance = &instance,
-			      .n_instances = 1 };
+	struct pm_group g = {
+		.source = "add", .counter = &counter_id, .n_counters = 1, .instance = &instance, .n_instances = 1
+	};
 	struct add_unit *u;
 	uint64_t v;
 	int fd;
 
 	if (id < 0)
-		return id == -ENOENT ? refuse(p, a, -ENOENT, "another domain=: this machine has none of that number")
-				     : (int)id;
+		return id == -ENOENT ?
+			       refuse(p, a, -ENOENT, "another domain=: this machine has none of that number") :
+			       (int)id;
 	fd = open_telemetry(p->root, a);
 	if (fd < 0)
-		return refuse(p, a, fd, fd == -ENOENT ? "modprobe pmt_telemetry; see " TELEMETRY "/telem*/guid"
-						       : "run pmrec as root");
+		return refuse(p, a, fd,
+			      fd == -ENOENT ? "modprobe pmt_telemetry; see " TELEMETRY "/telem*/guid" :
+					      "run pmrec as root");
 	if (pread(fd, &v, sizeof(v), (off_t)a->offset) != sizeof(v)) {
 		close(fd);
 		return refuse(p, a, -EIO, "an offset within the file of the telemetry");
@@ -395,8 +410,11 @@ static int plan_telemetry(struct plan *p, const struct add *a)
 		close(fd);
 		return -ENOMEM;
 	}
-	*u = (struct add_unit){ .unit = { .cpu = PM_NONE, .read = unit_read, .release = unit_release }, .fd = fd,
-				.offset = (off_t)a->offset, .lsb = a->lsb, .mask = mask_of(a) };
+	*u = (struct add_unit){ .unit = { .cpu = PM_NONE, .read = unit_read, .release = unit_release },
+				.fd = fd,
+				.offset = (off_t)a->offset,
+				.lsb = a->lsb,
+				.mask = mask_of(a) };
 	counter = add_counter(p, a, 0);
 	counter_id = (uint32_t)counter;
 	group = counter < 0 ? counter : pm_model_add_group(p->model, &g);

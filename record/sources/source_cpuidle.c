@@ -12,7 +12,7 @@
 #include "record/sources/sources.h"
 
 #define STATES_MAX 16
-#define SYS_CPU "/sys/devices/system/cpu/"
+#define SYS_CPU    "/sys/devices/system/cpu/"
 
 struct state {
 	char part[48], shown[48];
@@ -136,8 +136,8 @@ static const struct {
 	const char *file;
 	bool number;
 } state_facts[] = {
-	{ "name", false }, { "desc", false }, { "latency", true }, { "residency", true }, { "default_status", false },
-	{ "disable", true },
+	{ "name", false },     { "desc", false },           { "latency", true },
+	{ "residency", true }, { "default_status", false }, { "disable", true },
 };
 
 static int config_cpu(struct plan *p, uint32_t cpu)
@@ -150,8 +150,8 @@ static int config_cpu(struct plan *p, uint32_t cpu)
 			const char *file = state_facts[f].file;
 			uint64_t v;
 
-			if (root_line(p->root, line, sizeof(line), SYS_CPU "cpu%u/cpuidle/state%u/%s", cpu,
-				      k, file)) {
+			if (root_line(p->root, line, sizeof(line), SYS_CPU "cpu%u/cpuidle/state%u/%s", cpu, k,
+				      file)) {
 				if (f == 0)
 					return 0;
 				continue;

@@ -17,7 +17,7 @@
 /* New columns mean a new schema in the file; a machine where interrupts wander must not write one every second. */
 #define GROW_SECONDS 10
 /* Beyond this the text takes the kernel milliseconds to print: once a second is enough. */
-#define LARGE_TEXT (1u << 20)
+#define LARGE_TEXT    (1u << 20)
 #define COUNTER_TOTAL 0 /* the first counter of the store; row r is counter r + 1 */
 
 struct row {
@@ -32,12 +32,12 @@ struct row {
 struct interrupts {
 	struct cputext text; /* first: textstore -> interrupts */
 	struct source *source;
-	struct row *row;     /* owned, n_rows */
+	struct row *row; /* owned, n_rows */
 	uint32_t n_rows, cap_rows, n_present, generation;
-	bool *shown;         /* owned, n_shown, one a slot: the cell has a column */
+	bool *shown; /* owned, n_shown, one a slot: the cell has a column */
 	uint32_t n_shown;
-	time_t grown;        /* when update() last added cells, monotonic */
-	bool learning;       /* no sampling yet: nothing to ask for */
+	time_t grown;  /* when update() last added cells, monotonic */
+	bool learning; /* no sampling yet: nothing to ask for */
 };
 
 static uint32_t row_slot(const struct interrupts *d, uint32_t r, uint32_t cpu_index)

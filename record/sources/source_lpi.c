@@ -30,9 +30,9 @@ static int lpi_plan(struct source *s, struct plan *p, struct error *e)
 		if (pm_model_counter_named(p->model, row->name) || filegrid_try(p->root, "%s", file[k].path))
 			continue;
 		counter = plan_counter(p, row);
-		err = counter < 0 ? (int)counter
-				  : filegrid_add(g, (uint32_t)counter, p->system_instance, PM_NONE, 0, "%s",
-						 file[k].path);
+		err = counter < 0 ?
+			      (int)counter :
+			      filegrid_add(g, (uint32_t)counter, p->system_instance, PM_NONE, 0, "%s", file[k].path);
 		if (err != -ENOMEM)
 			err = 0;
 	}

@@ -24,7 +24,7 @@ struct msr_unit {
 
 struct place {
 	struct msr_place at;
-	uint64_t counters; /* those of its scope that can be read, by their order in the catalog */
+	uint64_t counters;     /* those of its scope that can be read, by their order in the catalog */
 	struct msr_unit *unit; /* owned by the plan; NULL: there is nothing to read */
 };
 
@@ -156,7 +156,10 @@ static struct msr_unit *unit_new(const struct msr_source *d, const struct place 
 	if (!u)
 		return NULL;
 	*u = (struct msr_unit){
-		.unit = { .group = group, .instance = instance, .cpu = place->at.cpu, .read = unit_read,
+		.unit = { .group = group,
+			  .instance = instance,
+			  .cpu = place->at.cpu,
+			  .read = unit_read,
 			  .release = unit_release },
 		.reader = &d->reader,
 	};

@@ -14,7 +14,7 @@
 #include "record/plan/plan.h"
 #include "record/sources/sources.h"
 
-#define REGIONS "/sys/class/intel_pmt"
+#define REGIONS   "/sys/class/intel_pmt"
 #define WORDS_MAX 16384
 /* Hardware refreshes them every few milliseconds at best, and there are many. */
 #define MIN_PERIOD_NS 1000000000ull
@@ -68,8 +68,9 @@ static int64_t add_group(struct plan *p, const char *name, uint64_t guid, uint32
 {
 	const struct catalog_counter *row = catalog_find("pmt", "*");
 	uint32_t *counter = calloc(n, sizeof(*counter)), instance;
-	struct pm_group g = { .source = "pmt", .counter = counter, .n_counters = n, .instance = &instance,
-			      .n_instances = 1 };
+	struct pm_group g = {
+		.source = "pmt", .counter = counter, .n_counters = n, .instance = &instance, .n_instances = 1
+	};
 	int64_t id = counter ? device_instance(p, name, NULL) : -ENOMEM;
 
 	instance = (uint32_t)id;
@@ -101,8 +102,11 @@ static int add_region(struct plan *p, const char *name)
 	r = malloc(sizeof(*r) + size * sizeof(r->word[0]));
 	if (!r)
 		return -ENOMEM;
-	*r = (struct region){ .unit = { .cpu = PM_NONE, .min_period_ns = MIN_PERIOD_NS, .read = region_read,
-					.release = region_release }, .n = (uint32_t)size };
+	*r = (struct region){ .unit = { .cpu = PM_NONE,
+					.min_period_ns = MIN_PERIOD_NS,
+					.read = region_read,
+					.release = region_release },
+			      .n = (uint32_t)size };
 	r->fd = root_open(p->root, REGIONS "/%s/telem", name);
 	err = r->fd < 0 ? r->fd : read_all(r->fd, r->word, size * sizeof(r->word[0]));
 	if (err) {

@@ -15,7 +15,7 @@
 
 #define ZONES "/sys/class/powercap"
 /* The same registers are shown a second time through memory-mapped I/O as "intel-rapl-mmio:": not these. */
-#define PREFIX "intel-rapl:"
+#define PREFIX          "intel-rapl:"
 #define CONSTRAINTS_MAX 8
 
 /* "intel-rapl:0:1" is below "intel-rapl:0", whose name says the package. */
@@ -150,8 +150,8 @@ static int powercap_plan(struct source *s, struct plan *p, struct error *e)
 	if (err)
 		return error_sys(e, -err, "powercap");
 	if (!found)
-		return plan_refused(p, PM_REASON_NOT_SUPPORTED,
-				    "modprobe intel_rapl_msr; virtual machines have none", ZONES "/intel-rapl*");
+		return plan_refused(p, PM_REASON_NOT_SUPPORTED, "modprobe intel_rapl_msr; virtual machines have none",
+				    ZONES "/intel-rapl*");
 	return 0;
 }
 

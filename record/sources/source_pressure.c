@@ -117,8 +117,7 @@ static int pressure_plan(struct source *s, struct plan *p, struct error *e)
 	err = open_files(d, p);
 	if (err)
 		return plan_refused(p, pm_reason_errno(err),
-				    "a kernel with CONFIG_PSI, and psi=1 on its command line",
-				    "/proc/pressure");
+				    "a kernel with CONFIG_PSI, and psi=1 on its command line", "/proc/pressure");
 	d->store.refresh = pressure_refresh;
 	err = textstore_resize(&d->store, RESOURCES * KINDS);
 	if (!err)

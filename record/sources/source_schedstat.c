@@ -12,13 +12,13 @@
 
 /* Versions whose cpu lines have the same nine columns; they differ in the domain lines. */
 #define VERSION_FIRST 15
-#define VERSION_LAST 17
-#define COLUMNS 9
+#define VERSION_LAST  17
+#define COLUMNS       9
 /* Columns up to here stand still unless sysctl kernel.sched_schedstats is on; the last three always count. */
 #define COLUMN_LAST_OPTIONAL 6
 
 struct schedstat {
-	struct cputext text; /* first, for cputext_update() */
+	struct cputext text;             /* first, for cputext_update() */
 	uint8_t counter_of[COLUMNS + 1]; /* by column, from 1; counter + 1, 0: not wanted */
 };
 

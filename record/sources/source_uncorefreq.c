@@ -15,8 +15,12 @@
 
 static int config(struct plan *p, const char *name)
 {
-	static const char *const file[] = { "min_freq_khz", "max_freq_khz", "initial_min_freq_khz",
-					    "initial_max_freq_khz", "elc_floor_freq_khz", "elc_low_threshold_percent",
+	static const char *const file[] = { "min_freq_khz",
+					    "max_freq_khz",
+					    "initial_min_freq_khz",
+					    "initial_max_freq_khz",
+					    "elc_floor_freq_khz",
+					    "elc_low_threshold_percent",
 					    "elc_high_threshold_percent" };
 	uint64_t v;
 	int err = 0;
@@ -80,15 +84,15 @@ static int add_folder(struct filegrid *g, struct plan *p, const char *name)
 		return err;
 	err = filegrid_try(p->root, FOLDER "/%s/current_freq_khz", name);
 	if (err)
-		return err == -ENOENT ? 0 : plan_refused(p, filegrid_reason(err, false), NULL,
-							 FOLDER "/%s/current_freq_khz", name);
+		return err == -ENOENT ? 0 :
+					plan_refused(p, filegrid_reason(err, false), NULL,
+						     FOLDER "/%s/current_freq_khz", name);
 	instance = find_column(p, name, &counter);
 	if (instance < 0)
 		return instance == -ENOENT ? 0 : (int)instance;
 	if (counter < 0)
 		return (int)counter;
-	err = filegrid_add(g, (uint32_t)counter, (uint32_t)instance, PM_NONE, 0, FOLDER "/%s/current_freq_khz",
-			   name);
+	err = filegrid_add(g, (uint32_t)counter, (uint32_t)instance, PM_NONE, 0, FOLDER "/%s/current_freq_khz", name);
 	return err == -ENOMEM ? err : 0;
 }
 

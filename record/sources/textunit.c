@@ -80,8 +80,9 @@ static void textunit_release(struct unit *u)
 
 static int64_t add_group(struct plan *p, const struct textcell *cell, uint32_t n)
 {
-	struct pm_group g = { .source = (char *)p->source->ops->name, .flags = PM_GROUP_LIST, .n_counters = n,
-			      .n_instances = n };
+	struct pm_group g = {
+		.source = (char *)p->source->ops->name, .flags = PM_GROUP_LIST, .n_counters = n, .n_instances = n
+	};
 	int64_t id = -ENOMEM;
 
 	g.counter = calloc(n, sizeof(*g.counter));
@@ -114,8 +115,11 @@ int textunit_add(struct plan *p, struct textstore *s, const struct textcell *cel
 		return (int)group;
 	}
 	*t = (struct textunit){
-		.unit = { .group = (uint32_t)group, .cpu = PM_NONE, .min_period_ns = min_period_ns,
-			  .read = textunit_read, .release = textunit_release },
+		.unit = { .group = (uint32_t)group,
+			  .cpu = PM_NONE,
+			  .min_period_ns = min_period_ns,
+			  .read = textunit_read,
+			  .release = textunit_release },
 		.store = s,
 		.refreshes = !s->has_reader,
 	};

@@ -17,9 +17,9 @@ struct textstore {
 	uint32_t n;
 	/* Reads the file into value and status. Runs in the sampling thread. 0 or -errno. */
 	int (*refresh)(struct textstore *s);
-	int err;          /* of the last refresh */
-	uint32_t failures;/* in a row */
-	bool has_reader;  /* the first unit is there: it refreshes for all */
+	int err;           /* of the last refresh */
+	uint32_t failures; /* in a row */
+	bool has_reader;   /* the first unit is there: it refreshes for all */
 };
 
 /* Grows to n slots; new ones are 0 and PM_REASON_FORMAT. 0 or -ENOMEM. */

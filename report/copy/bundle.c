@@ -17,8 +17,8 @@
 #define LEVEL_HARD   9          /* finds one byte in fifty more, at three times the cost */
 #define RESTARTS     3
 /* Half as many snapshots are more than half as large, 2^-0.85: they differ more from each other. */
-#define SHRINKS      0.85
-#define MARGIN       0.97       /* of the limit, that a forecast aims at */
+#define SHRINKS 0.85
+#define MARGIN  0.97 /* of the limit, that a forecast aims at */
 
 /* One writing of the bundle. */
 struct attempt {
@@ -37,7 +37,7 @@ struct attempt {
 	uint64_t in_bytes;        /* of the input; 0: nobody watches */
 	uint32_t too_fine;        /* this much is known not to do */
 	bool may_refine;
-	uint32_t better;          /* given up: this would do; 0: it was not */
+	uint32_t better; /* given up: this would do; 0: it was not */
 };
 
 /* ---- what is large ---- */
@@ -113,8 +113,8 @@ static void tell(const struct bundle *b, const struct bundle_way *way, struct bu
 	else if (way->every > 1)
 		buf_printf(out, "one snapshot in %u stays", way->every);
 	for (size_t i = 0; i < b->n_shares && i < way->sources; i++)
-		buf_printf(out, "%s%s", i ? ", " : "; the values of single CPUs are left out of: ",
-			   b->share[i].source);
+		buf_printf(out, "%s%s",
+			   i ? ", " : "; the values of single CPUs are left out of: ", b->share[i].source);
 }
 
 void bundle_tell(const struct bundle *b, struct buf *out)
@@ -260,9 +260,14 @@ static int begin(struct attempt *a, struct error *e)
 static int write_input(struct bundle *b, const struct spool *in, struct attempt *a, bool as_it_is, struct error *e)
 {
 	struct rewrite_rules rules = {
-		.every = a->way.every, .gather = !as_it_is, .gather_small = true,
-		.zstd_level = as_it_is ? 0 : b->max_size > SMALL_OUTPUT ? LEVEL_FAST : LEVEL_HARD,
-		.group = group_fate, .group_ctx = a,
+		.every = a->way.every,
+		.gather = !as_it_is,
+		.gather_small = true,
+		.zstd_level = as_it_is                   ? 0 :
+			      b->max_size > SMALL_OUTPUT ? LEVEL_FAST :
+							   LEVEL_HARD,
+		.group = group_fate,
+		.group_ctx = a,
 	};
 	struct buf history = BUF_INIT;
 	int err = begin(a, e);
@@ -291,9 +296,13 @@ static int write_input(struct bundle *b, const struct spool *in, struct attempt 
 static int write_again(const struct attempt *from, struct attempt *a, uint32_t every, struct error *e)
 {
 	struct rewrite_rules rules = {
-		.ctx = a, .header = on_header, .every = every, .gather = true,
+		.ctx = a,
+		.header = on_header,
+		.every = every,
+		.gather = true,
 		.zstd_level = a->b->max_size > SMALL_OUTPUT ? LEVEL_FAST : LEVEL_HARD,
-		.group = group_fate, .group_ctx = a,
+		.group = group_fate,
+		.group_ctx = a,
 	};
 	char path[32];
 	int err = begin(a, e);
@@ -344,7 +353,8 @@ static int first_try(struct bundle *b, const struct spool *in, struct descent *d
 	a->may_refine = true;
 	a->in_bytes = in->bytes < SMALL_INPUT ? 0 : in->bytes;
 	a->way.every = ratio < 1.5 || !a->in_bytes ? 1 :
-		       ratio + .5 < EVERY_MOST ? (uint32_t)(ratio + .5) : EVERY_MOST;
+		       ratio + .5 < EVERY_MOST     ? (uint32_t)(ratio + .5) :
+						     EVERY_MOST;
 	for (int i = 0;; i++) {
 		if (i == RESTARTS)
 			a->in_bytes = 0;

@@ -27,7 +27,7 @@ struct bundle {
 	struct redact *redact; /* borrowed; NULL: nothing is taken out */
 
 	/* What bundle_make() finds. */
-	int fd;                /* the bundle, an unnamed file; -1: none */
+	int fd; /* the bundle, an unnamed file; -1: none */
 	uint64_t bytes;
 	struct bundle_way way;
 	struct rewrite_result result; /* snapshots_in and damages are those of the input */

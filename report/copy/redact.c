@@ -126,7 +126,7 @@ static int take_keep(struct redact *r, const char *list, struct error *e)
 		int class = 3;
 
 		while (class && strcmp(classes[class], word))
-			class--;
+			class --;
 		if (class)
 			r->keep_class[class] = true;
 		else if (!names_field(word))

@@ -16,8 +16,8 @@
 #define VERSION 1.0
 
 /* Clocks of a shifted recording begin between these: what is redacted later with the same map may lie before it. */
-#define BOOT_LEAST_NS UINT64_C(8640000000000000)  /* 100 days */
-#define BOOT_MOST_NS  UINT64_C(34560000000000000) /* 400 days */
+#define BOOT_LEAST_NS UINT64_C(8640000000000000)   /* 100 days */
+#define BOOT_MOST_NS  UINT64_C(34560000000000000)  /* 400 days */
 #define WALL_MOST_NS  UINT64_C(315360000000000000) /* back by up to ten years */
 
 void redact_map_release(struct redact_map *m)

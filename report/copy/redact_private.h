@@ -37,7 +37,7 @@ int secrets_scrub(const struct secrets *s, char **text, size_t *len, bool weak_t
 /* ---- pseudonyms and shifts ---- */
 
 struct redact_name {
-	char *kind;            /* owned, with the other two behind it: there may be 100,000 */
+	char *kind; /* owned, with the other two behind it: there may be 100,000 */
 	const char *from, *to;
 };
 
@@ -82,19 +82,21 @@ uint64_t redact_map_base(struct redact_map *m, const char *boot, const char *cou
 struct redact {
 	struct redact_options options;
 	struct secrets secrets;
-	struct names plain;      /* words */
-	struct names events;     /* event names that PMUs of the recording describe */
+	struct names plain;  /* words */
+	struct names events; /* event names that PMUs of the recording describe */
 	struct redact_map map;
 	struct redact_shift shift; /* of the recording at hand; boot is borrowed */
 	struct redact_counts counts;
 	bool keep_class[4];
-	char **keep;             /* owned: names of fields, ends with NULL */
-	char *boot;              /* owned: of the recording at hand */
-	char host[64];           /* its host's name or pseudonym, "": there is none */
-	uint64_t wall_ns;        /* where it begins, shifted; 0: unknown */
-	struct names given;      /* names of counters in the output other than their pseudonyms, and the hash of what
+	char **keep;        /* owned: names of fields, ends with NULL */
+	char *boot;         /* owned: of the recording at hand */
+	char host[64];      /* its host's name or pseudonym, "": there is none */
+	uint64_t wall_ns;   /* where it begins, shifted; 0: unknown */
+	struct names given; /* names of counters in the output other than their pseudonyms, and the hash of what
 				  * they were */
-	struct redact_seen { uint32_t counters, instances, pmus, probes, configs; } seen; /* of the model looked at */
+	struct redact_seen {
+		uint32_t counters, instances, pmus, probes, configs;
+	} seen; /* of the model looked at */
 };
 
 /* Whether a field stays for its class, or because it was named. */

@@ -325,8 +325,15 @@ static int on_topology(void *ctx, struct pm_topology *t)
 
 static bool is_technical_file(const struct pm_value *pair)
 {
-	static const char *const known[] = { "perf_event_mux_interval_ms", "peer", "rdpmc", "freeze_on_smi", "alias",
-					     "allow_tsx_force_abort", "nr_addr_filters", "partid", "numa_node",
+	static const char *const known[] = { "perf_event_mux_interval_ms",
+					     "peer",
+					     "rdpmc",
+					     "freeze_on_smi",
+					     "alias",
+					     "allow_tsx_force_abort",
+					     "nr_addr_filters",
+					     "partid",
+					     "numa_node",
 					     "slots" };
 
 	if (pair->kind != PM_VALUE_ARRAY || pair->array.n != 2 || pair->array.item[0].kind != PM_VALUE_TEXT)
@@ -414,9 +421,25 @@ static int on_probe(void *ctx, struct pm_probe *p)
 static bool is_known_config(const char *name)
 {
 	static const char *const known[] = {
-		"cpu_dma_latency_us", "cpuid", "cpufreq", "cpuidle", "msr", "pci", "pmrec", "pmt", "powercap",
+		"cpu_dma_latency_us",
+		"cpuid",
+		"cpufreq",
+		"cpuidle",
+		"msr",
+		"pci",
+		"pmrec",
+		"pmt",
+		"powercap",
 		"tcc_celsius",
-		"throttle", "uncorefreq", "intel_pstate", "machine", "arm64", "nvidia", "perf", "gfx", "lpi",
+		"throttle",
+		"uncorefreq",
+		"intel_pstate",
+		"machine",
+		"arm64",
+		"nvidia",
+		"perf",
+		"gfx",
+		"lpi",
 	};
 	size_t n = strcspn(name, ".");
 
@@ -516,7 +539,7 @@ static int on_clocks(void *ctx, struct pm_clocks *c)
 static uint64_t on_rebase(void *ctx, const struct pm_counter *c)
 {
 	static const char *const since_boot[] = { "cpuidle",  "interrupts", "pressure", "schedstat",
-						  "softirqs", "stat",	    "vmstat",	"throttle" };
+						  "softirqs", "stat",       "vmstat",   "throttle" };
 	struct redact *r = ctx;
 	bool msr = !strcmp(c->name, "msr.tsc") || !strcmp(c->name, "msr.aperf") || !strcmp(c->name, "msr.mperf");
 

@@ -276,8 +276,7 @@ static int take_item(struct rewrite *w, struct pm_reader *reader, const struct p
 			pm_reader_select(reader, group_wanted, w);
 		break;
 	case PM_ITEM_CHUNK:
-		if (!w->begun && w->rules->start &&
-		    (err = w->rules->start(w->rules->ctx, reader, &item->chunk, e)))
+		if (!w->begun && w->rules->start && (err = w->rules->start(w->rules->ctx, reader, &item->chunk, e)))
 			break;
 		w->key = item->chunk.key;
 		err = pm_reader_decode(reader, &chunk);

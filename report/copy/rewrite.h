@@ -25,9 +25,9 @@ enum rewrite_fate { REWRITE_KEEP, REWRITE_DROP, REWRITE_BLANK };
  */
 struct rewrite_rules {
 	void *ctx;
-	int (*header)(void *ctx, struct pm_map *header);         /* REWRITE_DROP is -EINVAL */
+	int (*header)(void *ctx, struct pm_map *header); /* REWRITE_DROP is -EINVAL */
 	int (*counter)(void *ctx, struct pm_counter *c);
-	int (*instance)(void *ctx, struct pm_instance *i);       /* dropping it drops its columns */
+	int (*instance)(void *ctx, struct pm_instance *i); /* dropping it drops its columns */
 	int (*topology)(void *ctx, struct pm_topology *t);
 	int (*pmu)(void *ctx, struct pm_pmu *p);
 	int (*probe)(void *ctx, struct pm_probe *p);
@@ -35,8 +35,8 @@ struct rewrite_rules {
 	int (*event)(void *ctx, struct pm_event *e); /* times of the input, on the shifted clock if shifted */
 	/* A value of TEXT or BYTES columns, `c` being the first that has it; asked once for each of a recording. */
 	int (*text)(void *ctx, const struct pm_counter *c, struct pm_value *v);
-	int (*clocks)(void *ctx, struct pm_clocks *c);           /* REWRITE_DROP: -EINVAL; monotonic is shifted */
-	int (*source)(void *ctx, char **source);                 /* that of a group; owned, by malloc */
+	int (*clocks)(void *ctx, struct pm_clocks *c); /* REWRITE_DROP: -EINVAL; monotonic is shifted */
+	int (*source)(void *ctx, char **source);       /* that of a group; owned, by malloc */
 	/* Whether a group goes over; asked when it becomes known. Its ids are those of `in`. REWRITE_BLANK: all its
 	 * values are missing, and say that they were left out. */
 	int (*group)(void *ctx, const struct pm_model *in, const struct pm_group *g);
@@ -61,16 +61,16 @@ struct rewrite_rules {
 	 * The clocks of the first one hold for all, as long as they agree within 1 us about how wall time and boot
 	 * time lie to the ticks: so far wall times may move. */
 	bool gather_small;
-	const char *history;     /* appended to the header's history; NULL: nothing */
+	const char *history; /* appended to the header's history; NULL: nothing */
 };
 
 struct rewrite_result {
 	uint64_t snapshots_in, snapshots_out;
-	uint64_t from_ns, to_ns;  /* first and last tick that went over; 0: none */
-	uint64_t bytes;           /* handed to the sink */
-	uint64_t damages;         /* stretches of the inputs that could not be read */
-	uint64_t gaps;            /* merge: recordings that did not begin where the one before ended */
-	bool ended;               /* every input had its end frame */
+	uint64_t from_ns, to_ns; /* first and last tick that went over; 0: none */
+	uint64_t bytes;          /* handed to the sink */
+	uint64_t damages;        /* stretches of the inputs that could not be read */
+	uint64_t gaps;           /* merge: recordings that did not begin where the one before ended */
+	bool ended;              /* every input had its end frame */
 };
 
 struct rewrite;

@@ -216,8 +216,8 @@ static int put_group(struct rewrite *w, const struct pm_model *in, const struct 
 	for (uint32_t k = 0; k < to->n_columns && !err; k++) {
 		uint64_t *v = stage ? stage + k : slot->g.v + k * slot->g.stride + r->chunk.rows;
 		const uint64_t *old = from->v + to->column[k] * from->stride;
-		const uint16_t *status = from->status && k >= to->n_head ? from->status + to->column[k] * from->stride
-									  : NULL;
+		const uint16_t *status =
+			from->status && k >= to->n_head ? from->status + to->column[k] * from->stride : NULL;
 		uint64_t add = k < to->n_clocks ? w->rules->shift_ns : 0;
 		uint32_t counter = to->special ? to->special[k] : 0;
 

@@ -518,9 +518,10 @@ static int copy_header(struct rewrite *w, const struct pm_model *in)
 	r = pm_map_copy(&w->model.header, &in->header);
 	if (!r && w->rules->every > 1 && interval)
 		r = pm_map_set(&w->model.header, PM_HEADER_INTERVAL,
-			       pm_u64(interval > UINT64_MAX / w->rules->every || w->rules->every == UINT32_MAX
-					      ? 0 /* start and end only */
-					      : interval * w->rules->every));
+			       pm_u64(interval > UINT64_MAX / w->rules->every || w->rules->every == UINT32_MAX ?
+					      0 /* start and end only */
+					      :
+					      interval * w->rules->every));
 	if (!r && w->rules->history)
 		r = add_history(&w->model.header, w->rules->history);
 	if (!r && w->rules->header)

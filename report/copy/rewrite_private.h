@@ -7,19 +7,19 @@
 
 /* A group of the input in the output: which of its columns go where. */
 struct rewrite_group {
-	uint32_t id;         /* in the output; 0: nothing of it goes over */
-	uint32_t n_columns;  /* in the output */
-	uint32_t n_head;     /* columns of times among them */
-	uint32_t *column;    /* owned: of the input, in the order of the output */
+	uint32_t id;        /* in the output; 0: nothing of it goes over */
+	uint32_t n_columns; /* in the output */
+	uint32_t n_head;    /* columns of times among them */
+	uint32_t *column;   /* owned: of the input, in the order of the output */
 	/* Owned, n_columns: counters (ids of the input) of columns whose values take more than a copy, else 0; NULL:
 	 * there are none. */
 	uint32_t *special;
 	struct rewrite_carry *carry; /* likewise, where snapshots are skipped */
-	uint64_t *rebase;    /* likewise: what is added; NULL: nothing */
-	uint32_t n_clocks;   /* columns of times of CLOCK_MONOTONIC, which are the first */
-	uint64_t *add;       /* owned, n_columns: what is added to each; NULL: nothing, or more than that happens */
-	bool blank;          /* nothing but the reason why there are no values */
-	bool whole;          /* the same columns in the same order, with the same values */
+	uint64_t *rebase;            /* likewise: what is added; NULL: nothing */
+	uint32_t n_clocks;           /* columns of times of CLOCK_MONOTONIC, which are the first */
+	uint64_t *add; /* owned, n_columns: what is added to each; NULL: nothing, or more than that happens */
+	bool blank;    /* nothing but the reason why there are no values */
+	bool whole;    /* the same columns in the same order, with the same values */
 };
 
 /* What skipped snapshots leave to the next one: the sum of their deltas, the largest of their peaks. */
@@ -52,14 +52,14 @@ struct rewrite_rows {
 	struct pm_chunk chunk;     /* what all groups have in common; its rows are those gathered */
 	struct rewrite_slot *slot; /* owned */
 	uint32_t n_slots, cap_slots;
-	uint32_t columns;          /* of all slots */
-	uint64_t *stage;           /* owned: rows as they came, all columns of one behind those of another */
+	uint32_t columns; /* of all slots */
+	uint64_t *stage;  /* owned: rows as they came, all columns of one behind those of another */
 	size_t stage_size;
-	uint32_t staged;           /* the last so many of the rows are there */
+	uint32_t staged; /* the last so many of the rows are there */
 	uint64_t tick[PM_CHUNK_ROWS], number[PM_CHUNK_ROWS];
 	uint8_t flags[PM_CHUNK_ROWS];
 	uint32_t room;
-	bool spare; /* behind the last row there is a skipped one, which goes over if nothing follows it ... */
+	bool spare;        /* behind the last row there is a skipped one, which goes over if nothing follows it ... */
 	bool spare_staged; /* ... on the stage */
 };
 
@@ -70,16 +70,16 @@ struct rewrite {
 	struct rewrite_maps maps;
 	struct rewrite_rows rows;
 	struct rewrite_result result;
-	uint32_t segment_base;  /* added to the segments of the input */
-	uint32_t segment_last;  /* the last one written */
+	uint32_t segment_base; /* added to the segments of the input */
+	uint32_t segment_last; /* the last one written */
 	uint32_t recordings;
-	bool broken;            /* the next row begins a new segment */
-	bool begun;             /* the input at hand has had a snapshot */
-	bool key;               /* the chunk at hand starts from absolute values */
-	uint64_t moved, stuck;  /* chunks to whose numbers something is added: that went over packed, or could not */
-	uint32_t segment_in;    /* of its last snapshot */
-	uint64_t in_segment;    /* snapshots of that segment so far */
-	uint64_t last_tick;     /* that went over */
+	bool broken;           /* the next row begins a new segment */
+	bool begun;            /* the input at hand has had a snapshot */
+	bool key;              /* the chunk at hand starts from absolute values */
+	uint64_t moved, stuck; /* chunks to whose numbers something is added: that went over packed, or could not */
+	uint32_t segment_in;   /* of its last snapshot */
+	uint64_t in_segment;   /* snapshots of that segment so far */
+	uint64_t last_tick;    /* that went over */
 };
 
 /* Brings the output's model up to date with the input's; 0 or -errno with the text in *e. */

@@ -6,8 +6,8 @@
 #include "common/double_bits.h"
 #include "report/copy/rewrite_private.h"
 
-#define SMALL_ROWS     16         /* chunks below that are gathered when they have to be packed anew */
-#define WALL_NOISE_NS  1000       /* between the readings of two clocks, one right behind the other */
+#define SMALL_ROWS    16   /* chunks below that are gathered when they have to be packed anew */
+#define WALL_NOISE_NS 1000 /* between the readings of two clocks, one right behind the other */
 
 /* ---- values that take more than a copy ---- */
 

@@ -53,8 +53,8 @@ enum diff_fact {
 /* One run: the recording, or one of the runs of `pmrec -r`. */
 struct diff_run {
 	uint32_t run;
-	uint64_t from_ns, to_ns;             /* first and last tick, CLOCK_MONOTONIC */
-	uint64_t start_ns, exit_ns;          /* of the command; 0: unknown */
+	uint64_t from_ns, to_ns;               /* first and last tick, CLOCK_MONOTONIC */
+	uint64_t start_ns, exit_ns;            /* of the command; 0: unknown */
 	uint64_t from_marker_ns, to_marker_ns; /* 0: not found */
 	uint64_t elapsed_ns, user_ns, system_ns, max_rss;
 	bool exited;
@@ -73,8 +73,8 @@ struct diff_recording {
 	uint8_t id[8];
 	uint64_t first_ns; /* tick of its first snapshot, CLOCK_MONOTONIC; 0: none */
 	uint64_t snapshots, lost_ticks, damages;
-	uint32_t parts;   /* recordings in the file */
-	bool command;     /* one was recorded: counts are those of a fixed amount of work */
+	uint32_t parts; /* recordings in the file */
+	bool command;   /* one was recorded: counts are those of a fixed amount of work */
 	bool damaged, cut, partial;
 	bool open;        /* cut because it is still being written */
 	uint32_t values;  /* numbers that came of it */
@@ -111,8 +111,8 @@ struct diff_series {
 	uint32_t order;                /* of its metric, as show has it */
 	double margin;                 /* 0: the default */
 	enum metric_better better;
-	const struct diff_gate *gate;  /* that names it, or NULL */
-	struct diff_value *value;      /* owned; by recording, then run, once all are in */
+	const struct diff_gate *gate; /* that names it, or NULL */
+	struct diff_value *value;     /* owned; by recording, then run, once all are in */
 	uint32_t n, cap;
 };
 
@@ -132,25 +132,25 @@ struct diff_gate {
 enum diff_format { DIFF_TABLE, DIFF_CSV, DIFF_JSON, DIFF_MARKDOWN };
 
 struct diff_options {
-	char **path[DIFF_SIDES];   /* owned arrays of the command line's words */
+	char **path[DIFF_SIDES]; /* owned arrays of the command line's words */
 	size_t n_paths[DIFF_SIDES];
-	char **label[DIFF_SIDES];  /* owned array: key=value */
+	char **label[DIFF_SIDES]; /* owned array: key=value */
 	size_t n_labels[DIFF_SIDES];
-	char **place;              /* words that belong to no side */
+	char **place; /* words that belong to no side */
 	size_t n_places;
-	struct diff_gate *gate;    /* owned */
+	struct diff_gate *gate; /* owned */
 	size_t n_gates;
 	struct selection selection;
 	struct selection lower, higher; /* metrics of which less, or more, is better */
-	struct vendor_files *vendor; /* owned; of --metrics-file */
-	double margin;             /* NaN: by metric */
-	double run_sd;             /* NaN: unknown */
+	struct vendor_files *vendor;    /* owned; of --metrics-file */
+	double margin;                  /* NaN: by metric */
+	double run_sd;                  /* NaN: unknown */
 	const char *noise, *save_noise, *from_marker, *to_marker;
 	uint64_t skip_ns;
-	uint32_t per;              /* bits of the levels wanted beside the system; 0: below each flagged parent */
+	uint32_t per; /* bits of the levels wanted beside the system; 0: below each flagged parent */
 	enum diff_format format;
 	bool align_command, force, strict, phases, rate, all;
-	unsigned jobs;             /* 0: as many as there are CPUs */
+	unsigned jobs; /* 0: as many as there are CPUs */
 };
 
 #endif

@@ -39,14 +39,14 @@ struct level {
 struct pass {
 	struct collection *c;
 	struct diff_recording *r;
-	uint32_t recording;  /* its place */
-	bool each;           /* how it varies inside, not what it comes to */
+	uint32_t recording; /* its place */
+	bool each;          /* how it varies inside, not what it comes to */
 	struct binding binding;
 	bool *shown, *varying, *amount;
-	bool varies;         /* some metric has to be averaged over intervals */
+	bool varies; /* some metric has to be averaged over intervals */
 	struct level level[PM_KINDS];
 	uint32_t n_levels;
-	uint32_t part, run;  /* of the last interval; run 0: none yet */
+	uint32_t part, run; /* of the last interval; run 0: none yet */
 };
 
 /* ---- laying out ---- */
@@ -129,9 +129,13 @@ static int name_cells(struct pass *p, struct level *l, const struct places *plac
 		for (uint32_t k = 0; k < row->n_cells && !err; k++, n++) {
 			const struct bound_metric *m = l->sheet.column[row->cell[k].column].metric;
 			struct diff_series as = {
-				.metric = (char *)m->name, .display = (char *)m->display,
-				.where = (char *)buf_str(&where), .place = row->place, .margin = m->margin,
-				.order = (uint32_t)(m - p->binding.metric), .better = m->better,
+				.metric = (char *)m->name,
+				.display = (char *)m->display,
+				.where = (char *)buf_str(&where),
+				.place = row->place,
+				.margin = m->margin,
+				.order = (uint32_t)(m - p->binding.metric),
+				.better = m->better,
 			};
 			struct diff_name name = diff_name_of(&p->binding, m);
 			int64_t found;
@@ -163,7 +167,10 @@ static int name_cells(struct pass *p, struct level *l, const struct places *plac
 static int add_level(struct pass *p, enum pm_kind kind, const struct places *places, const struct replay *replay)
 {
 	struct sheet_config config = {
-		.per = kind, .only_per = true, .summary = kind == PM_SYSTEM, .summary_only = kind == PM_SYSTEM,
+		.per = kind,
+		.only_per = true,
+		.summary = kind == PM_SYSTEM,
+		.summary_only = kind == PM_SYSTEM,
 	};
 	struct level *l = &p->level[p->n_levels++];
 	int err;
@@ -181,13 +188,13 @@ static void average_levels(struct pass *p, const struct pm_model *m)
 {
 	for (size_t i = 0; i < p->binding.n_inputs; i++) {
 		struct bound_input *in = &p->binding.input[i];
-		bool level = !in->constant && !in->duration && in->aspect == EXPR_VALUE && !in->rate &&
-			     in->n_counters;
+		bool level =
+			!in->constant && !in->duration && in->aspect == EXPR_VALUE && !in->rate && in->n_counters;
 
 		for (uint32_t k = 0; k < in->n_counters && level; k++)
 			level = pm_model_counter(m, in->counter[k])->semantics == PM_GAUGE;
-		if (level && (in->op == INPUT_PLAIN || in->op == INPUT_RULE || in->op == INPUT_TIMES ||
-			      in->op == INPUT_OVER))
+		if (level &&
+		    (in->op == INPUT_PLAIN || in->op == INPUT_RULE || in->op == INPUT_TIMES || in->op == INPUT_OVER))
 			in->aspect = EXPR_MEAN;
 	}
 }
@@ -410,7 +417,11 @@ static int end(void *ctx, struct error *e)
 /* ---- recordings ---- */
 
 static const struct pipeline_view view = {
-	.no_counts = true, .lay_out = lay_out, .intervals = intervals, .event = event, .end = end,
+	.no_counts = true,
+	.lay_out = lay_out,
+	.intervals = intervals,
+	.event = event,
+	.end = end,
 };
 
 /* Which part of a run counts. False: nothing of it; *from and *to 0: all. */
@@ -458,7 +469,8 @@ static int read_part(struct pass *p, uint64_t from, uint64_t to, struct error *e
 {
 	struct pipeline_config config = {
 		.mode = p->each ? PIPELINE_EACH : PIPELINE_TOTAL,
-		.view = &view, .view_ctx = p,
+		.view = &view,
+		.view_ctx = p,
 	};
 	struct exporter_ops none = { .name = "none" };
 	struct export_config nowhere = { .fd = -1 };
@@ -542,11 +554,15 @@ static void *work(void *ctx)
 	}
 }
 
-int diff_collect(struct diff_data *d, struct diff_recordings *r, struct diff_options *o, bool within,
-		 struct error *e)
+int diff_collect(struct diff_data *d, struct diff_recordings *r, struct diff_options *o, bool within, struct error *e)
 {
 	struct collection c = {
-		.data = d, .recordings = r, .o = o, .within = within, .e = e, .rate = o->rate,
+		.data = d,
+		.recordings = r,
+		.o = o,
+		.within = within,
+		.e = e,
+		.rate = o->rate,
 		.lock = PTHREAD_MUTEX_INITIALIZER,
 	};
 	long cpus = o->jobs ? (long)o->jobs : sysconf(_SC_NPROCESSORS_ONLN);

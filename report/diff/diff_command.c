@@ -27,13 +27,19 @@ int diff_add_command(struct diff_data *d, struct diff_recordings *all, struct di
 
 	for (size_t m = 0; m < sizeof(row) / sizeof(*row); m++) {
 		struct diff_series as = {
-			.metric = (char *)row[m].name, .display = (char *)row[m].display, .unit = (char *)row[m].unit,
+			.metric = (char *)row[m].name,
+			.display = (char *)row[m].display,
+			.unit = (char *)row[m].unit,
 			.where = (char *)"",
-			.place = { .kind = PM_SYSTEM }, .better = METRIC_LOWER,
+			.place = { .kind = PM_SYSTEM },
+			.better = METRIC_LOWER,
 		};
 		struct diff_name name = {
-			.metric = row[m].name, .display = row[m].display, .aliases = row[m].name + strlen("command."),
-			.categories = "command", .exact = no_other,
+			.metric = row[m].name,
+			.display = row[m].display,
+			.aliases = row[m].name + strlen("command."),
+			.categories = "command",
+			.exact = no_other,
 		};
 
 		as.gate = diff_gate_of(o, &name);

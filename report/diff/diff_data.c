@@ -84,7 +84,11 @@ struct diff_value *diff_series_value(struct diff_series *s, uint32_t recording, 
 	}
 	more = &s->value[s->n++];
 	*more = (struct diff_value){
-		.recording = recording, .run = run, .v = NAN, .error = NAN, .time = NAN,
+		.recording = recording,
+		.run = run,
+		.v = NAN,
+		.error = NAN,
+		.time = NAN,
 	};
 	return more;
 }

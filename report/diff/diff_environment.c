@@ -143,7 +143,9 @@ int diff_environment_compare(struct diff_environment *env, const struct diff_rec
 		if (!differ(r, (enum diff_fact)f) && (f != DIFF_GAPS || all_whole(r)))
 			continue;
 		*d = (struct diff_difference){
-			.fact = (enum diff_fact)f, .name = facts[f].name, .meaningless = facts[f].meaningless,
+			.fact = (enum diff_fact)f,
+			.name = facts[f].name,
+			.meaningless = facts[f].meaningless,
 		};
 		env->n++;
 		env->meaningless += d->meaningless;

@@ -147,8 +147,8 @@ static int take_labelled(void *ctx, const char *path)
 	struct pm_reader *reader = NULL;
 	struct pm_item item = { 0 };
 	bool fits[DIFF_SIDES] = { false, false };
-	int err = strcmp(path, "-") ? input_open(&reader, path, false, t->e)
-				    : spool_reader(&reader, &t->r->input, t->e);
+	int err = strcmp(path, "-") ? input_open(&reader, path, false, t->e) :
+				      spool_reader(&reader, &t->r->input, t->e);
 	int got;
 
 	if (err)
@@ -229,7 +229,8 @@ int diff_find(struct diff_recordings *r, const struct diff_options *o, struct er
 		err = by_labels(&t, e);
 	} else if (!o->n_paths[DIFF_BASE] && !o->n_paths[DIFF_NEW]) {
 		if (o->n_places != 2)
-			return error_set(e, EINVAL, "two recordings (or folders of them) are compared, BASE and NEW; "
+			return error_set(e, EINVAL,
+					 "two recordings (or folders of them) are compared, BASE and NEW; "
 					 "for more: --base A1 A2 ... --new B1 B2 ...");
 		for (size_t i = 0; i < 2 && !err; i++) {
 			t.side = (enum diff_side)i;

@@ -73,8 +73,10 @@ static struct json *result(const struct diff_result *r)
 	json_put(one, "scope", json_new_text(pm_kind_name(r->series->place.kind)));
 	json_put(one, "place", json_new_text(r->series->where));
 	json_put(one, "unit", json_new_text(r->series->unit));
-	json_put(one, "better", r->rules.better == METRIC_LOWER ? json_new_text("lower") :
-				r->rules.better == METRIC_HIGHER ? json_new_text("higher") : json_new_null());
+	json_put(one, "better",
+		 r->rules.better == METRIC_LOWER  ? json_new_text("lower") :
+		 r->rules.better == METRIC_HIGHER ? json_new_text("higher") :
+						    json_new_null());
 	json_put(one, "gated", json_new_bool(r->gated));
 	json_put(one, "verdict", json_new_text(verdict_name(v->kind)));
 	json_put(one, "base", json_new_f64(v->base));

@@ -28,8 +28,9 @@ static void set_rules(struct diff_result *x, const struct diff_options *o, const
 	x->gated = gate != NULL;
 	x->rules = (struct verdict_rules){
 		.margin = gate && !isnan(gate->margin) ? gate->margin :
-			  !isnan(o->margin) ? o->margin :
-			  s->margin > 0 ? s->margin : MARGIN,
+			  !isnan(o->margin)            ? o->margin :
+			  s->margin > 0                ? s->margin :
+							 MARGIN,
 		.alpha = ALPHA,
 		.run_sd = isnan(sd) ? o->run_sd : sd,
 		.better = s->better,

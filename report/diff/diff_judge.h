@@ -11,10 +11,10 @@ struct diff_result {
 	struct verdict v;
 	struct verdict_rules rules;
 	bool gated;
-	double *value;               /* owned: the base's runs, then the new ones */
-	double samples[DIFF_SIDES];  /* effective, of all runs of a side; NaN: not estimated */
-	double time[DIFF_SIDES];     /* mean autocorrelation time in intervals */
-	char why[120];               /* what is to be said of the verdict, or "" */
+	double *value;              /* owned: the base's runs, then the new ones */
+	double samples[DIFF_SIDES]; /* effective, of all runs of a side; NaN: not estimated */
+	double time[DIFF_SIDES];    /* mean autocorrelation time in intervals */
+	char why[120];              /* what is to be said of the verdict, or "" */
 };
 
 struct diff_results {

@@ -61,8 +61,8 @@ void diff_put_sides(struct buf *out, const struct diff_report *x)
 
 void diff_put_summary(struct buf *out, const struct diff_report *x)
 {
-	static const enum verdict_kind order[] = { VERDICT_REGRESSED, VERDICT_CHANGED, VERDICT_IMPROVED, VERDICT_SAME,
-						   VERDICT_INCONCLUSIVE, VERDICT_ABSENT };
+	static const enum verdict_kind order[] = { VERDICT_REGRESSED, VERDICT_CHANGED,      VERDICT_IMPROVED,
+						   VERDICT_SAME,      VERDICT_INCONCLUSIVE, VERDICT_ABSENT };
 	size_t n = 0;
 
 	for (size_t i = 0; i < sizeof(order) / sizeof(*order); i++)
@@ -76,11 +76,11 @@ void diff_put_summary(struct buf *out, const struct diff_report *x)
 			   x->o->n_gates ? "gated values" : "values of metrics that have a better direction");
 	else
 		buf_addstr(out, "nothing to judge by: no metric that has a better direction is other than 0");
-	buf_addstr(out, x->status == EXIT_NEGATIVE	     ? x->o->n_gates ? ": the gate fails" : ": regressed" :
+	buf_addstr(out, x->status == EXIT_NEGATIVE     ? x->o->n_gates ? ": the gate fails" : ": regressed" :
 			x->status == EXIT_INCONCLUSIVE ? ": inconclusive" :
-			x->status == EXIT_DAMAGED	     ? ": damaged input took part" :
-			x->o->n_gates		     ? ": the gate holds" :
-						       ": no regression");
+			x->status == EXIT_DAMAGED      ? ": damaged input took part" :
+			x->o->n_gates                  ? ": the gate holds" :
+							 ": no regression");
 }
 
 /* ---- csv ---- */
@@ -101,10 +101,11 @@ int diff_print_csv(const struct diff_report *x, struct buf *out)
 		   "n_new,margin,run_sd,samples_base,samples_new,time_base,time_new,runs_needed,why,runs\n");
 	for (size_t i = 0; i < x->results->n; i++) {
 		const struct diff_result *r = &x->results->result[i];
-		const double number[] = { r->v.base, r->v.fresh, r->v.ratio, r->v.low, r->v.high, r->v.p, r->v.q,
-					  r->v.permutation };
-		const char *better = r->rules.better == METRIC_LOWER ? "lower" :
-				     r->rules.better == METRIC_HIGHER ? "higher" : "";
+		const double number[] = { r->v.base, r->v.fresh, r->v.ratio, r->v.low,
+					  r->v.high, r->v.p,     r->v.q,     r->v.permutation };
+		const char *better = r->rules.better == METRIC_LOWER  ? "lower" :
+				     r->rules.better == METRIC_HIGHER ? "higher" :
+									"";
 
 		export_csv_field(out, r->series->metric);
 		buf_printf(out, ",%s,", pm_kind_name(r->series->place.kind));
@@ -159,8 +160,9 @@ int diff_print_markdown(const struct diff_report *x, struct buf *out)
 	struct buf text = BUF_INIT;
 
 	buf_addstr(out, "### pmrep diff");
-	buf_addstr(out, x->status == EXIT_NEGATIVE ? ": regressed\n\n" :
-			x->status == EXIT_INCONCLUSIVE ? ": inconclusive\n\n" : "\n\n");
+	buf_addstr(out, x->status == EXIT_NEGATIVE     ? ": regressed\n\n" :
+			x->status == EXIT_INCONCLUSIVE ? ": inconclusive\n\n" :
+							 "\n\n");
 	diff_put_sides(out, x);
 	buf_addstr(out, ".\n");
 	if (x->environment->n)
@@ -333,12 +335,18 @@ int diff_print_table(const struct diff_report *x, struct buf *out)
 		enum table_align align;
 		bool wrap, places;
 	} column[] = {
-		{ "METRIC", TABLE_LEFT, false, false },  { "PLACE", TABLE_LEFT, false, true },
-		{ "BASE", TABLE_RIGHT, false, false },   { "NEW", TABLE_RIGHT, false, false },
-		{ "UNIT", TABLE_LEFT, false, false },    { "RATIO", TABLE_RIGHT, false, false },
-		{ "95 % INTERVAL", TABLE_LEFT, false, false }, { "P", TABLE_RIGHT, false, false },
-		{ "Q", TABLE_RIGHT, false, false },      { "N", TABLE_RIGHT, false, false },
-		{ "VERDICT", TABLE_LEFT, false, false }, { "RUNS", TABLE_LEFT, false, false },
+		{ "METRIC", TABLE_LEFT, false, false },
+		{ "PLACE", TABLE_LEFT, false, true },
+		{ "BASE", TABLE_RIGHT, false, false },
+		{ "NEW", TABLE_RIGHT, false, false },
+		{ "UNIT", TABLE_LEFT, false, false },
+		{ "RATIO", TABLE_RIGHT, false, false },
+		{ "95 % INTERVAL", TABLE_LEFT, false, false },
+		{ "P", TABLE_RIGHT, false, false },
+		{ "Q", TABLE_RIGHT, false, false },
+		{ "N", TABLE_RIGHT, false, false },
+		{ "VERDICT", TABLE_LEFT, false, false },
+		{ "RUNS", TABLE_LEFT, false, false },
 		{ "WHY", TABLE_LEFT, true, false },
 	};
 	const char *why_all = why_of_all(x->results);

@@ -11,10 +11,10 @@ struct diff_report {
 	const struct diff_recordings *recordings;
 	const struct diff_environment *environment;
 	const struct diff_results *results;
-	int status;      /* exit code */
-	unsigned width;  /* of the terminal; 0: none */
+	int status;     /* exit code */
+	unsigned width; /* of the terminal; 0: none */
 	bool colors;
-	bool utf8;       /* what the terminal understands */
+	bool utf8; /* what the terminal understands */
 };
 
 /* 0 or -ENOMEM. */

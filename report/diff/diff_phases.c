@@ -12,10 +12,10 @@
 #include "common/table.h"
 #include "report/export/exporter.h"
 
-#define PIECES    8     /* stretches of a series that its resemblance to itself is estimated in */
-#define SHORTEST  5     /* values of a phase */
-#define BLOCKS    256   /* values of a series: permutations take the square of that */
-#define P_LIMIT   0.001
+#define PIECES   8   /* stretches of a series that its resemblance to itself is estimated in */
+#define SHORTEST 5   /* values of a phase */
+#define BLOCKS   256 /* values of a series: permutations take the square of that */
+#define P_LIMIT  0.001
 
 static int compare_numbers(const void *a, const void *b)
 {
@@ -96,9 +96,12 @@ static int find_in(struct diff_phases *out, const struct diff_series *s, const s
 		for (int i = 0, err = 0; i < got && !err; i++) {
 			size_t from = i ? found[i - 1].place : 0, to = i + 1 < got ? found[i + 1].place : n;
 			struct diff_phase phase = {
-				.series = s, .recording = v->recording, .run = v->run,
+				.series = s,
+				.recording = v->recording,
+				.run = v->run,
 				.at_s = v->covered_s * (double)(found[i].place * per) / (double)v->n_blocks,
-				.before = mean_of(x, from, found[i].place), .after = mean_of(x, found[i].place, to),
+				.before = mean_of(x, from, found[i].place),
+				.after = mean_of(x, found[i].place, to),
 				.p = found[i].p,
 			};
 
@@ -174,8 +177,8 @@ static void put_phase(const struct diff_phase *p, const struct diff_report *r, b
 
 static int print_table(const struct diff_phases *x, const struct diff_report *r, struct buf *cell, struct buf *out)
 {
-	static const char *const head[] = { "RECORDING", "RUN",	  "AT[s]", "METRIC", "UNIT",
-					    "BEFORE",	 "AFTER", "RATIO", "P" };
+	static const char *const head[] = { "RECORDING", "RUN",   "AT[s]", "METRIC", "UNIT",
+					    "BEFORE",    "AFTER", "RATIO", "P" };
 	struct table *t = table_new();
 	int err = t ? 0 : -ENOMEM;
 

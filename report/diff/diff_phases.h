@@ -17,7 +17,7 @@ struct diff_phase {
 struct diff_phases {
 	struct diff_phase *phase; /* owned; by recording, run and time */
 	size_t n, cap;
-	size_t tested, skipped;   /* series, and those too short */
+	size_t tested, skipped; /* series, and those too short */
 };
 
 /* Of data that were collected with --phases. 0 or -errno. */

@@ -134,7 +134,9 @@ static void set_topology(struct scanner *s)
 		uint32_t (*of)(const struct pm_cpu *c);
 		bool alone;
 	} thing[] = {
-		{ "CPU", cpu_of, true }, { "core", core_of, false }, { "package", package_of, true },
+		{ "CPU", cpu_of, true },
+		{ "core", core_of, false },
+		{ "package", package_of, true },
 		{ "node", node_of, true },
 	};
 	const struct pm_topology *t = &pm_reader_model(s->reader)->topology;

@@ -9,8 +9,9 @@
 
 /* Events that cost time or are caused by it: of the same work, fewer are better. Ends with NULL. */
 static const char *const costs[] = {
-	"cycles*", "cpu-cycles*", "ref-cycles*", "instructions*", "task-clock*", "cpu-clock*", "duration_time",
-	"user_time", "system_time", "*faults*", "context-switches*", "cpu-migrations*", "*misses*", "stalled-*", NULL,
+	"cycles*",           "cpu-cycles*",     "ref-cycles*", "instructions*", "task-clock*",
+	"cpu-clock*",        "duration_time",   "user_time",   "system_time",   "*faults*",
+	"context-switches*", "cpu-migrations*", "*misses*",    "stalled-*",     NULL,
 };
 
 static bool fits(const char *word, const struct diff_name *n)
@@ -71,8 +72,12 @@ static bool is_name(void *ctx, const char *word)
 struct diff_name diff_name_of(const struct binding *b, const struct bound_metric *m)
 {
 	return (struct diff_name){
-		.metric = m->name, .display = m->display, .aliases = m->aliases ? m->aliases : "",
-		.categories = m->categories ? m->categories : "", .exact = is_name, .ctx = (void *)b,
+		.metric = m->name,
+		.display = m->display,
+		.aliases = m->aliases ? m->aliases : "",
+		.categories = m->categories ? m->categories : "",
+		.exact = is_name,
+		.ctx = (void *)b,
 	};
 }
 

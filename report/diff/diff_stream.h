@@ -9,10 +9,10 @@
 #include <stdint.h>
 
 struct diff_stream {
-	double *block;       /* owned: sums of value x weight */
-	double *weight;      /* owned */
-	uint32_t n, cap;     /* blocks; the last may not be full */
-	uint32_t per, in;    /* values a block, and in the last one */
+	double *block;    /* owned: sums of value x weight */
+	double *weight;   /* owned */
+	uint32_t n, cap;  /* blocks; the last may not be full */
+	uint32_t per, in; /* values a block, and in the last one */
 	uint64_t values;
 	double mean, squares, weights; /* of the values themselves */
 };

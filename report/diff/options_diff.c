@@ -11,10 +11,30 @@
 #include "report/metric/vendor_files.h"
 
 enum {
-	KEY_SHOW = 's', KEY_HIDE = 'H', KEY_ENABLE = 'e',
-	KEY_BASE = 0x200, KEY_NEW, KEY_GATE, KEY_MARGIN, KEY_RUN_SD, KEY_NOISE, KEY_SAVE_NOISE, KEY_FORCE, KEY_STRICT,
-	KEY_SKIP, KEY_FROM_MARKER, KEY_TO_MARKER, KEY_ALIGN, KEY_PHASES, KEY_VENDOR, KEY_FORMAT, KEY_RATE, KEY_LOWER,
-	KEY_HIGHER, KEY_ALL, KEY_JOBS,
+	KEY_SHOW = 's',
+	KEY_HIDE = 'H',
+	KEY_ENABLE = 'e',
+	KEY_BASE = 0x200,
+	KEY_NEW,
+	KEY_GATE,
+	KEY_MARGIN,
+	KEY_RUN_SD,
+	KEY_NOISE,
+	KEY_SAVE_NOISE,
+	KEY_FORCE,
+	KEY_STRICT,
+	KEY_SKIP,
+	KEY_FROM_MARKER,
+	KEY_TO_MARKER,
+	KEY_ALIGN,
+	KEY_PHASES,
+	KEY_VENDOR,
+	KEY_FORMAT,
+	KEY_RATE,
+	KEY_LOWER,
+	KEY_HIGHER,
+	KEY_ALL,
+	KEY_JOBS,
 	KEY_PER = 0x300, /* + pm_kind */
 };
 
@@ -189,7 +209,8 @@ static error_t parse_metrics(struct diff_options *o, int key, char *arg, struct 
 		return add_gates(o, arg, state);
 	case KEY_MARGIN:
 		return parse_share(arg, strlen(arg), &o->margin) ?
-			       options_bad(state, "--margin: '%s' is no margin, such as 2%% or 0.02", arg) : 0;
+			       options_bad(state, "--margin: '%s' is no margin, such as 2%% or 0.02", arg) :
+			       0;
 	case KEY_RUN_SD:
 		return parse_share(arg, strlen(arg), &o->run_sd) || !(o->run_sd > 0) ?
 			       options_bad(state, "--assume-run-sd: '%s' is no deviation above 0, such as 1%%", arg) :
@@ -202,7 +223,10 @@ static error_t parse_metrics(struct diff_options *o, int key, char *arg, struct 
 static error_t parse_format(struct diff_options *o, const char *arg, struct argp_state *state)
 {
 	static const char *const names[] = {
-		[DIFF_TABLE] = "table", [DIFF_CSV] = "csv", [DIFF_JSON] = "json", [DIFF_MARKDOWN] = "markdown",
+		[DIFF_TABLE] = "table",
+		[DIFF_CSV] = "csv",
+		[DIFF_JSON] = "json",
+		[DIFF_MARKDOWN] = "markdown",
 	};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
@@ -274,7 +298,10 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 static const struct argp argp = { .options = options, .parser = parse_opt, .args_doc = "BASE NEW" };
 
 const struct options_spec diff_spec = {
-	.name = "pmrep diff", .column = OPTIONS_OTHER, .argp = &argp, .brief = brief,
+	.name = "pmrep diff",
+	.column = OPTIONS_OTHER,
+	.argp = &argp,
+	.brief = brief,
 };
 
 void diff_options_init(struct diff_options *o)

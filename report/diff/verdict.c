@@ -90,8 +90,16 @@ struct verdict verdict_measure(const struct verdict_side *base, const struct ver
 			       const struct verdict_rules *rules)
 {
 	struct verdict v = {
-		.base = NAN, .fresh = NAN, .ratio = NAN, .low = NAN, .high = NAN, .p = NAN, .q = NAN,
-		.permutation = NAN, .n_base = base->n, .n_fresh = fresh->n,
+		.base = NAN,
+		.fresh = NAN,
+		.ratio = NAN,
+		.low = NAN,
+		.high = NAN,
+		.p = NAN,
+		.q = NAN,
+		.permutation = NAN,
+		.n_base = base->n,
+		.n_fresh = fresh->n,
 	};
 	bool few = base->n < VERDICT_RUNS || fresh->n < VERDICT_RUNS;
 	struct statistics_sample a, b;
@@ -175,8 +183,8 @@ void verdict_decide(struct verdict *v, const struct verdict_rules *rules)
 	}
 	v->kind = VERDICT_INCONCLUSIVE;
 	if (v->capped) {
-		v->why = v->within ? "how runs vary is unknown: four or more a side, or --assume-run-sd"
-				   : "fewer than four runs a side";
+		v->why = v->within ? "how runs vary is unknown: four or more a side, or --assume-run-sd" :
+				     "fewer than four runs a side";
 		v->needed = VERDICT_RUNS;
 	} else if (isnan(v->p)) {
 		v->why = "no error can be given";

@@ -17,11 +17,11 @@
 
 enum verdict_kind {
 	VERDICT_INCONCLUSIVE,
-	VERDICT_SAME,      /* any difference is shown to be within the margin */
+	VERDICT_SAME, /* any difference is shown to be within the margin */
 	VERDICT_IMPROVED,
 	VERDICT_REGRESSED,
-	VERDICT_CHANGED,   /* differs by more than the margin, and neither way is better */
-	VERDICT_ABSENT,    /* one of the sides has no value at all */
+	VERDICT_CHANGED, /* differs by more than the margin, and neither way is better */
+	VERDICT_ABSENT,  /* one of the sides has no value at all */
 };
 const char *verdict_name(enum verdict_kind kind); /* "REGRESSED" */
 
@@ -33,24 +33,24 @@ struct verdict_side {
 };
 
 struct verdict_rules {
-	double margin;  /* relative change that matters: 0.02 */
-	double alpha;   /* 0.05: of the test, and 1 - alpha is the level of the interval */
-	double run_sd;  /* relative standard deviation from run to run that is taken for known; NaN: unknown */
+	double margin; /* relative change that matters: 0.02 */
+	double alpha;  /* 0.05: of the test, and 1 - alpha is the level of the interval */
+	double run_sd; /* relative standard deviation from run to run that is taken for known; NaN: unknown */
 	enum metric_better better;
 };
 
 struct verdict {
 	enum verdict_kind kind;
-	const char *why;        /* why it is not more definite, or what is special; NULL: nothing. Static */
-	double base, fresh;     /* mean of each side: geometric if `logarithmic` */
-	double ratio, low, high;/* fresh / base and its interval; NaN: undefined */
-	double p, q;            /* of "no difference"; q is the caller's to set, NaN where p is */
-	double permutation;     /* exact, from five runs a side on; else NaN */
+	const char *why;         /* why it is not more definite, or what is special; NULL: nothing. Static */
+	double base, fresh;      /* mean of each side: geometric if `logarithmic` */
+	double ratio, low, high; /* fresh / base and its interval; NaN: undefined */
+	double p, q;             /* of "no difference"; q is the caller's to set, NaN where p is */
+	double permutation;      /* exact, from five runs a side on; else NaN */
 	size_t n_base, n_fresh;
-	size_t needed;          /* runs a side that would settle it, for INCONCLUSIVE; 0: unknown or over 10,000 */
-	bool logarithmic;       /* all values are above 0 */
-	bool within;            /* the interval is made of what happens within runs: it knows nothing of other runs */
-	bool capped;            /* too few runs for any verdict */
+	size_t needed;    /* runs a side that would settle it, for INCONCLUSIVE; 0: unknown or over 10,000 */
+	bool logarithmic; /* all values are above 0 */
+	bool within;      /* the interval is made of what happens within runs: it knows nothing of other runs */
+	bool capped;      /* too few runs for any verdict */
 };
 
 /*

@@ -16,17 +16,17 @@ struct span {
 };
 
 struct csv {
-	struct buf text;      /* what rows and columns print, made once */
-	struct span file;     /* "recording," */
-	struct buf head;      /* "recording,run,time,duration_ns," of the interval at hand */
-	struct span *row;     /* by row: "scope,package,...,cgroup," */
-	struct span *metric;  /* by column: "metric," */
-	struct span *unit;    /* by column: ",unit," */
-	struct names wide;    /* wide: the columns that the header has; nothing may be added later */
+	struct buf text;     /* what rows and columns print, made once */
+	struct span file;    /* "recording," */
+	struct buf head;     /* "recording,run,time,duration_ns," of the interval at hand */
+	struct span *row;    /* by row: "scope,package,...,cgroup," */
+	struct span *metric; /* by column: "metric," */
+	struct span *unit;   /* by column: ",unit," */
+	struct names wide;   /* wide: the columns that the header has; nothing may be added later */
 	uint32_t n_wide;
-	uint32_t *wide_of;    /* wide: by column of the sheet: place in the header, or PM_NONE */
+	uint32_t *wide_of;              /* wide: by column of the sheet: place in the header, or PM_NONE */
 	const struct sheet_cell **cell; /* wide: scratch by place in the header */
-	bool *judged;         /* wide: by place in the header: a column with the verdict follows */
+	bool *judged;                   /* wide: by place in the header: a column with the verdict follows */
 };
 
 static void csv_forget(struct csv *c)

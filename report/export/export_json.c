@@ -167,7 +167,7 @@ static const char *const threshold_end[] = {
 };
 
 static int put_interval(struct exporter *x, const struct json_text *t, const struct sheet *s,
-			 const struct interval *i, size_t k)
+			const struct interval *i, size_t k)
 {
 	bool wide = x->config.layout == EXPORT_WIDE;
 	struct buf head = BUF_INIT;

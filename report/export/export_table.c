@@ -14,7 +14,7 @@
 #include "report/export/plot_data.h"
 #include "report/machine/status.h"
 
-#define CELL_MAX 64
+#define CELL_MAX    64
 #define SPARK_CELLS 8
 
 static size_t time_of_day(const struct exporter *x, const struct interval *i, char *out)
@@ -60,8 +60,8 @@ static size_t topology_text(const struct table_data *t, uint32_t r, enum topolog
 {
 	const struct place *p = &t->sheet->row[t->row[r]].place;
 	const uint32_t number[] = {
-		p->package, p->die, p->cache, p->node, p->cluster, p->core, p->cpu,
-		p->kind == PM_CLUSTER ? p->cluster : p->cache,
+		p->package, p->die,  p->cache, p->node,
+		p->cluster, p->core, p->cpu,   p->kind == PM_CLUSTER ? p->cluster : p->cache,
 	};
 	bool numbered = c < BY_NAME || p->kind == PM_CLUSTER || p->kind == PM_CACHE;
 	size_t len = t->name[r].len;
@@ -113,8 +113,7 @@ static void choose_widths(struct exporter *x, struct table_data *t, const struct
 	}
 	for (uint32_t r = 0; r < t->n_rows; r++)
 		for (int i = 0; i < TOPOLOGY_COLUMNS; i++)
-			widen(&t->width[WIDTH_TOPOLOGY + i],
-			      topology_text(t, r, (enum topology_column)i, text));
+			widen(&t->width[WIDTH_TOPOLOGY + i], topology_text(t, r, (enum topology_column)i, text));
 	t->sized = true;
 }
 
@@ -288,8 +287,8 @@ static int put_part(struct exporter *x, struct table_data *t, uint32_t from, uin
 	bool folded = from || to < t->n_columns;
 	int err = 0;
 
-	if (!x->config.no_heads && (t->heads_due || folded || x->config.clear ||
-				    (every ? t->since_heads >= every : t->n_rows > 1)))
+	if (!x->config.no_heads &&
+	    (t->heads_due || folded || x->config.clear || (every ? t->since_heads >= every : t->n_rows > 1)))
 		put_heads(x, t, from, to);
 	for (uint32_t r = 0; r < t->n_rows && !err; r++) {
 		if (!is_away(t, r, k) && (!from || has_cell(t, r, from, to)))

@@ -14,21 +14,21 @@ struct text {
 
 struct table_data {
 	const struct sheet *sheet;
-	uint32_t *row;                  /* rows of the sheet that are printed */
+	uint32_t *row; /* rows of the sheet that are printed */
 	uint32_t n_rows;
-	uint32_t *column;               /* columns of the sheet that have a cell in some of them */
+	uint32_t *column; /* columns of the sheet that have a cell in some of them */
 	uint32_t n_columns;
 	const struct sheet_cell **cell; /* row by row; NULL: empty */
 	bool topology[TOPOLOGY_COLUMNS];
-	struct buf text; /* heads and names, made when the shape is known: the model may go before the rows */
-	struct text *head;              /* by place in column[] */
-	struct text *name;              /* by place in row[] */
-	unsigned *width;                /* time, run, topology columns, then metrics */
+	struct buf text;   /* heads and names, made when the shape is known: the model may go before the rows */
+	struct text *head; /* by place in column[] */
+	struct text *name; /* by place in row[] */
+	unsigned *width;   /* time, run, topology columns, then metrics */
 	bool sized;
-	uint32_t since_heads;           /* intervals */
+	uint32_t since_heads; /* intervals */
 	bool heads_due;
-	const char *decoded;            /* the recording whose registers were printed */
-	const char *named;              /* recording whose name was printed last */
+	const char *decoded; /* the recording whose registers were printed */
+	const char *named;   /* recording whose name was printed last */
 };
 
 enum { WIDTH_TIME, WIDTH_RUN, WIDTH_TOPOLOGY, WIDTH_METRICS = WIDTH_TOPOLOGY + TOPOLOGY_COLUMNS };

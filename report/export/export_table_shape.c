@@ -79,13 +79,12 @@ static void choose_topology(struct exporter *x, struct table_data *t)
 	}
 	t->topology[BY_CPU] = cpus;
 	for (int i = BY_PACKAGE; i <= BY_CORE; i++)
-		t->topology[i] =
-			t->topology[i] &&
-			(differs(s->places, (enum topology_column)i) || (i == BY_PACKAGE && s->per == PM_PACKAGE) ||
-			 (i == BY_DIE && s->per == PM_DIE) || (i == BY_CORE && s->per == PM_CORE) ||
-			 (i == BY_NODE && s->per == PM_NODE)) &&
-			((i != BY_L3 && i != BY_MODULE) || table_has_tabs(x) || x->config.place >> i & 1 ||
-			 tells_more(s->places, (enum topology_column)i));
+		t->topology[i] = t->topology[i] &&
+				 (differs(s->places, (enum topology_column)i) ||
+				  (i == BY_PACKAGE && s->per == PM_PACKAGE) || (i == BY_DIE && s->per == PM_DIE) ||
+				  (i == BY_CORE && s->per == PM_CORE) || (i == BY_NODE && s->per == PM_NODE)) &&
+				 ((i != BY_L3 && i != BY_MODULE) || table_has_tabs(x) || x->config.place >> i & 1 ||
+				  tells_more(s->places, (enum topology_column)i));
 }
 
 /* Rows of a higher level (packages, for a table of CPUs) stand in the first row that lies in them. */

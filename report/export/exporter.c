@@ -12,13 +12,15 @@
 const struct exporter_ops *const exporters[] = { &export_table, &export_csv, &export_json, &export_turbostat, NULL };
 
 const char *const export_columns[] = {
-	"recording", "run", "time", "duration_ns", "scope", "package", "die", "cluster", "cache", "node", "core",
-	"cpu", "device", "task", "cgroup", "metric", "value", "unit", "status", NULL,
+	"recording", "run", "time",   "duration_ns", "scope",  "package", "die",   "cluster", "cache",  "node",
+	"core",      "cpu", "device", "task",        "cgroup", "metric",  "value", "unit",    "status", NULL,
 };
 
+/* clang-format off */
 const char *const export_verdicts[SHEET_VERDICTS] = {
 	[SHEET_UNJUDGED] = "", [SHEET_UNKNOWN] = "unknown", [SHEET_GOOD] = "good", [SHEET_BAD] = "bad",
 };
+/* clang-format on */
 
 const struct exporter_ops *exporter_find(const char *name)
 {

@@ -27,17 +27,17 @@ struct export_config {
 	int fd;
 	enum export_layout layout;
 	enum export_time time;
-	bool no_heads;           /* no column heads, whatever the format */
-	uint32_t heads_every;    /* table: head lines every N intervals; 0: with every block of rows, or once */
-	unsigned width;          /* table: columns of the terminal; what has no room goes below; 0: one line a row */
-	bool clear;              /* table on a terminal: clear the screen before every interval */
-	bool flush;              /* write after every interval that arrives */
-	bool name_files;         /* table: say whose it is */
-	bool thresholds;         /* csv: columns with what thresholds say of values; json: in wide rows, too */
-	bool color;              /* table: what a threshold calls bad is red, what it calls good green */
-	bool registers;          /* table: what the processor's registers say comes before it */
-	unsigned no_place;       /* table: bits of the unwanted ones of Package, Die, L3, Node, Module, Core, CPU */
-	unsigned place;          /* likewise: those that were asked for by name */
+	bool no_heads;        /* no column heads, whatever the format */
+	uint32_t heads_every; /* table: head lines every N intervals; 0: with every block of rows, or once */
+	unsigned width;       /* table: columns of the terminal; what has no room goes below; 0: one line a row */
+	bool clear;           /* table on a terminal: clear the screen before every interval */
+	bool flush;           /* write after every interval that arrives */
+	bool name_files;      /* table: say whose it is */
+	bool thresholds;      /* csv: columns with what thresholds say of values; json: in wide rows, too */
+	bool color;           /* table: what a threshold calls bad is red, what it calls good green */
+	bool registers;       /* table: what the processor's registers say comes before it */
+	unsigned no_place;    /* table: bits of the unwanted ones of Package, Die, L3, Node, Module, Core, CPU */
+	unsigned place;       /* likewise: those that were asked for by name */
 };
 
 struct plot_data;
@@ -45,18 +45,18 @@ struct plot_data;
 struct exporter {
 	const struct exporter_ops *ops;
 	struct export_config config;
-	const char *recording;   /* basename of the file at hand */
-	bool runs;               /* the recording has several runs */
-	bool places_only;        /* table: the columns of metrics are not wanted */
-	bool one;                /* it gives one interval only: a table needs no time column */
-	uint64_t elapsed_ns;     /* how long the command ran that was recorded; 0: there was none, or it still runs */
-	uint64_t origin_ns;      /* CLOCK_MONOTONIC of its first snapshot, for relative times */
+	const char *recording; /* basename of the file at hand */
+	bool runs;             /* the recording has several runs */
+	bool places_only;      /* table: the columns of metrics are not wanted */
+	bool one;              /* it gives one interval only: a table needs no time column */
+	uint64_t elapsed_ns;   /* how long the command ran that was recorded; 0: there was none, or it still runs */
+	uint64_t origin_ns;    /* CLOCK_MONOTONIC of its first snapshot, for relative times */
 	struct buf out;
 	const struct plot_data *spark; /* table: how values went goes beside them; borrowed; NULL: not asked for */
-	bool utf8;               /* with blocks, not signs of ASCII */
-	bool partial;            /* a value was printed that lacks a part, or a lost one was left out */
-	bool begun;              /* heads were printed */
-	void *data;              /* the format's own */
+	bool utf8;                     /* with blocks, not signs of ASCII */
+	bool partial;                  /* a value was printed that lacks a part, or a lost one was left out */
+	bool begun;                    /* heads were printed */
+	void *data;                    /* the format's own */
 	struct error error;
 };
 

@@ -106,8 +106,12 @@ static int new_line(struct plot_data *d, const struct bound_metric *m, const str
 	if (series < 0)
 		return -ENOMEM;
 	line = &d->line[d->n];
-	*line = (struct plot_line){ .metric = escaped(m->display), .unit = escaped(m->unit), .place = strdup(place),
-				    .at = *at, .low = INFINITY, .high = -INFINITY };
+	*line = (struct plot_line){ .metric = escaped(m->display),
+				    .unit = escaped(m->unit),
+				    .place = strdup(place),
+				    .at = *at,
+				    .low = INFINITY,
+				    .high = -INFINITY };
 	d->n++;
 	return line->metric && line->unit && line->place ? names_set(&d->lines, key, (uint32_t)d->n - 1) : -ENOMEM;
 }

@@ -8,22 +8,22 @@
 
 /* One metric of one place. */
 struct plot_line {
-	char *metric, *unit;      /* owned: column head and unit */
-	char *place;              /* owned: "CPU 3"; "" for the system */
-	struct place at;          /* by which lines are in order */
-	double low, high;         /* of all intervals; low > high: there is none */
-	double sum, weight;       /* over the time that it was observed */
+	char *metric, *unit; /* owned: column head and unit */
+	char *place;         /* owned: "CPU 3"; "" for the system */
+	struct place at;     /* by which lines are in order */
+	double low, high;    /* of all intervals; low > high: there is none */
+	double sum, weight;  /* over the time that it was observed */
 };
 
 struct plot_data {
-	struct spark_set set;     /* series[i] is line[i]'s */
-	struct plot_line *line;   /* owned */
+	struct spark_set set;   /* series[i] is line[i]'s */
+	struct plot_line *line; /* owned */
 	size_t n, cap;
-	struct names lines;       /* "metric, place" -> line */
-	uint32_t *map;            /* owned: line by cell of the sheet, row by row; PM_NONE: none */
-	size_t left_out;          /* lines that would have been too many */
-	int64_t wall_ns;          /* of the begin; 0: not known */
-	uint64_t partial;         /* intervals with a value that lacks a part */
+	struct names lines; /* "metric, place" -> line */
+	uint32_t *map;      /* owned: line by cell of the sheet, row by row; PM_NONE: none */
+	size_t left_out;    /* lines that would have been too many */
+	int64_t wall_ns;    /* of the begin; 0: not known */
+	uint64_t partial;   /* intervals with a value that lacks a part */
 };
 
 #define PLOT_LINES_MAX 4096

@@ -19,8 +19,8 @@
 #include "report/pipeline/pipeline.h"
 
 #define HTML_RECORDINGS 2
-#define HTML_EVENTS 5000 /* that a page draws and lists; more are counted */
-#define HTML_EVENT_TEXT 300 /* bytes of what is told of one */
+#define HTML_EVENTS     5000 /* that a page draws and lists; more are counted */
+#define HTML_EVENT_TEXT 300  /* bytes of what is told of one */
 
 struct html_metric {
 	char *name, *display, *unit, *help; /* owned */
@@ -29,10 +29,10 @@ struct html_metric {
 };
 
 struct html_row {
-	char *label, *place;  /* owned: "CPU 3"; where it is: "package 0, core 1", or "" */
+	char *label, *place; /* owned: "CPU 3"; where it is: "package 0, core 1", or "" */
 	enum pm_kind kind;
 	uint32_t package, number; /* number: of the CPU; PM_NONE: none */
-	bool far;             /* one of very many: a CPU, a core, a task */
+	bool far;                 /* one of very many: a CPU, a core, a task */
 };
 
 struct html_event {
@@ -57,32 +57,32 @@ struct html_moment {
 	struct html_outlier is;
 	double from_s, to_s;
 };
-#define HTML_OUTLIERS 20
+#define HTML_OUTLIERS      20
 #define HTML_OUTLIER_SCORE 3.5 /* Iglewicz and Hoaglin's limit for a modified z */
-#define HTML_MOMENT_SCORE 5.0  /* of a thousand values, some lie beyond 3.5 without being more than noise */
+#define HTML_MOMENT_SCORE  5.0 /* of a thousand values, some lie beyond 3.5 without being more than noise */
 
 struct html_recording {
-	char *path; /* owned */
+	char *path;                 /* owned */
 	struct html_metric *metric; /* owned */
 	uint32_t n_metrics, cap_metrics;
 	struct html_row *row; /* owned */
 	uint32_t n_rows, cap_rows;
 	struct html_set near, far, totals;
-	uint32_t *near_order;  /* owned: series of `near` by metric and row, once html_index() has been called */
-	double interval_s;     /* that was asked for; 0: none */
+	uint32_t *near_order;     /* owned: series of `near` by metric and row, once html_index() has been called */
+	double interval_s;        /* that was asked for; 0: none */
 	struct html_event *event; /* owned */
 	uint32_t n_events, cap_events;
 	uint64_t more_events;
 	struct html_fact *fact; /* owned */
 	uint32_t n_facts, cap_facts;
-	struct buf facts;     /* markup of all that info says */
+	struct buf facts; /* markup of all that info says */
 	uint64_t lost_ticks;
-	uint32_t n_refused;   /* things that could not be recorded */
+	uint32_t n_refused;                         /* things that could not be recorded */
 	struct html_outlier outlier[HTML_OUTLIERS]; /* farthest first */
-	uint32_t n_outliers, n_compared; /* n_compared: CPUs that were held against each other */
+	uint32_t n_outliers, n_compared;            /* n_compared: CPUs that were held against each other */
 	struct html_moment moment[HTML_OUTLIERS];   /* farthest first */
 	uint32_t n_moments;
-	char *host;           /* owned; "" if it is not recorded */
+	char *host; /* owned; "" if it is not recorded */
 	uint64_t snapshots, intervals;
 	int64_t start_wall_ns; /* of the origin; 0: not recorded */
 	double duration_s;     /* from the origin to the end of the last interval */

@@ -8,7 +8,7 @@
 	struct html_asset html_asset_##name(void) \
 	{ \
 		return (struct html_asset){ html_##name##_begin, \
-			(size_t)(html_##name##_end - html_##name##_begin) }; \
+					    (size_t)(html_##name##_end - html_##name##_begin) }; \
 	}
 
 ASSET(page)

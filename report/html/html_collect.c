@@ -9,9 +9,9 @@
 #include "report/input/input.h"
 
 #define NEAR_BUCKETS 2048
-#define FAR_BUCKETS 1024
-#define NEAR_MEMORY (32u << 20)
-#define FAR_MEMORY (64u << 20)
+#define FAR_BUCKETS  1024
+#define NEAR_MEMORY  (32u << 20)
+#define FAR_MEMORY   (64u << 20)
 
 /* Which of the sheets: CPUs and the system, packages, the system with everything that is not charted. */
 enum { SHEET_PLACES, SHEET_PACKAGES, SHEET_OTHERS, SHEETS };
@@ -41,13 +41,13 @@ struct collect {
 	bool bound, begun, noted;
 	bool *shown, *others;
 	struct layout layout[SHEETS];
-	uint32_t layouts;        /* how many there were */
+	uint32_t layouts;                         /* how many there were */
 	struct names metrics, rows, series[SETS]; /* names -> places in the recording; by set */
-	struct html_steps steps[SETS]; /* what is taken at once; the same intervals for all */
-	uint64_t origin_ns, last_ns; /* CLOCK_MONOTONIC of the recording at hand */
-	size_t damages;              /* that have become events */
-	uint32_t placed_events;      /* whose times are seconds from the origin */
-	double shift_s;              /* of its origin, behind what was read before it */
+	struct html_steps steps[SETS];            /* what is taken at once; the same intervals for all */
+	uint64_t origin_ns, last_ns;              /* CLOCK_MONOTONIC of the recording at hand */
+	size_t damages;                           /* that have become events */
+	uint32_t placed_events;                   /* whose times are seconds from the origin */
+	double shift_s;                           /* of its origin, behind what was read before it */
 };
 
 /* ---- series by name ---- */
@@ -419,7 +419,11 @@ static void add_event(struct collect *c, enum pm_event_type type, uint64_t since
 	}
 	r->event = h;
 	r->event[r->n_events++] = (struct html_event){
-		.type = type, .at_s = (double)since_ns, .until_s = (double)time_ns, .cpu = cpu, .text = text,
+		.type = type,
+		.at_s = (double)since_ns,
+		.until_s = (double)time_ns,
+		.cpu = cpu,
+		.text = text,
 	};
 }
 
@@ -480,7 +484,11 @@ static int end(void *ctx, struct error *e)
 }
 
 static const struct pipeline_view view = {
-	.lay_out = lay_out, .intervals = intervals, .event = event, .end = end, .no_counts = true,
+	.lay_out = lay_out,
+	.intervals = intervals,
+	.event = event,
+	.end = end,
+	.no_counts = true,
 };
 
 int html_collect(struct html_recording *r, const char *path, const struct pipeline_config *config, struct error *e)

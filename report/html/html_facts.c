@@ -195,8 +195,7 @@ static int put_when(struct html_recording *r, const struct pm_model *m)
 		buf_printf(&text, "%.10s %.8s UTC, ", when, when + 11);
 	}
 	number[number_fixed(number, r->duration_s, 3)] = '\0';
-	buf_printf(&text, "%s s in %llu interval%s", number, (unsigned long long)r->intervals,
-		   plural(r->intervals));
+	buf_printf(&text, "%s s in %llu interval%s", number, (unsigned long long)r->intervals, plural(r->intervals));
 	if (interval) {
 		buf_addstr(&text, " of ");
 		put_span(&text, interval);

@@ -10,7 +10,7 @@
 #include "report/input/input.h"
 
 #define METRICS_LEAST 10 /* that are drawn, and rows of the table, where no more fit */
-#define ROWS_LEAST 20
+#define ROWS_LEAST    20
 
 uint64_t html_page_bytes(const struct html_page *p, const struct html_set *s, const struct html_form *f)
 {
@@ -172,8 +172,9 @@ static void pour(struct pouring *w, bool last)
 		return;
 	buf_clear(&w->text);
 	html_base64(&w->text, w->raw.data, n);
-	w->err = w->raw.err ? w->raw.err : w->text.err ? w->text.err :
-		 outfile_write(w->out, w->text.data, w->text.len);
+	w->err = w->raw.err  ? w->raw.err :
+		 w->text.err ? w->text.err :
+			       outfile_write(w->out, w->text.data, w->text.len);
 	memmove(w->raw.data, w->raw.data + n, w->raw.len - n);
 	w->raw.len -= n;
 }
@@ -210,8 +211,8 @@ static int write_all(const struct html_page *p, const struct buf *before, const 
 
 void html_put_size(struct buf *out, uint64_t bytes)
 {
-	buf_printf(out, bytes < 1000000 ? "%.0f kB" : "%.1f MB", bytes < 1000000 ? (double)((bytes + 999) / 1000) :
-		   (double)((bytes + 99999) / 100000) / 10);
+	buf_printf(out, bytes < 1000000 ? "%.0f kB" : "%.1f MB",
+		   bytes < 1000000 ? (double)((bytes + 999) / 1000) : (double)((bytes + 99999) / 100000) / 10);
 }
 
 #define NOTES_ROOM 1024 /* for the lines that say what was reduced */

@@ -9,9 +9,9 @@
 #include "report/input/input.h"
 #include "report/machine/value_out.h"
 
-#define TILES 8
-#define FINDINGS 4  /* of a kind */
-#define HAPPENED 6  /* events that are named */
+#define TILES    8
+#define FINDINGS 4 /* of a kind */
+#define HAPPENED 6 /* events that are named */
 
 /* ---- identity ---- */
 
@@ -26,8 +26,8 @@ static const char *fact_of(const struct html_recording *r, const char *name)
 /* Beside each other, with what differs marked: whether two recordings compare is the first thing to know. */
 static void put_pair(const struct html_page *p, struct buf *out)
 {
-	static const char *const name[] = { "Host", "Product", "Processor", "Size", "System", "Recorded", "Counted",
-					    "Labels", "History" };
+	static const char *const name[] = { "Host",     "Product", "Processor", "Size",   "System",
+					    "Recorded", "Counted", "Labels",    "History" };
 
 	buf_addstr(out, "<div class=scroll tabindex=0 role=group aria-label=\"The two recordings\">"
 			"<table class=pair><thead><tr><td></td>");
@@ -85,8 +85,18 @@ static bool find_metric(const struct html_recording *r, const char *name, uint32
 static uint32_t pick_tiles(const struct html_recording *r, uint32_t tile[TILES])
 {
 	static const char *const first[] = {
-		"busy", "util", "bzy_mhz", "ipc", "insn_per_cycle", "cycles_frequency", "package.watts",
-		"package.temp", "nvidia_ucf.mem_rd_bw", "nvidia_ucf.mem_wr_bw", "ctxsw", "irq",
+		"busy",
+		"util",
+		"bzy_mhz",
+		"ipc",
+		"insn_per_cycle",
+		"cycles_frequency",
+		"package.watts",
+		"package.temp",
+		"nvidia_ucf.mem_rd_bw",
+		"nvidia_ucf.mem_wr_bw",
+		"ctxsw",
+		"irq",
 	};
 	uint32_t n = 0, metric;
 
@@ -179,8 +189,7 @@ static void put_tiles(const struct html_page *p, struct buf *out)
 
 	if (!n)
 		return;
-	buf_printf(out, "<ul class=\"tiles%s\" aria-label=\"Means%s\">\n",
-		   p->n > 1 ? " two" : "",
+	buf_printf(out, "<ul class=\"tiles%s\" aria-label=\"Means%s\">\n", p->n > 1 ? " two" : "",
 		   p->n > 1 ? " of the first and the second recording" : ", and lowest and highest values");
 	for (uint32_t i = 0; i < n; i++)
 		put_tile(p, tile[i], out);
@@ -257,8 +266,9 @@ static void put_happened(const struct html_recording *r, struct buf *out)
 		if (all > HAPPENED && is_usual(e))
 			continue;
 		shown++;
-		buf_printf(out, "<li><i class=\"kind %s\"></i><button type=button class=open data-from=%.6f "
-				"data-to=%.6f>%+.1f s</button> ",
+		buf_printf(out,
+			   "<li><i class=\"kind %s\"></i><button type=button class=open data-from=%.6f "
+			   "data-to=%.6f>%+.1f s</button> ",
 			   event_class(e), e->at_s, e->until_s, e->at_s);
 		html_text_cut(out, e->text, HTML_EVENT_TEXT);
 		buf_addstr(out, "</li>\n");
@@ -372,8 +382,9 @@ static void put_unusual(const struct html_recording *r, struct buf *out)
 		buf_addstr(out, "<li class=empty>Nothing stands out: no CPU among the CPUs, no moment among the "
 				"others, no tick that was lost.</li>\n");
 	if (r->n_refused)
-		buf_printf(out, "<li class=soft>%u thing%s could not be recorded: <a href=\"#identity\">which and "
-				"why</a></li>\n",
+		buf_printf(out,
+			   "<li class=soft>%u thing%s could not be recorded: <a href=\"#identity\">which and "
+			   "why</a></li>\n",
 			   r->n_refused, plural(r->n_refused));
 	buf_addstr(out, "</ul>\n");
 }
@@ -396,8 +407,10 @@ static void put_about(const struct html_page *p, const char *title,
 void html_put_glance(const struct html_page *p, struct buf *out)
 {
 	if (p->verdict_counts && p->verdict_counts[0])
-		buf_printf(out, "<p class=counts><a href=\"#verdicts\">Verdicts</a> on the metrics that have a "
-			"better direction: %s.</p>\n", p->verdict_counts);
+		buf_printf(out,
+			   "<p class=counts><a href=\"#verdicts\">Verdicts</a> on the metrics that have a "
+			   "better direction: %s.</p>\n",
+			   p->verdict_counts);
 	put_tiles(p, out);
 	buf_addstr(out, "<div class=about>\n");
 	put_about(p, "What is unusual", put_unusual, out);

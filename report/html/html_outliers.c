@@ -7,9 +7,9 @@
 #include "report/html/html_text.h"
 
 #define BUCKETS_LEAST 20 /* of fewer, none is unusual */
-#define CPUS_LEAST 4
-#define CANDIDATES 400   /* moments that are held against each other */
-#define SAME_MOST 4      /* of one metric in the table: the next may be of use, too */
+#define CPUS_LEAST    4
+#define CANDIDATES    400 /* moments that are held against each other */
+#define SAME_MOST     4   /* of one metric in the table: the next may be of use, too */
 
 /* ---- robust figures ---- */
 
@@ -142,7 +142,7 @@ static int find_cpus(struct html_recording *r)
 struct search {
 	struct html_moment *found; /* CANDIDATES */
 	uint32_t n;
-	double *work, *value;      /* by bucket */
+	double *work, *value; /* by bucket */
 };
 
 static int by_moment(const void *a, const void *b)

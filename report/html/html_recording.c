@@ -64,8 +64,12 @@ int html_find_metric(struct html_recording *r, struct names *names, const struct
 	r->metric = h;
 	h += r->n_metrics;
 	*h = (struct html_metric){
-		.name = strdup(m->name), .display = strdup(m->display), .unit = strdup(m->unit),
-		.help = strdup(m->help ? m->help : ""), .precision = m->precision, .charted = charted,
+		.name = strdup(m->name),
+		.display = strdup(m->display),
+		.unit = strdup(m->unit),
+		.help = strdup(m->help ? m->help : ""),
+		.precision = m->precision,
+		.charted = charted,
 	};
 	*place = r->n_metrics++;
 	if (!h->name || !h->display || !h->unit || !h->help)
@@ -156,8 +160,12 @@ int html_find_row(struct html_recording *r, struct names *names, const struct pl
 	put_where(p, &where);
 	h += r->n_rows;
 	*h = (struct html_row){
-		.label = strdup(buf_str(&label)), .place = strdup(buf_str(&where)), .kind = p->kind,
-		.package = p->kind == PM_SYSTEM ? PM_NONE : p->package, .number = p->cpu, .far = is_far(p->kind),
+		.label = strdup(buf_str(&label)),
+		.place = strdup(buf_str(&where)),
+		.kind = p->kind,
+		.package = p->kind == PM_SYSTEM ? PM_NONE : p->package,
+		.number = p->cpu,
+		.far = is_far(p->kind),
 	};
 	*place = r->n_rows++;
 	err = h->label && h->place ? names_set(names, buf_str(&key), *place) : -ENOMEM;

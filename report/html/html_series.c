@@ -287,8 +287,8 @@ static struct html_bucket take_careful(struct html_set *s, struct html_series *x
 
 /* The same for numbers that are all there, which of very many series nearly all are; false: some are not, and nothing
  * was done. What is missing or no number leaves no number for a sum. */
-static bool take_plain(struct html_bucket *bucket, const struct html_steps *steps, size_t k,
-		       const struct html_run *r, const struct value *value)
+static bool take_plain(struct html_bucket *bucket, const struct html_steps *steps, size_t k, const struct html_run *r,
+		       const struct value *value)
 {
 	struct html_bucket b = *bucket;
 	uint32_t reasons = 0;

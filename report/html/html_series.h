@@ -26,8 +26,8 @@ struct html_series {
 	double sum, weight;         /* over all */
 	double low, high;
 	uint64_t present, missing, partial; /* intervals; those in which the thing was not there count in none */
-	uint16_t reason;            /* of the first that is missing */
-	uint32_t layout;            /* the owner's: in which it was laid out last */
+	uint16_t reason;                    /* of the first that is missing */
+	uint32_t layout;                    /* the owner's: in which it was laid out last */
 };
 
 struct html_set {
@@ -37,15 +37,15 @@ struct html_set {
 	uint32_t *taken;            /* owned; by series: `steps` when values were taken last */
 	struct html_bucket **block; /* owned, as are the blocks; NULL: one of totals only */
 	uint32_t n_blocks;
-	uint32_t open_at;           /* which bucket that is */
-	uint32_t steps;             /* how often html_set_end_steps() was called */
-	bool quick;                 /* totals of a series come of its buckets, once they are closed */
-	uint32_t cap;               /* buckets of a series */
-	uint32_t used;              /* that lie within the recording */
-	uint32_t filled;            /* buckets from here on are still empty in all series */
-	double width_s;             /* of a bucket */
-	uint64_t memory;            /* bytes that buckets may take */
-	uint32_t left_out;          /* series that there was no memory for */
+	uint32_t open_at;  /* which bucket that is */
+	uint32_t steps;    /* how often html_set_end_steps() was called */
+	bool quick;        /* totals of a series come of its buckets, once they are closed */
+	uint32_t cap;      /* buckets of a series */
+	uint32_t used;     /* that lie within the recording */
+	uint32_t filled;   /* buckets from here on are still empty in all series */
+	double width_s;    /* of a bucket */
+	uint64_t memory;   /* bytes that buckets may take */
+	uint32_t left_out; /* series that there was no memory for */
 };
 
 #define HTML_BUCKETS_LEAST 16
@@ -97,9 +97,9 @@ void html_set_end_steps(struct html_set *s, const struct html_steps *steps);
 
 /* How series go into a page. */
 struct html_form {
-	uint32_t merge;  /* so many buckets become one */
-	uint32_t bytes;  /* of a number: 1 or 2 */
-	bool band;       /* smallest and largest beside the mean */
+	uint32_t merge; /* so many buckets become one */
+	uint32_t bytes; /* of a number: 1 or 2 */
+	bool band;      /* smallest and largest beside the mean */
 };
 /* Numbers of a series in that form: `used` / merge, rounded up. */
 uint32_t html_form_buckets(const struct html_set *s, const struct html_form *f);

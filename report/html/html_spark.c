@@ -3,8 +3,8 @@
 
 #include "report/html/html.h"
 
-#define SPARK_X 120 /* of its box */
-#define SPARK_Y 28
+#define SPARK_X      120 /* of its box */
+#define SPARK_Y      28
 #define SPARK_POINTS 60
 
 /* What a line is drawn in: values from low to high, so many seconds from side to side. */

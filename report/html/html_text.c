@@ -206,10 +206,10 @@ static void sha_block(uint32_t h[8], const uint8_t *p)
 	memcpy(v, h, sizeof(v));
 	for (int i = 0; i < 64; i++) {
 		uint32_t a = v[0], e = v[4];
-		uint32_t t1 = v[7] + (rotated(e, 6) ^ rotated(e, 11) ^ rotated(e, 25)) +
-			      ((e & v[5]) ^ (~e & v[6])) + sha_k[i] + w[i];
-		uint32_t t2 = (rotated(a, 2) ^ rotated(a, 13) ^ rotated(a, 22)) +
-			      ((a & v[1]) ^ (a & v[2]) ^ (v[1] & v[2]));
+		uint32_t t1 = v[7] + (rotated(e, 6) ^ rotated(e, 11) ^ rotated(e, 25)) + ((e & v[5]) ^ (~e & v[6])) +
+			      sha_k[i] + w[i];
+		uint32_t t2 =
+			(rotated(a, 2) ^ rotated(a, 13) ^ rotated(a, 22)) + ((a & v[1]) ^ (a & v[2]) ^ (v[1] & v[2]));
 
 		memmove(v + 1, v, 7 * sizeof(*v));
 		v[4] += t1;

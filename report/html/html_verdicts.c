@@ -35,7 +35,8 @@ static void put_percent(struct buf *out, double ratio)
 static void put_result(struct buf *out, const struct diff_result *r, bool with_why)
 {
 	static const char *const class[] = {
-		[VERDICT_REGRESSED] = " class=verdict-regressed", [VERDICT_IMPROVED] = " class=verdict-improved",
+		[VERDICT_REGRESSED] = " class=verdict-regressed",
+		[VERDICT_IMPROVED] = " class=verdict-improved",
 		[VERDICT_ABSENT] = "",
 	};
 	const char *mark = class[r->v.kind];
@@ -72,9 +73,10 @@ static void put_differences(struct buf *out, const struct diff_environment *env)
 {
 	if (!env->n)
 		return;
-	buf_printf(out, "<div class=note role=note><strong>%s</strong><ul>", env->meaningless ?
-		   "The machines differ so that their numbers do not compare: there are no verdicts" :
-		   "The recordings differ in more than their numbers");
+	buf_printf(out, "<div class=note role=note><strong>%s</strong><ul>",
+		   env->meaningless ?
+			   "The machines differ so that their numbers do not compare: there are no verdicts" :
+			   "The recordings differ in more than their numbers");
 	for (size_t i = 0; i < env->n; i++) {
 		buf_addstr(out, "<li>");
 		html_printf(out, "%s: %s and %s", env->difference[i].name, env->difference[i].side[DIFF_BASE],
@@ -100,7 +102,9 @@ static void put_counts(struct buf *out, const struct diff_results *results)
 		enum verdict_kind kind;
 		const char *word;
 	} row[] = {
-		{ VERDICT_REGRESSED, "regressed" }, { VERDICT_IMPROVED, "improved" }, { VERDICT_SAME, "the same" },
+		{ VERDICT_REGRESSED, "regressed" },
+		{ VERDICT_IMPROVED, "improved" },
+		{ VERDICT_SAME, "the same" },
 		{ VERDICT_INCONCLUSIVE, "inconclusive" },
 	};
 	bool any = false;

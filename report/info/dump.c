@@ -310,8 +310,8 @@ static void damage(struct dump *d, const struct pm_damage *p)
 void dump_frame(struct dump *d, const struct pm_item *item)
 {
 	static const char *const kind[] = {
-		[PM_ITEM_MODEL] = "definition", [PM_ITEM_CHUNK] = "chunk", [PM_ITEM_EVENT] = "event",
-		[PM_ITEM_DAMAGE] = "damage",    [PM_ITEM_INDEX] = "index", [PM_ITEM_END] = "end",
+		[PM_ITEM_MODEL] = "definition", [PM_ITEM_CHUNK] = "chunk",         [PM_ITEM_EVENT] = "event",
+		[PM_ITEM_DAMAGE] = "damage",    [PM_ITEM_INDEX] = "index",         [PM_ITEM_END] = "end",
 		[PM_ITEM_OTHER] = "other",      [PM_ITEM_RECORDING] = "recording",
 	};
 	const char *event;

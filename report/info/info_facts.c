@@ -65,7 +65,7 @@ static bool take_level(const struct pm_cpu *c, int which, uint32_t key[4])
 
 int topology_count(const struct pm_topology *t, struct topology_counts *c)
 {
-	uint32_t (*key)[4] = calloc((size_t)t->n + 1, sizeof(*key));
+	uint32_t(*key)[4] = calloc((size_t)t->n + 1, sizeof(*key));
 	uint32_t largest;
 
 	if (!key)

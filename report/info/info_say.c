@@ -116,11 +116,11 @@ static void recording(struct report *p, const char *path)
 	facts(p, "Recording");
 	fact(p, "file", path, PM_PRIVACY_TECHNICAL);
 	fact_f(p, "state", PM_PRIVACY_TECHNICAL, "%s",
-	       scan_damaged(s)   ? scan_lacks_end(s) ? "cut: its end is missing; see pmrep check" :
-						       "damaged; see pmrep check"
-	       : s->being_written ? "still being written"
-	       : s->ended         ? "complete"
-				 : "open end");
+	       scan_damaged(s) ?
+		       scan_lacks_end(s) ? "cut: its end is missing; see pmrep check" : "damaged; see pmrep check" :
+	       s->being_written ? "still being written" :
+	       s->ended         ? "complete" :
+				  "open end");
 	if (start) {
 		text[number_time(text, start, 0)] = '\0';
 		fact(p, "start", text, PM_PRIVACY_TIME);
@@ -190,9 +190,14 @@ static void topology(struct report *p)
 		const char *name;
 		uint32_t n;
 	} rows[] = {
-		{ "packages", c.packages }, { "dies", c.dies },  { "nodes", c.nodes }, { "clusters", c.clusters },
-		{ "cores", c.cores },       { "CPUs", c.cpus },
-		{ "threads per core", c.threads ? c.threads : UINT32_MAX }, { "offline CPUs", c.offline },
+		{ "packages", c.packages },
+		{ "dies", c.dies },
+		{ "nodes", c.nodes },
+		{ "clusters", c.clusters },
+		{ "cores", c.cores },
+		{ "CPUs", c.cpus },
+		{ "threads per core", c.threads ? c.threads : UINT32_MAX },
+		{ "offline CPUs", c.offline },
 	};
 
 	facts(p, "Topology (online CPUs)");
@@ -227,8 +232,11 @@ static void clocks(struct report *p)
 static void sources(struct report *p)
 {
 	static const struct info_column column[] = {
-		{ .name = "source" }, { .name = "counters", .right = true }, { .name = "columns", .right = true },
-		{ .name = "groups", .right = true }, { .name = "skew within a snapshot" },
+		{ .name = "source" },
+		{ .name = "counters", .right = true },
+		{ .name = "columns", .right = true },
+		{ .name = "groups", .right = true },
+		{ .name = "skew within a snapshot" },
 	};
 
 	part(p, "Sources", column, 5);
@@ -422,8 +430,7 @@ static int register_row(void *ctx, const struct decoded *d)
 		cpulist_print(&d->config->instances, &p->cell);
 	}
 	decoded_text(d, &text);
-	row(p, (const char *const[]){ d->name, value, buf_str(&p->cell), buf_str(&text) }, 4,
-	    PM_PRIVACY_TECHNICAL);
+	row(p, (const char *const[]){ d->name, value, buf_str(&p->cell), buf_str(&text) }, 4, PM_PRIVACY_TECHNICAL);
 	buf_release(&text);
 	return p->err;
 }
@@ -437,8 +444,7 @@ static int setting_row(void *ctx, const struct decoded *d)
 		buf_printf(&p->cell, "%s ", pm_kind_name(d->config->kind));
 		cpulist_print(&d->config->instances, &p->cell);
 	}
-	row(p, (const char *const[]){ d->name, buf_str(&p->cell), d->field[0].text }, 3,
-	    PM_PRIVACY_TECHNICAL);
+	row(p, (const char *const[]){ d->name, buf_str(&p->cell), d->field[0].text }, 3, PM_PRIVACY_TECHNICAL);
 	return p->err;
 }
 
@@ -451,7 +457,10 @@ static int any_register(void *ctx, const struct decoded *d)
 static void registers(struct report *p)
 {
 	static const struct info_column column[] = {
-		{ .name = "" }, { .name = "" }, { .name = "" }, { .name = "", .wraps = true },
+		{ .name = "" },
+		{ .name = "" },
+		{ .name = "" },
+		{ .name = "", .wraps = true },
 	};
 
 	if (!decode_all(p->m, any_register, NULL))
@@ -475,9 +484,9 @@ static void settings(struct report *p)
 static void groups(struct report *p)
 {
 	static const struct info_column column[] = {
-		{ .name = "group", .right = true }, { .name = "source" }, { .name = "counters", .right = true },
-		{ .name = "instances", .right = true }, { .name = "values", .right = true },
-		{ .name = "first counter", .wraps = true },
+		{ .name = "group", .right = true },    { .name = "source" },
+		{ .name = "counters", .right = true }, { .name = "instances", .right = true },
+		{ .name = "values", .right = true },   { .name = "first counter", .wraps = true },
 	};
 
 	part(p, "Groups (what is read together)", column, 6);

@@ -38,19 +38,19 @@ struct scan {
 	struct pm_clocks last_clocks;
 	uint64_t lost_ticks;
 	uint32_t runs;
-	struct samples interval;    /* ns from the first reading of a snapshot to that of the next, within segments */
-	struct samples late;        /* ns from the tick to the first reading */
-	uint64_t last_begin;        /* first reading of the last snapshot; 0: none to compare with */
-	struct pm_event *event;     /* owned: in order, at most SCAN_EVENTS of them */
+	struct samples interval; /* ns from the first reading of a snapshot to that of the next, within segments */
+	struct samples late;     /* ns from the tick to the first reading */
+	uint64_t last_begin;     /* first reading of the last snapshot; 0: none to compare with */
+	struct pm_event *event;  /* owned: in order, at most SCAN_EVENTS of them */
 	uint32_t n_events, cap_events;
 	uint64_t more_events;       /* that were not kept */
 	struct scan_source *source; /* owned */
 	uint32_t n_sources, cap_sources;
 	struct names source_names;
-	struct pm_damage *damage;   /* owned */
+	struct pm_damage *damage; /* owned */
 	size_t n_damage;
-	bool ended;                 /* the recorder closed it */
-	bool being_written;         /* a recorder has it open; its missing end is no damage */
+	bool ended;         /* the recorder closed it */
+	bool being_written; /* a recorder has it open; its missing end is no damage */
 };
 
 #define SCAN_EVENTS 100000

@@ -69,7 +69,8 @@ static int peek(struct pm_input *in, struct pm_input *inner, struct error *e)
 		if (n < 0) {
 			peeked_close(p);
 			if (n == -ENODATA)
-				return error_set(e, ENODATA, "the compressed file is cut or damaged before the first "
+				return error_set(e, ENODATA,
+						 "the compressed file is cut or damaged before the first "
 						 "byte of the recording");
 			return error_sys(e, (int)-n, "cannot read");
 		}

@@ -26,9 +26,8 @@ static void find_bclk(const struct pm_model *m, uint32_t package, struct cpu_fac
 	if (f->id.known && f->id.known->features->bclk_mhz > 0)
 		f->bclk_mhz = f->id.known->features->bclk_mhz;
 	else if (f->id.known && f->id.known->features->limits == LIMITS_SLV)
-		f->bclk_mhz = cpu_register_at(m, package, "fsb_freq", &v) && field(v, 3, 0) < 5 ?
-				      slv[field(v, 3, 0)] :
-				      0;
+		f->bclk_mhz =
+			cpu_register_at(m, package, "fsb_freq", &v) && field(v, 3, 0) < 5 ? slv[field(v, 3, 0)] : 0;
 	else if (f->id.vendor == CPU_INTEL)
 		/* Every Intel processor since Sandy Bridge but some Atoms. */
 		f->bclk_mhz = 100;
@@ -75,8 +74,8 @@ static void find_units(const struct pm_model *m, uint32_t package, struct cpu_fa
 	if (!cpu_register_at(m, package, "rapl_power_unit", &v) || f->id.vendor == CPU_AMD)
 		return;
 	f->power_unit = ldexp(1, -(int)field(v, 3, 0));
-	f->energy_unit = flag(f, CPU_RAPL_MICRO) ? ldexp(1e-6, (int)field(v, 12, 8)) :
-						   ldexp(1, -(int)field(v, 12, 8));
+	f->energy_unit =
+		flag(f, CPU_RAPL_MICRO) ? ldexp(1e-6, (int)field(v, 12, 8)) : ldexp(1, -(int)field(v, 12, 8));
 	f->time_unit = ldexp(1, -(int)(field(v, 19, 16) ? field(v, 19, 16) : 10));
 	f->dram_unit = flag(f, CPU_FIXED_DRAM) ? DRAM_JOULES : f->energy_unit;
 	f->psys_unit = flag(f, CPU_FIXED_PSYS) ? 1 : f->energy_unit;
@@ -146,8 +145,8 @@ static const struct {
 	uint32_t cstate;
 	unsigned package; /* its number if it is one of packages */
 } states[] = {
-	{ "has_cc1", CPU_CC1, 0 }, { "has_cc3", CPU_CC3, 0 }, { "has_cc6", CPU_CC6, 0 },   { "has_cc7", CPU_CC7, 0 },
-	{ "has_pc2", CPU_PC2, 2 }, { "has_pc3", CPU_PC3, 3 }, { "has_pc6", CPU_PC6, 6 },   { "has_pc7", CPU_PC7, 7 },
+	{ "has_cc1", CPU_CC1, 0 }, { "has_cc3", CPU_CC3, 0 }, { "has_cc6", CPU_CC6, 0 },    { "has_cc7", CPU_CC7, 0 },
+	{ "has_pc2", CPU_PC2, 2 }, { "has_pc3", CPU_PC3, 3 }, { "has_pc6", CPU_PC6, 6 },    { "has_pc7", CPU_PC7, 7 },
 	{ "has_pc8", CPU_PC8, 8 }, { "has_pc9", CPU_PC9, 9 }, { "has_pc10", CPU_PC10, 10 }, { "has_mc6", CPU_MC6, 0 },
 };
 
@@ -160,10 +159,11 @@ static const struct {
 };
 
 const char *const cpu_literals[] = {
-	"base_hz", "tsc_hz", "crystal_hz", "tsc_tweak", "perf_factor", "rapl_energy_unit", "rapl_dram_unit",
-	"rapl_psys_unit", "rapl_time_unit", "amd_energy_unit", "tj_max", "has_cc1", "has_cc3", "has_cc6", "has_cc7",
-	"has_pc2", "has_pc3", "has_pc6", "has_pc7", "has_pc8", "has_pc9", "has_pc10", "has_mc6", "has_extended_c0",
-	"pc6_in_pc7", "apic_id", "x2apic_id", "c7_in_c6", NULL,
+	"base_hz",        "tsc_hz",         "crystal_hz",     "tsc_tweak",       "perf_factor", "rapl_energy_unit",
+	"rapl_dram_unit", "rapl_psys_unit", "rapl_time_unit", "amd_energy_unit", "tj_max",      "has_cc1",
+	"has_cc3",        "has_cc6",        "has_cc7",        "has_pc2",         "has_pc3",     "has_pc6",
+	"has_pc7",        "has_pc8",        "has_pc9",        "has_pc10",        "has_mc6",     "has_extended_c0",
+	"pc6_in_pc7",     "apic_id",        "x2apic_id",      "c7_in_c6",        NULL,
 };
 
 static struct value has(const struct cpu_facts *f, bool yes)

@@ -15,18 +15,18 @@
 struct cpu_facts {
 	struct cpu_identity id;
 	double bclk_mhz;
-	double base_hz;      /* base ratio x bus clock, or what cpuid says */
+	double base_hz; /* base ratio x bus clock, or what cpuid says */
 	double max_efficiency_hz;
 	double crystal_hz;
 	double tsc_hz;
-	double tsc_tweak;    /* TSC cycles x this = cycles that MPERF counts; 1 on most */
-	double perf_factor;  /* cycles in one count of APERF and MPERF */
+	double tsc_tweak;                          /* TSC cycles x this = cycles that MPERF counts; 1 on most */
+	double perf_factor;                        /* cycles in one count of APERF and MPERF */
 	double power_unit, energy_unit, time_unit; /* W, J, s */
 	double dram_unit, psys_unit, amd_unit;     /* J */
-	double tj_max;       /* Celsius */
-	double tdp_watts;    /* of a package; may be a guess of the model table, see tdp_recorded */
+	double tj_max;                             /* Celsius */
+	double tdp_watts; /* of a package; may be a guess of the model table, see tdp_recorded */
 	bool tdp_recorded;
-	double range_s;      /* in which the energy of a package runs through 32 bits at TDP */
+	double range_s; /* in which the energy of a package runs through 32 bits at TDP */
 };
 void cpu_facts_find(const struct pm_model *m, struct cpu_facts *f);
 /* The same by the registers of one package, for machines whose packages differ; PM_NONE: of any. */
@@ -41,10 +41,10 @@ extern const char *const cpu_literals[];
 
 /* What is known of a counter beyond its width, to tell numbers from nonsense. */
 struct counter_rule {
-	uint64_t wrap_ns;  /* two readings that far apart may lie a whole turn apart; 0: no danger */
-	double hz;         /* it runs at that rate, always; 0: no such rule */
-	bool advances;     /* between two readings it never stands still */
-	bool never_zero;   /* 0 twice in a row is not a count: nobody answers for the register */
+	uint64_t wrap_ns; /* two readings that far apart may lie a whole turn apart; 0: no danger */
+	double hz;        /* it runs at that rate, always; 0: no such rule */
+	bool advances;    /* between two readings it never stands still */
+	bool never_zero;  /* 0 twice in a row is not a count: nobody answers for the register */
 };
 /* False: there is nothing to look at. */
 bool counter_rule(const struct cpu_facts *f, const struct pm_model *m, const struct pm_counter *c,

@@ -80,9 +80,9 @@ enum cpu_l2 cpu_l2_event(const struct cpu_identity *id, const char *pmu, uint64_
 		if (rows[i].family != id->family || rows[i].model != id->model)
 			continue;
 		e = !strcmp(pmu, "cpu") || !strcmp(pmu, "cpu_core") ? rows[i].core :
-		    !strcmp(pmu, "cpu_atom")			     ? rows[i].atom :
-		    !strcmp(pmu, "cpu_lowpower")		     ? rows[i].low_power :
-								       NULL;
+		    !strcmp(pmu, "cpu_atom")                        ? rows[i].atom :
+		    !strcmp(pmu, "cpu_lowpower")                    ? rows[i].low_power :
+								      NULL;
 		if (!e)
 			return CPU_L2_NONE;
 		return config == e->refs ? CPU_L2_REFS : config == e->hits ? CPU_L2_HITS : CPU_L2_NONE;

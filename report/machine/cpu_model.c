@@ -7,142 +7,257 @@
 #define SERVER    (CPU_CC6 | CPU_PC2 | CPU_PC6)
 
 static const struct cpu_features nhm = {
-	.name = "nhm", .limits = LIMITS_NHM, .bclk_mhz = 400.0 / 3, .cstates = CPU_CC3 | CPU_CC6 | CPU_PC3 | CPU_PC6,
+	.name = "nhm",
+	.limits = LIMITS_NHM,
+	.bclk_mhz = 400.0 / 3,
+	.cstates = CPU_CC3 | CPU_CC6 | CPU_PC3 | CPU_PC6,
 	.flags = CPU_NO_TDP_LEVELS,
 };
 static const struct cpu_features snb = {
-	.name = "snb", .limits = LIMITS_SNB, .bclk_mhz = 100, .default_watts = 130, .flags = CPU_NO_TDP_LEVELS,
+	.name = "snb",
+	.limits = LIMITS_SNB,
+	.bclk_mhz = 100,
+	.default_watts = 130,
+	.flags = CPU_NO_TDP_LEVELS,
 	.cstates = CPU_CC3 | CPU_CC6 | CPU_CC7 | CPU_PC2 | CPU_PC3 | CPU_PC6 | CPU_PC7,
 };
 static const struct cpu_features snx = {
-	.name = "snx", .limits = LIMITS_SNB, .bclk_mhz = 100, .default_watts = 130, .flags = CPU_NO_TDP_LEVELS,
+	.name = "snx",
+	.limits = LIMITS_SNB,
+	.bclk_mhz = 100,
+	.default_watts = 130,
+	.flags = CPU_NO_TDP_LEVELS,
 	.cstates = CPU_CC3 | CPU_CC6 | CPU_CC7 | CPU_PC2 | CPU_PC3 | CPU_PC6 | CPU_PC7,
 };
 static const struct cpu_features ivb = {
-	.name = "ivb", .limits = LIMITS_SNB, .bclk_mhz = 100, .default_watts = 130,
+	.name = "ivb",
+	.limits = LIMITS_SNB,
+	.bclk_mhz = 100,
+	.default_watts = 130,
 	.cstates = CPU_CC3 | CPU_CC6 | CPU_CC7 | CPU_PC2 | CPU_PC3 | CPU_PC6 | CPU_PC7,
 };
 static const struct cpu_features ivx = {
-	.name = "ivx", .limits = LIMITS_SNB, .bclk_mhz = 100, .default_watts = 130,
+	.name = "ivx",
+	.limits = LIMITS_SNB,
+	.bclk_mhz = 100,
+	.default_watts = 130,
 	.flags = CPU_NO_TDP_LEVELS | CPU_TRL_MORE,
 	.cstates = CPU_CC3 | CPU_CC6 | CPU_CC7 | CPU_PC2 | CPU_PC3 | CPU_PC6 | CPU_PC7,
 };
 static const struct cpu_features hsw = {
-	.name = "hsw", .limits = LIMITS_HSW, .bclk_mhz = 100, .default_watts = 130, .flags = CPU_LIMIT_REASONS,
+	.name = "hsw",
+	.limits = LIMITS_HSW,
+	.bclk_mhz = 100,
+	.default_watts = 130,
+	.flags = CPU_LIMIT_REASONS,
 	.cstates = CPU_CC3 | CPU_CC6 | CPU_CC7 | CPU_PC2 | CPU_PC3 | CPU_PC6 | CPU_PC7,
 };
 static const struct cpu_features hsx = {
-	.name = "hsx", .limits = LIMITS_HSW, .bclk_mhz = 100, .default_watts = 145,
+	.name = "hsx",
+	.limits = LIMITS_HSW,
+	.bclk_mhz = 100,
+	.default_watts = 145,
 	.flags = CPU_LIMIT_REASONS | CPU_FIXED_DRAM | CPU_TRL_MORE,
 	.cstates = CPU_CC3 | CPU_CC6 | CPU_CC7 | CPU_PC2 | CPU_PC3 | CPU_PC6 | CPU_PC7,
 };
 static const struct cpu_features hswl = {
-	.name = "hswl", .limits = LIMITS_HSW, .bclk_mhz = 100, .default_watts = 45, .flags = CPU_LIMIT_REASONS,
+	.name = "hswl",
+	.limits = LIMITS_HSW,
+	.bclk_mhz = 100,
+	.default_watts = 45,
+	.flags = CPU_LIMIT_REASONS,
 	.cstates = CPU_CC3 | CPU_CC6 | CPU_CC7 | PC2_TO_10,
 };
 static const struct cpu_features hswg = {
-	.name = "hswg", .limits = LIMITS_HSW, .bclk_mhz = 100, .default_watts = 130, .flags = CPU_LIMIT_REASONS,
+	.name = "hswg",
+	.limits = LIMITS_HSW,
+	.bclk_mhz = 100,
+	.default_watts = 130,
+	.flags = CPU_LIMIT_REASONS,
 	.cstates = CPU_CC3 | CPU_CC6 | CPU_CC7 | CPU_PC2 | CPU_PC3 | CPU_PC6 | CPU_PC7,
 };
 static const struct cpu_features bdw = {
-	.name = "bdw", .limits = LIMITS_HSW, .bclk_mhz = 100, .default_watts = 45,
+	.name = "bdw",
+	.limits = LIMITS_HSW,
+	.bclk_mhz = 100,
+	.default_watts = 45,
 	.cstates = CPU_CC3 | CPU_CC6 | CPU_CC7 | PC2_TO_10,
 };
 static const struct cpu_features bdwg = {
-	.name = "bdwg", .limits = LIMITS_HSW, .bclk_mhz = 100, .default_watts = 65,
+	.name = "bdwg",
+	.limits = LIMITS_HSW,
+	.bclk_mhz = 100,
+	.default_watts = 65,
 	.cstates = CPU_CC3 | CPU_CC6 | CPU_CC7 | CPU_PC2 | CPU_PC3 | CPU_PC6 | CPU_PC7,
 };
 static const struct cpu_features bdx = {
-	.name = "bdx", .limits = LIMITS_HSW, .bclk_mhz = 100, .default_watts = 145,
+	.name = "bdx",
+	.limits = LIMITS_HSW,
+	.bclk_mhz = 100,
+	.default_watts = 145,
 	.flags = CPU_FIXED_DRAM | CPU_AUTO_CONVERSION | CPU_TRL_MORE,
 	.cstates = CPU_CC3 | CPU_CC6 | CPU_PC2 | CPU_PC3 | CPU_PC6,
 };
 static const struct cpu_features skl = {
-	.name = "skl", .limits = LIMITS_HSW, .bclk_mhz = 100, .crystal_hz = 24000000, .tcc_bits = 6,
-	.flags = CPU_TSC_TWEAK | CPU_EXTENDED_C0, .cstates = CPU_CC3 | CPU_CC6 | CPU_CC7 | PC2_TO_10,
+	.name = "skl",
+	.limits = LIMITS_HSW,
+	.bclk_mhz = 100,
+	.crystal_hz = 24000000,
+	.tcc_bits = 6,
+	.flags = CPU_TSC_TWEAK | CPU_EXTENDED_C0,
+	.cstates = CPU_CC3 | CPU_CC6 | CPU_CC7 | PC2_TO_10,
 };
 static const struct cpu_features cnl = {
-	.name = "cnl", .limits = LIMITS_HSW, .bclk_mhz = 100, .crystal_hz = 24000000, .tcc_bits = 6,
-	.flags = CPU_TSC_TWEAK | CPU_EXTENDED_C0, .cstates = CPU_CC1 | CPU_CC6 | CPU_CC7 | PC2_TO_10,
+	.name = "cnl",
+	.limits = LIMITS_HSW,
+	.bclk_mhz = 100,
+	.crystal_hz = 24000000,
+	.tcc_bits = 6,
+	.flags = CPU_TSC_TWEAK | CPU_EXTENDED_C0,
+	.cstates = CPU_CC1 | CPU_CC6 | CPU_CC7 | PC2_TO_10,
 };
 static const struct cpu_features adl = {
-	.name = "adl", .limits = LIMITS_HSW, .bclk_mhz = 100, .crystal_hz = 38400000, .tcc_bits = 6,
+	.name = "adl",
+	.limits = LIMITS_HSW,
+	.bclk_mhz = 100,
+	.crystal_hz = 38400000,
+	.tcc_bits = 6,
 	.flags = CPU_TSC_TWEAK | CPU_EXTENDED_C0,
 	.cstates = CPU_CC1 | CPU_CC6 | CPU_CC7 | CPU_PC2 | CPU_PC3 | CPU_PC6 | CPU_PC8 | CPU_PC10,
 };
 static const struct cpu_features lnl = {
-	.name = "lnl", .limits = LIMITS_HSW, .bclk_mhz = 100, .crystal_hz = 38400000, .tcc_bits = 6,
+	.name = "lnl",
+	.limits = LIMITS_HSW,
+	.bclk_mhz = 100,
+	.crystal_hz = 38400000,
+	.tcc_bits = 6,
 	.flags = CPU_TSC_TWEAK | CPU_EXTENDED_C0,
 	.cstates = CPU_CC1 | CPU_CC6 | CPU_CC7 | CPU_PC2 | CPU_PC6 | CPU_PC10,
 };
 static const struct cpu_features skx = {
-	.name = "skx", .limits = LIMITS_SKX, .bclk_mhz = 100, .default_watts = 205,
-	.flags = CPU_FIXED_DRAM | CPU_TRL_COUNTS | CPU_AUTO_CONVERSION, .cstates = SERVER,
+	.name = "skx",
+	.limits = LIMITS_SKX,
+	.bclk_mhz = 100,
+	.default_watts = 205,
+	.flags = CPU_FIXED_DRAM | CPU_TRL_COUNTS | CPU_AUTO_CONVERSION,
+	.cstates = SERVER,
 };
 static const struct cpu_features icx = {
-	.name = "icx", .limits = LIMITS_ICX, .bclk_mhz = 100, .default_watts = 270,
-	.flags = CPU_FIXED_DRAM | CPU_TRL_COUNTS | CPU_PREWAKE, .cstates = SERVER | CPU_CC1,
+	.name = "icx",
+	.limits = LIMITS_ICX,
+	.bclk_mhz = 100,
+	.default_watts = 270,
+	.flags = CPU_FIXED_DRAM | CPU_TRL_COUNTS | CPU_PREWAKE,
+	.cstates = SERVER | CPU_CC1,
 };
 static const struct cpu_features spr = {
-	.name = "spr", .limits = LIMITS_SKX, .bclk_mhz = 100, .default_watts = 350,
-	.flags = CPU_FIXED_PSYS | CPU_TRL_COUNTS | CPU_PREWAKE, .cstates = SERVER | CPU_CC1,
+	.name = "spr",
+	.limits = LIMITS_SKX,
+	.bclk_mhz = 100,
+	.default_watts = 350,
+	.flags = CPU_FIXED_PSYS | CPU_TRL_COUNTS | CPU_PREWAKE,
+	.cstates = SERVER | CPU_CC1,
 };
 static const struct cpu_features dmr = {
-	.name = "dmr", .limits = LIMITS_SKX, .bclk_mhz = 100,
-	.flags = CPU_TRL_COUNTS | CPU_PREWAKE | CPU_NO_TDP_LEVELS, .cstates = SERVER | CPU_CC1 | CPU_MC6,
+	.name = "dmr",
+	.limits = LIMITS_SKX,
+	.bclk_mhz = 100,
+	.flags = CPU_TRL_COUNTS | CPU_PREWAKE | CPU_NO_TDP_LEVELS,
+	.cstates = SERVER | CPU_CC1 | CPU_MC6,
 };
 static const struct cpu_features srf = {
-	.name = "srf", .limits = LIMITS_SKX, .bclk_mhz = 100, .default_watts = 330,
-	.flags = CPU_TRL_COUNTS | CPU_PREWAKE, .cstates = SERVER | CPU_CC1 | CPU_MC6,
+	.name = "srf",
+	.limits = LIMITS_SKX,
+	.bclk_mhz = 100,
+	.default_watts = 330,
+	.flags = CPU_TRL_COUNTS | CPU_PREWAKE,
+	.cstates = SERVER | CPU_CC1 | CPU_MC6,
 };
 static const struct cpu_features grr = {
-	.name = "grr", .limits = LIMITS_SKX, .bclk_mhz = 100, .flags = CPU_TRL_COUNTS | CPU_PREWAKE,
+	.name = "grr",
+	.limits = LIMITS_SKX,
+	.bclk_mhz = 100,
+	.flags = CPU_TRL_COUNTS | CPU_PREWAKE,
 	.cstates = CPU_CC1 | CPU_CC6 | CPU_MC6,
 };
 static const struct cpu_features slv = {
-	.name = "slv", .limits = LIMITS_SLV, .default_watts = 30, .cstates = CPU_CC1 | CPU_CC6 | CPU_PC6 | CPU_MC6,
+	.name = "slv",
+	.limits = LIMITS_SLV,
+	.default_watts = 30,
+	.cstates = CPU_CC1 | CPU_CC6 | CPU_PC6 | CPU_MC6,
 	.flags = CPU_RAPL_MICRO | CPU_ATOM_RATIOS | CPU_PC6_IN_PC7 | CPU_NO_TDP_LEVELS,
 };
 static const struct cpu_features slvd = {
-	.name = "slvd", .limits = LIMITS_SLV, .default_watts = 30, .cstates = CPU_CC1 | CPU_CC6 | CPU_PC6,
+	.name = "slvd",
+	.limits = LIMITS_SLV,
+	.default_watts = 30,
+	.cstates = CPU_CC1 | CPU_CC6 | CPU_PC6,
 	.flags = CPU_PC6_IN_PC7 | CPU_NO_TDP_LEVELS,
 };
 static const struct cpu_features amt = {
-	.name = "amt", .limits = LIMITS_AMT, .bclk_mhz = 400.0 / 3, .flags = CPU_NO_TDP_LEVELS,
+	.name = "amt",
+	.limits = LIMITS_AMT,
+	.bclk_mhz = 400.0 / 3,
+	.flags = CPU_NO_TDP_LEVELS,
 	.cstates = CPU_CC1 | CPU_CC3 | CPU_CC6 | CPU_PC3 | CPU_PC6,
 };
 static const struct cpu_features gmt = {
-	.name = "gmt", .limits = LIMITS_GMT, .bclk_mhz = 100, .crystal_hz = 19200000,
+	.name = "gmt",
+	.limits = LIMITS_GMT,
+	.bclk_mhz = 100,
+	.crystal_hz = 19200000,
 	.flags = CPU_TRL_COUNTS | CPU_NO_TDP_LEVELS,
 	.cstates = CPU_CC1 | CPU_CC3 | CPU_CC6 | CPU_CC7 | PC2_TO_10,
 };
 static const struct cpu_features gmtd = {
-	.name = "gmtd", .limits = LIMITS_GMT, .bclk_mhz = 100, .crystal_hz = 25000000,
-	.flags = CPU_TRL_COUNTS | CPU_NO_TDP_LEVELS, .cstates = SERVER | CPU_CC1,
+	.name = "gmtd",
+	.limits = LIMITS_GMT,
+	.bclk_mhz = 100,
+	.crystal_hz = 25000000,
+	.flags = CPU_TRL_COUNTS | CPU_NO_TDP_LEVELS,
+	.cstates = SERVER | CPU_CC1,
 };
 static const struct cpu_features gmtp = {
-	.name = "gmtp", .limits = LIMITS_GMT, .bclk_mhz = 100, .crystal_hz = 19200000, .flags = CPU_NO_TDP_LEVELS,
+	.name = "gmtp",
+	.limits = LIMITS_GMT,
+	.bclk_mhz = 100,
+	.crystal_hz = 19200000,
+	.flags = CPU_NO_TDP_LEVELS,
 	.cstates = CPU_CC1 | CPU_CC3 | CPU_CC6 | CPU_CC7 | PC2_TO_10,
 };
 static const struct cpu_features tmt = {
-	.name = "tmt", .limits = LIMITS_GMT, .bclk_mhz = 100, .flags = CPU_TSC_TWEAK | CPU_NO_TDP_LEVELS,
+	.name = "tmt",
+	.limits = LIMITS_GMT,
+	.bclk_mhz = 100,
+	.flags = CPU_TSC_TWEAK | CPU_NO_TDP_LEVELS,
 	.cstates = CPU_CC6 | CPU_CC7 | PC2_TO_10,
 };
 static const struct cpu_features tmtd = {
-	.name = "tmtd", .limits = LIMITS_GMT, .bclk_mhz = 100, .flags = CPU_TRL_COUNTS | CPU_NO_TDP_LEVELS,
+	.name = "tmtd",
+	.limits = LIMITS_GMT,
+	.bclk_mhz = 100,
+	.flags = CPU_TRL_COUNTS | CPU_NO_TDP_LEVELS,
 	.cstates = CPU_CC1 | CPU_CC6,
 };
 static const struct cpu_features knl = {
-	.name = "knl", .limits = LIMITS_SKX, .bclk_mhz = 100, .default_watts = 215,
-	.flags = CPU_FIXED_DRAM | CPU_PERF_X1024 | CPU_KNL_TURBO, .cstates = CPU_CC1 | CPU_CC6 | CPU_PC3 | CPU_PC6,
+	.name = "knl",
+	.limits = LIMITS_SKX,
+	.bclk_mhz = 100,
+	.default_watts = 215,
+	.flags = CPU_FIXED_DRAM | CPU_PERF_X1024 | CPU_KNL_TURBO,
+	.cstates = CPU_CC1 | CPU_CC6 | CPU_PC3 | CPU_PC6,
 };
 static const struct cpu_features amd = { .name = "amd", .default_watts = 280 };
 static const struct cpu_features amd_old = { .name = "amd_old" };
 
 #define INTEL(family_, model_, features_, name_) \
-	{ .vendor = CPU_INTEL, .family = family_, .model = model_, .name = name_, .features = &(features_) }
+	{ \
+		.vendor = CPU_INTEL, .family = family_, .model = model_, .name = name_, .features = &(features_) \
+	}
 #define AMD(family_, features_, name_) \
-	{ .vendor = CPU_AMD, .family = family_, .model = UINT16_MAX, .name = name_, .features = &(features_) }
+	{ \
+		.vendor = CPU_AMD, .family = family_, .model = UINT16_MAX, .name = name_, .features = &(features_) \
+	}
 
 const struct cpu_model cpu_models[] = {
 	INTEL(6, 0x1a, nhm, "Nehalem-EP"),

@@ -30,30 +30,39 @@ enum cpu_cstate {
 };
 
 enum cpu_flag {
-	CPU_TSC_TWEAK = 1 << 0,     /* MPERF runs at the base frequency, which the TSC does not hit exactly */
-	CPU_FIXED_DRAM = 1 << 1,    /* memory energy in 15.3 uJ whatever rapl_power_unit says */
-	CPU_FIXED_PSYS = 1 << 2,    /* platform energy in joules */
-	CPU_RAPL_MICRO = 1 << 3,    /* energy in 2^n uJ, not 1/2^n J */
-	CPU_TRL_COUNTS = 1 << 4,    /* turbo_ratio_limit1 holds numbers of cores */
+	CPU_TSC_TWEAK = 1 << 0,  /* MPERF runs at the base frequency, which the TSC does not hit exactly */
+	CPU_FIXED_DRAM = 1 << 1, /* memory energy in 15.3 uJ whatever rapl_power_unit says */
+	CPU_FIXED_PSYS = 1 << 2, /* platform energy in joules */
+	CPU_RAPL_MICRO = 1 << 3, /* energy in 2^n uJ, not 1/2^n J */
+	CPU_TRL_COUNTS = 1 << 4, /* turbo_ratio_limit1 holds numbers of cores */
 	CPU_AUTO_CONVERSION = 1 << 5,
 	CPU_PREWAKE = 1 << 6,
-	CPU_PERF_X1024 = 1 << 7,    /* APERF and MPERF count 1024 cycles */
-	CPU_ATOM_RATIOS = 1 << 8,   /* turbo and base ratios in atom_core_ratios */
-	CPU_PC6_IN_PC7 = 1 << 9,    /* register 0x3fa counts package C6 */
-	CPU_LIMIT_REASONS = 1 << 10,/* hsw_core_perf_limit_reasons and its two sisters are there */
+	CPU_PERF_X1024 = 1 << 7,     /* APERF and MPERF count 1024 cycles */
+	CPU_ATOM_RATIOS = 1 << 8,    /* turbo and base ratios in atom_core_ratios */
+	CPU_PC6_IN_PC7 = 1 << 9,     /* register 0x3fa counts package C6 */
+	CPU_LIMIT_REASONS = 1 << 10, /* hsw_core_perf_limit_reasons and its two sisters are there */
 	CPU_NO_TDP_LEVELS = 1 << 11,
-	CPU_EXTENDED_C0 = 1 << 12,  /* weighted_core_c0 and its sisters */
-	CPU_TRL_MORE = 1 << 14,     /* turbo_ratio_limit1 and 2 go on with more cores */
-	CPU_KNL_TURBO = 1 << 13,    /* turbo_ratio_limit holds groups of cores and ratio differences */
+	CPU_EXTENDED_C0 = 1 << 12, /* weighted_core_c0 and its sisters */
+	CPU_TRL_MORE = 1 << 14,    /* turbo_ratio_limit1 and 2 go on with more cores */
+	CPU_KNL_TURBO = 1 << 13,   /* turbo_ratio_limit holds groups of cores and ratio differences */
 };
 
-enum cpu_limits { LIMITS_UNKNOWN, LIMITS_NHM, LIMITS_SNB, LIMITS_HSW, LIMITS_SLV, LIMITS_AMT, LIMITS_SKX, LIMITS_ICX,
-		  LIMITS_GMT };
+enum cpu_limits {
+	LIMITS_UNKNOWN,
+	LIMITS_NHM,
+	LIMITS_SNB,
+	LIMITS_HSW,
+	LIMITS_SLV,
+	LIMITS_AMT,
+	LIMITS_SKX,
+	LIMITS_ICX,
+	LIMITS_GMT
+};
 
 struct cpu_features {
 	const char *name;
-	uint32_t cstates;     /* cpu_cstate */
-	uint32_t flags;       /* cpu_flag */
+	uint32_t cstates; /* cpu_cstate */
+	uint32_t flags;   /* cpu_flag */
 	enum cpu_limits limits;
 	double bclk_mhz;      /* 0: fsb_freq says it */
 	uint32_t crystal_hz;  /* where cpuid 0x15 leaves it out; 0: not known */

@@ -73,9 +73,9 @@ static void limit(const struct cpu_facts *f, struct decoded *d, const char *name
 
 	if (at)
 		snprintf(at->text, sizeof(at->text), "%u (%s)", v,
-			 text		? text :
-			 f->id.known	? "not known" :
-					  "depends on the model, which is not known");
+			 text        ? text :
+			 f->id.known ? "not known" :
+				       "depends on the model, which is not known");
 }
 
 static void amd_mhz(const struct cpu_facts *f, struct decoded *d, const char *name, uint64_t v)
@@ -276,9 +276,18 @@ int decode_all(const struct pm_model *m, int (*take)(void *ctx, const struct dec
 
 static bool is_adjective(const char *name)
 {
-	static const char *const words[] = { "locked", "valid", "enabled", "hot", "PROCHOT before", "critical",
-					     "power limited", "on ", "guaranteed changed", "turbo ratios",
-					     "TDP limits", "TCC offset" };
+	static const char *const words[] = { "locked",
+					     "valid",
+					     "enabled",
+					     "hot",
+					     "PROCHOT before",
+					     "critical",
+					     "power limited",
+					     "on ",
+					     "guaranteed changed",
+					     "turbo ratios",
+					     "TDP limits",
+					     "TCC offset" };
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
 		if (!strncmp(name, words[i], strlen(words[i])))
@@ -297,7 +306,10 @@ void decoded_text(const struct decoded *d, struct buf *out)
 		buf_addstr(out, i ? ", " : "");
 		if (f->flag)
 			buf_printf(out, "%s%s",
-				   f->number != 0 ? "" : is_adjective(f->name) ? "not " : "no ", f->name);
+				   f->number != 0        ? "" :
+				   is_adjective(f->name) ? "not " :
+							   "no ",
+				   f->name);
 		else if (f->word && !strcmp(before, f->name))
 			buf_addstr(out, f->text);
 		else

@@ -19,15 +19,15 @@ struct decoded_field {
 	const char *name;
 	const char *unit; /* "" for a bare number or a word */
 	double number;
-	char text[96];    /* for people, without the unit; for a word that word */
-	bool flag;        /* number is 0 or 1 */
-	bool word;        /* text is all there is */
+	char text[96]; /* for people, without the unit; for a word that word */
+	bool flag;     /* number is 0 or 1 */
+	bool word;     /* text is all there is */
 };
 
 struct decoded {
-	const char *name;                /* "msr.platform_info", "cpuid.00000006", "processor" */
-	const struct pm_config *config;  /* NULL: put together from several */
-	uint64_t value;                  /* of a register */
+	const char *name;               /* "msr.platform_info", "cpuid.00000006", "processor" */
+	const struct pm_config *config; /* NULL: put together from several */
+	uint64_t value;                 /* of a register */
 	uint32_t n;
 	struct decoded_field field[DECODE_FIELDS];
 };
@@ -51,22 +51,22 @@ struct json *decode_json(const struct pm_model *m);
 
 enum field_kind {
 	FIELD_NUMBER,
-	FIELD_FLAG,     /* set is true */
-	FIELD_INVERSE,  /* set is false: the bit switches off */
+	FIELD_FLAG,    /* set is true */
+	FIELD_INVERSE, /* set is false: the bit switches off */
 	FIELD_HEX,
-	FIELD_RATIO,    /* x bus clock, MHz */
-	FIELD_WATTS,    /* x power unit */
-	FIELD_WINDOW,   /* 2^Y * (1 + Z/4) x time unit: Y the low 5 bits, Z the 2 above (SDM, Package RAPL Domain) */
-	FIELD_SECONDS,  /* x time unit */
+	FIELD_RATIO,   /* x bus clock, MHz */
+	FIELD_WATTS,   /* x power unit */
+	FIELD_WINDOW,  /* 2^Y * (1 + Z/4) x time unit: Y the low 5 bits, Z the 2 above (SDM, Package RAPL Domain) */
+	FIELD_SECONDS, /* x time unit */
 	FIELD_CELSIUS,
-	FIELD_BELOW,    /* Celsius below the maximum temperature */
+	FIELD_BELOW, /* Celsius below the maximum temperature */
 	FIELD_POWER_UNIT,
 	FIELD_ENERGY_UNIT,
 	FIELD_TIME_UNIT,
-	FIELD_LIMIT,    /* deepest package C-state, by model */
-	FIELD_BIAS,     /* energy_perf_bias */
-	FIELD_AMD_MHZ,  /* of a P-state definition (PPR, PStateDef: CpuFid and CpuDfsId) */
-	FIELD_BUS,      /* fsb_freq */
+	FIELD_LIMIT,   /* deepest package C-state, by model */
+	FIELD_BIAS,    /* energy_perf_bias */
+	FIELD_AMD_MHZ, /* of a P-state definition (PPR, PStateDef: CpuFid and CpuDfsId) */
+	FIELD_BUS,     /* fsb_freq */
 };
 
 struct reg_field {
@@ -76,11 +76,11 @@ struct reg_field {
 };
 
 struct reg_row {
-	const char *name; /* without "msr." */
+	const char *name;              /* without "msr." */
 	const struct reg_field *field; /* ends with name NULL */
 	/* In place of the table, or after it. */
 	void (*more)(const struct cpu_facts *f, uint64_t value, struct decoded *d);
-	uint32_t needs;   /* cpu_flag without which the register is something else on known models; 0: none */
+	uint32_t needs; /* cpu_flag without which the register is something else on known models; 0: none */
 };
 extern const struct reg_row decode_registers[]; /* in the order of turbostat's header; ends with name NULL */
 
@@ -90,7 +90,7 @@ void decode_word(struct decoded *d, const char *name, const char *word);
 void decode_flag(struct decoded *d, const char *name, bool set);
 
 /* cpuid and the processor itself; likewise. */
-int decode_cpuid(const struct pm_model *m, const struct cpu_facts *f,
-		 int (*take)(void *ctx, const struct decoded *d), void *ctx);
+int decode_cpuid(const struct pm_model *m, const struct cpu_facts *f, int (*take)(void *ctx, const struct decoded *d),
+		 void *ctx);
 
 #endif

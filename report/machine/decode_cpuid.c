@@ -148,7 +148,9 @@ static int core_types(const struct pm_model *m, decode_take take, void *ctx)
 		if (!type)
 			continue;
 		decode_word(&d, "core",
-			    type == 0x20 ? "Atom (efficiency)" : type == 0x40 ? "Core (performance)" : "other");
+			    type == 0x20 ? "Atom (efficiency)" :
+			    type == 0x40 ? "Core (performance)" :
+					   "other");
 		if ((err = take(ctx, &d)))
 			return err;
 	}

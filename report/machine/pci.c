@@ -38,14 +38,14 @@ static int load_ports(struct pci_map *map, const struct pm_value *rows)
 		if (!row_numbers(&rows->array.item[i], v, 8))
 			return -EINVAL;
 		err = pci_map_add_port(map, &(struct pci_port){
-		                                .at = { (uint32_t)v[0], (uint16_t)v[1] },
-		                                .bus = (uint8_t)v[2],
-		                                .segment = (uint8_t)v[3],
-		                                .rp = (uint8_t)v[4],
-		                                .rc = (uint8_t)v[5],
-		                                .socket = (uint8_t)v[6],
-		                                .node = v[7] > INT16_MAX ? -1 : (int)v[7],
-		                            });
+						    .at = { (uint32_t)v[0], (uint16_t)v[1] },
+						    .bus = (uint8_t)v[2],
+						    .segment = (uint8_t)v[3],
+						    .rp = (uint8_t)v[4],
+						    .rc = (uint8_t)v[5],
+						    .socket = (uint8_t)v[6],
+						    .node = v[7] > INT16_MAX ? -1 : (int)v[7],
+					    });
 	}
 	return err;
 }
@@ -59,12 +59,12 @@ static int load_functions(struct pci_map *map, const struct pm_value *rows)
 		if (!row_numbers(&rows->array.item[i], v, 6) || v[2] < 0 || (uint64_t)v[2] >= map->n_ports)
 			return -EINVAL;
 		err = pci_map_add_function(map, &(struct pci_function){
-		                                    .at = { (uint32_t)v[0], (uint16_t)v[1] },
-		                                    .port = (uint32_t)v[2],
-		                                    .class = (uint32_t)v[3],
-		                                    .vendor = (uint16_t)v[4],
-		                                    .device = (uint16_t)v[5],
-		                                });
+							.at = { (uint32_t)v[0], (uint16_t)v[1] },
+							.port = (uint32_t)v[2],
+							.class = (uint32_t)v[3],
+							.vendor = (uint16_t)v[4],
+							.device = (uint16_t)v[5],
+						});
 	}
 	return err;
 }
@@ -204,7 +204,7 @@ static void print_below(const struct pm_model *m, const struct pci_map *map, uin
 
 		if (f->port == port)
 			buf_printf(out, "  %s [%04x]: %04x:%04x, src_bdf=0x%04x\n", pci_text(f->at, text),
-			           f->class >> 8, f->vendor, f->device, f->at.id);
+				   f->class >> 8, f->vendor, f->device, f->at.id);
 	}
 }
 
@@ -230,7 +230,7 @@ int info_pci_text(const struct pm_model *m, bool all, struct buf *out, const cha
 		const struct pci_port *p = &map.port[i];
 
 		buf_printf(out, "%s: Bus=%02x, Segment=%02x, RP=%02x, RC=%02x, Socket=%02x\n", pci_text(p->at, text),
-		           p->bus, p->segment, p->rp, p->rc, p->socket);
+			   p->bus, p->segment, p->rp, p->rc, p->socket);
 		if (all && contradicts(p))
 			buf_addstr(out, "  the firmware's bus or segment is not the kernel's\n");
 		if (all)

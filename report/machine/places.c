@@ -79,8 +79,8 @@ const struct pm_cpu *places_cpu(const struct places *p, uint32_t cpu)
 
 /* Nested kinds in order; the others (PMU, device, task, cgroup) stand beside them. */
 static const signed char rank[PM_KINDS] = {
-	[PM_CPU] = 1, [PM_CORE] = 2, [PM_CLUSTER] = 3, [PM_CACHE] = 4, [PM_DIE] = 5,
-	[PM_NODE] = 6, [PM_PACKAGE] = 7, [PM_SYSTEM] = 8,
+	[PM_CPU] = 1, [PM_CORE] = 2, [PM_CLUSTER] = 3, [PM_CACHE] = 4,
+	[PM_DIE] = 5, [PM_NODE] = 6, [PM_PACKAGE] = 7, [PM_SYSTEM] = 8,
 };
 
 bool kind_contains(enum pm_kind outer, enum pm_kind inner)
@@ -142,8 +142,16 @@ bool places_find(const struct places *p, const struct pm_instance *i, enum pm_ki
 	int r = rank[kind];
 
 	*place = (struct place){
-		.kind = kind, .package = PM_NONE, .die = PM_NONE, .cluster = PM_NONE, .cache = PM_NONE,
-		.node = PM_NONE, .core = PM_NONE, .cpu = PM_NONE, .instance = PM_NONE, .thread = PM_NONE,
+		.kind = kind,
+		.package = PM_NONE,
+		.die = PM_NONE,
+		.cluster = PM_NONE,
+		.cache = PM_NONE,
+		.node = PM_NONE,
+		.core = PM_NONE,
+		.cpu = PM_NONE,
+		.instance = PM_NONE,
+		.thread = PM_NONE,
 		.first_cpu = PM_NONE,
 	};
 	if (!kind_contains(kind, i->kind))

@@ -14,16 +14,16 @@ struct places {
 	const struct pm_model *model; /* borrowed */
 	struct pm_cpu *cpu;           /* owned, ascending by number: the topology with old knowledge merged in */
 	uint32_t n;
-	char **label;                 /* owned; by instance id: shown in place of its name, or NULL */
+	char **label; /* owned; by instance id: shown in place of its name, or NULL */
 	uint32_t n_labels;
-	int cache;                    /* PM_CACHE_*: the last level that the machine has; what --per-cache means */
+	int cache; /* PM_CACHE_*: the last level that the machine has; what --per-cache means */
 };
 
 /* One row of a report: numbers that do not apply are PM_NONE. */
 struct place {
 	enum pm_kind kind;
 	uint32_t package, die, cluster, cache, node, core, cpu;
-	uint32_t instance;  /* device, PMU, task, cgroup: id of the instance */
+	uint32_t instance; /* device, PMU, task, cgroup: id of the instance */
 	uint32_t thread;
 	uint32_t first_cpu; /* a CPU that the place contains, by which it is ordered */
 };

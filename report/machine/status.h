@@ -12,8 +12,7 @@
 enum report_reason {
 	REPORT_RESET = 3100, /* a 64-bit counter went back: it was reset, so there is no difference */
 	REPORT_LEVEL = 3101, /* the counter's values cannot be put together at this level */
-	REPORT_WRAP =
-	    3102, /* readings so far apart that a narrow counter may have turned round more than once */
+	REPORT_WRAP = 3102,  /* readings so far apart that a narrow counter may have turned round more than once */
 	REPORT_TSC = 3103,   /* the time stamp counter stopped, or does not run at its rate */
 	REPORT_STILL = 3104, /* a counter that always runs did not move */
 };

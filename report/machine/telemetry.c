@@ -82,6 +82,6 @@ uint32_t telemetry_cpus(const struct places *p, enum telemetry what, const struc
 		return cpus_of_die(p, region, cpu);
 	if (sscanf(c->name, TELEMETRY_MODULES "_%u", &offset) != 1 || offset < TELEMETRY_MODULES_FIRST)
 		return 0;
-	return cpus_of_module(p, region * TELEMETRY_MODULES_N +
-				 (offset - TELEMETRY_MODULES_FIRST) / TELEMETRY_MODULES_STEP, cpu);
+	return cpus_of_module(
+		p, region * TELEMETRY_MODULES_N + (offset - TELEMETRY_MODULES_FIRST) / TELEMETRY_MODULES_STEP, cpu);
 }

@@ -17,10 +17,10 @@ enum telemetry {
 /* Meteor Lake: counts at the crystal's pace while the die is in C6. */
 #define TELEMETRY_DIES "pmt.1a067102_120"
 /* Clearwater Forest: a word for each module of four CPUs, twelve modules a region; at byte FIRST + STEP * module. */
-#define TELEMETRY_MODULES	   "pmt.14421519"
-#define TELEMETRY_MODULES_FIRST	   20936
-#define TELEMETRY_MODULES_STEP	   24
-#define TELEMETRY_MODULES_N	   12
+#define TELEMETRY_MODULES          "pmt.14421519"
+#define TELEMETRY_MODULES_FIRST    20936
+#define TELEMETRY_MODULES_STEP     24
+#define TELEMETRY_MODULES_N        12
 #define TELEMETRY_CPUS_OF_A_MODULE 4
 
 /* By a counter's name, TELEMETRY_MODULES for all of its words. */

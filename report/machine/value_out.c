@@ -132,7 +132,9 @@ void map_text(const struct pm_map *m, const struct pm_key_row *rows, struct buf 
 const char *privacy_name(enum pm_privacy privacy)
 {
 	static const char *const name[] = {
-		[PM_PRIVACY_MACHINE] = "machine", [PM_PRIVACY_PERSON] = "person", [PM_PRIVACY_TIME] = "time",
+		[PM_PRIVACY_MACHINE] = "machine",
+		[PM_PRIVACY_PERSON] = "person",
+		[PM_PRIVACY_TIME] = "time",
 	};
 
 	return (size_t)privacy < sizeof(name) / sizeof(*name) ? name[privacy] : "person";

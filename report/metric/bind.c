@@ -37,9 +37,9 @@ void binding_release(struct binding *b)
 static enum pm_kind scope_kind(enum metric_scope scope)
 {
 	static const unsigned char kind[] = {
-		[METRIC_CPU] = PM_CPU, [METRIC_CORE] = PM_CORE, [METRIC_CLUSTER] = PM_CLUSTER, [METRIC_DIE] = PM_DIE,
-		[METRIC_PACKAGE] = PM_PACKAGE, [METRIC_NODE] = PM_NODE, [METRIC_DEVICE] = PM_DEVICE,
-		[METRIC_SYSTEM] = PM_SYSTEM,
+		[METRIC_CPU] = PM_CPU,       [METRIC_CORE] = PM_CORE,       [METRIC_CLUSTER] = PM_CLUSTER,
+		[METRIC_DIE] = PM_DIE,       [METRIC_PACKAGE] = PM_PACKAGE, [METRIC_NODE] = PM_NODE,
+		[METRIC_DEVICE] = PM_DEVICE, [METRIC_SYSTEM] = PM_SYSTEM,
 	};
 
 	return (enum pm_kind)kind[scope];
@@ -222,8 +222,8 @@ static int bind_row(struct builder *x, const struct metric *row, const char *mem
 	m->precision = row->precision;
 	m->better = row->better;
 	m->margin = row->margin;
-	m->default_on = row->default_on || recorded_asks(x->p->model, m->name) ||
-			recorded_asks(x->p->model, m->display);
+	m->default_on =
+		row->default_on || recorded_asks(x->p->model, m->name) || recorded_asks(x->p->model, m->display);
 	m->vendor = vendor;
 	kept = names_get(&x->taken, m->name, &ignored) ? 0 : bind_formula(x, m, text, row);
 	if (!kept && row->otherwise && !names_get(&x->taken, m->name, &ignored))
@@ -258,7 +258,7 @@ static int bind_class_row(struct builder *x, const struct metric *row, const str
 			one.name = bind_own(x->b, filtered(row->name, "/", x->classes.filter[f], "/"));
 			one.display = bind_own(x->b, filtered(row->display, " ", x->classes.filter[f], ""));
 			one.aliases = bind_own(x->b, filtered(row->name, row->aliases ? "," : "",
-							 row->aliases ? row->aliases : "", ""));
+							      row->aliases ? row->aliases : "", ""));
 			err = one.name && one.display && one.aliases ? 0 : -ENOMEM;
 		}
 		x->choice = &choice;
@@ -331,8 +331,9 @@ static int bind_share(struct builder *x, const struct pm_counter *c)
 		{ NULL, "percent(rate(*), rate(msr.tsc))" },
 	};
 	const char *type = pm_map_text(&c->attrs, PM_COUNTER_ADD_TYPE, "");
-	struct metric row = { .name = c->name, .display = c->display, .unit = "%", .precision = 2,
-			      .default_on = true };
+	struct metric row = {
+		.name = c->name, .display = c->display, .unit = "%", .precision = 2, .default_on = true
+	};
 	size_t i = 0;
 	char *text;
 	int err;

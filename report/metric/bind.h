@@ -36,9 +36,9 @@ enum input_op {
 
 /* One number that formulas ask for; formulas that ask for the same share it. */
 struct bound_input {
-	char *name; /* owned; NULL for a counter as a metric */
-	uint32_t *counter;    /* ids; their values are added up */
-	uint32_t *clock;      /* NULL, or beside each counter the id of one that has to count with it; 0: none */
+	char *name;        /* owned; NULL for a counter as a metric */
+	uint32_t *counter; /* ids; their values are added up */
+	uint32_t *clock;   /* NULL, or beside each counter the id of one that has to count with it; 0: none */
 	union {
 		struct value value; /* of a constant */
 		struct {
@@ -48,16 +48,16 @@ struct bound_input {
 	};
 	uint32_t n_counters;
 	enum expr_aspect aspect : 8;
-	enum pm_kind kind : 8; /* the level that its instances are at */
+	enum pm_kind kind : 8;        /* the level that its instances are at */
 	enum pm_aggregation rule : 8; /* of what is made of a counter */
-	bool own_rule;        /* the counter's instead */
-	bool rate;            /* per second, by each instance's own time */
-	bool constant;        /* `value` is all there is to know */
-	bool duration;        /* the length of the interval in seconds */
-	uint8_t op;           /* input_op */
-	uint8_t hi, lo;       /* the bits of a field */
-	uint8_t telemetry;    /* enum telemetry: where its readings count; 0: at the place of their instances */
-	uint8_t valid;        /* bit that has to be set for the field to count; 0: none */
+	bool own_rule;                /* the counter's instead */
+	bool rate;                    /* per second, by each instance's own time */
+	bool constant;                /* `value` is all there is to know */
+	bool duration;                /* the length of the interval in seconds */
+	uint8_t op;                   /* input_op */
+	uint8_t hi, lo;               /* the bits of a field */
+	uint8_t telemetry; /* enum telemetry: where its readings count; 0: at the place of their instances */
+	uint8_t valid;     /* bit that has to be set for the field to count; 0: none */
 };
 
 struct bound_threshold {
@@ -68,22 +68,22 @@ struct bound_threshold {
 
 struct bound_metric {
 	const char *name, *display, *unit, *help;
-	const char *aliases, *categories;   /* "" if there are none */
-	struct expr *expr;    /* owned; NULL: input 0 as it is */
-	uint32_t *input;      /* places in binding.input */
+	const char *aliases, *categories; /* "" if there are none */
+	struct expr *expr;                /* owned; NULL: input 0 as it is */
+	uint32_t *input;                  /* places in binding.input */
 	uint32_t n_inputs;
-	uint32_t counter;     /* id, for a counter as a metric; else 0 */
+	uint32_t counter;                  /* id, for a counter as a metric; else 0 */
 	struct bound_threshold *threshold; /* owned; NULL: its values are not judged */
-	double margin;        /* smallest relative change that matters; 0: the default */
-	enum pm_kind kind : 8; /* lowest level at which it means something */
+	double margin;                     /* smallest relative change that matters; 0: the default */
+	enum pm_kind kind : 8;             /* lowest level at which it means something */
 	enum metric_better better : 3;
-	bool default_on : 1;  /* shown without being asked for */
-	bool vendor : 1;      /* of a --metrics-file */
-	bool added : 1;       /* the user described it: --show and --hide of other columns leave it in place */
-	bool unlikely : 1;    /* the model of the processor is known not to have it */
-	bool absent : 1;      /* it has no number anywhere; the value of its input says why */
+	bool default_on : 1; /* shown without being asked for */
+	bool vendor : 1;     /* of a --metrics-file */
+	bool added : 1;      /* the user described it: --show and --hide of other columns leave it in place */
+	bool unlikely : 1;   /* the model of the processor is known not to have it */
+	bool absent : 1;     /* it has no number anywhere; the value of its input says why */
 	uint8_t precision;
-	uint8_t digits;       /* a register as it is, with so many hexadecimal digits; 0: a number */
+	uint8_t digits; /* a register as it is, with so many hexadecimal digits; 0: a number */
 };
 
 /* Counters as metrics borrow their texts from the model, so that a recording of very many costs little: a binding
@@ -93,18 +93,18 @@ struct binding {
 	size_t n_metrics, cap_metrics;
 	struct bound_input *input;
 	size_t n_inputs, cap_inputs;
-	struct names input_names; /* "aspect name" -> place */
-	struct metric_set recorded; /* owned: vendor's metrics that pmrec was asked for */
+	struct names input_names;        /* "aspect name" -> place */
+	struct metric_set recorded;      /* owned: vendor's metrics that pmrec was asked for */
 	const struct metric_set *vendor; /* borrowed: all that --metrics-file offered, fed or not */
 	size_t n_vendor;
-	void **owned;             /* texts and arrays that belong to the binding */
+	void **owned; /* texts and arrays that belong to the binding */
 	size_t n_owned, cap_owned;
 };
 
 struct bind_options {
-	bool rate;    /* counters as metrics: per second */
+	bool rate;            /* counters as metrics: per second */
 	bool no_msr, no_perf; /* as if these sources had not been recorded */
-	bool absent;  /* metrics, too, whose registers were tried and could not be read: `absent` */
+	bool absent;          /* metrics, too, whose registers were tried and could not be read: `absent` */
 	double tj_max;        /* Celsius, in place of what was recorded; 0: none */
 	/* Order and defaults; AUTO: turbostat's if there are registers of the processor. */
 	enum { COLUMNS_AUTO, COLUMNS_OWN, COLUMNS_TURBOSTAT } columns;

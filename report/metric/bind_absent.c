@@ -86,11 +86,14 @@ static int add_absent(struct builder *x, const struct bound_metric *like, uint16
 
 static int bind_absent_row(struct builder *x, const struct metric *row)
 {
-	struct bound_metric m = { .name = row->name, .display = row->display ? row->display : row->name,
-				  .unit = row->unit ? row->unit : "", .help = row->help ? row->help : "",
+	struct bound_metric m = { .name = row->name,
+				  .display = row->display ? row->display : row->name,
+				  .unit = row->unit ? row->unit : "",
+				  .help = row->help ? row->help : "",
 				  .aliases = row->aliases ? row->aliases : "",
 				  .categories = row->categories ? row->categories : "",
-				  .precision = row->precision, .better = row->better };
+				  .precision = row->precision,
+				  .better = row->better };
 	int why = why_unfed(x, row->expr, strlen(row->expr));
 
 	for (const char *from = row->otherwise; from && *from && !why;) {
@@ -119,8 +122,13 @@ int bind_absent(struct builder *x)
 	for (uint32_t i = 0; i < m->n_counters && !err; i++) {
 		const struct pm_counter *c = &m->counter[i];
 		uint16_t why = (uint16_t)pm_map_u64(&c->attrs, PM_COUNTER_PERF_INVALID, 0);
-		struct bound_metric one = { .name = c->name, .display = c->display, .unit = "", .help = "",
-					    .aliases = "", .categories = c->source, .added = true,
+		struct bound_metric one = { .name = c->name,
+					    .display = c->display,
+					    .unit = "",
+					    .help = "",
+					    .aliases = "",
+					    .categories = c->source,
+					    .added = true,
 					    .default_on = true };
 
 		if (why && x->kind[c->id] == PM_KINDS && pm_map_get(&c->attrs, PM_COUNTER_ADDED) &&

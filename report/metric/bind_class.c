@@ -63,12 +63,12 @@ static const struct pmu_class_event *read_event(const struct pmu_class *c, const
 		if (named)
 			event = named;
 		else if (strcmp(t->key, "event") && strcmp(t->key, "src_bdf_en") && !is_everything(c, t) &&
-		         t->is_number)
+			 t->is_number)
 			buf_printf(filters, "%s%s=0x%llx", filters->len ? "," : "", t->key,
-			           (unsigned long long)t->number);
+				   (unsigned long long)t->number);
 		else if (strcmp(t->key, "event") && strcmp(t->key, "src_bdf_en") && !is_everything(c, t))
 			buf_printf(filters, "%s%s%s%s", filters->len ? "," : "", t->key, t->value ? "=" : "",
-			           t->value ? t->value : "");
+				   t->value ? t->value : "");
 	}
 	event_list_free(list);
 	return event;
@@ -105,7 +105,7 @@ static uint64_t attr_word(const struct pm_model *m, const struct pm_value *attr,
 }
 
 static void filter_words(const struct pm_model *m, const struct pm_counter *c, const struct pmu_class_event *event,
-                         uint64_t words[3])
+			 uint64_t words[3])
 {
 	enum { CONFIG = 8, CONFIG1 = 56, CONFIG2 = 64 };
 	const struct pm_value *attr = pm_map_get(&c->attrs, PM_COUNTER_PERF_ATTR);
@@ -264,7 +264,7 @@ static bool is_filtered(const struct expr_input *in, size_t n)
 }
 
 int class_choose(struct class_choice *choice, const struct class_index *index, const struct pmu_class *class,
-                 uint32_t filter, const struct expr_input *in, size_t n)
+		 uint32_t filter, const struct expr_input *in, size_t n)
 {
 	*choice = (struct class_choice){ .class = class, .index = index, .filter = filter };
 	choice->group = calloc(index->n + 1, sizeof(*choice->group));
@@ -286,7 +286,7 @@ int class_choose(struct class_choice *choice, const struct class_index *index, c
 }
 
 uint32_t class_counters(const struct class_choice *choice, const struct pmu_class_event *event, uint32_t *found,
-                        uint32_t *clock, uint32_t max)
+			uint32_t *clock, uint32_t max)
 {
 	const struct pmu_class_event *ticks = pmu_class_event(choice->class, PMU_CLASS_CLOCK);
 	const struct class_index *x = choice->index;

@@ -47,10 +47,10 @@ const struct pmu_class *class_of_formula(const char *text);
 const struct pmu_class_event *class_event_named(const char *name, const struct pmu_class **class);
 /* What a formula with these inputs takes. 0 or -ENOMEM; choice->n is 0 if nothing can feed it. */
 int class_choose(struct class_choice *choice, const struct class_index *index, const struct pmu_class *class,
-                 uint32_t filter, const struct expr_input *in, size_t n);
+		 uint32_t filter, const struct expr_input *in, size_t n);
 void class_choice_release(struct class_choice *choice);
 /* Counters of the event, and the clock beside each (0: none), at most `max`. */
 uint32_t class_counters(const struct class_choice *choice, const struct pmu_class_event *event, uint32_t *found,
-                        uint32_t *clock, uint32_t max);
+			uint32_t *clock, uint32_t max);
 
 #endif

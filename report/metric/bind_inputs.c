@@ -294,7 +294,7 @@ static int64_t add_clocked(struct builder *x, const char *name, enum expr_aspect
 	}
 	if (aspect == EXPR_HAS_EVENT || aspect == EXPR_SOURCE_COUNT || in->kind == PM_KINDS) {
 		in->constant = true;
-		in->value = aspect == EXPR_HAS_EVENT	  ? value_of(in->kind != PM_KINDS) :
+		in->value = aspect == EXPR_HAS_EVENT         ? value_of(in->kind != PM_KINDS) :
 			    aspect == EXPR_SOURCE_COUNT && n ? value_of(n) :
 							       value_missing(VALUE_NO_INPUT);
 		in->kind = PM_KINDS;

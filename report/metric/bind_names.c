@@ -139,7 +139,10 @@ static const struct {
 	{ "msr.therm_status.celsius", "msr.therm_status", INPUT_BELOW, 22, 16, 31, PM_AGG_MAX, "tj_max" },
 	{ "msr.package_therm_status.celsius", "msr.package_therm_status", INPUT_BELOW, 22, 16, 0, PM_AGG_MAX,
 	  "tj_max" },
-#define TIMES(counter, what, fact) { counter "." what, counter, INPUT_TIMES, 0, 0, 0, OWN_RULE, fact }
+#define TIMES(counter, what, fact) \
+	{ \
+		counter "." what, counter, INPUT_TIMES, 0, 0, 0, OWN_RULE, fact \
+	}
 	TIMES("msr.pkg_energy_status", "joules", "rapl_energy_unit"),
 	TIMES("msr.pp0_energy_status", "joules", "rapl_energy_unit"),
 	TIMES("msr.pp1_energy_status", "joules", "rapl_energy_unit"),
@@ -345,8 +348,7 @@ static struct value slots(const struct pm_model *m)
 
 			if (pair->kind == PM_VALUE_ARRAY && pair->array.n == 2 &&
 			    pair->array.item[0].kind == PM_VALUE_TEXT && pair->array.item[1].kind == PM_VALUE_TEXT &&
-			    !strcmp(pair->array.item[0].str.data, "slots") &&
-			    slots_number(&pair->array.item[1], &v))
+			    !strcmp(pair->array.item[0].str.data, "slots") && slots_number(&pair->array.item[1], &v))
 				return value_of((double)v);
 		}
 	}

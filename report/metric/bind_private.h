@@ -13,17 +13,17 @@ struct builder {
 	const struct places *p;
 	const struct bind_options *options;
 	struct error *error;
-	unsigned char *kind; /* by counter id: pm_kind of its instances, PM_KINDS: it has none */
-	uint32_t *found;     /* scratch, BIND_MAX_COUNTERS */
+	unsigned char *kind;       /* by counter id: pm_kind of its instances, PM_KINDS: it has none */
+	uint32_t *found;           /* scratch, BIND_MAX_COUNTERS */
 	uint32_t *clock, n_clocks; /* likewise, beside found[] */
-	struct buf text;     /* scratch */
-	struct names taken;  /* names of the metrics so far */
+	struct buf text;           /* scratch */
+	struct names taken;        /* names of the metrics so far */
 	struct meaning meaning;
-	bool raw;            /* the formula at hand wants counts before a PMU's scale */
-	bool twice;          /* some event was counted in several groups */
+	bool raw;   /* the formula at hand wants counts before a PMU's scale */
+	bool twice; /* some event was counted in several groups */
 	struct class_index classes;
 	const struct class_choice *choice; /* of the formula at hand, if it is about a class of PMUs */
-	uint32_t group;      /* of the events that the formula at hand is to take, where it has a choice; 0: any */
+	uint32_t group; /* of the events that the formula at hand is to take, where it has a choice; 0: any */
 };
 
 /* Takes over what was allocated, NULL included; returns it, or NULL without memory. */

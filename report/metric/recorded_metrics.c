@@ -19,7 +19,8 @@ static const struct pm_value *entries(const struct pm_model *m)
 static const char *text_of(const struct pm_value *v, uint32_t i)
 {
 	return v->kind == PM_VALUE_ARRAY && i < v->array.n && v->array.item[i].kind == PM_VALUE_TEXT ?
-	       v->array.item[i].str.data : "";
+		       v->array.item[i].str.data :
+		       "";
 }
 
 /* The same id that loading the vendor's file gives. */

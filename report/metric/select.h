@@ -21,9 +21,9 @@ struct selection_word {
 struct selection {
 	struct selection_word *word; /* owned, in the order of the command line */
 	size_t n, cap;
-	bool all;                    /* everything that is on nobody's list, too (--debug) */
+	bool all; /* everything that is on nobody's list, too (--debug) */
 	bool has_show;
-	bool joules;                 /* energy in place of power */
+	bool joules; /* energy in place of power */
 };
 
 void selection_release(struct selection *s);

@@ -6,7 +6,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-
 struct path {
 	char *name;            /* owned */
 	struct metric_set set; /* of what is the same for all CPUs */

@@ -14,8 +14,8 @@ struct aggregate {
 	double *sum;     /* [n], as are all */
 	uint32_t *count; /* values that are there, besides those of `whole` instances that had all of them */
 	uint32_t whole;
-	uint16_t *lost;  /* reason of one that should be there; 0: none */
-	uint16_t *away;  /* reason of one that takes no part */
+	uint16_t *lost; /* reason of one that should be there; 0: none */
+	uint16_t *away; /* reason of one that takes no part */
 };
 
 enum aggregate_as {

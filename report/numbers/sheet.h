@@ -22,10 +22,10 @@
 enum sheet_rows { SHEET_ALL_CPUS, SHEET_CPU_SET, SHEET_FIRST_OF_CORE, SHEET_FIRST_OF_PACKAGE };
 
 struct sheet_config {
-	enum pm_kind per;    /* the wanted level */
-	bool fold_pmus;      /* PMUs of a package are shown with it, not as rows of their own */
-	bool only_per;       /* it was asked for: leave out what has no place there or above */
-	bool summary;        /* a row for the whole system */
+	enum pm_kind per; /* the wanted level */
+	bool fold_pmus;   /* PMUs of a package are shown with it, not as rows of their own */
+	bool only_per;    /* it was asked for: leave out what has no place there or above */
+	bool summary;     /* a row for the whole system */
 	bool summary_only;
 	enum sheet_rows rows;
 	struct cpulist cpus; /* SHEET_CPU_SET; owned by the config's owner */

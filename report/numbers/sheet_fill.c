@@ -29,7 +29,7 @@ static struct value make(const struct bound_input *in, const struct value *v, do
 		return isnan(number) ? value_missing(VALUE_NO_INPUT) : value_of(number);
 	case INPUT_WALL:
 		return status_absent(v->reason) ? *v :
-		       interval->wall_ns	? value_of((double)interval->wall_ns / 1e9) :
+		       interval->wall_ns        ? value_of((double)interval->wall_ns / 1e9) :
 						  value_missing(VALUE_NO_INPUT);
 	case INPUT_TIMES:
 		if (number == 0)
@@ -84,7 +84,8 @@ static void fill_tracks(struct sheet_private *p, const struct bound_input *in, c
 {
 	enum track_aspect aspect = aspect_of(in);
 	enum aggregate_as as = in->aspect == EXPR_ELAPSED ? AGGREGATE_SUM :
-		in->aspect == EXPR_AGGR_NR ? AGGREGATE_COUNT : AGGREGATE_BY_RULE;
+			       in->aspect == EXPR_AGGR_NR ? AGGREGATE_COUNT :
+							    AGGREGATE_BY_RULE;
 	struct value *out = p->in + place * p->block;
 	uint8_t *partial = p->in_partial + place * p->block;
 
@@ -97,8 +98,8 @@ static void fill_tracks(struct sheet_private *p, const struct bound_input *in, c
 		uint32_t counter = p->at[track[i]].counter;
 		bool more = i > 0;
 		/* The time goes with what is put together, by whichever rule that is. */
-		enum pm_aggregation rule = in->op && !in->own_rule ? in->rule :
-								     (enum pm_aggregation)p->at[track[i]].rule;
+		enum pm_aggregation rule =
+			in->op && !in->own_rule ? in->rule : (enum pm_aggregation)p->at[track[i]].rule;
 
 		aggregate_begin(&p->aggregate, intervals);
 		while (i < n && p->at[track[i]].counter == counter) {
@@ -110,8 +111,8 @@ static void fill_tracks(struct sheet_private *p, const struct bound_input *in, c
 					      at->may_go);
 				continue;
 			}
-			while (i < n && p->at[track[i]].counter == counter &&
-			       p->at[track[i]].per_package && p->at[track[i]].package == at->package)
+			while (i < n && p->at[track[i]].counter == counter && p->at[track[i]].per_package &&
+			       p->at[track[i]].package == at->package)
 				p->one_of[same++] = replay_values(p->replay, track[i++], aspect);
 			aggregate_add_one_of(&p->aggregate, p->one_of, same, rule, at->may_go);
 		}
@@ -140,7 +141,8 @@ static void fill_clocked(struct sheet_private *p, const struct bound_input *in, 
 {
 	enum pm_aggregation rule = (enum pm_aggregation)p->at[track[0]].rule;
 	enum aggregate_as as = in->aspect == EXPR_ELAPSED ? AGGREGATE_SUM :
-		in->aspect == EXPR_AGGR_NR ? AGGREGATE_COUNT : AGGREGATE_BY_RULE;
+			       in->aspect == EXPR_AGGR_NR ? AGGREGATE_COUNT :
+							    AGGREGATE_BY_RULE;
 	struct value *out = p->in + place * p->block;
 	uint8_t *partial = p->in_partial + place * p->block;
 
@@ -189,9 +191,9 @@ static void fill_input(struct sheet *s, const struct level *l, uint32_t row, uin
 	}
 	p->in_any_partial[place] = false;
 	for (size_t k = 0; k < n; k++)
-		out[k] = in->constant	? in->value
-			 : in->duration ? value_of((double)interval[k].duration_ns / 1e9)
-					: value_missing(VALUE_NO_INPUT);
+		out[k] = in->constant ? in->value :
+			 in->duration ? value_of((double)interval[k].duration_ns / 1e9) :
+					value_missing(VALUE_NO_INPUT);
 	p->in_at[place] = out;
 }
 
@@ -203,7 +205,8 @@ static void judge(struct sheet_private *p, const struct level *l, const struct b
 	expr_eval_rows(t->expr, p->arg, n, p->judged, p->scratch);
 	for (size_t k = 0; k < n; k++)
 		verdict[k] = of[k].reason || p->judged[k].reason ? SHEET_UNKNOWN :
-			     p->judged[k].v != 0 ? SHEET_BAD : SHEET_GOOD;
+			     p->judged[k].v != 0                 ? SHEET_BAD :
+								   SHEET_GOOD;
 }
 
 static void fill_cell(struct sheet *s, const struct level *l, struct sheet_cell *cell, size_t n)

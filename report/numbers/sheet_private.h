@@ -9,7 +9,7 @@
 struct level {
 	enum pm_kind kind;
 	uint32_t first_row, n_rows;
-	uint32_t *input;   /* owned: places in binding.input */
+	uint32_t *input; /* owned: places in binding.input */
 	uint32_t n_inputs;
 	uint32_t *place;   /* owned: by binding input: its place in input[], PM_NONE: not used here */
 	uint32_t *row_of;  /* owned: by track: row, PM_NONE: none; only while the sheet is built */
@@ -40,7 +40,7 @@ struct sheet_private {
 	struct value *in, *scratch;
 	uint8_t *in_partial;
 	bool *in_any_partial;
-	bool *stood; /* `block`: the clock of some reading stood still */
+	bool *stood;        /* `block`: the clock of some reading stood still */
 	struct value *part; /* `block`: a field of what one track read */
 	const struct value **in_at, **arg, **one_of;
 	struct aggregate aggregate;

@@ -99,8 +99,7 @@ static uint32_t cpus_of_track(const struct sheet *s, const struct bound_input *i
 	const struct pm_counter *c = pm_model_counter(s->places->model, replay_track(s->p->replay, t).counter);
 	uint32_t region = region_of(s, t);
 
-	return region == PM_NONE ? 0 :
-				   telemetry_cpus(s->places, (enum telemetry)in->telemetry, c, region, cpu);
+	return region == PM_NONE ? 0 : telemetry_cpus(s->places, (enum telemetry)in->telemetry, c, region, cpu);
 }
 
 /* Marks the CPUs for which telemetry has a number: they have rows even where nothing else was read of them. */
@@ -150,7 +149,8 @@ static int place_tracks(struct sheet *s, struct level *l, struct filter *filter,
 	}
 	mark_cpus(s, l, marked, cpu);
 	for (size_t i = 0; i < cpus; i++) {
-		struct pm_instance one = { .kind = PM_CPU, .number = s->places->cpu[i].cpu,
+		struct pm_instance one = { .kind = PM_CPU,
+					   .number = s->places->cpu[i].cpu,
 					   .cpu = s->places->cpu[i].cpu };
 
 		found += marked[i] && places_find(s->places, &one, l->kind, &sorted[found]);

@@ -68,8 +68,10 @@ int moment_parse(struct moment *m, const char *text, struct error *e)
 	}
 	if (ok)
 		return 0;
-	return error_set(e, EINVAL, "'%s' is no time: seconds from the start (10, 1.5m), before the end (-60), "
-			 "2026-01-31T12:00:00Z, or @SECONDS since 1970", text);
+	return error_set(e, EINVAL,
+			 "'%s' is no time: seconds from the start (10, 1.5m), before the end (-60), "
+			 "2026-01-31T12:00:00Z, or @SECONDS since 1970",
+			 text);
 }
 
 int moment_resolve(const struct moment *m, struct pm_reader *reader, const struct pm_chunk_head *first, uint64_t *ns,
@@ -85,7 +87,8 @@ int moment_resolve(const struct moment *m, struct pm_reader *reader, const struc
 		return 0;
 	case MOMENT_FROM_END:
 		if (pm_reader_extent(reader, &from, &to, &chunks))
-			return error_set(e, ESPIPE, "a time before the end needs a file that is not compressed, "
+			return error_set(e, ESPIPE,
+					 "a time before the end needs a file that is not compressed, "
 					 "not a stream");
 		*ns = to > m->ns + 1 ? to - m->ns : 1;
 		return 0;

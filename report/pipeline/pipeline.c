@@ -20,11 +20,11 @@ struct run {
 	struct replay *replay;
 	struct replay_config window;
 	struct sheet sheet;
-	bool stale;      /* the model has changed since the sheet was laid out */
-	bool noted;      /* what the selection lacks was said */
-	bool child;      /* a command was started */
-	bool in_window;  /* --since and --until are resolved */
-	bool full;       /* enough intervals were printed */
+	bool stale;     /* the model has changed since the sheet was laid out */
+	bool noted;     /* what the selection lacks was said */
+	bool child;     /* a command was started */
+	bool in_window; /* --since and --until are resolved */
+	bool full;      /* enough intervals were printed */
 };
 
 /* ---- laying out ---- */
@@ -106,8 +106,7 @@ static int bind(struct run *r)
 		return error_sys(r->error, ENOMEM, "columns");
 	err = selection_apply(&r->config->selection, &r->binding, &r->places, r->shown, notes, r->error);
 	if (!err && notes && r->config->note_absent)
-		selection_note_absent(&r->config->selection, &r->binding, r->shown,
-				      &r->result->remarks);
+		selection_note_absent(&r->config->selection, &r->binding, r->shown, &r->result->remarks);
 	r->noted = true;
 	if (!err && r->config->places_only)
 		choose_rows(r);
@@ -449,7 +448,12 @@ int pipeline_run(const struct pipeline_config *config, struct pm_reader *reader,
 		 struct pipeline_result *result, struct error *e)
 {
 	struct run r = {
-		.config = config, .reader = reader, .x = x, .result = result, .error = e, .stale = true,
+		.config = config,
+		.reader = reader,
+		.x = x,
+		.result = result,
+		.error = e,
+		.stale = true,
 	};
 	int err;
 

@@ -45,13 +45,13 @@ struct pipeline_config {
 	} mode; /* AUTO: total if a command was recorded */
 	uint64_t every_ns;
 	struct moment since, until;
-	uint64_t max_intervals;  /* 0: all */
+	uint64_t max_intervals; /* 0: all */
 	struct selection selection;
 	struct sheet_config sheet;
 	struct bind_options bind;
-	bool places_only; /* no metric is to be shown: the rows alone */
-	bool note_absent; /* a remark on columns whose registers could not be read */
-	bool pci; /* PMUs of PCI are called by the devices that they count */
+	bool places_only;                 /* no metric is to be shown: the rows alone */
+	bool note_absent;                 /* a remark on columns whose registers could not be read */
+	bool pci;                         /* PMUs of PCI are called by the devices that they count */
 	const struct pipeline_view *view; /* NULL: a sheet */
 	void *view_ctx;
 	/* Called when a growing input has no more yet: 0 to try again, 1 to end. */
@@ -62,10 +62,10 @@ struct pipeline_config {
 struct pipeline_result {
 	uint64_t intervals;
 	uint64_t snapshots;
-	bool ended;     /* the end frame was there */
-	bool cut_only;  /* the end is missing, and nothing else is wrong */
+	bool ended;    /* the end frame was there */
+	bool cut_only; /* the end is missing, and nothing else is wrong */
 	bool damaged;
-	struct buf notes; /* lines for stderr */
+	struct buf notes;   /* lines for stderr */
 	struct buf remarks; /* more of them, on what is not wrong */
 };
 

@@ -39,8 +39,9 @@ void plot_release(struct plot *p)
 /* The bit of a dot, x from the left and y from the top: 1 to 3 and 7 are the left column, the others the right. */
 static uint8_t dot_bit(uint32_t x, uint32_t y)
 {
-	static const uint8_t bit[PLOT_DOTS_Y][PLOT_DOTS_X] = { { 0x01, 0x08 }, { 0x02, 0x10 }, { 0x04, 0x20 },
-							       { 0x40, 0x80 } };
+	static const uint8_t bit[PLOT_DOTS_Y][PLOT_DOTS_X] = {
+		{ 0x01, 0x08 }, { 0x02, 0x10 }, { 0x04, 0x20 }, { 0x40, 0x80 }
+	};
 
 	return bit[y][x];
 }
@@ -153,7 +154,7 @@ struct plot_axis plot_axis(double low, double high, unsigned most)
 		low = low == 0 ? 0 : low - room;
 	}
 	ten = pow(10, floor(log10((high - low) / most)));
-	for (unsigned i = 0; ; i++) {
+	for (unsigned i = 0;; i++) {
 		if (i == sizeof(mantissa) / sizeof(mantissa[0])) {
 			ten *= 10;
 			i = 0;
@@ -177,8 +178,8 @@ size_t plot_number(char *out, const struct plot_axis *a, double v)
 	static const struct {
 		double unit;
 		const char *sign;
-	} scale[] = { { 1e12, "T" }, { 1e9, "G" }, { 1e6, "M" }, { 1e3, "k" }, { 1, "" },
-		      { 1e-3, "m" }, { 1e-6, "u" }, { 1e-9, "n" } };
+	} scale[] = { { 1e12, "T" }, { 1e9, "G" },  { 1e6, "M" },  { 1e3, "k" },
+		      { 1, "" },     { 1e-3, "m" }, { 1e-6, "u" }, { 1e-9, "n" } };
 	double largest = fmax(fabs(a->first), fabs(a->last)), rest;
 	size_t i = 4, len;
 	unsigned decimals = 0;

@@ -8,9 +8,9 @@
 #include "common/number.h"
 #include "common/utf8.h"
 
-#define LABEL_MAX 40
+#define LABEL_MAX  40
 #define LEGEND_MAX 24 /* lines that are named one by one */
-#define CELLS_MIN 8
+#define CELLS_MIN  8
 
 static size_t shown_width(const char *text)
 {
@@ -137,8 +137,8 @@ static void put_time(const struct plot_data *d, size_t margin, unsigned cells, s
 	buf_addstr(out, style.utf8 ? "└" : "+");
 	for (unsigned i = 0; i < cells; i++) {
 		size_t at = (size_t)(step * (double)tick / span * cells);
-		bool is_tick = span > 0 && step * (double)tick <= span * 1.000001 &&
-			       i == (at < cells ? at : cells - 1);
+		bool is_tick =
+			span > 0 && step * (double)tick <= span * 1.000001 && i == (at < cells ? at : cells - 1);
 		char text[64];
 		size_t len;
 
@@ -341,8 +341,8 @@ static void put_scale(const struct group *g, double low, double high, size_t ste
 	put_number(out, high);
 	if (strcmp(unit, "1"))
 		buf_printf(out, " %s", unit);
-	buf_addstr(out, step > 1 ? ", the largest value in each cell, of several rows each\n"
-				 : ", the largest value in each cell\n");
+	buf_addstr(out, step > 1 ? ", the largest value in each cell, of several rows each\n" :
+				   ", the largest value in each cell\n");
 }
 
 static int heat_group(const struct group *g, struct plot_size size, struct plot_style style, struct buf *out)

@@ -27,7 +27,7 @@ enum track_aspect {
 	TRACK_MAX = EXPR_MAX,
 	TRACK_ELAPSED = EXPR_ELAPSED, /* seconds */
 	TRACK_RATE,                   /* difference / elapsed; a gauge as TRACK_VALUE */
-	TRACK_SPAN, /* microseconds that the last reading took */
+	TRACK_SPAN,                   /* microseconds that the last reading took */
 	TRACK_ASPECTS
 };
 
@@ -39,8 +39,8 @@ enum replay_mode {
 
 struct replay_config {
 	enum replay_mode mode;
-	bool counts;                 /* keep replay_counts(), too */
-	bool gather;                 /* intervals may come late: short chunks are put together, which is faster */
+	bool counts; /* keep replay_counts(), too */
+	bool gather; /* intervals may come late: short chunks are put together, which is faster */
 	uint64_t every_ns;
 	uint64_t since_ns, until_ns; /* CLOCK_MONOTONIC; snapshots outside are left out. until 0: no end */
 };
@@ -50,7 +50,7 @@ struct interval {
 	uint64_t duration_ns;    /* how much of it was covered by snapshots that can be compared */
 	int64_t wall_ns;         /* end, ns since 1970; 0: not recorded */
 	uint32_t run, segment;
-	bool partial;            /* a part of it is lost */
+	bool partial; /* a part of it is lost */
 };
 
 /*

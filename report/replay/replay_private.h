@@ -6,8 +6,8 @@
 #include "report/replay/replay.h"
 #include "report/replay/track.h"
 
-#define ARENA_ROWS PM_CHUNK_ROWS /* intervals at once, if there are few tracks */
-#define GATHER_TILE 8 /* columns that are taken out of rows together: a line of the cache of each row */
+#define ARENA_ROWS  PM_CHUNK_ROWS /* intervals at once, if there are few tracks */
+#define GATHER_TILE 8             /* columns that are taken out of rows together: a line of the cache of each row */
 
 /* Which track a value column of a group feeds. */
 struct feed {
@@ -48,8 +48,8 @@ struct gathered {
 struct gather {
 	struct gathered *group; /* owned: beside chunk.group */
 	uint32_t cap_groups;
-	struct pm_chunk chunk;  /* owns its groups, of which only times and status are in place */
-	uint32_t rows;          /* room */
+	struct pm_chunk chunk; /* owns its groups, of which only times and status are in place */
+	uint32_t rows;         /* room */
 	uint64_t tick[PM_CHUNK_ROWS];
 	int64_t wall[PM_CHUNK_ROWS];
 };
@@ -59,35 +59,35 @@ struct replay {
 	replay_sink sink;
 	void *ctx;
 	const struct pm_model *model;
-	unsigned char *want;       /* by counter id: aspects */
+	unsigned char *want; /* by counter id: aspects */
 	size_t n_want;
 	struct track *track;
 	size_t n_tracks, cap_tracks;
-	uint32_t *key;             /* while tracks are declared: open addressing, by counter and instance: track + 1;
+	uint32_t *key; /* while tracks are declared: open addressing, by counter and instance: track + 1;
 	                              0: empty */
 	size_t n_keys;
 	struct group_feeds *group; /* by group id - 1 */
 	uint32_t n_groups;
-	struct rule_row **rule;    /* owned: what tracks point to, so it does not move */
+	struct rule_row **rule; /* owned: what tracks point to, so it does not move */
 	size_t n_rules;
-	struct cpu_facts facts;    /* of the package `facts_of` */
+	struct cpu_facts facts; /* of the package `facts_of` */
 	uint32_t facts_of;
 	bool has_facts;
 	struct value *arena;
-	struct brief *brief;       /* by track */
-	struct count *counts;      /* tracks x rows, if they are wanted */
-	size_t arrays, rows;       /* arena: arrays x rows */
+	struct brief *brief;  /* by track */
+	struct count *counts; /* tracks x rows, if they are wanted */
+	size_t arrays, rows;  /* arena: arrays x rows */
 	struct gather gather;
-	double *seconds;           /* [max_seconds]: times x rows of the group at hand, as struct column has them */
+	double *seconds; /* [max_seconds]: times x rows of the group at hand, as struct column has them */
 	size_t max_seconds;
-	uint32_t chunk;            /* number of the chunk at hand, or of those that were gathered */
-	size_t unseen;             /* tracks that are not in it, as far as it was looked at */
+	uint32_t chunk; /* number of the chunk at hand, or of those that were gathered */
+	size_t unseen;  /* tracks that are not in it, as far as it was looked at */
 	uint32_t run, segment;
-	bool begun;                /* a snapshot of this segment was seen */
-	bool open;                 /* an interval is open: it holds what is in `now` */
+	bool begun; /* a snapshot of this segment was seen */
+	bool open;  /* an interval is open: it holds what is in `now` */
 	bool perf_scale;
 	uint64_t last_ns, next_ns;
-	int64_t wall;              /* what to add to a tick; INT64_MIN: unknown */
+	int64_t wall; /* what to add to a tick; INT64_MIN: unknown */
 	struct interval now;
 	struct interval done[ARENA_ROWS];
 };

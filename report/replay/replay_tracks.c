@@ -8,8 +8,8 @@
 #include "report/replay/replay_private.h"
 
 #define ARENA_VALUES (1u << 18) /* results held at once, over all tracks: bounds memory, 4 MiB */
-#define FEW_ROWS 8
-#define HUGE_PAGE (2u << 20) /* of most machines; elsewhere it does no harm */
+#define FEW_ROWS     8
+#define HUGE_PAGE    (2u << 20) /* of most machines; elsewhere it does no harm */
 #define SECONDS_MOST (1u << 17) /* 1 MiB */
 
 void replay_forget_feeds(struct replay *r)
@@ -309,8 +309,8 @@ int replay_end_tracks(struct replay *r)
 		return -ENOMEM;
 	for (size_t i = 0; i < r->n_tracks; i++) {
 		struct track *t = &r->track[i];
-		unsigned rare = 1u << TRACK_FIRST | 1u << TRACK_LAST | 1u << TRACK_MEAN | 1u << TRACK_MAX |
-				1u << TRACK_SPAN;
+		unsigned rare =
+			1u << TRACK_FIRST | 1u << TRACK_LAST | 1u << TRACK_MEAN | 1u << TRACK_MAX | 1u << TRACK_SPAN;
 
 		t->aspects = r->want[t->counter];
 		t->slot = (uint32_t)r->arrays;

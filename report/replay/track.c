@@ -284,8 +284,11 @@ void track_close(struct track *t, struct value *base, size_t stride, size_t k, s
 
 		if (!(t->aspects & 1u << a))
 			continue;
-		d = a == TRACK_FIRST ? m->first : a == TRACK_LAST ? m->last : a == TRACK_MAX ? m->max :
-			m->weight ? m->weighted / (double)m->weight : m->last;
+		d = a == TRACK_FIRST ? m->first :
+		    a == TRACK_LAST  ? m->last :
+		    a == TRACK_MAX   ? m->max :
+		    m->weight        ? m->weighted / (double)m->weight :
+				       m->last;
 		*out = m->any ? value_of(d) : value_missing(v.reason ? v.reason : VALUE_NO_INTERVAL);
 		out += stride;
 	}
@@ -294,9 +297,9 @@ void track_close(struct track *t, struct value *base, size_t stride, size_t k, s
 		out += stride;
 	}
 	if (t->aspects & 1u << TRACK_RATE) {
-		*out = v.reason || is_level(t) || t->semantics == PM_PEAK ? v
-		       : t->elapsed					  ? value_of(v.v / ((double)t->elapsed / 1e9))
-									  : value_missing(VALUE_DIVISION_BY_ZERO);
+		*out = v.reason || is_level(t) || t->semantics == PM_PEAK ? v :
+		       t->elapsed ? value_of(v.v / ((double)t->elapsed / 1e9)) :
+				    value_missing(VALUE_DIVISION_BY_ZERO);
 		out += stride;
 	}
 	if (t->aspects & 1u << TRACK_SPAN)
@@ -350,8 +353,8 @@ static void scale_rows(const struct track *t, const struct column *c, uint32_t r
 
 void track_span(struct track *t, const struct column *c, uint32_t row, uint32_t end)
 {
-	bool simple = t->started && !t->gap && !t->stale && !t->more && t->type == PM_U64 &&
-		      t->semantics == PM_CUMULATIVE;
+	bool simple =
+		t->started && !t->gap && !t->stale && !t->more && t->type == PM_U64 && t->semantics == PM_CUMULATIVE;
 	uint64_t sum = 0, prev = t->prev, time;
 
 	if (row == end)
@@ -403,9 +406,9 @@ static void count_rows(const struct track *t, const struct column *c, uint32_t r
 		out->v = (c->v[row] - prev) & mask;
 		out->enabled = c->enabled[row] - enabled;
 		out->running = c->running[row] - running;
-		out->reason = t->width == 64 && c->v[row] < prev      ? REPORT_RESET
-			      : out->enabled && out->running ? 0
-							     : PM_REASON_NOT_COUNTED;
+		out->reason = t->width == 64 && c->v[row] < prev ? REPORT_RESET :
+			      out->enabled && out->running       ? 0 :
+								   PM_REASON_NOT_COUNTED;
 		prev = c->v[row];
 		enabled = c->enabled[row];
 		running = c->running[row];
@@ -511,8 +514,8 @@ void track_rows(struct track *t, const struct column *c, uint32_t row, uint32_t 
 		size_t stride, size_t k, struct count *counts)
 {
 	const unsigned timed = 1u << TRACK_ELAPSED | 1u << TRACK_RATE;
-	bool simple = t->started && !t->gap && !t->stale && !t->any && !t->reason && !t->more &&
-		      t->type == PM_U64 && (t->semantics == PM_CUMULATIVE || t->semantics == PM_GAUGE) &&
+	bool simple = t->started && !t->gap && !t->stale && !t->any && !t->reason && !t->more && t->type == PM_U64 &&
+		      (t->semantics == PM_CUMULATIVE || t->semantics == PM_GAUGE) &&
 		      !(t->aspects & ~(timed | 1u << TRACK_VALUE)) && (c->seconds || !(t->aspects & timed)) &&
 		      !t->elapsed;
 	struct value *out = base + t->slot * stride + k, *v = out;

@@ -10,27 +10,27 @@ struct track_more; /* what only tracks with rare aspects need */
 
 struct track {
 	uint32_t counter, instance;
-	uint32_t slot;      /* first of its arrays of results, in arrays */
-	uint32_t seen;      /* chunk in which it was read last */
-	uint8_t width;      /* bits that it counts, 1 to 64 */
-	bool started;       /* `prev` is a reading that the next one may be compared with */
+	uint32_t slot; /* first of its arrays of results, in arrays */
+	uint32_t seen; /* chunk in which it was read last */
+	uint8_t width; /* bits that it counts, 1 to 64 */
+	bool started;  /* `prev` is a reading that the next one may be compared with */
 	uint8_t aspects;
-	uint8_t type;       /* pm_type */
-	uint8_t semantics;  /* pm_semantics */
-	bool scaled : 1;    /* mul or div is not 1 */
-	bool perf : 1;      /* the group has enabled and running, and scaling is wanted */
-	bool may_go : 1;    /* a task or cgroup: after its end there is nothing more to count, and nothing lost */
-	bool uncore : 1;    /* of an uncore PMU */
-	bool any : 1;       /* a difference or level was taken in this interval */
-	bool stale : 1;     /* the reading at the end of an interval before this one is missing: `prev` is too old */
-	uint16_t gap;       /* why the reading before this one is missing; 0: it is there */
-	uint16_t reason;    /* why the interval's value is missing, whatever else was read */
-	uint16_t absent;    /* why there is nothing, if nothing was read */
-	uint16_t before;    /* why there was no reading before the first; 0: no special reason */
-	uint16_t unseen;    /* why it is not in the chunk at hand */
+	uint8_t type;      /* pm_type */
+	uint8_t semantics; /* pm_semantics */
+	bool scaled : 1;   /* mul or div is not 1 */
+	bool perf : 1;     /* the group has enabled and running, and scaling is wanted */
+	bool may_go : 1;   /* a task or cgroup: after its end there is nothing more to count, and nothing lost */
+	bool uncore : 1;   /* of an uncore PMU */
+	bool any : 1;      /* a difference or level was taken in this interval */
+	bool stale : 1;    /* the reading at the end of an interval before this one is missing: `prev` is too old */
+	uint16_t gap;      /* why the reading before this one is missing; 0: it is there */
+	uint16_t reason;   /* why the interval's value is missing, whatever else was read */
+	uint16_t absent;   /* why there is nothing, if nothing was read */
+	uint16_t before;   /* why there was no reading before the first; 0: no special reason */
+	uint16_t unseen;   /* why it is not in the chunk at hand */
 	double mul, div;
 	uint64_t prev, prev_time;
-	uint64_t sum;       /* difference so far, or the latest level; the bits of a double if type is F64 */
+	uint64_t sum; /* difference so far, or the latest level; the bits of a double if type is F64 */
 	uint64_t elapsed;
 	struct track_times *times; /* owned; NULL unless its group has enabled and running */
 	struct track_more *more;   /* owned; NULL unless it has a rule, or FIRST, LAST, MEAN, MAX or SPAN is wanted */
@@ -53,7 +53,7 @@ struct track_more {
 /* One column of a chunk. */
 struct column {
 	const uint64_t *v;
-	const uint16_t *status; /* NULL: all valid */
+	const uint16_t *status;                          /* NULL: all valid */
 	const uint64_t *begin, *end, *enabled, *running; /* the last two NULL without perf times */
 	const double *seconds; /* since the row before, for all rows but the first; NULL: not asked for */
 };

@@ -64,8 +64,8 @@ enum {
 
 static const struct argp_option options[] = {
 	{ NULL, 0, NULL, 0, "What:", 1 },
-	{ "event", KEY_EVENT, "LIST", 0,
-	  "Only these events: as they were recorded, or globs; other counters, too", 1 },
+	{ "event", KEY_EVENT, "LIST", 0, "Only these events: as they were recorded, or globs; other counters, too",
+	  1 },
 	{ "all-events", KEY_ALL_EVENTS, NULL, 0, "All perf events, asked for or not", 1 },
 	{ "detailed", KEY_DETAILED, NULL, 0, "perf's choice with -d, -dd or -ddd, of what was recorded", 1 },
 	{ "metrics", KEY_METRICS, "LIST", 0, "These metrics or groups of them", 1 },
@@ -94,12 +94,10 @@ static const struct argp_option options[] = {
 	{ "per-thread", KEY_PER + STAT_THREAD, NULL, 0, "One line a thread", 2 },
 	{ "per-task", KEY_PER + STAT_THREAD, NULL, OPTION_ALIAS | OPTION_HIDDEN, NULL, 2 },
 	{ "per-cgroup", KEY_PER + STAT_CGROUP, NULL, 0, "One line a cgroup", 2 },
-	{ "percore-show-thread", KEY_SHOW_THREAD, NULL, 0, "With -A, events of a core on each of its CPUs",
-	  2 },
+	{ "percore-show-thread", KEY_SHOW_THREAD, NULL, 0, "With -A, events of a core on each of its CPUs", 2 },
 	{ "no-merge", KEY_NO_MERGE, NULL, 0, "One line a PMU where several have the event", 2 },
 	{ "hybrid-merge", KEY_HYBRID, NULL, 0, "One line for all kinds of CPUs", 2 },
-	{ "sort", KEY_SORT, "KEY", 0, "Within a place or event: by value, running or name; none (default)",
-	  2 },
+	{ "sort", KEY_SORT, "KEY", 0, "Within a place or event: by value, running or name; none (default)", 2 },
 	{ "top", KEY_TOP, "N", 0, "The first N of these", 2 },
 	{ NULL, 0, NULL, 0, "Time:", 3 },
 	{ "interval-print", KEY_PRINT, "MS", 0, "Counts of every so many milliseconds", 3 },
@@ -110,16 +108,14 @@ static const struct argp_option options[] = {
 	{ "summary", KEY_SUMMARY, NULL, 0, "Totals behind the intervals", 3 },
 	{ "interval-count", KEY_COUNT, "N", 0, "The first N intervals", 3 },
 	{ "stats", KEY_STATS, NULL, 0, "Least, largest, mean, percentiles over the intervals", 3 },
-	{ "since", KEY_SINCE, "TIME", 0,
-	  "Begin there: seconds from the start, -SECONDS from the end, or a date", 3 },
+	{ "since", KEY_SINCE, "TIME", 0, "Begin there: seconds from the start, -SECONDS from the end, or a date", 3 },
 	{ "until", KEY_UNTIL, "TIME", 0, "End there", 3 },
 	{ "follow", KEY_FOLLOW, NULL, 0, "Go on while the recording is being written", 3 },
 	{ "interval-clear", KEY_CLEAR, NULL, 0, "Clear the screen before each interval", 3 },
 	{ NULL, 0, NULL, 0, "Output:", 4 },
 	{ "field-separator", KEY_SEPARATOR, "SEP", 0, "perf's CSV, with that between the fields", 4 },
 	{ "json-output", KEY_JSON, NULL, 0, "perf's JSON, one object a line", 4 },
-	{ "format", KEY_FORMAT, "FORMAT", 0,
-	  "perf (default); table, csv or json: rows as pmrep show has them", 4 },
+	{ "format", KEY_FORMAT, "FORMAT", 0, "perf (default); table, csv or json: rows as pmrep show has them", 4 },
 	{ "output", KEY_OUT, "FILE", 0, "Write there", 4 },
 	{ "out", KEY_OUT, "FILE", OPTION_ALIAS | OPTION_HIDDEN, NULL, 4 },
 	{ "append", KEY_APPEND, NULL, 0, "Behind what the file holds", 4 },
@@ -127,8 +123,7 @@ static const struct argp_option options[] = {
 	{ "metric-only", KEY_ONLY, NULL, 0, "Only metrics, one line a place", 4 },
 	{ "no-metric-only", KEY_NO_ONLY, NULL, 0, "Counts, too (the default)", 4 },
 	{ "metric-no-threshold", KEY_NO_THRESHOLD, NULL, 0, "Do not judge metrics", 4 },
-	{ "metric-style", KEY_STYLE, "STYLE", 0,
-	  "Words of metrics: classic (perf to 6), named (perf 7), none", 4 },
+	{ "metric-style", KEY_STYLE, "STYLE", 0, "Words of metrics: classic (perf to 6), named (perf 7), none", 4 },
 	{ "big-num", KEY_BIG, NULL, 0, "Commas between thousands (the default)", 4 },
 	{ "no-big-num", KEY_NO_BIG, NULL, 0, "None", 4 },
 	{ "no-csv-summary", KEY_NO_CSV_SUMMARY, NULL, 0, "No word \"summary\" before the totals of -x", 4 },
@@ -141,20 +136,20 @@ static const struct argp_option options[] = {
 };
 
 static const char brief[] =
-    "Usage: pmrep stat [OPTION...] FILE...\n"
-    "Counts as perf stat prints them: one total, or with -I MS those of each interval.\n\n"
-    "  -e, --event=LIST     only these events;  -M, --metrics=LIST  metrics\n"
-    "  -A                   a line a CPU; --per-socket, -die, -cluster, -cache, -core, -node, -thread, "
-    "-cgroup\n"
-    "  -I MS                intervals; --summary totals behind them, --stats percentiles over them\n"
-    "  -x SEP, -j           perf's CSV and JSON;  --format=csv|json  ours\n"
-    "  -C LIST, -p PID, -t TID, -G CGROUP, --since=TIME, --until=TIME   a part\n"
-    "  -o FILE, --append    to a file\n\n"
-    "Examples:\n"
-    "  pmrep stat host.pmr\n"
-    "  pmrep stat -I 1000 --per-socket -x, host.pmr\n"
-    "  pmrep stat -A -e cycles --sort=value host.pmr\n"
-    "--help=all lists every option.\n";
+	"Usage: pmrep stat [OPTION...] FILE...\n"
+	"Counts as perf stat prints them: one total, or with -I MS those of each interval.\n\n"
+	"  -e, --event=LIST     only these events;  -M, --metrics=LIST  metrics\n"
+	"  -A                   a line a CPU; --per-socket, -die, -cluster, -cache, -core, -node, -thread, "
+	"-cgroup\n"
+	"  -I MS                intervals; --summary totals behind them, --stats percentiles over them\n"
+	"  -x SEP, -j           perf's CSV and JSON;  --format=csv|json  ours\n"
+	"  -C LIST, -p PID, -t TID, -G CGROUP, --since=TIME, --until=TIME   a part\n"
+	"  -o FILE, --append    to a file\n\n"
+	"Examples:\n"
+	"  pmrep stat host.pmr\n"
+	"  pmrep stat -I 1000 --per-socket -x, host.pmr\n"
+	"  pmrep stat -A -e cycles --sort=value host.pmr\n"
+	"--help=all lists every option.\n";
 
 static error_t bad(struct argp_state *state, const struct error *e)
 {
@@ -162,7 +157,7 @@ static error_t bad(struct argp_state *state, const struct error *e)
 }
 
 static error_t parse_word(const char *option, const char *arg, const char *const *words, unsigned *value,
-                          struct argp_state *state)
+			  struct argp_state *state)
 {
 	struct buf all = BUF_INIT;
 	error_t err;
@@ -181,12 +176,12 @@ static error_t parse_word(const char *option, const char *arg, const char *const
 }
 
 static error_t parse_number(const char *option, const char *arg, uint64_t low, uint64_t high, uint64_t *value,
-                            struct argp_state *state)
+			    struct argp_state *state)
 {
 	if (!parse_u64(arg, value) && *value >= low && *value <= high)
 		return 0;
-	return options_bad(state, "--%s: '%s' is no number from %llu to %llu", option, arg,
-	                   (unsigned long long)low, (unsigned long long)high);
+	return options_bad(state, "--%s: '%s' is no number from %llu to %llu", option, arg, (unsigned long long)low,
+			   (unsigned long long)high);
 }
 
 static error_t add_words(struct stat_words *w, int key, const char *arg, struct argp_state *state)
@@ -217,8 +212,7 @@ static error_t add_ids(struct stat_config *c, const char *arg, bool threads, str
 		uint64_t id, *more;
 
 		if (parse_u64_span(arg, len, 10, &id))
-			return options_bad(state, "--%s: '%s' is no list of ids", threads ? "tid" : "pid",
-			                   arg);
+			return options_bad(state, "--%s: '%s' is no list of ids", threads ? "tid" : "pid", arg);
 		more = realloc(c->id, (n + 1) * sizeof(*more));
 		if (!more)
 			return ENOMEM;
@@ -361,8 +355,7 @@ static error_t parse_time_option(struct stat_options *o, int key, char *arg, str
 		return 0;
 	case KEY_EVERY:
 		if (parse_duration(arg, &p->every_ns) || !p->every_ns)
-			return options_bad(state, "--every: '%s' is no time; seconds, or with ms, m or h",
-			                   arg);
+			return options_bad(state, "--every: '%s' is no time; seconds, or with ms, m or h", arg);
 		p->mode = PIPELINE_EVERY;
 		return 0;
 	case KEY_ALL:
@@ -478,7 +471,7 @@ static error_t judge(struct stat_options *o, struct argp_state *state)
 	struct stat_config *c = &o->stat;
 	struct error e = { 0 };
 	static const char *const level[] = { "TopdownL1", "TopdownL2", "TopdownL3",
-		                             "TopdownL4", "TopdownL5", "TopdownL6" };
+					     "TopdownL4", "TopdownL5", "TopdownL6" };
 
 	if (o->out && o->log_fd >= 0)
 		return options_bad(state, "--output and --log-fd: only one place to write to");
@@ -491,8 +484,8 @@ static error_t judge(struct stat_options *o, struct argp_state *state)
 	if (o->tidy && c->form != STAT_TEXT)
 		return options_bad(state, "--format is ours, and -x and -j are perf's: only one of them");
 	if (o->tidy && (c->stats || c->metric_only))
-		return options_bad(
-		    state, "--stats and --metric-only have perf's formats: -x or -j in place of --format");
+		return options_bad(state,
+				   "--stats and --metric-only have perf's formats: -x or -j in place of --format");
 	for (unsigned i = 0; o->topdown && i < (o->td_level ? o->td_level : 1); i++)
 		if (stat_words_add(&c->metrics, level[i]))
 			return bad(state, &e);

@@ -17,7 +17,7 @@ struct stat_options {
 	unsigned td_level;
 	bool append, follow, strict, quiet, topdown, csv, json;
 	struct vendor_files *vendor; /* owned; of --metrics-file */
-	char **file; /* borrowed of the command line */
+	char **file;                 /* borrowed of the command line */
 	int n_files;
 };
 

@@ -59,9 +59,9 @@ struct stat_config {
 	struct cpulist cpus;
 	uint64_t *id; /* owned: of -p and -t: process ids, then thread ids */
 	size_t n_pids, n_tids;
-	uint32_t top;                    /* lines of a block that are printed; 0: all */
-	unsigned detailed;               /* -d, -dd, -ddd */
-	struct vendor_files *vendor;     /* of --metrics-file; NULL: none; borrowed */
+	uint32_t top;                /* lines of a block that are printed; 0: all */
+	unsigned detailed;           /* -d, -dd, -ddd */
+	struct vendor_files *vendor; /* of --metrics-file; NULL: none; borrowed */
 	bool all_events, no_merge, hybrid_merge, big_num, intervals, summary, no_csv_summary, table, stats;
 	bool metric_only, no_threshold, no_scale, verbose, show_thread, color;
 	bool window; /* only a part of the recording is looked at */
@@ -114,7 +114,7 @@ struct stat_text {
 
 struct stat_line {
 	uint32_t row, event;
-	uint64_t rank;             /* of the event: perf prints in the order of recording, cgroup after cgroup */
+	uint64_t rank;                  /* of the event: perf prints in the order of recording, cgroup after cgroup */
 	struct stat_text before, after; /* what a format always writes around the value */
 	uint32_t first, n;              /* in stat.track */
 	struct stat_sum now, total;
@@ -128,14 +128,14 @@ struct stat_metric {
 	uint16_t reason;                /* 0, or why there is none */
 	unsigned char width, precision; /* of the value in text: %*.*f */
 	bool percent;                   /* text and csv: a '%' directly behind the number */
-	bool own; /* perf has none like it: without a value it is "-" in text and null in json, not "nan" */
-	const char *unit; /* all that stands behind the number: "insn per cycle", "GHz  cycles_frequency" */
-	const char *name; /* the metric's own name, as --metric-only heads its columns */
+	bool own;          /* perf has none like it: without a value it is "-" in text and null in json, not "nan" */
+	const char *unit;  /* all that stands behind the number: "insn per cycle", "GHz  cycles_frequency" */
+	const char *name;  /* the metric's own name, as --metric-only heads its columns */
 	const char *group; /* of perf's Default group: under which head it stands, "TopdownL1"; else NULL */
 	const struct stat_line *of; /* whose times that head gives */
-	const char *threshold; /* "good", "bad" ...; NULL: none is known */
-	const char *color;     /* SGR parameters, or NULL */
-	uint32_t id;           /* place in the columns of --metric-only */
+	const char *threshold;      /* "good", "bad" ...; NULL: none is known */
+	const char *color;          /* SGR parameters, or NULL */
+	uint32_t id;                /* place in the columns of --metric-only */
 };
 #define STAT_METRICS 32 /* behind one line */
 
@@ -148,9 +148,9 @@ struct stat_column { /* a track of the replay that a line sums up */
 
 /* Values of a metric at a place, one an interval, for --stats. */
 struct stat_history {
-	char *where, *head;     /* owned */
+	char *where, *head;      /* owned */
 	const char *name, *unit; /* within head, or "" */
-	struct buf values;      /* doubles */
+	struct buf values;       /* doubles */
 };
 
 /* Events were disabled from one time to the other (CLOCK_MONOTONIC). */
@@ -161,7 +161,7 @@ struct stat_off {
 struct stat_sheet {
 	const struct stat_config *config;
 	struct stat_config own_config; /* borrows all but the places that lines are of */
-	struct exporter *x; /* where text goes, and the start of the recording */
+	struct exporter *x;            /* where text goes, and the start of the recording */
 	const struct places *places;
 	struct places own_places; /* borrows all but the level of --per-cache */
 	int cache_level;          /* 2, 3; 0: the last that the machine has */
@@ -185,11 +185,11 @@ struct stat_sheet {
 	struct stat_shadow *shadow;
 	struct stat_history *history; /* owned; of metrics that were asked for, with --stats */
 	size_t n_histories;
-	struct names history_of; /* "place, newline, head" -> place in history */
+	struct names history_of;     /* "place, newline, head" -> place in history */
 	struct vendor_choice vendor; /* what --metrics-file has for the recorded CPU */
-	struct metric_set recorded; /* owned: vendors' metrics that pmrec was asked for */
+	struct metric_set recorded;  /* owned: vendors' metrics that pmrec was asked for */
 	struct meaning meaning;
-	struct class_index classes; /* of the recording; n_filters is 0 until it was looked for */
+	struct class_index classes;               /* of the recording; n_filters is 0 until it was looked for */
 	const struct class_choice *binding_class; /* what the formula at hand takes of a class of PMUs, or NULL */
 	bool binding_refused;    /* events that could not be opened will do for formulas, while they are bound */
 	bool binding_default;    /* metrics are perf's Default group, while they are bound */
@@ -292,10 +292,9 @@ int stat_shadow_bind(struct stat_sheet *s, struct buf *notes, struct error *e);
 void stat_shadow_release(struct stat_sheet *s);
 /* Metrics of a line, at most STAT_METRICS. */
 size_t stat_shadow(const struct stat_sheet *s, const struct stat_line *l,
-                   struct stat_metric out[static STAT_METRICS]);
+		   struct stat_metric out[static STAT_METRICS]);
 /* Metrics that belong to no line, for a row. */
-size_t stat_shadow_alone(const struct stat_sheet *s, uint32_t row,
-                         struct stat_metric out[static STAT_METRICS]);
+size_t stat_shadow_alone(const struct stat_sheet *s, uint32_t row, struct stat_metric out[static STAT_METRICS]);
 bool stat_shadow_has_alone(const struct stat_sheet *s);
 /* The columns of --metric-only: how many, and the head of each: words and name. */
 uint32_t stat_shadow_heads(const struct stat_sheet *s);
@@ -324,7 +323,7 @@ static inline bool stat_is_last(const struct stat_metric *m, size_t i, size_t n)
  * belong to no line: behind the lines of a place, or behind all lines where those of an event stand together. Stops
  * where the output fails; the exporter knows. */
 void stat_each_line(struct stat_sheet *s, void (*put_line)(struct stat_sheet *s, const struct stat_line *l),
-                    void (*put_alone)(struct stat_sheet *s, uint32_t row));
+		    void (*put_alone)(struct stat_sheet *s, uint32_t row));
 extern const struct stat_form_ops stat_text, stat_csv, stat_json;
 extern const char *const stat_aggr_words[STAT_AGGRS]; /* "core", "socket": perf's names; NULL: none */
 /* --stats: a table over the intervals, in any of the forms. */
@@ -335,8 +334,7 @@ void stat_forget_history(struct stat_sheet *s);
 
 /* Makes the pieces before and after the values, unless they are there: `make` appends the one or the other.
  */
-void stat_texts(struct stat_sheet *s,
-                void (*make)(struct stat_sheet *s, const struct stat_line *l, bool after));
+void stat_texts(struct stat_sheet *s, void (*make)(struct stat_sheet *s, const struct stat_line *l, bool after));
 /* Appends a piece. */
 static inline char *stat_put(char *at, const void *data, size_t len)
 {

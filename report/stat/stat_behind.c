@@ -15,9 +15,9 @@ static void judge(const struct stat_sheet *s, const struct shown *x, uint32_t ro
 		return;
 	if (x->shadow) {
 		level = shadow_judge(x->shadow, out->value);
-		out->color = level == SHADOW_GOOD && x->shadow->lower ? "32"
-		             : level <= SHADOW_BAD                    ? color[level]
-		                                                      : NULL;
+		out->color = level == SHADOW_GOOD && x->shadow->lower ? "32" :
+			     level <= SHADOW_BAD                      ? color[level] :
+									NULL;
 		return;
 	}
 	if (x->named && x->named->bad > 0) {
@@ -45,7 +45,7 @@ static double rate_of(const struct stat_sheet *s, const struct shown *x, const s
 
 /* "1.732 K/sec": below a thousand of the largest unit that it reaches. */
 static bool take_rate(const struct stat_sheet *s, const struct shown *x, const struct stat_line *l,
-                      struct stat_metric *out)
+		      struct stat_metric *out)
 {
 	static const struct {
 		double size;
@@ -59,10 +59,10 @@ static bool take_rate(const struct stat_sheet *s, const struct shown *x, const s
 	while (i < 3 && rate < units[i].size)
 		i++;
 	*out = (struct stat_metric){ .value = rate / units[i].size,
-		                     .width = 8,
-		                     .precision = 3,
-		                     .unit = units[i].unit,
-		                     .name = units[i].unit };
+				     .width = 8,
+				     .precision = 3,
+				     .unit = units[i].unit,
+				     .name = units[i].unit };
 	return true;
 }
 
@@ -88,8 +88,7 @@ static bool is_home(const struct stat_sheet *s, const struct shown *x, const str
 	return true;
 }
 
-static void take_metric(const struct stat_sheet *s, const struct shown *x, uint32_t row,
-                        struct stat_metric *out)
+static void take_metric(const struct stat_sheet *s, const struct shown *x, uint32_t row, struct stat_metric *out)
 {
 	struct value v = stat_formula_value(s, &x->value, row);
 
@@ -128,8 +127,7 @@ static bool is_wanted(const struct shown *x, const struct stat_metric *m, const 
 	return !m->reason || s->shadow->asked;
 }
 
-size_t stat_shadow(const struct stat_sheet *s, const struct stat_line *l,
-                   struct stat_metric out[static STAT_METRICS])
+size_t stat_shadow(const struct stat_sheet *s, const struct stat_line *l, struct stat_metric out[static STAT_METRICS])
 {
 	const struct stat_shadow *sh = s->shadow;
 	size_t n = 0;
@@ -151,8 +149,7 @@ size_t stat_shadow(const struct stat_sheet *s, const struct stat_line *l,
 	return n;
 }
 
-size_t stat_shadow_alone(const struct stat_sheet *s, uint32_t row,
-                         struct stat_metric out[static STAT_METRICS])
+size_t stat_shadow_alone(const struct stat_sheet *s, uint32_t row, struct stat_metric out[static STAT_METRICS])
 {
 	const struct stat_shadow *sh = s->shadow;
 	size_t n = 0;

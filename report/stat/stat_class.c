@@ -25,7 +25,7 @@ bool stat_class_takes(const struct stat_sheet *s, const struct expr_input *x)
 static uint32_t pair_any(const struct stat_sheet *s, const struct expr_input *x, uint32_t *counter, uint32_t *clock)
 {
 	uint32_t n = bind_counters(s->places->model, x->by, clock, MOST),
-	         k = bind_counters(s->places->model, x->name, counter, MOST);
+		 k = bind_counters(s->places->model, x->name, counter, MOST);
 
 	if (!n || n > MOST || k > MOST || (n > 1 && n != k))
 		return 0;
@@ -37,7 +37,7 @@ static uint32_t pair_any(const struct stat_sheet *s, const struct expr_input *x,
 static int add_pair(struct stat_sheet *s, struct stat_input *in, uint32_t counter, uint32_t clock)
 {
 	int64_t event = stat_event_alone(s, counter), ticks = clock ? stat_event_alone(s, clock) : PM_NONE,
-	        line = stat_event_of(s, counter);
+		line = stat_event_of(s, counter);
 	bool have = false;
 
 	if (event < 0 || ticks < 0 || line < 0)
@@ -96,7 +96,7 @@ struct value stat_class_value(const struct stat_sheet *s, const struct stat_inpu
 	for (uint32_t i = 0; i < in->n_pairs; i++) {
 		const struct stat_pair *p = &in->pair[i];
 		const struct stat_line *l = stat_line_at(s, row, p->event),
-		                       *clock = p->clock == PM_NONE ? NULL : stat_line_at(s, row, p->clock);
+				       *clock = p->clock == PM_NONE ? NULL : stat_line_at(s, row, p->clock);
 		double v, ticks;
 
 		if (!l)

@@ -11,8 +11,7 @@
 
 static bool parse_bool(const char *text, bool *value)
 {
-	static const char *const yes[] = { "true", "yes", "on", "1" }, *const no[] = { "false", "no", "off",
-		                                                                       "0" };
+	static const char *const yes[] = { "true", "yes", "on", "1" }, *const no[] = { "false", "no", "off", "0" };
 
 	for (size_t i = 0; i < 4; i++) {
 		if (!strcasecmp(text, yes[i]) || !strcasecmp(text, no[i])) {

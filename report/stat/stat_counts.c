@@ -22,8 +22,7 @@ static void take(struct stat_sheet *s, struct stat_line *l, const struct count *
 	l->now.running += c->running;
 }
 
-static const struct count *count_at(const struct stat_sheet *s, const struct stat_line *l, uint32_t i,
-                                    size_t k)
+static const struct count *count_at(const struct stat_sheet *s, const struct stat_line *l, uint32_t i, size_t k)
 {
 	return replay_counts(s->replay, s->column[l->first + i].track) + k;
 }
@@ -37,8 +36,7 @@ static bool is_first(const struct stat_sheet *s, const struct stat_line *l, uint
 		const struct stat_column *other = &s->column[l->first + j];
 
 		if (other->package == c->package && other->die == c->die &&
-		    replay_track(s->replay, other->track).counter ==
-		        replay_track(s->replay, c->track).counter &&
+		    replay_track(s->replay, other->track).counter == replay_track(s->replay, c->track).counter &&
 		    !count_at(s, l, j, k)->reason)
 			return false;
 	}
@@ -96,8 +94,7 @@ static void count_line(struct stat_sheet *s, struct stat_line *l, size_t k)
 		const struct count *c = replay_counts(s->replay, column->track) + k;
 
 		/* A CPU that is offline, and a task that is not there, have no part in the sum. */
-		if (!c->reason || status_absent(c->reason) ||
-		    (c->reason == PM_REASON_NOT_COUNTED && !c->enabled))
+		if (!c->reason || status_absent(c->reason) || (c->reason == PM_REASON_NOT_COUNTED && !c->enabled))
 			continue;
 		column->lost++;
 		s->partial = true;
@@ -110,8 +107,7 @@ void stat_count(struct stat_sheet *s, size_t k)
 		struct stat_line *l = &s->line[i];
 		const struct stat_event *e = &s->event[l->event];
 
-		l->now =
-		    (struct stat_sum){ .nr = 1, .reason = e->invalid ? e->invalid : PM_REASON_NOT_COUNTED };
+		l->now = (struct stat_sum){ .nr = 1, .reason = e->invalid ? e->invalid : PM_REASON_NOT_COUNTED };
 		if (!l->n)
 			continue;
 		l->now = (struct stat_sum){ 0 };
@@ -209,13 +205,12 @@ double stat_value(const struct stat_event *e, const struct stat_sum *sum)
 
 const char *stat_missing(uint16_t reason)
 {
-	return reason == PM_REASON_NOT_SUPPORTED || reason == pm_reason_errno(2) ||
-	               reason == pm_reason_errno(95) || reason == pm_reason_errno(22) ||
-	               reason == pm_reason_errno(19) || reason == pm_reason_errno(6) ||
-	               reason == PM_REASON_NO_PERMISSION || reason == pm_reason_errno(13) ||
-	               reason == pm_reason_errno(1)
-	           ? "<not supported>"
-	           : "<not counted>";
+	return reason == PM_REASON_NOT_SUPPORTED || reason == pm_reason_errno(2) || reason == pm_reason_errno(95) ||
+			       reason == pm_reason_errno(22) || reason == pm_reason_errno(19) ||
+			       reason == pm_reason_errno(6) || reason == PM_REASON_NO_PERMISSION ||
+			       reason == pm_reason_errno(13) || reason == pm_reason_errno(1) ?
+		       "<not supported>" :
+		       "<not counted>";
 }
 
 #define NAMED 8 /* places or events in a remark */
@@ -243,11 +238,10 @@ static void say_lost(struct stat_sheet *s, uint32_t event, struct buf *out)
 				buf_printf(&where, "%sCPU %u", named > 1 ? ", " : "", c->cpu);
 			} else {
 				struct track_info t = replay_track(s->replay, c->track);
-				const struct pm_instance *in =
-				    pm_model_instance(s->places->model, t.instance);
+				const struct pm_instance *in = pm_model_instance(s->places->model, t.instance);
 
 				buf_printf(&where, "%s%s", named > 1 ? ", " : "",
-				           in ? pm_map_text(&in->attrs, PM_INSTANCE_NAME, "?") : "?");
+					   in ? pm_map_text(&in->attrs, PM_INSTANCE_NAME, "?") : "?");
 			}
 		}
 	}
@@ -257,7 +251,7 @@ static void say_lost(struct stat_sheet *s, uint32_t event, struct buf *out)
 		if (more)
 			buf_printf(&where, " and %u more", more);
 		buf_printf(out, ": %s on %s in %u of %llu intervals; the sums are of the others\n",
-		           status_word(why, false, word), buf_str(&where), most, (unsigned long long)s->intervals);
+			   status_word(why, false, word), buf_str(&where), most, (unsigned long long)s->intervals);
 	}
 	buf_release(&where);
 }
@@ -287,7 +281,7 @@ static void note_runs(struct stat_sheet *s)
 
 		if (n && n < s->n_runs && !s->event[l->event].hidden)
 			buf_printf(&s->notes, "%s%s%s: not counted in %u of %u runs; the mean is of the others\n",
-			           s->event[l->event].name, place[0] ? " of " : "", place, s->n_runs - n, s->n_runs);
+				   s->event[l->event].name, place[0] ? " of " : "", place, s->n_runs - n, s->n_runs);
 	}
 }
 

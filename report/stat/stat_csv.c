@@ -112,8 +112,7 @@ static char *put_missing(char *at, uint16_t reason, const char *sep)
 	return stat_put(at, quote, strlen(quote));
 }
 
-static void put_more(struct stat_sheet *s, const struct stat_line *l, const struct stat_metric *metric,
-                     size_t n)
+static void put_more(struct stat_sheet *s, const struct stat_line *l, const struct stat_metric *metric, size_t n)
 {
 	for (size_t i = 1; i < n; i++) {
 		put_prefix(s, &s->row[l->row], l->now.nr);
@@ -158,9 +157,8 @@ static void put_line(struct stat_sheet *s, const struct stat_line *l)
 	}
 	at = stat_put(at + number_u64(at, there ? now->running : 0), sep, sep_len);
 	/* Whole percents, as perf has them. */
-	at += number_u64(at, there && now->enabled && now->enabled != now->running
-	                         ? 100 * now->running / now->enabled
-	                         : 100);
+	at += number_u64(
+		at, there && now->enabled && now->enabled != now->running ? 100 * now->running / now->enabled : 100);
 	at = stat_put(stat_put(at, ".00", 3), sep, sep_len);
 	if (!n) {
 		at = stat_put(at, sep, sep_len);

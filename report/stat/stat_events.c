@@ -82,8 +82,8 @@ static size_t base_len(const char *name)
 	/* "sched:sched_switch" is a tracepoint and not a modifier; modifiers are short. */
 	const char *colon = strrchr(name, ':');
 
-	return colon && strspn(colon + 1, EVENT_MOD_LETTERS) == strlen(colon + 1) ? (size_t)(colon - name)
-	                                                                          : strlen(name);
+	return colon && strspn(colon + 1, EVENT_MOD_LETTERS) == strlen(colon + 1) ? (size_t)(colon - name) :
+										    strlen(name);
 }
 
 static bool name_is(const char *word, const char *name)
@@ -106,8 +106,7 @@ static bool is_named(const struct pm_counter *c, const char *word)
 
 	return name_is(word, c->display) || name_is(word, c->name) ||
 	       !strcmp(word, pm_map_text(&c->attrs, PM_COUNTER_PERF_USER_TEXT, "")) ||
-	       (symbol && is_perf(c) &&
-	        (name_is(symbol->name, c->display) || name_is(symbol->name, c->name)));
+	       (symbol && is_perf(c) && (name_is(symbol->name, c->display) || name_is(symbol->name, c->name)));
 }
 
 bool stat_is_uncore(const struct pm_model *m, const struct pm_counter *c)
@@ -146,7 +145,7 @@ static const char *cgroup_name(const struct pm_model *m, uint32_t number)
 	for (uint32_t i = 0; i < m->n_instances; i++)
 		if (m->instance[i].kind == PM_CGROUP && m->instance[i].number == number)
 			return pm_map_text(&m->instance[i].attrs, PM_INSTANCE_CGROUP,
-			                   pm_map_text(&m->instance[i].attrs, PM_INSTANCE_NAME, "cgroup"));
+					   pm_map_text(&m->instance[i].attrs, PM_INSTANCE_NAME, "cgroup"));
 	return NULL;
 }
 
@@ -189,8 +188,8 @@ bool stat_wants_cgroup(const struct stat_sheet *s, uint32_t number)
 
 static bool has_cgroup(const struct stat_sheet *s, const struct pm_counter *c, uint32_t number)
 {
-	const char *cgroup = number ? cgroup_name(s->places->model, number)
-	                            : pm_map_text(&c->attrs, PM_COUNTER_PERF_CGROUP, NULL);
+	const char *cgroup =
+		number ? cgroup_name(s->places->model, number) : pm_map_text(&c->attrs, PM_COUNTER_PERF_CGROUP, NULL);
 
 	return number == PM_NONE || is_wanted_cgroup(s->config, cgroup);
 }
@@ -221,8 +220,8 @@ static int choose_named(struct stat_sheet *s, bool *chosen, struct error *e)
 				names[n++] = m->counter[k].display;
 		near = names ? options_nearest(w->word[i], names, n) : NULL;
 		error_set(e, ENOENT, "-e: the recording has no event '%s'%s%s%s", w->word[i],
-		          near ? "; did you mean '" : "",
-		          near ? near : " (pmrep list events tells what there is)", near ? "'?" : "");
+			  near ? "; did you mean '" : "", near ? near : " (pmrep list events tells what there is)",
+			  near ? "'?" : "");
 		free(names);
 		return -ENOENT;
 	}
@@ -236,17 +235,15 @@ static void choose_default(struct stat_sheet *s, bool *chosen)
 	bool asked = false, any = false;
 
 	for (uint32_t i = 0; i < m->n_counters; i++)
-		asked |=
-		    is_perf(&m->counter[i]) && pm_map_bool(&m->counter[i].attrs, PM_COUNTER_REQUESTED, false);
+		asked |= is_perf(&m->counter[i]) && pm_map_bool(&m->counter[i].attrs, PM_COUNTER_REQUESTED, false);
 	for (uint32_t i = 0; i < m->n_counters; i++) {
 		const struct pm_counter *c = &m->counter[i];
 
 		if (!is_perf(c) || !is_count(c))
 			continue;
-		chosen[c->id] =
-		    config->all_events ||
-		    (asked && !config->detailed ? pm_map_bool(&c->attrs, PM_COUNTER_REQUESTED, false)
-		                                : is_default(m, c, config->detailed));
+		chosen[c->id] = config->all_events ||
+				(asked && !config->detailed ? pm_map_bool(&c->attrs, PM_COUNTER_REQUESTED, false) :
+							      is_default(m, c, config->detailed));
 		any |= chosen[c->id];
 	}
 	for (uint32_t i = 0; i < m->n_counters && !any; i++)
@@ -285,13 +282,12 @@ static const char *after_pmu(const char *name)
 }
 
 /* Whether both are one event of several PMUs. */
-static bool belong_together(const struct stat_sheet *s, const struct pm_counter *a,
-                            const struct pm_counter *b)
+static bool belong_together(const struct stat_sheet *s, const struct pm_counter *a, const struct pm_counter *b)
 {
 	const struct pm_model *m = s->places->model;
 	uint64_t wildcard = pm_map_u64(&a->attrs, PM_COUNTER_PERF_WILDCARD, 0);
 	const char *pa = pm_map_text(&a->attrs, PM_COUNTER_PERF_PMU, ""),
-	           *pb = pm_map_text(&b->attrs, PM_COUNTER_PERF_PMU, "");
+		   *pb = pm_map_text(&b->attrs, PM_COUNTER_PERF_PMU, "");
 	size_t len = stem_len(pa);
 
 	if (stat_programs_same(a, b))
@@ -387,8 +383,7 @@ static int add_event(struct stat_sheet *s, const struct pm_counter *c, uint32_t 
 
 	for (uint32_t i = 0; pm_map_get(&c->attrs, PM_COUNTER_PERF_WILDCARD) && i < s->n_events; i++) {
 		ev = &s->event[i];
-		if (ev->alone || hidden != ev->hidden || cgroup != ev->in_cgroup ||
-		    !belong_together(s, ev->first, c))
+		if (ev->alone || hidden != ev->hidden || cgroup != ev->in_cgroup || !belong_together(s, ev->first, c))
 			continue;
 		if (ev->n_counters == 1) {
 			char *name = merged_name(s, c);
@@ -458,8 +453,8 @@ static int add_chosen(struct stat_sheet *s, bool *chosen)
 	int err = in ? 0 : -ENOMEM;
 
 	for (uint32_t i = 0; i < m->n_counters && !err; i++) {
-		chosen[m->counter[i].id] = chosen[m->counter[i].id] &&
-					   stat_programs_wanted(&s->config->programs, &m->counter[i]);
+		chosen[m->counter[i].id] =
+			chosen[m->counter[i].id] && stat_programs_wanted(&s->config->programs, &m->counter[i]);
 		if (!chosen[m->counter[i].id])
 			continue;
 		err = stat_cgroups_find(s, m->counter[i].id, &in[i]);
@@ -500,9 +495,10 @@ int stat_events_find(struct stat_sheet *s, struct buf *notes, struct error *e)
 		error_sys(e, -err, "events");
 	free(chosen);
 	if (!err && !s->n_events && !s->config->metrics.n)
-		err = error_set(e, ENOENT, s->config->programs.n ? "no event of that BPF program was recorded" :
-		                s->config->cgroups.n ? "no event of that cgroup was recorded"
-		                                     : "no perf event was recorded; -e takes other counters, "
-		                                       "and pmrep list tells their names");
+		err = error_set(e, ENOENT,
+				s->config->programs.n ? "no event of that BPF program was recorded" :
+				s->config->cgroups.n  ? "no event of that cgroup was recorded" :
+							"no perf event was recorded; -e takes other counters, "
+							"and pmrep list tells their names");
 	return err;
 }

@@ -35,7 +35,7 @@ static bool is_reading(const struct stat_sheet *s, uint32_t counter)
 }
 
 static uint32_t find_counters(struct stat_sheet *s, const char *name, const char *pmu, uint32_t group,
-                              uint32_t *found)
+			      uint32_t *found)
 {
 	struct buf full = BUF_INIT;
 	uint32_t n = 0;
@@ -77,8 +77,8 @@ static int add_events(struct stat_sheet *s, struct stat_input *in, const uint32_
 	return in->n ? 0 : -ENOENT;
 }
 
-static int bind_input(struct stat_sheet *s, struct stat_input *in, const struct expr_input *x,
-                      const char *pmu, uint32_t group, bool optional)
+static int bind_input(struct stat_sheet *s, struct stat_input *in, const struct expr_input *x, const char *pmu,
+		      uint32_t group, bool optional)
 {
 	uint32_t found[MOST], n;
 	int err;
@@ -92,11 +92,9 @@ static int bind_input(struct stat_sheet *s, struct stat_input *in, const struct 
 	default:
 		break;
 	}
-	if (x->aspect == EXPR_VALUE && (!strcmp(x->name, "duration_time") || !strcmp(x->name, "user_time") ||
-	                                !strcmp(x->name, "system_time"))) {
-		in->kind = x->name[0] == 'd'   ? STAT_IN_SECONDS
-		           : x->name[0] == 'u' ? STAT_IN_USER
-		                               : STAT_IN_SYSTEM;
+	if (x->aspect == EXPR_VALUE &&
+	    (!strcmp(x->name, "duration_time") || !strcmp(x->name, "user_time") || !strcmp(x->name, "system_time"))) {
+		in->kind = x->name[0] == 'd' ? STAT_IN_SECONDS : x->name[0] == 'u' ? STAT_IN_USER : STAT_IN_SYSTEM;
 		return 0;
 	}
 	if (stat_class_takes(s, x)) {
@@ -125,9 +123,7 @@ static int bind_input(struct stat_sheet *s, struct stat_input *in, const struct 
 	if (x->aspect != EXPR_VALUE && x->aspect != EXPR_ELAPSED && x->aspect != EXPR_AGGR_NR)
 		return -ENOENT;
 	err = n ? add_events(s, in, found, n) : -ENOENT;
-	in->kind = x->aspect == EXPR_VALUE     ? STAT_IN_SUM
-	           : x->aspect == EXPR_ELAPSED ? STAT_IN_ELAPSED
-	                                       : STAT_IN_NR;
+	in->kind = x->aspect == EXPR_VALUE ? STAT_IN_SUM : x->aspect == EXPR_ELAPSED ? STAT_IN_ELAPSED : STAT_IN_NR;
 	if (err != -ENOENT || !optional)
 		return err;
 	in->kind = STAT_IN_CONSTANT;
@@ -138,8 +134,9 @@ static int bind_input(struct stat_sheet *s, struct stat_input *in, const struct 
 /* What stat has are counts: differences, no readings. */
 static void say_why(struct stat_sheet *s, const struct expr_input *x, struct buf *lacks)
 {
-	static const char *const readings[] = { [EXPR_FIRST] = "first", [EXPR_LAST] = "last",
-		                                [EXPR_MEAN] = "mean",   [EXPR_MAX] = "max_of" };
+	static const char *const readings[] = {
+		[EXPR_FIRST] = "first", [EXPR_LAST] = "last", [EXPR_MEAN] = "mean", [EXPR_MAX] = "max_of"
+	};
 	bool reading = x->aspect >= EXPR_FIRST && x->aspect <= EXPR_MAX;
 	struct bound_input in = { 0 };
 	const char *of = bind_field(x->name, &in);
@@ -149,16 +146,16 @@ static void say_why(struct stat_sheet *s, const struct expr_input *x, struct buf
 		buf_printf(lacks, "%s is read, not counted, and stat has counts; pmrep show has it", x->name);
 	else if (reading && bind_counters(s->places->model, x->name, &one, 1))
 		buf_printf(lacks, "%s(%s) is made of readings, and stat has counts; pmrep show has it",
-		           readings[x->aspect], x->name);
+			   readings[x->aspect], x->name);
 	else if (of && bind_made_of(s->places->model, of, &one, 1))
 		buf_printf(lacks, "%s is made of readings of a register, and stat has counts; pmrep show has it",
-		           x->name);
+			   x->name);
 	else
 		buf_printf(lacks, "the recording lacks %s%s", x->aspect == EXPR_LITERAL ? "#" : "", x->name);
 }
 
 int stat_formula_bind(struct stat_sheet *s, struct stat_formula *f, const char *text, const char *pmu,
-                      struct buf *lacks)
+		      struct buf *lacks)
 {
 	const struct expr_input *x;
 	uint32_t group;
@@ -234,8 +231,8 @@ uint32_t stat_formula_event(const struct stat_sheet *s, const struct stat_formul
 			uint32_t event = f->in[i].event[k];
 
 			if (!s->event[event].hidden && (first == UINT32_MAX || uses[event] < uses[first] ||
-			                                (uses[event] == uses[first] &&
-			                                 stat_rank(&s->event[event]) < stat_rank(&s->event[first]))))
+							(uses[event] == uses[first] &&
+							 stat_rank(&s->event[event]) < stat_rank(&s->event[first]))))
 				first = event;
 		}
 	return first;

@@ -13,7 +13,7 @@ struct stat_input {
 	struct stat_pair *pair; /* owned; of STAT_IN_PAIRS: what is summed in place of the lines (stat_class.h) */
 	uint32_t n_pairs;
 	enum expr_aspect aspect; /* of STAT_IN_PAIRS */
-	double factor;        /* of the sum */
+	double factor;           /* of the sum */
 	enum {
 		STAT_IN_CONSTANT,
 		STAT_IN_SUM,
@@ -39,7 +39,7 @@ struct stat_formula {
  * which *lacks (if not NULL) says; -EINVAL, -ENOMEM.
  */
 int stat_formula_bind(struct stat_sheet *s, struct stat_formula *f, const char *text, const char *pmu,
-                      struct buf *lacks);
+		      struct buf *lacks);
 void stat_formula_release(struct stat_formula *f);
 struct value stat_formula_value(const struct stat_sheet *s, const struct stat_formula *f, uint32_t row);
 /* Of the inputs that are printed the one with the fewest `uses` (by event), or the first of these; UINT32_MAX:

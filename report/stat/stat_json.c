@@ -156,9 +156,8 @@ static void put_line(struct stat_sheet *s, const struct stat_line *l)
 	at = PUT(at, ", \"event-runtime\" : ");
 	at += number_u64(at, there ? now->running : 0);
 	at = PUT(at, ", \"pcnt-running\" : ");
-	at += number_u64(at, there && now->enabled && now->enabled != now->running
-	                         ? 100 * now->running / now->enabled
-	                         : 100);
+	at += number_u64(
+		at, there && now->enabled && now->enabled != now->running ? 100 * now->running / now->enabled : 100);
 	at = PUT(at, ".00");
 	if (!n)
 		at = PUT(at, "}\n");

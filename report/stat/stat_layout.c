@@ -7,10 +7,9 @@
 #include "report/stat/stat.h"
 
 static const enum pm_kind kind_of[STAT_AGGRS] = {
-	[STAT_GLOBAL] = PM_SYSTEM,  [STAT_NONE] = PM_CPU,  [STAT_THREAD] = PM_TASK,
-	[STAT_SOCKET] = PM_PACKAGE, [STAT_DIE] = PM_DIE,   [STAT_CLUSTER] = PM_CLUSTER,
-	[STAT_CACHE] = PM_CACHE,    [STAT_CORE] = PM_CORE, [STAT_NODE] = PM_NODE,
-	[STAT_CGROUP] = PM_CGROUP,
+	[STAT_GLOBAL] = PM_SYSTEM, [STAT_NONE] = PM_CPU,        [STAT_THREAD] = PM_TASK, [STAT_SOCKET] = PM_PACKAGE,
+	[STAT_DIE] = PM_DIE,       [STAT_CLUSTER] = PM_CLUSTER, [STAT_CACHE] = PM_CACHE, [STAT_CORE] = PM_CORE,
+	[STAT_NODE] = PM_NODE,     [STAT_CGROUP] = PM_CGROUP,
 };
 
 static uint32_t known(uint32_t n)
@@ -20,9 +19,9 @@ static uint32_t known(uint32_t n)
 
 static const struct pm_cpu *cpu_of(const struct stat_sheet *s, const struct pm_instance *i)
 {
-	return i->kind == PM_CPU   ? places_cpu(s->places, i->number)
-	       : i->cpu != PM_NONE ? places_cpu(s->places, i->cpu)
-	                           : NULL;
+	return i->kind == PM_CPU ? places_cpu(s->places, i->number) :
+	       i->cpu != PM_NONE ? places_cpu(s->places, i->cpu) :
+				   NULL;
 }
 
 /* ---- filters ---- */
@@ -37,8 +36,7 @@ static bool has_id(const uint64_t *id, size_t n, uint64_t wanted)
 
 static bool wanted_cgroup(const struct stat_config *c, const struct pm_instance *i)
 {
-	const char *name =
-	    pm_map_text(&i->attrs, PM_INSTANCE_CGROUP, pm_map_text(&i->attrs, PM_INSTANCE_NAME, ""));
+	const char *name = pm_map_text(&i->attrs, PM_INSTANCE_CGROUP, pm_map_text(&i->attrs, PM_INSTANCE_NAME, ""));
 
 	for (size_t k = 0; k < c->cgroups.n; k++)
 		if (!fnmatch(c->cgroups.word[k], name, 0))
@@ -117,7 +115,7 @@ static void label_place(const struct stat_sheet *s, const struct place *p, struc
 		i = pm_model_instance(s->places->model, p->instance);
 		if (i)
 			buf_addstr(out, pm_map_text(&i->attrs, PM_INSTANCE_CGROUP,
-			                            pm_map_text(&i->attrs, PM_INSTANCE_NAME, "cgroup")));
+						    pm_map_text(&i->attrs, PM_INSTANCE_NAME, "cgroup")));
 		break;
 	default:
 		break;
@@ -137,8 +135,7 @@ static int add_row(struct stat_sheet *s, const struct place *place, bool counted
 		return -ENOMEM;
 	s->row = more;
 	label_place(s, place, &label);
-	s->row[s->n_rows] =
-	    (struct stat_row){ .place = *place, .counted = counted, .label = buf_detach(&label) };
+	s->row[s->n_rows] = (struct stat_row){ .place = *place, .counted = counted, .label = buf_detach(&label) };
 	if (!s->row[s->n_rows].label)
 		s->row[s->n_rows].label = strdup("");
 	return s->row[s->n_rows].label ? (s->n_rows++, 0) : -ENOMEM;
@@ -152,8 +149,7 @@ static int by_place(const void *a, const void *b)
 /* perf lists CPUs by number, and other things by socket, die and core. */
 static int by_cpu(const void *a, const void *b)
 {
-	const struct place *x = &((const struct stat_row *)a)->place,
-	                   *y = &((const struct stat_row *)b)->place;
+	const struct place *x = &((const struct stat_row *)a)->place, *y = &((const struct stat_row *)b)->place;
 
 	return (x->first_cpu > y->first_cpu) - (x->first_cpu < y->first_cpu);
 }
@@ -189,7 +185,7 @@ static bool place_of_cgroup(const struct stat_sheet *s, const struct pm_instance
 
 /* An event of a package stands at the first CPU that has it. */
 static bool place_of(const struct stat_sheet *s, const struct stat_event *ev, const struct pm_instance *i,
-                     struct place *place)
+		     struct place *place)
 {
 	enum pm_kind kind = kind_for(s, ev);
 	const struct pm_cpu *c = cpu_of(s, i);
@@ -197,9 +193,7 @@ static bool place_of(const struct stat_sheet *s, const struct stat_event *ev, co
 	if (kind == PM_CPU && ev->per_pkg && c) {
 		for (uint32_t k = 0; k < s->places->n; k++) {
 			const struct pm_cpu *other = &s->places->cpu[k];
-			struct pm_instance first = { .kind = PM_CPU,
-				                     .number = other->cpu,
-				                     .cpu = other->cpu };
+			struct pm_instance first = { .kind = PM_CPU, .number = other->cpu, .cpu = other->cpu };
 
 			if (other->package == c->package && other->die == c->die &&
 			    (!s->config->cpus.n || cpulist_has(&s->config->cpus, other->cpu)))
@@ -227,10 +221,10 @@ static bool place_of(const struct stat_sheet *s, const struct stat_event *ev, co
 
 /* The tracks of the replay by counter, and what was found of instances: with a thousand of each searches count. */
 struct finder {
-	uint32_t *start;   /* by counter id: first in track[]; one more at the end */
+	uint32_t *start; /* by counter id: first in track[]; one more at the end */
 	uint32_t *track;
 	unsigned char *seen; /* by instance id: its row is there */
-	uint32_t *row;     /* by instance id: 1 + row; 0: not looked for yet */
+	uint32_t *row;       /* by instance id: 1 + row; 0: not looked for yet */
 };
 
 static void finder_release(struct finder *f)
@@ -262,12 +256,10 @@ static int finder_init(struct finder *f, const struct stat_sheet *s)
 	return 0;
 }
 
-static bool feeds(const struct stat_sheet *s, const struct stat_event *ev, size_t track,
-                  const struct pm_instance **i)
+static bool feeds(const struct stat_sheet *s, const struct stat_event *ev, size_t track, const struct pm_instance **i)
 {
 	*i = pm_model_instance(s->places->model, replay_track(s->replay, track).instance);
-	return *i && (ev->in_cgroup == PM_NONE || ev->in_cgroup == stat_cgroup_of(*i)) &&
-	       wanted_instance(s, *i);
+	return *i && (ev->in_cgroup == PM_NONE || ev->in_cgroup == stat_cgroup_of(*i)) && wanted_instance(s, *i);
 }
 
 /* Whether its instances stand where those of other events do. */
@@ -279,18 +271,18 @@ static bool is_plain(const struct stat_sheet *s, const struct stat_event *ev)
 static int find_rows(struct stat_sheet *s, struct finder *f, uint32_t *nowhere)
 {
 	struct place system = { .kind = PM_SYSTEM,
-		                .package = PM_NONE,
-		                .die = PM_NONE,
-		                .cluster = PM_NONE,
-		                .cache = PM_NONE,
-		                .node = PM_NONE,
-		                .core = PM_NONE,
-		                .cpu = PM_NONE,
-		                .instance = PM_NONE,
-		                .thread = PM_NONE,
-		                .first_cpu = PM_NONE };
+				.package = PM_NONE,
+				.die = PM_NONE,
+				.cluster = PM_NONE,
+				.cache = PM_NONE,
+				.node = PM_NONE,
+				.core = PM_NONE,
+				.cpu = PM_NONE,
+				.instance = PM_NONE,
+				.thread = PM_NONE,
+				.first_cpu = PM_NONE };
 	bool counted =
-	    s->config->aggr != STAT_NONE && s->config->aggr != STAT_THREAD && s->config->aggr != STAT_CGROUP;
+		s->config->aggr != STAT_NONE && s->config->aggr != STAT_THREAD && s->config->aggr != STAT_CGROUP;
 	int err = 0;
 
 	if (s->config->aggr == STAT_GLOBAL)
@@ -321,7 +313,7 @@ static int find_rows(struct stat_sheet *s, struct finder *f, uint32_t *nowhere)
 }
 
 static int add_column(struct stat_sheet *s, struct stat_line *l, size_t track, const struct pm_instance *i,
-                      uint32_t *cap)
+		      uint32_t *cap)
 {
 	const struct pm_cpu *c = cpu_of(s, i);
 
@@ -338,9 +330,9 @@ static int add_column(struct stat_sheet *s, struct stat_line *l, size_t track, c
 		.track = (uint32_t)track,
 		.package = c ? c->package : PM_NONE,
 		.die = c ? c->die : PM_NONE,
-		.cpu = i->kind == PM_CPU      ? i->number
-		       : i->kind == PM_CGROUP ? i->cpu
-		                              : PM_NONE,
+		.cpu = i->kind == PM_CPU    ? i->number :
+		       i->kind == PM_CGROUP ? i->cpu :
+					      PM_NONE,
 	};
 	l->n++;
 	return 0;
@@ -363,7 +355,7 @@ static int by_row(const void *a, const void *b)
 
 /* 1 + the row of an instance; 0: it has none. */
 static uint32_t row_of(const struct stat_sheet *s, const struct stat_event *ev, const struct pm_instance *i,
-                       struct finder *f)
+		       struct finder *f)
 {
 	bool plain = is_plain(s, ev);
 	struct place place;
@@ -377,8 +369,8 @@ static uint32_t row_of(const struct stat_sheet *s, const struct stat_event *ev, 
 	return row;
 }
 
-static int add_lines(struct stat_sheet *s, uint32_t event, struct stat_line **at, struct feed *feed,
-                     struct finder *f, uint32_t *cap)
+static int add_lines(struct stat_sheet *s, uint32_t event, struct stat_line **at, struct feed *feed, struct finder *f,
+		     uint32_t *cap)
 {
 	const struct stat_event *ev = &s->event[event];
 	size_t n = 0;
@@ -409,17 +401,14 @@ static int add_lines(struct stat_sheet *s, uint32_t event, struct stat_line **at
 			else
 				high = mid;
 		}
-		for (size_t k = everywhere ? 0 : low; k < n && !err && (everywhere || feed[k].row == r);
-		     k++) {
+		for (size_t k = everywhere ? 0 : low; k < n && !err && (everywhere || feed[k].row == r); k++) {
 			struct track_info t = replay_track(s->replay, feed[k].track);
 			const struct place *p = &s->row[feed[k].row].place, *own = &s->row[r].place;
 
 			/* The siblings of a core, each with what all of them counted. */
-			if (everywhere &&
-			    (p->package != own->package || p->die != own->die || p->core != own->core))
+			if (everywhere && (p->package != own->package || p->die != own->die || p->core != own->core))
 				continue;
-			err = add_column(s, l, feed[k].track, pm_model_instance(s->places->model, t.instance),
-			                 cap);
+			err = add_column(s, l, feed[k].track, pm_model_instance(s->places->model, t.instance), cap);
 		}
 		/* An event that nobody could open has a line everywhere, of percore only where CPUs have one.
 		 */
@@ -506,9 +495,8 @@ static void keep_sums(struct stat_sheet *s, struct stat_sheet *old)
 	for (uint32_t k = 0; k < old->n_lines; k++) {
 		struct stat_line *was = &old->line[k], *l;
 		int row = find_row(s, &old->row[was->row].place);
-		uint32_t at = row < 0 || was->event >= s->n_events
-		                  ? 0
-		                  : s->line_of[(size_t)row * s->n_events + was->event];
+		uint32_t at =
+			row < 0 || was->event >= s->n_events ? 0 : s->line_of[(size_t)row * s->n_events + was->event];
 
 		if (!at)
 			continue;
@@ -525,15 +513,13 @@ static void keep_sums(struct stat_sheet *s, struct stat_sheet *old)
 static int no_rows(const struct stat_sheet *s, struct error *e)
 {
 	if (s->config->cpus.n || s->config->n_pids || s->config->n_tids)
-		return error_set(e, ENOENT, "nothing that was recorded is of those CPUs or tasks%s",
-		                 s->config->n_pids || s->config->n_tids
-		                     ? " (ids are recorded with --privacy=full only)"
-		                     : "");
+		return error_set(
+			e, ENOENT, "nothing that was recorded is of those CPUs or tasks%s",
+			s->config->n_pids || s->config->n_tids ? " (ids are recorded with --privacy=full only)" : "");
 	return error_set(e, ENOENT, "the events were not counted %s",
-	                 s->config->aggr == STAT_THREAD ? "by thread: -A or --per-core tells their CPUs apart"
-	                 : s->config->aggr == STAT_CGROUP
-	                     ? "by cgroup"
-	                     : "by CPU, but for tasks: --per-thread tells those apart");
+			 s->config->aggr == STAT_THREAD ? "by thread: -A or --per-core tells their CPUs apart" :
+			 s->config->aggr == STAT_CGROUP ? "by cgroup" :
+							  "by CPU, but for tasks: --per-thread tells those apart");
 }
 
 int stat_lay_out(struct stat_sheet *s, struct buf *notes, struct error *e)
@@ -570,8 +556,7 @@ int stat_lay_out(struct stat_sheet *s, struct buf *notes, struct error *e)
 		return error_sys(e, -err, "laying out the report");
 	keep_sums(s, &old);
 	stat_forget_layout(&old);
-	if ((!s->n_lines ||
-	     (!s->n_columns && (s->config->cpus.n || s->config->n_pids || s->config->n_tids))) &&
+	if ((!s->n_lines || (!s->n_columns && (s->config->cpus.n || s->config->n_pids || s->config->n_tids))) &&
 	    !s->config->metrics.n)
 		return no_rows(s, e);
 	if (nowhere && s->n_rows && notes)

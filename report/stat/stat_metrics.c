@@ -34,7 +34,7 @@ char *stat_words_of(const char *unit, const char *name, const char *filter)
 
 /* The text, or the first of the others, behind ';', that the recording can feed. */
 static int bind_first(struct stat_sheet *s, struct stat_formula *f, const char *text, const char *other,
-                      const char *pmu, struct buf *lacks)
+		      const char *pmu, struct buf *lacks)
 {
 	int err = stat_formula_bind(s, f, text, pmu, lacks);
 
@@ -52,7 +52,7 @@ static int bind_first(struct stat_sheet *s, struct stat_formula *f, const char *
 }
 
 int stat_metric_bind(struct stat_sheet *s, struct stat_formula *f, const struct metric *m, const char *pmu,
-                     struct buf *lacks)
+		     struct buf *lacks)
 {
 	return bind_first(s, f, m->expr, m->otherwise, pmu, lacks);
 }
@@ -133,7 +133,7 @@ static char *head_of(const struct stat_sheet *s, const char *group, const char *
 
 /* With `pmu` only if all its events of CPUs are of that kind. */
 static int add_metric_of(struct stat_sheet *s, const struct metric *m, uint32_t filter, const char *pmu,
-                         struct buf *lacks)
+			 struct buf *lacks)
 {
 	const char *unit = m->unit && strcmp(m->unit, "1") ? m->unit : "", *name = m->display;
 	const char *group = default_group(s, m), *own;
@@ -176,8 +176,7 @@ static int add_metric_of(struct stat_sheet *s, const struct metric *m, uint32_t 
 	/* Ours have heads of columns for a name; a vendor's name is what the file says. */
 	if (!strncmp(m->name, "tma_", 4) && strncasecmp(name, "tma_", 4))
 		name = m->name;
-	shown->words = stat_words_of(unit, name,
-	                             filter ? s->classes.filter[filter] : "");
+	shown->words = stat_words_of(unit, name, filter ? s->classes.filter[filter] : "");
 	if (!shown->words)
 		return -ENOMEM;
 	if (m->threshold && !s->config->no_threshold) {
@@ -218,7 +217,7 @@ static int add_metric_filtered(struct stat_sheet *s, const struct metric *m, uin
 
 /* A metric over a class of PMUs: once for each set of filters that was recorded. */
 static int add_class_metric(struct stat_sheet *s, const struct metric *m, const struct pmu_class *class,
-                            struct buf *lacks)
+			    struct buf *lacks)
 {
 	const struct expr_input *in;
 	struct expr *parsed;
@@ -258,7 +257,7 @@ static int add_metric(struct stat_sheet *s, const struct metric *m, struct buf *
 static bool matches(const struct metric *m, const char *word)
 {
 	return selection_matches(word, m->name, m->display, m->aliases ? m->aliases : "",
-	                         m->categories ? m->categories : "");
+				 m->categories ? m->categories : "");
 }
 
 static bool is_shown(const struct stat_sheet *s, const char *name)
@@ -289,8 +288,8 @@ static int no_metric(const struct stat_sheet *s, const char *word, struct error 
 		for (size_t i = 0; i < t->n; i++)
 			near = !t->row[i].each && (found = nearer(word, near, &t->row[i])) ? found : near;
 	return error_set(e, ENOENT, "-M: there is no metric and no group of metrics '%.80s'%s%s%s%s", word,
-	                 near ? ", did you mean " : "", near ? near : "", near ? "?" : "",
-	                 s->vendor.n ? "" : " (--metrics-file=FILE adds those of a CPU's vendor)");
+			 near ? ", did you mean " : "", near ? near : "", near ? "?" : "",
+			 s->vendor.n ? "" : " (--metrics-file=FILE adds those of a CPU's vendor)");
 }
 
 /* All metrics that the word names, of tables and vendors' files. */
@@ -335,7 +334,7 @@ static int add_word(struct stat_sheet *s, const char *word, struct buf *notes, s
 		err = no_metric(s, word, e);
 	else if (!any && notes)
 		buf_printf(notes, "-M %s: %s\n", word,
-		           lacks.len ? buf_str(&lacks) : "the recording lacks what it is made of");
+			   lacks.len ? buf_str(&lacks) : "the recording lacks what it is made of");
 	buf_release(&lacks);
 	return err;
 }

@@ -102,11 +102,10 @@ static bool attr_of(const struct stat_sheet *s, const struct pm_counter *c, uint
 }
 
 /* The name that tables know an event by: "cycles" for cpu_core/cpu-cycles/u. */
-static void plain_name(const struct stat_sheet *s, const struct stat_event *ev, char name[static 64],
-                       uint32_t *type, uint64_t *config)
+static void plain_name(const struct stat_sheet *s, const struct stat_event *ev, char name[static 64], uint32_t *type,
+		       uint64_t *config)
 {
-	const char *display = ev->first->display, *slash = strchr(display, '/'),
-	           *from = slash ? slash + 1 : display;
+	const char *display = ev->first->display, *slash = strchr(display, '/'), *from = slash ? slash + 1 : display;
 	const struct event_symbol *symbol;
 
 	snprintf(name, 64, "%.*s", (int)strcspn(from, slash ? "/" : ":"), from);
@@ -210,7 +209,9 @@ static int classic_of(struct stat_sheet *s, uint32_t event)
 		const struct metric *m = metric_named(row[i].metric);
 
 		if (m)
-			err = add_shown(s, (struct shown){ .event = event, .shadow = &row[i], .metric = m,
+			err = add_shown(s, (struct shown){ .event = event,
+							   .shadow = &row[i],
+							   .metric = m,
 							   .words = strdup(row[i].label) });
 	}
 	if (n || err)
@@ -231,7 +232,9 @@ static int named_of(struct stat_sheet *s, uint32_t event)
 		const struct metric *m = metric_named(named->metric);
 
 		if (m && !strcmp(named->event, name))
-			err = add_shown(s, (struct shown){ .event = event, .named = named, .metric = m,
+			err = add_shown(s, (struct shown){ .event = event,
+							   .named = named,
+							   .metric = m,
 							   .words = stat_words_of(named->unit, named->label, "") });
 	}
 	return err;
@@ -392,8 +395,7 @@ int stat_shadow_bind(struct stat_sheet *s, struct buf *notes, struct error *e)
 		if (style == STAT_STYLE_CLASSIC)
 			err = classic_of(s, i);
 		/* The newer perf has metrics for its own choice of events only. */
-		else if (style == STAT_STYLE_NAMED &&
-		         (!s->event[i].asked || s->config->style == STAT_STYLE_NAMED))
+		else if (style == STAT_STYLE_NAMED && (!s->event[i].asked || s->config->style == STAT_STYLE_NAMED))
 			err = named_of(s, i);
 	}
 	err = err ? err : index_events(s);

@@ -26,9 +26,9 @@ struct shown {
 	const struct metric *metric;
 	uint32_t cgroup; /* of -M: whose events it is made of */
 	uint32_t filter; /* likewise, of a class of PMUs: place in stat_sheet.classes.filter */
-	char *group;   /* owned: perf prints it below this head, and the events that it is made of not; or NULL */
-	uint32_t head; /* the event whose times that head gives */
-	uint64_t rank; /* of that event */
+	char *group;     /* owned: perf prints it below this head, and the events that it is made of not; or NULL */
+	uint32_t head;   /* the event whose times that head gives */
+	uint64_t rank;   /* of that event */
 	const char *pmu; /* the only kind of CPUs whose events it is made of, where there are several; or NULL */
 	char *words;     /* owned: unit and name as they are printed */
 	struct stat_formula value, threshold;
@@ -40,7 +40,7 @@ struct behind {
 };
 
 struct stat_shadow {
-	bool asked; /* the metrics are those of -M, and no choice of perf's own */
+	bool asked;          /* the metrics are those of -M, and no choice of perf's own */
 	struct shown *shown; /* owned, ordered by event */
 	uint32_t n, cap;
 	struct behind *behind; /* owned, ordered by event: which metrics may stand behind its lines */
@@ -58,7 +58,7 @@ char *stat_words_of(const char *unit, const char *name, const char *filter);
 /* The formula of the metric, or the first of its others that the recording can feed. As stat_formula_bind().
  */
 int stat_metric_bind(struct stat_sheet *s, struct stat_formula *f, const struct metric *m, const char *pmu,
-                     struct buf *lacks);
+		     struct buf *lacks);
 /* The metrics that a word of -M names, for every cgroup. 0 or -errno. */
 int stat_metrics_add(struct stat_sheet *s, const char *word, struct buf *notes, struct error *e);
 

@@ -106,11 +106,11 @@ static void put_json(struct stat_sheet *s, const struct stats *x)
 	buf_addch(out, '{');
 	if (s->config->aggr != STAT_GLOBAL)
 		put_json_text(out,
-		              word                             ? word
-		              : s->config->aggr == STAT_NONE   ? "cpu"
-		              : s->config->aggr == STAT_THREAD ? "thread"
-		                                               : "cgroup",
-		              x->where);
+			      word                           ? word :
+			      s->config->aggr == STAT_NONE   ? "cpu" :
+			      s->config->aggr == STAT_THREAD ? "thread" :
+							       "cgroup",
+			      x->where);
 	put_json_text(out, x->metric ? "metric" : "event", x->name);
 	put_json_text(out, "unit", x->unit);
 	if (x->cgroup)
@@ -182,7 +182,7 @@ static void put_csv_heads(struct stat_sheet *s, bool cgroups)
 	struct buf *out = &s->x->out;
 
 	buf_printf(out, "%s%sevent%sunit%s%s%sintervals", s->config->aggr == STAT_GLOBAL ? "" : "where",
-	           s->config->aggr == STAT_GLOBAL ? "" : sep, sep, sep, cgroups ? "cgroup" : "", cgroups ? sep : "");
+		   s->config->aggr == STAT_GLOBAL ? "" : sep, sep, sep, cgroups ? "cgroup" : "", cgroups ? sep : "");
 	for (int i = 0; i < FIGURES; i++)
 		buf_printf(out, "%s%s", sep, figure[i]);
 	buf_addch(out, '\n');
@@ -217,16 +217,20 @@ void stat_print_stats(struct stat_sheet *s)
 	for (uint32_t i = 0; i < s->n_lines && !err; i++) {
 		struct stat_line *l = &s->line[i];
 		const struct stat_event *e = &s->event[l->event];
-		struct stats x = { .where = s->row[l->row].label, .name = e->name, .unit = e->unit,
-			           .cgroup = e->cgroup, .decimals = e->fraction ? 2 : 0 };
+		struct stats x = { .where = s->row[l->row].label,
+				   .name = e->name,
+				   .unit = e->unit,
+				   .cgroup = e->cgroup,
+				   .decimals = e->fraction ? 2 : 0 };
 
 		if (!stat_skips(s, l))
 			err = put(t, s, &x, &l->history, cgroups);
 	}
 	for (size_t i = 0; i < s->n_histories && !err; i++) {
 		struct stat_history *h = &s->history[i];
-		struct stats x = { .where = h->where, .name = h->name, .unit = h->unit, .metric = true,
-			           .decimals = 3 };
+		struct stats x = {
+			.where = h->where, .name = h->name, .unit = h->unit, .metric = true, .decimals = 3
+		};
 
 		err = put(t, s, &x, &h->values, cgroups);
 	}

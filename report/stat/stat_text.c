@@ -22,15 +22,9 @@ static const struct {
 	const char *head; /* "" and how wide the place is */
 	int width;
 } places[STAT_AGGRS] = {
-	[STAT_GLOBAL] = { "", 0 },
-	[STAT_NONE] = { "CPU", 11 },
-	[STAT_THREAD] = { "        comm-pid", 25 },
-	[STAT_SOCKET] = { "socket", 6 },
-	[STAT_DIE] = { "die", 12 },
-	[STAT_CLUSTER] = { "cluster", 20 },
-	[STAT_CACHE] = { "cache", 22 },
-	[STAT_CORE] = { "core", 15 },
-	[STAT_NODE] = { "node", 6 },
+	[STAT_GLOBAL] = { "", 0 },        [STAT_NONE] = { "CPU", 11 },  [STAT_THREAD] = { "        comm-pid", 25 },
+	[STAT_SOCKET] = { "socket", 6 },  [STAT_DIE] = { "die", 12 },   [STAT_CLUSTER] = { "cluster", 20 },
+	[STAT_CACHE] = { "cache", 22 },   [STAT_CORE] = { "core", 15 }, [STAT_NODE] = { "node", 6 },
 	[STAT_CGROUP] = { "cgroup", 24 },
 };
 
@@ -137,8 +131,7 @@ static void put_share(struct buf *out, const struct stat_sum *now)
 }
 
 /* Below the line of its event, or where no event is printed. */
-static void put_more(struct stat_sheet *s, const struct stat_row *row, uint32_t nr,
-                     const struct stat_metric *m)
+static void put_more(struct stat_sheet *s, const struct stat_row *row, uint32_t nr, const struct stat_metric *m)
 {
 	struct buf *out = &s->x->out;
 
@@ -185,7 +178,7 @@ static void put_line(struct stat_sheet *s, const struct stat_line *l)
 		buf_addstr(out, "# ");
 		put_safe(out, e->name, 0);
 		buf_printf(out, ": %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", l->now.raw, l->now.enabled,
-		           l->now.running);
+			   l->now.running);
 	}
 	for (size_t i = 1; i < n; i++)
 		put_more(s, row, l->now.nr, &metric[i]);
@@ -238,8 +231,7 @@ static void put_ids(struct stat_sheet *s, bool threads)
 	uint64_t last = 0;
 
 	for (uint32_t i = 0; i < m->n_instances; i++) {
-		uint64_t id =
-		    pm_map_u64(&m->instance[i].attrs, threads ? PM_INSTANCE_TID : PM_INSTANCE_PID, 0);
+		uint64_t id = pm_map_u64(&m->instance[i].attrs, threads ? PM_INSTANCE_TID : PM_INSTANCE_PID, 0);
 
 		if (m->instance[i].kind != PM_TASK || !id || id == last)
 			continue;
@@ -253,8 +245,7 @@ static void put_ids(struct stat_sheet *s, bool threads)
 static void put_head(struct stat_sheet *s)
 {
 	const struct pm_map *h = &s->places->model->header;
-	const char *target = pm_map_text(h, PM_HEADER_TARGET, "system"),
-	           *cpus = pm_map_text(h, PM_HEADER_CPUS, NULL);
+	const char *target = pm_map_text(h, PM_HEADER_TARGET, "system"), *cpus = pm_map_text(h, PM_HEADER_CPUS, NULL);
 	struct buf *out = &s->x->out, programs = BUF_INIT;
 
 	buf_addstr(out, "\n Performance counter stats for ");
@@ -322,15 +313,14 @@ static void put_foot(struct stat_sheet *s)
 		if (s->config->table)
 			put_table(s, precision);
 		buf_printf(out, " %17.*f +- %.*f seconds time elapsed  ( +-%6.2f%% )\n\n", precision,
-		           s->wall.mean / 1e9, precision, error, stat_spread_percent(&s->wall));
+			   s->wall.mean / 1e9, precision, error, stat_spread_percent(&s->wall));
 		return;
 	}
 	buf_printf(out, " %17.9f seconds time elapsed\n\n", s->seconds);
 	/* A command beside which other things were counted only bounds the time. */
-	if (s->user.n > 0 &&
-	    !strcmp(pm_map_text(&s->places->model->header, PM_HEADER_TARGET, "command"), "command"))
+	if (s->user.n > 0 && !strcmp(pm_map_text(&s->places->model->header, PM_HEADER_TARGET, "command"), "command"))
 		buf_printf(out, " %17.9f seconds user\n %17.9f seconds sys\n\n\n", s->user.mean / 1e9,
-		           s->system.mean / 1e9);
+			   s->system.mean / 1e9);
 }
 
 /* ---- --metric-only ---- */
@@ -401,7 +391,7 @@ static void put_only(struct stat_sheet *s)
 			}
 			n = number_fixed(text, m.value, m.precision);
 			buf_printf(out, "%s%s%s%*.*s%s ", color ? "\033[" : "", color ? m.color : "",
-			           color ? "m" : "", width, (int)n, text, color ? "\033[0m" : "");
+				   color ? "m" : "", width, (int)n, text, color ? "\033[0m" : "");
 		}
 		end_line(out);
 	}
@@ -415,7 +405,7 @@ static void begin(struct stat_sheet *s)
 }
 
 static void put_grouped(struct stat_sheet *s, const struct stat_row *row, const struct stat_metric *m, bool headed,
-                        bool last)
+			bool last)
 {
 	struct buf *out = &s->x->out;
 	size_t from;
@@ -439,7 +429,7 @@ static void put_alone(struct stat_sheet *s, uint32_t row)
 	for (size_t i = 0; i < n; i++)
 		if (metric[i].group)
 			put_grouped(s, &s->row[row], &metric[i], stat_is_headed(metric, i),
-			            stat_is_last(metric, i, n));
+				    stat_is_last(metric, i, n));
 		else
 			put_more(s, &s->row[row], 1, &metric[i]);
 }

@@ -59,7 +59,7 @@ bool stat_skips(const struct stat_sheet *s, const struct stat_line *l)
 }
 
 void stat_each_line(struct stat_sheet *s, void (*put_line)(struct stat_sheet *s, const struct stat_line *l),
-                    void (*put_alone)(struct stat_sheet *s, uint32_t row))
+		    void (*put_alone)(struct stat_sheet *s, uint32_t row))
 {
 	bool by_row = s->config->aggr != STAT_NONE && s->config->aggr != STAT_THREAD;
 	uint32_t last = UINT32_MAX, shown = 0, row = stat_shadow_has_alone(s) ? 0 : s->n_rows;
@@ -82,8 +82,7 @@ void stat_each_line(struct stat_sheet *s, void (*put_line)(struct stat_sheet *s,
 		put_alone(s, row++);
 }
 
-void stat_texts(struct stat_sheet *s,
-                void (*make)(struct stat_sheet *s, const struct stat_line *l, bool after))
+void stat_texts(struct stat_sheet *s, void (*make)(struct stat_sheet *s, const struct stat_line *l, bool after))
 {
 	if (s->text.len)
 		return;
@@ -175,8 +174,7 @@ static void part_cgroups(struct stat_sheet *s, const struct pm_model *m)
 	s->config = &s->own_config;
 }
 
-static int lay_out(void *ctx, const struct places *places, struct replay *replay, struct buf *notes,
-                   struct error *e)
+static int lay_out(void *ctx, const struct places *places, struct replay *replay, struct buf *notes, struct error *e)
 {
 	struct stat_sheet *s = ctx;
 	bool first = !s->replay;
@@ -237,7 +235,7 @@ static uint64_t counted_ns(const struct stat_sheet *s, const struct interval *i)
 
 	for (size_t k = 0; k <= s->n_off; k++) {
 		struct stat_off off =
-		    k < s->n_off ? s->off[k] : (struct stat_off){ s->off_since, s->off_since ? i->to_ns : 0 };
+			k < s->n_off ? s->off[k] : (struct stat_off){ s->off_since, s->off_since ? i->to_ns : 0 };
 		uint64_t from = off.from_ns > i->from_ns ? off.from_ns : i->from_ns;
 		uint64_t to = off.to_ns < i->to_ns ? off.to_ns : i->to_ns;
 
@@ -262,7 +260,7 @@ static int one_interval(struct stat_sheet *s, const struct interval *i, size_t k
 		err = keep_history(s);
 	if (c->intervals) {
 		snprintf(s->time, sizeof(s->time), "%" PRIu64 ".%09" PRIu64, (uint64_t)since / 1000000000,
-		         (uint64_t)since % 1000000000);
+			 (uint64_t)since % 1000000000);
 		if (!c->stats && !err)
 			err = print_lines(s);
 	} else if (s->runs) {
@@ -380,6 +378,4 @@ static int end(void *ctx, struct error *e)
 	return err;
 }
 
-const struct pipeline_view stat_view = {
-	.lay_out = lay_out, .intervals = intervals, .event = event, .end = end
-};
+const struct pipeline_view stat_view = { .lay_out = lay_out, .intervals = intervals, .event = event, .end = end };

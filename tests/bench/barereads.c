@@ -34,8 +34,9 @@ static size_t load(struct place **places)
 		if (!grown)
 			return 0;
 		*places = grown;
-		grown[n] = (struct place){ .fd = open(path, O_RDONLY), .offset = (off_t)offset, .size = size,
-					   .times = times };
+		grown[n] = (struct place){
+			.fd = open(path, O_RDONLY), .offset = (off_t)offset, .size = size, .times = times
+		};
 		if (grown[n].fd < 0) {
 			fprintf(stderr, "barereads: %s: %s\n", path, strerror(errno));
 			return 0;

@@ -158,8 +158,7 @@ static void bench_init(struct bench *b, uint32_t rows)
 	b->n_chunks = (1000 + rows - 1) / rows;
 	b->n_bands = 2 + GEN_COUNTERS;
 	b->band = get(b->n_bands * sizeof(*b->band));
-	b->band[0] =
-	    (struct pm_band){ .columns = cpus, .bits = 64, .ref_first = PM_REF_TICK, .ref_columns = 1 };
+	b->band[0] = (struct pm_band){ .columns = cpus, .bits = 64, .ref_first = PM_REF_TICK, .ref_columns = 1 };
 	b->band[1] = (struct pm_band){ .columns = cpus, .bits = 64, .ref_first = 0, .ref_columns = cpus };
 	for (unsigned k = 0; k < GEN_COUNTERS; k++)
 		b->band[2 + k] = (struct pm_band){
@@ -244,8 +243,7 @@ static double time_encode(struct bench *b, double *alone)
 		buf_clear(&c->coded);
 		must(pm_pack(b->packer, &c->m, &c->packed), "pm_pack");
 		packing += now() - from;
-		must(pm_zstd_compress(b->zstd, c->packed.data, c->packed.len, 1, &c->coded),
-		     "pm_zstd_compress");
+		must(pm_zstd_compress(b->zstd, c->packed.data, c->packed.len, 1, &c->coded), "pm_zstd_compress");
 	}
 	*alone = packing;
 	return now() - start;
@@ -275,8 +273,8 @@ static double time_decode(struct bench *b, double *alone)
 int main(int argc, char **argv)
 {
 	uint32_t rows = argc > 1 ? (uint32_t)atoi(argv[1]) : 100, cpus;
-	double copies[ROUNDS], seconds[ROUNDS], parts[ROUNDS], copy, values, raw, packed = 0, coded = 0, bits,
-	                                                                          times, plain;
+	double copies[ROUNDS], seconds[ROUNDS], parts[ROUNDS], copy, values, raw, packed = 0, coded = 0, bits, times,
+										  plain;
 	struct bench b;
 
 	if (rows < 1 || rows > 128) {
@@ -287,8 +285,8 @@ int main(int argc, char **argv)
 	cpus = b.config.cpus;
 	values = (double)b.columns * rows * b.n_chunks;
 	raw = values * 8;
-	printf("%u CPUs x %u counters, %u chunks of %u rows, %.1f MB raw\n", cpus, GEN_COUNTERS, b.n_chunks,
-	       rows, raw / 1e6);
+	printf("%u CPUs x %u counters, %u chunks of %u rows, %.1f MB raw\n", cpus, GEN_COUNTERS, b.n_chunks, rows,
+	       raw / 1e6);
 	time_memcpy(&b);
 	for (int level = argc > 2 ? atoi(argv[2]) : 1; level <= (argc > 2 ? atoi(argv[2]) : 3); level++) {
 		static const char *const what[] = { "encode", "decode" };
@@ -298,15 +296,14 @@ int main(int argc, char **argv)
 			for (int round = 0; round < ROUNDS; round++) {
 				copies[round] = time_memcpy(&b);
 				seconds[round] =
-				    way ? time_decode(&b, &parts[round]) : time_encode(&b, &parts[round]);
+					way ? time_decode(&b, &parts[round]) : time_encode(&b, &parts[round]);
 			}
 			if (way && memcmp(b.raw, b.copy, (size_t)raw))
 				must(-74, "comparison");
 			copy = median(copies, ROUNDS);
 			printf("%-9s %s: %5.2f GB/s = %.3f of memcpy (%.2f GB/s); without zstd %5.2f GB/s\n",
 			       pm_packer_level(b.packer), what[way], raw / median(seconds, ROUNDS) / 1e9,
-			       copy / median(seconds, ROUNDS), raw / copy / 1e9,
-			       raw / median(parts, ROUNDS) / 1e9);
+			       copy / median(seconds, ROUNDS), raw / copy / 1e9, raw / median(parts, ROUNDS) / 1e9);
 		}
 	}
 	for (uint32_t i = 0; i < b.n_chunks; i++) {

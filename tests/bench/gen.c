@@ -203,16 +203,16 @@ size_t gen_columns(const struct gen_config *config)
 /* Lets dt seconds pass on a CPU. */
 static void advance(struct gen *g, struct cpu *cpu, double dt)
 {
-	double memory = exp(-dt / 0.2), fresh = sqrt(1 - memory * memory), busy, idle, cycles, instructions,
-	       c1, c1e, c6;
+	double memory = exp(-dt / 0.2), fresh = sqrt(1 - memory * memory), busy, idle, cycles, instructions, c1, c1e,
+	       c6;
 	double *s = cpu->sum;
 
 	cpu->load = clamp(cpu->level + (cpu->load - cpu->level) * memory +
-	                      0.25 * sqrt(cpu->level * (1 - cpu->level)) * fresh * normal(g),
-	                  0.001, 1);
+				  0.25 * sqrt(cpu->level * (1 - cpu->level)) * fresh * normal(g),
+			  0.001, 1);
 	cpu->ipc = clamp(cpu->ipc + (1.2 - cpu->ipc) * 0.01 + 0.03 * normal(g), 0.2, 4);
-	cpu->freq = clamp(cpu->freq + ((2.2e9 + 1.4e9 * cpu->load) - cpu->freq) * 0.1 + 1e7 * normal(g),
-	                  1.2e9, 3.8e9);
+	cpu->freq =
+		clamp(cpu->freq + ((2.2e9 + 1.4e9 * cpu->load) - cpu->freq) * 0.1 + 1e7 * normal(g), 1.2e9, 3.8e9);
 	cpu->heat += ((55 - 40 * cpu->load) - cpu->heat) * 0.02 + 0.1 * normal(g);
 	busy = cpu->load * dt;
 	idle = dt - busy;

@@ -75,8 +75,16 @@ static int64_t build_model(struct pm_model *m, const struct shape *s)
 		struct pm_instance cpu = { .kind = PM_CPU, .number = i, .cpu = i, .added_ns = 1 };
 
 		topology.cpu[i] = (struct pm_cpu){
-			.cpu = i, .package = i / 64, .die = 0, .cluster = PM_NONE, .core = i, .node = i / 64,
-			.thread = 0, .cache = { i, i, i, i / 64 }, .type = PM_NONE, .capacity = PM_NONE,
+			.cpu = i,
+			.package = i / 64,
+			.die = 0,
+			.cluster = PM_NONE,
+			.core = i,
+			.node = i / 64,
+			.thread = 0,
+			.cache = { i, i, i, i / 64 },
+			.type = PM_NONE,
+			.capacity = PM_NONE,
 			.online = true,
 		};
 		id = pm_model_add_instance(m, &cpu);
@@ -89,8 +97,12 @@ static int64_t build_model(struct pm_model *m, const struct shape *s)
 	for (uint32_t i = 0; i < s->counters; i++) {
 		char name[32];
 		char *source = s->perf ? "perf" : s->user_named ? "zqnamed" : "bench";
-		struct pm_counter c = { .name = name, .display = name, .source = source,
-					.unit = "1", .scale = { 1, 1, NULL }, .width = 64 };
+		struct pm_counter c = { .name = name,
+					.display = name,
+					.source = source,
+					.unit = "1",
+					.scale = { 1, 1, NULL },
+					.width = 64 };
 
 		snprintf(name, sizeof(name), s->user_named ? "zqnamed.counter%u" : "bench.c%u", i);
 		if (s->names)
@@ -187,8 +199,13 @@ static int generate(const struct shape *s, int fd)
 		goto out;
 	r = pm_writer_new(&writer, &config, &error);
 	for (uint64_t n = 0; !r && n < s->snapshots;) {
-		struct pm_chunk chunk = { .run = 1, .segment = 1, .tick = tick, .number = number, .flags = flags,
-					  .group = &values, .n_groups = 1 };
+		struct pm_chunk chunk = { .run = 1,
+					  .segment = 1,
+					  .tick = tick,
+					  .number = number,
+					  .flags = flags,
+					  .group = &values,
+					  .n_groups = 1 };
 
 		for (; chunk.rows < rows_max && n < s->snapshots; chunk.rows++, n++) {
 			tick[chunk.rows] = 1000000000000u + n * s->interval_ns;
@@ -221,22 +238,31 @@ int main(int argc, char **argv)
 	uint64_t n = 0;
 
 	if (argc == 4 && (!strcmp(argv[1], "perf") || !strcmp(argv[1], "groups")) && !parse_u64(argv[2], &n))
-		shape = (struct shape){ .cpus = 2, .counters = 8, .interval_ns = 1000000, .snapshots = n / 16,
-					.names = perf_events, .perf = true, .shared = argv[1][0] == 'g' };
+		shape = (struct shape){ .cpus = 2,
+					.counters = 8,
+					.interval_ns = 1000000,
+					.snapshots = n / 16,
+					.names = perf_events,
+					.perf = true,
+					.shared = argv[1][0] == 'g' };
 	else if (argc == 3 && !strcmp(argv[1], "hour"))
 		shape = (struct shape){ .cpus = 1024, .counters = 40, .interval_ns = 1000000000, .snapshots = 3601 };
 	else if (argc == 3 && !strcmp(argv[1], "page"))
 		shape = (struct shape){ .cpus = 256, .counters = 40, .interval_ns = 1000000000, .snapshots = 3601 };
 	else if (argc == 5 && !strcmp(argv[1], "diff") && !parse_u64(argv[2], &n) && !parse_u64(argv[3], &shape.seed))
-		shape = (struct shape){ .cpus = 256, .counters = 40, .interval_ns = 100000000, .snapshots = n,
-					.seed = shape.seed };
+		shape = (struct shape){
+			.cpus = 256, .counters = 40, .interval_ns = 100000000, .snapshots = n, .seed = shape.seed
+		};
 	else if (argc == 4 && !strcmp(argv[1], "wide") && !parse_u64(argv[2], &n))
 		shape = (struct shape){
 			.cpus = 1, .counters = (uint32_t)n, .interval_ns = 1000000000, .snapshots = 120
 		};
 	else if (argc == 4 && !strcmp(argv[1], "named") && !parse_u64(argv[2], &n))
-		shape = (struct shape){ .cpus = 1, .counters = (uint32_t)n, .interval_ns = 1000000000,
-					.snapshots = 3, .user_named = true };
+		shape = (struct shape){ .cpus = 1,
+					.counters = (uint32_t)n,
+					.interval_ns = 1000000000,
+					.snapshots = 3,
+					.user_named = true };
 	else {
 		fprintf(stderr, "usage: genrec perf|groups VALUES FILE | genrec hour|page FILE | "
 				"genrec wide COLUMNS FILE | genrec named COUNTERS FILE\n");

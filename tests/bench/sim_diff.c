@@ -57,7 +57,10 @@ static struct statistics_estimate simulate_run(const struct world *w, double fac
 static struct outcome simulate(const struct world *w, unsigned pairs, struct statistics_random *r)
 {
 	const struct verdict_rules rules = {
-		.margin = 0.02, .alpha = 0.05, .run_sd = NAN, .better = METRIC_LOWER,
+		.margin = 0.02,
+		.alpha = 0.05,
+		.run_sd = NAN,
+		.better = METRIC_LOWER,
 	};
 	struct outcome out = { 0 };
 

@@ -53,9 +53,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 		band[b] = (struct pm_band){
 			.columns = 1 + d[0] % (d[0] & 0x80 ? 100 : 4),
 			.bits = 1 + d[1] % 64,
-			.ref_first = d[2] >= 0xf0   ? PM_NO_REF
-			             : d[2] >= 0xc0 ? PM_REF_TICK
-			                            : d[2] % 16,
+			.ref_first = d[2] >= 0xf0 ? PM_NO_REF :
+				     d[2] >= 0xc0 ? PM_REF_TICK :
+						    d[2] % 16,
 			.ref_columns = d[1] & 0x80 ? 1 : 1 + d[0] % 4,
 		};
 		wanted[b] = d[1] & 0x40;

@@ -18,8 +18,8 @@ static struct event_format ucf[] = {
 	{ "dst_loc_other", "config1:10" }, { "dst_rem", "config1:11" },
 };
 static struct event_format pcie[] = {
-	{ "event", "config:0-32" },         { "src_rp_mask", "config1:0-7" },    { "src_bdf", "config1:8-23" },
-	{ "src_bdf_en", "config1:24" },     { "dst_loc_cmem", "config2:0" },     { "dst_loc_gmem", "config2:1" },
+	{ "event", "config:0-32" },          { "src_rp_mask", "config1:0-7" },    { "src_bdf", "config1:8-23" },
+	{ "src_bdf_en", "config1:24" },      { "dst_loc_cmem", "config2:0" },     { "dst_loc_gmem", "config2:1" },
 	{ "dst_loc_pcie_p2p", "config2:2" }, { "dst_loc_pcie_cxl", "config2:3" }, { "dst_rem", "config2:4" },
 };
 static struct event_format target[] = {
@@ -28,23 +28,23 @@ static struct event_format target[] = {
 };
 static struct event_format link[] = { { "event", "config:0-3" }, { "gpu_mask", "config1:0-1" } };
 static struct event_format plain[] = { { "event", "config:0-32" },
-	                               { "filter", "config1:0-31" },
-	                               { "filter2", "config2:0-31" } };
+				       { "filter", "config1:0-31" },
+				       { "filter2", "config2:0-31" } };
 static struct event_alias aliases[] = {
 	{ .name = "cycles", .text = "event=0x100000000" },
 	{ .name = "rd_bytes", .text = "event=0x0" },
 	{ .name = "in_rd_req", .text = "event=0x2" },
 };
 
-#define PMU(called, formats)                                                                                         \
-	{                                                                                                            \
-		.name = (char *)(called), .uncore = true, .cpus = (char *)"0", .hooks = &nvidia_hooks,               \
-		.format = formats, .n_formats = N(formats), .alias = aliases, .n_aliases = N(aliases)                \
+#define PMU(called, formats) \
+	{ \
+		.name = (char *)(called), .uncore = true, .cpus = (char *)"0", .hooks = &nvidia_hooks, \
+		.format = formats, .n_formats = N(formats), .alias = aliases, .n_aliases = N(aliases) \
 	}
 static struct event_pmu pmus[] = {
-	PMU("nvidia_ucf_pmu_0", ucf),           PMU("nvidia_pcie_pmu_0_rc_1", pcie),
-	PMU("nvidia_pcie_pmu_1_rc_1", pcie),    PMU("nvidia_pcie_tgt_pmu_0_rc_1", target),
-	PMU("nvidia_nvlink_c2c_pmu_0", link),   PMU("nvidia_uncore_pmu_3", plain),
+	PMU("nvidia_ucf_pmu_0", ucf),         PMU("nvidia_pcie_pmu_0_rc_1", pcie),
+	PMU("nvidia_pcie_pmu_1_rc_1", pcie),  PMU("nvidia_pcie_tgt_pmu_0_rc_1", target),
+	PMU("nvidia_nvlink_c2c_pmu_0", link), PMU("nvidia_uncore_pmu_3", plain),
 };
 static struct nvidia_pmu known[N(pmus)];
 static struct pci_map map;
@@ -59,8 +59,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
-	struct pci_port port = { .at = { 2, 0x8000 }, .bus = 0x80, .segment = 2, .rp = 1, .rc = 1,
-		                 .secondary = 0x81, .subordinate = 0x8f, .node = -1 };
+	struct pci_port port = { .at = { 2, 0x8000 },
+				 .bus = 0x80,
+				 .segment = 2,
+				 .rp = 1,
+				 .rc = 1,
+				 .secondary = 0x81,
+				 .subordinate = 0x8f,
+				 .node = -1 };
 	struct pci_function f = { .at = { 2, 0x8100 } };
 
 	pci_map_add_port(&map, &port);

@@ -12,6 +12,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #define WORDS 64
 
+/* clang-format off */
 static const struct argp_option options[] = {
 	{ "all-cpus", 'a', NULL, 0, "" },     { "cpu", 'C', "LIST", 0, "" },
 	{ "detailed", 'd', NULL, 0, "" },     { "interval", 'i', "SEC", 0, "" },
@@ -21,6 +22,7 @@ static const struct argp_option options[] = {
 	{ NULL, 'y', NULL, 0, "" },
 	{ 0 },
 };
+/* clang-format on */
 static const struct argp argp = { .options = options };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -74,7 +74,6 @@ static bool every_other(void *ctx, const struct pm_group *g)
 	return g->id % 2;
 }
 
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	unsigned mode = size ? data[0] : 0;

@@ -40,7 +40,11 @@ static int load_btf(void)
 		struct btf_type function;
 		char names[20];
 	} b = {
-		.head = { .magic = BTF_MAGIC, .version = 1, .hdr_len = sizeof(b.head), .type_len = 60, .str_off = 60,
+		.head = { .magic = BTF_MAGIC,
+			  .version = 1,
+			  .hdr_len = sizeof(b.head),
+			  .type_len = 60,
+			  .str_off = 60,
 			  .str_len = sizeof(b.names) },
 		.integer = { .name_off = 1, .info = BTF_KIND_INT << 24, .size = 4 },
 		.bits = 32,
@@ -96,7 +100,7 @@ static int load(int times, int with_btf)
 	a.prog_type = BPF_PROG_TYPE_RAW_TRACEPOINT;
 	a.insns = (uintptr_t)code;
 	a.insn_cnt = sizeof(code) / sizeof(code[0]);
-	a.license = (uintptr_t)"Dual MIT/GPL";
+	a.license = (uintptr_t) "Dual MIT/GPL";
 	strcpy(a.prog_name, "busy_work");
 	if (with_btf) {
 		a.prog_btf_fd = (uint32_t)load_btf();

@@ -120,7 +120,7 @@ static int on_getattr(const char *path, struct stat *st, struct fuse_file_info *
 static void fill_files(const char *path, void *buf, fuse_fill_dir_t fill)
 {
 	size_t len = strlen(path + 1);
-	char (*seen)[256] = calloc(profile.n_files + 1, sizeof(*seen));
+	char(*seen)[256] = calloc(profile.n_files + 1, sizeof(*seen));
 	size_t n = 0, k;
 
 	for (size_t i = 0; seen && i < profile.n_files; i++) {

@@ -171,7 +171,8 @@ static bool take_failure(struct profile *p, char w[8][64], int n)
 
 static bool take_cpuid(struct profile *p, char w[8][64], int n)
 {
-	struct cpuid c = { .leaf = (uint32_t)strtoul(w[1], NULL, 0), .subleaf = (uint32_t)strtoul(w[2], NULL, 0),
+	struct cpuid c = { .leaf = (uint32_t)strtoul(w[1], NULL, 0),
+			   .subleaf = (uint32_t)strtoul(w[2], NULL, 0),
 			   .any = !strcmp(w[2], "*") };
 
 	if (n < 8 || !cpus_parse(&c.cpus, w[3]))

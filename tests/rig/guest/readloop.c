@@ -38,8 +38,9 @@ static int64_t now_ns(clockid_t clock)
 /* 0 or -errno. */
 static int group_open(struct group *group, const char *text)
 {
-	struct perf_event_attr attr = { .size = sizeof(attr), .read_format = PERF_FORMAT_GROUP |
-					PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING };
+	struct perf_event_attr attr = { .size = sizeof(attr),
+					.read_format = PERF_FORMAT_GROUP | PERF_FORMAT_TOTAL_TIME_ENABLED |
+						       PERF_FORMAT_TOTAL_TIME_RUNNING };
 	char *end;
 	int members = 0;
 

@@ -41,7 +41,7 @@ static struct event_alias imc_aliases[] = {
 };
 static struct event_format msr_formats[] = { { "event", "config:0-63" } };
 static struct event_alias msr_aliases[] = { { .name = "tsc", .text = "event=0x00" },
-	                                    { .name = "smi", .text = "event=0x04" } };
+					    { .name = "smi", .text = "event=0x04" } };
 
 #define COUNT(a)   (sizeof(a) / sizeof((a)[0]))
 #define FORMATS(f) .format = f, .n_formats = COUNT(f)
@@ -66,12 +66,7 @@ static struct event_pmu pmus[] = {
 	{ .name = "uncore_imc_free_running", .type = 22, .uncore = true, .cpus = "0" },
 };
 static struct event_pmu hybrid_pmus[] = {
-	{ .name = "cpu_core",
-	  .type = 4,
-	  .core = true,
-	  .cpus = "0-3",
-	  FORMATS(cpu_formats),
-	  ALIASES(cpu_aliases) },
+	{ .name = "cpu_core", .type = 4, .core = true, .cpus = "0-3", FORMATS(cpu_formats), ALIASES(cpu_aliases) },
 	{ .name = "cpu_atom", .type = 10, .core = true, .cpus = "4-7", FORMATS(cpu_formats) },
 };
 
@@ -85,8 +80,7 @@ static const struct {
 	{ "syscalls", "sys_enter_read", 700 },
 };
 
-static int list_tracepoints(void *data, const char *system, const char *name, event_tracepoint_fn found,
-                            void *arg)
+static int list_tracepoints(void *data, const char *system, const char *name, event_tracepoint_fn found, void *arg)
 {
 	int n = 0;
 
@@ -105,9 +99,7 @@ static int list_tracepoints(void *data, const char *system, const char *name, ev
 	return n;
 }
 
-static const struct event_view machine = { .pmu = pmus,
-	                                   .n_pmus = COUNT(pmus),
-	                                   .tracepoints = list_tracepoints };
+static const struct event_view machine = { .pmu = pmus, .n_pmus = COUNT(pmus), .tracepoints = list_tracepoints };
 static const struct event_view hybrid = { .pmu = hybrid_pmus, .n_pmus = COUNT(hybrid_pmus) };
 static const struct event_view nothing = { 0 };
 
@@ -218,8 +210,7 @@ static void test_raw_and_numeric(void **state)
 static void test_terms(void **state)
 {
 	check_one("cpu/event=0xc4,umask=0x20,cmask=1,edge,inv=0/",
-	          "cpu/event=0xc4,umask=0x20,cmask=0x1,edge,inv=0x0/", 4,
-	          0xc4 | 0x20 << 8 | 1 << 24 | 1 << 18);
+		  "cpu/event=0xc4,umask=0x20,cmask=0x1,edge,inv=0x0/", 4, 0xc4 | 0x20 << 8 | 1 << 24 | 1 << 18);
 	check_one("msr/tsc/", "msr/tsc/", 9, 0);
 	check_one("msr/smi/u", "msr/smi/u", 9, 4);
 	check_one("smi", "msr/smi/", 9, 4);
@@ -237,8 +228,8 @@ static void test_terms(void **state)
 static void test_config_words(void **state)
 {
 	struct event_set set = resolve_on(
-	    &machine,
-	    "uncore_imc_1/event=1,three=0xa,four=0xffffffffffffffff,config2=7/,cpu/mem-loads,ldlat=50/");
+		&machine,
+		"uncore_imc_1/event=1,three=0xa,four=0xffffffffffffffff,config2=7/,cpu/mem-loads,ldlat=50/");
 
 	assert_int_equal(set.event[0].config[0], 1);
 	assert_int_equal(set.event[0].config[2], 7);
@@ -251,8 +242,7 @@ static void test_config_words(void **state)
 
 static void test_alias_facts(void **state)
 {
-	struct event_set set =
-	    resolve_on(&machine, "uncore_imc_0/cas_count_read,name='a, b/c'/,uncore_imc_0/snap/");
+	struct event_set set = resolve_on(&machine, "uncore_imc_0/cas_count_read,name='a, b/c'/,uncore_imc_0/snap/");
 
 	assert_string_equal(set.event[0].scale, "6.103515625e-5");
 	assert_string_equal(set.event[0].unit, "MiB");
@@ -269,7 +259,7 @@ static void test_alias_facts(void **state)
 static void test_wildcards(void **state)
 {
 	static const char *const same[] = { "uncore_imc/event=4/", "imc/event=4/", "uncore_im?_[01]/event=4/",
-		                            "imc_*[0-9]/event=4/" };
+					    "imc_*[0-9]/event=4/" };
 
 	for (size_t i = 0; i < COUNT(same); i++) {
 		struct event_set set = resolve_on(&machine, same[i]);
@@ -307,8 +297,7 @@ static void test_pmu_names(void **state)
 
 static void test_tracepoints(void **state)
 {
-	struct event_set set =
-	    resolve_on(&machine, "sched:sched_switch:u,sched:sched_wake*,s*:sys_enter_read");
+	struct event_set set = resolve_on(&machine, "sched:sched_switch:u,sched:sched_wake*,s*:sys_enter_read");
 
 	assert_int_equal(set.n, 4);
 	assert_string_equal(set.event[0].name, "sched:sched_switch:u");
@@ -325,8 +314,7 @@ static void test_tracepoints(void **state)
 	int eacces = EACCES;
 	struct event_view refused = machine;
 
-	assert_non_null(
-	    strstr(refusal_on(&machine, "sched:sched_swich", &e), "did you mean \"sched_switch\""));
+	assert_non_null(strstr(refusal_on(&machine, "sched:sched_swich", &e), "did you mean \"sched_switch\""));
 	refused.data = &eacces;
 	set = resolve_on(&refused, "cs,sched:sched_switch");
 	assert_int_equal(set.event[1].missing, EACCES);
@@ -357,8 +345,7 @@ static void test_breakpoint(void **state)
 
 static void test_groups(void **state)
 {
-	struct event_set set =
-	    resolve_on(&machine, "cs,front{cycles,instructions:k}:uW,{faults:u,msr/tsc/}:D,cs");
+	struct event_set set = resolve_on(&machine, "cs,front{cycles,instructions:k}:uW,{faults:u,msr/tsc/}:D,cs");
 
 	assert_int_equal(set.n, 6);
 	assert_int_equal(set.event[0].group, 0);
@@ -475,8 +462,7 @@ static void test_errors(void **state)
 		{ "cs,cpu/event=1,umask=256/",
 		  "column 16: umask=0x100 is too big for cpu (config:8-15), the maximum is 0xff" },
 		{ "cpu/event=abc/", "column 5: the term \"event\" of cpu needs a number" },
-		{ "cs,cpu/event=1,umsk=2/",
-		  "column 16: cpu has no term or event \"umsk\"; did you mean \"umask\"?" },
+		{ "cs,cpu/event=1,umsk=2/", "column 16: cpu has no term or event \"umsk\"; did you mean \"umask\"?" },
 		{ "cs,cycels", "column 4: there is no event \"cycels\"; did you mean \"cycles\"?" },
 		{ "uncore_ims/event=1/", "there is no PMU \"uncore_ims\"" },
 		{ "mrs/tsc/", "column 1: there is no PMU \"mrs\"; did you mean \"msr\"?" },

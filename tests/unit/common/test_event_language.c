@@ -23,7 +23,7 @@
 /* ---- machines ---- */
 
 static struct event_format core_formats[] = {
-	{ "event", "config:0-7" }, { "umask", "config:8-15" }, { "edge", "config:18" },
+	{ "event", "config:0-7" }, { "umask", "config:8-15" },  { "edge", "config:18" },
 	{ "inv", "config:23" },    { "cmask", "config:24-31" },
 };
 static struct event_alias core_aliases[] = {
@@ -46,6 +46,7 @@ static struct event_alias box_aliases[] = {
 };
 static struct event_format other_formats[] = { { "number", "config:0-63" } };
 
+/* clang-format off */
 static struct event_pmu machine_pmus[] = {
 	{ .name = "cpu", .type = 4, .core = true, FORMATS(core_formats), ALIASES(core_aliases) },
 	{ .name = "software", .type = 1 },
@@ -59,6 +60,7 @@ static struct event_pmu machine_pmus[] = {
 	{ .name = "hisi_sccl1_ddrc3", .type = 25, .uncore = true, .cpus = "0", FORMATS(box_formats) },
 	{ 0 }, /* the tool's */
 };
+/* clang-format on */
 static struct event_pmu hybrid_pmus[] = {
 	{ .name = "cpu_core", .type = 4, .core = true, .cpus = "0-3", FORMATS(core_formats), ALIASES(core_aliases) },
 	{ .name = "cpu_atom", .type = 10, .core = true, .cpus = "4-7", FORMATS(core_formats) },
@@ -67,8 +69,9 @@ static struct event_pmu hybrid_pmus[] = {
 
 static int tracepoints(void *data, const char *system, const char *name, event_tracepoint_fn found, void *arg)
 {
-	static const char *const all[][2] = { { "sched", "sched_switch" }, { "sched", "sched_wakeup" },
-		                              { "skb", "kfree_skb" } };
+	static const char *const all[][2] = { { "sched", "sched_switch" },
+					      { "sched", "sched_wakeup" },
+					      { "skb", "kfree_skb" } };
 	int n = 0, r = 0;
 
 	for (size_t i = 0; i < COUNT(all) && !r; i++)
@@ -171,6 +174,7 @@ static void check(const struct event_view *view, const struct sentence *row, siz
 	}
 }
 
+/* clang-format off */
 static const struct sentence rows[] = {
 	/* pmu/term,term/; pmu//; k=v, k (= 1), rHEX; decimal or 0x */
 	{ "cpu/event=60,umask=0x2,edge/", 1, { { RAW, { 60 | 2 << 8 | 1 << 18 } } } },
@@ -251,6 +255,7 @@ static const struct sentence rows[] = {
 	  { { EVENT_TYPE_TOOL, { 14 } }, { EVENT_TYPE_TOOL, { 1 } }, { EVENT_TYPE_TOOL, { 11 } } } },
 	{ "slots", 1, { { RAW, { 0x400 } } } }, /* on x86 that is the CPU's */
 };
+/* clang-format on */
 
 static void test_sentences(void **state)
 {
@@ -261,10 +266,12 @@ static void test_sentences(void **state)
 static void test_hybrid(void **state)
 {
 	static const struct sentence row[] = {
-		{ "cycles", 3, { { HARDWARE, { 4ull << 32 } }, { HARDWARE, { 10ull << 32 } },
-				 { HARDWARE, { 11ull << 32 } } } },
-		{ "LLC-loads:u", 3, { { CACHE, { 2 | 4ull << 32 } }, { CACHE, { 2 | 10ull << 32 } },
-				      { CACHE, { 2 | 11ull << 32 } } } },
+		{ "cycles",
+		  3,
+		  { { HARDWARE, { 4ull << 32 } }, { HARDWARE, { 10ull << 32 } }, { HARDWARE, { 11ull << 32 } } } },
+		{ "LLC-loads:u",
+		  3,
+		  { { CACHE, { 2 | 4ull << 32 } }, { CACHE, { 2 | 10ull << 32 } }, { CACHE, { 2 | 11ull << 32 } } } },
 		{ "r1a", 3, { { 4, { 0x1a } }, { 10, { 0x1a } }, { 11, { 0x1a } } } },
 		{ "cs", 1, { { SOFTWARE, { 3 } } } },
 		{ "inst_retired.any", 1, { { 4, { 0xc0 } } } },
@@ -318,11 +325,8 @@ static void test_modifiers(void **state)
 		{ "r1a:k", EVENT_MOD_KERNEL },
 	};
 	static const char *const wrong[][2] = {
-		{ "cycles:uu", "column 9" },
-		{ "cycles:z", "column 8" },
-		{ "cycles:pppp", "column 11" },
-		{ "{cs,cycles:e}", "only the first" },
-		{ "cycles:R", "samples" },
+		{ "cycles:uu", "column 9" },           { "cycles:z", "column 8" }, { "cycles:pppp", "column 11" },
+		{ "{cs,cycles:e}", "only the first" }, { "cycles:R", "samples" },
 	};
 
 	for (size_t i = 0; i < COUNT(row); i++) {

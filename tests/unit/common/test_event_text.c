@@ -52,11 +52,9 @@ static void test_format_pack(void **state)
 	assert_true(c[2] == 1ull << 63);
 	assert_int_equal(event_format_pack("config1:0-63", UINT64_MAX, c, &max), 0);
 	assert_true(c[1] == UINT64_MAX);
-	static const char *const bad[] = {
-		"",          "config",     "config:",     "config:x",
-		"config:0-", "config:5-4", "config:0-64", "config5:0",
-		"config:0,", "config:0x",  "conf:0",      "config:99999999999999999999"
-	};
+	static const char *const bad[] = { "",          "config",     "config:",     "config:x",
+					   "config:0-", "config:5-4", "config:0-64", "config5:0",
+					   "config:0,", "config:0x",  "conf:0",      "config:99999999999999999999" };
 
 	for (size_t i = 0; i < COUNT(bad); i++)
 		assert_int_equal(event_format_pack(bad[i], 0, c, &max), -EINVAL);

@@ -74,11 +74,11 @@ static void test_values(void **state)
 		{ "7 % 4 * 2", 6 },
 		{ "-7 % 4", -3 },
 		{ "7.9 % 4.9", 3 },
-		{ "a > 1 & b < 3", 1 },    /* comparisons bind tighter than the logical operators */
-		{ "1 | 1 ^ 1", 1 },        /* ^ before | */
-		{ "1 ^ 1 & 0", 1 },        /* & before ^ */
-		{ "2 & 4", 1 },            /* logical, not of bits */
-		{ "5 > 4 > 0.5", 1 },      /* from the left: (5 > 4) > 0.5 */
+		{ "a > 1 & b < 3", 1 }, /* comparisons bind tighter than the logical operators */
+		{ "1 | 1 ^ 1", 1 },     /* ^ before | */
+		{ "1 ^ 1 & 0", 1 },     /* & before ^ */
+		{ "2 & 4", 1 },         /* logical, not of bits */
+		{ "5 > 4 > 0.5", 1 },   /* from the left: (5 > 4) > 0.5 */
 		{ "1 < 2 + 3", 1 },
 		{ "7 if a else 8", 7 },
 		{ "7 if c else 8", 8 },
@@ -193,9 +193,9 @@ static void test_inputs(void **state)
 		{ "GenuineIntel-6-8F", EXPR_CPUID_MATCH },
 	};
 	const char *text =
-	    "cpu@INST_RETIRED.ANY\\,cmask\\=1@u*#SMT_on * task\\-clock * 1GHz * msr@tsc\\,cpu=cpu_atom@ / "
-	    "source_count(uncore) - first(x) + last(x) + mean(x) + max_of(x) + elapsed(x)+x + has_event(e) + "
-	    "aggr_nr(e) + strcmp_cpuid_str(GenuineIntel\\-6\\-8F) + x + #smt_on";
+		"cpu@INST_RETIRED.ANY\\,cmask\\=1@u*#SMT_on * task\\-clock * 1GHz * msr@tsc\\,cpu=cpu_atom@ / "
+		"source_count(uncore) - first(x) + last(x) + mean(x) + max_of(x) + elapsed(x)+x + has_event(e) + "
+		"aggr_nr(e) + strcmp_cpuid_str(GenuineIntel\\-6\\-8F) + x + #smt_on";
 	const struct expr_input *in;
 	struct error e = { 0 };
 	struct expr *x;
@@ -420,8 +420,14 @@ static void test_rows(void **state)
 {
 	enum { N = 1000, INPUTS = 3 };
 	static const char *const texts[] = {
-		"100 * (a - b) / c", "a", "7", "a if b > 0.5 else c", "min(a, b) + max(b, c) - (a | b & c ^ a)",
-		"a % 3 + bits(b, 3, 1) * pow2(c) + d_ratio(a, c)", "-(a < b) * (2 - (c > a))", "1 - 2 * (3 - a) * 4",
+		"100 * (a - b) / c",
+		"a",
+		"7",
+		"a if b > 0.5 else c",
+		"min(a, b) + max(b, c) - (a | b & c ^ a)",
+		"a % 3 + bits(b, 3, 1) * pow2(c) + d_ratio(a, c)",
+		"-(a < b) * (2 - (c > a))",
+		"1 - 2 * (3 - a) * 4",
 	};
 	struct value *in = calloc(N * INPUTS, sizeof(*in)), *out = calloc(N, sizeof(*out));
 
@@ -472,9 +478,9 @@ static void test_reason_names(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_values), cmocka_unit_test(test_reasons), cmocka_unit_test(test_inputs),
-		cmocka_unit_test(test_rate), cmocka_unit_test(test_exact_bits), cmocka_unit_test(test_errors),
-		cmocka_unit_test(test_limits), cmocka_unit_test(test_print), cmocka_unit_test(test_rows),
+		cmocka_unit_test(test_values),       cmocka_unit_test(test_reasons),    cmocka_unit_test(test_inputs),
+		cmocka_unit_test(test_rate),         cmocka_unit_test(test_exact_bits), cmocka_unit_test(test_errors),
+		cmocka_unit_test(test_limits),       cmocka_unit_test(test_print),      cmocka_unit_test(test_rows),
 		cmocka_unit_test(test_reason_names),
 	};
 

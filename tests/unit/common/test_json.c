@@ -133,7 +133,7 @@ static void test_quote(void **state)
 static void test_quote_broken(void **state)
 {
 	/* Lone continuation, cut sequence, overlong form, surrogate, beyond the last code point. */
-	static const char *const broken[] = { "\x80",	  "\xc3",	  "\xe2\x82",
+	static const char *const broken[] = { "\x80",     "\xc3",         "\xe2\x82",
 					      "\xc0\xaf", "\xed\xa0\x80", "\xf4\x90\x80\x80",
 					      "\xfe" };
 
@@ -180,7 +180,7 @@ static void test_errors(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_look), cmocka_unit_test(test_build), cmocka_unit_test(test_quote),
+		cmocka_unit_test(test_look),         cmocka_unit_test(test_build),  cmocka_unit_test(test_quote),
 		cmocka_unit_test(test_quote_broken), cmocka_unit_test(test_errors),
 	};
 

@@ -22,6 +22,7 @@
 #include "common/names.h"
 
 /* Events that `perf stat` counts by default or with -d -d -d; their names are perf's, so no catalog has them. */
+/* clang-format off */
 static const char *const perf_events[] = {
 	"task-clock", "context-switches", "cpu-migrations", "page-faults", "cycles", "instructions", "branches",
 	"branch-misses", "stalled-cycles-frontend", "stalled-cycles-backend", "cache-references", "cache-misses",
@@ -43,21 +44,24 @@ static const char *const perf_events[] = {
 	"topdown-fetch-bubbles", "topdown-slots-issued", "topdown-slots-retired", "topdown-recovery-bubbles",
 	"cpu_cycles", "stall_slot", "stall_slot_frontend", "stall_slot_backend", "op_retired", "op_spec",
 };
+/* clang-format on */
 
 /* Numbers that report/ takes from the registers of a recording; a test there holds the two lists together. */
 static const char *const literals[] = {
-	"base_hz", "tsc_tweak", "perf_factor", "pc6_in_pc7", "crystal_hz", "rapl_energy_unit",
-	"rapl_dram_unit", "rapl_psys_unit",
-	"rapl_time_unit", "amd_energy_unit", "tj_max", "slots",
+	"base_hz",        "tsc_tweak",      "perf_factor",    "pc6_in_pc7",      "crystal_hz", "rapl_energy_unit",
+	"rapl_dram_unit", "rapl_psys_unit", "rapl_time_unit", "amd_energy_unit", "tj_max",     "slots",
 };
 
 /* Families, and the name of a counter of each. */
 static const struct {
 	const char *family, *counter;
 } families[] = {
-	{ "cpuidle.usage", "cpuidle.usage.c1e" }, { "cpuidle.time", "cpuidle.time.c1e" },
-	{ "cpuidle.above", "cpuidle.above.c1e" }, { "cpuidle.below", "cpuidle.below.c1e" },
-	{ "interrupts.irq", "interrupts.loc" },	  { "softirqs.vec", "softirqs.net_rx" },
+	{ "cpuidle.usage", "cpuidle.usage.c1e" },
+	{ "cpuidle.time", "cpuidle.time.c1e" },
+	{ "cpuidle.above", "cpuidle.above.c1e" },
+	{ "cpuidle.below", "cpuidle.below.c1e" },
+	{ "interrupts.irq", "interrupts.loc" },
+	{ "softirqs.vec", "softirqs.net_rx" },
 	{ "uncorefreq.cluster", "uncorefreq.cluster.0_1" },
 };
 
@@ -97,8 +101,8 @@ static bool is_known(const char *name)
 {
 	/* What report/metric/bind_names.c makes of a counter is known with it. */
 	static const char *const made[] = { ".readout", ".celsius", ".joules", ".seconds", ".in_c6", ".worst" };
-	static const char *const alone[] = { "reading.time", "reading.us", "cpu.apic_id", "cpu.x2apic_id",
-					      "pmt.die_c6", "pmt.module_c1e", "l2.refs", "l2.hits" };
+	static const char *const alone[] = { "reading.time", "reading.us",     "cpu.apic_id", "cpu.x2apic_id",
+					     "pmt.die_c6",   "pmt.module_c1e", "l2.refs",     "l2.hits" };
 	size_t len = strlen(name);
 	char counter[64];
 
@@ -310,15 +314,18 @@ static struct value eval(const char *text, const char *member, const struct expr
 	return result;
 }
 
-#define IN(name_, aspect_) { .name = (char *)name_, .aspect = aspect_ }
+#define IN(name_, aspect_) \
+	{ \
+		.name = (char *)name_, .aspect = aspect_ \
+	}
 #define EVAL(text, member, known, v) eval(text, member, known, v, sizeof(known) / sizeof(known[0]))
 
 /* Numbers that can be worked out by hand. */
 static void test_formulas(void **state)
 {
 	static const struct expr_input stat[] = {
-		IN("stat.user", EXPR_VALUE), IN("stat.nice", EXPR_VALUE),    IN("stat.system", EXPR_VALUE),
-		IN("stat.idle", EXPR_VALUE), IN("stat.iowait", EXPR_VALUE),  IN("stat.irq", EXPR_VALUE),
+		IN("stat.user", EXPR_VALUE),  IN("stat.nice", EXPR_VALUE),    IN("stat.system", EXPR_VALUE),
+		IN("stat.idle", EXPR_VALUE),  IN("stat.iowait", EXPR_VALUE),  IN("stat.irq", EXPR_VALUE),
 		IN("stat.steal", EXPR_VALUE), IN("stat.softirq", EXPR_VALUE), IN("stat.idle", EXPR_AGGR_NR),
 	};
 	static const double seconds[] = { 2, 0.5, 1, 5, 0.5, 0.25, 0.5, 0.25, 2 }; /* of 10 */
@@ -327,7 +334,7 @@ static void test_formulas(void **state)
 						  IN("cpuidle.usage.c1", EXPR_VALUE) };
 	static const double c1[] = { 3, 4, 6000 };
 	static const struct expr_input perf[] = {
-		IN("task-clock", EXPR_VALUE), IN("task-clock", EXPR_AGGR_NR),  IN("task-clock", EXPR_ELAPSED),
+		IN("task-clock", EXPR_VALUE), IN("task-clock", EXPR_AGGR_NR),     IN("task-clock", EXPR_ELAPSED),
 		IN("cycles", EXPR_VALUE),     IN("context-switches", EXPR_VALUE),
 	};
 	static const double counts[] = { 500, 4, 8, 1.5e9, 1000 }; /* 500 ms in 2 s on 4 CPUs */
@@ -409,8 +416,8 @@ static void test_topdown(void **state)
 	};
 	static const double v[] = { 250, 50, 100, 600, 450, 1000 };
 	static const struct expr_input old[] = {
-		IN("topdown-total-slots", EXPR_VALUE),	  IN("topdown-slots-issued", EXPR_VALUE),
-		IN("topdown-slots-retired", EXPR_VALUE),  IN("topdown-fetch-bubbles", EXPR_VALUE),
+		IN("topdown-total-slots", EXPR_VALUE),      IN("topdown-slots-issued", EXPR_VALUE),
+		IN("topdown-slots-retired", EXPR_VALUE),    IN("topdown-fetch-bubbles", EXPR_VALUE),
 		IN("topdown-recovery-bubbles", EXPR_VALUE),
 	};
 	static const double w[] = { 1000, 300, 250, 100, 50 };
@@ -528,12 +535,8 @@ static void test_vendor_units(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_vendor_units),
-		cmocka_unit_test(test_tables),
-		cmocka_unit_test(test_formulas),
-		cmocka_unit_test(test_shadows),
-		cmocka_unit_test(test_topdown),
-		cmocka_unit_test(test_vendor),
+		cmocka_unit_test(test_vendor_units),  cmocka_unit_test(test_tables),  cmocka_unit_test(test_formulas),
+		cmocka_unit_test(test_shadows),       cmocka_unit_test(test_topdown), cmocka_unit_test(test_vendor),
 		cmocka_unit_test(test_vendor_values),
 	};
 

@@ -93,8 +93,8 @@ static void test_double_random(void **state)
 
 static void test_integers(void **state)
 {
-	static const uint64_t edges[] = { 0,	     1,		9,	    10,	       99,
-					  100,	     999999999, 1000000000, INT64_MAX, (uint64_t)INT64_MAX + 1,
+	static const uint64_t edges[] = { 0,         1,         9,          10,        99,
+					  100,       999999999, 1000000000, INT64_MAX, (uint64_t)INT64_MAX + 1,
 					  UINT64_MAX };
 	uint64_t seed = 2, power = 1;
 	char text[NUMBER_MAX + 1], expected[40];
@@ -119,17 +119,17 @@ static void test_integers(void **state)
 static void test_fixed(void **state)
 {
 	static const double edges[] = {
-		0.5,	1.5,   2.5,    0.125, 0.375, 1e14 + 0.5, 999999.9999995, 0.045,		  1e-300,
-		5e-324, 0.999, -0.001, -0.25, -0.75, 0.0625,	 123456789,	 999999999999999, 4.35
+		0.5,    1.5,   2.5,    0.125, 0.375, 1e14 + 0.5, 999999.9999995, 0.045,           1e-300,
+		5e-324, 0.999, -0.001, -0.25, -0.75, 0.0625,     123456789,      999999999999999, 4.35
 	};
 	uint64_t seed = 3;
 	char text[NUMBER_MAX + 1], expected[400];
 
 	for (unsigned i = 0; i < 200000; i++) {
 		double v = i < sizeof(edges) / sizeof(edges[0]) ? edges[i] :
-			   i % 3 == 0	? from_bits(random_u64(&seed)) :
-			   i % 3 == 1	? (double)(int64_t)(random_u64(&seed) >> 40) / 4096 :
-					  (double)(int64_t)(random_u64(&seed) >> 44) / 1000;
+			   i % 3 == 0                           ? from_bits(random_u64(&seed)) :
+			   i % 3 == 1                           ? (double)(int64_t)(random_u64(&seed) >> 40) / 4096 :
+								  (double)(int64_t)(random_u64(&seed) >> 44) / 1000;
 
 		for (unsigned decimals = 0; decimals <= 9; decimals++) {
 			if (!(fabs(v) < 1e15))
@@ -178,7 +178,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_double), cmocka_unit_test(test_double_random), cmocka_unit_test(test_integers),
-		cmocka_unit_test(test_fixed), cmocka_unit_test(test_time),
+		cmocka_unit_test(test_fixed),  cmocka_unit_test(test_time),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -93,7 +93,11 @@ static error_t parse_seen(int key, char *arg, struct argp_state *state)
 static const struct argp record_argp = { .options = record_options, .parser = parse_seen };
 static const struct argp show_argp = { .options = show_options, .parser = parse_seen, .children = show_children };
 static const struct options_spec record_spec = {
-	.name = "pmrec", .column = OPTIONS_PMREC, .argp = &record_argp, .command = true, .brief = "Usage: brief\n",
+	.name = "pmrec",
+	.column = OPTIONS_PMREC,
+	.argp = &record_argp,
+	.command = true,
+	.brief = "Usage: brief\n",
 };
 static const struct options_spec show_spec = { .name = "pmrep show", .column = OPTIONS_SHOW, .argp = &show_argp };
 static const struct options_spec info_spec = { .name = "pmrep info", .column = OPTIONS_OTHER, .argp = &show_argp };

@@ -233,11 +233,11 @@ static void test_escape_all(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_layout), cmocka_unit_test(test_color), cmocka_unit_test(test_width),
+		cmocka_unit_test(test_layout),     cmocka_unit_test(test_color),      cmocka_unit_test(test_width),
 #ifndef TABLE_CUTS
-		cmocka_unit_test(test_words), cmocka_unit_test(test_too_narrow),
+		cmocka_unit_test(test_words),      cmocka_unit_test(test_too_narrow),
 #endif
-		cmocka_unit_test(test_hostile), cmocka_unit_test(test_misuse), cmocka_unit_test(test_escape),
+		cmocka_unit_test(test_hostile),    cmocka_unit_test(test_misuse),     cmocka_unit_test(test_escape),
 		cmocka_unit_test(test_escape_all),
 	};
 

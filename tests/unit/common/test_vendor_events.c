@@ -27,6 +27,7 @@ struct pmu_row {
 	const char *alias[4]; /* name, text ... */
 };
 
+/* clang-format off */
 static const struct pmu_row rows[] = {
 	{ "cpu", NULL, 4, true,
 	  { "event=config:0-7", "umask=config:8-15", "edge=config:18", "any=config:21", "inv=config:23",
@@ -48,6 +49,7 @@ static const struct pmu_row rows[] = {
 	{ "arm_cmn_1", "60000", 28, false, { "type=config:0-15", "eventid=config:16-26" }, { 0 } },
 	{ "cpum_cf", NULL, 29, false, { "event=config:0-63" }, { 0 } },
 };
+/* clang-format on */
 
 static struct event_pmu pmus[COUNT(rows)];
 static const struct event_view view = { .pmu = pmus, .n_pmus = COUNT(rows) };
@@ -67,22 +69,22 @@ static int set_up(void **state)
 		struct event_pmu *p = &pmus[i];
 
 		*p = (struct event_pmu){ .name = copy(rows[i].name, 99),
-			                 .type = rows[i].type,
-			                 .core = rows[i].core,
-			                 .uncore = !rows[i].core,
-			                 .identifier = rows[i].identifier ? copy(rows[i].identifier, 99) : NULL,
-			                 .format = calloc(14, sizeof(*p->format)),
-			                 .alias = calloc(2, sizeof(*p->alias)) };
+					 .type = rows[i].type,
+					 .core = rows[i].core,
+					 .uncore = !rows[i].core,
+					 .identifier = rows[i].identifier ? copy(rows[i].identifier, 99) : NULL,
+					 .format = calloc(14, sizeof(*p->format)),
+					 .alias = calloc(2, sizeof(*p->alias)) };
 		for (size_t k = 0; rows[i].format[k]; k++) {
 			const char *equals = strchr(rows[i].format[k], '=');
 
-			p->format[p->n_formats++] = (struct event_format){
-				copy(rows[i].format[k], (size_t)(equals - rows[i].format[k])), copy(equals + 1, 99)
-			};
+			p->format[p->n_formats++] =
+				(struct event_format){ copy(rows[i].format[k], (size_t)(equals - rows[i].format[k])),
+						       copy(equals + 1, 99) };
 		}
 		for (size_t k = 0; k < 4 && rows[i].alias[k]; k += 2)
 			p->alias[p->n_aliases++] = (struct event_alias){ .name = copy(rows[i].alias[k], 99),
-				                                         .text = copy(rows[i].alias[k + 1], 99) };
+									 .text = copy(rows[i].alias[k + 1], 99) };
 	}
 	sysroot_make(dir, NULL);
 	return 0;
@@ -155,9 +157,11 @@ static void test_fields(void **state)
 			 "\"MSRValue\": \"0x3FFC0003C0\""),
 		  "a.list", 4, 0x1b7, 0x3ffc0003c0ull },
 		{ OBJECT("A.LDLAT", "\"EventCode\": \"0xcd\", \"UMask\": \"0x1\", \"MSRIndex\": \"0x3F6\", "
-				    "\"MSRValue\": \"0x80\""), "a.ldlat", 4, 0x1cd, 0x80 },
+				    "\"MSRValue\": \"0x80\""),
+		  "a.ldlat", 4, 0x1cd, 0x80 },
 		{ OBJECT("A.FRONT", "\"EventCode\": \"0xc6\", \"UMask\": \"0x1\", \"MSRIndex\": \"0x3F7\", "
-				    "\"MSRValue\": \"0x11\""), "a.front", 4, 0x1c6, 0x11 },
+				    "\"MSRValue\": \"0x11\""),
+		  "a.front", 4, 0x1c6, 0x11 },
 		{ OBJECT("A.NOMSR", "\"EventCode\": \"0xc6\", \"MSRIndex\": \"0x00\", \"MSRValue\": \"0x00\""),
 		  "a.nomsr", 4, 0xc6, 0 },
 		{ OBJECT("A.FLAGS", "\"EventCode\": \"0x0e\", \"CounterMask\": \"1\", \"Invert\": \"1\", "
@@ -171,7 +175,8 @@ static void test_fields(void **state)
 		{ OBJECT("A.LEGACY", "\"LegacyConfigCode\": \"1\""), "a.legacy", 0, 1, 0 },
 		{ OBJECT("A.CACHE", "\"LegacyCacheCode\": \"0x10002\""), "a.cache", 3, 0x10002, 0 },
 		{ OBJECT("U.FILTER", "\"EventCode\": \"0x34\", \"UMask\": \"0x3\", \"Unit\": \"CBO\", "
-				     "\"Filter\": \"filter_state=0x1\""), "u.filter", 22, 0x334, 1 << 17 },
+				     "\"Filter\": \"filter_state=0x1\""),
+		  "u.filter", 22, 0x334, 1 << 17 },
 		{ OBJECT("U.PORT", "\"EventCode\": \"0x83\", \"UMask\": \"0x4\", \"Unit\": \"IIO\", "
 				   "\"PortMask\": \"0x01\", \"FCMask\": \"0x07\""),
 		  "u.port", 23, 0x483 | 1ull << 36 | 7ull << 44, 0 },
@@ -217,7 +222,9 @@ static void test_instances_and_texts(void **state)
 				   "\"EventCode\": \"0x05\", \"UMask\": \"0xcf\", \"UMaskExt\": \"0x2\", "
 				   "\"PerPkg\": \"1\", \"Unit\": \"iMC\", "
 				   "\"ScaleUnit\": \"64Bytes\", \"BriefDescription\": \"reads\", "
-				   "\"Deprecated\": \"1\"}]}", &notes), 2);
+				   "\"Deprecated\": \"1\"}]}",
+				   &notes),
+			 2);
 	set = resolve("UNC_M_CAS,unc_m_cas/name=x/");
 	assert_int_equal(set.n, 4);
 	for (size_t i = 0; i < 4; i++) {
@@ -242,8 +249,10 @@ static void test_file_wins_over_sysfs(void **state)
 	struct buf notes = BUF_INIT;
 	struct event_set set;
 
-	assert_int_equal(load_text("[" OBJECT("MINE", "\"EventCode\": \"0x12\"") ","
-				   OBJECT("OTHER", "\"EventCode\": \"0x13\"") "]", &notes), 2);
+	assert_int_equal(load_text("[" OBJECT("MINE", "\"EventCode\": \"0x12\"") "," OBJECT(
+					   "OTHER", "\"EventCode\": \"0x13\"") "]",
+				   &notes),
+			 2);
 	assert_int_equal(pmus[0].n_aliases, 3);
 	set = resolve("mine,cpu/other,umask=3/,cpu/cpu-cycles/");
 	assert_int_equal(set.event[0].config[0], 0x12);
@@ -338,8 +347,9 @@ static void test_wrong_files(void **state)
 	}
 	assert_int_equal(vendor_events_load(&v, "/nowhere/at/all", NULL, &e), -ENOENT);
 	/* What was read before stays. */
-	assert_int_equal(vendor_events_load(&v, write_file("y.json", "[" OBJECT("Y", "\"EventCode\": \"1\"") "]"),
-					    NULL, &e), 0);
+	assert_int_equal(
+		vendor_events_load(&v, write_file("y.json", "[" OBJECT("Y", "\"EventCode\": \"1\"") "]"), NULL, &e),
+		0);
 	assert_int_equal(vendor_events_load(&v, write_file("x.json", "[]"), NULL, &e), -ENODATA);
 	assert_int_equal(vendor_events_apply(v, pmus, COUNT(rows), NULL), 1);
 	vendor_events_free(v);

@@ -12,13 +12,16 @@
 
 /* catalog.h repeats numbers of format/model.h, which it may not include. */
 _Static_assert((int)CATALOG_CUMULATIVE == (int)PM_CUMULATIVE && (int)CATALOG_DELTA == (int)PM_DELTA &&
-	       (int)CATALOG_GAUGE == (int)PM_GAUGE && (int)CATALOG_PEAK == (int)PM_PEAK &&
-	       (int)CATALOG_STATE == (int)PM_STATE && (int)CATALOG_BITFIELD == (int)PM_BITFIELD, "semantics");
+		       (int)CATALOG_GAUGE == (int)PM_GAUGE && (int)CATALOG_PEAK == (int)PM_PEAK &&
+		       (int)CATALOG_STATE == (int)PM_STATE && (int)CATALOG_BITFIELD == (int)PM_BITFIELD,
+	       "semantics");
 _Static_assert((int)CATALOG_SUM == (int)PM_AGG_SUM && (int)CATALOG_MEAN == (int)PM_AGG_MEAN &&
-	       (int)CATALOG_MAX == (int)PM_AGG_MAX && (int)CATALOG_MIN == (int)PM_AGG_MIN &&
-	       (int)CATALOG_FIRST == (int)PM_AGG_FIRST && (int)CATALOG_NONE == (int)PM_AGG_NONE, "aggregation");
+		       (int)CATALOG_MAX == (int)PM_AGG_MAX && (int)CATALOG_MIN == (int)PM_AGG_MIN &&
+		       (int)CATALOG_FIRST == (int)PM_AGG_FIRST && (int)CATALOG_NONE == (int)PM_AGG_NONE,
+	       "aggregation");
 _Static_assert((int)CATALOG_U64 == (int)PM_U64 && (int)CATALOG_S64 == (int)PM_S64 &&
-	       (int)CATALOG_F64 == (int)PM_F64 && (int)CATALOG_TEXT == (int)PM_TEXT, "types");
+		       (int)CATALOG_F64 == (int)PM_F64 && (int)CATALOG_TEXT == (int)PM_TEXT,
+	       "types");
 
 static void check_name(const struct catalog_table *t, const struct catalog_counter *row)
 {

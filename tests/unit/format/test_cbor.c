@@ -44,19 +44,40 @@ static void encodes_as_the_rfc_prints(void **state)
 		int64_t v;
 		const char *hex;
 	} ints[] = {
-		{ 0, "00" }, { 10, "0a" }, { 23, "17" }, { 24, "1818" }, { 100, "1864" }, { 1000, "1903e8" },
-		{ 1000000, "1a000f4240" }, { 1000000000000, "1b000000e8d4a51000" }, { -1, "20" }, { -10, "29" },
-		{ -100, "3863" }, { -1000, "3903e7" }, { INT64_MIN, "3b7fffffffffffffff" },
+		{ 0, "00" },
+		{ 10, "0a" },
+		{ 23, "17" },
+		{ 24, "1818" },
+		{ 100, "1864" },
+		{ 1000, "1903e8" },
+		{ 1000000, "1a000f4240" },
+		{ 1000000000000, "1b000000e8d4a51000" },
+		{ -1, "20" },
+		{ -10, "29" },
+		{ -100, "3863" },
+		{ -1000, "3903e7" },
+		{ INT64_MIN, "3b7fffffffffffffff" },
 	};
 	static const struct {
 		double v;
 		const char *hex;
 	} doubles[] = {
-		{ 0.0, "f90000" }, { -0.0, "f98000" }, { 1.0, "f93c00" }, { 1.1, "fb3ff199999999999a" },
-		{ 1.5, "f93e00" }, { 65504.0, "f97bff" }, { 100000.0, "fa47c35000" },
-		{ 3.4028234663852886e+38, "fa7f7fffff" }, { 1.0e+300, "fb7e37e43c8800759c" },
-		{ 5.960464477539063e-8, "f90001" }, { 0.00006103515625, "f90400" }, { -4.0, "f9c400" },
-		{ -4.1, "fbc010666666666666" }, { INFINITY, "f97c00" }, { NAN, "f97e00" }, { -INFINITY, "f9fc00" },
+		{ 0.0, "f90000" },
+		{ -0.0, "f98000" },
+		{ 1.0, "f93c00" },
+		{ 1.1, "fb3ff199999999999a" },
+		{ 1.5, "f93e00" },
+		{ 65504.0, "f97bff" },
+		{ 100000.0, "fa47c35000" },
+		{ 3.4028234663852886e+38, "fa7f7fffff" },
+		{ 1.0e+300, "fb7e37e43c8800759c" },
+		{ 5.960464477539063e-8, "f90001" },
+		{ 0.00006103515625, "f90400" },
+		{ -4.0, "f9c400" },
+		{ -4.1, "fbc010666666666666" },
+		{ INFINITY, "f97c00" },
+		{ NAN, "f97e00" },
+		{ -INFINITY, "f9fc00" },
 	};
 	struct buf b = BUF_INIT;
 
@@ -92,7 +113,10 @@ static void text_becomes_utf8(void **state)
 {
 	struct buf b = BUF_INIT;
 
-	cbor_add_text(&b, "a\xff" "b", 3);
+	cbor_add_text(&b,
+		      "a\xff"
+		      "b",
+		      3);
 	assert_hex(&b, "6561efbfbd62");
 	cbor_add_text(&b, "\xed\xa0\x80", 3); /* a surrogate: three bytes, none of them good */
 	assert_hex(&b, "69efbfbdefbfbdefbfbd");
@@ -109,15 +133,44 @@ static void takes_and_refuses(void **state)
 		const char *hex;
 		int ok;
 	} t[] = {
-		{ "00", 1 }, { "1b00000000000000ff", 1 /* not the shortest, but well-formed */ }, { "f6", 1 },
-		{ "f7", 1 }, { "f8ff", 1 }, { "c074323031332d30332d32315432303a30343a30305a", 1 },
-		{ "a201020304", 1 }, { "a2030401020506", 0 /* trailing */ }, { "80", 1 }, { "a0", 1 },
-		{ "8301820203820405", 1 }, { "d818456449455446", 1 }, { "fb7e37e43c8800759c", 1 },
-		{ "", 0 }, { "18", 0 }, { "19ff", 0 }, { "1c", 0 }, { "1d", 0 }, { "1e", 0 }, { "1f", 0 },
-		{ "5f4101ff", 0 }, { "9f01ff", 0 }, { "bf0102ff", 0 }, { "ff", 0 }, { "fc", 0 }, { "f800", 0 },
-		{ "f81f", 0 }, { "41", 0 }, { "62ff00", 0 /* no UTF-8 */ }, { "61c0", 0 }, { "8101ff", 0 },
-		{ "81", 0 }, { "a101", 0 }, { "9b7fffffffffffffff00", 0 }, { "bb7fffffffffffffff0000", 0 },
-		{ "5bffffffffffffffff00", 0 }, { "9a1200000001", 0 }, { "d9d9f7", 0 },
+		{ "00", 1 },
+		{ "1b00000000000000ff", 1 /* not the shortest, but well-formed */ },
+		{ "f6", 1 },
+		{ "f7", 1 },
+		{ "f8ff", 1 },
+		{ "c074323031332d30332d32315432303a30343a30305a", 1 },
+		{ "a201020304", 1 },
+		{ "a2030401020506", 0 /* trailing */ },
+		{ "80", 1 },
+		{ "a0", 1 },
+		{ "8301820203820405", 1 },
+		{ "d818456449455446", 1 },
+		{ "fb7e37e43c8800759c", 1 },
+		{ "", 0 },
+		{ "18", 0 },
+		{ "19ff", 0 },
+		{ "1c", 0 },
+		{ "1d", 0 },
+		{ "1e", 0 },
+		{ "1f", 0 },
+		{ "5f4101ff", 0 },
+		{ "9f01ff", 0 },
+		{ "bf0102ff", 0 },
+		{ "ff", 0 },
+		{ "fc", 0 },
+		{ "f800", 0 },
+		{ "f81f", 0 },
+		{ "41", 0 },
+		{ "62ff00", 0 /* no UTF-8 */ },
+		{ "61c0", 0 },
+		{ "8101ff", 0 },
+		{ "81", 0 },
+		{ "a101", 0 },
+		{ "9b7fffffffffffffff00", 0 },
+		{ "bb7fffffffffffffff0000", 0 },
+		{ "5bffffffffffffffff00", 0 },
+		{ "9a1200000001", 0 },
+		{ "d9d9f7", 0 },
 	};
 
 	for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
@@ -156,10 +209,16 @@ static void maps_in_any_order_without_twins(void **state)
 		{ "a3030a010b020c", 1 },
 		{ "a2010a010b", 0 },
 		{ "a3050a010b050c", 0 },
-		{ "a120" "01", 0 },       /* negative key */
-		{ "a1616101", 0 },        /* text key */
-		{ "a1190200" "01", 0 },   /* key 512 */
-		{ "a11901ff" "01", 1 },   /* key 511 */
+		{ "a120"
+		  "01",
+		  0 },             /* negative key */
+		{ "a1616101", 0 }, /* text key */
+		{ "a1190200"
+		  "01",
+		  0 }, /* key 512 */
+		{ "a11901ff"
+		  "01",
+		  1 }, /* key 511 */
 		{ "a201010180", 0 },
 	};
 
@@ -286,9 +345,12 @@ static void limits_hold_on_both_sides(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(encodes_as_the_rfc_prints), cmocka_unit_test(text_becomes_utf8),
-		cmocka_unit_test(takes_and_refuses),         cmocka_unit_test(depth_is_capped),
-		cmocka_unit_test(maps_in_any_order_without_twins), cmocka_unit_test(values_come_back),
+		cmocka_unit_test(encodes_as_the_rfc_prints),
+		cmocka_unit_test(text_becomes_utf8),
+		cmocka_unit_test(takes_and_refuses),
+		cmocka_unit_test(depth_is_capped),
+		cmocka_unit_test(maps_in_any_order_without_twins),
+		cmocka_unit_test(values_come_back),
 		cmocka_unit_test(unknown_kinds_are_left_out),
 		cmocka_unit_test(limits_hold_on_both_sides),
 	};

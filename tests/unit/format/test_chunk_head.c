@@ -52,7 +52,8 @@ static void fill(struct chunk_head *h, uint32_t groups, bool regular)
 
 		h->block[h->n_blocks++] = (struct chunk_block){ .stored = (uint32_t)(next_random() % 1000),
 								.raw = (uint32_t)(next_random() % 5000),
-								.crc = (uint32_t)next_random(), .n_groups = n };
+								.crc = (uint32_t)next_random(),
+								.n_groups = n };
 		left -= n;
 	}
 }

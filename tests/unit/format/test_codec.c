@@ -43,8 +43,8 @@ struct sample {
 	size_t columns;
 };
 
-static void sample_init(struct sample *s, const struct pm_band *band, uint32_t n_bands, uint32_t rows,
-                        size_t stride, bool with_before)
+static void sample_init(struct sample *s, const struct pm_band *band, uint32_t n_bands, uint32_t rows, size_t stride,
+			bool with_before)
 {
 	memset(s, 0, sizeof(*s));
 	s->band = calloc(n_bands ? n_bands : 1, sizeof(*band));
@@ -136,9 +136,8 @@ static void fill_band(struct sample *s, uint32_t band, uint32_t first, enum shap
 				break;
 			case ALIKE:
 				level += step + (c ? 0 : next_random() & mask >> 4);
-				x = c ? (r < 0 ? s->before[column - 1] : *cell(s, column - 1, (size_t)r)) +
-				            jitter
-				      : level;
+				x = c ? (r < 0 ? s->before[column - 1] : *cell(s, column - 1, (size_t)r)) + jitter :
+					level;
 				break;
 			case NEAR_REF:
 				x = other + jitter;
@@ -295,8 +294,8 @@ static void test_shapes(void **state)
 				{ .columns = 1, .bits = (uint8_t)bits, .ref_first = PM_NO_REF },
 				{ .columns = 5, .bits = 64, .ref_first = PM_NO_REF },
 			};
-			uint32_t rows = noise % 2 ? 1 + (uint32_t)below(128)
-			                          : (uint32_t[]){ 1, 2, 15, 16, 17, 128 }[below(6)];
+			uint32_t rows = noise % 2 ? 1 + (uint32_t)below(128) :
+						    (uint32_t[]){ 1, 2, 15, 16, 17, 128 }[below(6)];
 			struct sample s;
 
 			sample_init(&s, bands, ARRAY_SIZE(bands), rows, rows + below(5), below(2));
@@ -320,9 +319,8 @@ static void test_predictors(void **state)
 		unsigned noise;
 		size_t most; /* bits a value, apart from 40 bytes a column */
 	} cases[] = {
-		{ CONSTANT, PM_NO_REF, 0, 0 },   { NOISE, PM_NO_REF, 10, 10 },
-		{ COUNTER, PM_NO_REF, 12, 12 },  { COUNTER, PM_NO_REF, 0, 0 },
-		{ SLOPE, PM_NO_REF, 7, 7 },      { SLOPE, PM_NO_REF, 0, 0 },
+		{ CONSTANT, PM_NO_REF, 0, 0 },   { NOISE, PM_NO_REF, 10, 10 },    { COUNTER, PM_NO_REF, 12, 12 },
+		{ COUNTER, PM_NO_REF, 0, 0 },    { SLOPE, PM_NO_REF, 7, 7 },      { SLOPE, PM_NO_REF, 0, 0 },
 		{ NEAR_REF, PM_REF_TICK, 9, 9 }, { REF_WALK, PM_REF_TICK, 6, 6 },
 	};
 	struct pm_packer *p = pm_packer_new();
@@ -389,8 +387,7 @@ static void test_random(void **state)
 
 	for (unsigned round = 0; round < 400; round++) {
 		struct pm_band bands[12];
-		uint32_t n = (uint32_t)below(ARRAY_SIZE(bands) + 1), columns = 0,
-		         rows = 1 + (uint32_t)below(128);
+		uint32_t n = (uint32_t)below(ARRAY_SIZE(bands) + 1), columns = 0, rows = 1 + (uint32_t)below(128);
 		struct sample s;
 
 		for (uint32_t b = 0; b < n; b++) {
@@ -403,7 +400,7 @@ static void test_random(void **state)
 				bands[b].ref_first = PM_REF_TICK;
 			else if (b && !below(3))
 				bands[b].ref_first =
-				    (uint32_t)below(columns); /* may reach too far: then there is none */
+					(uint32_t)below(columns); /* may reach too far: then there is none */
 			bands[b].ref_columns = below(2) ? 1 : bands[b].columns;
 			columns += bands[b].columns;
 		}
@@ -453,8 +450,7 @@ static void test_damage(void **state)
 			assert_non_null(copy);
 			memcpy(copy, packed.data, cut);
 			pm_packer_force(p, 1 + (int)(cut % LEVELS));
-			assert_int_equal(pm_unpack(p, &s.m, NULL, copy, cut),
-			                 cut == packed.len ? 0 : -EBADMSG);
+			assert_int_equal(pm_unpack(p, &s.m, NULL, copy, cut), cut == packed.len ? 0 : -EBADMSG);
 			free(copy);
 		}
 		for (unsigned flip = 0; flip < 200; flip++) {
@@ -518,7 +514,7 @@ static void test_examples(void **state)
 	static const uint8_t across[] = { 0x01, 0x01, 0xca, 0xe5, 0x01 };
 	static const uint64_t before[] = { 990041, 990050, 5, 70, 6, 300, 0, 12 };
 	uint64_t counter[] = { 1000, 1010, 1021, 1031, 1042, 1052, 1063, 1073,
-		               1083, 1094, 1104, 1114, 1125, 1135, 1146, 1156 };
+			       1083, 1094, 1104, 1114, 1125, 1135, 1146, 1156 };
 	uint64_t row[] = { 1000040, 1000052, 5, 70, 9, 300, 0, 12 }, tick[16] = { 1000000 };
 	const struct pm_matrix first = {
 		.band = &one, .n_bands = 1, .rows = 16, .stride = 16, .v = counter, .tick = tick
@@ -570,9 +566,8 @@ static void test_quiet_row(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_examples), cmocka_unit_test(test_quiet_row),
-		cmocka_unit_test(test_shapes),   cmocka_unit_test(test_predictors),
-		cmocka_unit_test(test_wrap),     cmocka_unit_test(test_random),
+		cmocka_unit_test(test_examples),   cmocka_unit_test(test_quiet_row), cmocka_unit_test(test_shapes),
+		cmocka_unit_test(test_predictors), cmocka_unit_test(test_wrap),      cmocka_unit_test(test_random),
 		cmocka_unit_test(test_damage),
 	};
 

@@ -20,8 +20,9 @@ static void fill(void)
 
 /* "A frame of hello\n" as the zstd program writes it (zstd --no-check of a file), so that the expectation is
  * not our own. */
-static const uint8_t hello[] = { 0x28, 0xb5, 0x2f, 0xfd, 0x20, 0x06, 0x31, 0x00,
-	                         0x00, 'h',  'e',  'l',  'l',  'o',  '\n' };
+static const uint8_t hello[] = {
+	0x28, 0xb5, 0x2f, 0xfd, 0x20, 0x06, 0x31, 0x00, 0x00, 'h', 'e', 'l', 'l', 'o', '\n'
+};
 
 static void test_known_frame(void **state)
 {
@@ -58,11 +59,9 @@ static void test_round_trip(void **state)
 		assert_memory_equal(out.data + 1, text, sizes[i]);
 		/* Every cut, and bytes behind the frame. */
 		for (size_t cut = 0; cut < packed.len - 1; cut += 1 + cut / 8)
-			assert_int_equal(pm_zstd_decompress(z, packed.data + 1, cut, sizes[i], &out),
-			                 -EBADMSG);
+			assert_int_equal(pm_zstd_decompress(z, packed.data + 1, cut, sizes[i], &out), -EBADMSG);
 		buf_addch(&packed, '!');
-		assert_int_equal(pm_zstd_decompress(z, packed.data + 1, packed.len - 1, sizes[i], &out),
-		                 -EBADMSG);
+		assert_int_equal(pm_zstd_decompress(z, packed.data + 1, packed.len - 1, sizes[i], &out), -EBADMSG);
 	}
 	buf_release(&packed);
 	buf_release(&out);

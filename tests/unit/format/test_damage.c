@@ -128,10 +128,10 @@ static void judge(struct tally *t, const struct outcome *x, const struct outcome
 
 static void print_tally(const char *what, size_t shape, size_t len, const struct tally *t)
 {
-	print_message(
-	    "sample %zu (%zu bytes), %s: %llu same, %llu partial and told, %llu refused, %llu silent, %llu wrong\n",
-	    shape, len, what, (unsigned long long)t->same, (unsigned long long)t->partial,
-	    (unsigned long long)t->refused, (unsigned long long)t->silent, (unsigned long long)t->wrong);
+	print_message("sample %zu (%zu bytes), %s: %llu same, %llu partial and told, %llu refused, %llu silent, %llu "
+		      "wrong\n",
+		      shape, len, what, (unsigned long long)t->same, (unsigned long long)t->partial,
+		      (unsigned long long)t->refused, (unsigned long long)t->silent, (unsigned long long)t->wrong);
 }
 
 static void every_prefix(void **state)
@@ -176,7 +176,7 @@ static void every_bit(void **state)
 		struct outcome whole, sought;
 		struct pm_model truth;
 		int64_t middle =
-		    (int64_t)sample_tick(&shapes[i], (uint64_t)shapes[i].rows * shapes[i].chunks * 9 / 10);
+			(int64_t)sample_tick(&shapes[i], (uint64_t)shapes[i].rows * shapes[i].chunks * 9 / 10);
 
 		pm_model_init(&truth);
 		sample_model(&truth, &shapes[i]);

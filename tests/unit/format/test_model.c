@@ -36,7 +36,8 @@ static void counters_have_unique_names(void **state)
 	assert_null(pm_model_counter(&m, 3));
 	/* The bits of a double do not wrap. */
 	assert_int_equal(
-	    pm_model_add_counter(&m, &(struct pm_counter){ .name = (char *)"f", .type = PM_F64, .width = 32 }), 3);
+		pm_model_add_counter(&m, &(struct pm_counter){ .name = (char *)"f", .type = PM_F64, .width = 32 }),
+		3);
 	assert_int_equal(pm_model_counter(&m, 3)->width, 64);
 	pm_model_release(&m);
 }
@@ -74,10 +75,14 @@ static void groups_name_what_is_there(void **state)
 static void columns_of_groups(void **state)
 {
 	uint32_t counter[] = { 7, 8, 9 }, instance[] = { 4, 5 };
-	struct pm_group matrix = { .flags = PM_GROUP_PERF_TIMES, .counter = counter, .n_counters = 3,
-				   .instance = instance, .n_instances = 2 };
-	struct pm_group list = { .flags = PM_GROUP_LIST, .counter = counter, .n_counters = 2, .instance = instance,
-				 .n_instances = 2 };
+	struct pm_group matrix = { .flags = PM_GROUP_PERF_TIMES,
+				   .counter = counter,
+				   .n_counters = 3,
+				   .instance = instance,
+				   .n_instances = 2 };
+	struct pm_group list = {
+		.flags = PM_GROUP_LIST, .counter = counter, .n_counters = 2, .instance = instance, .n_instances = 2
+	};
 
 	assert_int_equal(pm_group_times(&matrix), 2);
 	assert_int_equal(pm_group_head(&matrix), 8);
@@ -261,11 +266,16 @@ static void numbers_have_words(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(counters_have_unique_names), cmocka_unit_test(groups_name_what_is_there),
-		cmocka_unit_test(columns_of_groups),          cmocka_unit_test(strings_are_kept_once),
-		cmocka_unit_test(equal_config_values_are_joined), cmocka_unit_test(instances_are_retired_once),
-		cmocka_unit_test(topology_is_sorted),         cmocka_unit_test(the_model_is_bounded),
-		cmocka_unit_test(keys_are_described),         cmocka_unit_test(numbers_have_words),
+		cmocka_unit_test(counters_have_unique_names),
+		cmocka_unit_test(groups_name_what_is_there),
+		cmocka_unit_test(columns_of_groups),
+		cmocka_unit_test(strings_are_kept_once),
+		cmocka_unit_test(equal_config_values_are_joined),
+		cmocka_unit_test(instances_are_retired_once),
+		cmocka_unit_test(topology_is_sorted),
+		cmocka_unit_test(the_model_is_bounded),
+		cmocka_unit_test(keys_are_described),
+		cmocka_unit_test(numbers_have_words),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,7 +14,11 @@
 #include "tests/unit/lib/sample.h"
 
 static const struct sample_options shape = {
-	.cpus = 2, .rows = 2, .chunks = 64, .interval_ns = 100000000, .seed = 11,
+	.cpus = 2,
+	.rows = 2,
+	.chunks = 64,
+	.interval_ns = 100000000,
+	.seed = 11,
 };
 
 struct frame {

@@ -12,7 +12,11 @@
 #include "tests/unit/lib/sample.h"
 
 static const struct sample_options small = {
-	.cpus = 2, .rows = 1, .chunks = 70, .interval_ns = 1000000000, .seed = 1,
+	.cpus = 2,
+	.rows = 1,
+	.chunks = 70,
+	.interval_ns = 1000000000,
+	.seed = 1,
 };
 
 /* When chunks must start from absolute values. */
@@ -55,9 +59,14 @@ static void key_chunks(void **state)
 		uint64_t tick = 1000000000 * (i + 1);
 		struct pm_chunk_group g[2] = { { .group = t[i].swap ? 3 : 2, .v = cells, .stride = 1 },
 					       { .group = t[i].swap ? 2 : 3, .v = cells, .stride = 1 } };
-		struct pm_chunk c = { .run = t[i].run, .segment = t[i].segment, .rows = 1, .tick = &tick,
-				      .number = &number, .clocks = { tick, t[i].no_raw ? 0 : tick + 5, 0, tick, 0 },
-				      .group = g, .n_groups = t[i].groups };
+		struct pm_chunk c = { .run = t[i].run,
+				      .segment = t[i].segment,
+				      .rows = 1,
+				      .tick = &tick,
+				      .number = &number,
+				      .clocks = { tick, t[i].no_raw ? 0 : tick + 5, 0, tick, 0 },
+				      .group = g,
+				      .n_groups = t[i].groups };
 
 		number = i;
 		for (size_t k = 0; k < 64; k++)

@@ -63,8 +63,8 @@ static struct counts read_all(struct pm_reader *r, const struct sample_options *
 		assert_true(item.chunk.clocks.monotonic == item.chunk.from_ns + 777);
 		assert_true(item.chunk.clocks.boottime == item.chunk.from_ns + 5000000);
 		assert_true(item.chunk.clocks.counter == item.chunk.from_ns * 5 / 2);
-		assert_true(item.chunk.clocks.realtime / 1000 == (item.chunk.from_ns + 1700000000000000000ull +
-				11 * ((n.chunks - 1) % o->chunks)) / 1000);
+		assert_true(item.chunk.clocks.realtime / 1000 ==
+			    (item.chunk.from_ns + 1700000000000000000ull + 11 * ((n.chunks - 1) % o->chunks)) / 1000);
 	}
 	assert_int_equal(ok, 0);
 	return n;
@@ -292,7 +292,7 @@ static void growing_from_nothing(void **state)
 	pm_reader_close(r);
 
 	assert_int_equal(
-	    pm_input_memory(&in, "a text that is no recording, and will never become one, however long", 68), 0);
+		pm_input_memory(&in, "a text that is no recording, and will never become one, however long", 68), 0);
 	in.growing = true;
 	assert_int_equal(pm_reader_open(&r, &in, NULL), -EINVAL);
 	buf_release(&file);
@@ -319,7 +319,7 @@ static void wall_time(void **state)
 		assert_true(pm_reader_realtime(r, t + 777) == item.chunk.clocks.realtime);
 		assert_true(pm_reader_realtime(r, t) == item.chunk.clocks.realtime - 777);
 		assert_in_range(pm_reader_realtime(r, sample_tick(o, 0)) - 1700000000000000000ull -
-				    sample_tick(o, 0) + 777 + 100000,
+					sample_tick(o, 0) + 777 + 100000,
 				99000, 101000);
 	}
 	pm_reader_close(r);
@@ -364,7 +364,9 @@ static void other_files_are_named(void **state)
 		{ "PERFILE2aaaaaaaa", 16, -EINVAL, "perf.data" },
 		{ "\x1f\x8b\x08\0\0\0\0\0", 8, -EINVAL, "gzip" },
 		{ "\x28\xb5\x2f\xfd\0\0\0\0", 8, -EINVAL, "zstd" },
-		{ "\x7f" "ELF\2\1\1", 7, -EINVAL, "ELF" },
+		{ "\x7f"
+		  "ELF\2\1\1",
+		  7, -EINVAL, "ELF" },
 		{ "\0\1\2\3\4\5\6\7\xff\xfe", 10, -EINVAL, "not a recording" },
 		{ "\xd9\xd9\xf7\x88\x48PMR\r\n\x1a\n\2\1\0", 15, -ENOTSUP, "major version 2" },
 		{ "\xd9\xd9\xf7\x88\x48PMR\r\n\x1a\n\1\1\0", 15, -EINVAL, "not one frame" },

@@ -43,8 +43,10 @@ static void add_topology(struct builder *b)
 static void add_instances(struct builder *b, enum pm_kind kind, uint32_t n, uint32_t cpus)
 {
 	for (uint32_t k = 0; k < n; k++) {
-		struct pm_instance i = { .kind = kind, .number = kind == PM_SYSTEM ? PM_NONE : k,
-					 .cpu = cpus ? k * cpus : PM_NONE, .added_ns = 1 };
+		struct pm_instance i = { .kind = kind,
+					 .number = kind == PM_SYSTEM ? PM_NONE : k,
+					 .cpu = cpus ? k * cpus : PM_NONE,
+					 .added_ns = 1 };
 		char name[32];
 		int64_t id;
 
@@ -52,9 +54,9 @@ static void add_instances(struct builder *b, enum pm_kind kind, uint32_t n, uint
 			i.number = k % 2;
 		if (kind == PM_DEVICE || kind == PM_PMU || kind == PM_TASK) {
 			snprintf(name, sizeof(name), "%s%u",
-				 kind == PM_DEVICE ? "zone"
-				 : kind == PM_PMU  ? "uncore_"
-						   : "task-",
+				 kind == PM_DEVICE ? "zone" :
+				 kind == PM_PMU    ? "uncore_" :
+						     "task-",
 				 k);
 			assert_int_equal(pm_map_set(&i.attrs, PM_INSTANCE_NAME, pm_text(name)), 0);
 		}
@@ -113,8 +115,14 @@ uint32_t builder_counter(struct builder *b, const char *name, const char *unit, 
 {
 	char source[64];
 	struct pm_counter c = {
-		.name = (char *)name, .display = (char *)name, .source = source, .unit = (char *)unit,
-		.scale = { .num = 1, .den = 1 }, .type = PM_U64, .semantics = semantics, .width = 64,
+		.name = (char *)name,
+		.display = (char *)name,
+		.source = source,
+		.unit = (char *)unit,
+		.scale = { .num = 1, .den = 1 },
+		.type = PM_U64,
+		.semantics = semantics,
+		.width = 64,
 		.aggregation = aggregation,
 	};
 	int64_t id;
@@ -203,7 +211,9 @@ const struct pm_chunk *builder_chunk(struct builder *b, uint64_t row, uint32_t n
 	c->number = b->number;
 	c->flags = b->flags;
 	c->clocks = (struct pm_clocks){
-		.monotonic = b->tick[0], .monotonic_raw = b->tick[0], .boottime = b->tick[0],
+		.monotonic = b->tick[0],
+		.monotonic_raw = b->tick[0],
+		.boottime = b->tick[0],
 		.realtime = b->no_wall ? 0 : BUILDER_WALL_NS + (b->tick[0] - BUILDER_START_NS),
 	};
 	for (uint32_t g = first_group; g <= b->model.n_groups; g++)

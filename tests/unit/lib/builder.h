@@ -36,12 +36,12 @@ typedef struct reading (*builder_value)(struct builder *b, const char *counter, 
 struct builder {
 	struct pm_model model;
 	builder_value value;
-	void *data;            /* the test's own */
+	void *data;                     /* the test's own */
 	const struct pm_group *filling; /* whose values are asked for, "enabled" and "running" among them */
-	uint64_t period_ns;    /* 1 s unless changed */
-	uint64_t read_ns;      /* how long after the one before an instance is read; 0 */
+	uint64_t period_ns;             /* 1 s unless changed */
+	uint64_t read_ns;               /* how long after the one before an instance is read; 0 */
 	bool no_wall;
-	uint32_t run, segment; /* of the next chunk; 1 and 1 */
+	uint32_t run, segment;                     /* of the next chunk; 1 and 1 */
 	uint32_t instance[PM_KINDS][BUILDER_CPUS]; /* ids */
 	uint64_t *tick, *number;
 	uint8_t *flags;

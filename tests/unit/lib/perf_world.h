@@ -87,12 +87,12 @@ static inline void read_unit(struct unit *u, const struct pm_model *m, struct re
 {
 	const struct pm_group *g = pm_model_group(m, u->group);
 	struct cells c = { .v = r->v,
-		           .status = r->status,
-		           .step = 1,
-		           .n = g->n_counters,
-		           .enabled = &r->enabled,
-		           .running = &r->running,
-		           .any_missing = &r->missing };
+			   .status = r->status,
+			   .step = 1,
+			   .n = g->n_counters,
+			   .enabled = &r->enabled,
+			   .running = &r->running,
+			   .any_missing = &r->missing };
 
 	*r = (struct reading){ 0 };
 	assert_true(g->n_counters <= 64);
@@ -157,9 +157,7 @@ static inline void touch(size_t pages)
 /* May events of all CPUs be opened here? */
 static inline bool system_wide_allowed(void)
 {
-	union perf_attr attr = {
-		.a = { .size = 64, .type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_DUMMY }
-	};
+	union perf_attr attr = { .a = { .size = 64, .type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_DUMMY } };
 	int fd = perf_open(&attr, perf_on_cpu(0), -1);
 
 	if (fd >= 0)
@@ -170,9 +168,7 @@ static inline bool system_wide_allowed(void)
 /* May the kernel's part of this process be counted? Without it events are recorded under another name. */
 static inline bool kernel_allowed(void)
 {
-	union perf_attr attr = {
-		.a = { .size = 64, .type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_DUMMY }
-	};
+	union perf_attr attr = { .a = { .size = 64, .type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_DUMMY } };
 	int fd = perf_open(&attr, perf_on_task(0), -1);
 
 	if (fd >= 0)
@@ -180,16 +176,16 @@ static inline bool kernel_allowed(void)
 	return fd >= 0;
 }
 
-#define NEED_KERNEL()                                                                                        \
-	do {                                                                                                 \
-		if (!kernel_allowed())                                                                       \
-			skip();                                                                              \
+#define NEED_KERNEL() \
+	do { \
+		if (!kernel_allowed()) \
+			skip(); \
 	} while (0)
 
-#define NEED_SYSTEM_WIDE()                                                                                   \
-	do {                                                                                                 \
-		if (!system_wide_allowed())                                                                  \
-			skip();                                                                              \
+#define NEED_SYSTEM_WIDE() \
+	do { \
+		if (!system_wide_allowed()) \
+			skip(); \
 	} while (0)
 
 static inline char *tid_text(char text[static 16])

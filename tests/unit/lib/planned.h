@@ -14,7 +14,7 @@
 #include "tests/unit/lib/sysroot.h"
 
 struct planned {
-	char dir[32]; /* "": there is no tree */
+	char dir[32];                  /* "": there is no tree */
 	struct record_options options; /* set by the test before planned_begin() */
 	struct root root;
 	struct pm_model model;

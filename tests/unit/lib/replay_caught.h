@@ -24,7 +24,7 @@ struct caught {
 	size_t n;
 };
 
-static inline int catch(void *ctx, const struct interval *interval, size_t n)
+static inline int catch (void *ctx, const struct interval *interval, size_t n)
 {
 	struct caught *c = ctx;
 

@@ -37,11 +37,21 @@ void sample_model(struct pm_model *m, const struct sample_options *o)
 	static const struct pm_counter counters[] = {
 		{ .name = "cycles", .source = "perf", .unit = "1", .width = 48 },
 		{ .name = "instructions", .source = "perf", .unit = "1" },
-		{ .name = "cpuidle.time.c1", .display = "C1 time", .source = "cpuidle", .unit = "s",
+		{ .name = "cpuidle.time.c1",
+		  .display = "C1 time",
+		  .source = "cpuidle",
+		  .unit = "s",
 		  .scale = { .num = 1, .den = 1000000 } },
-		{ .name = "rapl.package", .source = "msr", .unit = "J", .width = 32,
+		{ .name = "rapl.package",
+		  .source = "msr",
+		  .unit = "J",
+		  .width = 32,
 		  .scale = { .text = (char *)"6.103515625e-5" } },
-		{ .name = "temp", .source = "thermal", .unit = "Cel", .type = PM_S64, .semantics = PM_GAUGE,
+		{ .name = "temp",
+		  .source = "thermal",
+		  .unit = "Cel",
+		  .type = PM_S64,
+		  .semantics = PM_GAUGE,
 		  .aggregation = PM_AGG_MAX },
 		{ .name = "load", .source = "proc", .unit = "1", .type = PM_F64, .semantics = PM_GAUGE },
 		{ .name = "governor", .source = "cpufreq", .unit = "", .type = PM_TEXT, .semantics = PM_STATE },
@@ -74,14 +84,23 @@ void sample_model(struct pm_model *m, const struct sample_options *o)
 		must(pm_model_add_counter(m, &counters[i]));
 	must(pm_model_add_string(m, "performance", 11, false));
 	must(pm_model_add_string(m, "powersave", 9, false));
-	must(pm_model_add_group(m, &(struct pm_group){ .source = (char *)"perf", .flags = PM_GROUP_PERF_TIMES,
-						       .counter = ids, .n_counters = 2, .instance = cpu,
+	must(pm_model_add_group(m, &(struct pm_group){ .source = (char *)"perf",
+						       .flags = PM_GROUP_PERF_TIMES,
+						       .counter = ids,
+						       .n_counters = 2,
+						       .instance = cpu,
 						       .n_instances = o->cpus }));
-	must(pm_model_add_group(m, &(struct pm_group){ .source = (char *)"cpuidle", .flags = PM_GROUP_SHARED_TIME,
-						       .counter = ids + 2, .n_counters = 1, .instance = cpu,
+	must(pm_model_add_group(m, &(struct pm_group){ .source = (char *)"cpuidle",
+						       .flags = PM_GROUP_SHARED_TIME,
+						       .counter = ids + 2,
+						       .n_counters = 1,
+						       .instance = cpu,
 						       .n_instances = o->cpus }));
-	must(pm_model_add_group(m, &(struct pm_group){ .source = (char *)"msr", .flags = PM_GROUP_LIST,
-						       .counter = ids + 3, .n_counters = 4, .instance = four,
+	must(pm_model_add_group(m, &(struct pm_group){ .source = (char *)"msr",
+						       .flags = PM_GROUP_LIST,
+						       .counter = ids + 3,
+						       .n_counters = 4,
+						       .instance = four,
 						       .n_instances = 4 }));
 	free(cpu);
 	if (o->plain_model)
@@ -91,7 +110,9 @@ void sample_model(struct pm_model *m, const struct sample_options *o)
 		struct pm_config c = {
 			.name = (char *)"msr.0x606", .kind = PM_CPU, .time_ns = 5, .value = pm_u64(0xa0e03)
 		};
-		struct pm_probe r = { .source = (char *)"perf", .what = (char *)"cycles", .reason = 1013,
+		struct pm_probe r = { .source = (char *)"perf",
+				      .what = (char *)"cycles",
+				      .reason = 1013,
 				      .hint = i ? (char *)"sysctl kernel.perf_event_paranoid=-1" : NULL };
 
 		must(pm_map_set(&p.attrs, PM_PMU_NAME, pm_text("cpu")));
@@ -117,8 +138,8 @@ uint64_t sample_tick(const struct sample_options *o, uint64_t n)
 
 uint64_t sample_of_tick(const struct sample_options *o, uint64_t tick)
 {
-	return tick < START_NS || (tick - START_NS) % o->interval_ns ? UINT64_MAX
-								     : (tick - START_NS) / o->interval_ns;
+	return tick < START_NS || (tick - START_NS) % o->interval_ns ? UINT64_MAX :
+								       (tick - START_NS) / o->interval_ns;
 }
 
 /* A step function that grows: the sum of n noisy steps, without summing. */
@@ -201,8 +222,9 @@ static void fill(struct pm_chunk_group *g, const struct pm_model *m, const struc
 
 void sample_write(struct buf *out, const struct sample_options *o)
 {
-	struct pm_writer_config config = { .sink = sample_sink, .sink_ctx = out, .codec = o->codec,
-					   .without_index = o->without_index };
+	struct pm_writer_config config = {
+		.sink = sample_sink, .sink_ctx = out, .codec = o->codec, .without_index = o->without_index
+	};
 	struct pm_chunk_group group[SAMPLE_GROUPS];
 	uint64_t tick[PM_CHUNK_ROWS], number[PM_CHUNK_ROWS];
 	uint8_t flags[PM_CHUNK_ROWS];
@@ -238,9 +260,9 @@ void sample_write(struct buf *out, const struct sample_options *o)
 		}
 		for (uint32_t g = 0; g < SAMPLE_GROUPS; g++)
 			fill(&group[g], &m, o, n, o->rows);
-		c.clocks =
-		    (struct pm_clocks){ tick[0] + 777, tick[0] + 778 + k, tick[0] + 1700000000000000000ull + 11 * k,
-					tick[0] + 5000000, (tick[0] * 5) / 2 };
+		c.clocks = (struct pm_clocks){ tick[0] + 777, tick[0] + 778 + k,
+					       tick[0] + 1700000000000000000ull + 11 * k, tick[0] + 5000000,
+					       (tick[0] * 5) / 2 };
 		must(pm_writer_chunk(w, &c));
 		if (k % 10 == 9) {
 			struct pm_event e = { .type = PM_EVENT_MARKER, .time_ns = tick[0] };

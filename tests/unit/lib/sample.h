@@ -10,13 +10,13 @@
 #include "format/writer.h"
 
 struct sample_options {
-	uint32_t cpus;        /* of the matrix groups; at least 1 */
-	uint32_t rows;        /* of each chunk */
+	uint32_t cpus; /* of the matrix groups; at least 1 */
+	uint32_t rows; /* of each chunk */
 	uint32_t chunks;
 	uint64_t interval_ns;
 	enum pm_codec codec;
 	bool without_index;
-	bool plain_model;     /* leave out what only fills the file: PMUs, config, probes */
+	bool plain_model; /* leave out what only fills the file: PMUs, config, probes */
 	uint32_t seed;
 };
 

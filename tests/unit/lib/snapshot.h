@@ -10,11 +10,11 @@
 
 #include "tests/unit/lib/planned.h"
 
-#define UNITS_MAX 64
-#define SYSTEM PM_NONE
+#define UNITS_MAX      64
+#define SYSTEM         PM_NONE
 #define STATUS(reason) (-1 - (int64_t)(reason)) /* how value_of() says that there is none */
-#define NO_COUNTER STATUS(9999)
-#define NO_COLUMN STATUS(9998)
+#define NO_COUNTER     STATUS(9999)
+#define NO_COLUMN      STATUS(9998)
 
 static struct planned here;
 static struct {

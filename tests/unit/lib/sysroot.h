@@ -37,8 +37,8 @@ static inline void sysroot_remove(const char *dir)
 }
 
 /* Replaces a file's contents and keeps the file, as the kernel does; folders are made. */
-static inline void __attribute__((format(printf, 3, 4))) sysroot_put(const char *dir, const char *path,
-								     const char *format, ...)
+static inline void __attribute__((format(printf, 3, 4)))
+sysroot_put(const char *dir, const char *path, const char *format, ...)
 {
 	char full[PATH_MAX];
 	va_list ap;

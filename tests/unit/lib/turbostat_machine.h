@@ -30,7 +30,8 @@ static inline void leaf_at(struct builder *b, const char *name, uint32_t cpu, ui
 			   uint32_t ecx, uint32_t edx)
 {
 	const uint32_t reg[4] = { eax, ebx, ecx, edx };
-	struct pm_config c = { .name = (char *)name, .kind = cpu == PM_NONE ? PM_SYSTEM : PM_CPU,
+	struct pm_config c = { .name = (char *)name,
+			       .kind = cpu == PM_NONE ? PM_SYSTEM : PM_CPU,
 			       .time_ns = BUILDER_START_NS };
 	uint8_t raw[16];
 
@@ -76,18 +77,30 @@ static inline double rate_of(const char *name, const struct pm_instance *i)
 		const char *name;
 		double of_tsc, a_second;
 	} row[] = {
-		{ "msr.core_c1_res", 0.05, 0 },	     { "msr.core_c3_res", 0.02, 0 },
-		{ "msr.core_c6_res", 0.25, 0 },	     { "msr.core_c7_res", 0.04, 0 },
-		{ "msr.module_c6_res", 0.125, 0 },   { "msr.weighted_core_c0", 1.5, 0 },
-		{ "msr.any_core_c0", 0.75, 0 },	     { "msr.any_gfxe_c0", 0.5, 0 },
-		{ "msr.core_gfxe_overlap_c0", 0.25, 0 }, { "msr.pkg_c2_res", 0.1, 0 },
-		{ "msr.pkg_c3_res", 0.03, 0 },	     { "msr.pkg_c6_res", 0.06, 0 },
-		{ "msr.pkg_c7_res", 0.07, 0 },	     { "msr.pkg_c8_res", 0.08, 0 },
-		{ "msr.pkg_c9_res", 0.09, 0 },	     { "msr.pkg_c10_res", 0.11, 0 },
-		{ "msr.smi_count", 0, 3 },	     { "interrupts.total", 0, 101 },
-		{ "cpu/event=0x24,umask=0xff/", 0, 5e6 }, { "cpu/event=0x24,umask=0xdf/", 0, 3e6 },
-		{ "interrupts.nmi", 0, 2 },	     { "cache-references", 0, 8e6 },
-		{ "cache-misses", 0, 2e6 },	     { "instructions", 0, 520e6 },
+		{ "msr.core_c1_res", 0.05, 0 },
+		{ "msr.core_c3_res", 0.02, 0 },
+		{ "msr.core_c6_res", 0.25, 0 },
+		{ "msr.core_c7_res", 0.04, 0 },
+		{ "msr.module_c6_res", 0.125, 0 },
+		{ "msr.weighted_core_c0", 1.5, 0 },
+		{ "msr.any_core_c0", 0.75, 0 },
+		{ "msr.any_gfxe_c0", 0.5, 0 },
+		{ "msr.core_gfxe_overlap_c0", 0.25, 0 },
+		{ "msr.pkg_c2_res", 0.1, 0 },
+		{ "msr.pkg_c3_res", 0.03, 0 },
+		{ "msr.pkg_c6_res", 0.06, 0 },
+		{ "msr.pkg_c7_res", 0.07, 0 },
+		{ "msr.pkg_c8_res", 0.08, 0 },
+		{ "msr.pkg_c9_res", 0.09, 0 },
+		{ "msr.pkg_c10_res", 0.11, 0 },
+		{ "msr.smi_count", 0, 3 },
+		{ "interrupts.total", 0, 101 },
+		{ "cpu/event=0x24,umask=0xff/", 0, 5e6 },
+		{ "cpu/event=0x24,umask=0xdf/", 0, 3e6 },
+		{ "interrupts.nmi", 0, 2 },
+		{ "cache-references", 0, 8e6 },
+		{ "cache-misses", 0, 2e6 },
+		{ "instructions", 0, 520e6 },
 	};
 	double package = i->kind == PM_PACKAGE ? i->number + 1 : 1;
 
@@ -142,19 +155,30 @@ struct group_of {
 	const char *const *name; /* ends with NULL */
 };
 
-static const char *const cpu_names[] = { "msr.tsc", "msr.mperf", "msr.aperf", "msr.core_c1_res", "msr.smi_count",
-					 "interrupts.total", "interrupts.nmi", "cache-references", "cache-misses",
-					 "instructions", "cpu/event=0x24,umask=0xff/", "cpu/event=0x24,umask=0xdf/",
+static const char *const cpu_names[] = { "msr.tsc",
+					 "msr.mperf",
+					 "msr.aperf",
+					 "msr.core_c1_res",
+					 "msr.smi_count",
+					 "interrupts.total",
+					 "interrupts.nmi",
+					 "cache-references",
+					 "cache-misses",
+					 "instructions",
+					 "cpu/event=0x24,umask=0xff/",
+					 "cpu/event=0x24,umask=0xdf/",
 					 NULL };
 static const char *const few_names[] = { "msr.tsc", "msr.mperf", "msr.aperf", NULL };
-static const char *const core_names[] = { "msr.core_c3_res", "msr.core_c6_res", "msr.core_c7_res",
-					  "msr.therm_status", NULL };
+static const char *const core_names[] = { "msr.core_c3_res", "msr.core_c6_res", "msr.core_c7_res", "msr.therm_status",
+					  NULL };
+/* clang-format off */
 static const char *const package_names[] = {
 	"msr.pkg_energy_status", "msr.pp0_energy_status", "msr.pp1_energy_status", "msr.dram_energy_status",
 	"msr.pkg_perf_status", "msr.dram_perf_status", "msr.package_therm_status", "msr.pkg_c2_res", "msr.pkg_c3_res",
 	"msr.pkg_c6_res", "msr.pkg_c7_res", "msr.pkg_c8_res", "msr.pkg_c9_res", "msr.pkg_c10_res",
 	"msr.weighted_core_c0", "msr.any_core_c0", "msr.any_gfxe_c0", "msr.core_gfxe_overlap_c0", NULL
 };
+/* clang-format on */
 static const char *const system_names[] = { "msr.platform_energy_status", NULL };
 static const char *const amd_core_names[] = { "msr.amd_core_energy", NULL };
 static const char *const amd_package_names[] = { "msr.amd_pkg_energy", NULL };
@@ -170,7 +194,9 @@ static inline void add_group(struct builder *b, enum pm_kind kind, uint32_t n, c
 		bool narrow = strstr(name[k], "energy") || strstr(name[k], "perf_status") || strstr(name[k], "smi");
 
 		id[k] = builder_counter(b, name[k], "1", level ? PM_BITFIELD : PM_CUMULATIVE,
-					level ? PM_AGG_NONE : cycles ? PM_AGG_MEAN : PM_AGG_SUM);
+					level  ? PM_AGG_NONE :
+					cycles ? PM_AGG_MEAN :
+						 PM_AGG_SUM);
 		builder_counter_at(b, id[k])->width = narrow ? 32 : 64;
 	}
 	builder_group(b, kind, n, 0, id, k);

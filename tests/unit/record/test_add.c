@@ -18,17 +18,17 @@ static void takes_locations_and_attributes(void **state)
 		struct add is;
 	} row[] = {
 		/* The example of turbostat's manual page. */
-		{ "msr0x199,u32,raw,PRF_CTRL", { ADD_MSR, .format = ADD_RAW, .width = 32, .name = "PRF_CTRL",
-						 .address = 0x199 } },
+		{ "msr0x199,u32,raw,PRF_CTRL",
+		  { ADD_MSR, .format = ADD_RAW, .width = 32, .name = "PRF_CTRL", .address = 0x199 } },
 		{ "msr16", { ADD_MSR, .width = 64, .name = "M0X10", .address = 16 } },
-		{ "msr0x3fd,u32,percent,core", { ADD_MSR, ADD_CORE, ADD_PERCENT, 32, .name = "M0x3fd%",
-						 .address = 0x3fd, .scope_given = true } },
-		{ "package,Mine,usec,/sys/x/y,delta", { ADD_PATH, ADD_PACKAGE, .width = 64, .type = "usec",
-							.name = "Mine", .text = (char *)"/sys/x/y",
-							.scope_given = true } },
+		{ "msr0x3fd,u32,percent,core",
+		  { ADD_MSR, ADD_CORE, ADD_PERCENT, 32, .name = "M0x3fd%", .address = 0x3fd, .scope_given = true } },
+		{ "package,Mine,usec,/sys/x/y,delta",
+		  { ADD_PATH, ADD_PACKAGE, .width = 64, .type = "usec", .name = "Mine", .text = (char *)"/sys/x/y",
+		    .scope_given = true } },
 		{ "/sys/x/y", { ADD_PATH, .width = 64, .name = "y", .text = (char *)"/sys/x/y" } },
-		{ "perf/msr/aperf,average", { ADD_PERF, .format = ADD_AVERAGE, .width = 64, .name = "aperf",
-					      .text = (char *)"msr/aperf" } },
+		{ "perf/msr/aperf,average",
+		  { ADD_PERF, .format = ADD_AVERAGE, .width = 64, .name = "aperf", .text = (char *)"msr/aperf" } },
 		{ "msr0x10,name=cycle", { ADD_MSR, .width = 64, .name = "cycle", .address = 0x10 } },
 		{ "pmt,name=Die%c6,type=txtal_time,format=average,domain=package1,offset=120,guid=0x1a067102,seq=2",
 		  { ADD_PMT, ADD_PACKAGE, ADD_AVERAGE, 64, "txtal_time", "Die%c6", .number = 1, .guid = 0x1a067102,
@@ -138,8 +138,8 @@ static void reads_files_by_scope(void **state)
 	static struct add a;
 	const struct pm_counter *c;
 
-	assert_int_equal(add_parse(&a, "/sys/devices/system/cpu/cpu0/cpuidle/state1/time,core,usec,percent,C1T",
-				   NULL), 0);
+	assert_int_equal(
+		add_parse(&a, "/sys/devices/system/cpu/cpu0/cpuidle/state1/time,core,usec,percent,C1T", NULL), 0);
 	start("server", &a, 1);
 	/* State 1 of CPU c has time 1000c + 102; 8 cores. */
 	assert_int_equal(value(3, 8), 3102);

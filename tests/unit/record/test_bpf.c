@@ -27,9 +27,24 @@
  *	struct outer { int first : 3, second : 5; int third; struct { struct inner *p; int fourth; }; };
  */
 static const char names[] = "\0int\0long\0handler_t\0number\0inner\0c\0a\0b\0outer\0first\0second\0third\0p\0fourth";
-enum { INT = 1, LONG = 5, HANDLER = 10, NUMBER = 20, INNER = 27, C = 33, A = 35, B = 37, OUTER = 39, FIRST = 45,
-       SECOND = 51, THIRD = 58, P = 64, FOURTH = 66 };
+enum {
+	INT = 1,
+	LONG = 5,
+	HANDLER = 10,
+	NUMBER = 20,
+	INNER = 27,
+	C = 33,
+	A = 35,
+	B = 37,
+	OUTER = 39,
+	FIRST = 45,
+	SECOND = 51,
+	THIRD = 58,
+	P = 64,
+	FOURTH = 66
+};
 
+/* clang-format off */
 static const uint32_t types[] = {
 	/* 1 */ INT, INFO(1, 0, 0), 4, 32,
 	/* 2 */ LONG, INFO(1, 0, 0), 8, 64,
@@ -43,11 +58,15 @@ static const uint32_t types[] = {
 	/* 10 */ OUTER, INFO(4, 1, 4), 24, FIRST, 1, 3u << 24 | 0, SECOND, 1, 5u << 24 | 3, THIRD, 1, 32, 0, 9, 64,
 	/* 11: of a kind with a fixed part, and the last */ NUMBER, INFO(14, 0, 0), 1, 0,
 };
+/* clang-format on */
 
 static void put_btf(struct buf *out, size_t n_types, size_t n_names)
 {
-	struct btf_header head = { .magic = BTF_MAGIC, .version = 1, .hdr_len = sizeof(head),
-				   .type_len = (uint32_t)n_types, .str_off = (uint32_t)n_types,
+	struct btf_header head = { .magic = BTF_MAGIC,
+				   .version = 1,
+				   .hdr_len = sizeof(head),
+				   .type_len = (uint32_t)n_types,
+				   .str_off = (uint32_t)n_types,
 				   .str_len = (uint32_t)n_names };
 
 	buf_add(out, &head, sizeof(head));
@@ -110,8 +129,12 @@ static void btf_may_be_damaged(void **state)
 static void btf_may_go_round(void **state)
 {
 	static const uint32_t round[] = { INNER, INFO(4, 0, 1), 8, 0, 1, 0 };
-	struct btf_header head = { .magic = BTF_MAGIC, .version = 1, .hdr_len = sizeof(head),
-				   .type_len = sizeof(round), .str_off = sizeof(round), .str_len = sizeof(names) };
+	struct btf_header head = { .magic = BTF_MAGIC,
+				   .version = 1,
+				   .hdr_len = sizeof(head),
+				   .type_len = sizeof(round),
+				   .str_off = sizeof(round),
+				   .str_len = sizeof(names) };
 	struct buf data = BUF_INIT;
 	struct btf b;
 
@@ -135,8 +158,10 @@ static void need(int fd)
 static int load(struct bpf_code *c)
 {
 	struct error e = { 0 };
-	int fd = bpf_program_load(&(struct bpf_program){ .name = "test", .type = BPF_PROG_TYPE_RAW_TRACEPOINT,
-							 .code = c->insn, .n = c->n }, &e);
+	int fd = bpf_program_load(
+		&(struct bpf_program){
+			.name = "test", .type = BPF_PROG_TYPE_RAW_TRACEPOINT, .code = c->insn, .n = c->n },
+		&e);
 
 	if (fd < 0 && fd != -EPERM && fd != -ENOSYS)
 		print_message("%s\n", e.text);
@@ -202,8 +227,10 @@ static void programs_may_be_refused(void **state)
 	/* R1 is where its arguments are, and 4096 is beyond them. */
 	code_load(&c, R0, R1, 4096);
 	code_exit(&c);
-	fd = bpf_program_load(&(struct bpf_program){ .name = "test", .type = BPF_PROG_TYPE_RAW_TRACEPOINT,
-						     .code = c.insn, .n = c.n }, &e);
+	fd = bpf_program_load(
+		&(struct bpf_program){
+			.name = "test", .type = BPF_PROG_TYPE_RAW_TRACEPOINT, .code = c.insn, .n = c.n },
+		&e);
 	code_release(&c);
 	if (fd == -EPERM || fd == -ENOSYS)
 		skip();

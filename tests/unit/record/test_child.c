@@ -146,12 +146,9 @@ static void what_cannot_be_run(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(it_waits_for_go),
-		cmocka_unit_test(it_ends_unstarted_when_nobody_wants_it),
-		cmocka_unit_test(its_status_is_the_shells),
-		cmocka_unit_test(it_gets_signals),
-		cmocka_unit_test(it_has_no_blocked_signals),
-		cmocka_unit_test(its_limit_of_files_is_the_callers),
+		cmocka_unit_test(it_waits_for_go),           cmocka_unit_test(it_ends_unstarted_when_nobody_wants_it),
+		cmocka_unit_test(its_status_is_the_shells),  cmocka_unit_test(it_gets_signals),
+		cmocka_unit_test(it_has_no_blocked_signals), cmocka_unit_test(its_limit_of_files_is_the_callers),
 		cmocka_unit_test(what_cannot_be_run),
 	};
 

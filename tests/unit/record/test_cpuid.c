@@ -84,7 +84,8 @@ static void names_cpus(void **state)
 	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
 		sysroot_put(dir, "/dev/cpu/0/cpuid",
 			    "CPU:\n   0x00000000 0x00: eax=0x00000001 %s\n"
-			    "   0x00000001 0x00: eax=0x%08x ebx=0x0 ecx=0x0 edx=0x0\n", row[i].vendor, row[i].eax);
+			    "   0x00000001 0x00: eax=0x%08x ebx=0x0 ecx=0x0 edx=0x0\n",
+			    row[i].vendor, row[i].eax);
 		assert_int_equal(cpuid_collect(&root, &cpus, &asked), 0);
 		assert_true(cpuid_name(&asked[0], name, sizeof(name)));
 		assert_string_equal(name, row[i].name);
@@ -109,7 +110,8 @@ static void names_hypervisors(void **state)
 		sysroot_put(dir, "/dev/cpu/0/cpuid",
 			    "CPU:\n   0x00000000 0x00: eax=0x00000001 ebx=0x1 ecx=0x2 edx=0x3\n"
 			    "   0x00000001 0x00: eax=0x0 ebx=0x0 ecx=0x80000000 edx=0x0\n"
-			    "   0x40000000 0x00: eax=0x40000001 %s\n", row[i][0]);
+			    "   0x40000000 0x00: eax=0x40000001 %s\n",
+			    row[i][0]);
 		assert_int_equal(cpuid_collect(&root, &cpus, &asked), 0);
 		assert_true(cpuid_hypervisor(&asked[0], name));
 		assert_string_equal(name, row[i][1]);

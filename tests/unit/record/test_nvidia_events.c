@@ -101,7 +101,7 @@ static void words(struct machine *m, const struct example *x)
 	for (int i = 0; i < 3; i++)
 		if (m->set.event[0].config[i] != x->config[i])
 			fail_msg("%s: word %d is 0x%llx, not 0x%llx", x->text, i,
-			         (unsigned long long)m->set.event[0].config[i], (unsigned long long)x->config[i]);
+				 (unsigned long long)m->set.event[0].config[i], (unsigned long long)x->config[i]);
 }
 
 /* Every command of the document, `perf stat -a -e ...`. */
@@ -255,9 +255,9 @@ static void refused(void **state)
 	/* The clock is exempt, another root complex has a filter of its own, and one function may have many events.
 	 */
 	snprintf(text, sizeof(text),
-	         "{%s,nvidia_pcie_pmu_0_rc_1/cycles/},nvidia_pcie_pmu_0_rc_0/wr_bytes/,"
-	         "nvidia_pcie_pmu_0_rc_1/wr_bytes,src_bdf=0002:81:00.0/",
-	         one);
+		 "{%s,nvidia_pcie_pmu_0_rc_1/cycles/},nvidia_pcie_pmu_0_rc_0/wr_bytes/,"
+		 "nvidia_pcie_pmu_0_rc_1/wr_bytes,src_bdf=0002:81:00.0/",
+		 one);
 	good(m, text, 4);
 	bad(m, "{nvidia_ucf_pmu_0/cycles/,nvidia_ucf_pmu_1/cycles/}", "events of one PMU");
 	bad(m, "{nvidia_ucf_pmu_0/cycles/,cycles}", "events of one PMU");
@@ -297,7 +297,7 @@ static void count_groups(const struct machine *m, const char *pmu, unsigned coun
 			continue;
 		((struct nvidia_pmu *)m->pmus.pmu[i].hook_data)->counters = counters;
 		assert_int_equal(
-		    perf_class_groups(&m->pmus.pmu[i], perf_class(&m->pmus.pmu[i])->defaults, "P", &text), 0);
+			perf_class_groups(&m->pmus.pmu[i], perf_class(&m->pmus.pmu[i])->defaults, "P", &text), 0);
 	}
 	assert_string_equal(buf_str(&text), expected);
 	buf_release(&text);
@@ -309,21 +309,21 @@ static void default_groups(void **state)
 	struct machine *m = *state;
 
 	count_groups(m, "nvidia_pcie_pmu_0_rc_0", 8,
-	             "{P/rd_req/,P/rd_cum_outs/,P/rd_bytes/,P/wr_bytes/,P/wr_req/,P/cycles/}:W");
+		     "{P/rd_req/,P/rd_cum_outs/,P/rd_bytes/,P/wr_bytes/,P/wr_req/,P/cycles/}:W");
+	count_groups(m, "nvidia_pcie_pmu_0_rc_0", 2,
+		     "{P/rd_req/,P/rd_cum_outs/,P/cycles/}:W,{P/rd_bytes/,P/wr_bytes/,P/cycles/}:W,{P/wr_req/,P/"
+		     "cycles/}:W");
 	count_groups(
-	    m, "nvidia_pcie_pmu_0_rc_0", 2,
-	    "{P/rd_req/,P/rd_cum_outs/,P/cycles/}:W,{P/rd_bytes/,P/wr_bytes/,P/cycles/}:W,{P/wr_req/,P/cycles/}:W");
+		m, "nvidia_ucf_pmu_0", 8,
+		"{P/slc_bytes_rd/,P/slc_access_rd/,P/slc_bytes_wr/,P/slc_access_wr/,P/mem_bytes_rd/,P/mem_access_rd/,"
+		"P/mem_bytes_wr/,P/mem_access_wr/,P/cycles/}:W");
 	count_groups(
-	    m, "nvidia_ucf_pmu_0", 8,
-	    "{P/slc_bytes_rd/,P/slc_access_rd/,P/slc_bytes_wr/,P/slc_access_wr/,P/mem_bytes_rd/,P/mem_access_rd/,"
-	    "P/mem_bytes_wr/,P/mem_access_wr/,P/cycles/}:W");
-	count_groups(
-	    m, "nvidia_ucf_pmu_0", 9,
-	    "{P/slc_bytes_rd/,P/slc_access_rd/,P/slc_bytes_wr/,P/slc_access_wr/,P/mem_bytes_rd/,P/mem_access_rd/,"
-	    "P/mem_bytes_wr/,P/mem_access_wr/,P/slc_hit_rd/,P/cycles/}:W");
+		m, "nvidia_ucf_pmu_0", 9,
+		"{P/slc_bytes_rd/,P/slc_access_rd/,P/slc_bytes_wr/,P/slc_access_wr/,P/mem_bytes_rd/,P/mem_access_rd/,"
+		"P/mem_bytes_wr/,P/mem_access_wr/,P/slc_hit_rd/,P/cycles/}:W");
 	/* Only events that its peer has. */
 	count_groups(m, "nvidia_nvclink_pmu_0", 0,
-	             "{P/in_rd_req/,P/in_rd_cum_outs/,P/out_rd_req/,P/out_rd_cum_outs/,P/cycles/}:W");
+		     "{P/in_rd_req/,P/in_rd_cum_outs/,P/out_rd_req/,P/out_rd_cum_outs/,P/cycles/}:W");
 	count_groups(m, "nvidia_nvdlink_pmu_0", 0, "{P/in_rd_req/,P/in_rd_cum_outs/,P/cycles/}:W");
 }
 
@@ -358,7 +358,7 @@ static void classes(void **state)
 
 		if (strcmp(c ? c->name : "", row[i].class ? row[i].class : ""))
 			fail_msg("%s, %s is %s", row[i].name, row[i].identifier ? row[i].identifier : "-",
-			         c ? c->name : "none");
+				 c ? c->name : "none");
 	}
 }
 
@@ -413,7 +413,7 @@ static void rights(void **state)
 	/* A capability list that leads to itself ends. */
 	snprintf(path, sizeof(path), "%s%s", m->dir, port);
 	snprintf(command, sizeof(command),
-	         "printf '\\043\\000\\001\\020' | dd of=%s bs=1 seek=256 conv=notrunc 2>/dev/null", path);
+		 "printf '\\043\\000\\001\\020' | dd of=%s bs=1 seek=256 conv=notrunc 2>/dev/null", path);
 	assert_int_equal(system(command), 0);
 	assert_int_equal(pci_map_read(&map, &m->root), 0);
 	assert_int_equal(map.state, PCI_NO_SUCH);

@@ -27,8 +27,7 @@ struct example {
 static const struct example turbostat[] = {
 	{ { "--show", "sysfs", "--quiet", "sleep", "10" }, .error = "--show belongs to pmrep show" },
 	{ { "-o", "ts.out", "sleep", "10" }, .command = "sleep" },
-	{ { "--quiet", "--hide",
-	    "sysfs,IRQ,SMI,CoreTmp,PkgTmp,GFX%rc6,GFXMHz,PkgWatt,CorWatt,GFXWatt" },
+	{ { "--quiet", "--hide", "sysfs,IRQ,SMI,CoreTmp,PkgTmp,GFX%rc6,GFXMHz,PkgWatt,CorWatt,GFXWatt" },
 	  .error = "--hide belongs to pmrep show" },
 	{ { "--quiet", "--cpu", "0-3", "--show", "CPU", "--add", "msr0x199,u32,raw,PRF_CTRL", "sleep", ".1" },
 	  .error = "--show belongs to pmrep show" },
@@ -66,7 +65,8 @@ static const struct example perf_stat[] = {
 	{ { "--log-fd", "3", "--", "true" }, .error = "--log-fd belongs to pmrep stat" },
 	{ { "--log-fd", "3", "--append", "--", "true" }, .error = "--log-fd belongs to pmrep stat" },
 	{ { "-D", "-1", "-e", "cpu-cycles", "-a", "-I", "1000", "--control", "fd:10,11", "--", "sleep", "30" },
-	  .command = "sleep", .interval_ns = 1000000000 },
+	  .command = "sleep",
+	  .interval_ns = 1000000000 },
 	{ { "--repeat", "10", "--null", "--sync", "--pre", "make -s O=defconfig-build/clean", "--", "make", "-s",
 	    "-j64", "O=defconfig-build/", "bzImage" },
 	  .command = "make" },
@@ -150,10 +150,10 @@ static void run_example(const struct example *x, const char *document, size_t nu
 	record_cmdline_release(&c);
 }
 
-#define RUN_ALL(table)                                                            \
-	do {                                                                      \
-		for (size_t i = 0; i < sizeof(table) / sizeof(*(table)); i++)     \
-			run_example(&(table)[i], #table, i);                      \
+#define RUN_ALL(table) \
+	do { \
+		for (size_t i = 0; i < sizeof(table) / sizeof(*(table)); i++) \
+			run_example(&(table)[i], #table, i); \
 	} while (0)
 
 static void examples(void **state)

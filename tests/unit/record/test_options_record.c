@@ -62,11 +62,16 @@ static void intervals(void **state)
 		const char *line;
 		uint64_t ns;
 	} cases[] = {
-		{ "pmrec -i 5", 5000000000 },	     { "pmrec -i 0.5", 500000000 },
-		{ "pmrec -i 10ms", 10000000 },	     { "pmrec -I 1000", 1000000000 },
-		{ "pmrec -I1", 1000000 },	     { "pmrec --interval=2", 2000000000 },
-		{ "pmrec -interval 2", 2000000000 }, { "pmrec --interval-print 100", 100000000 },
-		{ "pmrec -i 0", 0 },		     { "pmrec -qi 3", 3000000000 },
+		{ "pmrec -i 5", 5000000000 },
+		{ "pmrec -i 0.5", 500000000 },
+		{ "pmrec -i 10ms", 10000000 },
+		{ "pmrec -I 1000", 1000000000 },
+		{ "pmrec -I1", 1000000 },
+		{ "pmrec --interval=2", 2000000000 },
+		{ "pmrec -interval 2", 2000000000 },
+		{ "pmrec --interval-print 100", 100000000 },
+		{ "pmrec -i 0", 0 },
+		{ "pmrec -qi 3", 3000000000 },
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -261,11 +266,22 @@ static void cgroups_and_threads(void **state)
 		{ "pmrec --bpf-counters --for-each-cgroup=a true", TARGET_SYSTEM },
 	};
 	static const char *const wrong[] = {
-		"pmrec -G a", "pmrec -e cs -G a --for-each-cgroup=b", "pmrec -e cs -G a -p 1",
-		"pmrec -e cs --for-each-cgroup=a --per-thread", "pmrec --cputype=big", "pmrec --td-level=x",
-		"pmrec -b 0", "pmrec -b 1,", "pmrec -b 4294967296", "pmrec -b 1 -p 1", "pmrec -b 1 --per-thread",
-		"pmrec -e cs -b 1 -G a", "pmrec -b 1 --for-each-cgroup=a", "pmrec -b 1 --bpf-counters",
-		"pmrec --bpf-counters -e cs -G a", "pmrec --bpf-counters --per-thread",
+		"pmrec -G a",
+		"pmrec -e cs -G a --for-each-cgroup=b",
+		"pmrec -e cs -G a -p 1",
+		"pmrec -e cs --for-each-cgroup=a --per-thread",
+		"pmrec --cputype=big",
+		"pmrec --td-level=x",
+		"pmrec -b 0",
+		"pmrec -b 1,",
+		"pmrec -b 4294967296",
+		"pmrec -b 1 -p 1",
+		"pmrec -b 1 --per-thread",
+		"pmrec -e cs -b 1 -G a",
+		"pmrec -b 1 --for-each-cgroup=a",
+		"pmrec -b 1 --bpf-counters",
+		"pmrec --bpf-counters -e cs -G a",
+		"pmrec --bpf-counters --per-thread",
 	};
 	struct parsed p;
 

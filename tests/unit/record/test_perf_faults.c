@@ -322,14 +322,10 @@ static void test_open_files(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_each_error),
-		cmocka_unit_test(test_interrupted_once),
-		cmocka_unit_test(test_all_fail),
-		cmocka_unit_test(test_groups),
-		cmocka_unit_test(test_user_only),
-		cmocka_unit_test(test_what_is_given_up),
-		cmocka_unit_test(test_some_cpus),
-		cmocka_unit_test(test_open_files),
+		cmocka_unit_test(test_each_error), cmocka_unit_test(test_interrupted_once),
+		cmocka_unit_test(test_all_fail),   cmocka_unit_test(test_groups),
+		cmocka_unit_test(test_user_only),  cmocka_unit_test(test_what_is_given_up),
+		cmocka_unit_test(test_some_cpus),  cmocka_unit_test(test_open_files),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -114,12 +114,11 @@ static void test_attr_words(void **state)
 	struct machine *m = *state;
 	struct error e;
 	struct event_set set =
-	    resolve(m, "cpu_core/event=0x3c,config3=7,config4=9/uH,power/energy-pkg/,cpu_core/slots/pp:", &e);
+		resolve(m, "cpu_core/event=0x3c,config3=7,config4=9/uH,power/energy-pkg/,cpu_core/slots/pp:", &e);
 	union perf_attr attr;
 
 	assert_string_not_equal(e.text, ""); /* a colon without modifiers */
-	set =
-	    resolve(m, "cpu_core/event=0x3c,config3=7,config4=9/uH,power/energy-pkg/,cpu_core/slots/pp", &e);
+	set = resolve(m, "cpu_core/event=0x3c,config3=7,config4=9/uH,power/energy-pkg/,cpu_core/slots/pp", &e);
 	assert_int_equal(set.n, 3);
 	perf_attr_fill(&attr, &set.event[0]);
 	assert_int_equal(attr.a.type, 4);
@@ -160,8 +159,7 @@ static void test_alias_with_unknown_term(void **state)
 
 static void test_tracepoints(void **state)
 {
-	static const char *const places[] = { "/sys/kernel/debug/tracing/events",
-		                              "/sys/kernel/tracing/events" };
+	static const char *const places[] = { "/sys/kernel/debug/tracing/events", "/sys/kernel/tracing/events" };
 	struct machine *m = *state;
 	struct event_set set;
 	struct error e;
@@ -255,8 +253,7 @@ static void test_watchdog(void **state)
 	assert_non_null(strstr(perf_hint(EBUSY, NULL, &p, text, sizeof(text)), "kernel.nmi_watchdog=0"));
 	assert_null(strstr(perf_hint(EINVAL, NULL, &p, text, sizeof(text)), "nmi_watchdog"));
 	sysroot_put(m->dir, "/proc/sys/kernel/perf_event_paranoid", "2\n");
-	assert_non_null(strstr(perf_hint(EACCES, NULL, &p, text, sizeof(text)),
-			       "perf_event_paranoid=0 (it is 2)"));
+	assert_non_null(strstr(perf_hint(EACCES, NULL, &p, text, sizeof(text)), "perf_event_paranoid=0 (it is 2)"));
 }
 
 /* The cure is one that cures: what paranoid bars from all is not what is barred from the tasks of others. */
@@ -265,7 +262,7 @@ static void test_permission(void **state)
 	static const struct {
 		enum target_kind target;
 		bool tracepoint, foreign;
-		const char *paranoid, *hint, *not;
+		const char *paranoid, *hint, *not ;
 	} row[] = {
 		{ TARGET_SYSTEM, false, false, "2", "perf_event_paranoid=0 (it is 2)", NULL },
 		{ TARGET_COMMAND, false, false, "3", "perf_event_paranoid=1 (it is 3)", NULL },
@@ -288,7 +285,7 @@ static void test_permission(void **state)
 
 		sysroot_put(m->dir, "/proc/sys/kernel/perf_event_paranoid", "%s\n", row[i].paranoid);
 		hint = perf_hint(EACCES, row[i].tracepoint ? &tracepoint : NULL, &p, text, sizeof(text));
-		if (!strstr(hint, row[i].hint) || (row[i].not && strstr(hint, row[i].not)))
+		if (!strstr(hint, row[i].hint) || (row[i].not &&strstr(hint, row[i].not )))
 			fail_msg("%zu: %s", i, hint);
 	}
 }

@@ -42,8 +42,13 @@ static void say(uint64_t enabled, uint64_t value, uint64_t n)
 
 static int read_once(struct unit *u, struct reading *r)
 {
-	struct cells c = { .v = r->v, .status = r->status, .step = 1, .n = 2, .enabled = &r->enabled,
-		           .running = &r->running, .any_missing = &r->missing };
+	struct cells c = { .v = r->v,
+			   .status = r->status,
+			   .step = 1,
+			   .n = 2,
+			   .enabled = &r->enabled,
+			   .running = &r->running,
+			   .any_missing = &r->missing };
 
 	*r = (struct reading){ 0 };
 	return u->read(u, &c);

@@ -66,8 +66,9 @@ static void test_values(void **state)
 
 	for (uint32_t i = 0; i < 8; i++) {
 		all[i] = i;
-		cpu[i] = (struct pm_cpu){ .cpu = i, .package = i / 4, .core = i / 2 % 2, .thread = i % 2,
-			                  .online = i != 7 };
+		cpu[i] = (struct pm_cpu){
+			.cpu = i, .package = i / 4, .core = i / 2 % 2, .thread = i % 2, .online = i != 7
+		};
 	}
 	assert_int_equal(root_init(&root, "/nowhere"), 0);
 	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
@@ -94,8 +95,8 @@ static void test_values(void **state)
 static void test_system(void **state)
 {
 	NEED_SYSTEM_WIDE();
-	struct world *w = world_new(TARGET_SYSTEM, "duration_time,user_time,system_time,{cs,num_cpus_online}", NULL,
-				    NULL);
+	struct world *w =
+		world_new(TARGET_SYSTEM, "duration_time,user_time,system_time,{cs,num_cpus_online}", NULL, NULL);
 	uint64_t before, after, duration, user;
 
 	world_begin(w, NULL);
@@ -213,12 +214,8 @@ static void test_unknown_value(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_task_times),
-		cmocka_unit_test(test_cpu_times),
-		cmocka_unit_test(test_values),
-		cmocka_unit_test(test_system),
-		cmocka_unit_test(test_command),
-		cmocka_unit_test(test_tasks),
+		cmocka_unit_test(test_task_times),    cmocka_unit_test(test_cpu_times), cmocka_unit_test(test_values),
+		cmocka_unit_test(test_system),        cmocka_unit_test(test_command),   cmocka_unit_test(test_tasks),
 		cmocka_unit_test(test_unknown_value),
 	};
 

@@ -92,8 +92,13 @@ static void instances_are_made_once(void **state)
 
 static void counters_of_the_catalog_are_made_once(void **state)
 {
-	const struct catalog_counter row = { .source = "stat", .name = "stat.test", .key = "test", .unit = "s",
-					     .num = 1, .den = 100, .semantics = CATALOG_CUMULATIVE,
+	const struct catalog_counter row = { .source = "stat",
+					     .name = "stat.test",
+					     .key = "test",
+					     .unit = "s",
+					     .num = 1,
+					     .den = 100,
+					     .semantics = CATALOG_CUMULATIVE,
 					     .help = "A test." };
 	const struct pm_counter *c;
 	struct error e = { 0 };
@@ -120,11 +125,11 @@ static void privacy_decides(void **state)
 		uint32_t key;
 		bool may;
 	} cases[] = {
-		{ "strict", PM_HEADER_KERNEL, true },	 { "strict", PM_HEADER_HOST, false },
-		{ "strict", PM_HEADER_LABELS, false },	 { "strict", PM_HEADER_COMMAND, false },
-		{ "default", PM_HEADER_HOST, true },	 { "default", PM_INSTANCE_PID, false },
+		{ "strict", PM_HEADER_KERNEL, true },     { "strict", PM_HEADER_HOST, false },
+		{ "strict", PM_HEADER_LABELS, false },    { "strict", PM_HEADER_COMMAND, false },
+		{ "default", PM_HEADER_HOST, true },      { "default", PM_INSTANCE_PID, false },
 		{ "default", PM_INSTANCE_CGROUP, false }, { "default", PM_HEADER_USER, false },
-		{ "full", PM_HEADER_ARGUMENTS, true },	 { "full", PM_HEADER_CMDLINE, true },
+		{ "full", PM_HEADER_ARGUMENTS, true },    { "full", PM_HEADER_CMDLINE, true },
 	};
 	struct error e = { 0 };
 	struct fixture f;

@@ -81,12 +81,20 @@ static int sink(void *ctx, const void *data, size_t len)
 
 static void build(struct fixture *f, uint64_t tick_ns)
 {
-	struct pm_counter c = { .name = (char *)"fake.a", .display = (char *)"a", .source = (char *)"fake",
-				.unit = (char *)"1", .scale = { 1, 1, NULL }, .width = 64 };
+	struct pm_counter c = { .name = (char *)"fake.a",
+				.display = (char *)"a",
+				.source = (char *)"fake",
+				.unit = (char *)"1",
+				.scale = { 1, 1, NULL },
+				.width = 64 };
 	struct pm_instance i = { .kind = PM_SYSTEM, .number = PM_NONE, .cpu = PM_NONE };
 	uint32_t counter, instance;
-	struct pm_group g = { .source = (char *)"fake", .counter = &counter, .n_counters = 1, .instance = &instance,
-			      .n_instances = 1, .flags = PM_GROUP_LIST };
+	struct pm_group g = { .source = (char *)"fake",
+			      .counter = &counter,
+			      .n_counters = 1,
+			      .instance = &instance,
+			      .n_instances = 1,
+			      .flags = PM_GROUP_LIST };
 	struct recording_config config = { .writer = { .sink = sink, .sink_ctx = f, .model = &f->model } };
 	struct sampler_config sampling = { .ring = &f->ring };
 	struct error e = { 0 };
@@ -98,8 +106,10 @@ static void build(struct fixture *f, uint64_t tick_ns)
 	counter = (uint32_t)pm_model_add_counter(&f->model, &c);
 	instance = (uint32_t)pm_model_add_instance(&f->model, &i);
 	f->plan = (struct plan){ .model = &f->model, .units_end = &f->plan.units, .source = &source };
-	f->unit = (struct unit){ .group = (uint32_t)pm_model_add_group(&f->model, &g), .cpu = PM_NONE,
-				 .read = fake_read, .release = fake_release };
+	f->unit = (struct unit){ .group = (uint32_t)pm_model_add_group(&f->model, &g),
+				 .cpu = PM_NONE,
+				 .read = fake_read,
+				 .release = fake_release };
 	plan_add_unit(&f->plan, &f->unit);
 	f->clocks = (struct clock_source){ .ctx = f, .read = clock_read, .slept = clock_slept };
 	config.clocks = sampling.clocks = &f->clocks;
@@ -131,8 +141,9 @@ static void wait_end(struct fixture *f)
 
 static void ticks(struct fixture *f, uint64_t first, uint64_t last, uint32_t segment)
 {
-	struct ring_epoch e = { .run = 1, .segment = segment, .first_number = first, .last_number = last,
-				.start_ns = f->start_ns };
+	struct ring_epoch e = {
+		.run = 1, .segment = segment, .first_number = first, .last_number = last, .start_ns = f->start_ns
+	};
 
 	sampler_begin(f->sampler, &e);
 	wait_end(f);
@@ -140,8 +151,13 @@ static void ticks(struct fixture *f, uint64_t first, uint64_t last, uint32_t seg
 
 static void single(struct fixture *f, uint64_t number, uint32_t segment, uint8_t flags, bool resumed)
 {
-	struct ring_epoch e = { .run = 1, .segment = segment, .first_number = number, .last_number = number,
-				.start_ns = f->start_ns, .tick_ns = clocks_monotonic() + 1, .flags = flags,
+	struct ring_epoch e = { .run = 1,
+				.segment = segment,
+				.first_number = number,
+				.last_number = number,
+				.start_ns = f->start_ns,
+				.tick_ns = clocks_monotonic() + 1,
+				.flags = flags,
 				.resumed = resumed };
 
 	sampler_begin(f->sampler, &e);

@@ -20,11 +20,11 @@
 struct fake_unit {
 	struct unit unit;
 	uint64_t reads;
-	uint64_t slow_read;   /* this read takes slow_ns */
+	uint64_t slow_read; /* this read takes slow_ns */
 	uint64_t slow_ns;
-	uint64_t dies_at;     /* this read ends the unit */
-	uint64_t missing_at;  /* this read lacks its second value */
-	uint64_t at[64];      /* the clock in the middle of each read */
+	uint64_t dies_at;    /* this read ends the unit */
+	uint64_t missing_at; /* this read lacks its second value */
+	uint64_t at[64];     /* the clock in the middle of each read */
 };
 
 static int fake_read(struct unit *u, struct cells *c)
@@ -82,8 +82,9 @@ static int64_t clock_slept(void *ctx)
 
 static void add_unit(struct fixture *f, unsigned i, uint32_t group, uint32_t instance, uint32_t cpu)
 {
-	f->unit[i].unit = (struct unit){ .group = group, .instance = instance, .cpu = cpu, .read = fake_read,
-					 .release = fake_release };
+	f->unit[i].unit = (struct unit){
+		.group = group, .instance = instance, .cpu = cpu, .read = fake_read, .release = fake_release
+	};
 	plan_add_unit(&f->plan, &f->unit[i].unit);
 }
 
@@ -98,8 +99,11 @@ static void build(struct fixture *f, uint32_t cpus)
 	f->plan.units_end = &f->plan.units;
 	f->plan.source = &fake_source;
 	for (uint32_t i = 0; i < 2; i++) {
-		struct pm_counter c = { .name = i ? (char *)"fake.b" : (char *)"fake.a", .display = (char *)"x",
-					.source = (char *)"fake", .unit = (char *)"1", .scale = { 1, 1, NULL },
+		struct pm_counter c = { .name = i ? (char *)"fake.b" : (char *)"fake.a",
+					.display = (char *)"x",
+					.source = (char *)"fake",
+					.unit = (char *)"1",
+					.scale = { 1, 1, NULL },
 					.width = 64 };
 		struct pm_instance in = { .kind = PM_CPU, .number = i, .cpu = i };
 
@@ -150,7 +154,10 @@ static void wait_end(struct fixture *f)
 
 static void begin(struct fixture *f, uint64_t ticks)
 {
-	struct ring_epoch e = { .run = 1, .first_number = 1, .last_number = ticks, .start_ns = clocks_monotonic(),
+	struct ring_epoch e = { .run = 1,
+				.first_number = 1,
+				.last_number = ticks,
+				.start_ns = clocks_monotonic(),
 				.flags = PM_SNAPSHOT_LAST };
 
 	sampler_begin(f->sampler, &e);
@@ -411,7 +418,9 @@ static void rare_units_are_absent_between(void **state)
 	assert_int_equal(f.readout.rows, 1);
 	/* Pretend to have begun six seconds ago: tick 6 is due at once. */
 	for (uint64_t k = 4; k <= 6; k++) {
-		struct ring_epoch e = { .run = 1, .first_number = k, .last_number = k,
+		struct ring_epoch e = { .run = 1,
+					.first_number = k,
+					.last_number = k,
 					.start_ns = clocks_monotonic() - k * 1000000000u };
 
 		sampler_begin(f.sampler, &e);

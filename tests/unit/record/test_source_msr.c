@@ -77,7 +77,10 @@ static int teardown(void **state)
 static void read_unit(struct unit *u, uint64_t *v, uint16_t *status)
 {
 	bool missing = false;
-	struct cells c = { .v = v, .status = status, .step = 1, .any_missing = &missing,
+	struct cells c = { .v = v,
+			   .status = status,
+			   .step = 1,
+			   .any_missing = &missing,
 			   .n = pm_model_group(&here.model, u->group)->n_counters };
 
 	memset(status, 0, c.n * sizeof(*status));

@@ -94,7 +94,7 @@ static void test_system_wide_is_one_read_a_cpu(void **state)
 	NEED_SYSTEM_WIDE();
 	msr = !access("/sys/bus/event_source/devices/msr/events/tsc", R_OK);
 	w = world_new(TARGET_SYSTEM, "task-clock,cpu-clock,cs,migrations,faults,minor-faults,major-faults",
-	              msr ? "msr/tsc/" : NULL, NULL);
+		      msr ? "msr/tsc/" : NULL, NULL);
 	world_begin(w, NULL);
 	if (world_plan(w))
 		fail_msg("%s", w->e.text);
@@ -160,8 +160,7 @@ static void test_all_members_go_on(void **state)
 static void test_user_groups_stay(void **state)
 {
 	NEED_KERNEL();
-	struct world *w =
-	    world_new(TARGET_TASKS, "{cs,faults},{minor-faults,major-faults}:W,migrations", NULL, NULL);
+	struct world *w = world_new(TARGET_TASKS, "{cs,faults},{minor-faults,major-faults}:W,migrations", NULL, NULL);
 	const struct pm_counter *a, *b, *c;
 	char tid[16];
 
@@ -174,9 +173,9 @@ static void test_user_groups_stay(void **state)
 	b = pm_model_counter_named(&w->model, "page-faults");
 	c = pm_model_counter_named(&w->model, "minor-faults");
 	assert_int_equal(pm_map_u64(&a->attrs, PM_COUNTER_PERF_GROUP, 0),
-	                 pm_map_u64(&b->attrs, PM_COUNTER_PERF_GROUP, 0));
+			 pm_map_u64(&b->attrs, PM_COUNTER_PERF_GROUP, 0));
 	assert_int_not_equal(pm_map_u64(&a->attrs, PM_COUNTER_PERF_GROUP, 0),
-	                     pm_map_u64(&c->attrs, PM_COUNTER_PERF_GROUP, 0));
+			     pm_map_u64(&c->attrs, PM_COUNTER_PERF_GROUP, 0));
 	assert_int_equal(pm_map_u64(&b->attrs, PM_COUNTER_PERF_POSITION, 9), 1);
 	assert_true(pm_map_bool(&c->attrs, PM_COUNTER_PERF_WEAK, false));
 	world_end(w, true);
@@ -342,9 +341,9 @@ static int look_unprivileged(void)
 	c = pm_model_counter_named(&w->model, "page-faults:k");
 	wrong |= !c || pm_map_u64(&c->attrs, PM_COUNTER_PERF_INVALID, 0) != PM_REASON_NO_PERMISSION ? 8 : 0;
 	wrong |= w->model.n_probes != 2 || !w->model.probe[0].hint ||
-	                 !strstr(w->model.probe[0].hint, "setcap cap_perfmon")
-	             ? 16
-	             : 0;
+				 !strstr(w->model.probe[0].hint, "setcap cap_perfmon") ?
+			 16 :
+			 0;
 	world_end(w, true);
 	free(w);
 	return wrong;

@@ -178,10 +178,11 @@ static void powercap_goes_on_beyond_its_range(void **state)
 	sysroot_put(here.dir, "/sys/class/powercap/intel-rapl:0/energy_uj", "1500\n");
 	sample();
 	assert_int_equal(value_of("powercap.energy.package", PM_PACKAGE, 0, NULL), range + 1500);
-	assert_int_equal(pm_model_config(&here.model, "powercap.intel-rapl:0.max_energy_range_uj",
-					 PM_NONE)->value.u64, range);
-	assert_int_equal(pm_model_config(&here.model, "powercap.intel-rapl:0.constraint_0.power_limit_uw",
-					 PM_NONE)->value.u64, 165000000);
+	assert_int_equal(
+		pm_model_config(&here.model, "powercap.intel-rapl:0.max_energy_range_uj", PM_NONE)->value.u64, range);
+	assert_int_equal(
+		pm_model_config(&here.model, "powercap.intel-rapl:0.constraint_0.power_limit_uw", PM_NONE)->value.u64,
+		165000000);
 	assert_string_equal(counter("powercap.energy.core")->unit, "J");
 }
 
@@ -250,8 +251,9 @@ static void uncorefreq_belongs_to_dies_and_clusters(void **state)
 	/* CPU 6 is the first of the second die of package 1. */
 	assert_int_equal(value_of("uncorefreq.package", PM_DIE, 6, NULL), 2200000);
 	assert_int_equal(value_of("uncorefreq.cluster.2_0", PM_PACKAGE, 4, NULL), 1800000);
-	assert_int_equal(pm_model_config(&here.model, "uncorefreq.package_01_die_01.max_freq_khz",
-					 PM_NONE)->value.u64, 2400000);
+	assert_int_equal(
+		pm_model_config(&here.model, "uncorefreq.package_01_die_01.max_freq_khz", PM_NONE)->value.u64,
+		2400000);
 	teardown(state);
 	start("hybrid", "uncorefreq");
 	sysroot_put(here.dir, UNCORE "package_00_die_00/current_freq_khz", "2100000\n");

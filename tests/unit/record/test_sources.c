@@ -29,8 +29,9 @@ static void stat_reads_columns(void **state)
 static void stat_follows_hotplug(void **state)
 {
 	start("hybrid", "stat");
-	sysroot_put(here.dir, "/proc/stat", "cpu 1\ncpu0 10 11 12 13 14 15 16 17 18 19\n"
-				       "cpu5 50 51 52 53 54 55 56 57\nintr 9 1 1\nprocesses 8\n");
+	sysroot_put(here.dir, "/proc/stat",
+		    "cpu 1\ncpu0 10 11 12 13 14 15 16 17 18 19\n"
+		    "cpu5 50 51 52 53 54 55 56 57\nintr 9 1 1\nprocesses 8\n");
 	sample();
 	assert_int_equal(of_cpu("stat.nice", 0), 11);
 	assert_int_equal(of_cpu("stat.nice", 5), 51);
@@ -143,8 +144,9 @@ static void interrupts_read_cells(void **state)
 static void interrupts_add_what_fires(void **state)
 {
 	start("arm64", "interrupts");
-	sysroot_put(here.dir, "/proc/interrupts", ARM_HEAD " 11: 7 0 5 0 0 0 0 9 GICv3\n 40: 0 3 0 0 0 0 0 0 late\n"
-		    "IPI0: 1 2 3 4 5 6 7 8 x\nErr: 2\n");
+	sysroot_put(here.dir, "/proc/interrupts",
+		    ARM_HEAD " 11: 7 0 5 0 0 0 0 9 GICv3\n 40: 0 3 0 0 0 0 0 0 late\n"
+			     "IPI0: 1 2 3 4 5 6 7 8 x\nErr: 2\n");
 	assert_false(atomic_load(&named("interrupts")->stale));
 	sample();
 	assert_true(atomic_load(&named("interrupts")->stale));
@@ -160,8 +162,9 @@ static void interrupts_add_what_fires(void **state)
 	assert_int_equal(here.model.n_groups, 2);
 	/* Columns cost space: the next ones wait a while. */
 	atomic_store(&named("interrupts")->stale, false);
-	sysroot_put(here.dir, "/proc/interrupts", ARM_HEAD " 11: 7 0 5 6 0 0 0 9 GICv3\n 40: 0 3 0 0 0 0 0 0 late\n"
-		    "IPI0: 1 2 3 4 5 6 7 8 x\nErr: 2\n");
+	sysroot_put(here.dir, "/proc/interrupts",
+		    ARM_HEAD " 11: 7 0 5 6 0 0 0 9 GICv3\n 40: 0 3 0 0 0 0 0 0 late\n"
+			     "IPI0: 1 2 3 4 5 6 7 8 x\nErr: 2\n");
 	sample();
 	assert_false(atomic_load(&named("interrupts")->stale));
 	assert_int_equal(of_cpu("interrupts.total", 3), 4 + 6);

@@ -201,7 +201,8 @@ static void vendor(struct harness *h, struct metric_set *set, struct metric *row
 {
 	*row = (struct metric){ .name = "v", .display = "V", .expr = expr };
 	*set = (struct metric_set){ .row = row, .n = 1 };
-	*h = (struct harness){ .config = { .summary = true, .per = PM_CPU }, .look = nothing,
+	*h = (struct harness){ .config = { .summary = true, .per = PM_CPU },
+			       .look = nothing,
 			       .bind = { .vendor = set, .n_vendor = 1 } };
 }
 

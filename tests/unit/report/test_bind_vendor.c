@@ -193,8 +193,9 @@ static void attr_of(struct builder *b, uint32_t id, uint32_t type, uint64_t conf
 		bytes[i] = (uint8_t)(type >> 8 * (little ? i : 3 - i));
 	for (size_t i = 0; i < 8; i++)
 		bytes[8 + i] = (uint8_t)(config >> 8 * (little ? i : 7 - i));
-	assert_int_equal(pm_map_set(&builder_counter_at(b, id)->attrs, PM_COUNTER_PERF_ATTR,
-				    pm_bytes(bytes, sizeof(bytes))), 0);
+	assert_int_equal(
+		pm_map_set(&builder_counter_at(b, id)->attrs, PM_COUNTER_PERF_ATTR, pm_bytes(bytes, sizeof(bytes))),
+		0);
 }
 
 static void events_are_found_by_what_they_count(void **state)
@@ -238,8 +239,8 @@ static void recorded_metrics_need_no_file(void **state)
 	struct vendor_test t = { 0 };
 	struct pm_value all = pm_array(4);
 
-	all.array.item[0] = texts(6, (const char *const[]){ "Ratio", "%", "100 * a / b", "a / b > 0.5", "G1,G2",
-							    "A share" });
+	all.array.item[0] =
+		texts(6, (const char *const[]){ "Ratio", "%", "100 * a / b", "a / b > 0.5", "G1,G2", "A share" });
 	all.array.item[1] = pm_text("cs_per_second");
 	all.array.item[2] = texts(6, (const char *const[]){ "Broken", "", "a +", "", "", "" });
 	all.array.item[3] = pm_u64(3);

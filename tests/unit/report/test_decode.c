@@ -72,8 +72,14 @@ static void check(const struct cpu_facts *f, const struct fact *x)
 		fail_msg("%s, %s: %.9g %s, not %.9g %s", x->reg, x->field, at->number, at->unit, x->number, x->unit);
 }
 
-#define NUMBER(reg, value, field, number, unit) { reg, value, field, number, unit, NULL }
-#define WORD(reg, value, field, word)		{ reg, value, field, 0, NULL, word }
+#define NUMBER(reg, value, field, number, unit) \
+	{ \
+		reg, value, field, number, unit, NULL \
+	}
+#define WORD(reg, value, field, word) \
+	{ \
+		reg, value, field, 0, NULL, word \
+	}
 
 static const struct fact haswell[] = {
 	NUMBER("platform_info", 0x80838f3012300, "max efficiency", 800, "MHz"),
@@ -331,7 +337,7 @@ static void tables(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(manual_page),	 cmocka_unit_test(other_facts), cmocka_unit_test(amd),
+		cmocka_unit_test(manual_page),   cmocka_unit_test(other_facts), cmocka_unit_test(amd),
 		cmocka_unit_test(unknown_model), cmocka_unit_test(tables),
 	};
 

@@ -207,11 +207,14 @@ static void span(void **state)
 		uint64_t v[24], begin[24], end[24], enabled[24], running[24], at = 1000, on = 0;
 		uint16_t status[24];
 		bool times = statistics_random(&r) % 2, trouble = statistics_random(&r) % 2;
-		struct column c = { v,	 trouble ? status : NULL, begin,
+		struct column c = { v,   trouble ? status : NULL, begin,
 				    end, times ? enabled : NULL,  times ? running : NULL };
 		struct track_times of[2] = { { 0 } };
-		struct track one = { .type = PM_U64, .semantics = PM_CUMULATIVE, .width = round % 3 ? 64 : 16,
-				     .perf = times, .times = times ? &of[0] : NULL,
+		struct track one = { .type = PM_U64,
+				     .semantics = PM_CUMULATIVE,
+				     .width = round % 3 ? 64 : 16,
+				     .perf = times,
+				     .times = times ? &of[0] : NULL,
 				     .aspects = 1u << TRACK_VALUE };
 		struct track all = one;
 
@@ -222,7 +225,8 @@ static void span(void **state)
 				at = statistics_random(&r) % 5;
 			v[i] = one.width == 16 ? at & 0xffff : at;
 			status[i] = statistics_random(&r) % 6 ? 0 :
-				    statistics_random(&r) % 2 ? PM_REASON_OFFLINE : PM_REASON_MISSED;
+				    statistics_random(&r) % 2 ? PM_REASON_OFFLINE :
+								PM_REASON_MISSED;
 			begin[i] = (uint64_t)i * 1000 + statistics_random(&r) % 100;
 			end[i] = begin[i] + statistics_random(&r) % 50;
 			on += statistics_random(&r) % 1000;
@@ -249,8 +253,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(stream_short), cmocka_unit_test(stream_long), cmocka_unit_test(stream_weights),
-		cmocka_unit_test(words),        cmocka_unit_test(noise),
-		cmocka_unit_test(span),
+		cmocka_unit_test(words),        cmocka_unit_test(noise),       cmocka_unit_test(span),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

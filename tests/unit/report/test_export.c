@@ -104,25 +104,22 @@ static void print_end(struct print *p)
 
 static void long_csv(void **state)
 {
-	static const char expected[] = HEADS
-		AT_1_S "system,,,,,,,,,,,test.count,11111111,1,ok\n"
-		AT_1_S "system,,,,,,,,,,,test.energy,21.0002,J,ok\n"
-		AT_1_S "system,,,,,,,,,,,test.temp,41.5,Cel,ok\n"
-		AT_1_S "package,0,,,,,,,,,,test.count,1111,1,ok\n"
-		AT_1_S "package,0,,,,,,,,,,test.energy,10.0001,J,ok\n"
-		AT_1_S "package,1,,,,,,,,,,test.count,11110000,1,ok\n"
-		AT_1_S "package,1,,,,,,,,,,test.energy,11.0001,J,ok\n"
-		AT_1_S "device,,,,,,,,zone0,,,test.temp,40.5,Cel,ok\n"
-		AT_1_S "device,,,,,,,,zone1,,,test.temp,41.5,Cel,ok\n"
-		AT_2_S "system,,,,,,,,,,,test.count,,1,errno-5\n"
-		AT_2_S "system,,,,,,,,,,,test.energy,21.0002,J,ok\n"
-		AT_2_S "system,,,,,,,,,,,test.temp,41.5,Cel,ok\n"
-		AT_2_S "package,0,,,,,,,,,,test.count,,1,errno-5\n"
-		AT_2_S "package,0,,,,,,,,,,test.energy,10.0001,J,ok\n"
-		AT_2_S "package,1,,,,,,,,,,test.count,11110000,1,ok\n"
-		AT_2_S "package,1,,,,,,,,,,test.energy,11.0001,J,ok\n"
-		AT_2_S "device,,,,,,,,zone0,,,test.temp,40.5,Cel,ok\n"
-		AT_2_S "device,,,,,,,,zone1,,,test.temp,41.5,Cel,ok\n";
+	static const char expected[] = HEADS AT_1_S
+		"system,,,,,,,,,,,test.count,11111111,1,ok\n" AT_1_S
+		"system,,,,,,,,,,,test.energy,21.0002,J,ok\n" AT_1_S "system,,,,,,,,,,,test.temp,41.5,Cel,ok\n" AT_1_S
+		"package,0,,,,,,,,,,test.count,1111,1,ok\n" AT_1_S
+		"package,0,,,,,,,,,,test.energy,10.0001,J,ok\n" AT_1_S
+		"package,1,,,,,,,,,,test.count,11110000,1,ok\n" AT_1_S
+		"package,1,,,,,,,,,,test.energy,11.0001,J,ok\n" AT_1_S
+		"device,,,,,,,,zone0,,,test.temp,40.5,Cel,ok\n" AT_1_S
+		"device,,,,,,,,zone1,,,test.temp,41.5,Cel,ok\n" AT_2_S
+		"system,,,,,,,,,,,test.count,,1,errno-5\n" AT_2_S "system,,,,,,,,,,,test.energy,21.0002,J,ok\n" AT_2_S
+		"system,,,,,,,,,,,test.temp,41.5,Cel,ok\n" AT_2_S "package,0,,,,,,,,,,test.count,,1,errno-5\n" AT_2_S
+		"package,0,,,,,,,,,,test.energy,10.0001,J,ok\n" AT_2_S
+		"package,1,,,,,,,,,,test.count,11110000,1,ok\n" AT_2_S
+		"package,1,,,,,,,,,,test.energy,11.0001,J,ok\n" AT_2_S
+		"device,,,,,,,,zone0,,,test.temp,40.5,Cel,ok\n" AT_2_S
+		"device,,,,,,,,zone1,,,test.temp,41.5,Cel,ok\n";
 	struct print p = { .h.config = { .per = PM_PACKAGE, .summary = true } };
 	struct builder b;
 
@@ -158,11 +155,11 @@ static void wide_csv(void **state)
 	assert_string_equal(
 		print(&p, &b, &export_csv, (struct export_config){ .layout = EXPORT_WIDE }, "test.*", 3),
 		"recording,run,time,duration_ns,scope,package,die,cluster,cache,node,core,cpu,device,task,cgroup,"
-		"test.count[1],test.energy[J]\n"
-		FILE_NAME ",1,1.000000000,1000000000,package,0,,,,,,,,,,1111,10.0001\n"
-		FILE_NAME ",1,1.000000000,1000000000,package,1,,,,,,,,,,11110000,11.0001\n"
-		FILE_NAME ",1,2.000000000,1000000000,package,0,,,,,,,,,,,10.0001\n"
-		FILE_NAME ",1,2.000000000,1000000000,package,1,,,,,,,,,,11110000,11.0001\n");
+		"test.count[1],test.energy[J]\n" FILE_NAME
+		",1,1.000000000,1000000000,package,0,,,,,,,,,,1111,10.0001\n" FILE_NAME
+		",1,1.000000000,1000000000,package,1,,,,,,,,,,11110000,11.0001\n" FILE_NAME
+		",1,2.000000000,1000000000,package,0,,,,,,,,,,,10.0001\n" FILE_NAME
+		",1,2.000000000,1000000000,package,1,,,,,,,,,,11110000,11.0001\n");
 	print_end(&p);
 	builder_release(&b);
 }
@@ -245,18 +242,17 @@ static void tables(void **state)
 
 	machine(&b);
 	/* As turbostat has it: the system, then CPUs; a package's value stands in the row of its first CPU. */
-	assert_string_equal(
-		print(&p, &b, &export_table, (struct export_config){ 0 }, "test.*", 2),
-		"Package  Node  Core  CPU  test.count  test.energy  test.temp\n"
-		"      -     -     -    -    11111111        21.00      41.50\n"
-		"      0     0     0    0           1        10.00\n"
-		"      0     0     0    1          10\n"
-		"      0     0     1    2         100\n"
-		"      0     0     1    3        1000\n"
-		"      1     1     0    4       10000        11.00\n"
-		"      1     1     0    5      100000\n"
-		"      1     1     1    6     1000000\n"
-		"      1     1     1    7    10000000\n");
+	assert_string_equal(print(&p, &b, &export_table, (struct export_config){ 0 }, "test.*", 2),
+			    "Package  Node  Core  CPU  test.count  test.energy  test.temp\n"
+			    "      -     -     -    -    11111111        21.00      41.50\n"
+			    "      0     0     0    0           1        10.00\n"
+			    "      0     0     0    1          10\n"
+			    "      0     0     1    2         100\n"
+			    "      0     0     1    3        1000\n"
+			    "      1     1     0    4       10000        11.00\n"
+			    "      1     1     0    5      100000\n"
+			    "      1     1     1    6     1000000\n"
+			    "      1     1     1    7    10000000\n");
 	print_end(&p);
 	p = (struct print){ .h.config = { .per = PM_SYSTEM, .summary_only = true } };
 	assert_string_equal(print(&p, &b, &export_table, (struct export_config){ 0 }, "test.count", 4),
@@ -266,10 +262,9 @@ static void tables(void **state)
 			    "14:13:23           -\n");
 	print_end(&p);
 	p = (struct print){ .h.config = { .per = PM_DEVICE, .only_per = true }, .one = true };
-	assert_string_equal(
-		print(&p, &b, &export_table, (struct export_config){ .no_heads = true }, "test.temp", 2),
-		"zone0      40.50\n"
-		"zone1      41.50\n");
+	assert_string_equal(print(&p, &b, &export_table, (struct export_config){ .no_heads = true }, "test.temp", 2),
+			    "zone0      40.50\n"
+			    "zone1      41.50\n");
 	print_end(&p);
 	builder_release(&b);
 }
@@ -332,14 +327,9 @@ static void numbers(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(long_csv),
-		cmocka_unit_test(places_of_a_cpu),
-		cmocka_unit_test(wide_csv),
-		cmocka_unit_test(times),
-		cmocka_unit_test(json_lines),
-		cmocka_unit_test(tables),
-		cmocka_unit_test(hostile_names),
-		cmocka_unit_test(numbers),
+		cmocka_unit_test(long_csv),      cmocka_unit_test(places_of_a_cpu), cmocka_unit_test(wide_csv),
+		cmocka_unit_test(times),         cmocka_unit_test(json_lines),      cmocka_unit_test(tables),
+		cmocka_unit_test(hostile_names), cmocka_unit_test(numbers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

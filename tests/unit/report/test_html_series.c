@@ -142,7 +142,7 @@ static void long_ago(void **state)
 /* ---- many steps at once ---- */
 
 #define SERIES 150
-#define STEPS 3000
+#define STEPS  3000
 
 static uint64_t dice(uint64_t *seed)
 {
@@ -302,10 +302,8 @@ static void expected_length(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(ramps),
-		cmocka_unit_test(many),
-		cmocka_unit_test(long_ago),
-		cmocka_unit_test(steps_together),
+		cmocka_unit_test(ramps),           cmocka_unit_test(many),
+		cmocka_unit_test(long_ago),        cmocka_unit_test(steps_together),
 		cmocka_unit_test(expected_length),
 	};
 

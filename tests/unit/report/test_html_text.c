@@ -64,8 +64,14 @@ static void script(void **state)
 static void base64(void **state)
 {
 	static const char *const vector[][2] = {
-		{ "", "" },	    { "f", "Zg==" },	      { "fo", "Zm8=" },		{ "foo", "Zm9v" },
-		{ "foob", "Zm9vYg==" }, { "fooba", "Zm9vYmE=" }, { "foobar", "Zm9vYmFy" }, { "\xff\xef\xfe", "/+/+" },
+		{ "", "" },
+		{ "f", "Zg==" },
+		{ "fo", "Zm8=" },
+		{ "foo", "Zm9v" },
+		{ "foob", "Zm9vYg==" },
+		{ "fooba", "Zm9vYmE=" },
+		{ "foobar", "Zm9vYmFy" },
+		{ "\xff\xef\xfe", "/+/+" },
 	};
 
 	for (size_t i = 0; i < sizeof(vector) / sizeof(*vector); i++) {
@@ -105,11 +111,8 @@ static void sha256(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(markup),
-		cmocka_unit_test(long_text),
-		cmocka_unit_test(script),
-		cmocka_unit_test(base64),
-		cmocka_unit_test(sha256),
+		cmocka_unit_test(markup), cmocka_unit_test(long_text), cmocka_unit_test(script),
+		cmocka_unit_test(base64), cmocka_unit_test(sha256),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -38,7 +38,7 @@ static struct reading value(struct builder *b, const char *counter, const struct
 	for (size_t k = 0; k < w->n; k++)
 		if (!strcmp(w->name[k], counter))
 			return (struct reading){ .v = (uint64_t)((double)row * w->row[k].rate *
-				                                 (w->turns ? w->share : 1)) };
+								 (w->turns ? w->share : 1)) };
 	fail_msg("nobody programmed %s", counter);
 	return (struct reading){ 0 };
 }
@@ -76,25 +76,26 @@ static void machine(struct builder *b, struct world *w, const struct programmed 
 		int64_t id;
 
 		snprintf(w->name[k], sizeof(w->name[k]), "%s/%s%s/", row[k].pmu, row[k].event,
-		         row[k].terms ? row[k].terms : "");
+			 row[k].terms ? row[k].terms : "");
 		for (size_t i = 0; i < k; i++)
 			if (!strcmp(w->name[i], w->name[k]))
 				strcat(w->name[k], "#2");
 		/* The builder takes what is before a dot for the source, and addresses have dots. */
 		id = pm_model_add_counter(&b->model, &(struct pm_counter){ .name = w->name[k],
-		                                                           .display = w->name[k],
-		                                                           .source = (char *)"perf",
-		                                                           .unit = (char *)"1",
-		                                                           .scale = { .num = 1, .den = 1 },
-		                                                           .type = PM_U64,
-		                                                           .semantics = PM_CUMULATIVE,
-		                                                           .width = 64,
-		                                                           .aggregation = PM_AGG_SUM });
+									   .display = w->name[k],
+									   .source = (char *)"perf",
+									   .unit = (char *)"1",
+									   .scale = { .num = 1, .den = 1 },
+									   .type = PM_U64,
+									   .semantics = PM_CUMULATIVE,
+									   .width = 64,
+									   .aggregation = PM_AGG_SUM });
 		assert_true(id > 0);
 		c = builder_counter_at(b, (uint32_t)id);
 		assert_int_equal(pm_map_set(&c->attrs, PM_COUNTER_PERF_PMU, pm_text(row[k].pmu)), 0);
 		assert_int_equal(
-		    pm_map_set(&c->attrs, PM_COUNTER_PERF_EVENT, pm_text_n(w->name[k], strcspn(w->name[k], "#"))), 0);
+			pm_map_set(&c->attrs, PM_COUNTER_PERF_EVENT, pm_text_n(w->name[k], strcspn(w->name[k], "#"))),
+			0);
 		assert_int_equal(pm_map_set(&c->attrs, PM_COUNTER_PERF_GROUP, pm_u64(row[k].group)), 0);
 		if (row[k].config1) {
 			unsigned char attr[112] = { 0 };
@@ -104,17 +105,17 @@ static void machine(struct builder *b, struct world *w, const struct programmed 
 				attr[56 + i] = (unsigned char)(row[k].config1 >> 8 * i);
 			}
 			assert_int_equal(pm_map_set(&c->attrs, PM_COUNTER_PERF_ATTR, pm_bytes(attr, sizeof(attr))),
-			                 0);
+					 0);
 		}
 	}
 	/* One column group for each kernel group. */
 	for (size_t k = 0; k < n;) {
 		uint32_t counter[16], count = 0, instance = pmu_instance(b, row[k].pmu, cpu_of(row[k].pmu));
 		struct pm_group g = { .source = "perf",
-			              .flags = PM_GROUP_PERF_TIMES,
-			              .counter = counter,
-			              .instance = &instance,
-			              .n_instances = 1 };
+				      .flags = PM_GROUP_PERF_TIMES,
+				      .counter = counter,
+				      .instance = &instance,
+				      .n_instances = 1 };
 		unsigned group = row[k].group;
 
 		for (; k < n && row[k].group == group; k++)
@@ -363,7 +364,7 @@ static void undefined(void **state)
 	near(&h, "nvidia_nvlink_c2c.frequency", PM_SYSTEM, 0, 1);
 	/* Nobody wrote: there is no latency, which is not 0. */
 	assert_int_equal(harness_reason(&h, "nvidia_nvlink_c2c.out_wr_latency", PM_PACKAGE, 0),
-	                 VALUE_DIVISION_BY_ZERO);
+			 VALUE_DIVISION_BY_ZERO);
 	near(&h, "nvidia_nvlink_c2c.out_wr_outstanding", PM_PACKAGE, 0, 0);
 	near(&h, "nvidia_nvclink.in_rd_latency", PM_PACKAGE, 0, 50);
 	assert_int_equal(harness_reason(&h, "nvidia_pcie.rd_bw", PM_SYSTEM, 0), PM_REASON_NOT_COUNTED);
@@ -407,16 +408,17 @@ static void grace_metrics(void **state)
 
 /* Of the schema of tools/perf/pmu-events/arch/arm64/{nvidia/t410,arm/neoverse-n2-v2}/metrics.json. */
 static const char vendor_text[] =
-    "[{\"MetricName\": \"backend_bound\", \"MetricExpr\": \"100 * (STALL_SLOT_BACKEND / CPU_SLOT)\","
-    "  \"ScaleUnit\": \"1percent of slots\", \"MetricGroup\": \"TopdownL1\"},"
-    " {\"MetricName\": \"retiring\", \"ScaleUnit\": \"1percent of slots\", \"MetricGroup\": \"TopdownL1\","
-    "  \"MetricExpr\": \"100 * ((OP_RETIRED / OP_SPEC) * (1 - (STALL_SLOT / CPU_SLOT)))\"},"
-    " {\"MetricName\": \"rest\", \"MetricExpr\": \"100 - backend_bound - retiring\", \"ScaleUnit\": \"1percent of "
-    "slots\"},"
-    " {\"MetricName\": \"st_mode\", \"MetricExpr\": \"((CPU_SLOT / CPU_CYCLES) - 5) / 5\", \"ScaleUnit\": \"1\"},"
-    " {\"MetricName\": \"frontend_bound\", \"ScaleUnit\": \"100%\","
-    "  \"MetricExpr\": \"stall_slot_frontend / (#slots * cpu_cycles)\"},"
-    " {\"MetricName\": \"mem_per_cycle\", \"MetricExpr\": \"nvidia_ucf@mem_bytes_rd@ / nvidia_ucf@cycles@\"}]";
+	"[{\"MetricName\": \"backend_bound\", \"MetricExpr\": \"100 * (STALL_SLOT_BACKEND / CPU_SLOT)\","
+	"  \"ScaleUnit\": \"1percent of slots\", \"MetricGroup\": \"TopdownL1\"},"
+	" {\"MetricName\": \"retiring\", \"ScaleUnit\": \"1percent of slots\", \"MetricGroup\": \"TopdownL1\","
+	"  \"MetricExpr\": \"100 * ((OP_RETIRED / OP_SPEC) * (1 - (STALL_SLOT / CPU_SLOT)))\"},"
+	" {\"MetricName\": \"rest\", \"MetricExpr\": \"100 - backend_bound - retiring\", \"ScaleUnit\": \"1percent "
+	"of "
+	"slots\"},"
+	" {\"MetricName\": \"st_mode\", \"MetricExpr\": \"((CPU_SLOT / CPU_CYCLES) - 5) / 5\", \"ScaleUnit\": \"1\"},"
+	" {\"MetricName\": \"frontend_bound\", \"ScaleUnit\": \"100%\","
+	"  \"MetricExpr\": \"stall_slot_frontend / (#slots * cpu_cycles)\"},"
+	" {\"MetricName\": \"mem_per_cycle\", \"MetricExpr\": \"nvidia_ucf@mem_bytes_rd@ / nvidia_ucf@cycles@\"}]";
 
 static struct reading core_value(struct builder *b, const char *counter, const struct pm_instance *i, uint64_t row)
 {
@@ -444,7 +446,7 @@ static struct reading core_value(struct builder *b, const char *counter, const s
 static void core_metrics(void **state)
 {
 	static const char *const names[] = { "cpu_slot", "stall_slot_backend", "stall_slot",         "op_retired",
-		                             "op_spec",  "cpu_cycles",         "stall_slot_frontend" };
+					     "op_spec",  "cpu_cycles",         "stall_slot_frontend" };
 	static const struct programmed fabric_row[] = {
 		{ "nvidia_ucf_pmu_0", "mem_bytes_rd", 0, 1, NULL },
 		{ "nvidia_ucf_pmu_0", "cycles", 0, 1, NULL },
@@ -525,10 +527,10 @@ static void clocks_of_devices(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(latencies),    cmocka_unit_test(multiplexed),
-		cmocka_unit_test(bandwidths),   cmocka_unit_test(filters),
-		cmocka_unit_test(undefined),    cmocka_unit_test(grace_metrics),
-		cmocka_unit_test(core_metrics), cmocka_unit_test(folded),
+		cmocka_unit_test(latencies),         cmocka_unit_test(multiplexed),
+		cmocka_unit_test(bandwidths),        cmocka_unit_test(filters),
+		cmocka_unit_test(undefined),         cmocka_unit_test(grace_metrics),
+		cmocka_unit_test(core_metrics),      cmocka_unit_test(folded),
 		cmocka_unit_test(clocks_of_devices), cmocka_unit_test(one_filter_many_names),
 	};
 

@@ -214,7 +214,7 @@ static void window_of_time(void **state)
 
 static void times_that_are_none(void **state)
 {
-	static const char *const text[] = { "",	   "-", "yesterday", "2026-13-01T00:00:00Z", "2026-09-21T14:16:40+2",
+	static const char *const text[] = { "",    "-", "yesterday", "2026-13-01T00:00:00Z", "2026-09-21T14:16:40+2",
 					    "1e3x" };
 	struct error e = { 0 };
 

@@ -75,7 +75,8 @@ static void check_file(struct reading *reading, const char *path)
 
 	read_file(path, &text);
 	for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++)
-		for (const char *p = buf_str(&text); (p = strstr(p, calls[i])); p += strlen(calls[i]), reading->seen++)
+		for (const char *p = buf_str(&text); (p = strstr(p, calls[i]));
+		     p += strlen(calls[i]), reading->seen++)
 			reading->bad += check_statement(reading->r, path, p);
 	buf_release(&text);
 }

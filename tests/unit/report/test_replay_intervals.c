@@ -119,7 +119,8 @@ static void longer_intervals(void **state)
 
 static void window(void **state)
 {
-	struct replay_config config = { .mode = REPLAY_EACH, .since_ns = BUILDER_START_NS + 3000000000,
+	struct replay_config config = { .mode = REPLAY_EACH,
+					.since_ns = BUILDER_START_NS + 3000000000,
 					.until_ns = BUILDER_START_NS + 5500000000 };
 	struct builder b;
 	struct caught *c = calloc(1, sizeof(*c));
@@ -261,7 +262,9 @@ static void assert_same(const struct caught *a, const struct caught *b, size_t t
 static void random_recordings(void **state)
 {
 	static const unsigned sets[] = {
-		VALUE, VALUE | 1u << TRACK_RATE, VALUE | 1u << TRACK_ELAPSED,
+		VALUE,
+		VALUE | 1u << TRACK_RATE,
+		VALUE | 1u << TRACK_ELAPSED,
 		VALUE | 1u << TRACK_ELAPSED | 1u << TRACK_RATE,
 	};
 	struct noise *n = calloc(1, sizeof(*n));

@@ -62,8 +62,11 @@ static void take_rows(struct table *t, const struct pm_model *m, const struct pm
 		struct row *row = &t->row[t->n++];
 
 		assert_true(t->n <= ROWS_MAX);
-		*row = (struct row){ .tick = c->tick[r], .number = c->number[r], .flags = c->flags[r],
-				     .segment = c->segment, .clocks = c->clocks };
+		*row = (struct row){ .tick = c->tick[r],
+				     .number = c->number[r],
+				     .flags = c->flags[r],
+				     .segment = c->segment,
+				     .clocks = c->clocks };
 		for (uint32_t k = 0; k < t->columns; k++) {
 			size_t at = k * c->group[0].stride + r;
 

@@ -27,8 +27,13 @@ static uint32_t dice(uint32_t n)
 
 static struct reading anything(struct builder *b, const char *counter, const struct pm_instance *i, uint64_t row)
 {
-	static const uint16_t reason[] = { PM_REASON_NOT_COUNTED, PM_REASON_OFFLINE, PM_REASON_MISSED, PM_REASON_GONE,
-					   PM_REASON_NOT_READ, PM_REASON_ERRNO + 5, 65535 };
+	static const uint16_t reason[] = { PM_REASON_NOT_COUNTED,
+					   PM_REASON_OFFLINE,
+					   PM_REASON_MISSED,
+					   PM_REASON_GONE,
+					   PM_REASON_NOT_READ,
+					   PM_REASON_ERRNO + 5,
+					   65535 };
 	struct reading r = { .v = row * 1000 + dice(1000) };
 
 	if (!strcmp(counter, "enabled") || !strcmp(counter, "running"))
@@ -60,9 +65,9 @@ static void any_topology(struct builder *b)
 static void any_counters(struct builder *b)
 {
 	static const char *const names[] = {
-		"cycles",	"instructions",	    "cpuidle.time.c1", "cpuidle.usage.c1",
-		"stat.idle",	"interrupts.total", "x\"y,z\n\033",    "powercap.energy.package",
-		"thermal.temp", "migrations",	    "a.b.c*d",	       "branches:u",
+		"cycles",       "instructions",     "cpuidle.time.c1", "cpuidle.usage.c1",
+		"stat.idle",    "interrupts.total", "x\"y,z\n\033",    "powercap.energy.package",
+		"thermal.temp", "migrations",       "a.b.c*d",         "branches:u",
 	};
 	uint32_t n = 1 + dice(12);
 
@@ -90,7 +95,7 @@ static void any_groups(struct builder *b)
 {
 	static const uint32_t most[PM_KINDS] = {
 		[PM_SYSTEM] = 1, [PM_PACKAGE] = 2, [PM_CORE] = 4,   [PM_CPU] = 8,
-		[PM_PMU] = 2,	 [PM_TASK] = 2,	   [PM_DEVICE] = 2,
+		[PM_PMU] = 2,    [PM_TASK] = 2,    [PM_DEVICE] = 2,
 	};
 	uint32_t n = 1 + dice(5);
 

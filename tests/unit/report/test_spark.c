@@ -124,7 +124,7 @@ static void dots(void **state)
 	plot_bar(&p, 1, 7, 7);  /* dot 4 of the upper left cell */
 	plot_bar(&p, 4, 0, 99); /* dots 1 2 3 7 of both on the right, and no more */
 	plot_bar(&p, 5, -5, -1);
-	plot_bar(&p, 6, 0, 7);  /* beside the picture */
+	plot_bar(&p, 6, 0, 7); /* beside the picture */
 	plot_end_line(&p, 0);
 	row_is(&p, 0, true, "⠈ ⡇");
 	row_is(&p, 1, true, "⡀ ⡇");
@@ -202,8 +202,8 @@ static void axes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(steps),   cmocka_unit_test(spike), cmocka_unit_test(nothing), cmocka_unit_test(dots),
-		cmocka_unit_test(several), cmocka_unit_test(axes),
+		cmocka_unit_test(steps), cmocka_unit_test(spike),   cmocka_unit_test(nothing),
+		cmocka_unit_test(dots),  cmocka_unit_test(several), cmocka_unit_test(axes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

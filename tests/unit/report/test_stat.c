@@ -32,8 +32,7 @@ static void config(void **state)
 	assert_int_equal(stat_config_read(&c, "big-num = false\n[report]\nbig-num=false\n", &e), 0);
 	assert_true(c.big_num);
 	assert_int_equal(
-	    stat_config_read(&c, "# x\n[stat]\n\tbig-num = off ; why\n\tbpf-counter-events = cycles\n", &e),
-	    0);
+		stat_config_read(&c, "# x\n[stat]\n\tbig-num = off ; why\n\tbpf-counter-events = cycles\n", &e), 0);
 	assert_false(c.big_num);
 	assert_int_equal(stat_config_read(&c, "[stat]\nno-csv-summary\n[core]\nno-csv-summary = no", &e), 0);
 	assert_true(c.no_csv_summary);

@@ -484,11 +484,16 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(packages_wrap_apart),
 		cmocka_unit_test(events_of_the_second_level_cache_are_named),
-		cmocka_unit_test(packages_differ), cmocka_unit_test(efficiency_cores),
-		cmocka_unit_test(package_limits),  cmocka_unit_test(silvermont),
-		cmocka_unit_test(telemetry),	   cmocka_unit_test(clusters),
-		cmocka_unit_test(throttled),	   cmocka_unit_test(second_level_cache),
-		cmocka_unit_test(identities),	   cmocka_unit_test(telemetry_of_one_die),
+		cmocka_unit_test(packages_differ),
+		cmocka_unit_test(efficiency_cores),
+		cmocka_unit_test(package_limits),
+		cmocka_unit_test(silvermont),
+		cmocka_unit_test(telemetry),
+		cmocka_unit_test(clusters),
+		cmocka_unit_test(throttled),
+		cmocka_unit_test(second_level_cache),
+		cmocka_unit_test(identities),
+		cmocka_unit_test(telemetry_of_one_die),
 		cmocka_unit_test(telemetry_without_order),
 	};
 

@@ -26,8 +26,8 @@ static struct verdict judge(struct verdict_side base, struct verdict_side fresh,
 }
 #define SIDE(...) \
 	((struct verdict_side){ (double[]){ __VA_ARGS__ }, NULL, sizeof((double[]){ __VA_ARGS__ }) / sizeof(double) })
-#define LOWER(...)  ((struct verdict_rules){ .better = METRIC_LOWER, __VA_ARGS__ })
-#define HIGHER(...) ((struct verdict_rules){ .better = METRIC_HIGHER, __VA_ARGS__ })
+#define LOWER(...)   ((struct verdict_rules){ .better = METRIC_LOWER, __VA_ARGS__ })
+#define HIGHER(...)  ((struct verdict_rules){ .better = METRIC_HIGHER, __VA_ARGS__ })
 #define NEUTRAL(...) ((struct verdict_rules){ .better = METRIC_NEUTRAL, __VA_ARGS__ })
 
 static void verdict_direction(void **state)
@@ -132,10 +132,8 @@ static void changepoint_is_quiet(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(verdict_direction),
-		cmocka_unit_test(verdict_few_runs),
-		cmocka_unit_test(verdict_constant_and_zero),
-		cmocka_unit_test(changepoint_finds),
+		cmocka_unit_test(verdict_direction),         cmocka_unit_test(verdict_few_runs),
+		cmocka_unit_test(verdict_constant_and_zero), cmocka_unit_test(changepoint_finds),
 		cmocka_unit_test(changepoint_is_quiet),
 	};
 

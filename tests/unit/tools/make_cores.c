@@ -60,9 +60,15 @@ int main(int argc, char **argv)
 	b.data = &c;
 	add_pmu(&b, argv[1]);
 	while (c.n < MOST && scanf("%79s %lu %lu", event, &c.v[c.n][0], &c.v[c.n][1]) == 3) {
-		struct pm_counter row = { .name = c.name[c.n], .display = c.name[c.n], .source = (char *)"perf",
-			                  .unit = (char *)"1", .scale = { .num = 1, .den = 1 }, .type = PM_U64,
-			                  .semantics = PM_CUMULATIVE, .width = 64, .aggregation = PM_AGG_SUM };
+		struct pm_counter row = { .name = c.name[c.n],
+					  .display = c.name[c.n],
+					  .source = (char *)"perf",
+					  .unit = (char *)"1",
+					  .scale = { .num = 1, .den = 1 },
+					  .type = PM_U64,
+					  .semantics = PM_CUMULATIVE,
+					  .width = 64,
+					  .aggregation = PM_AGG_SUM };
 		int64_t id;
 		uint32_t counter;
 

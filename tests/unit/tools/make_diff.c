@@ -122,9 +122,18 @@ static uint32_t add_counter(struct builder *b, const char *name, const char *uni
 
 int main(int argc, char **argv)
 {
-	struct world w = { .seed = 1, .rows = 21, .runs = 1, .rate = 1000, .ipc = 0.5, .step = 1,
-			   .step_row = UINT64_MAX, .package = 99, .package_factor = 1, .level = 10,
-			   .name = "interrupts.total", .unit = "1" };
+	struct world w = { .seed = 1,
+			   .rows = 21,
+			   .runs = 1,
+			   .rate = 1000,
+			   .ipc = 0.5,
+			   .step = 1,
+			   .step_row = UINT64_MAX,
+			   .package = 99,
+			   .package_factor = 1,
+			   .level = 10,
+			   .name = "interrupts.total",
+			   .unit = "1" };
 	struct builder b;
 	uint32_t id[3], level;
 	bool open = false;

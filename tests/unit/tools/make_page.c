@@ -18,10 +18,10 @@
 #include "common/parse.h"
 #include "format/writer.h"
 
-#define CPUS 16
+#define CPUS     16
 #define COUNTERS 4
-#define START 1000000000000u
-#define SECOND 1000000000u
+#define START    1000000000000u
+#define SECOND   1000000000u
 
 static int sink(void *ctx, const void *data, size_t len)
 {
@@ -52,9 +52,12 @@ static int build(struct pm_model *m, const char *text, uint32_t *id)
 	struct pm_topology topology = { .time_ns = 1, .n = CPUS };
 	struct pm_cpu cpu[CPUS];
 	uint32_t counter[COUNTERS], instance[CPUS];
-	struct pm_group group = { .source = (char *)(uintptr_t)"bench", .n_counters = COUNTERS, .n_instances = CPUS,
-				  .counter = counter, .instance = instance };
-	struct pm_probe probe = { .source = (char *)(uintptr_t)"bench", .reason = PM_REASON_NOT_SUPPORTED };
+	struct pm_group group = { .source = (char *)(uintptr_t) "bench",
+				  .n_counters = COUNTERS,
+				  .n_instances = CPUS,
+				  .counter = counter,
+				  .instance = instance };
+	struct pm_probe probe = { .source = (char *)(uintptr_t) "bench", .reason = PM_REASON_NOT_SUPPORTED };
 	char display[512], help[512];
 	int64_t n;
 
@@ -68,9 +71,14 @@ static int build(struct pm_model *m, const char *text, uint32_t *id)
 	for (uint32_t i = 0; i < CPUS; i++) {
 		struct pm_instance one = { .kind = PM_CPU, .number = i, .cpu = i, .added_ns = 1 };
 
-		cpu[i] = (struct pm_cpu){ .cpu = i, .package = i / 8, .cluster = PM_NONE, .core = i % 8,
+		cpu[i] = (struct pm_cpu){ .cpu = i,
+					  .package = i / 8,
+					  .cluster = PM_NONE,
+					  .core = i % 8,
 					  .node = i / 8,
-					  .cache = { i, i, i, i / 8 }, .type = PM_NONE, .capacity = PM_NONE,
+					  .cache = { i, i, i, i / 8 },
+					  .type = PM_NONE,
+					  .capacity = PM_NONE,
 					  .online = true };
 		if ((n = pm_model_add_instance(m, &one)) < 0)
 			return (int)n;
@@ -80,8 +88,11 @@ static int build(struct pm_model *m, const char *text, uint32_t *id)
 	if ((n = pm_model_set_topology(m, &topology)))
 		return (int)n;
 	for (uint32_t i = 0; i < COUNTERS; i++) {
-		struct pm_counter c = { .name = (char *)(uintptr_t)name[i], .display = display, .width = 64,
-					.source = (char *)(uintptr_t)"bench", .unit = (char *)(uintptr_t)"1",
+		struct pm_counter c = { .name = (char *)(uintptr_t)name[i],
+					.display = display,
+					.width = 64,
+					.source = (char *)(uintptr_t) "bench",
+					.unit = (char *)(uintptr_t) "1",
 					.scale = { 1, 1, NULL } };
 
 		snprintf(display, sizeof(display), "%s%s", name[i], text);
@@ -174,9 +185,14 @@ static int fill(struct pm_writer *w, const struct pm_model *m, uint32_t id, uint
 	for (uint64_t s = 0; s <= seconds && !err; s++) {
 		uint64_t tick = START + s * SECOND;
 		uint8_t flags = s ? 0 : PM_SNAPSHOT_FIRST;
-		struct pm_chunk chunk = { .run = 1, .segment = 1, .rows = 1, .tick = &tick, .number = &s,
+		struct pm_chunk chunk = { .run = 1,
+					  .segment = 1,
+					  .rows = 1,
+					  .tick = &tick,
+					  .number = &s,
 					  .flags = &flags,
-					  .group = &values, .n_groups = 1,
+					  .group = &values,
+					  .n_groups = 1,
 					  .clocks = { tick, tick, 1790000000000000000u + tick, tick, tick } };
 
 		if ((err = events_at(w, s, text)) || is_lost(s))

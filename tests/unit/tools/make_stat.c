@@ -93,10 +93,10 @@ static struct reading all(struct builder *b, const char *counter, const struct p
 	if (!strcmp(counter, "enabled"))
 		return (struct reading){ row * 1000000000, 0 };
 	if (!strcmp(counter, "running"))
-		return (struct reading){ never    ? 0
-			                 : shared ? row * 125000000 * (i->number + 1)
-			                          : row * 1000000000,
-			                 0 };
+		return (struct reading){ never  ? 0 :
+					 shared ? row * 125000000 * (i->number + 1) :
+						  row * 1000000000,
+					 0 };
 	if (!strcmp(counter, "msr/level/"))
 		return (struct reading){ 40 + i->number, 0 };
 	return (struct reading){ never ? 0 : row * a_second(counter, i->number), 0 };
@@ -169,8 +169,7 @@ static void make_all(struct builder *b)
 
 /* ---- runs ---- */
 
-static struct reading of_runs(struct builder *b, const char *counter, const struct pm_instance *i,
-                              uint64_t row)
+static struct reading of_runs(struct builder *b, const char *counter, const struct pm_instance *i, uint64_t row)
 {
 	static const uint64_t instructions[] = { 10, 20, 60 };
 	bool end = row % 2;
@@ -201,9 +200,9 @@ static void write_event(struct builder *b, enum pm_event_type type, uint64_t ela
 static void make_runs(struct builder *b, bool unrun)
 {
 	const struct row list[] = { { "task-clock", "msec", "1e-6", "software" },
-		                    { "instructions", "1", NULL, "cpu" },
-		                    { "rare", "1", NULL, "cpu" },
-		                    { "never", "1", NULL, "cpu" } };
+				    { "instructions", "1", NULL, "cpu" },
+				    { "rare", "1", NULL, "cpu" },
+				    { "never", "1", NULL, "cpu" } };
 	uint32_t id[4];
 
 	builder_init(b, of_runs);
@@ -223,8 +222,7 @@ static void make_runs(struct builder *b, bool unrun)
 
 /* ---- tasks ---- */
 
-static struct reading of_tasks(struct builder *b, const char *counter, const struct pm_instance *i,
-                               uint64_t row)
+static struct reading of_tasks(struct builder *b, const char *counter, const struct pm_instance *i, uint64_t row)
 {
 	bool second = pm_map_u64(&i->attrs, PM_INSTANCE_TID, 0) == 11;
 
@@ -257,27 +255,22 @@ static void make_tasks(struct builder *b)
 
 /* ---- cgroups ---- */
 
-static struct reading of_cgroups(struct builder *b, const char *counter, const struct pm_instance *i,
-                                 uint64_t row)
+static struct reading of_cgroups(struct builder *b, const char *counter, const struct pm_instance *i, uint64_t row)
 {
 	if (!strcmp(counter, "enabled") || !strcmp(counter, "running"))
 		return (struct reading){ row * 1000000000, 0 };
-	return (struct reading){
-		row * (!strcmp(counter, "cs") ? 10 * i->number + i->cpu : i->number * 1000000), 0
-	};
+	return (struct reading){ row * (!strcmp(counter, "cs") ? 10 * i->number + i->cpu : i->number * 1000000), 0 };
 }
 
 static void make_cgroups(struct builder *b)
 {
 	static const struct row list[] = { { "task-clock", "msec", "1e-6", "software" },
-		                           { "cs", "1", NULL, "software" } };
+					   { "cs", "1", NULL, "software" } };
 	uint32_t id[2];
 
 	builder_init(b, of_cgroups);
 	for (uint32_t k = 0; k < 4; k++) {
-		struct pm_instance i = {
-			.kind = PM_CGROUP, .number = k / 2 + 1, .cpu = k % 2, .added_ns = 1
-		};
+		struct pm_instance i = { .kind = PM_CGROUP, .number = k / 2 + 1, .cpu = k % 2, .added_ns = 1 };
 		int64_t added;
 
 		pm_map_set(&i.attrs, PM_INSTANCE_CGROUP, pm_text(k / 2 ? "b,c" : "a"));
@@ -409,9 +402,9 @@ static void set_texts(struct pm_map *attrs, uint32_t key, const char *const *tex
 
 static void make_hybrid(struct builder *b)
 {
-	static const char *const words[] = { "Default" },
-	    *const metrics[] = { "cs_per_second", "tma_retiring", "tma_bad_speculation", "tma_frontend_bound",
-			         "tma_backend_bound" };
+	static const char *const words[] = { "Default" }, *const metrics[] = {
+		"cs_per_second", "tma_retiring", "tma_bad_speculation", "tma_frontend_bound", "tma_backend_bound"
+	};
 	uint32_t id[11], cpu[BUILDER_CPUS];
 
 	builder_init(b, of_hybrid);
@@ -441,7 +434,9 @@ static struct reading of_shares(struct builder *b, const char *counter, const st
 	if (!strcmp(counter, "enabled"))
 		return (struct reading){ row * 1000000000, 0 };
 	if (!strcmp(counter, "running"))
-		return (struct reading){ i->number || !(cycles || late) ? row * 1000000000 : cycles ? ran[row] : 0,
+		return (struct reading){ i->number || !(cycles || late) ? row * 1000000000 :
+					 cycles                         ? ran[row] :
+									  0,
 					 0 };
 	if (cycles)
 		return (struct reading){ row * (i->number ? 100 : 1000), 0 };
@@ -453,8 +448,8 @@ static struct reading of_shares(struct builder *b, const char *counter, const st
 static void make_shares(struct builder *b)
 {
 	static const struct row list[] = { { "cycles", "1", NULL, "cpu" },
-		                           { "part", "1", NULL, "cpu" },
-		                           { "pkg/late/", "1", NULL, "pkg", .per_pkg = true } };
+					   { "part", "1", NULL, "cpu" },
+					   { "pkg/late/", "1", NULL, "pkg", .per_pkg = true } };
 	uint32_t id;
 
 	builder_init(b, of_shares);
@@ -526,18 +521,21 @@ static void make_nvidia(struct builder *b)
 		on = (uint32_t)added;
 		for (int g = 0; g < (is_link ? 1 : 2); g++) {
 			uint32_t id[3], n = 0;
-			struct pm_group columns = { .source = (char *)"perf", .flags = PM_GROUP_PERF_TIMES,
-				                    .counter = id, .instance = &on, .n_instances = 1 };
+			struct pm_group columns = { .source = (char *)"perf",
+						    .flags = PM_GROUP_PERF_TIMES,
+						    .counter = id,
+						    .instance = &on,
+						    .n_instances = 1 };
 
 			group++;
 			for (; n < 3 && events[g][n]; n++) {
 				char name[80];
-				struct row r = { .name = name, .unit = "1", .pmu = pcie[k].pmu,
-					         .wildcard = g ? 0 : 1 + n };
+				struct row r = {
+					.name = name, .unit = "1", .pmu = pcie[k].pmu, .wildcard = g ? 0 : 1 + n
+				};
 				struct pm_map *attrs;
 
-				snprintf(name, sizeof(name), "%s/%s/", pcie[k].pmu,
-				         is_link ? link[n] : events[g][n]);
+				snprintf(name, sizeof(name), "%s/%s/", pcie[k].pmu, is_link ? link[n] : events[g][n]);
 				/* Names are unique; what is printed is not. */
 				if (g && n)
 					snprintf(name, sizeof(name), "%s/cycles,group=2/", pcie[k].pmu);

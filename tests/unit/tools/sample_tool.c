@@ -37,7 +37,12 @@ static void write_smallest(struct buf *file)
 	struct pm_chunk_group group = { .group = 1, .v = v, .stride = 1 };
 	uint32_t one = 1;
 	struct pm_chunk c = {
-		.run = 1, .rows = 1, .tick = &tick, .number = &number, .group = &group, .n_groups = 1,
+		.run = 1,
+		.rows = 1,
+		.tick = &tick,
+		.number = &number,
+		.group = &group,
+		.n_groups = 1,
 		.clocks = { 5000000050, 5000000060, 1700000000000000000, 5000000050, 12500000000 },
 	};
 	struct pm_writer_config config = { .sink = sample_sink, .sink_ctx = file };
@@ -51,10 +56,14 @@ static void write_smallest(struct buf *file)
 	err = pm_map_set(&m.header, PM_HEADER_TOOL, pm_text("pmrec 0.1.0")) ||
 	      pm_map_set(&m.header, PM_HEADER_INTERVAL, pm_u64(1000000000)) ||
 	      pm_model_add_instance(&m, &(struct pm_instance){ .number = PM_NONE, .cpu = PM_NONE }) < 0 ||
-	      pm_model_add_counter(&m, &(struct pm_counter){ .name = (char *)"stat.ctxt", .source = (char *)"stat",
+	      pm_model_add_counter(&m, &(struct pm_counter){ .name = (char *)"stat.ctxt",
+							     .source = (char *)"stat",
 							     .unit = (char *)"1" }) < 0 ||
-	      pm_model_add_group(&m, &(struct pm_group){ .source = (char *)"stat", .counter = &one, .n_counters = 1,
-							 .instance = &one, .n_instances = 1 }) < 0 ||
+	      pm_model_add_group(&m, &(struct pm_group){ .source = (char *)"stat",
+							 .counter = &one,
+							 .n_counters = 1,
+							 .instance = &one,
+							 .n_instances = 1 }) < 0 ||
 	      pm_writer_new(&w, &config, NULL) || pm_writer_chunk(w, &c) || pm_writer_finish(w);
 	if (err)
 		abort();

@@ -41,7 +41,10 @@ static void discovery(const double *p, size_t n)
 static void verdict(const double *x, size_t n)
 {
 	struct verdict_rules rules = {
-		.margin = x[0], .alpha = 0.05, .run_sd = x[1], .better = METRIC_LOWER,
+		.margin = x[0],
+		.alpha = 0.05,
+		.run_sd = x[1],
+		.better = METRIC_LOWER,
 	};
 	struct verdict_side base = { .value = x + 3, .n = (size_t)x[2] };
 	struct verdict_side fresh = { .value = x + 3 + base.n, .n = n - 3 - base.n };
@@ -74,7 +77,8 @@ int main(void)
 			welch(x, n);
 		else if (!strcmp(word, "permutation"))
 			answer((double[]){ statistics_permutation(x + 1, (size_t)x[0], x + 1 + (size_t)x[0],
-								  n - 1 - (size_t)x[0]) }, 1);
+								  n - 1 - (size_t)x[0]) },
+			       1);
 		else if (!strcmp(word, "discovery"))
 			discovery(x, n);
 		else if (!strcmp(word, "batches")) {

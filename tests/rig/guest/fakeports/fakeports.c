@@ -10,8 +10,8 @@
 #include <linux/pci.h>
 #include <linux/slab.h>
 
-#define CONFIG_SIZE	4096
-#define MAX_PORTS	4
+#define CONFIG_SIZE 4096
+#define MAX_PORTS   4
 
 struct port_row {
 	u8 bus, port;
@@ -159,8 +159,9 @@ static int port_new(const struct complex_row *complex, const struct port_row *ro
 	bridge->ops = &config_ops;
 	bridge->busnr = row->bus;
 	bridge->domain_nr = complex->segment;
-	p->buses = (struct resource){ .name = "buses", .start = row->bus, .end = p->port.bytes[PCI_SUBORDINATE_BUS],
-				      .flags = IORESOURCE_BUS };
+	p->buses = (struct resource){
+		.name = "buses", .start = row->bus, .end = p->port.bytes[PCI_SUBORDINATE_BUS], .flags = IORESOURCE_BUS
+	};
 	pci_add_resource(&bridge->windows, &p->buses);
 	err = pci_scan_root_bus_bridge(bridge);
 	if (err) {

@@ -37,20 +37,20 @@ module_param(idle, charp, 0444);
 static int counters = 7;
 module_param(counters, int, 0444);
 
-#define MAX_COUNTERS	32
-#define ADDRESS_SLOTS	8
-#define ROOT_COMPLEXES	6
-#define CYCLE_EVENT	(1ULL << 32)
+#define MAX_COUNTERS   32
+#define ADDRESS_SLOTS  8
+#define ROOT_COMPLEXES 6
+#define CYCLE_EVENT    (1ULL << 32)
 
-#define BDF_ENABLE	BIT_ULL(24)
-#define ADDRESS_ENABLE	BIT_ULL(11)
+#define BDF_ENABLE     BIT_ULL(24)
+#define ADDRESS_ENABLE BIT_ULL(11)
 
 enum table { T_ucf, T_pcie, T_target, T_latency, T_link, T_mcf, T_mcf_pcie, T_mcf_c2c, T_mcf_cnvlink, T_scf };
 enum differs { COUNT, CYCLES, OUTSTANDING };
 
 struct event_row {
 	enum table table;
-	const char *name;	/* NULL: counted, but there is no file */
+	const char *name; /* NULL: counted, but there is no file */
 	u64 id;
 	u32 rate_per_us;
 	enum differs differs;
@@ -63,8 +63,8 @@ struct format_row {
 };
 
 static const struct event_row event_rows[] = {
-#define EVENT(table, name, id, rate, differs)	{ T_##table, #name, id, rate, differs },
-#define UNNAMED(table, id, rate, differs)	{ T_##table, NULL, id, rate, differs },
+#define EVENT(table, name, id, rate, differs) { T_##table, #name, id, rate, differs },
+#define UNNAMED(table, id, rate, differs)     { T_##table, NULL, id, rate, differs },
 #define FORMAT(table, name, bits)
 #include "events.def"
 #undef EVENT
@@ -75,7 +75,7 @@ static const struct event_row event_rows[] = {
 static const struct format_row format_rows[] = {
 #define EVENT(table, name, id, rate, differs)
 #define UNNAMED(table, id, rate, differs)
-#define FORMAT(table, name, bits)		{ T_##table, #name, bits },
+#define FORMAT(table, name, bits) { T_##table, #name, bits },
 #include "events.def"
 #undef EVENT
 #undef UNNAMED
@@ -94,13 +94,14 @@ struct model {
 	enum table events;
 	enum table extra_format;
 	bool per_root_complex;
-	u64 ids;		/* of FIXED: ids from here on are refused */
-	u64 cycles;		/* the id that counts cycles, exempt from filters */
-	u64 source_mask;	/* filters of config1: all of these bits where none is given */
+	u64 ids;         /* of FIXED: ids from here on are refused */
+	u64 cycles;      /* the id that counts cycles, exempt from filters */
+	u64 source_mask; /* filters of config1: all of these bits where none is given */
 	u64 target_mask;
 	enum peer_kind peer;
 };
 
+/* clang-format off */
 static const struct model t410[] = {
 	{ .name = "nvidia_ucf_pmu_%u", .identifier = "2cf2036b", .kind = PROGRAMMABLE, .events = T_ucf,
 	  .cycles = CYCLE_EVENT, .source_mask = 0x7, .target_mask = 0xf00 },
@@ -131,6 +132,7 @@ static const struct model grace[] = {
 	  .cycles = CYCLE_EVENT, .source_mask = 0xf },
 	{ }
 };
+/* clang-format on */
 
 struct text_attribute {
 	struct device_attribute attribute;
@@ -208,9 +210,8 @@ static DEVICE_ATTR_RO(associated_cpus);
 static DEVICE_ATTR_RO(identifier);
 static DEVICE_ATTR_RO(peer);
 
-static struct attribute *common_attributes[] = {
-	&dev_attr_cpumask.attr, &dev_attr_associated_cpus.attr, &dev_attr_identifier.attr, NULL
-};
+static struct attribute *common_attributes[] = { &dev_attr_cpumask.attr, &dev_attr_associated_cpus.attr,
+						 &dev_attr_identifier.attr, NULL };
 static struct attribute *peer_attributes[] = { &dev_attr_peer.attr, NULL };
 static const struct attribute_group common_group = { .attrs = common_attributes };
 static const struct attribute_group peer_group = { .attrs = peer_attributes };
@@ -406,9 +407,7 @@ static bool group_fits(struct uncore *u, struct perf_event *event)
 		return true;
 	if (!member_fits(u, &used, leader))
 		return false;
-	for_each_sibling_event(sibling, leader)
-		if (!member_fits(u, &used, sibling))
-			return false;
+	for_each_sibling_event(sibling, leader) if (!member_fits(u, &used, sibling)) return false;
 	return member_fits(u, &used, event);
 }
 
@@ -585,9 +584,7 @@ static int revoke_set(const char *text, const struct kernel_param *parameter)
 	struct uncore *u;
 	int i, n = 0;
 
-	list_for_each_entry(u, &all, link)
-		if (sysfs_streq(text, u->name))
-			break;
+	list_for_each_entry(u, &all, link) if (sysfs_streq(text, u->name)) break;
 	if (list_entry_is_head(u, &all, link))
 		return -ENOENT;
 	u->revoked = true;
@@ -621,12 +618,12 @@ static int cpu_goes(unsigned int cpu, struct hlist_node *node)
 
 	if (!cpumask_test_and_clear_cpu(cpu, &u->active))
 		return 0;
-	for_each_cpu_and(heir, &u->associated, cpu_online_mask)
-		if (heir != cpu) {
-			perf_pmu_migrate_context(&u->pmu, cpu, heir);
-			cpumask_set_cpu(heir, &u->active);
-			break;
-		}
+	for_each_cpu_and(heir, &u->associated, cpu_online_mask) if (heir != cpu)
+	{
+		perf_pmu_migrate_context(&u->pmu, cpu, heir);
+		cpumask_set_cpu(heir, &u->active);
+		break;
+	}
 	return 0;
 }
 
@@ -664,9 +661,7 @@ static int uncore_new(const struct model *model, int socket, int root_complex)
 
 	if (!u)
 		return -ENOMEM;
-	for_each_possible_cpu(cpu)
-		if (cpu_to_node(cpu) == socket)
-			cpumask_set_cpu(cpu, &u->associated);
+	for_each_possible_cpu(cpu) if (cpu_to_node(cpu) == socket) cpumask_set_cpu(cpu, &u->associated);
 	if (cpumask_empty(&u->associated)) {
 		kfree(u);
 		return 0;
@@ -714,8 +709,7 @@ static void all_free(void)
 {
 	struct uncore *u, *next;
 
-	list_for_each_entry_safe(u, next, &all, link)
-		uncore_free(u);
+	list_for_each_entry_safe(u, next, &all, link) uncore_free(u);
 	cpuhp_remove_multi_state(hotplug_state);
 }
 
