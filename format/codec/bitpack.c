@@ -131,9 +131,6 @@ const struct pm_kernel pm_kernel_portable = {
 const struct pm_kernel *pm_kernel_find(int level)
 {
 #if defined(__x86_64__)
-	if ((level == 0 || level >= 3) && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-	    __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vbmi"))
-		return &pm_kernel_avx512;
 	if (level != 1 && __builtin_cpu_supports("avx2"))
 		return &pm_kernel_avx2;
 #else

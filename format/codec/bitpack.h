@@ -44,9 +44,9 @@ struct pm_kernel {
 		       uint64_t sum, uint64_t step, const uint64_t *other, uint64_t mask);
 };
 
-/* The best set for this CPU at or below `level` (0: any). Levels: 1 portable, 2 AVX2, 3 AVX-512 with VBMI. */
+/* The best set for this CPU at or below `level` (0: any). Levels: 1 portable, 2 AVX2. */
 const struct pm_kernel *pm_kernel_find(int level);
-extern const struct pm_kernel pm_kernel_portable, pm_kernel_avx2, pm_kernel_avx512;
+extern const struct pm_kernel pm_kernel_portable, pm_kernel_avx2;
 /* Packs numbers that fit the width; writes PM_SLACK bytes more than pm_packed_size() at most. */
 void pm_pack_bits(uint8_t *out, const uint64_t *x, size_t n, unsigned width);
 /* x[i] = (difference of that order) - base. */

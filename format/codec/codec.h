@@ -59,7 +59,7 @@ int pm_pack(struct pm_packer *p, const struct pm_matrix *m, struct buf *out);
  * decoded with it. 0, -EBADMSG (malformed: never reads or writes out of bounds), -ENOMEM. */
 int pm_unpack(struct pm_packer *p, const struct pm_matrix *m, const bool *wanted, const void *data, size_t len);
 
-/* For tests and benchmarks: 0 = choose what the CPU offers, 1 = portable C, 2 = AVX2, 3 = AVX-512 ... A level that
+/* For tests and benchmarks: 0 = choose what the CPU offers, 1 = portable C, 2 = AVX2. A level that
  * this CPU lacks falls back. */
 void pm_packer_force(struct pm_packer *p, int level);
 const char *pm_packer_level(const struct pm_packer *p);
