@@ -9,6 +9,7 @@
 #include "record/commands.h"
 #include "record/plan/machine.h"
 #include "record/plan/plan.h"
+#include "record/sources/sources.h"
 #include "record/host/privileges.h"
 
 struct doctor {

@@ -13,6 +13,7 @@
 #include "record/commands.h"
 #include "record/list_events.h"
 #include "record/plan/plan.h"
+#include "record/sources/sources.h"
 #include "record/host/privileges.h"
 
 struct list {

@@ -1,4 +1,4 @@
-/* The commands of pmrep: one cmd_X.c each, one row in commands[]; and what all of them do at their edges. */
+/* What all commands of pmrep do at their edges: options, files, complaints, exit codes. */
 #ifndef REPORT_CMD_H
 #define REPORT_CMD_H
 
@@ -8,38 +8,7 @@
 #include "common/buf.h"
 #include "common/error.h"
 #include "common/options.h"
-
-/* Exit codes of pmrep. */
-enum {
-	EXIT_GOOD = 0,
-	EXIT_NEGATIVE = 1,     /* the answer is no: check found damage, diff found a regression */
-	EXIT_TROUBLE = 2,      /* usage, I/O, unreadable */
-	EXIT_DAMAGED = 3,      /* the input is damaged or cut; all that is readable was printed */
-	EXIT_INCONCLUSIVE = 4, /* diff: nothing that was asked is settled */
-};
-
-struct command {
-	const char *name;
-	const char *help; /* one line */
-	/* argv[0] is the command's name; the result is an exit code of the above. stdout is checked afterwards. */
-	int (*run)(int argc, char **argv);
-};
-extern const struct command commands[]; /* ends with name NULL; the first is the default */
-
-int cmd_show(int argc, char **argv);
-int cmd_stat(int argc, char **argv);
-int cmd_info(int argc, char **argv);
-int cmd_list(int argc, char **argv);
-int cmd_dump(int argc, char **argv);
-int cmd_check(int argc, char **argv);
-int cmd_cut(int argc, char **argv);
-int cmd_merge(int argc, char **argv);
-int cmd_redact(int argc, char **argv);
-int cmd_bundle(int argc, char **argv);
-int cmd_diff(int argc, char **argv);
-int cmd_html(int argc, char **argv);
-int cmd_plot(int argc, char **argv);
-int cmd_eval(int argc, char **argv);
+#include "report/exit.h"
 
 /* options_parse(), and prints help or the error. -1: go on; otherwise the exit code. */
 int cmd_options(const struct options_spec *spec, int argc, char **argv, void *input, struct options_common *common);
@@ -66,8 +35,5 @@ int cmd_fail(const char *command, const struct error *e);
 int cmd_write(const char *command, struct buf *b);
 /* Columns of the terminal on the descriptor; 0 if it is none: no limit. */
 unsigned cmd_width(int fd);
-
-/* pmrep without main(). */
-int pmrep_run(int argc, char **argv);
 
 #endif

@@ -1,5 +1,6 @@
 /* pmrep bundle: a recording that may be given away: redacted, and as small as was asked for. */
 #include "report/cmd.h"
+#include "report/commands.h"
 
 #include <errno.h>
 #include <stdint.h>

@@ -1,5 +1,6 @@
 /* pmrep check: verifies every byte, and says which time is lost with those that are damaged. */
 #include "report/cmd.h"
+#include "report/commands.h"
 
 #include <errno.h>
 #include <stdint.h>

@@ -1,5 +1,6 @@
 /* pmrep cut: a part of a recording, by time, or every so many snapshots. */
 #include "report/cmd.h"
+#include "report/commands.h"
 
 #include <errno.h>
 #include <fnmatch.h>

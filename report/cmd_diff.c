@@ -1,5 +1,6 @@
 /* pmrep diff: is it slower, and can it be believed. */
 #include "report/cmd.h"
+#include "report/commands.h"
 
 #include <langinfo.h>
 #include <math.h>

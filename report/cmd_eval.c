@@ -1,5 +1,6 @@
 /* pmrep eval: the value of a metric expression for numbers that are given. */
 #include "report/cmd.h"
+#include "report/commands.h"
 
 #include <errno.h>
 #include <math.h>

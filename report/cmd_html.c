@@ -1,5 +1,6 @@
 /* pmrep html: one page that needs nothing else, of a recording or of two. */
 #include "report/cmd.h"
+#include "report/commands.h"
 
 #include <errno.h>
 #include <stdio.h>

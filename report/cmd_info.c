@@ -1,5 +1,6 @@
 /* pmrep info: what was recorded, on which machine, how well, and what the file reveals. */
 #include "report/cmd.h"
+#include "report/commands.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,5 +1,6 @@
 /* pmrep list: counters, metrics, events, instances, groups, sources and PMUs of recordings. */
 #include "report/cmd.h"
+#include "report/commands.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -1,4 +1,5 @@
 #include "report/cmd.h"
+#include "report/commands.h"
 
 #include <errno.h>
 #include <stdint.h>

@@ -1,5 +1,6 @@
 /* pmrep plot: metrics over time, drawn with characters. */
 #include "report/cmd.h"
+#include "report/commands.h"
 
 #include <errno.h>
 #include <langinfo.h>

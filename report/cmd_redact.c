@@ -1,5 +1,6 @@
 /* pmrep redact: takes out of recordings what tells which machine, person or time they are of. */
 #include "report/cmd.h"
+#include "report/commands.h"
 
 #include <errno.h>
 #include <stdint.h>

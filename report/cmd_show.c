@@ -1,5 +1,6 @@
 /* pmrep show: the metrics of recordings, interval by interval. */
 #include "report/cmd.h"
+#include "report/commands.h"
 
 #include <errno.h>
 #include <fcntl.h>

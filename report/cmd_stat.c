@@ -1,5 +1,6 @@
 /* pmrep stat: what perf stat would have printed. */
 #include "report/cmd.h"
+#include "report/commands.h"
 
 #include <errno.h>
 #include <fcntl.h>

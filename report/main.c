@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "report/cmd.h"
+#include "report/commands.h"
 
 int main(int argc, char **argv)
 {

@@ -11,7 +11,6 @@
 #include "common/metric/expr.h"
 #include "record/perf/metric_pick.h"
 #include "record/perf/perf_class.h"
-#include "record/sources/sources.h"
 
 #define MAX_PARAMETER 1024 /* chips, or cores of one, that a '?' runs over */
 #define HV_24X7       "/sys/bus/event_source/devices/hv_24x7/interface/"
@@ -48,13 +47,16 @@ static void release(struct metrics *m)
 /* ---- which events ---- */
 
 /* Counters that other sources record: "stat.user". */
-static bool is_counter(const char *name)
+static bool is_counter(const struct plan *p, const char *name)
 {
 	size_t len = strcspn(name, ".");
 
-	for (const struct source_ops *const *s = sources; *s; s++)
-		if (name[len] && strlen((*s)->name) == len && !strncmp((*s)->name, name, len))
+	for (size_t i = 0; i < p->n_sources; i++) {
+		const char *source = p->sources[i].ops->name;
+
+		if (name[len] && strlen(source) == len && !strncmp(source, name, len))
 			return true;
+	}
 	return false;
 }
 
@@ -146,8 +148,8 @@ static int want_formula(struct metrics *m, struct picked *one, const char *text,
 	in = expr_inputs(x, &n);
 	for (size_t i = 0; i < n && !err; i++) {
 		/* How long it took is in every recording. */
-		if (in[i].aspect == EXPR_LITERAL || in[i].aspect == EXPR_CPUID_MATCH || is_counter(in[i].name) ||
-		    !strcmp(in[i].name, "duration_time"))
+		if (in[i].aspect == EXPR_LITERAL || in[i].aspect == EXPR_CPUID_MATCH ||
+		    is_counter(m->p, in[i].name) || !strcmp(in[i].name, "duration_time"))
 			continue;
 		/* Where CPUs are counted there are no tasks whose clock it could be. */
 		if (!one->vendor && one->row->otherwise && m->p->options->target == TARGET_SYSTEM &&

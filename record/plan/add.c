@@ -7,6 +7,7 @@
 
 #include "common/options.h"
 #include "common/parse.h"
+#include "format/model.h"
 
 static const char *const scopes[] = { "cpu", "core", "package" };
 static const char *const formats[] = { "delta", "raw", "percent", "average" };
@@ -254,4 +255,17 @@ void add_release(struct add *a)
 {
 	free(a->text);
 	*a = (struct add){ 0 };
+}
+
+int add_set_attrs(const struct add *a, struct pm_map *attrs)
+{
+	int err = pm_map_set(attrs, PM_COUNTER_REQUESTED, pm_bool(true));
+
+	if (!err)
+		err = pm_map_set(attrs, PM_COUNTER_ADDED, pm_text(add_scope_name(a->scope)));
+	if (!err)
+		err = pm_map_set(attrs, PM_COUNTER_ADD_FORMAT, pm_text(add_format_name(a->format)));
+	if (!err && a->type)
+		err = pm_map_set(attrs, PM_COUNTER_ADD_TYPE, pm_text(a->type));
+	return err;
 }

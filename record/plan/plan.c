@@ -90,6 +90,8 @@ int plan_sources(struct plan *p, struct source *s, size_t n, struct error *e)
 {
 	int fds[RESERVED], reserved = reserve(fds), err = 0;
 
+	p->sources = s;
+	p->n_sources = n;
 	for (size_t i = 0; i < n && !err; i++) {
 		if (!s[i].wanted)
 			continue;
@@ -100,82 +102,6 @@ int plan_sources(struct plan *p, struct source *s, size_t n, struct error *e)
 		close(fds[--reserved]);
 	p->source = NULL;
 	return err;
-}
-
-static struct source *source_named(struct source *s, size_t n, const char *name, size_t len)
-{
-	for (size_t i = 0; i < n; i++)
-		if (strlen(s[i].ops->name) == len && !strncmp(s[i].ops->name, name, len))
-			return &s[i];
-	return NULL;
-}
-
-/* "perf,msr" names what is wanted; a list of nothing but "-msr" takes away from the defaults. */
-static int select_from(struct source *s, size_t n, const char *list, struct error *e)
-{
-	bool only_without = true;
-
-	if (!*list)
-		return error_set(e, EINVAL,
-				 "--sources: the list is empty; `pmrec list sources` shows what it may name");
-	for (const char *at = list; *at; at += strcspn(at, ","), at += *at == ',')
-		only_without = only_without && *at == '-';
-	for (size_t i = 0; i < n && !only_without; i++)
-		s[i].wanted = false;
-	for (const char *at = list; *at;) {
-		bool without = *at == '-';
-		const char *name = at + without;
-		size_t len = strcspn(name, ",");
-		struct source *found = source_named(s, n, name, len);
-
-		if (!found && len == 3 && !strncmp(name, "all", 3)) {
-			for (size_t i = 0; i < n; i++)
-				s[i].wanted = !without;
-		} else if (!found) {
-			return error_set(e, EINVAL,
-					 "--sources: there is no source '%.*s'; `pmrec list sources` "
-					 "shows all",
-					 (int)len, name);
-		} else {
-			found->wanted = found->required = !without;
-		}
-		at = name + len;
-		at += *at == ',';
-	}
-	return 0;
-}
-
-int sources_select(struct source **s, size_t *n, const char *list, struct error *e)
-{
-	struct source *all;
-	size_t count = 0;
-	int err;
-
-	while (sources[count])
-		count++;
-	all = calloc(count + 1, sizeof(*all));
-	if (!all)
-		return error_sys(e, ENOMEM, "sources");
-	for (size_t i = 0; i < count; i++) {
-		all[i].ops = sources[i];
-		all[i].wanted = sources[i]->default_on;
-	}
-	err = list ? select_from(all, count, list, e) : 0;
-	if (err) {
-		free(all);
-		return err;
-	}
-	*s = all;
-	*n = count;
-	return 0;
-}
-
-void sources_release(struct source *s, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		if (s[i].ops->release)
-			s[i].ops->release(&s[i]);
-	free(s);
 }
 
 int64_t plan_cpu_instance(struct plan *p, uint32_t cpu)

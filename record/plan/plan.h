@@ -88,6 +88,8 @@ struct plan {
 	pid_t child;         /* the command, forked and waiting for its exec; 0: none */
 	struct unit *units;  /* list, in the order of adding */
 	struct unit **units_end;
+	const struct source *sources; /* all that there are, wanted or not */
+	size_t n_sources;
 	struct source *source;    /* the one that is planning */
 	uint32_t system_instance; /* id of the PM_SYSTEM instance */
 	uint32_t *cpu_instance;   /* id of each CPU's instance, by CPU number; 0: none yet */
@@ -105,10 +107,6 @@ int plan_init(struct plan *p, const struct record_options *options, const struct
 void plan_release(struct plan *p);
 /* Lets every wanted source plan; `s` are `n` sources in the order of sources[], filled by sources_select(). */
 int plan_sources(struct plan *p, struct source *s, size_t n, struct error *e);
-/* Reads --sources ("perf,cpuidle" or "-msr"; NULL: those that are on by default) into an owned array of all
- * sources. */
-int sources_select(struct source **s, size_t *n, const char *list, struct error *e);
-void sources_release(struct source *s, size_t n);
 
 /* Whether --privacy lets a value with this key into the file. */
 bool plan_may_record(const struct record_options *options, uint32_t key);

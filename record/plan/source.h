@@ -1,5 +1,5 @@
 /*
- * A source of counters: one file source_X.c, one struct source_ops, one row in sources[].
+ * A source of counters: one file source_X.c, one struct source_ops, one row in sources.c.
  *
  * Before sampling, plan() looks at the machine, adds what it finds to the model (counters, instances, PMUs, one-time
  * values, probe results for what is missing) and adds *units*: a unit is one read call that fills the columns of one
@@ -119,8 +119,5 @@ struct source {
 	 * control thread clears it between snapshots and calls update() with cpu PM_NONE. */
 	atomic_bool stale;
 };
-
-/* All sources, in the order in which they are planned; ends with NULL. */
-extern const struct source_ops *const sources[];
 
 #endif

@@ -6,6 +6,7 @@
 
 #include "record/plan/add.h"
 #include "record/sample/header.h"
+#include "record/sources/sources.h"
 #include "record/plan/machine.h"
 #include "record/host/privileges.h"
 

@@ -11,7 +11,7 @@
 #include "record/sources/msr_device.h"
 #include "record/sources/msr_place.h"
 #include "record/plan/plan.h"
-#include "record/sources/sources.h"
+#include "record/plan/source.h"
 #include "record/plan/topology.h"
 
 #define TELEMETRY "/sys/class/intel_pmt"
@@ -81,19 +81,6 @@ static uint64_t mask_of(const struct add *a)
 }
 
 /* ---- the counter ---- */
-
-int add_set_attrs(const struct add *a, struct pm_map *attrs)
-{
-	int err = pm_map_set(attrs, PM_COUNTER_REQUESTED, pm_bool(true));
-
-	if (!err)
-		err = pm_map_set(attrs, PM_COUNTER_ADDED, pm_text(add_scope_name(a->scope)));
-	if (!err)
-		err = pm_map_set(attrs, PM_COUNTER_ADD_FORMAT, pm_text(add_format_name(a->format)));
-	if (!err && a->type)
-		err = pm_map_set(attrs, PM_COUNTER_ADD_TYPE, pm_text(a->type));
-	return err;
-}
 
 /* `why`: it cannot be read, for this reason; the column is there all the same, and says so. */
 static int64_t add_counter(struct plan *p, const struct add *a, uint16_t why)

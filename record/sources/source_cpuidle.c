@@ -9,7 +9,7 @@
 #include "record/sources/filegrid.h"
 #include "record/plan/member.h"
 #include "record/plan/plan.h"
-#include "record/sources/sources.h"
+#include "record/plan/source.h"
 
 #define STATES_MAX 16
 #define SYS_CPU    "/sys/devices/system/cpu/"

@@ -8,7 +8,7 @@
 #include "record/plan/device.h"
 #include "record/sources/filegrid.h"
 #include "record/plan/plan.h"
-#include "record/sources/sources.h"
+#include "record/plan/source.h"
 
 #define CARDS "/sys/class/drm"
 

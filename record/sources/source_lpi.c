@@ -5,7 +5,7 @@
 #include "common/catalog/catalog.h"
 #include "record/sources/filegrid.h"
 #include "record/plan/plan.h"
-#include "record/sources/sources.h"
+#include "record/plan/source.h"
 
 #define CPUIDLE "/sys/devices/system/cpu/cpuidle/"
 

@@ -11,7 +11,7 @@
 
 #include "record/sources/msr_place.h"
 #include "record/plan/plan.h"
-#include "record/sources/sources.h"
+#include "record/plan/source.h"
 
 #define COUNTERS_MAX 64 /* of one scope: a bit each */
 

@@ -12,7 +12,7 @@
 #include "record/plan/device.h"
 #include "record/plan/member.h"
 #include "record/plan/plan.h"
-#include "record/sources/sources.h"
+#include "record/plan/source.h"
 
 #define REGIONS   "/sys/class/intel_pmt"
 #define WORDS_MAX 16384

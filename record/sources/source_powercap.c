@@ -10,7 +10,7 @@
 #include "record/sources/filegrid.h"
 #include "record/plan/member.h"
 #include "record/plan/plan.h"
-#include "record/sources/sources.h"
+#include "record/plan/source.h"
 #include "record/plan/topology.h"
 
 #define ZONES "/sys/class/powercap"

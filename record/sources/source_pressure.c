@@ -6,7 +6,7 @@
 
 #include "common/catalog/catalog.h"
 #include "record/plan/plan.h"
-#include "record/sources/sources.h"
+#include "record/plan/source.h"
 #include "record/host/textfile.h"
 #include "record/sources/textunit.h"
 

@@ -8,7 +8,7 @@
 #include "common/parse.h"
 #include "record/sources/cputext.h"
 #include "record/plan/plan.h"
-#include "record/sources/sources.h"
+#include "record/plan/source.h"
 
 /* Versions whose cpu lines have the same nine columns; they differ in the domain lines. */
 #define VERSION_FIRST 15

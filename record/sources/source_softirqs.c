@@ -7,7 +7,7 @@
 #include "record/sources/cputext.h"
 #include "record/plan/member.h"
 #include "record/plan/plan.h"
-#include "record/sources/sources.h"
+#include "record/plan/source.h"
 
 static int softirqs_refresh(struct textstore *s)
 {

@@ -7,7 +7,7 @@
 #include "common/catalog/catalog.h"
 #include "record/sources/cputext.h"
 #include "record/plan/plan.h"
-#include "record/sources/sources.h"
+#include "record/plan/source.h"
 
 #define CPU_KEY "cpu." /* how the keys of the per-CPU rows begin */
 

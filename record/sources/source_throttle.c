@@ -6,7 +6,7 @@
 #include "common/catalog/catalog.h"
 #include "record/sources/filegrid.h"
 #include "record/plan/plan.h"
-#include "record/sources/sources.h"
+#include "record/plan/source.h"
 #include "record/plan/topology.h"
 
 struct throttle {

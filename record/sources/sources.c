@@ -1,8 +1,109 @@
 #include "record/sources/sources.h"
 
-const struct source_ops *const sources[] = {
-	&source_perf,       &source_msr,        &source_add,      &source_cpuidle,   &source_cpufreq,
-	&source_interrupts, &source_softirqs,   &source_stat,     &source_schedstat, &source_vmstat,
-	&source_pressure,   &source_thermal,    &source_throttle, &source_hwmon,     &source_powercap,
-	&source_gfx,        &source_uncorefreq, &source_lpi,      &source_pmt,       NULL,
-};
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* One row a source: X stands for source_X of source_X.c. Sources are planned in this order. */
+#define EACH_SOURCE(SOURCE) \
+	SOURCE(perf) \
+	SOURCE(msr) \
+	SOURCE(add) \
+	SOURCE(cpuidle) \
+	SOURCE(cpufreq) \
+	SOURCE(interrupts) \
+	SOURCE(softirqs) \
+	SOURCE(stat) \
+	SOURCE(schedstat) \
+	SOURCE(vmstat) \
+	SOURCE(pressure) \
+	SOURCE(thermal) \
+	SOURCE(throttle) \
+	SOURCE(hwmon) \
+	SOURCE(powercap) \
+	SOURCE(gfx) \
+	SOURCE(uncorefreq) \
+	SOURCE(lpi) \
+	SOURCE(pmt)
+
+#define DECLARE(name) extern const struct source_ops source_##name;
+EACH_SOURCE(DECLARE)
+
+#define ROW(name) &source_##name,
+const struct source_ops *const sources[] = { EACH_SOURCE(ROW) NULL };
+
+static struct source *source_named(struct source *s, size_t n, const char *name, size_t len)
+{
+	for (size_t i = 0; i < n; i++)
+		if (strlen(s[i].ops->name) == len && !strncmp(s[i].ops->name, name, len))
+			return &s[i];
+	return NULL;
+}
+
+/* "perf,msr" names what is wanted; a list of nothing but "-msr" takes away from the defaults. */
+static int select_from(struct source *s, size_t n, const char *list, struct error *e)
+{
+	bool only_without = true;
+
+	if (!*list)
+		return error_set(e, EINVAL,
+				 "--sources: the list is empty; `pmrec list sources` shows what it may name");
+	for (const char *at = list; *at; at += strcspn(at, ","), at += *at == ',')
+		only_without = only_without && *at == '-';
+	for (size_t i = 0; i < n && !only_without; i++)
+		s[i].wanted = false;
+	for (const char *at = list; *at;) {
+		bool without = *at == '-';
+		const char *name = at + without;
+		size_t len = strcspn(name, ",");
+		struct source *found = source_named(s, n, name, len);
+
+		if (!found && len == 3 && !strncmp(name, "all", 3)) {
+			for (size_t i = 0; i < n; i++)
+				s[i].wanted = !without;
+		} else if (!found) {
+			return error_set(e, EINVAL,
+					 "--sources: there is no source '%.*s'; `pmrec list sources` "
+					 "shows all",
+					 (int)len, name);
+		} else {
+			found->wanted = found->required = !without;
+		}
+		at = name + len;
+		at += *at == ',';
+	}
+	return 0;
+}
+
+int sources_select(struct source **s, size_t *n, const char *list, struct error *e)
+{
+	struct source *all;
+	size_t count = 0;
+	int err;
+
+	while (sources[count])
+		count++;
+	all = calloc(count + 1, sizeof(*all));
+	if (!all)
+		return error_sys(e, ENOMEM, "sources");
+	for (size_t i = 0; i < count; i++) {
+		all[i].ops = sources[i];
+		all[i].wanted = sources[i]->default_on;
+	}
+	err = list ? select_from(all, count, list, e) : 0;
+	if (err) {
+		free(all);
+		return err;
+	}
+	*s = all;
+	*n = count;
+	return 0;
+}
+
+void sources_release(struct source *s, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (s[i].ops->release)
+			s[i].ops->release(&s[i]);
+	free(s);
+}

@@ -1,14 +1,15 @@
-/* All sources by name; only sources.c and the files that define them need this. */
+/* All sources of counters: which there are, and which of them --sources wants. */
 #ifndef RECORD_SOURCES_H
 #define RECORD_SOURCES_H
 
 #include "record/plan/source.h"
 
-extern const struct source_ops source_perf, source_msr, source_add;
-extern const struct source_ops source_cpuidle, source_cpufreq;
-extern const struct source_ops source_interrupts, source_softirqs;
-extern const struct source_ops source_stat, source_schedstat, source_vmstat, source_pressure;
-extern const struct source_ops source_thermal, source_throttle, source_hwmon, source_powercap;
-extern const struct source_ops source_gfx, source_uncorefreq, source_lpi, source_pmt;
+/* In the order in which they are planned; ends with NULL. */
+extern const struct source_ops *const sources[];
+
+/* Reads --sources ("perf,cpuidle" or "-msr"; NULL: those that are on by default) into an owned array of all
+ * sources. 0, or -errno with the text in *e. */
+int sources_select(struct source **s, size_t *n, const char *list, struct error *e);
+void sources_release(struct source *s, size_t n);
 
 #endif

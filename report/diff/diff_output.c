@@ -3,11 +3,12 @@
 #include <inttypes.h>
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "common/number.h"
 #include "common/table.h"
-#include "report/cmd.h"
+#include "report/exit.h"
 #include "report/export/exporter.h"
 
 void diff_put_number(struct buf *out, double v, const char *format)

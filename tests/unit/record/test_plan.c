@@ -12,6 +12,7 @@
 
 #include "common/catalog/catalog.h"
 #include "record/plan/plan.h"
+#include "record/sources/sources.h"
 #include "tests/unit/lib/sysroot.h"
 
 struct fixture {

@@ -1,0 +1,63 @@
+#include "report/commands.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "report/cmd.h"
+#include "report/input/input.h"
+
+#define ROW(name, help) { #name, help, cmd_##name },
+const struct command commands[] = { EACH_COMMAND(ROW){ 0 } };
+
+static int help(void)
+{
+	printf("Usage: pmrep [COMMAND] [OPTION...] FILE...\n"
+	       "Report on recordings of pmrec. FILE may be - for standard input, and .gz or .zst.\n\n"
+	       "Commands:\n");
+	for (const struct command *c = commands; c->name; c++)
+		printf("  %-7s %s\n", c->name, c->help);
+	printf("\nExamples:\n"
+	       "  pmrep host.pmr                     all there is, in a table\n"
+	       "  pmrep host.pmr --total --per-cpu   one row a CPU over the whole recording\n"
+	       "  pmrep host.pmr --format=csv        for programs\n"
+	       "  pmrec -o - | pmrep -               live\n\n"
+	       "pmrep COMMAND --help says more, pmrep COMMAND --help=all everything.\n"
+	       "Exit status: 0 good, 1 damage found (check) or regressed (diff), 2 trouble, 3 damaged input, "
+	       "4 inconclusive.\n");
+	return EXIT_GOOD;
+}
+
+/* A first word that is neither a command nor anything in the file system is rather a typing error than a file. */
+static int unknown_command(const char *word)
+{
+	const char *names[sizeof(commands) / sizeof(*commands)];
+	const char *near;
+	size_t n = 0;
+
+	for (const struct command *c = commands; c->name; c++)
+		names[n++] = c->name;
+	near = options_nearest(word, names, n);
+	if (near)
+		cmd_complain("pmrep", "'%s' is neither a command nor a file; did you mean '%s'?", word, near);
+	else
+		cmd_complain("pmrep", "'%s' is neither a command nor a file; pmrep --help lists the commands", word);
+	return EXIT_TROUBLE;
+}
+
+int pmrep_run(int argc, char **argv)
+{
+	if (argc < 2) {
+		cmd_complain("pmrep", "no recording given; pmrep --help shows how it goes");
+		return EXIT_TROUBLE;
+	}
+	for (const struct command *c = commands; c->name; c++) {
+		if (!strcmp(argv[1], c->name))
+			return c->run(argc - 1, argv + 1);
+	}
+	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "-help"))
+		return help();
+	if (argv[1][0] != '-' && !strpbrk(argv[1], "./") && access(argv[1], F_OK) && !input_is_pcp(argv[1]))
+		return unknown_command(argv[1]);
+	return commands[0].run(argc, argv);
+}

@@ -1,0 +1,41 @@
+/* The commands of pmrep: a row here and one cmd_NAME.c each. The first is the default. */
+#ifndef REPORT_COMMANDS_H
+#define REPORT_COMMANDS_H
+
+#include <stddef.h>
+
+/* clang-format off */
+/* COMMAND(name, one line of help), in the order of `pmrep --help`. */
+#define EACH_COMMAND(COMMAND) \
+	COMMAND(show, "metrics, interval by interval or in total (the default command)") \
+	COMMAND(stat, "counts as perf stat prints them") \
+	COMMAND(info, "what was recorded, on which machine, how well, and what it reveals") \
+	COMMAND(list, "counters, metrics, events, instances or groups of a recording") \
+	COMMAND(dump, "raw values and every frame") \
+	COMMAND(check, "verify every byte; say what is damaged") \
+	COMMAND(diff, "is it slower, and can it be believed: two sets of recordings") \
+	COMMAND(cut, "copy a part of a recording into a recording") \
+	COMMAND(merge, "join consecutive recordings into one") \
+	COMMAND(redact, "copy a recording without what tells whose it is") \
+	COMMAND(bundle, "redact a recording and make it small enough for an attachment") \
+	COMMAND(plot, "metrics over time, drawn in the terminal") \
+	COMMAND(html, "one page of charts and tables that any browser opens") \
+	COMMAND(eval, "the value of a metric expression")
+/* clang-format on */
+
+struct command {
+	const char *name;
+	const char *help;
+	/* argv[0] is the command's name; the result is an exit code of report/exit.h. stdout is checked afterwards. */
+	int (*run)(int argc, char **argv);
+};
+extern const struct command commands[]; /* ends with name NULL */
+
+#define DECLARE_COMMAND(name, help) int cmd_##name(int argc, char **argv);
+EACH_COMMAND(DECLARE_COMMAND)
+#undef DECLARE_COMMAND
+
+/* pmrep without main(). */
+int pmrep_run(int argc, char **argv);
+
+#endif

@@ -1,0 +1,13 @@
+/* How pmrep ends. */
+#ifndef REPORT_EXIT_H
+#define REPORT_EXIT_H
+
+enum {
+	EXIT_GOOD = 0,
+	EXIT_NEGATIVE = 1,     /* the answer is no: check found damage, diff found a regression */
+	EXIT_TROUBLE = 2,      /* usage, I/O, unreadable */
+	EXIT_DAMAGED = 3,      /* the input is damaged or cut; all that is readable was printed */
+	EXIT_INCONCLUSIVE = 4, /* diff: nothing that was asked is settled */
+};
+
+#endif
