@@ -22,7 +22,7 @@
 
 #include "record/plan/plan.h"
 #include "record/host/perf_open.h"
-#include "record/sources/sources.h"
+#include "record/plan/source.h"
 
 extern const struct source_ops source_perf;
 
@@ -34,7 +34,6 @@ struct world {
 	struct pm_model model;
 	struct plan plan;
 	struct source source;
-	struct source *all; /* so that metrics know whose counters there are */
 	struct error e;
 };
 
@@ -46,8 +45,6 @@ static inline void world_begin(struct world *w, const char *root)
 		fail_msg("%s", w->e.text);
 	w->source = (struct source){ .ops = &source_perf, .wanted = true };
 	w->plan.source = &w->source;
-	assert_int_equal(sources_select(&w->all, &w->plan.n_sources, NULL, &w->e), 0);
-	w->plan.sources = w->all;
 }
 
 static inline int world_plan(struct world *w)
@@ -65,7 +62,6 @@ static inline void world_end(struct world *w, bool source_first)
 		source_perf.release(&w->source);
 	pm_model_release(&w->model);
 	root_release(&w->root);
-	free(w->all);
 }
 
 static inline struct world *world_new(enum target_kind target, const char *a, const char *b, const char *c)

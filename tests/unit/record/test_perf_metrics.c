@@ -96,6 +96,10 @@ static int tear_down(void **state)
 
 static int ask(struct machine *m, const char *metrics)
 {
+	/* Whose counters are no events. */
+	static const struct source_ops stat = { .name = "stat" };
+	static const struct source others[] = { { .ops = &stat } };
+
 	m->metrics[0] = (char *)(uintptr_t)metrics;
 	m->options.metrics = m->metrics;
 	m->options.metric_files = m->files;
@@ -103,9 +107,12 @@ static int ask(struct machine *m, const char *metrics)
 	m->options.privacy = (char *)(uintptr_t) "default";
 	m->e = (struct error){ 0 };
 	pm_model_init(&m->model);
-	m->plan = (struct plan){
-		.options = &m->options, .root = &m->root, .model = &m->model, .cpus = { .cpu = &m->cpu, .n = 1 }
-	};
+	m->plan = (struct plan){ .options = &m->options,
+				 .root = &m->root,
+				 .model = &m->model,
+				 .cpus = { .cpu = &m->cpu, .n = 1 },
+				 .sources = others,
+				 .n_sources = 1 };
 	assert_int_equal(perf_pmus_read(&m->s.pmus, &m->root), 0);
 	return perf_events_read(&m->s, &m->plan, "", &m->e);
 }
