@@ -1,5 +1,4 @@
 #include <errno.h>
-#include <fcntl.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
@@ -9,6 +8,7 @@
 /* jansson has these as macros. */
 #undef json_is_array
 
+#include "common/file.h"
 #include "common/json.h"
 #include "common/number.h"
 #include "common/utf8.h"
@@ -39,11 +39,11 @@ struct json *json_parse(const char *text, size_t len, struct error *e)
 
 static int read_file(const char *path, struct buf *b, struct error *e)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int fd = file_open(path, e);
 	ssize_t n;
 
 	if (fd < 0)
-		return error_sys(e, errno, "%s", path);
+		return fd;
 	do {
 		if (b->len > FILE_MAX) {
 			close(fd);

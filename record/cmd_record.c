@@ -11,6 +11,7 @@
 
 #include "record/commands.h"
 #include "record/hook.h"
+#include "record/host/interruptible.h"
 #include "record/host/privileges.h"
 #include "record/recorder.h"
 #include "record/plan/refused.h"
@@ -325,20 +326,22 @@ static void record(struct recorder *r, char **argv)
 {
 	const struct record_options *o = r->options;
 	struct recording_stats stats;
+	sigset_t before;
+	int err;
 
 	r->setup.stdout_to_stderr = o->output && !strcmp(o->output, "-");
 	if (getrlimit(RLIMIT_NOFILE, &r->setup.files))
 		r->setup.files.rlim_cur = 0;
-	if ((o->command && child_fork(&r->child, o->command, &r->setup, &r->error)) ||
-	    session_plan(&r->session, o, r->child.pid, argv, &r->error) ||
-	    control_open(&r->control, o->control, &r->error)) {
+	interruptible_begin(&before);
+	err = (o->command && child_fork(&r->child, o->command, &r->setup, &r->error)) ||
+	      session_plan(&r->session, o, r->child.pid, argv, &r->error);
+	interruptible_end(&before);
+	if (err || control_open(&r->control, o->control, &r->error)) {
 		recorder_fail(r);
 		return;
 	}
 	tell_refused(r);
 	if (o->smi_cost) {
-		int err;
-
 		privileges_raise();
 		err = freeze_smi_begin(&r->freeze, &r->session.root, &r->error);
 		privileges_lower();

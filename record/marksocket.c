@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #define TEXT_MAX 4096
+#define NAMES    64
 
 static socklen_t address(struct sockaddr_un *a, const char *name)
 {
@@ -32,25 +33,31 @@ int marksocket_listen(void)
 {
 	struct sockaddr_un a;
 	char name[64];
-	int fd;
+	int fd, err;
 
-	snprintf(name, sizeof(name), "pmrec/%u/%d", (unsigned)getuid(), (int)getpid());
 	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
 		return -1;
-	if (bind(fd, (struct sockaddr *)&a, address(&a, name)) || listen(fd, 16)) {
+	/* Anybody may take an abstract name, and so keep it from us: there are others. */
+	for (int i = 0; i < NAMES; i++) {
+		snprintf(name, sizeof(name), "pmrec/%u/%d.%d", (unsigned)getuid(), (int)getpid(), i);
+		err = bind(fd, (struct sockaddr *)&a, address(&a, name)) ? errno : 0;
+		if (err != EADDRINUSE)
+			break;
+	}
+	if (err || listen(fd, 16)) {
 		close(fd);
 		return -1;
 	}
 	return fd;
 }
 
-static bool same_user(int fd)
+static bool peer_is(int fd, uid_t uid)
 {
 	struct ucred who;
 	socklen_t len = sizeof(who);
 
-	return !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &len) && (who.uid == getuid() || who.uid == 0);
+	return !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &len) && who.uid == uid;
 }
 
 bool marksocket_take(int fd, char *text, size_t size)
@@ -61,7 +68,7 @@ bool marksocket_take(int fd, char *text, size_t size)
 
 	if (peer < 0)
 		return false;
-	if (same_user(peer)) {
+	if (peer_is(peer, getuid()) || peer_is(peer, 0)) {
 		struct timeval t = { .tv_usec = 100000 };
 
 		/* The sender has its text ready; one that has not shall not hold up the recorder. */
@@ -87,8 +94,10 @@ static int send_to(const char *name, const char *text)
 	if (fd < 0)
 		return -errno;
 	set_timeout(fd);
-	ok = !connect(fd, (struct sockaddr *)&a, address(&a, name)) &&
-	     send(fd, text, len, MSG_NOSIGNAL) == (ssize_t)len && recv(fd, ack, sizeof(ack), 0) == 3;
+	/* The name says nothing about who listens; the kernel does. */
+	ok = !connect(fd, (struct sockaddr *)&a, address(&a, name)) && peer_is(fd, getuid()) &&
+	     send(fd, text, len, MSG_NOSIGNAL) == (ssize_t)len && recv(fd, ack, sizeof(ack), 0) == 3 &&
+	     !memcmp(ack, "ack", 3);
 	close(fd);
 	return ok;
 }

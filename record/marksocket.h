@@ -1,4 +1,6 @@
-/* Markers between processes: a socket "@pmrec/UID/PID" a recorder, in the abstract namespace. */
+/* Markers between processes: a socket "@pmrec/UID/PID.N" a recorder, in the abstract namespace. Names there belong to
+ * whoever takes them first, so both sides look at the credentials of the other: a recorder takes markers of its user
+ * and of root, and markers go to recorders of the same user only. */
 #ifndef RECORD_MARKSOCKET_H
 #define RECORD_MARKSOCKET_H
 

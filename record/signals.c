@@ -12,6 +12,9 @@ int signals_init(struct signals *s)
 	sigset_t set;
 
 	sigemptyset(&set);
+	/* A shell without job control starts what is to run in the background with SIGINT ignored. That is about the
+	 * terminal's Ctrl-C; a recorder that nothing but SIGKILL and SIGTERM ends is not what is meant. */
+	signal(SIGINT, SIG_DFL);
 	for (unsigned i = 0; i < sizeof(handled) / sizeof(handled[0]); i++) {
 		/* What the caller had ignored (nohup) stays ignored. */
 		if (!sigaction(handled[i], NULL, &old) && old.sa_handler == SIG_IGN && handled[i] != SIGCHLD)

@@ -7,8 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "common/event/vendor_internal.h"
+#include "common/file.h"
 #include "common/parse.h"
 
 #define MAX_EVENTS 200000
@@ -187,13 +189,19 @@ static bool is_cpu(const char *pattern, size_t len, const char *cpuid)
 static int look_up(const char *path, const char *cpuid, char *dir, size_t size, struct error *e)
 {
 	char map[4096], line[1024];
-	int err = -ENOENT;
+	int err = -ENOENT, fd;
 	FILE *f;
 
 	snprintf(map, sizeof(map), "%s/mapfile.csv", path);
-	f = fopen(map, "re");
-	if (!f)
-		return error_sys(e, errno, "%s", map);
+	fd = file_open(map, e);
+	if (fd < 0)
+		return fd;
+	f = fdopen(fd, "r");
+	if (!f) {
+		err = error_sys(e, errno, "%s", map);
+		close(fd);
+		return err;
+	}
 	while (err && fgets(line, sizeof(line), f)) {
 		const char *version = strchr(line, ','), *name = version ? strchr(version + 1, ',') : NULL;
 

@@ -10,10 +10,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "common/parse.h"
+#include "record/host/privileges.h"
 
 int root_init(struct root *r, const char *dir)
 {
@@ -60,12 +62,33 @@ static int open_beneath(const struct root *r, const char *path, int flags)
 	return fd < 0 ? -errno : (int)fd;
 }
 
+/* A pipe without a writer would hold up open(), and a terminal read(). */
+static int open_named(const struct root *r, const char *path, int flags)
+{
+	struct stat st;
+	int fd;
+
+	privileges_become_caller();
+	flags |= O_CLOEXEC | (flags & O_PATH ? 0 : O_NONBLOCK | O_NOCTTY);
+	if (r->emulated) {
+		fd = open_beneath(r, path, flags);
+	} else {
+		fd = open(path, flags);
+		fd = fd < 0 ? -errno : fd;
+	}
+	privileges_become_self();
+	if (fd < 0 || flags & O_PATH || (!fstat(fd, &st) && (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode))))
+		return fd;
+	close(fd);
+	return -EINVAL;
+}
+
 static int open_path(const struct root *r, const char *path, int flags)
 {
 	int fd;
 
-	if (r->emulated)
-		return open_beneath(r, path, flags | O_CLOEXEC);
+	if (r->emulated || r->named)
+		return open_named(r, path, flags);
 	fd = open(path, flags | O_CLOEXEC);
 	return fd < 0 ? -errno : fd;
 }

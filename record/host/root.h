@@ -16,6 +16,7 @@
 struct root {
 	char *prefix;  /* owned; "" for the machine itself, else no slash at the end */
 	bool emulated; /* prefix is not "" */
+	bool named;    /* the caller names what is opened: by his rights, and only what no open() waits for */
 };
 
 /* NULL, "" or "/": the machine itself. 0 or -ENOMEM. */

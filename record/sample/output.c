@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "record/host/interruptible.h"
 #include "record/host/privileges.h"
 
 char *output_default_name(const struct record_options *o)
@@ -38,13 +39,19 @@ char *output_default_name(const struct record_options *o)
 	return asprintf(&name, "%.*s-%s.pmr", (int)len, stem ? stem : host.nodename, stamp) < 0 ? NULL : name;
 }
 
+/* All that --privacy=full adds is about the user. */
+static mode_t mode(const struct record_options *o)
+{
+	return o->privacy && !strcmp(o->privacy, "full") ? 0600 : 0666;
+}
+
 /* A name of our own making may be taken by a recording that began in the same second. */
 static int open_default(struct output *out, const struct record_options *o, struct error *e)
 {
 	for (int i = 2;; i++) {
 		char *name, *stem = out->path;
 
-		out->fd = open(out->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOCTTY, 0666);
+		out->fd = open(out->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOCTTY, mode(o));
 		if (out->fd >= 0 || errno != EEXIST || i > 9999)
 			break;
 		free(stem);
@@ -65,7 +72,7 @@ static int open_named(struct output *out, const struct record_options *o, struct
 {
 	struct stat st;
 
-	out->fd = open(out->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOCTTY, 0666);
+	out->fd = open(out->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOCTTY, mode(o));
 	out->created = out->fd >= 0;
 	if (out->fd < 0 && errno == EEXIST) {
 		if (stat(out->path, &st))
@@ -94,6 +101,9 @@ static int take(struct output *out, const struct record_options *o, const struct
 	/* Only now: nothing that another one records is lost. */
 	if (o->overwrite && st->st_size && strcmp(out->path, "-") && ftruncate(out->fd, 0))
 		return error_sys(e, errno, "cannot replace '%s'", out->path);
+	/* One that was there keeps no more readers than a new one has. */
+	if (mode(o) == 0600 && strcmp(out->path, "-") && st->st_mode & 077 && fchmod(out->fd, 0600))
+		return error_sys(e, errno, "cannot keep others from reading '%s'", out->path);
 	return 0;
 }
 
@@ -144,13 +154,17 @@ int output_open_as_self(struct output *out, const struct record_options *o, stru
 
 int output_open(struct output *out, const struct record_options *o, struct error *e)
 {
+	sigset_t before;
 	int err, back;
 
 	*out = (struct output){ .fd = -1 };
 	err = privileges_become_caller();
 	if (err)
 		return error_sys(e, -err, "cannot take the caller's identity");
+	/* A pipe has to wait for its reader. */
+	interruptible_begin(&before);
 	err = output_open_as_self(out, o, e);
+	interruptible_end(&before);
 	back = privileges_become_self();
 	if (err || !back)
 		return err;

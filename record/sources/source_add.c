@@ -30,6 +30,7 @@ struct added {
 struct add_source {
 	struct msr_devices devices;
 	struct msr_reader reader;
+	struct root named; /* the machine, for what the caller names in it */
 	struct filegrid *grids;
 	struct added *added; /* owned */
 	uint32_t n, cap;
@@ -296,12 +297,17 @@ static int plan_path(struct add_source *d, struct plan *p, const struct add *a)
 	int err = 0;
 
 	if (part)
-		err = filegrid_try(p->root, CPU_FILES "%u/%s", p->cpus.cpu[0], part);
+		err = filegrid_try(&d->named, CPU_FILES "%u/%s", p->cpus.cpu[0], part);
 	else
-		err = filegrid_try(p->root, "%s", a->text);
+		err = filegrid_try(&d->named, "%s", a->text);
 	if (err)
-		return refuse(p, a, err, err == -EACCES ? "run pmrec as root" : NULL);
+		return refuse(p, a, err,
+			      err == -EACCES ? "run pmrec as root" :
+			      err == -EINVAL ? "a regular file that begins with a number" :
+					       NULL);
 	g = filegrid_new(p);
+	if (g)
+		g->root = &d->named;
 	counter = g ? add_counter(p, a, 0) : -ENOMEM;
 	if (counter < 0)
 		err = (int)counter;
@@ -326,14 +332,14 @@ static int plan_path(struct add_source *d, struct plan *p, const struct add *a)
 
 /* ---- telemetry ---- */
 
-static int open_telemetry(const struct root *r, const struct add *a)
+static int open_telemetry(const struct root *r, const struct root *named, const struct add *a)
 {
 	char **name = NULL;
 	uint32_t seen = 0;
 	int n, fd = -ENOENT;
 
 	if (a->text)
-		return root_open(r, "%s/telem", a->text);
+		return root_open(named, "%s/telem", a->text);
 	n = root_list(r, &name, TELEMETRY);
 	for (int i = 0; i < n && fd == -ENOENT; i++) {
 		uint64_t guid;
@@ -368,7 +374,7 @@ static int64_t telemetry_instance(struct plan *p, const struct add *a)
 	return -ENOENT;
 }
 
-static int plan_telemetry(struct plan *p, const struct add *a)
+static int plan_telemetry(struct add_source *d, struct plan *p, const struct add *a)
 {
 	int64_t id = telemetry_instance(p, a), counter, group;
 	uint32_t instance = (uint32_t)id, counter_id;
@@ -383,7 +389,7 @@ static int plan_telemetry(struct plan *p, const struct add *a)
 		return id == -ENOENT ?
 			       refuse(p, a, -ENOENT, "another domain=: this machine has none of that number") :
 			       (int)id;
-	fd = open_telemetry(p->root, a);
+	fd = open_telemetry(p->root, &d->named, a);
 	if (fd < 0)
 		return refuse(p, a, fd,
 			      fd == -ENOENT ? "modprobe pmt_telemetry; see " TELEMETRY "/telem*/guid" :
@@ -423,6 +429,8 @@ static int add_plan(struct source *s, struct plan *p, struct error *e)
 
 	s->data = d;
 	if (d) {
+		d->named = *p->root; /* which owns the prefix */
+		d->named.named = true;
 		msr_devices_init(&d->devices, p->root);
 		d->reader = msr_devices_reader(&d->devices);
 	}
@@ -434,7 +442,7 @@ static int add_plan(struct source *s, struct plan *p, struct error *e)
 		else if (a->location == ADD_PATH)
 			err = plan_path(d, p, a);
 		else if (a->location == ADD_PMT)
-			err = plan_telemetry(p, a);
+			err = plan_telemetry(d, p, a);
 	}
 	return err ? error_sys(e, -err, "--add") : 0;
 }

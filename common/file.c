@@ -1,0 +1,20 @@
+#include "common/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+int file_open(const char *path, struct error *e)
+{
+	/* A pipe without a writer would hold up open(). */
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	struct stat st;
+
+	if (fd < 0)
+		return error_sys(e, errno, "%s", path);
+	if (!fstat(fd, &st) && (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode)))
+		return fd; /* read() says what is wrong with a folder */
+	close(fd);
+	return error_set(e, EINVAL, "%s: is no regular file; copy what it has into one", path);
+}
