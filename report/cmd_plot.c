@@ -214,10 +214,8 @@ static int run(struct plotting *o, const struct options_common *common)
 {
 	const char *path = o->word[o->n_words - 1];
 	struct pipeline_result result = { 0 };
-	struct export_config config = { .fd = STDOUT_FILENO };
 	struct pm_reader *reader = NULL;
 	struct plot_data data;
-	struct exporter x;
 	struct error e = { 0 };
 	int status = EXIT_GOOD, err;
 
@@ -225,9 +223,7 @@ static int run(struct plotting *o, const struct options_common *common)
 		return cmd_fail(NAME, &e);
 	settle(o);
 	plot_data_init(&data, o->pipeline.sheet.per == PM_SYSTEM ? BINS : BINS_OF_MANY);
-	exporter_init(&x, &export_plot, &config);
-	x.data = &data;
-	err = pipeline_run(&o->pipeline, reader, &x, &result, &e);
+	err = pipeline_run(&o->pipeline, reader, &data.sink, &result, &e);
 	cmd_complain_lines(NAME, path, &result.notes);
 	cmd_complain_lines(NAME, path, &result.remarks);
 	if (err) {
@@ -242,7 +238,6 @@ static int run(struct plotting *o, const struct options_common *common)
 	}
 	if (!status && (result.damaged || (result.cut_only && !input_being_written(path))))
 		status = EXIT_DAMAGED;
-	exporter_release(&x);
 	plot_data_release(&data);
 	buf_release(&result.notes);
 	buf_release(&result.remarks);

@@ -142,16 +142,12 @@ static int collect(const struct show_options *o, const char *path, struct plot_d
 	struct pipeline_config config = o->pipeline;
 	struct pipeline_result result = { 0 };
 	struct pm_reader *reader = NULL;
-	struct exporter x;
 	int err = input_open(&reader, path, false, e);
 
 	if (err)
 		return err;
 	config.mode = PIPELINE_EACH;
-	exporter_init(&x, &export_plot, &o->export);
-	x.data = d;
-	err = pipeline_run(&config, reader, &x, &result, e);
-	exporter_release(&x);
+	err = pipeline_run(&config, reader, &d->sink, &result, e);
 	buf_release(&result.notes);
 	buf_release(&result.remarks);
 	pm_reader_close(reader);
@@ -172,20 +168,22 @@ static int show_file(struct show_options *o, const char *path, struct exporter *
 		config.wait = follow_wait;
 		config.wait_ctx = &follow;
 	}
-	x->recording = input_name(path);
+	x->sink.recording = input_name(path);
 	err = input_open(&reader, path, config.wait != NULL, &e);
 	if (err) {
 		follow_release(&follow);
 		return cmd_fail(NAME, &e);
 	}
-	err = pipeline_run(&config, reader, x, &result, &e);
+	err = pipeline_run(&config, reader, &x->sink, &result, &e);
+	if (!err && (err = exporter_flush(x)))
+		e = x->out.error;
 	if (!err)
 		status = judge(o, path, &result);
 	if (status != EXIT_GOOD || result.damaged || !result.cut_only)
 		cmd_complain_lines(NAME, path, &result.notes);
 	cmd_complain_lines(NAME, path, &result.remarks);
 	if (err) {
-		if (!strstr(e.text, path) && !x->error.text[0])
+		if (!strstr(e.text, path) && !x->out.error.text[0])
 			error_prefix(&e, "%s", path);
 		status = cmd_fail(NAME, &e);
 	} else if (!result.intervals) {
@@ -240,7 +238,7 @@ static void choose_places(const struct selection *s, bool tabs, bool only, struc
 static void settle(struct show_options *o, const struct options_common *common)
 {
 	struct sheet_config *sheet = &o->pipeline.sheet;
-	bool tabs = o->format == &export_turbostat, table = tabs || o->format == &export_table;
+	bool tabs = o->format->tabs, table = o->format->table;
 
 	sheet->only_per = o->per_given;
 	/* A table of CPUs has no rows for PMUs; the sum of a package stands on its first CPU. */
@@ -252,7 +250,7 @@ static void settle(struct show_options *o, const struct options_common *common)
 		o->export.flush |= !strcmp(o->file[i], "-");
 	o->export.flush |= o->follow;
 	o->export.name_files = o->n_files > 1;
-	o->export.color = o->format == &export_table && options_use_color(common, o->export.fd);
+	o->export.color = o->format->color && options_use_color(common, o->export.fd);
 	o->export.clear &= table && isatty(o->export.fd);
 	if (!o->width_given)
 		o->export.width = cmd_width(o->export.fd);
@@ -293,7 +291,7 @@ static bool can_spark(struct show_options *o)
 		files &= strcmp(o->file[i], "-") != 0;
 	if (o->pipeline.mode == PIPELINE_AUTO)
 		o->pipeline.mode = PIPELINE_TOTAL;
-	if (o->pipeline.mode != PIPELINE_TOTAL || o->format != &export_table)
+	if (o->pipeline.mode != PIPELINE_TOTAL || !o->format->spark)
 		cmd_complain(NAME, "--spark goes with --total, into a table");
 	else if (!files)
 		cmd_complain(NAME, "--spark needs the whole recording first: a file, and no --follow");
@@ -313,7 +311,7 @@ static int show(struct show_options *o, const struct options_common *common)
 	}
 	if (o->spark && !can_spark(o))
 		return EXIT_TROUBLE;
-	if (o->export.thresholds && o->format != &export_csv && o->format != &export_json) {
+	if (o->export.thresholds && !o->format->thresholds) {
 		cmd_complain(NAME, "--thresholds goes with --format=csv and json; a table has colors");
 		return EXIT_TROUBLE;
 	}

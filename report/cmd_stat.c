@@ -89,13 +89,13 @@ static void settle_tidy(struct stat_options *o)
 	sheet->per = kind[o->stat.aggr];
 	sheet->only_per = true;
 	sheet->summary_only = sheet->per == PM_SYSTEM;
-	sheet->summary = sheet->summary_only || o->tidy == &export_table;
+	sheet->summary = sheet->summary_only || o->tidy->table;
 	o->pipeline.bind.columns = COLUMNS_OWN;
 }
 
 /* ---- a file ---- */
 
-static void put_started(struct stat_options *o, struct exporter *x, const char *path)
+static void put_started(const struct stat_options *o, struct output *out, const char *path)
 {
 	struct pm_reader *reader;
 	struct pm_item item = { 0 };
@@ -113,11 +113,12 @@ static void put_started(struct stat_options *o, struct exporter *x, const char *
 	t = (time_t)(item.chunk.clocks.realtime / 1000000000);
 	if (item.kind == PM_ITEM_CHUNK && t && localtime_r(&t, &tm) &&
 	    strftime(text, sizeof(text), "%a %b %e %H:%M:%S %Y", &tm))
-		buf_printf(&x->out, "# started on %s\n\n", text);
+		buf_printf(&out->text, "# started on %s\n\n", text);
 	pm_reader_close(reader);
 }
 
-static int stat_file(struct stat_options *o, const char *path, struct exporter *x)
+/* Into lines of perf, or with --format into rows of ours, which then take the numbers. */
+static int stat_file(struct stat_options *o, const char *path, struct output *out, struct exporter *rows)
 {
 	struct pipeline_result result = { 0 };
 	struct pipeline_config config = o->pipeline;
@@ -125,25 +126,27 @@ static int stat_file(struct stat_options *o, const char *path, struct exporter *
 	struct error e = { 0 };
 	struct follow follow;
 	struct stat_sheet s;
+	struct sink *sink;
 	int err = 0, status = EXIT_GOOD;
 
-	stat_init(&s, &o->stat, x);
+	stat_init(&s, &o->stat, out);
 	s.cache_level = o->cache_level;
-	config.view = o->tidy ? NULL : &stat_view;
-	config.view_ctx = &s;
+	sink = rows ? &rows->sink : &s.sink;
 	follow_init(&follow, path);
 	if (o->follow && strcmp(path, "-")) {
 		config.wait = follow_wait;
 		config.wait_ctx = &follow;
 	}
-	x->recording = input_name(path);
-	put_started(o, x, path);
-	if (o->tidy)
+	sink->recording = input_name(path);
+	put_started(o, out, path);
+	if (rows)
 		err = select_events(o, path, &config.selection, &e);
 	if (!err)
 		err = input_open(&reader, path, config.wait != NULL, &e);
 	if (!err)
-		err = pipeline_run(&config, reader, x, &result, &e);
+		err = pipeline_run(&config, reader, sink, &result, &e);
+	if (!err && (err = output_flush(out)))
+		e = out->error;
 	if (!err)
 		status = judge(o, path, &result);
 	if (!o->quiet && (status != EXIT_GOOD || result.damaged || !result.cut_only))
@@ -151,20 +154,21 @@ static int stat_file(struct stat_options *o, const char *path, struct exporter *
 	if (!o->quiet)
 		cmd_complain_lines(NAME, path, &s.notes);
 	if (err) {
-		if (!strstr(e.text, path) && !x->error.text[0])
+		if (!strstr(e.text, path) && !out->error.text[0])
 			error_prefix(&e, "%s", path);
 		status = cmd_fail(NAME, &e);
 	} else if (!result.intervals && !o->quiet) {
 		cmd_complain(NAME, "%s: nothing to show: %s", path, pipeline_why_empty(&config, &result));
 	}
-	if (status == EXIT_GOOD && o->strict && (x->partial || s.partial || result.notes.len))
+	if (status == EXIT_GOOD && o->strict && ((rows && rows->partial) || s.partial || result.notes.len))
 		status = EXIT_DAMAGED;
 	pm_reader_close(reader);
 	follow_release(&follow);
-	if (o->tidy)
+	if (rows)
 		selection_release(&config.selection);
 	stat_release(&s);
 	buf_release(&result.notes);
+	buf_release(&result.remarks);
 	return status;
 }
 
@@ -220,14 +224,15 @@ static int stat_files(struct stat_options *o, const struct options_common *commo
 			 o->pipeline.max_intervals;
 	o->stat.color = options_use_color(common, o->export.fd);
 	o->export.clear &= isatty(o->export.fd) && o->stat.form == STAT_TEXT;
+	o->stat.clear = o->export.clear;
 	for (int i = 0; i < o->n_files; i++)
 		o->export.flush |= !strcmp(o->file[i], "-");
 	o->export.flush |= o->follow;
 	if (o->tidy)
 		settle_tidy(o);
-	exporter_init(&x, o->tidy ? o->tidy : &export_table, &o->export);
+	exporter_init(&x, o->tidy, &o->export);
 	for (int i = 0; i < o->n_files; i++) {
-		int one = stat_file(o, o->file[i], &x);
+		int one = stat_file(o, o->file[i], &x.out, o->tidy ? &x : NULL);
 
 		complain_skipped(o);
 		if (one == EXIT_TROUBLE || status == EXIT_GOOD)

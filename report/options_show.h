@@ -3,12 +3,13 @@
 #define REPORT_OPTIONS_SHOW_H
 
 #include "common/options.h"
+#include "report/export/exporter.h"
 #include "report/pipeline/pipeline.h"
 
 struct show_options {
 	struct pipeline_config pipeline;
 	struct export_config export;
-	const struct exporter_ops *format;
+	const struct sink_ops *format;
 	const char *out; /* NULL or "-": stdout */
 	bool spark, list, list_json, follow, strict, per_given, width_given, dump, quiet;
 	struct vendor_files *vendor; /* owned; pipeline.bind points to it */

@@ -12,7 +12,7 @@ LINES = {
     "record": ["common", "format", "record/host", "record/plan", "record/bpf", "record/perf", "record/sources",
                "record/sample", "record"],
     "report": ["common", "format", "report/input", "report/machine", "report/replay", "report/metric",
-               "report/numbers", "report/export", "report/pipeline", "report/plot", "report/copy", "report/info",
+               "report/numbers", "report/pipeline", "report/export", "report/plot", "report/copy", "report/info",
                "report/stat", "report/diff", "report/html", "report/incident", "report"],
 }
 LIBRARIES = ["zstd.h", "zlib.h", "sys/capability.h", "jansson.h", "libsmartcols.h",

@@ -28,7 +28,6 @@ struct collection {
 
 struct level {
 	enum pm_kind kind;
-	struct sheet sheet;
 	uint32_t *series;           /* by cell */
 	bool *amount;               /* by cell: grows with the length of the interval */
 	struct diff_stream *stream; /* by cell; NULL: totals are wanted */
@@ -37,11 +36,13 @@ struct level {
 
 /* One pass over one recording, or over one run of it. */
 struct pass {
+	struct sink sink;
 	struct collection *c;
 	struct diff_recording *r;
 	uint32_t recording; /* its place */
 	bool each;          /* how it varies inside, not what it comes to */
-	struct binding binding;
+	const struct places *places;
+	const struct binding *binding;
 	bool *shown, *varying, *amount;
 	bool varies; /* some metric has to be averaged over intervals */
 	struct level level[PM_KINDS];
@@ -53,7 +54,6 @@ struct pass {
 
 static void level_release(struct level *l)
 {
-	sheet_release(&l->sheet);
 	free(l->series);
 	free(l->amount);
 	for (size_t i = 0; l->stream && i < l->n_cells; i++)
@@ -67,7 +67,6 @@ static void forget(struct pass *p)
 	for (uint32_t i = 0; i < p->n_levels; i++)
 		level_release(&p->level[i]);
 	p->n_levels = 0;
-	binding_release(&p->binding);
 	free(p->shown);
 	free(p->varying);
 	free(p->amount);
@@ -107,13 +106,13 @@ static void put_where(struct buf *out, const struct places *places, const struct
 			buf_printf(out, "%s%s %u", out->len ? " " : "", part[i].name, part[i].number);
 }
 
-static int name_cells(struct pass *p, struct level *l, const struct places *places)
+static int name_cells(struct pass *p, struct level *l, const struct sheet *sheet)
 {
 	struct buf where = BUF_INIT, unit = BUF_INIT;
 	int err = 0;
 
-	for (uint32_t r = 0; r < l->sheet.n_rows; r++)
-		l->n_cells += l->sheet.row[r].n_cells;
+	for (uint32_t r = 0; r < sheet->n_rows; r++)
+		l->n_cells += sheet->row[r].n_cells;
 	l->series = calloc(l->n_cells + 1, sizeof(*l->series));
 	l->amount = calloc(l->n_cells + 1, sizeof(*l->amount));
 	if (!l->series || !l->amount)
@@ -121,23 +120,23 @@ static int name_cells(struct pass *p, struct level *l, const struct places *plac
 	if (p->each && !(l->stream = calloc(l->n_cells + 1, sizeof(*l->stream))))
 		return -ENOMEM;
 	pthread_mutex_lock(&p->c->lock);
-	for (uint32_t r = 0, n = 0; r < l->sheet.n_rows && !err; r++) {
-		const struct sheet_row *row = &l->sheet.row[r];
+	for (uint32_t r = 0, n = 0; r < sheet->n_rows && !err; r++) {
+		const struct sheet_row *row = &sheet->row[r];
 
 		buf_clear(&where);
-		put_where(&where, places, &row->place);
+		put_where(&where, p->places, &row->place);
 		for (uint32_t k = 0; k < row->n_cells && !err; k++, n++) {
-			const struct bound_metric *m = l->sheet.column[row->cell[k].column].metric;
+			const struct bound_metric *m = sheet->column[row->cell[k].column].metric;
 			struct diff_series as = {
 				.metric = (char *)m->name,
 				.display = (char *)m->display,
 				.where = (char *)buf_str(&where),
 				.place = row->place,
 				.margin = m->margin,
-				.order = (uint32_t)(m - p->binding.metric),
+				.order = (uint32_t)(m - p->binding->metric),
 				.better = m->better,
 			};
-			struct diff_name name = diff_name_of(&p->binding, m);
+			struct diff_name name = diff_name_of(p->binding, m);
 			int64_t found;
 
 			if (p->each)
@@ -145,11 +144,11 @@ static int name_cells(struct pass *p, struct level *l, const struct places *plac
 			l->series[n] = UINT32_MAX;
 			if (row->place.kind != l->kind)
 				continue;
-			l->amount[n] = p->amount[m - p->binding.metric];
+			l->amount[n] = p->amount[m - p->binding->metric];
 			buf_clear(&unit);
 			buf_printf(&unit, "%s%s", m->unit, l->amount[n] && p->c->rate ? "/s" : "");
 			as.unit = (char *)buf_str(&unit);
-			as.better = diff_better(p->c->o, &p->binding, m, p->r->command && !p->c->rate);
+			as.better = diff_better(p->c->o, p->binding, m, p->r->command && !p->c->rate);
 			as.gate = diff_gate_of(p->c->o, &name);
 			found = diff_series_find(p->c->data, &as);
 			if (found < 0)
@@ -164,30 +163,26 @@ static int name_cells(struct pass *p, struct level *l, const struct places *plac
 	return err;
 }
 
-static int add_level(struct pass *p, enum pm_kind kind, const struct places *places, const struct replay *replay)
+static void wish(struct pass *p, struct sink_plan *plan, enum pm_kind kind)
 {
-	struct sheet_config config = {
-		.per = kind,
-		.only_per = true,
-		.summary = kind == PM_SYSTEM,
-		.summary_only = kind == PM_SYSTEM,
+	p->level[p->n_levels++] = (struct level){ .kind = kind };
+	plan->sheet[plan->n_sheets++] = (struct sink_wish){
+		.config = { .per = kind,
+			    .only_per = true,
+			    .summary = kind == PM_SYSTEM,
+			    .summary_only = kind == PM_SYSTEM },
+		.shown = p->each ? p->varying : p->shown,
 	};
-	struct level *l = &p->level[p->n_levels++];
-	int err;
-
-	*l = (struct level){ .kind = kind };
-	err = sheet_build(&l->sheet, &config, places, &p->binding, p->each ? p->varying : p->shown, replay);
-	return err ? err : name_cells(p, l, places);
 }
 
 /*
  * A level (a temperature, a frequency) counts with its mean over time, not with its last value. Fields of registers
  * have no mean that could be taken before they are taken apart: metrics with one are averaged over the intervals.
  */
-static void average_levels(struct pass *p, const struct pm_model *m)
+static void average_levels(struct binding *b, const struct pm_model *m)
 {
-	for (size_t i = 0; i < p->binding.n_inputs; i++) {
-		struct bound_input *in = &p->binding.input[i];
+	for (size_t i = 0; i < b->n_inputs; i++) {
+		struct bound_input *in = &b->input[i];
 		bool level =
 			!in->constant && !in->duration && in->aspect == EXPR_VALUE && !in->rate && in->n_counters;
 
@@ -202,7 +197,7 @@ static void average_levels(struct pass *p, const struct pm_model *m)
 static bool has_field(const struct pass *p, const struct bound_metric *m, const struct pm_model *model)
 {
 	for (uint32_t i = 0; i < m->n_inputs; i++) {
-		const struct bound_input *in = &p->binding.input[m->input[i]];
+		const struct bound_input *in = &p->binding->input[m->input[i]];
 
 		if (in->op != INPUT_BITS && in->op != INPUT_BELOW)
 			continue;
@@ -213,71 +208,53 @@ static bool has_field(const struct pass *p, const struct bound_metric *m, const 
 	return false;
 }
 
-static int want(struct pass *p, struct replay *replay, const struct pm_model *model)
+static int plan(struct sink *sink, struct sink_plan *plan)
 {
-	const bool *shown = p->each ? p->varying : p->shown;
-	int err = replay_begin_tracks(replay, model);
-
-	for (size_t i = 0; !err && i < p->binding.n_metrics; i++) {
-		const struct bound_metric *m = &p->binding.metric[i];
-
-		for (uint32_t k = 0; shown[i] && k < m->n_inputs; k++) {
-			const struct bound_input *in = &p->binding.input[m->input[k]];
-
-			for (uint32_t c = 0; !in->constant && !err && c < in->n_counters; c++) {
-				err = replay_want(replay, in->counter[c], bound_input_aspects(in));
-				if (!err && in->clock && in->clock[c])
-					err = replay_want(replay, in->clock[c], 1u << TRACK_VALUE | 1u << TRACK_RATE);
-			}
-		}
-	}
-	return err ? err : replay_end_tracks(replay);
-}
-
-static int lay_out(void *ctx, const struct places *places, struct replay *replay, struct buf *notes, struct error *e)
-{
-	struct pass *p = ctx;
-	struct bind_options options = {
-		.rate = p->c->rate,
-		.files = p->c->o->vendor,
-	};
+	struct pass *p = (struct pass *)sink;
 	const enum pm_kind below[] = { PM_SYSTEM, PM_PACKAGE, PM_CORE };
-	int err;
+	const struct binding *b = plan->binding;
 
-	(void)notes;
 	forget(p);
-	err = binding_build(&p->binding, places, &options, e);
-	if (err)
-		return err;
-	average_levels(p, places->model);
-	p->shown = calloc(p->binding.n_metrics + 1, sizeof(*p->shown));
-	p->varying = calloc(p->binding.n_metrics + 1, sizeof(*p->varying));
-	p->amount = calloc(p->binding.n_metrics + 1, sizeof(*p->amount));
+	p->places = plan->places;
+	p->binding = plan->binding;
+	average_levels(plan->binding, plan->places->model);
+	p->shown = calloc(b->n_metrics + 1, sizeof(*p->shown));
+	p->varying = calloc(b->n_metrics + 1, sizeof(*p->varying));
+	p->amount = calloc(b->n_metrics + 1, sizeof(*p->amount));
 	if (!p->shown || !p->varying || !p->amount)
-		return error_sys(e, ENOMEM, "metrics");
+		return error_sys(&sink->error, ENOMEM, "metrics");
 	pthread_mutex_lock(&p->c->lock);
-	for (size_t i = 0; i < p->binding.n_metrics; i++) {
-		const struct bound_metric *m = &p->binding.metric[i];
-		struct diff_name name = diff_name_of(&p->binding, m);
+	for (size_t i = 0; i < b->n_metrics; i++) {
+		const struct bound_metric *m = &b->metric[i];
+		struct diff_name name = diff_name_of(b, m);
 		bool field;
 
 		diff_words_known(p->c->o, &name);
 		p->shown[i] = diff_chooses(p->c->o, &name, m->default_on || m->added);
-		field = p->shown[i] && has_field(p, m, places->model);
+		field = p->shown[i] && has_field(p, m, plan->places->model);
 		p->varying[i] = field || (p->shown[i] && p->c->within);
 		p->shown[i] &= !field;
 		p->varies |= p->varying[i];
-		p->amount[i] = diff_is_amount(&p->binding, m, places->model);
+		p->amount[i] = diff_is_amount(b, m, plan->places->model);
 	}
 	pthread_mutex_unlock(&p->c->lock);
-	err = want(p, replay, places->model);
-	for (size_t i = 0; i < sizeof(below) / sizeof(*below) && !err; i++)
+	for (size_t i = 0; i < sizeof(below) / sizeof(*below); i++)
 		if (!i || !(p->c->o->per || p->c->o->phases))
-			err = add_level(p, below[i], places, replay);
-	for (int k = PM_PACKAGE; k < PM_KINDS && !err; k++)
+			wish(p, plan, below[i]);
+	for (int k = PM_PACKAGE; k < PM_KINDS; k++)
 		if (p->c->o->per >> k & 1)
-			err = add_level(p, (enum pm_kind)k, places, replay);
-	return err ? error_sys(e, -err, "laying out the comparison") : 0;
+			wish(p, plan, (enum pm_kind)k);
+	return 0;
+}
+
+static int shape(struct sink *sink, const struct sheet *sheet, size_t n)
+{
+	struct pass *p = (struct pass *)sink;
+	int err = 0;
+
+	for (size_t i = 0; i < n && !err; i++)
+		err = name_cells(p, &p->level[i], &sheet[i]);
+	return err ? error_sys(&sink->error, -err, "laying out the comparison") : 0;
 }
 
 /* ---- numbers ---- */
@@ -334,14 +311,15 @@ static double comparable(const struct pass *p, const struct level *l, uint32_t c
 	return l->amount[cell] && p->c->rate ? v / seconds : v;
 }
 
-static int take_each(const struct pass *p, struct level *l, const struct interval *interval, size_t k)
+static int take_each(const struct pass *p, struct level *l, const struct sheet *sheet,
+		     const struct interval *interval, size_t k)
 {
 	double weight = (double)interval[k].duration_ns / 1e9;
 	int err = 0;
 
-	for (uint32_t r = 0, n = 0; r < l->sheet.n_rows; r++)
-		for (uint32_t c = 0; c < l->sheet.row[r].n_cells && !err; c++, n++) {
-			const struct value *v = &l->sheet.row[r].cell[c].value[k];
+	for (uint32_t r = 0, n = 0; r < sheet->n_rows; r++)
+		for (uint32_t c = 0; c < sheet->row[r].n_cells && !err; c++, n++) {
+			const struct value *v = &sheet->row[r].cell[c].value[k];
 
 			if (l->series[n] != UINT32_MAX && !v->reason && isfinite(v->v) && weight > 0)
 				err = diff_stream_add(&l->stream[n], comparable(p, l, n, v->v, weight), weight);
@@ -349,16 +327,17 @@ static int take_each(const struct pass *p, struct level *l, const struct interva
 	return err;
 }
 
-static int take_total(struct pass *p, struct level *l, const struct interval *interval, size_t k)
+static int take_total(struct pass *p, struct level *l, const struct sheet *sheet, const struct interval *interval,
+		      size_t k)
 {
 	uint32_t run = run_of(p, interval[k].run);
 	int err = 0;
 
 	pthread_mutex_lock(&p->c->lock);
 	p->r->partial |= interval[k].partial;
-	for (uint32_t r = 0, n = 0; r < l->sheet.n_rows; r++)
-		for (uint32_t c = 0; c < l->sheet.row[r].n_cells && !err; c++, n++) {
-			const struct value *v = &l->sheet.row[r].cell[c].value[k];
+	for (uint32_t r = 0, n = 0; r < sheet->n_rows; r++)
+		for (uint32_t c = 0; c < sheet->row[r].n_cells && !err; c++, n++) {
+			const struct value *v = &sheet->row[r].cell[c].value[k];
 			struct diff_value *out;
 
 			if (l->series[n] == UINT32_MAX || v->reason || !isfinite(v->v))
@@ -377,13 +356,11 @@ static int take_total(struct pass *p, struct level *l, const struct interval *in
 	return err;
 }
 
-static int intervals(void *ctx, const struct interval *interval, size_t n, struct error *e)
+static int intervals(struct sink *sink, const struct sheet *sheet, const struct interval *interval, size_t n)
 {
-	struct pass *p = ctx;
+	struct pass *p = (struct pass *)sink;
 	int err = 0;
 
-	for (uint32_t i = 0; i < p->n_levels; i++)
-		sheet_fill(&p->level[i].sheet, interval, n);
 	for (size_t k = 0; k < n && !err; k++) {
 		uint32_t run = run_of(p, interval[k].run);
 
@@ -393,36 +370,25 @@ static int intervals(void *ctx, const struct interval *interval, size_t n, struc
 			err = end_streams(p);
 		p->run = run;
 		for (uint32_t i = 0; i < p->n_levels && !err; i++)
-			err = p->each ? take_each(p, &p->level[i], interval, k) :
-					take_total(p, &p->level[i], interval, k);
+			err = p->each ? take_each(p, &p->level[i], &sheet[i], interval, k) :
+					take_total(p, &p->level[i], &sheet[i], interval, k);
 	}
-	return err ? error_sys(e, -err, "values") : 0;
+	return err ? error_sys(&sink->error, -err, "values") : 0;
 }
 
-static void event(void *ctx, const struct pm_event *event)
+static int end(struct sink *sink)
 {
-	(void)ctx, (void)event;
-}
-
-static int end(void *ctx, struct error *e)
-{
-	struct pass *p = ctx;
+	struct pass *p = (struct pass *)sink;
 	int err = p->each ? end_streams(p) : 0;
 
 	p->part++;
 	p->run = 0;
-	return err ? error_sys(e, -err, "values") : 0;
+	return err ? error_sys(&sink->error, -err, "values") : 0;
 }
 
 /* ---- recordings ---- */
 
-static const struct pipeline_view view = {
-	.no_counts = true,
-	.lay_out = lay_out,
-	.intervals = intervals,
-	.event = event,
-	.end = end,
-};
+static const struct sink_ops ops = { .plan = plan, .shape = shape, .intervals = intervals, .end = end };
 
 /* Which part of a run counts. False: nothing of it; *from and *to 0: all. */
 static bool window_of(const struct diff_options *o, struct diff_recording *r, const struct diff_run *run,
@@ -469,14 +435,10 @@ static int read_part(struct pass *p, uint64_t from, uint64_t to, struct error *e
 {
 	struct pipeline_config config = {
 		.mode = p->each ? PIPELINE_EACH : PIPELINE_TOTAL,
-		.view = &view,
-		.view_ctx = p,
+		.bind = { .rate = p->c->rate, .files = p->c->o->vendor },
 	};
-	struct exporter_ops none = { .name = "none" };
-	struct export_config nowhere = { .fd = -1 };
 	struct pipeline_result result = { 0 };
 	struct pm_reader *reader = NULL;
-	struct exporter x;
 	int err = input_open_as(&reader, p->r->place, p->r->path, e);
 
 	if (err)
@@ -486,9 +448,8 @@ static int read_part(struct pass *p, uint64_t from, uint64_t to, struct error *e
 		config.since = (struct moment){ MOMENT_FROM_START, from - p->r->first_ns };
 		config.until = (struct moment){ MOMENT_FROM_START, to - p->r->first_ns };
 	}
-	exporter_init(&x, &none, &nowhere);
 	p->part = p->run = 0;
-	err = pipeline_run(&config, reader, &x, &result, e);
+	err = pipeline_run(&config, reader, &p->sink, &result, e);
 	if (err && strncmp(e->text, p->r->path, strlen(p->r->path)))
 		error_prefix(e, "%s", p->r->path);
 	pthread_mutex_lock(&p->c->lock);
@@ -497,7 +458,6 @@ static int read_part(struct pass *p, uint64_t from, uint64_t to, struct error *e
 		buf_add(&p->r->notes, result.notes.data, result.notes.len);
 	pthread_mutex_unlock(&p->c->lock);
 	buf_release(&result.notes);
-	exporter_release(&x);
 	pm_reader_close(reader);
 	forget(p);
 	return err;
@@ -507,7 +467,7 @@ static int read_recording(struct collection *c, size_t at, struct error *e)
 {
 	struct diff_recording *r = &c->recordings->recording[at];
 	const struct diff_options *o = c->o;
-	struct pass p = { .c = c, .r = r, .recording = (uint32_t)at };
+	struct pass p = { .sink.ops = &ops, .c = c, .r = r, .recording = (uint32_t)at };
 	bool windows = o->from_marker || o->to_marker || o->align_command || o->skip_ns;
 	int err = 0;
 

@@ -40,9 +40,9 @@ static void csv_forget(struct csv *c)
 	c->wide_of = NULL;
 }
 
-static void csv_release(struct exporter *x)
+static void csv_release(struct sink *sink)
 {
-	struct csv *c = x->data;
+	struct csv *c = exporter_of(sink)->data;
 
 	if (!c)
 		return;
@@ -97,8 +97,8 @@ static int wide_heads(struct exporter *x, struct csv *c, const struct sheet *s)
 			c->judged[i] = x->config.thresholds && s->column[i].metric->threshold;
 		c->n_wide = s->n_columns;
 		for (int i = 0; i < EXPORT_N_COLUMNS - 4 && !x->config.no_heads; i++) {
-			buf_addstr(&x->out, start++ ? "," : "");
-			buf_addstr(&x->out, export_columns[i]);
+			buf_addstr(&x->out.text, start++ ? "," : "");
+			buf_addstr(&x->out.text, export_columns[i]);
 		}
 		for (uint32_t i = 0; i < s->n_columns && !x->config.no_heads; i++) {
 			const struct bound_metric *m = s->column[i].metric;
@@ -108,17 +108,17 @@ static int wide_heads(struct exporter *x, struct csv *c, const struct sheet *s)
 				buf_printf(&head, "%s[%s]", m->name, m->unit);
 			else
 				buf_addstr(&head, m->name);
-			buf_addch(&x->out, ',');
-			export_csv_field(&x->out, buf_str(&head));
+			buf_addch(&x->out.text, ',');
+			export_csv_field(&x->out.text, buf_str(&head));
 			if (!c->judged[i])
 				continue;
 			buf_clear(&head);
 			buf_printf(&head, "%s:threshold", m->name);
-			buf_addch(&x->out, ',');
-			export_csv_field(&x->out, buf_str(&head));
+			buf_addch(&x->out.text, ',');
+			export_csv_field(&x->out.text, buf_str(&head));
 		}
 		if (!x->config.no_heads)
-			buf_addch(&x->out, '\n');
+			buf_addch(&x->out.text, '\n');
 		buf_release(&head);
 	}
 	for (uint32_t i = 0; i < s->n_columns; i++)
@@ -127,12 +127,14 @@ static int wide_heads(struct exporter *x, struct csv *c, const struct sheet *s)
 	return 0;
 }
 
-static int csv_shape(struct exporter *x, const struct sheet *s)
+static int csv_shape(struct sink *sink, const struct sheet *s, size_t n_sheets)
 {
+	struct exporter *x = exporter_of(sink);
 	struct csv *c = x->data;
 	size_t start;
 	int err = 0;
 
+	(void)n_sheets;
 	if (!c && !(c = x->data = calloc(1, sizeof(*c))))
 		return -ENOMEM;
 	csv_forget(c);
@@ -143,7 +145,7 @@ static int csv_shape(struct exporter *x, const struct sheet *s)
 		c->wide_of = calloc((size_t)s->n_columns + 1, sizeof(*c->wide_of));
 	if (!c->row || !c->metric || !c->unit || (x->config.layout == EXPORT_WIDE && !c->wide_of))
 		return -ENOMEM;
-	export_csv_field(&c->text, x->recording);
+	export_csv_field(&c->text, x->sink.recording);
 	buf_addch(&c->text, ',');
 	c->file = span_end(c, 0);
 	for (uint32_t r = 0; r < s->n_rows; r++) {
@@ -170,10 +172,10 @@ static int csv_shape(struct exporter *x, const struct sheet *s)
 		err = wide_heads(x, c, s);
 	} else if (!x->begun && !x->config.no_heads) {
 		for (int i = 0; i < EXPORT_N_COLUMNS; i++) {
-			buf_addstr(&x->out, i ? "," : "");
-			buf_addstr(&x->out, export_columns[i]);
+			buf_addstr(&x->out.text, i ? "," : "");
+			buf_addstr(&x->out.text, export_columns[i]);
 		}
-		buf_addstr(&x->out, x->config.thresholds ? ",threshold\n" : "\n");
+		buf_addstr(&x->out.text, x->config.thresholds ? ",threshold\n" : "\n");
 	}
 	x->begun = true;
 	return err ? err : c->text.err;
@@ -234,7 +236,7 @@ static int long_interval(struct exporter *x, struct csv *c, const struct sheet *
 
 	/* All rows of an interval begin alike. */
 	buf_clear(&c->head);
-	if (!export_room(&c->head, c->file.len + 128))
+	if (!output_room(&c->head, c->file.len + 128))
 		return -ENOMEM;
 	c->head.len = (size_t)(put_interval((char *)c->head.data, x, c, &i[k]) - (char *)c->head.data);
 	for (uint32_t r = 0; r < s->n_rows; r++) {
@@ -246,7 +248,8 @@ static int long_interval(struct exporter *x, struct csv *c, const struct sheet *
 			struct span metric = c->metric[cell->column], unit = c->unit[cell->column];
 			char *start, *to;
 
-			start = to = export_room(&x->out, c->head.len + c->row[r].len + metric.len + unit.len + 96);
+			start = to =
+				output_room(&x->out.text, c->head.len + c->row[r].len + metric.len + unit.len + 96);
 			if (!to)
 				return -ENOMEM;
 			memcpy(to, c->head.data, c->head.len);
@@ -259,8 +262,8 @@ static int long_interval(struct exporter *x, struct csv *c, const struct sheet *
 				to = put_verdict(to, s, cell, k);
 				*to++ = '\n';
 			}
-			x->out.len += (size_t)(to - start);
-			if (__builtin_expect(exporter_is_full(x), 0) && (err = exporter_flush(x)))
+			x->out.text.len += (size_t)(to - start);
+			if (__builtin_expect(output_is_full(&x->out), 0) && (err = exporter_flush(x)))
 				return err;
 		}
 	}
@@ -285,7 +288,7 @@ static int wide_interval(struct exporter *x, struct csv *c, const struct sheet *
 			x->partial |= (cell->value[k].reason && !status_absent(cell->value[k].reason)) ||
 				      export_partial(cell, i, k);
 		}
-		start = to = export_room(&x->out,
+		start = to = output_room(&x->out.text,
 					 c->file.len + c->row[r].len + 128 + (size_t)c->n_wide * (NUMBER_MAX + 10));
 		if (!to)
 			return -ENOMEM;
@@ -303,13 +306,14 @@ static int wide_interval(struct exporter *x, struct csv *c, const struct sheet *
 		}
 		/* The text of the row ends with a comma, and so does the last value. */
 		to[-1] = '\n';
-		x->out.len += (size_t)(to - start);
+		x->out.text.len += (size_t)(to - start);
 	}
 	return 0;
 }
 
-static int csv_intervals(struct exporter *x, const struct sheet *s, const struct interval *i, size_t n)
+static int csv_intervals(struct sink *sink, const struct sheet *s, const struct interval *i, size_t n)
 {
+	struct exporter *x = exporter_of(sink);
 	struct csv *c = x->data;
 	int err = 0;
 
@@ -321,9 +325,10 @@ static int csv_intervals(struct exporter *x, const struct sheet *s, const struct
 	return err;
 }
 
-const struct exporter_ops export_csv = {
+const struct sink_ops export_csv = {
 	.name = "csv",
 	.help = "comma separated values, one row a value (--layout=wide: one column a metric)",
+	.thresholds = true,
 	.shape = csv_shape,
 	.intervals = csv_intervals,
 	.release = csv_release,

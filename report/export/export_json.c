@@ -26,9 +26,9 @@ static void text_forget(struct json_text *t)
 	t->row = t->metric = t->unit = NULL;
 }
 
-static void json_release(struct exporter *x)
+static void json_release(struct sink *sink)
 {
-	struct json_text *t = x->data;
+	struct json_text *t = exporter_of(sink)->data;
 
 	if (!t)
 		return;
@@ -65,12 +65,14 @@ static void put_place(struct buf *b, const struct sheet *s, const struct place *
 		put_name(b, export_columns[12 + i], name[i]);
 }
 
-static int json_shape(struct exporter *x, const struct sheet *s)
+static int json_shape(struct sink *sink, const struct sheet *s, size_t n_sheets)
 {
+	struct exporter *x = exporter_of(sink);
 	struct json_text *t = x->data;
 	bool wide = x->config.layout == EXPORT_WIDE;
 	size_t at;
 
+	(void)n_sheets;
 	if (!t && !(t = x->data = calloc(1, sizeof(*t))))
 		return -ENOMEM;
 	text_forget(t);
@@ -80,7 +82,7 @@ static int json_shape(struct exporter *x, const struct sheet *s)
 	if (!t->row || !t->metric || !t->unit)
 		return -ENOMEM;
 	buf_addstr(&t->text, "{");
-	put_name(&t->text, "recording", x->recording);
+	put_name(&t->text, "recording", x->sink.recording);
 	t->file = (struct span){ 0, (uint32_t)t->text.len };
 	for (uint32_t r = 0; r < s->n_rows; r++) {
 		at = t->text.len;
@@ -130,17 +132,17 @@ static void put_head(struct exporter *x, const struct json_text *t, const struct
 	bool quoted;
 	size_t len;
 
-	put_span(&x->out, t, t->file);
-	buf_addstr(&x->out, "\"run\":");
-	buf_add(&x->out, text, number_u64(text, i->run));
-	buf_addstr(&x->out, ",\"time\":");
+	put_span(&x->out.text, t, t->file);
+	buf_addstr(&x->out.text, "\"run\":");
+	buf_add(&x->out.text, text, number_u64(text, i->run));
+	buf_addstr(&x->out.text, ",\"time\":");
 	len = export_time_text(x, i, EXPORT_TIME_RFC3339, text, &quoted);
 	if (quoted)
-		buf_addch(&x->out, '"');
-	buf_add(&x->out, text, len);
-	buf_addstr(&x->out, quoted ? "\",\"duration_ns\":" : ",\"duration_ns\":");
-	buf_add(&x->out, text, number_u64(text, i->duration_ns));
-	buf_addch(&x->out, ',');
+		buf_addch(&x->out.text, '"');
+	buf_add(&x->out.text, text, len);
+	buf_addstr(&x->out.text, quoted ? "\",\"duration_ns\":" : ",\"duration_ns\":");
+	buf_add(&x->out.text, text, number_u64(text, i->duration_ns));
+	buf_addch(&x->out.text, ',');
 }
 
 /* A member of its own in wide rows. */
@@ -152,9 +154,9 @@ static void put_verdict(struct exporter *x, const struct sheet *s, const struct 
 	if (!x->config.thresholds || !m->threshold)
 		return;
 	buf_printf(&name, "%s:threshold", m->name);
-	buf_addch(&x->out, ',');
-	json_quote(&x->out, buf_str(&name), name.len);
-	buf_printf(&x->out, ":\"%s\"", export_verdicts[sheet_verdict(s, cell, k)]);
+	buf_addch(&x->out.text, ',');
+	json_quote(&x->out.text, buf_str(&name), name.len);
+	buf_printf(&x->out.text, ":\"%s\"", export_verdicts[sheet_verdict(s, cell, k)]);
 	buf_release(&name);
 }
 
@@ -171,12 +173,12 @@ static int put_interval(struct exporter *x, const struct json_text *t, const str
 {
 	bool wide = x->config.layout == EXPORT_WIDE;
 	struct buf head = BUF_INIT;
-	size_t from = x->out.len;
+	size_t from = x->out.text.len;
 	int err = 0;
 
 	put_head(x, t, &i[k]);
-	buf_add(&head, x->out.data + from, x->out.len - from);
-	x->out.len = from;
+	buf_add(&head, x->out.text.data + from, x->out.text.len - from);
+	x->out.text.len = from;
 	for (uint32_t r = 0; r < s->n_rows; r++) {
 		const struct sheet_row *row = &s->row[r];
 
@@ -187,35 +189,36 @@ static int put_interval(struct exporter *x, const struct json_text *t, const str
 			char word[16];
 
 			if (!wide || !n) {
-				buf_add(&x->out, head.data, head.len);
-				put_span(&x->out, t, t->row[r]);
+				buf_add(&x->out.text, head.data, head.len);
+				put_span(&x->out.text, t, t->row[r]);
 			}
 			x->partial |= partial || (v->reason && !status_absent(v->reason));
-			put_span(&x->out, t, t->metric[cell->column]);
-			put_value(&x->out, v);
+			put_span(&x->out.text, t, t->metric[cell->column]);
+			put_value(&x->out.text, v);
 			if (wide) {
 				put_verdict(x, s, cell, k);
-				buf_addch(&x->out, n + 1 < row->n_cells ? ',' : '}');
+				buf_addch(&x->out.text, n + 1 < row->n_cells ? ',' : '}');
 			} else {
-				put_span(&x->out, t, t->unit[cell->column]);
-				buf_addstr(&x->out, status_word(v->reason, partial, word));
-				buf_addstr(&x->out, threshold_end[sheet_verdict(s, cell, k)]);
+				put_span(&x->out.text, t, t->unit[cell->column]);
+				buf_addstr(&x->out.text, status_word(v->reason, partial, word));
+				buf_addstr(&x->out.text, threshold_end[sheet_verdict(s, cell, k)]);
 			}
 			if (!wide || n + 1 == row->n_cells)
-				buf_addch(&x->out, '\n');
-			if (exporter_is_full(x) && (err = exporter_flush(x)))
+				buf_addch(&x->out.text, '\n');
+			if (output_is_full(&x->out) && (err = exporter_flush(x)))
 				goto out;
 		}
 	}
 out:
 	if (head.err)
-		x->out.err = head.err;
+		x->out.text.err = head.err;
 	buf_release(&head);
 	return err;
 }
 
-static int json_intervals(struct exporter *x, const struct sheet *s, const struct interval *i, size_t n)
+static int json_intervals(struct sink *sink, const struct sheet *s, const struct interval *i, size_t n)
 {
+	struct exporter *x = exporter_of(sink);
 	int err = 0;
 
 	for (size_t k = 0; k < n && !err; k++) {
@@ -226,9 +229,10 @@ static int json_intervals(struct exporter *x, const struct sheet *s, const struc
 	return err;
 }
 
-const struct exporter_ops export_json = {
+const struct sink_ops export_json = {
 	.name = "json",
 	.help = "one JSON object a line, with the names of csv",
+	.thresholds = true,
 	.shape = json_shape,
 	.intervals = json_intervals,
 	.release = json_release,

@@ -122,13 +122,13 @@ static void put(struct exporter *x, bool *first, const char *text, size_t len, u
 {
 	bool tabs = table_has_tabs(x);
 	size_t blanks = tabs ? !*first : (*first ? 0u : 2u) + (width > len ? width - len : 0);
-	char *to = export_room(&x->out, blanks + len);
+	char *to = output_room(&x->out.text, blanks + len);
 
 	if (!to)
 		return;
 	memset(to, tabs ? '\t' : ' ', blanks);
 	memcpy(to + blanks, text, len);
-	x->out.len += blanks + len;
+	x->out.text.len += blanks + len;
 	*first = false;
 }
 
@@ -140,9 +140,9 @@ static void put_judged(struct exporter *x, bool *first, const char *text, size_t
 		return;
 	}
 	put(x, first, "", 0, width > len ? width - (unsigned)len : 0);
-	buf_addstr(&x->out, verdict == SHEET_BAD ? "\033[31m" : "\033[32m");
-	buf_add(&x->out, text, len);
-	buf_addstr(&x->out, "\033[m");
+	buf_addstr(&x->out.text, verdict == SHEET_BAD ? "\033[31m" : "\033[32m");
+	buf_add(&x->out.text, text, len);
+	buf_addstr(&x->out.text, "\033[m");
 }
 
 /* The row of the sheet that a cell is in: not that of the table, for what stands in the row of a first CPU. */
@@ -168,24 +168,24 @@ static void put_spark(struct exporter *x, const struct sheet *s, const struct sh
 		line = plot_data_find(x->spark, s->column[cell->column].metric->display, buf_str(&place));
 		buf_release(&place);
 	}
-	buf_addch(&x->out, ' ');
+	buf_addch(&x->out.text, ' ');
 	series = line ? (size_t)(line - x->spark->line) : 0;
 	if (line && spark_mean_range(&x->spark->set, series, SPARK_CELLS, &low, &high))
-		spark_line(&x->out, &x->spark->set, series, SPARK_CELLS, low, high, x->utf8);
+		spark_line(&x->out.text, &x->spark->set, series, SPARK_CELLS, low, high, x->utf8);
 	else
-		buf_printf(&x->out, "%*s", SPARK_CELLS, "");
+		buf_printf(&x->out.text, "%*s", SPARK_CELLS, "");
 }
 
 /* Columns of a table that is wider than the terminal go below the others; here ends the part that begins with
  * `from`. */
 static uint32_t part_end(const struct exporter *x, const struct table_data *t, uint32_t from)
 {
-	unsigned used = x->one ? 0 : t->width[WIDTH_TIME] + 2;
+	unsigned used = table_is_one(x) ? 0 : t->width[WIDTH_TIME] + 2;
 	uint32_t to = from;
 
 	if (!x->config.width || x->config.no_heads || table_has_tabs(x))
 		return t->n_columns;
-	used += x->runs ? t->width[WIDTH_RUN] + 2 : 0;
+	used += x->sink.runs ? t->width[WIDTH_RUN] + 2 : 0;
 	for (int i = 0; i < TOPOLOGY_COLUMNS; i++)
 		used += t->topology[i] ? t->width[WIDTH_TOPOLOGY + i] + 2 : 0;
 	for (; to < t->n_columns; to++) {
@@ -209,9 +209,9 @@ static void put_heads(struct exporter *x, struct table_data *t, uint32_t from, u
 {
 	bool first = true;
 
-	if (!x->one && !table_has_tabs(x))
+	if (!table_is_one(x) && !table_has_tabs(x))
 		put(x, &first, "Time", 4, t->width[WIDTH_TIME]);
-	if (x->runs)
+	if (x->sink.runs)
 		put(x, &first, "Run", 3, t->width[WIDTH_RUN]);
 	for (int i = 0; i < TOPOLOGY_COLUMNS; i++)
 		if (t->topology[i])
@@ -221,9 +221,9 @@ static void put_heads(struct exporter *x, struct table_data *t, uint32_t from, u
 		put(x, &first, (const char *)t->text.data + t->head[c].at, t->head[c].len,
 		    t->width[WIDTH_METRICS + c]);
 		if (x->spark && c + 1 < to)
-			buf_printf(&x->out, "%*s", 1 + SPARK_CELLS, "");
+			buf_printf(&x->out.text, "%*s", 1 + SPARK_CELLS, "");
 	}
-	buf_addch(&x->out, '\n');
+	buf_addch(&x->out.text, '\n');
 	t->since_heads = 0;
 	t->heads_due = false;
 }
@@ -254,9 +254,9 @@ static void put_row(struct exporter *x, struct table_data *t, uint32_t r, uint32
 	char text[CELL_MAX];
 	bool first = true;
 
-	if (!x->one && !table_has_tabs(x))
+	if (!table_is_one(x) && !table_has_tabs(x))
 		put(x, &first, text, time_of_day(x, &interval[k], text), t->width[WIDTH_TIME]);
-	if (x->runs)
+	if (x->sink.runs)
 		put(x, &first, text, number_u64(text, interval[k].run), t->width[WIDTH_RUN]);
 	for (int i = 0; i < TOPOLOGY_COLUMNS; i++)
 		if (t->topology[i])
@@ -274,9 +274,10 @@ static void put_row(struct exporter *x, struct table_data *t, uint32_t r, uint32
 			put_spark(x, s, cell);
 	}
 	/* Empty cells at the end are no text. */
-	while (x->out.len && (x->out.data[x->out.len - 1] == ' ' || x->out.data[x->out.len - 1] == '\t'))
-		x->out.len--;
-	buf_addch(&x->out, '\n');
+	while (x->out.text.len &&
+	       (x->out.text.data[x->out.text.len - 1] == ' ' || x->out.text.data[x->out.text.len - 1] == '\t'))
+		x->out.text.len--;
+	buf_addch(&x->out.text, '\n');
 }
 
 /* The rows of an interval, of the columns that have room beside each other. */
@@ -293,17 +294,18 @@ static int put_part(struct exporter *x, struct table_data *t, uint32_t from, uin
 	for (uint32_t r = 0; r < t->n_rows && !err; r++) {
 		if (!is_away(t, r, k) && (!from || has_cell(t, r, from, to)))
 			put_row(x, t, r, from, to, interval, k);
-		err = exporter_is_full(x) ? exporter_flush(x) : 0;
+		err = output_is_full(&x->out) ? exporter_flush(x) : 0;
 	}
 	return err;
 }
 
-static int table_intervals(struct exporter *x, const struct sheet *s, const struct interval *interval, size_t n)
+static int table_intervals(struct sink *sink, const struct sheet *s, const struct interval *interval, size_t n)
 {
+	struct exporter *x = exporter_of(sink);
 	struct table_data *t = x->data;
 	int err = 0;
 
-	if (!t->n_rows || (!t->n_columns && !x->places_only))
+	if (!t->n_rows || (!t->n_columns && !x->sink.places_only))
 		return 0;
 	if (!t->sized)
 		choose_widths(x, t, interval, n);
@@ -311,9 +313,9 @@ static int table_intervals(struct exporter *x, const struct sheet *s, const stru
 		uint32_t from = 0, to = 0;
 
 		if (x->config.clear)
-			buf_addstr(&x->out, "\033[H\033[2J");
-		if (x->elapsed_ns && x->one)
-			buf_printf(&x->out, "%llu.%06llu sec\n", (unsigned long long)x->elapsed_ns / 1000000000,
+			buf_addstr(&x->out.text, "\033[H\033[2J");
+		if (x->elapsed_ns && table_is_one(x))
+			buf_printf(&x->out.text, "%llu.%06llu sec\n", (unsigned long long)x->elapsed_ns / 1000000000,
 				   (unsigned long long)x->elapsed_ns / 1000 % 1000000);
 		do {
 			from = to;
@@ -328,18 +330,40 @@ static int table_intervals(struct exporter *x, const struct sheet *s, const stru
 	return err;
 }
 
-const struct exporter_ops export_table = {
+static void table_event(struct sink *sink, const struct pm_event *event)
+{
+	if (event->type == PM_EVENT_CHILD_EXIT)
+		exporter_of(sink)->elapsed_ns = pm_map_u64(&event->attrs, PM_EVENT_KEY_ELAPSED_NS, 0);
+}
+
+/* What ran for another recording ran not for this one. */
+static int table_end(struct sink *sink)
+{
+	exporter_of(sink)->elapsed_ns = 0;
+	return 0;
+}
+
+const struct sink_ops export_table = {
 	.name = "table",
 	.help = "a table for people",
+	.table = true,
+	.color = true,
+	.spark = true,
 	.shape = table_shape,
 	.intervals = table_intervals,
+	.event = table_event,
+	.end = table_end,
 	.release = table_release,
 };
 
-const struct exporter_ops export_turbostat = {
+const struct sink_ops export_turbostat = {
 	.name = "turbostat",
 	.help = "turbostat's columns with TABs between, for scripts that read its text",
+	.table = true,
+	.tabs = true,
 	.shape = table_shape,
 	.intervals = table_intervals,
+	.event = table_event,
+	.end = table_end,
 	.release = table_release,
 };

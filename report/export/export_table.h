@@ -36,11 +36,17 @@ enum { WIDTH_TIME, WIDTH_RUN, WIDTH_TOPOLOGY, WIDTH_METRICS = WIDTH_TOPOLOGY + T
 /* turbostat's text, with TABs, and not the table. */
 static inline bool table_has_tabs(const struct exporter *x)
 {
-	return x->ops == &export_turbostat;
+	return x->sink.ops->tabs;
 }
 
-/* Rows or columns are new; 0 or -errno. */
-int table_shape(struct exporter *x, const struct sheet *s);
-void table_release(struct exporter *x);
+/* One interval is all there is, and needs no time. */
+static inline bool table_is_one(const struct exporter *x)
+{
+	return x->sink.one && x->config.time == EXPORT_TIME_DEFAULT;
+}
+
+/* As struct sink_ops has them. */
+int table_shape(struct sink *sink, const struct sheet *s, size_t n_sheets);
+void table_release(struct sink *sink);
 
 #endif

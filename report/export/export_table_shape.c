@@ -20,8 +20,10 @@ static void table_forget(struct table_data *t)
 	*t = (struct table_data){ .named = t->named, .decoded = t->decoded };
 }
 
-void table_release(struct exporter *x)
+void table_release(struct sink *sink)
 {
+	struct exporter *x = exporter_of(sink);
+
 	if (x->data)
 		table_forget(x->data);
 	free(x->data);
@@ -194,7 +196,7 @@ static int put_registers(struct exporter *x, const struct pm_model *m)
 {
 	for (uint32_t i = 0; i < m->n_configs; i++)
 		if (!strncmp(m->config[i].name, "msr.", 4) && !m->config[i].reason)
-			return decode_text(m, &x->out);
+			return decode_text(m, &x->out.text);
 	return 0;
 }
 
@@ -206,12 +208,14 @@ static bool has_nodes_within(const struct places *p)
 	return false;
 }
 
-int table_shape(struct exporter *x, const struct sheet *s)
+int table_shape(struct sink *sink, const struct sheet *s, size_t n_sheets)
 {
+	struct exporter *x = exporter_of(sink);
 	struct table_data *t = x->data;
 	uint32_t below = 0;
 	int err;
 
+	(void)n_sheets;
 	if (!t && !(t = x->data = calloc(1, sizeof(*t))))
 		return -ENOMEM;
 	table_forget(t);
@@ -230,7 +234,7 @@ int table_shape(struct exporter *x, const struct sheet *s)
 	/* The only CPU of a machine says the same as the machine. */
 	if (below == 1 && s->per == PM_CPU && s->places->n == 1 && t->n_rows == 2)
 		t->n_rows = 1;
-	err = map_cells(t, x->places_only);
+	err = map_cells(t, x->sink.places_only);
 	if (!err)
 		err = keep_texts(t, table_has_tabs(x));
 	choose_topology(x, t);
@@ -239,14 +243,14 @@ int table_shape(struct exporter *x, const struct sheet *s)
 		t->topology[BY_NODE] &= has_nodes_within(s->places);
 	for (int i = BY_PACKAGE; i <= BY_CPU; i++)
 		t->topology[i] &= !(x->config.no_place >> i & 1);
-	if (x->config.name_files && t->named != x->recording) {
-		buf_addstr(&x->out, t->named ? "\n==> " : "==> ");
-		text_escape(&x->out, x->recording, strlen(x->recording));
-		buf_addstr(&x->out, " <==\n");
-		t->named = x->recording;
+	if (x->config.name_files && t->named != x->sink.recording) {
+		buf_addstr(&x->out.text, t->named ? "\n==> " : "==> ");
+		text_escape(&x->out.text, x->sink.recording, strlen(x->sink.recording));
+		buf_addstr(&x->out.text, " <==\n");
+		t->named = x->sink.recording;
 	}
-	if (!err && x->config.registers && t->decoded != x->recording) {
-		t->decoded = x->recording;
+	if (!err && x->config.registers && t->decoded != x->sink.recording) {
+		t->decoded = x->sink.recording;
 		err = put_registers(x, s->places->model);
 	}
 	t->heads_due = true;

@@ -1,15 +1,10 @@
 #include "report/export/exporter.h"
 
-#include <errno.h>
 #include <string.h>
-#include <strings.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "common/number.h"
 #include "common/table.h"
-
-const struct exporter_ops *const exporters[] = { &export_table, &export_csv, &export_json, &export_turbostat, NULL };
 
 const char *const export_columns[] = {
 	"recording", "run", "time",   "duration_ns", "scope",  "package", "die",   "cluster", "cache",  "node",
@@ -22,49 +17,34 @@ const char *const export_verdicts[SHEET_VERDICTS] = {
 };
 /* clang-format on */
 
-const struct exporter_ops *exporter_find(const char *name)
+void exporter_init(struct exporter *x, const struct sink_ops *ops, const struct export_config *config)
 {
-	for (size_t i = 0; exporters[i]; i++)
-		if (!strcmp(exporters[i]->name, name))
-			return exporters[i];
-	return NULL;
-}
-
-void exporter_init(struct exporter *x, const struct exporter_ops *ops, const struct export_config *config)
-{
-	*x = (struct exporter){ .ops = ops, .config = *config, .recording = "" };
+	*x = (struct exporter){
+		.sink = { .ops = ops, .recording = "" },
+		.config = *config,
+		.out = { .fd = config->fd, .live = config->flush },
+	};
 }
 
 void exporter_release(struct exporter *x)
 {
-	if (x->ops && x->ops->release)
-		x->ops->release(x);
-	buf_release(&x->out);
+	if (x->sink.ops && x->sink.ops->release)
+		x->sink.ops->release(&x->sink);
+	output_release(&x->out);
 }
 
 int exporter_flush(struct exporter *x)
 {
-	size_t at = 0;
+	int err = output_flush(&x->out);
 
-	if (x->out.err)
-		return error_sys(&x->error, ENOMEM, "output");
-	while (at < x->out.len) {
-		ssize_t n = write(x->config.fd, x->out.data + at, x->out.len - at);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return error_sys(&x->error, errno,
-					 x->config.fd == STDOUT_FILENO ? "standard output" : "output");
-		at += (size_t)n;
-	}
-	buf_clear(&x->out);
-	return 0;
+	if (err)
+		x->sink.error = x->out.error;
+	return err;
 }
 
 int exporter_pace(struct exporter *x)
 {
-	return x->config.flush || exporter_is_full(x) ? exporter_flush(x) : 0;
+	return x->out.live || output_is_full(&x->out) ? exporter_flush(x) : 0;
 }
 
 /* ---- for the formats ---- */
@@ -85,7 +65,7 @@ size_t export_time_text(const struct exporter *x, const struct interval *i, enum
 	*quoted = false;
 	/* A recording without wall time has relative times only. */
 	if (kind == EXPORT_TIME_RELATIVE || i->wall_ns <= 0)
-		return number_fixed(out, (double)(int64_t)(i->to_ns - x->origin_ns) / 1e9, 9);
+		return number_fixed(out, (double)(int64_t)(i->to_ns - x->sink.origin_ns) / 1e9, 9);
 	if (kind == EXPORT_TIME_EPOCH_NS)
 		return number_s64(out, i->wall_ns);
 	*quoted = true;

@@ -1,6 +1,5 @@
 /*
- * Output formats: one export_X.c each, one row in exporters[]. An exporter is told the shape of the report, then gets
- * filled sheets. Text collects in one buffer and leaves with few writes.
+ * Output formats: sinks that write a sheet as text. One export_X.c each, and one row in exporters[] (exporters.c).
  */
 #ifndef REPORT_EXPORTER_H
 #define REPORT_EXPORTER_H
@@ -9,10 +8,8 @@
 #include <stdint.h>
 
 #include "common/buf.h"
-#include "common/error.h"
-#include "report/numbers/sheet.h"
-
-#define EXPORT_ENOUGH (256u << 10) /* bytes that are worth a write() */
+#include "report/export/output.h"
+#include "report/pipeline/sink.h"
 
 enum export_layout { EXPORT_LONG, EXPORT_WIDE };
 enum export_time {
@@ -43,47 +40,25 @@ struct export_config {
 struct plot_data;
 
 struct exporter {
-	const struct exporter_ops *ops;
+	struct sink sink;
 	struct export_config config;
-	const char *recording; /* basename of the file at hand */
-	bool runs;             /* the recording has several runs */
-	bool places_only;      /* table: the columns of metrics are not wanted */
-	bool one;              /* it gives one interval only: a table needs no time column */
-	uint64_t elapsed_ns;   /* how long the command ran that was recorded; 0: there was none, or it still runs */
-	uint64_t origin_ns;    /* CLOCK_MONOTONIC of its first snapshot, for relative times */
-	struct buf out;
+	struct output out;
+	uint64_t
+		elapsed_ns; /* table: how long the command ran that was recorded; 0: there was none, or it still runs */
 	const struct plot_data *spark; /* table: how values went goes beside them; borrowed; NULL: not asked for */
 	bool utf8;                     /* with blocks, not signs of ASCII */
 	bool partial;                  /* a value was printed that lacks a part, or a lost one was left out */
 	bool begun;                    /* heads were printed */
 	void *data;                    /* the format's own */
-	struct error error;
 };
 
-struct exporter_ops {
-	const char *name;
-	const char *help;
-	/* Rows or columns are new (or another file begins). Texts of the model are good now, and not necessarily
-	 * later: the last interval of a recording is often known only when the next one has begun. */
-	int (*shape)(struct exporter *x, const struct sheet *s);
-	int (*intervals)(struct exporter *x, const struct sheet *s, const struct interval *i, size_t n);
-	void (*release)(struct exporter *x);
-};
-extern const struct exporter_ops export_table, export_csv, export_json, export_turbostat;
-extern const struct exporter_ops *const exporters[]; /* ends with NULL; the first is the default */
-const struct exporter_ops *exporter_find(const char *name);
+extern const struct sink_ops export_table, export_csv, export_json, export_turbostat;
+/* Formats by name; ends with NULL; the first is the default. */
+extern const struct sink_ops *const exporters[];
+const struct sink_ops *exporter_find(const char *name);
 
 /* Nothing is written yet. What the configuration points to is borrowed. */
-void exporter_init(struct exporter *x, const struct exporter_ops *ops, const struct export_config *config);
-/* Writes what is there; 0 or -errno. */
-int exporter_flush(struct exporter *x);
-/* Whether enough has gathered; a long interval is written in pieces. */
-static inline bool exporter_is_full(const struct exporter *x)
-{
-	return x->out.len >= EXPORT_ENOUGH || x->out.err;
-}
-/* As above when enough has gathered, or always if the output is live. */
-int exporter_pace(struct exporter *x);
+void exporter_init(struct exporter *x, const struct sink_ops *ops, const struct export_config *config);
 void exporter_release(struct exporter *x);
 
 /* ---- for the formats ---- */
@@ -106,11 +81,14 @@ extern const char *const export_verdicts[SHEET_VERDICTS];
 extern const char *const export_columns[];
 #define EXPORT_N_COLUMNS 19
 
-/* Room for `n` more bytes; NULL without memory. */
-static inline char *export_room(struct buf *out, size_t n)
+static inline struct exporter *exporter_of(struct sink *s)
 {
-	return buf_reserve(out, n) ? NULL : (char *)out->data + out->len;
+	return (struct exporter *)s;
 }
+/* What was written goes on its way, if it is enough; errors are those of the sink. */
+int exporter_pace(struct exporter *x);
+int exporter_flush(struct exporter *x);
+
 static inline bool export_partial(const struct sheet_cell *c, const struct interval *i, size_t k)
 {
 	return i[k].partial || (c->partial && c->partial[k]);

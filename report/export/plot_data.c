@@ -6,12 +6,7 @@
 #include <string.h>
 
 #include "common/table.h"
-
-void plot_data_init(struct plot_data *d, uint32_t bins)
-{
-	*d = (struct plot_data){ 0 };
-	spark_init(&d->set, bins);
-}
+#include "report/export/exporter.h"
 
 void plot_data_release(struct plot_data *d)
 {
@@ -116,13 +111,14 @@ static int new_line(struct plot_data *d, const struct bound_metric *m, const str
 	return line->metric && line->unit && line->place ? names_set(&d->lines, key, (uint32_t)d->n - 1) : -ENOMEM;
 }
 
-static int plot_shape(struct exporter *x, const struct sheet *s)
+static int plot_shape(struct sink *sink, const struct sheet *s, size_t n_sheets)
 {
-	struct plot_data *d = x->data;
+	struct plot_data *d = (struct plot_data *)sink;
 	struct buf place = BUF_INIT, key = BUF_INIT;
 	size_t cells = 0, at = 0;
 	int err = 0;
 
+	(void)n_sheets;
 	for (uint32_t r = 0; r < s->n_rows; r++)
 		cells += s->row[r].n_cells;
 	free(d->map);
@@ -167,9 +163,9 @@ static void take(struct plot_data *d, uint32_t line, const struct interval *i, d
 	l->weight += seconds;
 }
 
-static int plot_intervals(struct exporter *x, const struct sheet *s, const struct interval *interval, size_t n)
+static int plot_intervals(struct sink *sink, const struct sheet *s, const struct interval *interval, size_t n)
 {
-	struct plot_data *d = x->data;
+	struct plot_data *d = (struct plot_data *)sink;
 
 	for (size_t k = 0; k < n; k++) {
 		const struct interval *i = &interval[k];
@@ -192,9 +188,13 @@ static int plot_intervals(struct exporter *x, const struct sheet *s, const struc
 	return 0;
 }
 
-const struct exporter_ops export_plot = {
-	.name = "plot",
-	.help = "series for a picture",
+static const struct sink_ops plot_ops = {
 	.shape = plot_shape,
 	.intervals = plot_intervals,
 };
+
+void plot_data_init(struct plot_data *d, uint32_t bins)
+{
+	*d = (struct plot_data){ .sink.ops = &plot_ops };
+	spark_init(&d->set, bins);
+}

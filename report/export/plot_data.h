@@ -1,10 +1,10 @@
-/* What a picture shows: the metrics of a sheet as series, taken from the pipeline by an exporter of its own. */
+/* What a picture shows: a sink that keeps the metrics of a sheet as series. */
 #ifndef REPORT_PLOT_DATA_H
 #define REPORT_PLOT_DATA_H
 
 #include "common/names.h"
-#include "report/export/exporter.h"
 #include "report/export/spark.h"
+#include "report/pipeline/sink.h"
 
 /* One metric of one place. */
 struct plot_line {
@@ -16,6 +16,7 @@ struct plot_line {
 };
 
 struct plot_data {
+	struct sink sink;
 	struct spark_set set;   /* series[i] is line[i]'s */
 	struct plot_line *line; /* owned */
 	size_t n, cap;
@@ -35,8 +36,5 @@ void plot_data_release(struct plot_data *d);
 const struct plot_line *plot_data_find(const struct plot_data *d, const char *metric, const char *place);
 /* Appends what a place is called: "CPU 3", "package 0 core 1", a device's name; nothing for the system. */
 void plot_place_name(const struct places *p, const struct place *place, struct buf *out);
-
-/* Takes all intervals into exporter.data, a struct plot_data that stays the caller's. */
-extern const struct exporter_ops export_plot;
 
 #endif

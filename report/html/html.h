@@ -1,7 +1,7 @@
 /*
  * pmrep html: one recording, or two, as one page that needs nothing but a browser.
  *
- *   html_collect (a pipeline_view) -> html_recording -> html_page
+ *   html_collect (a sink of the pipeline) -> html_recording -> html_page
  *
  * Everything that the page says of a recording is in html_recording, in memory that does not grow with its length.
  */

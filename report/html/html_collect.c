@@ -14,7 +14,7 @@
 #define FAR_MEMORY   (64u << 20)
 
 /* Which of the sheets: CPUs and the system, packages, the system with everything that is not charted. */
-enum { SHEET_PLACES, SHEET_PACKAGES, SHEET_OTHERS, SHEETS };
+enum which { SHEET_PLACES, SHEET_PACKAGES, SHEET_OTHERS, SHEETS };
 
 enum { SET_NEAR, SET_FAR, SET_TOTALS, SETS };
 
@@ -26,20 +26,20 @@ struct drawn {
 };
 
 struct layout {
-	struct sheet sheet;
-	bool built;
 	struct drawn *drawn; /* owned */
 	size_t n_drawn;
 };
 
 struct collect {
+	struct sink sink;
 	struct html_recording *r;
 	const struct pipeline_config *config;
 	const struct places *places;
 	struct pm_reader *reader;
-	struct binding binding;
-	bool bound, begun, noted;
-	bool *shown, *others;
+	bool begun;
+	bool *others; /* owned: metrics that are not charted */
+	enum which which[SHEETS];
+	size_t n_sheets;
 	struct layout layout[SHEETS];
 	uint32_t layouts;                         /* how many there were */
 	struct names metrics, rows, series[SETS]; /* names -> places in the recording; by set */
@@ -90,17 +90,12 @@ static void forget_layout(struct collect *c)
 	for (int i = 0; i < SHEETS; i++) {
 		struct layout *l = &c->layout[i];
 
-		if (l->built)
-			sheet_release(&l->sheet);
 		free(l->drawn);
 		*l = (struct layout){ 0 };
 	}
-	if (c->bound)
-		binding_release(&c->binding);
-	c->bound = false;
-	free(c->shown);
+	c->n_sheets = 0;
 	free(c->others);
-	c->shown = c->others = NULL;
+	c->others = NULL;
 }
 
 /* As values of counters lie in memory, which is faster where it is much. */
@@ -113,18 +108,18 @@ static int compare_drawn(const void *left, const void *right)
 	return (a->row > b->row) - (a->row < b->row);
 }
 
-static int name_cells(struct collect *c, struct layout *l, bool totals)
+static int name_cells(struct collect *c, struct layout *l, const struct sheet *sheet, bool totals)
 {
 	uint32_t cells = 0, metric, row, place;
 	int err = 0;
 
-	for (uint32_t i = 0; i < l->sheet.n_rows; i++)
-		cells += l->sheet.row[i].n_cells;
+	for (uint32_t i = 0; i < sheet->n_rows; i++)
+		cells += sheet->row[i].n_cells;
 	l->drawn = calloc((size_t)cells + 1, sizeof(*l->drawn));
 	if (!l->drawn)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < l->sheet.n_rows && !err; i++) {
-		const struct sheet_row *from = &l->sheet.row[i];
+	for (uint32_t i = 0; i < sheet->n_rows && !err; i++) {
+		const struct sheet_row *from = &sheet->row[i];
 		int set;
 
 		if ((err = html_find_row(c->r, &c->rows, c->places, &from->place, &row)))
@@ -133,7 +128,7 @@ static int name_cells(struct collect *c, struct layout *l, bool totals)
 		for (uint32_t k = 0; k < from->n_cells && !err; k++) {
 			const struct sheet_cell *cell = &from->cell[k];
 
-			err = html_find_metric(c->r, &c->metrics, l->sheet.column[cell->column].metric, !totals,
+			err = html_find_metric(c->r, &c->metrics, sheet->column[cell->column].metric, !totals,
 					       &metric);
 			if (!err)
 				err = find_series(c, set, metric, row, &place);
@@ -154,33 +149,6 @@ static bool has_packages(const struct places *p)
 	return false;
 }
 
-static int build(struct collect *c, int which, const struct sheet_config *config, const bool *shown,
-		 const struct replay *replay)
-{
-	struct layout *l = &c->layout[which];
-	int err = sheet_build(&l->sheet, config, c->places, &c->binding, shown, replay);
-
-	l->built = !err;
-	return err ? err : name_cells(c, l, which == SHEET_OTHERS);
-}
-
-static int want_tracks(struct collect *c, struct replay *replay)
-{
-	int err = replay_begin_tracks(replay, c->places->model);
-
-	for (size_t i = 0; !err && i < c->binding.n_metrics; i++) {
-		const struct bound_metric *m = &c->binding.metric[i];
-
-		for (uint32_t k = 0; (c->shown[i] || c->others[i]) && k < m->n_inputs; k++) {
-			const struct bound_input *in = &c->binding.input[m->input[k]];
-
-			for (uint32_t n = 0; !in->constant && !err && n < in->n_counters; n++)
-				err = replay_want(replay, in->counter[n], bound_input_aspects(in));
-		}
-	}
-	return err ? err : replay_end_tracks(replay);
-}
-
 /* Where the whole recording is read, how long it is is known beforehand. */
 static void expect_extent(struct collect *c)
 {
@@ -193,49 +161,58 @@ static void expect_extent(struct collect *c)
 	html_set_expect(&c->r->far, (double)(to - from) / 1e9);
 }
 
-static int lay_out(void *ctx, const struct places *places, struct replay *replay, struct buf *notes, struct error *e)
+static void wish(struct collect *c, struct sink_plan *plan, enum which which, const struct sheet_config *config,
+		 const bool *shown)
+{
+	plan->sheet[plan->n_sheets++] = (struct sink_wish){ *config, shown };
+	c->which[c->n_sheets++] = which;
+}
+
+static int plan(struct sink *sink, struct sink_plan *plan)
 {
 	static const struct sheet_config by_cpu = { .per = PM_CPU, .summary = true };
 	static const struct sheet_config by_package = { .per = PM_PACKAGE };
 	static const struct sheet_config system_only = { .per = PM_SYSTEM, .summary = true, .summary_only = true };
-	struct collect *c = ctx;
-	bool any = false, first = !c->begun;
-	int err;
+	struct collect *c = (struct collect *)sink;
+	bool any = false;
 
 	forget_layout(c);
 	c->layouts++;
-	c->places = places;
-	if ((err = binding_build(&c->binding, places, &c->config->bind, e)))
-		return err;
-	c->bound = true;
-	c->shown = calloc(c->binding.n_metrics + 1, sizeof(*c->shown));
-	c->others = calloc(c->binding.n_metrics + 1, sizeof(*c->others));
-	if (!c->shown || !c->others)
-		return error_sys(e, ENOMEM, "columns");
-	if ((err = selection_apply(&c->config->selection, &c->binding, places, c->shown, notes, e)))
-		return err;
-	for (size_t i = 0; i < c->binding.n_metrics; i++) {
-		c->others[i] = !c->shown[i];
+	c->places = plan->places;
+	c->others = calloc(plan->binding->n_metrics + 1, sizeof(*c->others));
+	if (!c->others)
+		return -ENOMEM;
+	for (size_t i = 0; i < plan->binding->n_metrics; i++) {
+		c->others[i] = !plan->shown[i];
 		any |= c->others[i];
 	}
-	if (first) {
-		double width = (double)pm_map_u64(&places->model->header, PM_HEADER_INTERVAL, 0) / 1e9;
+	wish(c, plan, SHEET_PLACES, &by_cpu, plan->shown);
+	if (has_packages(plan->places))
+		wish(c, plan, SHEET_PACKAGES, &by_package, plan->shown);
+	if (any)
+		wish(c, plan, SHEET_OTHERS, &system_only, c->others);
+	return 0;
+}
 
-		html_set_init(&c->r->near, NEAR_BUCKETS, width > 0 ? width : 1e-3, NEAR_MEMORY, false);
-		html_set_init(&c->r->far, FAR_BUCKETS, width > 0 ? width : 1e-3, FAR_MEMORY, true);
-		html_set_init(&c->r->totals, HTML_BUCKETS_LEAST, width > 0 ? width : 1e-3, NEAR_MEMORY, false);
-		c->begun = true;
+static int shape(struct sink *sink, const struct sheet *sheet, size_t n)
+{
+	struct collect *c = (struct collect *)sink;
+	double width = (double)pm_map_u64(&c->places->model->header, PM_HEADER_INTERVAL, 0) / 1e9;
+	bool first = !c->begun;
+	int err = 0;
+
+	c->begun = true;
+	width = width > 0 ? width : 1e-3;
+	if (first) {
+		html_set_init(&c->r->near, NEAR_BUCKETS, width, NEAR_MEMORY, false);
+		html_set_init(&c->r->far, FAR_BUCKETS, width, FAR_MEMORY, true);
+		html_set_init(&c->r->totals, HTML_BUCKETS_LEAST, width, NEAR_MEMORY, false);
 	}
-	err = want_tracks(c, replay);
-	if (!err)
-		err = build(c, SHEET_PLACES, &by_cpu, c->shown, replay);
-	if (!err && has_packages(places))
-		err = build(c, SHEET_PACKAGES, &by_package, c->shown, replay);
-	if (!err && any)
-		err = build(c, SHEET_OTHERS, &system_only, c->others, replay);
+	for (size_t i = 0; i < n && !err; i++)
+		err = name_cells(c, &c->layout[i], &sheet[i], c->which[i] == SHEET_OTHERS);
 	if (first && !err)
 		expect_extent(c);
-	return err ? error_sys(e, -err, "laying out the page") : 0;
+	return err ? error_sys(&sink->error, -err, "laying out the page") : 0;
 }
 
 /* ---- intervals ---- */
@@ -257,9 +234,8 @@ static void take_sheet(struct collect *c, const struct layout *l, size_t first, 
 
 static void take_steps(struct collect *c, size_t first, bool again)
 {
-	for (int i = 0; i < SHEETS; i++)
-		if (c->layout[i].built)
-			take_sheet(c, &c->layout[i], first, again);
+	for (size_t i = 0; i < c->n_sheets; i++)
+		take_sheet(c, &c->layout[i], first, again);
 	for (int set = 0; set < SETS; set++)
 		html_set_end_steps(set_at(c->r, set), &c->steps[set]);
 }
@@ -344,13 +320,11 @@ static bool add_simple_step(struct collect *c, const struct interval *interval)
 	return true;
 }
 
-static int intervals(void *ctx, const struct interval *interval, size_t n, struct error *e)
+static int intervals(struct sink *sink, const struct sheet *sheet, const struct interval *interval, size_t n)
 {
-	struct collect *c = ctx;
+	struct collect *c = (struct collect *)sink;
 
-	for (int i = 0; i < SHEETS; i++)
-		if (c->layout[i].built)
-			sheet_fill(&c->layout[i].sheet, interval, n);
+	(void)sheet;
 	if (n)
 		find_origin(c, interval);
 	for (size_t k = 0, taken; k < n; k += taken) {
@@ -427,9 +401,9 @@ static void add_event(struct collect *c, enum pm_event_type type, uint64_t since
 	};
 }
 
-static void event(void *ctx, const struct pm_event *e)
+static void event(struct sink *sink, const struct pm_event *e)
 {
-	struct collect *c = ctx;
+	struct collect *c = (struct collect *)sink;
 	struct buf text = BUF_INIT;
 	uint64_t since = pm_map_u64(&e->attrs, PM_EVENT_KEY_SINCE, e->time_ns);
 
@@ -458,9 +432,9 @@ static void add_damage(struct collect *c)
 	}
 }
 
-static int end(void *ctx, struct error *e)
+static int end(struct sink *sink)
 {
-	struct collect *c = ctx;
+	struct collect *c = (struct collect *)sink;
 	struct html_recording *r = c->r;
 	int err = 0;
 
@@ -480,23 +454,21 @@ static int end(void *ctx, struct error *e)
 	c->shift_s = r->duration_s + r->near.width_s;
 	c->origin_ns = 0;
 	forget_layout(c);
-	return err ? error_sys(e, -err, "identity of the machine") : 0;
+	return err ? error_sys(&sink->error, -err, "identity of the machine") : 0;
 }
 
-static const struct pipeline_view view = {
-	.lay_out = lay_out,
+static const struct sink_ops ops = {
+	.plan = plan,
+	.shape = shape,
 	.intervals = intervals,
 	.event = event,
 	.end = end,
-	.no_counts = true,
 };
 
 int html_collect(struct html_recording *r, const char *path, const struct pipeline_config *config, struct error *e)
 {
 	struct pipeline_config own = *config;
-	struct collect c = { .r = r, .config = config };
-	struct export_config nowhere = { .fd = -1 };
-	struct exporter x;
+	struct collect c = { .sink.ops = &ops, .r = r, .config = config };
 	int err;
 
 	*r = (struct html_recording){ .path = strdup(path) };
@@ -505,10 +477,7 @@ int html_collect(struct html_recording *r, const char *path, const struct pipeli
 	if ((err = input_open(&c.reader, path, false, e)))
 		return err;
 	own.mode = PIPELINE_EACH;
-	own.view = &view;
-	own.view_ctx = &c;
-	exporter_init(&x, &export_csv, &nowhere);
-	err = pipeline_run(&own, c.reader, &x, &r->result, e);
+	err = pipeline_run(&own, c.reader, &c.sink, &r->result, e);
 	if (err && !strstr(e->text, path))
 		error_prefix(e, "%s", path);
 	for (int i = 0; i < SET_TOTALS && !err; i++)
@@ -517,7 +486,6 @@ int html_collect(struct html_recording *r, const char *path, const struct pipeli
 	r->snapshots = r->result.snapshots;
 	r->intervals = r->result.intervals;
 	forget_layout(&c);
-	exporter_release(&x);
 	pm_reader_close(c.reader);
 	names_release(&c.metrics);
 	names_release(&c.rows);

@@ -1,11 +1,11 @@
-/* Times that users give: dates, seconds from the start, or seconds from the end. */
+#include "report/pipeline/moment.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
 #include "common/parse.h"
-#include "report/pipeline/pipeline.h"
 
 /* "[+-]HH:MM" or "Z" */
 static bool parse_zone(const char *c, long *east)

@@ -11,7 +11,7 @@
 struct run {
 	const struct pipeline_config *config;
 	struct pm_reader *reader;
-	struct exporter *x;
+	struct sink *sink;
 	struct pipeline_result *result;
 	struct error *error;
 	struct places places;
@@ -19,8 +19,10 @@ struct run {
 	bool *shown;
 	struct replay *replay;
 	struct replay_config window;
-	struct sheet sheet;
-	bool stale;     /* the model has changed since the sheet was laid out */
+	struct sheet sheet[PM_KINDS]; /* those that the sink wants */
+	size_t n_sheets;
+	bool stale;     /* the model has changed since the sheets were laid out */
+	bool laid_out;  /* and they were, for this recording */
 	bool noted;     /* what the selection lacks was said */
 	bool child;     /* a command was started */
 	bool in_window; /* --since and --until are resolved */
@@ -84,7 +86,7 @@ static void choose_rows(struct run *r)
 	if (!m)
 		return;
 	r->shown[m - r->binding.metric] = true;
-	r->x->places_only = true;
+	r->sink->places_only = true;
 }
 
 static int bind(struct run *r)
@@ -126,56 +128,86 @@ static int want_inputs(struct run *r, const uint32_t *input, uint32_t n)
 	return err;
 }
 
-static int want_tracks(struct run *r)
+/* What the metrics of a sheet are made of. */
+static int want_sheet(struct run *r, const bool *shown)
 {
-	int err = replay_begin_tracks(r->replay, r->places.model);
+	int err = 0;
 
 	for (size_t i = 0; !err && i < r->binding.n_metrics; i++) {
 		const struct bound_metric *m = &r->binding.metric[i];
 
-		if (!r->shown[i])
+		if (!shown[i])
 			continue;
 		err = want_inputs(r, m->input, m->n_inputs);
 		if (!err && m->threshold)
 			err = want_inputs(r, m->threshold->input, m->threshold->n_inputs);
 	}
-	return err ? err : replay_end_tracks(r->replay);
+	return err;
 }
 
-static int lay_out_view(struct run *r)
+static int fail(struct run *r, int err, const char *what)
 {
-	struct buf *notes = r->noted ? NULL : &r->result->notes;
-	int err;
+	if (!r->sink->error.text[0])
+		error_sys(&r->sink->error, -err, "%s", what);
+	*r->error = r->sink->error;
+	return err;
+}
 
-	if ((err = places_update(&r->places, pm_reader_model(r->reader))))
-		return error_sys(r->error, -err, "topology");
-	if ((err = r->config->view->lay_out(r->config->view_ctx, &r->places, r->replay, notes, r->error)))
-		return err;
-	r->noted = true;
-	r->stale = false;
-	pm_reader_select(r->reader, group_wanted, r);
-	return 0;
+static void release_sheets(struct run *r)
+{
+	while (r->n_sheets)
+		sheet_release(&r->sheet[--r->n_sheets]);
+}
+
+static int build_sheets(struct run *r, const struct sink_plan *plan)
+{
+	int err = 0;
+
+	release_sheets(r);
+	for (size_t i = 0; i < plan->n_sheets && !err; i++) {
+		err = sheet_build(&r->sheet[i], &plan->sheet[i].config, &r->places, &r->binding, plan->sheet[i].shown,
+				  r->replay);
+		r->n_sheets++;
+	}
+	return err;
 }
 
 static int lay_out(struct run *r)
 {
+	struct sink_plan plan = { 0 };
+	const struct sink_ops *ops = r->sink->ops;
 	int err;
 
-	if (r->config->view)
-		return lay_out_view(r);
+	r->sink->notes = r->noted ? NULL : &r->result->notes;
 	if ((err = bind(r)))
 		return err;
-	if ((err = want_tracks(r)) ||
-	    (err = sheet_build(&r->sheet, &r->config->sheet, &r->places, &r->binding, r->shown, r->replay)))
-		return error_sys(r->error, -err, "laying out the report");
+	plan.places = &r->places;
+	plan.binding = &r->binding;
+	plan.shown = r->shown;
+	plan.replay = r->replay;
+	r->sink->runs = pm_map_u64(&r->places.model->header, PM_HEADER_RUNS, 1) > 1;
+	if ((err = replay_begin_tracks(r->replay, r->places.model)))
+		return fail(r, err, "laying out the report");
+	if (ops->plan)
+		err = ops->plan(r->sink, &plan);
+	else
+		plan.sheet[plan.n_sheets++] = (struct sink_wish){ r->config->sheet, r->shown };
+	for (size_t i = 0; i < plan.n_sheets && !err; i++)
+		err = want_sheet(r, plan.sheet[i].shown);
+	if (!err)
+		err = replay_end_tracks(r->replay);
+	if (!err)
+		err = build_sheets(r, &plan);
+	if (err)
+		return fail(r, err, "laying out the report");
 	pm_reader_select(r->reader, group_wanted, r);
-	if (!r->sheet.n_columns)
+	if (!ops->plan && !r->sheet[0].n_columns)
 		return error_set(r->error, ENOENT,
 				 "no column is left to show (pmrep list metrics tells what there is)");
-	r->x->runs = pm_map_u64(&r->places.model->header, PM_HEADER_RUNS, 1) > 1;
-	if ((err = r->x->ops->shape(r->x, &r->sheet)))
-		return error_sys(r->error, -err, "output");
+	if ((err = ops->shape(r->sink, r->sheet, r->n_sheets)))
+		return fail(r, err, "output");
 	r->stale = false;
+	r->laid_out = true;
 	return 0;
 }
 
@@ -189,18 +221,10 @@ static int intervals_done(void *ctx, const struct interval *interval, size_t n)
 		n = (size_t)(max - r->result->intervals);
 		r->full = true;
 	}
-	if (r->config->view) {
-		err = r->config->view->intervals(r->config->view_ctx, interval, n, r->error);
-		r->result->intervals += n;
-		return err ? err : r->full ? 1 : 0;
-	}
-	sheet_fill(&r->sheet, interval, n);
-	if ((err = r->x->ops->intervals(r->x, &r->sheet, interval, n))) {
-		if (!r->x->error.text[0])
-			error_sys(&r->x->error, -err, "output");
-		*r->error = r->x->error;
-		return err;
-	}
+	for (size_t i = 0; i < r->n_sheets; i++)
+		sheet_fill(&r->sheet[i], interval, n);
+	if ((err = r->sink->ops->intervals(r->sink, r->sheet, interval, n)))
+		return fail(r, err, "output");
 	r->result->intervals += n;
 	return r->full ? 1 : 0;
 }
@@ -215,7 +239,7 @@ static int open_window(struct run *r, const struct pm_chunk_head *first)
 	int err;
 
 	r->in_window = true;
-	r->x->origin_ns = first->from_ns;
+	r->sink->origin_ns = first->from_ns;
 	if ((err = moment_resolve(&c->since, r->reader, first, &since, r->error)) ||
 	    (err = moment_resolve(&c->until, r->reader, first, &until, r->error)))
 		return err;
@@ -252,12 +276,12 @@ static int start(struct run *r)
 
 	r->window.mode = mode_of(r);
 	r->window.every_ns = r->config->every_ns;
-	r->window.counts = r->config->view && !r->config->view->no_counts;
+	r->window.counts = r->sink->ops->counts;
 	/* What is waited for, or printed as it comes through a pipe, must not come late. */
 	r->window.gather = !r->config->wait && !r->config->max_intervals && pm_reader_seekable(r->reader);
 	if ((err = replay_new(&r->replay, &r->window, intervals_done, r)))
 		return error_sys(r->error, -err, "replay");
-	r->x->one = r->window.mode == REPLAY_TOTAL && r->x->config.time == EXPORT_TIME_DEFAULT;
+	r->sink->one = r->window.mode == REPLAY_TOTAL;
 	return 0;
 }
 
@@ -265,24 +289,20 @@ static int start(struct run *r)
 
 static void forget(struct run *r)
 {
-	sheet_release(&r->sheet);
+	release_sheets(r);
 	binding_release(&r->binding);
 	places_release(&r->places);
 	replay_free(r->replay);
 	r->replay = NULL;
 	free(r->shown);
 	r->shown = NULL;
-}
-
-static bool is_laid_out(const struct run *r)
-{
-	return r->replay && (r->config->view ? r->noted : r->sheet.n_columns > 0);
+	r->laid_out = false;
 }
 
 /* What was read so far comes before what happens now. */
 static int settle(struct run *r)
 {
-	return is_laid_out(r) ? replay_settle(r->replay) : 0;
+	return r->laid_out ? replay_settle(r->replay) : 0;
 }
 
 static int cannot_read(struct run *r, int why)
@@ -320,10 +340,10 @@ static int take_chunk(struct run *r, const struct pm_item *item)
 static int finish(struct run *r)
 {
 	/* What the model has gained after the last snapshot (values that are read at the end) changes no sheet. */
-	int err = is_laid_out(r) ? replay_finish(r->replay) : 0;
+	int err = r->laid_out ? replay_finish(r->replay) : 0;
 
-	if (r->config->view && r->replay && err >= 0)
-		err = r->config->view->end(r->config->view_ctx, r->error);
+	if (err >= 0 && r->replay && r->sink->ops->end && (err = r->sink->ops->end(r->sink)))
+		return fail(r, err, "output");
 	return err < 0 ? err : 0;
 }
 
@@ -335,7 +355,7 @@ static int take_damage(struct run *r, const struct pm_damage *d)
 	}
 	r->result->damaged = true;
 	r->result->cut_only = false;
-	return is_laid_out(r) ? replay_break(r->replay) : 0;
+	return r->laid_out ? replay_break(r->replay) : 0;
 }
 
 static int take(struct run *r, const struct pm_item *item)
@@ -354,10 +374,8 @@ static int take(struct run *r, const struct pm_item *item)
 		if ((err = settle(r)))
 			return err;
 		r->child |= item->event->type == PM_EVENT_CHILD_START;
-		if (r->config->view)
-			r->config->view->event(r->config->view_ctx, item->event);
-		if (item->event->type == PM_EVENT_CHILD_EXIT)
-			r->x->elapsed_ns = pm_map_u64(&item->event->attrs, PM_EVENT_KEY_ELAPSED_NS, 0);
+		if (r->sink->ops->event)
+			r->sink->ops->event(r->sink, item->event);
 		return 0;
 	case PM_ITEM_DAMAGE:
 		return take_damage(r, item->damage);
@@ -444,13 +462,13 @@ static void note_damage(struct run *r)
 	}
 }
 
-int pipeline_run(const struct pipeline_config *config, struct pm_reader *reader, struct exporter *x,
+int pipeline_run(const struct pipeline_config *config, struct pm_reader *reader, struct sink *sink,
 		 struct pipeline_result *result, struct error *e)
 {
 	struct run r = {
 		.config = config,
 		.reader = reader,
-		.x = x,
+		.sink = sink,
 		.result = result,
 		.error = e,
 		.stale = true,
@@ -458,10 +476,9 @@ int pipeline_run(const struct pipeline_config *config, struct pm_reader *reader,
 	int err;
 
 	*result = (struct pipeline_result){ 0 };
+	sink->error.text[0] = '\0';
 	err = read_all(&r);
 	note_damage(&r);
-	if (err >= 0 && (err = exporter_flush(x)))
-		*e = x->error;
 	forget(&r);
 	return err < 0 ? err : 0;
 }

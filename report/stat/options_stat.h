@@ -3,6 +3,7 @@
 #define REPORT_OPTIONS_STAT_H
 
 #include "common/options.h"
+#include "report/export/exporter.h"
 #include "report/pipeline/pipeline.h"
 #include "report/stat/stat.h"
 
@@ -10,10 +11,10 @@ struct stat_options {
 	struct pipeline_config pipeline;
 	struct export_config export;
 	struct stat_config stat;
-	const struct exporter_ops *tidy; /* --format: our own rows in place of perf's */
-	const char *out;                 /* NULL: stdout */
-	int log_fd;                      /* --log-fd; -1: none */
-	int cache_level;                 /* of --per-cache=L2; 0: the last */
+	const struct sink_ops *tidy; /* --format: our own rows in place of perf's */
+	const char *out;             /* NULL: stdout */
+	int log_fd;                  /* --log-fd; -1: none */
+	int cache_level;             /* of --per-cache=L2; 0: the last */
 	unsigned td_level;
 	bool append, follow, strict, quiet, topdown, csv, json;
 	struct vendor_files *vendor; /* owned; of --metrics-file */

@@ -17,7 +17,8 @@
 #include "common/metric/metric.h"
 #include "common/names.h"
 #include "report/metric/bind_class.h"
-#include "report/pipeline/pipeline.h"
+#include "report/export/output.h"
+#include "report/pipeline/sink.h"
 #include "report/metric/meaning.h"
 #include "report/machine/places.h"
 #include "report/replay/replay.h"
@@ -64,6 +65,7 @@ struct stat_config {
 	struct vendor_files *vendor; /* of --metrics-file; NULL: none; borrowed */
 	bool all_events, no_merge, hybrid_merge, big_num, intervals, summary, no_csv_summary, table, stats;
 	bool metric_only, no_threshold, no_scale, verbose, show_thread, color;
+	bool clear;  /* the screen before every interval */
 	bool window; /* only a part of the recording is looked at */
 };
 
@@ -159,9 +161,10 @@ struct stat_off {
 };
 
 struct stat_sheet {
+	struct sink sink;
 	const struct stat_config *config;
 	struct stat_config own_config; /* borrows all but the places that lines are of */
-	struct exporter *x;            /* where text goes, and the start of the recording */
+	struct output *out;            /* where text goes */
 	const struct places *places;
 	struct places own_places; /* borrows all but the level of --per-cache */
 	int cache_level;          /* 2, 3; 0: the last that the machine has */
@@ -203,6 +206,7 @@ struct stat_sheet {
 	size_t n_off;
 	struct stat_spread user, system;
 	bool child, runs, system_wide;
+	bool begins;      /* its first lines are still to come */
 	bool switched;    /* events were enabled or disabled on the way: the command's time is not theirs */
 	char time[32];    /* of the interval at hand */
 	bool summing;     /* what is printed are the totals of --summary */
@@ -210,9 +214,8 @@ struct stat_sheet {
 	bool partial;     /* a sum lacks a part */
 };
 
-void stat_init(struct stat_sheet *s, const struct stat_config *config, struct exporter *x);
+void stat_init(struct stat_sheet *s, const struct stat_config *config, struct output *out);
 void stat_release(struct stat_sheet *s);
-extern const struct pipeline_view stat_view; /* its context is a struct stat_sheet */
 
 /* ---- stat_layout.c ---- */
 

@@ -25,19 +25,19 @@ static void add_field(const struct stat_sheet *s, struct buf *out, const char *t
 
 static void put_field(struct stat_sheet *s, const char *text)
 {
-	add_field(s, &s->x->out, text);
+	add_field(s, &s->out->text, text);
 }
 
 static void put_sep(struct stat_sheet *s, unsigned n)
 {
 	while (n--)
-		buf_addstr(&s->x->out, s->config->separator);
+		buf_addstr(&s->out->text, s->config->separator);
 }
 
 /* Time, "summary", and the place with the number of counters in it. */
 static void put_prefix(struct stat_sheet *s, const struct stat_row *row, uint32_t nr)
 {
-	struct buf *out = &s->x->out;
+	struct buf *out = &s->out->text;
 	char text[NUMBER_MAX];
 
 	if (s->time[0]) {
@@ -61,7 +61,7 @@ static void put_fixed(struct stat_sheet *s, double v, unsigned decimals)
 {
 	char text[64];
 
-	buf_add(&s->x->out, text, number_fixed(text, v, decimals));
+	buf_add(&s->out->text, text, number_fixed(text, v, decimals));
 }
 
 /* A number that is negative or none at all is an empty field for perf's readers. */
@@ -118,7 +118,7 @@ static void put_more(struct stat_sheet *s, const struct stat_line *l, const stru
 		put_prefix(s, &s->row[l->row], l->now.nr);
 		put_sep(s, 5u + (s->event[l->event].cgroup != NULL) + (s->n_runs > 0));
 		put_metric(s, &metric[i]);
-		buf_addch(&s->x->out, '\n');
+		buf_addch(&s->out->text, '\n');
 	}
 }
 
@@ -129,7 +129,7 @@ static void put_line(struct stat_sheet *s, const struct stat_line *l)
 	const char *sep = s->config->separator, *text = (const char *)s->text.data;
 	struct stat_metric metric[STAT_METRICS];
 	size_t n = stat_shadow(s, l, metric), sep_len = strlen(sep);
-	struct buf *out = &s->x->out;
+	struct buf *out = &s->out->text;
 	bool there = !now->reason && now->running;
 	char *at;
 
@@ -140,7 +140,7 @@ static void put_line(struct stat_sheet *s, const struct stat_line *l)
 		if (first[0])
 			buf_add(out, sep, sep_len);
 	}
-	if (!(at = export_room(out, l->before.len + l->after.len + 8 * sep_len + 256)))
+	if (!(at = output_room(out, l->before.len + l->after.len + 8 * sep_len + 256)))
 		return;
 	at = stat_put(at, text + l->before.at, l->before.len);
 	if (s->row[l->row].counted)
@@ -177,7 +177,7 @@ static void put_group(struct stat_sheet *s, uint32_t row, const struct stat_metr
 {
 	const struct stat_sum *now = m->of ? &m->of->now : NULL;
 	bool there = now && !now->reason && now->running;
-	struct buf *out = &s->x->out;
+	struct buf *out = &s->out->text;
 	char text[NUMBER_MAX];
 
 	put_prefix(s, &s->row[row], now ? now->nr : 1);
@@ -202,7 +202,7 @@ static void put_alone(struct stat_sheet *s, uint32_t row)
 		put_prefix(s, &s->row[row], metric[i].of ? metric[i].of->now.nr : 1);
 		put_sep(s, 5u + (s->n_runs > 0));
 		put_metric(s, &metric[i]);
-		buf_addch(&s->x->out, '\n');
+		buf_addch(&s->out->text, '\n');
 	}
 }
 
@@ -216,7 +216,7 @@ static const char *const heads[STAT_AGGRS] = {
 
 static void put_heads(struct stat_sheet *s)
 {
-	struct buf *out = &s->x->out, head = BUF_INIT;
+	struct buf *out = &s->out->text, head = BUF_INIT;
 	enum stat_aggr aggr = s->config->aggr;
 
 	if (s->config->intervals) {
@@ -265,7 +265,7 @@ static void put_metrics(struct stat_sheet *s)
 				put_fixed(s, m.value, m.precision);
 			put_sep(s, 1);
 		}
-		buf_addch(&s->x->out, '\n');
+		buf_addch(&s->out->text, '\n');
 	}
 }
 

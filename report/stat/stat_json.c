@@ -9,7 +9,7 @@
 
 static void put_key(struct stat_sheet *s, const char *key, bool *more)
 {
-	struct buf *out = &s->x->out;
+	struct buf *out = &s->out->text;
 
 	buf_addstr(out, *more ? ", " : "");
 	json_quote(out, key, strlen(key));
@@ -20,14 +20,14 @@ static void put_key(struct stat_sheet *s, const char *key, bool *more)
 static void put_text(struct stat_sheet *s, const char *key, const char *text, bool *more)
 {
 	put_key(s, key, more);
-	json_quote(&s->x->out, text, strlen(text));
+	json_quote(&s->out->text, text, strlen(text));
 }
 
 static void put_fixed(struct stat_sheet *s, double v, unsigned decimals)
 {
 	char text[64];
 
-	buf_add(&s->x->out, text, number_fixed(text, v, decimals));
+	buf_add(&s->out->text, text, number_fixed(text, v, decimals));
 }
 
 static void put_number(struct stat_sheet *s, const char *key, uint64_t v, bool *more)
@@ -35,7 +35,7 @@ static void put_number(struct stat_sheet *s, const char *key, uint64_t v, bool *
 	char text[NUMBER_MAX];
 
 	put_key(s, key, more);
-	buf_add(&s->x->out, text, number_u64(text, v));
+	buf_add(&s->out->text, text, number_u64(text, v));
 }
 
 static const char *place_word(const struct stat_sheet *s, const struct stat_row *row)
@@ -55,10 +55,10 @@ static void put_prefix(struct stat_sheet *s, const struct stat_row *row, uint32_
 {
 	const char *word = place_word(s, row);
 
-	buf_addch(&s->x->out, '{');
+	buf_addch(&s->out->text, '{');
 	if (s->time[0]) {
 		put_key(s, "interval", more);
-		buf_addstr(&s->x->out, s->time);
+		buf_addstr(&s->out->text, s->time);
 	}
 	if (word)
 		put_text(s, word, place_text(s, row), more);
@@ -72,11 +72,11 @@ static void put_metric(struct stat_sheet *s, const struct stat_metric *m, bool *
 
 	put_key(s, "metric-value", more);
 	if (missing) {
-		buf_addstr(&s->x->out, m->own ? "null" : "\"nan\"");
+		buf_addstr(&s->out->text, m->own ? "null" : "\"nan\"");
 	} else {
-		buf_addch(&s->x->out, '"');
+		buf_addch(&s->out->text, '"');
 		put_fixed(s, m->value, 6);
-		buf_addch(&s->x->out, '"');
+		buf_addch(&s->out->text, '"');
 	}
 	put_text(s, "metric-unit", m->unit, more);
 	if (m->threshold)
@@ -121,10 +121,10 @@ static void put_line(struct stat_sheet *s, const struct stat_line *l)
 	const struct stat_sum *now = &l->now;
 	struct stat_metric metric[STAT_METRICS];
 	size_t n = stat_shadow(s, l, metric);
-	struct buf *out = &s->x->out;
+	struct buf *out = &s->out->text;
 	const char *text = (const char *)s->text.data;
 	bool there = !now->reason && now->running, more = true;
-	char *at = export_room(out, l->before.len + l->after.len + 512);
+	char *at = output_room(out, l->before.len + l->after.len + 512);
 
 	if (!at)
 		return;
@@ -183,9 +183,9 @@ static void put_group(struct stat_sheet *s, uint32_t row, const struct stat_metr
 	put_prefix(s, &s->row[row], now ? now->nr : 1, &more);
 	put_number(s, "event-runtime", there ? now->running : 0, &more);
 	put_number(s, "pcnt-running", there && now->enabled ? 100 * now->running / now->enabled : 100, &more);
-	buf_addstr(&s->x->out, ".00");
+	buf_addstr(&s->out->text, ".00");
 	put_text(s, "metricgroup", m->group, &more);
-	buf_addstr(&s->x->out, "}\n");
+	buf_addstr(&s->out->text, "}\n");
 }
 
 static void put_alone(struct stat_sheet *s, uint32_t row)
@@ -200,7 +200,7 @@ static void put_alone(struct stat_sheet *s, uint32_t row)
 			put_group(s, row, &metric[i]);
 		put_prefix(s, &s->row[row], metric[i].of ? metric[i].of->now.nr : 1, &more);
 		put_metric(s, &metric[i], &more);
-		buf_addstr(&s->x->out, "}\n");
+		buf_addstr(&s->out->text, "}\n");
 	}
 }
 
@@ -229,17 +229,17 @@ static void put_metrics(struct stat_sheet *s)
 			stat_shadow_head(s, i, &head);
 			put_key(s, buf_str(&head), &more);
 			if (m.reason || !isfinite(m.value)) {
-				buf_addstr(&s->x->out, "\"none\"");
+				buf_addstr(&s->out->text, "\"none\"");
 			} else {
-				buf_addch(&s->x->out, '"');
+				buf_addch(&s->out->text, '"');
 				put_fixed(s, m.value, m.precision);
-				buf_addch(&s->x->out, '"');
+				buf_addch(&s->out->text, '"');
 			}
 			any = true;
 		}
 		if (!any)
 			put_text(s, "metric-value", "none", &more);
-		buf_addstr(&s->x->out, "}\n");
+		buf_addstr(&s->out->text, "}\n");
 	}
 	buf_release(&head);
 }

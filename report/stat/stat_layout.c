@@ -476,13 +476,12 @@ void stat_forget_layout(struct stat_sheet *s)
 
 int stat_declare(struct stat_sheet *s, struct buf *notes, struct error *e)
 {
-	int err;
+	int err = 0;
 
 	if ((err = stat_events_find(s, notes, e)) || (err = stat_shadow_bind(s, notes, e)))
 		return err;
 	if (!s->n_events)
 		return error_set(e, ENOENT, "the recording has none of the events that these metrics are made of");
-	err = replay_begin_tracks(s->replay, s->places->model);
 	for (uint32_t i = 0; i < s->n_events && !err; i++)
 		for (uint32_t k = 0; k < s->event[i].n_counters && !err; k++)
 			err = replay_want(s->replay, s->event[i].counter[k], 1u << TRACK_VALUE);

@@ -60,7 +60,7 @@ static void put_csv_field(struct stat_sheet *s, const char *text)
 {
 	const char *sep = s->config->separator;
 	bool quote = strpbrk(text, "\"\n") || strstr(text, sep);
-	struct buf *out = &s->x->out;
+	struct buf *out = &s->out->text;
 
 	buf_addstr(out, quote ? "\"" : "");
 	for (const char *c = text; *c; c++)
@@ -72,7 +72,7 @@ static void put_csv_field(struct stat_sheet *s, const char *text)
 static void put_csv(struct stat_sheet *s, const struct stats *x, bool cgroups)
 {
 	const char *sep = s->config->separator;
-	struct buf *out = &s->x->out;
+	struct buf *out = &s->out->text;
 	char text[64];
 
 	if (s->config->aggr != STAT_GLOBAL)
@@ -100,7 +100,7 @@ static void put_json_text(struct buf *out, const char *key, const char *text)
 static void put_json(struct stat_sheet *s, const struct stats *x)
 {
 	const char *word = stat_aggr_words[s->config->aggr];
-	struct buf *out = &s->x->out;
+	struct buf *out = &s->out->text;
 	char text[64];
 
 	buf_addch(out, '{');
@@ -179,7 +179,7 @@ static struct table *new_table(const struct stat_sheet *s, bool cgroups)
 static void put_csv_heads(struct stat_sheet *s, bool cgroups)
 {
 	const char *sep = s->config->separator;
-	struct buf *out = &s->x->out;
+	struct buf *out = &s->out->text;
 
 	buf_printf(out, "%s%sevent%sunit%s%s%sintervals", s->config->aggr == STAT_GLOBAL ? "" : "where",
 		   s->config->aggr == STAT_GLOBAL ? "" : sep, sep, sep, cgroups ? "cgroup" : "", cgroups ? sep : "");
@@ -235,10 +235,10 @@ void stat_print_stats(struct stat_sheet *s)
 		err = put(t, s, &x, &h->values, cgroups);
 	}
 	if (t && !err)
-		err = table_print(t, 0, true, false, &s->x->out);
+		err = table_print(t, 0, true, false, &s->out->text);
 	table_free(t);
 	if (err)
-		s->x->out.err = -12;
+		s->out->text.err = -12;
 }
 
 /* ---- metrics ---- */

@@ -74,7 +74,7 @@ static size_t grouped(char *out, double v, unsigned decimals, bool big)
 
 static void put_place(struct stat_sheet *s, const struct stat_row *row, uint32_t nr)
 {
-	struct buf *out = &s->x->out;
+	struct buf *out = &s->out->text;
 	enum stat_aggr aggr = s->config->aggr;
 	const char *dash;
 
@@ -102,7 +102,7 @@ static void put_place(struct stat_sheet *s, const struct stat_row *row, uint32_t
 
 static void put_metric(struct stat_sheet *s, const struct stat_metric *m)
 {
-	struct buf *out = &s->x->out;
+	struct buf *out = &s->out->text;
 	char text[64];
 	size_t n;
 	bool color = s->config->color && m->color;
@@ -133,7 +133,7 @@ static void put_share(struct buf *out, const struct stat_sum *now)
 /* Below the line of its event, or where no event is printed. */
 static void put_more(struct stat_sheet *s, const struct stat_row *row, uint32_t nr, const struct stat_metric *m)
 {
-	struct buf *out = &s->x->out;
+	struct buf *out = &s->out->text;
 
 	put_place(s, row, nr);
 	buf_printf(out, "%*s", 18 + 1 + UNIT_WIDTH + 1 + NAME_WIDTH, "");
@@ -147,7 +147,7 @@ static void put_line(struct stat_sheet *s, const struct stat_line *l)
 	const struct stat_row *row = &s->row[l->row];
 	struct stat_metric metric[STAT_METRICS];
 	size_t n = stat_shadow(s, l, metric), from;
-	struct buf *out = &s->x->out;
+	struct buf *out = &s->out->text;
 	bool there = !l->now.reason && l->now.running, color;
 	char text[96];
 
@@ -188,7 +188,7 @@ static void put_line(struct stat_sheet *s, const struct stat_line *l)
 
 static void put_interval_head(struct stat_sheet *s)
 {
-	struct buf *out = &s->x->out;
+	struct buf *out = &s->out->text;
 	enum stat_aggr aggr = s->config->aggr;
 
 	buf_printf(out, "#           time ");
@@ -209,7 +209,7 @@ static void put_command(struct stat_sheet *s)
 {
 	const struct pm_map *h = &s->places->model->header;
 	const struct pm_value *args = pm_map_get(h, PM_HEADER_ARGUMENTS);
-	struct buf *out = &s->x->out;
+	struct buf *out = &s->out->text;
 
 	buf_addch(out, '\'');
 	put_safe(out, pm_map_text(h, PM_HEADER_COMMAND, "a command"), 0);
@@ -226,7 +226,7 @@ static void put_command(struct stat_sheet *s)
 static void put_ids(struct stat_sheet *s, bool threads)
 {
 	const struct pm_model *m = s->places->model;
-	struct buf *out = &s->x->out;
+	struct buf *out = &s->out->text;
 	const char *sep = threads ? "thread id '" : "process id '";
 	uint64_t last = 0;
 
@@ -246,7 +246,7 @@ static void put_head(struct stat_sheet *s)
 {
 	const struct pm_map *h = &s->places->model->header;
 	const char *target = pm_map_text(h, PM_HEADER_TARGET, "system"), *cpus = pm_map_text(h, PM_HEADER_CPUS, NULL);
-	struct buf *out = &s->x->out, programs = BUF_INIT;
+	struct buf *out = &s->out->text, programs = BUF_INIT;
 
 	buf_addstr(out, "\n Performance counter stats for ");
 	if (stat_programs_list(s, &programs)) {
@@ -286,7 +286,7 @@ static int precision_of(double spread)
 static void put_table(struct stat_sheet *s, int precision)
 {
 	double mean = s->wall.mean / 1e9;
-	struct buf *out = &s->x->out;
+	struct buf *out = &s->out->text;
 
 	buf_printf(out, "%9s# Table of individual measurements:\n", "");
 	for (uint32_t i = 0; i < s->n_runs; i++) {
@@ -303,7 +303,7 @@ static void put_table(struct stat_sheet *s, int precision)
 
 static void put_foot(struct stat_sheet *s)
 {
-	struct buf *out = &s->x->out;
+	struct buf *out = &s->out->text;
 
 	buf_addch(out, '\n');
 	if (s->n_runs > 1) {
@@ -341,7 +341,7 @@ static int only_head(const struct stat_sheet *s, uint32_t id, struct buf *safe)
 
 static void put_only_heads(struct stat_sheet *s)
 {
-	struct buf *out = &s->x->out, head = BUF_INIT;
+	struct buf *out = &s->out->text, head = BUF_INIT;
 	enum stat_aggr aggr = s->config->aggr;
 
 	if (s->time[0])
@@ -365,7 +365,7 @@ static void put_only_heads(struct stat_sheet *s)
 
 static void put_only(struct stat_sheet *s)
 {
-	struct buf *out = &s->x->out, head = BUF_INIT;
+	struct buf *out = &s->out->text, head = BUF_INIT;
 	char text[64];
 
 	for (uint32_t row = 0; row < s->n_rows; row++) {
@@ -407,7 +407,7 @@ static void begin(struct stat_sheet *s)
 static void put_grouped(struct stat_sheet *s, const struct stat_row *row, const struct stat_metric *m, bool headed,
 			bool last)
 {
-	struct buf *out = &s->x->out;
+	struct buf *out = &s->out->text;
 	size_t from;
 
 	put_place(s, row, m->of ? m->of->now.nr : 1);
@@ -438,8 +438,8 @@ static void lines(struct stat_sheet *s)
 {
 	bool interval = s->time[0];
 
-	if (interval && s->x->config.clear)
-		buf_addstr(&s->x->out, "\033[H\033[2J");
+	if (interval && s->config->clear)
+		buf_addstr(&s->out->text, "\033[H\033[2J");
 	if (interval && (s->intervals - 1) % HEAD_EVERY == 0 && !s->config->metric_only)
 		put_interval_head(s);
 	if (!interval)

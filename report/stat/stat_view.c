@@ -18,11 +18,6 @@ const char *const stat_aggr_words[STAT_AGGRS] = {
 	[STAT_CACHE] = "cache",   [STAT_CORE] = "core", [STAT_NODE] = "node",
 };
 
-void stat_init(struct stat_sheet *s, const struct stat_config *config, struct exporter *x)
-{
-	*s = (struct stat_sheet){ .config = config, .x = x };
-}
-
 static void forget(struct stat_sheet *s)
 {
 	stat_forget_layout(s);
@@ -75,7 +70,7 @@ void stat_each_line(struct stat_sheet *s, void (*put_line)(struct stat_sheet *s,
 		if (stat_skips(s, l) || (s->config->top && shown++ >= s->config->top))
 			continue;
 		put_line(s, l);
-		if (exporter_is_full(s->x) && exporter_flush(s->x))
+		if (output_is_full(s->out) && output_flush(s->out))
 			return;
 	}
 	while (row < s->n_rows)
@@ -174,29 +169,36 @@ static void part_cgroups(struct stat_sheet *s, const struct pm_model *m)
 	s->config = &s->own_config;
 }
 
-static int lay_out(void *ctx, const struct places *places, struct replay *replay, struct buf *notes, struct error *e)
+static int plan(struct sink *sink, struct sink_plan *plan)
 {
-	struct stat_sheet *s = ctx;
-	bool first = !s->replay;
+	struct stat_sheet *s = (struct stat_sheet *)sink;
+	const struct places *places = plan->places;
 	int err;
 
+	s->begins = !s->replay;
 	s->own_places = *places;
 	if (s->cache_level)
 		s->own_places.cache = s->cache_level == 2 ? PM_CACHE_L2 : PM_CACHE_L3;
 	s->places = &s->own_places;
-	s->replay = replay;
+	s->replay = plan->replay;
 	buf_clear(&s->text);
 	part_cgroups(s, places->model);
 	s->system_wide = !strcmp(pm_map_text(&places->model->header, PM_HEADER_TARGET, ""), "system");
 	s->runs = pm_map_u64(&places->model->header, PM_HEADER_RUNS, 1) > 1;
-	if ((err = vendor_files_choose(s->config->vendor, places->model, &s->vendor, e)) ||
-	    (err = stat_declare(s, notes, e)))
+	if ((err = vendor_files_choose(s->config->vendor, places->model, &s->vendor, &sink->error)))
 		return err;
-	if ((err = replay_end_tracks(replay)))
-		return error_sys(e, -err, "laying out the report");
-	if ((err = stat_lay_out(s, notes, e)))
+	return stat_declare(s, sink->notes, &sink->error);
+}
+
+static int shape(struct sink *sink, const struct sheet *sheet, size_t n)
+{
+	struct stat_sheet *s = (struct stat_sheet *)sink;
+	int err;
+
+	(void)sheet, (void)n;
+	if ((err = stat_lay_out(s, sink->notes, &sink->error)))
 		return err;
-	if (first)
+	if (s->begins)
 		forms[s->config->form]->begin(s);
 	return 0;
 }
@@ -248,7 +250,7 @@ static uint64_t counted_ns(const struct stat_sheet *s, const struct interval *i)
 static int one_interval(struct stat_sheet *s, const struct interval *i, size_t k)
 {
 	const struct stat_config *c = s->config;
-	int64_t since = (int64_t)(i->to_ns - s->x->origin_ns);
+	int64_t since = (int64_t)(i->to_ns - s->sink.origin_ns);
 	uint64_t counted = counted_ns(s, i);
 	int err = 0;
 
@@ -273,17 +275,15 @@ static int one_interval(struct stat_sheet *s, const struct interval *i, size_t k
 	return err;
 }
 
-static int intervals(void *ctx, const struct interval *interval, size_t n, struct error *e)
+static int intervals(struct sink *sink, const struct sheet *sheet, const struct interval *interval, size_t n)
 {
-	struct stat_sheet *s = ctx;
+	struct stat_sheet *s = (struct stat_sheet *)sink;
 	int err = 0;
 
-	for (size_t k = 0; k < n && !err; k++) {
-		if ((err = one_interval(s, &interval[k], k)))
-			error_sys(e, -err, "output");
-		else if ((err = exporter_pace(s->x)))
-			*e = s->x->error;
-	}
+	(void)sheet;
+	for (size_t k = 0; k < n && !err; k++)
+		if (!(err = one_interval(s, &interval[k], k)) && (err = output_pace(s->out)))
+			sink->error = s->out->error;
 	return err;
 }
 
@@ -299,9 +299,9 @@ static void add_off(struct stat_sheet *s, uint64_t to_ns)
 	s->off_since = 0;
 }
 
-static void event(void *ctx, const struct pm_event *event)
+static void event(struct sink *sink, const struct pm_event *event)
 {
-	struct stat_sheet *s = ctx;
+	struct stat_sheet *s = (struct stat_sheet *)sink;
 	uint64_t elapsed, user, system;
 
 	/* One event alone: the time of the others goes on. */
@@ -333,10 +333,10 @@ static void event(void *ctx, const struct pm_event *event)
 	}
 }
 
-static int end(void *ctx, struct error *e)
+static int end(struct sink *sink)
 {
+	struct stat_sheet *s = (struct stat_sheet *)sink;
 	const struct stat_form_ops *form;
-	struct stat_sheet *s = ctx;
 	int err = 0;
 
 	if (!s->replay)
@@ -371,11 +371,21 @@ static int end(void *ctx, struct error *e)
 	s->intervals = s->counted_ns = s->elapsed_ns = 0;
 	s->user = s->system = s->wall = (struct stat_spread){ 0 };
 	s->child = s->switched = false;
-	if (err)
-		return error_sys(e, -err, "output");
-	if ((err = exporter_flush(s->x)))
-		*e = s->x->error;
+	if (!err && (err = output_flush(s->out)))
+		sink->error = s->out->error;
 	return err;
 }
 
-const struct pipeline_view stat_view = { .lay_out = lay_out, .intervals = intervals, .event = event, .end = end };
+static const struct sink_ops ops = {
+	.counts = true,
+	.plan = plan,
+	.shape = shape,
+	.intervals = intervals,
+	.event = event,
+	.end = end,
+};
+
+void stat_init(struct stat_sheet *s, const struct stat_config *config, struct output *out)
+{
+	*s = (struct stat_sheet){ .sink = { .ops = &ops, .recording = "" }, .config = config, .out = out };
+}

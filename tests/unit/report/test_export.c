@@ -55,7 +55,7 @@ static void pass_on(struct harness *h, const struct interval *i, size_t n)
 {
 	struct print *p = (struct print *)h;
 
-	assert_int_equal(p->x.ops->intervals(&p->x, &h->sheet, i, n), 0);
+	assert_int_equal(p->x.sink.ops->intervals(&p->x.sink, &h->sheet, i, n), 0);
 }
 
 static char *slurp(int fd)
@@ -70,18 +70,18 @@ static char *slurp(int fd)
 }
 
 /* The text of `rows` snapshots; valid until print_end(). */
-static const char *print(struct print *p, struct builder *b, const struct exporter_ops *ops,
-			 struct export_config config, const char *show, uint32_t rows)
+static const char *print(struct print *p, struct builder *b, const struct sink_ops *ops, struct export_config config,
+			 const char *show, uint32_t rows)
 {
 	config.fd = memfd_create("export", 0);
 	assert_true(config.fd >= 0);
 	exporter_init(&p->x, ops, &config);
-	p->x.one = p->one;
-	p->x.recording = "a \"quoted\", name.pmr";
-	p->x.origin_ns = BUILDER_START_NS;
+	p->x.sink.one = p->one;
+	p->x.sink.recording = "a \"quoted\", name.pmr";
+	p->x.sink.origin_ns = BUILDER_START_NS;
 	p->h.look = pass_on;
 	harness_start(&p->h, b, show, REPLAY_EACH);
-	assert_int_equal(ops->shape(&p->x, &p->h.sheet), 0);
+	assert_int_equal(ops->shape(&p->x.sink, &p->h.sheet, 1), 0);
 	harness_feed(&p->h, 0, rows);
 	assert_int_equal(exporter_flush(&p->x), 0);
 	p->text = slurp(config.fd);

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "tests/unit/lib/builder.h"
+#include "report/export/exporter.h"
 #include "report/pipeline/pipeline.h"
 
 #define ROWS 400 /* in chunks of 10: a key chunk every 160 */
@@ -62,8 +63,7 @@ static void read_values(struct outcome *o)
 	}
 }
 
-static struct outcome run_input(struct pm_input *in, const struct pipeline_config *config,
-				const struct exporter_ops *ops)
+static struct outcome run_input(struct pm_input *in, const struct pipeline_config *config, const struct sink_ops *ops)
 {
 	struct export_config export = { .fd = memfd_create("pipeline", 0) };
 	struct outcome o = { 0 };
@@ -75,10 +75,12 @@ static struct outcome run_input(struct pm_input *in, const struct pipeline_confi
 	if (ops == &export_csv)
 		export.time = EXPORT_TIME_RELATIVE;
 	exporter_init(&x, ops, &export);
-	x.recording = "test";
+	x.sink.recording = "test";
 	o.err = pm_reader_open(&reader, in, &o.error);
 	if (!o.err) {
-		o.err = pipeline_run(config, reader, &x, &o.result, &o.error);
+		o.err = pipeline_run(config, reader, &x.sink, &o.result, &o.error);
+		if (!o.err)
+			o.err = exporter_flush(&x);
 		pm_reader_close(reader);
 	}
 	exporter_release(&x);
@@ -92,7 +94,7 @@ static struct outcome run_input(struct pm_input *in, const struct pipeline_confi
 }
 
 static struct outcome run_format(const void *data, size_t len, const struct pipeline_config *config,
-				 const struct exporter_ops *ops)
+				 const struct sink_ops *ops)
 {
 	struct pm_input in;
 

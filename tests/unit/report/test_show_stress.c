@@ -15,6 +15,7 @@
 
 #include "tests/unit/lib/builder.h"
 #include "common/json.h"
+#include "report/export/exporter.h"
 #include "report/pipeline/pipeline.h"
 
 static uint64_t seed;
@@ -213,7 +214,7 @@ static unsigned check_table(const char *text)
 	return rows;
 }
 
-static unsigned run(struct builder *b, const struct exporter_ops *ops, enum export_layout layout)
+static unsigned run(struct builder *b, const struct sink_ops *ops, enum export_layout layout)
 {
 	struct export_config export = { .fd = memfd_create("stress", 0), .layout = layout, .time = dice(5) };
 	struct pipeline_config config = any_config();
@@ -229,11 +230,13 @@ static unsigned run(struct builder *b, const struct exporter_ops *ops, enum expo
 
 	assert_true(export.fd >= 0);
 	exporter_init(&x, ops, &export);
-	x.recording = "stress";
+	x.sink.recording = "stress";
 	assert_int_equal(pm_input_memory(&in, b->file.data, b->file.len), 0);
 	assert_int_equal(pm_reader_open(&reader, &in, &e), 0);
-	err = pipeline_run(&config, reader, &x, &result, &e);
+	err = pipeline_run(&config, reader, &x.sink, &result, &e);
 	assert_true(!err || e.text[0]);
+	if (!err)
+		assert_int_equal(exporter_flush(&x), 0);
 	size = lseek(export.fd, 0, SEEK_END);
 	text = calloc(1, (size_t)size + 1);
 	assert_non_null(text);

@@ -1,0 +1,36 @@
+/* Text on its way to a descriptor: it collects in one buffer and leaves with few writes. */
+#ifndef REPORT_OUTPUT_H
+#define REPORT_OUTPUT_H
+
+#include <stdbool.h>
+
+#include "common/buf.h"
+#include "common/error.h"
+
+#define OUTPUT_ENOUGH (256u << 10) /* bytes that are worth a write() */
+
+struct output {
+	struct buf text; /* what has not left yet */
+	int fd;
+	bool live; /* write whatever there is whenever a piece is whole */
+	struct error error;
+};
+
+/* Writes what is there; 0 or -errno with the text in out->error. */
+int output_flush(struct output *out);
+/* Whether enough has gathered; what is long is written in pieces. */
+static inline bool output_is_full(const struct output *out)
+{
+	return out->text.len >= OUTPUT_ENOUGH || out->text.err;
+}
+/* As output_flush() when enough has gathered, or always if the output is live. */
+int output_pace(struct output *out);
+/* Room for `n` more bytes; NULL without memory. */
+static inline char *output_room(struct buf *text, size_t n)
+{
+	return buf_reserve(text, n) ? NULL : (char *)text->data + text->len;
+}
+/* Frees the buffer, and does not close. */
+void output_release(struct output *out);
+
+#endif

@@ -1,0 +1,19 @@
+/* Points in time as --since and --until have them. */
+#ifndef REPORT_MOMENT_H
+#define REPORT_MOMENT_H
+
+#include "common/error.h"
+#include "format/reader.h"
+
+struct moment {
+	enum { MOMENT_NONE, MOMENT_FROM_START, MOMENT_FROM_END, MOMENT_WALL } kind;
+	uint64_t ns;
+};
+/* "10", "1.5m" after the start; "-1m" before the end; RFC 3339 or "@SECONDS" of wall time. */
+int moment_parse(struct moment *m, const char *text, struct error *e);
+/* CLOCK_MONOTONIC of it in the recording whose first chunk is given; NONE leaves *ns alone. -ESPIPE: the end of a
+ * stream is not known beforehand; -EINVAL: the recording has no wall time. */
+int moment_resolve(const struct moment *m, struct pm_reader *reader, const struct pm_chunk_head *first, uint64_t *ns,
+		   struct error *e);
+
+#endif

@@ -1,0 +1,75 @@
+/*
+ * Where the numbers go: one struct for all that takes them, be it a format, lines of perf stat, a page, a picture or a
+ * comparison. The pipeline binds the metrics of a recording, asks the sink which of them it wants at which places, and
+ * hands the numbers over; it knows nothing of what becomes of them.
+ */
+#ifndef REPORT_SINK_H
+#define REPORT_SINK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/buf.h"
+#include "common/error.h"
+#include "format/model.h"
+#include "report/metric/bind.h"
+#include "report/numbers/sheet.h"
+#include "report/replay/replay.h"
+
+/* What is laid out, while sink_ops.plan() chooses. */
+struct sink_plan {
+	const struct places *places;
+	struct binding *binding;
+	const bool *shown;     /* by metric: what the user's selection says */
+	struct replay *replay; /* for replay_want() of what is in no sheet */
+	struct sink_wish {
+		struct sheet_config config;
+		const bool *shown; /* by metric; borrowed until shape() */
+	} sheet[PM_KINDS];
+	size_t n_sheets;
+};
+
+struct sink;
+
+/* Results are 0 or -errno, with the text in sink.error or none. */
+struct sink_ops {
+	const char *name, *help; /* of a format */
+
+	/* What it can do and wants. */
+	bool table;      /* for people: places stand in columns, once, and the processor's registers before them */
+	bool tabs;       /* its columns are turbostat's, and nothing else is in a line */
+	bool color;      /* values that a threshold judges */
+	bool spark;      /* marks beside a value that show how it went */
+	bool thresholds; /* a column with what a threshold says */
+	bool counts;     /* replay_counts(), which costs time */
+
+	/* The model has changed, or a recording begins: which sheets are wanted. NULL: one, of the pipeline's
+	 * configuration, which has to have a column. */
+	int (*plan)(struct sink *s, struct sink_plan *plan);
+	/* Rows and columns are new. What is borrowed of model, places, binding and replay is good until the next
+	 * shape() or end(); texts of the model until the next call. */
+	int (*shape)(struct sink *s, const struct sheet *sheet, size_t n_sheets);
+	/* The sheets are filled; values are good during the call. */
+	int (*intervals)(struct sink *s, const struct sheet *sheet, const struct interval *interval, size_t n);
+	/* NULL: nobody listens. */
+	void (*event)(struct sink *s, const struct pm_event *event);
+	/* After the last interval of a recording, while its model is still there. May be NULL. */
+	int (*end)(struct sink *s);
+	/* Frees what the sink owns; by whoever made it, not by the pipeline. May be NULL. */
+	void (*release)(struct sink *s);
+};
+
+/* A sink's own struct begins with one. */
+struct sink {
+	const struct sink_ops *ops;
+	const char *recording; /* basename of the file at hand; the caller says it, the pipeline all below */
+	bool runs;             /* the recording has several runs */
+	bool one;              /* the mode gives one interval a run */
+	bool places_only;      /* the columns of metrics are not wanted */
+	uint64_t origin_ns;    /* CLOCK_MONOTONIC of its first snapshot, for relative times */
+	struct buf *notes;     /* while it is laid out: lines for the user; NULL: they were said before */
+	struct error error;
+};
+
+#endif
