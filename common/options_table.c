@@ -252,7 +252,7 @@ const struct option_name option_names[] = {
 	{ "layout", SHOW, LAYOUT },
 	{ "metrics-file", ALL },
 	{ "metric-style", STAT, LAYOUT },
-	{ "overwrite", REC, "an existing recording is replaced when recording" },
+	{ "overwrite", ALL },
 	{ "per-cgroup", SHOW | STAT, ROWS },
 	{ "per-cpu", SHOW | STAT, ROWS },
 	{ "per-device", SHOW, ROWS },

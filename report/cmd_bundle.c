@@ -44,7 +44,8 @@ static const struct argp_option options[] = {
 struct bundle_job {
 	const char *output, *path;
 	uint64_t max_size;
-	bool overwrite, no_redact;
+	bool no_redact;
+	unsigned overwrite; /* OUTFILE_OVERWRITE or 0 */
 	struct redact_options options;
 };
 
@@ -74,7 +75,7 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 		b->no_redact = true;
 		return 0;
 	case KEY_OVERWRITE:
-		b->overwrite = true;
+		b->overwrite = OUTFILE_OVERWRITE;
 		return 0;
 	case ARGP_KEY_ARG:
 		if (b->path)
@@ -88,7 +89,8 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 			return options_bad(state, "-o says where the bundle goes; - is stdout");
 		if (b->no_redact && (b->options.map || b->options.keep || b->options.shift_time))
 			return options_bad(state, "--no-redact: --map, --keep and --shift-time say how to redact");
-		if (b->options.map && !strcmp(b->options.map, b->output))
+		if (b->options.map && (!strcmp(b->options.map, b->output) ||
+				       outfile_is_among(b->options.map, (char *const *)&b->output, 1)))
 			return options_bad(state, "the map cannot be the output: it undoes the redaction");
 		return 0;
 	}
@@ -143,7 +145,7 @@ static int make(const struct bundle_job *j, struct bundle *b, struct redact **re
 {
 	struct spool in = { .fd = -1 };
 	struct outfile out;
-	int err = outfile_open(&out, j->output, j->overwrite, true, (char *const *)&j->path, 1, e);
+	int err = outfile_open(&out, j->output, j->overwrite | OUTFILE_BINARY, (char *const *)&j->path, 1, e);
 
 	if (err)
 		return err;

@@ -56,7 +56,8 @@ struct cut {
 	const char **glob;
 	size_t n_globs;
 	struct cpulist cpus;
-	bool has_cpus, overwrite;
+	bool has_cpus;
+	unsigned overwrite; /* OUTFILE_OVERWRITE or 0 */
 	struct moment since, until;
 	uint64_t every;
 	struct rewrite_rules rules;
@@ -104,7 +105,7 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 			return options_bad(state, "--every: '%s' is no number of snapshots", arg);
 		return 0;
 	case KEY_OVERWRITE:
-		c->overwrite = true;
+		c->overwrite = OUTFILE_OVERWRITE;
 		return 0;
 	case ARGP_KEY_ARG:
 		if (c->path)
@@ -277,7 +278,7 @@ static int run(struct cut *c)
 	int err = open_input(c, &copy, &reader, &e);
 
 	if (!err)
-		err = outfile_open(&out, c->output, c->overwrite, true, (char *const *)&c->path, 1, &e);
+		err = outfile_open(&out, c->output, c->overwrite | OUTFILE_BINARY, (char *const *)&c->path, 1, &e);
 	if (!err) {
 		err = rewrite_new(&w, &c->rules, outfile_write, &out, &e);
 		if (!err)

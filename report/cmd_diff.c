@@ -247,7 +247,7 @@ static int judge(struct comparison *c, const struct options_common *common)
 		cmd_complain(NAME, "the two sides have no metric in common: nothing can be compared");
 		return EXIT_TROUBLE;
 	}
-	if (c->o->save_noise && diff_noise_save(&c->data, &c->recordings, c->o->save_noise, &e))
+	if (c->o->save_noise && diff_noise_save(&c->data, &c->recordings, c->o, &e))
 		return cmd_fail(NAME, &e);
 	if (diff_judge(&c->results, &c->data, &c->recordings, c->o, &c->noise, &e))
 		return cmd_fail(NAME, &e);

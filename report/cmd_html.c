@@ -49,7 +49,7 @@ static const struct argp_option options[] = {
 struct html {
 	const char *output;
 	uint64_t max_bytes;
-	bool overwrite;
+	unsigned overwrite; /* OUTFILE_OVERWRITE or 0 */
 	struct pipeline_config config;
 	char **file;
 	size_t n_files;
@@ -97,7 +97,7 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 	case 'H':
 		return select_metrics(state, h, SELECT_HIDE, arg);
 	case KEY_OVERWRITE:
-		h->overwrite = true;
+		h->overwrite = OUTFILE_OVERWRITE;
 		return 0;
 	case ARGP_KEY_ARGS:
 		h->file = state->argv + state->next;
@@ -183,7 +183,7 @@ static int run(struct html *h)
 	int err, status = EXIT_GOOD;
 
 	/* First, because reading takes long and a refusal does not. */
-	err = outfile_open(&out, h->output, h->overwrite, false, h->file, h->n_files, &e);
+	err = outfile_open(&out, h->output, h->overwrite, h->file, h->n_files, &e);
 	for (size_t i = 0; i < h->n_files && !err; i++) {
 		/* It is read several times over. */
 		err = spool_open(&source[i], h->file[i], SPOOL_TWICE, &e);

@@ -42,7 +42,7 @@ struct part {
 struct merge {
 	char *output;
 	struct cmd_files files;
-	bool overwrite;
+	unsigned overwrite; /* OUTFILE_OVERWRITE or 0 */
 	struct part *part;
 };
 
@@ -55,7 +55,7 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 		m->output = arg;
 		return 0;
 	case KEY_OVERWRITE:
-		m->overwrite = true;
+		m->overwrite = OUTFILE_OVERWRITE;
 		return 0;
 	case ARGP_KEY_END:
 		return m->output ? 0 : options_bad(state, "-o says where the whole goes; - is stdout");
@@ -200,7 +200,8 @@ static int run(struct merge *m)
 	int err = look_at_all(m, &e);
 
 	if (!err)
-		err = outfile_open(&out, m->output, m->overwrite, true, m->files.path, (size_t)m->files.n, &e);
+		err = outfile_open(&out, m->output, m->overwrite | OUTFILE_BINARY, m->files.path, (size_t)m->files.n,
+				   &e);
 	if (!err)
 		err = copy_all(m, &out, &r, &e);
 	if (!err)

@@ -42,7 +42,8 @@ static const struct argp_option options[] = {
 struct redact_job {
 	const char *output;
 	struct cmd_files files;
-	bool overwrite, directory;
+	bool directory;
+	unsigned overwrite; /* OUTFILE_OVERWRITE or 0 */
 	struct redact_options options;
 	struct redact *redact;
 	bool damaged;
@@ -66,7 +67,7 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 		j->options.keep = arg;
 		return 0;
 	case KEY_OVERWRITE:
-		j->overwrite = true;
+		j->overwrite = OUTFILE_OVERWRITE;
 		return 0;
 	}
 	return cmd_files(key, state, &j->files);
@@ -97,7 +98,7 @@ static int check_map(const struct redact_job *j, struct error *e)
 
 	if (!j->options.map || !j->output)
 		return 0;
-	if (!strcmp(j->options.map, j->output))
+	if (!strcmp(j->options.map, j->output) || outfile_is_among(j->options.map, (char *const *)&j->output, 1))
 		return error_set(e, EINVAL, "the map cannot be the output: it undoes the redaction");
 	folder = slash ? strndup(j->options.map, (size_t)(slash - j->options.map) + 1) : strdup(".");
 	if (!folder)
@@ -164,7 +165,8 @@ static int redact_one(struct redact_job *j, const char *file, struct error *e)
 	if (!err && name_output(j, &path))
 		err = error_sys(e, ENOMEM, "%s", file);
 	if (!err)
-		err = outfile_open(&out, buf_str(&path), j->overwrite, true, j->files.path, (size_t)j->files.n, e);
+		err = outfile_open(&out, buf_str(&path), j->overwrite | OUTFILE_BINARY, j->files.path,
+				   (size_t)j->files.n, e);
 	if (!err)
 		err = redact_copy(j->redact, &in, &rules, outfile_write, &out, &result, e);
 	/* First the map: an output whose pseudonyms are lost could not be understood by its owner. */

@@ -3,7 +3,6 @@
 #include "report/commands.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <langinfo.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -154,7 +153,7 @@ static int collect(const struct show_options *o, const char *path, struct plot_d
 	return err;
 }
 
-static int show_file(struct show_options *o, const char *path, struct exporter *x)
+static int show_file(struct show_options *o, const char *path, struct exporter *x, struct outfile *out)
 {
 	struct pipeline_result result = { 0 };
 	struct pipeline_config config = o->pipeline;
@@ -170,7 +169,11 @@ static int show_file(struct show_options *o, const char *path, struct exporter *
 	}
 	x->sink.recording = input_name(path);
 	err = input_open(&reader, path, config.wait != NULL, &e);
+	/* What is followed is watched by others while it grows. */
+	if (!err && o->follow)
+		err = outfile_publish(out, &e);
 	if (err) {
+		pm_reader_close(reader);
 		follow_release(&follow);
 		return cmd_fail(NAME, &e);
 	}
@@ -263,7 +266,7 @@ static void settle(struct show_options *o, const struct options_common *common)
 	choose_places(&o->pipeline.selection, tabs, o->pipeline.places_only, &o->export);
 }
 
-static int show_with_spark(struct show_options *o, const char *path, struct exporter *x)
+static int show_with_spark(struct show_options *o, const char *path, struct exporter *x, struct outfile *out)
 {
 	struct plot_data data;
 	struct error e = { 0 };
@@ -275,7 +278,7 @@ static int show_with_spark(struct show_options *o, const char *path, struct expo
 	} else {
 		x->spark = &data;
 		x->utf8 = !strcmp(nl_langinfo(CODESET), "UTF-8");
-		status = show_file(o, path, x);
+		status = show_file(o, path, x, out);
 		x->spark = NULL;
 	}
 	plot_data_release(&data);
@@ -304,6 +307,8 @@ static int show(struct show_options *o, const struct options_common *common)
 {
 	struct exporter x;
 	int status = complain_skipped(o) && o->strict ? EXIT_DAMAGED : EXIT_GOOD;
+	struct outfile out;
+	struct error e = { 0 };
 
 	if (!o->n_files) {
 		cmd_complain(NAME, "no recording given; pmrep --help shows how it goes");
@@ -315,17 +320,13 @@ static int show(struct show_options *o, const struct options_common *common)
 		cmd_complain(NAME, "--thresholds goes with --format=csv and json; a table has colors");
 		return EXIT_TROUBLE;
 	}
-	if (o->out && strcmp(o->out, "-")) {
-		o->export.fd = open(o->out, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-		if (o->export.fd < 0) {
-			cmd_complain(NAME, "%s: %s", o->out, strerror(errno));
-			return EXIT_TROUBLE;
-		}
-	}
+	if (outfile_open(&out, o->out ? o->out : "-", o->overwrite, o->file, (size_t)o->n_files, &e))
+		return cmd_fail(NAME, &e);
+	o->export.fd = strcmp(out.path, "-") ? out.fd : STDOUT_FILENO;
 	settle(o, common);
 	exporter_init(&x, o->format, &o->export);
 	for (int i = 0; i < o->n_files; i++) {
-		int one = (o->spark ? show_with_spark : show_file)(o, o->file[i], &x);
+		int one = (o->spark ? show_with_spark : show_file)(o, o->file[i], &x, &out);
 
 		if (complain_skipped(o) && o->strict && one == EXIT_GOOD)
 			one = EXIT_DAMAGED;
@@ -335,10 +336,9 @@ static int show(struct show_options *o, const struct options_common *common)
 			status = one;
 	}
 	exporter_release(&x);
-	if (o->export.fd != STDOUT_FILENO && close(o->export.fd)) {
-		cmd_complain(NAME, "%s: %s", o->out, strerror(errno));
-		status = EXIT_TROUBLE;
-	}
+	if (status != EXIT_TROUBLE && outfile_commit(&out, &e))
+		status = cmd_fail(NAME, &e);
+	outfile_release(&out);
 	return status;
 }
 

@@ -118,7 +118,8 @@ static void put_started(const struct stat_options *o, struct output *out, const 
 }
 
 /* Into lines of perf, or with --format into rows of ours, which then take the numbers. */
-static int stat_file(struct stat_options *o, const char *path, struct output *out, struct exporter *rows)
+static int stat_file(struct stat_options *o, const char *path, struct output *out, struct exporter *rows,
+		     struct outfile *file)
 {
 	struct pipeline_result result = { 0 };
 	struct pipeline_config config = o->pipeline;
@@ -143,6 +144,9 @@ static int stat_file(struct stat_options *o, const char *path, struct output *ou
 		err = select_events(o, path, &config.selection, &e);
 	if (!err)
 		err = input_open(&reader, path, config.wait != NULL, &e);
+	/* What is followed is watched by others while it grows. */
+	if (!err && o->follow)
+		err = outfile_publish(file, &e);
 	if (!err)
 		err = pipeline_run(&config, reader, sink, &result, &e);
 	if (!err && (err = output_flush(out)))
@@ -172,24 +176,17 @@ static int stat_file(struct stat_options *o, const char *path, struct output *ou
 	return status;
 }
 
-static int open_output(struct stat_options *o)
+static int open_output(struct stat_options *o, struct outfile *out)
 {
-	int fd;
+	struct error e = { 0 };
 
-	if (o->log_fd >= 0)
-		o->export.fd = o->log_fd;
 	if (o->log_fd >= 0 && fcntl(o->log_fd, F_GETFD) < 0) {
 		cmd_complain(NAME, "--log-fd: %d is no open descriptor", o->log_fd);
 		return EXIT_TROUBLE;
 	}
-	if (!o->out || !strcmp(o->out, "-"))
-		return EXIT_GOOD;
-	fd = open(o->out, O_WRONLY | O_CREAT | O_CLOEXEC | (o->append ? O_APPEND : O_TRUNC), 0666);
-	if (fd < 0) {
-		cmd_complain(NAME, "%s: %s", o->out, strerror(errno));
-		return EXIT_TROUBLE;
-	}
-	o->export.fd = fd;
+	if (outfile_open(out, o->out ? o->out : "-", o->out_flags, o->file, (size_t)o->n_files, &e))
+		return cmd_fail(NAME, &e);
+	o->export.fd = o->log_fd >= 0 ? o->log_fd : strcmp(out->path, "-") ? out->fd : STDOUT_FILENO;
 	return EXIT_GOOD;
 }
 
@@ -207,13 +204,15 @@ static void complain_skipped(const struct stat_options *o)
 static int stat_files(struct stat_options *o, const struct options_common *common)
 {
 	struct exporter x;
+	struct outfile file;
+	struct error e = { 0 };
 	int status = EXIT_GOOD;
 
 	if (!o->n_files) {
 		cmd_complain(NAME, "no recording given; pmrep stat --help shows how it goes");
 		return EXIT_TROUBLE;
 	}
-	if ((status = open_output(o)))
+	if ((status = open_output(o, &file)))
 		return status;
 	complain_skipped(o);
 	/* Figures over intervals are of those that were recorded, unless longer ones are wanted. */
@@ -232,17 +231,16 @@ static int stat_files(struct stat_options *o, const struct options_common *commo
 		settle_tidy(o);
 	exporter_init(&x, o->tidy, &o->export);
 	for (int i = 0; i < o->n_files; i++) {
-		int one = stat_file(o, o->file[i], &x.out, o->tidy ? &x : NULL);
+		int one = stat_file(o, o->file[i], &x.out, o->tidy ? &x : NULL, &file);
 
 		complain_skipped(o);
 		if (one == EXIT_TROUBLE || status == EXIT_GOOD)
 			status = one;
 	}
 	exporter_release(&x);
-	if (o->export.fd != STDOUT_FILENO && o->log_fd < 0 && close(o->export.fd)) {
-		cmd_complain(NAME, "%s: %s", o->out, strerror(errno));
-		status = EXIT_TROUBLE;
-	}
+	if (status != EXIT_TROUBLE && outfile_commit(&file, &e))
+		status = cmd_fail(NAME, &e);
+	outfile_release(&file);
 	return status;
 }
 

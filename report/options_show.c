@@ -47,6 +47,7 @@ enum {
 	KEY_VENDOR,
 	KEY_SPARK,
 	KEY_THRESHOLDS,
+	KEY_OVERWRITE,
 	KEY_PER = 0x300, /* + pm_kind */
 };
 
@@ -92,6 +93,7 @@ static const struct argp_option options[] = {
 	  "Put columns that have no room below the others (those of the terminal); 0: never", 4 },
 	{ "out", KEY_OUT, "FILE", 0, "Write there", 4 },
 	{ "output", KEY_OUT, "FILE", OPTION_ALIAS | OPTION_HIDDEN, NULL, 4 },
+	{ "overwrite", KEY_OVERWRITE, NULL, 0, "Replace FILE of --out, if there is one", 4 },
 	{ "quiet", KEY_QUIET, NULL, 0, "Only the table: nothing about the machine before it", 4 },
 	{ "header_iterations", KEY_HEADS, "N", 0, "Head lines every N intervals; 0: none", 4 },
 	{ "strict", KEY_STRICT, NULL, 0, "Exit with 3 if any value is missing or lacks a part", 4 },
@@ -260,6 +262,9 @@ static error_t parse_output(struct show_options *o, int key, char *arg, struct a
 		return 0;
 	case KEY_OUT:
 		o->out = arg;
+		return 0;
+	case KEY_OVERWRITE:
+		o->overwrite = OUTFILE_OVERWRITE;
 		return 0;
 	case KEY_QUIET:
 		/* turbostat's: about the machine, not about the columns. */

@@ -4,13 +4,15 @@
 
 #include "common/options.h"
 #include "report/export/exporter.h"
+#include "report/input/outfile.h"
 #include "report/pipeline/pipeline.h"
 
 struct show_options {
 	struct pipeline_config pipeline;
 	struct export_config export;
 	const struct sink_ops *format;
-	const char *out; /* NULL or "-": stdout */
+	const char *out;    /* NULL or "-": stdout */
+	unsigned overwrite; /* OUTFILE_OVERWRITE or 0 */
 	bool spark, list, list_json, follow, strict, per_given, width_given, dump, quiet;
 	struct vendor_files *vendor; /* owned; pipeline.bind points to it */
 	char **file;                 /* borrowed of the command line */

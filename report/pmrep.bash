@@ -6,18 +6,18 @@ _pmrep() {
 	local common="--color= --help --version"
 	local show="--IPC --Joules --Summary --TCC= --all --cpu= --debug --enable= --every= --follow --force --format=
 		--header_iterations= --hide= --interval-clear --interval= --layout= --list --metrics-file= --no-msr
-		--no-perf --num_iterations= --out= --per-cache --per-cgroup --per-cluster --per-core --per-cpu
+		--no-perf --num_iterations= --out= --overwrite --per-cache --per-cgroup --per-cluster --per-core --per-cpu
 		--per-device --per-die --per-node --per-package --pci --per-pmu --per-system --per-task --quiet --rate
 		--show= --since= --spark --strict --thresholds --time= --total --until= --width= --Dump"
 	local stat="--all --all-events --append --big-num --bpf-prog= --cgroup= --cpu= --detailed --event= --every= --field-separator=
 		--follow --format= --hybrid-merge --interval --interval-clear --interval-count= --interval-print=
 		--json-output --log-fd= --metric-no-threshold --metric-only --metric-style= --metrics= --metrics-file=
-		--no-aggr --no-big-num --no-csv-summary --no-merge --no-metric-only --no-scale --output= --per-cache
+		--no-aggr --no-big-num --no-csv-summary --no-merge --no-metric-only --no-scale --output= --overwrite --per-cache
 		--per-cgroup --per-cluster --per-core --per-die --per-node --per-socket --per-system --per-thread
 		--percore-show-thread --pid= --quiet --since= --smi-cost --sort= --stats --strict --summary --table
 		--td-level= --tid= --top= --topdown --total --transaction --until= --verbose"
 	local diff="--align= --all --assume-run-sd= --base= --enable= --force --format= --from-marker= --gate= --hide=
-		--higher= --jobs= --lower= --margin= --metrics-file= --new= --noise= --per-cache --per-cgroup --per-cluster
+		--higher= --jobs= --lower= --margin= --metrics-file= --new= --noise= --overwrite --per-cache --per-cgroup --per-cluster
 		--per-core --per-cpu --per-device --per-die --per-node --per-package --per-pmu --per-task --phases --rate
 		--save-noise= --show= --skip-start= --strict --to-marker="
 

@@ -390,7 +390,7 @@ int redact_map_save(const struct redact_map *m, const char *path, struct error *
 	if (out.err)
 		err = error_sys(e, ENOMEM, "%s", path);
 	else
-		err = outfile_open(&file, path, true, false, NULL, 0, e);
+		err = outfile_open(&file, path, OUTFILE_OVERWRITE, NULL, 0, e);
 	if (!err) {
 		/* Before the first byte is in it. */
 		if (fchmod(file.fd, 0600))

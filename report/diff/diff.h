@@ -146,6 +146,7 @@ struct diff_options {
 	double margin;                  /* NaN: by metric */
 	double run_sd;                  /* NaN: unknown */
 	const char *noise, *save_noise, *from_marker, *to_marker;
+	unsigned overwrite; /* of save_noise: OUTFILE_OVERWRITE or 0 */
 	uint64_t skip_ns;
 	uint32_t per; /* bits of the levels wanted beside the system; 0: below each flagged parent */
 	enum diff_format format;

@@ -2,11 +2,11 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "common/json.h"
 #include "common/statistics.h"
+#include "report/input/outfile.h"
 
 #define VERSION 1
 
@@ -83,11 +83,12 @@ static double pooled(const struct diff_series *s, const struct diff_recordings *
 	return squares;
 }
 
-int diff_noise_save(const struct diff_data *d, const struct diff_recordings *r, const char *path, struct error *e)
+int diff_noise_save(const struct diff_data *d, const struct diff_recordings *r, const struct diff_options *o,
+		    struct error *e)
 {
 	struct json *file = json_new_object(), *all = json_new_array();
 	struct buf text = BUF_INIT;
-	FILE *f;
+	struct outfile f;
 	int err = !file || !all ? -ENOMEM : json_put(file, "pmrep_noise", json_new_u64(VERSION));
 
 	if (!err)
@@ -110,14 +111,19 @@ int diff_noise_save(const struct diff_data *d, const struct diff_recordings *r, 
 		err = error_set(e, ENODATA, "--save-noise: how runs vary takes two or more of a side");
 	else if (err)
 		error_sys(e, -err, "--save-noise");
+	for (size_t i = 0; i < r->n && !err; i++)
+		if (outfile_is_among(o->save_noise, (char *const *)&r->recording[i].place, 1))
+			err = error_set(e, EINVAL, "'%s' is an input; --save-noise needs a file of its own",
+					o->save_noise);
 	if (!err) {
 		json_print(file, 2, &text);
 		buf_addch(&text, '\n');
-		f = fopen(path, "we");
-		if (!f)
-			err = error_sys(e, errno, "%s", path);
-		else if (fwrite(text.data, 1, text.len, f) != text.len || fclose(f))
-			err = error_sys(e, errno, "%s", path);
+		err = outfile_open(&f, o->save_noise, o->overwrite, NULL, 0, e);
+		if (!err && (err = outfile_write(&f, text.data, text.len)))
+			outfile_blame(&f, err, e);
+		if (!err)
+			err = outfile_commit(&f, e);
+		outfile_release(&f);
 	}
 	buf_release(&text);
 	json_free(file);

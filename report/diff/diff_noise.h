@@ -20,7 +20,8 @@ void diff_noise_release(struct diff_noise *n);
  * runs is made larger by what Student's distribution asks for. NaN: not in the file.
  */
 double diff_noise_of(const struct diff_noise *n, const struct diff_series *s);
-/* Writes what the runs of both sides say, pooled within the sides. -ENODATA if no side has two runs. */
-int diff_noise_save(const struct diff_data *d, const struct diff_recordings *r, const char *path, struct error *e);
+/* Writes to o->save_noise what the runs of both sides say, pooled within the sides. -ENODATA if no side has two. */
+int diff_noise_save(const struct diff_data *d, const struct diff_recordings *r, const struct diff_options *o,
+		    struct error *e);
 
 #endif

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "common/parse.h"
+#include "report/input/outfile.h"
 #include "report/machine/options_per.h"
 #include "report/metric/vendor_files.h"
 
@@ -21,6 +22,7 @@ enum {
 	KEY_RUN_SD,
 	KEY_NOISE,
 	KEY_SAVE_NOISE,
+	KEY_OVERWRITE,
 	KEY_FORCE,
 	KEY_STRICT,
 	KEY_SKIP,
@@ -51,6 +53,7 @@ static const struct argp_option options[] = {
 	{ "assume-run-sd", KEY_RUN_SD, "SD", 0, "How much runs vary, for sides with fewer than four: 1%", 2 },
 	{ "noise", KEY_NOISE, "FILE", 0, "The same for each metric, from --save-noise", 2 },
 	{ "save-noise", KEY_SAVE_NOISE, "FILE", 0, "Write how much each metric varied from run to run", 2 },
+	{ "overwrite", KEY_OVERWRITE, NULL, 0, "Replace FILE of --save-noise, if there is one", 2 },
 	{ "lower", KEY_LOWER, "LIST", 0, "Of these metrics less is better", 2 },
 	{ "higher", KEY_HIGHER, "LIST", 0, "Of these metrics more is better", 2 },
 	{ NULL, 0, NULL, 0, "Metrics:", 3 },
@@ -256,6 +259,9 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_SAVE_NOISE:
 		o->save_noise = arg;
+		return 0;
+	case KEY_OVERWRITE:
+		o->overwrite = OUTFILE_OVERWRITE;
 		return 0;
 	case KEY_FORCE:
 		o->force = true;

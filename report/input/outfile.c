@@ -8,11 +8,30 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static bool is_input(const struct stat *out, const char *path)
+/* A terminal or /dev/null may be several things at once. */
+static bool is_among(const struct stat *st, char *const *paths, size_t n)
 {
-	struct stat in;
+	struct stat one;
 
-	return strcmp(path, "-") && !stat(path, &in) && in.st_dev == out->st_dev && in.st_ino == out->st_ino;
+	for (size_t i = 0; i < n && !S_ISCHR(st->st_mode); i++) {
+		int err = strcmp(paths[i], "-") ? stat(paths[i], &one) : fstat(STDIN_FILENO, &one);
+
+		if (!err && one.st_dev == st->st_dev && one.st_ino == st->st_ino)
+			return true;
+	}
+	return false;
+}
+
+bool outfile_is_among(const char *path, char *const *paths, size_t n)
+{
+	struct stat st;
+
+	return !stat(path, &st) && is_among(&st, paths, n);
+}
+
+static int refuse_input(const char *name, struct error *e)
+{
+	return error_set(e, EINVAL, "'%s' is an input; the output needs a file of its own", name);
 }
 
 /* Beside the file, so that a rename is enough; with the mode that a new file has. */
@@ -37,7 +56,7 @@ static int open_temporary(struct outfile *o, const struct stat *old, struct erro
 	return 0;
 }
 
-static int open_path(struct outfile *o, bool overwrite, char *const *inputs, size_t n, struct error *e)
+static int open_path(struct outfile *o, unsigned flags, char *const *inputs, size_t n, struct error *e)
 {
 	struct stat st;
 
@@ -49,33 +68,36 @@ static int open_path(struct outfile *o, bool overwrite, char *const *inputs, siz
 		return error_sys(e, ENOMEM, "%s", o->path);
 	if (stat(o->path, &st))
 		return errno == ENOENT ? open_temporary(o, NULL, e) : error_sys(e, errno, "%s", o->path);
-	for (size_t i = 0; i < n; i++)
-		if (is_input(&st, inputs[i]))
-			return error_set(e, EINVAL, "'%s' is an input; the output needs a file of its own", o->path);
-	if (S_ISREG(st.st_mode)) {
-		if (st.st_size && !overwrite)
+	if (is_among(&st, inputs, n))
+		return refuse_input(o->path, e);
+	if (S_ISREG(st.st_mode) && !(flags & OUTFILE_APPEND)) {
+		if (st.st_size && !(flags & OUTFILE_OVERWRITE))
 			return error_set(e, EEXIST, "'%s' exists; --overwrite replaces it", o->path);
 		return open_temporary(o, &st, e);
 	}
-	o->fd = open(o->path, O_WRONLY | O_CLOEXEC);
+	o->fd = open(o->path, O_WRONLY | O_CLOEXEC | (flags & OUTFILE_APPEND ? O_APPEND : 0));
 	return o->fd < 0 ? error_sys(e, errno, "%s", o->path) : 0;
 }
 
-int outfile_open(struct outfile *o, const char *path, bool overwrite, bool binary, char *const *inputs, size_t n,
-		 struct error *e)
+static int open_stdout(struct outfile *o, char *const *inputs, size_t n, struct error *e)
 {
-	int err = 0;
+	struct stat st;
+
+	o->fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+	if (o->fd < 0 || fstat(o->fd, &st))
+		return error_sys(e, errno, "standard output");
+	return is_among(&st, inputs, n) ? refuse_input("standard output", e) : 0;
+}
+
+int outfile_open(struct outfile *o, const char *path, unsigned flags, char *const *inputs, size_t n, struct error *e)
+{
+	int err;
 
 	*o = (struct outfile){ .fd = -1, .path = strdup(path) };
 	if (!o->path)
 		return error_sys(e, ENOMEM, "%s", path);
-	if (!strcmp(path, "-"))
-		o->fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
-	else
-		err = open_path(o, overwrite, inputs, n, e);
-	if (!err && o->fd < 0)
-		err = error_sys(e, errno, "stdout");
-	if (!err && binary && isatty(o->fd))
+	err = strcmp(path, "-") ? open_path(o, flags, inputs, n, e) : open_stdout(o, inputs, n, e);
+	if (!err && flags & OUTFILE_BINARY && isatty(o->fd))
 		err = error_set(e, EINVAL, "a recording is nothing for a terminal; -o FILE, or a pipe");
 	if (err)
 		outfile_release(o);
@@ -110,19 +132,24 @@ int outfile_blame(const struct outfile *o, int err, struct error *e)
 	return error_sys(e, -o->err, "%s", strcmp(o->path, "-") ? o->path : "stdout");
 }
 
+int outfile_publish(struct outfile *o, struct error *e)
+{
+	if (o->temporary && rename(o->temporary, o->place))
+		return error_sys(e, errno, "%s", o->path);
+	free(o->temporary);
+	o->temporary = NULL;
+	return 0;
+}
+
 int outfile_commit(struct outfile *o, struct error *e)
 {
 	int err = 0, fd = o->fd;
 
 	o->fd = -1;
 	if (close(fd))
-		err = error_sys(e, errno, "%s", o->path);
-	else if (o->temporary && rename(o->temporary, o->place))
-		err = error_sys(e, errno, "%s", o->path);
-	if (!err) {
-		free(o->temporary);
-		o->temporary = NULL;
-	}
+		err = error_sys(e, errno, "%s", strcmp(o->path, "-") ? o->path : "stdout");
+	else
+		err = outfile_publish(o, e);
 	outfile_release(o);
 	return err;
 }

@@ -1,5 +1,5 @@
 /*
- * A file that a command makes: a recording, a page. It appears under its name when it is whole, or not at all; an
+ * A file that a command makes: a recording, a page, a text. It appears under its name when it is whole, or not at all; an
  * existing file is kept unless it may be replaced, and an input is never written over.
  */
 #ifndef REPORT_OUTFILE_H
@@ -20,16 +20,25 @@ struct outfile {
 	uint64_t bytes;
 };
 
+enum outfile_flags {
+	OUTFILE_OVERWRITE = 1, /* a file that is there is replaced */
+	OUTFILE_BINARY = 2,    /* nothing for a terminal */
+	OUTFILE_APPEND = 4,    /* behind what the file holds, at once */
+};
+
 /*
- * Opens for writing. `inputs` are `n` paths that are being read. -EEXIST for a file that is there without
- * `overwrite`, -EINVAL for one of the inputs or a terminal with `binary`.
+ * Opens for writing; `path` "-" is stdout. `inputs` are `n` paths that are being read ("-": stdin). -EEXIST for a
+ * file that is there without OUTFILE_OVERWRITE, -EINVAL for one of the inputs, by whatever name, or a terminal.
  */
-int outfile_open(struct outfile *o, const char *path, bool overwrite, bool binary, char *const *inputs, size_t n,
-		 struct error *e);
+int outfile_open(struct outfile *o, const char *path, unsigned flags, char *const *inputs, size_t n, struct error *e);
+/* Whether `path` and one of `paths` are the same file, by whatever names. Devices are none. */
+bool outfile_is_among(const char *path, char *const *paths, size_t n);
 /* A pm_sink_fn. */
 int outfile_write(void *o, const void *data, size_t len);
 /* Where it was the writing that failed, *e names the file that is written, and no input. Returns err. */
 int outfile_blame(const struct outfile *o, int err, struct error *e);
+/* Gives the file its name before it is whole, for who wants to watch it grow. 0 or -errno with the text in *e. */
+int outfile_publish(struct outfile *o, struct error *e);
 /* Gives the file its name. 0 or -errno with the text in *e; then nothing is left behind. */
 int outfile_commit(struct outfile *o, struct error *e);
 /* Takes away what was not committed. */

@@ -50,6 +50,7 @@ enum {
 	KEY_TOP,
 	KEY_FORMAT,
 	KEY_APPEND,
+	KEY_OVERWRITE,
 	KEY_LOG_FD,
 	KEY_ONLY,
 	KEY_NO_ONLY,
@@ -119,6 +120,7 @@ static const struct argp_option options[] = {
 	{ "output", KEY_OUT, "FILE", 0, "Write there", 4 },
 	{ "out", KEY_OUT, "FILE", OPTION_ALIAS | OPTION_HIDDEN, NULL, 4 },
 	{ "append", KEY_APPEND, NULL, 0, "Behind what the file holds", 4 },
+	{ "overwrite", KEY_OVERWRITE, NULL, 0, "Replace FILE of --output, if there is one", 4 },
 	{ "log-fd", KEY_LOG_FD, "FD", 0, "Write to that descriptor", 4 },
 	{ "metric-only", KEY_ONLY, NULL, 0, "Only metrics, one line a place", 4 },
 	{ "no-metric-only", KEY_NO_ONLY, NULL, 0, "Counts, too (the default)", 4 },
@@ -424,7 +426,10 @@ static error_t parse_output(struct stat_options *o, int key, char *arg, struct a
 		o->out = arg;
 		return 0;
 	case KEY_APPEND:
-		o->append = true;
+		o->out_flags |= OUTFILE_APPEND;
+		return 0;
+	case KEY_OVERWRITE:
+		o->out_flags |= OUTFILE_OVERWRITE;
 		return 0;
 	case KEY_LOG_FD:
 		if (parse_number("log-fd", arg, 0, 1 << 20, &n, state))
@@ -475,7 +480,7 @@ static error_t judge(struct stat_options *o, struct argp_state *state)
 
 	if (o->out && o->log_fd >= 0)
 		return options_bad(state, "--output and --log-fd: only one place to write to");
-	if (o->append && !o->out)
+	if (o->out_flags & OUTFILE_APPEND && !o->out)
 		return options_bad(state, "--append needs --output");
 	if (o->csv && o->json)
 		return options_bad(state, "-x and -j: only one of them");

@@ -4,6 +4,7 @@
 
 #include "common/options.h"
 #include "report/export/exporter.h"
+#include "report/input/outfile.h"
 #include "report/pipeline/pipeline.h"
 #include "report/stat/stat.h"
 
@@ -13,10 +14,11 @@ struct stat_options {
 	struct stat_config stat;
 	const struct sink_ops *tidy; /* --format: our own rows in place of perf's */
 	const char *out;             /* NULL: stdout */
+	unsigned out_flags;          /* outfile_flags */
 	int log_fd;                  /* --log-fd; -1: none */
 	int cache_level;             /* of --per-cache=L2; 0: the last */
 	unsigned td_level;
-	bool append, follow, strict, quiet, topdown, csv, json;
+	bool follow, strict, quiet, topdown, csv, json;
 	struct vendor_files *vendor; /* owned; of --metrics-file */
 	char **file;                 /* borrowed of the command line */
 	int n_files;

@@ -173,6 +173,7 @@ static void noise(void **state)
 	struct diff_noise floor = { 0 };
 	struct error e = { 0 };
 	char path[] = "/tmp/test_diff_XXXXXX";
+	struct diff_options options = { .save_noise = path };
 	int fd = mkstemp(path);
 
 	(void)state;
@@ -180,10 +181,11 @@ static void noise(void **state)
 	close(fd);
 	assert_int_equal(diff_series_find(&d, &as), 0);
 	for (uint32_t i = 0; i < 6; i++) {
+		recording[i].place = (char *)"";
 		recording[i].side = i < 3 ? DIFF_BASE : DIFF_NEW;
 		diff_series_value(&d.series[0], i, 1)->v = exp(log_value[i]);
 	}
-	assert_int_equal(diff_noise_save(&d, &all, path, &e), 0);
+	assert_int_equal(diff_noise_save(&d, &all, &options, &e), 0);
 	assert_int_equal(diff_noise_load(&floor, path, &e), 0);
 	/* Variance 1e-4 a side; t(4) / z at 97.5 %: 2.776445 / 1.959964. */
 	assert_float_equal(diff_noise_of(&floor, &d.series[0]), 0.01 * 2.7764451 / 1.9599640, 1e-7);
@@ -192,7 +194,7 @@ static void noise(void **state)
 	diff_noise_release(&floor);
 	/* One run a side says nothing. */
 	d.series[0].n = 1;
-	assert_int_equal(diff_noise_save(&d, &all, path, &e), -ENODATA);
+	assert_int_equal(diff_noise_save(&d, &all, &options, &e), -ENODATA);
 	diff_data_release(&d);
 	unlink(path);
 }

@@ -1,0 +1,113 @@
+#!/usr/bin/env bats
+# Where commands write to: never over an input, over nothing that is there without being told, and whole or not at all.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+	bin=${PM_BIN:-$BATS_TEST_DIRNAME/../../build/bin}
+	tests=${PM_TESTS:-$BATS_TEST_DIRNAME/../../build/tests}
+	samples=${PM_SOURCE:-$BATS_TEST_DIRNAME/../..}/samples
+	cd "$BATS_TEST_TMPDIR"
+	export TZ=UTC
+}
+
+# Every command that writes a file.
+writers=("show" "show --total --spark" "stat -x," "cut --since=0" "merge" "redact" "bundle" "html")
+
+# Runs command $1 on r.pmr, with the output and further words that follow.
+writes() {
+	local -a words
+	read -ra words <<<"$1"
+	shift
+	run "$bin/pmrep" "${words[@]}" "$@"
+}
+
+@test "no name of the input is a place for the output" {
+	"$tests/make_recording" r.pmr
+	cp r.pmr kept
+	ln r.pmr hard
+	ln -s r.pmr soft
+	mkdir d
+	for command in "${writers[@]}"; do
+		for name in r.pmr ./r.pmr d/../r.pmr "$PWD/r.pmr" hard soft; do
+			writes "$command" r.pmr --overwrite -o "$name"
+			[ "$status" -eq 2 ] || { echo "$command -o $name: $status $output"; return 1; }
+			[[ $output == *"is an input"* ]] || { echo "$command -o $name: $output"; return 1; }
+			cmp r.pmr kept
+		done
+	done
+	writes stat r.pmr --append -o hard
+	[ "$status" -eq 2 ]
+	cmp r.pmr kept
+	run bash -c "'$bin/pmrep' show - -o r.pmr --overwrite <r.pmr"
+	[ "$status" -eq 2 ]
+	run bash -c "'$bin/pmrep' show r.pmr >>r.pmr"
+	[ "$status" -eq 2 ]
+	cmp r.pmr kept
+	[ "$(find . -name '*.??????' | wc -l)" -eq 0 ]
+}
+
+@test "what is there stays without --overwrite, and is replaced with it" {
+	"$tests/make_recording" r.pmr
+	for command in "${writers[@]}"; do
+		echo precious >out
+		writes "$command" r.pmr -o out
+		[ "$status" -eq 2 ] || { echo "$command: $status $output"; return 1; }
+		[[ $output == *"--overwrite replaces it"* ]]
+		[ "$(cat out)" = precious ]
+		writes "$command" r.pmr -o out --overwrite
+		[ "$status" -eq 0 ] || { echo "$command: $status $output"; return 1; }
+		[ "$(head -c 8 out)" != precious ]
+	done
+}
+
+@test "a command that fails leaves what was there, and nothing of its own" {
+	echo none >text.pmr
+	echo precious >out
+	for command in "${writers[@]}"; do
+		writes "$command" text.pmr -o out --overwrite
+		[ "$status" -eq 2 ] || { echo "$command: $status $output"; return 1; }
+		[ "$(cat out)" = precious ]
+	done
+	"$tests/make_recording" r.pmr
+	writes "show --follow" text.pmr -o out --overwrite
+	[ "$status" -eq 2 ]
+	writes "show" r.pmr text.pmr -o out --overwrite
+	[ "$status" -eq 2 ]
+	writes "show --show=nothing_of_that_name" r.pmr -o out --overwrite
+	[ "$status" -eq 2 ]
+	[ "$(cat out)" = precious ]
+	[ "$(ls | wc -l)" -eq 3 ]
+}
+
+@test "a link stays a link, a mode a mode, and what is followed can be watched" {
+	"$tests/make_recording" r.pmr
+	echo old >place
+	chmod 640 place
+	ln -s place link
+	"$bin/pmrep" show r.pmr -o link --overwrite
+	[ -L link ]
+	[ "$(stat -c %a place)" = 640 ]
+	grep -q cycles place
+	"$bin/pmrec" -q --sources=stat -i 50ms -n 6 -o live.pmr &
+	while [ ! -s live.pmr ]; do sleep 0.05; done
+	"$bin/pmrep" show live.pmr --follow -o seen &
+	while [ ! -s seen ]; do sleep 0.05; done
+	wait
+}
+
+@test "what is made beside recordings replaces none" {
+	"$tests/make_diff" a.pmr seed=1
+	for i in 2 3 4; do "$tests/make_diff" "b$i.pmr" seed="$i"; done
+	mv b2.pmr b.pmr
+	cp b.pmr kept
+	run -2 "$bin/pmrep" diff --base a.pmr --new b.pmr b3.pmr b4.pmr --save-noise=b.pmr --overwrite
+	[[ $output == *"is an input"* ]] || { echo "$output"; return 1; }
+	echo old >noise
+	run -2 "$bin/pmrep" diff --base a.pmr --new b.pmr b3.pmr b4.pmr --save-noise=noise
+	[[ $output == *"--overwrite"* ]] || { echo "$output"; return 1; }
+	[ "$(cat noise)" = old ]
+	cmp b.pmr kept
+	run -2 "$bin/pmrep" redact --map=b.pmr b.pmr -o out
+	cmp b.pmr kept
+}
