@@ -1,5 +1,6 @@
 #include "common/options.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -9,6 +10,7 @@
 
 #include "common/options_internal.h"
 #include "common/options_known.h"
+#include "common/options_table.h"
 #include "common/parse.h"
 
 /* A word of the result: option `same` with its value, or a removed one (text NULL). */
@@ -38,56 +40,6 @@ static int rewrite_bad(struct rewrite *w, const char *format, ...)
 	vsnprintf(text.text, sizeof(text.text), format, ap);
 	va_end(ap);
 	return error_set(w->e, EINVAL, "%s", text.text);
-}
-
-/* ---- the other half ---- */
-
-const struct option_letter *option_letter_find(char letter)
-{
-	for (const struct option_letter *l = option_letters; l->letter; l++) {
-		if (l->letter == letter)
-			return l;
-	}
-	return NULL;
-}
-
-static const struct option_name *foreign_find(const char *text, size_t len, size_t min_abbreviation)
-{
-	const struct option_name *found = NULL;
-	bool no = len > 3 && option_name_begins("no-", text, 3, false);
-
-	for (const struct option_name *f = option_names; f->name; f++) {
-		if (option_name_is(f->name, text, len) || (no && option_name_is(f->name, text + 3, len - 3)))
-			return f;
-	}
-	if (len < min_abbreviation)
-		return NULL;
-	for (const struct option_name *f = option_names; f->name; f++) {
-		if (!option_name_begins(f->name, text, len, false))
-			continue;
-		if (found)
-			return NULL;
-		found = f;
-	}
-	return found;
-}
-
-static int foreign_refuse(struct rewrite *w, const struct option_name *f)
-{
-	static const char *const program[OPTIONS_COLUMNS] = { "pmrec", "pmrep show", "pmrep stat" };
-	const char *part[OPTIONS_COLUMNS];
-	unsigned n = 0;
-
-	if (w->spec->column < OPTIONS_COLUMNS && f->columns & 1u << w->spec->column)
-		return rewrite_bad(w, "this version has no --%s", f->name);
-	for (unsigned c = 0; c < OPTIONS_COLUMNS; c++) {
-		if (f->columns & 1u << c)
-			part[n++] = program[c];
-	}
-	if (!n)
-		return rewrite_bad(w, "--%s is no option here: %s", f->name, f->note);
-	return rewrite_bad(w, "--%s belongs to %s%s%s%s%s", f->name, part[0], n > 1 ? " and " : "",
-			   n > 1 ? part[1] : "", f->note ? ": " : "", f->note ? f->note : "");
 }
 
 const char *options_nearest(const char *word, const char *const *names, size_t n)
@@ -214,22 +166,22 @@ static int rewrite_long(struct rewrite *w, const char *text)
 	const char *equals = strchr(text, '=');
 	size_t len = equals ? (size_t)(equals - text) : strlen(text);
 	const char *value = equals ? equals + 1 : NULL;
-	const struct option_name *foreign;
+	const char *foreign;
 	struct known *found, *second;
 	enum match m;
 
 	if (!len)
 		return unknown_refuse(w, "--", text, strlen(text));
 	/* "--interval" of the other half must not be taken for an abbreviation of "--interval-clear" here. */
-	foreign = foreign_find(text, len, SIZE_MAX);
+	foreign = options_foreign(text, len, SIZE_MAX);
 	m = known_find(&w->known, text, len, &found, &second);
 	if (foreign && m != MATCH_NEGATED && !(m == MATCH_ONE && option_name_is(found->name, text, len)))
-		return foreign_refuse(w, foreign);
+		return options_foreign_refuse(foreign, w->spec->column, w->e);
 	if (m != MATCH_NONE)
 		return take_match(w, m, found, second, value, "--", text, len);
-	foreign = foreign_find(text, len, 3);
+	foreign = options_foreign(text, len, 3);
 	if (foreign)
-		return foreign_refuse(w, foreign);
+		return options_foreign_refuse(foreign, w->spec->column, w->e);
 	return unknown_refuse(w, "--", text, len);
 }
 
@@ -280,7 +232,7 @@ static int rewrite_short(struct rewrite *w, const char *text)
 	const char *equals = strchr(text, '=');
 	size_t len = equals ? (size_t)(equals - text) : strlen(text);
 	const char *value = equals ? equals + 1 : NULL;
-	const struct option_name *foreign;
+	const char *foreign;
 	struct known *found, *second;
 	struct error why = { 0 };
 	enum match m;
@@ -289,21 +241,21 @@ static int rewrite_short(struct rewrite *w, const char *text)
 	if (!len)
 		return unknown_refuse(w, "-", text, strlen(text));
 	if (len > 1 && !is_cluster(w, text)) {
-		foreign = foreign_find(text, len, SIZE_MAX);
+		foreign = options_foreign(text, len, SIZE_MAX);
 		m = known_find(&w->known, text, len, &found, &second);
 		if (foreign && m != MATCH_NEGATED && !(m == MATCH_ONE && option_name_is(found->name, text, len)))
-			return foreign_refuse(w, foreign);
+			return options_foreign_refuse(foreign, w->spec->column, w->e);
 		/* An ambiguous word may still be a letter with its value. */
 		if (m == MATCH_ONE || m == MATCH_NEGATED || (m == MATCH_MANY && len > 2))
 			return take_match(w, m, found, second, value, "-", text, len);
-		foreign = foreign_find(text, len, 4);
+		foreign = options_foreign(text, len, 4);
 		if (foreign)
-			return foreign_refuse(w, foreign);
+			return options_foreign_refuse(foreign, w->spec->column, w->e);
 	}
 	r = rewrite_letters(w, text, &why);
 	if (r != -ENOENT)
 		return r;
-	if (len > 2 && !option_letter_find(text[0]))
+	if (len > 2 && !isalpha((unsigned char)text[0]))
 		return unknown_refuse(w, "-", text, len);
 	/* "-x," needs no hint at where the -x is. */
 	if (len == 1 || (why.text[0] == '-' && why.text[1] == text[0]))

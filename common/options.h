@@ -8,6 +8,8 @@
  *   const struct options_spec info_spec = {
  *           .name = "pmrep info", .column = OPTIONS_OTHER, .argp = &argp, .brief = "Usage: ..." };
  *
+ * Those of pmrec, pmrep show and pmrep stat stand in tables of their own (common/options_table.h).
+ *
  * options_parse() adds --help, --version and --color, rewrites the words so that argp cannot misunderstand them, and
  * runs argp over them. parse_opt gets state->input == the `input` given to options_parse(), and reports a bad value
  * with `return options_bad(state, "...")`, which neither prints nor exits.
@@ -21,7 +23,7 @@
 #include "common/buf.h"
 #include "common/error.h"
 
-/* Columns of the table of letters. */
+/* Programs with a table of options (common/options_table.h). */
 enum options_column {
 	OPTIONS_PMREC,
 	OPTIONS_SHOW,
@@ -29,28 +31,6 @@ enum options_column {
 	OPTIONS_OTHER, /* any other command: its letters are the keys of its own array */
 	OPTIONS_COLUMNS = OPTIONS_OTHER
 };
-
-/*
- * One row a letter. A cell is either the long name of the option that the letter stands for, or, if it begins with
- * '!', the rest of an error message after "-x".
- */
-struct option_letter {
-	char letter;
-	const char *cell[OPTIONS_COLUMNS];
-};
-extern const struct option_letter option_letters[]; /* a-z, A-Z; ends with letter 0 */
-const struct option_letter *option_letter_find(char letter);
-
-/*
- * Long names of turbostat, perf stat and ours, and the half where they work, so that the wrong half can say so.
- * `columns` has bit 1 << OPTIONS_x for each program that takes the name.
- */
-struct option_name {
-	const char *name;
-	unsigned columns;
-	const char *note; /* end of the message of the wrong half, such as "columns are chosen when reporting" */
-};
-extern const struct option_name option_names[]; /* ends with name NULL */
 
 struct options_spec {
 	const char *name; /* "pmrec", "pmrep show": begins messages and help */

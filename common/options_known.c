@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/options_table.h"
+
 static int known_add(struct known_options *all, const struct argp_option *o, size_t same)
 {
 	if (all->n == all->cap) {
@@ -18,7 +20,8 @@ static int known_add(struct known_options *all, const struct argp_option *o, siz
 		all->option = p;
 		all->cap = cap;
 	}
-	all->option[all->n] = (struct known){ .name = o->name, .key = o->key, .same = all->n };
+	all->option[all->n] =
+		(struct known){ .name = o->name, .key = o->key, .same = all->n, .hidden = o->flags & OPTION_HIDDEN };
 	if (same != SIZE_MAX) {
 		all->option[all->n].same = same;
 		all->option[all->n].arg = all->option[same].arg;
@@ -150,24 +153,16 @@ enum match known_find(const struct known_options *all, const char *text, size_t 
 struct known *known_letter(const struct known_options *all, enum options_column column, char letter,
 			   struct error *why)
 {
-	const struct option_letter *row = option_letter_find(letter);
-	const char *cell = row && column < OPTIONS_COLUMNS ? row->cell[column] : NULL;
-	struct known *k;
+	const char *name = options_letter(letter, column);
+	struct known *k = name ? known_exact(all, name, strlen(name)) : NULL;
 
-	if (cell && *cell == '!') {
-		error_set(why, EINVAL, "-%c %s", letter, cell + 1);
-		return NULL;
-	}
-	if (letter == 'h')
-		cell = "help";
-	k = cell ? known_exact(all, cell, strlen(cell)) : NULL;
 	if (!k && isalpha((unsigned char)letter))
 		k = known_key(all, letter);
 	if (k)
 		return &all->option[k->same];
-	if (cell)
-		error_set(why, EINVAL, "this version has no -%c (--%s)", letter, cell);
+	if (name)
+		error_set(why, EINVAL, "this version has no -%c (--%s)", letter, name);
 	else
-		error_set(why, EINVAL, "-%c is no option", letter);
+		options_letter_refuse(letter, column, why);
 	return NULL;
 }

@@ -16,6 +16,7 @@ struct known {
 	enum { ARG_NONE, ARG_NEEDED, ARG_OPTIONAL } arg;
 	const char *arg_name;
 	size_t same; /* index of the option that this is a name of */
+	bool hidden; /* not in the help */
 };
 
 struct known_options {

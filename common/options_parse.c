@@ -2,6 +2,7 @@
  * prints. */
 #include "common/options.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +10,7 @@
 #include <unistd.h>
 
 #include "common/options_internal.h"
+#include "common/options_known.h"
 
 /* The argp that argp_parse() sees: options_bad() finds the error through state->root_argp, which points here. */
 struct root_argp {
@@ -24,8 +26,7 @@ static const struct argp_option common_options[] = {
 	{ "help", KEY_HELP, "all", OPTION_ARG_OPTIONAL,
 	  "Print what matters most, or with =all every option, and exit", 0 },
 	{ "version", KEY_VERSION, NULL, 0, "Print the version and exit", 0 },
-	{ "color", KEY_COLOR, "WHEN", OPTION_ARG_OPTIONAL, "Color: auto (default), always, never; NO_COLOR is obeyed",
-	  0 },
+	{ "color", KEY_COLOR, "auto|always|never", OPTION_ARG_OPTIONAL, "Color; NO_COLOR is obeyed", 0 },
 	{ 0 },
 };
 
@@ -35,9 +36,9 @@ static error_t common_parse(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case KEY_HELP:
-		if (arg && strcmp(arg, "all"))
-			return options_bad(state, "--help=%s: only --help and --help=all exist", arg);
-		c->help = arg ? 'a' : 'h';
+		if (arg && strcmp(arg, "all") && strcmp(arg, "options"))
+			return options_bad(state, "--help=%s: only --help, --help=all and --help=options exist", arg);
+		c->help = arg ? *arg : 'h';
 		return 0;
 	case KEY_VERSION:
 		c->version = true;
@@ -103,8 +104,33 @@ static int help_all(const struct options_spec *spec, const struct argp *argp, st
 	return out->err;
 }
 
+/* For completion: a line a long name, "--name" or "--name=" if it takes an argument; a TAB and what that is; if it has a
+ * letter, a TAB and "-x". */
+static int list_options(const struct options_spec *spec, struct buf *out)
+{
+	struct known_options known = { 0 };
+	int err = known_collect(&known, spec->argp);
+
+	err = err ? err : known_collect(&known, &options_common_argp);
+	for (size_t i = 0; i < known.n && !err; i++) {
+		const struct known *k = &known.option[i];
+
+		if (!k->name || k->hidden)
+			continue;
+		buf_printf(out, "--%s%s\t%s", k->name, k->arg == ARG_NEEDED ? "=" : "",
+			   k->arg_name ? k->arg_name : "");
+		if (k->key < 128 && isalpha(k->key))
+			buf_printf(out, "\t-%c", k->key);
+		buf_addch(out, '\n');
+	}
+	free(known.option);
+	return err ? err : out->err;
+}
+
 static int common_text(const struct options_spec *spec, const struct argp *argp, struct options_common *c)
 {
+	if (c->help == 'o')
+		return list_options(spec, &c->text);
 	if (c->help == 'h' && spec->brief) {
 		buf_addstr(&c->text, spec->brief);
 		return c->text.err;

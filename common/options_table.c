@@ -1,276 +1,199 @@
-/* Whose letter is it: what each option letter means to pmrec, pmrep show and pmrep stat, and to turbostat and perf
- * stat, so that a letter at the wrong place is answered with the right one. */
-#include "common/options.h"
+/* Whose option is it: the tables of all programs side by side, so that an option at the wrong place is answered with
+ * the right one. */
+#include "common/options_table.h"
 
-#define COLUMN  "columns are chosen when reporting"
-#define ROWS    "how counts are grouped is chosen when reporting"
-#define LAYOUT  "how numbers are printed is chosen when reporting"
-#define RECORD  "what is counted is chosen when recording"
-#define NO_SUCH "!is no option"
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
 
-/* Where a letter means different things to turbostat and perf stat, pmrep show follows the one, pmrec and pmrep stat
- * the other; only -i and -n of pmrec are turbostat's. */
-const struct option_letter option_letters[] = {
-	{ 'a',
-	  { [OPTIONS_PMREC] = "all-cpus",
-	    [OPTIONS_SHOW] = "!belongs to pmrec: CPUs (-a) and added counters (--add) are chosen when recording",
-	    [OPTIONS_STAT] = "!belongs to pmrec: which CPUs are counted is chosen when recording" } },
-	{ 'b',
-	  { [OPTIONS_PMREC] = "bpf-prog",
-	    [OPTIONS_SHOW] = "!belongs to pmrec and pmrep stat (--bpf-prog)",
-	    [OPTIONS_STAT] = "bpf-prog" } },
-	{ 'c',
-	  { [OPTIONS_PMREC] = "!belongs to pmrep: rows are chosen when reporting; -C or --cpu says which CPUs are "
-			      "recorded",
-	    [OPTIONS_SHOW] = "cpu",
-	    [OPTIONS_STAT] = "cpu" } },
-	{ 'd', { [OPTIONS_PMREC] = "detailed", [OPTIONS_SHOW] = "debug", [OPTIONS_STAT] = "detailed" } },
-	{ 'e', { [OPTIONS_PMREC] = "event", [OPTIONS_SHOW] = "enable", [OPTIONS_STAT] = "event" } },
-	{ 'f',
-	  { [OPTIONS_PMREC] = "force",
-	    [OPTIONS_SHOW] = "force",
-	    [OPTIONS_STAT] = "!belongs to turbostat's options, which pmrep show has (--force, without effect)" } },
-	{ 'g', { NO_SUCH, NO_SUCH, NO_SUCH } },
-	{ 'h', { "help", "help", "help" } },
-	{ 'i',
-	  { [OPTIONS_PMREC] = "interval",
-	    [OPTIONS_SHOW] = "every",
-	    [OPTIONS_STAT] = "!is two things: --interval=SEC (or --every) re-bins, the recording is an operand, and "
-			     "--no-inherit belongs to pmrec" } },
-	{ 'j',
-	  { [OPTIONS_PMREC] = "!belongs to pmrep stat: JSON is printed when reporting",
-	    [OPTIONS_SHOW] = "!belongs to pmrep stat; here JSON is --format=json",
-	    [OPTIONS_STAT] = "json-output" } },
-	{ 'k', { NO_SUCH, NO_SUCH, NO_SUCH } },
-	{ 'l',
-	  { [OPTIONS_PMREC] = "list",
-	    [OPTIONS_SHOW] = "list",
-	    [OPTIONS_STAT] = "!belongs to pmrep show (--list); pmrep list shows the counters of a recording" } },
-	{ 'm', { NO_SUCH, NO_SUCH, NO_SUCH } },
-	{ 'n',
-	  { [OPTIONS_PMREC] = "num_iterations",
-	    [OPTIONS_SHOW] = "num_iterations",
-	    [OPTIONS_STAT] = "!is two things: --interval-count=N limits the intervals, and --null belongs to "
-			     "pmrec" } },
-	{ 'o', { [OPTIONS_PMREC] = "output", [OPTIONS_SHOW] = "out", [OPTIONS_STAT] = "output" } },
-	{ 'p',
-	  { [OPTIONS_PMREC] = "pid",
-	    [OPTIONS_SHOW] = "!belongs to pmrec and pmrep stat (--pid); here tasks are rows with --per-task",
-	    [OPTIONS_STAT] = "pid" } },
-	{ 'q', { "quiet", "quiet", "quiet" } },
-	{ 'r',
-	  { [OPTIONS_PMREC] = "repeat",
-	    [OPTIONS_SHOW] = "!belongs to pmrec: --repeat runs the command several times",
-	    [OPTIONS_STAT] = "!belongs to pmrec: runs of a recording made with -r are found by themselves" } },
-	{ 's',
-	  { [OPTIONS_PMREC] = "!belongs to pmrep show (--show): " COLUMN,
-	    [OPTIONS_SHOW] = "show",
-	    [OPTIONS_STAT] = "!belongs to pmrep show (--show)" } },
-	{ 't',
-	  { [OPTIONS_PMREC] = "tid",
-	    [OPTIONS_SHOW] = "!belongs to pmrec and pmrep stat (--tid); here tasks are rows with --per-task",
-	    [OPTIONS_STAT] = "tid" } },
-	{ 'u', { NO_SUCH, NO_SUCH, NO_SUCH } },
-	{ 'v', { [OPTIONS_PMREC] = "verbose", [OPTIONS_SHOW] = "version", [OPTIONS_STAT] = "verbose" } },
-	{ 'w', { NO_SUCH, NO_SUCH, NO_SUCH } },
-	{ 'x',
-	  { [OPTIONS_PMREC] = "!belongs to pmrep stat: " LAYOUT,
-	    [OPTIONS_SHOW] = "!belongs to pmrep stat; here CSV is --format=csv",
-	    [OPTIONS_STAT] = "field-separator" } },
-	{ 'y', { NO_SUCH, NO_SUCH, NO_SUCH } },
-	{ 'z', { NO_SUCH, NO_SUCH, NO_SUCH } },
-	{ 'A',
-	  { [OPTIONS_PMREC] = "!belongs to pmrep stat: " ROWS,
-	    [OPTIONS_SHOW] = "!belongs to pmrep stat; here one row a CPU is --per-cpu",
-	    [OPTIONS_STAT] = "no-aggr" } },
-	{ 'B',
-	  { [OPTIONS_PMREC] = "!belongs to pmrep stat: " LAYOUT,
-	    [OPTIONS_SHOW] = "!belongs to pmrep stat (--big-num)",
-	    [OPTIONS_STAT] = "big-num" } },
-	{ 'C', { "cpu", "cpu", "cpu" } },
-	{ 'D',
-	  { [OPTIONS_PMREC] = "delay",
-	    [OPTIONS_SHOW] = "Dump",
-	    [OPTIONS_STAT] = "!belongs to pmrec: --delay says when counting starts; --since leaves out a "
-			     "beginning" } },
-	{ 'E', { NO_SUCH, NO_SUCH, NO_SUCH } },
-	{ 'F', { NO_SUCH, NO_SUCH, NO_SUCH } },
-	{ 'G',
-	  { [OPTIONS_PMREC] = "cgroup",
-	    [OPTIONS_SHOW] = "!belongs to pmrec and pmrep stat (--cgroup); here cgroups are rows with --per-cgroup",
-	    [OPTIONS_STAT] = "cgroup" } },
-	{ 'H',
-	  { [OPTIONS_PMREC] = "!belongs to pmrep show (--hide): " COLUMN,
-	    [OPTIONS_SHOW] = "hide",
-	    [OPTIONS_STAT] = "!belongs to pmrep show (--hide)" } },
-	{ 'I',
-	  { [OPTIONS_PMREC] = "interval-print",
-	    [OPTIONS_SHOW] = "!belongs to pmrec and pmrep stat (milliseconds); turbostat's --IPC is --show=IPC",
-	    [OPTIONS_STAT] = "interval-print" } },
-	{ 'J',
-	  { [OPTIONS_PMREC] = "!belongs to pmrep show (--Joules): " LAYOUT,
-	    [OPTIONS_SHOW] = "Joules",
-	    [OPTIONS_STAT] = "!belongs to pmrep show (--Joules)" } },
-	{ 'K', { NO_SUCH, NO_SUCH, NO_SUCH } },
-	{ 'L', { NO_SUCH, NO_SUCH, NO_SUCH } },
-	{ 'M', { [OPTIONS_PMREC] = "metrics", [OPTIONS_SHOW] = "no-msr", [OPTIONS_STAT] = "metrics" } },
-	{ 'N',
-	  { [OPTIONS_PMREC] = "!belongs to pmrep show (--header_iterations): " LAYOUT,
-	    [OPTIONS_SHOW] = "header_iterations",
-	    [OPTIONS_STAT] = "!belongs to pmrep show (--header_iterations); --interval-count=N limits the "
-			     "intervals" } },
-	{ 'O', { NO_SUCH, NO_SUCH, NO_SUCH } },
-	{ 'P',
-	  { [OPTIONS_PMREC] = "no-perf",
-	    [OPTIONS_SHOW] = "no-perf",
-	    [OPTIONS_STAT] = "!belongs to pmrec and pmrep show (--no-perf)" } },
-	{ 'Q', { NO_SUCH, NO_SUCH, NO_SUCH } },
-	{ 'R', { NO_SUCH, NO_SUCH, NO_SUCH } },
-	{ 'S',
-	  { [OPTIONS_PMREC] = "sync",
-	    [OPTIONS_SHOW] = "Summary",
-	    [OPTIONS_STAT] = "!is two things: --summary prints totals, --sync belongs to pmrec, --Summary to "
-			     "pmrep show" } },
-	{ 'T', { [OPTIONS_PMREC] = "transaction", [OPTIONS_SHOW] = "TCC", [OPTIONS_STAT] = "transaction" } },
-	{ 'U', { NO_SUCH, NO_SUCH, NO_SUCH } },
-	{ 'V',
-	  { [OPTIONS_PMREC] = "!is no option: the version is --version",
-	    [OPTIONS_SHOW] = "!is no option: the version is -v or --version",
-	    [OPTIONS_STAT] = "!is no option: the version is --version" } },
-	{ 'W', { NO_SUCH, NO_SUCH, NO_SUCH } },
-	{ 'X', { NO_SUCH, NO_SUCH, NO_SUCH } },
-	{ 'Y', { NO_SUCH, NO_SUCH, NO_SUCH } },
-	{ 'Z', { NO_SUCH, NO_SUCH, NO_SUCH } },
+#include "common/options_known.h"
+
+#define COLUMN "columns are chosen when reporting"
+#define ROWS   "how counts are grouped is chosen when reporting"
+#define LAYOUT "how numbers are printed is chosen when reporting"
+#define RECORD "what is counted is chosen when recording"
+
+static const char *const program[OPTIONS_COLUMNS] = { "pmrec", "pmrep show", "pmrep stat" };
+
+struct row {
+	const char *name; /* NULL: another letter of the row before it */
+	const char *hint;
+	char letter; /* 0: none */
+	bool other;  /* another name of the row before it */
+};
+
+#define HEADING(text)
+#define OPTION(id, letter, name, argument, how, hint, help)   { name, hint, letter, false },
+#define OPTIONAL(id, letter, name, argument, how, hint, help) { name, hint, letter, false },
+#define ALIAS(name, hint)                                     { name, hint, 0, true },
+#define HIDDEN(name, hint)                                    { name, hint, 0, true },
+#define LETTER(letter)                                        { NULL, NULL, letter, true },
+static const struct row record_rows[] = {
+#include "common/options_record.def"
+	{ 0 },
+};
+static const struct row show_rows[] = {
+#include "common/options_show.def"
+	{ 0 },
+};
+static const struct row stat_rows[] = {
+#include "common/options_stat.def"
+	{ 0 },
+};
+static const struct row *const rows[OPTIONS_COLUMNS] = { record_rows, show_rows, stat_rows };
+
+/* What nobody has, and why. */
+static const struct row nowhere[] = {
+	{ "input", "a recording is given as an operand" },
+	{ "iostat", "there is no such report; name the events of the PMUs uncore_iio with -e" },
+	{ "record-tpebs", "retire latencies are in samples, not in counts; perf record takes them, and formulas use "
+			  "what a vendor's file says of them" },
+	{ "tpebs-mode", "retire latencies are in samples, not in counts; perf record takes them" },
 	{ 0 },
 };
 
-enum {
-	REC = 1 << OPTIONS_PMREC,
-	SHOW = 1 << OPTIONS_SHOW,
-	STAT = 1 << OPTIONS_STAT,
-	ALL = REC | SHOW | STAT,
+/* Letters that need more words than "-D belongs to pmrec (--delay): HINT". */
+static const struct {
+	char letter;
+	enum options_column column;
+	const char *text;
+} letter_hints[] = {
+	{ 'a', OPTIONS_SHOW, "belongs to pmrec: CPUs (-a) and added counters (--add) are chosen when recording" },
+	{ 'c', OPTIONS_PMREC,
+	  "belongs to pmrep: rows are chosen when reporting; -C or --cpu says which CPUs are recorded" },
+	{ 'i', OPTIONS_STAT,
+	  "is two things: --interval=SEC (or --every) re-bins, the recording is an operand, and "
+	  "--no-inherit belongs to pmrec" },
+	{ 'j', OPTIONS_SHOW, "belongs to pmrep stat; here JSON is --format=json" },
+	{ 'n', OPTIONS_STAT, "is two things: --interval-count=N limits the intervals, and --null belongs to pmrec" },
+	{ 'p', OPTIONS_SHOW, "belongs to pmrec and pmrep stat (--pid); here tasks are rows with --per-task" },
+	{ 't', OPTIONS_SHOW, "belongs to pmrec and pmrep stat (--tid); here tasks are rows with --per-task" },
+	{ 'x', OPTIONS_SHOW, "belongs to pmrep stat; here CSV is --format=csv" },
+	{ 'A', OPTIONS_SHOW, "belongs to pmrep stat; here one row a CPU is --per-cpu" },
+	{ 'I', OPTIONS_SHOW, "belongs to pmrec and pmrep stat (milliseconds); turbostat's --IPC is --show=IPC" },
+	{ 'S', OPTIONS_STAT,
+	  "is two things: --summary prints totals, --sync belongs to pmrec, --Summary to pmrep show" },
+	{ 'V', OPTIONS_PMREC, "is no option: the version is --version" },
+	{ 'V', OPTIONS_SHOW, "is no option: the version is -v or --version" },
+	{ 'V', OPTIONS_STAT, "is no option: the version is --version" },
 };
 
-const struct option_name option_names[] = {
-	/* turbostat */
-	{ "add", REC, "added counters are chosen when recording" },
-	{ "cpu", ALL },
-	{ "debug", SHOW, COLUMN },
-	{ "Dump", SHOW, LAYOUT },
-	{ "enable", SHOW, COLUMN },
-	{ "force", REC | SHOW },
-	{ "header_iterations", SHOW, LAYOUT },
-	{ "hide", SHOW, COLUMN },
-	{ "interval", ALL },
-	{ "IPC", SHOW, COLUMN },
-	{ "Joules", SHOW, LAYOUT },
-	{ "list", REC | SHOW },
-	{ "no-msr", REC | SHOW },
-	{ "no-perf", REC | SHOW },
-	{ "num_iterations", REC | SHOW, "intervals are limited with --interval-count" },
-	{ "out", ALL },
-	{ "quiet", ALL },
-	{ "show", SHOW, COLUMN },
-	{ "Summary", SHOW, ROWS },
-	{ "TCC", REC | SHOW },
-	/* perf stat */
-	{ "all-cpus", REC, RECORD },
-	{ "all-kernel", REC, RECORD },
-	{ "all-user", REC, RECORD },
-	{ "append", STAT, "text is written when reporting" },
-	{ "big-num", STAT, LAYOUT },
-	{ "bpf-attr-map", REC, RECORD },
-	{ "bpf-counters", REC, RECORD },
-	{ "bpf-prog", REC | STAT },
-	{ "cgroup", REC | STAT, "here cgroups are rows with --per-cgroup" },
-	{ "control", REC, RECORD },
-	{ "cputype", REC, RECORD },
-	{ "delay", REC, "--since leaves out a beginning" },
-	{ "detailed", REC | STAT },
-	{ "event", REC | STAT },
-	{ "field-separator", STAT, LAYOUT },
-	{ "filter", REC, RECORD },
-	{ "for-each-cgroup", REC, RECORD },
-	{ "hybrid-merge", STAT, ROWS },
-	{ "input", 0, "a recording is given as an operand" },
-	{ "interval-clear", SHOW | STAT, LAYOUT },
-	{ "interval-count", REC | STAT, "the first N intervals are --num_iterations=N" },
-	{ "interval-print", REC | STAT, "intervals are joined with --every" },
-	{ "iostat", 0, "there is no such report; name the events of the PMUs uncore_iio with -e" },
-	{ "json-output", STAT, LAYOUT },
-	{ "log-fd", STAT, "text is written when reporting" },
-	{ "metric-no-group", REC, RECORD },
-	{ "metric-no-merge", REC, RECORD },
-	{ "metric-no-threshold", REC | STAT, LAYOUT },
-	{ "metric-only", STAT, LAYOUT },
-	{ "metrics", REC | STAT, "columns are chosen with --show" },
-	{ "no-affinity", REC, RECORD },
-	{ "no-aggr", STAT, ROWS },
-	{ "no-csv-summary", STAT, LAYOUT },
-	{ "no-inherit", REC, RECORD },
-	{ "no-merge", STAT, ROWS },
-	{ "no-scale", REC | STAT, RECORD },
-	{ "scale", REC | STAT, RECORD },
-	{ "null", REC, RECORD },
-	{ "output", ALL },
-	{ "percore-show-thread", STAT, ROWS },
-	{ "per-cache", SHOW | STAT, ROWS },
-	{ "per-cluster", SHOW | STAT, ROWS },
-	{ "per-core", SHOW | STAT, ROWS },
-	{ "per-die", SHOW | STAT, ROWS },
-	{ "per-node", SHOW | STAT, ROWS },
-	{ "per-socket", SHOW | STAT, ROWS },
-	{ "per-thread", REC | STAT, "tasks are rows with --per-task" },
-	{ "pfm-events", REC, RECORD },
-	{ "pid", REC | STAT },
-	{ "pmu-filter", REC, RECORD },
-	{ "post", REC, RECORD },
-	{ "pre", REC, RECORD },
-	{ "record-tpebs", 0,
-	  "retire latencies are in samples, not in counts; perf record takes them, and formulas use "
-	  "what a vendor's file says of them" },
-	{ "repeat", REC, "runs of a recording are found by themselves" },
-	{ "smi-cost", REC | STAT },
-	{ "summary", STAT, "totals are --total" },
-	{ "sync", REC, RECORD },
-	{ "table", STAT, LAYOUT },
-	{ "td-level", REC | STAT },
-	{ "tid", REC | STAT },
-	{ "timeout", REC, RECORD },
-	{ "topdown", REC | STAT },
-	{ "tpebs-mode", 0, "retire latencies are in samples, not in counts; perf record takes them" },
-	{ "transaction", REC | STAT },
-	{ "verbose", REC | STAT },
-	/* ours */
-	{ "all", SHOW | STAT, ROWS },
-	{ "all-events", STAT, COLUMN },
-	{ "events-file", REC, RECORD },
-	{ "every", SHOW | STAT, "the interval of recording is --interval" },
-	{ "follow", SHOW | STAT, "a growing recording is followed when reporting" },
-	{ "format", SHOW | STAT, LAYOUT },
-	{ "label", REC, "labels are given when recording" },
-	{ "layout", SHOW, LAYOUT },
-	{ "metrics-file", ALL },
-	{ "metric-style", STAT, LAYOUT },
-	{ "overwrite", ALL },
-	{ "per-cgroup", SHOW | STAT, ROWS },
-	{ "per-cpu", SHOW | STAT, ROWS },
-	{ "per-device", SHOW, ROWS },
-	{ "per-package", SHOW | STAT, ROWS },
-	{ "per-pmu", SHOW, ROWS },
-	{ "per-system", SHOW | STAT, ROWS },
-	{ "per-task", SHOW | STAT, ROWS },
-	{ "privacy", REC, "what is recorded of host and user is chosen when recording" },
-	{ "rate", SHOW, LAYOUT },
-	{ "report", REC, "it prints a report at the end of recording" },
-	{ "root", REC, "pmrep never looks at the machine it runs on" },
-	{ "since", SHOW | STAT, "the time window is chosen when reporting" },
-	{ "sort", STAT, LAYOUT },
-	{ "sources", REC, RECORD },
-	{ "stats", STAT, LAYOUT },
-	{ "strict", SHOW | STAT, "the input is judged when reporting" },
-	{ "top", STAT, LAYOUT },
-	{ "total", SHOW | STAT, ROWS },
-	{ "until", SHOW | STAT, "the time window is chosen when reporting" },
-	{ 0 },
-};
+/* Which programs have the name, as bits, and the first hint. */
+static unsigned owners(const char *name, const char **hint)
+{
+	unsigned found = 0;
+
+	*hint = NULL;
+	for (unsigned c = 0; c < OPTIONS_COLUMNS; c++)
+		for (const struct row *r = rows[c]; r->name || r->letter; r++)
+			if (r->name && !strcmp(r->name, name)) {
+				found |= 1u << c;
+				*hint = *hint ? *hint : r->hint;
+			}
+	return found;
+}
+
+/* "pmrec and pmrep stat" */
+static void put_owners(char *out, size_t size, unsigned found)
+{
+	size_t len = 0;
+
+	for (unsigned c = 0; c < OPTIONS_COLUMNS; c++)
+		if (found & 1u << c && len < size)
+			len += (size_t)snprintf(out + len, size - len, "%s%s", len ? " and " : "", program[c]);
+}
+
+static bool is_claimed(const struct row *r)
+{
+	return r->name && !(r->hint && !*r->hint);
+}
+
+static const struct row *table(unsigned i)
+{
+	return i < OPTIONS_COLUMNS ? rows[i] : nowhere;
+}
+
+const char *options_foreign(const char *text, size_t len, size_t min_abbreviation)
+{
+	bool no = len > 3 && option_name_begins("no-", text, 3, false);
+	const char *found = NULL;
+
+	for (unsigned i = 0; i <= OPTIONS_COLUMNS; i++)
+		for (const struct row *r = table(i); r->name || r->letter; r++)
+			if (is_claimed(r) &&
+			    (option_name_is(r->name, text, len) ||
+			     (no && option_name_is(r->name, text + 3, len - 3)) ||
+			     (!strncmp(r->name, "no-", 3) && option_name_is(r->name + 3, text, len))))
+				return r->name;
+	if (len < min_abbreviation)
+		return NULL;
+	for (unsigned i = 0; i <= OPTIONS_COLUMNS; i++)
+		for (const struct row *r = table(i); r->name || r->letter; r++) {
+			if (!is_claimed(r) || !option_name_begins(r->name, text, len, false))
+				continue;
+			if (found && strcmp(found, r->name))
+				return NULL;
+			found = r->name;
+		}
+	return found;
+}
+
+int options_foreign_refuse(const char *name, enum options_column column, struct error *e)
+{
+	char whose[64] = "";
+	const char *hint;
+	unsigned found = owners(name, &hint);
+
+	for (const struct row *r = nowhere; !found && r->name; r++)
+		if (!strcmp(r->name, name))
+			return error_set(e, EINVAL, "--%s is no option here: %s", name, r->hint);
+	if (column < OPTIONS_COLUMNS && found & 1u << column)
+		return error_set(e, EINVAL, "this version has no --%s", name);
+	put_owners(whose, sizeof(whose), found);
+	return error_set(e, EINVAL, "--%s belongs to %s%s%s", name, whose, hint ? ": " : "", hint ? hint : "");
+}
+
+const char *options_letter(char letter, enum options_column column)
+{
+	const char *name = NULL;
+
+	if (letter == 'h')
+		return "help";
+	if (letter == 'v' && column == OPTIONS_SHOW)
+		return "version";
+	if (column >= OPTIONS_COLUMNS || !letter)
+		return NULL;
+	for (const struct row *r = rows[column]; r->name || r->letter; r++) {
+		name = r->other ? name : r->name;
+		if (r->letter == letter)
+			return name;
+	}
+	return NULL;
+}
+
+int options_letter_refuse(char letter, enum options_column column, struct error *e)
+{
+	const char *name = NULL, *hint = NULL;
+	unsigned found = 0;
+	char whose[64] = "";
+
+	for (size_t i = 0; i < sizeof(letter_hints) / sizeof(letter_hints[0]); i++)
+		if (letter_hints[i].letter == letter && letter_hints[i].column == column)
+			return error_set(e, EINVAL, "-%c %s", letter, letter_hints[i].text);
+	for (unsigned c = 0; c < OPTIONS_COLUMNS && column < OPTIONS_COLUMNS; c++) {
+		const char *there = options_letter(letter, (enum options_column)c);
+
+		/* Where the letter means another thing to each, the first will do. */
+		if (there && (!name || !strcmp(there, name))) {
+			name = there;
+			found |= 1u << c;
+		}
+	}
+	if (!found)
+		return error_set(e, EINVAL, "-%c is no option", letter);
+	owners(name, &hint);
+	put_owners(whose, sizeof(whose), found);
+	return error_set(e, EINVAL, "-%c belongs to %s (--%s)%s%s", letter, whose, name, hint ? ": " : "",
+			 hint ? hint : "");
+}

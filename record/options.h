@@ -12,7 +12,6 @@ extern const struct options_spec record_options_spec;
 struct record_cmdline {
 	struct record_options options;
 	struct options_common common;
-	size_t n_events, n_labels, n_event_files, n_pfm_events, n_metrics, n_metric_files;
 };
 
 /* As options_parse(): 0, 1 (common.text is to be printed) or -errno. The strings live until the release. */

@@ -243,11 +243,14 @@ static void settle(struct show_options *o, const struct options_common *common)
 	struct sheet_config *sheet = &o->pipeline.sheet;
 	bool tabs = o->format->tabs, table = o->format->table;
 
-	sheet->only_per = o->per_given;
+	bool per_given = o->per != PM_KINDS;
+
+	sheet->per = per_given ? o->per : PM_CPU;
+	sheet->only_per = per_given;
 	/* A table of CPUs has no rows for PMUs; the sum of a package stands on its first CPU. */
-	sheet->fold_pmus = table && !o->per_given;
-	sheet->summary = !o->per_given || (table && sheet->per != PM_SYSTEM);
-	if (o->per_given && sheet->per == PM_SYSTEM)
+	sheet->fold_pmus = table && !per_given;
+	sheet->summary = !per_given || (table && sheet->per != PM_SYSTEM);
+	if (per_given && sheet->per == PM_SYSTEM)
 		sheet->summary_only = true;
 	for (int i = 0; i < o->n_files; i++)
 		o->export.flush |= !strcmp(o->file[i], "-");

@@ -11,9 +11,11 @@ struct show_options {
 	struct pipeline_config pipeline;
 	struct export_config export;
 	const struct sink_ops *format;
+	const struct sink_ops *format;
 	const char *out;    /* NULL or "-": stdout */
 	unsigned overwrite; /* OUTFILE_OVERWRITE or 0 */
-	bool spark, list, list_json, follow, strict, per_given, width_given, dump, quiet;
+	enum pm_kind per;   /* --per-LEVEL; PM_KINDS: none was asked for */
+	bool spark, list, list_json, follow, strict, width_given, dump, quiet;
 	struct vendor_files *vendor; /* owned; pipeline.bind points to it */
 	char **file;                 /* borrowed of the command line */
 	int n_files;

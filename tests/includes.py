@@ -65,27 +65,27 @@ def check_includes(files):
 
 def symbols(build):
     """Who defines a global symbol, and which symbols each file needs, by the objects of the libraries."""
-    defined, needed = {}, {}
+    defined, needed, sources_of = {}, {}, {}
     for folder in FOLDERS:
+        library = f"pm_{folder}.dir/"
         for path, _, names in os.walk(os.path.join(build, folder)):
             for name in names:
-                if not name.endswith(".c.o"):
-                    continue
-                library = f"pm_{folder}.dir/"
                 where = os.path.join(path, name)
-                if library not in where:
-                    continue
-                source = f"{folder}/{where.split(library)[1][:-2]}"
-                if not os.path.exists(source):
-                    continue
-                needed[source] = set()
-                out = subprocess.run(["nm", "-g", "-P", where], capture_output=True, text=True, check=True).stdout
-                for line in out.splitlines():
-                    symbol, kind = line.split()[:2]
-                    if kind == "U":
-                        needed[source].add(symbol)
-                    elif kind in "TDBRVWC":
-                        defined[folder, symbol] = source
+                if name.endswith(".c.o") and library in where:
+                    source = f"{folder}/{where.split(library)[1][:-2]}"
+                    if os.path.exists(source):
+                        sources_of[where] = source
+    if not sources_of:
+        return defined, needed
+    out = subprocess.run(["nm", "-A", "-g", "-P", *sources_of], capture_output=True, text=True, check=True).stdout
+    for line in out.splitlines():
+        where, symbol, kind = re.match(r"(.*): (\S+) (\S)", line).groups()
+        source = sources_of[where]
+        needed.setdefault(source, set())
+        if kind == "U":
+            needed[source].add(symbol)
+        elif kind in "TDBRVWC":
+            defined[source.split("/")[0], symbol] = source
     return defined, needed
 
 

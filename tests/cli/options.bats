@@ -8,6 +8,7 @@ setup() {
 	bin=${PM_BIN:-$BATS_TEST_DIRNAME/../../build/bin}
 	source=${PM_SOURCE:-$BATS_TEST_DIRNAME/../..}
 	cd "$BATS_TEST_TMPDIR"
+	export LC_ALL=C
 }
 
 # Long options that a help text lists, one a line.
@@ -75,69 +76,36 @@ long_options() {
 	[[ $output == *"--event"* ]]
 }
 
-@test "the completion of pmrec has the options of pmrec" {
-	long_options "$bin/pmrec" >want
-	# Only words of the list of options, not of the cases.
-	sed -n '/local options=/,/"$/p' "$source/record/pmrec.bash" | grep -oE -- '--[A-Za-z][A-Za-z0-9_-]*' | sort -u >have
-	[ "$(wc -l <want)" -gt 20 ]
-	diff want have
+# Words that completion offers for a command line, the last word being the one at the cursor.
+complete_words() {
+	bash -c 'source "$1/common/completion.bash"; shift; COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)); _pmrec 2>/dev/null
+		printf "%s\n" "${COMPREPLY[@]}"' bash "$source" "$@" | sort -u
 }
 
-@test "the completion of pmrec has the sources, and the events of this machine" {
-	# shellcheck source=/dev/null
-	source "$source/record/pmrec.bash"
-	complete_words() {
-		COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)) COMPREPLY=()
-		_pmrec
-		printf '%s\n' "${COMPREPLY[@]}" | sort
-	}
-	complete_words "$bin/pmrec" --sources = '' >have
-	"$bin/pmrec" list sources | awk 'NR > 1 { print $1 }' | sort >want
-	cmp want have
-	[ "$(complete_words "$bin/pmrec" -e faults,cpu-mig)" = faults,cpu-migrations ]
-}
-
-@test "the completion of pmrep has the options of pmrep show" {
-	long_options "$bin/pmrep" show >want
-	sed -n '/local common=/,/"$/p; /local show=/,/"$/p' "$source/report/pmrep.bash" |
-		grep -oE -- '--[A-Za-z][A-Za-z0-9_-]*' | sort -u >have
-	[ "$(wc -l <want)" -gt 20 ]
-	diff want have
-}
-
-@test "the completion of pmrep has the options of pmrep stat" {
-	long_options "$bin/pmrep" stat >want
-	sed -n 's/.*local common="\(.*\)"/\1/p; /local stat=/,/"$/p' "$source/report/pmrep.bash" |
-		grep -oE -- '--[A-Za-z][A-Za-z0-9_-]*' | sort -u >have
-	[ "$(wc -l <want)" -gt 20 ]
-	diff want have
-}
-
-@test "the completion of pmrep has the options of pmrep diff" {
-	long_options "$bin/pmrep" diff >want
-	sed -n 's/.*local common="\(.*\)"/\1/p; /local diff=/,/"$/p' "$source/report/pmrep.bash" |
-		grep -oE -- '--[A-Za-z][A-Za-z0-9_-]*' | sort -u >have
-	[ "$(wc -l <want)" -gt 20 ]
-	diff want have
-}
-
-@test "the completion of pmrep has the options of the other commands" {
-	for command in info list dump check eval html cut merge plot redact bundle; do
-		long_options "$bin/pmrep" $command >want
-		{ sed -n "s/^\t$command) options=\(.*\);;/\1/p" "$source/report/pmrep.bash"
-		  sed -n '/local common=/p' "$source/report/pmrep.bash"; } |
-			grep -oE -- '--[A-Za-z][A-Za-z0-9_-]*' | sort -u >have
+@test "completion offers the options of every command" {
+	for command in "pmrec" "pmrep show" "pmrep stat" "pmrep diff" "pmrep info" "pmrep list" "pmrep dump" "pmrep check" \
+		"pmrep eval" "pmrep html" "pmrep cut" "pmrep merge" "pmrep plot" "pmrep redact" "pmrep bundle"; do
+		# shellcheck disable=SC2086
+		long_options "$bin"/$command >want
+		# shellcheck disable=SC2086
+		complete_words "$bin"/$command -- | sed 's/=$//' | sort -u >have
+		[ "$(wc -l <have)" -gt 2 ] || { echo "$command: $(cat have)"; return 1; }
 		diff want have || { echo "$command"; return 1; }
 	done
 }
 
-@test "the completions are valid bash and complete" {
-	bash -c "source '$source/record/pmrec.bash'; COMP_WORDS=(pmrec --over); COMP_CWORD=1; _pmrec 2>/dev/null
-		printf '%s\n' \"\${COMPREPLY[@]}\"" >got
-	grep -qx -- --overwrite got
-	bash -c "source '$source/report/pmrep.bash'; COMP_WORDS=(pmrep che); COMP_CWORD=1; _pmrep 2>/dev/null
-		printf '%s\n' \"\${COMPREPLY[@]}\"" >got
-	grep -qx check got
+@test "completion offers words, files, commands, sources and events" {
+	[ "$(complete_words "$bin/pmrec" --over)" = --overwrite ]
+	[ "$(complete_words "$bin/pmrep" che)" = check ]
+	[ "$(complete_words "$bin/pmrep" --layout = w)" = wide ]
+	[ "$(complete_words "$bin/pmrep" stat --sort = r)" = running ]
+	[ "$(complete_words "$bin/pmrec" --privacy = '' | wc -l)" -eq 3 ]
+	touch some.pmr
+	complete_words "$bin/pmrep" so | grep -qx some.pmr
+	complete_words "$bin/pmrec" --sources = '' >have
+	"$bin/pmrec" list sources | awk 'NR > 1 { print $1 }' | sort >want
+	cmp want have
+	[ "$(complete_words "$bin/pmrec" -e faults,cpu-mig)" = faults,cpu-migrations ]
 }
 
 @test "the manual pages name every option and pass mandoc" {

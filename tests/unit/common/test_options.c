@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/options.h"
+#include "common/options_table.h"
 
 static const struct argp_option record_options[] = {
 	{ "all-cpus", 'a', NULL, 0, "" },
@@ -239,44 +239,54 @@ static void rewriting(void **state)
 	}
 }
 
-/* No letter without a row, no row without a cell for each program, no cell twice. */
+/* Every letter is an option, or is answered with what it is called or where it belongs; a letter means one thing. */
 static void letters(void **state)
 {
-	unsigned n = 0;
+	static const enum options_column columns[] = { OPTIONS_PMREC, OPTIONS_SHOW, OPTIONS_STAT };
+	unsigned options = 0, refused = 0;
 
-	for (const struct option_letter *l = option_letters; l->letter; l++, n++) {
-		assert_true(isalpha((unsigned char)l->letter));
-		assert_ptr_equal(option_letter_find(l->letter), l);
-		for (int c = 0; c < OPTIONS_COLUMNS; c++) {
-			assert_non_null(l->cell[c]);
-			assert_true(strlen(l->cell[c]) > (l->cell[c][0] == '!' ? 5 : 2));
+	for (size_t c = 0; c < 3; c++)
+		for (char l = 'A'; l <= 'z'; l++) {
+			struct error e = { 0 };
+
+			if (!isalpha((unsigned char)l))
+				continue;
+			if (options_letter(l, columns[c])) {
+				options++;
+				continue;
+			}
+			refused++;
+			assert_int_equal(options_letter_refuse(l, columns[c], &e), -EINVAL);
+			assert_true(e.text[0] == '-' && e.text[1] == l && strlen(e.text) > 12);
 		}
-	}
-	assert_int_equal(n, 52);
-	assert_null(option_letter_find('5'));
+	assert_int_equal(options + refused, 3 * 52);
+	assert_true(options > 60);
+	assert_string_equal(options_letter('i', OPTIONS_PMREC), "interval");
+	assert_string_equal(options_letter('i', OPTIONS_SHOW), "every");
+	assert_null(options_letter('i', OPTIONS_STAT));
+	assert_string_equal(options_letter('C', OPTIONS_SHOW), "cpu");
+	assert_string_equal(options_letter('c', OPTIONS_STAT), "cpu");
+	assert_null(options_letter('5', OPTIONS_PMREC));
 }
 
-/* What a letter is called must be a name of that program; names are unique. */
-static void names(void **state)
+/* What a foreign name and letter are answered with follows from the tables. */
+static void the_other_half(void **state)
 {
-	for (const struct option_name *a = option_names; a->name; a++) {
-		for (const struct option_name *b = a + 1; b->name; b++)
-			assert_string_not_equal(a->name, b->name);
-		/* Without a program that has it, the note is all there is to say. */
-		assert_true(a->columns || a->note);
-	}
-	for (const struct option_letter *l = option_letters; l->letter; l++) {
-		for (int c = 0; c < OPTIONS_COLUMNS; c++) {
-			const struct option_name *f = option_names;
+	struct error e = { 0 };
 
-			if (l->cell[c][0] == '!' || !strcmp(l->cell[c], "help") || !strcmp(l->cell[c], "version"))
-				continue;
-			while (f->name && strcmp(f->name, l->cell[c]))
-				f++;
-			if (!f->name || !(f->columns & 1u << c))
-				fail_msg("-%c is called %s, which program %d has not", l->letter, l->cell[c], c);
-		}
-	}
+	assert_string_equal(options_foreign("delay", 5, SIZE_MAX), "delay");
+	assert_string_equal(options_foreign("scale", 5, SIZE_MAX), "no-scale");
+	assert_string_equal(options_foreign("field-sep", 9, 3), "field-separator");
+	assert_null(options_foreign("field-sep", 9, SIZE_MAX));
+	assert_null(options_foreign("frobnicate", 10, 3));
+	options_foreign_refuse("delay", OPTIONS_SHOW, &e);
+	assert_string_equal(e.text, "--delay belongs to pmrec: --since leaves out a beginning");
+	options_foreign_refuse("iostat", OPTIONS_SHOW, &e);
+	assert_non_null(strstr(e.text, "no option here"));
+	options_letter_refuse('D', OPTIONS_STAT, &e);
+	assert_string_equal(e.text, "-D belongs to pmrec (--delay): --since leaves out a beginning");
+	options_letter_refuse('g', OPTIONS_PMREC, &e);
+	assert_string_equal(e.text, "-g is no option");
 }
 
 static int parse(const struct options_spec *spec, const char *words, struct seen *s, struct options_common *c,
@@ -353,7 +363,7 @@ static void nearest(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(rewriting), cmocka_unit_test(letters), cmocka_unit_test(names),
+		cmocka_unit_test(rewriting), cmocka_unit_test(letters), cmocka_unit_test(the_other_half),
 		cmocka_unit_test(parsing),   cmocka_unit_test(nearest),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

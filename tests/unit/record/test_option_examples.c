@@ -163,29 +163,9 @@ static void examples(void **state)
 	RUN_ALL(tegra410);
 }
 
-/* An option whose key is a letter must be the one that the table of letters gives to pmrec. */
-static void letters(void **state)
-{
-	const struct argp_option *real = NULL;
-
-	for (const struct argp_option *o = record_options_spec.argp->options; o->name || o->key || o->doc || o->group;
-	     o++) {
-		const struct option_letter *row;
-
-		if (!o->name || o->key <= 0 || o->key > 'z')
-			continue;
-		real = o;
-		row = option_letter_find((char)o->key);
-		assert_non_null(row);
-		if (strcmp(row->cell[OPTIONS_PMREC], o->name))
-			fail_msg("-%c is --%s, the table says %s", o->key, o->name, row->cell[OPTIONS_PMREC]);
-	}
-	assert_non_null(real);
-}
-
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(examples), cmocka_unit_test(letters) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(examples) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
