@@ -288,8 +288,8 @@ for line in sys.stdin:
 	refused "-M: there is no metric and no group of metrics 'insn_per_cycl', did you mean insn_per_cycle?" -M insn_per_cycl
 	refused "'TopdownL3' (--metrics-file=FILE adds those of a CPU's vendor)" --topdown --td-level=3
 	refused "--event: an empty list" -e ''
-	refused "-M: an empty list" -M ,
-	refused "-G: an empty list" -G ''
+	refused "--metrics: an empty list" -M ,
+	refused "--cgroup: an empty list" -G ''
 	refused "--stats is of counts" --stats --metric-only
 	run --separate-stderr stat --table all.pmr
 	[[ $stderr == *"--table: there is one run"* ]]
