@@ -11,7 +11,6 @@ struct show_options {
 	struct pipeline_config pipeline;
 	struct export_config export;
 	const struct sink_ops *format;
-	const struct sink_ops *format;
 	const char *out;    /* NULL or "-": stdout */
 	unsigned overwrite; /* OUTFILE_OVERWRITE or 0 */
 	enum pm_kind per;   /* --per-LEVEL; PM_KINDS: none was asked for */
