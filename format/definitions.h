@@ -33,6 +33,8 @@ void encode_event(struct buf *out, const struct pm_event *e);
  * the rules; -ENOLINK: builds on definitions that are not there; -E2BIG: beyond the limits; -ENOMEM. */
 struct definitions_seen {
 	uint32_t pmus, probes;
+	uint64_t stored;       /* bytes of definitions so far, as stored; the caller counts them */
+	uint64_t columns, ids; /* what they asked for, which is bounded by that */
 };
 int decode_definitions(struct pm_model *m, unsigned type, const void *body, size_t len, struct definitions_seen *seen,
 		       unsigned *parts);

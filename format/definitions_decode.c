@@ -126,6 +126,13 @@ static void decode_topology(struct decoding *d)
 	pm_topology_release(&t);
 }
 
+void take_room(struct decoding *d, uint64_t *used, uint64_t n, uint64_t free, uint64_t by_byte)
+{
+	*used += n;
+	if (!d->c.err && *used > free + d->seen->stored * by_byte)
+		d->c.err = -E2BIG;
+}
+
 int decode_definitions(struct pm_model *m, unsigned type, const void *body, size_t len, struct definitions_seen *seen,
 		       unsigned *parts)
 {
@@ -135,7 +142,7 @@ int decode_definitions(struct pm_model *m, unsigned type, const void *body, size
 		[PM_FRAME_PMUS] = PM_PART_PMUS,     [PM_FRAME_PROBES] = PM_PART_PROBES,
 		[PM_FRAME_CONFIG] = PM_PART_CONFIG,
 	};
-	struct decoding d = { .c = cbor_over(body, len), .m = m };
+	struct decoding d = { .c = cbor_over(body, len), .m = m, .seen = seen };
 
 	switch (type) {
 	case PM_FRAME_HEADER:

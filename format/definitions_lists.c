@@ -77,8 +77,9 @@ static void decode_items(struct decoding *d, uint32_t *seen, void (*add)(struct 
 	}
 }
 
-static void take_numbers(struct cbor *c, struct cpulist *l)
+static void take_numbers(struct decoding *d, struct cpulist *l)
 {
+	struct cbor *c = &d->c;
 	size_t n = cbor_array(c);
 	int err = 0;
 
@@ -90,6 +91,7 @@ static void take_numbers(struct cbor *c, struct cpulist *l)
 		/* Ascending, so that a small file cannot ask for much work. */
 		if (count > CPULIST_MAX + 1 - first || (l->n && first <= l->cpu[l->n - 1]))
 			cbor_fail(c);
+		take_room(d, &d->seen->ids, count, PM_FREE_IDS, PM_BYTE_IDS);
 		for (uint32_t k = 0; k < count && !c->err && !err; k++)
 			err = cpulist_add(l, first + k);
 		if (err)
@@ -122,10 +124,10 @@ static void decode_one_config(struct decoding *d)
 			e.time_ns = cbor_uint(c);
 			break;
 		case CONFIG_KIND:
-			e.kind = (enum pm_kind)take_u32(c, UINT8_MAX);
+			e.kind = take_kind(c);
 			break;
 		case CONFIG_INSTANCES:
-			take_numbers(c, &e.instances);
+			take_numbers(d, &e.instances);
 			break;
 		case CONFIG_REASON:
 			e.reason = (uint16_t)take_u32(c, UINT16_MAX);

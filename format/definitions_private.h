@@ -12,8 +12,12 @@ struct decoding {
 	struct cbor c;
 	struct pm_model *m;
 	bool news; /* something was not known before */
+	struct definitions_seen *seen;
 };
 
+/* A few bytes can name many things. Takes `n` from the room for `*used`, of which the bytes of the definitions make more;
+ * -E2BIG in d->c if there is none. */
+void take_room(struct decoding *d, uint64_t *used, uint64_t n, uint64_t free, uint64_t by_byte);
 /* The bodies of one kind of frame each. Errors are left in d->c. */
 void decode_schema(struct decoding *d);
 void decode_instances(struct decoding *d);

@@ -97,8 +97,9 @@ static void decode_counter(struct decoding *d, uint32_t id)
 	model_counter_release(&n);
 }
 
-static uint32_t *take_ids(struct cbor *c, uint32_t *count)
+static uint32_t *take_ids(struct decoding *d, uint32_t *count)
 {
+	struct cbor *c = &d->c;
 	uint32_t *id = NULL;
 	size_t n = cbor_array(c);
 
@@ -113,6 +114,9 @@ static uint32_t *take_ids(struct cbor *c, uint32_t *count)
 			cbor_fail(c);
 			break;
 		}
+		take_room(d, &d->seen->ids, run, PM_FREE_IDS, PM_BYTE_IDS);
+		if (c->err)
+			break;
 		bigger = realloc(id, (*count + run) * sizeof(*id));
 		if (!bigger) {
 			c->err = -ENOMEM;
@@ -141,10 +145,10 @@ static void decode_group(struct decoding *d, uint32_t id)
 			g.flags = take_u32(c, UINT32_MAX);
 			break;
 		case GROUP_COUNTERS:
-			g.counter = take_ids(c, &g.n_counters);
+			g.counter = take_ids(d, &g.n_counters);
 			break;
 		case GROUP_INSTANCES:
-			g.instance = take_ids(c, &g.n_instances);
+			g.instance = take_ids(d, &g.n_instances);
 			break;
 		default:
 			cbor_skip(c);
@@ -153,6 +157,9 @@ static void decode_group(struct decoding *d, uint32_t id)
 	}
 	if (!c->err && (!g.source || !g.counter || !g.instance))
 		cbor_fail(c);
+	if (!c->err && !old)
+		take_room(d, &d->seen->columns, (uint64_t)g.n_counters * g.n_instances, PM_FREE_COLUMNS,
+			  PM_BYTE_COLUMNS);
 	if (!c->err)
 		settle(d, old ? 0 : pm_model_add_group(d->m, &g), id, !old || model_group_equal(old, &g));
 	model_group_release(&g);
@@ -183,7 +190,7 @@ static void decode_instance(struct decoding *d, uint32_t id)
 	for (cbor_map(c, &m); cbor_next(c, &m);) {
 		switch (m.key) {
 		case INSTANCE_KIND:
-			i.kind = (enum pm_kind)take_u32(c, UINT8_MAX);
+			i.kind = take_kind(c);
 			has_kind = true;
 			break;
 		case INSTANCE_NUMBER:

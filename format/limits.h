@@ -24,6 +24,14 @@
 #define PM_MAX_PROBES    (1u << 16)
 #define PM_MAX_INDEX     (1u << 20)   /* frames that one index frame may name */
 #define PM_MAX_CATALOG   (1u << 24)   /* key chunks and definitions that a reader keeps in mind for seeking */
+#define PM_FREE_COLUMNS  (256u << 10) /* columns of all groups that a recording may have whatever its size, ... */
+#define PM_BYTE_COLUMNS  64           /* ... and that each byte of definitions adds */
+#define PM_FREE_IDS      (4u << 20)   /* likewise: ids that lists name in short form */
+#define PM_BYTE_IDS      1024
+#define PM_FREE_VALUES   (8u << 20) /* likewise: values of chunks, by byte that was read */
+#define PM_BYTE_VALUES   1024
+#define PM_FREE_BODY     (1u << 20)   /* bytes that one compressed body may have whatever its size, ... */
+#define PM_BYTE_BODY     1000         /* ... and for each of its bytes as stored */
 #define PM_MAX_MODEL     (512u << 20) /* bytes that definitions may hold in memory, all in all */
 
 #endif

@@ -78,9 +78,11 @@ int reader_body(struct pm_reader *r, const struct frame_head *h, const void **bo
 	*len = (size_t)h->payload_len;
 	if (!codec)
 		return 0;
-	/* zstd does not shrink anything more than this; so memory stays in proportion to what was read. */
-	if (codec != 1 || raw > PM_MAX_BODY || raw / 40000 > h->payload_len)
+	/* Memory stays in proportion to what was read. */
+	if (codec != 1 || raw > PM_MAX_BODY)
 		return -EPROTO;
+	if (raw > PM_FREE_BODY + h->payload_len * PM_BYTE_BODY)
+		return -E2BIG;
 	buf_clear(&r->body);
 	err = pm_zstd_decompress(r->zstd, payload, (size_t)h->payload_len, (size_t)raw, &r->body);
 	if (err)
@@ -316,7 +318,10 @@ static int content_damage(struct pm_reader *r, const struct frame_head *h, int e
 static int definitions(struct pm_reader *r, const struct frame_head *h, const void *body, size_t len,
 		       struct pm_item *item)
 {
-	int err = decode_definitions(&r->model, h->type, body, len, &r->seen, &item->parts);
+	int err;
+
+	r->seen.stored += h->payload_len;
+	err = decode_definitions(&r->model, h->type, body, len, &r->seen, &item->parts);
 
 	/* Those of very many counters are large and rare. */
 	if (r->body.cap > 256u << 10)

@@ -3,6 +3,8 @@
 #include "format/reader_private.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -115,6 +117,17 @@ uint64_t pm_reader_realtime(const struct pm_reader *r, uint64_t monotonic_ns)
 	return best->realtime + (monotonic_ns - best->monotonic);
 }
 
+/* Whoever computes with times relies on it: CLOCK_MONOTONIC never goes back, and has no 292 years. */
+static bool ascends(const struct chunk_head *h, uint64_t last_ns)
+{
+	for (uint32_t i = 0; i < h->rows; i++) {
+		if (h->tick[i] < last_ns || h->tick[i] > INT64_MAX)
+			return false;
+		last_ns = h->tick[i];
+	}
+	return true;
+}
+
 int reader_chunk(struct pm_reader *r, const struct frame_head *h, struct pm_item *item)
 {
 	int err = chunk_head_decode(&r->head, &r->base, h->meta, h->meta_len, h->payload_len);
@@ -125,6 +138,11 @@ int reader_chunk(struct pm_reader *r, const struct frame_head *h, struct pm_item
 			return err == -EBADMSG ? -EPROTO : err;
 		reader_damage_add(r, PM_DAMAGE_DEPENDENT, r->window.offset, frame_len(h),
 				  "intact, but follows a chunk that is lost");
+		return -ENODATA;
+	}
+	if (!ascends(&r->head, r->last_ns)) {
+		r->base.valid = false;
+		reader_damage_add(r, PM_DAMAGE_CONTENT, r->window.offset, frame_len(h), "chunk: its times go back");
 		return -ENODATA;
 	}
 	r->chunk_frame = *h;
@@ -234,10 +252,11 @@ static int take_group(struct pm_reader *r, struct cbor *c, uint32_t id, struct p
 	return 0;
 }
 
-/* What may be decoded is bounded before anything is allocated for it. */
+/* What may be decoded is bounded before anything is allocated for it: by the limits of a chunk, and all in all by the
+ * bytes that were read. */
 static int prepare_groups(struct pm_reader *r)
 {
-	uint64_t raw = 0;
+	uint64_t values = 0;
 	int err = room_for_groups(r);
 
 	if (err)
@@ -258,9 +277,15 @@ static int prepare_groups(struct pm_reader *r)
 		if (!r->group[id - 1].layout.band &&
 		    layout_init(&r->group[id - 1].layout, &r->model, pm_model_group(&r->model, id)))
 			return -ENOMEM;
-		raw += (uint64_t)r->group[id - 1].layout.columns * r->head.rows * 8;
+		values += (uint64_t)r->group[id - 1].layout.columns * r->head.rows;
 	}
-	return raw > PM_MAX_CHUNK_RAW ? -E2BIG : 0;
+	for (uint32_t i = 0; i < r->head.n_blocks; i++)
+		values += r->head.block[i].raw / 8;
+	r->asked = values;
+	r->values += values;
+	return values > PM_MAX_CHUNK_RAW / 8 || r->values > PM_FREE_VALUES + r->window.bytes_read * PM_BYTE_VALUES ?
+		       -E2BIG :
+		       0;
 }
 
 /* One block: `first` is the place of its first group in head.group. -EILSEQ: its checksum fails. */
@@ -356,6 +381,7 @@ int pm_reader_decode(struct pm_reader *r, const struct pm_chunk **chunk)
 {
 	struct window *w = &r->window;
 	const uint8_t *payload;
+	char text[120];
 	uint32_t crc;
 	int err;
 
@@ -385,10 +411,13 @@ int pm_reader_decode(struct pm_reader *r, const struct pm_chunk **chunk)
 		err = take_blocks(r, payload);
 	if (err == -EILSEQ)
 		return lose_chunk(r, PM_DAMAGE_GARBAGE, "chunk: its checksum fails");
-	if (err == -EBADMSG || err == -E2BIG)
-		return lose_chunk(r, PM_DAMAGE_CONTENT,
-				  err == -E2BIG ? "chunk: beyond the limits of the format" :
-						  "chunk: breaks the rules of the format");
+	if (err == -E2BIG) {
+		snprintf(text, sizeof(text), "chunk: asks for %" PRIu64 " values in %" PRIu64 " bytes; %s", r->asked,
+			 r->chunk_frame.payload_len, "beyond the limits of the format");
+		return lose_chunk(r, PM_DAMAGE_CONTENT, text);
+	}
+	if (err == -EBADMSG)
+		return lose_chunk(r, PM_DAMAGE_CONTENT, "chunk: breaks the rules of the format");
 	if (err)
 		return r->err = err;
 	r->chunk_decoded = true;

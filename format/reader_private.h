@@ -80,6 +80,7 @@ struct pm_reader {
 	struct chunk_head head;
 	struct chunk_base base;
 	uint64_t before_tick;
+	uint64_t values, asked;     /* that were decoded so far; that the chunk at hand asks for */
 	struct reader_group *group; /* by id - 1 */
 	uint32_t groups_cap;
 	struct pm_chunk chunk;

@@ -371,6 +371,8 @@ static int replay_definitions(struct pm_reader *r, uint64_t to)
 		if (!err)
 			err = reader_body(r, &h, &body, &len);
 		if (!err)
+			r->seen.stored += h.payload_len;
+		if (!err)
 			err = decode_definitions(&r->model, h.type, body, len, &r->seen, &parts);
 		/* What is damaged here is damage that reading on would have met; repetitions may mend it later. */
 		if (err == -EBADMSG || err == -EPROTO || err == -ENOLINK || err == -E2BIG)
