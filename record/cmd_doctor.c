@@ -39,7 +39,7 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 		d->options.root = arg;
 		return 0;
 	case 'v':
-		d->options.verbose = true;
+		d->options.run.verbose = true;
 		return 0;
 	case ARGP_KEY_ARG:
 		return options_bad(state, "'%s' is too much: doctor takes no operands", arg);
@@ -88,7 +88,7 @@ static void print_probe(const struct doctor *d, uint32_t i, bool absent, struct 
 	for (uint32_t k = i + 1; k < d->model.n_probes; k++)
 		more += !strcmp(d->model.probe[k].source, p->source) && d->model.probe[k].reason == p->reason;
 	text_escape(out, p->what, strlen(p->what));
-	if (more && !d->options.verbose)
+	if (more && !d->options.run.verbose)
 		buf_printf(out, " and %u more", more);
 	if (!absent || p->reason != PM_REASON_NOT_SUPPORTED)
 		buf_printf(out, ": %s", pm_reason_text(p->reason));
@@ -130,7 +130,7 @@ static int examine(const struct doctor *d, const struct source *s, struct table 
 
 		if (strcmp(p->source, s->ops->name))
 			continue;
-		for (uint32_t k = 0; k < i && !d->options.verbose; k++)
+		for (uint32_t k = 0; k < i && !d->options.run.verbose; k++)
 			told = told || (!strcmp(d->model.probe[k].source, p->source) &&
 					d->model.probe[k].reason == p->reason);
 		if (told)
@@ -207,7 +207,8 @@ static int examine_all(struct doctor *d, struct error *e)
 
 int cmd_doctor(int argc, char **argv)
 {
-	struct doctor d = { .options = { .interval_ns = 1000000000, .runs = 1, .privacy = (char *)"default" } };
+	struct doctor d = { .options = {
+				    .sample.interval_ns = 1000000000, .run.runs = 1, .privacy = (char *)"default" } };
 	struct error e = { 0 };
 	int code = options_parse(&spec, argc, argv, &d, &d.common, &e);
 

@@ -36,7 +36,7 @@ static void writing_failed(struct recorder *r)
 	r->code = command_failed(&r->error);
 	r->quit = true;
 	if (r->child.started && !r->child.ended) {
-		if (!r->options->quiet)
+		if (!r->options->run.quiet)
 			fprintf(stderr, "pmrec: the recording ends here; the command goes on\n");
 		if (sampler_running(r->session.sampler))
 			sampler_park(r->session.sampler);
@@ -54,14 +54,14 @@ static void each_second(struct recorder *r, uint64_t now)
 	progress_show(&r->progress, &stats);
 	if (!r->failed && (session_look(&r->session, &r->error) || session_look_for_cpus(&r->session, &r->error)))
 		recorder_fail(r);
-	if (r->session.plan.targets_gone && !r->options->command)
+	if (r->session.plan.targets_gone && !r->options->run.command)
 		r->quit = r->run_over = true;
 }
 
 /* New tasks are taken in together: it costs the readers a pause. */
 static void notice(struct recorder *r)
 {
-	uint64_t wait = r->options->per_thread ? r->options->interval_ns / 4 : 1;
+	uint64_t wait = r->options->perf.per_thread ? r->options->sample.interval_ns / 4 : 1;
 
 	if (!session_notice(&r->session) || r->settle_ns)
 		return;
@@ -186,7 +186,7 @@ static int start_child(struct recorder *r)
 	session_event(&r->session, &event);
 	if (!child_start(&r->child, &r->error))
 		return 0;
-	error_prefix(&r->error, "'%s'", r->options->command[0]);
+	error_prefix(&r->error, "'%s'", r->options->run.command[0]);
 	recorder_fail(r);
 	r->code = child_exit_code(&r->child);
 	return -1;
@@ -200,7 +200,7 @@ static void end_run(struct recorder *r)
 	if (r->enable_ns && !r->failed)
 		recorder_enable(r);
 	/* What began last has been read never or once: twice is needed to tell what it did. */
-	if (o->per_thread && !r->failed && r->session.counting) {
+	if (o->perf.per_thread && !r->failed && r->session.counting) {
 		session_notice(&r->session);
 		settle(r);
 		session_snapshot(&r->session);
@@ -215,7 +215,7 @@ static void end_run(struct recorder *r)
 		}
 		tell_exit(r);
 	}
-	if (o->runs != 1)
+	if (o->run.runs != 1)
 		session_event_number(&r->session, PM_EVENT_RUN_END, PM_EVENT_KEY_RUN, r->session.run);
 }
 
@@ -232,38 +232,38 @@ static void one_run(struct recorder *r)
 	bool first = r->session.run == 1, follows = o->target == TARGET_COMMAND;
 
 	r->run_over = false;
-	if (run_hook(r, "--pre", o->pre))
+	if (run_hook(r, "--pre", o->run.pre))
 		return;
-	if (o->sync_first)
+	if (o->run.sync_first)
 		sync();
-	if (o->runs != 1)
+	if (o->run.runs != 1)
 		session_event_number(&r->session, PM_EVENT_RUN_START, PM_EVENT_KEY_RUN, r->session.run);
-	if (o->delay_ms == 0) {
+	if (o->perf.delay_ms == 0) {
 		/* Counters that follow the command begin with its exec. */
 		if (first && !follows && session_enable(&r->session, true, &r->error))
 			recorder_fail(r);
 		else
 			session_begin(&r->session);
-	} else if (o->delay_ms > 0) {
-		r->enable_ns = clocks_monotonic() + (uint64_t)o->delay_ms * 1000000;
+	} else if (o->perf.delay_ms > 0) {
+		r->enable_ns = clocks_monotonic() + (uint64_t)o->perf.delay_ms * 1000000;
 	}
-	if (o->timeout_ns)
-		r->end_ns = (r->enable_ns ? r->enable_ns : clocks_monotonic()) + o->timeout_ns;
+	if (o->run.timeout_ns)
+		r->end_ns = (r->enable_ns ? r->enable_ns : clocks_monotonic()) + o->run.timeout_ns;
 	if (!r->run_over && !start_child(r))
 		watch(r);
 	if (r->session.recording)
 		end_run(r);
-	run_hook(r, "--post", o->post);
+	run_hook(r, "--post", o->run.post);
 }
 
 static bool next_run(struct recorder *r)
 {
 	const struct record_options *o = r->options;
 
-	if (r->quit || r->session.run >= o->runs)
+	if (r->quit || r->session.run >= o->run.runs)
 		return false;
 	child_release(&r->child);
-	if (child_fork(&r->child, o->command, &r->setup, &r->error) ||
+	if (child_fork(&r->child, o->run.command, &r->setup, &r->error) ||
 	    session_next_run(&r->session, r->child.pid, &r->error)) {
 		recorder_fail(r);
 		return false;
@@ -275,9 +275,9 @@ static void tell_refused(struct recorder *r)
 {
 	struct buf text = BUF_INIT;
 
-	if (r->options->quiet)
+	if (r->options->run.quiet)
 		return;
-	refused_print(&r->session.model, r->options->verbose, &text);
+	refused_print(&r->session.model, r->options->run.verbose, &text);
 	fputs(buf_str(&text), stderr);
 	buf_release(&text);
 }
@@ -287,7 +287,7 @@ static void tell_result(struct recorder *r, const struct recording_stats *stats)
 	struct buf text = BUF_INIT;
 
 	progress_clear(&r->progress);
-	if (r->options->quiet || (r->options->output && !strcmp(r->options->output, "-")))
+	if (r->options->run.quiet || (r->options->output.output && !strcmp(r->options->output.output, "-")))
 		return;
 	buf_printf(&text, "pmrec: %s: ", session_output(&r->session)->path);
 	if (r->session.rotation.files > 1)
@@ -306,7 +306,7 @@ static void tell_dead(struct recorder *r)
 {
 	const char *line = recording_dead(r->session.recording);
 
-	while (!r->options->quiet && *line) {
+	while (!r->options->run.quiet && *line) {
 		size_t len = strcspn(line, "\n");
 
 		fprintf(stderr, "pmrec: %.*s\n", (int)len, line);
@@ -318,7 +318,8 @@ static bool writes_pipe(const struct record_options *o)
 {
 	struct stat st;
 
-	return o->output && !strcmp(o->output, "-") && !fstat(STDOUT_FILENO, &st) && !S_ISREG(st.st_mode);
+	return o->output.output && !strcmp(o->output.output, "-") && !fstat(STDOUT_FILENO, &st) &&
+	       !S_ISREG(st.st_mode);
 }
 
 /* The recording proper; r->code says how it went. */
@@ -329,19 +330,19 @@ static void record(struct recorder *r, char **argv)
 	sigset_t before;
 	int err;
 
-	r->setup.stdout_to_stderr = o->output && !strcmp(o->output, "-");
+	r->setup.stdout_to_stderr = o->output.output && !strcmp(o->output.output, "-");
 	if (getrlimit(RLIMIT_NOFILE, &r->setup.files))
 		r->setup.files.rlim_cur = 0;
 	interruptible_begin(&before);
-	err = (o->command && child_fork(&r->child, o->command, &r->setup, &r->error)) ||
+	err = (o->run.command && child_fork(&r->child, o->run.command, &r->setup, &r->error)) ||
 	      session_plan(&r->session, o, r->child.pid, argv, &r->error);
 	interruptible_end(&before);
-	if (err || control_open(&r->control, o->control, &r->error)) {
+	if (err || control_open(&r->control, o->run.control, &r->error)) {
 		recorder_fail(r);
 		return;
 	}
 	tell_refused(r);
-	if (o->smi_cost) {
+	if (o->perf.smi_cost) {
 		privileges_raise();
 		err = freeze_smi_begin(&r->freeze, &r->session.root, &r->error);
 		privileges_lower();
@@ -355,8 +356,8 @@ static void record(struct recorder *r, char **argv)
 		return;
 	}
 	/* Whoever reads the pipe prints on the same terminal. */
-	progress_init(&r->progress, o->quiet || writes_pipe(o));
-	r->input = !o->command && isatty(STDIN_FILENO);
+	progress_init(&r->progress, o->run.quiet || writes_pipe(o));
+	r->input = !o->run.command && isatty(STDIN_FILENO);
 	do {
 		one_run(r);
 	} while (next_run(r));
@@ -378,7 +379,7 @@ static int finish(struct recorder *r)
 	int code = r->code, child = r->child.ended && r->child.started ? child_exit_code(&r->child) : 0;
 	struct output *output = session_output(&r->session);
 	char *path = output->path ? strdup(output->path) : NULL;
-	bool report = o->report && !code;
+	bool report = o->run.report && !code;
 	struct error close_error = { 0 };
 
 	freeze_smi_end(&r->freeze);
@@ -391,7 +392,7 @@ static int finish(struct recorder *r)
 		code = command_failed(&close_error);
 	signals_release(&r->signals);
 	if (report && !code && path) {
-		char *args[] = { (char *)"pmrep", o->report, path, NULL };
+		char *args[] = { (char *)"pmrep", o->run.report, path, NULL };
 
 		code = command_run_pmrep(args, &r->error);
 		if (code < 0)
@@ -416,7 +417,7 @@ int cmd_record(int argc, char **argv)
 		code = 0;
 	} else if (code < 0) {
 		code = command_failed(&r.error);
-	} else if (r.options->list) {
+	} else if (r.options->run.list) {
 		char *args[] = { (char *)"list", NULL };
 
 		code = cmd_list(1, args);

@@ -42,21 +42,21 @@ static error_t set_event(void *into, char *text, struct argp_state *state)
 	char **filters;
 	(void)state;
 
-	while (o->events && o->events[n])
+	while (o->perf.events && o->perf.events[n])
 		n++;
-	filters = realloc(o->filters, (n + 2) * sizeof(*filters));
+	filters = realloc(o->perf.filters, (n + 2) * sizeof(*filters));
 	if (!filters)
 		return ENOMEM;
 	filters[n] = filters[n + 1] = NULL;
-	o->filters = filters;
-	return options_append(&o->events, text);
+	o->perf.filters = filters;
+	return options_append(&o->perf.events, text);
 }
 
 static size_t count_events(const struct record_options *o)
 {
 	size_t n = 0;
 
-	while (o->events && o->events[n])
+	while (o->perf.events && o->perf.events[n])
 		n++;
 	return n;
 }
@@ -68,7 +68,7 @@ static error_t set_filter(void *into, char *text, struct argp_state *state)
 
 	if (!n)
 		return options_bad(state, "--filter belongs behind the -e that it filters");
-	o->filters[n - 1] = text;
+	o->perf.filters[n - 1] = text;
 	return 0;
 }
 
@@ -105,11 +105,11 @@ static error_t set_cgroups(void *into, char *text, struct argp_state *state)
 				   "-G: '%s' has no event before it; cgroups stand behind the -e that they are "
 				   "for",
 				   text);
-	grown = realloc(o->cgroups, (o->n_cgroups + 1) * sizeof(*grown));
+	grown = realloc(o->perf.cgroups, (o->perf.n_cgroups + 1) * sizeof(*grown));
 	if (!grown)
 		return ENOMEM;
-	o->cgroups = grown;
-	grown[o->n_cgroups++] = (struct cgroup_option){ .names = text, .n_events = count_events(o) };
+	o->perf.cgroups = grown;
+	grown[o->perf.n_cgroups++] = (struct cgroup_option){ .names = text, .n_events = count_events(o) };
 	return 0;
 }
 
@@ -131,15 +131,15 @@ static error_t set_rotate(void *into, char *text, struct argp_state *state)
 	size_t len = strlen(text);
 	bool bare = len && text[len - 1] >= '0' && text[len - 1] <= '9';
 
-	o->rotate_ns = o->rotate_bytes = 0;
-	if (bare || (parse_duration(text, &o->rotate_ns) && parse_size(text, &o->rotate_bytes)))
+	o->output.rotate_ns = o->output.rotate_bytes = 0;
+	if (bare || (parse_duration(text, &o->output.rotate_ns) && parse_size(text, &o->output.rotate_bytes)))
 		return options_bad(state,
 				   "--rotate: '%s' is neither a size with its unit, as 100M, nor a time with "
 				   "its unit, as 1h",
 				   text);
-	if (o->rotate_ns > INT64_MAX / 4)
+	if (o->output.rotate_ns > INT64_MAX / 4)
 		return options_bad(state, "--rotate: '%s' is longer than anything is recorded", text);
-	if (!o->rotate_ns && o->rotate_bytes < ROTATE_MIN_BYTES)
+	if (!o->output.rotate_ns && o->output.rotate_bytes < ROTATE_MIN_BYTES)
 		return options_bad(state, "--rotate: '%s' is too little for a recording to have anything in it",
 				   text);
 	return 0;
@@ -162,13 +162,13 @@ static error_t set_bpf_programs(void *into, char *text, struct argp_state *state
 		if (!*at)
 			break;
 	}
-	o->bpf_programs = text;
+	o->perf.bpf_programs = text;
 	return 0;
 }
 
 static error_t check_interval(const struct record_options *o, char letter, struct argp_state *state)
 {
-	if (o->interval_ns && o->interval_ns < INTERVAL_MIN_NS)
+	if (o->sample.interval_ns && o->sample.interval_ns < INTERVAL_MIN_NS)
 		return options_bad(state, "-%c: an interval below 10 us cannot be kept", letter);
 	return 0;
 }
@@ -177,7 +177,7 @@ static error_t set_interval(void *into, char *text, struct argp_state *state)
 {
 	struct record_options *o = into;
 
-	if (parse_duration(text, &o->interval_ns) || o->interval_ns > INT64_MAX / 4)
+	if (parse_duration(text, &o->sample.interval_ns) || o->sample.interval_ns > INT64_MAX / 4)
 		return options_bad(state, "-i: '%s' is no interval in seconds", text);
 	return check_interval(o, 'i', state);
 }
@@ -186,7 +186,7 @@ static error_t set_interval_ms(void *into, char *text, struct argp_state *state)
 {
 	struct record_options *o = into;
 
-	if (parse_duration_ms(text, &o->interval_ns) || o->interval_ns > INT64_MAX / 4)
+	if (parse_duration_ms(text, &o->sample.interval_ns) || o->sample.interval_ns > INT64_MAX / 4)
 		return options_bad(state, "-I: '%s' is no interval in milliseconds", text);
 	return check_interval(o, 'I', state);
 }
@@ -195,7 +195,7 @@ static error_t set_iterations(void *into, char *text, struct argp_state *state)
 {
 	struct record_options *o = into;
 
-	if (parse_u64(text, &o->iterations) || !o->iterations)
+	if (parse_u64(text, &o->sample.iterations) || !o->sample.iterations)
 		return options_bad(state, "-n: '%s' is no number of intervals (perf's -n is --null here)", text);
 	return 0;
 }
@@ -204,7 +204,7 @@ static error_t set_timeout(void *into, char *text, struct argp_state *state)
 {
 	struct record_options *o = into;
 
-	if (parse_duration_ms(text, &o->timeout_ns) || !o->timeout_ns || o->timeout_ns > INT64_MAX / 4)
+	if (parse_duration_ms(text, &o->run.timeout_ns) || !o->run.timeout_ns || o->run.timeout_ns > INT64_MAX / 4)
 		return options_bad(state, "--timeout: '%s' is no time in milliseconds", text);
 	return 0;
 }
@@ -216,9 +216,9 @@ static error_t set_delay(void *into, char *text, struct argp_state *state)
 	int64_t ms;
 
 	if (!parse_s64(text, &ms) && ms >= -1 && ms < INT32_MAX)
-		o->delay_ms = ms;
+		o->perf.delay_ms = ms;
 	else if (!parse_duration_ms(text, &ns) && ns / 1000000 < INT32_MAX)
-		o->delay_ms = (int64_t)(ns / 1000000);
+		o->perf.delay_ms = (int64_t)(ns / 1000000);
 	else
 		return options_bad(state, "-D: '%s' is no delay in milliseconds", text);
 	return 0;
@@ -231,7 +231,7 @@ static error_t set_runs(void *into, char *text, struct argp_state *state)
 
 	if (parse_u64(text, &n) || n > UINT32_MAX - 1)
 		return options_bad(state, "-r: '%s' is no number of runs", text);
-	o->runs = n ? (unsigned)n : UINT32_MAX;
+	o->run.runs = n ? (unsigned)n : UINT32_MAX;
 	return 0;
 }
 
@@ -239,7 +239,7 @@ static error_t set_td_level(void *into, char *text, struct argp_state *state)
 {
 	struct record_options *o = into;
 
-	if (parse_u64(text, &o->td_level) || o->td_level > 9)
+	if (parse_u64(text, &o->perf.td_level) || o->perf.td_level > 9)
 		return options_bad(state, "--td-level: '%s' is no level", text);
 	return 0;
 }
@@ -248,7 +248,7 @@ static error_t set_keep(void *into, char *text, struct argp_state *state)
 {
 	struct record_options *o = into;
 
-	if (parse_u64(text, &o->keep) || !o->keep || o->keep > 1000000)
+	if (parse_u64(text, &o->output.keep) || !o->output.keep || o->output.keep > 1000000)
 		return options_bad(state, "--keep: '%s' is no number of files", text);
 	return 0;
 }
@@ -259,7 +259,7 @@ static error_t set_label(void *into, char *text, struct argp_state *state)
 
 	if (!strchr(text, '=') || text[0] == '=')
 		return options_bad(state, "--label: '%s' is not KEY=VALUE", text);
-	return options_append(&o->labels, text);
+	return options_append(&o->output.labels, text);
 }
 
 static error_t set_report(void *into, char *text, struct argp_state *state)
@@ -268,8 +268,8 @@ static error_t set_report(void *into, char *text, struct argp_state *state)
 	struct record_options *o = into;
 	unsigned place;
 
-	o->report = text ? text : (char *)"show";
-	return options_word("report", o->report, reports, &place, state);
+	o->run.report = text ? text : (char *)"show";
+	return options_word("report", o->run.report, reports, &place, state);
 }
 
 /* As the members have it: plain codec, number of reader threads. */
@@ -280,7 +280,7 @@ static error_t set_codec(void *into, char *text, struct argp_state *state)
 	unsigned place = 0;
 	error_t err = options_word("codec", text, codecs, &place, state);
 
-	o->plain_codec = place == 1;
+	o->output.plain_codec = place == 1;
 	return err;
 }
 
@@ -292,7 +292,7 @@ static error_t set_threads(void *into, char *text, struct argp_state *state)
 	unsigned place = 0;
 	error_t err = options_word("threads", text, threads, &place, state);
 
-	o->threads = number[place];
+	o->sample.threads = number[place];
 	return err;
 }
 
@@ -317,63 +317,64 @@ static error_t check(struct argp_state *state, struct record_options *o)
 {
 	uint64_t number;
 
-	if (o->command && (!parse_u64(o->command[0], &number)))
+	if (o->run.command && (!parse_u64(o->run.command[0], &number)))
 		return options_bad(state,
 				   "a command named '%s'? An interval is given with -i %s, a number of "
 				   "intervals with -n %s",
-				   o->command[0], o->command[0], o->command[0]);
-	if (o->pids && o->tids)
+				   o->run.command[0], o->run.command[0], o->run.command[0]);
+	if (o->perf.pids && o->perf.tids)
 		return options_bad(state, "-p and -t exclude each other");
-	if ((o->pids || o->tids) && o->system_wide)
+	if ((o->perf.pids || o->perf.tids) && o->perf.system_wide)
 		return options_bad(state, "-a counts everything, so it excludes -p and -t");
-	if (o->n_cgroups && o->each_cgroup)
+	if (o->perf.n_cgroups && o->perf.each_cgroup)
 		return options_bad(state, "-G and --for-each-cgroup exclude each other");
-	if ((o->n_cgroups || o->each_cgroup) && (o->pids || o->tids || o->per_thread))
+	if ((o->perf.n_cgroups || o->perf.each_cgroup) && (o->perf.pids || o->perf.tids || o->perf.per_thread))
 		return options_bad(state, "cgroups are counted on CPUs, so they exclude -p, -t and --per-thread");
-	if (o->bpf_programs && (o->pids || o->tids || o->per_thread || o->n_cgroups || o->each_cgroup))
+	if (o->perf.bpf_programs &&
+	    (o->perf.pids || o->perf.tids || o->perf.per_thread || o->perf.n_cgroups || o->perf.each_cgroup))
 		return options_bad(state, "-b counts BPF programs, whoever they run for, so it excludes -p, -t, "
 					  "--per-thread, -G and --for-each-cgroup");
-	if (o->bpf_programs && o->bpf_counters)
+	if (o->perf.bpf_programs && o->perf.bpf_counters)
 		return options_bad(state, "-b and --bpf-counters exclude each other");
-	if (o->bpf_counters && o->n_cgroups)
+	if (o->perf.bpf_counters && o->perf.n_cgroups)
 		return options_bad(state, "--bpf-counters counts cgroups with --for-each-cgroup, not with -G");
-	if (o->bpf_counters && o->per_thread)
+	if (o->perf.bpf_counters && o->perf.per_thread)
 		return options_bad(state, "--bpf-counters counts the tasks of -p, -t and COMMAND, and does not "
 					  "follow new threads one by one as --per-thread does");
-	if (o->runs != 1 && !o->command)
+	if (o->run.runs != 1 && !o->run.command)
 		return options_bad(state, "-r repeats a COMMAND, and there is none");
-	if (o->iterations && !o->interval_ns)
+	if (o->sample.iterations && !o->sample.interval_ns)
 		return options_bad(state, "-n counts intervals, and -i 0 has none");
-	if (o->delay_ms < 0 && !o->control)
+	if (o->perf.delay_ms < 0 && !o->run.control)
 		return options_bad(state, "-D -1 waits for an 'enable' that can only come through --control");
-	if (o->report && o->output && !strcmp(o->output, "-"))
+	if (o->run.report && o->output.output && !strcmp(o->output.output, "-"))
 		return options_bad(state, "--report reads the recording, which goes to stdout; use pmrec -o - | "
 					  "pmrep -");
-	if (plan_rotates(o) && o->output && !strcmp(o->output, "-"))
+	if (plan_rotates(o) && o->output.output && !strcmp(o->output.output, "-"))
 		return options_bad(state, "--rotate writes one file after the other, and -o - is a stream");
-	if (plan_rotates(o) && o->report)
+	if (plan_rotates(o) && o->run.report)
 		return options_bad(state, "--report reads one recording, and --rotate writes several; pmrep merge "
 					  "joins them");
-	if (o->rotate_ns && o->rotate_ns < o->interval_ns)
+	if (o->output.rotate_ns && o->output.rotate_ns < o->sample.interval_ns)
 		return options_bad(state, "--rotate: a file has to hold one interval at least");
-	if (o->keep && !plan_rotates(o))
+	if (o->output.keep && !plan_rotates(o))
 		return options_bad(state, "--keep is about the files of --rotate");
 	if (o->no_msr && adds(o, ADD_MSR))
 		return options_bad(state, "--add names a register, and --no-msr says to read none");
-	if ((o->no_perf || o->null) && adds(o, ADD_PERF))
+	if ((o->no_perf || o->perf.null) && adds(o, ADD_PERF))
 		return options_bad(state, "--add names an event, and %s says to count none",
-				   o->null ? "--null" : "-P");
-	if (o->td_level && !o->topdown)
+				   o->perf.null ? "--null" : "-P");
+	if (o->perf.td_level && !o->perf.topdown)
 		return options_bad(state, "--td-level says how deep --topdown goes, which is not there");
-	if (o->all_user && o->all_kernel)
+	if (o->perf.all_user && o->perf.all_kernel)
 		return options_bad(state, "--all-user and --all-kernel exclude each other");
-	if (o->pids || o->tids)
+	if (o->perf.pids || o->perf.tids)
 		o->target = TARGET_TASKS;
-	else if (o->n_cgroups || o->each_cgroup || o->bpf_programs)
+	else if (o->perf.n_cgroups || o->perf.each_cgroup || o->perf.bpf_programs)
 		o->target = TARGET_SYSTEM;
-	else if (o->command && !o->system_wide && !(o->cpus && !o->per_thread))
+	else if (o->run.command && !o->perf.system_wide && !(o->cpus && !o->perf.per_thread))
 		o->target = TARGET_COMMAND;
-	else if (o->per_thread)
+	else if (o->perf.per_thread)
 		o->target = TARGET_TASKS;
 	return 0;
 }
@@ -384,7 +385,7 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case ARGP_KEY_ARGS:
-		o->command = state->argv + state->next;
+		o->run.command = state->argv + state->next;
 		return 0;
 	case ARGP_KEY_END:
 		return check(state, o);
@@ -407,21 +408,21 @@ const struct options_spec record_options_spec = {
 int record_cmdline_parse(struct record_cmdline *c, int argc, char **argv, struct error *e)
 {
 	*c = (struct record_cmdline){
-		.options = { .interval_ns = 1000000000, .runs = 1, .privacy = (char *)"default" },
+		.options = { .sample.interval_ns = 1000000000, .run.runs = 1, .privacy = (char *)"default" },
 	};
 	return options_parse(&record_options_spec, argc, argv, &c->options, &c->common, e);
 }
 
 void record_cmdline_release(struct record_cmdline *c)
 {
-	free(c->options.events);
-	free(c->options.event_files);
-	free(c->options.metrics);
-	free(c->options.metric_files);
-	free(c->options.pfm_events);
-	free(c->options.filters);
-	free(c->options.labels);
-	free(c->options.cgroups);
+	free(c->options.perf.events);
+	free(c->options.perf.event_files);
+	free(c->options.perf.metrics);
+	free(c->options.perf.metric_files);
+	free(c->options.perf.pfm_events);
+	free(c->options.perf.filters);
+	free(c->options.output.labels);
+	free(c->options.perf.cgroups);
 	for (size_t i = 0; i < c->options.n_added; i++)
 		add_release(&c->options.added[i]);
 	free(c->options.added);

@@ -29,7 +29,7 @@ static int note_lines(struct metrics *m, const struct buf *lines)
 int metric_sets_load(struct metrics *m)
 {
 	const char *id = pm_map_text(&m->p->model->header, PM_HEADER_CPU_ID, NULL);
-	char **path = m->p->options->metric_files;
+	char **path = m->p->options->perf.metric_files;
 	size_t n = 0;
 	int err = 0;
 
@@ -202,7 +202,7 @@ int metrics_pick(struct metrics *m)
 {
 	int err = 0;
 
-	for (char **list = m->p->options->metrics; *list && !err; list++) {
+	for (char **list = m->p->options->perf.metrics; *list && !err; list++) {
 		char *copy = strdup(*list), *rest = copy, *word;
 
 		if (!copy)

@@ -21,17 +21,17 @@ enum perf_way perf_way_of(const struct record_options *o, const struct event *ev
 {
 	if (ev->type == EVENT_TYPE_TOOL)
 		return PERF_BY_READ;
-	if (o->bpf_programs)
+	if (o->perf.bpf_programs)
 		return PERF_BY_PROGRAM;
 	/* What happens outside of cores happens in no task. */
-	if (ev->uncore || (!o->bpf_counters && !(ev->mods & EVENT_MOD_BPF)))
+	if (ev->uncore || (!o->perf.bpf_counters && !(ev->mods & EVENT_MOD_BPF)))
 		return PERF_BY_READ;
-	return o->each_cgroup ? PERF_BY_CGROUP : PERF_BY_LEADER;
+	return o->perf.each_cgroup ? PERF_BY_CGROUP : PERF_BY_LEADER;
 }
 
 const char *perf_way_refuses(const struct record_options *o, const struct event *ev, int *err)
 {
-	if (!o->bpf_programs || !ev->uncore)
+	if (!o->perf.bpf_programs || !ev->uncore)
 		return NULL;
 	*err = EOPNOTSUPP;
 	return "without -b: it counts outside of cores, whatever runs on them";
@@ -261,7 +261,7 @@ static int begin_profile(struct perf_source *s, struct plan *p, uint32_t n_event
 {
 	struct perf_bpf *b = s->bpf;
 	uint32_t n_groups = s->n_groups;
-	int err = find_targets(b, p->options->bpf_programs, e);
+	int err = find_targets(b, p->options->perf.bpf_programs, e);
 
 	/* What was counted in several programs belongs together like what several PMUs count. */
 	for (uint32_t i = 0; i < n_groups && b->n_targets > 1; i++)
@@ -303,7 +303,7 @@ static void raise_memlock(void)
 
 int perf_bpf_check(const struct perf_source *s, struct plan *p, struct error *e)
 {
-	bool any = p->options->bpf_programs != NULL, groups = false;
+	bool any = p->options->perf.bpf_programs != NULL, groups = false;
 	int err;
 
 	for (size_t i = 0; i < s->set.n; i++) {
@@ -329,7 +329,7 @@ static int check_target(const struct record_options *o, const struct perf_group 
 		return 0;
 	if (g->n_cgroups)
 		return error_set(e, EINVAL, "%s: BPF counts cgroups with --for-each-cgroup, not with -G", name);
-	if (o->per_thread)
+	if (o->perf.per_thread)
 		return error_set(e, EINVAL, "%s: BPF does not follow new threads one by one, as --per-thread does",
 				 name);
 	return 0;
@@ -342,7 +342,7 @@ int perf_bpf_begin(struct perf_source *s, struct plan *p, struct error *e)
 
 	for (uint32_t i = 0; i < s->n_groups; i++)
 		events[s->group[i]->way] += s->group[i]->n;
-	if (!events[PERF_BY_LEADER] && !events[PERF_BY_CGROUP] && !p->options->bpf_programs)
+	if (!events[PERF_BY_LEADER] && !events[PERF_BY_CGROUP] && !p->options->perf.bpf_programs)
 		return 0;
 	for (uint32_t i = 0; i < s->n_groups && !err; i++)
 		err = check_target(p->options, s->group[i], e);
@@ -365,7 +365,7 @@ int perf_bpf_begin(struct perf_source *s, struct plan *p, struct error *e)
 		for (uint32_t k = 0; k < g->n; k++)
 			g->bpf->member[k].index = events[g->way]++;
 	}
-	if (p->options->bpf_programs)
+	if (p->options->perf.bpf_programs)
 		err = begin_profile(s, p, events[PERF_BY_PROGRAM], e);
 	if (events[PERF_BY_CGROUP] && !err)
 		err = begin_cgroups(s, p, events[PERF_BY_CGROUP], e);

@@ -50,7 +50,7 @@ static struct bpf_sum profile_sum(const struct perf_row *row, uint32_t k)
 static int leader_begin(struct perf_source *s, struct plan *p, struct perf_group *g, struct error *e)
 {
 	struct perf_bpf *all = s->bpf;
-	const char *path = p->options->bpf_attr_map;
+	const char *path = p->options->perf.bpf_attr_map;
 	struct bpf_leaders leaders;
 	struct error why = { 0 };
 	struct bpf_group *b = g->bpf;

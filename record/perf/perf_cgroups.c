@@ -118,10 +118,10 @@ static int assign_names(struct perf_source *s, const struct plan *p, const size_
 	const struct record_options *o = p->options;
 	size_t given = 0;
 
-	for (size_t g = 0; g < o->n_cgroups; g++) {
-		size_t events = end[o->cgroups[g].n_events - 1];
+	for (size_t g = 0; g < o->perf.n_cgroups; g++) {
+		size_t events = end[o->perf.cgroups[g].n_events - 1];
 
-		for (const char *at = o->cgroups[g].names, *comma; at; at = comma ? comma + 1 : NULL) {
+		for (const char *at = o->perf.cgroups[g].names, *comma; at; at = comma ? comma + 1 : NULL) {
 			char name[1024];
 			uint32_t index;
 			int err;
@@ -212,7 +212,7 @@ static int add_matching(struct perf_source *s, const struct plan *p, const char 
 
 static int add_each(struct perf_source *s, const struct plan *p, struct error *e)
 {
-	char *list = strdup(p->options->each_cgroup), *save = NULL;
+	char *list = strdup(p->options->perf.each_cgroup), *save = NULL;
 	int err = list ? 0 : -ENOMEM;
 
 	for (char *name = list ? strtok_r(list, ",", &save) : NULL; name && !err; name = strtok_r(NULL, ",", &save)) {
@@ -222,7 +222,7 @@ static int add_each(struct perf_source *s, const struct plan *p, struct error *e
 	}
 	free(list);
 	if (!err && !s->n_cgroups)
-		return error_set(e, EINVAL, "--for-each-cgroup: '%s' names no cgroup", p->options->each_cgroup);
+		return error_set(e, EINVAL, "--for-each-cgroup: '%s' names no cgroup", p->options->perf.each_cgroup);
 	for (size_t i = 0; i < s->set.n && !err; i++)
 		s->event[i].n_cgroups = s->n_cgroups;
 	return err;
@@ -262,12 +262,12 @@ int perf_cgroups_read(struct perf_source *s, struct plan *p, const size_t *end, 
 	const struct record_options *o = p->options;
 	int err;
 
-	if (!o->n_cgroups && !o->each_cgroup)
+	if (!o->perf.n_cgroups && !o->perf.each_cgroup)
 		return 0;
 	err = find_hierarchy(s, p, e);
 	if (err)
 		return err;
-	err = o->n_cgroups ? assign_names(s, p, end, e) : add_each(s, p, e);
+	err = o->perf.n_cgroups ? assign_names(s, p, end, e) : add_each(s, p, e);
 	return err ? err : tell_apart(s, p);
 }
 

@@ -481,7 +481,7 @@ unsigned perf_class_counters(const struct event_pmu *pmu)
 int perf_classes_check(struct perf_pmus *p, const struct event_set *set, const struct plan *plan, struct error *e)
 {
 	struct event_view view = perf_view(p, plan->root);
-	bool asked = plan->options->events || plan->options->metrics;
+	bool asked = plan->options->perf.events || plan->options->perf.metrics;
 	int err = 0;
 
 	for (size_t i = 0; i < set->n && !err; i++) {

@@ -77,10 +77,10 @@ static int read_text(struct perf_source *s, struct plan *p, const char *text, st
 
 	if (!err)
 		err = event_resolve(list, &view, &s->set, &notes, e);
-	if (!err && p->options->cputype)
-		keep_type(&s->set, first, p->options->cputype);
-	if (!err && p->options->pmu_filter)
-		keep_pmu(&s->set, first, p->options->pmu_filter);
+	if (!err && p->options->perf.cputype)
+		keep_type(&s->set, first, p->options->perf.cputype);
+	if (!err && p->options->perf.pmu_filter)
+		keep_pmu(&s->set, first, p->options->perf.pmu_filter);
 	if (!err)
 		err = tell(p, &notes);
 	event_list_free(list);
@@ -176,7 +176,7 @@ static bool is_wanted(const struct event_default *d, const struct perf_source *s
 {
 	bool cpus = o->target == TARGET_SYSTEM;
 
-	if (d->detailed > o->detailed || (d->if_described && !described(&s->pmus, d->name)))
+	if (d->detailed > o->perf.detailed || (d->if_described && !described(&s->pmus, d->name)))
 		return false;
 	switch (d->only) {
 	case EVENT_DEFAULT_OF_TASKS:
@@ -184,7 +184,7 @@ static bool is_wanted(const struct event_default *d, const struct perf_source *s
 	case EVENT_DEFAULT_OF_CPUS:
 		return cpus;
 	case EVENT_DEFAULT_OF_TURBOSTAT:
-		return cpus && !o->detailed;
+		return cpus && !o->perf.detailed;
 	case EVENT_DEFAULT_OF_ALL:
 		break;
 	}
@@ -208,10 +208,10 @@ static int read_defaults(struct perf_source *s, struct plan *p, struct error *e)
 /* --all-user, --all-kernel; an event's own modifiers win. */
 static int restrict_rings(struct event *ev, const struct record_options *o)
 {
-	uint32_t ring = (o->all_user ? EVENT_MOD_USER : 0) | (o->all_kernel ? EVENT_MOD_KERNEL : 0);
+	uint32_t ring = (o->perf.all_user ? EVENT_MOD_USER : 0) | (o->perf.all_kernel ? EVENT_MOD_KERNEL : 0);
 
 	if (!ring || ev->mods & EVENT_MOD_RING || ev->uncore || ev->type == EVENT_TYPE_TOOL ||
-	    (o->all_user && ev->kernel_only))
+	    (o->perf.all_user && ev->kernel_only))
 		return 0;
 	return event_set_mods(ev, ev->mods | ring);
 }
@@ -220,7 +220,8 @@ static int read_files(struct perf_source *s, struct plan *p, struct error *e)
 {
 	const char *id = pm_map_text(&p->model->header, PM_HEADER_CPU_ID, NULL);
 	struct buf notes = BUF_INIT;
-	int err = perf_pmus_add_files(&s->pmus, p->options->event_files, p->options->metric_files, id, &notes, e);
+	int err = perf_pmus_add_files(&s->pmus, p->options->perf.event_files, p->options->perf.metric_files, id,
+				      &notes, e);
 
 	if (!err)
 		err = tell(p, &notes);
@@ -263,32 +264,33 @@ int perf_events_read(struct perf_source *s, struct plan *p, const char *sets, st
 	size_t n = 0, *end;
 	int err = 0;
 
-	while (o->events && o->events[n])
+	while (o->perf.events && o->perf.events[n])
 		n++;
 	end = calloc(n + 1, sizeof(*end));
 	if (!end)
 		return -ENOMEM;
 	err = read_files(s, p, e);
-	if (!err && !o->events && !o->pfm_events && !o->metrics && !*sets)
+	if (!err && !o->perf.events && !o->perf.pfm_events && !o->perf.metrics && !*sets)
 		err = read_defaults(s, p, e);
 	for (size_t i = 0; i < n && !err; i++) {
 		size_t first = s->set.n;
 
-		err = read_text(s, p, o->events[i], e);
+		err = read_text(s, p, o->perf.events[i], e);
 		if (err)
-			error_prefix(e, "-e '%.60s%s'", o->events[i], strlen(o->events[i]) > 60 ? "..." : "");
+			error_prefix(e, "-e '%.60s%s'", o->perf.events[i],
+				     strlen(o->perf.events[i]) > 60 ? "..." : "");
 		if (!err)
 			err = grow_events(s, first, true);
-		if (!err && o->filters && o->filters[i])
-			err = add_filter(s, first, o->filters[i], o->events[i], e);
+		if (!err && o->perf.filters && o->perf.filters[i])
+			err = add_filter(s, first, o->perf.filters[i], o->perf.events[i], e);
 		end[i] = s->set.n;
 	}
 	if (!err)
 		err = read_sets(s, p, sets, e);
 	if (!err)
 		err = perf_metrics_read(s, p, e);
-	for (size_t i = 0; o->pfm_events && o->pfm_events[i] && !err; i++)
-		err = read_pfm(s, p, o->pfm_events[i], e);
+	for (size_t i = 0; o->perf.pfm_events && o->perf.pfm_events[i] && !err; i++)
+		err = read_pfm(s, p, o->perf.pfm_events[i], e);
 	for (size_t i = 0; i < o->n_added && !err; i++) {
 		const struct add *a = &o->added[i];
 		const char *slash = a->location == ADD_PERF ? strchr(a->text, '/') : NULL;

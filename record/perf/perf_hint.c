@@ -60,7 +60,7 @@ static const char *hint_permission(const struct event *ev, const struct plan *p,
 		       "a filter of system calls or a locked-down kernel refuses it";
 	if (err)
 		return SETCAP;
-	if (tasks && ((!o->pids && !o->tids) || is_foreign(p, o->pids) || is_foreign(p, o->tids)))
+	if (tasks && ((!o->perf.pids && !o->perf.tids) || is_foreign(p, o->perf.pids) || is_foreign(p, o->perf.tids)))
 		return SETCAP ": tasks of other users are open to those alone who have that capability";
 	if (atoi(paranoid) <= most)
 		return "outside of the container, or as root: kernel.perf_event_paranoid permits it, and something "

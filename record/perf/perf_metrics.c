@@ -183,7 +183,7 @@ static int want_row(struct metrics *m, struct picked *one, struct error *e)
 		list += len + (list[len] == ';');
 	}
 	/* What a threshold needs besides is worth less than the metric. */
-	if (!err && row->threshold && !m->p->options->metric_no_threshold) {
+	if (!err && row->threshold && !m->p->options->perf.metric_no_threshold) {
 		struct error other = { 0 };
 
 		err = want_formula(m, one, row->threshold, &other);
@@ -196,7 +196,7 @@ static bool is_ungrouped(const struct metrics *m, const struct picked *one)
 {
 	const struct record_options *o = m->p->options;
 
-	if (o->metric_no_group || (one->by_group && metric_in_list(one->row->ungrouped_in, one->word)))
+	if (o->perf.metric_no_group || (one->by_group && metric_in_list(one->row->ungrouped_in, one->word)))
 		return true;
 	switch (one->row->grouping) {
 	case METRIC_UNGROUPED:
@@ -204,7 +204,7 @@ static bool is_ungrouped(const struct metrics *m, const struct picked *one)
 	case METRIC_UNGROUPED_NMI:
 		return m->watchdog;
 	case METRIC_UNGROUPED_THRESHOLD_NMI:
-		return m->watchdog && !o->metric_no_threshold;
+		return m->watchdog && !o->perf.metric_no_threshold;
 	case METRIC_UNGROUPED_SMT:
 		return m->smt;
 	case METRIC_GROUPED:
@@ -363,7 +363,7 @@ static int open_group(struct metrics *m, struct picked *one, const char *pmu)
 
 static int open_groups(struct metrics *m, struct picked **list)
 {
-	bool merge = !m->p->options->metric_no_merge;
+	bool merge = !m->p->options->perf.metric_no_merge;
 	int err = 0;
 
 	for (size_t k = 0; k < m->n && !err; k++)
@@ -433,7 +433,7 @@ static int open_class(struct metrics *m, const struct pmu_class *c)
 /* What stands in no group: once for all metrics, unless each is to have its own. */
 static int open_rest(struct metrics *m, struct picked **list)
 {
-	bool merge = !m->p->options->metric_no_merge;
+	bool merge = !m->p->options->perf.metric_no_merge;
 	struct names seen = { 0 };
 	uint32_t ignored;
 	int err = 0;
@@ -473,7 +473,7 @@ static int record_words(struct metrics *m)
 	uint32_t n = 0;
 	char *rest, *word;
 
-	for (char **list = m->p->options->metrics; *list; list++)
+	for (char **list = m->p->options->perf.metrics; *list; list++)
 		buf_printf(&all, "%s%s", all.len ? "," : "", *list);
 	for (const char *c = buf_str(&all); *c; c++)
 		n += *c == ',';
@@ -531,7 +531,7 @@ int perf_metrics_read(struct perf_source *s, struct plan *p, struct error *e)
 	struct picked **list = NULL;
 	int err;
 
-	if (!p->options->metrics)
+	if (!p->options->perf.metrics)
 		return 0;
 	look_around(&m);
 	err = metric_sets_load(&m);

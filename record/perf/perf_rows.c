@@ -9,7 +9,7 @@
 
 struct perf_start perf_start_of(const struct perf_source *s, const struct plan *p, const struct perf_group *g)
 {
-	bool from_exec = p->options->target == TARGET_COMMAND && !p->options->delay_ms;
+	bool from_exec = p->options->target == TARGET_COMMAND && !p->options->perf.delay_ms;
 
 	/* Nobody calls enable() for a command that is followed from its exec on. */
 	return (struct perf_start){ .on = s->on || (from_exec && !g->tasks), .on_exec = from_exec && g->tasks };
@@ -55,7 +55,7 @@ static int open_row(struct perf_source *s, struct plan *p, struct perf_group *g,
 	}
 	row->unit.release(&row->unit);
 	/* Among many threads some end while they are listed. */
-	if (err == -ESRCH && p->options->per_thread)
+	if (err == -ESRCH && p->options->perf.per_thread)
 		return 0;
 	return plan_refused(p, perf_reason(err), perf_hint(err, g->member[0]->ev, p, text, sizeof(text)),
 			    "%s%s on %s", g->member[0]->ev->name, g->n > 1 ? " and its group" : "", where);

@@ -107,7 +107,7 @@ static int add_topdown(const struct perf_pmus *pmus, const struct plan *p, struc
 		return error_set(e, ENODEV,
 				 "--topdown: no PMU of the cores has topdown-* events here; with a file of "
 				 "the vendor's metrics, -M TopdownL1 counts what other processors offer for it");
-	if (o->td_level > deepest)
+	if (o->perf.td_level > deepest)
 		return error_set(e, EINVAL, "--td-level: this processor has %u level%s", deepest,
 				 deepest == 1 ? "" : "s");
 	return err;
@@ -131,20 +131,20 @@ int perf_sets_text(const struct perf_source *s, const struct plan *p, struct buf
 	char name[16];
 	int err = 0;
 
-	if (o->cputype) {
-		snprintf(name, sizeof(name), "cpu_%s", o->cputype);
+	if (o->perf.cputype) {
+		snprintf(name, sizeof(name), "cpu_%s", o->perf.cputype);
 		if (!pmu_named(&s->pmus, name))
 			return error_set(e, ENODEV, "--cputype: this machine has no PMU %s; it is no hybrid", name);
 	}
-	if (o->pmu_filter && !pmu_named(&s->pmus, o->pmu_filter))
+	if (o->perf.pmu_filter && !pmu_named(&s->pmus, o->perf.pmu_filter))
 		return error_set(e, ENODEV,
 				 "--pmu-filter: this machine has no PMU %s; `pmrec list events` names them",
-				 o->pmu_filter);
-	if (o->topdown)
+				 o->perf.pmu_filter);
+	if (o->perf.topdown)
 		err = add_topdown(&s->pmus, p, out, e);
-	if (!err && o->smi_cost)
+	if (!err && o->perf.smi_cost)
 		err = add_smi(&s->pmus, out, e);
-	if (!err && o->transaction) {
+	if (!err && o->perf.transaction) {
 		if (out->len)
 			buf_addstr(out, ",");
 		err = add_transaction(&s->pmus, out, e);

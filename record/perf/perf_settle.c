@@ -96,7 +96,8 @@ static int assign(struct perf_source *s, struct plan *p, struct perf_event *e)
 	/* Leaders read one event each: there is nothing that would be read together. */
 	uint32_t braces = way == PERF_BY_READ || way == PERF_BY_PROGRAM ? ev->group : 0;
 	bool tasks = p->options->target != TARGET_SYSTEM && !ev->uncore;
-	bool inherit = tasks && !p->options->per_thread && (ev->inherit < 0 ? !p->options->no_inherit : ev->inherit);
+	bool inherit = tasks && !p->options->perf.per_thread &&
+		       (ev->inherit < 0 ? !p->options->perf.no_inherit : ev->inherit);
 	struct cpulist cpus = { 0 };
 	struct perf_group *g = NULL;
 	int err = tasks && way == PERF_BY_READ ? 0 : perf_event_cpus(s, p, ev, &cpus);

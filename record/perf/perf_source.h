@@ -51,7 +51,7 @@ struct perf_source {
 	bool from_exec;    /* counting since the exec of the command: nobody told */
 };
 
-/* Reads options->events and `sets` (see perf_sets_text()), or the default list, into set and event[]. -errno
+/* Reads options->perf.events and `sets` (see perf_sets_text()), or the default list, into set and event[]. -errno
  * for a text that is wrong. */
 int perf_events_read(struct perf_source *s, struct plan *p, const char *sets, struct error *e);
 /* Appends the events of a text as if -e had named them. */

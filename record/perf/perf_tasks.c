@@ -116,10 +116,10 @@ int perf_tasks_add(struct perf_source *s, struct plan *p, struct error *e)
 		return add_task(s, p, p->child, p->child);
 	if (p->options->target != TARGET_TASKS)
 		return 0;
-	if (!p->options->pids && !p->options->tids)
+	if (!p->options->perf.pids && !p->options->perf.tids)
 		return add_all(s, p);
-	err = add_ids(s, p, p->options->pids, false, e);
-	return err ? err : add_ids(s, p, p->options->tids, true, e);
+	err = add_ids(s, p, p->options->perf.pids, false, e);
+	return err ? err : add_ids(s, p, p->options->perf.tids, true, e);
 }
 
 bool perf_task_origin(const char *text, pid_t *parent, uint64_t *began_ticks)
@@ -165,14 +165,14 @@ void perf_tasks_watch(struct perf_source *s, const struct plan *p)
 {
 	const struct record_options *o = p->options;
 
-	if (o->target != TARGET_TASKS || o->per_thread)
+	if (o->target != TARGET_TASKS || o->perf.per_thread)
 		return;
 	s->ends = epoll_create1(EPOLL_CLOEXEC);
 	for (uint32_t i = 0; i < s->n_tasks && s->ends >= 0; i++) {
 		struct epoll_event watch = { .events = EPOLLIN, .data.u32 = i };
 
 		/* Of a process that was named, its first thread stands for all. */
-		if (o->pids && s->task[i].tid != s->task[i].pid)
+		if (o->perf.pids && s->task[i].tid != s->task[i].pid)
 			continue;
 		s->task[i].end = open_end(s->task[i].tid);
 		/* Whose end is not noticed is looked for once a second. */
@@ -213,7 +213,7 @@ void perf_tasks_release(struct perf_source *s)
 int perf_tasks_look(struct perf_source *s, struct plan *p)
 {
 	const struct record_options *o = p->options;
-	bool any = o->target != TARGET_TASKS || (!o->pids && !o->tids) || !s->n_tasks;
+	bool any = o->target != TARGET_TASKS || (!o->perf.pids && !o->perf.tids) || !s->n_tasks;
 	int err = 0;
 
 	for (uint32_t i = 0; i < s->n_tasks && o->target == TARGET_TASKS && !err; i++) {

@@ -95,7 +95,7 @@ static void begin_process(struct noticed *n, pid_t pid)
 
 static bool follows_all(const struct plan *p)
 {
-	return p->options->target == TARGET_TASKS && !p->options->pids && !p->options->tids;
+	return p->options->target == TARGET_TASKS && !p->options->perf.pids && !p->options->perf.tids;
 }
 
 /* Is it the child of a task that is followed, and has begun since? Who was there before was not asked for. */
@@ -175,7 +175,7 @@ int perf_threads_begin(struct perf_source *s, struct plan *p, struct error *e)
 	int err;
 
 	s->follow.epoll = -1;
-	if (!p->options->per_thread || p->options->no_inherit || !s->n_groups)
+	if (!p->options->perf.per_thread || p->options->perf.no_inherit || !s->n_groups)
 		return 0;
 	err = watch(s, p);
 	/* Those that are there can be counted even so. */
@@ -284,7 +284,7 @@ int perf_threads_update(struct perf_source *s, struct plan *p)
 {
 	int err;
 
-	if (!p->options->per_thread)
+	if (!p->options->perf.per_thread)
 		return 0;
 	drop_ended(p);
 	err = define_new(s, p);
@@ -310,7 +310,7 @@ int perf_threads_restart(struct perf_source *s, struct plan *p, struct error *e)
 {
 	uint64_t now = clocks_monotonic();
 
-	if (!p->options->per_thread)
+	if (!p->options->perf.per_thread)
 		return 0;
 	for (uint32_t i = 1; i < s->n_tasks; i++)
 		if (!s->task[i].ended_ns)

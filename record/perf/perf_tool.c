@@ -232,7 +232,7 @@ static int open_cpu(struct perf_tool *t, struct plan *p, uint32_t cpu)
  * first thread, which knows what the others have used. */
 static bool of_processes(const struct plan *p)
 {
-	return !p->options->per_thread && !p->options->tids;
+	return !p->options->perf.per_thread && !p->options->perf.tids;
 }
 
 static int open_task(struct perf_tool *t, const struct plan *p, struct perf_task *task)
@@ -267,7 +267,7 @@ static int open_places(struct perf_tool *t, struct perf_source *s, struct plan *
 	for (size_t i = 0; i < p->cpus.n && !tasks && !err; i++)
 		err = open_cpu(t, p, p->cpus.cpu[i]);
 	t->command = of_processes(p) && p->options->target == TARGET_COMMAND;
-	t->children = of_processes(p) && !p->options->no_inherit;
+	t->children = of_processes(p) && !p->options->perf.no_inherit;
 	if (t->command)
 		rusage_ns(t->before);
 	for (uint32_t i = 0; i < s->n_tasks && tasks && !err; i++)

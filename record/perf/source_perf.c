@@ -35,7 +35,7 @@ static int check_descriptors(const struct perf_source *s, struct plan *p)
 	for (uint32_t i = 0; i < s->n_groups; i++)
 		need += (uint64_t)s->group[i]->n * descriptors_of(s, s->group[i]);
 	/* What notices new tasks. */
-	if (p->options->per_thread && !p->options->no_inherit)
+	if (p->options->perf.per_thread && !p->options->perf.no_inherit)
 		need += (uint64_t)(s->n_tasks + 1) * p->model->topology.n;
 	need += perf_used_nofile();
 	if (need <= have)
@@ -51,7 +51,7 @@ static int check_descriptors(const struct perf_source *s, struct plan *p)
 /* Texts that are wrong for the machine under --root are still wrong. */
 static int refuse_emulated(struct perf_source *s, struct plan *p, const char *sets, struct error *e)
 {
-	int err = p->options->events || p->options->metrics ? perf_events_read(s, p, sets, e) : 0;
+	int err = p->options->perf.events || p->options->perf.metrics ? perf_events_read(s, p, sets, e) : 0;
 
 	if (err)
 		return err;
@@ -71,9 +71,9 @@ static int perf_plan(struct source *source, struct plan *p, struct error *e)
 	s->follow.epoll = s->ends = -1;
 	e->text[0] = '\0';
 	err = perf_pmus_read(&s->pmus, p->root);
-	if (!err && (p->options->null || p->root->emulated))
+	if (!err && (p->options->perf.null || p->root->emulated))
 		err = perf_pmus_record(&s->pmus, NULL, p->root, p->model);
-	if (!err && p->options->null)
+	if (!err && p->options->perf.null)
 		return 0;
 	if (!err)
 		err = perf_sets_text(s, p, &sets, e);
@@ -103,7 +103,7 @@ static int perf_plan(struct source *source, struct plan *p, struct error *e)
 		err = perf_bpf_check(s, p, e);
 	if (!err)
 		err = perf_groups_settle(s, p, e);
-	s->from_exec = p->options->target == TARGET_COMMAND && !p->options->delay_ms;
+	s->from_exec = p->options->target == TARGET_COMMAND && !p->options->perf.delay_ms;
 	if (!err)
 		err = perf_bpf_begin(s, p, e);
 	if (!err)
@@ -162,7 +162,7 @@ static int perf_update(struct source *source, struct plan *p, uint32_t cpu, bool
 	err = perf_tool_cpu(s, p, cpu, online);
 	if (!err && online) {
 		err = perf_threads_cpu(s, p, cpu);
-		atomic_store(&source->stale, p->options->per_thread);
+		atomic_store(&source->stale, p->options->perf.per_thread);
 	}
 	for (uint32_t i = 0; i < s->n_groups && !err; i++) {
 		struct perf_group *g = s->group[i];
@@ -251,7 +251,7 @@ static int perf_restart(struct source *source, struct plan *p, struct error *e)
 	if (p->options->target != TARGET_COMMAND || !s->n_tasks)
 		return 0;
 	s->task[0].tid = s->task[0].pid = p->child;
-	s->from_exec = !p->options->delay_ms;
+	s->from_exec = !p->options->perf.delay_ms;
 	for (uint32_t i = 0; i < s->n_groups && !err; i++)
 		for (uint32_t k = 0; k < s->group[i]->n_rows && !err; k++) {
 			struct perf_row *row = s->group[i]->row[k];
@@ -272,7 +272,7 @@ static int perf_restart(struct source *source, struct plan *p, struct error *e)
 	perf_tool_restart(s->tool, p);
 	if (!err)
 		err = perf_threads_restart(s, p, e);
-	atomic_store(&source->stale, p->options->per_thread);
+	atomic_store(&source->stale, p->options->perf.per_thread);
 	return err;
 }
 

@@ -27,57 +27,78 @@ struct cgroup_option {
 	size_t n_events; /* texts of -e that stood before it */
 };
 
-/* Options as parsed: plain data, filled by record/options.c, read by everyone, changed by nobody after that. */
-struct record_options {
+/* Options as parsed: plain data, filled by record/options.c, read by the room whose name they have, changed by nobody
+ * after that. Texts are borrowed of the command line; NULL: not given. */
+
+/* What perf events count. */
+struct perf_options {
 	char **events;      /* texts of -e in order; NULL-terminated; NULL: defaults */
-	char **event_files; /* --events-file, NULL-terminated; NULL: none */
+	char **event_files; /* --events-file, NULL-terminated */
 	char **pfm_events;  /* --pfm-events, likewise */
 	char **filters;     /* --filter of events[i], or NULL entries */
-	char *sources;      /* --sources, or NULL */
-	char *output;       /* -o, or NULL */
-	char *root;         /* --root, or NULL */
-	char **command;     /* argv of COMMAND, or NULL */
-	struct add *added;  /* --add, n_added of them */
-	size_t n_added;
-	char **labels;                 /* KEY=VALUE, NULL-terminated */
-	char *cpus;                    /* -C, or NULL */
-	char *pids, *tids;             /* -p, -t */
+	char **metrics;     /* texts of -M, likewise */
+	char **metric_files;
+	char *pids, *tids;
 	struct cgroup_option *cgroups; /* -G, n_cgroups of them */
 	size_t n_cgroups;
-	char *each_cgroup;  /* --for-each-cgroup: names and patterns, or NULL */
-	char *pre, *post;   /* commands of the shell around each run, or NULL */
-	char *cputype;      /* --cputype: "core", "atom", or NULL */
-	char *bpf_programs; /* -b: ids, or NULL */
-	char *bpf_attr_map; /* --bpf-attr-map, or NULL */
-	bool bpf_counters;
-	char *pmu_filter;      /* --pmu-filter: name of a PMU, or NULL */
-	char *privacy;         /* "strict", "default", "full" */
-	char *control;         /* --control */
-	char *report;          /* --report: "show" or "stat"; NULL: none */
-	uint64_t interval_ns;  /* default 1 s */
-	uint64_t iterations;   /* -n: 0 = no end */
-	uint64_t timeout_ns;   /* --timeout: 0 = none */
-	uint64_t rotate_bytes; /* --rotate: size of a file; 0 = no limit */
-	uint64_t rotate_ns;    /* --rotate: time that a file holds; 0 = no limit */
-	uint64_t keep;         /* --keep: files that stay; 0 = all */
-	int64_t delay_ms;      /* -D: -1 = start disabled, 0 = none */
-	unsigned detailed;     /* -d count */
-	unsigned runs;         /* -r */
-	enum target_kind target;
-	char **metrics;      /* texts of -M in order; NULL-terminated; NULL: none */
-	char **metric_files; /* --metrics-file, likewise */
+	char *each_cgroup;  /* --for-each-cgroup: names and patterns */
+	char *cputype;      /* "core" or "atom" */
+	char *pmu_filter;   /* name of a PMU */
+	char *bpf_programs; /* -b: ids */
+	char *bpf_attr_map;
+	int64_t delay_ms;  /* -D: -1 = start disabled, 0 = none */
+	uint64_t td_level; /* 0: all levels that there are */
+	unsigned detailed; /* -d count */
 	bool metric_no_group, metric_no_merge, metric_no_threshold;
 	bool system_wide; /* -a */
 	bool per_thread;  /* one instance a thread; new ones are followed */
-	bool transaction, topdown, smi_cost;
-	uint64_t td_level; /* 0: all levels that there are */
-	bool no_inherit, overwrite, quiet, verbose, plain_codec, null, sync_first;
-	bool all_user, all_kernel;
-	bool no_perf, no_msr; /* -P, --no-msr: turbostat's ways to leave a source out */
-	bool no_scale;        /* perf's --no-scale: said in the header, done when reporting */
-	bool list;            /* -l: list counters instead of recording */
-	unsigned tcc_celsius; /* --TCC: to be stored for the report; 0: none */
+	bool transaction, topdown, smi_cost, bpf_counters, null, no_inherit, all_user, all_kernel;
+	bool no_scale; /* said in the header, done when reporting */
+};
+
+/* When snapshots are taken, and of which sources. */
+struct sample_options {
+	char *sources;        /* --sources */
+	uint64_t interval_ns; /* default 1 s */
+	uint64_t iterations;  /* -n: 0 = no end */
 	int threads;          /* --threads: 0 = chosen by measurement, 1 = one, -1 = one a CPU */
+};
+
+/* The file, or files. */
+struct output_options {
+	char *output;          /* -o */
+	char **labels;         /* KEY=VALUE, NULL-terminated */
+	uint64_t rotate_bytes; /* --rotate: size of a file; 0 = no limit */
+	uint64_t rotate_ns;    /* --rotate: time that a file holds; 0 = no limit */
+	uint64_t keep;         /* --keep: files that stay; 0 = all */
+	bool overwrite, plain_codec;
+};
+
+/* The command, and how long and how loudly. */
+struct run_options {
+	char **command;      /* argv of COMMAND */
+	char *pre, *post;    /* commands of the shell around each run */
+	char *control;       /* --control */
+	char *report;        /* --report: "show" or "stat" */
+	uint64_t timeout_ns; /* 0 = none */
+	unsigned runs;       /* -r */
+	bool quiet, verbose, sync_first;
+	bool list; /* -l: list counters instead of recording */
+};
+
+struct record_options {
+	enum target_kind target;
+	char *cpus;        /* -C */
+	char *privacy;     /* "strict", "default", "full" */
+	char *root;        /* --root */
+	struct add *added; /* --add, n_added of them */
+	size_t n_added;
+	unsigned tcc_celsius; /* --TCC: to be stored for the report; 0: none */
+	bool no_perf, no_msr; /* -P, --no-msr: turbostat's ways to leave a source out */
+	struct perf_options perf;
+	struct sample_options sample;
+	struct output_options output;
+	struct run_options run;
 };
 
 struct plan {
@@ -113,7 +134,7 @@ bool plan_may_record(const struct record_options *options, uint32_t key);
 
 static inline bool plan_rotates(const struct record_options *o)
 {
-	return o->rotate_bytes || o->rotate_ns;
+	return o->output.rotate_bytes || o->output.rotate_ns;
 }
 
 /* Whether -C lets a CPU be recorded that has come online. */

@@ -96,11 +96,11 @@ static const char *target(const struct record_options *o)
 	case TARGET_COMMAND:
 		return "command";
 	case TARGET_TASKS:
-		return o->pids ? "pid" : o->tids ? "tid" : "system";
+		return o->perf.pids ? "pid" : o->perf.tids ? "tid" : "system";
 	case TARGET_SYSTEM:
 		break;
 	}
-	if (o->n_cgroups || o->each_cgroup)
+	if (o->perf.n_cgroups || o->perf.each_cgroup)
 		return "cgroup";
 	return o->cpus ? "cpu" : "system";
 }
@@ -131,13 +131,13 @@ static void put_people(struct filler *f, char *const *argv)
 
 	if (!o->root && !uname(&host))
 		put(f, PM_HEADER_HOST, pm_text(host.nodename));
-	if (o->command) {
-		put(f, PM_HEADER_COMMAND, pm_text(o->command[0]));
-		if (o->command[1])
-			put(f, PM_HEADER_ARGUMENTS, texts(o->command + 1));
+	if (o->run.command) {
+		put(f, PM_HEADER_COMMAND, pm_text(o->run.command[0]));
+		if (o->run.command[1])
+			put(f, PM_HEADER_ARGUMENTS, texts(o->run.command + 1));
 	}
-	if (o->labels)
-		put(f, PM_HEADER_LABELS, labels(o->labels));
+	if (o->output.labels)
+		put(f, PM_HEADER_LABELS, labels(o->output.labels));
 	user = user_name();
 	if (user)
 		put(f, PM_HEADER_USER, pm_text(user));
@@ -152,7 +152,7 @@ int header_fill(struct plan *p, const struct source *s, size_t n, char *const *a
 	struct buf cpus = BUF_INIT;
 
 	put(&f, PM_HEADER_TOOL, pm_text("pmrec " PM_VERSION));
-	put(&f, PM_HEADER_INTERVAL, pm_u64(o->interval_ns));
+	put(&f, PM_HEADER_INTERVAL, pm_u64(o->sample.interval_ns));
 	put(&f, PM_HEADER_TICK_HZ, pm_u64((uint64_t)sysconf(_SC_CLK_TCK)));
 	put(&f, PM_HEADER_PAGE_SIZE, pm_u64((uint64_t)sysconf(_SC_PAGESIZE)));
 	put(&f, PM_HEADER_TARGET, pm_text(target(o)));
@@ -161,10 +161,10 @@ int header_fill(struct plan *p, const struct source *s, size_t n, char *const *a
 	put(&f, PM_HEADER_LITTLE_ENDIAN, pm_bool(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__));
 	if (p->root->emulated)
 		put(&f, PM_HEADER_EMULATED, pm_bool(true));
-	if (o->no_scale)
+	if (o->perf.no_scale)
 		put(&f, PM_HEADER_SCALED, pm_bool(false));
-	if (o->runs != 1)
-		put(&f, PM_HEADER_RUNS, pm_u64(o->runs == UINT32_MAX ? 0 : o->runs));
+	if (o->run.runs != 1)
+		put(&f, PM_HEADER_RUNS, pm_u64(o->run.runs == UINT32_MAX ? 0 : o->run.runs));
 	if (clocks_counter_name()) {
 		put(&f, PM_HEADER_CLOCK_COUNTER, pm_text(clocks_counter_name()));
 		if (clocks_counter_hz())

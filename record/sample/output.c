@@ -18,7 +18,7 @@
 char *output_default_name(const struct record_options *o)
 {
 	bool anon = o->privacy && !strcmp(o->privacy, "strict");
-	const char *stem = plan_rotates(o) ? o->output : NULL;
+	const char *stem = plan_rotates(o) ? o->output.output : NULL;
 	size_t len = stem ? strlen(stem) : 0;
 	struct utsname host;
 	time_t now = time(NULL);
@@ -78,7 +78,7 @@ static int open_named(struct output *out, const struct record_options *o, struct
 		if (stat(out->path, &st))
 			return error_sys(e, errno, "cannot write '%s'", out->path);
 		/* An empty file is what mktemp makes; pipes and devices are there to be written to. */
-		if (S_ISREG(st.st_mode) && st.st_size > 0 && !o->overwrite)
+		if (S_ISREG(st.st_mode) && st.st_size > 0 && !o->output.overwrite)
 			return error_set(e, EEXIST, "'%s' exists; --overwrite replaces it", out->path);
 		out->fd = open(out->path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
 	}
@@ -99,7 +99,7 @@ static int take(struct output *out, const struct record_options *o, const struct
 	if (err == EWOULDBLOCK && strcmp(out->path, "-"))
 		return error_set(e, EBUSY, "'%s' is in use: another pmrec writes it", out->path);
 	/* Only now: nothing that another one records is lost. */
-	if (o->overwrite && st->st_size && strcmp(out->path, "-") && ftruncate(out->fd, 0))
+	if (o->output.overwrite && st->st_size && strcmp(out->path, "-") && ftruncate(out->fd, 0))
 		return error_sys(e, errno, "cannot replace '%s'", out->path);
 	/* One that was there keeps no more readers than a new one has. */
 	if (mode(o) == 0600 && strcmp(out->path, "-") && st->st_mode & 077 && fchmod(out->fd, 0600))
@@ -112,10 +112,10 @@ static int open_any(struct output *out, const struct record_options *o, struct e
 	struct stat st;
 	int err = 0;
 
-	if (plan_rotates(o) && o->output && !stat(o->output, &st) && !S_ISREG(st.st_mode))
+	if (plan_rotates(o) && o->output.output && !stat(o->output.output, &st) && !S_ISREG(st.st_mode))
 		return error_set(e, EINVAL, "--rotate writes one file after the other, and '%s' is no file",
-				 o->output);
-	if (!o->output || plan_rotates(o)) {
+				 o->output.output);
+	if (!o->output.output || plan_rotates(o)) {
 		err = open_default(out, o, e);
 	} else if (!strcmp(out->path, "-")) {
 		/* A descriptor of its own: the number 1 may be handed to others. */
@@ -140,10 +140,10 @@ static int open_any(struct output *out, const struct record_options *o, struct e
 
 int output_open_as_self(struct output *out, const struct record_options *o, struct error *e)
 {
-	bool named = o->output && !plan_rotates(o);
+	bool named = o->output.output && !plan_rotates(o);
 	int err;
 
-	*out = (struct output){ .fd = -1, .path = named ? strdup(o->output) : output_default_name(o) };
+	*out = (struct output){ .fd = -1, .path = named ? strdup(o->output.output) : output_default_name(o) };
 	if (!out->path)
 		return error_sys(e, ENOMEM, "output");
 	err = open_any(out, o, e);

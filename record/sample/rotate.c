@@ -31,10 +31,10 @@ static void remember(struct rotation *r, const struct output *out)
 	struct stat st;
 
 	r->files++;
-	if (!r->options->keep || fstat(out->fd, &st))
+	if (!r->options->output.keep || fstat(out->fd, &st))
 		return;
 	if (!r->kept)
-		r->kept = calloc(r->options->keep + 1, sizeof(*r->kept));
+		r->kept = calloc(r->options->output.keep + 1, sizeof(*r->kept));
 	f = (struct rotation_file){ .path = r->kept ? strdup(out->path) : NULL,
 				    .device = st.st_dev,
 				    .inode = st.st_ino };
@@ -62,7 +62,7 @@ static int open_next(void *ctx, void **sink_ctx, struct error *e)
 	*sink_ctx = next;
 	/* Before anything is written, so that there is room on a disk that --keep fits to the last byte. The one in
 	 * use is not to be lost, whatever comes. */
-	while (r->options->keep && r->n_kept >= r->options->keep && r->n_kept > 1)
+	while (r->options->output.keep && r->n_kept >= r->options->output.keep && r->n_kept > 1)
 		drop_oldest(r);
 	return 0;
 }
@@ -80,14 +80,14 @@ static void settle(void *ctx, bool taken)
 	output_close(rotation_output(r), NULL);
 	r->now = !r->now;
 	remember(r, rotation_output(r));
-	while (r->options->keep && r->n_kept > r->options->keep)
+	while (r->options->output.keep && r->n_kept > r->options->output.keep)
 		drop_oldest(r);
 }
 
 struct recording_rotation rotation_rules(struct rotation *r)
 {
-	return (struct recording_rotation){ .bytes = r->options->rotate_bytes,
-					    .period_ns = r->options->rotate_ns,
+	return (struct recording_rotation){ .bytes = r->options->output.rotate_bytes,
+					    .period_ns = r->options->output.rotate_ns,
 					    .open = open_next,
 					    .settle = settle,
 					    .ctx = r };

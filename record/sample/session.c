@@ -76,13 +76,13 @@ static int choose_readers(struct session *s, struct error *e)
 	bool counts = o->target != TARGET_COMMAND;
 	int err = 0;
 
-	s->per_cpu = o->threads < 0;
-	if (o->threads)
+	s->per_cpu = o->sample.threads < 0;
+	if (o->sample.threads)
 		return 0;
 	if (counts)
 		err = session_enable(s, true, e);
 	if (!err)
-		s->per_cpu = readout_measure_per_cpu(&s->plan, o->interval_ns);
+		s->per_cpu = readout_measure_per_cpu(&s->plan, o->sample.interval_ns);
 	if (counts && !err)
 		err = session_enable(s, false, e);
 	return err;
@@ -104,10 +104,10 @@ int session_plan(struct session *s, const struct record_options *o, pid_t child,
 		err = hotplug_init(&s->hotplug, &s->root);
 	if (err)
 		return error_sys(e, -err, "%s/sys/devices/system/cpu/online", o->root ? o->root : "");
-	err = sources_select(&s->source, &s->n_sources, o->sources, e);
+	err = sources_select(&s->source, &s->n_sources, o->sample.sources, e);
 	if (err)
 		return err;
-	if (o->no_perf || o->null)
+	if (o->no_perf || o->perf.null)
 		leave_out(s, "perf");
 	if (o->no_msr)
 		leave_out(s, "msr");
@@ -134,8 +134,8 @@ int session_start_threads(struct session *s, struct error *e)
 	struct sampler_config config = { .ring = &s->ring,
 					 .clocks = s->clocks,
 					 .thread_starts = privileges_drop_reader };
-	int err =
-		readout_init(&s->readout, &s->plan, s->options->interval_ns, s->chunk_ns, s->per_cpu, &s->offline, e);
+	int err = readout_init(&s->readout, &s->plan, s->options->sample.interval_ns, s->chunk_ns, s->per_cpu,
+			       &s->offline, e);
 
 	if (err)
 		return err;
@@ -170,7 +170,7 @@ int session_open(struct session *s, struct error *e)
 			.sink = output_write,
 			.sink_ctx = session_output(s),
 			.model = &s->model,
-			.codec = s->options->plain_codec ? PM_CODEC_PLAIN : PM_CODEC_PACKED,
+			.codec = s->options->output.plain_codec ? PM_CODEC_PLAIN : PM_CODEC_PACKED,
 		},
 		.clocks = s->clocks,
 		.thread_starts = privileges_drop,
@@ -263,7 +263,7 @@ int session_enable(struct session *s, bool on, struct error *e)
 /* Tick number that is due now; without ticks, snapshots are counted. */
 static uint64_t due(const struct session *s, uint64_t now)
 {
-	uint64_t interval = s->options->interval_ns;
+	uint64_t interval = s->options->sample.interval_ns;
 
 	return interval ? (now - s->start_ns) / interval : s->number + 1;
 }
@@ -295,7 +295,7 @@ void session_tick_on(struct session *s)
 
 	/* A snapshot out of turn that comes after the last tick is the end. */
 	s->reached_last = s->number >= s->last_number;
-	if (!s->options->interval_ns || s->reached_last)
+	if (!s->options->sample.interval_ns || s->reached_last)
 		return;
 	e.first_number = due(s, clocks_monotonic()) + 1;
 	if (e.first_number <= s->number)
@@ -315,8 +315,8 @@ void session_begin(struct session *s)
 		s->segment++;
 	s->counting = true;
 	single(s, PM_SNAPSHOT_FORCED | PM_SNAPSHOT_FIRST, true);
-	if (s->options->iterations && s->limited_run != s->run) {
-		s->last_number = s->number + s->options->iterations;
+	if (s->options->sample.iterations && s->limited_run != s->run) {
+		s->last_number = s->number + s->options->sample.iterations;
 		s->limited_run = s->run;
 	}
 	session_tick_on(s);

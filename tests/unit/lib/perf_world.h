@@ -74,8 +74,8 @@ static inline struct world *world_new(enum target_kind target, const char *a, co
 	w->events[0] = (char *)a;
 	w->events[1] = (char *)b;
 	w->events[2] = (char *)c;
-	w->options.events = a ? w->events : NULL;
-	w->options.filters = w->filters;
+	w->options.perf.events = a ? w->events : NULL;
+	w->options.perf.filters = w->filters;
 	return w;
 }
 

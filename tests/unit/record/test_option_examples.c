@@ -137,14 +137,14 @@ static void run_example(const struct example *x, const char *document, size_t nu
 	} else if (r) {
 		fail_msg("%s, line %zu: %d '%s'", document, number, r, e.text);
 	} else {
-		assert_int_equal(!!c.options.command, !!x->command);
+		assert_int_equal(!!c.options.run.command, !!x->command);
 		if (x->command)
-			assert_string_equal(c.options.command[0], x->command);
+			assert_string_equal(c.options.run.command[0], x->command);
 		if (x->interval_ns)
-			assert_int_equal(c.options.interval_ns, x->interval_ns);
+			assert_int_equal(c.options.sample.interval_ns, x->interval_ns);
 		if (!strcmp(document, "tegra410")) {
-			assert_true(c.options.system_wide);
-			assert_string_equal(c.options.events[0], x->word[2]);
+			assert_true(c.options.perf.system_wide);
+			assert_string_equal(c.options.perf.events[0], x->word[2]);
 		}
 	}
 	record_cmdline_release(&c);

@@ -48,11 +48,11 @@ static void defaults(void **state)
 
 	parse(&p, "pmrec");
 	assert_int_equal(p.code, 0);
-	assert_int_equal(p.c.options.interval_ns, 1000000000);
-	assert_int_equal(p.c.options.runs, 1);
+	assert_int_equal(p.c.options.sample.interval_ns, 1000000000);
+	assert_int_equal(p.c.options.run.runs, 1);
 	assert_int_equal(p.c.options.target, TARGET_SYSTEM);
 	assert_string_equal(p.c.options.privacy, "default");
-	assert_null(p.c.options.command);
+	assert_null(p.c.options.run.command);
 	done(&p);
 }
 
@@ -81,7 +81,7 @@ static void intervals(void **state)
 		if (p.code)
 			print_error("%s: %s\n", cases[i].line, p.e.text);
 		assert_int_equal(p.code, 0);
-		assert_int_equal(p.c.options.interval_ns, cases[i].ns);
+		assert_int_equal(p.c.options.sample.interval_ns, cases[i].ns);
 		done(&p);
 	}
 }
@@ -92,16 +92,16 @@ static void what_is_counted(void **state)
 
 	parse(&p, "pmrec -ad -e cycles,instructions -e sched:sched_switch --filter prev_pid==1 -- make -j8");
 	assert_int_equal(p.code, 0);
-	assert_true(p.c.options.system_wide);
-	assert_int_equal(p.c.options.detailed, 1);
-	assert_string_equal(p.c.options.events[0], "cycles,instructions");
-	assert_string_equal(p.c.options.events[1], "sched:sched_switch");
-	assert_null(p.c.options.events[2]);
-	assert_null(p.c.options.filters[0]);
-	assert_string_equal(p.c.options.filters[1], "prev_pid==1");
-	assert_string_equal(p.c.options.command[0], "make");
-	assert_string_equal(p.c.options.command[1], "-j8");
-	assert_null(p.c.options.command[2]);
+	assert_true(p.c.options.perf.system_wide);
+	assert_int_equal(p.c.options.perf.detailed, 1);
+	assert_string_equal(p.c.options.perf.events[0], "cycles,instructions");
+	assert_string_equal(p.c.options.perf.events[1], "sched:sched_switch");
+	assert_null(p.c.options.perf.events[2]);
+	assert_null(p.c.options.perf.filters[0]);
+	assert_string_equal(p.c.options.perf.filters[1], "prev_pid==1");
+	assert_string_equal(p.c.options.run.command[0], "make");
+	assert_string_equal(p.c.options.run.command[1], "-j8");
+	assert_null(p.c.options.run.command[2]);
 	assert_int_equal(p.c.options.target, TARGET_SYSTEM);
 	done(&p);
 }
@@ -112,14 +112,14 @@ static void targets(void **state)
 
 	parse(&p, "pmrec sleep 1");
 	assert_int_equal(p.c.options.target, TARGET_COMMAND);
-	assert_string_equal(p.c.options.command[1], "1");
+	assert_string_equal(p.c.options.run.command[1], "1");
 	done(&p);
 	parse(&p, "pmrec -C 0-1 sleep 1");
 	assert_int_equal(p.c.options.target, TARGET_SYSTEM);
 	done(&p);
 	parse(&p, "pmrec -p 1,2 sleep 1");
 	assert_int_equal(p.c.options.target, TARGET_TASKS);
-	assert_string_equal(p.c.options.pids, "1,2");
+	assert_string_equal(p.c.options.perf.pids, "1,2");
 	done(&p);
 }
 
@@ -130,10 +130,10 @@ static void options_of_the_command(void **state)
 
 	parse(&p, "pmrec -n 3 ls -l -o x");
 	assert_int_equal(p.code, 0);
-	assert_int_equal(p.c.options.iterations, 3);
-	assert_null(p.c.options.output);
-	assert_false(p.c.options.list);
-	assert_string_equal(p.c.options.command[3], "x");
+	assert_int_equal(p.c.options.sample.iterations, 3);
+	assert_null(p.c.options.output.output);
+	assert_false(p.c.options.run.list);
+	assert_string_equal(p.c.options.run.command[3], "x");
 	done(&p);
 }
 
@@ -299,10 +299,10 @@ static void cgroups_and_threads(void **state)
 		done(&p);
 	}
 	parse(&p, "pmrec -e a -e b -G x,,y -e c -G z");
-	assert_int_equal(p.c.options.n_cgroups, 2);
-	assert_string_equal(p.c.options.cgroups[0].names, "x,,y");
-	assert_int_equal(p.c.options.cgroups[0].n_events, 2);
-	assert_int_equal(p.c.options.cgroups[1].n_events, 3);
+	assert_int_equal(p.c.options.perf.n_cgroups, 2);
+	assert_string_equal(p.c.options.perf.cgroups[0].names, "x,,y");
+	assert_int_equal(p.c.options.perf.cgroups[0].n_events, 2);
+	assert_int_equal(p.c.options.perf.cgroups[1].n_events, 3);
 	done(&p);
 }
 

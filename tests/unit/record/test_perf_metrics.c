@@ -101,8 +101,8 @@ static int ask(struct machine *m, const char *metrics)
 	static const struct source others[] = { { .ops = &stat } };
 
 	m->metrics[0] = (char *)(uintptr_t)metrics;
-	m->options.metrics = m->metrics;
-	m->options.metric_files = m->files;
+	m->options.perf.metrics = m->metrics;
+	m->options.perf.metric_files = m->files;
 	m->options.target = TARGET_SYSTEM;
 	m->options.privacy = (char *)(uintptr_t) "default";
 	m->e = (struct error){ 0 };
@@ -167,7 +167,7 @@ static void a_group_for_each_metric(void **state)
 	/* The threshold's events, too. */
 	expect(m, "miss", "cpu/miss/@1 cpu/inst/@1 cpu/branch/@1");
 	done(m);
-	m->options.metric_no_threshold = true;
+	m->options.perf.metric_no_threshold = true;
 	expect(m, "MISS", "cpu/miss/@1 cpu/inst/@1");
 	done(m);
 	/* Slots lead, whatever the formula names first. */
@@ -184,21 +184,21 @@ static void metrics_share_a_group_that_has_all(void **state)
 {
 	struct machine *m = *state;
 
-	m->options.metric_no_threshold = true;
+	m->options.perf.metric_no_threshold = true;
 	expect(m, "ipc,miss,Big", "cpu/inst/@1 cpu/miss/@1 cpu/cyc/@1");
 	done(m);
 	expect(m, "ipc,miss", "cpu/inst/@1 cpu/cyc/@1 cpu/miss/@2 cpu/inst/@2");
 	done(m);
 	expect(m, "ipc,ipc,Pair", "cpu/inst/@1 cpu/cyc/@1");
 	done(m);
-	m->options.metric_no_merge = true;
+	m->options.perf.metric_no_merge = true;
 	expect(m, "ipc,Big", "cpu/inst/@1 cpu/miss/@1 cpu/cyc/@1 cpu/inst/@2 cpu/cyc/@2");
 	done(m);
-	m->options.metric_no_merge = false;
-	m->options.metric_no_group = true;
+	m->options.perf.metric_no_merge = false;
+	m->options.perf.metric_no_group = true;
 	expect(m, "ipc,Big", "cpu/inst/ cpu/miss/ cpu/cyc/");
 	done(m);
-	m->options.metric_no_merge = true;
+	m->options.perf.metric_no_merge = true;
 	expect(m, "ipc,miss", "cpu/inst/ cpu/cyc/ cpu/miss/ cpu/inst/");
 	done(m);
 }
@@ -252,7 +252,7 @@ static void a_question_mark_runs_over_chips_or_cores(void **state)
 	done(m);
 	sysroot_put(m->dir, PMU "hv_24x7/interface/sockets", "2\n");
 	sysroot_put(m->dir, PMU "hv_24x7/interface/coresperchip", "3\n");
-	m->options.metric_no_group = true;
+	m->options.perf.metric_no_group = true;
 	expect(m, "chips", "hv_24x7/PM_PB_CYC,chip=0/ hv_24x7/PM_PB_CYC,chip=1/");
 	assert_int_equal(m->s.set.event[1].config[0], 0x8000010001);
 	done(m);
@@ -275,7 +275,7 @@ static void what_cannot_be_had_is_named(void **state)
 	assert_int_equal(ask(m, "Tpo"), -ENOENT);
 	done(m);
 	/* Of a group what is there. */
-	m->options.metric_no_threshold = true;
+	m->options.perf.metric_no_threshold = true;
 	expect(m, "Top", "cpu/inst/@1 cpu/cyc/@1 cpu/miss/@2 cpu/inst/@2");
 	assert_int_equal(m->model.n_probes, 1);
 	assert_non_null(strstr(m->model.probe[0].what, "never"));
@@ -317,14 +317,14 @@ static void a_filter_of_pmus(void **state)
 	struct machine *m = *state;
 	struct buf out = BUF_INIT;
 
-	m->options.events = texts;
-	m->options.pmu_filter = (char *)"mem_1";
+	m->options.perf.events = texts;
+	m->options.perf.pmu_filter = (char *)"mem_1";
 	assert_int_equal(ask(m, NULL), 0);
 	assert_int_equal(perf_sets_text(&m->s, &m->plan, &out, &m->e), 0);
 	assert_int_equal(m->s.set.n, 4);
 	for (size_t i = 0; i < 4; i++)
 		assert_string_equal(m->s.set.event[i].pmu, want[i]);
-	m->options.pmu_filter = (char *)"mem_2";
+	m->options.perf.pmu_filter = (char *)"mem_2";
 	assert_int_equal(perf_sets_text(&m->s, &m->plan, &out, &m->e), -ENODEV);
 	assert_non_null(strstr(m->e.text, "mem_2"));
 	buf_release(&out);

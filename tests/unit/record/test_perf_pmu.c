@@ -279,7 +279,7 @@ static void test_permission(void **state)
 	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
 		/* Without ids all threads of the system are meant. */
 		struct record_options options = { .target = row[i].target,
-						  .pids = (char *)(row[i].foreign ? NULL : "12") };
+						  .perf.pids = (char *)(row[i].foreign ? NULL : "12") };
 		struct plan p = { .options = &options, .root = &m->root };
 		const char *hint;
 

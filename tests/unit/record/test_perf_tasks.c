@@ -11,7 +11,7 @@ static void test_task_is_pseudonymous(void **state)
 		char tid[16];
 
 		w->options.privacy = (char *)levels[i];
-		w->options.tids = tid_text(tid);
+		w->options.perf.tids = tid_text(tid);
 		world_begin(w, NULL);
 		assert_int_equal(world_plan(w), 0);
 		for (uint32_t k = 0; k < w->model.n_instances; k++)
@@ -59,8 +59,8 @@ static uint64_t faults_of_child(bool no_inherit)
 	uint64_t faults;
 	int go;
 
-	w->options.no_inherit = no_inherit;
-	w->options.delay_ms = 1; /* there is no exec here */
+	w->options.perf.no_inherit = no_inherit;
+	w->options.perf.delay_ms = 1; /* there is no exec here */
 	world_begin(w, NULL);
 	w->plan.child = start_child(&go);
 	if (world_plan(w))

@@ -170,9 +170,9 @@ static void test_tasks(void **state)
 		pthread_t other;
 
 		if (threads)
-			w->options.tids = tid_text(pid);
+			w->options.perf.tids = tid_text(pid);
 		else
-			w->options.pids = tid_text(pid);
+			w->options.perf.pids = tid_text(pid);
 		world_begin(w, NULL);
 		if (world_plan(w))
 			fail_msg("%s", w->e.text);
@@ -196,7 +196,7 @@ static void test_unknown_value(void **state)
 	const struct pm_counter *c;
 	char tid[16];
 
-	w->options.tids = tid_text(tid);
+	w->options.perf.tids = tid_text(tid);
 	world_begin(w, NULL);
 	if (world_plan(w))
 		fail_msg("%s", w->e.text);

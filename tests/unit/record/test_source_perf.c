@@ -14,7 +14,7 @@ static void test_counts_known_work(void **state)
 	struct rusage before, after;
 	uint64_t faults, clock;
 
-	w->options.tids = tid_text(tid);
+	w->options.perf.tids = tid_text(tid);
 	world_begin(w, NULL);
 	if (world_plan(w))
 		fail_msg("%s", w->e.text);
@@ -49,7 +49,7 @@ static void test_facts_of_counters(void **state)
 	const struct pm_value *attr;
 	char tid[16];
 
-	w->options.tids = tid_text(tid);
+	w->options.perf.tids = tid_text(tid);
 	world_begin(w, NULL);
 	if (world_plan(w))
 		fail_msg("%s", w->e.text);
@@ -164,7 +164,7 @@ static void test_user_groups_stay(void **state)
 	const struct pm_counter *a, *b, *c;
 	char tid[16];
 
-	w->options.tids = tid_text(tid);
+	w->options.perf.tids = tid_text(tid);
 	world_begin(w, NULL);
 	if (world_plan(w))
 		fail_msg("%s", w->e.text);
@@ -190,7 +190,7 @@ static void test_what_cannot_be_opened(void **state)
 	const struct pm_counter *c;
 	char tid[16];
 
-	w->options.tids = tid_text(tid);
+	w->options.perf.tids = tid_text(tid);
 	world_begin(w, NULL);
 	if (world_plan(w))
 		fail_msg("%s", w->e.text);
@@ -220,7 +220,7 @@ static void test_wrong_text_ends_it(void **state)
 		struct world *w = world_new(TARGET_TASKS, wrong[i].events, NULL, NULL);
 
 		w->filters[0] = (char *)wrong[i].filter;
-		w->options.tids = (char *)(wrong[i].tids ? wrong[i].tids : "1");
+		w->options.perf.tids = (char *)(wrong[i].tids ? wrong[i].tids : "1");
 		world_begin(w, NULL);
 		assert_true(world_plan(w) < 0);
 		if (!strstr(w->e.text, wrong[i].says))
@@ -325,7 +325,7 @@ static int look_unprivileged(void)
 	if (kernel_allowed())
 		return 77; /* perf_event_paranoid is below 2 */
 	w = world_new(TARGET_TASKS, "task-clock,cs,page-faults:k,faults", NULL, NULL);
-	w->options.tids = tid_text(tid);
+	w->options.perf.tids = tid_text(tid);
 	world_begin(w, NULL);
 	if (world_plan(w))
 		return 98;
