@@ -32,23 +32,24 @@ def checksum(data):
 
 
 class Recording:
-    def __init__(self):
-        self.data, self.sequence = b"", 0
+    def __init__(self, recording=b"\x11" * 8):
+        self.data, self.sequence, self.id = b"", 0, recording
 
     def frame(self, kind, payload=b"", meta=None):
         meta = dict(meta or {})
         if payload:
             meta[1] = len(payload)
         head = decode.MAGIC + b"\x01" + cbor2.dumps(kind) + cbor2.dumps(self.sequence)
-        head += b"\x48" + b"\x11" * 8 + cbor2.dumps(cbor2.dumps(meta, canonical=True))
+        head += b"\x48" + self.id + cbor2.dumps(cbor2.dumps(meta, canonical=True))
         self.data += head + checksum(head) + cbor2.dumps(payload) + checksum(payload)
         self.sequence += 1
 
     def body(self, kind, body, canonical=True):
         self.frame(kind, cbor2.dumps(body, canonical=canonical))
 
-    def chunk(self, groups, ticks):
-        """groups: [(id, bands, statuses)]; a band is (type, [[a number for each row] for each column])."""
+    def chunk(self, groups, ticks, clocks=None, more=None):
+        """groups: [(id, bands, statuses)]; a band is (type, [[a number for each row] for each column]). clocks: those
+        of the head, in the order of SPEC.md; more: further keys of the head."""
         block = b""
         for _, bands, statuses in groups:
             arrays = []
@@ -58,12 +59,12 @@ class Recording:
                 arrays.append(cbor2.CBORTag(tag, struct.pack(layout % len(flat), *flat)))
             block += cbor2.dumps(arrays) + cbor2.dumps(statuses)
         step = 10**9
-        meta = {2: 1, 7: len(ticks), 8: step, 9: ticks[0], 14: [ticks[0], ticks[0] + 5, ticks[0] + 7, 0],
+        meta = {2: 1, 7: len(ticks), 8: step, 9: ticks[0], 14: clocks or [ticks[0], ticks[0] + 5, ticks[0] + 7, 0],
                 16: [x for g in groups for x in (g[0], 1)], 17: [len(block), 0, decode.crc32c(block), len(groups)],
                 300: REALTIME + ticks[0] - START}
         if any(b - a != step for a, b in zip(ticks, ticks[1:])):
             meta[10] = [b - a - step for a, b in zip(ticks, ticks[1:])]
-        self.frame(CHUNK, block, meta)
+        self.frame(CHUNK, block, {**meta, **(more or {})})
 
     def end(self):
         """Without an index: it is a convenience."""

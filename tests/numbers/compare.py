@@ -1,0 +1,128 @@
+"""Holds what pmrep prints to the second evaluator."""
+
+import csv
+import io
+import json
+import subprocess
+import sys
+
+sys.dont_write_bytecode = True
+import evaluate  # says where decode is
+import decode
+
+TOLERANCE = 1e-9
+
+
+def run(pmrep, *args):
+    done = subprocess.run([pmrep, *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
+    return done.returncode, done.stdout, done.stderr
+
+
+def same(a, b, tolerance=TOLERANCE):
+    return a == b or abs(a - b) <= tolerance * max(abs(a), abs(b))
+
+
+class Comparison:
+    """One recording, and the formulas that are asked of it beside its counters."""
+
+    def __init__(self, pmrep, path, formulas=None):
+        self.pmrep, self.path, self.formulas = pmrep, path, formulas or {}
+        self.world = evaluate.World(decode.load(path))
+        self.failures, self.cells, self.values = [], 0, 0
+        self.without_coverage = False
+
+    def fail(self, where, message, *values):
+        self.failures.append("%s: %s" % (where, message % values))
+
+    def metrics_file(self):
+        path = self.path + ".metrics.json"
+        with open(path, "w", encoding="utf-8") as f:
+            json.dump([{"MetricName": n, "MetricExpr": x, "ScaleUnit": "1"} for n, x in self.formulas.items()], f)
+        return path
+
+    def rows(self, *args):
+        more = ["--metrics-file=" + self.metrics_file()] if self.formulas else []
+        code, out, err = run(self.pmrep, "show", "--show=*", "--format=csv", "--time=epoch-ns", *more, *args, self.path)
+        if code not in (0, 3):
+            self.fail(" ".join(args), "ends with %d: %s", code, err)
+        return list(csv.DictReader(io.StringIO(out)))
+
+    def all(self, levels=("system", "package", "core", "cpu"), every=(None,), totals=True, rates=(False, True)):
+        for level in levels:
+            for step in list(every) + (["total"] if totals else []):
+                for rate in rates:
+                    self.table(level, step, rate)
+        return self
+
+    def table(self, level, step, rate):
+        args = ["--per-" + level] + (["--rate"] if rate else [])
+        args += ["--total"] if step == "total" else ["--every=%s" % step] if step else ["--all"]
+        spans = self.world.intervals(None if step == "total" or not step else round(step * 10**9), step == "total")
+        by_wall = {self.world.snapshot[b].wall: (a, b) for a, b in spans}
+        walls = sorted(by_wall)
+        rows = self.rows(*args)
+        if spans and not rows:
+            self.fail(" ".join(args), "no rows")
+        seen = set()
+        for row in rows:
+            wall = int(row["time"])
+            near = min(walls, key=lambda w: abs(w - wall))
+            where = "%s: %s of %s%s at %s" % (" ".join(args), row["metric"], row["scope"], "".join(
+                " " + k + "=" + row[k] for k in ("package", "core", "cpu", "device", "task") if row[k]), row["time"])
+            if abs(near - wall) > 10**6:
+                self.fail(where, "there is no such interval")
+                continue
+            seen.add(by_wall[near])
+            self.cell(where, row, by_wall[near], rate)
+        for span in spans:
+            if rows and span not in seen:
+                self.fail(" ".join(args), "no rows for snapshots %s", span)
+
+    def cell(self, where, row, span, rate):
+        name = row["metric"]
+        place = row["scope"], row
+        a, b = span
+        lasts = self.world.ticks(a, b)
+        if abs(int(row["duration_ns"]) - lasts) > 1 + lasts * 1e-9:
+            self.fail(where, "lasts %s, not %d", row["duration_ns"], lasts)
+        if name not in self.formulas and name not in self.world.members:
+            return
+        self.cells += 1
+        try:
+            if name in self.formulas:
+                mine = self.world.metric(self.formulas[name], place, a, b)
+            else:
+                mine = self.world.raw(name, place, a, b, rate)
+        except evaluate.Missing as m:
+            words, coverage = m.args
+            if row["value"] != "":
+                self.fail(where, "is %s %s, but must be missing: %s", row["value"], row["status"], sorted(map(str, words)))
+            elif row["status"] not in words:
+                self.fail(where, "is missing as %s, not as %s", row["status"], sorted(map(str, words)))
+            if name in self.world.members:
+                self.coverage(where, row, coverage)
+            return
+        self.values += 1
+        if row["value"] == "":
+            self.fail(where, "is missing (%s), but must be %r", row["status"], float(mine.value))
+            return
+        if not same(float(row["value"]), float(mine.value)):
+            self.fail(where, "is %s %s, but must be %r", row["value"], row["status"], float(mine.value))
+        partial = mine.coverage is not None and mine.coverage != 1
+        wanted = "partial" if partial else "doubtful" if mine.doubtful else "ok"
+        if row["status"] != wanted:
+            self.fail(where, "status is %s, but must be %s (coverage %s)", row["status"], wanted,
+                      None if mine.coverage is None else float(mine.coverage))
+        if not mine.alone:
+            self.coverage(where, row, mine.coverage)
+
+    def coverage(self, where, row, mine):
+        if "coverage" not in row:
+            if not self.without_coverage:
+                self.fail(where, "there is no coverage")
+            self.without_coverage = True
+        elif mine is None:
+            if row["coverage"] not in ("", "1"):
+                self.fail(where, "coverage is %s, but nothing is known or lost", row["coverage"])
+        elif row["coverage"] == "" or abs(float(row["coverage"]) - float(mine)) > 1e-6:
+            self.fail(where, "coverage is %s, but must be %r", row["coverage"] or "empty", float(mine))

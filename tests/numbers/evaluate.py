@@ -1,0 +1,658 @@
+"""A second evaluator, written from report/numbers/NUMBERS.md alone: what every metric of a recording is, at any place,
+over any stretch of snapshots. It is slow and keeps everything in exact fractions."""
+
+import os
+import re
+import sys
+from fractions import Fraction
+
+sys.dont_write_bytecode = True
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [os.path.join(HERE, "..", "golden"), os.path.join(HERE, "..", "unit", "tools")]
+import decode
+import expr_diff
+
+ABSENT_OFFLINE = {"cpu", "core", "cluster", "task", "cgroup"}
+KNOWN, ABSENT, LOST, CARRIED = "known", "absent", "lost", "carried"
+NOT_COUNTED, OFFLINE, MISSED, GONE, NOT_READ = 1, 4, 5, 6, 10
+COUNTS = ("cumulative", "delta")
+
+
+class Missing(Exception):
+    """args[0]: the words of which one must be the status; args[1]: the coverage, or None."""
+
+    def __init__(self, words, coverage=None):
+        super().__init__(words, coverage)
+
+
+class Number:
+    """`alone`: an input is missing by itself, and the formula does without."""
+
+    def __init__(self, value, coverage, doubtful=False, alone=False):
+        self.value, self.coverage, self.doubtful, self.alone = value, coverage, doubtful, alone
+
+
+# ---- snapshots, time ----
+
+class Snapshot:
+    def __init__(self, chunk, row, slope):
+        self.chunk, self.slope = chunk, slope
+        self.tick = chunk.ticks[row]
+        self.wall = self.tick + chunk.clocks.realtime - chunk.clocks.monotonic
+
+
+def slopes(chunks):
+    """Section 5: seconds of MONOTONIC_RAW in one of MONOTONIC, a chunk."""
+    heads = [(c.clocks.monotonic, c.clocks.raw) for c in chunks]
+
+    def between(a, b):
+        return Fraction(b[1] - a[1], b[0] - a[0]) if a[1] and b[1] and b[0] > a[0] else None
+    out = []
+    for i, head in enumerate(heads):
+        older = [h for h in heads[:i] if head[0] - h[0] >= 10**9 and h[1]]
+        out.append(between(older[-1], head) if older else None)
+    first = next((s for s in out if s is not None), None)
+    if first is None and len(heads) > 1:
+        first = between(heads[0], heads[-1])
+    out = [first if s is None else s for s in out]
+    return [s if s is not None and abs(s - 1) > Fraction(1, 1000) else Fraction(1) for s in out]
+
+
+# ---- one member ----
+
+class Member:
+    """Readings of a counter of an instance, and what they say of each finest interval; interval s ends at snapshot s."""
+
+    def __init__(self, world, counter, instance):
+        self.world, self.counter, self.instance = world, counter, instance
+        self.reading = [None] * world.n
+        scale = counter.scale
+        self.scale = Fraction(scale) if isinstance(scale, str) else Fraction(*scale)
+        self.state = self.reason = None
+
+    def finish(self):
+        there = [s for s, r in enumerate(self.reading) if r is not None]
+        self.why = [self.why_missing(s, there[0], there[-1]) for s in range(self.world.n)]
+        self.number = [None if self.why[s] else r.value for s, r in enumerate(self.reading)]
+        self.breaks = [False] * self.world.n
+        for block in self.world.blocks:
+            self.stand_still(block)
+        self.classify()
+
+    def why_missing(self, s, first, last):
+        """None: there is a reading; ABSENT; or the word of a reason."""
+        r = self.reading[s]
+        if r is None:
+            return "not-read" if first < s < last else ABSENT
+        if r.reason == GONE or (r.reason == OFFLINE and self.instance.kind in ABSENT_OFFLINE):
+            return ABSENT
+        return decode.reason_name(r.reason) if r.reason else None
+
+    def absent_word(self, s):
+        for r in (self.reading[s], self.reading[s - 1] if s else None):
+            if r is not None and r.reason in (OFFLINE, GONE):
+                return decode.reason_name(r.reason)
+        return None
+
+    def stand_still(self, block):
+        """not-counted (section 2): the number before it, if its group did not run since then."""
+        before = None
+        for s in block:
+            r = self.reading[s]
+            if r is not None and r.reason == NOT_COUNTED and r.enabled is not None:
+                if before is None and not r.running:
+                    self.number[s] = 0
+                elif before is not None and r.running == self.reading[before].running:
+                    self.number[s] = self.number[before]
+                else:
+                    self.breaks[s] = True
+            elif r is not None and r.reason == NOT_COUNTED:
+                self.breaks[s] = True
+            if self.number[s] is not None:
+                before = s
+
+    def middle(self, s):
+        r = self.reading[s]
+        return (r.begin + r.end) // 2
+
+    def time(self, j, k):
+        if self.why[j] or self.why[k]:
+            if not (self.reading[j] is not None and self.reading[j].reason == NOT_COUNTED and self.number[j] is not None):
+                return self.world.ticks(j, k)
+        return (self.middle(k) - self.middle(j)) * self.world.snapshot[k].slope
+
+    def difference(self, j, k):
+        """A count, or the word why there is none."""
+        a, b = self.reading[j], self.reading[k]
+        d = self.number[k] - self.number[j]
+        if self.counter.type == "f64":
+            if d < 0:
+                return "reset"
+            d = Fraction(d)
+        else:
+            d %= 1 << self.counter.width
+            if 2 * d > 1 << self.counter.width:
+                return "reset"
+        if a.enabled is not None and self.world.scaled:
+            enabled, running = b.enabled - a.enabled, b.running - a.running
+            if enabled < 0 or running < 0:
+                return "reset"
+            if enabled and not running:
+                return "not-counted"
+            if running:
+                d = Fraction(d) * enabled / running
+        return d * self.scale
+
+    def carries(self, s):
+        """Whether the next reading makes up for the one that is missing here."""
+        if self.breaks[s]:
+            return False
+        if self.counter.semantics == "cumulative":
+            return True
+        return self.why[s] == "not-read" or (self.why[s] == "missed" and self.counter.semantics == "delta")
+
+    def classify(self):
+        """state and reason of each finest interval; stretches (j, k, count or level, time) that are known."""
+        n = self.world.n
+        self.state, self.word = [None] * n, [None] * n
+        self.stretch = {}
+        for s in self.world.gaps:
+            beside = [self.reading[s - 1] is not None, self.reading[s] is not None]
+            if any(beside):
+                absent = ABSENT in (self.why[s - 1], self.why[s])
+                self.state[s], self.word[s] = (ABSENT, self.absent_word(s)) if absent else (LOST, "gap")
+        for block in self.world.blocks:
+            self.classify_block(block)
+
+    def classify_block(self, block):
+        last = None
+        counts = self.counter.semantics == "cumulative"
+        for s in block:
+            there = self.number[s] is not None
+            if s > block[0]:
+                if there and not counts:
+                    j = s - 1
+                    while j > block[0] and self.number[j] is None and self.why[j] != ABSENT and self.carries(j):
+                        j -= 1
+                    self.known(j, s, self.number[s] * self.scale)
+                elif ABSENT in (self.why[s], self.why[s - 1]):
+                    self.state[s], self.word[s] = ABSENT, self.absent_word(s)
+                elif not there or last is None:
+                    self.state[s], self.word[s] = LOST, self.why[s] or self.why[s - 1]
+                elif self.why[s] == "not-counted":
+                    self.state[s], self.word[s] = LOST, "not-counted"
+                else:
+                    d = self.difference(last, s)
+                    if isinstance(d, str):
+                        self.state[s], self.word[s] = LOST, d
+                    else:
+                        self.known(last, s, d)
+            if there:
+                last = s
+            elif self.why[s] == ABSENT or not self.carries(s):
+                last = None
+
+    def known(self, j, k, amount):
+        for s in range(j + 1, k):
+            self.state[s] = CARRIED  # its word stays
+        self.state[k] = KNOWN
+        self.stretch[k] = j, amount, self.time(j, k)
+
+
+# ---- members of a formula in step ----
+
+class Joint:
+    """Members that a formula takes together: boundaries at which all of them can be looked at, and what lies between.
+    One whose absence takes the others with it is of the same instance."""
+
+    def __init__(self, parts, together):
+        self.parts = parts
+        world = parts[0].world
+        n = world.n
+        self.world = world
+        self.state = {p: list(p.state) for p in parts}
+        self.word = {p: list(p.word) for p in parts}
+        for block in world.blocks + [[s - 1, s] for s in world.gaps]:
+            at = [s for s in block if not any(p.state[s] == CARRIED for p in parts) or s == block[0]]
+            # A stretch that is carried into the next boundary ends there at the latest.
+            for j, k in zip(at, at[1:] + ([block[-1]] if at[-1] != block[-1] else [])):
+                self.between(j, k, together)
+
+    def between(self, j, k, together):
+        inside = range(j + 1, k + 1)
+        spoilt = {}
+        for p in self.parts:
+            bad = next((s for s in inside if self.state[p][s] in (LOST,)), None)
+            if bad is not None:
+                spoilt[p] = self.word[p][bad]
+        absent = [s for s in inside if any(self.state[p][s] == ABSENT for p in self.parts)]
+        for p in self.parts:
+            for s in inside:
+                if together and absent:
+                    source = next((q for q in self.parts if q.state[s] == ABSENT), None)
+                    if source:
+                        self.state[p][s], self.word[p][s] = ABSENT, source.word[s]
+                        continue
+                    if self.state[p][s] in (KNOWN, CARRIED) and k - j > 1:
+                        # A stretch over an absence of another: what lies beside it cannot be told apart.
+                        self.state[p][s], self.word[p][s] = LOST, self.word[p][s] or "not-read"
+                        continue
+                if spoilt and self.state[p][s] in (KNOWN, CARRIED):
+                    self.state[p][s], self.word[p][s] = LOST, next(iter(spoilt.values()))
+        # Inside a joint stretch every interval but the last waits for it.
+        if not spoilt and not absent and k - j > 1:
+            word = next((p.word[s] for p in self.parts for s in inside if p.state[s] == CARRIED), None)
+            for p in self.parts:
+                for s in inside:
+                    if s < k:
+                        if self.state[p][s] == KNOWN:
+                            self.state[p][s] = CARRIED
+                            self.word[p][s] = word
+                self.state[p][k] = KNOWN
+
+
+class Sum:
+    """What one member has in an interval (a, b]."""
+
+    def __init__(self, member, state, word, a, b, ends):
+        world = member.world
+        self.member = member
+        self.known = self.absent = self.lost = Fraction(0)
+        self.count = Fraction(0)
+        self.words, self.lost_words = [], []
+        self.readings = []
+        self.first_reading = None
+        self.ends = []
+        done = set()
+        for s in range(a + 1, b + 1):
+            if state[s] == KNOWN:
+                # All own stretches that end between the joint boundary before and here.
+                for k in ends(s):
+                    if k in done or k not in member.stretch:
+                        continue
+                    done.add(k)
+                    j, amount, time = member.stretch[k]
+                    self.known += time
+                    self.count += amount if member.counter.semantics in COUNTS else amount * time
+                    if member.counter.semantics not in COUNTS:
+                        self.readings.append(amount)
+                    self.ends += [j, k]
+            elif state[s] == ABSENT:
+                self.absent += world.ticks(s - 1, s)
+                if word[s]:
+                    self.words.append(word[s])
+            elif state[s] == LOST or (state[s] == CARRIED and not self.carried_to(state, s, b)):
+                self.lost += world.ticks(s - 1, s)
+                self.lost_words.append(word[s])
+
+    @staticmethod
+    def carried_to(state, s, b):
+        while s <= b and state[s] == CARRIED:
+            s += 1
+        return s <= b and state[s] == KNOWN
+
+    def doubtful(self):
+        if not self.ends or not self.known:
+            return False
+        m = self.member
+        spans = [m.reading[s].end - m.reading[s].begin for s in (min(self.ends), max(self.ends))
+                 if m.reading[s] is not None]
+        return any(100 * span > self.known for span in spans)
+
+
+# ---- the recording ----
+
+class World:
+    def __init__(self, recording):
+        self.recording = recording
+        slope = dict(zip(map(id, recording.chunks), slopes(recording.chunks)))
+        self.snapshot, rows = [], []
+        for chunk, row, values in recording.snapshots():
+            self.snapshot.append(Snapshot(chunk, row, slope[id(chunk)]))
+            rows.append(values)
+        self.n = len(rows)
+        self.scaled = recording.header.get(26, True)
+        self.blocks, self.gaps = [], []
+        broken = [d.offset for d in recording.damage]
+        for s in range(self.n):
+            if s:
+                a, b = self.snapshot[s - 1].chunk, self.snapshot[s].chunk
+                hole = a is not b and any(a.offset < o <= b.offset for o in broken)
+                if (a.run, a.segment) == (b.run, b.segment) and not hole:
+                    self.blocks[-1].append(s)
+                    continue
+                if a.run == b.run:
+                    self.gaps.append(s)
+            self.blocks.append([s])
+        self.members = {}
+        for s, values in enumerate(rows):
+            for v in values:
+                of = self.members.setdefault(v.counter.name, {})
+                if v.instance.id not in of:
+                    of[v.instance.id] = Member(self, v.counter, v.instance)
+                if of[v.instance.id].reading[s] is None:
+                    of[v.instance.id].reading[s] = v
+        for of in self.members.values():
+            for m in of.values():
+                m.finish()
+        self.cpus = {c["cpu"]: c for c in recording.topology}
+        self.trees = {}
+
+    def ticks(self, j, k):
+        """Corrected ns between the ticks of two snapshots."""
+        return sum((self.snapshot[s].tick - self.snapshot[s - 1].tick) * self.snapshot[s].slope for s in range(j + 1, k + 1))
+
+    def runs(self):
+        """First and last snapshot of each run."""
+        out = []
+        for s in range(self.n):
+            run = self.snapshot[s].chunk.run
+            if out and out[-1][0] == run:
+                out[-1][2] = s
+            else:
+                out.append([run, s, s])
+        return [(a, b) for _, a, b in out]
+
+    def intervals(self, every=None, total=False):
+        """(a, b] of the rows of show --all, --every, --total; ns."""
+        out = []
+        for a, b in self.runs():
+            if total:
+                out.append((a, b))
+                continue
+            if not every:
+                out += [(s - 1, s) for s in range(a + 1, b + 1) if s not in self.gaps]
+                continue
+            bins = {}
+            for s in range(a + 1, b + 1):
+                n = -(-(self.snapshot[s].tick - self.snapshot[a].tick) // every)
+                low, high = bins.get(n, (s - 1, s))
+                bins[n] = low, s
+            out += [bins[n] for n in sorted(bins)]
+        return [i for i in out if i[1] > i[0]]
+
+    # ---- places ----
+
+    DEPTH = {"system": 0, "package": 1, "die": 2, "cluster": 3, "cache": 3, "node": 2, "core": 4, "cpu": 5, "pmu": 1,
+             "task": 9, "cgroup": 9, "device": 9}
+    KEYS = {"package": ("package",), "die": ("package", "die"), "node": ("node",), "core": ("package", "die", "core"),
+            "cpu": ("cpu",), "cluster": ("package", "die", "cluster")}
+
+    def inside(self, place):
+        """place: (level, {column: text}). A test of instances."""
+        level, at = place
+
+        def wanted(i):
+            if level == "system":
+                return True
+            if level in ("task", "cgroup", "device"):
+                return i.kind == level and i.attrs.get(1) == at.get(level)
+            if level == "pmu":
+                return i.kind == "pmu" and i.attrs.get(1) == at.get("device")
+            cpu = self.cpus.get(i.cpu)
+            if cpu is None or i.kind in ("task", "cgroup", "device") or self.DEPTH[i.kind] < self.DEPTH[level]:
+                return False
+            if i.kind == "pmu" and level != "package":
+                return False
+            return all(str(cpu.get(k, "")) == at[k] for k in self.KEYS[level] if at.get(k, "") != "")
+        return wanted
+
+    def area(self, instance, kind):
+        """The instance of a coarser kind that holds this one, as a key."""
+        cpu = self.cpus.get(instance.cpu)
+        if kind == "system" or cpu is None:
+            return ()
+        return tuple(cpu.get(k) for k in self.KEYS.get(kind, ("package",)))
+
+    # ---- formulas ----
+
+    def opened(self, name):
+        """The counters of an event that was opened more than once; their names end in #2, #3 ..."""
+        return [name] + [n for n in self.members if n.startswith(name + "#")]
+
+    def beside(self, names):
+        """Of events that were opened several times, by name: the one in the group of most of the others."""
+        group = {}
+        for name in names:
+            group[name] = {n: next(iter(self.members[n].values())).counter.attrs.get(13)
+                           for n in self.opened(name) if n in self.members}
+        out = {}
+        for name in names:
+            def others(n, name=name):
+                return sum(group[name][n] in group[x].values() for x in names if x != name)
+            out[name] = max(group[name], key=others) if group[name] else name
+        return out
+
+    def counters(self, name):
+        """Members that a name stands for: a counter, or an event of all PMUs of a kind."""
+        if name in self.members:
+            return list(self.members[name].values()), False
+        match = re.fullmatch(r"([^/]+)(/.*)", name)
+        found, pmus = [], 0
+        if match:
+            kind = re.compile(re.escape(match[1]) + r"_?\d+" + re.escape(match[2]))
+            for counter, of in self.members.items():
+                if kind.fullmatch(counter):
+                    found += of.values()
+                    pmus += 1
+        return found, bool(pmus)
+
+    def tree(self, text):
+        if text not in self.trees:
+            self.trees[text] = Parser(text).whole()
+        return self.trees[text]
+
+    def raw(self, name, place, a, b, rate=False):
+        return self.formula(("input", "rate(%s)" % name if rate and self.is_count(name) else name), place, a, b)
+
+    def is_count(self, name):
+        return self.counters(name)[0][0].counter.semantics == "cumulative"
+
+    def metric(self, text, place, a, b):
+        return self.formula(self.tree(text), place, a, b)
+
+    def formula(self, tree, place, a, b):
+        wanted = self.inside(place)
+        inputs, aspects = {}, set()
+        collect(tree, aspects)
+        needed = set()
+        taken = self.beside({x for _, name, by in aspects for x in (name, by) if x is not None})
+        for aspect, name, by in aspects:
+            for x in (name, by):
+                if x is None or x.startswith("#"):
+                    continue
+                if x not in inputs:
+                    inputs[x] = [m for m in self.counters(taken[x])[0] if wanted(m.instance)]
+                if aspect not in ("has_event", "source_count"):
+                    needed.add(x)
+        why, alone = {}, []
+        for x in sorted(needed):
+            if not inputs[x]:
+                why[x] = {"no-input"}
+                continue
+            own = [Sum(m, m.state, m.word, a, b, lambda k: [k]) for m in inputs[x]]
+            if not any(s.known for s in own):
+                lost = {w for s in own if s.lost for w in s.lost_words if w}
+                why[x] = lost or {w for s in own for w in s.words} or {"offline", "gone"}
+                alone += own
+        used = [x for x in sorted(needed) if x not in why]
+        sums = self.in_step({x: inputs[x] for x in used}, a, b)
+        every = [s for x in used for s in sums[x]] + alone
+        known, lost = sum(s.known for s in every), sum(s.lost for s in every)
+        coverage = Fraction(known, known + lost) if known + lost else None
+        values, doubtful = {}, False
+        for aspect, name, by in aspects:
+            text = spell(aspect, name, by)
+            try:
+                if aspect == "has_event":
+                    values[text] = float(bool(self.counters(name)[0]))
+                elif name in why:
+                    raise Missing(why[name])
+                else:
+                    values[text] = self.aspect(aspect, name, sums[name], sums.get(by), a, b)
+                    doubtful |= aspect in ("rate", "elapsed", "seconds") and any(s.doubtful() for s in sums[name])
+            except Missing as m:
+                why[text] = m.args[0]
+        words = set().union(*why.values()) if why else set()
+        if tree[0] == "input":
+            if tree[1] not in values:
+                raise Missing(words, coverage)
+            return Number(values[tree[1]], coverage, doubtful)
+        v = expr_diff.evaluate(tree, {k: float(x) for k, x in values.items()})
+        if v != v:
+            raise Missing(words | {"division-by-zero", "undefined", "unstable"}, coverage)
+        return Number(v, coverage if every else Fraction(1), doubtful, bool(alone))
+
+    def in_step(self, inputs, a, b):
+        """Sums of each input over its members, from the support of all."""
+        tuples = {}
+        for x, members in inputs.items():
+            for m in members:
+                tuples.setdefault((m.instance.id), {}).setdefault(x, []).append(m)
+        kinds = {m.instance.kind for members in inputs.values() for m in members}
+        joint = {}
+        for key, parts in tuples.items():
+            flat = [m for ms in parts.values() for m in ms]
+            joint[key] = Joint(flat, True)
+        if len(kinds) > 1:
+            coarsest = min(kinds, key=lambda k: self.DEPTH[k])
+            areas = {}
+            for key, parts in tuples.items():
+                instance = next(iter(parts.values()))[0].instance
+                areas.setdefault(self.area(instance, coarsest), []).append(key)
+            for keys in areas.values():
+                flat = []
+                for key in keys:
+                    for m in joint[key].parts:
+                        flat.append(View(m, joint[key]))
+                whole = Joint(flat, False)
+                for v in flat:
+                    joint_of = joint[v.instance.id]
+                    joint_of.state[v.member], joint_of.word[v.member] = whole.state[v], whole.word[v]
+        out = {}
+        for x, members in inputs.items():
+            out[x] = []
+            for m in members:
+                j = joint[m.instance.id]
+                state, word = j.state[m], j.word[m]
+
+                def ends(k, state=state):
+                    low = k
+                    while low - 1 > 0 and state[low - 1] == CARRIED:
+                        low -= 1
+                    return range(low, k + 1)
+                out[x].append(Sum(m, state, word, a, b, ends))
+        return out
+
+    def aspect(self, aspect, name, sums, by, a, b):
+        if aspect == "source_count":
+            return len({s.member.counter.attrs.get(11) for s in sums})
+        have = [s for s in sums if s.known]
+        if aspect == "aggr_nr":
+            return len(have)
+        counter = sums[0].member.counter
+        rule = counter.aggregation
+        pmus = self.counters(name)[1]
+        if pmus:
+            rule = "sum"
+        lost = [s for s in sums if not s.known and s.lost]
+        if rule == "sum" and lost:
+            raise Missing({w for s in lost for w in s.lost_words if w})
+        if not have:
+            words = {w for s in sums for w in s.lost_words + s.words if w}
+            raise Missing(words or {"offline", "gone"})
+        if rule == "none" and len(have) > 1:
+            raise Missing({"not-aggregated"})
+        level = counter.semantics not in COUNTS
+        if aspect == "seconds":
+            other = {s.member.instance.id: s for s in by}
+            out = []
+            for s in have:
+                y = other.get(s.member.instance.id)
+                if y is None or not y.count:
+                    if s.count:
+                        raise Missing({"division-by-zero"})
+                    out.append(Fraction(0))
+                else:
+                    out.append(s.count * s.known / 10**9 / y.count)
+            return put_together(rule, out)
+        if aspect == "rate":
+            of = [s.count / (s.known + s.absent) * 10**9 for s in have]
+        elif aspect == "elapsed":
+            of = [s.known / 10**9 for s in have]
+        elif aspect in ("first", "last", "max_of", "mean"):
+            of = [self.look(aspect, s, rule, a, b) for s in have]
+        elif not level:
+            of = [s.count for s in have]
+        elif counter.semantics == "gauge":
+            of = [s.count / ((s.known + s.absent) if rule == "sum" else s.known) for s in have]
+        elif counter.semantics == "peak":
+            of = [max(s.readings) for s in have]
+        else:
+            of = [s.readings[-1] for s in have]
+        return put_together(rule, of)
+
+    @staticmethod
+    def look(aspect, s, rule, a, b):
+        m = s.member
+        there = [k for k in range(a, b + 1) if m.number[k] is not None]
+        if aspect == "first":
+            return m.number[there[0]] * m.scale
+        there = [k for k in there if k > a]
+        if aspect == "last":
+            return m.number[there[-1]] * m.scale
+        if aspect == "max_of":
+            return max(m.number[k] for k in there) * m.scale
+        if m.counter.semantics == "gauge":
+            return s.count / ((s.known + s.absent) if rule == "sum" else s.known)
+        raise NotImplementedError("mean() of what is no gauge")
+
+
+class View:
+    """A member as its instance's formula sees it."""
+
+    def __init__(self, member, joint):
+        self.member, self.world, self.instance = member, member.world, member.instance
+        self.state, self.word = joint.state[member], joint.word[member]
+
+
+def put_together(rule, values):
+    if rule == "mean":
+        return sum(values) / len(values)
+    return {"sum": sum, "max": max, "min": min, "first": lambda v: v[0], "none": lambda v: v[0]}[rule](values)
+
+
+class Parser(expr_diff.Parser):
+    def primary(self):
+        kind, value = self.t[self.i]
+        if kind == "id" and value in ("rate", "seconds") and self.t[self.i + 1] == ("mark", "("):
+            self.i += 2
+            names = [self.take()]
+            if value == "seconds":
+                self.take("mark", ",")
+                names.append(self.take())
+            self.take("mark", ")")
+            return ("input", "%s(%s)" % (value, ",".join(names)))
+        return super().primary()
+
+
+ASPECT = re.compile(r"(rate|seconds|elapsed|first|last|mean|max_of|aggr_nr|source_count|has_event)\((.*)\)")
+
+
+def collect(tree, out):
+    if tree[0] == "input":
+        match = ASPECT.fullmatch(tree[1])
+        if not match:
+            out.add(("", tree[1], None))
+        elif match[1] == "seconds":
+            out.add(("seconds", *match[2].split(",")))
+        else:
+            out.add((match[1], match[2], None))
+        return
+    for t in tree[1:]:
+        if isinstance(t, tuple):
+            collect(t, out)
+
+
+def spell(aspect, name, by):
+    return "%s(%s)" % (aspect, name + ("," + by if by else "")) if aspect else name

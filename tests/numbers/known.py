@@ -1,0 +1,286 @@
+"""Worlds whose numbers everybody can work out by hand. case(path) writes one and returns what is asked of it:
+(options, metric, {column: text}, value or None, status word, coverage; ...: not asked for)."""
+
+import generate as g
+from generate import S
+
+ALL = "--all"
+TOTAL = "--total"
+RATE = ("--rate", "--total")
+
+
+def line(n, step=S):
+    return [k * step for k in range(n)]
+
+
+def away(path):
+    """Two CPUs at 1000/s, one of them there for 2 of 20 s: the machine did 1100/s."""
+    w = g.World(2)
+    w.counter("test.n")
+    w.group(["test.n"], w.each_cpu())
+    w.write(path, line(21), lambda c, i, s, t: (None, g.OFFLINE) if i == 2 and s > 2 else 1000 * s)
+    return {"all_rate": "rate(test.n)"}, [
+        (RATE, "test.n", {"scope": "system"}, 1100, "ok", 1),
+        (TOTAL, "test.n", {"scope": "system"}, 22000, "ok", 1),
+        (TOTAL, "all_rate", {"scope": "system"}, 1100, "ok", 1),
+        (("--rate", "--total", "--per-cpu"), "test.n", {"cpu": "1"}, 100, "ok", 1),
+        (("--rate", "--every=5"), "test.n", {"scope": "system", "wall": 5}, 1400, "ok", 1),
+        (("--rate", "--every=5"), "test.n", {"scope": "system", "wall": 20}, 1000, "ok", 1)]
+
+
+def multiplexed(path):
+    """10 s at 1e6/s with the counter all the time, 10 s at 1e9/s with it for a quarter: 4 CPUs counted 4.004e10."""
+    w = g.World(4)
+    w.event("work")
+    w.group(["work"], w.each_cpu(), perf=True, source="perf")
+    w.write(path, line(21), lambda c, i, s, t: 10**6 * min(s, 10) + 25 * 10**7 * max(0, s - 10),
+            lambda k, i, s, t: (t, min(t, 10 * S) + max(0, t - 10 * S) // 4))
+    return {}, [(TOTAL, "work", {"scope": "system"}, 4 * (10**7 + 10**10), "ok", 1),
+                (("--every=4",), "work", {"scope": "system", "wall": 12}, 4 * (2 * 10**6 + 2 * 10**9), "ok", 1),
+                (ALL, "work", {"scope": "system", "wall": 11}, 4 * 10**9, "ok", 1)]
+
+
+def starved(path):
+    """One of two CPUs never gave the event a counter; later on the other loses it, too."""
+    w = g.World(2)
+    w.event("work")
+    w.group(["work"], w.each_cpu(), perf=True, source="perf")
+
+    def value(c, i, s, t):
+        return (None, g.NOT_COUNTED) if i == 2 else 500 * min(s, 4)
+    w.write(path, line(9), value, lambda k, i, s, t: (t, 0 if i == 2 else min(t, 4 * S)))
+    return {"mean_work": "aggr_nr(work)"}, [
+        (TOTAL, "work", {"scope": "system"}, None, "not-counted", 0.25),
+        (("--total", "--per-cpu"), "work", {"cpu": "0"}, 2000, "partial", 0.5),
+        (("--all", "--per-cpu"), "work", {"cpu": "0", "wall": 5}, None, "not-counted", 0),
+        (("--total", "--per-cpu"), "work", {"cpu": "1"}, None, "not-counted", 0)]
+
+
+def late(path):
+    """An event that had no counter at first counts from 0."""
+    w = g.World(1)
+    w.event("work")
+    w.group(["work"], w.each_cpu(), perf=True, source="perf")
+    w.write(path, line(5), lambda c, i, s, t: (None, g.NOT_COUNTED) if s < 2 else 300 * (s - 1),
+            lambda k, i, s, t: (t + S, max(0, t - S)))
+    return {}, [(ALL, "work", {"scope": "system", "wall": 1}, None, "not-counted", 0),
+                (ALL, "work", {"scope": "system", "wall": 2}, 300, "ok", 1),
+                (TOTAL, "work", {"scope": "system"}, 900, "partial", 0.75)]
+
+
+def levels(path):
+    """40 degrees for 20 s, 90 for 20 s: 65. A CPU that is away adds nothing to a sum and nothing to a mean."""
+    w = g.World(2)
+    w.counter("test.temp", "gauge", "max", unit="Cel")
+    w.counter("test.load", "gauge", "sum")
+    w.counter("test.mhz", "gauge", "mean")
+    w.group(["test.temp", "test.load", "test.mhz"], w.each_cpu())
+
+    def value(c, i, s, t):
+        if i == 2 and s > 10:
+            return None, g.OFFLINE
+        return {"test.temp": 90 if s > 20 else 40, "test.load": 8 * i, "test.mhz": 1000 * i}[c]
+    w.write(path, line(41), value)
+    return {"hottest": "max_of(test.temp)", "latest": "last(test.temp)", "at_first": "first(test.temp)"}, [
+        (TOTAL, "test.temp", {"scope": "system"}, 65, "ok", 1),
+        (TOTAL, "hottest", {"scope": "system"}, 90, "ok", 1),
+        (TOTAL, "latest", {"scope": "system"}, 90, "ok", 1),
+        (TOTAL, "at_first", {"scope": "system"}, 40, "ok", 1),
+        (TOTAL, "test.load", {"scope": "system"}, 8 + 16 / 4, "ok", 1),
+        (TOTAL, "test.mhz", {"scope": "system"}, 1500, "ok", 1),
+        (ALL, "test.load", {"scope": "system", "wall": 10}, 24, "ok", 1),
+        (ALL, "test.load", {"scope": "system", "wall": 12}, 8, "ok", 1),
+        (ALL, "test.mhz", {"scope": "system", "wall": 12}, 1000, "ok", 1)]
+
+
+def reset(path):
+    """5,000,200 followed by 40 in 32 bits began anew; 4,294,967,290 followed by 40 turned round."""
+    w = g.World(1)
+    w.counter("test.reset", width=32)
+    w.counter("test.wrap", width=32)
+    w.counter("test.small", width=8)
+    w.counter("test.wide")
+    names = ["test.reset", "test.wrap", "test.small", "test.wide"]
+    w.group(names, w.each_cpu())
+    reading = {"test.reset": [5000000, 5000200, 40, 50], "test.wrap": [2**32 - 206, 2**32 - 6, 40, 50],
+               "test.small": [250, 4, 130, 5], "test.wide": [1000, 2000, 1999, 2100]}
+    w.write(path, line(4), lambda c, i, s, t: reading[c][s])
+    one = {"scope": "system"}
+    return {}, [(ALL, "test.reset", {**one, "wall": 2}, None, "reset", 0), (TOTAL, "test.reset", one, 210, "partial", 2 / 3),
+                (TOTAL, "test.wrap", one, 256, "ok", 1), (ALL, "test.wrap", {**one, "wall": 2}, 46, "ok", 1),
+                (ALL, "test.small", {**one, "wall": 1}, 10, "ok", 1), (ALL, "test.small", {**one, "wall": 2}, 126, "ok", 1),
+                (ALL, "test.small", {**one, "wall": 3}, None, "reset", 0), (TOTAL, "test.small", one, 136, "partial", 2 / 3),
+                (TOTAL, "test.wide", one, 1101, "partial", 2 / 3)]
+
+
+def missed(path):
+    """What a missed reading did not count the next one does."""
+    w = g.World(2)
+    w.counter("test.n")
+    w.counter("test.level", "gauge", "max")
+    w.group(["test.n", "test.level"], w.each_cpu())
+
+    def value(c, i, s, t):
+        if i == 2 and s in (3, 4, 8):
+            return None, g.MISSED if s == 3 else g.DROPPED if s == 4 else 1005
+        return 100 * s if c == "test.n" else 7
+    w.write(path, line(9), value)
+    one = {"cpu": "1"}
+    cpu = ("--all", "--per-cpu")
+    return {}, [(cpu, "test.n", {**one, "wall": 3}, None, "missed", 0), (cpu, "test.n", {**one, "wall": 4}, None, "dropped", 0),
+                (cpu, "test.n", {**one, "wall": 5}, 300, "ok", 1),
+                (("--every=5", "--per-cpu"), "test.n", {**one, "wall": 5}, 500, "ok", 1),
+                (("--every=2", "--per-cpu"), "test.n", {**one, "wall": 4}, None, "missed", 0),
+                (("--every=2", "--per-cpu"), "test.n", {**one, "wall": 6}, 400, "ok", 1),
+                (("--every=2", "--per-cpu", "--rate"), "test.n", {**one, "wall": 6}, 100, "ok", 1),
+                (TOTAL, "test.n", {"scope": "system"}, 1500, "partial", 15 / 16),
+                (("--total", "--rate"), "test.n", {"scope": "system"}, 200, "partial", 15 / 16),
+                (TOTAL, "test.level", {"scope": "system"}, 7, "partial", 13 / 16),
+                (ALL, "test.n", {"scope": "system", "wall": 3}, None, "missed", 0.5)]
+
+
+def members_lost(path):
+    """A member of which nothing is known makes a sum missing; a mean is made of the others."""
+    w = g.World(4)
+    w.counter("test.n")
+    w.counter("test.avg", rule="mean")
+    w.counter("test.most", rule="max")
+    w.group(["test.n", "test.avg", "test.most"], w.each_cpu())
+    w.write(path, line(5), lambda c, i, s, t: (None, 1024) if i == 3 else 10 * s * i)
+    return {}, [(TOTAL, "test.n", {"scope": "system"}, None, "errno-24", 0.75),
+                (TOTAL, "test.avg", {"scope": "system"}, 40 * (1 + 2 + 4) / 3, "partial", 0.75),
+                (TOTAL, "test.most", {"scope": "system"}, 160, "partial", 0.75),
+                (("--total", "--per-core"), "test.n", {"core": "0"}, 120, "ok", 1)]
+
+
+def sockets(path):
+    """A socket whose CPUs are offline still moves data: its PMU is lost, not absent."""
+    w = g.World(8)
+    w.counter("test.energy", unit="J")
+    w.group(["test.energy"], w.each_package())
+    w.counter("test.n")
+    w.group(["test.n"], w.each_cpu())
+    packages = w.each_package()
+
+    def value(c, i, s, t):
+        if c == "test.energy":
+            return (None, g.OFFLINE) if i == packages[1] else 50 * s
+        return (None, g.OFFLINE) if w.instances[i - 1][2] > 3 else s
+    w.write(path, line(5), value)
+    return {}, [(TOTAL, "test.energy", {"scope": "system"}, None, "offline", 0.5),
+                (("--total", "--per-package"), "test.energy", {"package": "0"}, 200, "ok", 1),
+                (TOTAL, "test.n", {"scope": "system"}, 16, "ok", 1),
+                (("--total", "--per-package"), "test.n", {"package": "1"}, None, "offline", None)]
+
+
+def support(path):
+    """A ratio takes both of its counters from the same members and intervals."""
+    w = g.World(2)
+    w.counter("test.a")
+    w.counter("test.b")
+    w.group(["test.a"], w.each_cpu())
+    w.group(["test.b"], w.each_cpu())
+
+    def value(c, i, s, t):
+        if c == "test.b" and i == 2 and s >= 5:
+            return None, 1005
+        if c == "test.a" and i == 1 and s == 2:
+            return None, g.MISSED
+        return (300 * i if c == "test.a" else 100 * i) * s
+    w.write(path, line(11), value)
+    return {"quot": "test.a / test.b"}, [
+        (TOTAL, "quot", {"scope": "system"}, 3, "partial", 14 / 20),
+        (("--total", "--per-cpu"), "quot", {"cpu": "0"}, 3, "ok", 1),
+        (("--total", "--per-cpu"), "quot", {"cpu": "1"}, 3, "partial", 0.4),
+        (("--all", "--per-cpu"), "quot", {"cpu": "0", "wall": 3}, 3, "ok", 1),
+        (("--all", "--per-cpu"), "quot", {"cpu": "0", "wall": 2}, None, "missed", ...),
+        (TOTAL, "test.a", {"scope": "system"}, 9000, "ok", 1)]
+
+
+def slewed(slew):
+    def case(path):
+        """Energy by a true clock, while MONOTONIC goes wrong by some per cent: the watts are right."""
+        w = g.World(1, slew=slew, tsc_hz=2 * 10**9)
+        w.counter("test.energy", unit="J")
+        w.counter("test.level", "gauge", "max")
+        w.group(["test.energy", "test.level"], w.each_cpu(), late=0, span=0)
+        w.write(path, line(11), lambda c, i, s, t: round(1e9 * t / S / (1 + slew)) if c == "test.energy" else 5)
+        return {"part": "test.energy / elapsed(test.energy) / 1e7"}, [
+            (RATE, "test.energy", {"scope": "system"}, 1e9, "ok", 1),
+            (("--rate", "--all"), "test.energy", {"scope": "system", "wall": 1}, 1e9, "ok", 1),
+            (("--rate", "--every=3"), "test.energy", {"scope": "system", "wall": 9}, 1e9, "ok", 1),
+            (TOTAL, "part", {"scope": "system"}, 100, "ok", 1)]
+    case.__doc__ = "MONOTONIC is %g %% off" % (100 * slew)
+    return case
+
+
+def pmus(path):
+    """Four memory controllers, two a socket, are one event. The clock of each is no second bandwidth."""
+    w = g.World(8)
+    pmu = [w.instance("pmu", k, 4 * (k // 2), "uncore_imc_%d" % k) for k in range(4)]
+    for k, i in enumerate(pmu):
+        w.pmu("uncore_imc_%d" % k, 20 + k, {"reads": 0x304, "cycles": 0x100})
+        names = [w.event("uncore_imc_%d/%s/" % (k, e), k + 1, pmu="uncore_imc_%d" % k) for e in ("reads", "cycles")]
+        w.group(names, [i], perf=True, source="perf")
+
+    def value(c, i, s, t):
+        return s * (1000 * (pmu.index(i) + 1) if "reads" in c else 100)
+    w.write(path, line(6), value, lambda k, i, s, t: (t, t))
+    return {"bw": "uncore_imc@reads@", "per_cycle": "uncore_imc@reads@ / uncore_imc@cycles@", "bw_rate": "rate(uncore_imc@reads@)"}, [
+        (TOTAL, "bw", {"scope": "system"}, 50000, "ok", 1),
+        (TOTAL, "bw_rate", {"scope": "system"}, 10000, "ok", 1),
+        (TOTAL, "per_cycle", {"scope": "system"}, 25, "ok", 1),
+        (("--total", "--per-package"), "bw", {"package": "1"}, 35000, "ok", 1)]
+
+
+def twice(path):
+    """An event opened in two groups is taken from the group of the formula's other event, and never added up."""
+    w = g.World(1)
+    cpus = w.each_cpu()
+    w.config.update({"cycles": (0, 0), "loads": (4, 0x81d0), "stores": (4, 0x82d0)})
+    w.event("cycles", 1)
+    w.event("loads", 1)
+    w.event("cycles#2", 2)
+    w.event("stores", 2)
+    w.group(["cycles", "loads"], cpus, perf=True, source="perf")
+    w.group(["cycles#2", "stores"], cpus, perf=True, source="perf")
+    pace = {"cycles": 1000, "loads": 100, "cycles#2": 4000, "stores": 800}
+    w.write(path, line(6), lambda c, i, s, t: pace[c] * s, lambda k, i, s, t: (t, t))
+    return {"ld": "loads / cycles", "st": "stores / cycles", "cy": "cycles * 1"}, [
+        (TOTAL, "ld", {"scope": "system"}, 0.1, "ok", 1),
+        (TOTAL, "st", {"scope": "system"}, 0.2, "ok", 1),
+        (TOTAL, "cy", {"scope": "system"}, 5000, "ok", 1),
+        (TOTAL, "cycles", {"scope": "system"}, 5000, "ok", 1)]
+
+
+def segments(path):
+    """A reopening in the middle of a run: what lies between its two sides is lost."""
+    w = g.World(1)
+    w.counter("test.n")
+    w.group(["test.n"], w.each_cpu())
+    w.write(path, line(11), lambda c, i, s, t: 100 * (s if s < 5 else s - 5), place=lambda s: (1, int(s >= 5)))
+    return {}, [(TOTAL, "test.n", {"scope": "system"}, 900, "partial", 0.9),
+                (RATE, "test.n", {"scope": "system"}, 100, "partial", 0.9),
+                (ALL, "test.n", {"scope": "system", "wall": 4}, 100, "ok", 1),
+                (("--every=5",), "test.n", {"scope": "system", "wall": 5}, 400, "partial", 0.8),
+                (("--every=5",), "test.n", {"scope": "system", "wall": 10}, 500, "ok", 1)]
+
+
+def ticks(path):
+    """Missed ticks: the next snapshot has it all, and belongs to the bin in which it stands."""
+    w = g.World(1)
+    w.counter("test.n")
+    w.group(["test.n"], w.each_cpu())
+    times = [0, 1, 2, 5, 6, 9, 10, 11, 12]
+    w.write(path, [t * S for t in times], lambda c, i, s, t: 10 * times[s])
+    return {}, [(TOTAL, "test.n", {"scope": "system"}, 120, "ok", 1),
+                (("--every=4",), "test.n", {"scope": "system", "wall": 2}, 20, "ok", 1),
+                (("--every=4",), "test.n", {"scope": "system", "wall": 6}, 40, "ok", 1),
+                (("--every=4",), "test.n", {"scope": "system", "wall": 12}, 60, "ok", 1),
+                (("--every=4", "--rate"), "test.n", {"scope": "system", "wall": 6}, 10, "ok", 1)]
+
+
+CASES = {"away": away, "multiplexed": multiplexed, "starved": starved, "late": late, "levels": levels, "reset": reset,
+         "missed": missed, "members_lost": members_lost, "sockets": sockets, "support": support, "pmus": pmus,
+         "twice": twice, "segments": segments, "ticks": ticks, "slew3": slewed(0.03), "slew8": slewed(0.08),
+         "slow8": slewed(-0.08)}
