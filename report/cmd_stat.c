@@ -78,15 +78,9 @@ static int select_events(const struct stat_options *o, const char *path, struct 
 
 static void settle_tidy(struct stat_options *o)
 {
-	static const enum pm_kind kind[STAT_AGGRS] = {
-		[STAT_GLOBAL] = PM_SYSTEM,  [STAT_NONE] = PM_CPU,  [STAT_THREAD] = PM_TASK,
-		[STAT_SOCKET] = PM_PACKAGE, [STAT_DIE] = PM_DIE,   [STAT_CLUSTER] = PM_CLUSTER,
-		[STAT_CACHE] = PM_CACHE,    [STAT_CORE] = PM_CORE, [STAT_NODE] = PM_NODE,
-		[STAT_CGROUP] = PM_CGROUP,
-	};
 	struct sheet_config *sheet = &o->pipeline.sheet;
 
-	sheet->per = kind[o->stat.aggr];
+	sheet->per = stat_aggr_kinds[o->stat.aggr];
 	sheet->only_per = true;
 	sheet->summary_only = sheet->per == PM_SYSTEM;
 	sheet->summary = sheet->summary_only || o->tidy->table;

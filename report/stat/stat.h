@@ -186,6 +186,7 @@ struct stat_sheet {
 	double *run_wall;        /* owned: ns of each run, for --table */
 	uint32_t n_runs;
 	struct stat_shadow *shadow;
+	struct stat_numbers *numbers;
 	struct stat_history *history; /* owned; of metrics that were asked for, with --stats */
 	size_t n_histories;
 	struct names history_of;     /* "place, newline, head" -> place in history */
@@ -305,6 +306,19 @@ void stat_shadow_head(const struct stat_sheet *s, uint32_t id, struct buf *out);
 /* The value of column `id` in a row. */
 void stat_shadow_cell(const struct stat_sheet *s, uint32_t row, uint32_t id, struct stat_metric *out);
 
+/* ---- stat_numbers.c ---- */
+
+/* Which metrics of the binding are printed; *asked: by metric, borrowed until the next call; NULL: none. 0 or -errno. */
+int stat_numbers_ask(struct stat_sheet *s, const struct binding *b, const bool **asked);
+/* Rows are known now. 0 or -ENOMEM. */
+int stat_numbers_shape(struct stat_sheet *s, const struct sheet *sheet, size_t n_sheets);
+/* The values of interval k. */
+void stat_numbers_take(struct stat_sheet *s, const struct sheet *sheet, size_t k);
+/* What the engine says of a metric that is printed; false: it was not asked. */
+bool stat_numbers_get(const struct stat_sheet *s, uint32_t shown, uint32_t row, struct value *v,
+		      enum sheet_verdict *verdict);
+void stat_numbers_release(struct stat_sheet *s);
+
 /* ---- the formats ---- */
 
 struct stat_form_ops {
@@ -327,8 +341,11 @@ static inline bool stat_is_last(const struct stat_metric *m, size_t i, size_t n)
  * where the output fails; the exporter knows. */
 void stat_each_line(struct stat_sheet *s, void (*put_line)(struct stat_sheet *s, const struct stat_line *l),
 		    void (*put_alone)(struct stat_sheet *s, uint32_t row));
+/* Puts s->order as --sort wants it. 0 or -ENOMEM. */
+int stat_sort_lines(struct stat_sheet *s);
 extern const struct stat_form_ops stat_text, stat_csv, stat_json;
-extern const char *const stat_aggr_words[STAT_AGGRS]; /* "core", "socket": perf's names; NULL: none */
+extern const enum pm_kind stat_aggr_kinds[STAT_AGGRS]; /* what a line is of */
+extern const char *const stat_aggr_words[STAT_AGGRS];  /* "core", "socket": perf's names; NULL: none */
 /* --stats: a table over the intervals, in any of the forms. */
 void stat_print_stats(struct stat_sheet *s);
 /* Keeps the values of metrics that were asked for, now or when recording, in this interval for it. 0 or -ENOMEM. */

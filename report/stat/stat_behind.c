@@ -4,7 +4,8 @@
 
 #include "report/stat/stat_shadow.h"
 
-static void judge(const struct stat_sheet *s, const struct shown *x, uint32_t row, struct stat_metric *out)
+static void judge(const struct stat_sheet *s, const struct shown *x, uint32_t row, enum sheet_verdict verdict,
+		  struct stat_metric *out)
 {
 	static const char *const color[] = {
 		[SHADOW_LESS_GOOD] = "33", [SHADOW_NEARLY_BAD] = "35", [SHADOW_BAD] = "31"
@@ -24,6 +25,8 @@ static void judge(const struct stat_sheet *s, const struct shown *x, uint32_t ro
 		bool bad = x->named->below ? out->value < x->named->bad : out->value > x->named->bad;
 
 		out->threshold = isnan(out->value) ? "unknown" : bad ? "bad" : "good";
+	} else if (verdict != SHEET_UNJUDGED) {
+		out->threshold = verdict == SHEET_BAD ? "bad" : verdict == SHEET_GOOD ? "good" : "unknown";
 	} else if (x->threshold.expr) {
 		struct value v = stat_formula_value(s, &x->threshold, row);
 
@@ -90,8 +93,11 @@ static bool is_home(const struct stat_sheet *s, const struct shown *x, const str
 
 static void take_metric(const struct stat_sheet *s, const struct shown *x, uint32_t row, struct stat_metric *out)
 {
-	struct value v = stat_formula_value(s, &x->value, row);
+	enum sheet_verdict verdict = SHEET_UNJUDGED;
+	struct value v;
 
+	if (!stat_numbers_get(s, (uint32_t)(x - s->shadow->shown), row, &v, &verdict))
+		v = stat_formula_value(s, &x->value, row);
 	*out = (struct stat_metric){
 		.value = v.reason ? (double)NAN : v.v,
 		.reason = v.reason,
@@ -118,7 +124,7 @@ static void take_metric(const struct stat_sheet *s, const struct shown *x, uint3
 	} else if (x->metric->unit && !strcmp(x->metric->unit, "1")) {
 		out->precision = 2;
 	}
-	judge(s, x, row, out);
+	judge(s, x, row, verdict, out);
 }
 
 /* perf prints what it cannot compute where it was asked for, and nothing where it was its own idea. */

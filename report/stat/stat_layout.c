@@ -6,7 +6,7 @@
 
 #include "report/stat/stat.h"
 
-static const enum pm_kind kind_of[STAT_AGGRS] = {
+const enum pm_kind stat_aggr_kinds[STAT_AGGRS] = {
 	[STAT_GLOBAL] = PM_SYSTEM, [STAT_NONE] = PM_CPU,        [STAT_THREAD] = PM_TASK, [STAT_SOCKET] = PM_PACKAGE,
 	[STAT_DIE] = PM_DIE,       [STAT_CLUSTER] = PM_CLUSTER, [STAT_CACHE] = PM_CACHE, [STAT_CORE] = PM_CORE,
 	[STAT_NODE] = PM_NODE,     [STAT_CGROUP] = PM_CGROUP,
@@ -161,7 +161,7 @@ static enum pm_kind kind_for(const struct stat_sheet *s, const struct stat_event
 {
 	if (s->config->aggr == STAT_NONE && ev->percore && !s->config->show_thread)
 		return PM_CORE;
-	return kind_of[s->config->aggr];
+	return stat_aggr_kinds[s->config->aggr];
 }
 
 static int find_row(const struct stat_sheet *s, const struct place *place)
@@ -265,7 +265,7 @@ static bool feeds(const struct stat_sheet *s, const struct stat_event *ev, size_
 /* Whether its instances stand where those of other events do. */
 static bool is_plain(const struct stat_sheet *s, const struct stat_event *ev)
 {
-	return !ev->per_pkg && kind_for(s, ev) == kind_of[s->config->aggr];
+	return !ev->per_pkg && kind_for(s, ev) == stat_aggr_kinds[s->config->aggr];
 }
 
 static int find_rows(struct stat_sheet *s, struct finder *f, uint32_t *nowhere)
@@ -299,7 +299,8 @@ static int find_rows(struct stat_sheet *s, struct finder *f, uint32_t *nowhere)
 				if (!feeds(s, ev, f->track[t], &i) || (plain && f->seen[i->id]))
 					continue;
 				if (place_of(s, ev, i, &place)) {
-					err = add_row(s, &place, counted && place.kind == kind_of[s->config->aggr]);
+					err = add_row(s, &place,
+						      counted && place.kind == stat_aggr_kinds[s->config->aggr]);
 					f->seen[i->id] |= plain;
 				} else {
 					(*nowhere)++;

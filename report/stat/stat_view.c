@@ -13,16 +13,12 @@ static const struct stat_form_ops *const forms[] = {
 	[STAT_JSON] = &stat_json,
 };
 
-const char *const stat_aggr_words[STAT_AGGRS] = {
-	[STAT_SOCKET] = "socket", [STAT_DIE] = "die",   [STAT_CLUSTER] = "cluster",
-	[STAT_CACHE] = "cache",   [STAT_CORE] = "core", [STAT_NODE] = "node",
-};
-
 static void forget(struct stat_sheet *s)
 {
 	stat_forget_layout(s);
 	stat_events_release(s);
 	stat_shadow_release(s);
+	stat_numbers_release(s);
 	stat_forget_history(s);
 	class_index_release(&s->classes);
 	metric_set_release(&s->recorded);
@@ -43,110 +39,9 @@ void stat_release(struct stat_sheet *s)
 	buf_release(&s->notes);
 }
 
-/* Lines that say nothing: a place without the event, or a thread of the whole system that did not run. */
-bool stat_skips(const struct stat_sheet *s, const struct stat_line *l)
-{
-	if (s->event[l->event].hidden)
-		return true;
-	if (s->config->aggr != STAT_THREAD || s->event[l->event].invalid)
-		return false;
-	return !l->n || (s->system_wide && (l->now.reason || !l->now.v));
-}
-
-void stat_each_line(struct stat_sheet *s, void (*put_line)(struct stat_sheet *s, const struct stat_line *l),
-		    void (*put_alone)(struct stat_sheet *s, uint32_t row))
-{
-	bool by_row = s->config->aggr != STAT_NONE && s->config->aggr != STAT_THREAD;
-	uint32_t last = UINT32_MAX, shown = 0, row = stat_shadow_has_alone(s) ? 0 : s->n_rows;
-
-	for (uint32_t i = 0; i < s->n_lines; i++) {
-		const struct stat_line *l = &s->line[s->order[i]];
-		uint32_t block = stat_block(s, l);
-
-		while (by_row && row < l->row)
-			put_alone(s, row++);
-		shown = block == last ? shown : 0;
-		last = block;
-		if (stat_skips(s, l) || (s->config->top && shown++ >= s->config->top))
-			continue;
-		put_line(s, l);
-		if (output_is_full(s->out) && output_flush(s->out))
-			return;
-	}
-	while (row < s->n_rows)
-		put_alone(s, row++);
-}
-
-void stat_texts(struct stat_sheet *s, void (*make)(struct stat_sheet *s, const struct stat_line *l, bool after))
-{
-	if (s->text.len)
-		return;
-	for (uint32_t i = 0; i < s->n_lines; i++) {
-		struct stat_line *l = &s->line[i];
-
-		l->before.at = (uint32_t)s->text.len;
-		make(s, l, false);
-		l->before.len = (uint32_t)s->text.len - l->before.at;
-		l->after.at = (uint32_t)s->text.len;
-		make(s, l, true);
-		l->after.len = (uint32_t)s->text.len - l->after.at;
-	}
-}
-
-/* ---- sorting ---- */
-
-struct sort_key {
-	uint32_t line, block;
-	double value;
-	const char *name;
-};
-
-static int by_key(const void *a, const void *b)
-{
-	const struct sort_key *x = a, *y = b;
-	int d;
-
-	if (x->block != y->block)
-		return x->block < y->block ? -1 : 1;
-	if (x->value != y->value)
-		return x->value > y->value ? -1 : 1;
-	d = x->name ? strcmp(x->name, y->name) : 0;
-	return d ? d : (x->line > y->line) - (x->line < y->line);
-}
-
-/* Sorts within what belongs together: the lines of a place, or the CPUs and threads of an event. */
-static int sort_lines(struct stat_sheet *s)
-{
-	enum stat_sort sort = s->config->sort;
-	bool by_event = s->config->aggr == STAT_NONE || s->config->aggr == STAT_THREAD;
-	struct sort_key *key;
-
-	if (sort == STAT_SORT_NONE)
-		return 0;
-	key = calloc((size_t)s->n_lines + 1, sizeof(*key));
-	if (!key)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < s->n_lines; i++) {
-		const struct stat_line *l = &s->line[i];
-
-		key[i] = (struct sort_key){ .line = i, .block = by_event ? l->event : l->row };
-		if (sort == STAT_SORT_VALUE)
-			key[i].value = l->now.reason ? -1 : stat_value(&s->event[l->event], &l->now);
-		else if (sort == STAT_SORT_RUNNING)
-			key[i].value = (double)l->now.running;
-		else
-			key[i].name = by_event ? s->row[l->row].label : s->event[l->event].name;
-	}
-	qsort(key, s->n_lines, sizeof(*key), by_key);
-	for (uint32_t i = 0; i < s->n_lines; i++)
-		s->order[i] = key[i].line;
-	free(key);
-	return 0;
-}
-
 static int print_lines(struct stat_sheet *s)
 {
-	int err = sort_lines(s);
+	int err = stat_sort_lines(s);
 
 	if (!err)
 		forms[s->config->form]->lines(s);
@@ -169,10 +64,21 @@ static void part_cgroups(struct stat_sheet *s, const struct pm_model *m)
 	s->config = &s->own_config;
 }
 
+/* The rows as the engine knows them. */
+static struct sheet_config places_of(const struct stat_sheet *s)
+{
+	enum pm_kind kind = stat_aggr_kinds[s->config->aggr];
+
+	return (struct sheet_config){
+		.per = kind, .only_per = true, .summary = kind == PM_SYSTEM, .summary_only = kind == PM_SYSTEM
+	};
+}
+
 static int plan(struct sink *sink, struct sink_plan *plan)
 {
 	struct stat_sheet *s = (struct stat_sheet *)sink;
 	const struct places *places = plan->places;
+	const bool *asked;
 	int err;
 
 	s->begins = !s->replay;
@@ -187,7 +93,13 @@ static int plan(struct sink *sink, struct sink_plan *plan)
 	s->runs = pm_map_u64(&places->model->header, PM_HEADER_RUNS, 1) > 1;
 	if ((err = vendor_files_choose(s->config->vendor, places->model, &s->vendor, &sink->error)))
 		return err;
-	return stat_declare(s, sink->notes, &sink->error);
+	if ((err = stat_declare(s, sink->notes, &sink->error)))
+		return err;
+	if ((err = stat_numbers_ask(s, plan->binding, &asked)))
+		return error_sys(&sink->error, -err, "metrics");
+	if (asked)
+		plan->sheet[plan->n_sheets++] = (struct sink_wish){ places_of(s), asked };
+	return 0;
 }
 
 static int shape(struct sink *sink, const struct sheet *sheet, size_t n)
@@ -195,9 +107,10 @@ static int shape(struct sink *sink, const struct sheet *sheet, size_t n)
 	struct stat_sheet *s = (struct stat_sheet *)sink;
 	int err;
 
-	(void)sheet, (void)n;
 	if ((err = stat_lay_out(s, sink->notes, &sink->error)))
 		return err;
+	if ((err = stat_numbers_shape(s, sheet, n)))
+		return error_sys(&sink->error, -err, "metrics");
 	if (s->begins)
 		forms[s->config->form]->begin(s);
 	return 0;
@@ -280,10 +193,11 @@ static int intervals(struct sink *sink, const struct sheet *sheet, const struct 
 	struct stat_sheet *s = (struct stat_sheet *)sink;
 	int err = 0;
 
-	(void)sheet;
-	for (size_t k = 0; k < n && !err; k++)
+	for (size_t k = 0; k < n && !err; k++) {
+		stat_numbers_take(s, sheet, k);
 		if (!(err = one_interval(s, &interval[k], k)) && (err = output_pace(s->out)))
 			sink->error = s->out->error;
+	}
 	return err;
 }
 

@@ -739,3 +739,36 @@ for line in sys.stdin:
 	awk -F, -v total="$total" '$2 ~ /^[0-9]+$/ { sum += $2 } $2 == "<not counted>" { off = 1 }
 		END { exit !(sum > 0 && sum == total && off) }' <<<"$output" || { echo "$total"; echo "$output"; return 1; }
 }
+
+# LINES of csv by show, and the words of -M: each metric with a value has it here, too, to six digits.
+same_as_show() {
+	local samples=$BATS_TEST_DIRNAME/../../samples
+	"$bin/pmrep" show --total --show=all --format=csv "${@:2}" "$samples/$1" >show.csv
+	python3 - "$bin/pmrep" "$samples/$1" "${@:2}" <<-'END'
+		import csv, json, subprocess, sys
+		pmrep, sample, options = sys.argv[1], sys.argv[2], sys.argv[3:]
+		options = [o for o in options if o != "-S"]
+		rows = [r for r in csv.DictReader(open("show.csv")) if r["value"]]
+		bad, seen = [], 0
+		for metric in sorted({r["metric"] for r in rows}):
+		    wanted = [float(r["value"]) for r in rows if r["metric"] == metric]
+		    out = subprocess.run([pmrep, "stat", "-j", *options, "-M", metric, sample], capture_output=True, text=True)
+		    found = []
+		    for line in out.stdout.splitlines():
+		        words = json.loads(line)
+		        if words.get("metric-value") not in (None, "nan", "none"):
+		            found.append(float(words["metric-value"]))
+		    seen += len(found)
+		    if len(found) == len(wanted):
+		        bad += [f"{metric}: {w} and {v}" for w, v in zip(wanted, found) if abs(w - v) > 2e-6 * abs(w) + 1e-6]
+		print(*bad, sep="\n")
+		sys.exit(bool(bad) or seen < 20)
+	END
+}
+
+@test "a metric has the value that show gives it" {
+	for sample in offline loaded; do
+		same_as_show $sample.pmr -S
+		same_as_show $sample.pmr --per-core
+	done
+}
