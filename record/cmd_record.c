@@ -51,6 +51,7 @@ static void each_second(struct recorder *r, uint64_t now)
 	struct recording_stats stats = recording_stats(r->session.recording);
 
 	r->second_ns = now + SECOND;
+	session_retry(&r->session);
 	progress_show(&r->progress, &stats);
 	if (!r->failed && (session_look(&r->session, &r->error) || session_look_for_cpus(&r->session, &r->error)))
 		recorder_fail(r);
@@ -251,6 +252,8 @@ static void one_run(struct recorder *r)
 		r->end_ns = (r->enable_ns ? r->enable_ns : clocks_monotonic()) + o->run.timeout_ns;
 	if (!r->run_over && !start_child(r))
 		watch(r);
+	if (r->quit || r->session.run >= o->run.runs)
+		recording_hurry(r->session.recording);
 	if (r->session.recording)
 		end_run(r);
 	run_hook(r, "--post", o->run.post);

@@ -9,6 +9,7 @@
 #include "record/plan/add.h"
 
 /* The definitions of a small machine and a few snapshots. */
+#define BUFFER_MIN_BYTES 1000000
 #define ROTATE_MIN_BYTES 4096
 /* Below that a snapshot takes longer than the interval on any machine. */
 #define INTERVAL_MIN_NS 10000
@@ -250,6 +251,15 @@ static error_t set_keep(void *into, char *text, struct argp_state *state)
 
 	if (parse_u64(text, &o->output.keep) || !o->output.keep || o->output.keep > 1000000)
 		return options_bad(state, "--keep: '%s' is no number of files", text);
+	return 0;
+}
+
+static error_t set_buffer(void *into, char *text, struct argp_state *state)
+{
+	struct record_options *o = into;
+
+	if (parse_size(text, &o->output.buffer_bytes) || o->output.buffer_bytes < BUFFER_MIN_BYTES)
+		return options_bad(state, "--buffer: '%s' is no size of at least 1M", text);
 	return 0;
 }
 

@@ -6,14 +6,14 @@
 
 #include "record/recorder.h"
 
-void recorder_mark(struct recorder *r, const char *text)
+bool recorder_mark(struct recorder *r, const char *text)
 {
 	struct pm_event event = { .type = PM_EVENT_MARKER };
 
 	/* Under strict privacy the marker is there, its text is not. */
 	if (text && strcmp(r->options->privacy, "strict"))
 		(void)pm_map_set(&event.attrs, PM_EVENT_KEY_TEXT, pm_text(text));
-	session_event(&r->session, &event);
+	return !session_event(&r->session, &event);
 }
 
 void recorder_enable(struct recorder *r)
@@ -89,7 +89,8 @@ void recorder_obey(struct recorder *r, const struct control_command *c)
 		session_snapshot(&r->session);
 		break;
 	case CONTROL_MARK:
-		recorder_mark(r, c->text);
+		if (!recorder_mark(r, c->text))
+			wrong = "the output takes nothing";
 		break;
 	case CONTROL_STOP:
 		r->quit = r->run_over = true;

@@ -26,7 +26,7 @@ int output_open_as_self(struct output *out, const struct record_options *o, stru
 /* Closes; a failure to write what was buffered shows here. A file without a byte in it is removed. 0 or -errno. */
 int output_close(struct output *out, struct error *e);
 
-/* A pm_sink_fn: one write() a frame. A frame that the disk could only take a part of is taken back. */
+/* A pm_sink_fn for an outlet: system calls alone, one write() a frame. A frame that the disk could only take a part of is taken back. */
 int output_write(void *out, const void *data, size_t len);
 /* Puts the name of the output before the text; returns what error_prefix() does. */
 int output_blame(const struct output *out, struct error *e);

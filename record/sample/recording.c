@@ -6,12 +6,15 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "record/host/interrupted.h"
 #include "record/sample/futex.h"
 
-/* REALTIME against BOOTTIME: readings a few us apart; a step is an act of somebody. */
-#define STEP_MIN_NS 2000000
+/* Events are small, and there are not many. */
+#define EVENT_ROOM   4096
+#define MESSAGES_MAX 4096
 
 void recording_count(struct recording *r)
 {
@@ -21,23 +24,45 @@ void recording_count(struct recording *r)
 	atomic_store(&r->snapshots, r->snapshots_before + stats.snapshots);
 }
 
-static void fail(struct recording *r, int err)
+static void note_failure(struct recording *r, int err, const char *text)
 {
 	uint64_t one = 1;
 
 	pthread_mutex_lock(&r->lock);
 	if (!r->failed) {
-		const char *text = pm_writer_error(r->writer);
-
 		r->failed = err;
-		if (text && *text)
+		if (*text)
 			error_set(&r->error, -err, "%s", text);
 		else
-			error_sys(&r->error, -err, "writing");
+			error_sys(&r->error, -err, "write");
 		if (write(r->fd, &one, sizeof(one)) < 0)
 			r->fd = -1;
 	}
 	pthread_mutex_unlock(&r->lock);
+}
+
+static void fail(struct recording *r, int err)
+{
+	note_failure(r, err, pm_writer_error(r->writer));
+}
+
+/* The sink's failure, beside all threads. That of another file than this one is recording_rotate()'s. */
+static void sink_failed(void *ctx, int err)
+{
+	struct recording *r = ctx;
+
+	if (!atomic_load(&r->trying))
+		note_failure(r, err, "");
+}
+
+/* The sink of all writers. */
+static int enqueue(void *ctx, const void *frame, size_t len)
+{
+	struct recording_target *t = ctx;
+	struct recording *r = t->recording;
+
+	return outlet_put(r->outlet, t->sink_ctx, frame, len,
+			  r->writer ? r->snapshots_before + pm_writer_stats(r->writer).snapshots : 0);
 }
 
 static bool has_failed(struct recording *r)
@@ -54,7 +79,7 @@ void recording_write_event(struct recording *r, struct pm_event *e)
 {
 	int err = 0;
 
-	if (!has_failed(r)) {
+	if (!has_failed(r) && outlet_await_room(r->outlet, EVENT_ROOM)) {
 		pthread_mutex_lock(&r->model_lock);
 		err = pm_writer_event(r->writer, e);
 		recording_count(r);
@@ -63,106 +88,6 @@ void recording_write_event(struct recording *r, struct pm_event *e)
 	if (err)
 		fail(r, err);
 	pm_event_release(e);
-}
-
-static void set(struct pm_event *e, uint32_t key, struct pm_value v)
-{
-	/* Without memory an event says less; the recording goes on. */
-	(void)pm_map_set(&e->attrs, key, v);
-}
-
-static void tell_lost(struct recording *r, uint64_t count, uint64_t since_ns, uint16_t reason)
-{
-	struct pm_event e = { .type = PM_EVENT_LOST, .time_ns = since_ns };
-
-	set(&e, PM_EVENT_KEY_COUNT, pm_u64(count));
-	set(&e, PM_EVENT_KEY_SINCE, pm_u64(since_ns));
-	set(&e, PM_EVENT_KEY_REASON, pm_u64(reason));
-	recording_write_event(r, &e);
-	atomic_fetch_add(&r->lost, count);
-}
-
-/* Ticks without a row, before or between the rows of a chunk. */
-static void find_lost(struct recording *r, const struct ring *ring, const struct ring_epoch *e)
-{
-	uint64_t interval = ring->readout->interval_ns;
-
-	if (e->resumed && e->serial != r->serial)
-		r->next_number = e->first_number;
-	r->serial = e->serial;
-	for (uint32_t i = 0; i < r->rows.n; i++) {
-		uint64_t number = r->rows.number[i];
-
-		if (number > r->next_number) {
-			uint64_t lost = number - r->next_number, dropped = ring_dropped(ring) - r->dropped;
-
-			tell_lost(r, lost, e->start_ns + r->next_number * interval,
-				  dropped ? PM_REASON_DROPPED : PM_REASON_MISSED);
-			/* What was dropped by now may be rows of chunks that are still to come. */
-			r->dropped += dropped < lost ? dropped : lost;
-			if (i == 0)
-				pm_writer_break(r->writer);
-		}
-		if (number >= r->next_number)
-			r->next_number = number + 1;
-	}
-}
-
-bool recording_note(struct recording *r, struct buf *line)
-{
-	bool is_new;
-
-	pthread_mutex_lock(&r->model_lock);
-	is_new = !line->err && !strstr(buf_str(&r->dead), buf_str(line));
-	if (is_new)
-		buf_addstr(&r->dead, buf_str(line));
-	pthread_mutex_unlock(&r->model_lock);
-	return is_new;
-}
-
-/* Once a source and reason, however many units it had. */
-static void note_dead(struct recording *r, const char *source, uint16_t reason)
-{
-	struct buf line = BUF_INIT;
-
-	buf_printf(&line, "%s stopped delivering: %s\n", source, pm_reason_text(reason));
-	recording_note(r, &line);
-	buf_release(&line);
-}
-
-static void find_dead(struct recording *r, const struct readout *l)
-{
-	for (uint32_t i = 0; i < l->n_slots; i++) {
-		struct slot *s = &l->slot[i];
-		int err = s->told ? 0 : atomic_load_explicit(&s->dead, memory_order_relaxed);
-		struct pm_event e = { .type = PM_EVENT_FAILED, .time_ns = clocks_monotonic() };
-		const char *source;
-
-		if (!err)
-			continue;
-		s->told = true;
-		source = s->unit->source ? s->unit->source->ops->name : "pmrec";
-		note_dead(r, source, pm_reason_errno(err));
-		set(&e, PM_EVENT_KEY_SOURCE, pm_text(source));
-		set(&e, PM_EVENT_KEY_REASON, pm_u64(pm_reason_errno(err)));
-		if (s->unit->cpu != PM_NONE)
-			set(&e, PM_EVENT_KEY_CPU, pm_u64(s->unit->cpu));
-		recording_write_event(r, &e);
-	}
-}
-
-static void find_step(struct recording *r, const struct pm_clocks *c)
-{
-	int64_t offset = (int64_t)(c->realtime - c->boottime), step = offset - r->wall_offset;
-	struct pm_event e = { .type = PM_EVENT_CLOCK_STEP, .time_ns = c->monotonic };
-
-	if (r->wall_known && (step > STEP_MIN_NS || step < -STEP_MIN_NS)) {
-		set(&e, PM_EVENT_KEY_STEP, step < 0 ? pm_s64(step) : pm_u64((uint64_t)step));
-		recording_write_event(r, &e);
-	}
-	if (!r->wall_known || step > STEP_MIN_NS || step < -STEP_MIN_NS)
-		r->wall_offset = offset;
-	r->wall_known = true;
 }
 
 static int write_stretch(struct recording *r, const struct ring_buf *b, const struct ring_epoch *e, uint32_t first,
@@ -175,6 +100,11 @@ static int write_stretch(struct recording *r, const struct ring_buf *b, const st
 	rows_chunk(&r->rows, b, first, n, &c);
 	if (has_failed(r))
 		return -EIO;
+	/* Before the model is locked: others need it meanwhile. */
+	if (!outlet_await_room(r->outlet, r->chunk_bytes)) {
+		atomic_fetch_add(&r->lost, n);
+		return -ETIMEDOUT;
+	}
 	pthread_mutex_lock(&r->model_lock);
 	err = pm_writer_chunk(r->writer, &c);
 	pthread_mutex_unlock(&r->model_lock);
@@ -210,13 +140,13 @@ static void write_chunk(struct recording *r, struct ring *ring, struct ring_buf 
 	uint32_t split;
 
 	rows_collect(&r->rows, ring, b, chunk, e);
-	find_dead(r, ring->readout);
+	recording_find_dead(r, ring->readout);
 	if (!r->rows.n)
 		return;
 	if (!clocks.monotonic)
 		r->config.clocks->read(r->config.clocks->ctx, &clocks);
-	find_lost(r, ring, e);
-	find_step(r, &clocks);
+	recording_find_lost(r, ring, e);
+	recording_find_step(r, &clocks);
 	split = rows_split(&r->rows, b->slept_row);
 	if (b->slept_row == PM_NONE) {
 		write_rows(r, b, e, 0, r->rows.n, &clocks);
@@ -225,7 +155,7 @@ static void write_chunk(struct recording *r, struct ring *ring, struct ring_buf 
 
 		if (split)
 			write_rows(r, b, e, 0, split, &clocks);
-		set(&slept, PM_EVENT_KEY_STEP, pm_u64((uint64_t)b->slept_ns));
+		(void)pm_map_set(&slept.attrs, PM_EVENT_KEY_STEP, pm_u64((uint64_t)b->slept_ns));
 		recording_write_event(r, &slept);
 		r->slept++;
 		r->rows.flags[split] |= PM_SNAPSHOT_FIRST;
@@ -233,11 +163,21 @@ static void write_chunk(struct recording *r, struct ring *ring, struct ring_buf 
 	}
 }
 
+static void tell_refused(struct recording *r, uint32_t n)
+{
+	struct pm_event e = { .type = PM_EVENT_NOTE, .time_ns = clocks_monotonic() };
+
+	(void)pm_map_set(&e.attrs, PM_EVENT_KEY_COUNT, pm_u64(n));
+	(void)pm_map_set(&e.attrs, PM_EVENT_KEY_NOTE, pm_text("events are missing here: the output took nothing"));
+	recording_write_event(r, &e);
+}
+
 /* Events whose chunks are written. */
 static void write_events(struct recording *r, const struct ring *ring)
 {
 	for (;;) {
 		struct message *m;
+		uint32_t refused = 0;
 
 		pthread_mutex_lock(&r->lock);
 		m = r->first;
@@ -245,14 +185,21 @@ static void write_events(struct recording *r, const struct ring *ring)
 			r->first = m->next;
 			if (!r->first)
 				r->last = &r->first;
+			r->n_messages--;
 		} else {
 			m = NULL;
+		}
+		if (!r->first) {
+			refused = r->refused;
+			r->refused = 0;
 		}
 		pthread_mutex_unlock(&r->lock);
 		if (!m)
 			return;
 		recording_write_event(r, &m->event);
 		free(m);
+		if (refused)
+			tell_refused(r, refused);
 	}
 }
 
@@ -297,9 +244,29 @@ static void *writer_main(void *arg)
 	return NULL;
 }
 
+int recording_writer(struct recording *r, unsigned target, void *sink_ctx, struct pm_writer **w, struct error *e)
+{
+	struct pm_writer_config config = r->config.writer;
+	int err;
+
+	r->target[target] = (struct recording_target){ .recording = r, .sink_ctx = sink_ctx };
+	config.sink = enqueue;
+	config.sink_ctx = &r->target[target];
+	err = pm_writer_new(w, &config, e);
+	if (err)
+		return err;
+	err = pm_writer_define(*w);
+	return err ? error_set(e, -err, "%s", pm_writer_error(*w)) : 0;
+}
+
 int recording_new(struct recording **out, const struct recording_config *config, struct error *e)
 {
 	struct recording *r = calloc(1, sizeof(*r));
+	struct outlet_config outlet = { .bytes = config->buffer,
+					.sink = config->writer.sink,
+					.thread_starts = config->outlet_starts,
+					.failed = sink_failed,
+					.ctx = r };
 	int err;
 
 	if (!r)
@@ -313,12 +280,9 @@ int recording_new(struct recording **out, const struct recording_config *config,
 	pthread_mutex_init(&r->model_lock, NULL);
 	pthread_cond_init(&r->progress, NULL);
 	r->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	err = r->fd < 0 ? error_sys(e, errno, "eventfd") : pm_writer_new(&r->writer, &r->config.writer, e);
-	if (!err) {
-		err = pm_writer_define(r->writer);
-		if (err)
-			error_set(e, -err, "%s", pm_writer_error(r->writer));
-	}
+	err = r->fd < 0 ? error_sys(e, errno, "eventfd") : outlet_new(&r->outlet, &outlet, e);
+	if (!err)
+		err = recording_writer(r, r->now, config->writer.sink_ctx, &r->writer, e);
 	if (!err) {
 		recording_count(r);
 		err = -pthread_create(&r->thread, NULL, writer_main, r);
@@ -355,6 +319,8 @@ static void stop_thread(struct recording *r)
 
 void recording_free(struct recording *r)
 {
+	bool given_up;
+
 	if (!r)
 		return;
 	stop_thread(r);
@@ -367,7 +333,12 @@ void recording_free(struct recording *r)
 	}
 	rows_release(&r->rows);
 	buf_release(&r->dead);
+	given_up = r->outlet && outlet_state(r->outlet).given_up;
+	outlet_free(r->outlet);
 	pm_writer_free(r->writer);
+	/* It may come back to that. */
+	if (given_up)
+		return;
 	if (r->fd >= 0)
 		close(r->fd);
 	pthread_cond_destroy(&r->progress);
@@ -390,9 +361,29 @@ void recording_drain(struct recording *r)
 	want = atomic_fetch_add(&r->wake, 1) + 1;
 	futex_wake_all(&r->wake);
 	pthread_mutex_lock(&r->lock);
-	while ((int32_t)(r->done - want) < 0)
-		pthread_cond_wait(&r->progress, &r->lock);
+	while ((int32_t)(r->done - want) < 0) {
+		struct timespec t;
+
+		/* A signal that ends the program ends the patience with the sink, too. */
+		if (interrupted())
+			outlet_hurry(r->outlet);
+		clock_gettime(CLOCK_REALTIME, &t);
+		t.tv_nsec += 100000000;
+		t.tv_sec += t.tv_nsec / 1000000000;
+		t.tv_nsec %= 1000000000;
+		pthread_cond_timedwait(&r->progress, &r->lock, &t);
+	}
 	pthread_mutex_unlock(&r->lock);
+}
+
+bool recording_written(struct recording *r)
+{
+	return outlet_await_empty(r->outlet);
+}
+
+void recording_hurry(struct recording *r)
+{
+	outlet_hurry(r->outlet);
 }
 
 int recording_attach(struct recording *r, struct ring *ring)
@@ -418,6 +409,7 @@ int recording_attach(struct recording *r, struct ring *ring)
 int recording_event(struct recording *r, struct pm_event *e, uint64_t after)
 {
 	struct message *m = calloc(1, sizeof(*m));
+	bool full;
 
 	if (!m) {
 		pm_event_release(e);
@@ -427,9 +419,20 @@ int recording_event(struct recording *r, struct pm_event *e, uint64_t after)
 	m->after = after;
 	*e = (struct pm_event){ 0 };
 	pthread_mutex_lock(&r->lock);
-	*r->last = m;
-	r->last = &m->next;
+	full = r->n_messages >= MESSAGES_MAX;
+	if (full) {
+		r->refused++;
+	} else {
+		*r->last = m;
+		r->last = &m->next;
+		r->n_messages++;
+	}
 	pthread_mutex_unlock(&r->lock);
+	if (full) {
+		pm_event_release(&m->event);
+		free(m);
+		return -ENOBUFS;
+	}
 	poke(r);
 	return 0;
 }
@@ -473,6 +476,17 @@ const char *recording_dead(struct recording *r)
 	return buf_str(&r->dead);
 }
 
+static int tell_missing(struct recording *r, struct error *e)
+{
+	struct outlet_state o = outlet_state(r->outlet);
+	uint64_t handed = r->snapshots_before + pm_writer_stats(r->writer).snapshots;
+
+	return error_set(e, ETIMEDOUT,
+			 "the recording is cut, since nothing more is taken: %llu snapshots are missing, %.1f MB "
+			 "waited",
+			 (unsigned long long)(handed - o.snapshots + atomic_load(&r->lost)), (double)o.bytes / 1e6);
+}
+
 int recording_finish(struct recording *r, struct error *e)
 {
 	int err;
@@ -483,5 +497,9 @@ int recording_finish(struct recording *r, struct error *e)
 		return err;
 	err = pm_writer_finish(r->writer);
 	recording_count(r);
-	return err ? error_set(e, -err, "%s", pm_writer_error(r->writer)) : 0;
+	if (err)
+		return error_set(e, -err, "%s", pm_writer_error(r->writer));
+	if (outlet_await_empty(r->outlet))
+		return recording_error(r, e);
+	return tell_missing(r, e);
 }

@@ -8,6 +8,7 @@
 
 #include "format/writer.h"
 #include "record/host/clocks.h"
+#include "record/sample/outlet.h"
 #include "record/sample/ring.h"
 
 struct recording;
@@ -24,9 +25,11 @@ struct recording_rotation {
 };
 
 struct recording_config {
-	struct pm_writer_config writer;
+	struct pm_writer_config writer;    /* its sink may block: it is called beside all threads */
+	size_t buffer;                     /* bytes that may wait for the sink; 0: OUTLET_BYTES */
 	const struct clock_source *clocks; /* NULL: those of the machine */
 	void (*thread_starts)(void);       /* drops privileges on the writer thread; or NULL */
+	void (*outlet_starts)(void);       /* the same where the sink is called */
 	struct recording_rotation rotation;
 };
 
@@ -34,24 +37,28 @@ struct recording_stats {
 	uint64_t snapshots, lost, bytes; /* of all files; the snapshot that two files share counts once */
 };
 
-/* Writes the definitions that the model holds, and starts the thread. 0 or -errno. */
+/* Begins with the definitions that the model holds, and starts the thread. 0 or -errno. */
 int recording_new(struct recording **r, const struct recording_config *config, struct error *e);
 /* Ends the thread if recording_finish() did not. */
 void recording_free(struct recording *r);
 
 /* The word that a ring wakes the writer by. */
 _Atomic uint32_t *recording_wake(struct recording *r);
-/* Chunks come from this ring from now on; NULL: from none. Waits until all that the old one held is written. The
+/* Chunks come from this ring from now on; NULL: from none. Waits until all that the old one held is encoded. The
  * readers must be parked. 0 or -ENOMEM. */
 int recording_attach(struct recording *r, struct ring *ring);
-/* Waits until all is written that was handed over before the call. */
+/* Waits until all is encoded that was handed over before the call. */
 void recording_drain(struct recording *r);
 
+/* Waits until the sink has taken or refused all that is encoded. False: it was given up. */
+bool recording_written(struct recording *r);
+
 /* Hands an event over; takes its attributes, also on failure. It is written once the chunks below `after` of the ring
- * are; 0: at once. */
+ * are; 0: at once. 0, -ENOMEM, or -ENOBUFS: thousands wait already, for a sink that takes nothing; their number is
+ * recorded. */
 int recording_event(struct recording *r, struct pm_event *e, uint64_t after);
 
-/* While it is locked the model is the caller's and the writer waits. */
+/* While it is locked the model is the caller's and the writer waits. Nobody who waits for the sink holds it. */
 void recording_lock(struct recording *r);
 void recording_unlock(struct recording *r);
 
@@ -66,7 +73,11 @@ struct recording_stats recording_stats(const struct recording *r);
  * further file could be begun; "" if there is nothing to say. */
 const char *recording_dead(struct recording *r);
 
-/* Writes all that is left, ends the thread, closes the recording with index and end frame. 0 or -errno. */
+/* The recording is about to end: from now on a sink that takes nothing is waited for no longer than
+ * OUTLET_PATIENCE_NS. */
+void recording_hurry(struct recording *r);
+/* Writes all that is left, ends the thread, closes the recording with index and end frame. 0 or -errno; -ETIMEDOUT: the
+ * sink took no more, and the text says what is missing. */
 int recording_finish(struct recording *r, struct error *e);
 
 #endif

@@ -13,9 +13,18 @@ struct message {
 	uint64_t after;
 };
 
+/* Where the frames of one writer go. */
+struct recording_target {
+	struct recording *recording;
+	void *sink_ctx;
+};
+
 struct recording {
 	struct recording_config config;
 	struct pm_writer *writer;
+	struct outlet *outlet;
+	struct recording_target target[2]; /* of this file and of the one before or after it */
+	unsigned now;
 	pthread_t thread;
 	bool running;
 	int fd;
@@ -24,7 +33,8 @@ struct recording {
 	pthread_mutex_t lock; /* the queue, `done`, `quit`, `ring`, `error` */
 	pthread_cond_t progress;
 	struct message *first, **last;
-	uint32_t done; /* value of `wake` up to which all is written */
+	uint32_t n_messages, refused; /* events that wait, and that found too many */
+	uint32_t done;                /* value of `wake` up to which all is written */
 	bool quit;
 	struct ring *ring;
 	struct error error;
@@ -49,6 +59,7 @@ struct recording {
 	uint64_t again_ns;      /* not before that another file is begun */
 
 	_Atomic uint64_t snapshots, lost, bytes;
+	_Atomic bool trying; /* a failure of the sink is that of a file that may be done without */
 };
 
 /* Brings the counts up to date that others may ask for. */
@@ -57,6 +68,16 @@ void recording_count(struct recording *r);
 void recording_write_event(struct recording *r, struct pm_event *e);
 /* A line for the end, once however often it comes; whether it is new. */
 bool recording_note(struct recording *r, struct buf *line);
+
+/* Ticks without a row, before or between the rows of a chunk. */
+void recording_find_lost(struct recording *r, const struct ring *ring, const struct ring_epoch *e);
+/* Units that have died since the last look. */
+void recording_find_dead(struct recording *r, const struct readout *l);
+/* Whether the wall clock was set. */
+void recording_find_step(struct recording *r, const struct pm_clocks *c);
+
+/* The writer of a file: the model's definitions, to that target. 0 or -errno. */
+int recording_writer(struct recording *r, unsigned target, void *sink_ctx, struct pm_writer **w, struct error *e);
 
 /* How many of these rows go into this file: up to the first one that its time is over with. */
 uint32_t recording_rows_of_file(struct recording *r, uint32_t first, uint32_t n);

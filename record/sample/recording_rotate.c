@@ -68,6 +68,34 @@ static void replace_writer(struct recording *r, struct pm_writer *next)
 	r->snapshots_before += before.snapshots - 1;
 	pm_writer_free(r->writer);
 	r->writer = next;
+	r->now = !r->now;
+}
+
+/* The beginning of the next file, until it is known that it can be written. */
+static int begin_file(struct recording *r, void *sink_ctx, const struct pm_chunk *c, const uint8_t *new_id,
+		      struct pm_writer **next, struct error *e)
+{
+	uint8_t *id = r->config.writer.model->recording_id, old_id[sizeof(r->config.writer.model->recording_id)];
+	int err;
+
+	/* What fails from here on is the next file. */
+	if (!outlet_await_empty(r->outlet))
+		return error_sys(e, ETIMEDOUT, "write");
+	atomic_store(&r->trying, true);
+	pthread_mutex_lock(&r->model_lock);
+	memcpy(old_id, id, sizeof(old_id));
+	memcpy(id, new_id, sizeof(old_id));
+	err = recording_writer(r, !r->now, sink_ctx, next, e);
+	if (!err && (err = pm_writer_chunk(*next, c)))
+		error_set(e, -err, "%s", pm_writer_error(*next));
+	memcpy(id, old_id, sizeof(old_id));
+	pthread_mutex_unlock(&r->model_lock);
+	if (!outlet_await_empty(r->outlet) && !err)
+		err = error_sys(e, ETIMEDOUT, "write");
+	if (!err && (err = outlet_forgive(r->outlet)))
+		error_sys(e, -err, "write");
+	atomic_store(&r->trying, false);
+	return err;
 }
 
 void recording_rotate(struct recording *r, const struct ring_buf *b, const struct ring_epoch *e, uint32_t row,
@@ -75,13 +103,13 @@ void recording_rotate(struct recording *r, const struct ring_buf *b, const struc
 {
 	struct pm_chunk c = { .run = e->run, .segment = e->segment + r->slept, .clocks = *clocks };
 	const struct recording_rotation *rot = &r->config.rotation;
-	struct pm_writer_config config = r->config.writer;
-	uint8_t *id = config.model->recording_id, old_id[sizeof(config.model->recording_id)], new_id[sizeof(old_id)];
+	uint8_t *id = r->config.writer.model->recording_id, new_id[sizeof(r->config.writer.model->recording_id)];
 	uint64_t tick = r->rows.tick[row];
 	struct pm_writer *next = NULL;
 	struct error error = { 0 };
+	void *sink_ctx;
 	int err = getrandom(new_id, sizeof(new_id), 0) < 0 ? error_sys(&error, errno, "random number") :
-							     rot->open(rot->ctx, &config.sink_ctx, &error);
+							     rot->open(rot->ctx, &sink_ctx, &error);
 
 	r->again_ns = tick + ROTATE_AGAIN_NS;
 	if (err) {
@@ -89,25 +117,16 @@ void recording_rotate(struct recording *r, const struct ring_buf *b, const struc
 		return;
 	}
 	rows_chunk(&r->rows, b, row, 1, &c);
-	pthread_mutex_lock(&r->model_lock);
-	memcpy(old_id, id, sizeof(old_id));
-	memcpy(id, new_id, sizeof(new_id));
-	err = pm_writer_new(&next, &config, &error);
-	if (!err) {
-		err = pm_writer_define(next);
-		if (!err)
-			err = pm_writer_chunk(next, &c);
-		if (err)
-			error_set(&error, -err, "%s", pm_writer_error(next));
-	}
-	memcpy(id, old_id, sizeof(old_id));
-	if (!err) {
+	err = begin_file(r, sink_ctx, &c, new_id, &next, &error);
+	if (err) {
+		pm_writer_free(next);
+	} else {
+		pthread_mutex_lock(&r->model_lock);
 		replace_writer(r, next);
 		memcpy(id, new_id, sizeof(new_id));
-	} else {
-		pm_writer_free(next);
+		pthread_mutex_unlock(&r->model_lock);
+		outlet_await_empty(r->outlet);
 	}
-	pthread_mutex_unlock(&r->model_lock);
 	rot->settle(rot->ctx, !err);
 	if (err) {
 		tell_no_file(r, tick, &error);

@@ -55,7 +55,7 @@ struct ring_reader {
 	_Atomic uint64_t dropped; /* snapshots for which there was no buffer */
 };
 
-#define RING_EPOCHS 32
+#define RING_EPOCHS 256
 
 struct ring {
 	const struct readout *readout;
@@ -73,7 +73,7 @@ struct ring {
 int ring_init(struct ring *r, const struct readout *l, size_t bytes, _Atomic uint32_t *wake);
 void ring_release(struct ring *r);
 
-/* Control, while readers are parked. False: too many epochs are still to be written, try again. */
+/* Control, while readers are parked. False: too many epochs are still to be written. */
 bool ring_begin(struct ring *r, const struct ring_epoch *e);
 /* Control, while readers are parked: all chunks below `chunk` are the writer's. */
 void ring_leave_all(struct ring *r, uint64_t chunk);

@@ -289,20 +289,18 @@ void sampler_free(struct sampler *s)
 	free(s);
 }
 
-void sampler_begin(struct sampler *s, struct ring_epoch *e)
+bool sampler_begin(struct sampler *s, struct ring_epoch *e)
 {
-	const struct timespec wait = { .tv_nsec = 1000000 };
-
 	e->first_chunk = s->next_chunk;
-	/* The writer is dozens of epochs behind: nothing better to do than to let it catch up. */
-	while (!ring_begin(s->config.ring, e))
-		nanosleep(&wait, NULL);
+	if (!ring_begin(s->config.ring, e))
+		return false;
 	s->epoch = *e;
 	s->running = true;
 	atomic_store(&s->stop, 0);
 	atomic_store(&s->active, s->config.ring->readout->n_readers);
 	atomic_fetch_add(&s->command, 1);
 	futex_wake_all(&s->command);
+	return true;
 }
 
 void sampler_park(struct sampler *s)

@@ -24,8 +24,9 @@ int sampler_new(struct sampler **s, const struct sampler_config *config, struct 
 /* The readers must be parked. */
 void sampler_free(struct sampler *s);
 
-/* Begins an epoch; what is left open in *e (first_chunk) is filled in. Readers must be parked. */
-void sampler_begin(struct sampler *s, struct ring_epoch *e);
+/* Begins an epoch; what is left open in *e (first_chunk) is filled in. Readers must be parked. False: the writer is
+ * hundreds of epochs behind, and there is no room for another one. */
+bool sampler_begin(struct sampler *s, struct ring_epoch *e);
 /* Parks the readers, in the middle of an epoch or after its end, and hands what they filled to the writer. */
 void sampler_park(struct sampler *s);
 /* Readable once the readers have come to the end of an epoch by themselves; sampler_park() is still to be called. */

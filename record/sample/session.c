@@ -172,8 +172,10 @@ int session_open(struct session *s, struct error *e)
 			.model = &s->model,
 			.codec = s->options->output.plain_codec ? PM_CODEC_PLAIN : PM_CODEC_PACKED,
 		},
+		.buffer = s->options->output.buffer_bytes,
 		.clocks = s->clocks,
 		.thread_starts = privileges_drop,
+		.outlet_starts = privileges_drop,
 	};
 	int err = rotation_begin(&s->rotation, e);
 
@@ -281,8 +283,9 @@ static void single(struct session *s, uint8_t flags, bool resumed)
 		s->start_ns = e.tick_ns;
 	e.start_ns = s->start_ns;
 	e.first_number = e.last_number = s->number;
-	sampler_begin(s->sampler, &e);
-	sampler_park(s->sampler);
+	/* Where there is no room the snapshot is one that was lost. */
+	if (sampler_begin(s->sampler, &e))
+		sampler_park(s->sampler);
 }
 
 void session_tick_on(struct session *s)
@@ -302,7 +305,13 @@ void session_tick_on(struct session *s)
 		e.first_number = s->number + 1;
 	if (e.first_number > e.last_number)
 		e.first_number = e.last_number;
-	sampler_begin(s->sampler, &e);
+	s->wants_ticks = !sampler_begin(s->sampler, &e);
+}
+
+void session_retry(struct session *s)
+{
+	if (s->wants_ticks && s->counting && !sampler_running(s->sampler))
+		session_tick_on(s);
 }
 
 void session_begin(struct session *s)
@@ -367,13 +376,13 @@ int session_next_run(struct session *s, pid_t child, struct error *e)
 	return err;
 }
 
-void session_event(struct session *s, struct pm_event *event)
+int session_event(struct session *s, struct pm_event *event)
 {
 	uint64_t after = s->sampler && !sampler_running(s->sampler) ? sampler_next_chunk(s->sampler) : 0;
 
 	if (!event->time_ns)
 		event->time_ns = clocks_monotonic();
-	recording_event(s->recording, event, after);
+	return recording_event(s->recording, event, after);
 }
 
 void session_event_number(struct session *s, enum pm_event_type type, uint32_t key, uint64_t value)

@@ -30,6 +30,7 @@ struct session {
 	bool per_cpu;
 	bool counting;     /* between the first and the last snapshot of a segment */
 	bool reached_last; /* -n: its last tick has come */
+	bool wants_ticks;  /* for which there was no room */
 	uint32_t run, segment;
 	uint64_t start_ns;    /* of tick 0; 0: nothing was sampled yet */
 	uint64_t number;      /* of the last snapshot that was asked for */
@@ -61,6 +62,8 @@ void session_begin(struct session *s);
 void session_end(struct session *s);
 /* A snapshot between the ticks. */
 void session_snapshot(struct session *s);
+/* Ticks again, if the writer was too far behind for that before. */
+void session_retry(struct session *s);
 /* Ticks have stopped by themselves (sampler_fd is readable): the last one of -n has come. */
 void session_ticks_ended(struct session *s);
 /* The next run of -r: sources follow another process. 0 or -errno. */
@@ -77,8 +80,8 @@ int session_enable_one(struct session *s, const char *name, bool on, struct erro
 /* Looks for CPUs that have gone or come, and rebuilds what samples them. 0 or -errno. */
 int session_look_for_cpus(struct session *s, struct error *e);
 
-/* Adds an event to the recording, in its place among the snapshots. Takes the attributes. */
-void session_event(struct session *s, struct pm_event *event);
+/* Adds an event to the recording, in its place among the snapshots. Takes the attributes. As recording_event(). */
+int session_event(struct session *s, struct pm_event *event);
 void session_event_number(struct session *s, enum pm_event_type type, uint32_t key, uint64_t value);
 
 #endif

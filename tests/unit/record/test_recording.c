@@ -79,7 +79,7 @@ static int sink(void *ctx, const void *data, size_t len)
 	return f->file.err;
 }
 
-static void build(struct fixture *f, uint64_t tick_ns)
+static void build_with(struct fixture *f, uint64_t tick_ns, size_t buffer)
 {
 	struct pm_counter c = { .name = (char *)"fake.a",
 				.display = (char *)"a",
@@ -95,7 +95,8 @@ static void build(struct fixture *f, uint64_t tick_ns)
 			      .instance = &instance,
 			      .n_instances = 1,
 			      .flags = PM_GROUP_LIST };
-	struct recording_config config = { .writer = { .sink = sink, .sink_ctx = f, .model = &f->model } };
+	struct recording_config config = { .writer = { .sink = sink, .sink_ctx = f, .model = &f->model },
+					   .buffer = buffer };
 	struct sampler_config sampling = { .ring = &f->ring };
 	struct error e = { 0 };
 
@@ -119,6 +120,11 @@ static void build(struct fixture *f, uint64_t tick_ns)
 	assert_int_equal(recording_attach(f->recording, &f->ring), 0);
 	assert_int_equal(sampler_new(&f->sampler, &sampling, &e), 0);
 	f->start_ns = clocks_monotonic();
+}
+
+static void build(struct fixture *f, uint64_t tick_ns)
+{
+	build_with(f, tick_ns, 0);
 }
 
 static void destroy(struct fixture *f)
@@ -330,26 +336,90 @@ static void a_set_clock_is_told_and_breaks_nothing(void **state)
 	destroy(&f);
 }
 
-static void what_a_stuck_disk_could_not_take_is_told(void **state)
+/* Ticks while the sink takes nothing. */
+static void stall(struct fixture *f, struct found *r)
+{
+	single(f, 0, 0, PM_SNAPSHOT_FIRST, true);
+	atomic_store(&f->stuck, true);
+	ticks(f, 1, 2000, 0);
+	atomic_store(&f->stuck, false);
+	recording_drain(f->recording);
+	single(f, 2001, 0, PM_SNAPSHOT_LAST, false);
+	finish(f);
+	read_back(f, r);
+	assert_int_equal(r->snapshots + r->lost, 2002);
+	assert_int_equal(r->damages, 0);
+	destroy(f);
+}
+
+static void a_stuck_disk_loses_nothing_that_the_buffer_holds(void **state)
 {
 	struct fixture f;
 	struct found r;
 
 	build(&f, 200000);
-	single(&f, 0, 0, PM_SNAPSHOT_FIRST, true);
-	recording_drain(f.recording);
-	atomic_store(&f.stuck, true);
-	ticks(&f, 1, 2000, 0);
-	atomic_store(&f.stuck, false);
-	recording_drain(f.recording);
-	single(&f, 2001, 0, PM_SNAPSHOT_LAST, false);
-	finish(&f);
-	read_back(&f, &r);
-	assert_int_equal(r.snapshots + r.lost, 2002);
+	stall(&f, &r);
+	assert_true(!r.lost || r.reason == PM_REASON_MISSED);
+}
+
+static void what_a_stuck_disk_could_not_take_is_told(void **state)
+{
+	struct fixture f;
+	struct found r;
+
+	build_with(&f, 200000, 1);
+	stall(&f, &r);
 	assert_true(r.lost > 1000);
 	assert_int_equal(r.reason, PM_REASON_DROPPED);
-	assert_int_equal(r.damages, 0);
+}
+
+/* Whoever ends a recording waits for no sink that takes nothing, and says what is missing. */
+static void a_stuck_disk_does_not_hold_the_end_back(void **state)
+{
+	struct error e = { 0 };
+	static struct fixture f; /* the sink may come back to it */
+
+	build_with(&f, 200000, 1);
+	atomic_store(&f.stuck, true);
+	single(&f, 0, 0, PM_SNAPSHOT_FIRST, true);
+	ticks(&f, 1, 2000, 0);
+	recording_hurry(f.recording);
+	sampler_free(f.sampler);
+	assert_int_equal(recording_attach(f.recording, NULL), 0);
+	assert_int_equal(recording_finish(f.recording, &e), -ETIMEDOUT);
+	assert_non_null(strstr(e.text, "snapshots are missing"));
+	recording_free(f.recording);
+}
+
+/* A hundred epochs after another behind a sink that takes nothing: refused, and nobody waits. */
+static void epochs_without_room_are_refused(void **state)
+{
+	unsigned refused = 0;
+	struct fixture f;
+
+	build_with(&f, TICK, 1);
+	atomic_store(&f.stuck, true);
+	for (unsigned i = 0; i < 4 * RING_EPOCHS; i++) {
+		struct ring_epoch e = {
+			.run = 1, .first_number = i, .last_number = i, .start_ns = f.start_ns, .tick_ns = 1
+		};
+
+		if (sampler_begin(f.sampler, &e))
+			sampler_park(f.sampler);
+		else
+			refused++;
+	}
+	assert_true(refused > 0);
+	atomic_store(&f.stuck, false);
+	finish(&f);
 	destroy(&f);
+}
+
+/* The sink has taken or refused all. */
+static void written(struct fixture *f)
+{
+	recording_drain(f->recording);
+	assert_true(recording_written(f->recording));
 }
 
 static void a_full_disk_is_told_once_and_loses_nothing_before(void **state)
@@ -361,10 +431,10 @@ static void a_full_disk_is_told_once_and_loses_nothing_before(void **state)
 	build(&f, TICK);
 	single(&f, 0, 0, PM_SNAPSHOT_FIRST, true);
 	ticks(&f, 1, 5, 0);
-	recording_drain(f.recording);
+	written(&f);
 	atomic_store(&f.disk_full, true);
 	ticks(&f, 6, 10, 0);
-	recording_drain(f.recording);
+	written(&f);
 	assert_int_equal(recording_error(f.recording, &e), -ENOSPC);
 	assert_non_null(strstr(e.text, "No space left"));
 	sampler_free(f.sampler);
@@ -404,7 +474,10 @@ int main(void)
 		cmocka_unit_test(a_suspend_begins_a_segment),
 		cmocka_unit_test(a_suspend_within_a_chunk_splits_it),
 		cmocka_unit_test(a_set_clock_is_told_and_breaks_nothing),
+		cmocka_unit_test(a_stuck_disk_loses_nothing_that_the_buffer_holds),
 		cmocka_unit_test(what_a_stuck_disk_could_not_take_is_told),
+		cmocka_unit_test(a_stuck_disk_does_not_hold_the_end_back),
+		cmocka_unit_test(epochs_without_room_are_refused),
 		cmocka_unit_test(a_full_disk_is_told_once_and_loses_nothing_before),
 		cmocka_unit_test(an_event_stands_behind_its_snapshots),
 	};

@@ -1,0 +1,17 @@
+/* Signals that end programs are blocked and wait for the control thread; who waits for something else looks here. */
+#ifndef RECORD_INTERRUPTED_H
+#define RECORD_INTERRUPTED_H
+
+#include <signal.h>
+#include <stdbool.h>
+
+/* Whether one of them has come that nobody has taken yet. */
+static inline bool interrupted(void)
+{
+	sigset_t set;
+
+	return !sigpending(&set) && (sigismember(&set, SIGINT) == 1 || sigismember(&set, SIGTERM) == 1 ||
+				     sigismember(&set, SIGHUP) == 1 || sigismember(&set, SIGQUIT) == 1);
+}
+
+#endif

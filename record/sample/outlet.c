@@ -1,0 +1,299 @@
+#include "record/sample/outlet.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "record/host/clocks.h"
+#include "record/host/interrupted.h"
+
+#define STACK_BYTES (256u << 10)
+/* How often who waits looks whether it shall go on waiting. */
+#define LOOK_NS 50000000
+/* Some senders of signals send each of them twice. */
+#define TWICE_NS 300000000u
+
+struct entry {
+	struct entry *next;
+	void *sink_ctx;
+	uint64_t snapshots;
+	size_t len;
+	uint8_t data[];
+};
+
+struct outlet {
+	struct outlet_config config;
+	pthread_t thread;
+	void *stack;
+	pthread_mutex_t lock; /* all below */
+	pthread_cond_t put, taken;
+	struct entry *first, **last; /* the one that is being written stays the first */
+	struct entry *done;          /* freed by the thread that put them */
+	size_t bytes;
+	uint64_t snapshots, progress_ns, hurry_ns, stalls, stalled_ns;
+	pid_t pid; /* of the process; 0: a thread writes */
+	int err;
+	bool quit, given_up;
+};
+
+static void write_frames(struct outlet *o)
+{
+	prctl(PR_SET_NAME, "pmrec/out");
+	pthread_mutex_lock(&o->lock);
+	while (!o->quit) {
+		struct entry *e = o->first;
+		int err = o->err;
+
+		if (!e) {
+			pthread_cond_wait(&o->put, &o->lock);
+			continue;
+		}
+		pthread_mutex_unlock(&o->lock);
+		if (!err) {
+			err = o->config.sink(e->sink_ctx, e->data, e->len);
+			if (err && o->config.failed)
+				o->config.failed(o->config.ctx, err);
+		}
+		pthread_mutex_lock(&o->lock);
+		o->err = err;
+		o->first = e->next;
+		if (!o->first)
+			o->last = &o->first;
+		o->bytes -= e->len;
+		o->progress_ns = clocks_monotonic();
+		if (!err)
+			o->snapshots = e->snapshots;
+		e->next = o->done;
+		o->done = e;
+		pthread_cond_broadcast(&o->taken);
+	}
+	pthread_mutex_unlock(&o->lock);
+}
+
+/* Runs on the thread's errno and other such memory, which that leaves alone meanwhile. */
+static int process_main(void *arg)
+{
+	/* Nobody is left to write for. */
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	write_frames(arg);
+	syscall(SYS_exit, 0);
+	return 0;
+}
+
+static pid_t start_process(struct outlet *o)
+{
+#ifdef __SANITIZE_THREAD__
+	return -1; /* which knows threads only */
+#else
+	o->stack = mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+	if (o->stack == MAP_FAILED) {
+		o->stack = NULL;
+		return -1;
+	}
+	return clone(process_main, (char *)o->stack + STACK_BYTES, CLONE_VM | CLONE_FILES | CLONE_FS, o);
+#endif
+}
+
+static void *thread_main(void *arg)
+{
+	struct outlet *o = arg;
+	pid_t pid;
+
+	if (o->config.thread_starts)
+		o->config.thread_starts();
+	pid = start_process(o);
+	if (pid < 0) {
+		write_frames(o);
+		return NULL;
+	}
+	pthread_mutex_lock(&o->lock);
+	o->pid = pid;
+	pthread_cond_broadcast(&o->taken);
+	pthread_mutex_unlock(&o->lock);
+	while (syscall(SYS_wait4, pid, NULL, __WALL, NULL) < 0 && errno == EINTR)
+		;
+	return NULL;
+}
+
+int outlet_new(struct outlet **out, const struct outlet_config *config, struct error *e)
+{
+	struct outlet *o = calloc(1, sizeof(*o));
+	pthread_condattr_t attr;
+	int err;
+
+	*out = NULL;
+	if (!o)
+		return error_sys(e, ENOMEM, "buffers");
+	o->config = *config;
+	if (!o->config.bytes)
+		o->config.bytes = OUTLET_BYTES;
+	o->last = &o->first;
+	o->progress_ns = clocks_monotonic();
+	pthread_mutex_init(&o->lock, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&o->put, &attr);
+	pthread_cond_init(&o->taken, &attr);
+	pthread_condattr_destroy(&attr);
+	err = pthread_create(&o->thread, NULL, thread_main, o);
+	if (err) {
+		free(o);
+		return error_sys(e, err, "the thread that writes");
+	}
+	*out = o;
+	return 0;
+}
+
+static void free_entries(struct entry *e)
+{
+	while (e) {
+		struct entry *next = e->next;
+
+		free(e);
+		e = next;
+	}
+}
+
+void outlet_free(struct outlet *o)
+{
+	bool stuck;
+
+	if (!o)
+		return;
+	pthread_mutex_lock(&o->lock);
+	o->quit = true;
+	stuck = o->given_up;
+	pthread_cond_signal(&o->put);
+	pthread_mutex_unlock(&o->lock);
+	if (stuck) {
+		/* It may be beyond the reach of signals, with its memory; the end of the program is near. */
+		if (o->pid)
+			kill(o->pid, SIGKILL);
+		pthread_detach(o->thread);
+		return;
+	}
+	pthread_join(o->thread, NULL);
+	free_entries(o->first);
+	free_entries(o->done);
+	if (o->stack)
+		munmap(o->stack, STACK_BYTES);
+	pthread_cond_destroy(&o->put);
+	pthread_cond_destroy(&o->taken);
+	pthread_mutex_destroy(&o->lock);
+	free(o);
+}
+
+int outlet_put(struct outlet *o, void *sink_ctx, const void *frame, size_t len, uint64_t snapshots)
+{
+	struct entry *e = malloc(sizeof(*e) + len), *done;
+
+	if (!e)
+		return -ENOMEM;
+	*e = (struct entry){ .sink_ctx = sink_ctx, .snapshots = snapshots, .len = len };
+	memcpy(e->data, frame, len);
+	pthread_mutex_lock(&o->lock);
+	if (!o->first)
+		o->progress_ns = clocks_monotonic();
+	*o->last = e;
+	o->last = &e->next;
+	o->bytes += len;
+	done = o->done;
+	o->done = NULL;
+	pthread_cond_signal(&o->put);
+	pthread_mutex_unlock(&o->lock);
+	free_entries(done);
+	return 0;
+}
+
+static bool gives_up(const struct outlet *o, uint64_t now)
+{
+	uint64_t since = o->progress_ns > o->hurry_ns ? o->progress_ns : o->hurry_ns;
+
+	if (!o->hurry_ns)
+		return false;
+	return now - since > OUTLET_PATIENCE_NS || (now - o->hurry_ns > TWICE_NS && interrupted());
+}
+
+/* Until at most `most` bytes wait. With the lock. */
+static bool await(struct outlet *o, size_t most)
+{
+	while (o->bytes > most && !o->given_up) {
+		uint64_t now = clocks_monotonic(), then = now + LOOK_NS;
+		struct timespec t = { .tv_sec = (time_t)(then / 1000000000u), .tv_nsec = (long)(then % 1000000000u) };
+
+		o->given_up = gives_up(o, now);
+		if (!o->given_up)
+			pthread_cond_timedwait(&o->taken, &o->lock, &t);
+	}
+	return !o->given_up;
+}
+
+bool outlet_await_room(struct outlet *o, size_t bytes)
+{
+	uint64_t before = 0;
+	bool stalled, ok;
+
+	pthread_mutex_lock(&o->lock);
+	stalled = o->bytes && o->bytes + bytes > o->config.bytes;
+	if (stalled) {
+		o->stalls++;
+		before = clocks_monotonic();
+	}
+	ok = await(o, o->config.bytes > bytes ? o->config.bytes - bytes : 0);
+	if (stalled)
+		o->stalled_ns += clocks_monotonic() - before;
+	pthread_mutex_unlock(&o->lock);
+	return ok;
+}
+
+bool outlet_await_empty(struct outlet *o)
+{
+	bool ok;
+
+	pthread_mutex_lock(&o->lock);
+	ok = await(o, 0);
+	pthread_mutex_unlock(&o->lock);
+	return ok;
+}
+
+int outlet_forgive(struct outlet *o)
+{
+	int err;
+
+	pthread_mutex_lock(&o->lock);
+	err = o->err;
+	o->err = 0;
+	pthread_mutex_unlock(&o->lock);
+	return err;
+}
+
+void outlet_hurry(struct outlet *o)
+{
+	pthread_mutex_lock(&o->lock);
+	if (!o->hurry_ns)
+		o->hurry_ns = clocks_monotonic();
+	pthread_mutex_unlock(&o->lock);
+}
+
+struct outlet_state outlet_state(struct outlet *o)
+{
+	struct outlet_state s;
+
+	pthread_mutex_lock(&o->lock);
+	s = (struct outlet_state){ .bytes = o->bytes,
+				   .snapshots = o->snapshots,
+				   .stalls = o->stalls,
+				   .stalled_ns = o->stalled_ns,
+				   .given_up = o->given_up };
+	pthread_mutex_unlock(&o->lock);
+	return s;
+}

@@ -1,0 +1,61 @@
+/*
+ * What lies between the format's writer and the file: whole frames, in their order, in memory, until the file takes
+ * them. A pipe that nobody reads or a disk that stands still therefore stops neither the one who encodes nor the one
+ * who controls; what it costs is memory, and its limit is in bytes.
+ *
+ * The frames are written by a process of its own that shares all memory and all descriptors with this one. A thread
+ * would do, but for a frozen file system: who writes to it cannot even be killed, and a program ends only when all of
+ * its threads have. Where the kernel or what stands in for it refuses such a process, it is a thread.
+ */
+#ifndef RECORD_OUTLET_H
+#define RECORD_OUTLET_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/error.h"
+#include "format/writer.h"
+
+#define OUTLET_BYTES (16u << 20) /* the usual limit */
+
+struct outlet;
+
+struct outlet_config {
+	size_t bytes;                /* that may wait; 0: OUTLET_BYTES */
+	pm_sink_fn sink;             /* takes the frames; may block */
+	void (*thread_starts)(void); /* drops privileges; or NULL */
+	/* Called beside the caller's threads at the first failure of the sink, -errno; what comes after it is thrown
+	 * away. */
+	void (*failed)(void *ctx, int err);
+	void *ctx;
+};
+
+/* 0 or -errno. */
+int outlet_new(struct outlet **o, const struct outlet_config *config, struct error *e);
+/* What still waits is not written. */
+void outlet_free(struct outlet *o);
+
+/* Copies a frame for `sink_ctx`; with it `snapshots` have been handed over in all. Never blocks. One thread at a
+ * time. 0 or -ENOMEM. */
+int outlet_put(struct outlet *o, void *sink_ctx, const void *frame, size_t len, uint64_t snapshots);
+/* Waits until that many bytes more fit into the limit, or nothing waits any more. False: it was given up. */
+bool outlet_await_room(struct outlet *o, size_t bytes);
+/* Waits until the sink has taken or refused everything. False: it was given up. */
+bool outlet_await_empty(struct outlet *o);
+/* The sink's failure, which is forgotten; 0: there was none. */
+int outlet_forgive(struct outlet *o);
+/* It shall end: from now on waits are given up when the sink has finished no frame for OUTLET_PATIENCE_NS, and soon
+ * after another signal that ends programs has come. */
+void outlet_hurry(struct outlet *o);
+#define OUTLET_PATIENCE_NS 1500000000u
+
+struct outlet_state {
+	size_t bytes;       /* that wait */
+	uint64_t snapshots; /* handed over with the last frame that was written */
+	uint64_t stalls;    /* times that there was no room */
+	uint64_t stalled_ns;
+	bool given_up;
+};
+struct outlet_state outlet_state(struct outlet *o);
+
+#endif

@@ -1,0 +1,110 @@
+#!/usr/bin/env bats
+# Outputs that take nothing: pmrec goes on, ends when it is told to, and says what is missing.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+	bin=${PM_BIN:-$BATS_TEST_DIRNAME/../../build/bin}
+	cd "$BATS_TEST_TMPDIR"
+	mkfifo pipe
+}
+
+teardown() {
+	[ -z "${holder:-}" ] || kill "$holder" 2>/dev/null || true
+	[ -z "${pid:-}" ] || kill -KILL "$pid" 2>/dev/null || true
+}
+
+# Holds the pipe open and reads nothing.
+hold() {
+	sleep 1000 <pipe 3>&- &
+	holder=$!
+}
+
+# Enough to fill the pipe within a second.
+start() {
+	env --default-signal=INT "$bin/pmrec" --sources=stat,vmstat,softirqs,interrupts -i 1ms -o pipe "$@" 2>err 3>&- &
+	pid=$!
+}
+
+# Ends by itself, or the test's own limit ends it.
+finish() {
+	status=0
+	for _ in $(seq 600); do
+		kill -0 "$pid" 2>/dev/null || break
+		sleep 0.1
+	done
+	! kill -0 "$pid" 2>/dev/null
+	wait "$pid" || status=$?
+	pid=
+}
+
+@test "a pipe that nobody reads: --timeout ends the recording, which says what is missing" {
+	hold
+	start --timeout=2000
+	finish
+	[ "$status" = 125 ]
+	grep -E "'pipe': .*snapshots are missing" err
+}
+
+@test "a pipe that nobody reads: signals end the recording" {
+	hold
+	for signal in INT TERM HUP; do
+		start
+		sleep 1.5
+		kill -$signal "$pid"
+		finish
+		[ "$status" = 125 ]
+		grep -E "snapshots are missing" err
+	done
+}
+
+@test "a pipe that nobody reads: the end of the command ends the recording" {
+	hold
+	start -- sleep 1.5
+	finish
+	[ "$status" = 125 ]
+	grep -E "snapshots are missing" err
+}
+
+@test "a pipe that nobody has opened to read: a signal ends the wait" {
+	start
+	sleep 0.3
+	kill -TERM "$pid"
+	finish
+	[ "$status" = 143 ]
+}
+
+@test "a pipe that stalls and goes on: nothing is dropped" {
+	(sleep 4; cat) <pipe >x.pmr 3>&- &
+	reader=$!
+	start --timeout=5000
+	finish
+	wait "$reader"
+	[ "$status" = 0 ]
+	"$bin/pmrep" check x.pmr
+	"$bin/pmrep" dump x.pmr >out
+	! grep 'reason=dropped' out
+	# The test's stall was longer than the pipe.
+	[ "$(stat -c %s x.pmr)" -gt 70000 ]
+}
+
+@test "marks behind a pipe that nobody reads are bounded, refused, and counted" {
+	(while [ ! -e go ]; do sleep 0.1; done; cat) <pipe >x.pmr 3>&- &
+	reader=$!
+	mkfifo ctl ack
+	start --buffer=1M --control=fifo:ctl,ack
+	exec 7>ctl 8<ack
+	/usr/bin/python3 -c 'for i in range(30000): print("mark", i, "x" * 200)' >&7 &
+	asker=$!
+	[ "$(timeout 60 head -n 30000 <&8 | grep -c 'takes nothing')" -gt 0 ]
+	wait "$asker"
+	touch go
+	sleep 1
+	echo stop >&7
+	exec 7>&- 8<&-
+	finish
+	wait "$reader"
+	[ "$status" = 0 ]
+	"$bin/pmrep" check x.pmr
+	"$bin/pmrep" dump x.pmr | grep 'events are missing here'
+}
