@@ -4,6 +4,7 @@
 # anybody attach to them, and in the guests of tests/rig/guest.
 
 bats_require_minimum_version 1.5.0
+load lib
 
 setup() {
 	bin=${PM_BIN:-$BATS_TEST_DIRNAME/../../build/bin}
@@ -193,17 +194,16 @@ need_bpffs() {
 	"$bin/pmrec" -q --sources=perf --bpf-counters --bpf-attr-map="$map" -a -e cpu-clock,cs -i 0.1 \
 		-o one.pmr 3>&- &
 	pids+=($!)
-	for _ in $(seq 50); do [ -s one.pmr ] && break; sleep 0.1; done
+	await test -s one.pmr
 	"$bin/pmrec" -q --sources=perf --bpf-counters --bpf-attr-map="$map" -a -e cs,cpu-clock,minor-faults -i 0.1 \
 		-o two.pmr 3>&- &
 	pids+=($!)
-	for _ in $(seq 50); do [ -s two.pmr ] && break; sleep 0.1; done
-	sleep 0.5
+	await test -s two.pmr
 	# Five are asked for, and three of them differ.
 	[ "$("$here/bpf_programs.py" on_switch)" = $((before + 3)) ]
 	# The first ends: what the second shares with it goes on.
 	kill -KILL "${pids[0]}"
-	sleep 0.5
+	sleep 0.5 # two's own counting is what is looked at
 	[ "$("$here/bpf_programs.py" on_switch)" = $((before + 3)) ]
 	kill -TERM "${pids[1]}"
 	wait "${pids[1]}"
@@ -211,8 +211,8 @@ need_bpffs() {
 	"$bin/pmrep" check two.pmr
 	# The last interval may be short.
 	"$bin/pmrep" stat -I 100 -x, -e cpu-clock two.pmr | awk -F, '$2 >= 50 { n++ } END { exit n < 7 || n < NR - 1 }'
-	sleep 0.3
-	[ "$("$here/bpf_programs.py" on_switch)" = "$before" ]
+	gone() { [ "$("$here/bpf_programs.py" on_switch)" = "$before" ]; }
+	await gone
 	# Nothing is left but the name.
 	[ "$(find "$mounted" -type f -name events)" = "$map" ]
 	bpf --bpf-attr-map="$map" -a -e cpu-clock,cs -i 0.1 -n 3 -o three.pmr
@@ -261,7 +261,8 @@ need_bpffs() {
 	./bpfwork load plain <hold >plain 3>&- &
 	exec 8>hold
 	./bpfwork load <hold >work 3>&- 8>&- &
-	for _ in $(seq 50); do [ -s plain ] && [ -s work ] && break; sleep 0.1; done
+	await test -s plain
+	await test -s work
 	run "$bin/pmrec" -b "$(cat plain)" -e cpu-clock -o y.pmr
 	[ "$status" = 125 ]
 	[[ $output == *"without BTF"*"clang -g"* ]]

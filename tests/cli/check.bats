@@ -2,6 +2,7 @@
 # pmrep check: every damage is found, named by its bytes, and the exit code is 0, 1 or 2.
 
 bats_require_minimum_version 1.5.0
+load lib
 
 setup() {
 	bin=${PM_BIN:-$BATS_TEST_DIRNAME/../../build/bin}
@@ -69,13 +70,8 @@ print(json.dumps(d))' "$1"
 }
 
 @test "a recording that is being written is good" {
-	"$bin/pmrec" --quiet --sources=stat -i 10ms -o growing.pmr 3>&- &
-	pid=$!
-	for _ in $(seq 100); do
-		[ -s growing.pmr ] && break
-		sleep 0.1
-	done
-	sleep 1.5
+	begin --quiet --sources=stat -i 5ms -o growing.pmr
+	await holds growing.pmr 1
 	run "$bin/pmrep" check growing.pmr
 	kill -TERM $pid
 	wait $pid || true
@@ -86,9 +82,8 @@ print(json.dumps(d))' "$1"
 }
 
 @test "kill -9 leaves a recording that is cut and readable" {
-	"$bin/pmrec" --quiet --sources=stat -i 10ms -o killed.pmr 3>&- &
-	pid=$!
-	sleep 2.5
+	begin --quiet --sources=stat -i 5ms -o killed.pmr
+	await holds killed.pmr 51
 	kill -9 $pid
 	wait $pid || true
 	run "$bin/pmrep" check --format=json killed.pmr

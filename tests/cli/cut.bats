@@ -121,7 +121,7 @@ assert {r["cpu"] for r in rows if r["scope"] == "cpu"} == {"1"}'
 
 @test "a gap stays a gap" {
 	"$bin/pmrec" -q --overwrite --sources=stat -i 20ms -n 5 -o a.pmr
-	sleep 0.3
+	sleep 0.3 # the gap
 	"$bin/pmrec" -q --overwrite --sources=stat -i 20ms -n 5 -o b.pmr
 	"$bin/pmrep" merge --overwrite -o both.pmr a.pmr b.pmr 2>err
 	grep -q ' 1 gaps\| 1 gap' err

@@ -3,6 +3,7 @@
 # second reader (tests/golden/decode.py) and from the whole recording.
 
 bats_require_minimum_version 1.5.0
+load lib
 
 setup() {
 	bin=${PM_BIN:-$BATS_TEST_DIRNAME/../../build/bin}
@@ -39,9 +40,9 @@ flip() { # FILE OUT OFFSET
 @test "kill -9 at any moment leaves everything up to the last closed chunk" {
 	need_second_reader
 	for try in 1 2 3 4 5; do
-		"$bin/pmrec" --quiet --overwrite --sources=stat,interrupts -i 5ms -o "killed$try.pmr" 3>&- &
-		pid=$!
-		sleep "$((1 + RANDOM % 2)).$((500 + RANDOM % 500))"
+		begin --quiet --sources=stat,interrupts -i 5ms -o "killed$try.pmr"
+		await holds "killed$try.pmr" 101
+		sleep "0.$((100 + RANDOM % 600))"
 		kill -9 $pid
 		wait $pid || true
 		run --separate-stderr "$bin/pmrep" --all --format=csv "killed$try.pmr"
@@ -227,7 +228,7 @@ sys.exit("unescaped: %r" % text[max(0, bad.start() - 40):bad.end() + 40] if bad 
 @test "labels and markers with escapes are recorded, and shown harmless" {
 	bad=$'\e[31m\e]0;x\a'
 	"$bin/pmrec" --quiet --sources=stat -i 50ms --label "k=v$bad" -o marked.pmr -- \
-		sh -c "sleep 0.2; '$bin/pmrec' mark 'm$bad'; sleep 0.2"
+		sh -c "'$bin/pmrec' mark 'm$bad'; sleep 0.2"
 	for command in show info list dump check; do
 		run "$bin/pmrep" $command marked.pmr
 		[ "$status" -eq 0 ] || { echo "$command: $output"; return 1; }

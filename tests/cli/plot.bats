@@ -85,7 +85,7 @@ assert min(values) <= mean <= max(values)'
 
 @test "a gap is drawn as a gap" {
 	"$bin/pmrec" -q --sources=stat -i 20ms -n 10 -o a.pmr
-	sleep 0.6
+	sleep 0.6 # the gap
 	"$bin/pmrec" -q --sources=stat -i 20ms -n 10 -o b.pmr
 	"$bin/pmrep" merge -o both.pmr a.pmr b.pmr 2>/dev/null
 	plot ctxsw --width=70 both.pmr >out

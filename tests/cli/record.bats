@@ -2,6 +2,7 @@
 # pmrec as its users meet it: exit codes, outputs, signals, markers, faults. pmrep says what came of it.
 
 bats_require_minimum_version 1.5.0
+load lib
 
 setup() {
 	bin=${PM_BIN:-$BATS_TEST_DIRNAME/../../build/bin}
@@ -24,16 +25,9 @@ pmr() {
 	"$bin/pmrec" --quiet --overwrite --sources=stat,vmstat -i 0.1 "$@"
 }
 
-# Like `pmr ... &` in a shell at a terminal: SIGINT is not ignored. Sets $pid.
+# A recorder in the background that counts when this returns. Sets $pid.
 start() {
-	env --default-signal=INT "$bin/pmrec" --overwrite --sources=stat,vmstat -i 0.1 "$@" 2>err 3>&- &
-	pid=$!
-	for _ in $(seq 100); do
-		[ -s x.pmr ] && [ "$("$bin/pmrep" dump x.pmr 2>/dev/null | grep -c ^snapshot)" -ge 2 ] && return
-		sleep 0.05
-	done
-	cat err
-	return 1
+	begin --sources=stat,vmstat -i 0.1 "$@"
 }
 
 finish() {
@@ -155,11 +149,15 @@ snapshots() {
 		pid, fd = pty.fork()
 		if pid == 0:
 		    os.execv(sys.argv[1], ["pmrec", "--sources=stat", "-i", "30", "-o", "x.pmr"])
-		time.sleep(1.5)
-		os.write(fd, b"\n")
-		time.sleep(0.3)
-		os.write(fd, b"q\n")
 		out = b""
+		def until(text):
+		    global out
+		    while text not in out:
+		        out += os.read(fd, 4096)
+		until(b"0:00:01")
+		os.write(fd, b"\n")
+		until(b" 2 snapshots")
+		os.write(fd, b"q\n")
 		try:
 		    while True:
 		        out += os.read(fd, 4096)
@@ -179,7 +177,11 @@ snapshots() {
 		pid, fd = pty.fork()
 		if pid == 0:
 		    os.execv(sys.argv[1], ["pmrec", "-q", "--sources=stat", "-i", "0.1", "-o", "x.pmr", "sleep", "30"])
-		time.sleep(1)
+		def comms():
+		    for child in open(f"/proc/{pid}/task/{pid}/children").read().split():
+		        yield open(f"/proc/{child}/comm").read().strip()
+		while "sleep" not in comms():
+		    time.sleep(0.02)
 		os.write(fd, b"\x03")
 		code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 		assert code == 130, code
@@ -196,7 +198,8 @@ snapshots() {
 }
 
 @test "SIGTERM is passed on; the recording ends with the command" {
-	start -o x.pmr -- sh -c 'trap "exit 9" TERM; while :; do sleep 0.05; done'
+	start -o x.pmr -- sh -c 'trap "exit 9" TERM; touch ready; while :; do sleep 0.05; done'
+	await test -e ready
 	kill -TERM "$pid"
 	finish
 	[ "$status" = 9 ]
@@ -204,9 +207,10 @@ snapshots() {
 }
 
 @test "a second SIGINT ends what does not heed the first" {
-	start -o x.pmr -- sh -c 'trap "" INT; while :; do sleep 0.05; done'
+	start -o x.pmr -- sh -c 'trap "" INT; touch ready; while :; do sleep 0.05; done'
+	await test -e ready
 	kill -INT "$pid"
-	sleep 0.3
+	settled
 	kill -0 "$pid"
 	kill -INT "$pid"
 	finish
@@ -217,7 +221,7 @@ snapshots() {
 @test "SIGUSR1 takes a snapshot and leaves a marker" {
 	start -o x.pmr
 	kill -USR1 "$pid"
-	sleep 0.2
+	settled
 	kill -TERM "$pid"
 	finish
 	[ "$(dump | grep -ci 'marker')" = 1 ]
@@ -226,12 +230,11 @@ snapshots() {
 
 @test "pmrec mark reaches every recorder of mine; two do not disturb each other" {
 	start -o x.pmr
-	first=$pid
-	"$bin/pmrec" -q --sources=stat -i 0.1 -o second.pmr 3>&- &
-	pid=$!
-	sleep 0.5
+	first=$pid first_tell=$tell first_told=$told
+	begin -q --sources=stat -i 0.1 -o second.pmr
 	"$bin/pmrec" mark "half time"
-	sleep 0.2
+	settled
+	tell=$first_tell told=$first_told settled
 	kill -TERM "$first" "$pid"
 	wait "$first" "$pid"
 	for f in x.pmr second.pmr; do
@@ -258,7 +261,6 @@ snapshots() {
 		else
 			[ "$answer" = ack ]
 		fi
-		sleep 0.12
 	done
 	finish
 	[ "$status" = 0 ]
@@ -271,7 +273,7 @@ snapshots() {
 }
 
 @test "-r makes runs, each a segment" {
-	pmr -r 3 -o x.pmr -- sleep 0.15
+	pmr -r 3 -o x.pmr -- sleep 0.05
 	"$bin/pmrep" info --format=json x.pmr >info
 	python3 -c 'import json; d = json.load(open("info")); assert d["runs"] == 3 and d["segments"] == 3, d'
 	[ "$(dump | grep -c 'snapshot.*first')" = 3 ]
@@ -300,14 +302,13 @@ snapshots() {
 }
 
 @test "kill -9: what was closed is read, the end is named" {
-	start -o x.pmr
-	sleep 2.3
+	start -i 0.01 -o x.pmr
+	await holds x.pmr 20
 	kill -KILL "$pid"
 	finish
 	code=0
 	"$bin/pmrep" info --format=json x.pmr >info 2>err || code=$?
 	[ "$code" = 3 ]
-	# One chunk a second: two of them are closed.
 	python3 -c 'import json; d = json.load(open("info")); assert d["snapshots"] >= 20, d["snapshots"]'
 	run -1 "$bin/pmrep" check x.pmr
 }
@@ -344,8 +345,8 @@ snapshots() {
 }
 
 @test "a pipe gets each interval as it comes, a file those of a second together" {
-	pmr -o - sleep 1 | cat >piped.pmr
-	pmr -o file.pmr sleep 1
+	pmr -o - sleep 0.4 | cat >piped.pmr
+	pmr -o file.pmr sleep 0.4
 	[ "$("$bin/pmrep" dump piped.pmr | grep kind=chunk | grep -oE 'snapshots=[0-9]+' | sort -u)" = snapshots=1 ]
 	"$bin/pmrep" dump file.pmr | grep kind=chunk | grep -qE 'snapshots=([2-9]|1[0-9])( |$)'
 }
@@ -420,12 +421,11 @@ snapshots() {
 }
 
 @test "a file that is being recorded is not taken over" {
-	"$bin/pmrec" -q --sources=stat -i 0.1 -n 15 -o x.pmr &
-	first=$!
-	sleep 0.5
+	start -o x.pmr
 	run -125 "$bin/pmrec" -q --overwrite -n 1 -i 0.1 -o x.pmr
 	[[ $output == *"in use"* ]]
-	wait $first
+	kill -TERM "$pid"
+	finish
 	"$bin/pmrep" check x.pmr
 	"$bin/pmrec" -q --overwrite --sources=stat -n 1 -i 0.1 -o x.pmr
 	"$bin/pmrep" check x.pmr
@@ -435,15 +435,10 @@ snapshots() {
 	mkdir -p root/proc root/sys/devices/system/cpu
 	cp /proc/stat /proc/vmstat root/proc/
 	cp /sys/devices/system/cpu/{online,possible} root/sys/devices/system/cpu/
-	"$bin/pmrec" --root="$PWD/root" --sources=stat,vmstat -i 0.05 -n 20 -o x.pmr 2>err 3>&- &
-	pid=$!
-	for _ in $(seq 100); do
-		[ -s x.pmr ] && break
-		sleep 0.02
-	done
-	sleep 0.2
+	begin --root="$PWD/root" --sources=stat,vmstat -i 0.01 -n 200 -o x.pmr
 	: >root/proc/vmstat
 	wait "$pid"
+	cp "$said" err
 	[ "$(dump | grep -c 'event=failed')" = 1 ]
 	dump | grep 'event=failed' | grep 'source=vmstat' | grep 'reason='
 	[ "$(grep -c '^pmrec: vmstat stopped delivering: ' err)" = 1 ]

@@ -2,6 +2,7 @@
 # What pmrep redact takes out, and that it is out: redact_bytes.py looks for it in every byte with the second reader.
 
 bats_require_minimum_version 1.5.0
+load lib
 
 setup() {
 	bin=${PM_BIN:-$BATS_TEST_DIRNAME/../../build/bin}
@@ -64,9 +65,8 @@ numbers() {
 	"$bin/pmrec" --quiet --privacy=full "${options[@]}" --control=fifo:control -i 100ms \
 		--add=/sys/kernel/mm/transparent_hugepage/khugepaged/pages_collapsed,name=zqadded,raw \
 		--add=/sys/class/net/zqeth0/speed,raw \
-		-o full.pmr -- ./zqtool 2 >log 2>&1 3>&- &
+		-o full.pmr -- ./zqtool 0.5 >log 2>&1 3>&- &
 	pid=$!
-	sleep 0.5
 	echo "mark zqmarker at noon" >control
 	wait "$pid" || { cat log; return 1; }
 	pid=
@@ -263,9 +263,8 @@ numbers() {
 	[ ! -e x.pmr ]
 
 	# What is recorded between the two readings would be unknown to the first.
-	"$bin/pmrec" --quiet --sources=stat -i 50ms -o grows.pmr &
-	pid=$!
-	sleep 1
+	begin --quiet --sources=stat -i 5ms -o grows.pmr
+	await holds grows.pmr 1
 	redact --map=map --overwrite -o out.pmr grows.pmr || [ $? -eq 3 ]
 	kill -TERM "$pid"
 	wait "$pid"

@@ -2,6 +2,7 @@
 # pmrec --rotate: files that follow each other, each complete, together without a gap.
 
 bats_require_minimum_version 1.5.0
+load lib
 
 setup() {
 	bin=${PM_BIN:-$BATS_TEST_DIRNAME/../../build/bin}
@@ -57,16 +58,16 @@ assert 240e6 <= span <= 300e6, span'
 }
 
 @test "by size: no file is larger, and together they are the whole" {
-	record -i 1ms -n 8000 --rotate=25k -o s
+	record -i 1ms -n 3000 --rotate=12k -o s
 	set -- s-*.pmr
 	[ $# -ge 3 ]
 	for f; do
-		[ "$(stat -c %s "$f")" -le 25000 ] || { ls -l; return 1; }
+		[ "$(stat -c %s "$f")" -le 12000 ] || { ls -l; return 1; }
 		"$bin/pmrep" check -q "$f"
 	done
 	whole all.pmr "$@"
 	# A size below that of the definitions still gives files with something in them.
-	record -i 5ms -n 500 --rotate=4Ki -o t.pmr
+	record -i 5ms -n 200 --rotate=4Ki -o t.pmr
 	set -- t-*.pmr
 	[ $# -ge 2 ]
 	whole all-t.pmr "$@"
@@ -107,7 +108,7 @@ print(o["topology"], o["sources"], o["snapshots"] + o["lost_ticks"] in (60, 61, 
 	first=$(compgen -G 'x-*.pmr' | head -1)
 	mv "$first" elsewhere
 	echo other >"$first"
-	sleep 1.5
+	await appeared 3 "x-*.pmr"
 	kill -TERM $pid
 	wait $pid
 	[ "$(cat "$first")" = other ]
@@ -121,7 +122,7 @@ print(o["topology"], o["sources"], o["snapshots"] + o["lost_ticks"] in (60, 61, 
 	for signal in TERM KILL; do
 		mkdir $signal
 		start -i 5ms --rotate=200ms -o $signal/a.pmr
-		sleep 1.3
+		await appeared 4 "$signal/a-*.pmr"
 		kill -$signal $pid
 		wait $pid || true
 		set -- $signal/a-*.pmr

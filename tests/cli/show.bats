@@ -2,6 +2,7 @@
 # show: on recordings with known truth (see tests/unit/tools/make_recording.c), and live.
 
 bats_require_minimum_version 1.5.0
+load lib
 
 setup() {
 	bin=${PM_BIN:-$BATS_TEST_DIRNAME/../../build/bin}
@@ -271,21 +272,22 @@ machine() {
 }
 
 @test "live through a pipe" {
-	"$bin/pmrec" --quiet -i 50ms --sources=stat -o - sleep 0.5 | show - --all -S --show=ctxsw >out
+	"$bin/pmrec" --quiet -i 50ms --sources=stat -o - sleep 0.4 | show - --all -S --show=ctxsw >out
 	[ "$(wc -l <out)" -gt 5 ]
 }
 
 @test "following a file that grows, to its end" {
-	"$bin/pmrec" --quiet -i 50ms --sources=stat -o r.pmr sleep 2 &
-	recorder=$!
-	for _ in $(seq 50); do
-		[ -s r.pmr ] && break
-		sleep 0.05
-	done
+	begin --quiet -i 20ms --sources=stat -o r.pmr
+	recorder=$pid
+	await holds r.pmr 2
 	# A recording that is being written is good.
 	show r.pmr -S --show=ctxsw >now
-	show --follow r.pmr --all -S --show=ctxsw --time=relative >out
+	show --follow r.pmr --all -S --show=ctxsw --time=relative >out 3>&- &
+	follower=$!
+	await lines out "$(($(wc -l <now) + 1))"
+	say stop
 	wait $recorder
+	wait $follower
 	[ "$(wc -l <out)" -gt "$(wc -l <now)" ]
 	show r.pmr --all -S --show=ctxsw --time=relative >all
 	[ "$(tail -n 1 out)" = "$(tail -n 1 all)" ]
@@ -293,12 +295,12 @@ machine() {
 }
 
 @test "following a recorder that is killed: the end is named, exit 3" {
-	"$bin/pmrec" --quiet -i 50ms --sources=stat -o r.pmr &
-	recorder=$!
-	sleep 1.5
-	"$bin/pmrep" --follow r.pmr --all -S --show=ctxsw >out 2>err &
+	begin --quiet -i 20ms --sources=stat -o r.pmr
+	recorder=$pid
+	await holds r.pmr 2
+	"$bin/pmrep" --follow r.pmr --all -S --show=ctxsw >out 2>err 3>&- &
 	follower=$!
-	sleep 0.5
+	await test -s out
 	kill -9 $recorder
 	wait $recorder || true
 	status=0
@@ -338,9 +340,7 @@ machine() {
 
 @test "the machine keeps its row when all its numbers are missing" {
 	dir=$(machine)
-	"$bin/pmrec" --quiet -n 6 -i 200ms --sources=stat -o r.pmr --root "$dir" &
-	pid=$!
-	sleep 0.5
+	begin --quiet -n 6 -i 100ms --sources=stat -o r.pmr --root "$dir"
 	: >"$dir/proc/stat"
 	wait $pid
 	[ "$(show r.pmr --all -S --show=util | tail -n +2 | wc -l)" -eq 6 ]

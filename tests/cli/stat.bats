@@ -2,6 +2,7 @@
 # stat: perf's lines on recordings with known truth (tests/unit/tools/make_stat.c says which), and beside perf itself.
 
 bats_require_minimum_version 1.5.0
+load lib
 
 setup() {
 	bin=${PM_BIN:-$BATS_TEST_DIRNAME/../../build/bin}
@@ -266,7 +267,7 @@ for line in sys.stdin:
 	[ -s out ]
 	run ! grep -E 'not counted|^[^,]*,0(\.00)?,' out
 	# Of threads that were named none is left out.
-	sleep 5 &
+	sleep 100 3>&- &
 	"$bin/pmrec" -q -o one.pmr --sources=perf --per-thread -p $! -e task-clock --timeout 200
 	[ "$(stat --per-thread -x, one.pmr | grep -c 'not counted')" -eq 1 ]
 	kill $!
@@ -686,17 +687,8 @@ for line in sys.stdin:
 }
 
 @test "enabled time: what --control left out is no time, and one event alone does not stop the clock" {
-	mkfifo ctl ack
-	exec 8<>ctl 9<>ack
-	say() {
-		echo "$1" >&8
-		read -r -t 5 answer <&9
-		[ "$answer" = ack ] || { echo "$1: $answer"; return 1; }
-	}
-	"$bin/pmrec" -q -i 0.05 -a -D -1 -e cpu-clock,faults,cs --control=fifo:ctl,ack -o x.pmr 8>&- 9>&- 3>&- &
-	pid=$!
-	say ping
-	sleep 0.3
+	begin -q -i 0.05 -a -D -1 -e cpu-clock,faults,cs -o x.pmr
+	sleep 0.3 # each of these is a stretch of the recording, counted or not
 	say enable
 	sleep 0.4
 	say "disable cs"
@@ -717,18 +709,13 @@ for line in sys.stdin:
 }
 
 @test "an event that was disabled alone before the end has counted until then" {
-	mkfifo ctl ack
-	exec 8<>ctl 9<>ack
 	# A busy machine loses snapshots, and intervals with them: then the sum of those that are left says nothing.
 	for try in 1 2 3 4 5; do
-		"$bin/pmrec" -q --overwrite -i 0.05 -a -e cpu-clock,cs --control=fifo:ctl,ack -o x.pmr 8>&- 9>&- 3>&- &
-		pid=$!
-		for verb in ping sleep "disable cs" sleep stop; do
-			[ "$verb" != sleep ] || { sleep 0.3; continue; }
-			echo "$verb" >&8
-			read -r -t 5 answer <&9
-			[ "$answer" = ack ] || { echo "$verb: $answer"; return 1; }
-		done
+		begin -q -i 0.05 -a -e cpu-clock,cs -o x.pmr
+		sleep 0.15 # a few intervals
+		say "disable cs"
+		sleep 0.15
+		say stop
 		wait "$pid"
 		run -0 --separate-stderr stat -x, -e cs --metric-style=none x.pmr
 		total=${output%%,*}

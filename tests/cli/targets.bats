@@ -2,6 +2,7 @@
 # What perf events count and when: cgroups, threads, runs, --control, hooks, and what is refused.
 
 bats_require_minimum_version 1.5.0
+load lib
 
 setup() {
 	bin=${PM_BIN:-$BATS_TEST_DIRNAME/../../build/bin}
@@ -144,10 +145,14 @@ total() {
 @test "a cgroup that vanishes is an event, and then missing with the reason" {
 	need_cgroups
 	cgroup v
-	perf -i 0.1 --timeout=3200 -e cs --for-each-cgroup "pm-$id-v" -o x.pmr &
-	pid=$!
-	sleep 1
+	begin -q --sources=perf -i 0.01 -e cs --for-each-cgroup "pm-$id-v" -o x.pmr
+	await holds x.pmr 11
 	rmdir "$root/pm-$id-v"
+	gone() { "$bin/pmrep" dump --no-values x.pmr | grep 'event=gone'; }
+	await gone
+	# A reading after that.
+	say snapshot
+	say stop
 	wait "$pid"
 	"$bin/pmrep" dump x.pmr >dump
 	grep 'event=gone' dump
@@ -214,16 +219,12 @@ some(3, 0.05)
 }
 
 @test "-p ends with its process, which is an event" {
-	sleep 1.2 &
+	sleep 0.5 3>&- &
 	target=$!
 	perf -i 0.2 -p "$target" -e task-clock -o x.pmr 2>err &
 	pid=$!
 	wait "$target"
-	for _ in $(seq 40); do
-		kill -0 "$pid" 2>/dev/null || break
-		sleep 0.1
-	done
-	run ! kill -0 "$pid"
+	await eval '! kill -0 "$pid"'
 	wait "$pid"
 	"$bin/pmrep" dump x.pmr | grep 'event=gone'
 	"$bin/pmrep" check x.pmr
@@ -279,17 +280,8 @@ some(3, 0.05)
 }
 
 @test "--control: one event alone, the list of events, and what is wrong" {
-	mkfifo ctl ack
-	perf -i 0.05 -a -e cs,faults -e '{cpu-clock,migrations}' --control=fifo:ctl,ack -o x.pmr 2>err 3>&- &
-	pid=$!
-	exec 8<>ctl 9<>ack
-	say() {
-		echo "$1" >&8
-		read -r -t 5 answer <&9
-		[ "$answer" = "$2" ] || { echo "$1: $answer"; return 1; }
-	}
-	say ping ack
-	sleep 0.3
+	begin -q --sources=perf -i 0.02 -a -e cs,faults -e '{cpu-clock,migrations}' -o x.pmr
+	sleep 0.3 # several intervals of each state
 	say "disable faults" ack
 	sleep 0.3
 	say "enable-event faults" ack
@@ -302,7 +294,7 @@ some(3, 0.05)
 	say "mark here" ack
 	say stop ack
 	wait "$pid"
-	[ "$(sort err)" = "$(printf '%s\n' cpu-clock cs faults migrations)" ]
+	[ "$(sort "$said")" = "$(printf '%s\n' cpu-clock cs faults migrations)" ]
 	"$bin/pmrep" dump x.pmr >dump
 	[ "$(grep -c 'event=disable.*counter=' dump)" = 2 ]
 	[ "$(grep -c 'event=enable.*counter=' dump)" = 1 ]
@@ -338,7 +330,7 @@ some(3, 0.05)
 		echo "$word" >&8
 		read -r -t 5 answer <&9
 		[ "$answer" = ack ]
-		sleep 0.2
+		sleep 0.1
 	done
 	wait "$pid"
 	"$bin/pmrep" dump x.pmr | grep '^value counter=page-faults' >faults
@@ -349,9 +341,9 @@ some(3, 0.05)
 }
 
 @test "-r 0 goes on until it is interrupted" {
-	env --default-signal=INT "$bin/pmrec" -q --overwrite --sources=perf -i 0 -e cs -r 0 -o x.pmr -- sleep 0.05 3>&- &
+	env --default-signal=INT "$bin/pmrec" -q --overwrite --sources=perf -i 0 -e cs -r 0 -o x.pmr -- sh -c 'echo >>runs' 3>&- &
 	pid=$!
-	sleep 1.5
+	await lines runs 5
 	kill -INT "$pid"
 	wait "$pid" || true
 	"$bin/pmrep" info --format=json x.pmr | python3 -c 'import json,sys; n = json.load(sys.stdin)["runs"]; assert n > 3, n'
@@ -388,20 +380,12 @@ smi_root() {
 		env --default-signal=INT "$bin/pmrec" -q --overwrite --root=root --smi-cost -i 0.1 -o x.pmr \
 			3>&- 2>err &
 		pid=$!
-		for _ in $(seq 50); do
-			[ "$(cat $freeze)" = 1 ] && break
-			kill -0 "$pid" 2>/dev/null || break
-			sleep 0.05
-		done
+		await eval '[ "$(cat $freeze)" = 1 ] || ! kill -0 $pid'
 		cat err
 		[ "$(cat $freeze)" = 1 ]
 		kill -$how "$pid"
 		wait "$pid" || true
-		for _ in $(seq 50); do
-			[ "$(cat $freeze)" = 0 ] && break
-			sleep 0.05
-		done
-		[ "$(cat $freeze)" = 0 ]
+		await grep -qx 0 $freeze
 	done
 	# The command crashes.
 	run -139 "$bin/pmrec" -q --overwrite --root=root --smi-cost -i 0.1 -o x.pmr -- sh -c 'kill -SEGV $$'

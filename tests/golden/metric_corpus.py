@@ -22,7 +22,7 @@ import shutil
 import subprocess
 import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "unit"))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "unit", "tools"))
 from expr_diff import NAN, Parser, Refused, evaluate  # noqa: E402
 
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"

@@ -1,0 +1,60 @@
+# shellcheck shell=bash
+# What the tests of the command line wait with: for what happens, never for a time to pass.
+
+# await COMMAND...: until it succeeds, for half a minute at most.
+await() {
+	local turn
+	for ((turn = 0; turn < 1500; turn++)); do
+		"$@" >/dev/null 2>&1 && return 0
+		sleep 0.02
+	done
+	echo "waited half a minute for: $*"
+	return 1
+}
+
+# holds FILE N: that many snapshots of FILE are in closed chunks.
+holds() {
+	"$bin/pmrep" dump --no-values "$1" 2>/dev/null | grep -oE 'kind=chunk .* snapshots=[0-9]+' |
+		awk -F= -v n="$2" '{ sum += $NF } END { exit !(sum >= n) }'
+}
+
+# lines FILE N: FILE has that many lines, or more.
+lines() {
+	[ "$(wc -l <"$1")" -ge "$2" ]
+}
+
+# appeared N PATTERN: since the first time this was asked, so many names that match have been there, some perhaps no longer.
+appeared() {
+	compgen -G "$2" >>appeared.log
+	[ "$(sort -u appeared.log | grep -c "^${2%%\**}")" -ge "$1" ]
+}
+
+# begin OPTION...: a recorder in the background that counts when this returns. Like `pmrec ... &` in a shell at a terminal:
+# SIGINT is not ignored. Sets $pid; what it says is in the file $said.
+begin() {
+	local pipes
+	pipes=$(mktemp -d "$PWD/control.XXXXXX")
+	mkfifo "$pipes/tell" "$pipes/told"
+	exec {tell}<>"$pipes/tell" {told}<>"$pipes/told"
+	said=$pipes/said
+	env --default-signal=INT "$bin/pmrec" --overwrite --control="fifo:$pipes/tell,$pipes/told" "$@" 2>"$said" 3>&- \
+		{tell}>&- {told}>&- &
+	pid=$!
+	say ping
+}
+
+# say WORDS [ANSWER]: tells the recorder of begin, and waits for its answer (ack).
+say() {
+	local answer='' turn
+	echo "$1" >&"$tell"
+	for ((turn = 0; turn < 30; turn++)); do
+		read -r -t 1 -u "$told" answer && break
+		kill -0 "$pid" || break
+	done
+	[ "$answer" = "${2:-ack}" ] || { echo "$1: '$answer'"; cat "$said"; return 1; }
+}
+
+# What came before this is done: signals, marks. The recorder may take a second word from the pipe before it looks elsewhere.
+settled() {
+	say ping && say ping
+}
