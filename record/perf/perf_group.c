@@ -236,6 +236,11 @@ static int unit_read(struct unit *u, struct cells *c)
 	bool fresh = row->fresh, still;
 	ssize_t size;
 
+	if (row->shut && !row->n_open) {
+		for (uint32_t k = 0; k < c->n; k++)
+			cells_fail(c, k, row->missing[k]);
+		return 0;
+	}
 	if (!row->n_open || row->end == PERF_ENDED) {
 		cells_fail_all(c, row->end || row->at.cpu < 0 ? PM_REASON_GONE : PM_REASON_OFFLINE);
 		return 0;

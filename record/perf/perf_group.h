@@ -62,6 +62,7 @@ struct perf_row {
 	bool fresh;
 	bool any_off;      /* some members are `off` */
 	bool on;           /* told to count */
+	bool shut;         /* could not be opened where others could: missing[] says why */
 	bool stood;        /* it did not: its CPU has been offline */
 	int *fd;           /* of each member; -1: not open */
 	uint16_t *missing; /* reason of each that is not open */

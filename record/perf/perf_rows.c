@@ -35,6 +35,11 @@ static int tell_missing(struct plan *p, const struct perf_row *row, const char *
 	return err;
 }
 
+static bool is_shortage(int err)
+{
+	return err == -EMFILE || err == -ENFILE || err == -ENOMEM || err == -ENOSPC || err == -EBUSY;
+}
+
 /* Opens a row for the place; NULL in *out if nothing can be opened there, which becomes a note. */
 static int open_row(struct perf_source *s, struct plan *p, struct perf_group *g, struct perf_place at,
 		    uint32_t instance, uint32_t cgroup, struct perf_row **out)
@@ -53,7 +58,12 @@ static int open_row(struct perf_source *s, struct plan *p, struct perf_group *g,
 		*out = row;
 		return tell_missing(p, row, where);
 	}
-	row->unit.release(&row->unit);
+	/* A CPU that lacks what the others have is a member without values: its part of a sum is missing. */
+	row->shut = at.cpu >= 0 && is_shortage(err);
+	if (row->shut)
+		*out = row;
+	else
+		row->unit.release(&row->unit);
 	/* Among many threads some end while they are listed. */
 	if (err == -ESRCH && p->options->perf.per_thread)
 		return 0;

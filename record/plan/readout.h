@@ -20,8 +20,9 @@ struct slot {
 	uint32_t enabled, running; /* PM_NONE without PM_GROUP_PERF_TIMES */
 	uint32_t every;            /* ticks from reading to reading */
 	uint16_t absent;
-	_Atomic int dead; /* errno of the read that ended the unit; set by its reader */
-	bool told;        /* the writer has said so */
+	_Atomic int dead;     /* errno of the read that ended the unit; set by its reader */
+	bool told;            /* the writer has said so */
+	uint64_t shortest_ns; /* reading that there was; by its reader */
 	/* unit->even; by its reader: */
 	uint64_t usual_at, usual_ns; /* begin after that of the group's first place, length */
 	bool seen, off;              /* there is something usual; the last time was not */

@@ -15,6 +15,9 @@
 
 /* BOOTTIME and MONOTONIC are not read at one moment; a difference below this is preemption, not sleep. */
 #define SLEPT_MIN_NS 5000000
+/* A reading is in doubt that took more than that part of its interval, and so many times what it can take. */
+#define DOUBT_SHARE 100
+#define DOUBT_TIMES 4
 
 struct reader {
 	alignas(RING_LINE) struct sampler *sampler;
@@ -73,6 +76,29 @@ static void even_out(struct slot *s, uint64_t slack_ns, uint64_t *begin, uint64_
 	s->seen = true;
 }
 
+/* Reads a unit, and once more if something came between, as only unusual times tell: what was read and when do not
+ * belong together then. *begin is that of the reading that counts. */
+static int read_unit(struct slot *s, struct cells *c, uint64_t interval_ns, uint64_t *begin, uint64_t *end)
+{
+	int err = s->unit->read(s->unit, c);
+	uint64_t took;
+
+	*end = clocks_monotonic();
+	took = *end - *begin;
+	if (!err && took > interval_ns / DOUBT_SHARE && interval_ns && s->shortest_ns &&
+	    took > DOUBT_TIMES * s->shortest_ns) {
+		for (uint32_t k = 0; k < c->n; k++)
+			c->status[k * c->step] = PM_OK;
+		*begin = *end;
+		err = s->unit->read(s->unit, c);
+		*end = clocks_monotonic();
+		took = *end - *begin;
+	}
+	if (!s->shortest_ns || took < s->shortest_ns)
+		s->shortest_ns = took;
+	return err;
+}
+
 /* Reads all units of a reader into one row. */
 static void read_row(const struct readout *l, const struct readout_reader *r, struct ring_buf *b, uint32_t row,
 		     uint64_t number, bool single)
@@ -97,9 +123,8 @@ static void read_row(const struct readout *l, const struct readout_reader *r, st
 			cells_fail_all(&c, PM_REASON_NOT_READ);
 			end = begin;
 		} else {
-			err = s->unit->read(s->unit, &c);
+			err = read_unit(s, &c, l->interval_ns, &begin, &end);
 			b->slot_read[i] = true;
-			end = clocks_monotonic();
 		}
 		if (err < 0) {
 			atomic_store_explicit(&s->dead, err, memory_order_relaxed);
@@ -252,8 +277,12 @@ int sampler_new(struct sampler **out, const struct sampler_config *config, struc
 	if (!s->config.clocks)
 		s->config.clocks = &clocks_machine;
 	s->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (s->fd < 0) {
+		err = errno;
+		goto fail;
+	}
 	s->reader = aligned_alloc(RING_LINE, l->n_readers * sizeof(*s->reader));
-	if (!s->reader || s->fd < 0)
+	if (!s->reader)
 		goto fail;
 	memset(s->reader, 0, l->n_readers * sizeof(*s->reader));
 	for (uint32_t i = 0; i < l->n_readers; i++) {

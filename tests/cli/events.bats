@@ -166,3 +166,13 @@ wrong() {
 	[ "$few" = 2 ]
 	[ "$all" -ge 4 ]
 }
+
+@test "a CPU for which descriptors are too few is missing with its reason, and no sum is good" {
+	[ "$(nproc)" -ge 2 ] || skip "one CPU only"
+	events=$(for _ in 1 2 3; do printf 'task-clock,page-faults,context-switches,minor-faults,major-faults,'; done)
+	(ulimit -n 40; "$bin/pmrec" --sources=perf -a -e "${events%,}" -n 1 -i 0.1 -o few.pmr 2>err)
+	grep 'Too many open files.*ulimit' err
+	"$bin/pmrep" --total --per-cpu --show=task-clock --format=csv few.pmr >out || true
+	grep ',errno-24' out
+	run -3 "$bin/pmrep" --strict --total --show=task-clock --format=csv few.pmr
+}
