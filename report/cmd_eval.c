@@ -142,7 +142,7 @@ static int refuse_unbound(const struct expr_input *input, struct error *e)
 		[EXPR_MEAN] = "mean",       [EXPR_MAX] = "max_of",
 		[EXPR_ELAPSED] = "elapsed", [EXPR_SOURCE_COUNT] = "source_count",
 		[EXPR_AGGR_NR] = "aggr_nr", [EXPR_CPUID_MATCH] = "strcmp_cpuid_str",
-		[EXPR_SECONDS] = "seconds",
+		[EXPR_SECONDS] = "seconds", [EXPR_RATE] = "rate",
 	};
 	const char *f = input->aspect < sizeof(call) / sizeof(*call) ? call[input->aspect] : NULL;
 

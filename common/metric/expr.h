@@ -19,8 +19,8 @@
  *   elapsed(x)     seconds over which x was observed, summed over its instances exactly as x itself is: so
  *                  100 * cpuidle.time.c1 / elapsed(cpuidle.time.c1) is right for one CPU, a package or the
  *                  machine, also when some of the CPUs were there for a part of the interval only
- *   rate(x)        per second: short for x * aggr_nr(x) / elapsed(x), the sum over the instances divided by the
- *                  mean time over which one was observed
+ *   rate(x)        per second: each instance's x divided by the time over which it was observed or could not count,
+ *                  then put together over the instances as x itself is
  *   seconds(x,y)   x cycles of the clock y in seconds: each instance's x divided by the rate of its own y, then
  *                  summed over the instances, whose clocks may differ; x and y are counters of one instance
  * They are functions only before a '(', so events may have these names.
@@ -67,6 +67,7 @@ enum expr_aspect {
 	EXPR_LITERAL,      /* #x */
 	EXPR_CPUID_MATCH,  /* strcmp_cpuid_str(x) */
 	EXPR_SECONDS,      /* seconds(x,y); the input's `by` is y */
+	EXPR_RATE,         /* rate(x): per second */
 };
 
 /* An input as the text names it; escapes are resolved and '@' has become '/'. */

@@ -40,6 +40,7 @@ const struct expr_aspect_row expr_aspects[] = {
 	{ "mean", EXPR_MEAN, false },
 	{ "max_of", EXPR_MAX, false },
 	{ "elapsed", EXPR_ELAPSED, false },
+	{ "rate", EXPR_RATE, false },
 	{ NULL, EXPR_VALUE, false },
 };
 
@@ -207,7 +208,7 @@ static int parse_seconds(struct parser *p)
 }
 
 /* Behind the opening parenthesis: one id and the closing one. */
-static int parse_aspect(struct parser *p, enum expr_aspect aspect, bool rate)
+static int parse_aspect(struct parser *p, enum expr_aspect aspect)
 {
 	size_t column;
 	char *name;
@@ -220,15 +221,6 @@ static int parse_aspect(struct parser *p, enum expr_aspect aspect, bool rate)
 		err = expect_mark(p, ')', "')'");
 	if (!err)
 		err = emit_input(p, name, aspect, column);
-	if (!err && rate) {
-		err = emit_input(p, name, EXPR_AGGR_NR, column);
-		if (!err)
-			err = emit_op(p, OP_MULTIPLY);
-		if (!err)
-			err = emit_input(p, name, EXPR_ELAPSED, column);
-		if (!err)
-			err = emit_op(p, OP_DIVIDE);
-	}
 	free(name);
 	return err;
 }
@@ -300,7 +292,6 @@ static int parse_word(struct parser *p)
 			err = emit_input(p, word, EXPR_VALUE, column);
 		goto out;
 	}
-	/* rate() too: its long form needs parentheses. */
 	err = enter(p);
 	if (!err)
 		err = lexer_next(&p->lex);
@@ -313,12 +304,10 @@ static int parse_word(struct parser *p)
 		}
 	for (const struct expr_aspect_row *row = expr_aspects; row->text; row++)
 		if (!strcmp(row->text, word)) {
-			err = parse_aspect(p, row->aspect, false);
+			err = parse_aspect(p, row->aspect);
 			goto leave;
 		}
-	if (!strcmp(word, "rate"))
-		err = parse_aspect(p, EXPR_VALUE, true);
-	else if (!strcmp(word, "seconds"))
+	if (!strcmp(word, "seconds"))
 		err = parse_seconds(p);
 	else
 		err = error_set(p->error, EINVAL, "column %zu: there is no function '%.40s'", column + 1, word);

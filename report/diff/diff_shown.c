@@ -101,8 +101,8 @@ static bool grows(const struct bound_input *in, const struct pm_model *model)
 {
 	if (in->duration)
 		return true;
-	if (in->constant || in->rate || in->op == INPUT_NUMBER || in->op == INPUT_SPAN || in->op == INPUT_WALL ||
-	    !in->n_counters)
+	if (in->constant || in->rate || in->aspect == EXPR_RATE || in->op == INPUT_NUMBER || in->op == INPUT_SPAN ||
+	    in->op == INPUT_WALL || !in->n_counters)
 		return false;
 	switch (in->aspect) {
 	case EXPR_VALUE:

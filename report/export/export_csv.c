@@ -96,7 +96,7 @@ static int wide_heads(struct exporter *x, struct csv *c, const struct sheet *s)
 		for (uint32_t i = 0; i < s->n_columns; i++)
 			c->judged[i] = x->config.thresholds && s->column[i].metric->threshold;
 		c->n_wide = s->n_columns;
-		for (int i = 0; i < EXPORT_N_COLUMNS - 4 && !x->config.no_heads; i++) {
+		for (int i = 0; i < EXPORT_N_PLACE && !x->config.no_heads; i++) {
 			buf_addstr(&x->out.text, start++ ? "," : "");
 			buf_addstr(&x->out.text, export_columns[i]);
 		}
@@ -212,22 +212,26 @@ static char *put_verdict(char *to, const struct sheet *s, const struct sheet_cel
 }
 
 /* The end of a row, but for the verdict. */
-static char *put_status(char *to, struct exporter *x, uint16_t reason, bool partial)
+static char *put_status(char *to, struct exporter *x, uint16_t reason, double coverage)
 {
 	const char *why;
 	char word[16];
 	size_t len;
 
-	if (__builtin_expect(!reason && !partial, 1)) {
-		memcpy(to, "ok\n", 3);
-		return to + 3;
+	if (__builtin_expect(!reason && coverage == 1, 1)) {
+		memcpy(to, "ok,1\n", 5);
+		return to + 5;
 	}
-	why = status_word(reason, partial, word);
+	why = status_word(reason, coverage < 1, word);
 	len = strlen(why);
 	memcpy(to, why, len);
-	to[len] = '\n';
+	to += len;
+	*to++ = ',';
+	if (!reason)
+		to += export_number(to, coverage);
+	*to++ = '\n';
 	x->partial |= !status_absent(reason);
-	return to + len + 1;
+	return to;
 }
 
 static int long_interval(struct exporter *x, struct csv *c, const struct sheet *s, const struct interval *i, size_t k)
@@ -249,14 +253,14 @@ static int long_interval(struct exporter *x, struct csv *c, const struct sheet *
 			char *start, *to;
 
 			start = to =
-				output_room(&x->out.text, c->head.len + c->row[r].len + metric.len + unit.len + 96);
+				output_room(&x->out.text, c->head.len + c->row[r].len + metric.len + unit.len + 128);
 			if (!to)
 				return -ENOMEM;
 			memcpy(to, c->head.data, c->head.len);
 			to = put(put(to + c->head.len, c, c->row[r]), c, metric);
 			if (!v->reason)
 				to += export_number(to, v->v);
-			to = put_status(put(to, c, unit), x, v->reason, export_partial(cell, i, k));
+			to = put_status(put(to, c, unit), x, v->reason, sheet_coverage(cell, k));
 			if (x->config.thresholds) {
 				to[-1] = ',';
 				to = put_verdict(to, s, cell, k);
@@ -286,7 +290,7 @@ static int wide_interval(struct exporter *x, struct csv *c, const struct sheet *
 				continue;
 			c->cell[c->wide_of[cell->column]] = cell;
 			x->partial |= (cell->value[k].reason && !status_absent(cell->value[k].reason)) ||
-				      export_partial(cell, i, k);
+				      export_partial(cell, k);
 		}
 		start = to = output_room(&x->out.text,
 					 c->file.len + c->row[r].len + 128 + (size_t)c->n_wide * (NUMBER_MAX + 10));

@@ -126,6 +126,14 @@ static void put_value(struct buf *out, const struct value *v)
 		buf_add(out, number, export_number(number, v->v));
 }
 
+static void put_coverage(struct buf *out, const struct value *v, double coverage)
+{
+	struct value c = v->reason ? *v : value_of(coverage);
+
+	buf_addstr(out, "\",\"coverage\":");
+	put_value(out, &c);
+}
+
 static void put_head(struct exporter *x, const struct json_text *t, const struct interval *i)
 {
 	char text[64];
@@ -162,10 +170,10 @@ static void put_verdict(struct exporter *x, const struct sheet *s, const struct 
 
 /* What ends a value: the judgement is there where a threshold is. */
 static const char *const threshold_end[] = {
-	[SHEET_UNJUDGED] = "\"}",
-	[SHEET_UNKNOWN] = "\",\"threshold\":\"unknown\"}",
-	[SHEET_GOOD] = "\",\"threshold\":\"good\"}",
-	[SHEET_BAD] = "\",\"threshold\":\"bad\"}",
+	[SHEET_UNJUDGED] = "}",
+	[SHEET_UNKNOWN] = ",\"threshold\":\"unknown\"}",
+	[SHEET_GOOD] = ",\"threshold\":\"good\"}",
+	[SHEET_BAD] = ",\"threshold\":\"bad\"}",
 };
 
 static int put_interval(struct exporter *x, const struct json_text *t, const struct sheet *s,
@@ -185,7 +193,7 @@ static int put_interval(struct exporter *x, const struct json_text *t, const str
 		for (uint32_t n = 0; n < row->n_cells; n++) {
 			const struct sheet_cell *cell = &row->cell[n];
 			const struct value *v = &cell->value[k];
-			bool partial = export_partial(cell, i, k);
+			bool partial = export_partial(cell, k);
 			char word[16];
 
 			if (!wide || !n) {
@@ -201,6 +209,7 @@ static int put_interval(struct exporter *x, const struct json_text *t, const str
 			} else {
 				put_span(&x->out.text, t, t->unit[cell->column]);
 				buf_addstr(&x->out.text, status_word(v->reason, partial, word));
+				put_coverage(&x->out.text, v, sheet_coverage(cell, k));
 				buf_addstr(&x->out.text, threshold_end[sheet_verdict(s, cell, k)]);
 			}
 			if (!wide || n + 1 == row->n_cells)

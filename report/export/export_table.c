@@ -266,7 +266,7 @@ static void put_row(struct exporter *x, struct table_data *t, uint32_t r, uint32
 		const struct sheet_cell *cell = t->cell[(size_t)r * s->n_columns + t->column[c]];
 
 		if (cell)
-			x->partial |= export_partial(cell, interval, k) ||
+			x->partial |= export_partial(cell, k) ||
 				      (cell->value[k].reason && !status_absent(cell->value[k].reason));
 		put_judged(x, &first, text, cell_text(t, cell, k, text), t->width[WIDTH_METRICS + c],
 			   x->config.color && cell ? sheet_verdict(s, cell, k) : SHEET_UNJUDGED);

@@ -7,8 +7,9 @@
 #include "common/table.h"
 
 const char *const export_columns[] = {
-	"recording", "run", "time",   "duration_ns", "scope",  "package", "die",   "cluster", "cache",  "node",
-	"core",      "cpu", "device", "task",        "cgroup", "metric",  "value", "unit",    "status", NULL,
+	"recording", "run",    "time",  "duration_ns", "scope",  "package",  "die",
+	"cluster",   "cache",  "node",  "core",        "cpu",    "device",   "task",
+	"cgroup",    "metric", "value", "unit",        "status", "coverage", NULL,
 };
 
 /* clang-format off */

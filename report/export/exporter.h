@@ -79,7 +79,8 @@ void export_place_names(const struct sheet *s, const struct place *p, const char
 extern const char *const export_verdicts[SHEET_VERDICTS];
 /* The tidy columns, in their order, for ever. */
 extern const char *const export_columns[];
-#define EXPORT_N_COLUMNS 19
+#define EXPORT_N_COLUMNS 20
+#define EXPORT_N_PLACE   15 /* the first of them: when and where */
 
 static inline struct exporter *exporter_of(struct sink *s)
 {
@@ -89,9 +90,10 @@ static inline struct exporter *exporter_of(struct sink *s)
 int exporter_pace(struct exporter *x);
 int exporter_flush(struct exporter *x);
 
-static inline bool export_partial(const struct sheet_cell *c, const struct interval *i, size_t k)
+/* Whether a part of the value is lost. */
+static inline bool export_partial(const struct sheet_cell *c, size_t k)
 {
-	return i[k].partial || (c->partial && c->partial[k]);
+	return sheet_coverage(c, k) < 1;
 }
 
 #endif

@@ -169,7 +169,7 @@ static int plot_intervals(struct sink *sink, const struct sheet *s, const struct
 
 	for (size_t k = 0; k < n; k++) {
 		const struct interval *i = &interval[k];
-		bool partial = i->partial;
+		bool partial = false;
 		size_t at = 0;
 
 		if (!d->set.to_ns && i->wall_ns)
@@ -179,7 +179,7 @@ static int plot_intervals(struct sink *sink, const struct sheet *s, const struct
 			for (uint32_t c = 0; c < s->row[r].n_cells; c++, at++) {
 				const struct sheet_cell *cell = &s->row[r].cell[c];
 
-				partial |= export_partial(cell, interval, k);
+				partial |= export_partial(cell, k);
 				if (d->map[at] != PM_NONE && !cell->value[k].reason)
 					take(d, d->map[at], i, cell->value[k].v);
 			}

@@ -224,7 +224,7 @@ static void take_sheet(struct collect *c, const struct layout *l, size_t first, 
 		const struct drawn *f = &l->drawn[i];
 		struct html_value_run run = {
 			.value = f->cell->value + first,
-			.partial = f->cell->partial ? f->cell->partial + first : NULL,
+			.coverage = f->cell->coverage ? f->cell->coverage + first : NULL,
 			.again = again,
 		};
 

@@ -68,7 +68,7 @@ int html_set_finish(struct html_set *s);
 /* Values of a series that are taken together. */
 struct html_value_run {
 	const struct value *value; /* one a step */
-	const uint8_t *partial;    /* likewise; NULL: none is */
+	const double *coverage;    /* likewise; NULL: 1 */
 	bool again;                /* a further part of intervals that were taken already, in another bucket */
 };
 

@@ -295,7 +295,7 @@ bool counter_rule(const struct cpu_facts *f, const struct pm_model *m, const str
 	/* A hypervisor may answer for registers that it does not have. */
 	r->never_zero = pm_map_get(&m->header, PM_HEADER_HYPERVISOR) != NULL;
 	if (!strcmp(name, "tsc")) {
-		r->hz = f->tsc_hz;
+		r->is_clock = true;
 		r->advances = true;
 	} else if (!strcmp(name, "aperf") || !strcmp(name, "mperf")) {
 		/* To read them the CPU has to run. */
@@ -315,5 +315,5 @@ bool counter_rule(const struct cpu_facts *f, const struct pm_model *m, const str
 	} else if (!strcmp(name, "pkg_perf_status") || !strcmp(name, "dram_perf_status")) {
 		r->wrap_ns = to_ns(f->time_unit * 4294967295.0);
 	}
-	return r->wrap_ns || r->hz > 0 || r->advances || r->never_zero;
+	return r->wrap_ns || r->advances || r->never_zero;
 }

@@ -42,8 +42,8 @@ extern const char *const cpu_literals[];
 /* What is known of a counter beyond its width, to tell numbers from nonsense. */
 struct counter_rule {
 	uint64_t wrap_ns; /* two readings that far apart may lie a whole turn apart; 0: no danger */
-	double hz;        /* it runs at that rate, always; 0: no such rule */
 	bool advances;    /* between two readings it never stands still */
+	bool is_clock;    /* it is the time stamp counter */
 	bool never_zero;  /* 0 twice in a row is not a count: nobody answers for the register */
 };
 /* False: there is nothing to look at. */

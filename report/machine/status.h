@@ -13,8 +13,9 @@ enum report_reason {
 	REPORT_RESET = 3100, /* a 64-bit counter went back: it was reset, so there is no difference */
 	REPORT_LEVEL = 3101, /* the counter's values cannot be put together at this level */
 	REPORT_WRAP = 3102,  /* readings so far apart that a narrow counter may have turned round more than once */
-	REPORT_TSC = 3103,   /* the time stamp counter stopped, or does not run at its rate */
+	REPORT_TSC = 3103,   /* the time stamp counter stopped */
 	REPORT_STILL = 3104, /* a counter that always runs did not move */
+	REPORT_UNREACHABLE = 3105, /* it counts on, but no CPU is online that could read it */
 };
 
 /* "ok", "partial" (some instances are missing in a value that is there), or a reason; `buf` may hold the
@@ -35,6 +36,8 @@ static inline const char *status_word(uint16_t reason, bool partial, char buf[st
 		return "tsc-unstable";
 	if (reason == REPORT_STILL)
 		return "standing-still";
+	if (reason == REPORT_UNREACHABLE)
+		return "unreachable";
 	word = value_reason_name(reason);
 	return word ? word : pm_reason_name(reason, buf);
 }

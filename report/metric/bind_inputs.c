@@ -32,7 +32,7 @@ unsigned bound_input_aspects(const struct bound_input *i)
 {
 	if (i->constant || i->duration)
 		return 0;
-	if (i->rate)
+	if (i->rate || i->aspect == EXPR_RATE)
 		return 1u << TRACK_RATE;
 	if (i->op == INPUT_SPAN)
 		return 1u << TRACK_SPAN;

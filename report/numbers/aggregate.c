@@ -11,11 +11,13 @@ int aggregate_init(struct aggregate *a, size_t n)
 	*a = (struct aggregate){
 		.n = n,
 		.sum = malloc(n * sizeof(*a->sum)),
+		.known = malloc(n * sizeof(*a->known)),
+		.unknown = malloc(n * sizeof(*a->unknown)),
 		.count = malloc(n * sizeof(*a->count)),
 		.lost = malloc(n * sizeof(*a->lost)),
 		.away = malloc(n * sizeof(*a->away)),
 	};
-	if (a->sum && a->count && a->lost && a->away)
+	if (a->sum && a->known && a->unknown && a->count && a->lost && a->away)
 		return 0;
 	aggregate_release(a);
 	return -ENOMEM;
@@ -24,20 +26,28 @@ int aggregate_init(struct aggregate *a, size_t n)
 void aggregate_release(struct aggregate *a)
 {
 	free(a->sum);
+	free(a->known);
+	free(a->unknown);
 	free(a->count);
 	free(a->lost);
 	free(a->away);
 	*a = (struct aggregate){ 0 };
 }
 
-void aggregate_begin(struct aggregate *a, size_t n)
+void aggregate_begin(struct aggregate *a, size_t n, bool more)
 {
 	a->n = n;
+	a->all_whole = more ? a->all_whole + a->whole : 0;
 	a->whole = 0;
 	memset(a->sum, 0, n * sizeof(*a->sum));
 	memset(a->count, 0, n * sizeof(*a->count));
 	memset(a->lost, 0, n * sizeof(*a->lost));
 	memset(a->away, 0, n * sizeof(*a->away));
+	if (more)
+		return;
+	a->some_unknown = false;
+	memset(a->known, 0, n * sizeof(*a->known));
+	memset(a->unknown, 0, n * sizeof(*a->unknown));
 }
 
 static bool is_away(uint16_t reason, bool may_go)
@@ -50,12 +60,30 @@ static uint32_t count_at(const struct aggregate *a, size_t k)
 	return a->count[k] + a->whole;
 }
 
-static void add_one(struct aggregate *a, size_t k, const struct value *v, enum pm_aggregation rule, bool may_go)
+/* How much of the interval was known of the instance. */
+static void add_time(struct aggregate *a, size_t k, const struct value *v, const struct support *s,
+		     const struct interval *i)
 {
-	if (v->reason) {
-		uint16_t *why = is_away(v->reason, may_go) ? a->away : a->lost;
+	double all = (double)i->duration_ns / 1e9, lost = s ? s->lost : 0;
 
-		why[k] = why[k] ? why[k] : v->reason;
+	/* Nothing was read of it, not even that something was lost. */
+	if (v->reason && lost == 0)
+		lost = all;
+	a->known[k] += v->reason ? 0 : s && s->known > 0 ? s->known : all;
+	a->unknown[k] += lost;
+	a->some_unknown |= lost > 0;
+}
+
+static void add_one(struct aggregate *a, size_t k, const struct value *v, const struct support *s,
+		    const struct interval *i, enum pm_aggregation rule, bool may_go)
+{
+	if (v->reason && is_away(v->reason, may_go)) {
+		a->away[k] = a->away[k] ? a->away[k] : v->reason;
+		return;
+	}
+	add_time(a, k, v, s, i);
+	if (v->reason) {
+		a->lost[k] = a->lost[k] ? a->lost[k] : v->reason;
 		return;
 	}
 	if (!count_at(a, k))
@@ -76,10 +104,11 @@ static bool all_there(const struct value *v, size_t n)
 	return !any;
 }
 
-void aggregate_add(struct aggregate *a, const struct value *v, enum pm_aggregation rule, bool may_go)
+void aggregate_add(struct aggregate *a, const struct value *v, const struct support *s,
+		   const struct interval *interval, enum pm_aggregation rule, bool may_go)
 {
 	/* Nearly all values of nearly all recordings come through here. */
-	if (rule == PM_AGG_SUM && all_there(v, a->n)) {
+	if (rule == PM_AGG_SUM && !s && all_there(v, a->n)) {
 		double *restrict sum = a->sum;
 
 		for (size_t k = 0, n = a->n; k < n; k++)
@@ -88,11 +117,11 @@ void aggregate_add(struct aggregate *a, const struct value *v, enum pm_aggregati
 		return;
 	}
 	for (size_t k = 0; k < a->n; k++)
-		add_one(a, k, &v[k], rule, may_go);
+		add_one(a, k, &v[k], s ? &s[k] : NULL, &interval[k], rule, may_go);
 }
 
-void aggregate_add_one_of(struct aggregate *a, const struct value *const *v, size_t n, enum pm_aggregation rule,
-			  bool may_go)
+void aggregate_add_one_of(struct aggregate *a, const struct value *const *v, const struct support *const *s, size_t n,
+			  const struct interval *interval, enum pm_aggregation rule, bool may_go)
 {
 	for (size_t k = 0; k < a->n; k++) {
 		size_t i = 0;
@@ -103,7 +132,7 @@ void aggregate_add_one_of(struct aggregate *a, const struct value *const *v, siz
 		if (i == n)
 			for (i = 0; i + 1 < n && is_away(v[i][k].reason, may_go); i++)
 				;
-		add_one(a, k, &v[i][k], rule, may_go);
+		add_one(a, k, &v[i][k], s[i] ? &s[i][k] : NULL, &interval[k], rule, may_go);
 	}
 }
 
@@ -125,17 +154,11 @@ static struct value result(const struct aggregate *a, size_t k, enum pm_aggregat
 	return value_of(a->sum[k]);
 }
 
-bool aggregate_end(struct aggregate *a, enum pm_aggregation rule, enum aggregate_as as, bool more, struct value *out,
-		   uint8_t *partial)
+void aggregate_end(struct aggregate *a, enum pm_aggregation rule, enum aggregate_as as, bool more, struct value *out)
 {
-	bool any = false;
-
 	for (size_t k = 0; k < a->n; k++) {
 		struct value v = result(a, k, rule, as);
-		bool part = !v.reason && a->lost[k];
 
-		partial[k] = more ? partial[k] | part : part;
-		any |= part;
 		if (!more || (!v.reason && status_absent(out[k].reason)))
 			out[k] = v;
 		else if (v.reason && !out[k].reason && !status_absent(v.reason))
@@ -143,5 +166,18 @@ bool aggregate_end(struct aggregate *a, enum pm_aggregation rule, enum aggregate
 		else if (!v.reason && !out[k].reason)
 			out[k] = value_of(out[k].v + v.v);
 	}
-	return any;
+}
+
+bool aggregate_coverage(const struct aggregate *a, const struct interval *interval, double *out)
+{
+	uint32_t whole = a->all_whole + a->whole;
+
+	if (!a->some_unknown)
+		return false;
+	for (size_t k = 0; k < a->n; k++) {
+		double known = a->known[k] + whole * ((double)interval[k].duration_ns / 1e9);
+
+		out[k] = a->unknown[k] > 0 ? known / (known + a->unknown[k]) : 1;
+	}
+	return true;
 }

@@ -1,4 +1,5 @@
-/* Several instances' values to one, by the rule of their counter. report/numbers/sheet.h says what a missing value does. */
+/* Several instances' values to one, by the rule of their counter. report/numbers/NUMBERS.md says what a missing value
+ * does. */
 #ifndef REPORT_AGGREGATE_H
 #define REPORT_AGGREGATE_H
 
@@ -8,14 +9,19 @@
 
 #include "common/metric/expr.h"
 #include "format/model.h"
+#include "report/replay/replay.h"
 
 struct aggregate {
-	size_t n;        /* intervals */
-	double *sum;     /* [n], as are all */
-	uint32_t *count; /* values that are there, besides those of `whole` instances that had all of them */
-	uint32_t whole;
-	uint16_t *lost; /* reason of one that should be there; 0: none */
-	uint16_t *away; /* reason of one that takes no part */
+	size_t n;           /* intervals */
+	double *sum;        /* [n], as are all */
+	double *known;      /* seconds of those that were not known all the time, or of which something was lost */
+	double *unknown;    /* seconds that were lost */
+	uint32_t *count;    /* values that are there, besides those of `whole` instances that had all of them */
+	uint32_t whole;     /* of the counter at hand */
+	uint32_t all_whole; /* of all counters since the beginning */
+	uint16_t *lost;     /* reason of one that should be there; 0: none */
+	uint16_t *away;     /* reason of one that takes no part */
+	bool some_unknown;
 };
 
 enum aggregate_as {
@@ -28,16 +34,18 @@ enum aggregate_as {
 int aggregate_init(struct aggregate *a, size_t n);
 void aggregate_release(struct aggregate *a);
 
-/* Starts anew, for the first n intervals. */
-void aggregate_begin(struct aggregate *a, size_t n);
-/* `may_go`: an instance that is gone takes no part, as if offline (a task that ended). */
-void aggregate_add(struct aggregate *a, const struct value *v, enum pm_aggregation rule, bool may_go);
+/* Starts anew, for the first n intervals. `more`: another counter of what was put together before. */
+void aggregate_begin(struct aggregate *a, size_t n, bool more);
+/* One instance. `s`: for how long it was known; NULL: all the time. `may_go`: if it is gone it takes no part, as if
+ * offline (a task that ended). */
+void aggregate_add(struct aggregate *a, const struct value *v, const struct support *s,
+		   const struct interval *interval, enum pm_aggregation rule, bool may_go);
 /* The instances that count once together (a package's CPUs for an event of the package): the first that is there. */
-void aggregate_add_one_of(struct aggregate *a, const struct value *const *v, size_t n, enum pm_aggregation rule,
-			  bool may_go);
-/* out += result if `more`, else out = result. partial[k] is set where the result lacks a part; returns whether any
- * is. */
-bool aggregate_end(struct aggregate *a, enum pm_aggregation rule, enum aggregate_as as, bool more, struct value *out,
-		   uint8_t *partial);
+void aggregate_add_one_of(struct aggregate *a, const struct value *const *v, const struct support *const *s, size_t n,
+			  const struct interval *interval, enum pm_aggregation rule, bool may_go);
+/* out += result if it was begun with `more`, else out = result. */
+void aggregate_end(struct aggregate *a, enum pm_aggregation rule, enum aggregate_as as, bool more, struct value *out);
+/* Known time in known and lost time of all counters so far; false: nothing is lost, and out[] untouched. */
+bool aggregate_coverage(const struct aggregate *a, const struct interval *interval, double *out);
 
 #endif

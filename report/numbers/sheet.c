@@ -30,15 +30,16 @@ void sheet_release(struct sheet *s)
 		free(p->counter_start);
 		free(p->cell);
 		free(p->value);
-		free(p->partial);
+		free(p->coverage);
 		free(p->verdict);
 		free(p->judged);
 		free(p->in);
 		free(p->scratch);
 		free(p->part);
 		free(p->stood);
-		free(p->in_partial);
-		free(p->in_any_partial);
+		free(p->in_coverage);
+		free(p->in_any_lost);
+		free(p->one_of_support);
 		free(p->in_at);
 		free(p->arg);
 		free(p->one_of);
@@ -294,8 +295,8 @@ static int make_cells(struct sheet *s)
 			break;
 		p->cell = calloc(p->n_cells + 1, sizeof(*p->cell));
 		p->value = malloc((own * p->block + 1) * sizeof(*p->value));
-		p->partial = calloc(p->n_cells * p->block + 1, 1);
-		if (!p->cell || !p->value || !p->partial)
+		p->coverage = calloc(p->n_cells * p->block + 1, sizeof(*p->coverage));
+		if (!p->cell || !p->value || !p->coverage)
 			return -ENOMEM;
 	}
 	return 0;
@@ -335,16 +336,17 @@ static int make_scratch(struct sheet *s)
 	for (size_t t = 0; t < tracks && alike == 1; t++)
 		alike += p->at[t].per_package ? tracks : 0;
 	p->in = malloc(inputs * p->block * sizeof(*p->in));
-	p->in_partial = malloc(inputs * p->block);
-	p->in_any_partial = calloc(inputs, sizeof(*p->in_any_partial));
+	p->in_coverage = malloc(inputs * p->block * sizeof(*p->in_coverage));
+	p->in_any_lost = calloc(inputs, sizeof(*p->in_any_lost));
 	p->in_at = calloc(inputs, sizeof(*p->in_at));
 	p->scratch = malloc(depth * p->block * sizeof(*p->scratch));
 	p->part = malloc(p->block * sizeof(*p->part));
 	p->stood = malloc(p->block * sizeof(*p->stood));
 	p->arg = calloc(args, sizeof(*p->arg));
 	p->one_of = calloc(alike, sizeof(*p->one_of));
-	if (!p->in || !p->part || !p->stood || !p->in_partial || !p->in_any_partial || !p->in_at || !p->scratch ||
-	    !p->arg || !p->one_of)
+	p->one_of_support = calloc(alike, sizeof(*p->one_of_support));
+	if (!p->in || !p->part || !p->stood || !p->in_coverage || !p->in_any_lost || !p->one_of_support ||
+	    !p->in_at || !p->scratch || !p->arg || !p->one_of)
 		return -ENOMEM;
 	return aggregate_init(&p->aggregate, p->block);
 }

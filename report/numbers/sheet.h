@@ -3,9 +3,9 @@
  * something there. A metric is shown at the wanted level, or at its own where that is higher: package energy has no
  * value for a CPU.
  *
- * How values of several instances become one: those of an instance that is offline take no part; if another one is
- * missing, a sum is missing too, with its reason, because a sum that silently lacks a part is a wrong number. Means,
- * largest and smallest values are made of what is there and marked as partial.
+ * How values of several instances become one: those of an instance that is offline take no part; if nothing is known of
+ * another one, a sum is missing too, with its reason, because a sum that silently lacks a part is a wrong number. Means,
+ * largest and smallest values are made of what is there; their coverage says that there is more.
  */
 #ifndef REPORT_SHEET_H
 #define REPORT_SHEET_H
@@ -34,7 +34,7 @@ struct sheet_config {
 struct sheet_cell {
 	uint32_t column;
 	const struct value *value; /* one an interval; valid while the sheet is in a sink */
-	const uint8_t *partial;    /* likewise; NULL: no value is partial */
+	const double *coverage; /* likewise: known time in known and lost time; NULL: 1 wherever there is a value */
 };
 
 /* What a metric's threshold says of a value; words as perf has them. */
@@ -69,6 +69,11 @@ int sheet_build(struct sheet *s, const struct sheet_config *config, const struct
 void sheet_release(struct sheet *s);
 /* Fills the cells for n intervals; in a sink of the replay. */
 void sheet_fill(struct sheet *s, const struct interval *interval, size_t n);
+/* 0 to 1 where there is a value; in a sink. */
+static inline double sheet_coverage(const struct sheet_cell *c, size_t k)
+{
+	return c->coverage ? c->coverage[k] : 1;
+}
 /* Of interval k of a cell; likewise in a sink. */
 enum sheet_verdict sheet_verdict(const struct sheet *s, const struct sheet_cell *cell, size_t k);
 

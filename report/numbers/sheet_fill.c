@@ -58,40 +58,58 @@ static struct value make(const struct bound_input *in, const struct value *v, do
 	}
 }
 
+static void note_coverage(struct sheet_private *p, const struct interval *interval, size_t place)
+{
+	p->in_any_lost[place] = aggregate_coverage(&p->aggregate, interval, p->in_coverage + place * p->block);
+}
+
 /* What is made of each reading, put together. */
 static void fill_made(struct sheet_private *p, const struct bound_input *in, const uint32_t *track,
 		      const double *number, uint32_t n, const struct interval *interval, size_t intervals,
 		      size_t place)
 {
 	struct value *out = p->in + place * p->block;
-	uint8_t *partial = p->in_partial + place * p->block;
 	enum pm_aggregation rule = in->own_rule ? (enum pm_aggregation)p->at[track[0]].rule : in->rule;
 
-	aggregate_begin(&p->aggregate, intervals);
+	aggregate_begin(&p->aggregate, intervals, false);
 	for (uint32_t i = 0; i < n; i++) {
 		const struct value *v = replay_values(p->replay, track[i], aspect_of(in));
 
 		for (size_t k = 0; k < intervals; k++)
 			p->part[k] = make(in, &v[k], number ? number[i] : 0, &interval[k]);
-		aggregate_add(&p->aggregate, p->part, rule, p->at[track[i]].may_go);
+		aggregate_add(&p->aggregate, p->part, replay_support(p->replay, track[i]), interval, rule,
+			      p->at[track[i]].may_go);
 	}
-	p->in_any_partial[place] = aggregate_end(&p->aggregate, rule, AGGREGATE_BY_RULE, false, out, partial);
+	aggregate_end(&p->aggregate, rule, AGGREGATE_BY_RULE, false, out);
+	note_coverage(p, interval, place);
 	p->in_at[place] = out;
 }
 
+/* What one track says, as it is. */
+static void borrow(struct sheet_private *p, uint32_t track, enum track_aspect aspect, size_t intervals, size_t place)
+{
+	const struct support *s = replay_support(p->replay, track);
+	double *coverage = p->in_coverage + place * p->block;
+
+	p->in_at[place] = replay_values(p->replay, track, aspect);
+	p->in_any_lost[place] = false;
+	for (size_t k = 0; s && k < intervals; k++) {
+		coverage[k] = s[k].lost > 0 ? s[k].known / (s[k].known + s[k].lost) : 1;
+		p->in_any_lost[place] |= s[k].lost > 0;
+	}
+}
+
 static void fill_tracks(struct sheet_private *p, const struct bound_input *in, const uint32_t *track, uint32_t n,
-			size_t intervals, size_t place)
+			const struct interval *interval, size_t intervals, size_t place)
 {
 	enum track_aspect aspect = aspect_of(in);
 	enum aggregate_as as = in->aspect == EXPR_ELAPSED ? AGGREGATE_SUM :
 			       in->aspect == EXPR_AGGR_NR ? AGGREGATE_COUNT :
 							    AGGREGATE_BY_RULE;
 	struct value *out = p->in + place * p->block;
-	uint8_t *partial = p->in_partial + place * p->block;
 
-	p->in_any_partial[place] = false;
 	if (sheet_borrows(in, n)) {
-		p->in_at[place] = replay_values(p->replay, track[0], aspect);
+		borrow(p, track[0], aspect, intervals, place);
 		return;
 	}
 	for (uint32_t i = 0; i < n;) {
@@ -101,23 +119,29 @@ static void fill_tracks(struct sheet_private *p, const struct bound_input *in, c
 		enum pm_aggregation rule =
 			in->op && !in->own_rule ? in->rule : (enum pm_aggregation)p->at[track[i]].rule;
 
-		aggregate_begin(&p->aggregate, intervals);
+		aggregate_begin(&p->aggregate, intervals, more);
 		while (i < n && p->at[track[i]].counter == counter) {
 			const struct track_at *at = &p->at[track[i]];
 			uint32_t same = 0;
 
 			if (!at->per_package) {
-				aggregate_add(&p->aggregate, replay_values(p->replay, track[i++], aspect), rule,
-					      at->may_go);
+				aggregate_add(&p->aggregate, replay_values(p->replay, track[i], aspect),
+					      replay_support(p->replay, track[i]), interval, rule, at->may_go);
+				i++;
 				continue;
 			}
-			while (i < n && p->at[track[i]].counter == counter && p->at[track[i]].per_package &&
-			       p->at[track[i]].package == at->package)
-				p->one_of[same++] = replay_values(p->replay, track[i++], aspect);
-			aggregate_add_one_of(&p->aggregate, p->one_of, same, rule, at->may_go);
+			for (; i < n && p->at[track[i]].counter == counter && p->at[track[i]].per_package &&
+			       p->at[track[i]].package == at->package;
+			     i++) {
+				p->one_of[same] = replay_values(p->replay, track[i], aspect);
+				p->one_of_support[same++] = replay_support(p->replay, track[i]);
+			}
+			aggregate_add_one_of(&p->aggregate, p->one_of, p->one_of_support, same, interval, rule,
+					     at->may_go);
 		}
-		p->in_any_partial[place] |= aggregate_end(&p->aggregate, rule, as, more, out, partial);
+		aggregate_end(&p->aggregate, rule, as, more, out);
 	}
+	note_coverage(p, interval, place);
 	p->in_at[place] = out;
 }
 
@@ -137,17 +161,17 @@ static struct value clocked(const struct bound_input *in, const struct value *v,
 }
 
 static void fill_clocked(struct sheet_private *p, const struct bound_input *in, const uint32_t *track,
-			 const uint32_t *partner, uint32_t n, size_t intervals, size_t place)
+			 const uint32_t *partner, uint32_t n, const struct interval *interval, size_t intervals,
+			 size_t place)
 {
 	enum pm_aggregation rule = (enum pm_aggregation)p->at[track[0]].rule;
 	enum aggregate_as as = in->aspect == EXPR_ELAPSED ? AGGREGATE_SUM :
 			       in->aspect == EXPR_AGGR_NR ? AGGREGATE_COUNT :
 							    AGGREGATE_BY_RULE;
 	struct value *out = p->in + place * p->block;
-	uint8_t *partial = p->in_partial + place * p->block;
 
 	memset(p->stood, 0, intervals * sizeof(*p->stood));
-	aggregate_begin(&p->aggregate, intervals);
+	aggregate_begin(&p->aggregate, intervals, false);
 	for (uint32_t i = 0; i < n; i++) {
 		const struct value *v = replay_values(p->replay, track[i], aspect_of(in));
 		const struct value *clock = NULL, *elapsed = NULL;
@@ -159,9 +183,11 @@ static void fill_clocked(struct sheet_private *p, const struct bound_input *in, 
 		for (size_t k = 0; k < intervals; k++)
 			p->part[k] = clocked(in, &v[k], clock ? &clock[k] : NULL, clock ? &elapsed[k] : NULL,
 					     &p->stood[k]);
-		aggregate_add(&p->aggregate, p->part, rule, p->at[track[i]].may_go);
+		aggregate_add(&p->aggregate, p->part, replay_support(p->replay, track[i]), interval, rule,
+			      p->at[track[i]].may_go);
 	}
-	p->in_any_partial[place] = aggregate_end(&p->aggregate, rule, as, false, out, partial);
+	aggregate_end(&p->aggregate, rule, as, false, out);
+	note_coverage(p, interval, place);
 	for (size_t k = 0; k < intervals; k++)
 		if (p->stood[k] && out[k].reason == PM_REASON_OFFLINE)
 			out[k] = value_missing(PM_REASON_NOT_COUNTED);
@@ -178,7 +204,7 @@ static void fill_input(struct sheet *s, const struct level *l, uint32_t row, uin
 	struct value *out = p->in + (size_t)place * p->block;
 
 	if (tracks && in->clock) {
-		fill_clocked(p, in, l->track + first, l->partner + first, tracks, n, place);
+		fill_clocked(p, in, l->track + first, l->partner + first, tracks, interval, n, place);
 		return;
 	}
 	if (tracks && in->op && in->aspect != EXPR_ELAPSED && in->aspect != EXPR_AGGR_NR) {
@@ -186,10 +212,10 @@ static void fill_input(struct sheet *s, const struct level *l, uint32_t row, uin
 		return;
 	}
 	if (tracks) {
-		fill_tracks(p, in, l->track + first, tracks, n, place);
+		fill_tracks(p, in, l->track + first, tracks, interval, n, place);
 		return;
 	}
-	p->in_any_partial[place] = false;
+	p->in_any_lost[place] = false;
 	for (size_t k = 0; k < n; k++)
 		out[k] = in->constant ? in->value :
 			 in->duration ? value_of((double)interval[k].duration_ns / 1e9) :
@@ -214,7 +240,7 @@ static void fill_cell(struct sheet *s, const struct level *l, struct sheet_cell 
 	struct sheet_private *p = s->p;
 	const struct bound_metric *m = s->column[cell->column].metric;
 	size_t at = (size_t)(cell - p->cell) * p->block;
-	uint8_t *partial = p->partial + at;
+	double *coverage = p->coverage + at;
 	struct value *out;
 	bool any = false;
 
@@ -222,13 +248,16 @@ static void fill_cell(struct sheet *s, const struct level *l, struct sheet_cell 
 		uint32_t place = l->place[m->input[i]];
 
 		p->arg[i] = p->in_at[place];
-		if (!p->in_any_partial[place])
+		if (!p->in_any_lost[place])
 			continue;
-		for (size_t k = 0; k < n; k++)
-			partial[k] = (any ? partial[k] : 0) | p->in_partial[place * p->block + k];
+		for (size_t k = 0; k < n; k++) {
+			double of = p->in_coverage[place * p->block + k];
+
+			coverage[k] = any && coverage[k] < of ? coverage[k] : of;
+		}
 		any = true;
 	}
-	cell->partial = any ? partial : NULL;
+	cell->coverage = any ? coverage : NULL;
 	/* What is no scratch stays as it is until the sink returns. */
 	if (!m->expr && p->arg[0] != p->in + l->place[m->input[0]] * p->block) {
 		cell->value = p->arg[0];

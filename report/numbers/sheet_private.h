@@ -32,17 +32,18 @@ struct sheet_private {
 	uint32_t n_counters;
 	struct sheet_cell *cell; /* of all rows */
 	struct value *value;     /* block for each cell that is not just what one track says */
-	uint8_t *partial;        /* block per cell */
+	double *coverage;        /* block per cell */
 	uint8_t *verdict;        /* likewise: sheet_verdict; NULL: no column has a threshold */
 	struct value *judged;    /* `block`: what a threshold comes to */
 	size_t n_cells;
 	/* Scratch for one row: an array of `block` for each input. */
 	struct value *in, *scratch;
-	uint8_t *in_partial;
-	bool *in_any_partial;
+	double *in_coverage;
+	bool *in_any_lost;  /* in_coverage has something to say of the input */
 	bool *stood;        /* `block`: the clock of some reading stood still */
 	struct value *part; /* `block`: a field of what one track read */
 	const struct value **in_at, **arg, **one_of;
+	const struct support **one_of_support;
 	struct aggregate aggregate;
 };
 

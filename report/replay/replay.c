@@ -12,6 +12,7 @@ int replay_new(struct replay **r, const struct replay_config *config, replay_sin
 	(*r)->sink = sink;
 	(*r)->ctx = ctx;
 	(*r)->wall = INT64_MIN;
+	(*r)->slope = 1;
 	return 0;
 }
 
@@ -25,6 +26,9 @@ void replay_free(struct replay *r)
 	for (size_t i = 0; i < r->n_tracks; i++) {
 		free(r->track[i].times);
 		free(r->track[i].more);
+		if (r->track[i].loss)
+			free(r->track[i].loss->at);
+		free(r->track[i].loss);
 	}
 	for (size_t i = 0; i < r->n_rules; i++)
 		free(r->rule[i]);
@@ -57,7 +61,19 @@ static void interval_done(struct replay *r, size_t k)
 
 static int emit(struct replay *r, size_t n)
 {
-	return n ? r->sink(r->ctx, r->done, n) : 0;
+	int err = n ? r->sink(r->ctx, r->done, n) : 0;
+
+	for (size_t i = 0; i < r->n_tracks && n && r->some_loss; i++)
+		if (r->track[i].loss)
+			r->track[i].loss->some = false;
+	return err;
+}
+
+/* What notes that something of the track is missing. */
+static int make_loss(struct replay *r, struct track *t)
+{
+	r->some_loss = true;
+	return track_loss_of(t, r->rows) ? 0 : -ENOMEM;
 }
 
 /* Closes the open interval where it stands. */
@@ -89,8 +105,7 @@ int replay_break(struct replay *r)
 
 	if (!err && r->config.mode != REPLAY_TOTAL)
 		err = flush(r);
-	if (r->open)
-		r->now.partial = true;
+	r->hidden = r->open;
 	restart(r);
 	return err;
 }
@@ -148,41 +163,60 @@ static bool advance(struct replay *r, uint64_t tick)
 }
 
 /* Rows [row, end), of which those in closes[] end an interval. */
-static void feed_track(struct replay *r, uint32_t track, const struct column *c, uint32_t row, uint32_t end,
-		       const bool *closes, bool all_close)
+static int feed_track(struct replay *r, uint32_t track, const struct column *c, uint32_t row, uint32_t end,
+		      const bool *closes, bool all_close)
 {
 	struct count *counts = counts_of(r, track);
 	struct track *t = &r->track[track];
+	bool regular;
 	size_t k = 0;
+	int err;
 
 	if (t->seen != r->chunk) {
 		t->seen = r->chunk;
 		r->unseen--;
 	}
+	/* With the first snapshot of a stretch nothing can have been lost yet. */
+	if (!c->before && !t->started && !t->before && !(c->status && c->status[row])) {
+		track_step(t, c, row);
+		if (closes[row])
+			track_close(t, r->arena, r->rows, k++, counts);
+		row++;
+		all_close = false;
+	}
+	regular = track_is_regular(t, c, row, end);
+	if (!regular && (err = make_loss(r, t)))
+		return err;
 	if (all_close) {
-		track_rows(t, c, row, end, r->arena, r->rows, 0, counts);
-		return;
+		track_rows(t, c, row, end, r->arena, r->rows, 0, counts, regular);
+		return 0;
 	}
 	while (row < end) {
 		uint32_t last = row;
 
 		while (last + 1 < end && !closes[last])
 			last++;
-		track_span(t, c, row, last + 1);
+		track_span(t, c, row, last + 1, regular);
 		if (closes[last])
 			track_close(t, r->arena, r->rows, k++, counts);
 		row = last + 1;
 	}
+	return 0;
 }
 
 /* The columns of times beside which the values of a feed stand. */
-static struct column times_of(const struct pm_group *g, const struct pm_chunk_group *cg, uint32_t time)
+static struct column times_of(const struct replay *r, const struct pm_group *g, const struct pm_chunk_group *cg,
+			      uint32_t time)
 {
 	uint32_t times = pm_group_times(g);
 	size_t stride = cg->stride;
 	struct column c = {
 		.begin = cg->v + time * stride,
 		.end = cg->v + (times + time) * stride,
+		.tick = r->slice.tick,
+		.first = r->slice.row,
+		.before = r->slice.before,
+		.slope = r->slope,
 	};
 
 	if (g->flags & PM_GROUP_PERF_TIMES) {
@@ -201,7 +235,7 @@ static bool fill_seconds(struct replay *r, const struct pm_group *g, const struc
 	if ((size_t)times * end > r->max_seconds)
 		return false;
 	for (uint32_t i = 0; i < times; i++) {
-		struct column c = times_of(g, cg, i);
+		struct column c = times_of(r, g, cg, i);
 
 		track_seconds(&c, row, end, r->seconds + (size_t)i * end);
 	}
@@ -209,8 +243,8 @@ static bool fill_seconds(struct replay *r, const struct pm_group *g, const struc
 }
 
 /* Group `i` of the chunk. */
-static void feed_chunk_group(struct replay *r, const struct pm_chunk *chunk, uint32_t i, uint32_t row, uint32_t end,
-			     const bool *closes, bool all_close)
+static int feed_chunk_group(struct replay *r, const struct pm_chunk *chunk, uint32_t i, uint32_t row, uint32_t end,
+			    const bool *closes, bool all_close)
 {
 	const struct pm_chunk_group *cg = &chunk->group[i];
 	const struct pm_group *g = pm_model_group(r->model, cg->group);
@@ -220,12 +254,13 @@ static void feed_chunk_group(struct replay *r, const struct pm_chunk *chunk, uin
 	bool filled, gathered = chunk == &r->gather.chunk;
 
 	if (!g || cg->absent || cg->group > r->n_groups)
-		return;
+		return 0;
 	f = &r->group[cg->group - 1];
 	filled = all_close && f->timed && fill_seconds(r, g, cg, row, end);
 	for (uint32_t k = 0; k < f->n; k++) {
 		const struct feed *x = &f->feed[k];
-		struct column c = times_of(g, cg, x->time);
+		struct column c = times_of(r, g, cg, x->time);
+		int err;
 
 		c.v = gathered ? gather_column(&r->gather, i, x->column) : cg->v + x->column * stride;
 		c.status = cg->status ? cg->status + x->column * stride : NULL;
@@ -235,8 +270,10 @@ static void feed_chunk_group(struct replay *r, const struct pm_chunk *chunk, uin
 			track_seconds(&c, row, end, seconds);
 			c.seconds = seconds;
 		}
-		feed_track(r, x->track, &c, row, end, closes, all_close);
+		if ((err = feed_track(r, x->track, &c, row, end, closes, all_close)))
+			return err;
 	}
+	return 0;
 }
 
 static uint16_t why_missing(const struct replay *r, const struct track *t)
@@ -271,26 +308,67 @@ void replay_see(struct replay *r, const struct pm_chunk *c)
 			r->track[i].unseen = why_missing(r, &r->track[i]);
 }
 
+/* From the snapshot before row `from` of the slice to row `to`. */
+static uint64_t slice_ns(const struct replay *r, const struct pm_chunk *c, uint32_t from, uint32_t to)
+{
+	uint64_t before = from > r->slice.row ? c->tick[from - 1] : r->slice.before ? r->slice.before : c->tick[from];
+
+	return (uint64_t)((double)(c->tick[to] - before) * r->slope + 0.5);
+}
+
+/* A track that is not in the chunk. */
+static int miss_track(struct replay *r, const struct pm_chunk *c, size_t track, uint32_t row, uint32_t end,
+		      const bool *closes)
+{
+	struct track *t = &r->track[track];
+	size_t k = 0;
+	int err = make_loss(r, t);
+
+	while (row < end && !err) {
+		uint32_t last = row;
+
+		while (last + 1 < end && !closes[last])
+			last++;
+		track_missed(t, t->unseen, slice_ns(r, c, row, last));
+		if (closes[last])
+			track_close(t, r->arena, r->rows, k++, counts_of(r, track));
+		row = last + 1;
+	}
+	return err;
+}
+
 /* Rows [row, end) end at most as many intervals as the arena holds. */
 static int feed_slice(struct replay *r, const struct pm_chunk *c, uint32_t row, uint32_t end, const bool *closes,
 		      size_t n)
 {
-	for (uint32_t i = 0; i < c->n_groups; i++)
-		feed_chunk_group(r, c, i, row, end, closes, n == end - row);
-	for (size_t i = 0; i < r->n_tracks && r->unseen; i++) {
+	int err = 0;
+
+	for (uint32_t i = 0; i < c->n_groups && !err; i++)
+		err = feed_chunk_group(r, c, i, row, end, closes, n == end - row);
+	for (size_t i = 0; i < r->n_tracks && r->unseen && !err; i++) {
 		struct track *t = &r->track[i];
 
 		if (t->seen == r->chunk)
 			continue;
 		if (c != &r->gather.chunk)
 			t->unseen = why_missing(r, t);
-		for (size_t k = 0; k < n; k++) {
-			track_missed(t, t->unseen);
-			track_close(t, r->arena, r->rows, k, counts_of(r, i));
-		}
-		track_missed(t, t->unseen);
+		err = miss_track(r, c, i, row, end, closes);
 	}
-	return emit(r, n);
+	return err ? err : emit(r, n);
+}
+
+/* What damage hides of an interval that goes on behind it. */
+static int lose_hidden(struct replay *r, uint64_t tick)
+{
+	uint64_t ns = (uint64_t)((double)(tick - r->last_ns) * r->slope + 0.5);
+	int err = 0;
+
+	for (size_t i = 0; i < r->n_tracks && !err; i++)
+		if (!(err = make_loss(r, &r->track[i])))
+			track_lose(&r->track[i], VALUE_GAP, ns);
+	r->hidden = false;
+	r->now.partial = true;
+	return err;
 }
 
 int replay_rows(struct replay *r, const struct pm_chunk *c, uint32_t row, uint32_t rows, const int64_t *wall)
@@ -299,8 +377,12 @@ int replay_rows(struct replay *r, const struct pm_chunk *c, uint32_t row, uint32
 	uint32_t end;
 	int err;
 
+	if (r->hidden && (err = lose_hidden(r, c->tick[row])))
+		return err;
 	while (row < rows) {
 		size_t n = 0;
+
+		r->slice = (struct slice){ c->tick, row, r->begun ? r->last_ns : 0 };
 
 		for (end = row; end < rows && n < r->rows; end++) {
 			closes[end] = advance(r, c->tick[end]);

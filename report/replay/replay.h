@@ -3,9 +3,9 @@
  * instance), what it did in every interval: differences of cumulative counters, levels of gauges, each with the
  * reason if it is missing.
  *
- * Nothing is ever subtracted across a gap, a segment or a run. A difference that starts at a reading that failed is
- * missing for its reason; snapshots in which a counter was not due are skipped, and its difference counts in the
- * interval in which it was read.
+ * Nothing is ever subtracted across a gap, a segment or a run. A reading that failed, or was not due, loses no count of
+ * a cumulative counter: the next one carries count and time, and its difference counts in the interval in which it was
+ * read. Longer intervals are put together from the finest ones. report/numbers/NUMBERS.md says what a number means.
  */
 #ifndef REPORT_REPLAY_H
 #define REPORT_REPLAY_H
@@ -26,7 +26,7 @@ enum track_aspect {
 	TRACK_MEAN = EXPR_MEAN,
 	TRACK_MAX = EXPR_MAX,
 	TRACK_ELAPSED = EXPR_ELAPSED, /* seconds */
-	TRACK_RATE,                   /* difference / elapsed; a gauge as TRACK_VALUE */
+	TRACK_RATE,                   /* difference / known and absent time; a gauge as TRACK_VALUE */
 	TRACK_SPAN,                   /* microseconds that the last reading took */
 	TRACK_ASPECTS
 };
@@ -50,16 +50,22 @@ struct interval {
 	uint64_t duration_ns;    /* how much of it was covered by snapshots that can be compared */
 	int64_t wall_ns;         /* end, ns since 1970; 0: not recorded */
 	uint32_t run, segment;
-	bool partial; /* a part of it is lost */
+	bool partial; /* damage hides a part of it, which is not in duration_ns */
+};
+
+/* For how long of an interval a counter was known, and for how long not. */
+struct support {
+	double known, absent, lost; /* seconds */
+	uint16_t why;               /* reason of what is lost */
 };
 
 /*
- * What a counter did in an interval, before units and before its multiplexing is made up for: whole numbers, as perf
- * stat adds them up. A counter without enabled and running times was enabled, and ran, for as long as it was
- * observed.
+ * What a counter did in an interval, before units: whole numbers, as perf stat adds them up. A counter without enabled
+ * and running times was enabled, and ran, for as long as it was observed.
  */
 struct count {
-	uint64_t v;
+	uint64_t v;                /* as it was counted */
+	uint64_t made;             /* multiplexing made up for, in each of the finest intervals */
 	uint64_t enabled, running; /* ns */
 	uint16_t reason;           /* 0, or why there is none */
 };
@@ -96,6 +102,9 @@ size_t replay_block(const struct replay *r);
 const struct value *replay_values(const struct replay *r, size_t track, enum track_aspect aspect);
 /* One count an interval, for a counter wanted in any aspect; NULL unless config.counts. Only inside a sink. */
 const struct count *replay_counts(const struct replay *r, size_t track);
+
+/* One an interval; NULL: the counter was known in all of every interval. Only inside a sink. */
+const struct support *replay_support(const struct replay *r, size_t track);
 
 /* All return 0, -errno, or what the sink returned. */
 int replay_chunk(struct replay *r, const struct pm_chunk *chunk);

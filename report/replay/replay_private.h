@@ -54,6 +54,13 @@ struct gather {
 	int64_t wall[PM_CHUNK_ROWS];
 };
 
+/* The rows at hand, that end no more intervals than the arena holds. */
+struct slice {
+	const uint64_t *tick;
+	uint32_t row;    /* the first */
+	uint64_t before; /* tick of the snapshot before it; 0: none in this stretch */
+};
+
 struct replay {
 	struct replay_config config;
 	replay_sink sink;
@@ -83,8 +90,12 @@ struct replay {
 	uint32_t chunk; /* number of the chunk at hand, or of those that were gathered */
 	size_t unseen;  /* tracks that are not in it, as far as it was looked at */
 	uint32_t run, segment;
-	bool begun; /* a snapshot of this segment was seen */
-	bool open;  /* an interval is open: it holds what is in `now` */
+	bool begun;     /* a snapshot of this segment was seen */
+	bool open;      /* an interval is open: it holds what is in `now` */
+	bool hidden;    /* damage hides what lies between it and the next snapshot */
+	bool some_loss; /* of some track something was missing */
+	struct slice slice;
+	double slope; /* seconds in a second of CLOCK_MONOTONIC, in the chunk at hand */
 	bool perf_scale;
 	uint64_t last_ns, next_ns;
 	int64_t wall; /* what to add to a tick; INT64_MIN: unknown */

@@ -282,6 +282,24 @@ static struct value *new_arena(size_t size)
 	return arena;
 }
 
+/* Blocks have become longer or shorter. */
+static int reserve_losses(struct replay *r)
+{
+	for (size_t i = 0; i < r->n_tracks; i++) {
+		struct track_loss *l = r->track[i].loss;
+		struct support *at = l ? calloc(r->rows, sizeof(*at)) : NULL;
+
+		if (!l)
+			continue;
+		if (!at)
+			return -ENOMEM;
+		free(l->at);
+		l->at = at;
+		l->some = false;
+	}
+	return 0;
+}
+
 static size_t rows_for(const struct replay *r, size_t values)
 {
 	return r->arrays ? values / (r->arrays + (r->config.counts ? 2 * r->n_tracks : 0)) : ARENA_ROWS;
@@ -324,7 +342,7 @@ int replay_end_tracks(struct replay *r)
 	if (r->rows < FEW_ROWS)
 		r->rows = rows_for(r, ARENA_VALUES / 2);
 	r->rows = r->rows < 1 ? 1 : r->rows > ARENA_ROWS ? ARENA_ROWS : r->rows;
-	if ((err = reserve_seconds(r)))
+	if ((err = reserve_seconds(r)) || (err = reserve_losses(r)))
 		return err;
 	gather_release(&r->gather);
 	free(r->arena);
@@ -358,6 +376,13 @@ const struct value *replay_values(const struct replay *r, size_t track, enum tra
 		return NULL;
 	/* Counting bits is a call on many processors, and mostly there is one aspect. */
 	return r->arena + (t->slot + (below ? (size_t)__builtin_popcount(below) : 0)) * r->rows;
+}
+
+const struct support *replay_support(const struct replay *r, size_t track)
+{
+	const struct track_loss *l = r->some_loss ? r->track[track].loss : NULL;
+
+	return l && l->some ? l->at : NULL;
 }
 
 const struct count *replay_counts(const struct replay *r, size_t track)

@@ -1,6 +1,7 @@
 #include "report/replay/track.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/double_bits.h"
@@ -29,10 +30,18 @@ static uint64_t midpoint(const struct column *c, uint32_t row)
 	return c->begin[row] + (c->end[row] - c->begin[row]) / 2;
 }
 
-/* How far the moment of the reading may be from its midpoint. */
-static uint64_t half(const struct column *c, uint32_t row)
+/* ns of CLOCK_MONOTONIC as they would have been without its slewing. */
+static uint64_t true_ns(const struct column *c, uint64_t ns)
 {
-	return (c->end[row] - c->begin[row]) / 2;
+	return __builtin_expect(c->slope == 1, 1) ? ns : (uint64_t)((double)ns * c->slope + 0.5);
+}
+
+/* From the snapshot before the row to it. */
+static uint64_t tick_ns(const struct column *c, uint32_t row)
+{
+	uint64_t before = row > c->first ? c->tick[row - 1] : c->before;
+
+	return before ? true_ns(c, c->tick[row] - before) : 0;
 }
 
 static void add(struct track *t, uint64_t delta)
@@ -44,47 +53,153 @@ static void add(struct track *t, uint64_t delta)
 	t->any = true;
 }
 
-/* The difference between two readings; a wide counter that goes back was reset, a narrow one has wrapped. */
-static void difference(struct track *t, uint64_t now)
-{
-	if (t->type == PM_F64) {
-		double d = double_from_bits(now) - double_from_bits(t->prev);
+/* ---- what is missing ---- */
 
-		if (d < 0 || isnan(d))
-			t->reason = t->reason ? t->reason : REPORT_RESET;
-		else
-			add(t, double_to_bits(d));
-	} else if (t->width == 64 && now < t->prev) {
-		t->reason = t->reason ? t->reason : REPORT_RESET;
+struct track_loss *track_loss_of(struct track *t, size_t rows)
+{
+	if (t->loss)
+		return t->loss;
+	t->loss = calloc(1, sizeof(*t->loss));
+	if (t->loss && !(t->loss->at = calloc(rows, sizeof(*t->loss->at)))) {
+		free(t->loss);
+		t->loss = NULL;
+	}
+	return t->loss;
+}
+
+void track_lose(struct track *t, uint16_t reason, uint64_t ns)
+{
+	t->loss->lost += ns;
+	t->loss->why = t->loss->why ? t->loss->why : reason;
+}
+
+/* What the next reading was to carry is lost after all. */
+static void give_up(struct track *t)
+{
+	if (t->loss->pending)
+		track_lose(t, t->gap, t->loss->pending);
+	t->loss->pending = 0;
+}
+
+/* An uncore PMU goes on counting while the CPUs beside it are offline. */
+static uint16_t reason_of(const struct track *t, uint16_t reason)
+{
+	return t->uncore && status_absent(reason) ? REPORT_UNREACHABLE : reason;
+}
+
+static bool is_absent(const struct track *t, uint16_t reason)
+{
+	return status_absent(reason) || (t->may_go && reason == PM_REASON_GONE);
+}
+
+void track_missed(struct track *t, uint16_t reason, uint64_t ns)
+{
+	reason = reason_of(t, reason);
+	if (is_absent(t, reason)) {
+		give_up(t);
+		track_restart(t, reason);
+		t->loss->absent += ns;
+		t->absent = reason;
+		return;
+	}
+	track_lose(t, reason, ns);
+	give_up(t);
+	track_restart(t, 0);
+	t->gap = reason;
+}
+
+static bool carries(const struct track *t)
+{
+	return t->semantics == PM_CUMULATIVE;
+}
+
+static void step_missing(struct track *t, uint16_t status, uint64_t ns)
+{
+	status = reason_of(t, status);
+	if (status == PM_REASON_NOT_READ) {
+		t->absent = t->absent ? t->absent : status;
+	} else if (is_absent(t, status)) {
+		track_missed(t, status, ns);
+	} else if (status == PM_REASON_NOT_COUNTED && t->any && !t->started) {
+		/* Switched off where this segment begins: what it counted in those before stands. */
+		t->absent = status;
+		t->loss->absent += ns;
 	} else {
-		add(t, (now - t->prev) & mask_of(t));
+		t->gap = status;
+		if (carries(t))
+			t->loss->pending += ns;
+		else
+			track_lose(t, status, ns);
 	}
 }
 
-/* Whether the difference may be taken. */
-static bool rule_holds(struct track *t, uint64_t now, uint64_t time)
-{
-	const struct counter_rule *r = t->more->rule;
-	uint16_t why = 0;
+/* ---- readings ---- */
 
-	if (r->wrap_ns && time - t->prev_time >= r->wrap_ns)
-		why = REPORT_WRAP;
-	else if (r->never_zero && !now && !t->prev)
-		why = PM_REASON_SUSPECT;
-	else if (r->advances && now == t->prev)
-		why = r->hz > 0 ? REPORT_TSC : REPORT_STILL;
-	if (why && !t->reason)
-		t->reason = why;
-	return !why;
+static bool has_rule(const struct track *t)
+{
+	return t->more && t->more->rule;
 }
 
-/* Off by more than 2 %, beyond a millisecond and all doubt about when within the two readings it was read. */
-static bool off_rate(const struct track *t, double ticks)
+/* Whether the difference may be taken; else why not. */
+static uint16_t against_rule(const struct track *t, uint64_t prev, uint64_t now, uint64_t ns)
 {
-	const struct track_more *m = t->more;
-	double s = (double)t->elapsed / 1e9, doubt = (double)(m->first_half + m->prev_half) / 1e9, hz = m->rule->hz;
+	const struct counter_rule *r = t->more->rule;
 
-	return hz > 0 && fabs(ticks - hz * s) > hz * (0.02 * s + 0.001 + doubt);
+	if (r->wrap_ns && ns >= r->wrap_ns)
+		return REPORT_WRAP;
+	if (r->never_zero && !now && !prev)
+		return PM_REASON_SUSPECT;
+	if (r->advances && now == prev)
+		return r->is_clock ? REPORT_TSC : REPORT_STILL;
+	return 0;
+}
+
+/* A narrow counter that goes back has wrapped, unless it would have run through more than half its range, and can not
+ * be that fast. */
+static bool is_reset(const struct track *t, uint64_t prev, uint64_t now, uint64_t ns)
+{
+	uint64_t range = mask_of(t), d = (now - prev) & range;
+	uint64_t turn = has_rule(t) ? t->more->rule->wrap_ns : 0;
+
+	if (now >= prev)
+		return false;
+	return t->width == 64 || (d > range / 2 && !(turn && (double)d <= (double)range * (double)ns / (double)turn));
+}
+
+/* The difference to the reading before; 0, or why there is none. */
+static uint16_t difference(struct track *t, const struct column *c, uint32_t row, uint64_t ns)
+{
+	uint64_t now = c->v[row], d, e, r;
+	uint16_t why = has_rule(t) ? against_rule(t, t->prev, now, ns) : 0;
+
+	if (why)
+		return why;
+	if (t->type == PM_F64) {
+		double f = double_from_bits(now) - double_from_bits(t->prev);
+
+		if (!(f >= 0))
+			return REPORT_RESET;
+		if (c->enabled && t->perf && c->running[row] > t->times->prev_running)
+			f = f * (double)(c->enabled[row] - t->times->prev_enabled) /
+			    (double)(c->running[row] - t->times->prev_running);
+		add(t, double_to_bits(f));
+		return 0;
+	}
+	if (is_reset(t, t->prev, now, ns))
+		return REPORT_RESET;
+	d = (now - t->prev) & mask_of(t);
+	if (c->enabled) {
+		t->times->raw += d;
+		e = c->enabled[row] - t->times->prev_enabled;
+		r = c->running[row] - t->times->prev_running;
+		if (t->perf && r < e) {
+			if (!r)
+				return PM_REASON_NOT_COUNTED;
+			d = (uint64_t)((double)d * (double)e / (double)r);
+		}
+	}
+	add(t, d);
+	return 0;
 }
 
 static void step_more(struct track *t, uint64_t now, uint64_t since)
@@ -109,52 +224,62 @@ static void step_more(struct track *t, uint64_t now, uint64_t since)
 	m->last = d;
 }
 
-static bool has_rule(const struct track *t)
+/* Of a track that had no reading before: why, if it was there at all. */
+static void begin_here(struct track *t, uint64_t ns)
 {
-	return t->more && t->more->rule;
-}
-
-static void step_missing(struct track *t, uint16_t status)
-{
-	if (status == PM_REASON_NOT_READ) {
-		t->absent = t->absent ? t->absent : status;
-	} else if (status_absent(status) || (t->may_go && status == PM_REASON_GONE)) {
-		track_restart(t, status);
-		t->absent = status;
-	} else if (status == PM_REASON_NOT_COUNTED && t->any && !t->started) {
-		/* Switched off where this segment begins: what it counted in those before stands. */
-		t->absent = status;
-	} else {
-		t->gap = status;
-		/* What such a counter counted up to this reading is lost for good. */
-		if (t->semantics == PM_DELTA || t->semantics == PM_PEAK)
-			t->reason = status;
+	if (t->before && is_absent(t, t->before)) {
+		t->absent = t->before;
+		t->loss->absent += ns;
+	} else if (ns || t->loss->pending) {
+		track_lose(t, t->gap ? t->gap : t->before ? t->before : VALUE_NO_INTERVAL, ns);
 	}
+	give_up(t);
 }
 
-static void take(struct track *t, uint64_t now, uint64_t time)
+static void level(struct track *t, uint64_t now, uint64_t ns)
 {
-	switch (t->semantics) {
-	case PM_CUMULATIVE:
-		if (t->started && t->stale)
-			/* Part of this difference belongs to an interval that was closed without it. */
-			t->reason = t->reason ? t->reason : t->gap;
-		else if (t->started && (!has_rule(t) || rule_holds(t, now, time)))
-			difference(t, now);
-		break;
-	case PM_DELTA:
-		if (t->started)
-			add(t, now);
-		break;
-	case PM_PEAK:
-		if (t->started && (!t->any || number(t, now) > number(t, t->sum)))
-			t->sum = now;
-		t->any |= t->started;
-		break;
-	default:
+	double so_far = t->any && t->elapsed ? double_from_bits(t->prev) : 0;
+
+	t->several |= t->any && t->elapsed && ns;
+	t->prev = double_to_bits(so_far + number(t, now) * (double)ns);
+	t->sum = now;
+	t->elapsed += ns;
+	t->any = true;
+}
+
+static void take_cumulative(struct track *t, const struct column *c, uint32_t row, uint64_t time)
+{
+	uint64_t ns = true_ns(c, time - t->prev_time);
+	uint16_t why = difference(t, c, row, ns);
+
+	if (t->loss)
+		t->loss->pending = 0;
+	if (why)
+		track_lose(t, why, ns);
+	else
+		t->elapsed += ns;
+}
+
+/* What is read for itself: its time is that from the snapshot before. */
+static void take_single(struct track *t, const struct column *c, uint32_t row, uint64_t time)
+{
+	uint64_t now = c->v[row], ns = tick_ns(c, row);
+
+	/* What was not due is due now, with all of its time. */
+	if (t->started && !t->gap)
+		ns = true_ns(c, time - t->prev_time);
+	if (is_level(t)) {
+		level(t, now, ns);
+		return;
+	}
+	if (!t->started)
+		return;
+	if (t->semantics == PM_DELTA)
+		add(t, now);
+	else if (!t->any || number(t, now) > number(t, t->sum))
 		t->sum = now;
-		t->any = true;
-	}
+	t->any = true;
+	t->elapsed += ns;
 }
 
 /*
@@ -174,39 +299,37 @@ static void start_at_zero(struct track *t, const struct column *c, uint32_t row)
 	t->times->prev_enabled = c->enabled[row];
 	t->times->prev_running = 0;
 	t->started = true;
-	t->stale = false;
 }
 
 void track_step(struct track *t, const struct column *c, uint32_t row)
 {
-	uint64_t now = c->v[row], time;
+	uint64_t now = c->v[row], time, since;
 
 	if (c->status && c->status[row]) {
 		if (!never_ran(t, c, row))
-			step_missing(t, c->status[row]);
+			step_missing(t, c->status[row], tick_ns(c, row));
 		else
 			start_at_zero(t, c, row);
 		return;
 	}
 	time = midpoint(c, row);
-	take(t, now, time);
-	if (!t->started && t->before)
-		t->absent = t->before;
-	if (t->started && !t->stale) {
-		if (t->more && !t->elapsed)
-			t->more->first_half = t->more->prev_half;
-		t->elapsed += time - t->prev_time;
-		if (c->enabled) {
-			t->times->enabled += c->enabled[row] - t->times->prev_enabled;
-			t->times->running += c->running[row] - t->times->prev_running;
-		}
+	since = t->started ? true_ns(c, time - t->prev_time) : 0;
+	if (!is_level(t) && !t->started && t->loss)
+		begin_here(t, tick_ns(c, row));
+	if (c->enabled && t->started) {
+		t->times->enabled += c->enabled[row] - t->times->prev_enabled;
+		t->times->running += c->running[row] - t->times->prev_running;
 	}
+	if (!carries(t))
+		take_single(t, c, row, time);
+	else if (t->started)
+		take_cumulative(t, c, row, time);
 	if (t->more) {
-		step_more(t, now, t->started ? time - t->prev_time : 0);
+		step_more(t, now, since);
 		t->more->span = (double)(c->end[row] - c->begin[row]) / 1e3;
-		t->more->prev_half = half(c, row);
 	}
-	t->prev = now;
+	if (!is_level(t))
+		t->prev = now;
 	t->prev_time = time;
 	if (c->enabled) {
 		t->times->prev_enabled = c->enabled[row];
@@ -214,32 +337,30 @@ void track_step(struct track *t, const struct column *c, uint32_t row)
 	}
 	t->started = true;
 	t->gap = t->before = 0;
-	t->stale = false;
+}
+
+/* ---- intervals ---- */
+
+static struct value why_nothing(const struct track *t)
+{
+	const struct track_loss *l = t->loss;
+
+	if (l && l->lost)
+		return value_missing(l->why);
+	if (t->gap)
+		return value_missing(t->gap);
+	return value_missing(t->absent ? t->absent : VALUE_NO_INTERVAL);
 }
 
 static struct value interval_value(const struct track *t)
 {
-	double v;
-
-	if (t->gap && !(is_level(t) && t->any))
-		return value_missing(t->gap);
-	if (t->reason)
-		return value_missing(t->reason);
 	if (!t->any)
-		return value_missing(t->absent ? t->absent : VALUE_NO_INTERVAL);
+		return why_nothing(t);
+	if (t->semantics == PM_GAUGE && t->several)
+		return value_of(double_from_bits(t->prev) / (double)t->elapsed);
 	if (is_level(t) && t->type == PM_U64 && !t->scaled)
 		return value_of_u64(t->sum);
-	v = number(t, t->sum);
-	if (t->perf && t->semantics == PM_CUMULATIVE && t->times->running < t->times->enabled) {
-		if (!t->times->running)
-			return value_missing(PM_REASON_NOT_COUNTED);
-		/* perf counts in whole events, and so do its users. */
-		if (t->type == PM_U64)
-			v = trunc((double)t->sum * (double)t->times->enabled / (double)t->times->running);
-		if (t->type == PM_U64 && t->scaled)
-			v = v * t->mul / t->div;
-	}
-	return value_of(v);
+	return value_of(number(t, t->sum));
 }
 
 /*
@@ -253,11 +374,13 @@ static uint64_t observed_ns(const struct track *t)
 
 static struct count interval_count(const struct track *t, uint16_t reason)
 {
-	struct count c = { .v = t->sum, .enabled = t->elapsed, .running = t->elapsed, .reason = reason };
+	uint64_t v = t->any ? t->sum : 0;
+	struct count c = { .v = v, .made = v, .enabled = t->elapsed, .running = t->elapsed, .reason = reason };
 
 	if (t->times) {
 		c.enabled = t->times->enabled;
 		c.running = t->times->running;
+		c.v = carries(t) && t->type != PM_F64 ? t->times->raw : c.v;
 	}
 	/* What never ran is not counted, whatever it says. */
 	if (!reason && (!c.enabled || !c.running) && !is_level(t))
@@ -265,15 +388,45 @@ static struct count interval_count(const struct track *t, uint16_t reason)
 	return c;
 }
 
+static void close_loss(struct track *t, size_t k, struct value v)
+{
+	struct track_loss *l = t->loss;
+	uint64_t absent = l->absent;
+
+	give_up(t);
+	/* Not read, and nothing lost: nothing is known of it, either. */
+	l->at[k] = (struct support){ (double)t->elapsed / 1e9, (double)absent / 1e9, (double)l->lost / 1e9, l->why };
+	l->some |= absent || l->lost || v.reason;
+	l->absent = l->lost = 0;
+	l->why = 0;
+}
+
+static void reset_interval(struct track *t)
+{
+	t->any = t->several = false;
+	t->absent = 0;
+	t->sum = t->elapsed = 0;
+	if (t->times)
+		t->times->enabled = t->times->running = t->times->raw = 0;
+	if (t->more) {
+		/* The end of this interval is the start of the next. */
+		struct track_more *m = t->more;
+
+		m->any = m->any && t->started && (!t->gap || carries(t));
+		m->first = m->max = m->last;
+		m->weighted = m->span = 0;
+		m->weight = 0;
+	}
+}
+
 void track_close(struct track *t, struct value *base, size_t stride, size_t k, struct count *counts)
 {
-	struct value v = interval_value(t), seen = v;
+	struct value v = interval_value(t);
 	struct value *out = base + t->slot * stride + k;
+	uint64_t counted = observed_ns(t) + (t->loss ? t->loss->absent : 0);
 
 	if (counts)
 		counts[k] = interval_count(t, v.reason);
-	if (has_rule(t) && !v.reason && off_rate(t, v.v))
-		v = value_missing(REPORT_TSC);
 	if (t->aspects & 1u << TRACK_VALUE) {
 		*out = v;
 		out += stride;
@@ -289,37 +442,27 @@ void track_close(struct track *t, struct value *base, size_t stride, size_t k, s
 		    a == TRACK_MAX   ? m->max :
 		    m->weight        ? m->weighted / (double)m->weight :
 				       m->last;
-		*out = m->any ? value_of(d) : value_missing(v.reason ? v.reason : VALUE_NO_INTERVAL);
+		*out = m->any && !v.reason ? value_of(d) : value_missing(v.reason ? v.reason : VALUE_NO_INTERVAL);
 		out += stride;
 	}
 	if (t->aspects & 1u << TRACK_ELAPSED) {
-		*out = seen.reason ? seen : value_of((double)observed_ns(t) / 1e9);
+		*out = v.reason ? v : value_of((double)observed_ns(t) / 1e9);
 		out += stride;
 	}
 	if (t->aspects & 1u << TRACK_RATE) {
 		*out = v.reason || is_level(t) || t->semantics == PM_PEAK ? v :
-		       t->elapsed ? value_of(v.v / ((double)t->elapsed / 1e9)) :
-				    value_missing(VALUE_DIVISION_BY_ZERO);
+		       counted                                            ? value_of(v.v / ((double)counted / 1e9)) :
+									    value_missing(VALUE_DIVISION_BY_ZERO);
 		out += stride;
 	}
 	if (t->aspects & 1u << TRACK_SPAN)
 		*out = v.reason ? v : value_of(t->more->span);
-	t->stale = t->gap != 0;
-	t->any = false;
-	t->reason = t->absent = 0;
-	t->sum = t->elapsed = 0;
-	if (t->times)
-		t->times->enabled = t->times->running = 0;
-	if (t->more) {
-		/* The end of this interval is the start of the next. */
-		struct track_more *m = t->more;
-
-		m->any = m->any && t->started && !t->gap;
-		m->first = m->max = m->last;
-		m->weighted = m->span = 0;
-		m->weight = 0;
-	}
+	if (t->loss)
+		close_loss(t, k, v);
+	reset_interval(t);
 }
+
+/* ---- many rows at once ---- */
 
 static bool all_valid(const uint16_t *status, uint32_t row, uint32_t end)
 {
@@ -332,6 +475,72 @@ static bool all_valid(const uint16_t *status, uint32_t row, uint32_t end)
 	return !any;
 }
 
+/* Whether the event ran in all of the time: no more than the ends have to be looked at. */
+static bool always_ran(const struct track *t, const struct column *c, uint32_t end)
+{
+	return !t->perf ||
+	       c->running[end - 1] - t->times->prev_running == c->enabled[end - 1] - t->times->prev_enabled;
+}
+
+static bool ran_in_each(const struct track *t, const struct column *c, uint32_t row, uint32_t end)
+{
+	uint64_t enabled = t->times->prev_enabled, running = t->times->prev_running;
+	bool each = true;
+
+	for (; row < end; row++) {
+		each &= c->running[row] != running || c->enabled[row] == enabled;
+		enabled = c->enabled[row];
+		running = c->running[row];
+	}
+	return each;
+}
+
+static bool never_back(const struct track *t, const struct column *c, uint32_t row, uint32_t end)
+{
+	uint64_t prev = t->prev, mask = mask_of(t), half = mask / 2;
+	bool back = false;
+
+	for (; t->type == PM_F64 && row < end; row++) {
+		back |= !(double_from_bits(c->v[row]) >= double_from_bits(prev));
+		prev = c->v[row];
+	}
+	for (; t->width == 64 && row < end; row++) {
+		back |= c->v[row] < prev;
+		prev = c->v[row];
+	}
+	for (; row < end; row++) {
+		back |= c->v[row] < prev && ((c->v[row] - prev) & mask) > half;
+		prev = c->v[row];
+	}
+	return !back;
+}
+
+static bool keeps_rule(const struct track *t, const struct column *c, uint32_t row, uint32_t end)
+{
+	uint64_t prev = t->prev, before = t->prev_time;
+
+	for (; row < end; row++) {
+		uint64_t time = midpoint(c, row), ns = true_ns(c, time - before);
+
+		if (against_rule(t, prev, c->v[row], ns) || is_reset(t, prev, c->v[row], ns))
+			return false;
+		prev = c->v[row];
+		before = time;
+	}
+	return true;
+}
+
+bool track_is_regular(const struct track *t, const struct column *c, uint32_t row, uint32_t end)
+{
+	if (!t->started || t->gap || !all_valid(c->status, row, end))
+		return false;
+	if (t->semantics != PM_CUMULATIVE || row == end)
+		return true;
+	if (has_rule(t) ? !keeps_rule(t, c, row, end) : !never_back(t, c, row, end))
+		return false;
+	return !c->enabled || always_ran(t, c, end) || ran_in_each(t, c, row, end);
+}
+
 /* Multiplexed intervals among [row, end): scales what was computed as if always running. */
 static void scale_rows(const struct track *t, const struct column *c, uint32_t row, uint32_t end, struct value *out)
 {
@@ -342,59 +551,69 @@ static void scale_rows(const struct track *t, const struct column *c, uint32_t r
 
 		enabled = c->enabled[row];
 		running = c->running[row];
-		if (__builtin_expect(r >= e, 1) || out->reason)
-			continue;
-		if (!r)
-			*out = value_missing(PM_REASON_NOT_COUNTED);
-		else
+		if (__builtin_expect(r < e, 0))
 			out->v = trunc(out->v * (double)e / (double)r);
 	}
 }
 
-void track_span(struct track *t, const struct column *c, uint32_t row, uint32_t end)
+/* The events of rows in each of which it ran. */
+static uint64_t made_up(const struct track *t, const struct column *c, uint32_t row, uint32_t end)
 {
-	bool simple =
-		t->started && !t->gap && !t->stale && !t->more && t->type == PM_U64 && t->semantics == PM_CUMULATIVE;
-	uint64_t sum = 0, prev = t->prev, time;
+	uint64_t prev = t->prev, enabled = t->times->prev_enabled, running = t->times->prev_running, sum = 0;
+
+	for (; row < end; row++) {
+		uint64_t d = (c->v[row] - prev) & mask_of(t), e = c->enabled[row] - enabled,
+			 r = c->running[row] - running;
+
+		sum += r < e ? (uint64_t)((double)d * (double)e / (double)r) : d;
+		prev = c->v[row];
+		enabled = c->enabled[row];
+		running = c->running[row];
+	}
+	return sum;
+}
+
+static uint64_t sum_of(const struct track *t, const struct column *c, uint32_t row, uint32_t end)
+{
+	uint64_t sum = 0, prev = t->prev, mask = mask_of(t);
+
+	/* Differences that all rise add up to the one between the ends. */
+	if (t->width == 64)
+		return c->v[end - 1] - t->prev;
+	for (; row < end; row++) {
+		sum += (c->v[row] - prev) & mask;
+		prev = c->v[row];
+	}
+	return sum;
+}
+
+void track_span(struct track *t, const struct column *c, uint32_t row, uint32_t end, bool regular)
+{
+	uint64_t sum, time;
 
 	if (row == end)
 		return;
-	simple = simple && all_valid(c->status, row, end);
-	if (simple && t->width == 64) {
-		bool back = false;
-
-		/* Differences that all rise add up to the one between the ends. */
-		for (uint32_t r = row; r < end; r++) {
-			back |= c->v[r] < prev;
-			prev = c->v[r];
-		}
-		sum = prev - t->prev;
-		simple = !back;
-	} else if (simple) {
-		uint64_t mask = mask_of(t);
-
-		for (uint32_t r = row; r < end; r++) {
-			sum += (c->v[r] - prev) & mask;
-			prev = c->v[r];
-		}
-	}
-	if (!simple) {
+	if (!regular || t->more || t->type != PM_U64 || t->semantics != PM_CUMULATIVE) {
 		for (; row < end; row++)
 			track_step(t, c, row);
 		return;
 	}
+	sum = sum_of(t, c, row, end);
+	if (c->enabled) {
+		t->times->raw += sum;
+		if (!always_ran(t, c, end))
+			sum = made_up(t, c, row, end);
+		t->times->enabled += c->enabled[end - 1] - t->times->prev_enabled;
+		t->times->running += c->running[end - 1] - t->times->prev_running;
+		t->times->prev_enabled = c->enabled[end - 1];
+		t->times->prev_running = c->running[end - 1];
+	}
 	add(t, sum);
 	time = midpoint(c, end - 1);
-	t->elapsed += time - t->prev_time;
-	t->prev = prev;
+	t->elapsed += true_ns(c, time - t->prev_time);
+	t->prev = c->v[end - 1];
 	t->prev_time = time;
 	t->before = 0;
-	if (!c->enabled)
-		return;
-	t->times->enabled += c->enabled[end - 1] - t->times->prev_enabled;
-	t->times->running += c->running[end - 1] - t->times->prev_running;
-	t->times->prev_enabled = c->enabled[end - 1];
-	t->times->prev_running = c->running[end - 1];
 }
 
 static void count_rows(const struct track *t, const struct column *c, uint32_t row, uint32_t end, struct count *out)
@@ -403,12 +622,12 @@ static void count_rows(const struct track *t, const struct column *c, uint32_t r
 		 mask = mask_of(t);
 
 	for (; row < end; row++, out++) {
-		out->v = (c->v[row] - prev) & mask;
+		out->v = out->made = (c->v[row] - prev) & mask;
 		out->enabled = c->enabled[row] - enabled;
 		out->running = c->running[row] - running;
-		out->reason = t->width == 64 && c->v[row] < prev ? REPORT_RESET :
-			      out->enabled && out->running       ? 0 :
-								   PM_REASON_NOT_COUNTED;
+		if (t->perf && out->running < out->enabled && out->running)
+			out->made = (uint64_t)((double)out->v * (double)out->enabled / (double)out->running);
+		out->reason = out->enabled && out->running ? 0 : PM_REASON_NOT_COUNTED;
 		prev = c->v[row];
 		enabled = c->enabled[row];
 		running = c->running[row];
@@ -422,12 +641,12 @@ void track_seconds(const struct column *c, uint32_t row, uint32_t end, double *s
 	for (uint32_t r = row + 1; r < end; r++) {
 		uint64_t time = midpoint(c, r);
 
-		seconds[r] = (double)(time - before) / 1e9;
+		seconds[r] = (double)true_ns(c, time - before) / 1e9;
 		before = time;
 	}
 }
 
-/* The values of intervals that each end with a valid reading. */
+/* The values of intervals that each end with a regular reading. */
 static void value_rows(const struct track *t, const struct column *c, uint32_t row, uint32_t end, struct value *out)
 {
 	uint64_t prev = t->prev, mask = mask_of(t);
@@ -435,12 +654,7 @@ static void value_rows(const struct track *t, const struct column *c, uint32_t r
 	for (uint32_t r = row; r < end; r++) {
 		uint64_t now = c->v[r];
 
-		if (t->semantics == PM_GAUGE)
-			out[r - row] = value_of_u64(now);
-		else if (__builtin_expect(t->width == 64 && now < prev, 0))
-			out[r - row] = value_missing(REPORT_RESET);
-		else
-			out[r - row] = value_of((double)((now - prev) & mask));
+		out[r - row] = t->semantics == PM_GAUGE ? value_of_u64(now) : value_of((double)((now - prev) & mask));
 		prev = now;
 	}
 	/* Events first, then units: perf counts in whole events. */
@@ -448,38 +662,29 @@ static void value_rows(const struct track *t, const struct column *c, uint32_t r
 		scale_rows(t, c, row, end, out);
 	if (t->scaled)
 		for (uint32_t r = 0; r < end - row; r++)
-			out[r] = out[r].reason ? out[r] : value_of(out[r].v * t->mul / t->div);
+			out[r] = value_of(out[r].v * t->mul / t->div);
 }
 
-static void elapsed_rows(const struct value *v, double first, const double *seconds, size_t n, struct value *out)
+static void elapsed_rows(double first, const double *seconds, size_t n, struct value *out)
 {
 	for (size_t i = 0; i < n; i++)
-		out[i] = v[i].reason ? v[i] : value_of(i ? seconds[i] : first);
+		out[i] = value_of(i ? seconds[i] : first);
 }
 
 /* Where no time went by there is no rate. */
-static inline struct value rate(struct value v, double seconds)
+static inline struct value rate(double v, double seconds)
 {
-	if (__builtin_expect(!v.reason && seconds != 0, 1))
-		return value_of(v.v / seconds);
-	return v.reason ? v : value_missing(VALUE_DIVISION_BY_ZERO);
+	return __builtin_expect(seconds != 0, 1) ? value_of(v / seconds) : value_missing(VALUE_DIVISION_BY_ZERO);
 }
 
 static void rate_rows(const struct value *v, double first, const double *seconds, size_t n, struct value *out)
 {
-	out[0] = rate(v[0], first);
+	out[0] = rate(v[0].v, first);
 	for (size_t i = 1; i < n; i++)
-		out[i] = rate(v[i], seconds[i]);
+		out[i] = rate(v[i].v, seconds[i]);
 }
 
 typedef double pair __attribute__((vector_size(16)));
-
-static inline struct value plain_rate(const struct track *t, uint64_t now, uint64_t prev, double seconds)
-{
-	if (__builtin_expect(t->width == 64 && now < prev, 0))
-		return value_missing(REPORT_RESET);
-	return rate(value_of((double)((now - prev) & mask_of(t))), seconds);
-}
 
 /* Rates of a counter whose readings are whole numbers of its unit, in one go; two at once, because dividing is what
  * takes the time. */
@@ -487,18 +692,17 @@ static void plain_rates(const struct track *t, const struct column *c, uint32_t 
 			struct value *out)
 {
 	uint64_t prev = c->v[row], mask = mask_of(t);
-	bool wide = t->width == 64;
 	uint32_t r = row + 1;
 
-	*out++ = plain_rate(t, prev, t->prev, first);
+	*out++ = rate((double)((prev - t->prev) & mask), first);
 	for (; r + 1 < end; r += 2, out += 2) {
 		uint64_t now = c->v[r], next = c->v[r + 1];
 		double s = c->seconds[r], z = c->seconds[r + 1];
 		pair v = { (double)((now - prev) & mask), (double)((next - now) & mask) };
 
-		if (__builtin_expect((wide && (now < prev || next < now)) || s == 0 || z == 0, 0)) {
-			out[0] = plain_rate(t, now, prev, s);
-			out[1] = plain_rate(t, next, now, z);
+		if (__builtin_expect(s == 0 || z == 0, 0)) {
+			out[0] = rate(v[0], s);
+			out[1] = rate(v[1], z);
 		} else {
 			v /= (pair){ s, z };
 			out[0] = value_of(v[0]);
@@ -507,17 +711,17 @@ static void plain_rates(const struct track *t, const struct column *c, uint32_t 
 		prev = next;
 	}
 	if (r < end)
-		*out = plain_rate(t, c->v[r], prev, c->seconds[r]);
+		*out = rate((double)((c->v[r] - prev) & mask), c->seconds[r]);
 }
 
 void track_rows(struct track *t, const struct column *c, uint32_t row, uint32_t end, struct value *base,
-		size_t stride, size_t k, struct count *counts)
+		size_t stride, size_t k, struct count *counts, bool regular)
 {
 	const unsigned timed = 1u << TRACK_ELAPSED | 1u << TRACK_RATE;
-	bool simple = t->started && !t->gap && !t->stale && !t->any && !t->reason && !t->more && t->type == PM_U64 &&
+	bool simple = regular && !t->any && !t->more && t->type == PM_U64 &&
 		      (t->semantics == PM_CUMULATIVE || t->semantics == PM_GAUGE) &&
 		      !(t->aspects & ~(timed | 1u << TRACK_VALUE)) && (c->seconds || !(t->aspects & timed)) &&
-		      !t->elapsed;
+		      !t->elapsed && !(t->loss && (t->loss->lost || t->loss->absent));
 	struct value *out = base + t->slot * stride + k, *v = out;
 	const double *seconds = c->seconds ? c->seconds + row : NULL;
 	size_t n = end - row;
@@ -527,8 +731,8 @@ void track_rows(struct track *t, const struct column *c, uint32_t row, uint32_t 
 	/* Without times of its own a count has those of the readings, which this does not look at. */
 	simple = simple && (!counts || (t->times && t->semantics == PM_CUMULATIVE));
 	/* The clock of the event counts, and no reading's time. */
-	simple = simple && !(t->uncore && t->perf && t->aspects & 1u << TRACK_ELAPSED);
-	if (!simple || !all_valid(c->status, row, end)) {
+	simple = simple && !(t->uncore && t->perf && t->aspects & timed);
+	if (!simple) {
 		for (; row < end; row++, k++) {
 			track_step(t, c, row);
 			track_close(t, base, stride, k, counts);
@@ -539,7 +743,7 @@ void track_rows(struct track *t, const struct column *c, uint32_t row, uint32_t 
 		return;
 	if (counts)
 		count_rows(t, c, row, end, counts + k);
-	first = (double)(midpoint(c, row) - t->prev_time) / 1e9;
+	first = (double)true_ns(c, midpoint(c, row) - t->prev_time) / 1e9;
 	/* What is made of the values may take their place, if they are not asked for. */
 	if (t->aspects & 1u << TRACK_VALUE)
 		out += stride;
@@ -551,14 +755,15 @@ void track_rows(struct track *t, const struct column *c, uint32_t row, uint32_t 
 	else
 		value_rows(t, c, row, end, v);
 	if (t->aspects & 1u << TRACK_ELAPSED) {
-		elapsed_rows(v, first, seconds, n, out);
+		elapsed_rows(first, seconds, n, out);
 		out += stride;
 	}
 	if (!plain && t->aspects & 1u << TRACK_RATE && t->semantics == PM_CUMULATIVE)
 		rate_rows(v, first, seconds, n, out);
 	else if (t->aspects & 1u << TRACK_RATE && v != out)
 		memcpy(out, v, n * sizeof(*out));
-	t->prev = c->v[end - 1];
+	if (t->semantics == PM_CUMULATIVE)
+		t->prev = c->v[end - 1];
 	t->prev_time = midpoint(c, end - 1);
 	if (c->enabled) {
 		t->times->prev_enabled = c->enabled[end - 1];
@@ -566,20 +771,9 @@ void track_rows(struct track *t, const struct column *c, uint32_t row, uint32_t 
 	}
 }
 
-void track_missed(struct track *t, uint16_t reason)
-{
-	if (status_absent(reason) || (t->may_go && reason == PM_REASON_GONE)) {
-		track_restart(t, reason);
-		t->absent = reason;
-	} else {
-		track_restart(t, 0);
-		t->gap = reason;
-	}
-}
-
 void track_restart(struct track *t, uint16_t before)
 {
-	t->started = t->stale = false;
+	t->started = false;
 	t->gap = 0;
 	t->before = before;
 	if (t->more)

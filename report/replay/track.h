@@ -7,6 +7,7 @@
 
 struct counter_rule;
 struct track_more; /* what only tracks with rare aspects need */
+struct track_loss;
 
 struct track {
 	uint32_t counter, instance;
@@ -22,32 +23,41 @@ struct track {
 	bool may_go : 1;   /* a task or cgroup: after its end there is nothing more to count, and nothing lost */
 	bool uncore : 1;   /* of an uncore PMU */
 	bool any : 1;      /* a difference or level was taken in this interval */
-	bool stale : 1;    /* the reading at the end of an interval before this one is missing: `prev` is too old */
+	bool several : 1;  /* levels were, so that the mean is not the last */
 	uint16_t gap;      /* why the reading before this one is missing; 0: it is there */
-	uint16_t reason;   /* why the interval's value is missing, whatever else was read */
-	uint16_t absent;   /* why there is nothing, if nothing was read */
+	uint16_t absent;   /* why there is nothing, if nothing was read and nothing lost */
 	uint16_t before;   /* why there was no reading before the first; 0: no special reason */
 	uint16_t unseen;   /* why it is not in the chunk at hand */
 	double mul, div;
-	uint64_t prev, prev_time;
-	uint64_t sum; /* difference so far, or the latest level; the bits of a double if type is F64 */
-	uint64_t elapsed;
+	uint64_t prev, prev_time;  /* of a gauge: the bits of the levels so far, each times its ns */
+	uint64_t sum;              /* difference so far, or the latest level; the bits of a double if type is F64 */
+	uint64_t elapsed;          /* ns of this interval in which it is known */
 	struct track_times *times; /* owned; NULL unless its group has enabled and running */
 	struct track_more *more;   /* owned; NULL unless it has a rule, or FIRST, LAST, MEAN, MAX or SPAN is wanted */
+	struct track_loss *loss;   /* owned; NULL as long as nothing was missing */
 };
 
 struct track_times {
 	uint64_t prev_enabled, prev_running;
 	uint64_t enabled, running; /* of this interval */
+	uint64_t raw;              /* as it was counted, before multiplexing is made up for */
 };
 
 struct track_more {
 	const struct counter_rule *rule; /* NULL: none; the replay owns it */
-	uint64_t prev_half, first_half;  /* doubt about when `prev` was read, and the one at the interval's start */
 	bool any;
 	double first, last, max, weighted;
 	double span; /* microseconds */
 	uint64_t weight;
+};
+
+/* Where a counter was not known. */
+struct track_loss {
+	uint64_t absent, lost; /* ns of this interval */
+	uint64_t pending;      /* ns since the last reading: lost, unless the next one carries them */
+	uint16_t why;          /* of what is lost */
+	bool some;             /* `at` has something to say of the block at hand */
+	struct support *at;    /* owned; [replay_block()] */
 };
 
 /* One column of a chunk. */
@@ -56,23 +66,34 @@ struct column {
 	const uint16_t *status;                          /* NULL: all valid */
 	const uint64_t *begin, *end, *enabled, *running; /* the last two NULL without perf times */
 	const double *seconds; /* since the row before, for all rows but the first; NULL: not asked for */
+	const uint64_t *tick;
+	uint32_t first;  /* the row behind `before` */
+	uint64_t before; /* the tick before that row; 0: none that it may be compared with */
+	double slope;    /* seconds in a second of CLOCK_MONOTONIC */
 };
 
+/* The loss of a track whose blocks have so many rows; NULL without memory. */
+struct track_loss *track_loss_of(struct track *t, size_t rows);
+/* Whether all readings of [row, end) are there and can be taken as they are: nothing of it will be missing. */
+bool track_is_regular(const struct track *t, const struct column *c, uint32_t row, uint32_t end);
 /* Fills seconds[row + 1] to seconds[end - 1] as struct column has them. */
 void track_seconds(const struct column *c, uint32_t row, uint32_t end, double *seconds);
-/* One reading. */
+/* One reading. The track has a loss unless the row is regular. */
 void track_step(struct track *t, const struct column *c, uint32_t row);
-/* Rows [row, end), none of which ends an interval but perhaps the last. Same as a step for each, faster. */
-void track_span(struct track *t, const struct column *c, uint32_t row, uint32_t end);
+/* Rows [row, end), none of which ends an interval but perhaps the last. Same as a step for each, faster if `regular`.
+ */
+void track_span(struct track *t, const struct column *c, uint32_t row, uint32_t end, bool regular);
 /* The interval ends with the reading before: result k of each wanted aspect; base = arrays, `stride` apart. `counts`:
  * an array for its counts, or NULL. */
 void track_close(struct track *t, struct value *base, size_t stride, size_t k, struct count *counts);
 /* Rows [row, end) each close an interval, from k on. Same as step and close for each, faster; c->seconds is there if
  * time is asked for. */
 void track_rows(struct track *t, const struct column *c, uint32_t row, uint32_t end, struct value *base,
-		size_t stride, size_t k, struct count *counts);
-/* It was not read at all in these snapshots. */
-void track_missed(struct track *t, uint16_t reason);
+		size_t stride, size_t k, struct count *counts, bool regular);
+/* It was not read at all for so many ns. It has a loss. */
+void track_missed(struct track *t, uint16_t reason, uint64_t ns);
+/* So much of the interval is lost, whatever was read before and will be behind it. It has a loss. */
+void track_lose(struct track *t, uint16_t reason, uint64_t ns);
 /* The next reading starts anew; `before`: why there is none before it. */
 void track_restart(struct track *t, uint16_t before);
 

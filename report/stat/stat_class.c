@@ -69,8 +69,8 @@ int stat_class_bind(struct stat_sheet *s, struct stat_input *in, const struct ex
 		in->value = value_of(n);
 		return 0;
 	}
-	if (x->aspect != EXPR_VALUE && x->aspect != EXPR_ELAPSED && x->aspect != EXPR_AGGR_NR &&
-	    x->aspect != EXPR_SECONDS)
+	if (x->aspect != EXPR_VALUE && x->aspect != EXPR_RATE && x->aspect != EXPR_ELAPSED &&
+	    x->aspect != EXPR_AGGR_NR && x->aspect != EXPR_SECONDS)
 		return -ENOENT;
 	in->kind = STAT_IN_PAIRS;
 	in->event = calloc(n, sizeof(*in->event));
@@ -116,6 +116,8 @@ struct value stat_class_value(const struct stat_sheet *s, const struct stat_inpu
 		nr++;
 		if (in->aspect == EXPR_ELAPSED) {
 			sum += seconds_of(s, &l->now);
+		} else if (in->aspect == EXPR_RATE) {
+			sum += v / seconds_of(s, &l->now);
 		} else if (in->aspect != EXPR_SECONDS) {
 			sum += v;
 		} else if (!clock || clock->now.reason) {

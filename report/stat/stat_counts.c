@@ -9,9 +9,7 @@
 /* Scaled as the kernel multiplexed it: by difference and column, before anything is added. */
 static uint64_t scaled(const struct stat_sheet *s, const struct count *c)
 {
-	if (c->running >= c->enabled || s->config->no_scale)
-		return c->v;
-	return (uint64_t)((double)c->v * (double)c->enabled / (double)c->running);
+	return s->config->no_scale ? c->v : c->made;
 }
 
 static void take(struct stat_sheet *s, struct stat_line *l, const struct count *c)

@@ -120,10 +120,12 @@ static int bind_input(struct stat_sheet *s, struct stat_input *in, const struct 
 		in->value = n ? value_of(n) : value_missing(VALUE_NO_INPUT);
 		return n ? 0 : -ENOENT;
 	}
-	if (x->aspect != EXPR_VALUE && x->aspect != EXPR_ELAPSED && x->aspect != EXPR_AGGR_NR)
+	if (x->aspect != EXPR_VALUE && x->aspect != EXPR_RATE && x->aspect != EXPR_ELAPSED &&
+	    x->aspect != EXPR_AGGR_NR)
 		return -ENOENT;
 	err = n ? add_events(s, in, found, n) : -ENOENT;
-	in->kind = x->aspect == EXPR_VALUE ? STAT_IN_SUM : x->aspect == EXPR_ELAPSED ? STAT_IN_ELAPSED : STAT_IN_NR;
+	in->kind = x->aspect == EXPR_ELAPSED ? STAT_IN_ELAPSED : x->aspect == EXPR_AGGR_NR ? STAT_IN_NR : STAT_IN_SUM;
+	in->aspect = x->aspect;
 	if (err != -ENOENT || !optional)
 		return err;
 	in->kind = STAT_IN_CONSTANT;
@@ -212,6 +214,8 @@ static struct value input_value(const struct stat_sheet *s, const struct stat_in
 	}
 	if (nr == 0)
 		return value_missing(VALUE_NO_INPUT);
+	if (in->aspect == EXPR_RATE)
+		return s->seconds > 0 ? value_of(sum * in->factor / s->seconds) : value_missing(VALUE_NO_INPUT);
 	return value_of(in->kind == STAT_IN_SUM ? sum * in->factor : in->kind == STAT_IN_NR ? nr : nr * s->seconds);
 }
 

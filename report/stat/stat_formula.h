@@ -12,7 +12,7 @@ struct stat_input {
 	uint32_t n;
 	struct stat_pair *pair; /* owned; of STAT_IN_PAIRS: what is summed in place of the lines (stat_class.h) */
 	uint32_t n_pairs;
-	enum expr_aspect aspect; /* of STAT_IN_PAIRS */
+	enum expr_aspect aspect; /* of STAT_IN_PAIRS; RATE: the sum per second */
 	double factor;           /* of the sum */
 	enum {
 		STAT_IN_CONSTANT,

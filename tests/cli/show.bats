@@ -48,11 +48,11 @@ machine() {
 	make
 	show r.pmr --total --per-package --format=csv --show=cycles,pkgwatt >out
 	cat >expected <<-'END'
-	recording,run,time,duration_ns,scope,package,die,cluster,cache,node,core,cpu,device,task,cgroup,metric,value,unit,status
-	r.pmr,1,2026-09-21T14:13:40.000000000Z,20000000000,package,0,,,,,,,,,,pkgwatt,10,W,ok
-	r.pmr,1,2026-09-21T14:13:40.000000000Z,20000000000,package,0,,,,,,,,,,cycles,200000000,1,ok
-	r.pmr,1,2026-09-21T14:13:40.000000000Z,20000000000,package,1,,,,,,,,,,pkgwatt,20,W,ok
-	r.pmr,1,2026-09-21T14:13:40.000000000Z,20000000000,package,1,,,,,,,,,,cycles,520000000,1,ok
+	recording,run,time,duration_ns,scope,package,die,cluster,cache,node,core,cpu,device,task,cgroup,metric,value,unit,status,coverage
+	r.pmr,1,2026-09-21T14:13:40.000000000Z,20000000000,package,0,,,,,,,,,,pkgwatt,10,W,ok,1
+	r.pmr,1,2026-09-21T14:13:40.000000000Z,20000000000,package,0,,,,,,,,,,cycles,200000000,1,ok,1
+	r.pmr,1,2026-09-21T14:13:40.000000000Z,20000000000,package,1,,,,,,,,,,pkgwatt,20,W,ok,1
+	r.pmr,1,2026-09-21T14:13:40.000000000Z,20000000000,package,1,,,,,,,,,,cycles,520000000,1,ok,1
 	END
 	diff expected out
 }
@@ -163,7 +163,7 @@ machine() {
 @test "--rate, and metrics of a vendor's file" {
 	make
 	[ "$(show r.pmr --total -S --rate --show=powercap.energy.package --format=csv | tail -n 1 | cut -d, -f16-)" = \
-		"powercap.energy.package,30,J/s,ok" ]
+		"powercap.energy.package,30,J/s,ok,1" ]
 	cat >vendor.json <<-'END'
 	[ { "MetricName": "twice", "MetricExpr": "2 * instructions / cycles", "ScaleUnit": "1x",
 	    "BriefDescription": "Two things at once" } ]
@@ -345,14 +345,14 @@ machine() {
 	wait $pid
 	[ "$(show r.pmr --all -S --show=util | tail -n +2 | wc -l)" -eq 6 ]
 	show r.pmr --all -S --format=csv --show=util >out
-	grep -q ',,%,errno-22$' out
+	grep -q ',,%,errno-22,$' out
 }
 
 @test "a threshold judges its metric: in json by a word, in tables by a color, in csv not at all" {
 	"$tests/make_stat" all all.pmr
 	# 10 of 100 branches are missed, which is more than 5 %; no threshold is known of cycles.
 	show all.pmr --total --show=branch_miss_rate,cycles --format=json >out
-	[ "$(grep -c '"metric":"branch_miss_rate","value":10,"unit":"%","status":"ok","threshold":"bad"}$' out)" -eq 9 ]
+	[ "$(grep -c '"metric":"branch_miss_rate","value":10,"unit":"%","status":"ok","coverage":1,"threshold":"bad"}$' out)" -eq 9 ]
 	[ "$(grep '"metric":"cycles"' out | grep -c threshold)" -eq 0 ]
 	show all.pmr --total --show=branch_miss_rate --per-system --color=always >out
 	grep -q $'\033\\[31m10[.0-9]*\033\\[m$' out

@@ -102,44 +102,84 @@ class Series:
         r = self.at(snapshot)
         return (r.begin + r.end) // 2
 
-    def pairs(self, interval):
-        """Neighbouring snapshots between which something can be said. While its CPU is offline nothing can, and the
-        rest counts; any other reason spoils the whole."""
-        out = []
+    def state(self, snapshot):
+        """Whether it was read, could not count, or was lost for a reason."""
+        r = self.reading[snapshot]
+        if r is None:
+            return "offline"
+        return decode.reason_name(r.reason) if r.reason else "known"
+
+    def before(self, interval, i):
+        """The reading that the one behind snapshot i is compared with: readings that failed are passed over."""
+        while self.state(i) not in ("known", "offline") and i and interval.joined(i - 1, i):
+            i -= 1
+        return i if self.state(i) == "known" else None
+
+    def stretches(self, interval):
+        """The finest intervals of this one: pairs of readings between which it is known, ns in which it could not
+        count, and why something is lost."""
+        known, absent, lost = [], 0, []
         for i, k in interval.pairs:
-            try:
-                self.at(i)
-                self.at(k)
-                out.append((i, k))
-            except Missing as m:
-                if len(interval.pairs) == 1 or m.args[0] != {"offline"}:
-                    raise
-        if not out:
-            raise Missing({"offline"})
-        return out
+            state = self.state(k)
+            if state == "known":
+                first = self.before(interval, i)
+                if first is not None:
+                    known.append((first, k))
+                    continue
+                state = self.state(i)
+            if state == "offline":
+                absent += interval.tick(k) - interval.tick(i)
+            elif state != "not-read":
+                lost.append((i, k, state))
+        # What a reading missed comes with the next of the same interval.
+        lost = [why for i, k, why in lost if not any(f <= i and k <= l for f, l in known)]
+        return known, absent, lost
+
+    def pairs(self, interval):
+        known, absent, lost = self.stretches(interval)
+        if not known:
+            raise Missing({lost[0]} if lost else {"offline"} if absent else {"no-interval", "not-read"})
+        return known
+
+    def whole(self, interval):
+        return not self.stretches(interval)[2]
 
     def difference(self, interval):
+        pairs = self.pairs(interval)
+        if self.counter.semantics == "gauge":
+            # The mean of what was read at the ends of the finest intervals, by their time.
+            time = [self.middle(k) - self.middle(i) for i, k in pairs]
+            return sum(self.number(k) * t for (_, k), t in zip(pairs, time)) / sum(time)
         if self.counter.semantics != "cumulative":
-            return self.number(interval.last)
-        sum_d = sum_enabled = sum_running = 0
-        for i, k in self.pairs(interval):
+            return self.number(pairs[-1][1])
+        total, ran = 0, False
+        for i, k in pairs:
             first, last = self.at(i), self.at(k)
-            sum_d += (last.value - first.value) % (1 << self.counter.width)
-            if first.enabled is not None:
-                sum_enabled += last.enabled - first.enabled
-                sum_running += last.running - first.running
-        # Enabled but never running: other events had the hardware. Neither: the task slept, and did nothing.
-        if sum_enabled and not sum_running:
+            d = (last.value - first.value) % (1 << self.counter.width)
+            enabled = last.enabled - first.enabled if first.enabled is not None else 0
+            running = last.running - first.running if first.enabled is not None else 0
+            # Enabled but never running: other events had the hardware. Neither: the task slept, and did nothing.
+            if enabled and not running:
+                continue
+            ran = True
+            if running < enabled:
+                d = Fraction(d) * enabled / running
+                # perf counts in whole events.
+                d = int(d) if self.counter.type == "u64" else d
+            total += d
+        if not ran:
             raise Missing({"not-counted"})
-        if sum_running:
-            sum_d = Fraction(sum_d) * sum_enabled / sum_running
-        # perf counts in whole events.
-        if sum_running < sum_enabled and self.counter.type == "u64":
-            sum_d = int(sum_d)
-        return self.scale * sum_d
+        return self.scale * total
 
     def elapsed(self, interval):
         return Fraction(sum(self.middle(k) - self.middle(i) for i, k in self.pairs(interval)), 10**9)
+
+    def rate(self, interval):
+        """Per second of the time in which it was known, or could not count."""
+        absent = Fraction(self.stretches(interval)[1], 10**9)
+        own = self.instance.kind == "pmu" and self.at(self.pairs(interval)[0][0]).enabled is not None
+        known = self.counted(interval) if own else self.elapsed(interval)
+        return self.difference(interval) / (known + absent)
 
     def counted(self, interval):
         """As elapsed(), by the kernel's own clock of the event."""
@@ -163,11 +203,17 @@ class Interval:
     """A stretch of snapshots; nothing is said about what lies between two segments."""
 
     def __init__(self, first, last, snapshots):
-        self.first, self.last = first, last
+        self.first, self.last, self.snapshots = first, last, snapshots
         self.pairs = [(i, i + 1) for i in range(first, last) if snapshots[i].place == snapshots[i + 1].place]
         self.duration = sum(snapshots[k].tick - snapshots[i].tick for i, k in self.pairs)
         chunk = snapshots[last].chunk.clocks
         self.wall = snapshots[last].tick + chunk.realtime - chunk.monotonic
+
+    def joined(self, i, k):
+        return self.snapshots[i].place == self.snapshots[k].place
+
+    def tick(self, i):
+        return self.snapshots[i].tick
 
 
 class Snapshot:
@@ -247,7 +293,7 @@ class Place:
         return len(self.parts(name))
 
     def rate(self, name):
-        return self.d(name) * self.count(name) / self.elapsed(name)
+        return self.put_together(name, Series.rate)
 
 
 def ratio(a, b):
@@ -348,8 +394,7 @@ FAMILIES = [
 def formula(name, series, rates):
     if name in series:
         if rates and series[name][0].counter.semantics == "cumulative":
-            # --rate: each instance by its own time; a formula's rate() divides the sum by the mean time.
-            return lambda p: p.put_together(name, lambda one, i: one.difference(i) / one.elapsed(i))
+            return lambda p: p.rate(name)
         return lambda p: p.d(name)
     if name in METRICS:
         return METRICS[name]
@@ -431,6 +476,7 @@ def check_cells(pmrep, path, recording, level, total, rates=False):
             mine = float(mine)
             check(same(float(row["value"]), mine), "%s: is %s, but must be %r", where, row["value"], mine)
             check(row["status"] == "ok", "%s: status is %s", where, row["status"])
+            check(row["coverage"] == "1", "%s: coverage is %s", where, row["coverage"])
     # Every counter has a cell in every interval, except that tasks have no place in CPUs.
     for span in spans:
         for name, parts in series.items():

@@ -73,11 +73,12 @@ def compute(name, missing, ratio):
             raise missing({"not-counted"})
         total = lambda i: sum(difference(p, events[i]) for p in running)
         seconds = sum(p[events[0]].counted(place.interval) for p in running)
+        rate = lambda: sum(difference(p, events[0]) / p[events[0]].counted(place.interval) for p in running)
         waited = lambda: sum(difference(p, events[0]) * p["cycles"].counted(place.interval) / difference(p, "cycles")
                              for p in running)
         return {
-            "bandwidth": lambda: total(0) * len(running) / seconds / 10**9,
-            "beats": lambda: 32 * total(0) * len(running) / seconds / 10**9,
+            "bandwidth": lambda: rate() / 10**9,
+            "beats": lambda: 32 * rate() / 10**9,
             "ratio": lambda: ratio(total(0), total(1)),
             "percent": lambda: 100 * ratio(total(0), total(1)),
             "frequency": lambda: total(0) / seconds / 10**9,

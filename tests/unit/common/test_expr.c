@@ -225,19 +225,19 @@ static void test_inputs(void **state)
 
 static void test_rate(void **state)
 {
-	struct value in[3];
 	const struct expr_input *inputs;
 	struct error e = { 0 };
 	struct expr *x;
+	struct value in;
 	size_t n;
 
-	assert_int_equal(expr_parse(&x, "rate(x)", &e), 0);
+	assert_int_equal(expr_parse(&x, "2 * rate(x)", &e), 0);
 	inputs = expr_inputs(x, &n);
-	assert_int_equal(n, 3);
-	for (size_t i = 0; i < n; i++)
-		in[i] = value_of(inputs[i].aspect == EXPR_VALUE ? 100 : inputs[i].aspect == EXPR_AGGR_NR ? 4 : 8);
-	/* Four instances, each observed for two seconds. */
-	assert_true(expr_eval(x, in).v == 50);
+	assert_int_equal(n, 1);
+	assert_string_equal(inputs[0].name, "x");
+	assert_int_equal(inputs[0].aspect, EXPR_RATE);
+	in = value_of(50);
+	assert_true(expr_eval(x, &in).v == 100);
 	expr_free(x);
 }
 
@@ -396,7 +396,7 @@ static void test_print(void **state)
 		{ "1e9", "1000000000" },
 		{ "1e300*.5", "1e300 * 0.5" },
 		{ "NaN", "NaN" },
-		{ "rate(x)", "x * aggr_nr(x) / elapsed(x)" },
+		{ "rate( x )", "rate(x)" },
 		{ "bits( x ,7,0 )", "bits(x, 7, 0)" },
 	};
 

@@ -21,6 +21,7 @@ struct caught {
 	struct replay *replay;
 	struct interval interval[CAUGHT_MAX];
 	struct value value[4][TRACK_ASPECTS][CAUGHT_MAX];
+	struct support support[4][CAUGHT_MAX]; /* zero where the replay has nothing to say */
 	size_t n;
 };
 
@@ -30,6 +31,9 @@ static inline int catch (void *ctx, const struct interval *interval, size_t n)
 
 	assert_true(n > 0 && n <= replay_block(c->replay) && c->n + n <= CAUGHT_MAX);
 	memcpy(&c->interval[c->n], interval, n * sizeof(*interval));
+	for (size_t t = 0; t < replay_tracks(c->replay) && t < 4; t++)
+		if (replay_support(c->replay, t))
+			memcpy(&c->support[t][c->n], replay_support(c->replay, t), n * sizeof(struct support));
 	for (size_t t = 0; t < replay_tracks(c->replay) && t < 4; t++)
 		for (int a = 0; a < TRACK_ASPECTS; a++)
 			if (replay_values(c->replay, t, (enum track_aspect)a))

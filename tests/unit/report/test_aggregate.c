@@ -111,7 +111,7 @@ static void offline_takes_no_part(void **state)
 	assert_true(harness_value(&h, "test.count", PM_PACKAGE, 0) == 111);
 	assert_true(harness_value(&h, "test.count", PM_SYSTEM, 0) == 11110111);
 	assert_true(harness_value(&h, "test.temp", PM_PACKAGE, 0) == 42);
-	assert_null(harness_cell(&h, "test.temp", PM_PACKAGE, 0)->partial);
+	assert_null(harness_cell(&h, "test.temp", PM_PACKAGE, 0)->coverage);
 	harness_stop(&h);
 	builder_release(&b);
 	/* A core without any CPU is as offline as they are. */
@@ -138,9 +138,9 @@ static void a_lost_part_is_never_left_out(void **state)
 	assert_int_equal(harness_reason(&h, "test.count", PM_SYSTEM, 0), PM_REASON_MISSED);
 	/* The largest of the others is a number, but it says that it may not be the largest of all. */
 	assert_true(harness_value(&h, "test.temp", PM_PACKAGE, 0) == 42);
-	assert_non_null(harness_cell(&h, "test.temp", PM_PACKAGE, 0)->partial);
-	assert_int_equal(harness_cell(&h, "test.temp", PM_PACKAGE, 0)->partial[0], 1);
-	assert_null(harness_cell(&h, "test.temp", PM_PACKAGE, 1)->partial);
+	assert_non_null(harness_cell(&h, "test.temp", PM_PACKAGE, 0)->coverage);
+	assert_true(harness_cell(&h, "test.temp", PM_PACKAGE, 0)->coverage[0] == 0.75);
+	assert_null(harness_cell(&h, "test.temp", PM_PACKAGE, 1)->coverage);
 	harness_stop(&h);
 	builder_release(&b);
 }

@@ -209,9 +209,16 @@ static void span(void **state)
 		uint64_t v[24], begin[24], end[24], enabled[24], running[24], at = 1000, on = 0;
 		uint16_t status[24];
 		bool times = statistics_random(&r) % 2, trouble = statistics_random(&r) % 2;
-		struct column c = { v,   trouble ? status : NULL, begin,
-				    end, times ? enabled : NULL,  times ? running : NULL };
+		struct column c = { v,
+				    trouble ? status : NULL,
+				    begin,
+				    end,
+				    times ? enabled : NULL,
+				    times ? running : NULL,
+				    .tick = begin,
+				    .slope = 1 };
 		struct track_times of[2] = { { 0 } };
+		struct track_loss lost[2] = { { 0 } };
 		struct track one = { .type = PM_U64,
 				     .semantics = PM_CUMULATIVE,
 				     .width = round % 3 ? 64 : 16,
@@ -221,6 +228,8 @@ static void span(void **state)
 		struct track all = one;
 
 		all.times = times ? &of[1] : NULL;
+		one.loss = &lost[0];
+		all.loss = &lost[1];
 		for (int i = 0; i < 24; i++) {
 			at += statistics_random(&r) % 30000;
 			if (trouble && statistics_random(&r) % 8 == 0)
@@ -239,11 +248,15 @@ static void span(void **state)
 			uint32_t to = from + 1 + (uint32_t)(statistics_random(&r) % 12);
 
 			to = to > 24 ? 24 : to;
-			track_span(&all, &c, from, to);
+			track_span(&all, &c, from, to, track_is_regular(&all, &c, from, to));
 			for (; from < to; from++)
 				track_step(&one, &c, from);
 			one.times = all.times = NULL;
+			one.loss = all.loss = NULL;
 			assert_memory_equal(&one, &all, sizeof(one));
+			assert_memory_equal(&lost[0], &lost[1], sizeof(lost[0]));
+			one.loss = &lost[0];
+			all.loss = &lost[1];
 			assert_memory_equal(&of[0], &of[1], sizeof(of[0]));
 			one.times = times ? &of[0] : NULL;
 			all.times = times ? &of[1] : NULL;

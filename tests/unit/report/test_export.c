@@ -97,29 +97,31 @@ static void print_end(struct print *p)
 
 #define HEADS \
 	"recording,run,time,duration_ns,scope,package,die,cluster,cache,node,core,cpu,device,task,cgroup,metric," \
-	"value,unit,status\n"
+	"value,unit,status,coverage\n"
 #define FILE_NAME "\"a \"\"quoted\"\", name.pmr\""
 #define AT_1_S    FILE_NAME ",1,2026-09-21T14:13:21.000000000Z,1000000000,"
 #define AT_2_S    FILE_NAME ",1,2026-09-21T14:13:22.000000000Z,1000000000,"
 
 static void long_csv(void **state)
 {
-	static const char expected[] = HEADS AT_1_S
-		"system,,,,,,,,,,,test.count,11111111,1,ok\n" AT_1_S
-		"system,,,,,,,,,,,test.energy,21.0002,J,ok\n" AT_1_S "system,,,,,,,,,,,test.temp,41.5,Cel,ok\n" AT_1_S
-		"package,0,,,,,,,,,,test.count,1111,1,ok\n" AT_1_S
-		"package,0,,,,,,,,,,test.energy,10.0001,J,ok\n" AT_1_S
-		"package,1,,,,,,,,,,test.count,11110000,1,ok\n" AT_1_S
-		"package,1,,,,,,,,,,test.energy,11.0001,J,ok\n" AT_1_S
-		"device,,,,,,,,zone0,,,test.temp,40.5,Cel,ok\n" AT_1_S
-		"device,,,,,,,,zone1,,,test.temp,41.5,Cel,ok\n" AT_2_S
-		"system,,,,,,,,,,,test.count,,1,errno-5\n" AT_2_S "system,,,,,,,,,,,test.energy,21.0002,J,ok\n" AT_2_S
-		"system,,,,,,,,,,,test.temp,41.5,Cel,ok\n" AT_2_S "package,0,,,,,,,,,,test.count,,1,errno-5\n" AT_2_S
-		"package,0,,,,,,,,,,test.energy,10.0001,J,ok\n" AT_2_S
-		"package,1,,,,,,,,,,test.count,11110000,1,ok\n" AT_2_S
-		"package,1,,,,,,,,,,test.energy,11.0001,J,ok\n" AT_2_S
-		"device,,,,,,,,zone0,,,test.temp,40.5,Cel,ok\n" AT_2_S
-		"device,,,,,,,,zone1,,,test.temp,41.5,Cel,ok\n";
+	static const char expected[] = HEADS AT_1_S "system,,,,,,,,,,,test.count,11111111,1,ok,1\n" AT_1_S
+						    "system,,,,,,,,,,,test.energy,21.0002,J,ok,1\n" AT_1_S
+						    "system,,,,,,,,,,,test.temp,41.5,Cel,ok,1\n" AT_1_S
+						    "package,0,,,,,,,,,,test.count,1111,1,ok,1\n" AT_1_S
+						    "package,0,,,,,,,,,,test.energy,10.0001,J,ok,1\n" AT_1_S
+						    "package,1,,,,,,,,,,test.count,11110000,1,ok,1\n" AT_1_S
+						    "package,1,,,,,,,,,,test.energy,11.0001,J,ok,1\n" AT_1_S
+						    "device,,,,,,,,zone0,,,test.temp,40.5,Cel,ok,1\n" AT_1_S
+						    "device,,,,,,,,zone1,,,test.temp,41.5,Cel,ok,1\n" AT_2_S
+						    "system,,,,,,,,,,,test.count,,1,errno-5,\n" AT_2_S
+						    "system,,,,,,,,,,,test.energy,21.0002,J,ok,1\n" AT_2_S
+						    "system,,,,,,,,,,,test.temp,41.5,Cel,ok,1\n" AT_2_S
+						    "package,0,,,,,,,,,,test.count,,1,errno-5,\n" AT_2_S
+						    "package,0,,,,,,,,,,test.energy,10.0001,J,ok,1\n" AT_2_S
+						    "package,1,,,,,,,,,,test.count,11110000,1,ok,1\n" AT_2_S
+						    "package,1,,,,,,,,,,test.energy,11.0001,J,ok,1\n" AT_2_S
+						    "device,,,,,,,,zone0,,,test.temp,40.5,Cel,ok,1\n" AT_2_S
+						    "device,,,,,,,,zone1,,,test.temp,41.5,Cel,ok,1\n";
 	struct print p = { .h.config = { .per = PM_PACKAGE, .summary = true } };
 	struct builder b;
 
@@ -139,7 +141,7 @@ static void places_of_a_cpu(void **state)
 	assert_int_equal(cpulist_parse(&p.h.config.cpus, "6", false, NULL), 0);
 	assert_string_equal(
 		print(&p, &b, &export_csv, (struct export_config){ .time = EXPORT_TIME_RELATIVE }, "test.count", 2),
-		HEADS FILE_NAME ",1,1.000000000,1000000000,cpu,1,0,,1,1,1,6,,,,test.count,1000000,1,ok\n");
+		HEADS FILE_NAME ",1,1.000000000,1000000000,cpu,1,0,,1,1,1,6,,,,test.count,1000000,1,ok,1\n");
 	cpulist_release(&p.h.config.cpus);
 	print_end(&p);
 	builder_release(&b);
@@ -217,8 +219,9 @@ static void json_lines(void **state)
 		value[0] = 0;
 		if (json_number(v, -1) != -1)
 			snprintf(value, sizeof(value), "%.15g", json_number(v, -1));
-		snprintf(expected, sizeof(expected), ",%s,%s,%s,%s", json_text(json_get(j, "metric"), ""), value,
-			 json_text(json_get(j, "unit"), ""), json_text(json_get(j, "status"), ""));
+		snprintf(expected, sizeof(expected), ",%s,%s,%s,%s,%s", json_text(json_get(j, "metric"), ""), value,
+			 json_text(json_get(j, "unit"), ""), json_text(json_get(j, "status"), ""),
+			 value[0] ? "1" : "");
 		snprintf(row, sizeof(row), "%.*s", (int)csv_len, csv);
 		assert_true(strlen(row) > strlen(expected));
 		assert_string_equal(row + strlen(row) - strlen(expected), expected);
@@ -259,7 +262,7 @@ static void tables(void **state)
 			    "    Time  test.count\n"
 			    "14:13:21    11111111\n"
 			    "14:13:22           -\n"
-			    "14:13:23           -\n");
+			    "14:13:23    11112111\n");
 	print_end(&p);
 	p = (struct print){ .h.config = { .per = PM_DEVICE, .only_per = true }, .one = true };
 	assert_string_equal(print(&p, &b, &export_table, (struct export_config){ .no_heads = true }, "test.temp", 2),
@@ -289,7 +292,7 @@ static void hostile_names(void **state)
 	text = print(&p, &b, &export_csv, (struct export_config){ 0 }, "all", 2);
 	assert_null(strchr(text, '\033'));
 	assert_null(strchr(text, '\007'));
-	assert_non_null(strstr(text, ",\"x\\x1b]0;pwned\\x07,\"\"y\\x0a\",11,1,ok\n"));
+	assert_non_null(strstr(text, ",\"x\\x1b]0;pwned\\x07,\"\"y\\x0a\",11,1,ok,1\n"));
 	print_end(&p);
 	p = (struct print){ .h.config = { .per = PM_SYSTEM, .summary_only = true } };
 	text = print(&p, &b, &export_json, (struct export_config){ 0 }, "all", 2);

@@ -175,7 +175,7 @@ static void assert_same_bucket(const struct html_bucket *a, const struct html_bu
 static void steps_together(void **state)
 {
 	static struct value value[SERIES][STEPS];
-	static uint8_t partial[SERIES][STEPS];
+	static double coverage[SERIES][STEPS];
 	uint64_t seed = 5;
 
 	for (int round = 0; round < 4; round++) {
@@ -187,7 +187,7 @@ static void steps_together(void **state)
 		for (uint32_t i = 0; i < SERIES; i++)
 			for (uint32_t k = 0; k < STEPS; k++) {
 				value[i][k] = throw_value(&seed, failures);
-				partial[i][k] = failures && dice(&seed) % 30 == 0;
+				coverage[i][k] = failures && dice(&seed) % 30 == 0 ? 0.5 : 1;
 			}
 		html_set_init(&one, 256, 1, 1 << 20, quick);
 		html_set_init(&many, 256, 1, 1 << 20, quick);
@@ -219,7 +219,7 @@ static void steps_together(void **state)
 			together += n > 1;
 			for (uint32_t i = 0; i < series; i++) {
 				struct html_value_run run = { .value = &value[i][k],
-							      .partial = i % 2 ? &partial[i][k] : NULL };
+							      .coverage = i % 2 ? &coverage[i][k] : NULL };
 
 				if (i != 17)
 					html_set_take(&many, i, &steps, &run);
@@ -232,7 +232,7 @@ static void steps_together(void **state)
 				html_steps_add(&step, one.open_at, steps.weight_s[m - k], steps.partial[m - k]);
 				for (uint32_t i = 0; i < series; i++) {
 					struct html_value_run run = { .value = &value[i][m],
-								      .partial = i % 2 ? &partial[i][m] : NULL };
+								      .coverage = i % 2 ? &coverage[i][m] : NULL };
 
 					if (i != 17)
 						html_set_take(&one, i, &step, &run);

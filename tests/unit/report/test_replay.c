@@ -102,12 +102,34 @@ static void wide_counters_reset(void **state)
 	c = start(&b, REPLAY_TOTAL, 0, VALUE);
 	feed(c, &b, 0, 4);
 	replay_finish(c->replay);
-	assert_missing(c->value[0][TRACK_VALUE][0], REPORT_RESET);
+	assert_value(c->value[0][TRACK_VALUE][0], 105);
+	assert_true(c->support[0][0].known == 2 && c->support[0][0].lost == 1);
+	assert_int_equal(c->support[0][0].why, REPORT_RESET);
 	stop(c);
 	builder_release(&b);
 }
 
-/* A reading that failed costs the two intervals that it belongs to, and none else. */
+/* A narrow counter that was set to 0 would have to have run through most of its range to be where it is. */
+static void narrow_counters_reset(void **state)
+{
+	static const struct reading table[] = { { 5000200, 0 }, { 40, 0 }, { 90, 0 } };
+	struct builder b;
+	struct caught *c;
+
+	for (uint32_t rows = 1; rows <= 3; rows += 2) {
+		setup(&b, table, PM_CUMULATIVE, 32);
+		c = start(&b, REPLAY_EACH, 0, VALUE | 1u << TRACK_RATE);
+		for (uint32_t i = 0; i < 3; i += rows)
+			feed(c, &b, i, rows);
+		assert_missing(c->value[0][TRACK_VALUE][0], REPORT_RESET);
+		assert_missing(c->value[0][TRACK_RATE][0], REPORT_RESET);
+		assert_value(c->value[0][TRACK_VALUE][1], 50);
+		stop(c);
+		builder_release(&b);
+	}
+}
+
+/* A reading that failed leaves its interval without a number; the next one brings what it missed. */
 static void failed_reading(void **state)
 {
 	static const struct reading table[] = { { 1, 0 }, { 2, 0 }, { 0, PM_REASON_ERRNO + 5 }, { 8, 0 }, { 9, 0 } };
@@ -122,12 +144,12 @@ static void failed_reading(void **state)
 		assert_int_equal(c->n, 4);
 		assert_value(c->value[0][TRACK_VALUE][0], 1);
 		assert_missing(c->value[0][TRACK_VALUE][1], PM_REASON_ERRNO + 5);
-		assert_missing(c->value[0][TRACK_VALUE][2], PM_REASON_ERRNO + 5);
+		assert_value(c->value[0][TRACK_VALUE][2], 6);
 		assert_value(c->value[0][TRACK_VALUE][3], 1);
 		stop(c);
 		builder_release(&b);
 	}
-	/* Inside a longer interval it costs nothing, because the difference of the ends is known. */
+	/* Inside a longer interval it costs nothing. */
 	setup(&b, table, PM_CUMULATIVE, 64);
 	c = start(&b, REPLAY_EVERY, 4000000000, VALUE | 1u << TRACK_ELAPSED);
 	feed(c, &b, 0, 5);
@@ -135,12 +157,14 @@ static void failed_reading(void **state)
 	assert_value(c->value[0][TRACK_VALUE][0], 8);
 	assert_value(c->value[0][TRACK_ELAPSED][0], 4);
 	stop(c);
-	/* At the end of one it costs it. */
+	/* At the end of one its part is in the next. */
 	c = start(&b, REPLAY_EVERY, 2000000000, VALUE);
 	feed(c, &b, 0, 5);
 	assert_int_equal(c->n, 2);
-	assert_missing(c->value[0][TRACK_VALUE][0], PM_REASON_ERRNO + 5);
-	assert_missing(c->value[0][TRACK_VALUE][1], PM_REASON_ERRNO + 5);
+	assert_value(c->value[0][TRACK_VALUE][0], 1);
+	assert_true(c->support[0][0].known == 1 && c->support[0][0].lost == 1);
+	assert_value(c->value[0][TRACK_VALUE][1], 7);
+	assert_true(c->support[0][1].lost == 0);
 	stop(c);
 	builder_release(&b);
 }
@@ -188,13 +212,15 @@ static void offline_and_back(void **state)
 		stop(c);
 		builder_release(&b);
 	}
-	/* Over all: what it counted while it was there, in the time that it was there. */
+	/* Over all: what it counted while it was there; per second of all the time in which it could or could not. */
 	setup(&b, table, PM_CUMULATIVE, 64);
-	c = start(&b, REPLAY_TOTAL, 0, VALUE | 1u << TRACK_ELAPSED);
+	c = start(&b, REPLAY_TOTAL, 0, VALUE | 1u << TRACK_ELAPSED | 1u << TRACK_RATE);
 	feed(c, &b, 0, 6);
 	replay_finish(c->replay);
 	assert_value(c->value[0][TRACK_VALUE][0], 11);
 	assert_value(c->value[0][TRACK_ELAPSED][0], 2);
+	assert_value(c->value[0][TRACK_RATE][0], 11. / 5);
+	assert_true(c->support[0][0].known == 2 && c->support[0][0].absent == 3 && c->support[0][0].lost == 0);
 	stop(c);
 	builder_release(&b);
 }
@@ -224,6 +250,7 @@ static void nothing_across_breaks(void **state)
 	assert_int_equal(c->n, 1);
 	assert_value(c->value[0][TRACK_VALUE][0], 11);
 	assert_true(c->interval[0].partial);
+	assert_true(c->support[0][0].known == 2 && c->support[0][0].lost == 1);
 	assert_int_equal(c->interval[0].duration_ns, 2000000000);
 	stop(c);
 	/* A segment ends; a run ends. */
@@ -265,7 +292,9 @@ static void levels(void **state)
 		  VALUE | 1u << TRACK_FIRST | 1u << TRACK_LAST | 1u << TRACK_MEAN | 1u << TRACK_MAX);
 	feed(c, &b, 0, 5);
 	replay_finish(c->replay);
-	assert_value(c->value[0][TRACK_VALUE][0], 30);
+	/* Three seconds, each at the level of its end; the one without a reading is lost. */
+	assert_value(c->value[0][TRACK_VALUE][0], (40. + 20 + 30) / 3);
+	assert_true(c->support[0][0].known == 3 && c->support[0][0].lost == 1);
 	assert_value(c->value[0][TRACK_FIRST][0], 10);
 	assert_value(c->value[0][TRACK_LAST][0], 30);
 	assert_value(c->value[0][TRACK_MAX][0], 40);
@@ -353,6 +382,7 @@ int main(void)
 		cmocka_unit_test(differences_across_chunks),
 		cmocka_unit_test(narrow_counters_wrap),
 		cmocka_unit_test(wide_counters_reset),
+		cmocka_unit_test(narrow_counters_reset),
 		cmocka_unit_test(failed_reading),
 		cmocka_unit_test(not_due),
 		cmocka_unit_test(offline_and_back),
