@@ -22,9 +22,7 @@ int cmd_report(int argc, char **argv);
 unsigned command_width(void);
 /* "pmrec: text" on stderr; returns EXIT_OWN. */
 int command_failed(const struct error *e);
-/* Runs pmrep, next to this program or in PATH, in the place of this process. Returns only if that fails. */
-int command_exec_pmrep(char *const *args, struct error *e);
-/* The same in a process of its own: its exit code, or -errno. */
+/* Runs pmrep, next to this program or in PATH: its exit code, or -errno. */
 int command_run_pmrep(char *const *args, struct error *e);
 
 #endif

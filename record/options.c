@@ -407,7 +407,7 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 static const struct argp argp = { options, parse_opt, "[--] [COMMAND [ARG...]]",
 				  "Records raw counters of this machine into a file for pmrep." };
 
-const struct options_spec record_options_spec = {
+static const struct options_spec record_options_spec = {
 	.name = "pmrec",
 	.column = OPTIONS_PMREC,
 	.argp = &argp,

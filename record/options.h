@@ -7,8 +7,6 @@
 #include "common/options.h"
 #include "record/plan/plan.h"
 
-extern const struct options_spec record_options_spec;
-
 struct record_cmdline {
 	struct record_options options;
 	struct options_common common;

@@ -26,7 +26,8 @@ static bool beside_us(char path[static PATH_MAX])
 	return !access(path, X_OK);
 }
 
-int command_exec_pmrep(char *const *args, struct error *e)
+/* Runs pmrep, next to this program or in PATH, in the place of this process. Returns only if that fails. */
+static int command_exec_pmrep(char *const *args, struct error *e)
 {
 	char path[PATH_MAX];
 	int err = privileges_for_child();

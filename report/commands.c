@@ -8,7 +8,8 @@
 #include "report/input/input.h"
 
 #define ROW(name, help) { #name, help, cmd_##name },
-const struct command commands[] = { EACH_COMMAND(ROW){ 0 } };
+/* Ends with name NULL. */
+static const struct command commands[] = { EACH_COMMAND(ROW){ 0 } };
 
 static int help(void)
 {

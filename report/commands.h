@@ -29,7 +29,6 @@ struct command {
 	/* argv[0] is the command's name; the result is an exit code of report/exit.h. stdout is checked afterwards. */
 	int (*run)(int argc, char **argv);
 };
-extern const struct command commands[]; /* ends with name NULL */
 
 #define DECLARE_COMMAND(name, help) int cmd_##name(int argc, char **argv);
 EACH_COMMAND(DECLARE_COMMAND)

@@ -171,8 +171,6 @@ struct event_list {
 /* -EINVAL with a message that names the column (from 1), -E2BIG, -ENOMEM. */
 int event_parse(struct event_list **list, const char *text, struct error *e);
 void event_list_free(struct event_list *list);
-/* Appends text that parses to the same list, without blanks, numbers as 0x..., modifiers in order. */
-void event_list_print(const struct event_list *list, struct buf *out);
 /* Terms alone, as they stand in a sysfs events/NAME file. Returns their number or -errno; owned by the
  * caller. */
 int event_terms_parse(struct event_term **terms, const char *text, struct error *e);

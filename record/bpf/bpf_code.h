@@ -57,9 +57,7 @@ void code_again_if_below(struct bpf_code *c, int reg, int32_t value, uint32_t pl
 
 /* ---- what goes together ---- */
 
-/* R0 = address of the map's element whose key lies at FP + key, or the program ends. */
-void code_element(struct bpf_code *c, int map, int16_t key);
-/* The same for a key of 32 bits in a register, which is put at FP + key. */
+/* R0 = address of the map's element of a key of 32 bits in a register, which is put at FP + key, or the program ends. */
 void code_element_of(struct bpf_code *c, int map, int16_t key, int reg);
 /* The same for a constant. */
 void code_element_at(struct bpf_code *c, int map, int16_t key, int32_t index);

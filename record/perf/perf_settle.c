@@ -42,7 +42,9 @@ static int keep_only(struct cpulist *cpus, const char *text)
 	return err;
 }
 
-int perf_event_cpus(const struct perf_source *s, const struct plan *p, const struct event *ev, struct cpulist *cpus)
+/* CPUs that the event is to be opened on, of those that are recorded. */
+static int perf_event_cpus(const struct perf_source *s, const struct plan *p, const struct event *ev,
+			   struct cpulist *cpus)
 {
 	const struct event_pmu *pmu = ev->pmu_index == EVENT_NONE ? NULL : &s->pmus.pmu[ev->pmu_index];
 	int err = cpulist_copy(cpus, &p->cpus);

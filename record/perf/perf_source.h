@@ -118,7 +118,5 @@ int perf_cgroups_look(struct perf_source *s, struct plan *p);
 void perf_cgroups_release(struct perf_source *s);
 /* Adds a counter for every event that was opened or asked for, and a note for what was refused. */
 int perf_counters_add(struct perf_source *s, struct plan *p);
-/* CPUs that the event is to be opened on, of those that are recorded. */
-int perf_event_cpus(const struct perf_source *s, const struct plan *p, const struct event *ev, struct cpulist *cpus);
 
 #endif

@@ -18,12 +18,13 @@ static const char *const words[] = { "cpu",     "core",    "package", "u32",    
 
 #define N(array) ((int)(sizeof(array) / sizeof((array)[0])))
 
-const char *add_scope_name(enum add_scope scope)
+/* Stable words for the recording. */
+static const char *add_scope_name(enum add_scope scope)
 {
 	return scopes[scope];
 }
 
-const char *add_format_name(enum add_format format)
+static const char *add_format_name(enum add_format format)
 {
 	return formats[format];
 }

@@ -40,8 +40,5 @@ void add_release(struct add *a);
 /* What the recording says of the counter besides its name. 0 or -ENOMEM. */
 struct pm_map;
 int add_set_attrs(const struct add *a, struct pm_map *attrs);
-/* Stable words for the recording. */
-const char *add_scope_name(enum add_scope scope);
-const char *add_format_name(enum add_format format);
 
 #endif

@@ -15,7 +15,8 @@
 #include "record/host/interruptible.h"
 #include "record/host/privileges.h"
 
-char *output_default_name(const struct record_options *o)
+/* "<host or anon>-<UTC>.pmr", with --rotate "<-o without .pmr>-<UTC>.pmr"; owned, NULL without memory. */
+static char *output_default_name(const struct record_options *o)
 {
 	bool anon = o->privacy && !strcmp(o->privacy, "strict");
 	const char *stem = plan_rotates(o) ? o->output.output : NULL;

@@ -17,8 +17,6 @@ struct output {
 	uint64_t bytes; /* whole frames written */
 };
 
-/* "<host or anon>-<UTC>.pmr", with --rotate "<-o without .pmr>-<UTC>.pmr"; owned, NULL without memory. */
-char *output_default_name(const struct record_options *o);
 /* Opens with the caller's rights. Refuses a terminal, and an existing recording without --overwrite. 0 or -errno. */
 int output_open(struct output *out, const struct record_options *o, struct error *e);
 /* As output_open(), with the rights that the thread has. */

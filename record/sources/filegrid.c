@@ -23,7 +23,7 @@ struct filegrid *filegrid_new(struct plan *p)
 	return g;
 }
 
-void filegrid_free(struct filegrid *g)
+static void filegrid_free(struct filegrid *g)
 {
 	if (!g)
 		return;
@@ -287,7 +287,9 @@ static int64_t make_group(struct filegrid *g, struct plan *p)
 	return id;
 }
 
-int filegrid_commit(struct filegrid *g, struct plan *p, struct filegrid **list)
+/* Makes the group and hands the grid to the plan as its units, chained to *list; an empty grid is freed.
+ * 0 or -errno. */
+static int filegrid_commit(struct filegrid *g, struct plan *p, struct filegrid **list)
 {
 	int64_t id;
 

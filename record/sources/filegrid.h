@@ -48,17 +48,13 @@ struct filegrid {
 };
 
 struct filegrid *filegrid_new(struct plan *p); /* NULL without memory */
-void filegrid_free(struct filegrid *g);
 /* Whether there is a number to be read, before counters and instances are made for it. 0 or -errno. */
 int filegrid_try(const struct root *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Opens the file and reads it once. 0, or -errno if it cannot be read now: then nothing is added. */
 int filegrid_add(struct filegrid *g, uint32_t counter, uint32_t instance, uint32_t cpu, uint64_t range,
 		 const char *format, ...) __attribute__((format(printf, 6, 7)));
-/* Makes the group and hands the grid to the plan as its units, chained to *list; an empty grid is freed.
- * 0 or -errno. */
-int filegrid_commit(struct filegrid *g, struct plan *p, struct filegrid **list);
-/* filegrid_commit() if what came before went well (err 0); else frees the grid, which may be NULL, and returns
- * err. */
+/* Makes the group and hands the grid to the plan as its units, chained to *list, if what came before went well (err 0);
+ * an empty grid is freed. Otherwise frees the grid, which may be NULL. 0, -errno, or err. */
 int filegrid_finish(struct filegrid *g, struct plan *p, struct filegrid **list, int err);
 /* For update(): a CPU has gone or come back. True if the CPU has cells in one of the grids. */
 bool filegrid_cpu(struct filegrid *list, uint32_t cpu, bool online);

@@ -23,7 +23,8 @@ void diff_put_number(struct buf *out, double v, const char *format)
 	buf_addstr(out, text);
 }
 
-void diff_put_runs(struct buf *out, const struct diff_result *x, bool utf8)
+/* A character a run, the higher the larger, the sides apart. */
+static void diff_put_runs(struct buf *out, const struct diff_result *x, bool utf8)
 {
 	static const char *const bar[] = { "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" };
 	size_t n = x->v.n_base + x->v.n_fresh;
@@ -45,7 +46,8 @@ void diff_put_runs(struct buf *out, const struct diff_result *x, bool utf8)
 	}
 }
 
-void diff_put_sides(struct buf *out, const struct diff_report *x)
+/* Numbers of both sides: "5 and 5 runs of 10 recordings". */
+static void diff_put_sides(struct buf *out, const struct diff_report *x)
 {
 	size_t runs[DIFF_SIDES] = { 0 }, files[DIFF_SIDES] = { 0 };
 
@@ -60,7 +62,8 @@ void diff_put_sides(struct buf *out, const struct diff_report *x)
 		   runs[DIFF_NEW], runs[DIFF_NEW] == 1 ? "" : "s", files[DIFF_NEW], files[DIFF_NEW] == 1 ? "" : "s");
 }
 
-void diff_put_summary(struct buf *out, const struct diff_report *x)
+/* "2 REGRESSED, 30 SAME, 4 INCONCLUSIVE of 36 metrics", and what that means for the exit code. */
+static void diff_put_summary(struct buf *out, const struct diff_report *x)
 {
 	static const enum verdict_kind order[] = { VERDICT_REGRESSED, VERDICT_CHANGED,      VERDICT_IMPROVED,
 						   VERDICT_SAME,      VERDICT_INCONCLUSIVE, VERDICT_ABSENT };

@@ -29,11 +29,5 @@ int diff_print_markdown(const struct diff_report *x, struct buf *out);
 void diff_put_number(struct buf *out, double v, const char *format);
 /* A cell of a markdown table, " text |", with "|" before it if it is the first. */
 void diff_put_markdown(struct buf *out, const char *text, bool first);
-/* A character a run, the higher the larger, the sides apart. */
-void diff_put_runs(struct buf *out, const struct diff_result *x, bool utf8);
-/* "2 REGRESSED, 30 SAME, 4 INCONCLUSIVE of 36 metrics", and what that means for the exit code. */
-void diff_put_summary(struct buf *out, const struct diff_report *x);
-/* Numbers of both sides: "5 and 5 runs of 10 recordings". */
-void diff_put_sides(struct buf *out, const struct diff_report *x);
 
 #endif

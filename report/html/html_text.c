@@ -96,15 +96,6 @@ static void add_safe(struct buf *out, const struct buf *json)
 		out->err = json->err;
 }
 
-void html_json(struct buf *out, const struct json *j)
-{
-	struct buf plain = BUF_INIT;
-
-	json_print(j, 0, &plain);
-	add_safe(out, &plain);
-	buf_release(&plain);
-}
-
 void html_json_text(struct buf *out, const char *text)
 {
 	struct buf plain = BUF_INIT;

@@ -16,9 +16,7 @@ void html_text(struct buf *out, const char *text);
 void html_text_cut(struct buf *out, const char *text, size_t most);
 void html_printf(struct buf *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* JSON that can stand inside <script>: no '<', '>', '&', U+2028 or U+2029 is left in it. */
-void html_json(struct buf *out, const struct json *j);
-/* A string likewise, with its quotes. */
+/* A string of JSON with its quotes that can stand inside <script>: no '<', '>', '&', U+2028 or U+2029 is left in it. */
 void html_json_text(struct buf *out, const char *text);
 void html_json_text_cut(struct buf *out, const char *text, size_t most);
 

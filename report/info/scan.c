@@ -6,7 +6,7 @@
 
 #include "report/input/input.h"
 
-int samples_add(struct samples *s, uint64_t value)
+static int samples_add(struct samples *s, uint64_t value)
 {
 	if (value > s->max)
 		s->max = value;

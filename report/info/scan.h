@@ -19,7 +19,6 @@ struct samples {
 	uint64_t seen, every; /* one of `every` is kept */
 	uint64_t max;
 };
-int samples_add(struct samples *s, uint64_t value);
 uint64_t samples_median(struct samples *s); /* sorts them; 0 if there is none */
 
 /* What belongs to one source. */

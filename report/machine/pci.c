@@ -69,7 +69,8 @@ static int load_functions(struct pci_map *map, const struct pm_value *rows)
 	return err;
 }
 
-int pci_map_load(struct pci_map *map, const struct pm_model *m)
+/* 0, -EINVAL if the recording has something there that is no such map, -ENOMEM. */
+static int pci_map_load(struct pci_map *map, const struct pm_model *m)
 {
 	const struct pm_config *ports = pm_model_config(m, "pci.root_ports", PM_NONE);
 	const struct pm_config *functions = pm_model_config(m, "pci.functions", PM_NONE);

@@ -9,8 +9,6 @@
 
 struct places;
 
-/* 0, -EINVAL if the recording has something there that is no such map, -ENOMEM. */
-int pci_map_load(struct pci_map *map, const struct pm_model *m);
 /* Gives PMUs of root complexes the devices below them as their names. 0, or -errno of pci_map_load(). */
 int pci_label(struct places *p, const struct pm_model *m);
 

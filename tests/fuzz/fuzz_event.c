@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "common/event/event.h"
+#include "tests/unit/lib/event_print.h"
 
 static struct event_format formats[] = {
 	{ "event", "config:0-7,32-35" },

@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "common/event/event.h"
+#include "tests/unit/lib/event_print.h"
 
 #define COUNT(a)   (sizeof(a) / sizeof((a)[0]))
 #define FORMATS(f) .format = f, .n_formats = COUNT(f)

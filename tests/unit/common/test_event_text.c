@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "common/event/event.h"
+#include "tests/unit/lib/event_print.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 

@@ -1,5 +1,5 @@
 /* A parsed list back to text: the form in which the same list always looks the same. */
-#include "common/event/event.h"
+#include "tests/unit/lib/event_print.h"
 
 #include <string.h>
 
