@@ -1,4 +1,4 @@
-/* The commands of pmrec. Each gets argv with its own name first, and returns the exit code. */
+/* The commands of pmrec: a row here and one cmd_NAME.c each; without a command's word it records. */
 #ifndef RECORD_COMMANDS_H
 #define RECORD_COMMANDS_H
 
@@ -12,11 +12,17 @@ enum {
 	EXIT_NO_COMMAND = 127,
 };
 
-int cmd_record(int argc, char **argv);
-int cmd_list(int argc, char **argv);
-int cmd_doctor(int argc, char **argv);
-int cmd_mark(int argc, char **argv);
-int cmd_report(int argc, char **argv);
+/* Each gets argv with its own name first, and returns the exit code. */
+#define EACH_COMMAND(COMMAND) \
+	COMMAND(doctor) \
+	COMMAND(list) \
+	COMMAND(mark) \
+	COMMAND(report)
+
+#define DECLARE_COMMAND(name) int cmd_##name(int argc, char **argv);
+EACH_COMMAND(DECLARE_COMMAND)
+DECLARE_COMMAND(record)
+#undef DECLARE_COMMAND
 
 /* Columns of the terminal on stdout; 0 if it is none: tables are then as wide as they are. */
 unsigned command_width(void);

@@ -18,13 +18,11 @@ static int cmd_of_perf(int argc, char **argv)
 	return command_failed(&e);
 }
 
+#define ROW(name) { #name, cmd_##name },
 static const struct {
 	const char *name;
 	int (*run)(int argc, char **argv);
-} commands[] = {
-	{ "list", cmd_list },     { "doctor", cmd_doctor }, { "mark", cmd_mark },
-	{ "report", cmd_report }, { "stat", cmd_of_perf },  { "record", cmd_of_perf },
-};
+} commands[] = { EACH_COMMAND(ROW){ "stat", cmd_of_perf }, { "record", cmd_of_perf } };
 
 /* What was printed has arrived, or that is an error: a full disk must not look like success. */
 static int close_stdout(int code)
