@@ -2,19 +2,34 @@
 
 #include <string.h>
 
-#include "common/catalog/tables.h"
+/* The tables: a counter is a row. */
+#include "common/catalog/cpu.inc"
+#include "common/catalog/memory.inc"
+#include "common/catalog/sensors.inc"
+#include "common/catalog/graphics.inc"
 
-#define ROWS(table) (sizeof(table) / sizeof((table)[0]))
-#define TABLE(name) \
-	{ \
-		.source = #name, .row = catalog_##name, .n = ROWS(catalog_##name) \
-	}
-
+#define TABLE(source) { #source, catalog_##source, sizeof(catalog_##source) / sizeof(catalog_##source[0]) },
+/* clang-format off */
 const struct catalog_table catalog_tables[] = {
-	TABLE(cpuidle), TABLE(cpufreq),    TABLE(interrupts), TABLE(softirqs), TABLE(stat),        TABLE(schedstat),
-	TABLE(vmstat),  TABLE(pressure),   TABLE(thermal),    TABLE(throttle), TABLE(hwmon),       TABLE(powercap),
-	TABLE(gfx),     TABLE(uncorefreq), TABLE(lpi),        TABLE(pmt),      { .source = NULL },
+	TABLE(cpuidle)
+	TABLE(cpufreq)
+	TABLE(interrupts)
+	TABLE(softirqs)
+	TABLE(stat)
+	TABLE(schedstat)
+	TABLE(vmstat)
+	TABLE(pressure)
+	TABLE(thermal)
+	TABLE(throttle)
+	TABLE(hwmon)
+	TABLE(powercap)
+	TABLE(gfx)
+	TABLE(uncorefreq)
+	TABLE(lpi)
+	TABLE(pmt)
+	{ .source = NULL },
 };
+/* clang-format on */
 
 const struct catalog_counter *catalog_source(const char *source, size_t *n)
 {
