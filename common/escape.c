@@ -1,4 +1,6 @@
 /* Text of a recording, made safe for a terminal: control characters and what reorders a line become escapes. */
+#include <string.h>
+
 #include "common/table.h"
 #include "common/utf8.h"
 
@@ -19,4 +21,36 @@ void text_escape(struct buf *out, const char *text, size_t len)
 			buf_printf(out, code > 0xffff ? "\\U%08x" : "\\u%04x", (unsigned)code);
 		}
 	}
+}
+
+void text_csv(struct buf *out, const char *text, const char *separator)
+{
+	struct buf safe = BUF_INIT;
+	const char *quote;
+
+	text_escape(&safe, text, strlen(text));
+	text = buf_str(&safe);
+	quote = strchr(text, '"') || (*separator && strstr(text, separator)) ? "\"" : "";
+	buf_addstr(out, quote);
+	for (; *text; text++) {
+		if (*text == '"')
+			buf_addch(out, '"');
+		buf_addch(out, *text);
+	}
+	buf_addstr(out, quote);
+	if (safe.err && !out->err)
+		out->err = safe.err;
+	buf_release(&safe);
+}
+
+void text_csv_head(struct buf *out, const char *text, const char *separator)
+{
+	struct buf head = BUF_INIT;
+
+	buf_addstr(&head, *text && strchr("=+-@", *text) ? "'" : "");
+	buf_addstr(&head, text);
+	text_csv(out, buf_str(&head), separator);
+	if (head.err && !out->err)
+		out->err = head.err;
+	buf_release(&head);
 }

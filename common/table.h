@@ -31,5 +31,9 @@ int table_print(struct table *t, unsigned width, bool heads, bool colors, struct
 /* Appends `text` with control characters, escapes and broken UTF-8 made visible ("\x1b"): what a recording
  * holds never reaches a terminal unescaped. */
 void text_escape(struct buf *out, const char *text, size_t len);
+/* The same as a field of RFC 4180, between quotes if it holds one of them or the separator. */
+void text_csv(struct buf *out, const char *text, const char *separator);
+/* Likewise, as the head of a column: one that a spreadsheet would compute (= + - @) begins with an apostrophe. */
+void text_csv_head(struct buf *out, const char *text, const char *separator);
 
 #endif

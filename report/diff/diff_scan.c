@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/number.h"
+#include "report/info/info.h"
 #include "report/input/input.h"
 
 struct scanner {
@@ -91,62 +92,26 @@ static void set_config(struct scanner *s, enum diff_fact f, const char *name)
 	set_fact(s, f, &text);
 }
 
-/* How many different numbers the online CPUs have, which count anew in each package unless `alone`. */
-static unsigned count_things(const struct pm_topology *t, uint32_t (*of)(const struct pm_cpu *c), bool alone)
-{
-	unsigned n = 0;
-
-	for (uint32_t i = 0; i < t->n; i++) {
-		bool old = !t->cpu[i].online || of(&t->cpu[i]) == PM_NONE;
-
-		for (uint32_t k = 0; k < i && !old; k++)
-			old = t->cpu[k].online && of(&t->cpu[k]) == of(&t->cpu[i]) &&
-			      (alone || (t->cpu[k].package == t->cpu[i].package && t->cpu[k].die == t->cpu[i].die));
-		n += !old;
-	}
-	return n;
-}
-
-static uint32_t cpu_of(const struct pm_cpu *c)
-{
-	return c->cpu;
-}
-
-static uint32_t core_of(const struct pm_cpu *c)
-{
-	return c->core;
-}
-
-static uint32_t package_of(const struct pm_cpu *c)
-{
-	return c->package;
-}
-
-static uint32_t node_of(const struct pm_cpu *c)
-{
-	return c->node;
-}
-
 static void set_topology(struct scanner *s)
 {
-	static const struct {
-		const char *name;
-		uint32_t (*of)(const struct pm_cpu *c);
-		bool alone;
-	} thing[] = {
-		{ "CPU", cpu_of, true },
-		{ "core", core_of, false },
-		{ "package", package_of, true },
-		{ "node", node_of, true },
-	};
 	const struct pm_topology *t = &pm_reader_model(s->reader)->topology;
 	struct buf text = BUF_INIT;
+	struct topology_counts c;
 
-	for (size_t i = 0; t->n && i < sizeof(thing) / sizeof(*thing); i++) {
-		unsigned n = count_things(t, thing[i].of, thing[i].alone);
+	if (t->n && topology_count(t, &c)) {
+		s->err = -ENOMEM;
+	} else if (t->n) {
+		const struct {
+			const char *name;
+			uint32_t n;
+		} thing[] = {
+			{ "CPU", c.cpus }, { "core", c.cores }, { "package", c.packages }, { "node", c.nodes }
+		};
 
-		if (n)
-			buf_printf(&text, "%s%u %s%s", text.len ? ", " : "", n, thing[i].name, n == 1 ? "" : "s");
+		for (size_t i = 0; i < sizeof(thing) / sizeof(*thing); i++)
+			if (thing[i].n && thing[i].n != UINT32_MAX)
+				buf_printf(&text, "%s%u %s%s", text.len ? ", " : "", thing[i].n, thing[i].name,
+					   thing[i].n == 1 ? "" : "s");
 	}
 	set_fact(s, DIFF_TOPOLOGY, &text);
 }

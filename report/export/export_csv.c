@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/number.h"
+#include "common/table.h"
 #include "report/export/exporter.h"
 #include "report/machine/status.h"
 
@@ -109,13 +110,13 @@ static int wide_heads(struct exporter *x, struct csv *c, const struct sheet *s)
 			else
 				buf_addstr(&head, m->name);
 			buf_addch(&x->out.text, ',');
-			export_csv_field(&x->out.text, buf_str(&head));
+			text_csv_head(&x->out.text, buf_str(&head), ",");
 			if (!c->judged[i])
 				continue;
 			buf_clear(&head);
 			buf_printf(&head, "%s:threshold", m->name);
 			buf_addch(&x->out.text, ',');
-			export_csv_field(&x->out.text, buf_str(&head));
+			text_csv_head(&x->out.text, buf_str(&head), ",");
 		}
 		if (!x->config.no_heads)
 			buf_addch(&x->out.text, '\n');

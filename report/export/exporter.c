@@ -87,22 +87,7 @@ size_t export_number(char *out, double v)
 
 void export_csv_field(struct buf *out, const char *text)
 {
-	struct buf safe = BUF_INIT;
-	const char *quote;
-
-	text_escape(&safe, text, strlen(text));
-	text = buf_str(&safe);
-	quote = text[strcspn(text, ",\"")] ? "\"" : "";
-	buf_addstr(out, quote);
-	for (; *text; text++) {
-		if (*text == '"')
-			buf_addch(out, '"');
-		buf_addch(out, *text);
-	}
-	buf_addstr(out, quote);
-	if (safe.err && !out->err)
-		out->err = safe.err;
-	buf_release(&safe);
+	text_csv(out, text, ",");
 }
 
 void export_place_numbers(const struct place *p, uint32_t number[static 7])

@@ -10,6 +10,8 @@ void places_release(struct places *p)
 		free(p->label[i]);
 	free(p->label);
 	free(p->cpu);
+	free(p->by_package);
+	free(p->by_node);
 	*p = (struct places){ 0 };
 }
 
@@ -30,6 +32,43 @@ static void keep_known(struct pm_cpu *to, const struct pm_cpu *from)
 		KEEP(cache[i]);
 #undef KEEP
 	to->online = from->online;
+}
+
+static uint32_t package_of(const struct pm_cpu *c)
+{
+	return c->package;
+}
+
+static uint32_t node_of(const struct pm_cpu *c)
+{
+	return c->node;
+}
+
+struct order {
+	const struct pm_cpu *cpu;
+	uint32_t (*of)(const struct pm_cpu *c);
+};
+
+static int in_order(const void *a, const void *b, void *ctx)
+{
+	const uint32_t *x = a, *y = b;
+	const struct order *o = ctx;
+	uint32_t of_x = o->of(&o->cpu[*x]), of_y = o->of(&o->cpu[*y]);
+
+	return of_x != of_y ? (of_x > of_y) - (of_x < of_y) : (*x > *y) - (*x < *y);
+}
+
+static int sort_cpus(uint32_t **order, const struct pm_cpu *cpu, uint32_t n, uint32_t (*of)(const struct pm_cpu *c))
+{
+	uint32_t *bigger = realloc(*order, (n + 1) * sizeof(*bigger));
+
+	if (!bigger)
+		return -ENOMEM;
+	*order = bigger;
+	for (uint32_t i = 0; i < n; i++)
+		bigger[i] = i;
+	qsort_r(bigger, n, sizeof(*bigger), in_order, &(struct order){ cpu, of });
+	return 0;
 }
 
 int places_update(struct places *p, const struct pm_model *m)
@@ -59,7 +98,9 @@ int places_update(struct places *p, const struct pm_model *m)
 	for (i = 0; i < n; i++)
 		if (merged[i].cache[PM_CACHE_L3] != PM_NONE)
 			p->cache = PM_CACHE_L3;
-	return 0;
+	return sort_cpus(&p->by_package, merged, n, package_of) || sort_cpus(&p->by_node, merged, n, node_of) ?
+		       -ENOMEM :
+		       0;
 }
 
 const struct pm_cpu *places_cpu(const struct places *p, uint32_t cpu)
@@ -107,16 +148,33 @@ enum pm_kind kind_join(enum pm_kind a, enum pm_kind b)
 	return PM_SYSTEM;
 }
 
+/* The first CPU whose number of a package or node is this. */
+static const struct pm_cpu *first_cpu(const struct places *p, const uint32_t *order,
+				      uint32_t (*of)(const struct pm_cpu *c), uint32_t number)
+{
+	uint32_t low = 0, high = p->n;
+
+	while (low < high) {
+		uint32_t mid = low + (high - low) / 2;
+
+		if (of(&p->cpu[order[mid]]) < number)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low < p->n && of(&p->cpu[order[low]]) == number ? &p->cpu[order[low]] : NULL;
+}
+
 static const struct pm_cpu *cpu_of(const struct places *p, const struct pm_instance *i)
 {
 	if (i->kind == PM_CPU)
 		return places_cpu(p, i->number);
 	if (i->cpu != PM_NONE)
 		return places_cpu(p, i->cpu);
-	for (uint32_t k = 0; k < p->n; k++)
-		if ((i->kind == PM_PACKAGE && p->cpu[k].package == i->number) ||
-		    (i->kind == PM_NODE && p->cpu[k].node == i->number))
-			return &p->cpu[k];
+	if (i->kind == PM_PACKAGE)
+		return first_cpu(p, p->by_package, package_of, i->number);
+	if (i->kind == PM_NODE)
+		return first_cpu(p, p->by_node, node_of, i->number);
 	return NULL;
 }
 

@@ -14,7 +14,8 @@ struct places {
 	const struct pm_model *model; /* borrowed */
 	struct pm_cpu *cpu;           /* owned, ascending by number: the topology with old knowledge merged in */
 	uint32_t n;
-	char **label; /* owned; by instance id: shown in place of its name, or NULL */
+	uint32_t *by_package, *by_node; /* owned: places in cpu[] by these numbers */
+	char **label;                   /* owned; by instance id: shown in place of its name, or NULL */
 	uint32_t n_labels;
 	int cache; /* PM_CACHE_*: the last level that the machine has; what --per-cache means */
 };

@@ -4,23 +4,12 @@
 #include <string.h>
 
 #include "common/number.h"
+#include "common/table.h"
 #include "report/stat/stat.h"
 
 static void add_field(const struct stat_sheet *s, struct buf *out, const char *text)
 {
-	const char *sep = s->config->separator;
-
-	if (!strpbrk(text, "\"\r\n") && (!sep[0] || !strstr(text, sep))) {
-		buf_addstr(out, text);
-		return;
-	}
-	buf_addch(out, '"');
-	for (; *text; text++) {
-		if (*text == '"')
-			buf_addch(out, '"');
-		buf_addch(out, *text == '\n' || *text == '\r' ? ' ' : *text);
-	}
-	buf_addch(out, '"');
+	text_csv(out, text, s->config->separator);
 }
 
 static void put_field(struct stat_sheet *s, const char *text)
@@ -234,7 +223,7 @@ static void put_heads(struct stat_sheet *s)
 	for (uint32_t i = 0; i < stat_shadow_heads(s); i++) {
 		buf_clear(&head);
 		stat_shadow_head(s, i, &head);
-		put_field(s, buf_str(&head));
+		text_csv_head(out, buf_str(&head), s->config->separator);
 		put_sep(s, 1);
 	}
 	buf_addch(out, '\n');

@@ -58,15 +58,8 @@ struct stats {
 
 static void put_csv_field(struct stat_sheet *s, const char *text)
 {
-	const char *sep = s->config->separator;
-	bool quote = strpbrk(text, "\"\n") || strstr(text, sep);
-	struct buf *out = &s->out->text;
-
-	buf_addstr(out, quote ? "\"" : "");
-	for (const char *c = text; *c; c++)
-		buf_printf(out, *c == '"' ? "\"\"" : "%c", *c);
-	buf_addstr(out, quote ? "\"" : "");
-	buf_addstr(out, sep);
+	text_csv(&s->out->text, text, s->config->separator);
+	buf_addstr(&s->out->text, s->config->separator);
 }
 
 static void put_csv(struct stat_sheet *s, const struct stats *x, bool cgroups)

@@ -1,0 +1,61 @@
+#!/usr/bin/env bats
+# Recordings that lie, with right checksums: made from a sample by tests/fuzz/reshape.c, so that they follow the format.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+	bin=${PM_BIN:-$BATS_TEST_DIRNAME/../../build/bin}
+	tests=${PM_TESTS:-$BATS_TEST_DIRNAME/../../build/tests}
+	samples=${PM_SOURCE:-$BATS_TEST_DIRNAME/../..}/samples
+	cd "$BATS_TEST_TMPDIR"
+	export TZ=UTC
+}
+
+# Makes NAME.pmr; every command has to get over it, in bounded time and memory.
+cook() {
+	"$tests/fuzz_commands" --recipe="$1" "$samples/${2:-loaded}.pmr" "$1.pmr"
+	"$tests/fuzz_commands" --as-it-is "$1.pmr"
+}
+
+@test "times that go back are damage, and nothing is computed across them" {
+	cook back
+	run -1 "$bin/pmrep" check back.pmr
+	[[ $output == *"its times go back"* ]]
+}
+
+@test "a kind of instance that no version has is no index of a table" {
+	cook kind
+	run -0 "$bin/pmrep" check kind.pmr
+}
+
+@test "a few bytes do not ask for millions of columns" {
+	cook columns
+	run -1 "$bin/pmrep" check columns.pmr
+	[[ $output == *"beyond the limits"* ]]
+}
+
+@test "65,536 CPUs in packages of their own cost no square" {
+	cook cpus
+	run -0 "$bin/pmrep" check cpus.pmr
+}
+
+@test "names do nothing to terminals, spreadsheets and pages" {
+	cook names loaded
+	for command in "show -d" "show -d --format=csv" "show -d --format=csv --layout=wide" "show -d --format=json" \
+		"show --format=turbostat -d" "stat" "stat -x," "stat -x; -A" "stat -j" "stat -A -j" "list" "list events" \
+		"list groups" "list instances" "info --all" "dump" "check" "plot --per-pmu cycles"; do
+		read -ra words <<<"$command"
+		"$bin/pmrep" "${words[@]}" names.pmr >out 2>err || true
+		# Controls of ASCII but TAB and newline, those of C1 in UTF-8, and marks of direction.
+		if LC_ALL=C grep -aqP '[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]|\xe2\x80[\x8e\x8f\xaa-\xae]|\xe2\x81[\xa6-\xa9]' out err; then
+			echo "$command:"
+			LC_ALL=C grep -anP '[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]|\xe2\x80[\x8e\x8f\xaa-\xae]|\xe2\x81[\xa6-\xa9]' out err | head -3 | cat -v
+			return 1
+		fi
+	done
+	"$bin/pmrep" show -d --format=csv --layout=wide names.pmr 2>/dev/null | head -n 1 >heads || true
+	python3 -c '
+import csv
+for head in next(csv.reader(open("heads"))):
+    assert not head[:1] in "=+-@" or not head, head'
+}
