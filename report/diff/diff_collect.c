@@ -12,6 +12,7 @@
 #include "report/diff/diff_shown.h"
 #include "report/diff/diff_stream.h"
 #include "report/input/input.h"
+#include "report/metric/amount.h"
 #include "report/pipeline/pipeline.h"
 
 /* What all threads share. */
@@ -235,7 +236,7 @@ static int plan(struct sink *sink, struct sink_plan *plan)
 		p->varying[i] = field || (p->shown[i] && p->c->within);
 		p->shown[i] &= !field;
 		p->varies |= p->varying[i];
-		p->amount[i] = diff_is_amount(b, m, plan->places->model);
+		p->amount[i] = metric_is_amount(b, m, plan->places->model);
 	}
 	pthread_mutex_unlock(&p->c->lock);
 	for (size_t i = 0; i < sizeof(below) / sizeof(*below); i++)

@@ -1,11 +1,7 @@
 #include "report/diff/diff_shown.h"
 
 #include <fnmatch.h>
-#include <math.h>
-#include <stdlib.h>
 #include <string.h>
-
-#define TRIES 16 /* a formula may ask for numbers that are in some order */
 
 /* Events that cost time or are caused by it: of the same work, fewer are better. Ends with NULL. */
 static const char *const costs[] = {
@@ -94,61 +90,4 @@ enum metric_better diff_better(const struct diff_options *o, const struct bindin
 		if (!fnmatch(costs[i], m->name, FNM_CASEFOLD))
 			return METRIC_LOWER;
 	return m->better;
-}
-
-/* Whether what an input says grows with the time over which it is looked at. */
-static bool grows(const struct bound_input *in, const struct pm_model *model)
-{
-	if (in->duration)
-		return true;
-	if (in->constant || in->rate || in->aspect == EXPR_RATE || in->op == INPUT_NUMBER || in->op == INPUT_SPAN ||
-	    in->op == INPUT_WALL || !in->n_counters)
-		return false;
-	switch (in->aspect) {
-	case EXPR_VALUE:
-	case EXPR_SECONDS:
-		break;
-	case EXPR_ELAPSED:
-		return true;
-	default:
-		return false;
-	}
-	for (uint32_t i = 0; i < in->n_counters; i++) {
-		enum pm_semantics s = pm_model_counter(model, in->counter[i])->semantics;
-
-		if (s != PM_CUMULATIVE && s != PM_DELTA)
-			return false;
-	}
-	return true;
-}
-
-bool diff_is_amount(const struct binding *b, const struct bound_metric *m, const struct pm_model *model)
-{
-	struct value *once = calloc(m->n_inputs + 1, sizeof(*once)), *twice = calloc(m->n_inputs + 1, sizeof(*twice));
-	unsigned seed = 12345;
-	bool amount = false, known = !m->expr;
-
-	if (!m->expr)
-		amount = m->n_inputs && grows(&b->input[m->input[0]], model);
-	for (int try = 0; try < TRIES && once && twice && !known; try++) {
-		struct value v, w;
-
-		for (uint32_t i = 0; i < m->n_inputs; i++) {
-			const struct bound_input *in = &b->input[m->input[i]];
-
-			seed = seed * 1103515245u + 12345u;
-			once[i] = in->constant ? in->value :
-						 (struct value){ .v = 1 + (double)(seed >> 8 & 0xffff) / 7e3 };
-			twice[i] = once[i];
-			if (grows(in, model))
-				twice[i].v *= 2;
-		}
-		v = expr_eval(m->expr, once);
-		w = expr_eval(m->expr, twice);
-		known = !v.reason && !w.reason && isfinite(v.v) && isfinite(w.v) && (v.v > 0 || v.v < 0);
-		amount = known && fabs(w.v / v.v - 2) < 1e-6;
-	}
-	free(once);
-	free(twice);
-	return amount;
 }

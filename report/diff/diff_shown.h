@@ -29,10 +29,4 @@ struct diff_name diff_name_of(const struct binding *b, const struct bound_metric
 enum metric_better diff_better(const struct diff_options *o, const struct binding *b, const struct bound_metric *m,
 			       bool work);
 
-/*
- * Whether the metric is an amount: twice as much in twice the time, as a count is and a rate or a share is not. Tried
- * out on made-up numbers, because formulas do not say.
- */
-bool diff_is_amount(const struct binding *b, const struct bound_metric *m, const struct pm_model *model);
-
 #endif

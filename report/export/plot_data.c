@@ -7,6 +7,7 @@
 
 #include "common/table.h"
 #include "report/export/exporter.h"
+#include "report/metric/amount.h"
 
 void plot_data_release(struct plot_data *d)
 {
@@ -82,8 +83,8 @@ static char *escaped(const char *text)
 	return copy;
 }
 
-static int new_line(struct plot_data *d, const struct bound_metric *m, const struct place *at, const char *place,
-		    const char *key)
+static int new_line(struct plot_data *d, const struct sheet *s, const struct bound_metric *m, const struct place *at,
+		    const char *place, const char *key)
 {
 	struct plot_line *line;
 	int64_t series;
@@ -105,6 +106,7 @@ static int new_line(struct plot_data *d, const struct bound_metric *m, const str
 				    .unit = escaped(m->unit),
 				    .place = strdup(place),
 				    .at = *at,
+				    .amount = metric_is_amount(s->binding, m, s->places->model),
 				    .low = INFINITY,
 				    .high = -INFINITY };
 	d->n++;
@@ -139,7 +141,7 @@ static int plot_shape(struct sink *sink, const struct sheet *s, size_t n_sheets)
 					d->left_out++;
 					continue;
 				}
-				err = new_line(d, m, &s->row[r].place, buf_str(&place), buf_str(&key));
+				err = new_line(d, s, m, &s->row[r].place, buf_str(&place), buf_str(&key));
 				d->map[at] = (uint32_t)d->n - 1;
 			}
 		}
@@ -152,15 +154,14 @@ static int plot_shape(struct sink *sink, const struct sheet *s, size_t n_sheets)
 static void take(struct plot_data *d, uint32_t line, const struct interval *i, double v)
 {
 	struct plot_line *l = &d->line[line];
-	double seconds = (double)i->duration_ns / 1e9;
 
 	if (!isfinite(v))
 		return;
 	spark_take(&d->set, line, i->from_ns, i->to_ns, v);
 	l->low = fmin(l->low, v);
 	l->high = fmax(l->high, v);
-	l->sum += v * seconds;
-	l->weight += seconds;
+	l->sum += l->amount ? v : 0;
+	l->weight += l->amount;
 }
 
 static int plot_intervals(struct sink *sink, const struct sheet *s, const struct interval *interval, size_t n)
@@ -188,9 +189,33 @@ static int plot_intervals(struct sink *sink, const struct sheet *s, const struct
 	return 0;
 }
 
+/* Means are the numbers of the whole: those of the lines' points would weigh all times alike. */
+static int plot_totals(struct sink *sink, const struct sheet *s, const struct interval *interval, size_t n)
+{
+	struct plot_data *d = (struct plot_data *)sink;
+
+	for (size_t k = 0; k < n; k++) {
+		double seconds = (double)interval[k].duration_ns / 1e9;
+		size_t at = 0;
+
+		for (uint32_t r = 0; r < s->n_rows; r++)
+			for (uint32_t c = 0; c < s->row[r].n_cells; c++, at++) {
+				const struct value *v = &s->row[r].cell[c].value[k];
+				struct plot_line *l = d->map[at] == PM_NONE ? NULL : &d->line[d->map[at]];
+
+				if (!l || l->amount || v->reason || !isfinite(v->v))
+					continue;
+				l->sum += v->v * seconds;
+				l->weight += seconds;
+			}
+	}
+	return 0;
+}
+
 static const struct sink_ops plot_ops = {
 	.shape = plot_shape,
 	.intervals = plot_intervals,
+	.totals = plot_totals,
 };
 
 void plot_data_init(struct plot_data *d, uint32_t bins)

@@ -12,7 +12,8 @@ struct plot_line {
 	char *place;         /* owned: "CPU 3"; "" for the system */
 	struct place at;     /* by which lines are in order */
 	double low, high;    /* of all intervals; low > high: there is none */
-	double sum, weight;  /* over the time that it was observed */
+	bool amount;         /* twice as much in twice the time: its mean is that of the intervals */
+	double sum, weight;  /* of the mean; weight 0: there is none */
 };
 
 struct plot_data {

@@ -111,7 +111,9 @@ int html_find_outliers(struct html_recording *r);
 
 static inline double html_mean(const struct html_series *s)
 {
-	return s->present ? s->sum / s->weight : (double)__builtin_nan("");
+	return s->whole_weight > 0 ? s->whole / s->whole_weight :
+	       s->present          ? s->sum / s->weight :
+				     (double)__builtin_nan("");
 }
 /* Once everything is collected: makes series be found. 0 or -ENOMEM. */
 int html_index(struct html_recording *r);

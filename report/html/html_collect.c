@@ -7,6 +7,7 @@
 
 #include "report/html/html.h"
 #include "report/input/input.h"
+#include "report/metric/amount.h"
 
 #define NEAR_BUCKETS 2048
 #define FAR_BUCKETS  1024
@@ -21,8 +22,9 @@ enum { SET_NEAR, SET_FAR, SET_TOTALS, SETS };
 /* A cell and the series that its values go on with. */
 struct drawn {
 	const struct sheet_cell *cell;
-	uint32_t place, row;
-	uint8_t set; /* SET_NEAR, ... */
+	uint32_t place, row, at; /* series; row of the sheet, and the cell in it */
+	uint8_t set;             /* SET_NEAR, ... */
+	bool amount;             /* twice as much in twice the time: its mean is that of an interval */
 };
 
 struct layout {
@@ -44,6 +46,7 @@ struct collect {
 	uint32_t layouts;                         /* how many there were */
 	struct names metrics, rows, series[SETS]; /* names -> places in the recording; by set */
 	struct html_steps steps[SETS];            /* what is taken at once; the same intervals for all */
+	uint64_t run_intervals;                   /* of the run at hand */
 	uint64_t origin_ns, last_ns;              /* CLOCK_MONOTONIC of the recording at hand */
 	size_t damages;                           /* that have become events */
 	uint32_t placed_events;                   /* whose times are seconds from the origin */
@@ -133,7 +136,14 @@ static int name_cells(struct collect *c, struct layout *l, const struct sheet *s
 			if (!err)
 				err = find_series(c, set, metric, row, &place);
 			if (!err && place != PM_NONE)
-				l->drawn[l->n_drawn++] = (struct drawn){ cell, place, i, (uint8_t)set };
+				l->drawn[l->n_drawn++] = (struct drawn){
+					cell,
+					place,
+					i,
+					k,
+					(uint8_t)set,
+					metric_is_amount(sheet->binding, sheet->column[cell->column].metric, c->places->model)
+				};
 		}
 	}
 	qsort(l->drawn, l->n_drawn, sizeof(*l->drawn), compare_drawn);
@@ -325,6 +335,7 @@ static int intervals(struct sink *sink, const struct sheet *sheet, const struct 
 	struct collect *c = (struct collect *)sink;
 
 	(void)sheet;
+	c->run_intervals += n;
 	if (n)
 		find_origin(c, interval);
 	for (size_t k = 0, taken; k < n; k += taken) {
@@ -340,6 +351,30 @@ static int intervals(struct sink *sink, const struct sheet *sheet, const struct 
 		c->last_ns = interval[k + taken - 1].to_ns;
 	}
 	c->r->duration_s = c->shift_s + (double)(c->last_ns - c->origin_ns) / 1e9;
+	return 0;
+}
+
+/* What tables call the mean is the number of the whole. Of several runs all count by their time. */
+static int totals(struct sink *sink, const struct sheet *sheet, const struct interval *interval, size_t n)
+{
+	struct collect *c = (struct collect *)sink;
+
+	for (size_t s = 0; s < c->n_sheets; s++)
+		for (size_t i = 0; i < c->layout[s].n_drawn; i++) {
+			const struct drawn *f = &c->layout[s].drawn[i];
+			const struct sheet_cell *cell = &sheet[s].row[f->row].cell[f->at];
+			struct html_series *x = &set_at(c->r, f->set)->series[f->place];
+
+			for (size_t k = 0; k < n; k++) {
+				double seconds = (double)interval[k].duration_ns / 1e9;
+
+				if (cell->value[k].reason || !isfinite(cell->value[k].v))
+					continue;
+				x->whole += cell->value[k].v * (f->amount ? 1 : seconds);
+				x->whole_weight += f->amount ? (double)c->run_intervals : seconds;
+			}
+		}
+	c->run_intervals = 0;
 	return 0;
 }
 
@@ -461,6 +496,7 @@ static const struct sink_ops ops = {
 	.plan = plan,
 	.shape = shape,
 	.intervals = intervals,
+	.totals = totals,
 	.event = event,
 	.end = end,
 };

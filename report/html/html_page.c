@@ -56,7 +56,7 @@ static void put_set(const struct html_page *p, const struct html_set *s, const s
 		buf_addch(out, ',');
 		put_short(out, series->present ? series->high : 0);
 		buf_addch(out, ',');
-		put_short(out, series->present ? series->sum / series->weight : (double)__builtin_nan(""));
+		put_short(out, html_mean(series));
 		buf_addch(out, ']');
 	}
 	buf_addstr(out, "]}");

@@ -23,7 +23,8 @@ struct html_series {
 	uint32_t metric, row;       /* the owner's */
 	struct html_bucket *bucket; /* once the set is finished: html_set.cap of them, which lie in a block of the
 	                               set; NULL for a series of totals only */
-	double sum, weight;         /* over all */
+	double sum, weight;         /* over all intervals */
+	double whole, whole_weight; /* the number of the whole; weight 0: it is the mean of those */
 	double low, high;
 	uint64_t present, missing, partial; /* intervals; those in which the thing was not there count in none */
 	uint16_t reason;                    /* of the first that is missing */

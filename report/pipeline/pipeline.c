@@ -8,6 +8,16 @@
 #include "common/number.h"
 #include "report/machine/pci.h"
 
+/* A way through the intervals. */
+struct lane {
+	struct replay *replay;
+	struct sheet sheet[PM_KINDS]; /* those that the sink wants */
+	size_t n_sheets;
+};
+
+/* Interval by interval, or however the user joins them; and the whole, where the sink wants that, too. */
+enum { LANE_INTERVALS, LANE_TOTALS, LANES };
+
 struct run {
 	const struct pipeline_config *config;
 	struct pm_reader *reader;
@@ -17,10 +27,9 @@ struct run {
 	struct places places;
 	struct binding binding;
 	bool *shown;
-	struct replay *replay;
+	struct lane lane[LANES];
+	size_t n_lanes; /* 0: nothing was read yet */
 	struct replay_config window;
-	struct sheet sheet[PM_KINDS]; /* those that the sink wants */
-	size_t n_sheets;
 	bool stale;     /* the model has changed since the sheets were laid out */
 	bool laid_out;  /* and they were, for this recording */
 	bool noted;     /* what the selection lacks was said */
@@ -35,7 +44,7 @@ static bool group_wanted(void *ctx, const struct pm_group *g)
 {
 	const struct run *r = ctx;
 
-	return r->replay && replay_wants_group(r->replay, g);
+	return r->n_lanes && replay_wants_group(r->lane[LANE_INTERVALS].replay, g);
 }
 
 static bool has_cpu(const struct places *p, uint32_t cpu)
@@ -115,7 +124,7 @@ static int bind(struct run *r)
 	return err;
 }
 
-static int want_inputs(struct run *r, const uint32_t *input, uint32_t n)
+static int want_inputs(const struct run *r, struct replay *replay, const uint32_t *input, uint32_t n)
 {
 	int err = 0;
 
@@ -123,13 +132,13 @@ static int want_inputs(struct run *r, const uint32_t *input, uint32_t n)
 		const struct bound_input *in = &r->binding.input[input[k]];
 
 		for (uint32_t c = 0; !in->constant && !err && c < in->n_counters; c++)
-			err = replay_want(r->replay, in->counter[c], bound_input_aspects(in));
+			err = replay_want(replay, in->counter[c], bound_input_aspects(in));
 	}
 	return err;
 }
 
 /* What the metrics of a sheet are made of. */
-static int want_sheet(struct run *r, const bool *shown)
+static int want_sheet(const struct run *r, struct replay *replay, const bool *shown)
 {
 	int err = 0;
 
@@ -138,9 +147,9 @@ static int want_sheet(struct run *r, const bool *shown)
 
 		if (!shown[i])
 			continue;
-		err = want_inputs(r, m->input, m->n_inputs);
+		err = want_inputs(r, replay, m->input, m->n_inputs);
 		if (!err && m->threshold)
-			err = want_inputs(r, m->threshold->input, m->threshold->n_inputs);
+			err = want_inputs(r, replay, m->threshold->input, m->threshold->n_inputs);
 	}
 	return err;
 }
@@ -153,29 +162,41 @@ static int fail(struct run *r, int err, const char *what)
 	return err;
 }
 
-static void release_sheets(struct run *r)
+static void release_sheets(struct lane *l)
 {
-	while (r->n_sheets)
-		sheet_release(&r->sheet[--r->n_sheets]);
+	while (l->n_sheets)
+		sheet_release(&l->sheet[--l->n_sheets]);
 }
 
-static int build_sheets(struct run *r, const struct sink_plan *plan)
+static int begin_tracks(struct run *r)
 {
 	int err = 0;
 
-	release_sheets(r);
-	for (size_t i = 0; i < plan->n_sheets && !err; i++) {
-		err = sheet_build(&r->sheet[i], &plan->sheet[i].config, &r->places, &r->binding, plan->sheet[i].shown,
-				  r->replay);
-		r->n_sheets++;
-	}
+	for (size_t i = 0; i < r->n_lanes && !err; i++)
+		err = replay_begin_tracks(r->lane[i].replay, r->places.model);
+	return err;
+}
+
+static int build_sheets(struct run *r, struct lane *l, const struct sink_plan *plan)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < plan->n_sheets && !err; i++)
+		err = want_sheet(r, l->replay, plan->sheet[i].shown);
+	if (!err)
+		err = replay_end_tracks(l->replay);
+	release_sheets(l);
+	for (; l->n_sheets < plan->n_sheets && !err; l->n_sheets++)
+		err = sheet_build(&l->sheet[l->n_sheets], &plan->sheet[l->n_sheets].config, &r->places, &r->binding,
+				  plan->sheet[l->n_sheets].shown, l->replay);
 	return err;
 }
 
 static int lay_out(struct run *r)
 {
-	struct sink_plan plan = { 0 };
+	struct lane *each = &r->lane[LANE_INTERVALS];
 	const struct sink_ops *ops = r->sink->ops;
+	struct sink_plan plan = { 0 };
 	int err;
 
 	r->sink->notes = r->noted ? NULL : &r->result->notes;
@@ -184,31 +205,43 @@ static int lay_out(struct run *r)
 	plan.places = &r->places;
 	plan.binding = &r->binding;
 	plan.shown = r->shown;
-	plan.replay = r->replay;
+	plan.replay = each->replay;
 	r->sink->runs = pm_map_u64(&r->places.model->header, PM_HEADER_RUNS, 1) > 1;
-	if ((err = replay_begin_tracks(r->replay, r->places.model)))
-		return fail(r, err, "laying out the report");
-	if (ops->plan)
+	err = begin_tracks(r);
+	if (!err && ops->plan)
 		err = ops->plan(r->sink, &plan);
-	else
+	else if (!err)
 		plan.sheet[plan.n_sheets++] = (struct sink_wish){ r->config->sheet, r->shown };
-	for (size_t i = 0; i < plan.n_sheets && !err; i++)
-		err = want_sheet(r, plan.sheet[i].shown);
-	if (!err)
-		err = replay_end_tracks(r->replay);
-	if (!err)
-		err = build_sheets(r, &plan);
+	for (size_t i = 0; i < r->n_lanes && !err; i++)
+		err = build_sheets(r, &r->lane[i], &plan);
 	if (err)
 		return fail(r, err, "laying out the report");
 	pm_reader_select(r->reader, group_wanted, r);
-	if (!ops->plan && !r->sheet[0].n_columns)
+	if (!ops->plan && !each->sheet[0].n_columns)
 		return error_set(r->error, ENOENT,
 				 "no column is left to show (pmrep list metrics tells what there is)");
-	if ((err = ops->shape(r->sink, r->sheet, r->n_sheets)))
+	if ((err = ops->shape(r->sink, each->sheet, each->n_sheets)))
 		return fail(r, err, "output");
 	r->stale = false;
 	r->laid_out = true;
 	return 0;
+}
+
+static void fill(struct lane *l, const struct interval *interval, size_t n)
+{
+	for (size_t i = 0; i < l->n_sheets; i++)
+		sheet_fill(&l->sheet[i], interval, n);
+}
+
+static int totals_done(void *ctx, const struct interval *interval, size_t n)
+{
+	struct run *r = ctx;
+	struct lane *l = &r->lane[LANE_TOTALS];
+	int err;
+
+	fill(l, interval, n);
+	err = r->sink->ops->totals(r->sink, l->sheet, interval, n);
+	return err ? fail(r, err, "output") : 0;
 }
 
 static int intervals_done(void *ctx, const struct interval *interval, size_t n)
@@ -221,9 +254,8 @@ static int intervals_done(void *ctx, const struct interval *interval, size_t n)
 		n = (size_t)(max - r->result->intervals);
 		r->full = true;
 	}
-	for (size_t i = 0; i < r->n_sheets; i++)
-		sheet_fill(&r->sheet[i], interval, n);
-	if ((err = r->sink->ops->intervals(r->sink, r->sheet, interval, n)))
+	fill(&r->lane[LANE_INTERVALS], interval, n);
+	if ((err = r->sink->ops->intervals(r->sink, r->lane[LANE_INTERVALS].sheet, interval, n)))
 		return fail(r, err, "output");
 	r->result->intervals += n;
 	return r->full ? 1 : 0;
@@ -279,30 +311,51 @@ static int start(struct run *r)
 	r->window.counts = r->sink->ops->counts;
 	/* What is waited for, or printed as it comes through a pipe, must not come late. */
 	r->window.gather = !r->config->wait && !r->config->max_intervals && pm_reader_seekable(r->reader);
-	if ((err = replay_new(&r->replay, &r->window, intervals_done, r)))
-		return error_sys(r->error, -err, "replay");
 	r->sink->one = r->window.mode == REPLAY_TOTAL;
-	return 0;
+	err = replay_new(&r->lane[LANE_INTERVALS].replay, &r->window, intervals_done, r);
+	r->n_lanes = 1;
+	if (!err && r->sink->ops->totals) {
+		struct replay_config whole = r->window;
+
+		whole.mode = REPLAY_TOTAL;
+		whole.counts = false;
+		err = replay_new(&r->lane[LANE_TOTALS].replay, &whole, totals_done, r);
+		r->n_lanes++;
+	}
+	return err ? error_sys(r->error, -err, "replay") : 0;
 }
 
 /* ---- items ---- */
 
 static void forget(struct run *r)
 {
-	release_sheets(r);
+	for (size_t i = 0; i < LANES; i++) {
+		release_sheets(&r->lane[i]);
+		replay_free(r->lane[i].replay);
+		r->lane[i].replay = NULL;
+	}
+	r->n_lanes = 0;
 	binding_release(&r->binding);
 	places_release(&r->places);
-	replay_free(r->replay);
-	r->replay = NULL;
 	free(r->shown);
 	r->shown = NULL;
 	r->laid_out = false;
 }
 
+/* Does it in all lanes, once there is something in them. */
+static int in_lanes(struct run *r, int (*what)(struct replay *))
+{
+	int err = 0;
+
+	for (size_t i = 0; i < r->n_lanes && r->laid_out && !err; i++)
+		err = what(r->lane[i].replay);
+	return err;
+}
+
 /* What was read so far comes before what happens now. */
 static int settle(struct run *r)
 {
-	return r->laid_out ? replay_settle(r->replay) : 0;
+	return in_lanes(r, replay_settle);
 }
 
 static int cannot_read(struct run *r, int why)
@@ -323,7 +376,7 @@ static int take_chunk(struct run *r, const struct pm_item *item)
 		r->full = true;
 		return 0;
 	}
-	if (!r->replay && (err = start(r)))
+	if (!r->n_lanes && (err = start(r)))
 		return err;
 	if (r->stale && (err = lay_out(r)))
 		return err;
@@ -334,15 +387,17 @@ static int take_chunk(struct run *r, const struct pm_item *item)
 	if (err)
 		return cannot_read(r, err);
 	r->result->snapshots += chunk->rows;
-	return replay_chunk(r->replay, chunk);
+	for (size_t i = 0; i < r->n_lanes && !err; i++)
+		err = replay_chunk(r->lane[i].replay, chunk);
+	return err;
 }
 
 static int finish(struct run *r)
 {
 	/* What the model has gained after the last snapshot (values that are read at the end) changes no sheet. */
-	int err = r->laid_out ? replay_finish(r->replay) : 0;
+	int err = in_lanes(r, replay_finish);
 
-	if (err >= 0 && r->replay && r->sink->ops->end && (err = r->sink->ops->end(r->sink)))
+	if (err >= 0 && r->n_lanes && r->sink->ops->end && (err = r->sink->ops->end(r->sink)))
 		return fail(r, err, "output");
 	return err < 0 ? err : 0;
 }
@@ -355,7 +410,7 @@ static int take_damage(struct run *r, const struct pm_damage *d)
 	}
 	r->result->damaged = true;
 	r->result->cut_only = false;
-	return r->laid_out ? replay_break(r->replay) : 0;
+	return in_lanes(r, replay_break);
 }
 
 static int take(struct run *r, const struct pm_item *item)

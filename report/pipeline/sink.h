@@ -52,6 +52,8 @@ struct sink_ops {
 	int (*shape)(struct sink *s, const struct sheet *sheet, size_t n_sheets);
 	/* The sheets are filled; values are good during the call. */
 	int (*intervals)(struct sink *s, const struct sheet *sheet, const struct interval *interval, size_t n);
+	/* If it is there: what all intervals of a run come to, in sheets of the same rows and cells. */
+	int (*totals)(struct sink *s, const struct sheet *sheet, const struct interval *interval, size_t n);
 	/* NULL: nobody listens. */
 	void (*event)(struct sink *s, const struct pm_event *event);
 	/* After the last interval of a recording, while its model is still there. May be NULL. */

@@ -97,7 +97,10 @@ static void put_legend(const struct group *g, struct plot_style style, struct bu
 		buf_addstr(out, ": min ");
 		put_number(out, l->low);
 		buf_addstr(out, ", mean ");
-		put_number(out, l->weight > 0 ? l->sum / l->weight : l->low);
+		if (l->weight > 0)
+			put_number(out, l->sum / l->weight);
+		else
+			buf_addch(out, '-');
 		buf_addstr(out, ", max ");
 		put_number(out, l->high);
 		buf_addstr(out, strcmp(l->unit, "1") ? " " : "");

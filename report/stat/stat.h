@@ -314,6 +314,8 @@ int stat_numbers_ask(struct stat_sheet *s, const struct binding *b, const bool *
 int stat_numbers_shape(struct stat_sheet *s, const struct sheet *sheet, size_t n_sheets);
 /* The values of interval k. */
 void stat_numbers_take(struct stat_sheet *s, const struct sheet *sheet, size_t k);
+/* The same of what a whole recording comes to; `sheet` has the same rows and cells. */
+void stat_numbers_take_total(struct stat_sheet *s, const struct sheet *sheet, size_t k);
 /* What the engine says of a metric that is printed; false: it was not asked. */
 bool stat_numbers_get(const struct stat_sheet *s, uint32_t shown, uint32_t row, struct value *v,
 		      enum sheet_verdict *verdict);

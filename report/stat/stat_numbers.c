@@ -8,7 +8,8 @@
 /* A metric at a place. */
 struct answer {
 	const struct sheet_cell *cell; /* NULL: the engine was not asked */
-	struct value now;              /* of the interval at hand */
+	uint32_t row, at;              /* of the sheet, and the cell in it */
+	struct value now;              /* of the interval at hand, or of the whole */
 	enum sheet_verdict verdict;
 };
 
@@ -17,6 +18,7 @@ struct stat_numbers {
 	const struct bound_metric **metric; /* owned: by metric that is printed; NULL: the engine cannot be asked */
 	struct answer *answer;              /* owned: row by row */
 	uint32_t n_rows, n_shown;
+	uint32_t runs; /* wholes that were taken */
 };
 
 static void release(struct stat_numbers *n)
@@ -109,7 +111,9 @@ int stat_numbers_shape(struct stat_sheet *s, const struct sheet *sheet, size_t n
 		for (uint32_t k = 0; row && k < row->n_cells; k++)
 			for (uint32_t i = 0; i < n->n_shown; i++)
 				if (n->metric[i] == sheet->column[row->cell[k].column].metric && n->metric[i])
-					n->answer[(size_t)r * n->n_shown + i].cell = &row->cell[k];
+					n->answer[(size_t)r * n->n_shown + i] = (struct answer){
+						.cell = &row->cell[k], .row = (uint32_t)(row - sheet->row), .at = k
+					};
 	}
 	return n->answer ? 0 : -ENOMEM;
 }
@@ -128,6 +132,21 @@ void stat_numbers_take(struct stat_sheet *s, const struct sheet *sheet, size_t k
 	}
 }
 
+void stat_numbers_take_total(struct stat_sheet *s, const struct sheet *sheet, size_t k)
+{
+	struct stat_numbers *n = s->numbers;
+
+	n->runs++;
+	for (size_t i = 0; i < (size_t)n->n_rows * n->n_shown; i++) {
+		struct answer *a = &n->answer[i];
+
+		if (!a->cell)
+			continue;
+		a->now = sheet->row[a->row].cell[a->at].value[k];
+		a->verdict = sheet_verdict(sheet, &sheet->row[a->row].cell[a->at], k);
+	}
+}
+
 bool stat_numbers_get(const struct stat_sheet *s, uint32_t shown, uint32_t row, struct value *v,
 		      enum sheet_verdict *verdict)
 {
@@ -135,8 +154,8 @@ bool stat_numbers_get(const struct stat_sheet *s, uint32_t shown, uint32_t row, 
 	const struct answer *a =
 		n && shown < n->n_shown && row < n->n_rows ? &n->answer[(size_t)row * n->n_shown + shown] : NULL;
 
-	/* What several intervals or runs come to is no number of one of them. */
-	if (!a || !a->cell || s->summing || (!s->config->intervals && s->intervals > 1))
+	/* What several runs come to is no number of one of them. */
+	if (!a || !a->cell || (s->summing ? n->runs != 1 : !s->config->intervals && s->intervals > 1))
 		return false;
 	*v = a->now;
 	*verdict = a->verdict;

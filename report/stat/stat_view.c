@@ -290,6 +290,15 @@ static int end(struct sink *sink)
 	return err;
 }
 
+/* For the summary behind intervals. */
+static int totals(struct sink *sink, const struct sheet *sheet, const struct interval *interval, size_t n)
+{
+	(void)interval;
+	if (n)
+		stat_numbers_take_total((struct stat_sheet *)sink, sheet, n - 1);
+	return 0;
+}
+
 static const struct sink_ops ops = {
 	.counts = true,
 	.plan = plan,
@@ -299,7 +308,20 @@ static const struct sink_ops ops = {
 	.end = end,
 };
 
+static const struct sink_ops ops_with_totals = {
+	.counts = true,
+	.plan = plan,
+	.shape = shape,
+	.intervals = intervals,
+	.totals = totals,
+	.event = event,
+	.end = end,
+};
+
 void stat_init(struct stat_sheet *s, const struct stat_config *config, struct output *out)
 {
-	*s = (struct stat_sheet){ .sink = { .ops = &ops, .recording = "" }, .config = config, .out = out };
+	*s = (struct stat_sheet){ .sink = { .ops = config->intervals && config->summary ? &ops_with_totals : &ops,
+					    .recording = "" },
+				  .config = config,
+				  .out = out };
 }
