@@ -37,7 +37,7 @@ static inline const char *status_word(uint16_t reason, bool partial, char buf[st
 	if (reason == REPORT_STILL)
 		return "standing-still";
 	if (reason == REPORT_UNREACHABLE)
-		return "unreachable";
+		return pm_reason_name(PM_REASON_OFFLINE, buf);
 	word = value_reason_name(reason);
 	return word ? word : pm_reason_name(reason, buf);
 }

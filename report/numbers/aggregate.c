@@ -37,6 +37,7 @@ void aggregate_release(struct aggregate *a)
 void aggregate_begin(struct aggregate *a, size_t n, bool more)
 {
 	a->n = n;
+	a->levels = false;
 	a->all_whole = more ? a->all_whole + a->whole : 0;
 	a->whole = 0;
 	memset(a->sum, 0, n * sizeof(*a->sum));
@@ -74,6 +75,17 @@ static void add_time(struct aggregate *a, size_t k, const struct value *v, const
 	a->some_unknown |= lost > 0;
 }
 
+static void add_value(struct aggregate *a, size_t k, double v, enum pm_aggregation rule)
+{
+	if (!count_at(a, k))
+		a->sum[k] = v;
+	else if (rule == PM_AGG_SUM || rule == PM_AGG_MEAN)
+		a->sum[k] += v;
+	else if (rule == PM_AGG_MAX ? v > a->sum[k] : rule == PM_AGG_MIN && v < a->sum[k])
+		a->sum[k] = v;
+	a->count[k]++;
+}
+
 static void add_one(struct aggregate *a, size_t k, const struct value *v, const struct support *s,
 		    const struct interval *i, enum pm_aggregation rule, bool may_go)
 {
@@ -82,17 +94,15 @@ static void add_one(struct aggregate *a, size_t k, const struct value *v, const 
 		return;
 	}
 	add_time(a, k, v, s, i);
+	if (a->levels && rule == PM_AGG_SUM && s && !v->reason && s->absent > 0) {
+		add_value(a, k, v->v * s->known / (s->known + s->absent), rule);
+		return;
+	}
 	if (v->reason) {
 		a->lost[k] = a->lost[k] ? a->lost[k] : v->reason;
 		return;
 	}
-	if (!count_at(a, k))
-		a->sum[k] = v->v;
-	else if (rule == PM_AGG_SUM || rule == PM_AGG_MEAN)
-		a->sum[k] += v->v;
-	else if (rule == PM_AGG_MAX ? v->v > a->sum[k] : rule == PM_AGG_MIN && v->v < a->sum[k])
-		a->sum[k] = v->v;
-	a->count[k]++;
+	add_value(a, k, v->v, rule);
 }
 
 static bool all_there(const struct value *v, size_t n)

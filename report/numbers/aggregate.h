@@ -22,6 +22,7 @@ struct aggregate {
 	uint16_t *lost;     /* reason of one that should be there; 0: none */
 	uint16_t *away;     /* reason of one that takes no part */
 	bool some_unknown;
+	bool levels; /* what is added up are levels: who is away for a part of the time counts as 0 in it */
 };
 
 enum aggregate_as {
@@ -34,7 +35,7 @@ enum aggregate_as {
 int aggregate_init(struct aggregate *a, size_t n);
 void aggregate_release(struct aggregate *a);
 
-/* Starts anew, for the first n intervals. `more`: another counter of what was put together before. */
+/* Starts anew, for the first n intervals, of counts. `more`: another counter of what was put together before. */
 void aggregate_begin(struct aggregate *a, size_t n, bool more);
 /* One instance. `s`: for how long it was known; NULL: all the time. `may_go`: if it is gone it takes no part, as if
  * offline (a task that ended). */

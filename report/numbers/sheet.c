@@ -83,6 +83,7 @@ static int index_tracks(struct sheet *s)
 		if (p->at[t].per_package && places_find(s->places, i, PM_PACKAGE, &place))
 			p->at[t].package = place.package;
 		p->at[t].cpu = i->number;
+		p->at[t].level = c->semantics == PM_GAUGE;
 		p->at[t].nowhere = (i->kind == PM_DEVICE || i->kind == PM_PMU) && i->cpu == PM_NONE;
 	}
 	/* Tracks of counter c: of_counter[counter_start[c] ... counter_start[c + 1]). */

@@ -120,6 +120,7 @@ static void fill_tracks(struct sheet_private *p, const struct bound_input *in, c
 			in->op && !in->own_rule ? in->rule : (enum pm_aggregation)p->at[track[i]].rule;
 
 		aggregate_begin(&p->aggregate, intervals, more);
+		p->aggregate.levels = p->at[track[i]].level && (aspect == TRACK_VALUE || aspect == TRACK_MEAN);
 		while (i < n && p->at[track[i]].counter == counter) {
 			const struct track_at *at = &p->at[track[i]];
 			uint32_t same = 0;

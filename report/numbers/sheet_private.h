@@ -51,7 +51,7 @@ struct track_at {
 	uint32_t counter;
 	uint32_t package, cpu; /* for events that count once a package */
 	uint8_t rule;
-	bool may_go, per_package, nowhere;
+	bool may_go, per_package, nowhere, level;
 };
 
 /* Once the columns of all levels are chosen: orders the levels, and fills row[] and all that a level says of its

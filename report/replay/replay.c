@@ -13,6 +13,7 @@ int replay_new(struct replay **r, const struct replay_config *config, replay_sin
 	(*r)->ctx = ctx;
 	(*r)->wall = INT64_MIN;
 	(*r)->slope = 1;
+	(*r)->fresh = true;
 	return 0;
 }
 
@@ -91,7 +92,7 @@ static void restart(struct replay *r)
 {
 	for (size_t i = 0; i < r->n_tracks; i++)
 		track_restart(&r->track[i], 0);
-	r->begun = false;
+	r->fresh = true;
 }
 
 int replay_settle(struct replay *r)
@@ -103,9 +104,6 @@ int replay_break(struct replay *r)
 {
 	int err = gather_settle(r);
 
-	if (!err && r->config.mode != REPLAY_TOTAL)
-		err = flush(r);
-	r->hidden = r->open;
 	restart(r);
 	return err;
 }
@@ -117,6 +115,7 @@ int replay_finish(struct replay *r)
 	if (!err)
 		err = flush(r);
 	restart(r);
+	r->begun = false;
 	return err;
 }
 
@@ -128,38 +127,74 @@ static int new_stretch(struct replay *r, const struct pm_chunk *c)
 		return 0;
 	if ((err = gather_settle(r)))
 		return err;
-	if (r->run != c->run || r->config.mode != REPLAY_TOTAL)
+	if (r->run != c->run) {
 		err = flush(r);
+		r->begun = false;
+	}
 	restart(r);
 	r->run = c->run;
 	r->segment = c->segment;
 	return err;
 }
 
+/* ns of CLOCK_MONOTONIC as they would have been without its slewing. */
+static uint64_t true_ns(const struct replay *r, uint64_t ns)
+{
+	return r->slope == 1 ? ns : (uint64_t)((double)ns * r->slope + 0.5);
+}
+
+static void open_interval(struct replay *r)
+{
+	if (!r->open)
+		r->now = (struct interval){ .from_ns = r->last_ns, .run = r->run, .segment = r->segment };
+	r->open = true;
+	r->now.segment = r->segment;
+}
+
+/* What nobody saw between two stretches has no row of its own, but is a part of longer intervals. */
+static int lose_hidden(struct replay *r, uint64_t tick)
+{
+	uint64_t ns = true_ns(r, tick - r->last_ns);
+	int err = 0;
+
+	if (r->config.mode == REPLAY_EACH)
+		return 0;
+	open_interval(r);
+	r->now.duration_ns += ns;
+	r->now.partial = true;
+	for (size_t i = 0; i < r->n_tracks && !err; i++) {
+		const struct pm_instance *in = pm_model_instance(r->model, r->track[i].instance);
+
+		if (r->track[i].seen && in && !in->retired_ns && !(err = make_loss(r, &r->track[i])))
+			track_lose(&r->track[i], VALUE_GAP, ns);
+	}
+	return err;
+}
+
 /* A snapshot at `tick`: whether an interval ends with it. */
 static bool advance(struct replay *r, uint64_t tick)
 {
-	bool first = !r->begun;
+	uint64_t every = r->config.every_ns;
+	bool first = r->fresh;
 
-	if (first) {
-		r->begun = true;
-		r->next_ns = tick + r->config.every_ns;
-	} else {
-		if (!r->open) {
-			r->now = (struct interval){ .from_ns = r->last_ns, .run = r->run, .segment = r->segment };
-			r->open = true;
-		}
-		r->now.duration_ns += tick - r->last_ns;
+	if (!r->begun)
+		r->next_ns = tick + every;
+	else if (r->config.mode == REPLAY_EVERY && tick > r->next_ns)
+		r->next_ns += (tick - r->next_ns + every - 1) / every * every;
+	if (!first) {
+		open_interval(r);
+		r->now.duration_ns += true_ns(r, tick - r->last_ns);
 	}
+	r->begun = true;
+	r->fresh = false;
 	r->last_ns = tick;
-	if (first || r->config.mode == REPLAY_TOTAL)
-		return false;
-	if (r->config.mode == REPLAY_EACH)
-		return true;
-	if (tick < r->next_ns)
-		return false;
-	r->next_ns += ((tick - r->next_ns) / r->config.every_ns + 1) * r->config.every_ns;
-	return true;
+	return !first && (r->config.mode == REPLAY_EACH || (r->config.mode == REPLAY_EVERY && tick == r->next_ns));
+}
+
+/* Whether the open interval has to end before a snapshot at `tick`: what straddles its end belongs to the next. */
+static bool ends_before(const struct replay *r, uint64_t tick)
+{
+	return r->config.mode == REPLAY_EVERY && r->open && tick > r->next_ns;
 }
 
 /* Rows [row, end), of which those in closes[] end an interval. */
@@ -313,7 +348,7 @@ static uint64_t slice_ns(const struct replay *r, const struct pm_chunk *c, uint3
 {
 	uint64_t before = from > r->slice.row ? c->tick[from - 1] : r->slice.before ? r->slice.before : c->tick[from];
 
-	return (uint64_t)((double)(c->tick[to] - before) * r->slope + 0.5);
+	return true_ns(r, c->tick[to] - before);
 }
 
 /* A track that is not in the chunk. */
@@ -357,34 +392,27 @@ static int feed_slice(struct replay *r, const struct pm_chunk *c, uint32_t row, 
 	return err ? err : emit(r, n);
 }
 
-/* What damage hides of an interval that goes on behind it. */
-static int lose_hidden(struct replay *r, uint64_t tick)
-{
-	uint64_t ns = (uint64_t)((double)(tick - r->last_ns) * r->slope + 0.5);
-	int err = 0;
-
-	for (size_t i = 0; i < r->n_tracks && !err; i++)
-		if (!(err = make_loss(r, &r->track[i])))
-			track_lose(&r->track[i], VALUE_GAP, ns);
-	r->hidden = false;
-	r->now.partial = true;
-	return err;
-}
-
 int replay_rows(struct replay *r, const struct pm_chunk *c, uint32_t row, uint32_t rows, const int64_t *wall)
 {
 	bool closes[PM_CHUNK_ROWS];
 	uint32_t end;
 	int err;
 
-	if (r->hidden && (err = lose_hidden(r, c->tick[row])))
-		return err;
 	while (row < rows) {
 		size_t n = 0;
 
-		r->slice = (struct slice){ c->tick, row, r->begun ? r->last_ns : 0 };
-
+		if (ends_before(r, c->tick[row]) && (err = flush(r)))
+			return err;
+		if (r->fresh && r->begun && (err = lose_hidden(r, c->tick[row])))
+			return err;
+		r->slice = (struct slice){ c->tick, row, r->fresh ? 0 : r->last_ns };
 		for (end = row; end < rows && n < r->rows; end++) {
+			if (end > row && ends_before(r, c->tick[end])) {
+				closes[end - 1] = true;
+				interval_done(r, n++);
+				if (n == r->rows)
+					break;
+			}
 			closes[end] = advance(r, c->tick[end]);
 			r->wall = wall ? wall[end] : r->wall;
 			if (closes[end])
@@ -397,9 +425,33 @@ int replay_rows(struct replay *r, const struct pm_chunk *c, uint32_t row, uint32
 	return 0;
 }
 
+/* Of the chunk: from the newest head before it that is at least a second older. */
+static void find_slope(struct replay *r, const struct pm_clocks *now)
+{
+	uint64_t n = r->n_heads, least = n > CLOCK_PAIRS ? n - CLOCK_PAIRS : 0;
+
+	if (!now->monotonic || !now->monotonic_raw)
+		return;
+	for (uint64_t i = n; i-- > least;) {
+		const struct clock_pair *then = &r->head[i % CLOCK_PAIRS];
+		double slope;
+
+		if (now->monotonic < then->monotonic + 1000000000 || now->monotonic_raw <= then->raw)
+			continue;
+		slope = (double)(now->monotonic_raw - then->raw) / (double)(now->monotonic - then->monotonic);
+		r->slope = slope > 1.001 || slope < 0.999 ? slope : 1;
+		break;
+	}
+	/* Many in a second would drive older ones out. */
+	if (n && now->monotonic < r->head[(n - 1) % CLOCK_PAIRS].monotonic + 50000000)
+		return;
+	r->head[r->n_heads++ % CLOCK_PAIRS] = (struct clock_pair){ now->monotonic, now->monotonic_raw };
+}
+
 int replay_chunk(struct replay *r, const struct pm_chunk *c)
 {
 	uint32_t row = 0, rows = c->rows;
+	double slope;
 	int err;
 
 	while (row < rows && c->tick[row] < r->config.since_ns)
@@ -410,6 +462,16 @@ int replay_chunk(struct replay *r, const struct pm_chunk *c)
 		return 0;
 	if ((err = new_stretch(r, c)))
 		return err;
+	slope = r->slope;
+	find_slope(r, &c->clocks);
+	if (slope != r->slope && r->gather.chunk.rows) {
+		double now = r->slope;
+
+		r->slope = slope;
+		if ((err = gather_settle(r)))
+			return err;
+		r->slope = now;
+	}
 	err = gather_take(r, c, row, rows);
 	if (!err && r->gather.chunk.rows) {
 		if ((err = gather_settle(r)))

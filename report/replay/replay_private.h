@@ -54,6 +54,11 @@ struct gather {
 	int64_t wall[PM_CHUNK_ROWS];
 };
 
+struct clock_pair {
+	uint64_t monotonic, raw;
+};
+#define CLOCK_PAIRS 64
+
 /* The rows at hand, that end no more intervals than the arena holds. */
 struct slice {
 	const uint64_t *tick;
@@ -90,12 +95,14 @@ struct replay {
 	uint32_t chunk; /* number of the chunk at hand, or of those that were gathered */
 	size_t unseen;  /* tracks that are not in it, as far as it was looked at */
 	uint32_t run, segment;
-	bool begun;     /* a snapshot of this segment was seen */
+	bool begun;     /* a snapshot of this run was seen */
+	bool fresh;     /* none of this stretch was: nothing is known of what lies before it */
 	bool open;      /* an interval is open: it holds what is in `now` */
-	bool hidden;    /* damage hides what lies between it and the next snapshot */
 	bool some_loss; /* of some track something was missing */
 	struct slice slice;
-	double slope; /* seconds in a second of CLOCK_MONOTONIC, in the chunk at hand */
+	double slope;                        /* seconds in a second of CLOCK_MONOTONIC, in the chunk at hand */
+	struct clock_pair head[CLOCK_PAIRS]; /* of the last chunks; the oldest is that of n_heads - CLOCK_PAIRS */
+	uint64_t n_heads;
 	bool perf_scale;
 	uint64_t last_ns, next_ns;
 	int64_t wall; /* what to add to a tick; INT64_MIN: unknown */

@@ -164,7 +164,8 @@ static int64_t track_for(struct replay *r, uint32_t counter, uint32_t instance)
 	*t = (struct track){ .counter = counter, .instance = instance };
 	track_describe(t, pm_model_counter(r->model, counter));
 	kind = pm_model_instance(r->model, instance)->kind;
-	t->may_go = kind == PM_TASK || kind == PM_CGROUP;
+	t->counts_on =
+		!(kind == PM_CPU || kind == PM_CORE || kind == PM_CLUSTER || kind == PM_TASK || kind == PM_CGROUP);
 	t->uncore = kind == PM_PMU;
 	if ((err = rule_for(r, pm_model_counter(r->model, counter), instance, &rule)))
 		return err;

@@ -8,11 +8,21 @@
 #include "report/machine/cpu_facts.h"
 #include "report/machine/status.h"
 
+static double scaled(const struct track *t, double d)
+{
+	return t->scaled ? d * t->mul / t->div : d;
+}
+
 static double number(const struct track *t, uint64_t raw)
 {
-	double d = t->type == PM_F64 ? double_from_bits(raw) : t->type == PM_S64 ? (double)(int64_t)raw : (double)raw;
+	return scaled(t, t->type == PM_F64 ? double_from_bits(raw) :
+			 t->type == PM_S64 ? (double)(int64_t)raw :
+					     (double)raw);
+}
 
-	return t->scaled ? d * t->mul / t->div : d;
+static bool is_shared(const struct track *t)
+{
+	return t->times && t->times->shared;
 }
 
 static uint64_t mask_of(const struct track *t)
@@ -81,31 +91,30 @@ static void give_up(struct track *t)
 	t->loss->pending = 0;
 }
 
-/* An uncore PMU goes on counting while the CPUs beside it are offline. */
+/* What does not stop with the CPUs beside it is lost while nobody can read it. */
 static uint16_t reason_of(const struct track *t, uint16_t reason)
 {
-	return t->uncore && status_absent(reason) ? REPORT_UNREACHABLE : reason;
+	return t->counts_on && status_absent(reason) ? REPORT_UNREACHABLE : reason;
 }
 
 static bool is_absent(const struct track *t, uint16_t reason)
 {
-	return status_absent(reason) || (t->may_go && reason == PM_REASON_GONE);
+	return (status_absent(reason) && !t->counts_on) || reason == PM_REASON_GONE;
 }
+
+static void step_missing(struct track *t, uint16_t status, uint64_t ns);
 
 void track_missed(struct track *t, uint16_t reason, uint64_t ns)
 {
 	reason = reason_of(t, reason);
-	if (is_absent(t, reason)) {
-		give_up(t);
-		track_restart(t, reason);
-		t->loss->absent += ns;
-		t->absent = reason;
+	if (!is_absent(t, reason)) {
+		step_missing(t, PM_REASON_NOT_READ, ns);
 		return;
 	}
-	track_lose(t, reason, ns);
 	give_up(t);
-	track_restart(t, 0);
-	t->gap = reason;
+	track_restart(t, reason);
+	t->loss->absent += ns;
+	t->absent = reason;
 }
 
 static bool carries(const struct track *t)
@@ -113,23 +122,29 @@ static bool carries(const struct track *t)
 	return t->semantics == PM_CUMULATIVE;
 }
 
+/* Whether the next reading will speak for the time of one that is missing for that reason. */
+static bool bridges(const struct track *t, uint16_t status)
+{
+	return carries(t) || status == PM_REASON_NOT_READ || (t->semantics == PM_DELTA && status == PM_REASON_MISSED);
+}
+
 static void step_missing(struct track *t, uint16_t status, uint64_t ns)
 {
 	status = reason_of(t, status);
-	if (status == PM_REASON_NOT_READ) {
-		t->absent = t->absent ? t->absent : status;
-	} else if (is_absent(t, status)) {
+	if (is_absent(t, status)) {
 		track_missed(t, status, ns);
 	} else if (status == PM_REASON_NOT_COUNTED && t->any && !t->started) {
 		/* Switched off where this segment begins: what it counted in those before stands. */
 		t->absent = status;
 		t->loss->absent += ns;
+	} else if (bridges(t, status)) {
+		if (!t->gap || (carries(t) && !t->loss->pending))
+			t->gap = status;
+		t->loss->pending += ns;
 	} else {
+		give_up(t);
 		t->gap = status;
-		if (carries(t))
-			t->loss->pending += ns;
-		else
-			track_lose(t, status, ns);
+		track_lose(t, status, ns);
 	}
 }
 
@@ -167,9 +182,9 @@ static bool is_reset(const struct track *t, uint64_t prev, uint64_t now, uint64_
 }
 
 /* The difference to the reading before; 0, or why there is none. */
-static uint16_t difference(struct track *t, const struct column *c, uint32_t row, uint64_t ns)
+static uint16_t difference(struct track *t, const struct column *c, uint32_t row, uint64_t now, uint64_t ns)
 {
-	uint64_t now = c->v[row], d, e, r;
+	uint64_t d, e, r;
 	uint16_t why = has_rule(t) ? against_rule(t, t->prev, now, ns) : 0;
 
 	if (why)
@@ -189,38 +204,33 @@ static uint16_t difference(struct track *t, const struct column *c, uint32_t row
 		return REPORT_RESET;
 	d = (now - t->prev) & mask_of(t);
 	if (c->enabled) {
-		t->times->raw += d;
 		e = c->enabled[row] - t->times->prev_enabled;
 		r = c->running[row] - t->times->prev_running;
-		if (t->perf && r < e) {
-			if (!r)
-				return PM_REASON_NOT_COUNTED;
-			d = (uint64_t)((double)d * (double)e / (double)r);
-		}
+		if (t->perf && r < e && !r)
+			return PM_REASON_NOT_COUNTED;
+		t->times->shared |= t->perf && r < e;
+		t->times->made += t->perf && r < e ? (double)d * (double)e / (double)r : (double)d;
 	}
 	add(t, d);
 	return 0;
 }
 
-static void step_more(struct track *t, uint64_t now, uint64_t since)
+/* `since`: ns that the reading speaks for; `begins`: it is of the moment at which the interval begins. */
+static void step_more(struct track *t, uint64_t now, uint64_t since, bool begins)
 {
 	struct track_more *m = t->more;
 	double d = number(t, now);
 
-	/* The level over a stretch is taken as the mean of its two ends. */
-	if (m->any) {
-		m->weighted += (m->last + d) / 2 * (double)since;
-		m->weight += since;
-		m->max = d > m->max ? d : m->max;
-	} else {
-		/* Differences of a counter go on behind a pause: what lies between first and last is what `elapsed`
-		 * saw. */
-		bool goes_on = t->semantics == PM_CUMULATIVE && t->elapsed;
-
-		m->first = goes_on ? d - (m->last - m->first) : d;
-		m->max = d;
-		m->any = true;
-	}
+	m->weighted += d * (double)since;
+	m->weight += since;
+	/* Differences of a counter go on behind a pause: what lies between first and last is what `elapsed` saw. */
+	if (!m->any)
+		m->first = m->some && t->semantics == PM_CUMULATIVE ? d - (m->last - m->first) :
+			   m->some                                  ? m->first :
+								      d;
+	m->max = m->some && m->max > d ? m->max : d;
+	m->any = true;
+	m->some |= !begins;
 	m->last = d;
 }
 
@@ -247,10 +257,10 @@ static void level(struct track *t, uint64_t now, uint64_t ns)
 	t->any = true;
 }
 
-static void take_cumulative(struct track *t, const struct column *c, uint32_t row, uint64_t time)
+static void take_cumulative(struct track *t, const struct column *c, uint32_t row, uint64_t now, uint64_t time)
 {
 	uint64_t ns = true_ns(c, time - t->prev_time);
-	uint16_t why = difference(t, c, row, ns);
+	uint16_t why = difference(t, c, row, now, ns);
 
 	if (t->loss)
 		t->loss->pending = 0;
@@ -260,26 +270,32 @@ static void take_cumulative(struct track *t, const struct column *c, uint32_t ro
 		t->elapsed += ns;
 }
 
-/* What is read for itself: its time is that from the snapshot before. */
-static void take_single(struct track *t, const struct column *c, uint32_t row, uint64_t time)
+/* What is read for itself: its time is that from the snapshot before. Returns the time. */
+static uint64_t take_single(struct track *t, const struct column *c, uint32_t row, uint64_t time)
 {
 	uint64_t now = c->v[row], ns = tick_ns(c, row);
 
 	/* What was not due is due now, with all of its time. */
-	if (t->started && !t->gap)
+	if (t->started && (!t->gap || bridges(t, t->gap))) {
 		ns = true_ns(c, time - t->prev_time);
+		if (t->loss)
+			t->loss->pending = 0;
+	} else if (t->loss) {
+		give_up(t);
+	}
 	if (is_level(t)) {
 		level(t, now, ns);
-		return;
+		return ns;
 	}
 	if (!t->started)
-		return;
+		return ns;
 	if (t->semantics == PM_DELTA)
 		add(t, now);
 	else if (!t->any || number(t, now) > number(t, t->sum))
 		t->sum = now;
 	t->any = true;
 	t->elapsed += ns;
+	return ns;
 }
 
 /*
@@ -301,15 +317,24 @@ static void start_at_zero(struct track *t, const struct column *c, uint32_t row)
 	t->started = true;
 }
 
+/* It waits for a counter since the reading before, and stands where it stood then. */
+static bool still_waits(const struct track *t, const struct column *c, uint32_t row)
+{
+	return t->started && t->semantics == PM_CUMULATIVE && c->enabled && c->status[row] == PM_REASON_NOT_COUNTED &&
+	       c->running[row] == t->times->prev_running;
+}
+
 void track_step(struct track *t, const struct column *c, uint32_t row)
 {
-	uint64_t now = c->v[row], time, since;
+	bool missing = c->status && c->status[row], waits = missing && still_waits(t, c, row);
+	uint64_t now = waits ? t->prev : c->v[row], time, since;
 
-	if (c->status && c->status[row]) {
-		if (!never_ran(t, c, row))
-			step_missing(t, c->status[row], tick_ns(c, row));
-		else
-			start_at_zero(t, c, row);
+	if (missing && never_ran(t, c, row)) {
+		start_at_zero(t, c, row);
+		return;
+	}
+	if (missing && !waits) {
+		step_missing(t, c->status[row], tick_ns(c, row));
 		return;
 	}
 	time = midpoint(c, row);
@@ -321,11 +346,11 @@ void track_step(struct track *t, const struct column *c, uint32_t row)
 		t->times->running += c->running[row] - t->times->prev_running;
 	}
 	if (!carries(t))
-		take_single(t, c, row, time);
+		since = take_single(t, c, row, time);
 	else if (t->started)
-		take_cumulative(t, c, row, time);
+		take_cumulative(t, c, row, now, time);
 	if (t->more) {
-		step_more(t, now, since);
+		step_more(t, now, since, !tick_ns(c, row));
 		t->more->span = (double)(c->end[row] - c->begin[row]) / 1e3;
 	}
 	if (!is_level(t))
@@ -360,7 +385,7 @@ static struct value interval_value(const struct track *t)
 		return value_of(double_from_bits(t->prev) / (double)t->elapsed);
 	if (is_level(t) && t->type == PM_U64 && !t->scaled)
 		return value_of_u64(t->sum);
-	return value_of(number(t, t->sum));
+	return value_of(is_shared(t) ? scaled(t, t->times->made) : number(t, t->sum));
 }
 
 /*
@@ -380,7 +405,7 @@ static struct count interval_count(const struct track *t, uint16_t reason)
 	if (t->times) {
 		c.enabled = t->times->enabled;
 		c.running = t->times->running;
-		c.v = carries(t) && t->type != PM_F64 ? t->times->raw : c.v;
+		c.made = is_shared(t) ? (uint64_t)t->times->made : v;
 	}
 	/* What never ran is not counted, whatever it says. */
 	if (!reason && (!c.enabled || !c.running) && !is_level(t))
@@ -394,7 +419,6 @@ static void close_loss(struct track *t, size_t k, struct value v)
 	uint64_t absent = l->absent;
 
 	give_up(t);
-	/* Not read, and nothing lost: nothing is known of it, either. */
 	l->at[k] = (struct support){ (double)t->elapsed / 1e9, (double)absent / 1e9, (double)l->lost / 1e9, l->why };
 	l->some |= absent || l->lost || v.reason;
 	l->absent = l->lost = 0;
@@ -407,13 +431,14 @@ static void reset_interval(struct track *t)
 	t->absent = 0;
 	t->sum = t->elapsed = 0;
 	if (t->times)
-		t->times->enabled = t->times->running = t->times->raw = 0;
+		t->times->enabled = t->times->running = 0, t->times->made = 0, t->times->shared = false;
 	if (t->more) {
 		/* The end of this interval is the start of the next. */
 		struct track_more *m = t->more;
 
 		m->any = m->any && t->started && (!t->gap || carries(t));
-		m->first = m->max = m->last;
+		m->some = false;
+		m->first = m->last;
 		m->weighted = m->span = 0;
 		m->weight = 0;
 	}
@@ -442,7 +467,7 @@ void track_close(struct track *t, struct value *base, size_t stride, size_t k, s
 		    a == TRACK_MAX   ? m->max :
 		    m->weight        ? m->weighted / (double)m->weight :
 				       m->last;
-		*out = m->any && !v.reason ? value_of(d) : value_missing(v.reason ? v.reason : VALUE_NO_INTERVAL);
+		*out = m->some && !v.reason ? value_of(d) : value_missing(v.reason ? v.reason : VALUE_NO_INTERVAL);
 		out += stride;
 	}
 	if (t->aspects & 1u << TRACK_ELAPSED) {
@@ -552,25 +577,25 @@ static void scale_rows(const struct track *t, const struct column *c, uint32_t r
 		enabled = c->enabled[row];
 		running = c->running[row];
 		if (__builtin_expect(r < e, 0))
-			out->v = trunc(out->v * (double)e / (double)r);
+			out->v = out->v * (double)e / (double)r;
 	}
 }
 
-/* The events of rows in each of which it ran. */
-static uint64_t made_up(const struct track *t, const struct column *c, uint32_t row, uint32_t end)
+/* Adds the events of rows in each of which it ran. */
+static void make_up(struct track *t, const struct column *c, uint32_t row, uint32_t end)
 {
-	uint64_t prev = t->prev, enabled = t->times->prev_enabled, running = t->times->prev_running, sum = 0;
+	uint64_t prev = t->prev, enabled = t->times->prev_enabled, running = t->times->prev_running;
 
 	for (; row < end; row++) {
 		uint64_t d = (c->v[row] - prev) & mask_of(t), e = c->enabled[row] - enabled,
 			 r = c->running[row] - running;
 
-		sum += r < e ? (uint64_t)((double)d * (double)e / (double)r) : d;
+		t->times->made += r < e ? (double)d * (double)e / (double)r : (double)d;
+		t->times->shared |= r < e;
 		prev = c->v[row];
 		enabled = c->enabled[row];
 		running = c->running[row];
 	}
-	return sum;
 }
 
 static uint64_t sum_of(const struct track *t, const struct column *c, uint32_t row, uint32_t end)
@@ -600,9 +625,10 @@ void track_span(struct track *t, const struct column *c, uint32_t row, uint32_t 
 	}
 	sum = sum_of(t, c, row, end);
 	if (c->enabled) {
-		t->times->raw += sum;
-		if (!always_ran(t, c, end))
-			sum = made_up(t, c, row, end);
+		if (always_ran(t, c, end))
+			t->times->made += (double)sum;
+		else
+			make_up(t, c, row, end);
 		t->times->enabled += c->enabled[end - 1] - t->times->prev_enabled;
 		t->times->running += c->running[end - 1] - t->times->prev_running;
 		t->times->prev_enabled = c->enabled[end - 1];

@@ -16,18 +16,18 @@ struct track {
 	uint8_t width; /* bits that it counts, 1 to 64 */
 	bool started;  /* `prev` is a reading that the next one may be compared with */
 	uint8_t aspects;
-	uint8_t type;      /* pm_type */
-	uint8_t semantics; /* pm_semantics */
-	bool scaled : 1;   /* mul or div is not 1 */
-	bool perf : 1;     /* the group has enabled and running, and scaling is wanted */
-	bool may_go : 1;   /* a task or cgroup: after its end there is nothing more to count, and nothing lost */
-	bool uncore : 1;   /* of an uncore PMU */
-	bool any : 1;      /* a difference or level was taken in this interval */
-	bool several : 1;  /* levels were, so that the mean is not the last */
-	uint16_t gap;      /* why the reading before this one is missing; 0: it is there */
-	uint16_t absent;   /* why there is nothing, if nothing was read and nothing lost */
-	uint16_t before;   /* why there was no reading before the first; 0: no special reason */
-	uint16_t unseen;   /* why it is not in the chunk at hand */
+	uint8_t type;       /* pm_type */
+	uint8_t semantics;  /* pm_semantics */
+	bool scaled : 1;    /* mul or div is not 1 */
+	bool perf : 1;      /* the group has enabled and running, and scaling is wanted */
+	bool counts_on : 1; /* also while CPUs are offline: of a package, node, device or uncore PMU */
+	bool uncore : 1;    /* of an uncore PMU */
+	bool any : 1;       /* a difference or level was taken in this interval */
+	bool several : 1;   /* levels were, so that the mean is not the last */
+	uint16_t gap;       /* why the reading before this one is missing; 0: it is there */
+	uint16_t absent;    /* why there is nothing, if nothing was read and nothing lost */
+	uint16_t before;    /* why there was no reading before the first; 0: no special reason */
+	uint16_t unseen;    /* why it is not in the chunk at hand */
 	double mul, div;
 	uint64_t prev, prev_time;  /* of a gauge: the bits of the levels so far, each times its ns */
 	uint64_t sum;              /* difference so far, or the latest level; the bits of a double if type is F64 */
@@ -40,12 +40,14 @@ struct track {
 struct track_times {
 	uint64_t prev_enabled, prev_running;
 	uint64_t enabled, running; /* of this interval */
-	uint64_t raw;              /* as it was counted, before multiplexing is made up for */
+	double made;               /* the sum with multiplexing made up for */
+	bool shared;               /* it was multiplexed */
 };
 
 struct track_more {
 	const struct counter_rule *rule; /* NULL: none; the replay owns it */
-	bool any;
+	bool any;                        /* `last` was read, and nothing lies between */
+	bool some;                       /* something was read in this interval */
 	double first, last, max, weighted;
 	double span; /* microseconds */
 	uint64_t weight;

@@ -285,7 +285,7 @@ static void broken_bytes(void **state)
 		o = run(copy, b.file.len, &config);
 		assert_int_equal(o.lines, 1);
 		assert_true(o.sum <= 56. * (ROWS - 1));
-		if (o.sum < 56. * (ROWS - 1) && !strstr(o.text, ",partial\n"))
+		if (o.sum < 56. * (ROWS - 1) && !strstr(o.text, ",partial,"))
 			/* A chunk missing at an end shortens the time that is told. */
 			assert_null(strstr(o.text, ",399000000000,"));
 		done(&o);
