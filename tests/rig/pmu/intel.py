@@ -1,0 +1,48 @@
+"""What Intel's server processors since Ice Lake have in common (the kernel's arch/x86/events/intel: core.c, uncore_snbep.c)."""
+
+FORMAT = {"event": "config:0-7", "umask": "config:8-15", "edge": "config:18", "pc": "config:19", "inv": "config:23",
+          "cmask": "config:24-31", "in_tx": "config:32", "in_tx_cp": "config:33", "offcore_rsp": "config1:0-63",
+          "ldlat": "config1:0-15", "frontend": "config1:0-23"}
+SLOTS = 16e9
+SHARES = {"topdown-retiring": (0x80, .40), "topdown-bad-spec": (0x81, .10), "topdown-fe-bound": (0x82, .20),
+          "topdown-be-bound": (0x83, .30)}
+MORE_SHARES = {"topdown-heavy-ops": (0x84, .05), "topdown-br-mispredict": (0x85, .08), "topdown-fetch-lat": (0x86, .12),
+               "topdown-mem-bound": (0x87, .18)}
+# cycles, instructions, cache-references, cache-misses, branches, branch-misses, -, -, -, ref-cycles
+HARDWARE = [0x3c, 0xc0, 0x4f2e, 0x412e, 0xc4, 0xc5, None, None, None, 0x300]
+
+
+def cpuinfo(model, n):
+    return "\n".join(f"processor\t: {i}\nvendor_id\t: GenuineIntel\ncpu family\t: 6\nmodel\t\t: {model}\nstepping\t: 6\n"
+                     for i in range(n))
+
+
+def core(name, shares):
+    """Four fixed counters (instructions, cycles, reference cycles, slots) and eight general ones."""
+    rates = {"event=0x3c": 3.0e9, "event=0xc0": 4.5e9, "event=0x00,umask=0x03": 2.0e9, "event=0x00,umask=0x04": SLOTS,
+             "event=0xc4": 9e8, "event=0xc5": 9e6, "event=0x2e,umask=0x4f": 8e6, "event=0x2e,umask=0x41": 3e6}
+    metric = []
+    for number, share in shares.values():
+        metric.append(f"event=0x00,umask={number:#x}")
+        rates[metric[-1]] = SLOTS * share
+    events = {"cpu-cycles": ("event=0x3c",), "instructions": ("event=0xc0",), "branch-instructions": ("event=0xc4",),
+              "branch-misses": ("event=0xc5",), "cache-references": ("event=0x2e,umask=0x4f",),
+              "cache-misses": ("event=0x2e,umask=0x41",), "ref-cycles": ("event=0x00,umask=0x03",),
+              "slots": ("event=0x00,umask=0x4",)}
+    events.update({k: (f"event=0x00,umask={n:#x}",) for k, (n, _) in shares.items()})
+    return dict(type=4, kind="core", general=8, format=FORMAT, rates=rates, events=events, metric=metric,
+                fixed={"event=0xc0": 0, "event=0x00,umask=0x01": 0, "event=0x3c": 1, "event=0x00,umask=0x03": 2,
+                       "event=0x00,umask=0x04": 3},
+                only_fixed=["event=0x00,umask=0x04", "event=0x00,umask=0x03"],
+                caps={"pmu_name": name, "max_precise": 3, "branches": 32})
+
+
+def imcs(n, first_type, read, write, ticks):
+    """Memory controllers: four counters each; a cache line of 64 bytes an event, in MiB."""
+    form = {"event": "config:0-7", "umask": "config:8-15", "edge": "config:18", "inv": "config:23", "thresh": "config:24-31"}
+    mib = ("6.103515625e-5", "MiB")
+    return {f"uncore_imc_{i}": dict(type=first_type + i, kind="uncore", general=4, format=form,
+                                    events={"cas_count_read": (read, *mib), "cas_count_write": (write, *mib),
+                                            "clockticks": (ticks,)},
+                                    rates={read: 4e8 + 1e7 * i, write: 1e8 + 5e6 * i, ticks: 2.4e9})
+            for i in range(n)}

@@ -1,0 +1,136 @@
+"""Machines with PMUs that do not exist: makes of a table what fakepmu.so and the programs under test look at.
+
+A machine is a module of this folder, with
+    CPUS      package of each CPU
+    PMUS      name: dict(type, general, kind, format, events, caps, fixed, rates, ...), see write_pmu()
+    CPUID     for perf's environment; CPUINFO, the text of /proc/cpuinfo
+    HARDWARE  config of the generic events (cycles, instructions, cache-references, cache-misses, branches, branch-misses)
+"""
+import importlib
+import os
+
+DEVICES = "sys/bus/event_source/devices"
+
+
+def text(folder, path, content):
+    path = os.path.join(folder, path)
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "w") as f:
+        f.write(f"{content}\n")
+
+
+def config(pmu, terms):
+    """The number that terms such as event=0x05,umask=0xcf come to, by the PMU's format files; of config alone."""
+    value = 0
+    for term in filter(None, terms.split(",")):
+        name, _, number = term.partition("=")
+        where, _, bits = pmu["format"][name].partition(":")
+        assert where == "config", (name, where)
+        n = int(number or "1", 0)
+        for part in bits.split(","):
+            low, _, high = part.partition("-")
+            width = int(high or low) - int(low) + 1
+            value |= (n & ((1 << width) - 1)) << int(low)
+            n >>= width
+    return value
+
+
+def mask(pmu):
+    value = 0
+    for place in pmu["format"].values():
+        where, _, bits = place.partition(":")
+        for part in bits.split(",") if where == "config" else []:
+            low, _, high = part.partition("-")
+            value |= ((1 << (int(high or low) - int(low) + 1)) - 1) << int(low)
+    return value
+
+
+def hashed(number):
+    """The rate of an event that the table does not name; the same in table.c."""
+    return 1e6 + 1e3 * (number * 2654435761 % 2**64 % 9973)
+
+
+class Machine:
+    def __init__(self, name):
+        self.table = importlib.import_module(name)
+        self.cpus = self.table.CPUS
+        self.packages = sorted(set(self.cpus))
+
+    def first_cpus(self):
+        return ",".join(str(self.cpus.index(p)) for p in self.packages)
+
+    def rate_at(self, pmu, terms, cpu):
+        """What TERMS, or the name of an event of sysfs, count in a second on PMU of that CPU, or of its package."""
+        p = self.table.PMUS[pmu]
+        terms = p.get("events", {}).get(terms, (terms,))[0] if terms in p.get("events", {}) else terms
+        number = config(p, terms)
+        one = {config(p, t): r for t, r in p.get("rates", {}).items()}.get(number, hashed(number))
+        return one * (1 + cpu / 100 if p["kind"] == "core" else 1 + self.cpus[cpu] / 10)
+
+    def rate(self, pmu, terms):
+        """The sum over the machine."""
+        core = self.table.PMUS[pmu]["kind"] == "core"
+        return sum(self.rate_at(pmu, terms, cpu) for cpu in (range(len(self.cpus)) if core else
+                                                             map(self.cpus.index, self.packages)))
+
+    def write(self, folder, paranoid=-1, privileged=True, pinned=None):
+        """PINNED: counters that other users hold, by the name of the PMU."""
+        lines = [f"cpu {cpu} {package}" for cpu, package in enumerate(self.cpus)]
+        lines.append(f"paranoid {paranoid} {int(privileged)}")
+        lines += [f"hardware {i} {c:x}" for i, c in enumerate(self.table.HARDWARE) if c is not None]
+        for name, pmu in self.table.PMUS.items():
+            general = pmu["general"] - (pinned or {}).get(name, 0)
+            lines.append(f"pmu {name} {pmu['type']} {pmu['kind']} {general} {int(pmu.get('checks', True))} {mask(pmu):x}")
+            fixed = {config(pmu, t): n for t, n in pmu.get("fixed", {}).items()}
+            only = {config(pmu, t) for t in pmu.get("only_fixed", ())}
+            metric = {config(pmu, t) for t in pmu.get("metric", ())}
+            rates = {config(pmu, t): r for t, r in pmu.get("rates", {}).items()}
+            for number in sorted({*fixed, *only, *metric, *rates}):
+                lines.append(f"event {name} {number:x} {rates.get(number, hashed(number))!r} {fixed.get(number, -1)} "
+                             f"{int(number in only)} {int(number in metric)}")
+            self.write_pmu(folder, name, pmu)
+        text(folder, "table", "\n".join(lines))
+        self.write_topology(folder)
+        text(folder, "proc/cpuinfo", self.table.CPUINFO)
+        text(folder, "proc/sys/kernel/perf_event_paranoid", paranoid)
+        text(folder, "proc/sys/kernel/nmi_watchdog", 0)
+        open(os.path.join(folder, "state"), "w").close()
+
+    def write_pmu(self, folder, name, pmu):
+        at = f"{DEVICES}/{name}"
+        text(folder, f"{at}/type", pmu["type"])
+        for k, v in pmu["format"].items():
+            text(folder, f"{at}/format/{k}", v)
+        for k, v in pmu.get("caps", {}).items():
+            text(folder, f"{at}/caps/{k}", v)
+        if pmu["kind"] == "uncore":
+            text(folder, f"{at}/cpumask", self.first_cpus())
+        if pmu.get("identifier"):
+            text(folder, f"{at}/identifier", pmu["identifier"])
+        if pmu["kind"] == "core" and name != "cpu":
+            text(folder, f"{at}/cpus", f"0-{len(self.cpus) - 1}")
+        for event, (terms, *sides) in pmu.get("events", {}).items():
+            text(folder, f"{at}/events/{event}", terms)
+            for side, content in zip(("scale", "unit"), sides):
+                text(folder, f"{at}/events/{event}.{side}", content)
+
+    def write_topology(self, folder):
+        every = f"0-{len(self.cpus) - 1}"
+        cpu_dir = "sys/devices/system/cpu"
+        for kind in ("online", "possible", "present"):
+            text(folder, f"{cpu_dir}/{kind}", every)
+        text(folder, f"{cpu_dir}/smt/active", 0)
+        text(folder, f"{cpu_dir}/smt/control", "off")
+        text(folder, "sys/devices/system/node/online", f"0-{len(self.packages) - 1}")
+        text(folder, "sys/devices/system/node/possible", f"0-{len(self.packages) - 1}")
+        for cpu, package in enumerate(self.cpus):
+            at = f"{cpu_dir}/cpu{cpu}/topology"
+            siblings = [c for c, p in enumerate(self.cpus) if p == package]
+            same = f"{siblings[0]}-{siblings[-1]}" if len(siblings) > 1 else f"{siblings[0]}"
+            for k, v in dict(physical_package_id=package, core_id=cpu - siblings[0], die_id=0, thread_siblings_list=cpu,
+                             core_cpus_list=cpu, package_cpus_list=same, core_siblings_list=same, die_cpus_list=same,
+                             thread_siblings=f"{1 << cpu:x}", core_siblings=f"{sum(1 << c for c in siblings):x}").items():
+                text(folder, f"{at}/{k}", v)
+            text(folder, f"sys/devices/system/node/node{package}/cpulist", same)
+            text(folder, f"sys/devices/system/node/node{package}/cpumap", f"{sum(1 << c for c in siblings):x}")
+            text(folder, f"sys/devices/system/node/node{package}/meminfo", f"Node {package} MemTotal: 1048576 kB")

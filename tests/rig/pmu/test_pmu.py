@@ -1,0 +1,211 @@
+#!/usr/bin/python3
+"""test_pmu.py MACHINE: perf and pmrec count the same events of an emulated machine; both beside what it was programmed to count.
+
+The truth of a count is the rate of the table times the time for which the event ran, which either program prints.
+"""
+import os
+import subprocess
+import sys
+import tempfile
+
+import machine
+
+BIN, TESTS = os.environ["PM_BIN"], os.environ["PM_TESTS"]
+TOLERANCE = .001     # counts and times are read at one moment
+SUM = .05            # CPUs differ in their rates, and do not begin and end together
+MULTIPLEXED = .1     # two of three turns of 4 ms in a second
+
+
+def skip(why):
+    print("skipped:", why)
+    sys.exit(77)
+
+
+class Runner:
+    def __init__(self, folder, m):
+        self.folder, self.machine = folder, m
+        self.env = dict(os.environ, FAKE_PMU=folder, LD_PRELOAD=os.path.join(TESTS, "libfakepmu.so"), LC_ALL="C",
+                        PERF_CPUID=m.table.CPUID)
+
+    def run(self, *command, preload=True):
+        # What was open is closed with its process.
+        if preload:
+            open(os.path.join(self.folder, "state"), "w").close()
+        return subprocess.run(command, env=self.env if preload else None, capture_output=True, text=True, timeout=60)
+
+    def rows(self, text):
+        """(count or None, ns for which it ran, percent, CPU or None) of each line, in the order of the events."""
+        for line in text.splitlines():
+            cell = line.split(";")
+            cpu = int(cell.pop(0)[3:]) if line.startswith("CPU") else None
+            if len(cell) > 4 and not line.startswith("#"):
+                yield float(cell[0]) if cell[0][0].isdigit() else None, float(cell[3]), float(cell[4]), cpu
+
+    def perf(self, events, seconds, *how):
+        done = self.run("perf", "stat", "-a", *how, "-x;", "-e", ",".join(events), "sleep", str(seconds))
+        return list(self.rows(done.stderr)), done.stderr
+
+    def pmrec(self, events, seconds, *how):
+        path = os.path.join(self.folder, "x.pmr")
+        done = self.run(os.path.join(BIN, "pmrec"), "-q", "--overwrite", "--sources=perf", "-a", "-i", "0", "-o", path, "-e",
+                        ",".join(events), "sleep", str(seconds))
+        if done.returncode:
+            return [], done.stderr
+        shown = self.run(os.path.join(BIN, "pmrep"), "stat", *how, "-x;", "--metric-style=none", path, preload=False)
+        return list(self.rows(shown.stdout)), done.stderr + shown.stderr
+
+
+def places(m, pmu):
+    return len(m.cpus) if m.table.PMUS[pmu]["kind"] == "core" else len(m.packages)
+
+
+def scale(m, pmu, event):
+    sides = m.table.PMUS[pmu].get("events", {}).get(event, ())
+    return float(sides[1]) if len(sides) > 1 else 1
+
+
+def truth(m, pmus, event):
+    """(counts a second, places) of an event, added up over PMUs."""
+    return sum(m.rate(p, event) for p in pmus) * scale(m, pmus[0], event), sum(places(m, p) for p in pmus)
+
+
+def check_counts(m, programs):
+    """Every event that sysfs names and one that it does not, of each PMU, as many at a time as there is room for."""
+    wrong = []
+    for pmu, p in m.table.PMUS.items():
+        metric = {machine.config(p, t) for t in p.get("metric", ())}
+        events = [e for e, (terms, *_) in p.get("events", {}).items() if machine.config(p, terms) not in metric]
+        events.append("event=0x42" if "event" in p["format"] else "type=0x7,eventid=0x9")
+        for at in range(0, len(events), 4):
+            few = events[at:at + 4]
+            wrong += compare_each(m, programs, pmu, few)
+    return wrong
+
+
+def compare_each(m, programs, pmu, events):
+    """CPU by CPU, or package by package."""
+    wrong, n = [], places(m, pmu)
+    for name, count in programs.items():
+        rows, errors = count([f"{pmu}/{e}/" for e in events], .1, "-A")
+        if len(rows) != len(events) * n:
+            wrong.append(f"{name}: {pmu}: {events}: {len(rows)} rows: {errors}")
+            continue
+        for i, (value, ran, percent, cpu) in enumerate(rows):
+            event = events[i // n]
+            expected = m.rate_at(pmu, event, cpu) * scale(m, pmu, event) * ran / 1e9
+            if value is None or not ran or percent < 99 or abs(value - expected) > TOLERANCE * expected + .01:
+                wrong.append(f"{name}: {pmu}/{event}/ of CPU {cpu} is {value} in {ran} ns, {percent} %, not {expected}")
+    return wrong
+
+
+def compare(m, programs, asked, wanted, share=100, tolerance=SUM, seconds=.2):
+    wrong = []
+    for name, count in programs.items():
+        rows, errors = count(asked, seconds)
+        if len(rows) != len(wanted):
+            wrong.append(f"{name}: {asked}: {len(rows)} rows: {errors}")
+            continue
+        for event, (value, ran, percent, _), (rate, n) in zip(asked, rows, wanted):
+            expected = rate * ran / (percent / 100) / n / 1e9
+            if value is None or not ran or abs(value - expected) > tolerance * expected or percent > share + 15 or percent < share - 15:
+                wrong.append(f"{name}: {event} is {value} in {ran} ns, {percent} %, not {expected}")
+    return wrong
+
+
+def check_families(m, programs):
+    """PMUs of one kind are added up under their common name."""
+    wrong = []
+    for stem in ("uncore_imc",):
+        pmus = [p for p in m.table.PMUS if p.startswith(stem + "_")]
+        if pmus:
+            wrong += compare(m, programs, [f"{stem}/{e}/" for e in ("cas_count_read", "cas_count_write")],
+                             [truth(m, pmus, e) for e in ("cas_count_read", "cas_count_write")])
+    return wrong
+
+
+def core_of(m):
+    return next(name for name, p in m.table.PMUS.items() if p["kind"] == "core")
+
+
+def check_room(m, programs):
+    """More events than counters take turns; a group that can never fit is refused by the kernel: no count, and never 0."""
+    pmu, wrong = core_of(m), []
+    general = m.table.PMUS[pmu]["general"]
+    events = [f"event={0x40 + i:#x}" for i in range(general * 3 // 2)]
+    wrong += compare(m, programs, [f"{pmu}/{e}/" for e in events], [truth(m, [pmu], e) for e in events], share=67,
+                     tolerance=MULTIPLEXED, seconds=1)
+    group = "{" + ",".join(f"{pmu}/event={0x40 + i:#x}/" for i in range(general + 1)) + "}"
+    rows, _ = programs["perf"]([group], .1) if "perf" in programs else ([], "")
+    if any(value is not None for value, *_ in rows):
+        wrong.append(f"perf counts a group of {general + 1}: {rows}")
+    return wrong
+
+
+def check_topdown(m, programs):
+    """Shares of the slots, in a group that slots leads; alone they are refused."""
+    p = m.table.PMUS["cpu"] if "slots" in m.table.PMUS.get("cpu", {}).get("events", {}) else None
+    if not p:
+        return []
+    shares = [e for e in p["events"] if e.startswith("topdown-")]
+    asked = ["slots", *shares]
+    group = "{" + ",".join(f"cpu/{e}/" for e in asked) + "}"
+    wrong = []
+    for name, count in programs.items():
+        rows, errors = count([group], .2)
+        if len(rows) != len(asked):
+            wrong.append(f"{name}: {group}: {len(rows)} rows: {errors}")
+            continue
+        for event, (value, ran, _, _) in zip(asked, rows):
+            rate, n = truth(m, ["cpu"], event)
+            if value is None or abs(value - rate * ran / n / 1e9) > SUM * value:
+                wrong.append(f"{name}: {event} is {value}, not {rate * ran / n / 1e9}")
+    if "perf" in programs:
+        rows, _ = programs["perf"](["cpu/topdown-retiring/"], .1)
+        if any(value is not None for value, *_ in rows):
+            wrong.append(f"perf counts a share without its slots: {rows}")
+    return wrong
+
+
+def check_others(m, folder, programs):
+    """Counters that another user has pinned are not there; without rights nothing of the system is counted."""
+    pmu = core_of(m)
+    p = m.table.PMUS[pmu]
+    m.write(folder, pinned={pmu: p["general"] - 2})
+    events = [f"event={0x40 + i:#x}" for i in range(3)]
+    wrong = compare(m, programs, [f"{pmu}/{e}/" for e in events], [truth(m, [pmu], e) for e in events], share=67,
+                    tolerance=MULTIPLEXED, seconds=1)
+    m.write(folder, paranoid=2, privileged=False)
+    for name, count in programs.items():
+        rows, errors = count([f"{pmu}/event=0x40/"], .1)
+        if any(value is not None for value, *_ in rows):
+            wrong.append(f"{name} counts without rights: {rows} {errors}")
+    m.write(folder)
+    return wrong
+
+
+def main():
+    m = machine.Machine(sys.argv[1])
+    with tempfile.TemporaryDirectory(prefix="pm-pmu-") as folder:
+        m.write(folder)
+        runner = Runner(folder, m)
+        if runner.run("true").returncode:
+            skip("libfakepmu.so cannot be loaded")
+        programs = {"pmrec": runner.pmrec}
+        beside = runner.run("perf", "stat", "-e", "dummy", "true") if any(
+            os.access(os.path.join(d, "perf"), os.X_OK) for d in os.environ["PATH"].split(":")) else None
+        if beside is None:
+            print("no perf on this machine: pmrec alone")
+        elif beside.returncode:
+            skip(f"perf_event_open() is not permitted: {beside.stderr}")
+        else:
+            programs["perf"] = runner.perf
+        wrong = check_counts(m, programs) + check_families(m, programs) + check_room(m, programs) + \
+            check_topdown(m, programs) + check_others(m, folder, programs)
+    for line in wrong:
+        print("wrong:", line)
+    print(f"{sys.argv[1]}: {', '.join(programs)}: {len(wrong)} wrong")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
