@@ -17,7 +17,7 @@ LINES = {
 }
 LIBRARIES = ["zstd.h", "zlib.h", "sys/capability.h", "jansson.h", "libsmartcols.h",
              "perfmon/pfmlib_perf_event.h"]
-LARGEST_CIRCLE = 5
+LARGEST_CIRCLE = 3
 FOLDERS = ["common", "format", "record", "report"]
 
 complaints = []
