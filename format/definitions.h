@@ -10,23 +10,32 @@ struct span {
 	uint32_t from, to;
 };
 
+/* Ids of what has retired, though it was written as living. */
+struct retired {
+	const uint32_t *id;
+	uint32_t n;
+};
+
 /* A slice of definitions stops growing here, so that a frame stays far below PM_MAX_BODY. */
 #define DEFINITIONS_SLICE (1u << 20)
 
 /* Each appends one body. Those that take spans move `from` behind what they took; call until all are empty. */
 void encode_header(struct buf *out, const struct pm_model *m);
 void encode_topology(struct buf *out, const struct pm_topology *t);
+/* Spans of groups and instances are places in the model. `live`: without those that have retired, and every group in
+ * full, as a repetition has them. Retired groups go out with the last of the schema, which empties *retired. */
 void encode_schema(struct buf *out, const struct pm_model *m, struct span *counters, struct span *groups,
-		   struct span *strings);
-void encode_instances(struct buf *out, const struct pm_model *m, struct span *instances);
-/* Retirements of instances that were written before: [id, time ...]. */
-void encode_retired(struct buf *out, const uint64_t *pairs, size_t n);
+		   struct span *strings, struct retired *retired, bool live);
+void encode_instances(struct buf *out, const struct pm_model *m, struct span *instances,
+		      const struct retired *retired, bool live);
 void encode_pmus(struct buf *out, const struct pm_model *m, struct span *pmus);
 void encode_probes(struct buf *out, const struct pm_model *m, struct span *probes);
 /* `chosen` may be NULL: all of the span. */
 void encode_config(struct buf *out, const struct pm_model *m, struct span *configs,
 		   bool (*chosen)(const void *ctx, uint32_t index), const void *ctx);
-void encode_event(struct buf *out, const struct pm_event *e);
+/* One item of the list, whose times count from `base_ns`; and the body around `n` of them. */
+void encode_event(struct buf *items, const struct pm_event *e, uint64_t base_ns);
+void encode_events(struct buf *out, uint64_t base_ns, uint32_t n, const struct buf *items);
 
 /* Adds what the body says to the model; what is there already must be the same. `seen` counts the PMUs and probes,
  * which have no ids. Sets pm_model_parts that were touched, PM_PART_REPEATED if nothing was new. 0; -EBADMSG: breaks
@@ -35,10 +44,14 @@ struct definitions_seen {
 	uint32_t pmus, probes;
 	uint64_t stored;       /* bytes of definitions so far, as stored; the caller counts them */
 	uint64_t columns, ids; /* what they asked for, which is bounded by that */
+	uint32_t *group;       /* owned: ids of the groups of the last body that continue others, in its order */
+	uint32_t n_groups, groups_cap;
 };
+void definitions_seen_release(struct definitions_seen *s);
 int decode_definitions(struct pm_model *m, unsigned type, const void *body, size_t len, struct definitions_seen *seen,
 		       unsigned *parts);
-/* Fills *e, which the caller releases after a 0. 0, -EBADMSG, -ENOMEM. */
-int decode_event(struct pm_event *e, const void *body, size_t len);
+/* The events of a body, one after the other: each is the caller's to release. 0, -EBADMSG, -ENOMEM, or what `take`
+ * returns. */
+int decode_events(const void *body, size_t len, int (*take)(void *ctx, struct pm_event *e), void *ctx);
 
 #endif

@@ -144,6 +144,8 @@ int decode_definitions(struct pm_model *m, unsigned type, const void *body, size
 	};
 	struct decoding d = { .c = cbor_over(body, len), .m = m, .seen = seen };
 
+	seen->n_groups = 0;
+
 	switch (type) {
 	case PM_FRAME_HEADER:
 		decode_header(&d);
@@ -158,10 +160,10 @@ int decode_definitions(struct pm_model *m, unsigned type, const void *body, size
 		decode_instances(&d);
 		break;
 	case PM_FRAME_PMUS:
-		decode_pmus(&d, seen);
+		decode_pmus(&d);
 		break;
 	case PM_FRAME_PROBES:
-		decode_probes(&d, seen);
+		decode_probes(&d);
 		break;
 	case PM_FRAME_CONFIG:
 		decode_config(&d);
@@ -173,25 +175,54 @@ int decode_definitions(struct pm_model *m, unsigned type, const void *body, size
 	return cbor_finish(&d.c);
 }
 
-int decode_event(struct pm_event *e, const void *body, size_t len)
+void definitions_seen_release(struct definitions_seen *s)
 {
-	struct cbor c = cbor_over(body, len);
+	free(s->group);
+	*s = (struct definitions_seen){ 0 };
+}
+
+static void take_event(struct cbor *c, struct pm_event *e, uint64_t base_ns)
+{
 	struct cbor_map m;
 
-	*e = (struct pm_event){ 0 };
-	for (cbor_map(&c, &m); cbor_next(&c, &m);) {
+	*e = (struct pm_event){ .time_ns = base_ns };
+	for (cbor_map(c, &m); cbor_next(c, &m);) {
 		if (m.key == EVENT_TYPE)
-			e->type = (enum pm_event_type)take_u32(&c, INT32_MAX);
+			e->type = (enum pm_event_type)take_u32(c, INT32_MAX);
 		else if (m.key == EVENT_TIME)
-			e->time_ns = cbor_uint(&c);
+			e->time_ns = base_ns + (uint64_t)cbor_int(c);
 		else if (m.key == EVENT_ATTRS)
-			take_attrs(&c, &e->attrs);
+			take_attrs(c, &e->attrs);
 		else
-			cbor_skip(&c);
+			cbor_skip(c);
 	}
 	if (!e->type)
-		cbor_fail(&c);
-	if (cbor_finish(&c))
-		pm_event_release(e);
-	return c.err;
+		cbor_fail(c);
+}
+
+int decode_events(const void *body, size_t len, int (*take)(void *ctx, struct pm_event *e), void *ctx)
+{
+	struct cbor c = cbor_over(body, len);
+	uint64_t base_ns = 0;
+	struct cbor_map m;
+
+	for (cbor_map(&c, &m); cbor_next(&c, &m);) {
+		size_t n;
+
+		if (m.key == EVENTS_BASE)
+			base_ns = cbor_uint(&c);
+		else if (m.key != EVENTS_LIST)
+			cbor_skip(&c);
+		n = m.key == EVENTS_LIST ? cbor_array(&c) : 0;
+		for (size_t i = 0; i < n && !c.err; i++) {
+			struct pm_event e;
+
+			take_event(&c, &e, base_ns);
+			if (!c.err)
+				c.err = take(ctx, &e);
+			if (c.err)
+				pm_event_release(&e);
+		}
+	}
+	return cbor_finish(&c);
 }

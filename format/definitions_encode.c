@@ -4,6 +4,7 @@
 #include "format/cbor.h"
 #include "format/definitions.h"
 #include "format/definitions_key.h"
+#include "format/model_private.h"
 
 static void add_text(struct buf *out, unsigned key, const char *text)
 {
@@ -26,7 +27,7 @@ static void add_attrs(struct buf *out, unsigned key, const struct pm_map *attrs)
 }
 
 /* Items are put together apart from their array, because its head tells their number. */
-static void add_items(struct buf *out, unsigned key, uint64_t n, struct buf *items)
+static void add_items(struct buf *out, unsigned key, uint64_t n, const struct buf *items)
 {
 	cbor_add_uint(out, key);
 	cbor_add_head(out, CBOR_ARRAY, n);
@@ -169,8 +170,71 @@ static void add_ids(struct buf *out, unsigned key, const uint32_t *id, uint32_t 
 	}
 }
 
-static void add_group(struct buf *out, const struct pm_group *g)
+/* [stay, leave ...] of the instances of `from`. */
+static void add_left(struct buf *out, const struct pm_group *g, const struct pm_group *from, uint32_t kept)
 {
+	struct buf items = BUF_INIT;
+	uint64_t n = 0;
+
+	for (uint32_t at = 0, k = 0; at < from->n_instances;) {
+		uint32_t stay = 0, leave = 0;
+
+		for (; at < from->n_instances && k < kept && from->instance[at] == g->instance[k]; at++, k++)
+			stay++;
+		for (; at < from->n_instances && (k == kept || from->instance[at] != g->instance[k]); at++)
+			leave++;
+		if (!leave)
+			break;
+		cbor_add_uint(&items, stay);
+		cbor_add_uint(&items, leave);
+		n += 2;
+	}
+	if (n)
+		add_items(out, GROUP_LEFT, n, &items);
+	buf_release(&items);
+}
+
+/* [first, count ...] */
+static void add_ranges(struct buf *out, unsigned key, const uint32_t *id, size_t all)
+{
+	uint64_t ranges = 0;
+
+	for (size_t i = 0; i < all; i++)
+		ranges += !i || id[i] != id[i - 1] + 1;
+	cbor_add_uint(out, key);
+	cbor_add_head(out, CBOR_ARRAY, 2 * ranges);
+	for (size_t i = 0; i < all;) {
+		size_t n = 1;
+
+		while (i + n < all && id[i + n] == id[i] + n)
+			n++;
+		cbor_add_uint(out, id[i]);
+		cbor_add_uint(out, n);
+		i += n;
+	}
+}
+
+/* What it has that the one before it had not, and which of its instances have left. */
+static void add_continued(struct buf *out, const struct pm_group *g, const struct pm_group *from)
+{
+	uint32_t kept = model_group_kept(g, from, NULL);
+	bool source = strcmp(g->source, from->source) != 0, added = kept < g->n_instances;
+
+	cbor_add_head(out, CBOR_MAP, 1u + source + added + (kept < from->n_instances));
+	if (source)
+		add_text(out, GROUP_SOURCE, g->source);
+	if (added)
+		add_ids(out, GROUP_INSTANCES, g->instance + kept, g->n_instances - kept);
+	add_uint(out, GROUP_CONTINUES, from->id);
+	add_left(out, g, from, kept);
+}
+
+static void add_group(struct buf *out, const struct pm_group *g, const struct pm_group *from)
+{
+	if (from) {
+		add_continued(out, g, from);
+		return;
+	}
 	cbor_add_head(out, CBOR_MAP, 3u + (g->flags != 0));
 	add_text(out, GROUP_SOURCE, g->source);
 	if (g->flags)
@@ -179,44 +243,102 @@ static void add_group(struct buf *out, const struct pm_group *g)
 	add_ids(out, GROUP_INSTANCES, g->instance, g->n_instances);
 }
 
+/* The ids of a list: the first, if they follow each other. */
+struct listed {
+	struct buf ranges; /* all but the last, which is [first, first + n) */
+	uint64_t n_ranges;
+	uint32_t first, n, all;
+};
+
+static void list_close(struct listed *l)
+{
+	if (!l->n)
+		return;
+	cbor_add_uint(&l->ranges, l->first);
+	cbor_add_uint(&l->ranges, l->n);
+	l->n_ranges++;
+}
+
+static void list_add(struct listed *l, uint32_t id)
+{
+	if (!l->n || id != l->first + l->n) {
+		list_close(l);
+		l->first = id;
+		l->n = 0;
+	}
+	l->n++;
+	l->all++;
+}
+
+static void add_listed(struct buf *out, unsigned key, struct listed *l)
+{
+	if (!l->n_ranges) {
+		add_uint(out, key, l->first);
+	} else {
+		list_close(l);
+		add_items(out, key, 2 * l->n_ranges, &l->ranges);
+	}
+	buf_release(&l->ranges);
+}
+
 /* Takes items of the span until the slice is full; returns how many. */
 #define TAKE(out, span, add) \
 	for (; (span)->from < (span)->to && (out)->len < DEFINITIONS_SLICE && !(out)->err; (span)->from++) \
 	add
 
 void encode_schema(struct buf *out, const struct pm_model *m, struct span *counters, struct span *groups,
-		   struct span *strings)
+		   struct span *strings, struct retired *retired, bool live)
 {
 	struct buf c = BUF_INIT, g = BUF_INIT, s = BUF_INIT;
-	struct span first_counter = *counters, first_group = *groups, first_string = *strings;
+	struct span first_counter = *counters, first_string = *strings;
+	struct listed listed = { .ranges = BUF_INIT };
+	struct retired gone = { 0 };
 	uint64_t parts;
 
 	TAKE(&c, counters, add_counter(&c, &m->counter[counters->from]));
 	/* Groups name counters, so none goes out before all counters have. */
 	if (counters->from == counters->to)
-		TAKE(&g, groups, add_group(&g, &m->group[groups->from]));
+		TAKE(&g, groups, {
+			const struct pm_group *one = &m->group[groups->from];
+
+			if (live && one->retired)
+				continue;
+			add_group(&g, one, live || !one->continues ? NULL : pm_model_group(m, one->continues));
+			list_add(&listed, one->id);
+		});
 	TAKE(&s, strings, cbor_add_value(&s, &m->string[strings->from]));
-	parts = (counters->from > first_counter.from) + (groups->from > first_group.from) +
-		(strings->from > first_string.from);
-	cbor_add_head(out, CBOR_MAP, 2 * parts);
+	/* What a group continues retires behind it. */
+	gone = groups->from == groups->to && strings->from == strings->to ? *retired : gone;
+	parts = (counters->from > first_counter.from) + (listed.all > 0) + (strings->from > first_string.from);
+	cbor_add_head(out, CBOR_MAP, 2 * parts + (gone.n > 0));
 	if (counters->from > first_counter.from) {
 		add_uint(out, SCHEMA_FIRST_COUNTER, first_counter.from + 1ull);
 		add_items(out, SCHEMA_COUNTERS, counters->from - first_counter.from, &c);
 	}
-	if (groups->from > first_group.from) {
-		add_uint(out, SCHEMA_FIRST_GROUP, first_group.from + 1ull);
-		add_items(out, SCHEMA_GROUPS, groups->from - first_group.from, &g);
+	if (listed.all) {
+		add_listed(out, SCHEMA_FIRST_GROUP, &listed);
+		add_items(out, SCHEMA_GROUPS, listed.all, &g);
 	}
 	if (strings->from > first_string.from) {
 		add_uint(out, SCHEMA_FIRST_STRING, first_string.from + 1ull);
 		add_items(out, SCHEMA_STRINGS, strings->from - first_string.from, &s);
+	}
+	if (gone.n) {
+		add_ranges(out, SCHEMA_RETIRED, gone.id, gone.n);
+		retired->n = 0;
 	}
 	buf_release(&c);
 	buf_release(&g);
 	buf_release(&s);
 }
 
-static void add_instance(struct buf *out, const struct pm_instance *i)
+static void add_time(struct buf *out, unsigned key, uint64_t ns, uint64_t base_ns)
+{
+	cbor_add_uint(out, key);
+	cbor_add_int(out, (int64_t)(ns - base_ns));
+}
+
+static void add_instance(struct buf *out, const struct pm_instance *i, uint64_t base_ns)
 {
 	cbor_add_head(out, CBOR_MAP,
 		      1u + (i->number != PM_NONE) + (i->cpu != PM_NONE) + (i->added_ns != 0) + (i->retired_ns != 0) +
@@ -227,31 +349,55 @@ static void add_instance(struct buf *out, const struct pm_instance *i)
 	if (i->cpu != PM_NONE)
 		add_uint(out, INSTANCE_CPU, i->cpu);
 	if (i->added_ns)
-		add_uint(out, INSTANCE_ADDED, i->added_ns);
+		add_time(out, INSTANCE_ADDED, i->added_ns, base_ns);
 	if (i->retired_ns)
-		add_uint(out, INSTANCE_RETIRED, i->retired_ns);
+		add_time(out, INSTANCE_RETIRED, i->retired_ns, base_ns);
 	add_attrs(out, INSTANCE_ATTRS, &i->attrs);
 }
 
-void encode_instances(struct buf *out, const struct pm_model *m, struct span *instances)
+/* Each less the one before it. */
+static void add_retired(struct buf *out, const struct pm_model *m, const struct retired *retired, uint64_t base_ns)
 {
-	uint32_t first = instances->from;
-	struct buf items = BUF_INIT;
+	uint32_t before = 0;
 
-	TAKE(&items, instances, add_instance(&items, &m->instance[instances->from]));
-	cbor_add_head(out, CBOR_MAP, 2);
-	add_uint(out, INSTANCES_FIRST, first + 1ull);
-	add_items(out, INSTANCES_LIST, instances->from - first, &items);
-	buf_release(&items);
+	cbor_add_uint(out, INSTANCES_RETIRED);
+	cbor_add_head(out, CBOR_ARRAY, 2ull * retired->n);
+	for (uint32_t i = 0; i < retired->n; i++) {
+		uint64_t time_ns = pm_model_instance(m, retired->id[i])->retired_ns;
+
+		cbor_add_int(out, (int64_t)retired->id[i] - before);
+		cbor_add_int(out, (int64_t)(time_ns - base_ns));
+		before = retired->id[i];
+		base_ns = time_ns;
+	}
 }
 
-void encode_retired(struct buf *out, const uint64_t *pairs, size_t n)
+void encode_instances(struct buf *out, const struct pm_model *m, struct span *instances,
+		      const struct retired *retired, bool live)
 {
-	cbor_add_head(out, CBOR_MAP, 1);
-	cbor_add_uint(out, INSTANCES_RETIRED);
-	cbor_add_head(out, CBOR_ARRAY, 2 * n);
-	for (size_t i = 0; i < 2 * n; i++)
-		cbor_add_uint(out, pairs[i]);
+	uint64_t base_ns = retired->n ? pm_model_instance(m, retired->id[0])->retired_ns : 0;
+	struct listed listed = { .ranges = BUF_INIT };
+	struct buf items = BUF_INIT;
+
+	TAKE(&items, instances, {
+		const struct pm_instance *one = &m->instance[instances->from];
+
+		if (live && one->retired_ns)
+			continue;
+		base_ns = base_ns ? base_ns : one->added_ns;
+		add_instance(&items, one, base_ns);
+		list_add(&listed, one->id);
+	});
+	cbor_add_head(out, CBOR_MAP, (base_ns > 0) + 2u * (listed.all > 0) + (retired->n > 0));
+	if (base_ns)
+		add_uint(out, INSTANCES_BASE, base_ns);
+	if (listed.all) {
+		add_listed(out, INSTANCES_FIRST, &listed);
+		add_items(out, INSTANCES_LIST, listed.all, &items);
+	}
+	if (retired->n)
+		add_retired(out, m, retired, base_ns);
+	buf_release(&items);
 }
 
 static void add_list(struct buf *out, uint32_t first, uint32_t n, struct buf *items)
@@ -291,25 +437,6 @@ void encode_probes(struct buf *out, const struct pm_model *m, struct span *probe
 	add_list(out, first, probes->from - first, &items);
 }
 
-static void add_ranges(struct buf *out, unsigned key, const struct cpulist *l)
-{
-	uint64_t ranges = 0;
-
-	for (size_t i = 0; i < l->n; i++)
-		ranges += !i || l->cpu[i] != l->cpu[i - 1] + 1;
-	cbor_add_uint(out, key);
-	cbor_add_head(out, CBOR_ARRAY, 2 * ranges);
-	for (size_t i = 0; i < l->n;) {
-		size_t n = 1;
-
-		while (i + n < l->n && l->cpu[i + n] == l->cpu[i] + n)
-			n++;
-		cbor_add_uint(out, l->cpu[i]);
-		cbor_add_uint(out, n);
-		i += n;
-	}
-}
-
 static void add_config(struct buf *out, const struct pm_config *c)
 {
 	cbor_add_head(out, CBOR_MAP, 3u + (c->instances.n > 0) + (c->reason != 0) + (c->reason == 0));
@@ -317,7 +444,7 @@ static void add_config(struct buf *out, const struct pm_config *c)
 	add_uint(out, CONFIG_TIME, c->time_ns);
 	add_uint(out, CONFIG_KIND, c->kind);
 	if (c->instances.n)
-		add_ranges(out, CONFIG_INSTANCES, &c->instances);
+		add_ranges(out, CONFIG_INSTANCES, c->instances.cpu, c->instances.n);
 	if (c->reason) {
 		add_uint(out, CONFIG_REASON, c->reason);
 		return;
@@ -343,10 +470,18 @@ void encode_config(struct buf *out, const struct pm_model *m, struct span *confi
 	buf_release(&items);
 }
 
-void encode_event(struct buf *out, const struct pm_event *e)
+void encode_event(struct buf *items, const struct pm_event *e, uint64_t base_ns)
 {
-	cbor_add_head(out, CBOR_MAP, 2u + (e->attrs.n > 0));
-	add_uint(out, EVENT_TYPE, e->type);
-	add_uint(out, EVENT_TIME, e->time_ns);
-	add_attrs(out, EVENT_ATTRS, &e->attrs);
+	cbor_add_head(items, CBOR_MAP, 2u + (e->attrs.n > 0));
+	add_uint(items, EVENT_TYPE, e->type);
+	add_time(items, EVENT_TIME, e->time_ns, base_ns);
+	add_attrs(items, EVENT_ATTRS, &e->attrs);
+}
+
+void encode_events(struct buf *out, uint64_t base_ns, uint32_t n, const struct buf *items)
+{
+	cbor_add_head(out, CBOR_MAP, 1u + (base_ns > 0));
+	if (base_ns)
+		add_uint(out, EVENTS_BASE, base_ns);
+	add_items(out, EVENTS_LIST, n, items);
 }

@@ -24,10 +24,11 @@ enum topology_key {
 enum schema_key {
 	SCHEMA_FIRST_COUNTER = 1,
 	SCHEMA_COUNTERS = 2,
-	SCHEMA_FIRST_GROUP = 3,
+	SCHEMA_FIRST_GROUP = 3, /* or [first, count ...] */
 	SCHEMA_GROUPS = 4,
 	SCHEMA_FIRST_STRING = 5,
 	SCHEMA_STRINGS = 6,
+	SCHEMA_RETIRED = 7, /* groups: [first, count ...] */
 };
 
 enum counter_key {
@@ -47,13 +48,16 @@ enum group_key {
 	GROUP_SOURCE = 1,
 	GROUP_FLAGS = 2,     /* absent: 0 */
 	GROUP_COUNTERS = 3,  /* [first, count, step ...] */
-	GROUP_INSTANCES = 4, /* likewise */
+	GROUP_INSTANCES = 4, /* likewise; with the next: those that it has not */
+	GROUP_CONTINUES = 5, /* then 1 to 3 are its, where they are absent */
+	GROUP_LEFT = 6,      /* of its instances: [stay, leave ...]; behind the last all stay */
 };
 
 enum instances_key {
-	INSTANCES_FIRST = 1,
-	INSTANCES_LIST = 2,
-	INSTANCES_RETIRED = 3, /* [id, time ...] */
+	INSTANCES_BASE = 1,  /* absent: 0; all times count from it */
+	INSTANCES_FIRST = 2, /* or [first, count ...] */
+	INSTANCES_LIST = 3,
+	INSTANCES_RETIRED = 4, /* [id less the one before, time less the one before ...] */
 };
 
 enum instance_key {
@@ -86,6 +90,11 @@ enum config_key {
 	CONFIG_INSTANCES = 4, /* [first, count ...] */
 	CONFIG_REASON = 5,    /* absent: there is a value */
 	CONFIG_VALUE = 50,    /* + 100 x privacy class */
+};
+
+enum events_key {
+	EVENTS_BASE = 1, /* absent: 0; times count from it */
+	EVENTS_LIST = 2,
 };
 
 enum event_body_key {

@@ -168,12 +168,12 @@ void decode_config(struct decoding *d)
 	}
 }
 
-void decode_pmus(struct decoding *d, struct definitions_seen *seen)
+void decode_pmus(struct decoding *d)
 {
-	decode_items(d, &seen->pmus, add_pmu);
+	decode_items(d, &d->seen->pmus, add_pmu);
 }
 
-void decode_probes(struct decoding *d, struct definitions_seen *seen)
+void decode_probes(struct decoding *d)
 {
-	decode_items(d, &seen->probes, add_probe);
+	decode_items(d, &d->seen->probes, add_probe);
 }

@@ -11,8 +11,9 @@
 struct decoding {
 	struct cbor c;
 	struct pm_model *m;
-	bool news; /* something was not known before */
 	struct definitions_seen *seen;
+	uint64_t base_ns; /* from which times count */
+	bool news;        /* something was not known before */
 };
 
 /* A few bytes can name many things. Takes `n` from the room for `*used`, of which the bytes of the definitions make more;
@@ -21,8 +22,8 @@ void take_room(struct decoding *d, uint64_t *used, uint64_t n, uint64_t free, ui
 /* The bodies of one kind of frame each. Errors are left in d->c. */
 void decode_schema(struct decoding *d);
 void decode_instances(struct decoding *d);
-void decode_pmus(struct decoding *d, struct definitions_seen *seen);
-void decode_probes(struct decoding *d, struct definitions_seen *seen);
+void decode_pmus(struct decoding *d);
+void decode_probes(struct decoding *d);
 void decode_config(struct decoding *d);
 
 #endif

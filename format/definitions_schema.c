@@ -129,12 +129,90 @@ static uint32_t *take_ids(struct decoding *d, uint32_t *count)
 	return id;
 }
 
+/* Fills in what a group has of the one that it continues. */
+static void take_over(struct decoding *d, struct pm_group *g, const uint32_t *left, size_t n_left)
+{
+	const struct pm_group *from = pm_model_group(d->m, g->continues);
+	uint32_t *instance, n = 0, at = 0;
+
+	if (!from) {
+		d->c.err = -ENOLINK;
+		return;
+	}
+	instance = malloc(((size_t)from->n_instances + g->n_instances) * sizeof(*instance));
+	g->counter = malloc(from->n_counters * sizeof(*g->counter));
+	if (!g->source)
+		g->source = strdup(from->source);
+	if (!instance || !g->counter || !g->source) {
+		free(instance);
+		d->c.err = -ENOMEM;
+		return;
+	}
+	memcpy(g->counter, from->counter, from->n_counters * sizeof(*g->counter));
+	g->n_counters = from->n_counters;
+	g->flags = from->flags;
+	for (size_t i = 0; i < n_left; i += 2) {
+		uint64_t stay = left[i], leave = left[i + 1];
+
+		if (stay + leave > from->n_instances - at) {
+			cbor_fail(&d->c);
+			break;
+		}
+		memcpy(instance + n, from->instance + at, stay * sizeof(*instance));
+		n += (uint32_t)stay;
+		at += (uint32_t)(stay + leave);
+	}
+	memcpy(instance + n, from->instance + at, (from->n_instances - at) * sizeof(*instance));
+	n += from->n_instances - at;
+	if (g->n_instances)
+		memcpy(instance + n, g->instance, g->n_instances * sizeof(*instance));
+	free(g->instance);
+	g->instance = instance;
+	g->n_instances += n;
+}
+
+static uint32_t *take_pairs(struct cbor *c, size_t *count)
+{
+	size_t n = cbor_array(c);
+	uint32_t *pair;
+
+	*count = 0;
+	if (n % 2 || n > 2 * PM_MAX_COLUMNS)
+		cbor_fail(c);
+	/* Each takes a byte at least, so memory stays in proportion. */
+	pair = c->err ? NULL : malloc((n + 1) * sizeof(*pair));
+	if (!pair && !c->err)
+		c->err = -ENOMEM;
+	for (size_t i = 0; i < n && !c->err; i++)
+		pair[(*count)++] = take_u32(c, PM_MAX_COLUMNS);
+	return pair;
+}
+
+static void note_continued(struct decoding *d, uint32_t id)
+{
+	struct definitions_seen *s = d->seen;
+
+	if (s->n_groups == s->groups_cap) {
+		uint32_t more = s->groups_cap * 2 + 16, *grown = realloc(s->group, more * sizeof(*grown));
+
+		if (!grown) {
+			d->c.err = -ENOMEM;
+			return;
+		}
+		s->group = grown;
+		s->groups_cap = more;
+	}
+	s->group[s->n_groups++] = id;
+}
+
 static void decode_group(struct decoding *d, uint32_t id)
 {
 	const struct pm_group *old = pm_model_group(d->m, id);
 	struct pm_group g = { 0 };
 	struct cbor *c = &d->c;
+	uint32_t *left = NULL;
 	struct cbor_map m;
+	size_t n_left = 0;
 
 	for (cbor_map(c, &m); cbor_next(c, &m);) {
 		switch (m.key) {
@@ -150,18 +228,32 @@ static void decode_group(struct decoding *d, uint32_t id)
 		case GROUP_INSTANCES:
 			g.instance = take_ids(d, &g.n_instances);
 			break;
+		case GROUP_CONTINUES:
+			g.continues = take_u32(c, UINT32_MAX);
+			break;
+		case GROUP_LEFT:
+			free(left);
+			left = take_pairs(c, &n_left);
+			break;
 		default:
 			cbor_skip(c);
 			break;
 		}
 	}
+	if (!c->err && g.continues && (g.flags || g.counter || g.continues >= id))
+		cbor_fail(c);
+	if (!c->err && g.continues)
+		take_over(d, &g, left, n_left);
+	free(left);
 	if (!c->err && (!g.source || !g.counter || !g.instance))
 		cbor_fail(c);
 	if (!c->err && !old)
 		take_room(d, &d->seen->columns, (uint64_t)g.n_counters * g.n_instances, PM_FREE_COLUMNS,
 			  PM_BYTE_COLUMNS);
 	if (!c->err)
-		settle(d, old ? 0 : pm_model_add_group(d->m, &g), id, !old || model_group_equal(old, &g));
+		settle(d, old ? 0 : model_add_group(d->m, &g, id), id, !old || model_group_equal(old, &g));
+	if (!c->err && g.continues)
+		note_continued(d, id);
 	model_group_release(&g);
 }
 
@@ -200,10 +292,10 @@ static void decode_instance(struct decoding *d, uint32_t id)
 			i.cpu = take_u32(c, UINT32_MAX);
 			break;
 		case INSTANCE_ADDED:
-			i.added_ns = cbor_uint(c);
+			i.added_ns = d->base_ns + (uint64_t)cbor_int(c);
 			break;
 		case INSTANCE_RETIRED:
-			i.retired_ns = cbor_uint(c);
+			i.retired_ns = d->base_ns + (uint64_t)cbor_int(c);
 			break;
 		case INSTANCE_ATTRS:
 			take_attrs(c, &i.attrs);
@@ -216,11 +308,12 @@ static void decode_instance(struct decoding *d, uint32_t id)
 	if (!c->err && !has_kind)
 		cbor_fail(c);
 	if (!c->err) {
-		settle(d, old ? 0 : pm_model_add_instance(d->m, &i), id,
+		settle(d, old ? 0 : model_add_instance(d->m, &i, id), id,
 		       !old || (old->kind == i.kind && old->number == i.number && old->cpu == i.cpu &&
 				old->added_ns == i.added_ns && pm_map_equal(&old->attrs, &i.attrs)));
 		if (!c->err && old && i.retired_ns && !old->retired_ns) {
-			pm_model_retire_instance(d->m, id, i.retired_ns);
+			if (pm_model_retire_instance(d->m, id, i.retired_ns))
+				c->err = -ENOMEM;
 			d->news = true;
 		}
 	}
@@ -241,8 +334,95 @@ static void decode_list(struct decoding *d, uint64_t first, uint32_t known,
 		item(d, (uint32_t)(first + i));
 }
 
+/* Ids of a list that comes next: the first, or [first, count ...]. */
+struct listed {
+	struct cbor ranges;
+	size_t n_ranges;
+	uint64_t next, left; /* of the range at hand */
+};
+
+static struct listed take_listed(struct cbor *c)
+{
+	struct listed l = { .left = UINT64_MAX };
+
+	if (cbor_peek(c) != CBOR_ARRAY) {
+		l.next = cbor_uint(c);
+		return l;
+	}
+	l.left = 0;
+	l.ranges = *c;
+	cbor_skip(c);
+	l.n_ranges = cbor_array(&l.ranges) / 2;
+	return l;
+}
+
+/* 0: there is none, or it is none. */
+static uint32_t next_listed(struct listed *l)
+{
+	while (!l->left && l->n_ranges) {
+		l->n_ranges--;
+		l->next = cbor_uint(&l->ranges);
+		l->left = cbor_uint(&l->ranges);
+	}
+	if (!l->left || l->ranges.err || l->next > UINT32_MAX)
+		return 0;
+	l->left--;
+	return (uint32_t)l->next++;
+}
+
+static void decode_listed(struct decoding *d, struct listed *l, void (*item)(struct decoding *d, uint32_t id))
+{
+	size_t n = cbor_array(&d->c);
+
+	for (size_t i = 0; i < n && !d->c.err; i++) {
+		uint32_t id = next_listed(l);
+
+		if (id)
+			item(d, id);
+		else
+			cbor_fail(&d->c);
+	}
+}
+
+static void retire_group(struct decoding *d, const struct pm_group *g)
+{
+	uint64_t columns;
+
+	if (!g || g->retired)
+		return;
+	d->news = true;
+	/* The room that few bytes may ask for is one of groups that live. */
+	columns = (uint64_t)g->n_counters * g->n_instances;
+	d->seen->columns -= columns < d->seen->columns ? columns : d->seen->columns;
+	if (pm_model_retire_group(d->m, g->id))
+		d->c.err = -ENOMEM;
+}
+
+static void decode_retired_groups(struct decoding *d)
+{
+	size_t n = cbor_array(&d->c);
+
+	if (n % 2)
+		cbor_fail(&d->c);
+	for (size_t i = 0; i < n && !d->c.err; i += 2) {
+		uint64_t first = take_u32(&d->c, UINT32_MAX), count = take_u32(&d->c, UINT32_MAX);
+
+		/* One that is not known is forgotten already, or its definition was lost. A range of any length is a
+		 * few bytes, so the work is bounded by what there is. */
+		if (count > d->m->n_groups) {
+			for (uint32_t k = 0; k < d->m->n_groups; k++)
+				if (d->m->group[k].id >= first && d->m->group[k].id - first < count)
+					retire_group(d, &d->m->group[k]);
+			continue;
+		}
+		for (uint64_t id = first; id < first + count && id <= UINT32_MAX; id++)
+			retire_group(d, pm_model_group(d->m, (uint32_t)id));
+	}
+}
+
 void decode_schema(struct decoding *d)
 {
+	struct listed groups = { 0 };
 	uint64_t first = 0;
 	struct cbor_map m;
 
@@ -250,7 +430,6 @@ void decode_schema(struct decoding *d)
 	for (cbor_map(&d->c, &m); cbor_next(&d->c, &m);) {
 		switch (m.key) {
 		case SCHEMA_FIRST_COUNTER:
-		case SCHEMA_FIRST_GROUP:
 		case SCHEMA_FIRST_STRING:
 			first = cbor_uint(&d->c);
 			break;
@@ -258,9 +437,15 @@ void decode_schema(struct decoding *d)
 			decode_list(d, first, d->m->n_counters, decode_counter);
 			first = 0;
 			break;
+		case SCHEMA_FIRST_GROUP:
+			groups = take_listed(&d->c);
+			break;
 		case SCHEMA_GROUPS:
-			decode_list(d, first, d->m->n_groups, decode_group);
-			first = 0;
+			decode_listed(d, &groups, decode_group);
+			groups = (struct listed){ 0 };
+			break;
+		case SCHEMA_RETIRED:
+			decode_retired_groups(d);
 			break;
 		case SCHEMA_STRINGS:
 			decode_list(d, first, d->m->n_strings, decode_string);
@@ -276,34 +461,45 @@ void decode_schema(struct decoding *d)
 static void decode_retired(struct decoding *d)
 {
 	size_t n = cbor_array(&d->c);
+	uint64_t time = d->base_ns;
+	int64_t id = 0;
 
 	if (n % 2)
 		cbor_fail(&d->c);
 	for (size_t i = 0; i < n && !d->c.err; i += 2) {
-		uint32_t id = take_u32(&d->c, UINT32_MAX);
-		uint64_t time = cbor_uint(&d->c);
+		const struct pm_instance *known;
+		int64_t step = cbor_int(&d->c);
 
-		if (d->c.err)
-			return;
-		if (!pm_model_instance(d->m, id)) {
-			d->c.err = -ENOLINK;
+		time += (uint64_t)cbor_int(&d->c);
+		if (d->c.err || step > UINT32_MAX || step < -(int64_t)UINT32_MAX || id + step < 1 ||
+		    id + step > UINT32_MAX) {
+			cbor_fail(&d->c);
 			return;
 		}
-		d->news |= !pm_model_instance(d->m, id)->retired_ns;
-		pm_model_retire_instance(d->m, id, time);
+		id += step;
+		known = pm_model_instance(d->m, (uint32_t)id);
+		/* Forgotten already, or its definition was lost. */
+		if (!known || known->retired_ns)
+			continue;
+		d->news = true;
+		if (pm_model_retire_instance(d->m, (uint32_t)id, time))
+			d->c.err = -ENOMEM;
 	}
 }
 
 void decode_instances(struct decoding *d)
 {
-	uint64_t first = 0;
+	struct listed ids = { 0 };
 	struct cbor_map m;
 
+	d->base_ns = 0;
 	for (cbor_map(&d->c, &m); cbor_next(&d->c, &m);) {
-		if (m.key == INSTANCES_FIRST)
-			first = cbor_uint(&d->c);
+		if (m.key == INSTANCES_BASE)
+			d->base_ns = cbor_uint(&d->c);
+		else if (m.key == INSTANCES_FIRST)
+			ids = take_listed(&d->c);
 		else if (m.key == INSTANCES_LIST)
-			decode_list(d, first, d->m->n_instances, decode_instance);
+			decode_listed(d, &ids, decode_instance);
 		else if (m.key == INSTANCES_RETIRED)
 			decode_retired(d);
 		else

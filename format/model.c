@@ -82,20 +82,6 @@ void pm_model_init(struct pm_model *m)
 	*m = (struct pm_model){ 0 };
 }
 
-static void model_instance_release(struct pm_instance *i)
-{
-	pm_map_release(&i->attrs);
-	*i = (struct pm_instance){ 0 };
-}
-
-void model_group_release(struct pm_group *g)
-{
-	free(g->source);
-	free(g->counter);
-	free(g->instance);
-	*g = (struct pm_group){ 0 };
-}
-
 void model_probe_release(struct pm_probe *p)
 {
 	free(p->source);
@@ -139,96 +125,14 @@ void pm_model_release(struct pm_model *m)
 	free(m->config);
 	names_release(&m->strings);
 	if (m->caps) {
+		model_ids_release(&m->caps->instance_ids);
+		model_ids_release(&m->caps->group_ids);
 		names_release(&m->caps->config_names);
 		free(m->caps->config_older);
 		free(m->caps->config_slot);
 		free(m->caps);
 	}
 	*m = (struct pm_model){ 0 };
-}
-
-bool model_group_equal(const struct pm_group *a, const struct pm_group *b)
-{
-	return !strcmp(a->source, b->source) && a->flags == b->flags && a->n_counters == b->n_counters &&
-	       a->n_instances == b->n_instances &&
-	       !memcmp(a->counter, b->counter, a->n_counters * sizeof(*a->counter)) &&
-	       !memcmp(a->instance, b->instance, a->n_instances * sizeof(*a->instance));
-}
-
-int64_t pm_model_add_instance(struct pm_model *m, const struct pm_instance *i)
-{
-	struct pm_model_caps *caps = model_caps(m);
-	struct pm_instance copy = *i;
-	int err;
-
-	if (!caps)
-		return -ENOMEM;
-	err = model_account(m, sizeof(copy) + model_map_size(&i->attrs));
-	if (!err)
-		err = model_grow((void **)&m->instance, m->n_instances, &caps->instances, PM_MAX_INSTANCES,
-				 sizeof(copy));
-	if (!err)
-		err = pm_map_copy(&copy.attrs, &i->attrs);
-	if (err)
-		return err;
-	copy.id = m->n_instances + 1;
-	m->instance[m->n_instances++] = copy;
-	return copy.id;
-}
-
-static int check_group(const struct pm_model *m, const struct pm_group *g)
-{
-	uint64_t columns;
-
-	if (!g->n_counters || !g->n_instances ||
-	    g->flags & ~(uint32_t)(PM_GROUP_LIST | PM_GROUP_SHARED_TIME | PM_GROUP_PERF_TIMES) ||
-	    (g->flags & PM_GROUP_LIST && g->n_instances != g->n_counters))
-		return -EINVAL;
-	columns = g->flags & PM_GROUP_LIST ? g->n_counters : (uint64_t)g->n_counters * g->n_instances;
-	if (columns + 4ull * g->n_instances > PM_MAX_COLUMNS)
-		return -E2BIG;
-	for (uint32_t k = 0; k < g->n_counters; k++)
-		if (!pm_model_counter(m, g->counter[k]))
-			return -EINVAL;
-	for (uint32_t k = 0; k < g->n_instances; k++)
-		if (!pm_model_instance(m, g->instance[k]))
-			return -EINVAL;
-	return 0;
-}
-
-static uint32_t *copy_ids(const uint32_t *id, uint32_t n)
-{
-	uint32_t *copy = malloc(n * sizeof(*copy));
-
-	if (copy)
-		memcpy(copy, id, n * sizeof(*copy));
-	return copy;
-}
-
-int64_t pm_model_add_group(struct pm_model *m, const struct pm_group *g)
-{
-	struct pm_model_caps *caps = model_caps(m);
-	struct pm_group copy = *g;
-	int err = check_group(m, g);
-
-	if (!caps)
-		return -ENOMEM;
-	if (!err)
-		err = model_account(m, sizeof(copy) + 4ull * (g->n_counters + g->n_instances) + 32);
-	if (!err)
-		err = model_grow((void **)&m->group, m->n_groups, &caps->groups, PM_MAX_GROUPS, sizeof(copy));
-	if (err)
-		return err;
-	copy.id = m->n_groups + 1;
-	copy.source = copy_text(g->source);
-	copy.counter = copy_ids(g->counter, g->n_counters);
-	copy.instance = copy_ids(g->instance, g->n_instances);
-	if (!copy.source || !copy.counter || !copy.instance) {
-		model_group_release(&copy);
-		return -ENOMEM;
-	}
-	m->group[m->n_groups++] = copy;
-	return copy.id;
 }
 
 int64_t pm_model_add_string(struct pm_model *m, const void *data, size_t len, bool bytes)
@@ -343,27 +247,6 @@ int pm_model_set_topology(struct pm_model *m, const struct pm_topology *t)
 no_memory:
 	pm_topology_release(&copy);
 	return -ENOMEM;
-}
-
-int pm_model_retire_instance(struct pm_model *m, uint32_t id, uint64_t time_ns)
-{
-	if (!id || id > m->n_instances)
-		return -EINVAL;
-	if (m->instance[id - 1].retired_ns)
-		return 0;
-	m->instance[id - 1].retired_ns = time_ns ? time_ns : 1;
-	m->caps->retired++;
-	return 0;
-}
-
-const struct pm_instance *pm_model_instance(const struct pm_model *m, uint32_t id)
-{
-	return id && id <= m->n_instances ? &m->instance[id - 1] : NULL;
-}
-
-const struct pm_group *pm_model_group(const struct pm_model *m, uint32_t id)
-{
-	return id && id <= m->n_groups ? &m->group[id - 1] : NULL;
 }
 
 const struct pm_value *pm_model_string(const struct pm_model *m, uint32_t id)

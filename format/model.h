@@ -136,6 +136,7 @@ enum pm_instance_key {
 
 struct pm_instance {
 	uint32_t id;
+	uint32_t slot; /* small; no other instance in the model has it, a later one may once this is forgotten */
 	enum pm_kind kind;
 	uint32_t number; /* the kernel's number: CPU 3, package 1, cache id; PM_NONE if it has none */
 	uint32_t cpu;    /* a CPU that belongs to it, by which the topology places it; PM_NONE: whole system */
@@ -157,16 +158,21 @@ enum pm_group_flags {
  * T = number of instances, or 1 for LIST and SHARED_TIME. Values of a matrix are counter by counter, and
  * within a counter instance by instance; those of a list are in the order of the list.
  * A group never changes. What is to be read differently becomes a new group; a series belongs to its counter
- * and instance and goes on there.
+ * and instance and goes on there. A matrix that differs from one before in its instances alone may *continue* it: then
+ * members that stay cost nothing (SPEC.md, "Schema").
  */
 struct pm_group {
 	uint32_t id;
-	char *source; /* owned */
+	uint32_t slot; /* as that of an instance */
+	char *source;  /* owned */
 	uint32_t flags;
 	uint32_t *counter; /* owned; counter ids */
 	uint32_t n_counters;
 	uint32_t *instance;   /* owned; instance ids */
 	uint32_t n_instances; /* LIST: equal to n_counters */
+	uint32_t continues;   /* id of a group with the same flags and counters; 0: none. Those of its instances that
+			       * stay come first, in its order */
+	bool retired;         /* no chunk to come has it */
 };
 
 /* Times of a snapshot: one for each instance, or one that all share. */
@@ -418,10 +424,12 @@ struct pm_model {
 	uint8_t recording_id[8]; /* random; ties the frames of one recording together */
 	struct pm_map header;
 	struct pm_topology topology;
-	struct pm_counter *counter; /* by id - 1, as the next three */
+	struct pm_counter *counter; /* by id - 1 */
+	struct pm_value *string;    /* by id - 1; TEXT or BYTES values that columns refer to */
+	/* Those that are not forgotten, nearly always ascending by id. Never take a place in them for id - 1. */
 	struct pm_instance *instance;
 	struct pm_group *group;
-	struct pm_value *string; /* TEXT or BYTES values that columns refer to */
+	uint32_t last_instance, last_group; /* greatest ids that were ever given */
 	struct pm_pmu *pmu;
 	struct pm_probe *probe;
 	struct pm_config *config;
@@ -435,7 +443,8 @@ void pm_model_init(struct pm_model *m);
 void pm_model_release(struct pm_model *m);
 
 /* Each copies what it is given and returns the new id (> 0), or -errno. A counter whose name exists is -EEXIST,
- * a group that names an unknown id -EINVAL, anything over a limit of format/limits.h -E2BIG. */
+ * a group that names an unknown id or continues one that it cannot -EINVAL, anything over a limit of format/limits.h
+ * -E2BIG: that of instances and groups counts those that have not retired. */
 int64_t pm_model_add_counter(struct pm_model *m, const struct pm_counter *c);
 int64_t pm_model_add_instance(struct pm_model *m, const struct pm_instance *i);
 int64_t pm_model_add_group(struct pm_model *m, const struct pm_group *g);
@@ -447,9 +456,15 @@ int pm_model_add_probe(struct pm_model *m, const struct pm_probe *p);
 int pm_model_add_config(struct pm_model *m, const struct pm_config *c);
 /* Replaces the topology by a copy. 0, -ENOMEM or -E2BIG. */
 int pm_model_set_topology(struct pm_model *m, const struct pm_topology *t);
-/* The instance is gone since then (CLOCK_MONOTONIC); a second time changes nothing. 0, or -EINVAL for an unknown
- * id. */
+/* The instance is gone since then (CLOCK_MONOTONIC); a second time changes nothing. 0, -EINVAL for an unknown id,
+ * -ENOMEM. */
 int pm_model_retire_instance(struct pm_model *m, uint32_t id, uint64_t time_ns);
+/* No chunk to come has this group. 0, -EINVAL, -ENOMEM. */
+int pm_model_retire_group(struct pm_model *m, uint32_t id);
+/* Drops retired groups, and retired instances that no other group names. Pointers into the model become stale, and
+ * the ids are unknown from then on. It costs as much as what is left is large, so it waits until a third of them all
+ * has retired. */
+void pm_model_forget(struct pm_model *m);
 
 /* NULL if there is none. */
 const struct pm_counter *pm_model_counter(const struct pm_model *m, uint32_t id);

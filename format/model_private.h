@@ -12,6 +12,17 @@ struct config_slot {
 
 struct model_texts;
 
+/* Where the instances (or groups) are, and which of their slots are free. */
+struct model_ids {
+	uint32_t *place; /* open addressing: place in the array + 1; 0: free; NULL: id - 1 is the place of all */
+	uint32_t places;
+	uint32_t *spare; /* slots that can be given again */
+	uint32_t n_spare, spare_cap, slots;
+	uint32_t *retired; /* ids, in the order in which they retired, since the last time that some were forgotten */
+	uint32_t n_retired, retired_cap;
+	uint32_t n_kept; /* the first so many of retired[] could not be forgotten, because a group names them */
+};
+
 struct pm_model_caps {
 	uint32_t counters, instances, groups, strings, pmus, probes, configs; /* allocated */
 	uint32_t *counter_slot; /* open addressing: id of the counter of that name; 0: free */
@@ -19,7 +30,8 @@ struct pm_model_caps {
 	struct model_texts *texts; /* of all counters */
 	uint64_t bytes;            /* estimate of what the definitions occupy, against PM_MAX_MODEL */
 	uint32_t topology_version; /* rises with every pm_model_set_topology() */
-	uint32_t retired;          /* rises with every retirement */
+	struct model_ids instance_ids, group_ids;
+	uint32_t forgotten;        /* rises when something is forgotten: retired[] of both then begin anew */
 	uint32_t config_changes;   /* rises with every entry added or joined */
 	struct names config_names; /* name -> newest entry */
 	uint32_t *config_older;    /* [configs]: the entry of the same name before this one, + 1; 0: none */
@@ -32,6 +44,25 @@ struct pm_model_caps *model_caps(struct pm_model *m);
 /* Room for one more at the end of an array that grows by half. 0, -ENOMEM, or -E2BIG beyond `max`. */
 int model_grow(void **array, uint32_t n, uint32_t *cap, uint32_t max, size_t size);
 
+/* As pm_model_add_*(), under an id that is not there yet. */
+int64_t model_add_instance(struct pm_model *m, const struct pm_instance *i, uint32_t id);
+int64_t model_add_group(struct pm_model *m, const struct pm_group *g, uint32_t id);
+/* How many of the first instances of `g` come from `from`, which it continues: *kept, and for each its place there in
+ * place[] (room for all of g; or NULL). */
+uint32_t model_group_kept(const struct pm_group *g, const struct pm_group *from, uint32_t *place);
+
+/* The array grows at its end by an item with this id and gets a slot for it; -ENOMEM. Call before it is counted. */
+int model_ids_add(struct model_ids *ids, const void *array, uint32_t n, size_t size, uint32_t id, uint32_t *slot);
+/* The place of an id in the array; PM_NONE if it is not there. Items begin with their id. */
+uint32_t model_ids_place(const struct model_ids *ids, const void *array, uint32_t n, size_t size, uint32_t id);
+int model_ids_retire(struct model_ids *ids, uint32_t id);
+void model_ids_give_back(struct model_ids *ids, uint32_t slot);
+/* Makes sure that items can be dropped; -ENOMEM. */
+int model_ids_map(struct model_ids *ids, const void *array, uint32_t n, size_t size);
+/* After items were dropped: nothing has retired. */
+void model_ids_rebuild(struct model_ids *ids, const void *array, uint32_t n, size_t size);
+void model_ids_release(struct model_ids *ids);
+
 /* Equal but for the ids. */
 bool model_counter_equal(const struct pm_counter *a, const struct pm_counter *b);
 bool model_group_equal(const struct pm_group *a, const struct pm_group *b);
@@ -40,6 +71,7 @@ bool model_group_equal(const struct pm_group *a, const struct pm_group *b);
 void model_counter_release(struct pm_counter *c);
 void model_counters_release(struct pm_model *m);
 void model_group_release(struct pm_group *g);
+void model_instance_release(struct pm_instance *i);
 void model_probe_release(struct pm_probe *p);
 void model_config_release(struct pm_config *c);
 

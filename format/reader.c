@@ -7,6 +7,7 @@
 #include "format/cbor.h"
 #include "format/crc32c.h"
 #include "format/limits.h"
+#include "format/model_private.h"
 
 #define FEATURES_KNOWN 0ull /* incompatible features that this version reads */
 
@@ -17,7 +18,8 @@ static void reset(struct pm_reader *r)
 	reader_catalog_release(r);
 	pm_model_release(&r->model);
 	pm_model_init(&r->model);
-	r->seen = (struct definitions_seen){ 0 };
+	definitions_seen_release(&r->seen);
+	r->retired_instances = r->retired_groups = r->forgotten = 0;
 	r->base.valid = false;
 	r->sequence_known = r->ended = false;
 	r->n_relations = 0;
@@ -35,6 +37,52 @@ void reader_turn(struct pm_reader *r)
 	r->turning = r->id_known = false;
 }
 
+void reader_release_events(struct pm_reader *r)
+{
+	for (size_t i = 0; i < r->n_events; i++)
+		pm_event_release(&r->event[i]);
+	r->n_events = r->next_event = 0;
+}
+
+/* Takes over *e. */
+static int queue_event(void *ctx, struct pm_event *e)
+{
+	struct pm_reader *r = ctx;
+
+	if (r->n_events == r->events_cap) {
+		size_t more = r->events_cap * 2 + 16;
+		struct pm_event *grown = realloc(r->event, more * sizeof(*grown));
+
+		if (!grown)
+			return -ENOMEM;
+		r->event = grown;
+		r->events_cap = more;
+	}
+	r->event[r->n_events++] = *e;
+	return 0;
+}
+
+/* Who has retired is gone, and that is an event. */
+static int queue_gone(struct pm_reader *r)
+{
+	const struct model_ids *ids = &r->model.caps->instance_ids;
+	uint32_t from = r->forgotten == r->model.caps->forgotten ? r->retired_instances : ids->n_kept;
+	int err = 0;
+
+	for (uint32_t i = from; i < ids->n_retired && !err; i++) {
+		const struct pm_instance *x = pm_model_instance(&r->model, ids->retired[i]);
+		struct pm_event e = { .type = PM_EVENT_GONE, .time_ns = x->retired_ns };
+
+		err = pm_map_set(&e.attrs, PM_EVENT_KEY_INSTANCE, pm_u64(x->id));
+		if (!err)
+			err = queue_event(r, &e);
+		if (err)
+			pm_event_release(&e);
+	}
+	r->retired_instances = ids->n_retired;
+	return err;
+}
+
 void pm_reader_close(struct pm_reader *r)
 {
 	if (!r)
@@ -43,7 +91,9 @@ void pm_reader_close(struct pm_reader *r)
 	reader_catalog_release(r);
 	window_release(&r->window);
 	pm_model_release(&r->model);
-	pm_event_release(&r->event);
+	reader_release_events(r);
+	free(r->event);
+	definitions_seen_release(&r->seen);
 	pm_zstd_free(r->zstd);
 	block_scratch_release(&r->scratch);
 	buf_release(&r->body);
@@ -120,6 +170,7 @@ static int check_header(struct pm_reader *r, const struct frame_head *h, struct 
 	if (!decode_definitions(&m, h->type, body, len, &seen, &parts) && !features_known(&m))
 		err = features_unknown(e);
 	pm_model_release(&m);
+	definitions_seen_release(&seen);
 	return err;
 }
 
@@ -328,10 +379,25 @@ static int definitions(struct pm_reader *r, const struct frame_head *h, const vo
 		buf_release(&r->body);
 	if (err)
 		return err == -EBADMSG ? -EPROTO : err;
+	reader_release_events(r);
+	if (r->model.caps)
+		err = reader_groups_changed(r);
+	if (r->model.caps && !err)
+		err = queue_gone(r);
+	if (r->model.caps)
+		r->forgotten = r->model.caps->forgotten;
+	if (err)
+		return err;
 	if (h->type == PM_FRAME_HEADER && !features_known(&r->model))
 		return -ENOTSUP;
 	item->kind = PM_ITEM_MODEL;
 	return 0;
+}
+
+static void event_item(struct pm_reader *r, struct pm_item *item)
+{
+	item->kind = PM_ITEM_EVENT;
+	item->event = &r->event[r->next_event++];
 }
 
 /* Fills the item from a frame other than a chunk. 0: good; -EBADMSG, -EPROTO, -ENOLINK, -E2BIG: damage; other:
@@ -346,11 +412,15 @@ static int small_frame(struct pm_reader *r, const struct frame_head *h, struct p
 		return err;
 	switch (h->type) {
 	case PM_FRAME_EVENT:
-		pm_event_release(&r->event);
-		if (decode_event(&r->event, body, len))
-			return -EPROTO;
-		item->kind = PM_ITEM_EVENT;
-		item->event = &r->event;
+		reader_release_events(r);
+		err = decode_events(body, len, queue_event, r);
+		if (err)
+			reader_release_events(r);
+		if (err)
+			return err == -EBADMSG ? -EPROTO : err;
+		item->kind = PM_ITEM_OTHER;
+		if (r->n_events)
+			event_item(r, item);
 		return 0;
 	case PM_FRAME_INDEX:
 		item->kind = PM_ITEM_INDEX;
@@ -446,6 +516,11 @@ int pm_reader_next(struct pm_reader *r, struct pm_item *item)
 			if (r->damage_told < r->n_damage)
 				return damage_item(r, item);
 			r->held = false;
+			return 1;
+		}
+		if (r->next_event < r->n_events) {
+			*item = (struct pm_item){ .offset = r->window.offset, .type = PM_FRAME_EVENT };
+			event_item(r, item);
 			return 1;
 		}
 		ok = leave_frame(r);

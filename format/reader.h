@@ -95,7 +95,9 @@ struct pm_chunk_head {
 
 struct pm_item {
 	enum pm_item_kind kind;
-	uint64_t offset, length; /* of the frame, in the input */
+	uint64_t offset,
+		length; /* of the frame, in the input; of an event behind the first of its frame, or that follows
+				  * from a retirement, the length is 0 */
 	uint64_t sequence;
 	unsigned type;  /* frame type number */
 	unsigned parts; /* MODEL */
@@ -109,8 +111,13 @@ int pm_reader_next(struct pm_reader *r, struct pm_item *item);
 
 /* Which groups pm_reader_decode() shall decode; only their blocks are verified and decompressed. `wanted` is
  * asked once for every group as it becomes known, and again after another call of this function. NULL: all.
- * A group that is selected late, or whose chunk before was not decoded, is absent until the next key chunk. */
+ * A group that is selected late, or one whose values build on a chunk that was not decoded, is absent until it starts
+ * from absolute values again, at the latest in the next key chunk. */
 void pm_reader_select(struct pm_reader *r, bool (*wanted)(void *ctx, const struct pm_group *g), void *ctx);
+
+/* Drops what has retired from the model, from time to time: for those who need nothing of the past. See
+ * pm_model_forget(). Not between a chunk and its pm_reader_decode(). */
+void pm_reader_forget(struct pm_reader *r);
 
 /* The values of the chunk that pm_reader_next() returned last. *chunk stays valid until the next call of either
  * function. Groups whose definitions are lost are not among its groups, which is listed as damage. 0; -EBADMSG:

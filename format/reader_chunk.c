@@ -10,20 +10,24 @@
 
 #include "format/crc32c.h"
 #include "format/limits.h"
+#include "format/model_private.h"
 
 #define RELATION_NOISE_NS 10000
 #define RELATIONS_MAX     65536
 
+static void group_release(struct reader_group *g)
+{
+	layout_release(&g->layout);
+	free(g->v);
+	free(g->before);
+	free(g->status);
+	*g = (struct reader_group){ 0 };
+}
+
 void reader_groups_release(struct pm_reader *r)
 {
-	for (uint32_t i = 0; i < r->groups_cap; i++) {
-		struct reader_group *g = &r->group[i];
-
-		layout_release(&g->layout);
-		free(g->v);
-		free(g->before);
-		free(g->status);
-	}
+	for (uint32_t i = 0; i < r->groups_cap; i++)
+		group_release(&r->group[i]);
 	free(r->group);
 	r->group = NULL;
 	r->groups_cap = 0;
@@ -38,33 +42,117 @@ void pm_reader_select(struct pm_reader *r, bool (*wanted)(void *ctx, const struc
 		r->group[i].wanted = WANTED_UNASKED;
 }
 
-static int room_for_groups(struct pm_reader *r)
+void pm_reader_forget(struct pm_reader *r)
 {
-	uint32_t n = r->model.n_groups, cap = n + n / 2;
-	struct reader_group *grown;
+	pm_model_forget(&r->model);
+}
 
-	if (n <= r->groups_cap)
-		return 0;
-	grown = realloc(r->group, cap * sizeof(*grown));
-	if (!grown)
-		return -ENOMEM;
-	memset(grown + r->groups_cap, 0, (cap - r->groups_cap) * sizeof(*grown));
-	r->group = grown;
-	r->groups_cap = cap;
-	return 0;
+struct reader_group *reader_group_of(struct pm_reader *r, uint32_t id)
+{
+	const struct pm_group *g = pm_model_group(&r->model, id);
+	struct reader_group *own;
+
+	if (g->slot >= r->groups_cap) {
+		uint32_t cap = g->slot + g->slot / 2 + 16;
+		struct reader_group *grown = realloc(r->group, cap * sizeof(*grown));
+
+		if (!grown)
+			return NULL;
+		memset(grown + r->groups_cap, 0, (cap - r->groups_cap) * sizeof(*grown));
+		r->group = grown;
+		r->groups_cap = cap;
+	}
+	own = &r->group[g->slot];
+	if (own->id != id) {
+		group_release(own);
+		own->id = id;
+	}
+	return own;
+}
+
+/* What there is already. */
+static struct reader_group *group_if(struct pm_reader *r, uint32_t id)
+{
+	const struct pm_group *g = pm_model_group(&r->model, id);
+
+	return g && g->slot < r->groups_cap && r->group[g->slot].id == id ? &r->group[g->slot] : NULL;
 }
 
 static bool is_wanted(struct pm_reader *r, uint32_t id)
 {
 	const struct pm_group *g = pm_model_group(&r->model, id);
-	struct reader_group *own;
+	struct reader_group *own = g ? group_if(r, id) : NULL;
 
-	if (!g)
+	if (!own)
 		return false;
-	own = &r->group[id - 1];
 	if (own->wanted == WANTED_UNASKED)
 		own->wanted = !r->wanted || r->wanted(r->wanted_ctx, g) ? WANTED_YES : WANTED_NO;
 	return own->wanted == WANTED_YES;
+}
+
+/* The last row goes to `before`; v is then free to be filled. */
+static int keep_last_row(struct reader_group *g)
+{
+	if (!g->in_v)
+		return 0;
+	if (!g->before) {
+		g->before = malloc(g->layout.columns * sizeof(*g->before));
+		if (!g->before)
+			return -ENOMEM;
+	}
+	for (uint32_t c = 0; c < g->layout.columns; c++)
+		g->before[c] = g->v[(size_t)c * g->rows + g->rows - 1];
+	g->in_v = false;
+	return 0;
+}
+
+static int need_layout(struct pm_reader *r, struct reader_group *g)
+{
+	return g->layout.band ? 0 : layout_init(&g->layout, &r->model, pm_model_group(&r->model, g->id));
+}
+
+static int continue_group(struct pm_reader *r, const struct pm_group *g)
+{
+	const struct pm_group *from = pm_model_group(&r->model, g->continues);
+	struct reader_group *own, *old = from ? group_if(r, from->id) : NULL;
+	int err;
+
+	if (!old || !r->chain || old->chain != r->chain)
+		return 0;
+	own = reader_group_of(r, g->id);
+	old = group_if(r, from->id);
+	if (!own || keep_last_row(old) || need_layout(r, own))
+		return -ENOMEM;
+	/* Read a second time after going back: what is known of it is newer. */
+	if (own->chain == r->chain)
+		return 0;
+	free(own->before);
+	own->before = malloc(own->layout.columns * sizeof(*own->before));
+	if (!own->before)
+		return -ENOMEM;
+	err = group_take_over(g, own->before, from, old->before, old->last_tick);
+	own->in_v = false;
+	own->last_tick = old->last_tick;
+	own->chain = old->chain;
+	return err;
+}
+
+int reader_groups_changed(struct pm_reader *r)
+{
+	const struct model_ids *ids = &r->model.caps->group_ids;
+	int err = 0;
+
+	for (uint32_t i = 0; i < r->seen.n_groups && !err; i++)
+		err = continue_group(r, pm_model_group(&r->model, r->seen.group[i]));
+	/* Their rows are the largest part of what a group costs. */
+	for (uint32_t i = r->forgotten == r->model.caps->forgotten ? r->retired_groups : 0; i < ids->n_retired; i++) {
+		struct reader_group *g = group_if(r, ids->retired[i]);
+
+		if (g)
+			group_release(g);
+	}
+	r->retired_groups = ids->n_retired;
+	return err;
 }
 
 /* Remembers how wall time lies to CLOCK_MONOTONIC, when it has moved. Both are slewed alike, so what is more than the
@@ -146,7 +234,12 @@ int reader_chunk(struct pm_reader *r, const struct frame_head *h, struct pm_item
 		return -ENODATA;
 	}
 	r->chunk_frame = *h;
-	r->before_tick = r->base.last_tick;
+	/* Rows of a chunk that was not decoded are not known. */
+	if (r->head.key || !r->last_decoded)
+		r->chain++;
+	r->last_decoded = false;
+	r->same_groups = r->base.valid && r->head.n_groups == r->base.n_groups &&
+			 !memcmp(r->head.group, r->base.group, r->head.n_groups * sizeof(*r->head.group));
 	err = chunk_base_set(&r->base, &r->head, h->crc);
 	if (err)
 		return err;
@@ -168,19 +261,6 @@ int reader_chunk(struct pm_reader *r, const struct frame_head *h, struct pm_item
 	reader_damage_until(r, item->chunk.from_ns);
 	r->before_ns = r->last_ns;
 	r->last_ns = item->chunk.to_ns;
-	return 0;
-}
-
-/* The last row of the chunk before becomes the row before; v is then free to be filled. */
-static int keep_last_row(struct reader_group *g)
-{
-	if (!g->before) {
-		g->before = malloc(g->layout.columns * sizeof(*g->before));
-		if (!g->before)
-			return -ENOMEM;
-	}
-	for (uint32_t c = 0; c < g->layout.columns; c++)
-		g->before[c] = g->v[(size_t)c * g->rows + g->rows - 1];
 	return 0;
 }
 
@@ -218,35 +298,39 @@ static int take_group(struct pm_reader *r, struct cbor *c, uint32_t id, struct p
 	struct block_rows rows = {
 		.rows = r->head.rows,
 		.tick = r->head.tick,
-		.before_tick = r->before_tick,
+		.dependent = !r->head.key,
 		.codec = r->head.codec,
 	};
-	struct reader_group *g = out ? &r->group[id - 1] : NULL;
-	bool chained, wanted = out && is_wanted(r, id);
+	struct reader_group *g = out && is_wanted(r, id) ? group_if(r, id) : NULL;
+	bool chained = g && !r->head.key && g->chain == r->chain;
+	struct cbor start = *c;
 	int err = 0;
 
-	if (wanted) {
-		chained = g->chained && g->crc == r->head.base_crc;
-		/* Selected late: it waits for absolute values. */
-		wanted = r->head.key || chained;
-		g->chained = false;
-	}
-	if (!wanted)
+	if (!g)
 		return block_take(c, NULL, NULL, &rows, NULL, NULL, 0, NULL, NULL);
-	if (!r->head.key)
+	rows.before_tick = g->last_tick;
+	if (chained)
 		err = keep_last_row(g);
+	g->chain = 0;
 	if (!err)
 		err = make_room(g, rows.rows);
 	if (err)
 		return err;
 	out->v = g->v;
 	out->stride = rows.rows;
-	err = block_take(c, &r->scratch, &g->layout, &rows, r->head.key ? NULL : g->before, g->v, rows.rows,
-			 make_status, (void *[]){ out, g });
+	err = block_take(c, &r->scratch, &g->layout, &rows, chained ? g->before : NULL, g->v, rows.rows, make_status,
+			 (void *[]){ out, g });
+	/* Selected late, or what it builds on was not decoded: it waits for absolute values. */
+	if (err == -ENOLINK) {
+		*out = (struct pm_chunk_group){ .group = id, .absent = true };
+		*c = start;
+		return block_take(c, NULL, NULL, &rows, NULL, NULL, 0, NULL, NULL);
+	}
 	if (err)
 		return err;
-	g->chained = true;
-	g->crc = r->chunk_frame.crc;
+	g->in_v = true;
+	g->chain = r->chain;
+	g->last_tick = r->head.tick[rows.rows - 1];
 	g->rows = rows.rows;
 	out->absent = false;
 	return 0;
@@ -257,10 +341,7 @@ static int take_group(struct pm_reader *r, struct cbor *c, uint32_t id, struct p
 static int prepare_groups(struct pm_reader *r)
 {
 	uint64_t values = 0;
-	int err = room_for_groups(r);
 
-	if (err)
-		return err;
 	if (r->head.n_groups > r->chunk_groups_cap) {
 		struct pm_chunk_group *grown = realloc(r->chunk_group, r->head.n_groups * sizeof(*grown));
 
@@ -272,12 +353,13 @@ static int prepare_groups(struct pm_reader *r)
 	for (uint32_t i = 0; i < r->head.n_groups; i++) {
 		uint32_t id = r->head.group[i];
 
+		if (pm_model_group(&r->model, id) && !reader_group_of(r, id))
+			return -ENOMEM;
 		if (!is_wanted(r, id))
 			continue;
-		if (!r->group[id - 1].layout.band &&
-		    layout_init(&r->group[id - 1].layout, &r->model, pm_model_group(&r->model, id)))
+		if (need_layout(r, group_if(r, id)))
 			return -ENOMEM;
-		values += (uint64_t)r->group[id - 1].layout.columns * r->head.rows;
+		values += (uint64_t)group_if(r, id)->layout.columns * r->head.rows;
 	}
 	for (uint32_t i = 0; i < r->head.n_blocks; i++)
 		values += r->head.block[i].raw / 8;
@@ -420,7 +502,7 @@ int pm_reader_decode(struct pm_reader *r, const struct pm_chunk **chunk)
 		return lose_chunk(r, PM_DAMAGE_CONTENT, "chunk: breaks the rules of the format");
 	if (err)
 		return r->err = err;
-	r->chunk_decoded = true;
+	r->chunk_decoded = r->last_decoded = true;
 	*chunk = &r->chunk;
 	return 0;
 }

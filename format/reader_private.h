@@ -19,10 +19,12 @@ enum wanted { WANTED_UNASKED = 0, WANTED_YES, WANTED_NO };
 
 /* What goes with a group from chunk to chunk. */
 struct reader_group {
+	uint32_t id; /* that it belongs to; 0: none */
 	struct layout layout;
-	uint8_t wanted; /* enum wanted */
-	bool chained;   /* v holds the chunk whose head has the checksum `crc` */
-	uint32_t crc, rows;
+	uint8_t wanted;       /* enum wanted */
+	bool in_v;            /* the last row is that of v, else `before` */
+	uint32_t chain, rows; /* the last row is one of these chunks, or was taken over from one; 0: there is none */
+	uint64_t last_tick;   /* of the last row */
 	uint64_t *v, *before; /* [columns x rows], [columns] */
 	size_t v_cap;
 	uint16_t *status;
@@ -73,16 +75,20 @@ struct pm_reader {
 
 	bool held; /* an item that waits until the damage before it was told */
 	struct pm_item held_item;
-	struct pm_event event;
+	struct pm_event *event; /* owned: those of the frame at hand */
+	size_t n_events, events_cap, next_event;
+	uint32_t retired_instances, retired_groups, forgotten; /* of struct model_ids: told as events, let go */
 
 	bool chunk_open, chunk_decoded;
 	struct frame_head chunk_frame;
 	struct chunk_head head;
 	struct chunk_base base;
-	uint64_t before_tick;
 	uint64_t values, asked;     /* that were decoded so far; that the chunk at hand asks for */
-	struct reader_group *group; /* by id - 1 */
+	struct reader_group *group; /* by slot */
 	uint32_t groups_cap;
+	bool last_decoded; /* the chunk before was */
+	bool same_groups;  /* the chunk at hand has those of the one before, in the same order */
+	uint32_t chain;    /* rises with every key chunk, and where a chunk is not decoded */
 	struct pm_chunk chunk;
 	struct pm_chunk_group *chunk_group;
 	uint32_t chunk_groups_cap;
@@ -121,7 +127,12 @@ void reader_turn(struct pm_reader *r);
 /* -ENODATA: it follows a chunk that is lost, which is noted. Else as other frames. */
 int reader_chunk(struct pm_reader *r, const struct frame_head *h, struct pm_item *item);
 void reader_groups_release(struct pm_reader *r);
+/* What goes with a group of the model; NULL without memory. Stays where it is until the model has more. */
+struct reader_group *reader_group_of(struct pm_reader *r, uint32_t id);
+/* After definitions: groups that continue others take over their last rows, and what retired is let go. 0 or -ENOMEM. */
+int reader_groups_changed(struct pm_reader *r);
 void reader_catalog_release(struct pm_reader *r);
+void reader_release_events(struct pm_reader *r);
 
 /* What a file is that is no recording: "a gzip file", ... */
 const char *sniff(const uint8_t *head, size_t len);

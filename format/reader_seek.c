@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "format/cbor.h"
+#include "format/model_private.h"
 #include "format/reader_private.h"
 
 void reader_catalog_release(struct pm_reader *r)
@@ -421,7 +422,12 @@ int pm_reader_seek(struct pm_reader *r, uint64_t monotonic_ns)
 		return r->err = err;
 	r->frame_open = r->chunk_open = r->held = r->lost = r->turning = false;
 	r->sequence_known = r->fresh = r->ended = r->over = false;
-	r->base.valid = false;
+	r->base.valid = r->last_decoded = false;
+	reader_release_events(r);
+	if (r->model.caps) {
+		r->retired_instances = r->model.caps->instance_ids.n_retired;
+		r->retired_groups = r->model.caps->group_ids.n_retired;
+	}
 	r->last_ns = 0;
 	return 0;
 }

@@ -31,20 +31,19 @@ static bool follows(const struct pm_writer *w, const struct pm_reader *r, const 
 
 static int map_groups(struct pm_writer *w, struct pm_reader *r, const uint32_t *group, uint32_t n)
 {
-	int err = writer_groups_room(w);
+	int err = chunk_head_room(&w->head, r->head.n_groups + 1, r->head.n_blocks + 1);
 
-	if (!err)
-		err = chunk_head_room(&w->head, r->head.n_groups + 1, r->head.n_blocks + 1);
 	for (uint32_t i = 0; i < r->head.n_groups && !err; i++) {
 		uint32_t from = r->head.group[i], id = from <= n ? group[from - 1] : 0;
+		const struct reader_group *in = pm_model_group(&r->model, from) ? reader_group_of(r, from) : NULL;
 		struct writer_group *own;
 
-		if (!id || !pm_model_group(w->config.model, id) || !r->group[from - 1].chained)
+		if (!id || !pm_model_group(w->config.model, id) || !in || !r->chain || in->chain != r->chain)
 			return -EAGAIN;
 		own = writer_group_of(w, id);
 		if (!own)
 			return -ENOMEM;
-		if (!same_layout(&own->layout, &r->group[from - 1].layout))
+		if (!same_layout(&own->layout, &in->layout))
 			return -EAGAIN;
 		w->head.group[i] = id;
 	}
@@ -53,12 +52,12 @@ static int map_groups(struct pm_writer *w, struct pm_reader *r, const uint32_t *
 }
 
 /* Numbers of this chunk, as far as statistics count them. */
-static uint64_t values_of(const struct pm_writer *w, uint32_t rows)
+static uint64_t values_of(struct pm_writer *w, uint32_t rows)
 {
 	uint64_t n = 0;
 
 	for (uint32_t i = 0; i < w->head.n_groups; i++) {
-		const struct layout *l = &w->group[w->head.group[i] - 1].layout;
+		const struct layout *l = &writer_group_of(w, w->head.group[i])->layout;
 
 		n += (uint64_t)(l->columns - l->head) * rows;
 	}
@@ -80,11 +79,11 @@ static bool moves_band(const struct pm_band *b, uint8_t stored, uint32_t first, 
 	return true;
 }
 
-static bool moves(const struct pm_reader *r, const struct pm_repack *how)
+static bool moves(struct pm_reader *r, const struct pm_repack *how)
 {
 	for (uint32_t i = 0; i < r->head.n_groups; i++) {
 		uint32_t id = r->head.group[i], first = 0;
-		const struct layout *l = &r->group[id - 1].layout;
+		const struct layout *l = &reader_group_of(r, id)->layout;
 		const uint64_t *add = how->add[id - 1];
 
 		if (!add && how->add_ns)
@@ -102,14 +101,16 @@ bool pm_repack_follows(struct pm_writer *w, struct pm_reader *r, const struct pm
 		return false;
 	for (uint32_t i = 0; i < r->head.n_groups; i++) {
 		uint32_t from = r->head.group[i], id = from <= how->n ? how->group[from - 1] : 0, c = 0;
-		const struct reader_group *g = &r->group[from - 1];
+		const struct reader_group *g;
 		const uint64_t *add = how->add ? how->add[from - 1] : NULL;
 		const struct writer_group *own;
 
-		if (!id || !g->chained)
+		if (!id || !pm_model_group(w->config.model, id))
 			return false;
-		own = &w->group[id - 1];
-		if (!own->last || !same_layout(&own->layout, &g->layout))
+		g = reader_group_of(r, from);
+		own = writer_group_of(w, id);
+		if (!g || !own || !g->in_v || g->chain != r->chain || own->chain != w->chain ||
+		    !same_layout(&own->layout, &g->layout))
 			return false;
 		for (uint32_t b = 0; b < g->layout.n_bands; b++) {
 			uint64_t mask = UINT64_MAX >> (64 - g->layout.band[b].bits);
@@ -134,11 +135,11 @@ int pm_repack(struct pm_writer *w, struct pm_reader *r, const struct pm_chunk *c
 	int err;
 
 	if (!r->chunk_decoded || r->head.codec != PM_CODEC_PACKED || w->config.codec != PM_CODEC_PACKED ||
-	    chunk->rows != r->head.rows || (!r->head.key && !follows(w, r, chunk)) ||
+	    chunk->rows != r->head.rows || (!r->head.key && (!r->same_groups || !follows(w, r, chunk))) ||
 	    memcmp(chunk->tick, r->head.tick, chunk->rows * sizeof(*chunk->tick)) ||
 	    (how->add && (r->head.key || !moves(r, how))))
 		return -EAGAIN;
-	err = pm_writer_define(w);
+	err = pm_writer_flush(w);
 	if (!err && r->head.key)
 		err = writer_repeat(w, chunk->tick[chunk->rows - 1] + how->add_ns);
 	if (err)

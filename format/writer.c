@@ -33,7 +33,6 @@ void pm_writer_free(struct pm_writer *w)
 		return;
 	pm_zstd_free(w->zstd);
 	pm_map_release(&w->written.header);
-	free(w->written.instance_retired);
 	free(w->written.config_instances);
 	buf_release(&w->meta);
 	buf_release(&w->body);
@@ -41,6 +40,7 @@ void pm_writer_free(struct pm_writer *w)
 	buf_release(&w->frame);
 	buf_release(&w->block);
 	buf_release(&w->payload);
+	buf_release(&w->events);
 	block_scratch_release(&w->scratch);
 	for (uint32_t i = 0; i < w->groups_cap; i++) {
 		layout_release(&w->group[i].layout);
@@ -178,70 +178,69 @@ static void clear(struct pm_writer *w)
 	buf_clear(&w->body);
 }
 
-static int schema(struct pm_writer *w, struct span counters, struct span groups, struct span strings, bool repeated)
+static int schema(struct pm_writer *w, struct span counters, struct span groups, struct span strings,
+		  struct retired retired, bool repeated)
 {
 	int err = 0;
 
-	while (!err && (counters.from < counters.to || groups.from < groups.to || strings.from < strings.to)) {
+	while (!err &&
+	       (counters.from < counters.to || groups.from < groups.to || strings.from < strings.to || retired.n)) {
 		clear(w);
-		encode_schema(&w->body, w->config.model, &counters, &groups, &strings);
+		encode_schema(&w->body, w->config.model, &counters, &groups, &strings, &retired, repeated);
 		err = body_frame(w, PM_FRAME_SCHEMA, repeated, false);
 	}
 	return err;
 }
 
-static int instances(struct pm_writer *w, struct span all, bool repeated)
+static int instances(struct pm_writer *w, struct span all, struct retired retired, bool repeated)
 {
 	int err = 0;
 
-	while (!err && all.from < all.to) {
+	while (!err && (all.from < all.to || retired.n)) {
 		clear(w);
-		encode_instances(&w->body, w->config.model, &all);
-		err = body_frame(w, PM_FRAME_INSTANCES, repeated, false);
+		encode_instances(&w->body, w->config.model, &all, &retired, repeated);
+		retired.n = 0;
+		if (w->body.len > 1)
+			err = body_frame(w, PM_FRAME_INSTANCES, repeated, false);
 	}
 	return err;
 }
 
-/* What has retired since it was written. */
-static int retired(struct pm_writer *w)
+/* What of retired[] was not written yet begins here: what was defined with it says so itself. */
+static uint32_t unwritten(uint32_t done, const struct pm_writer *w, const struct model_ids *ids)
 {
-	const struct pm_model *m = w->config.model;
-	struct written *x = &w->written;
-	uint64_t *pair;
-	size_t n = 0;
-	int err = 0;
+	return w->written.forgotten == w->config.model->caps->forgotten ? done : ids->n_kept;
+}
 
-	if (m->n_instances > x->instance_cap) {
-		uint32_t cap = m->n_instances + m->n_instances / 2;
-		bool *grown = realloc(x->instance_retired, cap * sizeof(*grown));
+/* Ids that have retired since they were written as living; the caller frees them. */
+static int find_retired(struct pm_writer *w, const struct model_ids *ids, uint32_t done, uint32_t last, uint32_t **id,
+			struct retired *out)
+{
+	uint32_t from = unwritten(done, w, ids), n = 0;
 
-		if (!grown)
-			return writer_fail(w, -ENOMEM, "instances");
-		x->instance_retired = grown;
-		x->instance_cap = cap;
-	}
-	for (uint32_t i = x->instances; i < m->n_instances; i++)
-		x->instance_retired[i] = m->instance[i].retired_ns;
-	if (!m->caps || m->caps->retired == x->retired)
+	*out = (struct retired){ 0 };
+	*id = NULL;
+	if (from == ids->n_retired)
 		return 0;
-	x->retired = m->caps->retired;
-	pair = malloc((2ull * x->instances + 1) * sizeof(*pair));
-	if (!pair)
-		return writer_fail(w, -ENOMEM, "instances");
-	for (uint32_t i = 0; i < x->instances; i++) {
-		if (!m->instance[i].retired_ns || x->instance_retired[i])
-			continue;
-		pair[2 * n] = i + 1;
-		pair[2 * n++ + 1] = m->instance[i].retired_ns;
-		x->instance_retired[i] = true;
-	}
-	if (n) {
-		clear(w);
-		encode_retired(&w->body, pair, n);
-		err = body_frame(w, PM_FRAME_INSTANCES, false, false);
-	}
-	free(pair);
-	return err;
+	*id = malloc((ids->n_retired - from) * sizeof(**id));
+	if (!*id)
+		return writer_fail(w, -ENOMEM, "definitions");
+	for (uint32_t i = from; i < ids->n_retired; i++)
+		if (ids->retired[i] <= last)
+			(*id)[n++] = ids->retired[i];
+	*out = (struct retired){ .id = *id, .n = n };
+	return 0;
+}
+
+/* What retired was written, so the model may forget it. */
+static void note_retired(struct pm_writer *w)
+{
+	struct written *x = &w->written;
+
+	pm_model_forget(w->config.model);
+	x->forgotten = w->config.model->caps->forgotten;
+	x->retired_instances = w->config.model->caps->instance_ids.n_retired;
+	x->retired_groups = w->config.model->caps->group_ids.n_retired;
 }
 
 static bool config_changed(const void *ctx, uint32_t index)
@@ -336,6 +335,49 @@ static int topology(struct pm_writer *w, bool repeated)
 	return body_frame(w, PM_FRAME_TOPOLOGY, repeated, false);
 }
 
+/* The place in the model from which on nothing was written: ids ascend as they are given. */
+#define FIRST_NEW(m, list, n, last) \
+	({ \
+		uint32_t at = (m)->n; \
+		while (at && (m)->list[at - 1].id > (last)) \
+			at--; \
+		at; \
+	})
+
+static int new_members(struct pm_writer *w)
+{
+	const struct pm_model *m = w->config.model;
+	struct written *x = &w->written;
+	uint32_t group = FIRST_NEW(m, group, n_groups, x->last_group);
+	uint32_t instance = FIRST_NEW(m, instance, n_instances, x->last_instance);
+	uint32_t *id = NULL;
+	struct retired gone;
+	int err;
+
+	err = find_retired(w, &m->caps->instance_ids, x->retired_instances, x->last_instance, &id, &gone);
+	if (!err)
+		err = instances(w, (struct span){ instance, m->n_instances }, gone, false);
+	free(id);
+	id = NULL;
+	if (!err)
+		err = find_retired(w, &m->caps->group_ids, x->retired_groups, UINT32_MAX, &id, &gone);
+	if (!err)
+		err = schema(w, (struct span){ x->counters, m->n_counters }, (struct span){ group, m->n_groups },
+			     (struct span){ x->strings, m->n_strings }, gone, false);
+	free(id);
+	for (uint32_t i = group; i < m->n_groups && !err; i++)
+		if (m->group[i].continues)
+			err = writer_group_continue(w, &m->group[i]);
+	if (err)
+		return err;
+	x->last_instance = m->last_instance;
+	x->last_group = m->last_group;
+	x->counters = m->n_counters;
+	x->strings = m->n_strings;
+	note_retired(w);
+	return 0;
+}
+
 int pm_writer_define(struct pm_writer *w)
 {
 	const struct pm_model *m = w->config.model;
@@ -345,23 +387,16 @@ int pm_writer_define(struct pm_writer *w)
 
 	if (!err)
 		err = header(w);
-	if (!err && m->caps && m->caps->topology_version != x->topology) {
+	if (err || !m->caps)
+		return err;
+	if (m->caps->topology_version != x->topology) {
 		x->topology = m->caps->topology_version;
 		err = topology(w, false);
 	}
 	if (!err)
-		err = retired(w);
-	if (!err)
-		err = instances(w, (struct span){ x->instances, m->n_instances }, false);
-	if (!err)
-		err = schema(w, (struct span){ x->counters, m->n_counters }, (struct span){ x->groups, m->n_groups },
-			     (struct span){ x->strings, m->n_strings }, false);
+		err = new_members(w);
 	if (err)
 		return err;
-	x->instances = m->n_instances;
-	x->counters = m->n_counters;
-	x->groups = m->n_groups;
-	x->strings = m->n_strings;
 	w->definitions_bytes += w->offset - before;
 	err = list_frames(w, PM_FRAME_PMUS, (struct span){ x->pmus, m->n_pmus }, encode_pmus);
 	if (!err)
@@ -370,7 +405,7 @@ int pm_writer_define(struct pm_writer *w)
 		return err;
 	x->pmus = m->n_pmus;
 	x->probes = m->n_probes;
-	if (!m->caps || m->caps->config_changes == x->config_changes)
+	if (m->caps->config_changes == x->config_changes)
 		return 0;
 	err = configs(w, false);
 	if (!err)
@@ -399,10 +434,10 @@ int writer_repeat(struct pm_writer *w, uint64_t now_ns)
 	if (!err)
 		err = topology(w, true);
 	if (!err)
-		err = instances(w, (struct span){ 0, m->n_instances }, true);
+		err = instances(w, (struct span){ 0, m->n_instances }, (struct retired){ 0 }, true);
 	if (!err)
 		err = schema(w, (struct span){ 0, m->n_counters }, (struct span){ 0, m->n_groups },
-			     (struct span){ 0, m->n_strings }, true);
+			     (struct span){ 0, m->n_strings }, (struct retired){ 0 }, true);
 	if (!err)
 		err = configs(w, true);
 	w->definitions_bytes = w->offset - before;
@@ -415,12 +450,27 @@ int writer_repeat(struct pm_writer *w, uint64_t now_ns)
 
 int pm_writer_event(struct pm_writer *w, const struct pm_event *event)
 {
+	if (w->err)
+		return w->err;
+	if (!w->n_events)
+		w->events_base_ns = event->time_ns;
+	encode_event(&w->events, event, w->events_base_ns);
+	w->n_events++;
+	return w->events.err                 ? writer_fail(w, w->events.err, "event") :
+	       w->events.len >= EVENTS_BYTES ? pm_writer_flush(w) :
+					       0;
+}
+
+int pm_writer_flush(struct pm_writer *w)
+{
 	int err = pm_writer_define(w);
 
-	if (err)
+	if (err || !w->n_events)
 		return err;
 	clear(w);
-	encode_event(&w->body, event);
+	encode_events(&w->body, w->events_base_ns, w->n_events, &w->events);
+	buf_clear(&w->events);
+	w->n_events = 0;
 	err = body_frame(w, PM_FRAME_EVENT, false, false);
 	return err ? err : writer_index(w);
 }
@@ -460,7 +510,7 @@ int pm_writer_finish(struct pm_writer *w)
 
 	if (w->finished)
 		return w->err;
-	err = pm_writer_define(w);
+	err = pm_writer_flush(w);
 	if (err)
 		return err;
 	w->finished = true;

@@ -39,12 +39,15 @@ int pm_writer_new(struct pm_writer **w, const struct pm_writer_config *config, s
 void pm_writer_free(struct pm_writer *w);
 
 /* Writes the header (once) and all that the model has gained since the last call: topology, counters, groups,
- * instances added and retired, strings, PMUs, probes, config. Called by pm_writer_chunk() and _finish() too. */
+ * instances added and retired, strings, PMUs, probes, config. The model may then forget what has retired. Called by
+ * pm_writer_chunk() and _finish() too. */
 int pm_writer_define(struct pm_writer *w);
-/* Writes the event, and what the model has gained before it. */
+/* Takes the event. It is written, with others and behind what the model has gained, by pm_writer_flush() or with the
+ * next chunk, whichever comes first. */
 int pm_writer_event(struct pm_writer *w, const struct pm_event *event);
+int pm_writer_flush(struct pm_writer *w);
 /* Repeats the definitions first, when they are due (SPEC.md, "Repetition"). Groups may come in any order and may
- * differ from chunk to chunk; key chunks are chosen by the writer. */
+ * differ from chunk to chunk; key chunks are chosen by the writer. Those that retired cannot be in it. */
 int pm_writer_chunk(struct pm_writer *w, const struct pm_chunk *chunk);
 /* Writes the chunk that the reader has decoded last as it lies there, without packing it anew. `chunk` says run,
  * segment, flags, numbers and clocks in the output; its ticks and values are those of the input. `group`: the id in

@@ -7,32 +7,54 @@
 #include "format/limits.h"
 #include "format/writer_private.h"
 
-int writer_groups_room(struct pm_writer *w)
-{
-	uint32_t n = w->config.model->n_groups, cap = n + n / 2;
-	struct writer_group *grown;
-
-	if (n <= w->groups_cap)
-		return 0;
-	grown = realloc(w->group, cap * sizeof(*grown));
-	if (!grown)
-		return -ENOMEM;
-	memset(grown + w->groups_cap, 0, (cap - w->groups_cap) * sizeof(*grown));
-	w->group = grown;
-	w->groups_cap = cap;
-	return 0;
-}
-
 struct writer_group *writer_group_of(struct pm_writer *w, uint32_t id)
 {
-	struct writer_group *g = &w->group[id - 1];
+	const struct pm_group *g = pm_model_group(w->config.model, id);
+	struct writer_group *own;
 
-	if (g->last)
-		return g;
-	if (layout_init(&g->layout, w->config.model, pm_model_group(w->config.model, id)))
+	if (g->slot >= w->groups_cap) {
+		uint32_t cap = g->slot + g->slot / 2 + 16;
+		struct writer_group *grown = realloc(w->group, cap * sizeof(*grown));
+
+		if (!grown)
+			return NULL;
+		memset(grown + w->groups_cap, 0, (cap - w->groups_cap) * sizeof(*grown));
+		w->group = grown;
+		w->groups_cap = cap;
+	}
+	own = &w->group[g->slot];
+	if (own->id == id)
+		return own;
+	/* The slot was that of a group that is forgotten. */
+	layout_release(&own->layout);
+	free(own->last);
+	*own = (struct writer_group){ 0 };
+	if (layout_init(&own->layout, w->config.model, g))
 		return NULL;
-	g->last = malloc(g->layout.columns * sizeof(*g->last));
-	return g->last ? g : NULL;
+	own->last = malloc(own->layout.columns * sizeof(*own->last));
+	if (!own->last)
+		return NULL;
+	own->id = id;
+	return own;
+}
+
+int writer_group_continue(struct pm_writer *w, const struct pm_group *g)
+{
+	const struct pm_group *from = pm_model_group(w->config.model, g->continues);
+	struct writer_group *own, *old;
+
+	if (!from || from->slot >= w->groups_cap || w->group[from->slot].id != from->id ||
+	    w->group[from->slot].chain != w->chain || !w->chain)
+		return 0;
+	own = writer_group_of(w, g->id);
+	if (!own)
+		return writer_fail(w, -ENOMEM, "group");
+	old = &w->group[from->slot];
+	if (group_take_over(g, own->last, from, old->last, old->last_tick))
+		return writer_fail(w, -ENOMEM, "group");
+	own->last_tick = old->last_tick;
+	own->chain = old->chain;
+	return 0;
 }
 
 static size_t raw_size(const struct writer_group *g, uint32_t rows)
@@ -53,7 +75,7 @@ static int order_groups(struct pm_writer *w, const struct pm_chunk *chunk, uint3
 
 		if (g->absent)
 			continue;
-		if (!pm_model_group(w->config.model, g->group))
+		if (!pm_model_group(w->config.model, g->group) || pm_model_group(w->config.model, g->group)->retired)
 			return -EINVAL;
 		own = writer_group_of(w, g->group);
 		if (!own)
@@ -82,7 +104,7 @@ static int order_groups(struct pm_writer *w, const struct pm_chunk *chunk, uint3
 	w->head.n_groups = n;
 	for (int large = 0; large < 2; large++)
 		for (uint32_t i = 0; i < n; i++)
-			if ((raw_size(&w->group[chunk->group[place[i]].group - 1], chunk->rows) >= BLOCK_OWN) ==
+			if ((raw_size(writer_group_of(w, chunk->group[place[i]].group), chunk->rows) >= BLOCK_OWN) ==
 			    large)
 				w->head.group[small++] = place[i];
 	return 0;
@@ -121,7 +143,7 @@ static int add_blocks(struct pm_writer *w, const struct pm_chunk *chunk)
 	struct block_rows rows = {
 		.rows = chunk->rows,
 		.tick = chunk->tick,
-		.before_tick = w->base.last_tick,
+		.dependent = !w->head.key,
 		.codec = w->head.codec,
 	};
 	uint32_t in_block = 0;
@@ -132,16 +154,20 @@ static int add_blocks(struct pm_writer *w, const struct pm_chunk *chunk)
 	w->head.n_blocks = 0;
 	for (uint32_t i = 0; i < w->head.n_groups && !err; i++) {
 		const struct pm_chunk_group *g = &chunk->group[w->head.group[i]];
-		struct writer_group *own = &w->group[g->group - 1];
+		struct writer_group *own = writer_group_of(w, g->group);
+		bool follows = !w->head.key && own->chain == w->chain;
 		bool large = raw_size(own, chunk->rows) >= BLOCK_OWN;
 
 		if (in_block && (large || w->block.len >= BLOCK_SHARED_MAX)) {
 			err = close_block(w, in_block);
 			in_block = 0;
 		}
+		rows.before_tick = own->last_tick;
 		if (!err)
-			err = block_add(&w->block, &w->scratch, &own->layout, g, &rows,
-					w->head.key ? NULL : own->last, own->last);
+			err = block_add(&w->block, &w->scratch, &own->layout, g, &rows, follows ? own->last : NULL,
+					own->last);
+		own->last_tick = chunk->tick[chunk->rows - 1];
+		own->chain = w->chain;
 		in_block++;
 		w->stats.values += (uint64_t)(own->layout.columns - own->layout.head) * chunk->rows;
 	}
@@ -150,32 +176,11 @@ static int add_blocks(struct pm_writer *w, const struct pm_chunk *chunk)
 	return err;
 }
 
-/* The same groups as in the chunk before, whatever their order there? */
-static bool same_groups(struct pm_writer *w, const struct pm_chunk *chunk)
-{
-	if (w->head.n_groups != w->base.n_groups)
-		return false;
-	for (uint32_t i = 0; i < w->base.n_groups; i++)
-		w->group[w->base.group[i] - 1].marked = true;
-	for (uint32_t i = 0; i < w->head.n_groups; i++)
-		w->group[chunk->group[w->head.group[i]].group - 1].marked ^= true;
-	for (uint32_t i = 0; i < w->base.n_groups; i++) {
-		if (w->group[w->base.group[i] - 1].marked) {
-			for (uint32_t k = 0; k < w->head.n_groups; k++)
-				w->group[chunk->group[w->head.group[k]].group - 1].marked = false;
-			for (uint32_t k = 0; k < w->base.n_groups; k++)
-				w->group[w->base.group[k] - 1].marked = false;
-			return false;
-		}
-	}
-	return true;
-}
-
 static bool must_be_key(struct pm_writer *w, const struct pm_chunk *chunk)
 {
 	return !w->base.valid || w->break_asked || w->repacked || w->since_key + 1 >= KEY_EVERY ||
 	       w->config.codec == PM_CODEC_PLAIN || chunk->run != w->base.run || chunk->segment != w->base.segment ||
-	       !chunk_clocks_match(&chunk->clocks, &w->base.clocks) || !same_groups(w, chunk);
+	       !chunk_clocks_match(&chunk->clocks, &w->base.clocks);
 }
 
 /* The distance of ticks that a regular recording has; 0 if it has none. */
@@ -210,15 +215,13 @@ int pm_writer_chunk(struct pm_writer *w, const struct pm_chunk *chunk)
 {
 	struct index_entry entry = { .rows = (uint16_t)chunk->rows };
 	uint32_t crc, *place;
-	int err = pm_writer_define(w);
+	int err = pm_writer_flush(w);
 
 	if (err)
 		return err;
 	if (!chunk->rows || chunk->rows > PM_CHUNK_ROWS)
 		return writer_fail(w, -EINVAL, "chunk");
 	err = writer_repeat(w, chunk->tick[chunk->rows - 1]);
-	if (!err)
-		err = writer_groups_room(w);
 	if (!err)
 		err = chunk_head_room(&w->head, chunk->n_groups + 1, chunk->n_groups + 1);
 	if (err)
@@ -232,6 +235,7 @@ int pm_writer_chunk(struct pm_writer *w, const struct pm_chunk *chunk)
 		return writer_fail(w, err, "chunk");
 
 	w->head.key = must_be_key(w, chunk);
+	w->chain += w->head.key;
 	fill_head(w, chunk);
 	err = add_blocks(w, chunk);
 	if (err)

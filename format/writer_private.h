@@ -11,28 +11,32 @@
 
 #define REPEAT_MIN_NS    60000000000ull
 #define REPEAT_MAX_NS    600000000000ull
-#define REPEAT_BYTES     20    /* times the size of the definitions */
-#define KEY_EVERY        16    /* chunks */
-#define INDEX_EVERY      1024  /* chunks */
-#define INDEX_FRAMES     65536 /* frames, if that comes first */
-#define BLOCK_OWN        4096  /* raw bytes from which a group has a block of its own */
+#define REPEAT_BYTES     20          /* times the size of the definitions */
+#define KEY_EVERY        16          /* chunks */
+#define INDEX_EVERY      1024        /* chunks */
+#define INDEX_FRAMES     65536       /* frames, if that comes first */
+#define EVENTS_BYTES     (64u << 10) /* that wait at most */
+#define BLOCK_OWN        4096        /* raw bytes from which a group has a block of its own */
 #define BLOCK_SHARED_MAX (1u << 20)
 
+/* What goes with a group from chunk to chunk, by its slot in the model. */
 struct writer_group {
+	uint32_t id; /* that it belongs to; 0: none */
 	struct layout layout;
 	uint64_t *last; /* [columns]: last row written */
-	bool marked;    /* while two sets of groups are compared */
+	uint64_t last_tick;
+	uint32_t chain; /* `last` is a row of these chunks, or was taken over from one; 0: it is none */
 };
 
 /* What of the model is in the file already. */
 struct written {
 	bool header_valid;
 	struct pm_map header;
-	uint32_t topology, counters, instances, groups, strings, pmus, probes, configs;
-	uint32_t retired, config_changes;
-	bool *instance_retired;   /* by id - 1 */
+	uint32_t topology, counters, strings, pmus, probes, configs, config_changes;
+	uint32_t last_instance, last_group;                    /* ids */
+	uint32_t retired_instances, retired_groups, forgotten; /* of struct model_ids */
 	size_t *config_instances; /* by index: how many instances the written entry had */
-	uint32_t instance_cap, config_cap;
+	uint32_t config_cap;
 };
 
 struct pm_writer {
@@ -47,8 +51,14 @@ struct pm_writer {
 	struct buf meta, body, packed, frame;
 
 	struct block_scratch scratch;
-	struct writer_group *group; /* by id - 1 */
+	struct writer_group *group; /* by slot */
 	uint32_t groups_cap;
+	uint32_t chain; /* rises with every key chunk */
+
+	struct buf events; /* that wait to be written */
+	uint32_t n_events;
+	uint64_t events_base_ns;
+
 	struct chunk_head head;
 	struct chunk_base base;
 	unsigned since_key;
@@ -70,10 +80,10 @@ int writer_frame(struct pm_writer *w, unsigned type, const void *payload, size_t
 int writer_fail(struct pm_writer *w, int err, const char *what);
 /* Writes an index frame when enough chunks have come. */
 int writer_index(struct pm_writer *w);
-/* Room for what goes with each group of the model. 0 or -ENOMEM. */
-int writer_groups_room(struct pm_writer *w);
-/* What goes with a group that the model has; NULL without memory. */
+/* What goes with a group that the model has; NULL without memory. Stays where it is until the model has more. */
 struct writer_group *writer_group_of(struct pm_writer *w, uint32_t id);
+/* A group was defined that continues another: takes over what is known of its columns. 0 or -ENOMEM. */
+int writer_group_continue(struct pm_writer *w, const struct pm_group *g);
 /* Repeats the definitions if they are due at this time. */
 int writer_repeat(struct pm_writer *w, uint64_t now_ns);
 

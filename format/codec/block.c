@@ -1,4 +1,5 @@
 #include "format/codec/block.h"
+#include "format/model_private.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -72,6 +73,32 @@ int layout_init(struct layout *l, const struct pm_model *m, const struct pm_grou
 			add_band(l, 1, c->width, plain_type(c), PM_NO_REF, 0);
 		}
 	}
+	return 0;
+}
+
+int group_take_over(const struct pm_group *g, uint64_t *after, const struct pm_group *from, const uint64_t *before,
+		    uint64_t before_tick)
+{
+	uint32_t times = pm_group_times(g), old_times = pm_group_times(from), kept;
+	uint32_t *place = malloc((g->n_instances + 1ull) * sizeof(*place));
+	uint32_t head = pm_group_head(g), old_head = pm_group_head(from);
+
+	if (!place)
+		return -ENOMEM;
+	kept = model_group_kept(g, from, place);
+	for (uint32_t k = 0; k < head / times; k++) {
+		for (uint32_t i = 0; i < times; i++)
+			after[k * times + i] = times == 1 && old_times == 1 && g->flags & PM_GROUP_SHARED_TIME ?
+						       before[k] :
+					       i < kept ? before[k * old_times + place[i]] :
+					       k < 2    ? before_tick :
+							  0;
+	}
+	for (uint32_t c = 0; c < g->n_counters; c++)
+		for (uint32_t i = 0; i < g->n_instances; i++)
+			after[head + c * g->n_instances + i] =
+				i < kept ? before[old_head + c * from->n_instances + place[i]] : 0;
+	free(place);
 	return 0;
 }
 
@@ -203,7 +230,7 @@ static void add_plain(struct buf *out, const struct layout *l, const uint64_t *v
 	}
 }
 
-static void add_packed(struct buf *out, struct block_scratch *s, const struct pm_matrix *m)
+static void add_packed(struct buf *out, struct block_scratch *s, const struct pm_matrix *m, bool fresh)
 {
 	int err;
 
@@ -211,6 +238,8 @@ static void add_packed(struct buf *out, struct block_scratch *s, const struct pm
 	err = pm_pack(s->packer, m, &s->matrix);
 	if (err && !out->err)
 		out->err = err;
+	if (fresh && s->matrix.len)
+		s->matrix.data[0] |= PM_FORM_FRESH;
 	cbor_add_bytes(out, s->matrix.data, s->matrix.len);
 }
 
@@ -243,7 +272,7 @@ int block_add(struct buf *out, struct block_scratch *s, const struct layout *l, 
 	if (rows->codec == PM_CODEC_PLAIN)
 		add_plain(out, l, m.v, m.stride, m.rows);
 	else
-		add_packed(out, s, &m);
+		add_packed(out, s, &m, rows->dependent && !before);
 	cbor_add_head(out, CBOR_ARRAY, 3 * stretches);
 	buf_add(out, s->status.data, s->status.len);
 	for (uint32_t c = 0; c < l->columns; c++)
@@ -269,7 +298,7 @@ static void take_plain(struct cbor *c, const struct layout *l, uint32_t rows, ui
 	}
 }
 
-static void take_packed(struct cbor *c, struct block_scratch *s, const struct pm_matrix *m)
+static void take_packed(struct cbor *c, struct block_scratch *s, const struct pm_matrix *m, bool dependent)
 {
 	size_t len;
 	const uint8_t *data = cbor_bytes(c, &len);
@@ -277,7 +306,10 @@ static void take_packed(struct cbor *c, struct block_scratch *s, const struct pm
 
 	if (c->err)
 		return;
-	err = pm_unpack(s->packer, m, NULL, data, len);
+	if (dependent && !m->before && len && !(data[0] & PM_FORM_FRESH))
+		err = -ENOLINK;
+	else
+		err = pm_unpack(s->packer, m, NULL, data, len);
 	if (err)
 		c->err = err;
 }
@@ -335,7 +367,7 @@ int block_take(struct cbor *c, struct block_scratch *s, const struct layout *l, 
 	if (rows->codec == PM_CODEC_PLAIN)
 		take_plain(c, l, rows->rows, v, stride);
 	else
-		take_packed(c, s, &m);
+		take_packed(c, s, &m, rows->dependent);
 	take_status(c, l, rows->rows, stride, status, ctx);
 	return c->err;
 }

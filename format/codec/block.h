@@ -36,15 +36,20 @@ void block_scratch_release(struct block_scratch *s);
 struct block_rows {
 	uint32_t rows;        /* 1 ... PM_CHUNK_ROWS */
 	const uint64_t *tick; /* [rows]: CLOCK_MONOTONIC ns */
-	uint64_t before_tick; /* of the row before; not looked at in a key chunk */
+	uint64_t before_tick; /* of the row before; not looked at where there is none */
+	bool dependent;       /* the chunk depends on another */
 	enum pm_codec codec;
 };
 
-/* Appends the group. `last` holds the row before (or is NULL: key) when called and the last row afterwards: `after`,
- * one value a column, may be the same memory. 0 or -ENOMEM. */
+/* Appends the group. `before` is the row before, or NULL: it starts from absolute values; `after`, one value a column,
+ * is the last row afterwards, and may be the same memory. 0 or -ENOMEM. */
 int block_add(struct buf *out, struct block_scratch *s, const struct layout *l, const struct pm_chunk_group *g,
 	      const struct block_rows *rows, const uint64_t *before, uint64_t *after);
-/* Takes one group off the cursor. With `v` (columns x stride) fills it, else passes over. `status` is made on demand:
+/* The row before of a group that continues another: that of the members that both have, from the last row `before` of
+ * the other, whose tick was `before_tick`; new members have their times at that tick, and 0. 0 or -ENOMEM. */
+int group_take_over(const struct pm_group *g, uint64_t *after, const struct pm_group *from, const uint64_t *before,
+		    uint64_t before_tick);
+/* Takes one group off the cursor. With `v` (columns x stride) fills it, else passes over. -ENOLINK: the bytes want a row before, and `before` is NULL. `status` is made on demand:
  * called with the cell count when the first missing value comes, gives zeroed cells or NULL (no memory). 0, -EBADMSG
  * or -ENOMEM, which the cursor keeps. */
 typedef uint16_t *(*block_status_fn)(void *ctx, size_t cells);

@@ -142,6 +142,7 @@ int pm_pack(struct pm_packer *p, const struct pm_matrix *m, struct buf *out)
 int pm_unpack(struct pm_packer *p, const struct pm_matrix *m, const bool *wanted, const void *data, size_t len)
 {
 	const uint8_t *in = data, *end = in + len;
+	struct pm_matrix absolute;
 	const uint8_t *needed;
 
 	if (!m->rows || m->rows > PM_BLOCK || !len)
@@ -149,7 +150,13 @@ int pm_unpack(struct pm_packer *p, const struct pm_matrix *m, const bool *wanted
 	needed = needed_bands(p, m, wanted);
 	if (!needed)
 		return -ENOMEM;
-	switch (*in++) {
+	/* What nothing is known of starts from absolute values in any chunk. */
+	if (*in & PM_FORM_FRESH) {
+		absolute = *m;
+		absolute.before = NULL;
+		m = &absolute;
+	}
+	switch (*in++ & ~PM_FORM_FRESH) {
 	case PM_FORM_TIME:
 		return pm_unpack_time(p, m, needed, in, end);
 	case PM_FORM_ROW:

@@ -40,6 +40,9 @@ struct pm_matrix {
 	uint8_t *stored;
 };
 
+/* Beside the form, in the first byte: the matrix starts from absolute values although the chunk depends on another. */
+#define PM_FORM_FRESH 16
+
 /* What the bytes of a band hold. Where the rows before them are moved by some number, differences stay what they
  * are. Greater ones hold for a band if they do for one of its columns. */
 enum pm_stored {

@@ -174,14 +174,7 @@ static int set_source(const struct plan *p, struct pm_event *e)
 
 int plan_gone(struct plan *p, uint32_t instance, uint64_t time_ns)
 {
-	struct pm_event e = { .type = PM_EVENT_GONE, .time_ns = time_ns };
-	int err = set_source(p, &e);
-
-	if (!err)
-		err = pm_map_set(&e.attrs, PM_EVENT_KEY_INSTANCE, pm_u64(instance));
-	if (!err)
-		err = pm_model_retire_instance(p->model, instance, time_ns);
-	return add_event(p, &e, err);
+	return pm_model_retire_instance(p->model, instance, time_ns);
 }
 
 int plan_note(struct plan *p, uint64_t count, const char *text)

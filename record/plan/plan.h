@@ -151,7 +151,7 @@ void plan_add_unit(struct plan *p, struct unit *u);
 /* Notes that something could not be had: a probe result in the file, a line of doctor. `hint` may be NULL. */
 int plan_refused(struct plan *p, uint16_t reason, const char *hint, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
-/* The instance, a task or cgroup, has ended: retires it, and an event says so. 0 or -errno. */
+/* The instance, a task or cgroup, has ended: readers make an event of that. 0 or -errno. */
 int plan_gone(struct plan *p, uint32_t instance, uint64_t time_ns);
 /* A remark of the recorder, about so many things: an event. 0 or -errno. */
 int plan_note(struct plan *p, uint64_t count, const char *text);

@@ -203,6 +203,21 @@ static void write_events(struct recording *r, const struct ring *ring)
 	}
 }
 
+/* Together, so that many cost little; and at once, so that none is lost with the recorder. */
+static void flush_events(struct recording *r)
+{
+	int err = 0;
+
+	if (!has_failed(r)) {
+		pthread_mutex_lock(&r->model_lock);
+		err = pm_writer_flush(r->writer);
+		recording_count(r);
+		pthread_mutex_unlock(&r->model_lock);
+	}
+	if (err)
+		fail(r, err);
+}
+
 static void write_all(struct recording *r, struct ring *ring)
 {
 	const struct ring_epoch *e;
@@ -215,6 +230,7 @@ static void write_all(struct recording *r, struct ring *ring)
 		ring_give_back(ring, b);
 		write_events(r, ring);
 	}
+	flush_events(r);
 }
 
 static void *writer_main(void *arg)

@@ -45,7 +45,7 @@ struct attempt {
 static bool is_of_cpus(const struct pm_model *m, const struct pm_group *g)
 {
 	for (uint32_t i = 0; i < g->n_instances; i++)
-		if (m->instance[g->instance[i] - 1].kind == PM_CPU)
+		if (pm_model_instance(m, g->instance[i])->kind == PM_CPU)
 			return true;
 	return false;
 }

@@ -158,7 +158,6 @@ static bool event_lasts(enum pm_event_type type)
 	case PM_EVENT_FAILED:
 	case PM_EVENT_RUN_START:
 	case PM_EVENT_RUN_END:
-	case PM_EVENT_GONE:
 		return true;
 	default:
 		return false;
@@ -193,11 +192,24 @@ static int shift_event(const struct rewrite *w, struct pm_event *e)
 	return pm_map_set(&e->attrs, PM_EVENT_KEY_SINCE, pm_u64(since->u64 + w->rules->shift_ns));
 }
 
+/* Who is gone retires in the output, and that is the event there. */
+static int retire(struct rewrite *w, const struct pm_event *event)
+{
+	uint64_t id = pm_map_u64(&event->attrs, PM_EVENT_KEY_INSTANCE, 0);
+	uint32_t to = id && id <= w->maps.n_instances ? w->maps.instance[id - 1] : 0;
+
+	if (!to || !pm_model_instance(&w->model, to))
+		return 0;
+	return pm_model_retire_instance(&w->model, to, event->time_ns + w->rules->shift_ns);
+}
+
 static int take_event(struct rewrite *w, const struct pm_event *event)
 {
 	struct pm_event copy = *event;
 	int r;
 
+	if (event->type == PM_EVENT_GONE)
+		return retire(w, event);
 	if (!event_lasts(event->type) && !in_window(w, event->time_ns))
 		return 0;
 	if (pm_map_copy(&copy.attrs, &event->attrs))
@@ -272,6 +284,8 @@ static int take_item(struct rewrite *w, struct pm_reader *reader, const struct p
 			err = rewrite_rows_flush(w);
 		if (!err)
 			err = rewrite_model(w, in, e);
+		if (!err && item->parts & PM_PART_SCHEMA)
+			err = rewrite_retire_groups(w, in);
 		if (!err && item->parts & (PM_PART_SCHEMA | PM_PART_INSTANCES))
 			pm_reader_select(reader, group_wanted, w);
 		break;

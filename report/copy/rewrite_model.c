@@ -115,16 +115,18 @@ static uint32_t instance_again(const struct rewrite *w, const struct pm_instance
 static int map_instances(struct rewrite *w, const struct pm_model *in)
 {
 	struct rewrite_maps *m = &w->maps;
-	int err = 0;
 
-	while (m->n_instances < in->n_instances) {
-		struct pm_instance copy = in->instance[m->n_instances];
+	for (; m->seen_instances < in->n_instances; m->seen_instances++) {
+		const struct pm_instance *from = &in->instance[m->seen_instances];
+		struct pm_instance copy = *from;
 		int fate = REWRITE_KEEP;
 		int64_t id = 0;
 
-		if (room(&m->instance, m->n_instances, &m->cap_instances))
+		if (room(&m->instance, from->id, &m->cap_instances))
 			return -ENOMEM;
-		if (pm_map_copy(&copy.attrs, &in->instance[m->n_instances].attrs))
+		for (; m->n_instances < from->id; m->n_instances++)
+			m->instance[m->n_instances] = 0;
+		if (pm_map_copy(&copy.attrs, &from->attrs))
 			return -ENOMEM;
 		if (w->rules->instance)
 			fate = w->rules->instance(w->rules->ctx, &copy);
@@ -140,13 +142,9 @@ static int map_instances(struct rewrite *w, const struct pm_model *in)
 		pm_map_release(&copy.attrs);
 		if (fate < 0 || id < 0)
 			return fate < 0 ? fate : (int)id;
-		m->instance[m->n_instances++] = (uint32_t)id;
+		m->instance[from->id - 1] = (uint32_t)id;
 	}
-	for (uint32_t k = 0; k < in->n_instances && !err; k++)
-		if (m->instance[k] && in->instance[k].retired_ns)
-			err = pm_model_retire_instance(&w->model, m->instance[k],
-						       in->instance[k].retired_ns + w->rules->shift_ns);
-	return err;
+	return 0;
 }
 
 /* ---- groups ---- */
@@ -173,7 +171,7 @@ static int64_t group_place(struct rewrite *w, const struct pm_group *g)
 	for (uint32_t i = 0; w->recordings && i < w->model.n_groups; i++) {
 		const struct pm_group *old = &w->model.group[i];
 
-		if (old->flags == g->flags && old->n_counters == g->n_counters &&
+		if (!old->retired && old->flags == g->flags && old->n_counters == g->n_counters &&
 		    old->n_instances == g->n_instances && !strcmp(old->source, g->source) &&
 		    !memcmp(old->counter, g->counter, g->n_counters * sizeof(*g->counter)) &&
 		    !memcmp(old->instance, g->instance, g->n_instances * sizeof(*g->instance)))
@@ -271,6 +269,18 @@ static int note_moves(const struct rewrite *w, struct rewrite_group *out)
 	return out->add ? 0 : -ENOMEM;
 }
 
+/* The group of the output that this one continues there as well; 0: none. */
+static uint32_t continued(const struct rewrite *w, const struct pm_group *g, const struct pm_group *copy)
+{
+	const struct rewrite_group *from = g->continues ? rewrite_group_of(w, g->continues) : NULL;
+	const struct pm_group *old = from ? pm_model_group(&w->model, from->id) : NULL;
+
+	return old && old->flags == copy->flags && old->n_counters == copy->n_counters &&
+			       !memcmp(old->counter, copy->counter, copy->n_counters * sizeof(*copy->counter)) ?
+		       old->id :
+		       0;
+}
+
 static int map_group(struct rewrite *w, const struct pm_model *in, const struct pm_group *g,
 		     struct rewrite_group *out)
 {
@@ -311,6 +321,7 @@ static int map_group(struct rewrite *w, const struct pm_model *in, const struct 
 		err = note_special(in, g, out);
 		if (!err)
 			err = note_rebase(w, in, g, out);
+		copy.continues = continued(w, g, &copy);
 		id = err ? err : group_place(w, &copy);
 		if (!err && !out->blank && out->n_columns == pm_group_columns(g) && !has_texts(in, g))
 			err = note_moves(w, out);
@@ -329,11 +340,12 @@ static int map_groups(struct rewrite *w, const struct pm_model *in)
 {
 	struct rewrite_maps *m = &w->maps;
 
-	while (m->n_groups < in->n_groups) {
+	for (; m->seen_groups < in->n_groups; m->seen_groups++) {
+		const struct pm_group *from = &in->group[m->seen_groups];
 		int err;
 
-		if (m->n_groups == m->cap_groups) {
-			uint32_t more = m->n_groups + m->n_groups / 2 + 16;
+		if (from->id > m->cap_groups) {
+			uint32_t more = from->id + from->id / 2 + 16;
 			struct rewrite_group *grown = reallocarray(m->group, more, sizeof(*grown));
 
 			if (!grown)
@@ -341,14 +353,32 @@ static int map_groups(struct rewrite *w, const struct pm_model *in)
 			m->group = grown;
 			m->cap_groups = more;
 		}
-		m->group[m->n_groups] = (struct rewrite_group){ 0 };
-		err = map_group(w, in, &in->group[m->n_groups], &m->group[m->n_groups]);
 		/* Counted in any case, so that its arrays are freed. */
-		m->n_groups++;
+		for (; m->n_groups < from->id; m->n_groups++)
+			m->group[m->n_groups] = (struct rewrite_group){ 0 };
+		err = map_group(w, in, from, &m->group[from->id - 1]);
 		if (err)
 			return err;
 	}
 	return 0;
+}
+
+int rewrite_retire_groups(struct rewrite *w, const struct pm_model *in)
+{
+	int err = 0;
+
+	for (uint32_t i = 0; i < in->n_groups && !err; i++) {
+		const struct rewrite_group *to = in->group[i].retired ? rewrite_group_of(w, in->group[i].id) : NULL;
+
+		if (!to || !to->id || !pm_model_group(&w->model, to->id) ||
+		    pm_model_group(&w->model, to->id)->retired)
+			continue;
+		/* They may be among the rows that wait. */
+		err = rewrite_rows_flush(w);
+		if (!err)
+			err = pm_model_retire_group(&w->model, to->id);
+	}
+	return err;
 }
 
 /* ---- what has no ids ---- */

@@ -34,7 +34,8 @@ struct rewrite_maps {
 	uint32_t *counter, *instance;
 	uint32_t *string; /* + 1, so that 0 is one that was not met yet; 1 is dropped */
 	struct rewrite_group *group;
-	uint32_t n_counters, n_instances, n_strings, n_groups, n_pmus, n_probes, n_configs;
+	uint32_t n_counters, n_instances, n_strings, n_groups, n_pmus, n_probes, n_configs; /* up to this id */
+	uint32_t seen_instances, seen_groups; /* of the input's, so many were mapped */
 	uint32_t cap_counters, cap_instances, cap_strings, cap_groups;
 	uint64_t topology_ns;
 };
@@ -84,6 +85,8 @@ struct rewrite {
 
 /* Brings the output's model up to date with the input's; 0 or -errno with the text in *e. */
 int rewrite_model(struct rewrite *w, const struct pm_model *in, struct error *e);
+/* Groups that have retired in the input do so in the output. 0 or -errno. */
+int rewrite_retire_groups(struct rewrite *w, const struct pm_model *in);
 void rewrite_maps_release(struct rewrite_maps *m);
 
 static inline struct rewrite_group *rewrite_group_of(const struct rewrite *w, uint32_t id)

@@ -257,10 +257,11 @@ static int reserve_seconds(struct replay *r)
 {
 	size_t most = 0;
 
-	for (uint32_t i = 0; i < r->n_groups; i++) {
-		size_t n = (size_t)pm_group_times(&r->model->group[i]) * PM_CHUNK_ROWS;
+	for (uint32_t i = 0; i < r->model->n_groups; i++) {
+		const struct pm_group *g = &r->model->group[i];
+		size_t n = (size_t)pm_group_times(g) * PM_CHUNK_ROWS;
 
-		if (r->group[i].timed && n > most && n <= SECONDS_MOST)
+		if (g->id <= r->n_groups && r->group[g->id - 1].timed && n > most && n <= SECONDS_MOST)
 			most = n;
 	}
 	free(r->seconds);
@@ -311,12 +312,12 @@ int replay_end_tracks(struct replay *r)
 	int err;
 
 	replay_forget_feeds(r);
-	r->group = calloc((size_t)r->model->n_groups + 1, sizeof(*r->group));
+	r->group = calloc((size_t)r->model->last_group + 1, sizeof(*r->group));
 	if (!r->group || (err = reserve_tracks(r)))
 		return -ENOMEM;
-	r->n_groups = r->model->n_groups;
-	for (uint32_t i = 0; i < r->n_groups; i++)
-		if ((err = feed_group(r, &r->model->group[i], &r->group[i])))
+	r->n_groups = r->model->last_group;
+	for (uint32_t i = 0; i < r->model->n_groups; i++)
+		if ((err = feed_group(r, &r->model->group[i], &r->group[r->model->group[i].id - 1])))
 			return err;
 	free(r->key);
 	r->key = NULL;

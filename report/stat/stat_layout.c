@@ -242,8 +242,8 @@ static int finder_init(struct finder *f, const struct stat_sheet *s)
 
 	f->start = calloc((size_t)m->n_counters + 3, sizeof(*f->start));
 	f->track = calloc(n + 1, sizeof(*f->track));
-	f->seen = calloc((size_t)m->n_instances + 2, sizeof(*f->seen));
-	f->row = calloc((size_t)m->n_instances + 2, sizeof(*f->row));
+	f->seen = calloc((size_t)m->last_instance + 2, sizeof(*f->seen));
+	f->row = calloc((size_t)m->last_instance + 2, sizeof(*f->row));
 	if (!f->start || !f->track || !f->seen || !f->row)
 		return -ENOMEM;
 	/* start[c + 2] counts those of c; start[c + 1] is then where the next of c goes; at last start[c] holds. */

@@ -170,10 +170,10 @@ def definitions(rec, kind, body):
     if kind == 3:
         schema(rec, body)
     elif kind == 4:
-        if 2 in body:
-            need(1 <= body[1] <= rec.instances + 1, "instances leave a gap")
-            rec.instances = max(rec.instances, body[1] - 1 + len(body[2]))
-        need(len(body.get(3, [])) % 2 == 0, "an odd list of retirements")
+        if 3 in body:
+            need(1 <= body[2] <= rec.instances + 1, "instances leave a gap")
+            rec.instances = max(rec.instances, body[2] - 1 + len(body[3]))
+        need(len(body.get(4, [])) % 2 == 0, "an odd list of retirements")
     elif kind == 7:
         for c in body[1]:
             value = [k for k in c if k % 100 == 50]
@@ -247,8 +247,6 @@ def chunk(rec, meta, payload, head_crc):
         need(not key, "a key chunk without its groups")
         ids = rec.base["ids"]
     need(len(set(ids)) == len(ids), "a group twice")
-    if not key:
-        need(set(ids) == set(rec.base["ids"]), "depends on a chunk with other groups")
     for k in (10, 12):
         need(k not in meta or len(meta[k]) == rows - 1, "a list of ticks of the wrong length")
     at = first = 0

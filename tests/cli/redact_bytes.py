@@ -150,7 +150,7 @@ def make(path):
     r.body(encode.HEADER, header)
     r.body(encode.TOPOLOGY, {1: encode.START, 2: [0, 1], 3: [0, 0], 6: [0, 1], 15: [1, 1]})
     task, group = secret("comm"), "/" + secret("slice") + "/" + secret("unit")
-    r.body(encode.INSTANCES, {1: 1, 2: [
+    r.body(encode.INSTANCES, {2: 1, 3: [
         {1: 0}, {1: 7, 2: 0, 3: 0}, {1: 7, 2: 1, 3: 1},
         {1: 9, 6: {1: "task-1", 200: 4711, 201: 4711, 202: task, 77: secret("attr")}},
         {1: 9, 6: {1: secret("taskname"), 202: task}},
@@ -185,10 +185,10 @@ def make(path):
     ticks = [encode.START + i * 10**9 for i in range(3)]
     r.chunk([(1, [("u64", [t]) for t in ([x + 5 for x in ticks], [x + 9 for x in ticks])] +
              [("u64", [[1, 2, 3]] * 5 + [[1, 3, 1], [2, 2, 2]])], [])], ticks)
-    r.body(encode.EVENT, {1: 1, 2: encode.START + 10, 3: {200: "now " + secret("marker")}})
-    r.body(encode.EVENT, {1: 10, 2: encode.START + 11,
-                          3: {8: 1, 9: 0, 201: 4711, 15: "note by zqhost", 80: secret("new")}})
-    r.body(encode.EVENT, {1: 77, 2: encode.START + 12, 3: {15: secret("kind")}})
+    r.body(encode.EVENT, {1: encode.START, 2: [{1: 1, 2: 10, 3: {200: "now " + secret("marker")}}]})
+    r.body(encode.EVENT, {1: encode.START, 2: [
+        {1: 10, 2: 11, 3: {8: 1, 9: 0, 201: 4711, 15: "note by zqhost", 80: secret("new")}}]})
+    r.body(encode.EVENT, {1: encode.START, 2: [{1: 77, 2: 12, 3: {15: secret("kind")}}]})
     r.end()
     r.save(path)
     print("\n".join(made))

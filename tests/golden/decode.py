@@ -202,6 +202,13 @@ def ranges(pairs):
     return [first + i for first, count in zip(*[iter(pairs)] * 2) for i in range(count)]
 
 
+def listed(first, n):
+    """Ids of a list of `n`: its first, or [first, count ...]."""
+    out = ranges(first) if isinstance(first, list) else list(range(first, first + n))
+    need(len(out) == n and all(i > 0 for i in out), "ids of a list")
+    return out
+
+
 def body_of(frame):
     payload = frame.payload
     if frame.meta.get(2, 0) == 1:
@@ -232,8 +239,9 @@ class Recording:
         self.pmus, self.probes, self.configs = {}, {}, []
         self.events, self.chunks, self.frames, self.damage = [], [], [], []
         self.ended = False
+        self.retired_groups = set()
         self.base = None
-        self.last_rows = {}
+        self.last_rows = {}  # by group: (values, tick) of its last row since the last key chunk
         handle = {"header": self.on_header, "topology": self.on_topology, "schema": self.on_schema,
                   "instances": self.on_instances, "pmus": self.on_pmus, "probes": self.on_probes,
                   "config": self.on_config, "chunk": self.on_chunk, "event": self.on_event, "index": self.on_index,
@@ -274,7 +282,7 @@ class Recording:
 
     def on_schema(self, frame):
         body = body_of(frame)
-        for first, known in ((1, self.counters), (3, self.groups), (5, self.strings)):
+        for first, known in ((1, self.counters), (5, self.strings)):
             need(first not in body or 1 <= body[first] <= len(known) + 1, "a list behind a gap")
         for i, c in enumerate(body.get(2, [])):
             n = body[1] + i
@@ -284,23 +292,62 @@ class Recording:
             need(self.counters.setdefault(n, counter) == counter, "a counter that changes")
         for i, s in enumerate(body.get(6, [])):
             need(self.strings.setdefault(body[5] + i, s) == s, "a string that changes")
-        for i, g in enumerate(body.get(4, [])):
-            n = body[3] + i
-            group = Group(n, g[1], g.get(2, 0), ids(g[3]), ids(g[4]))
+        for n, g in zip(listed(body.get(3, 1), len(body.get(4, []))), body.get(4, [])):
+            old = None
+            if 5 in g:
+                old = self.groups[g[5]]
+                need(g[5] < n and not old.flags & LIST and 2 not in g and 3 not in g, "a group that continues")
+                kept, at = [], 0
+                for stay, leave in zip(*[iter(g.get(6, []))] * 2):
+                    need(at + stay + leave <= len(old.instances), "who left")
+                    kept += range(at, at + stay)
+                    at += stay + leave
+                kept += range(at, len(old.instances))
+                added = ids(g.get(4, []))
+                group = Group(n, g.get(1, old.source), old.flags, old.counters,
+                              [old.instances[k] for k in kept] + added)
+            else:
+                group = Group(n, g[1], g.get(2, 0), ids(g[3]), ids(g[4]))
             need(group.flags < 8, "flags of a group")
             need(not group.flags & LIST or len(group.counters) == len(group.instances), "pairs of a list")
             need(all(k in self.counters for k in group.counters), "a group of unknown counters")
             need(all(k in self.instances for k in group.instances), "a group of unknown instances")
             need(self.groups.setdefault(n, group) == group, "a group that changes")
+            if old and old.id in self.last_rows:
+                self.last_rows[n] = self.taken_over(group, old, kept)
+        for n in ranges(body.get(7, [])):
+            self.retired_groups.add(n)
+            self.last_rows.pop(n, None)
+
+    def taken_over(self, group, old, kept):
+        """The row before of a group that continues another."""
+        values, tick = self.last_rows[old.id]
+        times = 1 if old.flags & SHARED_TIME else len(old.instances)
+        kinds = 4 if old.flags & PERF_TIMES else 2
+        out = []
+        for k in range(kinds):
+            column = values[k * times:(k + 1) * times]
+            if old.flags & SHARED_TIME:
+                out += column
+                continue
+            out += [column[i] for i in kept]
+            out += [tick if k < 2 else 0] * (len(group.instances) - len(kept))
+        for k in range(len(group.counters)):
+            first = kinds * times + k * len(old.instances)
+            out += [values[first + i] for i in kept] + [0] * (len(group.instances) - len(kept))
+        return out, tick
 
     def on_instances(self, frame):
         body = body_of(frame)
-        need(1 not in body or 1 <= body[1] <= len(self.instances) + 1, "a list behind a gap")
-        for i, x in enumerate(body.get(2, [])):
-            n = body[1] + i
-            self.instances[n] = Instance(n, KINDS[x[1]], x.get(2), x.get(3), x.get(4, 0), x.get(5, 0), x.get(6, {}))
-        for n, time in zip(*[iter(body.get(3, []))] * 2):
+        base = time = body.get(1, 0)
+        for n, x in zip(listed(body.get(2, 1), len(body.get(3, []))), body.get(3, [])):
+            self.instances[n] = Instance(n, KINDS[x[1]], x.get(2), x.get(3), base + x[4] if 4 in x else 0,
+                                         base + x[5] if 5 in x else 0, x.get(6, {}))
+        n = 0
+        for step, later in zip(*[iter(body.get(4, []))] * 2):
+            n, time = n + step, time + later
             self.instances[n] = self.instances[n]._replace(retired=time)
+            self.events.append(Event("gone", time, {7: n}))
 
     def on_pmus(self, frame):
         body = body_of(frame)
@@ -320,7 +367,8 @@ class Recording:
 
     def on_event(self, frame):
         body = body_of(frame)
-        self.events.append(Event(EVENTS.get(body[1], "unknown"), body[2], body.get(3, {})))
+        for e in body.get(2, []):
+            self.events.append(Event(EVENTS.get(e[1], "unknown"), body.get(1, 0) + e.get(2, 0), e.get(3, {})))
 
     def on_index(self, frame):
         """An index names every frame since the one before it; so it must agree with what was found."""
@@ -366,6 +414,8 @@ class Recording:
             self.base = None
             return
         chunk, group_ids, blocks = head
+        if chunk.key:
+            self.last_rows = {}
         need(len(blocks) % 4 == 0, "blocks")
         at = taken = 0
         rows = len(chunk.ticks)
@@ -379,14 +429,17 @@ class Recording:
             need(len(items) == 2 * count, "items of a block")
             for i, number in enumerate(group_ids[taken:taken + count]):
                 group = self.groups[number]
+                need(number not in self.retired_groups, "a group that has retired")
                 bands = bands_of(self, group)
                 matrix, statuses = items[2 * i:2 * i + 2]
                 if chunk.codec == 1:
                     v = plain(matrix, bands, rows)
                 else:
-                    before = None if chunk.key else self.last_rows[number]
-                    v = unpack(matrix, bands, chunk.ticks, before, None if chunk.key else self.base[0].ticks[-1])
-                self.last_rows[number] = [c[-1] for c in v]
+                    fresh = matrix[0] & 16
+                    need(not (fresh and chunk.key), "a fresh group in a key chunk")
+                    before, tick = (None, None) if chunk.key or fresh else self.last_rows[number]
+                    v = unpack(bytes([matrix[0] & ~16]) + matrix[1:], bands, chunk.ticks, before, tick)
+                self.last_rows[number] = [c[-1] for c in v], chunk.ticks[-1]
                 chunk.groups.append((group, v, self.statuses(statuses, group, len(v), rows)))
             taken += count
         need(at == len(frame.payload) and taken == len(group_ids), "blocks and groups")

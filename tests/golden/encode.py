@@ -98,7 +98,7 @@ def hostile(path):
                    205: [HOSTILE]})
     r.body(HEADER, header)
     r.body(TOPOLOGY, {1: START, 2: [0], 3: [0], 13: [0], 15: [1], 16: [HOSTILE]})
-    r.body(INSTANCES, {1: 1, 2: [{1: 7, 2: 0, 3: 0}, {1: 11, 6: {1: HOSTILE, 2: HOSTILE, 100: HOSTILE}},
+    r.body(INSTANCES, {2: 1, 3: [{1: 7, 2: 0, 3: 0}, {1: 11, 6: {1: HOSTILE, 2: HOSTILE, 100: HOSTILE}},
                                  {1: 9, 6: {1: HOSTILE, 202: HOSTILE}}, {1: 10, 6: {203: HOSTILE}}]})
     counters = [{1: "c" + HOSTILE, 2: HOSTILE, 3: HOSTILE, 4: HOSTILE,
                  10: {1: HOSTILE, 2: True, 3: HOSTILE, 4: HOSTILE, 100: HOSTILE}},
@@ -111,9 +111,9 @@ def hostile(path):
                         {1: "b" + HOSTILE, 2: START, 3: 7, 250: [HOSTILE]}]})
     ticks = [START, START + 10**9]
     r.chunk([(1, times(ticks, 1, 0) + [("u64", [[5, 9]] * 4), ("text", [[1, 1]] * 4)], [])], ticks)
-    r.body(EVENT, {1: 1, 2: START + 5, 3: {200: HOSTILE, 15: HOSTILE}})
-    r.body(EVENT, {1: 11, 2: START + 6, 3: {5: HOSTILE, 15: HOSTILE, 6: 1005}})
-    r.body(EVENT, {1: 15, 2: START + 7, 3: {15: HOSTILE}})
+    r.body(EVENT, {1: START, 2: [{1: 1, 2: 5, 3: {200: HOSTILE, 15: HOSTILE}},
+                                 {1: 11, 2: 6, 3: {5: HOSTILE, 15: HOSTILE, 6: 1005}}]})
+    r.body(EVENT, {2: [{1: 15, 2: START + 7, 3: {15: HOSTILE}}]})
     r.end()
     r.save(path)
 
@@ -124,7 +124,7 @@ def types(pmrep):
     r.frame(HEADER, bytes.fromhex("a3 01 6474657374 0d 1b000000003b9aca00 1863 a1 02 f6"))
     r.frame(77, b"of a later version")
     r.body(TOPOLOGY, {1: START, 2: [0, 1, 4], 3: [0, 0, 1], 6: [0, 1, -1], 15: [1, 1, 0]})
-    r.body(INSTANCES, {1: 1, 2: [{1: 0}] + [{1: 7, 2: c, 3: c} for c in (0, 1, 4)]})
+    r.body(INSTANCES, {2: 1, 3: [{1: 0}] + [{1: 7, 2: c, 3: c} for c in (0, 1, 4)]})
     names = ["u64", "s64", "f64", "text", "bytes"]
     counters = [{1: "t." + n, 3: "test", 4: "1", 6: i, 7: 2, 9: 5} for i, n in enumerate(names)]
     counters += [{1: "narrow", 3: "test", 4: "1", 8: 32, 5: [3, 7]},
@@ -133,7 +133,7 @@ def types(pmrep):
     groups = [{1: "test", 3: [1, 7, 1], 4: [2, 3, 1]}, {1: "test", 2: 1, 3: [1, 7, 1], 4: [1, 7, 0]},
               {1: "test", 2: 2 | 4, 3: [6, 2, 1], 4: [4, 1, 0]}]
     r.body(SCHEMA, {3: 1, 4: groups})
-    r.body(INSTANCES, {3: [4, START + 10**9]})
+    r.body(INSTANCES, {1: START, 4: [4, 10**9]})
     ticks = [START, START + 10**9, START + 3 * 10**9]
     values = {
         "t.u64": [0, (1 << 64) - 1, 1 << 63], "t.s64": [-1, -(1 << 63), (1 << 63) - 1],

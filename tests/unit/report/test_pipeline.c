@@ -262,7 +262,7 @@ static void broken_bytes(void **state)
 	size_t lost = 0, runs = 0;
 
 	record_rows(&b, "system", true);
-	for (size_t at = b.file.len / 8; at < b.file.len; at += b.file.len / 60) {
+	for (size_t at = b.file.len / 4; at < b.file.len; at += b.file.len / 80) {
 		uint8_t *copy = malloc(b.file.len);
 		struct outcome o;
 

@@ -1,5 +1,6 @@
 /*
- * sample_tool SHAPE FILE: writes a sample recording, for tests that look at it from outside.
+ * sample_tool SHAPE FILE: writes a sample recording, for tests that look at it from outside; churnN is one of tasks
+ * that come and go.
  * sample_tool dump FILE: everything that the reader says, as text, the same on every machine.
  */
 #include <inttypes.h>
@@ -8,6 +9,7 @@
 #include <string.h>
 
 #include "format/frame.h"
+#include "tests/unit/lib/churn.h"
 #include "tests/unit/lib/sample.h"
 
 static const struct {
@@ -75,10 +77,22 @@ static int write_sample(const char *name, const char *path)
 {
 	struct buf file = BUF_INIT;
 	FILE *f;
+	unsigned seed = !strncmp(name, "churn", 5) ? (unsigned)atoi(name + 5) : 0;
 	int ok;
 
 	if (!strcmp(name, "smallest"))
 		write_smallest(&file);
+	if (!strncmp(name, "churn", 5))
+		churn_write(&file, &(struct churn_options){ .live = 5 + seed % 40,
+							    .counters = 1 + seed % 4,
+							    .replaced = 1 + seed % 17,
+							    .chunks = 60,
+							    .rows = seed % 5 == 4 ? 17 : 1 + seed % 3,
+							    .perf = seed % 2,
+							    .shared = seed % 3 == 1,
+							    .restart = seed % 7 == 3,
+							    .slow = seed % 4 == 2,
+							    .seed = seed });
 	for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++)
 		if (!strcmp(shapes[i].name, name))
 			sample_write(&file, &shapes[i].o);

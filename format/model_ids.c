@@ -1,0 +1,139 @@
+/* Ids of what comes and goes: where each is, and small numbers that are given again. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "format/model_private.h"
+
+static uint32_t id_at(const void *array, uint32_t place, size_t size)
+{
+	uint32_t id;
+
+	memcpy(&id, (const char *)array + place * size, sizeof(id));
+	return id;
+}
+
+static uint32_t *find(const struct model_ids *ids, const void *array, size_t size, uint32_t id)
+{
+	uint32_t mask = ids->places - 1;
+
+	for (uint32_t i = id * 0x9e3779b1u & mask;; i = (i + 1) & mask) {
+		uint32_t *place = &ids->place[i];
+
+		if (!*place || id_at(array, *place - 1, size) == id)
+			return place;
+	}
+}
+
+uint32_t model_ids_place(const struct model_ids *ids, const void *array, uint32_t n, size_t size, uint32_t id)
+{
+	uint32_t *place;
+
+	if (!id)
+		return PM_NONE;
+	if (id <= n && id_at(array, id - 1, size) == id)
+		return id - 1;
+	if (!ids->place)
+		return PM_NONE;
+	place = find(ids, array, size, id);
+	return *place ? *place - 1 : PM_NONE;
+}
+
+/* A map of `n` items with room for as many more. */
+static int build(struct model_ids *ids, const void *array, uint32_t n, size_t size)
+{
+	uint32_t places = 64;
+
+	while (places / 4 < n)
+		places *= 2;
+	free(ids->place);
+	ids->place = calloc(places, sizeof(*ids->place));
+	ids->places = ids->place ? places : 0;
+	for (uint32_t i = 0; i < n && ids->place; i++)
+		*find(ids, array, size, id_at(array, i, size)) = i + 1;
+	return ids->place ? 0 : -ENOMEM;
+}
+
+static int push(uint32_t **list, uint32_t *n, uint32_t *cap, uint32_t v)
+{
+	if (*n == *cap) {
+		uint32_t more = *cap + *cap / 2 + 64, *grown = realloc(*list, more * sizeof(*grown));
+
+		if (!grown)
+			return -ENOMEM;
+		*list = grown;
+		*cap = more;
+	}
+	(*list)[(*n)++] = v;
+	return 0;
+}
+
+int model_ids_add(struct model_ids *ids, const void *array, uint32_t n, size_t size, uint32_t id, uint32_t *slot)
+{
+	int err = 0;
+
+	if (!ids->place && id != n + 1)
+		err = build(ids, array, n, size);
+	else if (ids->place && n >= ids->places / 2)
+		err = build(ids, array, n, size);
+	/* So that giving it back cannot fail. */
+	if (!err && ids->spare_cap <= ids->slots) {
+		uint32_t more = ids->slots + ids->slots / 2 + 64;
+		uint32_t *grown = realloc(ids->spare, more * sizeof(*grown));
+
+		if (!grown)
+			return -ENOMEM;
+		ids->spare = grown;
+		ids->spare_cap = more;
+	}
+	if (err)
+		return err;
+	*slot = ids->n_spare ? ids->spare[--ids->n_spare] : ids->slots++;
+	/* The item is written behind the others before anybody looks. */
+	if (ids->place) {
+		uint32_t mask = ids->places - 1, i = id * 0x9e3779b1u & mask;
+
+		while (ids->place[i])
+			i = (i + 1) & mask;
+		ids->place[i] = n + 1;
+	}
+	return 0;
+}
+
+int model_ids_retire(struct model_ids *ids, uint32_t id)
+{
+	return push(&ids->retired, &ids->n_retired, &ids->retired_cap, id);
+}
+
+void model_ids_give_back(struct model_ids *ids, uint32_t slot)
+{
+	ids->spare[ids->n_spare++] = slot;
+}
+
+int model_ids_map(struct model_ids *ids, const void *array, uint32_t n, size_t size)
+{
+	return ids->place ? 0 : build(ids, array, n, size);
+}
+
+void model_ids_rebuild(struct model_ids *ids, const void *array, uint32_t n, size_t size)
+{
+	uint32_t mask = ids->places - 1;
+
+	ids->n_retired = ids->n_kept = 0;
+	memset(ids->place, 0, ids->places * sizeof(*ids->place));
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t k = id_at(array, i, size) * 0x9e3779b1u & mask;
+
+		while (ids->place[k])
+			k = (k + 1) & mask;
+		ids->place[k] = i + 1;
+	}
+}
+
+void model_ids_release(struct model_ids *ids)
+{
+	free(ids->place);
+	free(ids->spare);
+	free(ids->retired);
+	*ids = (struct model_ids){ 0 };
+}

@@ -1,0 +1,300 @@
+/* Instances and the groups that name them: what comes and goes. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "format/limits.h"
+#include "format/model_private.h"
+
+#define FORGET_MIN 64 /* retired ones that are worth going through the model */
+
+void model_instance_release(struct pm_instance *i)
+{
+	pm_map_release(&i->attrs);
+	*i = (struct pm_instance){ 0 };
+}
+
+void model_group_release(struct pm_group *g)
+{
+	free(g->source);
+	free(g->counter);
+	free(g->instance);
+	*g = (struct pm_group){ 0 };
+}
+
+bool model_group_equal(const struct pm_group *a, const struct pm_group *b)
+{
+	return !strcmp(a->source, b->source) && a->flags == b->flags && a->n_counters == b->n_counters &&
+	       a->n_instances == b->n_instances &&
+	       !memcmp(a->counter, b->counter, a->n_counters * sizeof(*a->counter)) &&
+	       !memcmp(a->instance, b->instance, a->n_instances * sizeof(*a->instance));
+}
+
+static uint64_t instance_size(const struct pm_instance *i)
+{
+	return sizeof(*i) + model_map_size(&i->attrs);
+}
+
+static uint64_t group_size(const struct pm_group *g)
+{
+	return sizeof(*g) + 4ull * (g->n_counters + g->n_instances) + 32;
+}
+
+/* The array itself has room for all that were not forgotten; the limit is one of those that live. */
+static uint32_t most(uint32_t max, uint32_t retired)
+{
+	return retired > UINT32_MAX / 4 - max ? UINT32_MAX / 4 : max + retired;
+}
+
+int64_t model_add_instance(struct pm_model *m, const struct pm_instance *i, uint32_t id)
+{
+	struct pm_model_caps *caps = model_caps(m);
+	struct pm_instance copy = *i;
+	int err;
+
+	if (!caps)
+		return -ENOMEM;
+	err = model_account(m, instance_size(i));
+	if (!err)
+		err = model_grow((void **)&m->instance, m->n_instances, &caps->instances,
+				 most(PM_MAX_INSTANCES, caps->instance_ids.n_retired), sizeof(copy));
+	if (!err)
+		err = pm_map_copy(&copy.attrs, &i->attrs);
+	if (!err) {
+		err = model_ids_add(&caps->instance_ids, m->instance, m->n_instances, sizeof(copy), id, &copy.slot);
+		if (err)
+			pm_map_release(&copy.attrs);
+	}
+	if (err)
+		return err;
+	copy.id = id;
+	copy.retired_ns = 0;
+	m->instance[m->n_instances++] = copy;
+	m->last_instance = id > m->last_instance ? id : m->last_instance;
+	if (i->retired_ns && pm_model_retire_instance(m, id, i->retired_ns))
+		return -ENOMEM;
+	return id;
+}
+
+int64_t pm_model_add_instance(struct pm_model *m, const struct pm_instance *i)
+{
+	return m->last_instance == UINT32_MAX ? -E2BIG : model_add_instance(m, i, m->last_instance + 1);
+}
+
+uint32_t model_group_kept(const struct pm_group *g, const struct pm_group *from, uint32_t *place)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t at = 0; at < from->n_instances && kept < g->n_instances; at++) {
+		if (from->instance[at] != g->instance[kept])
+			continue;
+		if (place)
+			place[kept] = at;
+		kept++;
+	}
+	return kept;
+}
+
+static bool continues(const struct pm_model *m, const struct pm_group *g)
+{
+	const struct pm_group *from = pm_model_group(m, g->continues);
+
+	return from && !(g->flags & PM_GROUP_LIST) && from->flags == g->flags && from->n_counters == g->n_counters &&
+	       !memcmp(from->counter, g->counter, g->n_counters * sizeof(*g->counter));
+}
+
+static int check_group(const struct pm_model *m, const struct pm_group *g)
+{
+	uint64_t columns;
+
+	if (!g->n_counters || !g->n_instances ||
+	    g->flags & ~(uint32_t)(PM_GROUP_LIST | PM_GROUP_SHARED_TIME | PM_GROUP_PERF_TIMES) ||
+	    (g->flags & PM_GROUP_LIST && g->n_instances != g->n_counters))
+		return -EINVAL;
+	columns = g->flags & PM_GROUP_LIST ? g->n_counters : (uint64_t)g->n_counters * g->n_instances;
+	if (columns + 4ull * g->n_instances > PM_MAX_COLUMNS)
+		return -E2BIG;
+	for (uint32_t k = 0; k < g->n_counters; k++)
+		if (!pm_model_counter(m, g->counter[k]))
+			return -EINVAL;
+	for (uint32_t k = 0; k < g->n_instances; k++)
+		if (!pm_model_instance(m, g->instance[k]))
+			return -EINVAL;
+	return g->continues && !continues(m, g) ? -EINVAL : 0;
+}
+
+static uint32_t *copy_ids(const uint32_t *id, uint32_t n)
+{
+	uint32_t *copy = malloc(n * sizeof(*copy));
+
+	if (copy)
+		memcpy(copy, id, n * sizeof(*copy));
+	return copy;
+}
+
+int64_t model_add_group(struct pm_model *m, const struct pm_group *g, uint32_t id)
+{
+	struct pm_model_caps *caps = model_caps(m);
+	struct pm_group copy = *g;
+	int err = check_group(m, g);
+
+	if (!caps)
+		return -ENOMEM;
+	if (!err)
+		err = model_account(m, group_size(g));
+	if (!err)
+		err = model_grow((void **)&m->group, m->n_groups, &caps->groups,
+				 most(PM_MAX_GROUPS, caps->group_ids.n_retired), sizeof(copy));
+	if (err)
+		return err;
+	copy.id = id;
+	copy.retired = false;
+	copy.source = strdup(g->source ? g->source : "");
+	copy.counter = copy_ids(g->counter, g->n_counters);
+	copy.instance = copy_ids(g->instance, g->n_instances);
+	if (!copy.source || !copy.counter || !copy.instance ||
+	    model_ids_add(&caps->group_ids, m->group, m->n_groups, sizeof(copy), id, &copy.slot)) {
+		model_group_release(&copy);
+		return -ENOMEM;
+	}
+	m->group[m->n_groups++] = copy;
+	m->last_group = id > m->last_group ? id : m->last_group;
+	return id;
+}
+
+int64_t pm_model_add_group(struct pm_model *m, const struct pm_group *g)
+{
+	return m->last_group == UINT32_MAX ? -E2BIG : model_add_group(m, g, m->last_group + 1);
+}
+
+static struct pm_instance *find_instance(const struct pm_model *m, uint32_t id)
+{
+	uint32_t at = PM_NONE;
+
+	if (m->caps)
+		at = model_ids_place(&m->caps->instance_ids, m->instance, m->n_instances, sizeof(*m->instance), id);
+	return at == PM_NONE ? NULL : &m->instance[at];
+}
+
+static struct pm_group *find_group(const struct pm_model *m, uint32_t id)
+{
+	uint32_t at = PM_NONE;
+
+	if (m->caps)
+		at = model_ids_place(&m->caps->group_ids, m->group, m->n_groups, sizeof(*m->group), id);
+	return at == PM_NONE ? NULL : &m->group[at];
+}
+
+const struct pm_instance *pm_model_instance(const struct pm_model *m, uint32_t id)
+{
+	return find_instance(m, id);
+}
+
+const struct pm_group *pm_model_group(const struct pm_model *m, uint32_t id)
+{
+	return find_group(m, id);
+}
+
+int pm_model_retire_instance(struct pm_model *m, uint32_t id, uint64_t time_ns)
+{
+	struct pm_instance *i = find_instance(m, id);
+
+	if (!i)
+		return -EINVAL;
+	if (i->retired_ns)
+		return 0;
+	if (model_ids_retire(&m->caps->instance_ids, id))
+		return -ENOMEM;
+	i->retired_ns = time_ns ? time_ns : 1;
+	return 0;
+}
+
+int pm_model_retire_group(struct pm_model *m, uint32_t id)
+{
+	struct pm_group *g = find_group(m, id);
+
+	if (!g)
+		return -EINVAL;
+	if (g->retired)
+		return 0;
+	if (model_ids_retire(&m->caps->group_ids, id))
+		return -ENOMEM;
+	g->retired = true;
+	return 0;
+}
+
+static void forget_groups(struct pm_model *m)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < m->n_groups; i++) {
+		struct pm_group *g = &m->group[i];
+
+		if (!g->retired) {
+			m->group[n++] = *g;
+			continue;
+		}
+		m->caps->bytes -= group_size(g);
+		model_ids_give_back(&m->caps->group_ids, g->slot);
+		model_group_release(g);
+	}
+	m->n_groups = n;
+	model_ids_rebuild(&m->caps->group_ids, m->group, n, sizeof(*m->group));
+}
+
+static void forget_instances(struct pm_model *m, const bool *named)
+{
+	struct model_ids *ids = &m->caps->instance_ids;
+	uint32_t n = 0, still = 0;
+
+	for (uint32_t i = 0; i < m->n_instances; i++) {
+		struct pm_instance *x = &m->instance[i];
+
+		if (!x->retired_ns || named[x->slot]) {
+			still += x->retired_ns != 0;
+			m->instance[n++] = *x;
+			continue;
+		}
+		m->caps->bytes -= instance_size(x);
+		model_ids_give_back(ids, x->slot);
+		model_instance_release(x);
+	}
+	m->n_instances = n;
+	model_ids_rebuild(ids, m->instance, n, sizeof(*m->instance));
+	/* Those that a group still names have retired all the same. */
+	for (uint32_t i = 0; i < n && still; i++)
+		if (m->instance[i].retired_ns)
+			ids->retired[ids->n_retired++] = m->instance[i].id;
+	ids->n_kept = ids->n_retired;
+}
+
+/* Whether enough of all have retired since the last time. */
+static bool many(const struct model_ids *ids, uint32_t n)
+{
+	uint32_t retired = ids->n_retired - ids->n_kept;
+
+	return retired >= FORGET_MIN && retired >= n / 3;
+}
+
+void pm_model_forget(struct pm_model *m)
+{
+	struct pm_model_caps *caps = m->caps;
+	bool *named;
+
+	if (!caps || (!many(&caps->instance_ids, m->n_instances) && !many(&caps->group_ids, m->n_groups)))
+		return;
+	/* Without memory another time. */
+	if (model_ids_map(&caps->instance_ids, m->instance, m->n_instances, sizeof(*m->instance)) ||
+	    model_ids_map(&caps->group_ids, m->group, m->n_groups, sizeof(*m->group)))
+		return;
+	named = calloc(caps->instance_ids.slots + 1, sizeof(*named));
+	if (!named)
+		return;
+	forget_groups(m);
+	for (uint32_t i = 0; i < m->n_groups; i++)
+		for (uint32_t k = 0; k < m->group[i].n_instances; k++)
+			named[find_instance(m, m->group[i].instance[k])->slot] = true;
+	forget_instances(m, named);
+	free(named);
+	caps->forgotten++;
+}

@@ -1,0 +1,202 @@
+/* Tasks that come and go: what is written comes back, costs what lives, and is forgotten when it is told to be. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+#include "format/writer.h"
+#include "tests/unit/lib/churn.h"
+
+struct seen {
+	uint64_t chunks, keys, values, wrong, absent, gone, damages, groups, unknown;
+	uint32_t most_instances, most_groups;
+	uint64_t last_gone_ns, gone_late;
+};
+
+/* `skip`: chunks of which every so many is not decoded; 0: none. */
+static struct seen read_all(const struct buf *file, const struct churn_options *o, bool forget, unsigned skip)
+{
+	struct seen s = { 0 };
+	struct pm_reader *r;
+	struct pm_input in;
+	struct pm_item item;
+	int ok;
+
+	assert_int_equal(pm_input_memory(&in, file->data, file->len), 0);
+	assert_int_equal(pm_reader_open(&r, &in, NULL), 0);
+	while ((ok = pm_reader_next(r, &item)) == 1) {
+		const struct pm_model *m = pm_reader_model(r);
+		const struct pm_chunk *c;
+
+		s.damages += item.kind == PM_ITEM_DAMAGE;
+		if (item.kind == PM_ITEM_EVENT && item.event->type == PM_EVENT_GONE) {
+			uint32_t id = (uint32_t)pm_map_u64(&item.event->attrs, PM_EVENT_KEY_INSTANCE, 0);
+
+			s.gone++;
+			assert_true(pm_model_instance(m, id)->retired_ns == item.event->time_ns);
+		}
+		if (item.kind != PM_ITEM_CHUNK)
+			continue;
+		s.chunks++;
+		s.keys += item.chunk.key;
+		if (skip && s.chunks % skip == 0)
+			continue;
+		assert_int_equal(pm_reader_decode(r, &c), 0);
+		s.groups += c->n_groups;
+		for (uint32_t g = 0; g < c->n_groups; g++)
+			s.absent += c->group[g].absent;
+		s.wrong += churn_compare(m, o, c, &s.values);
+		if (forget)
+			pm_reader_forget(r);
+		s.most_instances = m->n_instances > s.most_instances ? m->n_instances : s.most_instances;
+		s.most_groups = m->n_groups > s.most_groups ? m->n_groups : s.most_groups;
+	}
+	assert_int_equal(ok, 0);
+	pm_reader_close(r);
+	return s;
+}
+
+static const struct churn_options shapes[] = {
+	{ .live = 50, .counters = 3, .replaced = 10, .chunks = 100, .rows = 1, .seed = 1 },
+	{ .live = 50, .counters = 3, .replaced = 50, .chunks = 60, .rows = 3, .perf = true, .seed = 2 },
+	{ .live = 20, .counters = 2, .replaced = 1, .chunks = 40, .rows = 20, .perf = true, .seed = 3 },
+	{ .live = 9, .counters = 4, .replaced = 3, .chunks = 50, .rows = 2, .shared = true, .seed = 4 },
+	{ .live = 1, .counters = 1, .replaced = 1, .chunks = 50, .rows = 1, .seed = 5 },
+	{ .live = 30, .counters = 2, .replaced = 5, .chunks = 50, .rows = 16, .slow = true, .seed = 6 },
+	{ .live = 30,
+	  .counters = 2,
+	  .replaced = 5,
+	  .chunks = 50,
+	  .rows = 1,
+	  .restart = true,
+	  .slow = true,
+	  .seed = 7 },
+};
+
+static void comes_back(void **state)
+{
+	for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++) {
+		for (int forget = 0; forget < 2; forget++) {
+			struct buf file = BUF_INIT;
+			struct seen s;
+
+			churn_write(&file, &shapes[i]);
+			s = read_all(&file, &shapes[i], forget, 0);
+			assert_int_equal(s.damages, 0);
+			assert_int_equal(s.wrong, 0);
+			assert_int_equal(s.absent, 0);
+			assert_int_equal(s.chunks, shapes[i].chunks);
+			assert_int_equal(s.groups,
+					 shapes[i].chunks + (shapes[i].slow ? (shapes[i].chunks + 2) / 3 : 0));
+			assert_true(s.values >=
+				    (uint64_t)shapes[i].live * shapes[i].counters * shapes[i].rows * s.chunks);
+			buf_release(&file);
+		}
+	}
+}
+
+/* A changed membership makes no key chunk. */
+static void costs_no_key_chunk(void **state)
+{
+	struct churn_options o = shapes[0];
+	struct buf file = BUF_INIT;
+	struct seen s;
+
+	churn_write(&file, &o);
+	s = read_all(&file, &o, false, 0);
+	assert_true(s.keys <= s.chunks / 16 + 2);
+	buf_release(&file);
+}
+
+/* Who is forgotten is not in the model any more, on either side; all who retired were told to be gone. */
+static void is_forgotten(void **state)
+{
+	struct churn_options o = { .live = 40, .counters = 1, .replaced = 20, .chunks = 400, .rows = 1, .seed = 9 };
+	struct buf file = BUF_INIT;
+	struct seen kept, forgotten;
+
+	churn_write(&file, &o);
+	kept = read_all(&file, &o, false, 0);
+	forgotten = read_all(&file, &o, true, 0);
+	assert_true(kept.most_instances > 4000);
+	assert_true(forgotten.most_instances < 40 + 200 && forgotten.most_groups < 100);
+	assert_int_equal(kept.gone, forgotten.gone);
+	/* All but those that were there at the end. */
+	assert_int_equal(kept.gone, kept.most_instances - 41);
+	buf_release(&file);
+}
+
+/* What builds on a chunk that was not decoded is absent, never wrong. */
+static void skipped_chunks_hide_what_follows(void **state)
+{
+	for (unsigned skip = 2; skip < 20; skip += 5) {
+		struct churn_options o = shapes[0];
+		struct buf file = BUF_INIT;
+		struct seen s;
+
+		churn_write(&file, &o);
+		s = read_all(&file, &o, false, skip);
+		assert_int_equal(s.wrong, 0);
+		assert_true(s.absent > 0 && s.values > 0);
+		buf_release(&file);
+	}
+}
+
+/* Twice the births cost about twice, and nothing grows with those that are long dead. */
+static void bytes_follow_births(void **state)
+{
+	struct churn_options o = { .live = 200, .counters = 5, .replaced = 20, .chunks = 100, .rows = 1, .seed = 3 };
+	size_t size[3];
+
+	for (int i = 0; i < 3; i++, o.chunks *= 2) {
+		struct buf file = BUF_INIT;
+
+		churn_write(&file, &o);
+		size[i] = file.len;
+		buf_release(&file);
+	}
+	assert_true(size[1] < 2.1 * size[0] && size[2] < 2.1 * size[1]);
+}
+
+static void groups_continue_only_what_is_like_them(void **state)
+{
+	struct pm_model m;
+	uint32_t one = 1, two = 2;
+	struct pm_group g = {
+		.source = (char *)"x", .counter = &one, .n_counters = 1, .instance = &one, .n_instances = 1
+	};
+
+	pm_model_init(&m);
+	for (int i = 0; i < 2; i++)
+		assert_true(pm_model_add_instance(&m, &(struct pm_instance){ .number = PM_NONE, .cpu = PM_NONE }) >
+			    0);
+	for (int i = 0; i < 2; i++)
+		assert_true(pm_model_add_counter(&m, &(struct pm_counter){ .name = (char *)(i ? "b" : "a"),
+									   .source = (char *)"x",
+									   .unit = (char *)"1" }) > 0);
+	assert_int_equal(pm_model_add_group(&m, &g), 1);
+	g.continues = 7;
+	assert_int_equal(pm_model_add_group(&m, &g), -EINVAL);
+	g.continues = 1;
+	assert_int_equal(pm_model_add_group(&m, &g), 2);
+	g.counter = &two;
+	assert_int_equal(pm_model_add_group(&m, &g), -EINVAL);
+	g.counter = &one;
+	g.flags = PM_GROUP_SHARED_TIME;
+	assert_int_equal(pm_model_add_group(&m, &g), -EINVAL);
+	pm_model_release(&m);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(comes_back),          cmocka_unit_test(costs_no_key_chunk),
+		cmocka_unit_test(is_forgotten),        cmocka_unit_test(skipped_chunks_hide_what_follows),
+		cmocka_unit_test(bytes_follow_births), cmocka_unit_test(groups_continue_only_what_is_like_them),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
