@@ -8,10 +8,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "record/host/caller.h"
 #include "record/host/clocks.h"
 #include "record/host/privileges.h"
 
-static void run_child(char **argv, int go, int failure, const struct child_setup *setup)
+int child_prepare(int go, const struct child_setup *setup)
 {
 	sigset_t none;
 	char byte;
@@ -29,6 +30,13 @@ static void run_child(char **argv, int go, int failure, const struct child_setup
 		setrlimit(RLIMIT_NOFILE, &setup->files);
 	if (!err && setup->stdout_to_stderr && dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
 		err = -errno;
+	return err;
+}
+
+void child_run(char **argv, int go, int failure, const struct child_setup *setup)
+{
+	int err = child_prepare(go, setup);
+
 	if (!err) {
 		execvp(argv[0], argv);
 		err = -errno;
@@ -38,20 +46,32 @@ static void run_child(char **argv, int go, int failure, const struct child_setup
 	_exit(err == -ENOENT ? 127 : 126);
 }
 
-int child_fork(struct child *c, char **argv, const struct child_setup *setup, struct error *e)
+static pid_t start(unsigned what, char **argv, const struct child_setup *setup, const int go[2], const int failure[2])
+{
+	pid_t pid;
+
+	if (caller_runs())
+		return caller_launch(what, setup->text, go[0], failure[1]);
+	pid = fork();
+	if (pid)
+		return pid < 0 ? -errno : pid;
+	close(go[1]);
+	close(failure[0]);
+	child_run(argv, go[0], failure[1], setup);
+	return 0;
+}
+
+int child_fork(struct child *c, unsigned what, char **argv, const struct child_setup *setup, struct error *e)
 {
 	int go[2] = { -1, -1 }, failure[2] = { -1, -1 };
 
 	*c = (struct child){ .go = -1, .failure = -1 };
 	if (pipe2(go, O_CLOEXEC) || pipe2(failure, O_CLOEXEC))
 		goto fail;
-	c->pid = fork();
-	if (c->pid < 0)
+	c->pid = start(what, argv, setup, go, failure);
+	if (c->pid < 0) {
+		errno = -c->pid;
 		goto fail;
-	if (c->pid == 0) {
-		close(go[1]);
-		close(failure[0]);
-		run_child(argv, go[0], failure[1], setup);
 	}
 	close(go[0]);
 	close(failure[1]);

@@ -15,6 +15,7 @@
 struct child_setup {
 	bool stdout_to_stderr; /* because the recording goes to stdout */
 	struct rlimit files;   /* as the caller had it: sources may raise it for their descriptors */
+	const char *text;      /* what the number of a program leaves open; NULL: nothing */
 };
 
 struct child {
@@ -27,8 +28,14 @@ struct child {
 	bool started, ended;
 };
 
-/* Forks. 0 or -errno. */
-int child_fork(struct child *c, char **argv, const struct child_setup *setup, struct error *e);
+/* In the forked process: waits until it may go, and becomes what the caller would have started. 0 or
+ * -errno. */
+int child_prepare(int go, const struct child_setup *setup);
+/* The same, and runs the program; does not return. */
+void child_run(char **argv, int go, int failure, const struct child_setup *setup);
+
+/* Forks, or lets record/host/caller.h do so if that runs: `what` is the number of the program there. 0 or -errno. */
+int child_fork(struct child *c, unsigned what, char **argv, const struct child_setup *setup, struct error *e);
 /* Lets it go. 0, or -errno if it could not be run: text in *e, and it has ended. */
 int child_start(struct child *c, struct error *e);
 /* Looks whether it has ended, or waits for it. True if it has. */

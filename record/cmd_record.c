@@ -11,12 +11,17 @@
 
 #include "record/commands.h"
 #include "record/hook.h"
+#include "record/host/caller.h"
 #include "record/host/interruptible.h"
+#include "record/host/opener.h"
 #include "record/host/privileges.h"
 #include "record/recorder.h"
 #include "record/plan/refused.h"
 
 #define SECOND 1000000000u
+
+/* What is run for the caller, by record/host/caller.h. */
+enum { RUN_COMMAND, RUN_PRE, RUN_POST, RUN_REPORT };
 
 int recorder_fail(struct recorder *r)
 {
@@ -220,9 +225,9 @@ static void end_run(struct recorder *r)
 		session_event_number(&r->session, PM_EVENT_RUN_END, PM_EVENT_KEY_RUN, r->session.run);
 }
 
-static int run_hook(struct recorder *r, const char *option, const char *command)
+static int run_hook(struct recorder *r, unsigned what, const char *option, const char *command)
 {
-	if (!command || !hook_run(option, command, &r->setup, &r->signals, &r->error))
+	if (!command || !hook_run(what, option, command, &r->setup, &r->signals, &r->error))
 		return 0;
 	return recorder_fail(r);
 }
@@ -233,7 +238,7 @@ static void one_run(struct recorder *r)
 	bool first = r->session.run == 1, follows = o->target == TARGET_COMMAND;
 
 	r->run_over = false;
-	if (run_hook(r, "--pre", o->run.pre))
+	if (run_hook(r, RUN_PRE, "--pre", o->run.pre))
 		return;
 	if (o->run.sync_first)
 		sync();
@@ -256,7 +261,7 @@ static void one_run(struct recorder *r)
 		recording_hurry(r->session.recording);
 	if (r->session.recording)
 		end_run(r);
-	run_hook(r, "--post", o->run.post);
+	run_hook(r, RUN_POST, "--post", o->run.post);
 }
 
 static bool next_run(struct recorder *r)
@@ -266,7 +271,7 @@ static bool next_run(struct recorder *r)
 	if (r->quit || r->session.run >= o->run.runs)
 		return false;
 	child_release(&r->child);
-	if (child_fork(&r->child, o->run.command, &r->setup, &r->error) ||
+	if (child_fork(&r->child, RUN_COMMAND, o->run.command, &r->setup, &r->error) ||
 	    session_next_run(&r->session, r->child.pid, &r->error)) {
 		recorder_fail(r);
 		return false;
@@ -325,6 +330,57 @@ static bool writes_pipe(const struct record_options *o)
 	       !S_ISREG(st.st_mode);
 }
 
+/* In a process of the caller's. */
+static void run_for_caller(void *ctx, unsigned what, const char *text, int go, int failure)
+{
+	struct recorder *r = ctx;
+	const struct record_options *o = r->options;
+	char *shell[] = { (char *)"/bin/sh", (char *)"-c", what == RUN_PRE ? o->run.pre : o->run.post, NULL };
+	char *report[] = { (char *)"pmrep", o->run.report, (char *)(uintptr_t)text, NULL };
+	struct child_setup setup = r->setup;
+
+	if (what != RUN_REPORT)
+		child_run(what == RUN_COMMAND ? o->run.command : shell, go, failure, &setup);
+	setup.stdout_to_stderr = false;
+	if (!child_prepare(go, &setup))
+		command_exec_pmrep(report, &r->error);
+	_exit(command_failed(&r->error));
+}
+
+/* The exit code: what pmrep answers is for the reader of the report, the status is that of the recording. */
+static int print_report(struct recorder *r, const char *path)
+{
+	struct child_setup setup = { .text = path };
+	struct child c;
+	int code = EXIT_OWN;
+
+	fflush(stdout);
+	if (child_fork(&c, RUN_REPORT, NULL, &setup, &r->error) || child_start(&c, &r->error))
+		command_failed(&r->error);
+	else if (child_ended(&c, true) && child_exit_code(&c) != EXIT_OWN)
+		code = 0;
+	child_release(&c);
+	return code;
+}
+
+static int start_caller(struct recorder *r)
+{
+	struct caller_rules rules = { .run = run_for_caller, .ctx = r, .output = r->options->output.output };
+	int err = caller_start(&rules);
+
+	return err ? error_sys(&r->error, -err, "cannot fork") : 0;
+}
+
+/* Where the kernel keeps something from us. */
+static void tell_rights(const struct recorder *r)
+{
+	struct buf text = BUF_INIT;
+
+	if (!privileges_tell(&text) && !r->options->run.quiet)
+		fprintf(stderr, "pmrec: samples with %s\n", buf_str(&text));
+	buf_release(&text);
+}
+
 /* The recording proper; r->code says how it went. */
 static void record(struct recorder *r, char **argv)
 {
@@ -337,7 +393,8 @@ static void record(struct recorder *r, char **argv)
 	if (getrlimit(RLIMIT_NOFILE, &r->setup.files))
 		r->setup.files.rlim_cur = 0;
 	interruptible_begin(&before);
-	err = (o->run.command && child_fork(&r->child, o->run.command, &r->setup, &r->error)) ||
+	err = start_caller(r) ||
+	      (o->run.command && child_fork(&r->child, RUN_COMMAND, o->run.command, &r->setup, &r->error)) ||
 	      session_plan(&r->session, o, r->child.pid, argv, &r->error);
 	interruptible_end(&before);
 	if (err || control_open(&r->control, o->run.control, &r->error)) {
@@ -346,9 +403,7 @@ static void record(struct recorder *r, char **argv)
 	}
 	tell_refused(r);
 	if (o->perf.smi_cost) {
-		privileges_raise();
 		err = freeze_smi_begin(&r->freeze, &r->session.root, &r->error);
-		privileges_lower();
 		if (err) {
 			recorder_fail(r);
 			return;
@@ -358,6 +413,7 @@ static void record(struct recorder *r, char **argv)
 		recorder_fail(r);
 		return;
 	}
+	tell_rights(r);
 	/* Whoever reads the pipe prints on the same terminal. */
 	progress_init(&r->progress, o->run.quiet || writes_pipe(o));
 	r->input = !o->run.command && isatty(STDIN_FILENO);
@@ -394,14 +450,11 @@ static int finish(struct recorder *r)
 	if (rotation_end(&r->session.rotation, &close_error) && !code)
 		code = command_failed(&close_error);
 	signals_release(&r->signals);
-	if (report && !code && path) {
-		char *args[] = { (char *)"pmrep", o->run.report, path, NULL };
-
-		code = command_run_pmrep(args, &r->error);
-		if (code < 0)
-			code = command_failed(&r->error);
-	}
+	if (report && !code && path)
+		code = print_report(r, path);
 	free(path);
+	caller_end();
+	opener_end();
 	return code ? code : child;
 }
 

@@ -3,10 +3,8 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include "record/child.h"
 #include "record/commands.h"
 #include "record/host/privileges.h"
 
@@ -26,8 +24,7 @@ static bool beside_us(char path[static PATH_MAX])
 	return !access(path, X_OK);
 }
 
-/* Runs pmrep, next to this program or in PATH, in the place of this process. Returns only if that fails. */
-static int command_exec_pmrep(char *const *args, struct error *e)
+int command_exec_pmrep(char *const *args, struct error *e)
 {
 	char path[PATH_MAX];
 	int err = privileges_for_child();
@@ -39,31 +36,6 @@ static int command_exec_pmrep(char *const *args, struct error *e)
 		err = -errno;
 	}
 	return error_sys(e, -err, "cannot run pmrep");
-}
-
-int command_run_pmrep(char *const *args, struct error *e)
-{
-	int status;
-	pid_t pid;
-
-	fflush(stdout);
-	pid = fork();
-	if (pid < 0)
-		return error_sys(e, errno, "cannot run pmrep");
-	if (pid == 0) {
-		sigset_t none;
-
-		sigemptyset(&none);
-		sigprocmask(SIG_SETMASK, &none, NULL);
-		signal(SIGPIPE, SIG_DFL);
-		command_exec_pmrep(args, e);
-		_exit(command_failed(e));
-	}
-	while (waitpid(pid, &status, 0) < 0)
-		if (errno != EINTR)
-			return error_sys(e, errno, "pmrep");
-	/* Its answer is for the reader of the report; the exit code is that of the recording. */
-	return WIFEXITED(status) && WEXITSTATUS(status) == EXIT_OWN ? EXIT_OWN : 0;
 }
 
 int cmd_report(int argc, char **argv)

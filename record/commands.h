@@ -12,23 +12,23 @@ enum {
 	EXIT_NO_COMMAND = 127,
 };
 
-/* Each gets argv with its own name first, and returns the exit code. */
+/* Each gets argv with its own name first, and returns the exit code. Whether it opens what its caller may not. */
 #define EACH_COMMAND(COMMAND) \
-	COMMAND(doctor) \
-	COMMAND(list) \
-	COMMAND(mark) \
-	COMMAND(report)
+	COMMAND(doctor, true) \
+	COMMAND(list, true) \
+	COMMAND(mark, false) \
+	COMMAND(report, false)
 
-#define DECLARE_COMMAND(name) int cmd_##name(int argc, char **argv);
+#define DECLARE_COMMAND(name, opens) int cmd_##name(int argc, char **argv);
 EACH_COMMAND(DECLARE_COMMAND)
-DECLARE_COMMAND(record)
+DECLARE_COMMAND(record, true)
 #undef DECLARE_COMMAND
 
 /* Columns of the terminal on stdout; 0 if it is none: tables are then as wide as they are. */
 unsigned command_width(void);
 /* "pmrec: text" on stderr; returns EXIT_OWN. */
 int command_failed(const struct error *e);
-/* Runs pmrep, next to this program or in PATH: its exit code, or -errno. */
-int command_run_pmrep(char *const *args, struct error *e);
+/* Runs pmrep, next to this program or in PATH, in the place of this process. Returns only if that fails. */
+int command_exec_pmrep(char *const *args, struct error *e);
 
 #endif

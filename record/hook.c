@@ -25,12 +25,12 @@ static bool await(struct child *c, struct signals *signals)
 	return told;
 }
 
-int hook_run(const char *option, const char *command, const struct child_setup *setup, struct signals *signals,
-	     struct error *e)
+int hook_run(unsigned what, const char *option, const char *command, const struct child_setup *setup,
+	     struct signals *signals, struct error *e)
 {
 	char *argv[] = { (char *)"/bin/sh", (char *)"-c", (char *)command, NULL };
 	struct child c;
-	int err = child_fork(&c, argv, setup, e);
+	int err = child_fork(&c, what, argv, setup, e);
 	bool told;
 
 	if (!err)

@@ -5,9 +5,9 @@
 #include "record/child.h"
 #include "record/signals.h"
 
-/* Runs it to its end; what would end the recorder is passed on. 0, or -errno (-EINTR after such a signal, -ECANCELED
+/* Runs it to its end, under that number (child_fork()); what would end the recorder is passed on. 0, or -errno (-EINTR after such a signal, -ECANCELED
  * for a status that is not 0) with the text in *e. */
-int hook_run(const char *option, const char *command, const struct child_setup *setup, struct signals *signals,
-	     struct error *e);
+int hook_run(unsigned what, const char *option, const char *command, const struct child_setup *setup,
+	     struct signals *signals, struct error *e);
 
 #endif

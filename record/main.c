@@ -1,9 +1,10 @@
 /* main() of pmrec: finds the command, and looks at stdout in the end. */
 #include <errno.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "record/commands.h"
-#include "record/host/privileges.h"
+#include "record/host/opener.h"
 
 /* perf's users type `perf stat -e LIST COMMAND`, and there is a stat(1) that would be run with that. */
 static int cmd_of_perf(int argc, char **argv)
@@ -18,11 +19,16 @@ static int cmd_of_perf(int argc, char **argv)
 	return command_failed(&e);
 }
 
-#define ROW(name) { #name, cmd_##name },
-static const struct {
+struct command {
 	const char *name;
 	int (*run)(int argc, char **argv);
-} commands[] = { EACH_COMMAND(ROW){ "stat", cmd_of_perf }, { "record", cmd_of_perf } };
+	bool opens;
+};
+
+#define ROW(name, opens) { #name, cmd_##name, opens },
+static const struct command commands[] = { EACH_COMMAND(ROW){ "stat", cmd_of_perf, false },
+					   { "record", cmd_of_perf, false } };
+static const struct command recording = { "", cmd_record, true };
 
 /* What was printed has arrived, or that is an error: a full disk must not look like success. */
 static int close_stdout(int code)
@@ -38,10 +44,18 @@ static int close_stdout(int code)
 
 int main(int argc, char **argv)
 {
-	/* Rights that the program has are used where something is opened with them, and nowhere else. */
-	privileges_lower();
+	const struct command *command = &recording;
+	struct error e = { 0 };
+	int err;
+
 	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]) && argc > 1; i++)
 		if (!strcmp(argv[1], commands[i].name))
-			return close_stdout(commands[i].run(argc - 1, argv + 1));
-	return close_stdout(cmd_record(argc, argv));
+			command = &commands[i];
+	/* Before a word of the caller's is read. */
+	err = opener_start(command->opens);
+	if (err) {
+		error_sys(&e, -err, "cannot give up rights that the caller lacks");
+		return command_failed(&e);
+	}
+	return close_stdout(command->run(argc - (command != &recording), argv + (command != &recording)));
 }

@@ -115,8 +115,8 @@ int btf_read(struct btf *b, int fd)
 		return -EFBIG;
 	if (buf_reserve(&data, info.btf_size))
 		return -ENOMEM;
-	info = (struct bpf_btf_info){ .btf = (uint64_t)(uintptr_t)data.data, .btf_size = info.btf_size };
-	err = bpf_info(fd, &info, sizeof(info));
+	info = (struct bpf_btf_info){ .btf_size = info.btf_size };
+	err = bpf_info_list(fd, &info, sizeof(info), offsetof(struct bpf_btf_info, btf), data.data, info.btf_size);
 	data.len = info.btf_size;
 	if (!err)
 		return btf_take(b, &data);

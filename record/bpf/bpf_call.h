@@ -28,6 +28,8 @@ int bpf_map_new(const struct bpf_map_shape *shape);
 int bpf_map_get(int map, const void *key, void *value);
 int bpf_map_put(int map, const void *key, const void *value);
 int bpf_map_drop(int map, const void *key);
+/* The same for maps of descriptors. */
+int bpf_map_put_fd(int map, const void *key, int fd);
 /* The key after `key` (NULL: the first). 0, -ENOENT at the end, or another -errno. */
 int bpf_map_next(int map, const void *key, void *next);
 
@@ -56,9 +58,10 @@ int bpf_map_by_id(uint32_t id);
 int bpf_link_by_id(uint32_t id);
 int bpf_btf_by_id(uint32_t id);
 
-/* Fills `info`, the struct bpf_*_info of what the descriptor is, of which the caller may have set the pointers. 0 or
- * -errno. */
+/* Fills `info`, the struct bpf_*_info of what the descriptor is. 0 or -errno. */
 int bpf_info(int fd, void *info, size_t size);
+/* The same with a list that a member at `at` points to: how long it is, other members say. */
+int bpf_info_list(int fd, void *info, size_t size, size_t at, void *list, size_t list_size);
 
 /* A descriptor or -errno. */
 int bpf_btf_load(const void *data, size_t size);

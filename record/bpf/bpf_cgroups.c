@@ -260,7 +260,7 @@ int bpf_cgroups_put(const struct bpf_cgroups *g, uint32_t event, uint32_t cpu, i
 {
 	uint32_t key = event * g->n_cpus + cpu;
 
-	return bpf_map_put(g->events, &key, &fd);
+	return bpf_map_put_fd(g->events, &key, fd);
 }
 
 void bpf_cgroups_enable(const struct bpf_cgroups *g, bool on)

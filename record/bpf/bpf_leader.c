@@ -180,7 +180,7 @@ static int add_event(int events, const union perf_attr *attr, const char *filter
 	fd = perf_open(&common, perf_on_cpu((int)cpu), -1);
 	if (fd < 0)
 		return fd;
-	err = filter && ioctl(fd, PERF_EVENT_IOC_SET_FILTER, filter) ? -errno : bpf_map_put(events, &cpu, &fd);
+	err = filter && ioctl(fd, PERF_EVENT_IOC_SET_FILTER, filter) ? -errno : bpf_map_put_fd(events, &cpu, fd);
 	close(fd);
 	return err;
 }
@@ -240,8 +240,9 @@ enum { MAPS_MAX = 8 };
 static int map_of(const struct bpf_leader *l, enum bpf_map_type type, uint32_t other)
 {
 	uint32_t id[MAPS_MAX];
-	struct bpf_prog_info program = { .map_ids = (uint64_t)(uintptr_t)id, .nr_map_ids = MAPS_MAX };
-	int err = bpf_info(l->program, &program, sizeof(program));
+	struct bpf_prog_info program = { .nr_map_ids = MAPS_MAX };
+	int err = bpf_info_list(l->program, &program, sizeof(program), offsetof(struct bpf_prog_info, map_ids), id,
+				sizeof(id));
 
 	for (uint32_t i = 0; i < program.nr_map_ids && i < MAPS_MAX && !err; i++) {
 		struct bpf_map_info info = { 0 };

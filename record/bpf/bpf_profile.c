@@ -58,10 +58,9 @@ int bpf_target_find(struct bpf_target *t, uint32_t id, struct error *e)
 				 "net.core.bpf_jit_enable=1",
 				 id, t->name);
 	btf = info.btf_id;
-	info = (struct bpf_prog_info){ .func_info = (uint64_t)(uintptr_t)&function,
-				       .func_info_rec_size = sizeof(function),
-				       .nr_func_info = 1 };
-	err = bpf_info(t->fd, &info, sizeof(info));
+	info = (struct bpf_prog_info){ .func_info_rec_size = sizeof(function), .nr_func_info = 1 };
+	err = bpf_info_list(t->fd, &info, sizeof(info), offsetof(struct bpf_prog_info, func_info), &function,
+			    sizeof(function));
 	if (err)
 		return error_sys(e, -err, "-b %u", id);
 	t->function = function.type_id;
@@ -252,7 +251,7 @@ int bpf_profile_put(const struct bpf_profile *p, uint32_t event, uint32_t cpu, i
 {
 	uint32_t key = event * p->n_cpus + cpu;
 
-	return fd < 0 ? bpf_map_drop(p->events, &key) : bpf_map_put(p->events, &key, &fd);
+	return fd < 0 ? bpf_map_drop(p->events, &key) : bpf_map_put_fd(p->events, &key, fd);
 }
 
 struct bpf_sum bpf_profile_sum(const struct bpf_profile *p, uint32_t target, uint32_t event, uint32_t cpu)

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "format/model.h"
+#include "record/host/opener.h"
 
 /* Sizes that the kernel has known: all it needs is that what lies beyond its own is 0. */
 enum { SIZE_CONFIG3 = 136, SIZE_CONFIG4 = 144, OFFSET_CONFIG3 = 128, OFFSET_CONFIG4 = 136 };
@@ -59,7 +60,12 @@ int perf_open(const union perf_attr *attr, struct perf_place at, int group_fd)
 	do
 		fd = syscall(SYS_perf_event_open, attr, at.cgroup < 0 ? at.pid : at.cgroup, at.cpu, group_fd, flags);
 	while (fd < 0 && errno == EINTR && ++tries < 10);
-	return fd < 0 ? -errno : (int)fd;
+	if (fd >= 0)
+		return (int)fd;
+	fd = -errno;
+	if ((fd == -EACCES || fd == -EPERM) && opener_runs())
+		fd = opener_perf(attr, sizeof(*attr), at.pid, at.cpu, group_fd, at.cgroup, flags);
+	return (int)fd;
 }
 
 int perf_open_relaxed(union perf_attr *attr, struct perf_place at, int group_fd)

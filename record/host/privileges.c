@@ -3,14 +3,36 @@
 #include <errno.h>
 #include <sys/auxv.h>
 #include <sys/capability.h>
-#include <sys/fsuid.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
-/* Whether the program has rights that its caller lacks (file capabilities, setuid). */
-static bool is_elevated(void)
+#include "common/buf.h"
+#include "record/host/opener.h"
+
+bool privileges_elevated(void)
 {
 	return getauxval(AT_SECURE) != 0 || geteuid() != getuid() || getegid() != getgid();
+}
+
+static uint64_t get_set(cap_flag_t set)
+{
+	cap_t caps = cap_get_proc();
+	uint64_t bits = 0;
+
+	for (cap_value_t c = 0; caps && c < cap_max_bits() && c < 64; c++) {
+		cap_flag_value_t value = CAP_CLEAR;
+
+		if (!cap_get_flag(caps, c, set, &value) && value == CAP_SET)
+			bits |= (uint64_t)1 << c;
+	}
+	cap_free(caps);
+	return bits;
+}
+
+uint64_t privileges_permitted(void)
+{
+	return get_set(CAP_PERMITTED);
 }
 
 /* Effective = permitted, or nothing. */
@@ -44,7 +66,7 @@ int privileges_lower(void)
 	return set_effective(false);
 }
 
-void privileges_drop(void)
+static void drop(void)
 {
 	cap_t none = cap_init();
 
@@ -53,54 +75,18 @@ void privileges_drop(void)
 	cap_free(none);
 }
 
-void privileges_drop_reader(void)
+bool privileges_become_caller(void)
 {
-	if (!privileges_raise())
-		setpriority(PRIO_PROCESS, 0, -20);
-	privileges_drop();
+	/* Before the opener has them, they may be more than his. */
+	if (privileges_elevated() || get_set(CAP_EFFECTIVE) == get_set(CAP_PERMITTED))
+		return false;
+	return !privileges_raise();
 }
 
-void privileges_drop_opener(void)
+void privileges_become_self(bool changed)
 {
-	static const cap_value_t reach = CAP_DAC_OVERRIDE;
-	cap_flag_value_t permitted = CAP_CLEAR;
-	cap_t caps = cap_get_proc(), few = cap_init();
-
-	if (is_elevated()) {
-		/* The kernel takes these for one thread; setegid() of the C library would take all threads along. */
-		setfsgid(getgid());
-		setfsuid(getuid());
-	} else if (caps && few && !cap_get_flag(caps, reach, CAP_PERMITTED, &permitted) && permitted == CAP_SET) {
-		cap_set_flag(few, CAP_PERMITTED, 1, &reach, CAP_SET);
-		cap_set_flag(few, CAP_EFFECTIVE, 1, &reach, CAP_SET);
-	}
-	if (few)
-		cap_set_proc(few);
-	cap_free(few);
-	cap_free(caps);
-}
-
-int privileges_become_caller(void)
-{
-	if (!is_elevated())
-		return privileges_raise();
-	if (privileges_lower())
-		return -errno;
-	return setegid(getgid()) || seteuid(getuid()) ? -errno : 0;
-}
-
-int privileges_become_self(void)
-{
-	uid_t real, effective, saved;
-	gid_t greal, geffective, gsaved;
-
-	if (is_elevated()) {
-		if (getresuid(&real, &effective, &saved) || getresgid(&greal, &geffective, &gsaved))
-			return -errno;
-		if (seteuid(saved) || setegid(gsaved))
-			return -errno;
-	}
-	return privileges_lower();
+	if (changed)
+		privileges_lower();
 }
 
 int privileges_for_child(void)
@@ -108,24 +94,55 @@ int privileges_for_child(void)
 	uid_t uid = getuid();
 	gid_t gid = getgid();
 
-	if (!is_elevated())
+	if (!privileges_elevated())
 		return privileges_raise(); /* what the caller has, the command has */
 	if (setresgid(gid, gid, gid) || setresuid(uid, uid, uid))
 		return -errno;
-	privileges_drop();
+	drop();
 	return 0;
 }
 
 bool privileges_has(const char *name)
 {
-	cap_flag_value_t value = CAP_CLEAR;
-	cap_t caps = cap_get_proc();
 	cap_value_t cap;
-	bool has;
 
-	has = caps && !cap_from_name(name, &cap) && !cap_get_flag(caps, cap, CAP_PERMITTED, &value) &&
-	      value == CAP_SET;
-	if (caps)
-		cap_free(caps);
-	return has;
+	if (cap_from_name(name, &cap) || cap >= 64)
+		return false;
+	return opener_has(cap) || privileges_permitted() >> cap & 1;
+}
+
+/* Pages for the kernel's rings are free of a limit for those who may lock memory: that right goes, so the limit has
+ * to. */
+static void lift_memory_limit(void)
+{
+	const struct rlimit none = { RLIM_INFINITY, RLIM_INFINITY };
+	uint64_t has = privileges_permitted();
+
+	if (has >> CAP_IPC_LOCK & 1 && has >> CAP_SYS_RESOURCE & 1 && !privileges_raise())
+		setrlimit(RLIMIT_MEMLOCK, &none);
+}
+
+void privileges_confine(void)
+{
+	lift_memory_limit();
+	drop();
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	(void)privileges_filter(false);
+}
+
+bool privileges_tell(struct buf *out)
+{
+	bool bare = !(get_set(CAP_PERMITTED) | get_set(CAP_EFFECTIVE) | get_set(CAP_INHERITABLE));
+	bool final = prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1, filtered = prctl(PR_GET_SECCOMP) == 2;
+
+	buf_printf(out, "%s, %s, %s", bare ? "no capabilities" : "capabilities are kept",
+		   final ? "no new privileges" : "new privileges are possible",
+		   filtered ? "system calls filtered" : "system calls are not filtered");
+	return bare && final && filtered;
+}
+
+void privileges_hurry(void)
+{
+	if (opener_hurry(gettid()))
+		setpriority(PRIO_PROCESS, 0, -20);
 }

@@ -1,34 +1,48 @@
 /*
- * What pmrec may do beyond its caller, and when. Capabilities are a thread's own: the control thread keeps those it
- * was started with as permitted and makes them effective only while it opens what the plan names; all others give
- * them up.
+ * What pmrec may do beyond its caller, and when. A program with more rights than its caller gives them all up before
+ * it reads a word of his; the opener (record/host/opener.h) keeps them. One that has its caller's own, as root's, has
+ * them in effect only around what the caller names, and gives them up before the first thread samples.
  */
 #ifndef RECORD_PRIVILEGES_H
 #define RECORD_PRIVILEGES_H
 
 #include <stdbool.h>
+#include <stdint.h>
+
+struct buf;
+
+/* Whether the program has rights that its caller lacks (file capabilities, setuid). */
+bool privileges_elevated(void);
+/* The permitted capabilities of the calling thread, a bit each. */
+uint64_t privileges_permitted(void);
 
 /* The calling thread's permitted capabilities become effective, or nothing is effective. 0 or -errno. */
 int privileges_raise(void);
 int privileges_lower(void);
-/* Gives everything up on the calling thread, for good. A reader or writer that cannot is not stopped by it. */
-void privileges_drop(void);
-/* The same for a thread that reads on time: before that, it is put before ordinary work, if that is permitted. A
- * reader runs for microseconds, but on a busy CPU it would wait for milliseconds. */
-void privileges_drop_reader(void);
-/* What the thread needs that opens files one after another: the caller's identity, and if that is the program's own
- * the right to reach all files, which the caller has too. */
-void privileges_drop_opener(void);
 
-/* Around opening what the caller names: with more rights than the caller, the caller's identity; otherwise all
- * that he has. */
-int privileges_become_caller(void);
-int privileges_become_self(void);
+/* Around opening what the caller names: all that he has. What the first returns, the second wants. */
+bool privileges_become_caller(void);
+void privileges_become_self(bool changed);
 
-/* In the forked child, before exec: exactly the caller's credentials. 0 or -errno. */
+/* In a forked child: exactly the caller's credentials. 0 or -errno. */
 int privileges_for_child(void);
 
-/* Whether the named capability ("cap_perfmon") is permitted; false for a name that this system does not know. */
+/* Whether the named capability ("cap_perfmon") is there, in this thread or in the opener; false for a name that this
+ * system does not know. */
 bool privileges_has(const char *name);
+
+/* Gives everything up for good, for the calling thread and those that it starts: capabilities in all sets, the hope
+ * of new ones, and all system calls but those that sampling and writing need. Whether that is so afterwards,
+ * privileges_tell() says. */
+void privileges_confine(void);
+/* "no capabilities, no new privileges, system calls filtered", or what of that is not in force. Whether all is. */
+bool privileges_tell(struct buf *out);
+/* For a thread that reads on time: puts it before ordinary work, if that is permitted. A reader runs for
+ * microseconds, but on a busy CPU it would wait for milliseconds. */
+void privileges_hurry(void);
+
+/* The filter alone; a system call that it forbids ends the process, if `kill`, or fails with EPERM. 0 or -errno;
+ * -ENOSYS where the kernel or this architecture has none. */
+int privileges_filter(bool kill);
 
 #endif

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "common/parse.h"
+#include "record/host/opener.h"
 #include "record/host/privileges.h"
 
 int root_init(struct root *r, const char *dir)
@@ -65,10 +66,10 @@ static int open_beneath(const struct root *r, const char *path, int flags)
 /* A pipe without a writer would hold up open(), and a terminal read(). */
 static int open_named(const struct root *r, const char *path, int flags)
 {
+	bool changed = privileges_become_caller();
 	struct stat st;
 	int fd;
 
-	privileges_become_caller();
 	flags |= O_CLOEXEC | (flags & O_PATH ? 0 : O_NONBLOCK | O_NOCTTY);
 	if (r->emulated) {
 		fd = open_beneath(r, path, flags);
@@ -76,7 +77,7 @@ static int open_named(const struct root *r, const char *path, int flags)
 		fd = open(path, flags);
 		fd = fd < 0 ? -errno : fd;
 	}
-	privileges_become_self();
+	privileges_become_self(changed);
 	if (fd < 0 || flags & O_PATH || (!fstat(fd, &st) && (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode))))
 		return fd;
 	close(fd);
@@ -89,8 +90,21 @@ static int open_path(const struct root *r, const char *path, int flags)
 
 	if (r->emulated || r->named)
 		return open_named(r, path, flags);
+	fd = r->whole ? opener_open(path, flags) : -EPERM;
+	if (fd >= 0)
+		return fd;
 	fd = open(path, flags | O_CLOEXEC);
-	return fd < 0 ? -errno : fd;
+	if (fd >= 0)
+		return fd;
+	fd = -errno;
+	if (fd == -EACCES || fd == -EPERM) {
+		int other = opener_open(path, flags);
+
+		/* Why it refused what it does not know is of no interest. */
+		if (other >= 0 || (other != -EACCES && other != -EPERM))
+			fd = other;
+	}
+	return fd;
 }
 
 static int vopen(const struct root *r, int flags, const char *format, va_list ap)

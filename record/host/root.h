@@ -16,6 +16,7 @@
 struct root {
 	char *prefix;  /* owned; "" for the machine itself, else no slash at the end */
 	bool emulated; /* prefix is not "" */
+	bool whole;    /* files show more to those with rights: they are opened by the opener first */
 	bool named;    /* the caller names what is opened: by his rights, and only what no open() waits for */
 };
 

@@ -9,6 +9,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "record/host/privileges.h"
+
 static int write_to(int fd, const char *text)
 {
 	return pwrite(fd, text, strlen(text), 0) == (ssize_t)strlen(text) ? 0 : -EIO;
@@ -27,6 +29,7 @@ static void keep(int file, int alive)
 	if (dup2(file, 0) < 0 || dup2(alive, 1) < 0)
 		_exit(1);
 	syscall(SYS_close_range, 2u, ~0u, 0u);
+	privileges_confine();
 	do {
 		n = read(1, &byte, 1);
 	} while (n > 0 || (n < 0 && errno == EINTR));

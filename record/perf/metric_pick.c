@@ -31,6 +31,7 @@ int metric_sets_load(struct metrics *m)
 	const char *id = pm_map_text(&m->p->model->header, PM_HEADER_CPU_ID, NULL);
 	char **path = m->p->options->perf.metric_files;
 	size_t n = 0;
+	bool changed;
 	int err = 0;
 
 	while (path && path[n])
@@ -38,14 +39,13 @@ int metric_sets_load(struct metrics *m)
 	m->set = calloc(n + 1, sizeof(*m->set));
 	if (!m->set)
 		return metrics_no_memory(m);
-	privileges_become_caller();
+	changed = privileges_become_caller();
 	for (; m->n_sets < n && !err; m->n_sets++) {
 		err = metric_set_load_for(&m->set[m->n_sets], path[m->n_sets], id, m->error);
 		if (err)
 			error_prefix(m->error, "--metrics-file");
 	}
-	privileges_become_self();
-	privileges_raise();
+	privileges_become_self(changed);
 	for (size_t i = 0; i < m->n_sets && !err; i++)
 		err = note_lines(m, &m->set[i].skipped);
 	return err;

@@ -67,8 +67,9 @@ static int read_node(const struct root *root, const char *device)
 /* Notes what the port says of itself in *state if it says nothing of where it is. */
 static int add_port(struct pci_map *m, const struct root *root, const char *device, struct pci_address at)
 {
+	struct root whole = { .prefix = root->prefix, .emulated = root->emulated, .whole = true };
 	struct buf config = BUF_INIT;
-	ssize_t len = root_read(root, &config, CONFIG_BYTES, DEVICES "/%s/config", device);
+	ssize_t len = root_read(&whole, &config, CONFIG_BYTES, DEVICES "/%s/config", device);
 	const char *c = buf_str(&config);
 	size_t dvsec = len > EXTENDED ? find_dvsec(c, (size_t)len) : 0;
 	int err = 0;

@@ -225,15 +225,13 @@ int perf_pmus_add_files(struct perf_pmus *p, char *const *path, char *const *met
 {
 	struct vendor_events *v = NULL;
 	int err = 0, n = 0;
-	bool asked = path && *path;
+	bool asked = path && *path, changed;
 
-	privileges_become_caller();
+	changed = privileges_become_caller();
 	load_folders(&v, metrics, cpuid);
 	for (; path && *path && !err; path++)
 		err = vendor_events_load(&v, *path, cpuid, e);
-	/* Planning goes on with the rights that it had. */
-	privileges_become_self();
-	privileges_raise();
+	privileges_become_self(changed);
 	if (!err && v)
 		n = vendor_events_apply(v, p->pmu, p->n, notes);
 	if (!err && asked && !n)

@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "record/host/caller.h"
 #include "record/host/interruptible.h"
 #include "record/host/privileges.h"
 
@@ -52,8 +53,8 @@ static int open_default(struct output *out, const struct record_options *o, stru
 	for (int i = 2;; i++) {
 		char *name, *stem = out->path;
 
-		out->fd = open(out->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOCTTY, mode(o));
-		if (out->fd >= 0 || errno != EEXIST || i > 9999)
+		out->fd = caller_create(out->path, mode(o));
+		if (out->fd != -EEXIST || i > 9999)
 			break;
 		free(stem);
 		stem = output_default_name(o);
@@ -66,7 +67,7 @@ static int open_default(struct output *out, const struct record_options *o, stru
 		out->path = name;
 	}
 	out->created = out->fd >= 0;
-	return out->fd < 0 ? error_sys(e, errno, "cannot create '%s'", out->path) : 0;
+	return out->fd < 0 ? error_sys(e, -out->fd, "cannot create '%s'", out->path) : 0;
 }
 
 static int open_named(struct output *out, const struct record_options *o, struct error *e)
@@ -155,22 +156,16 @@ int output_open_as_self(struct output *out, const struct record_options *o, stru
 
 int output_open(struct output *out, const struct record_options *o, struct error *e)
 {
+	bool changed = privileges_become_caller();
 	sigset_t before;
-	int err, back;
+	int err;
 
-	*out = (struct output){ .fd = -1 };
-	err = privileges_become_caller();
-	if (err)
-		return error_sys(e, -err, "cannot take the caller's identity");
 	/* A pipe has to wait for its reader. */
 	interruptible_begin(&before);
 	err = output_open_as_self(out, o, e);
 	interruptible_end(&before);
-	back = privileges_become_self();
-	if (err || !back)
-		return err;
-	output_close(out, NULL);
-	return error_sys(e, -back, "cannot give the caller's identity back");
+	privileges_become_self(changed);
+	return err;
 }
 
 int output_close(struct output *out, struct error *e)
@@ -178,8 +173,10 @@ int output_close(struct output *out, struct error *e)
 	int err = 0;
 
 	if (out->fd >= 0) {
-		if (out->created && !out->bytes)
-			unlink(out->path);
+		struct stat st;
+
+		if (out->created && !out->bytes && !fstat(out->fd, &st))
+			caller_remove(out->path, st.st_dev, st.st_ino);
 		if (close(out->fd))
 			err = error_sys(e, errno, "'%s'", out->path);
 	}

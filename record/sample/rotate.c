@@ -3,7 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
+
+#include "record/host/caller.h"
 
 void rotation_init(struct rotation *r, const struct record_options *o)
 {
@@ -15,10 +16,8 @@ void rotation_init(struct rotation *r, const struct record_options *o)
 static void drop_oldest(struct rotation *r)
 {
 	struct rotation_file *f = &r->kept[0];
-	struct stat st;
 
-	if (!lstat(f->path, &st) && S_ISREG(st.st_mode) && st.st_dev == f->device && st.st_ino == f->inode)
-		unlink(f->path);
+	caller_remove(f->path, f->device, f->inode);
 	free(f->path);
 	r->n_kept--;
 	memmove(r->kept, r->kept + 1, r->n_kept * sizeof(*r->kept));

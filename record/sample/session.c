@@ -114,7 +114,6 @@ int session_plan(struct session *s, const struct record_options *o, pid_t child,
 	err = take_added(s, e);
 	if (err)
 		return err;
-	privileges_raise();
 	err = plan_init(&s->plan, o, &s->root, &s->model, e);
 	s->plan.child = child;
 	if (!err)
@@ -125,15 +124,12 @@ int session_plan(struct session *s, const struct record_options *o, pid_t child,
 		err = check_required(s, e);
 	if (!err)
 		err = header_fill(&s->plan, s->source, s->n_sources, argv, e);
-	privileges_lower();
 	return err ? err : choose_readers(s, e);
 }
 
 int session_start_threads(struct session *s, struct error *e)
 {
-	struct sampler_config config = { .ring = &s->ring,
-					 .clocks = s->clocks,
-					 .thread_starts = privileges_drop_reader };
+	struct sampler_config config = { .ring = &s->ring, .clocks = s->clocks, .thread_starts = privileges_hurry };
 	int err = readout_init(&s->readout, &s->plan, s->options->sample.interval_ns, s->chunk_ns, s->per_cpu,
 			       &s->offline, e);
 
@@ -163,6 +159,18 @@ void session_stop_threads(struct session *s)
 	readout_release(&s->readout);
 }
 
+static int tell_rights(struct session *s, struct error *e)
+{
+	struct buf text = BUF_INIT;
+	int err;
+
+	privileges_tell(&text);
+	err = plan_config(&s->plan, PM_SYSTEM, PM_NONE, PM_PRIVACY_TECHNICAL, pm_text(buf_str(&text)),
+			  "pmrec.rights");
+	buf_release(&text);
+	return err ? error_sys(e, -err, "recording") : 0;
+}
+
 int session_open(struct session *s, struct error *e)
 {
 	struct recording_config config = {
@@ -174,18 +182,19 @@ int session_open(struct session *s, struct error *e)
 		},
 		.buffer = s->options->output.buffer_bytes,
 		.clocks = s->clocks,
-		.thread_starts = privileges_drop,
-		.outlet_starts = privileges_drop,
 	};
 	int err = rotation_begin(&s->rotation, e);
 
 	if (err)
 		return err;
 	s->chunk_ns = session_output(s)->live ? CHUNK_LIVE_NS : CHUNK_NS;
-	if (plan_rotates(s->options)) {
+	if (plan_rotates(s->options))
 		config.rotation = rotation_rules(&s->rotation);
-		config.thread_starts = privileges_drop_opener;
-	}
+	/* All is open; what comes and goes later is opened by others. */
+	privileges_confine();
+	err = tell_rights(s, e);
+	if (err)
+		return err;
 	err = recording_new(&s->recording, &config, e);
 	if (err)
 		return output_blame(session_output(s), e);
@@ -248,7 +257,6 @@ int session_enable(struct session *s, bool on, struct error *e)
 {
 	int err = 0;
 
-	privileges_raise();
 	for (size_t i = 0; i < s->n_sources && !err; i++) {
 		const struct source_ops *ops = s->source[i].ops;
 
@@ -258,7 +266,6 @@ int session_enable(struct session *s, bool on, struct error *e)
 		if (err)
 			error_sys(e, -err, "cannot %s %s", on ? "start" : "stop", ops->name);
 	}
-	privileges_lower();
 	return err;
 }
 
@@ -367,11 +374,9 @@ int session_next_run(struct session *s, pid_t child, struct error *e)
 	s->plan.child = child;
 	recording_drain(s->recording);
 	recording_lock(s->recording);
-	privileges_raise();
 	for (size_t i = 0; i < s->n_sources && !err; i++)
 		if (s->source[i].wanted && s->source[i].ops->restart)
 			err = s->source[i].ops->restart(&s->source[i], &s->plan, e);
-	privileges_lower();
 	recording_unlock(s->recording);
 	return err;
 }

@@ -1,7 +1,6 @@
 /* What changes while a recording goes on: CPUs go and come, tasks begin and end, counters are switched. */
 #include <stdatomic.h>
 
-#include "record/host/privileges.h"
 #include "record/sample/session_private.h"
 #include "record/plan/topology.h"
 
@@ -97,7 +96,6 @@ static int change_cpus(struct session *s, const struct cpulist *gone, const stru
 		session_event_number(s, PM_EVENT_CPU_ONLINE, PM_EVENT_KEY_CPU, come->cpu[i]);
 	session_stop_threads(s);
 	recording_lock(s->recording);
-	privileges_raise();
 	err = remember_offline(s, gone, come);
 	if (!err && (gone->n || come->n))
 		err = topology_refresh(&s->plan);
@@ -110,7 +108,6 @@ static int change_cpus(struct session *s, const struct cpulist *gone, const stru
 	if (!err)
 		err = update_stale(s);
 	drop_superseded(&s->plan);
-	privileges_lower();
 	recording_unlock(s->recording);
 	session_tell_pending(s);
 	if (err)
@@ -134,9 +131,7 @@ int session_look(struct session *s, struct error *e)
 			continue;
 		s->plan.source = &s->source[i];
 		recording_lock(s->recording);
-		privileges_raise();
 		err = s->source[i].ops->look(&s->source[i], &s->plan);
-		privileges_lower();
 		recording_unlock(s->recording);
 	}
 	s->plan.source = NULL;
@@ -158,11 +153,9 @@ bool session_notice(struct session *s)
 {
 	bool work = false;
 
-	privileges_raise();
 	for (size_t i = 0; i < s->n_sources; i++)
 		if (s->source[i].wanted && s->source[i].ops->notice)
 			work = s->source[i].ops->notice(&s->source[i], &s->plan) || work;
-	privileges_lower();
 	return work;
 }
 
@@ -186,7 +179,6 @@ int session_enable_one(struct session *s, const char *name, bool on, struct erro
 
 	/* Differences across the switch would be of another stretch of time. */
 	session_end(s);
-	privileges_raise();
 	for (size_t i = 0; i < s->n_sources && n >= 0; i++) {
 		const struct source_ops *ops = s->source[i].ops;
 		int one = s->source[i].wanted && ops->enable_one ?
@@ -195,7 +187,6 @@ int session_enable_one(struct session *s, const char *name, bool on, struct erro
 
 		n = one < 0 ? one : n + one;
 	}
-	privileges_lower();
 	if (counting)
 		session_begin(s);
 	return n < 0 ? error_sys(e, -n, "cannot %s '%.100s'", on ? "enable" : "disable", name) : n;

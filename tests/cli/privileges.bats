@@ -41,6 +41,189 @@ finish() {
 	pid=
 }
 
+# What the install step prints, on a copy of the program.
+with_capabilities() {
+	need_root
+	[ "${PM_SANITIZE:-}" != thread ] || skip "ThreadSanitizer runs a thread of its own, which keeps what it had"
+	mkdir -m 755 caps
+	mkdir -m 777 mine
+	cp "$bin/pmrec" "$bin/pmrep" caps/
+	setcap "${1:-cap_perfmon,cap_dac_read_search=ep}" caps/pmrec 2>/dev/null || skip "no file capabilities here"
+	$as caps/pmrec mark x 2>&1 | grep -q 'no recording' || skip "programs with file capabilities do not run here"
+}
+
+# Runs in the command: what the threads of the recorder may, and what the command may itself.
+rights='sleep 0.3
+	cat /proc/$PPID/task/*/status | grep -cE "^Cap(Inh|Prm|Eff|Amb)" >sets
+	cat /proc/$PPID/task/*/status | grep -E "^Cap(Inh|Prm|Eff|Amb)" | grep -vc 0000000000000000 >held
+	cat /proc/$PPID/task/*/status | grep -E "^(NoNewPrivs|Seccomp):" | sort | uniq -c >confined
+	ls /proc/$PPID/task | wc -l >threads
+	grep -E "^(Cap(Inh|Prm|Eff|Amb)|NoNewPrivs|Seccomp|Sig(Blk|Ign)|Uid|Groups)" /proc/self/status >command'
+
+# Every thread has nothing, and the filter.
+check_rights() {
+	threads=$(cat threads)
+	[ "$threads" -ge 3 ]
+	[ "$(cat sets)" = $((4 * threads)) ]
+	[ "$(cat held)" = 0 ]
+	[ "$(awk '$2 == "NoNewPrivs:" && $3 == 1 { print $1 }' confined)" = "$threads" ]
+	[ "$(awk '$2 == "Seccomp:" && $3 == 2 { print $1 }' confined)" = "$threads" ]
+}
+
+@test "threads that sample have no rights, and the command has its caller's: root" {
+	need_root
+	sh -c "grep -E '^(Cap(Inh|Prm|Eff|Amb)|NoNewPrivs|Seccomp|Sig(Blk|Ign)|Uid|Groups)' /proc/self/status" >own
+	"$bin/pmrec" -q -i 0.1 -o x.pmr -- sh -c "$rights"
+	check_rights
+	diff own command
+	"$bin/pmrep" info --all x.pmr | grep -q 'no capabilities, no new privileges, system calls filtered'
+}
+
+@test "threads that sample have no rights, and the command has its caller's: file capabilities" {
+	with_capabilities cap_perfmon,cap_dac_read_search,cap_sys_nice=eip
+	cd mine
+	$as sh -c "grep -E '^(Cap(Inh|Prm|Eff|Amb)|NoNewPrivs|Seccomp|Sig(Blk|Ign)|Uid|Groups)' /proc/self/status" >own
+	$as ../caps/pmrec -q -i 0.1 -o x.pmr -- sh -c "$rights"
+	check_rights
+	diff own command
+	"$bin/pmrep" info --all x.pmr | grep -q 'no capabilities, no new privileges, system calls filtered'
+	# While the caller's process and the opener live, they are not his to look into.
+	$as ../caps/pmrec -q -i 0.1 --overwrite -o x.pmr -- sh -c 'sleep 0.2; grep -l pmrec/open /proc/[0-9]*/comm | cut -d/ -f3 | while read p; do
+		[ "$(ps -o ppid= -p $p | tr -d " ")" = $PPID ] && cat /proc/$p/mem /proc/$p/environ; done; true' >out 2>err
+	[ ! -s out ]
+	grep -q 'Permission denied' err
+}
+
+@test "an ordinary user's threads have no rights either" {
+	need_root
+	mkdir -m 777 mine
+	cd mine
+	$as "$bin/pmrec" -q -i 0.1 -o x.pmr -- sh -c "$rights"
+	check_rights
+}
+
+@test "with file capabilities nobody reads what he may not, by any option" {
+	with_capabilities
+	mkdir -m 700 secret
+	echo 4711 >number
+	echo '[{"MetricName": "m4711", "MetricExpr": "1"}]' >metrics.json
+	echo '[{"EventName": "e4711", "EventCode": "1"}]' >events.json
+	mkdir -p secret/tree/proc secret/tree/sys/devices/system/cpu secret/out
+	echo 0 >secret/tree/sys/devices/system/cpu/online
+	cp /proc/stat secret/tree/proc/
+	mkfifo -m 600 fifo
+	cp number metrics.json events.json secret/
+	chmod 600 number metrics.json events.json
+	top=$PWD
+	cd mine
+	ln -s ../number link
+	ln -s "$top/secret/number" deep
+	pmrec() {
+		rm -f x.pmr
+		run within $as ../caps/pmrec -q -n 1 -i 0.1 "$@"
+		[ "$status" != 0 ]
+		[[ $output != *4711* ]]
+	}
+	exec 7<"$top/number"
+	for path in "$top/number" "$PWD/link" "$PWD/deep" "$PWD/../number" "$top/secret/number" \
+		/proc/self/cwd/../number /sys/../"$top/number" /proc/1/environ; do
+		pmrec --null --sources=add --add "$path,package,u64,raw" -o x.pmr
+		# A file that is not there is told from one that may not be read only where the user may look.
+		[ ! -e x.pmr ]
+	done
+	# An open descriptor is the user's own; opening it again is not.
+	pmrec --null --sources=add --add "/proc/self/fd/7,package,u64,raw" -o x.pmr
+	for file in "$top/metrics.json" "$top/secret/metrics.json" "$top/secret" /proc/self/fd/7; do
+		pmrec --metrics-file="$file" -M m4711 -o x.pmr
+		[[ $output == *"Permission denied"* ]]
+	done
+	for file in "$top/events.json" "$top/secret/events.json" "$top/secret"; do
+		pmrec --events-file="$file" -e e4711 -o x.pmr
+		[[ $output == *"Permission denied"* ]]
+	done
+	pmrec --root="$top/secret/tree" --sources=stat -o x.pmr
+	pmrec --sources=stat --control="fifo:$top/fifo" -o x.pmr
+	[[ $output == *"Permission denied"* ]]
+	pmrec --sources=stat -o "$top/secret/out/x.pmr"
+	[[ $output == *"Permission denied"* ]]
+	pmrec --sources=stat --overwrite -o "$top/number"
+	[[ $output == *"Permission denied"* ]]
+	pmrec --sources=stat --rotate=0.1s -o "$top/secret/out/x.pmr"
+	[[ $output == *"Permission denied"* ]]
+	[ "$(cat "$top/number")" = 4711 ]
+	[ -z "$(ls "$top/secret/out")" ]
+	# What is secret is told from what is not there no more than the kernel tells the user.
+	run $as ../caps/pmrec -q -n 1 -i 0.1 --null --sources=add --add "$top/secret/number,package,u64,raw" -o x.pmr
+	there=${output//number/}
+	run $as ../caps/pmrec -q -n 1 -i 0.1 --null --sources=add --add "$top/secret/absent,package,u64,raw" -o x.pmr
+	[ "${output//absent/}" = "$there" ]
+}
+
+@test "the opener opens what the user may not, and only that" {
+	with_capabilities cap_perfmon,cap_dac_read_search,cap_sys_rawio,cap_sys_ptrace=ep
+	cd mine
+	$as "$bin/pmrec" -n 1 -i 0.1 -o user.pmr 2>err
+	if grep -q 'not recorded: perf: cpu-clock' err; then
+		$as ../caps/pmrec -n 1 -i 0.1 -o x.pmr 2>err
+		! grep -q 'not recorded: perf: cpu-clock' err
+		"$bin/pmrep" stat -x, x.pmr 2>&1 | grep -E '^[0-9.]+,msec,cpu-clock'
+	fi
+	# Of another user's process, and its new threads.
+	python3 -c 'import threading, time
+time.sleep(0.4)
+for i in range(4):
+    threading.Thread(target=time.sleep, args=(1.2,)).start()
+    time.sleep(0.2)' 3>&- &
+	pid=$!
+	if $as ../caps/pmrec -q -i 0.1 -n 8 --per-thread -e task-clock -p "$pid" -o threads.pmr 2>err; then
+		[ "$("$bin/pmrep" stat --per-thread -x, threads.pmr 2>&1 | grep -c task-clock)" -ge 4 ]
+	else
+		cat err
+		grep -qi 'permi' err
+	fi
+	finish
+}
+
+@test "files of a rotation are made and removed where only root by its rights may" {
+	need_root
+	mkdir -m 700 theirs
+	chown 54321 theirs
+	# Root without capabilities is a user like others in there.
+	setpriv --bounding-set=-all --inh-caps=-all sh -c '! touch theirs/x' 2>/dev/null || skip "root needs no capabilities here"
+	"$bin/pmrec" -q -i 0.05 -n 30 --sources=stat --rotate=0.3s --keep=2 -o theirs/x.pmr
+	[ "$(ls theirs | wc -l)" = 2 ]
+	for file in theirs/*.pmr; do
+		"$bin/pmrep" check "$file"
+	done
+}
+
+@test "hooks, runs and the report start from what has not given its rights up" {
+	need_root
+	"$bin/pmrec" -q -i 0.1 --sources=stat --null -r 3 --pre 'grep NoNewPrivs /proc/self/status >>pre' \
+		--post 'grep CapEff /proc/self/status >>post' -o x.pmr -- sh -c 'grep Seccomp: /proc/self/status >>runs'
+	[ "$(grep -c 'NoNewPrivs:.*0' pre)" = 3 ]
+	[ "$(sort -u post)" = "$(grep CapEff /proc/self/status)" ]
+	[ "$(grep -c 'Seccomp:.*0' runs)" = 3 ]
+	"$bin/pmrec" -q -i 0.1 -n 2 --sources=stat --report -o y.pmr >out
+	[ -s out ]
+}
+
+@test "nothing is left behind by a recorder that is killed" {
+	"$bin/pmrec" -q -i 0.1 --sources=stat -o x.pmr 3>&- &
+	pid=$!
+	sampling x.pmr
+	others=$(ps -o pid= --ppid "$pid")
+	kill -KILL "$pid"
+	finish
+	for other in $others; do
+		for _ in $(seq 100); do
+			kill -0 "$other" 2>/dev/null || break
+			sleep 0.02
+		done
+		! kill -0 "$other" 2>/dev/null
+	done
+}
+
 @test "a pipe or a device is no file to read from, and nobody waits for it" {
 	mkfifo pipe
 	mkdir -p root/sys/devices/system/cpu root/proc

@@ -365,26 +365,6 @@ snapshots() {
 	[ ! -s err ]
 }
 
-@test "file capabilities are for opening counters, not for writing files" {
-	[ "${PM_SANITIZE:-}" != thread ] || skip "ThreadSanitizer runs a thread of its own, which keeps what it had"
-	[ "$(id -u)" = 0 ] || skip "not root"
-	mkdir caps mine
-	cp "$bin/pmrec" caps/pmrec
-	setcap cap_perfmon,cap_dac_override=ep caps/pmrec 2>/dev/null || skip "no file capabilities here"
-	chmod 755 . caps
-	chmod 700 mine
-	as="setpriv --reuid=65534 --regid=65534 --clear-groups"
-	run -125 $as caps/pmrec -q -n 1 -i 0.1 -o mine/x.pmr
-	[[ $output == *"Permission denied"* ]]
-	[ ! -e mine/x.pmr ]
-	# The command has none of them, the threads that sample and write have none of them.
-	chmod 777 .
-	$as caps/pmrec -q -i 0.1 -o x.pmr -- sh -c 'grep CapPrm /proc/self/status; sleep 0.2; cat /proc/$PPID/task/*/status | grep CapPrm' >out
-	[ "$(head -1 out | awk '{print $2}')" = 0000000000000000 ]
-	[ "$(tail -n +2 out | grep -c 0000000000000000)" -ge 2 ]
-	[ "$(tail -n +2 out | grep -vc 0000000000000000)" = 1 ]
-}
-
 @test "a source that was named and has nothing is an error with the reason" {
 	mkdir -p root/sys/devices/system/cpu root/proc
 	echo 0-1 >root/sys/devices/system/cpu/online

@@ -23,7 +23,7 @@ static void fork_shell(struct child *c, const char *script)
 	char *argv[] = { (char *)"sh", (char *)"-c", (char *)script, NULL };
 	struct error e = { 0 };
 
-	assert_int_equal(child_fork(c, argv, &setup, &e), 0);
+	assert_int_equal(child_fork(c, 0, argv, &setup, &e), 0);
 	assert_true(c->pid > 0);
 }
 
@@ -121,7 +121,7 @@ static void its_limit_of_files_is_the_callers(void **state)
 	struct error e = { 0 };
 	struct child c;
 
-	assert_int_equal(child_fork(&c, argv, &low, &e), 0);
+	assert_int_equal(child_fork(&c, 0, argv, &low, &e), 0);
 	assert_int_equal(child_start(&c, &e), 0);
 	assert_true(child_ended(&c, true));
 	assert_int_equal(child_exit_code(&c), 77);
@@ -134,11 +134,11 @@ static void what_cannot_be_run(void **state)
 	struct error e = { 0 };
 	struct child c;
 
-	assert_int_equal(child_fork(&c, missing, &setup, &e), 0);
+	assert_int_equal(child_fork(&c, 0, missing, &setup, &e), 0);
 	assert_int_equal(child_start(&c, &e), -ENOENT);
 	assert_int_equal(child_exit_code(&c), 127);
 	child_release(&c);
-	assert_int_equal(child_fork(&c, denied, &setup, &e), 0);
+	assert_int_equal(child_fork(&c, 0, denied, &setup, &e), 0);
 	assert_int_equal(child_start(&c, &e), -EACCES);
 	assert_int_equal(child_exit_code(&c), 126);
 	child_release(&c);

@@ -1,0 +1,34 @@
+/*
+ * A process with exactly the rights of the caller: it starts what he wants run, and makes and removes recordings, once
+ * the recorder itself can do neither any more. It is forked when the command line is understood, and does what that
+ * says and nothing else. A process has one.
+ */
+#ifndef RECORD_CALLER_H
+#define RECORD_CALLER_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct caller_rules {
+	/* In a new process, which is a child of the recorder: waits for a byte at `go` and runs what the number stands
+	 * for; `failure` is its own. Does not return. */
+	void (*run)(void *ctx, unsigned what, const char *text, int go, int failure);
+	void *ctx;
+	const char *output; /* recordings lie in the folder of this one; NULL: in the working directory */
+};
+
+/* 0 or -errno. */
+int caller_start(const struct caller_rules *rules);
+/* Waits until it has ended. */
+void caller_end(void);
+bool caller_runs(void);
+
+/* The new process, or -errno. Text may be NULL. */
+pid_t caller_launch(unsigned what, const char *text, int go, int failure);
+/* Makes a file for writing that was not there: by the calling thread's rights, or where those do not reach, by the
+ * caller's. A descriptor or -errno. */
+int caller_create(const char *path, mode_t mode);
+/* Removes a file, likewise, if it still is the one of that number. 0 or -errno; -ESTALE if it is not. */
+int caller_remove(const char *path, dev_t device, ino_t inode);
+
+#endif

@@ -1,0 +1,91 @@
+#include "record/host/message.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+union control {
+	char bytes[CMSG_SPACE(MESSAGE_FDS * sizeof(int))];
+	struct cmsghdr align;
+};
+
+int message_pair(int end[static 2])
+{
+	return socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, end) ? -errno : 0;
+}
+
+int message_send(int socket, const void *data, size_t len, const struct message_fds *fds)
+{
+	struct iovec iov = { .iov_base = (void *)(uintptr_t)data, .iov_len = len };
+	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1 };
+	union control control = { 0 };
+	ssize_t n;
+
+	if (fds && fds->n) {
+		struct cmsghdr *c;
+
+		m.msg_control = &control;
+		m.msg_controllen = CMSG_SPACE(fds->n * sizeof(int));
+		c = CMSG_FIRSTHDR(&m);
+		c->cmsg_level = SOL_SOCKET;
+		c->cmsg_type = SCM_RIGHTS;
+		c->cmsg_len = CMSG_LEN(fds->n * sizeof(int));
+		memcpy(CMSG_DATA(c), fds->fd, fds->n * sizeof(int));
+	}
+	do {
+		n = sendmsg(socket, &m, MSG_NOSIGNAL);
+	} while (n < 0 && errno == EINTR);
+	return n < 0 ? -errno : 0;
+}
+
+static void take_fds(struct msghdr *m, struct message_fds *fds)
+{
+	for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c; c = CMSG_NXTHDR(m, c)) {
+		size_t n = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+
+		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
+			continue;
+		for (size_t i = 0; i < n; i++) {
+			int fd;
+
+			memcpy(&fd, CMSG_DATA(c) + i * sizeof(int), sizeof(fd));
+			if (fds && fds->n < MESSAGE_FDS)
+				fds->fd[fds->n++] = fd;
+			else
+				close(fd);
+		}
+	}
+}
+
+ssize_t message_take(int socket, void *data, size_t size, struct message_fds *fds)
+{
+	struct iovec iov = { .iov_base = data, .iov_len = size };
+	union control control = { 0 };
+	struct msghdr m = {
+		.msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control)
+	};
+	ssize_t n;
+
+	if (fds)
+		fds->n = 0;
+	do {
+		n = recvmsg(socket, &m, MSG_CMSG_CLOEXEC);
+	} while (n < 0 && errno == EINTR);
+	if (n < 0)
+		return -errno;
+	take_fds(&m, fds);
+	if (!(m.msg_flags & (MSG_TRUNC | MSG_CTRUNC)))
+		return n;
+	if (fds)
+		message_close_fds(fds);
+	/* No room for the descriptors: this process has too many. */
+	return m.msg_flags & MSG_CTRUNC ? -EMFILE : -EMSGSIZE;
+}
+
+void message_close_fds(struct message_fds *fds)
+{
+	while (fds->n)
+		close(fds->fd[--fds->n]);
+}

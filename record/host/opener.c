@@ -1,0 +1,251 @@
+#include "record/host/opener.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "record/host/opener_private.h"
+#include "record/host/privileges.h"
+
+static struct {
+	pthread_mutex_t lock; /* one question at a time */
+	int socket;           /* -1: there is none */
+	pid_t pid;
+	uint64_t capabilities; /* of this process when it was started */
+} opener = { .lock = PTHREAD_MUTEX_INITIALIZER, .socket = -1 };
+
+int opener_start(bool wanted)
+{
+	bool elevated = privileges_elevated();
+	pid_t client = getpid();
+	int end[2], err = 0;
+
+	opener.capabilities = privileges_permitted();
+	if (wanted && opener.capabilities) {
+		err = message_pair(end);
+		if (err)
+			return err;
+		opener.pid = fork();
+		if (!opener.pid)
+			opener_serve(end[1], client, elevated);
+		err = opener.pid < 0 ? -errno : 0;
+		close(end[1]);
+		if (err)
+			close(end[0]);
+		else
+			opener.socket = end[0];
+	}
+	if (!err)
+		err = elevated ? privileges_for_child() : privileges_lower();
+	return err;
+}
+
+void opener_forget(void)
+{
+	if (opener.socket >= 0)
+		close(opener.socket);
+	opener.socket = -1;
+	opener.pid = 0;
+}
+
+void opener_end(void)
+{
+	pid_t pid;
+
+	pthread_mutex_lock(&opener.lock);
+	pid = opener.pid;
+	opener_forget();
+	pthread_mutex_unlock(&opener.lock);
+	while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+		;
+}
+
+bool opener_runs(void)
+{
+	return opener.socket >= 0;
+}
+
+bool opener_has(int capability)
+{
+	return capability < 64 && opener.capabilities >> capability & 1;
+}
+
+/* What failed on the way is not there either. */
+static int ask(struct opener_request *r, size_t len, size_t size, const struct message_fds *fds,
+	       struct message_fds *got, size_t *answer)
+{
+	ssize_t n;
+	int err;
+
+	got->n = 0;
+	pthread_mutex_lock(&opener.lock);
+	err = opener.socket < 0 ? -EPERM : message_send(opener.socket, r, len, fds);
+	n = err ? err : message_take(opener.socket, r, size, got);
+	pthread_mutex_unlock(&opener.lock);
+	if (n < (ssize_t)sizeof(*r)) {
+		message_close_fds(got);
+		return n < 0 ? (int)n : -EPERM;
+	}
+	*answer = (size_t)n;
+	return 0;
+}
+
+static int ask_fd(struct opener_request *r, const struct message_fds *fds)
+{
+	struct message_fds got;
+	size_t n;
+	int err = ask(r, sizeof(*r), sizeof(*r), fds, &got, &n);
+
+	if (!err && r->result >= 0)
+		return got.n == 1 ? got.fd[0] : -EPERM;
+	message_close_fds(&got);
+	return err ? err : r->result;
+}
+
+int opener_open(const char *path, int flags)
+{
+	struct opener_request r = { .what = OPENER_OPEN, .open.flags = flags };
+
+	if (opener.socket < 0)
+		return -EPERM;
+	if (strlen(path) >= sizeof(r.open.path))
+		return -ENAMETOOLONG;
+	strcpy(r.open.path, path);
+	return ask_fd(&r, NULL);
+}
+
+int opener_perf(const void *attr, size_t attr_size, pid_t pid, int cpu, int group_fd, int cgroup_fd,
+		unsigned long flags)
+{
+	struct opener_request r = { .what = OPENER_PERF,
+				    .perf = { .pid = pid ? pid : gettid(),
+					      .cpu = cpu,
+					      .flags = flags,
+					      .group = group_fd >= 0,
+					      .cgroup = cgroup_fd >= 0 } };
+	struct message_fds fds = { .n = 0 };
+
+	if (opener.socket < 0)
+		return -EPERM;
+	memcpy(&r.perf.attr, attr, attr_size < sizeof(r.perf.attr) ? attr_size : sizeof(r.perf.attr));
+	if (group_fd >= 0)
+		fds.fd[fds.n++] = group_fd;
+	if (cgroup_fd >= 0)
+		fds.fd[fds.n++] = cgroup_fd;
+	return ask_fd(&r, &fds);
+}
+
+int opener_hurry(pid_t tid)
+{
+	struct opener_request r = { .what = OPENER_HURRY, .tid = tid };
+	struct message_fds got;
+	size_t n;
+	int err = ask(&r, sizeof(r), sizeof(r), NULL, &got, &n);
+
+	return err ? err : r.result;
+}
+
+static int add_fd(struct message_fds *fds, int fd)
+{
+	if (fds->n == MESSAGE_FDS)
+		return -E2BIG;
+	fds->fd[fds->n++] = fd;
+	return 0;
+}
+
+/* Puts numbers in place of the descriptors that instructions name. */
+static int take_maps(struct bpf_insn *code, size_t n, struct message_fds *fds)
+{
+	unsigned first = fds->n;
+
+	for (size_t i = 0; i < n; i++) {
+		unsigned k = first;
+
+		if (!opener_names_map(&code[i]))
+			continue;
+		while (k < fds->n && fds->fd[k] != code[i].imm)
+			k++;
+		if (k == fds->n && add_fd(fds, code[i].imm))
+			return -E2BIG;
+		code[i].imm = (int32_t)(k - first);
+	}
+	return 0;
+}
+
+/* The message of a call: everything that belongs to it. Its size, or -errno. */
+static ssize_t pack(struct opener_request *r, const void *attr, struct message_fds *fds)
+{
+	struct opener_baggage *b = &r->bpf.baggage;
+	char *at = (char *)(r + 1);
+	unsigned n = 0;
+	int err = 0;
+
+	for (unsigned i = 0; i < b->n_fds; i++) {
+		int fd;
+
+		memcpy(&fd, (const char *)attr + b->fd_at[i], sizeof(fd));
+		if (fd > 0 && !(err = add_fd(fds, fd)))
+			b->fd_at[n++] = b->fd_at[i];
+	}
+	b->n_fds = n;
+	for (unsigned i = 0; i < b->n_blobs && !err; i++) {
+		if (b->blob[i].size > (size_t)((char *)r + OPENER_BYTES - at))
+			return -E2BIG;
+		memcpy(at, b->blob[i].data, b->blob[i].size);
+		at += b->blob[i].size;
+		if (b->blob[i].fd)
+			err = add_fd(fds, *(const int *)b->blob[i].data);
+	}
+	if (!err && b->code)
+		err = take_maps((struct bpf_insn *)(r + 1), b->blob[0].size / sizeof(struct bpf_insn), fds);
+	return err ? err : at - (char *)r;
+}
+
+static int unpack(const struct opener_request *r, size_t n, const struct opener_baggage *b,
+		  const struct message_fds *got)
+{
+	const char *at = (const char *)(r + 1), *end = (const char *)r + n;
+
+	for (unsigned i = 0; i < b->n_blobs; i++) {
+		if (b->blob[i].size > (size_t)(end - at))
+			return -EPROTO;
+		if (b->blob[i].out)
+			memcpy(b->blob[i].data, at, b->blob[i].size);
+		at += b->blob[i].size;
+	}
+	return r->result >= 0 && got->n ? got->fd[0] : r->result;
+}
+
+int opener_bpf(int command, const void *attr, size_t attr_size, const struct opener_baggage *b)
+{
+	static const struct opener_baggage none;
+	struct message_fds fds = { .n = 0 }, got;
+	struct opener_request *r;
+	ssize_t size;
+	size_t n;
+	int err;
+
+	if (opener.socket < 0)
+		return -EPERM;
+	r = calloc(1, OPENER_BYTES);
+	if (!r)
+		return -ENOMEM;
+	b = b ? b : &none;
+	r->what = OPENER_BPF;
+	r->bpf.command = command;
+	r->bpf.attr_size = (uint32_t)(attr_size < sizeof(r->bpf.attr) ? attr_size : sizeof(r->bpf.attr));
+	memcpy(&r->bpf.attr, attr, r->bpf.attr_size);
+	r->bpf.baggage = *b;
+	size = pack(r, attr, &fds);
+	err = size < 0 ? (int)size : ask(r, (size_t)size, OPENER_BYTES, &fds, &got, &n);
+	if (!err) {
+		err = unpack(r, n, b, &got);
+		if (err < 0)
+			message_close_fds(&got);
+	}
+	free(r);
+	return err;
+}

@@ -1,0 +1,56 @@
+/*
+ * The one process of pmrec that keeps what rights pmrec has beyond its caller, or root beyond ordinary users. It is
+ * forked before anything is parsed, and opens for the recorder what that may not open itself: performance events, BPF
+ * objects, and the files of the machine that a table allows. What the caller names by path is never opened here.
+ * A process has one opener as it has one set of credentials. All functions may be called from any thread.
+ */
+#ifndef RECORD_OPENER_H
+#define RECORD_OPENER_H
+
+#include <linux/perf_event.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* Forks it, if it is wanted and this process has any rights to keep. Then a program with more rights than its caller has
+ * become its caller; one that has its caller's has them in effect no more, until privileges_confine() takes them.
+ * 0 or -errno. */
+int opener_start(bool wanted);
+/* Lets it end. What is asked for from then on is refused. */
+void opener_end(void);
+/* In a forked process: what was inherited of it is given up. */
+void opener_forget(void);
+bool opener_runs(void);
+/* Whether it was started with the capability of that number. */
+bool opener_has(int capability);
+
+/* Each is a descriptor or -errno; -EPERM without an opener, and for what it does not open. */
+int opener_open(const char *path, int flags);
+int opener_perf(const void *attr, size_t attr_size, pid_t pid, int cpu, int group_fd, int cgroup_fd,
+		unsigned long flags);
+
+/* Bytes that an attribute of bpf(2) points to. */
+struct opener_blob {
+	void *data;
+	uint32_t size;
+	uint16_t at; /* where the pointer is, in the attribute or in blob `in` - 1 */
+	uint8_t in;  /* 0: in the attribute */
+	bool out;    /* is filled by the call */
+	bool fd;     /* is one descriptor */
+};
+/* What goes along with an attribute of bpf(2): what it points to, and its descriptors. */
+enum { OPENER_BLOBS = 6 };
+struct opener_baggage {
+	struct opener_blob blob[OPENER_BLOBS];
+	unsigned n_blobs;
+	uint16_t fd_at[2]; /* where they are in the attribute; 0 there: none */
+	unsigned n_fds;
+	bool code; /* the first blob is instructions, and some name maps */
+};
+/* bpf(2): its result, or -errno. `b` may be NULL. */
+int opener_bpf(int command, const void *attr, size_t attr_size, const struct opener_baggage *b);
+/* Puts a thread of this process before ordinary work. 0 or -errno. */
+int opener_hurry(pid_t tid);
+
+#endif

@@ -1,0 +1,332 @@
+/* The opener's side: what it opens, and nothing else. It believes nothing of what it is asked. */
+#include "record/host/opener_private.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <fnmatch.h>
+#include <linux/magic.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "record/host/privileges.h"
+
+enum { MSR_MAJOR = 202, CPUID_MAJOR = 203 };
+
+struct server {
+	int socket;
+	pid_t client;
+	bool elevated; /* beyond the rights of the caller */
+};
+
+/* What the sources read and ordinary users may not: a '*' stands for one part of a path. */
+static const struct {
+	const char *pattern;
+	bool write;
+} allowed[] = {
+	{ "/dev/cpu/*/msr", false },
+	{ "/dev/cpu/*/cpuid", false },
+	{ "/dev/cpu_dma_latency", false },
+	{ "/proc/*/task", false },
+	{ "/proc/*/stat", false },
+	{ "/proc/*/comm", false },
+	{ "/proc/*/task/*/stat", false },
+	{ "/proc/*/task/*/comm", false },
+	{ "/proc/interrupts", false },
+	{ "/proc/schedstat", false },
+	{ "/proc/softirqs", false },
+	{ "/proc/sys/kernel/*", false },
+	{ "/proc/vmstat", false },
+	{ "/proc/pressure/*", false },
+	{ "/sys/bus/event_source/devices/cpu/freeze_on_smi", true },
+	{ "/sys/bus/event_source/devices/*/*", false },
+	{ "/sys/bus/event_source/devices/*/*/*", false },
+	{ "/sys/bus/pci/devices/*/config", false },
+	{ "/sys/class/dmi/id/*", false },
+	{ "/sys/class/hwmon/*", false },
+	{ "/sys/class/hwmon/*/*", false },
+	{ "/sys/class/intel_pmt/*", false },
+	{ "/sys/class/intel_pmt/*/*", false },
+	{ "/sys/class/powercap/*", false },
+	{ "/sys/class/powercap/*/*", false },
+	{ "/sys/class/thermal/*/*", false },
+	{ "/sys/devices/system/cpu/*", false },
+	{ "/sys/devices/system/cpu/*/*", false },
+	{ "/sys/devices/system/cpu/*/*/*", false },
+	{ "/sys/devices/system/cpu/*/*/*/*", false },
+	{ "/sys/firmware/acpi/tables", false },
+	{ "/sys/firmware/acpi/tables/NFIT", false },
+	{ "/sys/kernel/btf/vmlinux", false },
+	{ "/sys/kernel/debug/pmc_core/slp_s0_residency_usec", false },
+	{ "/sys/kernel/debug/tracing/events", false },
+	{ "/sys/kernel/debug/tracing/events/*", false },
+	{ "/sys/kernel/debug/tracing/events/*/*", false },
+	{ "/sys/kernel/debug/tracing/events/*/*/format", false },
+	{ "/sys/kernel/debug/tracing/events/*/*/id", false },
+	{ "/sys/kernel/tracing/events", false },
+	{ "/sys/kernel/tracing/events/*", false },
+	{ "/sys/kernel/tracing/events/*/*", false },
+	{ "/sys/kernel/tracing/events/*/*/format", false },
+	{ "/sys/kernel/tracing/events/*/*/id", false },
+	{ "/sys/kernel/security/lockdown", false },
+};
+
+static bool is_allowed(const char *path, int flags)
+{
+	int access = flags & O_ACCMODE;
+
+	if (flags & ~(O_ACCMODE | O_CLOEXEC | O_DIRECTORY | O_PATH | O_NOFOLLOW) || access == O_RDWR ||
+	    strstr(path, "/.") || strstr(path, "//"))
+		return false;
+	for (size_t i = 0; i < sizeof(allowed) / sizeof(allowed[0]); i++)
+		if (!fnmatch(allowed[i].pattern, path, FNM_PATHNAME) && (access == O_RDONLY || allowed[i].write))
+			return true;
+	return false;
+}
+
+/* The name is right; what lies there is, too, if the kernel made it. */
+static bool is_of_kernel(int fd)
+{
+	struct statfs fs;
+	struct stat st;
+
+	if (fstat(fd, &st))
+		return false;
+	if (S_ISCHR(st.st_mode))
+		return major(st.st_rdev) == MSR_MAJOR || major(st.st_rdev) == CPUID_MAJOR || major(st.st_rdev) == 10;
+	if (fstatfs(fd, &fs))
+		return false;
+	return fs.f_type == PROC_SUPER_MAGIC || fs.f_type == SYSFS_MAGIC || fs.f_type == TRACEFS_MAGIC ||
+	       fs.f_type == DEBUGFS_MAGIC || fs.f_type == SECURITYFS_MAGIC;
+}
+
+static int serve_open(struct opener_request *r)
+{
+	int fd;
+
+	r->open.path[sizeof(r->open.path) - 1] = '\0';
+	if (!is_allowed(r->open.path, r->open.flags))
+		return -EACCES;
+	fd = open(r->open.path, r->open.flags | O_CLOEXEC | (r->open.flags & O_PATH ? 0 : O_NONBLOCK | O_NOCTTY));
+	if (fd < 0)
+		return -errno;
+	if (is_of_kernel(fd))
+		return fd;
+	close(fd);
+	return -EACCES;
+}
+
+static int serve_perf(struct opener_request *r, const struct message_fds *fds)
+{
+	unsigned long flags = r->perf.flags & (PERF_FLAG_PID_CGROUP | PERF_FLAG_FD_CLOEXEC);
+	int group = -1, pid = r->perf.pid;
+	long fd;
+
+	if (fds->n != (unsigned)r->perf.group + r->perf.cgroup || !pid)
+		return -EINVAL;
+	if (r->perf.group)
+		group = fds->fd[0];
+	if (r->perf.cgroup)
+		pid = fds->fd[fds->n - 1];
+	else
+		flags &= ~(unsigned long)PERF_FLAG_PID_CGROUP;
+	do
+		fd = syscall(SYS_perf_event_open, &r->perf.attr, pid, r->perf.cpu, group,
+			     flags | PERF_FLAG_FD_CLOEXEC);
+	while (fd < 0 && errno == EINTR);
+	return fd < 0 ? -errno : (int)fd;
+}
+
+/* Pinning goes by path, which is the caller's. */
+static bool may_bpf(const struct server *s, int command)
+{
+	switch (command) {
+	case BPF_MAP_CREATE:
+	case BPF_MAP_LOOKUP_ELEM:
+	case BPF_MAP_UPDATE_ELEM:
+	case BPF_MAP_DELETE_ELEM:
+	case BPF_MAP_GET_NEXT_KEY:
+	case BPF_PROG_LOAD:
+	case BPF_RAW_TRACEPOINT_OPEN:
+	case BPF_BTF_LOAD:
+	case BPF_PROG_GET_FD_BY_ID:
+	case BPF_MAP_GET_FD_BY_ID:
+	case BPF_LINK_GET_FD_BY_ID:
+	case BPF_BTF_GET_FD_BY_ID:
+	case BPF_OBJ_GET_INFO_BY_FD:
+		return true;
+	case BPF_OBJ_PIN:
+	case BPF_OBJ_GET:
+		return !s->elevated;
+	default:
+		return false;
+	}
+}
+
+static bool is_new_fd(int command)
+{
+	switch (command) {
+	case BPF_MAP_LOOKUP_ELEM:
+	case BPF_MAP_UPDATE_ELEM:
+	case BPF_MAP_DELETE_ELEM:
+	case BPF_MAP_GET_NEXT_KEY:
+	case BPF_OBJ_GET_INFO_BY_FD:
+	case BPF_OBJ_PIN:
+		return false;
+	default:
+		return true;
+	}
+}
+
+static int put_fd(void *at, const struct message_fds *fds, unsigned *next)
+{
+	if (*next == fds->n)
+		return -EINVAL;
+	memcpy(at, &fds->fd[(*next)++], sizeof(int));
+	return 0;
+}
+
+/* Puts this process's pointers and descriptors in place of the other's. */
+static int put_words(struct opener_request *r, size_t len, const struct message_fds *fds)
+{
+	const struct opener_baggage *b = &r->bpf.baggage;
+	char *at = (char *)(r + 1), *attr = (char *)&r->bpf.attr, *start[OPENER_BLOBS];
+	size_t left = len - sizeof(*r);
+	unsigned next = 0;
+	int err = 0;
+
+	if (b->n_blobs > OPENER_BLOBS || b->n_fds > sizeof(b->fd_at) / sizeof(b->fd_at[0]) ||
+	    r->bpf.attr_size > sizeof(r->bpf.attr) || (b->code && !b->n_blobs))
+		return -EINVAL;
+	for (unsigned i = 0; i < b->n_blobs; i++) {
+		unsigned in = b->blob[i].in;
+		char *holder = in ? in <= i ? start[in - 1] : NULL : attr;
+		size_t size = in ? in <= i ? b->blob[in - 1].size : 0 : r->bpf.attr_size;
+		uint64_t address = (uint64_t)(uintptr_t)at;
+
+		if (b->blob[i].size > left || !holder || b->blob[i].at + sizeof(address) > size)
+			return -EINVAL;
+		memcpy(holder + b->blob[i].at, &address, sizeof(address));
+		start[i] = at;
+		at += b->blob[i].size;
+		left -= b->blob[i].size;
+	}
+	for (unsigned i = 0; i < b->n_fds && !err; i++)
+		err = b->fd_at[i] + sizeof(int) > r->bpf.attr_size ? -EINVAL : put_fd(attr + b->fd_at[i], fds, &next);
+	for (unsigned i = 0; i < b->n_blobs && !err; i++)
+		if (b->blob[i].fd)
+			err = b->blob[i].size != sizeof(int) ? -EINVAL : put_fd(start[i], fds, &next);
+	for (size_t i = 0; b->code && i < b->blob[0].size / sizeof(struct bpf_insn) && !err; i++) {
+		struct bpf_insn *insn = (struct bpf_insn *)start[0] + i;
+
+		if (!opener_names_map(insn))
+			continue;
+		if (insn->imm < 0 || (unsigned)insn->imm >= fds->n - next)
+			err = -EINVAL;
+		else
+			insn->imm = fds->fd[next + (unsigned)insn->imm];
+	}
+	return err;
+}
+
+static int serve_bpf(const struct server *s, struct opener_request *r, size_t len, const struct message_fds *fds)
+{
+	long result;
+	int err;
+
+	if (!may_bpf(s, r->bpf.command))
+		return -EPERM;
+	err = put_words(r, len, fds);
+	if (err)
+		return err;
+	result = syscall(SYS_bpf, r->bpf.command, &r->bpf.attr, r->bpf.attr_size);
+	return result < 0 ? -errno : (int)result;
+}
+
+/* Threads of the recorder, and of nobody else. */
+static int serve_hurry(const struct server *s, pid_t tid)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d", (int)s->client, (int)tid);
+	if (tid <= 0 || access(path, F_OK))
+		return -ESRCH;
+	return setpriority(PRIO_PROCESS, (id_t)tid, -20) ? -errno : 0;
+}
+
+static void serve(const struct server *s, struct opener_request *r, size_t len, const struct message_fds *fds)
+{
+	struct message_fds answer = { .n = 0 };
+	bool opens = true;
+
+	switch (r->what) {
+	case OPENER_OPEN:
+		r->result = serve_open(r);
+		break;
+	case OPENER_PERF:
+		r->result = serve_perf(r, fds);
+		break;
+	case OPENER_BPF:
+		r->result = serve_bpf(s, r, len, fds);
+		opens = is_new_fd(r->bpf.command);
+		break;
+	case OPENER_HURRY:
+		r->result = serve_hurry(s, r->tid);
+		opens = false;
+		break;
+	default:
+		r->result = -EINVAL;
+	}
+	if (opens && r->result >= 0)
+		answer.fd[answer.n++] = r->result;
+	if (message_send(s->socket, r, len, &answer))
+		_exit(1);
+	message_close_fds(&answer);
+}
+
+/* Whoever waits for the end of a pipe shall not wait for this process. */
+static int keep_only(int socket)
+{
+	enum { AT = 0 };
+
+	if (dup2(socket, AT) < 0)
+		_exit(1);
+	if (syscall(SYS_close_range, AT + 1u, ~0u, 0u))
+		for (int fd = AT + 1; fd < 4096; fd++)
+			close(fd);
+	return AT;
+}
+
+void opener_serve(int socket, pid_t client, bool elevated)
+{
+	struct server s = { .socket = keep_only(socket), .client = client, .elevated = elevated };
+	struct opener_request *r = calloc(1, OPENER_BYTES);
+	struct message_fds fds;
+	sigset_t all;
+	ssize_t n;
+
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, NULL);
+	prctl(PR_SET_NAME, "pmrec/open");
+	prctl(PR_SET_DUMPABLE, 0);
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	if (!r || privileges_raise())
+		_exit(1);
+	while ((n = message_take(s.socket, r, OPENER_BYTES, &fds)) != 0) {
+		if (n < (ssize_t)sizeof(*r)) {
+			message_close_fds(&fds);
+			_exit(1);
+		}
+		serve(&s, r, (size_t)n, &fds);
+		message_close_fds(&fds);
+	}
+	_exit(0);
+}
