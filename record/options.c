@@ -294,6 +294,18 @@ static error_t set_codec(void *into, char *text, struct argp_state *state)
 	return err;
 }
 
+static error_t set_sampling(void *into, char *text, struct argp_state *state)
+{
+	static const char *const ways[] = { "auto", "kernel", "reader", NULL };
+	static const int number[] = { 0, 1, -1 };
+	struct record_options *o = into;
+	unsigned place = 0;
+	error_t err = options_word("sampling", text, ways, &place, state);
+
+	o->sample.sampling = number[place];
+	return err;
+}
+
 static error_t set_threads(void *into, char *text, struct argp_state *state)
 {
 	static const char *const threads[] = { "auto", "one", "cpu", NULL };

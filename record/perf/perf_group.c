@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <time.h>
 #include <unistd.h>
 
 /* ---- groups ---- */
@@ -46,6 +47,8 @@ void perf_group_remove(struct perf_group *g, uint32_t k)
 
 /* ---- opening ---- */
 
+static const struct unit_sampling sampling;
+
 int perf_event_try(struct perf_event *e, bool inherit, struct perf_place at, int leader, bool *excluded)
 {
 	const struct event *ev = e->ev;
@@ -81,6 +84,9 @@ static int open_member(struct perf_row *row, struct perf_event *e, struct perf_s
 	attr.a.inherit = row->group->inherit;
 	attr.a.disabled = row->leader < 0;
 	attr.a.enable_on_exec = row->leader < 0 && start.on_exec;
+	/* All of a group go by the clock of their leader. */
+	attr.a.use_clockid = row->ring.map != NULL;
+	attr.a.clockid = row->ring.map ? CLOCK_MONOTONIC : 0;
 	fd = perf_open(&attr, row->at, row->leader);
 	if (fd >= 0 && e->filter && ioctl(fd, PERF_EVENT_IOC_SET_FILTER, e->filter)) {
 		int err = errno;
@@ -106,6 +112,27 @@ static int open_counted(struct perf_row *row, struct perf_start start)
 	return err || !(start.on || start.on_exec) ? err : perf_row_enable(row, true);
 }
 
+static void open_sampled(struct perf_row *row)
+{
+	row->leader = perf_ring_open(&row->ring, row->at, row->group->sample_ns, row->n);
+	if (row->leader < 0)
+		row->leader = -1;
+	row->unit.sampling = row->ring.map ? &sampling : NULL;
+}
+
+/* Where members do not follow the clock, they are read, as others are. */
+static int reopen_read(struct perf_row *row, struct perf_start start)
+{
+	uint64_t sample_ns = row->group->sample_ns;
+	int err;
+
+	perf_row_close(row, true);
+	row->group->sample_ns = 0;
+	err = perf_row_open(row, start);
+	row->group->sample_ns = sample_ns;
+	return err;
+}
+
 int perf_row_open(struct perf_row *row, struct perf_start start)
 {
 	const struct perf_group *g = row->group;
@@ -114,6 +141,8 @@ int perf_row_open(struct perf_row *row, struct perf_start start)
 	if (g->bpf && !bpf_group_opens(g->bpf))
 		return open_counted(row, start);
 
+	if (g->sample_ns)
+		open_sampled(row);
 	for (uint32_t k = 0; k < g->n; k++) {
 		int fd = open_member(row, g->member[k], start);
 
@@ -128,7 +157,11 @@ int perf_row_open(struct perf_row *row, struct perf_start start)
 		if (row->leader < 0)
 			row->leader = fd;
 	}
-	row->first = g->member[0]->attr.a.read_format & PERF_FORMAT_GROUP ? PERF_READ_HEAD : 0;
+	row->first = row->ring.map                                        ? PERF_READ_HEAD + 1 :
+		     g->member[0]->attr.a.read_format & PERF_FORMAT_GROUP ? PERF_READ_HEAD :
+									    0;
+	if (row->ring.map && row->n_open < g->n)
+		return reopen_read(row, start);
 	if (!row->n_open)
 		return err;
 	err = g->bpf ? bpf_row_open(row) : 0;
@@ -138,10 +171,15 @@ int perf_row_open(struct perf_row *row, struct perf_start start)
 	return start.on ? perf_row_enable(row, true) : 0;
 }
 
+/* What a read gives; a leader that is a clock stands before the members. */
+static size_t words(const struct perf_row *row)
+{
+	return PERF_READ_HEAD + (row->ring.map != NULL) + row->n_open;
+}
+
 static ssize_t row_read(const struct perf_row *row)
 {
-	return row->group->bpf ? bpf_row_read(row) :
-				 read(row->leader, row->got, (PERF_READ_HEAD + row->n_open) * sizeof(*row->got));
+	return row->group->bpf ? bpf_row_read(row) : read(row->leader, row->got, words(row) * sizeof(*row->got));
 }
 
 void perf_row_close(struct perf_row *row, bool keep)
@@ -160,6 +198,10 @@ void perf_row_close(struct perf_row *row, bool keep)
 			close(row->fd[k]);
 			row->fd[k] = -1;
 		}
+	if (row->ring.map)
+		close(row->leader);
+	perf_ring_close(&row->ring);
+	row->unit.sampling = NULL;
 	row->leader = -1;
 	row->n_open = 0;
 	row->last_enabled = 0;
@@ -221,7 +263,7 @@ static bool stands_still(struct perf_row *row, ssize_t size)
  */
 static bool is_revoked(struct perf_row *row, ssize_t size, bool still)
 {
-	size_t whole = (row->first ? PERF_READ_HEAD + row->n_open : PERF_READ_HEAD) * sizeof(*row->got);
+	size_t whole = (row->first ? words(row) : PERF_READ_HEAD) * sizeof(*row->got);
 	uint64_t id;
 
 	if ((size_t)size == whole && !still)
@@ -229,10 +271,33 @@ static bool is_revoked(struct perf_row *row, ssize_t size, bool still)
 	return ioctl(row->leader, PERF_EVENT_IOC_ID, &id) && errno == ENODEV;
 }
 
+/* What was read, into its cells. */
+static void got_cells(struct perf_row *row, struct cells *c)
+{
+	uint64_t enabled, running;
+
+	enabled = row->got[PERF_READ_ENABLED] + row->base_enabled;
+	running = row->got[PERF_READ_RUNNING] + row->base_running;
+	if (c->enabled)
+		*c->enabled = enabled;
+	if (c->running)
+		*c->running = running;
+	if (enabled && !running) {
+		cells_fail_all(c, PM_REASON_NOT_COUNTED);
+		return;
+	}
+	for (uint32_t k = 0; k < row->n_open; k++)
+		cells_set(c, row->place[k], row->got[row->first + k] + row->base[row->place[k]]);
+	if (row->n_open == c->n && !row->any_off)
+		return;
+	for (uint32_t k = 0; k < c->n; k++)
+		if (row->missing[k])
+			cells_fail(c, k, row->missing[k]);
+}
+
 static int unit_read(struct unit *u, struct cells *c)
 {
 	struct perf_row *row = (struct perf_row *)u;
-	uint64_t enabled, running;
 	bool fresh = row->fresh, still;
 	ssize_t size;
 
@@ -247,7 +312,7 @@ static int unit_read(struct unit *u, struct cells *c)
 	}
 	if (fresh) {
 		row->fresh = false;
-		memset(row->got, 0, (PERF_READ_HEAD + row->n_open) * sizeof(*row->got));
+		memset(row->got, 0, words(row) * sizeof(*row->got));
 		size = sizeof(*row->got);
 	} else {
 		if (row->end == PERF_ENDING)
@@ -269,25 +334,48 @@ static int unit_read(struct unit *u, struct cells *c)
 		cells_fail_all(c, size ? pm_reason_errno(errno) : PM_REASON_NOT_COUNTED);
 		return 0;
 	}
-	enabled = row->got[PERF_READ_ENABLED] + row->base_enabled;
-	running = row->got[PERF_READ_RUNNING] + row->base_running;
-	if (c->enabled)
-		*c->enabled = enabled;
-	if (c->running)
-		*c->running = running;
-	if (enabled && !running) {
-		cells_fail_all(c, PM_REASON_NOT_COUNTED);
-		return 0;
-	}
-	for (uint32_t k = 0; k < row->n_open; k++)
-		cells_set(c, row->place[k], row->got[row->first + k] + row->base[row->place[k]]);
-	if (row->n_open == c->n && !row->any_off)
-		return 0;
-	for (uint32_t k = 0; k < c->n; k++)
-		if (row->missing[k])
-			cells_fail(c, k, row->missing[k]);
+	got_cells(row, c);
 	return 0;
 }
+
+static void sampling_start(struct unit *u)
+{
+	perf_ring_start(&((struct perf_row *)u)->ring);
+}
+
+static bool sampling_peek(struct unit *u, uint64_t *time_ns, uint64_t *lost)
+{
+	struct perf_row *row = (struct perf_row *)u;
+	const uint64_t *values;
+	bool any = false;
+	size_t n;
+
+	/* Not what another group of members had counted. */
+	while (row->ring.map && (any = perf_ring_peek(&row->ring, time_ns, &values, &n)) && n != words(row))
+		perf_ring_drop(&row->ring);
+	*lost += row->ring.lost;
+	row->ring.lost = 0;
+	if (any)
+		memcpy(row->got, values, n * sizeof(*values));
+	return any;
+}
+
+static void sampling_take(struct unit *u, struct cells *c)
+{
+	struct perf_row *row = (struct perf_row *)u;
+
+	perf_ring_drop(&row->ring);
+	if (!c)
+		return;
+	row->last_enabled = row->got[PERF_READ_ENABLED];
+	got_cells(row, c);
+}
+
+static const struct unit_sampling sampling = {
+	.start = sampling_start,
+	.peek = sampling_peek,
+	.take = sampling_take,
+};
 
 int perf_row_count(const struct perf_row *row, uint32_t k, uint64_t *count, uint64_t *enabled, uint64_t *running)
 {
@@ -316,6 +404,9 @@ static void unit_release(struct unit *u)
 	for (uint32_t k = 0; row->fd && k < row->n; k++)
 		if (row->fd[k] >= 0)
 			close(row->fd[k]);
+	if (row->ring.map)
+		close(row->leader);
+	perf_ring_close(&row->ring);
 	for (uint32_t i = 0; row->group && i < row->group->n_rows; i++)
 		if (row->group->row[i] == row)
 			row->group->row[i] = row->group->row[--row->group->n_rows];
@@ -352,7 +443,7 @@ struct perf_row *perf_row_new(struct perf_group *g, struct perf_place at, uint32
 		.missing = calloc(g->n, sizeof(*row->missing)),
 		.place = calloc(g->n, sizeof(*row->place)),
 		.base = calloc(g->n, sizeof(*row->base)),
-		.got = calloc(g->n + PERF_READ_HEAD, sizeof(*row->got)),
+		.got = calloc(g->n + PERF_READ_HEAD + 1, sizeof(*row->got)),
 	};
 	for (uint32_t k = 0; row->fd && k < g->n; k++)
 		row->fd[k] = -1;

@@ -10,6 +10,7 @@
 #include <sys/types.h>
 
 #include "record/perf/perf_bpf.h"
+#include "record/perf/perf_ring.h"
 #include "record/host/perf_open.h"
 #include "record/plan/plan.h"
 #include "record/plan/source.h"
@@ -42,6 +43,7 @@ struct perf_group {
 	bool inherit;
 	bool braces, weak;     /* made by the user; may be taken apart */
 	const char *class;     /* NULL: takes no others in */
+	uint64_t sample_ns;    /* its rows are sampled by the kernel, that often; 0: they are read */
 	struct perf_row **row; /* the units belong to the plan */
 	uint32_t n_rows;
 	enum perf_way way;
@@ -75,6 +77,7 @@ struct perf_row {
 	uint64_t *got;         /* nr, enabled, running, values; or value, enabled, running */
 	struct bpf_sum *sum;   /* owned; where members are counted by BPF; NULL: nowhere */
 	uint32_t first;        /* the first value of got[] */
+	struct perf_ring ring; /* map NULL: it is read */
 };
 
 /* Words before the values in what a group reads. */

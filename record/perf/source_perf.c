@@ -33,7 +33,7 @@ static int check_descriptors(const struct perf_source *s, struct plan *p)
 	char hint[80];
 
 	for (uint32_t i = 0; i < s->n_groups; i++)
-		need += (uint64_t)s->group[i]->n * descriptors_of(s, s->group[i]);
+		need += (uint64_t)(s->group[i]->n + (s->group[i]->sample_ns > 0)) * descriptors_of(s, s->group[i]);
 	/* What notices new tasks. */
 	if (p->options->perf.per_thread && !p->options->perf.no_inherit)
 		need += (uint64_t)(s->n_tasks + 1) * p->model->topology.n;
@@ -44,6 +44,37 @@ static int check_descriptors(const struct perf_source *s, struct plan *p)
 	snprintf(hint, sizeof(hint), "ulimit -Hn %" PRIu64, need);
 	return plan_refused(p, pm_reason_errno(EMFILE), hint,
 			    "the events need %" PRIu64 " open files, and the limit is %" PRIu64, need, have);
+}
+
+/* At longer intervals a reader's wake-ups cost nothing that could be measured, and it reads without delay. */
+#define SAMPLE_MAX_NS 50000000u
+/* The kernel's clock goes no faster. */
+#define SAMPLE_MIN_NS 10000u
+
+/* Whether a clock of the CPU can lead the group: what counts on a CPU for everyone, in software or in its core. */
+static bool can_be_sampled(const struct perf_group *g)
+{
+	bool can = !g->tasks && !g->n_cgroups && !g->bpf && g->way == PERF_BY_READ && g->n > 0;
+
+	for (uint32_t k = 0; k < g->n && can; k++) {
+		const struct event *ev = g->member[k]->ev;
+
+		can = !(ev->mods & (EVENT_MOD_PINNED | EVENT_MOD_EXCLUSIVE)) && !ev->uncore &&
+		      (ev->core || ev->type == PERF_TYPE_SOFTWARE || ev->type == PERF_TYPE_TRACEPOINT ||
+		       !strcmp(ev->pmu, "msr"));
+	}
+	return can;
+}
+
+static void choose_sampling(struct perf_source *s, const struct plan *p)
+{
+	const struct sample_options *o = &p->options->sample;
+	uint64_t most = o->sampling > 0 ? 500000000 : SAMPLE_MAX_NS;
+
+	for (uint32_t i = 0; i < s->n_groups; i++)
+		if (o->sampling >= 0 && o->interval_ns >= SAMPLE_MIN_NS && o->interval_ns <= most &&
+		    can_be_sampled(s->group[i]))
+			s->group[i]->sample_ns = o->interval_ns;
 }
 
 /* ---- the source ---- */
@@ -106,6 +137,7 @@ static int perf_plan(struct source *source, struct plan *p, struct error *e)
 	s->from_exec = p->options->target == TARGET_COMMAND && !p->options->perf.delay_ms;
 	if (!err)
 		err = perf_bpf_begin(s, p, e);
+	choose_sampling(s, p);
 	if (!err)
 		err = check_descriptors(s, p);
 	if (!err)

@@ -47,10 +47,10 @@ static void place_slot(struct slot *s, const struct pm_group *g, uint32_t group,
 	s->running = g->flags & PM_GROUP_PERF_TIMES ? 3 * times + place : PM_NONE;
 }
 
-/* The reader of a unit: that of its CPU, else the first one. Readers are in the order of their CPUs. */
+/* The reader of a unit: that of its CPU, else the first one of its kind. */
 static uint32_t reader_of(const struct readout *l, const struct unit *u)
 {
-	uint32_t lo = 0, hi = l->n_readers;
+	uint32_t lo = u->sampling ? l->n_reading : 0, hi = u->sampling ? l->n_readers : l->n_reading, first = lo;
 
 	while (hi - lo > 1) {
 		uint32_t mid = lo + (hi - lo) / 2;
@@ -60,26 +60,47 @@ static uint32_t reader_of(const struct readout *l, const struct unit *u)
 		else
 			hi = mid;
 	}
-	return u->cpu != PM_NONE && l->reader[lo].cpu == u->cpu ? lo : 0;
+	return u->cpu != PM_NONE && l->reader[lo].cpu == u->cpu ? lo : first;
 }
+
+static bool is_read_on_cpu(const struct unit *u, const struct cpulist *offline)
+{
+	return u->cpu != PM_NONE && !(offline && cpulist_has(offline, u->cpu));
+}
+
+/* Who empties rings runs once a second: one thread does that for many CPUs. */
+#define RINGS_A_READER 64
 
 static int add_readers(struct readout *l, const struct plan *p, bool per_cpu, const struct cpulist *offline)
 {
-	struct cpulist cpus = { 0 };
+	struct cpulist cpus[2] = { 0 };
+	bool any[2] = { false };
 	int err = 0;
 
-	for (const struct unit *u = p->units; u && !err; u = u->next)
-		if (u->cpu != PM_NONE && !(offline && cpulist_has(offline, u->cpu)))
-			err = cpulist_add(&cpus, u->cpu);
-	l->n_readers = per_cpu && cpus.n ? (uint32_t)cpus.n : 1;
+	for (const struct unit *u = p->units; u && !err; u = u->next) {
+		bool sampled = u->sampling;
+
+		any[sampled] = true;
+		if (is_read_on_cpu(u, offline))
+			err = cpulist_add(&cpus[sampled], u->cpu);
+	}
+	l->n_reading = per_cpu && cpus[0].n ? (uint32_t)cpus[0].n : any[0] || !any[1];
+	l->n_readers = l->n_reading + (cpus[1].n > RINGS_A_READER ? (uint32_t)cpus[1].n : any[1]);
 	l->reader = calloc(l->n_readers, sizeof(*l->reader));
 	if (!l->reader)
 		err = -ENOMEM;
-	for (uint32_t i = 0; i < l->n_readers && !err; i++)
+	for (uint32_t i = 0; i < l->n_readers && !err; i++) {
+		bool sampled = i >= l->n_reading;
+		uint32_t k = sampled ? i - l->n_reading : i;
+
+		l->reader[i].sampled = sampled;
 		/* A reader that follows a command or the whole system has no CPU of its own: the scheduler finds
 		 * an idle one for it. */
-		l->reader[i].cpu = cpus.n ? cpus.cpu[i] : PM_NONE;
-	cpulist_release(&cpus);
+		l->reader[i].cpu =
+			cpus[sampled].n && (!sampled || cpus[1].n > RINGS_A_READER) ? cpus[sampled].cpu[k] : PM_NONE;
+	}
+	cpulist_release(&cpus[0]);
+	cpulist_release(&cpus[1]);
 	return err;
 }
 
@@ -271,7 +292,7 @@ bool readout_measure_per_cpu(const struct plan *p, uint64_t interval_ns)
 
 		if (g && pm_group_values(g) > values)
 			values = pm_group_values(g);
-		if (u->cpu != PM_NONE)
+		if (u->cpu != PM_NONE && !u->sampling)
 			cpulist_add(&cpus, u->cpu);
 	}
 	scratch = calloc(values, sizeof(*scratch));
@@ -288,7 +309,7 @@ bool readout_measure_per_cpu(const struct plan *p, uint64_t interval_ns)
 			const struct pm_group *g = pm_model_group(p->model, u->group);
 			uint64_t ns;
 
-			if (u->cpu == PM_NONE || !g)
+			if (u->cpu == PM_NONE || !g || u->sampling)
 				continue;
 			ns = trial_read(u, g, scratch, status);
 			all += ns;

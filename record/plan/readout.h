@@ -7,6 +7,7 @@
 
 #include <stdatomic.h>
 
+#include "format/chunk.h"
 #include "record/plan/plan.h"
 
 /* One instance of a group, or a whole group that is read at once. Columns count from the start of the group. */
@@ -20,9 +21,12 @@ struct slot {
 	uint32_t enabled, running; /* PM_NONE without PM_GROUP_PERF_TIMES */
 	uint32_t every;            /* ticks from reading to reading */
 	uint16_t absent;
-	_Atomic int dead;     /* errno of the read that ended the unit; set by its reader */
-	bool told;            /* the writer has said so */
-	uint64_t shortest_ns; /* reading that there was; by its reader */
+	_Atomic int dead; /* errno of the read that ended the unit; set by its reader */
+	bool told;        /* the writer has said so */
+	/* Samples come that long after their ticks (ns), by its reader; PM_NONE: not yet known. */
+	uint32_t phase;
+	uint64_t sampled[PM_CHUNK_ROWS / 64]; /* rows of this chunk that samples were for; by its reader */
+	uint64_t shortest_ns;                 /* reading that there was; by its reader */
 	/* unit->even; by its reader: */
 	uint64_t usual_at, usual_ns; /* begin after that of the group's first place, length */
 	bool seen, off;              /* there is something usual; the last time was not */
@@ -36,6 +40,7 @@ struct readout_group {
 struct readout_reader {
 	uint32_t cpu;      /* where it is pinned; PM_NONE: nowhere */
 	uint32_t first, n; /* its slots */
+	bool sampled;      /* they are sampled by the kernel: it wakes up once a chunk */
 };
 
 struct readout {
@@ -43,8 +48,8 @@ struct readout {
 	uint32_t n_groups;
 	struct slot *slot; /* by reader; those without a unit come last */
 	uint32_t n_slots;
-	struct readout_reader *reader;
-	uint32_t n_readers;
+	struct readout_reader *reader; /* in the order of their CPUs; those of samples follow */
+	uint32_t n_readers, n_reading;
 	uint64_t interval_ns; /* 0: no ticks */
 	size_t row_bytes;
 	uint32_t rows; /* of a chunk */

@@ -52,6 +52,17 @@ static inline void cells_fail_all(struct cells *c, uint16_t reason)
 
 #define EVEN_SHARE 16384
 
+/* A unit that the kernel samples: time and values of each tick wait for the reader, which comes once a chunk. */
+struct unit_sampling {
+	/* Forgets what waits; the next sample comes one interval from now, and so on. */
+	void (*start)(struct unit *u);
+	/* Looks at the oldest sample that waits, time as CLOCK_MONOTONIC; *lost grows by those for which there was no
+	 * room. False: none waits. */
+	bool (*peek)(struct unit *u, uint64_t *time_ns, uint64_t *lost);
+	/* Takes the one that was looked at; c NULL: for nothing. */
+	void (*take)(struct unit *u, struct cells *c);
+};
+
 struct unit {
 	struct unit *next; /* list of the plan */
 	uint32_t group;    /* group id */
@@ -66,7 +77,8 @@ struct unit {
 	/* Fills all cells, or cells_fail()s those it cannot. Returns 0, or -errno if the whole unit is dead for good:
 	 * it is then not called again, an event says so, and its cells are PM_REASON_GONE. */
 	int (*read)(struct unit *u, struct cells *c);
-	void (*release)(struct unit *u); /* frees the unit too */
+	const struct unit_sampling *sampling; /* beside read(); NULL: it is read each tick */
+	void (*release)(struct unit *u);      /* frees the unit too */
 	struct source *source;
 };
 

@@ -221,6 +221,151 @@ static void run_ticks(struct reader *r, const struct ring_epoch *e)
 	}
 }
 
+/* ---- what the kernel samples ---- */
+
+static void start_sampling(const struct readout *l, const struct readout_reader *rr)
+{
+	for (uint32_t i = rr->first; i < rr->first + rr->n; i++)
+		if (l->slot[i].unit->sampling) {
+			l->slot[i].unit->sampling->start(l->slot[i].unit);
+			l->slot[i].phase = PM_NONE;
+		}
+}
+
+/* The tick that a sample is of. The timer goes by whole intervals from when it was started, which was some time after
+ * a tick; interrupts are late, and never early, so the least lateness that was seen is that time. */
+static uint64_t tick_of(struct slot *s, uint64_t since_start, uint64_t interval)
+{
+	int64_t off;
+	uint64_t tick;
+
+	if (s->phase == PM_NONE)
+		s->phase = (uint32_t)(since_start % interval);
+	if (since_start + interval / 2 < s->phase)
+		return 0;
+	tick = (since_start + interval / 2 - s->phase) / interval;
+	off = (int64_t)(since_start - tick * interval) - (int64_t)s->phase;
+	if (off < 0)
+		s->phase = (uint32_t)((int64_t)s->phase + off > 0 ? (int64_t)s->phase + off : 0);
+	return tick;
+}
+
+static void set_times(const struct pm_chunk_group *g, const struct slot *s, uint32_t row, uint64_t time)
+{
+	g->v[s->begin * g->stride + row] = time;
+	g->v[s->end * g->stride + row] = time;
+}
+
+/* Samples of one unit that belong to the chunk that begins with tick `first`; *lost grows by those that found no
+ * room. b NULL: there is no buffer for them. */
+static void take_samples(const struct readout *l, struct slot *s, struct ring_buf *b, uint32_t i,
+			 const struct ring_epoch *e, uint64_t first, uint64_t last, uint64_t *lost)
+{
+	struct unit *u = s->unit;
+	uint64_t time;
+
+	memset(s->sampled, 0, sizeof(s->sampled));
+	while (u->sampling && u->sampling->peek(u, &time, lost)) {
+		uint64_t tick = time > e->start_ns ? tick_of(s, time - e->start_ns, l->interval_ns) : 0;
+		uint32_t row = (uint32_t)(tick - first);
+		struct cells c;
+
+		if (tick > last)
+			return;
+		/* Of two in one tick the first one is its own. */
+		if (!b || tick < first || s->sampled[row / 64] >> row % 64 & 1) {
+			u->sampling->take(u, NULL);
+			continue;
+		}
+		slot_cells(b, s, row, &c);
+		c.any_missing = &b->slot_missing[i];
+		u->sampling->take(u, &c);
+		set_times(&b->group[s->group], s, row, time);
+		s->sampled[row / 64] |= 1ull << row % 64;
+		b->slot_read[i] = true;
+	}
+}
+
+/* Fills the rows of one chunk. A tick that only some units have samples of is missing in the others. */
+static void collect_samples(struct reader *r, const struct ring_epoch *e, uint64_t chunk, uint64_t first,
+			    uint64_t last)
+{
+	struct ring *ring = r->sampler->config.ring;
+	const struct readout *l = ring->readout;
+	const struct readout_reader *rr = &l->reader[r->index];
+	struct ring_buf *b = ring_buf(ring, chunk);
+	uint64_t any[PM_CHUNK_ROWS / 64] = { 0 }, lost = 0;
+
+	for (uint32_t i = rr->first; i < rr->first + rr->n; i++) {
+		take_samples(l, &l->slot[i], b, i, e, first, last, &lost);
+		for (uint32_t w = 0; w < PM_CHUNK_ROWS / 64; w++)
+			any[w] |= l->slot[i].sampled[w];
+	}
+	if (!b)
+		lost += last - first + 1;
+	atomic_store_explicit(&ring->reader[r->index].dropped,
+			      atomic_load_explicit(&ring->reader[r->index].dropped, memory_order_relaxed) + lost,
+			      memory_order_relaxed);
+	for (uint32_t i = rr->first; b && i < rr->first + rr->n; i++) {
+		struct slot *s = &l->slot[i];
+
+		for (uint32_t row = 0; row <= last - first; row++) {
+			struct cells c;
+
+			if (!(any[row / 64] >> row % 64 & 1) || s->sampled[row / 64] >> row % 64 & 1 ||
+			    b->filled[r->index].rows[row / 64] >> row % 64 & 1)
+				continue;
+			slot_cells(b, s, row, &c);
+			c.any_missing = &b->slot_missing[i];
+			cells_fail_all(&c, PM_REASON_MISSED);
+			set_times(&b->group[s->group], s, row, e->start_ns + (first + row) * l->interval_ns);
+			if (c.enabled)
+				*c.enabled = row ? c.enabled[-1] : 0;
+			if (c.running)
+				*c.running = row ? c.running[-1] : 0;
+		}
+	}
+	for (uint32_t w = 0; b && w < PM_CHUNK_ROWS / 64; w++)
+		b->filled[r->index].rows[w] |= any[w];
+}
+
+/* The first tick is read; its samples then follow it at a distance of whole intervals. */
+static void run_sampled(struct reader *r, const struct ring_epoch *e)
+{
+	struct ring *ring = r->sampler->config.ring;
+	uint64_t interval = ring->readout->interval_ns, k = e->first_number, now, chunk = e->first_chunk, first;
+	uint32_t rows = ring->readout->rows;
+	bool on = sleep_until(r->sampler, e->start_ns + k * interval, &now);
+
+	if (!on)
+		return;
+	k = (now - e->start_ns) / interval;
+	k = k > e->last_number ? e->last_number : k;
+	chunk += (k - e->first_number) / rows;
+	if (chunk > e->first_chunk)
+		ring_leave(ring, r->index, chunk);
+	r->in_chunk = chunk + 1;
+	snapshot(r, chunk, (uint32_t)((k - e->first_number) % rows), k, false);
+	start_sampling(ring->readout, &ring->readout->reader[r->index]);
+	while (on && k < e->last_number) {
+		uint64_t last;
+		struct ring_buf *b;
+
+		first = e->first_number + (chunk - e->first_chunk) * rows;
+		last = first + rows - 1 < e->last_number ? first + rows - 1 : e->last_number;
+		on = sleep_until(r->sampler, e->start_ns + (last + 2) * interval, &now);
+		r->in_chunk = chunk + 1;
+		b = r->index == 0 ? ring_buf(ring, chunk) : NULL;
+		if (b)
+			watch_clocks(r, b, 0);
+		collect_samples(r, e, chunk, first, last);
+		k = last;
+		chunk++;
+		if (on)
+			ring_leave(ring, r->index, chunk);
+	}
+}
+
 static void run_epoch(struct reader *r)
 {
 	const struct ring_epoch *e = &r->sampler->epoch;
@@ -228,7 +373,10 @@ static void run_epoch(struct reader *r)
 
 	r->in_chunk = e->first_chunk;
 	if (!e->tick_ns) {
-		run_ticks(r, e);
+		if (r->sampler->config.ring->readout->reader[r->index].sampled)
+			run_sampled(r, e);
+		else
+			run_ticks(r, e);
 	} else if (sleep_until(r->sampler, e->tick_ns, &now)) {
 		r->in_chunk = e->first_chunk + 1;
 		snapshot(r, e->first_chunk, 0, e->first_number, true);

@@ -132,6 +132,7 @@ int session_start_threads(struct session *s, struct error *e)
 	struct sampler_config config = { .ring = &s->ring, .clocks = s->clocks, .thread_starts = privileges_hurry };
 	int err = readout_init(&s->readout, &s->plan, s->options->sample.interval_ns, s->chunk_ns, s->per_cpu,
 			       &s->offline, e);
+	uint64_t sampled = 0;
 
 	if (err)
 		return err;
@@ -143,6 +144,11 @@ int session_start_threads(struct session *s, struct error *e)
 	recording_lock(s->recording);
 	err = plan_config(&s->plan, PM_SYSTEM, PM_NONE, PM_PRIVACY_TECHNICAL, pm_u64(s->readout.n_readers),
 			  "pmrec.readers");
+	for (const struct unit *u = s->plan.units; u; u = u->next)
+		sampled += u->sampling != NULL;
+	if (!err && sampled)
+		err = plan_config(&s->plan, PM_SYSTEM, PM_NONE, PM_PRIVACY_TECHNICAL, pm_u64(sampled),
+				  "pmrec.sampled");
 	recording_unlock(s->recording);
 	if (err)
 		return error_sys(e, -err, "buffers");

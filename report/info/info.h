@@ -19,6 +19,8 @@ int topology_count(const struct pm_topology *t, struct topology_counts *c);
 
 /* Threads that read counters side by side; 0: not recorded. */
 uint64_t info_readers(const struct pm_model *m);
+/* Groups of events, each on one CPU, that the kernel's clock read at each tick; 0: none. */
+uint64_t info_sampled(const struct pm_model *m);
 
 /* A field that tells which machine, person or time the recording is from. */
 struct reveal {

@@ -191,9 +191,19 @@ void reveals_release(struct reveals *r)
 	*r = (struct reveals){ 0 };
 }
 
-uint64_t info_readers(const struct pm_model *m)
+static uint64_t number(const struct pm_model *m, const char *name)
 {
-	const struct pm_config *c = pm_model_config(m, "pmrec.readers", PM_NONE);
+	const struct pm_config *c = pm_model_config(m, name, PM_NONE);
 
 	return c && !c->reason && c->value.kind == PM_VALUE_U64 ? c->value.u64 : 0;
+}
+
+uint64_t info_readers(const struct pm_model *m)
+{
+	return number(m, "pmrec.readers");
+}
+
+uint64_t info_sampled(const struct pm_model *m)
+{
+	return number(m, "pmrec.sampled");
 }

@@ -132,6 +132,9 @@ static void recording(struct report *p, const char *path)
 	fact_f(p, "lost ticks", PM_PRIVACY_TECHNICAL, "%llu", (unsigned long long)s->lost_ticks);
 	if (info_readers(p->m))
 		fact_f(p, "reader threads", PM_PRIVACY_TECHNICAL, "%llu", (unsigned long long)info_readers(p->m));
+	if (info_sampled(p->m))
+		fact_f(p, "sampled by the kernel", PM_PRIVACY_TECHNICAL, "%llu groups of perf events, each on a CPU",
+		       (unsigned long long)info_sampled(p->m));
 	buf_clear(&p->cell);
 	add_ns(&p->cell, pm_map_u64(&p->m->header, PM_HEADER_INTERVAL, 0));
 	buf_addstr(&p->cell, "; achieved: ");

@@ -26,6 +26,9 @@ struct fake_unit {
 	uint64_t dies_at;    /* this read ends the unit */
 	uint64_t missing_at; /* this read lacks its second value */
 	uint64_t at[64];     /* the clock in the middle of each read */
+	/* Sampled: */
+	uint64_t started_ns, interval_ns, next; /* the sample that comes next, from 1 */
+	uint64_t skips;                         /* that one never comes */
 };
 
 static int fake_read(struct unit *u, struct cells *c)
@@ -49,6 +52,35 @@ static int fake_read(struct unit *u, struct cells *c)
 		cells_fail(c, 1, PM_REASON_FORMAT);
 	return 0;
 }
+
+static void fake_start(struct unit *u)
+{
+	struct fake_unit *f = (struct fake_unit *)u;
+
+	f->started_ns = clocks_monotonic();
+	f->next = 1;
+}
+
+/* On time, or nearly half an interval late. */
+static bool fake_peek(struct unit *u, uint64_t *time_ns, uint64_t *lost)
+{
+	struct fake_unit *f = (struct fake_unit *)u;
+
+	f->next += f->next == f->skips;
+	*time_ns = f->started_ns + f->next * f->interval_ns + (f->next % 3 ? f->interval_ns * 2 / 5 : 0);
+	return *time_ns <= clocks_monotonic();
+}
+
+static void fake_take(struct unit *u, struct cells *c)
+{
+	struct fake_unit *f = (struct fake_unit *)u;
+
+	for (uint32_t k = 0; c && k < c->n; k++)
+		cells_set(c, k, 1000 + f->next * 10 + k);
+	f->next++;
+}
+
+static const struct unit_sampling fake_sampling = { .start = fake_start, .peek = fake_peek, .take = fake_take };
 
 static void fake_release(struct unit *u)
 {
@@ -377,6 +409,55 @@ static void a_reading_that_took_long_is_read_again(void **state)
 	finish(&f);
 }
 
+/* The kernel samples two CPUs: each sample is in the row of its tick, with its time; one that did not come is missing. */
+static void samples_are_in_the_rows_of_their_ticks(void **state)
+{
+	const uint64_t interval_ns = 20000000;
+	uint64_t rows = 0, missing[2] = { 0 };
+	struct fixture f;
+	struct ring_buf *b;
+
+	build(&f, 2);
+	for (unsigned i = 0; i < 2; i++) {
+		f.unit[i].unit.sampling = &fake_sampling;
+		f.unit[i].interval_ns = interval_ns;
+	}
+	f.unit[1].skips = 9;
+	start(&f, interval_ns, true, 1 << 20);
+	/* One reads what is read, one empties the rings of both. */
+	assert_int_equal(f.readout.n_readers, 2);
+	begin(&f, 80);
+	wait_end(&f);
+	/* Once a tick at most, and never by who empties rings but at the beginning. */
+	assert_int_equal(f.unit[0].reads, 1);
+	assert_int_equal(f.unit[1].reads, 1);
+	while ((b = take(&f))) {
+		for (uint32_t i = 0; i < f.rows.n; i++, rows++) {
+			const struct pm_chunk_group *g = &b->group[0];
+
+			for (uint32_t k = 0; k < 2; k++) {
+				uint64_t value = g->v[(4 + k) * g->stride + i], time = g->v[k * g->stride + i];
+				uint64_t n = (value - 1000) / 10;
+
+				if (g->status[(4 + k) * g->stride + i]) {
+					missing[k]++;
+					continue;
+				}
+				assert_true(time >= f.rows.tick[i]);
+				if (value < 1000)
+					continue; /* the one that was read */
+				assert_int_equal(time, f.unit[k].started_ns + n * interval_ns +
+							       (n % 3 ? interval_ns * 2 / 5 : 0));
+				assert_true(time < f.rows.tick[i] + 2 * interval_ns);
+			}
+		}
+		ring_give_back(&f.ring, b);
+	}
+	assert_true(rows > 0);
+	assert_true(missing[1] > 0);
+	finish(&f);
+}
+
 static void what_finds_no_buffer_is_dropped_and_counted(void **state)
 {
 	struct fixture f;
@@ -523,6 +604,7 @@ int main(void)
 		cmocka_unit_test(one_late_reader_misses_alone),
 		cmocka_unit_test(times_of_even_units_are_true),
 		cmocka_unit_test(a_reading_that_took_long_is_read_again),
+		cmocka_unit_test(samples_are_in_the_rows_of_their_ticks),
 		cmocka_unit_test(what_finds_no_buffer_is_dropped_and_counted),
 		cmocka_unit_test(a_dead_unit_costs_itself_only),
 		cmocka_unit_test(rare_units_are_absent_between),

@@ -1,0 +1,43 @@
+#!/usr/bin/env bats
+# Who reads perf events at short intervals: the kernel's clock or readers. Both have to find the same.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+	bin=${PM_BIN:-$BATS_TEST_DIRNAME/../../build/bin}
+	cd "$BATS_TEST_TMPDIR"
+	"$bin/pmrec" -q --sources=perf -a -e cpu-clock -n 1 -i 0.1 -o try.pmr 2>err || skip "no perf events: $(cat err)"
+}
+
+# METRIC's total on each CPU, as CPU,VALUE.
+totals() {
+	"$bin/pmrep" --total --per-cpu --format=csv --show="$2" "$1" | awk -F, -v m="$2" '$16 == m { print $12 "," $17 "," $19 }'
+}
+
+@test "the kernel samples: clocks of each CPU add up to the time" {
+	"$bin/pmrec" -q --sources=perf -a -e cpu-clock,task-clock,context-switches,msr/tsc/ -i 2ms --timeout=1500 \
+		--sampling=kernel -o k.pmr
+	"$bin/pmrep" check k.pmr
+	"$bin/pmrep" info k.pmr | grep -i 'sampled by the kernel'
+	ms=$("$bin/pmrep" info --format=json k.pmr | python3 -c 'import json,sys; print(json.load(sys.stdin)["duration_ns"] / 1e6)')
+	totals k.pmr cpu-clock >totals
+	[ "$(wc -l <totals)" = "$(nproc)" ]
+	awk -F, -v ms="$ms" '$2 < ms * 0.97 || $2 > ms * 1.03 { bad = 1 } END { exit bad }' totals
+	# Values never go back, and what was recorded of each CPU has its own time.
+	for cpu in $(seq 0 $(($(nproc) - 1))); do
+		"$bin/pmrep" dump --counter=cpu-clock k.pmr | grep "^value .* number=$cpu .*status=ok" |
+			grep -oE ' value=[0-9]+' | tr -dc '0-9\n' >values
+		[ "$(wc -l <values)" -gt 10 ]
+		sort -nc values
+	done
+}
+
+@test "readers read where they are asked to, at long intervals, and for commands" {
+	"$bin/pmrec" -q --sources=perf -a -e cpu-clock -i 2ms --timeout=100 --sampling=reader -o r.pmr
+	"$bin/pmrec" -q --sources=perf -a -e cpu-clock -i 0.5 -n 1 -o s.pmr
+	"$bin/pmrec" -q --sources=perf -e task-clock -i 2ms -o t.pmr -- sleep 0.1
+	for f in r.pmr s.pmr t.pmr; do
+		run "$bin/pmrep" info $f
+		[[ $output != *"sampled by the kernel"* ]]
+	done
+}
