@@ -176,6 +176,11 @@ static int print(struct doctor *d, struct error *e)
 		err = table_print(t, command_width(), true, options_use_color(&d->common, STDOUT_FILENO), &text);
 	for (size_t i = 0; i < d->n_sources && !err; i++)
 		ask(d, &d->source[i], &text);
+	/* Nothing is opened after this: what is said is what holds while something is recorded. */
+	privileges_confine();
+	buf_addstr(&text, "while it samples, pmrec has ");
+	privileges_tell(&text);
+	buf_addstr(&text, "\n");
 	if (!err)
 		fputs(buf_str(&text), stdout);
 	buf_release(&text);

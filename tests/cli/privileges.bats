@@ -356,3 +356,8 @@ stranger() {
 	"$bin/pmrep" dump ../x.pmr | grep -q hello
 	[ ! -s got ]
 }
+
+@test "doctor says what is in force" {
+	run -0 "$bin/pmrec" doctor
+	[[ $output == *"while it samples, pmrec has no capabilities, no new privileges, system calls filtered"* ]]
+}
