@@ -21,7 +21,7 @@ print(d if isinstance(d, str) else json.dumps(d))' "$1"
 }
 
 @test "info counts what was recorded" {
-	record --sources=stat,cpuidle,interrupts
+	record --sources=stat,softirqs,interrupts
 	"$bin/pmrep" info --format=json r.pmr >info.json
 	[ "$(wc -l <info.json)" -eq 1 ]
 	[ "$(field snapshots <info.json)" = 5 ]

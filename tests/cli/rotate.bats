@@ -202,12 +202,12 @@ assert o["snapshots"] + o["lost_ticks"] in (150, 151, 152), o["snapshots"]'
 @test "a full disk: the files before are complete" {
 	[ "$(id -u)" -eq 0 ] || skip "not root: no file system of its own"
 	mkdir disk
-	mount -t tmpfs -o size=128k tmpfs disk 2>/dev/null || skip "no tmpfs can be mounted here"
-	run "$bin/pmrec" --sources=softirqs,stat,interrupts -i 1ms --rotate=40k --timeout=20000 -o disk/a.pmr 3>&-
+	mount -t tmpfs -o size=64k tmpfs disk 2>/dev/null || skip "no tmpfs can be mounted here"
+	run "$bin/pmrec" --sources=softirqs,stat,interrupts -i 1ms --rotate=20k --timeout=20000 -o disk/a.pmr 3>&-
 	cp disk/* .
 	# With --keep, what fits in goes on for ever.
 	rm disk/*
-	run -0 "$bin/pmrec" -q --sources=softirqs,stat,interrupts -i 1ms --rotate=30k --keep 3 --timeout=6000 \
+	run -0 "$bin/pmrec" -q --sources=softirqs,stat,interrupts -i 1ms --rotate=15k --keep 3 --timeout=3000 \
 		-o disk/b.pmr 3>&-
 	mkdir kept
 	cp disk/* kept
