@@ -294,6 +294,17 @@ static error_t set_codec(void *into, char *text, struct argp_state *state)
 	return err;
 }
 
+static error_t set_realtime(void *into, char *text, struct argp_state *state)
+{
+	struct record_options *o = into;
+	uint64_t priority = 10;
+
+	if (text && (parse_u64(text, &priority) || priority < 1 || priority > 99))
+		return options_bad(state, "--realtime: '%s' is no priority from 1 to 99", text);
+	o->sample.realtime = (unsigned)priority;
+	return 0;
+}
+
 static error_t set_sampling(void *into, char *text, struct argp_state *state)
 {
 	static const char *const ways[] = { "auto", "kernel", "reader", NULL };

@@ -138,9 +138,9 @@ int opener_perf(const void *attr, size_t attr_size, pid_t pid, int cpu, int grou
 	return ask_fd(&r, &fds);
 }
 
-int opener_hurry(pid_t tid)
+int opener_hurry(pid_t tid, unsigned realtime)
 {
-	struct opener_request r = { .what = OPENER_HURRY, .tid = tid };
+	struct opener_request r = { .what = OPENER_HURRY, .tid = tid, .realtime = (int32_t)realtime };
 	struct message_fds got;
 	size_t n;
 	int err = ask(&r, sizeof(r), sizeof(r), NULL, &got, &n);

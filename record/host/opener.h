@@ -50,7 +50,8 @@ struct opener_baggage {
 };
 /* bpf(2): its result, or -errno. `b` may be NULL. */
 int opener_bpf(int command, const void *attr, size_t attr_size, const struct opener_baggage *b);
-/* Puts a thread of this process before ordinary work. 0 or -errno. */
-int opener_hurry(pid_t tid);
+/* Puts a thread of this process before ordinary work: among the first of it, or with a priority of SCHED_FIFO (1 to 99)
+ * before all of it. 0 or -errno. */
+int opener_hurry(pid_t tid, unsigned realtime);
 
 #endif

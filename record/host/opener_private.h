@@ -34,7 +34,9 @@ struct opener_request {
 			 * the last ones stands for each. */
 			struct opener_baggage baggage;
 		} bpf;
-		int32_t tid;
+		struct {
+			int32_t tid, realtime;
+		};
 	};
 };
 /* Sockets take about that much in one piece. */

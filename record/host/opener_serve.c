@@ -2,6 +2,7 @@
 #include "record/host/opener_private.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <fcntl.h>
 #include <fnmatch.h>
 #include <linux/magic.h>
@@ -252,13 +253,16 @@ static int serve_bpf(const struct server *s, struct opener_request *r, size_t le
 }
 
 /* Threads of the recorder, and of nobody else. */
-static int serve_hurry(const struct server *s, pid_t tid)
+static int serve_hurry(const struct server *s, pid_t tid, int realtime)
 {
+	const struct sched_param param = { .sched_priority = realtime };
 	char path[64];
 
 	snprintf(path, sizeof(path), "/proc/%d/task/%d", (int)s->client, (int)tid);
 	if (tid <= 0 || access(path, F_OK))
 		return -ESRCH;
+	if (realtime)
+		return sched_setscheduler(tid, SCHED_FIFO | SCHED_RESET_ON_FORK, &param) ? -errno : 0;
 	return setpriority(PRIO_PROCESS, (id_t)tid, -20) ? -errno : 0;
 }
 
@@ -279,7 +283,7 @@ static void serve(const struct server *s, struct opener_request *r, size_t len, 
 		opens = is_new_fd(r->bpf.command);
 		break;
 	case OPENER_HURRY:
-		r->result = serve_hurry(s, r->tid);
+		r->result = serve_hurry(s, r->tid, r->realtime);
 		opens = false;
 		break;
 	default:

@@ -143,6 +143,6 @@ bool privileges_tell(struct buf *out)
 
 void privileges_hurry(void)
 {
-	if (opener_hurry(gettid()))
+	if (opener_hurry(gettid(), 0))
 		setpriority(PRIO_PROCESS, 0, -20);
 }

@@ -61,6 +61,7 @@ struct sample_options {
 	char *sources;        /* --sources */
 	uint64_t interval_ns; /* default 1 s */
 	uint64_t iterations;  /* -n: 0 = no end */
+	unsigned realtime;    /* --realtime: priority of readers, 1 to 99; 0: ordinary ones */
 	int sampling;         /* --sampling: 0 = chosen, 1 = by the kernel, -1 = by readers */
 	int threads;          /* --threads: 0 = chosen by measurement, 1 = one, -1 = one a CPU */
 };

@@ -487,6 +487,11 @@ struct recording_stats recording_stats(const struct recording *r)
 					 .bytes = atomic_load(&r->bytes) };
 }
 
+struct outlet_state recording_outlet(struct recording *r)
+{
+	return outlet_state(r->outlet);
+}
+
 const char *recording_dead(struct recording *r)
 {
 	return buf_str(&r->dead);

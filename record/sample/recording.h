@@ -68,6 +68,7 @@ int recording_fd(const struct recording *r);
 /* 0 or the -errno of the failure. */
 int recording_error(struct recording *r, struct error *e);
 struct recording_stats recording_stats(const struct recording *r);
+struct outlet_state recording_outlet(struct recording *r);
 
 /* After recording_finish(): a line for each source, or part of one, that stopped delivering, and for why no
  * further file could be begun; "" if there is nothing to say. */

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "record/host/affinity.h"
+#include "record/host/realtime.h"
 #include "record/sample/futex.h"
 
 /* BOOTTIME and MONOTONIC are not read at one moment; a difference below this is preemption, not sleep. */
@@ -400,6 +401,9 @@ static void *reader_main(void *arg)
 		affinity_pin(cpu);
 	if (s->config.thread_starts)
 		s->config.thread_starts();
+	/* That it is permitted was seen before. */
+	if (s->config.realtime)
+		realtime_begin(s->config.realtime);
 	for (;;) {
 		while ((now = atomic_load(&s->command)) == seen)
 			futex_wait_until(&s->command, seen, 0);

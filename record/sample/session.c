@@ -9,6 +9,7 @@
 #include "record/sources/sources.h"
 #include "record/plan/machine.h"
 #include "record/host/privileges.h"
+#include "record/host/realtime.h"
 
 #define RING_BYTES    (16u << 20)
 #define CHUNK_NS      1000000000u
@@ -129,7 +130,10 @@ int session_plan(struct session *s, const struct record_options *o, pid_t child,
 
 int session_start_threads(struct session *s, struct error *e)
 {
-	struct sampler_config config = { .ring = &s->ring, .clocks = s->clocks, .thread_starts = privileges_hurry };
+	struct sampler_config config = { .ring = &s->ring,
+					 .clocks = s->clocks,
+					 .realtime = s->options->sample.realtime,
+					 .thread_starts = privileges_hurry };
 	int err = readout_init(&s->readout, &s->plan, s->options->sample.interval_ns, s->chunk_ns, s->per_cpu,
 			       &s->offline, e);
 	uint64_t sampled = 0;
@@ -157,6 +161,10 @@ int session_start_threads(struct session *s, struct error *e)
 
 void session_stop_threads(struct session *s)
 {
+	if (s->sampler) {
+		cost_add_threads(&s->cost);
+		s->dropped += ring_dropped(&s->ring);
+	}
 	sampler_free(s->sampler);
 	s->sampler = NULL;
 	if (s->recording)
@@ -198,6 +206,9 @@ int session_open(struct session *s, struct error *e)
 		config.rotation = rotation_rules(&s->rotation);
 	/* All is open; what comes and goes later is opened by others. */
 	privileges_confine();
+	if (s->options->sample.realtime && (err = realtime_allow(s->options->sample.realtime)))
+		return error_sys(e, -err, "--realtime=%u needs CAP_SYS_NICE, or ulimit -r %u",
+				 s->options->sample.realtime, s->options->sample.realtime);
 	err = tell_rights(s, e);
 	if (err)
 		return err;
@@ -229,6 +240,8 @@ static int finish_sources(struct session *s)
 		err = ops->finish(&s->source[i], &s->plan);
 	}
 	s->plan.source = NULL;
+	if (!err)
+		err = cost_record(&s->cost, &s->plan, s->recording, s->dropped);
 	recording_unlock(s->recording);
 	return err;
 }

@@ -7,6 +7,7 @@
 
 #include "record/host/hotplug.h"
 #include "record/plan/plan.h"
+#include "record/sample/cost.h"
 #include "record/sample/recording.h"
 #include "record/sample/rotate.h"
 #include "record/sample/sampler.h"
@@ -25,6 +26,8 @@ struct session {
 	struct readout readout;
 	struct ring ring;
 	struct sampler *sampler;
+	struct cost cost;
+	uint64_t dropped; /* snapshots for which there was no buffer, before the ring was made anew */
 	const struct clock_source *clocks;
 	uint64_t chunk_ns; /* chunks end after that time */
 	bool per_cpu;

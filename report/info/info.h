@@ -19,6 +19,12 @@ int topology_count(const struct pm_topology *t, struct topology_counts *c);
 
 /* Threads that read counters side by side; 0: not recorded. */
 uint64_t info_readers(const struct pm_model *m);
+/* What recording cost the machine, as the recorder says. */
+struct info_cost {
+	uint64_t cpu_ns, wakeups, waited_ns, reader_waited_ns, memory_kib, stalls, stalled_ns, dropped;
+	bool known;
+};
+struct info_cost info_cost(const struct pm_model *m);
 /* Groups of events, each on one CPU, that the kernel's clock read at each tick; 0: none. */
 uint64_t info_sampled(const struct pm_model *m);
 

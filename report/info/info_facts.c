@@ -203,6 +203,21 @@ uint64_t info_readers(const struct pm_model *m)
 	return number(m, "pmrec.readers");
 }
 
+struct info_cost info_cost(const struct pm_model *m)
+{
+	return (struct info_cost){
+		.known = pm_model_config(m, "pmrec.cost.cpu_ns", PM_NONE) != NULL,
+		.cpu_ns = number(m, "pmrec.cost.cpu_ns"),
+		.wakeups = number(m, "pmrec.cost.wakeups"),
+		.waited_ns = number(m, "pmrec.cost.waited_ns"),
+		.reader_waited_ns = number(m, "pmrec.cost.reader_waited_ns"),
+		.memory_kib = number(m, "pmrec.cost.memory_kib"),
+		.stalls = number(m, "pmrec.cost.stalls"),
+		.stalled_ns = number(m, "pmrec.cost.stalled_ns"),
+		.dropped = number(m, "pmrec.cost.dropped"),
+	};
+}
+
 uint64_t info_sampled(const struct pm_model *m)
 {
 	return number(m, "pmrec.sampled");

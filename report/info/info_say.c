@@ -107,6 +107,34 @@ static void add_samples(struct buf *b, struct samples *s)
 	add_ns(b, s->max);
 }
 
+/* Per second of the recording, and why ticks were lost if that can be told. */
+static void cost(struct report *p)
+{
+	struct info_cost c = info_cost(p->m);
+	struct scan *s = p->s;
+	double seconds = (double)(s->last_ns - s->first_ns) / 1e9;
+	double waited = seconds > 0 ? (double)c.reader_waited_ns / 1e6 / seconds : 0;
+
+	if (!c.known || seconds <= 0)
+		return;
+	buf_clear(&p->cell);
+	buf_printf(&p->cell, "%.2f %% of a CPU, %.0f wake-ups a second, waited %.1f ms a second for a CPU, %.1f MB",
+		   (double)c.cpu_ns / 1e7 / seconds, (double)c.wakeups / seconds, (double)c.waited_ns / 1e6 / seconds,
+		   (double)c.memory_kib / 1024);
+	if (c.stalls)
+		buf_printf(&p->cell, "; the output stalled %llu time%s, %.1f s", (unsigned long long)c.stalls,
+			   plural(c.stalls), (double)c.stalled_ns / 1e9);
+	if (c.dropped)
+		buf_printf(&p->cell, "; %llu dropped", (unsigned long long)c.dropped);
+	fact(p, "cost", buf_str(&p->cell), PM_PRIVACY_TECHNICAL);
+	if (s->lost_ticks > s->snapshots / 100 && waited >= 10)
+		fact_f(p, "ticks were lost", PM_PRIVACY_TECHNICAL,
+		       "readers waited %.0f ms a second for a CPU: --realtime, or fewer events", waited);
+	else if (s->lost_ticks && c.dropped)
+		fact(p, "ticks were lost", "the output took too little: --buffer, or a longer interval",
+		     PM_PRIVACY_TECHNICAL);
+}
+
 static void recording(struct report *p, const char *path)
 {
 	struct scan *s = p->s;
@@ -135,6 +163,7 @@ static void recording(struct report *p, const char *path)
 	if (info_sampled(p->m))
 		fact_f(p, "sampled by the kernel", PM_PRIVACY_TECHNICAL, "%llu groups of perf events, each on a CPU",
 		       (unsigned long long)info_sampled(p->m));
+	cost(p);
 	buf_clear(&p->cell);
 	add_ns(&p->cell, pm_map_u64(&p->m->header, PM_HEADER_INTERVAL, 0));
 	buf_addstr(&p->cell, "; achieved: ");

@@ -1,0 +1,12 @@
+/* Threads that go before all ordinary work, with a bound: one that runs too long at a stretch is an ordinary one from
+ * then on. */
+#ifndef RECORD_REALTIME_H
+#define RECORD_REALTIME_H
+
+/* Sets the bound, and tries on the calling thread, which is an ordinary one afterwards, whether threads of this process
+ * may have that priority (1 to 99): by the opener's rights, or by the caller's limit (ulimit -r). 0 or -errno. */
+int realtime_allow(unsigned priority);
+/* The calling thread. 0 or -errno. */
+int realtime_begin(unsigned priority);
+
+#endif
