@@ -149,7 +149,7 @@ class Member:
             return False
         if self.counter.semantics == "cumulative":
             return True
-        return self.why[s] == "not-read" or (self.why[s] == "missed" and self.counter.semantics == "delta")
+        return self.why[s] == "not-read" and self.counter.semantics == "gauge"
 
     def classify(self):
         """state and reason of each finest interval; stretches (j, k, count or level, time) that are known."""
@@ -175,7 +175,7 @@ class Member:
                     while j > block[0] and self.number[j] is None and self.why[j] != ABSENT and self.carries(j):
                         j -= 1
                     self.known(j, s, self.number[s] * self.scale)
-                elif ABSENT in (self.why[s], self.why[s - 1]):
+                elif self.why[s] == ABSENT or (there and self.why[s - 1] == ABSENT):
                     self.state[s], self.word[s] = ABSENT, self.absent_word(s)
                 elif not there or last is None:
                     self.state[s], self.word[s] = LOST, self.why[s] or self.why[s - 1]
@@ -446,7 +446,7 @@ class World:
         return self.formula(("input", "rate(%s)" % name if rate and self.is_count(name) else name), place, a, b)
 
     def is_count(self, name):
-        return self.counters(name)[0][0].counter.semantics == "cumulative"
+        return self.counters(name)[0][0].counter.semantics in COUNTS
 
     def metric(self, text, place, a, b):
         return self.formula(self.tree(text), place, a, b)
@@ -548,8 +548,6 @@ class World:
         if aspect == "source_count":
             return len({s.member.counter.attrs.get(11) for s in sums})
         have = [s for s in sums if s.known]
-        if aspect == "aggr_nr":
-            return len(have)
         counter = sums[0].member.counter
         rule = counter.aggregation
         pmus = self.counters(name)[1]
@@ -558,11 +556,13 @@ class World:
         lost = [s for s in sums if not s.known and s.lost]
         if rule == "sum" and lost:
             raise Missing({w for s in lost for w in s.lost_words if w})
+        if aspect == "aggr_nr":
+            return len(have)
         if not have:
             words = {w for s in sums for w in s.lost_words + s.words if w}
             raise Missing(words or {"offline", "gone"})
         if rule == "none" and len(have) > 1:
-            raise Missing({"not-aggregated"})
+            raise Missing({"not-aggregated"} | {w for s in sums for w in s.lost_words if w})
         level = counter.semantics not in COUNTS
         if aspect == "seconds":
             other = {s.member.instance.id: s for s in by}
@@ -625,7 +625,7 @@ def put_together(rule, values):
 class Parser(expr_diff.Parser):
     def primary(self):
         kind, value = self.t[self.i]
-        if kind == "id" and value in ("rate", "seconds") and self.t[self.i + 1] == ("mark", "("):
+        if kind in ("id", "word") and value in ("rate", "seconds") and self.t[self.i + 1] == ("mark", "("):
             self.i += 2
             names = [self.take()]
             if value == "seconds":

@@ -103,7 +103,7 @@ class World:
         r.body(encode.TOPOLOGY, {1: encode.START, 2: list(cpus), 3: [c // 4 for c in cpus], 4: [0 for c in cpus],
                                  6: [c // 2 % 2 for c in cpus], 7: [c // 4 for c in cpus], 8: [c % 2 for c in cpus],
                                  15: [1 for c in cpus]})
-        r.body(encode.INSTANCES, {1: 1, 2: self.instances})
+        r.body(encode.INSTANCES, {2: 1, 3: self.instances})
         groups = []
         for counters, instances, perf, source, _, _ in self.groups:
             groups.append({1: source, 2: 4 if perf else 0,

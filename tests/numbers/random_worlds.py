@@ -75,8 +75,9 @@ class Multiplexed:
             self.pair.append((enabled, running))
 
 
-def make(seed, path):
-    """Writes one; returns the formulas that make sense of it, and what it is, in words."""
+def make(seed, path, without=()):
+    """Writes one; returns the formulas that make sense of it, and two lengths of bins. without: some of "slew", "gap",
+    "span", to find out what a difference hangs on."""
     rng = random.Random(seed)
     cpus = rng.choice([1, 2, 4, 8, 8])
     n = rng.randrange(2, 24)
@@ -85,10 +86,11 @@ def make(seed, path):
     for _ in range(n - 1):
         ticks.append(ticks[-1] + step * rng.choice([1, 1, 1, 1, 1, 1, 2, 5]))
     slew = rng.choice([0, 0, 0.0005, 0.03, -0.03, 0.08, -0.08])
+    slew = 0 if "slew" in without else slew
     w = g.World(cpus, slew, rng.choice([0, 2 * 10**9]))
     off = {i: stretches(rng, n, 0.25) for i in range(cpus)}
     values, pairs = {}, {}
-    formulas = {}
+    formulas, apart = {}, {}
 
     def fill(names, instances, of=None):
         for name, semantics, width in names:
@@ -116,16 +118,17 @@ def make(seed, path):
     def plain(prefix, instances):
         names = []
         for k in range(rng.choice([1, 2, 3])):
-            semantics = rng.choice(["cumulative"] * 5 + ["gauge"] * 3 + ["delta", "peak", "state"])
+            semantics = rng.choice(["cumulative"] * 5 + ["gauge"] * 3)
             rule = rng.choice(["sum"] * 4 + ["mean", "max", "min", "first", "none"])
             width = rng.choice([64, 64, 64, 48, 32, 16, 8]) if semantics == "cumulative" else 64
             scale = rng.choice([None, None, [3, 7], [1, 1000], "2.3283064365386962890625e-10"])
             name = "%s.%s%d" % (prefix, semantics, k)
             w.counter(name, semantics, rule, width, scale=scale)
             names.append((name, semantics, width))
+            apart[name] = rule == "none"
         w.group([x[0] for x in names], instances)
         fill(names, instances)
-        return names
+        return [x for x in names if not apart[x[0]]]
 
     of_cpu = plain("test", w.each_cpu()) + plain("again", w.each_cpu())
     of_package = plain("pkg", w.each_package()) if rng.random() < 0.6 else []
@@ -157,13 +160,14 @@ def make(seed, path):
             formulas["m_first_%d" % len(formulas)] = "first(%s)" % a
     # Segments of one run, as after a reopening; and runs.
     cut = rng.randrange(1, n) if rng.random() < 0.25 else n
-    runs = rng.random() < 0.0
+    cut = n if "gap" in without else cut
 
     def place(s):
-        return (1 + (s >= cut), 0) if runs else (1, int(s >= cut))
+        return 1, int(s >= cut)
     spans = {}
     if rng.random() < 0.2:
         spans = {(i, rng.randrange(n)): step // rng.choice([20, 50, 200]) for i in w.each_cpu()}
+    spans = {} if "span" in without else spans
     w.write(path, ticks, lambda c, i, s, t: values[c, i][s], lambda k, i, s, t: pairs[k, i][s],
             rng.choice([1, 1, 3, 8, 64]), place, lambda i, s: spans.get((i, s), 20_000))
     step_s = step / S
