@@ -82,7 +82,7 @@ static int bind_formula(struct builder *x, struct bound_metric *m, const char *t
 	m->input = bind_own(x->b, malloc((3 * n + 1) * sizeof(*m->input)));
 	if (!m->input)
 		return -ENOMEM;
-	x->group = x->twice ? bind_group(x->p->model, in, n) : 0;
+	bind_begin_formula(x, in, n);
 	for (size_t i = 0; i < n; i++) {
 		bool clocked = x->choice || in[i].aspect == EXPR_SECONDS;
 		int64_t at = clocked ? bind_clocked(x, &in[i], x->clock, &x->n_clocks) :

@@ -118,12 +118,12 @@ struct bind_options {
  * bind_missing(). 0 or -errno. */
 int binding_build(struct binding *b, const struct places *p, const struct bind_options *options, struct error *e);
 void binding_release(struct binding *b);
-/* Whether events are there that metrics asked for more than once, each in its own group. */
+/* Whether some event of a PMU was opened more than once, in several groups. */
 bool bind_twice(const struct pm_model *m);
-/* The group that has all events of a formula which were counted more than once; 0: there is none. */
-uint32_t bind_group(const struct pm_model *m, const struct expr_input *in, size_t n);
-/* Of several events of that name the one in the group; 0: none is. */
-uint32_t bind_in_group(const struct pm_model *m, const char *name, uint32_t group);
+/* Which of the events that are the same as that counter's, of the same PMU, a formula with these inputs takes: the
+ * one whose group has most of the others; of several the first. Itself for what is no event. */
+uint32_t bind_of_group(const struct pm_model *m, uint32_t counter, const char *name, const struct expr_input *in,
+		       size_t n);
 /* strcmp_cpuid_str(): whether the pattern describes the recorded processor. */
 bool bind_cpuid_matches(const struct pm_model *m, const char *pattern);
 /* What takes the scale off the value of an event, as formulas of vendors want it; 1: it has none. */

@@ -140,7 +140,6 @@ static void fill_input(struct builder *x, struct bound_input *in, const char *na
 {
 	const struct pm_model *m = x->p->model;
 	const char *reg;
-	uint32_t at;
 
 	in->kind = PM_KINDS;
 	if (in->aspect == EXPR_LITERAL && !strcmp(name, "tj_max") && x->options->tj_max > 0) {
@@ -170,12 +169,10 @@ static void fill_input(struct builder *x, struct bound_input *in, const char *na
 	in->n_counters = bind_made_of(m, reg ? reg : name, x->found, BIND_MAX_COUNTERS);
 	if (!in->n_counters && !reg)
 		in->n_counters = meaning_find(&x->meaning, x->options->events, name, x->found, BIND_MAX_COUNTERS);
-	if (x->group && (at = bind_in_group(m, name, x->group))) {
-		x->found[0] = at;
-		in->n_counters = 1;
-	}
 	if (in->n_counters > BIND_MAX_COUNTERS)
 		in->n_counters = BIND_MAX_COUNTERS;
+	for (uint32_t i = 0; x->twice && !reg && i < in->n_counters; i++)
+		x->found[i] = bind_of_group(m, x->found[i], name, x->formula, x->n_formula);
 	leave_out(x, in);
 	if (!knows_number(x, in))
 		in->n_counters = 0;
@@ -223,6 +220,13 @@ struct bound_input *bind_new_input(struct binding *b)
 	return &b->input[b->n_inputs++];
 }
 
+void bind_begin_formula(struct builder *x, const struct expr_input *in, size_t n)
+{
+	x->formula = in;
+	x->n_formula = n;
+	x->formulas++;
+}
+
 /* The place of the input; inputs that are asked for twice are kept once. */
 int64_t bind_input(struct builder *x, const char *name, enum expr_aspect aspect)
 {
@@ -233,8 +237,8 @@ int64_t bind_input(struct builder *x, const char *name, enum expr_aspect aspect)
 
 	buf_clear(&x->text);
 	buf_printf(&x->text, "%u %s", (unsigned)aspect, name);
-	if (x->group || x->raw)
-		buf_printf(&x->text, " %u %d", x->group, x->raw);
+	if (x->twice || x->raw)
+		buf_printf(&x->text, " %u %d", x->twice ? x->formulas : 0, x->raw);
 	if (x->text.err)
 		return -ENOMEM;
 	if (names_get(&b->input_names, buf_str(&x->text), &at))

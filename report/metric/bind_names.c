@@ -78,12 +78,115 @@ static bool is_number(const struct pm_counter *c)
 	return c->type == PM_U64 || c->type == PM_S64 || c->type == PM_F64;
 }
 
+static const char *pmu_of(const struct pm_counter *c)
+{
+	return pm_map_text(&c->attrs, PM_COUNTER_PERF_PMU, "");
+}
+
+/* The name without the number of the PMU among those of its kind: "uncore_imc_" of "uncore_imc_11". */
+static size_t kind_len(const char *pmu)
+{
+	size_t len = strlen(pmu);
+
+	while (len && pmu[len - 1] >= '0' && pmu[len - 1] <= '9')
+		len--;
+	return len;
+}
+
+/* Whether it is of another PMU of the same kind than all that were found. */
+static bool is_beside(const struct pm_model *m, const struct pm_counter *c, const uint32_t *found, uint32_t n)
+{
+	const char *pmu = pmu_of(c);
+	size_t len = kind_len(pmu);
+
+	for (uint32_t i = 0; i < n; i++) {
+		const char *other = pmu_of(pm_model_counter(m, found[i]));
+
+		if (!strcmp(other, pmu) || kind_len(other) != len || strncmp(other, pmu, len))
+			return false;
+	}
+	return len && pmu[len];
+}
+
+static uint32_t group_of(const struct pm_counter *c)
+{
+	return (uint32_t)pm_map_u64(&c->attrs, PM_COUNTER_PERF_GROUP, 0);
+}
+
+bool bind_twice(const struct pm_model *m)
+{
+	struct names seen = { 0 };
+	struct buf key = BUF_INIT;
+	bool twice = false;
+
+	for (uint32_t i = 0; i < m->n_counters && !twice; i++) {
+		const struct pm_counter *c = &m->counter[i];
+		uint32_t group;
+
+		if (strcmp(c->source, "perf") || !group_of(c))
+			continue;
+		buf_clear(&key);
+		buf_printf(&key, "%s %s", pmu_of(c),
+			   pm_map_text(&c->attrs, PM_COUNTER_PERF_METRIC_ID,
+				       pm_map_text(&c->attrs, PM_COUNTER_PERF_EVENT, c->name)));
+		if (names_get(&seen, buf_str(&key), &group))
+			twice = group != group_of(c);
+		else if (names_set(&seen, buf_str(&key), group_of(c)))
+			break; /* then the first event of a name is taken, as if it were the only one */
+	}
+	names_release(&seen);
+	buf_release(&key);
+	return twice;
+}
+
+static bool is_event(const struct pm_counter *c, const char *name)
+{
+	return is_number(c) && !strcmp(c->source, "perf") && same_event(c, name, true);
+}
+
+/* How many of the formula's events the group has. */
+static size_t events_in(const struct pm_model *m, uint32_t group, const struct expr_input *in, size_t n)
+{
+	size_t has = 0;
+
+	for (size_t k = 0; k < n; k++)
+		for (uint32_t i = 0; i < m->n_counters; i++)
+			if (group_of(&m->counter[i]) == group && is_event(&m->counter[i], in[k].name)) {
+				has++;
+				break;
+			}
+	return has;
+}
+
+uint32_t bind_of_group(const struct pm_model *m, uint32_t counter, const char *name, const struct expr_input *in,
+		       size_t n)
+{
+	const struct pm_counter *own = pm_model_counter(m, counter);
+	size_t most = 0;
+
+	if (!is_event(own, name) || !group_of(own))
+		return counter;
+	for (uint32_t i = 0; i < m->n_counters; i++) {
+		const struct pm_counter *c = &m->counter[i];
+		size_t has;
+
+		if (!group_of(c) || !is_event(c, name) || strcmp(pmu_of(c), pmu_of(own)))
+			continue;
+		has = events_in(m, group_of(c), in, n);
+		if (has > most) {
+			most = has;
+			counter = c->id;
+		}
+	}
+	return counter;
+}
+
 uint32_t bind_counters(const struct pm_model *m, const char *name, uint32_t *found, uint32_t max)
 {
 	const struct pm_counter *c = pm_model_counter_named(m, name);
 	uint32_t n = 0;
 
-	if (c && is_number(c)) {
+	if (c && is_number(c) && strcmp(c->source, "perf")) {
 		if (max)
 			found[0] = c->id;
 		return 1;
@@ -107,9 +210,9 @@ uint32_t bind_counters(const struct pm_model *m, const char *name, uint32_t *fou
 			c = &m->counter[i];
 			if (!is_number(c) || strcmp(c->source, "perf") || !same_event(c, name, exact))
 				continue;
-			/* An event counted twice is one event; what a wildcard opened on several PMUs is a sum. */
+			/* An event counted twice is one event; on several PMUs of a kind it is a sum. */
 			w = pm_map_u64(&c->attrs, PM_COUNTER_PERF_WILDCARD, 0);
-			if (n && (!w || w != wildcard))
+			if (n && (!w || w != wildcard) && !is_beside(m, c, found, n < max ? n : max))
 				continue;
 			wildcard = w;
 			if (n < max)

@@ -23,7 +23,9 @@ struct builder {
 	bool twice; /* some event was counted in several groups */
 	struct class_index classes;
 	const struct class_choice *choice; /* of the formula at hand, if it is about a class of PMUs */
-	uint32_t group; /* of the events that the formula at hand is to take, where it has a choice; 0: any */
+	const struct expr_input *formula;  /* inputs of the one at hand, while events were opened twice */
+	size_t n_formula;
+	unsigned formulas; /* so far */
 };
 
 /* Takes over what was allocated, NULL included; returns it, or NULL without memory. */
@@ -42,6 +44,8 @@ int bind_absent(struct builder *x);
 struct bound_input *bind_new_input(struct binding *b);
 /* As bind_input(), for an input whose time is another counter's; the clocks go to `clock`, their number to *n. */
 int64_t bind_clocked(struct builder *x, const struct expr_input *in, uint32_t *clock, uint32_t *n);
+/* What is bound next are the inputs of that formula. */
+void bind_begin_formula(struct builder *x, const struct expr_input *in, size_t n);
 /* Adds the clocks to the metric's inputs. 0 or -errno. */
 int bind_add_clocks(struct builder *x, struct bound_metric *m, const uint32_t *clock, uint32_t n);
 /* The place of the input in the binding, or -errno; inputs that are asked for twice are kept once. */

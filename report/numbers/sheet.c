@@ -53,6 +53,14 @@ void sheet_release(struct sheet *s)
 
 /* ---- tracks ---- */
 
+/* What a user adds is averaged, as turbostat does it. */
+static enum pm_aggregation rule_of(const struct pm_counter *c)
+{
+	bool added = c->aggregation == PM_AGG_SUM && pm_map_get(&c->attrs, PM_COUNTER_ADDED);
+
+	return added ? PM_AGG_MEAN : c->aggregation;
+}
+
 static int index_tracks(struct sheet *s)
 {
 	struct sheet_private *p = s->p;
@@ -77,7 +85,7 @@ static int index_tracks(struct sheet *s)
 
 		p->of_counter[p->counter_start[info.counter + 1]++] = (uint32_t)t;
 		p->at[t].counter = info.counter;
-		p->at[t].rule = (uint8_t)c->aggregation;
+		p->at[t].rule = (uint8_t)rule_of(c);
 		p->at[t].may_go = i->kind == PM_TASK || i->kind == PM_CGROUP || i->retired_ns;
 		p->at[t].per_package = i->kind == PM_CPU && pm_map_bool(&c->attrs, PM_COUNTER_PERF_PER_PKG, false);
 		if (p->at[t].per_package && places_find(s->places, i, PM_PACKAGE, &place))

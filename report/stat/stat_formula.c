@@ -34,14 +34,10 @@ static bool is_reading(const struct stat_sheet *s, uint32_t counter)
 	return strcmp(c->source, "perf") && c->semantics != PM_CUMULATIVE && c->semantics != PM_DELTA;
 }
 
-static uint32_t find_counters(struct stat_sheet *s, const char *name, const char *pmu, uint32_t group,
-			      uint32_t *found)
+static uint32_t find_counters(struct stat_sheet *s, const char *name, const char *pmu, uint32_t *found)
 {
 	struct buf full = BUF_INIT;
 	uint32_t n = 0;
-
-	if (group && (found[0] = bind_in_group(s->places->model, name, group)))
-		return 1;
 
 	if (pmu && !strchr(name, '/')) {
 		buf_printf(&full, "%s/%s/", pmu, name);
@@ -77,8 +73,8 @@ static int add_events(struct stat_sheet *s, struct stat_input *in, const uint32_
 	return in->n ? 0 : -ENOENT;
 }
 
-static int bind_input(struct stat_sheet *s, struct stat_input *in, const struct expr_input *x, const char *pmu,
-		      uint32_t group, bool optional)
+static int bind_input(struct stat_sheet *s, struct stat_input *in, const struct stat_formula *f,
+		      const struct expr_input *x, const char *pmu, bool twice, bool optional)
 {
 	uint32_t found[MOST], n;
 	int err;
@@ -105,8 +101,11 @@ static int bind_input(struct stat_sheet *s, struct stat_input *in, const struct 
 		}
 		return err;
 	}
-	n = find_counters(s, x->name, pmu, group, found);
+	n = find_counters(s, x->name, pmu, found);
 	n = n > MOST ? MOST : n;
+	for (uint32_t i = 0; twice && i < n; i++)
+		found[i] = bind_of_group(s->places->model, found[i], x->name, expr_inputs(f->expr, &(size_t){ 0 }),
+					 f->n);
 	in->factor = n && s->binding_raw ? bind_unscale(pm_model_counter(s->places->model, found[0])) : 1;
 	if (x->aspect == EXPR_HAS_EVENT) {
 		bool any = false;
@@ -160,7 +159,7 @@ int stat_formula_bind(struct stat_sheet *s, struct stat_formula *f, const char *
 		      struct buf *lacks)
 {
 	const struct expr_input *x;
-	uint32_t group;
+	bool twice;
 	int err;
 
 	*f = (struct stat_formula){ 0 };
@@ -171,9 +170,9 @@ int stat_formula_bind(struct stat_sheet *s, struct stat_formula *f, const char *
 	f->arg = calloc(f->n + 1, sizeof(*f->arg));
 	if (!f->in || !f->arg)
 		err = -ENOMEM;
-	group = bind_twice(s->places->model) ? bind_group(s->places->model, x, f->n) : 0;
+	twice = bind_twice(s->places->model);
 	for (size_t i = 0; i < f->n && !err; i++) {
-		err = bind_input(s, &f->in[i], &x[i], pmu, group, bind_is_optional(x, f->n, i));
+		err = bind_input(s, &f->in[i], f, &x[i], pmu, twice, bind_is_optional(x, f->n, i));
 		if (err == -ENOENT && lacks)
 			say_why(s, &x[i], lacks);
 	}

@@ -124,6 +124,47 @@ static void offline_takes_no_part(void **state)
 	builder_release(&b);
 }
 
+/* One of the CPUs is there for 2 of 20 s. */
+static struct reading away(struct builder *b, const char *counter, const struct pm_instance *i, uint64_t row)
+{
+	if (i->number == 1 && row > 2)
+		return (struct reading){ 0, PM_REASON_OFFLINE };
+	return (struct reading){ row * 1000, 0 };
+}
+
+static void a_rate_is_the_sum_of_its_members(void **state)
+{
+	struct harness h = { .config = { .per = PM_SYSTEM, .summary = true }, .bind.rate = true, .look = nothing };
+	struct builder b;
+	uint32_t c;
+
+	builder_init(&b, away);
+	c = builder_counter(&b, "test.count", "1", PM_CUMULATIVE, PM_AGG_SUM);
+	builder_group(&b, PM_CPU, 2, 0, &c, 1);
+	harness_start(&h, &b, "test.count", REPLAY_TOTAL);
+	harness_feed(&h, 0, 21);
+	assert_true(replay_finish(h.replay) >= 0);
+	assert_true(harness_value(&h, "test.count", PM_SYSTEM, 0) == 1100);
+	assert_true(sheet_coverage(harness_cell(&h, "test.count", PM_SYSTEM, 0), 0) == 1);
+	harness_stop(&h);
+	builder_release(&b);
+}
+
+static void what_users_add_is_averaged(void **state)
+{
+	struct harness h = { .config = { .summary = true } };
+	struct builder b;
+	struct plan plan;
+
+	setup(&b, &plan);
+	text_attr(&b, 1, PM_COUNTER_ADDED, "cpu");
+	run(&h, &b, PM_PACKAGE);
+	assert_true(harness_value(&h, "test.count", PM_SYSTEM, 0) == 11111111. / 8);
+	assert_true(harness_value(&h, "test.count", PM_PACKAGE, 0) == 1111. / 4);
+	harness_stop(&h);
+	builder_release(&b);
+}
+
 static void a_lost_part_is_never_left_out(void **state)
 {
 	struct harness h = { .config = { .summary = true } };
@@ -269,6 +310,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sums_by_level),
 		cmocka_unit_test(offline_takes_no_part),
+		cmocka_unit_test(a_rate_is_the_sum_of_its_members),
+		cmocka_unit_test(what_users_add_is_averaged),
 		cmocka_unit_test(a_lost_part_is_never_left_out),
 		cmocka_unit_test(events_of_a_package_count_once),
 		cmocka_unit_test(rows_of_some_cpus),

@@ -1,4 +1,6 @@
 /* Metrics of vendors on a recording: which counters feed them, and what is left out. */
+#include <stdio.h>
+
 #include "report/metric/meaning.h"
 #include "tests/unit/lib/report_harness.h"
 
@@ -130,6 +132,40 @@ static void formulas_take_events_of_one_group(void **state)
 	assert_int_equal(input_of(&t, metric_of(&t, "two"), "x_cycles")->counter[0], id[2]);
 	assert_int_equal(input_of(&t, metric_of(&t, "two"), "x_second")->counter[0], id[3]);
 	assert_non_null(metric_of(&t, "both"));
+	unbind(&t);
+}
+
+/* Every PMU of a kind has groups of its own; what a formula names is all of them. */
+static void formulas_take_all_pmus_of_a_kind(void **state)
+{
+	struct vendor_test t = { 0 };
+	char name[64];
+
+	builder_init(&t.b, one_a_row);
+	for (uint32_t pmu = 0; pmu < 4; pmu++)
+		for (uint32_t group = 0; group < 2; group++) {
+			static const char *const other[] = { "reads", "writes" };
+
+			for (int event = 0; event < 2; event++) {
+				const char *id = event ? other[group] : "clockticks";
+				uint32_t c;
+
+				snprintf(name, sizeof(name), "uncore_imc_%u/%s/%s", pmu, id,
+					 group && !event ? "#2" : "");
+				c = perf_event(&t.b, name, 1 + 2 * pmu + group);
+				text_attr(&t.b, c, PM_COUNTER_PERF_METRIC_ID, id);
+				snprintf(name, sizeof(name), "uncore_imc_%u", pmu);
+				text_attr(&t.b, c, PM_COUNTER_PERF_PMU, name);
+			}
+		}
+	bind_text(&t, "[ { \"MetricName\": \"wr\", \"MetricExpr\": \"writes / clockticks\" } ]");
+	assert_int_equal(input_of(&t, metric_of(&t, "wr"), "writes")->n_counters, 4);
+	assert_int_equal(input_of(&t, metric_of(&t, "wr"), "clockticks")->n_counters, 4);
+	/* Four counters a PMU, in the order of opening; the clock beside the writes is the third. */
+	for (uint32_t pmu = 0; pmu < 4; pmu++) {
+		assert_int_equal(input_of(&t, metric_of(&t, "wr"), "clockticks")->counter[pmu], 4 * pmu + 3);
+		assert_int_equal(input_of(&t, metric_of(&t, "wr"), "writes")->counter[pmu], 4 * pmu + 4);
+	}
 	unbind(&t);
 }
 
@@ -269,6 +305,7 @@ int main(void)
 		cmocka_unit_test(thresholds_are_tied_to_their_inputs),
 		cmocka_unit_test(a_question_mark_runs),
 		cmocka_unit_test(formulas_take_events_of_one_group),
+		cmocka_unit_test(formulas_take_all_pmus_of_a_kind),
 		cmocka_unit_test(formulas_of_vendors_have_raw_counts),
 		cmocka_unit_test(events_are_found_by_what_they_count),
 		cmocka_unit_test(recorded_metrics_need_no_file),

@@ -15,7 +15,7 @@ import sys
 
 NAN = float("nan")
 ASPECTS = ["source_count", "aggr_nr", "has_event", "strcmp_cpuid_str"]
-OURS = ["first", "last", "mean", "max_of", "elapsed"]
+OURS = ["first", "last", "mean", "max_of", "elapsed", "rate"]
 RESERVED = {"if", "else", "NaN", "min", "max", "d_ratio", *ASPECTS}
 CALLS = {"min": 2, "max": 2, "d_ratio": 2, "pow2": 1, "bits": 3, "percent": 2}
 BINARY = {"|": 1, "^": 2, "&": 3, "<": 4, ">": 4, "+": 5, "-": 5, "*": 6, "/": 6, "%": 6}
@@ -163,13 +163,11 @@ class Parser:
                 if not (63 >= hi >= lo and hi == int(hi) and lo == int(lo)):
                     raise Refused("field")
             return (value, *arguments)
-        if value in ASPECTS or value in OURS or value == "rate":
+        if value in ASPECTS or value in OURS:
             if self.t[self.i][0] not in ("id", "escaped"):
                 raise Refused(value)
             name = self.take()
             self.take("mark", ")")
-            if value == "rate":
-                return ("/", ("*", ("input", name), ("input", "aggr_nr(%s)" % name)), ("input", "elapsed(%s)" % name))
             return ("input", "%s(%s)" % (value, name))
         raise Refused(value)
 
@@ -292,7 +290,7 @@ def random_text(rng, depth):
             return rng.choice(NAMES)[0]
         if r < 0.92:
             return rng.choice(LITERALS)[0]
-        return "%s(%s)" % (rng.choice(ASPECTS + OURS + ["rate"]), rng.choice(NAMES)[0])
+        return "%s(%s)" % (rng.choice(ASPECTS + OURS), rng.choice(NAMES)[0])
 
     def sub():
         return random_text(rng, depth - 1)
