@@ -288,8 +288,9 @@ static long open_event(struct perf_event_attr *a, int pid, int cpu, int group, u
 	if (!table.privileged && ((table.paranoid > 0 && pid < 0) || (table.paranoid > 1 && !a->exclude_kernel)))
 		return refuse(EACCES);
 	if (pmu && !pmu->core &&
-	    (cpu < 0 || pid >= 0 || a->sample_period || a->exclude_user || a->exclude_kernel || a->exclude_hv ||
-	     a->exclude_idle || a->exclude_host || a->exclude_guest))
+	    (cpu < 0 || (pmu->package >= 0 && (int)table.package[cpu] != pmu->package) || pid >= 0 ||
+	     a->sample_period || a->exclude_user || a->exclude_kernel || a->exclude_hv || a->exclude_idle ||
+	     a->exclude_host || a->exclude_guest))
 		return refuse(EINVAL);
 	if (a->type == PERF_TYPE_HW_CACHE)
 		return refuse(ENOENT);

@@ -2,7 +2,8 @@
 
 A machine is a module of this folder, with
     CPUS      package of each CPU
-    PMUS      name: dict(type, general, kind, format, events, caps, fixed, rates, ...), see write_pmu()
+    PMUS      name: dict(type, kind, general, format, events, rates, fixed, only_fixed, metric, checks, package, caps), with the
+              meaning of table.h; events are those that sysfs names, by their terms, with scale and unit
     CPUID     for perf's environment; CPUINFO, the text of /proc/cpuinfo
     HARDWARE  config of the generic events (cycles, instructions, cache-references, cache-misses, branches, branch-misses)
 """
@@ -56,8 +57,9 @@ class Machine:
         self.cpus = self.table.CPUS
         self.packages = sorted(set(self.cpus))
 
-    def first_cpus(self):
-        return ",".join(str(self.cpus.index(p)) for p in self.packages)
+    def first_cpus(self, pmu):
+        """The CPUs on which the kernel would open it: one a package that has such a PMU."""
+        return [self.cpus.index(p) for p in self.packages if pmu.get("package", p) == p]
 
     def rate_at(self, pmu, terms, cpu):
         """What TERMS, or the name of an event of sysfs, count in a second on PMU of that CPU, or of its package."""
@@ -69,9 +71,11 @@ class Machine:
 
     def rate(self, pmu, terms):
         """The sum over the machine."""
-        core = self.table.PMUS[pmu]["kind"] == "core"
-        return sum(self.rate_at(pmu, terms, cpu) for cpu in (range(len(self.cpus)) if core else
-                                                             map(self.cpus.index, self.packages)))
+        return sum(self.rate_at(pmu, terms, cpu) for cpu in self.places(pmu))
+
+    def places(self, pmu):
+        p = self.table.PMUS[pmu]
+        return range(len(self.cpus)) if p["kind"] == "core" else self.first_cpus(p)
 
     def write(self, folder, paranoid=-1, privileged=True, pinned=None):
         """PINNED: counters that other users hold, by the name of the PMU."""
@@ -80,7 +84,8 @@ class Machine:
         lines += [f"hardware {i} {c:x}" for i, c in enumerate(self.table.HARDWARE) if c is not None]
         for name, pmu in self.table.PMUS.items():
             general = pmu["general"] - (pinned or {}).get(name, 0)
-            lines.append(f"pmu {name} {pmu['type']} {pmu['kind']} {general} {int(pmu.get('checks', True))} {mask(pmu):x}")
+            lines.append(f"pmu {name} {pmu['type']} {pmu['kind']} {general} {int(pmu.get('checks', True))} "
+                         f"{pmu.get('package', -1)} {mask(pmu):x}")
             fixed = {config(pmu, t): n for t, n in pmu.get("fixed", {}).items()}
             only = {config(pmu, t) for t in pmu.get("only_fixed", ())}
             metric = {config(pmu, t) for t in pmu.get("metric", ())}
@@ -104,7 +109,7 @@ class Machine:
         for k, v in pmu.get("caps", {}).items():
             text(folder, f"{at}/caps/{k}", v)
         if pmu["kind"] == "uncore":
-            text(folder, f"{at}/cpumask", self.first_cpus())
+            text(folder, f"{at}/cpumask", ",".join(map(str, self.first_cpus(pmu))))
         if pmu.get("identifier"):
             text(folder, f"{at}/identifier", pmu["identifier"])
         if pmu["kind"] == "core" and name != "cpu":

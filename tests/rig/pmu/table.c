@@ -36,7 +36,8 @@ static bool read_line(struct table *t, const char *line)
 		return true;
 	}
 	if (!strcmp(word, "pmu") && t->n_pmus < TABLE_PMUS &&
-	    sscanf(line, "pmu %47s %u %15s %u %u %llx", p->name, &p->type, kind, &p->general, &a, &config) == 6) {
+	    sscanf(line, "pmu %47s %u %15s %u %u %d %llx", p->name, &p->type, kind, &p->general, &a, &p->package,
+		   &config) == 7) {
 		p->core = !strcmp(kind, "core");
 		p->checks = a;
 		p->mask = config;

@@ -13,6 +13,7 @@ struct table_pmu {
 	unsigned general; /* counters, less those that other users have pinned */
 	bool core;        /* one a CPU; else one a package, opened on any CPU of it */
 	bool checks;      /* a group that can never fit is refused with EINVAL, as most drivers do */
+	int package;      /* the only one that has it, or -1 */
 	uint64_t mask;    /* bits of config that tell events apart */
 };
 

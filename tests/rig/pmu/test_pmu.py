@@ -56,7 +56,7 @@ class Runner:
 
 
 def places(m, pmu):
-    return len(m.cpus) if m.table.PMUS[pmu]["kind"] == "core" else len(m.packages)
+    return len(m.places(pmu))
 
 
 def scale(m, pmu, event):
@@ -114,12 +114,16 @@ def compare(m, programs, asked, wanted, share=100, tolerance=SUM, seconds=.2):
 
 def check_families(m, programs):
     """PMUs of one kind are added up under their common name."""
-    wrong = []
-    for stem in ("uncore_imc",):
-        pmus = [p for p in m.table.PMUS if p.startswith(stem + "_")]
-        if pmus:
-            wrong += compare(m, programs, [f"{stem}/{e}/" for e in ("cas_count_read", "cas_count_write")],
-                             [truth(m, pmus, e) for e in ("cas_count_read", "cas_count_write")])
+    families, wrong = {}, []
+    for pmu in m.table.PMUS:
+        stem, _, number = pmu.rpartition("_")
+        if number.isdigit():
+            families.setdefault(stem, []).append(pmu)
+    for stem, pmus in families.items():
+        p = m.table.PMUS[pmus[0]]
+        events = [*p.get("events", p["rates"])][:2]
+        if len(pmus) > 1:
+            wrong += compare(m, programs, [f"{stem}/{e}/" for e in events], [truth(m, pmus, e) for e in events])
     return wrong
 
 

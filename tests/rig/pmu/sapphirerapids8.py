@@ -1,0 +1,9 @@
+"""One socket of a Xeon of the fourth generation, all eight memory controllers of it."""
+import intel
+
+CPUS = [0, 0, 0, 0]
+CPUID = "GenuineIntel-6-8F-6"
+CPUINFO = intel.cpuinfo(0x8f, len(CPUS))
+HARDWARE = intel.HARDWARE
+PMUS = {"cpu": intel.core("sapphire_rapids", {**intel.SHARES, **intel.MORE_SHARES}),
+        **intel.imcs(8, 20, "event=0x05,umask=0xcf", "event=0x05,umask=0xf0", "event=0x01")}

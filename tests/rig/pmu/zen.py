@@ -1,0 +1,26 @@
+"""What AMD's server processors have in common: six general counters a core, nothing fixed (arch/x86/events/amd: core.c, uncore.c)."""
+HARDWARE = [0x76, 0xc0, 0xff60, 0x964, 0xc2, 0xc3]
+UMC = {"event": "config:0-7", "rdwrmask": "config:8-9"}
+CORE = dict(type=4, kind="core", general=6,
+            format={"event": "config:0-7,32-35", "umask": "config:8-15", "edge": "config:18", "inv": "config:23",
+                    "cmask": "config:24-31"},
+            events={"cpu-cycles": ("event=0x76",), "instructions": ("event=0xc0",), "branch-instructions": ("event=0xc2",),
+                    "branch-misses": ("event=0xc3",)},
+            rates={"event=0x76": 3.1e9, "event=0xc0": 5e9, "event=0xc2": 8e8, "event=0xc3": 8e6}, caps={})
+
+
+def cpuinfo(family, model, n):
+    return "\n".join(f"processor\t: {i}\nvendor_id\t: AuthenticAMD\ncpu family\t: {family}\nmodel\t\t: {model}\nstepping\t: 1\n"
+                     for i in range(n))
+
+
+def umcs(n, packages=1):
+    """Memory controllers, each in one package. The driver does not look whether a group can ever run."""
+    return {f"amd_umc_{i}": dict(type=30 + i, kind="uncore", general=4, checks=False, package=i * packages // n, format=UMC,
+                                 rates={"event=0x0a,rdwrmask=0x1": 3e8 + 1e7 * i, "event=0x0a,rdwrmask=0x2": 1e8 + 1e7 * i,
+                                        "event=0x00": 2.4e9})
+            for i in range(n)}
+
+
+def fabric(general, event="config:0-7,32-35,59-60", umask="config:8-15"):
+    return {"amd_df": dict(type=28, kind="uncore", general=general, checks=False, format={"event": event, "umask": umask})}
