@@ -12,10 +12,12 @@
 #include "report/replay/replay.h"
 
 struct aggregate {
-	size_t n;           /* intervals */
-	double *sum;        /* [n], as are all */
-	double *known;      /* seconds of those that were not known all the time, or of which something was lost */
-	double *unknown;    /* seconds that were lost */
+	size_t n;        /* intervals */
+	double *sum;     /* [n], as are all */
+	double *known;   /* seconds of those that were not known all the time, or of which something was lost */
+	double *unknown; /* seconds that were lost */
+	uint32_t *parts; /* instances that these are of */
+	bool some_parts;
 	uint32_t *count;    /* values that are there, besides those of `whole` instances that had all of them */
 	uint32_t whole;     /* of the counter at hand */
 	uint32_t all_whole; /* of all counters since the beginning */
@@ -48,5 +50,9 @@ void aggregate_add_one_of(struct aggregate *a, const struct value *const *v, con
 void aggregate_end(struct aggregate *a, enum pm_aggregation rule, enum aggregate_as as, bool more, struct value *out);
 /* Known time in known and lost time of all counters so far; false: nothing is lost, and out[] untouched. */
 bool aggregate_coverage(const struct aggregate *a, const struct interval *interval, double *out);
+
+/* How long a stretch of time the mean instance speaks for, in intervals: more than 1 if it carries what a reading
+ * missed. False: 1 for all, and out[] untouched. */
+bool aggregate_stretch(const struct aggregate *a, const struct interval *interval, double *out);
 
 #endif

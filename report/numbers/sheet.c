@@ -38,6 +38,8 @@ void sheet_release(struct sheet *s)
 		free(p->part);
 		free(p->stood);
 		free(p->in_coverage);
+		free(p->in_stretch);
+		free(p->in_stretched);
 		free(p->in_any_lost);
 		free(p->one_of_support);
 		free(p->in_at);
@@ -347,6 +349,8 @@ static int make_scratch(struct sheet *s)
 	p->in = malloc(inputs * p->block * sizeof(*p->in));
 	p->in_coverage = malloc(inputs * p->block * sizeof(*p->in_coverage));
 	p->in_any_lost = calloc(inputs, sizeof(*p->in_any_lost));
+	p->in_stretch = malloc(inputs * p->block * sizeof(*p->in_stretch));
+	p->in_stretched = calloc(inputs, sizeof(*p->in_stretched));
 	p->in_at = calloc(inputs, sizeof(*p->in_at));
 	p->scratch = malloc(depth * p->block * sizeof(*p->scratch));
 	p->part = malloc(p->block * sizeof(*p->part));
@@ -354,8 +358,8 @@ static int make_scratch(struct sheet *s)
 	p->arg = calloc(args, sizeof(*p->arg));
 	p->one_of = calloc(alike, sizeof(*p->one_of));
 	p->one_of_support = calloc(alike, sizeof(*p->one_of_support));
-	if (!p->in || !p->part || !p->stood || !p->in_coverage || !p->in_any_lost || !p->one_of_support ||
-	    !p->in_at || !p->scratch || !p->arg || !p->one_of)
+	if (!p->in || !p->part || !p->stood || !p->in_coverage || !p->in_any_lost || !p->in_stretch ||
+	    !p->in_stretched || !p->one_of_support || !p->in_at || !p->scratch || !p->arg || !p->one_of)
 		return -ENOMEM;
 	return aggregate_init(&p->aggregate, p->block);
 }

@@ -61,6 +61,7 @@ static struct value make(const struct bound_input *in, const struct value *v, do
 static void note_coverage(struct sheet_private *p, const struct interval *interval, size_t place)
 {
 	p->in_any_lost[place] = aggregate_coverage(&p->aggregate, interval, p->in_coverage + place * p->block);
+	p->in_stretched[place] = aggregate_stretch(&p->aggregate, interval, p->in_stretch + place * p->block);
 }
 
 /* What is made of each reading, put together. */
@@ -86,14 +87,19 @@ static void fill_made(struct sheet_private *p, const struct bound_input *in, con
 }
 
 /* What one track says, as it is. */
-static void borrow(struct sheet_private *p, uint32_t track, enum track_aspect aspect, size_t intervals, size_t place)
+static void borrow(struct sheet_private *p, uint32_t track, enum track_aspect aspect, const struct interval *interval,
+		   size_t intervals, size_t place)
 {
 	const struct support *s = replay_support(p->replay, track);
 	double *coverage = p->in_coverage + place * p->block;
 
 	p->in_at[place] = replay_values(p->replay, track, aspect);
 	p->in_any_lost[place] = false;
+	p->in_stretched[place] = s != NULL;
 	for (size_t k = 0; s && k < intervals; k++) {
+		double time = s[k].known + s[k].lost, all = (double)interval[k].duration_ns / 1e9;
+
+		p->in_stretch[place * p->block + k] = time > 0 && all > 0 ? time / all : 1;
 		coverage[k] = s[k].lost > 0 ? s[k].known / (s[k].known + s[k].lost) : 1;
 		p->in_any_lost[place] |= s[k].lost > 0;
 	}
@@ -109,7 +115,7 @@ static void fill_tracks(struct sheet_private *p, const struct bound_input *in, c
 	struct value *out = p->in + place * p->block;
 
 	if (sheet_borrows(in, n)) {
-		borrow(p, track[0], aspect, intervals, place);
+		borrow(p, track[0], aspect, interval, intervals, place);
 		return;
 	}
 	for (uint32_t i = 0; i < n;) {
@@ -216,7 +222,7 @@ static void fill_input(struct sheet *s, const struct level *l, uint32_t row, uin
 		fill_tracks(p, in, l->track + first, tracks, interval, n, place);
 		return;
 	}
-	p->in_any_lost[place] = false;
+	p->in_any_lost[place] = p->in_stretched[place] = false;
 	for (size_t k = 0; k < n; k++)
 		out[k] = in->constant ? in->value :
 			 in->duration ? value_of((double)interval[k].duration_ns / 1e9) :
@@ -234,6 +240,36 @@ static void judge(struct sheet_private *p, const struct level *l, const struct b
 		verdict[k] = of[k].reason || p->judged[k].reason ? SHEET_UNKNOWN :
 			     p->judged[k].v != 0                 ? SHEET_BAD :
 								   SHEET_GOOD;
+}
+
+/* A formula whose inputs speak for unlike times, because one of them carries what a reading missed, lacks a part. */
+static bool compare_stretches(const struct sheet *s, const struct level *l, const struct bound_metric *m, size_t n,
+			      double *coverage, bool any)
+{
+	const struct sheet_private *p = s->p;
+	bool some = false;
+
+	for (uint32_t i = 0; i < m->n_inputs; i++)
+		some |= p->in_stretched[l->place[m->input[i]]];
+	for (size_t k = 0; some && k < n; k++) {
+		double least = INFINITY, most = 0;
+
+		for (uint32_t i = 0; i < m->n_inputs; i++) {
+			const struct bound_input *in = &s->binding->input[m->input[i]];
+			uint32_t place = l->place[m->input[i]];
+			double stretch = p->in_stretched[place] ? p->in_stretch[place * p->block + k] : 1;
+
+			if (in->constant || in->duration)
+				continue;
+			least = fmin(least, stretch);
+			most = fmax(most, stretch);
+		}
+		if (!any)
+			coverage[k] = 1;
+		if (most > 1.01 && least < 0.99 * most)
+			coverage[k] = fmin(coverage[k], least / most);
+	}
+	return any || some;
 }
 
 static void fill_cell(struct sheet *s, const struct level *l, struct sheet_cell *cell, size_t n)
@@ -258,6 +294,8 @@ static void fill_cell(struct sheet *s, const struct level *l, struct sheet_cell 
 		}
 		any = true;
 	}
+	if (m->expr)
+		any = compare_stretches(s, l, m, n, coverage, any);
 	cell->coverage = any ? coverage : NULL;
 	/* What is no scratch stays as it is until the sink returns. */
 	if (!m->expr && p->arg[0] != p->in + l->place[m->input[0]] * p->block) {

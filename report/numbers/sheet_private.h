@@ -38,8 +38,9 @@ struct sheet_private {
 	size_t n_cells;
 	/* Scratch for one row: an array of `block` for each input. */
 	struct value *in, *scratch;
-	double *in_coverage;
+	double *in_coverage, *in_stretch;
 	bool *in_any_lost;  /* in_coverage has something to say of the input */
+	bool *in_stretched; /* likewise in_stretch */
 	bool *stood;        /* `block`: the clock of some reading stood still */
 	struct value *part; /* `block`: a field of what one track read */
 	const struct value **in_at, **arg, **one_of;

@@ -262,8 +262,10 @@ static void take_cumulative(struct track *t, const struct column *c, uint32_t ro
 	uint64_t ns = true_ns(c, time - t->prev_time);
 	uint16_t why = difference(t, c, row, now, ns);
 
-	if (t->loss)
+	if (t->loss) {
+		t->loss->carried |= t->gap != 0;
 		t->loss->pending = 0;
+	}
 	if (why)
 		track_lose(t, why, ns);
 	else
@@ -420,9 +422,10 @@ static void close_loss(struct track *t, size_t k, struct value v)
 
 	give_up(t);
 	l->at[k] = (struct support){ (double)t->elapsed / 1e9, (double)absent / 1e9, (double)l->lost / 1e9, l->why };
-	l->some |= absent || l->lost || v.reason;
+	l->some |= absent || l->lost || v.reason || l->carried;
 	l->absent = l->lost = 0;
 	l->why = 0;
+	l->carried = false;
 }
 
 static void reset_interval(struct track *t)
