@@ -186,6 +186,7 @@ static int sort_slots(struct readout *l, const struct plan *p, struct slot *slot
 			continue;
 		}
 		s->unit = u;
+		s->cpu = u->cpu;
 		s->reader = reader_of(l, u);
 		s->every = every(u, l->interval_ns);
 	}
@@ -242,6 +243,48 @@ int readout_init(struct readout *l, const struct plan *p, uint64_t interval_ns, 
 		rows = CHUNK_BYTES / l->row_bytes;
 	l->rows = rows ? (uint32_t)rows : 1;
 	return 0;
+}
+
+static bool is_off(const struct unit *u, const struct cpulist *offline)
+{
+	return u->cpu != PM_NONE && cpulist_has(offline, u->cpu);
+}
+
+/* Whether each unit still is where its slot has it. */
+static bool still_fits(const struct readout *l, const struct plan *p, const struct cpulist *offline)
+{
+	uint32_t units = 0, placed = 0;
+
+	for (const struct unit *u = p->units; u; u = u->next)
+		units++;
+	for (uint32_t i = 0; i < l->n_slots; i++) {
+		const struct slot *s = &l->slot[i];
+
+		if (!s->unit)
+			continue;
+		placed++;
+		if (!is_off(s->unit, offline) &&
+		    (l->reader[s->reader].sampled != (s->unit->sampling != NULL) || s->cpu != s->unit->cpu))
+			return false;
+	}
+	return units == placed;
+}
+
+bool readout_switch(struct readout *l, const struct plan *p, const struct cpulist *offline)
+{
+	if (!still_fits(l, p, offline))
+		return false;
+	for (uint32_t i = 0; i < l->n_slots; i++) {
+		struct slot *s = &l->slot[i];
+		bool off = s->unit && is_off(s->unit, offline);
+
+		if (s->away && !off) {
+			atomic_store(&s->dead, 0);
+			atomic_store(&s->told, false);
+		}
+		s->away = off;
+	}
+	return true;
 }
 
 /* One reading into scratch memory; ns that it took. */

@@ -14,6 +14,7 @@
 struct slot {
 	struct unit *unit;         /* NULL: nothing reads these columns, `absent` says why */
 	uint32_t group;            /* index into readout.group */
+	uint32_t cpu;              /* of the unit, when it was placed */
 	uint32_t reader;           /* who reads it */
 	uint32_t n;                /* values */
 	uint32_t value, step;      /* column of the first value, columns from value to value */
@@ -21,8 +22,9 @@ struct slot {
 	uint32_t enabled, running; /* PM_NONE without PM_GROUP_PERF_TIMES */
 	uint32_t every;            /* ticks from reading to reading */
 	uint16_t absent;
-	_Atomic int dead; /* errno of the read that ended the unit; set by its reader */
-	bool told;        /* the writer has said so */
+	_Atomic int dead;  /* errno of the read that ended the unit; set by its reader */
+	_Atomic bool told; /* the writer has said so */
+	bool away;         /* its CPU is offline: not read; set while readers are parked */
 	/* Samples come that long after their ticks (ns), by its reader; PM_NONE: not yet known. */
 	uint32_t phase;
 	uint64_t sampled[PM_CHUNK_ROWS / 64]; /* rows of this chunk that samples were for; by its reader */
@@ -63,6 +65,9 @@ struct readout {
 int readout_init(struct readout *l, const struct plan *p, uint64_t interval_ns, uint64_t chunk_ns, bool per_cpu,
 		 const struct cpulist *offline, struct error *e);
 void readout_release(struct readout *l);
+/* CPUs of the units have gone or come, and nothing else has changed in the plan: lets their slots go and come, without
+ * touching others. Readers must be parked. False: more has changed, and a new readout has to be made. */
+bool readout_switch(struct readout *l, const struct plan *p, const struct cpulist *offline);
 
 /*
  * Whether one reader a CPU is the better choice, found by measuring both: a wake-up and one pass over all units

@@ -26,6 +26,7 @@ struct reader {
 	uint32_t index;
 	uint64_t in_chunk; /* first chunk of the epoch that it has not touched; read by control while parked */
 	int64_t slept_ns;  /* first reader */
+	bool pins_again;   /* its CPU is back; set by control while parked */
 };
 
 struct sampler {
@@ -116,7 +117,11 @@ static void read_row(const struct readout *l, const struct readout_reader *r, st
 
 		slot_cells(b, s, row, &c);
 		c.any_missing = &b->slot_missing[i];
-		if (atomic_load_explicit(&s->dead, memory_order_relaxed)) {
+		if (s->away) {
+			cells_fail_all(&c, PM_REASON_OFFLINE);
+			b->slot_read[i] = true;
+			end = begin;
+		} else if (atomic_load_explicit(&s->dead, memory_order_relaxed)) {
 			cells_fail_all(&c, PM_REASON_GONE);
 			b->slot_read[i] = true;
 			end = begin;
@@ -227,7 +232,7 @@ static void run_ticks(struct reader *r, const struct ring_epoch *e)
 static void start_sampling(const struct readout *l, const struct readout_reader *rr)
 {
 	for (uint32_t i = rr->first; i < rr->first + rr->n; i++)
-		if (l->slot[i].unit->sampling) {
+		if (!l->slot[i].away && l->slot[i].unit->sampling) {
 			l->slot[i].unit->sampling->start(l->slot[i].unit);
 			l->slot[i].phase = PM_NONE;
 		}
@@ -266,7 +271,7 @@ static void take_samples(const struct readout *l, struct slot *s, struct ring_bu
 	uint64_t time;
 
 	memset(s->sampled, 0, sizeof(s->sampled));
-	while (u->sampling && u->sampling->peek(u, &time, lost)) {
+	while (!s->away && u->sampling && u->sampling->peek(u, &time, lost)) {
 		uint64_t tick = time > e->start_ns ? tick_of(s, time - e->start_ns, l->interval_ns) : 0;
 		uint32_t row = (uint32_t)(tick - first);
 		struct cells c;
@@ -318,7 +323,7 @@ static void collect_samples(struct reader *r, const struct ring_epoch *e, uint64
 				continue;
 			slot_cells(b, s, row, &c);
 			c.any_missing = &b->slot_missing[i];
-			cells_fail_all(&c, PM_REASON_MISSED);
+			cells_fail_all(&c, s->away ? PM_REASON_OFFLINE : PM_REASON_MISSED);
 			set_times(&b->group[s->group], s, row, e->start_ns + (first + row) * l->interval_ns);
 			if (c.enabled)
 				*c.enabled = row ? c.enabled[-1] : 0;
@@ -373,6 +378,10 @@ static void run_epoch(struct reader *r)
 	uint64_t now;
 
 	r->in_chunk = e->first_chunk;
+	if (r->pins_again) {
+		r->pins_again = false;
+		affinity_pin(r->sampler->config.ring->readout->reader[r->index].cpu);
+	}
 	if (!e->tick_ns) {
 		if (r->sampler->config.ring->readout->reader[r->index].sampled)
 			run_sampled(r, e);
@@ -503,6 +512,13 @@ void sampler_park(struct sampler *s)
 		if (s->reader[i].in_chunk > s->next_chunk)
 			s->next_chunk = s->reader[i].in_chunk;
 	ring_leave_all(s->config.ring, s->next_chunk);
+}
+
+void sampler_pin_again(struct sampler *s, uint32_t cpu)
+{
+	for (uint32_t i = 0; i < s->started; i++)
+		if (s->config.ring->readout->reader[i].cpu == cpu)
+			s->reader[i].pins_again = true;
 }
 
 int sampler_fd(const struct sampler *s)

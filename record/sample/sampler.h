@@ -30,6 +30,8 @@ void sampler_free(struct sampler *s);
 bool sampler_begin(struct sampler *s, struct ring_epoch *e);
 /* Parks the readers, in the middle of an epoch or after its end, and hands what they filled to the writer. */
 void sampler_park(struct sampler *s);
+/* While parked: the CPU is back, and the kernel has let its readers go elsewhere. */
+void sampler_pin_again(struct sampler *s, uint32_t cpu);
 /* Readable once the readers have come to the end of an epoch by themselves; sampler_park() is still to be called. */
 int sampler_fd(const struct sampler *s);
 bool sampler_running(const struct sampler *s);

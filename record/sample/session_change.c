@@ -94,7 +94,6 @@ static int change_cpus(struct session *s, const struct cpulist *gone, const stru
 		session_event_number(s, PM_EVENT_CPU_OFFLINE, PM_EVENT_KEY_CPU, gone->cpu[i]);
 	for (size_t i = 0; i < come->n; i++)
 		session_event_number(s, PM_EVENT_CPU_ONLINE, PM_EVENT_KEY_CPU, come->cpu[i]);
-	session_stop_threads(s);
 	recording_lock(s->recording);
 	err = remember_offline(s, gone, come);
 	if (!err && (gone->n || come->n))
@@ -107,12 +106,18 @@ static int change_cpus(struct session *s, const struct cpulist *gone, const stru
 		err = update_sources(s, come->cpu[i], true);
 	if (!err)
 		err = update_stale(s);
-	drop_superseded(&s->plan);
 	recording_unlock(s->recording);
 	session_tell_pending(s);
 	if (err)
 		return error_sys(e, -err, "after a change of the CPUs");
-	err = session_start_threads(s, e);
+	for (size_t i = 0; i < come->n; i++)
+		sampler_pin_again(s->sampler, come->cpu[i]);
+	if (!readout_switch(&s->readout, &s->plan, &s->offline)) {
+		/* The writer lets go of the old units first. */
+		session_stop_threads(s);
+		drop_superseded(&s->plan);
+		err = session_start_threads(s, e);
+	}
 	if (err || !counting)
 		return err;
 	if (come->n)

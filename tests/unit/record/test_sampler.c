@@ -595,6 +595,48 @@ static void offline_cpus_are_not_read(void **state)
 	pm_model_release(&f.model);
 }
 
+/* A CPU goes and comes back: its cells say so meanwhile, the others are read on by the threads that there were. */
+static void a_cpu_goes_and_comes_alone(void **state)
+{
+	struct cpulist gone = { 0 }, none = { 0 };
+	struct fixture f;
+	struct ring_buf *b;
+	uint64_t before;
+
+	build(&f, 2);
+	start(&f, 10000000, true, 1 << 20);
+	begin(&f, 3);
+	wait_end(&f);
+	before = f.unit[1].reads;
+	assert_int_equal(cpulist_add(&gone, 1), 0);
+	assert_true(readout_switch(&f.readout, &f.plan, &gone));
+	begin(&f, 3);
+	wait_end(&f);
+	assert_int_equal(f.unit[1].reads, before);
+	assert_true(f.unit[0].reads > before);
+	assert_true(readout_switch(&f.readout, &f.plan, &none));
+	sampler_pin_again(f.sampler, 1);
+	begin(&f, 3);
+	wait_end(&f);
+	assert_true(f.unit[1].reads > before);
+	for (unsigned chunk = 0; (b = take(&f)); chunk++) {
+		const struct pm_chunk_group *g = &b->group[0];
+
+		for (uint32_t i = 0; i < f.rows.n; i++) {
+			assert_int_equal(g->status[4 * g->stride + i] == PM_REASON_OFFLINE, 0);
+			if (g->status[5 * g->stride + i] != PM_REASON_MISSED)
+				assert_int_equal(g->status[5 * g->stride + i],
+						 chunk == 1 ? PM_REASON_OFFLINE : PM_OK);
+		}
+		ring_give_back(&f.ring, b);
+	}
+	/* One more unit is another readout. */
+	add_unit(&f, 2, 1, 0, 0);
+	assert_false(readout_switch(&f.readout, &f.plan, &none));
+	cpulist_release(&gone);
+	finish(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -610,6 +652,7 @@ int main(void)
 		cmocka_unit_test(rare_units_are_absent_between),
 		cmocka_unit_test(a_suspend_is_seen_at_its_row),
 		cmocka_unit_test(offline_cpus_are_not_read),
+		cmocka_unit_test(a_cpu_goes_and_comes_alone),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
