@@ -133,11 +133,17 @@ static void step_missing(struct track *t, uint16_t status, uint64_t ns)
 	status = reason_of(t, status);
 	if (is_absent(t, status)) {
 		track_missed(t, status, ns);
-	} else if (status == PM_REASON_NOT_COUNTED && t->any && !t->started) {
+		return;
+	}
+	if (status == PM_REASON_NOT_COUNTED && t->any && !t->started) {
 		/* Switched off where this segment begins: what it counted in those before stands. */
 		t->absent = status;
 		t->loss->absent += ns;
-	} else if (bridges(t, status)) {
+		return;
+	}
+	/* The next reading begins behind this one, and no longer behind what could not count. */
+	t->before = 0;
+	if (bridges(t, status)) {
 		if (!t->gap || (carries(t) && !t->loss->pending))
 			t->gap = status;
 		t->loss->pending += ns;
@@ -250,7 +256,10 @@ static void level(struct track *t, uint64_t now, uint64_t ns)
 {
 	double so_far = t->any && t->elapsed ? double_from_bits(t->prev) : 0;
 
-	t->several |= t->any && t->elapsed && ns;
+	/* With the first snapshot no interval ends. */
+	if (!ns)
+		return;
+	t->several |= t->any && t->elapsed;
 	t->prev = double_to_bits(so_far + number(t, now) * (double)ns);
 	t->sum = now;
 	t->elapsed += ns;
