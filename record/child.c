@@ -24,6 +24,7 @@ int child_prepare(int go, const struct child_setup *setup)
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	signal(SIGPIPE, SIG_DFL);
+	signal(SIGXFSZ, SIG_DFL);
 	err = privileges_for_child();
 	/* A higher limit than before is no harm, only a surprise. */
 	if (setup->files.rlim_cur)

@@ -31,6 +31,33 @@ int recorder_fail(struct recorder *r)
 	return r->code;
 }
 
+/* Said once; what can be given up for it is. */
+static void no_room(struct recorder *r)
+{
+	int err = recording_no_room(r->session.recording);
+	bool known = r->no_room;
+	struct error e = { 0 };
+
+	if (!err)
+		return;
+	r->no_room = true;
+	if (rotation_make_room(&r->session.rotation) || known)
+		return;
+	progress_clear(&r->progress);
+	error_sys(&e, -err, "write");
+	output_blame(session_output(&r->session), &e);
+	fprintf(stderr, "pmrec: %s; sampling goes on, and what fits in memory is written when there is room\n",
+		e.text);
+}
+
+/* The status of a command stays its own: what could not be written is said, and no news of the command. */
+static int failed_to_write(struct recorder *r)
+{
+	int code = command_failed(&r->error);
+
+	return r->options->run.command ? 0 : code;
+}
+
 static void writing_failed(struct recorder *r)
 {
 	if (!recording_error(r->session.recording, &r->error) || r->failed)
@@ -38,7 +65,7 @@ static void writing_failed(struct recorder *r)
 	r->failed = true;
 	progress_clear(&r->progress);
 	output_blame(session_output(&r->session), &r->error);
-	r->code = command_failed(&r->error);
+	r->code = failed_to_write(r);
 	r->quit = true;
 	if (r->child.started && !r->child.ended) {
 		if (!r->options->run.quiet)
@@ -139,8 +166,10 @@ static void watch(struct recorder *r)
 			recorder_fail(r);
 			return;
 		}
-		if (p[WRITING].revents)
+		if (p[WRITING].revents) {
+			no_room(r);
 			writing_failed(r);
+		}
 		if (p[TICKS].revents)
 			session_ticks_ended(&r->session);
 		while (p[SIGNALS].revents && signals_next(&r->signals, &event))
@@ -422,10 +451,11 @@ static void record(struct recorder *r, char **argv)
 	} while (next_run(r));
 	if (!r->failed && session_close(&r->session, &r->error) && !r->code) {
 		output_blame(session_output(&r->session), &r->error);
-		recorder_fail(r);
+		r->failed = true;
+		r->code = failed_to_write(r);
 	}
 	stats = recording_stats(r->session.recording);
-	if (!r->code) {
+	if (!r->code && !r->failed) {
 		tell_result(r, &stats);
 		tell_dead(r);
 	}
@@ -438,7 +468,7 @@ static int finish(struct recorder *r)
 	int code = r->code, child = r->child.ended && r->child.started ? child_exit_code(&r->child) : 0;
 	struct output *output = session_output(&r->session);
 	char *path = output->path ? strdup(output->path) : NULL;
-	bool report = o->run.report && !code;
+	bool report = o->run.report && !code && !r->failed;
 	struct error close_error = { 0 };
 
 	freeze_smi_end(&r->freeze);

@@ -254,6 +254,18 @@ static error_t set_keep(void *into, char *text, struct argp_state *state)
 	return 0;
 }
 
+/* perf's option takes no value and ours needs one. */
+static error_t set_sync(void *into, char *text, struct argp_state *state)
+{
+	struct record_options *o = into;
+
+	if (!text)
+		o->run.sync_first = true;
+	else if (parse_duration(text, &o->output.sync_ns) || !o->output.sync_ns)
+		return options_bad(state, "--sync: '%s' is no time; --sync=1 is every second", text);
+	return 0;
+}
+
 static error_t set_buffer(void *into, char *text, struct argp_state *state)
 {
 	struct record_options *o = into;

@@ -29,6 +29,7 @@ struct recorder {
 	bool interrupted; /* Ctrl-C came once; the command has it */
 	bool quit;        /* no further runs either */
 	bool failed;      /* writing: the recording is over, the command goes on */
+	bool no_room;     /* a disk is full, which was said */
 	bool run_over;
 	uint64_t end_ns;    /* of this run, by --timeout from when it counts; 0: none */
 	uint64_t enable_ns; /* -D: when; 0: not waiting */

@@ -23,6 +23,7 @@ int signals_init(struct signals *s)
 	}
 	signal(SIGCHLD, SIG_DFL);
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN); /* write() says it */
 	if (sigprocmask(SIG_BLOCK, &set, NULL))
 		return -errno;
 	s->fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);

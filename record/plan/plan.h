@@ -73,6 +73,7 @@ struct output_options {
 	uint64_t rotate_bytes; /* --rotate: size of a file; 0 = no limit */
 	uint64_t rotate_ns;    /* --rotate: time that a file holds; 0 = no limit */
 	uint64_t keep;         /* --keep: files that stay; 0 = all */
+	uint64_t sync_ns;      /* --sync=SEC: what is written lasts after that time; 0 = at the end of a file */
 	uint64_t buffer_bytes; /* --buffer: what may wait for the output; 0 = the usual */
 	bool overwrite, plain_codec;
 };

@@ -19,6 +19,8 @@
 #define STACK_BYTES (256u << 10)
 /* How often who waits looks whether it shall go on waiting. */
 #define LOOK_NS 50000000
+/* How often a disk that was full is tried again. */
+#define AGAIN_NS 200000000
 /* Some senders of signals send each of them twice. */
 #define TWICE_NS 300000000u
 
@@ -29,6 +31,12 @@ struct entry {
 	size_t len;
 	uint8_t data[];
 };
+
+/* Who waits until nothing is left waits for this, too. */
+static size_t cost(const struct entry *e)
+{
+	return e->len ? e->len : 1;
+}
 
 struct outlet {
 	struct outlet_config config;
@@ -45,12 +53,25 @@ struct outlet {
 	bool quit, given_up;
 };
 
+/* With the lock; an end that is wanted comes at once. */
+static void await_again(struct outlet *o)
+{
+	uint64_t now = clocks_monotonic(), then = now + AGAIN_NS;
+	struct timespec t = { .tv_sec = (time_t)(then / 1000000000u), .tv_nsec = (long)(then % 1000000000u) };
+
+	while (now < then && !o->quit && !o->hurry_ns) {
+		pthread_cond_timedwait(&o->put, &o->lock, &t);
+		now = clocks_monotonic();
+	}
+}
+
 static void write_frames(struct outlet *o)
 {
 	prctl(PR_SET_NAME, "pmrec/out");
 	pthread_mutex_lock(&o->lock);
 	while (!o->quit) {
 		struct entry *e = o->first;
+		bool hurries = o->hurry_ns != 0;
 		int err = o->err;
 
 		if (!e) {
@@ -60,6 +81,11 @@ static void write_frames(struct outlet *o)
 		pthread_mutex_unlock(&o->lock);
 		if (!err) {
 			err = o->config.sink(e->sink_ctx, e->data, e->len);
+			if (err && !hurries && o->config.stalled && o->config.stalled(o->config.ctx, err)) {
+				pthread_mutex_lock(&o->lock);
+				await_again(o);
+				continue;
+			}
 			if (err && o->config.failed)
 				o->config.failed(o->config.ctx, err);
 		}
@@ -68,9 +94,9 @@ static void write_frames(struct outlet *o)
 		o->first = e->next;
 		if (!o->first)
 			o->last = &o->first;
-		o->bytes -= e->len;
+		o->bytes -= cost(e);
 		o->progress_ns = clocks_monotonic();
-		if (!err)
+		if (!err && e->len)
 			o->snapshots = e->snapshots;
 		e->next = o->done;
 		o->done = e;
@@ -199,13 +225,14 @@ int outlet_put(struct outlet *o, void *sink_ctx, const void *frame, size_t len, 
 	if (!e)
 		return -ENOMEM;
 	*e = (struct entry){ .sink_ctx = sink_ctx, .snapshots = snapshots, .len = len };
-	memcpy(e->data, frame, len);
+	if (len)
+		memcpy(e->data, frame, len);
 	pthread_mutex_lock(&o->lock);
 	if (!o->first)
 		o->progress_ns = clocks_monotonic();
 	*o->last = e;
 	o->last = &e->next;
-	o->bytes += len;
+	o->bytes += cost(e);
 	done = o->done;
 	o->done = NULL;
 	pthread_cond_signal(&o->put);
@@ -281,6 +308,7 @@ void outlet_hurry(struct outlet *o)
 	pthread_mutex_lock(&o->lock);
 	if (!o->hurry_ns)
 		o->hurry_ns = clocks_monotonic();
+	pthread_cond_signal(&o->put);
 	pthread_mutex_unlock(&o->lock);
 }
 

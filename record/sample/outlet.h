@@ -24,6 +24,9 @@ struct outlet_config {
 	size_t bytes;                /* that may wait; 0: OUTLET_BYTES */
 	pm_sink_fn sink;             /* takes the frames; may block */
 	void (*thread_starts)(void); /* drops privileges; or NULL */
+	/* Called beside the caller's threads when the sink failed: whether the same frame is to be tried again soon.
+	 * NULL: it is not. */
+	bool (*stalled)(void *ctx, int err);
 	/* Called beside the caller's threads at the first failure of the sink, -errno; what comes after it is thrown
 	 * away. */
 	void (*failed)(void *ctx, int err);
@@ -35,7 +38,7 @@ int outlet_new(struct outlet **o, const struct outlet_config *config, struct err
 /* What still waits is not written. */
 void outlet_free(struct outlet *o);
 
-/* Copies a frame for `sink_ctx`; with it `snapshots` have been handed over in all. Never blocks. One thread at a
+/* Copies a frame (of length 0: a word to the sink) for `sink_ctx`; with it `snapshots` have been handed over in all. Never blocks. One thread at a
  * time. 0 or -ENOMEM. */
 int outlet_put(struct outlet *o, void *sink_ctx, const void *frame, size_t len, uint64_t snapshots);
 /* Waits until that many bytes more fit into the limit, or nothing waits any more. False: it was given up. */

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "record/host/caller.h"
+#include "record/host/clocks.h"
 #include "record/host/interruptible.h"
 #include "record/host/privileges.h"
 
@@ -145,7 +146,9 @@ int output_open_as_self(struct output *out, const struct record_options *o, stru
 	bool named = o->output.output && !plan_rotates(o);
 	int err;
 
-	*out = (struct output){ .fd = -1, .path = named ? strdup(o->output.output) : output_default_name(o) };
+	*out = (struct output){ .fd = -1,
+				.sync_ns = o->output.sync_ns,
+				.path = named ? strdup(o->output.output) : output_default_name(o) };
 	if (!out->path)
 		return error_sys(e, ENOMEM, "output");
 	err = open_any(out, o, e);
@@ -192,12 +195,23 @@ int output_blame(const struct output *out, struct error *e)
 	return error_prefix(e, "'%s'", out->path);
 }
 
+/* A file system that cannot is not asked again and again. */
+static int make_last(struct output *out)
+{
+	int err = fdatasync(out->fd) ? -errno : 0;
+
+	out->synced_ns = clocks_monotonic();
+	return err == -EINVAL || err == -ENOSYS || err == -EINTR ? 0 : err;
+}
+
 int output_write(void *ctx, const void *data, size_t len)
 {
 	struct output *out = ctx;
 	const uint8_t *at = data;
 	size_t left = len;
 
+	if (!len)
+		return out->regular ? make_last(out) : 0;
 	while (left) {
 		ssize_t n = write(out->fd, at, left);
 		struct pollfd p = { .fd = out->fd, .events = POLLOUT };
@@ -219,5 +233,6 @@ int output_write(void *ctx, const void *data, size_t len)
 		}
 	}
 	out->bytes += len;
-	return 0;
+	return out->sync_ns && out->regular && clocks_monotonic() - out->synced_ns >= out->sync_ns ? make_last(out) :
+												     0;
 }

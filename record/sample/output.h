@@ -15,6 +15,8 @@ struct output {
 	bool live;      /* a pipe or a socket: somebody may be reading along */
 	bool created;   /* by us: an empty one is taken away again */
 	uint64_t bytes; /* whole frames written */
+	uint64_t sync_ns,
+		synced_ns; /* --sync: how often what was written is made to last, and when it was; 0: never */
 };
 
 /* Opens with the caller's rights. Refuses a terminal, and an existing recording without --overwrite. 0 or -errno. */
@@ -24,7 +26,8 @@ int output_open_as_self(struct output *out, const struct record_options *o, stru
 /* Closes; a failure to write what was buffered shows here. A file without a byte in it is removed. 0 or -errno. */
 int output_close(struct output *out, struct error *e);
 
-/* A pm_sink_fn for an outlet: system calls alone, one write() a frame. A frame that the disk could only take a part of is taken back. */
+/* A pm_sink_fn for an outlet: system calls alone, one write() a frame. A frame that the disk could only take a part of
+ * is taken back. Of length 0: what was written is made to last. */
 int output_write(void *out, const void *data, size_t len);
 /* Puts the name of the output before the text; returns what error_prefix() does. */
 int output_blame(const struct output *out, struct error *e);

@@ -55,6 +55,32 @@ static void sink_failed(void *ctx, int err)
 		note_failure(r, err, "");
 }
 
+/* What others take away or give back, while this goes on. Another file than this one is recording_rotate()'s. */
+static bool sink_stalled(void *ctx, int err)
+{
+	struct recording *r = ctx;
+	uint64_t one = 1;
+
+	if (!r->config.waits_for_room || atomic_load(&r->trying) ||
+	    (err != -ENOSPC && err != -EDQUOT && err != -EFBIG && err != -EIO))
+		return false;
+	atomic_store(&r->no_room, err);
+	if (write(r->fd, &one, sizeof(one)) < 0)
+		return true; /* the counter is full: it is readable */
+	return true;
+}
+
+int recording_no_room(struct recording *r)
+{
+	int err = atomic_exchange(&r->no_room, 0);
+	uint64_t n;
+
+	/* A failure keeps it readable. */
+	if (err && read(r->fd, &n, sizeof(n)) < 0)
+		return err;
+	return err;
+}
+
 /* The sink of all writers. */
 static int enqueue(void *ctx, const void *frame, size_t len)
 {
@@ -281,6 +307,7 @@ int recording_new(struct recording **out, const struct recording_config *config,
 	struct outlet_config outlet = { .bytes = config->buffer,
 					.sink = config->writer.sink,
 					.thread_starts = config->outlet_starts,
+					.stalled = sink_stalled,
 					.failed = sink_failed,
 					.ctx = r };
 	int err;
@@ -520,6 +547,8 @@ int recording_finish(struct recording *r, struct error *e)
 	recording_count(r);
 	if (err)
 		return error_set(e, -err, "%s", pm_writer_error(r->writer));
+	if (enqueue(&r->target[r->now], NULL, 0))
+		return error_sys(e, ENOMEM, "buffers");
 	if (outlet_await_empty(r->outlet))
 		return recording_error(r, e);
 	return tell_missing(r, e);

@@ -21,6 +21,8 @@ struct recording_rotation {
 	/* The file that was opened is written from now on, and the one before is complete; or it is of no use, and
 	 * the one before goes on. */
 	void (*settle)(void *ctx, bool taken);
+	/* A full disk: gives up the oldest file. Whether there was one. */
+	bool (*make_room)(void *ctx);
 	void *ctx;
 };
 
@@ -31,6 +33,7 @@ struct recording_config {
 	void (*thread_starts)(void);       /* drops privileges on the writer thread; or NULL */
 	void (*outlet_starts)(void);       /* the same where the sink is called */
 	struct recording_rotation rotation;
+	bool waits_for_room; /* a full disk stops writing, until it has room again, and not the recording */
 };
 
 struct recording_stats {
@@ -62,11 +65,13 @@ int recording_event(struct recording *r, struct pm_event *e, uint64_t after);
 void recording_lock(struct recording *r);
 void recording_unlock(struct recording *r);
 
-/* Readable once writing has failed; recording_error() then has the text. What is sampled from then on is thrown
- * away. */
+/* Readable once writing has failed, or a disk has no room: recording_error() or recording_no_room() then have the
+ * reason. After a failure what is sampled is thrown away. */
 int recording_fd(const struct recording *r);
 /* 0 or the -errno of the failure. */
 int recording_error(struct recording *r, struct error *e);
+/* -errno, once for each time that a disk was tried in vain; 0: it takes what it is given. */
+int recording_no_room(struct recording *r);
 struct recording_stats recording_stats(const struct recording *r);
 struct outlet_state recording_outlet(struct recording *r);
 

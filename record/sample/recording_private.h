@@ -39,7 +39,8 @@ struct recording {
 	struct ring *ring;
 	struct error error;
 	int failed;
-	struct buf dead; /* a line a source that stopped delivering; guarded by model_lock */
+	_Atomic int no_room; /* -errno of the last try */
+	struct buf dead;     /* a line a source that stopped delivering; guarded by model_lock */
 
 	pthread_mutex_t model_lock;
 

@@ -62,6 +62,8 @@ static void replace_writer(struct recording *r, struct pm_writer *next)
 	struct pm_writer_stats before;
 
 	pm_writer_finish(r->writer);
+	/* Without memory the kernel does it when it likes. */
+	(void)outlet_put(r->outlet, r->target[r->now].sink_ctx, NULL, 0, 0);
 	before = pm_writer_stats(r->writer);
 	r->bytes_before += before.bytes;
 	/* The one that the files share. */
@@ -128,6 +130,10 @@ void recording_rotate(struct recording *r, const struct ring_buf *b, const struc
 		outlet_await_empty(r->outlet);
 	}
 	rot->settle(rot->ctx, !err);
+	if (err == -ENOSPC && rot->make_room && rot->make_room(rot->ctx)) {
+		r->again_ns = 0;
+		return;
+	}
 	if (err) {
 		tell_no_file(r, tick, &error);
 		return;

@@ -12,15 +12,35 @@ void rotation_init(struct rotation *r, const struct record_options *o)
 	r->options = o;
 }
 
-/* Takes the oldest file away, if it still is what was written under that name. */
-static void drop_oldest(struct rotation *r)
+/* Takes the oldest files away until at most so many are left, if they still are what was written under those names.
+ * Whether there was one. */
+static bool drop_oldest(struct rotation *r, size_t most)
 {
-	struct rotation_file *f = &r->kept[0];
+	bool any = false;
 
-	caller_remove(f->path, f->device, f->inode);
-	free(f->path);
-	r->n_kept--;
-	memmove(r->kept, r->kept + 1, r->n_kept * sizeof(*r->kept));
+	pthread_mutex_lock(&r->lock);
+	for (; r->n_kept > most; any = true) {
+		struct rotation_file *f = &r->kept[0];
+
+		caller_remove(f->path, f->device, f->inode);
+		free(f->path);
+		r->n_kept--;
+		memmove(r->kept, r->kept + 1, r->n_kept * sizeof(*r->kept));
+	}
+	pthread_mutex_unlock(&r->lock);
+	return any;
+}
+
+bool rotation_make_room(void *ctx)
+{
+	struct rotation *r = ctx;
+	size_t n;
+
+	pthread_mutex_lock(&r->lock);
+	n = r->n_kept;
+	pthread_mutex_unlock(&r->lock);
+	/* The last is in use. */
+	return n > 1 && drop_oldest(r, n - 1);
 }
 
 /* What cannot be remembered stays. */
@@ -37,8 +57,10 @@ static void remember(struct rotation *r, const struct output *out)
 	f = (struct rotation_file){ .path = r->kept ? strdup(out->path) : NULL,
 				    .device = st.st_dev,
 				    .inode = st.st_ino };
+	pthread_mutex_lock(&r->lock);
 	if (f.path)
 		r->kept[r->n_kept++] = f;
+	pthread_mutex_unlock(&r->lock);
 }
 
 int rotation_begin(struct rotation *r, struct error *e)
@@ -61,8 +83,8 @@ static int open_next(void *ctx, void **sink_ctx, struct error *e)
 	*sink_ctx = next;
 	/* Before anything is written, so that there is room on a disk that --keep fits to the last byte. The one in
 	 * use is not to be lost, whatever comes. */
-	while (r->options->output.keep && r->n_kept >= r->options->output.keep && r->n_kept > 1)
-		drop_oldest(r);
+	if (r->options->output.keep)
+		drop_oldest(r, r->options->output.keep > 1 ? r->options->output.keep - 1 : 1);
 	return 0;
 }
 
@@ -79,8 +101,8 @@ static void settle(void *ctx, bool taken)
 	output_close(rotation_output(r), NULL);
 	r->now = !r->now;
 	remember(r, rotation_output(r));
-	while (r->options->output.keep && r->n_kept > r->options->output.keep)
-		drop_oldest(r);
+	if (r->options->output.keep)
+		drop_oldest(r, r->options->output.keep);
 }
 
 struct recording_rotation rotation_rules(struct rotation *r)
@@ -89,6 +111,7 @@ struct recording_rotation rotation_rules(struct rotation *r)
 					    .period_ns = r->options->output.rotate_ns,
 					    .open = open_next,
 					    .settle = settle,
+					    .make_room = rotation_make_room,
 					    .ctx = r };
 }
 

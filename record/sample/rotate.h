@@ -5,6 +5,8 @@
 #ifndef RECORD_ROTATE_H
 #define RECORD_ROTATE_H
 
+#include <pthread.h>
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "record/sample/output.h"
@@ -23,13 +25,14 @@ struct rotation {
 	struct output output[2]; /* the one in use, and the one that is to follow it */
 	unsigned now;
 	uint64_t files;             /* begun so far */
+	pthread_mutex_t lock;       /* kept and n_kept */
 	struct rotation_file *kept; /* owned: with --keep, the oldest first; the last one is in use */
 	size_t n_kept;
 };
 
 #define ROTATION_INIT \
 	{ \
-		.output = { { .fd = -1 }, { .fd = -1 } } \
+		.output = { { .fd = -1 }, { .fd = -1 } }, .lock = PTHREAD_MUTEX_INITIALIZER \
 	}
 
 static inline struct output *rotation_output(struct rotation *r)
@@ -42,6 +45,9 @@ void rotation_init(struct rotation *r, const struct record_options *o);
 int rotation_begin(struct rotation *r, struct error *e);
 /* What recording_new() wants to know; borrows `r`. */
 struct recording_rotation rotation_rules(struct rotation *r);
+/* With --keep: gives up the oldest file, if that is not the only one, because its disk is full. From any thread.
+ * Whether it did. */
+bool rotation_make_room(void *r);
 /* Closes the last file. 0 or -errno. */
 int rotation_end(struct rotation *r, struct error *e);
 

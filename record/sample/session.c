@@ -204,6 +204,7 @@ int session_open(struct session *s, struct error *e)
 	s->chunk_ns = session_output(s)->live ? CHUNK_LIVE_NS : CHUNK_NS;
 	if (plan_rotates(s->options))
 		config.rotation = rotation_rules(&s->rotation);
+	config.waits_for_room = session_output(s)->regular;
 	/* All is open; what comes and goes later is opened by others. */
 	privileges_confine();
 	if (s->options->sample.realtime && (err = realtime_allow(s->options->sample.realtime)))

@@ -316,7 +316,7 @@ snapshots() {
 @test "a full disk: a message, 125, and what was written is good" {
 	mkdir small
 	mount -t tmpfs -o size=64k none small 2>/dev/null || skip "no permission to mount"
-	run -125 "$bin/pmrec" -q -i 1ms -n 20000 -o small/x.pmr
+	run -125 "$bin/pmrec" -q -i 1ms -n 4000 -o small/x.pmr
 	cp small/x.pmr x.pmr
 	umount small
 	[[ $output == *"small/x.pmr"*"No space left"* ]]
@@ -330,9 +330,59 @@ snapshots() {
 @test "a full disk does not end the command" {
 	mkdir small
 	mount -t tmpfs -o size=32k none small 2>/dev/null || skip "no permission to mount"
-	run -125 "$bin/pmrec" -q -i 1ms -o small/x.pmr -- sh -c 'sleep 2; touch done'
+	# Its status is its own, and what could not be written is said.
+	run -3 "$bin/pmrec" -q -i 1ms -o small/x.pmr -- sh -c 'sleep 2; touch done; exit 3'
 	umount small
 	[ -e done ]
+	[ "$(grep -c 'No space left.*sampling goes on' <<<"$output")" = 1 ]
+	[[ "${lines[-1]}" == *"small/x.pmr"*"No space left"* ]]
+}
+
+@test "a disk that has room again gets all that was sampled" {
+	mkdir small
+	mount -t tmpfs -o size=64k none small 2>/dev/null || skip "no permission to mount"
+	"$bin/pmrec" -q -i 2ms -o small/x.pmr 2>err 3>&- &
+	pid=$!
+	for _ in $(seq 400); do
+		grep -q 'sampling goes on' err && break
+		sleep 0.05
+	done
+	grep -q 'No space left.*sampling goes on' err
+	before=$("$bin/pmrep" dump small/x.pmr 2>/dev/null | grep -c ^snapshot)
+	mount -o remount,size=4m small
+	sleep 1.5
+	kill -INT "$pid"
+	finish
+	[ "$status" = 0 ]
+	"$bin/pmrep" check small/x.pmr
+	after=$("$bin/pmrep" dump small/x.pmr | grep -c ^snapshot)
+	umount small
+	[ "$after" -gt "$before" ]
+	[ "$(grep -c 'sampling goes on' err)" = 1 ]
+}
+
+@test "a limit of the file's size is no end of the recording, and none of the command" {
+	(
+		ulimit -f 40
+		run -4 "$bin/pmrec" -q -i 1ms -o x.pmr -- sh -c 'sleep 1.5; exit 4'
+		[[ $output == *"File too large"*"sampling goes on"* ]]
+		# The command is ended by its own excess, as it would be without pmrec.
+		run -153 "$bin/pmrec" -q --sources=stat -o y.pmr -- sh -c 'head -c 100000 /dev/zero >z'
+	)
+}
+
+@test "--sync: what was recorded is made to last, at the end always" {
+	command -v strace >/dev/null || skip "no strace"
+	count() {
+		strace -f -e trace=fdatasync -o trace "$bin/pmrec" -q --overwrite --sources=stat -i 0.1 -n 30 "$@" -o x.pmr ||
+			skip "strace does not work here"
+		grep -c 'fdatasync(' trace || true
+	}
+	[ "$(count)" -ge 1 ]
+	[ "$(count --sync=1)" -ge 3 ]
+	[ "$(count --rotate=1s)" -ge 3 ]
+	run -125 "$bin/pmrec" --sync=never -n 1 -o y.pmr
+	[[ $output == *"--sync: 'never' is no time"* ]]
 }
 
 @test "/dev/full and a closed pipe are failures" {

@@ -199,6 +199,22 @@ o = json.load(sys.stdin)
 assert o["snapshots"] + o["lost_ticks"] in (150, 151, 152), o["snapshots"]'
 }
 
+@test "a full disk: with --keep the oldest files go first" {
+	[ "$(id -u)" -eq 0 ] || skip "not root: no file system of its own"
+	mkdir disk
+	mount -t tmpfs -o size=96k tmpfs disk 2>/dev/null || skip "no tmpfs can be mounted here"
+	run -0 "$bin/pmrec" --sources=softirqs,stat -i 1ms --rotate=24k --keep=50 --timeout=3000 -o disk/a.pmr 3>&-
+	mkdir kept
+	cp disk/* kept
+	umount disk
+	set -- kept/*
+	[ $# -ge 2 ]
+	[[ $output != *"sampling goes on"* ]]
+	for f; do
+		"$bin/pmrep" check -q "$f"
+	done
+}
+
 @test "a full disk: the files before are complete" {
 	[ "$(id -u)" -eq 0 ] || skip "not root: no file system of its own"
 	mkdir disk
