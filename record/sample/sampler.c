@@ -365,6 +365,10 @@ static void run_sampled(struct reader *r, const struct ring_epoch *e)
 		if (b)
 			watch_clocks(r, b, 0);
 		collect_samples(r, e, chunk, first, last);
+		/* The last one is why it was begun: if its sample did not come, it is read. */
+		b = on && last == e->last_number ? ring_buf(ring, chunk) : NULL;
+		if (b && !(b->filled[r->index].rows[(last - first) / 64] >> (last - first) % 64 & 1))
+			snapshot(r, chunk, (uint32_t)(last - first), last, false);
 		k = last;
 		chunk++;
 		if (on)

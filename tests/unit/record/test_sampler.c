@@ -458,6 +458,28 @@ static void samples_are_in_the_rows_of_their_ticks(void **state)
 	finish(&f);
 }
 
+/* The last tick is the end of what was asked for: where its sample does not come, it is read. */
+static void a_last_sample_that_does_not_come_is_read(void **state)
+{
+	struct ring_buf *b;
+	struct fixture f;
+
+	build(&f, 1);
+	f.unit[0].unit.sampling = &fake_sampling;
+	f.unit[0].interval_ns = 20000000;
+	f.unit[0].skips = 19; /* the first tick is read */
+	start(&f, 20000000, false, 1 << 20);
+	begin(&f, 20);
+	wait_end(&f);
+	while ((b = take(&f))) {
+		if (f.rows.number[f.rows.n - 1] == 20)
+			assert_true(f.rows.flags[f.rows.n - 1] & PM_SNAPSHOT_LAST);
+		ring_give_back(&f.ring, b);
+	}
+	assert_int_equal(f.rows.number[f.rows.n - 1], 20);
+	finish(&f);
+}
+
 static void what_finds_no_buffer_is_dropped_and_counted(void **state)
 {
 	struct fixture f;
@@ -647,6 +669,7 @@ int main(void)
 		cmocka_unit_test(times_of_even_units_are_true),
 		cmocka_unit_test(a_reading_that_took_long_is_read_again),
 		cmocka_unit_test(samples_are_in_the_rows_of_their_ticks),
+		cmocka_unit_test(a_last_sample_that_does_not_come_is_read),
 		cmocka_unit_test(what_finds_no_buffer_is_dropped_and_counted),
 		cmocka_unit_test(a_dead_unit_costs_itself_only),
 		cmocka_unit_test(rare_units_are_absent_between),
