@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "common/table.h"
+#include "report/confine.h"
 #include "report/input/input.h"
 
 void cmd_complain(const char *command, const char *format, ...)
@@ -68,8 +69,10 @@ int cmd_options(const struct options_spec *spec, int argc, char **argv, void *in
 	struct error e = { 0 };
 	int r = options_parse(spec, argc, argv, input, common, &e);
 
-	if (!r)
+	if (!r) {
+		confine(argc, argv);
 		return -1;
+	}
 	if (r < 0)
 		return cmd_fail(spec->name, &e);
 	return cmd_write(spec->name, &common->text);

@@ -10,7 +10,7 @@
 #include "common/options.h"
 #include "report/exit.h"
 
-/* options_parse(), and prints help or the error. -1: go on; otherwise the exit code. */
+/* options_parse(), and prints help or the error. -1: go on, confined to what the words name; otherwise the exit code. */
 int cmd_options(const struct options_spec *spec, int argc, char **argv, void *input, struct options_common *common);
 /* For the parser: --format=TEXT or --format=json, where `text` is the name of what is not json. 0, or the
  * complaint. */

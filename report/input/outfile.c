@@ -2,9 +2,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -34,20 +36,38 @@ static int refuse_input(const char *name, struct error *e)
 	return error_set(e, EINVAL, "'%s' is an input; the output needs a file of its own", name);
 }
 
+/* Only to be written: mkostemp() would want to read it, too, which nobody may in the folders of outputs. */
+static int make_new(char **path, const char *place)
+{
+	for (int tries = 0; tries < 100; tries++) {
+		uint32_t v;
+		int fd;
+
+		if (getrandom(&v, sizeof(v), 0) != sizeof(v))
+			return -EIO;
+		free(*path);
+		if (asprintf(path, "%s.%06" PRIx32, place, v & 0xffffff) < 0) {
+			*path = NULL;
+			return -ENOMEM;
+		}
+		fd = open(*path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+		if (fd >= 0 || errno != EEXIST)
+			return fd < 0 ? -errno : fd;
+	}
+	return -EEXIST;
+}
+
 /* Beside the file, so that a rename is enough; with the mode that a new file has. */
 static int open_temporary(struct outfile *o, const struct stat *old, struct error *e)
 {
 	mode_t mask = umask(0);
 
 	umask(mask);
-	if (asprintf(&o->temporary, "%s.XXXXXX", o->place) < 0) {
-		o->temporary = NULL;
-		return error_sys(e, ENOMEM, "%s", o->path);
-	}
-	o->fd = mkostemp(o->temporary, O_CLOEXEC);
+	o->fd = make_new(&o->temporary, o->place);
 	if (o->fd < 0) {
-		int err = errno;
+		int err = -o->fd;
 
+		o->fd = -1;
 		free(o->temporary);
 		o->temporary = NULL;
 		return error_sys(e, err, "%s", o->path);

@@ -90,10 +90,11 @@ writes() {
 	[ "$(stat -c %a place)" = 640 ]
 	grep -q cycles place
 	"$bin/pmrec" -q --sources=stat -i 50ms -n 6 -o live.pmr &
-	while [ ! -s live.pmr ]; do sleep 0.05; done
+	for _ in $(seq 200); do [ -s live.pmr ] && break; sleep 0.05; done
 	"$bin/pmrep" show live.pmr --follow -o seen &
-	while [ ! -s seen ]; do sleep 0.05; done
+	for _ in $(seq 200); do [ -s seen ] && break; sleep 0.05; done
 	wait
+	[ -s seen ]
 }
 
 @test "what is made beside recordings replaces none" {
