@@ -176,25 +176,7 @@ static void wish(struct pass *p, struct sink_plan *plan, enum pm_kind kind)
 	};
 }
 
-/*
- * A level (a temperature, a frequency) counts with its mean over time, not with its last value. Fields of registers
- * have no mean that could be taken before they are taken apart: metrics with one are averaged over the intervals.
- */
-static void average_levels(struct binding *b, const struct pm_model *m)
-{
-	for (size_t i = 0; i < b->n_inputs; i++) {
-		struct bound_input *in = &b->input[i];
-		bool level =
-			!in->constant && !in->duration && in->aspect == EXPR_VALUE && !in->rate && in->n_counters;
-
-		for (uint32_t k = 0; k < in->n_counters && level; k++)
-			level = pm_model_counter(m, in->counter[k])->semantics == PM_GAUGE;
-		if (level &&
-		    (in->op == INPUT_PLAIN || in->op == INPUT_RULE || in->op == INPUT_TIMES || in->op == INPUT_OVER))
-			in->aspect = EXPR_MEAN;
-	}
-}
-
+/* Fields of registers have no number over longer intervals but the mean of what they were in these. */
 static bool has_field(const struct pass *p, const struct bound_metric *m, const struct pm_model *model)
 {
 	for (uint32_t i = 0; i < m->n_inputs; i++) {
@@ -218,7 +200,6 @@ static int plan(struct sink *sink, struct sink_plan *plan)
 	forget(p);
 	p->places = plan->places;
 	p->binding = plan->binding;
-	average_levels(plan->binding, plan->places->model);
 	p->shown = calloc(b->n_metrics + 1, sizeof(*p->shown));
 	p->varying = calloc(b->n_metrics + 1, sizeof(*p->varying));
 	p->amount = calloc(b->n_metrics + 1, sizeof(*p->amount));

@@ -20,7 +20,7 @@
 /* What is laid out, while sink_ops.plan() chooses. */
 struct sink_plan {
 	const struct places *places;
-	struct binding *binding;
+	const struct binding *binding;
 	const bool *shown;     /* by metric: what the user's selection says */
 	struct replay *replay; /* for replay_want() of what is in no sheet */
 	struct sink_wish {

@@ -100,6 +100,7 @@ struct stat_sum {
 	double rest;               /* what the mean of runs has beyond v; else 0 */
 	uint64_t raw;              /* as it was counted */
 	uint64_t enabled, running; /* ns */
+	uint64_t lost;             /* ns of enabled in which it was not seen */
 	uint32_t nr;               /* columns */
 	uint16_t reason;           /* 0, or why nothing was counted */
 };

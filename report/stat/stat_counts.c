@@ -60,6 +60,16 @@ static void count_package(struct stat_sheet *s, struct stat_line *l, size_t k)
 		l->now.nr = l->n;
 }
 
+/* What a column was not seen in makes the percentage fall. The next reading may bring the count of a missed one, so
+ * that sums of intervals leave this out. What waited for a counter is in its own times. */
+static void take_lost(const struct stat_sheet *s, struct stat_line *l, uint32_t track, size_t k)
+{
+	const struct support *u = replay_support(s->replay, track);
+
+	if (u && u[k].lost > 0 && u[k].why != PM_REASON_NOT_COUNTED)
+		l->now.lost += (uint64_t)(u[k].lost * 1e9);
+}
+
 static void count_line(struct stat_sheet *s, struct stat_line *l, size_t k)
 {
 	uint32_t missing = 0;
@@ -69,6 +79,7 @@ static void count_line(struct stat_sheet *s, struct stat_line *l, size_t k)
 		struct stat_column *column = &s->column[l->first + i];
 		const struct count *c = replay_counts(s->replay, column->track) + k;
 
+		take_lost(s, l, column->track, k);
 		if (__builtin_expect(c->reason, 0)) {
 			missing++;
 			why = c->reason;
@@ -80,6 +91,7 @@ static void count_line(struct stat_sheet *s, struct stat_line *l, size_t k)
 		}
 		take(s, l, c);
 	}
+	l->now.enabled += l->now.lost;
 	l->now.nr = l->n;
 	if (!missing)
 		return;
@@ -123,7 +135,7 @@ void stat_add_total(struct stat_sheet *s)
 		bool first = !l->total.nr;
 
 		l->total.nr = l->now.nr;
-		l->total.enabled += l->now.enabled;
+		l->total.enabled += l->now.enabled - (s->config->intervals ? l->now.lost : 0);
 		if (l->now.reason) {
 			l->total.reason = first ? l->now.reason : l->total.reason;
 			continue;

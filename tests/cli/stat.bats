@@ -760,3 +760,23 @@ same_as_show() {
 		same_as_show $sample.pmr --per-core
 	done
 }
+
+@test "a missed reading loses no count, and the percentage tells" {
+	# CPU 1 of two, which count 100 a second each, was not read at 3, 4 and 8 s.
+	/usr/bin/python3 -c 'import cbor2' || skip "no python3-cbor2"
+	/usr/bin/python3 -B - "$BATS_TEST_DIRNAME/../numbers" <<-'END'
+		import sys
+		sys.path.insert(0, sys.argv[1])
+		import known
+		known.missed("missed.pmr")
+	END
+	run --separate-stderr stat -e test.n -I 1000 -x, missed.pmr
+	[ "${lines[1]}" = "2.000000000,200,,test.n,2000000000,100.00,," ]
+	[ "${lines[2]}" = "3.000000000,100,,test.n,1000000000,50.00,," ]
+	[ "${lines[3]}" = "4.000000000,100,,test.n,1000000000,50.00,," ]
+	[ "${lines[4]}" = "5.000000000,400,,test.n,4000000000,100.00,," ]
+	[ "${lines[7]}" = "8.000000000,100,,test.n,1000000000,50.00,," ]
+	# Of 16 s one is lost for good; perf drops the fraction.
+	run --separate-stderr stat -e test.n -x, missed.pmr
+	[ "$output" = "1500,,test.n,15000000000,93.00,," ]
+}
