@@ -39,9 +39,12 @@ static size_t time_of_day(const struct exporter *x, const struct interval *i, ch
 	return len;
 }
 
-static size_t cell_text(const struct table_data *t, const struct sheet_cell *cell, size_t k, char *out)
+/* A value that lacks a part has a mark before it, which scripts that read turbostat's text would stumble over. */
+static size_t cell_text(const struct exporter *x, const struct table_data *t, const struct sheet_cell *cell, size_t k,
+			char *out)
 {
 	const struct value *v;
+	size_t mark;
 
 	if (!cell)
 		return 0;
@@ -50,10 +53,14 @@ static size_t cell_text(const struct table_data *t, const struct sheet_cell *cel
 		out[0] = '-';
 		return 1;
 	}
+	mark = export_partial(cell, k) && !table_has_tabs(x);
+	if (mark)
+		*out++ = '~';
 	if (t->sheet->column[cell->column].metric->digits)
-		return (size_t)snprintf(out, CELL_MAX, "0x%0*llx", t->sheet->column[cell->column].metric->digits,
-					(unsigned long long)((uint64_t)v->v + (uint64_t)(int64_t)v->rest));
-	return number_fixed(out, v->v, t->sheet->column[cell->column].metric->precision);
+		return mark + (size_t)snprintf(out, CELL_MAX - 1, "0x%0*llx",
+					       t->sheet->column[cell->column].metric->digits,
+					       (unsigned long long)((uint64_t)v->v + (uint64_t)(int64_t)v->rest));
+	return mark + number_fixed(out, v->v, t->sheet->column[cell->column].metric->precision);
 }
 
 static size_t topology_text(const struct table_data *t, uint32_t r, enum topology_column c, char *out)
@@ -109,7 +116,7 @@ static void choose_widths(struct exporter *x, struct table_data *t, const struct
 		for (uint32_t r = 0; r < t->n_rows; r++)
 			for (uint32_t c = 0; c < t->n_columns; c++)
 				widen(&t->width[WIDTH_METRICS + c],
-				      cell_text(t, t->cell[(size_t)r * s->n_columns + t->column[c]], k, text));
+				      cell_text(x, t, t->cell[(size_t)r * s->n_columns + t->column[c]], k, text));
 	}
 	for (uint32_t r = 0; r < t->n_rows; r++)
 		for (int i = 0; i < TOPOLOGY_COLUMNS; i++)
@@ -268,7 +275,7 @@ static void put_row(struct exporter *x, struct table_data *t, uint32_t r, uint32
 		if (cell)
 			x->partial |= export_partial(cell, k) ||
 				      (cell->value[k].reason && !status_absent(cell->value[k].reason));
-		put_judged(x, &first, text, cell_text(t, cell, k, text), t->width[WIDTH_METRICS + c],
+		put_judged(x, &first, text, cell_text(x, t, cell, k, text), t->width[WIDTH_METRICS + c],
 			   x->config.color && cell ? sheet_verdict(s, cell, k) : SHEET_UNJUDGED);
 		if (x->spark)
 			put_spark(x, s, cell);

@@ -108,6 +108,10 @@ static void count_line(struct stat_sheet *s, struct stat_line *l, size_t k)
 			continue;
 		column->lost++;
 		s->partial = true;
+		/* Nothing of it is known in all the time: the sum is no number, here as everywhere. What a line of
+		 * several leaves out, the next one may bring. */
+		if (!s->config->intervals)
+			l->now.reason = c->reason;
 	}
 }
 
@@ -260,8 +264,10 @@ static void say_lost(struct stat_sheet *s, uint32_t event, struct buf *out)
 
 		if (more)
 			buf_printf(&where, " and %u more", more);
-		buf_printf(out, ": %s on %s in %u of %llu intervals; the sums are of the others\n",
-			   status_word(why, false, word), buf_str(&where), most, (unsigned long long)s->intervals);
+		buf_printf(out, ": %s on %s in %u of %llu intervals; %s\n", status_word(why, false, word),
+			   buf_str(&where), most, (unsigned long long)s->intervals,
+			   s->config->intervals ? "the sums are of the others" :
+						  "there is no sum without it, and -A shows the others");
 	}
 	buf_release(&where);
 }

@@ -39,7 +39,7 @@ def text_of(v):
 
 def number(text):
     """Also of texts for people: 1,234."""
-    text = (text or "").replace(",", "")
+    text = (text or "").replace(",", "").lstrip("~")
     try:
         return float(text)
     except ValueError:
@@ -48,7 +48,7 @@ def number(text):
 
 def precision(text):
     """Half of the last digit."""
-    text = text.replace(",", "")
+    text = text.replace(",", "").lstrip("~")
     head, _, exponent = text.lower().partition("e")
     digits = len(head.partition(".")[2])
     return 0.5000001 * 10.0 ** (int(exponent or 0) - digits)
