@@ -161,6 +161,16 @@ struct stat_off {
 	uint64_t from_ns, to_ns;
 };
 
+/* Which of the recorded events a formula is about. */
+struct stat_scope {
+	uint32_t cgroup;                  /* 0: of none; PM_NONE: wherever they were counted */
+	const char *pmu;                  /* NULL: whichever; else the only kind of CPUs, where there are several */
+	const struct class_choice *class; /* what it takes of a class of PMUs, or NULL */
+	bool refused;                     /* events that could not be opened will do */
+	bool in_default;                  /* it is of perf's Default group */
+	bool raw;                         /* it wants counts before a PMU's scale */
+};
+
 struct stat_sheet {
 	struct sink sink;
 	const struct stat_config *config;
@@ -194,12 +204,7 @@ struct stat_sheet {
 	struct vendor_choice vendor; /* what --metrics-file has for the recorded CPU */
 	struct metric_set recorded;  /* owned: vendors' metrics that pmrec was asked for */
 	struct meaning meaning;
-	struct class_index classes;               /* of the recording; n_filters is 0 until it was looked for */
-	const struct class_choice *binding_class; /* what the formula at hand takes of a class of PMUs, or NULL */
-	bool binding_refused;    /* events that could not be opened will do for formulas, while they are bound */
-	bool binding_default;    /* metrics are perf's Default group, while they are bound */
-	bool binding_raw;        /* formulas want counts before a PMU's scale, while they are bound */
-	uint32_t binding_cgroup; /* whose events formulas are about, while they are bound */
+	struct class_index classes; /* of the recording; n_filters is 0 until it was looked for */
 	/* Of the recording. */
 	uint64_t elapsed_ns;  /* of the command that ended last; 0: none */
 	uint64_t counted_ns;  /* in which events were enabled, over the intervals so far */
@@ -251,9 +256,9 @@ bool stat_programs_list(const struct stat_sheet *s, struct buf *out);
 int stat_cgroups_find(const struct stat_sheet *s, uint32_t counter, struct cpulist *found);
 /* Whether -G names the cgroup of that number. */
 bool stat_wants_cgroup(const struct stat_sheet *s, uint32_t number);
-/* The event that a counter belongs to, in stat_sheet.binding_cgroup; one that is not printed is added. Its
+/* The event that a counter belongs to, in a cgroup as struct stat_scope has it; one that is not printed is added. Its
  * place or -ENOMEM. */
-int64_t stat_event_of(struct stat_sheet *s, uint32_t counter);
+int64_t stat_event_of(struct stat_sheet *s, uint32_t counter, uint32_t cgroup);
 /* As stat_event_of(), but an event of this counter alone, which is never printed. */
 int64_t stat_event_alone(struct stat_sheet *s, uint32_t counter);
 /* Whether the counter is an event of a PMU that is not the CPUs'. */

@@ -8,17 +8,17 @@
 #define MOST 1024 /* PMUs that a name may stand for */
 
 /* The event of a class that the input names, if the formula at hand is about that class. */
-static const struct pmu_class_event *event_of(const struct stat_sheet *s, const struct expr_input *x)
+static const struct pmu_class_event *event_of(const struct stat_scope *at, const struct expr_input *x)
 {
 	const struct pmu_class *class = NULL;
-	const struct pmu_class_event *event = s->binding_class ? class_event_named(x->name, &class) : NULL;
+	const struct pmu_class_event *event = at->class ? class_event_named(x->name, &class) : NULL;
 
-	return event && class == s->binding_class->class ? event : NULL;
+	return event && class == at->class->class ? event : NULL;
 }
 
-bool stat_class_takes(const struct stat_sheet *s, const struct expr_input *x)
+bool stat_class_takes(const struct stat_scope *at, const struct expr_input *x)
 {
-	return x->aspect == EXPR_SECONDS || event_of(s, x);
+	return x->aspect == EXPR_SECONDS || event_of(at, x);
 }
 
 /* Each x goes with the y at its place in the list, or with the only one. */
@@ -34,10 +34,11 @@ static uint32_t pair_any(const struct stat_sheet *s, const struct expr_input *x,
 	return k;
 }
 
-static int add_pair(struct stat_sheet *s, struct stat_input *in, uint32_t counter, uint32_t clock)
+static int add_pair(struct stat_sheet *s, const struct stat_scope *at, struct stat_input *in, uint32_t counter,
+		    uint32_t clock)
 {
 	int64_t event = stat_event_alone(s, counter), ticks = clock ? stat_event_alone(s, clock) : PM_NONE,
-		line = stat_event_of(s, counter);
+		line = stat_event_of(s, counter, at->cgroup);
 	bool have = false;
 
 	if (event < 0 || ticks < 0 || line < 0)
@@ -50,13 +51,14 @@ static int add_pair(struct stat_sheet *s, struct stat_input *in, uint32_t counte
 	return 0;
 }
 
-int stat_class_bind(struct stat_sheet *s, struct stat_input *in, const struct expr_input *x)
+int stat_class_bind(struct stat_sheet *s, const struct stat_scope *at, struct stat_input *in,
+		    const struct expr_input *x)
 {
-	const struct pmu_class_event *event = event_of(s, x);
+	const struct pmu_class_event *event = event_of(at, x);
 	uint32_t counter[MOST], clock[MOST], n;
 	int err = 0;
 
-	n = event ? class_counters(s->binding_class, event, counter, clock, MOST) : pair_any(s, x, counter, clock);
+	n = event ? class_counters(at->class, event, counter, clock, MOST) : pair_any(s, x, counter, clock);
 	in->aspect = x->aspect;
 	in->kind = STAT_IN_CONSTANT;
 	if (x->aspect == EXPR_HAS_EVENT) {
@@ -78,7 +80,7 @@ int stat_class_bind(struct stat_sheet *s, struct stat_input *in, const struct ex
 	if (!in->event || !in->pair)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < n && !err; i++)
-		err = add_pair(s, in, counter[i], clock[i]);
+		err = add_pair(s, at, in, counter[i], clock[i]);
 	return err;
 }
 

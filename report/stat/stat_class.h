@@ -14,10 +14,11 @@ struct stat_pair {
 	uint32_t event, clock; /* places in stat.event; clock PM_NONE: there is none */
 };
 
-/* Whether the input is one of these, in the formula that is being bound (stat_sheet.binding_class). */
-bool stat_class_takes(const struct stat_sheet *s, const struct expr_input *x);
+/* Whether the input is one of these, in a formula of that scope. */
+bool stat_class_takes(const struct stat_scope *at, const struct expr_input *x);
 /* Fills the input. 0, -ENOENT if the recording lacks it, -ENOMEM. */
-int stat_class_bind(struct stat_sheet *s, struct stat_input *in, const struct expr_input *x);
+int stat_class_bind(struct stat_sheet *s, const struct stat_scope *at, struct stat_input *in,
+		    const struct expr_input *x);
 /* Sums over the PMUs of a row whose clock ran; missing, with the reason, if none did. */
 struct value stat_class_value(const struct stat_sheet *s, const struct stat_input *in, uint32_t row);
 

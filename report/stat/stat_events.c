@@ -416,7 +416,7 @@ int64_t stat_event_alone(struct stat_sheet *s, uint32_t counter)
 	return s->n_events - 1;
 }
 
-int64_t stat_event_of(struct stat_sheet *s, uint32_t counter)
+int64_t stat_event_of(struct stat_sheet *s, uint32_t counter, uint32_t cgroup)
 {
 	const struct pm_counter *c = pm_model_counter(s->places->model, counter);
 	uint32_t before = s->n_events;
@@ -425,13 +425,13 @@ int64_t stat_event_of(struct stat_sheet *s, uint32_t counter)
 	for (uint32_t i = 0; i < s->n_events; i++)
 		for (uint32_t k = 0; k < s->event[i].n_counters; k++)
 			if (!s->event[i].alone && s->event[i].counter[k] == counter &&
-			    s->event[i].in_cgroup == s->binding_cgroup)
+			    s->event[i].in_cgroup == cgroup)
 				return i;
-	if ((err = add_event(s, c, s->binding_cgroup, true)))
+	if ((err = add_event(s, c, cgroup, true)))
 		return err;
 	if (s->n_events > before)
 		s->event[before].hidden = true;
-	return stat_event_of(s, counter);
+	return stat_event_of(s, counter, cgroup);
 }
 
 void stat_events_release(struct stat_sheet *s)

@@ -19,11 +19,11 @@ void stat_formula_release(struct stat_formula *f)
 	*f = (struct stat_formula){ 0 };
 }
 
-static bool is_there(const struct stat_sheet *s, uint32_t counter)
+static bool is_there(const struct stat_sheet *s, const struct stat_scope *at, uint32_t counter)
 {
 	const struct pm_counter *c = pm_model_counter(s->places->model, counter);
 
-	return s->binding_refused || !pm_map_get(&c->attrs, PM_COUNTER_PERF_INVALID);
+	return at->refused || !pm_map_get(&c->attrs, PM_COUNTER_PERF_INVALID);
 }
 
 /* A gauge of another source than perf, whose snapshot events stat knows how to add up. */
@@ -51,14 +51,15 @@ static uint32_t find_counters(struct stat_sheet *s, const char *name, const char
 	return n ? n : meaning_find(&s->meaning, s->vendor.events, name, found, MOST);
 }
 
-static int add_events(struct stat_sheet *s, struct stat_input *in, const uint32_t *counter, uint32_t n)
+static int add_events(struct stat_sheet *s, const struct stat_scope *at, struct stat_input *in,
+		      const uint32_t *counter, uint32_t n)
 {
 	in->event = calloc(n, sizeof(*in->event));
 	if (!in->event)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < n; i++) {
-		bool usable = is_there(s, counter[i]) && !is_reading(s, counter[i]);
-		int64_t event = usable ? stat_event_of(s, counter[i]) : -ENOENT;
+		bool usable = is_there(s, at, counter[i]) && !is_reading(s, counter[i]);
+		int64_t event = usable ? stat_event_of(s, counter[i], at->cgroup) : -ENOENT;
 		bool have = false;
 
 		if (event == -ENOENT)
@@ -73,8 +74,8 @@ static int add_events(struct stat_sheet *s, struct stat_input *in, const uint32_
 	return in->n ? 0 : -ENOENT;
 }
 
-static int bind_input(struct stat_sheet *s, struct stat_input *in, const struct stat_formula *f,
-		      const struct expr_input *x, const char *pmu, bool twice, bool optional)
+static int bind_input(struct stat_sheet *s, const struct stat_scope *at, struct stat_input *in,
+		      const struct stat_formula *f, const struct expr_input *x, bool twice, bool optional)
 {
 	uint32_t found[MOST], n;
 	int err;
@@ -93,25 +94,25 @@ static int bind_input(struct stat_sheet *s, struct stat_input *in, const struct 
 		in->kind = x->name[0] == 'd' ? STAT_IN_SECONDS : x->name[0] == 'u' ? STAT_IN_USER : STAT_IN_SYSTEM;
 		return 0;
 	}
-	if (stat_class_takes(s, x)) {
-		err = stat_class_bind(s, in, x);
+	if (stat_class_takes(at, x)) {
+		err = stat_class_bind(s, at, in, x);
 		if (err == -ENOENT && optional) {
 			in->value = value_missing(VALUE_NO_INPUT);
 			err = 0;
 		}
 		return err;
 	}
-	n = find_counters(s, x->name, pmu, found);
+	n = find_counters(s, x->name, at->pmu, found);
 	n = n > MOST ? MOST : n;
 	for (uint32_t i = 0; twice && i < n; i++)
 		found[i] = bind_of_group(s->places->model, found[i], x->name, expr_inputs(f->expr, &(size_t){ 0 }),
 					 f->n);
-	in->factor = n && s->binding_raw ? bind_unscale(pm_model_counter(s->places->model, found[0])) : 1;
+	in->factor = n && at->raw ? bind_unscale(pm_model_counter(s->places->model, found[0])) : 1;
 	if (x->aspect == EXPR_HAS_EVENT) {
 		bool any = false;
 
 		for (uint32_t i = 0; i < n; i++)
-			any |= is_there(s, found[i]);
+			any |= is_there(s, at, found[i]);
 		in->value = value_of(any);
 		return 0;
 	}
@@ -122,7 +123,7 @@ static int bind_input(struct stat_sheet *s, struct stat_input *in, const struct 
 	if (x->aspect != EXPR_VALUE && x->aspect != EXPR_RATE && x->aspect != EXPR_ELAPSED &&
 	    x->aspect != EXPR_AGGR_NR)
 		return -ENOENT;
-	err = n ? add_events(s, in, found, n) : -ENOENT;
+	err = n ? add_events(s, at, in, found, n) : -ENOENT;
 	in->kind = x->aspect == EXPR_ELAPSED ? STAT_IN_ELAPSED : x->aspect == EXPR_AGGR_NR ? STAT_IN_NR : STAT_IN_SUM;
 	in->aspect = x->aspect;
 	if (err != -ENOENT || !optional)
@@ -155,7 +156,7 @@ static void say_why(struct stat_sheet *s, const struct expr_input *x, struct buf
 		buf_printf(lacks, "the recording lacks %s%s", x->aspect == EXPR_LITERAL ? "#" : "", x->name);
 }
 
-int stat_formula_bind(struct stat_sheet *s, struct stat_formula *f, const char *text, const char *pmu,
+int stat_formula_bind(struct stat_sheet *s, const struct stat_scope *at, struct stat_formula *f, const char *text,
 		      struct buf *lacks)
 {
 	const struct expr_input *x;
@@ -172,7 +173,7 @@ int stat_formula_bind(struct stat_sheet *s, struct stat_formula *f, const char *
 		err = -ENOMEM;
 	twice = bind_twice(s->places->model);
 	for (size_t i = 0; i < f->n && !err; i++) {
-		err = bind_input(s, &f->in[i], f, &x[i], pmu, twice, bind_is_optional(x, f->n, i));
+		err = bind_input(s, at, &f->in[i], f, &x[i], twice, bind_is_optional(x, f->n, i));
 		if (err == -ENOENT && lacks)
 			say_why(s, &x[i], lacks);
 	}

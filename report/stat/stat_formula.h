@@ -34,11 +34,10 @@ struct stat_formula {
 };
 
 /*
- * Ties the text to the recording's counters; events that it wants are added to the stat, hidden. On a hybrid
- * machine `pmu` names the PMU whose events are meant; else NULL. 0; -ENOENT if the recording lacks something,
+ * Ties the text to the recording's counters; events that it wants are added to the stat, hidden. 0; -ENOENT if the recording lacks something,
  * which *lacks (if not NULL) says; -EINVAL, -ENOMEM.
  */
-int stat_formula_bind(struct stat_sheet *s, struct stat_formula *f, const char *text, const char *pmu,
+int stat_formula_bind(struct stat_sheet *s, const struct stat_scope *at, struct stat_formula *f, const char *text,
 		      struct buf *lacks);
 void stat_formula_release(struct stat_formula *f);
 struct value stat_formula_value(const struct stat_sheet *s, const struct stat_formula *f, uint32_t row);

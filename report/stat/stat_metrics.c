@@ -33,10 +33,10 @@ char *stat_words_of(const char *unit, const char *name, const char *filter)
 }
 
 /* The text, or the first of the others, behind ';', that the recording can feed. */
-static int bind_first(struct stat_sheet *s, struct stat_formula *f, const char *text, const char *other,
-		      const char *pmu, struct buf *lacks)
+static int bind_first(struct stat_sheet *s, const struct stat_scope *at, struct stat_formula *f, const char *text,
+		      const char *other, struct buf *lacks)
 {
-	int err = stat_formula_bind(s, f, text, pmu, lacks);
+	int err = stat_formula_bind(s, at, f, text, lacks);
 
 	while (err == -ENOENT && other) {
 		size_t len = strcspn(other, ";");
@@ -44,25 +44,25 @@ static int bind_first(struct stat_sheet *s, struct stat_formula *f, const char *
 
 		if (!one)
 			return -ENOMEM;
-		err = stat_formula_bind(s, f, one, pmu, NULL);
+		err = stat_formula_bind(s, at, f, one, NULL);
 		free(one);
 		other = other[len] ? other + len + 1 : NULL;
 	}
 	return err;
 }
 
-int stat_metric_bind(struct stat_sheet *s, struct stat_formula *f, const struct metric *m, const char *pmu,
-		     struct buf *lacks)
+int stat_metric_bind(struct stat_sheet *s, const struct stat_scope *at, struct stat_formula *f,
+		     const struct metric *m, struct buf *lacks)
 {
-	return bind_first(s, f, m->expr, m->otherwise, pmu, lacks);
+	return bind_first(s, at, f, m->expr, m->otherwise, lacks);
 }
 
 /* The group that perf names in place of the events, when the Default metrics are asked for together. */
-static const char *default_group(const struct stat_sheet *s, const struct metric *m)
+static const char *default_group(const struct stat_scope *at, const struct metric *m)
 {
 	static const char *const group[] = { "TopdownL1", "TopdownL2", "TopdownL3", "TopdownL4" };
 
-	for (size_t i = 0; s->binding_default && i < sizeof(group) / sizeof(group[0]); i++)
+	for (size_t i = 0; at->in_default && i < sizeof(group) / sizeof(group[0]); i++)
 		if (m->categories && strstr(m->categories, group[i]))
 			return group[i];
 	return NULL;
@@ -132,14 +132,15 @@ static char *head_of(const struct stat_sheet *s, const char *group, const char *
 }
 
 /* With `pmu` only if all its events of CPUs are of that kind. */
-static int add_metric_of(struct stat_sheet *s, const struct metric *m, uint32_t filter, const char *pmu,
+static int add_metric_of(struct stat_sheet *s, const struct stat_scope *at, const struct metric *m, uint32_t filter,
 			 struct buf *lacks)
 {
 	const char *unit = m->unit && strcmp(m->unit, "1") ? m->unit : "", *name = m->display;
-	const char *group = default_group(s, m), *own;
+	const char *group = default_group(at, m), *own;
+	const char *pmu = at->pmu;
 	struct shown *shown;
 	struct stat_formula f;
-	int err = stat_metric_bind(s, &f, m, pmu, lacks);
+	int err = stat_metric_bind(s, at, &f, m, lacks);
 
 	if (err)
 		return err;
@@ -157,7 +158,7 @@ static int add_metric_of(struct stat_sheet *s, const struct metric *m, uint32_t 
 		for (uint32_t k = 0; k < f.in[i].n; k++)
 			s->event[f.in[i].event[k]].hidden = false;
 	shown->metric = m;
-	shown->cgroup = s->binding_cgroup;
+	shown->cgroup = at->cgroup;
 	shown->filter = filter;
 	shown->value = f;
 	shown->event = UINT32_MAX;
@@ -180,46 +181,48 @@ static int add_metric_of(struct stat_sheet *s, const struct metric *m, uint32_t 
 	if (!shown->words)
 		return -ENOMEM;
 	if (m->threshold && !s->config->no_threshold) {
-		err = bind_first(s, &shown->threshold, m->threshold, m->threshold_otherwise, pmu, NULL);
+		err = bind_first(s, at, &shown->threshold, m->threshold, m->threshold_otherwise, NULL);
 		return err == -ENOENT || err == -EINVAL ? 0 : err;
 	}
 	return 0;
 }
 
 /* What has to do with CPUs is one metric for each kind of them. */
-static int add_metric_filtered(struct stat_sheet *s, const struct metric *m, uint32_t filter, struct buf *lacks)
+static int add_metric_filtered(struct stat_sheet *s, const struct stat_scope *at, const struct metric *m,
+			       uint32_t filter, struct buf *lacks)
 {
-	const char *pmu;
+	struct stat_scope one = *at;
 	bool any = false;
 	int err = 0;
 
 	for (uint32_t i = 0; i < s->shadow->n; i++)
-		if (s->shadow->shown[i].metric == m && s->shadow->shown[i].cgroup == s->binding_cgroup &&
+		if (s->shadow->shown[i].metric == m && s->shadow->shown[i].cgroup == at->cgroup &&
 		    s->shadow->shown[i].filter == filter)
 			return 0;
 	if (m->each)
 		return -ENOENT;
-	for (uint32_t i = 0; !err && (pmu = core_pmu(s->places->model, i)); i++) {
-		err = add_metric_of(s, m, filter, pmu, NULL);
+	for (uint32_t i = 0; !err && (one.pmu = core_pmu(s->places->model, i)); i++) {
+		err = add_metric_of(s, &one, m, filter, NULL);
 		any |= !err;
 		err = err == -ENOENT ? 0 : err;
 	}
 	if (!err && !any)
-		err = add_metric_of(s, m, filter, NULL, lacks);
+		err = add_metric_of(s, at, m, filter, lacks);
 	/* Of events that could not be opened it is no number, and says so where they stand. */
-	if (err == -ENOENT && !default_group(s, m)) {
-		s->binding_refused = true;
-		err = add_metric_of(s, m, filter, NULL, NULL);
-		s->binding_refused = false;
+	if (err == -ENOENT && !default_group(at, m)) {
+		one.pmu = NULL;
+		one.refused = true;
+		err = add_metric_of(s, &one, m, filter, NULL);
 	}
 	return err;
 }
 
 /* A metric over a class of PMUs: once for each set of filters that was recorded. */
-static int add_class_metric(struct stat_sheet *s, const struct metric *m, const struct pmu_class *class,
-			    struct buf *lacks)
+static int add_class_metric(struct stat_sheet *s, const struct stat_scope *at, const struct metric *m,
+			    const struct pmu_class *class, struct buf *lacks)
 {
 	const struct expr_input *in;
+	struct stat_scope one = *at;
 	struct expr *parsed;
 	bool any = false;
 	size_t n;
@@ -232,13 +235,12 @@ static int add_class_metric(struct stat_sheet *s, const struct metric *m, const 
 		struct class_choice choice;
 
 		err = class_choose(&choice, &s->classes, class, f, in, n);
-		s->binding_class = &choice;
+		one.class = &choice;
 		if (!err && choice.n) {
-			err = add_metric_filtered(s, m, f, lacks);
+			err = add_metric_filtered(s, &one, m, f, lacks);
 			any |= !err;
 			err = err == -ENOENT ? 0 : err;
 		}
-		s->binding_class = NULL;
 		class_choice_release(&choice);
 	}
 	if (!err && !any && lacks)
@@ -247,11 +249,11 @@ static int add_class_metric(struct stat_sheet *s, const struct metric *m, const 
 	return err || any ? err : -ENOENT;
 }
 
-static int add_metric(struct stat_sheet *s, const struct metric *m, struct buf *lacks)
+static int add_metric(struct stat_sheet *s, const struct stat_scope *at, const struct metric *m, struct buf *lacks)
 {
 	const struct pmu_class *class = class_of_formula(m->expr);
 
-	return class ? add_class_metric(s, m, class, lacks) : add_metric_filtered(s, m, 0, lacks);
+	return class ? add_class_metric(s, at, m, class, lacks) : add_metric_filtered(s, at, m, 0, lacks);
 }
 
 static bool matches(const struct metric *m, const char *word)
@@ -260,10 +262,10 @@ static bool matches(const struct metric *m, const char *word)
 				 m->categories ? m->categories : "");
 }
 
-static bool is_shown(const struct stat_sheet *s, const char *name)
+static bool is_shown(const struct stat_sheet *s, const struct stat_scope *at, const char *name)
 {
 	for (uint32_t i = 0; i < s->shadow->n; i++)
-		if (s->shadow->shown[i].metric && s->shadow->shown[i].cgroup == s->binding_cgroup &&
+		if (s->shadow->shown[i].metric && s->shadow->shown[i].cgroup == at->cgroup &&
 		    (!strcmp(s->shadow->shown[i].metric->name, name) ||
 		     !strcasecmp(s->shadow->shown[i].metric->display, name)))
 			return true;
@@ -293,8 +295,10 @@ static int no_metric(const struct stat_sheet *s, const char *word, struct error 
 }
 
 /* All metrics that the word names, of tables and vendors' files. */
-static int add_word(struct stat_sheet *s, const char *word, struct buf *notes, struct error *e)
+static int add_word(struct stat_sheet *s, const struct stat_scope *at, const char *word, struct buf *notes,
+		    struct error *e)
 {
+	struct stat_scope raw = *at;
 	struct buf lacks = BUF_INIT;
 	bool known = false, any = false, all = !strcmp(word, "Default");
 	int err = 0;
@@ -310,9 +314,8 @@ static int add_word(struct stat_sheet *s, const char *word, struct buf *notes, s
 			known = true;
 			buf_clear(&lacks);
 			/* perf's formulas have the counts as the hardware has them. */
-			s->binding_raw = true;
-			err = add_metric(s, m, &lacks);
-			s->binding_raw = false;
+			raw.raw = true;
+			err = add_metric(s, &raw, m, &lacks);
 			any |= !err;
 			err = err == -ENOENT || err == -EINVAL ? 0 : err;
 		}
@@ -320,11 +323,11 @@ static int add_word(struct stat_sheet *s, const char *word, struct buf *notes, s
 	/* perf's Default group has the metrics of all CPUs, and those of the one at hand. */
 	for (const struct metric_table *t = metric_tables; t->row && (!any || all); t++)
 		for (size_t i = 0; i < t->n && !err; i++) {
-			if (!matches(&t->row[i], word) || (any && is_shown(s, t->row[i].name)))
+			if (!matches(&t->row[i], word) || (any && is_shown(s, at, t->row[i].name)))
 				continue;
 			known = true;
 			buf_clear(&lacks);
-			err = add_metric(s, &t->row[i], &lacks);
+			err = add_metric(s, at, &t->row[i], &lacks);
 			any |= !err;
 			err = err == -ENOENT || err == -EINVAL ? 0 : err;
 		}
@@ -340,8 +343,9 @@ static int add_word(struct stat_sheet *s, const char *word, struct buf *notes, s
 }
 
 /* A metric of events that were counted in cgroups is one for each of them. */
-int stat_metrics_add(struct stat_sheet *s, const char *word, struct buf *notes, struct error *e)
+int stat_metrics_add(struct stat_sheet *s, const char *word, bool in_default, struct buf *notes, struct error *e)
 {
+	struct stat_scope at = { .in_default = in_default };
 	const struct pm_model *m = s->places->model;
 	struct cpulist in = { 0 };
 	int err = 0;
@@ -353,12 +357,12 @@ int stat_metrics_add(struct stat_sheet *s, const char *word, struct buf *notes, 
 		err = recorded_metrics(&s->recorded, m);
 	if (err)
 		return error_sys(e, -err, "-M");
-	s->binding_cgroup = s->config->aggr == STAT_CGROUP ? PM_NONE : 0;
+	at.cgroup = s->config->aggr == STAT_CGROUP ? PM_NONE : 0;
 	if (!in.n)
-		return add_word(s, word, notes, e);
+		return add_word(s, &at, word, notes, e);
 	for (size_t i = 0; i < in.n && !err; i++) {
-		s->binding_cgroup = in.cpu[i];
-		err = add_word(s, word, notes, e);
+		at.cgroup = in.cpu[i];
+		err = add_word(s, &at, word, notes, e);
 	}
 	cpulist_release(&in);
 	return err;

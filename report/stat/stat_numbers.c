@@ -79,7 +79,7 @@ int stat_numbers_ask(struct stat_sheet *s, const struct binding *b, const bool *
 	for (uint32_t i = 0; i < n->n_shown && !is_filtered(s->config); i++) {
 		const struct shown *x = &s->shadow->shown[i];
 
-		if (x->rate || x->pmu || x->cgroup)
+		if (x->rate || x->pmu || x->cgroup || (x->event < s->n_events && s->event[x->event].in_cgroup))
 			continue;
 		n->metric[i] = find_metric(s, b, x);
 		if (n->metric[i]) {

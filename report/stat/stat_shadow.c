@@ -134,20 +134,21 @@ static void plain_name(const struct stat_sheet *s, const struct stat_event *ev, 
 }
 
 /* perf counts cpu-clock in place of task-clock where it counts CPUs. */
-static int bind_by_cpu_clock(struct stat_sheet *s, struct stat_formula *f, const char *text, const char *pmu)
+static int bind_by_cpu_clock(struct stat_sheet *s, const struct stat_scope *at, struct stat_formula *f,
+			     const char *text)
 {
 	static const char task[] = "task\\-clock", cpu[] = "cpu\\-clock";
 	struct buf other = BUF_INIT;
-	const char *at;
+	const char *next;
 	int err;
 
-	while ((at = strstr(text, task))) {
-		buf_add(&other, text, (size_t)(at - text));
+	while ((next = strstr(text, task))) {
+		buf_add(&other, text, (size_t)(next - text));
 		buf_addstr(&other, cpu);
-		text = at + strlen(task);
+		text = next + strlen(task);
 	}
 	buf_addstr(&other, text);
-	err = other.err ? -ENOMEM : stat_formula_bind(s, f, buf_str(&other), pmu, NULL);
+	err = other.err ? -ENOMEM : stat_formula_bind(s, at, f, buf_str(&other), NULL);
 	buf_release(&other);
 	return err;
 }
@@ -155,12 +156,13 @@ static int bind_by_cpu_clock(struct stat_sheet *s, struct stat_formula *f, const
 /* A count a second of the CPU time that was counted beside it. */
 static int add_rate(struct stat_sheet *s, uint32_t event)
 {
+	struct stat_scope at = { .cgroup = s->event[event].in_cgroup };
 	struct stat_formula clock;
 	struct shown *shown;
-	int err = stat_formula_bind(s, &clock, "task\\-clock", NULL, NULL);
+	int err = stat_formula_bind(s, &at, &clock, "task\\-clock", NULL);
 
 	if (err == -ENOENT)
-		err = stat_formula_bind(s, &clock, "cpu\\-clock", NULL, NULL);
+		err = stat_formula_bind(s, &at, &clock, "cpu\\-clock", NULL);
 	if (err)
 		return err == -ENOENT ? 0 : err;
 	if (!(shown = stat_shown_add(s->shadow))) {
@@ -175,15 +177,16 @@ static int add_rate(struct stat_sheet *s, uint32_t event)
  * was not recorded. */
 static int add_shown(struct stat_sheet *s, struct shown what)
 {
-	const char *pmu = stat_hybrid_pmu(s, &s->event[what.event]);
+	struct stat_scope at = { .cgroup = s->event[what.event].in_cgroup,
+				 .pmu = stat_hybrid_pmu(s, &s->event[what.event]) };
 	struct shown *shown;
-	int err = what.words ? stat_metric_bind(s, &what.value, what.metric, pmu, NULL) : -ENOMEM;
+	int err = what.words ? stat_metric_bind(s, &at, &what.value, what.metric, NULL) : -ENOMEM;
 
 	if (err == -ENOENT)
-		err = bind_by_cpu_clock(s, &what.value, what.metric->expr, pmu);
+		err = bind_by_cpu_clock(s, &at, &what.value, what.metric->expr);
 	if (!err && (shown = stat_shown_add(s->shadow))) {
 		*shown = what;
-		shown->pmu = pmu;
+		shown->pmu = at.pmu;
 		return 0;
 	}
 	if (!err) {
@@ -364,7 +367,7 @@ int stat_shadow_bind(struct stat_sheet *s, struct buf *notes, struct error *e)
 {
 	enum stat_style style = style_of(s);
 	uint32_t n = s->n_events;
-	bool asked = s->config->metrics.n > 0;
+	bool asked = s->config->metrics.n > 0, in_default;
 	const char *name;
 	int err = 0;
 
@@ -374,14 +377,14 @@ int stat_shadow_bind(struct stat_sheet *s, struct buf *notes, struct error *e)
 	if (!s->shadow || class_index_build(&s->classes, s->places->model))
 		return error_sys(e, ENOMEM, "metrics");
 	for (size_t i = 0; i < s->config->metrics.n && !err; i++) {
-		s->binding_default = !strcmp(s->config->metrics.word[i], "Default");
-		if ((err = stat_metrics_add(s, s->config->metrics.word[i], notes, e)))
+		name = s->config->metrics.word[i];
+		if ((err = stat_metrics_add(s, name, !strcmp(name, "Default"), notes, e)))
 			return err;
 	}
 	/* What was recorded for metrics shows them, as perf does that counts for them. */
-	s->binding_default = recorded_word(s->places->model, "Default");
+	in_default = recorded_word(s->places->model, "Default");
 	for (uint32_t i = 0; !asked && !err && (name = recorded_name(s->places->model, i)); i++)
-		if (*name && (err = stat_metrics_add(s, name, NULL, e)))
+		if (*name && (err = stat_metrics_add(s, name, in_default, NULL, e)))
 			return err;
 	if (!asked && !s->config->events.n && !s->config->all_events)
 		hide_grouped(s);
@@ -389,9 +392,7 @@ int stat_shadow_bind(struct stat_sheet *s, struct buf *notes, struct error *e)
 	s->shadow->asked = asked;
 	if (asked && choose_lines(s))
 		return error_sys(e, ENOMEM, "metrics");
-	s->binding_cgroup = s->config->aggr == STAT_CGROUP ? PM_NONE : 0;
 	for (uint32_t i = 0; i < n && !err && !asked; i++) {
-		s->binding_cgroup = s->event[i].in_cgroup;
 		if (style == STAT_STYLE_CLASSIC)
 			err = classic_of(s, i);
 		/* The newer perf has metrics for its own choice of events only. */

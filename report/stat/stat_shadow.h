@@ -57,9 +57,9 @@ struct shown *stat_shown_add(struct stat_shadow *sh);
 char *stat_words_of(const char *unit, const char *name, const char *filter);
 /* The formula of the metric, or the first of its others that the recording can feed. As stat_formula_bind().
  */
-int stat_metric_bind(struct stat_sheet *s, struct stat_formula *f, const struct metric *m, const char *pmu,
-		     struct buf *lacks);
-/* The metrics that a word of -M names, for every cgroup. 0 or -errno. */
-int stat_metrics_add(struct stat_sheet *s, const char *word, struct buf *notes, struct error *e);
+int stat_metric_bind(struct stat_sheet *s, const struct stat_scope *at, struct stat_formula *f,
+		     const struct metric *m, struct buf *lacks);
+/* The metrics that a word of -M names, for every cgroup; `in_default`: as perf's Default group. 0 or -errno. */
+int stat_metrics_add(struct stat_sheet *s, const char *word, bool in_default, struct buf *notes, struct error *e);
 
 #endif

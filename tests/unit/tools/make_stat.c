@@ -460,6 +460,26 @@ static void make_shares(struct builder *b)
 	builder_write(b, 0, 3);
 }
 
+/* Two CPUs that count 100 a second; CPU 1 was not read at 3, 4 and 8 s. */
+static struct reading of_missed(struct builder *b, const char *counter, const struct pm_instance *i, uint64_t row)
+{
+	(void)b;
+	if (i->number && (row == 3 || row == 4 || row == 8))
+		return (struct reading){ 0, PM_REASON_MISSED };
+	return (struct reading){ row * (strcmp(counter, "cycles") ? 1000000000 : 100), 0 };
+}
+
+static void make_missed(struct builder *b)
+{
+	static const struct row cycles = { "cycles", "1", NULL, "cpu" };
+	uint32_t id;
+
+	builder_init(b, of_missed);
+	add_counter(b, &cycles, &id);
+	builder_group(b, PM_CPU, 2, PM_GROUP_PERF_TIMES, &id, 1);
+	builder_write(b, 0, 9);
+}
+
 /* ---- nvidia ---- */
 
 /* What there is of each PMU a second, and in how much of the time its groups run. */
@@ -576,6 +596,8 @@ int main(int argc, char **argv)
 		make_cgroups(&b);
 	else if (!strcmp(argv[1], "programs"))
 		make_programs(&b);
+	else if (!strcmp(argv[1], "missed"))
+		make_missed(&b);
 	else if (!strcmp(argv[1], "shares"))
 		make_shares(&b);
 	else if (!strcmp(argv[1], "nvidia"))
