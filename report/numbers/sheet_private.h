@@ -52,7 +52,7 @@ struct track_at {
 	uint32_t counter;
 	uint32_t package, cpu; /* for events that count once a package */
 	uint8_t rule;
-	bool may_go, per_package, nowhere, level;
+	bool may_go : 1, per_package : 1, nowhere : 1, level : 1;
 };
 
 /* Once the columns of all levels are chosen: orders the levels, and fills row[] and all that a level says of its
