@@ -273,7 +273,7 @@ static long open_event(struct perf_event_attr *a, int pid, int cpu, int group, u
 					 .exclude_kernel = 1,
 					 .exclude_hv = 1 };
 	struct event *leader = event_of(group), *e = NULL;
-	const struct table_pmu *pmu = table_pmu(&table, a->type);
+	const struct table_pmu *pmu = table_pmu(&table, a->type, a->config);
 	uint64_t config = a->config;
 	struct context *c;
 	struct room room;
@@ -292,10 +292,10 @@ static long open_event(struct perf_event_attr *a, int pid, int cpu, int group, u
 	     a->sample_period || a->exclude_user || a->exclude_kernel || a->exclude_hv || a->exclude_idle ||
 	     a->exclude_host || a->exclude_guest))
 		return refuse(EINVAL);
-	if (a->type == PERF_TYPE_HW_CACHE)
+	if (a->type == PERF_TYPE_HW_CACHE || (pmu && pmu->core && cpu >= 0 && !(pmu->cpus >> cpu & 1)))
 		return refuse(ENOENT);
 	if (a->type == PERF_TYPE_HARDWARE) {
-		config = config < 16 ? table.hardware[config] : UINT64_MAX;
+		config = (uint32_t)config < 16 ? table.hardware[(uint32_t)config] : UINT64_MAX;
 		if (config == UINT64_MAX)
 			return refuse(ENOENT);
 	}

@@ -2,7 +2,7 @@
 
 A machine is a module of this folder, with
     CPUS      package of each CPU
-    PMUS      name: dict(type, kind, general, format, events, rates, fixed, only_fixed, metric, checks, package, caps), with the
+    PMUS      name: dict(type, kind, general, format, events, rates, fixed, only_fixed, metric, checks, package, cpus, caps), with the
               meaning of table.h; events are those that sysfs names, by their terms, with scale and unit
     CPUID     for perf's environment; CPUINFO, the text of /proc/cpuinfo
     HARDWARE  config of the generic events (cycles, instructions, cache-references, cache-misses, branches, branch-misses)
@@ -75,7 +75,10 @@ class Machine:
 
     def places(self, pmu):
         p = self.table.PMUS[pmu]
-        return range(len(self.cpus)) if p["kind"] == "core" else self.first_cpus(p)
+        return self.cpus_of(p) if p["kind"] == "core" else self.first_cpus(p)
+
+    def cpus_of(self, pmu):
+        return pmu.get("cpus", range(len(self.cpus)))
 
     def write(self, folder, paranoid=-1, privileged=True, pinned=None):
         """PINNED: counters that other users hold, by the name of the PMU."""
@@ -85,7 +88,7 @@ class Machine:
         for name, pmu in self.table.PMUS.items():
             general = pmu["general"] - (pinned or {}).get(name, 0)
             lines.append(f"pmu {name} {pmu['type']} {pmu['kind']} {general} {int(pmu.get('checks', True))} "
-                         f"{pmu.get('package', -1)} {mask(pmu):x}")
+                         f"{pmu.get('package', -1)} {sum(1 << c for c in self.cpus_of(pmu)):x} {mask(pmu):x}")
             fixed = {config(pmu, t): n for t, n in pmu.get("fixed", {}).items()}
             only = {config(pmu, t) for t in pmu.get("only_fixed", ())}
             metric = {config(pmu, t) for t in pmu.get("metric", ())}
@@ -113,7 +116,7 @@ class Machine:
         if pmu.get("identifier"):
             text(folder, f"{at}/identifier", pmu["identifier"])
         if pmu["kind"] == "core" and name != "cpu":
-            text(folder, f"{at}/cpus", f"0-{len(self.cpus) - 1}")
+            text(folder, f"{at}/cpus", f"{self.cpus_of(pmu)[0]}-{self.cpus_of(pmu)[-1]}")
         for event, (terms, *sides) in pmu.get("events", {}).items():
             text(folder, f"{at}/events/{event}", terms)
             for side, content in zip(("scale", "unit"), sides):
@@ -138,4 +141,4 @@ class Machine:
                 text(folder, f"{at}/{k}", v)
             text(folder, f"sys/devices/system/node/node{package}/cpulist", same)
             text(folder, f"sys/devices/system/node/node{package}/cpumap", f"{sum(1 << c for c in siblings):x}")
-            text(folder, f"sys/devices/system/node/node{package}/meminfo", f"Node {package} MemTotal: 1048576 kB")
+            text(folder, f"sys/devices/system/node/node{package}/meminfo", f"Node {package} MemTotal: 1048576 kB\nNode {package} MemFree: 524288 kB")

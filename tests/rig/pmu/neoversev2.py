@@ -1,22 +1,8 @@
-"""Two sockets of Neoverse V2 on a CMN-700 each: six general counters and one of cycles (drivers/perf: arm_pmuv3.c, arm-cmn.c)."""
+"""Two sockets of Neoverse V2 on a CMN-700 each."""
+import neoverse
+
 CPUS = [0, 0, 1, 1]
 CPUID = "0x00000000410fd4f0"
-CPUINFO = "\n".join(f"processor\t: {i}\nCPU implementer\t: 0x41\nCPU architecture: 8\nCPU variant\t: 0x0\n"
-                    f"CPU part\t: 0xd4f\nCPU revision\t: 0\n" for i in range(len(CPUS)))
-HARDWARE = [0x11, 0x08, 0x04, 0x03, 0x0c, 0x10]
-CMN = {"type": "config:0-15", "eventid": "config:16-26", "occupid": "config:27-30", "bynodeid": "config:31",
-       "nodeid": "config:32-47"}
-PMUS = {
-    "armv8_pmuv3_0": dict(type=8, kind="core", general=6, format={"event": "config:0-15"}, fixed={"event=0x0011": 0},
-                          events={"cpu_cycles": ("event=0x0011",), "inst_retired": ("event=0x0008",),
-                                  "l1d_cache": ("event=0x0004",), "l1d_cache_refill": ("event=0x0003",),
-                                  "br_mis_pred": ("event=0x0010",), "stall_backend": ("event=0x0024",),
-                                  "stall_frontend": ("event=0x0023",), "op_retired": ("event=0x003a",)},
-                          rates={"event=0x0011": 3.4e9, "event=0x0008": 6e9, "event=0x0004": 2e9, "event=0x0003": 2e7}),
-    "arm_cmn_0": dict(type=40, kind="uncore", general=8, format=CMN, fixed={"type=0x3": 0}, identifier="43c03",
-                      events={"dtc_cycles": ("type=0x3",), "hnf_mc_reqs": ("type=0x5,eventid=0xd",),
-                              "hnf_cache_miss": ("type=0x5,eventid=0x1",),
-                              "hnf_slc_sf_cache_access": ("type=0x5,eventid=0x2",)},
-                      rates={"type=0x3": 2e9, "type=0x5,eventid=0xd": 5e8, "type=0x5,eventid=0x1": 4e8,
-                             "type=0x5,eventid=0x2": 1.6e9}),
-}
+CPUINFO = neoverse.cpuinfo(0xd4f, len(CPUS))
+HARDWARE = neoverse.HARDWARE
+PMUS = {"armv8_pmuv3_0": neoverse.CORE, "arm_cmn_0": neoverse.mesh("43c03")}

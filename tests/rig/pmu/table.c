@@ -18,7 +18,7 @@ static bool read_line(struct table *t, const char *line)
 	struct table_event *e = &t->event[t->n_events];
 	char word[16], name[48], kind[16];
 	unsigned a, b, only, metric;
-	unsigned long long config;
+	unsigned long long config, cpus;
 
 	if (sscanf(line, "%15s", word) != 1)
 		return true;
@@ -36,10 +36,11 @@ static bool read_line(struct table *t, const char *line)
 		return true;
 	}
 	if (!strcmp(word, "pmu") && t->n_pmus < TABLE_PMUS &&
-	    sscanf(line, "pmu %47s %u %15s %u %u %d %llx", p->name, &p->type, kind, &p->general, &a, &p->package,
-		   &config) == 7) {
+	    sscanf(line, "pmu %47s %u %15s %u %u %d %llx %llx", p->name, &p->type, kind, &p->general, &a, &p->package,
+		   &cpus, &config) == 8) {
 		p->core = !strcmp(kind, "core");
 		p->checks = a;
+		p->cpus = cpus;
 		p->mask = config;
 		t->n_pmus++;
 		return true;
@@ -75,10 +76,14 @@ bool table_load(struct table *t, const char *path)
 	return good;
 }
 
-const struct table_pmu *table_pmu(const struct table *t, uint32_t type)
+const struct table_pmu *table_pmu(const struct table *t, uint32_t type, uint64_t config)
 {
 	bool core = type == PERF_TYPE_RAW || type == PERF_TYPE_HARDWARE || type == PERF_TYPE_HW_CACHE;
 
+	if (core && type != PERF_TYPE_RAW && config >> 32) {
+		core = false;
+		type = (uint32_t)(config >> 32);
+	}
 	for (unsigned i = 0; i < t->n_pmus; i++)
 		if (core ? t->pmu[i].core : t->pmu[i].type == type)
 			return &t->pmu[i];

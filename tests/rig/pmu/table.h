@@ -12,6 +12,7 @@ struct table_pmu {
 	uint32_t type;
 	unsigned general; /* counters, less those that other users have pinned */
 	bool core;        /* one a CPU; else one a package, opened on any CPU of it */
+	uint64_t cpus;    /* of a core PMU: on which CPUs it is */
 	bool checks;      /* a group that can never fit is refused with EINVAL, as most drivers do */
 	int package;      /* the only one that has it, or -1 */
 	uint64_t mask;    /* bits of config that tell events apart */
@@ -38,8 +39,9 @@ struct table {
 /* False, with a message on stderr, if the file cannot be read or has a line that is no part of a table. */
 bool table_load(struct table *t, const char *path);
 
-/* The PMU of a type; RAW, HARDWARE and HW_CACHE are the core's. NULL: there is none. */
-const struct table_pmu *table_pmu(const struct table *t, uint32_t type);
+/* The PMU of a type; RAW, HARDWARE and HW_CACHE are the first core's, or that of the type above bit 32 of config. NULL: there is
+ * none. */
+const struct table_pmu *table_pmu(const struct table *t, uint32_t type, uint64_t config);
 
 /* What CONFIG counts there: a row, or one with a rate that follows from the number, so that every event has one. */
 struct table_event table_event(const struct table *t, const struct table_pmu *pmu, uint64_t config);
