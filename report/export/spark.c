@@ -173,7 +173,8 @@ unsigned spark_level(double v, double low, double high)
 	/* What differs by less than a table prints does not differ. */
 	if (high - low > 1e-4 * size)
 		share = (v - low) / (high - low);
-	if (share <= 0)
+	/* Of numbers without end it is none. */
+	if (!(share > 0))
 		return 0;
 	return share >= 1 ? SPARK_LEVELS - 1 : (unsigned)(share * SPARK_LEVELS);
 }

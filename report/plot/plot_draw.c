@@ -139,7 +139,7 @@ static void put_time(const struct plot_data *d, size_t margin, unsigned cells, s
 		blanks(out, margin - 1);
 	buf_addstr(out, style.utf8 ? "└" : "+");
 	for (unsigned i = 0; i < cells; i++) {
-		size_t at = (size_t)(step * (double)tick / span * cells);
+		size_t at = span > 0 ? (size_t)(step * (double)tick / span * cells) : 0;
 		bool is_tick =
 			span > 0 && step * (double)tick <= span * 1.000001 && i == (at < cells ? at : cells - 1);
 		char text[64];

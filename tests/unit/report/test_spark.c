@@ -102,6 +102,8 @@ static void nothing(void **state)
 	line_is(&s, 2, 2.99999, 3, false, "==");
 	line_is(&s, 2, 2.99, 3, false, "##");
 	assert_int_equal(spark_level(0, 0, 0), 0);
+	/* A conversion to a whole number has no meaning for what is none. */
+	assert_int_equal(spark_level((double)NAN, 0, 1), 0);
 	spark_release(&s);
 }
 
