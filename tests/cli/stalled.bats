@@ -20,9 +20,9 @@ hold() {
 	holder=$!
 }
 
-# Enough to fill the pipe within a second.
+# Enough to fill the pipe within a second, also on a busy machine.
 start() {
-	env --default-signal=INT "$bin/pmrec" --sources=stat,vmstat,softirqs,interrupts -i 1ms -o pipe "$@" 2>err 3>&- &
+	env --default-signal=INT "$bin/pmrec" --sources=stat,vmstat,softirqs,interrupts -i 1ms --codec=plain -o pipe "$@" 2>err 3>&- &
 	pid=$!
 }
 
@@ -58,11 +58,11 @@ finish() {
 	done
 }
 
-@test "a pipe that nobody reads: the end of the command ends the recording" {
+@test "a pipe that nobody reads: the end of the command ends the recording, with its status" {
 	hold
-	start -- sleep 1.5
+	start -- sh -c 'sleep 1.5; exit 3'
 	finish
-	[ "$status" = 125 ]
+	[ "$status" = 3 ]
 	grep -E "snapshots are missing" err
 }
 
@@ -77,7 +77,7 @@ finish() {
 @test "a pipe that stalls and goes on: nothing is dropped" {
 	(sleep 4; cat) <pipe >x.pmr 3>&- &
 	reader=$!
-	start --timeout=5000
+	start --timeout=5000 --buffer=64M
 	finish
 	wait "$reader"
 	[ "$status" = 0 ]
