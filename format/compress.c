@@ -6,6 +6,8 @@
 #include <zstd.h>
 #include <zstd_errors.h>
 
+#define KNOWN_LEVEL 19
+
 struct pm_zstd {
 	ZSTD_CCtx *c;
 	ZSTD_DCtx *d;
@@ -54,7 +56,23 @@ static uint32_t le32(const uint8_t *p)
 	return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
 }
 
-int pm_zstd_decompress(struct pm_zstd *z, const void *in, size_t len, size_t raw_len, struct buf *out)
+int pm_zstd_compress_known(struct pm_zstd *z, const void *in, size_t len, struct buf *out)
+{
+	size_t bound = ZSTD_compressBound(len), n;
+
+	if (!z->c)
+		z->c = ZSTD_createCCtx();
+	if (!z->c || ZSTD_isError(bound) || buf_reserve(out, bound))
+		return -ENOMEM;
+	n = ZSTD_compress_usingDict(z->c, out->data + out->len, bound, in, len, pm_dictionary,
+				    (size_t)(pm_dictionary_end - pm_dictionary), KNOWN_LEVEL);
+	if (ZSTD_isError(n))
+		return -ENOMEM;
+	out->len += n;
+	return 0;
+}
+
+static int decompress(struct pm_zstd *z, const void *in, size_t len, size_t raw_len, bool known, struct buf *out)
 {
 	uint8_t nothing;
 	size_t n;
@@ -72,11 +90,23 @@ int pm_zstd_decompress(struct pm_zstd *z, const void *in, size_t len, size_t raw
 		return -EBADMSG;
 	if (raw_len && buf_reserve(out, raw_len))
 		return -ENOMEM;
-	n = ZSTD_decompressDCtx(z->d, raw_len ? out->data + out->len : &nothing, raw_len, in, len);
+	n = ZSTD_decompress_usingDict(z->d, raw_len ? out->data + out->len : &nothing, raw_len, in, len,
+				      known ? pm_dictionary : NULL,
+				      known ? (size_t)(pm_dictionary_end - pm_dictionary) : 0);
 	if (n != raw_len)
 		return ZSTD_getErrorCode(n) == ZSTD_error_memory_allocation ? -ENOMEM : -EBADMSG;
 	out->len += raw_len;
 	return 0;
+}
+
+int pm_zstd_decompress(struct pm_zstd *z, const void *in, size_t len, size_t raw_len, struct buf *out)
+{
+	return decompress(z, in, len, raw_len, false, out);
+}
+
+int pm_zstd_decompress_known(struct pm_zstd *z, const void *in, size_t len, size_t raw_len, struct buf *out)
+{
+	return decompress(z, in, len, raw_len, true, out);
 }
 
 struct pm_zstd_stream *pm_zstd_stream_new(void)

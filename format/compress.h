@@ -18,6 +18,10 @@ void pm_zstd_free(struct pm_zstd *z);
 /* Appends one zstd frame that declares its content size. `level`: zstd's own, 1 to 19. 0, -ENOMEM. An empty input is
  * allowed. */
 int pm_zstd_compress(struct pm_zstd *z, const void *in, size_t len, int level, struct buf *out);
+/* Likewise, both with the frozen dictionary (SPEC.md, "Repetition"). */
+int pm_zstd_compress_known(struct pm_zstd *z, const void *in, size_t len, struct buf *out);
+int pm_zstd_decompress_known(struct pm_zstd *z, const void *in, size_t len, size_t raw_len, struct buf *out);
+extern const unsigned char pm_dictionary[], pm_dictionary_end[];
 /* Appends the `raw_len` bytes that the frame holds. The input must be exactly one frame that declares exactly
  * this size, which is what bounds the memory: the caller compares raw_len with format/limits.h. 0, -EBADMSG,
  * -ENOMEM. On failure `out` keeps its length. */

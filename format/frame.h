@@ -30,7 +30,7 @@ const char *pm_frame_name(unsigned type);
 /* Keys of a frame's meta map. */
 enum pm_meta_key {
 	PM_META_PAYLOAD = 1,    /* bytes of the payload; absent: 0 */
-	PM_META_CODEC = 2,      /* definitions, index: 1 = zstd; chunks: enum pm_codec */
+	PM_META_CODEC = 2,      /* bodies: enum pm_body_codec; chunks: enum pm_codec */
 	PM_META_RAW = 3,        /* bytes of the payload before compression */
 	PM_META_REPEATED = 4,   /* true: says nothing that was not said before */
 	PM_META_RUN = 5,        /* chunk: absent: 1 */
@@ -49,6 +49,13 @@ enum pm_meta_key {
 	PM_META_OFFSET = 18,    /* index, end: own offset from the start of the recording */
 	PM_META_INDEX = 19,     /* index, end: distance back to the newest index frame */
 	PM_META_REALTIME = 300, /* chunk: CLOCK_REALTIME */
+};
+
+/* PM_META_CODEC of a body. */
+enum pm_body_codec {
+	PM_BODY_STORED = 0,
+	PM_BODY_ZSTD = 1,
+	PM_BODY_ZSTD_KNOWN = 2, /* with the frozen dictionary */
 };
 
 #define FRAME_MAGIC_LEN 12 /* tag, array head, bstr head, magic without the major version */

@@ -9,6 +9,7 @@
 #include "format/limits.h"
 #include "format/model_private.h"
 
+#define LOOKS_MAX      64   /* damages that are worth going through what follows */
 #define FEATURES_KNOWN 0ull /* incompatible features that this version reads */
 
 /* Forgets what belongs to one recording. */
@@ -129,12 +130,14 @@ int reader_body(struct pm_reader *r, const struct frame_head *h, const void **bo
 	if (!codec)
 		return 0;
 	/* Memory stays in proportion to what was read. */
-	if (codec != 1 || raw > PM_MAX_BODY)
+	if (codec > PM_BODY_ZSTD_KNOWN || raw > PM_MAX_BODY)
 		return -EPROTO;
 	if (raw > PM_FREE_BODY + h->payload_len * PM_BYTE_BODY)
 		return -E2BIG;
 	buf_clear(&r->body);
-	err = pm_zstd_decompress(r->zstd, payload, (size_t)h->payload_len, (size_t)raw, &r->body);
+	err = codec == PM_BODY_ZSTD ?
+		      pm_zstd_decompress(r->zstd, payload, (size_t)h->payload_len, (size_t)raw, &r->body) :
+		      pm_zstd_decompress_known(r->zstd, payload, (size_t)h->payload_len, (size_t)raw, &r->body);
 	if (err)
 		return err == -EBADMSG ? -EPROTO : err;
 	*body = r->body.data;
@@ -461,6 +464,14 @@ static int take_frame(struct pm_reader *r, struct frame_head *h, struct pm_item 
 	bool begins;
 	int ok;
 
+	/* Behind damage: a copy of the definitions that it may have cost. */
+	if (h->type == PM_FRAME_CHUNK && r->n_damage > r->looked_ahead && r->window.in.seek &&
+	    !r->window.in.growing) {
+		r->looked_ahead = r->n_damage < LOOKS_MAX ? r->n_damage : SIZE_MAX;
+		*item = (struct pm_item){ .kind = PM_ITEM_MODEL, .offset = offset, .type = PM_FRAME_HEADER };
+		ok = reader_look_ahead(r, &item->parts);
+		return ok ? ok : item->parts != 0;
+	}
 	r->frame_end = offset + length;
 	ok = belongs(r, h, &begins);
 	if (begins) {

@@ -86,9 +86,10 @@ struct pm_reader {
 	uint64_t values, asked;     /* that were decoded so far; that the chunk at hand asks for */
 	struct reader_group *group; /* by slot */
 	uint32_t groups_cap;
-	bool last_decoded; /* the chunk before was */
-	bool same_groups;  /* the chunk at hand has those of the one before, in the same order */
-	uint32_t chain;    /* rises with every key chunk, and where a chunk is not decoded */
+	size_t looked_ahead; /* damages at the last time */
+	bool last_decoded;   /* the chunk before was */
+	bool same_groups;    /* the chunk at hand has those of the one before, in the same order */
+	uint32_t chain;      /* rises with every key chunk, and where a chunk is not decoded */
 	struct pm_chunk chunk;
 	struct pm_chunk_group *chunk_group;
 	uint32_t chunk_groups_cap;
@@ -126,6 +127,9 @@ void reader_turn(struct pm_reader *r);
 
 /* -ENODATA: it follows a chunk that is lost, which is noted. Else as other frames. */
 int reader_chunk(struct pm_reader *r, const struct frame_head *h, struct pm_item *item);
+/* Takes what definitions are repeated behind this place, if those before it may be lost. *parts: what of it is new. 0
+ * or -errno. */
+int reader_look_ahead(struct pm_reader *r, unsigned *parts);
 void reader_groups_release(struct pm_reader *r);
 /* What goes with a group of the model; NULL without memory. Stays where it is until the model has more. */
 struct reader_group *reader_group_of(struct pm_reader *r, uint32_t id);

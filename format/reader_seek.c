@@ -13,7 +13,7 @@ void reader_catalog_release(struct pm_reader *r)
 	r->catalog = (struct catalog){ 0 };
 }
 
-/* Only what a seek needs is kept: key chunks and first-time definitions. `e->offset` counts from the recording. */
+/* Only what a seek needs is kept: key chunks and definitions. `e->offset` counts from the recording. */
 static int catalog_add(struct pm_reader *r, const struct index_entry *e)
 {
 	struct catalog *c = &r->catalog;
@@ -28,7 +28,7 @@ static int catalog_add(struct pm_reader *r, const struct index_entry *e)
 			c->to_ns = e->to_ns;
 	}
 	c->ended |= e->type == PM_FRAME_END;
-	if (e->type == PM_FRAME_CHUNK ? e->key : e->type <= PM_FRAME_CONFIG && !e->repeated)
+	if (e->type == PM_FRAME_CHUNK ? e->key : e->type <= PM_FRAME_CONFIG)
 		return index_add(&c->entries, &kept);
 	return 0;
 }
@@ -353,30 +353,75 @@ int pm_reader_extent(struct pm_reader *r, uint64_t *from_ns, uint64_t *to_ns, ui
 	return 0;
 }
 
+/* Takes the definitions of one frame into the model. */
+static int replay_frame(struct pm_reader *r, const struct index_entry *e, unsigned *parts)
+{
+	struct frame_head h;
+	const void *body;
+	size_t len;
+	int err = frame_at(r, e->offset, e->type, &h);
+
+	if (!err)
+		err = reader_body(r, &h, &body, &len);
+	if (err)
+		return err;
+	r->seen.stored += h.payload_len;
+	return decode_definitions(&r->model, h.type, body, len, &r->seen, parts);
+}
+
+static bool is_damage(int err)
+{
+	return err == -EBADMSG || err == -EPROTO || err == -ENOLINK || err == -E2BIG;
+}
+
+int reader_look_ahead(struct pm_reader *r, unsigned *parts)
+{
+	const struct index_builder *b = &r->catalog.entries;
+	uint64_t here = r->window.offset;
+	int err, back;
+
+	*parts = 0;
+	window_pace(&r->window, LEAP_STEP, LEAP_STEP);
+	err = need_id(r);
+	if (!err)
+		err = catalog_fill(r);
+	for (size_t i = 0; i < b->n && !err; i++) {
+		const struct index_entry *e = &b->entry[i];
+		unsigned touched = 0;
+
+		if (e->type > PM_FRAME_CONFIG || !e->repeated || e->offset < here)
+			continue;
+		/* One copy is enough; if that is damaged, too, there is the next. */
+		if (e->type == PM_FRAME_HEADER && r->model.n_groups && *parts)
+			break;
+		err = replay_frame(r, e, &touched);
+		if (is_damage(err))
+			err = 0;
+		else if (!(touched & PM_PART_REPEATED))
+			*parts |= touched;
+	}
+	window_pace(&r->window, LEAP_STEP, READ_STEP);
+	back = window_seek(&r->window, here);
+	return back ? back : is_damage(err) ? 0 : err;
+}
+
 /* Brings the model to where it is at this offset. */
 static int replay_definitions(struct pm_reader *r, uint64_t to)
 {
 	const struct index_builder *b = &r->catalog.entries;
+	bool lost = false;
 
 	for (size_t i = 0; i < b->n && b->entry[i].offset < to; i++) {
 		const struct index_entry *e = &b->entry[i];
-		struct frame_head h;
-		const void *body;
 		unsigned parts;
-		size_t len;
 		int err;
 
-		if (e->type > PM_FRAME_CONFIG || e->offset < r->definitions_to)
+		/* Repetitions are for what the first copy has lost. */
+		if (e->type > PM_FRAME_CONFIG || e->offset < r->definitions_to || (e->repeated && !lost))
 			continue;
-		err = frame_at(r, e->offset, e->type, &h);
-		if (!err)
-			err = reader_body(r, &h, &body, &len);
-		if (!err)
-			r->seen.stored += h.payload_len;
-		if (!err)
-			err = decode_definitions(&r->model, h.type, body, len, &r->seen, &parts);
-		/* What is damaged here is damage that reading on would have met; repetitions may mend it later. */
-		if (err == -EBADMSG || err == -EPROTO || err == -ENOLINK || err == -E2BIG)
+		err = replay_frame(r, e, &parts);
+		lost |= err != 0;
+		if (is_damage(err))
 			reader_damage_add(r, PM_DAMAGE_GARBAGE, e->offset, e->length, "%s frame cannot be used",
 					  pm_frame_name(e->type));
 		else if (err)

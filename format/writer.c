@@ -112,7 +112,8 @@ static int body_frame(struct pm_writer *w, unsigned type, bool repeated, bool in
 {
 	struct index_entry entry = { .repeated = repeated };
 	const struct buf *payload = &w->body;
-	int err;
+	/* What is written once, before anything has to be in time, is worth the work. */
+	int err, level = !w->stats.chunks && w->body.len <= BEGIN_BYTES ? BEGIN_LEVEL : w->config.zstd_level;
 
 	if (w->body.err)
 		return writer_fail(w, w->body.err, "definitions");
@@ -120,7 +121,8 @@ static int body_frame(struct pm_writer *w, unsigned type, bool repeated, bool in
 		return writer_fail(w, -E2BIG, "definitions");
 	buf_clear(&w->packed);
 	if (w->body.len > 32) {
-		err = pm_zstd_compress(w->zstd, w->body.data, w->body.len, w->config.zstd_level, &w->packed);
+		err = repeated ? pm_zstd_compress_known(w->zstd, w->body.data, w->body.len, &w->packed) :
+				 pm_zstd_compress(w->zstd, w->body.data, w->body.len, level, &w->packed);
 		if (err)
 			return writer_fail(w, err, "zstd");
 		if (w->packed.len + 6 < w->body.len)
@@ -133,7 +135,7 @@ static int body_frame(struct pm_writer *w, unsigned type, bool repeated, bool in
 	cbor_add_uint(&w->meta, payload->len);
 	if (payload == &w->packed) {
 		cbor_add_uint(&w->meta, PM_META_CODEC);
-		cbor_add_uint(&w->meta, 1);
+		cbor_add_uint(&w->meta, repeated ? PM_BODY_ZSTD_KNOWN : PM_BODY_ZSTD);
 		cbor_add_uint(&w->meta, PM_META_RAW);
 		cbor_add_uint(&w->meta, w->body.len);
 	}
@@ -296,14 +298,14 @@ static int note_configs(struct pm_writer *w)
 }
 
 static int list_frames(struct pm_writer *w, unsigned type, struct span all,
-		       void (*encode)(struct buf *out, const struct pm_model *m, struct span *span))
+		       void (*encode)(struct buf *out, const struct pm_model *m, struct span *span), bool repeated)
 {
 	int err = 0;
 
 	while (!err && all.from < all.to) {
 		clear(w);
 		encode(&w->body, w->config.model, &all);
-		err = body_frame(w, type, false, false);
+		err = body_frame(w, type, repeated, false);
 	}
 	return err;
 }
@@ -398,9 +400,9 @@ int pm_writer_define(struct pm_writer *w)
 	if (err)
 		return err;
 	w->definitions_bytes += w->offset - before;
-	err = list_frames(w, PM_FRAME_PMUS, (struct span){ x->pmus, m->n_pmus }, encode_pmus);
+	err = list_frames(w, PM_FRAME_PMUS, (struct span){ x->pmus, m->n_pmus }, encode_pmus, false);
 	if (!err)
-		err = list_frames(w, PM_FRAME_PROBES, (struct span){ x->probes, m->n_probes }, encode_probes);
+		err = list_frames(w, PM_FRAME_PROBES, (struct span){ x->probes, m->n_probes }, encode_probes, false);
 	if (err)
 		return err;
 	x->pmus = m->n_pmus;
@@ -414,37 +416,54 @@ int pm_writer_define(struct pm_writer *w)
 	return err;
 }
 
-int writer_repeat(struct pm_writer *w, uint64_t now_ns)
+static int repeat(struct pm_writer *w)
 {
 	const struct pm_model *m = w->config.model;
-	uint64_t before = w->offset, age = now_ns - w->repeat_ns;
+	struct retired none = { 0 };
+	uint64_t before = w->offset;
 	int err;
 
-	if (!w->repeat_ns) {
-		w->repeat_ns = now_ns;
-		w->repeat_offset = w->offset;
-		return 0;
-	}
-	if (age < REPEAT_MIN_NS ||
-	    (age < REPEAT_MAX_NS && w->offset - w->repeat_offset < REPEAT_BYTES * w->definitions_bytes))
-		return 0;
 	clear(w);
 	encode_header(&w->body, m);
 	err = body_frame(w, PM_FRAME_HEADER, true, false);
 	if (!err)
 		err = topology(w, true);
 	if (!err)
-		err = instances(w, (struct span){ 0, m->n_instances }, (struct retired){ 0 }, true);
+		err = instances(w, (struct span){ 0, m->n_instances }, none, true);
 	if (!err)
 		err = schema(w, (struct span){ 0, m->n_counters }, (struct span){ 0, m->n_groups },
-			     (struct span){ 0, m->n_strings }, (struct retired){ 0 }, true);
+			     (struct span){ 0, m->n_strings }, none, true);
+	if (!err)
+		err = list_frames(w, PM_FRAME_PMUS, (struct span){ 0, m->n_pmus }, encode_pmus, true);
 	if (!err)
 		err = configs(w, true);
 	w->definitions_bytes = w->offset - before;
-	w->repeat_ns = now_ns;
 	w->repeat_offset = w->offset;
+	w->repeats++;
+	return err;
+}
+
+int writer_repeat(struct pm_writer *w, uint64_t now_ns)
+{
+	uint64_t age;
+	int err;
+
+	if (!w->begin_ns) {
+		w->begin_ns = w->repeat_ns = now_ns;
+		w->repeat_offset = w->offset;
+		return 0;
+	}
+	age = now_ns - w->repeat_ns;
+	if (w->repeats < 2 && now_ns - w->begin_ns < (w->repeats ? REPEAT_SECOND_NS : REPEAT_FIRST_NS))
+		return 0;
+	if (w->repeats >= 2 &&
+	    (age < REPEAT_MIN_NS ||
+	     (age < REPEAT_MAX_NS && w->offset - w->repeat_offset < REPEAT_BYTES * w->definitions_bytes)))
+		return 0;
 	/* So that a file cut before the definitions starts with them and goes on at once. */
 	w->break_asked = true;
+	err = repeat(w);
+	w->repeat_ns = now_ns;
 	return err;
 }
 
@@ -514,8 +533,11 @@ int pm_writer_finish(struct pm_writer *w)
 	if (err)
 		return err;
 	w->finished = true;
-	if (w->config.without_index)
-		return 0;
+	/* What lies in one sector goes with it. */
+	if (w->offset > REPEAT_END_BYTES && w->repeat_offset != w->offset)
+		err = repeat(w);
+	if (err || w->config.without_index)
+		return err;
 	err = index_frame(w);
 	return err ? err : end_frame(w);
 }

@@ -9,14 +9,19 @@
 #include "format/index.h"
 #include "format/writer.h"
 
+#define REPEAT_FIRST_NS  1000000000ull /* from the first chunk on */
+#define REPEAT_SECOND_NS 10000000000ull
+#define REPEAT_END_BYTES 4096 /* of a file that is worth a copy at its end */
 #define REPEAT_MIN_NS    60000000000ull
 #define REPEAT_MAX_NS    600000000000ull
-#define REPEAT_BYTES     20          /* times the size of the definitions */
-#define KEY_EVERY        16          /* chunks */
-#define INDEX_EVERY      1024        /* chunks */
-#define INDEX_FRAMES     65536       /* frames, if that comes first */
-#define EVENTS_BYTES     (64u << 10) /* that wait at most */
-#define BLOCK_OWN        4096        /* raw bytes from which a group has a block of its own */
+#define REPEAT_BYTES     20           /* times the size of the definitions */
+#define KEY_EVERY        16           /* chunks */
+#define BEGIN_LEVEL      19           /* of zstd, for definitions before the first chunk ... */
+#define BEGIN_BYTES      (256u << 10) /* ... that are no more than this */
+#define INDEX_EVERY      1024         /* chunks */
+#define INDEX_FRAMES     65536        /* frames, if that comes first */
+#define EVENTS_BYTES     (64u << 10)  /* that wait at most */
+#define BLOCK_OWN        4096         /* raw bytes from which a group has a block of its own */
 #define BLOCK_SHARED_MAX (1u << 20)
 
 /* What goes with a group from chunk to chunk, by its slot in the model. */
@@ -47,7 +52,9 @@ struct pm_writer {
 	uint64_t sequence, offset;
 	struct written written;
 	uint64_t definitions_bytes;        /* of all that would be repeated */
+	uint64_t begin_ns;                 /* last tick of the first chunk */
 	uint64_t repeat_ns, repeat_offset; /* when it was written last; 0: with the first chunk */
+	uint32_t repeats;
 	struct buf meta, body, packed, frame;
 
 	struct block_scratch scratch;

@@ -109,8 +109,8 @@ static int add_groups(struct readout *l, const struct plan *p, struct slot **slo
 		      struct error *e)
 {
 	const struct pm_model *m = p->model;
-	bool *used = calloc(m->n_groups + 1, sizeof(*used));
-	uint32_t *first = calloc(m->n_groups + 1, sizeof(*first));
+	bool *used = calloc(m->last_group + 1ull, sizeof(*used));
+	uint32_t *first = calloc(m->last_group + 1ull, sizeof(*first));
 	uint32_t n = 0, n_groups = 0;
 	struct slot *s = NULL;
 	int err = -ENOMEM;
@@ -127,9 +127,9 @@ static int add_groups(struct readout *l, const struct plan *p, struct slot **slo
 		}
 		used[g->id] = true;
 	}
-	for (uint32_t id = 1; id <= m->n_groups; id++) {
-		n += used[id] ? places(&m->group[id - 1]) : 0;
-		n_groups += used[id];
+	for (uint32_t i = 0; i < m->n_groups; i++) {
+		n += used[m->group[i].id] ? places(&m->group[i]) : 0;
+		n_groups += used[m->group[i].id];
 	}
 	l->group = calloc(n_groups + 1, sizeof(*l->group));
 	s = calloc(n + 1, sizeof(*s));
@@ -137,18 +137,19 @@ static int add_groups(struct readout *l, const struct plan *p, struct slot **slo
 		goto out;
 	l->n_slots = n;
 	n = 0;
-	for (uint32_t id = 1; id <= m->n_groups; id++) {
-		const struct pm_group *g = &m->group[id - 1];
+	for (uint32_t k = 0; k < m->n_groups; k++) {
+		const struct pm_group *g = &m->group[k];
 
-		if (!used[id])
+		if (!used[g->id])
 			continue;
-		first[id] = n;
+		first[g->id] = n;
 		for (uint32_t i = 0; i < places(g); i++) {
 			place_slot(&s[n], g, l->n_groups, i);
 			s[n++].absent = PM_REASON_GONE;
 		}
-		l->group[l->n_groups++] =
-			(struct readout_group){ .id = id, .columns = pm_group_columns(g), .head = pm_group_head(g) };
+		l->group[l->n_groups++] = (struct readout_group){ .id = g->id,
+								  .columns = pm_group_columns(g),
+								  .head = pm_group_head(g) };
 		l->row_bytes += pm_group_columns(g) * sizeof(uint64_t);
 	}
 	*slots = s;

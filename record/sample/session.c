@@ -128,16 +128,42 @@ int session_plan(struct session *s, const struct record_options *o, pid_t child,
 	return err ? err : choose_readers(s, e);
 }
 
+/* Groups that nobody reads and whose instances have all retired. Others may be read again: CPUs come back. */
+static int retire_groups(struct pm_model *m, const struct readout *l)
+{
+	uint32_t next = 0;
+	int err = 0;
+
+	for (uint32_t i = 0; i < m->n_groups && !err; i++) {
+		const struct pm_group *g = &m->group[i];
+		uint32_t k = 0;
+
+		while (next < l->n_groups && l->group[next].id < g->id)
+			next++;
+		if (g->retired || (next < l->n_groups && l->group[next].id == g->id))
+			continue;
+		while (k < g->n_instances && pm_model_instance(m, g->instance[k])->retired_ns)
+			k++;
+		if (k == g->n_instances)
+			err = pm_model_retire_group(m, g->id);
+	}
+	return err;
+}
+
 int session_start_threads(struct session *s, struct error *e)
 {
 	struct sampler_config config = { .ring = &s->ring,
 					 .clocks = s->clocks,
 					 .realtime = s->options->sample.realtime,
 					 .thread_starts = privileges_hurry };
-	int err = readout_init(&s->readout, &s->plan, s->options->sample.interval_ns, s->chunk_ns, s->per_cpu,
-			       &s->offline, e);
 	uint64_t sampled = 0;
+	int err;
 
+	/* The writer may be forgetting who has retired. */
+	recording_lock(s->recording);
+	err = readout_init(&s->readout, &s->plan, s->options->sample.interval_ns, s->chunk_ns, s->per_cpu,
+			   &s->offline, e);
+	recording_unlock(s->recording);
 	if (err)
 		return err;
 	err = ring_init(&s->ring, &s->readout, RING_BYTES, recording_wake(s->recording));
@@ -146,8 +172,11 @@ int session_start_threads(struct session *s, struct error *e)
 	if (err)
 		return error_sys(e, -err, "buffers");
 	recording_lock(s->recording);
-	err = plan_config(&s->plan, PM_SYSTEM, PM_NONE, PM_PRIVACY_TECHNICAL, pm_u64(s->readout.n_readers),
-			  "pmrec.readers");
+	/* All that had them is written. */
+	err = retire_groups(&s->model, &s->readout);
+	if (!err)
+		err = plan_config(&s->plan, PM_SYSTEM, PM_NONE, PM_PRIVACY_TECHNICAL, pm_u64(s->readout.n_readers),
+				  "pmrec.readers");
 	for (const struct unit *u = s->plan.units; u; u = u->next)
 		sampled += u->sampling != NULL;
 	if (!err && sampled)

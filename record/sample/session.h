@@ -34,6 +34,7 @@ struct session {
 	bool counting;     /* between the first and the last snapshot of a segment */
 	bool reached_last; /* -n: its last tick has come */
 	bool wants_ticks;  /* for which there was no room */
+	bool limit_told;   /* of the format, so that some are not recorded */
 	uint32_t run, segment;
 	uint64_t start_ns;    /* of tick 0; 0: nothing was sampled yet */
 	uint64_t number;      /* of the last snapshot that was asked for */

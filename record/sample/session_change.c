@@ -1,4 +1,5 @@
 /* What changes while a recording goes on: CPUs go and come, tasks begin and end, counters are switched. */
+#include <errno.h>
 #include <stdatomic.h>
 
 #include "record/sample/session_private.h"
@@ -79,6 +80,17 @@ static int remember_offline(struct session *s, const struct cpulist *gone, const
 	return 0;
 }
 
+/* Once. */
+static int tell_limit(struct session *s)
+{
+	bool told = s->limit_told;
+
+	s->limit_told = true;
+	return told ? 0 :
+		      plan_note(&s->plan, 1,
+				"a limit of the format is reached: what is new from here on is not recorded");
+}
+
 static int change_cpus(struct session *s, const struct cpulist *gone, const struct cpulist *come, struct error *e)
 {
 	bool counting = s->counting;
@@ -87,7 +99,7 @@ static int change_cpus(struct session *s, const struct cpulist *gone, const stru
 	if (come->n) {
 		/* What comes back may count from 0 again. */
 		session_end(s);
-	} else if (sampler_running(s->sampler)) {
+	} else if (s->sampler && sampler_running(s->sampler)) {
 		sampler_park(s->sampler);
 	}
 	for (size_t i = 0; i < gone->n; i++)
@@ -106,6 +118,9 @@ static int change_cpus(struct session *s, const struct cpulist *gone, const stru
 		err = update_sources(s, come->cpu[i], true);
 	if (!err)
 		err = update_stale(s);
+	/* At a limit of the format what fits goes on. */
+	if (err == -E2BIG)
+		err = tell_limit(s);
 	recording_unlock(s->recording);
 	session_tell_pending(s);
 	if (err)

@@ -288,7 +288,7 @@ static int scan_items(struct scan *s, unsigned flags)
 	while ((r = pm_reader_next(s->reader, &item)) > 0) {
 		if (item.offset + item.length > s->bytes)
 			s->bytes = item.offset + item.length;
-		s->frames += item.kind != PM_ITEM_DAMAGE && item.kind != PM_ITEM_RECORDING;
+		s->frames += item.length && item.kind != PM_ITEM_DAMAGE && item.kind != PM_ITEM_RECORDING;
 		if (item.kind != PM_ITEM_DAMAGE)
 			s->ended = item.kind == PM_ITEM_END;
 		r = 0;

@@ -10,6 +10,7 @@ With --cells the numbers of plain chunks are printed, a line a column, missing o
 NAME=VALUE the line "NAME VALUE" of the summary must be there. Exits 0 if all is well, else 1 with a line a fault.
 """
 import io
+import os
 import struct
 import subprocess
 import sys
@@ -112,8 +113,9 @@ def deterministic(data, what):
     return cbor2.loads(data)
 
 
-def unzstd(data, raw):
-    out = subprocess.run(["zstd", "-dc"], input=data, stdout=subprocess.PIPE, check=True).stdout
+def unzstd(data, raw, codec=1):
+    known = ["-D", os.path.join(os.path.dirname(__file__), "../../format/dictionary.bin")] if codec == 2 else []
+    out = subprocess.run(["zstd", *known, "-dc"], input=data, stdout=subprocess.PIPE, check=True).stdout
     need(len(out) == raw, f"{len(out)} bytes after decompression, {raw} were announced")
     return out
 
@@ -323,7 +325,7 @@ def frame(data, at, rec):
         need(meta[18] - meta[19] == [f[1] for f in rec.frames if f[0] == 10][-1], "the end frame misses the index")
         rec.ended = True
     else:
-        body = deterministic(unzstd(payload, meta[3]) if meta.get(2) else payload, TYPES[kind])
+        body = deterministic(unzstd(payload, meta[3], meta[2]) if meta.get(2) else payload, TYPES[kind])
         if kind == 10:
             index(rec, meta, body, at)
         else:

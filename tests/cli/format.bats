@@ -18,7 +18,7 @@ checker() {
 	for shape in rows1 rows20 rows128 plain long noindex; do
 		"$PM_TESTS/sample_tool" $shape $shape.pmr
 	done
-	checker --expect rows=20 --expect chunk=20 --expect keys=2 rows1.pmr
+	checker --expect rows=20 --expect chunk=20 --expect keys=3 rows1.pmr
 	checker --expect rows=400 rows20.pmr
 	checker --expect rows=512 --expect ended=1 rows128.pmr
 	checker --expect rows=2200 --expect index=3 long.pmr

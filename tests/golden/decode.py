@@ -12,6 +12,7 @@ bytes of a frame are broken.
 import collections
 import io
 import json
+import os
 import struct
 import sys
 
@@ -62,9 +63,14 @@ def crc32c(data):
     return crc ^ 0xFFFFFFFF
 
 
-def zstd(data, raw_size):
+def dictionary():
+    with open(os.path.join(os.path.dirname(__file__), "../../format/dictionary.bin"), "rb") as f:
+        return zstandard.ZstdCompressionDict(f.read(), dict_type=zstandard.DICT_TYPE_RAWCONTENT)
+
+
+def zstd(data, raw_size, known=False):
     need(zstandard, "python3-zstandard is missing")
-    out = zstandard.ZstdDecompressor().decompress(data, max_output_size=raw_size)
+    out = zstandard.ZstdDecompressor(**({"dict_data": dictionary()} if known else {})).decompress(data, max_output_size=raw_size)
     need(len(out) == raw_size, "size after decompression")
     return out
 
@@ -211,8 +217,8 @@ def listed(first, n):
 
 def body_of(frame):
     payload = frame.payload
-    if frame.meta.get(2, 0) == 1:
-        payload = zstd(payload, frame.meta[3])
+    if frame.meta.get(2, 0):
+        payload = zstd(payload, frame.meta[3], frame.meta[2] == 2)
     return cbor_one(payload)
 
 
@@ -343,6 +349,8 @@ class Recording:
         for n, x in zip(listed(body.get(2, 1), len(body.get(3, []))), body.get(3, [])):
             self.instances[n] = Instance(n, KINDS[x[1]], x.get(2), x.get(3), base + x[4] if 4 in x else 0,
                                          base + x[5] if 5 in x else 0, x.get(6, {}))
+            if 5 in x and not frame.meta.get(4):
+                self.events.append(Event("gone", base + x[5], {7: n}))
         n = 0
         for step, later in zip(*[iter(body.get(4, []))] * 2):
             n, time = n + step, time + later

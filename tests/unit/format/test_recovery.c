@@ -17,7 +17,7 @@ static const struct sample_options shape = {
 	.cpus = 2,
 	.rows = 2,
 	.chunks = 64,
-	.interval_ns = 100000000,
+	.interval_ns = 5000000,
 	.seed = 11,
 };
 
@@ -358,9 +358,39 @@ static void text_before_the_first_frame(void **state)
 	buf_release(&f.file);
 }
 
+/* What is repeated later serves the chunks before it. */
+static void first_copy_lost(void **state)
+{
+	struct sample_options o = shape;
+	struct fixture f;
+	struct result x;
+	size_t first;
+
+	o.interval_ns = 50000000;
+	f = make(&o);
+	first = nth_chunk(f.frame, f.n, 0);
+	for (size_t at = 0; at < f.frame[first].at; at += 300) {
+		struct buf copy = BUF_INIT;
+		size_t n = f.frame[first].at - at < 512 ? f.frame[first].at - at : 512;
+
+		buf_add(&copy, f.file.data, f.file.len);
+		memset(copy.data + at, 0, n);
+		x = read_file(copy.data, copy.len, &o);
+		assert_true(x.n_damage > 0);
+		assert_int_equal(x.chunks, o.chunks);
+		buf_release(&copy);
+	}
+	/* All of it. */
+	memset(f.file.data, 0, f.frame[first].at);
+	x = read_file(f.file.data, f.file.len, &o);
+	assert_int_equal(x.chunks, o.chunks);
+	buf_release(&f.file);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(first_copy_lost),
 		cmocka_unit_test(one_bad_chunk),
 		cmocka_unit_test(zeros_in_the_middle),
 		cmocka_unit_test(a_cut_tail),

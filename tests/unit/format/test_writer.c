@@ -56,7 +56,7 @@ static void key_chunks(void **state)
 	sample_model(&m, &o);
 	assert_int_equal(pm_writer_new(&w, &config, NULL), 0);
 	for (i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
-		uint64_t tick = 1000000000 * (i + 1);
+		uint64_t tick = 10000000 * (i + 1);
 		struct pm_chunk_group g[2] = { { .group = t[i].swap ? 3 : 2, .v = cells, .stride = 1 },
 					       { .group = t[i].swap ? 2 : 3, .v = cells, .stride = 1 } };
 		struct pm_chunk c = { .run = t[i].run,
