@@ -84,7 +84,7 @@ def all_bytes(path):
                 yield "block", decode.zstd(part, raw) if raw else part
             assert at == len(f.payload), "blocks of a chunk"
         elif f.payload and f.meta.get(2):
-            yield "body", decode.zstd(f.payload, f.meta[3])
+            yield "body", decode.zstd(f.payload, f.meta[3], f.meta[2] == 2)
         else:
             yield "body", f.payload
 
