@@ -93,6 +93,7 @@ static int tell_limit(struct session *s)
 
 static int change_cpus(struct session *s, const struct cpulist *gone, const struct cpulist *come, struct error *e)
 {
+	bool stays;
 	bool counting = s->counting;
 	int err;
 
@@ -127,7 +128,10 @@ static int change_cpus(struct session *s, const struct cpulist *gone, const stru
 		return error_sys(e, -err, "after a change of the CPUs");
 	for (size_t i = 0; i < come->n; i++)
 		sampler_pin_again(s->sampler, come->cpu[i]);
-	if (!readout_switch(&s->readout, &s->plan, &s->offline)) {
+	recording_lock(s->recording);
+	stays = readout_switch(&s->readout, &s->plan, &s->offline);
+	recording_unlock(s->recording);
+	if (!stays) {
 		/* The writer lets go of the old units first. */
 		session_stop_threads(s);
 		drop_superseded(&s->plan);
