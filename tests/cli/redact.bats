@@ -324,3 +324,25 @@ numbers() {
 	"$bin/pmrep" check --quiet out.pmr
 	/usr/bin/python3 "$bytes" check h.pmr out.pmr
 }
+
+@test "each counter that --shift-time shifts has an offset of its own: one that is known tells no other" {
+	sample=${PM_SOURCE:-$BATS_TEST_DIRNAME/../..}/samples/loaded.pmr
+	pmrep=${PM_BIN:-$BATS_TEST_DIRNAME/../../build/bin}/pmrep
+	"$pmrep" redact --shift-time -o shifted.pmr "$sample"
+	"$pmrep" dump --format=json --snapshots=1 "$sample" >before
+	"$pmrep" dump --format=json --snapshots=1 shifted.pmr >after
+	python3 - <<-'EOT'
+	import json
+	def values(path):
+	    rows = [json.loads(line) for line in open(path)]
+	    return [(r["counter"], r["value"]) for r in rows if r.get("is") == "value" and isinstance(r.get("value"), int)]
+	offsets = {}
+	for (a, v), (b, w) in zip(values("before"), values("after")):
+	    assert a == b
+	    if v != w:
+	        offsets.setdefault(a, set()).add((w - v) % 2**64)
+	assert len(offsets) > 4, offsets
+	assert all(len(o) == 1 for o in offsets.values()), offsets
+	assert len({min(o) for o in offsets.values()}) == len(offsets), offsets
+	EOT
+}
