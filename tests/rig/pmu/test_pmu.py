@@ -50,9 +50,9 @@ class Runner:
         done = self.run(os.path.join(BIN, "pmrec"), "-q", "--overwrite", "--sources=perf", "-a", "-i", "0", "-o", path, "-e",
                         ",".join(events), "sleep", str(seconds))
         if done.returncode:
-            return [], done.stderr
+            return [], f"{done.stderr}pmrec: {done.returncode}"
         shown = self.run(os.path.join(BIN, "pmrep"), "stat", *how, "-x;", "--metric-style=none", path, preload=False)
-        return list(self.rows(shown.stdout)), done.stderr + shown.stderr
+        return list(self.rows(shown.stdout)), f"{done.stderr}{shown.stderr}pmrep: {shown.returncode}"
 
 
 def places(m, pmu):
