@@ -25,7 +25,8 @@ def same(a, b, tolerance=TOLERANCE):
 class Comparison:
     """One recording, and the formulas that are asked of it beside its counters."""
 
-    def __init__(self, pmrep, path, formulas=None):
+    def __init__(self, pmrep, path, formulas=None, shares=True):
+        self.shares = shares
         self.pmrep, self.path, self.formulas = pmrep, path, formulas or {}
         self.world = evaluate.World(decode.load(path))
         self.failures, self.cells, self.values = [], 0, 0
@@ -124,5 +125,8 @@ class Comparison:
         elif mine is None:
             if row["coverage"] != "":
                 self.fail(where, "coverage is %s, but there is no value", row["coverage"])
+        elif not self.shares and row["coverage"] != "":
+            if (float(row["coverage"]) == 1) != (mine == 1):
+                self.fail(where, "coverage is %s, but must be %r", row["coverage"], float(mine))
         elif row["coverage"] == "" or abs(float(row["coverage"]) - float(mine)) > 1e-6:
             self.fail(where, "coverage is %s, but must be %r", row["coverage"] or "empty", float(mine))

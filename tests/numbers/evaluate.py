@@ -130,8 +130,9 @@ class Member:
                 return "reset"
             d = Fraction(d)
         else:
+            back = d < 0
             d %= 1 << self.counter.width
-            if 2 * d > 1 << self.counter.width:
+            if back and 2 * d > 1 << self.counter.width:
                 return "reset"
         if a.enabled is not None and self.world.scaled:
             enabled, running = b.enabled - a.enabled, b.running - a.running
@@ -159,13 +160,13 @@ class Member:
         for s in self.world.gaps:
             beside = [self.reading[s - 1] is not None, self.reading[s] is not None]
             if any(beside):
-                absent = ABSENT in (self.why[s - 1], self.why[s])
+                absent = self.why[s - 1] == self.why[s] == ABSENT
                 self.state[s], self.word[s] = (ABSENT, self.absent_word(s)) if absent else (LOST, "gap")
         for block in self.world.blocks:
             self.classify_block(block)
 
     def classify_block(self, block):
-        last = None
+        last = away = None
         counts = self.counter.semantics == "cumulative"
         for s in block:
             there = self.number[s] is not None
@@ -175,12 +176,14 @@ class Member:
                     while j > block[0] and self.number[j] is None and self.why[j] != ABSENT and self.carries(j):
                         j -= 1
                     self.known(j, s, self.number[s] * self.scale)
-                elif self.why[s] == ABSENT or (there and self.why[s - 1] == ABSENT):
-                    self.state[s], self.word[s] = ABSENT, self.absent_word(s)
-                elif not there or last is None:
-                    self.state[s], self.word[s] = LOST, self.why[s] or self.why[s - 1]
                 elif self.why[s] == "not-counted":
                     self.state[s], self.word[s] = LOST, "not-counted"
+                elif self.why[s] == ABSENT or (there and self.why[s - 1] == ABSENT):
+                    self.state[s], self.word[s] = ABSENT, self.absent_word(s)
+                elif there and last is None and away:
+                    self.state[s], self.word[s] = ABSENT, away
+                elif not there or last is None:
+                    self.state[s], self.word[s] = LOST, self.why[s] or self.why[s - 1]
                 else:
                     d = self.difference(last, s)
                     if isinstance(d, str):
@@ -188,8 +191,10 @@ class Member:
                     else:
                         self.known(last, s, d)
             if there:
-                last = s
-            elif self.why[s] == ABSENT or not self.carries(s):
+                last, away = s, None
+            elif self.why[s] == ABSENT:
+                last, away = None, self.absent_word(s)
+            elif not self.carries(s):
                 last = None
 
     def known(self, j, k, amount):

@@ -61,13 +61,13 @@ def stretches(rng, n, chance):
 class Multiplexed:
     """Times of a perf group whose share changes, and what it counted."""
 
-    def __init__(self, rng, ticks):
+    def __init__(self, rng, ticks, shares):
         self.pair, self.share = [], []
         enabled = running = rng.choice([0, 0, 10**6])
         for s, t in enumerate(ticks):
             step = t - ticks[s - 1] if s else 0
             if rng.random() < 0.15 or not s:
-                share = rng.choice([1, 1, 0.5, 0.25, 0.1, 0, None])
+                share = rng.choice(shares)
             if share is not None:
                 enabled += step
                 running += int(step * share)
@@ -77,7 +77,7 @@ class Multiplexed:
 
 def make(seed, path, without=()):
     """Writes one; returns the formulas that make sense of it, and two lengths of bins. without: some of "slew", "gap",
-    "span", to find out what a difference hangs on."""
+    "span", "gauge", "formula", "starve", to find out what a difference hangs on."""
     rng = random.Random(seed)
     cpus = rng.choice([1, 2, 4, 8, 8])
     n = rng.randrange(2, 24)
@@ -118,7 +118,7 @@ def make(seed, path, without=()):
     def plain(prefix, instances):
         names = []
         for k in range(rng.choice([1, 2, 3])):
-            semantics = rng.choice(["cumulative"] * 5 + ["gauge"] * 3)
+            semantics = rng.choice(["cumulative"] * 5 + ["gauge"] * 3) if "gauge" not in without else "cumulative"
             rule = rng.choice(["sum"] * 4 + ["mean", "max", "min", "first", "none"])
             width = rng.choice([64, 64, 64, 48, 32, 16, 8]) if semantics == "cumulative" else 64
             scale = rng.choice([None, None, [3, 7], [1, 1000], "2.3283064365386962890625e-10"])
@@ -134,13 +134,14 @@ def make(seed, path, without=()):
     of_package = plain("pkg", w.each_package()) if rng.random() < 0.6 else []
     of_system = plain("sys", w.system()) if rng.random() < 0.6 else []
     events = []
+    shares = [1, 1, 0.5, 0.25, 0.1] + ([0, None] if "starve" not in without else [])
     for number in range(rng.choice([0, 1, 2])):
         names = []
         for k in range(rng.choice([1, 2])):
             names.append((w.event("ev%d%d" % (number, k), number + 1), "cumulative", 64))
         instances = w.each_cpu()
         group = w.group([x[0] for x in names], instances, perf=True, source="perf")
-        of = {i: Multiplexed(rng, ticks) for i in instances}
+        of = {i: Multiplexed(rng, ticks, shares) for i in instances}
         for i in instances:
             pairs[group, i] = of[i].pair
         fill(names, instances, of)
@@ -171,6 +172,7 @@ def make(seed, path, without=()):
     w.write(path, ticks, lambda c, i, s, t: values[c, i][s], lambda k, i, s, t: pairs[k, i][s],
             rng.choice([1, 1, 3, 8, 64]), place, lambda i, s: spans.get((i, s), 20_000))
     step_s = step / S
+    formulas = {} if "formula" in without else formulas
     return formulas, [2 * step_s, 6 * step_s]
 
 

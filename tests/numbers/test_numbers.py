@@ -3,6 +3,7 @@
 
     test_numbers.py PMREP known [CASE...]     worlds whose numbers can be worked out by hand
     test_numbers.py PMREP random [SEED [COUNT]]       random worlds; COUNT of them, one seed after another
+    test_numbers.py PMREP counts [SEED [COUNT]]       cumulative counters, without slew and gaps; of coverage whether it is 1
     test_numbers.py PMREP properties [SEED [COUNT]]   the same, but only how their numbers fit together
 
 Exits with 77 if a Python module is missing that this needs."""
@@ -24,6 +25,7 @@ except ImportError as e:
     print("skipped: %s" % e)
     sys.exit(77)
 SECONDS = 20
+COUNTS = "slew", "gauge", "formula", "span", "starve", "gap"
 
 
 def hand(pmrep, folder, names):
@@ -84,14 +86,15 @@ def second(c, what, options, metric, where, value, coverage):
         c.fail(what, "the second evaluator has coverage %s, and not %s", full and float(full), coverage)
 
 
-def at_random(pmrep, folder, seed, count, values):
+def at_random(pmrep, folder, seed, count, what):
     failures, cells, worlds, end = [], 0, 0, time.monotonic() + SECONDS
     while worlds < count and time.monotonic() < end:
         path = os.path.join(folder, "%d.pmr" % seed)
-        formulas, every = random_worlds.make(seed, path)
-        c = compare.Comparison(pmrep, path, formulas)
-        if values:
-            c.all(every=every)
+        counts = what == "counts"
+        formulas, every = random_worlds.make(seed, path, COUNTS if counts else ())
+        c = compare.Comparison(pmrep, path, formulas, not counts)
+        if what != "properties":
+            c.all(every=(None,) if counts else every)
         c.failures += properties.check(c, every)
         failures += ["seed %d: %s" % (seed, f) for f in c.failures]
         cells += c.values or len(c.world.members)
@@ -111,7 +114,7 @@ def main(argv):
         else:
             seed = int(argv[3]) if argv[3:] else int.from_bytes(os.urandom(3), "big")
             print("test_numbers.py PMREP %s %d" % (what, seed))
-            failures = at_random(pmrep, folder, seed, int(argv[4]) if argv[4:] else 10**9, what == "random")
+            failures = at_random(pmrep, folder, seed, int(argv[4]) if argv[4:] else 10**9, what)
     for f in failures[:40]:
         print("FAILED: " + f)
     if len(failures) > 40:
