@@ -166,7 +166,7 @@ class Member:
             self.classify_block(block)
 
     def classify_block(self, block):
-        last = away = None
+        last = None
         counts = self.counter.semantics == "cumulative"
         for s in block:
             there = self.number[s] is not None
@@ -180,8 +180,6 @@ class Member:
                     self.state[s], self.word[s] = LOST, "not-counted"
                 elif self.why[s] == ABSENT or (there and self.why[s - 1] == ABSENT):
                     self.state[s], self.word[s] = ABSENT, self.absent_word(s)
-                elif there and last is None and away:
-                    self.state[s], self.word[s] = ABSENT, away
                 elif not there or last is None:
                     self.state[s], self.word[s] = LOST, self.why[s] or self.why[s - 1]
                 else:
@@ -191,10 +189,8 @@ class Member:
                     else:
                         self.known(last, s, d)
             if there:
-                last, away = s, None
-            elif self.why[s] == ABSENT:
-                last, away = None, self.absent_word(s)
-            elif not self.carries(s):
+                last = s
+            elif self.why[s] == ABSENT or not self.carries(s):
                 last = None
 
     def known(self, j, k, amount):
