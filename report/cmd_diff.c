@@ -164,14 +164,18 @@ static bool words_exist(const struct diff_options *o)
 	return all;
 }
 
+static bool is_damaged(const struct diff_recordings *r)
+{
+	for (size_t i = 0; i < r->n; i++)
+		if (r->recording[i].damaged || (r->recording[i].cut && !r->recording[i].open))
+			return true;
+	return false;
+}
+
 static int status_of(const struct diff_results *results, const struct diff_recordings *r)
 {
-	bool damaged = false;
-
-	for (size_t i = 0; i < r->n; i++)
-		damaged |= r->recording[i].damaged || (r->recording[i].cut && !r->recording[i].open);
 	return results->failed       ? EXIT_NEGATIVE :
-	       damaged               ? EXIT_DAMAGED :
+	       is_damaged(r)         ? EXIT_DAMAGED :
 	       results->inconclusive ? EXIT_INCONCLUSIVE :
 				       EXIT_GOOD;
 }
@@ -267,11 +271,8 @@ static int phases(struct comparison *c, const struct options_common *common)
 		status = cmd_fail(NAME, &e);
 	} else if (!gates_exist(c->o, &c->data) || diff_phases_print(&found, &x, &out) || cmd_write(NAME, &out)) {
 		status = EXIT_TROUBLE;
-	} else {
-		for (size_t i = 0; i < c->recordings.n; i++)
-			if (c->recordings.recording[i].damaged ||
-			    (c->recordings.recording[i].cut && !c->recordings.recording[i].open))
-				status = EXIT_DAMAGED;
+	} else if (is_damaged(&c->recordings)) {
+		status = EXIT_DAMAGED;
 	}
 	buf_release(&out);
 	diff_phases_release(&found);
@@ -301,6 +302,11 @@ static int compare(struct comparison *c, const struct options_common *common)
 	for (size_t i = 0; i < c->recordings.n; i++) {
 		cmd_complain_lines(NAME, c->recordings.recording[i].path, &c->recordings.recording[i].notes);
 		buf_clear(&c->recordings.recording[i].notes);
+	}
+	/* Damage within values is met where they are read. */
+	if (o->strict && is_damaged(&c->recordings)) {
+		cmd_complain(NAME, "--strict: a recording is damaged");
+		return EXIT_DAMAGED;
 	}
 	return judge(c, common);
 }

@@ -62,12 +62,23 @@ static bool makes(const char *name)
 	return *name == 'o' || !strncmp(name, "ma", 2) || !strncmp(name, "sa", 2);
 }
 
+/* Standards that a vendor's files refer to stand in the folder above them. */
+static void may_read_above(struct sandbox *s, const char *path)
+{
+	char place[PATH_MAX];
+
+	if (realpath(path, place))
+		sandbox_read(s, dirname(place));
+}
+
 static void look_at_option(struct sandbox *s, const char *word, const char *next)
 {
 	const char *name = word + strspn(word, "-"), *value = strchr(name, '=');
 
 	if (value)
 		sandbox_read(s, value + 1);
+	if (!strncmp(name, "metrics-f", 9))
+		may_read_above(s, value ? value + 1 : next);
 	if (makes(name))
 		may_make(s, value ? value + 1 : next);
 	/* A cluster of letters, the last of which takes what follows. */

@@ -126,7 +126,7 @@ assert p[19]["functions"][0]["src_bdf"] == 0xc100'
 @test "what is undefined is missing in every format" {
 	"$PM_TESTS/make_stat" nvidia n.pmr
 	pmrep show --total --per-system --show=nvidia_nvdlink --format=csv n.pmr >csv
-	[ "$(grep -c ',,ns,not-counted$' csv)" = 1 ]
+	[ "$(grep -c ',,ns,not-counted,$' csv)" = 1 ]
 	for format in table csv json; do
 		pmrep show --total --per-pmu --show=nvidia --format=$format n.pmr >>all
 		pmrep show --total --per-package --show=nvidia --format=$format n.pmr >>all
