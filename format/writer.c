@@ -64,7 +64,10 @@ int writer_fail(struct pm_writer *w, int err, const char *what)
 
 struct pm_writer_stats pm_writer_stats(const struct pm_writer *w)
 {
-	return w->stats;
+	struct pm_writer_stats stats = w->stats;
+
+	stats.copy_bytes = w->definitions_bytes;
+	return stats;
 }
 
 const char *pm_writer_error(const struct pm_writer *w)

@@ -75,6 +75,7 @@ int pm_writer_finish(struct pm_writer *w);
 
 struct pm_writer_stats {
 	uint64_t bytes, frames, chunks, snapshots, values;
+	uint64_t copy_bytes; /* about what one more copy of the definitions takes; each file ends with one */
 };
 /* What was handed to the sink so far. */
 struct pm_writer_stats pm_writer_stats(const struct pm_writer *w);

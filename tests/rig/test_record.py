@@ -140,14 +140,15 @@ def check_suspects(machine, recording):
 def reads_of(mounted, snapshots):
     """Reads by register and CPU, and how many values came of it: a busy machine loses some snapshots."""
     before = mounted.log()[0]
-    recording = mounted.record("--sources=msr", "-i", "20ms", "-n", str(snapshots), "--threads=one")
+    recording = mounted.record("--sources=msr", "-i", "50ms", "-n", str(snapshots), "--threads=one")
     values = {(machines.REGISTERS[name[4:]], cpu): sum(status == "ok" for _, status, _, _ in rows)
               for (name, cpu), rows in recording.series.items() if name[4:] in machines.REGISTERS}
     return mounted.log()[0] - before, values
 
 
 def check_reads(machine, mounted):
-    """Each counter once a snapshot on the CPU that stands for its place, and nothing else."""
+    """Each counter once a snapshot on the CPU that stands for its place, and nothing else; once more at most where the
+    reading was interrupted."""
     (few, fewer), (many, values) = reads_of(mounted, 5), reads_of(mounted, 25)
     wanted = {(machines.REGISTERS[name[4:]], cpu) for name, cpu in machine.truth}
     wrong = []
@@ -155,7 +156,7 @@ def check_reads(machine, mounted):
         n, expected = many[key] - few[key], values.get(key, 0) - fewer.get(key, 0)
         if machine.spec.get("unknown") == "zero" and key not in wanted:
             continue
-        if n != expected:
+        if not expected <= n <= 2 * expected:
             wrong.append(f"register {key[0]:#x} of CPU {key[1]} is read {n} times for {expected} values")
         if key in wanted and expected < 10:
             wrong.append(f"register {key[0]:#x} of CPU {key[1]} has only {expected} values in 20 snapshots")
