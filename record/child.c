@@ -20,7 +20,7 @@ int child_prepare(int go, const struct child_setup *setup)
 
 	while (read(go, &byte, 1) != 1)
 		if (errno != EINTR)
-			_exit(0); /* the recorder is gone, or does not want it any more */
+			caller_leave(0); /* the recorder is gone, or does not want it any more */
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	signal(SIGPIPE, SIG_DFL);
@@ -43,8 +43,8 @@ void child_run(char **argv, int go, int failure, const struct child_setup *setup
 		err = -errno;
 	}
 	if (write(failure, &err, sizeof(err)) < 0)
-		_exit(126);
-	_exit(err == -ENOENT ? 127 : 126);
+		caller_leave(126);
+	caller_leave(err == -ENOENT ? 127 : 126);
 }
 
 static pid_t start(unsigned what, char **argv, const struct child_setup *setup, const int go[2], const int failure[2])

@@ -373,7 +373,7 @@ static void run_for_caller(void *ctx, unsigned what, const char *text, int go, i
 	setup.stdout_to_stderr = false;
 	if (!child_prepare(go, &setup))
 		command_exec_pmrep(report, &r->error);
-	_exit(command_failed(&r->error));
+	caller_leave(command_failed(&r->error));
 }
 
 /* The exit code: what pmrep answers is for the reader of the report, the status is that of the recording. */

@@ -22,6 +22,9 @@ int caller_start(const struct caller_rules *rules);
 /* Waits until it has ended. */
 void caller_end(void);
 bool caller_runs(void);
+/* For rules.run: ends the new process, which is on a stack of its own. (Sanitizers take _exit() there for a jump that went
+ * wrong, and say so.) */
+void caller_leave(int status);
 
 /* The new process, or -errno. Text may be NULL. */
 pid_t caller_launch(unsigned what, const char *text, int go, int failure);

@@ -8,7 +8,7 @@ from guest import pmrep
 
 COUNTERS = 7
 CPUS = 8
-TURNS = .1   # what taking turns may cost
+TURNS = .15  # what taking turns may cost an emulated CPU, also where the machine below it is busy
 EXACT = .005
 
 
@@ -27,11 +27,11 @@ def scaled(first, last):
 
 
 def estimate(recording, counter):
-    """What was counted on each CPU between the first reading and the last, scaled by its own times, and all of that
-    added up; and the time for which it was enabled."""
+    """What was counted on each CPU in each interval, scaled by its times, and all of that added up; and the time for
+    which it was enabled."""
     rows = [[row for row in rows if row.status == "ok"]
             for (name, _), rows in recording.series.items() if name == counter]
-    return sum(scaled(r[0], r[-1]) for r in rows), sum(r[-1].enabled - r[0].enabled for r in rows)
+    return sum(scaled(*pair) for r in rows for pair in zip(r, r[1:])), sum(r[-1].enabled - r[0].enabled for r in rows)
 
 
 def intervals(recording, counter):
