@@ -261,23 +261,12 @@ static int place_rows(struct plan *p, struct perf_group *g)
 	return err;
 }
 
-/* Units of tasks that have been read after their end. */
-static void drop_ended(struct plan *p)
+/* Of tasks that have been read after their end. */
+static bool has_ended(struct unit *u)
 {
-	struct unit **at = &p->units;
+	const struct perf_row *row = perf_row_of(u);
 
-	while (*at) {
-		struct unit *u = *at;
-		const struct perf_row *row = perf_row_of(u);
-
-		if (row && row->at.cpu < 0 && row->end == PERF_ENDED) {
-			*at = u->next;
-			u->release(u);
-		} else {
-			at = &u->next;
-		}
-	}
-	p->units_end = at;
+	return row && row->at.cpu < 0 && row->end == PERF_ENDED;
 }
 
 int perf_threads_update(struct perf_source *s, struct plan *p)
@@ -286,7 +275,7 @@ int perf_threads_update(struct perf_source *s, struct plan *p)
 
 	if (!p->options->perf.per_thread)
 		return 0;
-	drop_ended(p);
+	plan_drop_units(p, has_ended);
 	err = define_new(s, p);
 	for (uint32_t i = 0; i < s->n_groups && !err; i++)
 		if (s->group[i]->tasks)

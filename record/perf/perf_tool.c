@@ -346,26 +346,15 @@ int perf_tool_cpu(struct perf_source *s, struct plan *p, uint32_t cpu, bool onli
 	return err ? err : add_unit(s, p, true, t->n_places - 1);
 }
 
-/* Units whose tasks have all ended, and have been read as such. */
-static void drop_ended(struct plan *p)
+/* All its tasks have ended, and have been read as such. */
+static bool has_ended(struct unit *u)
 {
-	struct unit **at = &p->units;
+	const struct tool_unit *t = (struct tool_unit *)u;
+	bool over = u->read == read_times;
 
-	while (*at) {
-		struct unit *u = *at;
-		const struct tool_unit *t = (struct tool_unit *)u;
-		bool over = u->read == read_times;
-
-		for (uint32_t i = 0; over && i < t->n_places; i++)
-			over = t->tool->place[t->first + i].gone;
-		if (over) {
-			*at = u->next;
-			u->release(u);
-		} else {
-			at = &u->next;
-		}
-	}
-	p->units_end = at;
+	for (uint32_t i = 0; over && i < t->n_places; i++)
+		over = t->tool->place[t->first + i].gone;
+	return over;
 }
 
 int perf_tool_threads(struct perf_source *s, struct plan *p)
@@ -381,7 +370,7 @@ int perf_tool_threads(struct perf_source *s, struct plan *p)
 			close(s->tool->place[i].fd);
 			s->tool->place[i].fd = -1;
 		}
-	drop_ended(p);
+	plan_drop_units(p, has_ended);
 	for (uint32_t i = 0; i < s->n_tasks && !err; i++)
 		if (!s->task[i].told && !s->task[i].timed)
 			err = open_task(s->tool, p, &s->task[i]);

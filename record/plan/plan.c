@@ -136,6 +136,25 @@ void plan_add_unit(struct plan *p, struct unit *u)
 	u->next = NULL;
 	*p->units_end = u;
 	p->units_end = &u->next;
+	p->unit_changes++;
+}
+
+void plan_drop_units(struct plan *p, bool (*gone)(struct unit *u))
+{
+	struct unit **at = &p->units;
+
+	while (*at) {
+		struct unit *u = *at;
+
+		if (gone(u)) {
+			*at = u->next;
+			u->release(u);
+			p->unit_changes++;
+		} else {
+			at = &u->next;
+		}
+	}
+	p->units_end = at;
 }
 
 int plan_refused(struct plan *p, uint16_t reason, const char *hint, const char *format, ...)

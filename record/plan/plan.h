@@ -113,6 +113,7 @@ struct plan {
 	pid_t child;         /* the command, forked and waiting for its exec; 0: none */
 	struct unit *units;  /* list, in the order of adding */
 	struct unit **units_end;
+	uint32_t unit_changes;        /* how often units came or went: slots of a readout point to them */
 	const struct source *sources; /* all that there are, wanted or not */
 	size_t n_sources;
 	struct source *source;    /* the one that is planning */
@@ -151,6 +152,8 @@ static inline bool plan_wants_cpu(const struct plan *p, uint32_t cpu)
 int64_t plan_cpu_instance(struct plan *p, uint32_t cpu);
 /* Appends and takes ownership; sets unit->source. */
 void plan_add_unit(struct plan *p, struct unit *u);
+/* Releases the units of which gone() is true. */
+void plan_drop_units(struct plan *p, bool (*gone)(struct unit *u));
 /* Notes that something could not be had: a probe result in the file, a line of doctor. `hint` may be NULL. */
 int plan_refused(struct plan *p, uint16_t reason, const char *hint, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));

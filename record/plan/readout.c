@@ -225,7 +225,7 @@ int readout_init(struct readout *l, const struct plan *p, uint64_t interval_ns, 
 	uint64_t rows;
 	int err;
 
-	*l = (struct readout){ .interval_ns = interval_ns };
+	*l = (struct readout){ .interval_ns = interval_ns, .unit_changes = p->unit_changes };
 	err = add_readers(l, p, per_cpu, offline);
 	if (!err)
 		err = add_groups(l, p, &slots, &first, e);
@@ -251,24 +251,19 @@ static bool is_off(const struct unit *u, const struct cpulist *offline)
 	return u->cpu != PM_NONE && cpulist_has(offline, u->cpu);
 }
 
-/* Whether each unit still is where its slot has it. */
+/* Whether each unit still is there, and where its slot has it. */
 static bool still_fits(const struct readout *l, const struct plan *p, const struct cpulist *offline)
 {
-	uint32_t units = 0, placed = 0;
-
-	for (const struct unit *u = p->units; u; u = u->next)
-		units++;
+	if (l->unit_changes != p->unit_changes)
+		return false;
 	for (uint32_t i = 0; i < l->n_slots; i++) {
 		const struct slot *s = &l->slot[i];
 
-		if (!s->unit)
-			continue;
-		placed++;
-		if (!is_off(s->unit, offline) &&
+		if (s->unit && !is_off(s->unit, offline) &&
 		    (l->reader[s->reader].sampled != (s->unit->sampling != NULL) || s->cpu != s->unit->cpu))
 			return false;
 	}
-	return units == placed;
+	return true;
 }
 
 bool readout_switch(struct readout *l, const struct plan *p, const struct cpulist *offline)

@@ -50,6 +50,7 @@ struct readout {
 	uint32_t n_groups;
 	struct slot *slot; /* by reader; those without a unit come last */
 	uint32_t n_slots;
+	uint32_t unit_changes;         /* of the plan, when the slots were laid out */
 	struct readout_reader *reader; /* in the order of their CPUs; those of samples follow */
 	uint32_t n_readers, n_reading;
 	uint64_t interval_ns; /* 0: no ticks */

@@ -5,24 +5,13 @@
 #include "record/sample/session_private.h"
 #include "record/plan/topology.h"
 
-/* Drops units whose place was given to a newer one. */
-static void drop_superseded(struct plan *p)
+/* Its place was given to a newer one. */
+static bool is_superseded(struct unit *u)
 {
-	struct unit **at = &p->units;
-
-	while (*at) {
-		struct unit *u = *at, *newer = u->next;
-
-		while (newer && (newer->group != u->group || newer->instance != u->instance))
-			newer = newer->next;
-		if (newer) {
-			*at = u->next;
-			u->release(u);
-		} else {
-			at = &u->next;
-		}
-	}
-	p->units_end = at;
+	for (const struct unit *newer = u->next; newer; newer = newer->next)
+		if (newer->group == u->group && newer->instance == u->instance)
+			return true;
+	return false;
 }
 
 static bool any_stale(const struct session *s)
@@ -134,7 +123,7 @@ static int change_cpus(struct session *s, const struct cpulist *gone, const stru
 	if (!stays) {
 		/* The writer lets go of the old units first. */
 		session_stop_threads(s);
-		drop_superseded(&s->plan);
+		plan_drop_units(&s->plan, is_superseded);
 		err = session_start_threads(s, e);
 	}
 	if (err || !counting)
