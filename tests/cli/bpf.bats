@@ -203,7 +203,7 @@ need_bpffs() {
 	[ "$("$here/bpf_programs.py" on_switch)" = $((before + 3)) ]
 	# The first ends: what the second shares with it goes on.
 	kill -KILL "${pids[0]}"
-	sleep 0.5 # two's own counting is what is looked at
+	await holds two.pmr 10 # two's own counting is what is looked at
 	[ "$("$here/bpf_programs.py" on_switch)" = $((before + 3)) ]
 	kill -TERM "${pids[1]}"
 	wait "${pids[1]}"
