@@ -79,7 +79,8 @@ static void even_out(struct slot *s, uint64_t slack_ns, uint64_t *begin, uint64_
 }
 
 /* Reads a unit, and once more if something came between, as only unusual times tell: what was read and when do not
- * belong together then. *begin is that of the reading that counts. */
+ * belong together then. *begin is that of the reading that counts. A second reading that takes as long says that the
+ * machine has become slower, which must not double the readings for good. */
 static int read_unit(struct slot *s, struct cells *c, uint64_t interval_ns, uint64_t *begin, uint64_t *end)
 {
 	int err = s->unit->read(s->unit, c);
@@ -95,6 +96,8 @@ static int read_unit(struct slot *s, struct cells *c, uint64_t interval_ns, uint
 		err = s->unit->read(s->unit, c);
 		*end = clocks_monotonic();
 		took = *end - *begin;
+		if (took > DOUBT_TIMES * s->shortest_ns)
+			s->shortest_ns *= 2;
 	}
 	if (!s->shortest_ns || took < s->shortest_ns)
 		s->shortest_ns = took;
