@@ -260,8 +260,9 @@ int event_tool_pmu(struct event_pmu *pmu, bool slots);
 /* What is counted where nobody names events: perf's defaults and what each -d adds, and turbostat's. */
 struct event_default {
 	const char *name;
-	unsigned detailed; /* how many -d it takes */
-	bool if_described; /* only where a core PMU says that it has it */
+	unsigned detailed;  /* how many -d it takes */
+	bool if_described;  /* only where a core PMU says that it has it */
+	const char *beside; /* only of core PMUs that have it and this one, too; or NULL */
 	enum {
 		EVENT_DEFAULT_OF_ALL,
 		EVENT_DEFAULT_OF_TASKS, /* a CPU has no tasks of its own: its clock is perf's choice there */

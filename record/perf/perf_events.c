@@ -10,12 +10,19 @@
 #include "record/perf/perf_source.h"
 #include "record/perf/pfm.h"
 
+static bool describes(const struct event_pmu *pmu, const char *name)
+{
+	for (size_t k = 0; pmu->core && k < pmu->n_aliases; k++)
+		if (!strcmp(pmu->alias[k].name, name))
+			return true;
+	return false;
+}
+
 static bool described(const struct perf_pmus *pmus, const char *name)
 {
 	for (size_t i = 0; i < pmus->n; i++)
-		for (size_t k = 0; pmus->pmu[i].core && k < pmus->pmu[i].n_aliases; k++)
-			if (!strcmp(pmus->pmu[i].alias[k].name, name))
-				return true;
+		if (describes(&pmus->pmu[i], name))
+			return true;
 	return false;
 }
 
@@ -191,13 +198,31 @@ static bool is_wanted(const struct event_default *d, const struct perf_source *s
 	return true;
 }
 
+/* Events that one of several kinds of cores has. */
+static int read_beside(struct perf_source *s, struct plan *p, const struct event_default *d, struct error *e)
+{
+	const struct event_pmu *pmu = s->pmus.pmu;
+	char text[128];
+	int err = 0;
+
+	/* Core PMUs come first. */
+	for (size_t i = 0; i < s->pmus.n && !err; i++) {
+		if (!describes(&pmu[i], d->name) || !describes(&pmu[i], d->beside))
+			continue;
+		snprintf(text, sizeof(text), s->pmus.n > 1 && pmu[1].core ? "%s/%s/" : "%.0s%s", pmu[i].name,
+			 d->name);
+		err = read_text(s, p, text, e);
+	}
+	return err;
+}
+
 static int read_defaults(struct perf_source *s, struct plan *p, struct error *e)
 {
 	int err = 0;
 
 	for (const struct event_default *d = event_defaults; d->name && !err; d++)
 		if (is_wanted(d, s, p->options))
-			err = read_text(s, p, d->name, e);
+			err = d->beside ? read_beside(s, p, d, e) : read_text(s, p, d->name, e);
 	if (!err)
 		err = read_free_running(s, p, e);
 	if (!err && p->options->target != TARGET_TASKS)
@@ -312,6 +337,8 @@ int perf_events_read(struct perf_source *s, struct plan *p, const char *sets, st
 	if (!err)
 		err = perf_cgroups_read(s, p, end, e);
 	free(end);
+	if (!err)
+		err = perf_topdown_group(s, p, e);
 	for (size_t i = 0; i < s->set.n && !err; i++) {
 		s->event[i].ev = &s->set.event[i];
 		err = restrict_rings(&s->set.event[i], o);

@@ -325,15 +325,6 @@ static int open_text(struct metrics *m, const char *text)
 	return err;
 }
 
-/* The event that counts slots has to lead those that take them apart. */
-static bool is_slots(const char *text)
-{
-	size_t len = strlen(text);
-
-	return !strcasecmp(text, "slots") || (len > 7 && !strcasecmp(text + len - 7, "/slots/")) ||
-	       (len > 14 && !strcasecmp(text + len - 14, ".SLOTS/"));
-}
-
 static int open_group(struct metrics *m, struct picked *one, const char *pmu)
 {
 	struct buf text = BUF_INIT;
@@ -341,14 +332,9 @@ static int open_group(struct metrics *m, struct picked *one, const char *pmu)
 	int err;
 
 	buf_addch(&text, '{');
-	for (int leader = 1; leader >= 0; leader--)
-		for (size_t i = 0; i < one->n; i++) {
-			struct want *w = &one->want[i];
-
-			if (w->done || strcmp(w->pmu, pmu) || is_slots(w->text) != leader)
-				continue;
-			buf_printf(&text, "%s%s", members++ ? "," : "", w->text);
-		}
+	for (size_t i = 0; i < one->n; i++)
+		if (!one->want[i].done && !strcmp(one->want[i].pmu, pmu))
+			buf_printf(&text, "%s%s", members++ ? "," : "", one->want[i].text);
 	buf_addstr(&text, "}:W");
 	if (members < 2) {
 		buf_release(&text);

@@ -244,6 +244,7 @@ static int try_group(struct perf_source *s, struct plan *p, struct perf_group *g
 		"put :W behind the } to have the group taken apart, or sysctl kernel.nmi_watchdog=0, which frees a "
 		"counter of each CPU: alone the event can be opened";
 	int fds[PERF_GROUP_MAX], n_fds = 0, err = 0;
+	uint32_t together = perf_topdown_order(s, g);
 
 	for (uint32_t k = 0; k < g->n && !err;) {
 		struct perf_event *e = g->member[k];
@@ -266,9 +267,9 @@ static int try_group(struct perf_source *s, struct plan *p, struct perf_group *g
 		} else if (fd < 0) {
 			e->err = -fd;
 			perf_group_remove(g, k);
-		} else if (g->weak || !g->braces) {
+		} else if ((g->weak && g->n > together) || !g->braces) {
 			/* A weak group is opened whole or not at all. */
-			uint32_t keep = g->weak ? 1 : g->n - 1;
+			uint32_t keep = g->weak ? together : g->n - 1;
 
 			while (g->n > keep && !err)
 				err = split_off(s, g, g->weak ? g->n - 1 : k);

@@ -61,6 +61,14 @@ int perf_metrics_read(struct perf_source *s, struct plan *p, struct error *e);
 /* The events that --transaction, --topdown and --smi-cost stand for, as text. -ENODEV and -EINVAL say what this
  * machine lacks, for --cputype and --pmu-filter too. */
 int perf_sets_text(const struct perf_source *s, const struct plan *p, struct buf *out, struct error *e);
+/* Whether the event counts the slots of a core that can take them apart, or is one of the shares. */
+bool perf_is_slots(const struct perf_source *s, const struct event *ev);
+bool perf_is_share(const struct perf_source *s, const struct event *ev);
+/* Gives each share a group that has the slots, which are added where nobody asked for them. 0 or -errno. */
+int perf_topdown_group(struct perf_source *s, struct plan *p, struct error *e);
+/* Puts the slots first, if they have shares, and these behind them. How many stay together when the group is taken
+ * apart. */
+uint32_t perf_topdown_order(const struct perf_source *s, struct perf_group *g);
 /* Puts the events into groups, and tries each on its first CPU or task: what cannot be opened gets an error,
  * what cannot be opened together is taken apart. */
 int perf_groups_settle(struct perf_source *s, struct plan *p, struct error *e);

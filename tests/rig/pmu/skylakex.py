@@ -6,6 +6,6 @@ CPUID = "GenuineIntel-6-55-4"
 CPUINFO = intel.cpuinfo(0x55, len(CPUS))
 HARDWARE = intel.HARDWARE
 CORE = intel.core("skylake", {})
-PMUS = {"cpu": dict(CORE, general=4, events={k: v for k, v in CORE["events"].items() if k != "slots"},
+PMUS = {"cpu": dict(CORE, general=4, format=dict(intel.FORMAT, any="config:21"), events={k: v for k, v in CORE["events"].items() if k != "slots"},
                     fixed={"event=0xc0": 0, "event=0x3c": 1, "event=0x00,umask=0x03": 2}, only_fixed=["event=0x00,umask=0x03"]),
         **intel.imcs(6, 20, "event=0x04,umask=0x03", "event=0x04,umask=0x0c", "event=0x00")}

@@ -177,7 +177,32 @@ def check_topdown(m, programs):
         rows, _ = programs["perf"]([f"{pmu}/topdown-retiring/"], .1)
         if any(value is not None for value, *_ in rows):
             wrong.append(f"perf counts a share without its slots: {rows}")
+    return wrong + check_led(m, pmu, shares, programs["pmrec"])
+
+
+def check_led(m, pmu, shares, pmrec):
+    """Wherever shares stand and whatever they are called, the slots lead them; they survive a group that is taken apart."""
+    wrong, many = [], [f"{pmu}/event={0x40 + i:#x}/" for i in range(m.table.PMUS[pmu]["general"] + 1)]
+    code = m.table.PMUS[pmu]["events"]["topdown-bad-spec"][0]
+    for asked in ([f"{pmu}/{e}/" for e in shares[:2]], [f"{{{pmu}/{shares[0]}/,{pmu}/slots/}}"], [f"{pmu}/{code},name=x/"],
+                  ["{" + ",".join([f"{pmu}/{shares[0]}/", *many]) + "}:W"]):
+        rows, errors = pmrec(asked, .2)
+        rate, n = truth(m, [pmu], code if "name=x" in asked[0] else shares[0])
+        expected = rate * rows[0][1] / rows[0][2] * 100 / n / 1e9 if rows else 0
+        if not rows or any(row[0] is None for row in rows) or abs(rows[0][0] - expected) > MULTIPLEXED * expected:
+            wrong.append(f"pmrec: {asked} is {rows}, not {expected}: {errors}")
     return wrong
+
+
+def check_defaults(runner):
+    """Who names no event counts on the cores what perf counts."""
+    asked = runner.run("perf", "stat", "-a", "-x;", "true").stderr
+    path = os.path.join(runner.folder, "x.pmr")
+    runner.run(os.path.join(BIN, "pmrec"), "-q", "--overwrite", "--sources=perf", "-a", "-i", "0", "-o", path, "true")
+    ours = runner.run(os.path.join(BIN, "pmrep"), "stat", "-x;", path, preload=False).stdout
+    names = [{line.split(";")[2] for line in text.splitlines() if line.count(";") > 4 and line[0] != ";"} for text in (asked, ours)]
+    missing = {n for n in names[0] if n not in names[1]}
+    return [f"of perf's default events pmrec lacks {sorted(missing)}: {sorted(names[1])}"] if missing or not names[0] else []
 
 
 def check_others(m, folder, programs):
@@ -215,6 +240,8 @@ def main():
             programs["perf"] = runner.perf
         wrong = check_counts(m, programs) + check_families(m, programs) + check_room(m, programs) + \
             check_topdown(m, programs) + check_others(m, folder, programs)
+        if "perf" in programs:
+            wrong += check_defaults(runner)
     for line in wrong:
         print("wrong:", line)
     print(f"{sys.argv[1]}: {', '.join(programs)}: {len(wrong)} wrong")

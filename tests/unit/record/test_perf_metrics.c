@@ -171,7 +171,7 @@ static void a_group_for_each_metric(void **state)
 	expect(m, "MISS", "cpu/miss/@1 cpu/inst/@1");
 	done(m);
 	/* Slots lead, whatever the formula names first. */
-	expect(m, "slotted", "slots@1 cpu/inst/@1");
+	expect(m, "slotted", "cpu/inst/@1 slots@1");
 	done(m);
 	/* The time and what other sources read are there anyway. */
 	expect(m, "facts", "");
