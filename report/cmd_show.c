@@ -260,9 +260,10 @@ static void settle(struct show_options *o, const struct options_common *common)
 	o->export.clear &= table && isatty(o->export.fd);
 	if (!o->width_given)
 		o->export.width = cmd_width(o->export.fd);
-	o->export.registers = table && !o->quiet;
+	o->export.registers = table && !o->quiet && !o->export.list;
 	if (tabs)
-		o->pipeline.bind.columns = COLUMNS_TURBOSTAT;
+		o->pipeline.bind.columns = o->export.newer ? COLUMNS_TURBOSTAT_2026 : COLUMNS_TURBOSTAT;
+	o->pipeline.selection.lenient = tabs;
 	o->pipeline.bind.absent = true;
 	o->pipeline.note_absent = table && !o->quiet;
 	o->pipeline.places_only = table && asks_places_only(&o->pipeline.selection);
@@ -372,10 +373,13 @@ int cmd_show(int argc, char **argv)
 
 	show_options_init(&o);
 	status = cmd_options(&show_spec, argc, argv, &o, &common);
+	/* turbostat lists what --show could name here. */
+	o.export.list = o.list && o.format->tabs && o.n_files;
+	o.pipeline.selection.all |= o.export.list && !o.pipeline.selection.has_show;
 	if (status < 0 && o.dump)
 		status = dump(&o);
 	else if (status < 0)
-		status = o.list ? list_columns(&o) : show(&o, &common);
+		status = o.list && !o.export.list ? list_columns(&o) : show(&o, &common);
 	show_options_release(&o);
 	options_common_release(&common);
 	return status;

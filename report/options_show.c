@@ -1,6 +1,7 @@
 #include "report/options_show.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -148,15 +149,23 @@ static error_t set_width(void *into, char *arg, struct argp_state *state)
 
 static error_t set_format(void *into, char *arg, struct argp_state *state)
 {
+	static const char *const generations[] = { "2022", "2026", NULL };
 	struct show_options *o = into;
-	const char *names[16] = { NULL };
-	unsigned i;
+	const char *names[16] = { NULL }, *equals = strchr(arg, '=');
+	char word[32];
+	unsigned i, newer = 0;
 
+	snprintf(word, sizeof(word), "%.*s", (int)(equals ? equals - arg : (ptrdiff_t)strlen(arg)), arg);
 	for (i = 0; exporters[i]; i++)
 		names[i] = exporters[i]->name;
-	if (options_word("format", arg, names, &i, state))
+	if (options_word("format", word, names, &i, state))
 		return EINVAL;
 	o->format = exporters[i];
+	if (equals && !o->format->tabs)
+		return options_bad(state, "--format: only turbostat's text has generations");
+	if (equals && options_word("format=turbostat", equals + 1, generations, &newer, state))
+		return EINVAL;
+	o->export.newer = newer;
 	return 0;
 }
 

@@ -41,8 +41,9 @@ static size_t time_of_day(const struct exporter *x, const struct interval *i, ch
 
 /* A value that lacks a part has a mark before it, which scripts that read turbostat's text would stumble over. */
 static size_t cell_text(const struct exporter *x, const struct table_data *t, const struct sheet_cell *cell, size_t k,
-			char *out)
+			unsigned times, char *out)
 {
+	const struct bound_metric *m;
 	const struct value *v;
 	size_t mark;
 
@@ -56,14 +57,16 @@ static size_t cell_text(const struct exporter *x, const struct table_data *t, co
 	mark = export_partial(cell, k) && !table_has_tabs(x);
 	if (mark)
 		*out++ = '~';
-	if (t->sheet->column[cell->column].metric->digits)
-		return mark + (size_t)snprintf(out, CELL_MAX - 1, "0x%0*llx",
-					       t->sheet->column[cell->column].metric->digits,
+	m = t->sheet->column[cell->column].metric;
+	if (m->digits)
+		return mark + (size_t)snprintf(out, CELL_MAX - 1, "0x%0*llx", m->digits,
 					       (unsigned long long)((uint64_t)v->v + (uint64_t)(int64_t)v->rest));
-	return mark + number_fixed(out, v->v, t->sheet->column[cell->column].metric->precision);
+	if (table_has_tabs(x) && !strcmp(m->name, "usec"))
+		return (size_t)snprintf(out, CELL_MAX - 1, "%5.0f", v->v);
+	return mark + number_fixed(out, times > 1 ? v->v * times : v->v, m->precision);
 }
 
-static size_t topology_text(const struct table_data *t, uint32_t r, enum topology_column c, char *out)
+static size_t topology_text(const struct table_data *t, uint32_t r, enum topology_column c, bool newer, char *out)
 {
 	const struct place *p = &t->sheet->row[t->row[r]].place;
 	const uint32_t number[] = {
@@ -77,6 +80,9 @@ static size_t topology_text(const struct table_data *t, uint32_t r, enum topolog
 		out[0] = '-';
 		return 1;
 	}
+	/* Since 2026 turbostat writes them so. */
+	if (newer && (c == BY_CORE || c == BY_MODULE))
+		return (size_t)snprintf(out, CELL_MAX, "0x%x", number[c]);
 	if (numbered)
 		return number_u64(out, number[c]);
 	len = len < CELL_MAX ? len : CELL_MAX;
@@ -116,11 +122,12 @@ static void choose_widths(struct exporter *x, struct table_data *t, const struct
 		for (uint32_t r = 0; r < t->n_rows; r++)
 			for (uint32_t c = 0; c < t->n_columns; c++)
 				widen(&t->width[WIDTH_METRICS + c],
-				      cell_text(x, t, t->cell[(size_t)r * s->n_columns + t->column[c]], k, text));
+				      cell_text(x, t, t->cell[(size_t)r * s->n_columns + t->column[c]], k, 1, text));
 	}
 	for (uint32_t r = 0; r < t->n_rows; r++)
 		for (int i = 0; i < TOPOLOGY_COLUMNS; i++)
-			widen(&t->width[WIDTH_TOPOLOGY + i], topology_text(t, r, (enum topology_column)i, text));
+			widen(&t->width[WIDTH_TOPOLOGY + i],
+			      topology_text(t, r, (enum topology_column)i, x->config.newer, text));
 	t->sized = true;
 }
 
@@ -133,7 +140,7 @@ static void put(struct exporter *x, bool *first, const char *text, size_t len, u
 
 	if (!to)
 		return;
-	memset(to, tabs ? '\t' : ' ', blanks);
+	memset(to, x->config.list ? ',' : tabs ? '\t' : ' ', blanks);
 	memcpy(to + blanks, text, len);
 	x->out.text.len += blanks + len;
 	*first = false;
@@ -212,6 +219,11 @@ static bool has_cell(const struct table_data *t, uint32_t row, uint32_t from, ui
 	return false;
 }
 
+static void put_head(struct exporter *x, struct table_data *t, bool *first, uint32_t c)
+{
+	put(x, first, (const char *)t->text.data + t->head[c].at, t->head[c].len, t->width[WIDTH_METRICS + c]);
+}
+
 static void put_heads(struct exporter *x, struct table_data *t, uint32_t from, uint32_t to)
 {
 	bool first = true;
@@ -220,13 +232,14 @@ static void put_heads(struct exporter *x, struct table_data *t, uint32_t from, u
 		put(x, &first, "Time", 4, t->width[WIDTH_TIME]);
 	if (x->sink.runs)
 		put(x, &first, "Run", 3, t->width[WIDTH_RUN]);
+	for (uint32_t c = 0; c < t->n_first; c++)
+		put_head(x, t, &first, c);
 	for (int i = 0; i < TOPOLOGY_COLUMNS; i++)
 		if (t->topology[i])
 			put(x, &first, topology_head(t, i), strlen(topology_head(t, i)),
 			    t->width[WIDTH_TOPOLOGY + i]);
-	for (uint32_t c = from; c < to; c++) {
-		put(x, &first, (const char *)t->text.data + t->head[c].at, t->head[c].len,
-		    t->width[WIDTH_METRICS + c]);
+	for (uint32_t c = from > t->n_first ? from : t->n_first; c < to; c++) {
+		put_head(x, t, &first, c);
 		if (x->spark && c + 1 < to)
 			buf_printf(&x->out.text, "%*s", 1 + SPARK_CELLS, "");
 	}
@@ -254,10 +267,33 @@ static bool is_away(const struct table_data *t, uint32_t row, size_t k)
 	return any;
 }
 
+static void put_cell(struct exporter *x, struct table_data *t, bool *first, uint32_t r, uint32_t c, size_t k)
+{
+	const struct sheet *s = t->sheet;
+	const struct sheet_cell *cell = t->cell[(size_t)r * s->n_columns + t->column[c]];
+	unsigned times = t->times && s->row[t->row[r]].place.kind == PM_SYSTEM ? t->times[c] : 1;
+	char text[CELL_MAX];
+
+	/* A register has no value of the whole machine. */
+	if (!cell && t->times && s->row[t->row[r]].place.kind == PM_SYSTEM &&
+	    s->column[t->column[c]].metric->digits) {
+		put(x, first, text,
+		    (size_t)snprintf(text, CELL_MAX, "0x%0*x", s->column[t->column[c]].metric->digits, 0), 0);
+		return;
+	}
+	if (cell)
+		x->partial |=
+			export_partial(cell, k) || (cell->value[k].reason && !status_absent(cell->value[k].reason));
+	put_judged(x, first, text, cell_text(x, t, cell, k, times, text), t->width[WIDTH_METRICS + c],
+		   x->config.color && cell ? sheet_verdict(s, cell, k) : SHEET_UNJUDGED);
+	if (x->spark)
+		put_spark(x, s, cell);
+}
+
 static void put_row(struct exporter *x, struct table_data *t, uint32_t r, uint32_t from, uint32_t to,
 		    const struct interval *interval, size_t k)
 {
-	const struct sheet *s = t->sheet;
+	size_t begin = x->out.text.len;
 	char text[CELL_MAX];
 	bool first = true;
 
@@ -265,26 +301,21 @@ static void put_row(struct exporter *x, struct table_data *t, uint32_t r, uint32
 		put(x, &first, text, time_of_day(x, &interval[k], text), t->width[WIDTH_TIME]);
 	if (x->sink.runs)
 		put(x, &first, text, number_u64(text, interval[k].run), t->width[WIDTH_RUN]);
+	for (uint32_t c = 0; c < t->n_first; c++)
+		put_cell(x, t, &first, r, c, k);
 	for (int i = 0; i < TOPOLOGY_COLUMNS; i++)
 		if (t->topology[i])
-			put(x, &first, text, topology_text(t, r, (enum topology_column)i, text),
+			put(x, &first, text, topology_text(t, r, (enum topology_column)i, x->config.newer, text),
 			    t->width[WIDTH_TOPOLOGY + i]);
-	for (uint32_t c = from; c < to; c++) {
-		const struct sheet_cell *cell = t->cell[(size_t)r * s->n_columns + t->column[c]];
-
-		if (cell)
-			x->partial |= export_partial(cell, k) ||
-				      (cell->value[k].reason && !status_absent(cell->value[k].reason));
-		put_judged(x, &first, text, cell_text(x, t, cell, k, text), t->width[WIDTH_METRICS + c],
-			   x->config.color && cell ? sheet_verdict(s, cell, k) : SHEET_UNJUDGED);
-		if (x->spark)
-			put_spark(x, s, cell);
-	}
+	for (uint32_t c = from > t->n_first ? from : t->n_first; c < to; c++)
+		put_cell(x, t, &first, r, c, k);
 	/* Empty cells at the end are no text. */
-	while (x->out.text.len &&
+	while (x->out.text.len > begin &&
 	       (x->out.text.data[x->out.text.len - 1] == ' ' || x->out.text.data[x->out.text.len - 1] == '\t'))
 		x->out.text.len--;
-	buf_addch(&x->out.text, '\n');
+	/* Nor is a row of them a line of turbostat's. */
+	if (x->out.text.len > begin || !table_has_tabs(x))
+		buf_addch(&x->out.text, '\n');
 }
 
 /* The rows of an interval, of the columns that have room beside each other. */
@@ -314,6 +345,12 @@ static int table_intervals(struct sink *sink, const struct sheet *s, const struc
 
 	if (!t->n_rows || (!t->n_columns && !x->sink.places_only))
 		return 0;
+	if (x->config.list) {
+		if (!x->begun)
+			put_heads(x, t, 0, t->n_columns);
+		x->begun = true;
+		return 0;
+	}
 	if (!t->sized)
 		choose_widths(x, t, interval, n);
 	for (size_t k = 0; k < n && !err; k++) {

@@ -1,6 +1,7 @@
 /* Rows and columns of the table for people: what has a cell, which columns of places say something, and whose they
  * are. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,6 +13,7 @@ static void table_forget(struct table_data *t)
 {
 	free(t->row);
 	free(t->column);
+	free(t->times);
 	free(t->cell);
 	free(t->width);
 	free(t->head);
@@ -151,6 +153,68 @@ static int map_cells(struct table_data *t, bool places_only)
 	return err;
 }
 
+/* Whether no row above is of the same place of that level. */
+static bool is_first(const struct table_data *t, uint32_t r, enum pm_kind level)
+{
+	const struct place *p = &t->sheet->row[t->row[r]].place;
+
+	for (uint32_t i = r; level != PM_CPU && i-- > 0;) {
+		const struct place *above = &t->sheet->row[t->row[i]].place;
+
+		if (above->kind != PM_SYSTEM && above->package == p->package &&
+		    (level == PM_PACKAGE || above->core == p->core))
+			return false;
+	}
+	return p->kind != PM_SYSTEM;
+}
+
+/* turbostat's rows have no holes: what is of a module stands with each of its cores, what is of the machine alone with
+ * each package. */
+static void fill_column(struct table_data *t, uint32_t i, enum pm_kind level)
+{
+	const struct sheet *s = t->sheet;
+	const struct sheet_cell *above = NULL, **cell;
+	bool module = s->column[t->column[i]].metric->kind == PM_CLUSTER;
+	const struct place *of = NULL;
+
+	for (uint32_t r = 0; r < t->n_rows; r++) {
+		const struct place *p = &s->row[t->row[r]].place;
+
+		cell = &t->cell[(size_t)r * s->n_columns + t->column[i]];
+		if (*cell) {
+			if (p->kind != PM_SYSTEM && !module)
+				return;
+			above = *cell;
+			of = p;
+		} else if (above && is_first(t, r, level) &&
+			   (!module || (of->package == p->package && of->cluster == p->cluster))) {
+			*cell = above;
+		}
+	}
+}
+
+static int fill_tabs(struct table_data *t)
+{
+	const struct sheet *s = t->sheet;
+
+	t->times = calloc((size_t)t->n_columns + 1, sizeof(*t->times));
+	if (!t->times)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < t->n_columns; i++) {
+		const struct bound_metric *m = s->column[t->column[i]].metric;
+		const struct turbostat_column *c = turbostat_column(m);
+
+		if (!c)
+			continue;
+		t->n_first += !strcmp(m->name, "usec") || !strcmp(m->name, "time_of_day");
+		if (c->level == PM_CORE || c->level == PM_PACKAGE)
+			fill_column(t, i, c->level);
+		for (uint32_t r = 1; c->sum && r < t->n_rows; r++)
+			t->times[i] += t->cell[(size_t)r * s->n_columns + t->column[i]] != NULL;
+	}
+	return 0;
+}
+
 static struct text keep(struct table_data *t, const char *text)
 {
 	size_t at = t->text.len;
@@ -173,6 +237,15 @@ static struct text keep_state(struct table_data *t, const char *display)
 	return (struct text){ at, t->text.len - at };
 }
 
+/* Heads of registers as they are are as wide as these. */
+static struct text keep_raw(struct table_data *t, const struct bound_metric *m)
+{
+	size_t at = t->text.len;
+
+	buf_printf(&t->text, "%*.*s", m->digits + 2, m->digits + 2, m->display);
+	return (struct text){ at, t->text.len - at };
+}
+
 static int keep_texts(struct table_data *t, bool tabs)
 {
 	const struct sheet *s = t->sheet;
@@ -184,7 +257,9 @@ static int keep_texts(struct table_data *t, bool tabs)
 	for (uint32_t c = 0; c < t->n_columns; c++) {
 		const struct bound_metric *m = s->column[t->column[c]].metric;
 
-		t->head[c] = tabs && !strncmp(m->name, "idle.", 5) ? keep_state(t, m->display) : keep(t, m->display);
+		t->head[c] = tabs && !strncmp(m->name, "idle.", 5) ? keep_state(t, m->display) :
+			     tabs && m->digits                     ? keep_raw(t, m) :
+								     keep(t, m->display);
 	}
 	for (uint32_t r = 0; r < t->n_rows; r++)
 		t->name[r] = keep(t, places_name(s->places, &s->row[t->row[r]].place));
@@ -192,11 +267,11 @@ static int keep_texts(struct table_data *t, bool tabs)
 }
 
 /* turbostat's system configuration header, for recordings that have registers of a processor. */
-static int put_registers(struct exporter *x, const struct pm_model *m)
+static int put_registers(const struct pm_model *m, struct buf *out)
 {
 	for (uint32_t i = 0; i < m->n_configs; i++)
 		if (!strncmp(m->config[i].name, "msr.", 4) && !m->config[i].reason)
-			return decode_text(m, &x->out.text);
+			return decode_text(m, out);
 	return 0;
 }
 
@@ -212,6 +287,7 @@ int table_shape(struct sink *sink, const struct sheet *s, size_t n_sheets)
 {
 	struct exporter *x = exporter_of(sink);
 	struct table_data *t = x->data;
+	struct buf about = BUF_INIT;
 	uint32_t below = 0;
 	int err;
 
@@ -238,9 +314,14 @@ int table_shape(struct sink *sink, const struct sheet *s, size_t n_sheets)
 	if (!err)
 		err = keep_texts(t, table_has_tabs(x));
 	choose_topology(x, t);
-	/* turbostat names nodes only where packages have several. */
-	if (table_has_tabs(x))
+	if (table_has_tabs(x)) {
+		/* Nodes are named only where packages have several. */
 		t->topology[BY_NODE] &= has_nodes_within(s->places);
+		t->topology[BY_L3] &= x->config.newer;
+		t->topology[BY_MODULE] &= x->config.newer;
+		if (!err)
+			err = fill_tabs(t);
+	}
 	for (int i = BY_PACKAGE; i <= BY_CPU; i++)
 		t->topology[i] &= !(x->config.no_place >> i & 1);
 	if (x->config.name_files && t->named != x->sink.recording) {
@@ -251,8 +332,11 @@ int table_shape(struct sink *sink, const struct sheet *s, size_t n_sheets)
 	}
 	if (!err && x->config.registers && t->decoded != x->sink.recording) {
 		t->decoded = x->sink.recording;
-		err = put_registers(x, s->places->model);
+		err = put_registers(s->places->model, table_has_tabs(x) ? &about : &x->out.text);
+		/* Who reads turbostat's text reads columns. */
+		fwrite(about.data, 1, about.len, stderr);
 	}
+	buf_release(&about);
 	t->heads_due = true;
 	return err;
 }

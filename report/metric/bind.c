@@ -213,6 +213,9 @@ static int bind_row(struct builder *x, const struct metric *row, const char *mem
 		m->display = row->display ? row->display : row->name;
 		m->help = row->help ? row->help : "";
 		text = row->expr;
+		/* turbostat of 2022 takes what other states leave, also where a register counts C1. */
+		if (x->options->columns == COLUMNS_TURBOSTAT && !strcmp(row->name, "cpu.c1"))
+			text = strrchr(row->otherwise, ';') + 1;
 	}
 	if (!m->name || !m->display || !m->help || !text)
 		return -ENOMEM;

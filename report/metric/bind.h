@@ -80,6 +80,7 @@ struct bound_metric {
 	bool default_on : 1; /* shown without being asked for */
 	bool vendor : 1;     /* of a --metrics-file */
 	bool added : 1;      /* the user described it: --show and --hide of other columns leave it in place */
+	bool foreign : 1;    /* the turbostat whose columns are wanted does not have it */
 	bool unlikely : 1;   /* the model of the processor is known not to have it */
 	bool absent : 1;     /* it has no number anywhere; the value of its input says why */
 	uint8_t precision;
@@ -107,7 +108,7 @@ struct bind_options {
 	bool absent;          /* metrics, too, whose registers were tried and could not be read: `absent` */
 	double tj_max;        /* Celsius, in place of what was recorded; 0: none */
 	/* Order and defaults; AUTO: turbostat's if there are registers of the processor. */
-	enum { COLUMNS_AUTO, COLUMNS_OWN, COLUMNS_TURBOSTAT } columns;
+	enum { COLUMNS_AUTO, COLUMNS_OWN, COLUMNS_TURBOSTAT, COLUMNS_TURBOSTAT_2026 } columns;
 	struct vendor_files *files; /* of --metrics-file; borrowed; or NULL, and then these: */
 	const struct metric_set *vendor;
 	size_t n_vendor;
@@ -139,13 +140,21 @@ const char *bind_missing(const struct binding *b, const struct places *p, const 
  * turbostat's columns in its order: `name` is a metric, '*' in it stands for the members of a family. A metric that
  * is not among them comes behind.
  */
+enum turbostat_generation { TURBOSTAT_2022 = 1, TURBOSTAT_2026 = 2 };
+#define TURBOSTAT_ADDED "+" /* as a name: counters that the user added at that level */
 struct turbostat_column {
 	const char *name;
-	bool on; /* shown without being asked for */
+	uint8_t on, in;          /* generations that show it without being asked to, and that have it */
+	uint8_t level;           /* whose first CPU has it in its row */
+	bool own;                /* only where each core has one of its own */
+	bool sum;                /* the machine's is the sum over packages, whatever ours is */
+	const char *groups_2022; /* words that stood for it then; NULL: the metric's categories */
 };
 extern const struct turbostat_column turbostat_columns[]; /* ends with name NULL */
+/* The metric's column, or NULL. */
+const struct turbostat_column *turbostat_column(const struct bound_metric *m);
 /* Whether turbostat shows the metric's column without being asked to. */
-bool turbostat_shows(const char *metric);
+bool turbostat_shows(const struct bound_metric *m);
 
 /* Puts the metrics in turbostat's order, with its defaults, if options or registers of the recording say so. 0 or
  * -ENOMEM. */

@@ -109,6 +109,8 @@ static bool names_absent(const char *word, const struct bound_metric *m)
 
 static bool fits(const char *word, const struct bound_metric *m)
 {
+	if (m->foreign)
+		return strcmp(word, "all") && names_absent(word, m);
 	if (m->absent && !m->added)
 		return names_absent(word, m);
 	return selection_matches(word, m->name, m->display, m->aliases, m->categories);
@@ -312,8 +314,8 @@ int selection_apply(const struct selection *s, const struct binding *b, const st
 		    struct buf *notes, struct error *e)
 {
 	for (size_t i = 0; i < b->n_metrics; i++)
-		shown[i] = (s->all && !(b->metric[i].absent && b->metric[i].unlikely)) || b->metric[i].added ||
-			   (!s->has_show && b->metric[i].default_on);
+		shown[i] = (s->all && !b->metric[i].foreign && !(b->metric[i].absent && b->metric[i].unlikely)) ||
+			   b->metric[i].added || (!s->has_show && b->metric[i].default_on);
 	for (size_t w = 0; w < s->n; w++) {
 		const struct selection_word *word = &s->word[w];
 		bool found = false, exact = false, hide = word->verb == SELECT_HIDE;
@@ -334,12 +336,12 @@ int selection_apply(const struct selection *s, const struct binding *b, const st
 		}
 		if (found || is_harmless(word->word) || note_lack(word->word, b, p, hide ? NULL : notes))
 			continue;
-		if (!hide)
+		if (!hide && !s->lenient)
 			return unknown_word(word->word, b, e);
 		/* What is not there is hidden well enough; but it may be a typing error. */
 		unknown_word(word->word, b, &near);
 		if (notes)
-			buf_printf(notes, "nothing to hide: %s\n", near.text);
+			buf_printf(notes, "%s%s\n", hide ? "nothing to hide: " : "", near.text);
 	}
 	if (s->joules)
 		show_joules(b, shown);
@@ -359,7 +361,7 @@ static bool is_missed(const struct binding *b, const bool *shown, bool there, si
 {
 	const struct bound_metric *m = &b->metric[i];
 
-	return m->absent && shown[i] == there && (there || (!m->unlikely && turbostat_shows(m->name)));
+	return m->absent && shown[i] == there && (there || (!m->unlikely && !m->foreign && turbostat_shows(m)));
 }
 
 /* All that miss their numbers for the same reason as `i`, which is the first of them. */

@@ -23,7 +23,8 @@ struct selection {
 	size_t n, cap;
 	bool all; /* everything that is on nobody's list, too (--debug) */
 	bool has_show;
-	bool joules; /* energy in place of power */
+	bool lenient; /* what nobody has is a note, no error */
+	bool joules;  /* energy in place of power */
 };
 
 void selection_release(struct selection *s);

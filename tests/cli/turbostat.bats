@@ -85,3 +85,23 @@ setup() {
 	run -0 "$bin/pmrep" --quiet --hide CPU -n 1 "$PM_SOURCE/samples/plain.pmr"
 	[[ ${lines[0]} != *CPU* && ${lines[0]} == *Util%* ]]
 }
+
+@test "what describes the machine goes to stderr, and columns are those of a generation" {
+	run -0 --separate-stderr "$bin/pmrep" --format=turbostat -n 1 "$PM_SOURCE/samples/plain.pmr"
+	[[ ${lines[0]} == *Avg_MHz* || ${lines[0]} == *IRQ* ]]
+	[[ ${lines[0]} == *POLL$'\t'*POLL%* ]]
+	run -0 "$bin/pmrep" --format=turbostat=2026 -q -n 1 "$PM_SOURCE/samples/plain.pmr"
+	[[ ${lines[0]} != *POLL$'\t'* && ${lines[0]} == *POLL%* ]]
+	run -2 "$bin/pmrep" --format=turbostat=2020 "$PM_SOURCE/samples/plain.pmr"
+	run -2 "$bin/pmrep" --format=csv=2022 "$PM_SOURCE/samples/plain.pmr"
+	# Times stand before places, and --list is one line of heads.
+	run -0 "$bin/pmrep" --format=turbostat -q -S -e usec,Time_Of_Day_Seconds -n 1 "$PM_SOURCE/samples/plain.pmr"
+	[[ ${lines[0]} == usec$'\t'Time_Of_Day_Seconds$'\t'* ]]
+	run -0 "$bin/pmrep" --format=turbostat --list "$PM_SOURCE/samples/plain.pmr"
+	[ "${#lines[@]}" -eq 1 ]
+	[[ $output == usec,Time_Of_Day_Seconds,*CPU,*IRQ* ]]
+	# A column that nobody has is a remark, as turbostat has none.
+	run -0 --separate-stderr "$bin/pmrep" --format=turbostat -q --show=IRQ,Nosuch -S -n 1 "$PM_SOURCE/samples/plain.pmr"
+	[ "${lines[0]}" = IRQ ]
+	[[ $stderr == *Nosuch* ]]
+}

@@ -153,18 +153,23 @@ def check_text(path):
     done = subprocess.run([os.path.join(rig.BIN, "pmrep"), path, "-q", "--total", "--format=turbostat"],
                           capture_output=True, text=True, check=True, timeout=120)
     lines = [line.split("\t") for line in done.stdout.splitlines()]
+    # Cores that have watts of their own have them before the package.
     heads = ["CPU", "Avg_MHz", "Busy%", "Bzy_MHz", "TSC_MHz", "SMI", "CPU%c1", "CPU%c3", "CPU%c6", "CPU%c7",
              "CoreTmp", "PkgTmp", "Pkg%pc2", "Pkg%pc3", "Pkg%pc6", "PkgWatt", "CorWatt", "GFXWatt", "RAMWatt",
              "PKG_%", "RAM_%"]
-    places = [lines[0].index(h) for h in heads if h in lines[0]]
+    places = [lines[0].index(h) for h in heads if h in lines[0] and (h != "CorWatt" or "SMI" in lines[0])]
     wrong = [] if places == sorted(places) else [f"the heads are {lines[0]}"]
+    # awk takes what follows a hole for another column.
+    wrong += [f"a hole in {line}" for line in lines if "" in line]
+    later = {"Module", "L3", "NMI", "SysWatt", "SAM%mc6"} & set(lines[0])
+    wrong += [f"turbostat of 2022 has no {later}"] if later else []
     return wrong + [f"a line of {len(line)} cells" for line in lines if len(line) > len(lines[0])]
 
 
 def check_places(machine, path):
     """Topology alone is a row for the machine and one for each CPU, with the numbers of its places."""
     heads = ["Package", "L3", "Module", "Core", "CPU"]
-    done = subprocess.run([os.path.join(rig.BIN, "pmrep"), path, "-q", "--total", "--format=turbostat",
+    done = subprocess.run([os.path.join(rig.BIN, "pmrep"), path, "-q", "--total", "--format=turbostat=2026",
                            "--show=" + ",".join(heads)], capture_output=True, text=True, timeout=120)
     lines = [line.split("\t") for line in done.stdout.splitlines()]
     if done.returncode or not lines or "CPU" not in lines[0] or set(lines[0]) - set(heads):
@@ -174,7 +179,7 @@ def check_places(machine, path):
     several = {h for h in heads if len({numbers(c)[h] for c in machine.cpus}) > 1}
     wrong = [] if several == set(lines[0]) else [f"the topology columns are {lines[0]}, not {several}"]
     cpus = sorted(machine.cpus, key=lambda c: (c["package"], c["core"], c["cpu"]))
-    want = [["-"] * len(lines[0])] + [[str(numbers(c)[h]) for h in lines[0]] for c in cpus]
+    want = [["-"] * len(lines[0])] + [[f"{numbers(c)[h]:#x}" if h in ("Core", "Module") else str(numbers(c)[h]) for h in lines[0]] for c in cpus]
     return wrong + [f"a row is {got}, not {row}" for got, row in zip(lines[1:], want) if got != row] + \
         [f"{len(lines) - 1} rows"] * (len(lines) - 1 != len(want))
 
