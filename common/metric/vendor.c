@@ -5,11 +5,13 @@
  * counters only.
  */
 #include <errno.h>
+#include <linux/perf_event.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
+#include "common/event/event.h"
 #include "common/json.h"
 #include "common/metric/expr_internal.h"
 #include "common/metric/metric.h"
@@ -28,7 +30,7 @@ struct entry {
 	struct expr *expr;           /* owned: MetricExpr as it stands */
 	char *expanded;              /* owned: counters only, without ScaleUnit; NULL until it is made */
 	size_t place;                /* in the chain, while `busy` */
-	bool busy;
+	bool busy, twins;            /* the first of its name, which another kind of cores has too */
 };
 
 struct loader {
@@ -110,6 +112,8 @@ static int remember(struct loader *l, const char *unit, const char *name)
 	key_of(&key, unit, name);
 	if (!names_get(&l->by_name, buf_str(&key), &known))
 		err = names_set(&l->by_name, buf_str(&key), (uint32_t)(l->n - 1));
+	else if (!unit)
+		l->entry[known].twins = true;
 	err = key.err ? key.err : err;
 	buf_release(&key);
 	return err;
@@ -198,25 +202,49 @@ static bool fits(const struct expr *x, const char *const *replacement)
 	return total <= EXPR_MAX_TEXT;
 }
 
+/* Of a metric of one kind of cores, an event that other kinds have too; ids escape what is no letter of one. */
+static char *on_core(struct loader *l, const char *unit, const char *event)
+{
+	const struct event_symbol *symbol = event_symbol_find(event);
+	struct buf text = BUF_INIT;
+	char *out = NULL;
+
+	if (!unit || strncmp(unit, "cpu_", 4) || strchr(event, '/') || !strcmp(event, "duration_time") ||
+	    (symbol && symbol->type != PERF_TYPE_HARDWARE))
+		return NULL;
+	buf_printf(&text, "%s@%s@", unit, event);
+	out = buf_detach(&text);
+	buf_release(&text);
+	if (!out)
+		no_memory(l);
+	return out;
+}
+
 /* Prints `x` with the formulas of other metrics in place of their names; `level` is its place in the chain. */
 static int print_expanded(struct loader *l, const struct expr *x, const char *unit, size_t level, char **out)
 {
 	struct buf text = BUF_INIT;
 	const char **replacement;
+	char **owned;
 	size_t n;
 	const struct expr_input *in = expr_inputs(x, &n);
 	int err = 0;
 
-	replacement = calloc(n + 1, sizeof(*replacement));
+	replacement = calloc(2 * n + 1, sizeof(*replacement));
 	if (!replacement)
 		return no_memory(l);
+	owned = (char **)(uintptr_t)replacement + n;
 	for (size_t i = 0; i < n && !err; i++) {
 		uint32_t other;
 
-		if (in[i].aspect != EXPR_VALUE || !find_metric(l, unit, in[i].name, &other))
+		if (in[i].aspect != EXPR_VALUE)
 			continue;
-		err = expand(l, other, level);
-		replacement[i] = l->entry[other].expanded;
+		if (find_metric(l, unit, in[i].name, &other)) {
+			err = expand(l, other, level);
+			replacement[i] = l->entry[other].expanded;
+		} else {
+			replacement[i] = owned[i] = on_core(l, unit, in[i].name);
+		}
 	}
 	if (!err && !fits(x, replacement))
 		err = error_set(l->error, E2BIG, "longer than %d characters without references to other metrics",
@@ -231,6 +259,8 @@ static int print_expanded(struct loader *l, const struct expr *x, const char *un
 			err = no_memory(l);
 	}
 	buf_release(&text);
+	for (size_t i = 0; i < n; i++)
+		free(owned[i]);
 	free(replacement);
 	return err;
 }
@@ -395,11 +425,18 @@ static char *copy(const char *text)
 	return strdup(text ? text : "");
 }
 
+static bool has_twin(struct loader *l, const struct entry *entry)
+{
+	uint32_t first;
+
+	return find_metric(l, NULL, entry->name, &first) && l->entry[first].twins;
+}
+
 static int fill_row(struct loader *l, struct names *used, struct entry *entry, struct metric *row)
 {
 	const char *groups = entry_field(entry, "MetricGroup"), *help = entry_field(entry, "BriefDescription");
 	const char *mode = entry_field(entry, "AggregationMode");
-	const char *ungrouped = entry_field(entry, "MetricgroupNoGroup");
+	const char *ungrouped = entry_field(entry, "MetricgroupNoGroup"), *unit = entry_field(entry, "Unit");
 	int err = fill_expr(l, entry, row);
 
 	if (!err)
@@ -408,8 +445,9 @@ static int fill_row(struct loader *l, struct names *used, struct entry *entry, s
 		return err;
 	if (!help)
 		help = entry_field(entry, "PublicDescription");
-	row->name = id_of(used, entry->name);
-	row->display = copy(entry->name);
+	/* Hybrid processors have metrics of one name for each kind of cores. */
+	row->display = unit && has_twin(l, entry) ? printed(entry->name, " ", unit) : copy(entry->name);
+	row->name = row->display ? id_of(used, row->display) : NULL;
 	row->aliases = copy(entry->name);
 	row->categories = groups ? categories_of(groups) : NULL;
 	row->ungrouped_in = ungrouped ? categories_of(ungrouped) : NULL;

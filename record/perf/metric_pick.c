@@ -118,7 +118,7 @@ static bool are_twins(const struct metrics *m, const struct metric *a, const str
 		const struct metric *from = m->set[k].row, *to = from + m->set[k].n;
 
 		if (a >= from && a < to && b >= from && b < to)
-			return !strcasecmp(a->display, b->display);
+			return !strcasecmp(a->aliases, b->aliases);
 	}
 	return false;
 }

@@ -204,7 +204,7 @@ tree() {
 	END
 	rec -M Twin --metrics-file=twins.json -- true
 	[ "$(counts)" = "page-faults " ]
-	[[ $(pmrep stat -x, x.pmr) == *,Twin ]]
+	[[ $(pmrep stat -x, x.pmr) == *,"Twin cpu_core" ]]
 	rec -M Other --metrics-file=twins.json -- true
 	pmrep stat -x, x.pmr | awk -F, '{ exit !($6 == 2 * $1 + 1 && $7 == "Other") }'
 	# Of none of them: an error, as for any other that is named.

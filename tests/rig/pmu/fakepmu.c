@@ -10,6 +10,9 @@
  * which they were opened, the first that has no room keeps out those behind it, and every 4 ms the first goes to the end;
  * pinned groups come first, and one without room is in error. What is left out: inheritance, sampling, and that a task runs
  * on one CPU at a time (its counters advance all the time).
+ *
+ * With $FAKE_PMU_STEP no time passes, but every reading of an event stands for one more second in which it ran: what was
+ * counted in an interval is then its rate, whatever the load of the machine and however many events take turns.
  */
 #include "table.h"
 
@@ -41,6 +44,7 @@ struct event {
 	double count;
 	uint64_t enabled_ns, running_ns;
 	bool on, pinned, failed, software, passed_on;
+	unsigned readings;
 	int owner;
 };
 
@@ -62,6 +66,7 @@ struct state {
 static struct table table;
 static struct state *state;
 static const char *folder;
+static bool steps;
 static short known[FDS]; /* 0: not looked at, -1: not ours, else 1 + the event */
 static int real_cpus = 1;
 static long (*real_syscall)(long, ...);
@@ -125,6 +130,7 @@ __attribute__((constructor)) static void start(void)
 	if (state == MAP_FAILED)
 		_exit(99);
 	folder = getenv("FAKE_PMU");
+	steps = getenv("FAKE_PMU_STEP") != NULL;
 }
 
 /* ---- Counting ---- */
@@ -204,7 +210,7 @@ static void advance(struct context *c)
 	uint64_t now = now_ns();
 	bool runs[EVENTS / 8], left_out;
 
-	while (c->last_ns < now && c->n) {
+	while (c->last_ns < now && c->n && !steps) {
 		uint64_t end = now;
 
 		left_out = schedule(c, runs);
@@ -370,6 +376,13 @@ static void drop(struct event *e)
 	e->id = 0;
 }
 
+static void step(struct event *e)
+{
+	e->readings++;
+	e->count = e->readings * e->what.rate;
+	e->enabled_ns = e->running_ns = e->readings * 1000000000ull;
+}
+
 static ssize_t read_event(struct event *e, void *to, size_t size)
 {
 	uint64_t out[3 + 3 * 256];
@@ -382,6 +395,12 @@ static ssize_t read_event(struct event *e, void *to, size_t size)
 	if (e->failed) {
 		unlock();
 		return 0;
+	}
+	for (unsigned i = 0; steps && i < state->n_events; i++) {
+		struct event *m = &state->event[i];
+
+		if (f & PERF_FORMAT_GROUP ? m->id && m->leader == index : m == e)
+			step(m);
 	}
 	if (f & PERF_FORMAT_GROUP)
 		out[n++] = 0;

@@ -1,0 +1,125 @@
+#!/usr/bin/python3
+"""test_metrics.py MACHINE: every metric of the CPU's vendor on an emulated machine: perf's value, ours, and the truth, within 0.5 %.
+
+The files are those of $PM_PMU_EVENTS, the folder tools/perf/pmu-events/arch of a kernel's tree. Time does not pass: every reading is
+a second (FAKE_PMU_STEP). Where perf is further off than that, it is listed and does not matter; we have to be right.
+"""
+import json
+import os
+import re
+import sys
+import tempfile
+
+import formulas
+import machine
+from test_pmu import BIN, Runner, skip
+
+TOLERANCE = .005
+ROUNDED = 1e-6   # perf prints six decimals
+AT_ONCE = 40
+
+
+def near(a, b):
+    return abs(a - b) <= TOLERANCE * abs(b) + ROUNDED
+
+
+def perf_values(runner, names):
+    """perf's values and its own seconds. A metric that it cannot parse takes all others with it."""
+    done = runner.run("perf", "stat", "-a", "-j", "--metric-no-merge", "-M", ",".join(names), "-e", "duration_time", "true")
+    found, seconds = {}, None
+    for text in re.findall(r"\{\"[^{}]*\}", done.stderr):
+        o = json.loads(re.sub(r": -?(nan|inf)\b", ": null", text))
+        if o.get("event") == "duration_time":
+            seconds = float(o["counter-value"]) / 1e9
+        name = (o.get("metric-unit") or "").rpartition("  ")[2]
+        value = o.get("metric-value")
+        if value not in (None, "nan", "none"):
+            found.setdefault(name, float(value))
+    if seconds is None and len(names) > 1:
+        half = len(names) // 2
+        return {**perf_values(runner, names[:half]), **perf_values(runner, names[half:])}
+    return {n: (found[n], seconds) for n in names if n in found}
+
+
+def our_values(runner, m, arch, names):
+    path = os.path.join(runner.folder, "m.pmr")
+    done = runner.run(os.path.join(BIN, "pmrec"), "-q", "--overwrite", "--sources=perf", "-a", "-i", "0", "-o", path,
+                      f"--metrics-file={arch}", "-M", ",".join(names), "true")
+    if done.returncode:
+        return {}, done.stderr
+    shown = runner.run(os.path.join(BIN, "pmrep"), "--total", "-S", "--format=json", path, preload=False)
+    found = {}
+    for line in shown.stdout.splitlines():
+        o = json.loads(line)
+        if o["scope"] == "system" and o["value"] is not None:
+            found.setdefault(o["metric"], (o["value"], o["duration_ns"] / 1e9))
+    return found, done.stderr + shown.stderr
+
+
+def ids(keys):
+    """The names that our columns have."""
+    used, found = {}, {}
+    for key in keys:
+        twins = [k for k in keys if k[0] == key[0]]
+        name = re.sub(r"[^a-z0-9.]", "_", (f"{key[0]} {key[1]}" if len(twins) > 1 else key[0]).lower())
+        used[name] = used.get(name, 0) + 1
+        found[key] = name if used[name] == 1 else f"{name}_{used[name]}"
+    return found
+
+
+def main():
+    arch = os.environ.get("PM_PMU_EVENTS")
+    m = machine.Machine(sys.argv[1])
+    folder_of_arch = os.path.join(arch, "x86" if "-" in m.table.CPUID else "arm64") if arch else ""
+    if not os.path.exists(os.path.join(folder_of_arch, "mapfile.csv")):
+        skip("PM_PMU_EVENTS names no folder tools/perf/pmu-events/arch")
+    files = formulas.folder_of(folder_of_arch, m.table.CPUID)
+    if not files:
+        skip(f"no line for {m.table.CPUID}")
+    f = formulas.Formulas(m, files)
+    lacking, truth = [], {}
+    for key in f.metrics:
+        try:
+            truth[key] = f.value(key, 1.0)
+        except KeyError as e:
+            lacking.append(f"{key[0]}: {e}")
+    names = sorted({key[0] for key in truth})
+    if not names:
+        skip("the machine has nothing of what its vendor's metrics need")
+    with tempfile.TemporaryDirectory(prefix="pm-metrics-") as folder:
+        m.write(folder)
+        runner = Runner(folder, m)
+        runner.env["FAKE_PMU_STEP"] = "1"
+        perf = {}
+        for at in range(0, len(names), AT_ONCE):
+            perf.update(perf_values(runner, names[at:at + AT_ONCE]))
+        ours, errors = our_values(runner, m, files, names)
+    columns, wrong, perf_off, perf_lacks, none = ids(f.metrics), [], [], 0, 0
+    for key in truth:
+        mine = ours.get(columns[key])
+        theirs = perf.get(key[0])
+        expected = f.value(key, mine[1] if mine else 1.0)
+        if expected != expected or abs(expected) == float("inf"):
+            none += 1
+            if mine:
+                wrong.append(f"{key[0]} is {mine[0]} and has no value")
+            continue
+        if not mine or not near(mine[0], expected):
+            wrong.append(f"{key[0]} is {mine and mine[0]}, not {expected}; perf: {theirs}")
+        if not theirs:
+            perf_lacks += 1
+        elif not near(theirs[0], f.value(key, theirs[1])):
+            perf_off.append(f"{key[0]}: perf {theirs[0]}, truth {f.value(key, theirs[1])}, ours {mine and mine[0]}")
+    for line in perf_off:
+        print("perf differs:", line)
+    for line in wrong:
+        print("wrong:", line)
+    print(f"{sys.argv[1]}: {len(truth)} metrics, {none} of them without a value; perf has {len(perf)}, {len(perf_off)} differing, and lacks "
+          f"{perf_lacks}; {len(lacking)} need PMUs that the machine has not; {len(wrong)} of ours are wrong")
+    if wrong:
+        print(errors[-2000:])
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
