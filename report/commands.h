@@ -16,6 +16,7 @@
 	COMMAND(diff, "is it slower, and can it be believed: two sets of recordings") \
 	COMMAND(cut, "copy a part of a recording into a recording") \
 	COMMAND(merge, "join consecutive recordings into one") \
+	COMMAND(repair, "copy what can be read of a damaged recording into one without damage") \
 	COMMAND(redact, "copy a recording without what tells whose it is") \
 	COMMAND(bundle, "redact a recording and make it small enough for an attachment") \
 	COMMAND(plot, "metrics over time, drawn in the terminal") \

@@ -226,17 +226,12 @@ static int take_event(struct rewrite *w, const struct pm_event *event)
 	return r < 0 ? r : 0;
 }
 
-static int note_damage(struct rewrite *w, const struct pm_damage *d)
+static int write_note(struct rewrite *w, const struct pm_damage *d)
 {
 	struct pm_event e = { .type = PM_EVENT_NOTE, .time_ns = w->last_tick };
 	char text[240];
-	int r = rewrite_rows_flush(w);
+	int r;
 
-	w->broken = true;
-	w->result.damages++;
-	if (r)
-		return r;
-	e.time_ns = w->last_tick;
 	snprintf(text, sizeof(text), "%llu bytes of the input could not be used: %s", (unsigned long long)d->length,
 		 d->text);
 	r = pm_map_set(&e.attrs, PM_EVENT_KEY_NOTE, pm_text(text));
@@ -246,6 +241,30 @@ static int note_damage(struct rewrite *w, const struct pm_damage *d)
 		r = pm_writer_event(w->writer, &e);
 	pm_event_release(&e);
 	return r < 0 ? r : 0;
+}
+
+static int note_damage(struct rewrite *w, const struct pm_damage *d)
+{
+	int r = rewrite_rows_flush(w);
+
+	w->broken = true;
+	w->result.damages++;
+	if (r || w->last_tick)
+		return r ? r : write_note(w, d);
+	/* There is no time yet that it could be noted at. */
+	if (!w->early.length)
+		w->early = *d;
+	return 0;
+}
+
+static int note_early(struct rewrite *w)
+{
+	struct pm_damage d = w->early;
+
+	if (!d.length || !w->last_tick)
+		return 0;
+	w->early.length = 0;
+	return write_note(w, &d);
 }
 
 /* ---- recordings ---- */
@@ -298,6 +317,8 @@ static int take_item(struct rewrite *w, struct pm_reader *reader, const struct p
 			err = 0; /* listed as damage, which is the next item */
 		else if (!err)
 			err = take_chunk(w, reader, chunk);
+		if (!err)
+			err = note_early(w);
 		break;
 	case PM_ITEM_EVENT:
 		err = take_event(w, item->event);

@@ -74,13 +74,14 @@ struct rewrite {
 	uint32_t segment_base; /* added to the segments of the input */
 	uint32_t segment_last; /* the last one written */
 	uint32_t recordings;
-	bool broken;           /* the next row begins a new segment */
-	bool begun;            /* the input at hand has had a snapshot */
-	bool key;              /* the chunk at hand starts from absolute values */
-	uint64_t moved, stuck; /* chunks to whose numbers something is added: that went over packed, or could not */
-	uint32_t segment_in;   /* of its last snapshot */
-	uint64_t in_segment;   /* snapshots of that segment so far */
-	uint64_t last_tick;    /* that went over */
+	bool broken;            /* the next row begins a new segment */
+	bool begun;             /* the input at hand has had a snapshot */
+	bool key;               /* the chunk at hand starts from absolute values */
+	uint64_t moved, stuck;  /* chunks to whose numbers something is added: that went over packed, or could not */
+	uint32_t segment_in;    /* of its last snapshot */
+	uint64_t in_segment;    /* snapshots of that segment so far */
+	uint64_t last_tick;     /* that went over */
+	struct pm_damage early; /* found before a tick went over; length 0: none */
 };
 
 /* Brings the output's model up to date with the input's; 0 or -errno with the text in *e. */

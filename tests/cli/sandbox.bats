@@ -26,7 +26,7 @@ status_of() {
 }
 
 @test "no command waits for input with a system call or right to spare" {
-	for command in show stat info list dump check "cut -o o" "merge -o o" "redact -o o" "bundle -o o" "plot util" "html -o o"; do
+	for command in show stat info list dump check "cut -o o" "merge -o o" "repair -o o" "redact -o o" "bundle -o o" "plot util" "html -o o"; do
 		read -ra words <<<"$command"
 		status_of "${words[@]}" - >status
 		rm -f in o

@@ -1,0 +1,219 @@
+/* pmrep repair: a copy of a damaged recording that has all that can be read, and no damage. */
+#include "report/cmd.h"
+#include "report/commands.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "report/copy/borrow.h"
+#include "report/copy/rewrite.h"
+#include "report/input/input.h"
+#include "report/input/outfile.h"
+#include "report/machine/value_out.h"
+
+static const char brief[] =
+	"Usage: pmrep repair [OPTION...] -o OUT.pmr FILE\n"
+	"Copy what can be read of a damaged recording into one without damage.\n\n"
+	"What is lost stays lost: a note in the copy says where, and nothing is computed across it.\n\n"
+	"  -o, --output=FILE      where to; - is stdout\n"
+	"      --like=FILE        take definitions that are lost from this recording, a sibling of a rotation, say\n"
+	"      --overwrite        replace OUT.pmr\n\n"
+	"Examples:\n"
+	"  pmrep repair -o good.pmr broken.pmr\n"
+	"  pmrep repair --like=host-2.pmr -o good.pmr host-1.pmr\n";
+
+enum { KEY_OVERWRITE = 1000, KEY_LIKE };
+
+static const struct argp_option options[] = {
+	{ "output", 'o', "FILE", 0, "Where to; - is stdout", 0 },
+	{ "like", KEY_LIKE, "FILE", 0, "Take definitions that are lost from this recording", 0 },
+	{ "overwrite", KEY_OVERWRITE, NULL, 0, "Replace the output", 0 },
+	{ 0 },
+};
+
+struct repair {
+	char *output, *like; /* borrowed of options_common */
+	struct cmd_files files;
+	unsigned overwrite; /* OUTFILE_OVERWRITE or 0 */
+	struct spool in, like_in;
+	struct borrow *borrow;
+	char history[200];
+};
+
+static error_t parse_opt(int key, char *arg, struct argp_state *state)
+{
+	struct repair *p = state->input;
+
+	switch (key) {
+	case 'o':
+		p->output = arg;
+		return 0;
+	case KEY_LIKE:
+		p->like = arg;
+		return 0;
+	case KEY_OVERWRITE:
+		p->overwrite = OUTFILE_OVERWRITE;
+		return 0;
+	case ARGP_KEY_END:
+		if (p->files.n > 1)
+			return options_bad(state, "one recording at a time");
+		return p->output ? 0 : options_bad(state, "-o says where the copy goes; - is stdout");
+	}
+	return cmd_files(key, state, &p->files);
+}
+
+static const struct argp argp = { .options = options, .parser = parse_opt, .args_doc = "FILE" };
+static const struct options_spec spec = {
+	.name = "pmrep repair",
+	.column = OPTIONS_OTHER,
+	.argp = &argp,
+	.brief = brief,
+};
+
+static int reading(struct repair *p, struct pm_reader **reader, struct error *e)
+{
+	return p->borrow ? borrow_reader(reader, p->borrow, e) : spool_reader(reader, &p->in, e);
+}
+
+/* What reading all of it comes to. */
+struct outcome {
+	uint64_t values, bytes; /* read, damaged */
+	size_t stretches, contradictions;
+};
+
+static uint64_t values_of(const struct pm_model *m, const struct pm_chunk *chunk)
+{
+	uint64_t values = 0;
+
+	for (uint32_t i = 0; i < chunk->n_groups; i++) {
+		const struct pm_group *g = pm_model_group(m, chunk->group[i].group);
+
+		if (g && !chunk->group[i].absent)
+			values += (uint64_t)pm_group_values(g) * chunk->rows;
+	}
+	return values;
+}
+
+static int look(struct repair *p, struct outcome *o, struct error *e)
+{
+	struct pm_reader *reader;
+	struct pm_item item;
+	const struct pm_chunk *chunk;
+	const struct pm_damage *damage;
+	int err = reading(p, &reader, e), r;
+
+	*o = (struct outcome){ 0 };
+	if (err)
+		return err;
+	while ((r = pm_reader_next(reader, &item)) > 0)
+		if (item.kind == PM_ITEM_CHUNK && !pm_reader_decode(reader, &chunk))
+			o->values += values_of(pm_reader_model(reader), chunk);
+	if (r < 0)
+		err = error_sys(e, -r, "%s: cannot read on", p->in.name);
+	damage = pm_reader_damage(reader, &o->stretches);
+	for (size_t i = 0; i < o->stretches; i++) {
+		o->bytes += damage[i].length;
+		o->contradictions += damage[i].kind == PM_DAMAGE_CONTENT;
+	}
+	pm_reader_close(reader);
+	return err;
+}
+
+/* Reads the file as it is, and with the definitions of the other one: they are taken if they bring more and contradict
+ * nothing. */
+static int look_at_both(struct repair *p, struct outcome *o, struct error *e)
+{
+	struct outcome with;
+	int err = look(p, o, e);
+
+	if (err || !p->like)
+		return err;
+	err = borrow_new(&p->borrow, &p->in, &p->like_in, e);
+	if (!err)
+		err = look(p, &with, e);
+	if (!err && with.contradictions > o->contradictions)
+		return error_set(e, EINVAL, "%s: its definitions contradict those left in %s", p->like_in.name,
+				 p->in.name);
+	if (!err && with.values > o->values) {
+		o->values = with.values;
+		return 0;
+	}
+	borrow_free(p->borrow);
+	p->borrow = NULL;
+	return err;
+}
+
+static int copy(struct repair *p, struct outfile *out, struct rewrite_result *result, struct error *e)
+{
+	struct rewrite_rules rules = { .history = p->history };
+	struct rewrite *w = NULL;
+	struct pm_reader *reader;
+	int err = rewrite_new(&w, &rules, outfile_write, out, e);
+
+	if (err)
+		return err;
+	err = reading(p, &reader, e);
+	if (!err) {
+		err = rewrite_recording(w, reader, e);
+		if (err)
+			error_prefix(e, "%s", p->in.name);
+		pm_reader_close(reader);
+	}
+	if (!err)
+		err = rewrite_finish(w, e);
+	if (!err)
+		*result = rewrite_result(w);
+	rewrite_free(w);
+	return err;
+}
+
+static int run(struct repair *p)
+{
+	char *inputs[] = { p->files.path[0], p->like };
+	struct rewrite_result r = { 0 };
+	struct outcome o = { 0 };
+	struct outfile out = { .fd = -1 };
+	struct error e = { 0 };
+	int err = spool_open(&p->in, p->files.path[0], SPOOL_PLAIN, &e);
+
+	if (!err && p->like)
+		err = spool_open(&p->like_in, p->like, SPOOL_PLAIN, &e);
+	if (!err)
+		err = look_at_both(p, &o, &e);
+	if (!err && !o.values)
+		err = error_set(&e, EINVAL, "%s: no values can be read%s", p->in.name,
+				p->like ? "" : "; --like=FILE may bring the definitions");
+	snprintf(p->history, sizeof(p->history), "repaired: %zu stretch%s of damage, %llu byte%s%s%.80s", o.stretches,
+		 o.stretches == 1 ? "" : "es", (unsigned long long)o.bytes, plural(o.bytes),
+		 p->borrow ? "; definitions of " : "", p->borrow ? input_name(p->like_in.name) : "");
+	if (!err)
+		err = outfile_open(&out, p->output, p->overwrite | OUTFILE_BINARY, inputs, p->like ? 2 : 1, &e);
+	if (!err)
+		err = copy(p, &out, &r, &e);
+	if (!err)
+		err = outfile_commit(&out, &e);
+	outfile_blame(&out, err, &e);
+	outfile_release(&out);
+	if (err)
+		return cmd_fail(spec.name, &e);
+	cmd_complain(spec.name, "%llu snapshot%s, %llu byte%s; %s", (unsigned long long)r.snapshots_out,
+		     plural(r.snapshots_out), (unsigned long long)r.bytes, plural(r.bytes),
+		     r.damages ? p->history : "nothing was damaged");
+	return EXIT_GOOD;
+}
+
+int cmd_repair(int argc, char **argv)
+{
+	struct options_common common = { 0 };
+	struct repair p = { .in.fd = -1, .like_in.fd = -1 };
+	int r = cmd_options(&spec, argc, argv, &p, &common);
+
+	if (r < 0)
+		r = run(&p);
+	borrow_free(p.borrow);
+	spool_close(&p.in);
+	spool_close(&p.like_in);
+	options_common_release(&common);
+	return r;
+}

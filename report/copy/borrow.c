@@ -1,0 +1,192 @@
+#include "report/copy/borrow.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "format/frame.h"
+
+struct part {
+	const uint8_t *data;
+	size_t len;
+};
+
+/* What is read, in this order: a header, the file up to its first chunk, definitions, the rest of the file. */
+enum { HEADER, BEFORE, DEFINITIONS, AFTER, N_PARTS };
+
+struct borrow {
+	uint8_t *file, *like; /* mapped */
+	size_t file_len, like_len;
+	struct buf header, definitions;
+	struct part part[N_PARTS];
+	uint64_t at; /* of the reading */
+};
+
+static int map(const struct spool *s, uint8_t **data, size_t *len, struct error *e)
+{
+	int fd = open(s->path, O_RDONLY | O_CLOEXEC);
+	void *at;
+
+	if (fd < 0)
+		return error_sys(e, errno, "%s", s->name);
+	*len = (size_t)s->bytes;
+	at = *len ? mmap(NULL, *len, PROT_READ, MAP_PRIVATE, fd, 0) : MAP_FAILED;
+	close(fd);
+	if (at == MAP_FAILED)
+		return error_set(e, EINVAL, "%s: cannot be mapped", s->name);
+	*data = at;
+	return 0;
+}
+
+/* The first whole frame at or behind *at, which is moved there. */
+static bool next_frame(const uint8_t *data, size_t len, size_t *at, struct frame_head *h)
+{
+	while (*at < len) {
+		const uint8_t *found = memmem(data + *at, len - *at, frame_magic, FRAME_MAGIC_LEN);
+		unsigned major;
+		size_t need;
+
+		if (!found)
+			return false;
+		*at = (size_t)(found - data);
+		if (frame_parse(found, len - *at, h, &need, &major) == FRAME_OK && frame_len(h) <= len - *at)
+			return true;
+		++*at;
+	}
+	return false;
+}
+
+/* Numbers do not stand for anything without the schema; the others tell what they are of. */
+static const uint8_t least_needed_first[] = { PM_FRAME_CONFIG, PM_FRAME_PROBES, PM_FRAME_PMUS };
+
+/* How many of the definitions before the first chunk go over, without the `left_out` least needed kinds. */
+static uint64_t count_definitions(const struct borrow *b, unsigned left_out)
+{
+	struct frame_head h;
+	uint64_t n = 0;
+
+	for (size_t at = 0; next_frame(b->like, b->like_len, &at, &h) && h.type != PM_FRAME_CHUNK;
+	     at += frame_len(&h))
+		n += h.type > PM_FRAME_HEADER && h.type <= PM_FRAME_CONFIG &&
+		     !memchr(least_needed_first, (int)h.type, left_out);
+	return n;
+}
+
+/* The definitions before the first chunk as frames of the recording `id`, numbered from `room` places before `next`: a
+ * reader takes no number twice. */
+static int take_definitions(struct borrow *b, const uint8_t id[8], bool header, uint64_t room, uint64_t next)
+{
+	struct frame_head h;
+	unsigned left_out = 0;
+	uint64_t n;
+
+	while ((n = count_definitions(b, left_out)) > room)
+		if (++left_out > sizeof(least_needed_first))
+			return -E2BIG;
+	next -= n;
+	for (size_t at = 0; next_frame(b->like, b->like_len, &at, &h) && h.type != PM_FRAME_CHUNK;
+	     at += frame_len(&h)) {
+		const struct buf meta = { .data = (uint8_t *)h.meta, .len = h.meta_len };
+
+		if (h.type == PM_FRAME_HEADER && header)
+			frame_add(&b->header, h.type, 0, id, &meta, b->like + at + h.head_len, h.payload_len);
+		if (h.type > PM_FRAME_HEADER && h.type <= PM_FRAME_CONFIG &&
+		    !memchr(least_needed_first, (int)h.type, left_out))
+			frame_add(&b->definitions, h.type, next++, id, &meta, b->like + at + h.head_len,
+				  h.payload_len);
+	}
+	return b->header.err ? b->header.err : b->definitions.err;
+}
+
+int borrow_new(struct borrow **out, const struct spool *file, const struct spool *like, struct error *e)
+{
+	struct borrow *b = calloc(1, sizeof(*b));
+	struct frame_head h;
+	size_t at = 0;
+	bool header = false, chunk = false;
+	uint64_t from = 1; /* the first number that may be given away; the header has 0 */
+	uint8_t id[8];
+	int err;
+
+	if (!b)
+		return error_sys(e, ENOMEM, "%s", file->name);
+	*out = b;
+	err = map(file, &b->file, &b->file_len, e);
+	if (!err)
+		err = map(like, &b->like, &b->like_len, e);
+	if (err)
+		return err;
+	while (!chunk && next_frame(b->file, b->file_len, &at, &h)) {
+		memcpy(id, h.id, sizeof(id));
+		chunk = h.type == PM_FRAME_CHUNK;
+		if (chunk)
+			break;
+		header |= h.type == PM_FRAME_HEADER;
+		from = h.sequence + 1;
+		at += frame_len(&h);
+	}
+	if (!chunk)
+		return error_set(e, EINVAL, "%s: has no snapshot", file->name);
+	err = take_definitions(b, id, !header, h.sequence > from ? h.sequence - from : 0, h.sequence);
+	if (err == -E2BIG)
+		return error_set(e, EINVAL, "%s: has more definitions than %s had", like->name, file->name);
+	if (err)
+		return error_sys(e, -err, "%s", like->name);
+	if (!b->definitions.len)
+		return error_set(e, EINVAL, "%s: has no definitions to borrow", like->name);
+	b->part[HEADER] = (struct part){ b->header.data, b->header.len };
+	b->part[BEFORE] = (struct part){ b->file, at };
+	b->part[DEFINITIONS] = (struct part){ b->definitions.data, b->definitions.len };
+	b->part[AFTER] = (struct part){ b->file + at, b->file_len - at };
+	return 0;
+}
+
+void borrow_free(struct borrow *b)
+{
+	if (!b)
+		return;
+	if (b->file)
+		munmap(b->file, b->file_len);
+	if (b->like)
+		munmap(b->like, b->like_len);
+	buf_release(&b->header);
+	buf_release(&b->definitions);
+	free(b);
+}
+
+static ssize_t read_parts(void *ctx, void *data, size_t len)
+{
+	struct borrow *b = ctx;
+	uint64_t at = b->at;
+
+	for (int i = 0; i < N_PARTS; at -= b->part[i++].len) {
+		const struct part *p = &b->part[i];
+
+		if (at >= p->len)
+			continue;
+		len = len < p->len - at ? len : p->len - at;
+		memcpy(data, p->data + at, len);
+		b->at += len;
+		return (ssize_t)len;
+	}
+	return 0;
+}
+
+static int seek_parts(void *ctx, uint64_t offset)
+{
+	((struct borrow *)ctx)->at = offset;
+	return 0;
+}
+
+int borrow_reader(struct pm_reader **r, struct borrow *b, struct error *e)
+{
+	struct pm_input in = { .ctx = b, .read = read_parts, .seek = seek_parts };
+
+	b->at = 0;
+	for (int i = 0; i < N_PARTS; i++)
+		in.size += b->part[i].len;
+	return pm_reader_open(r, &in, e) ? -e->number : 0;
+}

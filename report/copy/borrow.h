@@ -1,0 +1,19 @@
+/*
+ * A recording whose definitions are lost, read with those of another one: a sibling of a rotation, or one made by the
+ * same command on the same machine. Its own definitions come first, so that others which contradict them show as damage.
+ */
+#ifndef REPORT_BORROW_H
+#define REPORT_BORROW_H
+
+#include "report/input/spool.h"
+
+struct borrow;
+
+/* Looks at both, which must stay as they are. -EINVAL where `like` has no definitions, or `file` no frame. 0 or -errno
+ * with the text in *e. */
+int borrow_new(struct borrow **b, const struct spool *file, const struct spool *like, struct error *e);
+void borrow_free(struct borrow *b);
+/* A reading from the start. 0 or -errno with the text in *e. */
+int borrow_reader(struct pm_reader **r, struct borrow *b, struct error *e);
+
+#endif

@@ -1,0 +1,82 @@
+#!/usr/bin/env bats
+# pmrep repair: all that can be read of a damaged recording goes over, and the copy is sound.
+
+bats_require_minimum_version 1.5.0
+load lib
+
+setup() {
+	bin=${PM_BIN:-$BATS_TEST_DIRNAME/../../build/bin}
+	cd "$BATS_TEST_TMPDIR"
+}
+
+values() { # FILE: a line a raw value, with its tick
+	"$bin/pmrep" dump --no-definitions --format=json "$1" 2>/dev/null | /usr/bin/python3 -c '
+import json, sys
+for line in map(json.loads, sys.stdin):
+    if line["is"] == "snapshot":
+        tick = line["tick"]
+    elif line["is"] == "value":
+        line.pop("group", None)
+        print(tick, json.dumps(line, sort_keys=True))' | sort
+}
+
+# zero FILE TYPE...: zeroes the frames of these types.
+zero() {
+	"$bin/pmrep" dump "$1" | sed -n 's/^frame offset=\([0-9]*\) length=\([0-9]*\) .* type=\([0-9]*\) .*/\1 \2 \3/p' >frames
+	/usr/bin/python3 - "$@" <<-'PYTHON'
+	import sys
+	data = bytearray(open(sys.argv[1], "rb").read())
+	for offset, length, kind in (map(int, line.split()) for line in open("frames")):
+	    if str(kind) in sys.argv[2:]:
+	        data[offset:offset + length] = bytes(length)
+	open(sys.argv[1], "wb").write(data)
+	PYTHON
+}
+
+@test "a lost chunk: the rest goes over, and the copy is good" {
+	"$bin/pmrec" -q --sources=stat -i 5ms -n 500 -o whole.pmr
+	cp whole.pmr bad.pmr
+	size=$(stat -c %s bad.pmr)
+	dd if=/dev/zero of=bad.pmr bs=1 seek=$((size / 2)) count=200 conv=notrunc status=none
+	run "$bin/pmrep" check bad.pmr
+	[ "$status" -eq 1 ]
+	"$bin/pmrep" repair -o good.pmr bad.pmr
+	"$bin/pmrep" check good.pmr
+	values bad.pmr >want
+	values good.pmr >got
+	[ -s want ]
+	cmp want got
+	"$bin/pmrep" info good.pmr | grep -E 'history +repaired: [0-9]+ stretch(es)? of damage, [0-9]+ bytes'
+	# The output is never the input, and a file that is there stays.
+	run "$bin/pmrep" repair -o bad.pmr --overwrite bad.pmr
+	[ "$status" -eq 2 ]
+	run "$bin/pmrep" repair -o good.pmr bad.pmr
+	[ "$status" -eq 2 ]
+}
+
+@test "all definitions lost: those of a sibling bring the values back, those of a stranger are refused" {
+	"$bin/pmrec" -q --sources=stat -i 50ms -n 60 --rotate=1s -o part.pmr
+	part=(part-*.pmr)
+	[ "${#part[@]}" -ge 2 ]
+	values "${part[1]}" >want
+	cp "${part[1]}" bad.pmr
+	zero bad.pmr 1 2 3 4 5 6 7
+	run "$bin/pmrep" repair -o none.pmr bad.pmr
+	[ "$status" -eq 2 ]
+	[[ $output == *"no values can be read; --like=FILE"* ]]
+	[ ! -e none.pmr ]
+	"$bin/pmrep" repair --like="${part[0]}" -o good.pmr bad.pmr
+	"$bin/pmrep" check good.pmr
+	values good.pmr >got
+	[ -s want ]
+	cmp want got
+	"$bin/pmrep" info good.pmr | grep "definitions of ${part[0]}"
+
+	# The topology is left, and says of another machine that it is not this one.
+	cp "${part[1]}" bad.pmr
+	zero bad.pmr 1 3
+	"$bin/pmrec" -q --sources=vmstat -i 50ms -n 3 -o stranger.pmr
+	run "$bin/pmrep" repair --like=stranger.pmr -o none.pmr bad.pmr
+	[ "$status" -eq 2 ] || { echo "$output"; return 1; }
+	[ ! -e none.pmr ]
+}
