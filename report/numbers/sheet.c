@@ -33,6 +33,9 @@ void sheet_release(struct sheet *s)
 		free(p->coverage);
 		free(p->verdict);
 		free(p->judged);
+		free(p->formula);
+		free(p->joint);
+		free(p->joint_coverage);
 		free(p->in);
 		free(p->scratch);
 		free(p->part);
@@ -76,7 +79,8 @@ static int index_tracks(struct sheet *s)
 	if (!p->at || !p->of_counter || !p->counter_start)
 		return -ENOMEM;
 	for (size_t t = 0; t < n; t++)
-		p->counter_start[replay_track(p->replay, t).counter + 2]++;
+		if (replay_track(p->replay, t).counter)
+			p->counter_start[replay_track(p->replay, t).counter + 2]++;
 	for (uint32_t c = 2; c <= p->n_counters + 1; c++)
 		p->counter_start[c] += p->counter_start[c - 1];
 	for (size_t t = 0; t < n; t++) {
@@ -85,6 +89,8 @@ static int index_tracks(struct sheet *s)
 		const struct pm_instance *i = pm_model_instance(m, info.instance);
 		struct place place;
 
+		if (!info.counter)
+			continue;
 		p->of_counter[p->counter_start[info.counter + 1]++] = (uint32_t)t;
 		p->at[t].counter = info.counter;
 		p->at[t].rule = (uint8_t)rule_of(c);
@@ -355,11 +361,14 @@ static int make_scratch(struct sheet *s)
 	p->scratch = malloc(depth * p->block * sizeof(*p->scratch));
 	p->part = malloc(p->block * sizeof(*p->part));
 	p->stood = malloc(p->block * sizeof(*p->stood));
+	p->joint = malloc(p->block * sizeof(*p->joint));
+	p->joint_coverage = malloc(p->block * sizeof(*p->joint_coverage));
 	p->arg = calloc(args, sizeof(*p->arg));
 	p->one_of = calloc(alike, sizeof(*p->one_of));
 	p->one_of_support = calloc(alike, sizeof(*p->one_of_support));
-	if (!p->in || !p->part || !p->stood || !p->in_coverage || !p->in_any_lost || !p->in_stretch ||
-	    !p->in_stretched || !p->one_of_support || !p->in_at || !p->scratch || !p->arg || !p->one_of)
+	if (!p->in || !p->joint || !p->joint_coverage || !p->part || !p->stood || !p->in_coverage ||
+	    !p->in_any_lost || !p->in_stretch || !p->in_stretched || !p->one_of_support || !p->in_at || !p->scratch ||
+	    !p->arg || !p->one_of)
 		return -ENOMEM;
 	return aggregate_init(&p->aggregate, p->block);
 }
@@ -372,8 +381,39 @@ static void forget_index(struct sheet_private *p)
 	p->of_counter = p->counter_start = NULL;
 }
 
+/* What formulas take together. */
+static int join_counters(struct sheet *s, struct replay *replay)
+{
+	size_t most = (size_t)s->places->model->n_counters * 2 + 1;
+	uint32_t *counter = malloc(most * sizeof(*counter));
+	int64_t formula = 0;
+
+	s->p->formula = calloc((size_t)s->n_columns + 1, sizeof(*s->p->formula));
+	if (!counter || !s->p->formula)
+		formula = -ENOMEM;
+	for (uint32_t c = 0; c < s->n_columns && formula >= 0; c++) {
+		const struct bound_metric *m = s->column[c].metric;
+		uint32_t n = 0;
+
+		for (uint32_t i = 0; m->expr && i < m->n_inputs; i++) {
+			const struct bound_input *in = &s->binding->input[m->input[i]];
+
+			for (uint32_t k = 0; !in->constant && k < in->n_counters; k++) {
+				if (n < most)
+					counter[n++] = in->counter[k];
+				if (in->clock && in->clock[k] && n < most)
+					counter[n++] = in->clock[k];
+			}
+		}
+		formula = replay_join(replay, counter, n);
+		s->p->formula[c] = formula > 0 ? (uint32_t)formula : 0;
+	}
+	free(counter);
+	return formula < 0 ? (int)formula : 0;
+}
+
 int sheet_build(struct sheet *s, const struct sheet_config *config, const struct places *places,
-		const struct binding *binding, const bool *shown, const struct replay *replay)
+		const struct binding *binding, const bool *shown, struct replay *replay)
 {
 	int err;
 
@@ -389,7 +429,8 @@ int sheet_build(struct sheet *s, const struct sheet_config *config, const struct
 	if ((err = index_tracks(s)))
 		return err;
 	order_packages(s->p);
-	if ((err = choose_columns(s, config, shown)) || (err = sheet_make_rows(s, config)) || (err = make_cells(s)))
+	if ((err = choose_columns(s, config, shown)) || (err = sheet_make_rows(s, config)) || (err = make_cells(s)) ||
+	    (err = join_counters(s, replay)))
 		return err;
 	forget_index(s->p);
 	return make_scratch(s);

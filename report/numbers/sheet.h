@@ -65,7 +65,7 @@ struct sheet {
 
 /* Lays out the shown metrics of a binding over the tracks of a replay. 0 or -errno. */
 int sheet_build(struct sheet *s, const struct sheet_config *config, const struct places *places,
-		const struct binding *binding, const bool *shown, const struct replay *replay);
+		const struct binding *binding, const bool *shown, struct replay *replay);
 void sheet_release(struct sheet *s);
 /* Fills the cells for n intervals; in a sink of the replay. */
 void sheet_fill(struct sheet *s, const struct interval *interval, size_t n);

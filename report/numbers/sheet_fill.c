@@ -12,6 +12,16 @@ static enum track_aspect aspect_of(const struct bound_input *in)
 	return (enum track_aspect)__builtin_ctz(bits);
 }
 
+static const struct value *values_of(const struct sheet_private *p, uint32_t track, enum track_aspect aspect)
+{
+	return replay_values(p->replay, replay_joined(p->replay, track, p->taken), aspect);
+}
+
+static const struct support *support_of(const struct sheet_private *p, uint32_t track)
+{
+	return replay_support(p->replay, replay_joined(p->replay, track, p->taken));
+}
+
 static uint64_t field(const struct bound_input *in, uint64_t bits)
 {
 	return bits >> in->lo & ((UINT64_C(1) << (in->hi - in->lo + 1)) - 1);
@@ -74,11 +84,11 @@ static void fill_made(struct sheet_private *p, const struct bound_input *in, con
 
 	aggregate_begin(&p->aggregate, intervals, false);
 	for (uint32_t i = 0; i < n; i++) {
-		const struct value *v = replay_values(p->replay, track[i], aspect_of(in));
+		const struct value *v = values_of(p, track[i], aspect_of(in));
 
 		for (size_t k = 0; k < intervals; k++)
 			p->part[k] = make(in, &v[k], number ? number[i] : 0, &interval[k]);
-		aggregate_add(&p->aggregate, p->part, replay_support(p->replay, track[i]), interval, rule,
+		aggregate_add(&p->aggregate, p->part, support_of(p, track[i]), interval, rule,
 			      p->at[track[i]].may_go);
 	}
 	aggregate_end(&p->aggregate, rule, AGGREGATE_BY_RULE, false, out);
@@ -90,10 +100,10 @@ static void fill_made(struct sheet_private *p, const struct bound_input *in, con
 static void borrow(struct sheet_private *p, uint32_t track, enum track_aspect aspect, const struct interval *interval,
 		   size_t intervals, size_t place)
 {
-	const struct support *s = replay_support(p->replay, track);
+	const struct support *s = support_of(p, track);
 	double *coverage = p->in_coverage + place * p->block;
 
-	p->in_at[place] = replay_values(p->replay, track, aspect);
+	p->in_at[place] = values_of(p, track, aspect);
 	p->in_any_lost[place] = false;
 	p->in_stretched[place] = s != NULL;
 	for (size_t k = 0; s && k < intervals; k++) {
@@ -132,16 +142,16 @@ static void fill_tracks(struct sheet_private *p, const struct bound_input *in, c
 			uint32_t same = 0;
 
 			if (!at->per_package) {
-				aggregate_add(&p->aggregate, replay_values(p->replay, track[i], aspect),
-					      replay_support(p->replay, track[i]), interval, rule, at->may_go);
+				aggregate_add(&p->aggregate, values_of(p, track[i], aspect), support_of(p, track[i]),
+					      interval, rule, at->may_go);
 				i++;
 				continue;
 			}
 			for (; i < n && p->at[track[i]].counter == counter && p->at[track[i]].per_package &&
 			       p->at[track[i]].package == at->package;
 			     i++) {
-				p->one_of[same] = replay_values(p->replay, track[i], aspect);
-				p->one_of_support[same++] = replay_support(p->replay, track[i]);
+				p->one_of[same] = values_of(p, track[i], aspect);
+				p->one_of_support[same++] = support_of(p, track[i]);
 			}
 			aggregate_add_one_of(&p->aggregate, p->one_of, p->one_of_support, same, interval, rule,
 					     at->may_go);
@@ -180,17 +190,17 @@ static void fill_clocked(struct sheet_private *p, const struct bound_input *in, 
 	memset(p->stood, 0, intervals * sizeof(*p->stood));
 	aggregate_begin(&p->aggregate, intervals, false);
 	for (uint32_t i = 0; i < n; i++) {
-		const struct value *v = replay_values(p->replay, track[i], aspect_of(in));
+		const struct value *v = values_of(p, track[i], aspect_of(in));
 		const struct value *clock = NULL, *elapsed = NULL;
 
 		if (partner[i] != PM_NONE) {
-			clock = replay_values(p->replay, partner[i], TRACK_VALUE);
-			elapsed = replay_values(p->replay, partner[i], TRACK_ELAPSED);
+			clock = values_of(p, partner[i], TRACK_VALUE);
+			elapsed = values_of(p, partner[i], TRACK_ELAPSED);
 		}
 		for (size_t k = 0; k < intervals; k++)
 			p->part[k] = clocked(in, &v[k], clock ? &clock[k] : NULL, clock ? &elapsed[k] : NULL,
 					     &p->stood[k]);
-		aggregate_add(&p->aggregate, p->part, replay_support(p->replay, track[i]), interval, rule,
+		aggregate_add(&p->aggregate, p->part, support_of(p, track[i]), interval, rule,
 			      p->at[track[i]].may_go);
 	}
 	aggregate_end(&p->aggregate, rule, as, false, out);
@@ -272,13 +282,11 @@ static bool compare_stretches(const struct sheet *s, const struct level *l, cons
 	return any || some;
 }
 
-static void fill_cell(struct sheet *s, const struct level *l, struct sheet_cell *cell, size_t n)
+/* Takes what was put together of the inputs, and how much they know of each interval; whether that is less than all. */
+static bool take_inputs(const struct sheet *s, const struct level *l, const struct bound_metric *m, size_t n,
+			double *coverage)
 {
-	struct sheet_private *p = s->p;
-	const struct bound_metric *m = s->column[cell->column].metric;
-	size_t at = (size_t)(cell - p->cell) * p->block;
-	double *coverage = p->coverage + at;
-	struct value *out;
+	const struct sheet_private *p = s->p;
 	bool any = false;
 
 	for (uint32_t i = 0; i < m->n_inputs; i++) {
@@ -294,11 +302,71 @@ static void fill_cell(struct sheet *s, const struct level *l, struct sheet_cell 
 		}
 		any = true;
 	}
-	if (m->expr)
-		any = compare_stretches(s, l, m, n, coverage, any);
-	cell->coverage = any ? coverage : NULL;
+	return m->expr ? compare_stretches(s, l, m, n, coverage, any) : any;
+}
+
+/* Whether counters that the formula takes together have missed something. */
+static bool is_split(const struct sheet *s, const struct level *l, uint32_t row, const struct bound_metric *m,
+		     uint32_t formula)
+{
+	for (uint32_t i = 0; formula && i < m->n_inputs; i++) {
+		size_t slot = (size_t)row * l->n_inputs + l->place[m->input[i]];
+
+		for (uint32_t t = l->start[slot]; t < l->start[slot + 1]; t++)
+			if (replay_joined(s->p->replay, l->track[t], formula) != l->track[t])
+				return true;
+	}
+	return false;
+}
+
+static void fill_inputs(struct sheet *s, const struct level *l, uint32_t row, const struct bound_metric *m,
+			uint32_t formula, const struct interval *interval, size_t n)
+{
+	s->p->taken = formula;
+	for (uint32_t i = 0; i < m->n_inputs; i++)
+		fill_input(s, l, row, l->place[m->input[i]], interval, n);
+	s->p->taken = 0;
+}
+
+/* Once more with what is known of all inputs together. An input that is missing by itself restricts no other. */
+static bool fill_joint(struct sheet *s, const struct level *l, uint32_t row, const struct bound_metric *m,
+		       uint32_t formula, const struct interval *interval, size_t n, struct value *out,
+		       double *coverage, bool any)
+{
+	struct sheet_private *p = s->p;
+	bool alone[PM_CHUNK_ROWS] = { false }, some;
+
+	for (uint32_t i = 0; i < m->n_inputs; i++)
+		for (size_t k = 0; k < n; k++)
+			alone[k] |= p->arg[i][k].reason != 0;
+	fill_inputs(s, l, row, m, formula, interval, n);
+	some = take_inputs(s, l, m, n, p->joint_coverage);
+	expr_eval_rows(m->expr, p->arg, n, p->joint, p->scratch);
+	for (size_t k = 0; k < n; k++) {
+		coverage[k] = any ? coverage[k] : 1;
+		if (alone[k])
+			continue;
+		out[k] = p->joint[k];
+		coverage[k] = some ? p->joint_coverage[k] : 1;
+	}
+	fill_inputs(s, l, row, m, 0, interval, n);
+	return true;
+}
+
+static void fill_cell(struct sheet *s, const struct level *l, uint32_t row, struct sheet_cell *cell,
+		      const struct interval *interval, size_t n)
+{
+	struct sheet_private *p = s->p;
+	const struct bound_metric *m = s->column[cell->column].metric;
+	uint32_t formula = p->formula[cell->column];
+	size_t at = (size_t)(cell - p->cell) * p->block;
+	double *coverage = p->coverage + at;
+	struct value *out;
+	bool any = take_inputs(s, l, m, n, coverage);
+
 	/* What is no scratch stays as it is until the sink returns. */
 	if (!m->expr && p->arg[0] != p->in + l->place[m->input[0]] * p->block) {
+		cell->coverage = any ? coverage : NULL;
 		cell->value = p->arg[0];
 		return;
 	}
@@ -307,6 +375,9 @@ static void fill_cell(struct sheet *s, const struct level *l, struct sheet_cell 
 		expr_eval_rows(m->expr, p->arg, n, out, p->scratch);
 	else
 		memcpy(out, p->arg[0], n * sizeof(*out));
+	if (is_split(s, l, row, m, formula))
+		any = fill_joint(s, l, row, m, formula, interval, n, out, coverage, any);
+	cell->coverage = any ? coverage : NULL;
 	if (m->threshold)
 		judge(p, l, m->threshold, out, n, p->verdict + at);
 }
@@ -329,7 +400,7 @@ void sheet_fill(struct sheet *s, const struct interval *interval, size_t n)
 			for (uint32_t k = 0; k < l->n_inputs; k++)
 				fill_input(s, l, r, k, interval, n);
 			for (uint32_t c = 0; c < row->n_cells; c++)
-				fill_cell(s, l, &row->cell[c], n);
+				fill_cell(s, l, r, &row->cell[c], interval, n);
 		}
 	}
 }

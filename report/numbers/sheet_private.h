@@ -23,6 +23,8 @@ struct level {
 
 struct sheet_private {
 	const struct replay *replay;
+	uint32_t *formula; /* by column: what replay_join() says of its counters */
+	uint32_t taken;    /* the formula whose inputs are filled at the moment; 0: what they are for themselves */
 	struct level level[PM_KINDS];
 	uint32_t n_levels;
 	size_t block;            /* intervals at once */
@@ -35,6 +37,8 @@ struct sheet_private {
 	double *coverage;        /* block per cell */
 	uint8_t *verdict;        /* likewise: sheet_verdict; NULL: no column has a threshold */
 	struct value *judged;    /* `block`: what a threshold comes to */
+	struct value *joint;     /* `block`: what a formula comes to if its counters are taken together */
+	double *joint_coverage;  /* likewise */
 	size_t n_cells;
 	/* Scratch for one row: an array of `block` for each input. */
 	struct value *in, *scratch;

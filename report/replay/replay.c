@@ -23,6 +23,7 @@ void replay_free(struct replay *r)
 		return;
 	replay_forget_feeds(r);
 	gather_release(&r->gather);
+	joints_release(&r->joints);
 	free(r->seconds);
 	for (size_t i = 0; i < r->n_tracks; i++) {
 		free(r->track[i].times);
@@ -286,6 +287,7 @@ static int feed_chunk_group(struct replay *r, const struct pm_chunk *chunk, uint
 	const struct group_feeds *f;
 	size_t stride = cg->stride;
 	double seconds[PM_CHUNK_ROWS];
+	uint16_t status[PM_CHUNK_ROWS];
 	bool filled, gathered = chunk == &r->gather.chunk;
 
 	if (!g || cg->absent || cg->group > r->n_groups)
@@ -299,6 +301,8 @@ static int feed_chunk_group(struct replay *r, const struct pm_chunk *chunk, uint
 
 		c.v = gathered ? gather_column(&r->gather, i, x->column) : cg->v + x->column * stride;
 		c.status = cg->status ? cg->status + x->column * stride : NULL;
+		if (r->joints.n && joints_own(&r->joints, x->track))
+			joint_column(r, x->track, &c, row, end, status);
 		if (filled) {
 			c.seconds = r->seconds + (size_t)x->time * end;
 		} else if (all_close && f->timed) {
@@ -376,8 +380,11 @@ static int miss_track(struct replay *r, const struct pm_chunk *c, size_t track, 
 static int feed_slice(struct replay *r, const struct pm_chunk *c, uint32_t row, uint32_t end, const bool *closes,
 		      size_t n)
 {
-	int err = 0;
+	int err = joints_split(r, c, row, end);
 
+	if (err > 0)
+		err = replay_lay_results(r);
+	joints_read(r, c, row, end);
 	for (uint32_t i = 0; i < c->n_groups && !err; i++)
 		err = feed_chunk_group(r, c, i, row, end, closes, n == end - row);
 	for (size_t i = 0; i < r->n_tracks && r->unseen && !err; i++) {

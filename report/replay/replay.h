@@ -93,7 +93,8 @@ struct track_info {
 	uint32_t counter, instance;
 	unsigned aspects;
 };
-/* How many columns are wanted, and what each of them is, by its number from 0. */
+/* How many columns are wanted, and what each of them is, by its number from 0. Counter 0: no column, but one of them
+ * as a formula takes it. */
 size_t replay_tracks(const struct replay *r);
 struct track_info replay_track(const struct replay *r, size_t track);
 /* The largest number of intervals that a sink is given at once. */
@@ -105,6 +106,14 @@ const struct count *replay_counts(const struct replay *r, size_t track);
 
 /* One an interval; NULL: the counter was known in all of every interval. Only inside a sink. */
 const struct support *replay_support(const struct replay *r, size_t track);
+
+/*
+ * A formula takes counters of an instance together: only where all of them are known. Returns its number; the same for
+ * the same counters, which are put in order; 0: there are none to take together; or -ENOMEM.
+ */
+int64_t replay_join(struct replay *r, uint32_t *counter, uint32_t n);
+/* The track that has what such a formula takes of a track: itself as long as nothing is missing. Only inside a sink. */
+uint32_t replay_joined(const struct replay *r, uint32_t track, uint32_t formula);
 
 /* All return 0, -errno, or what the sink returned. */
 int replay_chunk(struct replay *r, const struct pm_chunk *chunk);

@@ -66,6 +66,37 @@ struct slice {
 	uint64_t before; /* tick of the snapshot before it; 0: none in this stretch */
 };
 
+struct formula {
+	uint32_t *counter; /* owned, ascending */
+	uint32_t n;
+};
+
+/* What counters of an instance have in common that a formula takes together. */
+struct joint {
+	uint32_t formula; /* its number */
+	uint32_t n;       /* tracks */
+	uint32_t there;   /* those that are in the chunk at hand */
+	/* By row of the chunk: why the joint reading is missing, and why what lies before it is lost. */
+	uint16_t status[PM_CHUNK_ROWS], lost[PM_CHUNK_ROWS];
+	bool some_lost;
+};
+
+/* Of a track. */
+struct joint_link {
+	uint32_t joint; /* that it belongs to: place + 1; 0: none, it is plain */
+	uint32_t next;  /* of the same counter and instance, for another formula; 0: none */
+	bool missed;    /* something of it was missing */
+	bool fresh;     /* and that was seen just now */
+};
+
+struct joints {
+	struct formula *formula; /* owned */
+	struct joint *joint;     /* owned */
+	struct joint_link *link; /* owned: by track */
+	uint32_t n_formulas, n;
+	size_t n_links;
+};
+
 struct replay {
 	struct replay_config config;
 	replay_sink sink;
@@ -90,6 +121,7 @@ struct replay {
 	struct count *counts; /* tracks x rows, if they are wanted */
 	size_t arrays, rows;  /* arena: arrays x rows */
 	struct gather gather;
+	struct joints joints;
 	double *seconds; /* [max_seconds]: times x rows of the group at hand, as struct column has them */
 	size_t max_seconds;
 	uint32_t chunk; /* number of the chunk at hand, or of those that were gathered */
@@ -110,6 +142,8 @@ struct replay {
 	struct interval done[ARENA_ROWS];
 };
 
+/* Puts the results of all tracks in place; of what was there before nothing is left. 0 or -ENOMEM. */
+int replay_lay_results(struct replay *r);
 /* Frees group[] and what hangs on it. */
 void replay_forget_feeds(struct replay *r);
 
@@ -128,5 +162,18 @@ bool gather_is_full(const struct gather *g);
 /* Replays what was gathered. */
 int gather_settle(struct replay *r);
 void gather_release(struct gather *g);
+
+/* Gives tracks of their own to what misses something from rows [row, end) on. 1: it did, and results have to be laid
+ * out; 0 or -ENOMEM. */
+int joints_split(struct replay *r, const struct pm_chunk *c, uint32_t row, uint32_t end);
+/* Has groups feed these tracks. 0 or -ENOMEM. */
+int joints_attach(struct replay *r);
+/* What they miss in the rows; before they are fed. */
+void joints_read(struct replay *r, const struct pm_chunk *c, uint32_t row, uint32_t end);
+/* Whether a track is one of them; and then its column, with the status of all, which goes to status[row...end). */
+bool joints_own(const struct joints *j, size_t track);
+void joint_column(const struct replay *r, uint32_t track, struct column *c, uint32_t row, uint32_t end,
+		  uint16_t *status);
+void joints_release(struct joints *j);
 
 #endif

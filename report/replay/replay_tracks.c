@@ -72,7 +72,8 @@ static int grow_keys(struct replay *r)
 	r->key = key;
 	r->n_keys = n;
 	for (size_t i = 0; i < r->n_tracks; i++)
-		key[key_place(r, r->track[i].counter, r->track[i].instance)] = (uint32_t)i + 1;
+		if (!joints_own(&r->joints, i))
+			key[key_place(r, r->track[i].counter, r->track[i].instance)] = (uint32_t)i + 1;
 	return 0;
 }
 
@@ -307,26 +308,13 @@ static size_t rows_for(const struct replay *r, size_t values)
 	return r->arrays ? values / (r->arrays + (r->config.counts ? 2 * r->n_tracks : 0)) : ARENA_ROWS;
 }
 
-int replay_end_tracks(struct replay *r)
+static int place_results(struct replay *r)
 {
-	int err;
-
-	replay_forget_feeds(r);
-	r->group = calloc((size_t)r->model->last_group + 1, sizeof(*r->group));
-	if (!r->group || (err = reserve_tracks(r)))
-		return -ENOMEM;
-	r->n_groups = r->model->last_group;
-	for (uint32_t i = 0; i < r->model->n_groups; i++)
-		if ((err = feed_group(r, &r->model->group[i], &r->group[r->model->group[i].id - 1])))
-			return err;
-	free(r->key);
-	r->key = NULL;
-	r->n_keys = 0;
-	r->arrays = 0;
 	free(r->brief);
 	r->brief = calloc(r->n_tracks + 1, sizeof(*r->brief));
 	if (!r->brief)
 		return -ENOMEM;
+	r->arrays = 0;
 	for (size_t i = 0; i < r->n_tracks; i++) {
 		struct track *t = &r->track[i];
 		unsigned rare =
@@ -339,6 +327,44 @@ int replay_end_tracks(struct replay *r)
 		if (t->aspects & rare && !t->more && !(t->more = calloc(1, sizeof(*t->more))))
 			return -ENOMEM;
 	}
+	return 0;
+}
+
+static int reserve_results(struct replay *r)
+{
+	free(r->arena);
+	r->arena = new_arena((r->arrays * r->rows + 1) * sizeof(*r->arena));
+	return r->arena ? reserve_counts(r) : -ENOMEM;
+}
+
+int replay_lay_results(struct replay *r)
+{
+	int err = joints_attach(r);
+
+	if (!err)
+		err = place_results(r);
+	return err ? err : reserve_results(r);
+}
+
+int replay_end_tracks(struct replay *r)
+{
+	int err;
+
+	replay_forget_feeds(r);
+	r->group = calloc((size_t)r->model->last_group + 1, sizeof(*r->group));
+	if (!r->group || (err = reserve_tracks(r)))
+		return -ENOMEM;
+	r->n_groups = r->model->last_group;
+	for (uint32_t i = 0; i < r->model->n_groups; i++)
+		if ((err = feed_group(r, &r->model->group[i], &r->group[r->model->group[i].id - 1])))
+			return err;
+	if ((err = joints_attach(r)))
+		return err;
+	free(r->key);
+	r->key = NULL;
+	r->n_keys = 0;
+	if ((err = place_results(r)))
+		return err;
 	r->rows = rows_for(r, ARENA_VALUES);
 	/* So many columns take memory elsewhere, and a few rows more or less make no difference. */
 	if (r->rows < FEW_ROWS)
@@ -347,9 +373,7 @@ int replay_end_tracks(struct replay *r)
 	if ((err = reserve_seconds(r)) || (err = reserve_losses(r)))
 		return err;
 	gather_release(&r->gather);
-	free(r->arena);
-	r->arena = new_arena((r->arrays * r->rows + 1) * sizeof(*r->arena));
-	return r->arena ? reserve_counts(r) : -ENOMEM;
+	return reserve_results(r);
 }
 
 size_t replay_tracks(const struct replay *r)
@@ -361,7 +385,7 @@ struct track_info replay_track(const struct replay *r, size_t track)
 {
 	const struct track *t = &r->track[track];
 
-	return (struct track_info){ t->counter, t->instance, t->aspects };
+	return (struct track_info){ joints_own(&r->joints, track) ? 0 : t->counter, t->instance, t->aspects };
 }
 
 size_t replay_block(const struct replay *r)

@@ -269,7 +269,7 @@ static void level(struct track *t, uint64_t now, uint64_t ns)
 static void take_cumulative(struct track *t, const struct column *c, uint32_t row, uint64_t now, uint64_t time)
 {
 	uint64_t ns = true_ns(c, time - t->prev_time);
-	uint16_t why = difference(t, c, row, now, ns);
+	uint16_t why = c->lost && c->lost[row] ? c->lost[row] : difference(t, c, row, now, ns);
 
 	if (t->loss) {
 		t->loss->carried |= t->gap != 0;
@@ -505,9 +505,7 @@ static bool all_valid(const uint16_t *status, uint32_t row, uint32_t end)
 {
 	uint16_t any = 0;
 
-	if (!status)
-		return true;
-	for (; row < end; row++)
+	for (; status && row < end; row++)
 		any |= status[row];
 	return !any;
 }
@@ -569,7 +567,7 @@ static bool keeps_rule(const struct track *t, const struct column *c, uint32_t r
 
 bool track_is_regular(const struct track *t, const struct column *c, uint32_t row, uint32_t end)
 {
-	if (!t->started || t->gap || !all_valid(c->status, row, end))
+	if (!t->started || t->gap || c->lost || !all_valid(c->status, row, end))
 		return false;
 	if (t->semantics != PM_CUMULATIVE || row == end)
 		return true;

@@ -73,6 +73,8 @@ struct column {
 	uint32_t first;  /* the row behind `before` */
 	uint64_t before; /* the tick before that row; 0: none that it may be compared with */
 	double slope;    /* seconds in a second of CLOCK_MONOTONIC */
+	const uint16_t
+		*lost; /* why what lies between a reading and the one before it is lost; 0: it is not; or NULL */
 };
 
 /* The loss of a track whose blocks have so many rows; NULL without memory. */

@@ -268,16 +268,19 @@ class Sum:
         for s in range(a + 1, b + 1):
             if state[s] == KNOWN:
                 # All own stretches that end between the joint boundary before and here.
-                for k in ends(s):
-                    if k in done or k not in member.stretch:
-                        continue
-                    done.add(k)
+                own = [k for k in ends(s) if k not in done and k in member.stretch]
+                done.update(own)
+                before = self.count
+                for k in own:
                     j, amount, time = member.stretch[k]
                     self.known += time
                     self.count += amount if member.counter.semantics in COUNTS else amount * time
                     if member.counter.semantics not in COUNTS:
                         self.readings.append(amount)
                     self.ends += [j, k]
+                if len(own) > 1 and member.counter.semantics == "cumulative":
+                    whole = member.difference(member.stretch[own[0]][0], own[-1])
+                    self.count = self.count if isinstance(whole, str) else before + whole
             elif state[s] == ABSENT:
                 self.absent += world.ticks(s - 1, s)
                 if word[s]:

@@ -444,6 +444,111 @@ static void gathering(void **state)
 	assert_true(compared > 500);
 }
 
+/* ---- what a formula takes together ---- */
+
+/* a is missed in row 2, b fails from row 5 on. */
+static struct reading unlike_losses(struct builder *b, const char *counter, const struct pm_instance *i, uint64_t row)
+{
+	bool a = !strcmp(counter, "test.a");
+
+	return (struct reading){ row * (a ? 30 : 10), a && row == 2 ? PM_REASON_MISSED :
+						      !a && row > 4 ? pm_reason_errno(5) :
+								      0 };
+}
+
+/* Both count 10 in 100 ns; a has no counter in row 2. */
+static struct reading takes_turns(struct builder *b, const char *counter, const struct pm_instance *i, uint64_t row)
+{
+	bool a = !strcmp(pm_model_counter(&b->model, b->filling->counter[0])->name, "test.a");
+
+	if (!strcmp(counter, "enabled"))
+		return (struct reading){ 100 * row, 0 };
+	if (!strcmp(counter, "running"))
+		return (struct reading){ 100 * (row - (a && row > 1)), 0 };
+	return (struct reading){ 10 * (row - (a && row > 1)), a && row == 2 ? PM_REASON_NOT_COUNTED : 0 };
+}
+
+static struct caught *start_joined(struct builder *b, builder_value value, uint32_t groups, uint32_t flags,
+				   enum replay_mode mode)
+{
+	struct caught *c;
+	uint32_t counter[2];
+
+	builder_init(b, value);
+	counter[0] = builder_counter(b, "test.a", "1", PM_CUMULATIVE, PM_AGG_SUM);
+	counter[1] = builder_counter(b, "test.b", "1", PM_CUMULATIVE, PM_AGG_SUM);
+	for (uint32_t i = 0; i < groups; i++)
+		builder_group(b, PM_CPU, 1, flags, &counter[i], groups == 1 ? 2 : 1);
+	c = start(b, mode, 0, VALUE);
+	assert_int_equal(replay_join(c->replay, counter, 2), 1);
+	assert_int_equal(replay_join(c->replay, (uint32_t[]){ counter[1], counter[0], counter[1] }, 3), 1);
+	assert_int_equal(replay_join(c->replay, counter, 1), 0);
+	feed(c, b, 0, 2);
+	assert_int_equal(replay_joined(c->replay, 0, 1), 0);
+	return c;
+}
+
+static void joint_readings(void **state)
+{
+	struct builder b;
+
+	/* Of unlike groups, and cells of one. */
+	for (uint32_t groups = 1; groups <= 2; groups++) {
+		struct caught *c = start_joined(&b, unlike_losses, groups, 0, REPLAY_TOTAL);
+		uint32_t j, k;
+
+		feed(c, &b, 2, 5);
+		j = replay_joined(c->replay, 0, 1);
+		k = replay_joined(c->replay, 1, 1);
+		assert_true(j > 1 && k > 1 && j < 4 && k < 4 && j != k);
+		assert_int_equal(replay_joined(c->replay, 0, 2), 0);
+		assert_int_equal(replay_track(c->replay, j).counter, 0);
+		replay_finish(c->replay);
+		assert_value(c->value[0][TRACK_VALUE][0], 180);
+		assert_value(c->value[1][TRACK_VALUE][0], 40);
+		assert_value(c->value[j][TRACK_VALUE][0], 120);
+		assert_value(c->value[k][TRACK_VALUE][0], 40);
+		assert_true(c->support[j][0].known == 4 && c->support[j][0].lost == 2);
+		stop(c);
+		builder_release(&b);
+	}
+}
+
+static void joint_readings_one_by_one(void **state)
+{
+	struct builder b;
+	struct caught *c = start_joined(&b, unlike_losses, 2, 0, REPLAY_EACH);
+	uint32_t k;
+
+	feed(c, &b, 2, 2);
+	k = replay_joined(c->replay, 1, 1);
+	assert_missing(c->value[k][TRACK_VALUE][1], PM_REASON_MISSED);
+	assert_value(c->value[k][TRACK_VALUE][2], 20);
+	assert_value(c->value[1][TRACK_VALUE][2], 10);
+	/* The rest of the recording, and a layout in between. */
+	want(c, &b, VALUE);
+	feed(c, &b, 4, 1);
+	assert_value(c->value[k][TRACK_VALUE][3], 10);
+	stop(c);
+	builder_release(&b);
+}
+
+static void joint_readings_without_a_turn(void **state)
+{
+	struct builder b;
+	struct caught *c = start_joined(&b, takes_turns, 2, PM_GROUP_PERF_TIMES, REPLAY_TOTAL);
+	uint32_t k;
+
+	feed(c, &b, 2, 3);
+	k = replay_joined(c->replay, 1, 1);
+	replay_finish(c->replay);
+	assert_value(c->value[1][TRACK_VALUE][0], 40);
+	assert_value(c->value[k][TRACK_VALUE][0], 30);
+	assert_true(c->support[k][0].lost == 1 && c->support[k][0].why == PM_REASON_NOT_COUNTED);
+	stop(c);
+	builder_release(&b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -456,6 +561,9 @@ int main(void)
 		cmocka_unit_test(a_group_that_is_missing),
 		cmocka_unit_test(random_recordings),
 		cmocka_unit_test(gathering),
+		cmocka_unit_test(joint_readings),
+		cmocka_unit_test(joint_readings_one_by_one),
+		cmocka_unit_test(joint_readings_without_a_turn),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
