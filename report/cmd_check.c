@@ -106,9 +106,10 @@ static void text_file(const char *path, const struct scan *s, bool damaged, stru
 		   damaged          ? scan_lacks_end(s) ? "cut" : "damaged" :
 		   s->being_written ? "good, still being written" :
 				      "good");
-	buf_printf(out, ": %llu byte%s, %llu frame%s, %llu chunk%s, %llu snapshot%s", (unsigned long long)s->bytes,
-		   plural(s->bytes), (unsigned long long)s->frames, plural(s->frames), (unsigned long long)s->chunks,
-		   plural(s->chunks), (unsigned long long)s->snapshots, plural(s->snapshots));
+	buf_printf(out, ": %llu byte%s, %llu frame%s, %llu chunk%s, %llu snapshot%s, %llu value%s",
+		   (unsigned long long)s->bytes, plural(s->bytes), (unsigned long long)s->frames, plural(s->frames),
+		   (unsigned long long)s->chunks, plural(s->chunks), (unsigned long long)s->snapshots,
+		   plural(s->snapshots), (unsigned long long)s->values, plural(s->values));
 	if (s->recordings > 1)
 		buf_printf(out, ", %llu recordings", (unsigned long long)s->recordings);
 	if (s->lost_ticks)
@@ -154,6 +155,7 @@ static void json_file(const char *path, const struct scan *s, bool damaged, stru
 	json_put(j, "frames", json_new_u64(s->frames));
 	json_put(j, "chunks", json_new_u64(s->chunks));
 	json_put(j, "snapshots", json_new_u64(s->snapshots));
+	json_put(j, "values", json_new_u64(s->values));
 	json_put(j, "recordings", json_new_u64(s->recordings));
 	json_put(j, "lost_ticks", json_new_u64(s->lost_ticks));
 	json_put(j, "damage", list);

@@ -180,6 +180,7 @@ static int add_chunk(struct scan *s, const struct pm_chunk_head *head, unsigned 
 {
 	const struct pm_chunk *chunk;
 	bool same = s->chunks && *segment == head->segment;
+	size_t damages;
 	int r;
 
 	if (!s->chunks) {
@@ -206,8 +207,9 @@ static int add_chunk(struct scan *s, const struct pm_chunk_head *head, unsigned 
 		return 0;
 	}
 	r = pm_reader_decode(s->reader, &chunk);
-	/* Damage comes again as an item of its own. */
-	if (r == -EBADMSG) {
+	(void)pm_reader_damage(s->reader, &damages);
+	/* Damage comes again as an item of its own; where all definitions are lost, no value is left of a chunk. */
+	if (r == -EBADMSG || (!r && !chunk->n_groups && damages)) {
 		s->snapshots -= head->rows;
 		s->last_begin = 0;
 		return 0;

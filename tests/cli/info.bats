@@ -170,7 +170,7 @@ print("%.1f %sB" % (v, " kMGTP"[i]))' "$kib")
 	second=$("$bin/pmrep" dump one.pmr | grep kind=chunk | sed -n '2s/.*offset=\([0-9]*\).*/\1/p')
 	head -c "$second" one.pmr >cut.pmr
 	"$bin/pmrep" check cut.pmr >check || [ $? = 1 ]
-	grep -E ', 1 chunk, 1 snapshot$' check
+	grep -E ', 1 chunk, 1 snapshot, [0-9]+ values$' check
 	"$bin/pmrep" info cut.pmr >out || true
 	grep -E '^size .*, 1 chunk$' out
 }
