@@ -343,7 +343,8 @@ static void decode_map(struct cbor *c, struct chunk_head *h, struct written *w)
 	for (cbor_map(c, &m); cbor_next(c, &m);) {
 		switch (m.key) {
 		case PM_META_CODEC:
-			h->codec = (enum pm_codec)decode_u32(c, PM_CODEC_PLAIN);
+			h->codec = (enum pm_codec)decode_u32(c, INT32_MAX);
+			h->newer |= h->codec > PM_CODEC_PLAIN;
 			break;
 		case PM_META_RUN:
 			h->run = decode_u32(c, UINT32_MAX);
@@ -394,6 +395,7 @@ static void decode_map(struct cbor *c, struct chunk_head *h, struct written *w)
 			w->has_realtime = true;
 			break;
 		default:
+			h->newer |= pm_key_critical(m.key);
 			cbor_skip(c);
 			break;
 		}
@@ -444,6 +446,7 @@ int chunk_head_decode(struct chunk_head *h, const struct chunk_base *base, const
 	memset(&w, 0, offsetof(struct written, ticks));
 	w.n_ticks = w.n_numbers = 0;
 	h->key = true;
+	h->newer = false;
 	h->codec = PM_CODEC_PACKED;
 	h->run = h->rows = 1;
 	h->segment = 0;

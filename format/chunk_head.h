@@ -32,6 +32,7 @@ struct chunk_block {
 /* What these mean is told by struct pm_chunk, which has most of them. */
 struct chunk_head {
 	bool key;
+	bool newer; /* the blocks cannot be read: another codec, or a critical key */
 	enum pm_codec codec;
 	uint32_t run, segment, rows;
 	uint64_t step; /* ns between ticks */

@@ -46,7 +46,10 @@ struct definitions_seen {
 	uint64_t columns, ids; /* what they asked for, which is bounded by that */
 	uint32_t *group;       /* owned: ids of the groups of the last body that continue others, in its order */
 	uint32_t n_groups, groups_cap;
+	struct buf *newer; /* borrowed, may be NULL: see newer_note() */
 };
+/* Adds a line about what this version cannot read, unless it is there or there are many. */
+void newer_note(struct buf *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void definitions_seen_release(struct definitions_seen *s);
 int decode_definitions(struct pm_model *m, unsigned type, const void *body, size_t len, struct definitions_seen *seen,
 		       unsigned *parts);

@@ -1,12 +1,66 @@
 /* Bodies of definition and event frames to the model, and which part of it they touched. What a body repeats has to
  * be what is known. */
 #include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "format/definitions_private.h"
 #include "format/frame.h"
 #include "format/reader.h"
+
+#define NEWER_MAX 2000 /* bytes of notes */
+
+void newer_note(struct buf *out, const char *format, ...)
+{
+	char line[400];
+	va_list args;
+	int len;
+
+	va_start(args, format);
+	len = vsnprintf(line, sizeof(line) - 1, format, args);
+	va_end(args);
+	for (char *at = line; (at = strpbrk(at, "\n\r")); at++)
+		*at = ' ';
+	len = (int)strlen(line);
+	line[len++] = '\n';
+	if (out && out->len < NEWER_MAX && !memmem(out->data, out->len, line, (size_t)len))
+		buf_add(out, line, (size_t)len);
+}
+
+void look_at_number(struct decoding *d, const char *what, uint32_t number, uint32_t last)
+{
+	if (number <= last || !pm_number_critical(number))
+		return;
+	d->newer = what;
+	d->newer_number = number;
+}
+
+void look_at_key(struct decoding *d, uint32_t key)
+{
+	if (!pm_key_critical(key))
+		return;
+	d->newer = "key";
+	d->newer_number = key;
+}
+
+void look_at_attrs(struct decoding *d, const struct pm_map *attrs)
+{
+	for (uint32_t i = 0; i < attrs->n; i++)
+		look_at_key(d, attrs->field[i].key);
+}
+
+bool is_newer(struct decoding *d, bool known, const char *what, const char *name, uint32_t id)
+{
+	bool newer = d->newer;
+
+	if (newer && !known && !d->c.err)
+		newer_note(d->seen->newer, "%s %u of %s %u%s%s: its values cannot be read", d->newer, d->newer_number,
+			   what, id, *name ? ", " : "", name);
+	d->newer = NULL;
+	return newer;
+}
 
 static void decode_header(struct decoding *d)
 {

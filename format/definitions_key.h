@@ -42,6 +42,7 @@ enum counter_key {
 	COUNTER_WIDTH = 8,       /* absent: 64 */
 	COUNTER_AGGREGATION = 9, /* absent: sum */
 	COUNTER_ATTRS = 10,
+	COUNTER_COLUMNS = 11, /* absent: 1 */
 };
 
 enum group_key {

@@ -103,7 +103,8 @@ static void decode_one_config(struct decoding *d)
 {
 	struct pm_config e = { .value = pm_u64(0) };
 	struct cbor *c = &d->c;
-	bool has_value = false;
+	bool has_value = false, newer;
+	uint32_t said;
 	struct cbor_map m;
 	uint32_t before;
 
@@ -124,7 +125,8 @@ static void decode_one_config(struct decoding *d)
 			e.time_ns = cbor_uint(c);
 			break;
 		case CONFIG_KIND:
-			e.kind = take_kind(c);
+			e.kind = take_kind(c, &said);
+			look_at_number(d, "kind", said, PM_KINDS - 1);
 			break;
 		case CONFIG_INSTANCES:
 			take_numbers(d, &e.instances);
@@ -139,7 +141,8 @@ static void decode_one_config(struct decoding *d)
 	}
 	if (!c->err && (!e.name || has_value == (e.reason != PM_OK)))
 		cbor_fail(c);
-	if (!c->err) {
+	newer = is_newer(d, false, "a value read once", e.name ? e.name : "", 0);
+	if (!c->err && !newer) {
 		int err;
 
 		before = d->m->caps ? d->m->caps->config_changes : 0;

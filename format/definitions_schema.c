@@ -5,10 +5,14 @@
 
 #include "format/definitions_private.h"
 
+#define GROUP_FLAGS_KNOWN (PM_GROUP_LIST | PM_GROUP_SHARED_TIME | PM_GROUP_PERF_TIMES)
+
 static void take_scale(struct cbor *c, struct pm_scale *s)
 {
 	if (cbor_peek(c) == CBOR_TEXT) {
 		take_text(c, &s->text);
+		if (!c->err && !pm_scale_good(s->text))
+			cbor_fail(c);
 		return;
 	}
 	if (cbor_array(c) != 2)
@@ -23,6 +27,7 @@ static void take_counter(struct decoding *d, struct pm_counter *n)
 {
 	struct cbor *c = &d->c;
 	struct cbor_map m;
+	uint32_t columns = 1;
 
 	n->width = 64;
 	n->scale = (struct pm_scale){ .num = 1, .den = 1 };
@@ -45,9 +50,11 @@ static void take_counter(struct decoding *d, struct pm_counter *n)
 			break;
 		case COUNTER_TYPE:
 			n->type = (enum pm_type)take_u32(c, UINT8_MAX);
+			look_at_number(d, "type", n->type, PM_BYTES);
 			break;
 		case COUNTER_SEMANTICS:
 			n->semantics = (enum pm_semantics)take_u32(c, UINT8_MAX);
+			look_at_number(d, "semantics", n->semantics, PM_BITFIELD);
 			break;
 		case COUNTER_WIDTH:
 			n->width = (uint8_t)take_u32(c, 64);
@@ -59,14 +66,24 @@ static void take_counter(struct decoding *d, struct pm_counter *n)
 			break;
 		case COUNTER_ATTRS:
 			take_attrs(c, &n->attrs);
+			look_at_attrs(d, &n->attrs);
+			break;
+		case COUNTER_COLUMNS:
+			columns = take_u32(c, PM_MAX_COLUMNS);
 			break;
 		default:
+			look_at_key(d, m.key);
 			cbor_skip(c);
 			break;
 		}
 	}
-	if (!c->err && (!n->name || !n->source || !n->unit))
+	if (!c->err && (!n->name || !n->source || !n->unit || !columns))
 		cbor_fail(c);
+	n->wide = columns != 1;
+	if (n->wide) {
+		d->newer = "columns";
+		d->newer_number = columns;
+	}
 	if (!c->err && !n->display) {
 		n->display = strdup(n->name);
 		if (!n->display)
@@ -92,6 +109,10 @@ static void decode_counter(struct decoding *d, uint32_t id)
 	const struct pm_counter *old = pm_model_counter(d->m, id);
 
 	take_counter(d, &n);
+	n.newer = is_newer(d, old, "counter", n.name ? n.name : "", id);
+	if (n.aggregation > PM_AGG_NONE && pm_number_critical(n.aggregation) && !old && !d->c.err)
+		newer_note(d->seen->newer, "aggregation %d of counter %u, %s: its values cannot be put together",
+			   n.aggregation, id, n.name);
 	if (!d->c.err)
 		settle(d, old ? 0 : pm_model_add_counter(d->m, &n), id, !old || model_counter_equal(old, &n));
 	model_counter_release(&n);
@@ -151,6 +172,7 @@ static void take_over(struct decoding *d, struct pm_group *g, const uint32_t *le
 	memcpy(g->counter, from->counter, from->n_counters * sizeof(*g->counter));
 	g->n_counters = from->n_counters;
 	g->flags = from->flags;
+	g->newer |= from->newer;
 	for (size_t i = 0; i < n_left; i += 2) {
 		uint64_t stay = left[i], leave = left[i + 1];
 
@@ -210,7 +232,7 @@ static void decode_group(struct decoding *d, uint32_t id)
 	const struct pm_group *old = pm_model_group(d->m, id);
 	struct pm_group g = { 0 };
 	struct cbor *c = &d->c;
-	uint32_t *left = NULL;
+	uint32_t *left = NULL, flags = 0;
 	struct cbor_map m;
 	size_t n_left = 0;
 
@@ -220,7 +242,14 @@ static void decode_group(struct decoding *d, uint32_t id)
 			take_text(c, &g.source);
 			break;
 		case GROUP_FLAGS:
-			g.flags = take_u32(c, UINT32_MAX);
+			flags = take_u32(c, UINT32_MAX);
+			g.flags = flags & GROUP_FLAGS_KNOWN;
+			/* Critical are the lower halves of what is given out here and of what is private. */
+			flags &= 0x00ff00ff & ~(uint32_t)GROUP_FLAGS_KNOWN;
+			if (flags) {
+				d->newer = "flags";
+				d->newer_number = flags;
+			}
 			break;
 		case GROUP_COUNTERS:
 			g.counter = take_ids(d, &g.n_counters);
@@ -236,11 +265,18 @@ static void decode_group(struct decoding *d, uint32_t id)
 			left = take_pairs(c, &n_left);
 			break;
 		default:
+			look_at_key(d, m.key);
 			cbor_skip(c);
 			break;
 		}
 	}
-	if (!c->err && g.continues && (g.flags || g.counter || g.continues >= id))
+	for (uint32_t k = 0; k < g.n_counters; k++) {
+		const struct pm_counter *counter = pm_model_counter(d->m, g.counter[k]);
+
+		g.newer |= counter && counter->wide;
+	}
+	g.newer |= is_newer(d, old, "group", g.source ? g.source : "", id);
+	if (!c->err && g.continues && (g.flags || flags || g.counter || g.continues >= id))
 		cbor_fail(c);
 	if (!c->err && g.continues)
 		take_over(d, &g, left, n_left);
@@ -278,11 +314,13 @@ static void decode_instance(struct decoding *d, uint32_t id)
 	struct cbor *c = &d->c;
 	struct cbor_map m;
 	bool has_kind = false;
+	uint32_t said;
 
 	for (cbor_map(c, &m); cbor_next(c, &m);) {
 		switch (m.key) {
 		case INSTANCE_KIND:
-			i.kind = take_kind(c);
+			i.kind = take_kind(c, &said);
+			look_at_number(d, "kind", said, PM_KINDS - 1);
 			has_kind = true;
 			break;
 		case INSTANCE_NUMBER:
@@ -299,14 +337,17 @@ static void decode_instance(struct decoding *d, uint32_t id)
 			break;
 		case INSTANCE_ATTRS:
 			take_attrs(c, &i.attrs);
+			look_at_attrs(d, &i.attrs);
 			break;
 		default:
+			look_at_key(d, m.key);
 			cbor_skip(c);
 			break;
 		}
 	}
 	if (!c->err && !has_kind)
 		cbor_fail(c);
+	i.newer = is_newer(d, old, "instance", pm_map_text(&i.attrs, PM_INSTANCE_NAME, ""), id);
 	if (!c->err) {
 		settle(d, old ? 0 : model_add_instance(d->m, &i, id), id,
 		       !old || (old->kind == i.kind && old->number == i.number && old->cpu == i.cpu &&

@@ -15,11 +15,10 @@ uint32_t take_u32(struct cbor *c, uint32_t max)
 	return c->err ? 0 : (uint32_t)v;
 }
 
-enum pm_kind take_kind(struct cbor *c)
+enum pm_kind take_kind(struct cbor *c, uint32_t *said)
 {
-	uint32_t kind = take_u32(c, UINT8_MAX);
-
-	return kind < PM_KINDS ? (enum pm_kind)kind : PM_DEVICE;
+	*said = take_u32(c, UINT8_MAX);
+	return *said < PM_KINDS ? (enum pm_kind) * said : PM_DEVICE;
 }
 
 void take_text(struct cbor *c, char **out)

@@ -9,8 +9,8 @@
 
 /* A number up to max; 0 after an error. */
 uint32_t take_u32(struct cbor *c, uint32_t max);
-/* An instance's kind. One of a newer version stands beside what is known, as devices do. */
-enum pm_kind take_kind(struct cbor *c);
+/* An instance's kind. One of a newer version stands beside what is known, as devices do; *said is its number. */
+enum pm_kind take_kind(struct cbor *c, uint32_t *said);
 /* A C string: a NUL inside would hide what follows it. Frees what *out held; the caller owns what it holds now. */
 void take_text(struct cbor *c, char **out);
 /* Releases what *attrs held; the caller owns what it holds now. */

@@ -4,6 +4,7 @@
 #ifndef FORMAT_FRAME_H
 #define FORMAT_FRAME_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -26,6 +27,12 @@ enum pm_frame_type {
 };
 /* "header", "chunk", ...; NULL for a type that this version does not know. */
 const char *pm_frame_name(unsigned type);
+
+/* Whether numbers behind a frame that cannot be read depend on it. */
+static inline bool pm_frame_critical(unsigned type)
+{
+	return type <= PM_FRAME_CHUNK || (type > PM_FRAME_END && type < 64 && !(type & (type < 48 ? 32 : 8)));
+}
 
 /* Keys of a frame's meta map. */
 enum pm_meta_key {

@@ -21,6 +21,19 @@
 
 #define PM_NONE UINT32_MAX /* "unknown" or "does not apply" for a CPU or topology number */
 
+/* Numbers of types, semantics, aggregations and kinds that this version does not know say themselves whether that
+ * matters (SPEC.md, "Readers of an older version"). What they are critical for is `newer`: its values are missing with
+ * PM_REASON_NEWER. Of the others a plain number is left, which nothing is computed with. */
+static inline bool pm_number_critical(unsigned number)
+{
+	return !(number & 64);
+}
+/* Likewise keys of the maps that SPEC.md names. */
+static inline bool pm_key_critical(uint32_t key)
+{
+	return key < 400 && key % 100 >= 80 && key % 100 < 90;
+}
+
 /* ---- counters ---- */
 
 enum pm_type {
@@ -46,8 +59,9 @@ enum pm_aggregation {
 	PM_AGG_MEAN = 1,
 	PM_AGG_MAX = 2,
 	PM_AGG_MIN = 3,
-	PM_AGG_FIRST = 4, /* every instance says the same; the first valid one is taken */
-	PM_AGG_NONE = 5,  /* cannot be put together; missing above its own level */
+	PM_AGG_FIRST = 4,   /* every instance says the same; the first valid one is taken */
+	PM_AGG_NONE = 5,    /* cannot be put together; missing above its own level */
+	PM_AGG_NEWER = 255, /* never in files: as none, but this program is what is too old */
 };
 
 /* value x num / den in the counter's unit. `text` is the decimal text of a sysfs .scale file, kept as it was
@@ -56,6 +70,9 @@ struct pm_scale {
 	uint64_t num, den; /* den > 0 */
 	char *text;        /* owned or NULL */
 };
+
+/* A decimal number as parse_double() takes it, above 0. */
+bool pm_scale_good(const char *text);
 
 /* Keys of pm_counter.attrs. */
 enum pm_counter_key {
@@ -96,6 +113,8 @@ struct pm_counter {
 	enum pm_semantics semantics : 8;
 	enum pm_aggregation aggregation : 8;
 	uint8_t width; /* bits that the hardware counts, 1-64; differences are taken modulo 2^width */
+	bool newer;    /* this version cannot read its values */
+	bool wide;     /* and one of them takes several columns */
 	char *name;    /* owned; stable, unique, [a-z0-9_.]+ for ours; perf events keep their own text */
 	char *display; /* owned; what tables print */
 	char *source;  /* owned; "perf", "cpuidle", ... */
@@ -103,6 +122,20 @@ struct pm_counter {
 	struct pm_scale scale;
 	struct pm_map attrs;
 };
+
+/* Whether its columns hold ids of strings. Of the types that this version does not know, 80 to 95 do. */
+static inline bool pm_counter_texts(const struct pm_counter *c)
+{
+	return c->type == PM_TEXT || c->type == PM_BYTES || ((unsigned)c->type & 112) == 80;
+}
+/* How its values become one, as far as this version can tell. */
+static inline enum pm_aggregation pm_counter_joins(const struct pm_counter *c)
+{
+	if (c->newer || (c->aggregation > PM_AGG_NONE && pm_number_critical(c->aggregation)))
+		return PM_AGG_NEWER;
+	return c->aggregation > PM_AGG_NONE || c->semantics > PM_BITFIELD || c->type > PM_BYTES ? PM_AGG_NONE :
+												  c->aggregation;
+}
 
 /* ---- instances ---- */
 
@@ -136,10 +169,11 @@ enum pm_instance_key {
 
 struct pm_instance {
 	uint32_t id;
-	uint32_t slot; /* small; no other instance in the model has it, a later one may once this is forgotten */
-	enum pm_kind kind;
-	uint32_t number; /* the kernel's number: CPU 3, package 1, cache id; PM_NONE if it has none */
-	uint32_t cpu;    /* a CPU that belongs to it, by which the topology places it; PM_NONE: whole system */
+	uint32_t slot;     /* small; no other instance in the model has it, a later one may once this is forgotten */
+	enum pm_kind kind; /* one that this version does not know is a device */
+	bool newer;        /* this version cannot read what belongs to it */
+	uint32_t number;   /* the kernel's number: CPU 3, package 1, cache id; PM_NONE if it has none */
+	uint32_t cpu;      /* a CPU that belongs to it, by which the topology places it; PM_NONE: whole system */
 	uint64_t added_ns, retired_ns; /* CLOCK_MONOTONIC; retired 0: alive */
 	struct pm_map attrs;
 };
@@ -173,6 +207,7 @@ struct pm_group {
 	uint32_t continues;   /* id of a group with the same flags and counters; 0: none. Those of its instances that
 			       * stay come first, in its order */
 	bool retired;         /* no chunk to come has it */
+	bool newer;           /* this version cannot read its columns */
 };
 
 /* Times of a snapshot: one for each instance, or one that all share. */
@@ -270,6 +305,7 @@ enum pm_reason {
 	PM_REASON_FORMAT = 9,    /* the kernel's text was not as expected */
 	PM_REASON_NOT_READ = 10, /* not due in this snapshot */
 	PM_REASON_LEFT_OUT = 11, /* recorded, and left out of a smaller copy */
+	PM_REASON_NEWER = 12,    /* recorded in a way that this program does not know */
 	PM_REASON_ERRNO = 1000,
 };
 

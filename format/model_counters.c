@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/parse.h"
 #include "format/limits.h"
 #include "format/model_private.h"
 
@@ -91,6 +92,13 @@ static int copy_attrs(struct pm_map *to, const struct pm_map *from, const struct
 	return pm_map_copy(to, from);
 }
 
+bool pm_scale_good(const char *text)
+{
+	double v;
+
+	return !parse_double(text, &v) && v > 0;
+}
+
 int64_t pm_model_add_counter(struct pm_model *m, const struct pm_counter *c)
 {
 	struct pm_model_caps *caps = model_caps(m);
@@ -100,7 +108,7 @@ int64_t pm_model_add_counter(struct pm_model *m, const struct pm_counter *c)
 
 	if (!caps)
 		return -ENOMEM;
-	if (!c->name || !*c->name || c->width > 64)
+	if (!c->name || !*c->name || c->width > 64 || (c->scale.text && !pm_scale_good(c->scale.text)))
 		return -EINVAL;
 	if (strlen(c->name) > PM_MAX_NAME)
 		return -E2BIG;
@@ -125,6 +133,8 @@ int64_t pm_model_add_counter(struct pm_model *m, const struct pm_counter *c)
 		/* Only integers wrap below 64 bits. */
 		.width = !c->width || c->type >= PM_F64 ? 64 : c->width,
 		.aggregation = c->aggregation,
+		.newer = c->newer,
+		.wide = c->wide,
 	};
 	copy.display = c->display ? share_text(caps, c->display, copy.name) : copy.name;
 	if (c->scale.text)

@@ -1,6 +1,7 @@
 #include "format/reader_private.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,6 +26,8 @@ static void reset(struct pm_reader *r)
 	r->sequence_known = r->ended = false;
 	r->n_relations = 0;
 	r->last_ns = 0;
+	r->too_new = r->hidden = r->chunk_too_new = false;
+	r->seen.newer = &r->newer;
 	r->definitions_to = r->window.offset;
 	r->start = r->window.offset;
 	r->fresh = true;
@@ -103,6 +106,7 @@ void pm_reader_close(struct pm_reader *r)
 	free(r->damage);
 	free(r->relation);
 	free(r->chunk_group);
+	buf_release(&r->newer);
 	free(r);
 }
 
@@ -130,7 +134,9 @@ int reader_body(struct pm_reader *r, const struct frame_head *h, const void **bo
 	if (!codec)
 		return 0;
 	/* Memory stays in proportion to what was read. */
-	if (codec > PM_BODY_ZSTD_KNOWN || raw > PM_MAX_BODY)
+	if (codec > PM_BODY_ZSTD_KNOWN)
+		return -ENOTSUP;
+	if (raw > PM_MAX_BODY)
 		return -EPROTO;
 	if (raw > PM_FREE_BODY + h->payload_len * PM_BYTE_BODY)
 		return -E2BIG;
@@ -147,34 +153,69 @@ int reader_body(struct pm_reader *r, const struct frame_head *h, const void **bo
 
 /* ---- opening ---- */
 
-static bool features_known(const struct pm_model *m)
+/* Passes over a frame that shall not be returned. */
+static int drop_frame(struct pm_reader *r, const struct frame_head *h)
 {
-	return !(pm_map_u64(&m->header, PM_HEADER_INCOMPATIBLE, 0) & ~FEATURES_KNOWN);
+	return window_skip(&r->window, frame_len(h));
 }
 
-static int features_unknown(struct error *e)
-{
-	return error_set(e, ENOTSUP, "the recording uses features that this version does not know");
-}
-
-/* A header is looked into before anything else is read. */
-static int check_header(struct pm_reader *r, const struct frame_head *h, struct error *e)
+/* A header is looked into before anything else is read: whether its recording can be. */
+static bool header_too_new(struct pm_reader *r, const struct frame_head *h)
 {
 	struct definitions_seen seen = { 0 };
 	struct pm_model m;
 	const void *body;
 	unsigned parts;
 	size_t len;
-	int err = 0;
+	bool too_new = false;
+	int err = h->type == PM_FRAME_HEADER ? reader_body(r, h, &body, &len) : -EINVAL;
 
-	if (h->type != PM_FRAME_HEADER || reader_body(r, h, &body, &len))
-		return 0;
 	pm_model_init(&m);
-	if (!decode_definitions(&m, h->type, body, len, &seen, &parts) && !features_known(&m))
-		err = features_unknown(e);
+	if (!err && !decode_definitions(&m, h->type, body, len, &seen, &parts))
+		too_new = pm_map_u64(&m.header, PM_HEADER_INCOMPATIBLE, 0) & ~FEATURES_KNOWN;
+	for (uint32_t i = 0; i < m.header.n; i++)
+		too_new |= pm_key_critical(m.header.field[i].key);
 	pm_model_release(&m);
 	definitions_seen_release(&seen);
-	return err;
+	return too_new || err == -ENOTSUP;
+}
+
+/* Whether this frame is of a recording that cannot be read, which begins with it or has begun. */
+static bool is_hidden(struct pm_reader *r, const struct frame_head *h)
+{
+	const uint8_t *id = r->hidden ? r->hidden_id : r->id;
+
+	if (h->type != PM_FRAME_HEADER ||
+	    ((r->hidden || r->id_known) && !memcmp(id, h->id, sizeof(r->id)) && (h->sequence || !r->sequence)))
+		return r->hidden;
+	if (!header_too_new(r, h)) {
+		if (r->hidden && !r->id_known)
+			r->start = r->window.offset;
+		r->hidden = false;
+		return false;
+	}
+	newer_note(&r->newer, "the recording at byte %" PRIu64 " uses features that this version does not know",
+		   r->window.offset);
+	if (r->id_known && !r->ended)
+		reader_damage_add(r, PM_DAMAGE_NO_END, r->window.offset, 0,
+				  "no end frame before the next recording begins");
+	memcpy(r->hidden_id, h->id, sizeof(r->id));
+	r->hidden = r->ended = true;
+	return true;
+}
+
+void reader_too_new(struct pm_reader *r, unsigned type)
+{
+	bool critical = pm_frame_critical(type);
+
+	newer_note(&r->newer, "frames of type %u are newer than this program%s", type,
+		   critical ? ": numbers behind them cannot be read" : "");
+	r->too_new |= critical;
+}
+
+const char *pm_reader_newer(const struct pm_reader *r)
+{
+	return r->newer.len ? buf_str((struct buf *)&r->newer) : "";
 }
 
 static int no_recording(const uint8_t *start, size_t len, struct error *e)
@@ -200,7 +241,6 @@ static int open_at(struct pm_reader *r, struct error *e)
 	struct window *w = &r->window;
 	uint8_t start[FRAME_PROBE];
 	struct frame_head h;
-	unsigned major = 0;
 	bool ours;
 	size_t len;
 	int ok = window_need(w, sizeof(start));
@@ -219,23 +259,27 @@ static int open_at(struct pm_reader *r, struct error *e)
 	/* Text may stand before a recording that comes through a login shell; a file that grows begins with it. */
 	if (!len || (!ours && (w->in.growing || (sniff(start, len) && !sniff_text(start, len)))))
 		return no_recording(start, len, e);
-	if (ours && reader_parse(r, &h, &major) == -ENOTSUP)
-		return other_major(major, e);
 	ok = reader_find(r, &h);
 	if (ok < 0)
 		return ok == -EAGAIN ? 0 : error_sys(e, -ok, "read");
+	if (ok == 1 && ours && len > FRAME_MAGIC_LEN && start[FRAME_MAGIC_LEN] != PM_MAJOR &&
+	    h.type != PM_FRAME_HEADER)
+		ok = 0;
 	if (!ok && ours && len > FRAME_MAGIC_LEN && start[FRAME_MAGIC_LEN] != PM_MAJOR)
 		return other_major(start[FRAME_MAGIC_LEN], e);
 	if (!ok && ours)
 		return error_set(e, EINVAL, "is a recording of which not one frame can be read");
 	if (!ok)
 		return no_recording(start, len, e);
-	ok = window_need(w, frame_len(&h));
-	if (ok)
-		return error_sys(e, -ok, "read");
-	if (window_has(w) < frame_len(&h) || reader_parse(r, &h, &major) != FRAME_OK)
-		return 0;
-	return check_header(r, &h, e);
+	while (ok == 1 && is_hidden(r, &h)) {
+		ok = w->in.growing ? 0 : drop_frame(r, &h);
+		if (!ok && !w->in.growing)
+			ok = reader_find(r, &h);
+	}
+	r->ended = false;
+	return ok == 1 ? 0 :
+	       ok      ? error_sys(e, -ok, "read") :
+			 error_set(e, ENOTSUP, "the recording uses features that this version does not know");
 }
 
 int pm_reader_open(struct pm_reader **out, struct pm_input *in, struct error *e)
@@ -264,6 +308,7 @@ int pm_reader_open(struct pm_reader **out, struct pm_input *in, struct error *e)
 		return err;
 	}
 	r->start = r->window.offset;
+	r->seen.newer = &r->newer;
 	r->fresh = true;
 	*out = r;
 	return 0;
@@ -318,12 +363,6 @@ static int leave_frame(struct pm_reader *r)
 	}
 	r->frame_open = r->chunk_open = false;
 	return window_skip(w, left);
-}
-
-/* Passes over a frame that shall not be returned. */
-static int drop_frame(struct pm_reader *r, const struct frame_head *h)
-{
-	return window_skip(&r->window, frame_len(h));
 }
 
 /* Is this frame the next of this recording? 1: yes; 0: no, and it was dropped or begins another recording (*begins).
@@ -391,8 +430,6 @@ static int definitions(struct pm_reader *r, const struct frame_head *h, const vo
 		r->forgotten = r->model.caps->forgotten;
 	if (err)
 		return err;
-	if (h->type == PM_FRAME_HEADER && !features_known(&r->model))
-		return -ENOTSUP;
 	item->kind = PM_ITEM_MODEL;
 	return 0;
 }
@@ -411,6 +448,12 @@ static int small_frame(struct pm_reader *r, const struct frame_head *h, struct p
 	size_t len;
 	int err = reader_body(r, h, &body, &len);
 
+	if (err != -EBADMSG && (err == -ENOTSUP || h->type < PM_FRAME_HEADER || h->type > PM_FRAME_END)) {
+		reader_too_new(r, h->type);
+		item->kind = PM_ITEM_OTHER;
+		item->newer = pm_frame_critical(h->type);
+		return 0;
+	}
 	if (err)
 		return err;
 	switch (h->type) {
@@ -433,10 +476,6 @@ static int small_frame(struct pm_reader *r, const struct frame_head *h, struct p
 		r->ended = true;
 		return 0;
 	default:
-		if (h->type < PM_FRAME_HEADER || h->type > PM_FRAME_CONFIG) {
-			item->kind = PM_ITEM_OTHER;
-			return 0;
-		}
 		return definitions(r, h, body, len, item);
 	}
 }
@@ -472,6 +511,8 @@ static int take_frame(struct pm_reader *r, struct frame_head *h, struct pm_item 
 		ok = reader_look_ahead(r, &item->parts);
 		return ok ? ok : item->parts != 0;
 	}
+	if (is_hidden(r, h))
+		return drop_frame(r, h);
 	r->frame_end = offset + length;
 	ok = belongs(r, h, &begins);
 	if (begins) {

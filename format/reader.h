@@ -39,7 +39,8 @@ int pm_input_zstd(struct pm_input *in, struct pm_input *inner, const void *head,
 
 /* Takes over *in in every case. An input that is no recording is -EINVAL, and the text says what it is
  * instead (empty, a PCP archive, a perf.data file, a recording of a newer major version ...). A directory is
- * -EISDIR, a newer major version or an unknown incompatible feature -ENOTSUP. */
+ * -EISDIR, one that holds recordings of a newer major version or with unknown incompatible features and no others is
+ * -ENOTSUP. */
 int pm_reader_open(struct pm_reader **r, struct pm_input *in, struct error *e);
 void pm_reader_close(struct pm_reader *r);
 
@@ -101,6 +102,7 @@ struct pm_item {
 	uint64_t sequence;
 	unsigned type;  /* frame type number */
 	unsigned parts; /* MODEL */
+	bool newer;     /* OTHER: and without it what follows in this recording cannot be read */
 	struct pm_chunk_head chunk;
 	const struct pm_event *event;   /* valid until the next call */
 	const struct pm_damage *damage; /* likewise */
@@ -123,6 +125,10 @@ void pm_reader_forget(struct pm_reader *r);
  * function. Groups whose definitions are lost are not among its groups, which is listed as damage. 0; -EBADMSG:
  * damage, which is also listed and returned as the next item; -EINVAL: the last item was no chunk. */
 int pm_reader_decode(struct pm_reader *r, const struct pm_chunk **chunk);
+
+/* What was met so far that this version cannot read: one line each, "" if there was nothing. It is no damage. Values that
+ * it concerns are missing with PM_REASON_NEWER; of a recording with unknown features there are no items. */
+const char *pm_reader_newer(const struct pm_reader *r);
 
 /* Whether the input is no stream: everything that it has is there at once. */
 bool pm_reader_seekable(const struct pm_reader *r);

@@ -106,9 +106,17 @@ static int keep_last_row(struct reader_group *g)
 	return 0;
 }
 
-static int need_layout(struct pm_reader *r, struct reader_group *g)
+static int need_layout(struct pm_reader *r, struct reader_group *own)
 {
-	return g->layout.band ? 0 : layout_init(&g->layout, &r->model, pm_model_group(&r->model, g->id));
+	const struct pm_group *g = pm_model_group(&r->model, own->id);
+
+	if (own->layout.band)
+		return 0;
+	for (uint32_t i = 0; i < g->n_counters; i++)
+		own->marked |= pm_model_counter(&r->model, g->counter[i])->newer;
+	for (uint32_t i = 0; i < g->n_instances; i++)
+		own->marked |= pm_model_instance(&r->model, g->instance[i])->newer;
+	return layout_init(&own->layout, &r->model, g);
 }
 
 static int continue_group(struct pm_reader *r, const struct pm_group *g)
@@ -238,6 +246,10 @@ int reader_chunk(struct pm_reader *r, const struct frame_head *h, struct pm_item
 	if (r->head.key || !r->last_decoded)
 		r->chain++;
 	r->last_decoded = false;
+	r->chunk_too_new = r->head.newer || (r->chunk_too_new && !r->head.key);
+	if (r->head.newer)
+		newer_note(&r->newer, "chunks of codec %d, or with keys that are newer than this program",
+			   r->head.codec);
 	r->same_groups = r->base.valid && r->head.n_groups == r->base.n_groups &&
 			 !memcmp(r->head.group, r->base.group, r->head.n_groups * sizeof(*r->head.group));
 	err = chunk_base_set(&r->base, &r->head, h->crc);
@@ -292,6 +304,45 @@ static uint16_t *make_status(void *ctx, size_t cells)
 	return g->status;
 }
 
+/* Marks the values that this version cannot read: those of counters and instances, or all. */
+static int mark_newer(struct pm_reader *r, struct reader_group *own, struct pm_chunk_group *out, bool all)
+{
+	const struct pm_group *g = pm_model_group(&r->model, own->id);
+	uint32_t head = own->layout.head, rows = r->head.rows;
+
+	if (!out->status && !make_status((void *[]){ out, own }, (size_t)own->layout.columns * rows))
+		return -ENOMEM;
+	for (uint32_t v = 0; head + v < own->layout.columns; v++)
+		if (all || pm_model_counter(&r->model, pm_group_counter_of(g, v))->newer ||
+		    pm_model_instance(&r->model, pm_group_instance_of(g, v))->newer)
+			for (uint32_t row = 0; row < rows; row++)
+				own->status[(size_t)(head + v) * rows + row] = PM_REASON_NEWER;
+	return 0;
+}
+
+static bool all_newer(const struct pm_reader *r, uint32_t id)
+{
+	return r->too_new || r->chunk_too_new || pm_model_group(&r->model, id)->newer;
+}
+
+/* Of a group whose bytes mean nothing there is nothing but that it was read at these ticks. */
+static int stand_in(struct pm_reader *r, uint32_t id, struct pm_chunk_group *out)
+{
+	struct reader_group *g = group_if(r, id);
+	uint32_t rows = r->head.rows;
+	int err = make_room(g, rows);
+
+	if (err)
+		return err;
+	g->chain = 0;
+	g->in_v = false;
+	for (uint32_t c = 0; c < g->layout.columns; c++)
+		for (uint32_t row = 0; row < rows; row++)
+			g->v[(size_t)c * rows + row] = c < g->layout.head ? r->head.tick[row] : 0;
+	*out = (struct pm_chunk_group){ .group = id, .v = g->v, .stride = rows };
+	return mark_newer(r, g, out, true);
+}
+
 /* One group off the block; `out` says what became of it. */
 static int take_group(struct pm_reader *r, struct cbor *c, uint32_t id, struct pm_chunk_group *out)
 {
@@ -306,8 +357,10 @@ static int take_group(struct pm_reader *r, struct cbor *c, uint32_t id, struct p
 	struct cbor start = *c;
 	int err = 0;
 
-	if (!g)
-		return block_take(c, NULL, NULL, &rows, NULL, NULL, 0, NULL, NULL);
+	if (!g || all_newer(r, id)) {
+		err = block_take(c, NULL, NULL, &rows, NULL, NULL, 0, NULL, NULL);
+		return err || !g ? err : stand_in(r, id, out);
+	}
 	rows.before_tick = g->last_tick;
 	if (chained)
 		err = keep_last_row(g);
@@ -333,7 +386,7 @@ static int take_group(struct pm_reader *r, struct cbor *c, uint32_t id, struct p
 	g->last_tick = r->head.tick[rows.rows - 1];
 	g->rows = rows.rows;
 	out->absent = false;
-	return 0;
+	return g->marked ? mark_newer(r, g, out, false) : 0;
 }
 
 /* What may be decoded is bounded before anything is allocated for it: by the limits of a chunk, and all in all by the
@@ -381,7 +434,8 @@ static int take_block(struct pm_reader *r, const struct chunk_block *b, const ui
 
 	for (uint32_t i = 0; i < b->n_groups; i++)
 		wanted |= is_wanted(r, r->head.group[first + i]);
-	if (wanted) {
+	/* Nothing is known of what a codec that is not known puts into a block. */
+	if (wanted && !r->head.newer) {
 		if (crc32c(data, b->stored) != b->crc)
 			return -EILSEQ;
 		if (b->raw / 40000 > b->stored)
@@ -407,11 +461,13 @@ static int take_block(struct pm_reader *r, const struct chunk_block *b, const ui
 		}
 		if (!wanted)
 			continue;
-		err = take_group(r, &c, id, out);
+		err = !r->head.newer          ? take_group(r, &c, id, out) :
+		      out && is_wanted(r, id) ? stand_in(r, id, out) :
+						0;
 		if (err)
 			return err;
 	}
-	return wanted ? cbor_finish(&c) : 0;
+	return wanted && !r->head.newer ? cbor_finish(&c) : 0;
 }
 
 static int take_blocks(struct pm_reader *r, const uint8_t *payload)

@@ -120,8 +120,13 @@ int reader_find(struct pm_reader *r, struct frame_head *h)
 		}
 		if (ok < 0 && ok != -EBADMSG && ok != -ENOTSUP)
 			return ok;
-		lose(r, ok == FRAME_SHORT,
-		     ok == -ENOTSUP ? "a frame of another major version" : "bytes that are no frame");
+		if (ok != -ENOTSUP) {
+			lose(r, ok == FRAME_SHORT, "bytes that are no frame");
+		} else {
+			if (r->lost)
+				note_lost(r, false);
+			newer_note(&r->newer, "recordings of major version %u cannot be read", major);
+		}
 		ok = search(r);
 		if (ok < 0)
 			return ok;
@@ -131,7 +136,8 @@ int reader_find(struct pm_reader *r, struct frame_head *h)
 
 			if (err)
 				return err;
-			note_lost(r, true);
+			if (r->lost)
+				note_lost(r, true);
 			return 0;
 		}
 	}

@@ -22,6 +22,7 @@ struct reader_group {
 	uint32_t id; /* that it belongs to; 0: none */
 	struct layout layout;
 	uint8_t wanted;       /* enum wanted */
+	bool marked;          /* some of its columns cannot be read */
 	bool in_v;            /* the last row is that of v, else `before` */
 	uint32_t chain, rows; /* the last row is one of these chunks, or was taken over from one; 0: there is none */
 	uint64_t last_tick;   /* of the last row */
@@ -101,6 +102,12 @@ struct pm_reader {
 	struct pm_clocks *relation;
 	size_t n_relations, relations_cap;
 
+	struct buf newer; /* see pm_reader_newer() */
+	bool too_new;     /* nothing that follows in this recording can be read, ... */
+	bool hidden;      /* the input stands in a recording of which nothing can */
+	uint8_t hidden_id[8];
+	bool chunk_too_new; /* nor what depends on this chunk */
+
 	struct pm_reader_stats stats;
 };
 
@@ -122,6 +129,8 @@ int reader_find(struct pm_reader *r, struct frame_head *h);
 /* The body of a frame whose payload is at hand: checksum, decompression. Points into the window or r->body. 0,
  * -EBADMSG, -ENOMEM. */
 int reader_body(struct pm_reader *r, const struct frame_head *h, const void **body, size_t *len);
+/* Notes a frame that this version does not know, and what comes of it. */
+void reader_too_new(struct pm_reader *r, unsigned type);
 /* Goes over to the recording that was announced, if one was. */
 void reader_turn(struct pm_reader *r);
 

@@ -13,7 +13,7 @@ void reader_catalog_release(struct pm_reader *r)
 	r->catalog = (struct catalog){ 0 };
 }
 
-/* Only what a seek needs is kept: key chunks and definitions. `e->offset` counts from the recording. */
+/* Only what a seek needs is kept: key chunks, definitions, and what may have changed their meaning. `e->offset` counts from the recording. */
 static int catalog_add(struct pm_reader *r, const struct index_entry *e)
 {
 	struct catalog *c = &r->catalog;
@@ -28,7 +28,7 @@ static int catalog_add(struct pm_reader *r, const struct index_entry *e)
 			c->to_ns = e->to_ns;
 	}
 	c->ended |= e->type == PM_FRAME_END;
-	if (e->type == PM_FRAME_CHUNK ? e->key : e->type <= PM_FRAME_CONFIG)
+	if (e->type == PM_FRAME_CHUNK ? e->key : e->type <= PM_FRAME_CONFIG || pm_frame_critical(e->type))
 		return index_add(&c->entries, &kept);
 	return 0;
 }
@@ -363,6 +363,11 @@ static int replay_frame(struct pm_reader *r, const struct index_entry *e, unsign
 
 	if (!err)
 		err = reader_body(r, &h, &body, &len);
+	if (err == -ENOTSUP || (!err && h.type > PM_FRAME_CONFIG)) {
+		reader_too_new(r, h.type);
+		*parts = PM_PART_REPEATED;
+		return 0;
+	}
 	if (err)
 		return err;
 	r->seen.stored += h.payload_len;
@@ -417,7 +422,7 @@ static int replay_definitions(struct pm_reader *r, uint64_t to)
 		int err;
 
 		/* Repetitions are for what the first copy has lost. */
-		if (e->type > PM_FRAME_CONFIG || e->offset < r->definitions_to || (e->repeated && !lost))
+		if (e->type == PM_FRAME_CHUNK || e->offset < r->definitions_to || (e->repeated && !lost))
 			continue;
 		err = replay_frame(r, e, &parts);
 		lost |= err != 0;
@@ -467,7 +472,7 @@ int pm_reader_seek(struct pm_reader *r, uint64_t monotonic_ns)
 		return r->err = err;
 	r->frame_open = r->chunk_open = r->held = r->lost = r->turning = false;
 	r->sequence_known = r->fresh = r->ended = r->over = false;
-	r->base.valid = r->last_decoded = false;
+	r->base.valid = r->last_decoded = r->chunk_too_new = false;
 	reader_release_events(r);
 	if (r->model.caps) {
 		r->retired_instances = r->model.caps->instance_ids.n_retired;

@@ -38,7 +38,8 @@ static int map_groups(struct pm_writer *w, struct pm_reader *r, const uint32_t *
 		const struct reader_group *in = pm_model_group(&r->model, from) ? reader_group_of(r, from) : NULL;
 		struct writer_group *own;
 
-		if (!id || !pm_model_group(w->config.model, id) || !in || !r->chain || in->chain != r->chain)
+		if (!id || !pm_model_group(w->config.model, id) || !in || !r->chain || in->chain != r->chain ||
+		    in->marked)
 			return -EAGAIN;
 		own = writer_group_of(w, id);
 		if (!own)

@@ -135,9 +135,7 @@ static void report(const struct bundle_job *j, const struct bundle *b)
 				    "nothing but what redaction takes is lost");
 	if (lost.len)
 		cmd_complain(spec.name, "  %s", buf_str(&lost));
-	if (r->damages)
-		cmd_complain(spec.name, "%s: damaged or cut; what is readable went over, the gaps are marked",
-			     j->path);
+	cmd_copied(spec.name, j->path, r);
 	buf_release(&lost);
 }
 

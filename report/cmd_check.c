@@ -116,6 +116,11 @@ static void text_file(const char *path, const struct scan *s, bool damaged, stru
 		buf_printf(out, ", %llu tick%s lost while recording", (unsigned long long)s->lost_ticks,
 			   plural(s->lost_ticks));
 	buf_addch(out, '\n');
+	for (const char *line = pm_reader_newer(s->reader); *line; line += strcspn(line, "\n") + 1) {
+		buf_addstr(out, "  newer: ");
+		text_escape(out, line, strcspn(line, "\n"));
+		buf_addch(out, '\n');
+	}
 	for (size_t i = 0; damaged && i < s->n_damage; i++)
 		text_damage(s, &s->damage[i], out);
 }
@@ -158,6 +163,7 @@ static void json_file(const char *path, const struct scan *s, bool damaged, stru
 	json_put(j, "values", json_new_u64(s->values));
 	json_put(j, "recordings", json_new_u64(s->recordings));
 	json_put(j, "lost_ticks", json_new_u64(s->lost_ticks));
+	json_put(j, "newer", newer_json(s->reader));
 	json_put(j, "damage", list);
 	json_print(j, 0, out);
 	buf_addch(out, '\n');

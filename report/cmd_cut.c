@@ -249,10 +249,7 @@ static int report(const struct cut *c, const struct rewrite_result *r, struct bu
 		   (unsigned long long)c->counters_out, (unsigned long long)c->counters_in, plural(c->counters_in),
 		   (unsigned long long)r->bytes, plural(r->bytes));
 	cmd_complain(spec.name, "%s", buf_str(notes));
-	if (r->damages)
-		cmd_complain(spec.name, "%s: damaged or cut; what is readable went over, the gaps are marked",
-			     c->path);
-	return r->damages ? EXIT_DAMAGED : EXIT_GOOD;
+	return cmd_copied(spec.name, c->path, r);
 }
 
 /* Where the end is has to be known first: what cannot be jumped about in is copied for that. */

@@ -165,6 +165,8 @@ static int run(struct arguments *a)
 		    (damage[i].kind != PM_DAMAGE_NO_END && damage[i].kind != PM_DAMAGE_CUT))
 			r = EXIT_DAMAGED;
 	}
+	if (*pm_reader_newer(a->d.reader))
+		cmd_complain(spec.name, "%s: partly newer than this program; pmrep check tells what", a->path);
 	if (r == EXIT_DAMAGED)
 		cmd_complain(spec.name, "%s: damaged or cut; pmrep check says where", a->path);
 	if ((!r || r == EXIT_DAMAGED) && !any_wanted(&a->d)) {

@@ -213,9 +213,7 @@ static int run(struct merge *m)
 	cmd_complain(spec.name, "%d recording%s, %llu snapshot%s, %llu gap%s, %llu byte%s", m->files.n,
 		     plural((uint64_t)m->files.n), (unsigned long long)r.snapshots_out, plural(r.snapshots_out),
 		     (unsigned long long)r.gaps, plural(r.gaps), (unsigned long long)r.bytes, plural(r.bytes));
-	if (r.damages)
-		cmd_complain(spec.name, "damaged or cut input; what is readable went over, the gaps are marked");
-	return r.damages ? EXIT_DAMAGED : EXIT_GOOD;
+	return cmd_copied(spec.name, "input", &r);
 }
 
 int cmd_merge(int argc, char **argv)

@@ -180,10 +180,7 @@ static int redact_one(struct redact_job *j, const char *file, struct error *e)
 	if (!err) {
 		after = redact_counts(j->redact);
 		tell(buf_str(&path), &result, &before, &after);
-		if (result.damages)
-			cmd_complain(spec.name, "%s: damaged or cut; what is readable went over, the gaps are marked",
-				     file);
-		j->damaged |= result.damages > 0;
+		j->damaged |= cmd_copied(spec.name, file, &result) != EXIT_GOOD;
 	}
 	buf_release(&path);
 	return err;

@@ -114,6 +114,12 @@ static int read_aliases(struct event_pmu *pmu, const struct root *root)
 		err = a->name && a->text ? side_text(&a->scale, pmu, names[i], "scale", root) : -ENOMEM;
 		if (!err)
 			err = side_text(&a->unit, pmu, names[i], "unit", root);
+		/* Without a scale that is a number, what is counted is counts. */
+		if (a->scale && !pm_scale_good(a->scale)) {
+			free(a->scale);
+			free(a->unit);
+			a->scale = a->unit = NULL;
+		}
 		a->per_pkg = side_flag(pmu, names[i], "per-pkg", root);
 		a->snapshot = side_flag(pmu, names[i], "snapshot", root);
 	}

@@ -319,6 +319,7 @@ static int write_again(const struct attempt *from, struct attempt *a, uint32_t e
 	/* Of the input, and not of what was written from it. */
 	a->result.snapshots_in = from->result.snapshots_in;
 	a->result.damages = from->result.damages;
+	a->result.newer = from->result.newer;
 	return err;
 }
 

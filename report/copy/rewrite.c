@@ -357,6 +357,7 @@ int rewrite_recording(struct rewrite *w, struct pm_reader *reader, struct error 
 		}
 	}
 	w->result.ended = w->result.ended && end;
+	w->result.newer |= *pm_reader_newer(reader) != '\0';
 	if (!err)
 		err = end_recording(w);
 	if (err && e && !e->text[0]) {

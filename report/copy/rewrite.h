@@ -71,6 +71,7 @@ struct rewrite_result {
 	uint64_t damages;        /* stretches of the inputs that could not be read */
 	uint64_t gaps;           /* merge: recordings that did not begin where the one before ended */
 	bool ended;              /* every input had its end frame */
+	bool newer;              /* there was what this version cannot read; it is not in the output */
 };
 
 struct rewrite;

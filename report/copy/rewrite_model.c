@@ -198,7 +198,7 @@ static void list_columns(const struct rewrite_maps *m, const struct pm_group *g,
 
 static bool is_special(const struct pm_counter *c)
 {
-	return c->type == PM_TEXT || c->type == PM_BYTES || c->semantics == PM_DELTA || c->semantics == PM_PEAK;
+	return pm_counter_texts(c) || c->semantics == PM_DELTA || c->semantics == PM_PEAK;
 }
 
 static int note_special(const struct pm_model *in, const struct pm_group *g, struct rewrite_group *out)
@@ -251,7 +251,7 @@ static bool has_texts(const struct pm_model *in, const struct pm_group *g)
 	for (uint32_t i = 0; i < g->n_counters; i++) {
 		const struct pm_counter *c = pm_model_counter(in, g->counter[i]);
 
-		if (c->type == PM_TEXT || c->type == PM_BYTES)
+		if (pm_counter_texts(c))
 			return true;
 	}
 	return false;

@@ -86,7 +86,7 @@ int rewrite_put_special(struct rewrite *w, const struct pm_model *in, struct rew
 			*v &= (1ull << c->width) - 1;
 		return 0;
 	}
-	if (c->type == PM_TEXT || c->type == PM_BYTES) {
+	if (pm_counter_texts(c)) {
 		int64_t id = *status ? 0 : text_of(w, in, c, *v);
 
 		if (id < 0)

@@ -129,6 +129,15 @@ static void list(struct dump *d, const char *key, const uint32_t *v, uint32_t n)
 
 /* ---- definitions ---- */
 
+/* What this version has no word for is said as its number. */
+static void word(struct dump *d, const char *key, const char *known, uint64_t number)
+{
+	if (known)
+		str(d, key, known);
+	else
+		u64(d, key, number);
+}
+
 static void counter(struct dump *d, const struct pm_counter *c)
 {
 	begin(d, "counter");
@@ -137,9 +146,9 @@ static void counter(struct dump *d, const struct pm_counter *c)
 	str(d, "display", c->display);
 	str(d, "source", c->source);
 	str(d, "unit", c->unit);
-	str(d, "type", pm_type_name(c->type));
-	str(d, "semantics", pm_semantics_name(c->semantics));
-	str(d, "aggregation", pm_aggregation_name(c->aggregation));
+	word(d, "type", pm_type_name(c->type), c->type);
+	word(d, "semantics", pm_semantics_name(c->semantics), c->semantics);
+	word(d, "aggregation", pm_aggregation_name(c->aggregation), c->aggregation);
 	u64(d, "width", c->width);
 	u64(d, "scale_num", c->scale.num);
 	u64(d, "scale_den", c->scale.den);
@@ -322,7 +331,7 @@ void dump_frame(struct dump *d, const struct pm_item *item)
 	if (item->kind != PM_ITEM_DAMAGE && item->kind != PM_ITEM_RECORDING) {
 		u64(d, "sequence", item->sequence);
 		u64(d, "type", item->type);
-		str(d, "kind", kind[item->kind]);
+		str(d, "kind", item->newer ? "newer" : kind[item->kind]);
 	}
 	switch (item->kind) {
 	case PM_ITEM_MODEL:
@@ -359,6 +368,12 @@ static void raw(struct dump *d, const struct pm_model *m, const struct pm_counte
 	char number[NUMBER_MAX];
 	double f;
 
+	if (pm_counter_texts(c)) {
+		s = v <= UINT32_MAX ? pm_model_string(m, (uint32_t)v) : NULL;
+		if (s)
+			value(d, "value", s);
+		return;
+	}
 	switch (c->type) {
 	case PM_S64:
 		name(d, "value");
@@ -372,12 +387,6 @@ static void raw(struct dump *d, const struct pm_model *m, const struct pm_counte
 			buf_addstr(&d->out, "null");
 		else
 			buf_add(&d->out, number, number_double(number, f));
-		return;
-	case PM_TEXT:
-	case PM_BYTES:
-		s = v <= UINT32_MAX ? pm_model_string(m, (uint32_t)v) : NULL;
-		if (s)
-			value(d, "value", s);
 		return;
 	default:
 		u64(d, "value", v);

@@ -286,6 +286,7 @@ struct json *info_json(const char *path, struct scan *s)
 	json_put(j, "recordings", json_new_u64(s->recordings));
 	json_put(j, "ended", json_new_bool(s->ended));
 	json_put(j, "being_written", json_new_bool(s->being_written));
+	json_put(j, "newer", newer_json(s->reader));
 	json_put(j, "damage", damage_json(s));
 	json_put(j, "host", map_json(&m->header, pm_header_keys));
 	json_put(j, "labels", labels_json(m));

@@ -146,9 +146,10 @@ static void recording(struct report *p, const char *path)
 	fact_f(p, "state", PM_PRIVACY_TECHNICAL, "%s",
 	       scan_damaged(s) ?
 		       scan_lacks_end(s) ? "cut: its end is missing; see pmrep check" : "damaged; see pmrep check" :
-	       s->being_written ? "still being written" :
-	       s->ended         ? "complete" :
-				  "open end");
+	       s->being_written            ? "still being written" :
+	       *pm_reader_newer(s->reader) ? "partly newer than this program; see pmrep check" :
+	       s->ended                    ? "complete" :
+					     "open end");
 	if (start) {
 		text[number_time(text, start, 0)] = '\0';
 		fact(p, "start", text, PM_PRIVACY_TIME);

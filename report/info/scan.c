@@ -362,6 +362,20 @@ bool scan_lacks_end(const struct scan *s)
 	return s->n_damage > 0;
 }
 
+struct json *newer_json(const struct pm_reader *reader)
+{
+	struct json *list = json_new_array();
+	struct buf one = BUF_INIT;
+
+	for (const char *line = pm_reader_newer(reader); *line; line += strcspn(line, "\n") + 1) {
+		buf_clear(&one);
+		buf_add(&one, line, strcspn(line, "\n"));
+		json_push(list, json_new_text(buf_str(&one)));
+	}
+	buf_release(&one);
+	return list;
+}
+
 uint64_t scan_start(const struct scan *s)
 {
 	return s->chunks ? pm_reader_realtime(s->reader, s->first_ns) : 0;

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "common/buf.h"
+#include "common/json.h"
 #include "common/names.h"
 #include "format/reader.h"
 
@@ -68,6 +69,8 @@ void scan_release(struct scan *s);
 bool scan_damaged(const struct scan *s);
 /* Whether nothing is wrong but that the recorder was stopped hard, or the file was cut off. */
 bool scan_lacks_end(const struct scan *s);
+/* The lines of pm_reader_newer(). */
+struct json *newer_json(const struct pm_reader *reader);
 /* Stable id of a damage kind: "garbage", "cut", "no-end" ... */
 const char *damage_name(enum pm_damage_kind kind);
 /* Wall time of the first snapshot, ns since 1970; 0: not recorded. */

@@ -363,8 +363,7 @@ static int bind_counter(struct builder *x, const struct pm_counter *c, uint32_t 
 	uint32_t ignored;
 	char *text;
 
-	if ((c->type != PM_U64 && c->type != PM_S64 && c->type != PM_F64) || x->kind[c->id] == PM_KINDS ||
-	    bind_left_out(x, c))
+	if (pm_counter_texts(c) || x->kind[c->id] == PM_KINDS || bind_left_out(x, c))
 		return 0;
 	in = bind_new_input(x->b);
 	m = bind_new_metric(x->b);

@@ -75,7 +75,7 @@ static bool same_event(const struct pm_counter *c, const char *name, bool exact)
 
 static bool is_number(const struct pm_counter *c)
 {
-	return c->type == PM_U64 || c->type == PM_S64 || c->type == PM_F64;
+	return !pm_counter_texts(c);
 }
 
 static const char *pmu_of(const struct pm_counter *c)

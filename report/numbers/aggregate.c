@@ -162,8 +162,8 @@ static struct value result(const struct aggregate *a, size_t k, enum pm_aggregat
 		return value_missing(a->away[k] ? a->away[k] : VALUE_NO_INPUT);
 	if (as == AGGREGATE_COUNT)
 		return value_of(count);
-	if (as == AGGREGATE_BY_RULE && rule == PM_AGG_NONE && count > 1)
-		return value_missing(REPORT_LEVEL);
+	if (as == AGGREGATE_BY_RULE && (rule == PM_AGG_NONE || rule == PM_AGG_NEWER) && count > 1)
+		return value_missing(rule == PM_AGG_NONE ? REPORT_LEVEL : PM_REASON_NEWER);
 	if (as == AGGREGATE_BY_RULE && rule == PM_AGG_MEAN)
 		return value_of(a->sum[k] / count);
 	return value_of(a->sum[k]);

@@ -61,9 +61,9 @@ void sheet_release(struct sheet *s)
 /* What a user adds is averaged, as turbostat does it. */
 static enum pm_aggregation rule_of(const struct pm_counter *c)
 {
-	bool added = c->aggregation == PM_AGG_SUM && pm_map_get(&c->attrs, PM_COUNTER_ADDED);
+	enum pm_aggregation rule = pm_counter_joins(c);
 
-	return added ? PM_AGG_MEAN : c->aggregation;
+	return rule == PM_AGG_SUM && pm_map_get(&c->attrs, PM_COUNTER_ADDED) ? PM_AGG_MEAN : rule;
 }
 
 static int index_tracks(struct sheet *s)
@@ -263,7 +263,7 @@ static bool has_cell(const struct sheet *s, const struct level *l, uint32_t row,
 	if (m->counter && any) {
 		const struct pm_counter *c = pm_model_counter(s->places->model, m->counter);
 
-		return c->aggregation != PM_AGG_NONE || level_feeds(l, row, l->place[m->input[0]]) == 1;
+		return pm_counter_joins(c) != PM_AGG_NONE || level_feeds(l, row, l->place[m->input[0]]) == 1;
 	}
 	return any || (only_constants && l->kind == PM_SYSTEM);
 }

@@ -498,6 +498,7 @@ static void note_damage(struct run *r)
 	const struct pm_damage *d;
 	size_t n;
 
+	buf_addstr(out, pm_reader_newer(r->reader));
 	d = pm_reader_damage(r->reader, &n);
 	for (size_t i = 0; i < n; i++) {
 		if (d[i].length)

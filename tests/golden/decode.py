@@ -39,7 +39,7 @@ EVENTS = {1: "marker", 2: "cpu-online", 3: "cpu-offline", 4: "lost", 5: "clock-s
           8: "disable", 9: "child-start", 10: "child-exit", 11: "failed", 12: "run-start", 13: "run-end", 14: "gone",
           15: "note"}
 REASONS = {0: "ok", 1: "not-counted", 2: "not-supported", 3: "no-permission", 4: "offline", 5: "missed", 6: "gone",
-           7: "dropped", 8: "suspect", 9: "format", 10: "not-read", 11: "left-out"}
+           7: "dropped", 8: "suspect", 9: "format", 10: "not-read", 11: "left-out", 12: "newer"}
 
 
 # ---- CRC-32C: polynomial 0x1EDC6F41, reflected, start and end inverted ----

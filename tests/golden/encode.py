@@ -32,14 +32,14 @@ def checksum(data):
 
 
 class Recording:
-    def __init__(self, recording=b"\x11" * 8):
-        self.data, self.sequence, self.id = b"", 0, recording
+    def __init__(self, recording=b"\x11" * 8, major=1):
+        self.data, self.sequence, self.id, self.major = b"", 0, recording, bytes([major])
 
     def frame(self, kind, payload=b"", meta=None):
         meta = dict(meta or {})
         if payload:
             meta[1] = len(payload)
-        head = decode.MAGIC + b"\x01" + cbor2.dumps(kind) + cbor2.dumps(self.sequence)
+        head = decode.MAGIC + self.major + cbor2.dumps(kind) + cbor2.dumps(self.sequence)
         head += b"\x48" + self.id + cbor2.dumps(cbor2.dumps(meta, canonical=True))
         self.data += head + checksum(head) + cbor2.dumps(payload) + checksum(payload)
         self.sequence += 1
