@@ -19,22 +19,6 @@
 #define ARCHITECTURE 0
 #endif
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define SANITIZED 1
-#endif
-#endif
-#ifndef SANITIZED
-#define SANITIZED 0
-#endif
-
-bool sandbox_in_build(void)
-{
-	return !SANITIZED && ARCHITECTURE;
-}
-
 /* ---- files ---- */
 
 /* The kernel's interface, which headers of older systems lack. The numbers are the same on all architectures. */
@@ -58,7 +42,7 @@ enum {
 
 void sandbox_init(struct sandbox *s)
 {
-	long version = sandbox_in_build() ? syscall(CALL_CREATE, NULL, 0, ASK_VERSION) : -1;
+	long version = !SANDBOX_SANITIZED && ARCHITECTURE ? syscall(CALL_CREATE, NULL, 0, ASK_VERSION) : -1;
 
 	s->handled = ALL_OF_1 | (version >= 2 ? MAY_REFER : 0) | (version >= 3 ? MAY_TRUNCATE : 0);
 	s->rules = version > 0 ? (int)syscall(CALL_CREATE, &s->handled, sizeof(s->handled), 0) : -1;
@@ -98,7 +82,7 @@ int sandbox_enter(struct sandbox *s)
 {
 	int err = s->rules < 0 ? -ENOSYS : 0;
 
-	if (sandbox_in_build() && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+	if (!SANDBOX_SANITIZED && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		err = -errno;
 	if (!err && syscall(CALL_RESTRICT, s->rules, 0))
 		err = -errno;
@@ -145,7 +129,7 @@ int sandbox_calls(const struct sandbox_call *allowed, size_t n, bool kill)
 	*c++ = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS);
 	*c++ = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, refuse);
 	program.len = (unsigned short)(c - code);
-	if (!sandbox_in_build())
+	if (!ARCHITECTURE)
 		err = -ENOSYS;
 	else if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
 		err = -errno;

@@ -107,5 +107,6 @@ void confine(int argc, char **argv)
 		sandbox_make(&s, ".", false);
 	sandbox_read(&s, "/sys/devices/system/cpu/online");
 	(void)sandbox_enter(&s);
-	(void)sandbox_calls(allowed, sizeof(allowed) / sizeof(*allowed), false);
+	if (!SANDBOX_SANITIZED)
+		(void)sandbox_calls(allowed, sizeof(allowed) / sizeof(*allowed), false);
 }
