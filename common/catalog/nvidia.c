@@ -365,5 +365,6 @@ const struct pmu_class pmu_classes[] = {
 	  .event = unknown_events,
 	  .filter = unknown_filters,
 	  .clock_filtered = true },
+#include "common/catalog/uncore.inc"
 	{ .name = NULL },
 };

@@ -61,6 +61,30 @@ static bool identified(const struct pmu_class *c, const char *identifier)
 	       (id & c->product_mask) == c->product;
 }
 
+/* Whether the name is one of the list; '#' stands for digits, and '*' for the rest. */
+static bool is_called(const char *list, const char *name)
+{
+	const char *at = name;
+
+	for (; list; list++) {
+		if (*list == '*' && *at)
+			return true;
+		if ((!*list || *list == ',') && !*at)
+			return true;
+		if (*list == '#' && isdigit((unsigned char)*at)) {
+			at += strspn(at, "0123456789");
+		} else if (*list && *list != ',' && *list == *at) {
+			at++;
+		} else {
+			list = strchr(list, ',');
+			at = name;
+			if (!list)
+				break;
+		}
+	}
+	return false;
+}
+
 const struct pmu_class *pmu_class_of(const char *name, const char *identifier)
 {
 	struct pmu_name n;
@@ -68,10 +92,13 @@ const struct pmu_class *pmu_class_of(const char *name, const char *identifier)
 	for (const struct pmu_class *c = pmu_classes; identifier && c->name; c++)
 		if (identified(c, identifier))
 			return c;
+	for (const struct pmu_class *c = pmu_classes; c->name; c++)
+		if (c->pmu && is_called(c->pmu, name))
+			return c;
 	if (!pmu_name_parse(name, &n))
 		return NULL;
 	for (const struct pmu_class *c = pmu_classes; c->name; c++)
-		if ((!strcmp(n.stem, c->stem) || (c->old_stem && !strcmp(n.stem, c->old_stem))) &&
+		if (c->stem && (!strcmp(n.stem, c->stem) || (c->old_stem && !strcmp(n.stem, c->old_stem))) &&
 		    c->per_rc == (n.rc >= 0))
 			return c;
 	return NULL;
@@ -95,7 +122,7 @@ const struct pmu_class_event *pmu_class_event(const struct pmu_class *c, const c
 
 const struct pmu_class_event *pmu_class_event_coded(const struct pmu_class *c, uint64_t code)
 {
-	for (const struct pmu_class_event *e = c->event; e->name; e++)
+	for (const struct pmu_class_event *e = c->event; e->name && !c->pmu; e++)
 		if (e->code == code)
 			return e;
 	return NULL;

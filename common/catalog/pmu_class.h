@@ -15,6 +15,8 @@ struct pmu_class_event {
 	uint64_t code;
 	const char *unit; /* UCUM; NULL: "1" */
 	const char *help;
+	const char *
+		terms; /* in place of the code, where the kernel may not name it: "event=0x0a,rdwrmask=0x1", or NULL */
 };
 
 /* A term that selects a part of what is counted. */
@@ -28,6 +30,10 @@ struct pmu_class_filter {
 struct pmu_class {
 	const char *name; /* stands for all its PMUs in -e and in formulas: "nvidia_ucf" */
 	const char *title;
+	/* What its PMUs are called, of vendors whose PMUs need no rules beyond sysfs: names separated by ',' in which
+	 * '#' is a number and '*' the rest. Or NULL; then the next members say it. */
+	const char *pmu;
+	const char *format;                    /* which format it must have for that: "umask=config:8-15"; or NULL */
 	const char *stem;                      /* "pcie" of nvidia_pcie_pmu_0_rc_1 */
 	const char *old_stem;                  /* what kernels before called it, or NULL */
 	bool per_rc;                           /* its names end with a root complex */
@@ -42,6 +48,9 @@ struct pmu_class {
 	const char *defaults;
 	/* Every event has a counter of its own, and all count at once: events of separate groups belong together. */
 	bool fixed;
+	bool apart;          /* events of separate groups may be put together: more than fit into one make a number */
+	unsigned counters;   /* events that a group takes beside the clock; 0: to be found out by opening groups */
+	const char *instead; /* recorded by default only where the machine has no PMU of that class; or NULL */
 	bool clock_filtered; /* the filters' defaults are written out for its clock, too */
 	const char *note;    /* for lists: what the filters mean, or NULL */
 	const char *still;   /* why its clock may stand still, or NULL */

@@ -14,6 +14,7 @@
 #include "common/metric/tables_perf.inc"
 #include "common/metric/tables_stat.inc"
 #include "common/metric/tables_nvidia.inc"
+#include "common/metric/tables_uncore.inc"
 
 #define TABLE(subject) { #subject, metric_##subject, sizeof(metric_##subject) / sizeof(metric_##subject[0]) },
 /* clang-format off */
@@ -30,6 +31,7 @@ const struct metric_table metric_tables[] = {
 	TABLE(turbostat)
 	TABLE(perf)
 	TABLE(stat)
+	TABLE(uncore)
 	TABLE(nvidia)
 	TABLE(grace)
 	{ .row = NULL },

@@ -17,9 +17,15 @@
 #define COUNTERS_MAX     33 /* more than any PMU has that is looked at */
 #define DEFAULT_COUNTERS 4  /* where nobody may find out */
 
+struct class_instance {
+	const struct event_pmu *pmu;
+	uint32_t cpu, id;
+};
+
 struct perf_classes {
-	struct nvidia_pmu *pmu; /* owned, one a PMU that has a class */
-	uint32_t *instance;     /* owned; of each in the recording; 0: none yet */
+	struct nvidia_pmu *pmu;          /* owned, one a PMU that has a class */
+	struct class_instance *instance; /* owned; those in the recording */
+	size_t n_instances;
 	struct pci_map pci;
 	bool pci_wanted;
 };
@@ -37,7 +43,7 @@ void perf_classes_release(struct perf_pmus *p)
 
 const struct pmu_class *perf_class(const struct event_pmu *pmu)
 {
-	return pmu->hooks == &nvidia_hooks ? ((const struct nvidia_pmu *)pmu->hook_data)->class : NULL;
+	return pmu->class ? ((const struct nvidia_pmu *)pmu->hook_data)->class : NULL;
 }
 
 const struct pci_map *perf_classes_pci(const struct perf_pmus *p)
@@ -88,6 +94,26 @@ static bool is_unnamed(const struct event_pmu *pmu, const struct pmu_class *c)
 	return perf_class_format(pmu, "event");
 }
 
+/* Whether the PMU has the formats that "event=0x0a,rdwrmask=0x1" takes, wide enough. */
+static bool takes(const struct event_pmu *pmu, const char *terms)
+{
+	struct event_term *term;
+	int n = event_terms_parse(&term, terms, NULL);
+	bool all = n > 0;
+
+	for (int i = 0; i < n && all; i++) {
+		uint64_t config[EVENT_CONFIGS] = { 0 }, max;
+		size_t k = 0;
+
+		while (k < pmu->n_formats && strcmp(pmu->format[k].name, term[i].key))
+			k++;
+		all = k < pmu->n_formats && !event_format_pack(pmu->format[k].text, term[i].number, config, &max);
+	}
+	if (n > 0)
+		event_terms_free(term, (size_t)n);
+	return all;
+}
+
 static int name_events(struct event_pmu *pmu, const struct pmu_class *c)
 {
 	struct event_alias *bigger;
@@ -106,10 +132,11 @@ static int name_events(struct event_pmu *pmu, const struct pmu_class *c)
 
 		for (size_t k = 0; k < old && !have; k++)
 			have = !strcasecmp(pmu->alias[k].name, c->event[i].name);
-		if (have)
-			continue;
 		snprintf(code, sizeof(code), "event=0x%llx", (unsigned long long)c->event[i].code);
-		*a = (struct event_alias){ .name = strdup(c->event[i].name), .text = strdup(code) };
+		if (have || (c->pmu && (!c->event[i].terms || !takes(pmu, c->event[i].terms))))
+			continue;
+		*a = (struct event_alias){ .name = strdup(c->event[i].name),
+					   .text = strdup(c->event[i].terms ? c->event[i].terms : code) };
 		pmu->n_aliases++;
 		if (!a->name || !a->text)
 			return -ENOMEM;
@@ -125,11 +152,12 @@ static int classify(struct perf_classes *all, struct event_pmu *pmu, const struc
 
 	root_line(root, peer, sizeof(peer), DEVICES "/%s/peer", pmu->name);
 	nvidia_pmu_init(nv, c, pmu->name, peer[0] ? peer : NULL, &all->pci);
+	nv->counters = c->counters;
 	pmu->class = c->name;
-	pmu->hooks = &nvidia_hooks;
+	pmu->hooks = c->pmu ? NULL : &nvidia_hooks;
 	pmu->hook_data = nv;
 	all->pci_wanted |= c->per_rc;
-	if (is_unnamed(pmu, c))
+	if (c->pmu || is_unnamed(pmu, c))
 		err = name_events(pmu, c);
 	return err ? err : describe(pmu, c);
 }
@@ -198,6 +226,18 @@ static int find_sockets(struct perf_pmus *p, const struct root *root)
 	return err;
 }
 
+static const struct pmu_class *class_for(const struct event_pmu *pmu)
+{
+	const struct pmu_class *c = pmu_class_of(pmu->name, pmu->identifier);
+	const char *text = c && c->format ? strchr(c->format, '=') : NULL;
+
+	for (size_t i = 0; text && i < pmu->n_formats; i++)
+		if (!strncmp(pmu->format[i].name, c->format, (size_t)(text - c->format)) &&
+		    !strcmp(pmu->format[i].text, text + 1))
+			return c;
+	return text ? NULL : c;
+}
+
 int perf_classes_find(struct perf_pmus *p, const struct root *root)
 {
 	struct perf_classes *all = NULL;
@@ -205,16 +245,15 @@ int perf_classes_find(struct perf_pmus *p, const struct root *root)
 	int err = 0;
 
 	for (size_t i = 0; i < p->n; i++)
-		n += pmu_class_of(p->pmu[i].name, p->pmu[i].identifier) != NULL;
+		n += class_for(&p->pmu[i]) != NULL;
 	if (!n)
 		return 0;
 	all = p->classes = calloc(1, sizeof(*all));
-	if (!all || !(all->pmu = calloc(n, sizeof(*all->pmu))) ||
-	    !(all->instance = calloc(n, sizeof(*all->instance))))
+	if (!all || !(all->pmu = calloc(n, sizeof(*all->pmu))))
 		return -ENOMEM;
 	n = 0;
 	for (size_t i = 0; i < p->n && !err; i++) {
-		const struct pmu_class *c = pmu_class_of(p->pmu[i].name, p->pmu[i].identifier);
+		const struct pmu_class *c = class_for(&p->pmu[i]);
 
 		if (c)
 			err = classify(all, &p->pmu[i], c, &all->pmu[n++], root);
@@ -322,6 +361,15 @@ int perf_class_groups(const struct event_pmu *pmu, const char *bundles, const ch
 	return out->err;
 }
 
+/* Whether the machine has PMUs that tell the same better. */
+static bool has_instead(const struct perf_pmus *p, const struct pmu_class *c)
+{
+	for (size_t i = 0; c->instead && i < p->n; i++)
+		if (perf_class(&p->pmu[i]) == pmu_class_named(c->instead))
+			return true;
+	return false;
+}
+
 int perf_classes_defaults(struct perf_pmus *p, const struct root *root,
 			  int (*add)(void *arg, const char *text, struct error *e), void *arg, struct error *e)
 {
@@ -331,7 +379,7 @@ int perf_classes_defaults(struct perf_pmus *p, const struct root *root,
 		const struct event_pmu *pmu = &p->pmu[i];
 		struct buf text = BUF_INIT;
 
-		if (!perf_class(pmu))
+		if (!perf_class(pmu) || has_instead(p, perf_class(pmu)))
 			continue;
 		err = perf_class_probe(p, pmu, root);
 		if (!err)
@@ -345,13 +393,19 @@ int perf_classes_defaults(struct perf_pmus *p, const struct root *root,
 
 int64_t perf_class_instance(struct perf_pmus *p, struct plan *plan, const struct event_pmu *pmu, uint32_t cpu)
 {
-	uint32_t *id = &p->classes->instance[(struct nvidia_pmu *)pmu->hook_data - p->classes->pmu];
+	struct perf_classes *all = p->classes;
+	struct class_instance *bigger;
 	struct pm_instance i = { .kind = PM_PMU, .number = PM_NONE, .cpu = cpu, .added_ns = clocks_monotonic() };
 	char cpus[256] = "";
 	int64_t added;
 
-	if (*id)
-		return *id;
+	for (size_t k = 0; k < all->n_instances; k++)
+		if (all->instance[k].pmu == pmu && all->instance[k].cpu == cpu)
+			return all->instance[k].id;
+	bigger = realloc(all->instance, (all->n_instances + 1) * sizeof(*bigger));
+	if (!bigger)
+		return -ENOMEM;
+	all->instance = bigger;
 	root_line(plan->root, cpus, sizeof(cpus), DEVICES "/%s/associated_cpus", pmu->name);
 	added = pm_map_set(&i.attrs, PM_INSTANCE_NAME, pm_text(pmu->name));
 	if (!added && cpus[0])
@@ -360,7 +414,7 @@ int64_t perf_class_instance(struct perf_pmus *p, struct plan *plan, const struct
 		added = pm_model_add_instance(plan->model, &i);
 	pm_map_release(&i.attrs);
 	if (added > 0)
-		*id = (uint32_t)added;
+		all->instance[all->n_instances++] = (struct class_instance){ pmu, cpu, (uint32_t)added };
 	return added;
 }
 
@@ -490,7 +544,7 @@ int perf_classes_check(struct perf_pmus *p, const struct event_set *set, const s
 
 		if (!pmu || !perf_class(pmu))
 			continue;
-		if (asked && plan->options->target != TARGET_SYSTEM)
+		if (asked && pmu->hooks && plan->options->target != TARGET_SYSTEM)
 			return error_set(e, EINVAL, "\"%.80s\" counts a socket and cannot follow a %s", ev->text,
 					 plan->options->target == TARGET_COMMAND ?
 						 "command: add -a" :

@@ -399,7 +399,11 @@ static int open_class(struct metrics *m, const struct pmu_class *c)
 			if (!event)
 				continue;
 			w->done = true;
-			buf_printf(&bundles, "%s%.*s", !first ? "," : bundles.len ? ";" : "", (int)len, event);
+			buf_printf(&bundles, "%s%.*s",
+				   !first && !c->apart ? "," :
+				   bundles.len         ? ";" :
+							 "",
+				   (int)len, event);
 			first = false;
 		}
 	}

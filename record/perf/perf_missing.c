@@ -31,7 +31,7 @@ static bool has_class(const struct perf_pmus *p, const struct pmu_class *c)
 static bool has_cspmu(const struct perf_pmus *p)
 {
 	for (size_t i = 0; i < p->n; i++)
-		if (perf_class(&p->pmu[i]) ? !perf_class(&p->pmu[i])->hid :
+		if (perf_class(&p->pmu[i]) ? !perf_class(&p->pmu[i])->hid && !perf_class(&p->pmu[i])->pmu :
 					     !strncmp(p->pmu[i].name, "arm_cspmu_", 10))
 			return true;
 	return false;
@@ -131,7 +131,7 @@ int perf_classes_missing(const struct perf_pmus *p, struct plan *plan)
 		const struct pmu_class *c = perf_class(&p->pmu[i]);
 		struct pmu_name name;
 
-		if (c && pmu_name_parse(p->pmu[i].name, &name) && !strcmp(name.stem, "uncore") &&
+		if (c && pmu_name_parse(p->pmu[i].name, &name) && !strcmp(name.stem, "uncore") && c->stem &&
 		    strcmp(c->stem, "uncore"))
 			err = plan_refused(
 				plan, PM_REASON_NOT_SUPPORTED, "a newer kernel knows its events and filters",

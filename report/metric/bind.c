@@ -459,12 +459,32 @@ static int bind_parameters(struct builder *x, const struct metric *row)
 	return err;
 }
 
+/* A metric over classes of PMUs: the first of its formulas that the recording can feed. */
+static int bind_classes(struct builder *x, const struct metric *row)
+{
+	struct metric one = *row;
+	size_t before = x->b->n_metrics;
+	const char *next = row->otherwise;
+	int err = 0;
+
+	one.otherwise = NULL;
+	while (x->classes.n && one.expr && !err && x->b->n_metrics == before) {
+		const struct pmu_class *class = class_of_formula(one.expr);
+		size_t len = next ? strcspn(next, ";") : 0;
+
+		err = class ? bind_class_row(x, &one, class, false) : bind_row(x, &one, NULL, NULL, false);
+		one.expr = len ? bind_own(x->b, strndup(next, len)) : NULL;
+		if (len && !one.expr)
+			return -ENOMEM;
+		next = len && next[len] ? next + len + 1 : NULL;
+	}
+	return err;
+}
+
 static int bind_built_in(struct builder *x, const struct metric *row)
 {
-	const struct pmu_class *class = x->classes.n ? class_of_formula(row->expr) : NULL;
-
-	if (class)
-		return bind_class_row(x, row, class, false);
+	if (class_of_formula(row->expr))
+		return bind_classes(x, row);
 	return row->each ? bind_family(x, row) : bind_row(x, row, NULL, NULL, false);
 }
 

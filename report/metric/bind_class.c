@@ -220,7 +220,7 @@ static size_t find(const struct class_choice *k, const char *pmu, uint32_t group
 
 	for (size_t i = 0; i < x->n; i++)
 		if (x->row[i].class == k->class && x->row[i].event == event &&
-		    (k->class->fixed || x->row[i].group == group) &&
+		    (k->class->fixed || k->class->apart || x->row[i].group == group) &&
 		    (x->row[i].filter == k->filter || x->row[i].clock) && !strcmp(x->row[i].pmu, pmu))
 			return i;
 	return SIZE_MAX;

@@ -12,6 +12,13 @@ NAMES = {kind: re.sub(r"(?<=_pmu_)0|(?<=_rc_)0", r"\\d+", pmus(0)[0]) for kind, 
 # One counter for every event: what is counted together does not matter.
 FIXED = {"nvidia_cmem_latency", "nvidia_nvlink_c2c", "nvidia_nvclink", "nvidia_nvdlink"}
 CLOCKED = {"latency", "outstanding"}
+# Names that all machines have: the sums of others, of which a machine has one.
+COMMON = {"mem.read_bw": [["nvidia_ucf.mem_rd_bw"], ["nvidia_scf.cmem_rd_bw"]],
+          "mem.write_bw": [["nvidia_ucf.mem_wr_bw"], ["nvidia_scf.cmem_wr_bw"]],
+          "mem.bw": [["nvidia_ucf.mem_rd_bw", "nvidia_ucf.mem_wr_bw"], ["nvidia_scf.cmem_rd_bw", "nvidia_scf.cmem_wr_bw"]],
+          "llc.hit_share": [["nvidia_ucf.slc_rd_hit_ratio"]],
+          "pcie.in_bw": [["nvidia_pcie.wr_bw"]],
+          "pcie.out_bw": [["nvidia_pcie.rd_bw"]]}
 
 
 def base(name):
@@ -56,6 +63,11 @@ class Index:
 
 def compute(name, missing, ratio):
     """A function of a place, or None if there is no such metric."""
+    if name in COMMON:
+        def common(place):
+            here = lambda p: any(re.fullmatch(NAMES[p.partition(".")[0]], n.partition("/")[0]) for n in place.index.names)
+            return next(sum(compute(p, missing, ratio)(place) for p in parts) for parts in COMMON[name] if here(parts[0]))
+        return common
     formula = definition(name)
     if not formula:
         return None

@@ -324,6 +324,9 @@ static long open_event(struct perf_event_attr *a, int pid, int cpu, int group, u
 			     .pinned = a->pinned,
 			     .owner = getpid() };
 	if (pmu && !(a->type == PERF_TYPE_SOFTWARE)) {
+		/* The words in one, as machine.py does it. */
+		if (!pmu->core)
+			config ^= a->config1 << 20 ^ a->config2 << 40;
 		e->what = table_event(&table, pmu, config);
 		e->place = cpu < 0 ? 0 : pmu->core ? cpu : (int)table.package[cpu];
 		e->what.rate *= pmu->core ? 1 + e->place / 100. : 1 + e->place / 10.;

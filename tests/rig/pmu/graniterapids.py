@@ -11,4 +11,6 @@ TERMS = {"cas_count_read_sch0": "event=0x05,umask=0xcf", "cas_count_read_sch1": 
 PMUS = {"cpu": intel.core("granite_rapids", {**intel.SHARES, **intel.MORE_SHARES}),
         **{name: dict(imc, events={**{k: (v, *MIB) for k, v in TERMS.items()}, "clockticks": ("event=0x01",)},
                       rates={"event=0x01": 2.8e9, **{v: 1e8 * (i + 1) + imc["type"] * 1e6 for i, v in enumerate(TERMS.values())}})
-           for name, imc in intel.imcs(12, 20, *list(TERMS.values())[:2], "event=0x01").items()}}
+           for name, imc in intel.imcs(12, 20, *list(TERMS.values())[:2], "event=0x01").items()},
+        **intel.uncore(4)}
+METRICS = {**intel.memory(("cas_count_read_sch0+cas_count_read_sch1", "cas_count_write_sch0+cas_count_write_sch1")), **intel.CHA_METRICS}

@@ -37,6 +37,41 @@ def core(name, shares):
                 caps={"pmu_name": name, "max_precise": 3, "branches": 32})
 
 
+MIB4 = ("3.814697266e-6", "MiB")  # four bytes
+
+
+def memory(terms=("cas_count_read", "cas_count_write"), pmus="uncore_imc_"):
+    """GB/s of memory: reads, writes and both."""
+    read, write = (lambda m, p, t=t: sum(m.sum(pmus, one, p) for one in t.split("+")) * 64 / 1e9 for t in terms)
+    return {"mem.read_bw": read, "mem.write_bw": write, "mem.bw": lambda m, p: read(m, p) + write(m, p)}
+
+
+def uncore(chas=0, upis=0, iios=0, ports=8, out=0x30, ext=",32-55"):
+    """Slices of the cache, links and PCIe stacks; the kernel names the events of the last alone."""
+    form = {"event": "config:0-7", "umask": "config:8-15" + ext, "edge": "config:18", "inv": "config:23", "thresh": "config:24-31"}
+    ways = [(f"bw_{way}_port{i}", f"event=0xff,umask={first + i:#x}") for way, first in (("in", 0x20), ("out", out)) for i in range(ports)]
+    return {**{f"uncore_cha_{i}": dict(type=100 + i, kind="uncore", by_metrics=True, general=4, format=form, rates={CHA[0]: 3e8, CHA[1]: 6e7 + 1e6 * i})
+               for i in range(chas)},
+            **{f"uncore_upi_{i}": dict(type=150 + i, kind="uncore", by_metrics=True, general=4, format=form, rates={UPI[0]: 9e8, UPI[1]: 1.8e9 + 9e6 * i})
+               for i in range(upis)},
+            **{f"uncore_iio_free_running_{i}":
+               dict(type=200 + i, kind="uncore", by_metrics=True, general=17, format={"event": "config:0-7", "umask": "config:8-15"},
+                    events={k: (v, *MIB4) for k, v in ways}, rates={v: 1e7 * (i + k + 1) for k, (_, v) in enumerate(ways)})
+               for i in range(iios)}}
+
+
+CHA = ("event=0x34,umask=0x1bd9ff", "event=0x34,umask=0x1bd901")
+UPI = ("event=0x02,umask=0x0f", "event=0x03,umask=0x0f")
+CHA_METRICS = {"llc.hit_share": lambda m, p: 100 * (1 - m.sum("uncore_cha_", CHA[1], p) / m.sum("uncore_cha_", CHA[0], p))}
+UPI_METRICS = {"link.out_bw": lambda m, p: m.sum("uncore_upi_", UPI[0], p) * 64 / 9e9,
+               "link.in_bw": lambda m, p: m.sum("uncore_upi_", UPI[1], p) * 64 / 9e9}
+
+
+def iio_metrics(ports=8):
+    return {f"pcie.{way}_bw": lambda m, p, way=way: sum(m.sum("uncore_iio_", f"bw_{way}_port{i}", p) for i in range(ports)) * 4 / 1e9
+            for way in ("in", "out")}
+
+
 def imcs(n, first_type, read, write, ticks):
     """Memory controllers: four counters each; a cache line of 64 bytes an event, in MiB."""
     form = {"event": "config:0-7", "umask": "config:8-15", "edge": "config:18", "inv": "config:23", "thresh": "config:24-31"}

@@ -3,9 +3,10 @@
 A machine is a module of this folder, with
     CPUS      package of each CPU
     PMUS      name: dict(type, kind, general, format, events, rates, fixed, only_fixed, metric, checks, package, cpus, caps), with the
-              meaning of table.h; events are those that sysfs names, by their terms, with scale and unit
+              meaning of table.h, by_metrics: test_uncore.py is enough for it; events are those that sysfs names, by their terms, with scale and unit
     CPUID     for perf's environment; CPUINFO, the text of /proc/cpuinfo
     HARDWARE  config of the generic events (cycles, instructions, cache-references, cache-misses, branches, branch-misses)
+    METRICS   name of a metric: what it is by the rates, a function of the machine and of a filter of packages (Machine.sum())
 """
 import importlib
 import os
@@ -20,30 +21,33 @@ def text(folder, path, content):
         f.write(f"{content}\n")
 
 
+SHIFT = {"config": 0, "config1": 20, "config2": 40}  # the words of an uncore event in one, as fakepmu.c has them
+
+
 def config(pmu, terms):
-    """The number that terms such as event=0x05,umask=0xcf come to, by the PMU's format files; of config alone."""
+    """The number that terms such as event=0x05,umask=0xcf come to, by the PMU's format files."""
     value = 0
     for term in filter(None, terms.split(",")):
         name, _, number = term.partition("=")
         where, _, bits = pmu["format"][name].partition(":")
-        assert where == "config", (name, where)
+        assert where == "config" or pmu["kind"] == "uncore", (name, where)
         n = int(number or "1", 0)
         for part in bits.split(","):
             low, _, high = part.partition("-")
             width = int(high or low) - int(low) + 1
-            value |= (n & ((1 << width) - 1)) << int(low)
+            value ^= (n & ((1 << width) - 1)) << int(low) + SHIFT[where]
             n >>= width
-    return value
+    return value % 2**64
 
 
 def mask(pmu):
     value = 0
     for place in pmu["format"].values():
         where, _, bits = place.partition(":")
-        for part in bits.split(",") if where == "config" else []:
+        for part in bits.split(",") if where == "config" or pmu["kind"] == "uncore" else []:
             low, _, high = part.partition("-")
-            value |= ((1 << (int(high or low) - int(low) + 1)) - 1) << int(low)
-    return value
+            value |= ((1 << (int(high or low) - int(low) + 1)) - 1) << int(low) + SHIFT[where]
+    return value % 2**64
 
 
 def hashed(number):
@@ -72,6 +76,11 @@ class Machine:
     def rate(self, pmu, terms):
         """The sum over the machine."""
         return sum(self.rate_at(pmu, terms, cpu) for cpu in self.places(pmu))
+
+    def sum(self, pmus, terms, package=None):
+        """Over all PMUs whose names begin so, or those of one package."""
+        return sum(self.rate_at(p, terms, cpu) for p in self.table.PMUS if p.startswith(pmus) for cpu in self.places(p)
+                   if package in (None, self.cpus[cpu]))
 
     def places(self, pmu):
         p = self.table.PMUS[pmu]

@@ -21,6 +21,25 @@ def mesh(identifier):
     return dict(type=40, kind="uncore", general=8, format=CMN, fixed={"type=0x3": 0}, identifier=identifier,
                 events={"dtc_cycles": ("type=0x3",), "hnf_mc_reqs": ("type=0x5,eventid=0xd",),
                         "hnf_cache_miss": ("type=0x5,eventid=0x1",),
-                        "hnf_slc_sf_cache_access": ("type=0x5,eventid=0x2",)},
+                        "hnf_slc_sf_cache_access": ("type=0x5,eventid=0x2",),
+                        "rnid_rxdat_flits": ("type=0xa,eventid=0x4",), "rnid_txdat_flits": ("type=0xa,eventid=0x5",)},
                 rates={"type=0x3": 2e9, "type=0x5,eventid=0xd": 5e8, "type=0x5,eventid=0x1": 4e8,
                        "type=0x5,eventid=0x2": 1.6e9})
+
+
+MESH_METRICS = {"mem.bw": lambda m, p: m.sum("arm_cmn_", "hnf_mc_reqs", p) * 64 / 1e9,
+                "llc.hit_share": lambda m, p: 100 * (1 - m.sum("arm_cmn_", "hnf_cache_miss", p) / m.sum("arm_cmn_", "hnf_slc_sf_cache_access", p)),
+                "pcie.in_bw": lambda m, p: m.sum("arm_cmn_", "rnid_txdat_flits", p) * 32 / 1e9,
+                "pcie.out_bw": lambda m, p: m.sum("arm_cmn_", "rnid_rxdat_flits", p) * 32 / 1e9}
+
+
+def units(n, name, first_type, events, bits="config:0-7", general=8, **more):
+    """PMUs of one kind that count events by their codes alone: {name: (code, rate of the first)}."""
+    return {name.format(i): dict(type=first_type + i, kind="uncore", general=general, format={"event": bits}, **more,
+                                 events={k: (f"event={code:#x}",) for k, (code, _) in events.items()},
+                                 rates={f"event={code:#x}": rate * (1 + i / 10) for code, rate in events.values()}) for i in range(n)}
+
+
+def dsus(n):
+    return units(n, "arm_dsu_{}", 50, {"cycles": (0x11, 2e9), "bus_access": (0x19, 1e8), "l3d_cache": (0x2b, 8e8),
+                                       "l3d_cache_refill": (0x2a, 1e8)}, "config:0-31", 6, fixed={"event=0x11": 0})

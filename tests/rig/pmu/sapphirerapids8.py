@@ -6,4 +6,6 @@ CPUID = "GenuineIntel-6-8F-6"
 CPUINFO = intel.cpuinfo(0x8f, len(CPUS))
 HARDWARE = intel.HARDWARE
 PMUS = {"cpu": intel.core("sapphire_rapids", {**intel.SHARES, **intel.MORE_SHARES}),
-        **intel.imcs(8, 20, "event=0x05,umask=0xcf", "event=0x05,umask=0xf0", "event=0x01")}
+        **intel.imcs(8, 20, "event=0x05,umask=0xcf", "event=0x05,umask=0xf0", "event=0x01"),
+        **intel.uncore(4, 0, 2)}
+METRICS = {**intel.memory(), **intel.CHA_METRICS, **intel.iio_metrics()}

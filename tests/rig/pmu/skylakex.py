@@ -8,4 +8,6 @@ HARDWARE = intel.HARDWARE
 CORE = intel.core("skylake", {})
 PMUS = {"cpu": dict(CORE, general=4, format=dict(intel.FORMAT, any="config:21"), events={k: v for k, v in CORE["events"].items() if k != "slots"},
                     fixed={"event=0xc0": 0, "event=0x3c": 1, "event=0x00,umask=0x03": 2}, only_fixed=["event=0x00,umask=0x03"]),
-        **intel.imcs(6, 20, "event=0x04,umask=0x03", "event=0x04,umask=0x0c", "event=0x00")}
+        **intel.imcs(6, 20, "event=0x04,umask=0x03", "event=0x04,umask=0x0c", "event=0x00"),
+        **intel.uncore(0, 2, 2, 4, 0x24, "")}
+METRICS = {**intel.memory(), **intel.UPI_METRICS, **intel.iio_metrics(4)}

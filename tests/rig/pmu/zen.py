@@ -1,4 +1,6 @@
 """What AMD's server processors have in common: six general counters a core, nothing fixed (arch/x86/events/amd: core.c, uncore.c)."""
+import intel
+
 HARDWARE = [0x76, 0xc0, 0xff60, 0x964, 0xc2, 0xc3]
 UMC = {"event": "config:0-7", "rdwrmask": "config:8-9"}
 CORE = dict(type=4, kind="core", general=6,
@@ -22,5 +24,18 @@ def umcs(n, packages=1):
             for i in range(n)}
 
 
+UMC_METRICS = intel.memory(("event=0x0a,rdwrmask=0x1", "event=0x0a,rdwrmask=0x2"), "amd_umc_")
+L3 = ("event=0x04,umask=0xff", "event=0x04,umask=0x01")
+L3_METRICS = {"llc.hit_share": lambda m, p: 100 * (1 - m.sum("amd_l3", L3[1], p) / m.sum("amd_l3", L3[0], p))}
+DRAM = [f"event={0x07 + 0x40 * i:#x},umask=0x38" for i in range(8)]
+DF_METRICS = {"mem.bw": lambda m, p: sum(m.sum("amd_df", e, p) for e in DRAM) * 64 / 1e9}
+
+
+def l3():
+    return {"amd_l3": dict(type=27, kind="uncore", general=6, checks=False, rates={L3[0]: 4e8, L3[1]: 1e8},
+                           format={"event": "config:0-7", "umask": "config:8-15"})}
+
+
 def fabric(general, event="config:0-7,32-35,59-60", umask="config:8-15"):
-    return {"amd_df": dict(type=28, kind="uncore", general=general, checks=False, format={"event": event, "umask": umask})}
+    return {"amd_df": dict(type=28, kind="uncore", general=general, checks=False, format={"event": event, "umask": umask},
+                           rates={e: 1e8 * (i + 1) for i, e in enumerate(DRAM)})}

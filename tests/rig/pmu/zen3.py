@@ -5,4 +5,5 @@ CPUS = [0, 0, 1, 1]
 CPUID = "AuthenticAMD-25-1-1"
 CPUINFO = zen.cpuinfo(25, 1, len(CPUS))
 HARDWARE = zen.HARDWARE
-PMUS = {"cpu": zen.CORE, **zen.fabric(4)}
+PMUS = {"cpu": zen.CORE, **zen.fabric(4), **zen.l3()}
+METRICS = {**zen.DF_METRICS, **zen.L3_METRICS}

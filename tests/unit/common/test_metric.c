@@ -216,7 +216,7 @@ static void check_words(const struct metric *m, const char *list)
 static void test_tables(void **state)
 {
 	struct names names = { 0 }, displays = { 0 };
-	size_t defaults = 0, tables = 0, uncore[2] = { 0 };
+	size_t defaults = 0, common = 0, tables = 0, uncore[2] = { 0 };
 
 	for (const struct metric_table *t = metric_tables; t->row; t++, tables++) {
 		assert_non_null(t->name);
@@ -256,8 +256,10 @@ static void test_tables(void **state)
 			if (m->threshold && m->otherwise &&
 			    (!m->threshold_otherwise || count_of(m->threshold_otherwise) != count_of(m->otherwise)))
 				fail_msg("%s: not all of its formulas have a threshold", m->name);
+			if (!strcmp(t->name, "uncore"))
+				common += m->default_on;
 			/* No machine has both of these. */
-			if (!strcmp(t->name, "nvidia") || !strcmp(t->name, "grace"))
+			else if (!strcmp(t->name, "nvidia") || !strcmp(t->name, "grace"))
 				uncore[t->name[0] == 'g'] += m->default_on;
 			else
 				defaults += m->default_on;
@@ -267,6 +269,7 @@ static void test_tables(void **state)
 	/* A table that nobody asked for must fit on a screen: these and the ones for hardware that a machine
 	 * may lack. */
 	assert_in_range(defaults, 12, 32);
+	assert_in_range(common, 3, 8);
 	assert_in_range(uncore[0], 12, 24);
 	assert_in_range(uncore[1], 12, 24);
 	names_release(&names);

@@ -349,8 +349,17 @@ static void classes(void **state)
 		{ "arm_cspmu_0", "1070036b", "nvidia_pcie_tgt" },
 		{ "nvidia_ucf_pmu_0_rc_1", NULL, NULL },
 		{ "nvidia_ucf_pmu_", NULL, NULL },
-		{ "uncore_imc_0", NULL, NULL },
-		{ "uncore_imc_0", "2cf", NULL },
+		{ "uncore_imc_0", NULL, "intel_imc" },
+		{ "uncore_imc", "2cf", "intel_imc" },
+		{ "uncore_imc_free_running_11", NULL, "intel_imc_free" },
+		{ "uncore_imc_", NULL, NULL },
+		{ "uncore_imc_0_1", NULL, NULL },
+		{ "uncore_imcs", NULL, NULL },
+		{ "hisi_sccl11_ddrc3", NULL, "hisi_ddrc" },
+		{ "hisi_sccl1_ddrc0_1", NULL, "hisi_ddrc" },
+		{ "hisi_sccl_ddrc0", NULL, NULL },
+		{ "dwc_rootport_3018", NULL, "dwc_pcie" },
+		{ "dwc_rootport_", NULL, NULL },
 	};
 
 	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {

@@ -1,0 +1,68 @@
+#!/usr/bin/python3
+"""test_uncore.py [MACHINE...]: what memory, caches, links and PCIe of emulated machines carry, recorded by default and asked for by -M,
+against the programmed rates: of the system, and of each package. Prints a table."""
+import csv
+import glob
+import io
+import os
+import sys
+import tempfile
+
+import machine
+import test_pmu
+
+TOLERANCE = .005
+
+
+def shown(runner, path, *how):
+    """{(metric, package or None): value}; missing ones are the status."""
+    text = runner.run(os.path.join(test_pmu.BIN, "pmrep"), "show", "--total", "--format=csv", *how, path, preload=False).stdout
+    rows = csv.DictReader(io.StringIO(text))
+    return {(r["metric"], int(r["package"]) if r["scope"] == "package" else None): float(r["value"]) if r["status"] == "ok" else r["status"]
+            for r in rows if r["scope"] in ("system", "package")}
+
+
+def record(runner, path, *how):
+    done = runner.run(os.path.join(test_pmu.BIN, "pmrec"), "-q", "--overwrite", "--sources=perf", "-a", "-i", "0", *how, "-o", path,
+                      "sleep", ".1")
+    return done.stderr + (f"pmrec: {done.returncode}" if done.returncode else "")
+
+
+def check(name, runner, m):
+    wrong, path = [], os.path.join(runner.folder, "x.pmr")
+    wanted = {k: f for k, f in m.table.METRICS.items() if f}
+    for how in ([], ["-M", ",".join(wanted)])[:2 if wanted else 1]:
+        errors = record(runner, path, *how)
+        values = {**shown(runner, path, "--per-package"), **shown(runner, path, "--per-system")}
+        for metric, f in wanted.items():
+            for package in (None, *m.packages):
+                truth, value = f(m, package), values.get((metric, package), "not there")
+                if not isinstance(value, float) or abs(value - truth) > TOLERANCE * truth:
+                    wrong.append(f"{name} {' '.join(how)}: {metric} of {'the system' if package is None else package} is {value}, not {truth} {errors}")
+                elif package is None and not how:
+                    print(f"{name:16} {metric:14} truth {truth:10.4f}  ours {value:10.4f}")
+        for metric in m.table.METRICS.keys() - wanted.keys():
+            if (metric, None) in values:
+                wrong.append(f"{name}: {metric} is {values[metric, None]}, and nothing counts it")
+    return wrong
+
+
+def main():
+    here = os.path.dirname(os.path.abspath(__file__))
+    names = sys.argv[1:] or sorted(os.path.basename(p)[:-3] for p in glob.glob(f"{here}/*.py") if "\nMETRICS = " in open(p).read())
+    wrong = []
+    for name in names:
+        m = machine.Machine(name)
+        with tempfile.TemporaryDirectory(prefix="pm-pmu-") as folder:
+            m.write(folder)
+            runner = test_pmu.Runner(folder, m)
+            if name == names[0] and runner.run("true").returncode:
+                test_pmu.skip("libfakepmu.so cannot be loaded")
+            wrong += check(name, runner, m)
+    for line in wrong:
+        print("wrong:", line)
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
