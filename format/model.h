@@ -431,6 +431,7 @@ enum pm_header_key {
 	PM_HEADER_BOOT_ID = 101,         /* text; strict privacy leaves it out */
 	PM_HEADER_PRODUCT = 102,         /* text: DMI vendor and product, not serials */
 	PM_HEADER_BIOS = 103,            /* text */
+	PM_HEADER_MACHINE_ID = 104,      /* text: of /etc/machine-id; strict privacy leaves it out */
 	PM_HEADER_COMMAND = 200,         /* text: argv[0] of the command */
 	PM_HEADER_ARGUMENTS = 201,       /* array of text: the rest of the command */
 	PM_HEADER_CMDLINE = 202,         /* text: kernel command line */

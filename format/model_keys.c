@@ -80,6 +80,8 @@ const struct pm_key_row pm_header_keys[] = {
 	  .help = "DMI vendor and product, not serials" },
 	{ .key = PM_HEADER_BIOS, .kind = PM_VALUE_TEXT, .name = "bios",
 	  .help = "version of the firmware" },
+	{ .key = PM_HEADER_MACHINE_ID, .kind = PM_VALUE_TEXT, .name = "machine_id",
+	  .help = "number of this installation" },
 	{ .key = PM_HEADER_COMMAND, .kind = PM_VALUE_TEXT, .name = "command",
 	  .help = "argv[0] of the command" },
 	{ .key = PM_HEADER_ARGUMENTS, .kind = PM_VALUE_ARRAY, .name = "arguments",

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/names.h"
 #include "common/table.h"
 #include "report/input/follow.h"
 #include "report/input/input.h"
@@ -307,30 +308,39 @@ static bool can_spark(struct show_options *o)
 	return false;
 }
 
-static int show(struct show_options *o, const struct options_common *common)
+/* Whether the options go together. */
+static bool makes_sense(struct show_options *o)
 {
+	if (!o->n_files)
+		cmd_complain(NAME, "no recording given; pmrep --help shows how it goes");
+	else if (o->spark && !can_spark(o))
+		return false;
+	else if (o->export.thresholds && !o->format->thresholds)
+		cmd_complain(NAME, "--thresholds goes with --format=csv and json; a table has colors");
+	else if (o->output_dir && o->out)
+		cmd_complain(NAME, "--out is one file, --output-dir one for each recording: only one of them");
+	else
+		return true;
+	return false;
+}
+
+/* Some recordings into one file. */
+static int show_into(struct show_options *o, const struct options_common *common, const char *path, char **file,
+		     int n)
+{
+	unsigned flags = o->overwrite | (o->format->binary ? OUTFILE_BINARY : 0);
+	int status = EXIT_GOOD;
 	struct exporter x;
-	int status = complain_skipped(o) && o->strict ? EXIT_DAMAGED : EXIT_GOOD;
 	struct outfile out;
 	struct error e = { 0 };
 
-	if (!o->n_files) {
-		cmd_complain(NAME, "no recording given; pmrep --help shows how it goes");
-		return EXIT_TROUBLE;
-	}
-	if (o->spark && !can_spark(o))
-		return EXIT_TROUBLE;
-	if (o->export.thresholds && !o->format->thresholds) {
-		cmd_complain(NAME, "--thresholds goes with --format=csv and json; a table has colors");
-		return EXIT_TROUBLE;
-	}
-	if (outfile_open(&out, o->out ? o->out : "-", o->overwrite, o->file, (size_t)o->n_files, &e))
+	if (outfile_open(&out, path, flags, o->file, (size_t)o->n_files, &e))
 		return cmd_fail(NAME, &e);
 	o->export.fd = strcmp(out.path, "-") ? out.fd : STDOUT_FILENO;
 	settle(o, common);
 	exporter_init(&x, o->format, &o->export);
-	for (int i = 0; i < o->n_files; i++) {
-		int one = (o->spark ? show_with_spark : show_file)(o, o->file[i], &x, &out);
+	for (int i = 0; i < n; i++) {
+		int one = (o->spark ? show_with_spark : show_file)(o, file[i], &x, &out);
 
 		if (complain_skipped(o) && o->strict && one == EXIT_GOOD)
 			one = EXIT_DAMAGED;
@@ -339,11 +349,68 @@ static int show(struct show_options *o, const struct options_common *common)
 		if (one == EXIT_TROUBLE || status == EXIT_GOOD)
 			status = one;
 	}
+	if (exporter_close(&x))
+		status = cmd_fail(NAME, &x.sink.error);
 	exporter_release(&x);
 	if (status != EXIT_TROUBLE && outfile_commit(&out, &e))
 		status = cmd_fail(NAME, &e);
 	outfile_release(&out);
 	return status;
+}
+
+/* "DIR/idle.parquet" for "samples/idle.pmr.zst". */
+static void output_path(struct buf *path, const struct show_options *o, const char *file)
+{
+	static const char *const packed[] = { ".gz", ".zst" };
+	const char *name = strcmp(file, "-") ? input_name(file) : "stdin";
+	size_t len = strlen(name);
+
+	for (size_t i = 0; i < sizeof(packed) / sizeof(packed[0]); i++)
+		if (len > strlen(packed[i]) && !strcmp(name + len - strlen(packed[i]), packed[i]))
+			len -= strlen(packed[i]);
+	if (len > 4 && !strncmp(name + len - 4, ".pmr", 4))
+		len -= 4;
+	buf_clear(path);
+	buf_printf(path, "%s/%.*s.%s", o->output_dir, (int)len, name, o->format->name);
+}
+
+static int show_each(struct show_options *o, const struct options_common *common)
+{
+	struct buf path = BUF_INIT;
+	struct names made = { 0 };
+	int status = EXIT_GOOD;
+	uint32_t before;
+
+	for (int i = 0; i < o->n_files; i++) {
+		int one;
+
+		output_path(&path, o, o->file[i]);
+		if (names_get(&made, buf_str(&path), &before)) {
+			cmd_complain(NAME, "%s and %s would both become '%s'; two folders, or other names",
+				     o->file[before], o->file[i], buf_str(&path));
+			one = EXIT_TROUBLE;
+		} else if (path.err || names_set(&made, buf_str(&path), (uint32_t)i)) {
+			cmd_complain(NAME, "out of memory");
+			one = EXIT_TROUBLE;
+		} else {
+			one = show_into(o, common, buf_str(&path), &o->file[i], 1);
+		}
+		if (one == EXIT_TROUBLE || status == EXIT_GOOD)
+			status = one;
+	}
+	names_release(&made);
+	buf_release(&path);
+	return status;
+}
+
+static int show(struct show_options *o, const struct options_common *common)
+{
+	int status = complain_skipped(o) && o->strict ? EXIT_DAMAGED : EXIT_GOOD, all;
+
+	if (!makes_sense(o))
+		return EXIT_TROUBLE;
+	all = o->output_dir ? show_each(o, common) : show_into(o, common, o->out ? o->out : "-", o->file, o->n_files);
+	return all == EXIT_GOOD ? status : all;
 }
 
 /* --Dump: the raw values of one snapshot, which pmrep dump prints. */

@@ -11,9 +11,10 @@ struct show_options {
 	struct pipeline_config pipeline;
 	struct export_config export;
 	const struct sink_ops *format;
-	const char *out;    /* NULL or "-": stdout */
-	unsigned overwrite; /* OUTFILE_OVERWRITE or 0 */
-	enum pm_kind per;   /* --per-LEVEL; PM_KINDS: none was asked for */
+	const char *out;        /* NULL or "-": stdout */
+	const char *output_dir; /* NULL, or where each recording gets a file */
+	unsigned overwrite;     /* OUTFILE_OVERWRITE or 0 */
+	enum pm_kind per;       /* --per-LEVEL; PM_KINDS: none was asked for */
 	bool spark, list, list_json, follow, strict, width_given, dump, quiet;
 	struct vendor_files *vendor; /* owned; pipeline.bind points to it */
 	char **file;                 /* borrowed of the command line */

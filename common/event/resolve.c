@@ -221,6 +221,9 @@ static int unknown_name(struct resolver *r, const char *name)
 	struct nearest near = { .word = name };
 	char hint[256];
 
+	/* Looking for what was meant takes long, and nobody would read it. */
+	if (!r->e)
+		return -ENOENT;
 	for (const struct event_symbol *s = event_symbols; s->name; s++) {
 		nearest_offer(&near, s->name);
 		if (s->alias)

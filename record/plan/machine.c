@@ -39,6 +39,7 @@ static const struct {
 	{ PM_HEADER_MICROCODE, "/sys/devices/system/cpu/cpu0/microcode/version" },
 	{ PM_HEADER_HOST, "/proc/sys/kernel/hostname" },
 	{ PM_HEADER_BOOT_ID, "/proc/sys/kernel/random/boot_id" },
+	{ PM_HEADER_MACHINE_ID, "/etc/machine-id" },
 	{ PM_HEADER_CMDLINE, "/proc/cmdline" },
 	{ PM_HEADER_HYPERVISOR, "/sys/hypervisor/type" },
 };

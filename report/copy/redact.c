@@ -220,7 +220,16 @@ const char *redact_name(struct redact *r, const char *kind, const char *from)
 
 const char *redact_header_kind(uint32_t key)
 {
-	return key == PM_HEADER_HOST ? "host" : key == PM_HEADER_BOOT_ID ? "boot" : NULL;
+	switch (key) {
+	case PM_HEADER_HOST:
+		return "host";
+	case PM_HEADER_BOOT_ID:
+		return "boot";
+	case PM_HEADER_MACHINE_ID:
+		return "machine";
+	default:
+		return NULL;
+	}
 }
 
 const char *redact_counter_attr_kind(uint32_t key)

@@ -27,6 +27,17 @@ void exporter_init(struct exporter *x, const struct sink_ops *ops, const struct 
 	};
 }
 
+int exporter_close(struct exporter *x)
+{
+	int err = x->sink.ops->close ? x->sink.ops->close(&x->sink) : 0;
+
+	if (err && x->out.error.text[0])
+		x->sink.error = x->out.error;
+	else if (err && !x->sink.error.text[0])
+		error_sys(&x->sink.error, -err, "output");
+	return err ? err : exporter_flush(x);
+}
+
 void exporter_release(struct exporter *x)
 {
 	if (x->sink.ops && x->sink.ops->release)

@@ -54,13 +54,15 @@ struct exporter {
 	void *data;                    /* the format's own */
 };
 
-extern const struct sink_ops export_table, export_csv, export_json, export_turbostat;
+extern const struct sink_ops export_table, export_csv, export_json, export_turbostat, export_parquet;
 /* Formats by name; ends with NULL; the first is the default. */
 extern const struct sink_ops *const exporters[];
 const struct sink_ops *exporter_find(const char *name);
 
 /* Nothing is written yet. What the configuration points to is borrowed. */
 void exporter_init(struct exporter *x, const struct sink_ops *ops, const struct export_config *config);
+/* After the last recording: what a format writes then. 0 or -errno with the text in sink.error. */
+int exporter_close(struct exporter *x);
 void exporter_release(struct exporter *x);
 
 /* ---- for the formats ---- */

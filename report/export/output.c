@@ -18,6 +18,7 @@ int output_flush(struct output *out)
 			return error_sys(&out->error, errno, out->fd == STDOUT_FILENO ? "standard output" : "output");
 		at += (size_t)n;
 	}
+	out->written += out->text.len;
 	buf_clear(&out->text);
 	return 0;
 }

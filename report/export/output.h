@@ -12,7 +12,8 @@
 struct output {
 	struct buf text; /* what has not left yet */
 	int fd;
-	bool live; /* write whatever there is whenever a piece is whole */
+	uint64_t written; /* bytes that have left */
+	bool live;        /* write whatever there is whenever a piece is whole */
 	struct error error;
 };
 

@@ -24,7 +24,7 @@ static const char *const synonyms[][2] = {
 static const char *canonical(const char *name)
 {
 	for (size_t i = 0; i < sizeof(synonyms) / sizeof(synonyms[0]); i++)
-		if (!strcasecmp(name, synonyms[i][0]))
+		if ((name[0] | 32) == synonyms[i][0][0] && !strcasecmp(name, synonyms[i][0]))
 			return synonyms[i][1];
 	return name;
 }
@@ -63,11 +63,11 @@ static bool same_event(const struct pm_counter *c, const char *name, bool exact)
 	};
 	char a[512];
 
+	name = canonical(name);
 	for (size_t i = 0; i < sizeof(text) / sizeof(text[0]); i++) {
 		if (!text[i])
 			continue;
-		if (exact ? !strcasecmp(canonical(text[i]), canonical(name)) :
-			    !strcasecmp(plain(text[i], a, sizeof(a)), canonical(name)))
+		if (!strcasecmp(exact ? canonical(text[i]) : plain(text[i], a, sizeof(a)), name))
 			return true;
 	}
 	return false;

@@ -43,6 +43,7 @@ struct sink_ops {
 	bool spark;      /* marks beside a value that show how it went */
 	bool thresholds; /* a column with what a threshold says */
 	bool counts;     /* replay_counts(), which costs time */
+	bool binary;     /* nothing for a terminal */
 
 	/* The model has changed, or a recording begins: which sheets are wanted. NULL: one, of the pipeline's
 	 * configuration, which has to have a column. */
@@ -58,6 +59,8 @@ struct sink_ops {
 	void (*event)(struct sink *s, const struct pm_event *event);
 	/* After the last interval of a recording, while its model is still there. May be NULL. */
 	int (*end)(struct sink *s);
+	/* After the last recording; by whoever made it. May be NULL. */
+	int (*close)(struct sink *s);
 	/* Frees what the sink owns; by whoever made it, not by the pipeline. May be NULL. */
 	void (*release)(struct sink *s);
 };

@@ -1,0 +1,562 @@
+/*
+ * Parquet: the rows of csv as typed columns, with host, machine and labels beside them. Rows wait until there are about a
+ * million, and leave ordered by metric, recording, place and time, so that engines leave out what a question does not
+ * touch, and equal things lie side by side.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/export/exporter.h"
+#include "report/export/parquet.h"
+#include "report/machine/status.h"
+
+#define WAITING    (12u << 20) /* bytes of what waits */
+#define GROUP_ROWS (256u << 10)
+
+enum column {
+	RECORDING,
+	RUN,
+	TIME,
+	DURATION,
+	SCOPE,
+	PACKAGE,
+	CPU = PACKAGE + 6,
+	DEVICE,
+	TASK,
+	CGROUP,
+	METRIC,
+	VALUE,
+	UNIT,
+	STATUS,
+	COVERAGE,
+	ELAPSED,
+	HOST,
+	MACHINE,
+	COLUMNS
+};
+
+/* clang-format off */
+static const enum parquet_type types[COLUMNS] = {
+	[RECORDING] = PARQUET_TEXT, [RUN] = PARQUET_INT, [TIME] = PARQUET_TIME, [DURATION] = PARQUET_INT,
+	[SCOPE] = PARQUET_TEXT, [PACKAGE ... CPU] = PARQUET_INT, [DEVICE ... METRIC] = PARQUET_TEXT,
+	[VALUE] = PARQUET_VALUE, [UNIT ... STATUS] = PARQUET_TEXT, [COVERAGE] = PARQUET_DOUBLE, [ELAPSED] = PARQUET_INT,
+	[HOST ... MACHINE] = PARQUET_TEXT,
+};
+/* clang-format on */
+
+/* Behind the columns of csv. */
+static const char *const more[] = { "elapsed_ns", "host", "machine_id" };
+
+/* Whose recording it is. */
+struct origin {
+	char *recording, *host, *machine;
+	struct pm_value labels; /* as the header has them */
+};
+
+struct spot {
+	const char *scope;
+	uint32_t number[7];
+	uint64_t name[3]; /* of parquet_text(); 0: none */
+};
+
+struct measure {
+	uint64_t name, unit;
+	uint32_t rank;
+};
+
+/* Intervals that came together. */
+struct block {
+	uint32_t origin, n;
+	size_t at; /* in words: a row of n numbers each */
+};
+enum { BLOCK_WALL, BLOCK_DURATION, BLOCK_ELAPSED, BLOCK_RUN, BLOCK_ROWS };
+
+/* What one metric did at one place in them. */
+struct series {
+	uint32_t rank, origin, spot, block, metric;
+	bool plain; /* all is known, and nothing lacks a part */
+	size_t at;  /* in words: n values; if it is not plain, n reasons and n coverages behind them */
+};
+
+/* Rows of one origin that follow one another. */
+struct part {
+	int group;
+	uint32_t origin, rows;
+};
+
+/* Arrays of what their names say, in buffers. */
+struct waiting {
+	struct parquet *file;
+	struct buf origins, parts;                        /* to the end */
+	struct buf words, blocks, series, spots, metrics; /* until they are written */
+	uint32_t origin, block, first_spot, first_metric; /* of what comes now; origin PM_NONE: a new one */
+};
+
+#define COUNT(buf, type) ((buf)->len / sizeof(type))
+#define AT(buf, type, i) (&((type *)(void *)(buf)->data)[i])
+
+static struct waiting *waiting(struct exporter *x)
+{
+	struct waiting *w = x->data;
+
+	if (w)
+		return w;
+	w = x->data = calloc(1, sizeof(*w));
+	if (!w || !(w->file = parquet_new(&x->out)))
+		return NULL;
+	w->origin = PM_NONE;
+	for (int i = 0; i < COLUMNS; i++)
+		if (parquet_add(w->file, i <= COVERAGE ? export_columns[i] : more[i - ELAPSED], types[i]) < 0)
+			return NULL;
+	return w;
+}
+
+static void forget(struct waiting *w)
+{
+	buf_clear(&w->words);
+	buf_clear(&w->blocks);
+	buf_clear(&w->series);
+	buf_clear(&w->spots);
+	buf_clear(&w->metrics);
+	parquet_forget(w->file);
+	parquet_text(w->file, "");
+}
+
+static void parquet_release(struct sink *sink)
+{
+	struct waiting *w = exporter_of(sink)->data;
+
+	if (!w)
+		return;
+	for (size_t i = 0; i < COUNT(&w->origins, struct origin); i++) {
+		struct origin *o = AT(&w->origins, struct origin, i);
+
+		free(o->recording);
+		free(o->host);
+		free(o->machine);
+		pm_value_release(&o->labels);
+	}
+	buf_release(&w->origins);
+	buf_release(&w->parts);
+	buf_release(&w->words);
+	buf_release(&w->blocks);
+	buf_release(&w->series);
+	buf_release(&w->spots);
+	buf_release(&w->metrics);
+	parquet_free(w->file);
+	free(w);
+}
+
+/* ---- what comes ---- */
+
+static int note_origin(struct waiting *w, const char *recording, const struct pm_map *header)
+{
+	const struct pm_value *labels = pm_map_get(header, PM_HEADER_LABELS);
+	const char *host = pm_map_text(header, PM_HEADER_HOST, NULL);
+	const char *machine = pm_map_text(header, PM_HEADER_MACHINE_ID, NULL);
+	struct origin o = { .recording = strdup(recording), .host = host ? strdup(host) : NULL };
+	int err = labels ? pm_value_copy(&o.labels, labels) : 0;
+
+	o.machine = machine ? strdup(machine) : NULL;
+	if (!o.recording || (host && !o.host) || (machine && !o.machine))
+		err = -ENOMEM;
+	w->origin = (uint32_t)COUNT(&w->origins, struct origin);
+	buf_add(&w->origins, &o, sizeof(o));
+	return err ? err : w->origins.err;
+}
+
+static int note_shape(struct waiting *w, const struct sheet *s)
+{
+	w->first_spot = (uint32_t)COUNT(&w->spots, struct spot);
+	w->first_metric = (uint32_t)COUNT(&w->metrics, struct measure);
+	for (uint32_t r = 0; r < s->n_rows; r++) {
+		const struct place *p = &s->row[r].place;
+		struct spot spot = { .scope = pm_kind_name(p->kind) };
+		const char *name[3];
+
+		export_place_numbers(p, spot.number);
+		export_place_names(s, p, name);
+		for (int i = 0; i < 3; i++)
+			spot.name[i] = parquet_text(w->file, name[i]);
+		buf_add(&w->spots, &spot, sizeof(spot));
+	}
+	for (uint32_t c = 0; c < s->n_columns; c++) {
+		const struct bound_metric *b = s->column[c].metric;
+		struct measure m = { parquet_text(w->file, b->name), parquet_text(w->file, b->unit), 0 };
+
+		buf_add(&w->metrics, &m, sizeof(m));
+	}
+	return w->spots.err ? w->spots.err : w->metrics.err;
+}
+
+static int parquet_shape(struct sink *sink, const struct sheet *s, size_t n_sheets)
+{
+	struct waiting *w = waiting(exporter_of(sink));
+	int err = w ? 0 : -ENOMEM;
+
+	(void)n_sheets;
+	if (!err && w->origin == PM_NONE) {
+		if (!w->words.len)
+			forget(w);
+		err = note_origin(w, sink->recording, &s->places->model->header);
+	}
+	return err ? err : note_shape(w, s);
+}
+
+static void add_word(struct waiting *w, int64_t v)
+{
+	buf_add(&w->words, &v, sizeof(v));
+}
+
+static int note_block(struct waiting *w, const struct sink *sink, const struct interval *i, size_t n)
+{
+	struct block b = { w->origin, (uint32_t)n, COUNT(&w->words, int64_t) };
+
+	for (size_t k = 0; k < n; k++)
+		add_word(w, i[k].wall_ns / 1000);
+	for (size_t k = 0; k < n; k++)
+		add_word(w, (int64_t)i[k].duration_ns);
+	for (size_t k = 0; k < n; k++)
+		add_word(w, (int64_t)(i[k].to_ns - sink->origin_ns));
+	for (size_t k = 0; k < n; k++)
+		add_word(w, i[k].run);
+	w->block = (uint32_t)COUNT(&w->blocks, struct block);
+	buf_add(&w->blocks, &b, sizeof(b));
+	return w->words.err ? w->words.err : w->blocks.err;
+}
+
+static int note_series(struct exporter *x, struct waiting *w, const struct sheet_cell *c, uint32_t row, size_t n)
+{
+	struct series s = { .origin = w->origin,
+			    .spot = w->first_spot + row,
+			    .block = w->block,
+			    .metric = w->first_metric + c->column,
+			    .plain = true,
+			    .at = COUNT(&w->words, double) };
+	double *to;
+
+	if (buf_reserve(&w->words, 3 * n * sizeof(double)))
+		return -ENOMEM;
+	to = AT(&w->words, double, s.at);
+	for (size_t k = 0; k < n; k++) {
+		to[k] = c->value[k].v;
+		s.plain &= !c->value[k].reason && (!c->coverage || c->coverage[k] == 1);
+	}
+	for (size_t k = 0; k < n && !s.plain; k++) {
+		uint16_t reason = c->value[k].reason;
+
+		to[n + k] = reason;
+		to[2 * n + k] = sheet_coverage(c, k);
+		x->partial |= (reason || to[2 * n + k] < 1) && !status_absent(reason);
+	}
+	w->words.len += (s.plain ? 1 : 3) * n * sizeof(double);
+	buf_add(&w->series, &s, sizeof(s));
+	return w->series.err;
+}
+
+/* ---- what leaves ---- */
+
+static void put_text(struct parquet *p, const char *text, size_t n)
+{
+	if (text)
+		parquet_put(p, parquet_text(p, text), n);
+	else
+		parquet_null(p, n);
+}
+
+static void put_name(struct parquet *p, uint64_t name, size_t n)
+{
+	if (name)
+		parquet_put(p, name, n);
+	else
+		parquet_null(p, n);
+}
+
+static void put_times(struct waiting *w, const struct block *b, int row, bool zero_is_none)
+{
+	const int64_t *v = AT(&w->words, int64_t, b->at + (size_t)row * b->n);
+
+	for (uint32_t k = 0; k < b->n; k++)
+		if (zero_is_none && v[k] <= 0)
+			parquet_null(w->file, 1);
+		else
+			parquet_put(w->file, (uint64_t)v[k], 1);
+}
+
+static uint64_t bits_of(double v)
+{
+	uint64_t bits;
+
+	memcpy(&bits, &v, sizeof(bits));
+	return bits;
+}
+
+/* Value, status or coverage. */
+static void put_values(struct waiting *w, const struct series *s, uint32_t n, enum column c)
+{
+	const double *v = AT(&w->words, double, s->at), *reason = v + n, *coverage = reason + n;
+	char word[16];
+
+	if (s->plain && c == VALUE)
+		parquet_values(w->file, v, n);
+	else if (s->plain && c == STATUS)
+		put_text(w->file, "ok", n);
+	else if (s->plain)
+		parquet_put(w->file, bits_of(1), n);
+	for (uint32_t k = 0; k < n && !s->plain; k++)
+		if (c == STATUS)
+			put_text(w->file, status_word((uint16_t)reason[k], coverage[k] < 1, word), 1);
+		else if (reason[k] != 0)
+			parquet_null(w->file, 1);
+		else if (c == VALUE)
+			parquet_values(w->file, &v[k], 1);
+		else
+			parquet_put(w->file, bits_of(coverage[k]), 1);
+}
+
+static void put_series(struct waiting *w, const struct series *s, enum column c)
+{
+	const struct block *b = AT(&w->blocks, struct block, s->block);
+	const struct spot *spot = AT(&w->spots, struct spot, s->spot);
+	const struct measure *m = AT(&w->metrics, struct measure, s->metric);
+	const struct origin *o = AT(&w->origins, struct origin, s->origin);
+	struct parquet *p = w->file;
+
+	switch (c) {
+	case RECORDING:
+		return put_text(p, o->recording, b->n);
+	case RUN:
+		return put_times(w, b, BLOCK_RUN, false);
+	case TIME:
+		return put_times(w, b, BLOCK_WALL, true);
+	case DURATION:
+		return put_times(w, b, BLOCK_DURATION, false);
+	case ELAPSED:
+		return put_times(w, b, BLOCK_ELAPSED, false);
+	case SCOPE:
+		return put_text(p, spot->scope, b->n);
+	case DEVICE:
+	case TASK:
+	case CGROUP:
+		return put_name(p, spot->name[c - DEVICE], b->n);
+	case METRIC:
+		return put_name(p, m->name, b->n);
+	case UNIT:
+		return put_name(p, m->unit, b->n);
+	case VALUE:
+	case STATUS:
+	case COVERAGE:
+		return put_values(w, s, b->n, c);
+	case HOST:
+		return put_text(p, o->host, b->n);
+	case MACHINE:
+		return put_text(p, o->machine, b->n);
+	default:
+		if (spot->number[c - PACKAGE] == PM_NONE)
+			parquet_null(p, b->n);
+		else
+			parquet_put(p, spot->number[c - PACKAGE], b->n);
+	}
+}
+
+static void note_part(struct waiting *w, int group, uint32_t origin, uint32_t rows)
+{
+	size_t n = COUNT(&w->parts, struct part);
+	struct part next = { group, origin, rows }, *last = n ? AT(&w->parts, struct part, n - 1) : NULL;
+
+	if (last && last->group == group && last->origin == origin)
+		last->rows += rows;
+	else
+		buf_add(&w->parts, &next, sizeof(next));
+}
+
+static uint32_t rows_of(const struct waiting *w, const struct series *s)
+{
+	return AT(&w->blocks, struct block, s->block)->n;
+}
+
+static int put_group(struct waiting *w, const struct series *s, size_t n, uint64_t rows)
+{
+	int group = parquet_group(w->file, rows), err = group < 0 ? group : 0;
+
+	for (size_t i = 0; i < n && !err; i++)
+		note_part(w, group, s[i].origin, rows_of(w, &s[i]));
+	for (int c = 0; c < COLUMNS && !err; c++) {
+		for (size_t i = 0; i < n; i++)
+			put_series(w, &s[i], (enum column)c);
+		err = parquet_column(w->file, group, c);
+	}
+	return err ? err : w->parts.err;
+}
+
+struct named {
+	const char *name;
+	uint32_t metric;
+};
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(((const struct named *)a)->name, ((const struct named *)b)->name);
+}
+
+static int by_rank(const void *first, const void *second)
+{
+	const struct series *a = first, *b = second;
+	uint64_t x = (uint64_t)a->rank << 32 | a->origin, y = (uint64_t)b->rank << 32 | b->origin;
+
+	if (x == y) {
+		x = (uint64_t)a->spot << 32 | a->block;
+		y = (uint64_t)b->spot << 32 | b->block;
+	}
+	return x < y ? -1 : x > y;
+}
+
+static int put_in_order(struct waiting *w)
+{
+	size_t n = COUNT(&w->series, struct series), n_metrics = COUNT(&w->metrics, struct measure);
+	struct series *s = AT(&w->series, struct series, 0);
+	struct named *order = calloc(n_metrics + 1, sizeof(*order));
+	uint32_t rank = 0;
+
+	if (!order)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < n_metrics; i++)
+		order[i] = (struct named){ parquet_text_of(w->file, AT(&w->metrics, struct measure, i)->name), i };
+	qsort(order, n_metrics, sizeof(*order), by_name);
+	for (size_t i = 0; i < n_metrics; i++) {
+		rank += i && strcmp(order[i].name, order[i - 1].name) != 0;
+		AT(&w->metrics, struct measure, order[i].metric)->rank = rank;
+	}
+	free(order);
+	for (size_t i = 0; i < n; i++)
+		s[i].rank = AT(&w->metrics, struct measure, s[i].metric)->rank;
+	qsort(s, n, sizeof(*s), by_rank);
+	return 0;
+}
+
+static int put_waiting(struct waiting *w)
+{
+	size_t n = COUNT(&w->series, struct series), from = 0;
+	const struct series *s = AT(&w->series, struct series, 0);
+	uint64_t rows = 0;
+	int err = n ? put_in_order(w) : 0;
+
+	for (size_t i = 0; i < n && !err; i++) {
+		rows += rows_of(w, &s[i]);
+		/* A metric begins a group of its own if that does not make small ones. */
+		if (i + 1 == n || rows >= GROUP_ROWS || (rows >= GROUP_ROWS / 2 && s[i + 1].rank != s[i].rank)) {
+			err = put_group(w, &s[from], i + 1 - from, rows);
+			from = i + 1;
+			rows = 0;
+		}
+	}
+	forget(w);
+	return err;
+}
+
+static int parquet_intervals(struct sink *sink, const struct sheet *s, const struct interval *interval, size_t n)
+{
+	struct exporter *x = exporter_of(sink);
+	struct waiting *w = x->data;
+	int err = note_block(w, sink, interval, n);
+
+	for (uint32_t r = 0; r < s->n_rows && !err; r++) {
+		for (uint32_t c = 0; c < s->row[r].n_cells && !err; c++)
+			err = note_series(x, w, &s->row[r].cell[c], r, n);
+		if (err || w->words.len + w->series.len + w->spots.len < WAITING)
+			continue;
+		err = put_waiting(w);
+		err = err ? err : note_shape(w, s);
+		err = err ? err : note_block(w, sink, interval, n);
+	}
+	return err;
+}
+
+static int parquet_recording_end(struct sink *sink)
+{
+	((struct waiting *)exporter_of(sink)->data)->origin = PM_NONE;
+	return 0;
+}
+
+/* ---- labels, which are known when everything was read ---- */
+
+static const char *label_at(const struct pm_value *labels, uint32_t i, const char **key)
+{
+	const struct pm_value *pair = &labels->array.item[i];
+
+	if (pair->kind != PM_VALUE_ARRAY || pair->array.n != 2 || pair->array.item[0].kind != PM_VALUE_TEXT ||
+	    pair->array.item[1].kind != PM_VALUE_TEXT)
+		return NULL;
+	*key = pair->array.item[0].str.data;
+	return pair->array.item[1].str.data;
+}
+
+static const char *label_of(const struct origin *o, const char *wanted)
+{
+	const char *key, *value, *found = NULL;
+
+	for (uint32_t i = 0; o->labels.kind == PM_VALUE_ARRAY && i < o->labels.array.n; i++)
+		if ((value = label_at(&o->labels, i, &key)) && !strcmp(key, wanted))
+			found = value;
+	return found;
+}
+
+static int put_label(struct waiting *w, const char *key)
+{
+	struct buf name = BUF_INIT;
+	size_t n = COUNT(&w->parts, struct part);
+	int column;
+
+	buf_printf(&name, "label_%s", key);
+	column = parquet_add(w->file, buf_str(&name), PARQUET_TEXT);
+	buf_release(&name);
+	for (size_t i = 0; i < n && column >= 0; i++) {
+		const struct part *p = AT(&w->parts, struct part, i);
+		int err;
+
+		put_text(w->file, label_of(AT(&w->origins, struct origin, p->origin), key), p->rows);
+		if ((i + 1 == n || p[1].group != p->group) && (err = parquet_column(w->file, p->group, column)))
+			return err;
+	}
+	return column < 0 ? column : 0;
+}
+
+static int put_labels(struct waiting *w)
+{
+	struct names known = { 0 };
+	const char *key;
+	uint32_t seen;
+	int err = 0;
+
+	for (size_t i = 0; i < COUNT(&w->origins, struct origin); i++) {
+		const struct pm_value *labels = &AT(&w->origins, struct origin, i)->labels;
+
+		for (uint32_t k = 0; labels->kind == PM_VALUE_ARRAY && k < labels->array.n && !err; k++)
+			if (label_at(labels, k, &key) && !names_get(&known, key, &seen) &&
+			    !(err = names_set(&known, key, 1)))
+				err = put_label(w, key);
+	}
+	names_release(&known);
+	return err;
+}
+
+static int parquet_close(struct sink *sink)
+{
+	struct waiting *w = waiting(exporter_of(sink));
+	int err = w ? put_waiting(w) : -ENOMEM;
+
+	err = err ? err : put_labels(w);
+	return err ? err : parquet_end(w->file);
+}
+
+const struct sink_ops export_parquet = {
+	.name = "parquet",
+	.help = "columns for DuckDB, ClickHouse, Spark and the like, with host and labels",
+	.binary = true,
+	.shape = parquet_shape,
+	.intervals = parquet_intervals,
+	.end = parquet_recording_end,
+	.close = parquet_close,
+	.release = parquet_release,
+};
