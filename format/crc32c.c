@@ -10,16 +10,20 @@
 #define PM_HWCAP_CRC32 (1ul << 7) /* older C libraries lack the name */
 #endif
 
-#include "format/crc32c_table.h"
+/* For machines without the instruction: CRC-32C of half a byte; polynomial 0x82f63b78 (reflected), no pre- or
+ * post-inversion. A test computes it again bit by bit. */
+static const uint32_t table[16] = {
+	0x00000000, 0x105ec76f, 0x20bd8ede, 0x30e349b1, 0x417b1dbc, 0x5125dad3, 0x61c69362, 0x7198540d,
+	0x82f63b78, 0x92a8fc17, 0xa24bb5a6, 0xb21572c9, 0xc38d26c4, 0xd3d3e1ab, 0xe330a81a, 0xf36e6f75,
+};
 
 static uint32_t by_table(uint32_t crc, const uint8_t *p, size_t len)
 {
-	for (; len >= 8; p += 8, len -= 8)
-		crc = table[7][(crc ^ p[0]) & 255] ^ table[6][(crc >> 8 ^ p[1]) & 255] ^
-		      table[5][(crc >> 16 ^ p[2]) & 255] ^ table[4][(crc >> 24 ^ p[3]) & 255] ^ table[3][p[4]] ^
-		      table[2][p[5]] ^ table[1][p[6]] ^ table[0][p[7]];
-	while (len--)
-		crc = crc >> 8 ^ table[0][(crc ^ *p++) & 255];
+	while (len--) {
+		crc ^= *p++;
+		crc = crc >> 4 ^ table[crc & 15];
+		crc = crc >> 4 ^ table[crc & 15];
+	}
 	return crc;
 }
 
