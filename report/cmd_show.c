@@ -317,6 +317,10 @@ static bool makes_sense(struct show_options *o)
 		return false;
 	else if (o->export.thresholds && !o->format->thresholds)
 		cmd_complain(NAME, "--thresholds goes with --format=csv and json; a table has colors");
+	else if (o->export.columns &&
+		 (!o->format->columns || o->export.layout == EXPORT_WIDE || o->export.thresholds))
+		cmd_complain(NAME,
+			     "--columns goes with --format=csv and json, --layout=long and without --thresholds");
 	else if (o->output_dir && o->out)
 		cmd_complain(NAME, "--out is one file, --output-dir one for each recording: only one of them");
 	else

@@ -169,6 +169,16 @@ static error_t set_format(void *into, char *arg, struct argp_state *state)
 	return 0;
 }
 
+static error_t set_columns_of_rows(void *into, char *arg, struct argp_state *state)
+{
+	struct error e = { 0 };
+
+	if (export_columns_check(arg, &e))
+		return options_bad(state, "--columns: %s", e.text);
+	((struct show_options *)into)->export.columns = arg;
+	return 0;
+}
+
 static error_t set_tcc(void *into, char *arg, struct argp_state *state)
 {
 	struct show_options *o = into;

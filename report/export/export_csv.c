@@ -136,6 +136,8 @@ static int csv_shape(struct sink *sink, const struct sheet *s, size_t n_sheets)
 	int err = 0;
 
 	(void)n_sheets;
+	if (x->config.columns)
+		return 0;
 	if (!c && !(c = x->data = calloc(1, sizeof(*c))))
 		return -ENOMEM;
 	csv_forget(c);
@@ -322,6 +324,8 @@ static int csv_intervals(struct sink *sink, const struct sheet *s, const struct 
 	struct csv *c = x->data;
 	int err = 0;
 
+	if (x->config.columns)
+		return export_columns_put(x, false, s, i, n);
 	for (size_t k = 0; k < n && !err; k++) {
 		err = x->config.layout == EXPORT_WIDE ? wide_interval(x, c, s, i, k) : long_interval(x, c, s, i, k);
 		if (!err)
@@ -334,6 +338,7 @@ const struct sink_ops export_csv = {
 	.name = "csv",
 	.help = "comma separated values, one row a value (--layout=wide: one column a metric)",
 	.thresholds = true,
+	.columns = true,
 	.shape = csv_shape,
 	.intervals = csv_intervals,
 	.release = csv_release,

@@ -230,6 +230,8 @@ static int json_intervals(struct sink *sink, const struct sheet *s, const struct
 	struct exporter *x = exporter_of(sink);
 	int err = 0;
 
+	if (x->config.columns)
+		return export_columns_put(x, true, s, i, n);
 	for (size_t k = 0; k < n && !err; k++) {
 		err = put_interval(x, x->data, s, i, k);
 		if (!err)
@@ -242,6 +244,7 @@ const struct sink_ops export_json = {
 	.name = "json",
 	.help = "one JSON object a line, with the names of csv",
 	.thresholds = true,
+	.columns = true,
 	.shape = json_shape,
 	.intervals = json_intervals,
 	.release = json_release,

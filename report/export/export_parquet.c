@@ -33,6 +33,7 @@ enum column {
 	ELAPSED,
 	HOST,
 	MACHINE,
+	RECORDING_ID,
 	COLUMNS
 };
 
@@ -41,16 +42,16 @@ static const enum parquet_type types[COLUMNS] = {
 	[RECORDING] = PARQUET_TEXT, [RUN] = PARQUET_INT, [TIME] = PARQUET_TIME, [DURATION] = PARQUET_INT,
 	[SCOPE] = PARQUET_TEXT, [PACKAGE ... CPU] = PARQUET_INT, [DEVICE ... METRIC] = PARQUET_TEXT,
 	[VALUE] = PARQUET_VALUE, [UNIT ... STATUS] = PARQUET_TEXT, [COVERAGE] = PARQUET_DOUBLE, [ELAPSED] = PARQUET_INT,
-	[HOST ... MACHINE] = PARQUET_TEXT,
+	[HOST ... RECORDING_ID] = PARQUET_TEXT,
 };
 /* clang-format on */
 
 /* Behind the columns of csv. */
-static const char *const more[] = { "elapsed_ns", "host", "machine_id" };
+static const char *const more[] = { "elapsed_ns", "host", "machine_id", "recording_id" };
 
 /* Whose recording it is. */
 struct origin {
-	char *recording, *host, *machine;
+	char *recording, *host, *machine, id[17];
 	struct pm_value labels; /* as the header has them */
 };
 
@@ -150,14 +151,16 @@ static void parquet_release(struct sink *sink)
 
 /* ---- what comes ---- */
 
-static int note_origin(struct waiting *w, const char *recording, const struct pm_map *header)
+static int note_origin(struct waiting *w, const char *recording, const struct pm_model *m)
 {
+	const struct pm_map *header = &m->header;
 	const struct pm_value *labels = pm_map_get(header, PM_HEADER_LABELS);
 	const char *host = pm_map_text(header, PM_HEADER_HOST, NULL);
 	const char *machine = pm_map_text(header, PM_HEADER_MACHINE_ID, NULL);
 	struct origin o = { .recording = strdup(recording), .host = host ? strdup(host) : NULL };
 	int err = labels ? pm_value_copy(&o.labels, labels) : 0;
 
+	export_recording_id(m, o.id);
 	o.machine = machine ? strdup(machine) : NULL;
 	if (!o.recording || (host && !o.host) || (machine && !o.machine))
 		err = -ENOMEM;
@@ -199,7 +202,7 @@ static int parquet_shape(struct sink *sink, const struct sheet *s, size_t n_shee
 	if (!err && w->origin == PM_NONE) {
 		if (!w->words.len)
 			forget(w);
-		err = note_origin(w, sink->recording, &s->places->model->header);
+		err = note_origin(w, sink->recording, s->places->model);
 	}
 	return err ? err : note_shape(w, s);
 }
@@ -352,6 +355,8 @@ static void put_series(struct waiting *w, const struct series *s, enum column c)
 		return put_text(p, o->host, b->n);
 	case MACHINE:
 		return put_text(p, o->machine, b->n);
+	case RECORDING_ID:
+		return put_text(p, o->id, b->n);
 	default:
 		if (spot->number[c - PACKAGE] == PM_NONE)
 			parquet_null(p, b->n);
@@ -481,25 +486,13 @@ static int parquet_recording_end(struct sink *sink)
 
 /* ---- labels, which are known when everything was read ---- */
 
-static const char *label_at(const struct pm_value *labels, uint32_t i, const char **key)
+static const char *key_at(const struct pm_value *labels, uint32_t i)
 {
 	const struct pm_value *pair = &labels->array.item[i];
 
-	if (pair->kind != PM_VALUE_ARRAY || pair->array.n != 2 || pair->array.item[0].kind != PM_VALUE_TEXT ||
-	    pair->array.item[1].kind != PM_VALUE_TEXT)
-		return NULL;
-	*key = pair->array.item[0].str.data;
-	return pair->array.item[1].str.data;
-}
-
-static const char *label_of(const struct origin *o, const char *wanted)
-{
-	const char *key, *value, *found = NULL;
-
-	for (uint32_t i = 0; o->labels.kind == PM_VALUE_ARRAY && i < o->labels.array.n; i++)
-		if ((value = label_at(&o->labels, i, &key)) && !strcmp(key, wanted))
-			found = value;
-	return found;
+	return pair->kind == PM_VALUE_ARRAY && pair->array.n && pair->array.item[0].kind == PM_VALUE_TEXT ?
+		       pair->array.item[0].str.data :
+		       NULL;
 }
 
 static int put_label(struct waiting *w, const char *key)
@@ -515,7 +508,7 @@ static int put_label(struct waiting *w, const char *key)
 		const struct part *p = AT(&w->parts, struct part, i);
 		int err;
 
-		put_text(w->file, label_of(AT(&w->origins, struct origin, p->origin), key), p->rows);
+		put_text(w->file, export_label(&AT(&w->origins, struct origin, p->origin)->labels, key), p->rows);
 		if ((i + 1 == n || p[1].group != p->group) && (err = parquet_column(w->file, p->group, column)))
 			return err;
 	}
@@ -533,7 +526,7 @@ static int put_labels(struct waiting *w)
 		const struct pm_value *labels = &AT(&w->origins, struct origin, i)->labels;
 
 		for (uint32_t k = 0; labels->kind == PM_VALUE_ARRAY && k < labels->array.n && !err; k++)
-			if (label_at(labels, k, &key) && !names_get(&known, key, &seen) &&
+			if ((key = key_at(labels, k)) && !names_get(&known, key, &seen) &&
 			    !(err = names_set(&known, key, 1)))
 				err = put_label(w, key);
 	}

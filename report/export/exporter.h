@@ -24,6 +24,7 @@ struct export_config {
 	int fd;
 	enum export_layout layout;
 	enum export_time time;
+	const char *columns;  /* csv and json, long: these, in this order, commas between; NULL: the tidy ones */
 	bool no_heads;        /* no column heads, whatever the format */
 	uint32_t heads_every; /* table: head lines every N intervals; 0: with every block of rows, or once */
 	unsigned width;       /* table: columns of the terminal; what has no room goes below; 0: one line a row */
@@ -85,6 +86,15 @@ extern const char *const export_verdicts[SHEET_VERDICTS];
 extern const char *const export_columns[];
 #define EXPORT_N_COLUMNS 20
 #define EXPORT_N_PLACE   15 /* the first of them: when and where */
+
+/* A label of the header, which may be NULL; the last one of that key, or NULL. */
+const char *export_label(const struct pm_value *labels, const char *key);
+void export_recording_id(const struct pm_model *m, char text[static 17]);
+/* Whether a list for config.columns names columns only. 0 or -errno. */
+int export_columns_check(const char *list, struct error *e);
+/* sink_ops.intervals() with config.columns. */
+int export_columns_put(struct exporter *x, bool json, const struct sheet *s, const struct interval *interval,
+		       size_t n);
 
 static inline struct exporter *exporter_of(struct sink *s)
 {

@@ -43,6 +43,7 @@ struct sink_ops {
 	bool spark;      /* marks beside a value that show how it went */
 	bool thresholds; /* a column with what a threshold says */
 	bool counts;     /* replay_counts(), which costs time */
+	bool columns;    /* they can be chosen */
 	bool binary;     /* nothing for a terminal */
 
 	/* The model has changed, or a recording begins: which sheets are wanted. NULL: one, of the pipeline's

@@ -3,6 +3,8 @@
 
 usage: test_parquet.py PMREP GENREC SAMPLES
 """
+import csv
+import io
 import json
 import os
 import struct
@@ -62,7 +64,7 @@ def compare(words, files, folder):
     out = os.path.join(folder, "out.parquet")
     call(*words, "--format=parquet", "--overwrite", "-o", out, *files)
     f = parquet_read.File(out)
-    assert f.columns[:23] == TIDY + ["elapsed_ns", "host", "machine_id"], f.columns
+    assert f.columns[:24] == TIDY + ["elapsed_ns", "host", "machine_id", "recording_id"], f.columns
     check_types(f)
     check_statistics(f)
     expected = [json.loads(line) for line in call(*words, "--format=json", "--time=epoch-ns", *files).stdout.splitlines()]
@@ -84,7 +86,7 @@ def main():
         hostile, plain = os.path.join(folder, "hostile.pmr"), os.path.join(folder, "plain.pmr")
         encode.hostile(hostile)
         f, rows = compare([], [hostile, every[0], hostile], folder)
-        names = [n for n in f.columns[23:]]
+        names = [n for n in f.columns[24:]]
         assert "label_k" + encode.HOSTILE in names
         column = f.columns.index("label_k" + encode.HOSTILE)
         host = f.columns.index("host")
@@ -92,6 +94,23 @@ def main():
             own = row[0] == "hostile.pmr"
             assert (row[column] == encode.HOSTILE) == own and (row[host] == encode.HOSTILE) == own
         assert {r[0] for r in rows} == {"hostile.pmr", os.path.basename(every[0])}
+
+        # The same from json and csv where these columns are asked for.
+        asked = ["--columns=" + ",".join(f.columns), "--time=epoch-ns"]
+        lines = call("--format=json", *asked, hostile, every[0]).stdout.splitlines()
+        for got, line in zip(sorted(f.rows(), key=key), sorted(
+                (tuple(json.loads(line).values()) for line in [*lines, lines[0]]), key=key)):
+            assert got[:2] + got[3:] == line[:2] + line[3:], (got, line)
+        assert list(json.loads(lines[0])) == f.columns
+        asked[0] = "--columns=value,host,label_none,recording_id,scope,metric"
+        rows = list(csv.DictReader(io.StringIO(call("--format=csv", *asked, every[0]).stdout.decode())))
+        plain_rows = list(csv.DictReader(io.StringIO(call("--format=csv", every[0]).stdout.decode())))
+        assert list(rows[0]) == asked[0][10:].split(",") and len(rows) == len(plain_rows)
+        for a, b in zip(rows, plain_rows):
+            assert (a["value"], a["scope"], a["metric"], a["label_none"]) == (b["value"], b["scope"], b["metric"], "")
+        assert {len(r["recording_id"]) for r in rows} == {16} and len({r["recording_id"] for r in rows}) == 1
+        for words in ("--columns=hosts", "--format=csv --columns=host --layout=wide", "--columns=host"):
+            assert b"--columns" in call(*words.split(), every[0], status=(2,)).stderr
 
         # Several row groups, each with a few of the metrics, and times that are differences.
         call_out = subprocess.run([genrec, "perf", "300000", plain], stdout=subprocess.DEVNULL, check=True)

@@ -1,0 +1,228 @@
+/* csv and json with the columns that were asked for, in that order: --columns. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/json.h"
+#include "common/number.h"
+#include "report/export/exporter.h"
+#include "report/machine/status.h"
+
+/* Behind the tidy ones. */
+static const char *const more[] = { "elapsed_ns", "host", "machine_id", "recording_id", NULL };
+enum {
+	RUN = 1,
+	TIME,
+	DURATION,
+	SCOPE,
+	PLACE,
+	NAMES = PLACE + 7,
+	METRIC = NAMES + 3,
+	VALUE,
+	UNIT,
+	STATUS,
+	COVERAGE,
+	ELAPSED,
+	HOST,
+	MACHINE,
+	RECORDING_ID,
+	LABEL
+};
+
+#define NAME_MOST 256
+
+static int column_of(const char *name)
+{
+	for (int i = 0; i < EXPORT_N_COLUMNS; i++)
+		if (!strcmp(name, export_columns[i]))
+			return i;
+	for (int i = 0; more[i]; i++)
+		if (!strcmp(name, more[i]))
+			return EXPORT_N_COLUMNS + i;
+	return !strncmp(name, "label_", 6) && strlen(name) < NAME_MOST ? LABEL : -1;
+}
+
+int export_columns_check(const char *list, struct error *e)
+{
+	char *copy = strdup(list), *rest = copy, *name;
+	int err = copy ? 0 : error_sys(e, ENOMEM, "--columns");
+
+	while (!err && (name = strsep(&rest, ",")))
+		if (column_of(name) < 0)
+			err = error_set(
+				e, EINVAL,
+				"there is no column '%s'; there are those of csv, elapsed_ns, host, machine_id, "
+				"recording_id and label_KEY",
+				name);
+	free(copy);
+	return err;
+}
+
+const char *export_label(const struct pm_value *labels, const char *key)
+{
+	const char *found = NULL;
+
+	for (uint32_t i = 0; labels && labels->kind == PM_VALUE_ARRAY && i < labels->array.n; i++) {
+		const struct pm_value *pair = &labels->array.item[i];
+
+		if (pair->kind == PM_VALUE_ARRAY && pair->array.n == 2 && pair->array.item[0].kind == PM_VALUE_TEXT &&
+		    pair->array.item[1].kind == PM_VALUE_TEXT && !strcmp(pair->array.item[0].str.data, key))
+			found = pair->array.item[1].str.data;
+	}
+	return found;
+}
+
+void export_recording_id(const struct pm_model *m, char text[static 17])
+{
+	for (int i = 0; i < 8; i++)
+		for (int half = 0; half < 2; half++)
+			text[2 * i + half] = "0123456789abcdef"[m->recording_id[i] >> (half ? 0 : 4) & 15];
+	text[16] = '\0';
+}
+
+static void put_text(struct buf *out, bool json, const char *text)
+{
+	if (!json)
+		export_csv_field(out, text ? text : "");
+	else if (text && *text)
+		json_quote(out, text, strlen(text));
+	else
+		buf_addstr(out, "null");
+}
+
+static void put_number(struct buf *out, bool json, bool there, double v)
+{
+	char text[NUMBER_MAX];
+
+	if (there && (!json || v - v == 0))
+		buf_add(out, text, export_number(text, v));
+	else
+		buf_addstr(out, json ? "null" : "");
+}
+
+/* What all rows of a place have in common, or all of an interval. */
+static void put_time(struct exporter *x, bool json, const struct interval *i)
+{
+	char text[64];
+	bool quoted;
+	size_t len = export_time_text(x, i, EXPORT_TIME_RFC3339, text, &quoted);
+
+	buf_addstr(&x->out.text, json && quoted ? "\"" : "");
+	buf_add(&x->out.text, text, len);
+	buf_addstr(&x->out.text, json && quoted ? "\"" : "");
+}
+
+static void put_fact(struct exporter *x, bool json, const struct pm_model *m, int column, const char *name)
+{
+	char id[17];
+
+	export_recording_id(m, id);
+	put_text(&x->out.text, json,
+		 column == HOST         ? pm_map_text(&m->header, PM_HEADER_HOST, NULL) :
+		 column == MACHINE      ? pm_map_text(&m->header, PM_HEADER_MACHINE_ID, NULL) :
+		 column == RECORDING_ID ? id :
+					  export_label(pm_map_get(&m->header, PM_HEADER_LABELS), name + 6));
+}
+
+struct at {
+	const struct sheet *sheet;
+	const struct sheet_row *row;
+	const struct sheet_cell *cell;
+	const struct interval *interval;
+	size_t k;
+};
+
+static void put_column(struct exporter *x, bool json, const struct at *at, int column, const char *name)
+{
+	const struct value *v = &at->cell->value[at->k];
+	const struct bound_metric *m = at->sheet->column[at->cell->column].metric;
+	bool partial = export_partial(at->cell, at->k);
+	struct buf *out = &x->out.text;
+	uint32_t number[7];
+	const char *names[3];
+	char word[16];
+
+	switch (column) {
+	case 0:
+		return put_text(out, json, x->sink.recording);
+	case RUN:
+		return put_number(out, json, true, at->interval->run);
+	case TIME:
+		return put_time(x, json, at->interval);
+	case DURATION:
+		return put_number(out, json, true, (double)at->interval->duration_ns);
+	case ELAPSED:
+		return put_number(out, json, true, (double)(at->interval->to_ns - x->sink.origin_ns));
+	case SCOPE:
+		return put_text(out, json, pm_kind_name(at->row->place.kind));
+	case METRIC:
+		return put_text(out, json, m->name);
+	case UNIT:
+		return put_text(out, json, m->unit);
+	case VALUE:
+		return put_number(out, json, !v->reason, v->v);
+	case COVERAGE:
+		return put_number(out, json, !v->reason, sheet_coverage(at->cell, at->k));
+	case STATUS:
+		return put_text(out, json, status_word(v->reason, partial, word));
+	case HOST:
+	case MACHINE:
+	case RECORDING_ID:
+	case LABEL:
+		return put_fact(x, json, at->sheet->places->model, column, name);
+	default:
+		break;
+	}
+	if (column < NAMES) {
+		export_place_numbers(&at->row->place, number);
+		return put_number(out, json, number[column - PLACE] != PM_NONE, number[column - PLACE]);
+	}
+	export_place_names(at->sheet, &at->row->place, names);
+	put_text(out, json, names[column - NAMES]);
+}
+
+static void put_row(struct exporter *x, bool json, const struct at *at)
+{
+	const char *name = x->config.columns;
+
+	for (int i = 0; *name; i++) {
+		size_t len = strcspn(name, ",");
+		char one[NAME_MOST];
+
+		if (i || json)
+			buf_addch(&x->out.text, json && !i ? '{' : ',');
+		snprintf(one, sizeof(one), "%.*s", (int)len, name);
+		if (json) {
+			json_quote(&x->out.text, one, strlen(one));
+			buf_addch(&x->out.text, ':');
+		}
+		if (at)
+			put_column(x, json, at, column_of(one), one);
+		else
+			export_csv_field(&x->out.text, one);
+		name += len + (name[len] == ',');
+	}
+	buf_addstr(&x->out.text, json ? "}\n" : "\n");
+}
+
+int export_columns_put(struct exporter *x, bool json, const struct sheet *s, const struct interval *interval,
+		       size_t n)
+{
+	int err = 0;
+
+	if (!x->begun && !json && !x->config.no_heads)
+		put_row(x, json, NULL);
+	x->begun = true;
+	for (size_t k = 0; k < n; k++)
+		for (uint32_t r = 0; r < s->n_rows; r++)
+			for (uint32_t c = 0; c < s->row[r].n_cells && !err; c++) {
+				struct at at = { s, &s->row[r], &s->row[r].cell[c], &interval[k], k };
+				uint16_t reason = at.cell->value[k].reason;
+
+				x->partial |= export_partial(at.cell, k) || (reason && !status_absent(reason));
+				put_row(x, json, &at);
+				err = output_is_full(&x->out) ? exporter_flush(x) : 0;
+			}
+	return err ? err : exporter_pace(x);
+}
