@@ -1,5 +1,6 @@
 #include "record/list_events.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fnmatch.h>
 #include <stdio.h>
@@ -19,6 +20,8 @@ struct listing {
 	const struct root *root;
 	const char *glob;
 	struct table *table;
+	/* PMUs in a row that are as another: named together. */
+	const struct event_pmu *same_first, *same_last, *same_as;
 	int n, err;
 };
 
@@ -99,13 +102,38 @@ static const char *kind_of(const struct event_pmu *pmu, const struct event_alias
 	return pmu->uncore ? "uncore" : pmu->core ? "core" : "PMU";
 }
 
-/* The first PMU of the same class; NULL: it has none, or is that one itself. */
+/* Whether both differ in nothing but their numbers. */
+static bool same_kind(const struct event_pmu *a, const struct event_pmu *b)
+{
+	size_t len[2] = { strlen(a->name), strlen(b->name) };
+
+	for (int i = 0; i < 2; i++)
+		while (len[i] && isdigit((unsigned char)(i ? b : a)->name[len[i] - 1]))
+			len[i]--;
+	return a->uncore && b->uncore && len[0] == len[1] && a->name[len[0]] && b->name[len[1]] &&
+	       !strncmp(a->name, b->name, len[0]);
+}
+
+/* The first PMU of the same class or kind; NULL: it has none, or is that one itself. */
 static const struct event_pmu *twin_of(const struct perf_pmus *pmus, const struct event_pmu *pmu)
 {
-	for (size_t i = 0; perf_class(pmu) && &pmus->pmu[i] != pmu; i++)
-		if (perf_class(&pmus->pmu[i]) == perf_class(pmu))
+	for (size_t i = 0; &pmus->pmu[i] != pmu; i++)
+		if (perf_class(pmu) ? perf_class(&pmus->pmu[i]) == perf_class(pmu) : same_kind(&pmus->pmu[i], pmu))
 			return &pmus->pmu[i];
 	return NULL;
+}
+
+static void add_same(struct listing *l)
+{
+	char name[200], what[120];
+
+	if (!l->same_first)
+		return;
+	snprintf(name, sizeof(name), l->same_first == l->same_last ? "%s/.../" : "%s/.../ to %s/.../",
+		 l->same_first->name, l->same_last->name);
+	snprintf(what, sizeof(what), "as %s", l->same_as->name);
+	add_row(l, name, "uncore", NULL, what);
+	l->same_first = NULL;
 }
 
 /* Whether the twin has that event, or term, and it is listed. */
@@ -130,7 +158,10 @@ static void add_pmu(struct listing *l, const struct perf_pmus *pmus, const struc
 	const struct event_pmu *twin = twin_of(pmus, pmu);
 	struct buf name = BUF_INIT, terms = BUF_INIT;
 	bool same = false;
+	int before = l->n;
 
+	if (twin != l->same_as)
+		add_same(l);
 	for (size_t i = 0; i < pmu->n_aliases; i++) {
 		const struct event_alias *a = &pmu->alias[i];
 
@@ -156,11 +187,11 @@ static void add_pmu(struct listing *l, const struct perf_pmus *pmus, const struc
 	buf_clear(&name);
 	buf_clear(&terms);
 	if (same) {
-		buf_printf(&name, "%s/.../", pmu->name);
-		buf_printf(&terms, "as %s", twin->name);
-		add_row(l, buf_str(&name), "uncore", NULL, buf_str(&terms));
-		buf_clear(&name);
-		buf_clear(&terms);
+		if (l->n != before)
+			add_same(l);
+		l->same_first = l->same_first ? l->same_first : pmu;
+		l->same_last = pmu;
+		l->same_as = twin;
 	}
 	buf_printf(&name, "%s/TERM=VALUE,.../", pmu->name);
 	for (size_t i = 0; i < pmu->n_formats; i++)
@@ -299,6 +330,7 @@ int list_events(const struct root *root, const char *glob, char *const *event_fi
 	event_cache_each(add_cache, &l);
 	for (size_t i = 0; i < pmus.n; i++)
 		add_pmu(&l, &pmus, &pmus.pmu[i]);
+	add_same(&l);
 	for (const struct pmu_class *c = pmu_classes; c->name; c++)
 		add_class(&l, &pmus, c);
 	add_tracepoints(&l, &view);

@@ -1,5 +1,6 @@
 #include "record/perf/perf_class.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -246,10 +247,8 @@ int perf_classes_find(struct perf_pmus *p, const struct root *root)
 
 	for (size_t i = 0; i < p->n; i++)
 		n += class_for(&p->pmu[i]) != NULL;
-	if (!n)
-		return 0;
 	all = p->classes = calloc(1, sizeof(*all));
-	if (!all || !(all->pmu = calloc(n, sizeof(*all->pmu))))
+	if (!all || !(all->pmu = calloc(n + 1, sizeof(*all->pmu))))
 		return -ENOMEM;
 	n = 0;
 	for (size_t i = 0; i < p->n && !err; i++) {
@@ -418,6 +417,14 @@ int64_t perf_class_instance(struct perf_pmus *p, struct plan *plan, const struct
 	return added;
 }
 
+/* One of several of its kind, by its class or its number; power and C-states belong to their CPUs. */
+static bool is_device(const struct event_pmu *pmu)
+{
+	size_t len = strlen(pmu->name);
+
+	return perf_class(pmu) || (pmu->uncore && len && isdigit((unsigned char)pmu->name[len - 1]));
+}
+
 const struct event_pmu *perf_class_of_group(const struct perf_pmus *p, const struct perf_group *g)
 {
 	uint32_t first = g->member[0]->ev->pmu_index;
@@ -425,7 +432,7 @@ const struct event_pmu *perf_class_of_group(const struct perf_pmus *p, const str
 	for (uint32_t k = 1; k < g->n; k++)
 		if (g->member[k]->ev->pmu_index != first)
 			return NULL;
-	return first != EVENT_NONE && perf_class(&p->pmu[first]) ? &p->pmu[first] : NULL;
+	return first != EVENT_NONE && is_device(&p->pmu[first]) ? &p->pmu[first] : NULL;
 }
 
 static bool is_clock(const struct perf_event *e)
@@ -447,8 +454,8 @@ int perf_class_stands(const struct event_pmu *pmu, const struct perf_group *g, s
 		if (!running)
 			return plan_refused(plan, PM_REASON_NOT_COUNTED, NULL,
 					    "%s never had a counter: others hold them, or %s", g->member[k]->ev->name,
-					    c->still ? c->still : "the unit is not in use");
-		if (is_clock(g->member[k]) && !count)
+					    c && c->still ? c->still : "the unit is not in use");
+		if (c && is_clock(g->member[k]) && !count)
 			return plan_refused(plan, PM_REASON_NOT_COUNTED, NULL, "%s: its clock stands still: %s",
 					    pmu->name, c->still ? c->still : "the unit is not in use");
 	}

@@ -34,8 +34,8 @@ int perf_classes_check(struct perf_pmus *p, const struct event_set *set, const s
 /* Instance of the PMU, which counts on that CPU; added if it is new. Id > 0 or -errno. */
 int64_t perf_class_instance(struct perf_pmus *p, struct plan *plan, const struct event_pmu *pmu, uint32_t cpu);
 struct perf_group;
-/* The PMU that all members are of, if it has a class: one that a report shows as what it is, not as the CPU that
- * reads it. */
+/* The PMU that all members are of, if it has a class or a number: one that a report shows as what it is, not as the
+ * CPU that reads it. */
 const struct event_pmu *perf_class_of_group(const struct perf_pmus *p, const struct perf_group *g);
 /* Notes that the group, which is of that PMU, has never counted, or that its clock stood still. 0 or -errno. */
 int perf_class_stands(const struct event_pmu *pmu, const struct perf_group *g, struct plan *plan);

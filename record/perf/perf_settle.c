@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "record/perf/perf_source.h"
+#include "record/plan/topology.h"
 
 /* PMUs whose events all count at the same time, each with its own kind: a shared name may share a group. */
 static const struct {
@@ -42,6 +43,39 @@ static int keep_only(struct cpulist *cpus, const char *text)
 	return err;
 }
 
+/* Of the CPUs where an uncore PMU is counted, those that stand for one of `wanted`: what each stands for is the largest
+ * part of the machine of which it is the only one. */
+static int keep_units(struct cpulist *wanted, const char *mask, const struct pm_topology *t)
+{
+	static const enum pm_kind kinds[] = { PM_PACKAGE, PM_DIE, PM_CACHE, PM_CLUSTER, PM_CORE };
+	struct cpulist units = { 0 };
+	enum pm_kind kind = PM_CPU;
+	size_t n = 0;
+	int err = cpulist_parse(&units, mask, false, NULL);
+
+	for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]) && kind == PM_CPU && !err; k++) {
+		bool alone = true;
+
+		for (size_t i = 1; i < units.n && alone; i++)
+			alone = !topology_shares(t, kinds[k], units.cpu[i - 1], units.cpu[i]);
+		kind = alone ? kinds[k] : PM_CPU;
+	}
+	for (size_t i = 0; i < units.n && !err; i++)
+		for (size_t k = 0; k < wanted->n; k++)
+			if (topology_shares(t, kind, units.cpu[i], wanted->cpu[k])) {
+				units.cpu[n++] = units.cpu[i];
+				break;
+			}
+	if (!err && n) {
+		units.n = n;
+		cpulist_release(wanted);
+		*wanted = units;
+		return 0;
+	}
+	cpulist_release(&units);
+	return err ? err : keep_only(wanted, mask);
+}
+
 /* CPUs that the event is to be opened on, of those that are recorded. */
 static int perf_event_cpus(const struct perf_source *s, const struct plan *p, const struct event *ev,
 			   struct cpulist *cpus)
@@ -50,7 +84,8 @@ static int perf_event_cpus(const struct perf_source *s, const struct plan *p, co
 	int err = cpulist_copy(cpus, &p->cpus);
 
 	if (!err && pmu && pmu->cpus)
-		err = keep_only(cpus, pmu->cpus);
+		err = ev->uncore && p->options->cpus ? keep_units(cpus, pmu->cpus, &p->model->topology) :
+						       keep_only(cpus, pmu->cpus);
 	/* The CPU of a mask stands for its package: -C without it cannot mean that the package has no such
 	 * events. */
 	if (!err && !cpus->n && ev->uncore)
@@ -64,13 +99,18 @@ static int perf_event_cpus(const struct perf_source *s, const struct plan *p, co
 static int tell_other_cpus(const struct perf_source *s, struct plan *p, const struct event *ev,
 			   const struct cpulist *cpus)
 {
-	if (!ev->uncore || !p->options->cpus || !cpus->n || cpulist_has(&p->cpus, cpus->cpu[0]))
+	uint32_t other_cpu = PM_NONE;
+
+	for (size_t i = 0; i < cpus->n; i++)
+		if (!cpulist_has(&p->cpus, cpus->cpu[i]))
+			other_cpu = cpus->cpu[i];
+	if (!ev->uncore || !p->options->cpus || other_cpu == PM_NONE)
 		return 0;
 	for (const struct event *other = s->set.event; other < ev; other++)
 		if (other->pmu_index == ev->pmu_index)
 			return 0;
-	return plan_refused(p, PM_REASON_NOT_SUPPORTED, NULL, "-C %s: %s is counted on CPU %s, its own, instead",
-			    p->options->cpus, ev->pmu, s->pmus.pmu[ev->pmu_index].cpus);
+	return plan_refused(p, PM_REASON_NOT_SUPPORTED, NULL, "-C %s: %s counts more than these CPUs, on CPU %u",
+			    p->options->cpus, ev->pmu, other_cpu);
 }
 
 static bool same_cpus(const struct cpulist *a, const struct cpulist *b)

@@ -143,7 +143,7 @@ bool bind_is_zero(const struct places *p, const char *literal)
 }
 
 /* `text` with every '*' replaced. `escape`: as an id of a formula, where a '*' that stands alone multiplies. */
-static char *with_member(const char *text, const char *member, bool lower, bool escape)
+char *bind_with_member(const char *text, const char *member, bool lower, bool escape)
 {
 	struct buf out = BUF_INIT;
 
@@ -194,7 +194,7 @@ static char *filtered(const char *name, const char *before, const char *filter, 
 	return asprintf(&text, "%s%s%s%s", name, before, filter, behind) < 0 ? NULL : text;
 }
 
-static int bind_row(struct builder *x, const struct metric *row, const char *member, const char *part, bool vendor)
+int bind_row(struct builder *x, const struct metric *row, const char *member, const char *part, bool vendor)
 {
 	struct bound_metric *m = bind_new_metric(x->b);
 	uint32_t ignored;
@@ -204,10 +204,10 @@ static int bind_row(struct builder *x, const struct metric *row, const char *mem
 	if (!m)
 		return -ENOMEM;
 	if (member) {
-		m->name = bind_own(x->b, with_member(row->name, member, true, false));
-		m->display = bind_own(x->b, with_member(row->display, member, false, false));
-		m->help = bind_own(x->b, with_member(row->help, member, false, false));
-		text = bind_own(x->b, with_member(row->expr, part, false, true));
+		m->name = bind_own(x->b, bind_with_member(row->name, member, true, false));
+		m->display = bind_own(x->b, bind_with_member(row->display, member, false, false));
+		m->help = bind_own(x->b, bind_with_member(row->help, member, false, false));
+		text = bind_own(x->b, bind_with_member(row->expr, part, false, true));
 	} else {
 		m->name = row->name;
 		m->display = row->display ? row->display : row->name;
@@ -343,7 +343,7 @@ static int bind_share(struct builder *x, const struct pm_counter *c)
 
 	while (formula[i].type && strcmp(formula[i].type, type))
 		i++;
-	text = with_member(formula[i].expr, c->name, false, true);
+	text = bind_with_member(formula[i].expr, c->name, false, true);
 	if (!text)
 		return -ENOMEM;
 	row.expr = bind_own(x->b, text);
@@ -394,7 +394,7 @@ static int bind_counter(struct builder *x, const struct pm_counter *c, uint32_t 
 	m->n_inputs = 1;
 	m->counter = c->id;
 	m->precision = precision_of(c, rate);
-	m->default_on = pm_map_bool(&c->attrs, PM_COUNTER_REQUESTED, false) && !is_share(c);
+	m->default_on = pm_map_bool(&c->attrs, PM_COUNTER_REQUESTED, false) && !is_share(c) && !bind_has_twins(x, c);
 	m->added = pm_map_get(&c->attrs, PM_COUNTER_ADDED) && !is_share(c);
 	if (!strcmp(pm_map_text(&c->attrs, PM_COUNTER_ADD_FORMAT, ""), "raw"))
 		m->digits = c->width <= 32 ? 8 : 16;
@@ -517,6 +517,9 @@ static int bind_all(struct builder *x)
 				return err;
 	for (uint32_t i = 0; i < x->p->model->n_counters; i++)
 		if (is_share(&x->p->model->counter[i]) && (err = bind_share(x, &x->p->model->counter[i])))
+			return err;
+	for (uint32_t i = 0; i < x->p->model->n_counters; i++)
+		if ((err = bind_merged(x, &x->p->model->counter[i])))
 			return err;
 	if (x->options->absent && (err = bind_absent(x)))
 		return err;

@@ -40,6 +40,15 @@ struct bound_metric *bind_new_metric(struct binding *b);
 bool bind_is_zero(const struct places *p, const char *literal);
 /* Adds the metrics that no formula could be fed for because registers could not be read. 0 or -errno. */
 int bind_absent(struct builder *x);
+/* Binds one row: of a family its member, which the formula calls `part`; `vendor` is a metric of a file. 0, also if the
+ * recording cannot feed it, or -errno. */
+int bind_row(struct builder *x, const struct metric *row, const char *member, const char *part, bool vendor);
+/* `text` with every '*' replaced. `escape`: as an id of a formula, where a '*' that stands alone multiplies. */
+char *bind_with_member(const char *text, const char *member, bool lower, bool escape);
+/* Whether the counter is one of several PMUs that the same words of the user stand for. */
+bool bind_has_twins(const struct builder *x, const struct pm_counter *c);
+/* Adds what all these PMUs counted, called as the user called them. 0 or -errno. */
+int bind_merged(struct builder *x, const struct pm_counter *c);
 /* An input without name; NULL without memory. */
 struct bound_input *bind_new_input(struct binding *b);
 /* As bind_input(), for an input whose time is another counter's; the clocks go to `clock`, their number to *n. */

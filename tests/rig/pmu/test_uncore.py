@@ -5,6 +5,7 @@ import csv
 import glob
 import io
 import os
+import subprocess
 import sys
 import tempfile
 
@@ -47,6 +48,28 @@ def check(name, runner, m):
     return wrong
 
 
+def check_events(runner, m):
+    """An event of all controllers is one column with a rate, one of each on request; -C takes the sockets of its CPUs."""
+    wrong, path, event = [], os.path.join(runner.folder, "x.pmr"), "uncore_imc/cas_count_read/"
+    for cpus, packages in (None, m.packages), ("3", [1]), ("0,3", [0, 1]):
+        errors = record(runner, path, "-e", event, *(["-C", cpus] if cpus else []))
+        values = {**shown(runner, path, "--per-package"), **shown(runner, path, "--per-system")}
+        truth = {p: m.sum("uncore_imc_", "cas_count_read", p) * 64 / 2**20 for p in packages}
+        for package, rate in {**truth, None: sum(truth.values())}.items():
+            value = values.get((event, package), "not there")
+            if not isinstance(value, float) or abs(value - rate) > TOLERANCE * rate:
+                wrong.append(f"-C {cpus}: {event} of {package} is {value}, not {rate} {errors}")
+        wrong += [f"-C {cpus}: {m_} of {p} is shown" for m_, p in values if "/" in m_ and (m_ != event or p not in (None, *packages))]
+    one = shown(runner, path, "--show=uncore_imc_1/*", "--per-system")
+    if list(one) != [("uncore_imc_1/cas_count_read/", None)]:
+        wrong.append(f"--show=uncore_imc_1/*: {one}")
+    listed = subprocess.run([os.path.join(test_pmu.BIN, "pmrec"), "list", "events", f"--root={runner.folder}", "uncore_imc"], text=True,
+                            capture_output=True, check=False).stdout
+    if "uncore_imc_1/.../ to uncore_imc_3/.../" not in listed or listed.count("cas_count_read/") != 1:
+        wrong.append(f"list events: {listed}")
+    return wrong
+
+
 def main():
     here = os.path.dirname(os.path.abspath(__file__))
     names = sys.argv[1:] or sorted(os.path.basename(p)[:-3] for p in glob.glob(f"{here}/*.py") if "\nMETRICS = " in open(p).read())
@@ -59,6 +82,8 @@ def main():
             if name == names[0] and runner.run("true").returncode:
                 test_pmu.skip("libfakepmu.so cannot be loaded")
             wrong += check(name, runner, m)
+            if name == "sapphirerapids":
+                wrong += check_events(runner, m)
     for line in wrong:
         print("wrong:", line)
     return 1 if wrong else 0
