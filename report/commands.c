@@ -17,11 +17,10 @@ static int help(void)
 	       "Report on recordings of pmrec. FILE may be - for standard input, and .gz or .zst.\n\n"
 	       "Commands:\n");
 	for (const struct command *c = commands; c->name; c++)
-		printf("  %-7s %s\n", c->name, c->help);
+		printf("  %-9s %s\n", c->name, c->help);
 	printf("\nExamples:\n"
 	       "  pmrep host.pmr                     all there is, in a table\n"
 	       "  pmrep host.pmr --total --per-cpu   one row a CPU over the whole recording\n"
-	       "  pmrep host.pmr --format=csv        for programs\n"
 	       "  pmrec -o - | pmrep -               live\n\n"
 	       "pmrep COMMAND --help says more, pmrep COMMAND --help=all everything.\n"
 	       "Exit status: 0 good, 1 damage found (check) or regressed (diff), 2 trouble, 3 damaged input, "

@@ -8,6 +8,7 @@
 /* COMMAND(name, one line of help), in the order of `pmrep --help`. */
 #define EACH_COMMAND(COMMAND) \
 	COMMAND(show, "metrics, interval by interval or in total (the default command)") \
+	COMMAND(incidents, "what happened, and when: what differs from the rest") \
 	COMMAND(stat, "counts as perf stat prints them") \
 	COMMAND(info, "what was recorded, on which machine, how well, and what it reveals") \
 	COMMAND(list, "counters, metrics, events, instances or groups of a recording") \

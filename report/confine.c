@@ -88,7 +88,8 @@ static void look_at_option(struct sandbox *s, const char *word, const char *next
 
 void confine(int argc, char **argv)
 {
-	static const char *const copying[] = { "html", "diff", "cut", "merge", "repair", "redact", "bundle" };
+	static const char *const copying[] = { "html",   "diff",   "cut",    "merge",
+					       "repair", "redact", "bundle", "incidents" };
 	const char *folder = getenv("TMPDIR");
 	struct sandbox s;
 

@@ -13,7 +13,7 @@ LINES = {
                "record/sample", "record"],
     "report": ["common", "format", "report/input", "report/machine", "report/replay", "report/metric",
                "report/numbers", "report/pipeline", "report/export", "report/plot", "report/copy", "report/info",
-               "report/stat", "report/diff", "report/html", "report/incident", "report"],
+               "report/stat", "report/diff", "report/incident", "report/html", "report"],
 }
 LIBRARIES = ["zstd.h", "zlib.h", "sys/capability.h", "jansson.h", "libsmartcols.h",
              "perfmon/pfmlib_perf_event.h"]

@@ -84,7 +84,7 @@ complete_words() {
 
 @test "completion offers the options of every command" {
 	for command in "pmrec" "pmrep show" "pmrep stat" "pmrep diff" "pmrep info" "pmrep list" "pmrep dump" "pmrep check" \
-		"pmrep eval" "pmrep html" "pmrep cut" "pmrep merge" "pmrep repair" "pmrep plot" "pmrep redact" "pmrep bundle"; do
+		"pmrep eval" "pmrep incidents" "pmrep html" "pmrep cut" "pmrep merge" "pmrep repair" "pmrep plot" "pmrep redact" "pmrep bundle"; do
 		# shellcheck disable=SC2086
 		long_options "$bin"/$command >want
 		# shellcheck disable=SC2086

@@ -1,0 +1,219 @@
+/* pmrep incidents: what happened, and when. */
+#include "report/cmd.h"
+#include "report/commands.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/number.h"
+#include "common/table.h"
+#include "report/incident/incident.h"
+#include "report/input/input.h"
+#include "report/input/spool.h"
+#include "report/machine/value_out.h"
+
+static const char brief[] =
+	"Usage: pmrep incidents [OPTION...] FILE...\n"
+	"Say what happened in recordings, and when: best first.\n\n"
+	"Looks at every metric at every level, shown by default or not, for stretches that differ from the rest,\n"
+	"slow drifts, CPUs that stand out among their equals, lost ticks and damage.\n\n"
+	"      --top=N            at most N incidents of a recording (default 10, json: all; 0: all)\n"
+	"      --format=FORMAT    table (default), json: one object a line, or markdown\n"
+	"      --since=TIME       only from TIME on; as for pmrep show\n"
+	"      --until=TIME       and up to TIME\n\n"
+	"Examples:\n"
+	"  pmrep incidents host.pmr\n"
+	"  pmrep incidents --format=json host.pmr | jq -r .text\n";
+
+#define TOP        10
+#define TOP_UNSAID UINT32_MAX
+
+enum { KEY_TOP = 1000, KEY_FORMAT, KEY_SINCE, KEY_UNTIL };
+
+static const struct argp_option options[] = {
+	{ "top", KEY_TOP, "N", 0, "At most N incidents", 0 },
+	{ "format", KEY_FORMAT, "FORMAT", 0, "table, json or markdown", 0 },
+	{ "since", KEY_SINCE, "TIME", 0, "Only from TIME on", 0 },
+	{ "until", KEY_UNTIL, "TIME", 0, "Only up to TIME", 0 },
+	{ 0 },
+};
+
+struct asked {
+	enum { FORMAT_TABLE, FORMAT_JSON, FORMAT_MARKDOWN } format;
+	struct pipeline_config config;
+	struct cmd_files files;
+	uint32_t top;
+};
+
+static error_t set_moment(struct argp_state *state, struct moment *m, const char *arg)
+{
+	struct error e = { 0 };
+
+	return moment_parse(m, arg, &e) ? options_bad(state, "%s", e.text) : 0;
+}
+
+static error_t parse_opt(int key, char *arg, struct argp_state *state)
+{
+	static const char *const name[] = { "table", "json", "markdown" };
+	struct asked *a = state->input;
+	char *end;
+
+	switch (key) {
+	case KEY_TOP:
+		a->top = (uint32_t)strtoul(arg, &end, 10);
+		return *end || !*arg ? options_bad(state, "--top: '%s' is no number", arg) : 0;
+	case KEY_FORMAT:
+		for (unsigned i = 0; i < sizeof(name) / sizeof(*name); i++)
+			if (!strcmp(arg, name[i])) {
+				a->format = i;
+				return 0;
+			}
+		return options_bad(state, "--format=%s: table, json or markdown", arg);
+	case KEY_SINCE:
+		return set_moment(state, &a->config.since, arg);
+	case KEY_UNTIL:
+		return set_moment(state, &a->config.until, arg);
+	}
+	return cmd_files(key, state, &a->files);
+}
+
+static const struct argp argp = { .options = options, .parser = parse_opt, .args_doc = "FILE..." };
+static const struct options_spec spec = {
+	.name = "pmrep incidents",
+	.column = OPTIONS_OTHER,
+	.argp = &argp,
+	.brief = brief,
+};
+
+static void put_json(const struct incidents *found, uint32_t n, struct buf *out)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		struct json *j = incident_json(found, i);
+
+		json_print(j, 0, out);
+		buf_addch(out, '\n');
+		json_free(j);
+	}
+}
+
+/* Signs that markdown would take for its own. */
+static void put_marked(const char *text, struct buf *out)
+{
+	for (; *text; text++) {
+		if (strchr("|*_`<>[]\\#", *text))
+			buf_addch(out, '\\');
+		buf_addch(out, *text);
+	}
+}
+
+static void put_markdown(const struct incidents *found, uint32_t n, struct buf *out)
+{
+	buf_addstr(out, "| # | When | What |\n|---|---|---|\n");
+	for (uint32_t i = 0; i < n; i++) {
+		buf_printf(out, "| %u | ", i + 1);
+		incident_put_time(found, &found->incident[i], out);
+		buf_addstr(out, " | ");
+		put_marked(found->incident[i].text, out);
+		buf_addstr(out, " |\n");
+	}
+}
+
+static int put_table(const struct incidents *found, uint32_t n, bool color, struct buf *out)
+{
+	struct table *t = table_new();
+	struct buf text = BUF_INIT;
+	int err = t ? 0 : -1;
+
+	if (!err)
+		err = table_column(t, "WHEN", TABLE_LEFT, false) | table_column(t, "TIME (UTC)", TABLE_LEFT, false) |
+		      table_column(t, "WHAT", TABLE_LEFT, true);
+	for (uint32_t i = 0; i < n && !err; i++) {
+		const struct incident *x = &found->incident[i];
+		char when[64] = "";
+
+		buf_clear(&text);
+		incident_put_time(found, x, &text);
+		if (found->start_wall_ns) {
+			size_t len =
+				number_time(when, (uint64_t)(found->start_wall_ns + (int64_t)(x->from_s * 1e9)), 0);
+
+			when[len] = '\0';
+			if (len >= 19)
+				when[19] = '\0';
+			if (len >= 10)
+				when[10] = ' ';
+		}
+		err = table_row(t) | table_cell(t, 0, buf_str(&text), NULL) | table_cell(t, 1, when, NULL) |
+		      table_cell(t, 2, x->text, NULL);
+	}
+	if (!err)
+		err = table_print(t, cmd_width(STDOUT_FILENO), true, color, out);
+	table_free(t);
+	buf_release(&text);
+	return err ? -1 : 0;
+}
+
+static int one_file(struct asked *a, const char *path, bool color)
+{
+	struct buf out = BUF_INIT;
+	struct incidents found = { 0 };
+	struct spool source;
+	struct error e = { 0 };
+	uint32_t n;
+	int status = EXIT_GOOD;
+
+	/* It is read more than once. */
+	if (spool_open(&source, path, SPOOL_TWICE, &e))
+		return cmd_fail(spec.name, &e);
+	if (incidents_find(&found, source.path, source.name, &a->config, &e)) {
+		incidents_release(&found);
+		spool_close(&source);
+		return cmd_fail(spec.name, &e);
+	}
+	n = a->top == TOP_UNSAID ? a->format == FORMAT_JSON ? found.n : TOP : a->top ? a->top : found.n;
+	n = n < found.n ? n : found.n;
+	cmd_complain_lines(spec.name, path, &found.result.notes);
+	if (a->files.n > 1 && a->format != FORMAT_JSON) {
+		text_escape(&out, input_name(path), strlen(input_name(path)));
+		buf_addstr(&out, ":\n");
+	}
+	if (a->format == FORMAT_JSON)
+		put_json(&found, n, &out);
+	else if (!n)
+		buf_printf(&out, "Nothing stands out among %u series over %.0f s.\n", found.n_scanned,
+			   found.duration_s);
+	else if (a->format == FORMAT_MARKDOWN)
+		put_markdown(&found, n, &out);
+	else if (put_table(&found, n, color, &out))
+		out.err = -1;
+	if (n < found.n && a->format == FORMAT_TABLE)
+		buf_printf(&out, "%u more: --top=0\n", found.n - n);
+	status = cmd_write(spec.name, &out);
+	if (!status && (found.result.damaged || (found.result.cut_only && !input_being_written(path))))
+		status = EXIT_DAMAGED;
+	incidents_release(&found);
+	spool_close(&source);
+	buf_release(&out);
+	return status;
+}
+
+int cmd_incidents(int argc, char **argv)
+{
+	struct options_common common = { 0 };
+	struct asked a = { .top = TOP_UNSAID };
+	int status = cmd_options(&spec, argc, argv, &a, &common);
+
+	if (status < 0) {
+		bool color = options_use_color(&common, STDOUT_FILENO);
+
+		status = EXIT_GOOD;
+		for (int i = 0; i < a.files.n; i++) {
+			int one = one_file(&a, a.files.path[i], color);
+
+			status = one > status ? one : status;
+		}
+	}
+	options_common_release(&common);
+	return status;
+}

@@ -1,0 +1,63 @@
+#include "report/incident/incident.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "report/incident/incident_private.h"
+
+#define SCORE_LEAST 0.8
+
+void incidents_release(struct incidents *found)
+{
+	for (uint32_t i = 0; i < found->n; i++) {
+		free(found->incident[i].text);
+		free(found->incident[i].series);
+		for (uint32_t k = 0; k < found->incident[i].n_tasks; k++)
+			free(found->incident[i].task[k].name);
+	}
+	free(found->incident);
+	if (found->store)
+		store_release(found->store);
+	free(found->store);
+	buf_release(&found->result.notes);
+	buf_release(&found->result.remarks);
+	*found = (struct incidents){ 0 };
+}
+
+static void forget_from(struct incidents *found, uint32_t n)
+{
+	while (found->n > n) {
+		struct incident *i = &found->incident[--found->n];
+
+		free(i->text);
+		free(i->series);
+	}
+}
+
+int incidents_find(struct incidents *found, const char *path, const char *name, const struct pipeline_config *config,
+		   struct error *e)
+{
+	struct findings f = { 0 };
+	uint32_t n = 0;
+	int err;
+
+	*found = (struct incidents){ .store = calloc(1, sizeof(*found->store)) };
+	if (!found->store)
+		return error_sys(e, ENOMEM, "%s", name);
+	if ((err = store_collect(found->store, found, path, name, config, e)))
+		return err;
+	err = scan_all(found->store, &f);
+	if (!err)
+		err = merge_all(found->store, &f, found);
+	free(f.f);
+	found->n_scanned = found->store->n_series;
+	found->bin_s = found->store->interval_s;
+	while (n < found->n && n < INCIDENTS_MOST && found->incident[n].score >= SCORE_LEAST)
+		n++;
+	forget_from(found, n);
+	if (!err)
+		err = refine_all(found, path, config, e);
+	for (uint32_t i = 0; i < found->n && !err; i++)
+		err = say(found, &found->incident[i]);
+	return err && !e->text[0] ? error_sys(e, -err, "%s", name) : err;
+}

@@ -1,0 +1,86 @@
+/*
+ * What happened in a recording, and when: stretches in which series differ from what they do otherwise, slow drifts,
+ * CPUs that stand out among their equals, lost ticks and damage. What happens at one time is one incident.
+ *
+ *   collect: all metrics at all levels, in a bounded number of bins   (incident_collect.c)
+ *   scan:    each series against itself, and against its equals       (incident_scan.c)
+ *   merge:   what belongs together, ranked by surprise and size       (incident_merge.c)
+ *   refine:  a second look at those few times: exact times, tasks     (incident_refine.c)
+ *   say:     a sentence, and JSON                                     (incident_say.c)
+ */
+#ifndef REPORT_INCIDENT_H
+#define REPORT_INCIDENT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/buf.h"
+#include "common/error.h"
+#include "common/json.h"
+#include "report/pipeline/pipeline.h"
+
+enum incident_kind {
+	INCIDENT_STRETCH, /* something was otherwise for a while */
+	INCIDENT_DRIFT,   /* something went up or down all the time */
+	INCIDENT_PEER,    /* one among equals was different all the time */
+	INCIDENT_RHYTHM,  /* the same again and again, at a fixed distance */
+	INCIDENT_LOSS,    /* ticks were lost, or bytes are damaged */
+};
+
+/* What one series did then. Texts are borrowed of the incidents they belong to. */
+struct incident_series {
+	const char *metric, *display, *unit;
+	const char *label;  /* "CPU 3", "sda"; "" for the system */
+	const char *device; /* of what has a name and no number; "" otherwise */
+	enum pm_kind kind;
+	uint32_t package, cpu; /* PM_NONE: does not apply */
+	uint8_t precision;
+	double usual, value, score;
+};
+
+struct incident_task {
+	char *name; /* owned; what people read: "sh (pid 4711)", "9,120 short-lived cc1 of make" */
+	uint64_t pid, ended;
+	double cpu, bytes; /* CPU seconds, and bytes read and written, in that time */
+};
+
+#define INCIDENT_SERIES 100 /* that an incident names; more are counted */
+#define INCIDENT_TASKS  5
+
+struct incident {
+	enum incident_kind kind;
+	double from_s, to_s; /* seconds after the start */
+	double score;
+	double every_s;                 /* of a rhythm */
+	uint32_t times;                 /* likewise: how often; of a loss: how many ticks */
+	char *text;                     /* owned: the sentence, without the time */
+	struct incident_series *series; /* owned; best first */
+	uint32_t n_series, n_all;
+	struct incident_task task[INCIDENT_TASKS];
+	uint32_t n_tasks;
+};
+
+struct incidents {
+	struct incident *incident; /* owned; best first */
+	uint32_t n;
+	uint32_t n_scanned;    /* series that were looked at */
+	int64_t start_wall_ns; /* 0: not recorded */
+	double duration_s, bin_s;
+	struct pipeline_result result;
+	struct incident_store *store; /* owned: what the texts of series belong to */
+};
+
+#define INCIDENTS_MOST 50
+
+/* Reads a recording, `path`; errors name it `name`. 0 or -errno with the text in *e; release in both cases. */
+int incidents_find(struct incidents *found, const char *path, const char *name, const struct pipeline_config *config,
+		   struct error *e);
+void incidents_release(struct incidents *found);
+
+/* "+23 s for 5 s", "throughout". */
+void incident_put_time(const struct incidents *all, const struct incident *i, struct buf *out);
+struct json *incident_json(const struct incidents *all, uint32_t i);
+/* A number as people read it: "1,835", "68.2", "0.031". */
+void incident_put_number(struct buf *out, double v);
+
+#endif

@@ -1,0 +1,569 @@
+/* All metrics at all levels, as series of a bounded number of bins. */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/incident/incident_private.h"
+#include "report/input/input.h"
+#include "report/metric/amount.h"
+
+#define MEMORY     (20u << 20) /* bytes of bins */
+#define BINS_MOST  4096
+#define BINS_LEAST 64
+#define KEY_MAX    48
+
+struct drawn {
+	const struct sheet_cell *cell;
+	uint32_t series;
+};
+
+struct collect {
+	struct sink sink;
+	struct incident_store *s;
+	struct pm_reader *reader;
+	const struct places *places;
+	bool *wanted;        /* owned: by metric */
+	struct drawn *drawn; /* owned */
+	size_t n_drawn;
+	uint64_t origin_ns;
+	double shift_s, end_s; /* where the recording at hand begins; the last time that was seen */
+	size_t damages;
+	uint64_t every_ns;
+	int64_t start_wall_ns;
+};
+
+void *incident_grown(void *array, uint32_t n, uint32_t *cap, size_t size)
+{
+	void *more;
+
+	if (n < *cap)
+		return array;
+	more = reallocarray(array, *cap ? *cap * 2 : 64, size);
+	if (more)
+		*cap = *cap ? *cap * 2 : 64;
+	return more;
+}
+
+void store_release(struct incident_store *s)
+{
+	for (uint32_t i = 0; i < s->n_metrics; i++) {
+		free(s->metric[i].name);
+		free(s->metric[i].display);
+		free(s->metric[i].unit);
+	}
+	for (uint32_t i = 0; i < s->n_rows; i++)
+		free(s->row[i].label);
+	for (uint32_t i = 0; i < s->n_losses; i++)
+		free(s->loss[i].text);
+	for (uint32_t i = 0; i < s->n_blocks; i++)
+		free(s->block[i]);
+	free(s->block);
+	free(s->metric);
+	free(s->row);
+	free(s->series);
+	free(s->loss);
+	free(s->from_s);
+	free(s->to_s);
+	names_release(&s->metrics);
+	names_release(&s->rows);
+	names_release(&s->keys);
+	*s = (struct incident_store){ 0 };
+}
+
+/* ---- laying out ---- */
+
+static bool grave(const char *name)
+{
+	static const char *const word[] = { "throttle", "oom", "power_limit", "mce", "softirq.overflow" };
+
+	for (size_t i = 0; i < sizeof(word) / sizeof(*word); i++)
+		if (!strncmp(name, word[i], strlen(word[i])))
+			return true;
+	return false;
+}
+
+static int find_metric(struct collect *c, const struct binding *b, const struct bound_metric *m, uint32_t *place)
+{
+	struct incident_store *s = c->s;
+	struct incident_metric *x;
+
+	if (names_get(&s->metrics, m->name, place))
+		return 0;
+	x = incident_grown(s->metric, s->n_metrics, &s->cap_metrics, sizeof(*x));
+	if (!x)
+		return -ENOMEM;
+	s->metric = x;
+	x += s->n_metrics;
+	*x = (struct incident_metric){
+		.name = strdup(m->name),
+		.display = strdup(m->display),
+		.unit = strdup(m->unit),
+		.precision = m->precision,
+		.amount = metric_is_amount(b, m, c->places->model),
+		.grave = grave(m->name),
+	};
+	x->counts = !strcmp(m->unit, "1/s") || (!strcmp(m->unit, "1") && x->amount);
+	*place = s->n_metrics++;
+	return x->name && x->display && x->unit ? names_set(&s->metrics, m->name, *place) : -ENOMEM;
+}
+
+static void put_label(const struct places *p, const struct place *place, struct buf *out)
+{
+	switch (place->kind) {
+	case PM_SYSTEM:
+		break;
+	case PM_PACKAGE:
+		buf_printf(out, "package %u", place->package);
+		break;
+	case PM_CPU:
+		buf_printf(out, "CPU %u", place->cpu);
+		break;
+	case PM_NODE:
+		buf_printf(out, "node %u", place->node);
+		break;
+	case PM_CORE:
+		buf_printf(out, "core %u of package %u", place->core, place->package);
+		break;
+	case PM_DIE:
+		buf_printf(out, "die %u of package %u", place->die, place->package);
+		break;
+	case PM_CLUSTER:
+		buf_printf(out, "cluster %u", place->cluster);
+		break;
+	case PM_CACHE:
+		buf_printf(out, "cache %u", place->cache);
+		break;
+	default:
+		buf_addstr(out, places_name(p, place));
+	}
+}
+
+static int find_row(struct collect *c, const struct place *p, uint32_t *place)
+{
+	struct incident_store *s = c->s;
+	struct buf key = BUF_INIT;
+	struct incident_row *x;
+	size_t kind;
+	int err = 0;
+
+	buf_printf(&key, "%d:", (int)p->kind);
+	kind = key.len;
+	put_label(c->places, p, &key);
+	err = key.err;
+	if (err || names_get(&s->rows, buf_str(&key), place))
+		goto out;
+	x = incident_grown(s->row, s->n_rows, &s->cap_rows, sizeof(*x));
+	err = x ? 0 : -ENOMEM;
+	if (err)
+		goto out;
+	s->row = x;
+	x += s->n_rows;
+	*x = (struct incident_row){
+		.label = strdup(buf_str(&key) + kind),
+		.kind = p->kind,
+		.package = p->kind == PM_SYSTEM ? PM_NONE : p->package,
+		.cpu = p->kind == PM_CPU ? p->cpu : PM_NONE,
+	};
+	*place = s->n_rows++;
+	err = x->label ? names_set(&s->rows, buf_str(&key), *place) : -ENOMEM;
+out:
+	buf_release(&key);
+	return err;
+}
+
+/* Series lie in blocks of about a megabyte. */
+static float *room(struct incident_store *s)
+{
+	uint32_t per = (1u << 18) / s->bins ? (1u << 18) / s->bins : 1, at = s->n_series % per;
+
+	if (!at) {
+		float **more = reallocarray(s->block, s->n_blocks + 1, sizeof(*more));
+
+		if (!more)
+			return NULL;
+		s->block = more;
+		more[s->n_blocks] = malloc((size_t)per * s->bins * sizeof(float));
+		if (!more[s->n_blocks])
+			return NULL;
+		s->n_blocks++;
+	}
+	return s->block[s->n_blocks - 1] + (size_t)at * s->bins;
+}
+
+static int find_series(struct incident_store *s, uint32_t metric, uint32_t row, uint32_t *place)
+{
+	struct incident_row_series *x;
+	char key[KEY_MAX];
+	float *v;
+
+	snprintf(key, sizeof(key), "%x:%x", metric, row);
+	if (names_get(&s->keys, key, place))
+		return 0;
+	if ((uint64_t)s->n_series * s->bins * sizeof(float) > 2 * (uint64_t)MEMORY) {
+		*place = PM_NONE;
+		s->left_out++;
+		return 0;
+	}
+	v = room(s);
+	x = incident_grown(s->series, s->n_series, &s->cap_series, sizeof(*x));
+	if (!v || !x)
+		return -ENOMEM;
+	s->series = x;
+	for (uint32_t i = 0; i < s->bins; i++)
+		v[i] = NAN;
+	x[s->n_series] = (struct incident_row_series){ .metric = metric, .row = row, .v = v };
+	*place = s->n_series++;
+	return names_set(&s->keys, key, *place);
+}
+
+/* Whether the metric says of one counter what the counter says. */
+static uint32_t stands_for(const struct binding *b, const struct bound_metric *m)
+{
+	uint32_t counter = 0;
+
+	for (uint32_t i = 0; i < m->n_inputs; i++) {
+		const struct bound_input *in = &b->input[m->input[i]];
+
+		if (in->constant || in->duration)
+			continue;
+		if (in->op || in->n_counters != 1 || (counter && in->counter[0] != counter))
+			return 0;
+		counter = in->counter[0];
+	}
+	return counter;
+}
+
+/* A counter is left out where a metric says the same, or is made of that time, and so are registers whose bits are no
+ * amount. */
+static int choose(struct collect *c, const struct sink_plan *plan)
+{
+	const struct binding *b = plan->binding;
+	const struct pm_model *m = plan->places->model;
+	bool *known = calloc((size_t)m->n_counters + 1, sizeof(*known));
+
+	free(c->wanted);
+	c->wanted = calloc(b->n_metrics + 1, sizeof(*c->wanted));
+	if (!known || !c->wanted) {
+		free(known);
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < b->n_metrics; i++) {
+		const struct bound_metric *x = &b->metric[i];
+		uint32_t of = x->counter ? 0 : stands_for(b, x);
+
+		if (x->counter || x->absent || x->kind == PM_TASK || (of && known[of]))
+			continue;
+		c->wanted[i] = true;
+		if (of)
+			known[of] = true;
+		for (uint32_t k = 0; k < x->n_inputs; k++) {
+			const struct bound_input *in = &b->input[x->input[k]];
+
+			for (uint32_t n = 0; !in->constant && n < in->n_counters; n++)
+				if (strchr("sm", pm_model_counter(m, in->counter[n])->unit[0]))
+					known[in->counter[n]] = true;
+		}
+	}
+	for (size_t i = 0; i < b->n_metrics; i++) {
+		const struct bound_metric *x = &b->metric[i];
+		const struct pm_counter *k = x->counter ? pm_model_counter(m, x->counter) : NULL;
+
+		if (!k || known[k->id] || x->digits || x->kind == PM_TASK || k->type == PM_TEXT ||
+		    k->type == PM_BYTES || k->semantics == PM_BITFIELD || k->semantics == PM_STATE)
+			continue;
+		c->wanted[i] = true;
+	}
+	free(known);
+	return 0;
+}
+
+static bool has_packages(const struct places *p)
+{
+	for (uint32_t i = 1; i < p->n; i++)
+		if (p->cpu[i].package != PM_NONE && p->cpu[i].package != p->cpu[0].package)
+			return true;
+	return false;
+}
+
+static int plan(struct sink *sink, struct sink_plan *plan)
+{
+	static const struct sheet_config by_cpu = { .per = PM_CPU, .summary = true };
+	static const struct sheet_config by_package = { .per = PM_PACKAGE };
+	struct collect *c = (struct collect *)sink;
+	int err;
+
+	c->places = plan->places;
+	if ((err = choose(c, plan)))
+		return err;
+	plan->sheet[plan->n_sheets++] = (struct sink_wish){ by_cpu, c->wanted };
+	if (has_packages(plan->places))
+		plan->sheet[plan->n_sheets++] = (struct sink_wish){ by_package, c->wanted };
+	return 0;
+}
+
+/* So many bins that all series have room in the memory there is. */
+static uint32_t bins_for(size_t cells)
+{
+	size_t fit = MEMORY / sizeof(float) / (cells ? cells : 1);
+
+	return fit > BINS_MOST ? BINS_MOST : fit < BINS_LEAST ? BINS_LEAST : (uint32_t)fit & ~1u;
+}
+
+static int choose_bins(struct incident_store *s, size_t cells)
+{
+	s->bins = bins_for(cells);
+	if (s->expected && s->expected < s->bins)
+		s->bins = s->expected < BINS_LEAST ? BINS_LEAST : (uint32_t)s->expected & ~1u;
+	s->per_bin = 1;
+	s->from_s = calloc(s->bins, sizeof(*s->from_s));
+	s->to_s = calloc(s->bins, sizeof(*s->to_s));
+	return s->from_s && s->to_s ? 0 : -ENOMEM;
+}
+
+static int shape(struct sink *sink, const struct sheet *sheet, size_t n)
+{
+	struct collect *c = (struct collect *)sink;
+	size_t cells = 0;
+	int err = 0;
+
+	for (size_t i = 0; i < n; i++)
+		for (uint32_t r = 0; r < sheet[i].n_rows; r++)
+			cells += sheet[i].row[r].n_cells;
+	if (!c->s->bins && (err = choose_bins(c->s, cells)))
+		return err;
+	free(c->drawn);
+	c->n_drawn = 0;
+	c->drawn = calloc(cells + 1, sizeof(*c->drawn));
+	if (!c->drawn)
+		return -ENOMEM;
+	for (size_t i = 0; i < n && !err; i++)
+		for (uint32_t r = 0; r < sheet[i].n_rows && !err; r++) {
+			const struct sheet_row *from = &sheet[i].row[r];
+			uint32_t row, metric, series;
+
+			if (from->place.kind == PM_TASK)
+				continue;
+			err = find_row(c, &from->place, &row);
+			for (uint32_t k = 0; k < from->n_cells && !err; k++) {
+				err = find_metric(c, sheet[i].binding, sheet[i].column[from->cell[k].column].metric,
+						  &metric);
+				if (!err)
+					err = find_series(c->s, metric, row, &series);
+				if (!err && series != PM_NONE)
+					c->drawn[c->n_drawn++] = (struct drawn){ &from->cell[k], series };
+			}
+		}
+	return err;
+}
+
+/* ---- intervals ---- */
+
+/* Pairs of bins become one. */
+static void halve(struct incident_store *s)
+{
+	for (uint32_t i = 0; i < s->n_series; i++) {
+		float *v = s->series[i].v;
+
+		for (uint32_t k = 0; k < s->used; k += 2) {
+			float a = v[k], b = k + 1 < s->used ? v[k + 1] : NAN;
+
+			v[k / 2] = isnan(a) ? b : isnan(b) ? a : (a + b) / 2;
+		}
+		for (uint32_t k = (s->used + 1) / 2; k < s->used; k++)
+			v[k] = NAN;
+	}
+	for (uint32_t k = 0; k < s->used; k += 2) {
+		s->from_s[k / 2] = s->from_s[k];
+		s->to_s[k / 2] = s->to_s[k + 1 < s->used ? k + 1 : k];
+	}
+	s->used = (s->used + 1) / 2;
+	s->per_bin *= 2;
+	s->in_bin = s->per_bin;
+}
+
+static void take(struct collect *c, const struct interval *interval, size_t k)
+{
+	struct incident_store *s = c->s;
+	double from = c->shift_s + (double)(int64_t)(interval->from_ns - c->origin_ns) / 1e9;
+	double to = c->shift_s + (double)(int64_t)(interval->to_ns - c->origin_ns) / 1e9;
+	double seconds = (double)interval->duration_ns / 1e9;
+	uint32_t bin;
+	float old;
+
+	if (s->in_bin == s->per_bin || !s->used) {
+		if (s->used == s->bins)
+			halve(s);
+		s->from_s[s->used++] = from;
+		s->in_bin = 0;
+	}
+	bin = s->used - 1;
+	s->to_s[bin] = to;
+	old = (float)s->in_bin++;
+	c->end_s = to;
+	for (size_t i = 0; i < c->n_drawn; i++) {
+		const struct value *v = &c->drawn[i].cell->value[k];
+		const struct incident_row_series *x = &s->series[c->drawn[i].series];
+		double d = v->v;
+
+		if (v->reason || !isfinite(d))
+			continue;
+		if (s->metric[x->metric].amount && seconds > 0)
+			d /= seconds;
+		x->v[bin] = isnan(x->v[bin]) ? (float)d : (x->v[bin] * old + (float)d) / (old + 1);
+	}
+}
+
+static int intervals(struct sink *sink, const struct sheet *sheet, const struct interval *interval, size_t n)
+{
+	struct collect *c = (struct collect *)sink;
+
+	(void)sheet;
+	if (n && !c->origin_ns) {
+		c->origin_ns = interval->from_ns;
+		if (!c->start_wall_ns && interval->wall_ns)
+			c->start_wall_ns = interval->wall_ns - (int64_t)(interval->to_ns - interval->from_ns);
+	}
+	for (size_t k = 0; k < n; k++)
+		if (interval[k].duration_ns)
+			take(c, &interval[k], k);
+	return 0;
+}
+
+/* ---- what is lost ---- */
+
+static void lose(struct collect *c, uint64_t from_ns, uint64_t to_ns, uint64_t ticks, const char *text)
+{
+	struct incident_store *s = c->s;
+	struct incident_loss *x;
+
+	if (s->n_losses == INCIDENT_SERIES * 10)
+		return;
+	x = incident_grown(s->loss, s->n_losses, &s->cap_losses, sizeof(*x));
+	if (!x)
+		return;
+	s->loss = x;
+	x += s->n_losses++;
+	*x = (struct incident_loss){
+		.from_s = c->origin_ns && from_ns > c->origin_ns ?
+				  c->shift_s + (double)(from_ns - c->origin_ns) / 1e9 :
+				  c->shift_s,
+		.to_s = c->origin_ns && to_ns > c->origin_ns ? c->shift_s + (double)(to_ns - c->origin_ns) / 1e9 :
+							       c->shift_s,
+		.ticks = ticks,
+		.text = strdup(text),
+	};
+}
+
+static void event(struct sink *sink, const struct pm_event *e)
+{
+	struct collect *c = (struct collect *)sink;
+	uint64_t since = pm_map_u64(&e->attrs, PM_EVENT_KEY_SINCE, e->time_ns);
+
+	switch (e->type) {
+	case PM_EVENT_LOST:
+		lose(c, since < e->time_ns ? since : e->time_ns, e->time_ns,
+		     pm_map_u64(&e->attrs, PM_EVENT_KEY_COUNT, 0), "");
+		break;
+	case PM_EVENT_SUSPEND:
+		lose(c, e->time_ns, e->time_ns, 0, "the machine slept");
+		break;
+	case PM_EVENT_CLOCK_STEP:
+		lose(c, e->time_ns, e->time_ns, 0, "the clock was set");
+		break;
+	case PM_EVENT_CPU_OFFLINE:
+		lose(c, e->time_ns, e->time_ns, 0, "a CPU went offline");
+		break;
+	case PM_EVENT_FAILED:
+		lose(c, e->time_ns, e->time_ns, 0, "a source stopped delivering");
+		break;
+	default:
+		break;
+	}
+}
+
+static int end(struct sink *sink)
+{
+	struct collect *c = (struct collect *)sink;
+	size_t n;
+	const struct pm_damage *d = pm_reader_damage(c->reader, &n);
+
+	for (; c->damages < n; c->damages++)
+		if (d[c->damages].from_ns && d[c->damages].kind != PM_DAMAGE_NO_END &&
+		    d[c->damages].kind != PM_DAMAGE_CUT)
+			lose(c, d[c->damages].from_ns,
+			     d[c->damages].to_ns ? d[c->damages].to_ns : d[c->damages].from_ns, 0,
+			     "the recording is damaged");
+	c->shift_s = c->end_s;
+	c->origin_ns = 0;
+	return 0;
+}
+
+static const struct sink_ops ops = {
+	.plan = plan, .shape = shape, .intervals = intervals, .event = event, .end = end
+};
+
+/* About how many series there will be. */
+static size_t cells_of(const struct offer *o)
+{
+	const struct pm_model *m = o->places.model;
+	size_t of[PM_KINDS] = { 0 }, n = 0;
+
+	for (uint32_t i = 0; i < m->n_instances; i++)
+		of[m->instance[i].kind]++;
+	for (size_t i = 0; i < o->binding.n_metrics; i++)
+		n += 1 + of[o->binding.metric[i].kind];
+	return n;
+}
+
+/* A long recording is read in longer intervals from the start, which costs less than putting them together here. */
+static void choose_step(struct incident_store *s, struct pipeline_config *config, const char *path)
+{
+	struct buf notes = BUF_INIT;
+	struct pm_reader *reader;
+	struct error e = { 0 };
+	struct offer o = { 0 };
+	uint64_t from, to, chunks, interval;
+	size_t bins;
+
+	if (input_open(&reader, path, false, &e))
+		return;
+	if (!pm_reader_extent(reader, &from, &to, &chunks) && to > from &&
+	    !pipeline_offer(config, reader, &o, &notes, &e)) {
+		interval = pm_map_u64(&o.places.model->header, PM_HEADER_INTERVAL, 0);
+		bins = bins_for(cells_of(&o));
+		s->expected = interval ? (to - from) / interval + 2 : 0;
+		if (s->expected > bins) {
+			config->mode = PIPELINE_EVERY;
+			config->every_ns = ((to - from) / bins / interval + 1) * interval;
+		}
+	}
+	offer_release(&o);
+	buf_release(&notes);
+	pm_reader_close(reader);
+}
+
+int store_collect(struct incident_store *s, struct incidents *found, const char *path, const char *name,
+		  const struct pipeline_config *config, struct error *e)
+{
+	struct pipeline_config own = *config;
+	struct collect c = { .sink.ops = &ops, .s = s };
+	int err;
+
+	own.mode = PIPELINE_EACH;
+	own.bind.rate = true;
+	own.selection = (struct selection){ 0 };
+	choose_step(s, &own, path);
+	if ((err = input_open_as(&c.reader, path, name, e)))
+		return err;
+	err = pipeline_run(&own, c.reader, &c.sink, &found->result, e);
+	if (err)
+		error_prefix(e, "%s", name);
+	found->start_wall_ns = c.start_wall_ns;
+	found->duration_s = c.end_s;
+	free(c.wanted);
+	free(c.drawn);
+	pm_reader_close(c.reader);
+	return err;
+}

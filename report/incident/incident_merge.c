@@ -1,0 +1,309 @@
+/* What belongs to one time becomes one incident; ranked by surprise, size, and how much it accounts for. */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/incident/incident_private.h"
+
+#define GROUPS_MOST 4096
+#define SHARED      0.25 /* of the time of both together: then it is the same */
+
+struct group {
+	enum incident_kind kind;
+	uint32_t from, to; /* bins */
+	float period;
+	uint32_t *finding; /* owned; best first */
+	uint32_t n, cap;
+	double score;
+};
+
+static int by_score(const void *a, const void *b)
+{
+	const struct finding *x = a, *y = b;
+
+	if (x->score != y->score)
+		return x->score < y->score ? 1 : -1;
+	return x->series < y->series ? -1 : x->series > y->series;
+}
+
+static bool same_time(const struct group *g, const struct finding *f)
+{
+	double from = fmax(g->from, f->from), to = fmin(g->to, f->to);
+	double first = fmin(g->from, f->from), last = fmax(g->to, f->to);
+
+	if (g->kind != f->kind)
+		return false;
+	switch (f->kind) {
+	case INCIDENT_DRIFT:
+		return true;
+	case INCIDENT_RHYTHM:
+		return fabsf(g->period - f->period) < 0.15F * g->period;
+	case INCIDENT_PEER:
+		return false;
+	default:
+		break;
+	}
+	if (to - from >= SHARED * (last - first))
+		return true;
+	/* The bin before and the bin behind are what it began and ended in. */
+	return f->to - f->from <= 2 && to - from >= -1;
+}
+
+static struct group *find_group(struct group *g, uint32_t n, const struct finding *f)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (same_time(&g[i], f))
+			return &g[i];
+	return NULL;
+}
+
+#define ELSEWHEN 4 /* so many other times of the same metric make it usual */
+
+static bool apart(const struct finding *a, const struct finding *b)
+{
+	return a->to + 1 < b->from || b->to + 1 < a->from;
+}
+
+/* Whether places of the same metric do the like at several other times: then it belongs to the metric. */
+static bool is_usual(const struct incident_store *s, const struct findings *f, uint32_t first, uint32_t which,
+		     const uint32_t *next)
+{
+	const struct finding *x = &f->f[which], *seen[ELSEWHEN];
+	uint32_t n = 0;
+
+	if (x->kind != INCIDENT_STRETCH)
+		return false;
+	for (uint32_t i = first; i != PM_NONE; i = next[i]) {
+		const struct finding *y = &f->f[i];
+		bool other = y->kind == x->kind && y->score > 0.5F * x->score && apart(x, y) &&
+			     s->row[s->series[y->series].row].kind == s->row[s->series[x->series].row].kind;
+
+		for (uint32_t k = 0; other && k < n; k++)
+			other = apart(seen[k], y);
+		if (other) {
+			seen[n++] = y;
+			if (n == ELSEWHEN)
+				return true;
+		}
+	}
+	return false;
+}
+
+/* How much the value moved, beside what is usual: 1 for twice as much. */
+static double size_of(const struct finding *f)
+{
+	double usual = fabs((double)f->usual), moved = fabs((double)f->value - (double)f->usual);
+
+	return fmin(0.6 + 0.4 * log10(1 + 9 * (usual > 0 ? moved / usual : 1000)), 1.6);
+}
+
+static double gain(const struct incident_store *s, const struct finding *f)
+{
+	const struct incident_metric *m = &s->metric[s->series[f->series].metric];
+	double weight = f->kind == INCIDENT_RHYTHM ? 0.5 : 1;
+
+	return log2(1 + (double)f->score) * size_of(f) * weight * (m->grave ? 2 : 1);
+}
+
+/* Each further metric says less that is new; places of one metric say nearly nothing. */
+static double score_of(const struct incident_store *s, const struct findings *f, const struct group *g)
+{
+	uint32_t seen[16], n = 0;
+	double score = 0;
+
+	for (uint32_t i = 0; i < g->n && n < 16; i++) {
+		const struct finding *x = &f->f[g->finding[i]];
+		uint32_t metric = s->series[x->series].metric, k = 0;
+
+		while (k < n && seen[k] != metric)
+			k++;
+		if (k < n)
+			continue;
+		seen[n++] = metric;
+		score += gain(s, x) / n;
+	}
+	return score + 0.1 * log2(1 + g->n);
+}
+
+/* Findings of a metric, best first: first[] by metric, next[] by finding. */
+static void chain(const struct incident_store *s, const struct findings *f, uint32_t *next, uint32_t *first)
+{
+	for (uint32_t i = 0; i < s->n_metrics; i++)
+		first[i] = PM_NONE;
+	for (uint32_t i = f->n; i--;) {
+		uint32_t metric = s->series[f->f[i].series].metric;
+
+		next[i] = first[metric];
+		first[metric] = i;
+	}
+}
+
+static int add_to(struct group *g, uint32_t finding)
+{
+	uint32_t *more = incident_grown(g->finding, g->n, &g->cap, sizeof(*more));
+
+	if (!more)
+		return -ENOMEM;
+	g->finding = more;
+	more[g->n++] = finding;
+	return 0;
+}
+
+static int group_order(const void *a, const void *b)
+{
+	const struct group *x = a, *y = b;
+
+	return (x->score < y->score) - (x->score > y->score);
+}
+
+static void fill_series(const struct incident_store *s, const struct finding *f, struct incident_series *out)
+{
+	const struct incident_row_series *of = &s->series[f->series];
+	const struct incident_metric *m = &s->metric[of->metric];
+	const struct incident_row *row = &s->row[of->row];
+	bool named = row->kind == PM_DEVICE || row->kind == PM_PMU || row->kind == PM_CGROUP;
+
+	*out = (struct incident_series){
+		.metric = m->name,
+		.display = m->display,
+		.unit = m->amount ? !strcmp(m->unit, "1") ? "1/s" : m->unit : m->unit,
+		.label = row->label,
+		.device = named ? row->label : "",
+		.kind = row->kind,
+		.package = row->package,
+		.cpu = row->cpu,
+		.precision = m->precision,
+		.usual = (double)f->usual,
+		.value = (double)f->value,
+		.score = gain(s, f),
+	};
+}
+
+static int fill_incident(const struct incident_store *s, const struct findings *f, const struct group *g,
+			 struct incident *i)
+{
+	*i = (struct incident){
+		.kind = g->kind,
+		.from_s = s->from_s[g->from],
+		.to_s = s->to_s[g->to ? g->to - 1 : 0],
+		.score = g->score,
+		.every_s = (double)g->period * s->interval_s * s->per_bin,
+		.n_all = g->n,
+		.n_series = g->n < INCIDENT_SERIES ? g->n : INCIDENT_SERIES,
+	};
+	i->times = i->every_s > 0 ? (uint32_t)lround((i->to_s - i->from_s) / i->every_s) : 0;
+	i->series = calloc(i->n_series + 1, sizeof(*i->series));
+	if (!i->series)
+		return -ENOMEM;
+	for (uint32_t k = 0; k < i->n_series; k++)
+		fill_series(s, &f->f[g->finding[k]], &i->series[k]);
+	return 0;
+}
+
+static int by_rank(const void *a, const void *b)
+{
+	const struct incident *x = a, *y = b;
+
+	return (x->score < y->score) - (x->score > y->score);
+}
+
+/* Lost ticks that lie together are one. */
+static int add_losses(const struct incident_store *s, struct incidents *out)
+{
+	struct incident *last = NULL;
+
+	for (uint32_t i = 0; i < s->n_losses && out->n < 2 * INCIDENTS_MOST; i++) {
+		const struct incident_loss *l = &s->loss[i];
+
+		if (last && !l->text[0] && !last->text && l->from_s <= last->to_s + 10 * s->interval_s) {
+			last->to_s = fmax(last->to_s, l->to_s);
+			last->times += (uint32_t)l->ticks;
+		} else {
+			last = &out->incident[out->n++];
+			*last = (struct incident){ .kind = INCIDENT_LOSS,
+						   .from_s = l->from_s,
+						   .to_s = l->to_s,
+						   .times = (uint32_t)l->ticks,
+						   .text = l->text[0] ? strdup(l->text) : NULL };
+			if (l->text[0] && !last->text)
+				return -ENOMEM;
+		}
+		last->score = last->text ? 1.5 : fmin(0.4 + 0.25 * log2(1 + last->times), 3);
+	}
+	return 0;
+}
+
+#define MANY     8   /* so many times */
+#define OUTSTAND 1.3 /* of which only those count that are so much more than the last of them */
+
+/* Where something happens all the time, that is usual, too. The groups are in order; those that stay come first. */
+static uint32_t beyond_usual(struct group *g, uint32_t n)
+{
+	double least = 0;
+	uint32_t seen = 0, kept = 0;
+
+	for (uint32_t i = 0; i < n && !(least > 0); i++)
+		if (g[i].kind == INCIDENT_STRETCH && ++seen == MANY)
+			least = g[i].score * OUTSTAND;
+	for (uint32_t i = 0; i < n; i++) {
+		struct group one = g[i];
+
+		if (one.kind == INCIDENT_STRETCH && one.score < least)
+			continue;
+		g[i] = g[kept];
+		g[kept++] = one;
+	}
+	return kept;
+}
+
+int merge_all(struct incident_store *s, struct findings *f, struct incidents *out)
+{
+	struct group *g = calloc(GROUPS_MOST, sizeof(*g));
+	uint32_t *next = calloc((size_t)f->n + 1, sizeof(*next)),
+		 *first = calloc((size_t)s->n_metrics + 1, sizeof(*first));
+	uint32_t n = 0, all = 0;
+	int err = g && next && first ? 0 : -ENOMEM;
+
+	if (f->n)
+		qsort(f->f, f->n, sizeof(*f->f), by_score);
+	if (!err)
+		chain(s, f, next, first);
+	for (uint32_t i = 0; i < f->n && !err; i++) {
+		struct group *to;
+
+		if (is_usual(s, f, first[s->series[f->f[i].series].metric], i, next))
+			continue;
+		to = find_group(g, n, &f->f[i]);
+		if (!to && n == GROUPS_MOST)
+			continue;
+		if (!to) {
+			to = &g[n++];
+			*to = (struct group){
+				.kind = f->f[i].kind, .from = f->f[i].from, .to = f->f[i].to, .period = f->f[i].period
+			};
+		}
+		err = add_to(to, i);
+	}
+	for (uint32_t i = 0; i < n && !err; i++)
+		g[i].score = score_of(s, f, &g[i]);
+	if (n)
+		qsort(g, n, sizeof(*g), group_order);
+	all = n;
+	n = beyond_usual(g, n);
+	out->incident = calloc(3 * INCIDENTS_MOST, sizeof(*out->incident));
+	if (!out->incident)
+		err = -ENOMEM;
+	for (uint32_t i = 0; i < n && out->n < INCIDENTS_MOST && !err; i++)
+		err = fill_incident(s, f, &g[i], &out->incident[out->n++]);
+	if (!err)
+		err = add_losses(s, out);
+	if (out->n)
+		qsort(out->incident, out->n, sizeof(*out->incident), by_rank);
+	for (uint32_t i = 0; g && i < all; i++)
+		free(g[i].finding);
+	free(g);
+	free(next);
+	free(first);
+	return err;
+}

@@ -1,0 +1,82 @@
+/* Between the parts of report/incident. */
+#ifndef REPORT_INCIDENT_PRIVATE_H
+#define REPORT_INCIDENT_PRIVATE_H
+
+#include "common/names.h"
+#include "report/incident/incident.h"
+
+struct incident_metric {
+	char *name, *display, *unit; /* owned */
+	uint8_t precision;
+	bool amount; /* grows with time: divided by it */
+	bool counts; /* single happenings, of which few are few */
+	bool grave;  /* throttling, OOM kills: rare, and never usual */
+	uint8_t weight;
+};
+struct incident_row {
+	char *label; /* owned: "CPU 3"; "" for the system */
+	enum pm_kind kind;
+	uint32_t package, cpu;
+};
+struct incident_row_series {
+	uint32_t metric, row;
+	float *v;     /* one a bin; NaN: none */
+	double usual; /* once it was scanned: level and spread of the whole */
+	double spread;
+};
+
+/* A time that is lost, from an event or damage. */
+struct incident_loss {
+	double from_s, to_s;
+	uint64_t ticks;
+	char *text; /* owned */
+};
+
+/* Everything that was collected, in memory that does not grow with the recording. */
+struct incident_store {
+	struct incident_metric *metric; /* owned, as all below */
+	struct incident_row *row;
+	struct incident_row_series *series;
+	struct incident_loss *loss;
+	float **block;         /* which v lie in */
+	double *from_s, *to_s; /* by bin */
+	uint32_t n_metrics, n_rows, n_series, n_losses, n_blocks;
+	uint32_t cap_metrics, cap_rows, cap_series, cap_losses;
+	uint32_t bins, used; /* bins there is room for; and those that are filled */
+	uint32_t per_bin;    /* intervals that become one; doubles when they do not fit */
+	uint32_t in_bin;     /* intervals in the last bin so far */
+	uint32_t left_out;
+	uint64_t expected; /* intervals, if that is known beforehand; or 0 */
+	struct names metrics, rows, keys;
+	double interval_s; /* as it was recorded */
+};
+void store_release(struct incident_store *s);
+/* Reads all of it. */
+int store_collect(struct incident_store *s, struct incidents *found, const char *path, const char *name,
+		  const struct pipeline_config *config, struct error *e);
+
+/* Something about a series. */
+struct finding {
+	uint32_t series;
+	enum incident_kind kind;
+	uint32_t from, to; /* bins [from, to) */
+	float score;       /* how far beyond what chance and the series itself do elsewhere; 1: just */
+	float usual, value;
+	float period; /* bins, of a rhythm */
+};
+struct findings {
+	struct finding *f; /* owned */
+	uint32_t n, cap;
+};
+int scan_all(struct incident_store *s, struct findings *out);
+/* What belongs to one time becomes one incident; best first. */
+int merge_all(struct incident_store *s, struct findings *f, struct incidents *out);
+/* Exact times and tasks of those incidents. */
+int refine_all(struct incidents *found, const char *path, const struct pipeline_config *config, struct error *e);
+/* The sentence. 0 or -ENOMEM. */
+int say(const struct incidents *all, struct incident *i);
+
+/* Room for one more; NULL without memory. */
+void *incident_grown(void *array, uint32_t n, uint32_t *cap, size_t size);
+
+#endif

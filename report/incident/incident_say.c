@@ -1,0 +1,315 @@
+/* An incident in a sentence, and as JSON. */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/table.h"
+#include "report/incident/incident_private.h"
+#include "report/machine/value_out.h"
+
+#define SAID 5 /* metrics that a sentence names */
+
+/* What people call it; `again`: says what another says, and is named last. */
+static const struct word {
+	const char *metric, *word;
+	bool again;
+} words[] = {
+	{ "forks", "forks", false },
+	{ "faults", "page faults", false },
+	{ "faults.major", "major page faults", false },
+	{ "ctxsw", "context switches", false },
+	{ "irq", "interrupts", false },
+	{ "migrations", "migrations", false },
+	{ "runq", "runnable tasks", false },
+	{ "blocked", "tasks blocked on I/O", false },
+	{ "oom", "processes killed for memory", false },
+	{ "swap.in", "pages swapped in", false },
+	{ "swap.out", "pages swapped out", false },
+	{ "disk.in", "read from disks", false },
+	{ "disk.out", "written to disks", false },
+	{ "psi.cpu", "pressure on CPUs", false },
+	{ "psi.memory", "pressure on memory", false },
+	{ "psi.io", "pressure on I/O", false },
+	{ "util.user", "in user mode", false },
+	{ "util.system", "in the kernel", false },
+	{ "util.iowait", "waiting for I/O", false },
+	{ "util.steal", "taken by the hypervisor", false },
+	{ "util.softirq", "in soft interrupts", false },
+	{ "util.irq", "in interrupts", false },
+	{ "util.nice", "at low priority", false },
+	{ "bzy_mhz", "busy frequency", false },
+	{ "util", "busy", true },
+	{ "busy", "busy", true },
+	{ "util.idle", "idle", true },
+	{ "cpus_busy", "CPUs busy", true },
+	{ "irq.count", "interrupts", true },
+	{ "avg_mhz", "mean frequency", true },
+};
+
+static const struct word *word_of(const char *metric)
+{
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+		if (!strcmp(words[i].metric, metric))
+			return &words[i];
+	return NULL;
+}
+
+void incident_put_number(struct buf *out, double v)
+{
+	static const struct {
+		double size;
+		const char *sign;
+	} scale[] = { { 1e15, "P" }, { 1e12, "T" }, { 1e9, "G" }, { 1e6, "M" } };
+	double size = fabs(v);
+	char text[32];
+	int n;
+
+	for (size_t i = 0; i < sizeof(scale) / sizeof(*scale); i++)
+		if (size >= scale[i].size * 10) {
+			buf_printf(out, "%.3g %s", v / scale[i].size, scale[i].sign);
+			return;
+		}
+	if (size < 1000) {
+		buf_printf(out, "%.*g", size >= 100 ? 3 : size >= 1 ? 3 : 2, size < 1e-9 ? 0 : v);
+		return;
+	}
+	n = snprintf(text, sizeof(text), "%.0f", size);
+	if (v < 0)
+		buf_addch(out, '-');
+	for (int i = 0; i < n; i++) {
+		if (i && !((n - i) % 3))
+			buf_addch(out, ',');
+		buf_addch(out, text[i]);
+	}
+}
+
+static void put_value(struct buf *out, double v, const char *unit)
+{
+	incident_put_number(out, v);
+	if (!strcmp(unit, "1/s"))
+		buf_addstr(out, "/s");
+	else if (unit[0] && strcmp(unit, "1"))
+		buf_printf(out, " %s", unit);
+}
+
+static void put_name(struct buf *out, const struct incident_series *s)
+{
+	const struct word *w = word_of(s->metric);
+	size_t len = strlen(s->display);
+
+	if (w) {
+		buf_addstr(out, w->word);
+		return;
+	}
+	/* The unit stands behind the value. */
+	if (len > 2 && !strcmp(s->display + len - 2, "/s"))
+		len -= 2;
+	else if (len > 1 && s->display[len - 1] == '%')
+		len--;
+	text_escape(out, s->display, len);
+}
+
+static void put_move(struct buf *out, const struct incident_series *s)
+{
+	double times = s->usual > 0 ? s->value / s->usual : 0;
+
+	if (strcmp(s->unit, "%") && times >= 2 && times < 1e6) {
+		buf_addstr(out, " x");
+		incident_put_number(out, times >= 10 ? round(times) : round(times * 10) / 10);
+		buf_addstr(out, " (");
+		put_value(out, s->value, s->unit);
+		buf_addch(out, ')');
+		return;
+	}
+	buf_addch(out, ' ');
+	put_value(out, s->value, s->unit);
+	if (strcmp(s->unit, "%") || s->usual >= 1 || s->value < s->usual) {
+		buf_addstr(out, " (usually ");
+		put_value(out, s->usual, s->usual == 0 ? "" : s->unit);
+		buf_addch(out, ')');
+	}
+}
+
+/* How many places the metric has among them, and the system's or, if they are few, the best of them. */
+static uint32_t places_of(const struct incident *i, uint32_t first, const struct incident_series **system)
+{
+	uint32_t n = 0;
+
+	*system = NULL;
+	for (uint32_t k = first; k < i->n_series; k++) {
+		if (strcmp(i->series[k].metric, i->series[first].metric))
+			continue;
+		if (i->series[k].kind == PM_SYSTEM)
+			*system = &i->series[k];
+		else
+			n++;
+	}
+	return n;
+}
+
+static void put_item(struct buf *out, const struct incident *i, uint32_t first)
+{
+	const struct incident_series *s = &i->series[first], *system;
+	uint32_t n = places_of(i, first, &system);
+
+	if (i->kind == INCIDENT_PEER) {
+		text_escape(out, s->label, strlen(s->label));
+		buf_addch(out, ' ');
+		put_name(out, s);
+		buf_addch(out, ' ');
+		put_value(out, s->value, s->unit);
+		buf_addstr(out, ", its equals ");
+		put_value(out, s->usual, s->unit);
+		return;
+	}
+	if (system && n != 1) {
+		s = system;
+	} else if (n == 1 && s->kind == PM_SYSTEM) {
+		for (uint32_t k = first; k < i->n_series; k++)
+			if (!strcmp(i->series[k].metric, s->metric) && i->series[k].kind != PM_SYSTEM)
+				s = &i->series[k];
+	}
+	if (n > 1 && !system)
+		buf_printf(out, "%u %s%s ", n, s->kind == PM_CPU ? "CPUs" : "places",
+			   i->n_all > i->n_series ? " at least" : "");
+	else if (s->label[0]) {
+		text_escape(out, s->label, strlen(s->label));
+		buf_addch(out, ' ');
+	}
+	put_name(out, s);
+	if (i->kind == INCIDENT_DRIFT) {
+		buf_addstr(out, " from ");
+		put_value(out, s->usual, s->unit);
+		buf_addstr(out, " to ");
+		put_value(out, s->value, s->unit);
+	} else {
+		put_move(out, s);
+	}
+}
+
+static bool said(const struct incident *i, uint32_t k)
+{
+	for (uint32_t j = 0; j < k; j++)
+		if (!strcmp(i->series[j].metric, i->series[k].metric))
+			return true;
+	return false;
+}
+
+static void put_tasks(struct buf *out, const struct incident *i)
+{
+	for (uint32_t k = 0; k < i->n_tasks && k < 3; k++) {
+		buf_addstr(out, !k ? "; " : k + 1 == i->n_tasks || k == 2 ? " and " : ", ");
+		text_escape(out, i->task[k].name, strlen(i->task[k].name));
+	}
+}
+
+int say(const struct incidents *all, struct incident *i)
+{
+	struct buf out = BUF_INIT;
+	uint32_t n = 0, metrics = 0;
+
+	(void)all;
+	if (i->text)
+		return 0;
+	if (i->kind == INCIDENT_LOSS) {
+		buf_printf(&out, "%u tick%s lost while recording", i->times, plural(i->times));
+	} else {
+		for (int again = 0; again < 3 && n < SAID; again++)
+			for (uint32_t k = 0; k < i->n_series && n < SAID; k++) {
+				const struct word *w = word_of(i->series[k].metric);
+
+				if (said(i, k) || (!w ? 1 : w->again ? 2 : 0) != again)
+					continue;
+				buf_addstr(&out, n++ ? ", " : "");
+				put_item(&out, i, k);
+			}
+		for (uint32_t k = 0; k < i->n_series; k++)
+			metrics += !said(i, k);
+		if (metrics > n)
+			buf_printf(&out, ", and %u more metric%s", metrics - n, plural(metrics - n));
+	}
+	put_tasks(&out, i);
+	i->text = buf_detach(&out);
+	return i->text ? 0 : -ENOMEM;
+}
+
+static int digits_of(double width)
+{
+	return width >= 0.9 ? 0 : width >= 0.09 ? 1 : width >= 0.009 ? 2 : 3;
+}
+
+void incident_put_time(const struct incidents *all, const struct incident *i, struct buf *out)
+{
+	int digits = digits_of(all->bin_s);
+
+	switch (i->kind) {
+	case INCIDENT_DRIFT:
+	case INCIDENT_PEER:
+		buf_addstr(out, "throughout");
+		return;
+	case INCIDENT_RHYTHM:
+		buf_printf(out, "every %.*f s", digits, i->every_s);
+		return;
+	default:
+		buf_printf(out, "%+.*f s", digits, i->from_s);
+		if (i->to_s > i->from_s)
+			buf_printf(out, " for %.*f s", digits, i->to_s - i->from_s);
+	}
+}
+
+static struct json *number_or_null(uint32_t n)
+{
+	return n == PM_NONE ? json_new_null() : json_new_u64(n);
+}
+
+static struct json *wall(const struct incidents *all, double s)
+{
+	return time_json(all->start_wall_ns ? (uint64_t)(all->start_wall_ns + (int64_t)(s * 1e9)) : 0);
+}
+
+struct json *incident_json(const struct incidents *all, uint32_t rank)
+{
+	const struct incident *i = &all->incident[rank];
+	struct json *j = json_new_object(), *list = json_new_array(), *tasks = json_new_array();
+	struct buf text = BUF_INIT;
+
+	incident_put_time(all, i, &text);
+	buf_printf(&text, ": %s", i->text);
+	for (uint32_t k = 0; k < i->n_series; k++) {
+		const struct incident_series *s = &i->series[k];
+		struct json *one = json_new_object();
+
+		json_put(one, "metric", json_new_text(s->metric));
+		json_put(one, "scope", json_new_text(pm_kind_name(s->kind)));
+		json_put(one, "package", number_or_null(s->package));
+		json_put(one, "cpu", number_or_null(s->cpu));
+		json_put(one, "device", s->device[0] ? json_new_text(s->device) : json_new_null());
+		json_put(one, "usual", json_new_f64(s->usual));
+		json_put(one, "value", json_new_f64(s->value));
+		json_push(list, one);
+	}
+	for (uint32_t k = 0; k < i->n_tasks; k++) {
+		const struct incident_task *t = &i->task[k];
+		struct json *one = json_new_object();
+
+		json_put(one, "name", json_new_text(t->name));
+		json_put(one, "pid", t->pid ? json_new_u64(t->pid) : json_new_null());
+		json_put(one, "ended", json_new_u64(t->ended));
+		json_put(one, "cpu_s", json_new_f64(t->cpu));
+		json_put(one, "bytes", json_new_f64(t->bytes));
+		json_push(tasks, one);
+	}
+	json_put(j, "rank", json_new_u64(rank + 1));
+	json_put(j, "from", wall(all, i->from_s));
+	json_put(j, "to", wall(all, i->to_s));
+	json_put(j, "from_s", json_new_f64(round(i->from_s * 1e6) / 1e6));
+	json_put(j, "to_s", json_new_f64(round(i->to_s * 1e6) / 1e6));
+	json_put(j, "score", json_new_f64(round(i->score * 100) / 100));
+	json_put(j, "text", json_new_text(buf_str(&text)));
+	json_put(j, "series", list);
+	json_put(j, "tasks", tasks);
+	buf_release(&text);
+	return j;
+}

@@ -1,0 +1,189 @@
+"""Recordings with one incident in them, written by the words of format/SPEC.md: of which kind, how large beside the noise, how
+long, on how many CPUs, and before what background is up to the caller. Nothing of pmrep takes part."""
+
+import math
+import os
+import random
+import sys
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "golden"))
+import encode
+
+S = 10**9
+CPU, PACKAGE, SYSTEM, DEVICE = 7, 1, 0, 11
+# name: (source, unit, instances, gauge, level of an instance and second, deviation of it, what names it in a report)
+COUNTERS = {
+    "stat.user": ("stat", "s", CPU, False, 20, 2, ("util.user", "util", "cpus_busy")),
+    "stat.system": ("stat", "s", CPU, False, 8, 1, ("util.system", "util")),
+    "stat.iowait": ("stat", "s", CPU, False, 3, .7, ("util.iowait",)),
+    "stat.steal": ("stat", "s", CPU, False, 2, .5, ("util.steal",)),
+    "interrupts.24": ("interrupts", "1", CPU, False, 300, 17, ("irq.24",)),
+    "softirqs.net_rx": ("softirqs", "1", CPU, False, 500, 25, ("softirq.net_rx",)),
+    "cpu-migrations": ("perf", "1", CPU, False, 60, 8, ("migrations",)),
+    "cpufreq.cur": ("cpufreq", "Hz", CPU, True, 2.4e9, 2e7, ()),
+    "throttle.core": ("throttle", "1", CPU, False, 0, .3, ("throttle",)),
+    "stat.processes": ("stat", "1", SYSTEM, False, 30, 6, ("forks",)),
+    "stat.ctxt": ("stat", "1", SYSTEM, False, 9000, 300, ("ctxsw",)),
+    "stat.procs_running": ("stat", "1", SYSTEM, True, 6, 1.5, ("runq",)),
+    "stat.procs_blocked": ("stat", "1", SYSTEM, True, 3, 1, ("blocked",)),
+    "vmstat.pgfault": ("vmstat", "1", SYSTEM, False, 5000, 250, ("faults",)),
+    "vmstat.pgmajfault": ("vmstat", "1", SYSTEM, False, 4, 2, ("faults.major",)),
+    "vmstat.pgpgout": ("vmstat", "KiBy", SYSTEM, False, 8000, 600, ("disk.out",)),
+    "vmstat.pswpout": ("vmstat", "1", SYSTEM, False, 10, 4, ("swap.out",)),
+    "vmstat.nr_free_pages": ("vmstat", "1", SYSTEM, True, 4e6, 2e4, ()),
+    "vmstat.nr_anon_pages": ("vmstat", "1", SYSTEM, True, 8e5, 4e3, ()),
+    "imc.read": ("test", "By", PACKAGE, False, 4e9, 2e8, ()),
+    "power.energy": ("test", "J", PACKAGE, False, 90, 3, ()),
+    "zone.temp": ("test", "Cel", DEVICE, True, 55, .8, ()),
+}
+ONE, ALL, SOCKET = "one", "all", "socket"
+# kind: (whole recording, ((counter, where, direction and part of the size), ...))
+KINDS = {
+    "hog": (False, (("stat.user", ONE, 1),)),
+    "kernel_hog": (False, (("stat.system", ONE, 1),)),
+    "fork_storm": (False, (("stat.processes", ALL, 1), ("vmstat.pgfault", ALL, 1), ("stat.ctxt", ALL, .5))),
+    "io_stall": (False, (("stat.iowait", ALL, 1), ("stat.procs_blocked", ALL, 1), ("vmstat.pgpgout", ALL, -1))),
+    "memory_pressure": (False, (("vmstat.pswpout", ALL, 1), ("vmstat.nr_free_pages", ALL, -1))),
+    "throttle": (False, (("throttle.core", SOCKET, 1), ("cpufreq.cur", SOCKET, -1))),
+    "slow_core": (True, (("cpufreq.cur", ONE, -1),)),
+    "noisy_interrupt": (False, (("interrupts.24", ONE, 1),)),
+    "bandwidth": (False, (("imc.read", ONE, 1),)),
+    "leak": (True, (("vmstat.nr_anon_pages", ALL, 1),)),
+    "lock_contention": (False, (("stat.ctxt", ALL, 1), ("stat.system", ALL, .5))),
+    "frequency_drop": (False, (("cpufreq.cur", ALL, -1),)),
+    "power_limit": (False, (("power.energy", ONE, -1), ("cpufreq.cur", SOCKET, -.5))),
+    "packet_flood": (False, (("softirqs.net_rx", ONE, 1),)),
+    "migrations": (False, (("cpu-migrations", ALL, 1),)),
+    "flush": (False, (("vmstat.pgpgout", ALL, 1),)),
+    "steal": (False, (("stat.steal", ALL, 1),)),
+    "major_faults": (False, (("vmstat.pgmajfault", ALL, 1),)),
+    "run_queue": (False, (("stat.procs_running", ALL, 1),)),
+    "heat": (False, (("zone.temp", ONE, 1),)),
+}
+BACKGROUNDS = ("quiet", "bursty", "periodic")
+
+
+class Truth:
+    def __init__(self, from_s, to_s, whole, metrics, cpu):
+        self.from_s, self.to_s, self.whole, self.metrics, self.cpu = from_s, to_s, whole, metrics, cpu
+
+    def in_first(self, incidents, first=3):
+        for i in incidents[:first]:
+            if any(s["metric"] in self.metrics for s in i["series"]) and self.at(i):
+                return True
+        return False
+
+    def at(self, i):
+        both = min(self.to_s, i["to_s"]) - max(self.from_s, i["from_s"])
+        either = max(self.to_s, i["to_s"]) - min(self.from_s, i["from_s"])
+        return self.whole or both > 0 and (both >= .4 * either or either - both <= 3)
+
+
+def used_counters(cpus, seconds):
+    """Of a long or wide world only some, or writing it would take longer than the tests may."""
+    names = list(COUNTERS)
+    return [n for n in names if COUNTERS[n][2] != CPU or cpus * seconds <= 40_000 or n in (
+        "stat.user", "stat.system", "stat.iowait", "stat.steal", "cpufreq.cur", "throttle.core")]
+
+
+def write(path, kind, size, cpus, seconds, background, seed):
+    """`kind` None: nothing happens. Returns the Truth."""
+    rnd = random.Random(seed)
+    names = used_counters(cpus, seconds)
+    whole, moves = KINDS[kind] if kind else (True, ())
+    moves = [m for m in moves if m[0] in names]
+    if kind and not moves:
+        return None
+    rows = seconds + 1
+    length = rows if whole else max(3, min(int(math.exp(rnd.uniform(math.log(max(3, rows / 700)), math.log(max(5, rows / 10))))),
+                                           rows // 4))
+    begin = 0 if whole else rnd.randrange(2, rows - length - 2)
+    who = rnd.randrange(cpus)
+    packages = max(1, cpus // 64)
+    instances = [{1: 0}] + [{1: 1, 2: p, 3: p * 64} for p in range(packages)] + [{1: 7, 2: c, 3: c} for c in range(cpus)]
+    instances += [{1: 11, 6: {1: "zone0"}}, {1: 11, 6: {1: "zone1"}}]
+    first = {SYSTEM: 1, PACKAGE: 2, CPU: 2 + packages, DEVICE: 2 + packages + cpus}
+    many = {SYSTEM: 1, PACKAGE: packages, CPU: cpus, DEVICE: 2}
+
+    columns = {}
+    for n in names:
+        _, _, scope, gauge, level, sd, _ = COUNTERS[n]
+        touched = next((m for m in moves if m[0] == n), None)
+        columns[n] = []
+        for i in range(many[scope]):
+            sign = 0
+            if touched:
+                place = who if scope == CPU else who // 64 % packages if scope == PACKAGE else who % 2
+                here = {ALL: True, ONE: i == place or scope == SYSTEM, SOCKET: i // 64 == who // 64}[touched[1]]
+                sign = touched[2] * here
+            columns[n].append(series(rnd, rows, gauge, level, sd, background, sign * size, begin, length, kind == "leak"))
+    r = encode.Recording()
+    r.body(encode.HEADER, {1: "worlds", 5: "x86_64", 13: S, 18: "system", 28: True})
+    r.body(encode.TOPOLOGY, {1: encode.START, 2: list(range(cpus)), 3: [c // 64 for c in range(cpus)],
+                             6: list(range(cpus)), 13: [c // 64 for c in range(cpus)], 15: [1] * cpus})
+    r.body(encode.INSTANCES, {2: 1, 3: instances})
+    counters = []
+    for n in names:
+        source, unit, _, gauge, _, _, _ = COUNTERS[n]
+        c = {1: n, 3: source, 4: unit, 10: {2: True}}
+        if source == "stat" and unit == "s":
+            c[5] = [1, 100]
+        if gauge:
+            c[7] = 2
+        if n in ("cpufreq.cur", "zone.temp"):
+            c[9] = 1
+            c[6] = 2 if n == "zone.temp" else 0
+        counters.append(c)
+    groups = []
+    for scope in (SYSTEM, PACKAGE, CPU, DEVICE):
+        ids = [k + 1 for k, n in enumerate(names) if COUNTERS[n][2] == scope]
+        if ids:
+            groups.append((scope, ids))
+    r.body(encode.SCHEMA, {1: 1, 2: counters, 3: 1, 4: [
+        {1: "test", 2: 2, 3: [g[1][0], len(g[1]), 1] if g[1] == list(range(g[1][0], g[1][-1] + 1)) else [
+            x for k in g[1] for x in (k, 1, 1)], 4: [first[g[0]], many[g[0]], 1]} for g in groups]})
+    for row in range(0, rows, 128):
+        ticks = [encode.START + k * S for k in range(row, min(row + 128, rows))]
+        out = []
+        for number, (scope, ids) in enumerate(groups):
+            bands = [("u64", [[t + o for t in ticks]]) for o in (100, 350)]
+            for k in ids:
+                n = names[k - 1]
+                bands.append(("f64" if n == "zone.temp" else "u64", [c[row:row + len(ticks)] for c in columns[n]]))
+            out.append((number + 1, bands, []))
+        r.chunk(out, ticks)
+    r.end()
+    r.save(path)
+    metrics = {m[0] for m in moves} | {x for m in moves for x in COUNTERS[m[0]][6]} | ({"mhz"} if moves else set())
+    return Truth(begin, begin + length, whole, metrics, who)
+
+
+def series(rnd, rows, gauge, level, sd, background, move, begin, length, leak):
+    gauss, out, total, burst, extra = rnd.gauss, [], 0, 0, 0.
+    phase, period, bursts = rnd.random() * 7, 20 + rnd.random() * 60, background == "bursty"
+    for k in range(rows):
+        v = level + gauss(0, sd) if level else 0
+        if not level:
+            pass
+        elif bursts:
+            if burst:
+                burst -= 1
+                v += extra
+            elif rnd.random() < .03:
+                burst, extra = rnd.randrange(1, 4), min(rnd.expovariate(1), 3) * sd
+        elif background == "periodic":
+            v += 2 * sd * math.sin(phase + k * 6.2832 / period)
+        if move:
+            if leak:
+                v += move * sd * k / rows * 2
+            elif begin < k <= begin + length:
+                v += move * sd
+        v = max(v, 0)
+        if gauge:
+            out.append(v if level < 1000 and level > 50 else round(v))
+        else:
+            total += v
+            out.append(int(total))
+    return out
+
