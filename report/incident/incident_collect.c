@@ -295,6 +295,7 @@ static int plan(struct sink *sink, struct sink_plan *plan)
 	int err;
 
 	c->places = plan->places;
+	c->s->tasks |= pm_model_counter_named(plan->places->model, "tasks.user") != NULL;
 	if ((err = choose(c, plan)))
 		return err;
 	plan->sheet[plan->n_sheets++] = (struct sink_wish){ by_cpu, c->wanted };
@@ -422,6 +423,7 @@ static int intervals(struct sink *sink, const struct sheet *sheet, const struct 
 	(void)sheet;
 	if (n && !c->origin_ns) {
 		c->origin_ns = interval->from_ns;
+		c->s->origin_s = (double)(int64_t)(interval->from_ns - sink->origin_ns) / 1e9;
 		if (!c->start_wall_ns && interval->wall_ns)
 			c->start_wall_ns = interval->wall_ns - (int64_t)(interval->to_ns - interval->from_ns);
 	}
@@ -495,6 +497,7 @@ static int end(struct sink *sink)
 			lose(c, d[c->damages].from_ns,
 			     d[c->damages].to_ns ? d[c->damages].to_ns : d[c->damages].from_ns, 0,
 			     "the recording is damaged");
+	c->s->recordings++;
 	c->shift_s = c->end_s;
 	c->origin_ns = 0;
 	return 0;
@@ -560,6 +563,7 @@ int store_collect(struct incident_store *s, struct incidents *found, const char 
 	err = pipeline_run(&own, c.reader, &c.sink, &found->result, e);
 	if (err)
 		error_prefix(e, "%s", name);
+	s->joined = own.mode == PIPELINE_EVERY || s->per_bin > 1;
 	found->start_wall_ns = c.start_wall_ns;
 	found->duration_s = c.end_s;
 	free(c.wanted);

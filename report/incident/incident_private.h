@@ -48,7 +48,11 @@ struct incident_store {
 	uint32_t left_out;
 	uint64_t expected; /* intervals, if that is known beforehand; or 0 */
 	struct names metrics, rows, keys;
-	double interval_s; /* as it was recorded */
+	double interval_s; /* of what was read */
+	double origin_s;   /* the first interval's, after the first snapshot of the file */
+	uint32_t recordings;
+	bool joined; /* a bin is more than one interval of the recorder */
+	bool tasks;  /* they were recorded */
 };
 void store_release(struct incident_store *s);
 /* Reads all of it. */
