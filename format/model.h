@@ -80,6 +80,7 @@ enum pm_counter_key {
 	PM_COUNTER_REQUESTED = 2,        /* bool: the user named it (so it is shown by default) */
 	PM_COUNTER_FAMILY = 3,           /* text: counters that a wildcard of a formula takes together */
 	PM_COUNTER_MEMBER = 4,           /* text: what tells the members of a family apart ("C1") */
+	PM_COUNTER_FROM_ZERO = 5,        /* bool: it stood at 0 when its instance was added */
 	PM_COUNTER_PERF_ATTR = 10,       /* bytes: the whole perf_event_attr, in the byte order of the machine */
 	PM_COUNTER_PERF_PMU = 11,        /* text: name of the PMU */
 	PM_COUNTER_PERF_EVENT = 12,      /* text: the canonical event text */
@@ -165,6 +166,9 @@ enum pm_instance_key {
 	PM_INSTANCE_TID = 201,         /* u64 */
 	PM_INSTANCE_COMM = 202,        /* text */
 	PM_INSTANCE_CGROUP = 203,      /* text: path */
+	PM_INSTANCE_PARENT = 204,      /* u64: pid of the parent */
+	PM_INSTANCE_PARENT_COMM = 205, /* text: its name */
+	PM_INSTANCE_ARGUMENTS = 206,   /* text: command line of a process */
 };
 
 struct pm_instance {

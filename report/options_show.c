@@ -135,6 +135,17 @@ static error_t set_heads(void *into, char *arg, struct argp_state *state)
 	return 0;
 }
 
+static error_t set_top(void *into, char *arg, struct argp_state *state)
+{
+	struct show_options *o = into;
+	uint64_t n;
+
+	if (parse_u64(arg, &n) || !n || n > UINT32_MAX)
+		return options_bad(state, "--top: '%s' is no number of rows", arg);
+	o->export.top = (uint32_t)n;
+	return 0;
+}
+
 static error_t set_width(void *into, char *arg, struct argp_state *state)
 {
 	struct show_options *o = into;

@@ -7,6 +7,8 @@
 #include "common/catalog/memory.inc"
 #include "common/catalog/sensors.inc"
 #include "common/catalog/graphics.inc"
+#include "common/catalog/devices.inc"
+#include "common/catalog/tasks.inc"
 
 #define TABLE(source) { #source, catalog_##source, sizeof(catalog_##source) / sizeof(catalog_##source[0]) },
 /* clang-format off */
@@ -27,6 +29,11 @@ const struct catalog_table catalog_tables[] = {
 	TABLE(uncorefreq)
 	TABLE(lpi)
 	TABLE(pmt)
+	TABLE(meminfo)
+	TABLE(diskstats)
+	TABLE(netdev)
+	TABLE(tcp)
+	TABLE(tasks)
 	{ .source = NULL },
 };
 /* clang-format on */

@@ -15,6 +15,8 @@
 #include "common/metric/tables_stat.inc"
 #include "common/metric/tables_nvidia.inc"
 #include "common/metric/tables_uncore.inc"
+#include "common/metric/tables_devices.inc"
+#include "common/metric/tables_tasks.inc"
 
 #define TABLE(subject) { #subject, metric_##subject, sizeof(metric_##subject) / sizeof(metric_##subject[0]) },
 /* clang-format off */
@@ -34,6 +36,8 @@ const struct metric_table metric_tables[] = {
 	TABLE(uncore)
 	TABLE(nvidia)
 	TABLE(grace)
+	TABLE(devices)
+	TABLE(tasks)
 	{ .row = NULL },
 };
 /* clang-format on */

@@ -138,6 +138,24 @@ int opener_perf(const void *attr, size_t attr_size, pid_t pid, int cpu, int grou
 	return ask_fd(&r, &fds);
 }
 
+int opener_exits(void)
+{
+	struct opener_request r = { .what = OPENER_EXITS };
+
+	return opener.socket < 0 ? -EPERM : ask_fd(&r, NULL);
+}
+
+int opener_io(pid_t pid, uint64_t bytes[static 2])
+{
+	struct opener_request r = { .what = OPENER_IO, .io.pid = pid };
+	struct message_fds got;
+	size_t n;
+	int err = ask(&r, sizeof(r), sizeof(r), NULL, &got, &n);
+
+	memcpy(bytes, r.io.bytes, sizeof(r.io.bytes));
+	return err ? err : r.result;
+}
+
 int opener_hurry(pid_t tid, unsigned realtime)
 {
 	struct opener_request r = { .what = OPENER_HURRY, .tid = tid, .realtime = (int32_t)realtime };

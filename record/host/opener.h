@@ -50,6 +50,10 @@ struct opener_baggage {
 };
 /* bpf(2): its result, or -errno. `b` may be NULL. */
 int opener_bpf(int command, const void *attr, size_t attr_size, const struct opener_baggage *b);
+/* A socket to which the kernel sends what each task has used when it ends: messages of taskstats. */
+int opener_exits(void);
+/* What a process has read from and written to storage. 0 or -errno. */
+int opener_io(pid_t pid, uint64_t bytes[static 2]);
 /* Puts a thread of this process before ordinary work: among the first of it, or with a priority of SCHED_FIFO (1 to 99)
  * before all of it. 0 or -errno. */
 int opener_hurry(pid_t tid, unsigned realtime);

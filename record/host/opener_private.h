@@ -9,7 +9,7 @@
 #include "record/host/opener.h"
 #include "record/host/perf_open.h"
 
-enum opener_what { OPENER_OPEN, OPENER_PERF, OPENER_BPF, OPENER_HURRY };
+enum opener_what { OPENER_OPEN, OPENER_PERF, OPENER_BPF, OPENER_HURRY, OPENER_EXITS, OPENER_IO };
 
 /* A message is one of these, for BPF with the bytes of all blobs behind it; the answer is the same, with `result`. */
 struct opener_request {
@@ -37,6 +37,10 @@ struct opener_request {
 		struct {
 			int32_t tid, realtime;
 		};
+		struct {
+			int32_t pid;
+			uint64_t bytes[2]; /* of the answer: read, written */
+		} io;
 	};
 };
 /* Sockets take about that much in one piece. */

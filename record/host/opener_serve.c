@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "record/host/privileges.h"
+#include "record/host/taskstats.h"
 
 enum { MSR_MAJOR = 202, CPUID_MAJOR = 203 };
 
@@ -39,6 +40,7 @@ static const struct {
 	{ "/proc/*/task", false },
 	{ "/proc/*/stat", false },
 	{ "/proc/*/comm", false },
+	{ "/proc/*/cgroup", false },
 	{ "/proc/*/task/*/stat", false },
 	{ "/proc/*/task/*/comm", false },
 	{ "/proc/interrupts", false },
@@ -266,6 +268,14 @@ static int serve_hurry(const struct server *s, pid_t tid, int realtime)
 	return setpriority(PRIO_PROCESS, (id_t)tid, -20) ? -errno : 0;
 }
 
+static int serve_io(struct opener_request *r)
+{
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%d/io", (int)r->io.pid);
+	return taskstats_io(AT_FDCWD, path, r->io.bytes);
+}
+
 static void serve(const struct server *s, struct opener_request *r, size_t len, const struct message_fds *fds)
 {
 	struct message_fds answer = { .n = 0 };
@@ -284,6 +294,13 @@ static void serve(const struct server *s, struct opener_request *r, size_t len, 
 		break;
 	case OPENER_HURRY:
 		r->result = serve_hurry(s, r->tid, r->realtime);
+		opens = false;
+		break;
+	case OPENER_EXITS:
+		r->result = taskstats_listen();
+		break;
+	case OPENER_IO:
+		r->result = serve_io(r);
 		opens = false;
 		break;
 	default:

@@ -296,7 +296,7 @@ int64_t perf_cgroup_instance(struct perf_source *s, struct plan *p, uint32_t cgr
 		return c->instance[cpu];
 	snprintf(name, sizeof(name), "cgroup-%u", cgroup + 1);
 	err = pm_map_set(&i.attrs, PM_INSTANCE_NAME, pm_text(name));
-	if (!err && plan_may_record(p->options, PM_INSTANCE_CGROUP))
+	if (!err && plan_may_name(p->options, PM_INSTANCE_CGROUP))
 		err = pm_map_set(&i.attrs, PM_INSTANCE_CGROUP, pm_text(c->name));
 	id = err ? err : pm_model_add_instance(p->model, &i);
 	pm_map_release(&i.attrs);

@@ -22,12 +22,12 @@ int perf_task_define(struct perf_source *s, struct plan *p, struct perf_task *t,
 		i.added_ns = clocks_monotonic();
 	snprintf(name, sizeof(name), "task-%u", number);
 	err = pm_map_set(&i.attrs, PM_INSTANCE_NAME, pm_text(name));
-	if (!err && plan_may_record(p->options, PM_INSTANCE_PID))
+	if (!err && plan_may_name(p->options, PM_INSTANCE_PID))
 		err = pm_map_set(&i.attrs, PM_INSTANCE_PID, pm_u64((uint64_t)t->pid));
-	if (!err && plan_may_record(p->options, PM_INSTANCE_TID))
+	if (!err && plan_may_name(p->options, PM_INSTANCE_TID))
 		err = pm_map_set(&i.attrs, PM_INSTANCE_TID, pm_u64((uint64_t)t->tid));
 	/* The command has not got its name before its exec. */
-	if (!err && plan_may_record(p->options, PM_INSTANCE_COMM) && t->tid != p->child &&
+	if (!err && plan_may_name(p->options, PM_INSTANCE_COMM) && t->tid != p->child &&
 	    !root_line(p->root, comm, sizeof(comm), "/proc/%d/comm", (int)t->tid))
 		err = pm_map_set(&i.attrs, PM_INSTANCE_COMM, pm_text(comm));
 	id = err ? err : pm_model_add_instance(p->model, &i);

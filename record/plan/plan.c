@@ -23,6 +23,13 @@ bool plan_may_record(const struct record_options *options, uint32_t key)
 	return class == PM_PRIVACY_MACHINE;
 }
 
+bool plan_may_name(const struct record_options *options, uint32_t key)
+{
+	bool strict = options->privacy && !strcmp(options->privacy, "strict");
+
+	return plan_may_record(options, key) || (!strict && key != PM_INSTANCE_ARGUMENTS);
+}
+
 int plan_init(struct plan *p, const struct record_options *options, const struct root *root, struct pm_model *model,
 	      struct error *e)
 {

@@ -137,6 +137,9 @@ int plan_sources(struct plan *p, struct source *s, size_t n, struct error *e);
 /* Whether --privacy lets a value with this key into the file. */
 bool plan_may_record(const struct record_options *options, uint32_t key);
 
+/* The same of a name of a task or cgroup, with its pid (enum pm_instance_key). */
+bool plan_may_name(const struct record_options *options, uint32_t key);
+
 static inline bool plan_rotates(const struct record_options *o)
 {
 	return o->output.rotate_bytes || o->output.rotate_ns;

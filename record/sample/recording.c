@@ -116,6 +116,13 @@ void recording_write_event(struct recording *r, struct pm_event *e)
 	pm_event_release(e);
 }
 
+int recording_write_chunk(struct recording *r, struct pm_writer *w, struct pm_chunk *c)
+{
+	int err = r->config.tables ? r->config.tables(r->config.tables_ctx, c) : 0;
+
+	return err ? err : pm_writer_chunk(w, c);
+}
+
 static int write_stretch(struct recording *r, const struct ring_buf *b, const struct ring_epoch *e, uint32_t first,
 			 uint32_t n, const struct pm_clocks *clocks)
 {
@@ -132,7 +139,7 @@ static int write_stretch(struct recording *r, const struct ring_buf *b, const st
 		return -ETIMEDOUT;
 	}
 	pthread_mutex_lock(&r->model_lock);
-	err = pm_writer_chunk(r->writer, &c);
+	err = recording_write_chunk(r, r->writer, &c);
 	pthread_mutex_unlock(&r->model_lock);
 	recording_count(r);
 	bytes = pm_writer_stats(r->writer).bytes - before;

@@ -33,6 +33,9 @@ struct recording_config {
 	void (*thread_starts)(void);       /* drops privileges on the writer thread; or NULL */
 	void (*outlet_starts)(void);       /* the same where the sink is called */
 	struct recording_rotation rotation;
+	/* Adds groups to a chunk, at most SOURCE_TABLES, with the model locked. 0 or -errno. NULL: none. */
+	int (*tables)(void *ctx, struct pm_chunk *c);
+	void *tables_ctx;
 	bool waits_for_room; /* a full disk stops writing, until it has room again, and not the recording */
 };
 

@@ -63,6 +63,8 @@ struct recording {
 	_Atomic bool trying; /* a failure of the sink is that of a file that may be done without */
 };
 
+/* Writes the chunk and what sources add to it; with the model locked. 0 or -errno. */
+int recording_write_chunk(struct recording *r, struct pm_writer *w, struct pm_chunk *c);
 /* Brings the counts up to date that others may ask for. */
 void recording_count(struct recording *r);
 /* Takes the attributes. */

@@ -75,7 +75,7 @@ static void replace_writer(struct recording *r, struct pm_writer *next)
 }
 
 /* The beginning of the next file, until it is known that it can be written. */
-static int begin_file(struct recording *r, void *sink_ctx, const struct pm_chunk *c, const uint8_t *new_id,
+static int begin_file(struct recording *r, void *sink_ctx, struct pm_chunk *c, const uint8_t *new_id,
 		      struct pm_writer **next, struct error *e)
 {
 	uint8_t *id = r->config.writer.model->recording_id, old_id[sizeof(r->config.writer.model->recording_id)];
@@ -89,7 +89,7 @@ static int begin_file(struct recording *r, void *sink_ctx, const struct pm_chunk
 	memcpy(old_id, id, sizeof(old_id));
 	memcpy(id, new_id, sizeof(old_id));
 	err = recording_writer(r, !r->now, sink_ctx, next, e);
-	if (!err && (err = pm_writer_chunk(*next, c)))
+	if (!err && (err = recording_write_chunk(r, *next, c)))
 		error_set(e, -err, "%s", pm_writer_error(*next));
 	memcpy(id, old_id, sizeof(old_id));
 	pthread_mutex_unlock(&r->model_lock);

@@ -10,7 +10,7 @@ int rows_init(struct rows *r, const struct readout *l)
 {
 	rows_release(r);
 	r->readout = l;
-	r->group = calloc(l->n_groups + 1, sizeof(*r->group));
+	r->group = calloc(l->n_groups + SOURCE_TABLES + 1, sizeof(*r->group));
 	r->present = calloc(l->n_groups + 1, sizeof(bool));
 	r->missing = calloc(l->n_groups + 1, sizeof(bool));
 	return r->group && r->present && r->missing ? 0 : -ENOMEM;

@@ -214,6 +214,23 @@ static int tell_rights(struct session *s, struct error *e)
 	return err ? error_sys(e, -err, "recording") : 0;
 }
 
+static int add_tables(void *ctx, struct pm_chunk *c)
+{
+	struct session *s = ctx;
+
+	for (size_t i = 0; i < s->n_sources; i++) {
+		const struct source_ops *ops = s->source[i].ops;
+		int n = ops->tables && s->source[i].data ?
+				ops->tables(&s->source[i], &s->plan, c, c->group + c->n_groups) :
+				0;
+
+		if (n < 0)
+			return n;
+		c->n_groups += (uint32_t)n;
+	}
+	return 0;
+}
+
 int session_open(struct session *s, struct error *e)
 {
 	struct recording_config config = {
@@ -225,6 +242,8 @@ int session_open(struct session *s, struct error *e)
 		},
 		.buffer = s->options->output.buffer_bytes,
 		.clocks = s->clocks,
+		.tables = add_tables,
+		.tables_ctx = s,
 	};
 	int err = rotation_begin(&s->rotation, e);
 

@@ -1,5 +1,6 @@
-/* /proc/vmstat: every key. */
+/* /proc/vmstat and /proc/meminfo: every key. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,15 +41,15 @@ static int vmstat_refresh(struct textstore *s)
 }
 
 /* The row of that key, or the rule that covers it. *part is what stands for the rule's '*'. */
-static const struct catalog_counter *row_of(const char *key, const char **part)
+static const struct catalog_counter *row_of(const char *source, const char *key, const char **part)
 {
-	const struct catalog_counter *row = catalog_find("vmstat", key);
+	const struct catalog_counter *row = catalog_find(source, key);
 
 	*part = key;
 	if (row)
 		return row;
-	if (strncmp(key, "nr_", 3))
-		return catalog_find("vmstat", "*");
+	if (strcmp(source, "vmstat") || strncmp(key, "nr_", 3))
+		return catalog_find(source, "*");
 	*part = key + 3;
 	return catalog_find("vmstat", "nr_*");
 }
@@ -59,7 +60,7 @@ static int64_t key_counter(struct plan *p, const char *key)
 	char clean[KEY_MAX];
 	const char *part;
 
-	row = row_of(key, &part);
+	row = row_of(p->source->ops->name, key, &part);
 	member_part(clean, sizeof(clean), part, strlen(part));
 	return member_counter(p, row, &(struct member){ .part = clean });
 }
@@ -91,16 +92,19 @@ static int learn_keys(struct vmstat *d, struct plan *p, struct textcell *cell, u
 static int vmstat_plan(struct source *s, struct plan *p, struct error *e)
 {
 	struct vmstat *d = calloc(1, sizeof(*d));
+	const char *name = s->ops->name;
 	struct textcell *cell;
 	uint32_t n = 0, lines = 1;
+	char path[32];
 	int err;
 
 	if (!d)
-		return error_sys(e, ENOMEM, "vmstat");
-	err = textfile_open(&d->file, p->root, "/proc/vmstat");
+		return error_sys(e, ENOMEM, "%s", name);
+	snprintf(path, sizeof(path), "/proc/%s", name);
+	err = textfile_open(&d->file, p->root, path);
 	if (err) {
 		free(d);
-		return plan_refused(p, pm_reason_errno(err), NULL, "/proc/vmstat");
+		return plan_refused(p, pm_reason_errno(err), NULL, "%s", path);
 	}
 	s->data = d;
 	d->store.refresh = vmstat_refresh;
@@ -113,7 +117,7 @@ static int vmstat_plan(struct source *s, struct plan *p, struct error *e)
 	if (!err)
 		err = textunit_add(p, &d->store, cell, n, 0);
 	free(cell);
-	return err ? error_sys(e, -err, "vmstat") : 0;
+	return err ? error_sys(e, -err, "%s", name) : 0;
 }
 
 static void vmstat_release(struct source *s)
@@ -131,6 +135,14 @@ static void vmstat_release(struct source *s)
 const struct source_ops source_vmstat = {
 	.name = "vmstat",
 	.help = "memory management: levels and events (/proc/vmstat)",
+	.default_on = true,
+	.plan = vmstat_plan,
+	.release = vmstat_release,
+};
+
+const struct source_ops source_meminfo = {
+	.name = "meminfo",
+	.help = "memory by what it is used for (/proc/meminfo)",
 	.default_on = true,
 	.plan = vmstat_plan,
 	.release = vmstat_release,

@@ -24,7 +24,12 @@
 	SOURCE(gfx) \
 	SOURCE(uncorefreq) \
 	SOURCE(lpi) \
-	SOURCE(pmt)
+	SOURCE(pmt) \
+	SOURCE(meminfo) \
+	SOURCE(diskstats) \
+	SOURCE(netdev) \
+	SOURCE(tcp) \
+	SOURCE(tasks)
 
 #define DECLARE(name) extern const struct source_ops source_##name;
 EACH_SOURCE(DECLARE)

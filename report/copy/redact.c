@@ -243,6 +243,7 @@ const char *redact_attr_kind(uint32_t key)
 	case PM_INSTANCE_DEVICE_PATH:
 		return "device";
 	case PM_INSTANCE_COMM:
+	case PM_INSTANCE_PARENT_COMM:
 		return "task";
 	case PM_INSTANCE_CGROUP:
 		return "cgroup";

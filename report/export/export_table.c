@@ -318,6 +318,45 @@ static void put_row(struct exporter *x, struct table_data *t, uint32_t r, uint32
 		buf_addch(&x->out.text, '\n');
 }
 
+/* What a row has in the first column that has a number there. */
+static double rank_of(const struct table_data *t, uint32_t row, size_t k)
+{
+	for (uint32_t c = 0; c < t->n_columns; c++) {
+		const struct sheet_cell *cell = t->cell[(size_t)row * t->sheet->n_columns + t->column[c]];
+
+		if (cell && !cell->value[k].reason)
+			return c ? 0 : cell->value[k].v;
+	}
+	return -1;
+}
+
+/* The rows of the interval in the order of printing. Their number. */
+static uint32_t order_rows(const struct exporter *x, struct table_data *t, size_t k)
+{
+	uint32_t n = 0, fixed = 0;
+
+	for (uint32_t r = 0; r < t->n_rows; r++) {
+		uint32_t at = n;
+
+		if (is_away(t, r, k))
+			continue;
+		if (x->config.top && t->sheet->row[t->row[r]].place.kind != PM_SYSTEM) {
+			if (n - fixed == x->config.top) {
+				if (rank_of(t, r, k) <= rank_of(t, t->order[n - 1], k))
+					continue;
+				at = --n;
+			}
+			for (; at > fixed && rank_of(t, t->order[at - 1], k) < rank_of(t, r, k); at--)
+				t->order[at] = t->order[at - 1];
+		} else {
+			fixed += x->config.top != 0;
+		}
+		t->order[at] = r;
+		n++;
+	}
+	return n;
+}
+
 /* The rows of an interval, of the columns that have room beside each other. */
 static int put_part(struct exporter *x, struct table_data *t, uint32_t from, uint32_t to,
 		    const struct interval *interval, size_t k)
@@ -329,9 +368,9 @@ static int put_part(struct exporter *x, struct table_data *t, uint32_t from, uin
 	if (!x->config.no_heads &&
 	    (t->heads_due || folded || x->config.clear || (every ? t->since_heads >= every : t->n_rows > 1)))
 		put_heads(x, t, from, to);
-	for (uint32_t r = 0; r < t->n_rows && !err; r++) {
-		if (!is_away(t, r, k) && (!from || has_cell(t, r, from, to)))
-			put_row(x, t, r, from, to, interval, k);
+	for (uint32_t i = 0, n = order_rows(x, t, k); i < n && !err; i++) {
+		if (!from || has_cell(t, t->order[i], from, to))
+			put_row(x, t, t->order[i], from, to, interval, k);
 		err = output_is_full(&x->out) ? exporter_flush(x) : 0;
 	}
 	return err;

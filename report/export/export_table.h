@@ -21,6 +21,7 @@ struct table_data {
 	uint32_t n_first; /* of them stand before the places */
 	uint8_t *
 		times; /* turbostat's text: by place in column[], by how many packages the machine's value goes; else 0 */
+	uint32_t *order;                /* of an interval: the places in row[] to be printed */
 	const struct sheet_cell **cell; /* row by row; NULL: empty */
 	bool topology[TOPOLOGY_COLUMNS];
 	struct buf text;   /* heads and names, made when the shape is known: the model may go before the rows */

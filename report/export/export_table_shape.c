@@ -12,6 +12,7 @@
 static void table_forget(struct table_data *t)
 {
 	free(t->row);
+	free(t->order);
 	free(t->column);
 	free(t->times);
 	free(t->cell);
@@ -297,9 +298,10 @@ int table_shape(struct sink *sink, const struct sheet *s, size_t n_sheets)
 	table_forget(t);
 	t->sheet = s;
 	t->row = malloc(((size_t)s->n_rows + 1) * sizeof(*t->row));
+	t->order = malloc(((size_t)s->n_rows + 1) * sizeof(*t->order));
 	t->column = malloc(((size_t)s->n_columns + 1) * sizeof(*t->column));
 	t->width = calloc((size_t)s->n_columns + WIDTH_METRICS, sizeof(*t->width));
-	if (!t->row || !t->column || !t->width)
+	if (!t->row || !t->order || !t->column || !t->width)
 		return -ENOMEM;
 	for (uint32_t r = 0; r < s->n_rows; r++) {
 		if (s->row[r].place.kind != PM_SYSTEM && s->row[r].place.kind != s->per)

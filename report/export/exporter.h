@@ -24,8 +24,9 @@ struct export_config {
 	int fd;
 	enum export_layout layout;
 	enum export_time time;
-	const char *columns;  /* csv and json, long: these, in this order, commas between; NULL: the tidy ones */
-	bool no_heads;        /* no column heads, whatever the format */
+	const char *columns; /* csv and json, long: these, in this order, commas between; NULL: the tidy ones */
+	bool no_heads;       /* no column heads, whatever the format */
+	uint32_t top;        /* table: so many rows of an interval, those with the most in the first column; 0: all */
 	uint32_t heads_every; /* table: head lines every N intervals; 0: with every block of rows, or once */
 	unsigned width;       /* table: columns of the terminal; what has no room goes below; 0: one line a row */
 	bool clear;           /* table on a terminal: clear the screen before every interval */

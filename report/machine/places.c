@@ -1,6 +1,7 @@
 #include "report/machine/places.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,6 +13,7 @@ void places_release(struct places *p)
 	free(p->cpu);
 	free(p->by_package);
 	free(p->by_node);
+	free(p->of_number);
 	*p = (struct places){ 0 };
 }
 
@@ -71,6 +73,62 @@ static int sort_cpus(uint32_t **order, const struct pm_cpu *cpu, uint32_t n, uin
 	return 0;
 }
 
+/* A task that comes and goes has an instance each time, all with one number. */
+static int number_task(struct places *p, const struct pm_instance *i)
+{
+	enum { MOST = 1 << 22 };
+	uint32_t *bigger;
+
+	if (i->number >= MOST)
+		return 0;
+	if (i->number >= p->n_numbers) {
+		uint32_t n = 2 * i->number + 64;
+
+		bigger = realloc(p->of_number, n * sizeof(*bigger));
+		if (!bigger)
+			return -ENOMEM;
+		memset(bigger + p->n_numbers, 0, (n - p->n_numbers) * sizeof(*bigger));
+		p->of_number = bigger;
+		p->n_numbers = n;
+	}
+	if (!p->of_number[i->number])
+		p->of_number[i->number] = i->id;
+	return 0;
+}
+
+/* Its name and pid, where they were recorded; of those too short-lived to have one, those of their parent. */
+static int name_task(struct places *p, const struct pm_instance *i)
+{
+	const char *comm = pm_map_text(&i->attrs, PM_INSTANCE_COMM, NULL);
+	uint64_t pid = pm_map_u64(&i->attrs, PM_INSTANCE_TID, pm_map_u64(&i->attrs, PM_INSTANCE_PID, 0));
+	uint64_t parent = pm_map_u64(&i->attrs, PM_INSTANCE_PARENT, 0);
+	char text[200];
+
+	if (!comm)
+		return 0;
+	if (pid)
+		snprintf(text, sizeof(text), "%.64s (%llu)", comm, (unsigned long long)pid);
+	else
+		snprintf(text, sizeof(text), "%.64s (of %.64s %llu)", comm,
+			 pm_map_text(&i->attrs, PM_INSTANCE_PARENT_COMM, "pid"), (unsigned long long)parent);
+	return places_label(p, i->id, text);
+}
+
+static int name_tasks(struct places *p, const struct pm_model *m)
+{
+	int err = 0;
+
+	for (; p->n_named < m->n_instances && !err; p->n_named++) {
+		const struct pm_instance *i = &m->instance[p->n_named];
+
+		if (i->kind == PM_TASK)
+			err = name_task(p, i);
+		if (i->kind == PM_TASK && !err)
+			err = number_task(p, i);
+	}
+	return err;
+}
+
 int places_update(struct places *p, const struct pm_model *m)
 {
 	const struct pm_topology *t = &m->topology;
@@ -98,9 +156,9 @@ int places_update(struct places *p, const struct pm_model *m)
 	for (i = 0; i < n; i++)
 		if (merged[i].cache[PM_CACHE_L3] != PM_NONE)
 			p->cache = PM_CACHE_L3;
-	return sort_cpus(&p->by_package, merged, n, package_of) || sort_cpus(&p->by_node, merged, n, node_of) ?
-		       -ENOMEM :
-		       0;
+	if (sort_cpus(&p->by_package, merged, n, package_of) || sort_cpus(&p->by_node, merged, n, node_of))
+		return -ENOMEM;
+	return name_tasks(p, m);
 }
 
 const struct pm_cpu *places_cpu(const struct places *p, uint32_t cpu)
@@ -218,7 +276,9 @@ bool places_find(const struct places *p, const struct pm_instance *i, enum pm_ki
 		return true;
 	c = cpu_of(p, i);
 	if (!r) {
-		place->instance = kind == PM_CGROUP ? first_of_cgroup(p, i) : i->id;
+		place->instance = kind == PM_CGROUP                           ? first_of_cgroup(p, i) :
+				  kind == PM_TASK && i->number < p->n_numbers ? p->of_number[i->number] :
+										i->id;
 		if (c && (kind == PM_PMU || kind == PM_DEVICE)) {
 			place->package = c->package;
 			place->first_cpu = c->cpu;

@@ -17,7 +17,9 @@ struct places {
 	uint32_t *by_package, *by_node; /* owned: places in cpu[] by these numbers */
 	char **label;                   /* owned; by instance id: shown in place of its name, or NULL */
 	uint32_t n_labels;
-	int cache; /* PM_CACHE_*: the last level that the machine has; what --per-cache means */
+	uint32_t *of_number;         /* owned; by the number of a task: its first instance; 0: none */
+	uint32_t n_numbers, n_named; /* instances that were looked at */
+	int cache;                   /* PM_CACHE_*: the last level that the machine has; what --per-cache means */
 };
 
 /* One row of a report: numbers that do not apply are PM_NONE. */

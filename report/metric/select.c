@@ -310,12 +310,26 @@ static void show_joules(const struct binding *b, bool *shown)
 	}
 }
 
+static bool is_of_tasks(const struct bound_metric *m)
+{
+	return m->kind == PM_TASK && !m->counter && strstr(m->categories, "tasks");
+}
+
+static bool is_default(const struct selection *s, const struct binding *b, size_t i)
+{
+	bool any = false;
+
+	for (size_t k = 0; s->tasks && k < b->n_metrics && !any; k++)
+		any = is_of_tasks(&b->metric[k]);
+	return any ? is_of_tasks(&b->metric[i]) : b->metric[i].default_on;
+}
+
 int selection_apply(const struct selection *s, const struct binding *b, const struct places *p, bool *shown,
 		    struct buf *notes, struct error *e)
 {
 	for (size_t i = 0; i < b->n_metrics; i++)
 		shown[i] = (s->all && !b->metric[i].foreign && !(b->metric[i].absent && b->metric[i].unlikely)) ||
-			   b->metric[i].added || (!s->has_show && b->metric[i].default_on);
+			   b->metric[i].added || (!s->has_show && is_default(s, b, i));
 	for (size_t w = 0; w < s->n; w++) {
 		const struct selection_word *word = &s->word[w];
 		bool found = false, exact = false, hide = word->verb == SELECT_HIDE;

@@ -30,12 +30,13 @@ struct run {
 	struct lane lane[LANES];
 	size_t n_lanes; /* 0: nothing was read yet */
 	struct replay_config window;
-	bool stale;     /* the model has changed since the sheets were laid out */
-	bool laid_out;  /* and they were, for this recording */
-	bool noted;     /* what the selection lacks was said */
-	bool child;     /* a command was started */
-	bool in_window; /* --since and --until are resolved */
-	bool full;      /* enough intervals were printed */
+	bool stale;                    /* the model has changed since the sheets were laid out */
+	bool laid_out;                 /* and they were, for this recording */
+	uint32_t n_counters, n_groups; /* that of the model were looked at */
+	bool noted;                    /* what the selection lacks was said */
+	bool child;                    /* a command was started */
+	bool in_window;                /* --since and --until are resolved */
+	bool full;                     /* enough intervals were printed */
 };
 
 /* ---- laying out ---- */
@@ -224,7 +225,23 @@ static int lay_out(struct run *r)
 		return fail(r, err, "output");
 	r->stale = false;
 	r->laid_out = true;
+	r->n_counters = r->places.model->n_counters;
+	r->n_groups = r->places.model->n_groups;
 	return 0;
+}
+
+/* Whether definitions change what is laid out. Groups that nobody asked for come and go with every snapshot. */
+static bool concerns(struct run *r, unsigned parts)
+{
+	const struct pm_model *m = r->places.model;
+
+	if (!r->laid_out || r->stale || parts & ~(unsigned)(PM_PART_SCHEMA | PM_PART_INSTANCES) ||
+	    m->n_counters != r->n_counters)
+		return true;
+	for (; r->n_groups < m->n_groups; r->n_groups++)
+		if (group_wanted(r, &m->group[r->n_groups]))
+			return true;
+	return false;
 }
 
 static void fill(struct lane *l, const struct interval *interval, size_t n)
@@ -420,6 +437,8 @@ static int take(struct run *r, const struct pm_item *item)
 	switch (item->kind) {
 	case PM_ITEM_MODEL:
 		if (item->parts & PM_PART_REPEATED)
+			return 0;
+		if (!concerns(r, item->parts))
 			return 0;
 		r->stale = true;
 		return settle(r);

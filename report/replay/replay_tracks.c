@@ -174,8 +174,22 @@ static int64_t track_for(struct replay *r, uint32_t counter, uint32_t instance)
 		return -ENOMEM;
 	if (rule)
 		t->more->rule = rule;
-	/* What appears in the middle was not there before: it has no part in what its first reading begins. */
-	t->before = r->begun ? PM_REASON_OFFLINE : 0;
+	/* What appears in the middle was not there before: it has no part in what its first reading begins, unless
+	 * it is known to have stood at 0. */
+	if (r->begun && !r->fresh && t->semantics == PM_CUMULATIVE &&
+	    pm_map_bool(&pm_model_counter(r->model, counter)->attrs, PM_COUNTER_FROM_ZERO, false)) {
+		t->prev_time = pm_model_instance(r->model, instance)->added_ns;
+		t->started = true;
+	} else {
+		t->before = r->begun ? PM_REASON_OFFLINE : 0;
+	}
+	if (r->begun && r->open && r->now.duration_ns) {
+		t->loss = calloc(1, sizeof(*t->loss));
+		if (!t->loss)
+			return -ENOMEM;
+		t->loss->absent = r->now.duration_ns;
+		r->some_loss = true;
+	}
 	r->key[i] = (uint32_t)++r->n_tracks;
 	return (int64_t)r->n_tracks - 1;
 }

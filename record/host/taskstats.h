@@ -1,0 +1,29 @@
+/* What the kernel tells of tasks when they end (taskstats), and of what processes read and write. */
+#ifndef RECORD_TASKSTATS_H
+#define RECORD_TASKSTATS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define TASK_NAME 16 /* bytes of a name, its NUL included */
+
+/* A thread that has ended. */
+struct task_exit {
+	pid_t pid, parent;     /* of the process; the parent's */
+	bool last;             /* the process has ended with it */
+	uint64_t user, system; /* us */
+	uint64_t faults;       /* that took a reading from storage */
+	uint64_t bytes[2];     /* read from and written to storage */
+	char name[TASK_NAME];
+};
+
+/* A socket of such messages, for all CPUs; it does not block. A descriptor, or -errno: it takes CAP_NET_ADMIN. */
+int taskstats_listen(void);
+/* The next one that waits. 1; 0: none does; -ENOBUFS: some were lost before; other -errno. */
+int taskstats_next(int fd, struct task_exit *exit);
+
+/* read_bytes and write_bytes of a file /proc/PID/io. 0 or -errno. */
+int taskstats_io(int dir, const char *path, uint64_t bytes[static 2]);
+
+#endif

@@ -1,0 +1,578 @@
+/* Who used most CPU, memory and storage since the last reading: processes, and those that are too short-lived to be
+ * seen, by name and parent. Which they are changes with every reading: their groups are made when the chunk is
+ * written. */
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/catalog/catalog.h"
+#include "record/host/clocks.h"
+#include "record/plan/plan.h"
+#include "record/plan/source.h"
+#include "record/sources/task_list.h"
+
+#define SHORTEST_NS 1000000000u
+#define TOP         12 /* of each kind get into the table */
+#define IO_MOST     64 /* processes whose reading and writing is looked at */
+#define IDLE_MOST   10 /* readings that a name stays of which none has ended */
+#define LATE_MOST   8  /* readings that wait for the writer */
+#define SMALL_BYTES (16u << 20)
+
+enum { PROCESSES, BRIEF, TABLES };
+enum { USER, SYSTEM, READ, WRITTEN, FAULTS, ENDED, RSS, THREADS, STATE, VALUES };
+enum { ROWS = 48, ALL_ROWS = TABLES * ROWS };
+
+static const char *const key[VALUES] = { "user",  "system", "read",    "write", "faults",
+					 "ended", "rss",    "threads", "state" };
+
+/* A stretch of time in which somebody is in the table. */
+struct member {
+	uint32_t id; /* 0: the place is free */
+	uint32_t number;
+	pid_t pid, parent; /* pid 0: all of that name and parent that nobody could see */
+	char name[TASK_NAME], parent_name[TASK_NAME];
+	struct task_use base; /* what it had used before */
+	uint64_t base_ended;
+	uint64_t since_ns; /* when that was */
+	uint64_t wanted;   /* reading in which it was among the first the last time */
+	bool over;         /* it leaves after this reading */
+};
+
+struct row {
+	struct member who;
+	uint64_t v[VALUES];
+	uint16_t no_io;
+};
+
+/* What a reading found. */
+struct found {
+	uint64_t reading;
+	uint32_t n;
+	struct row row[ALL_ROWS];
+};
+
+/* What was written last. */
+struct written {
+	uint32_t group; /* id; 0: none */
+	uint32_t n, counter[VALUES];
+	uint32_t id[ALL_ROWS], instance[ALL_ROWS];
+	uint64_t v[2 + VALUES * ALL_ROWS];
+	uint16_t status[2 + VALUES * ALL_ROWS];
+};
+
+struct tasks {
+	struct unit unit;
+	struct task_list list;
+	struct member member[TABLES][ROWS];
+	uint32_t last_id, last_number;
+	uint64_t before_ns; /* of the reading before */
+	pthread_mutex_t lock;
+	struct found found[LATE_MOST]; /* by reading; under the lock */
+	struct written written;
+	struct found taken; /* the writer's */
+};
+
+/* ---- who is in the table ---- */
+
+static uint64_t cpu_of(const struct task_use *u)
+{
+	return u->user + u->system;
+}
+
+static uint64_t by_cpu(const struct task *t)
+{
+	return cpu_of(&t->use) - cpu_of(&t->before);
+}
+
+static uint64_t by_memory(const struct task *t)
+{
+	return t->ended || t->rss < SMALL_BYTES ? 0 : t->rss;
+}
+
+static uint64_t by_io(const struct task *t)
+{
+	return t->use.bytes[0] - t->before.bytes[0] + t->use.bytes[1] - t->before.bytes[1];
+}
+
+/* A free place, or that of who was wanted least. NULL: all are wanted now. */
+static struct member *place_for(struct member *m, uint64_t reading)
+{
+	struct member *least = &m[0];
+
+	for (int i = 0; i < ROWS; i++) {
+		if (!m[i].id)
+			return &m[i];
+		if (m[i].wanted < least->wanted)
+			least = &m[i];
+	}
+	return least->wanted < reading && !least->over ? least : NULL;
+}
+
+static struct member *admit(struct tasks *d, int table, uint32_t *number)
+{
+	struct member *m = place_for(d->member[table], d->list.reading);
+	struct task *t;
+
+	if (!m)
+		return NULL;
+	if (m->id && table == PROCESSES && (t = task_list_find(&d->list, m->pid)))
+		t->member = 0;
+	for (int i = 0; i < BRIEF_MOST && m->id && table == BRIEF; i++)
+		if (d->list.brief[i].member == (uint32_t)(m - d->member[table]) + 1)
+			d->list.brief[i].member = 0;
+	*number = *number ? *number : ++d->last_number;
+	*m = (struct member){ .id = ++d->last_id, .number = *number, .since_ns = d->before_ns };
+	return m;
+}
+
+static void want_task(struct tasks *d, struct task *t)
+{
+	const struct task *parent = task_list_find(&d->list, t->parent);
+	struct member *m = t->member ? &d->member[PROCESSES][t->member - 1] : admit(d, PROCESSES, &t->number);
+
+	if (!m)
+		return;
+	if (!t->member) {
+		t->member = (uint32_t)(m - d->member[PROCESSES]) + 1;
+		m->pid = t->pid;
+		m->base = t->before;
+		memcpy(m->parent_name, parent ? parent->name : "", parent ? sizeof(parent->name) : 1);
+	}
+	m->wanted = d->list.reading;
+}
+
+/* Those with the most of something. */
+static void want_most(struct tasks *d, uint64_t (*of)(const struct task *t))
+{
+	struct task *top[TOP];
+	uint64_t value[TOP];
+	int n = 0;
+
+	for (uint32_t i = 0; i < d->list.n; i++) {
+		uint64_t v = of(&d->list.task[i]);
+		int at = n < TOP ? n : TOP - 1;
+
+		if (!v || (n == TOP && v <= value[at]))
+			continue;
+		n += n < TOP;
+		for (; at && value[at - 1] < v; at--) {
+			top[at] = top[at - 1];
+			value[at] = value[at - 1];
+		}
+		top[at] = &d->list.task[i];
+		value[at] = v;
+	}
+	for (int i = 0; i < n; i++)
+		want_task(d, top[i]);
+}
+
+static void want_brief(struct tasks *d)
+{
+	for (int i = 0; i < BRIEF_MOST; i++) {
+		struct task_brief *b = &d->list.brief[i];
+		struct member *m = b->member ? &d->member[BRIEF][b->member - 1] : NULL;
+
+		if (m && b->since + IDLE_MOST < d->list.reading) {
+			*m = (struct member){ 0 };
+			b->member = 0;
+		}
+		if (b->since != d->list.reading)
+			continue;
+		if (!m && (m = admit(d, BRIEF, &b->number))) {
+			b->member = (uint32_t)(m - d->member[BRIEF]) + 1;
+			m->parent = b->parent;
+			memcpy(m->name, b->name, sizeof(m->name));
+			memcpy(m->parent_name, b->parent_name, sizeof(m->parent_name));
+			m->base = b->before;
+			m->base_ended = b->ended_before;
+		}
+		if (m)
+			m->wanted = d->list.reading;
+	}
+}
+
+/* What costs another file is looked at where it is likely that something was read or written. */
+static void look_at_io(struct tasks *d)
+{
+	unsigned left = IO_MOST;
+
+	for (uint32_t i = 0; i < d->list.n && left; i++) {
+		struct task *t = &d->list.task[i];
+
+		if (t->ended || !(t->member || t->state == 'D' || by_cpu(t)))
+			continue;
+		task_list_io(&d->list, t);
+		left--;
+	}
+}
+
+/* Of those who have come into the table for something else. */
+static void look_at_rest(struct tasks *d)
+{
+	for (uint32_t i = 0; i < d->list.n; i++) {
+		struct task *t = &d->list.task[i];
+
+		if (!t->member || t->ended || t->no_io != PM_REASON_NOT_READ)
+			continue;
+		task_list_io(&d->list, t);
+		memcpy(d->member[PROCESSES][t->member - 1].base.bytes, t->before.bytes, sizeof(t->before.bytes));
+	}
+}
+
+/* ---- a reading ---- */
+
+static void fill_row(struct row *row, const struct member *m, const struct task_use *use)
+{
+	*row = (struct row){ .who = *m };
+	row->v[USER] = use->user - m->base.user;
+	row->v[SYSTEM] = use->system - m->base.system;
+	row->v[READ] = use->bytes[0] - m->base.bytes[0];
+	row->v[WRITTEN] = use->bytes[1] - m->base.bytes[1];
+	row->v[FAULTS] = use->faults - m->base.faults;
+}
+
+static void find_processes(struct tasks *d, struct found *f)
+{
+	for (uint32_t i = 0; i < d->list.n; i++) {
+		struct task *t = &d->list.task[i];
+		struct member *m = t->member ? &d->member[PROCESSES][t->member - 1] : NULL;
+		struct row *row = &f->row[f->n];
+
+		if (!m)
+			continue;
+		m->parent = t->parent;
+		memcpy(m->name, t->name, sizeof(m->name));
+		m->over = t->ended;
+		fill_row(row, m, &t->use);
+		row->no_io = t->no_io;
+		row->v[ENDED] = t->ended;
+		row->v[RSS] = t->ended ? 0 : t->rss;
+		row->v[THREADS] = t->ended ? 0 : t->threads;
+		row->v[STATE] = t->ended ? 'X' : (unsigned char)t->state;
+		f->n++;
+		if (t->ended)
+			*m = (struct member){ 0 };
+	}
+}
+
+static void find_brief(struct tasks *d, struct found *f)
+{
+	for (int i = 0; i < BRIEF_MOST; i++) {
+		const struct task_brief *b = &d->list.brief[i];
+		const struct member *m = b->member ? &d->member[BRIEF][b->member - 1] : NULL;
+		struct row *row = &f->row[f->n];
+
+		if (!m)
+			continue;
+		fill_row(row, m, &b->use);
+		/* None of them is there now. */
+		row->v[ENDED] = b->ended - m->base_ended;
+		row->v[STATE] = 'X';
+		f->n++;
+	}
+}
+
+enum { CELL_READING, CELL_PROCESSES, CELL_EXITS, CELL_MISSED, CELLS };
+static const char *const cell_key[CELLS] = { "reading", "processes", "exits", "missed" };
+
+static int tasks_read(struct unit *u, struct cells *c)
+{
+	struct tasks *d = (struct tasks *)u;
+	uint64_t now = clocks_monotonic(), alive = 0;
+	int err = task_list_read(&d->list);
+	struct found *f;
+
+	if (err)
+		return err;
+	look_at_io(d);
+	want_most(d, by_cpu);
+	want_most(d, by_memory);
+	want_most(d, by_io);
+	look_at_rest(d);
+	want_brief(d);
+	pthread_mutex_lock(&d->lock);
+	f = &d->found[d->list.reading % LATE_MOST];
+	f->reading = d->list.reading;
+	f->n = 0;
+	find_processes(d, f);
+	find_brief(d, f);
+	pthread_mutex_unlock(&d->lock);
+	d->before_ns = now;
+	for (uint32_t i = 0; i < d->list.n; i++)
+		alive += !d->list.task[i].ended;
+	if (!c)
+		return 0;
+	cells_set(c, CELL_READING, d->list.reading);
+	cells_set(c, CELL_PROCESSES, alive);
+	cells_set(c, CELL_EXITS, d->list.ended);
+	cells_set(c, CELL_MISSED, d->list.missed);
+	if (d->list.exits < 0)
+		cells_fail(c, CELL_EXITS, pm_reason_errno(d->list.exits));
+	return 0;
+}
+
+/* ---- on the writer's thread ---- */
+
+static int describe(struct plan *p, const struct member *who, struct pm_map *attrs)
+{
+	char text[512];
+	int err;
+
+	snprintf(text, sizeof(text), "task-%u", who->number);
+	err = pm_map_set(attrs, PM_INSTANCE_NAME, pm_text(text));
+	if (err || !plan_may_name(p->options, PM_INSTANCE_PID))
+		return err;
+	err = pm_map_set(attrs, PM_INSTANCE_COMM, pm_text(who->name));
+	if (!err && who->parent)
+		err = pm_map_set(attrs, PM_INSTANCE_PARENT, pm_u64((uint64_t)who->parent));
+	if (!err && who->parent_name[0])
+		err = pm_map_set(attrs, PM_INSTANCE_PARENT_COMM, pm_text(who->parent_name));
+	if (err || !who->pid)
+		return err;
+	err = pm_map_set(attrs, PM_INSTANCE_PID, pm_u64((uint64_t)who->pid));
+	/* It may have ended by now. */
+	if (!err && !root_line(p->root, text, sizeof(text), "/proc/%d/cgroup", (int)who->pid) && strrchr(text, ':'))
+		err = pm_map_set(attrs, PM_INSTANCE_CGROUP, pm_text(strrchr(text, ':') + 1));
+	if (!err && plan_may_name(p->options, PM_INSTANCE_ARGUMENTS)) {
+		struct buf b = BUF_INIT;
+		ssize_t n = root_read(p->root, &b, 4096, "/proc/%d/cmdline", (int)who->pid);
+
+		for (ssize_t i = 0; i + 1 < n; i++)
+			b.data[i] = b.data[i] ? b.data[i] : ' ';
+		if (n > 0)
+			err = pm_map_set(attrs, PM_INSTANCE_ARGUMENTS, pm_text(buf_str(&b)));
+		buf_release(&b);
+	}
+	return err;
+}
+
+static int64_t new_instance(struct plan *p, const struct member *who)
+{
+	struct pm_instance i = { .kind = PM_TASK, .number = who->number, .cpu = PM_NONE, .added_ns = who->since_ns };
+	int64_t id = describe(p, who, &i.attrs);
+
+	if (!id)
+		id = pm_model_add_instance(p->model, &i);
+	pm_map_release(&i.attrs);
+	return id;
+}
+
+static const struct row *row_of(const struct found *f, uint32_t id)
+{
+	for (uint32_t i = 0; i < f->n; i++)
+		if (f->row[i].who.id == id)
+			return &f->row[i];
+	return NULL;
+}
+
+/* Who was written before stays in front, in that order. 1: others than before. */
+static int update_members(struct written *w, struct plan *p, const struct found *f)
+{
+	uint32_t kept = 0, before = w->n;
+
+	for (uint32_t i = 0; i < w->n; i++) {
+		int err = 0;
+
+		if (!row_of(f, w->id[i])) {
+			err = pm_model_retire_instance(p->model, w->instance[i], clocks_monotonic());
+		} else {
+			w->id[kept] = w->id[i];
+			w->instance[kept++] = w->instance[i];
+		}
+		if (err)
+			return err;
+	}
+	w->n = kept;
+	for (uint32_t i = 0; i < f->n; i++) {
+		const struct row *row = &f->row[i];
+		uint32_t k = 0;
+		int64_t id;
+
+		while (k < kept && w->id[k] != row->who.id)
+			k++;
+		if (k < kept)
+			continue;
+		id = new_instance(p, &row->who);
+		if (id < 0)
+			return (int)id;
+		w->id[w->n] = row->who.id;
+		w->instance[w->n++] = (uint32_t)id;
+	}
+	return kept != before || w->n != kept;
+}
+
+static int update_group(struct written *w, struct plan *p)
+{
+	struct pm_group g = { .source = (char *)"tasks",
+			      .flags = PM_GROUP_SHARED_TIME,
+			      .counter = w->counter,
+			      .n_counters = VALUES,
+			      .instance = w->instance,
+			      .n_instances = w->n,
+			      .continues = w->group };
+	int64_t id = w->n ? pm_model_add_group(p->model, &g) : 0;
+	int err = id < 0 ? (int)id : 0;
+
+	if (!err && w->group)
+		err = pm_model_retire_group(p->model, w->group);
+	if (!err)
+		w->group = (uint32_t)id;
+	return err;
+}
+
+static void fill_table(struct written *w, const struct found *f, const uint64_t *times)
+{
+	memset(w->status, 0, sizeof(w->status));
+	w->v[0] = times[0];
+	w->v[1] = times[1];
+	for (uint32_t i = 0; i < w->n; i++) {
+		const struct row *row = row_of(f, w->id[i]);
+
+		for (uint32_t k = 0; k < VALUES; k++)
+			w->v[2 + k * w->n + i] = row->v[k];
+		if (row->no_io)
+			w->status[2 + READ * w->n + i] = w->status[2 + WRITTEN * w->n + i] = row->no_io;
+	}
+}
+
+static bool take_found(struct tasks *d, uint64_t reading)
+{
+	const struct found *f = &d->found[reading % LATE_MOST];
+	bool there;
+
+	pthread_mutex_lock(&d->lock);
+	there = f->reading == reading;
+	if (there)
+		d->taken = *f;
+	pthread_mutex_unlock(&d->lock);
+	return there;
+}
+
+static int tasks_tables(struct source *s, struct plan *p, const struct pm_chunk *c, struct pm_chunk_group *out)
+{
+	struct tasks *d = s->data;
+	const struct pm_chunk_group *own = NULL;
+	struct written *w = &d->written;
+	uint64_t times[2];
+	int err;
+
+	for (uint32_t i = 0; i < c->n_groups; i++)
+		if (c->group[i].group == d->unit.group)
+			own = &c->group[i];
+	if (!own || c->rows != 1 || (own->status && own->status[(2 + CELL_READING) * own->stride]) ||
+	    !take_found(d, own->v[(2 + CELL_READING) * own->stride]))
+		return 0;
+	times[0] = own->v[0];
+	times[1] = own->v[own->stride];
+	err = update_members(w, p, &d->taken);
+	if (err == 1)
+		err = update_group(w, p);
+	if (err || !w->n)
+		return err;
+	fill_table(w, &d->taken, times);
+	*out = (struct pm_chunk_group){ .group = w->group, .v = w->v, .status = w->status, .stride = 1 };
+	return 1;
+}
+
+/* ---- planning ---- */
+
+static int64_t add_counter(struct plan *p, const char *name)
+{
+	const struct catalog_counter *row = catalog_find("tasks", name);
+	int64_t id = row ? plan_counter(p, row) : -EINVAL;
+
+	if (id > 0 && row->semantics == CATALOG_CUMULATIVE &&
+	    pm_map_set(&p->model->counter[id - 1].attrs, PM_COUNTER_FROM_ZERO, pm_bool(true)))
+		return -ENOMEM;
+	return id;
+}
+
+static int add_group(struct tasks *d, struct plan *p)
+{
+	uint32_t counter[CELLS], instance = p->system_instance;
+	struct pm_group g = { .source = (char *)"tasks",
+			      .counter = counter,
+			      .n_counters = CELLS,
+			      .instance = &instance,
+			      .n_instances = 1 };
+	int64_t id;
+
+	for (int i = 0; i < CELLS; i++) {
+		id = plan_counter(p, catalog_find("tasks", cell_key[i]));
+		if (id < 0)
+			return (int)id;
+		counter[i] = (uint32_t)id;
+	}
+	for (uint32_t k = 0; k < VALUES; k++) {
+		id = add_counter(p, key[k]);
+		if (id < 0)
+			return (int)id;
+		d->written.counter[k] = (uint32_t)id;
+	}
+	id = pm_model_add_group(p->model, &g);
+	if (id > 0)
+		d->unit.group = (uint32_t)id;
+	return id < 0 ? (int)id : 0;
+}
+
+/* The source owns it. */
+static void unit_release(struct unit *u)
+{
+}
+
+static int tasks_plan(struct source *s, struct plan *p, struct error *e)
+{
+	uint64_t interval = p->options->sample.interval_ns;
+	struct tasks *d;
+	int err;
+
+	if (interval && interval < SHORTEST_NS)
+		return plan_refused(p, PM_REASON_NOT_READ, "-i 1", "at an interval of less than a second");
+	d = calloc(1, sizeof(*d));
+	if (!d)
+		return error_sys(e, ENOMEM, "tasks");
+	s->data = d;
+	pthread_mutex_init(&d->lock, NULL);
+	err = task_list_init(&d->list, p->root);
+	if (err && err != -ENOMEM)
+		return plan_refused(p, pm_reason_errno(err), NULL, "/proc");
+	if (!err && d->list.exits < 0 && !p->root->emulated)
+		err = plan_refused(p, pm_reason_errno(d->list.exits), "CAP_NET_ADMIN",
+				   "/proc: those that end before they are read");
+	if (!err)
+		err = add_group(d, p);
+	/* What is used from now on counts. */
+	if (!err)
+		err = tasks_read(&d->unit, NULL);
+	if (err)
+		return err == -ENODATA ? plan_refused(p, pm_reason_errno(err), NULL, "/proc") :
+					 error_sys(e, -err, "tasks");
+	d->unit.cpu = PM_NONE;
+	d->unit.read = tasks_read;
+	d->unit.release = unit_release;
+	plan_add_unit(p, &d->unit);
+	return 0;
+}
+
+static void tasks_release(struct source *s)
+{
+	struct tasks *d = s->data;
+
+	if (!d)
+		return;
+	task_list_release(&d->list);
+	pthread_mutex_destroy(&d->lock);
+	free(d);
+	s->data = NULL;
+}
+
+const struct source_ops source_tasks = {
+	.name = "tasks",
+	.help = "processes that use most CPU, memory and storage (/proc/PID, taskstats)",
+	.default_on = true,
+	.plan = tasks_plan,
+	.tables = tasks_tables,
+	.release = tasks_release,
+};

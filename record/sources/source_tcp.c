@@ -1,0 +1,97 @@
+/* TCP of the network namespace (/proc/net/snmp): a line of names and one of numbers. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/catalog/catalog.h"
+#include "record/host/textfile.h"
+#include "record/plan/plan.h"
+#include "record/plan/source.h"
+#include "record/sources/textunit.h"
+
+struct tcp {
+	struct textstore store; /* first; slot: row of the catalog */
+	struct textfile file;
+	const struct catalog_counter *row;
+};
+
+static int tcp_refresh(struct textstore *s)
+{
+	struct tcp *d = (struct tcp *)s;
+	int err = textfile_read(&d->file);
+	const char *names = err ? NULL : strstr(d->file.data, "Tcp: "),
+		   *at = names ? strstr(names + 1, "\nTcp: ") : NULL;
+
+	if (err)
+		return err;
+	for (uint32_t i = 0; i < s->n; i++)
+		s->status[i] = PM_REASON_FORMAT;
+	if (!at)
+		return -ENODATA;
+	names += 5;
+	at += 6;
+	while (*names != '\n' && *at && *at != '\n') {
+		size_t name = strcspn(names, " \n"), number = strcspn(at, " \n");
+
+		for (uint32_t i = 0; i < s->n; i++) {
+			if (strncmp(d->row[i].key, names, name) || d->row[i].key[name])
+				continue;
+			s->value[i] = strtoull(at, NULL, 10);
+			s->status[i] = PM_OK;
+		}
+		names += name + (names[name] == ' ');
+		at += number + (at[number] == ' ');
+	}
+	return 0;
+}
+
+static int tcp_plan(struct source *s, struct plan *p, struct error *e)
+{
+	struct tcp *d = calloc(1, sizeof(*d));
+	struct textcell *cell;
+	size_t n;
+	int err;
+
+	if (!d)
+		return error_sys(e, ENOMEM, "tcp");
+	err = textfile_open(&d->file, p->root, "/proc/net/snmp");
+	if (err) {
+		free(d);
+		return plan_refused(p, pm_reason_errno(err), NULL, "/proc/net/snmp");
+	}
+	s->data = d;
+	d->row = catalog_source("tcp", &n);
+	d->store.refresh = tcp_refresh;
+	cell = calloc(n, sizeof(*cell));
+	err = cell ? textstore_resize(&d->store, (uint32_t)n) : -ENOMEM;
+	for (uint32_t i = 0; i < n && !err; i++) {
+		int64_t id = plan_counter(p, &d->row[i]);
+
+		err = id < 0 ? (int)id : 0;
+		cell[i] = (struct textcell){ (uint32_t)id, p->system_instance, i };
+	}
+	if (!err)
+		err = textunit_add(p, &d->store, cell, (uint32_t)n, 0);
+	free(cell);
+	return err ? error_sys(e, -err, "tcp") : 0;
+}
+
+static void tcp_release(struct source *s)
+{
+	struct tcp *d = s->data;
+
+	if (!d)
+		return;
+	textstore_release(&d->store);
+	textfile_release(&d->file);
+	free(d);
+	s->data = NULL;
+}
+
+const struct source_ops source_tcp = {
+	.name = "tcp",
+	.help = "TCP: connections, segments, retransmits (/proc/net/snmp)",
+	.default_on = true,
+	.plan = tcp_plan,
+	.release = tcp_release,
+};

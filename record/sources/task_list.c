@@ -1,0 +1,340 @@
+#include "record/sources/task_list.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "format/model.h"
+#include "record/host/opener.h"
+
+/* Descriptors that are left to others. */
+#define FILES_SPARED 512
+
+int task_list_init(struct task_list *l, const struct root *root)
+{
+	struct rlimit files;
+
+	*l = (struct task_list){ .root = root, .proc = -1, .exits = -EPERM };
+	l->page = (uint64_t)sysconf(_SC_PAGESIZE);
+	l->tick_us = 1000000 / (uint64_t)sysconf(_SC_CLK_TCK);
+	l->proc = root_open(root, "/proc");
+	if (l->proc < 0)
+		return l->proc;
+	l->dir = fdopendir(dup(l->proc));
+	l->task = calloc(TASKS_MOST, sizeof(*l->task));
+	l->other = calloc(TASKS_MOST, sizeof(*l->other));
+	l->pid = calloc(TASKS_MOST, sizeof(*l->pid));
+	if (!l->dir || !l->task || !l->other || !l->pid)
+		return -ENOMEM;
+	if (!getrlimit(RLIMIT_NOFILE, &files) && files.rlim_cur > 2 * FILES_SPARED)
+		l->files_most = files.rlim_cur / 2 < TASK_FILES ? (uint32_t)files.rlim_cur / 2 : TASK_FILES;
+	if (!root->emulated)
+		l->exits = opener_exits();
+	return 0;
+}
+
+static void close_file(struct task_list *l, struct task *t)
+{
+	if (t->fd < 0)
+		return;
+	close(t->fd);
+	t->fd = -1;
+	l->n_files--;
+}
+
+void task_list_release(struct task_list *l)
+{
+	for (uint32_t i = 0; i < l->n; i++)
+		close_file(l, &l->task[i]);
+	if (l->dir)
+		closedir(l->dir);
+	if (l->proc >= 0)
+		close(l->proc);
+	if (l->exits >= 0)
+		close(l->exits);
+	free(l->task);
+	free(l->other);
+	free(l->pid);
+}
+
+struct task *task_list_find(const struct task_list *l, pid_t pid)
+{
+	uint32_t low = 0, high = l->n;
+
+	while (low < high) {
+		uint32_t mid = low + (high - low) / 2;
+
+		if (l->task[mid].pid < pid)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low < l->n && l->task[low].pid == pid ? &l->task[low] : NULL;
+}
+
+/* ---- a process ---- */
+
+static const char *next_number(const char *at, uint64_t *v)
+{
+	*v = 0;
+	while (*at == ' ' || *at == '-')
+		at++;
+	while (*at >= '0' && *at <= '9')
+		*v = *v * 10 + (uint64_t)(*at++ - '0');
+	return at;
+}
+
+/* The line of its stat; fields count from 3, the state, behind the name. */
+static int parse(struct task_list *l, struct task *t, char *text)
+{
+	enum {
+		PARENT = 4,
+		FAULTS = 12,
+		USER = 14,
+		SYSTEM,
+		CHILDREN_USER,
+		CHILDREN_SYSTEM,
+		THREADS = 20,
+		BEGAN = 22,
+		RSS = 24,
+		FIELDS
+	};
+	char *name = strchr(text, '('), *end = strrchr(text, ')');
+	uint64_t field[FIELDS] = { 0 };
+	const char *at;
+	size_t n;
+
+	if (!name || !end || end < name || end[1] != ' ' || !end[2])
+		return -EPROTO;
+	n = (size_t)(end - ++name);
+	n = n < TASK_NAME ? n : TASK_NAME - 1;
+	at = end + 3;
+	for (int i = PARENT; i < FIELDS; i++)
+		at = next_number(at, &field[i]);
+	if (t->began && t->began != field[BEGAN])
+		return -ESRCH;
+	memset(t->name, 0, sizeof(t->name));
+	memcpy(t->name, name, n);
+	t->state = end[2];
+	t->parent = (pid_t)field[PARENT];
+	t->began = field[BEGAN];
+	t->use.faults = field[FAULTS];
+	t->use.user = field[USER] * l->tick_us;
+	t->use.system = field[SYSTEM] * l->tick_us;
+	t->children = (field[CHILDREN_USER] + field[CHILDREN_SYSTEM]) * l->tick_us;
+	t->threads = (uint32_t)field[THREADS];
+	t->rss = field[RSS] * l->page;
+	return 0;
+}
+
+static int read_task(struct task_list *l, struct task *t)
+{
+	char path[32], text[1024];
+	int fd = t->fd;
+	ssize_t n;
+
+	if (fd < 0) {
+		snprintf(path, sizeof(path), "%d/stat", (int)t->pid);
+		fd = openat(l->proc, path, O_RDONLY | O_CLOEXEC);
+		if (fd < 0)
+			return -errno;
+	}
+	n = pread(fd, text, sizeof(text) - 1, 0);
+	n = n < 0 ? -errno : n;
+	if (t->fd < 0 && n > 0 && l->n_files < l->files_most) {
+		t->fd = fd;
+		l->n_files++;
+	} else if (t->fd < 0) {
+		close(fd);
+	}
+	if (n <= 0)
+		return n ? (int)n : -ESRCH;
+	text[n] = '\0';
+	return parse(l, t, text);
+}
+
+void task_list_io(struct task_list *l, struct task *t)
+{
+	bool known = !t->no_io;
+	char path[32];
+	int err;
+
+	if (t->ended)
+		return;
+	snprintf(path, sizeof(path), "%d/io", (int)t->pid);
+	err = taskstats_io(l->proc, path, t->use.bytes);
+	if ((err == -EACCES || err == -EPERM) && !l->root->emulated)
+		err = opener_io(t->pid, t->use.bytes);
+	t->no_io = err ? pm_reason_errno(err) : PM_OK;
+	/* What it had done before it was looked at for the first time is not of this interval. */
+	if (!err && !known && (t->before.user || t->before.system))
+		memcpy(t->before.bytes, t->use.bytes, sizeof(t->use.bytes));
+}
+
+/* ---- those that have ended ---- */
+
+static struct task_brief *brief_for(struct task_list *l, const struct task_exit *x)
+{
+	const struct task *parent = task_list_find(l, x->parent);
+	struct task_brief *oldest = &l->brief[0];
+
+	for (uint32_t i = 0; i < BRIEF_MOST; i++) {
+		struct task_brief *b = &l->brief[i];
+
+		if (b->since && b->parent == x->parent && !strcmp(b->name, x->name)) {
+			if (b->since != l->reading) {
+				b->before = b->use;
+				b->ended_before = b->ended;
+			}
+			return b;
+		}
+		if (b->since < oldest->since)
+			oldest = b;
+	}
+	/* One that is in the table has to be let go there first. */
+	if (oldest->member || oldest->since == l->reading)
+		return NULL;
+	*oldest = (struct task_brief){ .parent = x->parent };
+	memcpy(oldest->name, x->name, sizeof(oldest->name));
+	if (parent)
+		memcpy(oldest->parent_name, parent->name, sizeof(oldest->parent_name));
+	return oldest;
+}
+
+static void take_exit(struct task_list *l, const struct task_exit *x)
+{
+	struct task *t = task_list_find(l, x->pid);
+	struct task_brief *b;
+
+	l->ended += x->last;
+	if (t) {
+		uint64_t used = t->use.user + t->use.system, exits;
+
+		/* That of its threads which have ended is in what the process has used, as long as it is there. */
+		t->exits += x->user + x->system;
+		exits = t->exits;
+		if (x->last && t->ended && exits > used) {
+			t->use.user += (exits - used) * x->user / (x->user + x->system + 1);
+			t->use.system += (exits - used) - (exits - used) * x->user / (x->user + x->system + 1);
+		}
+		if (x->last && t->threads <= 1 && (!t->no_io || !(t->before.user + t->before.system))) {
+			memcpy(t->use.bytes, x->bytes, sizeof(x->bytes));
+			t->no_io = PM_OK;
+		}
+		return;
+	}
+	b = brief_for(l, x);
+	if (!b) {
+		l->missed++;
+		return;
+	}
+	b->since = l->reading;
+	b->use.user += x->user;
+	b->use.system += x->system;
+	b->use.faults += x->faults;
+	b->use.bytes[0] += x->bytes[0];
+	b->use.bytes[1] += x->bytes[1];
+	b->ended += x->last;
+}
+
+static void take_exits(struct task_list *l)
+{
+	struct task_exit x;
+	int got = l->exits < 0 ? 0 : 1;
+
+	while (got) {
+		got = taskstats_next(l->exits, &x);
+		if (got == 1)
+			take_exit(l, &x);
+		else if (got == -ENOBUFS)
+			l->missed++;
+		else if (got)
+			break;
+	}
+}
+
+/* ---- all ---- */
+
+static int by_number(const void *a, const void *b)
+{
+	const pid_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+/* The pids of the directory, in order. */
+static uint32_t list_pids(struct task_list *l)
+{
+	const struct dirent *d;
+	bool sorted = true;
+	uint32_t n = 0;
+
+	rewinddir(l->dir);
+	while (n < TASKS_MOST && (d = readdir(l->dir))) {
+		if (d->d_name[0] < '1' || d->d_name[0] > '9')
+			continue;
+		l->pid[n] = (pid_t)strtol(d->d_name, NULL, 10);
+		sorted = sorted && (!n || l->pid[n - 1] < l->pid[n]);
+		n++;
+	}
+	l->missed += n == TASKS_MOST;
+	/* A copy of such a directory may have them in any order. */
+	if (!sorted)
+		qsort(l->pid, n, sizeof(*l->pid), by_number);
+	return n;
+}
+
+/* It was there at the reading before: its file and what it had used. */
+static struct task again(const struct task *old)
+{
+	struct task t = *old;
+
+	t.before = old->use;
+	t.exits = 0;
+	return t;
+}
+
+/* Those of the reading before up to that pid, which are no more, stay for this one reading. */
+static void end_tasks(struct task_list *l, uint32_t *k, pid_t before, struct task *now, uint32_t *n)
+{
+	for (; *k < l->n && l->task[*k].pid < before; (*k)++) {
+		struct task *old = &l->task[*k];
+
+		if (old->ended || *n == TASKS_MOST)
+			continue;
+		close_file(l, old);
+		now[*n] = again(old);
+		now[(*n)++].ended = true;
+	}
+}
+
+int task_list_read(struct task_list *l)
+{
+	struct task *now = l->other;
+	uint32_t pids = list_pids(l), n = 0, k = 0;
+
+	l->reading++;
+	for (uint32_t i = 0; i < pids && n < TASKS_MOST; i++) {
+		struct task t = { .pid = l->pid[i], .fd = -1, .no_io = PM_REASON_NOT_READ };
+		bool known;
+
+		end_tasks(l, &k, t.pid, now, &n);
+		known = k < l->n && l->task[k].pid == t.pid && !l->task[k].ended;
+		if (known)
+			t = again(&l->task[k]);
+		if (n < TASKS_MOST && !read_task(l, &t)) {
+			now[n++] = t;
+			k += known;
+		}
+	}
+	end_tasks(l, &k, INT32_MAX, now, &n);
+	l->other = l->task;
+	l->task = now;
+	l->n = n;
+	take_exits(l);
+	return n ? 0 : -ENODATA;
+}

@@ -1,0 +1,77 @@
+/*
+ * The processes of the machine, as /proc shows them at a reading, and what became of those that have ended since the
+ * one before. Reading them again costs one small file a process; it allocates nothing.
+ */
+#ifndef RECORD_TASK_LIST_H
+#define RECORD_TASK_LIST_H
+
+#include <dirent.h>
+
+#include "record/host/root.h"
+#include "record/host/taskstats.h"
+
+/* What a process has used since it began. */
+struct task_use {
+	uint64_t user, system; /* us */
+	uint64_t faults;       /* that took a reading from storage */
+	uint64_t bytes[2];     /* read from and written to storage */
+};
+
+struct task {
+	pid_t pid, parent;
+	uint64_t began;              /* ticks after boot */
+	struct task_use use, before; /* now, and at the reading before; of one that has begun since: 0 */
+	uint64_t children;           /* us: what those that have ended and were waited for had used */
+	uint64_t rss;                /* bytes */
+	uint32_t threads;
+	uint32_t member; /* the table's own: its place there + 1 */
+	uint32_t number; /* likewise: the number of its pseudonym; 0: none yet */
+	int fd;          /* of its stat; -1: opened each time */
+	uint16_t no_io;  /* pm_reason why `bytes` are not known */
+	bool ended;      /* since the reading before: `use` is what is known of its end */
+
+	uint64_t exits; /* us that its threads had used that have ended since */
+	char state;
+	char name[TASK_NAME];
+};
+
+/* Processes that began and ended between two readings: those of one name and parent. */
+struct task_brief {
+	pid_t parent;
+	char name[TASK_NAME], parent_name[TASK_NAME];
+	struct task_use use, before;  /* of all so far, and of those up to the reading before */
+	uint64_t ended, ended_before; /* how many */
+	uint64_t since;               /* reading in which one ended last; 0: the place is free */
+	uint32_t member;              /* as above */
+	uint32_t number;
+};
+
+enum { TASKS_MOST = 32768, BRIEF_MOST = 128, TASK_FILES = 4096 };
+
+struct task_list {
+	const struct root *root;
+	DIR *dir;
+	int proc;           /* descriptor of /proc */
+	int exits;          /* of taskstats; -errno: not to be had */
+	uint64_t reading;   /* number of the last one, from 1 */
+	struct task *task;  /* ascending by pid; n of them, those that have ended among them */
+	struct task *other; /* the array before, and the next */
+	pid_t *pid;
+	uint32_t n, n_files, files_most;
+	struct task_brief brief[BRIEF_MOST];
+	uint64_t ended;  /* processes, of which taskstats told */
+	uint64_t missed; /* processes too many, and messages that were lost */
+	uint64_t page, tick_us;
+};
+
+/* Opens what is needed; nothing is read yet. 0 or -errno. */
+int task_list_init(struct task_list *l, const struct root *root);
+void task_list_release(struct task_list *l);
+/* Reads. 0 or -errno. */
+int task_list_read(struct task_list *l);
+/* NULL: not in the list. */
+struct task *task_list_find(const struct task_list *l, pid_t pid);
+/* Reads what it has read and written, if that may be known. */
+void task_list_io(struct task_list *l, struct task *t);
+
+#endif
