@@ -53,8 +53,12 @@ static void no_room(struct recorder *r)
 /* The status of a command stays its own: what could not be written is said, and no news of the command. */
 static int failed_to_write(struct recorder *r)
 {
-	int code = command_failed(&r->error);
+	int code = EXIT_OWN;
 
+	if (r->joined && r->error.number == EPIPE)
+		r->joined->unwanted = true;
+	else
+		code = command_failed(&r->error);
 	return r->options->run.command ? 0 : code;
 }
 
@@ -68,7 +72,7 @@ static void writing_failed(struct recorder *r)
 	r->code = failed_to_write(r);
 	r->quit = true;
 	if (r->child.started && !r->child.ended) {
-		if (!r->options->run.quiet)
+		if (!r->options->run.quiet && !r->joined)
 			fprintf(stderr, "pmrec: the recording ends here; the command goes on\n");
 		if (sampler_running(r->session.sampler))
 			sampler_park(r->session.sampler);
@@ -222,7 +226,12 @@ static int start_child(struct recorder *r)
 	if (!child_start(&r->child, &r->error))
 		return 0;
 	error_prefix(&r->error, "'%s'", r->options->run.command[0]);
-	recorder_fail(r);
+	if (r->joined) {
+		r->joined->failure = r->error.number;
+		r->quit = r->run_over = true;
+	} else {
+		recorder_fail(r);
+	}
 	r->code = child_exit_code(&r->child);
 	return -1;
 }
@@ -247,6 +256,8 @@ static void end_run(struct recorder *r)
 		if (!r->child.ended) {
 			child_signal(&r->child, SIGTERM);
 			await_child(r);
+			if (r->joined)
+				r->joined->cut = true;
 		}
 		tell_exit(r);
 	}
@@ -273,6 +284,8 @@ static void one_run(struct recorder *r)
 		sync();
 	if (o->run.runs != 1)
 		session_event_number(&r->session, PM_EVENT_RUN_START, PM_EVENT_KEY_RUN, r->session.run);
+	if (first && o->perf.delay_ms && r->joined && r->joined->says)
+		fprintf(stderr, "Events disabled\n");
 	if (o->perf.delay_ms == 0) {
 		/* Counters that follow the command begin with its exec. */
 		if (first && !follows && session_enable(&r->session, true, &r->error))
@@ -418,7 +431,7 @@ static void record(struct recorder *r, char **argv)
 	sigset_t before;
 	int err;
 
-	r->setup.stdout_to_stderr = o->output.output && !strcmp(o->output.output, "-");
+	r->setup.stdout_to_stderr = o->output.output && !strcmp(o->output.output, "-") && !r->joined;
 	if (getrlimit(RLIMIT_NOFILE, &r->setup.files))
 		r->setup.files.rlim_cur = 0;
 	interruptible_begin(&before);
@@ -426,6 +439,8 @@ static void record(struct recorder *r, char **argv)
 	      (o->run.command && child_fork(&r->child, RUN_COMMAND, o->run.command, &r->setup, &r->error)) ||
 	      session_plan(&r->session, o, r->child.pid, argv, &r->error);
 	interruptible_end(&before);
+	if (r->joined)
+		r->joined->usage = err != 0;
 	if (err || control_open(&r->control, o->run.control, &r->error)) {
 		recorder_fail(r);
 		return;
@@ -444,7 +459,7 @@ static void record(struct recorder *r, char **argv)
 	}
 	tell_rights(r);
 	/* Whoever reads the pipe prints on the same terminal. */
-	progress_init(&r->progress, o->run.quiet || writes_pipe(o));
+	progress_init(&r->progress, o->run.quiet || r->joined || writes_pipe(o));
 	r->input = !o->run.command && isatty(STDIN_FILENO);
 	do {
 		one_run(r);
@@ -461,6 +476,16 @@ static void record(struct recorder *r, char **argv)
 	}
 }
 
+/* As perf has it; intervals go without. */
+static void tell_killed(const struct recorder *r)
+{
+	const struct record_options *o = r->options;
+
+	if (r->joined->says && r->joined->ran && WIFSIGNALED(r->child.status) &&
+	    !(r->joined->cut && o->sample.interval_ns))
+		fprintf(stderr, "%s: %s\n", o->run.command[0], strsignal(WTERMSIG(r->child.status)));
+}
+
 /* What came of it: the command's own exit code, unless pmrec failed itself. */
 static int finish(struct recorder *r)
 {
@@ -471,6 +496,12 @@ static int finish(struct recorder *r)
 	bool report = o->run.report && !code && !r->failed;
 	struct error close_error = { 0 };
 
+	if (r->joined) {
+		r->joined->ran = r->child.started && r->child.ended;
+		r->joined->status = r->child.status;
+		r->joined->none = !output->bytes || r->joined->failure;
+		tell_killed(r);
+	}
 	freeze_smi_end(&r->freeze);
 	control_close(&r->control);
 	child_release(&r->child);
@@ -488,7 +519,7 @@ static int finish(struct recorder *r)
 	return code ? code : child;
 }
 
-int cmd_record(int argc, char **argv)
+int record_joined(int argc, char **argv, struct joined *j)
 {
 	struct recorder r = { .signals.fd = -1,
 			      .control = { .ctl = -1, .ack = -1, .mark = -1 },
@@ -498,6 +529,11 @@ int cmd_record(int argc, char **argv)
 	int code = record_cmdline_parse(&r.cmdline, argc, argv, &r.error);
 
 	r.options = &r.cmdline.options;
+	r.joined = j;
+	if (j) {
+		r.cmdline.options.output.fd = j->fd;
+		j->usage = code < 0;
+	}
 	if (code == 1) {
 		fputs(buf_str(&r.cmdline.common.text), stdout);
 		code = 0;
@@ -516,4 +552,9 @@ int cmd_record(int argc, char **argv)
 	}
 	record_cmdline_release(&r.cmdline);
 	return code;
+}
+
+int cmd_record(int argc, char **argv)
+{
+	return record_joined(argc, argv, NULL);
 }

@@ -17,7 +17,9 @@ enum {
 	COMMAND(doctor, true) \
 	COMMAND(list, true) \
 	COMMAND(mark, false) \
-	COMMAND(report, false)
+	COMMAND(perfstat, true) \
+	COMMAND(report, false) \
+	COMMAND(turbostat, true)
 
 #define DECLARE_COMMAND(name, opens) int cmd_##name(int argc, char **argv);
 EACH_COMMAND(DECLARE_COMMAND)

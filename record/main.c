@@ -30,6 +30,11 @@ static const struct command commands[] = { EACH_COMMAND(ROW){ "stat", cmd_of_per
 					   { "record", cmd_of_perf, false } };
 static const struct command recording = { "", cmd_record, true };
 
+/* Called by the name of the program that it stands for. */
+static const struct command called[] = { { "turbostat", cmd_turbostat, true },
+					 { "perf-stat", cmd_perfstat, true },
+					 { "perfstat", cmd_perfstat, true } };
+
 /* What was printed has arrived, or that is an error: a full disk must not look like success. */
 static int close_stdout(int code)
 {
@@ -45,10 +50,17 @@ static int close_stdout(int code)
 int main(int argc, char **argv)
 {
 	const struct command *command = &recording;
+	const char *slash = argc ? strrchr(argv[0], '/') : NULL, *name = slash ? slash + 1 : argc ? argv[0] : "";
 	struct error e = { 0 };
+	bool by_name = false;
 	int err;
 
-	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]) && argc > 1; i++)
+	for (size_t i = 0; i < sizeof(called) / sizeof(called[0]); i++)
+		if (!strcmp(name, called[i].name)) {
+			command = &called[i];
+			by_name = true;
+		}
+	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]) && argc > 1 && !by_name; i++)
 		if (!strcmp(argv[1], commands[i].name))
 			command = &commands[i];
 	/* Before a word of the caller's is read. */
@@ -57,5 +69,6 @@ int main(int argc, char **argv)
 		error_sys(&e, -err, "cannot give up rights that the caller lacks");
 		return command_failed(&e);
 	}
-	return close_stdout(command->run(argc - (command != &recording), argv + (command != &recording)));
+	by_name |= command == &recording;
+	return close_stdout(command->run(argc - !by_name, argv + !by_name));
 }

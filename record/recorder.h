@@ -7,6 +7,7 @@
 
 #include "record/child.h"
 #include "record/control.h"
+#include "record/joined.h"
 #include "record/perf/freeze_smi.h"
 #include "record/options.h"
 #include "record/progress.h"
@@ -25,11 +26,12 @@ struct recorder {
 	struct progress progress;
 	struct freeze_smi freeze;
 	struct error error;
-	bool input;       /* newline and q are taken from stdin */
-	bool interrupted; /* Ctrl-C came once; the command has it */
-	bool quit;        /* no further runs either */
-	bool failed;      /* writing: the recording is over, the command goes on */
-	bool no_room;     /* a disk is full, which was said */
+	struct joined *joined; /* NULL: a recording for later */
+	bool input;            /* newline and q are taken from stdin */
+	bool interrupted;      /* Ctrl-C came once; the command has it */
+	bool quit;             /* no further runs either */
+	bool failed;           /* writing: the recording is over, the command goes on */
+	bool no_room;          /* a disk is full, which was said */
 	bool run_over;
 	uint64_t end_ns;    /* of this run, by --timeout from when it counts; 0: none */
 	uint64_t enable_ns; /* -D: when; 0: not waiting */

@@ -27,6 +27,8 @@ void recorder_enable(struct recorder *r)
 		recorder_fail(r);
 		return;
 	}
+	if (r->joined && r->joined->says)
+		fprintf(stderr, "Events enabled\n");
 	session_event(&r->session, &event);
 	session_begin(&r->session);
 }
@@ -108,6 +110,8 @@ void recorder_signal(struct recorder *r, const struct signals_event *s)
 {
 	bool running = r->child.started && !r->child.ended;
 
+	if (r->joined && s->signo != SIGCHLD && s->signo != SIGUSR1)
+		r->joined->signal = s->signo;
 	switch (s->signo) {
 	case SIGCHLD:
 		if (r->child.started && child_ended(&r->child, false))

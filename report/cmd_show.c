@@ -268,6 +268,7 @@ static void settle(struct show_options *o, const struct options_common *common)
 	o->pipeline.selection.tasks = per_given && sheet->per == PM_TASK;
 	o->pipeline.bind.absent = true;
 	o->pipeline.note_absent = table && !o->quiet;
+	o->pipeline.cpu_rows = tabs && !per_given;
 	o->pipeline.places_only = table && asks_places_only(&o->pipeline.selection);
 	choose_places(&o->pipeline.selection, tabs, o->pipeline.places_only, &o->export);
 }

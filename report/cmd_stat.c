@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "report/input/follow.h"
@@ -89,28 +88,6 @@ static void settle_tidy(struct stat_options *o)
 
 /* ---- a file ---- */
 
-static void put_started(const struct stat_options *o, struct output *out, const char *path)
-{
-	struct pm_reader *reader;
-	struct pm_item item = { 0 };
-	struct error e = { 0 };
-	char text[64];
-	struct tm tm;
-	time_t t;
-
-	/* JSON has no comments. */
-	if (!o->out || o->tidy || o->stat.form == STAT_JSON || !strcmp(path, "-") ||
-	    input_open(&reader, path, false, &e))
-		return;
-	while (pm_reader_next(reader, &item) == 1 && item.kind != PM_ITEM_CHUNK)
-		;
-	t = (time_t)(item.chunk.clocks.realtime / 1000000000);
-	if (item.kind == PM_ITEM_CHUNK && t && localtime_r(&t, &tm) &&
-	    strftime(text, sizeof(text), "%a %b %e %H:%M:%S %Y", &tm))
-		buf_printf(&out->text, "# started on %s\n\n", text);
-	pm_reader_close(reader);
-}
-
 /* Into lines of perf, or with --format into rows of ours, which then take the numbers. */
 static int stat_file(struct stat_options *o, const char *path, struct output *out, struct exporter *rows,
 		     struct outfile *file)
@@ -133,7 +110,6 @@ static int stat_file(struct stat_options *o, const char *path, struct output *ou
 		config.wait_ctx = &follow;
 	}
 	sink->recording = input_name(path);
-	put_started(o, out, path);
 	if (rows)
 		err = select_events(o, path, &config.selection, &e);
 	if (!err)
@@ -218,6 +194,7 @@ static int stat_files(struct stat_options *o, const struct options_common *commo
 	o->stat.color = options_use_color(common, o->export.fd);
 	o->export.clear &= isatty(o->export.fd) && o->stat.form == STAT_TEXT;
 	o->stat.clear = o->export.clear;
+	o->stat.started = o->out;
 	for (int i = 0; i < o->n_files; i++)
 		o->export.flush |= !strcmp(o->file[i], "-");
 	o->export.flush |= o->follow;

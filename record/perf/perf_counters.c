@@ -116,6 +116,8 @@ static int refuse(struct plan *p, const struct perf_event *e, const char *what)
  * one for all that fail in the same way. */
 int perf_counters_add(struct perf_source *s, struct plan *p)
 {
+	/* perf has lines of its defaults, too, where the machine lacks them. */
+	bool all = p->options->output.fd > 0;
 	int err = 0;
 
 	for (size_t i = 0; i < s->set.n && !err; i++) {
@@ -123,7 +125,7 @@ int perf_counters_add(struct perf_source *s, struct plan *p)
 		uint32_t position = 0;
 		const struct perf_group *g = group_of(s, e, &position);
 
-		if (!e->err || e->requested)
+		if (!e->err || e->requested || all)
 			err = add_counter(p, e, g, position);
 		/* By the name that its counter has: the same event may be there twice, once with success. */
 		if (!err && e->err && e->requested)

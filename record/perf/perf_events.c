@@ -191,7 +191,7 @@ static bool is_wanted(const struct event_default *d, const struct perf_source *s
 	case EVENT_DEFAULT_OF_CPUS:
 		return cpus;
 	case EVENT_DEFAULT_OF_TURBOSTAT:
-		return cpus && !o->perf.detailed;
+		return cpus && !o->perf.detailed && !o->output.fd;
 	case EVENT_DEFAULT_OF_ALL:
 		break;
 	}

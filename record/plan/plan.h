@@ -69,6 +69,7 @@ struct sample_options {
 /* The file, or files. */
 struct output_options {
 	char *output;          /* -o */
+	int fd;                /* what "-" is, for a reader that stands in for perf or turbostat; 0: stdout */
 	char **labels;         /* KEY=VALUE, NULL-terminated */
 	uint64_t rotate_bytes; /* --rotate: size of a file; 0 = no limit */
 	uint64_t rotate_ns;    /* --rotate: time that a file holds; 0 = no limit */

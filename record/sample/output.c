@@ -122,7 +122,7 @@ static int open_any(struct output *out, const struct record_options *o, struct e
 		err = open_default(out, o, e);
 	} else if (!strcmp(out->path, "-")) {
 		/* A descriptor of its own: the number 1 may be handed to others. */
-		out->fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+		out->fd = fcntl(o->output.fd ? o->output.fd : STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
 		if (out->fd < 0)
 			err = error_sys(e, errno, "stdout");
 	} else {

@@ -52,7 +52,7 @@ static int check_required(struct session *s, struct error *e)
 
 		while (u && u->source != source)
 			u = u->next;
-		if (u || !source->required || !source->wanted)
+		if (u || !source->required || !source->wanted || s->options->output.fd)
 			continue;
 		for (uint32_t k = 0; k < s->model.n_probes; k++) {
 			const struct pm_probe *p = &s->model.probe[k];
@@ -65,7 +65,7 @@ static int check_required(struct session *s, struct error *e)
 		}
 		return error_set(e, ENODEV, "nothing to record from %s on this machine", source->ops->name);
 	}
-	if (!s->plan.units)
+	if (!s->plan.units && !s->options->output.fd)
 		return error_set(e, ENODEV, "nothing can be recorded here; `pmrec doctor` says what is in the way");
 	return 0;
 }

@@ -148,7 +148,7 @@ static int map_cells(struct table_data *t, bool places_only)
 
 		for (uint32_t r = 0; r < t->n_rows && !any; r++)
 			any = t->cell[(size_t)r * s->n_columns + c] != NULL;
-		if (any && !places_only)
+		if (any && !places_only && !s->column[c].metric->for_rows)
 			t->column[t->n_columns++] = c;
 	}
 	return err;

@@ -85,10 +85,11 @@ static int check_cpus(struct run *r, struct buf *notes)
 /* Rows are where something was recorded: what the CPUs have, though no number of it is printed. */
 static void choose_rows(struct run *r)
 {
-	const struct bound_metric *m = NULL;
+	bool any = !r->config->places_only;
+	struct bound_metric *m = NULL;
 
 	for (size_t i = 0; i < r->binding.n_metrics; i++) {
-		if (r->shown[i])
+		if (r->shown[i] && (!any || r->binding.metric[i].kind == PM_CPU))
 			return;
 		if (r->binding.metric[i].kind == PM_CPU && r->binding.metric[i].counter && !m)
 			m = &r->binding.metric[i];
@@ -96,7 +97,8 @@ static void choose_rows(struct run *r)
 	if (!m)
 		return;
 	r->shown[m - r->binding.metric] = true;
-	r->sink->places_only = true;
+	m->for_rows = true;
+	r->sink->places_only = !any;
 }
 
 static int bind(struct run *r)
@@ -120,7 +122,7 @@ static int bind(struct run *r)
 	if (!err && notes && r->config->note_absent)
 		selection_note_absent(&r->config->selection, &r->binding, r->shown, &r->result->remarks);
 	r->noted = true;
-	if (!err && r->config->places_only)
+	if (!err && (r->config->places_only || r->config->cpu_rows))
 		choose_rows(r);
 	return err;
 }

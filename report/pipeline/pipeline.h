@@ -23,6 +23,7 @@ struct pipeline_config {
 	struct selection selection;
 	struct sheet_config sheet;
 	struct bind_options bind;
+	bool cpu_rows;    /* of CPUs, also where what is shown is of cores and packages alone */
 	bool places_only; /* no metric is to be shown: the rows alone */
 	bool note_absent; /* a remark on columns whose registers could not be read */
 	bool pci;         /* PMUs of PCI are called by the devices that they count */

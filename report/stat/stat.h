@@ -65,8 +65,9 @@ struct stat_config {
 	struct vendor_files *vendor; /* of --metrics-file; NULL: none; borrowed */
 	bool all_events, no_merge, hybrid_merge, big_num, intervals, summary, no_csv_summary, table, stats;
 	bool metric_only, no_threshold, no_scale, verbose, show_thread, color;
-	bool clear;  /* the screen before every interval */
-	bool window; /* only a part of the recording is looked at */
+	bool started; /* what goes into a file begins with when that was */
+	bool clear;   /* the screen before every interval */
+	bool window;  /* only a part of the recording is looked at */
 };
 
 /* An event as it is printed: one counter, or those of several PMUs that are merged. */
@@ -368,6 +369,12 @@ static inline char *stat_put(char *at, const void *data, size_t len)
 {
 	memcpy(at, data, len);
 	return at + len;
+}
+
+/* Formats as perf had them up to its version 6: with --metric-style=classic. */
+static inline bool stat_is_older(const struct stat_sheet *s)
+{
+	return s->config->style == STAT_STYLE_CLASSIC;
 }
 
 /* "<not counted>" or "<not supported>". */

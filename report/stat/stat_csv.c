@@ -33,7 +33,7 @@ static void put_prefix(struct stat_sheet *s, const struct stat_row *row, uint32_
 		buf_addstr(out, s->time);
 		put_sep(s, 1);
 	} else if (s->summing && !s->config->no_csv_summary) {
-		buf_addstr(out, "summary");
+		buf_printf(out, "%*s", stat_is_older(s) ? 16 : 0, "summary");
 		put_sep(s, 1);
 	}
 	if (s->config->aggr == STAT_GLOBAL)
@@ -125,7 +125,7 @@ static void put_line(struct stat_sheet *s, const struct stat_line *l)
 	if (s->time[0] || s->summing) {
 		const char *first = s->time[0] ? s->time : s->config->no_csv_summary ? "" : "summary";
 
-		buf_addstr(out, first);
+		buf_printf(out, "%*s", s->summing && stat_is_older(s) && first[0] ? 16 : 0, first);
 		if (first[0])
 			buf_add(out, sep, sep_len);
 	}

@@ -63,7 +63,7 @@ static void put_prefix(struct stat_sheet *s, const struct stat_row *row, uint32_
 	if (word)
 		put_text(s, word, place_text(s, row), more);
 	if (row->counted)
-		put_number(s, "counters", nr, more);
+		put_number(s, stat_is_older(s) ? "aggregate-number" : "counters", nr, more);
 }
 
 static void put_metric(struct stat_sheet *s, const struct stat_metric *m, bool *more)
@@ -71,7 +71,9 @@ static void put_metric(struct stat_sheet *s, const struct stat_metric *m, bool *
 	bool missing = m->reason || !isfinite(m->value);
 
 	put_key(s, "metric-value", more);
-	if (missing) {
+	if (stat_is_older(s)) {
+		put_fixed(s, missing ? 0 : m->value, 6);
+	} else if (missing) {
 		buf_addstr(&s->out->text, m->own ? "null" : "\"nan\"");
 	} else {
 		buf_addch(&s->out->text, '"');
@@ -135,7 +137,7 @@ static void put_line(struct stat_sheet *s, const struct stat_line *l)
 	}
 	at = stat_put(at, text + l->before.at, l->before.len);
 	if (row->counted) {
-		at = PUT(at, "\"counters\" : ");
+		at = stat_is_older(s) ? PUT(at, "\"aggregate-number\" : ") : PUT(at, "\"counters\" : ");
 		at += number_u64(at, now->nr);
 		at = PUT(at, ", ");
 	}
@@ -159,6 +161,8 @@ static void put_line(struct stat_sheet *s, const struct stat_line *l)
 	at += number_u64(
 		at, there && now->enabled && now->enabled != now->running ? 100 * now->running / now->enabled : 100);
 	at = PUT(at, ".00");
+	if (!n && stat_is_older(s))
+		at = PUT(at, ", \"metric-value\" : 0.000000, \"metric-unit\" : \"\"");
 	if (!n)
 		at = PUT(at, "}\n");
 	out->len = (size_t)(at - (char *)out->data);

@@ -481,7 +481,7 @@ int stat_declare(struct stat_sheet *s, struct buf *notes, struct error *e)
 
 	if ((err = stat_events_find(s, notes, e)) || (err = stat_shadow_bind(s, notes, e)))
 		return err;
-	if (!s->n_events)
+	if (!s->n_events && s->places->model->n_counters)
 		return error_set(e, ENOENT, "the recording has none of the events that these metrics are made of");
 	for (uint32_t i = 0; i < s->n_events && !err; i++)
 		for (uint32_t k = 0; k < s->event[i].n_counters && !err; k++)
@@ -557,7 +557,7 @@ int stat_lay_out(struct stat_sheet *s, struct buf *notes, struct error *e)
 	keep_sums(s, &old);
 	stat_forget_layout(&old);
 	if ((!s->n_lines || (!s->n_columns && (s->config->cpus.n || s->config->n_pids || s->config->n_tids))) &&
-	    !s->config->metrics.n)
+	    !s->config->metrics.n && s->places->model->n_counters)
 		return no_rows(s, e);
 	if (nowhere && s->n_rows && notes)
 		buf_printf(notes, "%u columns have no place in this report and are left out\n", nowhere);

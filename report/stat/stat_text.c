@@ -257,15 +257,15 @@ static void put_head(struct stat_sheet *s)
 		buf_addstr(out, "'CPU(s) ");
 		cpulist_print(&s->config->cpus, out);
 		buf_addch(out, '\'');
+	} else if (cpus && strcmp(target, "command")) {
+		buf_addstr(out, "'CPU(s) ");
+		put_safe(out, cpus, 0);
+		buf_addch(out, '\'');
 	} else if (pm_map_get(h, PM_HEADER_COMMAND) && (!strcmp(target, "command") || s->child)) {
 		if (strcmp(target, "command"))
 			buf_addstr(out, "'system wide'");
 		else
 			put_command(s);
-	} else if (cpus) {
-		buf_addstr(out, "'CPU(s) ");
-		put_safe(out, cpus, 0);
-		buf_addch(out, '\'');
 	} else {
 		buf_addstr(out, !strcmp(target, "command") ? "'a command'" : "'system wide'");
 	}
@@ -287,25 +287,27 @@ static void put_table(struct stat_sheet *s, int precision)
 {
 	double mean = s->wall.mean / 1e9;
 	struct buf *out = &s->out->text;
+	int indent = 16 - precision;
 
-	buf_printf(out, "%9s# Table of individual measurements:\n", "");
+	buf_printf(out, "%*s# Table of individual measurements:\n", indent, "");
 	for (uint32_t i = 0; i < s->n_runs; i++) {
 		double run = s->run_wall[i] / 1e9;
-		int marks = mean > 0 ? (int)(fabs(run - mean) * 100 / mean) + 1 : 1;
+		int marks = run > 0 ? (int)(fabs(run - mean) * 100 / run) / 5 + 1 : 1; /* one more for each 5 % */
 
 		buf_printf(out, " %17.*f (%+.*f) ", precision, run, precision, run - mean);
 		for (int k = 0; k < marks && k < 100; k++)
 			buf_addch(out, '#');
 		buf_addch(out, '\n');
 	}
-	buf_printf(out, "\n%9s# Final result:\n", "");
+	buf_printf(out, "\n%*s# Final result:\n", indent, "");
 }
 
 static void put_foot(struct stat_sheet *s)
 {
 	struct buf *out = &s->out->text;
 
-	buf_addch(out, '\n');
+	if (s->n_events)
+		buf_addch(out, '\n');
 	if (s->n_runs > 1) {
 		double error = stat_spread_error(&s->wall) / 1e9;
 		int precision = precision_of(error);

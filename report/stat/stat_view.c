@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "report/stat/stat.h"
 
@@ -160,6 +161,17 @@ static uint64_t counted_ns(const struct stat_sheet *s, const struct interval *i)
 	return sum < i->duration_ns ? sum : i->duration_ns;
 }
 
+/* JSON has no comments. */
+static void put_started(struct stat_sheet *s, const struct interval *i)
+{
+	time_t t = (time_t)((i->wall_ns - (int64_t)(i->to_ns - i->from_ns)) / 1000000000);
+	char text[64];
+	struct tm tm;
+
+	if (i->wall_ns && localtime_r(&t, &tm) && strftime(text, sizeof(text), "%a %b %e %H:%M:%S %Y", &tm))
+		buf_printf(&s->out->text, "# started on %s\n\n", text);
+}
+
 static int one_interval(struct stat_sheet *s, const struct interval *i, size_t k)
 {
 	const struct stat_config *c = s->config;
@@ -167,6 +179,8 @@ static int one_interval(struct stat_sheet *s, const struct interval *i, size_t k
 	uint64_t counted = counted_ns(s, i);
 	int err = 0;
 
+	if (c->started && c->form != STAT_JSON && !s->intervals)
+		put_started(s, i);
 	s->intervals++;
 	s->counted_ns += counted;
 	s->seconds = (double)counted / 1e9;
@@ -174,7 +188,8 @@ static int one_interval(struct stat_sheet *s, const struct interval *i, size_t k
 	if (c->stats)
 		err = keep_history(s);
 	if (c->intervals) {
-		snprintf(s->time, sizeof(s->time), "%" PRIu64 ".%09" PRIu64, (uint64_t)since / 1000000000,
+		snprintf(s->time, sizeof(s->time), "%*" PRIu64 ".%09" PRIu64,
+			 stat_is_older(s) && c->form == STAT_CSV ? 6 : 0, (uint64_t)since / 1000000000,
 			 (uint64_t)since % 1000000000);
 		if (!c->stats && !err)
 			err = print_lines(s);

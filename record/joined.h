@@ -1,0 +1,24 @@
+/* A recording that pmrep reads while it is made: pmrec turbostat and pmrec perfstat. */
+#ifndef RECORD_JOINED_H
+#define RECORD_JOINED_H
+
+#include <stdbool.h>
+
+/* What a run of the recorder is told, and what it says of it. */
+struct joined {
+	int fd;        /* where the recording goes, in place of -o */
+	bool says;     /* tells when events are disabled and enabled, and how a command was ended, as perf does */
+	bool usage;    /* out: what was asked for is not understood */
+	bool none;     /* out: nothing was recorded */
+	bool ran;      /* out: there was a command, and it ended */
+	bool cut;      /* out: by us, as the time was over */
+	int status;    /* out: then as wait() has it */
+	int failure;   /* out: errno of a command that could not be run */
+	int signal;    /* out: that ended the recording; 0: none did */
+	bool unwanted; /* out: nobody took the recording any more */
+};
+
+/* As cmd_record(). `j` may be NULL. */
+int record_joined(int argc, char **argv, struct joined *j);
+
+#endif

@@ -1,0 +1,216 @@
+#!/usr/bin/env python3
+"""test_dropin.py [long [SEED]]: perf stat and turbostat beside pmrec in their places: the same command lines, on this machine and
+on an emulated one. What they print and how they end differ in numbers only, and these by no more than noise."""
+import os
+import random
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import machines
+import patch_cpuid
+import rig
+
+PMREC = os.path.join(rig.BIN, "pmrec")
+ENV = dict(os.environ, LC_ALL="C")
+
+# '@' is the program.
+PERF = """
+@ true
+@ -d true
+@ -n true
+@ -r 2 -x, -e page-faults true
+@ -x, true
+@ -j -e task-clock true
+@ -aA -x, -e cs sleep .05
+@ -a --per-core -x, sleep .05
+@ -C 0 sleep .05
+@ -e task-clock,cs -o f true; cat f
+@ -x, -e cs -o f true; @ -x, -e cs -o f --append true; cat f
+@ -e task-clock --log-fd 3 true 3>g; cat g
+@ -e task-clock -I 50 --interval-count 2 sleep 1
+@ -e page-faults sh -c 'echo out; echo err >&2; exit 3'
+echo hi | @ -x, -e page-faults cat
+@ -D 20 -e cs sleep .05
+@ /nonexistent
+@ -e cs --timeout 100 sleep 5
+@ true -x, extra
+"""
+PERF_LONG = """
+@ -ddd true
+@ -n -x, true
+@ -x ';' true
+@ -j true
+@ -a -A sleep .05
+@ -a -A -j -e cs sleep .05
+@ -a --per-socket sleep .05
+@ -a --per-die -x, sleep .05
+@ -a --per-node -x, sleep .05
+@ -a --per-core -j sleep .05
+@ -C 0,1 -x, sleep .05
+@ -e cs -e faults -x, true
+@ -e task-clock:u true
+@ -e '{task-clock,cs}' true
+@ -B -e page-faults true
+@ --no-big-num -e page-faults true
+@ -e sched:sched_switch -x, true
+@ -S -i -e page-faults true
+@ --pre 'echo pre' --post 'echo post' -e page-faults true
+@ --eve page-faults true
+@ -e page-faults --field-separator=, true
+@ -e page-faults -- true -x
+@ --quiet true
+@ -x, --log-fd 1 true
+sleep 1 & @ -p $! -e cs -x, sleep .05; wait
+sleep 1 & @ --per-thread -p $! -e cs -x, sleep .05; wait
+@ -e cs -x, -a & p=$!; sleep .3; kill -INT $p; wait $p; echo $?
+timeout -s INT .3 @ -e cs -x, sleep 5; echo $?
+@ -I 50 -a -e cs -x, sleep 1 2>&1 | head -n 2
+"""
+TURBOSTAT = """
+@ -q -n 1 -i .1
+@ -q -n 2 -i .05 -S
+@ -q -n 1 -i .1 --show PkgWatt
+@ -q -n 1 -i .1 --show sysfs
+@ -q -n 1 -i .1 -c core --show Core,CPU,Busy%,CoreTmp
+@ -q -n 1 -i .1 -J --hide sysfs,IRQ
+@ -q -n 1 -i .1 -s Busy% --add msr0x611,u32,package,raw,BAR --add msr0x10,cpu,u64,delta,FOO
+@ -q -s Busy%,Bzy_MHz -int .1 -num 1
+@ --list
+@ -q -s CPU,Busy% sh -c 'exit 3'
+@ -q -s Busy% -o f sleep .05; cat f
+@ -q -n 1 -i .1 -s Busy% | head -n 1
+@ -q -s Busy% -i .1 & p=$!; sleep .5; kill -INT $p; wait $p; echo $? >&2
+"""
+
+
+def mask(text, csv):
+    """Numbers are N, with the blanks before them; blanks at the end of a line are no text."""
+    number = r"(?<![A-Za-z_#])-?\d[\d,]*(?:\.\d+)?(?![A-Za-z])" if not csv else r"(?<![A-Za-z_#])-?\d+(?:\.\d+)?(?![A-Za-z])"
+    lines = []
+    for line in text.split("\n"):
+        line = re.sub(r"^# started on .*", "# started", line.rstrip())
+        line = re.sub(r" *" + number, "N", line)
+        lines.append(re.sub(r"\b[KMG]/sec", "/sec", re.sub(r" *\( \+-.*\)$", "", line)))
+    return "\n".join(lines)
+
+
+def run(line, program, folder, prefix=""):
+    done = subprocess.run(prefix + line.replace("@", program), shell=True, executable="/bin/bash", capture_output=True,
+                          text=True, env=ENV, cwd=folder, timeout=60)
+    for name in "fg":
+        if os.path.exists(os.path.join(folder, name)):
+            os.remove(os.path.join(folder, name))
+    return done
+
+
+def differences(line, theirs, ours, numbers=None):
+    csv = "-x," in line
+    found = []
+    if theirs.returncode != ours.returncode:
+        found.append(f"status {theirs.returncode} and {ours.returncode}")
+    for what in ("stdout", "stderr"):
+        they, we = getattr(theirs, what), getattr(ours, what)
+        if numbers:
+            they, we = numbers(they), numbers(we)
+        if mask(they, csv) != mask(we, csv):
+            found.append(f"{what}:\n{mask(they, csv)}\nand:\n{mask(we, csv)}")
+    return found
+
+
+def check(lines, side, numbers=None):
+    """What is wrong is wrong three times: a line of perf is missing where the machine was busy."""
+    wrong = []
+    for line in lines:
+        for _ in range(3):
+            found = differences(line, side(line, True), side(line, False), numbers)
+            if not found:
+                break
+        wrong += [f"$ {line}"] + found if found else []
+    return wrong
+
+
+def generated(seed, n):
+    """Command lines of options that go together."""
+    pick = random.Random(seed)
+    for _ in range(n):
+        words = ["@"]
+        wide = pick.random() < .5
+        words += ["-e", ",".join(pick.sample(["task-clock", "cs", "page-faults", "migrations", "minor-faults"], pick.randint(1, 4)))]
+        if wide:
+            words += [pick.choice(["-a", "-C 0", "-C 0,1"]),
+                      pick.choice(["", "-A", "--per-core", "--per-socket", "--per-node", "--per-die"])]
+        words += [pick.choice(["", "-x,", "-x';'", "-j", "--no-big-num"])]
+        words += [pick.choice(["", "", "-r 2"] if not wide else [""]), pick.choice(["", "-i"]), pick.choice(["", "--log-fd 1"])]
+        yield " ".join(w for w in words + ["sleep .02" if wide else "true"] if w)
+
+
+def perf_side(folder):
+    return lambda line, theirs: run(line, "perf stat" if theirs else PMREC + " perfstat", folder)
+
+
+def not_theirs(text):
+    """Without what turbostat says of this machine's kernel; registers as they are, and an identity that the machine lacks."""
+    text = re.sub(r"0x[0-9a-f]+", "0", text.replace("X2APIC,", ""))
+    return "\n".join(line for line in text.split("\n") if "perf instruction counter" not in line and "jitter" not in line)
+
+
+def cells(text):
+    """{(head, row): number}"""
+    rows = [line.split("\t") for line in text.strip("\n").split("\n")]
+    return {(head, i): float(cell) for i, row in enumerate(rows[1:]) for head, cell in zip(rows[0], row)
+            if re.fullmatch(r"-?\d+(\.\d+)?", cell)}
+
+
+def check_numbers(theirs, ours):
+    loose = {"CoreThr", "IRQ", "SMI", "POLL", "C1", "C6", "UncMHz"}
+    they, we = cells(theirs), cells(ours)
+    return [f"{key}: {they[key]} and {we.get(key)}" for key in they if key[0] not in loose and
+            abs(they[key] - we.get(key, 1e9)) > .1 * abs(they[key]) + .3]
+
+
+def turbostat(name, lines):
+    wrong = []
+    with rig.Mounted(machines.build(name)) as m:
+        copy = os.path.join(m.folder, "turbostat")
+        patch_cpuid.patch(shutil.which("turbostat", path="/usr/sbin:/usr/bin"), copy)
+        inside = " ".join([os.path.join(os.path.dirname(os.path.abspath(__file__)), "inside"), m.root,
+                           os.path.join(m.folder, "profile"), os.path.join(rig.TESTS, "libcpushim.so"), copy])
+        side = lambda line, theirs: run(line, inside if theirs else f"{PMREC} turbostat --root={m.root}", m.folder)
+        wrong += check(lines, side, not_theirs)
+        for _ in range(3):
+            found = check_numbers(side("@ -q -n 1 -i .5", True).stdout, side("@ -q -n 1 -i .5", False).stdout)
+            if not found:
+                break
+        wrong += found
+    return [f"{name}: {w}" for w in wrong]
+
+
+def main():
+    long = "long" in sys.argv
+    seed = int(sys.argv[2]) if len(sys.argv) > 2 else random.randrange(10**6)
+    wrong, done = [], 0
+    with tempfile.TemporaryDirectory(prefix="pm-dropin-") as folder:
+        if subprocess.run(["perf", "stat", "-e", "cs", "true"], capture_output=True).returncode == 0:
+            lines = PERF.split("\n") + (PERF_LONG.split("\n") + list(generated(seed, 200)) if long else [])
+            print(f"seed {seed}")
+            wrong += check([line for line in lines if line], perf_side(folder))
+            done += 1
+    fits = os.access("/dev/fuse", os.R_OK | os.W_OK) and shutil.which("fusermount3") and not os.geteuid() and \
+        shutil.which("turbostat", path="/usr/sbin:/usr/bin") and shutil.which("objdump") and \
+        not subprocess.run(["unshare", "-m", "--propagation", "private", "true"], capture_output=True).returncode
+    if fits and os.path.exists(os.path.join(rig.TESTS, "fakemsr")):
+        for name in ["rocketlake"] + ["skylakex", "zen"] * long:
+            wrong += turbostat(name, [line for line in TURBOSTAT.split("\n") if line])
+        done += 1
+    if not done:
+        rig.skip("neither perf nor turbostat can run here")
+    for line in wrong:
+        print("wrong:", line)
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
