@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/machine/status.h"
 #include "report/html/html.h"
 #include "report/input/input.h"
 #include "report/metric/amount.h"
@@ -380,34 +381,6 @@ static int totals(struct sink *sink, const struct sheet *sheet, const struct int
 
 /* ---- events ---- */
 
-static void put_event_text(const struct pm_event *e, struct buf *out)
-{
-	const char *name = pm_event_name(e->type);
-	char word[16];
-
-	if (name)
-		buf_addstr(out, name);
-	else
-		buf_printf(out, "event %u", (unsigned)e->type);
-	if (pm_map_get(&e->attrs, PM_EVENT_KEY_TEXT))
-		buf_printf(out, ": %s", pm_map_text(&e->attrs, PM_EVENT_KEY_TEXT, ""));
-	if (pm_map_get(&e->attrs, PM_EVENT_KEY_SOURCE))
-		buf_printf(out, " %s", pm_map_text(&e->attrs, PM_EVENT_KEY_SOURCE, ""));
-	if (pm_map_get(&e->attrs, PM_EVENT_KEY_CPU))
-		buf_printf(out, " CPU %llu", (unsigned long long)pm_map_u64(&e->attrs, PM_EVENT_KEY_CPU, 0));
-	if (pm_map_get(&e->attrs, PM_EVENT_KEY_COUNT))
-		buf_printf(out, " %llu ticks", (unsigned long long)pm_map_u64(&e->attrs, PM_EVENT_KEY_COUNT, 0));
-	if (pm_map_get(&e->attrs, PM_EVENT_KEY_EXIT))
-		buf_printf(out, " status %llu", (unsigned long long)pm_map_u64(&e->attrs, PM_EVENT_KEY_EXIT, 0));
-	if (pm_map_get(&e->attrs, PM_EVENT_KEY_SIGNAL))
-		buf_printf(out, " signal %llu", (unsigned long long)pm_map_u64(&e->attrs, PM_EVENT_KEY_SIGNAL, 0));
-	if (pm_map_get(&e->attrs, PM_EVENT_KEY_REASON))
-		buf_printf(out, " (%s)",
-			   pm_reason_name((uint16_t)pm_map_u64(&e->attrs, PM_EVENT_KEY_REASON, 0), word));
-	if (pm_map_get(&e->attrs, PM_EVENT_KEY_NOTE))
-		buf_printf(out, ": %s", pm_map_text(&e->attrs, PM_EVENT_KEY_NOTE, ""));
-}
-
 /* Times are CLOCK_MONOTONIC until the end, when the origin is known. */
 static void add_event(struct collect *c, enum pm_event_type type, uint64_t since_ns, uint64_t time_ns, uint32_t cpu,
 		      char *text)
@@ -442,7 +415,7 @@ static void event(struct sink *sink, const struct pm_event *e)
 	struct buf text = BUF_INIT;
 	uint64_t since = pm_map_u64(&e->attrs, PM_EVENT_KEY_SINCE, e->time_ns);
 
-	put_event_text(e, &text);
+	event_text(e, &text);
 	add_event(c, e->type, since < e->time_ns ? since : e->time_ns, e->time_ns,
 		  (uint32_t)pm_map_u64(&e->attrs, PM_EVENT_KEY_CPU, PM_NONE), buf_detach(&text));
 }

@@ -42,6 +42,9 @@ static inline const char *status_word(uint16_t reason, bool partial, char buf[st
 	return word ? word : pm_reason_name(reason, buf);
 }
 
+/* Appends what an event says: "marker: warm", "cpu-offline CPU 3". Texts are those of the recording. */
+void event_text(const struct pm_event *e, struct buf *out);
+
 /* A thing that takes no part in a sum while it is away, in contrast to one whose number is lost. */
 static inline bool status_absent(uint16_t reason)
 {

@@ -405,6 +405,7 @@ static int take_chunk(struct run *r, const struct pm_item *item)
 		return 0;
 	if (err)
 		return cannot_read(r, err);
+	r->sink->boot_offset_ns = chunk->clocks.boottime ? chunk->clocks.boottime - chunk->clocks.monotonic : 0;
 	r->result->snapshots += chunk->rows;
 	for (size_t i = 0; i < r->n_lanes && !err; i++)
 		err = replay_chunk(r->lane[i].replay, chunk);

@@ -69,12 +69,13 @@ struct sink_ops {
 /* A sink's own struct begins with one. */
 struct sink {
 	const struct sink_ops *ops;
-	const char *recording; /* basename of the file at hand; the caller says it, the pipeline all below */
-	bool runs;             /* the recording has several runs */
-	bool one;              /* the mode gives one interval a run */
-	bool places_only;      /* the columns of metrics are not wanted */
-	uint64_t origin_ns;    /* CLOCK_MONOTONIC of its first snapshot, for relative times */
-	struct buf *notes;     /* while it is laid out: lines for the user; NULL: they were said before */
+	const char *recording;   /* basename of the file at hand; the caller says it, the pipeline all below */
+	bool runs;               /* the recording has several runs */
+	bool one;                /* the mode gives one interval a run */
+	bool places_only;        /* the columns of metrics are not wanted */
+	uint64_t boot_offset_ns; /* CLOCK_BOOTTIME less CLOCK_MONOTONIC, of what was read last; 0: not known */
+	uint64_t origin_ns;      /* CLOCK_MONOTONIC of its first snapshot, for relative times */
+	struct buf *notes;       /* while it is laid out: lines for the user; NULL: they were said before */
 	struct error error;
 };
 

@@ -1,0 +1,516 @@
+/*
+ * A trace for ui.perfetto.dev: a counter track for every metric and place, slices for what happened. Times are those of
+ * CLOCK_BOOTTIME, as in traces of the kernel, so that both can be laid one over the other. The facts are those of
+ * Perfetto's trace_packet.proto and what it includes.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/names.h"
+#include "common/utf8.h"
+#include "report/export/exporter.h"
+#include "report/machine/status.h"
+
+enum { TRACE_PACKET = 1 };
+enum {
+	PACKET_CLOCKS = 6,
+	PACKET_TIME = 8,
+	PACKET_SEQUENCE = 10,
+	PACKET_EVENT = 11,
+	PACKET_FLAGS = 13,
+	PACKET_TIME_CLOCK = 58,
+	PACKET_DEFAULTS = 59,
+	PACKET_TRACK = 60
+};
+enum { CLOCKS_CLOCK = 1, CLOCK_ID = 1, CLOCK_TIME = 2, CLOCK_INCREMENTAL = 3 };
+enum { TRACK_UUID = 1, TRACK_NAME = 2, TRACK_PARENT = 5, TRACK_COUNTER = 8, COUNTER_UNIT = 6 };
+enum { EVENT_TYPE = 9, EVENT_TRACK = 11, EVENT_TEXT = 23, EVENT_COUNT = 30, EVENT_DOUBLE = 44 };
+enum { SLICE_BEGIN = 1, SLICE_END = 2, INSTANT = 3, COUNTER = 4 };
+enum { BOOTTIME = 6, STEPS = 64, STATE_CLEARED = 1 };
+enum { VARINT = 0, FIXED64 = 1, BYTES = 2 };
+
+/* Of one metric at one place. */
+struct counter_track {
+	uint64_t uuid,
+		missing; /* 0: not described yet; `missing`: the track that says when and why there is no value */
+	uint16_t reason; /* of the slice that is open there */
+	double value;    /* of the last packet */
+};
+
+enum { ON_EVENTS, ON_LOST, ON_COMMAND, ON_RUNS, STANDING };
+static const char *const standing[STANDING] = { "Events", "No data", "Command", "Runs" };
+
+/* What happened, and waits for the intervals before it and for the clocks. */
+struct happening {
+	uint64_t from, to; /* CLOCK_MONOTONIC */
+	uint64_t offset;   /* CLOCK_BOOTTIME - CLOCK_MONOTONIC, if it is known */
+	bool known;
+	int track;
+	enum { AT_ONCE, FROM_TO, FROM, TO } shape;
+	char *name; /* owned */
+};
+
+struct trace {
+	uint64_t uuids, sequence;
+	uint64_t machine, track[STANDING]; /* tracks of the recording at hand; machine 0: none */
+	uint64_t at;                       /* CLOCK_BOOTTIME of the last value; 0: no clock was written */
+	uint64_t end;                      /* of the last interval, CLOCK_MONOTONIC */
+	uint32_t run;                      /* 0: none is open */
+	bool command;                      /* its slice is open */
+	struct names number;               /* of a place, and of a metric at a place */
+	struct buf places;                 /* uint64_t: tracks by number */
+	struct buf counters;               /* struct counter_track by number */
+	struct buf cells;                  /* uint32_t: numbers, in the order of the cells of the sheet */
+	struct buf happened;               /* struct happening */
+	struct buf packet, inner, key;
+};
+
+/* ---- protobuf ---- */
+
+static void put_varint(struct buf *out, uint64_t v)
+{
+	for (; v >= 128; v >>= 7)
+		buf_addch(out, (char)(v | 128));
+	buf_addch(out, (char)v);
+}
+
+static void put_number(struct buf *out, int field, uint64_t v)
+{
+	put_varint(out, (uint64_t)field << 3 | VARINT);
+	put_varint(out, v);
+}
+
+static void put_bytes(struct buf *out, int field, const void *data, size_t len)
+{
+	put_varint(out, (uint64_t)field << 3 | BYTES);
+	put_varint(out, len);
+	buf_add(out, data, len);
+}
+
+static void put_text(struct buf *out, int field, const char *text)
+{
+	struct buf good = BUF_INIT;
+
+	utf8_repair(&good, text, strlen(text));
+	put_bytes(out, field, good.data, good.len);
+	out->err = out->err ? out->err : good.err;
+	buf_release(&good);
+}
+
+static void put_double(struct buf *out, int field, double v)
+{
+	uint64_t bits;
+
+	memcpy(&bits, &v, sizeof(bits));
+	put_varint(out, (uint64_t)field << 3 | FIXED64);
+	for (int i = 0; i < 8; i++)
+		buf_addch(out, (char)(bits >> 8 * i));
+}
+
+/* ---- packets ---- */
+
+/* t->packet, of the counters' sequence or the one behind it, goes out. */
+static void end_packet(struct exporter *x, struct trace *t, bool counters)
+{
+	put_number(&t->packet, PACKET_SEQUENCE, t->sequence + !counters);
+	put_bytes(&x->out.text, TRACE_PACKET, t->packet.data, t->packet.len);
+	buf_clear(&t->packet);
+}
+
+static uint64_t describe(struct exporter *x, struct trace *t, const char *name, uint64_t parent, const char *unit)
+{
+	uint64_t uuid = ++t->uuids;
+
+	buf_clear(&t->inner);
+	put_number(&t->inner, TRACK_UUID, uuid);
+	put_text(&t->inner, TRACK_NAME, name);
+	if (parent)
+		put_number(&t->inner, TRACK_PARENT, parent);
+	if (unit) {
+		struct buf counter = BUF_INIT;
+
+		if (*unit)
+			put_text(&counter, COUNTER_UNIT, unit);
+		put_bytes(&t->inner, TRACK_COUNTER, counter.data, counter.len);
+		buf_release(&counter);
+	}
+	put_bytes(&t->packet, PACKET_TRACK, t->inner.data, t->inner.len);
+	end_packet(x, t, false);
+	return uuid;
+}
+
+static void put_clock(struct buf *out, int id, uint64_t time)
+{
+	struct buf clock = BUF_INIT;
+
+	put_number(&clock, CLOCK_ID, (uint64_t)id);
+	put_number(&clock, CLOCK_TIME, time);
+	if (id == STEPS)
+		put_number(&clock, CLOCK_INCREMENTAL, 1);
+	put_bytes(out, CLOCKS_CLOCK, clock.data, clock.len);
+	buf_release(&clock);
+}
+
+/* Values come in steps of a clock of their own, which costs a byte or two each. */
+static void begin_counters(struct exporter *x, struct trace *t, uint64_t at)
+{
+	buf_clear(&t->inner);
+	put_clock(&t->inner, BOOTTIME, at);
+	put_clock(&t->inner, STEPS, at);
+	put_bytes(&t->packet, PACKET_CLOCKS, t->inner.data, t->inner.len);
+	put_number(&t->packet, PACKET_FLAGS, STATE_CLEARED);
+	buf_clear(&t->inner);
+	put_number(&t->inner, PACKET_TIME_CLOCK, STEPS);
+	put_bytes(&t->packet, PACKET_DEFAULTS, t->inner.data, t->inner.len);
+	end_packet(x, t, true);
+	t->at = at;
+}
+
+static void put_slice(struct exporter *x, struct trace *t, uint64_t at, int type, uint64_t track, const char *name)
+{
+	buf_clear(&t->inner);
+	put_number(&t->inner, EVENT_TYPE, (uint64_t)type);
+	put_number(&t->inner, EVENT_TRACK, track);
+	if (name)
+		put_text(&t->inner, EVENT_TEXT, name);
+	put_number(&t->packet, PACKET_TIME, at);
+	put_bytes(&t->packet, PACKET_EVENT, t->inner.data, t->inner.len);
+	end_packet(x, t, false);
+}
+
+static void put_value(struct exporter *x, struct trace *t, uint64_t at, uint64_t track, double v)
+{
+	buf_clear(&t->inner);
+	put_number(&t->inner, EVENT_TYPE, COUNTER);
+	put_number(&t->inner, EVENT_TRACK, track);
+	if (v >= 0 && v < 0x1p49 && (double)(uint64_t)v == v)
+		put_number(&t->inner, EVENT_COUNT, (uint64_t)v);
+	else
+		put_double(&t->inner, EVENT_DOUBLE, v);
+	put_number(&t->packet, PACKET_TIME, at - t->at);
+	put_bytes(&t->packet, PACKET_EVENT, t->inner.data, t->inner.len);
+	end_packet(x, t, true);
+	t->at = at;
+}
+
+/* ---- tracks ---- */
+
+static void put_place_key(struct buf *key, const struct place *p)
+{
+	uint32_t n[7];
+
+	export_place_numbers(p, n);
+	buf_printf(key, "%d/%u/%u/%u/%u/%u/%u/%u/%u", p->kind, n[0], n[1], n[2], n[3], n[4], n[5], n[6],
+		   p->kind < PM_PMU ? 0 : p->instance);
+}
+
+static uint64_t describe_place(struct exporter *x, struct trace *t, const struct places *places, struct place p)
+{
+	static const char *const word[PM_KINDS] = {
+		[PM_PACKAGE] = "Package", [PM_DIE] = "Die",   [PM_CLUSTER] = "Cluster", [PM_CACHE] = "Cache",
+		[PM_NODE] = "Node",       [PM_CORE] = "Core", [PM_CPU] = "CPU"
+	};
+	const uint32_t number[PM_KINDS] = {
+		[PM_PACKAGE] = p.package, [PM_DIE] = p.die,   [PM_CLUSTER] = p.cluster, [PM_CACHE] = p.cache,
+		[PM_NODE] = p.node,       [PM_CORE] = p.core, [PM_CPU] = p.cpu
+	};
+	uint64_t uuid, parent = t->machine;
+	struct buf key = BUF_INIT, name = BUF_INIT;
+	uint32_t id;
+
+	if (p.kind == PM_SYSTEM)
+		return t->machine;
+	put_place_key(&key, &p);
+	if (names_get(&t->number, buf_str(&key), &id)) {
+		buf_release(&key);
+		return ((uint64_t *)(void *)t->places.data)[id];
+	}
+	if (p.kind != PM_PACKAGE && p.package != PM_NONE)
+		parent = describe_place(x, t, places,
+					(struct place){ .kind = PM_PACKAGE,
+							.package = p.package,
+							.die = PM_NONE,
+							.cluster = PM_NONE,
+							.cache = PM_NONE,
+							.node = PM_NONE,
+							.core = PM_NONE,
+							.cpu = PM_NONE });
+	if (word[p.kind])
+		buf_printf(&name, "%s %u", word[p.kind], number[p.kind]);
+	else
+		buf_addstr(&name, places_name(places, &p));
+	uuid = describe(x, t, buf_str(&name), parent, NULL);
+	id = (uint32_t)(t->places.len / sizeof(uuid));
+	buf_add(&t->places, &uuid, sizeof(uuid));
+	if (names_set(&t->number, buf_str(&key), id))
+		t->places.err = -ENOMEM;
+	buf_release(&key);
+	buf_release(&name);
+	return uuid;
+}
+
+/* The number of the track, which is described when it has its first value. */
+static uint32_t cell_of(struct trace *t, const struct sheet *s, const struct sheet_row *row, uint32_t column)
+{
+	struct counter_track fresh = { 0 };
+	uint32_t id;
+
+	buf_clear(&t->key);
+	put_place_key(&t->key, &row->place);
+	buf_printf(&t->key, "|%s", s->column[column].metric->name);
+	if (names_get(&t->number, buf_str(&t->key), &id))
+		return id;
+	id = (uint32_t)(t->counters.len / sizeof(fresh));
+	buf_add(&t->counters, &fresh, sizeof(fresh));
+	if (names_set(&t->number, buf_str(&t->key), id))
+		t->counters.err = -ENOMEM;
+	return id;
+}
+
+/* ---- a recording ---- */
+
+static int begin_recording(struct exporter *x, struct trace *t, const struct pm_model *m)
+{
+	const char *host = pm_map_text(&m->header, PM_HEADER_HOST, NULL);
+	struct buf name = BUF_INIT;
+
+	t->sequence += 2;
+	buf_printf(&name, "%s%s%s", host ? host : "", host ? " " : "", x->sink.recording);
+	t->machine = describe(x, t, buf_str(&name), 0, NULL);
+	for (int i = 0; i < STANDING; i++)
+		t->track[i] = describe(x, t, standing[i], t->machine, NULL);
+	buf_release(&name);
+	return t->packet.err;
+}
+
+static int perfetto_shape(struct sink *sink, const struct sheet *s, size_t n_sheets)
+{
+	struct exporter *x = exporter_of(sink);
+	struct trace *t = x->data;
+	int err;
+
+	(void)n_sheets;
+	if (!t && !(t = x->data = calloc(1, sizeof(*t))))
+		return -ENOMEM;
+	if (!t->machine && (err = begin_recording(x, t, s->places->model)))
+		return err;
+	buf_clear(&t->cells);
+	for (uint32_t r = 0; r < s->n_rows; r++)
+		for (uint32_t c = 0; c < s->row[r].n_cells; c++) {
+			uint32_t id = cell_of(t, s, &s->row[r], s->row[r].cell[c].column);
+
+			buf_add(&t->cells, &id, sizeof(id));
+		}
+	return t->cells.err ? t->cells.err : t->counters.err;
+}
+
+/* Slices say when there is no value: the line of a counter goes on. */
+static void note_missing(struct exporter *x, struct trace *t, const struct sheet *s, const struct sheet_row *row,
+			 const struct bound_metric *m, struct counter_track *c, uint64_t at, uint16_t reason)
+{
+	char word[16];
+
+	if (c->reason)
+		put_slice(x, t, at, SLICE_END, c->missing, NULL);
+	if (reason && !c->missing) {
+		struct buf name = BUF_INIT;
+		uint64_t parent = describe_place(x, t, s->places, row->place);
+
+		buf_printf(&name, "%s: no value", m->display);
+		c->missing = describe(x, t, buf_str(&name), parent, NULL);
+		buf_release(&name);
+	}
+	if (reason)
+		put_slice(x, t, at, SLICE_BEGIN, c->missing, status_word(reason, false, word));
+	c->reason = reason;
+}
+
+/* A value holds from the begin of its interval, and until there is another one. */
+static void put_cell(struct exporter *x, struct trace *t, const struct sheet *s, const struct sheet_row *row,
+		     const struct sheet_cell *cell, struct counter_track *c, uint64_t at, size_t k)
+{
+	const struct bound_metric *m = s->column[cell->column].metric;
+	const struct value *v = &cell->value[k];
+
+	x->partial |= export_partial(cell, k) || (v->reason && !status_absent(v->reason));
+	if (c->reason != v->reason)
+		note_missing(x, t, s, row, m, c, at, v->reason);
+	if (v->reason || (c->uuid && c->value == v->v))
+		return;
+	if (!c->uuid) {
+		uint64_t parent = describe_place(x, t, s->places, row->place);
+
+		c->uuid = describe(x, t, m->display, parent, m->unit);
+	}
+	put_value(x, t, at, c->uuid, v->v);
+	c->value = v->v;
+}
+
+static void put_lost(struct exporter *x, struct trace *t, uint64_t from, uint64_t to, const char *name)
+{
+	put_slice(x, t, from + x->sink.boot_offset_ns, SLICE_BEGIN, t->track[ON_LOST], name);
+	put_slice(x, t, to + x->sink.boot_offset_ns, SLICE_END, t->track[ON_LOST], NULL);
+}
+
+static void end_run(struct exporter *x, struct trace *t)
+{
+	if (t->run)
+		put_slice(x, t, t->end + x->sink.boot_offset_ns, SLICE_END, t->track[ON_RUNS], NULL);
+}
+
+/* What was not measured between two intervals, what of one is lost, and where a run begins. */
+static void note_interval(struct exporter *x, struct trace *t, const struct interval *i)
+{
+	char name[32];
+
+	if (i->partial)
+		put_lost(x, t, i->from_ns, i->to_ns, "damaged");
+	else if (t->end && t->run == i->run && i->from_ns > t->end)
+		put_lost(x, t, t->end, i->from_ns, "gap");
+	if (t->run != i->run) {
+		end_run(x, t);
+		snprintf(name, sizeof(name), "run %u", i->run);
+		put_slice(x, t, i->from_ns + x->sink.boot_offset_ns, SLICE_BEGIN, t->track[ON_RUNS], name);
+	}
+	t->run = i->run;
+	t->end = i->to_ns;
+}
+
+static void put_happening(struct exporter *x, struct trace *t, const struct happening *h)
+{
+	uint64_t offset = h->known ? h->offset : x->sink.boot_offset_ns, track = t->track[h->track];
+
+	if (h->shape != TO)
+		put_slice(x, t, h->from + offset, h->shape == AT_ONCE ? INSTANT : SLICE_BEGIN, track, h->name);
+	if (h->shape == FROM_TO || (h->shape == TO && t->command))
+		put_slice(x, t, h->to + offset, SLICE_END, track, NULL);
+	if (h->shape == FROM || h->shape == TO)
+		t->command = h->shape == FROM;
+}
+
+static void put_happenings(struct exporter *x, struct trace *t)
+{
+	struct happening *h = (struct happening *)(void *)t->happened.data;
+
+	for (size_t i = 0; i < t->happened.len / sizeof(*h); i++) {
+		if (t->machine)
+			put_happening(x, t, &h[i]);
+		free(h[i].name);
+	}
+	buf_clear(&t->happened);
+}
+
+static int perfetto_intervals(struct sink *sink, const struct sheet *s, const struct interval *interval, size_t n)
+{
+	struct exporter *x = exporter_of(sink);
+	struct trace *t = x->data;
+	int err = 0;
+
+	if (n && !t->at)
+		begin_counters(x, t, interval[0].from_ns + sink->boot_offset_ns);
+	put_happenings(x, t);
+	for (size_t k = 0; k < n && !err; k++) {
+		const uint32_t *id = (const uint32_t *)(const void *)t->cells.data;
+		uint64_t at = interval[k].from_ns + sink->boot_offset_ns;
+
+		note_interval(x, t, &interval[k]);
+		for (uint32_t r = 0; r < s->n_rows; r++)
+			for (uint32_t c = 0; c < s->row[r].n_cells; c++)
+				put_cell(x, t, s, &s->row[r], &s->row[r].cell[c],
+					 &((struct counter_track *)(void *)t->counters.data)[*id++],
+					 at < t->at ? t->at : at, k);
+		err = exporter_pace(x);
+	}
+	return err ? err : t->packet.err ? t->packet.err : t->inner.err;
+}
+
+static void perfetto_event(struct sink *sink, const struct pm_event *event)
+{
+	struct exporter *x = exporter_of(sink);
+	struct trace *t = x->data ? x->data : (x->data = calloc(1, sizeof(*t)));
+	uint64_t since = pm_map_u64(&event->attrs, PM_EVENT_KEY_SINCE, event->time_ns);
+	struct happening h = { .from = since,
+			       .to = event->time_ns,
+			       .shape = since < event->time_ns ? FROM_TO : AT_ONCE };
+	struct buf text = BUF_INIT;
+
+	if (!t)
+		return;
+	h.known = t->at != 0;
+	h.offset = sink->boot_offset_ns;
+	h.track = event->type == PM_EVENT_LOST ? ON_LOST : ON_EVENTS;
+	if (event->type == PM_EVENT_CHILD_START || event->type == PM_EVENT_CHILD_EXIT) {
+		h.track = ON_COMMAND;
+		h.shape = event->type == PM_EVENT_CHILD_START ? FROM : TO;
+	} else if (event->type == PM_EVENT_SUSPEND) {
+		/* It takes time on this clock alone. */
+		h.to += pm_map_u64(&event->attrs, PM_EVENT_KEY_STEP, 0);
+		h.shape = FROM_TO;
+	}
+	event_text(event, &text);
+	h.name = buf_detach(&text);
+	if (h.name)
+		buf_add(&t->happened, &h, sizeof(h));
+}
+
+static void forget(struct trace *t)
+{
+	names_release(&t->number);
+	buf_clear(&t->places);
+	buf_clear(&t->counters);
+	t->machine = t->at = t->end = t->run = 0;
+	t->command = false;
+}
+
+static int perfetto_end(struct sink *sink)
+{
+	struct exporter *x = exporter_of(sink);
+	struct trace *t = x->data;
+
+	if (!t)
+		return 0;
+	put_happenings(x, t);
+	for (size_t i = 0; i < t->counters.len / sizeof(struct counter_track); i++) {
+		const struct counter_track *c = &((struct counter_track *)(void *)t->counters.data)[i];
+
+		if (c->reason)
+			put_slice(x, t, t->end + sink->boot_offset_ns, SLICE_END, c->missing, NULL);
+	}
+	end_run(x, t);
+	if (t->command)
+		put_slice(x, t, t->end + sink->boot_offset_ns, SLICE_END, t->track[ON_COMMAND], NULL);
+	forget(t);
+	return t->packet.err;
+}
+
+static void perfetto_release(struct sink *sink)
+{
+	struct trace *t = exporter_of(sink)->data;
+
+	if (!t)
+		return;
+	for (size_t i = 0; i < t->happened.len / sizeof(struct happening); i++)
+		free(((struct happening *)(void *)t->happened.data)[i].name);
+	forget(t);
+	buf_release(&t->places);
+	buf_release(&t->counters);
+	buf_release(&t->cells);
+	buf_release(&t->happened);
+	buf_release(&t->packet);
+	buf_release(&t->inner);
+	buf_release(&t->key);
+	free(t);
+}
+
+const struct sink_ops export_perfetto = {
+	.name = "perfetto",
+	.help = "a trace for ui.perfetto.dev, by the boot clock",
+	.binary = true,
+	.shape = perfetto_shape,
+	.intervals = perfetto_intervals,
+	.event = perfetto_event,
+	.end = perfetto_end,
+	.release = perfetto_release,
+};
