@@ -25,6 +25,7 @@ const struct catalog_table catalog_tables[] = {
 	TABLE(throttle)
 	TABLE(hwmon)
 	TABLE(powercap)
+	TABLE(resctrl)
 	TABLE(gfx)
 	TABLE(uncorefreq)
 	TABLE(lpi)

@@ -21,6 +21,8 @@ const struct pci_map *perf_classes_pci(const struct perf_pmus *p);
 
 /* Notes hardware whose driver is not there, and PMUs that this kernel does not know by name. 0 or -errno. */
 int perf_classes_missing(const struct perf_pmus *p, struct plan *plan);
+/* Says what gives memory bandwidth here, or would and what is in the way. */
+void perf_classes_tell(const struct perf_pmus *p, const struct plan *plan, struct buf *out);
 /* Finds out how many events a group of the PMU takes, by opening such groups on the CPU. 0 or -ENOMEM. */
 int perf_class_probe(struct perf_pmus *p, const struct event_pmu *pmu, const struct root *root);
 /* Events beside the clock that a group of the PMU takes; 0: not known. */

@@ -112,6 +112,8 @@ static int refuse(struct plan *p, const struct perf_event *e, const char *what)
 	return plan_refused(p, perf_reason(e->err), hint, "%s", what);
 }
 
+#define NAMED_MAX 16
+
 /* Events that the user named are counters even if they cannot be had; of the defaults only a note remains,
  * one for all that fail in the same way. */
 int perf_counters_add(struct perf_source *s, struct plan *p)
@@ -136,13 +138,16 @@ int perf_counters_add(struct perf_source *s, struct plan *p)
 			err = add_counter(p, &s->group[i]->copy[k], s->group[i], k);
 	for (size_t i = 0; i < s->set.n && !err; i++) {
 		struct buf names = BUF_INIT;
+		unsigned n = 0;
 		bool first = !s->event[i].requested && s->event[i].err;
 
 		for (size_t k = 0; k < i && first; k++)
 			first = s->event[k].err != s->event[i].err;
 		for (size_t k = i; k < s->set.n && first; k++)
-			if (s->event[k].err == s->event[i].err)
+			if (s->event[k].err == s->event[i].err && n++ < NAMED_MAX)
 				buf_printf(&names, "%s%s", names.len ? ", " : "", s->set.event[k].name);
+		if (n > NAMED_MAX)
+			buf_printf(&names, " and %u more", n - NAMED_MAX);
 		if (first)
 			err = refuse(p, &s->event[i], buf_str(&names));
 		buf_release(&names);

@@ -140,3 +140,67 @@ int perf_classes_missing(const struct perf_pmus *p, struct plan *plan)
 	}
 	return err;
 }
+
+/* ---- memory bandwidth ---- */
+
+/* The PMUs that count what memory carries, in the order of their worth; and by maker, what a machine without them lacks. */
+static const char *const memory[] = { "intel_imc",  "intel_imc_free", "amd_umc",   "amd_df",
+				      "arm_dmc620", "ampere_mcu",     "hisi_ddrc", "ali_drw",
+				      "nvidia_ucf", "nvidia_scf",     "arm_cmn" };
+static const struct {
+	const char *maker, *cure; /* as the CPU is identified */
+} lacking[] = {
+	{ "GenuineIntel", "modprobe intel_uncore (kernel option CONFIG_PERF_EVENTS_INTEL_UNCORE)" },
+	{ "AuthenticAMD", "modprobe amd_uncore (CONFIG_PERF_EVENTS_AMD_UNCORE); since Zen 4 it takes Linux 6.8" },
+	{ "0x00000000c0", "modprobe ampere_cspmu (CONFIG_AMPERE_CORESIGHT_PMU_ARCH_SYSTEM_PMU), Linux 6.7" },
+	{ "0x0000000048", "modprobe hisi_uncore_ddrc_pmu (CONFIG_HISI_PMU)" },
+	{ "0x000000004e", "modprobe nvidia_cspmu (CONFIG_NVIDIA_CORESIGHT_PMU_ARCH_SYSTEM_PMU)" },
+	{ "0x0000000041", "modprobe arm-cmn arm_dmc620_pmu nvidia_cspmu, by what the processor has" },
+};
+
+/* Whether an event of the PMU is counted; if not, what was said of those that were refused. */
+static bool counts(const struct plan *plan, const struct event_pmu *pmu, const char **why)
+{
+	const struct pm_model *m = plan->model;
+
+	for (uint32_t i = 0; i < m->n_counters; i++)
+		if (!strcmp(pm_map_text(&m->counter[i].attrs, PM_COUNTER_PERF_PMU, ""), pmu->name))
+			return true;
+	*why = "its events were refused";
+	for (uint32_t i = 0; i < m->n_probes; i++)
+		if (!strcmp(m->probe[i].source, "perf") && m->probe[i].hint) {
+			*why = m->probe[i].hint;
+			break;
+		}
+	return false;
+}
+
+void perf_classes_tell(const struct perf_pmus *p, const struct plan *plan, struct buf *out)
+{
+	const char *id = pm_map_text(&plan->model->header, PM_HEADER_CPU_ID, ""), *why = NULL;
+
+	for (size_t k = 0; k < sizeof(memory) / sizeof(memory[0]); k++) {
+		const struct event_pmu *first = NULL;
+		unsigned n = 0;
+
+		for (size_t i = 0; i < p->n; i++)
+			if (perf_class(&p->pmu[i]) && !strcmp(perf_class(&p->pmu[i])->name, memory[k])) {
+				first = first ? first : &p->pmu[i];
+				n++;
+			}
+		if (!first)
+			continue;
+		buf_printf(out, "memory bandwidth: %u PMU%s such as %s", n, n == 1 ? "" : "s", first->name);
+		if (!counts(plan, first, &why))
+			buf_printf(out, ", which may not be counted: %s", why);
+		buf_addstr(out, "\n");
+		return;
+	}
+	for (size_t i = 0; i < sizeof(lacking) / sizeof(lacking[0]) && !why; i++)
+		if (!strncmp(id, lacking[i].maker, strlen(lacking[i].maker)))
+			why = lacking[i].cure;
+	buf_printf(out, "memory bandwidth: no PMU counts it: %s", why ? why : "none is known for this processor");
+	if (root_exists(plan->root, "/sys/fs/resctrl/mon_data"))
+		buf_addstr(out, "; groups of resctrl do");
+	buf_addstr(out, "; virtual machines have none\n");
+}

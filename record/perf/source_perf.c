@@ -396,6 +396,8 @@ static void perf_doctor(struct source *source, struct plan *p, struct buf *out)
 	for (uint32_t i = 0; i < p->model->n_probes; i++)
 		if (p->model->probe[i].hint && !strncmp(p->model->probe[i].hint, "modprobe nvidia", 15))
 			buf_printf(out, "%s: %s\n", p->model->probe[i].what, p->model->probe[i].hint);
+	if (s)
+		perf_classes_tell(&s->pmus, p, out);
 	if (!root_line(p->root, line, sizeof(line), "/proc/sys/kernel/perf_event_paranoid"))
 		buf_printf(out, "kernel.perf_event_paranoid is %s\n", line);
 	if (!root_line(p->root, line, sizeof(line), FREEZE_SMI_PATH) && !strcmp(line, "1"))

@@ -20,7 +20,12 @@ static bool is_taken(const struct pm_model *m, const char *name)
 
 int64_t device_instance(struct plan *p, const char *name, const char *path)
 {
-	struct pm_instance add = { .kind = PM_DEVICE, .number = PM_NONE, .cpu = PM_NONE };
+	return device_instance_at(p, name, path, PM_NONE);
+}
+
+int64_t device_instance_at(struct plan *p, const char *name, const char *path, uint32_t cpu)
+{
+	struct pm_instance add = { .kind = PM_DEVICE, .number = PM_NONE, .cpu = cpu };
 	char unique[200];
 	int64_t id;
 

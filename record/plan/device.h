@@ -11,5 +11,7 @@ struct plan;
  * device hangs and may be NULL; privacy may leave it out. Id > 0 or -errno.
  */
 int64_t device_instance(struct plan *p, const char *name, const char *path);
+/* The same for what lies where the CPU does; PM_NONE: nowhere. */
+int64_t device_instance_at(struct plan *p, const char *name, const char *path, uint32_t cpu);
 
 #endif

@@ -21,6 +21,7 @@
 	SOURCE(throttle) \
 	SOURCE(hwmon) \
 	SOURCE(powercap) \
+	SOURCE(resctrl) \
 	SOURCE(gfx) \
 	SOURCE(uncorefreq) \
 	SOURCE(lpi) \

@@ -35,7 +35,8 @@ const char *const redact_plain_words[] = {
 	"looking low lowest lowpower lpi lrpepyh lsb lts machine machines management managers many matches max",
 	"may mbps mce mdio mean media mem meminfo memory memtotal merge metric metrics mhz mib microcode",
 	"microsoft midr migrate migrations min mis misses missing mitigations mmap mmc mmio mobo mode model",
-	"modern modifiers modprobe module monitoring more mount mounted mounts mpath mrs msb msec msr msrdecimal",
+	"modern modifiers modprobe module mon monitor monitoring more mount mounted mounts mpath mrs msb msec msr "
+	"msrdecimal",
 	"name names napi nct need needs neigh neither neoverse net netfs netlink never new newer next nfit nfs",
 	"nmi nobody node nodev nominal nomodule none nor not nothing notsupported nouveau now npu null numa",
 	"number nvda nvidia nvme off offer offers offset often olympus one online only oom open opened opening",

@@ -48,6 +48,21 @@ def check(name, runner, m):
     return wrong
 
 
+def check_doctor(runner, m, expected):
+    """What gives memory bandwidth, or what is in the way."""
+    m.write(runner.folder, **expected[1])
+    text = runner.run(os.path.join(test_pmu.BIN, "pmrec"), "doctor").stdout
+    m.write(runner.folder)
+    return [] if expected[0] in text else [f"doctor: no {expected[0]} in {text}"]
+
+
+# Machine: what doctor says, and under which rights.
+DOCTOR = {"zen5": ("memory bandwidth: 24 PMUs such as amd_umc_0\n", {}),
+          "zen4old": ("memory bandwidth: no PMU counts it: ", {}),
+          "sapphirerapids": ("memory bandwidth: 4 PMUs such as uncore_imc_0, which may not be counted: ",
+                             {"paranoid": 2, "privileged": False})}
+
+
 def check_events(runner, m):
     """An event of all controllers is one column with a rate, one of each on request; -C takes the sockets of its CPUs."""
     wrong, path, event = [], os.path.join(runner.folder, "x.pmr"), "uncore_imc/cas_count_read/"
@@ -82,6 +97,8 @@ def main():
             if name == names[0] and runner.run("true").returncode:
                 test_pmu.skip("libfakepmu.so cannot be loaded")
             wrong += check(name, runner, m)
+            if name in DOCTOR:
+                wrong += check_doctor(runner, m, DOCTOR[name])
             if name == "sapphirerapids":
                 wrong += check_events(runner, m)
     for line in wrong:

@@ -81,7 +81,7 @@ static inline void sample(void)
 
 static inline bool is_instance(const struct pm_instance *in, enum pm_kind kind, uint32_t cpu, const char *name)
 {
-	return in->kind == kind && in->cpu == cpu &&
+	return in->kind == kind && (in->cpu == cpu || kind == PM_DEVICE) &&
 	       (!name || !strcmp(pm_map_text(&in->attrs, PM_INSTANCE_NAME, ""), name));
 }
 

@@ -143,6 +143,24 @@ static void throttle_counts_places(void **state)
 	assert_int_equal(here.model.group[1].n_instances, 2);
 }
 
+static void resctrl_knows_groups(void **state)
+{
+	start("server", "resctrl");
+	sample();
+	assert_int_equal(of_device("resctrl.occupancy", "resctrl/L3_00"), 1048576 + 1);
+	assert_int_equal(of_device("resctrl.total_bytes", "resctrl/L3_01"), 2000000 + 1);
+	assert_int_equal(of_device("resctrl.total_bytes", "resctrl/web/L3_00"), 1000000 + 3);
+	/* No number is no 0; a part is not added to what it is a part of. */
+	assert_int_equal(of_device("resctrl.total_bytes", "resctrl/web/L3_01"), NO_COLUMN);
+	assert_int_equal(of_device("resctrl.local_bytes", "resctrl/web/L3_01"), 0);
+	assert_int_equal(of_device("resctrl.part.total_bytes", "resctrl/mon/batch/L3_00"), 1000000 + 18);
+	assert_int_equal(of_device("resctrl.total_bytes", "resctrl/mon/batch/L3_00"), NO_COLUMN);
+	assert_int_equal(refused("resctrl")->reason, PM_REASON_FORMAT);
+	teardown(state);
+	start("hybrid", "resctrl");
+	assert_non_null(strstr(refused("resctrl")->hint, "mount -t resctrl"));
+}
+
 static void hwmon_names_channels(void **state)
 {
 	start("server", "hwmon");
@@ -307,6 +325,7 @@ int main(void)
 		cmocka_unit_test_teardown(cpufreq_reads_khz, teardown),
 		cmocka_unit_test_teardown(thermal_may_freeze, teardown),
 		cmocka_unit_test_teardown(throttle_counts_places, teardown),
+		cmocka_unit_test_teardown(resctrl_knows_groups, teardown),
 		cmocka_unit_test_teardown(hwmon_names_channels, teardown),
 		cmocka_unit_test_teardown(powercap_goes_on_beyond_its_range, teardown),
 		cmocka_unit_test_teardown(gfx_knows_three_drivers, teardown),
