@@ -142,7 +142,7 @@ static int collect(struct html_recording *r, const struct html *h, const struct 
 	}
 	if (!err)
 		err = html_facts(r, s->path, e);
-	if (!err && (html_index(r) || html_find_outliers(r)))
+	if (!err && html_index(r))
 		err = error_sys(e, ENOMEM, "%s", s->name);
 	if (!err && !r->intervals)
 		err = error_set(e, ENODATA, "%s: nothing to show: %s", s->name,

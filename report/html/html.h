@@ -15,6 +15,7 @@
 #include "common/error.h"
 #include "common/names.h"
 #include "report/html/html_series.h"
+#include "report/incident/incident.h"
 #include "report/input/outfile.h"
 #include "report/pipeline/pipeline.h"
 
@@ -48,19 +49,6 @@ struct html_fact {
 	char *value; /* owned */
 };
 
-/* A CPU whose mean lies far from the median of all CPUs, and a time in which a value lies far from its own median. */
-struct html_outlier {
-	uint32_t metric, row;
-	double value, usual, score; /* score: distance in robust standard deviations */
-};
-struct html_moment {
-	struct html_outlier is;
-	double from_s, to_s;
-};
-#define HTML_OUTLIERS      20
-#define HTML_OUTLIER_SCORE 3.5 /* Iglewicz and Hoaglin's limit for a modified z */
-#define HTML_MOMENT_SCORE  5.0 /* of a thousand values, some lie beyond 3.5 without being more than noise */
-
 struct html_recording {
 	char *path;                 /* owned */
 	struct html_metric *metric; /* owned */
@@ -77,11 +65,8 @@ struct html_recording {
 	uint32_t n_facts, cap_facts;
 	struct buf facts; /* markup of all that info says */
 	uint64_t lost_ticks;
-	uint32_t n_refused;                         /* things that could not be recorded */
-	struct html_outlier outlier[HTML_OUTLIERS]; /* farthest first */
-	uint32_t n_outliers, n_compared;            /* n_compared: CPUs that were held against each other */
-	struct html_moment moment[HTML_OUTLIERS];   /* farthest first */
-	uint32_t n_moments;
+	uint32_t n_refused; /* things that could not be recorded */
+	struct incidents incidents;
 	char *host; /* owned; "" if it is not recorded */
 	uint64_t snapshots, intervals;
 	int64_t start_wall_ns; /* of the origin; 0: not recorded */
@@ -105,9 +90,6 @@ int html_collect(struct html_recording *r, const char *path, const struct pipeli
 /* Identity, topology, decoded registers, quality and what was refused: what `pmrep info` says of the whole file,
  * which is looked through once more for it. 0 or -errno with the text in *e. */
 int html_facts(struct html_recording *r, const char *path, struct error *e);
-
-/* Looks for CPUs and moments that stand out, once everything is collected. 0 or -ENOMEM. */
-int html_find_outliers(struct html_recording *r);
 
 static inline double html_mean(const struct html_series *s)
 {
@@ -161,10 +143,11 @@ void html_put_metrics(const struct html_page *p, const struct html_recording *r,
 /* How long a point of the charts is, where that is more than an interval. */
 void html_put_resolution(const struct html_page *p, struct buf *out);
 void html_put_events(const struct html_page *p, const struct html_recording *r, struct buf *out);
-void html_put_outliers(const struct html_page *p, const struct html_recording *r, struct buf *out);
-/* Buttons that show the CPU, and the moment. */
-void html_put_cpu_button(const struct html_recording *r, const struct html_outlier *o, struct buf *out);
-void html_put_moment_button(const struct html_recording *r, const struct html_moment *m, struct buf *out);
+void html_put_incidents(const struct html_page *p, const struct html_recording *r, struct buf *out);
+/* The first of them, as a list. */
+void html_put_first_incidents(const struct html_recording *r, struct buf *out);
+/* Whether the metric is one that an incident is about: it is drawn, whether shown by default or not. */
+bool html_incident_metric(const struct html_recording *r, const char *metric);
 /* The series of a metric that stands for the whole; and a line that shows series of n recordings, of which some may
  * be NULL. */
 const struct html_series *html_main(const struct html_recording *r, uint32_t metric);

@@ -40,7 +40,7 @@ struct collect {
 	const struct places *places;
 	struct pm_reader *reader;
 	bool begun;
-	bool *others; /* owned: metrics that are not charted */
+	bool *charted, *others; /* owned: metrics that are, and those that are not */
 	enum which which[SHEETS];
 	size_t n_sheets;
 	struct layout layout[SHEETS];
@@ -98,8 +98,9 @@ static void forget_layout(struct collect *c)
 		*l = (struct layout){ 0 };
 	}
 	c->n_sheets = 0;
+	free(c->charted);
 	free(c->others);
-	c->others = NULL;
+	c->charted = c->others = NULL;
 }
 
 /* As values of counters lie in memory, which is faster where it is much. */
@@ -191,15 +192,17 @@ static int plan(struct sink *sink, struct sink_plan *plan)
 	c->layouts++;
 	c->places = plan->places;
 	c->others = calloc(plan->binding->n_metrics + 1, sizeof(*c->others));
-	if (!c->others)
+	c->charted = calloc(plan->binding->n_metrics + 1, sizeof(*c->charted));
+	if (!c->others || !c->charted)
 		return -ENOMEM;
 	for (size_t i = 0; i < plan->binding->n_metrics; i++) {
-		c->others[i] = !plan->shown[i];
+		c->charted[i] = plan->shown[i] || html_incident_metric(c->r, plan->binding->metric[i].name);
+		c->others[i] = !c->charted[i];
 		any |= c->others[i];
 	}
-	wish(c, plan, SHEET_PLACES, &by_cpu, plan->shown);
+	wish(c, plan, SHEET_PLACES, &by_cpu, c->charted);
 	if (has_packages(plan->places))
-		wish(c, plan, SHEET_PACKAGES, &by_package, plan->shown);
+		wish(c, plan, SHEET_PACKAGES, &by_package, c->charted);
 	if (any)
 		wish(c, plan, SHEET_OTHERS, &system_only, c->others);
 	return 0;
@@ -483,7 +486,8 @@ int html_collect(struct html_recording *r, const char *path, const struct pipeli
 	*r = (struct html_recording){ .path = strdup(path) };
 	if (!r->path)
 		return error_sys(e, ENOMEM, "%s", path);
-	if ((err = input_open(&c.reader, path, false, e)))
+	if ((err = incidents_find(&r->incidents, path, path, config, e)) ||
+	    (err = input_open(&c.reader, path, false, e)))
 		return err;
 	own.mode = PIPELINE_EACH;
 	err = pipeline_run(&own, c.reader, &c.sink, &r->result, e);

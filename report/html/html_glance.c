@@ -10,7 +10,6 @@
 #include "report/machine/value_out.h"
 
 #define TILES    8
-#define FINDINGS 4 /* of a kind */
 #define HAPPENED 6 /* events that are named */
 
 /* ---- identity ---- */
@@ -279,75 +278,7 @@ static void put_happened(const struct html_recording *r, struct buf *out)
 	buf_addstr(out, "</ul>\n");
 }
 
-/* ---- what is unusual ---- */
-
-static void put_number(struct buf *out, double v, const struct html_metric *m)
-{
-	put_short(out, v, m->precision);
-	if (strcmp(m->unit, "1")) {
-		buf_addch(out, ' ');
-		html_text(out, m->unit);
-	}
-}
-
-static void put_unusual_cpu(const struct html_recording *r, const struct html_outlier *o, struct buf *out)
-{
-	const struct html_metric *m = &r->metric[o->metric];
-
-	buf_addstr(out, "<li>");
-	html_put_cpu_button(r, o, out);
-	buf_addstr(out, ": ");
-	html_text(out, m->display);
-	buf_addch(out, ' ');
-	put_number(out, o->value, m);
-	buf_addstr(out, ", median of CPUs ");
-	put_number(out, o->usual, m);
-	buf_addstr(out, "</li>\n");
-}
-
-static void put_unusual_moment(const struct html_recording *r, const struct html_moment *o, struct buf *out)
-{
-	const struct html_metric *m = &r->metric[o->is.metric];
-
-	buf_addstr(out, "<li>");
-	html_put_moment_button(r, o, out);
-	buf_addstr(out, ": ");
-	html_text(out, m->display);
-	if (r->row[o->is.row].kind != PM_SYSTEM) {
-		buf_addstr(out, " of ");
-		html_text(out, r->row[o->is.row].label);
-	}
-	buf_addch(out, ' ');
-	put_number(out, o->is.value, m);
-	buf_addstr(out, ", usually ");
-	put_number(out, o->is.usual, m);
-	buf_addstr(out, "</li>\n");
-}
-
-static void put_more(uint32_t n, uint32_t shown, const char *what, struct buf *out)
-{
-	if (n > shown)
-		buf_printf(out, "<li><a href=\"#outliers\">%u more %s%s</a></li>\n", n - shown, what,
-			   plural(n - shown));
-}
-
-/* The farthest of different metrics. */
-static void put_moments(const struct html_recording *r, struct buf *out)
-{
-	uint32_t shown = 0;
-
-	for (uint32_t i = 0; i < r->n_moments && shown < FINDINGS; i++) {
-		bool again = false;
-
-		for (uint32_t k = 0; k < i; k++)
-			again |= r->moment[k].is.metric == r->moment[i].is.metric;
-		if (again)
-			continue;
-		put_unusual_moment(r, &r->moment[i], out);
-		shown++;
-	}
-	put_more(r->n_moments, shown, "moment", out);
-}
+/* ---- what is not whole ---- */
 
 /* How many series have intervals without a value. */
 static uint32_t with_gaps(const struct html_recording *r)
@@ -359,9 +290,9 @@ static uint32_t with_gaps(const struct html_recording *r)
 	return n;
 }
 
-static void put_unusual(const struct html_recording *r, struct buf *out)
+static void put_missing(const struct html_recording *r, struct buf *out)
 {
-	size_t before = out->len;
+	size_t before;
 
 	buf_addstr(out, "<ul class=findings>\n");
 	before = out->len;
@@ -374,13 +305,8 @@ static void put_unusual(const struct html_recording *r, struct buf *out)
 	if (with_gaps(r))
 		buf_printf(out, "<li>%u series lack values at times: <a href=\"#every\">which and why</a></li>\n",
 			   with_gaps(r));
-	for (uint32_t i = 0; i < r->n_outliers && i < FINDINGS; i++)
-		put_unusual_cpu(r, &r->outlier[i], out);
-	put_more(r->n_outliers, FINDINGS, "CPU", out);
-	put_moments(r, out);
 	if (out->len == before)
-		buf_addstr(out, "<li class=empty>Nothing stands out: no CPU among the CPUs, no moment among the "
-				"others, no tick that was lost.</li>\n");
+		buf_addstr(out, "<li class=empty>Nothing: no tick was lost, and every series is whole.</li>\n");
 	if (r->n_refused)
 		buf_printf(out,
 			   "<li class=soft>%u thing%s could not be recorded: <a href=\"#identity\">which and "
@@ -411,9 +337,12 @@ void html_put_glance(const struct html_page *p, struct buf *out)
 			   "<p class=counts><a href=\"#verdicts\">Verdicts</a> on the metrics that have a "
 			   "better direction: %s.</p>\n",
 			   p->verdict_counts);
+	buf_addstr(out, "<div class=about>\n");
+	put_about(p, "Incidents", html_put_first_incidents, out);
+	buf_addstr(out, "</div>\n");
 	put_tiles(p, out);
 	buf_addstr(out, "<div class=about>\n");
-	put_about(p, "What is unusual", put_unusual, out);
+	put_about(p, "What is missing", put_missing, out);
 	put_about(p, "What happened", put_happened, out);
 	buf_addstr(out, "</div>\n");
 }

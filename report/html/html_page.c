@@ -249,9 +249,9 @@ static void put_metrics(const struct html_page *p, struct buf *out)
 	put_each(p, out, html_put_metrics);
 }
 
-static void put_outliers(const struct html_page *p, struct buf *out)
+static void put_incidents(const struct html_page *p, struct buf *out)
 {
-	put_each(p, out, html_put_outliers);
+	put_each(p, out, html_put_incidents);
 }
 
 static void put_events(const struct html_page *p, struct buf *out)
@@ -372,17 +372,17 @@ static const struct part {
 	const char *name;
 	void (*put)(const struct html_page *p, struct buf *out); /* NULL: the numbers, which stream */
 } parts[] = {
-	{ "policy", put_policy },     { "generator", put_generator },
-	{ "title", put_title },       { "heading", put_heading },
-	{ "style", put_style },       { "identitylines", html_put_identity },
-	{ "notes", put_notes },       { "glance", html_put_glance },
-	{ "summary", put_summary },   { "verdictlink", put_verdict_link },
-	{ "verdicts", put_verdicts }, { "resolution", html_put_resolution },
-	{ "outliers", put_outliers }, { "events", put_events },
-	{ "metrics", put_metrics },   { "facts", put_facts },
-	{ "files", put_files },       { "notice", put_notice },
-	{ "data", put_data },         { "numbers", NULL },
-	{ "uplot", put_uplot },       { "script", put_script },
+	{ "policy", put_policy },       { "generator", put_generator },
+	{ "title", put_title },         { "heading", put_heading },
+	{ "style", put_style },         { "identitylines", html_put_identity },
+	{ "notes", put_notes },         { "glance", html_put_glance },
+	{ "summary", put_summary },     { "verdictlink", put_verdict_link },
+	{ "verdicts", put_verdicts },   { "resolution", html_put_resolution },
+	{ "incidents", put_incidents }, { "events", put_events },
+	{ "metrics", put_metrics },     { "facts", put_facts },
+	{ "files", put_files },         { "notice", put_notice },
+	{ "data", put_data },           { "numbers", NULL },
+	{ "uplot", put_uplot },         { "script", put_script },
 };
 
 int html_page_text(const struct html_page *p, struct buf *before, struct buf *after, struct error *e)

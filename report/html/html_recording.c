@@ -8,6 +8,7 @@
 
 void html_recording_release(struct html_recording *r)
 {
+	incidents_release(&r->incidents);
 	for (uint32_t i = 0; i < r->n_metrics; i++) {
 		free(r->metric[i].name);
 		free(r->metric[i].display);

@@ -198,6 +198,7 @@ static int fill_incident(const struct incident_store *s, const struct findings *
 		return -ENOMEM;
 	for (uint32_t k = 0; k < i->n_series; k++)
 		fill_series(s, &f->f[g->finding[k]], &i->series[k]);
+	say_order(i);
 	return 0;
 }
 

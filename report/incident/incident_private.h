@@ -77,6 +77,8 @@ int scan_all(struct incident_store *s, struct findings *out);
 int merge_all(struct incident_store *s, struct findings *f, struct incidents *out);
 /* Exact times and tasks of those incidents. */
 int refine_all(struct incidents *found, const char *path, const struct pipeline_config *config, struct error *e);
+/* Puts what people know by name first. */
+void say_order(struct incident *i);
 /* The sentence. 0 or -ENOMEM. */
 int say(const struct incidents *all, struct incident *i);
 

@@ -56,6 +56,28 @@ static const struct word *word_of(const char *metric)
 	return NULL;
 }
 
+static int rank_of(const struct incident_series *s)
+{
+	const struct word *w = word_of(s->metric);
+
+	return !w ? 1 : w->again ? 2 : 0;
+}
+
+static int by_word(const void *a, const void *b)
+{
+	const struct incident_series *x = a, *y = b;
+
+	if (rank_of(x) != rank_of(y))
+		return rank_of(x) - rank_of(y);
+	return (x->score < y->score) - (x->score > y->score);
+}
+
+void say_order(struct incident *i)
+{
+	if (i->n_series)
+		qsort(i->series, i->n_series, sizeof(*i->series), by_word);
+}
+
 void incident_put_number(struct buf *out, double v)
 {
 	static const struct {
@@ -132,27 +154,34 @@ static void put_move(struct buf *out, const struct incident_series *s)
 	}
 }
 
-/* How many places the metric has among them, and the system's or, if they are few, the best of them. */
-static uint32_t places_of(const struct incident *i, uint32_t first, const struct incident_series **system)
+/* The places of the metric among them: how many below the system, the best that is a CPU, and the system's. */
+static uint32_t places_of(const struct incident *i, uint32_t first, const struct incident_series **system,
+			  const struct incident_series **cpu, uint32_t *cpus)
 {
 	uint32_t n = 0;
 
-	*system = NULL;
+	*system = *cpu = NULL;
+	*cpus = 0;
 	for (uint32_t k = first; k < i->n_series; k++) {
-		if (strcmp(i->series[k].metric, i->series[first].metric))
+		const struct incident_series *s = &i->series[k];
+
+		if (strcmp(s->metric, i->series[first].metric))
 			continue;
-		if (i->series[k].kind == PM_SYSTEM)
-			*system = &i->series[k];
-		else
-			n++;
+		if (s->kind == PM_SYSTEM) {
+			*system = s;
+			continue;
+		}
+		n++;
+		if (s->kind == PM_CPU && !(*cpus)++)
+			*cpu = s;
 	}
 	return n;
 }
 
 static void put_item(struct buf *out, const struct incident *i, uint32_t first)
 {
-	const struct incident_series *s = &i->series[first], *system;
-	uint32_t n = places_of(i, first, &system);
+	const struct incident_series *s = &i->series[first], *system, *cpu;
+	uint32_t cpus, n = places_of(i, first, &system, &cpu, &cpus);
 
 	if (i->kind == INCIDENT_PEER) {
 		text_escape(out, s->label, strlen(s->label));
@@ -164,7 +193,10 @@ static void put_item(struct buf *out, const struct incident *i, uint32_t first)
 		put_value(out, s->usual, s->unit);
 		return;
 	}
-	if (system && n != 1) {
+	if (cpus == 1) {
+		s = cpu;
+		n = 1;
+	} else if (system && n != 1) {
 		s = system;
 	} else if (n == 1 && s->kind == PM_SYSTEM) {
 		for (uint32_t k = first; k < i->n_series; k++)
@@ -189,12 +221,12 @@ static void put_item(struct buf *out, const struct incident *i, uint32_t first)
 	}
 }
 
-static bool said(const struct incident *i, uint32_t k)
+bool incident_names_first(const struct incident *i, uint32_t k)
 {
 	for (uint32_t j = 0; j < k; j++)
 		if (!strcmp(i->series[j].metric, i->series[k].metric))
-			return true;
-	return false;
+			return false;
+	return true;
 }
 
 static void put_tasks(struct buf *out, const struct incident *i)
@@ -216,17 +248,14 @@ int say(const struct incidents *all, struct incident *i)
 	if (i->kind == INCIDENT_LOSS) {
 		buf_printf(&out, "%u tick%s lost while recording", i->times, plural(i->times));
 	} else {
-		for (int again = 0; again < 3 && n < SAID; again++)
-			for (uint32_t k = 0; k < i->n_series && n < SAID; k++) {
-				const struct word *w = word_of(i->series[k].metric);
-
-				if (said(i, k) || (!w ? 1 : w->again ? 2 : 0) != again)
-					continue;
-				buf_addstr(&out, n++ ? ", " : "");
-				put_item(&out, i, k);
-			}
+		for (uint32_t k = 0; k < i->n_series && n < SAID; k++) {
+			if (!incident_names_first(i, k))
+				continue;
+			buf_addstr(&out, n++ ? ", " : "");
+			put_item(&out, i, k);
+		}
 		for (uint32_t k = 0; k < i->n_series; k++)
-			metrics += !said(i, k);
+			metrics += incident_names_first(i, k);
 		if (metrics > n)
 			buf_printf(&out, ", and %u more metric%s", metrics - n, plural(metrics - n));
 	}

@@ -88,6 +88,8 @@ function metricsWith(set) {
 }
 
 const listed = [];
+/* Metrics of the incident that was asked for last: their charts come first. */
+let picked = [];
 /* Fills a grid with charts of what moves; what did not stands behind a line that says what it was. `wanted` has
  * { metric, value (null: it moves), make() } each. */
 function placeCharts(wanted, grid, rest) {
@@ -111,6 +113,8 @@ function listCharts(filter) {
 		const text = `${rec.metrics[i].name} ${rec.metrics[i].display} ${rec.metrics[i].help}`.toLowerCase();
 		return words.every((word) => text.includes(word));
 	});
+	const place = ([rec, i]) => picked.includes(rec.metrics[i].name) ? picked.indexOf(rec.metrics[i].name) : picked.length;
+	wanted.sort((a, b) => place(a) - place(b));
 	for (const chart of listed.splice(0))
 		dropChart(chart);
 	listed.push(...placeCharts(wanted.map(([rec, i]) => ({ metric: rec.metrics[i], make: () => metricChart(rec, i),
@@ -134,6 +138,16 @@ function call(chart) {
 	chart.figure.classList.add("called");
 	chart.figure.scrollIntoView({ block: "center" });
 	chart.plot.focus({ preventScroll: true });
+}
+function callMetrics(names) {
+	picked = names;
+	byId("chart-filter").value = "";
+	listCharts("");
+	const charts = names.map((name) => listed.find((chart) => chart.metric.name === name)).filter(Boolean);
+	call(charts[0]);
+	for (const chart of charts)
+		chart.figure.classList.add("called");
+	return charts.length > 0;
 }
 function callMetric(name) {
 	if (!listed.some((chart) => chart.metric.name === name)) {
@@ -243,11 +257,14 @@ function buildTools() {
 		const button = event.target.closest("button.open");
 		if (!button)
 			return;
-		const { metric, row, from, to } = button.dataset;
+		const { metric, metrics, row, from, to } = button.dataset;
 		if (from !== undefined)
 			zoomTo(Number(from), Number(to));
+		const several = (metrics || "").split("\t").filter(Boolean);
 		if (row !== undefined)
-			openRow(row, false, metric);
+			openRow(row, false, metric || several[0]);
+		else if (several.length && callMetrics(several))
+			return;
 		else if (metric !== undefined)
 			callMetric(metric);
 		else

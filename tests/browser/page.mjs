@@ -137,10 +137,10 @@ for (const kind of withPlot ? ["", "svg-"] : ["svg-"]) {
 		await silent(page);
 	});
 
-	await test(`${kind}CPUs: from an outlier, from the picture, by key`, async () => {
+	await test(`${kind}CPUs: from an incident, from the picture, by key`, async () => {
 		const page = await open(kind + "even.html");
-		const first = page.locator("#outliers tbody tr").first();
-		assert.match(await first.textContent(), /CPU 11.*package 1.*bench\.even.*5000.*1000/);
+		const first = page.locator("#incidents tbody tr").first();
+		assert.match(await first.textContent(), /throughout.*CPU 11 bench\.even 5,000\/s, its equals 1,000\/s/);
 		await first.locator("button").click();
 		assert.equal(await page.locator("#one-row").inputValue(), "CPU 11");
 		assert.match(await page.locator("#one-where").textContent(), /package 1/);
@@ -164,16 +164,16 @@ for (const kind of withPlot ? ["", "svg-"] : ["svg-"]) {
 		await silent(page);
 	});
 
-	await test(`${kind}a moment that stands out: said first, and a click away`, async () => {
+	await test(`${kind}an incident: said first, and a click away, with its charts`, async () => {
 		const page = await open(kind + "even.html");
-		const said = page.locator("#glance .findings li", { hasText: "bench.spike" });
-		assert.match(await said.first().textContent(), /\+399 s: bench\.spike of package 1 10[678]\S*, usually 52/);
-		assert.match(await page.locator("#outliers caption", { hasText: "Moments" }).locator("..").locator("tbody tr").first().textContent(),
-			/\+399 s.*1 s.*bench\.spike.*package 1/);
+		const said = page.locator("#glance .incidents li", { hasText: "bench.spike" });
+		assert.match(await said.first().textContent(), /^\+399 s for 1 s CPU 9 bench\.spike x9\.6 \(500\)$/);
+		assert.match(await page.locator("#incidents tbody tr", { hasText: "bench.spike" }).textContent(), /2026-09-21 14:36:39/);
 		await said.locator("button").first().click();
 		const [from, to] = await range(page);
 		assert.ok(from > 300 && from < 399 && to > 400 && to < 500, `${from} to ${to}`);
 		assert.match(await page.locator("figure.called h3").textContent(), /bench\.spike/);
+		assert.match(await page.locator("#chart-list figure h3").first().textContent(), /bench\.spike/);
 		assert.equal(await page.evaluate(() => document.activeElement.closest("figure").chart.metric.name), "bench.spike");
 		await page.locator("#events button", { hasText: "60" }).first().click();
 		assert.ok((await range(page))[0] < 60 && (await range(page))[1] < 120);
