@@ -246,7 +246,7 @@ static void settle(struct show_options *o, const struct options_common *common)
 
 	bool per_given = o->per != PM_KINDS;
 
-	sheet->per = per_given ? o->per : PM_CPU;
+	sheet->per = per_given ? o->per : o->format->coarse ? PM_PACKAGE : PM_CPU;
 	sheet->only_per = per_given;
 	/* A table of CPUs has no rows for PMUs; the sum of a package stands on its first CPU. */
 	sheet->fold_pmus = table && !per_given;
@@ -340,6 +340,15 @@ static int show_into(struct show_options *o, const struct options_common *common
 	struct outfile out;
 	struct error e = { 0 };
 
+	if (o->format->replaces && o->follow && strcmp(path, "-")) {
+		o->export.replace = path;
+		o->export.overwrite = o->overwrite;
+		path = "-";
+	}
+	if (o->export.replace && outfile_is_among(o->export.replace, o->file, (size_t)o->n_files)) {
+		cmd_complain(NAME, "'%s' is an input; the output needs a file of its own", o->export.replace);
+		return EXIT_TROUBLE;
+	}
 	if (outfile_open(&out, path, flags, o->file, (size_t)o->n_files, &e))
 		return cmd_fail(NAME, &e);
 	o->export.fd = strcmp(out.path, "-") ? out.fd : STDOUT_FILENO;

@@ -25,6 +25,8 @@ struct export_config {
 	enum export_layout layout;
 	enum export_time time;
 	const char *columns; /* csv and json, long: these, in this order, commas between; NULL: the tidy ones */
+	const char *replace; /* openmetrics: the file that every interval replaces; NULL: all goes to fd */
+	unsigned overwrite;  /* OUTFILE_OVERWRITE: also one that was there before */
 	bool no_heads;       /* no column heads, whatever the format */
 	uint32_t top;        /* table: so many rows of an interval, those with the most in the first column; 0: all */
 	uint32_t heads_every; /* table: head lines every N intervals; 0: with every block of rows, or once */
@@ -56,7 +58,8 @@ struct exporter {
 	void *data;                    /* the format's own */
 };
 
-extern const struct sink_ops export_table, export_csv, export_json, export_turbostat, export_parquet, export_perfetto;
+extern const struct sink_ops export_table, export_csv, export_json, export_turbostat, export_parquet, export_perfetto,
+	export_openmetrics;
 /* Formats by name; ends with NULL; the first is the default. */
 extern const struct sink_ops *const exporters[];
 const struct sink_ops *exporter_find(const char *name);

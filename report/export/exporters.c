@@ -3,8 +3,10 @@
 
 #include "report/export/exporter.h"
 
-const struct sink_ops *const exporters[] = { &export_table,   &export_csv,      &export_json, &export_turbostat,
-					     &export_parquet, &export_perfetto, NULL };
+const struct sink_ops *const exporters[] = { &export_table,       &export_csv,
+					     &export_json,        &export_turbostat,
+					     &export_parquet,     &export_perfetto,
+					     &export_openmetrics, NULL };
 
 const struct sink_ops *exporter_find(const char *name)
 {

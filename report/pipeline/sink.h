@@ -43,6 +43,8 @@ struct sink_ops {
 	bool spark;      /* marks beside a value that show how it went */
 	bool thresholds; /* a column with what a threshold says */
 	bool counts;     /* replay_counts(), which costs time */
+	bool coarse;     /* by default rows of the system, packages and devices */
+	bool replaces;   /* of what grows it makes a file a time */
 	bool columns;    /* they can be chosen */
 	bool binary;     /* nothing for a terminal */
 
