@@ -120,6 +120,9 @@ static int take_chunk(struct rewrite *w, struct pm_reader *reader, const struct 
 	bool all;
 	int err = 0;
 
+	/* Who went before the output begins has no place in it. */
+	if (!pm_writer_stats(w->writer).frames)
+		pm_model_forget(&w->model);
 	mend(w);
 	from = join(w, chunk) ? 1 : 0;
 	if (chunk->segment != w->segment_in) {

@@ -302,6 +302,9 @@ static int scan_items(struct scan *s, unsigned flags)
 			s->recordings++;
 		if (r)
 			return r;
+		/* Who counts times tells of all that there was. */
+		if (item.kind == PM_ITEM_CHUNK && !(flags & SCAN_TIMES))
+			pm_reader_forget(s->reader);
 	}
 	if (!r)
 		r = count_sources(s);

@@ -10,6 +10,7 @@ void places_release(struct places *p)
 	for (uint32_t i = 0; i < p->n_labels; i++)
 		free(p->label[i]);
 	free(p->label);
+	free(p->cgroup);
 	free(p->cpu);
 	free(p->by_package);
 	free(p->by_node);
@@ -129,6 +130,45 @@ static int name_tasks(struct places *p, const struct pm_model *m)
 	return err;
 }
 
+/* Where the first instance of the cgroup is noted, or would be. */
+static struct place_cgroup *cgroup_slot(const struct places *p, uint32_t number)
+{
+	uint32_t k = number * 2654435769u & (p->n_slots - 1);
+
+	while (p->cgroup[k].first && p->cgroup[k].number != number)
+		k = (k + 1) & (p->n_slots - 1);
+	return &p->cgroup[k];
+}
+
+static int index_cgroups(struct places *p, const struct pm_model *m)
+{
+	for (; p->indexed < m->n_instances; p->indexed++) {
+		const struct pm_instance *i = &m->instance[p->indexed];
+		struct place_cgroup *slot;
+
+		if (i->kind != PM_CGROUP || i->number == PM_NONE)
+			continue;
+		if (p->n_cgroups * 2 >= p->n_slots) {
+			struct places bigger = { .n_slots = p->n_slots ? p->n_slots * 2 : 64 };
+
+			bigger.cgroup = calloc(bigger.n_slots, sizeof(*bigger.cgroup));
+			if (!bigger.cgroup)
+				return -ENOMEM;
+			for (uint32_t k = 0; k < p->n_slots; k++)
+				if (p->cgroup[k].first)
+					*cgroup_slot(&bigger, p->cgroup[k].number) = p->cgroup[k];
+			free(p->cgroup);
+			p->cgroup = bigger.cgroup;
+			p->n_slots = bigger.n_slots;
+		}
+		slot = cgroup_slot(p, i->number);
+		p->n_cgroups += !slot->first;
+		if (!slot->first)
+			*slot = (struct place_cgroup){ i->number, i->id };
+	}
+	return 0;
+}
+
 int places_update(struct places *p, const struct pm_model *m)
 {
 	const struct pm_topology *t = &m->topology;
@@ -136,6 +176,8 @@ int places_update(struct places *p, const struct pm_model *m)
 	uint32_t i = 0, k = 0, n = 0;
 
 	p->model = m;
+	if (index_cgroups(p, m))
+		return -ENOMEM;
 	merged = calloc((size_t)p->n + t->n + 1, sizeof(*merged));
 	if (!merged)
 		return -ENOMEM;
@@ -236,20 +278,12 @@ static const struct pm_cpu *cpu_of(const struct places *p, const struct pm_insta
 	return NULL;
 }
 
-/* A cgroup has an instance for each CPU; the first one stands for all. They are mostly added one after the other. */
+/* A cgroup has an instance for each CPU; the first one stands for all. */
 static uint32_t first_of_cgroup(const struct places *p, const struct pm_instance *i)
 {
-	const struct pm_instance *all = p->model->instance;
-	uint32_t id = i->id;
+	uint32_t first = p->n_slots && i->number != PM_NONE ? cgroup_slot(p, i->number)->first : 0;
 
-	if (i->number == PM_NONE)
-		return id;
-	while (id > 1 && all[id - 2].kind == PM_CGROUP && all[id - 2].number == i->number)
-		id--;
-	for (uint32_t k = 1; k < id; k++)
-		if (all[k - 1].kind == PM_CGROUP && all[k - 1].number == i->number)
-			return k;
-	return id;
+	return first ? first : i->id;
 }
 
 bool places_find(const struct places *p, const struct pm_instance *i, enum pm_kind kind, struct place *place)

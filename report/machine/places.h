@@ -19,7 +19,11 @@ struct places {
 	uint32_t n_labels;
 	uint32_t *of_number;         /* owned; by the number of a task: its first instance; 0: none */
 	uint32_t n_numbers, n_named; /* instances that were looked at */
-	int cache;                   /* PM_CACHE_*: the last level that the machine has; what --per-cache means */
+	struct place_cgroup {
+		uint32_t number, first;       /* of its instances; 0: none */
+	} * cgroup;                           /* owned, by number */
+	uint32_t n_cgroups, n_slots, indexed; /* so many of the model's instances */
+	int cache; /* PM_CACHE_*: the last level that the machine has; what --per-cache means */
 };
 
 /* One row of a report: numbers that do not apply are PM_NONE. */

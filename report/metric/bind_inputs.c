@@ -58,6 +58,14 @@ static void note_kind(unsigned char *kind, uint32_t counter, enum pm_kind k)
 	kind[counter] = (unsigned char)(kind[counter] == PM_KINDS ? k : kind_join((enum pm_kind)kind[counter], k));
 }
 
+static bool all_are(const unsigned char *kind, const struct pm_group *g, enum pm_kind k)
+{
+	for (uint32_t i = 0; i < g->n_counters; i++)
+		if (kind[g->counter[i]] != k)
+			return false;
+	return true;
+}
+
 int bind_find_kinds(struct builder *x)
 {
 	const struct pm_model *m = x->p->model;
@@ -66,9 +74,12 @@ int bind_find_kinds(struct builder *x)
 	if (!x->kind)
 		return -ENOMEM;
 	memset(x->kind, PM_KINDS, (size_t)m->n_counters + 1);
-	for (uint32_t i = 0; i < m->n_groups; i++) {
+	for (uint32_t i = m->n_groups; i-- > 0;) {
 		const struct pm_group *g = &m->group[i];
 
+		/* Those that go on with it say the same. */
+		if (g->retired && all_are(x->kind, g, pm_model_instance(m, g->instance[0])->kind))
+			continue;
 		if (g->flags & PM_GROUP_LIST) {
 			for (uint32_t k = 0; k < g->n_counters; k++)
 				note_kind(x->kind, g->counter[k], pm_model_instance(m, g->instance[k])->kind);

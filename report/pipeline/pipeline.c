@@ -31,6 +31,9 @@ struct run {
 	size_t n_lanes; /* 0: nothing was read yet */
 	struct replay_config window;
 	bool stale;                    /* the model has changed since the sheets were laid out */
+	bool waits;                    /* the sheets of the whole are laid out when it is there */
+	unsigned parts;                /* of the model, that have changed since the counters were bound */
+	uint32_t bound[4];             /* counters, strings, instances, groups then */
 	bool laid_out;                 /* and they were, for this recording */
 	uint32_t n_counters, n_groups; /* that of the model were looked at */
 	bool noted;                    /* what the selection lacks was said */
@@ -188,11 +191,66 @@ static int build_sheets(struct run *r, struct lane *l, const struct sink_plan *p
 		err = want_sheet(r, l->replay, plan->sheet[i].shown);
 	if (!err)
 		err = replay_end_tracks(l->replay);
+	if (r->waits)
+		return err;
 	release_sheets(l);
 	for (; l->n_sheets < plan->n_sheets && !err; l->n_sheets++)
 		err = sheet_build(&l->sheet[l->n_sheets], &plan->sheet[l->n_sheets].config, &r->places, &r->binding,
 				  plan->sheet[l->n_sheets].shown, l->replay);
 	return err;
+}
+
+/* What came and went since then are tasks and cgroups, in groups that go on: all counters are what they were. */
+static bool still_bound(const struct run *r, const struct pm_model *m)
+{
+	if (r->parts & ~(unsigned)(PM_PART_SCHEMA | PM_PART_INSTANCES) || !r->bound[0] ||
+	    m->n_counters != r->bound[0] || m->n_strings != r->bound[1])
+		return false;
+	for (uint32_t i = r->bound[2]; i < m->n_instances; i++)
+		if (m->instance[i].kind != PM_TASK && m->instance[i].kind != PM_CGROUP)
+			return false;
+	for (uint32_t i = r->bound[3]; i < m->n_groups; i++)
+		if (!m->group[i].continues)
+			return false;
+	return true;
+}
+
+static int bind_anew(struct run *r)
+{
+	const struct pm_model *m = pm_reader_model(r->reader);
+	int err = !r->sink->ops->plan && still_bound(r, m) ? places_update(&r->places, m) : bind(r);
+
+	r->parts = 0;
+	memcpy(r->bound, (uint32_t[]){ m->n_counters, m->n_strings, m->n_instances, m->n_groups }, sizeof(r->bound));
+	return err;
+}
+
+/* The sink learns what the sheets of the intervals look like. */
+static int shape(struct run *r)
+{
+	struct lane *each = &r->lane[LANE_INTERVALS];
+	int err;
+
+	if (!r->sink->ops->plan && !each->sheet[0].n_columns)
+		return error_set(r->error, ENOENT,
+				 "no column is left to show (pmrep list metrics tells what there is)");
+	if ((err = r->sink->ops->shape(r->sink, each->sheet, each->n_sheets)))
+		return fail(r, err, "output");
+	r->laid_out = true;
+	return 0;
+}
+
+/* What waited until all of it is there. */
+static int lay_out_whole(struct run *r)
+{
+	struct lane *l = &r->lane[LANE_INTERVALS];
+	int err;
+
+	r->waits = false;
+	release_sheets(l);
+	err = sheet_build(&l->sheet[0], &r->config->sheet, &r->places, &r->binding, r->shown, l->replay);
+	l->n_sheets = !err;
+	return err ? fail(r, err, "laying out the report") : shape(r);
 }
 
 static int lay_out(struct run *r)
@@ -203,13 +261,15 @@ static int lay_out(struct run *r)
 	int err;
 
 	r->sink->notes = r->noted ? NULL : &r->result->notes;
-	if ((err = bind(r)))
+	if ((err = bind_anew(r)))
 		return err;
 	plan.places = &r->places;
 	plan.binding = &r->binding;
 	plan.shown = r->shown;
 	plan.replay = each->replay;
 	r->sink->runs = pm_map_u64(&r->places.model->header, PM_HEADER_RUNS, 1) > 1;
+	/* Much may come and go before that. */
+	r->waits = r->laid_out && r->window.mode == REPLAY_TOTAL && !ops->plan && !ops->totals;
 	err = begin_tracks(r);
 	if (!err && ops->plan)
 		err = ops->plan(r->sink, &plan);
@@ -220,16 +280,10 @@ static int lay_out(struct run *r)
 	if (err)
 		return fail(r, err, "laying out the report");
 	pm_reader_select(r->reader, group_wanted, r);
-	if (!ops->plan && !each->sheet[0].n_columns)
-		return error_set(r->error, ENOENT,
-				 "no column is left to show (pmrep list metrics tells what there is)");
-	if ((err = ops->shape(r->sink, each->sheet, each->n_sheets)))
-		return fail(r, err, "output");
 	r->stale = false;
-	r->laid_out = true;
 	r->n_counters = r->places.model->n_counters;
 	r->n_groups = r->places.model->n_groups;
-	return 0;
+	return r->waits ? 0 : shape(r);
 }
 
 /* Whether definitions change what is laid out. Groups that nobody asked for come and go with every snapshot. */
@@ -273,6 +327,8 @@ static int intervals_done(void *ctx, const struct interval *interval, size_t n)
 		n = (size_t)(max - r->result->intervals);
 		r->full = true;
 	}
+	if (r->waits && (err = lay_out_whole(r)))
+		return err;
 	fill(&r->lane[LANE_INTERVALS], interval, n);
 	if ((err = r->sink->ops->intervals(r->sink, r->lane[LANE_INTERVALS].sheet, interval, n)))
 		return fail(r, err, "output");
@@ -331,6 +387,7 @@ static int start(struct run *r)
 	/* What is waited for, or printed as it comes through a pipe, must not come late. */
 	r->window.gather = !r->config->wait && !r->config->max_intervals && pm_reader_seekable(r->reader);
 	r->sink->one = r->window.mode == REPLAY_TOTAL;
+	r->window.forget = !r->sink->ops->plan && !r->sink->ops->totals;
 	err = replay_new(&r->lane[LANE_INTERVALS].replay, &r->window, intervals_done, r);
 	r->n_lanes = 1;
 	if (!err && r->sink->ops->totals) {
@@ -444,6 +501,7 @@ static int take(struct run *r, const struct pm_item *item)
 		if (!concerns(r, item->parts))
 			return 0;
 		r->stale = true;
+		r->parts |= item->parts;
 		return settle(r);
 	case PM_ITEM_CHUNK:
 		return take_chunk(r, item);
@@ -463,6 +521,7 @@ static int take(struct run *r, const struct pm_item *item)
 		if ((err = finish(r)))
 			return err;
 		forget(r);
+		r->bound[0] = 0;
 		r->result->ended = r->child = r->in_window = false;
 		r->stale = true;
 		return 0;

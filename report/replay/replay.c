@@ -25,13 +25,8 @@ void replay_free(struct replay *r)
 	gather_release(&r->gather);
 	joints_release(&r->joints);
 	free(r->seconds);
-	for (size_t i = 0; i < r->n_tracks; i++) {
-		free(r->track[i].times);
-		free(r->track[i].more);
-		if (r->track[i].loss)
-			free(r->track[i].loss->at);
-		free(r->track[i].loss);
-	}
+	for (size_t i = 0; i < r->n_tracks; i++)
+		track_release(&r->track[i]);
 	for (size_t i = 0; i < r->n_rules; i++)
 		free(r->rule[i]);
 	free(r->rule);

@@ -41,6 +41,7 @@ struct replay_config {
 	enum replay_mode mode;
 	bool counts; /* keep replay_counts(), too */
 	bool gather; /* intervals may come late: short chunks are put together, which is faster */
+	bool forget; /* tracks of tasks and cgroups that have gone end with the interval in which they went */
 	uint64_t every_ns;
 	uint64_t since_ns, until_ns; /* CLOCK_MONOTONIC; snapshots outside are left out. until 0: no end */
 };

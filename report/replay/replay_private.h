@@ -9,6 +9,8 @@
 #define ARENA_ROWS  PM_CHUNK_ROWS /* intervals at once, if there are few tracks */
 #define GATHER_TILE 8             /* columns that are taken out of rows together: a line of the cache of each row */
 
+void track_release(struct track *t);
+
 /* Which track a value column of a group feeds. */
 struct feed {
 	uint32_t column, time, track;

@@ -360,17 +360,46 @@ int replay_lay_results(struct replay *r)
 	return err ? err : reserve_results(r);
 }
 
+void track_release(struct track *t)
+{
+	free(t->times);
+	free(t->more);
+	if (t->loss)
+		free(t->loss->at);
+	free(t->loss);
+}
+
+/* Who has gone was missing in the interval before already. */
+static void drop_gone(struct replay *r)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < r->n_tracks; i++) {
+		const struct pm_instance *in = pm_model_instance(r->model, r->track[i].instance);
+
+		if (in && in->retired_ns && (in->kind == PM_TASK || in->kind == PM_CGROUP) &&
+		    r->track[i].seen != r->chunk)
+			track_release(&r->track[i]);
+		else
+			r->track[n++] = r->track[i];
+	}
+	r->n_tracks = n;
+}
+
 int replay_end_tracks(struct replay *r)
 {
 	int err;
 
 	replay_forget_feeds(r);
+	if (r->config.forget && r->config.mode != REPLAY_TOTAL && !r->open && !r->joints.n)
+		drop_gone(r);
 	r->group = calloc((size_t)r->model->last_group + 1, sizeof(*r->group));
 	if (!r->group || (err = reserve_tracks(r)))
 		return -ENOMEM;
 	r->n_groups = r->model->last_group;
 	for (uint32_t i = 0; i < r->model->n_groups; i++)
-		if ((err = feed_group(r, &r->model->group[i], &r->group[r->model->group[i].id - 1])))
+		if (!r->model->group[i].retired &&
+		    (err = feed_group(r, &r->model->group[i], &r->group[r->model->group[i].id - 1])))
 			return err;
 	if ((err = joints_attach(r)))
 		return err;

@@ -43,10 +43,17 @@ static uint32_t add_task(struct churn *c, uint64_t time_ns)
 {
 	uint32_t pid = c->model.last_instance + 100;
 	struct pm_instance i = { .kind = PM_TASK, .number = PM_NONE, .cpu = PM_NONE, .added_ns = time_ns };
+	char path[40];
 	int64_t id;
 
 	must(pm_map_set(&i.attrs, PM_INSTANCE_PID, pm_u64(pid)));
 	must(pm_map_set(&i.attrs, PM_INSTANCE_COMM, pm_text(pid % 3 ? "worker" : "make")));
+	if (c->o->cgroups) {
+		i.kind = PM_CGROUP;
+		i.number = pid;
+		snprintf(path, sizeof(path), "job-%u.scope", pid);
+		must(pm_map_set(&i.attrs, PM_INSTANCE_CGROUP, pm_text(path)));
+	}
 	id = pm_model_add_instance(&c->model, &i);
 	must(id);
 	pm_map_release(&i.attrs);
@@ -58,10 +65,14 @@ static void add_counters(struct churn *c)
 	char name[40];
 
 	for (uint32_t i = 0; i < c->o->counters + c->o->slow; i++) {
-		struct pm_counter x = { .name = name, .source = (char *)"churn", .unit = (char *)"1" };
+		struct pm_counter x = { .name = name,
+					.source = (char *)(c->o->perf ? "perf" : "churn"),
+					.unit = (char *)"1" };
 
 		snprintf(name, sizeof(name), "churn.c%u", i);
+		must(pm_map_set(&x.attrs, PM_COUNTER_REQUESTED, pm_bool(true)));
 		must(pm_model_add_counter(&c->model, &x));
+		pm_map_release(&x.attrs);
 	}
 }
 

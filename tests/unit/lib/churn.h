@@ -16,6 +16,7 @@ struct churn_options {
 	bool shared;  /* one time for all tasks */
 	bool restart; /* no group continues another */
 	bool slow;    /* a second group, in every third chunk */
+	bool cgroups; /* instead of tasks */
 	uint32_t seed;
 };
 

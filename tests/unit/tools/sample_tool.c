@@ -1,5 +1,5 @@
 /*
- * sample_tool SHAPE FILE: writes a sample recording, for tests that look at it from outside; churnN is one of tasks
+ * sample_tool SHAPE FILE: writes a sample recording, for tests that look at it from outside; live=LIVE,COUNTERS,REPLACED,SECONDS,CGROUPS and churnN are ones of tasks
  * that come and go.
  * sample_tool dump FILE: everything that the reader says, as text, the same on every machine.
  */
@@ -78,8 +78,17 @@ static int write_sample(const char *name, const char *path)
 	struct buf file = BUF_INIT;
 	FILE *f;
 	unsigned seed = !strncmp(name, "churn", 5) ? (unsigned)atoi(name + 5) : 0;
+	unsigned live, counters, replaced, seconds, cgroups;
 	int ok;
 
+	if (sscanf(name, "live=%u,%u,%u,%u,%u", &live, &counters, &replaced, &seconds, &cgroups) == 5)
+		churn_write(&file, &(struct churn_options){ .live = live,
+							    .counters = counters,
+							    .replaced = replaced,
+							    .chunks = seconds,
+							    .rows = 1,
+							    .perf = cgroups == 2,
+							    .cgroups = cgroups == 1 });
 	if (!strcmp(name, "smallest"))
 		write_smallest(&file);
 	if (!strncmp(name, "churn", 5))
