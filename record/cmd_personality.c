@@ -72,8 +72,8 @@ static const struct personality perfstat = {
 	.newer = "7.2",
 	.usage_status = 129,
 	.record = "--sources=perf -i 0",
-	.report = "stat --metric-style=classic",
-	.report_newer = "stat --metric-style=named",
+	.report = "stat --quiet --metric-style=classic",
+	.report_newer = "stat --quiet --metric-style=named",
 };
 
 struct list {
@@ -365,7 +365,7 @@ static int run(struct asked *a)
 	j.says = a->who == &perfstat;
 	code = record_joined((int)a->record.n, a->record.word, &j);
 	/* There is nothing to be said of nothing. */
-	if (j.none && reader > 0)
+	if ((j.none || j.usage) && reader > 0)
 		kill(reader, SIGKILL);
 	close(through[1]);
 	kept = wait_for(keeper);

@@ -210,17 +210,23 @@ static int add_matching(struct perf_source *s, const struct plan *p, const char 
 	return err;
 }
 
-static int add_each(struct perf_source *s, const struct plan *p, struct error *e)
+/* A name that no cgroup has costs itself only, unless there is no other. */
+static int add_each(struct perf_source *s, struct plan *p, struct error *e)
 {
 	char *list = strdup(p->options->perf.each_cgroup), *save = NULL;
-	int err = list ? 0 : -ENOMEM;
+	int err = list ? 0 : -ENOMEM, missing = 0;
 
 	for (char *name = list ? strtok_r(list, ",", &save) : NULL; name && !err; name = strtok_r(NULL, ",", &save)) {
 		uint32_t index;
 
 		err = strpbrk(name, "{}[]()|*+?^$") ? add_matching(s, p, name, e) : add_cgroup(s, p, name, &index, e);
+		if (err == -ENOENT && (missing = err))
+			err = plan_refused(p, PM_REASON_GONE, NULL, "cgroup %.200s",
+					   plan_may_name(p->options, PM_INSTANCE_CGROUP) ? name : "");
 	}
 	free(list);
+	if (!err && !s->n_cgroups && missing)
+		return missing;
 	if (!err && !s->n_cgroups)
 		return error_set(e, EINVAL, "--for-each-cgroup: '%s' names no cgroup", p->options->perf.each_cgroup);
 	for (size_t i = 0; i < s->set.n && !err; i++)

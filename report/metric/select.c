@@ -341,7 +341,8 @@ int selection_apply(const struct selection *s, const struct binding *b, const st
 		for (size_t i = 0; i < b->n_metrics && !exact; i++)
 			exact = is_exactly(word->word, &b->metric[i]);
 		for (size_t i = 0; i < b->n_metrics; i++) {
-			if (head && is_by_head(word->word, &b->metric[i]))
+			if ((head && is_by_head(word->word, &b->metric[i])) ||
+			    (b->metric[i].foreign && b->metric[i].absent))
 				continue;
 			if (exact ? !is_exactly(word->word, &b->metric[i]) : !fits(word->word, &b->metric[i]))
 				continue;

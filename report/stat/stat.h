@@ -82,6 +82,7 @@ struct stat_event {
 	double mul, div; /* from counts to units */
 	bool fraction;   /* the scale is no whole number: two decimals */
 	bool per_pkg, percore;
+	bool placed;      /* it stands where it was typed, whatever its cgroup */
 	bool asked;       /* by the user, when it was recorded or now */
 	bool hidden;      /* only metrics want it */
 	bool alone;       /* of one PMU, whatever else it could be merged with; always hidden */
@@ -243,7 +244,7 @@ static inline uint32_t stat_cgroup_of(const struct pm_instance *i)
 }
 static inline uint64_t stat_rank(const struct stat_event *e)
 {
-	return (uint64_t)(e->in_cgroup == PM_NONE ? 0 : e->in_cgroup) << 32 | e->first->id;
+	return (uint64_t)(e->in_cgroup == PM_NONE || e->placed ? 0 : e->in_cgroup) << 32 | e->first->id;
 }
 /* Counts of BPF programs (-b): whether both are one event in two of them; whether the counter is one of those that
  * are wanted, or none are; and " [12 name]" behind an event of one, nothing behind another. */
@@ -375,6 +376,12 @@ static inline char *stat_put(char *at, const void *data, size_t len)
 static inline bool stat_is_older(const struct stat_sheet *s)
 {
 	return s->config->style == STAT_STYLE_CLASSIC;
+}
+
+/* Whose second metric stood in the same line then. */
+static inline bool stat_is_beside(const struct stat_sheet *s, const struct stat_event *e)
+{
+	return stat_is_older(s) && strstr(e->name, "topdown-");
 }
 
 /* "<not counted>" or "<not supported>". */

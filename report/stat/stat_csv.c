@@ -156,8 +156,13 @@ static void put_line(struct stat_sheet *s, const struct stat_line *l)
 	out->len = (size_t)(at - (char *)out->data);
 	if (n) {
 		put_metric(s, &metric[0]);
+		for (size_t i = 1; i < n && stat_is_beside(s, e); i++) {
+			put_sep(s, 1);
+			put_metric(s, &metric[i]);
+		}
 		buf_addch(out, '\n');
-		put_more(s, l, metric, n);
+		if (!stat_is_beside(s, e))
+			put_more(s, l, metric, n);
 	}
 }
 

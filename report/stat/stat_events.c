@@ -292,7 +292,7 @@ static bool belong_together(const struct stat_sheet *s, const struct pm_counter 
 
 	if (stat_programs_same(a, b))
 		return !s->config->no_merge;
-	if (s->config->no_merge || s->config->aggr == STAT_NONE || !wildcard ||
+	if (s->config->no_merge || (s->config->aggr == STAT_NONE && !stat_is_older(s)) || !wildcard ||
 	    wildcard != pm_map_u64(&b->attrs, PM_COUNTER_PERF_WILDCARD, 0) || !strcmp(pa, pb) ||
 	    strcmp(after_pmu(a->name), after_pmu(b->name)))
 		return false;
@@ -445,12 +445,19 @@ void stat_events_release(struct stat_sheet *s)
 	s->n_events = 0;
 }
 
+static bool is_invalid(const struct pm_counter *c)
+{
+	return pm_map_get(&c->attrs, PM_COUNTER_PERF_INVALID);
+}
+
 /* perf has the events of one cgroup after those of the other. */
 static int add_chosen(struct stat_sheet *s, bool *chosen)
 {
 	const struct pm_model *m = s->places->model;
 	struct cpulist *in = calloc((size_t)m->n_counters + 1, sizeof(*in)), all = { 0 };
+	uint32_t first = s->n_events;
 	int err = in ? 0 : -ENOMEM;
+	bool each = false;
 
 	for (uint32_t i = 0; i < m->n_counters && !err; i++) {
 		chosen[m->counter[i].id] =
@@ -458,8 +465,20 @@ static int add_chosen(struct stat_sheet *s, bool *chosen)
 		if (!chosen[m->counter[i].id])
 			continue;
 		err = stat_cgroups_find(s, m->counter[i].id, &in[i]);
-		for (size_t k = 0; k < in[i].n && !err; k++)
+		for (size_t k = 0; k < in[i].n && !err && !is_invalid(&m->counter[i]); k++)
 			err = cpulist_add(&all, in[i].cpu[k]);
+		each |= in[i].n > 1;
+	}
+	/* What could not be opened was not, in each cgroup. */
+	for (uint32_t i = 0; i < m->n_counters && !err; i++) {
+		if (!chosen[m->counter[i].id] || !is_invalid(&m->counter[i]))
+			continue;
+		if (all.n && each && !cpulist_has(&all, 0))
+			in[i].n = 0;
+		for (size_t k = 0; k < all.n && each && !err; k++)
+			err = cpulist_has(&in[i], all.cpu[k]) ? 0 : cpulist_add(&in[i], all.cpu[k]);
+		for (size_t k = 0; k < in[i].n && !each && !err; k++)
+			err = cpulist_has(&all, in[i].cpu[k]) ? 0 : cpulist_add(&all, in[i].cpu[k]);
 	}
 	for (size_t k = 0; k < all.n && !err; k++)
 		for (uint32_t i = 0; i < m->n_counters && !err; i++) {
@@ -471,6 +490,12 @@ static int add_chosen(struct stat_sheet *s, bool *chosen)
 			if (has_cgroup(s, &m->counter[i], cgroup))
 				err = add_event(s, &m->counter[i], cgroup, false);
 		}
+	/* With -G each event has its own cgroup, or an empty one, and its place. */
+	for (uint32_t i = first; i < s->n_events && !each && !err; i++) {
+		s->event[i].placed = true;
+		if (!s->event[i].in_cgroup && all.n > 1)
+			s->event[i].cgroup = "";
+	}
 	for (uint32_t i = 0; in && i < m->n_counters; i++)
 		cpulist_release(&in[i]);
 	free(in);

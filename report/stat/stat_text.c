@@ -121,6 +121,9 @@ static void put_metric(struct stat_sheet *s, const struct stat_metric *m)
 	if (color)
 		buf_addstr(out, "\033[0m");
 	buf_addch(out, ' ');
+	/* Of instructions perf 6 left a blank more. */
+	if (stat_is_older(s) && m->width == 7 && m->precision == 2 && !m->percent)
+		buf_addch(out, ' ');
 	put_safe(out, m->unit, 0);
 }
 
@@ -157,15 +160,18 @@ static void put_line(struct stat_sheet *s, const struct stat_line *l)
 	buf_printf(out, "%18s ", there ? text : stat_missing(l->now.reason));
 	put_safe(out, there || !e->invalid ? e->unit : "", UNIT_WIDTH);
 	buf_addch(out, ' ');
-	put_safe(out, e->name, NAME_WIDTH);
+	put_safe(out, e->name, e->cgroup && stat_is_older(s) ? 25 : NAME_WIDTH);
 	if (e->cgroup) {
 		buf_addch(out, ' ');
 		put_safe(out, e->cgroup, 16);
 	}
 	from = out->len;
 	color = n && s->config->color && metric[0].color;
-	if (n)
-		put_metric(s, &metric[0]);
+	for (size_t i = 0; i < (stat_is_beside(s, e) ? n : n ? 1 : 0); i++) {
+		if (i)
+			pad(out, from, (METRIC_WIDTH - 1) * i);
+		put_metric(s, &metric[i]);
+	}
 	if (there && (s->n_runs > 1 || l->now.running < l->now.enabled))
 		pad(out, from, METRIC_WIDTH + (color ? 9 : 0));
 	if (there && s->n_runs > 1 && stat_spread_percent(&l->value) != 0)
@@ -180,7 +186,7 @@ static void put_line(struct stat_sheet *s, const struct stat_line *l)
 		buf_printf(out, ": %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", l->now.raw, l->now.enabled,
 			   l->now.running);
 	}
-	for (size_t i = 1; i < n; i++)
+	for (size_t i = 1; i < n && !stat_is_beside(s, e); i++)
 		put_more(s, row, l->now.nr, &metric[i]);
 }
 
