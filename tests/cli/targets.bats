@@ -119,12 +119,12 @@ total() {
 	[ "${#stderr_lines[@]}" = 1 ]
 }
 
-@test "--for-each-cgroup: events times cgroups, patterns, and names only with full privacy" {
+@test "--for-each-cgroup: events times cgroups, patterns, and no names with strict privacy" {
 	need_cgroups
 	cgroup x1
 	cgroup x2
 	cgroup y
-	perf -i 0 -e '{minor-faults,cs}' --for-each-cgroup "pm-$id-x[0-9],pm-$id-y" -o x.pmr -- \
+	perf --privacy=strict -i 0 -e '{minor-faults,cs}' --for-each-cgroup "pm-$id-x[0-9],pm-$id-y" -o x.pmr -- \
 		sh -c "$(declare -f faults_in); root=$root; faults_in x2 3000"
 	"$bin/pmrep" dump x.pmr >dump
 	cpus=$(grep ^value dump | grep 'counter=minor-faults ' | grep -c 'number=1 ')
