@@ -136,7 +136,7 @@ total() {
 	[ "$(grep -c "pm-$id-" dump)" = 0 ]
 	[ "$(total 15 cgroup-2 minor-faults x.pmr --per-cgroup)" -ge 3000 ]
 	[ "$(total 15 cgroup-1 minor-faults x.pmr --per-cgroup)" = 0 ]
-	perf --privacy=strict -i 0 -e cs --for-each-cgroup "pm-$id-x1,no-such" -o z.pmr
+	perf --privacy=strict -i 0 -e cs --for-each-cgroup "pm-$id-x1,no-such" -o z.pmr -- true
 	[ "$("$bin/pmrep" dump z.pmr | grep -c no-such)" = 0 ]
 	run -125 perf -e cs --for-each-cgroup "no-such" -o y.pmr
 	run -125 perf -e cs --for-each-cgroup "no-such-.*" -o y.pmr
