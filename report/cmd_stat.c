@@ -83,7 +83,6 @@ static void settle_tidy(struct stat_options *o)
 	sheet->only_per = true;
 	sheet->summary_only = sheet->per == PM_SYSTEM;
 	sheet->summary = sheet->summary_only || o->tidy->table;
-	o->pipeline.bind.columns = COLUMNS_OWN;
 }
 
 /* ---- a file ---- */
@@ -191,6 +190,9 @@ static int stat_files(struct stat_options *o, const struct options_common *commo
 	o->stat.intervals = o->pipeline.mode != PIPELINE_TOTAL;
 	o->stat.window = o->pipeline.since.kind != MOMENT_NONE || o->pipeline.until.kind != MOMENT_NONE ||
 			 o->pipeline.max_intervals;
+	o->pipeline.no_scale = o->stat.no_scale;
+	o->pipeline.bind.columns = COLUMNS_OWN;
+	o->pipeline.bind.per_kind = !o->tidy;
 	o->stat.color = options_use_color(common, o->export.fd);
 	o->export.clear &= isatty(o->export.fd) && o->stat.form == STAT_TEXT;
 	o->stat.clear = o->export.clear;

@@ -194,10 +194,21 @@ static char *filtered(const char *name, const char *before, const char *filter, 
 	return asprintf(&text, "%s%s%s%s", name, before, filter, behind) < 0 ? NULL : text;
 }
 
+/* Whether a metric before it has the name; one of a kind of CPUs has it for itself. */
+static bool is_taken(struct builder *x, const char *name, bool take)
+{
+	uint32_t ignored;
+
+	buf_clear(&x->text);
+	buf_printf(&x->text, "%s\n%s", name, x->pmu ? x->pmu : "");
+	if (take)
+		return names_set(&x->taken, x->pmu ? buf_str(&x->text) : name, 0) != 0;
+	return names_get(&x->taken, name, &ignored) || names_get(&x->taken, buf_str(&x->text), &ignored);
+}
+
 int bind_row(struct builder *x, const struct metric *row, const char *member, const char *part, bool vendor)
 {
 	struct bound_metric *m = bind_new_metric(x->b);
-	uint32_t ignored;
 	const char *text;
 	int kept;
 
@@ -228,14 +239,17 @@ int bind_row(struct builder *x, const struct metric *row, const char *member, co
 	m->default_on =
 		row->default_on || recorded_asks(x->p->model, m->name) || recorded_asks(x->p->model, m->display);
 	m->vendor = vendor;
-	kept = names_get(&x->taken, m->name, &ignored) ? 0 : bind_formula(x, m, text, row);
-	if (!kept && row->otherwise && !names_get(&x->taken, m->name, &ignored))
+	m->pmu = x->pmu;
+	kept = is_taken(x, m->name, false) ? 0 : bind_formula(x, m, text, row);
+	if (!kept && row->otherwise && !is_taken(x, m->name, false))
 		kept = bind_otherwise(x, m, row);
+	if (kept == 1 && x->pmu && !bind_is_of_kind(x, m, x->pmu))
+		kept = 0;
 	m->unlikely = kept == 1 && row->when && bind_is_zero(x->p, row->when);
 	m->default_on &= !m->unlikely;
 	if (kept == 1) {
 		kept = bind_threshold(x, m, row);
-		return kept ? kept : names_set(&x->taken, m->name, 0);
+		return kept ? kept : is_taken(x, m->name, true) ? -ENOMEM : 0;
 	}
 	drop_metric(x->b);
 	return kept;
@@ -499,6 +513,19 @@ static int bind_vendor(struct builder *x, const struct metric *row)
 	return err;
 }
 
+/* What has to do with CPUs is one metric for each kind of them, if that is wanted. */
+static int bind_kinds(struct builder *x, const struct metric *row,
+		      int (*bind)(struct builder *x, const struct metric *row))
+{
+	size_t before = x->b->n_metrics;
+	int err = 0;
+
+	for (uint32_t i = 0; x->options->per_kind && !err && (x->pmu = bind_core_pmu(x->p->model, i)); i++)
+		err = bind(x, row);
+	x->pmu = NULL;
+	return err || x->b->n_metrics > before ? err : bind(x, row);
+}
+
 static int bind_all(struct builder *x)
 {
 	int err;
@@ -506,14 +533,14 @@ static int bind_all(struct builder *x)
 	/* The user's own come first: where a name is taken, theirs is meant. */
 	for (size_t k = 0; k < x->options->n_vendor; k++)
 		for (size_t i = 0; i < x->options->vendor[k].n; i++)
-			if ((err = bind_vendor(x, &x->options->vendor[k].row[i])))
+			if ((err = bind_kinds(x, &x->options->vendor[k].row[i], bind_vendor)))
 				return err;
 	for (size_t i = 0; i < x->b->recorded.n; i++)
-		if ((err = bind_vendor(x, &x->b->recorded.row[i])))
+		if ((err = bind_kinds(x, &x->b->recorded.row[i], bind_vendor)))
 			return err;
 	for (const struct metric_table *t = metric_tables; t->row; t++)
 		for (size_t i = 0; i < t->n; i++)
-			if ((err = bind_built_in(x, &t->row[i])))
+			if ((err = bind_kinds(x, &t->row[i], bind_built_in)))
 				return err;
 	for (uint32_t i = 0; i < x->p->model->n_counters; i++)
 		if (is_share(&x->p->model->counter[i]) && (err = bind_share(x, &x->p->model->counter[i])))

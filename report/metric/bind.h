@@ -72,6 +72,7 @@ struct bound_metric {
 	struct expr *expr;                /* owned; NULL: input 0 as it is */
 	uint32_t *input;                  /* places in binding.input */
 	uint32_t n_inputs;
+	const char *pmu;                   /* the only kind of CPUs whose events it takes; NULL: of all */
 	uint32_t counter;                  /* id, for a counter as a metric; else 0 */
 	struct bound_threshold *threshold; /* owned; NULL: its values are not judged */
 	double margin;                     /* smallest relative change that matters; 0: the default */
@@ -106,6 +107,7 @@ struct binding {
 struct bind_options {
 	bool rate;            /* counters as metrics: per second */
 	bool no_msr, no_perf; /* as if these sources had not been recorded */
+	bool per_kind;        /* where there are several kinds of CPUs: metrics of their events once for each */
 	bool absent;          /* metrics, too, whose registers were tried and could not be read: `absent` */
 	double tj_max;        /* Celsius, in place of what was recorded; 0: none */
 	/* Order and defaults; AUTO: turbostat's if there are registers of the processor. */
@@ -126,6 +128,8 @@ bool bind_twice(const struct pm_model *m);
  * one whose group has most of the others; of several the first. Itself for what is no event. */
 uint32_t bind_of_group(const struct pm_model *m, uint32_t counter, const char *name, const struct expr_input *in,
 		       size_t n);
+/* The PMUs of the kinds of CPUs, where there are several; NULL behind the last. */
+const char *bind_core_pmu(const struct pm_model *m, uint32_t i);
 /* strcmp_cpuid_str(): whether the pattern describes the recorded processor. */
 bool bind_cpuid_matches(const struct pm_model *m, const char *pattern);
 /* What takes the scale off the value of an event, as formulas of vendors want it; 1: it has none. */

@@ -73,3 +73,37 @@ int bind_threshold(struct builder *x, struct bound_metric *m, const struct metri
 	}
 	return kept < 0 ? kept : 0;
 }
+
+const char *bind_core_pmu(const struct pm_model *m, uint32_t want)
+{
+	const char *found = NULL;
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < m->n_pmus; i++) {
+		if (!pm_map_get(&m->pmu[i].attrs, PM_PMU_CPUS))
+			continue;
+		if (n++ == want)
+			found = pm_map_text(&m->pmu[i].attrs, PM_PMU_NAME, "");
+	}
+	return n > 1 ? found : NULL;
+}
+
+bool bind_is_of_kind(const struct builder *x, const struct bound_metric *m, const char *pmu)
+{
+	bool own = false, other = false;
+
+	for (uint32_t i = 0; i < m->n_inputs; i++) {
+		const struct bound_input *in = &x->b->input[m->input[i]];
+
+		for (uint32_t k = 0; !in->constant && k < in->n_counters; k++) {
+			const struct pm_counter *c = pm_model_counter(x->p->model, in->counter[k]);
+			const char *of = pm_map_text(&c->attrs, PM_COUNTER_PERF_PMU, ""), *core;
+
+			for (uint32_t n = 0; (core = bind_core_pmu(x->p->model, n)); n++) {
+				own |= !strcmp(core, of) && !strcmp(core, pmu);
+				other |= !strcmp(core, of) && strcmp(core, pmu) != 0;
+			}
+		}
+	}
+	return own && !other;
+}

@@ -147,6 +147,17 @@ static bool is_time(const char *name)
 	return false;
 }
 
+static uint32_t counters_of_kind(struct builder *x, const char *name)
+{
+	struct buf full = BUF_INIT;
+	uint32_t n;
+
+	buf_printf(&full, "%s/%s/", x->pmu, name);
+	n = bind_counters(x->p->model, buf_str(&full), x->found, BIND_MAX_COUNTERS);
+	buf_release(&full);
+	return n;
+}
+
 static void fill_input(struct builder *x, struct bound_input *in, const char *name)
 {
 	const struct pm_model *m = x->p->model;
@@ -177,7 +188,9 @@ static void fill_input(struct builder *x, struct bound_input *in, const char *na
 	reg = bind_field(name, in);
 	if (in->fact && !strcmp(in->fact, "tj_max"))
 		in->fixed = x->options->tj_max;
-	in->n_counters = bind_made_of(m, reg ? reg : name, x->found, BIND_MAX_COUNTERS);
+	in->n_counters = x->pmu && !reg && !strchr(name, '/') ? counters_of_kind(x, name) : 0;
+	if (!in->n_counters)
+		in->n_counters = bind_made_of(m, reg ? reg : name, x->found, BIND_MAX_COUNTERS);
 	if (!in->n_counters && !reg)
 		in->n_counters = meaning_find(&x->meaning, x->options->events, name, x->found, BIND_MAX_COUNTERS);
 	if (in->n_counters > BIND_MAX_COUNTERS)
@@ -250,6 +263,8 @@ int64_t bind_input(struct builder *x, const char *name, enum expr_aspect aspect)
 	buf_printf(&x->text, "%u %s", (unsigned)aspect, name);
 	if (x->twice || x->raw)
 		buf_printf(&x->text, " %u %d", x->twice ? x->formulas : 0, x->raw);
+	if (x->pmu)
+		buf_printf(&x->text, " of %s", x->pmu);
 	if (x->text.err)
 		return -ENOMEM;
 	if (names_get(&b->input_names, buf_str(&x->text), &at))

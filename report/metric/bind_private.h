@@ -19,8 +19,9 @@ struct builder {
 	struct buf text;           /* scratch */
 	struct names taken;        /* names of the metrics so far */
 	struct meaning meaning;
-	bool raw;   /* the formula at hand wants counts before a PMU's scale */
-	bool twice; /* some event was counted in several groups */
+	const char *pmu; /* of the kind of CPUs whose events the formula at hand takes; NULL: of all */
+	bool raw;        /* the formula at hand wants counts before a PMU's scale */
+	bool twice;      /* some event was counted in several groups */
 	struct class_index classes;
 	const struct class_choice *choice; /* of the formula at hand, if it is about a class of PMUs */
 	const struct expr_input *formula;  /* inputs of the one at hand, while events were opened twice */
@@ -36,6 +37,8 @@ int bind_find_kinds(struct builder *x);
 bool bind_left_out(const struct builder *x, const struct pm_counter *c);
 /* A metric without anything; NULL without memory. */
 struct bound_metric *bind_new_metric(struct binding *b);
+/* Whether some event of the metric is of that kind of CPUs, and none of another. */
+bool bind_is_of_kind(const struct builder *x, const struct bound_metric *m, const char *pmu);
 /* Whether the literal is known to be 0. */
 bool bind_is_zero(const struct places *p, const char *literal);
 /* Adds the metrics that no formula could be fed for because registers could not be read. 0 or -errno. */

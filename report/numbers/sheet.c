@@ -230,6 +230,7 @@ static int choose_columns(struct sheet *s, const struct sheet_config *config, co
 		const struct bound_metric *m = &s->binding->metric[i];
 		enum pm_kind level = display_level(s, config, m);
 
+		level = config->custom ? PM_SYSTEM : level;
 		if (!shown[i] || (level == PM_KINDS && !summary))
 			continue;
 		s->column[s->n_columns++] = (struct sheet_column){ .metric = m, .level = level };

@@ -21,11 +21,22 @@
 
 enum sheet_rows { SHEET_ALL_CPUS, SHEET_CPU_SET, SHEET_FIRST_OF_CORE, SHEET_FIRST_OF_PACKAGE };
 
+/* Rows of a sink's own in place of places: what counts in each of them it says itself. */
+struct sheet_custom {
+	void *ctx;
+	uint32_t scopes; /* each row is there once for every scope: row + scope * rows */
+	/* The tracks are known: how many rows there are. 0 or -errno. */
+	int (*lay_out)(void *ctx, uint32_t *rows);
+	/* The row in which a counter of an instance counts; PM_NONE: none. */
+	uint32_t (*row)(void *ctx, uint32_t scope, uint32_t counter, const struct pm_instance *i);
+};
+
 struct sheet_config {
-	enum pm_kind per; /* the wanted level */
-	bool fold_pmus;   /* PMUs of a package are shown with it, not as rows of their own */
-	bool only_per;    /* it was asked for: leave out what has no place there or above */
-	bool summary;     /* a row for the whole system */
+	const struct sheet_custom *custom; /* NULL: places */
+	enum pm_kind per;                  /* the wanted level */
+	bool fold_pmus;                    /* PMUs of a package are shown with it, not as rows of their own */
+	bool only_per;                     /* it was asked for: leave out what has no place there or above */
+	bool summary;                      /* a row for the whole system */
 	bool summary_only;
 	enum sheet_rows rows;
 	struct cpulist cpus; /* SHEET_CPU_SET; owned by the config's owner */

@@ -221,57 +221,92 @@ static bool lies_in_row(const struct sheet *s, const struct bound_input *in, uin
 	return in->telemetry ? counts_in_row(s, place, in, t, cpu) : feeds_row(s, place, t);
 }
 
-/* Which tracks feed which input of which row. */
-static int connect(struct sheet *s, struct level *l)
+/* The feeds of a level are counted first, and then filled in. */
+struct feeder {
+	struct sheet *s;
+	struct level *l;
+	const struct sheet_custom *custom;
+	uint32_t *cpu;
+	bool fill;
+	size_t total;
+};
+
+static void feed_input(struct feeder *f, uint32_t row, uint32_t input, uint32_t t)
 {
-	struct sheet_private *p = s->p;
-	size_t n = (size_t)l->n_rows * l->n_inputs, total = 0;
-	uint32_t *cpu = malloc(((size_t)s->places->n + 1) * sizeof(*cpu));
+	struct level *l = f->l;
+	size_t slot = (size_t)row * l->n_inputs + input;
+
+	if (f->fill)
+		l->track[l->start[slot + 1]++] = t;
+	else
+		l->start[slot + 2]++, f->total++;
+}
+
+static void feed_custom(struct feeder *f, uint32_t input, uint32_t t)
+{
+	struct track_info info = replay_track(f->s->p->replay, t);
+	const struct pm_instance *i = pm_model_instance(f->s->places->model, info.instance);
+	uint32_t rows = f->l->n_rows / f->custom->scopes;
+
+	for (uint32_t scope = 0; scope < f->custom->scopes; scope++) {
+		uint32_t row = f->custom->row(f->custom->ctx, scope, info.counter, i);
+
+		if (row != PM_NONE)
+			feed_input(f, row + scope * rows, input, t);
+	}
+}
+
+static void feed_places(struct feeder *f, const struct bound_input *in, uint32_t input, uint32_t t)
+{
+	const struct level *l = f->l;
+	uint32_t row = l->row_of[t], last = row;
+	bool spread = in->telemetry || (row == PM_NONE && is_spread(l, in));
+
+	if (row == PM_NONE && !spread)
+		return;
+	if (spread) {
+		row = 0;
+		last = l->n_rows ? l->n_rows - 1 : 0;
+	}
+	for (; row <= last && row < l->n_rows; row++)
+		if (!spread || lies_in_row(f->s, in, t, l->first_row + row, f->cpu))
+			feed_input(f, row, input, t);
+}
+
+static void feed_level(struct feeder *f)
+{
+	const struct sheet_private *p = f->s->p;
+
+	for (uint32_t i = 0; i < f->l->n_inputs; i++) {
+		const struct bound_input *in = &f->s->binding->input[f->l->input[i]];
+
+		for (uint32_t k = 0; !in->constant && k < in->n_counters; k++)
+			for (uint32_t c = in->counter[k], x = p->counter_start[c]; x < p->counter_start[c + 1]; x++)
+				if (f->custom)
+					feed_custom(f, i, p->of_counter[x]);
+				else
+					feed_places(f, in, i, p->of_counter[x]);
+	}
+}
+
+/* Which tracks feed which input of which row. */
+static int connect(struct sheet *s, struct level *l, const struct sheet_custom *custom)
+{
+	size_t n = (size_t)l->n_rows * l->n_inputs;
+	struct feeder f = { .s = s, .l = l, .custom = custom };
 
 	l->start = calloc(n + 2, sizeof(*l->start));
-	if (!l->start || !cpu) {
-		free(cpu);
-		return -ENOMEM;
-	}
-	for (int fill = 0; fill < 2; fill++) {
-		for (uint32_t i = 0; i < l->n_inputs; i++) {
-			const struct bound_input *in = &s->binding->input[l->input[i]];
-
-			for (uint32_t k = 0; !in->constant && k < in->n_counters; k++) {
-				uint32_t c = in->counter[k];
-
-				for (uint32_t x = p->counter_start[c]; x < p->counter_start[c + 1]; x++) {
-					uint32_t t = p->of_counter[x], row = l->row_of[t], last = row;
-					bool spread = in->telemetry || (row == PM_NONE && is_spread(l, in));
-
-					if (row == PM_NONE && !spread)
-						continue;
-					if (spread) {
-						row = 0;
-						last = l->n_rows ? l->n_rows - 1 : 0;
-					}
-					for (; row <= last && row < l->n_rows; row++) {
-						size_t slot = (size_t)row * l->n_inputs + i;
-
-						if (spread && !lies_in_row(s, in, t, l->first_row + row, cpu))
-							continue;
-						if (fill)
-							l->track[l->start[slot + 1]++] = t;
-						else
-							l->start[slot + 2]++, total++;
-					}
-				}
-			}
-		}
-		if (fill)
-			break;
+	f.cpu = malloc(((size_t)s->places->n + 1) * sizeof(*f.cpu));
+	if (l->start && f.cpu) {
+		feed_level(&f);
 		for (size_t k = 2; k < n + 2; k++)
 			l->start[k] += l->start[k - 1];
-		l->track = malloc((total + 1) * sizeof(*l->track));
-		if (!l->track)
-			break;
+		l->track = malloc((f.total + 1) * sizeof(*l->track));
+		f.fill = true;
+		if (l->track)
+			feed_level(&f);
 	}
-	free(cpu);
+	free(f.cpu);
 	return l->track ? 0 : -ENOMEM;
 }
 
@@ -338,6 +373,18 @@ static int find_numbers(const struct sheet *s, struct level *l)
 	return 0;
 }
 
+static int make_custom(const struct sheet_custom *custom, struct place **place, size_t *n)
+{
+	uint32_t rows = 0;
+	int err = custom->lay_out(custom->ctx, &rows);
+
+	*n = (size_t)rows * custom->scopes;
+	*place = err ? NULL : calloc(*n + 1, sizeof(**place));
+	for (size_t i = 0; *place && i < *n; i++)
+		(*place)[i].kind = PM_SYSTEM;
+	return err ? err : *place ? 0 : -ENOMEM;
+}
+
 int sheet_make_rows(struct sheet *s, const struct sheet_config *config)
 {
 	struct sheet_private *p = s->p;
@@ -358,7 +405,8 @@ int sheet_make_rows(struct sheet *s, const struct sheet_config *config)
 		struct sheet_row *row;
 		size_t n = 0;
 
-		err = place_tracks(s, l, &filter, &place, &n);
+		err = config->custom ? make_custom(config->custom, &place, &n) :
+				       place_tracks(s, l, &filter, &place, &n);
 		row = err ? NULL : realloc(s->row, (s->n_rows + n + 1) * sizeof(*row));
 		if (row) {
 			s->row = row;
@@ -366,7 +414,7 @@ int sheet_make_rows(struct sheet *s, const struct sheet_config *config)
 			l->n_rows = (uint32_t)n;
 			for (size_t k = 0; k < n; k++)
 				s->row[s->n_rows++] = (struct sheet_row){ .place = place[k] };
-			err = connect(s, l);
+			err = connect(s, l, config->custom);
 			if (!err)
 				err = find_numbers(s, l);
 			if (!err)

@@ -377,6 +377,14 @@ static enum replay_mode mode_of(const struct run *r)
 	}
 }
 
+static bool wants_totals(const struct run *r)
+{
+	bool runs = pm_map_u64(&pm_reader_model(r->reader)->header, PM_HEADER_RUNS, 1) > 1;
+
+	return r->sink->ops->totals && r->sink->whole != SINK_NO_TOTALS &&
+	       (r->sink->whole != SINK_ALL_RUNS || runs || r->window.mode != REPLAY_TOTAL);
+}
+
 static int start(struct run *r)
 {
 	int err;
@@ -384,17 +392,19 @@ static int start(struct run *r)
 	r->window.mode = mode_of(r);
 	r->window.every_ns = r->config->every_ns;
 	r->window.counts = r->sink->ops->counts;
+	r->window.no_scale = r->config->no_scale;
 	/* What is waited for, or printed as it comes through a pipe, must not come late. */
 	r->window.gather = !r->config->wait && !r->config->max_intervals && pm_reader_seekable(r->reader);
 	r->sink->one = r->window.mode == REPLAY_TOTAL;
 	r->window.forget = !r->sink->ops->plan && !r->sink->ops->totals;
 	err = replay_new(&r->lane[LANE_INTERVALS].replay, &r->window, intervals_done, r);
 	r->n_lanes = 1;
-	if (!err && r->sink->ops->totals) {
+	if (!err && wants_totals(r)) {
 		struct replay_config whole = r->window;
 
 		whole.mode = REPLAY_TOTAL;
 		whole.counts = false;
+		whole.join_runs = r->sink->whole == SINK_ALL_RUNS;
 		err = replay_new(&r->lane[LANE_TOTALS].replay, &whole, totals_done, r);
 		r->n_lanes++;
 	}

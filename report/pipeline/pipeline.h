@@ -26,6 +26,7 @@ struct pipeline_config {
 	bool cpu_rows;    /* of CPUs, also where what is shown is of cores and packages alone */
 	bool places_only; /* no metric is to be shown: the rows alone */
 	bool note_absent; /* a remark on columns whose registers could not be read */
+	bool no_scale;    /* multiplexing is not made up for */
 	bool pci;         /* PMUs of PCI are called by the devices that they count */
 	/* Called when a growing input has no more yet: 0 to try again, 1 to end. */
 	int (*wait)(void *ctx);

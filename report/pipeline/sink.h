@@ -56,7 +56,7 @@ struct sink_ops {
 	int (*shape)(struct sink *s, const struct sheet *sheet, size_t n_sheets);
 	/* The sheets are filled; values are good during the call. */
 	int (*intervals)(struct sink *s, const struct sheet *sheet, const struct interval *interval, size_t n);
-	/* If it is there: what all intervals of a run come to, in sheets of the same rows and cells. */
+	/* If it is there: what all intervals of a run, or of all, come to, in sheets of the same rows and cells. */
 	int (*totals)(struct sink *s, const struct sheet *sheet, const struct interval *interval, size_t n);
 	/* NULL: nobody listens. */
 	void (*event)(struct sink *s, const struct pm_event *event);
@@ -71,9 +71,11 @@ struct sink_ops {
 /* A sink's own struct begins with one. */
 struct sink {
 	const struct sink_ops *ops;
-	const char *recording;   /* basename of the file at hand; the caller says it, the pipeline all below */
-	bool runs;               /* the recording has several runs */
-	bool one;                /* the mode gives one interval a run */
+	const char *recording; /* basename of the file at hand; the caller says it, the pipeline all below */
+	bool runs;             /* the recording has several runs */
+	bool one;              /* the mode gives one interval a run */
+	/* What totals() get; of all runs only what intervals() do not get anyway. */
+	enum { SINK_EACH_RUN, SINK_ALL_RUNS, SINK_NO_TOTALS } whole;
 	bool places_only;        /* the columns of metrics are not wanted */
 	uint64_t boot_offset_ns; /* CLOCK_BOOTTIME less CLOCK_MONOTONIC, of what was read last; 0: not known */
 	uint64_t origin_ns;      /* CLOCK_MONOTONIC of its first snapshot, for relative times */

@@ -90,13 +90,12 @@ static int reserve_links(struct joints *j, size_t n)
 	return 0;
 }
 
+/* What is absent takes its neighbours with it, nearly always at once. */
 static bool is_missing(const uint16_t *status, uint32_t row, uint32_t end)
 {
-	uint16_t any = 0;
-
-	for (; row < end; row++)
-		any |= status[row];
-	return any;
+	while (row < end && (!status[row] || status_absent(status[row])))
+		row++;
+	return row < end;
 }
 
 static const struct group_feeds *feeds_of(const struct replay *r, const struct pm_chunk_group *cg)

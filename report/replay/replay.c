@@ -124,7 +124,7 @@ static int new_stretch(struct replay *r, const struct pm_chunk *c)
 	if ((err = gather_settle(r)))
 		return err;
 	if (r->run != c->run) {
-		err = flush(r);
+		err = r->config.join_runs ? 0 : flush(r);
 		r->begun = false;
 	}
 	restart(r);

@@ -39,9 +39,11 @@ enum replay_mode {
 
 struct replay_config {
 	enum replay_mode mode;
-	bool counts; /* keep replay_counts(), too */
-	bool gather; /* intervals may come late: short chunks are put together, which is faster */
-	bool forget; /* tracks of tasks and cgroups that have gone end with the interval in which they went */
+	bool counts;    /* keep replay_counts(), too */
+	bool no_scale;  /* multiplexing is not made up for */
+	bool join_runs; /* REPLAY_TOTAL: one for all runs */
+	bool gather;    /* intervals may come late: short chunks are put together, which is faster */
+	bool forget;    /* tracks of tasks and cgroups that have gone end with the interval in which they went */
 	uint64_t every_ns;
 	uint64_t since_ns, until_ns; /* CLOCK_MONOTONIC; snapshots outside are left out. until 0: no end */
 };

@@ -31,7 +31,7 @@ int replay_begin_tracks(struct replay *r, const struct pm_model *model)
 	r->want = want;
 	r->n_want = (size_t)model->n_counters + 1;
 	r->model = model;
-	r->perf_scale = pm_map_bool(&model->header, PM_HEADER_SCALED, true);
+	r->perf_scale = !r->config.no_scale && pm_map_bool(&model->header, PM_HEADER_SCALED, true);
 	return 0;
 }
 
@@ -384,6 +384,7 @@ static void drop_gone(struct replay *r)
 			r->track[n++] = r->track[i];
 	}
 	r->n_tracks = n;
+	r->joints.n_links = 0;
 }
 
 int replay_end_tracks(struct replay *r)

@@ -16,10 +16,9 @@
 #include "common/error.h"
 #include "common/metric/metric.h"
 #include "common/names.h"
-#include "report/metric/bind_class.h"
+#include "report/metric/bind.h"
 #include "report/export/output.h"
 #include "report/pipeline/sink.h"
-#include "report/metric/meaning.h"
 #include "report/machine/places.h"
 #include "report/replay/replay.h"
 
@@ -85,7 +84,6 @@ struct stat_event {
 	bool placed;      /* it stands where it was typed, whatever its cgroup */
 	bool asked;       /* by the user, when it was recorded or now */
 	bool hidden;      /* only metrics want it */
-	bool alone;       /* of one PMU, whatever else it could be merged with; always hidden */
 	uint16_t invalid; /* why it could not be opened at all */
 };
 
@@ -163,16 +161,6 @@ struct stat_off {
 	uint64_t from_ns, to_ns;
 };
 
-/* Which of the recorded events a formula is about. */
-struct stat_scope {
-	uint32_t cgroup;                  /* 0: of none; PM_NONE: wherever they were counted */
-	const char *pmu;                  /* NULL: whichever; else the only kind of CPUs, where there are several */
-	const struct class_choice *class; /* what it takes of a class of PMUs, or NULL */
-	bool refused;                     /* events that could not be opened will do */
-	bool in_default;                  /* it is of perf's Default group */
-	bool raw;                         /* it wants counts before a PMU's scale */
-};
-
 struct stat_sheet {
 	struct sink sink;
 	const struct stat_config *config;
@@ -202,11 +190,10 @@ struct stat_sheet {
 	struct stat_numbers *numbers;
 	struct stat_history *history; /* owned; of metrics that were asked for, with --stats */
 	size_t n_histories;
-	struct names history_of;     /* "place, newline, head" -> place in history */
-	struct vendor_choice vendor; /* what --metrics-file has for the recorded CPU */
-	struct metric_set recorded;  /* owned: vendors' metrics that pmrec was asked for */
-	struct meaning meaning;
-	struct class_index classes; /* of the recording; n_filters is 0 until it was looked for */
+	struct names history_of; /* "place, newline, head" -> place in history */
+	const struct binding *binding;
+	struct stat_finder *finder; /* where instances count */
+	bool laid_out;
 	/* Of the recording. */
 	uint64_t elapsed_ns;  /* of the command that ended last; 0: none */
 	uint64_t counted_ns;  /* in which events were enabled, over the intervals so far */
@@ -233,6 +220,9 @@ void stat_release(struct stat_sheet *s);
 int stat_declare(struct stat_sheet *s, struct buf *notes, struct error *e);
 int stat_lay_out(struct stat_sheet *s, struct buf *notes, struct error *e);
 void stat_forget_layout(struct stat_sheet *s);
+/* The row in which a counter of an instance counts, as an event of that cgroup; PM_NONE: none. */
+uint32_t stat_row_of(const struct stat_sheet *s, const struct pm_counter *c, uint32_t cgroup,
+		     const struct pm_instance *i);
 
 /* ---- stat_events.c ---- */
 
@@ -258,11 +248,9 @@ bool stat_programs_list(const struct stat_sheet *s, struct buf *out);
 int stat_cgroups_find(const struct stat_sheet *s, uint32_t counter, struct cpulist *found);
 /* Whether -G names the cgroup of that number. */
 bool stat_wants_cgroup(const struct stat_sheet *s, uint32_t number);
-/* The event that a counter belongs to, in a cgroup as struct stat_scope has it; one that is not printed is added. Its
+/* The event that a counter belongs to, in a cgroup as stat_event.in_cgroup has it; one that is not printed is added. Its
  * place or -ENOMEM. */
 int64_t stat_event_of(struct stat_sheet *s, uint32_t counter, uint32_t cgroup);
-/* As stat_event_of(), but an event of this counter alone, which is never printed. */
-int64_t stat_event_alone(struct stat_sheet *s, uint32_t counter);
 /* Whether the counter is an event of a PMU that is not the CPUs'. */
 bool stat_is_uncore(const struct pm_model *m, const struct pm_counter *c);
 void stat_events_release(struct stat_sheet *s);
@@ -316,17 +304,14 @@ void stat_shadow_cell(const struct stat_sheet *s, uint32_t row, uint32_t id, str
 
 /* ---- stat_numbers.c ---- */
 
-/* Which metrics of the binding are printed; *asked: by metric, borrowed until the next call; NULL: none. 0 or -errno. */
-int stat_numbers_ask(struct stat_sheet *s, const struct binding *b, const bool **asked);
+/* The metrics that are printed, at the rows of the lines. 0 or -ENOMEM. */
+int stat_numbers_plan(struct stat_sheet *s, struct sink_plan *plan);
 /* Rows are known now. 0 or -ENOMEM. */
 int stat_numbers_shape(struct stat_sheet *s, const struct sheet *sheet, size_t n_sheets);
-/* The values of interval k. */
+/* The values of interval k; `sheet` is that of the shape, or has the same rows and cells. */
 void stat_numbers_take(struct stat_sheet *s, const struct sheet *sheet, size_t k);
-/* The same of what a whole recording comes to; `sheet` has the same rows and cells. */
-void stat_numbers_take_total(struct stat_sheet *s, const struct sheet *sheet, size_t k);
-/* What the engine says of a metric that is printed; false: it was not asked. */
-bool stat_numbers_get(const struct stat_sheet *s, uint32_t shown, uint32_t row, struct value *v,
-		      enum sheet_verdict *verdict);
+/* What the engine says of a metric that is printed. */
+struct value stat_numbers_get(const struct stat_sheet *s, uint32_t shown, uint32_t row, enum sheet_verdict *verdict);
 void stat_numbers_release(struct stat_sheet *s);
 
 /* ---- the formats ---- */

@@ -4,7 +4,7 @@
 
 #include "report/stat/stat_shadow.h"
 
-static void judge(const struct stat_sheet *s, const struct shown *x, uint32_t row, enum sheet_verdict verdict,
+static void judge(const struct stat_sheet *s, const struct shown *x, enum sheet_verdict verdict,
 		  struct stat_metric *out)
 {
 	static const char *const color[] = {
@@ -27,10 +27,8 @@ static void judge(const struct stat_sheet *s, const struct shown *x, uint32_t ro
 		out->threshold = isnan(out->value) ? "unknown" : bad ? "bad" : "good";
 	} else if (verdict != SHEET_UNJUDGED) {
 		out->threshold = verdict == SHEET_BAD ? "bad" : verdict == SHEET_GOOD ? "good" : "unknown";
-	} else if (x->threshold.expr) {
-		struct value v = stat_formula_value(s, &x->threshold, row);
-
-		out->threshold = v.reason ? "unknown" : v.v != 0 ? "bad" : "good";
+	} else if (x->judged) {
+		out->threshold = "unknown";
 	}
 	if (out->threshold && !strcmp(out->threshold, "bad"))
 		out->color = "31";
@@ -39,7 +37,8 @@ static void judge(const struct stat_sheet *s, const struct shown *x, uint32_t ro
 /* A second of CPU time; NaN: that is not known. */
 static double rate_of(const struct stat_sheet *s, const struct shown *x, const struct stat_line *l)
 {
-	struct value clock = stat_formula_value(s, &x->value, l->row);
+	enum sheet_verdict verdict;
+	struct value clock = stat_numbers_get(s, (uint32_t)(x - s->shadow->shown), l->row, &verdict);
 
 	if (l->now.reason || clock.reason || clock.v <= 0)
 		return (double)NAN;
@@ -69,40 +68,28 @@ static bool take_rate(const struct stat_sheet *s, const struct shown *x, const s
 	return true;
 }
 
-static bool is_of_pmus(const struct shown *x)
-{
-	for (size_t i = 0; i < x->value.n; i++)
-		if (x->value.in[i].n_pairs)
-			return true;
-	return false;
-}
-
 /* Whether no line of the row stands before this one that the metric could be behind. */
 static bool is_home(const struct stat_sheet *s, const struct shown *x, const struct stat_line *l)
 {
-	for (size_t i = 0; i < x->value.n; i++)
-		for (uint32_t k = 0; k < x->value.in[i].n; k++) {
-			uint32_t event = x->value.in[i].event[k];
-			const struct stat_line *other = stat_line_at(s, l->row, event);
+	for (uint32_t i = 0; i < x->n_events; i++) {
+		const struct stat_line *other = stat_line_at(s, l->row, x->events[i]);
 
-			if (other && !s->event[event].hidden && !other->now.reason && other->rank < l->rank)
-				return false;
-		}
+		if (other && !s->event[x->events[i]].hidden && !other->now.reason && other->rank < l->rank)
+			return false;
+	}
 	return true;
 }
 
 static void take_metric(const struct stat_sheet *s, const struct shown *x, uint32_t row, struct stat_metric *out)
 {
 	enum sheet_verdict verdict = SHEET_UNJUDGED;
-	struct value v;
+	struct value v = stat_numbers_get(s, (uint32_t)(x - s->shadow->shown), row, &verdict);
 
-	if (!stat_numbers_get(s, (uint32_t)(x - s->shadow->shown), row, &v, &verdict))
-		v = stat_formula_value(s, &x->value, row);
 	*out = (struct stat_metric){
 		.value = v.reason ? (double)NAN : v.v,
 		.reason = v.reason,
 		.unit = x->words,
-		.name = x->metric->name,
+		.name = x->name,
 		.width = 8,
 		.precision = 1,
 		.id = (uint32_t)(x - s->shadow->shown),
@@ -118,13 +105,13 @@ static void take_metric(const struct stat_sheet *s, const struct shown *x, uint3
 		out->width = x->shadow->width;
 		out->precision = x->shadow->decimals;
 		out->percent = x->shadow->percent;
-	} else if (is_of_pmus(x)) {
-		out->precision = x->metric->precision;
+	} else if (x->of_pmus) {
+		out->precision = x->precision;
 		out->own = true;
-	} else if (x->metric->unit && !strcmp(x->metric->unit, "1")) {
+	} else if (!strcmp(x->unit, "1")) {
 		out->precision = 2;
 	}
-	judge(s, x, row, verdict, out);
+	judge(s, x, verdict, out);
 }
 
 /* perf prints what it cannot compute where it was asked for, and nothing where it was its own idea. */
@@ -143,7 +130,7 @@ size_t stat_shadow(const struct stat_sheet *s, const struct stat_line *l, struct
 	for (uint32_t i = sh->first[l->event]; i < sh->first[l->event + 1] && n < STAT_METRICS; i++) {
 		const struct shown *x = &sh->shown[sh->behind[i].shown];
 
-		if (is_of_pmus(x) && !is_home(s, x, l))
+		if (x->of_pmus && !is_home(s, x, l))
 			continue;
 		if (x->rate) {
 			n += take_rate(s, x, l, &out[n]);
@@ -208,9 +195,9 @@ static const char *mark_of(const struct stat_sheet *s, const struct shown *x)
 {
 	const struct stat_event *ev = x->event < s->n_events ? &s->event[x->event] : NULL;
 
-	for (size_t i = 0; !ev && i < x->value.n; i++)
-		ev = x->value.in[i].n ? &s->event[x->value.in[i].event[0]] : NULL;
-	return !ev ? x->metric->name : ev->cgroup ? ev->cgroup : ev->name;
+	if (!ev && x->n_events)
+		ev = &s->event[x->events[0]];
+	return !ev ? x->name : ev->cgroup ? ev->cgroup : ev->name;
 }
 
 void stat_shadow_head(const struct stat_sheet *s, uint32_t id, struct buf *out)

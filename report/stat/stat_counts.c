@@ -6,15 +6,9 @@
 #include "report/stat/stat.h"
 #include "report/machine/status.h"
 
-/* Scaled as the kernel multiplexed it: by difference and column, before anything is added. */
-static uint64_t scaled(const struct stat_sheet *s, const struct count *c)
+static void take(struct stat_line *l, const struct count *c)
 {
-	return s->config->no_scale ? c->v : c->made;
-}
-
-static void take(struct stat_sheet *s, struct stat_line *l, const struct count *c)
-{
-	l->now.v += scaled(s, c);
+	l->now.v += c->made;
 	l->now.raw += c->v;
 	l->now.enabled += c->enabled;
 	l->now.running += c->running;
@@ -51,7 +45,7 @@ static void count_package(struct stat_sheet *s, struct stat_line *l, size_t k)
 		if (c->reason) {
 			why = c->reason;
 		} else if (is_first(s, l, i, k)) {
-			take(s, l, c);
+			take(l, c);
 			l->now.nr++;
 		}
 	}
@@ -89,7 +83,7 @@ static void count_line(struct stat_sheet *s, struct stat_line *l, size_t k)
 				l->now.enabled += c->enabled;
 			continue;
 		}
-		take(s, l, c);
+		take(l, c);
 	}
 	l->now.enabled += l->now.lost;
 	l->now.nr = l->n;
@@ -309,7 +303,7 @@ static void note_lost(struct stat_sheet *s)
 
 	for (uint32_t i = 0; i <= s->n_events; i++) {
 		buf_clear(&now);
-		if (i < s->n_events && !s->event[i].alone)
+		if (i < s->n_events)
 			say_lost(s, i, &now);
 		if (i < s->n_events && !now.len)
 			continue;

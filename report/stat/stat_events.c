@@ -383,7 +383,7 @@ static int add_event(struct stat_sheet *s, const struct pm_counter *c, uint32_t 
 
 	for (uint32_t i = 0; pm_map_get(&c->attrs, PM_COUNTER_PERF_WILDCARD) && i < s->n_events; i++) {
 		ev = &s->event[i];
-		if (ev->alone || hidden != ev->hidden || cgroup != ev->in_cgroup || !belong_together(s, ev->first, c))
+		if (hidden != ev->hidden || cgroup != ev->in_cgroup || !belong_together(s, ev->first, c))
 			continue;
 		if (ev->n_counters == 1) {
 			char *name = merged_name(s, c);
@@ -401,21 +401,6 @@ static int add_event(struct stat_sheet *s, const struct pm_counter *c, uint32_t 
 	return new_event(s, c, cgroup);
 }
 
-int64_t stat_event_alone(struct stat_sheet *s, uint32_t counter)
-{
-	int err;
-
-	for (uint32_t i = 0; i < s->n_events; i++)
-		if (s->event[i].alone && s->event[i].counter[0] == counter)
-			return i;
-	/* PMUs count for no cgroup. */
-	err = new_event(s, pm_model_counter(s->places->model, counter), 0);
-	if (err)
-		return err;
-	s->event[s->n_events - 1].alone = s->event[s->n_events - 1].hidden = true;
-	return s->n_events - 1;
-}
-
 int64_t stat_event_of(struct stat_sheet *s, uint32_t counter, uint32_t cgroup)
 {
 	const struct pm_counter *c = pm_model_counter(s->places->model, counter);
@@ -424,8 +409,7 @@ int64_t stat_event_of(struct stat_sheet *s, uint32_t counter, uint32_t cgroup)
 
 	for (uint32_t i = 0; i < s->n_events; i++)
 		for (uint32_t k = 0; k < s->event[i].n_counters; k++)
-			if (!s->event[i].alone && s->event[i].counter[k] == counter &&
-			    s->event[i].in_cgroup == cgroup)
+			if (s->event[i].counter[k] == counter && s->event[i].in_cgroup == cgroup)
 				return i;
 	if ((err = add_event(s, c, cgroup, true)))
 		return err;

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/stat/stat.h"
+#include "report/stat/stat_shadow.h"
 
 const enum pm_kind stat_aggr_kinds[STAT_AGGRS] = {
 	[STAT_GLOBAL] = PM_SYSTEM, [STAT_NONE] = PM_CPU,        [STAT_THREAD] = PM_TASK, [STAT_SOCKET] = PM_PACKAGE,
@@ -220,22 +220,25 @@ static bool place_of(const struct stat_sheet *s, const struct stat_event *ev, co
 }
 
 /* The tracks of the replay by counter, and what was found of instances: with a thousand of each searches count. */
-struct finder {
+struct stat_finder {
 	uint32_t *start; /* by counter id: first in track[]; one more at the end */
 	uint32_t *track;
 	unsigned char *seen; /* by instance id: its row is there */
 	uint32_t *row;       /* by instance id: 1 + row; 0: not looked for yet */
 };
 
-static void finder_release(struct finder *f)
+static void finder_free(struct stat_finder *f)
 {
+	if (!f)
+		return;
 	free(f->start);
 	free(f->track);
 	free(f->seen);
 	free(f->row);
+	free(f);
 }
 
-static int finder_init(struct finder *f, const struct stat_sheet *s)
+static int finder_init(struct stat_finder *f, const struct stat_sheet *s)
 {
 	const struct pm_model *m = s->places->model;
 	size_t n = replay_tracks(s->replay);
@@ -268,7 +271,7 @@ static bool is_plain(const struct stat_sheet *s, const struct stat_event *ev)
 	return !ev->per_pkg && kind_for(s, ev) == stat_aggr_kinds[s->config->aggr];
 }
 
-static int find_rows(struct stat_sheet *s, struct finder *f, uint32_t *nowhere)
+static int find_rows(struct stat_sheet *s, struct stat_finder *f, uint32_t *nowhere)
 {
 	struct place system = { .kind = PM_SYSTEM,
 				.package = PM_NONE,
@@ -356,7 +359,7 @@ static int by_row(const void *a, const void *b)
 
 /* 1 + the row of an instance; 0: it has none. */
 static uint32_t row_of(const struct stat_sheet *s, const struct stat_event *ev, const struct pm_instance *i,
-		       struct finder *f)
+		       struct stat_finder *f)
 {
 	bool plain = is_plain(s, ev);
 	struct place place;
@@ -370,8 +373,19 @@ static uint32_t row_of(const struct stat_sheet *s, const struct stat_event *ev, 
 	return row;
 }
 
-static int add_lines(struct stat_sheet *s, uint32_t event, struct stat_line **at, struct feed *feed, struct finder *f,
-		     uint32_t *cap)
+uint32_t stat_row_of(const struct stat_sheet *s, const struct pm_counter *c, uint32_t cgroup,
+		     const struct pm_instance *i)
+{
+	const struct stat_event like = { .per_pkg = pm_map_bool(&c->attrs, PM_COUNTER_PERF_PER_PKG, false),
+					 .percore = pm_map_bool(&c->attrs, PM_COUNTER_PERF_PERCORE, false) };
+
+	if ((cgroup != PM_NONE && cgroup != stat_cgroup_of(i)) || !wanted_instance(s, i))
+		return PM_NONE;
+	return row_of(s, &like, i, s->finder) - 1;
+}
+
+static int add_lines(struct stat_sheet *s, uint32_t event, struct stat_line **at, struct feed *feed,
+		     struct stat_finder *f, uint32_t *cap)
 {
 	const struct stat_event *ev = &s->event[event];
 	size_t n = 0;
@@ -468,6 +482,8 @@ void stat_forget_layout(struct stat_sheet *s)
 	free(s->line_of);
 	free(s->order);
 	free(s->column);
+	finder_free(s->finder);
+	s->finder = NULL;
 	s->row = NULL;
 	s->line = NULL;
 	s->line_of = s->order = NULL;
@@ -481,7 +497,7 @@ int stat_declare(struct stat_sheet *s, struct buf *notes, struct error *e)
 
 	if ((err = stat_events_find(s, notes, e)) || (err = stat_shadow_bind(s, notes, e)))
 		return err;
-	if (!s->n_events && s->places->model->n_counters)
+	if (!s->n_events && !s->shadow->n && s->places->model->n_counters)
 		return error_set(e, ENOENT, "the recording has none of the events that these metrics are made of");
 	for (uint32_t i = 0; i < s->n_events && !err; i++)
 		for (uint32_t k = 0; k < s->event[i].n_counters && !err; k++)
@@ -528,7 +544,7 @@ int stat_lay_out(struct stat_sheet *s, struct buf *notes, struct error *e)
 	struct stat_sheet old = *s;
 	struct stat_line *at;
 	uint32_t cap = 0, nowhere = 0;
-	struct finder f = { 0 };
+	struct stat_finder *f = calloc(1, sizeof(*f));
 	int err;
 
 	s->row = NULL;
@@ -536,22 +552,22 @@ int stat_lay_out(struct stat_sheet *s, struct buf *notes, struct error *e)
 	s->line_of = s->order = NULL;
 	s->column = NULL;
 	s->n_rows = s->n_lines = s->n_columns = 0;
-	err = feed ? finder_init(&f, s) : -ENOMEM;
+	s->finder = f;
+	err = feed && f ? finder_init(f, s) : -ENOMEM;
 	if (!err)
-		err = find_rows(s, &f, &nowhere);
+		err = find_rows(s, f, &nowhere);
 	if (!err)
 		s->line = calloc((size_t)s->n_rows * s->n_events + 1, sizeof(*s->line));
 	at = s->line;
 	if (!err && !s->line)
 		err = -ENOMEM;
 	for (uint32_t i = 0; i < s->n_events && !err; i++)
-		err = add_lines(s, i, &at, feed, &f, &cap);
+		err = add_lines(s, i, &at, feed, f, &cap);
 	if (!err) {
 		s->n_lines = (uint32_t)(at - s->line);
 		err = index_lines(s);
 	}
 	free(feed);
-	finder_release(&f);
 	if (err)
 		return error_sys(e, -err, "laying out the report");
 	keep_sums(s, &old);
@@ -559,6 +575,7 @@ int stat_lay_out(struct stat_sheet *s, struct buf *notes, struct error *e)
 	if ((!s->n_lines || (!s->n_columns && (s->config->cpus.n || s->config->n_pids || s->config->n_tids))) &&
 	    !s->config->metrics.n && s->places->model->n_counters)
 		return no_rows(s, e);
+	s->laid_out = true;
 	if (nowhere && s->n_rows && notes)
 		buf_printf(notes, "%u columns have no place in this report and are left out\n", nowhere);
 	return 0;

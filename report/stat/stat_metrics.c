@@ -5,7 +5,7 @@
 #include <strings.h>
 
 #include "common/options.h"
-#include "report/metric/recorded_metrics.h"
+#include "report/metric/bind_class.h"
 #include "report/metric/select.h"
 #include "report/stat/stat_shadow.h"
 
@@ -24,85 +24,127 @@ struct shown *stat_shown_add(struct stat_shadow *sh)
 	return &sh->shown[sh->n++];
 }
 
-char *stat_words_of(const char *unit, const char *name, const char *filter)
+char *stat_words_of(const char *unit, const char *name)
 {
 	struct buf words = BUF_INIT;
 
-	buf_printf(&words, "%s%s%s%s%s", unit, unit[0] ? "  " : "", name, filter[0] ? " " : "", filter);
+	buf_printf(&words, "%s%s%s", unit, unit[0] ? "  " : "", name);
 	return buf_detach(&words);
 }
 
-/* The text, or the first of the others, behind ';', that the recording can feed. */
-static int bind_first(struct stat_sheet *s, const struct stat_scope *at, struct stat_formula *f, const char *text,
-		      const char *other, struct buf *lacks)
+uint32_t stat_home(const struct stat_sheet *s, const struct shown *x, const uint32_t *uses)
 {
-	int err = stat_formula_bind(s, at, f, text, lacks);
+	uint32_t first = UINT32_MAX;
 
-	while (err == -ENOENT && other) {
-		size_t len = strcspn(other, ";");
-		char *one = strndup(other, len);
+	for (uint32_t i = 0; i < x->n_events; i++) {
+		uint32_t event = x->events[i];
 
-		if (!one)
-			return -ENOMEM;
-		err = stat_formula_bind(s, at, f, one, NULL);
-		free(one);
-		other = other[len] ? other + len + 1 : NULL;
+		if (!s->event[event].hidden &&
+		    (first == UINT32_MAX || uses[event] < uses[first] ||
+		     (uses[event] == uses[first] && stat_rank(&s->event[event]) < stat_rank(&s->event[first]))))
+			first = event;
+	}
+	return first;
+}
+
+const struct bound_metric *stat_metric_named(const struct stat_sheet *s, const char *name, const char *pmu)
+{
+	const struct bound_metric *any = NULL;
+
+	for (size_t i = 0; i < s->binding->n_metrics; i++) {
+		const struct bound_metric *m = &s->binding->metric[i];
+
+		if (m->counter || m->absent || strcmp(m->name, name))
+			continue;
+		if (m->pmu && pmu && !strcmp(m->pmu, pmu))
+			return m;
+		any = !m->pmu || !pmu ? m : any;
+	}
+	return any;
+}
+
+/* Adds the event of a counter to what the metric is made of. */
+static int add_event(struct stat_sheet *s, struct shown *x, uint32_t counter)
+{
+	int64_t event = stat_event_of(s, counter, x->cgroup);
+	uint32_t *more;
+
+	if (event < 0)
+		return (int)event;
+	for (uint32_t i = 0; i < x->n_events; i++)
+		if (x->events[i] == event)
+			return 0;
+	if (!(more = reallocarray(x->events, x->n_events + 1, sizeof(*more))))
+		return -ENOMEM;
+	x->events = more;
+	x->events[x->n_events++] = (uint32_t)event;
+	return 0;
+}
+
+/* Lines are of counts that could be opened; what is read beside them has none. */
+static bool has_line(const struct pm_counter *c)
+{
+	return (!strcmp(c->source, "perf") || c->semantics == PM_CUMULATIVE || c->semantics == PM_DELTA) &&
+	       !pm_map_get(&c->attrs, PM_COUNTER_PERF_INVALID);
+}
+
+int stat_take_metric(struct stat_sheet *s, struct shown *x, const struct bound_metric *m)
+{
+	int err = 0;
+
+	x->metric = m;
+	x->name = m->name;
+	x->unit = m->unit;
+	x->precision = m->precision;
+	x->judged = m->threshold != NULL;
+	for (uint32_t i = 0; i < m->n_inputs && !err; i++) {
+		const struct bound_input *in = &s->binding->input[m->input[i]];
+		const struct pmu_class *class;
+		/* Without a name it is a clock that stands beside others. */
+		if (in->constant || in->duration || !in->name[0])
+			continue;
+		x->of_pmus |= in->clock || class_event_named(in->name, &class);
+		for (uint32_t k = 0; k < in->n_counters && !err; k++) {
+			const struct pm_counter *c = pm_model_counter(s->places->model, in->counter[k]);
+
+			if (has_line(c) && stat_programs_wanted(&s->config->programs, c))
+				err = add_event(s, x, c->id);
+		}
 	}
 	return err;
 }
 
-int stat_metric_bind(struct stat_sheet *s, const struct stat_scope *at, struct stat_formula *f,
-		     const struct metric *m, struct buf *lacks)
-{
-	return bind_first(s, at, f, m->expr, m->otherwise, lacks);
-}
-
 /* The group that perf names in place of the events, when the Default metrics are asked for together. */
-static const char *default_group(const struct stat_scope *at, const struct metric *m)
+static const char *default_group(bool in_default, const char *categories)
 {
 	static const char *const group[] = { "TopdownL1", "TopdownL2", "TopdownL3", "TopdownL4" };
 
-	for (size_t i = 0; at->in_default && i < sizeof(group) / sizeof(group[0]); i++)
-		if (m->categories && strstr(m->categories, group[i]))
+	for (size_t i = 0; in_default && i < sizeof(group) / sizeof(group[0]); i++)
+		if (strstr(categories, group[i]))
 			return group[i];
 	return NULL;
 }
 
 /* The PMU of all events that are of CPUs, where there are several kinds of these. NULL: of none, or of several. */
-static const char *pmu_of(const struct stat_sheet *s, const struct stat_formula *f)
+static const char *pmu_of(const struct stat_sheet *s, const struct shown *x)
 {
 	const char *pmu = NULL;
 
-	for (size_t i = 0; i < f->n; i++)
-		for (uint32_t k = 0; k < f->in[i].n; k++) {
-			const char *own = stat_hybrid_pmu(s, &s->event[f->in[i].event[k]]);
+	for (uint32_t i = 0; i < x->n_events; i++) {
+		const struct stat_event *ev = &s->event[x->events[i]];
+		const char *own = ev->n_counters > 1 ? NULL : stat_core_pmu(s->places->model, ev->first);
 
-			if (own && pmu && strcmp(own, pmu))
-				return NULL;
-			pmu = own ? own : pmu;
-		}
-	return pmu;
-}
-
-/* PMUs of several kinds of CPUs in one machine; NULL if there is but one kind, and behind the last. */
-static const char *core_pmu(const struct pm_model *m, uint32_t want)
-{
-	const char *found = NULL;
-	uint32_t n = 0;
-
-	for (uint32_t i = 0; i < m->n_pmus; i++) {
-		if (!pm_map_get(&m->pmu[i].attrs, PM_PMU_CPUS))
-			continue;
-		if (n++ == want)
-			found = pm_map_text(&m->pmu[i].attrs, PM_PMU_NAME, "");
+		if (own && pmu && strcmp(own, pmu))
+			return NULL;
+		pmu = own ? own : pmu;
 	}
-	return n > 1 ? found : NULL;
+	return pmu;
 }
 
 /* One event for all metrics of a group and a kind of CPUs. */
 static uint32_t find_head(const struct stat_sheet *s, const struct shown *shown)
 {
-	uint32_t head = UINT32_MAX, event;
+	uint32_t head = UINT32_MAX;
 
 	for (uint32_t i = 0; i < s->shadow->n; i++) {
 		const struct shown *other = &s->shadow->shown[i];
@@ -111,12 +153,9 @@ static uint32_t find_head(const struct stat_sheet *s, const struct shown *shown)
 		    !strcmp(other->group, shown->group))
 			return other->head;
 	}
-	for (size_t i = 0; i < shown->value.n; i++)
-		for (uint32_t k = 0; k < shown->value.in[i].n; k++) {
-			event = shown->value.in[i].event[k];
-			if (head == UINT32_MAX || stat_rank(&s->event[event]) < stat_rank(&s->event[head]))
-				head = event;
-		}
+	for (uint32_t i = 0; i < shown->n_events; i++)
+		if (head == UINT32_MAX || stat_rank(&s->event[shown->events[i]]) < stat_rank(&s->event[head]))
+			head = shown->events[i];
 	return head;
 }
 
@@ -126,134 +165,90 @@ static char *head_of(const struct stat_sheet *s, const char *group, const char *
 	struct buf text = BUF_INIT;
 
 	buf_addstr(&text, group);
-	if (pmu && core_pmu(s->places->model, 0))
+	if (pmu && bind_core_pmu(s->places->model, 0))
 		buf_printf(&text, " (%s)", pmu);
 	return buf_detach(&text);
 }
 
-/* With `pmu` only if all its events of CPUs are of that kind. */
-static int add_metric_of(struct stat_sheet *s, const struct stat_scope *at, const struct metric *m, uint32_t filter,
-			 struct buf *lacks)
+/* Puts a metric among those that are printed, once its events are known. */
+static int finish(struct stat_sheet *s, struct shown *what, const char *display, const char *categories,
+		  bool in_default)
 {
-	const char *unit = m->unit && strcmp(m->unit, "1") ? m->unit : "", *name = m->display;
-	const char *group = default_group(at, m), *own;
-	const char *pmu = at->pmu;
-	struct shown *shown;
-	struct stat_formula f;
-	int err = stat_metric_bind(s, at, &f, m, lacks);
+	const char *unit = strcmp(what->unit, "1") ? what->unit : "", *own = pmu_of(s, what);
+	const char *group = default_group(in_default, categories);
+	struct shown *shown = stat_shown_add(s->shadow);
 
-	if (err)
-		return err;
-	own = pmu_of(s, &f);
-	if (pmu && (!own || strcmp(own, pmu))) {
-		stat_formula_release(&f);
-		return -ENOENT;
-	}
-	if (!(shown = stat_shown_add(s->shadow))) {
-		stat_formula_release(&f);
+	if (!shown)
 		return -ENOMEM;
-	}
+	*shown = *what;
+	*what = (struct shown){ 0 };
 	/* Without -e the lines are those that the metrics are made of. */
-	for (size_t i = 0; !s->config->events.n && !group && i < f.n; i++)
-		for (uint32_t k = 0; k < f.in[i].n; k++)
-			s->event[f.in[i].event[k]].hidden = false;
-	shown->metric = m;
-	shown->cgroup = at->cgroup;
-	shown->filter = filter;
-	shown->value = f;
+	for (uint32_t i = 0; !s->config->events.n && !group && i < shown->n_events; i++)
+		s->event[shown->events[i]].hidden = false;
 	shown->event = UINT32_MAX;
-	shown->pmu = pmu;
 	shown->group = group ? head_of(s, group, own) : NULL;
 	if (group && !shown->group)
 		return -ENOMEM;
 	shown->head = group ? find_head(s, shown) : UINT32_MAX;
 	shown->rank = shown->head != UINT32_MAX ? stat_rank(&s->event[shown->head]) : 0;
 	for (size_t i = 0; i < stat_named_n; i++)
-		if (!strcmp(stat_named[i].metric, m->name)) {
+		if (!strcmp(stat_named[i].metric, shown->name)) {
 			shown->named = &stat_named[i];
 			unit = stat_named[i].unit;
-			name = stat_named[i].label;
+			display = stat_named[i].label;
 		}
 	/* Ours have heads of columns for a name; a vendor's name is what the file says. */
-	if (!strncmp(m->name, "tma_", 4) && strncasecmp(name, "tma_", 4))
-		name = m->name;
-	shown->words = stat_words_of(unit, name, filter ? s->classes.filter[filter] : "");
-	if (!shown->words)
-		return -ENOMEM;
-	if (m->threshold && !s->config->no_threshold) {
-		err = bind_first(s, at, &shown->threshold, m->threshold, m->threshold_otherwise, NULL);
-		return err == -ENOENT || err == -EINVAL ? 0 : err;
-	}
-	return 0;
+	if (!strncmp(shown->name, "tma_", 4) && strncasecmp(display, "tma_", 4))
+		display = shown->name;
+	shown->words = stat_words_of(unit, display);
+	return shown->words ? 0 : -ENOMEM;
 }
 
-/* What has to do with CPUs is one metric for each kind of them. */
-static int add_metric_filtered(struct stat_sheet *s, const struct stat_scope *at, const struct metric *m,
-			       uint32_t filter, struct buf *lacks)
+static int add_metric(struct stat_sheet *s, const struct bound_metric *m, uint32_t cgroup, bool in_default)
 {
-	struct stat_scope one = *at;
-	bool any = false;
-	int err = 0;
+	struct shown what = { .cgroup = cgroup, .pmu = m->pmu };
+	int err;
 
 	for (uint32_t i = 0; i < s->shadow->n; i++)
-		if (s->shadow->shown[i].metric == m && s->shadow->shown[i].cgroup == at->cgroup &&
-		    s->shadow->shown[i].filter == filter)
+		if (s->shadow->shown[i].metric == m && s->shadow->shown[i].cgroup == cgroup)
 			return 0;
-	if (m->each)
-		return -ENOENT;
-	for (uint32_t i = 0; !err && (one.pmu = core_pmu(s->places->model, i)); i++) {
-		err = add_metric_of(s, &one, m, filter, NULL);
-		any |= !err;
-		err = err == -ENOENT ? 0 : err;
-	}
-	if (!err && !any)
-		err = add_metric_of(s, at, m, filter, lacks);
-	/* Of events that could not be opened it is no number, and says so where they stand. */
-	if (err == -ENOENT && !default_group(at, m)) {
-		one.pmu = NULL;
-		one.refused = true;
-		err = add_metric_of(s, &one, m, filter, NULL);
-	}
+	err = stat_take_metric(s, &what, m);
+	if (!err)
+		err = finish(s, &what, m->display, m->categories, in_default);
+	free(what.events);
 	return err;
 }
 
-/* A metric over a class of PMUs: once for each set of filters that was recorded. */
-static int add_class_metric(struct stat_sheet *s, const struct stat_scope *at, const struct metric *m,
-			    const struct pmu_class *class, struct buf *lacks)
+/* Of events that could not be opened it is no number, and says so where they stand. -ENOENT: some were not asked for. */
+static int add_refused(struct stat_sheet *s, const struct metric *row, uint32_t cgroup, bool in_default)
 {
+	struct shown what = { .cgroup = cgroup,
+			      .name = row->name,
+			      .unit = row->unit ? row->unit : "",
+			      .judged = row->threshold != NULL };
 	const struct expr_input *in;
-	struct stat_scope one = *at;
-	struct expr *parsed;
-	bool any = false;
+	struct expr *expr;
+	uint32_t counter;
 	size_t n;
-	int err = expr_parse(&parsed, m->expr, NULL);
+	int err = expr_parse(&expr, row->expr, NULL);
 
 	if (err)
-		return err;
-	in = expr_inputs(parsed, &n);
-	for (uint32_t f = 0; f < s->classes.n_filters && !err; f++) {
-		struct class_choice choice;
-
-		err = class_choose(&choice, &s->classes, class, f, in, n);
-		one.class = &choice;
-		if (!err && choice.n) {
-			err = add_metric_filtered(s, &one, m, f, lacks);
-			any |= !err;
-			err = err == -ENOENT ? 0 : err;
-		}
-		class_choice_release(&choice);
+		return err == -ENOMEM ? err : -ENOENT;
+	in = expr_inputs(expr, &n);
+	for (size_t i = 0; i < n && !err; i++) {
+		if (in[i].aspect == EXPR_LITERAL || in[i].aspect == EXPR_CPUID_MATCH ||
+		    in[i].aspect == EXPR_HAS_EVENT)
+			continue;
+		err = bind_counters(s->places->model, in[i].name, &counter, 1) ? add_event(s, &what, counter) :
+										 -ENOENT;
 	}
-	if (!err && !any && lacks)
-		buf_printf(lacks, "the recording lacks %s", m->expr);
-	expr_free(parsed);
-	return err || any ? err : -ENOENT;
-}
-
-static int add_metric(struct stat_sheet *s, const struct stat_scope *at, const struct metric *m, struct buf *lacks)
-{
-	const struct pmu_class *class = class_of_formula(m->expr);
-
-	return class ? add_class_metric(s, at, m, class, lacks) : add_metric_filtered(s, at, m, 0, lacks);
+	if (!err && what.n_events && !default_group(in_default, row->categories ? row->categories : ""))
+		err = finish(s, &what, row->display ? row->display : row->name, "", false);
+	else if (!err)
+		err = -ENOENT;
+	expr_free(expr);
+	free(what.events);
+	return err;
 }
 
 static bool matches(const struct metric *m, const char *word)
@@ -262,13 +257,22 @@ static bool matches(const struct metric *m, const char *word)
 				 m->categories ? m->categories : "");
 }
 
-static bool is_shown(const struct stat_sheet *s, const struct stat_scope *at, const char *name)
+static bool is_shown(const struct stat_sheet *s, uint32_t cgroup, const struct bound_metric *m)
 {
-	for (uint32_t i = 0; i < s->shadow->n; i++)
-		if (s->shadow->shown[i].metric && s->shadow->shown[i].cgroup == at->cgroup &&
-		    (!strcmp(s->shadow->shown[i].metric->name, name) ||
-		     !strcasecmp(s->shadow->shown[i].metric->display, name)))
+	for (uint32_t i = 0; i < s->shadow->n; i++) {
+		const struct shown *x = &s->shadow->shown[i];
+
+		/* A vendor's metric of a name that several kinds of CPUs have carries its kind behind it. */
+		size_t len = strlen(m->name);
+		bool twin = x->metric && x->pmu == m->pmu && x->pmu && !strncmp(x->name, m->name, len) &&
+			    strchr("._ ", x->name[len]) && !strcmp(x->name + len + (x->name[len] != 0), x->pmu);
+
+		if (twin && x->cgroup == cgroup)
 			return true;
+		if (x->metric && x->cgroup == cgroup && x->pmu == m->pmu &&
+		    (!strcmp(x->name, m->name) || !strcasecmp(x->metric->display, m->display)))
+			return true;
+	}
 	return false;
 }
 
@@ -283,86 +287,108 @@ static int no_metric(const struct stat_sheet *s, const char *word, struct error 
 {
 	const char *near = NULL, *found;
 
-	for (size_t v = 0; v < s->vendor.n; v++)
-		for (size_t i = 0; i < s->vendor.set[v].n; i++)
-			near = (found = nearer(word, near, &s->vendor.set[v].row[i])) ? found : near;
+	for (size_t v = 0; v < s->binding->n_vendor; v++)
+		for (size_t i = 0; i < s->binding->vendor[v].n; i++)
+			near = (found = nearer(word, near, &s->binding->vendor[v].row[i])) ? found : near;
 	for (const struct metric_table *t = metric_tables; t->row; t++)
 		for (size_t i = 0; i < t->n; i++)
 			near = !t->row[i].each && (found = nearer(word, near, &t->row[i])) ? found : near;
 	return error_set(e, ENOENT, "-M: there is no metric and no group of metrics '%.80s'%s%s%s%s", word,
 			 near ? ", did you mean " : "", near ? near : "", near ? "?" : "",
-			 s->vendor.n ? "" : " (--metrics-file=FILE adds those of a CPU's vendor)");
+			 s->binding->n_vendor ? "" : " (--metrics-file=FILE adds those of a CPU's vendor)");
 }
 
-/* All metrics that the word names, of tables and vendors' files. */
-static int add_word(struct stat_sheet *s, const struct stat_scope *at, const char *word, struct buf *notes,
-		    struct error *e)
+/* What the recording could not feed of a word. */
+struct unfed {
+	uint32_t cgroup;
+	bool in_default, known, any;
+	struct buf lacks;
+};
+
+static int try_unfed(struct stat_sheet *s, const struct metric *row, const char *word, struct unfed *u)
 {
-	struct stat_scope raw = *at;
-	struct buf lacks = BUF_INIT;
-	bool known = false, any = false, all = !strcmp(word, "Default");
+	struct buf scratch = BUF_INIT;
+	const char *lacks;
+	int err;
+
+	if (row->each || !matches(row, word) || stat_metric_named(s, row->name, NULL))
+		return 0;
+	u->known = true;
+	err = add_refused(s, row, u->cgroup, u->in_default);
+	u->any |= !err;
+	if (err == -ENOENT && (lacks = bind_missing(s->binding, s->places, row, &scratch))) {
+		buf_clear(&u->lacks);
+		buf_printf(&u->lacks, "the recording lacks %s", lacks);
+	}
+	buf_release(&scratch);
+	return err == -ENOENT ? 0 : err;
+}
+
+static int try_set(struct stat_sheet *s, const struct metric *row, size_t n, const char *word, struct unfed *u)
+{
 	int err = 0;
 
-	for (size_t v = 0; v <= s->vendor.n && (!any || all); v++) {
-		const struct metric_set *set = v < s->vendor.n ? &s->vendor.set[v] : &s->recorded;
+	for (size_t i = 0; i < n && !err; i++)
+		err = try_unfed(s, &row[i], word, u);
+	return err;
+}
 
-		for (size_t i = 0; i < set->n && !err; i++) {
-			const struct metric *m = &set->row[i];
+/* All metrics that the word names, of vendors' files and of tables. */
+static int add_word(struct stat_sheet *s, const char *word, struct unfed *u, struct buf *notes, struct error *e)
+{
+	const struct binding *b = s->binding;
+	bool all = !strcmp(word, "Default");
+	int err = 0;
 
-			if (!matches(m, word))
-				continue;
-			known = true;
-			buf_clear(&lacks);
-			/* perf's formulas have the counts as the hardware has them. */
-			raw.raw = true;
-			err = add_metric(s, &raw, m, &lacks);
-			any |= !err;
-			err = err == -ENOENT || err == -EINVAL ? 0 : err;
-		}
-	}
 	/* perf's Default group has the metrics of all CPUs, and those of the one at hand. */
-	for (const struct metric_table *t = metric_tables; t->row && (!any || all); t++)
-		for (size_t i = 0; i < t->n && !err; i++) {
-			if (!matches(&t->row[i], word) || (any && is_shown(s, at, t->row[i].name)))
+	for (int vendor = 1; vendor >= 0 && (!u->any || all); vendor--) {
+		for (size_t i = 0; i < b->n_metrics && !err; i++) {
+			const struct bound_metric *m = &b->metric[i];
+
+			if (m->vendor != vendor || m->counter || m->absent ||
+			    !selection_matches(word, m->name, m->display, m->aliases, m->categories) ||
+			    (!vendor && u->any && is_shown(s, u->cgroup, m)))
 				continue;
-			known = true;
-			buf_clear(&lacks);
-			err = add_metric(s, at, &t->row[i], &lacks);
-			any |= !err;
-			err = err == -ENOENT || err == -EINVAL ? 0 : err;
+			err = add_metric(s, m, u->cgroup, u->in_default);
+			u->known = true;
+			u->any |= !err;
 		}
+		for (size_t v = 0; vendor && v < b->n_vendor && !err; v++)
+			err = try_set(s, b->vendor[v].row, b->vendor[v].n, word, u);
+		if (vendor && !err)
+			err = try_set(s, b->recorded.row, b->recorded.n, word, u);
+		for (const struct metric_table *t = metric_tables; !vendor && t->row && !err; t++)
+			err = try_set(s, t->row, t->n, word, u);
+	}
 	if (err)
 		error_sys(e, -err, "-M");
-	else if (!known)
+	else if (!u->known)
 		err = no_metric(s, word, e);
-	else if (!any && notes)
+	else if (!u->any && notes)
 		buf_printf(notes, "-M %s: %s\n", word,
-			   lacks.len ? buf_str(&lacks) : "the recording lacks what it is made of");
-	buf_release(&lacks);
+			   u->lacks.len ? buf_str(&u->lacks) : "the recording lacks what it is made of");
+	buf_release(&u->lacks);
 	return err;
 }
 
 /* A metric of events that were counted in cgroups is one for each of them. */
 int stat_metrics_add(struct stat_sheet *s, const char *word, bool in_default, struct buf *notes, struct error *e)
 {
-	struct stat_scope at = { .in_default = in_default };
 	const struct pm_model *m = s->places->model;
+	struct unfed u = { .cgroup = s->config->aggr == STAT_CGROUP ? PM_NONE : 0, .in_default = in_default };
 	struct cpulist in = { 0 };
 	int err = 0;
 
 	for (uint32_t i = 0; i < m->n_instances && !err && s->config->aggr != STAT_CGROUP; i++)
 		if (m->instance[i].kind == PM_CGROUP && stat_wants_cgroup(s, m->instance[i].number))
 			err = cpulist_add(&in, m->instance[i].number);
-	if (!err && !s->recorded.row)
-		err = recorded_metrics(&s->recorded, m);
 	if (err)
 		return error_sys(e, -err, "-M");
-	at.cgroup = s->config->aggr == STAT_CGROUP ? PM_NONE : 0;
 	if (!in.n)
-		return add_word(s, &at, word, notes, e);
+		return add_word(s, word, &u, notes, e);
 	for (size_t i = 0; i < in.n && !err; i++) {
-		at.cgroup = in.cpu[i];
-		err = add_word(s, &at, word, notes, e);
+		u = (struct unfed){ .cgroup = in.cpu[i], .in_default = in_default };
+		err = add_word(s, word, &u, notes, e);
 	}
 	cpulist_release(&in);
 	return err;

@@ -1,121 +1,113 @@
-/* Values of metrics are the engine's: which cell of its sheet has the one of a row, and what stands in it. */
+/* Values of metrics are the engine's: it is asked for them at the rows of the lines, once for each cgroup whose events
+ * a metric is made of. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "report/stat/stat_shadow.h"
 
-/* A metric at a place. */
+/* A metric at a row. */
 struct answer {
-	const struct sheet_cell *cell; /* NULL: the engine was not asked */
-	uint32_t row, at;              /* of the sheet, and the cell in it */
-	struct value now;              /* of the interval at hand, or of the whole */
+	uint32_t row, at; /* of the sheet, and the cell in it + 1; 0: nothing feeds it there */
+	struct value now; /* of the interval at hand, or of the whole */
 	enum sheet_verdict verdict;
 };
 
 struct stat_numbers {
-	bool *asked;                        /* owned: by metric of the binding */
-	const struct bound_metric **metric; /* owned: by metric that is printed; NULL: the engine cannot be asked */
-	struct answer *answer;              /* owned: row by row */
+	struct sheet_custom rows;
+	bool *asked;           /* owned: by metric of the binding */
+	uint32_t *cgroup;      /* owned: by scope */
+	struct answer *answer; /* owned: row by row */
 	uint32_t n_rows, n_shown;
-	uint32_t runs; /* wholes that were taken */
 };
-
-static void release(struct stat_numbers *n)
-{
-	free(n->asked);
-	free(n->metric);
-	free(n->answer);
-	free(n);
-}
 
 void stat_numbers_release(struct stat_sheet *s)
 {
-	if (s->numbers)
-		release(s->numbers);
+	struct stat_numbers *n = s->numbers;
+
+	if (!n)
+		return;
+	free(n->asked);
+	free(n->cgroup);
+	free(n->answer);
+	free(n);
 	s->numbers = NULL;
 }
 
-/* Rows that leave out what is in a place of the recording are no places of the engine. */
-static bool is_filtered(const struct stat_config *c)
+static int lay_out(void *ctx, uint32_t *rows)
 {
-	return c->cpus.n || c->n_pids || c->n_tids || c->cgroups.n || c->programs.n || c->no_scale ||
-	       c->aggr == STAT_CACHE || c->aggr == STAT_THREAD || c->aggr == STAT_CGROUP;
+	struct stat_sheet *s = ctx;
+	int err = s->laid_out ? 0 : stat_lay_out(s, s->sink.notes, &s->sink.error);
+
+	*rows = s->n_rows;
+	return err;
 }
 
-static const struct bound_metric *find_metric(const struct stat_sheet *s, const struct binding *b,
-					      const struct shown *x)
+static uint32_t row_in(void *ctx, uint32_t scope, uint32_t counter, const struct pm_instance *i)
 {
-	const char *filter = x->filter ? s->classes.filter[x->filter] : "";
-	size_t len = strlen(x->metric->name);
+	const struct stat_sheet *s = ctx;
+	const struct pm_counter *c = pm_model_counter(s->places->model, counter);
 
-	for (size_t i = 0; i < b->n_metrics; i++) {
-		const struct bound_metric *m = &b->metric[i];
-
-		if (strncmp(m->name, x->metric->name, len) || m->counter || m->absent || m->added)
-			continue;
-		if (!*filter ? !m->name[len] :
-			       m->name[len] == '/' && !strncmp(m->name + len + 1, filter, strlen(filter)) &&
-				       !strcmp(m->name + len + 1 + strlen(filter), "/"))
-			return m;
-	}
-	return NULL;
+	if (!stat_programs_wanted(&s->config->programs, c))
+		return PM_NONE;
+	return stat_row_of(s, c, s->numbers->cgroup[scope], i);
 }
 
-int stat_numbers_ask(struct stat_sheet *s, const struct binding *b, const bool **asked)
+static void add_scope(struct stat_numbers *n, uint32_t cgroup)
 {
-	struct stat_numbers *n = s->numbers;
+	for (uint32_t i = 0; i < n->rows.scopes; i++)
+		if (n->cgroup[i] == cgroup)
+			return;
+	n->cgroup[n->rows.scopes++] = cgroup;
+}
 
-	*asked = NULL;
-	if (!n && !(n = s->numbers = calloc(1, sizeof(*n))))
+int stat_numbers_plan(struct stat_sheet *s, struct sink_plan *plan)
+{
+	const struct binding *b = plan->binding;
+	struct stat_numbers *n;
+
+	stat_numbers_release(s);
+	if (!(n = s->numbers = calloc(1, sizeof(*n))))
 		return -ENOMEM;
-	free(n->asked);
-	free(n->metric);
+	n->rows = (struct sheet_custom){ .ctx = s, .lay_out = lay_out, .row = row_in };
 	n->n_shown = s->shadow->n;
 	n->asked = calloc(b->n_metrics + 1, sizeof(*n->asked));
-	n->metric = calloc((size_t)n->n_shown + 1, sizeof(const struct bound_metric *));
-	if (!n->asked || !n->metric)
+	n->cgroup = calloc((size_t)n->n_shown + 1, sizeof(*n->cgroup));
+	if (!n->asked || !n->cgroup)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < n->n_shown && !is_filtered(s->config); i++) {
+	for (uint32_t i = 0; i < n->n_shown; i++) {
 		const struct shown *x = &s->shadow->shown[i];
 
-		if (x->rate || x->pmu || x->cgroup || (x->event < s->n_events && s->event[x->event].in_cgroup))
-			continue;
-		n->metric[i] = find_metric(s, b, x);
-		if (n->metric[i]) {
-			n->asked[n->metric[i] - b->metric] = true;
-			*asked = n->asked;
-		}
+		add_scope(n, x->cgroup);
+		if (x->metric)
+			n->asked[x->metric - b->metric] = true;
 	}
+	if (n->n_shown)
+		plan->sheet[plan->n_sheets++] = (struct sink_wish){ { .custom = &n->rows }, n->asked };
 	return 0;
-}
-
-static const struct sheet_row *row_at(const struct sheet *sheet, const struct place *p)
-{
-	for (uint32_t i = 0; i < sheet->n_rows; i++)
-		if (!place_compare(&sheet->row[i].place, p))
-			return &sheet->row[i];
-	return NULL;
 }
 
 int stat_numbers_shape(struct stat_sheet *s, const struct sheet *sheet, size_t n_sheets)
 {
 	struct stat_numbers *n = s->numbers;
 
-	free(n->answer);
 	n->n_rows = s->n_rows;
 	n->answer = calloc((size_t)n->n_rows * n->n_shown + 1, sizeof(*n->answer));
-	for (uint32_t r = 0; n->answer && r < n->n_rows; r++) {
-		const struct sheet_row *row = n_sheets ? row_at(sheet, &s->row[r].place) : NULL;
+	if (!n->answer)
+		return -ENOMEM;
+	for (size_t i = 0; i < (size_t)n->n_rows * n->n_shown; i++)
+		n->answer[i].now = value_missing(VALUE_NO_INPUT);
+	for (uint32_t r = 0; n_sheets && r < sheet->n_rows; r++)
+		for (uint32_t k = 0; k < sheet->row[r].n_cells; k++)
+			for (uint32_t i = 0; i < n->n_shown; i++) {
+				const struct shown *x = &s->shadow->shown[i];
+				struct answer *a = &n->answer[(size_t)(r % n->n_rows) * n->n_shown + i];
 
-		for (uint32_t k = 0; row && k < row->n_cells; k++)
-			for (uint32_t i = 0; i < n->n_shown; i++)
-				if (n->metric[i] == sheet->column[row->cell[k].column].metric && n->metric[i])
-					n->answer[(size_t)r * n->n_shown + i] = (struct answer){
-						.cell = &row->cell[k], .row = (uint32_t)(row - sheet->row), .at = k
-					};
-	}
-	return n->answer ? 0 : -ENOMEM;
+				if (x->metric == sheet->column[sheet->row[r].cell[k].column].metric &&
+				    x->cgroup == n->cgroup[r / n->n_rows])
+					a->row = r, a->at = k + 1;
+			}
+	return 0;
 }
 
 void stat_numbers_take(struct stat_sheet *s, const struct sheet *sheet, size_t k)
@@ -124,40 +116,19 @@ void stat_numbers_take(struct stat_sheet *s, const struct sheet *sheet, size_t k
 
 	for (size_t i = 0; i < (size_t)n->n_rows * n->n_shown; i++) {
 		struct answer *a = &n->answer[i];
+		const struct sheet_cell *cell = a->at ? &sheet->row[a->row].cell[a->at - 1] : NULL;
 
-		if (!a->cell)
+		if (!cell)
 			continue;
-		a->now = a->cell->value[k];
-		a->verdict = sheet_verdict(sheet, a->cell, k);
+		a->now = cell->value[k];
+		a->verdict = sheet_verdict(sheet, cell, k);
 	}
 }
 
-void stat_numbers_take_total(struct stat_sheet *s, const struct sheet *sheet, size_t k)
+struct value stat_numbers_get(const struct stat_sheet *s, uint32_t shown, uint32_t row, enum sheet_verdict *verdict)
 {
-	struct stat_numbers *n = s->numbers;
+	const struct answer *a = &s->numbers->answer[(size_t)row * s->numbers->n_shown + shown];
 
-	n->runs++;
-	for (size_t i = 0; i < (size_t)n->n_rows * n->n_shown; i++) {
-		struct answer *a = &n->answer[i];
-
-		if (!a->cell)
-			continue;
-		a->now = sheet->row[a->row].cell[a->at].value[k];
-		a->verdict = sheet_verdict(sheet, &sheet->row[a->row].cell[a->at], k);
-	}
-}
-
-bool stat_numbers_get(const struct stat_sheet *s, uint32_t shown, uint32_t row, struct value *v,
-		      enum sheet_verdict *verdict)
-{
-	const struct stat_numbers *n = s->numbers;
-	const struct answer *a =
-		n && shown < n->n_shown && row < n->n_rows ? &n->answer[(size_t)row * n->n_shown + shown] : NULL;
-
-	/* What several runs come to is no number of one of them. */
-	if (!a || !a->cell || (s->summing ? n->runs != 1 : !s->config->intervals && s->intervals > 1))
-		return false;
-	*v = a->now;
 	*verdict = a->verdict;
-	return true;
+	return a->now;
 }

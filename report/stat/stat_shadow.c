@@ -42,8 +42,7 @@ void stat_shadow_release(struct stat_sheet *s)
 	if (!sh)
 		return;
 	for (uint32_t i = 0; i < sh->n; i++) {
-		stat_formula_release(&sh->shown[i].value);
-		stat_formula_release(&sh->shown[i].threshold);
+		free(sh->shown[i].events);
 		free(sh->shown[i].words);
 		free(sh->shown[i].group);
 	}
@@ -56,24 +55,11 @@ void stat_shadow_release(struct stat_sheet *s)
 
 /* ---- finding ---- */
 
-static const struct metric *metric_named(const char *name)
+const char *stat_core_pmu(const struct pm_model *m, const struct pm_counter *c)
 {
-	for (const struct metric_table *t = metric_tables; t->row; t++)
-		for (size_t i = 0; i < t->n; i++)
-			if (!strcmp(t->row[i].name, name))
-				return &t->row[i];
-	return NULL;
-}
+	const char *pmu = pm_map_text(&c->attrs, PM_COUNTER_PERF_PMU, NULL);
 
-/* The PMU of an event where there are several kinds of CPUs. */
-const char *stat_hybrid_pmu(const struct stat_sheet *s, const struct stat_event *ev)
-{
-	const char *pmu = pm_map_text(&ev->first->attrs, PM_COUNTER_PERF_PMU, NULL);
-	const struct pm_model *m = s->places->model;
-
-	if (!pmu || ev->n_counters > 1)
-		return NULL;
-	if (!strcmp(pmu, "cpu_core") || !strcmp(pmu, "cpu_atom"))
+	if (!pmu || !strcmp(pmu, "cpu_core") || !strcmp(pmu, "cpu_atom"))
 		return pmu;
 	for (uint32_t i = 0; i < m->n_pmus; i++)
 		if (!strcmp(pm_map_text(&m->pmu[i].attrs, PM_PMU_NAME, ""), pmu) &&
@@ -133,68 +119,52 @@ static void plain_name(const struct stat_sheet *s, const struct stat_event *ev, 
 	}
 }
 
-/* perf counts cpu-clock in place of task-clock where it counts CPUs. */
-static int bind_by_cpu_clock(struct stat_sheet *s, const struct stat_scope *at, struct stat_formula *f,
-			     const char *text)
-{
-	static const char task[] = "task\\-clock", cpu[] = "cpu\\-clock";
-	struct buf other = BUF_INIT;
-	const char *next;
-	int err;
-
-	while ((next = strstr(text, task))) {
-		buf_add(&other, text, (size_t)(next - text));
-		buf_addstr(&other, cpu);
-		text = next + strlen(task);
-	}
-	buf_addstr(&other, text);
-	err = other.err ? -ENOMEM : stat_formula_bind(s, at, f, buf_str(&other), NULL);
-	buf_release(&other);
-	return err;
-}
-
-/* A count a second of the CPU time that was counted beside it. */
+/* A count a second of the CPU time that was counted beside it: perf counts cpu-clock in place of task-clock where it
+ * counts CPUs. */
 static int add_rate(struct stat_sheet *s, uint32_t event)
 {
-	struct stat_scope at = { .cgroup = s->event[event].in_cgroup };
-	struct stat_formula clock;
 	struct shown *shown;
-	int err = stat_formula_bind(s, &at, &clock, "task\\-clock", NULL);
+	uint32_t clock;
 
-	if (err == -ENOENT)
-		err = stat_formula_bind(s, &at, &clock, "cpu\\-clock", NULL);
-	if (err)
-		return err == -ENOENT ? 0 : err;
-	if (!(shown = stat_shown_add(s->shadow))) {
-		stat_formula_release(&clock);
-		return -ENOMEM;
+	if (!bind_counters(s->places->model, "task-clock", &clock, 1) &&
+	    !bind_counters(s->places->model, "cpu-clock", &clock, 1))
+		return 0;
+	for (size_t i = 0; i < s->binding->n_metrics; i++) {
+		if (s->binding->metric[i].counter != clock)
+			continue;
+		if (!(shown = stat_shown_add(s->shadow)))
+			return -ENOMEM;
+		shown->event = event;
+		shown->metric = &s->binding->metric[i];
+		shown->cgroup = s->event[event].in_cgroup;
+		shown->rate = true;
+		return 0;
 	}
-	*shown = (struct shown){ .event = event, .value = clock, .rate = true };
 	return 0;
 }
 
-/* Shows one more metric: all of `what` is set but the formula; the words go over. Nothing if what the formula needs
- * was not recorded. */
-static int add_shown(struct stat_sheet *s, struct shown what)
+/* Shows one more metric: all of `what` is set but the metric itself; the words go over. Nothing if what the formula
+ * needs was not recorded. */
+static int add_shown(struct stat_sheet *s, struct shown what, const char *name)
 {
-	struct stat_scope at = { .cgroup = s->event[what.event].in_cgroup,
-				 .pmu = stat_hybrid_pmu(s, &s->event[what.event]) };
+	const struct stat_event *ev = &s->event[what.event];
+	const struct bound_metric *m;
 	struct shown *shown;
-	int err = what.words ? stat_metric_bind(s, &at, &what.value, what.metric, NULL) : -ENOMEM;
+	int err;
 
-	if (err == -ENOENT)
-		err = bind_by_cpu_clock(s, &at, &what.value, what.metric->expr);
+	what.cgroup = ev->in_cgroup;
+	what.pmu = ev->n_counters > 1 ? NULL : stat_core_pmu(s->places->model, ev->first);
+	m = stat_metric_named(s, name, what.pmu);
+	err = !what.words ? -ENOMEM : m ? 0 : -ENOENT;
+	if (!err)
+		err = stat_take_metric(s, &what, m);
 	if (!err && (shown = stat_shown_add(s->shadow))) {
 		*shown = what;
-		shown->pmu = at.pmu;
 		return 0;
 	}
-	if (!err) {
-		stat_formula_release(&what.value);
-		err = -ENOMEM;
-	}
+	free(what.events);
 	free(what.words);
-	return err == -ENOENT || err == -EINVAL ? 0 : err;
+	return err == -ENOENT ? 0 : -ENOMEM;
 }
 
 static int classic_of(struct stat_sheet *s, uint32_t event)
@@ -208,15 +178,9 @@ static int classic_of(struct stat_sheet *s, uint32_t event)
 
 	plain_name(s, &s->event[event], name, &type, &config);
 	n = shadow_find(type, config, name, &row);
-	for (size_t i = 0; i < n && !err; i++) {
-		const struct metric *m = metric_named(row[i].metric);
-
-		if (m)
-			err = add_shown(s, (struct shown){ .event = event,
-							   .shadow = &row[i],
-							   .metric = m,
-							   .words = strdup(row[i].label) });
-	}
+	for (size_t i = 0; i < n && !err; i++)
+		err = add_shown(s, (struct shown){ .event = event, .shadow = &row[i], .words = strdup(row[i].label) },
+				row[i].metric);
 	if (n || err)
 		return err;
 	return add_rate(s, event);
@@ -232,13 +196,13 @@ static int named_of(struct stat_sheet *s, uint32_t event)
 	plain_name(s, &s->event[event], name, &type, &config);
 	for (size_t i = 0; i < stat_named_n && !err; i++) {
 		const struct named *named = &stat_named[i];
-		const struct metric *m = metric_named(named->metric);
 
-		if (m && !strcmp(named->event, name))
-			err = add_shown(s, (struct shown){ .event = event,
-							   .named = named,
-							   .metric = m,
-							   .words = stat_words_of(named->unit, named->label, "") });
+		if (!strcmp(named->event, name))
+			err = add_shown(s,
+					(struct shown){ .event = event,
+							.named = named,
+							.words = stat_words_of(named->unit, named->label) },
+					named->metric);
 	}
 	return err;
 }
@@ -258,7 +222,7 @@ static int by_event(const void *a, const void *b)
 		return x->cgroup < y->cgroup ? -1 : 1;
 	if (x->rank != y->rank)
 		return x->rank < y->rank ? -1 : 1;
-	return strcmp(x->group, y->group) ? strcmp(x->group, y->group) : strcmp(x->metric->name, y->metric->name);
+	return strcmp(x->group, y->group) ? strcmp(x->group, y->group) : strcmp(x->name, y->name);
 }
 
 static enum stat_style style_of(const struct stat_sheet *s)
@@ -283,28 +247,18 @@ static int find_behind(const struct stat_sheet *s)
 	struct stat_shadow *sh = s->shadow;
 	size_t most = 0;
 
-	for (uint32_t i = 0; i < sh->n; i++) {
-		most++;
-		for (size_t k = 0; k < sh->shown[i].value.n; k++)
-			most += sh->shown[i].value.in[k].n_pairs ? sh->shown[i].value.in[k].n : 0;
-	}
+	for (uint32_t i = 0; i < sh->n; i++)
+		most += 1 + (sh->shown[i].of_pmus ? sh->shown[i].n_events : 0);
 	sh->behind = calloc(most + 1, sizeof(*sh->behind));
 	if (!sh->behind)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < sh->n; i++) {
-		const struct stat_formula *f = &sh->shown[i].value;
+		const struct shown *x = &sh->shown[i];
 
-		sh->behind[sh->n_behind++] = (struct behind){ sh->shown[i].event, i };
-		for (size_t k = 0; k < f->n; k++)
-			for (uint32_t v = 0; f->in[k].n_pairs && v < f->in[k].n; v++) {
-				struct behind one = { f->in[k].event[v], i };
-				bool have = s->event[one.event].hidden;
-
-				for (uint32_t j = sh->n_behind; j-- > 0 && sh->behind[j].shown == i && !have;)
-					have = sh->behind[j].event == one.event;
-				if (!have)
-					sh->behind[sh->n_behind++] = one;
-			}
+		sh->behind[sh->n_behind++] = (struct behind){ x->event, i };
+		for (uint32_t k = 0; x->of_pmus && k < x->n_events; k++)
+			if (!s->event[x->events[k]].hidden && x->events[k] != x->event)
+				sh->behind[sh->n_behind++] = (struct behind){ x->events[k], i };
 	}
 	qsort(sh->behind, sh->n_behind, sizeof(*sh->behind), by_place_behind);
 	return 0;
@@ -338,9 +292,8 @@ static void hide_grouped(struct stat_sheet *s)
 		for (uint32_t i = 0; i < s->shadow->n; i++) {
 			const struct shown *x = &s->shadow->shown[i];
 
-			for (size_t k = 0; !x->group == !grouped && k < x->value.n; k++)
-				for (uint32_t v = 0; v < x->value.in[k].n; v++)
-					s->event[x->value.in[k].event[v]].hidden = grouped;
+			for (uint32_t k = 0; !x->group == !grouped && k < x->n_events; k++)
+				s->event[x->events[k]].hidden = grouped;
 		}
 }
 
@@ -353,12 +306,11 @@ static int choose_lines(struct stat_sheet *s)
 	if (!uses)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < sh->n; i++)
-		for (size_t k = 0; k < sh->shown[i].value.n; k++)
-			for (uint32_t v = 0; v < sh->shown[i].value.in[k].n; v++)
-				uses[sh->shown[i].value.in[k].event[v]]++;
+		for (uint32_t k = 0; k < sh->shown[i].n_events; k++)
+			uses[sh->shown[i].events[k]]++;
 	for (uint32_t i = 0; i < sh->n; i++)
 		if (!sh->shown[i].group)
-			sh->shown[i].event = stat_formula_event(s, &sh->shown[i].value, uses);
+			sh->shown[i].event = stat_home(s, &sh->shown[i], uses);
 	free(uses);
 	return 0;
 }
@@ -372,9 +324,8 @@ int stat_shadow_bind(struct stat_sheet *s, struct buf *notes, struct error *e)
 	int err = 0;
 
 	stat_shadow_release(s);
-	class_index_release(&s->classes);
 	s->shadow = calloc(1, sizeof(*s->shadow));
-	if (!s->shadow || class_index_build(&s->classes, s->places->model))
+	if (!s->shadow)
 		return error_sys(e, ENOMEM, "metrics");
 	for (size_t i = 0; i < s->config->metrics.n && !err; i++) {
 		name = s->config->metrics.word[i];

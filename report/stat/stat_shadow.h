@@ -3,7 +3,7 @@
 #define REPORT_STAT_SHADOW_H
 
 #include "common/metric/shadow.h"
-#include "report/stat/stat_formula.h"
+#include "report/stat/stat.h"
 
 /* A metric of perf's Default group, as its newer versions have it. */
 struct named {
@@ -23,16 +23,20 @@ struct shown {
 	uint32_t event; /* whose line it stands behind; UINT32_MAX: a line of its own at the end of a row */
 	const struct shadow *shadow; /* one of these two, or neither for -M */
 	const struct named *named;
-	const struct metric *metric;
-	uint32_t cgroup; /* of -M: whose events it is made of */
-	uint32_t filter; /* likewise, of a class of PMUs: place in stat_sheet.classes.filter */
+	const struct bound_metric *metric; /* of a rate: the clock; NULL: its events could not be opened */
+	const char *name, *unit;
+	uint8_t precision;
+	uint32_t *events; /* owned: places in stat.event of what it is made of */
+	uint32_t n_events;
+	uint32_t cgroup; /* whose events it is made of; PM_NONE: wherever they were counted */
 	char *group;     /* owned: perf prints it below this head, and the events that it is made of not; or NULL */
 	uint32_t head;   /* the event whose times that head gives */
 	uint64_t rank;   /* of that event */
 	const char *pmu; /* the only kind of CPUs whose events it is made of, where there are several; or NULL */
 	char *words;     /* owned: unit and name as they are printed */
-	struct stat_formula value, threshold;
-	bool rate; /* the count a second of the clock */
+	bool judged;     /* it has a threshold */
+	bool of_pmus;    /* it computes PMU by PMU */
+	bool rate;       /* the count a second of the clock */
 };
 
 struct behind {
@@ -49,16 +53,18 @@ struct stat_shadow {
 	uint32_t n_first;
 };
 
-/* The PMU of an event where there are several kinds of CPUs; else NULL. */
-const char *stat_hybrid_pmu(const struct stat_sheet *s, const struct stat_event *ev);
+/* The PMU of a counter if it counts one kind of CPUs of those that there may be; else NULL. */
+const char *stat_core_pmu(const struct pm_model *m, const struct pm_counter *c);
 /* A new one, or NULL without memory. Those before may have moved. */
 struct shown *stat_shown_add(struct stat_shadow *sh);
-/* "GHz  cycles_frequency", with filters behind it; NULL without memory. */
-char *stat_words_of(const char *unit, const char *name, const char *filter);
-/* The formula of the metric, or the first of its others that the recording can feed. As stat_formula_bind().
- */
-int stat_metric_bind(struct stat_sheet *s, const struct stat_scope *at, struct stat_formula *f,
-		     const struct metric *m, struct buf *lacks);
+/* "GHz  cycles_frequency"; NULL without memory. */
+char *stat_words_of(const char *unit, const char *name);
+/* Of the events that are printed the one with the fewest `uses` (by event), or the first of these; UINT32_MAX: none. */
+uint32_t stat_home(const struct stat_sheet *s, const struct shown *x, const uint32_t *uses);
+/* The metric of the binding that has the name, that of a kind of CPUs if there is one; NULL: none has. */
+const struct bound_metric *stat_metric_named(const struct stat_sheet *s, const char *name, const char *pmu);
+/* Fills in the metric and its events in the cgroup that is in *x. 0 or -ENOMEM. */
+int stat_take_metric(struct stat_sheet *s, struct shown *x, const struct bound_metric *m);
 /* The metrics that a word of -M names, for every cgroup; `in_default`: as perf's Default group. 0 or -errno. */
 int stat_metrics_add(struct stat_sheet *s, const char *word, bool in_default, struct buf *notes, struct error *e);
 

@@ -21,9 +21,6 @@ static void forget(struct stat_sheet *s)
 	stat_shadow_release(s);
 	stat_numbers_release(s);
 	stat_forget_history(s);
-	class_index_release(&s->classes);
-	metric_set_release(&s->recorded);
-	meaning_release(&s->meaning);
 	buf_release(&s->text);
 	free(s->off);
 	s->off = NULL;
@@ -65,21 +62,10 @@ static void part_cgroups(struct stat_sheet *s, const struct pm_model *m)
 	s->config = &s->own_config;
 }
 
-/* The rows as the engine knows them. */
-static struct sheet_config places_of(const struct stat_sheet *s)
-{
-	enum pm_kind kind = stat_aggr_kinds[s->config->aggr];
-
-	return (struct sheet_config){
-		.per = kind, .only_per = true, .summary = kind == PM_SYSTEM, .summary_only = kind == PM_SYSTEM
-	};
-}
-
 static int plan(struct sink *sink, struct sink_plan *plan)
 {
 	struct stat_sheet *s = (struct stat_sheet *)sink;
 	const struct places *places = plan->places;
-	const bool *asked;
 	int err;
 
 	s->begins = !s->replay;
@@ -92,14 +78,12 @@ static int plan(struct sink *sink, struct sink_plan *plan)
 	part_cgroups(s, places->model);
 	s->system_wide = !strcmp(pm_map_text(&places->model->header, PM_HEADER_TARGET, ""), "system");
 	s->runs = pm_map_u64(&places->model->header, PM_HEADER_RUNS, 1) > 1;
-	if ((err = vendor_files_choose(s->config->vendor, places->model, &s->vendor, &sink->error)))
-		return err;
+	s->binding = plan->binding;
+	s->laid_out = false;
 	if ((err = stat_declare(s, sink->notes, &sink->error)))
 		return err;
-	if ((err = stat_numbers_ask(s, plan->binding, &asked)))
+	if ((err = stat_numbers_plan(s, plan)))
 		return error_sys(&sink->error, -err, "metrics");
-	if (asked)
-		plan->sheet[plan->n_sheets++] = (struct sink_wish){ places_of(s), asked };
 	return 0;
 }
 
@@ -108,7 +92,7 @@ static int shape(struct sink *sink, const struct sheet *sheet, size_t n)
 	struct stat_sheet *s = (struct stat_sheet *)sink;
 	int err;
 
-	if ((err = stat_lay_out(s, sink->notes, &sink->error)))
+	if (!s->laid_out && (err = stat_lay_out(s, sink->notes, &sink->error)))
 		return err;
 	if ((err = stat_numbers_shape(s, sheet, n)))
 		return error_sys(&sink->error, -err, "metrics");
@@ -305,25 +289,16 @@ static int end(struct sink *sink)
 	return err;
 }
 
-/* For the summary behind intervals. */
+/* For the summary behind intervals, and the means of runs. */
 static int totals(struct sink *sink, const struct sheet *sheet, const struct interval *interval, size_t n)
 {
 	(void)interval;
 	if (n)
-		stat_numbers_take_total((struct stat_sheet *)sink, sheet, n - 1);
+		stat_numbers_take((struct stat_sheet *)sink, sheet, n - 1);
 	return 0;
 }
 
 static const struct sink_ops ops = {
-	.counts = true,
-	.plan = plan,
-	.shape = shape,
-	.intervals = intervals,
-	.event = event,
-	.end = end,
-};
-
-static const struct sink_ops ops_with_totals = {
 	.counts = true,
 	.plan = plan,
 	.shape = shape,
@@ -335,8 +310,10 @@ static const struct sink_ops ops_with_totals = {
 
 void stat_init(struct stat_sheet *s, const struct stat_config *config, struct output *out)
 {
-	*s = (struct stat_sheet){ .sink = { .ops = config->intervals && config->summary ? &ops_with_totals : &ops,
-					    .recording = "" },
+	*s = (struct stat_sheet){ .sink = { .ops = &ops,
+					    .recording = "",
+					    .whole = config->intervals && !config->summary ? SINK_NO_TOTALS :
+											     SINK_ALL_RUNS },
 				  .config = config,
 				  .out = out };
 }
