@@ -34,6 +34,13 @@ void buf_addch(struct buf *b, char c);
 void buf_printf(struct buf *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void buf_vprintf(struct buf *b, const char *format, va_list ap);
 
+/* A part that has failed fails the whole. */
+static inline void buf_carry(struct buf *whole, const struct buf *part)
+{
+	if (part->err && !whole->err)
+		whole->err = part->err;
+}
+
 /* The contents as a C string, valid until the next change; "" for an empty or failed buffer. */
 const char *buf_str(struct buf *b);
 /* Hands the contents over as a malloc'ed C string; NULL if the buffer has failed. */

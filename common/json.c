@@ -141,6 +141,13 @@ struct json *json_new_text(const char *text)
 	return out(j);
 }
 
+struct json *json_new_buf(struct buf *b)
+{
+	const char *text = buf_str(b);
+
+	return b->err ? NULL : json_new_text(text);
+}
+
 struct json *json_new_u64(uint64_t v)
 {
 	char text[NUMBER_MAX];
@@ -170,6 +177,15 @@ struct json *json_new_null(void)
 	return out(json_null());
 }
 
+/* Values are built by many small calls that nobody wants to look at one by one. */
+static _Thread_local bool incomplete;
+
+static int built(int err)
+{
+	incomplete |= err != 0;
+	return err;
+}
+
 int json_put(struct json *object, const char *key, struct json *value)
 {
 	struct buf b = BUF_INIT;
@@ -182,12 +198,12 @@ int json_put(struct json *object, const char *key, struct json *value)
 	else if (!json_object_set_new(in(object), buf_str(&b), in(value)))
 		err = 0;
 	buf_release(&b);
-	return err;
+	return built(err);
 }
 
 int json_push(struct json *array, struct json *value)
 {
-	return json_array_append_new(in(array), in(value)) ? -ENOMEM : 0;
+	return built(json_array_append_new(in(array), in(value)) ? -ENOMEM : 0);
 }
 
 static void new_line(struct buf *b, unsigned indent, unsigned level)
@@ -272,10 +288,11 @@ static void print_value(json_t *j, unsigned indent, unsigned level, struct buf *
 
 void json_print(const struct json *j, unsigned indent, struct buf *b)
 {
-	if (j)
+	if (j && !incomplete)
 		print_value(in(j), indent, 0, b);
 	else if (!b->err)
-		b->err = -ENOMEM; /* the value could not be built */
+		b->err = -ENOMEM;
+	incomplete = false;
 }
 
 static bool is_clean(unsigned char c)

@@ -318,8 +318,11 @@ int pm_reader_open(struct pm_reader **out, struct pm_input *in, struct error *e)
 
 static int damage_item(struct pm_reader *r, struct pm_item *item)
 {
-	const struct pm_damage *d = &r->damage[r->damage_told++];
+	const struct pm_damage *d = r->damage + r->damage_told;
 
+	if (r->damage_told == r->n_damage)
+		return r->err = -ENOMEM;
+	r->damage_told++;
 	*item = (struct pm_item){
 		.kind = PM_ITEM_DAMAGE,
 		.offset = d->offset,

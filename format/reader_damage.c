@@ -2,6 +2,7 @@
  * numbers come again. */
 #include "format/reader_private.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -24,8 +25,10 @@ void reader_damage_add(struct pm_reader *r, enum pm_damage_kind kind, uint64_t o
 		size_t cap = r->damage_cap ? r->damage_cap * 2 : 16;
 		struct pm_damage *damage = realloc(r->damage, cap * sizeof(*damage));
 
-		if (!damage)
+		if (!damage) {
+			r->err = -ENOMEM;
 			return;
+		}
 		r->damage = damage;
 		r->damage_cap = cap;
 	}

@@ -336,7 +336,7 @@ struct json *incident_json(const struct incidents *all, uint32_t rank)
 	json_put(j, "from_s", json_new_f64(round(i->from_s * 1e6) / 1e6));
 	json_put(j, "to_s", json_new_f64(round(i->to_s * 1e6) / 1e6));
 	json_put(j, "score", json_new_f64(round(i->score * 100) / 100));
-	json_put(j, "text", json_new_text(buf_str(&text)));
+	json_put(j, "text", json_new_buf(&text));
 	json_put(j, "series", list);
 	json_put(j, "tasks", tasks);
 	buf_release(&text);

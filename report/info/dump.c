@@ -1,6 +1,7 @@
 #include "report/info/dump.h"
 
 #include <fnmatch.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -89,6 +90,14 @@ static void number_or_not(struct dump *d, const char *key, uint32_t value)
 		u64(d, key, value);
 }
 
+/* A text that had to be put together first; releases it. */
+static void built(struct dump *d, const char *key, struct buf *b)
+{
+	text(d, key, buf_str(b), b->len);
+	buf_carry(&d->out, b);
+	buf_release(b);
+}
+
 static void value(struct dump *d, const char *key, const struct pm_value *v)
 {
 	struct buf b = BUF_INIT;
@@ -102,8 +111,7 @@ static void value(struct dump *d, const char *key, const struct pm_value *v)
 		return;
 	}
 	value_text(v, &b);
-	text(d, key, buf_str(&b), b.len);
-	buf_release(&b);
+	built(d, key, &b);
 }
 
 static void map(struct dump *d, const struct pm_map *m, const struct pm_key_row *rows)
@@ -204,14 +212,13 @@ static void config(struct dump *d, const struct pm_config *c)
 	str(d, "name", c->name);
 	str(d, "kind", pm_kind_name(c->kind));
 	cpulist_print(&c->instances, &b);
-	str(d, "instances", buf_str(&b));
+	built(d, "instances", &b);
 	u64(d, "time_ns", c->time_ns);
 	str(d, "status", pm_reason_name(c->reason, reason));
 	str(d, "reveals", privacy_name(c->privacy));
 	if (!c->reason)
 		value(d, "value", &c->value);
 	end(d);
-	buf_release(&b);
 }
 
 static void topology(struct dump *d, const struct pm_topology *t)
@@ -287,8 +294,7 @@ static void parts_text(struct dump *d, unsigned parts)
 		if (parts & 1u << i)
 			buf_printf(&b, "%s%s", b.len ? "," : "", part[i]);
 	}
-	str(d, "parts", buf_str(&b));
-	buf_release(&b);
+	built(d, "parts", &b);
 }
 
 static void chunk_head(struct dump *d, const struct pm_chunk_head *c)
@@ -395,13 +401,12 @@ static void raw(struct dump *d, const struct pm_model *m, const struct pm_counte
 
 static void flags_text(struct dump *d, uint8_t flags)
 {
-	struct buf b = BUF_INIT;
+	char list[32];
+	int n = snprintf(list, sizeof(list), "%s%s%s", flags & PM_SNAPSHOT_FORCED ? "forced," : "",
+			 flags & PM_SNAPSHOT_FIRST ? "first," : "", flags & PM_SNAPSHOT_LAST ? "last," : "");
 
-	buf_printf(&b, "%s%s%s", flags & PM_SNAPSHOT_FORCED ? "forced," : "",
-		   flags & PM_SNAPSHOT_FIRST ? "first," : "", flags & PM_SNAPSHOT_LAST ? "last," : "");
-	if (b.len)
-		text(d, "flags", buf_str(&b), b.len - 1);
-	buf_release(&b);
+	if (n)
+		text(d, "flags", list, (size_t)n - 1);
 }
 
 static void group_values(struct dump *d, const struct pm_group *g, const struct pm_chunk_group *cg, uint32_t row)

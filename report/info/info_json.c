@@ -23,7 +23,7 @@ static struct json *cpulist_json(const struct cpulist *l)
 	struct json *j;
 
 	cpulist_print(l, &b);
-	j = json_new_text(buf_str(&b));
+	j = json_new_buf(&b);
 	buf_release(&b);
 	return j;
 }

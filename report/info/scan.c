@@ -373,7 +373,7 @@ struct json *newer_json(const struct pm_reader *reader)
 	for (const char *line = pm_reader_newer(reader); *line; line += strcspn(line, "\n") + 1) {
 		buf_clear(&one);
 		buf_add(&one, line, strcspn(line, "\n"));
-		json_push(list, json_new_text(buf_str(&one)));
+		json_push(list, json_new_buf(&one));
 	}
 	buf_release(&one);
 	return list;

@@ -408,7 +408,7 @@ static int json_line(void *ctx, const struct decoded *d)
 
 		cpulist_print(&d->config->instances, &cpus);
 		json_put(j, "scope", json_new_text(kind ? kind : ""));
-		json_put(j, "instances", json_new_text(buf_str(&cpus)));
+		json_put(j, "instances", json_new_buf(&cpus));
 		buf_release(&cpus);
 	}
 	json_put(j, "fields", fields_json(d));

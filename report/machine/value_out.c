@@ -88,7 +88,7 @@ struct json *value_json(const struct pm_value *v)
 		return json_new_text(v->str.data);
 	case PM_VALUE_BYTES:
 		add_hex(v, &hex);
-		j = json_new_text(buf_str(&hex));
+		j = json_new_buf(&hex);
 		buf_release(&hex);
 		return j;
 	case PM_VALUE_ARRAY:

@@ -232,6 +232,7 @@ static void put_heads(struct stat_sheet *s)
 		put_sep(s, 1);
 	}
 	buf_addch(out, '\n');
+	buf_carry(out, &head);
 	buf_release(&head);
 }
 

@@ -245,6 +245,7 @@ static void put_metrics(struct stat_sheet *s)
 			put_text(s, "metric-value", "none", &more);
 		buf_addstr(&s->out->text, "}\n");
 	}
+	buf_carry(&s->out->text, &head);
 	buf_release(&head);
 }
 

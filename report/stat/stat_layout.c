@@ -135,6 +135,8 @@ static int add_row(struct stat_sheet *s, const struct place *place, bool counted
 		return -ENOMEM;
 	s->row = more;
 	label_place(s, place, &label);
+	if (label.err)
+		return -ENOMEM;
 	s->row[s->n_rows] = (struct stat_row){ .place = *place, .counted = counted, .label = buf_detach(&label) };
 	if (!s->row[s->n_rows].label)
 		s->row[s->n_rows].label = strdup("");

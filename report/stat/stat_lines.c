@@ -58,6 +58,7 @@ void stat_texts(struct stat_sheet *s, void (*make)(struct stat_sheet *s, const s
 		make(s, l, true);
 		l->after.len = (uint32_t)s->text.len - l->after.at;
 	}
+	buf_carry(&s->out->text, &s->text);
 }
 
 /* ---- sorting ---- */

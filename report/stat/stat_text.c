@@ -277,6 +277,7 @@ static void put_head(struct stat_sheet *s)
 	}
 	if (s->n_runs > 1)
 		buf_printf(out, " (%u runs)", s->n_runs);
+	buf_carry(out, &programs);
 	buf_release(&programs);
 	buf_addstr(out, ":\n\n");
 }
@@ -342,6 +343,7 @@ static int only_head(const struct stat_sheet *s, uint32_t id, struct buf *safe)
 	buf_clear(safe);
 	stat_shadow_head(s, id, &head);
 	text_escape(safe, buf_str(&head), head.len);
+	buf_carry(safe, &head);
 	buf_release(&head);
 	n = utf8_count(buf_str(safe), safe->len);
 	return n > ONLY_WIDTH ? (int)n : ONLY_WIDTH;
@@ -368,6 +370,7 @@ static void put_only_heads(struct stat_sheet *s)
 		buf_printf(out, "%s ", buf_str(&head));
 	}
 	end_line(out);
+	buf_carry(out, &head);
 	buf_release(&head);
 }
 
@@ -403,6 +406,7 @@ static void put_only(struct stat_sheet *s)
 		}
 		end_line(out);
 	}
+	buf_carry(out, &head);
 	buf_release(&head);
 }
 
