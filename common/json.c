@@ -97,6 +97,14 @@ size_t json_count(const struct json *j)
 	return json_is_array(j) ? json_array_size(in(j)) : json_object_size(in(j));
 }
 
+const char *json_next_key(const struct json *object, const char *key)
+{
+	json_t *o = in(object);
+
+	return json_object_iter_key(key ? json_object_iter_next(o, json_object_iter_at(o, key)) :
+					  json_object_iter(o));
+}
+
 const char *json_text(const struct json *j, const char *fallback)
 {
 	return json_is_text(j) ? json_string_value(in(j)) : fallback;

@@ -19,6 +19,8 @@ void json_free(struct json *j);
 struct json *json_get(const struct json *object, const char *key);
 struct json *json_at(const struct json *array, size_t i);
 size_t json_count(const struct json *array_or_object);
+/* The key behind `key` (NULL: the first); NULL behind the last. */
+const char *json_next_key(const struct json *object, const char *key);
 const char *json_text(const struct json *j, const char *fallback);
 double json_number(const struct json *j, double fallback);
 bool json_is_array(const struct json *j);

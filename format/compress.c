@@ -58,21 +58,27 @@ static uint32_t le32(const uint8_t *p)
 
 int pm_zstd_compress_known(struct pm_zstd *z, const void *in, size_t len, struct buf *out)
 {
+	return pm_zstd_compress_with(z, pm_dictionary, (size_t)(pm_dictionary_end - pm_dictionary), in, len, out);
+}
+
+int pm_zstd_compress_with(struct pm_zstd *z, const void *known, size_t known_len, const void *in, size_t len,
+			  struct buf *out)
+{
 	size_t bound = ZSTD_compressBound(len), n;
 
 	if (!z->c)
 		z->c = ZSTD_createCCtx();
 	if (!z->c || ZSTD_isError(bound) || buf_reserve(out, bound))
 		return -ENOMEM;
-	n = ZSTD_compress_usingDict(z->c, out->data + out->len, bound, in, len, pm_dictionary,
-				    (size_t)(pm_dictionary_end - pm_dictionary), KNOWN_LEVEL);
+	n = ZSTD_compress_usingDict(z->c, out->data + out->len, bound, in, len, known, known_len, KNOWN_LEVEL);
 	if (ZSTD_isError(n))
 		return -ENOMEM;
 	out->len += n;
 	return 0;
 }
 
-static int decompress(struct pm_zstd *z, const void *in, size_t len, size_t raw_len, bool known, struct buf *out)
+int pm_zstd_decompress_with(struct pm_zstd *z, const void *known, size_t known_len, const void *in, size_t len,
+			    size_t raw_len, struct buf *out)
 {
 	uint8_t nothing;
 	size_t n;
@@ -90,9 +96,8 @@ static int decompress(struct pm_zstd *z, const void *in, size_t len, size_t raw_
 		return -EBADMSG;
 	if (raw_len && buf_reserve(out, raw_len))
 		return -ENOMEM;
-	n = ZSTD_decompress_usingDict(z->d, raw_len ? out->data + out->len : &nothing, raw_len, in, len,
-				      known ? pm_dictionary : NULL,
-				      known ? (size_t)(pm_dictionary_end - pm_dictionary) : 0);
+	n = ZSTD_decompress_usingDict(z->d, raw_len ? out->data + out->len : &nothing, raw_len, in, len, known,
+				      known_len);
 	if (n != raw_len)
 		return ZSTD_getErrorCode(n) == ZSTD_error_memory_allocation ? -ENOMEM : -EBADMSG;
 	out->len += raw_len;
@@ -101,12 +106,13 @@ static int decompress(struct pm_zstd *z, const void *in, size_t len, size_t raw_
 
 int pm_zstd_decompress(struct pm_zstd *z, const void *in, size_t len, size_t raw_len, struct buf *out)
 {
-	return decompress(z, in, len, raw_len, false, out);
+	return pm_zstd_decompress_with(z, NULL, 0, in, len, raw_len, out);
 }
 
 int pm_zstd_decompress_known(struct pm_zstd *z, const void *in, size_t len, size_t raw_len, struct buf *out)
 {
-	return decompress(z, in, len, raw_len, true, out);
+	return pm_zstd_decompress_with(z, pm_dictionary, (size_t)(pm_dictionary_end - pm_dictionary), in, len,
+				       raw_len, out);
 }
 
 struct pm_zstd_stream *pm_zstd_stream_new(void)

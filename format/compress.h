@@ -21,6 +21,11 @@ int pm_zstd_compress(struct pm_zstd *z, const void *in, size_t len, int level, s
 /* Likewise, both with the frozen dictionary (SPEC.md, "Repetition"). */
 int pm_zstd_compress_known(struct pm_zstd *z, const void *in, size_t len, struct buf *out);
 int pm_zstd_decompress_known(struct pm_zstd *z, const void *in, size_t len, size_t raw_len, struct buf *out);
+/* With bytes that both sides know; NULL and 0: none. */
+int pm_zstd_compress_with(struct pm_zstd *z, const void *known, size_t known_len, const void *in, size_t len,
+			  struct buf *out);
+int pm_zstd_decompress_with(struct pm_zstd *z, const void *known, size_t known_len, const void *in, size_t len,
+			    size_t raw_len, struct buf *out);
 extern const unsigned char pm_dictionary[], pm_dictionary_end[];
 /* Appends the `raw_len` bytes that the frame holds. The input must be exactly one frame that declares exactly
  * this size, which is what bounds the memory: the caller compares raw_len with format/limits.h. 0, -EBADMSG,

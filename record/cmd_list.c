@@ -10,6 +10,7 @@
 #include "common/names.h"
 #include "common/options.h"
 #include "common/table.h"
+#include "format/vendor_pack.h"
 #include "record/commands.h"
 #include "record/list_events.h"
 #include "record/plan/plan.h"
@@ -19,17 +20,20 @@
 struct list {
 	struct options_common common;
 	char *what, *glob, *root, *event_files[2], *metric_file;
-	struct metric_set vendor;   /* of the --metrics-file */
+	struct metric_set vendor[1 + VENDOR_TEXTS]; /* of the --metrics-file and the pack */
+	size_t n_vendor;
+	bool no_vendor;
 	struct metric_table *table; /* owned; the vendor's, then all that are built in; ends with row NULL */
 	unsigned n;
 };
 
-enum { KEY_ROOT = 300, KEY_EVENTS_FILE, KEY_METRICS_FILE };
+enum { KEY_ROOT = 300, KEY_EVENTS_FILE, KEY_METRICS_FILE, KEY_NO_VENDOR };
 
 static const struct argp_option options[] = {
 	{ "events-file", KEY_EVENTS_FILE, "FILE|DIR", 0, "with the names of the CPU's vendor, in perf's JSON schema",
 	  1 },
 	{ "metrics-file", KEY_METRICS_FILE, "FILE|DIR", 0, "with the metrics of the CPU's vendor, likewise", 1 },
+	{ "no-vendor", KEY_NO_VENDOR, NULL, 0, "leave aside what `pmrec vendor import` brought", 1 },
 	{ "root", KEY_ROOT, "DIR", 0, "look at /sys, /proc and /dev under DIR", 1 },
 	{ 0 },
 };
@@ -43,6 +47,9 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case KEY_ROOT:
 		l->root = arg;
+		return 0;
+	case KEY_NO_VENDOR:
+		l->no_vendor = true;
 		return 0;
 	case KEY_EVENTS_FILE:
 		if (l->event_files[0])
@@ -155,32 +162,65 @@ static int list_metrics(struct list *l)
 	return print(t, err, &l->common);
 }
 
-static int take_tables(struct list *l, struct error *e)
+static int load_pack(struct list *l, const char *id, struct error *e)
+{
+	struct vendor_pack pack;
+	struct vendor_texts texts = { 0 };
+	bool changed = privileges_become_caller();
+	int err = vendor_pack_find(&pack, e);
+
+	privileges_become_self(changed);
+	if (err)
+		return err == -ENOENT ? 0 : err;
+	err = vendor_pack_texts(&pack, id, false, &texts, e);
+	vendor_pack_close(&pack);
+	for (uint32_t i = 0; i < texts.n && !err; i++) {
+		const char *text = texts.set[i].metrics;
+
+		/* A set of events alone is no mistake. */
+		if (text && !metric_set_load_text(&l->vendor[l->n_vendor], text, strlen(text), e))
+			l->n_vendor++;
+	}
+	vendor_texts_release(&texts);
+	return err;
+}
+
+static int load_vendor(struct list *l, struct error *e)
 {
 	struct root root = { 0 };
 	char id[64];
-	size_t n = 0;
-	int err;
+	const char *known;
+	int err = root_init(&root, l->root);
 
-	while (metric_tables[n].row)
-		n++;
-	l->table = calloc(n + 2, sizeof(*l->table));
-	if (!l->table)
-		return -ENOMEM;
-	memcpy(l->table, metric_tables, n * sizeof(*l->table));
-	if (!l->metric_file)
-		return 0;
-	err = root_init(&root, l->root);
 	if (err)
 		return err;
-	err = metric_set_load_for(&l->vendor, l->metric_file, list_cpu_id(&root, id, sizeof(id)) ? id : NULL, e);
-	root_release(&root);
+	known = list_cpu_id(&root, id, sizeof(id)) ? id : NULL;
+	if (l->metric_file && !(err = metric_set_load_for(&l->vendor[0], l->metric_file, known, e)))
+		l->n_vendor = 1;
 	if (err)
-		return error_prefix(e, "--metrics-file");
-	if (!l->vendor.n)
-		return 0;
-	memmove(l->table + 1, l->table, n * sizeof(*l->table));
-	l->table[0] = (struct metric_table){ .name = "vendor", .row = l->vendor.row, .n = l->vendor.n };
+		error_prefix(e, "--metrics-file");
+	else if (!l->no_vendor && !l->metric_file)
+		err = load_pack(l, known, e);
+	root_release(&root);
+	return err;
+}
+
+static int take_tables(struct list *l, struct error *e)
+{
+	size_t n = 0, used = 0;
+	int err = load_vendor(l, e);
+
+	if (err)
+		return err;
+	while (metric_tables[n].row)
+		n++;
+	l->table = calloc(n + l->n_vendor + 1, sizeof(*l->table));
+	if (!l->table)
+		return -ENOMEM;
+	for (size_t i = 0; i < l->n_vendor; i++)
+		if (l->vendor[i].n)
+			l->table[used++] = (struct metric_table){ "vendor", l->vendor[i].row, l->vendor[i].n };
+	memcpy(l->table + used, metric_tables, n * sizeof(*l->table));
 	return 0;
 }
 
@@ -232,7 +272,7 @@ static int list_events_of_machine(struct list *l, struct error *e)
 
 	if (err)
 		return err;
-	n = list_events(&root, l->glob, l->event_files, &text, e);
+	n = list_events(&root, l->glob, l->event_files, l->no_vendor, &text, e);
 	if (n > 0) {
 		fputs(buf_str(&text), stdout);
 		l->n += (unsigned)n;
@@ -276,7 +316,8 @@ int cmd_list(int argc, char **argv)
 	} else if (code < 0 || list_all(&l, &e)) {
 		code = command_failed(&e);
 	}
-	metric_set_release(&l.vendor);
+	for (size_t i = 0; i < l.n_vendor; i++)
+		metric_set_release(&l.vendor[i]);
 	free(l.table);
 	options_common_release(&l.common);
 	return code;

@@ -19,7 +19,8 @@ enum {
 	COMMAND(mark, false) \
 	COMMAND(perfstat, true) \
 	COMMAND(report, false) \
-	COMMAND(turbostat, true)
+	COMMAND(turbostat, true) \
+	COMMAND(vendor, false)
 
 #define DECLARE_COMMAND(name, opens) int cmd_##name(int argc, char **argv);
 EACH_COMMAND(DECLARE_COMMAND)

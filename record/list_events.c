@@ -288,7 +288,18 @@ bool list_cpu_id(const struct root *root, char *id, size_t size)
 	return midr;
 }
 
-int list_events(const struct root *root, const char *glob, char *const *event_files, struct buf *out, struct error *e)
+static int add_pack(struct perf_pmus *pmus, const struct root *root, struct buf *notes)
+{
+	struct vendor_texts texts;
+	char id[64];
+	int n = perf_pmus_add_pack(pmus, list_cpu_id(root, id, sizeof(id)) ? id : NULL, NULL, false, &texts, notes);
+
+	vendor_texts_release(&texts);
+	return n == -ENOMEM ? n : 0;
+}
+
+int list_events(const struct root *root, const char *glob, char *const *event_files, bool no_vendor, struct buf *out,
+		struct error *e)
 {
 	static const struct {
 		const char *name, *kind, *help;
@@ -315,6 +326,8 @@ int list_events(const struct root *root, const char *glob, char *const *event_fi
 			return l.err;
 		}
 	}
+	if (!l.err && !no_vendor)
+		l.err = add_pack(&pmus, root, &notes);
 	view = perf_view(&pmus, root);
 	if (!l.err)
 		l.err = table_column(l.table, "EVENT", TABLE_LEFT, false);

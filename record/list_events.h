@@ -11,7 +11,7 @@
 
 /* Appends the events whose name matches `glob` (NULL: all), for people; with those of vendor event files
  * (NULL-terminated; NULL: none). Their number, or -errno. */
-int list_events(const struct root *root, const char *glob, char *const *event_files, struct buf *out,
+int list_events(const struct root *root, const char *glob, char *const *event_files, bool no_vendor, struct buf *out,
 		struct error *e);
 
 /* The id by which the maps of vendor files know this CPU; false if it cannot be had. */

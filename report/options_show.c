@@ -33,6 +33,10 @@ static error_t set_columns(struct show_options *o, enum selection_verb verb, con
 {
 	struct error e = { 0 };
 
+	/* Who names columns may mean a vendor's. */
+	if (verb != SELECT_HIDE && vendor_files_add_pack(&o->vendor, false, &e))
+		return options_bad(state, "%s", e.text);
+	o->pipeline.bind.files = o->vendor;
 	return selection_add(&o->pipeline.selection, verb, list, &e) ? options_bad(state, "%s", e.text) : 0;
 }
 
@@ -66,6 +70,15 @@ static error_t set_metrics_file(void *into, char *path, struct argp_state *state
 		return options_bad(state, "--metrics-file: %s", e.text);
 	o->pipeline.bind.files = o->vendor;
 	return 0;
+}
+
+static error_t set_no_vendor(void *into, char *arg, struct argp_state *state)
+{
+	struct show_options *o = into;
+	struct error e = { 0 };
+
+	(void)arg;
+	return vendor_files_add_pack(&o->vendor, true, &e) ? options_bad(state, "%s", e.text) : 0;
 }
 
 static error_t set_cpu(void *into, char *arg, struct argp_state *state)

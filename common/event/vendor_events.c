@@ -150,7 +150,7 @@ static const char *event_text(const struct json *object, struct buf *out)
 	for (size_t i = 0; i < sizeof(terms) / sizeof(terms[0]); i++)
 		if (number(object, terms[i].key, &more) && more)
 			buf_printf(out, ",%s=0x%llx", terms[i].term, (unsigned long long)more);
-	if (filter)
+	if (filter && strcasecmp(filter, "na"))
 		buf_printf(out, ",%s", filter);
 	if (number(object, "MSRIndex", &msr) && msr) {
 		if (!msr_term(msr))
@@ -194,15 +194,17 @@ static bool flag(const struct merged *m, const char *key)
 	return (number(m->own, key, &v) || (m->standard && number(m->standard, key, &v))) && v;
 }
 
-static bool is_for(const struct merged *m, const struct event_pmu *pmu)
-{
-	const char *compat = vendor_field(m->own, "Compat");
-	char text[256];
-	const char *pattern = vendor_events_pmu(either(m, "Unit"), text, sizeof(text));
+/* One event, as a file or a pack has it. */
+struct row {
+	const char *name, *unit, *compat, *text, *scale, *measure, *help; /* NULL: none */
+	bool per_pkg, deprecated;
+};
 
+static bool is_for(const struct row *r, const char *pattern, const struct event_pmu *pmu)
+{
 	if (pattern ? !event_pmu_matches(pattern, pmu->name) : !pmu->core)
 		return false;
-	return !compat || (pmu->identifier && vendor_matches(compat, strlen(compat), pmu->identifier));
+	return !r->compat || (pmu->identifier && vendor_matches(r->compat, strlen(r->compat), pmu->identifier));
 }
 
 static void alias_release(struct event_alias *a)
@@ -214,38 +216,40 @@ static void alias_release(struct event_alias *a)
 	free(a->help);
 }
 
-static int fill_alias(struct event_alias *a, const struct merged *m, const char *name, const char *text)
+static char *copied(const char *text, bool *failed)
 {
-	const char *scale = either(m, "ScaleUnit"), *help = either(m, "BriefDescription");
-	size_t len = scale ? scale_length(scale) : 0;
-	bool failed;
+	char *copy = text ? strdup(text) : NULL;
 
-	*a = (struct event_alias){ .name = strdup(name),
-				   .text = strdup(text),
-				   .per_pkg = flag(m, "PerPkg"),
-				   .deprecated = flag(m, "Deprecated"),
+	*failed |= text && !copy;
+	return copy;
+}
+
+static int fill_alias(struct event_alias *a, const struct row *r)
+{
+	bool failed = false;
+
+	*a = (struct event_alias){ .name = copied(r->name, &failed),
+				   .text = copied(r->text, &failed),
+				   .scale = copied(r->scale, &failed),
+				   .unit = copied(r->measure, &failed),
+				   .help = copied(r->help, &failed),
+				   .per_pkg = r->per_pkg,
+				   .deprecated = r->deprecated,
 				   .vendor = true };
-	failed = !a->name || !a->text;
-	if (len)
-		failed |= !(a->scale = strndup(scale, len));
-	if (scale && scale[len])
-		failed |= !(a->unit = strdup(scale + len));
-	if (help || (help = either(m, "PublicDescription")))
-		failed |= !(a->help = strdup(help));
 	if (!failed)
 		return 0;
 	alias_release(a);
 	return -ENOMEM;
 }
 
-static int add_alias(struct event_pmu *pmu, const struct merged *m, const char *name, const char *text)
+static int add_alias(struct event_pmu *pmu, const struct row *r)
 {
 	struct event_alias *bigger, a;
 	size_t cap = 16;
-	int err = fill_alias(&a, m, name, text);
+	int err = fill_alias(&a, r);
 
 	for (size_t i = 0; !err && i < pmu->n_aliases; i++)
-		if (!strcasecmp(pmu->alias[i].name, name)) {
+		if (!strcasecmp(pmu->alias[i].name, r->name)) {
 			alias_release(&pmu->alias[i]);
 			pmu->alias[i] = a;
 			return 0;
@@ -313,16 +317,18 @@ static const char *describe(const struct vendor_events *v, struct merged *m, cha
 	return NULL;
 }
 
-int vendor_events_apply(struct vendor_events *v, struct event_pmu *pmu, size_t n_pmus, struct buf *notes)
+typedef int (*row_fn)(void *arg, const struct row *r);
+
+static int each_object(struct vendor_events *v, row_fn visit, void *arg, struct buf *notes)
 {
 	struct buf text = BUF_INIT;
 	unsigned left_out = 0;
-	int added = 0, err = 0;
+	int err = 0;
 
-	for (size_t i = 0; v && i < v->n_events && !err; i++) {
+	for (size_t i = 0; i < v->n_events && !err; i++) {
 		struct merged m = { .own = v->event[i] };
-		char name[256] = "";
-		const char *wrong = describe(v, &m, name, sizeof(name), &text);
+		char name[256] = "", scale[40] = "";
+		const char *wrong = describe(v, &m, name, sizeof(name), &text), *measure;
 
 		if (wrong && !*wrong)
 			continue;
@@ -332,16 +338,196 @@ int vendor_events_apply(struct vendor_events *v, struct event_pmu *pmu, size_t n
 			     wrong);
 			continue;
 		}
-		for (size_t k = 0; k < n_pmus && !err; k++) {
-			if (!is_for(&m, &pmu[k]))
-				continue;
-			err = add_alias(&pmu[k], &m, name, buf_str(&text));
-			added += !err;
+		measure = either(&m, "ScaleUnit");
+		if (measure) {
+			snprintf(scale, sizeof(scale), "%.*s", (int)scale_length(measure), measure);
+			measure += scale_length(measure);
 		}
+		err = visit(arg,
+			    &(struct row){ .name = name,
+					   .unit = either(&m, "Unit"),
+					   .compat = vendor_field(m.own, "Compat"),
+					   .text = buf_str(&text),
+					   .scale = scale[0] ? scale : NULL,
+					   .measure = measure && *measure ? measure : NULL,
+					   .help = either(&m, "BriefDescription") ? either(&m, "BriefDescription") :
+										    either(&m, "PublicDescription"),
+					   .per_pkg = flag(&m, "PerPkg"),
+					   .deprecated = flag(&m, "Deprecated") });
 	}
 	if (left_out > MAX_NOTES)
 		buf_printf(notes, "and %u more vendor events\n", left_out - MAX_NOTES);
 	err = err ? err : text.err;
 	buf_release(&text);
-	return err ? err : added;
+	return err;
+}
+
+/* A pack is made by a program, but lies in a file: what a line lacks is empty. */
+static int each_line(struct vendor_events *v, char *at, char *help, row_fn visit, void *arg)
+{
+	char *line, scratch[4096];
+	uint32_t ignored;
+	int err = 0;
+
+	for (const char *end; *at && !err; at = (char *)(uintptr_t)end + (*end == '\n')) {
+		const char *field[7];
+		char *rest = scratch;
+
+		end = at + strcspn(at, "\n");
+		line = help;
+		if (help) {
+			help += strcspn(help, "\n");
+			if (*help)
+				*help++ = '\0';
+		}
+		if ((size_t)(end - at) >= sizeof(scratch))
+			continue;
+		memcpy(scratch, at, (size_t)(end - at));
+		scratch[end - at] = '\0';
+		for (size_t k = 0; k < sizeof(field) / sizeof(field[0]); k++) {
+			field[k] = rest ? strsep(&rest, "\t") : NULL;
+			field[k] = field[k] && *field[k] ? field[k] : NULL;
+		}
+		if (!field[0] || !field[4] ||
+		    (v->words.n && !strchr(field[0], '-') && !names_get(&v->words, field[0], &ignored)))
+			continue;
+		err = visit(arg, &(struct row){ .name = field[0],
+						.unit = field[1],
+						.compat = field[2],
+						.per_pkg = field[3] && strchr(field[3], 'p'),
+						.deprecated = field[3] && strchr(field[3], 'd'),
+						.text = field[4],
+						.scale = field[5],
+						.measure = field[6],
+						.help = line && *line ? line : NULL });
+	}
+	return err;
+}
+
+static int each_row(struct vendor_events *v, row_fn visit, void *arg, struct buf *notes)
+{
+	int err = each_object(v, visit, arg, notes);
+
+	for (size_t i = 0; i < v->n_packed && !err; i++) {
+		char *help = v->packed[i].help;
+
+		/* Its lines are cut as they are read: it is good for one pass. */
+		v->packed[i].help = NULL;
+		err = each_line(v, v->packed[i].rows, help, visit, arg);
+		free(help);
+	}
+	return err;
+}
+
+struct applying {
+	struct event_pmu *pmu;
+	size_t n_pmus;
+	int added;
+};
+
+static int apply(void *arg, const struct row *r)
+{
+	struct applying *a = arg;
+	char text[256];
+	const char *pattern = vendor_events_pmu(r->unit, text, sizeof(text));
+	int err = 0;
+
+	for (size_t k = 0; k < a->n_pmus && !err; k++) {
+		if (!is_for(r, pattern, &a->pmu[k]))
+			continue;
+		err = add_alias(&a->pmu[k], r);
+		a->added += !err;
+	}
+	return err;
+}
+
+int vendor_events_apply(struct vendor_events *v, struct event_pmu *pmu, size_t n_pmus, struct buf *notes)
+{
+	struct applying a = { pmu, n_pmus, 0 };
+	int err = v ? each_row(v, apply, &a, notes) : 0;
+
+	return err ? err : a.added;
+}
+
+struct printing {
+	struct buf *rows, *help;
+	int n;
+};
+
+/* One line, whatever the text holds. */
+static void add_line(struct buf *to, const char *text)
+{
+	for (; text && *text; text++)
+		buf_addch(to, *text == '\n' || *text == '\t' || *text == '\r' ? ' ' : *text);
+}
+
+static int print(void *arg, const struct row *r)
+{
+	struct printing *p = arg;
+	const char *const field[] = { r->name,   r->unit,
+				      r->compat, r->per_pkg ? r->deprecated ? "pd" : "p" : r->deprecated ? "d" : "",
+				      r->text,   r->scale,
+				      r->measure };
+
+	for (size_t k = 0; k < sizeof(field) / sizeof(field[0]); k++) {
+		if (k)
+			buf_addch(p->rows, '\t');
+		add_line(p->rows, field[k]);
+	}
+	buf_addch(p->rows, '\n');
+	add_line(p->help, r->help);
+	buf_addch(p->help, '\n');
+	p->n++;
+	return p->rows->err ? p->rows->err : p->help->err;
+}
+
+int vendor_events_print(struct vendor_events *v, struct buf *rows, struct buf *help, struct buf *notes)
+{
+	struct printing p = { rows, help, 0 };
+	int err = v ? each_row(v, print, &p, notes) : 0;
+
+	return err ? err : p.n;
+}
+
+int vendor_events_unpack(struct vendor_events **out, char *rows, char *help)
+{
+	struct vendor_events *v = *out ? *out : calloc(1, sizeof(*v));
+	void *more = v ? reallocarray(v->packed, v->n_packed + 1, sizeof(*v->packed)) : NULL;
+
+	if (!more) {
+		if (!*out)
+			free(v);
+		free(rows);
+		free(help);
+		return -ENOMEM;
+	}
+	*out = v;
+	v->packed = more;
+	v->packed[v->n_packed].rows = rows;
+	v->packed[v->n_packed++].help = help;
+	return 0;
+}
+
+int vendor_events_words(struct vendor_events *v, const char *text)
+{
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789_.";
+	char word[256];
+	size_t n = 0;
+	int err = 0;
+
+	for (; !err; text++) {
+		char c = (char)tolower((unsigned char)*text);
+
+		if (c && strchr(letters, c)) {
+			if (n + 1 < sizeof(word))
+				word[n++] = c;
+			continue;
+		}
+		word[n] = '\0';
+		err = n ? names_set(&v->words, word, 1) : 0;
+		n = 0;
+		if (!c)
+			break;
+	}
+	return err;
 }

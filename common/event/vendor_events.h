@@ -22,7 +22,26 @@ int vendor_events_load(struct vendor_events **v, const char *path, const char *c
 int vendor_folder(const char *path, const char *cpuid, char *dir, size_t size, struct error *e);
 /* Whether the folder has a mapfile.csv. */
 bool vendor_folder_is_mapped(const char *path);
+/* A line of a mapfile.csv; a pattern is an extended regular expression for the whole id of a CPU. */
+struct vendor_map {
+	const char *pattern, *name, *type;
+};
+/* Calls each() for every line; ends when it returns non-zero, and returns that. -errno if it cannot be read. */
+typedef int (*vendor_map_fn)(void *arg, const struct vendor_map *row);
+int vendor_map_each(const char *path, vendor_map_fn each, void *arg, struct error *e);
+/* Whether the pattern is for the CPU; it may leave out the stepping, and Arm's variant and revision. */
+bool vendor_is_cpu(const char *pattern, const char *cpuid);
 void vendor_events_free(struct vendor_events *v);
+
+/*
+ * Packed: a line an event (name, unit, the devices that it is for, flags, terms, scale, unit of measure, separated by
+ * TABs), and beside it one that says in a sentence what it is. Appends what was read; the number of events or -ENOMEM.
+ */
+int vendor_events_print(struct vendor_events *v, struct buf *rows, struct buf *help, struct buf *notes);
+/* Adds such lines to *v (NULL: a new one), and takes over both texts; `help` may be NULL. 0 or -ENOMEM. */
+int vendor_events_unpack(struct vendor_events **v, char *rows, char *help);
+/* Of what is packed only events whose names stand in a text that was given here are applied. 0 or -ENOMEM. */
+int vendor_events_words(struct vendor_events *v, const char *text);
 /*
  * Adds the events to the PMUs. An event of the same name that the PMU has is replaced: the user has asked for the
  * file. What cannot be understood is left out with a line in `notes`. The number of aliases added, or -ENOMEM.

@@ -14,6 +14,11 @@ struct vendor_events {
 	struct names standard;              /* EventName in lower case -> place in standard_event */
 	const struct json **standard_event; /* owned array */
 	size_t n_standard, cap_standard;
+	struct {
+		char *rows, *help; /* owned; help NULL: none */
+	} * packed;                /* owned; see vendor_events_print() */
+	size_t n_packed;
+	struct names words; /* none: all that is packed is wanted */
 };
 
 /* Text of a key; NULL if it is not there, no text or empty. */

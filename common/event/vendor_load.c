@@ -12,6 +12,7 @@
 #include "common/event/vendor_internal.h"
 #include "common/file.h"
 #include "common/parse.h"
+#include "common/vendor_schema.h"
 
 #define MAX_EVENTS 200000
 #define MAX_FILES  1000
@@ -25,6 +26,12 @@ void vendor_events_free(struct vendor_events *v)
 		json_free(v->file[i]);
 	names_release(&v->standard);
 	free(v->standard_event);
+	names_release(&v->words);
+	for (size_t i = 0; i < v->n_packed; i++) {
+		free(v->packed[i].rows);
+		free(v->packed[i].help);
+	}
+	free(v->packed);
 	free(v->file);
 	free(v->event);
 	free(v);
@@ -88,7 +95,7 @@ static int add_standard(struct vendor_events *v, const struct json *object)
 static int load_file(struct vendor_events *v, const char *path, bool only_standard, struct error *e)
 {
 	struct error why = { 0 };
-	struct json *j = json_load(path, &why), **bigger;
+	struct json *j = vendor_json_load(path, &why), **bigger;
 	const struct json *list;
 	int err = 0;
 
@@ -170,10 +177,11 @@ bool vendor_matches(const char *pattern, size_t len, const char *text)
 }
 
 /* A pattern may leave out the stepping, and Arm's variant and revision. */
-static bool is_cpu(const char *pattern, size_t len, const char *cpuid)
+bool vendor_is_cpu(const char *pattern, const char *cpuid)
 {
 	const char *stepping = strrchr(cpuid, '-');
 	char less[64];
+	size_t len = strlen(pattern);
 	uint64_t midr;
 
 	if (vendor_matches(pattern, len, cpuid))
@@ -185,11 +193,10 @@ static bool is_cpu(const char *pattern, size_t len, const char *cpuid)
 	return less[0] && vendor_matches(pattern, len, less);
 }
 
-/* Lines are "pattern,version,directory,type". 0 with the directory, or -errno. */
-static int look_up(const char *path, const char *cpuid, char *dir, size_t size, struct error *e)
+int vendor_map_each(const char *path, vendor_map_fn each, void *arg, struct error *e)
 {
 	char map[4096], line[1024];
-	int err = -ENOENT, fd;
+	int err = 0, fd;
 	FILE *f;
 
 	snprintf(map, sizeof(map), "%s/mapfile.csv", path);
@@ -202,24 +209,52 @@ static int look_up(const char *path, const char *cpuid, char *dir, size_t size, 
 		close(fd);
 		return err;
 	}
-	while (err && fgets(line, sizeof(line), f)) {
-		const char *version = strchr(line, ','), *name = version ? strchr(version + 1, ',') : NULL;
+	/* Lines are "pattern,version,folder or file,type". */
+	while (!err && fgets(line, sizeof(line), f)) {
+		struct vendor_map row = { .pattern = line };
+		char *rest = line + strcspn(line, ",\r\n");
 
-		if (line[0] == '#' || !name || !cpuid || !is_cpu(line, (size_t)(version - line), cpuid))
+		if (line[0] == '#' || *rest != ',')
 			continue;
-		snprintf(dir, size, "%s/%.*s", path, (int)strcspn(name + 1, ",\r\n"), name + 1);
-		err = 0;
+		*rest++ = '\0';
+		(void)strsep(&rest, ",");
+		row.name = rest ? strsep(&rest, ",\r\n") : NULL;
+		row.type = rest ? strsep(&rest, ",\r\n") : "";
+		if (row.name)
+			err = each(arg, &row);
 	}
-	if (err && ferror(f)) {
-		error_sys(e, errno, "%s", map);
-		fclose(f);
-		return -EIO;
-	}
+	if (!err && ferror(f))
+		err = error_sys(e, EIO, "%s", map);
 	fclose(f);
-	if (err)
-		error_set(e, ENOENT, "%s has no line for this CPU (%s): name the folder of a CPU", map,
-			  cpuid ? cpuid : "whose id is not known");
 	return err;
+}
+
+struct looking {
+	const char *path, *cpuid;
+	char *dir;
+	size_t size;
+};
+
+static int look_at(void *arg, const struct vendor_map *row)
+{
+	struct looking *l = arg;
+
+	if (!l->cpuid || !vendor_is_cpu(row->pattern, l->cpuid))
+		return 0;
+	snprintf(l->dir, l->size, "%s/%s", l->path, row->name);
+	return 1;
+}
+
+/* 0 with the directory, or -errno. */
+static int look_up(const char *path, const char *cpuid, char *dir, size_t size, struct error *e)
+{
+	struct looking l = { path, cpuid, dir, size };
+	int err = vendor_map_each(path, look_at, &l, e);
+
+	if (err)
+		return err > 0 ? 0 : err;
+	return error_set(e, ENOENT, "%s/mapfile.csv has no line for this CPU (%s): name the folder of a CPU", path,
+			 cpuid ? cpuid : "whose id is not known");
 }
 
 /* One that is there and cannot be read is one: what it says matters. */

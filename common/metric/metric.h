@@ -88,6 +88,10 @@ int metric_set_load(struct metric_set *set, const char *path, struct error *e);
  * not known, which is an error there). */
 int metric_set_load_for(struct metric_set *set, const char *path, const char *cpuid, struct error *e);
 int metric_set_load_text(struct metric_set *set, const char *text, size_t len, struct error *e);
+struct json;
+/* Appends the metrics of a file or a folder to an array of objects in perf's schema, with their descriptions or
+ * without. 0 or -errno. */
+int metric_files_copy(const char *path, bool help, struct json *to, struct error *e);
 void metric_set_release(struct metric_set *set);
 /* What a row of a set owns. */
 void metric_row_release(struct metric *row);

@@ -512,10 +512,6 @@ int vendor_load(struct metric_set *set, const struct vendor_docs *docs, struct e
 	/* Nothing but mistakes is rather not a file of metrics. */
 	if (!err && !set->n && first.number)
 		err = error_set(e, first.number, "%s", first.text);
-	else if (!err && !set->n && docs->n && json_get(json_at(docs->doc[0], 0), "Formula"))
-		err = error_set(
-			e, EINVAL,
-			"formulas in Intel's own schema; the file in its folder perf/ has them as MetricExpr");
 	else if (!err && !set->n)
 		err = error_set(e, EINVAL, "no object in it has MetricName and MetricExpr");
 	for (size_t i = 0; i < l.n; i++) {
@@ -526,5 +522,30 @@ int vendor_load(struct metric_set *set, const struct vendor_docs *docs, struct e
 	names_release(&l.by_name);
 	if (err)
 		metric_set_release(set);
+	return err;
+}
+
+int vendor_copy(const struct vendor_docs *docs, bool help, struct json *to)
+{
+	static const char *const keys[] = { "MetricName",      "MetricExpr",         "MetricGroup",
+					    "ScaleUnit",       "MetricThreshold",    "MetricConstraint",
+					    "AggregationMode", "MetricgroupNoGroup", "Unit",
+					    "BriefDescription" };
+	int err = 0;
+
+	for (size_t d = 0; d < docs->n; d++)
+		for (size_t i = 0; i < json_count(docs->doc[d]) && !err; i++) {
+			struct entry entry = { .object = json_at(docs->doc[d], i) };
+			struct json *o;
+
+			entry.standard = find_standard(docs, field(entry.object, "ArchStdEvent"));
+			if (!entry_field(&entry, "MetricName") || !entry_field(&entry, "MetricExpr"))
+				continue;
+			o = json_new_object();
+			for (size_t k = 0; k < sizeof(keys) / sizeof(keys[0]) - !help; k++)
+				if (entry_field(&entry, keys[k]))
+					json_put(o, keys[k], json_new_text(entry_field(&entry, keys[k])));
+			err = json_push(to, o);
+		}
 	return err;
 }

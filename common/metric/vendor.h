@@ -16,4 +16,7 @@ struct vendor_docs {
 /* As metric_set_load(), from what was read. */
 int vendor_load(struct metric_set *set, const struct vendor_docs *docs, struct error *e);
 
+/* Appends the metrics to an array, as objects with what vendor_load() looks at. 0 or -ENOMEM. */
+int vendor_copy(const struct vendor_docs *docs, bool help, struct json *to);
+
 #endif

@@ -36,7 +36,7 @@ int metric_sets_load(struct metrics *m)
 
 	while (path && path[n])
 		n++;
-	m->set = calloc(n + 1, sizeof(*m->set));
+	m->set = calloc(n + m->s->vendor.n + 1, sizeof(*m->set));
 	if (!m->set)
 		return metrics_no_memory(m);
 	changed = privileges_become_caller();
@@ -48,6 +48,12 @@ int metric_sets_load(struct metrics *m)
 	privileges_become_self(changed);
 	for (size_t i = 0; i < m->n_sets && !err; i++)
 		err = note_lines(m, &m->set[i].skipped);
+	for (uint32_t i = 0; i < m->s->vendor.n && !err; i++) {
+		const char *text = m->s->vendor.set[i].metrics;
+
+		if (text && *text && !metric_set_load_text(&m->set[m->n_sets], text, strlen(text), m->error))
+			m->n_sets++;
+	}
 	return err;
 }
 
@@ -195,7 +201,7 @@ static int pick_word(struct metrics *m, const char *text)
 	each_row(m, offer, &near);
 	return error_set(m->error, ENOENT, "-M: there is no metric and no group of metrics '%.80s'%s%s%s%s", text,
 			 near.best[0] ? ", did you mean " : "", near.best, near.best[0] ? "?" : "",
-			 m->n_sets ? "" : " (--metrics-file=FILE adds those of a CPU's vendor)");
+			 m->n_sets || m->s->packed ? "" : "; " PERF_VENDOR_HINT);
 }
 
 int metrics_pick(struct metrics *m)

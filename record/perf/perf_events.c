@@ -241,17 +241,48 @@ static int restrict_rings(struct event *ev, const struct record_options *o)
 	return event_set_mods(ev, ev->mods | ring);
 }
 
+/* Events and metrics that the user has brought in, unless he gives others. */
+static int read_pack(struct perf_source *s, struct plan *p, const char *id, struct buf *notes)
+{
+	static char *const nothing[] = { NULL };
+	const struct record_options *o = p->options;
+	int n;
+
+	if (o->perf.no_vendor || !(o->perf.events || o->perf.metrics))
+		return 0;
+	n = perf_pmus_add_pack(&s->pmus, id, o->perf.events ? o->perf.events : nothing, o->perf.metrics != NULL,
+			       &s->vendor, notes);
+	s->packed = n == -ENOENT ? 0 : 1;
+	return n == -ENOMEM ? n : 0;
+}
+
 static int read_files(struct perf_source *s, struct plan *p, struct error *e)
 {
 	const char *id = pm_map_text(&p->model->header, PM_HEADER_CPU_ID, NULL);
 	struct buf notes = BUF_INIT;
-	int err = perf_pmus_add_files(&s->pmus, p->options->perf.event_files, p->options->perf.metric_files, id,
-				      &notes, e);
+	int err = read_pack(s, p, id, &notes);
 
+	if (!err)
+		err = perf_pmus_add_files(&s->pmus, p->options->perf.event_files, p->options->perf.metric_files, id,
+					  &notes, e);
 	if (!err)
 		err = tell(p, &notes);
 	buf_release(&notes);
 	return err;
+}
+
+/* Names as vendors give them, where nobody has brought theirs in. */
+static void add_hint(const struct perf_source *s, struct error *e)
+{
+	size_t len = strlen(e->text);
+	bool any = strstr(e->text, "there is no event") != NULL;
+
+	for (const char *c = e->text; any && *c; c++)
+		if (!s->packed && c[0] == '"' && c[1] >= 'A' && c[1] <= 'Z' && c[1 + strcspn(c + 1, "._\"")] != '"' &&
+		    c[1 + strcspn(c + 1, "._\"")]) {
+			snprintf(e->text + len, sizeof(e->text) - len, "; " PERF_VENDOR_HINT);
+			return;
+		}
 }
 
 /* --pfm-events: libpfm4 says what the names mean, and the rest goes on as if that had been written with -e. */
@@ -302,6 +333,8 @@ int perf_events_read(struct perf_source *s, struct plan *p, const char *sets, st
 
 		err = read_text(s, p, o->perf.events[i], e);
 		if (err)
+			add_hint(s, e);
+		if (err)
 			error_prefix(e, "-e '%.60s%s'", o->perf.events[i],
 				     strlen(o->perf.events[i]) > 60 ? "..." : "");
 		if (!err)
@@ -337,6 +370,7 @@ int perf_events_read(struct perf_source *s, struct plan *p, const char *sets, st
 	if (!err)
 		err = perf_cgroups_read(s, p, end, e);
 	free(end);
+	vendor_texts_release(&s->vendor);
 	if (!err)
 		err = perf_topdown_group(s, p, e);
 	for (size_t i = 0; i < s->set.n && !err; i++) {

@@ -246,6 +246,57 @@ int perf_pmus_add_files(struct perf_pmus *p, char *const *path, char *const *met
 	return err ? err : n < 0 ? n : 0;
 }
 
+/* Metrics name events, too. */
+static int unpack(struct vendor_events **v, struct vendor_texts *t, char *const *words, bool metrics)
+{
+	int err = 0;
+
+	for (uint32_t i = 0; i < t->n && !err; i++) {
+		if (t->set[i].rows)
+			err = vendor_events_unpack(v, t->set[i].rows, t->set[i].help);
+		t->set[i].rows = t->set[i].help = NULL;
+		if (!err && *v && words && metrics && t->set[i].metrics)
+			err = vendor_events_words(*v, t->set[i].metrics);
+	}
+	for (; words && *words && *v && !err; words++)
+		err = vendor_events_words(*v, *words);
+	return err;
+}
+
+int perf_pmus_add_pack(struct perf_pmus *p, const char *cpuid, char *const *words, bool metrics,
+		       struct vendor_texts *texts, struct buf *notes)
+{
+	struct vendor_pack pack;
+	struct vendor_events *v = NULL;
+	struct error e = { 0 };
+	bool changed = privileges_become_caller();
+	int err = vendor_pack_find(&pack, &e), n;
+
+	privileges_become_self(changed);
+	*texts = (struct vendor_texts){ 0 };
+	if (!err) {
+		err = vendor_pack_texts(&pack, cpuid, !words, texts, &e);
+		vendor_pack_close(&pack);
+	}
+	if (err && err != -ENOMEM && e.number) {
+		buf_printf(notes, "%s\n", e.text);
+		return 0;
+	}
+	if (err)
+		return err;
+	n = (int)texts->n;
+	err = unpack(&v, texts, words, metrics);
+	if (!err && v) {
+		int added = vendor_events_apply(v, p->pmu, p->n, notes);
+
+		err = added < 0 ? added : 0;
+	}
+	vendor_events_free(v);
+	if (err)
+		vendor_texts_release(texts);
+	return err ? err : n;
+}
+
 /* ---- their description in the recording ---- */
 
 static int add_line(struct pm_map *attrs, uint32_t key, const struct root *root, const char *pmu, const char *file)

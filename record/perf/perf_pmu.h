@@ -5,6 +5,7 @@
 
 #include "common/event/event.h"
 #include "format/model.h"
+#include "format/vendor_pack.h"
 #include "record/host/root.h"
 
 struct perf_classes;
@@ -23,6 +24,11 @@ void perf_pmus_release(struct perf_pmus *p);
  * or -errno with the text in *e. */
 int perf_pmus_add_files(struct perf_pmus *p, char *const *path, char *const *metrics, const char *cpuid,
 			struct buf *notes, struct error *e);
+/* The same of the pack of vendors' events: those whose names stand in `words` (NULL-terminated; NULL: all, with what they
+ * are about). What was read comes out for who wants the metrics. A pack that cannot be read costs
+ * a remark. The number of sets, or -ENOMEM; -ENOENT: there is no pack. */
+int perf_pmus_add_pack(struct perf_pmus *p, const char *cpuid, char *const *words, bool metrics,
+		       struct vendor_texts *texts, struct buf *notes);
 /* Puts a description of each into the recording, with the files that are read for nothing else. Of the events of
  * vendors those alone that are in `set` (NULL: none). 0 or -errno. */
 int perf_pmus_record(const struct perf_pmus *p, const struct event_set *set, const struct root *root,

@@ -26,7 +26,13 @@ struct perf_cgroup {
 
 struct perf_tool;
 
+#define PERF_VENDOR_HINT \
+	"`pmrec vendor import DIR` brings those of the CPU's vendor (DIR: tools/perf/pmu-events/arch of a kernel's " \
+	"tree)"
+
 struct perf_source {
+	struct vendor_texts vendor; /* of the pack, while events are read */
+	bool packed;                /* there is one */
 	struct perf_pmus pmus;
 	struct event_set set;
 	struct perf_event *event;  /* owned; of each of set.event */

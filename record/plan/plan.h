@@ -50,6 +50,7 @@ struct perf_options {
 	uint64_t td_level; /* 0: all levels that there are */
 	unsigned detailed; /* -d count */
 	bool metric_no_group, metric_no_merge, metric_no_threshold;
+	bool no_vendor;   /* the pack of vendors' events and metrics is not looked at */
 	bool system_wide; /* -a */
 	bool per_thread;  /* one instance a thread; new ones are followed */
 	bool transaction, topdown, smi_cost, bpf_counters, null, no_inherit, all_user, all_kernel;

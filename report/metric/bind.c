@@ -526,18 +526,30 @@ static int bind_kinds(struct builder *x, const struct metric *row,
 	return err || x->b->n_metrics > before ? err : bind(x, row);
 }
 
+static int bind_sets(struct builder *x, size_t from, size_t to)
+{
+	int err = 0;
+
+	for (size_t k = from; k < to && !err; k++)
+		for (size_t i = 0; i < x->options->vendor[k].n && !err; i++)
+			err = bind_kinds(x, &x->options->vendor[k].row[i], bind_vendor);
+	return err;
+}
+
 static int bind_all(struct builder *x)
 {
+	size_t own = x->options->n_vendor - x->options->n_packed;
 	int err;
 
-	/* The user's own come first: where a name is taken, theirs is meant. */
-	for (size_t k = 0; k < x->options->n_vendor; k++)
-		for (size_t i = 0; i < x->options->vendor[k].n; i++)
-			if ((err = bind_kinds(x, &x->options->vendor[k].row[i], bind_vendor)))
-				return err;
+	/* The user's own come first: where a name is taken, theirs is meant. What a pack has comes behind what was meant
+	 * when the recording was made. */
+	if ((err = bind_sets(x, 0, own)))
+		return err;
 	for (size_t i = 0; i < x->b->recorded.n; i++)
 		if ((err = bind_kinds(x, &x->b->recorded.row[i], bind_vendor)))
 			return err;
+	if ((err = bind_sets(x, own, x->options->n_vendor)))
+		return err;
 	for (const struct metric_table *t = metric_tables; t->row; t++)
 		for (size_t i = 0; i < t->n; i++)
 			if ((err = bind_kinds(x, &t->row[i], bind_built_in)))
@@ -564,6 +576,7 @@ static int choose_vendor(struct bind_options *options, const struct pm_model *m,
 	err = vendor_files_choose(options->files, m, &choice, e);
 	options->vendor = choice.set;
 	options->n_vendor = choice.n;
+	options->n_packed = choice.n_packed;
 	options->events = choice.events;
 	return err;
 }

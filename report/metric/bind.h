@@ -114,7 +114,7 @@ struct bind_options {
 	enum { COLUMNS_AUTO, COLUMNS_OWN, COLUMNS_TURBOSTAT, COLUMNS_TURBOSTAT_2026 } columns;
 	struct vendor_files *files; /* of --metrics-file; borrowed; or NULL, and then these: */
 	const struct metric_set *vendor;
-	size_t n_vendor;
+	size_t n_vendor, n_packed;    /* the last n_packed count for less than recorded definitions */
 	struct vendor_events *events; /* names of a vendor's events that formulas may use, or NULL; borrowed */
 };
 

@@ -16,8 +16,8 @@ struct path {
 struct of_cpu {
 	struct of_cpu *next;
 	char *id;               /* owned; "" for what is the same for all */
-	struct metric_set *set; /* owned; the sets only of paths that are mapped */
-	size_t n;
+	struct metric_set *set; /* owned; the sets only of paths that are mapped, and of the pack */
+	size_t n, n_packed;
 	struct vendor_events *events; /* owned */
 	bool told;
 };
@@ -26,6 +26,8 @@ struct vendor_files {
 	struct path *path;
 	size_t n;
 	bool mapped; /* any of them */
+	bool packed, never;
+	struct vendor_pack pack;
 	struct of_cpu *cpu;
 	pthread_mutex_t lock;
 };
@@ -38,7 +40,7 @@ static int no_memory(struct error *e)
 static void of_cpu_free(const struct vendor_files *v, struct of_cpu *c)
 {
 	for (size_t i = 0; i < c->n; i++)
-		if (v->path[i].mapped)
+		if (i >= v->n || v->path[i].mapped)
 			metric_set_release(&c->set[i]);
 	free(c->set);
 	free(c->id);
@@ -61,6 +63,8 @@ void vendor_files_free(struct vendor_files *v)
 		free(v->path[i].name);
 	}
 	free(v->path);
+	if (v->packed)
+		vendor_pack_close(&v->pack);
 	pthread_mutex_destroy(&v->lock);
 	free(v);
 }
@@ -99,6 +103,25 @@ int vendor_files_add(struct vendor_files **out, const char *path, struct error *
 	return 0;
 }
 
+int vendor_files_add_pack(struct vendor_files **out, bool never, struct error *e)
+{
+	struct vendor_files *v = *out ? *out : calloc(1, sizeof(*v));
+	int err;
+
+	if (!v)
+		return no_memory(e);
+	if (!*out)
+		pthread_mutex_init(&v->lock, NULL);
+	*out = v;
+	v->never |= never;
+	if (v->packed || v->never)
+		return 0;
+	err = vendor_pack_find(&v->pack, e);
+	v->packed = !err;
+	v->mapped |= v->packed;
+	return err == -ENOENT ? 0 : err;
+}
+
 static int load_events(struct of_cpu *c, const char *path, const char *id, struct error *e)
 {
 	struct error why = { 0 };
@@ -111,11 +134,34 @@ static int load_events(struct of_cpu *c, const char *path, const char *id, struc
 	return err;
 }
 
+/* Where nothing is known of a CPU, there is nothing. */
+static int load_pack(const struct vendor_files *v, struct of_cpu *c, const char *id, struct error *e)
+{
+	struct vendor_texts t;
+	int err = vendor_pack_texts(&v->pack, id, false, &t, e);
+
+	for (uint32_t i = 0; i < t.n && !err; i++) {
+		const char *metrics = t.set[i].metrics;
+		struct error ignored = { 0 };
+
+		err = t.set[i].rows ? vendor_events_unpack(&c->events, t.set[i].rows, NULL) : 0;
+		t.set[i].rows = NULL;
+		if (!err && metrics && c->events)
+			err = vendor_events_words(c->events, metrics);
+		if (!err && metrics && !metric_set_load_text(&c->set[c->n], metrics, strlen(metrics), &ignored)) {
+			c->n++;
+			c->n_packed++;
+		}
+	}
+	vendor_texts_release(&t);
+	return err;
+}
+
 static int load(const struct vendor_files *v, struct of_cpu *c, const char *id, struct error *e)
 {
 	int err = 0;
 
-	c->set = calloc(v->n, sizeof(*c->set));
+	c->set = calloc(v->n + VENDOR_TEXTS, sizeof(*c->set));
 	c->id = strdup(v->mapped && id ? id : "");
 	if (!c->set || !c->id)
 		return no_memory(e);
@@ -130,8 +176,8 @@ static int load(const struct vendor_files *v, struct of_cpu *c, const char *id, 
 			err = load_events(c, p->name, id, e);
 	}
 	if (err)
-		error_prefix(e, "--metrics-file");
-	return err;
+		return error_prefix(e, "--metrics-file");
+	return v->packed && !v->never ? load_pack(v, c, id, e) : 0;
 }
 
 static int choose(struct vendor_files *v, const char *id, struct of_cpu **found, struct error *e)
@@ -164,13 +210,15 @@ int vendor_files_choose(struct vendor_files *v, const struct pm_model *m, struct
 	int err;
 
 	*choice = (struct vendor_choice){ 0 };
-	if (!v || !v->n)
+	if (!v || (!v->n && (!v->packed || v->never)))
 		return 0;
 	pthread_mutex_lock(&v->lock);
 	err = choose(v, pm_map_text(&m->header, PM_HEADER_CPU_ID, NULL), &c, e);
 	pthread_mutex_unlock(&v->lock);
 	if (!err)
-		*choice = (struct vendor_choice){ .set = c->set, .n = c->n, .events = c->events };
+		*choice = (struct vendor_choice){
+			.set = c->set, .n = c->n, .n_packed = c->n_packed, .events = c->events
+		};
 	return err;
 }
 
@@ -190,7 +238,7 @@ void vendor_files_skipped(struct vendor_files *v, struct buf *lines)
 		v->path[i].told = true;
 	}
 	for (struct of_cpu *c = v->cpu; c; c = c->next) {
-		for (size_t i = 0; i < c->n && !c->told; i++)
+		for (size_t i = 0; i < v->n && i < c->n && !c->told; i++)
 			if (v->path[i].mapped)
 				tell(lines, &c->set[i]);
 		c->told = true;

@@ -53,7 +53,12 @@ static error_t set_events(void *into, char *arg, struct argp_state *state)
 static error_t set_metrics(void *into, char *arg, struct argp_state *state)
 {
 	struct stat_options *o = into;
+	struct error e = { 0 };
 
+	if (vendor_files_add_pack(&o->vendor, false, &e))
+		return options_bad(state, "%s", e.text);
+	o->stat.vendor = o->vendor;
+	o->pipeline.bind.files = o->vendor;
 	return add_words(&o->stat.metrics, "metrics", arg, state);
 }
 
@@ -142,6 +147,15 @@ static error_t set_metrics_file(void *into, char *arg, struct argp_state *state)
 	o->stat.vendor = o->vendor;
 	o->pipeline.bind.files = o->vendor;
 	return 0;
+}
+
+static error_t set_no_vendor(void *into, char *arg, struct argp_state *state)
+{
+	struct stat_options *o = into;
+	struct error e = { 0 };
+
+	(void)arg;
+	return vendor_files_add_pack(&o->vendor, true, &e) ? options_bad(state, "%s", e.text) : 0;
 }
 
 static error_t set_td_level(void *into, char *arg, struct argp_state *state)

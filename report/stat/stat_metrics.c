@@ -295,7 +295,7 @@ static int no_metric(const struct stat_sheet *s, const char *word, struct error 
 			near = !t->row[i].each && (found = nearer(word, near, &t->row[i])) ? found : near;
 	return error_set(e, ENOENT, "-M: there is no metric and no group of metrics '%.80s'%s%s%s%s", word,
 			 near ? ", did you mean " : "", near ? near : "", near ? "?" : "",
-			 s->binding->n_vendor ? "" : " (--metrics-file=FILE adds those of a CPU's vendor)");
+			 s->binding->n_vendor ? "" : " (`pmrec vendor import DIR` brings those of a CPU's vendor)");
 }
 
 /* What the recording could not feed of a word. */

@@ -293,7 +293,7 @@ for line in sys.stdin:
 	refused "-x and -j: only one" -x, -j
 	refused "-x and -j: only one" -j -x,
 	refused "-M: there is no metric and no group of metrics 'insn_per_cycl', did you mean insn_per_cycle?" -M insn_per_cycl
-	refused "'TopdownL3' (--metrics-file=FILE adds those of a CPU's vendor)" --topdown --td-level=3
+	refused "'TopdownL3' (\`pmrec vendor import DIR\` brings those of a CPU's vendor)" --topdown --td-level=3
 	refused "--event: an empty list" -e ''
 	refused "--metrics: an empty list" -M ,
 	refused "--cgroup: an empty list" -G ''

@@ -155,6 +155,8 @@ class Formulas:
                     found[name] = self.value(other, seconds, seen=seen)
                 elif call and call[1] == "has_event":
                     found[name] = self.has(call[2])
+                elif call and call[1] == "source_count":
+                    found[name] = float(sum(self.terms_on(pmu, call[2]) is not None for pmu in self.machine.table.PMUS))
                 elif call:
                     found[name] = NAN
                 else:

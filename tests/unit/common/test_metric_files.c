@@ -33,7 +33,7 @@ static void test_vendor_errors(void **state)
 		{ "[]", "no object", -EINVAL },
 		{ "{}", "not a metric file", -EINVAL },
 		{ "3", "not a metric file", -EINVAL },
-		{ "{ \"Metrics\": [ { \"MetricName\": \"a\", \"Formula\": \"b\" } ] }", "Intel", -EINVAL },
+		{ "{ \"Metrics\": [ { \"MetricName\": \"a\", \"Formula\": \"b\" } ] }", "column 1", -EINVAL },
 		{ "[ {\n }", "line 2", -EINVAL },
 	};
 

@@ -199,7 +199,7 @@ static void check_list(struct machine *m, const char *glob, int n, const char *h
 	struct buf out = BUF_INIT;
 	struct error e = { 0 };
 
-	assert_int_equal(list_events(&m->root, glob, m->event_files, &out, &e), n);
+	assert_int_equal(list_events(&m->root, glob, m->event_files, true, &out, &e), n);
 	if (has && !strstr(buf_str(&out), has))
 		fail_msg("no %s in:\n%s", has, buf_str(&out));
 	if (has_not && strstr(buf_str(&out), has_not))

@@ -1,0 +1,342 @@
+#include "common/vendor_schema.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "common/parse.h"
+
+static const char *field(const struct json *object, const char *key)
+{
+	return json_text(json_get(object, key), "");
+}
+
+static void put(struct json *to, const char *key, const char *text)
+{
+	if (text && *text)
+		json_put(to, key, json_new_text(text));
+}
+
+/* ---- Intel ---- */
+
+struct word {
+	const char *intel, *perf;
+};
+
+/* Shares of the slots that the kernel names in sysfs. */
+static const struct word shares[] = {
+	{ "PERF_METRICS.RETIRING", "topdown\\-retiring" },
+	{ "PERF_METRICS.BAD_SPECULATION", "topdown\\-bad\\-spec" },
+	{ "PERF_METRICS.FRONTEND_BOUND", "topdown\\-fe\\-bound" },
+	{ "PERF_METRICS.BACKEND_BOUND", "topdown\\-be\\-bound" },
+	{ "PERF_METRICS.HEAVY_OPERATIONS", "topdown\\-heavy\\-ops" },
+	{ "PERF_METRICS.BRANCH_MISPREDICTS", "topdown\\-br\\-mispredict" },
+	{ "PERF_METRICS.FETCH_LATENCY", "topdown\\-fetch\\-lat" },
+	{ "PERF_METRICS.MEMORY_BOUND", "topdown\\-mem\\-bound" },
+	{ "TSC", "msr@tsc@" },
+	/* They count 2^-14 J, the kernel 2^-32. */
+	{ "FREERUN_PKG_ENERGY_STATUS", "(power@energy\\-pkg@ / 262144)" },
+	{ "FREERUN_DRAM_ENERGY_STATUS", "(power@energy\\-ram@ / 262144)" },
+	{ NULL, NULL },
+};
+
+static const struct word constants[] = {
+	{ "HYPERTHREADING_ON", "#smt_on" },
+	{ "THREADS_PER_CORE", "(#num_cpus_online / #num_cores)" },
+	{ "CORES_PER_SOCKET", "(#num_cores / #num_packages)" },
+	{ "SOCKET_COUNT", "#num_packages" },
+	{ "SYSTEM_TSC_FREQ", "#system_tsc_freq" },
+	{ "DURATIONTIMEINMILLISECONDS", "(duration_time * 1000)" },
+	{ "DURATIONTIMEINSECONDS", "duration_time" },
+	{ "system.sockets[0].cpus.count * system.socket_count", "#num_cpus_online" },
+	{ NULL, NULL },
+};
+
+static const struct word units[] = {
+	{ "percent", "%" },
+	{ "MB/sec", "MB/s" },
+	{ "per second", "/s" },
+	{ NULL, NULL },
+};
+
+static const char *look_up(const struct word *rows, const char *text)
+{
+	for (; rows->intel; rows++)
+		if (!strcmp(rows->intel, text))
+			return rows->perf;
+	return NULL;
+}
+
+/* A modifier of an event: a term of the cores' PMU, or a letter behind the event. False: perf has nothing for it. */
+static bool add_modifier(const char *text, size_t len, struct buf *terms, struct buf *letters)
+{
+	static const struct {
+		const char *intel, *term;
+	} rows[] = {
+		{ "ocr_msr_val=", "offcore_rsp" }, { "c", "cmask" }, { "e", "edge" }, { "i", "inv" }, { "u", "umask" }
+	};
+
+	if (len == 12 && !strncmp(text, "perf_metrics", len))
+		return true;
+	if (len == 3 && !strncasecmp(text, "SUP", len))
+		return buf_addch(letters, 'k'), true;
+	if (len == 4 && !strncasecmp(text, "USER", len))
+		return buf_addch(letters, 'u'), true;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		size_t n = strlen(rows[i].intel);
+		uint64_t ignored;
+		char number[24];
+
+		if (len <= n || len - n >= sizeof(number) || strncmp(text, rows[i].intel, n))
+			continue;
+		snprintf(number, sizeof(number), "%.*s", (int)(len - n), text + n);
+		if (parse_u64(number, &ignored))
+			continue;
+		buf_printf(terms, ",%s=%s", rows[i].term, number);
+		return true;
+	}
+	return false;
+}
+
+/* "UOPS_RETIRED.MS:c1:e1" as an id of a formula. False: it cannot be said. */
+static bool add_event(const char *name, struct buf *out)
+{
+	const char *colon = strchr(name, ':'), *known = look_up(shares, name);
+	struct buf terms = BUF_INIT, letters = BUF_INIT;
+	size_t len = colon ? (size_t)(colon - name) : strlen(name);
+	bool one_unit = colon && !strcmp(colon, ":one_unit"), can = true;
+
+	for (const char *at = one_unit ? NULL : colon; at && can;) {
+		size_t n = strcspn(at + 1, ":");
+
+		can = add_modifier(at + 1, n, &terms, &letters);
+		at = at[1 + n] ? at + 1 + n : NULL;
+	}
+	if (known)
+		buf_addstr(out, known);
+	else if (one_unit)
+		buf_printf(out, "(%.*s / source_count(%.*s))", (int)len, name, (int)len, name);
+	else if (terms.len || letters.len)
+		buf_printf(out, "cpu@%.*s%s@%s", (int)len, name, buf_str(&terms), buf_str(&letters));
+	else
+		buf_printf(out, "%.*s", (int)len, name);
+	buf_release(&terms);
+	buf_release(&letters);
+	return can && len;
+}
+
+/* What the alias stands for, of a list of "Name" and "Alias". */
+static const char *name_of(const struct json *list, const char *alias, const char *key)
+{
+	for (size_t i = 0; i < json_count(list); i++)
+		if (!strcasecmp(field(json_at(list, i), "Alias"), alias))
+			return field(json_at(list, i), key);
+	return NULL;
+}
+
+/* There is one counter of the clock for each of these units. */
+static bool add_units(const struct json *events, struct buf *out)
+{
+	for (size_t i = 0; i < json_count(events); i++) {
+		const char *name = field(json_at(events, i), "Name");
+
+		if (strncmp(name, "UNC_CHA_", 8) && strncmp(name, "UNC_C_", 6))
+			continue;
+		buf_printf(out, "source_count(%.*s)", (int)strcspn(name, ":"), name);
+		return true;
+	}
+	return false;
+}
+
+static bool add_constant(const struct json *metric, const char *name, struct buf *out)
+{
+	const char *known = look_up(constants, name);
+
+	if (!strcmp(name, "CHAS_PER_SOCKET"))
+		return add_units(json_get(metric, "Events"), out);
+	if (!known && (!*name || name[strspn(name, "0123456789.")]))
+		return false;
+	buf_addstr(out, known ? known : name);
+	return true;
+}
+
+static bool is_reserved(const char *word)
+{
+	return !strcmp(word, "if") || !strcmp(word, "else") || !strcmp(word, "min") || !strcmp(word, "max");
+}
+
+/* A word of a formula. `all`: metrics that a threshold may name, by their older names. */
+static bool add_word(const struct json *metric, const struct json *list, const struct json *all, const char *word,
+		     struct buf *out)
+{
+	const char *name;
+
+	if (is_reserved(word))
+		return buf_addstr(out, word), true;
+	if (all) {
+		name = name_of(list, word, "Value");
+		for (size_t i = 0; name && i < json_count(all); i++)
+			if (!strcmp(field(json_at(all, i), "LegacyName"), name))
+				return buf_addstr(out, field(json_at(all, i), "MetricName")), true;
+		return false;
+	}
+	if ((name = name_of(json_get(metric, "Events"), word, "Name")))
+		return add_event(name, out);
+	name = name_of(json_get(metric, "Constants"), word, "Name");
+	return add_constant(metric, name ? name : word, out);
+}
+
+/* The formula with what its aliases stand for. False: it holds something that perf's language cannot say. */
+static bool add_formula(const struct json *metric, const struct json *formula, const struct json *all,
+			struct buf *out)
+{
+	const struct json *list = json_get(formula, "ThresholdMetrics");
+	const char *text = field(formula, "Formula");
+	bool can = *text != '\0';
+
+	while (*text && can) {
+		size_t n = 0;
+		char word[64];
+
+		while (isalnum((unsigned char)text[n]) || text[n] == '_' || (n && text[n] == '.'))
+			n++;
+		if (!n) {
+			buf_addch(out, *text++);
+			continue;
+		}
+		if (isdigit((unsigned char)*text)) {
+			buf_add(out, text, n);
+		} else if (n < sizeof(word)) {
+			snprintf(word, sizeof(word), "%.*s", (int)n, text);
+			can = add_word(metric, list, all, word, out);
+		} else {
+			can = false;
+		}
+		text += n;
+	}
+	return can && !out->err;
+}
+
+static struct json *convert_metric(const struct json *metric, const struct json *all)
+{
+	struct json *to = json_new_object();
+	struct buf text = BUF_INIT;
+	const char *unit = field(metric, "UnitOfMeasure"), *known = look_up(units, unit);
+	const char *group = field(metric, "MetricGroup"), *category = field(metric, "Category");
+	double level = json_number(json_get(metric, "Level"), 0);
+
+	put(to, "MetricName", field(metric, "MetricName"));
+	/* What cannot be said is left out by whoever parses it, with its name. */
+	put(to, "MetricExpr",
+	    add_formula(metric, metric, NULL, &text) ? buf_str(&text) :
+						       "\"a constant or a modifier that is not known\"");
+	put(to, "ScaleUnit", known ? known : unit);
+	put(to, "BriefDescription", field(metric, "BriefDescription"));
+	buf_clear(&text);
+	if (add_formula(metric, json_get(metric, "Threshold"), all, &text))
+		put(to, "MetricThreshold", buf_str(&text));
+	buf_clear(&text);
+	buf_printf(&text, "%s%s%s", group, *group && *category ? ";" : "", category);
+	if (!strcmp(category, "TMA"))
+		buf_printf(&text, ";TopdownL%.0f", level);
+	put(to, "MetricGroup", buf_str(&text));
+	buf_release(&text);
+	return to;
+}
+
+static struct json *convert_intel(const struct json *all)
+{
+	struct json *to = json_new_array();
+
+	for (size_t i = 0; i < json_count(all); i++)
+		json_push(to, convert_metric(json_at(all, i), all));
+	return to;
+}
+
+/* ---- Arm ---- */
+
+static void put_groups(struct json *to, const struct json *groups, const char *name)
+{
+	struct buf text = BUF_INIT;
+
+	for (const char *key = json_next_key(groups, NULL); key; key = json_next_key(groups, key)) {
+		const struct json *members = json_get(json_get(groups, key), "metrics");
+
+		for (size_t k = 0; k < json_count(members); k++)
+			if (!strcmp(json_text(json_at(members, k), ""), name))
+				buf_printf(&text, "%s%s", text.len ? ";" : "", key);
+	}
+	put(to, "MetricGroup", buf_str(&text));
+	buf_release(&text);
+}
+
+static struct json *convert_arm(const struct json *j)
+{
+	const struct json *events = json_get(j, "events"), *metrics = json_get(j, "metrics");
+	const struct json *groups = json_get(json_get(j, "groups"), "metrics");
+	struct json *to = json_new_array();
+	const char *key;
+
+	for (key = json_next_key(events, NULL); key; key = json_next_key(events, key)) {
+		struct json *o = json_new_object();
+
+		put(o, "EventName", key);
+		put(o, "EventCode", field(json_get(events, key), "code"));
+		put(o, "BriefDescription", field(json_get(events, key), "title"));
+		json_push(to, o);
+	}
+	for (key = json_next_key(metrics, NULL); key; key = json_next_key(metrics, key)) {
+		const struct json *metric = json_get(metrics, key);
+		const char *unit = field(metric, "units");
+		struct json *o = json_new_object();
+
+		put(o, "MetricName", key);
+		put(o, "MetricExpr", field(metric, "formula"));
+		put(o, "ScaleUnit", strncmp(unit, "percent", 7) ? unit : "%");
+		put(o, "BriefDescription", field(metric, "title"));
+		put_groups(o, groups, key);
+		json_push(to, o);
+	}
+	return to;
+}
+
+bool vendor_json_midr(const struct json *j, char *pattern, size_t size)
+{
+	const struct json *product = json_get(j, "product_configuration");
+	uint64_t implementer, part;
+
+	if (parse_u64(field(product, "implementer"), &implementer) || parse_u64(field(product, "part_num"), &part))
+		return false;
+	snprintf(pattern, size, "0x%016llx", (unsigned long long)(implementer << 24 | 0xf0000 | part << 4));
+	return true;
+}
+
+/* ---- any ---- */
+
+struct json *vendor_json_convert(struct json *j, struct error *e)
+{
+	const struct json *metrics = json_get(j, "Metrics");
+	char pattern[32];
+	struct json *to;
+
+	if (json_is_array(metrics) && json_get(json_at(metrics, 0), "Formula"))
+		to = convert_intel(metrics);
+	else if (vendor_json_midr(j, pattern, sizeof(pattern)))
+		to = convert_arm(j);
+	else
+		return j;
+	json_free(j);
+	if (!to)
+		error_set(e, ENOMEM, "out of memory");
+	return to;
+}
+
+struct json *vendor_json_load(const char *path, struct error *e)
+{
+	struct json *j = json_load(path, e);
+
+	return j ? vendor_json_convert(j, e) : NULL;
+}

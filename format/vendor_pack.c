@@ -1,0 +1,369 @@
+#include "format/vendor_pack.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/event/vendor_events.h"
+#include "common/file.h"
+#include "format/compress.h"
+#include "format/crc32c.h"
+
+#define HEAD      16
+#define MAX_INDEX (1u << 20)
+#define MAX_RAW   (64u << 20)
+#define BASE_SETS 3 /* the largest ones have most of what all others say */
+
+static const char magic[8] = { 'P', 'M', 'V', 'E', 'N', 'D', 'R', '1' };
+
+char *vendor_pack_path(void)
+{
+	const char *data = getenv("XDG_DATA_HOME"), *home = getenv("HOME");
+	char *path = NULL;
+
+	if (data && *data == '/')
+		return asprintf(&path, "%s/pmrec/vendor.pmv", data) < 0 ? NULL : path;
+	return !home || *home != '/' || asprintf(&path, "%s/.local/share/pmrec/vendor.pmv", home) < 0 ? NULL : path;
+}
+
+void vendor_pack_close(struct vendor_pack *p)
+{
+	for (uint32_t i = 0; i < p->n_sets; i++) {
+		for (int k = 0; k < VENDOR_PARTS; k++)
+			buf_release(&p->set[i].text[k]);
+		free(p->set[i].name);
+	}
+	for (uint32_t i = 0; i < p->n_cpus; i++)
+		free(p->cpu[i].pattern);
+	free(p->set);
+	free(p->cpu);
+	free(p->path);
+	if (p->fd >= 0)
+		close(p->fd);
+	*p = (struct vendor_pack){ .fd = -1 };
+}
+
+int64_t vendor_pack_add_set(struct vendor_pack *p, const char *name)
+{
+	struct vendor_set *more = reallocarray(p->set, p->n_sets + 1, sizeof(*more));
+
+	if (!more)
+		return -ENOMEM;
+	p->set = more;
+	more[p->n_sets] = (struct vendor_set){ .name = strdup(name) };
+	return more[p->n_sets].name ? (int64_t)p->n_sets++ : -ENOMEM;
+}
+
+int vendor_pack_add_cpu(struct vendor_pack *p, const char *pattern, uint32_t set)
+{
+	struct vendor_cpu *more = reallocarray(p->cpu, p->n_cpus + 1, sizeof(*more));
+
+	if (!more)
+		return -ENOMEM;
+	p->cpu = more;
+	more[p->n_cpus] = (struct vendor_cpu){ .pattern = strdup(pattern), .set = set };
+	return more[p->n_cpus].pattern ? (p->n_cpus++, 0) : -ENOMEM;
+}
+
+/* ---- reading ---- */
+
+static int take_line(struct vendor_pack *p, char *line)
+{
+	char *word = strsep(&line, "\t");
+	uint64_t n[3 * VENDOR_PARTS] = { 0 };
+	size_t used = 0;
+	char *name;
+	int64_t at;
+
+	if (!strcmp(word, "cpu")) {
+		name = line ? strsep(&line, "\t") : NULL;
+		for (uint32_t i = 0; name && line && i < p->n_sets; i++)
+			if (!strcmp(p->set[i].name, line))
+				return vendor_pack_add_cpu(p, name, i);
+		return name && line ? -EBADMSG : 0;
+	}
+	name = !strcmp(word, "set") && line ? strsep(&line, "\t") : NULL;
+	if (!name && strcmp(word, "base"))
+		return 0;
+	if (!name && line)
+		return sscanf(line, "%" SCNu64 "\t%" SCNu64 "\t%" SCNu64, &p->base[0], &p->base[1], &p->base[2]) ==
+					       3 &&
+				       p->base[2] <= MAX_RAW ?
+			       0 :
+			       -EBADMSG;
+	at = vendor_pack_add_set(p, name);
+	if (at < 0)
+		return (int)at;
+	p->set[at].events = line ? (uint32_t)strtoul(line, &line, 10) : 0;
+	p->set[at].metrics = line ? (uint32_t)strtoul(line, &line, 10) : 0;
+	for (; line && *line && used < sizeof(n) / sizeof(n[0]); used++)
+		n[used] = strtoull(line, &line, 10);
+	for (int k = 0; k < VENDOR_PARTS; k++) {
+		p->set[at].offset[k] = n[3 * k];
+		p->set[at].length[k] = n[3 * k + 1];
+		p->set[at].raw[k] = n[3 * k + 2];
+		if (p->set[at].raw[k] > MAX_RAW || p->set[at].length[k] > MAX_RAW)
+			return -EBADMSG;
+	}
+	return 0;
+}
+
+static uint32_t le32(const uint8_t *b)
+{
+	return (uint32_t)b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24;
+}
+
+static void put_le32(uint8_t *b, uint32_t v)
+{
+	for (int i = 0; i < 4; i++)
+		b[i] = (uint8_t)(v >> 8 * i);
+}
+
+static int read_index(struct vendor_pack *p)
+{
+	uint8_t head[HEAD];
+	char *text, *rest, *line;
+	uint32_t size;
+	int err = 0;
+
+	if (pread(p->fd, head, HEAD, 0) != HEAD || memcmp(head, magic, sizeof(magic)))
+		return -EBADMSG;
+	size = le32(head + 8);
+	if (size > MAX_INDEX)
+		return -EBADMSG;
+	text = malloc((size_t)size + 1);
+	if (!text)
+		return -ENOMEM;
+	text[size] = '\0';
+	if (pread(p->fd, text, size, HEAD) != (ssize_t)size || crc32c(text, size) != le32(head + 12))
+		err = -EBADMSG;
+	p->begin = HEAD + size;
+	for (rest = text; !err && (line = strsep(&rest, "\n"));)
+		err = take_line(p, line);
+	free(text);
+	return err;
+}
+
+int vendor_pack_open(struct vendor_pack *p, const char *path, struct error *e)
+{
+	int err;
+
+	*p = (struct vendor_pack){ .path = strdup(path) };
+	p->fd = file_open(path, e);
+	err = p->fd < 0 ? p->fd : !p->path ? -ENOMEM : read_index(p);
+	if (p->fd >= 0 && err)
+		error_set(e, -err, err == -ENOMEM ? "out of memory" : "%s: not a pack of vendors' events, or damaged",
+			  path);
+	if (err)
+		vendor_pack_close(p);
+	return err;
+}
+
+int vendor_pack_find(struct vendor_pack *p, struct error *e)
+{
+	char *own = vendor_pack_path();
+	const char *path = own && !access(own, F_OK) ? own : !access(PM_VENDOR_PACK, F_OK) ? PM_VENDOR_PACK : NULL;
+	int err = path ? vendor_pack_open(p, path, e) : -ENOENT;
+
+	if (!path)
+		*p = (struct vendor_pack){ .fd = -1 };
+	free(own);
+	return err;
+}
+
+static uint32_t choose(const struct vendor_pack *p, const char *cpuid, uint32_t *set, uint32_t max)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; cpuid && i < p->n_cpus && n < max; i++) {
+		bool known = false;
+
+		for (uint32_t k = 0; k < n; k++)
+			known |= set[k] == p->cpu[i].set;
+		if (!known && vendor_is_cpu(p->cpu[i].pattern, cpuid))
+			set[n++] = p->cpu[i].set;
+	}
+	return n;
+}
+
+static int read_frame(const struct vendor_pack *p, struct pm_zstd *z, const struct buf *base, const uint64_t place[3],
+		      struct buf *out)
+{
+	char *in = malloc(place[1] + 1);
+	int err = in ? 0 : -ENOMEM;
+
+	if (!err && pread(p->fd, in, place[1], (off_t)(p->begin + place[0])) != (ssize_t)place[1])
+		err = -EBADMSG;
+	if (!err)
+		err = pm_zstd_decompress_with(z, base ? base->data : NULL, base ? base->len : 0, in, place[1],
+					      place[2], out);
+	free(in);
+	return err;
+}
+
+static int read_part(const struct vendor_pack *p, uint32_t set, enum vendor_part part, char **text)
+{
+	const struct vendor_set *s = &p->set[set];
+	struct pm_zstd *z = pm_zstd_new();
+	struct buf base = BUF_INIT, out = BUF_INIT;
+	int err = z ? 0 : -ENOMEM;
+
+	if (!s->length[part]) {
+		pm_zstd_free(z);
+		return err;
+	}
+	if (!err && p->base[1] && p->base[1] <= MAX_RAW)
+		err = read_frame(p, z, NULL, p->base, &base);
+	if (!err)
+		err = read_frame(p, z, part == VENDOR_HELP ? NULL : &base,
+				 (uint64_t[]){ s->offset[part], s->length[part], s->raw[part] }, &out);
+	if (!err && !(*text = buf_detach(&out)))
+		err = -ENOMEM;
+	pm_zstd_free(z);
+	buf_release(&base);
+	buf_release(&out);
+	return err;
+}
+
+void vendor_texts_release(struct vendor_texts *t)
+{
+	for (uint32_t i = 0; i < t->n; i++) {
+		free(t->set[i].rows);
+		free(t->set[i].help);
+		free(t->set[i].metrics);
+	}
+	*t = (struct vendor_texts){ 0 };
+}
+
+int vendor_pack_texts(const struct vendor_pack *p, const char *cpuid, bool help, struct vendor_texts *out,
+		      struct error *e)
+{
+	uint32_t set[VENDOR_TEXTS];
+	int err = 0;
+
+	*out = (struct vendor_texts){ .n = choose(p, cpuid, set, VENDOR_TEXTS) };
+	for (uint32_t i = 0; i < out->n && !err; i++) {
+		err = read_part(p, set[i], VENDOR_ROWS, &out->set[i].rows);
+		if (!err && help)
+			err = read_part(p, set[i], VENDOR_HELP, &out->set[i].help);
+		if (!err)
+			err = read_part(p, set[i], VENDOR_METRICS, &out->set[i].metrics);
+		if (err)
+			error_set(e, -err, "%s: %s cannot be read: the pack is damaged", p->path,
+				  p->set[set[i]].name);
+	}
+	if (err)
+		vendor_texts_release(out);
+	return err;
+}
+
+/* ---- writing ---- */
+
+static int compare_sizes(const void *a, const void *b)
+{
+	const struct vendor_set *const *x = a, *const *y = b;
+
+	return ((*x)->text[VENDOR_ROWS].len < (*y)->text[VENDOR_ROWS].len) -
+	       ((*x)->text[VENDOR_ROWS].len > (*y)->text[VENDOR_ROWS].len);
+}
+
+static int gather_base(const struct vendor_pack *p, struct buf *base)
+{
+	const struct vendor_set **order = malloc((p->n_sets + 1) * sizeof(*order));
+
+	if (!order)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < p->n_sets; i++)
+		order[i] = &p->set[i];
+	qsort(order, p->n_sets, sizeof(*order), compare_sizes);
+	for (uint32_t i = 0; p->n_sets > BASE_SETS && i < BASE_SETS; i++) {
+		buf_add(base, order[i]->text[VENDOR_METRICS].data, order[i]->text[VENDOR_METRICS].len);
+		buf_add(base, order[i]->text[VENDOR_ROWS].data, order[i]->text[VENDOR_ROWS].len);
+	}
+	free(order);
+	return base->err;
+}
+
+static int pack(struct vendor_pack *p, struct buf *index, struct buf *frames)
+{
+	struct pm_zstd *z = pm_zstd_new();
+	struct buf base = BUF_INIT;
+	int err = z ? gather_base(p, &base) : -ENOMEM;
+
+	if (!err && base.len) {
+		err = pm_zstd_compress_with(z, NULL, 0, base.data, base.len, frames);
+		buf_printf(index, "base\t0\t%zu\t%zu\n", frames->len, base.len);
+	}
+	for (uint32_t i = 0; i < p->n_sets && !err; i++) {
+		const struct vendor_set *s = &p->set[i];
+
+		buf_printf(index, "set\t%s\t%u\t%u", s->name, s->events, s->metrics);
+		for (int k = 0; k < VENDOR_PARTS && !err; k++) {
+			size_t at = frames->len;
+			bool help = k == VENDOR_HELP;
+
+			if (s->text[k].len)
+				err = pm_zstd_compress_with(z, help ? NULL : base.data, help ? 0 : base.len,
+							    s->text[k].data, s->text[k].len, frames);
+			buf_printf(index, "\t%zu\t%zu\t%zu", at, frames->len - at, s->text[k].len);
+		}
+		buf_addch(index, '\n');
+	}
+	for (uint32_t i = 0; i < p->n_cpus; i++)
+		buf_printf(index, "cpu\t%s\t%s\n", p->cpu[i].pattern, p->set[p->cpu[i].set].name);
+	pm_zstd_free(z);
+	buf_release(&base);
+	return err ? err : index->err ? index->err : frames->err;
+}
+
+static int write_all(int fd, const void *data, size_t len)
+{
+	const char *at = data;
+
+	while (len) {
+		ssize_t n = write(fd, at, len);
+
+		if (n < 0 && errno != EINTR)
+			return -errno;
+		at += n > 0 ? n : 0;
+		len -= n > 0 ? (size_t)n : 0;
+	}
+	return 0;
+}
+
+int vendor_pack_write(struct vendor_pack *p, const char *path, struct error *e)
+{
+	struct buf index = BUF_INIT, frames = BUF_INIT, temporary = BUF_INIT;
+	uint8_t head[HEAD];
+	int err = pack(p, &index, &frames), fd = -1;
+
+	memcpy(head, magic, sizeof(magic));
+	put_le32(head + 8, (uint32_t)index.len);
+	put_le32(head + 12, crc32c(index.data, index.len));
+	buf_printf(&temporary, "%s.XXXXXX", path);
+	if (!err && temporary.err)
+		err = -ENOMEM;
+	if (!err)
+		err = (fd = mkstemp((char *)temporary.data)) < 0 ? -errno : 0;
+	if (!err)
+		err = write_all(fd, head, HEAD);
+	if (!err)
+		err = write_all(fd, index.data, index.len);
+	if (!err)
+		err = write_all(fd, frames.data, frames.len);
+	if (!err && (fchmod(fd, 0644) || fsync(fd) || rename(buf_str(&temporary), path)))
+		err = -errno;
+	if (fd >= 0) {
+		close(fd);
+		if (err)
+			unlink(buf_str(&temporary));
+	}
+	buf_release(&index);
+	buf_release(&frames);
+	buf_release(&temporary);
+	return err ? error_sys(e, -err, "%s", path) : 0;
+}

@@ -1,0 +1,73 @@
+/*
+ * A pack of what CPU vendors say of their events and metrics, by CPU, so that who starts reads that of one CPU only.
+ *
+ *   "PMVENDR1", length of the index (u32 LE), its CRC-32C (u32 LE), the index, and behind it zstd frames. The index is
+ *   lines of words with TABs between:
+ *   base OFFSET LENGTH RAW                  bytes that all other frames know (a dictionary); OFFSET is from the index's end
+ *   set NAME EVENTS METRICS and OFFSET LENGTH RAW of its events (vendor_events_print()), of the sentences beside them,
+ *                                           and of its metrics (an array of objects in perf's schema)
+ *   cpu PATTERN NAME                        the set for the CPUs whose id the regular expression matches
+ */
+#ifndef FORMAT_VENDOR_PACK_H
+#define FORMAT_VENDOR_PACK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/buf.h"
+#include "common/error.h"
+
+enum vendor_part { VENDOR_ROWS, VENDOR_HELP, VENDOR_METRICS, VENDOR_PARTS };
+
+struct vendor_set {
+	char *name; /* owned */
+	uint32_t events, metrics;
+	struct buf text[VENDOR_PARTS]; /* to be written; empty of what was opened */
+	uint64_t offset[VENDOR_PARTS], length[VENDOR_PARTS], raw[VENDOR_PARTS];
+};
+
+struct vendor_cpu {
+	char *pattern; /* owned */
+	uint32_t set;
+};
+
+struct vendor_pack {
+	int fd;                 /* -1: none */
+	char *path;             /* owned */
+	uint64_t begin;         /* of the frames */
+	struct vendor_set *set; /* owned */
+	uint32_t n_sets;
+	struct vendor_cpu *cpu; /* owned */
+	uint32_t n_cpus;
+	uint64_t base[3]; /* offset, length, raw; length 0: none */
+};
+
+/* The user's pack ($XDG_DATA_HOME/pmrec/vendor.pmv, ~/.local/share/...), or else the machine's (PREFIX/share/...). 0,
+ * -ENOENT without a text if there is none, or -errno. */
+int vendor_pack_find(struct vendor_pack *p, struct error *e);
+int vendor_pack_open(struct vendor_pack *p, const char *path, struct error *e);
+void vendor_pack_close(struct vendor_pack *p);
+/* Where the user's is. Owned by the caller; NULL: he has no folder. */
+char *vendor_pack_path(void);
+
+/* All that the pack has for a CPU, of its sets one behind the other: rows, sentences beside them (`help`), and one text of
+ * metrics each. Nothing at all is no error. */
+#define VENDOR_TEXTS 4
+struct vendor_texts {
+	struct {
+		char *rows, *help, *metrics; /* owned; NULL: none */
+	} set[VENDOR_TEXTS];
+	uint32_t n;
+};
+int vendor_pack_texts(const struct vendor_pack *p, const char *cpuid, bool help, struct vendor_texts *out,
+		      struct error *e);
+void vendor_texts_release(struct vendor_texts *t);
+
+/* A new set, or -ENOMEM; the name is copied. */
+int64_t vendor_pack_add_set(struct vendor_pack *p, const char *name);
+int vendor_pack_add_cpu(struct vendor_pack *p, const char *pattern, uint32_t set);
+/* Writes what was added into a new file that takes the place of `path`. 0 or -errno. */
+int vendor_pack_write(struct vendor_pack *p, const char *path, struct error *e);
+
+#endif

@@ -1,0 +1,370 @@
+/* pmrec vendor: brings events and metrics of CPU vendors into a pack, and lists what one holds. */
+#include <argp.h>
+#include <dirent.h>
+#include <errno.h>
+#include <libgen.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/event/vendor_events.h"
+#include "common/metric/metric.h"
+#include "common/options.h"
+#include "common/table.h"
+#include "common/vendor_schema.h"
+#include "format/vendor_pack.h"
+#include "record/commands.h"
+
+struct vendor {
+	struct options_common common;
+	char **path; /* owned; borrowed texts */
+	size_t n_paths;
+	char *output;
+	bool import, no_descriptions;
+	struct vendor_pack pack;
+	struct buf notes;
+	/* While a mapfile.csv is read. */
+	const char *folder;
+	char **done; /* owned texts: what has become a set, as "SET PATH" */
+	size_t n_done;
+	struct error *error;
+};
+
+static const struct argp_option options[] = {
+	{ "output", 'o', "FILE", 0, "write the pack to FILE", 1 },
+	{ "no-descriptions", 'd', NULL, 0, "leave out what events and metrics are about", 1 },
+	{ 0 },
+};
+
+static error_t parse_opt(int key, char *arg, struct argp_state *state)
+{
+	struct vendor *v = state->input;
+
+	switch (key) {
+	case 'o':
+		v->output = arg;
+		return 0;
+	case 'd':
+		v->no_descriptions = true;
+		return 0;
+	case ARGP_KEY_ARG:
+		if (!state->arg_num && !v->import) {
+			v->import = !strcmp(arg, "import");
+			return v->import ? 0 : options_bad(state, "'%s' is no command of pmrec vendor: import", arg);
+		}
+		v->path = reallocarray(v->path, v->n_paths + 1, sizeof(*v->path));
+		if (!v->path)
+			return ENOMEM;
+		v->path[v->n_paths++] = arg;
+		return 0;
+	case ARGP_KEY_END:
+		if (v->import && !v->n_paths)
+			return options_bad(state,
+					   "import what? The folder tools/perf/pmu-events/arch of a kernel's tree, "
+					   "a clone of Intel's perfmon, or files of Arm's telemetry");
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp argp = {
+	options, parse_opt, "[import DIR|FILE...]",
+	"Lists the events and metrics of CPU vendors that are at hand, or brings them in."
+};
+
+static const struct options_spec spec = {
+	.name = "pmrec vendor",
+	.column = OPTIONS_OTHER,
+	.argp = &argp,
+	.brief = "Usage: pmrec vendor\n"
+		 "       pmrec vendor import [-o FILE] DIR|FILE...\n"
+		 "\n"
+		 "DIR: tools/perf/pmu-events/arch of a kernel's tree, or a clone of Intel's perfmon\n"
+		 "FILE: of Arm's telemetry\n",
+};
+
+/* ---- importing ---- */
+
+/* The set of that name, made if it is new. */
+static int64_t set_named(struct vendor *v, const char *name)
+{
+	for (uint32_t i = 0; i < v->pack.n_sets; i++)
+		if (!strcmp(v->pack.set[i].name, name))
+			return i;
+	return vendor_pack_add_set(&v->pack, name);
+}
+
+/* Several patterns name one folder. */
+static bool is_done(struct vendor *v, const char *set, const char *path)
+{
+	char *text, **more = reallocarray(v->done, v->n_done + 1, sizeof(*more));
+	size_t k = 0;
+
+	if (!more || asprintf(&text, "%s %s", set, path) < 0)
+		return true;
+	v->done = more;
+	while (k < v->n_done && strcmp(v->done[k], text))
+		k++;
+	v->done[v->n_done] = text;
+	if (k < v->n_done)
+		free(text);
+	else
+		v->n_done++;
+	return k + 1 < v->n_done || (k < v->n_done && v->done[k] != text);
+}
+
+static int add_events(struct vendor *v, struct vendor_set *s, const char *path)
+{
+	struct vendor_events *events = NULL;
+	struct error e = { 0 };
+	struct buf unused = BUF_INIT;
+	int err = vendor_events_load(&events, path, NULL, &e), n;
+
+	if (err == -ENODATA)
+		return 0;
+	if (err) {
+		*v->error = e;
+		return err;
+	}
+	n = vendor_events_print(events, &s->text[VENDOR_ROWS], v->no_descriptions ? &unused : &s->text[VENDOR_HELP],
+				&v->notes);
+	if (n > 0)
+		s->events += (uint32_t)n;
+	vendor_events_free(events);
+	buf_release(&unused);
+	return n < 0 ? n : 0;
+}
+
+/* Metrics of several files are one array: its text is closed when the next begins. */
+static int add_metrics(struct vendor *v, struct vendor_set *s, const char *path)
+{
+	struct json *list = json_new_array();
+	struct buf *to = &s->text[VENDOR_METRICS], text = BUF_INIT;
+	int err = metric_files_copy(path, !v->no_descriptions, list, v->error);
+
+	if (!err && json_count(list)) {
+		json_print(list, 0, &text);
+		s->metrics += (uint32_t)json_count(list);
+		if (to->len)
+			to->data[to->len - 1] = ',';
+		buf_add(to, (char *)text.data + (to->len ? 1 : 0), text.len - (to->len ? 1 : 0));
+	}
+	json_free(list);
+	buf_release(&text);
+	return err;
+}
+
+static int add_path(struct vendor *v, const char *set, const char *pattern, const char *path, bool events,
+		    bool metrics)
+{
+	int64_t at = set_named(v, set);
+	int err = at < 0 ? (int)at : vendor_pack_add_cpu(&v->pack, pattern, (uint32_t)at);
+
+	if (err || is_done(v, set, path))
+		return err;
+	if (events)
+		err = add_events(v, &v->pack.set[at], path);
+	return err || !metrics ? err : add_metrics(v, &v->pack.set[at], path);
+}
+
+static int add_map_row(void *arg, const struct vendor_map *row)
+{
+	struct vendor *v = arg;
+	char path[4096], family[64];
+	struct stat st;
+	bool metrics = !strcmp(row->type, "metrics");
+	const char *name = row->name + strspn(row->name, "/");
+
+	if (!*name || !strcmp(row->type, "EventType") || snprintf(path, sizeof(path), "%s/%s", v->folder, name) < 0 ||
+	    stat(path, &st))
+		return 0;
+	if (S_ISDIR(st.st_mode))
+		return add_path(v, name, row->pattern, path, true, true);
+	/* perfmon's: files by family. Its events of hybrid processors do not say whose they are, the kernel's tree does. */
+	snprintf(family, sizeof(family), "perfmon-%.*s", (int)strcspn(name, "/"), name);
+	if (!strncmp(row->type, "hybrid", 6) || !strcmp(row->type, "retire latency"))
+		return 0;
+	return add_path(v, family, row->pattern, path, !metrics, metrics);
+}
+
+static int import_file(struct vendor *v, const char *path)
+{
+	struct json *j = json_load(path, v->error);
+	char pattern[32], *copy = strdup(path), *dot;
+	bool arm;
+	int err = 0;
+
+	if (!j || !copy) {
+		free(copy);
+		return j ? -ENOMEM : v->error->number ? -v->error->number : -EINVAL;
+	}
+	arm = vendor_json_midr(j, pattern, sizeof(pattern));
+	json_free(j);
+	dot = strrchr(copy, '.');
+	if (dot && dot > strrchr(copy, '/'))
+		*dot = '\0';
+	if (!arm)
+		err = error_set(v->error, EINVAL,
+				"%s does not say which CPU it is for: name the folder with its mapfile.csv", path);
+	else
+		err = add_path(v, basename(copy), pattern, path, true, true);
+	free(copy);
+	return err;
+}
+
+static int import_path(struct vendor *v, const char *path, unsigned level);
+
+static int import_folder(struct vendor *v, const char *path, unsigned level)
+{
+	struct dirent **entry;
+	int n = scandir(path, &entry, NULL, alphasort), err = 0;
+	char inner[4096];
+
+	if (n < 0)
+		return error_sys(v->error, errno, "%s", path);
+	for (int i = 0; i < n; i++) {
+		size_t len = strlen(entry[i]->d_name);
+		struct stat st;
+
+		snprintf(inner, sizeof(inner), "%s/%s", path, entry[i]->d_name);
+		if (!err && entry[i]->d_name[0] != '.' && !stat(inner, &st) &&
+		    (S_ISDIR(st.st_mode) ? vendor_folder_is_mapped(inner) :
+					   len > 5 && !strcmp(entry[i]->d_name + len - 5, ".json")))
+			err = import_path(v, inner, level + 1);
+		free(entry[i]);
+	}
+	free(entry);
+	return err;
+}
+
+static int import_path(struct vendor *v, const char *path, unsigned level)
+{
+	struct stat st;
+
+	if (stat(path, &st))
+		return error_sys(v->error, errno, "%s", path);
+	if (!S_ISDIR(st.st_mode))
+		return import_file(v, path);
+	if (!vendor_folder_is_mapped(path))
+		return level < 2 ? import_folder(v, path, level) : 0;
+	v->folder = path;
+	return vendor_map_each(path, add_map_row, v, v->error);
+}
+
+static int make_folders(char *path)
+{
+	for (char *slash = path + 1; (slash = strchr(slash, '/')); slash++) {
+		*slash = '\0';
+		if (mkdir(path, 0755) && errno != EEXIST)
+			return -errno;
+		*slash = '/';
+	}
+	return 0;
+}
+
+static int import(struct vendor *v, struct error *e)
+{
+	char *path = v->output ? strdup(v->output) : vendor_pack_path();
+	uint64_t events = 0, metrics = 0;
+	struct stat st = { 0 };
+	int err = 0;
+
+	if (!path)
+		err = error_set(e, ENOENT,
+				"neither XDG_DATA_HOME nor HOME is set: say with -o where the pack is to be");
+	for (size_t i = 0; i < v->n_paths && !err; i++)
+		err = import_path(v, v->path[i], 0);
+	if (!err && !v->pack.n_sets)
+		err = error_set(e, ENODATA, "%s: no mapfile.csv and no file of a vendor there", v->path[0]);
+	if (!err && !v->output && (err = make_folders(path)))
+		error_sys(e, -err, "%s", path);
+	if (!err)
+		err = vendor_pack_write(&v->pack, path, e);
+	if (!err && !stat(path, &st)) {
+		for (uint32_t i = 0; i < v->pack.n_sets; i++) {
+			events += v->pack.set[i].events;
+			metrics += v->pack.set[i].metrics;
+		}
+		fputs(buf_str(&v->notes), stderr);
+		printf("%s: %u processors, %llu events, %llu metrics, %.1f kB\n", path, v->pack.n_sets,
+		       (unsigned long long)events, (unsigned long long)metrics, (double)st.st_size / 1e3);
+	}
+	if (err == -ENOMEM)
+		error_set(e, ENOMEM, "out of memory");
+	free(path);
+	return err;
+}
+
+/* ---- listing ---- */
+
+static int list_row(struct table *t, const struct vendor_pack *p, uint32_t set)
+{
+	const struct vendor_set *s = &p->set[set];
+	struct buf patterns = BUF_INIT;
+	char events[16], metrics[16];
+	const char *const cell[] = { s->name, events, metrics, NULL };
+	int err = table_row(t);
+
+	snprintf(events, sizeof(events), "%u", s->events);
+	snprintf(metrics, sizeof(metrics), "%u", s->metrics);
+	for (uint32_t i = 0; i < p->n_cpus; i++)
+		if (p->cpu[i].set == set && !strstr(buf_str(&patterns), p->cpu[i].pattern))
+			buf_printf(&patterns, "%s%s", patterns.len ? " " : "", p->cpu[i].pattern);
+	for (unsigned k = 0; k < 4 && !err; k++)
+		err = table_cell(t, k, cell[k] ? cell[k] : buf_str(&patterns), NULL);
+	buf_release(&patterns);
+	return err;
+}
+
+static int list(struct vendor *v, struct error *e)
+{
+	static const char *const heads[] = { "SET", "EVENTS", "METRICS", "PROCESSORS" };
+	struct table *t;
+	struct buf text = BUF_INIT;
+	int err = vendor_pack_find(&v->pack, e);
+
+	if (err == -ENOENT)
+		return error_set(
+			e, ENOENT,
+			"no vendor's events and metrics are at hand; `pmrec vendor import DIR` brings them, of a "
+			"kernel's tools/perf/pmu-events/arch or a clone of Intel's perfmon");
+	if (err)
+		return err;
+	t = table_new();
+	err = t ? 0 : -ENOMEM;
+	for (unsigned k = 0; k < 4 && !err; k++)
+		err = table_column(t, heads[k], k == 1 || k == 2 ? TABLE_RIGHT : TABLE_LEFT, k == 3);
+	for (uint32_t i = 0; i < v->pack.n_sets && !err; i++)
+		err = list_row(t, &v->pack, i);
+	if (!err)
+		err = table_print(t, command_width(), true, options_use_color(&v->common, STDOUT_FILENO), &text);
+	if (!err)
+		printf("%s\n%s", v->pack.path, buf_str(&text));
+	buf_release(&text);
+	table_free(t);
+	return err;
+}
+
+int cmd_vendor(int argc, char **argv)
+{
+	struct error e = { 0 };
+	struct vendor v = { .pack = { .fd = -1 }, .error = &e };
+	int code = options_parse(&spec, argc, argv, &v, &v.common, &e);
+
+	if (code == 1) {
+		fputs(buf_str(&v.common.text), stdout);
+		code = 0;
+	} else if (code < 0 || (v.import ? import(&v, &e) : list(&v, &e))) {
+		code = command_failed(&e);
+	}
+	for (size_t i = 0; i < v.n_done; i++)
+		free(v.done[i]);
+	free(v.done);
+	free(v.path);
+	buf_release(&v.notes);
+	options_common_release(&v.common);
+	vendor_pack_close(&v.pack);
+	return code;
+}

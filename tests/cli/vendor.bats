@@ -1,0 +1,102 @@
+#!/usr/bin/env bats
+# pmrec vendor: files of CPU vendors in their schemas become one pack, of which events and metrics are known by name.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+	bin=${PM_BIN:-$BATS_TEST_DIRNAME/../../build/bin}
+	export PATH=$bin:$PATH XDG_DATA_HOME=$BATS_TEST_TMPDIR/data
+	cd "$BATS_TEST_TMPDIR"
+	# A tree as the kernel's, for whatever processor this is. Its events are the kernel's own: they count everywhere.
+	mkdir -p arch/here/acme
+	printf 'CPUID,Version,Folder,Type\n.*,v1,acme,core\nnobody-.*,v1,acme,core\n' >arch/here/mapfile.csv
+	cat >arch/here/acme/events.json <<-'END'
+	[ { "EventName": "ACME.FAULTS", "ConfigCode": "0x2", "Unit": "software", "BriefDescription": "Faults of\nacme" },
+	  { "EventName": "ACME.SWITCHES", "ConfigCode": "0x3", "Unit": "software", "ScaleUnit": "2pairs" } ]
+	END
+	cat >arch/here/acme/metrics.json <<-'END'
+	[ { "MetricName": "AcmeTwice", "MetricExpr": "2 * ACME.FAULTS", "MetricGroup": "Acme", "BriefDescription": "Twice" },
+	  { "MetricName": "AcmeRatio", "MetricExpr": "AcmeTwice / ACME.FAULTS", "ScaleUnit": "100%", "MetricGroup": "Acme",
+	    "MetricThreshold": "AcmeRatio > 1" } ]
+	END
+}
+
+rec() {
+	pmrec --overwrite --sources=perf -o x.pmr "$@"
+}
+
+@test "what was imported is known by name, in -e, -M and the lists" {
+	pmrec vendor import arch | grep -qE '^.*/data/pmrec/vendor.pmv: 1 processors, 2 events, 2 metrics'
+	[[ $(pmrec vendor) == *"acme"*2*2*".* nobody-.*"* ]]
+	rec -e ACME.FAULTS,ACME.SWITCHES,page-faults -- true
+	pmrep stat -x, x.pmr | awk -F, '$3 ~ /FAULTS/ { n = $1 } $3 == "page-faults" { exit !(n == $1 && n > 0) }'
+	pmrep stat -x, x.pmr | grep -q '^[0-9]*,pairs,ACME.SWITCHES'
+	rec -M Acme -- true
+	[[ $(pmrep --total --format=csv --show=AcmeRatio x.pmr) == *,acmeratio,200,%,* ]]
+	pmrec list events | grep -q 'acme.faults.*Faults of acme'
+	pmrec list metrics | grep -q 'acmetwice.*Twice'
+	pmrec list metricgroups Acme | grep -q 'acmetwice acmeratio'
+	[ -z "$(pmrec list events --no-vendor | grep acme)" ]
+}
+
+@test "a recording carries what was used; a pack serves older ones" {
+	rec -e page-faults -- true
+	cp x.pmr old.pmr
+	pmrec vendor import -o other.pmv arch
+	run pmrep stat -M AcmeTwice old.pmr
+	[[ $output == *"pmrec vendor import DIR"* ]] || { echo "$output"; return 1; }
+	mkdir -p data/pmrec && mv other.pmv data/pmrec/vendor.pmv
+	pmrep stat -x, -M AcmeTwice old.pmr | awk -F, '{ exit !($6 == 2 * $1) }'
+	pmrep --total --show=AcmeRatio old.pmr | grep -q 200
+	run -2 pmrep --no-vendor --total --show=AcmeRatio old.pmr
+	rec -M AcmeRatio -- true
+	rm -r data
+	pmrep --total --show=AcmeRatio x.pmr | grep -q 200
+}
+
+@test "without a pack the error names what brings one; a damaged one is told and costs nothing else" {
+	run -125 rec -e L2_RQSTS.MISS -- true
+	[[ $output == *"no event \"L2_RQSTS.MISS\""*"pmrec vendor import DIR"* ]] || { echo "$output"; return 1; }
+	run -125 rec -M TopdownL3 -- true
+	[[ $output == *"pmrec vendor import DIR"* ]]
+	run -125 pmrec vendor
+	[[ $output == *"pmrec vendor import DIR"* ]]
+	pmrec vendor import arch
+	printf x | dd of=data/pmrec/vendor.pmv bs=1 seek=30 conv=notrunc status=none
+	run rec -e page-faults -- true
+	[ "$status" = 0 ] && [[ $output == *"vendor.pmv: not a pack"* ]] || { echo "$output"; return 1; }
+	head -c 5 /dev/urandom >data/pmrec/vendor.pmv
+	run rec -e page-faults -- true
+	[ "$status" = 0 ]
+}
+
+@test "files of Intel and of Arm in their own schemas" {
+	mkdir -p perfmon/ACM/metrics perfmon/ACM/events
+	printf 'Family,Version,Filename,EventType\n.*,v1,/ACM/events/e.json,core\n.*,v1,/ACM/metrics/m.json,metrics\n' >perfmon/mapfile.csv
+	printf '{ "Header": {}, "Events": %s }' "$(cat arch/here/acme/events.json)" >perfmon/ACM/events/e.json
+	cat >perfmon/ACM/metrics/m.json <<-'END'
+	{ "Metrics": [
+	  { "MetricName": "Ours", "LegacyName": "metric_Ours(%)", "Level": 1, "UnitOfMeasure": "percent", "Category": "TMA",
+	    "Events": [ { "Name": "ACME.FAULTS", "Alias": "a" }, { "Name": "ACME.SWITCHES", "Alias": "a_b" } ],
+	    "Constants": [ { "Name": "SOCKET_COUNT", "Alias": "socket_count" }, { "Name": "20", "Alias": "weight" },
+	                   { "Name": "HYPERTHREADING_ON", "Alias": "smt_on" } ],
+	    "Formula": "100 * ( a + max( a_b - a_b , 0 ) ) / ( a * weight * (socket_count/socket_count) if smt_on else a * weight )",
+	    "Threshold": { "ThresholdMetrics": [ { "Alias": "a", "Value": "metric_Ours(%)" } ], "Formula": "( a > 4 )" } },
+	  { "MetricName": "Latency", "Events": [ { "Name": "ACME.FAULTS:retire_latency", "Alias": "a" } ], "Constants": [],
+	    "Formula": "a" } ] }
+	END
+	pmrec vendor import perfmon
+	rec -M TopdownL1 -- true
+	[[ $(pmrep --total --format=csv --show=Ours x.pmr) == *,ours,5,%,* ]]
+	run -125 rec -M Latency -- true
+	cat >v9.json <<-'END'
+	{ "product_configuration": { "implementer": "0x41", "part_num": "0xd4f" },
+	  "events": { "CPU_CYCLES": { "code": "0x0011", "title": "Cycle" } },
+	  "metrics": { "clk": { "title": "Clocks", "formula": "CPU_CYCLES * 100", "units": "percent of cycles" } },
+	  "groups": { "metrics": { "General": { "metrics": [ "clk" ] } } } }
+	END
+	pmrec vendor import v9.json
+	[[ $(pmrec vendor) == *"v9"*1*1*0x00000000410fd4f0* ]]
+	run -125 pmrec vendor import perfmon/ACM/events/e.json
+	[[ $output == *"does not say which CPU"* ]]
+}
