@@ -113,6 +113,7 @@ static void choose_widths(struct exporter *x, struct table_data *t, const struct
 
 	for (int i = 0; i < TOPOLOGY_COLUMNS; i++)
 		t->width[WIDTH_TOPOLOGY + i] = (unsigned)strlen(topology_head(t, i));
+	t->utc = !x->config.time && n && interval->wall_ns > 0;
 	t->width[WIDTH_TIME] = 4;
 	t->width[WIDTH_RUN] = 3;
 	for (uint32_t c = 0; c < t->n_columns; c++)
@@ -229,7 +230,7 @@ static void put_heads(struct exporter *x, struct table_data *t, uint32_t from, u
 	bool first = true;
 
 	if (!table_is_one(x) && !table_has_tabs(x))
-		put(x, &first, "Time", 4, t->width[WIDTH_TIME]);
+		put(x, &first, t->utc ? "UTC" : "Time", t->utc ? 3 : 4, t->width[WIDTH_TIME]);
 	if (x->sink.runs)
 		put(x, &first, "Run", 3, t->width[WIDTH_RUN]);
 	for (uint32_t c = 0; c < t->n_first; c++)

@@ -48,6 +48,49 @@ static bool parse_rfc3339(const char *text, uint64_t *ns)
 	return t > 0;
 }
 
+/* "03:10", "03:10:02.5": ns within a day. */
+static bool parse_clock(const char *text, uint64_t *ns)
+{
+	unsigned hours, minutes, seconds = 0;
+	uint64_t fraction = 0, unit = 100000000;
+	int used = 0;
+	const char *c;
+
+	if (sscanf(text, "%2u:%2u%n", &hours, &minutes, &used) != 2 || !used || text[0] == '+')
+		return false;
+	c = text + used;
+	used = 0;
+	if (*c == ':') {
+		if (sscanf(c, ":%2u%n", &seconds, &used) != 1 || !used || c[1] < '0' || c[1] > '9')
+			return false;
+		c += used;
+	}
+	if (*c == '.')
+		for (c++; *c >= '0' && *c <= '9'; c++, unit /= 10)
+			fraction += (uint64_t)(*c - '0') * unit;
+	*ns = (uint64_t)((hours * 60 + minutes) * 60 + seconds) * 1000000000 + fraction;
+	return !*c && hours < 24 && minutes < 60 && seconds < 60;
+}
+
+/* "today 03:10", "yesterday 03:10:02". */
+static bool parse_day(const char *text, uint64_t *ns)
+{
+	bool before = !strncmp(text, "yesterday ", 10);
+	time_t now = time(NULL);
+	struct tm tm;
+	uint64_t clock;
+
+	if ((!before && strncmp(text, "today ", 6) != 0) || !localtime_r(&now, &tm) ||
+	    !parse_clock(strchr(text, ' ') + 1, &clock))
+		return false;
+	tm.tm_mday -= before;
+	tm.tm_hour = tm.tm_min = 0;
+	tm.tm_sec = (int)(clock / 1000000000);
+	tm.tm_isdst = -1;
+	*ns = (uint64_t)mktime(&tm) * 1000000000 + clock % 1000000000;
+	return true;
+}
+
 int moment_parse(struct moment *m, const char *text, struct error *e)
 {
 	bool ok;
@@ -58,6 +101,12 @@ int moment_parse(struct moment *m, const char *text, struct error *e)
 	} else if (*text == '@') {
 		m->kind = MOMENT_WALL;
 		ok = !parse_duration(text + 1, &m->ns);
+	} else if (parse_clock(text, &m->ns)) {
+		m->kind = MOMENT_CLOCK;
+		ok = true;
+	} else if (parse_day(text, &m->ns)) {
+		m->kind = MOMENT_WALL;
+		ok = true;
 	} else {
 		m->kind = MOMENT_FROM_START;
 		ok = !parse_duration(*text == '+' ? text + 1 : text, &m->ns);
@@ -70,8 +119,20 @@ int moment_parse(struct moment *m, const char *text, struct error *e)
 		return 0;
 	return error_set(e, EINVAL,
 			 "'%s' is no time: seconds from the start (10, 1.5m), before the end (-60), "
-			 "2026-01-31T12:00:00Z, or @SECONDS since 1970",
+			 "03:10:02 (UTC), \"today 03:10\" (here), 2026-01-31T12:00:00Z, or @SECONDS since 1970",
 			 text);
+}
+
+#define DAY UINT64_C(86400000000000)
+
+/* Wall time of the next such time of day, or of the first day's where the recording does not reach so far. */
+static uint64_t next_clock(uint64_t clock, struct pm_reader *reader, const struct pm_chunk_head *first)
+{
+	uint64_t start = first->clocks.realtime, at = start - start % DAY + clock, from, to, chunks;
+
+	if (at < start && !pm_reader_extent(reader, &from, &to, &chunks) && start + (to - first->from_ns) >= at + DAY)
+		at += DAY;
+	return at;
 }
 
 int moment_resolve(const struct moment *m, struct pm_reader *reader, const struct pm_chunk_head *first, uint64_t *ns,
@@ -93,9 +154,11 @@ int moment_resolve(const struct moment *m, struct pm_reader *reader, const struc
 		*ns = to > m->ns + 1 ? to - m->ns : 1;
 		return 0;
 	case MOMENT_WALL:
+	case MOMENT_CLOCK:
 		if (!first->clocks.realtime)
 			return error_set(e, EINVAL, "the recording has no wall time; give seconds from its start");
-		*ns = first->clocks.monotonic + (m->ns - first->clocks.realtime);
+		*ns = m->kind == MOMENT_CLOCK ? next_clock(m->ns, reader, first) : m->ns;
+		*ns = first->clocks.monotonic + (*ns - first->clocks.realtime);
 		/* Before the machine was up is before the recording, too. */
 		if ((int64_t)*ns <= 0)
 			*ns = 1;

@@ -6,10 +6,11 @@
 #include "format/reader.h"
 
 struct moment {
-	enum { MOMENT_NONE, MOMENT_FROM_START, MOMENT_FROM_END, MOMENT_WALL } kind;
+	enum { MOMENT_NONE, MOMENT_FROM_START, MOMENT_FROM_END, MOMENT_WALL, MOMENT_CLOCK } kind;
 	uint64_t ns;
 };
-/* "10", "1.5m" after the start; "-1m" before the end; RFC 3339 or "@SECONDS" of wall time. */
+/* "10", "+1.5m" after the start; "-1m" before the end; RFC 3339 or "@SECONDS" of wall time; "03:10" or "03:10:02" of the
+ * recording's day in UTC, as tables print it; "today 03:10", "yesterday 03:10" where the reader is. */
 int moment_parse(struct moment *m, const char *text, struct error *e);
 /* CLOCK_MONOTONIC of it in the recording whose first chunk is given; NONE leaves *ns alone. -ESPIPE: the end of a
  * stream is not known beforehand; -EINVAL: the recording has no wall time. */

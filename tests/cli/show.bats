@@ -316,12 +316,12 @@ machine() {
 	show -S --show=cycles a.pmr b.pmr >out
 	cat >expected <<-'END'
 	==> a.pmr <==
-	    Time    cycles
+	     UTC    cycles
 	14:13:21  36000000
 	14:13:22  36000000
 
 	==> b.pmr <==
-	    Time    cycles
+	     UTC    cycles
 	14:13:21  36000000
 	14:13:22  36000000
 	END

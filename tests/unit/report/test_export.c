@@ -259,7 +259,7 @@ static void tables(void **state)
 	print_end(&p);
 	p = (struct print){ .h.config = { .per = PM_SYSTEM, .summary_only = true } };
 	assert_string_equal(print(&p, &b, &export_table, (struct export_config){ 0 }, "test.count", 4),
-			    "    Time  test.count\n"
+			    "     UTC  test.count\n"
 			    "14:13:21    11111111\n"
 			    "14:13:22           -\n"
 			    "14:13:23    11112111\n");

@@ -185,6 +185,9 @@ static void window_of_time(void **state)
 		{ "2026-09-21T14:16:40Z", "2026-09-21T14:16:43Z", 3, "201", "203" },
 		{ "2026-09-21T16:16:40+02:00", "203", 3, "201", "203" },
 		{ "@1790000200", "203", 3, "201", "203" },
+		{ "14:16:40", "14:16:43.0", 3, "201", "203" },
+		{ "14:16", "+203", 43, "161", "203" },
+		{ "14:13:00", "2", 2, "1", "2" },
 		{ "2h", NULL, 0, NULL, NULL },
 	};
 	struct builder b;
@@ -216,12 +219,27 @@ static void window_of_time(void **state)
 
 static void times_that_are_none(void **state)
 {
-	static const char *const text[] = { "",    "-", "yesterday", "2026-13-01T00:00:00Z", "2026-09-21T14:16:40+2",
-					    "1e3x" };
+	static const char *const text[] = { "",
+					    "-",
+					    "yesterday",
+					    "2026-13-01T00:00:00Z",
+					    "2026-09-21T14:16:40+2",
+					    "1e3x",
+					    "25:00",
+					    "12:60",
+					    "12:5x",
+					    "12:00:",
+					    "today",
+					    "today 24:00",
+					    "tomorrow 12:00" };
 	struct error e = { 0 };
+	struct moment m, before;
 
+	assert_int_equal(moment_parse(&m, "today 12:00", &e), 0);
+	assert_int_equal(moment_parse(&before, "yesterday 12:00:00.5", &e), 0);
+	assert_true(m.ns - before.ns > 22 * 3600 * UINT64_C(1000000000) &&
+		    m.ns - before.ns < 26 * 3600 * UINT64_C(1000000000));
 	for (size_t i = 0; i < sizeof(text) / sizeof(text[0]); i++) {
-		struct moment m;
 
 		assert_true(moment_parse(&m, text[i], &e) < 0);
 		assert_non_null(strstr(e.text, "is no time"));
