@@ -325,7 +325,7 @@ int options_rewrite(const struct options_spec *spec, int argc, char **argv, int 
 	if (!r)
 		r = known_collect(&w.known, spec->argp);
 	if (!r)
-		r = known_collect(&w.known, &options_common_argp);
+		r = known_collect(&w.known, options_common_of(spec));
 	if (r)
 		error_set(e, ENOMEM, "out of memory");
 	if (!r)

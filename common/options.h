@@ -38,6 +38,8 @@ struct options_spec {
 	const struct argp *argp; /* the command's own options and children */
 	const char *brief;       /* what -h prints: usage, main options, examples, on one screen at most. NULL: all */
 	bool command;            /* options end at the first operand, which is a COMMAND (pmrec) */
+	/* Whether a pager may have what is printed, by the parser's input. NULL: never, and then there is no --no-pager. */
+	bool (*paged)(const void *input);
 };
 
 /*
@@ -64,7 +66,8 @@ struct options_common {
 	int argc;
 	char **argv; /* owned: the rewritten words; option values and operands point into it */
 	char help;   /* 0, 'h' or 'a' (--help=all) */
-	bool version;
+	bool version, no_pager;
+	bool paged; /* standard output goes to a pager, which is on a terminal */
 };
 
 /*

@@ -5,6 +5,6 @@
 #include <argp.h>
 
 /* --help, --version, --color; its input is the struct options_common. */
-extern const struct argp options_common_argp;
+const struct argp *options_common_of(const struct options_spec *spec);
 
 #endif

@@ -20,9 +20,11 @@ struct root_argp {
 	struct options_common *common;
 };
 
-enum { KEY_HELP = 0x10000, KEY_VERSION, KEY_COLOR };
+enum { KEY_HELP = 0x10000, KEY_VERSION, KEY_COLOR, KEY_NO_PAGER };
 
+/* What has a pager begins with the row that others leave out. */
 static const struct argp_option common_options[] = {
+	{ "no-pager", KEY_NO_PAGER, NULL, 0, "Print on the terminal, without a pager", 0 },
 	{ "help", KEY_HELP, "all", OPTION_ARG_OPTIONAL,
 	  "Print what matters most, or with =all every option, and exit", 0 },
 	{ "version", KEY_VERSION, NULL, 0, "Print the version and exit", 0 },
@@ -43,6 +45,9 @@ static error_t common_parse(int key, char *arg, struct argp_state *state)
 	case KEY_VERSION:
 		c->version = true;
 		return 0;
+	case KEY_NO_PAGER:
+		c->no_pager = true;
+		return 0;
 	case KEY_COLOR:
 		if (!arg || !strcmp(arg, "always"))
 			c->color = OPTIONS_COLOR_ALWAYS;
@@ -57,7 +62,13 @@ static error_t common_parse(int key, char *arg, struct argp_state *state)
 	return ARGP_ERR_UNKNOWN;
 }
 
-const struct argp options_common_argp = { .options = common_options, .parser = common_parse };
+const struct argp *options_common_of(const struct options_spec *spec)
+{
+	static const struct argp all = { .options = common_options, .parser = common_parse };
+	static const struct argp unpaged = { .options = common_options + 1, .parser = common_parse };
+
+	return spec->paged ? &all : &unpaged;
+}
 
 static error_t root_parse(int key, char *arg, struct argp_state *state)
 {
@@ -111,7 +122,7 @@ static int list_options(const struct options_spec *spec, struct buf *out)
 	struct known_options known = { 0 };
 	int err = known_collect(&known, spec->argp);
 
-	err = err ? err : known_collect(&known, &options_common_argp);
+	err = err ? err : known_collect(&known, options_common_of(spec));
 	for (size_t i = 0; i < known.n && !err; i++) {
 		const struct known *k = &known.option[i];
 
@@ -147,7 +158,7 @@ int options_parse(const struct options_spec *spec, int argc, char **argv, void *
 {
 	const struct argp_child children[] = {
 		{ spec->argp, 0, NULL, 0 },
-		{ &options_common_argp, 0, "Every command has these:", 90 },
+		{ options_common_of(spec), 0, "Every command has these:", 90 },
 		{ 0 },
 	};
 	struct error own = { 0 };
@@ -192,5 +203,5 @@ bool options_use_color(const struct options_common *common, int fd)
 		return common->color == OPTIONS_COLOR_ALWAYS;
 	if ((no_color && *no_color) || !term || !strcmp(term, "dumb"))
 		return false;
-	return isatty(fd);
+	return isatty(fd) || (common->paged && fd == STDOUT_FILENO);
 }

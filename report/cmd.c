@@ -13,6 +13,7 @@
 #include "report/confine.h"
 #include "report/copy/rewrite.h"
 #include "report/input/input.h"
+#include "report/pager.h"
 
 void cmd_complain(const char *command, const char *format, ...)
 {
@@ -66,10 +67,18 @@ int cmd_write(const char *command, struct buf *b)
 	return 0;
 }
 
+bool cmd_always_paged(const void *input)
+{
+	(void)input;
+	return true;
+}
+
 unsigned cmd_width(int fd)
 {
 	struct winsize size;
 
+	if (fd == STDOUT_FILENO && pager_width())
+		return pager_width();
 	if (!isatty(fd) || ioctl(fd, TIOCGWINSZ, &size))
 		return 0;
 	return size.ws_col;
@@ -81,6 +90,8 @@ int cmd_options(const struct options_spec *spec, int argc, char **argv, void *in
 	int r = options_parse(spec, argc, argv, input, common, &e);
 
 	if (!r) {
+		/* Behind the confinement no program starts. */
+		common->paged = spec->paged && !common->no_pager && spec->paged(input) && pager_start();
 		confine(argc, argv);
 		return -1;
 	}

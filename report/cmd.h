@@ -36,7 +36,9 @@ int cmd_fail(const char *command, const struct error *e);
 /* Writes the buffer to stdout and empties it. 0, or EXIT_TROUBLE for a buffer that ran out of memory; what the file
  * system says is found at the end. */
 int cmd_write(const char *command, struct buf *b);
-/* Columns of the terminal on the descriptor; 0 if it is none: no limit. */
+/* Columns of the terminal that the descriptor leads to, through a pager, too; 0 if it is none: no limit. */
 unsigned cmd_width(int fd);
+/* For options_spec.paged: whatever the options are. */
+bool cmd_always_paged(const void *input);
 
 #endif

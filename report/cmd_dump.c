@@ -83,6 +83,7 @@ static const struct options_spec spec = {
 	.column = OPTIONS_OTHER,
 	.argp = &argp,
 	.brief = brief,
+	.paged = cmd_always_paged,
 };
 
 static bool wanted(void *ctx, const struct pm_group *g)

@@ -84,6 +84,7 @@ static const struct options_spec spec = {
 	.column = OPTIONS_OTHER,
 	.argp = &argp,
 	.brief = brief,
+	.paged = cmd_always_paged,
 };
 
 static void put_json(const struct incidents *found, uint32_t n, struct buf *out)

@@ -61,6 +61,7 @@ static const struct options_spec spec = {
 	.column = OPTIONS_OTHER,
 	.argp = &argp,
 	.brief = brief,
+	.paged = cmd_always_paged,
 };
 
 static int info_file(const struct info *i, const char *path, const struct options_common *common)

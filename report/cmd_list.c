@@ -358,6 +358,7 @@ static const struct options_spec spec = {
 	.column = OPTIONS_OTHER,
 	.argp = &argp,
 	.brief = brief,
+	.paged = cmd_always_paged,
 };
 
 /* An empty list is an answer, but not to a name. */

@@ -7,12 +7,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/names.h"
 #include "common/table.h"
 #include "report/input/follow.h"
+#include "report/incident/incident.h"
 #include "report/input/input.h"
+#include "report/machine/value_out.h"
 #include "report/options_show.h"
 #include "report/export/plot_data.h"
 
@@ -418,6 +421,30 @@ static int show_each(struct show_options *o, const struct options_common *common
 	return status;
 }
 
+#define HINT_BYTES (4 << 20) /* of a recording that takes no time to look through */
+
+/* Behind the table, for whoever reads it on a terminal: whether something happened. */
+static void hint(const struct show_options *o, const struct options_common *common)
+{
+	struct incidents found = { 0 };
+	struct buf line = BUF_INIT;
+	struct error e = { 0 };
+	struct stat st;
+
+	if (o->n_files != 1 || o->quiet || !show_spec.paged(o) || !(common->paged || isatty(STDOUT_FILENO)) ||
+	    stat(o->file[0], &st) || !S_ISREG(st.st_mode) || st.st_size > HINT_BYTES)
+		return;
+	if (!incidents_find(&found, o->file[0], o->file[0], &o->pipeline, &e) && found.n) {
+		buf_printf(&line, "\n%u incident%s (pmrep incidents %s), first ", found.n, plural(found.n),
+			   o->file[0]);
+		incident_put_time(&found, &found.incident[0], &line);
+		buf_printf(&line, ": %s\n", found.incident[0].text);
+		cmd_write(NAME, &line);
+	}
+	incidents_release(&found);
+	buf_release(&line);
+}
+
 static int show(struct show_options *o, const struct options_common *common)
 {
 	int status = complain_skipped(o) && o->strict ? EXIT_DAMAGED : EXIT_GOOD, all;
@@ -425,6 +452,8 @@ static int show(struct show_options *o, const struct options_common *common)
 	if (!makes_sense(o))
 		return EXIT_TROUBLE;
 	all = o->output_dir ? show_each(o, common) : show_into(o, common, o->out ? o->out : "-", o->file, o->n_files);
+	if (all == EXIT_GOOD)
+		hint(o, common);
 	return all == EXIT_GOOD ? status : all;
 }
 

@@ -17,7 +17,7 @@ static const struct sandbox_call allowed[] = {
 	/* clang-format off */
 	{ SYS_read }, { SYS_write }, { SYS_mmap, 2, PROT_EXEC, 0 }, { SYS_munmap }, { SYS_mremap }, { SYS_madvise },
 	{ SYS_brk }, { SYS_mprotect, 2, PROT_EXEC, 0 }, { SYS_lseek }, { SYS_pread64 }, { SYS_pwrite64 }, { SYS_readv },
-	{ SYS_writev }, { SYS_futex }, { SYS_close }, { SYS_fstat }, { SYS_newfstatat }, { SYS_statx }, { SYS_openat },
+	{ SYS_writev }, { SYS_wait4 }, { SYS_futex }, { SYS_close }, { SYS_fstat }, { SYS_newfstatat }, { SYS_statx }, { SYS_openat },
 	{ SYS_faccessat }, { SYS_faccessat2 }, { SYS_readlinkat }, { SYS_getdents64 }, { SYS_getcwd }, { SYS_fcntl },
 	{ SYS_flock }, { SYS_ioctl }, { SYS_dup }, { SYS_dup3 }, { SYS_fchmod }, { SYS_ftruncate }, { SYS_fsync },
 	{ SYS_fdatasync }, { SYS_fadvise64 }, { SYS_renameat }, { SYS_renameat2 }, { SYS_unlinkat }, { SYS_linkat },

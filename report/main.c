@@ -7,6 +7,7 @@
 
 #include "report/cmd.h"
 #include "report/commands.h"
+#include "report/pager.h"
 
 int main(int argc, char **argv)
 {
@@ -20,7 +21,8 @@ int main(int argc, char **argv)
 	/* A full disk shows when the last byte is written, or only when the file is closed. */
 	if (ferror(stdout) || fclose(stdout)) {
 		fprintf(stderr, "pmrep: standard output: %s\n", strerror(errno));
-		return EXIT_TROUBLE;
+		status = EXIT_TROUBLE;
 	}
+	pager_wait();
 	return status;
 }

@@ -238,8 +238,20 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 
 static const struct argp argp = { .options = options, .parser = parse_opt, .args_doc = "FILE..." };
 
+/* Not what comes as it is recorded, and not what another program reads. */
+static bool paged(const void *input)
+{
+	const struct show_options *o = input;
+	bool files = true;
+
+	for (int i = 0; i < o->n_files; i++)
+		files &= strcmp(o->file[i], "-") != 0;
+	return files && !o->follow && !o->out && !o->output_dir && !o->export.clear && (o->list || o->format->table);
+}
+
 const struct options_spec show_spec = {
 	.name = "pmrep show",
+	.paged = paged,
 	.column = OPTIONS_SHOW,
 	.argp = &argp,
 	.brief = brief,

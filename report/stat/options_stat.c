@@ -350,8 +350,19 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 
 static const struct argp argp = { .options = options, .parser = parse_opt, .args_doc = "FILE..." };
 
+static bool paged(const void *input)
+{
+	const struct stat_options *o = input;
+	bool files = true;
+
+	for (int i = 0; i < o->n_files; i++)
+		files &= strcmp(o->file[i], "-") != 0;
+	return files && !o->follow && !o->out && !o->export.clear && !o->csv && !o->json;
+}
+
 const struct options_spec stat_spec = {
 	.name = "pmrep stat",
+	.paged = paged,
 	.column = OPTIONS_STAT,
 	.argp = &argp,
 	.brief = brief,
