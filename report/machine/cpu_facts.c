@@ -154,16 +154,45 @@ static const struct {
 static const struct {
 	const char *name;
 	uint32_t flag;
+	bool lacks; /* the flag says that it has it not */
 } flags[] = {
-	{ "has_extended_c0", CPU_EXTENDED_C0 },
+	{ "has_extended_c0", CPU_EXTENDED_C0, false },
+	{ "has_core_energy", CPU_NO_CORE_ENERGY, true },
+	{ "has_gfx_energy", CPU_NO_GFX_ENERGY, true },
 };
 
 const char *const cpu_literals[] = {
-	"base_hz",        "tsc_hz",         "crystal_hz",     "tsc_tweak",       "perf_factor", "rapl_energy_unit",
-	"rapl_dram_unit", "rapl_psys_unit", "rapl_time_unit", "amd_energy_unit", "tj_max",      "has_cc1",
-	"has_cc3",        "has_cc6",        "has_cc7",        "has_pc2",         "has_pc3",     "has_pc6",
-	"has_pc7",        "has_pc8",        "has_pc9",        "has_pc10",        "has_mc6",     "has_extended_c0",
-	"pc6_in_pc7",     "apic_id",        "x2apic_id",      "c7_in_c6",        NULL,
+	"base_hz",
+	"tsc_hz",
+	"crystal_hz",
+	"tsc_tweak",
+	"perf_factor",
+	"rapl_energy_unit",
+	"rapl_dram_unit",
+	"rapl_psys_unit",
+	"rapl_time_unit",
+	"amd_energy_unit",
+	"tj_max",
+	"has_cc1",
+	"has_cc3",
+	"has_cc6",
+	"has_cc7",
+	"has_pc2",
+	"has_pc3",
+	"has_pc6",
+	"has_pc7",
+	"has_pc8",
+	"has_pc9",
+	"has_pc10",
+	"has_mc6",
+	"has_extended_c0",
+	"pc6_in_pc7",
+	"apic_id",
+	"x2apic_id",
+	"c7_in_c6",
+	"has_core_energy",
+	"has_gfx_energy",
+	NULL,
 };
 
 static struct value has(const struct cpu_facts *f, bool yes)
@@ -265,7 +294,7 @@ bool cpu_literal_at(const struct pm_model *m, const char *name, uint32_t package
 	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
 		if (strcmp(name, flags[i].name))
 			continue;
-		*v = has(&f, f.id.known && (f.id.known->features->flags & flags[i].flag));
+		*v = has(&f, f.id.known && !(f.id.known->features->flags & flags[i].flag) == flags[i].lacks);
 		return true;
 	}
 	return of_cpu(&f, m, name, cpu, v);

@@ -134,12 +134,13 @@ static const struct cpu_features lnl = {
 	.flags = CPU_TSC_TWEAK | CPU_EXTENDED_C0,
 	.cstates = CPU_CC1 | CPU_CC6 | CPU_CC7 | CPU_PC2 | CPU_PC6 | CPU_PC10,
 };
+#define SERVER_ENERGY (CPU_NO_CORE_ENERGY | CPU_NO_GFX_ENERGY) /* packages and memory alone */
 static const struct cpu_features skx = {
 	.name = "skx",
 	.limits = LIMITS_SKX,
 	.bclk_mhz = 100,
 	.default_watts = 205,
-	.flags = CPU_FIXED_DRAM | CPU_TRL_COUNTS | CPU_AUTO_CONVERSION,
+	.flags = CPU_FIXED_DRAM | CPU_TRL_COUNTS | CPU_AUTO_CONVERSION | SERVER_ENERGY,
 	.cstates = SERVER,
 };
 static const struct cpu_features icx = {
@@ -147,7 +148,7 @@ static const struct cpu_features icx = {
 	.limits = LIMITS_ICX,
 	.bclk_mhz = 100,
 	.default_watts = 270,
-	.flags = CPU_FIXED_DRAM | CPU_TRL_COUNTS | CPU_PREWAKE,
+	.flags = CPU_FIXED_DRAM | CPU_TRL_COUNTS | CPU_PREWAKE | SERVER_ENERGY,
 	.cstates = SERVER | CPU_CC1,
 };
 static const struct cpu_features spr = {
@@ -155,14 +156,14 @@ static const struct cpu_features spr = {
 	.limits = LIMITS_SKX,
 	.bclk_mhz = 100,
 	.default_watts = 350,
-	.flags = CPU_FIXED_PSYS | CPU_TRL_COUNTS | CPU_PREWAKE,
+	.flags = CPU_FIXED_PSYS | CPU_TRL_COUNTS | CPU_PREWAKE | SERVER_ENERGY,
 	.cstates = SERVER | CPU_CC1,
 };
 static const struct cpu_features dmr = {
 	.name = "dmr",
 	.limits = LIMITS_SKX,
 	.bclk_mhz = 100,
-	.flags = CPU_TRL_COUNTS | CPU_PREWAKE | CPU_NO_TDP_LEVELS,
+	.flags = CPU_TRL_COUNTS | CPU_PREWAKE | CPU_NO_TDP_LEVELS | SERVER_ENERGY,
 	.cstates = SERVER | CPU_CC1 | CPU_MC6,
 };
 static const struct cpu_features srf = {
@@ -170,14 +171,14 @@ static const struct cpu_features srf = {
 	.limits = LIMITS_SKX,
 	.bclk_mhz = 100,
 	.default_watts = 330,
-	.flags = CPU_TRL_COUNTS | CPU_PREWAKE,
+	.flags = CPU_TRL_COUNTS | CPU_PREWAKE | SERVER_ENERGY,
 	.cstates = SERVER | CPU_CC1 | CPU_MC6,
 };
 static const struct cpu_features grr = {
 	.name = "grr",
 	.limits = LIMITS_SKX,
 	.bclk_mhz = 100,
-	.flags = CPU_TRL_COUNTS | CPU_PREWAKE,
+	.flags = CPU_TRL_COUNTS | CPU_PREWAKE | SERVER_ENERGY,
 	.cstates = CPU_CC1 | CPU_CC6 | CPU_MC6,
 };
 static const struct cpu_features slv = {
@@ -214,7 +215,7 @@ static const struct cpu_features gmtd = {
 	.limits = LIMITS_GMT,
 	.bclk_mhz = 100,
 	.crystal_hz = 25000000,
-	.flags = CPU_TRL_COUNTS | CPU_NO_TDP_LEVELS,
+	.flags = CPU_TRL_COUNTS | CPU_NO_TDP_LEVELS | CPU_NO_GFX_ENERGY,
 	.cstates = SERVER | CPU_CC1,
 };
 static const struct cpu_features gmtp = {
@@ -236,7 +237,7 @@ static const struct cpu_features tmtd = {
 	.name = "tmtd",
 	.limits = LIMITS_GMT,
 	.bclk_mhz = 100,
-	.flags = CPU_TRL_COUNTS | CPU_NO_TDP_LEVELS,
+	.flags = CPU_TRL_COUNTS | CPU_NO_TDP_LEVELS | SERVER_ENERGY,
 	.cstates = CPU_CC1 | CPU_CC6,
 };
 static const struct cpu_features knl = {
@@ -244,7 +245,7 @@ static const struct cpu_features knl = {
 	.limits = LIMITS_SKX,
 	.bclk_mhz = 100,
 	.default_watts = 215,
-	.flags = CPU_FIXED_DRAM | CPU_PERF_X1024 | CPU_KNL_TURBO,
+	.flags = CPU_FIXED_DRAM | CPU_PERF_X1024 | CPU_KNL_TURBO | SERVER_ENERGY,
 	.cstates = CPU_CC1 | CPU_CC6 | CPU_PC3 | CPU_PC6,
 };
 static const struct cpu_features amd = { .name = "amd", .default_watts = 280 };

@@ -112,6 +112,7 @@ static void default_order(void **state)
 	struct harness h = { 0 };
 	struct builder b;
 	const char *before = NULL;
+	int watts = 0;
 
 	whole_machine(&b, 0x55);
 	start(&h, &b, NULL);
@@ -125,10 +126,21 @@ static void default_order(void **state)
 		/* Skylake servers have CC1, CC6, PC2 and PC6; a register that answers all the same is not shown. */
 		assert_string_not_equal(name, "Pkg%pc8");
 		assert_string_not_equal(name, "CPU%c7");
+		assert_string_not_equal(name, "CorWatt");
+		assert_string_not_equal(name, "GFXWatt");
 		if (!strcmp(name, "Pkg%pc6"))
 			assert_string_equal(before, "Pkg%pc2");
 		before = name;
 	}
+	harness_stop(&h);
+	builder_release(&b);
+	/* Clients have both. */
+	whole_machine(&b, 0x9e);
+	start(&h, &b, NULL);
+	for (uint32_t i = 0; i < h.sheet.n_columns; i++)
+		watts += !strcmp(h.sheet.column[i].metric->display, "CorWatt") ||
+			 !strcmp(h.sheet.column[i].metric->display, "GFXWatt");
+	assert_int_equal(watts, 2);
 	harness_stop(&h);
 	builder_release(&b);
 }
