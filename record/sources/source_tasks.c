@@ -242,6 +242,14 @@ static void find_processes(struct tasks *d, struct found *f)
 
 		if (!m)
 			continue;
+		if (m->name[0] && strcmp(m->name, t->name)) {
+			/* It has become another program. */
+			t->number = ++d->last_number;
+			m->number = t->number;
+			m->id = ++d->last_id;
+			m->base = t->before;
+			m->since_ns = d->before_ns;
+		}
 		m->parent = t->parent;
 		memcpy(m->name, t->name, sizeof(m->name));
 		m->over = t->ended;
