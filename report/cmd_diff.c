@@ -15,7 +15,6 @@
 #include "report/diff/diff_judge.h"
 #include "report/diff/diff_noise.h"
 #include "report/diff/diff_output.h"
-#include "report/diff/diff_phases.h"
 #include "report/diff/options_diff.h"
 
 #define NAME "pmrep diff"
@@ -172,12 +171,36 @@ static bool is_damaged(const struct diff_recordings *r)
 	return false;
 }
 
-static int status_of(const struct diff_results *results, const struct diff_recordings *r)
+/* Which runs of which side failed; nothing if none did, or if they may. */
+static void tell_failures(const struct diff_recordings *r, const struct diff_options *o, struct buf *out)
 {
-	return results->failed       ? EXIT_NEGATIVE :
-	       is_damaged(r)         ? EXIT_DAMAGED :
-	       results->inconclusive ? EXIT_INCONCLUSIVE :
-				       EXIT_GOOD;
+	for (int side = 0; side < DIFF_SIDES; side++) {
+		size_t failed = 0, all = 0;
+		const struct diff_recording *first = NULL;
+
+		for (size_t i = 0; i < r->n; i++) {
+			for (uint32_t k = 0; k < r->recording[i].n_runs && (int)r->recording[i].side == side; k++) {
+				bool counts = diff_counts(&r->recording[i].run[k], o);
+
+				first = counts || first ? first : &r->recording[i];
+				failed += !counts;
+				all++;
+			}
+		}
+		if (failed)
+			buf_printf(out,
+				   "FAILED: %zu of %zu runs of the %s (%s: exit status %s); they make no verdict\n",
+				   failed, all, side == DIFF_BASE ? "base" : "new side", first->path,
+				   first->fact[DIFF_EXIT] ? first->fact[DIFF_EXIT] : "other than 0");
+	}
+}
+
+static int status_of(const struct diff_results *results, const struct diff_recordings *r, const struct buf *failures)
+{
+	return results->failed || failures->len ? EXIT_NEGATIVE :
+	       is_damaged(r)                    ? EXIT_DAMAGED :
+	       results->inconclusive            ? EXIT_INCONCLUSIVE :
+						  EXIT_GOOD;
 }
 
 static int print(const struct diff_report *x)
@@ -224,6 +247,7 @@ struct comparison {
 	struct diff_data data;
 	struct diff_results results;
 	struct diff_noise noise;
+	struct buf failures;
 };
 
 static struct diff_report report_of(const struct comparison *c, const struct options_common *common)
@@ -244,6 +268,15 @@ static int judge(struct comparison *c, const struct options_common *common)
 	struct diff_report x = report_of(c, common);
 	struct error e = { 0 };
 
+	tell_failures(&c->recordings, c->o, &c->failures);
+	if (c->failures.err) {
+		cmd_complain(NAME, "out of memory");
+		return EXIT_TROUBLE;
+	}
+	if (c->failures.len)
+		x.failures = buf_str(&c->failures);
+	if (x.failures && c->o->format == DIFF_CSV)
+		fputs(x.failures, stderr);
 	complain_units(&c->data);
 	if (!words_exist(c->o) || !gates_exist(c->o, &c->data))
 		return EXIT_TROUBLE;
@@ -255,28 +288,8 @@ static int judge(struct comparison *c, const struct options_common *common)
 		return cmd_fail(NAME, &e);
 	if (diff_judge(&c->results, &c->data, &c->recordings, c->o, &c->noise, &e))
 		return cmd_fail(NAME, &e);
-	x.status = status_of(&c->results, &c->recordings);
+	x.status = status_of(&c->results, &c->recordings, &c->failures);
 	return print(&x);
-}
-
-static int phases(struct comparison *c, const struct options_common *common)
-{
-	struct diff_report x = report_of(c, common);
-	struct diff_phases found = { 0 };
-	struct buf out = BUF_INIT;
-	struct error e = { 0 };
-	int status = EXIT_GOOD;
-
-	if (diff_collect(&c->data, &c->recordings, c->o, true, &e) || diff_phases_find(&found, &c->data, &e)) {
-		status = cmd_fail(NAME, &e);
-	} else if (!gates_exist(c->o, &c->data) || diff_phases_print(&found, &x, &out) || cmd_write(NAME, &out)) {
-		status = EXIT_TROUBLE;
-	} else if (is_damaged(&c->recordings)) {
-		status = EXIT_DAMAGED;
-	}
-	buf_release(&out);
-	diff_phases_release(&found);
-	return status;
 }
 
 static int compare(struct comparison *c, const struct options_common *common)
@@ -289,8 +302,6 @@ static int compare(struct comparison *c, const struct options_common *common)
 		return cmd_fail(NAME, &e);
 	if (!admit(&c->recordings, o))
 		return EXIT_DAMAGED;
-	if (o->phases)
-		return phases(c, common);
 	if (diff_environment_compare(&c->environment, &c->recordings)) {
 		cmd_complain(NAME, "out of memory");
 		return EXIT_TROUBLE;
@@ -325,7 +336,7 @@ int cmd_diff(int argc, char **argv)
 {
 	struct options_common common = { 0 };
 	struct diff_options o;
-	struct comparison c = { .o = &o };
+	struct comparison c = { .o = &o, .failures = BUF_INIT };
 	char **words;
 	int n, status;
 
@@ -338,6 +349,7 @@ int cmd_diff(int argc, char **argv)
 	if (status < 0)
 		status = compare(&c, &common);
 	complain_skipped(&o);
+	buf_release(&c.failures);
 	diff_results_release(&c.results);
 	diff_data_release(&c.data);
 	diff_environment_release(&c.environment);

@@ -57,7 +57,9 @@ struct diff_run {
 	uint64_t start_ns, exit_ns;            /* of the command; 0: unknown */
 	uint64_t from_marker_ns, to_marker_ns; /* 0: not found */
 	uint64_t elapsed_ns, user_ns, system_ns, max_rss;
+	uint64_t cpu_ns; /* user and system */
 	bool exited;
+	bool failed; /* a signal, or an exit status other than 0 */
 };
 
 struct diff_recording {
@@ -99,9 +101,6 @@ struct diff_value {
 	double error;   /* standard error within the run; NaN: not estimated */
 	double samples; /* intervals that the error was made of */
 	double time;    /* autocorrelation time in samples; NaN: not estimated */
-	double *block;  /* owned; --phases: means of stretches of the run, in order */
-	uint32_t n_blocks;
-	double covered_s; /* what the blocks cover */
 };
 
 struct diff_series {
@@ -150,7 +149,8 @@ struct diff_options {
 	uint64_t skip_ns;
 	uint32_t per; /* bits of the levels wanted beside the system; 0: below each flagged parent */
 	enum diff_format format;
-	bool align_command, force, strict, phases, rate, all;
+	bool align_command, force, strict, rate, all, allow_failures, pairs;
+	double alpha;  /* 0.05 */
 	unsigned jobs; /* 0: as many as there are CPUs */
 };
 

@@ -221,7 +221,7 @@ static int plan(struct sink *sink, struct sink_plan *plan)
 	}
 	pthread_mutex_unlock(&p->c->lock);
 	for (size_t i = 0; i < sizeof(below) / sizeof(*below); i++)
-		if (!i || !(p->c->o->per || p->c->o->phases))
+		if (!i || !p->c->o->per)
 			wish(p, plan, below[i]);
 	for (int k = PM_PACKAGE; k < PM_KINDS; k++)
 		if (p->c->o->per >> k & 1)
@@ -274,12 +274,6 @@ static int end_streams(struct pass *p)
 			v->error = w.mean < 0 || w.mean > 0 ? w.error * fabs(v->v / w.mean) : w.error;
 			v->samples = w.samples;
 			v->time = w.time;
-			if (p->c->o->phases) {
-				free(v->block);
-				v->covered_s = l->stream[n].weights;
-				v->block = diff_stream_blocks(&l->stream[n], &v->n_blocks);
-				err = v->block ? 0 : -ENOMEM;
-			}
 			diff_stream_clear(&l->stream[n]);
 		}
 	}

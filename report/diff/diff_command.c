@@ -20,6 +20,7 @@ int diff_add_command(struct diff_data *d, struct diff_recordings *all, struct di
 		double scale;
 	} row[] = {
 		{ "command.elapsed", "Elapsed", "s", offsetof(struct diff_run, elapsed_ns), 1e-9 },
+		{ "command.cpu", "CPU", "s", offsetof(struct diff_run, cpu_ns), 1e-9 },
 		{ "command.user", "User", "s", offsetof(struct diff_run, user_ns), 1e-9 },
 		{ "command.system", "System", "s", offsetof(struct diff_run, system_ns), 1e-9 },
 		{ "command.max_rss", "MaxRSS", "By", offsetof(struct diff_run, max_rss), 1 },

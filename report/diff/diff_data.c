@@ -12,8 +12,6 @@ void diff_data_release(struct diff_data *d)
 		free(d->series[i].display);
 		free(d->series[i].unit);
 		free(d->series[i].where);
-		for (uint32_t k = 0; k < d->series[i].n; k++)
-			free(d->series[i].value[k].block);
 		free(d->series[i].value);
 	}
 	free(d->series);

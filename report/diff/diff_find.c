@@ -217,14 +217,6 @@ int diff_find(struct diff_recordings *r, const struct diff_options *o, struct er
 	size_t sides[DIFF_SIDES] = { 0 };
 	int err = 0;
 
-	if (o->phases) {
-		/* One recording after the other: there are no sides. */
-		for (size_t i = 0; i < o->n_places && !err; i++)
-			err = expand(r, o->place[i], take_path, &t, e);
-		if (!err && (o->n_paths[DIFF_BASE] || o->n_paths[DIFF_NEW] || !r->n))
-			err = error_set(e, EINVAL, "--phases looks into each recording by itself: --phases FILE...");
-		return err && !e->text[0] ? error_sys(e, -err, "recordings") : err;
-	}
 	if (o->n_labels[DIFF_BASE] || o->n_labels[DIFF_NEW]) {
 		err = by_labels(&t, e);
 	} else if (!o->n_paths[DIFF_BASE] && !o->n_paths[DIFF_NEW]) {

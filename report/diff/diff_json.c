@@ -78,6 +78,7 @@ static struct json *result(const struct diff_result *r)
 		 r->rules.better == METRIC_HIGHER ? json_new_text("higher") :
 						    json_new_null());
 	json_put(one, "gated", json_new_bool(r->gated));
+	json_put(one, "explained_by_run_sd", json_new_f64(v->spread));
 	json_put(one, "verdict", json_new_text(verdict_name(v->kind)));
 	json_put(one, "base", json_new_f64(v->base));
 	json_put(one, "new", json_new_f64(v->fresh));
@@ -116,6 +117,7 @@ int diff_print_json(const struct diff_report *x, struct buf *out)
 	json_put(whole, "differences", environment(x));
 	for (size_t i = 0; i < x->results->n; i++)
 		json_push(all, result(&x->results->result[i]));
+	json_put(whole, "failures", x->failures ? json_new_text(x->failures) : json_new_null());
 	json_put(whole, "results", all);
 	json_put(whole, "exit", json_new_u64((uint64_t)x->status));
 	json_print(whole, 2, out);

@@ -9,7 +9,6 @@
 #include "common/statistics.h"
 
 #define MARGIN 0.02
-#define ALPHA  0.05
 
 void diff_results_release(struct diff_results *r)
 {
@@ -31,15 +30,24 @@ static void set_rules(struct diff_result *x, const struct diff_options *o, const
 			  !isnan(o->margin)            ? o->margin :
 			  s->margin > 0                ? s->margin :
 							 MARGIN,
-		.alpha = ALPHA,
+		.alpha = o->alpha,
+		.pairs = o->pairs,
 		.run_sd = isnan(sd) ? o->run_sd : sd,
 		.better = s->better,
 	};
 }
 
+static bool counts(const struct diff_recording *r, uint32_t run, const struct diff_options *o)
+{
+	for (uint32_t k = 0; k < r->n_runs; k++)
+		if (r->run[k].run == run)
+			return diff_counts(&r->run[k], o);
+	return true;
+}
+
 /* The numbers of one side, and what is known of each within its run. */
-static size_t gather(struct diff_result *x, const struct diff_recordings *r, enum diff_side side, double *value,
-		     double *error)
+static size_t gather(struct diff_result *x, const struct diff_recordings *r, const struct diff_options *o,
+		     enum diff_side side, double *value, double *error)
 {
 	const struct diff_series *s = x->series;
 	double samples = 0, time = 0;
@@ -48,7 +56,8 @@ static size_t gather(struct diff_result *x, const struct diff_recordings *r, enu
 	for (uint32_t i = 0; i < s->n; i++) {
 		const struct diff_value *v = &s->value[i];
 
-		if (r->recording[v->recording].side != side || isnan(v->v))
+		if (r->recording[v->recording].side != side || isnan(v->v) ||
+		    !counts(&r->recording[v->recording], v->run, o))
 			continue;
 		value[n] = v->v;
 		error[n++] = v->error;
@@ -60,7 +69,7 @@ static size_t gather(struct diff_result *x, const struct diff_recordings *r, enu
 	return n;
 }
 
-static int measure(struct diff_result *x, const struct diff_recordings *r)
+static int measure(struct diff_result *x, const struct diff_recordings *r, const struct diff_options *o)
 {
 	size_t n = x->series->n, base, fresh;
 	double *error = malloc((n + 1) * sizeof(*error));
@@ -71,8 +80,8 @@ static int measure(struct diff_result *x, const struct diff_recordings *r)
 		free(error);
 		return -ENOMEM;
 	}
-	base = gather(x, r, DIFF_BASE, x->value, error);
-	fresh = gather(x, r, DIFF_NEW, x->value + base, error + base);
+	base = gather(x, r, o, DIFF_BASE, x->value, error);
+	fresh = gather(x, r, o, DIFF_NEW, x->value + base, error + base);
 	side[DIFF_BASE] = (struct verdict_side){ x->value, error, base };
 	side[DIFF_NEW] = (struct verdict_side){ x->value + base, error + base, fresh };
 	x->v = verdict_measure(&side[DIFF_BASE], &side[DIFF_NEW], &x->rules);
@@ -102,15 +111,19 @@ static int discover(struct diff_results *out, size_t first, bool neutral, bool g
 	return err;
 }
 
-static void explain(struct diff_result *x, const struct diff_recordings *r)
+static void explain(struct diff_result *x, const struct diff_recordings *r, const struct diff_options *o)
 {
 	size_t runs[DIFF_SIDES] = { 0 };
 	const struct verdict *v = &x->v;
 	size_t at = 0;
 
 	for (size_t i = 0; i < r->n; i++)
-		runs[r->recording[i].side] += r->recording[i].n_runs;
-	if (v->why)
+		for (uint32_t k = 0; k < r->recording[i].n_runs; k++)
+			runs[r->recording[i].side] += diff_counts(&r->recording[i].run[k], o);
+	if (v->capped && v->kind == VERDICT_CHANGED && !isnan(v->spread))
+		at += (size_t)snprintf(x->why, sizeof(x->why), "chance only if runs vary by more than %.3g %%",
+				       100 * v->spread);
+	else if (v->why)
 		at += (size_t)snprintf(x->why, sizeof(x->why), "%s", v->why);
 	else if (v->needed)
 		at += (size_t)snprintf(x->why, sizeof(x->why), "about %zu runs a side would settle it", v->needed);
@@ -130,15 +143,44 @@ static double effect(const struct diff_result *x)
 	if (x->v.kind == VERDICT_ABSENT)
 		return -1;
 	if (isnan(x->v.ratio) || x->v.ratio <= 0)
-		return x->v.p < ALPHA ? INFINITY : -0.5;
+		return x->v.p < x->rules.alpha ? INFINITY : -0.5;
 	return fabs(log(x->v.ratio));
 }
 
+/* What a command is judged by, the most important first. */
+static int importance(const struct diff_series *s)
+{
+	static const char *const first[] = { "command.elapsed", "command.cpu",  "command.user", "command.system",
+					     "command.max_rss", "instructions", "cycles" };
+	int i = 0, n = sizeof(first) / sizeof(*first);
+
+	while (i < n && (strncmp(s->metric, first[i], strlen(first[i])) ||
+			 (s->metric[strlen(first[i])] && s->metric[strlen(first[i])] != ':')))
+		i++;
+	return i;
+}
+
+static bool is_default_gate(const struct diff_result *x)
+{
+	int at = importance(x->series);
+
+	return x->series->place.kind == PM_SYSTEM && at < 7 && at != 2 && at != 3;
+}
+
+/* Worse ones first, then what it is about, then the size of the effect. */
 static int compare_results(const void *a, const void *b)
 {
+	static const unsigned char loud[] = {
+		[VERDICT_REGRESSED] = 0,    [VERDICT_CHANGED] = 1, [VERDICT_IMPROVED] = 2,
+		[VERDICT_INCONCLUSIVE] = 3, [VERDICT_ABSENT] = 4,  [VERDICT_SAME] = 5
+	};
 	const struct diff_result *x = a, *y = b;
 	double dx = effect(x), dy = effect(y);
+	int d = loud[x->v.kind] - loud[y->v.kind];
 
+	d = d ? d : importance(x->series) - importance(y->series);
+	if (d)
+		return d;
 	if (dx > dy || dx < dy)
 		return dx > dy ? -1 : 1;
 	if (x->series->order != y->series->order)
@@ -199,7 +241,7 @@ static int judge_level(struct diff_results *out, const struct diff_data *d, cons
 			continue;
 		out->result[out->n] = (struct diff_result){ .series = s };
 		set_rules(&out->result[out->n], o, noise);
-		err = measure(&out->result[out->n++], r);
+		err = measure(&out->result[out->n++], r, o);
 	}
 	if (!err)
 		err = discover(out, first, false, o->n_gates);
@@ -207,7 +249,7 @@ static int judge_level(struct diff_results *out, const struct diff_data *d, cons
 		err = discover(out, first, true, false);
 	for (size_t i = first; i < out->n && !err; i++) {
 		verdict_decide(&out->result[i].v, &out->result[i].rules);
-		explain(&out->result[i], r);
+		explain(&out->result[i], r, o);
 	}
 	qsort(out->result + first, out->n - first, sizeof(*out->result), compare_results);
 	return err;
@@ -216,10 +258,15 @@ static int judge_level(struct diff_results *out, const struct diff_data *d, cons
 static void conclude(struct diff_results *out, const struct diff_options *o)
 {
 	size_t open = 0;
+	bool command = false;
 
+	for (size_t i = 0; i < out->n && !o->n_gates; i++)
+		command |= importance(out->result[i].series) < 5;
+	out->by_default = command;
 	for (size_t i = 0; i < out->n; i++) {
-		const struct diff_result *x = &out->result[i];
+		struct diff_result *x = &out->result[i];
 		enum verdict_kind kind = x->v.kind;
+		bool undecided = kind == VERDICT_INCONCLUSIVE || kind == VERDICT_ABSENT || x->v.capped;
 		bool system = x->series->place.kind == PM_SYSTEM;
 
 		if (o->n_gates ? !x->gated : x->rules.better == METRIC_NEUTRAL)
@@ -228,15 +275,15 @@ static void conclude(struct diff_results *out, const struct diff_options *o)
 		if (!system && !o->per)
 			continue;
 		out->count[kind]++;
-		out->failed |= kind == VERDICT_REGRESSED || (o->n_gates && kind == VERDICT_CHANGED);
-		open += system && (kind == VERDICT_INCONCLUSIVE || kind == VERDICT_ABSENT);
+		out->failed |= kind == VERDICT_REGRESSED || (o->n_gates && kind == VERDICT_CHANGED && !undecided);
+		x->decides = o->n_gates ? system : command && is_default_gate(x);
+		open += x->decides && undecided;
 		/* That nothing happened on either side decides nothing. */
-		out->decided += kind != VERDICT_INCONCLUSIVE && kind != VERDICT_ABSENT &&
-				(x->v.base < 0 || x->v.base > 0 || x->v.fresh < 0 || x->v.fresh > 0);
+		out->decided += !undecided && (x->v.base < 0 || x->v.base > 0 || x->v.fresh < 0 || x->v.fresh > 0);
 	}
-	/* A gate holds if each of its metrics is shown to hold; without one, nothing was learned if nothing was
-	 * decided. */
-	out->inconclusive = o->n_gates ? open : !out->decided;
+	/* A gate holds if each of its metrics is shown to hold, and a command has its gates by default; otherwise
+	 * nothing was learned if nothing was decided. */
+	out->inconclusive = o->n_gates || command ? open : !out->decided;
 }
 
 int diff_judge(struct diff_results *out, const struct diff_data *d, const struct diff_recordings *r,

@@ -10,7 +10,8 @@ struct diff_result {
 	const struct diff_series *series;
 	struct verdict v;
 	struct verdict_rules rules;
-	bool gated;
+	bool gated;                 /* named by --gate */
+	bool decides;               /* without --gate: has to be decided before all is well */
 	double *value;              /* owned: the base's runs, then the new ones */
 	double samples[DIFF_SIDES]; /* effective, of all runs of a side; NaN: not estimated */
 	double time[DIFF_SIDES];    /* mean autocorrelation time in intervals */
@@ -23,11 +24,17 @@ struct diff_results {
 	size_t count[VERDICT_ABSENT + 1]; /* of the metrics with a direction; with gates, of all that are gated */
 	size_t decided;                   /* of those */
 	bool failed, inconclusive;        /* what the exit code says */
+	bool by_default;                  /* the gates are those of a command */
 };
 
 /* 0 or -errno. */
 int diff_judge(struct diff_results *out, const struct diff_data *d, const struct diff_recordings *r,
 	       const struct diff_options *o, const struct diff_noise *noise, struct error *e);
+/* Whether it takes part in verdicts: its command did not fail. */
+static inline bool diff_counts(const struct diff_run *run, const struct diff_options *o)
+{
+	return !run->failed || o->allow_failures;
+}
 void diff_results_release(struct diff_results *r);
 
 #endif

@@ -62,6 +62,48 @@ static void diff_put_sides(struct buf *out, const struct diff_report *x)
 		   runs[DIFF_NEW], runs[DIFF_NEW] == 1 ? "" : "s", files[DIFF_NEW], files[DIFF_NEW] == 1 ? "" : "s");
 }
 
+/* What is left to be decided, and how many runs would do. */
+static void put_undecided(struct buf *out, const struct diff_results *all)
+{
+	size_t needed = 0, n = 0;
+
+	for (size_t i = 0; i < all->n; i++) {
+		const struct diff_result *r = &all->result[i];
+
+		if (!r->decides || (r->v.kind != VERDICT_INCONCLUSIVE && r->v.kind != VERDICT_ABSENT && !r->v.capped))
+			continue;
+		buf_printf(out, "%s%s", n++ ? ", " : ", undecided: ", r->series->metric);
+		needed = r->v.needed > needed ? r->v.needed : needed;
+	}
+	if (n && needed)
+		buf_printf(out, "; about %zu runs a side would decide", needed);
+}
+
+/* What did not change, as far as one can tell, has one line for all. */
+static bool is_folded(const struct diff_result *r)
+{
+	return !r->gated && (r->v.kind == VERDICT_SAME || (r->v.kind == VERDICT_INCONCLUSIVE && r->v.capped));
+}
+
+static void put_folded(struct buf *out, const struct diff_results *all, enum verdict_kind kind, bool markdown)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < all->n; i++) {
+		const struct diff_result *r = &all->result[i];
+
+		if (!is_folded(r) || r->v.kind != kind)
+			continue;
+		buf_printf(out, "%s%s%s%s",
+			   n++                  ? ", " :
+			   kind == VERDICT_SAME ? "SAME: " :
+						  "INCONCLUSIVE: ",
+			   r->series->metric, r->series->where[0] ? " of " : "", r->series->where);
+	}
+	if (n)
+		buf_addstr(out, markdown ? ".\n\n" : "\n");
+}
+
 /* "2 REGRESSED, 30 SAME, 4 INCONCLUSIVE of 36 metrics", and what that means for the exit code. */
 static void diff_put_summary(struct buf *out, const struct diff_report *x)
 {
@@ -80,11 +122,14 @@ static void diff_put_summary(struct buf *out, const struct diff_report *x)
 			   x->o->n_gates ? "gated values" : "values of metrics that have a better direction");
 	else
 		buf_addstr(out, "nothing to judge by: no metric that has a better direction is other than 0");
-	buf_addstr(out, x->status == EXIT_NEGATIVE     ? x->o->n_gates ? ": the gate fails" : ": regressed" :
+	buf_addstr(out, x->failures                    ? ": FAILED" :
+			x->status == EXIT_NEGATIVE     ? x->o->n_gates ? ": the gate fails" : ": regressed" :
 			x->status == EXIT_INCONCLUSIVE ? ": inconclusive" :
 			x->status == EXIT_DAMAGED      ? ": damaged input took part" :
 			x->o->n_gates                  ? ": the gate holds" :
 							 ": no regression");
+	if (x->status == EXIT_INCONCLUSIVE)
+		put_undecided(out, x->results);
 }
 
 /* ---- csv ---- */
@@ -164,9 +209,12 @@ int diff_print_markdown(const struct diff_report *x, struct buf *out)
 	struct buf text = BUF_INIT;
 
 	buf_addstr(out, "### pmrep diff");
-	buf_addstr(out, x->status == EXIT_NEGATIVE     ? ": regressed\n\n" :
+	buf_addstr(out, x->failures                    ? ": FAILED\n\n" :
+			x->status == EXIT_NEGATIVE     ? ": regressed\n\n" :
 			x->status == EXIT_INCONCLUSIVE ? ": inconclusive\n\n" :
 							 "\n\n");
+	if (x->failures)
+		buf_printf(out, "%s\n", x->failures);
 	diff_put_sides(out, x);
 	buf_addstr(out, ".\n");
 	if (x->environment->n)
@@ -186,6 +234,8 @@ int diff_print_markdown(const struct diff_report *x, struct buf *out)
 		const struct diff_result *r = &x->results->result[i];
 		bool loud = r->v.kind == VERDICT_REGRESSED || r->v.kind == VERDICT_IMPROVED;
 
+		if (is_folded(r))
+			continue;
 		diff_put_markdown(out, r->series->metric, true);
 		diff_put_markdown(out, r->series->where[0] ? r->series->where : "system", false);
 		for (int s = 0; s < DIFF_SIDES; s++) {
@@ -213,6 +263,8 @@ int diff_print_markdown(const struct diff_report *x, struct buf *out)
 		buf_addch(out, '\n');
 	}
 	buf_addch(out, '\n');
+	put_folded(out, x->results, VERDICT_SAME, true);
+	put_folded(out, x->results, VERDICT_INCONCLUSIVE, true);
 	diff_put_summary(out, x);
 	buf_addstr(out, ".\n");
 	if (text.err && !out->err)
@@ -355,24 +407,34 @@ int diff_print_table(const struct diff_report *x, struct buf *out)
 	};
 	const char *why_all = why_of_all(x->results);
 	struct table *t = table_new();
+	size_t rows = 0;
 	bool places = false;
 	int err = t ? 0 : -ENOMEM;
 
+	if (x->failures)
+		buf_addstr(out, x->failures);
 	diff_put_sides(out, x);
 	buf_addstr(out, "\n\n");
 	if (!err && x->environment->n)
 		err = put_differences(x, out);
 	for (size_t i = 0; i < x->results->n; i++)
-		places |= x->results->result[i].series->place.kind != PM_SYSTEM;
+		if (!is_folded(&x->results->result[i])) {
+			places |= x->results->result[i].series->place.kind != PM_SYSTEM;
+			rows++;
+		}
 	for (size_t i = 0; i < sizeof(column) / sizeof(*column) && !err; i++)
 		if (places || !column[i].places)
 			err = table_column(t, column[i].head, column[i].align, column[i].wrap);
 	for (size_t i = 0; i < x->results->n && !err; i++)
-		err = add_row(t, x, &x->results->result[i], places, why_all);
-	if (!err)
+		if (!is_folded(&x->results->result[i]))
+			err = add_row(t, x, &x->results->result[i], places, why_all);
+	if (!err && rows)
 		err = table_print(t, x->width, true, x->colors, out);
 	table_free(t);
-	buf_addch(out, '\n');
+	if (rows)
+		buf_addch(out, '\n');
+	put_folded(out, x->results, VERDICT_SAME, false);
+	put_folded(out, x->results, VERDICT_INCONCLUSIVE, false);
 	if (why_all)
 		buf_printf(out, "%s\n", why_all);
 	diff_put_summary(out, x);

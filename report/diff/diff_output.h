@@ -11,8 +11,9 @@ struct diff_report {
 	const struct diff_recordings *recordings;
 	const struct diff_environment *environment;
 	const struct diff_results *results;
-	int status;     /* exit code */
-	unsigned width; /* of the terminal; 0: none */
+	const char *failures; /* lines on runs that failed; NULL: none */
+	int status;           /* exit code */
+	unsigned width;       /* of the terminal; 0: none */
 	bool colors;
 	bool utf8; /* what the terminal understands */
 };

@@ -308,7 +308,9 @@ static void take_event(struct scanner *s, const struct pm_event *e)
 	run->elapsed_ns = pm_map_u64(a, PM_EVENT_KEY_ELAPSED_NS, 0);
 	run->user_ns = pm_map_u64(a, PM_EVENT_KEY_USER_NS, 0);
 	run->system_ns = pm_map_u64(a, PM_EVENT_KEY_SYSTEM_NS, 0);
+	run->cpu_ns = run->user_ns + run->system_ns;
 	run->max_rss = pm_map_u64(a, PM_EVENT_KEY_MAXRSS, 0);
+	run->failed = pm_map_get(a, PM_EVENT_KEY_SIGNAL) || pm_map_u64(a, PM_EVENT_KEY_EXIT, 0);
 	if (pm_map_get(a, PM_EVENT_KEY_SIGNAL))
 		buf_printf(&text, "signal %" PRIu64, pm_map_u64(a, PM_EVENT_KEY_SIGNAL, 0));
 	else

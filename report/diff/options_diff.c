@@ -29,7 +29,9 @@ enum {
 	KEY_FROM_MARKER,
 	KEY_TO_MARKER,
 	KEY_ALIGN,
-	KEY_PHASES,
+	KEY_FAILURES,
+	KEY_PAIRS,
+	KEY_ALPHA,
 	KEY_VENDOR,
 	KEY_FORMAT,
 	KEY_RATE,
@@ -54,6 +56,10 @@ static const struct argp_option options[] = {
 	{ "noise", KEY_NOISE, "FILE", 0, "The same for each metric, from --save-noise", 2 },
 	{ "save-noise", KEY_SAVE_NOISE, "FILE", 0, "Write how much each metric varied from run to run", 2 },
 	{ "overwrite", KEY_OVERWRITE, NULL, 0, "Replace FILE of --save-noise, if there is one", 2 },
+	{ "allow-failures", KEY_FAILURES, NULL, 0, "Let runs whose command failed count as the others", 2 },
+	{ "pairs", KEY_PAIRS, NULL, 0, "Run 1 of a side belongs to run 1 of the other, and so on: judge the pairs",
+	  2 },
+	{ "alpha", KEY_ALPHA, "ALPHA", 0, "How often a verdict may be wrong: 5%, the default", 2 },
 	{ "lower", KEY_LOWER, "LIST", 0, "Of these metrics less is better", 2 },
 	{ "higher", KEY_HIGHER, "LIST", 0, "Of these metrics more is better", 2 },
 	{ NULL, 0, NULL, 0, "Metrics:", 3 },
@@ -70,7 +76,6 @@ static const struct argp_option options[] = {
 	{ "from-marker", KEY_FROM_MARKER, "TEXT", 0, "Begin at the marker with that text", 5 },
 	{ "to-marker", KEY_TO_MARKER, "TEXT", 0, "End at the marker with that text", 5 },
 	{ "align", KEY_ALIGN, "WHAT", 0, "command: only what lies between its start and its exit", 5 },
-	{ "phases", KEY_PHASES, NULL, 0, "Where each recording changes within itself, in place of a comparison", 5 },
 	{ NULL, 0, NULL, 0, "Output:", 6 },
 	{ "format", KEY_FORMAT, "FORMAT", 0, "table (default), csv, json or markdown", 6 },
 	{ 0 },
@@ -87,7 +92,6 @@ static const char brief[] =
 	"  --show, --hide, --enable=LIST  which metrics;  --lower, --higher=LIST  which way is better\n"
 	"  --per-LEVEL                  every package, core, cpu ..., not only below what is flagged\n"
 	"  --skip-start=SEC, --from-marker=TEXT, --to-marker=TEXT, --align=command   which part of each run\n"
-	"  --phases                     where a recording changes within itself\n"
 	"  --format=FORMAT              table, csv, json or markdown\n"
 	"  --force                      compare different machines\n\n"
 	"Examples:\n"
@@ -218,6 +222,10 @@ static error_t parse_metrics(struct diff_options *o, int key, char *arg, struct 
 		return parse_share(arg, strlen(arg), &o->run_sd) || !(o->run_sd > 0) ?
 			       options_bad(state, "--assume-run-sd: '%s' is no deviation above 0, such as 1%%", arg) :
 			       0;
+	case KEY_ALPHA:
+		return parse_share(arg, strlen(arg), &o->alpha) || !(o->alpha > 0) || !(o->alpha < 1) ?
+			       options_bad(state, "--alpha: '%s' is no share between 0 and 1, such as 5%%", arg) :
+			       0;
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
@@ -289,8 +297,11 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 			return options_bad(state, "--align: there is 'command', between its start and its exit");
 		o->align_command = true;
 		return 0;
-	case KEY_PHASES:
-		o->phases = true;
+	case KEY_FAILURES:
+		o->allow_failures = true;
+		return 0;
+	case KEY_PAIRS:
+		o->pairs = true;
 		return 0;
 	case KEY_FORMAT:
 		return parse_format(o, arg, state);
@@ -312,7 +323,7 @@ const struct options_spec diff_spec = {
 
 void diff_options_init(struct diff_options *o)
 {
-	*o = (struct diff_options){ .margin = NAN, .run_sd = NAN };
+	*o = (struct diff_options){ .margin = NAN, .run_sd = NAN, .alpha = 0.05 };
 }
 
 void diff_options_release(struct diff_options *o)

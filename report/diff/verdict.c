@@ -86,6 +86,22 @@ static double exact(const struct verdict_side *a, const struct verdict_side *b, 
 	return statistics_permutation(x, a->n, y, b->n);
 }
 
+/* What lies between the two of each pair. */
+static struct statistics_estimate paired(const struct verdict_side *a, const struct verdict_side *b, bool logarithmic)
+{
+	struct statistics_estimate e = { .df = (double)a->n - 1 };
+	double squares = 0;
+
+	for (size_t i = 0; i < a->n; i++) {
+		double x = transformed(b, i, logarithmic) - transformed(a, i, logarithmic), step = x - e.value;
+
+		e.value += step / (double)(i + 1);
+		squares += step * (x - e.value);
+	}
+	e.error = sqrt(squares / e.df / (double)a->n);
+	return e;
+}
+
 struct verdict verdict_measure(const struct verdict_side *base, const struct verdict_side *fresh,
 			       const struct verdict_rules *rules)
 {
@@ -98,6 +114,7 @@ struct verdict verdict_measure(const struct verdict_side *base, const struct ver
 		.p = NAN,
 		.q = NAN,
 		.permutation = NAN,
+		.spread = NAN,
 		.n_base = base->n,
 		.n_fresh = fresh->n,
 	};
@@ -120,6 +137,8 @@ struct verdict verdict_measure(const struct verdict_side *base, const struct ver
 	if (v.within)
 		e = statistics_difference(told(base, v.logarithmic, rules->run_sd),
 					  told(fresh, v.logarithmic, rules->run_sd));
+	else if (rules->pairs && base->n == fresh->n)
+		e = paired(base, fresh, v.logarithmic);
 	else
 		e = statistics_welch(a, b);
 	v.p = statistics_p(e, 0);
@@ -142,6 +161,9 @@ struct verdict verdict_measure(const struct verdict_side *base, const struct ver
 			v.ratio = v.low = v.high = 1;
 		}
 	}
+	if (v.ratio > 0)
+		v.spread = expm1(fabs(log(v.ratio)) / (statistics_t_quantile(1 - rules->alpha / 2, INFINITY) *
+						       sqrt(1 / (double)base->n + 1 / (double)fresh->n)));
 	return v;
 }
 
@@ -183,6 +205,11 @@ void verdict_decide(struct verdict *v, const struct verdict_rules *rules)
 	}
 	v->kind = VERDICT_INCONCLUSIVE;
 	if (v->capped) {
+		bool beyond = isnan(v->ratio) ? v->base != v->fresh : v->ratio > edge || v->ratio < 1 / edge;
+		bool seen = isnan(v->p) || (significant && (isnan(v->ratio) || v->low > edge || v->high < 1 / edge));
+
+		if (seen && beyond && !(v->spread < VERDICT_SPREAD))
+			v->kind = VERDICT_CHANGED;
 		v->why = v->within ? "how runs vary is unknown: four or more a side, or --assume-run-sd" :
 				     "fewer than four runs a side";
 		v->needed = VERDICT_RUNS;

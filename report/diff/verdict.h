@@ -13,7 +13,8 @@
 
 #include "common/metric/metric.h"
 
-#define VERDICT_RUNS 4 /* runs a side from which on their own spread decides */
+#define VERDICT_SPREAD 0.10
+#define VERDICT_RUNS   4 /* runs a side from which on their own spread decides */
 
 enum verdict_kind {
 	VERDICT_INCONCLUSIVE,
@@ -37,6 +38,7 @@ struct verdict_rules {
 	double alpha;  /* 0.05: of the test, and 1 - alpha is the level of the interval */
 	double run_sd; /* relative standard deviation from run to run that is taken for known; NaN: unknown */
 	enum metric_better better;
+	bool pairs; /* value i of a side belongs to value i of the other */
 };
 
 struct verdict {
@@ -50,7 +52,8 @@ struct verdict {
 	size_t needed;    /* runs a side that would settle it, for INCONCLUSIVE; 0: unknown or over 10,000 */
 	bool logarithmic; /* all values are above 0 */
 	bool within;      /* the interval is made of what happens within runs: it knows nothing of other runs */
-	bool capped;      /* too few runs for any verdict */
+	bool capped;      /* too few runs for a verdict that says which side is worse */
+	double spread; /* relative deviation from run to run with which chance would explain the ratio; NaN: none */
 };
 
 /*
@@ -63,7 +66,8 @@ struct verdict verdict_measure(const struct verdict_side *base, const struct ver
 /*
  * Sets kind, why and needed. Statistics and size: REGRESSED, IMPROVED and CHANGED need q below alpha and an interval
  * that lies beyond the margin; SAME needs an interval that lies inside it (which is a test of equivalence at
- * alpha / 2). A margin m reaches from 1 / (1 + m) to 1 + m.
+ * alpha / 2). A margin m reaches from 1 / (1 + m) to 1 + m. Of too few runs nothing is said but CHANGED: where what
+ * happens within them lies beyond the margin, and chance would need runs that vary by more than VERDICT_SPREAD.
  */
 void verdict_decide(struct verdict *v, const struct verdict_rules *rules);
 

@@ -106,6 +106,10 @@ print("\n".join(r[column] for r in csv.DictReader(sys.stdin) if r["metric"] == m
 	        assert row[key] == "" and result[key] is None or float(row[key]) == result[key], (key, row[key], result[key])
 	    words = f"{float(row['ratio']):.4f}"
 	    name = row["metric"].replace("_", "\\_")
+	    if row["verdict"] == "SAME":
+	        assert any(l.startswith("SAME: ") and row["metric"] in l for l in open("out.table")), row
+	        assert any(l.startswith("SAME: ") and row["metric"] in l for l in open("out.markdown")), row
+	        continue
 	    for file, start in (("out.table", row["metric"] + " "), ("out.markdown", f"| {name} |")):
 	        assert any(l.startswith(start) and words in l and row["verdict"] in l for l in open(file)), (file, row)
 	PYTHON
@@ -131,9 +135,20 @@ print("\n".join(r[column] for r in csv.DictReader(sys.stdin) if r["metric"] == m
 	make a.pmr seed=1 noise=0.05 rho=0.5 rows=600
 	make b.pmr seed=2 noise=0.05 rho=0.5 rows=600 rate=1500
 	run -4 diff a.pmr b.pmr --format=csv
+	# half as much again: what runs would have to vary by for chance to explain it
+	[ "$(field irq verdict <<<"$output")" = CHANGED ]
+	python3 -c '
+import math, sys
+told, ratio = float(sys.argv[1].split()[-2]), float(sys.argv[2])
+assert abs(told - 100 * math.expm1(math.log(ratio) / 1.959963985 / math.sqrt(2))) < 0.06, told' \
+		"$(field irq why <<<"$output")" "$(field irq ratio <<<"$output")"
+	run -4 diff a.pmr b.pmr --gate irq
+	make c.pmr seed=3 noise=0.05 rho=0.5 rows=600 rate=1100
+	run -4 diff a.pmr c.pmr --format=csv
 	[ "$(field irq verdict <<<"$output")" = INCONCLUSIVE ]
 	[[ "$(field irq why <<<"$output")" == *"--assume-run-sd"* ]]
-	run -4 diff a.pmr b.pmr --gate irq
+	run -4 diff a.pmr c.pmr
+	[[ "$output" == *$'\n'"INCONCLUSIVE: "*irq* ]]
 	run -1 diff a.pmr b.pmr --gate irq --assume-run-sd=1%
 	# A series with lag-1 0.5 has an autocorrelation time of 3, so 599 intervals are worth about 200.
 	run -4 diff a.pmr b.pmr --format=json
@@ -143,6 +158,49 @@ r = next(r for r in json.load(sys.stdin)["results"] if r["metric"] == "irq")
 assert 2 < r["time"]["base"] < 4.5, r["time"]
 assert 130 < r["samples"]["base"] < 300, r["samples"]
 assert r["low"] > 1.4 and r["high"] < 1.6, (r["low"], r["high"])' <<<"$output"
+}
+
+# record FILE RUNS COMMAND: runs of a command, with nothing beside its times.
+record() {
+	"$bin/pmrec" --quiet --overwrite -r "$2" --sources=stat -o "$1" -- sh -c "$3"
+}
+
+@test "runs whose command fails make no verdict: FAILED, named first, exit 1" {
+	record good.pmr 4 'sleep 0.05'
+	record bad.pmr 4 'exit 7' || [ $? -eq 7 ]
+	run -1 diff good.pmr bad.pmr
+	[[ "${lines[0]}" == "FAILED: 4 of 4 runs of the new side (bad.pmr: exit status 7"* ]]
+	[[ "$output" != *IMPROVED* ]]
+	run -1 diff good.pmr bad.pmr --strict --gate elapsed --format=json
+	python3 -c 'import json, sys; assert "4 of 4" in json.load(sys.stdin)["failures"]' <<<"$output"
+	run -0 diff good.pmr bad.pmr --allow-failures --gate elapsed
+	[[ "$output" == *IMPROVED* && "$output" != *FAILED* ]]
+	# one of five: the others are judged, and the exit code stays
+	record some.pmr 4 'sleep 0.05'
+	run -1 diff --base good.pmr --new some.pmr bad.pmr
+	[[ "${lines[0]}" == "FAILED: 4 of 8 runs of the new side"* ]]
+}
+
+@test "a command has its gates by default, and all have to be decided" {
+	local i=0 took
+	for took in 1.0 1.4 0.8 1.2; do
+		make "a$((++i)).pmr" seed="$i" command="$took"
+		make "b$i.pmr" seed="1$i" command="$(awk "BEGIN { print 2.2 - $took }")"
+	done
+	# interrupts do not differ, and are not what a command is about
+	run -4 diff --base a?.pmr --new b?.pmr
+	[[ "${lines[-1]}" == *": inconclusive, undecided: command.elapsed"*"runs a side would decide" ]]
+	[[ "$output" == *$'\n'"SAME: "*irq* ]]
+	run -0 diff --base a1.pmr a2.pmr a3.pmr a4.pmr --new b?.pmr --gate irq
+}
+
+@test "--pairs takes out what drifts on both sides" {
+	for i in 1 2 3 4 5 6; do
+		make "a$i.pmr" seed="$i" rate="$((800 + 100 * i))"
+		make "b$i.pmr" seed="$((50 + i))" rate="$(((800 + 100 * i) * 105 / 100))"
+	done
+	run -4 diff --base a?.pmr --new b?.pmr --gate irq
+	run -1 diff --base a?.pmr --new b?.pmr --gate irq --pairs
 }
 
 @test "--assume-run-sd is the deviation of one run" {
@@ -427,20 +485,6 @@ assert 10.45 < float(sys.argv[1]) < 10.55, sys.argv[1]' "$(field bench.level bas
 	[ "$(field command.elapsed verdict <<<"$output")" = SAME ]
 }
 
-@test "--phases finds the step, and none where there is none" {
-	make step.pmr seed=3 rows=400 noise=0.05 rho=0.5 step=250:1.3
-	make flat.pmr seed=4 rows=400 noise=0.05 rho=0.5
-	run -0 diff --phases step.pmr --show=irq --format=csv
-	python3 -c '
-import csv, sys
-rows = [r for r in csv.DictReader(sys.stdin) if r["metric"] == "irq"]
-assert len(rows) == 1, rows
-assert abs(float(rows[0]["at"]) - 250) < 10 and abs(float(rows[0]["ratio"]) - 1.3) < 0.03, rows' <<<"$output"
-	run -0 diff --phases flat.pmr --show=irq
-	[[ "$output" == *"0 changes"* ]]
-	run -2 diff --phases
-}
-
 # rows <csv: all but what the recordings are called
 rows() {
 	python3 -c '
@@ -449,7 +493,7 @@ for r in csv.DictReader(sys.stdin):
 	print([v for k, v in r.items() if k != "recording"])'
 }
 
-@test "one side, a recording for its phases, or one with a label from a pipe" {
+@test "one side, or one with a label from a pipe" {
 	make a.pmr seed=1 runs=4 label=side=old
 	make b.pmr seed=2 runs=4 rate=1500 label=side=new
 	diff --format=csv --gate irq a.pmr b.pmr >want || [ $? = 1 ]
@@ -460,9 +504,6 @@ for r in csv.DictReader(sys.stdin):
 	cmp <(rows <want) <(rows <got)
 	run -1 diff --gate irq --format=json a.pmr - < <(cat b.pmr)
 	[[ "$output" == *'"standard input"'* ]]
-	diff --phases --format=csv b.pmr >want
-	cat b.pmr | diff --phases --format=csv - >got
-	cmp <(rows <want) <(rows <got)
 }
 
 @test "command lines that make no sense" {

@@ -86,7 +86,7 @@ static const char *const lines[] = {
 	"html -o OUT FILE",
 	"diff --force FILE OTHER",
 	"diff --force --per-cpu --all OTHER FILE",
-	"diff --force --phases FILE OTHER",
+	"diff --force --pairs FILE OTHER",
 };
 #define LINES (sizeof(lines) / sizeof(*lines))
 
