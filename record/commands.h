@@ -14,6 +14,7 @@ enum {
 
 /* Each gets argv with its own name first, and returns the exit code. Whether it opens what its caller may not. */
 #define EACH_COMMAND(COMMAND) \
+	COMMAND(compare, false) \
 	COMMAND(doctor, true) \
 	COMMAND(list, true) \
 	COMMAND(mark, false) \

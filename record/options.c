@@ -17,7 +17,7 @@
 static const char brief[] =
 	"Usage: pmrec [OPTION...] [--] [COMMAND [ARG...]]\n"
 	"       pmrec list [events|sources|metrics|metricgroups] [GLOB]\n"
-	"       pmrec doctor | pmrec mark TEXT | pmrec report ...\n"
+	"       pmrec doctor | pmrec mark TEXT | pmrec compare 'A' 'B' | pmrec report ...\n"
 	"       pmrec turbostat | perfstat WORDS...     in their place: their words, their output\n"
 	"\n"
 	"Records raw counters of this machine into a file. pmrep reads it, here or elsewhere.\n"

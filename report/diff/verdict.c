@@ -23,6 +23,14 @@ static bool all_positive(const struct verdict_side *s)
 	return true;
 }
 
+static bool never_negative(const struct verdict_side *s)
+{
+	for (size_t i = 0; i < s->n; i++)
+		if (!(s->value[i] >= 0))
+			return false;
+	return true;
+}
+
 static double transformed(const struct verdict_side *s, size_t i, bool logarithmic)
 {
 	return logarithmic ? log(s->value[i]) : s->value[i];
@@ -157,6 +165,9 @@ struct verdict verdict_measure(const struct verdict_side *base, const struct ver
 			v.ratio = b.mean / a.mean;
 			v.low = v.ratio - half / fabs(a.mean);
 			v.high = v.ratio + half / fabs(a.mean);
+			/* What is never below 0 has no ratio below it. */
+			if (never_negative(base) && never_negative(fresh) && v.low < 0)
+				v.low = 0;
 		} else if (b.mean <= 0 && b.mean >= 0) {
 			v.ratio = v.low = v.high = 1;
 		}

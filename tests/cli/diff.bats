@@ -173,8 +173,9 @@ record() {
 	[[ "$output" != *IMPROVED* ]]
 	run -1 diff good.pmr bad.pmr --strict --gate elapsed --format=json
 	python3 -c 'import json, sys; assert "4 of 4" in json.load(sys.stdin)["failures"]' <<<"$output"
-	run -0 diff good.pmr bad.pmr --allow-failures --gate elapsed
-	[[ "$output" == *IMPROVED* && "$output" != *FAILED* ]]
+	# how sure that is depends on the machine's other work
+	run diff good.pmr bad.pmr --allow-failures --gate elapsed
+	[[ $status != 1 && "$output" != *FAILED* && "$output" == *" 4+4 "* ]]
 	# one of five: the others are judged, and the exit code stays
 	record some.pmr 4 'sleep 0.05'
 	run -1 diff --base good.pmr --new some.pmr bad.pmr

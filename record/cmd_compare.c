@@ -1,0 +1,234 @@
+/* pmrec compare: runs two commands in turn, pair by pair, until pmrep diff is sure of the pairs, or they are enough. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/options.h"
+#include "common/parse.h"
+#include "record/commands.h"
+#include "record/host/privileges.h"
+
+#define FIRST_LOOK 5 /* pairs; each further look comes when there are twice as many */
+#define PAIRS      20
+#define ALPHA      0.05
+
+struct compare {
+	const char *command[2], *folder, *gate, *margin;
+	uint64_t pairs;
+	bool quiet;
+};
+
+enum { KEY_GATE = 0x200, KEY_MARGIN };
+
+static const struct argp_option options[] = {
+	{ "repeat", 'r', "N", 0, "Pairs of runs at most (20)", 1 },
+	{ "gate", KEY_GATE, "METRIC[:MARGIN],...", 0, "What decides: elapsed, cpu and max_rss by default", 1 },
+	{ "margin", KEY_MARGIN, "MARGIN", 0, "Change that matters: 2% or 0.02", 1 },
+	{ "output", 'o', "DIR", 0, "Keep the recordings there, in DIR/a and DIR/b", 1 },
+	{ "quiet", 'q', NULL, 0, "Do not count the pairs on standard error", 1 },
+	{ 0 },
+};
+
+static error_t parse_opt(int key, char *arg, struct argp_state *state)
+{
+	struct compare *c = state->input;
+
+	switch (key) {
+	case 'r':
+		if (parse_u64(arg, &c->pairs) || !c->pairs || c->pairs > 1000)
+			return options_bad(state, "-r: '%s' is no number of pairs from 1 to 1000", arg);
+		return 0;
+	case 'o':
+		c->folder = arg;
+		return 0;
+	case 'q':
+		c->quiet = true;
+		return 0;
+	case KEY_GATE:
+		c->gate = arg;
+		return 0;
+	case KEY_MARGIN:
+		c->margin = arg;
+		return 0;
+	case ARGP_KEY_ARG:
+		if (state->arg_num > 1)
+			return options_bad(state, "two commands are compared; put quotes around each");
+		c->command[state->arg_num] = arg;
+		return 0;
+	case ARGP_KEY_END:
+		return state->arg_num < 2 ? options_bad(state, "two commands are compared: pmrec compare 'A' 'B'") :
+					    0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp argp = { options, parse_opt, "'A' 'B'",
+				  "Runs both commands in turn and says whether B is slower than A." };
+
+static const struct options_spec spec = {
+	.name = "pmrec compare",
+	.column = OPTIONS_OTHER,
+	.argp = &argp,
+	.brief = "Usage: pmrec compare [-r N] 'A' 'B'\n\nRuns both commands in turn, in pairs, and says whether B is "
+		 "slower "
+		 "than A.\n",
+};
+
+/* The status of a program, 128 and the number for a signal, or -errno. `quiet`: its standard output is of no interest. */
+static int run(char *const *args, bool quiet, bool pmrep)
+{
+	pid_t pid = fork();
+	int status;
+
+	if (!pid) {
+		int fd = quiet ? open("/dev/null", O_WRONLY) : -1;
+		struct error e = { 0 };
+
+		if (fd >= 0)
+			dup2(fd, STDOUT_FILENO);
+		if (pmrep)
+			command_exec_pmrep(args, &e);
+		else if (!privileges_for_child())
+			execv("/proc/self/exe", args);
+		_exit(EXIT_OWN);
+	}
+	while (pid > 0 && waitpid(pid, &status, 0) < 0)
+		if (errno != EINTR)
+			return -errno;
+	if (pid < 0)
+		return -errno;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+static int record(const struct compare *c, const char *folder, int side, uint64_t pair)
+{
+	char path[4096];
+	char *args[] = { (char *)"pmrec",
+			 (char *)"--quiet",
+			 (char *)(c->gate ? "--sources=-tasks" : "--sources=stat"),
+			 (char *)"-o",
+			 path,
+			 (char *)"--",
+			 (char *)"sh",
+			 (char *)"-c",
+			 (char *)c->command[side],
+			 NULL };
+
+	if (snprintf(path, sizeof(path), "%s/%c/%04u.pmr", folder, 'a' + side, (unsigned)pair) >= (int)sizeof(path))
+		return -ENAMETOOLONG;
+	return run(args, true, false);
+}
+
+static int judge(const struct compare *c, const char *folder, double alpha, bool quiet)
+{
+	char share[32], base[4096], fresh[4096], margin[64];
+	char *args[] = { (char *)"pmrep",
+			 (char *)"diff",
+			 (char *)"--pairs",
+			 share,
+			 (char *)"--gate",
+			 (char *)(c->gate ? c->gate : "command.elapsed,command.cpu,command.max_rss"),
+			 base,
+			 fresh,
+			 c->margin ? margin : NULL,
+			 NULL };
+
+	snprintf(share, sizeof(share), "--alpha=%g", alpha);
+	snprintf(margin, sizeof(margin), "--margin=%.40s", c->margin ? c->margin : "");
+	snprintf(base, sizeof(base), "--base=%.4000s/a", folder);
+	snprintf(fresh, sizeof(fresh), "--new=%.4000s/b", folder);
+	return run(args, quiet, true);
+}
+
+/* Pairs in random order. What diff says when it is sure or there are no more, or -errno. */
+static int compare(const struct compare *c, const char *folder)
+{
+	unsigned looks = 1;
+	double alpha;
+	int status = 0;
+
+	/* The error that is allowed is shared among all times that the verdict is looked at. */
+	for (uint64_t at = FIRST_LOOK; at < c->pairs; at *= 2)
+		looks++;
+	alpha = ALPHA / looks;
+	for (uint64_t pair = 1, look = FIRST_LOOK; pair <= c->pairs; pair++) {
+		uint8_t coin = 0;
+
+		if (getrandom(&coin, 1, 0) < 0)
+			return -errno;
+		for (int turn = 0; turn < 2 && status >= 0; turn++) {
+			int one = record(c, folder, turn ^ (coin & 1), pair);
+
+			status = one ? one : status;
+		}
+		if (!c->quiet)
+			fprintf(stderr, "pmrec compare: pair %u of at most %u\n", (unsigned)pair, (unsigned)c->pairs);
+		if (status < 0 || (status >= EXIT_OWN && status <= EXIT_NO_COMMAND))
+			return status;
+		/* A command that failed has no time that could be compared, and diff says so. */
+		if (status || pair == c->pairs)
+			break;
+		if (pair == look) {
+			int sure = judge(c, folder, alpha, true);
+
+			if (sure != 4)
+				break;
+			look *= 2;
+		}
+	}
+	return judge(c, folder, alpha, false);
+}
+
+static void remove_all(const char *folder, uint64_t pairs)
+{
+	char path[4096];
+
+	for (int side = 0; side < 2; side++) {
+		for (uint64_t pair = 1; pair <= pairs; pair++) {
+			snprintf(path, sizeof(path), "%s/%c/%04u.pmr", folder, 'a' + side, (unsigned)pair);
+			unlink(path);
+		}
+		snprintf(path, sizeof(path), "%s/%c", folder, 'a' + side);
+		rmdir(path);
+	}
+	rmdir(folder);
+}
+
+int cmd_compare(int argc, char **argv)
+{
+	struct compare c = { .pairs = PAIRS };
+	struct options_common common = { 0 };
+	struct error e = { 0 };
+	char made[4096], path[4200];
+	const char *tmp = getenv("TMPDIR"), *folder;
+	int code = options_parse(&spec, argc, argv, &c, &common, &e);
+
+	if (code == 1)
+		fputs(buf_str(&common.text), stdout);
+	if (code) {
+		options_common_release(&common);
+		return code < 0 ? command_failed(&e) : 0;
+	}
+	snprintf(made, sizeof(made), "%.4000s/pmrec-compare-XXXXXX", tmp && *tmp ? tmp : "/tmp");
+	folder = c.folder ? c.folder : mkdtemp(made);
+	code = !folder || (c.folder && mkdir(folder, 0777) && errno != EEXIST) ? -errno : 0;
+	for (int side = 0; side < 2 && !code; side++) {
+		snprintf(path, sizeof(path), "%s/%c", folder, 'a' + side);
+		code = mkdir(path, 0777) ? -errno : 0;
+	}
+	if (code)
+		error_sys(&e, -code, "%s", c.folder ? c.folder : made);
+	else if ((code = compare(&c, folder)) < 0)
+		error_sys(&e, -code, "compare");
+	if (!c.folder && folder)
+		remove_all(folder, c.pairs);
+	options_common_release(&common);
+	return code < 0 ? command_failed(&e) : code;
+}
