@@ -165,6 +165,16 @@ static bool take(const char *at, const char *end, struct task_exit *x)
 		x->last = t.ac_flag & AGROUP;
 	}
 #endif
+	/* Its times are those of ticks; what it ran is exact, as in its stat. */
+	if (t.cpu_run_virtual_total && t.ac_utime + t.ac_stime) {
+		uint64_t us = t.cpu_run_virtual_total / 1000;
+
+		x->user = (uint64_t)((double)us * (double)t.ac_utime / (double)(t.ac_utime + t.ac_stime));
+		x->system = us - x->user;
+	} else if (t.cpu_run_virtual_total) {
+		x->user = 0;
+		x->system = t.cpu_run_virtual_total / 1000;
+	}
 	memcpy(x->name, t.ac_comm, sizeof(x->name) - 1);
 	return true;
 }
