@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/number.h"
+#include "report/metric/ways.h"
 #include "report/machine/decode.h"
 #include "report/machine/value_out.h"
 
@@ -288,6 +289,19 @@ static void sources(struct report *p)
 }
 
 /* "event config:0-7, umask config:8-15": pairs of texts, or their names alone. */
+/* Which way turbostat's columns came. */
+static void columns(struct report *p)
+{
+	for (int way = 0, titled = 0; way < WAYS; way++) {
+		buf_clear(&p->cell);
+		ways_columns(p->m, (enum way)way, &p->cell);
+		if (p->cell.len && !titled++)
+			facts(p, "Columns");
+		if (p->cell.len)
+			fact(p, ways_name[way], buf_str(&p->cell), PM_PRIVACY_TECHNICAL);
+	}
+}
+
 static void add_pairs(struct report *p, const char *title, const struct pm_value *v, bool names)
 {
 	if (!v || v->kind != PM_VALUE_ARRAY || !v->array.n)
@@ -568,6 +582,7 @@ int info_say(const char *path, struct scan *s, bool all, const struct info_sink 
 	topology(&p);
 	clocks(&p);
 	sources(&p);
+	columns(&p);
 	if (all)
 		groups(&p);
 	pmus(&p, all);

@@ -226,7 +226,7 @@ int bind_row(struct builder *x, const struct metric *row, const char *member, co
 		text = row->expr;
 		/* turbostat of 2022 takes what other states leave, also where a register counts C1. */
 		if (x->options->columns == COLUMNS_TURBOSTAT && !strcmp(row->name, "cpu.c1"))
-			text = strrchr(row->otherwise, ';') + 1;
+			text = row->otherwise;
 	}
 	if (!m->name || !m->display || !m->help || !text)
 		return -ENOMEM;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "report/metric/bind_private.h"
+#include "report/metric/ways.h"
 #include "report/replay/replay.h"
 #include "report/machine/telemetry.h"
 
@@ -158,6 +159,21 @@ static uint32_t counters_of_kind(struct builder *x, const char *name)
 	return n;
 }
 
+/* Where a register was shut, the event of perf that counts the same. */
+static void stand_in(struct builder *x, struct bound_input *in, const char *counter)
+{
+	bool plain = !in->op || in->op == INPUT_OVER || in->op == INPUT_TIMES;
+	const char *event = in->n_counters || !plain ? NULL : ways_event(counter);
+
+	if (event)
+		in->n_counters = bind_counters(x->p->model, event, x->found, BIND_MAX_COUNTERS);
+	if (!event || !in->n_counters)
+		return;
+	in->op = in->op ? in->op : INPUT_RULE;
+	in->own_rule = false;
+	in->rule = PM_AGG_MEAN;
+}
+
 static void fill_input(struct builder *x, struct bound_input *in, const char *name)
 {
 	const struct pm_model *m = x->p->model;
@@ -191,6 +207,7 @@ static void fill_input(struct builder *x, struct bound_input *in, const char *na
 	in->n_counters = x->pmu && !reg && !strchr(name, '/') ? counters_of_kind(x, name) : 0;
 	if (!in->n_counters)
 		in->n_counters = bind_made_of(m, reg ? reg : name, x->found, BIND_MAX_COUNTERS);
+	stand_in(x, in, reg ? reg : name);
 	if (!in->n_counters && !reg)
 		in->n_counters = meaning_find(&x->meaning, x->options->events, name, x->found, BIND_MAX_COUNTERS);
 	if (in->n_counters > BIND_MAX_COUNTERS)

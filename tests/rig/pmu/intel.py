@@ -37,6 +37,19 @@ def core(name, shares):
                 caps={"pmu_name": name, "max_precise": 3, "branches": 32})
 
 
+def hidden(first_type, pkg=2):
+    """What perf shows of the registers: TSC, APERF, MPERF, SMI; residencies of cores and packages; energy."""
+    def pmu(at, kind, rates, *sides):
+        return dict(type=first_type + at, kind=kind, by_metrics=True, general=16, format={"event": "config:0-63"},
+                    events={k: (f"event={code:#x}", *sides) for k, (code, _) in rates.items()},
+                    rates={f"event={code:#x}": rate for code, rate in rates.values()})
+    return {"msr": pmu(0, "cpu", {"tsc": (0, 2e9), "aperf": (1, 1.5e9), "mperf": (2, 1e9), "smi": (4, 10)}),
+            "cstate_core": pmu(1, "cores", {"c1-residency": (0, 2e8), "c6-residency": (2, 4e8)}),
+            "cstate_pkg": pmu(2, "uncore", {"c2-residency": (0, 1e8), "c6-residency": (2, 3e8)}),
+            "power": pmu(3, "uncore", {"energy-cores": (1, 1e11), "energy-pkg": (2, 4e11), "energy-ram": (3, 6e10)},
+                         "2.3283064365386962890625e-10", "Joules")}
+
+
 MIB4 = ("3.814697266e-6", "MiB")  # four bytes
 
 

@@ -3,7 +3,8 @@
 A machine is a module of this folder, with
     CPUS      package of each CPU
     PMUS      name: dict(type, kind, general, format, events, rates, fixed, only_fixed, metric, checks, package, cpus, caps), with the
-              meaning of table.h, by_metrics: test_uncore.py is enough for it; events are those that sysfs names, by their terms, with scale and unit
+              meaning of table.h, by_metrics: test_uncore.py is enough for it; kind: core, cpu
+              (counts on CPUs and has no mask), cores (has one) or uncore; events are those that sysfs names, by their terms, with scale and unit
     CPUID     for perf's environment; CPUINFO, the text of /proc/cpuinfo
     HARDWARE  config of the generic events (cycles, instructions, cache-references, cache-misses, branches, branch-misses)
     METRICS   name of a metric: what it is by the rates, a function of the machine and of a filter of packages (Machine.sum())
@@ -71,7 +72,7 @@ class Machine:
         terms = p.get("events", {}).get(terms, (terms,))[0] if terms in p.get("events", {}) else terms
         number = config(p, terms)
         one = {config(p, t): r for t, r in p.get("rates", {}).items()}.get(number, hashed(number))
-        return one * (1 + cpu / 100 if p["kind"] == "core" else 1 + self.cpus[cpu] / 10)
+        return one * (1 + cpu / 100 if p["kind"] != "uncore" else 1 + self.cpus[cpu] / 10)
 
     def rate(self, pmu, terms):
         """The sum over the machine."""
@@ -84,7 +85,7 @@ class Machine:
 
     def places(self, pmu):
         p = self.table.PMUS[pmu]
-        return self.cpus_of(p) if p["kind"] == "core" else self.first_cpus(p)
+        return self.cpus_of(p) if p["kind"] != "uncore" else self.first_cpus(p)
 
     def cpus_of(self, pmu):
         return pmu.get("cpus", range(len(self.cpus)))
@@ -96,7 +97,7 @@ class Machine:
         lines += [f"hardware {i} {c:x}" for i, c in enumerate(self.table.HARDWARE) if c is not None]
         for name, pmu in self.table.PMUS.items():
             general = pmu["general"] - (pinned or {}).get(name, 0)
-            lines.append(f"pmu {name} {pmu['type']} {pmu['kind']} {general} {int(pmu.get('checks', True))} "
+            lines.append(f"pmu {name} {pmu['type']} {'uncore' if pmu['kind'] == 'uncore' else 'core'} {general} {int(pmu.get('checks', True))} "
                          f"{pmu.get('package', -1)} {sum(1 << c for c in self.cpus_of(pmu)):x} {mask(pmu):x}")
             fixed = {config(pmu, t): n for t, n in pmu.get("fixed", {}).items()}
             only = {config(pmu, t) for t in pmu.get("only_fixed", ())}
@@ -120,6 +121,8 @@ class Machine:
             text(folder, f"{at}/format/{k}", v)
         for k, v in pmu.get("caps", {}).items():
             text(folder, f"{at}/caps/{k}", v)
+        if pmu["kind"] == "cores":
+            text(folder, f"{at}/cpumask", f"0-{len(self.cpus) - 1}")
         if pmu["kind"] == "uncore":
             text(folder, f"{at}/cpumask", ",".join(map(str, self.first_cpus(pmu))))
         if pmu.get("identifier"):

@@ -5,6 +5,7 @@ import csv
 import glob
 import io
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -63,6 +64,51 @@ DOCTOR = {"zen5": ("memory bandwidth: 24 PMUs such as amd_umc_0\n", {}),
                              {"paranoid": 2, "privileged": False})}
 
 
+HIDDEN = "busy tsc_mhz avg_mhz bzy_mhz cpu.c1 cpu.c6 package.c2 package.c6 pkgwatt corwatt ramwatt".split()
+
+
+def hidden_truth(m, package):
+    """Columns of turbostat by the rates: {metric: (value, PMU)}."""
+    cpus = [c for c, p in enumerate(m.cpus) if package in (None, p)]
+    packages = m.packages if package is None else [package]
+    mean = lambda pmu, event: sum(m.rate_at(pmu, event, c) for c in cpus) / len(cpus)
+    level = lambda event: sum(m.sum("cstate_pkg", event, p) for p in packages) / len(packages)
+    watts = lambda event: m.sum("power", event, package) * 2.3283064365386962890625e-10
+    tsc = mean("msr", "tsc")
+    values = (100 * mean("msr", "mperf") / tsc, tsc / 1e6, mean("msr", "aperf") / 1e6, mean("msr", "aperf") / mean("msr", "mperf") * tsc / 1e6,
+              100 * mean("cstate_core", "c1-residency") / tsc, 100 * mean("cstate_core", "c6-residency") / tsc,
+              100 * level("c2-residency") / tsc, 100 * level("c6-residency") / tsc,
+              watts("energy-pkg"), watts("energy-cores"), watts("energy-ram"))
+    pmus = ["msr"] * 4 + ["cstate_core"] * 2 + ["cstate_pkg"] * 2 + ["power"] * 3
+    return dict(zip(HIDDEN, zip(values, pmus)))
+
+
+def check_hidden(runner, m):
+    """turbostat's columns without a register, each of perf's ways shut in turn: what is left is right, and info says how it came."""
+    wrong, path, pmus = [], os.path.join(runner.folder, "x.pmr"), dict(m.table.PMUS)
+    for shut in (None, "msr", "cstate_core", "cstate_pkg", "power"):
+        m.table.PMUS = {k: v for k, v in pmus.items() if k != shut}
+        shutil.rmtree(os.path.join(runner.folder, "sys"))
+        m.write(runner.folder, paranoid=2, privileged=True)
+        m.table.PMUS = pmus
+        record(runner, path)
+        how = "--show=" + ",".join(HIDDEN)
+        values = {**shown(runner, path, "--per-package", how), **shown(runner, path, "--per-system", how)}
+        for package in (None, *m.packages):
+            for metric, (truth, pmu) in hidden_truth(m, package).items():
+                value = values.get((metric, package), "not there")
+                # Residencies are parts of the TSC; C1 may be what the other states leave.
+                missing = shut in (pmu, "msr") and pmu != "power" or shut == pmu
+                if metric == "cpu.c1" and shut == "cstate_core":
+                    continue
+                if isinstance(value, float) == missing or not missing and abs(value - truth) > TOLERANCE * truth:
+                    wrong.append(f"without {shut}: {metric} of {package} is {value}, not {truth}")
+        info = runner.run(os.path.join(test_pmu.BIN, "pmrep"), "info", path, preload=False).stdout
+        wrong += [f"without {shut}: info: {info}" for event, pmu in (("msr/mperf/", "msr"), ("cstate_pkg/c6-residency/", "cstate_pkg"),
+                                                                     ("PkgWatt (power/energy-pkg/)", "power")) if (event in info) != (pmu != shut)]
+    return wrong
+
+
 def check_events(runner, m):
     """An event of all controllers is one column with a rate, one of each on request; -C takes the sockets of its CPUs."""
     wrong, path, event = [], os.path.join(runner.folder, "x.pmr"), "uncore_imc/cas_count_read/"
@@ -97,6 +143,8 @@ def main():
             if name == names[0] and runner.run("true").returncode:
                 test_pmu.skip("libfakepmu.so cannot be loaded")
             wrong += check(name, runner, m)
+            if name == "hiddenspr":
+                wrong += check_hidden(runner, m)
             if name in DOCTOR:
                 wrong += check_doctor(runner, m, DOCTOR[name])
             if name == "sapphirerapids":
