@@ -179,8 +179,23 @@ static int add_blocks(struct pm_writer *w, const struct pm_chunk *chunk)
 static bool must_be_key(struct pm_writer *w, const struct pm_chunk *chunk)
 {
 	return !w->base.valid || w->break_asked || w->repacked || w->since_key + 1 >= KEY_EVERY ||
-	       w->config.codec == PM_CODEC_PLAIN || chunk->run != w->base.run || chunk->segment != w->base.segment ||
+	       (w->apart && chunk->rows == w->key_rows) || w->config.codec == PM_CODEC_PLAIN ||
+	       chunk->run != w->base.run || chunk->segment != w->base.segment ||
 	       !chunk_clocks_match(&chunk->clocks, &w->base.clocks);
+}
+
+/* Compares a chunk that depends with the key chunk before, if they have as many rows. */
+static void judge_dependence(struct pm_writer *w)
+{
+	size_t bytes = w->payload.len + w->meta.len;
+
+	if (w->head.key) {
+		w->apart = w->apart && w->head.rows == w->key_rows;
+		w->key_rows = w->head.rows;
+		w->key_bytes = bytes;
+	} else if (w->head.rows == w->key_rows) {
+		w->apart = bytes * 100 > w->key_bytes * (100 - DEPENDENT_SAVES);
+	}
 }
 
 /* The distance of ticks that a regular recording has; 0 if it has none. */
@@ -252,6 +267,7 @@ int pm_writer_chunk(struct pm_writer *w, const struct pm_chunk *chunk)
 		err = writer_fail(w, -ENOMEM, "chunk");
 	if (err)
 		return err;
+	judge_dependence(w);
 	w->since_key = w->head.key ? 0 : w->since_key + 1;
 	w->break_asked = w->repacked = false;
 	w->stats.chunks++;

@@ -18,6 +18,7 @@
 #define KEY_EVERY        16           /* chunks */
 #define BEGIN_LEVEL      19           /* of zstd, for definitions before the first chunk ... */
 #define BEGIN_BYTES      (256u << 10) /* ... that are no more than this */
+#define DEPENDENT_SAVES  5            /* percent of a chunk, or it stands alone: a fault then costs no other */
 #define INDEX_EVERY      1024         /* chunks */
 #define INDEX_FRAMES     65536        /* frames, if that comes first */
 #define EVENTS_BYTES     (64u << 10)  /* that wait at most */
@@ -69,6 +70,9 @@ struct pm_writer {
 	struct chunk_head head;
 	struct chunk_base base;
 	unsigned since_key;
+	uint32_t key_rows; /* of the last key chunk that was packed here */
+	size_t key_bytes;  /* its payload and meta */
+	bool apart;        /* chunks of so many rows stand alone: depending saves too little */
 	bool break_asked, finished;
 	bool repacked;         /* the last chunk came packed: group[].last is of one before */
 	uint32_t repacked_crc; /* its head's checksum where it came from */
