@@ -127,8 +127,8 @@ print(o["topology"], o["sources"], o["snapshots"] + o["lost_ticks"] in (60, 61, 
 		wait $pid || true
 		set -- $signal/a-*.pmr
 		[ $# -ge 3 ]
-		# Only the last one may lack its end.
-		for f in $(files "$@" | head -n -1); do
+		# Only the last one may lack its end, or both if the kill came while one followed the other.
+		for f in $(files "$@" | head -n $([ $signal = KILL ] && echo -2 || echo -1)); do
 			"$bin/pmrep" check -q "$f"
 		done
 		[ $signal = KILL ] || whole all.pmr "$@"
