@@ -123,7 +123,7 @@ static int body_frame(struct pm_writer *w, unsigned type, bool repeated, bool in
 	if (w->body.len > PM_MAX_BODY)
 		return writer_fail(w, -E2BIG, "definitions");
 	buf_clear(&w->packed);
-	if (w->body.len > 32) {
+	if (w->body.len > 32 && !w->config.loose) {
 		err = repeated ? pm_zstd_compress_known(w->zstd, w->body.data, w->body.len, &w->packed) :
 				 pm_zstd_compress(w->zstd, w->body.data, w->body.len, level, &w->packed);
 		if (err)

@@ -31,6 +31,7 @@ struct pm_writer_config {
 	enum pm_codec codec;
 	int zstd_level;     /* 0: the default, 1 */
 	bool without_index; /* leave index and end frames out (tests of recovery) */
+	bool loose;         /* definitions are not compressed: who reads them stands beside */
 };
 
 /* Writes nothing yet. 0, or -errno with the text in *e. */

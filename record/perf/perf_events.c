@@ -223,6 +223,9 @@ static int read_defaults(struct perf_source *s, struct plan *p, struct error *e)
 	for (const struct event_default *d = event_defaults; d->name && !err; d++)
 		if (is_wanted(d, s, p->options))
 			err = d->beside ? read_beside(s, p, d, e) : read_text(s, p, d->name, e);
+	/* perf has no more. */
+	if (p->options->output.fd)
+		return err ? err : grow_events(s, 0, false);
 	if (!err)
 		err = read_free_running(s, p, e);
 	if (!err && p->options->target != TARGET_TASKS)

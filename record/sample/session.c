@@ -238,6 +238,7 @@ int session_open(struct session *s, struct error *e)
 			.sink = output_write,
 			.sink_ctx = session_output(s),
 			.model = &s->model,
+			.loose = s->options->output.fd > 0,
 			.codec = s->options->output.plain_codec ? PM_CODEC_PLAIN : PM_CODEC_PACKED,
 		},
 		.buffer = s->options->output.buffer_bytes,
