@@ -203,6 +203,17 @@ static error_t set_columns_of_rows(void *into, char *arg, struct argp_state *sta
 	return 0;
 }
 
+static error_t set_header(void *into, char *arg, struct argp_state *state)
+{
+	static const char *const headers[] = { "short", "full", NULL };
+	struct show_options *o = into;
+	unsigned place = 0;
+	error_t err = options_word("header", arg, headers, &place, state);
+
+	o->export.full_header = place == 1;
+	return err;
+}
+
 static error_t set_tcc(void *into, char *arg, struct argp_state *state)
 {
 	struct show_options *o = into;

@@ -334,7 +334,10 @@ int table_shape(struct sink *sink, const struct sheet *s, size_t n_sheets)
 	}
 	if (!err && x->config.registers && t->decoded != x->sink.recording) {
 		t->decoded = x->sink.recording;
-		err = put_registers(s->places->model, table_has_tabs(x) ? &about : &x->out.text);
+		if (table_has_tabs(x) && !x->config.full_header)
+			err = decode_turbostat(s->places, x->config.newer, &about);
+		else
+			err = put_registers(s->places->model, table_has_tabs(x) ? &about : &x->out.text);
 		/* Who reads turbostat's text reads columns. */
 		fwrite(about.data, 1, about.len, stderr);
 	}

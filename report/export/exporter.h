@@ -37,6 +37,7 @@ struct export_config {
 	bool thresholds;      /* csv: columns with what thresholds say of values; json: in wide rows, too */
 	bool color;           /* table: what a threshold calls bad is red, what it calls good green */
 	bool registers;       /* table: what the processor's registers say comes before it */
+	bool full_header;     /* turbostat's text: all that is known of the machine, not turbostat's lines */
 	bool list;            /* turbostat's text: the heads alone, with commas between */
 	bool newer;           /* turbostat's text: as the one of 2026 has it, not that of 2022 */
 	unsigned no_place;    /* table: bits of the unwanted ones of Package, Die, L3, Node, Module, Core, CPU */

@@ -12,6 +12,7 @@
 #include "common/buf.h"
 #include "common/json.h"
 #include "report/machine/cpu_facts.h"
+#include "report/machine/places.h"
 
 #define DECODE_FIELDS 48
 
@@ -44,6 +45,8 @@ bool decode_register(const struct cpu_facts *f, const char *name, uint64_t value
 void decoded_text(const struct decoded *d, struct buf *out);
 /* Lines for people, one a register, then what the kernel said of frequencies, idle states and limits. */
 int decode_text(const struct pm_model *m, struct buf *out);
+/* What turbostat prints before its table, as the one of 2022 or a newer one names itself. */
+int decode_turbostat(const struct places *places, bool newer, struct buf *out);
 /* A list of objects; NULL without memory. */
 struct json *decode_json(const struct pm_model *m);
 

@@ -78,11 +78,12 @@ TURBOSTAT = """
 @ -q -n 1 -i .1 -J --hide sysfs,IRQ
 @ -q -n 1 -i .1 -s Busy% --add msr0x611,u32,package,raw,BAR --add msr0x10,cpu,u64,delta,FOO
 @ -q -s Busy%,Bzy_MHz -int .1 -num 1
+@ -q -n 1 -i .1 -s usec,Time_Of_Day_Seconds,CPU,Busy%
 @ --list
 @ -q -s CPU,Busy% sh -c 'exit 3'
 @ -q -s Busy% -o f sleep .05; cat f
 @ -q -n 1 -i .1 -s Busy% | head -n 1
-@ -q -s Busy% -i .1 & p=$!; sleep .5; kill -INT $p; wait $p; echo $? >&2
+{ @ -q -s Busy% -i .1 & p=$!; sleep 1.5; kill -INT $p; wait $p; echo $? >&2; } | head -n 4
 """
 
 
@@ -172,6 +173,21 @@ def check_numbers(theirs, ours):
             abs(they[key] - we.get(key, 1e9)) > .1 * abs(they[key]) + .3]
 
 
+def header(text):
+    """{label: the rest} of lines that describe the machine; which CPU tells is nobody's business."""
+    lines = [re.sub(r"^cpu\d+: ", "", line) for line in text.split("\n") if ": " in line]
+    return {line.split(": ")[0]: line.split(": ", 1)[1] for line in lines}
+
+
+def check_header(theirs, ours):
+    # Two bits that turbostat reads as four, and what it says beyond a register's name.
+    loose = {"MSR_MISC_FEATURE_CONTROL", "PKG Limit #2", "MSR_PKG_CST_CONFIG_CONTROL", "TSC", "CPUID(1)", "turbostat"}
+    they, we = header(theirs), header(ours)
+    both = set(they) & set(we) - loose
+    return [f"{k}: {they[k]} and {we[k]}" for k in sorted(both) if they[k] != we[k]] + \
+        [f"only {len(both)} lines of the header are there"] * (len(both) < 12)
+
+
 def turbostat(name, lines):
     wrong = []
     with rig.Mounted(machines.build(name)) as m:
@@ -186,6 +202,7 @@ def turbostat(name, lines):
             if not found:
                 break
         wrong += found
+        wrong += check_header(side("@ -n 1 -i .1", True).stderr, side("@ -n 1 -i .1", False).stderr)
     return [f"{name}: {w}" for w in wrong]
 
 
