@@ -86,6 +86,9 @@ int expr_parse(struct expr **x, const char *text, struct error *e);
 void expr_free(struct expr *x);
 /* The distinct inputs (name and aspect), in order of first appearance. */
 const struct expr_input *expr_inputs(const struct expr *x, size_t *n);
+/* Drops what literals decide: the branch of an `if` that is never taken, and what stands beside a 0 of & or a 1 of |, with
+ * inputs that stand nowhere else. literal() says what one is, in lower case without '#'; false: not known. 0 or -ENOMEM. */
+int expr_fold(struct expr *x, bool (*literal)(void *ctx, const char *name, double *v), void *ctx);
 /*
  * Value with input[i] for expr_inputs()[i]. A missing value follows perf's NaN rules, and the reason is that of the
  * first missing input that decided the result:

@@ -11,6 +11,7 @@
 #include "common/metric/expr.h"
 #include "record/perf/metric_pick.h"
 #include "record/perf/perf_class.h"
+#include "record/perf/perf_tool.h"
 
 #define MAX_PARAMETER 1024 /* chips, or cores of one, that a '?' runs over */
 #define HV_24X7       "/sys/bus/event_source/devices/hv_24x7/interface/"
@@ -136,6 +137,26 @@ static bool asks_first(const struct expr_input *in, size_t n, const char *name)
 	return false;
 }
 
+/* As far as they are the same for the whole recording. */
+static bool literal(void *ctx, const char *name, double *v)
+{
+	static const struct {
+		const char *name;
+		enum event_tool what;
+	} rows[] = { { "has_pmem", EVENT_TOOL_HAS_PMEM },
+		     { "num_packages", EVENT_TOOL_NUM_PACKAGES },
+		     { "num_dies", EVENT_TOOL_NUM_DIES } };
+	uint64_t value;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (!strcmp(rows[i].name, name) &&
+		    perf_tool_value(((struct metrics *)ctx)->p, rows[i].what, &value)) {
+			*v = (double)value;
+			return true;
+		}
+	return false;
+}
+
 static int want_formula(struct metrics *m, struct picked *one, const char *text, struct error *e)
 {
 	const struct expr_input *in;
@@ -145,6 +166,10 @@ static int want_formula(struct metrics *m, struct picked *one, const char *text,
 
 	if (err)
 		return err;
+	if (expr_fold(x, literal, m)) {
+		expr_free(x);
+		return metrics_no_memory(m);
+	}
 	in = expr_inputs(x, &n);
 	for (size_t i = 0; i < n && !err; i++) {
 		/* How long it took is in every recording. */

@@ -67,6 +67,19 @@ static void drop_metric(struct binding *b)
 	release_metric(&b->metric[--b->n_metrics]);
 }
 
+/* What pmrec went by when it chose events. */
+static bool literal(void *ctx, const char *name, double *v)
+{
+	struct builder *x = ctx;
+	struct value value;
+	bool lasting = !strcmp(name, "has_pmem") || !strcmp(name, "num_packages") || !strcmp(name, "num_dies");
+
+	if (!lasting || !bind_literal(x->p, name, &value) || value.reason)
+		return false;
+	*v = value.v;
+	return true;
+}
+
 /* 1: kept, 0: the recording cannot feed it, or -errno. */
 static int bind_formula(struct builder *x, struct bound_metric *m, const char *text, const struct metric *row)
 {
@@ -77,6 +90,8 @@ static int bind_formula(struct builder *x, struct bound_metric *m, const char *t
 
 	if (err)
 		return error_prefix(x->error, "metric %s", m->name);
+	if (expr_fold(m->expr, literal, x))
+		return -ENOMEM;
 	in = expr_inputs(m->expr, &n);
 	/* Two clocks may join each. */
 	m->input = bind_own(x->b, malloc((3 * n + 1) * sizeof(*m->input)));

@@ -223,6 +223,49 @@ static void test_inputs(void **state)
 	expr_free(x);
 }
 
+static bool none_and_two(void *ctx, const char *name, double *v)
+{
+	*v = !strcmp(name, "two") ? 2 : 0;
+	return !strcmp(name, "two") || !strcmp(name, "none");
+}
+
+/* What literals decide is not looked for, and the value is what it was. */
+static void test_fold(void **state)
+{
+	static const struct {
+		const char *text, *folded;
+	} cases[] = {
+		{ "a + (b if #none > 0 else c)", "a + c" },
+		{ "a + (b if #two > 1 else c) * d", "a + b * d" },
+		{ "(a if #none else b) if (c if #two else d) else e", "b if c else e" },
+		{ "a * (b > 1 & #none) + (#two | c)", "a * 0 + 1" },
+		{ "(b / c if #none > 0 & #two > 1 else 1) - a", "1 - a" },
+		{ "a if #unknown else b", "a if #unknown else b" },
+		{ "a if b & #two else c", "a if b & #two else c" },
+		{ "#none * a", "#none * a" },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct buf got = BUF_INIT, wanted = BUF_INIT;
+		struct expr *x, *y;
+		size_t n, m;
+
+		assert_int_equal(expr_parse(&x, cases[i].text, NULL), 0);
+		assert_int_equal(expr_parse(&y, cases[i].folded, NULL), 0);
+		assert_int_equal(expr_fold(x, none_and_two, NULL), 0);
+		expr_print(x, &got);
+		expr_print(y, &wanted);
+		assert_string_equal(buf_str(&got), buf_str(&wanted));
+		expr_inputs(x, &n);
+		expr_inputs(y, &m);
+		assert_int_equal(n, m);
+		buf_release(&got);
+		buf_release(&wanted);
+		expr_free(x);
+		expr_free(y);
+	}
+}
+
 static void test_rate(void **state)
 {
 	const struct expr_input *inputs;
@@ -478,10 +521,10 @@ static void test_reason_names(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_values),       cmocka_unit_test(test_reasons),    cmocka_unit_test(test_inputs),
-		cmocka_unit_test(test_rate),         cmocka_unit_test(test_exact_bits), cmocka_unit_test(test_errors),
-		cmocka_unit_test(test_limits),       cmocka_unit_test(test_print),      cmocka_unit_test(test_rows),
-		cmocka_unit_test(test_reason_names),
+		cmocka_unit_test(test_values), cmocka_unit_test(test_reasons),      cmocka_unit_test(test_inputs),
+		cmocka_unit_test(test_fold),   cmocka_unit_test(test_rate),         cmocka_unit_test(test_exact_bits),
+		cmocka_unit_test(test_errors), cmocka_unit_test(test_limits),       cmocka_unit_test(test_print),
+		cmocka_unit_test(test_rows),   cmocka_unit_test(test_reason_names),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
