@@ -332,6 +332,19 @@ static void tell_refused(struct recorder *r)
 	buf_release(&text);
 }
 
+/* For whoever has typed no more than pmrec. */
+static void tell_start(struct recorder *r)
+{
+	const struct record_options *o = r->options;
+
+	if (!r->progress.on || o->run.command)
+		return;
+	fprintf(stderr, "pmrec: recording %u counters", (unsigned)r->session.model.n_counters);
+	if (o->sample.interval_ns)
+		fprintf(stderr, " every %g s", (double)o->sample.interval_ns / SECOND);
+	fprintf(stderr, " to %s; Ctrl-C ends it\n", session_output(&r->session)->path);
+}
+
 static void tell_result(struct recorder *r, const struct recording_stats *stats)
 {
 	struct buf text = BUF_INIT;
@@ -347,6 +360,8 @@ static void tell_result(struct recorder *r, const struct recording_stats *stats)
 	progress_bytes(&text, stats->bytes);
 	if (stats->lost)
 		buf_printf(&text, ", %llu tick%s lost", (unsigned long long)stats->lost, stats->lost == 1 ? "" : "s");
+	if (r->progress.on && !r->options->run.report)
+		buf_printf(&text, "; to see it: pmrep %s", session_output(&r->session)->path);
 	fprintf(stderr, "%s\n", buf_str(&text));
 	buf_release(&text);
 }
@@ -460,6 +475,7 @@ static void record(struct recorder *r, char **argv)
 	tell_rights(r);
 	/* Whoever reads the pipe prints on the same terminal. */
 	progress_init(&r->progress, o->run.quiet || r->joined || writes_pipe(o));
+	tell_start(r);
 	r->input = !o->run.command && isatty(STDIN_FILENO);
 	do {
 		one_run(r);

@@ -28,13 +28,14 @@ static const char brief[] = "Usage: pmrep list [OPTION...] [WHAT] [GLOB] FILE\n"
 			    "  groups     counters that were read together\n"
 			    "  sources    where the counters come from\n"
 			    "  pmus       PMUs and their named events\n"
-			    "GLOB keeps the names that match it.\n\n"
+			    "GLOB keeps the names that match it. Without FILE: all metrics that are built in.\n\n"
 			    "      --format=FORMAT  table (default) or json: one object a line\n\n"
 			    "Examples:\n"
 			    "  pmrep list host.pmr\n"
-			    "  pmrep list metrics '*idle*' host.pmr\n";
+			    "  pmrep list metrics '*idle*' host.pmr\n"
+			    "  pmrep list metrics --format=json | jq -r .formula\n";
 
-#define MAX_COLUMNS 8
+#define MAX_COLUMNS 11
 
 /* A column of a list; numbers are numbers in json. */
 struct column {
@@ -132,6 +133,22 @@ static int list_counters(struct list *l, struct scan *s, struct error *e)
 	}
 	free(place);
 	return 0;
+}
+
+/* Without a recording: the tables. In json with what else a manual wants to know. */
+static void list_builtin(struct list *l)
+{
+	static const char *const scope[] = {
+		[METRIC_ANY] = "any",         [METRIC_CPU] = "cpu",       [METRIC_CORE] = "core",
+		[METRIC_CLUSTER] = "cluster", [METRIC_DIE] = "die",       [METRIC_PACKAGE] = "package",
+		[METRIC_NODE] = "node",       [METRIC_DEVICE] = "device", [METRIC_SYSTEM] = "system",
+	};
+
+	for (const struct metric_table *t = metric_tables; t->row; t++)
+		for (const struct metric *m = t->row; m < t->row + t->n; m++)
+			add_row(l, (const char *const[]){ m->name, m->display, m->unit, m->categories,
+							  scope[m->scope], m->default_on ? "yes" : "no", m->help,
+							  m->expr, m->otherwise, m->each, m->aliases });
 }
 
 static int list_metrics(struct list *l, struct scan *s, struct error *e)
@@ -285,12 +302,28 @@ static const struct listing listings[] = {
 /* clang-format on */
 #define N_LISTINGS (sizeof(listings) / sizeof(*listings))
 
+/* Of the metrics that are built in; a table has the first seven. */
+static const struct column builtin_column[MAX_COLUMNS] = {
+	{ "metric" },
+	{ "column" },
+	{ "unit" },
+	{ "categories" },
+	{ "scope" },
+	{ "default" },
+	{ "help", .wrap = true },
+	{ "formula" },
+	{ "otherwise" },
+	{ "family" },
+	{ "aliases" },
+};
+
 struct arguments {
 	const char *operand[3];
 	int n_operands;
 	bool json;
 	const struct listing *listing;
-	const char *glob, *path;
+	const char *glob;
+	const char *path; /* NULL: none, the metrics that are built in */
 };
 
 enum { KEY_FORMAT = 1000 };
@@ -312,15 +345,21 @@ static const struct listing *listing_find(const char *what)
 /* [WHAT] [GLOB] FILE: the last is the file, the first is WHAT if it is one of the words. */
 static error_t assign_operands(struct arguments *a, struct argp_state *state)
 {
-	const char *names[N_LISTINGS], *near;
+	const char *names[N_LISTINGS], *near, *last = a->operand[a->n_operands - 1];
 	int i = 0;
 
+	if (!strcmp(a->operand[0], "metrics") && access(last, F_OK) &&
+	    (a->n_operands == 1 || (a->n_operands == 2 && strpbrk(last, "*?[")))) {
+		a->listing = listing_find("metrics");
+		a->glob = a->n_operands == 2 ? last : NULL;
+		return 0;
+	}
 	a->listing = a->n_operands > 1 ? listing_find(a->operand[0]) : NULL;
 	if (a->listing)
 		i++;
 	else
 		a->listing = &listings[0];
-	a->path = a->operand[a->n_operands - 1];
+	a->path = last;
 	if (i + 1 < a->n_operands)
 		a->glob = a->operand[i++];
 	if (i + 1 == a->n_operands)
@@ -373,8 +412,9 @@ static int complain_empty(const struct arguments *a)
 	for (size_t k = 0; k < N_LISTINGS; k++)
 		names[k] = listings[k].what;
 	near = options_nearest(a->glob, names, N_LISTINGS);
-	cmd_complain(spec.name, "%s: none of its %s is named '%s'%s%s%s", a->path, a->listing->what, a->glob,
-		     near ? "; did you mean the list of " : "", near ? near : "", near ? "?" : "");
+	cmd_complain(spec.name, "%s: none of its %s is named '%s'%s%s%s", a->path ? a->path : "pmrep",
+		     a->listing->what, a->glob, near ? "; did you mean the list of " : "", near ? near : "",
+		     near ? "?" : "");
 	return EXIT_TROUBLE;
 }
 
@@ -411,14 +451,16 @@ static int run(const struct arguments *a, const struct options_common *common)
 	struct buf out = BUF_INIT;
 	struct list l = { .column = a->listing->column, .glob = a->glob, .out = &out };
 	struct error e = { 0 };
-	struct scan s;
-	int r;
+	struct scan s = { 0 };
+	int r = 0;
 
-	if (scan_path(&s, a->path, 0, &e)) {
+	if (!a->path) {
+		l.column = builtin_column;
+	} else if (scan_path(&s, a->path, 0, &e)) {
 		scan_release(&s);
 		return cmd_fail(spec.name, &e);
 	}
-	while (l.n_columns < MAX_COLUMNS && l.column[l.n_columns].name)
+	while (l.n_columns < (a->path || a->json ? MAX_COLUMNS : 7) && l.column[l.n_columns].name)
 		l.n_columns++;
 	if (!a->json) {
 		l.table = table_new();
@@ -426,7 +468,10 @@ static int run(const struct arguments *a, const struct options_common *common)
 	}
 	for (size_t i = 0; i < l.n_columns && l.table && !l.err; i++)
 		l.err = add_column(l.table, &l.column[i]);
-	r = l.err ? 0 : a->listing->run(&l, &s, &e);
+	if (!a->path && !l.err)
+		list_builtin(&l);
+	else if (!l.err)
+		r = a->listing->run(&l, &s, &e);
 	if (r) {
 		if (!e.text[0])
 			error_set(&e, -r, "%s", strerror(-r));
@@ -435,7 +480,7 @@ static int run(const struct arguments *a, const struct options_common *common)
 	} else {
 		r = print_list(&l, a, common);
 	}
-	if (!r && scan_damaged(&s)) {
+	if (!r && a->path && scan_damaged(&s)) {
 		cmd_complain(spec.name, "%s: damaged or cut; pmrep check says where", a->path);
 		r = EXIT_DAMAGED;
 	}

@@ -1,7 +1,9 @@
 #include "report/commands.h"
 
+#include <dirent.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "report/cmd.h"
@@ -45,12 +47,52 @@ static int unknown_command(const char *word)
 	return EXIT_TROUBLE;
 }
 
-int pmrep_run(int argc, char **argv)
+/* The recording of this folder that was written to last, if there is one. */
+static bool find_newest(char path[sizeof(((struct dirent *)NULL)->d_name)])
 {
-	if (argc < 2) {
-		cmd_complain("pmrep", "no recording given; pmrep --help shows how it goes");
+	struct timespec newest = { 0 };
+	const struct dirent *entry;
+	DIR *folder = opendir(".");
+	bool found = false;
+	struct stat st;
+
+	while (folder && (entry = readdir(folder))) {
+		const char *end = strrchr(entry->d_name, '.');
+
+		if (!end || end == entry->d_name || strcmp(end, ".pmr") || stat(entry->d_name, &st) ||
+		    !S_ISREG(st.st_mode))
+			continue;
+		if (found && (st.st_mtim.tv_sec < newest.tv_sec ||
+			      (st.st_mtim.tv_sec == newest.tv_sec && st.st_mtim.tv_nsec <= newest.tv_nsec)))
+			continue;
+		newest = st.st_mtim;
+		strcpy(path, entry->d_name);
+		found = true;
+	}
+	if (folder)
+		closedir(folder);
+	return found;
+}
+
+/* `pmrep` and nothing else. */
+static int show_newest(void)
+{
+	char path[sizeof(((struct dirent *)NULL)->d_name)], name[] = "pmrep", total[] = "--total", dashes[] = "--";
+	char *argv[] = { name, total, dashes, path, NULL };
+
+	if (!find_newest(path)) {
+		help();
+		cmd_complain("pmrep", "no recording given, and none (*.pmr) in this folder");
 		return EXIT_TROUBLE;
 	}
+	cmd_complain("pmrep", "the newest recording here is %s; pmrep --help shows what else there is", path);
+	return commands[0].run(4, argv);
+}
+
+int pmrep_run(int argc, char **argv)
+{
+	if (argc < 2)
+		return show_newest();
 	for (const struct command *c = commands; c->name; c++) {
 		if (!strcmp(argv[1], c->name))
 			return c->run(argc - 1, argv + 1);

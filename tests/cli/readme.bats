@@ -52,3 +52,34 @@ pmrep() {
 	done
 	[ "$(cat "$source"/docs/*.png | wc -c)" -lt 150000 ]
 }
+
+@test "pmrep alone shows the newest recording of the folder, or the help" {
+	run --separate-stderr -2 "$bin/pmrep"
+	[[ $output == Usage:* && $stderr == *"none (*.pmr)"* ]]
+	cp "$source/samples/idle.pmr" old.pmr
+	cp "$source/samples/offline.pmr" -- -new.pmr
+	touch -d "1 hour ago" old.pmr
+	mkdir newest.pmr
+	run --separate-stderr -0 "$bin/pmrep"
+	[[ ${stderr_lines[0]} == *" -new.pmr;"* ]]
+	[ "$output" = "$("$bin/pmrep" --total -- -new.pmr 2>/dev/null)" ]
+}
+
+@test "pmrep list metrics lists what is built in without a file, and its formulas in json" {
+	run -0 "$bin/pmrep" list metrics
+	[ "${#lines[@]}" -gt 300 ]
+	run -0 "$bin/pmrep" list metrics 'util*' --format=json
+	[ "$(jq -r 'select(.metric == "util.user") | .formula' <<<"$output")" != "" ]
+	! grep -v '"metric":"util' <<<"$output"
+	run -2 "$bin/pmrep" list metrics 'nosuch*'
+	run -2 "$bin/pmrep" list metrics nosuch.pmr
+	[[ $output == *"No such file"* ]]
+}
+
+@test "on a terminal pmrec says what it records, where to, and how to see it" {
+	script -qec "'$bin/pmrec' -n 1 -i 0.01 -o here.pmr" /dev/null </dev/null | tr '\r' '\n' >said
+	grep -qE '^pmrec: recording [0-9]+ counters every 0.01 s to here.pmr; Ctrl-C ends it' said
+	grep -q 'here.pmr: 2 snapshots, .*; to see it: pmrep here.pmr' said
+	script -qec "'$bin/pmrec' --quiet --overwrite -n 1 -i 0.01 -o here.pmr" /dev/null </dev/null >said
+	[ ! -s said ]
+}
