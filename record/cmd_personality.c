@@ -332,7 +332,7 @@ static int judge(const struct asked *a, const struct joined *j, int code, int re
 		end_by(j->signal);
 	if (j->ran && !j->cut && j->status)
 		return WIFEXITED(j->status) ? WEXITSTATUS(j->status) : (perf ? 128 : 0) + WTERMSIG(j->status);
-	if (code == EXIT_OWN && !j->unwanted)
+	if ((code == EXIT_OWN && !j->unwanted) || j->refused)
 		return 1;
 	return WEXITSTATUS(read) == 2 || WEXITSTATUS(read) == EXIT_OWN || kept ? 1 : 0;
 }
@@ -397,7 +397,9 @@ static int personality(const struct personality *who, int argc, char **argv)
 	if (who == &perfstat && *a.command && !strcmp(*a.command, "report")) {
 		char **first = a.command;
 
-		/* Its own words stand behind it. */
+		/* Its own words stand behind it, and -i is another one there. */
+		for (char **word = first + 1; *word; word++)
+			*word = strcmp(*word, "-i") ? *word : (char *)"--input";
 		if (parse(&a, argc - (int)(first - argv), first, true, true))
 			return usage(&a);
 		add_words(&a.report, "--log-fd 2", NULL);

@@ -492,6 +492,27 @@ static void record(struct recorder *r, char **argv)
 	}
 }
 
+/* Whether no event could be opened, and rights would have helped. */
+static bool may_not(struct recorder *r)
+{
+	const struct pm_model *m = &r->session.model;
+	struct buf text = BUF_INIT;
+	bool refused = false;
+
+	for (uint32_t i = 0; i < m->n_counters; i++) {
+		uint64_t why = pm_map_u64(&m->counter[i].attrs, PM_COUNTER_PERF_INVALID, 0);
+
+		if (!why)
+			return false;
+		refused |= why == PM_REASON_NO_PERMISSION;
+	}
+	if (refused)
+		refused_print(m, false, &text);
+	fputs(buf_str(&text), stderr);
+	buf_release(&text);
+	return refused;
+}
+
 /* As perf has it; intervals go without. */
 static void tell_killed(const struct recorder *r)
 {
@@ -517,6 +538,7 @@ static int finish(struct recorder *r)
 		r->joined->status = r->child.status;
 		r->joined->none = !output->bytes || r->joined->failure;
 		tell_killed(r);
+		r->joined->refused = may_not(r);
 	}
 	freeze_smi_end(&r->freeze);
 	control_close(&r->control);

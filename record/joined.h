@@ -10,6 +10,7 @@ struct joined {
 	bool says;     /* tells when events are disabled and enabled, and how a command was ended, as perf does */
 	bool usage;    /* out: what was asked for is not understood */
 	bool none;     /* out: nothing was recorded */
+	bool refused;  /* out: the caller may count nothing of what was asked for */
 	bool ran;      /* out: there was a command, and it ended */
 	bool cut;      /* out: by us, as the time was over */
 	int status;    /* out: then as wait() has it */

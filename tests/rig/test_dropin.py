@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """test_dropin.py [long [SEED]]: perf stat and turbostat beside pmrec in their places: the same command lines, on this machine and
 on an emulated one. What they print and how they end differ in numbers only, and these by no more than noise."""
+import json
 import os
 import random
 import re
@@ -149,6 +150,44 @@ def generated(seed, n):
         yield " ".join(w for w in words + ["sleep .02" if wide else "true"] if w)
 
 
+# As scripts read these texts; what they find must be there in both.
+def by_fields(text):
+    """CSV, by the number of the field: event -> (a number or not, unit)."""
+    rows = [line.split(",") for line in text.split("\n") if line and not line.startswith("#")]
+    return {row[2]: (row[0].replace(".", "").isdigit(), row[1], len(row)) for row in rows}
+
+
+def by_blanks(text):
+    """The table: a number with commas, then an event; and the seconds."""
+    found = re.findall(r"^ +([\d,.]+|<not \w+>)(?: msec)? +([\w:.-]+)", text, re.M)
+    return {event: value[0] == "<" for value, event in found}
+
+
+def by_objects(text):
+    rows = [json.loads(line) for line in text.split("\n") if line.startswith("{")]
+    return {row["event"]: (sorted(row), row["unit"], float(row["metric-value"]) >= 0) for row in rows}
+
+
+def by_head(text):
+    """turbostat, split at any blank: the first row below the heads, by name; and awk's way, by place."""
+    lines = [line.split() for line in text.split("\n") if line]
+    return {(i, name): len(lines[1]) > i for i, name in enumerate(lines[0])}, [len(line) for line in lines]
+
+
+READERS = [("@ -x, -e task-clock,page-faults,cs true", by_fields), ("@ true", by_blanks),
+           ("@ -j -e task-clock,page-faults true", by_objects)]
+TURBOSTAT_READERS = [("@ -q -n 1 -i .1", by_head), ("@ -q -n 1 -i .1 -S", by_head)]
+
+
+def check_readers(readers, side):
+    wrong = []
+    for line, read in readers:
+        theirs, ours = side(line, True), side(line, False)
+        they, we = (read(done.stderr if "-i" not in line else done.stdout) for done in (theirs, ours))
+        wrong += [f"$ {line}: {read.__name__} reads {they} and {we}"] if they != we or not they else []
+    return wrong
+
+
 def perf_side(folder):
     return lambda line, theirs: run(line, "perf stat" if theirs else PMREC + " perfstat", folder)
 
@@ -196,7 +235,7 @@ def turbostat(name, lines):
         inside = " ".join([os.path.join(os.path.dirname(os.path.abspath(__file__)), "inside"), m.root,
                            os.path.join(m.folder, "profile"), os.path.join(rig.TESTS, "libcpushim.so"), copy])
         side = lambda line, theirs: run(line, inside if theirs else f"{PMREC} turbostat --root={m.root}", m.folder)
-        wrong += check(lines, side, not_theirs)
+        wrong += check(lines, side, not_theirs) + check_readers(TURBOSTAT_READERS, side)
         for _ in range(3):
             found = check_numbers(side("@ -q -n 1 -i .5", True).stdout, side("@ -q -n 1 -i .5", False).stdout)
             if not found:
@@ -215,6 +254,7 @@ def main():
             lines = PERF.split("\n") + (PERF_LONG.split("\n") + list(generated(seed, 200)) if long else [])
             print(f"seed {seed}")
             wrong += check([line for line in lines if line], perf_side(folder))
+            wrong += check_readers(READERS, perf_side(folder))
             done += 1
     fits = os.access("/dev/fuse", os.R_OK | os.W_OK) and shutil.which("fusermount3") and not os.geteuid() and \
         shutil.which("turbostat", path="/usr/sbin:/usr/bin") and shutil.which("objdump") and \
