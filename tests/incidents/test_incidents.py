@@ -48,6 +48,11 @@ def main():
             piped = subprocess.run([pmrep, "incidents", "--format=json", "-"], check=True, stdin=source, stdout=subprocess.PIPE)
         assert [json.loads(line) for line in piped.stdout.splitlines()] == found
         assert not truth.in_first(incidents(pmrep, path, "--until=%d" % truth.from_s))
+        # Who did it; and not who does the same all the time.
+        worlds.write_tasks(path)
+        found = incidents(pmrep, path)
+        assert [(t["pid"], t["name"]) for t in found[0]["tasks"]] == [(4711, "hog (pid 4711)")], found
+        assert 3.5 < found[0]["tasks"][0]["cpu_s"] < 4.5 and found[0]["text"].endswith("; hog (pid 4711)"), found[0]
         for background in worlds.BACKGROUNDS[:1]:
             for cpus, seconds in ((2, 600), (16, 120)):
                 worlds.write(path, None, 0, cpus, seconds, background, 1)

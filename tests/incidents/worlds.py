@@ -187,3 +187,27 @@ def series(rnd, rows, gauge, level, sd, background, move, begin, length, leak):
             out.append(int(total))
     return out
 
+
+def write_tasks(path, seconds=120, begin=60, length=6):
+    """A CPU is busy for a while, because of one of two tasks: "hog", pid 4711; "idler", pid 12, does the same all the time."""
+    rnd = random.Random(1)
+    busy = [.95 if begin <= k < begin + length else rnd.gauss(.2, .02) for k in range(seconds)]
+    add = lambda values: [int(100 * sum(values[:k])) for k in range(len(values) + 1)]
+    hog, idler = add([max(b - .25, 0) for b in busy]), add([.05] * seconds)
+    r = encode.Recording()
+    r.body(encode.HEADER, {1: "worlds", 5: "x86_64", 13: S, 18: "system", 28: True})
+    r.body(encode.TOPOLOGY, {1: encode.START, 2: [0, 1], 3: [0, 0], 6: [0, 1], 13: [0, 0], 15: [1, 1]})
+    task = lambda number, pid, comm: {1: 9, 2: number, 6: {1: "task-%d" % number, 200: pid, 202: comm}}
+    r.body(encode.INSTANCES, {2: 1, 3: [{1: 7, 2: 0, 3: 0}, {1: 7, 2: 1, 3: 1}, task(1, 4711, "hog"), task(2, 12, "idler")]})
+    second = {4: "s", 5: [1, 100], 10: {2: True}}
+    r.body(encode.SCHEMA, {1: 1, 2: [{1: "stat.user", 3: "stat", **second}, {1: "tasks.user", 3: "tasks", **second},
+                                     {1: "tasks.system", 3: "tasks", **second}],
+                           3: 1, 4: [{1: "stat", 2: 2, 3: [1, 1, 1], 4: [1, 2, 1]},
+                                     {1: "tasks", 2: 2, 3: [2, 2, 1], 4: [3, 2, 1]}]})
+    cpus = [add(busy), add([rnd.gauss(.1, .02) for _ in range(seconds)])]
+    ticks = [encode.START + k * S for k in range(seconds + 1)]
+    zero = [0] * len(ticks)
+    band = lambda columns: [("u64", [[t + o for t in ticks]]) for o in (100, 350)] + [("u64", c) for c in columns]
+    r.chunk([(1, band([cpus]), []), (2, band([[hog, idler], [zero, zero]]), [])], ticks)
+    r.end()
+    r.save(path)
