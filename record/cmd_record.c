@@ -461,6 +461,10 @@ static void record(struct recorder *r, char **argv)
 		return;
 	}
 	tell_refused(r);
+	if (o->run.dry) {
+		dry_run(&r->session);
+		return;
+	}
 	if (o->perf.smi_cost) {
 		err = freeze_smi_begin(&r->freeze, &r->session.root, &r->error);
 		if (err) {

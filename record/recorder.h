@@ -53,4 +53,7 @@ void recorder_signal(struct recorder *r, const struct signals_event *s);
 /* Typed at the terminal: a newline ends an interval, q the recording. */
 void recorder_input(struct recorder *r);
 
+/* --dry-run: counts for a moment what was planned, and prints its groups (dry_run.c). */
+void dry_run(struct session *s);
+
 #endif

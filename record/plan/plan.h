@@ -89,6 +89,7 @@ struct run_options {
 	uint64_t timeout_ns; /* 0 = none */
 	unsigned runs;       /* -r */
 	bool quiet, verbose, sync_first;
+	bool dry;  /* --dry-run: nothing is recorded */
 	bool list; /* -l: list counters instead of recording */
 };
 

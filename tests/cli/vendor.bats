@@ -100,3 +100,14 @@ rec() {
 	run -125 pmrec vendor import perfmon/ACM/events/e.json
 	[[ $output == *"does not say which CPU"* ]]
 }
+
+@test "--dry-run prints groups with the share of the time that they count, and records nothing" {
+	pmrec vendor import arch
+	pmrec --sources=perf -a -M Acme -e '{page-faults,context-switches}' --dry-run -o y.pmr >out
+	[ ! -e y.pmr ]
+	grep -qE '^ *1  100.0 %  software \{page-faults, context-switches\}' out
+	grep -qE '^ *[0-9]+  100.0 %  software ACME.FAULTS' out
+	# A command does not run.
+	pmrec --sources=perf -e page-faults --dry-run -- touch ran >out
+	[ ! -e ran ] && grep -q 'page-faults' out
+}

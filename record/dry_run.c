@@ -1,0 +1,58 @@
+/* --dry-run: which groups would be counted, and for how much of the time each of them gets its counters. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "record/perf/perf_group.h"
+#include "record/recorder.h"
+
+#define TRIAL_MS 200
+
+static void enable(struct session *s, bool on)
+{
+	for (size_t i = 0; i < s->n_sources; i++)
+		if (s->source[i].ops->enable)
+			(void)s->source[i].ops->enable(&s->source[i], on);
+}
+
+static void print_group(const struct perf_group *g)
+{
+	uint64_t enabled = 0, running = 0;
+
+	for (uint32_t i = 0; i < g->n_rows; i++) {
+		uint64_t count, on, ran;
+
+		if (perf_row_count(g->row[i], 0, &count, &on, &ran))
+			continue;
+		enabled += on;
+		running += ran;
+	}
+	printf("%3u  ", g->number);
+	if (enabled)
+		printf("%5.1f %%", 100. * (double)running / (double)enabled);
+	else
+		printf("      -");
+	printf("  %s%s", g->member[0]->ev->pmu, g->n > 1 ? " {" : " ");
+	for (uint32_t k = 0; k < g->n; k++)
+		printf("%s%s", k ? ", " : "", g->member[k]->ev->display);
+	printf("%s\n", g->n > 1 ? "}" : "");
+}
+
+void dry_run(struct session *s)
+{
+	const struct timespec trial = { .tv_nsec = TRIAL_MS * 1000000L };
+	const struct perf_group *last = NULL;
+
+	enable(s, true);
+	nanosleep(&trial, NULL);
+	enable(s, false);
+	printf("GROUP COUNTS  EVENTS\n");
+	for (struct unit *u = s->plan.units; u; u = u->next) {
+		const struct perf_row *row = perf_row_of(u);
+
+		/* The rows of a group stand one behind the other. */
+		if (row && row->group != last)
+			print_group(row->group);
+		last = row ? row->group : last;
+	}
+}
