@@ -273,6 +273,10 @@ static int find_events(struct metrics *m)
 			return error_set(m->error, e.number ? e.number : ENOENT,
 					 "-M: of the metrics of %.80s none can be computed here, such as %s: %s",
 					 one.word, one.row->display, e.text);
+		if (err == -ENOENT && !one.by_group && one.row->otherwise && is_elsewhere(m, one.row))
+			return error_set(m->error, ENOENT,
+					 "-M: metric %s: this machine has no PMU that counts it: pmrec doctor",
+					 one.row->display);
 		if (err && !one.by_group)
 			return error_set(m->error, e.number ? e.number : ENOENT, "-M: metric %s: %s",
 					 one.row->display, e.text);

@@ -84,18 +84,8 @@ static bool find_metric(const struct html_recording *r, const char *name, uint32
 static uint32_t pick_tiles(const struct html_recording *r, uint32_t tile[TILES])
 {
 	static const char *const first[] = {
-		"busy",
-		"util",
-		"bzy_mhz",
-		"ipc",
-		"insn_per_cycle",
-		"cycles_frequency",
-		"package.watts",
-		"package.temp",
-		"nvidia_ucf.mem_rd_bw",
-		"nvidia_ucf.mem_wr_bw",
-		"ctxsw",
-		"irq",
+		"busy",          "util",         "bzy_mhz", "ipc",           "insn_per_cycle", "cycles_frequency",
+		"package.watts", "package.temp", "mem.bw",  "llc.hit_share", "ctxsw",          "irq",
 	};
 	uint32_t n = 0, metric;
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/catalog/pmu_class.h"
 #include "common/event/event.h"
 #include "common/options.h"
 #include "common/parse.h"
@@ -281,6 +282,15 @@ static const char *after_pmu(const char *name)
 	return slash ? slash : name;
 }
 
+/* The class of a PMU whose name has more than one number, or an address; NULL: it has none such. */
+static const struct pmu_class *odd_class(const char *pmu)
+{
+	const struct pmu_class *c = pmu_class_of(pmu, NULL);
+	const char *number = c && c->pmu ? strchr(c->pmu, '#') : NULL;
+
+	return c && c->pmu && (strchr(c->pmu, '*') || (number && strchr(number + 1, '#'))) ? c : NULL;
+}
+
 /* Whether both are one event of several PMUs. */
 static bool belong_together(const struct stat_sheet *s, const struct pm_counter *a, const struct pm_counter *b)
 {
@@ -298,7 +308,7 @@ static bool belong_together(const struct stat_sheet *s, const struct pm_counter 
 		return false;
 	if (is_hybrid(m, pa) && is_hybrid(m, pb))
 		return s->config->hybrid_merge;
-	return len == stem_len(pb) && !strncmp(pa, pb, len);
+	return (len == stem_len(pb) && !strncmp(pa, pb, len)) || (odd_class(pa) && odd_class(pa) == odd_class(pb));
 }
 
 /* What both are called together: "uncore_imc/cas_count_read/", or the user's words for a hybrid's. */
@@ -311,7 +321,8 @@ static char *merged_name(const struct stat_sheet *s, const struct pm_counter *c)
 	if (is_hybrid(s->places->model, pmu) && user)
 		buf_addstr(&name, user);
 	else if (!strncmp(c->display, pmu, strlen(pmu)) && c->display[strlen(pmu)] == '/')
-		buf_printf(&name, "%.*s%s", (int)stem_len(pmu), pmu, c->display + strlen(pmu));
+		buf_printf(&name, "%.*s%s", odd_class(pmu) ? 64 : (int)stem_len(pmu),
+			   odd_class(pmu) ? odd_class(pmu)->name : pmu, c->display + strlen(pmu));
 	else
 		buf_addstr(&name, c->display);
 	return buf_detach(&name);

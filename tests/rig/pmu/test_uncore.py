@@ -44,6 +44,11 @@ def check(name, runner, m):
                 elif package is None and not how:
                     print(f"{name:16} {metric:14} truth {truth:10.4f}  ours {value:10.4f}")
         for metric in m.table.METRICS.keys() - wanted.keys():
+            refused = record(runner, path, "-M", metric)
+            if "no PMU that counts it" not in refused:
+                wrong.append(f"{name}: -M {metric}: {refused}")
+            record(runner, path)
+            values = shown(runner, path, "--per-system")
             if (metric, None) in values:
                 wrong.append(f"{name}: {metric} is {values[metric, None]}, and nothing counts it")
     return wrong
@@ -109,6 +114,14 @@ def check_hidden(runner, m):
     return wrong
 
 
+def check_stat(runner, m):
+    """Controllers of several dies are one line of stat, too."""
+    path = os.path.join(runner.folder, "x.pmr")
+    errors = record(runner, path, "-e", "hisi_ddrc/flux_rd/")
+    lines = runner.run(os.path.join(test_pmu.BIN, "pmrep"), "stat", "-x;", path, preload=False).stdout.split("\n")[:-1]
+    return [] if len(lines) == 1 and ";hisi_ddrc/flux_rd/;" in lines[0] else [f"stat: {lines} {errors}"]
+
+
 def check_events(runner, m):
     """An event of all controllers is one column with a rate, one of each on request; -C takes the sockets of its CPUs."""
     wrong, path, event = [], os.path.join(runner.folder, "x.pmr"), "uncore_imc/cas_count_read/"
@@ -143,6 +156,8 @@ def main():
             if name == names[0] and runner.run("true").returncode:
                 test_pmu.skip("libfakepmu.so cannot be loaded")
             wrong += check(name, runner, m)
+            if name == "kunpeng920":
+                wrong += check_stat(runner, m)
             if name == "hiddenspr":
                 wrong += check_hidden(runner, m)
             if name in DOCTOR:
