@@ -328,7 +328,7 @@ static int judge(const struct asked *a, const struct joined *j, int code, int re
 			strerror(j->failure));
 		return perf ? 255 : j->failure;
 	}
-	if (j->signal && perf)
+	if (j->signal && (perf || j->signal != SIGINT))
 		end_by(j->signal);
 	if (j->ran && !j->cut && j->status)
 		return WIFEXITED(j->status) ? WEXITSTATUS(j->status) : (perf ? 128 : 0) + WTERMSIG(j->status);

@@ -172,7 +172,8 @@ int header_fill(struct plan *p, const struct source *s, size_t n, char *const *a
 	}
 	if (o->cpus) {
 		cpulist_print(&p->cpus, &cpus);
-		put(&f, PM_HEADER_CPUS, pm_text(buf_str(&cpus)));
+		/* As typed, where that is how lists are written. */
+		put(&f, PM_HEADER_CPUS, pm_text(o->cpus[strspn(o->cpus, "0123456789,-")] ? buf_str(&cpus) : o->cpus));
 		buf_release(&cpus);
 	}
 	put_people(&f, argv);
