@@ -8,10 +8,10 @@
 #include "record/commands.h"
 #include "record/host/privileges.h"
 
-/* "/usr/bin/pmrep" for "/usr/bin/pmrec"; the one in PATH may be another program of that name. */
-static bool beside_us(char path[static PATH_MAX])
+/* "/usr/libexec/pmrec/pmrep" for "/usr/bin/pmrec", or "build/bin/pmrep": another one may be another program. */
+static bool beside_us(char path[static PATH_MAX], const char *where)
 {
-	ssize_t n = readlink("/proc/self/exe", path, PATH_MAX - 16);
+	ssize_t n = readlink("/proc/self/exe", path, PATH_MAX - 32);
 	char *slash;
 
 	if (n <= 0)
@@ -20,7 +20,7 @@ static bool beside_us(char path[static PATH_MAX])
 	slash = strrchr(path, '/');
 	if (!slash)
 		return false;
-	strcpy(slash + 1, "pmrep");
+	strcpy(slash + 1, where);
 	return !access(path, X_OK);
 }
 
@@ -29,7 +29,7 @@ int command_exec_pmrep(char *const *args, struct error *e)
 	char path[PATH_MAX];
 	int err = privileges_for_child();
 
-	if (!err && beside_us(path))
+	if (!err && (beside_us(path, "../libexec/pmrec/pmrep") || beside_us(path, "pmrep")))
 		execv(path, args);
 	if (!err) {
 		execvp("pmrep", args);
