@@ -72,7 +72,7 @@ static const struct line lines[] = {
 	{ "msr.rapl_power_unit", true, "{@}: MSR_RAPL_POWER_UNIT: {#} ({power=6} Watts, {energy=6} Joules, {time=6} sec.)\n"
 	  "RAPL: {counter range=0} sec. Joule Counter Range, at {at=0} Watts\n" },
 	{ "msr.amd_power_unit", true, "{@}: MSR_RAPL_PWR_UNIT: {#} ({power=6} Watts, {energy=6} Joules, {time=6} sec.)\n"
-	  "RAPL: {counter range=0} sec. Joule Counter Range, at {at=0} Watts\n" },
+	  "RAPL: {counter range=0} sec. Joule Counter Range, at {at a guessed=0} Watts\n" },
 	{ "msr.pkg_power_info", true, "{@}: MSR_PKG_POWER_INFO: " INFO() },
 	{ "msr.pkg_power_limit", true, "{@}: MSR_PKG_POWER_LIMIT: {#} " LOCKED LIMIT(" 1", "PKG Limit #1")
 	  LIMIT(" 2", "PKG Limit #2") },
