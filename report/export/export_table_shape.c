@@ -154,19 +154,16 @@ static int map_cells(struct table_data *t, bool places_only)
 	return err;
 }
 
-/* Whether no row above is of the same place of that level. */
+/* Whether the row is the first of its package or core: rows of one follow each other. */
 static bool is_first(const struct table_data *t, uint32_t r, enum pm_kind level)
 {
-	const struct place *p = &t->sheet->row[t->row[r]].place;
+	const struct place *p = &t->sheet->row[t->row[r]].place,
+			   *above = r ? &t->sheet->row[t->row[r - 1]].place : NULL;
 
-	for (uint32_t i = r; level != PM_CPU && i-- > 0;) {
-		const struct place *above = &t->sheet->row[t->row[i]].place;
-
-		if (above->kind != PM_SYSTEM && above->package == p->package &&
-		    (level == PM_PACKAGE || above->core == p->core))
-			return false;
-	}
-	return p->kind != PM_SYSTEM;
+	if (p->kind == PM_SYSTEM)
+		return false;
+	return !above || above->kind == PM_SYSTEM || above->package != p->package ||
+	       (level == PM_CORE && above->core != p->core);
 }
 
 /* turbostat's rows have no holes: what is of a module stands with each of its cores, what is of the machine alone with
