@@ -188,7 +188,8 @@ static int show_file(struct show_options *o, const char *path, struct exporter *
 		status = judge(o, path, &result);
 	if (status != EXIT_GOOD || result.damaged || !result.cut_only)
 		cmd_complain_lines(NAME, path, &result.notes);
-	cmd_complain_lines(NAME, path, &result.remarks);
+	if (!o->quiet)
+		cmd_complain_lines(NAME, path, &result.remarks);
 	if (err) {
 		if (!strstr(e.text, path) && !x->out.error.text[0])
 			error_prefix(&e, "%s", path);

@@ -7,6 +7,7 @@
 
 #include "common/number.h"
 #include "report/machine/pci.h"
+#include "report/pipeline/lost.h"
 
 /* A way through the intervals. */
 struct lane {
@@ -484,6 +485,8 @@ static int finish(struct run *r)
 	/* What the model has gained after the last snapshot (values that are read at the end) changes no sheet. */
 	int err = in_lanes(r, replay_finish);
 
+	if (err >= 0 && r->laid_out)
+		lost_note(r->lane[LANE_INTERVALS].replay, r->places.model, &r->result->remarks);
 	if (err >= 0 && r->n_lanes && r->sink->ops->end && (err = r->sink->ops->end(r->sink)))
 		return fail(r, err, "output");
 	return err < 0 ? err : 0;

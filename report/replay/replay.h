@@ -110,6 +110,9 @@ const struct count *replay_counts(const struct replay *r, size_t track);
 /* One an interval; NULL: the counter was known in all of every interval. Only inside a sink. */
 const struct support *replay_support(const struct replay *r, size_t track);
 
+/* Why nothing was ever known of a counter that should have been there; 0: something was. */
+uint16_t replay_never_known(const struct replay *r, size_t track);
+
 /*
  * A formula takes counters of an instance together: only where all of them are known. Returns its number; the same for
  * the same counters, which are put in order; 0: there are none to take together; or -ENOMEM.

@@ -455,6 +455,13 @@ const struct support *replay_support(const struct replay *r, size_t track)
 	return l && l->some ? l->at : NULL;
 }
 
+uint16_t replay_never_known(const struct replay *r, size_t track)
+{
+	const struct track_loss *l = r->track[track].loss;
+
+	return l && !l->ever && !joints_own(&r->joints, track) ? l->last : 0;
+}
+
 const struct count *replay_counts(const struct replay *r, size_t track)
 {
 	return r->counts ? r->counts + track * r->rows : NULL;

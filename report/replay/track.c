@@ -74,6 +74,8 @@ struct track_loss *track_loss_of(struct track *t, size_t rows)
 		free(t->loss);
 		t->loss = NULL;
 	}
+	if (t->loss)
+		t->loss->ever = t->started || t->elapsed;
 	return t->loss;
 }
 
@@ -432,6 +434,8 @@ static void close_loss(struct track *t, size_t k, struct value v)
 	give_up(t);
 	l->at[k] = (struct support){ (double)t->elapsed / 1e9, (double)absent / 1e9, (double)l->lost / 1e9, l->why };
 	l->some |= absent || l->lost || v.reason || l->carried;
+	l->ever |= t->elapsed != 0;
+	l->last = l->why ? l->why : l->last;
 	l->absent = l->lost = 0;
 	l->why = 0;
 	l->carried = false;
@@ -777,6 +781,8 @@ void track_rows(struct track *t, const struct column *c, uint32_t row, uint32_t 
 	}
 	if (row == end)
 		return;
+	if (t->loss)
+		t->loss->ever = true;
 	if (counts)
 		count_rows(t, c, row, end, counts + k);
 	first = (double)true_ns(c, midpoint(c, row) - t->prev_time) / 1e9;

@@ -59,6 +59,8 @@ struct track_loss {
 	uint64_t pending;      /* ns since the last reading: lost, unless the next one carries them */
 	uint16_t why;          /* of what is lost */
 	bool carried;          /* a reading of this interval spoke for time before it */
+	bool ever;             /* it was known at some time */
+	uint16_t last;         /* why it was lost last */
 	bool some;             /* `at` has something to say of the block at hand */
 	struct support *at;    /* owned; [replay_block()] */
 };

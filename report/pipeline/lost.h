@@ -1,0 +1,10 @@
+#ifndef REPORT_LOST_H
+#define REPORT_LOST_H
+
+#include "common/buf.h"
+#include "report/replay/replay.h"
+
+/* Says what was wanted and never known, why, and what would help: a line for each reason. */
+void lost_note(const struct replay *r, const struct pm_model *m, struct buf *out);
+
+#endif
