@@ -9,7 +9,7 @@
 #include "report/input/input.h"
 #include "report/metric/amount.h"
 
-#define MEMORY     (20u << 20) /* bytes of bins */
+#define MEMORY     (8u << 20) /* bytes of bins */
 #define BINS_MOST  4096
 #define BINS_LEAST 64
 #define KEY_MAX    48
@@ -201,7 +201,7 @@ static int find_series(struct incident_store *s, uint32_t metric, uint32_t row, 
 	snprintf(key, sizeof(key), "%x:%x", metric, row);
 	if (names_get(&s->keys, key, place))
 		return 0;
-	if ((uint64_t)s->n_series * s->bins * sizeof(float) > 2 * (uint64_t)MEMORY) {
+	if ((uint64_t)s->n_series * s->bins * sizeof(float) > 4 * (uint64_t)MEMORY) {
 		*place = PM_NONE;
 		s->left_out++;
 		return 0;
