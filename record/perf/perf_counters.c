@@ -114,6 +114,25 @@ static int refuse(struct plan *p, const struct perf_event *e, const char *what)
 
 #define NAMED_MAX 16
 
+/* What a default event is called in a note: those of many PMUs of a kind by their class. */
+static const char *called(const struct perf_source *s, size_t k)
+{
+	const struct event *ev = &s->set.event[k];
+	const struct event_pmu *pmu = ev->pmu_index == EVENT_NONE ? NULL : &s->pmus.pmu[ev->pmu_index];
+
+	return pmu && pmu->class && !pmu->hooks ? pmu->class : ev->name;
+}
+
+/* Whether no event before it fails in the same way under the same name. */
+static bool is_first(const struct perf_source *s, size_t k)
+{
+	bool first = true;
+
+	for (size_t i = 0; i < k && first; i++)
+		first = s->event[i].err != s->event[k].err || strcmp(called(s, i), called(s, k));
+	return first;
+}
+
 /* Events that the user named are counters even if they cannot be had; of the defaults only a note remains,
  * one for all that fail in the same way. */
 int perf_counters_add(struct perf_source *s, struct plan *p)
@@ -144,8 +163,8 @@ int perf_counters_add(struct perf_source *s, struct plan *p)
 		for (size_t k = 0; k < i && first; k++)
 			first = s->event[k].err != s->event[i].err;
 		for (size_t k = i; k < s->set.n && first; k++)
-			if (s->event[k].err == s->event[i].err && n++ < NAMED_MAX)
-				buf_printf(&names, "%s%s", names.len ? ", " : "", s->set.event[k].name);
+			if (s->event[k].err == s->event[i].err && is_first(s, k) && n++ < NAMED_MAX)
+				buf_printf(&names, "%s%s", names.len ? ", " : "", called(s, k));
 		if (n > NAMED_MAX)
 			buf_printf(&names, " and %u more", n - NAMED_MAX);
 		if (first)
