@@ -91,6 +91,11 @@ static void each_second(struct recorder *r, uint64_t now)
 	progress_show(&r->progress, &stats);
 	if (!r->failed && (session_look(&r->session, &r->error) || session_look_for_cpus(&r->session, &r->error)))
 		recorder_fail(r);
+	if (r->session.plan.told[0]) {
+		progress_clear(&r->progress);
+		fprintf(stderr, "pmrec: %s\n", r->session.plan.told);
+		r->session.plan.told[0] = '\0';
+	}
 	if (r->session.plan.targets_gone && !r->options->run.command)
 		r->quit = r->run_over = true;
 }

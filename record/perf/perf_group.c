@@ -392,6 +392,24 @@ int perf_row_count(const struct perf_row *row, uint32_t k, uint64_t *count, uint
 	return -ENODATA;
 }
 
+/* While readers read: into memory of its own. */
+bool perf_group_starves(struct perf_group *g, uint64_t least_ns)
+{
+	uint64_t got[PERF_GROUP_MAX + PERF_READ_HEAD], longest = 0;
+
+	for (uint32_t i = 0; i < g->n_rows && !g->bpf && !g->judged; i++) {
+		const struct perf_row *row = g->row[i];
+
+		if (row->leader < 0 || row->end || row->ring.map ||
+		    read(row->leader, got, sizeof(got)) < (ssize_t)(PERF_READ_HEAD * sizeof(*got)))
+			continue;
+		g->judged = got[PERF_READ_RUNNING] > 0;
+		if (got[PERF_READ_ENABLED] > longest)
+			longest = got[PERF_READ_ENABLED];
+	}
+	return !g->judged && longest >= least_ns && (g->judged = true);
+}
+
 struct perf_row *perf_row_of(struct unit *u)
 {
 	return u->read == unit_read ? (struct perf_row *)u : NULL;

@@ -42,6 +42,7 @@ struct perf_group {
 	uint32_t first_cgroup, n_cgroups; /* n 0: rows are CPUs, else cgroups times CPUs */
 	bool inherit;
 	bool braces, weak;     /* made by the user; may be taken apart */
+	bool judged;           /* it has counted, or was told not to */
 	const char *class;     /* NULL: takes no others in */
 	uint64_t sample_ns;    /* its rows are sampled by the kernel, that often; 0: they are read */
 	struct perf_row **row; /* the units belong to the plan */
@@ -102,6 +103,8 @@ void perf_group_remove(struct perf_group *g, uint32_t k);
 struct perf_row *perf_row_new(struct perf_group *g, struct perf_place at, uint32_t instance);
 /* The row that the unit is, or NULL for another kind of unit. */
 struct perf_row *perf_row_of(struct unit *u);
+/* Whether it was to count for that long and never has, on any of its places: others hold its counters. */
+bool perf_group_starves(struct perf_group *g, uint64_t least_ns);
 /* Opens what can be opened. 0 if that is anything, or the -errno of the last member. */
 int perf_row_open(struct perf_row *row, struct perf_start start);
 /* Closes; with `keep`, what was counted is added to the base first. */

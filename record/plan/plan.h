@@ -125,6 +125,7 @@ struct plan {
 	uint32_t n_cpu_instance;
 	struct pm_event *event; /* owned: what has happened and is to be told; the session takes them */
 	uint32_t n_events;
+	char told[320];    /* what the user is to hear now, one line; the recorder prints and empties it */
 	bool targets_gone; /* nothing is left of what -p, -t or -G named */
 	uint64_t time_ns;  /* of planning: the same for all one-time values, so that equal ones join */
 };

@@ -205,6 +205,22 @@ def check_defaults(runner):
     return [f"of perf's default events pmrec lacks {sorted(missing)}: {sorted(names[1])}"] if missing or not names[0] else []
 
 
+def check_starving(m, folder, runner):
+    """A group that another user's counters keep out is told while it is recorded; of drivers that let it be opened."""
+    pmu = next((name for name, p in m.table.PMUS.items() if not p.get("checks", True) and len(p.get("rates", {})) > 2), None)
+    if not pmu:
+        return []
+    path, events = os.path.join(folder, "x.pmr"), list(m.table.PMUS[pmu]["rates"])[:3]
+    asked = "{" + ",".join(f"{pmu}/{e}/" for e in events[:2]) + f"}},{pmu}/{events[2]}/"
+    m.write(folder, pinned={pmu: m.table.PMUS[pmu]["general"] - 1})
+    shown = runner.run(os.path.join(BIN, "pmrec"), "--overwrite", "--sources=perf", "-a", "-i", "0.5", "--timeout=2500", "-o", path,
+                       "-e", asked).stderr
+    m.write(folder)
+    info = runner.run(os.path.join(BIN, "pmrep"), "info", path, preload=False).stdout
+    told = "others of its group: no count so far, because others hold the counters"
+    return [] if shown.count("no count so far") == 1 and told in shown and told in info else [f"{asked} starves untold: {shown}"]
+
+
 def check_others(m, folder, programs):
     """Counters that another user has pinned are not there; without rights nothing of the system is counted."""
     pmu = core_of(m)
@@ -242,6 +258,7 @@ def main():
             check_topdown(m, programs) + check_others(m, folder, programs)
         if "perf" in programs:
             wrong += check_defaults(runner)
+        wrong += check_starving(m, folder, runner)
     for line in wrong:
         print("wrong:", line)
     print(f"{sys.argv[1]}: {', '.join(programs)}: {len(wrong)} wrong")
