@@ -112,8 +112,10 @@ static void put_value(struct buf *out, double v, const char *unit)
 	incident_put_number(out, v);
 	if (!strcmp(unit, "1/s"))
 		buf_addstr(out, "/s");
-	else if (unit[0] && strcmp(unit, "1"))
-		buf_printf(out, " %s", unit);
+	else if (unit[0] && strcmp(unit, "1")) {
+		buf_addch(out, ' ');
+		text_escape(out, unit, strlen(unit));
+	}
 }
 
 static void put_name(struct buf *out, const struct incident_series *s)

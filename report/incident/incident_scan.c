@@ -150,6 +150,9 @@ static void judge(struct scan *x, uint32_t series, const struct stretch *s, uint
 			similar += s[j].size > s[i].size * 0.6;
 		if (s[i].size < limit || similar >= SIMILAR)
 			continue;
+		/* The recorder's own start. */
+		if (length == 1 && !x->bin[s[i].from] && !x->s->joined)
+			continue;
 		for (uint32_t j = s[i].from; j < s[i].to; j++)
 			sum += x->z[j];
 		scan_report(x, (struct finding){ .series = series,
