@@ -102,16 +102,20 @@ static int name_task(struct places *p, const struct pm_instance *i)
 {
 	const char *comm = pm_map_text(&i->attrs, PM_INSTANCE_COMM, NULL);
 	uint64_t pid = pm_map_u64(&i->attrs, PM_INSTANCE_TID, pm_map_u64(&i->attrs, PM_INSTANCE_PID, 0));
-	uint64_t parent = pm_map_u64(&i->attrs, PM_INSTANCE_PARENT, 0);
-	char text[200];
+	const char *parent = pm_map_text(&i->attrs, PM_INSTANCE_PARENT_COMM, "");
+	uint64_t number = pm_map_u64(&i->attrs, PM_INSTANCE_PARENT, 0);
+	char text[200], from[32] = "";
 
 	if (!comm)
 		return 0;
+	if (number)
+		snprintf(from, sizeof(from), " %llu", (unsigned long long)number);
 	if (pid)
 		snprintf(text, sizeof(text), "%.64s (%llu)", comm, (unsigned long long)pid);
+	else if (*parent || number)
+		snprintf(text, sizeof(text), "%.64s (of%s%.64s%s)", comm, *parent ? " " : "", parent, from);
 	else
-		snprintf(text, sizeof(text), "%.64s (of %.64s %llu)", comm,
-			 pm_map_text(&i->attrs, PM_INSTANCE_PARENT_COMM, "pid"), (unsigned long long)parent);
+		snprintf(text, sizeof(text), "%.64s", comm);
 	return places_label(p, i->id, text);
 }
 

@@ -239,7 +239,7 @@ static void put_ids(struct stat_sheet *s, bool threads)
 	for (uint32_t i = 0; i < m->n_instances; i++) {
 		uint64_t id = pm_map_u64(&m->instance[i].attrs, threads ? PM_INSTANCE_TID : PM_INSTANCE_PID, 0);
 
-		if (m->instance[i].kind != PM_TASK || !id || id == last)
+		if (m->instance[i].kind != PM_TASK || m->instance[i].number != PM_NONE || !id || id == last)
 			continue;
 		buf_printf(out, "%s%" PRIu64, sep, id);
 		last = id;
