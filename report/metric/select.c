@@ -321,7 +321,8 @@ static bool is_default(const struct selection *s, const struct binding *b, size_
 
 	for (size_t k = 0; s->tasks && k < b->n_metrics && !any; k++)
 		any = is_of_tasks(&b->metric[k]);
-	return any ? is_of_tasks(&b->metric[i]) : b->metric[i].default_on;
+	return (any && is_of_tasks(&b->metric[i])) ||
+	       (b->metric[i].default_on && (!any || b->metric[i].kind == PM_TASK));
 }
 
 int selection_apply(const struct selection *s, const struct binding *b, const struct places *p, bool *shown,

@@ -149,7 +149,7 @@ def names_of_tasks(path):
                                text=True).stdout.splitlines():
         word = dict(w.split("=", 1) for w in line.split() if "=" in w)
         if line.startswith("instance ") and word.get("kind") == "task":
-            names[word["name"]] = word["tid"]
+            names[word["name"]] = word.get("tid", "")
     return names
 
 
@@ -159,7 +159,7 @@ def pmrec_counts(path, mode):
     names = names_of_tasks(path) if mode == "thread" else {}
     counts = {}
     for row in pmrep(path, per):
-        key = {"process": "", "system": "", "thread": names.get(row["task"], row["task"]), "cgroup": row["cgroup"],
+        key = {"process": "", "system": "", "thread": names.get(row["task"], row["task"].rpartition("(")[2].rstrip(")")), "cgroup": row["cgroup"],
                "cpu": row["cpu"], "core": row["package"] + "." + row["core"], "socket": row["package"],
                "node": row["node"]}[mode]
         assert row["status"] == "ok", row
