@@ -15,10 +15,10 @@
 #define TASK_LEAST 0.02 /* of a CPU */
 
 struct task {
-	uint32_t instance;
 	double cpu[2], bytes[2], ended; /* outside, inside */
 	char *name;                     /* owned */
 	uint64_t pid;
+	bool several; /* processes of that name */
 };
 
 struct look {
@@ -107,28 +107,27 @@ static int shape(struct sink *sink, const struct sheet *sheet, size_t n)
 	return 0;
 }
 
+/* Processes of one name are one; those without a number are many, and their name says whose they were. */
 static struct task *task_of(struct look *l, const struct place *place)
 {
-	uint32_t instance = place->instance;
-	const struct pm_instance *i = pm_model_instance(l->places->model, instance);
-	struct task *t = l->n_tasks ? &l->task[l->n_tasks - 1] : NULL;
-	const char *comm;
+	const struct pm_instance *i = pm_model_instance(l->places->model, place->instance);
+	uint64_t pid = i ? pm_map_u64(&i->attrs, PM_INSTANCE_PID, 0) : 0;
+	const char *name = pid ? pm_map_text(&i->attrs, PM_INSTANCE_COMM, "") : "";
+	struct task *t;
 
-	if (t && t->instance == instance)
-		return t;
-	for (uint32_t k = 0; k < l->n_tasks; k++)
-		if (l->task[k].instance == instance)
-			return &l->task[k];
-	if (l->n_tasks == TASKS || !i)
+	if (!i)
 		return NULL;
-	/* One without a number stands for many, and its name says whose they were. */
-	comm = pm_map_get(&i->attrs, PM_INSTANCE_PID) ? pm_map_text(&i->attrs, PM_INSTANCE_COMM, "") : "";
-	if (!*comm)
-		comm = places_name(l->places, place);
-	t = &l->task[l->n_tasks++];
-	*t = (struct task){ .instance = instance,
-			    .name = strdup(comm),
-			    .pid = pm_map_u64(&i->attrs, PM_INSTANCE_PID, 0) };
+	if (!*name)
+		name = places_name(l->places, place);
+	for (t = l->task; t < l->task + l->n_tasks; t++)
+		if (!t->pid == !pid && t->name && !strcmp(t->name, name)) {
+			t->several |= t->pid != pid;
+			return t;
+		}
+	if (l->n_tasks == TASKS)
+		return NULL;
+	l->n_tasks++;
+	*t = (struct task){ .name = strdup(name), .pid = pid };
 	return t;
 }
 
@@ -266,7 +265,10 @@ static int by_cpu(const void *a, const void *b)
 {
 	const struct incident_task *x = a, *y = b;
 
-	return (x->cpu < y->cpu) - (x->cpu > y->cpu);
+	/* That it ended many times says as much as a millisecond each. */
+	double a_s = x->cpu + (double)x->ended / 1e3, b_s = y->cpu + (double)y->ended / 1e3;
+
+	return (a_s < b_s) - (a_s > b_s);
 }
 
 /* Those that did more then than before and behind. */
@@ -276,25 +278,27 @@ static int keep_tasks(struct look *l)
 
 	for (uint32_t k = 0; k < l->n_tasks; k++) {
 		const struct task *t = &l->task[k];
-		struct incident_task new = { .pid = t->pid,
+		struct incident_task new = { .pid = t->several ? 0 : t->pid,
 					     .ended = (uint64_t)llround(t->ended),
-					     .cpu = more_than_before(l, t->cpu),
-					     .bytes = more_than_before(l, t->bytes) };
+					     .cpu = fmax(more_than_before(l, t->cpu), 0),
+					     .bytes = fmax(more_than_before(l, t->bytes), 0) };
 		struct buf name = BUF_INIT;
 
 		if (new.cpu < TASK_LEAST * l->inside_s &&new.bytes < 1e6 * l->inside_s &&new.ended < 10)
 			continue;
 		if (i->n_tasks == INCIDENT_TASKS) {
-			if (new.cpu <= i->task[INCIDENT_TASKS - 1].cpu)
+			if (by_cpu(&new, &i->task[INCIDENT_TASKS - 1]) >= 0)
 				continue;
 			free(i->task[--i->n_tasks].name);
 		}
-		if (!t->pid && new.ended) {
+		if (!t->pid && new.ended > 1) {
 			incident_put_number(&name, (double)new.ended);
 			buf_addstr(&name, " short-lived ");
 		}
 		buf_addstr(&name, t->name ? t->name : "?");
-		if (t->pid)
+		if (t->several)
+			buf_addstr(&name, " (several)");
+		else if (t->pid)
 			buf_printf(&name, " (pid %llu)", (unsigned long long)t->pid);
 		new.name = buf_detach(&name);
 		if (!new.name)
