@@ -180,7 +180,7 @@ int cpulist_parse(struct cpulist *l, const char *text, bool dots, struct error *
 		if (err == -ERANGE)
 			return error_set(e, ERANGE, "\"%.60s\": numbers end at %d", text, CPULIST_MAX);
 		if (err == -EINVAL)
-			return error_set(e, EINVAL, "\"%.60s\" is no list such as 0-3,8 (column %d)", text,
+			return error_set(e, EINVAL, "\"%.60s\" is not a list such as 0-3,8 (column %d)", text,
 					 (int)(at - text) + 1);
 		return error_sys(e, -err, "list");
 	}

@@ -79,7 +79,7 @@ int options_parse(const struct options_spec *spec, int argc, char **argv, void *
 		  struct error *e);
 void options_common_release(struct options_common *common);
 
-/* For the parser: `return options_bad(state, "--interval: '%s' is no duration", arg);` */
+/* For the parser: `return options_bad(state, "--interval: '%s' is not a duration", arg);` */
 error_t options_bad(struct argp_state *state, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Whether colors go to that descriptor: --color, then NO_COLOR and TERM=dumb, then whether it is a terminal. */

@@ -185,7 +185,7 @@ int options_parse(const struct options_spec *spec, int argc, char **argv, void *
 		return error_set(e, own.number, "%s", own.text);
 	if (r == ENOMEM)
 		return error_set(e, ENOMEM, "out of memory");
-	return error_set(e, EINVAL, "wrong usage; --help shows how it goes");
+	return error_set(e, EINVAL, "wrong usage; try --help");
 }
 
 void options_common_release(struct options_common *common)

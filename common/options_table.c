@@ -9,10 +9,10 @@
 
 #include "common/options_known.h"
 
-#define COLUMN "columns are chosen when reporting"
-#define ROWS   "how counts are grouped is chosen when reporting"
-#define LAYOUT "how numbers are printed is chosen when reporting"
-#define RECORD "what is counted is chosen when recording"
+#define COLUMN "choose columns when reporting"
+#define ROWS   "choose grouping when reporting"
+#define LAYOUT "choose the format when reporting"
+#define RECORD "choose events when recording"
 
 static const char *const program[OPTIONS_COLUMNS] = { "pmrec", "pmrep show", "pmrep stat" };
 
@@ -45,8 +45,8 @@ static const struct row *const rows[OPTIONS_COLUMNS] = { record_rows, show_rows,
 
 /* What nobody has, and why. */
 static const struct row nowhere[] = {
-	{ "input", "a recording is given as an operand" },
-	{ "iostat", "there is no such report; name the events of the PMUs uncore_iio with -e" },
+	{ "input", "name the recording without an option" },
+	{ "iostat", "no such report exists; name the events of the PMUs uncore_iio with -e" },
 	{ "record-tpebs", "retire latencies are in samples, not in counts; perf record takes them, and formulas use "
 			  "what a vendor's file says of them" },
 	{ "tpebs-mode", "retire latencies are in samples, not in counts; perf record takes them" },
@@ -61,7 +61,7 @@ static const struct {
 } letter_hints[] = {
 	{ 'a', OPTIONS_SHOW, "belongs to pmrec: CPUs (-a) and added counters (--add) are chosen when recording" },
 	{ 'c', OPTIONS_PMREC,
-	  "belongs to pmrep: rows are chosen when reporting; -C or --cpu says which CPUs are recorded" },
+	  "belongs to pmrep: choose rows when reporting; -C or --cpu chooses the CPUs to record" },
 	{ 'i', OPTIONS_STAT,
 	  "is two things: --interval=SEC (or --every) re-bins, the recording is an operand, and "
 	  "--no-inherit belongs to pmrec" },
@@ -74,9 +74,9 @@ static const struct {
 	{ 'I', OPTIONS_SHOW, "belongs to pmrec and pmrep stat (milliseconds); turbostat's --IPC is --show=IPC" },
 	{ 'S', OPTIONS_STAT,
 	  "is two things: --summary prints totals, --sync belongs to pmrec, --Summary to pmrep show" },
-	{ 'V', OPTIONS_PMREC, "is no option: the version is --version" },
-	{ 'V', OPTIONS_SHOW, "is no option: the version is -v or --version" },
-	{ 'V', OPTIONS_STAT, "is no option: the version is --version" },
+	{ 'V', OPTIONS_PMREC, "is not an option: the version is --version" },
+	{ 'V', OPTIONS_SHOW, "is not an option: the version is -v or --version" },
+	{ 'V', OPTIONS_STAT, "is not an option: the version is --version" },
 };
 
 /* Which programs have the name, as bits, and the first hint. */
@@ -147,7 +147,7 @@ int options_foreign_refuse(const char *name, enum options_column column, struct 
 
 	for (const struct row *r = nowhere; !found && r->name; r++)
 		if (!strcmp(r->name, name))
-			return error_set(e, EINVAL, "--%s is no option here: %s", name, r->hint);
+			return error_set(e, EINVAL, "--%s is not an option here: %s", name, r->hint);
 	if (column < OPTIONS_COLUMNS && found & 1u << column)
 		return error_set(e, EINVAL, "this version has no --%s", name);
 	put_owners(whose, sizeof(whose), found);
@@ -191,7 +191,7 @@ int options_letter_refuse(char letter, enum options_column column, struct error 
 		}
 	}
 	if (!found)
-		return error_set(e, EINVAL, "-%c is no option", letter);
+		return error_set(e, EINVAL, "-%c is not an option", letter);
 	owners(name, &hint);
 	put_owners(whose, sizeof(whose), found);
 	return error_set(e, EINVAL, "-%c belongs to %s (--%s)%s%s", letter, whose, name, hint ? ": " : "",

@@ -42,7 +42,7 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case 'r':
 		if (parse_u64(arg, &c->pairs) || !c->pairs || c->pairs > 1000)
-			return options_bad(state, "-r: '%s' is no number of pairs from 1 to 1000", arg);
+			return options_bad(state, "-r: '%s' is not a number of pairs from 1 to 1000", arg);
 		return 0;
 	case 'o':
 		c->folder = arg;

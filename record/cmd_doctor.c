@@ -26,7 +26,7 @@ enum { KEY_ROOT = 300 };
 
 static const struct argp_option options[] = {
 	{ "root", KEY_ROOT, "DIR", 0, "look at /sys, /proc and /dev under DIR", 1 },
-	{ "verbose", 'v', NULL, 0, "list everything that was refused", 1 },
+	{ "verbose", 'v', NULL, 0, "list everything that the kernel refused", 1 },
 	{ 0 },
 };
 
@@ -49,14 +49,14 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp argp = { options, parse_opt, "",
-				  "Tries every source and says what it has, what it lacks, and what would help." };
+				  "Tries every source; says what it offers, what is missing, and how to get it." };
 
 static const struct options_spec spec = {
 	.name = "pmrec doctor",
 	.column = OPTIONS_OTHER,
 	.argp = &argp,
 	.brief = "Usage: pmrec doctor [--verbose] [--root=DIR]\n\n"
-		 "Tries every source and says what it has, what it lacks, and what would help.\n",
+		 "Tries every source; says what it offers, what is missing, and how to get it.\n",
 };
 
 static unsigned count_values(const struct doctor *d, const struct source *s)

@@ -89,7 +89,7 @@ static const struct options_spec spec = {
 		 "events:  what -e takes on this machine\n"
 		 "sources: what --sources takes\n"
 		 "metrics: what pmrep computes from a recording, and -M records for\n"
-		 "metricgroups: names that stand for several of them\n",
+		 "metricgroups: names that stand for several metrics\n",
 };
 
 static bool wanted(const struct list *l, const char *name)

@@ -17,7 +17,7 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 		*text = arg;
 		return 0;
 	case ARGP_KEY_NO_ARGS:
-		return options_bad(state, "what shall the marker say? pmrec mark TEXT");
+		return options_bad(state, "no text given; usage: pmrec mark TEXT");
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}

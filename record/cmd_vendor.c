@@ -51,7 +51,8 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_ARG:
 		if (!state->arg_num && !v->import) {
 			v->import = !strcmp(arg, "import");
-			return v->import ? 0 : options_bad(state, "'%s' is no command of pmrec vendor: import", arg);
+			return v->import ? 0 :
+					   options_bad(state, "'%s' is not a command of pmrec vendor: import", arg);
 		}
 		v->path = reallocarray(v->path, v->n_paths + 1, sizeof(*v->path));
 		if (!v->path)
@@ -69,10 +70,8 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 	}
 }
 
-static const struct argp argp = {
-	options, parse_opt, "[import DIR|FILE...]",
-	"Lists the events and metrics of CPU vendors that are at hand, or brings them in."
-};
+static const struct argp argp = { options, parse_opt, "[import DIR|FILE...]",
+				  "Lists the installed events and metrics of CPU vendors, or imports them." };
 
 static const struct options_spec spec = {
 	.name = "pmrec vendor",
@@ -272,8 +271,7 @@ static int import(struct vendor *v, struct error *e)
 	int err = 0;
 
 	if (!path)
-		err = error_set(e, ENOENT,
-				"neither XDG_DATA_HOME nor HOME is set: say with -o where the pack is to be");
+		err = error_set(e, ENOENT, "neither XDG_DATA_HOME nor HOME is set; name the pack with -o FILE");
 	for (size_t i = 0; i < v->n_paths && !err; i++)
 		err = import_path(v, v->path[i], 0);
 	if (!err && !v->pack.n_sets)
@@ -328,8 +326,8 @@ static int list(struct vendor *v, struct error *e)
 	if (err == -ENOENT)
 		return error_set(
 			e, ENOENT,
-			"no vendor's events and metrics are at hand; `pmrec vendor import DIR` brings them, of a "
-			"kernel's tools/perf/pmu-events/arch or a clone of Intel's perfmon");
+			"no events and metrics of CPU vendors are installed; `pmrec vendor import DIR` "
+			"imports them from a kernel's tools/perf/pmu-events/arch or a clone of Intel's perfmon");
 	if (err)
 		return err;
 	t = table_new();

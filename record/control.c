@@ -39,7 +39,7 @@ static int open_fifo(int *fd, const char *path, struct error *e)
 					 error_sys(e, errno, "--control: '%s'", path);
 	/* Answers would overwrite a file. */
 	if (fstat(*fd, &st) || !S_ISFIFO(st.st_mode))
-		return error_set(e, EINVAL, "--control: '%s' is no fifo", path);
+		return error_set(e, EINVAL, "--control: '%s' is not a fifo", path);
 	return 0;
 }
 

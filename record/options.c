@@ -33,7 +33,7 @@ static const char brief[] =
 	"  --report           print the result too     --sources=LIST   perf,cpuidle,... or -NAME\n"
 	"  --label KEY=VALUE  note in the file         --privacy=LEVEL  strict, default, full\n"
 	"\n"
-	"pmrec doctor says what this machine offers and what is in the way. --help=all lists every option.\n";
+	"pmrec doctor says what this machine offers and what is missing. --help=all lists every option.\n";
 
 /* ---- what takes more than a member ---- */
 
@@ -69,7 +69,7 @@ static error_t set_filter(void *into, char *text, struct argp_state *state)
 	size_t n = count_events(o);
 
 	if (!n)
-		return options_bad(state, "--filter belongs behind the -e that it filters");
+		return options_bad(state, "--filter must follow the -e that it filters");
 	o->perf.filters[n - 1] = text;
 	return 0;
 }
@@ -121,7 +121,7 @@ static error_t set_tcc(void *into, char *text, struct argp_state *state)
 	uint64_t celsius;
 
 	if (parse_u64(text, &celsius) || !celsius || celsius > 255)
-		return options_bad(state, "--TCC: '%s' is no temperature in degrees Celsius", text);
+		return options_bad(state, "--TCC: '%s' is not a temperature in degrees Celsius", text);
 	o->tcc_celsius = (unsigned)celsius;
 	return 0;
 }
@@ -157,7 +157,7 @@ static error_t set_bpf_programs(void *into, char *text, struct argp_state *state
 
 		if (*at < '0' || *at > '9' || !id || id >= UINT32_MAX || (*end && *end != ','))
 			return options_bad(state,
-					   "-b: '%s' is no list of ids of BPF programs; `bpftool prog` shows "
+					   "-b: '%s' is not a list of ids of BPF programs; `bpftool prog` shows "
 					   "them",
 					   text);
 		at = end;
@@ -180,7 +180,7 @@ static error_t set_interval(void *into, char *text, struct argp_state *state)
 	struct record_options *o = into;
 
 	if (parse_duration(text, &o->sample.interval_ns) || o->sample.interval_ns > INT64_MAX / 4)
-		return options_bad(state, "-i: '%s' is no interval in seconds", text);
+		return options_bad(state, "-i: '%s' is not an interval in seconds", text);
 	return check_interval(o, 'i', state);
 }
 
@@ -189,7 +189,7 @@ static error_t set_interval_ms(void *into, char *text, struct argp_state *state)
 	struct record_options *o = into;
 
 	if (parse_duration_ms(text, &o->sample.interval_ns) || o->sample.interval_ns > INT64_MAX / 4)
-		return options_bad(state, "-I: '%s' is no interval in milliseconds", text);
+		return options_bad(state, "-I: '%s' is not an interval in milliseconds", text);
 	return check_interval(o, 'I', state);
 }
 
@@ -198,7 +198,7 @@ static error_t set_iterations(void *into, char *text, struct argp_state *state)
 	struct record_options *o = into;
 
 	if (parse_u64(text, &o->sample.iterations) || !o->sample.iterations)
-		return options_bad(state, "-n: '%s' is no number of intervals (perf's -n is --null here)", text);
+		return options_bad(state, "-n: '%s' is not a number of intervals (perf's -n is --null here)", text);
 	return 0;
 }
 
@@ -207,7 +207,7 @@ static error_t set_timeout(void *into, char *text, struct argp_state *state)
 	struct record_options *o = into;
 
 	if (parse_duration_ms(text, &o->run.timeout_ns) || !o->run.timeout_ns || o->run.timeout_ns > INT64_MAX / 4)
-		return options_bad(state, "--timeout: '%s' is no time in milliseconds", text);
+		return options_bad(state, "--timeout: '%s' is not a time in milliseconds", text);
 	return 0;
 }
 
@@ -222,7 +222,7 @@ static error_t set_delay(void *into, char *text, struct argp_state *state)
 	else if (!parse_duration_ms(text, &ns) && ns / 1000000 < INT32_MAX)
 		o->perf.delay_ms = (int64_t)(ns / 1000000);
 	else
-		return options_bad(state, "-D: '%s' is no delay in milliseconds", text);
+		return options_bad(state, "-D: '%s' is not a delay in milliseconds", text);
 	return 0;
 }
 
@@ -232,7 +232,7 @@ static error_t set_runs(void *into, char *text, struct argp_state *state)
 	uint64_t n;
 
 	if (parse_u64(text, &n) || n > UINT32_MAX - 1)
-		return options_bad(state, "-r: '%s' is no number of runs", text);
+		return options_bad(state, "-r: '%s' is not a number of runs", text);
 	o->run.runs = n ? (unsigned)n : UINT32_MAX;
 	return 0;
 }
@@ -242,7 +242,7 @@ static error_t set_td_level(void *into, char *text, struct argp_state *state)
 	struct record_options *o = into;
 
 	if (parse_u64(text, &o->perf.td_level) || o->perf.td_level > 9)
-		return options_bad(state, "--td-level: '%s' is no level", text);
+		return options_bad(state, "--td-level: '%s' is not a level", text);
 	return 0;
 }
 
@@ -251,7 +251,7 @@ static error_t set_keep(void *into, char *text, struct argp_state *state)
 	struct record_options *o = into;
 
 	if (parse_u64(text, &o->output.keep) || !o->output.keep || o->output.keep > 1000000)
-		return options_bad(state, "--keep: '%s' is no number of files", text);
+		return options_bad(state, "--keep: '%s' is not a number of files", text);
 	return 0;
 }
 
@@ -263,7 +263,7 @@ static error_t set_sync(void *into, char *text, struct argp_state *state)
 	if (!text)
 		o->run.sync_first = true;
 	else if (parse_duration(text, &o->output.sync_ns) || !o->output.sync_ns)
-		return options_bad(state, "--sync: '%s' is no time; --sync=1 is every second", text);
+		return options_bad(state, "--sync: '%s' is not a time; --sync=1 is every second", text);
 	return 0;
 }
 
@@ -272,7 +272,7 @@ static error_t set_buffer(void *into, char *text, struct argp_state *state)
 	struct record_options *o = into;
 
 	if (parse_size(text, &o->output.buffer_bytes) || o->output.buffer_bytes < BUFFER_MIN_BYTES)
-		return options_bad(state, "--buffer: '%s' is no size of at least 1M", text);
+		return options_bad(state, "--buffer: '%s' is not a size of at least 1M", text);
 	return 0;
 }
 
@@ -313,7 +313,7 @@ static error_t set_realtime(void *into, char *text, struct argp_state *state)
 	uint64_t priority = 10;
 
 	if (text && (parse_u64(text, &priority) || priority < 1 || priority > 99))
-		return options_bad(state, "--realtime: '%s' is no priority from 1 to 99", text);
+		return options_bad(state, "--realtime: '%s' is not a priority from 1 to 99", text);
 	o->sample.realtime = (unsigned)priority;
 	return 0;
 }
@@ -388,9 +388,9 @@ static error_t check(struct argp_state *state, struct record_options *o)
 		return options_bad(state, "--bpf-counters counts the tasks of -p, -t and COMMAND, and does not "
 					  "follow new threads one by one as --per-thread does");
 	if (o->run.runs != 1 && !o->run.command)
-		return options_bad(state, "-r repeats a COMMAND, and there is none");
+		return options_bad(state, "-r repeats a COMMAND; none is given");
 	if (o->sample.iterations && !o->sample.interval_ns)
-		return options_bad(state, "-n counts intervals, and -i 0 has none");
+		return options_bad(state, "-n counts intervals, but -i 0 makes none");
 	if (o->perf.delay_ms < 0 && !o->run.control)
 		return options_bad(state, "-D -1 waits for an 'enable' that can only come through --control");
 	if (o->run.report && o->output.output && !strcmp(o->output.output, "-"))
@@ -406,12 +406,11 @@ static error_t check(struct argp_state *state, struct record_options *o)
 	if (o->output.keep && !plan_rotates(o))
 		return options_bad(state, "--keep is about the files of --rotate");
 	if (o->no_msr && adds(o, ADD_MSR))
-		return options_bad(state, "--add names a register, and --no-msr says to read none");
+		return options_bad(state, "--add names a register, but --no-msr reads none");
 	if ((o->no_perf || o->perf.null) && adds(o, ADD_PERF))
-		return options_bad(state, "--add names an event, and %s says to count none",
-				   o->perf.null ? "--null" : "-P");
+		return options_bad(state, "--add names an event, but %s counts none", o->perf.null ? "--null" : "-P");
 	if (o->perf.td_level && !o->perf.topdown)
-		return options_bad(state, "--td-level says how deep --topdown goes, which is not there");
+		return options_bad(state, "--td-level needs --topdown");
 	if (o->perf.all_user && o->perf.all_kernel)
 		return options_bad(state, "--all-user and --all-kernel exclude each other");
 	if (o->perf.pids || o->perf.tids)

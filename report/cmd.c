@@ -32,10 +32,10 @@ void cmd_complain(const char *command, const char *format, ...)
 int cmd_copied(const char *command, const char *what, const struct rewrite_result *result)
 {
 	if (result->newer)
-		cmd_complain(command, "%s: what is newer than this program did not go over; pmrep check tells what",
+		cmd_complain(command, "%s: what is newer than this program was not copied; pmrep check lists it",
 			     what);
 	if (result->damages)
-		cmd_complain(command, "%s: damaged or cut; what is readable went over, the gaps are marked", what);
+		cmd_complain(command, "%s: damaged or cut; what is readable was copied, the gaps are marked", what);
 	return result->damages ? EXIT_DAMAGED : EXIT_GOOD;
 }
 
@@ -115,7 +115,7 @@ error_t cmd_files(int key, struct argp_state *state, struct cmd_files *files)
 		*files = (struct cmd_files){ state->argv + state->next, state->argc - state->next };
 		return 0;
 	case ARGP_KEY_NO_ARGS:
-		return options_bad(state, "no recording given; --help shows how it goes");
+		return options_bad(state, "no recording given; try --help");
 	}
 	return ARGP_ERR_UNKNOWN;
 }

@@ -15,15 +15,15 @@
 
 static const char brief[] =
 	"Usage: pmrep bundle [OPTION...] -o OUT.pmr.gz FILE\n"
-	"Make a recording fit for an attachment: redacted, and reduced step by step until it is small enough.\n\n"
-	"All commands read the .gz file as it is. What was lost is printed, and written into the file.\n\n"
-	"  -o, --output=FILE      where to; - is stdout\n"
-	"      --max-size=SIZE    bytes, or with k, M, Ki, Mi; default: 25M, the limit of GitHub\n"
+	"Redact a recording and shrink it, step by step, until it can be attached to a report.\n\n"
+	"All commands read the .gz file directly. What was dropped is printed and noted in the file.\n\n"
+	"  -o, --output=FILE      output file; - is stdout\n"
+	"      --max-size=SIZE    bytes, or with k, M, Ki, Mi (default: 25M)\n"
 	"      --map=FILE         as in pmrep redact\n"
 	"      --shift-time       as in pmrep redact\n"
 	"      --keep=LIST        as in pmrep redact\n"
-	"      --no-redact        leave in whose recording it is\n"
-	"      --overwrite        replace what is there\n\n"
+	"      --no-redact        keep the names of host, people and programs\n"
+	"      --overwrite        replace an existing file\n\n"
 	"Examples:\n"
 	"  pmrep bundle -o bug.pmr.gz host.pmr\n"
 	"  pmrep bundle --max-size=5M --shift-time -o bug.pmr.gz host.pmr\n";
@@ -31,13 +31,13 @@ static const char brief[] =
 enum { KEY_MAP = 1000, KEY_SHIFT, KEY_KEEP, KEY_OVERWRITE, KEY_SIZE, KEY_NO_REDACT };
 
 static const struct argp_option options[] = {
-	{ "output", 'o', "FILE", 0, "Where to; - is stdout", 0 },
+	{ "output", 'o', "FILE", 0, "Output file; - is stdout", 0 },
 	{ "max-size", KEY_SIZE, "SIZE", 0, "How large it may be; default: 25M", 0 },
 	{ "map", KEY_MAP, "FILE", 0, "Pseudonyms are those in FILE; new ones are added to it", 0 },
 	{ "shift-time", KEY_SHIFT, NULL, 0, "Move all clocks by random amounts", 0 },
 	{ "keep", KEY_KEEP, "LIST", 0, "What may stay: machine, person, time, or names of fields", 0 },
-	{ "no-redact", KEY_NO_REDACT, NULL, 0, "Leave in whose recording it is", 0 },
-	{ "overwrite", KEY_OVERWRITE, NULL, 0, "Replace what is there", 0 },
+	{ "no-redact", KEY_NO_REDACT, NULL, 0, "Keep the names of host, people and programs", 0 },
+	{ "overwrite", KEY_OVERWRITE, NULL, 0, "Replace an existing file", 0 },
 	{ 0 },
 };
 
@@ -59,7 +59,8 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_SIZE:
 		if (parse_size(arg, &b->max_size) || !b->max_size)
-			return options_bad(state, "--max-size: '%s' is no size; bytes, or with k, M, G, Ki, Mi, Gi",
+			return options_bad(state,
+					   "--max-size: '%s' is not a size: use bytes, or add k, M, G, Ki, Mi or Gi",
 					   arg);
 		return 0;
 	case KEY_MAP:
@@ -83,10 +84,10 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 		b->path = arg;
 		return 0;
 	case ARGP_KEY_NO_ARGS:
-		return options_bad(state, "no recording given; --help shows how it goes");
+		return options_bad(state, "no recording given; try --help");
 	case ARGP_KEY_END:
 		if (!b->output)
-			return options_bad(state, "-o says where the bundle goes; - is stdout");
+			return options_bad(state, "no output given; -o FILE names it, -o - is stdout");
 		if (b->no_redact && (b->options.map || b->options.keep || b->options.shift_time))
 			return options_bad(state, "--no-redact: --map, --keep and --shift-time say how to redact");
 		if (b->options.map && (!strcmp(b->options.map, b->output) ||

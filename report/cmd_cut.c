@@ -21,8 +21,8 @@
 
 static const char brief[] =
 	"Usage: pmrep cut [OPTION...] -o OUT.pmr FILE\n"
-	"Copy a part of a recording into a recording. Raw counters stay raw: nothing but what was cut is lost.\n\n"
-	"  -o, --output=FILE      where to; - is stdout\n"
+	"Copy a part of a recording. Counters stay raw: nothing is lost but what was cut.\n\n"
+	"  -o, --output=FILE      output file; - is stdout\n"
 	"      --since=TIME       only snapshots from TIME on: seconds from the start, -SECONDS before the\n"
 	"      --until=TIME       end, 2026-01-31T12:00:00Z, @SECONDS; and up to TIME\n"
 	"      --sources=LIST     only these sources; -NAME leaves one out\n"
@@ -38,7 +38,7 @@ static const char brief[] =
 enum { KEY_SINCE = 1000, KEY_UNTIL, KEY_SOURCES, KEY_COUNTER, KEY_EVERY, KEY_OVERWRITE };
 
 static const struct argp_option options[] = {
-	{ "output", 'o', "FILE", 0, "Where to; - is stdout", 0 },
+	{ "output", 'o', "FILE", 0, "Output file; - is stdout", 0 },
 	{ "since", KEY_SINCE, "TIME", 0, "Only snapshots from TIME on", 0 },
 	{ "until", KEY_UNTIL, "TIME", 0, "Only snapshots up to TIME", 0 },
 	{ "sources", KEY_SOURCES, "LIST", 0, "Only these sources; -NAME leaves one out", 0 },
@@ -102,7 +102,7 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 		return cpulist_parse(&c->cpus, arg, true, &e) ? options_bad(state, "--cpu: %s", e.text) : 0;
 	case KEY_EVERY:
 		if (parse_u64(arg, &c->every) || !c->every || c->every > UINT32_MAX)
-			return options_bad(state, "--every: '%s' is no number of snapshots", arg);
+			return options_bad(state, "--every: '%s' is not a number of snapshots", arg);
 		return 0;
 	case KEY_OVERWRITE:
 		c->overwrite = OUTFILE_OVERWRITE;
@@ -113,9 +113,9 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 		c->path = arg;
 		return 0;
 	case ARGP_KEY_NO_ARGS:
-		return options_bad(state, "no recording given; --help shows how it goes");
+		return options_bad(state, "no recording given; try --help");
 	case ARGP_KEY_END:
-		return c->output ? 0 : options_bad(state, "-o says where the part goes; - is stdout");
+		return c->output ? 0 : options_bad(state, "no output given; -o FILE names it, -o - is stdout");
 	}
 	return ARGP_ERR_UNKNOWN;
 }

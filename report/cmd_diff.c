@@ -41,7 +41,7 @@ static bool admit(struct diff_recordings *r, const struct diff_options *o)
 		cmd_complain(NAME, "%s: %s%s", one->path, what,
 			     o->strict          ? "" :
 			     one->snapshots < 2 ? "; left out" :
-						  "; what is readable takes part");
+						  "; what is readable is used");
 		good &= !o->strict;
 	}
 	return good;
@@ -122,9 +122,7 @@ static bool gates_exist(const struct diff_options *o, const struct diff_data *d)
 		if (near && strcmp(near, word))
 			cmd_complain(NAME, "--gate: no recording has '%s'; did you mean '%s'?", word, near);
 		else
-			cmd_complain(NAME,
-				     "--gate: no recording has '%s'; pmrep list metrics FILE tells what there is",
-				     word);
+			cmd_complain(NAME, "--gate: no recording has '%s'; pmrep list metrics FILE lists them", word);
 		return false;
 	}
 	return true;
@@ -139,8 +137,7 @@ static bool word_exists(const char *option, const struct selection_word *w)
 	if (near && strcmp(near, w->word))
 		cmd_complain(NAME, "%s: no recording has '%s'; did you mean '%s'?", option, w->word, near);
 	else
-		cmd_complain(NAME, "%s: no recording has '%s'; pmrep list metrics FILE tells what there is", option,
-			     w->word);
+		cmd_complain(NAME, "%s: no recording has '%s'; pmrep list metrics FILE lists them", option, w->word);
 	return w->verb == SELECT_HIDE;
 }
 

@@ -11,18 +11,17 @@
 #include "report/info/dump.h"
 #include "report/input/input.h"
 
-static const char brief[] =
-	"Usage: pmrep dump [OPTION...] FILE\n"
-	"Print a recording as it is: every frame with its offset, every definition, every raw value.\n\n"
-	"      --counter=GLOB   only values of counters that match (may be repeated)\n"
-	"      --no-values      frames and definitions only\n"
-	"      --no-definitions frames and values only\n"
-	"      --snapshots=N    no more than the first N snapshots\n"
-	"      --format=FORMAT  text (default) or json: one object a line\n\n"
-	"Examples:\n"
-	"  pmrep dump --no-values host.pmr\n"
-	"  pmrep dump --counter='cpuidle.usage.*' host.pmr\n"
-	"  pmrep dump --format=json host.pmr | jq -c 'select(.value)'\n";
+static const char brief[] = "Usage: pmrep dump [OPTION...] FILE\n"
+			    "Print every frame with its offset, every definition, every raw value.\n\n"
+			    "      --counter=GLOB   only values of counters that match (may be repeated)\n"
+			    "      --no-values      frames and definitions only\n"
+			    "      --no-definitions frames and values only\n"
+			    "      --snapshots=N    no more than the first N snapshots\n"
+			    "      --format=FORMAT  text (default) or json: one object a line\n\n"
+			    "Examples:\n"
+			    "  pmrep dump --no-values host.pmr\n"
+			    "  pmrep dump --counter='cpuidle.usage.*' host.pmr\n"
+			    "  pmrep dump --format=json host.pmr | jq -c 'select(.value)'\n";
 
 enum { KEY_COUNTER = 1000, KEY_NO_VALUES, KEY_NO_DEFINITIONS, KEY_FORMAT, KEY_SNAPSHOTS };
 
@@ -62,17 +61,17 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_SNAPSHOTS:
 		if (parse_u64(arg, &a->snapshots) || !a->snapshots)
-			return options_bad(state, "--snapshots: '%s' is no number of snapshots", arg);
+			return options_bad(state, "--snapshots: '%s' is not a number of snapshots", arg);
 		return 0;
 	case KEY_FORMAT:
 		return cmd_format(state, arg, "text", &a->d.json);
 	case ARGP_KEY_ARG:
 		if (a->path)
-			return options_bad(state, "one recording at a time; --help shows how it goes");
+			return options_bad(state, "one recording at a time; try --help");
 		a->path = arg;
 		return 0;
 	case ARGP_KEY_NO_ARGS:
-		return options_bad(state, "no recording given; --help shows how it goes");
+		return options_bad(state, "no recording given; try --help");
 	}
 	return ARGP_ERR_UNKNOWN;
 }

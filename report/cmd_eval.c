@@ -39,7 +39,7 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 		v->n_bindings = state->argc - state->next - 1;
 		return 0;
 	case ARGP_KEY_NO_ARGS:
-		return options_bad(state, "no expression given; --help shows how it goes");
+		return options_bad(state, "no expression given; try --help");
 	}
 	return ARGP_ERR_UNKNOWN;
 }
@@ -116,7 +116,7 @@ static int bind(const char *word, const struct expr_input *input, size_t n, stru
 	if (!equals || equals == word)
 		return error_set(e, EINVAL, "'%s' is not of the form ID=VALUE", word);
 	if (parse_value(equals + 1, &given))
-		return error_set(e, EINVAL, "%s: '%s' is no number", word, equals + 1);
+		return error_set(e, EINVAL, "%s: '%s' is not a number", word, equals + 1);
 	text = strndup(word, (size_t)(equals - word));
 	if (!text)
 		return error_set(e, ENOMEM, "out of memory");
@@ -125,7 +125,7 @@ static int bind(const char *word, const struct expr_input *input, size_t n, stru
 	if (!r)
 		id = expr_inputs(x, &n_ids);
 	if (r || n_ids != 1) {
-		r = error_set(e, EINVAL, "'%s' is no single ID", text);
+		r = error_set(e, EINVAL, "'%s' is not a single ID", text);
 	} else {
 		for (size_t i = 0; i < n; i++)
 			bind_input(&input[i], id, given, &value[i], &bound[i]);

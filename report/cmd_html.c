@@ -16,9 +16,9 @@
 static const char brief[] =
 	"Usage: pmrep html [OPTION...] -o PAGE.html FILE [FILE]\n"
 	"Make one page of a recording, or of two beside each other, that any browser opens from disk: charts, CPUs\n"
-	"over time, outliers, every metric, what happened, and whose machine it was. The page loads nothing.\n\n"
-	"  -o, --output=FILE      where to; - is stdout\n"
-	"      --max-size=SIZE    at most so large (default 10M); what is reduced for it is said in the page\n"
+	"over time, outliers, every metric, events, and the machine. The page loads nothing.\n\n"
+	"  -o, --output=FILE      output file; - is stdout\n"
+	"      --max-size=SIZE    at most this size (default 10M); the page says what was reduced\n"
 	"      --since=TIME       only from TIME on: seconds from the start, -SECONDS before the end,\n"
 	"      --until=TIME       2026-01-31T12:00:00Z, @SECONDS; and up to TIME\n"
 	"  -s, --show=LIST        draw these metrics; as for pmrep show\n"
@@ -36,8 +36,8 @@ static const char brief[] =
 enum { KEY_MAX_SIZE = 1000, KEY_SINCE, KEY_UNTIL, KEY_OVERWRITE };
 
 static const struct argp_option options[] = {
-	{ "output", 'o', "FILE", 0, "Where to; - is stdout", 0 },
-	{ "max-size", KEY_MAX_SIZE, "SIZE", 0, "At most so large", 0 },
+	{ "output", 'o', "FILE", 0, "Output file; - is stdout", 0 },
+	{ "max-size", KEY_MAX_SIZE, "SIZE", 0, "At most this size", 0 },
 	{ "since", KEY_SINCE, "TIME", 0, "Only from TIME on", 0 },
 	{ "until", KEY_UNTIL, "TIME", 0, "Only up to TIME", 0 },
 	{ "show", 's', "LIST", 0, "Draw these metrics", 0 },
@@ -65,7 +65,7 @@ static error_t set_moment(struct argp_state *state, struct moment *m, const char
 static error_t set_size(struct argp_state *state, struct html *h, const char *arg)
 {
 	if (parse_size(arg, &h->max_bytes) || !h->max_bytes)
-		return options_bad(state, "--max-size: '%s' is no size; 10M, 500k", arg);
+		return options_bad(state, "--max-size: '%s' is not a size such as 10M or 500k", arg);
 	if (h->max_bytes > MAX_SIZE_MOST)
 		return options_bad(state, "--max-size: browsers bear no page above 256 MB");
 	return 0;
@@ -106,9 +106,9 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 			       options_bad(state, "a page shows one recording or two; pmrep merge joins several") :
 			       0;
 	case ARGP_KEY_NO_ARGS:
-		return options_bad(state, "no recording given; --help shows how it goes");
+		return options_bad(state, "no recording given; try --help");
 	case ARGP_KEY_END:
-		return h->output ? 0 : options_bad(state, "-o says where the page goes; - is stdout");
+		return h->output ? 0 : options_bad(state, "no output given; -o FILE names it, -o - is stdout");
 	}
 	return ARGP_ERR_UNKNOWN;
 }

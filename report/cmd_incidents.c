@@ -15,7 +15,7 @@
 
 static const char brief[] =
 	"Usage: pmrep incidents [OPTION...] FILE...\n"
-	"Say what happened in recordings, and when: best first.\n\n"
+	"Say what happened in recordings, and when; the most striking first.\n\n"
 	"Looks at every metric at every level, shown by default or not, for stretches that differ from the rest,\n"
 	"slow drifts, CPUs that stand out among their equals, lost ticks and damage.\n\n"
 	"      --top=N            at most N incidents of a recording (default 10, json: all; 0: all)\n"
@@ -62,7 +62,7 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case KEY_TOP:
 		a->top = (uint32_t)strtoul(arg, &end, 10);
-		return *end || !*arg ? options_bad(state, "--top: '%s' is no number", arg) : 0;
+		return *end || !*arg ? options_bad(state, "--top: '%s' is not a number", arg) : 0;
 	case KEY_FORMAT:
 		for (unsigned i = 0; i < sizeof(name) / sizeof(*name); i++)
 			if (!strcmp(arg, name[i])) {

@@ -82,7 +82,7 @@ static int info_file(const struct info *i, const char *path, const struct option
 		r = info_pci_text(pm_reader_model(s.reader), i->all, &out, &none);
 		if (r == -EINVAL || none) {
 			cmd_complain(spec.name, "%s: %s", path,
-				     none ? none : "what was recorded of root ports is no table");
+				     none ? none : "what was recorded of root ports is not a table");
 			scan_release(&s);
 			buf_release(&out);
 			return none ? EXIT_NEGATIVE : EXIT_TROUBLE;

@@ -380,12 +380,12 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 		return cmd_format(state, arg, "table", &a->json);
 	case ARGP_KEY_ARG:
 		if (a->n_operands == 3)
-			return options_bad(state, "one recording at a time; --help shows how it goes");
+			return options_bad(state, "one recording at a time; try --help");
 		a->operand[a->n_operands++] = arg;
 		return 0;
 	case ARGP_KEY_END:
 		if (!a->n_operands)
-			return options_bad(state, "no recording given; --help shows how it goes");
+			return options_bad(state, "no recording given; try --help");
 		return assign_operands(a, state);
 	}
 	return ARGP_ERR_UNKNOWN;

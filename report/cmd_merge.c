@@ -16,7 +16,7 @@ static const char brief[] =
 	"Join consecutive recordings of one boot of one machine, such as pmrec --rotate makes, into one.\n\n"
 	"The order of the files does not matter: their times decide. What lies between two recordings is a gap,\n"
 	"unless one begins with the snapshot that the other ended with.\n\n"
-	"  -o, --output=FILE      where to; - is stdout\n"
+	"  -o, --output=FILE      output file; - is stdout\n"
 	"      --overwrite        replace OUT.pmr\n\n"
 	"Example:\n"
 	"  pmrep merge -o day.pmr host-*.pmr\n";
@@ -24,7 +24,7 @@ static const char brief[] =
 enum { KEY_OVERWRITE = 1000 };
 
 static const struct argp_option options[] = {
-	{ "output", 'o', "FILE", 0, "Where to; - is stdout", 0 },
+	{ "output", 'o', "FILE", 0, "Output file; - is stdout", 0 },
 	{ "overwrite", KEY_OVERWRITE, NULL, 0, "Replace the output", 0 },
 	{ 0 },
 };
@@ -58,7 +58,7 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 		m->overwrite = OUTFILE_OVERWRITE;
 		return 0;
 	case ARGP_KEY_END:
-		return m->output ? 0 : options_bad(state, "-o says where the whole goes; - is stdout");
+		return m->output ? 0 : options_bad(state, "no output given; -o FILE names it, -o - is stdout");
 	}
 	return cmd_files(key, state, &m->files);
 }

@@ -83,7 +83,7 @@ static error_t parse_side(struct argp_state *state, const char *option, const ch
 	uint64_t v;
 
 	if (parse_u64(arg, &v) || v < least || v > WIDTH_MAX)
-		return options_bad(state, "--%s: '%s' is no number from %u to %u", option, arg, least, WIDTH_MAX);
+		return options_bad(state, "--%s: '%s' is not a number from %u to %u", option, arg, least, WIDTH_MAX);
 	*n = (unsigned)v;
 	return 0;
 }
@@ -117,7 +117,8 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 	case KEY_EVERY:
 		p->mode = PIPELINE_EVERY;
 		return parse_duration(arg, &p->every_ns) || !p->every_ns ?
-			       options_bad(state, "--every: '%s' is no time; seconds, or with ms, m or h", arg) :
+			       options_bad(state, "--every: '%s' is not a time: use seconds, or add ms, m or h",
+					   arg) :
 			       0;
 	case KEY_WIDTH:
 		return parse_side(state, "width", arg, 20, &o->size.width);
@@ -131,7 +132,7 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 		o->n_words = state->argc - state->next;
 		return 0;
 	case ARGP_KEY_NO_ARGS:
-		return options_bad(state, "no metric and no recording given; --help shows how it goes");
+		return options_bad(state, "no metric and no recording given; try --help");
 	}
 	return ARGP_ERR_UNKNOWN;
 }

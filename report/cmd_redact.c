@@ -15,14 +15,14 @@
 
 static const char brief[] =
 	"Usage: pmrep redact [OPTION...] [-o OUT.pmr] FILE...\n"
-	"Copy recordings without what tells which machine, person or workload they are of.\n\n"
-	"Fields stay if they are technical and known; names become random pseudonyms (host-1a2b3c4d), and what was\n"
-	"dropped is taken out of all other texts, too. pmrep info OUT.pmr shows what still identifies.\n\n"
+	"Copy recordings without anything that identifies a machine, a person or a workload.\n\n"
+	"Known technical fields stay. Names become random pseudonyms (host-1a2b3c4d), and what was dropped is\n"
+	"removed from all other texts, too. pmrep info OUT.pmr shows what still identifies.\n\n"
 	"  -o, --output=OUT       where to; of several files: a directory. Default: a name as pmrec would give it\n"
 	"      --map=FILE         the same pseudonyms as with this FILE before; it undoes all this: keep it private\n"
 	"      --shift-time       move all clocks, the time since boot too, by random amounts\n"
 	"      --keep=LIST        what may stay: machine, person, time, or fields such as bios, labels, devices\n"
-	"      --overwrite        replace what is there\n\n"
+	"      --overwrite        replace an existing file\n\n"
 	"Examples:\n"
 	"  pmrep redact -o public.pmr host.pmr\n"
 	"  pmrep redact --map=~/private.map --shift-time -o public/ host1.pmr host2.pmr\n"
@@ -35,7 +35,7 @@ static const struct argp_option options[] = {
 	{ "map", KEY_MAP, "FILE", 0, "Pseudonyms are those in FILE; new ones are added to it", 0 },
 	{ "shift-time", KEY_SHIFT, NULL, 0, "Move all clocks by random amounts", 0 },
 	{ "keep", KEY_KEEP, "LIST", 0, "What may stay: machine, person, time, or names of fields", 0 },
-	{ "overwrite", KEY_OVERWRITE, NULL, 0, "Replace what is there", 0 },
+	{ "overwrite", KEY_OVERWRITE, NULL, 0, "Replace an existing file", 0 },
 	{ 0 },
 };
 
@@ -193,7 +193,7 @@ static int run(struct redact_job *j)
 
 	j->directory = j->output && is_directory(j->output);
 	if (j->files.n > 1 && j->output && !j->directory)
-		err = error_set(&e, ENOTDIR, "'%s' is no directory, which the output of several files needs",
+		err = error_set(&e, ENOTDIR, "'%s' is not a directory, which the output of several files needs",
 				j->output);
 	if (!err)
 		err = check_map(j, &e);

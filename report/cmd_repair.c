@@ -15,8 +15,8 @@
 static const char brief[] =
 	"Usage: pmrep repair [OPTION...] -o OUT.pmr FILE\n"
 	"Copy what can be read of a damaged recording into one without damage.\n\n"
-	"What is lost stays lost: a note in the copy says where, and nothing is computed across it.\n\n"
-	"  -o, --output=FILE      where to; - is stdout\n"
+	"Lost data stays lost: the copy notes where, and no value is computed across a gap.\n\n"
+	"  -o, --output=FILE      output file; - is stdout\n"
 	"      --like=FILE        take definitions that are lost from this recording, a sibling of a rotation, say\n"
 	"      --overwrite        replace OUT.pmr\n\n"
 	"Examples:\n"
@@ -26,7 +26,7 @@ static const char brief[] =
 enum { KEY_OVERWRITE = 1000, KEY_LIKE };
 
 static const struct argp_option options[] = {
-	{ "output", 'o', "FILE", 0, "Where to; - is stdout", 0 },
+	{ "output", 'o', "FILE", 0, "Output file; - is stdout", 0 },
 	{ "like", KEY_LIKE, "FILE", 0, "Take definitions that are lost from this recording", 0 },
 	{ "overwrite", KEY_OVERWRITE, NULL, 0, "Replace the output", 0 },
 	{ 0 },
@@ -58,7 +58,7 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_END:
 		if (p->files.n > 1)
 			return options_bad(state, "one recording at a time");
-		return p->output ? 0 : options_bad(state, "-o says where the copy goes; - is stdout");
+		return p->output ? 0 : options_bad(state, "no output given; -o FILE names it, -o - is stdout");
 	}
 	return cmd_files(key, state, &p->files);
 }

@@ -306,7 +306,7 @@ static bool can_spark(struct show_options *o)
 	if (o->pipeline.mode == PIPELINE_AUTO)
 		o->pipeline.mode = PIPELINE_TOTAL;
 	if (o->pipeline.mode != PIPELINE_TOTAL || !o->format->spark)
-		cmd_complain(NAME, "--spark goes with --total, into a table");
+		cmd_complain(NAME, "--spark needs --total and a table");
 	else if (!files)
 		cmd_complain(NAME, "--spark needs the whole recording first: a file, and no --follow");
 	else
@@ -318,17 +318,18 @@ static bool can_spark(struct show_options *o)
 static bool makes_sense(struct show_options *o)
 {
 	if (!o->n_files)
-		cmd_complain(NAME, "no recording given; pmrep --help shows how it goes");
+		cmd_complain(NAME, "no recording given; try pmrep --help");
 	else if (o->spark && !can_spark(o))
 		return false;
 	else if (o->export.thresholds && !o->format->thresholds)
-		cmd_complain(NAME, "--thresholds goes with --format=csv and json; a table has colors");
+		cmd_complain(NAME, "--thresholds needs --format=csv or json; tables use colors");
 	else if (o->export.columns &&
 		 (!o->format->columns || o->export.layout == EXPORT_WIDE || o->export.thresholds))
 		cmd_complain(NAME,
-			     "--columns goes with --format=csv and json, --layout=long and without --thresholds");
+			     "--columns needs --format=csv or json with --layout=long, and excludes --thresholds");
 	else if (o->output_dir && o->out)
-		cmd_complain(NAME, "--out is one file, --output-dir one for each recording: only one of them");
+		cmd_complain(NAME,
+			     "--out writes one file, --output-dir one for each recording; give only one of them");
 	else
 		return true;
 	return false;

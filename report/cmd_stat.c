@@ -150,7 +150,7 @@ static int open_output(struct stat_options *o, struct outfile *out)
 	struct error e = { 0 };
 
 	if (o->log_fd >= 0 && fcntl(o->log_fd, F_GETFD) < 0) {
-		cmd_complain(NAME, "--log-fd: %d is no open descriptor", o->log_fd);
+		cmd_complain(NAME, "--log-fd: %d is not an open descriptor", o->log_fd);
 		return EXIT_TROUBLE;
 	}
 	if (outfile_open(out, o->out ? o->out : "-", o->out_flags, o->file, (size_t)o->n_files, &e))
@@ -178,7 +178,7 @@ static int stat_files(struct stat_options *o, const struct options_common *commo
 	int status = EXIT_GOOD;
 
 	if (!o->n_files) {
-		cmd_complain(NAME, "no recording given; pmrep stat --help shows how it goes");
+		cmd_complain(NAME, "no recording given; try pmrep stat --help");
 		return EXIT_TROUBLE;
 	}
 	if ((status = open_output(o, &file)))

@@ -21,7 +21,7 @@ static int help(void)
 	for (const struct command *c = commands; c->name; c++)
 		printf("  %-9s %s\n", c->name, c->help);
 	printf("\nExamples:\n"
-	       "  pmrep host.pmr                     all there is, in a table\n"
+	       "  pmrep host.pmr                     everything, in a table\n"
 	       "  pmrep host.pmr --total --per-cpu   one row a CPU over the whole recording\n"
 	       "  pmrec -o - | pmrep -               live\n\n"
 	       "pmrep COMMAND --help says more, pmrep COMMAND --help=all everything.\n"

@@ -8,18 +8,18 @@
 /* COMMAND(name, one line of help), in the order of `pmrep --help`. */
 #define EACH_COMMAND(COMMAND) \
 	COMMAND(show, "metrics, interval by interval or in total (the default command)") \
-	COMMAND(incidents, "what happened, and when: what differs from the rest") \
+	COMMAND(incidents, "what happened, and when") \
 	COMMAND(stat, "counts as perf stat prints them") \
-	COMMAND(info, "what was recorded, on which machine, how well, and what it reveals") \
+	COMMAND(info, "what was recorded, on which machine, what is missing and why") \
 	COMMAND(list, "counters, metrics, events, instances or groups of a recording") \
 	COMMAND(dump, "raw values and every frame") \
-	COMMAND(check, "verify every byte; say what is damaged") \
-	COMMAND(diff, "is it slower, and can it be believed: two sets of recordings") \
+	COMMAND(check, "verify every byte; list damage") \
+	COMMAND(diff, "compare two sets of recordings: is the new one slower?") \
 	COMMAND(cut, "copy a part of a recording into a recording") \
 	COMMAND(merge, "join consecutive recordings into one") \
-	COMMAND(repair, "copy what can be read of a damaged recording into one without damage") \
-	COMMAND(redact, "copy a recording without what tells whose it is") \
-	COMMAND(bundle, "redact a recording and make it small enough for an attachment") \
+	COMMAND(repair, "copy the readable part of a damaged recording") \
+	COMMAND(redact, "copy a recording without the names of host, people and programs") \
+	COMMAND(bundle, "redact a recording and shrink it for an attachment") \
 	COMMAND(plot, "metrics over time, drawn in the terminal") \
 	COMMAND(html, "one page of charts and tables that any browser opens") \
 	COMMAND(eval, "the value of a metric expression")

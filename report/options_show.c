@@ -104,7 +104,7 @@ static error_t set_every(void *into, char *arg, struct argp_state *state)
 	struct pipeline_config *p = &((struct show_options *)into)->pipeline;
 
 	if (parse_duration(arg, &p->every_ns) || !p->every_ns)
-		return options_bad(state, "--every: '%s' is no time; seconds, or with ms, m or h", arg);
+		return options_bad(state, "--every: '%s' is not a time: use seconds, or add ms, m or h", arg);
 	p->mode = PIPELINE_EVERY;
 	return 0;
 }
@@ -132,8 +132,8 @@ static error_t set_count(void *into, char *arg, struct argp_state *state)
 	struct pipeline_config *p = &((struct show_options *)into)->pipeline;
 
 	if (parse_u64(arg, &p->max_intervals))
-		return options_bad(state, "--num_iterations: '%s' is no number of intervals", arg);
-	return p->max_intervals ? 0 : options_bad(state, "--num_iterations: 0 intervals are none");
+		return options_bad(state, "--num_iterations: '%s' is not a number of intervals", arg);
+	return p->max_intervals ? 0 : options_bad(state, "--num_iterations: at least 1 interval is needed");
 }
 
 static error_t set_heads(void *into, char *arg, struct argp_state *state)
@@ -142,7 +142,7 @@ static error_t set_heads(void *into, char *arg, struct argp_state *state)
 	uint64_t n;
 
 	if (parse_u64(arg, &n) || n > UINT32_MAX)
-		return options_bad(state, "--header_iterations: '%s' is no number of intervals", arg);
+		return options_bad(state, "--header_iterations: '%s' is not a number of intervals", arg);
 	o->export.heads_every = (uint32_t)n;
 	o->export.no_heads = !n;
 	return 0;
@@ -154,7 +154,7 @@ static error_t set_top(void *into, char *arg, struct argp_state *state)
 	uint64_t n;
 
 	if (parse_u64(arg, &n) || !n || n > UINT32_MAX)
-		return options_bad(state, "--top: '%s' is no number of rows", arg);
+		return options_bad(state, "--top: '%s' is not a number of rows", arg);
 	o->export.top = (uint32_t)n;
 	return 0;
 }
@@ -165,7 +165,7 @@ static error_t set_width(void *into, char *arg, struct argp_state *state)
 	uint64_t n;
 
 	if (parse_u64(arg, &n) || n > UINT16_MAX)
-		return options_bad(state, "--width: '%s' is no number of columns", arg);
+		return options_bad(state, "--width: '%s' is not a number of columns", arg);
 	o->export.width = (unsigned)n;
 	o->width_given = true;
 	return 0;
@@ -220,7 +220,7 @@ static error_t set_tcc(void *into, char *arg, struct argp_state *state)
 	uint64_t celsius;
 
 	if (parse_u64(arg, &celsius) || !celsius || celsius > 255)
-		return options_bad(state, "--TCC: '%s' is no temperature in degrees Celsius", arg);
+		return options_bad(state, "--TCC: '%s' is not a temperature in degrees Celsius", arg);
 	o->pipeline.bind.tj_max = (double)celsius;
 	return 0;
 }

@@ -297,8 +297,8 @@ static int unknown_pmu(struct resolver *r, const char *name)
 	/* perf makes PMUs of these files itself. */
 	if (!strncmp(name, "hwmon", 5) || !strncmp(name, "drm_", 4))
 		return resolve_fail(r, ENOENT, r->node->column,
-				    "\"%.80s\" is no PMU of the kernel: the sources %s are recorded without -e", name,
-				    name[0] == 'h' ? "hwmon and thermal" : "for graphics");
+				    "\"%.80s\" is not a PMU of the kernel: the sources %s are recorded without -e",
+				    name, name[0] == 'h' ? "hwmon and thermal" : "for graphics");
 	for (size_t i = 0; i < r->view->n_pmus; i++) {
 		nearest_offer(&near, r->view->pmu[i].name);
 		listing_add(&all, r->view->pmu[i].name);

@@ -136,13 +136,13 @@ static const char *event_text(const struct json *object, struct buf *out)
 		buf_printf(out, "eventid=0x%llx", (unsigned long long)code);
 	} else {
 		if (json_get(object, "EventCode") && !number(object, "EventCode", &code))
-			return "its EventCode is no number";
+			return "its EventCode is not a number";
 		if (number(object, "ExtSel", &more))
 			code |= more << 8;
 		buf_printf(out, "event=0x%llx", (unsigned long long)code);
 	}
 	if (json_get(object, "UMask") && !number(object, "UMask", &mask))
-		return "its UMask is no number";
+		return "its UMask is not a number";
 	if (number(object, "UMaskExt", &more))
 		mask |= more << 8;
 	if (mask)

@@ -374,7 +374,7 @@ static int fill_expr(struct loader *l, struct entry *entry, struct metric *row)
 	char factor[32] = "", after[40];
 
 	if (scale && split_scale(scale, factor, &unit))
-		return error_set(l->error, EINVAL, "metric %s: ScaleUnit %.40s is no number and unit", entry->name,
+		return error_set(l->error, EINVAL, "metric %s: ScaleUnit %.40s is not a number and unit", entry->name,
 				 scale);
 	stpcpy(stpcpy(after, ") * "), factor);
 	row->unit = strdup(unit);

@@ -54,7 +54,7 @@ static int check_folder(const char *path, struct error *e)
 	if (statfs(*folder ? folder : "/", &fs))
 		return error_sys(e, errno, "%.200s", folder);
 	if ((int)fs.f_type != BPF_FS)
-		return error_set(e, ENOTSUP, "%.200s is no BPF file system; mount -t bpf bpf /sys/fs/bpf", folder);
+		return error_set(e, ENOTSUP, "%.200s is not a BPF file system; mount -t bpf bpf /sys/fs/bpf", folder);
 	/* By the rights of the caller: pmrec may have more. */
 	if (access(path, R_OK | W_OK) && (errno != ENOENT || access(*folder ? folder : "/", W_OK)))
 		return error_sys(e, errno, "%.200s", path);
@@ -81,8 +81,8 @@ int bpf_leaders_open(struct bpf_leaders *l, const char *path, struct error *e)
 		error_sys(e, -err, "%.200s", path);
 	} else if (info.type != BPF_MAP_TYPE_HASH || info.key_size < PERF_ATTR_SIZE_VER5 ||
 		   info.key_size > PERF_ATTR_BYTES || info.value_size != sizeof(struct entry)) {
-		err = error_set(e, EINVAL, "%.200s is no map of shared events; name another one with --bpf-attr-map",
-				path);
+		err = error_set(e, EINVAL,
+				"%.200s is not a map of shared events; name another one with --bpf-attr-map", path);
 	} else if (flock(l->map, LOCK_EX)) {
 		err = error_sys(e, errno, "locking %.200s", path);
 	}

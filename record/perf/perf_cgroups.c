@@ -92,7 +92,7 @@ static int add_cgroup(struct perf_source *s, const struct plan *p, const char *n
 	fd = root_open(p->root, "%s/%s", s->hierarchy, name);
 	if (fd >= 0 && faccessat(fd, "cgroup.procs", F_OK, 0)) {
 		close(fd);
-		return error_set(e, ENOTDIR, "cgroup '%.200s' in %s: that is no cgroup", name, s->hierarchy);
+		return error_set(e, ENOTDIR, "cgroup '%.200s' in %s: that is not a cgroup", name, s->hierarchy);
 	}
 	if (fd < 0)
 		return error_sys(e, -fd, "cgroup '%.200s' in %s", name, s->hierarchy);
@@ -250,7 +250,7 @@ static int tell_apart(struct perf_source *s, struct plan *p)
 		    (e->first_cgroup != e[-1].first_cgroup || e->n_cgroups != e[-1].n_cgroups))
 			err = plan_refused(p, PM_OK, NULL,
 					   "%.100s and %.100s are in braces, and not in the same "
-					   "cgroup: they are counted apart",
+					   "cgroup: they are counted separately",
 					   ev[-1].name, ev->name);
 		if (told)
 			e->n_cgroups = e->first_cgroup = 0;

@@ -199,7 +199,7 @@ void perf_classes_tell(const struct perf_pmus *p, const struct plan *plan, struc
 	for (size_t i = 0; i < sizeof(lacking) / sizeof(lacking[0]) && !why; i++)
 		if (!strncmp(id, lacking[i].maker, strlen(lacking[i].maker)))
 			why = lacking[i].cure;
-	buf_printf(out, "memory bandwidth: no PMU counts it: %s", why ? why : "none is known for this processor");
+	buf_printf(out, "memory bandwidth: no PMU counts it: %s", why ? why : "no event is known for this processor");
 	if (root_exists(plan->root, "/sys/fs/resctrl/mon_data"))
 		buf_addstr(out, "; groups of resctrl do");
 	buf_addstr(out, "; virtual machines have none\n");

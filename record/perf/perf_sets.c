@@ -97,7 +97,7 @@ static int add_topdown(const struct perf_pmus *pmus, const struct plan *p, struc
 		if (!has_alias(pmu, "slots") && old_topdown(pmu) && !strcmp(smt, "1") && o->target != TARGET_SYSTEM)
 			return error_set(e, EINVAL,
 					 "--topdown: the events of this processor count cores, not their "
-					 "threads, so whose they are cannot be told: add -a");
+					 "threads, so they cannot be attributed: add -a");
 		found++;
 		if (levels(pmu) > deepest)
 			deepest = levels(pmu);
@@ -134,7 +134,8 @@ int perf_sets_text(const struct perf_source *s, const struct plan *p, struct buf
 	if (o->perf.cputype) {
 		snprintf(name, sizeof(name), "cpu_%s", o->perf.cputype);
 		if (!pmu_named(&s->pmus, name))
-			return error_set(e, ENODEV, "--cputype: this machine has no PMU %s; it is no hybrid", name);
+			return error_set(e, ENODEV, "--cputype: this machine has no PMU %s; it is not a hybrid",
+					 name);
 	}
 	if (o->perf.pmu_filter && !pmu_named(&s->pmus, o->perf.pmu_filter))
 		return error_set(e, ENODEV,

@@ -278,10 +278,9 @@ void perf_held_close(struct perf_source *s)
 static int try_group(struct perf_source *s, struct plan *p, struct perf_group *g, struct perf_place at,
 		     struct error *error)
 {
-	static const char group_hint[] =
-		"put :W behind the } to have the group taken apart: alone the event can be opened";
+	static const char group_hint[] = "put :W behind the } to split the group: alone the event can be opened";
 	static const char group_hint_watchdog[] =
-		"put :W behind the } to have the group taken apart, or sysctl kernel.nmi_watchdog=0, which frees a "
+		"put :W behind the } to split the group, or sysctl kernel.nmi_watchdog=0, which frees a "
 		"counter of each CPU: alone the event can be opened";
 	int fds[PERF_GROUP_MAX], n_fds = 0, err = 0;
 	uint32_t together = perf_topdown_order(s, g);

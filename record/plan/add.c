@@ -64,7 +64,7 @@ static int take_msr(struct add *a, const char *word, struct error *e)
 	uint64_t address;
 
 	if (parse_u64(word + 3, &address) || address > UINT32_MAX)
-		return error_set(e, EINVAL, "'%.40s' is no register; msr0x199 or msr409 would be", word);
+		return error_set(e, EINVAL, "'%.40s' is not a register; msr0x199 or msr409 would be", word);
 	a->address = (uint32_t)address;
 	return set_location(a, ADD_MSR, NULL, e);
 }
@@ -74,7 +74,7 @@ static int take_perf(struct add *a, const char *word, struct error *e)
 	const char *slash = strchr(word + 5, '/');
 
 	if (!slash || slash == word + 5 || !slash[1] || strchr(slash + 1, '/'))
-		return error_set(e, EINVAL, "'%.60s' is no event; perf/DEVICE/EVENT, as perf/msr/aperf, would be",
+		return error_set(e, EINVAL, "'%.60s' is not an event; perf/DEVICE/EVENT, as perf/msr/aperf, would be",
 				 word);
 	return set_location(a, ADD_PERF, word + 5, e);
 }
@@ -109,7 +109,7 @@ static int take_word(struct add *a, const char *word, struct error *e)
 			       NULL;
 		if (near)
 			return error_set(e, EINVAL,
-					 "'%.40s' is no attribute; did you mean '%s'? As a name it is "
+					 "'%.40s' is not an attribute; did you mean '%s'? As a name it is "
 					 "name=%.40s",
 					 word, near, word);
 		return set_name(a, word, e);
@@ -153,7 +153,7 @@ static int take_telemetry(struct add *a, struct telemetry *t, const char *word, 
 	k = index_of(keys, N(keys) - 1, key);
 	if (k < 0) {
 		near = options_nearest(key[0] ? key : word, keys, SIZE_MAX);
-		return error_set(e, EINVAL, "'%.40s' is no attribute of pmt%s%s%s", word,
+		return error_set(e, EINVAL, "'%.40s' is not an attribute of pmt%s%s%s", word,
 				 near ? "; did you mean " : "", near ? near : "", near ? "=?" : "");
 	}
 	value++;
@@ -178,8 +178,9 @@ static int take_telemetry(struct add *a, struct telemetry *t, const char *word, 
 		a->text = strdup(value);
 		return a->text ? 0 : error_sys(e, ENOMEM, "--add");
 	default:
-		return parse_u64(value, number[k]) ? error_set(e, EINVAL, "%s=%.40s is no number", keys[k], value) :
-						     0;
+		return parse_u64(value, number[k]) ?
+			       error_set(e, EINVAL, "%s=%.40s is not a number", keys[k], value) :
+			       0;
 	}
 }
 

@@ -116,7 +116,7 @@ static int open_any(struct output *out, const struct record_options *o, struct e
 	int err = 0;
 
 	if (plan_rotates(o) && o->output.output && !stat(o->output.output, &st) && !S_ISREG(st.st_mode))
-		return error_set(e, EINVAL, "--rotate writes one file after the other, and '%s' is no file",
+		return error_set(e, EINVAL, "--rotate writes one file after the other, and '%s' is not a file",
 				 o->output.output);
 	if (!o->output.output || plan_rotates(o)) {
 		err = open_default(out, o, e);

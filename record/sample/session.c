@@ -66,7 +66,7 @@ static int check_required(struct session *s, struct error *e)
 		return error_set(e, ENODEV, "nothing to record from %s on this machine", source->ops->name);
 	}
 	if (!s->plan.units && !s->options->output.fd)
-		return error_set(e, ENODEV, "nothing can be recorded here; `pmrec doctor` says what is in the way");
+		return error_set(e, ENODEV, "nothing can be recorded here; run `pmrec doctor` to see why");
 	return 0;
 }
 

@@ -19,7 +19,7 @@ int diff_noise_load(struct diff_noise *n, const char *path, struct error *e)
 	    json_is_array(json_get(n->file, "metrics")))
 		return 0;
 	diff_noise_release(n);
-	return error_set(e, EINVAL, "%s is no file of pmrep diff --save-noise", path);
+	return error_set(e, EINVAL, "%s is not a file of pmrep diff --save-noise", path);
 }
 
 void diff_noise_release(struct diff_noise *n)

@@ -125,7 +125,7 @@ static void diff_put_summary(struct buf *out, const struct diff_report *x)
 	buf_addstr(out, x->failures                    ? ": FAILED" :
 			x->status == EXIT_NEGATIVE     ? x->o->n_gates ? ": the gate fails" : ": regressed" :
 			x->status == EXIT_INCONCLUSIVE ? ": inconclusive" :
-			x->status == EXIT_DAMAGED      ? ": damaged input took part" :
+			x->status == EXIT_DAMAGED      ? ": damaged input was used" :
 			x->o->n_gates                  ? ": the gate holds" :
 							 ": no regression");
 	if (x->status == EXIT_INCONCLUSIVE)

@@ -392,7 +392,7 @@ int diff_scan(struct diff_recordings *all, const struct diff_options *o, struct 
 		/* A recording that has no end because it goes on is as it should be, and still not over. */
 		s.r->open = s.r->cut && !s.r->damaged && input_being_written(s.r->place);
 		if (s.r->open)
-			buf_addstr(&s.r->notes, "still being written: what is there takes part\n");
+			buf_addstr(&s.r->notes, "still being written: what is there is used\n");
 		tell_gaps(s.r);
 	}
 	return err;

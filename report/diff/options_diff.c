@@ -44,9 +44,9 @@ enum {
 
 static const struct argp_option options[] = {
 	{ NULL, 0, NULL, 0, "Recordings:", 1 },
-	{ "base", KEY_BASE, "FILE...", 0, "What is compared with: files, folders, or labels: key=value", 1 },
-	{ "new", KEY_NEW, "FILE...", 0, "What is judged", 1 },
-	{ "force", KEY_FORCE, NULL, 0, "Compare even what does not compare: other processors, other topologies", 1 },
+	{ "base", KEY_BASE, "FILE...", 0, "The side to compare with: files, folders, or labels as key=value", 1 },
+	{ "new", KEY_NEW, "FILE...", 0, "The side to judge", 1 },
+	{ "force", KEY_FORCE, NULL, 0, "Compare different processors and topologies, too", 1 },
 	{ "strict", KEY_STRICT, NULL, 0, "Refuse recordings that are damaged, cut, or empty", 1 },
 	{ "jobs", KEY_JOBS, "N", 0, "Read so many recordings at a time; one a CPU by default", 1 },
 	{ NULL, 0, NULL, 0, "Verdicts:", 2 },
@@ -56,9 +56,8 @@ static const struct argp_option options[] = {
 	{ "noise", KEY_NOISE, "FILE", 0, "The same for each metric, from --save-noise", 2 },
 	{ "save-noise", KEY_SAVE_NOISE, "FILE", 0, "Write how much each metric varied from run to run", 2 },
 	{ "overwrite", KEY_OVERWRITE, NULL, 0, "Replace FILE of --save-noise, if there is one", 2 },
-	{ "allow-failures", KEY_FAILURES, NULL, 0, "Let runs whose command failed count as the others", 2 },
-	{ "pairs", KEY_PAIRS, NULL, 0, "Run 1 of a side belongs to run 1 of the other, and so on: judge the pairs",
-	  2 },
+	{ "allow-failures", KEY_FAILURES, NULL, 0, "Use runs whose command failed like all others", 2 },
+	{ "pairs", KEY_PAIRS, NULL, 0, "Judge pairs: run 1 of one side with run 1 of the other, and so on", 2 },
 	{ "alpha", KEY_ALPHA, "ALPHA", 0, "How often a verdict may be wrong: 5%, the default", 2 },
 	{ "lower", KEY_LOWER, "LIST", 0, "Of these metrics less is better", 2 },
 	{ "higher", KEY_HIGHER, "LIST", 0, "Of these metrics more is better", 2 },
@@ -84,7 +83,7 @@ static const struct argp_option options[] = {
 static const char brief[] =
 	"Usage: pmrep diff [OPTION...] BASE NEW\n"
 	"       pmrep diff [OPTION...] --base A1 A2 ... --new B1 B2 ...\n"
-	"Is NEW slower than BASE, and can it be believed? Four runs or more a side are needed for a verdict.\n\n"
+	"Is NEW slower than BASE, and is that certain? A verdict needs four runs or more on each side.\n\n"
 	"  --base, --new FILE...        files, folders, or labels: --base label=main --new label=mine DIR\n"
 	"  --gate METRIC[:MARGIN],...   test these alone; the exit code is theirs\n"
 	"  --margin=MARGIN              change that matters (2%)\n"
@@ -216,15 +215,16 @@ static error_t parse_metrics(struct diff_options *o, int key, char *arg, struct 
 		return add_gates(o, arg, state);
 	case KEY_MARGIN:
 		return parse_share(arg, strlen(arg), &o->margin) ?
-			       options_bad(state, "--margin: '%s' is no margin, such as 2%% or 0.02", arg) :
+			       options_bad(state, "--margin: '%s' is not a margin, such as 2%% or 0.02", arg) :
 			       0;
 	case KEY_RUN_SD:
 		return parse_share(arg, strlen(arg), &o->run_sd) || !(o->run_sd > 0) ?
-			       options_bad(state, "--assume-run-sd: '%s' is no deviation above 0, such as 1%%", arg) :
+			       options_bad(state, "--assume-run-sd: '%s' is not a deviation above 0, such as 1%%",
+					   arg) :
 			       0;
 	case KEY_ALPHA:
 		return parse_share(arg, strlen(arg), &o->alpha) || !(o->alpha > 0) || !(o->alpha < 1) ?
-			       options_bad(state, "--alpha: '%s' is no share between 0 and 1, such as 5%%", arg) :
+			       options_bad(state, "--alpha: '%s' is not a share between 0 and 1, such as 5%%", arg) :
 			       0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -284,7 +284,8 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_SKIP:
 		return parse_duration(arg, &o->skip_ns) ?
-			       options_bad(state, "--skip-start: '%s' is no time; seconds, or with ms, m or h", arg) :
+			       options_bad(state, "--skip-start: '%s' is not a time: use seconds, or add ms, m or h",
+					   arg) :
 			       0;
 	case KEY_FROM_MARKER:
 		o->from_marker = arg;

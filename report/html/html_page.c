@@ -411,7 +411,7 @@ int html_page_text(const struct html_page *p, struct buf *before, struct buf *af
 			}
 		}
 		if (i == sizeof(parts) / sizeof(*parts))
-			return error_set(e, EINVAL, "the page has a part that nobody knows");
+			return error_set(e, EINVAL, "the page template has an unknown part");
 		if (parts[i].put)
 			parts[i].put(p, out);
 		else

@@ -118,7 +118,7 @@ int moment_parse(struct moment *m, const char *text, struct error *e)
 	if (ok)
 		return 0;
 	return error_set(e, EINVAL,
-			 "'%s' is no time: seconds from the start (10, 1.5m), before the end (-60), "
+			 "'%s' is not a time: seconds from the start (10, 1.5m), before the end (-60), "
 			 "03:10:02 (UTC), \"today 03:10\" (here), 2026-01-31T12:00:00Z, or @SECONDS since 1970",
 			 text);
 }

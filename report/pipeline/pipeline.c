@@ -233,8 +233,7 @@ static int shape(struct run *r)
 	int err;
 
 	if (!r->sink->ops->plan && !each->sheet[0].n_columns)
-		return error_set(r->error, ENOENT,
-				 "no column is left to show (pmrep list metrics tells what there is)");
+		return error_set(r->error, ENOENT, "no column is left to show (pmrep list metrics lists them)");
 	if ((err = r->sink->ops->shape(r->sink, each->sheet, each->n_sheets)))
 		return fail(r, err, "output");
 	r->laid_out = true;

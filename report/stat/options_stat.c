@@ -30,8 +30,8 @@ static error_t parse_number(const char *option, const char *arg, uint64_t low, u
 {
 	if (!parse_u64(arg, value) && *value >= low && *value <= high)
 		return 0;
-	return options_bad(state, "--%s: '%s' is no number from %llu to %llu", option, arg, (unsigned long long)low,
-			   (unsigned long long)high);
+	return options_bad(state, "--%s: '%s' is not a number from %llu to %llu", option, arg,
+			   (unsigned long long)low, (unsigned long long)high);
 }
 
 static error_t add_words(struct stat_words *w, const char *option, const char *arg, struct argp_state *state)
@@ -94,7 +94,7 @@ static error_t set_programs(void *into, char *arg, struct argp_state *state)
 	err = add_words(&o->stat.programs, "bpf-prog", arg, state);
 	for (size_t i = 0; i < o->stat.programs.n && !err; i++)
 		if (parse_u64(o->stat.programs.word[i], &id) || !id)
-			err = options_bad(state, "--bpf-prog: '%s' is no list of ids of BPF programs", arg);
+			err = options_bad(state, "--bpf-prog: '%s' is not a list of ids of BPF programs", arg);
 	return err;
 }
 
@@ -106,7 +106,7 @@ static error_t add_ids(struct stat_config *c, const char *arg, bool threads, str
 		uint64_t id, *more;
 
 		if (parse_u64_span(arg, len, 10, &id))
-			return options_bad(state, "--%s: '%s' is no list of ids", threads ? "tid" : "pid", arg);
+			return options_bad(state, "--%s: '%s' is not a list of ids", threads ? "tid" : "pid", arg);
 		more = realloc(c->id, (n + 1) * sizeof(*more));
 		if (!more)
 			return ENOMEM;
@@ -188,7 +188,7 @@ static error_t set_per_cache(void *into, char *arg, struct argp_state *state)
 		o->cache_level = arg[1] - '0';
 		return 0;
 	}
-	return options_bad(state, "--per-cache: '%s' is no level that is shared: L2 or L3", arg);
+	return options_bad(state, "--per-cache: '%s' is not a level that is shared: L2 or L3", arg);
 }
 
 static error_t set_top(void *into, char *arg, struct argp_state *state)
@@ -207,7 +207,7 @@ static error_t set_interval_ms(void *into, char *arg, struct argp_state *state)
 	struct stat_options *o = into;
 
 	if (parse_duration_ms(arg, &o->pipeline.every_ns) || !o->pipeline.every_ns)
-		return options_bad(state, "-I: '%s' is no time; milliseconds, or with a unit", arg);
+		return options_bad(state, "-I: '%s' is not a time: use milliseconds, or add a unit", arg);
 	o->pipeline.mode = PIPELINE_EVERY;
 	return 0;
 }
@@ -217,7 +217,7 @@ static error_t set_every(void *into, char *arg, struct argp_state *state)
 	struct stat_options *o = into;
 
 	if (parse_duration(arg, &o->pipeline.every_ns) || !o->pipeline.every_ns)
-		return options_bad(state, "--every: '%s' is no time; seconds, or with ms, m or h", arg);
+		return options_bad(state, "--every: '%s' is not a time: use seconds, or add ms, m or h", arg);
 	o->pipeline.mode = PIPELINE_EVERY;
 	return 0;
 }
@@ -252,7 +252,7 @@ static error_t set_separator(void *into, char *arg, struct argp_state *state)
 	if (!*arg || strpbrk(arg, "\"\r\n"))
 		return options_bad(state, "-x: the separator is a character or word without quotes");
 	if (strpbrk(arg, "0123456789.%"))
-		return options_bad(state, "-x: '%s' stands in numbers: they could not be told apart", arg);
+		return options_bad(state, "-x: '%s' occurs in numbers, which could not be separated", arg);
 	/* perf takes the two characters for a TAB, because shells make it hard to type one. */
 	o->stat.separator = strcmp(arg, "\\t") ? arg : "\t";
 	o->stat.form = STAT_CSV;
@@ -318,11 +318,11 @@ static error_t judge(struct stat_options *o, struct argp_state *state)
 	if (o->out_flags & OUTFILE_APPEND && !o->out)
 		return options_bad(state, "--append needs --output");
 	if (o->csv && o->json)
-		return options_bad(state, "-x and -j: only one of them");
+		return options_bad(state, "-x and -j exclude each other");
 	if (c->stats && c->metric_only)
 		return options_bad(state, "--stats is of counts, and --metric-only leaves these out");
 	if (o->tidy && c->form != STAT_TEXT)
-		return options_bad(state, "--format is ours, and -x and -j are perf's: only one of them");
+		return options_bad(state, "--format excludes -x and -j, which print perf's formats");
 	if (o->tidy && (c->stats || c->metric_only))
 		return options_bad(state,
 				   "--stats and --metric-only have perf's formats: -x or -j in place of --format");

@@ -221,7 +221,7 @@ static int choose_named(struct stat_sheet *s, bool *chosen, struct error *e)
 				names[n++] = m->counter[k].display;
 		near = names ? options_nearest(w->word[i], names, n) : NULL;
 		error_set(e, ENOENT, "-e: the recording has no event '%s'%s%s%s", w->word[i],
-			  near ? "; did you mean '" : "", near ? near : " (pmrep list events tells what there is)",
+			  near ? "; did you mean '" : "", near ? near : " (pmrep list events lists them)",
 			  near ? "'?" : "");
 		free(names);
 		return -ENOENT;
@@ -519,6 +519,6 @@ int stat_events_find(struct stat_sheet *s, struct buf *notes, struct error *e)
 				s->config->programs.n ? "no event of that BPF program was recorded" :
 				s->config->cgroups.n  ? "no event of that cgroup was recorded" :
 							"no perf event was recorded; -e takes other counters, "
-							"and pmrep list tells their names");
+							"and pmrep list shows their names");
 	return err;
 }

@@ -535,9 +535,9 @@ static int no_rows(const struct stat_sheet *s, struct error *e)
 			e, ENOENT, "nothing that was recorded is of those CPUs or tasks%s",
 			s->config->n_pids || s->config->n_tids ? " (ids are recorded with --privacy=full only)" : "");
 	return error_set(e, ENOENT, "the events were not counted %s",
-			 s->config->aggr == STAT_THREAD ? "by thread: -A or --per-core tells their CPUs apart" :
+			 s->config->aggr == STAT_THREAD ? "by thread: -A or --per-core shows each CPU" :
 			 s->config->aggr == STAT_CGROUP ? "by cgroup" :
-							  "by CPU, but for tasks: --per-thread tells those apart");
+							  "by CPU, but for tasks: --per-thread shows each");
 }
 
 int stat_lay_out(struct stat_sheet *s, struct buf *notes, struct error *e)

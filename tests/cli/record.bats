@@ -383,7 +383,7 @@ snapshots() {
 	[ "$(count --sync=1)" -ge 3 ]
 	[ "$(count --rotate=1s)" -ge 3 ]
 	run -125 "$bin/pmrec" --sync=never -n 1 -o y.pmr
-	[[ $output == *"--sync: 'never' is no time"* ]]
+	[[ $output == *"--sync: 'never' is not a time"* ]]
 }
 
 @test "/dev/full and a closed pipe are failures" {

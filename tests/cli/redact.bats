@@ -126,7 +126,7 @@ numbers() {
 	chmod 600 bad
 	run redact --map=bad -o d.pmr "$file"
 	[ "$status" -eq 2 ]
-	[[ $output == *"bad: is no map"* ]]
+	[[ $output == *"bad: is not a map"* ]]
 }
 
 @test "times are shifted everywhere, by the same" {

@@ -131,7 +131,7 @@ machine() {
 	run -0 show r.pmr --since=1000000
 	[[ $output == *"no interval lies in that time"* ]]
 	run -2 show r.pmr --since=yesterday
-	[[ $output == *"is no time"* ]]
+	[[ $output == *"is not a time"* ]]
 }
 
 @test "times as they are wanted" {

@@ -603,7 +603,7 @@ for line in sys.stdin:
 	END
 	run show --thresholds
 	[ "$status" -eq 2 ]
-	[[ $output == *"--thresholds goes with --format=csv and json"* ]]
+	[[ $output == *"--thresholds needs --format=csv or json"* ]]
 }
 
 @test "what is made of readings has a line of its own" {

@@ -99,7 +99,7 @@ total() {
 	run -125 perf -e cs -G "pm-$id-a" --for-each-cgroup "pm-$id-a" -o y.pmr
 	[[ $output == *"exclude each other"* ]]
 	run -125 perf -e cs -G "pm-$id-a/cgroup.procs" -o y.pmr
-	[[ $output == *"that is no cgroup"* ]]
+	[[ $output == *"that is not a cgroup"* ]]
 }
 
 @test "-G: what is counted otherwise than it looks is said" {
@@ -313,9 +313,9 @@ some(3, 0.05)
 	echo precious >file
 	mkfifo ctl
 	run -125 perf -e cs --control=fifo:file -o x.pmr
-	[[ $output == *"'file' is no fifo"* ]]
+	[[ $output == *"'file' is not a fifo"* ]]
 	run -125 perf -e cs --control=fifo:ctl,file -o x.pmr
-	[[ $output == *"'file' is no fifo"* ]]
+	[[ $output == *"'file' is not a fifo"* ]]
 	[ "$(cat file)" = precious ]
 	run -125 perf -e cs --control=fifo:nothing -o x.pmr
 	[[ $output == *"mkfifo"* ]]

@@ -83,7 +83,7 @@ static error_t parse_seen(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_ERROR:
 		return ARGP_ERR_UNKNOWN;
 	case 'p':
-		return options_bad(state, "--pid: '%s' is no number", arg);
+		return options_bad(state, "--pid: '%s' is not a number", arg);
 	}
 	snprintf(s->text + len, sizeof(s->text) - len, "%s%d%s%s", len ? " " : "", key, arg ? ":" : "",
 		 arg ? arg : "");
@@ -188,7 +188,7 @@ static const struct line {
 	{ &record_spec, "--evnet cycles", "!did you mean --event?" },
 	{ &record_spec, "--quite", "!did you mean --quiet?" },
 	{ &record_spec, "--frobnicate", "!unknown option --frobnicate" },
-	{ &record_spec, "-k", "!-k is no option" },
+	{ &record_spec, "-k", "!-k is not an option" },
 	{ &record_spec, "-5", "!-5" },
 	{ &record_spec, "--int 5", "!can mean --interval" },
 	{ &record_spec, "--quiet=yes", "!takes no value" },
@@ -208,7 +208,7 @@ static const struct line {
 	{ &show_spec, "5", "-- 5" },
 	/* Other commands: the letters of their own array. */
 	{ &info_spec, "-S f -T 5", "--Summary --TCC=5 -- f" },
-	{ &info_spec, "-x", "!-x is no option" },
+	{ &info_spec, "-x", "!-x is not an option" },
 	{ &info_spec, "-qh", "--quiet --help --" },
 };
 
@@ -280,13 +280,13 @@ static void the_other_half(void **state)
 	assert_null(options_foreign("field-sep", 9, SIZE_MAX));
 	assert_null(options_foreign("frobnicate", 10, 3));
 	options_foreign_refuse("delay", OPTIONS_SHOW, &e);
-	assert_string_equal(e.text, "--delay belongs to pmrec: --since leaves out a beginning");
+	assert_string_equal(e.text, "--delay belongs to pmrec: leave out the beginning with --since");
 	options_foreign_refuse("iostat", OPTIONS_SHOW, &e);
 	assert_non_null(strstr(e.text, "no option here"));
 	options_letter_refuse('D', OPTIONS_STAT, &e);
-	assert_string_equal(e.text, "-D belongs to pmrec (--delay): --since leaves out a beginning");
+	assert_string_equal(e.text, "-D belongs to pmrec (--delay): leave out the beginning with --since");
 	options_letter_refuse('g', OPTIONS_PMREC, &e);
-	assert_string_equal(e.text, "-g is no option");
+	assert_string_equal(e.text, "-g is not an option");
 }
 
 static int parse(const struct options_spec *spec, const char *words, struct seen *s, struct options_common *c,
@@ -327,7 +327,7 @@ static void parsing(void **state)
 	options_common_release(&c);
 
 	assert_int_equal(parse(&record_spec, "-p x", &s, &c, &e), -EINVAL);
-	assert_string_equal(e.text, "--pid: 'x' is no number");
+	assert_string_equal(e.text, "--pid: 'x' is not a number");
 	options_common_release(&c);
 
 	assert_int_equal(parse(&record_spec, "--color=pink", &s, &c, &e), -EINVAL);

@@ -306,8 +306,8 @@ static void test_left_out(void **state)
 		const char *object, *says;
 	} row[] = {
 		{ OBJECT("X.MSR", "\"EventCode\": \"1\", \"MSRIndex\": \"0x777\""), "x.msr|MSRIndex" },
-		{ OBJECT("X.CODE", "\"EventCode\": \"zzz\""), "x.code|EventCode is no number" },
-		{ OBJECT("X.MASK", "\"EventCode\": \"1\", \"UMask\": \"-\""), "x.mask|UMask is no number" },
+		{ OBJECT("X.CODE", "\"EventCode\": \"zzz\""), "x.code|EventCode is not a number" },
+		{ OBJECT("X.MASK", "\"EventCode\": \"1\", \"UMask\": \"-\""), "x.mask|UMask is not a number" },
 		{ OBJECT("X.FILTER", "\"EventCode\": \"1\", \"Filter\": \"CBoFilter[1:2]\""), "x.filter|Filter" },
 		{ OBJECT("X Y", "\"EventCode\": \"1\""), "x y|name cannot be written" },
 		{ "{\"ArchStdEvent\": \"NOWHERE\"}", "nowhere|ArchStdEvent" },

@@ -242,7 +242,7 @@ static void times_that_are_none(void **state)
 	for (size_t i = 0; i < sizeof(text) / sizeof(text[0]); i++) {
 
 		assert_true(moment_parse(&m, text[i], &e) < 0);
-		assert_non_null(strstr(e.text, "is no time"));
+		assert_non_null(strstr(e.text, "is not a time"));
 	}
 }
 

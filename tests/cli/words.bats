@@ -1,0 +1,20 @@
+#!/usr/bin/env bats
+# Plain English: phrases of words.txt stand in no message, help or document.
+
+setup() {
+	source=$(cd "${PM_SOURCE:-$BATS_TEST_DIRNAME/../..}" && pwd)
+	cd "$source"
+	odd=$(paste -sd'|' tests/cli/words.txt)
+}
+
+@test "messages and help" {
+	printf '%s\n' 'f("-o says where the page goes; --help shows how it goes")' | grep -qP "\"[^\"]*($odd)"
+	run bash -c "grep -rnP '\"[^\"]*('\"\$1\"')' common format record report --include=*.[ch] --include=*.def --include=*.inc |
+		grep -v '/\*'" - "$odd"
+	[ -z "$output" ] || { echo "$output"; return 1; }
+}
+
+@test "documents" {
+	run grep -nP "$odd" README.md CONTRIBUTING.md docs/*.md samples/README.md
+	[ "$status" -eq 1 ] || { echo "$output"; return 1; }
+}
