@@ -12,11 +12,10 @@ static int cmd_of_perf(int argc, char **argv)
 	struct error e = { 0 };
 
 	(void)argc;
-	error_set(
-		&e, EINVAL,
-		"'%s' is not a command of pmrec: pmrec perfstat takes the words of perf stat, and pmrec -e LIST COMMAND "
-		"records. The program '%s' is run with: pmrec -- %s",
-		argv[0], argv[0], argv[0]);
+	error_set(&e, EINVAL,
+		  "'%s' is not a command of pmrec: pmrec perfstat takes the words of perf stat, and pmrec -e LIST "
+		  "COMMAND records. The program '%s' is run with: pmrec -- %s",
+		  argv[0], argv[0], argv[0]);
 	return command_failed(&e);
 }
 

@@ -250,7 +250,7 @@ static int tell_apart(struct perf_source *s, struct plan *p)
 		    (e->first_cgroup != e[-1].first_cgroup || e->n_cgroups != e[-1].n_cgroups))
 			err = plan_refused(p, PM_OK, NULL,
 					   "%.100s and %.100s are in braces, and not in the same "
-					   "cgroup: they are counted separately",
+					   "cgroup: they are counted apart",
 					   ev[-1].name, ev->name);
 		if (told)
 			e->n_cgroups = e->first_cgroup = 0;

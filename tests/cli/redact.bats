@@ -200,7 +200,7 @@ numbers() {
 	[[ $output == *"among the outputs"* ]]
 	run redact -o one.pmr secret-host-name/*.pmr
 	[ "$status" -eq 2 ]
-	[[ $output == *"no directory"* ]]
+	[[ $output == *"not a directory"* ]]
 }
 
 @test "damage: what is readable goes over, marked, exit 3" {

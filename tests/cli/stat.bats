@@ -287,9 +287,9 @@ for line in sys.stdin:
 		run stat "$@" all.pmr
 		[ "$status" -eq 2 ] && [[ $output == *"$what"* ]] || { echo "$* $status: $output"; return 1; }
 	}
-	refused "stands in numbers" -x 1
-	refused "stands in numbers" -x .
-	refused "stands in numbers" -x '5%'
+	refused "occurs in numbers" -x 1
+	refused "occurs in numbers" -x .
+	refused "occurs in numbers" -x '5%'
 	refused "-x and -j: only one" -x, -j
 	refused "-x and -j: only one" -j -x,
 	refused "-M: there is no metric and no group of metrics 'insn_per_cycl', did you mean insn_per_cycle?" -M insn_per_cycl
@@ -413,7 +413,7 @@ for line in sys.stdin:
 	run -2 stat -b 13 p.pmr
 	[[ $output == *"no event of that BPF program"* ]]
 	run -2 stat -b x p.pmr
-	[[ $output == *"no list of ids"* ]]
+	[[ $output == *"not a list of ids"* ]]
 }
 
 @test "cgroups are a field, or lines" {

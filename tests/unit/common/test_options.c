@@ -183,7 +183,7 @@ static const struct line {
 	{ &show_spec, "--event=cycles", "!--event belongs to pmrec and pmrep stat" },
 	{ &show_spec, "--all-cpus", "!--all-cpus belongs to pmrec" },
 	{ &show_spec, "-a", "!belongs to pmrec" },
-	{ &show_spec, "--input f", "!operand" },
+	{ &show_spec, "--input f", "!without an option" },
 	/* Typing errors. */
 	{ &record_spec, "--evnet cycles", "!did you mean --event?" },
 	{ &record_spec, "--quite", "!did you mean --quiet?" },
@@ -282,7 +282,7 @@ static void the_other_half(void **state)
 	options_foreign_refuse("delay", OPTIONS_SHOW, &e);
 	assert_string_equal(e.text, "--delay belongs to pmrec: leave out the beginning with --since");
 	options_foreign_refuse("iostat", OPTIONS_SHOW, &e);
-	assert_non_null(strstr(e.text, "no option here"));
+	assert_non_null(strstr(e.text, "not an option here"));
 	options_letter_refuse('D', OPTIONS_STAT, &e);
 	assert_string_equal(e.text, "-D belongs to pmrec (--delay): leave out the beginning with --since");
 	options_letter_refuse('g', OPTIONS_PMREC, &e);
