@@ -31,6 +31,15 @@ for name in bin/pmrec libexec/pmrec/pmrep share/man/man1/pmrec.1.gz share/man/ma
 	grep -qx "./usr/$name" "$work/names" || die "the package lacks $name"
 done
 grep -E '/pmrep(\.1.*)?$' "$work/names" | grep -v libexec && die "the package has a file that is another's"
+# The service's command line is one that pmrec takes, from any prefix, and again where files are from before.
+command=$(dpkg-deb --fsys-tarfile "$ours" | tar -xO ./usr/lib/systemd/system/pmrec.service | sed -n 's/^ExecStart=//p')
+mkdir -p "$work/log.d/pmrec"
+for _ in 1 2; do
+	(set -f; PATH=$build/bin:$PATH; command=${command//%L/$work/log.d}; exec timeout 60 ${command//%H/host} -n 1) </dev/null >"$work/log" 2>&1 ||
+		{ cat "$work/log"; die "the service's command: $command"; }
+done
+[ -n "$(ls "$work/log.d/pmrec")" ] || die "the service recorded nothing"
+
 if command -v lintian >/dev/null; then
 	lintian --no-tag-display-limit "$ours" 2>/dev/null | grep '^E:' && die "lintian has errors"
 else
