@@ -282,6 +282,8 @@ static void got_cells(struct perf_row *row, struct cells *c)
 		*c->enabled = enabled;
 	if (c->running)
 		*c->running = running;
+	if (running)
+		row->group->judged = true;
 	if (enabled && !running) {
 		cells_fail_all(c, PM_REASON_NOT_COUNTED);
 		return;
@@ -403,11 +405,15 @@ bool perf_group_starves(struct perf_group *g, uint64_t least_ns)
 		if (row->leader < 0 || row->end || row->ring.map ||
 		    read(row->leader, got, sizeof(got)) < (ssize_t)(PERF_READ_HEAD * sizeof(*got)))
 			continue;
-		g->judged = got[PERF_READ_RUNNING] > 0;
+		if (got[PERF_READ_RUNNING])
+			g->judged = true;
 		if (got[PERF_READ_ENABLED] > longest)
 			longest = got[PERF_READ_ENABLED];
 	}
-	return !g->judged && longest >= least_ns && (g->judged = true);
+	if (g->judged || longest < least_ns)
+		return false;
+	g->judged = true;
+	return true;
 }
 
 struct perf_row *perf_row_of(struct unit *u)

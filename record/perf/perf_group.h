@@ -42,7 +42,7 @@ struct perf_group {
 	uint32_t first_cgroup, n_cgroups; /* n 0: rows are CPUs, else cgroups times CPUs */
 	bool inherit;
 	bool braces, weak;     /* made by the user; may be taken apart */
-	bool judged;           /* it has counted, or was told not to */
+	_Atomic bool judged;   /* it has counted, or was told not to; readers set it, too */
 	const char *class;     /* NULL: takes no others in */
 	uint64_t sample_ns;    /* its rows are sampled by the kernel, that often; 0: they are read */
 	struct perf_row **row; /* the units belong to the plan */
