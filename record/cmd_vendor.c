@@ -106,12 +106,12 @@ static bool is_done(struct vendor *v, const char *set, const char *path)
 	v->done = more;
 	while (k < v->n_done && strcmp(v->done[k], text))
 		k++;
-	v->done[v->n_done] = text;
-	if (k < v->n_done)
+	if (k < v->n_done) {
 		free(text);
-	else
-		v->n_done++;
-	return k + 1 < v->n_done || (k < v->n_done && v->done[k] != text);
+		return true;
+	}
+	v->done[v->n_done++] = text;
+	return false;
 }
 
 static int add_events(struct vendor *v, struct vendor_set *s, const char *path)
