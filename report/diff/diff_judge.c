@@ -190,7 +190,8 @@ static int compare_results(const void *a, const void *b)
 
 static bool is_flagged(const struct diff_result *x)
 {
-	return x->v.kind == VERDICT_REGRESSED || x->v.kind == VERDICT_IMPROVED || x->v.kind == VERDICT_CHANGED;
+	return !x->v.capped &&
+	       (x->v.kind == VERDICT_REGRESSED || x->v.kind == VERDICT_IMPROVED || x->v.kind == VERDICT_CHANGED);
 }
 
 /* Whether what lies above the series was tested and flagged. */
