@@ -147,7 +147,7 @@ tree() {
 	python3 - <<-'END'
 	import json
 	text = open("json").read()
-	row, = [r for r in json.loads(text)["results"] if r["metric"] == "whichcpu"]
+	row, = [r for r in json.loads(text)["results"] if (r["metric"], r["scope"]) == ("whichcpu", "system")]
 	assert (row["base"], row["new"]) == (1, 2), row
 	END
 }
