@@ -31,10 +31,10 @@ PERF = """
 @ -e task-clock,cs -o f true; cat f
 @ -x, -e cs -o f true; @ -x, -e cs -o f --append true; cat f
 @ -e task-clock --log-fd 3 true 3>g; cat g
-@ -e task-clock -I 50 --interval-count 2 sleep 1
+@ -a -e cpu-clock -I 100 --interval-count 2 sleep 5
 @ -e page-faults sh -c 'echo out; echo err >&2; exit 3'
 echo hi | @ -x, -e page-faults cat
-@ -D 20 -e cs sleep .05
+@ -D 20 -a -e cpu-clock sleep .2
 @ /nonexistent
 @ -e cs --timeout 100 sleep 5
 @ true -x, extra
