@@ -307,8 +307,8 @@ numbers() {
 # Seconds; with work that grows by the square of the names, it is minutes.
 @test "100,000 names of a user's, of a source that begins like them" {
 	"${PM_TESTS:-$BATS_TEST_DIRNAME/../../build/tests}/genrec" named 100000 named.pmr >/dev/null
-	timeout 30 "$bin/pmrep" redact -o out.pmr named.pmr
-	timeout 60 "$bin/pmrep" bundle -o out.pmr.gz named.pmr
+	timeout 120 "$bin/pmrep" redact -o out.pmr named.pmr
+	timeout 180 "$bin/pmrep" bundle -o out.pmr.gz named.pmr
 	"$bin/pmrep" dump out.pmr >dump
 	run ! grep -i zqnamed dump
 	# Each has a name of its own.
