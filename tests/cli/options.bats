@@ -113,7 +113,7 @@ check_page() {
 	local option
 	for option in $(long_options "$bin/$1" $2); do
 		case $option in --per-* | --help | --version | --color | --no-pager) continue ;; esac
-		grep -q -- "Fl -${option#--}\( \|$\)" "$source/$3" || { echo "$3: $option is missing"; return 1; }
+		grep -q -- "^\.It .*Fl -${option#--}\( \|$\)" "$source/$3" || { echo "$3: $option is missing"; return 1; }
 	done
 }
 
