@@ -69,7 +69,7 @@ pmrep() {
 	run -0 "$bin/pmrep" list metrics
 	[ "${#lines[@]}" -gt 300 ]
 	run -0 "$bin/pmrep" list metrics 'util*' --format=json
-	[ "$(jq -r 'select(.metric == "util.user") | .formula' <<<"$output")" != "" ]
+	grep '"metric":"util.user"' <<<"$output" | python3 -c 'import json, sys; assert "stat.user" in json.load(sys.stdin)["formula"]'
 	! grep -v '"metric":"util' <<<"$output"
 	run -2 "$bin/pmrep" list metrics 'nosuch*'
 	run -2 "$bin/pmrep" list metrics nosuch.pmr
