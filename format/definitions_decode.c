@@ -25,7 +25,7 @@ void newer_note(struct buf *out, const char *format, ...)
 		*at = ' ';
 	len = (int)strlen(line);
 	line[len++] = '\n';
-	if (out && out->len < NEWER_MAX && !memmem(out->data, out->len, line, (size_t)len))
+	if (out && out->len < NEWER_MAX && (!out->len || !memmem(out->data, out->len, line, (size_t)len)))
 		buf_add(out, line, (size_t)len);
 }
 

@@ -336,7 +336,7 @@ int table_shape(struct sink *sink, const struct sheet *s, size_t n_sheets)
 		else
 			err = put_registers(s->places->model, table_has_tabs(x) ? &about : &x->out.text);
 		/* Who reads turbostat's text reads columns. */
-		fwrite(about.data, 1, about.len, stderr);
+		fputs(buf_str(&about), stderr);
 	}
 	buf_release(&about);
 	t->heads_due = true;

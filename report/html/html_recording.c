@@ -35,6 +35,7 @@ void html_recording_release(struct html_recording *r)
 	html_set_release(&r->totals);
 	buf_release(&r->facts);
 	buf_release(&r->result.notes);
+	buf_release(&r->result.remarks);
 	*r = (struct html_recording){ 0 };
 }
 

@@ -656,6 +656,7 @@ int pipeline_offer(const struct pipeline_config *config, struct pm_reader *reade
 	*o = (struct offer){ .places = r.places, .binding = r.binding, .shown = r.shown };
 	buf_add(notes, result.notes.data, result.notes.len);
 	buf_release(&result.notes);
+	buf_release(&result.remarks);
 	return err;
 }
 

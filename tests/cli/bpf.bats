@@ -230,7 +230,7 @@ need_bpffs() {
 	run "$bin/pmrec" --bpf-counters --bpf-attr-map="$PWD/map" -e cs -a -o y.pmr
 	[ "$status" = 125 ]
 	[ "${#lines[@]}" = 1 ]
-	[[ $output == *"--bpf-attr-map: "*"no BPF file system"*"mount -t bpf"* ]]
+	[[ $output == *"--bpf-attr-map: "*"not a BPF file system"*"mount -t bpf"* ]]
 	need_bpffs
 	run "$bin/pmrec" --bpf-counters --bpf-attr-map="$mounted/none/map" -e cs -a -o y.pmr
 	[ "$status" = 125 ]

@@ -290,8 +290,8 @@ for line in sys.stdin:
 	refused "occurs in numbers" -x 1
 	refused "occurs in numbers" -x .
 	refused "occurs in numbers" -x '5%'
-	refused "-x and -j: only one" -x, -j
-	refused "-x and -j: only one" -j -x,
+	refused "-x and -j exclude each other" -x, -j
+	refused "-x and -j exclude each other" -j -x,
 	refused "-M: there is no metric and no group of metrics 'insn_per_cycl', did you mean insn_per_cycle?" -M insn_per_cycl
 	refused "'TopdownL3' (\`pmrec vendor import DIR\` brings those of a CPU's vendor)" --topdown --td-level=3
 	refused "--event: an empty list" -e ''
@@ -299,7 +299,7 @@ for line in sys.stdin:
 	refused "--cgroup: an empty list" -G ''
 	refused "--stats is of counts" --stats --metric-only
 	run --separate-stderr stat --table all.pmr
-	[[ $stderr == *"--table: there is one run"* ]]
+	[[ $stderr == *"--table: the recording has one run"* ]]
 	# Words that the separator is part of are quoted, perf's own too.
 	[ "$(stat -x ' ' -e broken all.pmr)" = '"<not supported>"  broken 0 100.00  ' ]
 	[ "$(stat -x 't' -e broken all.pmr)" = '"<not supported>"ttbrokent0t100.00tt' ]

@@ -71,8 +71,8 @@ static void refuses_with_the_nearest_word(void **state)
 		{ "cpu,u64,delta", "no location" },
 		{ "msr0x10,detla", "did you mean 'delta'" },
 		{ "msr0x10,packge", "did you mean 'package'" },
-		{ "msr0x1g", "no register" },
-		{ "msr0x100000000", "no register" },
+		{ "msr0x1g", "is not a register" },
+		{ "msr0x100000000", "is not a register" },
 		{ "msr0x10,A,B", "two names" },
 		{ "msr0x10,msr0x11", "two locations" },
 		{ "perf/msr", "perf/DEVICE/EVENT" },
@@ -87,7 +87,7 @@ static void refuses_with_the_nearest_word(void **state)
 		{ "pmt,name=X,offset=0,guid=1,msb=64", "none of 0 to 63" },
 		{ "pmt,name=X,offset=0,guid=1,domain=node1", "packageN" },
 		{ "pmt,name=X,offset=0,guid=1,type=cycles", "tcore_clock" },
-		{ "pmt,name=X,offset=-1,guid=1", "no number" },
+		{ "pmt,name=X,offset=-1,guid=1", "is not a number" },
 	};
 
 	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
