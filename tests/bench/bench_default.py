@@ -48,7 +48,7 @@ def main():
                 sys.exit("pmrec failed")
             info = json.loads(subprocess.check_output([args.bin + "/pmrep", "info", "--format=json", path]))
             chunks = [length for kind, length in frames(path) if kind == CHUNK]
-            rows.append({"columns": sum(source["columns"] for source in info["sources"]),
+            rows.append({"columns": info["values"] / info["snapshots"],
                          "bytes": sum(chunks) / info["snapshots"], "file": os.path.getsize(path),
                          "definitions": sum(length for kind, length in frames(path) if kind != CHUNK),
                          "cpu": (usage.ru_utime + usage.ru_stime) / args.seconds})
