@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/number.h"
 #include "common/names.h"
 #include "common/table.h"
 #include "report/input/follow.h"
@@ -18,6 +19,7 @@
 #include "report/machine/value_out.h"
 #include "report/options_show.h"
 #include "report/export/plot_data.h"
+#include "report/export/when.h"
 
 #define NAME "pmrep"
 
@@ -327,6 +329,8 @@ static bool makes_sense(struct show_options *o)
 		 (!o->format->columns || o->export.layout == EXPORT_WIDE || o->export.thresholds))
 		cmd_complain(NAME,
 			     "--columns needs --format=csv or json with --layout=long, and excludes --thresholds");
+	else if (o->when && o->n_files > 1)
+		cmd_complain(NAME, "--when looks at one recording at a time");
 	else if (o->output_dir && o->out)
 		cmd_complain(NAME,
 			     "--out writes one file, --output-dir one for each recording; give only one of them");
@@ -375,6 +379,50 @@ static int show_into(struct show_options *o, const struct options_common *common
 	if (status != EXIT_TROUBLE && outfile_commit(&out, &e))
 		status = cmd_fail(NAME, &e);
 	outfile_release(&out);
+	return status;
+}
+
+/* Reads, or follows, until the expression is true. The time of it goes to stdout. */
+static int wait_for(struct show_options *o)
+{
+	struct pipeline_result result = { 0 };
+	struct pipeline_config config = o->pipeline;
+	struct pm_reader *reader = NULL;
+	struct buf out = BUF_INIT;
+	struct error e = { 0 };
+	struct follow follow;
+	struct when w;
+	char text[NUMBER_MAX];
+	int err = when_init(&w, o->when, &config.selection, &e), status = EXIT_NEGATIVE;
+
+	/* The words are owned by the options again. */
+	o->pipeline.selection = config.selection;
+	if (err)
+		error_prefix(&e, "--when");
+	follow_init(&follow, o->file[0]);
+	if (o->follow && strcmp(o->file[0], "-")) {
+		config.wait = follow_wait;
+		config.wait_ctx = &follow;
+	}
+	config.sheet =
+		(struct sheet_config){ .per = PM_SYSTEM, .only_per = true, .summary = true, .summary_only = true };
+	if (!err)
+		err = input_open(&reader, o->file[0], config.wait != NULL, &e);
+	if (!err)
+		err = pipeline_run(&config, reader, &w.sink, &result, &e);
+	if (w.met) {
+		buf_add(&out, text, number_time(text, (uint64_t)w.at.wall_ns, 0));
+		buf_addch(&out, '\n');
+		status = cmd_write(NAME, &out);
+	} else if (err) {
+		status = cmd_fail(NAME, &e);
+	}
+	pm_reader_close(reader);
+	follow_release(&follow);
+	when_release(&w);
+	buf_release(&result.notes);
+	buf_release(&result.remarks);
+	buf_release(&out);
 	return status;
 }
 
@@ -453,6 +501,8 @@ static int show(struct show_options *o, const struct options_common *common)
 
 	if (!makes_sense(o))
 		return EXIT_TROUBLE;
+	if (o->when)
+		return wait_for(o);
 	all = o->output_dir ? show_each(o, common) : show_into(o, common, o->out ? o->out : "-", o->file, o->n_files);
 	if (all == EXIT_GOOD)
 		hint(o, common);

@@ -12,6 +12,7 @@ struct show_options {
 	struct export_config export;
 	const struct sink_ops *format;
 	const char *out;        /* NULL or "-": stdout */
+	const char *when;       /* NULL, or an expression that is waited for */
 	const char *output_dir; /* NULL, or where each recording gets a file */
 	unsigned overwrite;     /* OUTFILE_OVERWRITE or 0 */
 	enum pm_kind per;       /* --per-LEVEL; PM_KINDS: none was asked for */
