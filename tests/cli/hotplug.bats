@@ -138,13 +138,14 @@ about() {
 @test "--per-thread of the system: what begins on a CPU that came later is followed" {
 	[ "$(id -u)" = 0 ] || skip "not root"
 	echo 0 >"$switch"
-	"$bin/pmrec" --quiet --sources=perf -i 0.1 --timeout=6500 --per-thread -e task-clock -o task.pmr &
-	recorder=$!
+	begin --quiet --sources=perf -i 0.1 --per-thread -e task-clock -o task.pmr
 	sleep 1
 	echo 1 >"$switch"
 	sleep 1.3
 	/usr/bin/python3 -c "$begins_there" "$last"
-	wait "$recorder"
+	sleep 0.3
+	say stop
+	wait "$pid"
 	"$bin/pmrep" dump task.pmr | grep event=cpu-online
 	[ "$(about task.pmr 500)" -ge 2 ]
 	[ "$(about task.pmr 1000)" -ge 1 ]
