@@ -47,17 +47,22 @@ static void put_piece(struct buf *out, const struct pieces *p, size_t i)
 	buf_add(out, p->text.data + from, end[i] - from);
 }
 
+static void release_pieces(struct pieces *p)
+{
+	buf_release(&p->text);
+	buf_release(&p->end);
+}
+
 static void openmetrics_release(struct sink *sink)
 {
 	struct openmetrics *o = exporter_of(sink)->data;
-	struct pieces *all[] = { &o->family, &o->head, &o->more, &o->place };
 
 	if (!o)
 		return;
-	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
-		buf_release(&all[i]->text);
-		buf_release(&all[i]->end);
-	}
+	release_pieces(&o->family);
+	release_pieces(&o->head);
+	release_pieces(&o->more);
+	release_pieces(&o->place);
 	names_release(&o->told);
 	buf_release(&o->origin);
 	free(o);

@@ -2,6 +2,8 @@
 # CPUs that go offline and come back while they are recorded. Changes the machine for some seconds, so it asks for it:
 # the last CPU, and only where the kernel lets it go.
 
+load lib
+
 setup() {
 	cd "$BATS_TEST_TMPDIR"
 	bin=${PM_BIN:-$BATS_TEST_DIRNAME/../../build/bin}
