@@ -110,6 +110,7 @@ static struct outcome run(const void *data, size_t len, const struct pipeline_co
 static void done(struct outcome *o)
 {
 	buf_release(&o->result.notes);
+	buf_release(&o->result.remarks);
 	free(o->text);
 }
 

@@ -252,6 +252,7 @@ static unsigned run(struct builder *b, const struct sink_ops *ops, enum export_l
 	pm_reader_close(reader);
 	exporter_release(&x);
 	buf_release(&result.notes);
+	buf_release(&result.remarks);
 	cpulist_release(&config.sheet.cpus);
 	return rows;
 }
