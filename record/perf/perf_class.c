@@ -8,7 +8,7 @@
 #include <strings.h>
 #include <unistd.h>
 
-#include "common/event/nvidia.h"
+#include "common/event/class_pmu.h"
 #include "record/host/clocks.h"
 #include "record/perf/pci_config.h"
 #include "record/perf/perf_group.h"
@@ -24,7 +24,7 @@ struct class_instance {
 };
 
 struct perf_classes {
-	struct nvidia_pmu *pmu;          /* owned, one a PMU that has a class */
+	struct class_pmu *pmu;           /* owned, one a PMU that has a class */
 	struct class_instance *instance; /* owned; those in the recording */
 	size_t n_instances;
 	struct pci_map pci;
@@ -44,7 +44,7 @@ void perf_classes_release(struct perf_pmus *p)
 
 const struct pmu_class *perf_class(const struct event_pmu *pmu)
 {
-	return pmu->class ? ((const struct nvidia_pmu *)pmu->hook_data)->class : NULL;
+	return pmu->class ? ((const struct class_pmu *)pmu->hook_data)->class : NULL;
 }
 
 const struct pci_map *perf_classes_pci(const struct perf_pmus *p)
@@ -145,18 +145,18 @@ static int name_events(struct event_pmu *pmu, const struct pmu_class *c)
 	return 0;
 }
 
-static int classify(struct perf_classes *all, struct event_pmu *pmu, const struct pmu_class *c, struct nvidia_pmu *nv,
-		    const struct root *root)
+static int classify(struct perf_classes *all, struct event_pmu *pmu, const struct pmu_class *c,
+		    struct class_pmu *self, const struct root *root)
 {
 	char peer[64] = "";
 	int err = 0;
 
 	root_line(root, peer, sizeof(peer), DEVICES "/%s/peer", pmu->name);
-	nvidia_pmu_init(nv, c, pmu->name, peer[0] ? peer : NULL, &all->pci);
-	nv->counters = c->counters;
+	class_pmu_init(self, c, pmu->name, peer[0] ? peer : NULL, &all->pci);
+	self->counters = c->counters;
 	pmu->class = c->name;
 	pmu->hooks = c->pmu ? NULL : &nvidia_hooks;
-	pmu->hook_data = nv;
+	pmu->hook_data = self;
 	all->pci_wanted |= c->per_rc;
 	if (c->pmu || is_unnamed(pmu, c))
 		err = name_events(pmu, c);
@@ -203,7 +203,7 @@ static int find_sockets(struct perf_pmus *p, const struct root *root)
 	struct perf_classes *all = p->classes;
 	char(*cpus)[256] = calloc(p->n + 1, sizeof(*cpus));
 	const char **text = calloc(p->n + 1, sizeof(*text));
-	struct nvidia_pmu **pmu = calloc(p->n + 1, sizeof(*pmu));
+	struct class_pmu **pmu = calloc(p->n + 1, sizeof(*pmu));
 	size_t n = 0;
 	int err = cpus && text && pmu ? 0 : -ENOMEM;
 
@@ -530,13 +530,13 @@ int perf_class_probe(struct perf_pmus *p, const struct event_pmu *pmu, const str
 	/* All PMUs of a class are the same hardware. */
 	for (size_t i = 0; i < p->n; i++)
 		if (perf_class(&p->pmu[i]) == c)
-			((struct nvidia_pmu *)p->pmu[i].hook_data)->counters = n;
+			((struct class_pmu *)p->pmu[i].hook_data)->counters = n;
 	return 0;
 }
 
 unsigned perf_class_counters(const struct event_pmu *pmu)
 {
-	return perf_class(pmu) ? ((const struct nvidia_pmu *)pmu->hook_data)->counters : 0;
+	return perf_class(pmu) ? ((const struct class_pmu *)pmu->hook_data)->counters : 0;
 }
 
 int perf_classes_check(struct perf_pmus *p, const struct event_set *set, const struct plan *plan, struct error *e)
@@ -558,5 +558,5 @@ int perf_classes_check(struct perf_pmus *p, const struct event_set *set, const s
 						 "process or thread: -a in place of -p and -t");
 		err = perf_class_probe(p, pmu, plan->root);
 	}
-	return err ? err : nvidia_check(&view, set, e);
+	return err ? err : class_pmu_check(&view, set, e);
 }

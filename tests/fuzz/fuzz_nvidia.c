@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/event/nvidia.h"
+#include "common/event/class_pmu.h"
 
 #define N(table) (sizeof(table) / sizeof((table)[0]))
 
@@ -46,7 +46,7 @@ static struct event_pmu pmus[] = {
 	PMU("nvidia_pcie_pmu_1_rc_1", pcie),  PMU("nvidia_pcie_tgt_pmu_0_rc_1", target),
 	PMU("nvidia_nvlink_c2c_pmu_0", link), PMU("nvidia_uncore_pmu_3", plain),
 };
-static struct nvidia_pmu known[N(pmus)];
+static struct class_pmu known[N(pmus)];
 static struct pci_map map;
 
 static int nothing(void *data, const char *system, const char *name, event_tracepoint_fn found, void *arg)
@@ -78,7 +78,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	pci_map_sort(&map);
 	pci_map_place(&map, &map.function[0]);
 	for (size_t i = 0; i < N(pmus); i++) {
-		nvidia_pmu_init(&known[i], pmu_class_of(pmus[i].name, NULL), pmus[i].name, "nr_gpu=2", &map);
+		class_pmu_init(&known[i], pmu_class_of(pmus[i].name, NULL), pmus[i].name, "nr_gpu=2", &map);
 		pmus[i].type = (uint32_t)(20 + i);
 		pmus[i].class = known[i].class->name;
 		pmus[i].hook_data = &known[i];
@@ -119,7 +119,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		if (event_resolve(list, &view, &set, &notes, &e)) {
 			if (!e.text[0] || set.n)
 				abort();
-		} else if (nvidia_check(&view, &set, &e)) {
+		} else if (class_pmu_check(&view, &set, &e)) {
 			if (!e.text[0])
 				abort();
 		}

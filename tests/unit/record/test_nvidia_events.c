@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "common/event/nvidia.h"
+#include "common/event/class_pmu.h"
 #include "record/perf/perf_class.h"
 #include "record/perf/perf_pmu.h"
 #include "record/perf/pci_config.h"
@@ -68,7 +68,7 @@ static int try(struct machine *m, const char *text)
 	if (!err)
 		err = event_resolve(list, &view, &m->set, &m->notes, &m->e);
 	if (!err)
-		err = nvidia_check(&view, &m->set, &m->e);
+		err = class_pmu_check(&view, &m->set, &m->e);
 	event_list_free(list);
 	return err;
 }
@@ -295,7 +295,7 @@ static void count_groups(const struct machine *m, const char *pmu, unsigned coun
 	for (size_t i = 0; i < m->pmus.n; i++) {
 		if (strcmp(m->pmus.pmu[i].name, pmu))
 			continue;
-		((struct nvidia_pmu *)m->pmus.pmu[i].hook_data)->counters = counters;
+		((struct class_pmu *)m->pmus.pmu[i].hook_data)->counters = counters;
 		assert_int_equal(
 			perf_class_groups(&m->pmus.pmu[i], perf_class(&m->pmus.pmu[i])->defaults, "P", &text), 0);
 	}

@@ -1,8 +1,8 @@
 /*
- * Uncore PMUs of NVIDIA's Tegra410 ("Vera") and Tegra241 ("Grace"):
- * Documentation/admin-guide/perf/nvidia-tegra410-pmu.rst and nvidia-tegra241-pmu.rst, and the drivers arm_cspmu,
- * nvidia_cspmu, nvidia_t410_cmem_latency_pmu and nvidia_t410_c2c_pmu. Codes are those of the drivers; where the
- * kernel names its events, its events/ win.
+ * The classes of uncore PMUs: other vendors' in uncore.inc, and here those of NVIDIA's Tegra410 ("Vera") and Tegra241
+ * ("Grace"), from Documentation/admin-guide/perf/nvidia-tegra410-pmu.rst and nvidia-tegra241-pmu.rst, and the drivers
+ * arm_cspmu, nvidia_cspmu, nvidia_t410_cmem_latency_pmu and nvidia_t410_c2c_pmu. Codes are those of the drivers; where
+ * the kernel names its events, its events/ win.
  */
 #include "common/catalog/pmu_class.h"
 

@@ -1,4 +1,4 @@
-#include "common/event/nvidia.h"
+#include "common/event/class_pmu.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -8,13 +8,13 @@
 
 #include "common/parse.h"
 
-void nvidia_pmu_init(struct nvidia_pmu *to, const struct pmu_class *c, const char *name, const char *peer,
-		     const struct pci_map *map)
+void class_pmu_init(struct class_pmu *to, const struct pmu_class *c, const char *name, const char *peer,
+		    const struct pci_map *map)
 {
 	const char *number = peer ? strchr(peer, '=') : NULL;
 	uint64_t peers = 0;
 
-	*to = (struct nvidia_pmu){ .class = c, .map = map };
+	*to = (struct class_pmu){ .class = c, .map = map };
 	if (!pmu_name_parse(name, &to->name))
 		to->name = (struct pmu_name){ .number = -1, .rc = -1 };
 	to->socket = to->name.number;
@@ -26,7 +26,7 @@ void nvidia_pmu_init(struct nvidia_pmu *to, const struct pmu_class *c, const cha
 }
 
 /* Whether the root port belongs to the PMU's root complex. */
-static bool has_port(const struct nvidia_pmu *pmu, const struct pci_port *port)
+static bool has_port(const struct class_pmu *pmu, const struct pci_port *port)
 {
 	/* Nothing but the name says which root complex it is. */
 	return pmu->name.rc == port->rc && pmu->socket == port->socket;
@@ -69,9 +69,9 @@ static void fill(const struct event_pmu *pmu, const char *name, uint64_t value, 
 		event_format_pack(format, value & max, config, &max);
 }
 
-static bool is_clock(const struct event_pmu *pmu, const struct nvidia_pmu *nv, const uint64_t config[EVENT_CONFIGS])
+static bool is_clock(const struct event_pmu *pmu, const struct class_pmu *self, const uint64_t config[EVENT_CONFIGS])
 {
-	const struct pmu_class_event *clock = pmu_class_event(nv->class, PMU_CLASS_CLOCK);
+	const struct pmu_class_event *clock = pmu_class_event(self->class, PMU_CLASS_CLOCK);
 
 	return clock && field(pmu, "event", config) == clock->code;
 }
@@ -95,9 +95,9 @@ static void __attribute__((format(printf, 2, 3))) note(struct buf *notes, const 
 		buf_addstr(notes, text);
 }
 
-static const char *why_unknown(const struct nvidia_pmu *nv)
+static const char *why_unknown(const struct class_pmu *self)
 {
-	switch (nv->map ? nv->map->state : PCI_ABSENT) {
+	switch (self->map ? self->map->state : PCI_ABSENT) {
 	case PCI_NEEDS_ROOT:
 		return "configuration space of PCI can be read by root alone";
 	case PCI_NO_SUCH:
@@ -107,9 +107,9 @@ static const char *why_unknown(const struct nvidia_pmu *nv)
 	}
 }
 
-static bool is_known(const struct nvidia_pmu *nv)
+static bool is_known(const struct class_pmu *self)
 {
-	return nv->map && nv->map->state == PCI_KNOWN;
+	return self->map && self->map->state == PCI_KNOWN;
 }
 
 static const char *where(const struct pci_port *port, char text[static 48])
@@ -134,14 +134,14 @@ static const struct pci_port *port_above(const struct pci_map *map, struct pci_a
 }
 
 /* An address without domain: what has it below this root complex. */
-static bool find_here(const struct nvidia_pmu *nv, uint16_t id, struct pci_address *at)
+static bool find_here(const struct class_pmu *self, uint16_t id, struct pci_address *at)
 {
-	const struct pci_map *map = nv->map;
+	const struct pci_map *map = self->map;
 
 	for (size_t i = 0; i < map->n_functions; i++) {
 		const struct pci_function *f = &map->function[i];
 
-		if (f->at.id == id && has_port(nv, &map->port[f->port])) {
+		if (f->at.id == id && has_port(self, &map->port[f->port])) {
 			*at = f->at;
 			return true;
 		}
@@ -149,55 +149,55 @@ static bool find_here(const struct nvidia_pmu *nv, uint16_t id, struct pci_addre
 	return false;
 }
 
-static int check_function(const struct event_pmu *pmu, const struct nvidia_pmu *nv, const struct event_term *t,
+static int check_function(const struct event_pmu *pmu, const struct class_pmu *self, const struct event_term *t,
 			  struct pci_address at, bool domain, struct buf *notes, struct error *e)
 {
 	const struct pci_port *port;
 	char text[PCI_TEXT], place[48];
 
-	if (!is_known(nv)) {
+	if (!is_known(self)) {
 		note(notes, "%s: whether %s is below this root complex cannot be told: %s", pmu->name, t->value,
-		     why_unknown(nv));
+		     why_unknown(self));
 		return 0;
 	}
 	if (!domain)
-		return find_here(nv, at.id, &at) ? 0 :
-						   error_set(e, EINVAL,
-							     "%s: there is no function %s below this root complex; "
-							     "put its domain in front, as lspci -D "
-							     "prints it",
-							     pmu->name, pci_id_text(at.id, text));
-	if (pci_map_port(nv->map, at))
+		return find_here(self, at.id, &at) ? 0 :
+						     error_set(e, EINVAL,
+							       "%s: there is no function %s below this root complex; "
+							       "put its domain in front, as lspci -D "
+							       "prints it",
+							       pmu->name, pci_id_text(at.id, text));
+	if (pci_map_port(self->map, at))
 		return error_set(e, EINVAL, "%s is a root port, which makes no requests of its own: src_rp_mask=%s",
 				 pci_text(at, text), t->value);
-	port = pci_map_function(nv->map, at) ? port_above(nv->map, at) : NULL;
+	port = pci_map_function(self->map, at) ? port_above(self->map, at) : NULL;
 	if (!port)
 		return error_set(e, EINVAL, "there is no function %s below a root port with a PMU",
 				 pci_text(at, text));
-	if (has_port(nv, port))
+	if (has_port(self, port))
 		return 0;
 	return error_set(e, EINVAL, "%s is below %s, which is not that of %s", pci_text(at, text), where(port, place),
 			 pmu->name);
 }
 
 /* A number is what the kernel document has, and its examples do not fit its own formula: say what it stands for. */
-static void explain_number(const struct event_pmu *pmu, const struct nvidia_pmu *nv, uint16_t id, struct buf *notes)
+static void explain_number(const struct event_pmu *pmu, const struct class_pmu *self, uint16_t id, struct buf *notes)
 {
 	struct pci_address at;
 	char text[PCI_TEXT];
 
 	pci_id_text(id, text);
-	if (is_known(nv) && !find_here(nv, id, &at))
+	if (is_known(self) && !find_here(self, id, &at))
 		note(notes, "%s: src_bdf=0x%04x is %s, and there is no such function below this root complex",
 		     pmu->name, id, text);
-	else if (is_known(nv))
+	else if (is_known(self))
 		note(notes, "%s: src_bdf=0x%04x is %s", pmu->name, id, text);
 	else
 		note(notes, "%s: src_bdf=0x%04x is %s; whether there is such a function cannot be told: %s",
-		     pmu->name, id, text, why_unknown(nv));
+		     pmu->name, id, text, why_unknown(self));
 }
 
-static int take_bdf(const struct event_pmu *pmu, const struct nvidia_pmu *nv, const struct event_term *t,
+static int take_bdf(const struct event_pmu *pmu, const struct class_pmu *self, const struct event_term *t,
 		    uint64_t config[EVENT_CONFIGS], struct buf *notes, struct error *e)
 {
 	struct pci_address at;
@@ -208,12 +208,12 @@ static int take_bdf(const struct event_pmu *pmu, const struct nvidia_pmu *nv, co
 		if (t->number > 0xffff)
 			return error_set(e, EINVAL, "src_bdf=0x%llx is more than the 16 bits of a PCI function",
 					 (unsigned long long)t->number);
-		explain_number(pmu, nv, (uint16_t)t->number, notes);
+		explain_number(pmu, self, (uint16_t)t->number, notes);
 		at.id = (uint16_t)t->number;
 	} else {
 		if (!t->value || !pci_parse(t->value, &at, &domain))
 			return malformed(t, "a PCI function: [DDDD:]BB:DD.F, or a number", e);
-		err = check_function(pmu, nv, t, at, domain, notes, e);
+		err = check_function(pmu, self, t, at, domain, notes, e);
 		if (err)
 			return err;
 	}
@@ -223,7 +223,7 @@ static int take_bdf(const struct event_pmu *pmu, const struct nvidia_pmu *nv, co
 }
 
 /* "0002:80:00.0+0002:a0:00.0" */
-static int take_ports(const struct event_pmu *pmu, const struct nvidia_pmu *nv, const struct event_term *t,
+static int take_ports(const struct event_pmu *pmu, const struct class_pmu *self, const struct event_term *t,
 		      uint64_t config[EVENT_CONFIGS], struct error *e)
 {
 	uint64_t mask = 0;
@@ -240,12 +240,12 @@ static int take_ports(const struct event_pmu *pmu, const struct nvidia_pmu *nv, 
 		snprintf(one, sizeof(one), "%.*s", (int)(len < sizeof(one) ? len : sizeof(one) - 1), from);
 		if (!pci_parse(one, &at, &domain) || !domain)
 			return malformed(t, "a mask of root ports, nor a root port as DDDD:BB:DD.F", e);
-		if (!is_known(nv))
-			return error_set(e, EINVAL, "which port %s is cannot be told: %s", one, why_unknown(nv));
-		port = pci_map_port(nv->map, at);
+		if (!is_known(self))
+			return error_set(e, EINVAL, "which port %s is cannot be told: %s", one, why_unknown(self));
+		port = pci_map_port(self->map, at);
 		if (!port)
 			return error_set(e, EINVAL, "there is no root port %s", pci_text(at, one));
-		if (!has_port(nv, port))
+		if (!has_port(self, port))
 			return error_set(e, EINVAL, "%s is a port of %s, which is not that of %s", pci_text(at, one),
 					 where(port, place), pmu->name);
 		if (port->rp > 7)
@@ -294,13 +294,13 @@ static int take_range(const struct event_pmu *pmu, const struct event_term *t, u
 }
 
 /* The driver takes bits beyond its GPUs as "all of them". */
-static int check_gpus(const struct event_pmu *pmu, const struct nvidia_pmu *nv, const struct event_term *t,
+static int check_gpus(const struct event_pmu *pmu, const struct class_pmu *self, const struct event_term *t,
 		      struct error *e)
 {
-	if (!t->is_number || strcmp(nv->peer, "gpu") || !nv->peers || !(t->number >> nv->peers))
+	if (!t->is_number || strcmp(self->peer, "gpu") || !self->peers || !(t->number >> self->peers))
 		return 0;
 	return error_set(e, EINVAL, "gpu_mask=0x%llx names a GPU that %s does not have: it is connected to %u",
-			 (unsigned long long)t->number, pmu->name, nv->peers);
+			 (unsigned long long)t->number, pmu->name, self->peers);
 }
 
 /* The terms that mean more than a number in their field. */
@@ -317,7 +317,7 @@ static const struct {
 static int term(const struct event_pmu *pmu, const struct event_term *t, uint64_t config[EVENT_CONFIGS],
 		struct buf *notes, struct error *e)
 {
-	const struct nvidia_pmu *nv = pmu->hook_data;
+	const struct class_pmu *self = pmu->hook_data;
 	size_t i = 0, n = sizeof(translated) / sizeof(translated[0]);
 
 	while (i < n && strcmp(translated[i].term, t->key))
@@ -325,20 +325,20 @@ static int term(const struct event_pmu *pmu, const struct event_term *t, uint64_
 	if (i == n || !format_of(pmu, translated[i].format)) {
 		if (!strcmp(t->key, "gpu_mask"))
 			return error_set(e, EINVAL, "%s has no gpu_mask: its peer is %s", pmu->name,
-					 nv->peer[0] ? nv->peer : "no GPU");
+					 self->peer[0] ? self->peer : "no GPU");
 		return 0;
 	}
 	switch (translated[i].kind) {
 	case TERM_FUNCTION:
-		return take_bdf(pmu, nv, t, config, notes, e);
+		return take_bdf(pmu, self, t, config, notes, e);
 	case TERM_PORTS:
-		return take_ports(pmu, nv, t, config, e);
+		return take_ports(pmu, self, t, config, e);
 	case TERM_RANGE:
 		return take_range(pmu, t, config, e);
 	case TERM_BASE:
 		return t->is_number ? 0 : take_range(pmu, t, config, e);
 	case TERM_GPUS:
-		return check_gpus(pmu, nv, t, e);
+		return check_gpus(pmu, self, t, e);
 	}
 	return 0;
 }
@@ -364,7 +364,7 @@ static void fill_part(const struct event_pmu *pmu, const struct pmu_class *c, un
 
 static int finish(const struct event_pmu *pmu, uint64_t config[EVENT_CONFIGS], struct buf *notes, struct error *e)
 {
-	const struct nvidia_pmu *nv = pmu->hook_data;
+	const struct class_pmu *self = pmu->hook_data;
 
 	if (field(pmu, "src_bdf_en", config) && field(pmu, "src_rp_mask", config))
 		return error_set(e, EINVAL,
@@ -378,10 +378,10 @@ static int finish(const struct event_pmu *pmu, uint64_t config[EVENT_CONFIGS], s
 				 pmu->name);
 	if (field(pmu, "dst_addr_base", config) || field(pmu, "dst_addr_mask", config))
 		fill(pmu, "dst_addr_en", 1, config);
-	if (is_clock(pmu, nv, config) && !nv->class->clock_filtered)
+	if (is_clock(pmu, self, config) && !self->class->clock_filtered)
 		return 0;
 	for (unsigned part = 1; part <= 2; part++)
-		fill_part(pmu, nv->class, nv->peers, part, config);
+		fill_part(pmu, self->class, self->peers, part, config);
 	/* A kernel that does not know what the PMU is gives it plain filter words. */
 	for (unsigned part = 1; part <= 2 && format_of(pmu, "filter"); part++)
 		fill_part(pmu, pmu_class_named("nvidia_uncore"), 0, part, config);
@@ -397,7 +397,7 @@ static bool by_function(const struct event_pmu *pmu, const struct event *ev)
 	return field(pmu, "src_bdf_en", ev->config) != 0;
 }
 
-int nvidia_check(const struct event_view *view, const struct event_set *set, struct error *e)
+int class_pmu_check(const struct event_view *view, const struct event_set *set, struct error *e)
 {
 	for (size_t i = 0; i < set->n; i++) {
 		const struct event *a = &set->event[i];
