@@ -11,7 +11,6 @@
 
 #include "common/table.h"
 #include "report/confine.h"
-#include "report/copy/rewrite.h"
 #include "report/input/input.h"
 #include "report/pager.h"
 
@@ -27,16 +26,6 @@ void cmd_complain(const char *command, const char *format, ...)
 	fprintf(stderr, "%s: %s\n", command, buf_str(&shown));
 	buf_release(&line);
 	buf_release(&shown);
-}
-
-int cmd_copied(const char *command, const char *what, const struct rewrite_result *result)
-{
-	if (result->newer)
-		cmd_complain(command, "%s: what is newer than this program was not copied; pmrep check lists it",
-			     what);
-	if (result->damages)
-		cmd_complain(command, "%s: damaged or cut; what is readable was copied, the gaps are marked", what);
-	return result->damages ? EXIT_DAMAGED : EXIT_GOOD;
 }
 
 void cmd_complain_lines(const char *command, const char *what, struct buf *lines)

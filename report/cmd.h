@@ -26,9 +26,6 @@ error_t cmd_files(int key, struct argp_state *state, struct cmd_files *files);
 
 /* A line "COMMAND: text" on stderr, escaped. */
 void cmd_complain(const char *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* What is to be said of recordings that were copied: damage, and what this program cannot read. The exit status. */
-struct rewrite_result;
-int cmd_copied(const char *command, const char *what, const struct rewrite_result *result);
 /* Each line of `lines` so, behind "WHAT: ": what it is about, such as a file. */
 void cmd_complain_lines(const char *command, const char *what, struct buf *lines);
 /* A line for an error; returns EXIT_TROUBLE. */

@@ -1,5 +1,5 @@
 /* pmrep bundle: a recording that may be given away: redacted, and as small as was asked for. */
-#include "report/cmd.h"
+#include "report/cmd_copy.h"
 #include "report/commands.h"
 
 #include <errno.h>
@@ -10,7 +10,6 @@
 
 #include "common/parse.h"
 #include "report/copy/bundle.h"
-#include "report/input/outfile.h"
 #include "report/machine/value_out.h"
 
 static const char brief[] =
@@ -28,74 +27,50 @@ static const char brief[] =
 	"  pmrep bundle -o bug.pmr.gz host.pmr\n"
 	"  pmrep bundle --max-size=5M --shift-time -o bug.pmr.gz host.pmr\n";
 
-enum { KEY_MAP = 1000, KEY_SHIFT, KEY_KEEP, KEY_OVERWRITE, KEY_SIZE, KEY_NO_REDACT };
+enum { KEY_SIZE = 1000, KEY_NO_REDACT };
 
 static const struct argp_option options[] = {
-	{ "output", 'o', "FILE", 0, "Output file; - is stdout", 0 },
+	CMD_COPY_OPTIONS,
+	CMD_REDACT_OPTIONS,
 	{ "max-size", KEY_SIZE, "SIZE", 0, "How large it may be; default: 25M", 0 },
-	{ "map", KEY_MAP, "FILE", 0, "Pseudonyms are those in FILE; new ones are added to it", 0 },
-	{ "shift-time", KEY_SHIFT, NULL, 0, "Move all clocks by random amounts", 0 },
-	{ "keep", KEY_KEEP, "LIST", 0, "What may stay: machine, person, time, or names of fields", 0 },
 	{ "no-redact", KEY_NO_REDACT, NULL, 0, "Keep the names of host, people and programs", 0 },
-	{ "overwrite", KEY_OVERWRITE, NULL, 0, "Replace an existing file", 0 },
 	{ 0 },
 };
 
 struct bundle_job {
-	const char *output, *path;
+	struct cmd_copy copy;
 	uint64_t max_size;
 	bool no_redact;
-	unsigned overwrite; /* OUTFILE_OVERWRITE or 0 */
 	struct redact_options options;
 };
 
 static error_t parse_opt(int key, char *arg, struct argp_state *state)
 {
 	struct bundle_job *b = state->input;
+	error_t r = ARGP_ERR_UNKNOWN;
 
 	switch (key) {
-	case 'o':
-		b->output = arg;
-		return 0;
 	case KEY_SIZE:
 		if (parse_size(arg, &b->max_size) || !b->max_size)
 			return options_bad(state,
 					   "--max-size: '%s' is not a size: use bytes, or add k, M, G, Ki, Mi or Gi",
 					   arg);
 		return 0;
-	case KEY_MAP:
-		b->options.map = arg;
-		return 0;
-	case KEY_SHIFT:
-		b->options.shift_time = true;
-		return 0;
-	case KEY_KEEP:
-		b->options.keep = arg;
-		return 0;
 	case KEY_NO_REDACT:
 		b->no_redact = true;
 		return 0;
-	case KEY_OVERWRITE:
-		b->overwrite = OUTFILE_OVERWRITE;
-		return 0;
-	case ARGP_KEY_ARG:
-		if (b->path)
-			return options_bad(state, "one recording at a time; pmrep merge joins several");
-		b->path = arg;
-		return 0;
-	case ARGP_KEY_NO_ARGS:
-		return options_bad(state, "no recording given; try --help");
 	case ARGP_KEY_END:
-		if (!b->output)
-			return options_bad(state, "no output given; -o FILE names it, -o - is stdout");
 		if (b->no_redact && (b->options.map || b->options.keep || b->options.shift_time))
 			return options_bad(state, "--no-redact: --map, --keep and --shift-time say how to redact");
-		if (b->options.map && (!strcmp(b->options.map, b->output) ||
-				       outfile_is_among(b->options.map, (char *const *)&b->output, 1)))
+		if (b->options.map && b->copy.output &&
+		    (!strcmp(b->options.map, b->copy.output) ||
+		     outfile_is_among(b->options.map, (char *const *)&b->copy.output, 1)))
 			return options_bad(state, "the map cannot be the output: it undoes the redaction");
-		return 0;
+		break;
+	default:
+		r = cmd_redact_option(key, arg, &b->options);
 	}
-	return ARGP_ERR_UNKNOWN;
+	return r == ARGP_ERR_UNKNOWN ? cmd_copy_option(key, arg, state, &b->copy) : r;
 }
 
 static const struct argp argp = { .options = options, .parser = parse_opt, .args_doc = "FILE" };
@@ -128,7 +103,7 @@ static void report(const struct bundle_job *j, const struct bundle *b)
 	struct buf lost = BUF_INIT;
 
 	bundle_tell(b, &lost);
-	cmd_complain(spec.name, "%s: %llu byte%s, %llu of %llu snapshot%s; %s", j->output,
+	cmd_complain(spec.name, "%s: %llu byte%s, %llu of %llu snapshot%s; %s", j->copy.output,
 		     (unsigned long long)b->bytes, plural(b->bytes), (unsigned long long)r->snapshots_out,
 		     (unsigned long long)r->snapshots_in, plural(r->snapshots_in),
 		     lost.len     ? "lost:" :
@@ -136,7 +111,7 @@ static void report(const struct bundle_job *j, const struct bundle *b)
 				    "nothing but what redaction takes is lost");
 	if (lost.len)
 		cmd_complain(spec.name, "  %s", buf_str(&lost));
-	cmd_copied(spec.name, j->path, r);
+	cmd_copied(spec.name, j->copy.files.path[0], r);
 	buf_release(&lost);
 }
 
@@ -144,14 +119,12 @@ static int make(const struct bundle_job *j, struct bundle *b, struct redact **re
 {
 	struct spool in = { .fd = -1 };
 	struct outfile out;
-	int err = outfile_open(&out, j->output, j->overwrite | OUTFILE_BINARY, (char *const *)&j->path, 1, e);
+	int err = cmd_copy_open(&j->copy, &out, e);
 
-	if (err)
-		return err;
-	if (!j->no_redact)
+	if (!err && !j->no_redact)
 		err = redact_new(redact, &j->options, e);
 	if (!err)
-		err = spool_open(&in, j->path, SPOOL_PLAIN, e);
+		err = spool_open(&in, j->copy.files.path[0], SPOOL_PLAIN, e);
 	if (!err && *redact)
 		err = redact_look_spool(*redact, &in, e);
 	b->redact = *redact;
@@ -162,10 +135,7 @@ static int make(const struct bundle_job *j, struct bundle *b, struct redact **re
 	/* First the map: an output whose pseudonyms are lost could not be understood by its owner. */
 	if (!err && *redact)
 		err = redact_save(*redact, e);
-	if (!err)
-		err = outfile_commit(&out, e);
-	outfile_blame(&out, err, e);
-	outfile_release(&out);
+	err = outfile_end(&out, err, e);
 	spool_close(&in);
 	return err;
 }
@@ -188,7 +158,7 @@ static int run(const struct bundle_job *j)
 int cmd_bundle(int argc, char **argv)
 {
 	struct options_common common = { 0 };
-	struct bundle_job j = { .max_size = 25000000 };
+	struct bundle_job j = { .copy.one = true, .max_size = 25000000 };
 	int r = cmd_options(&spec, argc, argv, &j, &common);
 
 	if (r < 0)

@@ -1,5 +1,5 @@
 /* pmrep cut: a part of a recording, by time, or every so many snapshots. */
-#include "report/cmd.h"
+#include "report/cmd_copy.h"
 #include "report/commands.h"
 
 #include <errno.h>
@@ -13,9 +13,7 @@
 #include "common/cpulist.h"
 #include "common/parse.h"
 #include "report/input/input.h"
-#include "report/input/outfile.h"
 #include "report/pipeline/pipeline.h"
-#include "report/copy/rewrite.h"
 #include "report/input/spool.h"
 #include "report/machine/value_out.h"
 
@@ -35,35 +33,35 @@ static const char brief[] =
 	"  pmrep cut --sources=perf,msr --cpu=0-3 -o small.pmr host.pmr\n"
 	"  pmrep cut --every=10 -o coarse.pmr host.pmr\n";
 
-enum { KEY_SINCE = 1000, KEY_UNTIL, KEY_SOURCES, KEY_COUNTER, KEY_EVERY, KEY_OVERWRITE };
+enum { KEY_SINCE = 1000, KEY_UNTIL, KEY_SOURCES, KEY_COUNTER, KEY_EVERY };
 
 static const struct argp_option options[] = {
-	{ "output", 'o', "FILE", 0, "Output file; - is stdout", 0 },
+	CMD_COPY_OPTIONS,
 	{ "since", KEY_SINCE, "TIME", 0, "Only snapshots from TIME on", 0 },
 	{ "until", KEY_UNTIL, "TIME", 0, "Only snapshots up to TIME", 0 },
 	{ "sources", KEY_SOURCES, "LIST", 0, "Only these sources; -NAME leaves one out", 0 },
 	{ "counter", KEY_COUNTER, "GLOB", 0, "Only counters that match", 0 },
 	{ "cpu", 'C', "LIST", 0, "Only these CPUs", 0 },
 	{ "every", KEY_EVERY, "N", 0, "One snapshot in N", 0 },
-	{ "overwrite", KEY_OVERWRITE, NULL, 0, "Replace the output", 0 },
 	{ 0 },
 };
 
 #define WORDS_MAX 64
 
 struct cut {
-	const char *output, *path, *sources;
+	struct cmd_copy copy;
+	const char *sources;
 	const char **glob;
 	size_t n_globs;
 	struct cpulist cpus;
 	bool has_cpus;
-	unsigned overwrite; /* OUTFILE_OVERWRITE or 0 */
 	struct moment since, until;
 	uint64_t every;
 	struct rewrite_rules rules;
 	struct buf history;
 	uint64_t counters_in, counters_out, cpus_out;
-	uint64_t named; /* words of `sources` that name one, by place */
+	struct spool in; /* a copy of the input, where one is needed */
+	uint64_t named;  /* words of `sources` that name one, by place */
 };
 
 static error_t set_moment(struct argp_state *state, struct moment *m, const char *arg)
@@ -80,9 +78,6 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 	const char **globs;
 
 	switch (key) {
-	case 'o':
-		c->output = arg;
-		return 0;
 	case KEY_SINCE:
 		return set_moment(state, &c->since, arg);
 	case KEY_UNTIL:
@@ -104,20 +99,8 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 		if (parse_u64(arg, &c->every) || !c->every || c->every > UINT32_MAX)
 			return options_bad(state, "--every: '%s' is not a number of snapshots", arg);
 		return 0;
-	case KEY_OVERWRITE:
-		c->overwrite = OUTFILE_OVERWRITE;
-		return 0;
-	case ARGP_KEY_ARG:
-		if (c->path)
-			return options_bad(state, "one recording at a time; pmrep merge joins several");
-		c->path = arg;
-		return 0;
-	case ARGP_KEY_NO_ARGS:
-		return options_bad(state, "no recording given; try --help");
-	case ARGP_KEY_END:
-		return c->output ? 0 : options_bad(state, "no output given; -o FILE names it, -o - is stdout");
 	}
-	return ARGP_ERR_UNKNOWN;
+	return cmd_copy_option(key, arg, state, &c->copy);
 }
 
 static const struct argp argp = { .options = options, .parser = parse_opt, .args_doc = "FILE" };
@@ -127,6 +110,11 @@ static const struct options_spec spec = {
 	.argp = &argp,
 	.brief = brief,
 };
+
+static const char *path_of(const struct cut *c)
+{
+	return c->copy.files.path[0];
+}
 
 /* ---- what stays ---- */
 
@@ -189,7 +177,7 @@ static int check_words(const struct cut *c, struct error *e)
 
 		if (n && !(c->named >> i & 1) && !is_source(word, n))
 			return error_set(e, ENOENT, "the recording has no source '%.*s'; pmrep list %s names them",
-					 (int)(n < 40 ? n : 40), word, c->path);
+					 (int)(n < 40 ? n : 40), word, path_of(c));
 		word += n + (word[n] == ',');
 	}
 	return 0;
@@ -249,58 +237,51 @@ static int report(const struct cut *c, const struct rewrite_result *r, struct bu
 		   (unsigned long long)c->counters_out, (unsigned long long)c->counters_in, plural(c->counters_in),
 		   (unsigned long long)r->bytes, plural(r->bytes));
 	cmd_complain(spec.name, "%s", buf_str(notes));
-	return cmd_copied(spec.name, c->path, r);
+	return cmd_copied(spec.name, path_of(c), r);
 }
 
 /* Where the end is has to be known first: what cannot be jumped about in is copied for that. */
-static int open_input(const struct cut *c, struct spool *copy, struct pm_reader **reader, struct error *e)
+static int open_input(void *ctx, size_t i, struct pm_reader **reader, const char **name, struct error *e)
 {
+	struct cut *c = ctx;
 	int err;
 
+	(void)i;
+	*name = path_of(c);
 	if (c->since.kind != MOMENT_FROM_END && c->until.kind != MOMENT_FROM_END)
-		return input_open(reader, c->path, false, e);
-	err = spool_open(copy, c->path, SPOOL_PLAIN, e);
-	return err ? err : spool_reader(reader, copy, e);
+		return input_open(reader, path_of(c), false, e);
+	err = spool_open(&c->in, path_of(c), SPOOL_PLAIN, e);
+	return err ? err : spool_reader(reader, &c->in, e);
+}
+
+/* What was asked for and is not there is no recording without it. */
+static int check_rest(const struct cut *c, const struct rewrite_result *r, struct error *e)
+{
+	if (c->counters_in && check_words(c, e))
+		return -e->number;
+	if (c->counters_in && !c->counters_out)
+		return error_set(e, ENOENT, "no counter is left; pmrep list %s names them", path_of(c));
+	if (c->has_cpus && !c->cpus_out)
+		return error_set(e, ENOENT, "the recording has none of these CPUs");
+	if (r->snapshots_in && !r->snapshots_out)
+		return error_set(e, ENOENT, "no snapshot is left: none lies in that time");
+	return 0;
 }
 
 static int run(struct cut *c)
 {
-	struct spool copy = { .fd = -1 };
-	struct pm_reader *reader = NULL;
-	struct rewrite *w = NULL;
 	struct buf notes = BUF_INIT;
 	struct rewrite_result result;
 	struct outfile out = { .fd = -1 };
 	struct error e = { 0 };
-	int err = open_input(c, &copy, &reader, &e);
+	int err = cmd_copy_open(&c->copy, &out, &e);
 
 	if (!err)
-		err = outfile_open(&out, c->output, c->overwrite | OUTFILE_BINARY, (char *const *)&c->path, 1, &e);
-	if (!err) {
-		err = rewrite_new(&w, &c->rules, outfile_write, &out, &e);
-		if (!err)
-			err = rewrite_recording(w, reader, &e);
-		if (!err && c->counters_in)
-			err = check_words(c, &e);
-		if (!err && c->counters_in && !c->counters_out)
-			err = error_set(&e, ENOENT, "no counter is left; pmrep list %s names them", c->path);
-		if (!err && c->has_cpus && !c->cpus_out)
-			err = error_set(&e, ENOENT, "the recording has none of these CPUs");
-		if (!err)
-			err = rewrite_finish(w, &e);
-		if (!err)
-			result = rewrite_result(w);
-		if (!err && result.snapshots_in && !result.snapshots_out)
-			err = error_set(&e, ENOENT, "no snapshot is left: none lies in that time");
-		if (!err)
-			err = outfile_commit(&out, &e);
-	}
-	outfile_blame(&out, err, &e);
+		err = rewrite_all(&c->rules, 1, open_input, c, outfile_write, &out, &result, &e);
+	if (!err)
+		err = check_rest(c, &result, &e);
+	err = outfile_end(&out, err, &e);
 	err = err ? cmd_fail(spec.name, &e) : report(c, &result, &notes);
-	outfile_release(&out);
-	rewrite_free(w);
-	pm_reader_close(reader);
-	spool_close(&copy);
 	buf_release(&notes);
 	return err;
 }
@@ -308,7 +289,7 @@ static int run(struct cut *c)
 int cmd_cut(int argc, char **argv)
 {
 	struct options_common common = { 0 };
-	struct cut c = { 0 };
+	struct cut c = { .copy.one = true, .in.fd = -1 };
 	int r = cmd_options(&spec, argc, argv, &c, &common);
 
 	if (r < 0) {
@@ -325,6 +306,7 @@ int cmd_cut(int argc, char **argv)
 		};
 		r = run(&c);
 	}
+	spool_close(&c.in);
 	free(c.glob);
 	cpulist_release(&c.cpus);
 	buf_release(&c.history);

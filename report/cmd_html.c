@@ -200,16 +200,13 @@ static int run(struct html *h)
 	if (!err)
 		err = html_page_write(&page, &out, &e);
 	bytes = out.bytes;
-	if (!err)
-		err = outfile_commit(&out, &e);
-	outfile_blame(&out, err, &e);
+	err = outfile_end(&out, err, &e);
 	if (err)
 		status = cmd_fail(spec.name, &e);
 	else
 		tell(h, bytes);
 	if (!err && page.reduced.len)
 		cmd_complain_lines(spec.name, "reduced", &page.reduced);
-	outfile_release(&out);
 	buf_release(&page.reduced);
 	buf_release(&verdicts);
 	buf_release(&counts);

@@ -1,4 +1,4 @@
-#include "report/cmd.h"
+#include "report/cmd_copy.h"
 #include "report/commands.h"
 
 #include <errno.h>
@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/input/outfile.h"
-#include "report/copy/rewrite.h"
 #include "report/input/spool.h"
 #include "report/machine/value_out.h"
 
@@ -21,11 +19,8 @@ static const char brief[] =
 	"Example:\n"
 	"  pmrep merge -o day.pmr host-*.pmr\n";
 
-enum { KEY_OVERWRITE = 1000 };
-
 static const struct argp_option options[] = {
-	{ "output", 'o', "FILE", 0, "Output file; - is stdout", 0 },
-	{ "overwrite", KEY_OVERWRITE, NULL, 0, "Replace the output", 0 },
+	CMD_COPY_OPTIONS,
 	{ 0 },
 };
 
@@ -40,9 +35,7 @@ struct part {
 };
 
 struct merge {
-	char *output;
-	struct cmd_files files;
-	unsigned overwrite; /* OUTFILE_OVERWRITE or 0 */
+	struct cmd_copy copy;
 	struct part *part;
 };
 
@@ -50,17 +43,7 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 {
 	struct merge *m = state->input;
 
-	switch (key) {
-	case 'o':
-		m->output = arg;
-		return 0;
-	case KEY_OVERWRITE:
-		m->overwrite = OUTFILE_OVERWRITE;
-		return 0;
-	case ARGP_KEY_END:
-		return m->output ? 0 : options_bad(state, "no output given; -o FILE names it, -o - is stdout");
-	}
-	return cmd_files(key, state, &m->files);
+	return cmd_copy_option(key, arg, state, &m->copy);
 }
 
 static const struct argp argp = { .options = options, .parser = parse_opt, .args_doc = "FILE..." };
@@ -147,72 +130,52 @@ static int look_at_all(struct merge *m, struct error *e)
 {
 	int err = 0;
 
-	m->part = calloc((size_t)m->files.n, sizeof(*m->part));
+	m->part = calloc((size_t)m->copy.files.n, sizeof(*m->part));
 	if (!m->part)
 		return error_sys(e, ENOMEM, "inputs");
-	for (int i = 0; i < m->files.n; i++)
+	for (int i = 0; i < m->copy.files.n; i++)
 		m->part[i].in.fd = -1;
-	for (int i = 0; i < m->files.n && !err; i++) {
+	for (int i = 0; i < m->copy.files.n && !err; i++) {
 		/* It is read for its times, and then once more. */
-		err = spool_open(&m->part[i].in, m->files.path[i], SPOOL_TWICE, e);
+		err = spool_open(&m->part[i].in, m->copy.files.path[i], SPOOL_TWICE, e);
 		if (!err)
 			err = look(&m->part[i], e);
 	}
 	if (!err)
-		qsort(m->part, (size_t)m->files.n, sizeof(*m->part), by_time);
-	for (int i = 1; i < m->files.n && !err; i++)
+		qsort(m->part, (size_t)m->copy.files.n, sizeof(*m->part), by_time);
+	for (int i = 1; i < m->copy.files.n && !err; i++)
 		err = belong_together(&m->part[i - 1], &m->part[i], e);
 	return err;
 }
 
 /* ---- joining ---- */
 
-static int copy_all(struct merge *m, struct outfile *out, struct rewrite_result *result, struct error *e)
+static int open_part(void *ctx, size_t i, struct pm_reader **reader, const char **name, struct error *e)
 {
-	struct rewrite_rules rules = { .history = m->files.n > 1 ? "merged with those that followed" : NULL };
-	struct rewrite *w = NULL;
-	int err = rewrite_new(&w, &rules, outfile_write, out, e);
+	const struct merge *m = ctx;
 
-	for (int i = 0; i < m->files.n && !err; i++) {
-		struct pm_reader *reader;
-
-		err = spool_reader(&reader, &m->part[i].in, e);
-		if (err)
-			break;
-		err = rewrite_recording(w, reader, e);
-		if (err)
-			error_prefix(e, "%s", m->part[i].in.name);
-		pm_reader_close(reader);
-	}
-	if (!err)
-		err = rewrite_finish(w, e);
-	if (!err)
-		*result = rewrite_result(w);
-	rewrite_free(w);
-	return err;
+	*name = m->part[i].in.name;
+	return spool_reader(reader, &m->part[i].in, e);
 }
 
 static int run(struct merge *m)
 {
+	size_t n = (size_t)m->copy.files.n;
+	struct rewrite_rules rules = { .history = n > 1 ? "merged with those that followed" : NULL };
 	struct rewrite_result r = { 0 };
 	struct outfile out = { .fd = -1 };
 	struct error e = { 0 };
 	int err = look_at_all(m, &e);
 
 	if (!err)
-		err = outfile_open(&out, m->output, m->overwrite | OUTFILE_BINARY, m->files.path, (size_t)m->files.n,
-				   &e);
+		err = cmd_copy_open(&m->copy, &out, &e);
 	if (!err)
-		err = copy_all(m, &out, &r, &e);
-	if (!err)
-		err = outfile_commit(&out, &e);
-	outfile_blame(&out, err, &e);
-	outfile_release(&out);
-	if (err)
+		err = rewrite_all(&rules, n, open_part, m, outfile_write, &out, &r, &e);
+	if (outfile_end(&out, err, &e))
 		return cmd_fail(spec.name, &e);
-	cmd_complain(spec.name, "%d recording%s, %llu snapshot%s, %llu gap%s, %llu byte%s", m->files.n,
-		     plural((uint64_t)m->files.n), (unsigned long long)r.snapshots_out, plural(r.snapshots_out),
-		     (unsigned long long)r.gaps, plural(r.gaps), (unsigned long long)r.bytes, plural(r.bytes));
+	cmd_complain(spec.name, "%zu recording%s, %llu snapshot%s, %llu gap%s, %llu byte%s", n, plural(n),
+		     (unsigned long long)r.snapshots_out, plural(r.snapshots_out), (unsigned long long)r.gaps,
+		     plural(r.gaps), (unsigned long long)r.bytes, plural(r.bytes));
 	return cmd_copied(spec.name, "input", &r);
 }
 
@@ -224,7 +187,7 @@ int cmd_merge(int argc, char **argv)
 
 	if (r < 0)
 		r = run(&m);
-	for (int i = 0; m.part && i < m.files.n; i++) {
+	for (int i = 0; m.part && i < m.copy.files.n; i++) {
 		free(m.part[i].boot);
 		free(m.part[i].host);
 		spool_close(&m.part[i].in);

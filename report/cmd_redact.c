@@ -1,5 +1,5 @@
 /* pmrep redact: takes out of recordings what tells which machine, person or time they are of. */
-#include "report/cmd.h"
+#include "report/cmd_copy.h"
 #include "report/commands.h"
 
 #include <errno.h>
@@ -9,8 +9,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "report/input/outfile.h"
-#include "report/copy/redact.h"
 #include "report/machine/value_out.h"
 
 static const char brief[] =
@@ -28,22 +26,15 @@ static const char brief[] =
 	"  pmrep redact --map=~/private.map --shift-time -o public/ host1.pmr host2.pmr\n"
 	"  pmrep redact --keep=bios,product,labels -o public.pmr host.pmr\n";
 
-enum { KEY_MAP = 1000, KEY_SHIFT, KEY_KEEP, KEY_OVERWRITE };
-
 static const struct argp_option options[] = {
-	{ "output", 'o', "OUT", 0, "Where to; of several files: a directory", 0 },
-	{ "map", KEY_MAP, "FILE", 0, "Pseudonyms are those in FILE; new ones are added to it", 0 },
-	{ "shift-time", KEY_SHIFT, NULL, 0, "Move all clocks by random amounts", 0 },
-	{ "keep", KEY_KEEP, "LIST", 0, "What may stay: machine, person, time, or names of fields", 0 },
-	{ "overwrite", KEY_OVERWRITE, NULL, 0, "Replace an existing file", 0 },
+	CMD_COPY_OPTIONS,
+	CMD_REDACT_OPTIONS,
 	{ 0 },
 };
 
 struct redact_job {
-	const char *output;
-	struct cmd_files files;
+	struct cmd_copy copy;
 	bool directory;
-	unsigned overwrite; /* OUTFILE_OVERWRITE or 0 */
 	struct redact_options options;
 	struct redact *redact;
 	bool damaged;
@@ -52,25 +43,9 @@ struct redact_job {
 static error_t parse_opt(int key, char *arg, struct argp_state *state)
 {
 	struct redact_job *j = state->input;
+	error_t r = cmd_redact_option(key, arg, &j->options);
 
-	switch (key) {
-	case 'o':
-		j->output = arg;
-		return 0;
-	case KEY_MAP:
-		j->options.map = arg;
-		return 0;
-	case KEY_SHIFT:
-		j->options.shift_time = true;
-		return 0;
-	case KEY_KEEP:
-		j->options.keep = arg;
-		return 0;
-	case KEY_OVERWRITE:
-		j->overwrite = OUTFILE_OVERWRITE;
-		return 0;
-	}
-	return cmd_files(key, state, &j->files);
+	return r == ARGP_ERR_UNKNOWN ? cmd_copy_option(key, arg, state, &j->copy) : r;
 }
 
 static const struct argp argp = { .options = options, .parser = parse_opt, .args_doc = "FILE..." };
@@ -96,14 +71,15 @@ static int check_map(const struct redact_job *j, struct error *e)
 	char *folder;
 	int r;
 
-	if (!j->options.map || !j->output)
+	if (!j->options.map || !j->copy.output)
 		return 0;
-	if (!strcmp(j->options.map, j->output) || outfile_is_among(j->options.map, (char *const *)&j->output, 1))
+	if (!strcmp(j->options.map, j->copy.output) ||
+	    outfile_is_among(j->options.map, (char *const *)&j->copy.output, 1))
 		return error_set(e, EINVAL, "the map cannot be the output: it undoes the redaction");
 	folder = slash ? strndup(j->options.map, (size_t)(slash - j->options.map) + 1) : strdup(".");
 	if (!folder)
 		return error_sys(e, ENOMEM, "--map");
-	r = j->directory && !stat(folder, &map) && !stat(j->output, &out) && map.st_dev == out.st_dev &&
+	r = j->directory && !stat(folder, &map) && !stat(j->copy.output, &out) && map.st_dev == out.st_dev &&
 	    map.st_ino == out.st_ino;
 	free(folder);
 	return r ? error_set(e, EINVAL, "the map lies among the outputs, and would travel with them") : 0;
@@ -114,16 +90,16 @@ static int name_output(const struct redact_job *j, struct buf *path)
 {
 	size_t len;
 
-	if (j->output && !j->directory) {
-		buf_addstr(path, j->output);
+	if (j->copy.output && !j->directory) {
+		buf_addstr(path, j->copy.output);
 		return path->err;
 	}
-	if (j->output)
-		buf_printf(path, "%s/", j->output);
+	if (j->copy.output)
+		buf_printf(path, "%s/", j->copy.output);
 	redact_file_name(j->redact, path);
 	len = path->len;
 	buf_addstr(path, ".pmr");
-	for (unsigned n = 2; !path->err && !j->overwrite && !access(buf_str(path), F_OK); n++) {
+	for (unsigned n = 2; !path->err && !j->copy.overwrite && !access(buf_str(path), F_OK); n++) {
 		path->len = len;
 		buf_printf(path, ".%u.pmr", n);
 	}
@@ -165,17 +141,14 @@ static int redact_one(struct redact_job *j, const char *file, struct error *e)
 	if (!err && name_output(j, &path))
 		err = error_sys(e, ENOMEM, "%s", file);
 	if (!err)
-		err = outfile_open(&out, buf_str(&path), j->overwrite | OUTFILE_BINARY, j->files.path,
-				   (size_t)j->files.n, e);
+		err = outfile_open(&out, buf_str(&path), j->copy.overwrite | OUTFILE_BINARY, j->copy.files.path,
+				   (size_t)j->copy.files.n, e);
 	if (!err)
 		err = redact_copy(j->redact, &in, &rules, outfile_write, &out, &result, e);
 	/* First the map: an output whose pseudonyms are lost could not be understood by its owner. */
 	if (!err)
 		err = redact_save(j->redact, e);
-	if (!err)
-		err = outfile_commit(&out, e);
-	outfile_blame(&out, err, e);
-	outfile_release(&out);
+	err = outfile_end(&out, err, e);
 	spool_close(&in);
 	if (!err) {
 		after = redact_counts(j->redact);
@@ -191,16 +164,16 @@ static int run(struct redact_job *j)
 	struct error e = { 0 };
 	int err = 0;
 
-	j->directory = j->output && is_directory(j->output);
-	if (j->files.n > 1 && j->output && !j->directory)
+	j->directory = j->copy.output && is_directory(j->copy.output);
+	if (j->copy.files.n > 1 && j->copy.output && !j->directory)
 		err = error_set(&e, ENOTDIR, "'%s' is not a directory, which the output of several files needs",
-				j->output);
+				j->copy.output);
 	if (!err)
 		err = check_map(j, &e);
 	if (!err)
 		err = redact_new(&j->redact, &j->options, &e);
-	for (int i = 0; i < j->files.n && !err; i++)
-		err = redact_one(j, j->files.path[i], &e);
+	for (int i = 0; i < j->copy.files.n && !err; i++)
+		err = redact_one(j, j->copy.files.path[i], &e);
 	redact_free(j->redact);
 	if (err)
 		return cmd_fail(spec.name, &e);
@@ -210,7 +183,7 @@ static int run(struct redact_job *j)
 int cmd_redact(int argc, char **argv)
 {
 	struct options_common common = { 0 };
-	struct redact_job j = { 0 };
+	struct redact_job j = { .copy.names_itself = true };
 	int r = cmd_options(&spec, argc, argv, &j, &common);
 
 	if (r < 0)

@@ -1,5 +1,5 @@
 /* pmrep repair: a copy of a damaged recording that has all that can be read, and no damage. */
-#include "report/cmd.h"
+#include "report/cmd_copy.h"
 #include "report/commands.h"
 
 #include <errno.h>
@@ -7,9 +7,7 @@
 #include <stdlib.h>
 
 #include "report/copy/borrow.h"
-#include "report/copy/rewrite.h"
 #include "report/input/input.h"
-#include "report/input/outfile.h"
 #include "report/machine/value_out.h"
 
 static const char brief[] =
@@ -23,19 +21,17 @@ static const char brief[] =
 	"  pmrep repair -o good.pmr broken.pmr\n"
 	"  pmrep repair --like=host-2.pmr -o good.pmr host-1.pmr\n";
 
-enum { KEY_OVERWRITE = 1000, KEY_LIKE };
+enum { KEY_LIKE = 1000 };
 
 static const struct argp_option options[] = {
-	{ "output", 'o', "FILE", 0, "Output file; - is stdout", 0 },
+	CMD_COPY_OPTIONS,
 	{ "like", KEY_LIKE, "FILE", 0, "Take definitions that are lost from this recording", 0 },
-	{ "overwrite", KEY_OVERWRITE, NULL, 0, "Replace the output", 0 },
 	{ 0 },
 };
 
 struct repair {
-	char *output, *like; /* borrowed of options_common */
-	struct cmd_files files;
-	unsigned overwrite; /* OUTFILE_OVERWRITE or 0 */
+	struct cmd_copy copy;
+	char *like; /* borrowed of options_common */
 	struct spool in, like_in;
 	struct borrow *borrow;
 	char history[200];
@@ -45,22 +41,10 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 {
 	struct repair *p = state->input;
 
-	switch (key) {
-	case 'o':
-		p->output = arg;
-		return 0;
-	case KEY_LIKE:
-		p->like = arg;
-		return 0;
-	case KEY_OVERWRITE:
-		p->overwrite = OUTFILE_OVERWRITE;
-		return 0;
-	case ARGP_KEY_END:
-		if (p->files.n > 1)
-			return options_bad(state, "one recording at a time");
-		return p->output ? 0 : options_bad(state, "no output given; -o FILE names it, -o - is stdout");
-	}
-	return cmd_files(key, state, &p->files);
+	if (key != KEY_LIKE)
+		return cmd_copy_option(key, arg, state, &p->copy);
+	p->like = arg;
+	return 0;
 }
 
 static const struct argp argp = { .options = options, .parser = parse_opt, .args_doc = "FILE" };
@@ -144,38 +128,24 @@ static int look_at_both(struct repair *p, struct outcome *o, struct error *e)
 	return err;
 }
 
-static int copy(struct repair *p, struct outfile *out, struct rewrite_result *result, struct error *e)
+static int open_repaired(void *ctx, size_t i, struct pm_reader **reader, const char **name, struct error *e)
 {
-	struct rewrite_rules rules = { .history = p->history };
-	struct rewrite *w = NULL;
-	struct pm_reader *reader;
-	int err = rewrite_new(&w, &rules, outfile_write, out, e);
+	struct repair *p = ctx;
 
-	if (err)
-		return err;
-	err = reading(p, &reader, e);
-	if (!err) {
-		err = rewrite_recording(w, reader, e);
-		if (err)
-			error_prefix(e, "%s", p->in.name);
-		pm_reader_close(reader);
-	}
-	if (!err)
-		err = rewrite_finish(w, e);
-	if (!err)
-		*result = rewrite_result(w);
-	rewrite_free(w);
-	return err;
+	(void)i;
+	*name = p->in.name;
+	return reading(p, reader, e);
 }
 
 static int run(struct repair *p)
 {
-	char *inputs[] = { p->files.path[0], p->like };
+	char *inputs[] = { p->copy.files.path[0], p->like };
+	struct rewrite_rules rules = { .history = p->history };
 	struct rewrite_result r = { 0 };
 	struct outcome o = { 0 };
 	struct outfile out = { .fd = -1 };
 	struct error e = { 0 };
-	int err = spool_open(&p->in, p->files.path[0], SPOOL_PLAIN, &e);
+	int err = spool_open(&p->in, p->copy.files.path[0], SPOOL_PLAIN, &e);
 
 	if (!err && p->like)
 		err = spool_open(&p->like_in, p->like, SPOOL_PLAIN, &e);
@@ -188,14 +158,11 @@ static int run(struct repair *p)
 		 o.stretches == 1 ? "" : "es", (unsigned long long)o.bytes, plural(o.bytes),
 		 p->borrow ? "; definitions of " : "", p->borrow ? input_name(p->like_in.name) : "");
 	if (!err)
-		err = outfile_open(&out, p->output, p->overwrite | OUTFILE_BINARY, inputs, p->like ? 2 : 1, &e);
+		err = outfile_open(&out, p->copy.output, p->copy.overwrite | OUTFILE_BINARY, inputs, p->like ? 2 : 1,
+				   &e);
 	if (!err)
-		err = copy(p, &out, &r, &e);
-	if (!err)
-		err = outfile_commit(&out, &e);
-	outfile_blame(&out, err, &e);
-	outfile_release(&out);
-	if (err)
+		err = rewrite_all(&rules, 1, open_repaired, p, outfile_write, &out, &r, &e);
+	if (outfile_end(&out, err, &e))
 		return cmd_fail(spec.name, &e);
 	cmd_complain(spec.name, "%llu snapshot%s, %llu byte%s; %s", (unsigned long long)r.snapshots_out,
 		     plural(r.snapshots_out), (unsigned long long)r.bytes, plural(r.bytes),
@@ -206,7 +173,7 @@ static int run(struct repair *p)
 int cmd_repair(int argc, char **argv)
 {
 	struct options_common common = { 0 };
-	struct repair p = { .in.fd = -1, .like_in.fd = -1 };
+	struct repair p = { .copy.one = true, .in.fd = -1, .like_in.fd = -1 };
 	int r = cmd_options(&spec, argc, argv, &p, &common);
 
 	if (r < 0)

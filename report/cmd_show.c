@@ -376,9 +376,8 @@ static int show_into(struct show_options *o, const struct options_common *common
 	if (exporter_close(&x))
 		status = cmd_fail(NAME, &x.sink.error);
 	exporter_release(&x);
-	if (status != EXIT_TROUBLE && outfile_commit(&out, &e))
+	if (outfile_end(&out, status == EXIT_TROUBLE ? -ECANCELED : 0, &e) && status != EXIT_TROUBLE)
 		status = cmd_fail(NAME, &e);
-	outfile_release(&out);
 	return status;
 }
 

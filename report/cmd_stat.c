@@ -211,9 +211,8 @@ static int stat_files(struct stat_options *o, const struct options_common *commo
 			status = one;
 	}
 	exporter_release(&x);
-	if (status != EXIT_TROUBLE && outfile_commit(&file, &e))
+	if (outfile_end(&file, status == EXIT_TROUBLE ? -ECANCELED : 0, &e) && status != EXIT_TROUBLE)
 		status = cmd_fail(NAME, &e);
-	outfile_release(&file);
 	return status;
 }
 

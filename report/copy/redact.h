@@ -35,8 +35,8 @@ void redact_rules(struct redact *r, struct rewrite_rules *rules);
 /* The same of a file. */
 int redact_look_spool(struct redact *r, const struct spool *in, struct error *e);
 /* Copies what was looked at by the rules, whose functions it sets. */
-int redact_copy(struct redact *r, const struct spool *in, struct rewrite_rules *rules, pm_sink_fn sink,
-		void *sink_ctx, struct rewrite_result *result, struct error *e);
+int redact_copy(struct redact *r, struct spool *in, struct rewrite_rules *rules, pm_sink_fn sink, void *sink_ctx,
+		struct rewrite_result *result, struct error *e);
 /* Appends a name for the recording that was looked at, without an ending: that of a file often names the machine. */
 void redact_file_name(const struct redact *r, struct buf *name);
 /* Writes the map, readable by its owner alone. Nothing to do without one. */

@@ -17,29 +17,20 @@ int redact_look_spool(struct redact *r, const struct spool *in, struct error *e)
 	return err;
 }
 
-int redact_copy(struct redact *r, const struct spool *in, struct rewrite_rules *rules, pm_sink_fn sink,
-		void *sink_ctx, struct rewrite_result *result, struct error *e)
+static int open_looked_at(void *ctx, size_t i, struct pm_reader **reader, const char **name, struct error *e)
 {
-	struct pm_reader *reader = NULL;
-	struct rewrite *w = NULL;
-	int err = spool_reader(&reader, in, e);
+	const struct spool *in = ctx;
 
-	if (err)
-		return err;
+	(void)i;
+	*name = in->name;
+	return spool_reader(reader, in, e);
+}
+
+int redact_copy(struct redact *r, struct spool *in, struct rewrite_rules *rules, pm_sink_fn sink, void *sink_ctx,
+		struct rewrite_result *result, struct error *e)
+{
 	redact_rules(r, rules);
-	err = rewrite_new(&w, rules, sink, sink_ctx, e);
-	if (!err) {
-		err = rewrite_recording(w, reader, e);
-		if (!err)
-			err = rewrite_finish(w, e);
-		if (err)
-			error_prefix(e, "%s", in->name);
-		else
-			*result = rewrite_result(w);
-	}
-	rewrite_free(w);
-	pm_reader_close(reader);
-	return err;
+	return rewrite_all(rules, 1, open_looked_at, in, sink, sink_ctx, result, e);
 }
 
 void redact_file_name(const struct redact *r, struct buf *name)

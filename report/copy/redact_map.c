@@ -382,7 +382,7 @@ static void print_map(const struct redact_map *m, struct buf *out)
 
 int redact_map_save(const struct redact_map *m, const char *path, struct error *e)
 {
-	struct outfile file;
+	struct outfile file = { .fd = -1 };
 	struct buf out = BUF_INIT;
 	int err;
 
@@ -391,19 +391,12 @@ int redact_map_save(const struct redact_map *m, const char *path, struct error *
 		err = error_sys(e, ENOMEM, "%s", path);
 	else
 		err = outfile_open(&file, path, OUTFILE_OVERWRITE, NULL, 0, e);
-	if (!err) {
-		/* Before the first byte is in it. */
-		if (fchmod(file.fd, 0600))
-			err = error_sys(e, errno, "%s", path);
-		if (!err) {
-			err = outfile_write(&file, out.data, out.len);
-			if (err)
-				error_sys(e, -err, "%s", path);
-		}
-		if (!err)
-			err = outfile_commit(&file, e);
-		outfile_release(&file);
-	}
+	/* Before the first byte is in it. */
+	if (!err && fchmod(file.fd, 0600))
+		err = error_sys(e, errno, "%s", path);
+	if (!err)
+		err = outfile_write(&file, out.data, out.len);
+	err = outfile_end(&file, err, e);
 	buf_release(&out);
 	return err;
 }

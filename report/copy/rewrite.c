@@ -379,3 +379,34 @@ int rewrite_finish(struct rewrite *w, struct error *e)
 		err = pm_writer_finish(w->writer);
 	return err ? error_sys(e, -err, "cannot write the end") : 0;
 }
+
+static int copy_input(struct rewrite *w, size_t i, rewrite_input_fn input, void *ctx, struct error *e)
+{
+	struct pm_reader *reader;
+	const char *name;
+	int err = input(ctx, i, &reader, &name, e);
+
+	if (err)
+		return err;
+	err = rewrite_recording(w, reader, e);
+	if (err)
+		error_prefix(e, "%s", name);
+	pm_reader_close(reader);
+	return err;
+}
+
+int rewrite_all(const struct rewrite_rules *rules, size_t n, rewrite_input_fn input, void *ctx, pm_sink_fn sink,
+		void *sink_ctx, struct rewrite_result *result, struct error *e)
+{
+	struct rewrite *w = NULL;
+	int err = rewrite_new(&w, rules, sink, sink_ctx, e);
+
+	for (size_t i = 0; i < n && !err; i++)
+		err = copy_input(w, i, input, ctx, e);
+	if (!err)
+		err = rewrite_finish(w, e);
+	if (!err)
+		*result = rewrite_result(w);
+	rewrite_free(w);
+	return err;
+}

@@ -91,4 +91,11 @@ int rewrite_recording(struct rewrite *w, struct pm_reader *reader, struct error 
 int rewrite_finish(struct rewrite *w, struct error *e);
 struct rewrite_result rewrite_result(const struct rewrite *w);
 
+/* Opens a reader of input `i`; `name` (borrowed) stands before what is said against it. 0 or -errno with the text in *e. */
+typedef int (*rewrite_input_fn)(void *ctx, size_t i, struct pm_reader **reader, const char **name, struct error *e);
+
+/* All of it, from `n` inputs, which it closes, to the end. 0 with *result, or -errno with the text in *e. */
+int rewrite_all(const struct rewrite_rules *rules, size_t n, rewrite_input_fn input, void *ctx, pm_sink_fn sink,
+		void *sink_ctx, struct rewrite_result *result, struct error *e);
+
 #endif

@@ -119,11 +119,9 @@ int diff_noise_save(const struct diff_data *d, const struct diff_recordings *r, 
 		json_print(file, 2, &text);
 		buf_addch(&text, '\n');
 		err = outfile_open(&f, o->save_noise, o->overwrite, NULL, 0, e);
-		if (!err && (err = outfile_write(&f, text.data, text.len)))
-			outfile_blame(&f, err, e);
 		if (!err)
-			err = outfile_commit(&f, e);
-		outfile_release(&f);
+			err = outfile_write(&f, text.data, text.len);
+		err = outfile_end(&f, err, e);
 	}
 	buf_release(&text);
 	json_free(file);

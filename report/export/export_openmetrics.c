@@ -275,12 +275,10 @@ static int replace(struct exporter *x, struct openmetrics *o)
 	struct outfile out;
 	int err = outfile_open(&out, x->config.replace, flags, NULL, 0, &x->sink.error);
 
-	if (err)
-		return err;
-	err = outfile_write(&out, x->out.text.data, x->out.text.len);
-	if (!err && !(err = outfile_commit(&out, &x->sink.error)))
-		o->made = true;
-	outfile_release(&out);
+	if (!err)
+		err = outfile_write(&out, x->out.text.data, x->out.text.len);
+	err = outfile_end(&out, err, &x->sink.error);
+	o->made |= !err;
 	buf_clear(&x->out.text);
 	return err;
 }

@@ -109,6 +109,18 @@ static int open_stdout(struct outfile *o, char *const *inputs, size_t n, struct 
 	return is_among(&st, inputs, n) ? refuse_input("standard output", e) : 0;
 }
 
+static void release(struct outfile *o)
+{
+	if (o->fd >= 0)
+		close(o->fd);
+	if (o->temporary)
+		unlink(o->temporary);
+	free(o->temporary);
+	free(o->path);
+	free(o->place);
+	*o = (struct outfile){ .fd = -1 };
+}
+
 int outfile_open(struct outfile *o, const char *path, unsigned flags, char *const *inputs, size_t n, struct error *e)
 {
 	int err;
@@ -120,7 +132,7 @@ int outfile_open(struct outfile *o, const char *path, unsigned flags, char *cons
 	if (!err && flags & OUTFILE_BINARY && isatty(o->fd))
 		err = error_set(e, EINVAL, "bytes are nothing for a terminal; -o FILE, or a pipe");
 	if (err)
-		outfile_release(o);
+		release(o);
 	return err;
 }
 
@@ -145,13 +157,6 @@ int outfile_write(void *ctx, const void *data, size_t len)
 	return 0;
 }
 
-int outfile_blame(const struct outfile *o, int err, struct error *e)
-{
-	if (!err || !o->err)
-		return err;
-	return error_sys(e, -o->err, "%s", strcmp(o->path, "-") ? o->path : "stdout");
-}
-
 int outfile_publish(struct outfile *o, struct error *e)
 {
 	if (o->temporary && rename(o->temporary, o->place))
@@ -161,27 +166,18 @@ int outfile_publish(struct outfile *o, struct error *e)
 	return 0;
 }
 
-int outfile_commit(struct outfile *o, struct error *e)
+int outfile_end(struct outfile *o, int err, struct error *e)
 {
-	int err = 0, fd = o->fd;
+	const char *name = o->path && strcmp(o->path, "-") ? o->path : "stdout";
+	int fd = o->fd;
 
+	if (err && o->err)
+		err = error_sys(e, -o->err, "%s", name);
 	o->fd = -1;
-	if (close(fd))
-		err = error_sys(e, errno, "%s", strcmp(o->path, "-") ? o->path : "stdout");
-	else
+	if (fd >= 0 && close(fd) && !err)
+		err = error_sys(e, errno, "%s", name);
+	if (!err && fd >= 0)
 		err = outfile_publish(o, e);
-	outfile_release(o);
+	release(o);
 	return err;
-}
-
-void outfile_release(struct outfile *o)
-{
-	if (o->fd >= 0)
-		close(o->fd);
-	if (o->temporary)
-		unlink(o->temporary);
-	free(o->temporary);
-	free(o->path);
-	free(o->place);
-	*o = (struct outfile){ .fd = -1 };
 }

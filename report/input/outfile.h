@@ -35,13 +35,12 @@ int outfile_open(struct outfile *o, const char *path, unsigned flags, char *cons
 bool outfile_is_among(const char *path, char *const *paths, size_t n);
 /* A pm_sink_fn. */
 int outfile_write(void *o, const void *data, size_t len);
-/* Where it was the writing that failed, *e names the file that is written, and no input. Returns err. */
-int outfile_blame(const struct outfile *o, int err, struct error *e);
 /* Gives the file its name before it is whole, for who wants to watch it grow. 0 or -errno with the text in *e. */
 int outfile_publish(struct outfile *o, struct error *e);
-/* Gives the file its name. 0 or -errno with the text in *e; then nothing is left behind. */
-int outfile_commit(struct outfile *o, struct error *e);
-/* Takes away what was not committed. */
-void outfile_release(struct outfile *o);
+/*
+ * The end of it: with err 0 the file gets its name. Otherwise what was written is taken away, and *e names the file where
+ * it was the writing that failed. Returns err, or -errno with the text in *e. Of a file that was not opened it is err.
+ */
+int outfile_end(struct outfile *o, int err, struct error *e);
 
 #endif
