@@ -209,25 +209,34 @@ const struct pmu_class *class_of_formula(const char *text)
 
 void class_choice_release(struct class_choice *choice)
 {
-	free(choice->group);
+	free(choice->taken);
 	*choice = (struct class_choice){ 0 };
 }
 
-/* The counter of the event in the group of a PMU; clocks are the same under every filter. SIZE_MAX: there is none. */
-static size_t find(const struct class_choice *k, const char *pmu, uint32_t group, const struct pmu_class_event *event)
+/* The counter of the event in the group of a PMU, else in another if that may be; clocks are the same under every
+ * filter. SIZE_MAX: there is none. */
+static size_t find(const struct class_choice *k, const char *pmu, uint32_t group, const struct pmu_class_event *event,
+		   bool apart)
 {
 	const struct class_index *x = k->index;
+	size_t other = SIZE_MAX;
 
-	for (size_t i = 0; i < x->n; i++)
-		if (x->row[i].class == k->class && x->row[i].event == event &&
-		    (k->class->fixed || k->class->apart || x->row[i].group == group) &&
-		    (x->row[i].filter == k->filter || x->row[i].clock) && !strcmp(x->row[i].pmu, pmu))
+	for (size_t i = 0; i < x->n; i++) {
+		const struct class_counter *c = &x->row[i];
+
+		if (c->class != k->class || c->event != event || (c->filter != k->filter && !c->clock) ||
+		    strcmp(c->pmu, pmu) != 0)
+			continue;
+		if (c->group == group)
 			return i;
-	return SIZE_MAX;
+		other = other == SIZE_MAX && apart ? i : other;
+	}
+	return other;
 }
 
-/* Takes the counters of one PMU from one group, if that has them all. */
-static bool take(struct class_choice *k, const char *pmu, uint32_t group, const struct expr_input *in, size_t n)
+/* Takes the counters of one PMU from one group, if that has them all; `apart`: what it lacks from others. */
+static bool take(struct class_choice *k, const char *pmu, uint32_t group, const struct expr_input *in, size_t n,
+		 bool apart)
 {
 	const struct pmu_class *class;
 
@@ -240,11 +249,11 @@ static bool take(struct class_choice *k, const char *pmu, uint32_t group, const 
 
 				if (!event || class != k->class)
 					continue;
-				at = find(k, pmu, group, event);
+				at = find(k, pmu, group, event, apart);
 				if (at == SIZE_MAX && in[i].aspect != EXPR_HAS_EVENT)
 					return false;
 				if (put && at != SIZE_MAX)
-					k->group[at] = group + 1;
+					k->taken[at] = true;
 			}
 	return true;
 }
@@ -267,21 +276,23 @@ int class_choose(struct class_choice *choice, const struct class_index *index, c
 		 uint32_t filter, const struct expr_input *in, size_t n)
 {
 	*choice = (struct class_choice){ .class = class, .index = index, .filter = filter };
-	choice->group = calloc(index->n + 1, sizeof(*choice->group));
-	if (!choice->group)
+	choice->taken = calloc(index->n + 1, sizeof(*choice->taken));
+	if (!choice->taken)
 		return -ENOMEM;
 	if (filter && !is_filtered(in, n))
 		return 0;
-	for (size_t i = 0; i < index->n; i++) {
-		const struct class_counter *c = &index->row[i];
-		bool done = c->class != class;
+	/* Each PMU once: by the first of its groups that has all, else by several. One whose group could not be opened
+	 * as a whole, because somebody else held its filter, would silently be left out of what all of them did. */
+	for (int apart = 0; apart < 2; apart++)
+		for (size_t i = 0; i < index->n; i++) {
+			const struct class_counter *c = &index->row[i];
+			bool done = c->class != class;
 
-		/* Each PMU once: by the first of its groups that will do. */
-		for (size_t k = 0; k < index->n && !done; k++)
-			done = choice->group[k] && !strcmp(index->row[k].pmu, c->pmu);
-		if (!done && take(choice, c->pmu, c->group, in, n))
-			choice->n++;
-	}
+			for (size_t k = 0; k < index->n && !done; k++)
+				done = choice->taken[k] && !strcmp(index->row[k].pmu, c->pmu);
+			if (!done && take(choice, c->pmu, c->group, in, n, apart))
+				choice->n++;
+		}
 	return 0;
 }
 
@@ -295,9 +306,9 @@ uint32_t class_counters(const struct class_choice *choice, const struct pmu_clas
 	for (size_t i = 0; i < x->n && n < max; i++) {
 		size_t at;
 
-		if (!choice->group[i] || x->row[i].event != event)
+		if (!choice->taken[i] || x->row[i].event != event)
 			continue;
-		at = find(choice, x->row[i].pmu, choice->group[i] - 1, ticks);
+		at = find(choice, x->row[i].pmu, x->row[i].group, ticks, true);
 		found[n] = x->row[i].counter;
 		clock[n++] = at == SIZE_MAX ? 0 : x->row[at].counter;
 	}

@@ -1,7 +1,7 @@
 /*
  * Formulas over PMU classes (common/catalog/pmu_class.h): "nvidia_ucf/mem_bytes_rd/" is that event on every PMU of
- * the class. What a formula divides must have been counted at once: of each PMU, all its inputs come from one group.
- * What was counted with a filter is another quantity: the metric stands once for each set of filters that was
+ * the class. What a formula divides was best counted at once: of each PMU, its inputs come from one group, if one has
+ * them all. What was counted with a filter is another quantity: the metric stands once for each set of filters that was
  * recorded.
  */
 #ifndef REPORT_BIND_CLASS_H
@@ -33,8 +33,8 @@ struct class_choice {
 	const struct pmu_class *class;
 	const struct class_index *index;
 	uint32_t filter;
-	uint32_t *group; /* owned: of each row of the index: whether it is taken */
-	size_t n;        /* PMUs that can feed the formula */
+	bool *taken; /* owned: of each row of the index */
+	size_t n;    /* PMUs that can feed the formula */
 };
 
 /* 0 or -ENOMEM. */

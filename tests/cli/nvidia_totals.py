@@ -24,11 +24,13 @@ def truth(sockets):
         "rd_latency_cycles": sum(p[2] for p in rows) / req,
         "rd_latency": busy / req * 1e9,
         "rd_outstanding": busy,
+        "rd_bytes_per_request": sum(p[3] for p in rows) / req,
     }
 
 
 HEADS = {"PCIErdGB/s": "rd_bw", "PCIErd/cyc": "rd_rate", "PCIEGHz": "frequency", "PCIErdLatCyc": "rd_latency_cycles",
-         "PCIErdLatNs": "rd_latency", "PCIErdOuts": "rd_outstanding"}
+         "PCIErdLatNs": "rd_latency", "PCIErdOuts": "rd_outstanding",
+         "PCIErdBy/req": "rd_bytes_per_request"}
 
 
 def of_stat(line):

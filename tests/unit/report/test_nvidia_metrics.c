@@ -237,7 +237,6 @@ static const struct programmed fabric[] = {
 	{ "nvidia_ucf_pmu_1", "slc_access_rd", 50e6, 3, NULL },
 	{ "nvidia_ucf_pmu_1", "slc_hit_rd", 10e6, 3, NULL },
 	{ "nvidia_ucf_pmu_1", "cycles", 2e9, 3, NULL },
-	/* Without its clock beside it: bandwidth, and no rate. */
 	{ "nvidia_ucf_pmu_1", "mem_bytes_rd", 1e9, 4, NULL },
 	{ "nvidia_ucf_pmu_1", "mem_access_rd", 1e7, 5, NULL },
 };
@@ -266,8 +265,35 @@ static void bandwidths(void **state)
 	near(&h, "nvidia_ucf.frequency", PM_PMU, 0, 2.5);
 	near(&h, "nvidia_ucf.frequency", PM_SYSTEM, 0, 2.25);
 	near(&h, "nvidia_ucf.mem_rd_bw", PM_PMU, 1, 1);
-	assert_null(harness_metric(&h, "nvidia_ucf.mem_rd_rate"));
-	assert_null(harness_metric(&h, "nvidia_ucf.mem_rd_bytes_per_request"));
+	/* Its clock is in another group, and so are its requests. */
+	near(&h, "nvidia_ucf.mem_rd_rate", PM_PMU, 1, 0.005);
+	near(&h, "nvidia_ucf.mem_rd_bytes_per_request", PM_PMU, 1, 100);
+	harness_stop(&h);
+	builder_release(&b);
+}
+
+/* Another process holds the filter of the second root complex: its default group could only be opened in parts. */
+static const struct programmed parts[] = {
+	{ "nvidia_pcie_pmu_0_rc_0", "cycles", 1e9, 1, NULL },
+	{ "nvidia_pcie_pmu_0_rc_0", "rd_req", 1e6, 1, NULL },
+	{ "nvidia_pcie_pmu_0_rc_0", "rd_cum_outs", 400e6, 1, NULL },
+	{ "nvidia_pcie_pmu_0_rc_1", "cycles", 2e9, 2, NULL },
+	{ "nvidia_pcie_pmu_0_rc_1", "rd_req", 3e6, 3, NULL },
+	{ "nvidia_pcie_pmu_0_rc_1", "rd_cum_outs", 200e6, 4, NULL },
+};
+
+static void split(void **state)
+{
+	struct harness h = { 0 };
+	struct world w = { 0 };
+	struct builder b;
+
+	machine(&b, &w, parts, N(parts));
+	start(&h, &b, PM_PMU);
+	near(&h, "nvidia_pcie.rd_outstanding", PM_PMU, 1, 0.1);
+	near(&h, "nvidia_pcie.rd_outstanding", PM_SYSTEM, 0, 0.5);
+	near(&h, "nvidia_pcie.rd_rate", PM_SYSTEM, 0, 4e6 / 3e9);
+	near(&h, "nvidia_pcie.rd_latency", PM_SYSTEM, 0, 0.5 / 4e6 * 1e9);
 	harness_stop(&h);
 	builder_release(&b);
 }
@@ -527,11 +553,17 @@ static void clocks_of_devices(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(latencies),         cmocka_unit_test(multiplexed),
-		cmocka_unit_test(bandwidths),        cmocka_unit_test(filters),
-		cmocka_unit_test(undefined),         cmocka_unit_test(grace_metrics),
-		cmocka_unit_test(core_metrics),      cmocka_unit_test(folded),
-		cmocka_unit_test(clocks_of_devices), cmocka_unit_test(one_filter_many_names),
+		cmocka_unit_test(latencies),
+		cmocka_unit_test(multiplexed),
+		cmocka_unit_test(bandwidths),
+		cmocka_unit_test(split),
+		cmocka_unit_test(filters),
+		cmocka_unit_test(undefined),
+		cmocka_unit_test(grace_metrics),
+		cmocka_unit_test(core_metrics),
+		cmocka_unit_test(folded),
+		cmocka_unit_test(clocks_of_devices),
+		cmocka_unit_test(one_filter_many_names),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
