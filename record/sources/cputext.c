@@ -16,18 +16,19 @@ int cputext_resize(struct cputext *t, uint32_t n_counters)
 	for (uint32_t k = t->n_counters; k < n_counters; k++)
 		counter[k] = 0;
 	t->n_counters = n_counters;
-	return textstore_resize(&t->store, t->n_system + n_counters * t->n_cpus);
+	return textstore_resize(&t->text.store, t->n_system + n_counters * t->n_cpus);
 }
 
-int cputext_init(struct cputext *t, struct plan *p, const char *path, uint32_t n_system, uint32_t n_counters)
+int cputext_new(struct source *s, struct plan *p, size_t size, const char *path, const char *hint, uint32_t n_system,
+		uint32_t n_counters, int (*refresh)(struct textstore *s))
 {
 	const struct pm_topology *topology = &p->model->topology;
-	int err;
+	int err = textsource_new(s, p, size, path, hint, refresh);
+	struct cputext *t = s->data;
 
-	*t = (struct cputext){ .file = TEXTFILE_INIT, .n_system = n_system };
-	err = textfile_open(&t->file, p->root, path);
-	if (err)
+	if (err || !t)
 		return err;
+	t->n_system = n_system;
 	t->n_cpus = topology->n;
 	t->cpu = calloc(t->n_cpus + 1, sizeof(*t->cpu));
 	t->planned = calloc(t->n_cpus + 1, sizeof(*t->planned));
@@ -35,25 +36,26 @@ int cputext_init(struct cputext *t, struct plan *p, const char *path, uint32_t n
 	t->system = calloc(n_system + 1, sizeof(*t->system));
 	t->head_size = (size_t)t->n_cpus * 24 + 64;
 	t->head = calloc(1, t->head_size);
-	err = t->cpu && t->planned && t->column && t->system && t->head ? cputext_resize(t, n_counters) : -ENOMEM;
-	for (uint32_t i = 0; i < t->n_cpus && !err; i++)
+	if (!t->cpu || !t->planned || !t->column || !t->system || !t->head)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < t->n_cpus; i++)
 		t->cpu[i] = topology->cpu[i].cpu;
-	if (err)
-		cputext_release(t);
-	return err;
+	return cputext_resize(t, n_counters);
 }
 
-void cputext_release(struct cputext *t)
+void cputext_release(struct source *s)
 {
-	textstore_release(&t->store);
-	textfile_release(&t->file);
+	struct cputext *t = s->data;
+
+	if (!t)
+		return;
 	free(t->cpu);
 	free(t->planned);
 	free(t->column);
 	free(t->head);
 	free(t->system);
 	free(t->counter);
-	*t = (struct cputext){ .file = TEXTFILE_INIT };
+	textsource_release(s);
 }
 
 uint32_t cputext_index(const struct cputext *t, uint32_t cpu)
@@ -161,7 +163,7 @@ static int by_slot(const void *a, const void *b)
 
 int cputext_plan(struct cputext *t, struct plan *p, uint64_t min_period_ns)
 {
-	struct textcell *cell = calloc(t->store.n + 1, sizeof(*cell));
+	struct textcell *cell = calloc(t->text.store.n + 1, sizeof(*cell));
 	uint32_t n = 0, index;
 	int err = 0;
 
@@ -178,7 +180,7 @@ int cputext_plan(struct cputext *t, struct plan *p, uint64_t min_period_ns)
 	/* Counter by counter: neighbours are then numbers of one kind. */
 	if (!err) {
 		qsort(cell, n, sizeof(*cell), by_slot);
-		err = textunit_add(p, &t->store, cell, n, min_period_ns);
+		err = textunit_add(p, &t->text.store, cell, n, min_period_ns);
 	}
 	free(cell);
 	return err;
@@ -201,15 +203,7 @@ int cputext_update(struct source *s, struct plan *p, uint32_t cpu, bool online)
 		return -ENOMEM;
 	err = cpu_cells(t, p, index, cell, &n);
 	if (!err)
-		err = textunit_add(p, &t->store, cell, n, 0);
+		err = textunit_add(p, &t->text.store, cell, n, 0);
 	free(cell);
 	return err;
-}
-
-void cputext_source_release(struct source *s)
-{
-	if (s->data)
-		cputext_release(s->data);
-	free(s->data);
-	s->data = NULL;
 }

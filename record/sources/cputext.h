@@ -6,7 +6,6 @@
 #include <stdint.h>
 
 #include "record/plan/source.h"
-#include "record/host/textfile.h"
 #include "record/sources/textunit.h"
 
 /*
@@ -14,8 +13,7 @@
  * the topology knows, online or not.
  */
 struct cputext {
-	struct textstore store; /* first, so that refresh() can find the rest */
-	struct textfile file;
+	struct textsource text; /* first, so that refresh() can find the rest */
 	uint32_t n_cpus;
 	uint32_t *cpu;    /* owned: CPU numbers, ascending */
 	bool *planned;    /* owned: the CPU has been given its cells */
@@ -34,9 +32,9 @@ static inline uint32_t cputext_slot(const struct cputext *t, uint32_t counter, u
 	return t->n_system + counter * t->n_cpus + cpu_index;
 }
 
-/* Opens the file and makes room. 0 or -errno; on failure there is nothing to release. */
-int cputext_init(struct cputext *t, struct plan *p, const char *path, uint32_t n_system, uint32_t n_counters);
-void cputext_release(struct cputext *t);
+/* textsource_new() for `size` bytes that begin with a struct cputext, with room for so many counters. */
+int cputext_new(struct source *s, struct plan *p, size_t size, const char *path, const char *hint, uint32_t n_system,
+		uint32_t n_counters, int (*refresh)(struct textstore *s));
 /* More counters, behind those that are there. 0 or -ENOMEM. */
 int cputext_resize(struct cputext *t, uint32_t n_counters);
 /* Index of a CPU number in cpu[]; UINT32_MAX if it is not known. */
@@ -54,6 +52,6 @@ int cputext_plan(struct cputext *t, struct plan *p, uint64_t min_period_ns);
 /* update() and release() of sources whose data begins with a struct cputext, or is NULL: a CPU gets its cells when it
  * comes online for the first time. */
 int cputext_update(struct source *s, struct plan *p, uint32_t cpu, bool online);
-void cputext_source_release(struct source *s);
+void cputext_release(struct source *s);
 
 #endif

@@ -6,7 +6,6 @@
 
 #include "common/catalog/catalog.h"
 #include "record/host/clocks.h"
-#include "record/host/textfile.h"
 #include "record/plan/plan.h"
 #include "record/plan/source.h"
 #include "record/sources/textunit.h"
@@ -60,10 +59,9 @@ struct device {
 };
 
 struct devices {
-	struct textstore store; /* first; slot = device * n_keys + key */
+	struct textsource text; /* first; slot = device * n_keys + key */
 	const struct kind *kind;
 	struct source *source;
-	struct textfile file;
 	struct device *device;
 	uint32_t n, n_keys, counter[COLUMNS];
 	uint64_t updated_ns;
@@ -117,8 +115,8 @@ static bool is_idle(const char *numbers)
 static int refresh(struct textstore *s)
 {
 	struct devices *d = (struct devices *)s;
-	int err = textfile_read(&d->file);
-	const char *at = d->file.data;
+	int err = textfile_read(&d->text.file);
+	const char *at = d->text.file.data;
 	uint32_t next = 0;
 	struct line l;
 
@@ -177,7 +175,7 @@ static int place_new(struct devices *d, struct plan *p)
 {
 	struct textcell *cell = calloc((size_t)d->n * d->n_keys + 1, sizeof(*cell));
 	uint32_t n = 0;
-	int err = cell ? textstore_resize(&d->store, d->n * d->n_keys) : -ENOMEM;
+	int err = cell ? textstore_resize(&d->text.store, d->n * d->n_keys) : -ENOMEM;
 
 	for (uint32_t i = 0; i < d->n && !err; i++) {
 		int64_t id;
@@ -191,7 +189,7 @@ static int place_new(struct devices *d, struct plan *p)
 			cell[n++] = (struct textcell){ d->counter[k], (uint32_t)id, i * d->n_keys + k };
 	}
 	if (!err)
-		err = textunit_add(p, &d->store, cell, n, 0);
+		err = textunit_add(p, &d->text.store, cell, n, 0);
 	free(cell);
 	return err;
 }
@@ -199,7 +197,7 @@ static int place_new(struct devices *d, struct plan *p)
 /* What has been idle ever since the machine was started is not there: loop devices, for the most part. */
 static int learn(struct devices *d, struct plan *p)
 {
-	const char *at = d->file.data;
+	const char *at = d->text.file.data;
 	struct line l;
 
 	while (next_line(d->kind, &at, &l)) {
@@ -227,26 +225,20 @@ static int update(struct source *s, struct plan *p, uint32_t cpu, bool online)
 
 	if (!d || cpu != PM_NONE)
 		return 0;
-	err = textfile_grow(&d->file);
+	err = textfile_grow(&d->text.file);
 	return err ? err : learn(d, p);
 }
 
 static int plan_kind(struct source *s, struct plan *p, const struct kind *kind, struct error *e)
 {
-	struct devices *d = calloc(1, sizeof(*d));
-	int err;
+	struct devices *d;
+	int err = textsource_new(s, p, sizeof(*d), kind->path, NULL, refresh);
 
-	if (!d)
-		return error_sys(e, ENOMEM, "%s", s->ops->name);
-	err = textfile_open(&d->file, p->root, kind->path);
-	if (err) {
-		free(d);
-		return plan_refused(p, pm_reason_errno(err), NULL, "%s", kind->path);
-	}
-	s->data = d;
+	d = s->data;
+	if (err || !d)
+		return err ? error_sys(e, -err, "%s", s->ops->name) : 0;
 	d->kind = kind;
 	d->source = s;
-	d->store.refresh = refresh;
 	for (int c = 0; c < COLUMNS && kind->key[c]; c++) {
 		const struct catalog_counter *row = *kind->key[c] ? catalog_find(s->ops->name, kind->key[c]) : NULL;
 		int64_t id = row ? plan_counter(p, row) : 0;
@@ -274,13 +266,9 @@ static void devices_release(struct source *s)
 {
 	struct devices *d = s->data;
 
-	if (!d)
-		return;
-	textstore_release(&d->store);
-	textfile_release(&d->file);
-	free(d->device);
-	free(d);
-	s->data = NULL;
+	if (d)
+		free(d->device);
+	textsource_release(s);
 }
 
 const struct source_ops source_diskstats = {

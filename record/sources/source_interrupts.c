@@ -30,7 +30,7 @@ struct row {
 };
 
 struct interrupts {
-	struct cputext text; /* first: textstore -> interrupts */
+	struct cputext cpus; /* first: textstore -> interrupts */
 	struct source *source;
 	struct row *row; /* owned, n_rows */
 	uint32_t n_rows, cap_rows, n_present, generation;
@@ -42,7 +42,7 @@ struct interrupts {
 
 static uint32_t row_slot(const struct interrupts *d, uint32_t r, uint32_t cpu_index)
 {
-	return cputext_slot(&d->text, r + 1, cpu_index);
+	return cputext_slot(&d->cpus, r + 1, cpu_index);
 }
 
 static time_t now_s(void)
@@ -75,13 +75,13 @@ static uint64_t gone_up(uint64_t before, uint64_t now)
 static void fill_status(struct interrupts *d, uint32_t first, uint32_t n, uint16_t status)
 {
 	for (uint32_t i = 0; i < n; i++)
-		d->text.store.status[first + i] = status;
+		d->cpus.text.store.status[first + i] = status;
 }
 
 /* CPUs without a column are offline; those that are back have kept their numbers. */
 static void apply_head(struct interrupts *d)
 {
-	struct cputext *t = &d->text;
+	struct cputext *t = &d->cpus;
 	uint32_t at = 0;
 
 	for (uint32_t i = 0; i < t->n_cpus; i++) {
@@ -91,39 +91,39 @@ static void apply_head(struct interrupts *d)
 			at++;
 		if (at < t->n_columns && t->column[at] == i)
 			status = PM_OK;
-		t->store.status[cputext_slot(t, COUNTER_TOTAL, i)] = status;
+		t->text.store.status[cputext_slot(t, COUNTER_TOTAL, i)] = status;
 		for (uint32_t r = 0; r < d->n_rows; r++)
 			if (!d->row[r].system && d->row[r].present)
-				t->store.status[row_slot(d, r, i)] = status;
+				t->text.store.status[row_slot(d, r, i)] = status;
 	}
 }
 
 /* The row is there after all: those of its cells count whose CPU is online. */
 static void row_appears(struct interrupts *d, uint32_t r)
 {
-	struct cputext *t = &d->text;
+	struct cputext *t = &d->cpus;
 
 	d->row[r].present = true;
 	d->n_present++;
 	for (uint32_t i = 0; i < t->n_cpus; i++)
-		t->store.status[row_slot(d, r, i)] =
-			d->row[r].system ? PM_OK : t->store.status[cputext_slot(t, COUNTER_TOTAL, i)];
+		t->text.store.status[row_slot(d, r, i)] =
+			d->row[r].system ? PM_OK : t->text.store.status[cputext_slot(t, COUNTER_TOTAL, i)];
 }
 
 static void row_vanishes(struct interrupts *d, uint32_t r)
 {
 	d->row[r].present = false;
 	d->n_present--;
-	fill_status(d, row_slot(d, r, 0), d->text.n_cpus, PM_REASON_GONE);
+	fill_status(d, row_slot(d, r, 0), d->cpus.n_cpus, PM_REASON_GONE);
 	/* If it comes back it counts from 0. */
-	memset(&d->text.store.value[row_slot(d, r, 0)], 0, d->text.n_cpus * sizeof(uint64_t));
+	memset(&d->cpus.text.store.value[row_slot(d, r, 0)], 0, d->cpus.n_cpus * sizeof(uint64_t));
 }
 
 static bool read_row(struct interrupts *d, struct textcursor *c, uint32_t r)
 {
-	struct cputext *t = &d->text;
-	uint64_t *value = &t->store.value[row_slot(d, r, 0)];
-	uint64_t *total = &t->store.value[cputext_slot(t, COUNTER_TOTAL, 0)];
+	struct cputext *t = &d->cpus;
+	uint64_t *value = &t->text.store.value[row_slot(d, r, 0)];
+	uint64_t *total = &t->text.store.value[cputext_slot(t, COUNTER_TOTAL, 0)];
 	const bool *shown = &d->shown[row_slot(d, r, 0)];
 	bool fresh = false, there = true;
 	uint64_t v = 0;
@@ -135,7 +135,7 @@ static bool read_row(struct interrupts *d, struct textcursor *c, uint32_t r)
 		if (i == UINT32_MAX)
 			continue;
 		if (!there) {
-			t->store.status[row_slot(d, r, i)] = PM_REASON_FORMAT;
+			t->text.store.status[row_slot(d, r, i)] = PM_REASON_FORMAT;
 			t->head_len = 0; /* the next read gives every cell its status again */
 		}
 		if (!there || v == value[i])
@@ -150,34 +150,34 @@ static bool read_row(struct interrupts *d, struct textcursor *c, uint32_t r)
 static bool read_system_row(struct interrupts *d, struct textcursor *c, uint32_t r)
 {
 	uint32_t slot = row_slot(d, r, 0);
-	uint64_t *value = &d->text.store.value[slot];
+	uint64_t *value = &d->cpus.text.store.value[slot];
 
-	d->text.store.status[slot] = textcursor_u64(c, value) ? PM_OK : PM_REASON_FORMAT;
+	d->cpus.text.store.status[slot] = textcursor_u64(c, value) ? PM_OK : PM_REASON_FORMAT;
 	return *value && !d->shown[slot];
 }
 
 static int interrupts_refresh(struct textstore *s)
 {
 	struct interrupts *d = (struct interrupts *)s;
-	struct cputext *t = &d->text;
+	struct cputext *t = &d->cpus;
 	bool changed, fresh = false;
 	uint32_t tag, seen = 0;
 	struct textcursor c;
 	int err;
 
-	err = textfile_read(&t->file);
+	err = textfile_read(&t->text.file);
 	if (err == -EFBIG)
 		want_update(d);
 	if (err)
 		return err;
-	c = textfile_begin(&t->file);
+	c = textfile_begin(&t->text.file);
 	err = cputext_head(t, &c, &changed);
 	if (err)
 		return err;
 	if (changed)
 		apply_head(d);
 	d->generation++;
-	while (textfile_next(&t->file, &c, &tag)) {
+	while (textfile_next(&t->text.file, &c, &tag)) {
 		if (tag == TEXTFILE_UNKNOWN) {
 			fresh = true;
 			continue;
@@ -239,7 +239,7 @@ static int add_row(struct interrupts *d, struct textcursor *c)
 	row = &d->row[d->n_rows];
 	*row = (struct row){ .system = is_system_row(c->label, c->label_len) };
 	row->label = strndup(c->label, c->label_len);
-	for (uint32_t k = 0; k < d->text.n_columns && textcursor_u64(c, &skipped); k++)
+	for (uint32_t k = 0; k < d->cpus.n_columns && textcursor_u64(c, &skipped); k++)
 		;
 	rest = textcursor_rest(c, &len);
 	row->text = squeezed(rest, len);
@@ -248,7 +248,7 @@ static int add_row(struct interrupts *d, struct textcursor *c)
 		free(row->text);
 		return -ENOMEM;
 	}
-	return textfile_add(&d->text.file, row->label, strlen(row->label), d->n_rows++);
+	return textfile_add(&d->cpus.text.file, row->label, strlen(row->label), d->n_rows++);
 }
 
 /* Makes all rows of the text known that are not, and room for their cells. */
@@ -259,25 +259,25 @@ static int learn_rows(struct interrupts *d)
 	bool changed, *shown;
 	int err;
 
-	err = textfile_grow(&d->text.file);
+	err = textfile_grow(&d->cpus.text.file);
 	if (err)
 		return err;
-	c = textfile_begin(&d->text.file);
-	err = cputext_head(&d->text, &c, &changed);
+	c = textfile_begin(&d->cpus.text.file);
+	err = cputext_head(&d->cpus, &c, &changed);
 	/* What refresh() does with a new head line is still to be done: let it see one. */
-	d->text.head_len = 0;
-	while (!err && textfile_next(&d->text.file, &c, &tag))
+	d->cpus.head_len = 0;
+	while (!err && textfile_next(&d->cpus.text.file, &c, &tag))
 		if (tag == TEXTFILE_UNKNOWN)
 			err = add_row(d, &c);
 	if (!err)
-		err = cputext_resize(&d->text, d->n_rows + 1);
+		err = cputext_resize(&d->cpus, d->n_rows + 1);
 	if (err)
 		return err;
-	shown = realloc(d->shown, (d->text.store.n + 1) * sizeof(*shown));
+	shown = realloc(d->shown, (d->cpus.text.store.n + 1) * sizeof(*shown));
 	if (!shown)
 		return -ENOMEM;
 	d->shown = shown;
-	for (; d->n_shown < d->text.store.n; d->n_shown++)
+	for (; d->n_shown < d->cpus.text.store.n; d->n_shown++)
 		shown[d->n_shown] = false;
 	return 0;
 }
@@ -308,7 +308,7 @@ static int add_cell(struct interrupts *d, struct plan *p, uint32_t r, uint32_t i
 	int64_t counter = row_counter(d, p, &d->row[r]), instance = p->system_instance;
 
 	if (counter > 0 && !d->row[r].system)
-		instance = plan_cpu_instance(p, d->text.cpu[i]);
+		instance = plan_cpu_instance(p, d->cpus.cpu[i]);
 	if (counter < 0 || instance < 0)
 		return (int)(counter < 0 ? counter : instance);
 	cell->counter = (uint32_t)counter;
@@ -321,8 +321,8 @@ static int add_cell(struct interrupts *d, struct plan *p, uint32_t r, uint32_t i
 /* All cells that count and have no column yet: the totals first, then row by row. */
 static int add_cells(struct interrupts *d, struct plan *p)
 {
-	struct cputext *t = &d->text;
-	struct textcell *cell = calloc(t->store.n + 1, sizeof(*cell));
+	struct cputext *t = &d->cpus;
+	struct textcell *cell = calloc(t->text.store.n + 1, sizeof(*cell));
 	uint32_t n = 0, slot;
 	int err = cell ? 0 : -ENOMEM;
 
@@ -339,49 +339,43 @@ static int add_cells(struct interrupts *d, struct plan *p)
 	for (uint32_t r = 0; r < d->n_rows && err >= 0; r++) {
 		for (uint32_t i = 0; i < (d->row[r].system ? 1 : t->n_cpus) && err >= 0; i++) {
 			slot = row_slot(d, r, i);
-			if (d->shown[slot] || !t->store.value[slot] || !(d->row[r].system || t->planned[i]))
+			if (d->shown[slot] || !t->text.store.value[slot] || !(d->row[r].system || t->planned[i]))
 				continue;
 			err = add_cell(d, p, r, i, &cell[n]);
 			n += err > 0;
 		}
 	}
 	if (err >= 0)
-		err = textunit_add(p, &t->store, cell, n, t->file.len > LARGE_TEXT ? 1000000000ull : 0);
+		err = textunit_add(p, &t->text.store, cell, n, t->text.file.len > LARGE_TEXT ? 1000000000ull : 0);
 	free(cell);
 	return err;
 }
 
 static int interrupts_plan(struct source *s, struct plan *p, struct error *e)
 {
-	struct interrupts *d = calloc(1, sizeof(*d));
+	struct interrupts *d;
 	int64_t total;
 	size_t n;
-	int err;
+	int err = cputext_new(s, p, sizeof(*d), "/proc/interrupts", NULL, 0, 1, interrupts_refresh);
 
-	if (!d)
-		return error_sys(e, ENOMEM, "interrupts");
-	err = cputext_init(&d->text, p, "/proc/interrupts", 0, 1);
-	if (err) {
-		free(d);
-		return plan_refused(p, pm_reason_errno(err), NULL, "/proc/interrupts");
-	}
-	s->data = d;
+	d = s->data;
+	if (err || !d)
+		return err ? error_sys(e, -err, "interrupts") : 0;
 	d->source = s;
 	d->learning = true;
-	d->text.store.refresh = interrupts_refresh;
 	total = plan_counter(p, &catalog_source("interrupts", &n)[0]);
 	if (total < 0)
 		return error_sys(e, (int)-total, "interrupts");
-	d->text.counter[COUNTER_TOTAL] = (uint32_t)total;
+	d->cpus.counter[COUNTER_TOTAL] = (uint32_t)total;
 	for (size_t i = 0; i < p->cpus.n; i++) {
-		uint32_t index = cputext_index(&d->text, p->cpus.cpu[i]);
+		uint32_t index = cputext_index(&d->cpus, p->cpus.cpu[i]);
 
 		if (index != UINT32_MAX)
-			d->text.planned[index] = true;
+			d->cpus.planned[index] = true;
 	}
 	err = learn_rows(d);
 	if (!err)
-		err = interrupts_refresh(&d->text.store);
+		err = interrupts_refresh(&d->cpus.text.store);
 	if (err == -EINVAL)
 		return plan_refused(p, PM_REASON_FORMAT, NULL, "/proc/interrupts");
 	if (!err)
@@ -396,18 +390,18 @@ static int interrupts_update(struct source *s, struct plan *p, uint32_t cpu, boo
 	uint32_t index;
 	int err;
 
-	if (!d || !d->text.store.has_reader)
+	if (!d || !d->cpus.text.store.has_reader)
 		return 0;
 	if (cpu != PM_NONE) {
-		index = cputext_index(&d->text, cpu);
-		if (!online || index == UINT32_MAX || d->text.planned[index] || !plan_wants_cpu(p, cpu))
+		index = cputext_index(&d->cpus, cpu);
+		if (!online || index == UINT32_MAX || d->cpus.planned[index] || !plan_wants_cpu(p, cpu))
 			return 0;
-		d->text.planned[index] = true;
+		d->cpus.planned[index] = true;
 	}
 	d->learning = true;
 	err = learn_rows(d);
 	if (!err)
-		err = interrupts_refresh(&d->text.store);
+		err = interrupts_refresh(&d->cpus.text.store);
 	if (!err)
 		err = add_cells(d, p);
 	d->learning = false;
@@ -425,11 +419,9 @@ static void interrupts_release(struct source *s)
 		free(d->row[r].label);
 		free(d->row[r].text);
 	}
-	cputext_release(&d->text);
 	free(d->row);
 	free(d->shown);
-	free(d);
-	s->data = NULL;
+	cputext_release(s);
 }
 
 const struct source_ops source_interrupts = {

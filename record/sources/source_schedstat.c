@@ -18,27 +18,27 @@
 #define COLUMN_LAST_OPTIONAL 6
 
 struct schedstat {
-	struct cputext text;             /* first, for cputext_update() */
+	struct cputext cpus;             /* first, for cputext_update() */
 	uint8_t counter_of[COLUMNS + 1]; /* by column, from 1; counter + 1, 0: not wanted */
 };
 
 static int schedstat_refresh(struct textstore *s)
 {
 	struct schedstat *d = (struct schedstat *)s;
-	struct cputext *t = &d->text;
+	struct cputext *t = &d->cpus;
 	struct textcursor c;
 	bool cpus = false;
 	uint32_t tag;
 	uint64_t v;
 	int err;
 
-	err = textfile_read(&t->file);
+	err = textfile_read(&t->text.file);
 	if (err)
 		return err;
 	for (uint32_t i = 0; i < s->n; i++)
 		s->status[i] = PM_REASON_OFFLINE;
-	c = textfile_begin(&t->file);
-	while (textfile_next(&t->file, &c, &tag)) {
+	c = textfile_begin(&t->text.file);
+	while (textfile_next(&t->text.file, &c, &tag)) {
 		if (tag >= t->n_cpus)
 			continue;
 		cpus = true;
@@ -69,14 +69,14 @@ static uint64_t version_of(const struct textfile *f)
 
 static int learn_lines(struct cputext *t)
 {
-	struct textcursor c = textfile_begin(&t->file);
+	struct textcursor c = textfile_begin(&t->text.file);
 	uint32_t next = 0, cpu, index;
 	char label[16];
 	int err = 0;
 
 	while (!err && textcursor_line(&c)) {
 		if (!cputext_label(c.label, c.label_len, &cpu)) {
-			err = textfile_add(&t->file, c.label, c.label_len, TEXTFILE_IGNORED);
+			err = textfile_add(&t->text.file, c.label, c.label_len, TEXTFILE_IGNORED);
 			continue;
 		}
 		index = cputext_index(t, cpu);
@@ -86,13 +86,13 @@ static int learn_lines(struct cputext *t)
 		for (; next <= index && !err; next++) {
 			int len = snprintf(label, sizeof(label), "cpu%u", t->cpu[next]);
 
-			err = textfile_add(&t->file, label, (size_t)len, next);
+			err = textfile_add(&t->text.file, label, (size_t)len, next);
 		}
 	}
 	for (; next < t->n_cpus && !err; next++) {
 		int len = snprintf(label, sizeof(label), "cpu%u", t->cpu[next]);
 
-		err = textfile_add(&t->file, label, (size_t)len, next);
+		err = textfile_add(&t->text.file, label, (size_t)len, next);
 	}
 	return err;
 }
@@ -118,7 +118,7 @@ static int add_counters(struct schedstat *d, struct plan *p)
 		id = plan_counter(p, &row[k]);
 		if (id < 0)
 			return (int)id;
-		d->text.counter[k] = (uint32_t)id;
+		d->cpus.counter[k] = (uint32_t)id;
 		d->counter_of[column] = (uint8_t)(k + 1);
 	}
 	return 0;
@@ -126,33 +126,28 @@ static int add_counters(struct schedstat *d, struct plan *p)
 
 static int schedstat_plan(struct source *s, struct plan *p, struct error *e)
 {
-	struct schedstat *d = calloc(1, sizeof(*d));
+	struct schedstat *d;
 	uint64_t version;
 	size_t n;
 	int err;
 
-	if (!d)
-		return error_sys(e, ENOMEM, "schedstat");
 	catalog_source("schedstat", &n);
-	err = cputext_init(&d->text, p, "/proc/schedstat", 0, (uint32_t)n);
-	if (err) {
-		free(d);
-		return plan_refused(p, pm_reason_errno(err),
-				    err == -ENOENT ? "a kernel with CONFIG_SCHEDSTATS" : NULL, "/proc/schedstat");
-	}
-	s->data = d;
-	d->text.store.refresh = schedstat_refresh;
-	version = version_of(&d->text.file);
+	err = cputext_new(s, p, sizeof(*d), "/proc/schedstat", "a kernel with CONFIG_SCHEDSTATS", 0, (uint32_t)n,
+			  schedstat_refresh);
+	d = s->data;
+	if (err || !d)
+		return err ? error_sys(e, -err, "schedstat") : 0;
+	version = version_of(&d->cpus.text.file);
 	if (version < VERSION_FIRST || version > VERSION_LAST) {
-		cputext_source_release(s);
+		cputext_release(s);
 		return plan_refused(p, PM_REASON_FORMAT, NULL, "/proc/schedstat: version %llu",
 				    (unsigned long long)version);
 	}
-	err = learn_lines(&d->text);
+	err = learn_lines(&d->cpus);
 	if (!err)
 		err = add_counters(d, p);
 	if (!err)
-		err = cputext_plan(&d->text, p, 0);
+		err = cputext_plan(&d->cpus, p, 0);
 	return err ? error_sys(e, -err, "schedstat") : 0;
 }
 
@@ -162,5 +157,5 @@ const struct source_ops source_schedstat = {
 	.default_on = true,
 	.plan = schedstat_plan,
 	.update = cputext_update,
-	.release = cputext_source_release,
+	.release = cputext_release,
 };

@@ -18,17 +18,17 @@ static int softirqs_refresh(struct textstore *s)
 	uint64_t v;
 	int err;
 
-	err = textfile_read(&t->file);
+	err = textfile_read(&t->text.file);
 	if (err)
 		return err;
-	c = textfile_begin(&t->file);
+	c = textfile_begin(&t->text.file);
 	err = cputext_head(t, &c, &changed);
 	if (err)
 		return err;
 	/* CPUs without a column keep this; there are few rows, so it is set anew each time. */
 	for (uint32_t i = 0; i < s->n; i++)
 		s->status[i] = PM_REASON_OFFLINE;
-	while (textfile_next(&t->file, &c, &tag)) {
+	while (textfile_next(&t->text.file, &c, &tag)) {
 		if (tag >= t->n_counters)
 			continue;
 		for (uint32_t k = 0; k < t->n_columns && textcursor_u64(&c, &v); k++) {
@@ -60,7 +60,7 @@ static int64_t kind_counter(struct plan *p, const struct textcursor *c)
 
 static int learn_kinds(struct cputext *t, struct plan *p)
 {
-	struct textcursor c = textfile_begin(&t->file);
+	struct textcursor c = textfile_begin(&t->text.file);
 	uint32_t n = 0;
 	bool changed;
 	int err;
@@ -73,7 +73,7 @@ static int learn_kinds(struct cputext *t, struct plan *p)
 			return (int)counter;
 		err = cputext_resize(t, n + 1);
 		if (!err)
-			err = textfile_add(&t->file, c.label, c.label_len, n);
+			err = textfile_add(&t->text.file, c.label, c.label_len, n);
 		if (!err)
 			t->counter[n++] = (uint32_t)counter;
 	}
@@ -82,21 +82,16 @@ static int learn_kinds(struct cputext *t, struct plan *p)
 
 static int softirqs_plan(struct source *s, struct plan *p, struct error *e)
 {
-	struct cputext *t = malloc(sizeof(*t));
-	int err;
+	struct cputext *t;
+	int err = cputext_new(s, p, sizeof(*t), "/proc/softirqs", NULL, 0, 0, softirqs_refresh);
 
-	if (!t)
-		return error_sys(e, ENOMEM, "softirqs");
-	err = cputext_init(t, p, "/proc/softirqs", 0, 0);
-	if (err) {
-		free(t);
-		return plan_refused(p, pm_reason_errno(err), NULL, "/proc/softirqs");
-	}
-	s->data = t;
-	t->store.refresh = softirqs_refresh;
-	err = learn_kinds(t, p);
+	t = s->data;
+	if (!err && !t)
+		return 0;
+	if (!err)
+		err = learn_kinds(t, p);
 	if (err == -EINVAL) {
-		cputext_source_release(s);
+		cputext_release(s);
 		return plan_refused(p, PM_REASON_FORMAT, NULL, "/proc/softirqs");
 	}
 	if (!err)
@@ -110,5 +105,5 @@ const struct source_ops source_softirqs = {
 	.default_on = true,
 	.plan = softirqs_plan,
 	.update = cputext_update,
-	.release = cputext_source_release,
+	.release = cputext_release,
 };

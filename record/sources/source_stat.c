@@ -23,15 +23,15 @@ static int stat_refresh(struct textstore *s)
 	uint64_t v;
 	int err;
 
-	err = textfile_read(&t->file);
+	err = textfile_read(&t->text.file);
 	if (err)
 		return err;
 	for (uint32_t i = 0; i < t->n_system; i++)
 		s->status[i] = PM_REASON_FORMAT;
 	for (uint32_t i = t->n_system; i < s->n; i++)
 		s->status[i] = PM_REASON_OFFLINE;
-	c = textfile_begin(&t->file);
-	while (textfile_next(&t->file, &c, &tag)) {
+	c = textfile_begin(&t->text.file);
+	while (textfile_next(&t->text.file, &c, &tag)) {
 		if (tag >= TEXTFILE_IGNORED)
 			continue;
 		if (tag & TAG_SYSTEM) {
@@ -56,17 +56,17 @@ static int stat_refresh(struct textstore *s)
 
 static int learn_lines(struct cputext *t, const struct catalog_counter *row, uint32_t n_cpu_rows, uint32_t n_rows)
 {
-	struct textcursor c = textfile_begin(&t->file);
+	struct textcursor c = textfile_begin(&t->text.file);
 	char label[16];
 	uint32_t cpu;
 	int err = 0;
 
 	/* All CPUs, so that one that is offline now is known when it comes. */
-	err = textfile_add(&t->file, "cpu", 3, TEXTFILE_IGNORED);
+	err = textfile_add(&t->text.file, "cpu", 3, TEXTFILE_IGNORED);
 	for (uint32_t i = 0; i < t->n_cpus && !err; i++) {
 		int len = snprintf(label, sizeof(label), "cpu%u", t->cpu[i]);
 
-		err = textfile_add(&t->file, label, (size_t)len, i);
+		err = textfile_add(&t->text.file, label, (size_t)len, i);
 	}
 	while (!err && textcursor_line(&c)) {
 		uint32_t tag = TEXTFILE_IGNORED;
@@ -76,7 +76,7 @@ static int learn_lines(struct cputext *t, const struct catalog_counter *row, uin
 		for (uint32_t k = n_cpu_rows; k < n_rows; k++)
 			if (strlen(row[k].key) == c.label_len && !memcmp(row[k].key, c.label, c.label_len))
 				tag = TAG_SYSTEM + (k - n_cpu_rows);
-		err = textfile_add(&t->file, c.label, c.label_len, tag);
+		err = textfile_add(&t->text.file, c.label, c.label_len, tag);
 	}
 	return err;
 }
@@ -104,17 +104,12 @@ static int stat_plan(struct source *s, struct plan *p, struct error *e)
 	row = catalog_source("stat", &n);
 	while (n_cpu_rows < n && !strncmp(row[n_cpu_rows].key, CPU_KEY, strlen(CPU_KEY)))
 		n_cpu_rows++;
-	t = malloc(sizeof(*t));
-	if (!t)
-		return error_sys(e, ENOMEM, "stat");
-	err = cputext_init(t, p, "/proc/stat", (uint32_t)n - n_cpu_rows, n_cpu_rows);
-	if (err) {
-		free(t);
-		return plan_refused(p, pm_reason_errno(err), NULL, "/proc/stat");
-	}
-	s->data = t;
-	t->store.refresh = stat_refresh;
-	err = learn_lines(t, row, n_cpu_rows, (uint32_t)n);
+	err = cputext_new(s, p, sizeof(*t), "/proc/stat", NULL, (uint32_t)n - n_cpu_rows, n_cpu_rows, stat_refresh);
+	t = s->data;
+	if (!err && !t)
+		return 0;
+	if (!err)
+		err = learn_lines(t, row, n_cpu_rows, (uint32_t)n);
 	if (!err)
 		err = add_counters(t, p, row);
 	if (!err)
@@ -128,5 +123,5 @@ const struct source_ops source_stat = {
 	.default_on = true,
 	.plan = stat_plan,
 	.update = cputext_update,
-	.release = cputext_source_release,
+	.release = cputext_release,
 };

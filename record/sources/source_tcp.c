@@ -4,22 +4,20 @@
 #include <string.h>
 
 #include "common/catalog/catalog.h"
-#include "record/host/textfile.h"
 #include "record/plan/plan.h"
 #include "record/plan/source.h"
 #include "record/sources/textunit.h"
 
 struct tcp {
-	struct textstore store; /* first; slot: row of the catalog */
-	struct textfile file;
+	struct textsource text; /* first; slot: row of the catalog */
 	const struct catalog_counter *row;
 };
 
 static int tcp_refresh(struct textstore *s)
 {
 	struct tcp *d = (struct tcp *)s;
-	int err = textfile_read(&d->file);
-	const char *names = err ? NULL : strstr(d->file.data, "Tcp: "),
+	int err = textfile_read(&d->text.file);
+	const char *names = err ? NULL : strstr(d->text.file.data, "Tcp: "),
 		   *at = names ? strstr(names + 1, "\nTcp: ") : NULL;
 
 	if (err)
@@ -47,23 +45,17 @@ static int tcp_refresh(struct textstore *s)
 
 static int tcp_plan(struct source *s, struct plan *p, struct error *e)
 {
-	struct tcp *d = calloc(1, sizeof(*d));
 	struct textcell *cell;
+	struct tcp *d;
 	size_t n;
-	int err;
+	int err = textsource_new(s, p, sizeof(*d), "/proc/net/snmp", NULL, tcp_refresh);
 
-	if (!d)
-		return error_sys(e, ENOMEM, "tcp");
-	err = textfile_open(&d->file, p->root, "/proc/net/snmp");
-	if (err) {
-		free(d);
-		return plan_refused(p, pm_reason_errno(err), NULL, "/proc/net/snmp");
-	}
-	s->data = d;
+	d = s->data;
+	if (err || !d)
+		return err ? error_sys(e, -err, "tcp") : 0;
 	d->row = catalog_source("tcp", &n);
-	d->store.refresh = tcp_refresh;
 	cell = calloc(n, sizeof(*cell));
-	err = cell ? textstore_resize(&d->store, (uint32_t)n) : -ENOMEM;
+	err = cell ? textstore_resize(&d->text.store, (uint32_t)n) : -ENOMEM;
 	for (uint32_t i = 0; i < n && !err; i++) {
 		int64_t id = plan_counter(p, &d->row[i]);
 
@@ -71,21 +63,9 @@ static int tcp_plan(struct source *s, struct plan *p, struct error *e)
 		cell[i] = (struct textcell){ (uint32_t)id, p->system_instance, i };
 	}
 	if (!err)
-		err = textunit_add(p, &d->store, cell, (uint32_t)n, 0);
+		err = textunit_add(p, &d->text.store, cell, (uint32_t)n, 0);
 	free(cell);
 	return err ? error_sys(e, -err, "tcp") : 0;
-}
-
-static void tcp_release(struct source *s)
-{
-	struct tcp *d = s->data;
-
-	if (!d)
-		return;
-	textstore_release(&d->store);
-	textfile_release(&d->file);
-	free(d);
-	s->data = NULL;
 }
 
 const struct source_ops source_tcp = {
@@ -93,5 +73,5 @@ const struct source_ops source_tcp = {
 	.help = "TCP: connections, segments, retransmits (/proc/net/snmp)",
 	.default_on = true,
 	.plan = tcp_plan,
-	.release = tcp_release,
+	.release = textsource_release,
 };

@@ -8,19 +8,13 @@
 #include "record/plan/member.h"
 #include "record/plan/plan.h"
 #include "record/plan/source.h"
-#include "record/host/textfile.h"
 #include "record/sources/textunit.h"
 
 #define KEY_MAX 64
 
-struct vmstat {
-	struct textstore store; /* first */
-	struct textfile file;
-};
-
 static int vmstat_refresh(struct textstore *s)
 {
-	struct vmstat *d = (struct vmstat *)s;
+	struct textsource *d = (struct textsource *)s;
 	struct textcursor c;
 	uint32_t tag;
 	int err;
@@ -65,7 +59,7 @@ static int64_t key_counter(struct plan *p, const char *key)
 	return member_counter(p, row, &(struct member){ .part = clean });
 }
 
-static int learn_keys(struct vmstat *d, struct plan *p, struct textcell *cell, uint32_t max, uint32_t *n)
+static int learn_keys(struct textsource *d, struct plan *p, struct textcell *cell, uint32_t max, uint32_t *n)
 {
 	struct textcursor c = textfile_begin(&d->file);
 	char key[KEY_MAX];
@@ -91,23 +85,18 @@ static int learn_keys(struct vmstat *d, struct plan *p, struct textcell *cell, u
 
 static int vmstat_plan(struct source *s, struct plan *p, struct error *e)
 {
-	struct vmstat *d = calloc(1, sizeof(*d));
 	const char *name = s->ops->name;
 	struct textcell *cell;
 	uint32_t n = 0, lines = 1;
+	struct textsource *d;
 	char path[32];
 	int err;
 
-	if (!d)
-		return error_sys(e, ENOMEM, "%s", name);
 	snprintf(path, sizeof(path), "/proc/%s", name);
-	err = textfile_open(&d->file, p->root, path);
-	if (err) {
-		free(d);
-		return plan_refused(p, pm_reason_errno(err), NULL, "%s", path);
-	}
-	s->data = d;
-	d->store.refresh = vmstat_refresh;
+	err = textsource_new(s, p, sizeof(*d), path, NULL, vmstat_refresh);
+	d = s->data;
+	if (err || !d)
+		return err ? error_sys(e, -err, "%s", name) : 0;
 	for (size_t i = 0; i < d->file.len; i++)
 		lines += d->file.data[i] == '\n';
 	cell = calloc(lines, sizeof(*cell));
@@ -120,24 +109,12 @@ static int vmstat_plan(struct source *s, struct plan *p, struct error *e)
 	return err ? error_sys(e, -err, "%s", name) : 0;
 }
 
-static void vmstat_release(struct source *s)
-{
-	struct vmstat *d = s->data;
-
-	if (!d)
-		return;
-	textstore_release(&d->store);
-	textfile_release(&d->file);
-	free(d);
-	s->data = NULL;
-}
-
 const struct source_ops source_vmstat = {
 	.name = "vmstat",
 	.help = "memory management: levels and events (/proc/vmstat)",
 	.default_on = true,
 	.plan = vmstat_plan,
-	.release = vmstat_release,
+	.release = textsource_release,
 };
 
 const struct source_ops source_meminfo = {
@@ -145,5 +122,5 @@ const struct source_ops source_meminfo = {
 	.help = "memory by what it is used for (/proc/meminfo)",
 	.default_on = true,
 	.plan = vmstat_plan,
-	.release = vmstat_release,
+	.release = textsource_release,
 };

@@ -129,3 +129,33 @@ int textunit_add(struct plan *p, struct textstore *s, const struct textcell *cel
 	plan_add_unit(p, &t->unit);
 	return 0;
 }
+
+int textsource_new(struct source *s, struct plan *p, size_t size, const char *path, const char *hint,
+		   int (*refresh)(struct textstore *s))
+{
+	struct textsource *t = calloc(1, size);
+	int err;
+
+	if (!t)
+		return -ENOMEM;
+	err = textfile_open(&t->file, p->root, path);
+	if (err) {
+		free(t);
+		return plan_refused(p, pm_reason_errno(err), err == -ENOENT ? hint : NULL, "%s", path);
+	}
+	t->store.refresh = refresh;
+	s->data = t;
+	return 0;
+}
+
+void textsource_release(struct source *s)
+{
+	struct textsource *t = s->data;
+
+	if (!t)
+		return;
+	textstore_release(&t->store);
+	textfile_release(&t->file);
+	free(t);
+	s->data = NULL;
+}

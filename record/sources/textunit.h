@@ -9,7 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct plan;
+#include "record/host/textfile.h"
+#include "record/plan/source.h"
 
 struct textstore {
 	uint64_t *value;  /* owned, n each */
@@ -35,5 +36,19 @@ struct textcell {
  * nothing is added. */
 int textunit_add(struct plan *p, struct textstore *s, const struct textcell *cell, uint32_t n,
 		 uint64_t min_period_ns);
+
+/* What the data of a source begin with that reads one file. */
+struct textsource {
+	struct textstore store;
+	struct textfile file;
+};
+
+/*
+ * Makes source->data, `size` bytes of zeros behind the store and the file at `path`. Where the file cannot be opened, a
+ * refusal says so, and what would bring a file that does not exist (`hint`, or NULL); data stays NULL. 0 or -errno.
+ */
+int textsource_new(struct source *s, struct plan *p, size_t size, const char *path, const char *hint,
+		   int (*refresh)(struct textstore *s));
+void textsource_release(struct source *s);
 
 #endif
