@@ -9,37 +9,14 @@
 #include "report/export/exporter.h"
 #include "report/machine/status.h"
 
-/* Behind the tidy ones. */
-static const char *const more[] = { "elapsed_ns", "host", "machine_id", "recording_id", NULL };
-enum {
-	RUN = 1,
-	TIME,
-	DURATION,
-	SCOPE,
-	PLACE,
-	NAMES = PLACE + 7,
-	METRIC = NAMES + 3,
-	VALUE,
-	UNIT,
-	STATUS,
-	COVERAGE,
-	ELAPSED,
-	HOST,
-	MACHINE,
-	RECORDING_ID,
-	LABEL
-};
-
+#define LABEL     EXPORT_ALL_COLUMNS /* label_KEY */
 #define NAME_MOST 256
 
 static int column_of(const char *name)
 {
-	for (int i = 0; i < EXPORT_N_COLUMNS; i++)
+	for (int i = 0; i < EXPORT_ALL_COLUMNS; i++)
 		if (!strcmp(name, export_columns[i]))
 			return i;
-	for (int i = 0; more[i]; i++)
-		if (!strcmp(name, more[i]))
-			return EXPORT_N_COLUMNS + i;
 	return !strncmp(name, "label_", 6) && strlen(name) < NAME_MOST ? LABEL : -1;
 }
 
@@ -119,10 +96,10 @@ static void put_fact(struct exporter *x, bool json, const struct pm_model *m, in
 
 	export_recording_id(m, id);
 	put_text(&x->out.text, json,
-		 column == HOST         ? pm_map_text(&m->header, PM_HEADER_HOST, NULL) :
-		 column == MACHINE      ? pm_map_text(&m->header, PM_HEADER_MACHINE_ID, NULL) :
-		 column == RECORDING_ID ? id :
-					  export_label(pm_map_get(&m->header, PM_HEADER_LABELS), name + 6));
+		 column == EXPORT_HOST         ? pm_map_text(&m->header, PM_HEADER_HOST, NULL) :
+		 column == EXPORT_MACHINE      ? pm_map_text(&m->header, PM_HEADER_MACHINE_ID, NULL) :
+		 column == EXPORT_RECORDING_ID ? id :
+						 export_label(pm_map_get(&m->header, PM_HEADER_LABELS), name + 6));
 }
 
 struct at {
@@ -144,42 +121,43 @@ static void put_column(struct exporter *x, bool json, const struct at *at, int c
 	char word[16];
 
 	switch (column) {
-	case 0:
+	case EXPORT_RECORDING:
 		return put_text(out, json, x->sink.recording);
-	case RUN:
+	case EXPORT_RUN:
 		return put_number(out, json, true, at->interval->run);
-	case TIME:
+	case EXPORT_TIME:
 		return put_time(x, json, at->interval);
-	case DURATION:
+	case EXPORT_DURATION:
 		return put_number(out, json, true, (double)at->interval->duration_ns);
-	case ELAPSED:
+	case EXPORT_ELAPSED:
 		return put_number(out, json, true, (double)(at->interval->to_ns - x->sink.origin_ns));
-	case SCOPE:
+	case EXPORT_SCOPE:
 		return put_text(out, json, pm_kind_name(at->row->place.kind));
-	case METRIC:
+	case EXPORT_METRIC:
 		return put_text(out, json, m->name);
-	case UNIT:
+	case EXPORT_UNIT:
 		return put_text(out, json, m->unit);
-	case VALUE:
+	case EXPORT_VALUE:
 		return put_number(out, json, !v->reason, v->v);
-	case COVERAGE:
+	case EXPORT_COVERAGE:
 		return put_number(out, json, !v->reason, sheet_coverage(at->cell, at->k));
-	case STATUS:
+	case EXPORT_STATUS:
 		return put_text(out, json, status_word(v->reason, partial, word));
-	case HOST:
-	case MACHINE:
-	case RECORDING_ID:
+	case EXPORT_HOST:
+	case EXPORT_MACHINE:
+	case EXPORT_RECORDING_ID:
 	case LABEL:
 		return put_fact(x, json, at->sheet->places->model, column, name);
 	default:
 		break;
 	}
-	if (column < NAMES) {
+	if (column < EXPORT_DEVICE) {
 		export_place_numbers(&at->row->place, number);
-		return put_number(out, json, number[column - PLACE] != PM_NONE, number[column - PLACE]);
+		return put_number(out, json, number[column - EXPORT_PACKAGE] != PM_NONE,
+				  number[column - EXPORT_PACKAGE]);
 	}
 	export_place_names(at->sheet, &at->row->place, names);
-	put_text(out, json, names[column - NAMES]);
+	put_text(out, json, names[column - EXPORT_DEVICE]);
 }
 
 static void put_row(struct exporter *x, bool json, const struct at *at)

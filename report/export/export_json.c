@@ -57,12 +57,12 @@ static void put_place(struct buf *b, const struct sheet *s, const struct place *
 	export_place_names(s, p, name);
 	for (int i = 0; i < 7; i++) {
 		if (number[i] == PM_NONE)
-			buf_printf(b, "\"%s\":null,", export_columns[5 + i]);
+			buf_printf(b, "\"%s\":null,", export_columns[EXPORT_PACKAGE + i]);
 		else
-			buf_printf(b, "\"%s\":%u,", export_columns[5 + i], number[i]);
+			buf_printf(b, "\"%s\":%u,", export_columns[EXPORT_PACKAGE + i], number[i]);
 	}
 	for (int i = 0; i < 3; i++)
-		put_name(b, export_columns[12 + i], name[i]);
+		put_name(b, export_columns[EXPORT_DEVICE + i], name[i]);
 }
 
 static int json_shape(struct sink *sink, const struct sheet *s, size_t n_sheets)

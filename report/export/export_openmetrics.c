@@ -145,10 +145,10 @@ static void put_place(struct buf *out, const struct sheet *s, const struct place
 	export_place_names(s, p, name);
 	for (int i = 0; i < 7; i++)
 		if (number[i] != PM_NONE)
-			buf_printf(out, "%s=\"%u\",", export_columns[5 + i], number[i]);
+			buf_printf(out, "%s=\"%u\",", export_columns[EXPORT_PACKAGE + i], number[i]);
 	for (int i = 0; i < 3; i++)
 		if (*name[i])
-			put_label(out, export_columns[12 + i], name[i]);
+			put_label(out, export_columns[EXPORT_DEVICE + i], name[i]);
 }
 
 static void put_metric(struct openmetrics *o, const struct bound_metric *m)

@@ -14,40 +14,14 @@
 #define WAITING    (12u << 20) /* bytes of what waits */
 #define GROUP_ROWS (256u << 10)
 
-enum column {
-	RECORDING,
-	RUN,
-	TIME,
-	DURATION,
-	SCOPE,
-	PACKAGE,
-	CPU = PACKAGE + 6,
-	DEVICE,
-	TASK,
-	CGROUP,
-	METRIC,
-	VALUE,
-	UNIT,
-	STATUS,
-	COVERAGE,
-	ELAPSED,
-	HOST,
-	MACHINE,
-	RECORDING_ID,
-	COLUMNS
-};
-
 /* clang-format off */
-static const enum parquet_type types[COLUMNS] = {
-	[RECORDING] = PARQUET_TEXT, [RUN] = PARQUET_INT, [TIME] = PARQUET_TIME, [DURATION] = PARQUET_INT,
-	[SCOPE] = PARQUET_TEXT, [PACKAGE ... CPU] = PARQUET_INT, [DEVICE ... METRIC] = PARQUET_TEXT,
-	[VALUE] = PARQUET_VALUE, [UNIT ... STATUS] = PARQUET_TEXT, [COVERAGE] = PARQUET_DOUBLE, [ELAPSED] = PARQUET_INT,
-	[HOST ... RECORDING_ID] = PARQUET_TEXT,
+static const enum parquet_type types[EXPORT_ALL_COLUMNS] = {
+	[EXPORT_RECORDING] = PARQUET_TEXT, [EXPORT_RUN] = PARQUET_INT, [EXPORT_TIME] = PARQUET_TIME, [EXPORT_DURATION] = PARQUET_INT,
+	[EXPORT_SCOPE] = PARQUET_TEXT, [EXPORT_PACKAGE ... EXPORT_CPU] = PARQUET_INT, [EXPORT_DEVICE ... EXPORT_METRIC] = PARQUET_TEXT,
+	[EXPORT_VALUE] = PARQUET_VALUE, [EXPORT_UNIT ... EXPORT_STATUS] = PARQUET_TEXT, [EXPORT_COVERAGE] = PARQUET_DOUBLE, [EXPORT_ELAPSED] = PARQUET_INT,
+	[EXPORT_HOST ... EXPORT_RECORDING_ID] = PARQUET_TEXT,
 };
 /* clang-format on */
-
-/* Behind the columns of csv. */
-static const char *const more[] = { "elapsed_ns", "host", "machine_id", "recording_id" };
 
 /* Whose recording it is. */
 struct origin {
@@ -107,8 +81,8 @@ static struct waiting *waiting(struct exporter *x)
 	if (!w || !(w->file = parquet_new(&x->out)))
 		return NULL;
 	w->origin = PM_NONE;
-	for (int i = 0; i < COLUMNS; i++)
-		if (parquet_add(w->file, i <= COVERAGE ? export_columns[i] : more[i - ELAPSED], types[i]) < 0)
+	for (int i = 0; i < EXPORT_ALL_COLUMNS; i++)
+		if (parquet_add(w->file, export_columns[i], types[i]) < 0)
 			return NULL;
 	return w;
 }
@@ -296,29 +270,29 @@ static uint64_t bits_of(double v)
 }
 
 /* Value, status or coverage. */
-static void put_values(struct waiting *w, const struct series *s, uint32_t n, enum column c)
+static void put_values(struct waiting *w, const struct series *s, uint32_t n, enum export_column c)
 {
 	const double *v = AT(&w->words, double, s->at), *reason = v + n, *coverage = reason + n;
 	char word[16];
 
-	if (s->plain && c == VALUE)
+	if (s->plain && c == EXPORT_VALUE)
 		parquet_values(w->file, v, n);
-	else if (s->plain && c == STATUS)
+	else if (s->plain && c == EXPORT_STATUS)
 		put_text(w->file, "ok", n);
 	else if (s->plain)
 		parquet_put(w->file, bits_of(1), n);
 	for (uint32_t k = 0; k < n && !s->plain; k++)
-		if (c == STATUS)
+		if (c == EXPORT_STATUS)
 			put_text(w->file, status_word((uint16_t)reason[k], coverage[k] < 1, word), 1);
 		else if (reason[k] != 0)
 			parquet_null(w->file, 1);
-		else if (c == VALUE)
+		else if (c == EXPORT_VALUE)
 			parquet_values(w->file, &v[k], 1);
 		else
 			parquet_put(w->file, bits_of(coverage[k]), 1);
 }
 
-static void put_series(struct waiting *w, const struct series *s, enum column c)
+static void put_series(struct waiting *w, const struct series *s, enum export_column c)
 {
 	const struct block *b = AT(&w->blocks, struct block, s->block);
 	const struct spot *spot = AT(&w->spots, struct spot, s->spot);
@@ -327,41 +301,41 @@ static void put_series(struct waiting *w, const struct series *s, enum column c)
 	struct parquet *p = w->file;
 
 	switch (c) {
-	case RECORDING:
+	case EXPORT_RECORDING:
 		return put_text(p, o->recording, b->n);
-	case RUN:
+	case EXPORT_RUN:
 		return put_times(w, b, BLOCK_RUN, false);
-	case TIME:
+	case EXPORT_TIME:
 		return put_times(w, b, BLOCK_WALL, true);
-	case DURATION:
+	case EXPORT_DURATION:
 		return put_times(w, b, BLOCK_DURATION, false);
-	case ELAPSED:
+	case EXPORT_ELAPSED:
 		return put_times(w, b, BLOCK_ELAPSED, false);
-	case SCOPE:
+	case EXPORT_SCOPE:
 		return put_text(p, spot->scope, b->n);
-	case DEVICE:
-	case TASK:
-	case CGROUP:
-		return put_name(p, spot->name[c - DEVICE], b->n);
-	case METRIC:
+	case EXPORT_DEVICE:
+	case EXPORT_TASK:
+	case EXPORT_CGROUP:
+		return put_name(p, spot->name[c - EXPORT_DEVICE], b->n);
+	case EXPORT_METRIC:
 		return put_name(p, m->name, b->n);
-	case UNIT:
+	case EXPORT_UNIT:
 		return put_name(p, m->unit, b->n);
-	case VALUE:
-	case STATUS:
-	case COVERAGE:
+	case EXPORT_VALUE:
+	case EXPORT_STATUS:
+	case EXPORT_COVERAGE:
 		return put_values(w, s, b->n, c);
-	case HOST:
+	case EXPORT_HOST:
 		return put_text(p, o->host, b->n);
-	case MACHINE:
+	case EXPORT_MACHINE:
 		return put_text(p, o->machine, b->n);
-	case RECORDING_ID:
+	case EXPORT_RECORDING_ID:
 		return put_text(p, o->id, b->n);
 	default:
-		if (spot->number[c - PACKAGE] == PM_NONE)
+		if (spot->number[c - EXPORT_PACKAGE] == PM_NONE)
 			parquet_null(p, b->n);
 		else
-			parquet_put(p, spot->number[c - PACKAGE], b->n);
+			parquet_put(p, spot->number[c - EXPORT_PACKAGE], b->n);
 	}
 }
 
@@ -387,9 +361,9 @@ static int put_group(struct waiting *w, const struct series *s, size_t n, uint64
 
 	for (size_t i = 0; i < n && !err; i++)
 		note_part(w, group, s[i].origin, rows_of(w, &s[i]));
-	for (int c = 0; c < COLUMNS && !err; c++) {
+	for (int c = 0; c < EXPORT_ALL_COLUMNS && !err; c++) {
 		for (size_t i = 0; i < n; i++)
-			put_series(w, &s[i], (enum column)c);
+			put_series(w, &s[i], (enum export_column)c);
 		err = parquet_column(w->file, group, c);
 	}
 	return err ? err : w->parts.err;

@@ -6,10 +6,10 @@
 #include "common/number.h"
 #include "common/table.h"
 
-const char *const export_columns[] = {
-	"recording", "run",    "time",  "duration_ns", "scope",  "package",  "die",
-	"cluster",   "cache",  "node",  "core",        "cpu",    "device",   "task",
-	"cgroup",    "metric", "value", "unit",        "status", "coverage", NULL,
+const char *const export_columns[EXPORT_ALL_COLUMNS] = {
+	"recording", "run",  "time",   "duration_ns", "scope",      "package", "die",        "cluster",
+	"cache",     "node", "core",   "cpu",         "device",     "task",    "cgroup",     "metric",
+	"value",     "unit", "status", "coverage",    "elapsed_ns", "host",    "machine_id", "recording_id",
 };
 
 /* clang-format off */

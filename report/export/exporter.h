@@ -87,10 +87,32 @@ void export_place_numbers(const struct place *p, uint32_t number[static 7]);
 void export_place_names(const struct sheet *s, const struct place *p, const char *name[static 3]);
 /* By verdict of a value: "", "unknown", "good", "bad". At most 7 bytes. */
 extern const char *const export_verdicts[SHEET_VERDICTS];
-/* The tidy columns, in their order, for ever. */
-extern const char *const export_columns[];
-#define EXPORT_N_COLUMNS 20
-#define EXPORT_N_PLACE   15 /* the first of them: when and where */
+/* Columns of the long form. The tidy ones stay in their order for ever; the others are printed where they are asked for. */
+enum export_column {
+	EXPORT_RECORDING,
+	EXPORT_RUN,
+	EXPORT_TIME,
+	EXPORT_DURATION,
+	EXPORT_SCOPE,
+	EXPORT_PACKAGE, /* the first number of a place */
+	EXPORT_CPU = EXPORT_PACKAGE + 6,
+	EXPORT_DEVICE, /* the first name of a place */
+	EXPORT_TASK,
+	EXPORT_CGROUP,
+	EXPORT_METRIC,
+	EXPORT_VALUE,
+	EXPORT_UNIT,
+	EXPORT_STATUS,
+	EXPORT_COVERAGE,
+	EXPORT_N_COLUMNS, /* the tidy ones */
+	EXPORT_ELAPSED = EXPORT_N_COLUMNS,
+	EXPORT_HOST,
+	EXPORT_MACHINE,
+	EXPORT_RECORDING_ID,
+	EXPORT_ALL_COLUMNS
+};
+extern const char *const export_columns[EXPORT_ALL_COLUMNS];
+#define EXPORT_N_PLACE EXPORT_METRIC /* when and where */
 
 /* A label of the header, which may be NULL; the last one of that key, or NULL. */
 const char *export_label(const struct pm_value *labels, const char *key);

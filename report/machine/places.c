@@ -295,19 +295,7 @@ bool places_find(const struct places *p, const struct pm_instance *i, enum pm_ki
 	const struct pm_cpu *c;
 	int r = rank[kind];
 
-	*place = (struct place){
-		.kind = kind,
-		.package = PM_NONE,
-		.die = PM_NONE,
-		.cluster = PM_NONE,
-		.cache = PM_NONE,
-		.node = PM_NONE,
-		.core = PM_NONE,
-		.cpu = PM_NONE,
-		.instance = PM_NONE,
-		.thread = PM_NONE,
-		.first_cpu = PM_NONE,
-	};
+	*place = PLACE_NOWHERE(kind);
 	if (!kind_contains(kind, i->kind))
 		return false;
 	if (kind == PM_SYSTEM)

@@ -34,6 +34,11 @@ struct place {
 	uint32_t thread;
 	uint32_t first_cpu; /* a CPU that the place contains, by which it is ordered */
 };
+/* A place of that kind before it is known where it lies. */
+/* clang-format off */
+#define PLACE_NOWHERE(what) \
+	((struct place){ (what), PM_NONE, PM_NONE, PM_NONE, PM_NONE, PM_NONE, PM_NONE, PM_NONE, PM_NONE, PM_NONE, PM_NONE })
+/* clang-format on */
 
 void places_release(struct places *p);
 /* Takes in the model's topology; call again whenever it may have changed. 0 or -ENOMEM. */

@@ -317,9 +317,8 @@ void stat_numbers_release(struct stat_sheet *s);
 /* ---- the formats ---- */
 
 struct stat_form_ops {
-	void (*begin)(struct stat_sheet *s); /* of a recording */
+	void (*begin)(struct stat_sheet *s); /* of a recording; NULL: nothing comes first */
 	void (*lines)(struct stat_sheet *s); /* of an interval, of all, or of the totals */
-	void (*end)(struct stat_sheet *s);
 };
 /* Whether the metric has to have its group's head before it. */
 static inline bool stat_is_headed(const struct stat_metric *m, size_t i)

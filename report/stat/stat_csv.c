@@ -280,8 +280,4 @@ static void lines(struct stat_sheet *s)
 	stat_each_line(s, put_line, put_alone);
 }
 
-static void end(struct stat_sheet *s)
-{
-}
-
-const struct stat_form_ops stat_csv = { .begin = begin, .lines = lines, .end = end };
+const struct stat_form_ops stat_csv = { .begin = begin, .lines = lines };

@@ -249,10 +249,6 @@ static void put_metrics(struct stat_sheet *s)
 	buf_release(&head);
 }
 
-static void begin(struct stat_sheet *s)
-{
-}
-
 static void lines(struct stat_sheet *s)
 {
 	if (s->config->metric_only) {
@@ -263,8 +259,4 @@ static void lines(struct stat_sheet *s)
 	stat_each_line(s, put_line, put_alone);
 }
 
-static void end(struct stat_sheet *s)
-{
-}
-
-const struct stat_form_ops stat_json = { .begin = begin, .lines = lines, .end = end };
+const struct stat_form_ops stat_json = { .lines = lines };

@@ -275,17 +275,7 @@ static bool is_plain(const struct stat_sheet *s, const struct stat_event *ev)
 
 static int find_rows(struct stat_sheet *s, struct stat_finder *f, uint32_t *nowhere)
 {
-	struct place system = { .kind = PM_SYSTEM,
-				.package = PM_NONE,
-				.die = PM_NONE,
-				.cluster = PM_NONE,
-				.cache = PM_NONE,
-				.node = PM_NONE,
-				.core = PM_NONE,
-				.cpu = PM_NONE,
-				.instance = PM_NONE,
-				.thread = PM_NONE,
-				.first_cpu = PM_NONE };
+	struct place system = PLACE_NOWHERE(PM_SYSTEM);
 	bool counted =
 		s->config->aggr != STAT_NONE && s->config->aggr != STAT_THREAD && s->config->aggr != STAT_CGROUP;
 	int err = 0;

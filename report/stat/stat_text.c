@@ -412,10 +412,6 @@ static void put_only(struct stat_sheet *s)
 
 /* ---- the whole ---- */
 
-static void begin(struct stat_sheet *s)
-{
-}
-
 static void put_grouped(struct stat_sheet *s, const struct stat_row *row, const struct stat_metric *m, bool headed,
 			bool last)
 {
@@ -467,8 +463,4 @@ static void lines(struct stat_sheet *s)
 		put_foot(s);
 }
 
-static void end(struct stat_sheet *s)
-{
-}
-
-const struct stat_form_ops stat_text = { .begin = begin, .lines = lines, .end = end };
+const struct stat_form_ops stat_text = { .lines = lines };

@@ -96,7 +96,7 @@ static int shape(struct sink *sink, const struct sheet *sheet, size_t n)
 		return err;
 	if ((err = stat_numbers_shape(s, sheet, n)))
 		return error_sys(&sink->error, -err, "metrics");
-	if (s->begins)
+	if (s->begins && forms[s->config->form]->begin)
 		forms[s->config->form]->begin(s);
 	return 0;
 }
@@ -249,12 +249,10 @@ static void event(struct sink *sink, const struct pm_event *event)
 static int end(struct sink *sink)
 {
 	struct stat_sheet *s = (struct stat_sheet *)sink;
-	const struct stat_form_ops *form;
 	int err = 0;
 
 	if (!s->replay)
 		return 0;
-	form = forms[s->config->form];
 	s->time[0] = '\0';
 	if (s->intervals && s->config->stats) {
 		stat_print_stats(s);
@@ -274,8 +272,6 @@ static int end(struct sink *sink)
 		err = print_lines(s);
 		s->summing = false;
 	}
-	if (s->intervals)
-		form->end(s);
 	stat_note_lost(s);
 	if (s->config->table && s->n_runs < 2)
 		buf_addstr(&s->notes, "--table: the recording has one run; nothing to compare\n");

@@ -210,7 +210,7 @@ static void json_lines(void **state)
 
 		assert_non_null(j);
 		assert_int_equal(json_count(j), EXPORT_N_COLUMNS);
-		for (size_t i = 0; export_columns[i]; i++)
+		for (size_t i = 0; i < EXPORT_N_COLUMNS; i++)
 			assert_non_null(json_get(j, export_columns[i]));
 		assert_string_equal(json_text(json_get(j, "recording"), ""), "a \"quoted\", name.pmr");
 		assert_string_equal(json_text(json_get(j, "task"), "null"), "null");
