@@ -71,6 +71,25 @@ const char *redact_counter_kind(const struct redact *r, const struct pm_counter 
 	return NULL;
 }
 
+/* Digits that number things are few; those of an address, a serial number or an id are many. */
+static bool has_address(const char *name)
+{
+	unsigned digits = 0, run = 0, in_run = 0;
+	bool found = false;
+
+	for (; *name && !found; name++) {
+		bool digit = *name >= '0' && *name <= '9';
+
+		digits += digit;
+		in_run += digit;
+		run++;
+		if (!strchr("0123456789abcdefABCDEF:", *name))
+			run = in_run = 0;
+		found = digits >= 8 || (run >= 6 && in_run >= 3);
+	}
+	return found;
+}
+
 const char *redact_instance_kind(const struct redact *r, const struct pm_instance *i)
 {
 	const char *name = pm_map_text(&i->attrs, PM_INSTANCE_NAME, "");
@@ -79,11 +98,14 @@ const char *redact_instance_kind(const struct redact *r, const struct pm_instanc
 		return NULL;
 	switch (i->kind) {
 	case PM_TASK:
-		return is_numbered(name, "task-") ? NULL : "task";
+		return is_numbered(name, "task-") || redact_keeps(r, PM_INSTANCE_COMM, "comm") ? NULL : "task";
 	case PM_CGROUP:
-		return is_numbered(name, "cgroup-") ? NULL : "cgroup";
+		return is_numbered(name, "cgroup-") || redact_keeps(r, PM_INSTANCE_CGROUP, "cgroup") ? NULL :
+												       "cgroup";
 	case PM_DEVICE:
-		return redact_is_plain(r, name) ? NULL : "device";
+		if (redact_keeps(r, PM_COUNTER_DEVICES, "devices"))
+			return NULL;
+		return redact_is_plain(r, name) && !has_address(name) ? NULL : "device";
 	default:
 		return NULL;
 	}

@@ -538,8 +538,9 @@ static int on_clocks(void *ctx, struct pm_clocks *c)
 /* What the kernel and the registers have added up since boot says when that was. */
 static uint64_t on_rebase(void *ctx, const struct pm_counter *c)
 {
-	static const char *const since_boot[] = { "cpuidle",  "interrupts", "pressure", "schedstat",
-						  "softirqs", "stat",       "vmstat",   "throttle" };
+	static const char *const since_boot[] = { "cpuidle",  "diskstats", "interrupts", "netdev",
+						  "pressure", "schedstat", "softirqs",   "stat",
+						  "tcp",      "throttle",  "vmstat" };
 	struct redact *r = ctx;
 	bool msr = !strcmp(c->name, "msr.tsc") || !strcmp(c->name, "msr.aperf") || !strcmp(c->name, "msr.mperf");
 
