@@ -1,7 +1,4 @@
-/*
- * Tables for people: lists, info, diff, summaries. Returns text and never prints. Built on libsmartcols
- * (table_smartcols.c) or, with PM_MINIMAL, on nothing (table_plain.c).
- */
+/* Tables for people: lists, info, diff, summaries. Returns text and never prints. */
 #ifndef COMMON_TABLE_H
 #define COMMON_TABLE_H
 
@@ -16,8 +13,8 @@ enum table_align { TABLE_LEFT, TABLE_RIGHT };
 
 struct table *table_new(void); /* NULL without memory */
 void table_free(struct table *t);
-/* Columns first. `wrap`: the column may be wrapped, or cut by the plain one, to fit the width. This and the next
- * three return 0 or -ENOMEM; -EINVAL for a cell of no column or row. */
+/* Columns first. `wrap`: lines of the column may be broken, between words, to fit the width. This and the next three
+ * return 0 or -ENOMEM; -EINVAL for a cell of no column or row. */
 int table_column(struct table *t, const char *head, enum table_align align, bool wrap);
 /* A new row; cells that are not set stay empty. */
 int table_row(struct table *t);
@@ -25,7 +22,7 @@ int table_row(struct table *t);
  * parameter list such as "31" or NULL. */
 int table_cell(struct table *t, size_t column, const char *text, const char *color);
 /* Appends the table; nothing if it has no rows. `width` in columns of a terminal; 0: as wide as it is. It is wider
- * than asked for where what may be wrapped would be too narrow to read. Lines that were broken once stay so. */
+ * than asked for where what may be wrapped would be too narrow to read. */
 int table_print(struct table *t, unsigned width, bool heads, bool colors, struct buf *out);
 
 /* Appends `text` with control characters, escapes and broken UTF-8 made visible ("\x1b"): what a recording

@@ -15,8 +15,7 @@ LINES = {
                "report/numbers", "report/pipeline", "report/export", "report/plot", "report/copy", "report/info",
                "report/stat", "report/diff", "report/incident", "report/html", "report"],
 }
-LIBRARIES = ["zstd.h", "zlib.h", "sys/capability.h", "jansson.h", "libsmartcols.h",
-             "perfmon/pfmlib_perf_event.h"]
+LIBRARIES = ["zstd.h", "zlib.h", "sys/capability.h", "jansson.h", "perfmon/pfmlib_perf_event.h"]
 LARGEST_CIRCLE = 3
 FOLDERS = ["common", "format", "record", "report"]
 

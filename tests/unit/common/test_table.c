@@ -1,4 +1,3 @@
-/* Built twice: with libsmartcols, and with table_plain.c in its place (test_table_plain). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -100,7 +99,6 @@ static void test_width(void **state)
 	table_free(t);
 }
 
-#ifndef TABLE_CUTS
 /* A library that breaks lines anywhere makes "proce" and "ssor" of a processor. */
 static void test_words(void **state)
 {
@@ -147,7 +145,6 @@ static void test_too_narrow(void **state)
 	free(text);
 	table_free(t);
 }
-#endif
 
 static void test_hostile(void **state)
 {
@@ -233,12 +230,9 @@ static void test_escape_all(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_layout),     cmocka_unit_test(test_color),      cmocka_unit_test(test_width),
-#ifndef TABLE_CUTS
-		cmocka_unit_test(test_words),      cmocka_unit_test(test_too_narrow),
-#endif
-		cmocka_unit_test(test_hostile),    cmocka_unit_test(test_misuse),     cmocka_unit_test(test_escape),
-		cmocka_unit_test(test_escape_all),
+		cmocka_unit_test(test_layout), cmocka_unit_test(test_color),      cmocka_unit_test(test_width),
+		cmocka_unit_test(test_words),  cmocka_unit_test(test_too_narrow), cmocka_unit_test(test_hostile),
+		cmocka_unit_test(test_misuse), cmocka_unit_test(test_escape),     cmocka_unit_test(test_escape_all),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,262 @@
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/table.h"
+#include "common/utf8.h"
+
+/* A column is not made narrower than that: what would be left of a sentence cannot be read. */
+#define WRAP_MIN 24
+
+struct cell {
+	char *text;  /* owned, escaped; or NULL */
+	char *color; /* owned or NULL */
+};
+
+struct column {
+	struct cell head;
+	enum table_align align;
+	bool wrap;
+	/* While printing: characters of the widest line, and what is left of the row's cell. */
+	size_t width;
+	const char *rest;
+};
+
+struct table {
+	struct column *column; /* owned */
+	struct cell **row;     /* owned, as each row is */
+	size_t n_columns, n_rows;
+};
+
+struct table *table_new(void)
+{
+	return calloc(1, sizeof(struct table));
+}
+
+static void cell_release(struct cell *c)
+{
+	free(c->text);
+	free(c->color);
+}
+
+void table_free(struct table *t)
+{
+	if (!t)
+		return;
+	for (size_t r = 0; r < t->n_rows; r++) {
+		for (size_t c = 0; c < t->n_columns; c++)
+			cell_release(&t->row[r][c]);
+		free(t->row[r]);
+	}
+	for (size_t c = 0; c < t->n_columns; c++)
+		cell_release(&t->column[c].head);
+	free(t->row);
+	free(t->column);
+	free(t);
+}
+
+static int cell_set(struct cell *c, const char *text, const char *color)
+{
+	struct buf b = BUF_INIT;
+	struct cell made = { 0 };
+
+	text_escape(&b, text, strlen(text));
+	made.text = buf_detach(&b);
+	buf_release(&b);
+	made.color = color ? strdup(color) : NULL;
+	if (!made.text || (color && !made.color)) {
+		cell_release(&made);
+		return -ENOMEM;
+	}
+	cell_release(c);
+	*c = made;
+	return 0;
+}
+
+static size_t cell_width(const struct cell *c)
+{
+	return c->text ? utf8_count(c->text, strlen(c->text)) : 0;
+}
+
+int table_column(struct table *t, const char *head, enum table_align align, bool wrap)
+{
+	struct column *grown;
+
+	if (t->n_rows)
+		return -EINVAL;
+	grown = realloc(t->column, (t->n_columns + 1) * sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	t->column = grown;
+	grown += t->n_columns;
+	*grown = (struct column){ .align = align, .wrap = wrap };
+	if (cell_set(&grown->head, head, NULL))
+		return -ENOMEM;
+	t->n_columns++;
+	return 0;
+}
+
+int table_row(struct table *t)
+{
+	struct cell **grown = realloc(t->row, (t->n_rows + 1) * sizeof(*grown));
+
+	if (!grown)
+		return -ENOMEM;
+	t->row = grown;
+	t->row[t->n_rows] = calloc(t->n_columns ? t->n_columns : 1, sizeof(**t->row));
+	if (!t->row[t->n_rows])
+		return -ENOMEM;
+	t->n_rows++;
+	return 0;
+}
+
+int table_cell(struct table *t, size_t column, const char *text, const char *color)
+{
+	if (!t->n_rows || column >= t->n_columns)
+		return -EINVAL;
+	return cell_set(&t->row[t->n_rows - 1][column], text, color);
+}
+
+static void measure(struct table *t, bool heads)
+{
+	for (size_t c = 0; c < t->n_columns; c++) {
+		struct column *k = &t->column[c];
+
+		k->width = heads ? cell_width(&k->head) : 0;
+		for (size_t r = 0; r < t->n_rows; r++) {
+			size_t w = cell_width(&t->row[r][c]);
+
+			k->width = w > k->width ? w : k->width;
+		}
+	}
+}
+
+/* Bytes up to the last blank within `width` characters, or behind the last slash, or as many as there is room for. */
+static size_t line_end(const char *text, size_t width)
+{
+	size_t len = strlen(text), at = 0, blank = 0, slash = 0, n;
+	uint32_t code;
+
+	for (size_t i = 0; i < width && at < len; i++, at += n) {
+		if (text[at] == ' ')
+			blank = at;
+		else if (text[at] == '/')
+			slash = at + 1;
+		n = utf8_decode(text + at, len - at, &code);
+		n = n ? n : 1;
+	}
+	if (at == len || text[at] == ' ')
+		return at;
+	return blank ? blank : slash > 1 ? slash : at;
+}
+
+/* The next line of a cell that is `width` wide; *rest goes behind it. Its bytes. */
+static size_t next_line(const char **rest, size_t width)
+{
+	size_t len = line_end(*rest, width);
+
+	*rest += len;
+	*rest += strspn(*rest, " ");
+	return len;
+}
+
+/* What the lines of a column need that has to make do with its width. */
+static void settle(struct table *t, size_t column, bool heads)
+{
+	struct column *k = &t->column[column];
+	size_t widest = heads ? cell_width(&k->head) : 0;
+
+	for (size_t r = 0; r < t->n_rows; r++) {
+		const char *rest = t->row[r][column].text ? t->row[r][column].text : "";
+
+		while (*rest) {
+			const char *line = rest;
+			size_t bytes = next_line(&rest, k->width), w = utf8_count(line, bytes);
+
+			widest = w > widest ? w : widest;
+		}
+	}
+	k->width = widest;
+}
+
+/* Takes what is too much from the columns that may be wrapped, always from the widest; nothing where that would not do. */
+static void fit(struct table *t, bool heads, size_t width)
+{
+	size_t total = t->n_columns ? t->n_columns - 1 : 0;
+
+	measure(t, heads);
+	for (size_t c = 0; c < t->n_columns; c++)
+		total += t->column[c].width;
+	for (; width && total > width; total--) {
+		struct column *widest = NULL;
+
+		for (size_t c = 0; c < t->n_columns; c++) {
+			struct column *k = &t->column[c];
+
+			if (k->wrap && k->width > WRAP_MIN && (!widest || k->width > widest->width))
+				widest = k;
+		}
+		if (!widest) {
+			measure(t, heads);
+			return;
+		}
+		widest->width--;
+	}
+	for (size_t c = 0; c < t->n_columns; c++)
+		if (t->column[c].wrap)
+			settle(t, c, heads);
+}
+
+static void print_line(struct table *t, const struct cell *row, bool colors, struct buf *out)
+{
+	size_t blanks = 0;
+
+	for (size_t c = 0; c < t->n_columns; c++) {
+		struct column *k = &t->column[c];
+		const char *text = k->rest, *color = colors && row ? row[c].color : NULL;
+		size_t bytes = next_line(&k->rest, k->width), gap = k->width - utf8_count(text, bytes);
+
+		blanks += c ? 1 : 0;
+		blanks += k->align == TABLE_RIGHT ? gap : 0;
+		/* Blanks at the ends of lines would make them wider than what they say. */
+		if (bytes) {
+			buf_printf(out, "%*s", (int)blanks, "");
+			blanks = 0;
+			buf_printf(out, "%s%s%s", color ? "\033[" : "", color ? color : "", color ? "m" : "");
+			buf_add(out, text, bytes);
+			buf_addstr(out, color ? "\033[0m" : "");
+		}
+		blanks += k->align == TABLE_LEFT ? gap : 0;
+	}
+	buf_addch(out, '\n');
+}
+
+/* `row` NULL: the heads. */
+static void print_row(struct table *t, const struct cell *row, bool colors, struct buf *out)
+{
+	bool more = true;
+
+	for (size_t c = 0; c < t->n_columns; c++) {
+		const struct cell *cell = row ? &row[c] : &t->column[c].head;
+
+		t->column[c].rest = cell->text ? cell->text : "";
+	}
+	while (more) {
+		print_line(t, row, colors, out);
+		more = false;
+		for (size_t c = 0; c < t->n_columns; c++)
+			more |= *t->column[c].rest != '\0';
+	}
+}
+
+int table_print(struct table *t, unsigned width, bool heads, bool colors, struct buf *out)
+{
+	if (!t->n_rows)
+		return out->err;
+	fit(t, heads, width);
+	if (heads)
+		print_row(t, NULL, false, out);
+	for (size_t r = 0; r < t->n_rows; r++)
+		print_row(t, t->row[r], colors, out);
+	return out->err;
+}
