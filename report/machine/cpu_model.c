@@ -4,261 +4,77 @@
 #include <string.h>
 
 #define PC2_TO_10 (CPU_PC2 | CPU_PC3 | CPU_PC6 | CPU_PC7 | CPU_PC8 | CPU_PC9 | CPU_PC10)
+#define PC2_TO_7  (CPU_PC2 | CPU_PC3 | CPU_PC6 | CPU_PC7)
 #define SERVER    (CPU_CC6 | CPU_PC2 | CPU_PC6)
 
-static const struct cpu_features nhm = {
-	.name = "nhm",
-	.limits = LIMITS_NHM,
-	.bclk_mhz = 400.0 / 3,
-	.cstates = CPU_CC3 | CPU_CC6 | CPU_PC3 | CPU_PC6,
-	.flags = CPU_NO_TDP_LEVELS,
-};
-static const struct cpu_features snb = {
-	.name = "snb",
-	.limits = LIMITS_SNB,
-	.bclk_mhz = 100,
-	.default_watts = 130,
-	.flags = CPU_NO_TDP_LEVELS,
-	.cstates = CPU_CC3 | CPU_CC6 | CPU_CC7 | CPU_PC2 | CPU_PC3 | CPU_PC6 | CPU_PC7,
-};
-static const struct cpu_features snx = {
-	.name = "snx",
-	.limits = LIMITS_SNB,
-	.bclk_mhz = 100,
-	.default_watts = 130,
-	.flags = CPU_NO_TDP_LEVELS,
-	.cstates = CPU_CC3 | CPU_CC6 | CPU_CC7 | CPU_PC2 | CPU_PC3 | CPU_PC6 | CPU_PC7,
-};
-static const struct cpu_features ivb = {
-	.name = "ivb",
-	.limits = LIMITS_SNB,
-	.bclk_mhz = 100,
-	.default_watts = 130,
-	.cstates = CPU_CC3 | CPU_CC6 | CPU_CC7 | CPU_PC2 | CPU_PC3 | CPU_PC6 | CPU_PC7,
-};
-static const struct cpu_features ivx = {
-	.name = "ivx",
-	.limits = LIMITS_SNB,
-	.bclk_mhz = 100,
-	.default_watts = 130,
-	.flags = CPU_NO_TDP_LEVELS | CPU_TRL_MORE,
-	.cstates = CPU_CC3 | CPU_CC6 | CPU_CC7 | CPU_PC2 | CPU_PC3 | CPU_PC6 | CPU_PC7,
-};
-static const struct cpu_features hsw = {
-	.name = "hsw",
-	.limits = LIMITS_HSW,
-	.bclk_mhz = 100,
-	.default_watts = 130,
-	.flags = CPU_LIMIT_REASONS,
-	.cstates = CPU_CC3 | CPU_CC6 | CPU_CC7 | CPU_PC2 | CPU_PC3 | CPU_PC6 | CPU_PC7,
-};
-static const struct cpu_features hsx = {
-	.name = "hsx",
-	.limits = LIMITS_HSW,
-	.bclk_mhz = 100,
-	.default_watts = 145,
-	.flags = CPU_LIMIT_REASONS | CPU_FIXED_DRAM | CPU_TRL_MORE,
-	.cstates = CPU_CC3 | CPU_CC6 | CPU_CC7 | CPU_PC2 | CPU_PC3 | CPU_PC6 | CPU_PC7,
-};
-static const struct cpu_features hswl = {
-	.name = "hswl",
-	.limits = LIMITS_HSW,
-	.bclk_mhz = 100,
-	.default_watts = 45,
-	.flags = CPU_LIMIT_REASONS,
-	.cstates = CPU_CC3 | CPU_CC6 | CPU_CC7 | PC2_TO_10,
-};
-static const struct cpu_features hswg = {
-	.name = "hswg",
-	.limits = LIMITS_HSW,
-	.bclk_mhz = 100,
-	.default_watts = 130,
-	.flags = CPU_LIMIT_REASONS,
-	.cstates = CPU_CC3 | CPU_CC6 | CPU_CC7 | CPU_PC2 | CPU_PC3 | CPU_PC6 | CPU_PC7,
-};
-static const struct cpu_features bdw = {
-	.name = "bdw",
-	.limits = LIMITS_HSW,
-	.bclk_mhz = 100,
-	.default_watts = 45,
-	.cstates = CPU_CC3 | CPU_CC6 | CPU_CC7 | PC2_TO_10,
-};
-static const struct cpu_features bdwg = {
-	.name = "bdwg",
-	.limits = LIMITS_HSW,
-	.bclk_mhz = 100,
-	.default_watts = 65,
-	.cstates = CPU_CC3 | CPU_CC6 | CPU_CC7 | CPU_PC2 | CPU_PC3 | CPU_PC6 | CPU_PC7,
-};
-static const struct cpu_features bdx = {
-	.name = "bdx",
-	.limits = LIMITS_HSW,
-	.bclk_mhz = 100,
-	.default_watts = 145,
-	.flags = CPU_FIXED_DRAM | CPU_AUTO_CONVERSION | CPU_TRL_MORE,
-	.cstates = CPU_CC3 | CPU_CC6 | CPU_PC2 | CPU_PC3 | CPU_PC6,
-};
-static const struct cpu_features skl = {
-	.name = "skl",
-	.limits = LIMITS_HSW,
-	.bclk_mhz = 100,
-	.crystal_hz = 24000000,
-	.tcc_bits = 6,
-	.flags = CPU_TSC_TWEAK | CPU_EXTENDED_C0,
-	.cstates = CPU_CC3 | CPU_CC6 | CPU_CC7 | PC2_TO_10,
-};
-static const struct cpu_features cnl = {
-	.name = "cnl",
-	.limits = LIMITS_HSW,
-	.bclk_mhz = 100,
-	.crystal_hz = 24000000,
-	.tcc_bits = 6,
-	.flags = CPU_TSC_TWEAK | CPU_EXTENDED_C0,
-	.cstates = CPU_CC1 | CPU_CC6 | CPU_CC7 | PC2_TO_10,
-};
-static const struct cpu_features adl = {
-	.name = "adl",
-	.limits = LIMITS_HSW,
-	.bclk_mhz = 100,
-	.crystal_hz = 38400000,
-	.tcc_bits = 6,
-	.flags = CPU_TSC_TWEAK | CPU_EXTENDED_C0,
-	.cstates = CPU_CC1 | CPU_CC6 | CPU_CC7 | CPU_PC2 | CPU_PC3 | CPU_PC6 | CPU_PC8 | CPU_PC10,
-};
-static const struct cpu_features lnl = {
-	.name = "lnl",
-	.limits = LIMITS_HSW,
-	.bclk_mhz = 100,
-	.crystal_hz = 38400000,
-	.tcc_bits = 6,
-	.flags = CPU_TSC_TWEAK | CPU_EXTENDED_C0,
-	.cstates = CPU_CC1 | CPU_CC6 | CPU_CC7 | CPU_PC2 | CPU_PC6 | CPU_PC10,
-};
 #define SERVER_ENERGY (CPU_NO_CORE_ENERGY | CPU_NO_GFX_ENERGY) /* packages and memory alone */
-static const struct cpu_features skx = {
-	.name = "skx",
-	.limits = LIMITS_SKX,
-	.bclk_mhz = 100,
-	.default_watts = 205,
-	.flags = CPU_FIXED_DRAM | CPU_TRL_COUNTS | CPU_AUTO_CONVERSION | SERVER_ENERGY,
-	.cstates = SERVER,
-};
-static const struct cpu_features icx = {
-	.name = "icx",
-	.limits = LIMITS_ICX,
-	.bclk_mhz = 100,
-	.default_watts = 270,
-	.flags = CPU_FIXED_DRAM | CPU_TRL_COUNTS | CPU_PREWAKE | SERVER_ENERGY,
-	.cstates = SERVER | CPU_CC1,
-};
-static const struct cpu_features spr = {
-	.name = "spr",
-	.limits = LIMITS_SKX,
-	.bclk_mhz = 100,
-	.default_watts = 350,
-	.flags = CPU_FIXED_PSYS | CPU_TRL_COUNTS | CPU_PREWAKE | SERVER_ENERGY,
-	.cstates = SERVER | CPU_CC1,
-};
-static const struct cpu_features dmr = {
-	.name = "dmr",
-	.limits = LIMITS_SKX,
-	.bclk_mhz = 100,
-	.flags = CPU_TRL_COUNTS | CPU_PREWAKE | CPU_NO_TDP_LEVELS | SERVER_ENERGY,
-	.cstates = SERVER | CPU_CC1 | CPU_MC6,
-};
-static const struct cpu_features srf = {
-	.name = "srf",
-	.limits = LIMITS_SKX,
-	.bclk_mhz = 100,
-	.default_watts = 330,
-	.flags = CPU_TRL_COUNTS | CPU_PREWAKE | SERVER_ENERGY,
-	.cstates = SERVER | CPU_CC1 | CPU_MC6,
-};
-static const struct cpu_features grr = {
-	.name = "grr",
-	.limits = LIMITS_SKX,
-	.bclk_mhz = 100,
-	.flags = CPU_TRL_COUNTS | CPU_PREWAKE | SERVER_ENERGY,
-	.cstates = CPU_CC1 | CPU_CC6 | CPU_MC6,
-};
-static const struct cpu_features slv = {
-	.name = "slv",
-	.limits = LIMITS_SLV,
-	.default_watts = 30,
-	.cstates = CPU_CC1 | CPU_CC6 | CPU_PC6 | CPU_MC6,
-	.flags = CPU_RAPL_MICRO | CPU_ATOM_RATIOS | CPU_PC6_IN_PC7 | CPU_NO_TDP_LEVELS,
-};
-static const struct cpu_features slvd = {
-	.name = "slvd",
-	.limits = LIMITS_SLV,
-	.default_watts = 30,
-	.cstates = CPU_CC1 | CPU_CC6 | CPU_PC6,
-	.flags = CPU_PC6_IN_PC7 | CPU_NO_TDP_LEVELS,
-};
-static const struct cpu_features amt = {
-	.name = "amt",
-	.limits = LIMITS_AMT,
-	.bclk_mhz = 400.0 / 3,
-	.flags = CPU_NO_TDP_LEVELS,
-	.cstates = CPU_CC1 | CPU_CC3 | CPU_CC6 | CPU_PC3 | CPU_PC6,
-};
-static const struct cpu_features gmt = {
-	.name = "gmt",
-	.limits = LIMITS_GMT,
-	.bclk_mhz = 100,
-	.crystal_hz = 19200000,
-	.flags = CPU_TRL_COUNTS | CPU_NO_TDP_LEVELS,
-	.cstates = CPU_CC1 | CPU_CC3 | CPU_CC6 | CPU_CC7 | PC2_TO_10,
-};
-static const struct cpu_features gmtd = {
-	.name = "gmtd",
-	.limits = LIMITS_GMT,
-	.bclk_mhz = 100,
-	.crystal_hz = 25000000,
-	.flags = CPU_TRL_COUNTS | CPU_NO_TDP_LEVELS | CPU_NO_GFX_ENERGY,
-	.cstates = SERVER | CPU_CC1,
-};
-static const struct cpu_features gmtp = {
-	.name = "gmtp",
-	.limits = LIMITS_GMT,
-	.bclk_mhz = 100,
-	.crystal_hz = 19200000,
-	.flags = CPU_NO_TDP_LEVELS,
-	.cstates = CPU_CC1 | CPU_CC3 | CPU_CC6 | CPU_CC7 | PC2_TO_10,
-};
-static const struct cpu_features tmt = {
-	.name = "tmt",
-	.limits = LIMITS_GMT,
-	.bclk_mhz = 100,
-	.flags = CPU_TSC_TWEAK | CPU_NO_TDP_LEVELS,
-	.cstates = CPU_CC6 | CPU_CC7 | PC2_TO_10,
-};
-static const struct cpu_features tmtd = {
-	.name = "tmtd",
-	.limits = LIMITS_GMT,
-	.bclk_mhz = 100,
-	.flags = CPU_TRL_COUNTS | CPU_NO_TDP_LEVELS | SERVER_ENERGY,
-	.cstates = CPU_CC1 | CPU_CC6,
-};
-static const struct cpu_features knl = {
-	.name = "knl",
-	.limits = LIMITS_SKX,
-	.bclk_mhz = 100,
-	.default_watts = 215,
-	.flags = CPU_FIXED_DRAM | CPU_PERF_X1024 | CPU_KNL_TURBO | SERVER_ENERGY,
-	.cstates = CPU_CC1 | CPU_CC6 | CPU_PC3 | CPU_PC6,
-};
+
+/* clang-format off */
+#define FEATURES(name_, limits_, bclk_, crystal_, watts_, tcc_, cstates_, flags_) \
+	static const struct cpu_features name_ = { \
+		.name = #name_, .limits = LIMITS_##limits_, .bclk_mhz = bclk_, .crystal_hz = crystal_, \
+		.default_watts = watts_, .tcc_bits = tcc_, .cstates = cstates_, .flags = flags_ \
+	}
+/* Name, way of the limits; bus clock in MHz, crystal in Hz, watts where nothing says them, bits of the offset of TCC. */
+FEATURES(nhm, NHM, 400.0 / 3, 0, 0, 0, CPU_CC3 | CPU_CC6 | CPU_PC3 | CPU_PC6, CPU_NO_TDP_LEVELS);
+FEATURES(snb, SNB, 100, 0, 130, 0, CPU_CC3 | CPU_CC6 | CPU_CC7 | PC2_TO_7, CPU_NO_TDP_LEVELS);
+FEATURES(snx, SNB, 100, 0, 130, 0, CPU_CC3 | CPU_CC6 | CPU_CC7 | PC2_TO_7, CPU_NO_TDP_LEVELS);
+FEATURES(ivb, SNB, 100, 0, 130, 0, CPU_CC3 | CPU_CC6 | CPU_CC7 | PC2_TO_7, 0);
+FEATURES(ivx, SNB, 100, 0, 130, 0, CPU_CC3 | CPU_CC6 | CPU_CC7 | PC2_TO_7, CPU_NO_TDP_LEVELS | CPU_TRL_MORE);
+FEATURES(hsw, HSW, 100, 0, 130, 0, CPU_CC3 | CPU_CC6 | CPU_CC7 | PC2_TO_7, CPU_LIMIT_REASONS);
+FEATURES(hsx, HSW, 100, 0, 145, 0,
+	 CPU_CC3 | CPU_CC6 | CPU_CC7 | PC2_TO_7, CPU_LIMIT_REASONS | CPU_FIXED_DRAM | CPU_TRL_MORE);
+FEATURES(hswl, HSW, 100, 0, 45, 0, CPU_CC3 | CPU_CC6 | CPU_CC7 | PC2_TO_10, CPU_LIMIT_REASONS);
+FEATURES(hswg, HSW, 100, 0, 130, 0, CPU_CC3 | CPU_CC6 | CPU_CC7 | PC2_TO_7, CPU_LIMIT_REASONS);
+FEATURES(bdw, HSW, 100, 0, 45, 0, CPU_CC3 | CPU_CC6 | CPU_CC7 | PC2_TO_10, 0);
+FEATURES(bdwg, HSW, 100, 0, 65, 0, CPU_CC3 | CPU_CC6 | CPU_CC7 | PC2_TO_7, 0);
+FEATURES(bdx, HSW, 100, 0, 145, 0,
+	 CPU_CC3 | CPU_CC6 | CPU_PC2 | CPU_PC3 | CPU_PC6, CPU_FIXED_DRAM | CPU_AUTO_CONVERSION | CPU_TRL_MORE);
+FEATURES(skl, HSW, 100, 24000000, 0, 6,
+	 CPU_CC3 | CPU_CC6 | CPU_CC7 | PC2_TO_10, CPU_TSC_TWEAK | CPU_EXTENDED_C0);
+FEATURES(cnl, HSW, 100, 24000000, 0, 6,
+	 CPU_CC1 | CPU_CC6 | CPU_CC7 | PC2_TO_10, CPU_TSC_TWEAK | CPU_EXTENDED_C0);
+FEATURES(adl, HSW, 100, 38400000, 0, 6,
+	 CPU_CC1 | CPU_CC6 | CPU_CC7 | CPU_PC2 | CPU_PC3 | CPU_PC6 | CPU_PC8 | CPU_PC10,
+	 CPU_TSC_TWEAK | CPU_EXTENDED_C0);
+FEATURES(lnl, HSW, 100, 38400000, 0, 6,
+	 CPU_CC1 | CPU_CC6 | CPU_CC7 | CPU_PC2 | CPU_PC6 | CPU_PC10, CPU_TSC_TWEAK | CPU_EXTENDED_C0);
+FEATURES(skx, SKX, 100, 0, 205, 0,
+	 SERVER, CPU_FIXED_DRAM | CPU_TRL_COUNTS | CPU_AUTO_CONVERSION | SERVER_ENERGY);
+FEATURES(icx, ICX, 100, 0, 270, 0,
+	 SERVER | CPU_CC1, CPU_FIXED_DRAM | CPU_TRL_COUNTS | CPU_PREWAKE | SERVER_ENERGY);
+FEATURES(spr, SKX, 100, 0, 350, 0,
+	 SERVER | CPU_CC1, CPU_FIXED_PSYS | CPU_TRL_COUNTS | CPU_PREWAKE | SERVER_ENERGY);
+FEATURES(dmr, SKX, 100, 0, 0, 0,
+	 SERVER | CPU_CC1 | CPU_MC6, CPU_TRL_COUNTS | CPU_PREWAKE | CPU_NO_TDP_LEVELS | SERVER_ENERGY);
+FEATURES(srf, SKX, 100, 0, 330, 0, SERVER | CPU_CC1 | CPU_MC6, CPU_TRL_COUNTS | CPU_PREWAKE | SERVER_ENERGY);
+FEATURES(grr, SKX, 100, 0, 0, 0, CPU_CC1 | CPU_CC6 | CPU_MC6, CPU_TRL_COUNTS | CPU_PREWAKE | SERVER_ENERGY);
+FEATURES(slv, SLV, 0, 0, 30, 0,
+	 CPU_CC1 | CPU_CC6 | CPU_PC6 | CPU_MC6,
+	 CPU_RAPL_MICRO | CPU_ATOM_RATIOS | CPU_PC6_IN_PC7 | CPU_NO_TDP_LEVELS);
+FEATURES(slvd, SLV, 0, 0, 30, 0, CPU_CC1 | CPU_CC6 | CPU_PC6, CPU_PC6_IN_PC7 | CPU_NO_TDP_LEVELS);
+FEATURES(amt, AMT, 400.0 / 3, 0, 0, 0, CPU_CC1 | CPU_CC3 | CPU_CC6 | CPU_PC3 | CPU_PC6, CPU_NO_TDP_LEVELS);
+FEATURES(gmt, GMT, 100, 19200000, 0, 0,
+	 CPU_CC1 | CPU_CC3 | CPU_CC6 | CPU_CC7 | PC2_TO_10, CPU_TRL_COUNTS | CPU_NO_TDP_LEVELS);
+FEATURES(gmtd, GMT, 100, 25000000, 0, 0,
+	 SERVER | CPU_CC1, CPU_TRL_COUNTS | CPU_NO_TDP_LEVELS | CPU_NO_GFX_ENERGY);
+FEATURES(gmtp, GMT, 100, 19200000, 0, 0,
+	 CPU_CC1 | CPU_CC3 | CPU_CC6 | CPU_CC7 | PC2_TO_10, CPU_NO_TDP_LEVELS);
+FEATURES(tmt, GMT, 100, 0, 0, 0, CPU_CC6 | CPU_CC7 | PC2_TO_10, CPU_TSC_TWEAK | CPU_NO_TDP_LEVELS);
+FEATURES(tmtd, GMT, 100, 0, 0, 0, CPU_CC1 | CPU_CC6, CPU_TRL_COUNTS | CPU_NO_TDP_LEVELS | SERVER_ENERGY);
+FEATURES(knl, SKX, 100, 0, 215, 0,
+	 CPU_CC1 | CPU_CC6 | CPU_PC3 | CPU_PC6, CPU_FIXED_DRAM | CPU_PERF_X1024 | CPU_KNL_TURBO | SERVER_ENERGY);
+/* clang-format on */
+
 static const struct cpu_features amd = { .name = "amd", .default_watts = 280 };
 static const struct cpu_features amd_old = { .name = "amd_old" };
 
+/* clang-format off */
 #define INTEL(family_, model_, features_, name_) \
-	{ \
-		.vendor = CPU_INTEL, .family = family_, .model = model_, .name = name_, .features = &(features_) \
-	}
+	{ .vendor = CPU_INTEL, .family = family_, .model = model_, .name = name_, .features = &(features_) }
 #define AMD(family_, features_, name_) \
-	{ \
-		.vendor = CPU_AMD, .family = family_, .model = UINT16_MAX, .name = name_, .features = &(features_) \
-	}
+	{ .vendor = CPU_AMD, .family = family_, .model = UINT16_MAX, .name = name_, .features = &(features_) }
+/* clang-format on */
 
 const struct cpu_model cpu_models[] = {
 	INTEL(6, 0x1a, nhm, "Nehalem-EP"),
