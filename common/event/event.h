@@ -284,6 +284,12 @@ struct event_symbol {
 };
 extern const struct event_symbol event_symbols[]; /* ends with name NULL */
 const struct event_symbol *event_symbol_find(const char *name);
+/*
+ * Units: UCUM's, as recordings have them, and perf's words for the same, as the kernel's .unit files and vendors' events
+ * have them. A text that neither knows stays as it is.
+ */
+const char *event_unit_ucum(const char *perf);
+const char *event_unit_perf(const char *ucum);
 /* "L1-dcache-load-misses" and all other spellings to config. 0, -ENOENT (no such name), -EINVAL (a cache that
  * has no such operation). */
 int event_cache_parse(const char *name, uint64_t *config);

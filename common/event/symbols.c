@@ -210,6 +210,31 @@ int event_cache_each(int (*each)(void *arg, const char *name, uint64_t config), 
 	return 0;
 }
 
+/* ---- units ---- */
+
+static const struct {
+	const char *perf, *ucum;
+} units[] = {
+	{ "msec", "ms" },  { "Joules", "J" }, { "Bytes", "By" },
+	{ "KiB", "KiBy" }, { "MiB", "MiBy" }, { "GiB", "GiBy" },
+};
+
+const char *event_unit_ucum(const char *perf)
+{
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+		if (!strcmp(units[i].perf, perf))
+			return units[i].ucum;
+	return perf;
+}
+
+const char *event_unit_perf(const char *ucum)
+{
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+		if (!strcmp(units[i].ucum, ucum))
+			return units[i].perf;
+	return ucum;
+}
+
 /* ---- modifiers ---- */
 
 /* In the canonical order. */

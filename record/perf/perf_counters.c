@@ -74,7 +74,7 @@ static int add_counter(struct plan *p, struct perf_event *e, const struct perf_g
 		.name = ev->name,
 		.display = ev->display,
 		.source = "perf",
-		.unit = ev->unit ? ev->unit : "1",
+		.unit = (char *)event_unit_ucum(ev->unit ? ev->unit : "1"),
 		.scale = { .num = 1, .den = 1, .text = ev->scale },
 		.type = PM_U64,
 		.semantics = ev->snapshot ? PM_GAUGE : PM_CUMULATIVE,

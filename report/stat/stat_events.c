@@ -345,7 +345,7 @@ static void describe(struct stat_event *ev, const struct pm_counter *c)
 	ev->mul = mul;
 	ev->div = div;
 	ev->fraction = floor(mul / div) != mul / div;
-	ev->unit = c->unit && strcmp(c->unit, "1") ? c->unit : "";
+	ev->unit = c->unit && strcmp(c->unit, "1") ? event_unit_perf(c->unit) : "";
 	ev->cgroup = pm_map_text(&c->attrs, PM_COUNTER_PERF_CGROUP, NULL);
 	ev->per_pkg = pm_map_bool(&c->attrs, PM_COUNTER_PERF_PER_PKG, false);
 	ev->percore = pm_map_bool(&c->attrs, PM_COUNTER_PERF_PERCORE, false);

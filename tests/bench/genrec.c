@@ -108,7 +108,7 @@ static int64_t build_model(struct pm_model *m, const struct shape *s)
 		if (s->names)
 			snprintf(name, sizeof(name), "%s", s->names[i]);
 		if (s->perf && (!strcmp(name, "task-clock") || !strcmp(name, "cpu-clock"))) {
-			c.unit = "msec";
+			c.unit = "ms";
 			c.scale.text = "1e-6";
 		}
 		pm_map_set(&c.attrs, PM_COUNTER_REQUESTED, pm_bool(true));

@@ -85,7 +85,7 @@ def bands_of(recording, group):
             out[-1] = last._replace(columns=last.columns + 1)
         else:
             clock = (group.flags & PERF_TIMES and not group.flags & LIST and tag == 71 and counter.width == 64
-                     and counter.unit == "msec" and counter.scale == "1e-6")
+                     and counter.unit == "ms" and counter.scale == "1e-6")
             out.append(Band(at, columns, counter.width, 2 * times if clock else None, bool(clock) and times > 1, tag))
         at += columns
     return out

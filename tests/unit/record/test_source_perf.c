@@ -57,7 +57,7 @@ static void test_facts_of_counters(void **state)
 	c = pm_model_counter_named(&w->model, "task-clock");
 	assert_non_null(c);
 	assert_string_equal(c->display, "mine");
-	assert_string_equal(c->unit, "msec");
+	assert_string_equal(c->unit, "ms");
 	assert_string_equal(c->scale.text, "1e-6");
 	assert_string_equal(c->source, "perf");
 	assert_int_equal(c->semantics, PM_CUMULATIVE);

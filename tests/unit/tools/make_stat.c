@@ -53,11 +53,11 @@ struct row {
 
 static const struct row rows[] = {
 	{ "cycles", "1", NULL, "cpu", .n = 8 },
-	{ "task-clock", "msec", "1e-6", "software", .n = 8 },
+	{ "task-clock", "ms", "1e-6", "software", .n = 8 },
 	{ "branch-misses", "1", NULL, "cpu", .n = 8 },
 	{ "branches", "1", NULL, "cpu", .n = 8 },
-	{ "uncore_imc_0/cas/", "MiB", "6.103515625e-05", "uncore_imc_0", 1, .n = 2, .step = 4 },
-	{ "uncore_imc_1/cas/", "MiB", "6.103515625e-05", "uncore_imc_1", 1, .n = 2, .step = 4 },
+	{ "uncore_imc_0/cas/", "MiBy", "6.103515625e-05", "uncore_imc_0", 1, .n = 2, .step = 4 },
+	{ "uncore_imc_1/cas/", "MiBy", "6.103515625e-05", "uncore_imc_1", 1, .n = 2, .step = 4 },
 	{ "cpu_core/cycles/", "1", NULL, "cpu_core", 2, .n = 4 },
 	{ "cpu_atom/cycles/", "1", NULL, "cpu_atom", 2, .first = 4, .n = 4 },
 	{ "pkg/energy/", "1", NULL, "pkg", .per_pkg = true, .n = 8 },
@@ -199,7 +199,7 @@ static void write_event(struct builder *b, enum pm_event_type type, uint64_t ela
 
 static void make_runs(struct builder *b, bool unrun)
 {
-	const struct row list[] = { { "task-clock", "msec", "1e-6", "software" },
+	const struct row list[] = { { "task-clock", "ms", "1e-6", "software" },
 				    { "instructions", "1", NULL, "cpu" },
 				    { "rare", "1", NULL, "cpu" },
 				    { "never", "1", NULL, "cpu" } };
@@ -264,7 +264,7 @@ static struct reading of_cgroups(struct builder *b, const char *counter, const s
 
 static void make_cgroups(struct builder *b)
 {
-	static const struct row list[] = { { "task-clock", "msec", "1e-6", "software" },
+	static const struct row list[] = { { "task-clock", "ms", "1e-6", "software" },
 					   { "cs", "1", NULL, "software" } };
 	uint32_t id[2];
 
@@ -366,7 +366,7 @@ static const struct slots hybrid[] = {
 	{ { "cpu_atom/topdown-fe-bound/", "1", NULL, "cpu_atom" }, 300 },
 	{ { "cpu_atom/topdown-be-bound/", "1", NULL, "cpu_atom" }, 100 },
 	{ { "context-switches", "1", NULL, "software" }, 10 },
-	{ { "cpu-clock", "msec", "1e-6", "software" }, 1000000000 },
+	{ { "cpu-clock", "ms", "1e-6", "software" }, 1000000000 },
 };
 
 static struct reading of_hybrid(struct builder *b, const char *counter, const struct pm_instance *i, uint64_t row)
