@@ -19,6 +19,10 @@
 #define IDLE_MOST   10 /* readings that a name stays of which none has ended */
 #define LATE_MOST   8  /* readings that wait for the writer */
 #define SMALL_BYTES (16u << 20)
+/* Steps of the catalog. */
+#define STEP_US     100
+#define STEP_BYTES  512
+#define STEP_MEMORY 4096
 
 enum { PROCESSES, BRIEF, TABLES };
 enum { USER, SYSTEM, READ, WRITTEN, FAULTS, ENDED, RSS, THREADS, STATE, VALUES };
@@ -226,10 +230,10 @@ static void look_at_rest(struct tasks *d)
 static void fill_row(struct row *row, const struct member *m, const struct task_use *use)
 {
 	*row = (struct row){ .who = *m };
-	row->v[USER] = use->user - m->base.user;
-	row->v[SYSTEM] = use->system - m->base.system;
-	row->v[READ] = use->bytes[0] - m->base.bytes[0];
-	row->v[WRITTEN] = use->bytes[1] - m->base.bytes[1];
+	row->v[USER] = (use->user - m->base.user) / STEP_US;
+	row->v[SYSTEM] = (use->system - m->base.system) / STEP_US;
+	row->v[READ] = (use->bytes[0] - m->base.bytes[0]) / STEP_BYTES;
+	row->v[WRITTEN] = (use->bytes[1] - m->base.bytes[1]) / STEP_BYTES;
 	row->v[FAULTS] = use->faults - m->base.faults;
 }
 
@@ -256,7 +260,7 @@ static void find_processes(struct tasks *d, struct found *f)
 		fill_row(row, m, &t->use);
 		row->no_io = t->no_io;
 		row->v[ENDED] = t->ended;
-		row->v[RSS] = t->ended ? 0 : t->rss;
+		row->v[RSS] = t->ended ? 0 : t->rss / STEP_MEMORY;
 		row->v[THREADS] = t->ended ? 0 : t->threads;
 		row->v[STATE] = t->ended ? 'X' : (unsigned char)t->state;
 		f->n++;
@@ -376,7 +380,7 @@ static const struct row *row_of(const struct found *f, uint32_t id)
 }
 
 /* Who was written before stays in front, in that order. 1: others than before. */
-static int update_members(struct written *w, struct plan *p, const struct found *f)
+static int update_members(struct written *w, struct plan *p, const struct found *f, uint64_t now_ns)
 {
 	uint32_t kept = 0, before = w->n;
 
@@ -384,7 +388,7 @@ static int update_members(struct written *w, struct plan *p, const struct found 
 		int err = 0;
 
 		if (!row_of(f, w->id[i])) {
-			err = pm_model_retire_instance(p->model, w->instance[i], clocks_monotonic());
+			err = pm_model_retire_instance(p->model, w->instance[i], now_ns);
 		} else {
 			w->id[kept] = w->id[i];
 			w->instance[kept++] = w->instance[i];
@@ -474,7 +478,7 @@ static int tasks_tables(struct source *s, struct plan *p, const struct pm_chunk 
 		return 0;
 	times[0] = own->v[0];
 	times[1] = own->v[own->stride];
-	err = update_members(w, p, &d->taken);
+	err = update_members(w, p, &d->taken, times[1]);
 	if (err == 1)
 		err = update_group(w, p);
 	if (err || !w->n)

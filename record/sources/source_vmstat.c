@@ -1,4 +1,4 @@
-/* /proc/vmstat and /proc/meminfo: every key. */
+/* /proc/vmstat: every key; /proc/meminfo: those of the catalog. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,7 +34,7 @@ static int vmstat_refresh(struct textstore *s)
 	return 0;
 }
 
-/* The row of that key, or the rule that covers it. *part is what stands for the rule's '*'. */
+/* The row of that key, or the rule that covers it; NULL: it is not recorded. *part is what stands for the rule's '*'. */
 static const struct catalog_counter *row_of(const char *source, const char *key, const char **part)
 {
 	const struct catalog_counter *row = catalog_find(source, key);
@@ -48,6 +48,7 @@ static const struct catalog_counter *row_of(const char *source, const char *key,
 	return catalog_find("vmstat", "nr_*");
 }
 
+/* Its id; 0: it is not recorded; or -errno. */
 static int64_t key_counter(struct plan *p, const char *key)
 {
 	const struct catalog_counter *row;
@@ -55,6 +56,8 @@ static int64_t key_counter(struct plan *p, const char *key)
 	const char *part;
 
 	row = row_of(p->source->ops->name, key, &part);
+	if (!row)
+		return 0;
 	member_part(clean, sizeof(clean), part, strlen(part));
 	return member_counter(p, row, &(struct member){ .part = clean });
 }
@@ -76,6 +79,8 @@ static int learn_keys(struct textsource *d, struct plan *p, struct textcell *cel
 		counter = key_counter(p, key);
 		if (counter < 0)
 			return (int)counter;
+		if (!counter)
+			continue;
 		err = textfile_add(&d->file, key, c.label_len, *n);
 		cell[*n] = (struct textcell){ (uint32_t)counter, p->system_instance, *n };
 		(*n)++;

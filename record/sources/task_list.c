@@ -180,12 +180,14 @@ void task_list_io(struct task_list *l, struct task *t)
 static struct task_brief *brief_for(struct task_list *l, const struct task_exit *x)
 {
 	const struct task *parent = task_list_find(l, x->parent);
+	/* The number of one that nobody saw, and that may be gone, says nothing: one name is one then. */
+	pid_t number = parent ? x->parent : 0;
 	struct task_brief *oldest = &l->brief[0];
 
 	for (uint32_t i = 0; i < BRIEF_MOST; i++) {
 		struct task_brief *b = &l->brief[i];
 
-		if (b->since && b->parent == x->parent && !strcmp(b->name, x->name)) {
+		if (b->since && b->parent == number && !strcmp(b->name, x->name)) {
 			if (b->since != l->reading) {
 				b->before = b->use;
 				b->ended_before = b->ended;
@@ -198,7 +200,7 @@ static struct task_brief *brief_for(struct task_list *l, const struct task_exit 
 	/* One that is in the table has to be let go there first. */
 	if (oldest->member || oldest->since == l->reading)
 		return NULL;
-	*oldest = (struct task_brief){ .parent = x->parent };
+	*oldest = (struct task_brief){ .parent = number };
 	memcpy(oldest->name, x->name, sizeof(oldest->name));
 	if (parent)
 		memcpy(oldest->parent_name, parent->name, sizeof(oldest->parent_name));

@@ -37,7 +37,7 @@ struct task {
 
 /* Processes that began and ended between two readings: those of one name and parent. */
 struct task_brief {
-	pid_t parent;
+	pid_t parent; /* 0: none that a reading saw */
 	char name[TASK_NAME], parent_name[TASK_NAME];
 	struct task_use use, before;  /* of all so far, and of those up to the reading before */
 	uint64_t ended, ended_before; /* how many */

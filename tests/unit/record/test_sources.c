@@ -254,6 +254,16 @@ static void vmstat_knows_levels(void **state)
 	assert_int_equal(of_system("vmstat.nr_free_pages"), STATUS(PM_REASON_GONE));
 }
 
+/* What /proc/vmstat has, too, is not recorded twice. */
+static void meminfo_takes_what_it_knows(void **state)
+{
+	start("server", "meminfo");
+	sample();
+	assert_int_equal(of_system("meminfo.memtotal"), 16384);
+	assert_int_equal(counter("meminfo.memtotal")->scale.num, 1024);
+	assert_int_equal(of_system("meminfo.anonpages"), NO_COUNTER);
+}
+
 static void pressure_reads_totals(void **state)
 {
 	start("server", "pressure");
@@ -322,6 +332,7 @@ int main(void)
 		cmocka_unit_test_teardown(interrupts_follow_hotplug, teardown),
 		cmocka_unit_test_teardown(a_dead_file_kills_its_unit, teardown),
 		cmocka_unit_test_teardown(vmstat_knows_levels, teardown),
+		cmocka_unit_test_teardown(meminfo_takes_what_it_knows, teardown),
 		cmocka_unit_test_teardown(pressure_reads_totals, teardown),
 		cmocka_unit_test_teardown(every_source_costs_itself_only, teardown),
 		cmocka_unit_test_teardown(counters_belong_to_their_source, teardown),
