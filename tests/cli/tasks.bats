@@ -30,7 +30,7 @@ total() { # FILE METRIC TASK-PATTERN: the sum of the rows whose task matches
 	awk -v used="$used" -v mine="$user" -v more="$system" 'BEGIN { mine += more; exit !(mine > 0.02 && mine <= used + 0.001) }'
 	# among the first of the table, and alone there if only one is asked for
 	run -0 "$bin/pmrep" show --per-task --top=1 --quiet t.pmr
-	[ "$(grep -cE '\([0-9]+\)' <<<"$output")" -eq 3 ]
+	[ "$(grep -cE '^[0-9:]{8} +[^ -]' <<<"$output")" -eq 3 ]
 }
 
 @test "a process that begins while recording counts from its beginning" {
