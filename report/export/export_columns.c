@@ -114,7 +114,6 @@ static void put_column(struct exporter *x, bool json, const struct at *at, int c
 {
 	const struct value *v = &at->cell->value[at->k];
 	const struct bound_metric *m = at->sheet->column[at->cell->column].metric;
-	bool partial = export_partial(at->cell, at->k);
 	struct buf *out = &x->out.text;
 	uint32_t number[7];
 	const char *names[3];
@@ -142,7 +141,7 @@ static void put_column(struct exporter *x, bool json, const struct at *at, int c
 	case EXPORT_COVERAGE:
 		return put_number(out, json, !v->reason, sheet_coverage(at->cell, at->k));
 	case EXPORT_STATUS:
-		return put_text(out, json, status_word(v->reason, partial, word));
+		return put_text(out, json, status_word(v->reason, sheet_quality(at->cell, at->k), word));
 	case EXPORT_HOST:
 	case EXPORT_MACHINE:
 	case EXPORT_RECORDING_ID:

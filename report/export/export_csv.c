@@ -215,25 +215,27 @@ static char *put_verdict(char *to, const struct sheet *s, const struct sheet_cel
 }
 
 /* The end of a row, but for the verdict. */
-static char *put_status(char *to, struct exporter *x, uint16_t reason, double coverage)
+static char *put_status(char *to, struct exporter *x, const struct sheet_cell *cell, size_t k)
 {
+	uint16_t reason = cell->value[k].reason;
+	enum status_quality quality = sheet_quality(cell, k);
 	const char *why;
 	char word[16];
 	size_t len;
 
-	if (__builtin_expect(!reason && coverage == 1, 1)) {
+	if (__builtin_expect(!reason && quality == STATUS_WHOLE, 1)) {
 		memcpy(to, "ok,1\n", 5);
 		return to + 5;
 	}
-	why = status_word(reason, coverage < 1, word);
+	why = status_word(reason, quality, word);
 	len = strlen(why);
 	memcpy(to, why, len);
 	to += len;
 	*to++ = ',';
 	if (!reason)
-		to += export_number(to, coverage);
+		to += export_number(to, sheet_coverage(cell, k));
 	*to++ = '\n';
-	x->partial |= !status_absent(reason);
+	x->partial |= reason ? !status_absent(reason) : quality == STATUS_PARTIAL;
 	return to;
 }
 
@@ -263,7 +265,7 @@ static int long_interval(struct exporter *x, struct csv *c, const struct sheet *
 			to = put(put(to + c->head.len, c, c->row[r]), c, metric);
 			if (!v->reason)
 				to += export_number(to, v->v);
-			to = put_status(put(to, c, unit), x, v->reason, sheet_coverage(cell, k));
+			to = put_status(put(to, c, unit), x, cell, k);
 			if (x->config.thresholds) {
 				to[-1] = ',';
 				to = put_verdict(to, s, cell, k);

@@ -208,7 +208,7 @@ static int put_interval(struct exporter *x, const struct json_text *t, const str
 				buf_addch(&x->out.text, n + 1 < row->n_cells ? ',' : '}');
 			} else {
 				put_span(&x->out.text, t, t->unit[cell->column]);
-				buf_addstr(&x->out.text, status_word(v->reason, partial, word));
+				buf_addstr(&x->out.text, status_word(v->reason, sheet_quality(cell, k), word));
 				put_coverage(&x->out.text, v, sheet_coverage(cell, k));
 				buf_addstr(&x->out.text, threshold_end[sheet_verdict(s, cell, k)]);
 			}

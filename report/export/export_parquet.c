@@ -218,12 +218,13 @@ static int note_series(struct exporter *x, struct waiting *w, const struct sheet
 	to = AT(&w->words, double, s.at);
 	for (size_t k = 0; k < n; k++) {
 		to[k] = c->value[k].v;
-		s.plain &= !c->value[k].reason && (!c->coverage || c->coverage[k] == 1);
+		s.plain &= !c->value[k].reason && sheet_quality(c, k) == STATUS_WHOLE;
 	}
 	for (size_t k = 0; k < n && !s.plain; k++) {
 		uint16_t reason = c->value[k].reason;
 
-		to[n + k] = reason;
+		/* Reasons are above 0. */
+		to[n + k] = reason ? reason : -(double)sheet_quality(c, k);
 		to[2 * n + k] = sheet_coverage(c, k);
 		x->partial |= (reason || to[2 * n + k] < 1) && !status_absent(reason);
 	}
@@ -282,9 +283,11 @@ static void put_values(struct waiting *w, const struct series *s, uint32_t n, en
 	else if (s->plain)
 		parquet_put(w->file, bits_of(1), n);
 	for (uint32_t k = 0; k < n && !s->plain; k++)
-		if (c == EXPORT_STATUS)
-			put_text(w->file, status_word((uint16_t)reason[k], coverage[k] < 1, word), 1);
-		else if (reason[k] != 0)
+		if (c == EXPORT_STATUS && reason[k] > 0)
+			put_text(w->file, status_word((uint16_t)reason[k], STATUS_WHOLE, word), 1);
+		else if (c == EXPORT_STATUS)
+			put_text(w->file, status_word(0, (enum status_quality)(int)-reason[k], word), 1);
+		else if (reason[k] > 0)
 			parquet_null(w->file, 1);
 		else if (c == EXPORT_VALUE)
 			parquet_values(w->file, &v[k], 1);

@@ -323,7 +323,7 @@ static void note_missing(struct exporter *x, struct trace *t, const struct sheet
 		buf_release(&name);
 	}
 	if (reason)
-		put_slice(x, t, at, SLICE_BEGIN, c->missing, status_word(reason, false, word));
+		put_slice(x, t, at, SLICE_BEGIN, c->missing, status_word(reason, STATUS_WHOLE, word));
 	c->reason = reason;
 }
 

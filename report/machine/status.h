@@ -18,14 +18,21 @@ enum report_reason {
 	REPORT_UNREACHABLE = 3105, /* it counts on, but no CPU is online that could read it */
 };
 
-/* "ok", "partial" (some instances are missing in a value that is there), or a reason; `buf` may hold the
- * result. */
-static inline const char *status_word(uint16_t reason, bool partial, char buf[static 16])
+/* How good a value is that is there. */
+enum status_quality {
+	STATUS_WHOLE,
+	STATUS_PARTIAL,  /* a part of it is lost */
+	STATUS_DOUBTFUL, /* a reading took so long that its numbers may not belong to its time */
+};
+
+/* "ok", "partial", "doubtful", or a reason; `buf` may hold the result. */
+static inline const char *status_word(uint16_t reason, enum status_quality quality, char buf[static 16])
 {
+	static const char *const there[] = { "ok", "partial", "doubtful" };
 	const char *word;
 
 	if (!reason)
-		return partial ? "partial" : "ok";
+		return there[quality];
 	if (reason == REPORT_RESET)
 		return "reset";
 	if (reason == REPORT_LEVEL)

@@ -31,6 +31,7 @@ void sheet_release(struct sheet *s)
 		free(p->cell);
 		free(p->value);
 		free(p->coverage);
+		free(p->doubt);
 		free(p->verdict);
 		free(p->judged);
 		free(p->formula);
@@ -314,7 +315,8 @@ static int make_cells(struct sheet *s)
 		p->cell = calloc(p->n_cells + 1, sizeof(*p->cell));
 		p->value = malloc((own * p->block + 1) * sizeof(*p->value));
 		p->coverage = calloc(p->n_cells * p->block + 1, sizeof(*p->coverage));
-		if (!p->cell || !p->value || !p->coverage)
+		p->doubt = calloc(p->n_cells * p->block + 1, 1);
+		if (!p->cell || !p->value || !p->coverage || !p->doubt)
 			return -ENOMEM;
 	}
 	return 0;

@@ -17,6 +17,7 @@
 #include "common/cpulist.h"
 #include "report/metric/bind.h"
 #include "report/machine/places.h"
+#include "report/machine/status.h"
 #include "report/replay/replay.h"
 
 enum sheet_rows { SHEET_ALL_CPUS, SHEET_CPU_SET, SHEET_FIRST_OF_CORE, SHEET_FIRST_OF_PACKAGE };
@@ -46,6 +47,7 @@ struct sheet_cell {
 	uint32_t column;
 	const struct value *value; /* one an interval; valid while the sheet is in a sink */
 	const double *coverage; /* likewise: known time in known and lost time; NULL: 1 wherever there is a value */
+	const uint8_t *doubt;   /* likewise: not 0 where readings took too long; NULL: nowhere */
 };
 
 /* What a metric's threshold says of a value; words as perf has them. */
@@ -84,6 +86,10 @@ void sheet_fill(struct sheet *s, const struct interval *interval, size_t n);
 static inline double sheet_coverage(const struct sheet_cell *c, size_t k)
 {
 	return c->coverage ? c->coverage[k] : 1;
+}
+static inline enum status_quality sheet_quality(const struct sheet_cell *c, size_t k)
+{
+	return sheet_coverage(c, k) < 1 ? STATUS_PARTIAL : c->doubt && c->doubt[k] ? STATUS_DOUBTFUL : STATUS_WHOLE;
 }
 /* Of interval k of a cell; likewise in a sink. */
 enum sheet_verdict sheet_verdict(const struct sheet *s, const struct sheet_cell *cell, size_t k);

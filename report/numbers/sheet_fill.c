@@ -305,6 +305,56 @@ static bool take_inputs(const struct sheet *s, const struct level *l, const stru
 	return m->expr ? compare_stretches(s, l, m, n, coverage, any) : any;
 }
 
+static bool takes_time(const struct bound_input *in)
+{
+	return in->rate || in->aspect == EXPR_RATE || in->aspect == EXPR_ELAPSED || in->aspect == EXPR_SECONDS;
+}
+
+/* Whether readings of an input that took too long make it doubtful what the metric is: if its time counts, or if it is
+ * taken together with registers that are read one after the other. */
+static bool may_doubt(const struct sheet *s, const struct bound_metric *m, const struct bound_input *in)
+{
+	const struct pm_model *model = s->places->model;
+
+	return in->n_counters && !in->constant &&
+	       (takes_time(in) ||
+		(m->n_inputs > 1 && !strcmp(pm_model_counter(model, in->counter[0])->source, "msr")));
+}
+
+static void doubt_input(const struct sheet *s, const struct level *l, uint32_t row, uint32_t place, size_t n,
+			uint8_t *doubt)
+{
+	size_t slot = (size_t)row * l->n_inputs + place;
+
+	for (uint32_t t = l->start[slot]; t < l->start[slot + 1]; t++) {
+		const uint8_t *own = replay_doubt(s->p->replay, l->track[t]);
+
+		for (size_t k = 0; own && k < n; k++)
+			doubt[k] |= own[k];
+	}
+}
+
+static void fill_doubt(const struct sheet *s, const struct level *l, uint32_t row, struct sheet_cell *cell, size_t n)
+{
+	struct sheet_private *p = s->p;
+	const struct bound_metric *m = s->column[cell->column].metric;
+
+	cell->doubt = NULL;
+	if (!replay_doubts(p->replay))
+		return;
+	for (uint32_t i = 0; i < m->n_inputs; i++) {
+		const struct bound_input *in = &s->binding->input[m->input[i]];
+		uint8_t *doubt = p->doubt + (size_t)(cell - p->cell) * p->block;
+
+		if (!may_doubt(s, m, in))
+			continue;
+		if (!cell->doubt)
+			memset(doubt, 0, n);
+		cell->doubt = doubt;
+		doubt_input(s, l, row, l->place[m->input[i]], n, doubt);
+	}
+}
+
 /* Whether counters that the formula takes together have missed something. */
 static bool is_split(const struct sheet *s, const struct level *l, uint32_t row, const struct bound_metric *m,
 		     uint32_t formula)
@@ -399,8 +449,10 @@ void sheet_fill(struct sheet *s, const struct interval *interval, size_t n)
 
 			for (uint32_t k = 0; k < l->n_inputs; k++)
 				fill_input(s, l, r, k, interval, n);
-			for (uint32_t c = 0; c < row->n_cells; c++)
+			for (uint32_t c = 0; c < row->n_cells; c++) {
 				fill_cell(s, l, r, &row->cell[c], interval, n);
+				fill_doubt(s, l, r, &row->cell[c], n);
+			}
 		}
 	}
 }

@@ -35,6 +35,7 @@ struct sheet_private {
 	struct sheet_cell *cell; /* of all rows */
 	struct value *value;     /* block for each cell that is not just what one track says */
 	double *coverage;        /* block per cell */
+	uint8_t *doubt;          /* likewise */
 	uint8_t *verdict;        /* likewise: sheet_verdict; NULL: no column has a threshold */
 	struct value *judged;    /* `block`: what a threshold comes to */
 	struct value *joint;     /* `block`: what a formula comes to if its counters are taken together */

@@ -86,8 +86,8 @@ static void note_reason(const struct replay *r, const struct pm_model *m, size_t
 	put_list(out, &what, &counters);
 	buf_addstr(out, " of ");
 	put_list(out, &where, &places);
-	buf_printf(out, ": never read (%s), and sums with it are missing; %s\n", status_word(reason, false, word),
-		   cure_of(reason));
+	buf_printf(out, ": never read (%s), and sums with it are missing; %s\n",
+		   status_word(reason, STATUS_WHOLE, word), cure_of(reason));
 	buf_release(&one);
 }
 

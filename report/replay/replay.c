@@ -25,6 +25,7 @@ void replay_free(struct replay *r)
 	gather_release(&r->gather);
 	joints_release(&r->joints);
 	free(r->seconds);
+	free(r->doubt);
 	for (size_t i = 0; i < r->n_tracks; i++)
 		track_release(&r->track[i]);
 	for (size_t i = 0; i < r->n_rules; i++)
@@ -60,6 +61,7 @@ static int emit(struct replay *r, size_t n)
 {
 	int err = n ? r->sink(r->ctx, r->done, n) : 0;
 
+	doubt_forget(r);
 	for (size_t i = 0; i < r->n_tracks && n && r->some_loss; i++)
 		if (r->track[i].loss)
 			r->track[i].loss->some = false;
@@ -79,6 +81,7 @@ static int flush(struct replay *r)
 	if (!r->open)
 		return 0;
 	interval_done(r, 0);
+	doubt_close(r);
 	for (size_t i = 0; i < r->n_tracks; i++)
 		track_close(&r->track[i], r->arena, r->rows, 0, counts_of(r, i));
 	return emit(r, 1);
@@ -284,15 +287,17 @@ static int feed_chunk_group(struct replay *r, const struct pm_chunk *chunk, uint
 	double seconds[PM_CHUNK_ROWS];
 	uint16_t status[PM_CHUNK_ROWS];
 	bool filled, gathered = chunk == &r->gather.chunk;
+	int err;
 
 	if (!g || cg->absent || cg->group > r->n_groups)
 		return 0;
 	f = &r->group[cg->group - 1];
+	if ((err = doubt_read(r, cg, row, end, closes)))
+		return err;
 	filled = all_close && f->timed && fill_seconds(r, g, cg, row, end);
 	for (uint32_t k = 0; k < f->n; k++) {
 		const struct feed *x = &f->feed[k];
 		struct column c = times_of(r, g, cg, x->time);
-		int err;
 
 		c.v = gathered ? gather_column(&r->gather, i, x->column) : cg->v + x->column * stride;
 		c.status = cg->status ? cg->status + x->column * stride : NULL;

@@ -110,6 +110,12 @@ const struct count *replay_counts(const struct replay *r, size_t track);
 /* One an interval; NULL: the counter was known in all of every interval. Only inside a sink. */
 const struct support *replay_support(const struct replay *r, size_t track);
 
+/* Whether the reading at the beginning or the end of an interval took longer than 1 % of it: not 0, by interval. NULL:
+ * none did. Only inside a sink. */
+const uint8_t *replay_doubt(const struct replay *r, size_t track);
+/* Whether that is so of any track. */
+bool replay_doubts(const struct replay *r);
+
 /* Why nothing was ever known of a counter that should have been there; 0: something was. */
 uint16_t replay_never_known(const struct replay *r, size_t track);
 

@@ -16,9 +16,16 @@ struct feed {
 	uint32_t column, time, track;
 };
 
+/* How long readings took, in ns: that at the beginning of the open interval, and the last. */
+struct spans {
+	uint64_t first, last;
+};
+
 struct group_feeds {
 	struct feed *feed; /* owned */
 	uint32_t n;
+	struct spans *spans; /* owned: of each of its times; NULL: none was ever long */
+	uint8_t *doubt;      /* owned: times x rows of results; NULL likewise */
 	bool known;
 	bool timed; /* some track asks for times */
 };
@@ -129,10 +136,12 @@ struct replay {
 	uint32_t chunk; /* number of the chunk at hand, or of those that were gathered */
 	size_t unseen;  /* tracks that are not in it, as far as it was looked at */
 	uint32_t run, segment;
-	bool begun;     /* a snapshot of this run was seen */
-	bool fresh;     /* none of this stretch was: nothing is known of what lies before it */
-	bool open;      /* an interval is open: it holds what is in `now` */
-	bool some_loss; /* of some track something was missing */
+	bool begun;            /* a snapshot of this run was seen */
+	bool fresh;            /* none of this stretch was: nothing is known of what lies before it */
+	bool open;             /* an interval is open: it holds what is in `now` */
+	bool some_loss;        /* of some track something was missing */
+	const uint8_t **doubt; /* owned: by track, of the block at hand; NULL: nothing was ever doubtful */
+	bool some_doubt;       /* in the block at hand */
 	struct slice slice;
 	double slope;                        /* seconds in a second of CLOCK_MONOTONIC, in the chunk at hand */
 	struct clock_pair head[CLOCK_PAIRS]; /* of the last chunks; the oldest is that of n_heads - CLOCK_PAIRS */
@@ -177,5 +186,12 @@ bool joints_own(const struct joints *j, size_t track);
 void joint_column(const struct replay *r, uint32_t track, struct column *c, uint32_t row, uint32_t end,
 		  uint16_t *status);
 void joints_release(struct joints *j);
+
+/* Looks at how long the readings of a group of rows [row, end) took. 0 or -ENOMEM. */
+int doubt_read(struct replay *r, const struct pm_chunk_group *cg, uint32_t row, uint32_t end, const bool *closes);
+/* The same where an interval ends without a snapshot. */
+void doubt_close(struct replay *r);
+/* A block was handed on. */
+void doubt_forget(struct replay *r);
 
 #endif

@@ -15,7 +15,7 @@
 void replay_forget_feeds(struct replay *r)
 {
 	for (uint32_t i = 0; i < r->n_groups; i++)
-		free(r->group[i].feed);
+		free(r->group[i].feed), free(r->group[i].spans), free(r->group[i].doubt);
 	free(r->group);
 	r->group = NULL;
 	r->n_groups = 0;
@@ -325,6 +325,9 @@ static size_t rows_for(const struct replay *r, size_t values)
 static int place_results(struct replay *r)
 {
 	free(r->brief);
+	free(r->doubt);
+	r->doubt = NULL;
+	r->some_doubt = false;
 	r->brief = calloc(r->n_tracks + 1, sizeof(*r->brief));
 	if (!r->brief)
 		return -ENOMEM;

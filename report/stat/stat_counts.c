@@ -258,7 +258,7 @@ static void say_lost(struct stat_sheet *s, uint32_t event, struct buf *out)
 
 		if (more)
 			buf_printf(&where, " and %u more", more);
-		buf_printf(out, ": %s on %s in %u of %llu intervals; %s\n", status_word(why, false, word),
+		buf_printf(out, ": %s on %s in %u of %llu intervals; %s\n", status_word(why, STATUS_WHOLE, word),
 			   buf_str(&where), most, (unsigned long long)s->intervals,
 			   s->config->intervals ? "the sums are of the others" :
 						  "there is no sum without it, and -A shows the others");

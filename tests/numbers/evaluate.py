@@ -494,7 +494,9 @@ class World:
                     raise Missing(why[name])
                 else:
                     values[text] = self.aspect(aspect, name, sums[name], sums.get(by), a, b)
-                    doubtful |= aspect in ("rate", "elapsed", "seconds") and any(s.doubtful() for s in sums[name])
+                    timed = aspect in ("rate", "elapsed", "seconds")
+                    registers = len(needed) > 1 and sums[name][0].member.counter.source == "msr"
+                    doubtful |= (timed or registers) and any(s.doubtful() for s in sums[name])
             except Missing as m:
                 why[text] = m.args[0]
         words = set().union(*why.values()) if why else set()

@@ -280,7 +280,35 @@ def ticks(path):
                 (("--every=4", "--rate"), "test.n", {"scope": "system", "wall": 6}, 10, "ok", 1)]
 
 
+def interrupted(path):
+    """A reading that took 65.8 ms: one register may be from before an interruption, and the other from behind it. Its
+    count is one all the same, and in the middle of an interval it does no harm."""
+    w = g.World(1)
+    for name in "msr.part", "msr.clock":
+        w.counter(name, source="msr")
+    w.group(["msr.part", "msr.clock"], w.each_cpu(), source="msr")
+    w.counter("test.n")
+    w.group(["test.n"], w.each_cpu())
+
+    def value(c, i, s, t):
+        return {"msr.part": 882, "msr.clock": 1000, "test.n": 50}[c] * s + (40 if c == "msr.part" and s == 3 else 0)
+    w.write(path, line(11), value, span=lambda i, s: 65_774_000 if s == 3 else 20_000)
+    at = {n: {"scope": "system", "wall": n} for n in range(12)}
+    return {"share": "100 * msr.part / msr.clock", "pace": "rate(test.n)"}, [
+        (ALL, "share", at[2], 88.2, "ok", 1),
+        (ALL, "share", at[3], 92.2, "doubtful", 1),
+        (ALL, "share", at[4], 84.2, "doubtful", 1),
+        (ALL, "share", at[5], 88.2, "ok", 1),
+        (ALL, "pace", at[3], 50 / 1.032877, "doubtful", 1),
+        (ALL, "pace", at[5], 50, "ok", 1),
+        (ALL, "test.n", at[3], 50, "ok", 1),
+        ((ALL, "--rate"), "test.n", at[4], 50 / 0.967123, "doubtful", 1),
+        (TOTAL, "share", at[10], 88.2, "ok", 1),
+        (("--every=3",), "share", at[3], 100 * (882 * 3 + 40) / 3000, "doubtful", 1),
+        (("--every=2",), "share", at[4], 88.2, "ok", 1)]
+
+
 CASES = {"away": away, "multiplexed": multiplexed, "starved": starved, "late": late, "levels": levels, "reset": reset,
          "missed": missed, "members_lost": members_lost, "sockets": sockets, "support": support, "pmus": pmus,
-         "twice": twice, "segments": segments, "ticks": ticks, "slew3": slewed(0.03), "slew8": slewed(0.08),
+         "twice": twice, "segments": segments, "ticks": ticks, "interrupted": interrupted, "slew3": slewed(0.03), "slew8": slewed(0.08),
          "slow8": slewed(-0.08)}
