@@ -35,7 +35,8 @@ class Report:
             scope = r["scope"]
             place = r["cpu"] if scope == "cpu" else r["package"] if scope == "package" else \
                 f"{r['package']}.{r['core']}" if scope == "core" else ""
-            self.cell[r["metric"], scope, place].append((float(r["value"]) if r["value"] else None, r["status"]))
+            self.cell[r["metric"], scope, place].append(
+                (float(r["value"]) if r["value"] else None, "ok" if r["status"] == "doubtful" else r["status"]))
         self.wrong = []
         for key, values in self.cell.items():
             if any((v is None) == (s in ("ok", "partial")) for v, s in values):

@@ -127,7 +127,7 @@ def read_pmrep(machine, path):
                                         f"--per-{level}", path], text=True)
         for row in csv.DictReader(io.StringIO(text)):
             column = metrics.get((level, row["metric"]))
-            if not column or row["status"] != "ok" or row["scope"] != level:
+            if not column or row["status"] not in ("ok", "doubtful") or row["scope"] != level:
                 continue
             cpu = next(c["cpu"] for c in machine.cpus if all(str(c[k]) == row[k] for k in keys[level] if row[k]))
             values[column, cpu].append(float(row["value"]))
