@@ -19,13 +19,7 @@ teardown() {
 	for p in "${pids[@]}"; do
 		kill -KILL "$p" 2>/dev/null || true
 	done
-	for g in "${groups[@]}"; do
-		for _ in $(seq 50); do
-			rmdir "$g" 2>/dev/null && break
-			[ -d "$g" ] || break
-			sleep 0.05
-		done
-	done
+	remove_groups "${groups[@]}"
 	[ -z "${mounted:-}" ] || umount "$mounted"
 }
 

@@ -58,3 +58,15 @@ say() {
 settled() {
 	say ping && say ping
 }
+
+# remove_groups FOLDER...: cgroups, as soon as nothing is left in them.
+remove_groups() {
+	local group
+	for group; do
+		for _ in $(seq 50); do
+			rmdir "$group" 2>/dev/null && break
+			[ -d "$group" ] || break
+			sleep 0.05
+		done
+	done
+}

@@ -14,13 +14,7 @@ setup() {
 
 teardown() {
 	[ -z "${pid:-}" ] || kill -KILL "$pid" 2>/dev/null || true
-	for g in "${groups[@]}"; do
-		for _ in $(seq 50); do
-			rmdir "$g" 2>/dev/null && break
-			[ -d "$g" ] || break
-			sleep 0.05
-		done
-	done
+	remove_groups "${groups[@]}"
 	if [ -n "${mounted:-}" ]; then
 		umount "$mounted"
 		# The hierarchy goes only once its last cgroup has been forgotten.
