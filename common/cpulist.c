@@ -1,3 +1,4 @@
+#include "common/array.h"
 #include "common/cpulist.h"
 
 #include <errno.h>
@@ -26,20 +27,6 @@ static size_t lower_bound(const struct cpulist *l, uint32_t cpu)
 	return lo;
 }
 
-/* The array has room for the next power of two, so that n tells when to grow. */
-static int make_room(struct cpulist *l)
-{
-	uint32_t *cpu;
-
-	if (l->n & (l->n - 1) || (l->n && l->n < 8))
-		return 0;
-	cpu = realloc(l->cpu, (l->n ? 2 * l->n : 8) * sizeof(*cpu));
-	if (!cpu)
-		return -ENOMEM;
-	l->cpu = cpu;
-	return 0;
-}
-
 int cpulist_add(struct cpulist *l, uint32_t cpu)
 {
 	size_t at = l->n && l->cpu[l->n - 1] < cpu ? l->n : lower_bound(l, cpu);
@@ -48,7 +35,7 @@ int cpulist_add(struct cpulist *l, uint32_t cpu)
 		return -ERANGE;
 	if (at < l->n && l->cpu[at] == cpu)
 		return 0;
-	if (make_room(l))
+	if (array_room(&l->cpu, l->n, sizeof(*l->cpu)))
 		return -ENOMEM;
 	memmove(l->cpu + at + 1, l->cpu + at, (l->n - at) * sizeof(*l->cpu));
 	l->cpu[at] = cpu;

@@ -1,4 +1,5 @@
 /* What a command line may name: the options of a command under all their names. */
+#include "common/array.h"
 #include "common/options_known.h"
 
 #include <ctype.h>
@@ -11,15 +12,8 @@
 
 static int known_add(struct known_options *all, const struct argp_option *o, size_t same)
 {
-	if (all->n == all->cap) {
-		size_t cap = all->cap ? all->cap * 2 : 64;
-		struct known *p = reallocarray(all->option, cap, sizeof(*p));
-
-		if (!p)
-			return -ENOMEM;
-		all->option = p;
-		all->cap = cap;
-	}
+	if (array_room(&all->option, all->n, sizeof(*all->option)))
+		return -ENOMEM;
 	all->option[all->n] =
 		(struct known){ .name = o->name, .key = o->key, .same = all->n, .hidden = o->flags & OPTION_HIDDEN };
 	if (same != SIZE_MAX) {

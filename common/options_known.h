@@ -21,7 +21,7 @@ struct known {
 
 struct known_options {
 	struct known *option; /* to be freed */
-	size_t n, cap;
+	size_t n;
 };
 
 enum match { MATCH_NONE, MATCH_ONE, MATCH_NEGATED, MATCH_MANY };

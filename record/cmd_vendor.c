@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/array.h"
 #include "common/event/vendor_events.h"
 #include "common/metric/metric.h"
 #include "common/options.h"
@@ -54,8 +55,7 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 			return v->import ? 0 :
 					   options_bad(state, "'%s' is not a command of pmrec vendor: import", arg);
 		}
-		v->path = reallocarray(v->path, v->n_paths + 1, sizeof(*v->path));
-		if (!v->path)
+		if (array_room(&v->path, v->n_paths, sizeof(*v->path)))
 			return ENOMEM;
 		v->path[v->n_paths++] = arg;
 		return 0;
@@ -98,12 +98,11 @@ static int64_t set_named(struct vendor *v, const char *name)
 /* Several patterns name one folder. */
 static bool is_done(struct vendor *v, const char *set, const char *path)
 {
-	char *text, **more = reallocarray(v->done, v->n_done + 1, sizeof(*more));
+	char *text;
 	size_t k = 0;
 
-	if (!more || asprintf(&text, "%s %s", set, path) < 0)
+	if (array_room(&v->done, v->n_done, sizeof(*v->done)) || asprintf(&text, "%s %s", set, path) < 0)
 		return true;
-	v->done = more;
 	while (k < v->n_done && strcmp(v->done[k], text))
 		k++;
 	if (k < v->n_done) {

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "common/options_table.h"
 #include "common/parse.h"
 #include "record/plan/add.h"
@@ -77,20 +78,20 @@ static error_t set_filter(void *into, char *text, struct argp_state *state)
 static error_t set_added(void *into, char *text, struct argp_state *state)
 {
 	struct record_options *o = into;
-	struct add *grown = realloc(o->added, (o->n_added + 1) * sizeof(*grown));
 	struct error e = { 0 };
+	struct add *new;
 
-	if (!grown)
+	if (array_room(&o->added, o->n_added, sizeof(*o->added)))
 		return ENOMEM;
-	o->added = grown;
-	if (add_parse(&grown[o->n_added], text, &e))
+	new = &o->added[o->n_added];
+	if (add_parse(new, text, &e))
 		return options_bad(state, "%s", e.text);
 	for (size_t i = 0; i < o->n_added; i++) {
-		if (strcmp(grown[i].name, grown[o->n_added].name))
+		if (strcmp(o->added[i].name, new->name))
 			continue;
 		options_bad(state, "--add %.80s: there is a counter %s already; give it another NAME", text,
-			    grown[i].name);
-		add_release(&grown[o->n_added]);
+			    new->name);
+		add_release(new);
 		return EINVAL;
 	}
 	o->n_added++;
@@ -100,18 +101,15 @@ static error_t set_added(void *into, char *text, struct argp_state *state)
 static error_t set_cgroups(void *into, char *text, struct argp_state *state)
 {
 	struct record_options *o = into;
-	struct cgroup_option *grown;
 
 	if (!count_events(o))
 		return options_bad(state,
 				   "-G: '%s' has no event before it; cgroups stand behind the -e that they are "
 				   "for",
 				   text);
-	grown = realloc(o->perf.cgroups, (o->perf.n_cgroups + 1) * sizeof(*grown));
-	if (!grown)
+	if (array_room(&o->perf.cgroups, o->perf.n_cgroups, sizeof(*o->perf.cgroups)))
 		return ENOMEM;
-	o->perf.cgroups = grown;
-	grown[o->perf.n_cgroups++] = (struct cgroup_option){ .names = text, .n_events = count_events(o) };
+	o->perf.cgroups[o->perf.n_cgroups++] = (struct cgroup_option){ .names = text, .n_events = count_events(o) };
 	return 0;
 }
 

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "common/catalog/catalog.h"
 #include "common/cpulist.h"
 #include "common/parse.h"
@@ -75,7 +76,6 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 {
 	struct cut *c = state->input;
 	struct error e = { 0 };
-	const char **globs;
 
 	switch (key) {
 	case KEY_SINCE:
@@ -86,10 +86,8 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 		c->sources = arg;
 		return 0;
 	case KEY_COUNTER:
-		globs = reallocarray(c->glob, c->n_globs + 1, sizeof(*globs));
-		if (!globs)
+		if (array_room(&c->glob, c->n_globs, sizeof(*c->glob)))
 			return ENOMEM;
-		c->glob = globs;
 		c->glob[c->n_globs++] = arg;
 		return 0;
 	case 'C':

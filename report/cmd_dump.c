@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "common/parse.h"
 #include "report/info/dump.h"
 #include "report/input/input.h"
@@ -43,14 +44,11 @@ struct arguments {
 static error_t parse_opt(int key, char *arg, struct argp_state *state)
 {
 	struct arguments *a = state->input;
-	const char **globs;
 
 	switch (key) {
 	case KEY_COUNTER:
-		globs = reallocarray(a->d.glob, a->d.n_globs + 1, sizeof(*globs));
-		if (!globs)
+		if (array_room(&a->d.glob, a->d.n_globs, sizeof(*a->d.glob)))
 			return ENOMEM;
-		a->d.glob = globs;
 		a->d.glob[a->d.n_globs++] = arg;
 		return 0;
 	case KEY_NO_VALUES:

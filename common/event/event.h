@@ -207,7 +207,7 @@ struct event {
 
 struct event_set {
 	struct event *event; /* owned */
-	size_t n, cap;
+	size_t n;
 	uint32_t groups, wildcards, parsed; /* numbers given so far */
 };
 

@@ -1,5 +1,6 @@
 /* Text to list: a recursive-descent parser over the characters, which keeps the column of everything it
  * finds. */
+#include "common/array.h"
 #include "common/event/event.h"
 
 #include <ctype.h>
@@ -151,8 +152,6 @@ static int parse_terms(struct parser *p, char end, struct event_term **terms, si
 
 	skip_blanks(p);
 	while (*p->at != end) {
-		struct event_term *bigger;
-
 		if (!*p->at) {
 			r = fail(p, p->at, "the closing \"/\" is missing");
 			break;
@@ -162,13 +161,9 @@ static int parse_terms(struct parser *p, char end, struct event_term **terms, si
 				      EVENT_TERM_MAX);
 			break;
 		}
-		bigger = realloc(list, (count + 1) * sizeof(*list));
-		if (!bigger) {
-			r = -ENOMEM;
-			break;
-		}
-		list = bigger;
-		r = parse_term(p, &list[count++]);
+		r = array_room(&list, count, sizeof(*list));
+		if (!r)
+			r = parse_term(p, &list[count++]);
 		if (r)
 			break;
 		skip_blanks(p);
@@ -398,15 +393,9 @@ done:
 static struct event_node *add_node(struct parser *p, uint32_t group)
 {
 	struct event_list *l = p->list;
-	struct event_node *bigger;
 
-	/* Grown in powers of two. */
-	if (!(l->n & (l->n - 1))) {
-		bigger = realloc(l->node, (l->n ? 2 * l->n : 1) * sizeof(*l->node));
-		if (!bigger)
-			return NULL;
-		l->node = bigger;
-	}
+	if (array_room(&l->node, l->n, sizeof(*l->node)))
+		return NULL;
 	l->node[l->n] = (struct event_node){ .group = group };
 	return &l->node[l->n++];
 }
@@ -425,13 +414,12 @@ static int parse_one(struct parser *p, uint32_t group)
 static int parse_group(struct parser *p, const char *name, size_t name_len)
 {
 	struct event_list *l = p->list;
-	struct event_group *g = realloc(l->group, (l->n_groups + 1) * sizeof(*g));
+	struct event_group *g;
 	int r;
 
-	if (!g)
+	if (array_room(&l->group, l->n_groups, sizeof(*g)))
 		return -ENOMEM;
-	l->group = g;
-	g += l->n_groups++;
+	g = &l->group[l->n_groups++];
 	*g = (struct event_group){ .first = (uint32_t)l->n };
 	if (name_len && !(g->name = strndup(name, name_len)))
 		return -ENOMEM;

@@ -1,4 +1,5 @@
 /* The events that a list has become: their texts, their groups, their end. */
+#include "common/array.h"
 #include "common/event/resolve.h"
 
 #include <errno.h>
@@ -99,15 +100,8 @@ int resolve_add(struct resolver *r, struct event *ev, const char *body, bool exp
 		event_release(ev);
 		return resolve_fail(r, E2BIG, n->column, "this makes more than %d events", EVENT_LIST_MAX);
 	}
-	if (set->n == set->cap) {
-		size_t cap = set->cap ? 2 * set->cap : 16;
-		struct event *bigger = realloc(set->event, cap * sizeof(*bigger));
-
-		if (!bigger)
-			goto no_memory;
-		set->event = bigger;
-		set->cap = cap;
-	}
+	if (array_room(&set->event, set->n, sizeof(*set->event)))
+		goto no_memory;
 	set->event[set->n++] = *ev;
 	return 0;
 tool_mods:

@@ -10,10 +10,10 @@ struct vendor_events {
 	struct json **file; /* owned */
 	size_t n_files;
 	const struct json **event; /* owned array; objects of the files */
-	size_t n_events, cap_events;
+	size_t n_events;
 	struct names standard;              /* EventName in lower case -> place in standard_event */
 	const struct json **standard_event; /* owned array */
-	size_t n_standard, cap_standard;
+	size_t n_standard;
 	struct {
 		char *rows, *help; /* owned; help NULL: none */
 	} * packed;                /* owned; see vendor_events_print() */

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/array.h"
 #include "common/event/vendor_internal.h"
 #include "common/file.h"
 #include "common/parse.h"
@@ -49,17 +50,10 @@ static int no_memory(struct error *e)
 	return error_set(e, ENOMEM, "out of memory");
 }
 
-static int append(const struct json ***list, size_t *n, size_t *cap, const struct json *object)
+static int append(const struct json ***list, size_t *n, const struct json *object)
 {
-	if (*n == *cap) {
-		size_t more = *cap ? 2 * *cap : 256;
-		const struct json **bigger = realloc(*list, more * sizeof(*bigger));
-
-		if (!bigger)
-			return -ENOMEM;
-		*list = bigger;
-		*cap = more;
-	}
+	if (array_room(list, *n, sizeof(**list)))
+		return -ENOMEM;
 	(*list)[(*n)++] = object;
 	return 0;
 }
@@ -87,7 +81,7 @@ static int add_standard(struct vendor_events *v, const struct json *object)
 		name = vendor_field(object, "MetricName");
 	if (!name || vendor_lower(key, sizeof(key), name))
 		return 0;
-	err = append(&v->standard_event, &v->n_standard, &v->cap_standard, object);
+	err = append(&v->standard_event, &v->n_standard, object);
 	return err ? err : names_set(&v->standard, key, (uint32_t)(v->n_standard - 1));
 }
 
@@ -95,18 +89,16 @@ static int add_standard(struct vendor_events *v, const struct json *object)
 static int load_file(struct vendor_events *v, const char *path, bool only_standard, struct error *e)
 {
 	struct error why = { 0 };
-	struct json *j = vendor_json_load(path, &why), **bigger;
+	struct json *j = vendor_json_load(path, &why);
 	const struct json *list;
 	int err = 0;
 
 	if (!j)
 		return error_set(e, why.number ? why.number : EINVAL, "%s", why.text);
-	bigger = realloc(v->file, (v->n_files + 1) * sizeof(*bigger));
-	if (!bigger) {
+	if (array_room(&v->file, v->n_files, sizeof(*v->file))) {
 		json_free(j);
 		return no_memory(e);
 	}
-	v->file = bigger;
 	v->file[v->n_files++] = j;
 	list = json_is_array(j) ? j : json_get(j, "Events");
 	if (!json_is_array(list))
@@ -123,7 +115,7 @@ static int load_file(struct vendor_events *v, const char *path, bool only_standa
 		if (v->n_events >= MAX_EVENTS)
 			return error_set(e, E2BIG, "%s: more than %d events", path, MAX_EVENTS);
 		if (!only_standard)
-			err = append(&v->event, &v->n_events, &v->cap_events, object);
+			err = append(&v->event, &v->n_events, object);
 		if (!err && !vendor_field(object, "ArchStdEvent"))
 			err = add_standard(v, object);
 	}

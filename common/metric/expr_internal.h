@@ -65,9 +65,9 @@ struct expr_step {
 
 struct expr {
 	struct expr_step *step;
-	size_t n_steps, cap_steps;
+	size_t n_steps;
 	struct expr_input *input;
-	size_t n_inputs, cap_inputs;
+	size_t n_inputs;
 	size_t depth; /* values on the stack at most */
 };
 

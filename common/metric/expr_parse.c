@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "common/metric/expr_internal.h"
 #include "common/names.h"
 
@@ -73,15 +74,8 @@ static int emit(struct parser *p, struct expr_step step)
 {
 	struct expr *x = p->x;
 
-	if (x->n_steps == x->cap_steps) {
-		size_t cap = x->cap_steps ? 2 * x->cap_steps : 16;
-		struct expr_step *grown = realloc(x->step, cap * sizeof(*grown));
-
-		if (!grown)
-			return no_memory(p);
-		x->step = grown;
-		x->cap_steps = cap;
-	}
+	if (array_room(&x->step, x->n_steps, sizeof(*x->step)))
+		return no_memory(p);
 	x->step[x->n_steps++] = step;
 	p->depth = p->depth + 1 - expr_ops[step.op].operands;
 	if (p->depth > EXPR_MAX_DEPTH)
@@ -103,15 +97,8 @@ static int add_input(struct parser *p, const char *name, const char *by, enum ex
 	struct expr *x = p->x;
 	struct expr_input *input;
 
-	if (x->n_inputs == x->cap_inputs) {
-		size_t cap = x->cap_inputs ? 2 * x->cap_inputs : 8;
-		struct expr_input *grown = realloc(x->input, cap * sizeof(*grown));
-
-		if (!grown)
-			return no_memory(p);
-		x->input = grown;
-		x->cap_inputs = cap;
-	}
+	if (array_room(&x->input, x->n_inputs, sizeof(*x->input)))
+		return no_memory(p);
 	input = &x->input[x->n_inputs];
 	*input = (struct expr_input){ .name = strdup(name), .aspect = aspect, .column = (uint32_t)column };
 	input->by = by ? strdup(by) : NULL;

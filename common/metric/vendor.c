@@ -11,6 +11,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "common/array.h"
 #include "common/event/event.h"
 #include "common/json.h"
 #include "common/metric/expr_internal.h"
@@ -35,7 +36,7 @@ struct entry {
 
 struct loader {
 	struct entry *entry; /* owned */
-	size_t n, cap;
+	size_t n;
 	const struct vendor_docs *docs;
 	struct names by_name; /* "Unit MetricName", and MetricName, -> entry; the first of that name */
 	size_t chain[MAX_CHAIN];
@@ -84,15 +85,8 @@ static int left_out(struct buf *skipped, const struct entry *entry, const struct
 
 static struct entry *new_entry(struct loader *l)
 {
-	if (l->n == l->cap) {
-		size_t cap = l->cap ? l->cap * 2 : 64;
-		struct entry *grown = realloc(l->entry, cap * sizeof(*grown));
-
-		if (!grown)
-			return NULL;
-		l->entry = grown;
-		l->cap = cap;
-	}
+	if (array_room(&l->entry, l->n, sizeof(*l->entry)))
+		return NULL;
 	return &l->entry[l->n];
 }
 

@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "common/array.h"
+
 void code_release(struct bpf_code *c)
 {
 	free(c->insn);
@@ -10,16 +12,9 @@ void code_release(struct bpf_code *c)
 
 static void append(struct bpf_code *c, uint8_t code, int to, int from, int16_t offset, int32_t value)
 {
-	if (c->n == c->room) {
-		uint32_t room = c->room ? 2 * c->room : 64;
-		struct bpf_insn *bigger = realloc(c->insn, room * sizeof(*bigger));
-
-		if (!bigger) {
-			c->failed = true;
-			return;
-		}
-		c->insn = bigger;
-		c->room = room;
+	if (array_room(&c->insn, c->n, sizeof(*c->insn))) {
+		c->failed = true;
+		return;
 	}
 	c->insn[c->n++] = (struct bpf_insn){
 		.code = code, .dst_reg = to & 15, .src_reg = from & 15, .off = offset, .imm = value

@@ -5,6 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/array.h"
+
 #define SMALLEST_BUFFER 4096
 
 int textfile_open(struct textfile *t, const struct root *r, const char *path)
@@ -82,15 +84,8 @@ int textfile_add(struct textfile *t, const char *label, size_t len, uint32_t tag
 {
 	struct textfile_line *line;
 
-	if (t->n_lines == t->cap_lines) {
-		uint32_t cap = t->cap_lines ? 2 * t->cap_lines : 64;
-
-		line = realloc(t->line, cap * sizeof(*line));
-		if (!line)
-			return -ENOMEM;
-		t->line = line;
-		t->cap_lines = cap;
-	}
+	if (array_room(&t->line, t->n_lines, sizeof(*t->line)))
+		return -ENOMEM;
 	line = &t->line[t->n_lines];
 	*line = (struct textfile_line){ .len = (uint32_t)len, .tag = tag, .follow = t->n_lines + 1 };
 	line->label = strndup(label, len);

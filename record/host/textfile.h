@@ -28,7 +28,7 @@ struct textfile {
 	char *data; /* owned; ends with a NUL that is not part of the file */
 	size_t len, size;
 	struct textfile_line *line; /* owned */
-	uint32_t n_lines, cap_lines;
+	uint32_t n_lines;
 };
 
 #define TEXTFILE_INIT ((struct textfile){ .fd = -1 })

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/array.h"
 #include "common/catalog/catalog.h"
 #include "record/host/clocks.h"
 
@@ -182,15 +183,13 @@ int plan_refused(struct plan *p, uint16_t reason, const char *hint, const char *
 /* Takes over the event; `err`: what went wrong while it was made. */
 static int add_event(struct plan *p, struct pm_event *e, int err)
 {
-	struct pm_event *grown = err ? NULL : realloc(p->event, (p->n_events + 1) * sizeof(*grown));
-
-	if (!grown) {
+	if (!err)
+		err = array_room(&p->event, p->n_events, sizeof(*p->event));
+	if (err)
 		pm_event_release(e);
-		return err ? err : -ENOMEM;
-	}
-	p->event = grown;
-	grown[p->n_events++] = *e;
-	return 0;
+	else
+		p->event[p->n_events++] = *e;
+	return err;
 }
 
 static int set_source(const struct plan *p, struct pm_event *e)

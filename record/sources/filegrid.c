@@ -9,6 +9,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "common/array.h"
 #include "record/plan/plan.h"
 
 #define SPARE_FILES 64
@@ -153,15 +154,8 @@ int filegrid_try(const struct root *r, const char *format, ...)
 
 static struct filecell *next_cell(struct filegrid *g)
 {
-	if (g->n == g->cap) {
-		uint32_t cap = g->cap ? 2 * g->cap : 32;
-		struct filecell *grown = realloc(g->cell, cap * sizeof(*grown));
-
-		if (!grown)
-			return NULL;
-		g->cell = grown;
-		g->cap = cap;
-	}
+	if (array_room(&g->cell, g->n, sizeof(*g->cell)))
+		return NULL;
 	return &g->cell[g->n];
 }
 

@@ -38,7 +38,7 @@ struct filegrid {
 	struct filegrid *next; /* other grids of the same source */
 	const struct root *root;
 	struct filecell *cell; /* owned */
-	uint32_t n, cap;
+	uint32_t n;
 	/* What the files count has to be divided by time: a matrix is read instance by instance, each with a time of
 	 * its own, so that one that comes late is late alone. */
 	bool own_times;

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/array.h"
 #include "record/plan/add.h"
 #include "record/sources/filegrid.h"
 #include "record/plan/member.h"
@@ -33,7 +34,7 @@ struct add_source {
 	struct root named; /* the machine, for what the caller names in it */
 	struct filegrid *grids;
 	struct added *added; /* owned */
-	uint32_t n, cap;
+	uint32_t n;
 };
 
 /* One number: a register of a CPU, or a field of a telemetry file. */
@@ -156,15 +157,8 @@ static int try_place(struct add_source *d, struct plan *p, const struct add *a, 
 		*why = d->reader.read(d->reader.ctx, cpu, a->address, &v);
 	if (*why)
 		return 0;
-	if (d->n == d->cap) {
-		uint32_t cap = d->cap ? 2 * d->cap : 16;
-		struct added *grown = realloc(d->added, cap * sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		d->added = grown;
-		d->cap = cap;
-	}
+	if (array_room(&d->added, d->n, sizeof(*d->added)))
+		return -ENOMEM;
 	msr_place_of(p, msr_scope(a->scope), cpu, &new.at);
 	err = msr_place_instance(p, &new.at);
 	if (!err)

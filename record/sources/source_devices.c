@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "common/catalog/catalog.h"
 #include "record/host/clocks.h"
 #include "record/plan/plan.h"
@@ -201,18 +202,16 @@ static int learn(struct devices *d, struct plan *p)
 	struct line l;
 
 	while (next_line(d->kind, &at, &l)) {
-		struct device *bigger;
+		struct device *new;
 
 		if (is_idle(l.numbers) || find(d, &l, 0) != PM_NONE)
 			continue;
-		bigger = realloc(d->device, (d->n + 1) * sizeof(*bigger));
-		if (!bigger)
+		if (array_room(&d->device, d->n, sizeof(*d->device)))
 			return -ENOMEM;
-		d->device = bigger;
-		bigger[d->n] = (struct device){ 0 };
-		memcpy(bigger[d->n].name, l.name, l.len);
-		bigger[d->n].ignored = !d->kind->wanted(p, bigger[d->n].name);
-		d->n++;
+		new = &d->device[d->n++];
+		*new = (struct device){ 0 };
+		memcpy(new->name, l.name, l.len);
+		new->ignored = !d->kind->wanted(p, new->name);
 	}
 	d->updated_ns = clocks_monotonic();
 	return place_new(d, p);

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "common/array.h"
 #include "common/catalog/catalog.h"
 #include "record/sources/cputext.h"
 #include "record/plan/member.h"
@@ -33,7 +34,7 @@ struct interrupts {
 	struct cputext cpus; /* first: textstore -> interrupts */
 	struct source *source;
 	struct row *row; /* owned, n_rows */
-	uint32_t n_rows, cap_rows, n_present, generation;
+	uint32_t n_rows, n_present, generation;
 	bool *shown; /* owned, n_shown, one a slot: the cell has a column */
 	uint32_t n_shown;
 	time_t grown;  /* when update() last added cells, monotonic */
@@ -227,15 +228,8 @@ static int add_row(struct interrupts *d, struct textcursor *c)
 	uint64_t skipped;
 	size_t len;
 
-	if (d->n_rows == d->cap_rows) {
-		uint32_t cap = d->cap_rows ? 2 * d->cap_rows : 64;
-
-		row = realloc(d->row, cap * sizeof(*row));
-		if (!row)
-			return -ENOMEM;
-		d->row = row;
-		d->cap_rows = cap;
-	}
+	if (array_room(&d->row, d->n_rows, sizeof(*d->row)))
+		return -ENOMEM;
 	row = &d->row[d->n_rows];
 	*row = (struct row){ .system = is_system_row(c->label, c->label_len) };
 	row->label = strndup(c->label, c->label_len);

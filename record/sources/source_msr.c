@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "record/sources/msr_place.h"
 #include "record/plan/plan.h"
 #include "record/plan/source.h"
@@ -32,7 +33,7 @@ struct msr_source {
 	struct msr_devices devices;
 	struct msr_reader reader;
 	struct place *place; /* owned */
-	uint32_t n, cap;
+	uint32_t n;
 	uint8_t *nonzero; /* owned; by row: read somewhere as something else than 0 */
 	bool hypervisor, any_open;
 };
@@ -126,15 +127,8 @@ static int add_places(struct msr_source *d, struct plan *p, uint32_t cpu)
 		msr_place_of(p, scope, cpu, &at);
 		if (is_known(d, p, &at))
 			continue;
-		if (d->n == d->cap) {
-			uint32_t cap = d->cap ? 2 * d->cap : 32;
-			struct place *grown = realloc(d->place, cap * sizeof(*grown));
-
-			if (!grown)
-				return -ENOMEM;
-			d->place = grown;
-			d->cap = cap;
-		}
+		if (array_room(&d->place, d->n, sizeof(*d->place)))
+			return -ENOMEM;
 		d->place[d->n] = (struct place){ .at = at };
 		err = try_place(d, p, &d->place[d->n++]);
 		if (!err && d->place[d->n - 1].counters)

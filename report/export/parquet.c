@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "common/utf8.h"
 #include "format/compress.h"
 #include "report/export/parquet_encode.h"
@@ -116,15 +117,15 @@ static int grow(struct parquet *p, void *array, size_t n, size_t *cap, size_t si
 
 int parquet_add(struct parquet *p, const char *name, enum parquet_type type)
 {
-	struct column *more = realloc(p->column, ((size_t)p->n_columns + 1) * sizeof(*more));
 	struct buf good = BUF_INIT;
+	struct column *c;
 
-	if (!more)
+	if (array_room(&p->column, (size_t)p->n_columns, sizeof(*p->column)))
 		return -ENOMEM;
-	p->column = more;
 	utf8_repair(&good, name, strlen(name));
-	more[p->n_columns] = (struct column){ buf_detach(&good), type };
-	return more[p->n_columns].name ? p->n_columns++ : -ENOMEM;
+	c = &p->column[p->n_columns];
+	*c = (struct column){ buf_detach(&good), type };
+	return c->name ? p->n_columns++ : -ENOMEM;
 }
 
 /* ---- texts ---- */
@@ -484,12 +485,9 @@ int parquet_column(struct parquet *p, int group, int column)
 
 int parquet_group(struct parquet *p, uint64_t rows)
 {
-	struct group *more = realloc(p->group, ((size_t)p->n_groups + 1) * sizeof(*more));
-
-	if (!more)
+	if (array_room(&p->group, (size_t)p->n_groups, sizeof(*p->group)))
 		return -ENOMEM;
-	p->group = more;
-	more[p->n_groups] = (struct group){ .rows = rows, .at = position(p) };
+	p->group[p->n_groups] = (struct group){ .rows = rows, .at = position(p) };
 	p->rows += rows;
 	return p->n_groups++;
 }

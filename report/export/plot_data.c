@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "common/table.h"
 #include "report/export/exporter.h"
 #include "report/metric/amount.h"
@@ -89,15 +90,8 @@ static int new_line(struct plot_data *d, const struct sheet *s, const struct bou
 	struct plot_line *line;
 	int64_t series;
 
-	if (d->n == d->cap) {
-		size_t cap = d->cap ? d->cap * 2 : 16;
-
-		line = reallocarray(d->line, cap, sizeof(*line));
-		if (!line)
-			return -ENOMEM;
-		d->line = line;
-		d->cap = cap;
-	}
+	if (array_room(&d->line, d->n, sizeof(*d->line)))
+		return -ENOMEM;
 	series = spark_add(&d->set);
 	if (series < 0)
 		return -ENOMEM;

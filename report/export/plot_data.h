@@ -20,7 +20,7 @@ struct plot_data {
 	struct sink sink;
 	struct spark_set set;   /* series[i] is line[i]'s */
 	struct plot_line *line; /* owned */
-	size_t n, cap;
+	size_t n;
 	struct names lines; /* "metric, place" -> line */
 	uint32_t *map;      /* owned: line by cell of the sheet, row by row; PM_NONE: none */
 	size_t left_out;    /* lines that would have been too many */

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
+
 #define WIDTH_FIRST_NS 1000
 
 void spark_init(struct spark_set *s, uint32_t bins)
@@ -24,15 +26,8 @@ int64_t spark_add(struct spark_set *s)
 {
 	struct spark_bin *bin;
 
-	if (s->n == s->cap) {
-		size_t cap = s->cap ? s->cap * 2 : 16;
-		struct spark_bin **grown = reallocarray(s->series, cap, sizeof(struct spark_bin *));
-
-		if (!grown)
-			return -ENOMEM;
-		s->series = grown;
-		s->cap = cap;
-	}
+	if (array_room(&s->series, s->n, sizeof(*s->series)))
+		return -ENOMEM;
 	bin = calloc(s->bins, sizeof(*bin));
 	if (!bin)
 		return -ENOMEM;

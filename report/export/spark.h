@@ -25,7 +25,7 @@ static inline double spark_mean(const struct spark_bin *b)
 /* Series that share their time. */
 struct spark_set {
 	struct spark_bin **series; /* owned: n of them, of `bins` bins each */
-	size_t n, cap;
+	size_t n;
 	uint32_t bins;           /* a power of two */
 	uint64_t width_ns;       /* of a bin; doubles */
 	uint64_t from_ns, to_ns; /* begin and end of what was taken */

@@ -36,7 +36,7 @@ struct reveal {
 };
 struct reveals {
 	struct reveal *row; /* owned */
-	uint32_t n, cap;
+	uint32_t n;
 	struct names names; /* "privacy what" -> place */
 };
 /* 0 or -ENOMEM; to be released in both cases. */

@@ -1,5 +1,6 @@
 /* What pmrep info has to find out: how many there are of each thing, which keys reveal something, which programs read
  * the recording. */
+#include "common/array.h"
 #include "report/info/info.h"
 
 #include <errno.h>
@@ -106,16 +107,9 @@ static int reveal(struct reveals *r, enum pm_privacy privacy, const char *group,
 		buf_release(&name);
 		return 0;
 	}
-	if (r->n == r->cap) {
-		uint32_t cap = r->cap ? r->cap * 2 : 16;
-
-		p = reallocarray(r->row, cap, sizeof(*p));
-		if (!p) {
-			buf_release(&name);
-			return -ENOMEM;
-		}
-		r->row = p;
-		r->cap = cap;
+	if (array_room(&r->row, r->n, sizeof(*r->row))) {
+		buf_release(&name);
+		return -ENOMEM;
 	}
 	p = &r->row[r->n];
 	*p = (struct reveal){ .privacy = privacy, .what = strdup(buf_str(&name) + 1), .count = 1 };

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "report/input/input.h"
 
 static int samples_add(struct samples *s, uint64_t value)
@@ -68,15 +69,8 @@ static struct scan_source *find_source(struct scan *s, const char *name)
 
 	if (names_get(&s->source_names, name, &i))
 		return &s->source[i];
-	if (s->n_sources == s->cap_sources) {
-		uint32_t cap = s->cap_sources ? s->cap_sources * 2 : 16;
-
-		p = reallocarray(s->source, cap, sizeof(*p));
-		if (!p)
-			return NULL;
-		s->source = p;
-		s->cap_sources = cap;
-	}
+	if (array_room(&s->source, s->n_sources, sizeof(*s->source)))
+		return NULL;
 	p = &s->source[s->n_sources];
 	*p = (struct scan_source){ .name = strdup(name) };
 	if (!p->name)
@@ -228,15 +222,8 @@ static int add_event(struct scan *s, const struct pm_event *event)
 		s->more_events++;
 		return 0;
 	}
-	if (s->n_events == s->cap_events) {
-		uint32_t cap = s->cap_events ? s->cap_events * 2 : 32;
-
-		to = reallocarray(s->event, cap, sizeof(*to));
-		if (!to)
-			return -ENOMEM;
-		s->event = to;
-		s->cap_events = cap;
-	}
+	if (array_room(&s->event, s->n_events, sizeof(*s->event)))
+		return -ENOMEM;
 	to = &s->event[s->n_events++];
 	*to = (struct pm_event){ .type = event->type, .time_ns = event->time_ns };
 	return pm_map_copy(&to->attrs, &event->attrs);

@@ -42,10 +42,10 @@ struct scan {
 	struct samples late;     /* ns from the tick to the first reading */
 	uint64_t last_begin;     /* first reading of the last snapshot; 0: none to compare with */
 	struct pm_event *event;  /* owned: in order, at most SCAN_EVENTS of them */
-	uint32_t n_events, cap_events;
+	uint32_t n_events;
 	uint64_t more_events;       /* that were not kept */
 	struct scan_source *source; /* owned */
-	uint32_t n_sources, cap_sources;
+	uint32_t n_sources;
 	struct names source_names;
 	struct pm_damage *damage; /* owned */
 	size_t n_damage;

@@ -1,0 +1,29 @@
+/* Arrays that grow by one. */
+#ifndef COMMON_ARRAY_H
+#define COMMON_ARRAY_H
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * Makes room for the element behind the `n` that there are. `array` is the address of the pointer, which is owned, by
+ * malloc, or NULL with n 0. Room comes in powers of two, so that n tells when there is none left: an array that grows
+ * so grows in no other way. 0, or -ENOMEM with the array as it was.
+ */
+static inline int array_room(void *array, size_t n, size_t size)
+{
+	void *more;
+
+	if (n & (n - 1) || (n && n < 8))
+		return 0;
+	memcpy(&more, array, sizeof(more));
+	more = reallocarray(more, n ? 2 * n : 8, size);
+	if (!more)
+		return -ENOMEM;
+	memcpy(array, &more, sizeof(more));
+	return 0;
+}
+
+#endif
