@@ -4,11 +4,7 @@
 _pmrec() {
 	local program=${COMP_WORDS[0]} cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}
 	local commands command=() options argument before=
-	if [[ ${program##*/} == pmrep ]]; then
-		commands=$("$program" --help 2>/dev/null | awk '/^Commands:/ { on = 1; next } on && !NF { exit } on { print $1 }')
-	else
-		commands="doctor list mark report"
-	fi
+	commands=$("$program" --help 2>/dev/null | awk '/^Commands:/ { on = 1; next } on && !NF { exit } on { print $1 }')
 	[[ $COMP_CWORD -gt 1 && " ${commands//$'\n'/ } " == *" ${COMP_WORDS[1]} "* ]] && command=("${COMP_WORDS[1]}")
 
 	COMPREPLY=()

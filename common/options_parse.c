@@ -24,11 +24,12 @@ enum { KEY_HELP = 0x10000, KEY_VERSION, KEY_COLOR, KEY_NO_PAGER };
 
 /* What has a pager begins with the row that others leave out. */
 static const struct argp_option common_options[] = {
-	{ "no-pager", KEY_NO_PAGER, NULL, 0, "Print on the terminal, without a pager", 0 },
+	{ "no-pager", KEY_NO_PAGER, NULL, 0, "print on the terminal, without a pager", 0 },
 	{ "help", KEY_HELP, "all", OPTION_ARG_OPTIONAL,
-	  "Print what matters most, or with =all every option, and exit", 0 },
-	{ "version", KEY_VERSION, NULL, 0, "Print the version and exit", 0 },
-	{ "color", KEY_COLOR, "auto|always|never", OPTION_ARG_OPTIONAL, "Color; NO_COLOR is obeyed", 0 },
+	  "print what matters most, or with =all every option, and exit", 0 },
+	{ "version", KEY_VERSION, NULL, 0, "print the version and exit", 0 },
+	{ "color", KEY_COLOR, "auto|always|never", OPTION_ARG_OPTIONAL,
+	  "use colors (auto: on a terminal, unless NO_COLOR is set)", 0 },
 	{ 0 },
 };
 

@@ -299,7 +299,7 @@ struct pm_pmu {
 enum pm_reason {
 	PM_OK = 0,
 	PM_REASON_NOT_COUNTED = 1,   /* perf: the event never ran in the interval */
-	PM_REASON_NOT_SUPPORTED = 2, /* the kernel or the hardware does not have it */
+	PM_REASON_NOT_SUPPORTED = 2, /* not supported by the kernel or the hardware */
 	PM_REASON_NO_PERMISSION = 3,
 	PM_REASON_OFFLINE = 4,   /* its CPU was offline */
 	PM_REASON_MISSED = 5,    /* the reader came too late for this snapshot */

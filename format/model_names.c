@@ -40,7 +40,7 @@ static const struct {
 } reasons[] = {
 	[PM_OK] = { "ok", "there is a value" },
 	[PM_REASON_NOT_COUNTED] = { "not-counted", "the event never ran in the interval" },
-	[PM_REASON_NOT_SUPPORTED] = { "not-supported", "the kernel or the hardware does not have it" },
+	[PM_REASON_NOT_SUPPORTED] = { "not-supported", "not supported by the kernel or the hardware" },
 	[PM_REASON_NO_PERMISSION] = { "no-permission", "permission was refused" },
 	[PM_REASON_OFFLINE] = { "offline", "its CPU was offline" },
 	[PM_REASON_MISSED] = { "missed", "the reader came too late for this snapshot" },

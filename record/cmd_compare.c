@@ -27,11 +27,11 @@ struct compare {
 enum { KEY_GATE = 0x200, KEY_MARGIN };
 
 static const struct argp_option options[] = {
-	{ "repeat", 'r', "N", 0, "Pairs of runs at most (20)", 1 },
-	{ "gate", KEY_GATE, "METRIC[:MARGIN],...", 0, "What decides: elapsed, cpu and max_rss by default", 1 },
-	{ "margin", KEY_MARGIN, "MARGIN", 0, "Change that matters: 2% or 0.02", 1 },
-	{ "output", 'o', "DIR", 0, "Keep the recordings there, in DIR/a and DIR/b", 1 },
-	{ "quiet", 'q', NULL, 0, "Do not count the pairs on standard error", 1 },
+	{ "repeat", 'r', "N", 0, "pairs of runs at most (20)", 1 },
+	{ "gate", KEY_GATE, "METRIC[:MARGIN],...", 0, "what decides: elapsed, cpu and max_rss by default", 1 },
+	{ "margin", KEY_MARGIN, "MARGIN", 0, "change that matters: 2% or 0.02", 1 },
+	{ "output", 'o', "DIR", 0, "keep the recordings there, in DIR/a and DIR/b", 1 },
+	{ "quiet", 'q', NULL, 0, "do not count the pairs on standard error", 1 },
 	{ 0 },
 };
 

@@ -110,15 +110,17 @@ static int row(struct table *t, const char *source, const char *state, const cha
 static int examine(const struct doctor *d, const struct source *s, struct table *t)
 {
 	unsigned values = count_values(d, s);
-	bool any_denied = false, first = true;
+	bool any_denied = false, lacks = false, first = true;
 	struct buf text = BUF_INIT;
 	const char *state;
 	int err = 0;
 
 	for (uint32_t i = 0; i < d->model.n_probes; i++)
-		if (!strcmp(d->model.probe[i].source, s->ops->name))
+		if (!strcmp(d->model.probe[i].source, s->ops->name)) {
 			any_denied = any_denied || denied(d->model.probe[i].reason);
-	state = values ? any_denied ? "partly" : "ok" : any_denied ? "denied" : "absent";
+			lacks = true;
+		}
+	state = values ? lacks ? "partly" : "ok" : any_denied ? "denied" : "absent";
 	if (values) {
 		buf_printf(&text, "%u value%s", values, values == 1 ? "" : "s");
 		err = row(t, s->ops->name, state, buf_str(&text), NULL);

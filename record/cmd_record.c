@@ -231,6 +231,8 @@ static int start_child(struct recorder *r)
 	if (!child_start(&r->child, &r->error))
 		return 0;
 	error_prefix(&r->error, "'%s'", r->options->run.command[0]);
+	if (r->error.number == ENOENT)
+		command_suggest(r->options->run.command, &r->error);
 	if (r->joined) {
 		r->joined->failure = r->error.number;
 		r->quit = r->run_over = true;

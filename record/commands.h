@@ -32,6 +32,8 @@ DECLARE_COMMAND(record, true)
 unsigned command_width(void);
 /* "pmrec: text" on stderr; returns EXIT_OWN. */
 int command_failed(const struct error *e);
+/* Adds to "no such command" what its user may have meant. `argv` ends with NULL. */
+void command_suggest(char *const *argv, struct error *e);
 /* Runs pmrep, next to this program or in PATH, in the place of this process. Returns only if that fails. */
 int command_exec_pmrep(char *const *args, struct error *e);
 

@@ -3,6 +3,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "common/options.h"
 #include "record/commands.h"
 #include "record/host/opener.h"
 
@@ -29,6 +30,30 @@ struct command {
 static const struct command commands[] = { EACH_COMMAND(ROW){ "stat", cmd_of_perf, false },
 					   { "record", cmd_of_perf, false } };
 static const struct command recording = { "", cmd_record, true };
+
+static bool names_recording(char *const *argv)
+{
+	for (; *argv; argv++)
+		if (strstr(*argv, ".pmr"))
+			return true;
+	return false;
+}
+
+void command_suggest(char *const *argv, struct error *e)
+{
+	const char *names[sizeof(commands) / sizeof(commands[0])], *near;
+	struct error said = *e;
+
+	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
+		names[i] = commands[i].name;
+	near = options_nearest(argv[0], names, sizeof(names) / sizeof(names[0]));
+	if (names_recording(argv))
+		error_set(e, said.number, "%s; pmrep reads recordings", said.text);
+	else if (near)
+		error_set(e, said.number, "%s; did you mean 'pmrec %s'?", said.text, near);
+	else if (!strchr(argv[0], '/'))
+		error_set(e, said.number, "%s; pmrec --help lists the commands of pmrec", said.text);
+}
 
 /* Called by the name of the program that it stands for. */
 static const struct command called[] = { { "turbostat", cmd_turbostat, true },

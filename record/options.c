@@ -17,16 +17,22 @@
 
 static const char brief[] =
 	"Usage: pmrec [OPTION...] [--] [COMMAND [ARG...]]\n"
-	"       pmrec list [events|sources|metrics|metricgroups] [GLOB]\n"
-	"       pmrec doctor | pmrec mark TEXT | pmrec compare 'A' 'B' | pmrec report ...\n"
-	"       pmrec turbostat | perfstat WORDS...     in their place: their words, their output\n"
+	"Record raw counters of this machine into a file. pmrep reads it, here or elsewhere.\n"
 	"\n"
-	"Records raw counters of this machine into a file. pmrep reads it, here or elsewhere.\n"
-	"\n"
-	"  pmrec                        record everything usual, once a second, until Ctrl-C\n"
-	"  pmrec -o x.pmr -- make -j8   record while a command runs\n"
+	"  pmrec                        everything usual, once a second, until Ctrl-C\n"
+	"  pmrec -o x.pmr -- make -j8   while a command runs\n"
 	"  pmrec -i 10ms -e cycles,instructions -n 500\n"
 	"  pmrec -o - | pmrep -         watch\n"
+	"\n"
+	"Commands:\n"
+	"  doctor     what this machine offers, what is missing, and what helps\n"
+	"  list       events, sources, metrics and metric groups that can be recorded\n"
+	"  mark       put a marker into the recordings that are being made\n"
+	"  compare    run two commands in turn: is the second slower?\n"
+	"  vendor     import the events and metrics that CPU vendors publish\n"
+	"  report     pmrep, where another program has that name\n"
+	"  turbostat  take turbostat's command line, and print what it would\n"
+	"  perfstat   the same for perf stat\n"
 	"\n"
 	"  -i SEC, -I MSEC    interval (1 s)           -e LIST          perf events\n"
 	"  -n NUM             end after NUM intervals  -a, -C LIST      all CPUs, these CPUs\n"
@@ -34,7 +40,7 @@ static const char brief[] =
 	"  --report           print the result too     --sources=LIST   perf,cpuidle,... or -NAME\n"
 	"  --label KEY=VALUE  note in the file         --privacy=LEVEL  strict, default, full\n"
 	"\n"
-	"pmrec doctor says what this machine offers and what is missing. --help=all lists every option.\n";
+	"--help=all lists every option, pmrec list --help those of list.\n";
 
 /* ---- what takes more than a member ---- */
 

@@ -32,8 +32,8 @@ enum { KEY_SIZE = 1000, KEY_NO_REDACT };
 static const struct argp_option options[] = {
 	CMD_COPY_OPTIONS,
 	CMD_REDACT_OPTIONS,
-	{ "max-size", KEY_SIZE, "SIZE", 0, "How large it may be; default: 25M", 0 },
-	{ "no-redact", KEY_NO_REDACT, NULL, 0, "Keep the names of host, people and programs", 0 },
+	{ "max-size", KEY_SIZE, "SIZE", 0, "how large it may be; default: 25M", 0 },
+	{ "no-redact", KEY_NO_REDACT, NULL, 0, "keep the names of host, people and programs", 0 },
 	{ 0 },
 };
 

@@ -33,7 +33,7 @@ struct check {
 enum { KEY_FORMAT = 1000 };
 
 static const struct argp_option options[] = {
-	{ "quiet", 'q', NULL, 0, "Print nothing about good recordings", 0 },
+	{ "quiet", 'q', NULL, 0, "print nothing about good recordings", 0 },
 	{ "format", KEY_FORMAT, "FORMAT", 0, "text or json", 0 },
 	{ 0 },
 };

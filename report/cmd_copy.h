@@ -12,12 +12,12 @@ enum { CMD_KEY_OVERWRITE = 900, CMD_KEY_MAP, CMD_KEY_SHIFT, CMD_KEY_KEEP };
 /* Rows of the option arrays. */
 /* clang-format off */
 #define CMD_COPY_OPTIONS \
-	{ "output", 'o', "FILE", 0, "Output file; - is stdout", 0 }, \
-	{ "overwrite", CMD_KEY_OVERWRITE, NULL, 0, "Replace the output", 0 }
+	{ "output", 'o', "FILE", 0, "output file; - is stdout", 0 }, \
+	{ "overwrite", CMD_KEY_OVERWRITE, NULL, 0, "replace the output", 0 }
 #define CMD_REDACT_OPTIONS \
-	{ "map", CMD_KEY_MAP, "FILE", 0, "Pseudonyms are those in FILE; new ones are added to it", 0 }, \
-	{ "shift-time", CMD_KEY_SHIFT, NULL, 0, "Move all clocks by random amounts", 0 }, \
-	{ "keep", CMD_KEY_KEEP, "LIST", 0, "What may stay: machine, person, time, or names of fields", 0 }
+	{ "map", CMD_KEY_MAP, "FILE", 0, "pseudonyms are those in FILE; new ones are added to it", 0 }, \
+	{ "shift-time", CMD_KEY_SHIFT, NULL, 0, "move all clocks by random amounts", 0 }, \
+	{ "keep", CMD_KEY_KEEP, "LIST", 0, "what may stay: machine, person, time, or names of fields", 0 }
 /* clang-format on */
 
 struct cmd_copy {

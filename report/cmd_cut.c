@@ -38,12 +38,12 @@ enum { KEY_SINCE = 1000, KEY_UNTIL, KEY_SOURCES, KEY_COUNTER, KEY_EVERY };
 
 static const struct argp_option options[] = {
 	CMD_COPY_OPTIONS,
-	{ "since", KEY_SINCE, "TIME", 0, "Only snapshots from TIME on", 0 },
-	{ "until", KEY_UNTIL, "TIME", 0, "Only snapshots up to TIME", 0 },
-	{ "sources", KEY_SOURCES, "LIST", 0, "Only these sources; -NAME leaves one out", 0 },
-	{ "counter", KEY_COUNTER, "GLOB", 0, "Only counters that match", 0 },
-	{ "cpu", 'C', "LIST", 0, "Only these CPUs", 0 },
-	{ "every", KEY_EVERY, "N", 0, "One snapshot in N", 0 },
+	{ "since", KEY_SINCE, "TIME", 0, "only snapshots from TIME on", 0 },
+	{ "until", KEY_UNTIL, "TIME", 0, "only snapshots up to TIME", 0 },
+	{ "sources", KEY_SOURCES, "LIST", 0, "only these sources; -NAME leaves one out", 0 },
+	{ "counter", KEY_COUNTER, "GLOB", 0, "only counters that match", 0 },
+	{ "cpu", 'C', "LIST", 0, "only these CPUs", 0 },
+	{ "every", KEY_EVERY, "N", 0, "one snapshot in N", 0 },
 	{ 0 },
 };
 
@@ -230,8 +230,9 @@ static void tell(struct cut *c, char **argv, int argc)
 
 static int report(const struct cut *c, const struct rewrite_result *r, struct buf *notes)
 {
-	buf_printf(notes, "%llu of %llu snapshot%s, %llu of %llu counter%s, %llu byte%s",
-		   (unsigned long long)r->snapshots_out, (unsigned long long)r->snapshots_in, plural(r->snapshots_in),
+	/* Of how many snapshots is not known: what lies behind the end was not read. */
+	buf_printf(notes, "%llu snapshot%s, %llu of %llu counter%s, %llu byte%s",
+		   (unsigned long long)r->snapshots_out, plural(r->snapshots_out),
 		   (unsigned long long)c->counters_out, (unsigned long long)c->counters_in, plural(c->counters_in),
 		   (unsigned long long)r->bytes, plural(r->bytes));
 	cmd_complain(spec.name, "%s", buf_str(notes));

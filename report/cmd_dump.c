@@ -27,10 +27,10 @@ static const char brief[] = "Usage: pmrep dump [OPTION...] FILE\n"
 enum { KEY_COUNTER = 1000, KEY_NO_VALUES, KEY_NO_DEFINITIONS, KEY_FORMAT, KEY_SNAPSHOTS };
 
 static const struct argp_option options[] = {
-	{ "counter", KEY_COUNTER, "GLOB", 0, "Only values of counters that match", 0 },
-	{ "no-values", KEY_NO_VALUES, NULL, 0, "Frames and definitions only", 0 },
-	{ "no-definitions", KEY_NO_DEFINITIONS, NULL, 0, "Frames and values only", 0 },
-	{ "snapshots", KEY_SNAPSHOTS, "N", 0, "No more than the first N snapshots", 0 },
+	{ "counter", KEY_COUNTER, "GLOB", 0, "only values of counters that match", 0 },
+	{ "no-values", KEY_NO_VALUES, NULL, 0, "frames and definitions only", 0 },
+	{ "no-definitions", KEY_NO_DEFINITIONS, NULL, 0, "frames and values only", 0 },
+	{ "snapshots", KEY_SNAPSHOTS, "N", 0, "no more than the first N snapshots", 0 },
 	{ "format", KEY_FORMAT, "FORMAT", 0, "text or json", 0 },
 	{ 0 },
 };

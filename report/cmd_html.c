@@ -36,13 +36,13 @@ static const char brief[] =
 enum { KEY_MAX_SIZE = 1000, KEY_SINCE, KEY_UNTIL, KEY_OVERWRITE };
 
 static const struct argp_option options[] = {
-	{ "output", 'o', "FILE", 0, "Output file; - is stdout", 0 },
-	{ "max-size", KEY_MAX_SIZE, "SIZE", 0, "At most this size", 0 },
-	{ "since", KEY_SINCE, "TIME", 0, "Only from TIME on", 0 },
-	{ "until", KEY_UNTIL, "TIME", 0, "Only up to TIME", 0 },
-	{ "show", 's', "LIST", 0, "Draw these metrics", 0 },
-	{ "hide", 'H', "LIST", 0, "Do not draw these metrics", 0 },
-	{ "overwrite", KEY_OVERWRITE, NULL, 0, "Replace the output", 0 },
+	{ "output", 'o', "FILE", 0, "output file; - is stdout", 0 },
+	{ "max-size", KEY_MAX_SIZE, "SIZE", 0, "at most this size", 0 },
+	{ "since", KEY_SINCE, "TIME", 0, "only from TIME on", 0 },
+	{ "until", KEY_UNTIL, "TIME", 0, "only up to TIME", 0 },
+	{ "show", 's', "LIST", 0, "draw these metrics", 0 },
+	{ "hide", 'H', "LIST", 0, "do not draw these metrics", 0 },
+	{ "overwrite", KEY_OVERWRITE, NULL, 0, "replace the output", 0 },
 	{ 0 },
 };
 

@@ -32,10 +32,10 @@ static const char brief[] =
 enum { KEY_TOP = 1000, KEY_FORMAT, KEY_SINCE, KEY_UNTIL };
 
 static const struct argp_option options[] = {
-	{ "top", KEY_TOP, "N", 0, "At most N incidents", 0 },
+	{ "top", KEY_TOP, "N", 0, "at most N incidents", 0 },
 	{ "format", KEY_FORMAT, "FORMAT", 0, "table, json or markdown", 0 },
-	{ "since", KEY_SINCE, "TIME", 0, "Only from TIME on", 0 },
-	{ "until", KEY_UNTIL, "TIME", 0, "Only up to TIME", 0 },
+	{ "since", KEY_SINCE, "TIME", 0, "only from TIME on", 0 },
+	{ "until", KEY_UNTIL, "TIME", 0, "only up to TIME", 0 },
 	{ 0 },
 };
 

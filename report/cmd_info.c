@@ -32,8 +32,8 @@ struct info {
 enum { KEY_ALL = 1000, KEY_FORMAT, KEY_PCI };
 
 static const struct argp_option options[] = {
-	{ "all", KEY_ALL, NULL, 0, "Groups, one-time values and all events too", 0 },
-	{ "pci", KEY_PCI, NULL, 0, "Where PCI root ports belong, and nothing else", 0 },
+	{ "all", KEY_ALL, NULL, 0, "groups, one-time values and all events too", 0 },
+	{ "pci", KEY_PCI, NULL, 0, "where PCI root ports belong, and nothing else", 0 },
 	{ "format", KEY_FORMAT, "FORMAT", 0, "text or json", 0 },
 	{ 0 },
 };

@@ -37,10 +37,10 @@ static const char brief[] = "Usage: pmrep list [OPTION...] [WHAT] [GLOB] FILE\n"
 
 #define MAX_COLUMNS 11
 
-/* A column of a list; numbers are numbers in json. */
+/* A column of a list; numbers are numbers in json, which alone has the last ones of some lists. */
 struct column {
 	const char *name;
-	bool number, wrap;
+	bool number, wrap, json;
 };
 
 struct list {
@@ -146,9 +146,9 @@ static void list_builtin(struct list *l)
 
 	for (const struct metric_table *t = metric_tables; t->row; t++)
 		for (const struct metric *m = t->row; m < t->row + t->n; m++)
-			add_row(l, (const char *const[]){ m->name, m->display, m->unit, m->categories,
-							  scope[m->scope], m->default_on ? "yes" : "no", m->help,
-							  m->expr, m->otherwise, m->each, m->aliases });
+			add_row(l, (const char *const[]){ m->name, m->display, m->unit, scope[m->scope], m->help,
+							  m->categories, m->default_on ? "yes" : "no", m->expr,
+							  m->otherwise, m->each, m->aliases });
 }
 
 static int list_metrics(struct list *l, struct scan *s, struct error *e)
@@ -163,8 +163,8 @@ static int list_metrics(struct list *l, struct scan *s, struct error *e)
 	for (size_t i = 0; i < b.n_metrics && !r; i++) {
 		const struct bound_metric *m = &b.metric[i];
 
-		add_row(l, (const char *const[]){ m->name, m->display, m->unit, m->categories, pm_kind_name(m->kind),
-						  m->default_on ? "yes" : "no", m->help });
+		add_row(l, (const char *const[]){ m->name, m->display, m->unit, pm_kind_name(m->kind), m->help,
+						  m->categories, m->default_on ? "yes" : "no" });
 	}
 	binding_release(&b);
 	places_release(&p);
@@ -278,8 +278,8 @@ static const struct listing listings[] = {
 	    { "instances", .number = true }, { "help", .wrap = true } },
 	  list_counters },
 	{ "metrics",
-	  { { "metric" }, { "column" }, { "unit" }, { "categories" }, { "scope" }, { "default" },
-	    { "help", .wrap = true } },
+	  { { "metric" }, { "column" }, { "unit" }, { "scope" }, { "help", .wrap = true },
+	    { "categories", .json = true }, { "default", .json = true } },
 	  list_metrics },
 	{ "events",
 	  { { "event" }, { "seconds", .number = true }, { "time" }, { "attributes", .wrap = true } },
@@ -302,19 +302,19 @@ static const struct listing listings[] = {
 /* clang-format on */
 #define N_LISTINGS (sizeof(listings) / sizeof(*listings))
 
-/* Of the metrics that are built in; a table has the first seven. */
+/* Of the metrics that are built in. */
 static const struct column builtin_column[MAX_COLUMNS] = {
 	{ "metric" },
 	{ "column" },
 	{ "unit" },
-	{ "categories" },
 	{ "scope" },
-	{ "default" },
 	{ "help", .wrap = true },
-	{ "formula" },
-	{ "otherwise" },
-	{ "family" },
-	{ "aliases" },
+	{ "categories", .json = true },
+	{ "default", .json = true },
+	{ "formula", .json = true },
+	{ "otherwise", .json = true },
+	{ "family", .json = true },
+	{ "aliases", .json = true },
 };
 
 struct arguments {
@@ -354,6 +354,10 @@ static error_t assign_operands(struct arguments *a, struct argp_state *state)
 		a->glob = a->n_operands == 2 ? last : NULL;
 		return 0;
 	}
+	if (a->n_operands == 1 && listing_find(last) && access(last, F_OK))
+		return options_bad(state,
+				   "%s of which recording? pmrep list %s FILE; without FILE only metrics are listed",
+				   last, last);
 	a->listing = a->n_operands > 1 ? listing_find(a->operand[0]) : NULL;
 	if (a->listing)
 		i++;
@@ -460,7 +464,7 @@ static int run(const struct arguments *a, const struct options_common *common)
 		scan_release(&s);
 		return cmd_fail(spec.name, &e);
 	}
-	while (l.n_columns < (a->path || a->json ? MAX_COLUMNS : 7) && l.column[l.n_columns].name)
+	while (l.n_columns < MAX_COLUMNS && l.column[l.n_columns].name && (a->json || !l.column[l.n_columns].json))
 		l.n_columns++;
 	if (!a->json) {
 		l.table = table_new();

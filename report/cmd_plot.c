@@ -53,19 +53,19 @@ enum {
 
 static const struct argp_option options[] = {
 	{ NULL, 0, NULL, 0, "Lines:", 1 },
-	{ "per-system", KEY_PER + PM_SYSTEM, NULL, 0, "One line for the whole system (the default)", 1 },
-	OPTIONS_PER(KEY_PER, "One line per", 1),
-	{ "cpu", KEY_CPU, "SET", 0, "One line for each of these CPUs: 0,2..5", 1 },
+	{ "per-system", KEY_PER + PM_SYSTEM, NULL, 0, "one line for the whole system (the default)", 1 },
+	OPTIONS_PER(KEY_PER, "one line per", 1),
+	{ "cpu", KEY_CPU, "SET", 0, "one line for each of these CPUs: 0,2..5", 1 },
 	{ "heatmap", KEY_HEATMAP, NULL, 0, "A map of CPUs (or of another level) by time, in place of lines", 1 },
-	{ "rate", KEY_RATE, NULL, 0, "Raw counters per second (the default)", 1 },
-	{ "no-rate", KEY_NO_RATE, NULL, 0, "Raw counters per interval", 1 },
+	{ "rate", KEY_RATE, NULL, 0, "raw counters per second (the default)", 1 },
+	{ "no-rate", KEY_NO_RATE, NULL, 0, "raw counters per interval", 1 },
 	{ NULL, 0, NULL, 0, "Time:", 2 },
-	{ "since", KEY_SINCE, "TIME", 0, "Begin there: seconds from the start, -SECONDS from the end, or a date", 2 },
-	{ "until", KEY_UNTIL, "TIME", 0, "End there", 2 },
-	{ "every", KEY_EVERY, "SEC", 0, "Join intervals to longer ones", 2 },
+	{ "since", KEY_SINCE, "TIME", 0, "begin there: seconds from the start, -SECONDS from the end, or a date", 2 },
+	{ "until", KEY_UNTIL, "TIME", 0, "end there", 2 },
+	{ "every", KEY_EVERY, "SEC", 0, "join intervals to longer ones", 2 },
 	{ NULL, 0, NULL, 0, "Picture:", 3 },
-	{ "width", KEY_WIDTH, "COLUMNS", 0, "Columns (those of the terminal, or $COLUMNS, or 80)", 3 },
-	{ "height", KEY_HEIGHT, "ROWS", 0, "Rows of a chart (12); of a heat map at most (64)", 3 },
+	{ "width", KEY_WIDTH, "COLUMNS", 0, "columns (those of the terminal, or $COLUMNS, or 80)", 3 },
+	{ "height", KEY_HEIGHT, "ROWS", 0, "rows of a chart (12); of a heat map at most (64)", 3 },
 	{ "ascii", KEY_ASCII, NULL, 0, "ASCII only, as where the locale is not UTF-8", 3 },
 	{ 0 },
 };
@@ -176,11 +176,11 @@ static int choose_metrics(struct plotting *o, struct error *e)
 {
 	int err = 0;
 
+	if (o->n_words < 2 && access(o->word[0], F_OK))
+		return error_set(e, EINVAL, "no recording given: pmrep plot %s FILE", o->word[0]);
 	if (o->n_words < 2)
-		return error_set(e, EINVAL,
-				 "which metric of %s? pmrep list metrics %s names them, as pmrep plot "
-				 "util %s",
-				 o->word[0], o->word[0], o->word[0]);
+		return error_set(e, EINVAL, "no metric given; pmrep list metrics %s names them: pmrep plot util %s",
+				 o->word[0], o->word[0]);
 	for (int i = 0; i + 1 < o->n_words && !err; i++) {
 		if (strstr(o->word[i], ".pmr") && !access(o->word[i], F_OK))
 			return error_set(e, EINVAL, "%s is a recording: metrics come first, then one recording",

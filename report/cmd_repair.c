@@ -25,7 +25,7 @@ enum { KEY_LIKE = 1000 };
 
 static const struct argp_option options[] = {
 	CMD_COPY_OPTIONS,
-	{ "like", KEY_LIKE, "FILE", 0, "Take definitions that are lost from this recording", 0 },
+	{ "like", KEY_LIKE, "FILE", 0, "take definitions that are lost from this recording", 0 },
 	{ 0 },
 };
 

@@ -159,6 +159,17 @@ static int collect(const struct show_options *o, const char *path, struct plot_d
 	return err;
 }
 
+/* Whether the rows that were asked for are of a kind that the recording has none of; CPUs and above it always has. */
+static bool lacks_rows(const struct show_options *o, const struct pm_model *m)
+{
+	if (o->per != PM_TASK && o->per != PM_CGROUP && o->per != PM_DEVICE && o->per != PM_PMU)
+		return false;
+	for (uint32_t i = 0; i < m->n_instances; i++)
+		if (m->instance[i].kind == o->per)
+			return false;
+	return true;
+}
+
 static int show_file(struct show_options *o, const char *path, struct exporter *x, struct outfile *out)
 {
 	struct pipeline_result result = { 0 };
@@ -198,6 +209,9 @@ static int show_file(struct show_options *o, const char *path, struct exporter *
 		status = cmd_fail(NAME, &e);
 	} else if (!result.intervals) {
 		cmd_complain(NAME, "%s: nothing to show: %s", path, pipeline_why_empty(&o->pipeline, &result));
+	} else if (!o->quiet && lacks_rows(o, pm_reader_model(reader))) {
+		cmd_complain(NAME, "%s: no %s was recorded; pmrep list instances shows what was", path,
+			     pm_kind_name(o->per));
 	}
 	if (status == EXIT_GOOD && o->strict && (x->partial || result.notes.len))
 		status = EXIT_DAMAGED;
@@ -484,10 +498,9 @@ static void hint(const struct show_options *o, const struct options_common *comm
 	    stat(o->file[0], &st) || !S_ISREG(st.st_mode) || st.st_size > HINT_BYTES)
 		return;
 	if (!incidents_find(&found, o->file[0], o->file[0], &o->pipeline, &e) && found.n) {
-		buf_printf(&line, "\n%u incident%s (pmrep incidents %s), first ", found.n, plural(found.n),
-			   o->file[0]);
+		buf_printf(&line, "\n%u incident%s, the first ", found.n, plural(found.n));
 		incident_put_time(&found, &found.incident[0], &line);
-		buf_printf(&line, ": %s\n", found.incident[0].text);
+		buf_printf(&line, ": pmrep incidents %s\n", o->file[0]);
 		cmd_write(NAME, &line);
 	}
 	incidents_release(&found);

@@ -40,7 +40,7 @@ static int lpi_plan(struct source *s, struct plan *p, struct error *e)
 	if (err)
 		return error_sys(e, -err, "lpi");
 	if (!list)
-		return plan_refused(p, PM_REASON_NOT_SUPPORTED, "platforms without modern standby have none",
+		return plan_refused(p, PM_REASON_NOT_SUPPORTED, "a platform with modern standby",
 				    "low-power idle residencies");
 	return 0;
 }

@@ -551,8 +551,10 @@ static int tasks_plan(struct source *s, struct plan *p, struct error *e)
 	if (err && err != -ENOMEM)
 		return plan_refused(p, pm_reason_errno(err), NULL, "/proc");
 	if (!err && d->list.exits < 0 && !p->root->emulated)
-		err = plan_refused(p, pm_reason_errno(d->list.exits), "CAP_NET_ADMIN",
-				   "/proc: those that end before they are read");
+		err = plan_refused(p, pm_reason_errno(d->list.exits),
+				   d->list.exits == -EPERM ? "run pmrec as root, or with CAP_NET_ADMIN" :
+							     "a kernel with CONFIG_TASKSTATS",
+				   "/proc: tasks that end before they are read");
 	if (!err)
 		err = add_group(d, p);
 	/* What is used from now on counts. */

@@ -56,7 +56,7 @@ const char *const redact_plain_words[] = {
 	"smbus smi smidr smt snapshot snapshots snmp soc sock socket sockets soft softirq softirqs software some",
 	"somebody source sources space spd specific spi splash stalled stand standby stands start stat state",
 	"states status stay stays still stop stopped stress stretch strict subsystem suse swiotlb switch",
-	"switched switches sync sys syscalls sysctl sysfs system tables take taken task tasks tcc tccd tcg",
+	"switched switches sync sys syscalls sysctl sysfs system tables take taken task tasks taskstats tcc tccd tcg",
 	"tcgtcgtcgtcg tcore tcp tcpu tctl tdie tegra telem telemetry tell temp temperatures terms than that the",
 	"their them there thermal these they this those thp thread threads threshold throttle throttled tid tile",
 	"time timer tlb tmem tmigr tmp together told too tool topdown topdownl topology total tpch tracefs",

@@ -121,8 +121,8 @@ static void explain(struct diff_result *x, const struct diff_recordings *r, cons
 		for (uint32_t k = 0; k < r->recording[i].n_runs; k++)
 			runs[r->recording[i].side] += diff_counts(&r->recording[i].run[k], o);
 	if (v->capped && v->kind == VERDICT_CHANGED && !isnan(v->spread))
-		at += (size_t)snprintf(x->why, sizeof(x->why), "chance only if runs vary by more than %.3g %%",
-				       100 * v->spread);
+		at += (size_t)snprintf(x->why, sizeof(x->why), "chance only if runs vary by more than %.*f %%",
+				       v->spread < 1 ? 1 : 0, 100 * v->spread);
 	else if (v->why)
 		at += (size_t)snprintf(x->why, sizeof(x->why), "%s", v->why);
 	else if (v->needed)

@@ -104,7 +104,7 @@ static void put_folded(struct buf *out, const struct diff_results *all, enum ver
 		buf_addstr(out, markdown ? ".\n\n" : "\n");
 }
 
-/* "2 REGRESSED, 30 SAME, 4 INCONCLUSIVE of 36 metrics", and what that means for the exit code. */
+/* "2 REGRESSED, 30 SAME, 4 INCONCLUSIVE", and what that means for the exit code. */
 static void diff_put_summary(struct buf *out, const struct diff_report *x)
 {
 	static const enum verdict_kind order[] = { VERDICT_REGRESSED, VERDICT_CHANGED,      VERDICT_IMPROVED,
@@ -117,10 +117,7 @@ static void diff_put_summary(struct buf *out, const struct diff_report *x)
 		if (x->results->count[order[i]])
 			buf_printf(out, "%s%zu %s", some++ ? ", " : "", x->results->count[order[i]],
 				   verdict_name(order[i]));
-	if (n)
-		buf_printf(out, " of %zu %s", n,
-			   x->o->n_gates ? "gated values" : "values of metrics that have a better direction");
-	else
+	if (!n)
 		buf_addstr(out, "nothing to judge by: no metric that has a better direction is other than 0");
 	buf_addstr(out, x->failures                    ? ": FAILED" :
 			x->status == EXIT_NEGATIVE     ? x->o->n_gates ? ": the gate fails" : ": regressed" :

@@ -55,10 +55,13 @@ static bool wanted_instance(const struct stat_sheet *s, const struct pm_instance
 		return false;
 	if (c->cgroups.n && c->aggr == STAT_CGROUP && i->kind == PM_CGROUP && !wanted_cgroup(c, i))
 		return false;
-	if (i->kind == PM_TASK && (c->n_pids || c->n_tids))
-		return has_id(c->id, c->n_pids, pm_map_u64(&i->attrs, PM_INSTANCE_PID, 0)) ||
-		       has_id(c->id + c->n_pids, c->n_tids, pm_map_u64(&i->attrs, PM_INSTANCE_TID, 0));
-	return true;
+	if (!c->n_pids && !c->n_tids)
+		return true;
+	/* What counts for the whole system, such as the time, counts for a task as well. */
+	return i->kind == PM_SYSTEM ||
+	       (i->kind == PM_TASK &&
+		(has_id(c->id, c->n_pids, pm_map_u64(&i->attrs, PM_INSTANCE_PID, 0)) ||
+		 has_id(c->id + c->n_pids, c->n_tids, pm_map_u64(&i->attrs, PM_INSTANCE_TID, 0))));
 }
 
 /* ---- rows ---- */

@@ -206,7 +206,7 @@ assert longest < 200e6, longest'
 @test "each command says what it has made, in one line" {
 	"$bin/pmrec" --quiet --sources=stat -i 50ms -n 1 -o in.pmr
 	run "$bin/pmrep" cut --until=0 --counter=stat.ctxt -o one.pmr in.pmr
-	[[ $output =~ ^"pmrep cut: 1 of "[0-9]+" snapshots, 1 of "[0-9]+" counters, "[0-9]+" bytes"$ ]]
+	[[ $output =~ ^"pmrep cut: 1 snapshot, 1 of "[0-9]+" counters, "[0-9]+" bytes"$ ]]
 	run "$bin/pmrep" merge -o merged.pmr one.pmr
 	[ "$output" = "pmrep merge: 1 recording, 1 snapshot, 0 gaps, $(stat -c %s merged.pmr) bytes" ]
 	run "$bin/pmrep" bundle -o one.pmr.gz one.pmr

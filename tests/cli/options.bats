@@ -186,3 +186,16 @@ check_page() {
 		done
 	done
 }
+
+@test "a word that is no command of pmrec, and no program either, says what may have been meant" {
+	run -127 "$bin/pmrec" -o a.pmr doctr
+	[[ $output == *"did you mean 'pmrec doctor'?"* ]]
+	run -127 "$bin/pmrec" -o a.pmr info x.pmr
+	[[ $output == *"pmrep reads recordings"* ]]
+	run -2 "$bin/pmrep" list counters
+	[[ $output == *"of which recording?"* ]]
+	run -2 "$bin/pmrep" plot util
+	[[ $output == *"no recording given"* ]]
+	run -2 "$bin/pmrep" stat -p 1 "$source/samples/idle.pmr"
+	[[ $output == *"of those CPUs or tasks"* ]]
+}

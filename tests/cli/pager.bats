@@ -71,7 +71,7 @@ terminal() {
 @test "behind a table on a terminal: whether something happened" {
 	s=$source/samples/idle.pmr
 	terminal 200 "$bin/pmrep" show --no-pager -S "$s" >out
-	tail -n 1 out | grep -Eq '^[0-9]+ incidents? \(pmrep incidents .*idle.pmr\), first \+'
+	tail -n 1 out | grep -Eq '^[0-9]+ incidents?, the first \+.*: pmrep incidents .*idle.pmr'
 	terminal 200 "$bin/pmrep" show --no-pager -S -q "$s" >out
 	! grep -q "^[0-9]* incident" out
 	"$bin/pmrep" show -S "$s" | { ! grep -q "^[0-9]* incident"; }

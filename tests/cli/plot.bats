@@ -138,7 +138,7 @@ assert min(values) <= mean <= max(values)'
 	s=$source/samples/idle.pmr
 	run -2 plot
 	run -2 plot "$s"
-	[[ $output == *"which metric"* ]]
+	[[ $output == *"no metric given"* ]]
 	run -2 plot utill "$s"
 	[[ $output == *"did you mean 'util'"* ]]
 	run -2 plot util nowhere.pmr

@@ -407,3 +407,10 @@ machine() {
 	say stop
 	wait "$pid"
 }
+
+@test "rows of a kind that a recording has none of are named" {
+	run --separate-stderr -0 "$bin/pmrep" --per-task --total "$BATS_TEST_DIRNAME/../../samples/idle.pmr"
+	[[ $stderr == *"no task was recorded"* ]]
+	run --separate-stderr -0 "$bin/pmrep" --per-task --total "$BATS_TEST_DIRNAME/../../samples/stories/slow.pmr"
+	[[ $stderr != *"was recorded"* ]]
+}
