@@ -19,6 +19,7 @@
 
 #include <argp.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "common/buf.h"
 #include "common/error.h"
@@ -37,6 +38,7 @@ struct options_spec {
 	enum options_column column;
 	const struct argp *argp; /* the command's own options and children */
 	const char *brief;       /* what -h prints: usage, main options, examples, on one screen at most. NULL: all */
+	bool reads;              /* recordings: has --max-memory */
 	bool command;            /* options end at the first operand, which is a COMMAND (pmrec) */
 	/* Whether a pager may have what is printed, by the parser's input. NULL: never, and then there is no --no-pager. */
 	bool (*paged)(const void *input);
@@ -59,7 +61,7 @@ void options_argv_free(char **argv); /* as options_rewrite() made it, also after
 
 enum options_color { OPTIONS_COLOR_AUTO, OPTIONS_COLOR_ALWAYS, OPTIONS_COLOR_NEVER };
 
-/* What every command has. Zeroed before options_parse(). */
+/* What every command has. Zeroed before options_parse(), but for defaults. */
 struct options_common {
 	enum options_color color;
 	struct buf text; /* help or version, if that was asked for */
@@ -67,7 +69,8 @@ struct options_common {
 	char **argv; /* owned: the rewritten words; option values and operands point into it */
 	char help;   /* 0, 'h' or 'a' (--help=all) */
 	bool version, no_pager;
-	bool paged; /* standard output goes to a pager, which is on a terminal */
+	uint64_t max_memory; /* bytes; 0: no limit */
+	bool paged;          /* standard output goes to a pager, which is on a terminal */
 };
 
 /*

@@ -1,4 +1,4 @@
-/* Between main() and argp: help, version and color, which all commands share, and errors as text that the caller
+/* Between main() and argp: help, version, color and memory, which all commands share, and errors as text that the caller
  * prints. */
 #include "common/options.h"
 
@@ -11,6 +11,7 @@
 
 #include "common/options_internal.h"
 #include "common/options_known.h"
+#include "common/parse.h"
 
 /* The argp that argp_parse() sees: options_bad() finds the error through state->root_argp, which points here. */
 struct root_argp {
@@ -20,7 +21,7 @@ struct root_argp {
 	struct options_common *common;
 };
 
-enum { KEY_HELP = 0x10000, KEY_VERSION, KEY_COLOR, KEY_NO_PAGER };
+enum { KEY_HELP = 0x10000, KEY_VERSION, KEY_COLOR, KEY_NO_PAGER, KEY_MAX_MEMORY };
 
 /* What has a pager begins with the row that others leave out. */
 static const struct argp_option common_options[] = {
@@ -33,11 +34,26 @@ static const struct argp_option common_options[] = {
 	{ 0 },
 };
 
+/* Of what reads recordings, which may be anybody's. */
+static const struct argp_option reader_options[] = {
+	{ "max-memory", KEY_MAX_MEMORY, "SIZE", 0, "Use at most that much memory; default: 256Mi; 0: no limit", 0 },
+	{ 0 },
+};
+
 static error_t common_parse(int key, char *arg, struct argp_state *state)
 {
 	struct options_common *c = state->input;
 
 	switch (key) {
+	case ARGP_KEY_INIT:
+		/* Of those of what reads recordings, if there are any. */
+		if (state->child_inputs)
+			state->child_inputs[0] = c;
+		return 0;
+	case KEY_MAX_MEMORY:
+		return parse_size(arg, &c->max_memory) ?
+			       options_bad(state, "--max-memory=%s: is no size, such as 512Mi", arg) :
+			       0;
 	case KEY_HELP:
 		if (arg && strcmp(arg, "all") && strcmp(arg, "options"))
 			return options_bad(state, "--help=%s: only --help, --help=all and --help=options exist", arg);
@@ -65,10 +81,16 @@ static error_t common_parse(int key, char *arg, struct argp_state *state)
 
 const struct argp *options_common_of(const struct options_spec *spec)
 {
-	static const struct argp all = { .options = common_options, .parser = common_parse };
-	static const struct argp unpaged = { .options = common_options + 1, .parser = common_parse };
+	static const struct argp reader = { .options = reader_options, .parser = common_parse };
+	static const struct argp_child of_reader[] = { { &reader, 0, NULL, 0 }, { 0 } };
+	static const struct argp argp[2][2] = {
+		{ { .options = common_options + 1, .parser = common_parse },
+		  { .options = common_options, .parser = common_parse } },
+		{ { .options = common_options + 1, .parser = common_parse, .children = of_reader },
+		  { .options = common_options, .parser = common_parse, .children = of_reader } },
+	};
 
-	return spec->paged ? &all : &unpaged;
+	return &argp[spec->reads][spec->paged != NULL];
 }
 
 static error_t root_parse(int key, char *arg, struct argp_state *state)

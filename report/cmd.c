@@ -1,6 +1,7 @@
 #include "report/cmd.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -13,6 +14,9 @@
 #include "report/confine.h"
 #include "report/input/input.h"
 #include "report/pager.h"
+
+/* Far more than an honest recording takes. */
+#define MEMORY_DEFAULT ((uint64_t)256 << 20)
 
 void cmd_complain(const char *command, const char *format, ...)
 {
@@ -40,16 +44,24 @@ void cmd_complain_lines(const char *command, const char *what, struct buf *lines
 
 int cmd_fail(const char *command, const struct error *e)
 {
-	cmd_complain(command, "%s", e->text[0] ? e->text : strerror(e->number));
+	char limit[80] = "";
+	uint64_t most = confine_memory_limit();
+
+	if (e->number == ENOMEM && most)
+		snprintf(limit, sizeof(limit), "; --max-memory=SIZE allows more than %" PRIu64 " MiB", most >> 20);
+	cmd_complain(command, "%s%s", e->text[0] ? e->text : strerror(e->number), limit);
 	return EXIT_TROUBLE;
+}
+
+int cmd_no_memory(const char *command)
+{
+	return cmd_fail(command, &(struct error){ .number = ENOMEM, .text = "out of memory" });
 }
 
 int cmd_write(const char *command, struct buf *b)
 {
-	if (b->err) {
-		cmd_complain(command, "out of memory");
-		return EXIT_TROUBLE;
-	}
+	if (b->err)
+		return cmd_no_memory(command);
 	if (b->len)
 		fwrite(b->data, 1, b->len, stdout);
 	buf_clear(b);
@@ -75,10 +87,15 @@ unsigned cmd_width(int fd)
 
 int cmd_options(const struct options_spec *spec, int argc, char **argv, void *input, struct options_common *common)
 {
+	struct options_spec reader = *spec;
 	struct error e = { 0 };
-	int r = options_parse(spec, argc, argv, input, common, &e);
+	int r;
 
+	reader.reads = true;
+	common->max_memory = MEMORY_DEFAULT;
+	r = options_parse(&reader, argc, argv, input, common, &e);
 	if (!r) {
+		confine_memory(common->max_memory);
 		/* Behind the confinement no program starts. */
 		common->paged = spec->paged && !common->no_pager && spec->paged(input) && pager_start();
 		confine(argc, argv);

@@ -28,8 +28,9 @@ error_t cmd_files(int key, struct argp_state *state, struct cmd_files *files);
 void cmd_complain(const char *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Each line of `lines` so, behind "WHAT: ": what it is about, such as a file. */
 void cmd_complain_lines(const char *command, const char *what, struct buf *lines);
-/* A line for an error; returns EXIT_TROUBLE. */
+/* A line for an error, with the cure where memory was short; returns EXIT_TROUBLE. */
 int cmd_fail(const char *command, const struct error *e);
+int cmd_no_memory(const char *command);
 /* Writes the buffer to stdout and empties it. 0, or EXIT_TROUBLE for a buffer that ran out of memory; what the file
  * system says is found at the end. */
 int cmd_write(const char *command, struct buf *b);

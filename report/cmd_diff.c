@@ -219,8 +219,7 @@ static int print(const struct diff_report *x)
 		err = diff_print_table(x, &out);
 	}
 	if (err) {
-		cmd_complain(NAME, "out of memory");
-		status = EXIT_TROUBLE;
+		status = cmd_no_memory(NAME);
 	} else if (cmd_write(NAME, &out)) {
 		status = EXIT_TROUBLE;
 	}
@@ -266,10 +265,8 @@ static int judge(struct comparison *c, const struct options_common *common)
 	struct error e = { 0 };
 
 	tell_failures(&c->recordings, c->o, &c->failures);
-	if (c->failures.err) {
-		cmd_complain(NAME, "out of memory");
-		return EXIT_TROUBLE;
-	}
+	if (c->failures.err)
+		return cmd_no_memory(NAME);
 	if (c->failures.len)
 		x.failures = buf_str(&c->failures);
 	if (x.failures && c->o->format == DIFF_CSV)
@@ -299,10 +296,8 @@ static int compare(struct comparison *c, const struct options_common *common)
 		return cmd_fail(NAME, &e);
 	if (!admit(&c->recordings, o))
 		return EXIT_DAMAGED;
-	if (diff_environment_compare(&c->environment, &c->recordings)) {
-		cmd_complain(NAME, "out of memory");
-		return EXIT_TROUBLE;
-	}
+	if (diff_environment_compare(&c->environment, &c->recordings))
+		return cmd_no_memory(NAME);
 	if (!comparable(&c->environment, o))
 		return EXIT_TROUBLE;
 	if (diff_collect(&c->data, &c->recordings, o, few_runs(&c->recordings), &e))
@@ -338,10 +333,8 @@ int cmd_diff(int argc, char **argv)
 	int n, status;
 
 	diff_options_init(&o);
-	if (diff_words(argc, argv, &n, &words)) {
-		cmd_complain(NAME, "out of memory");
-		return EXIT_TROUBLE;
-	}
+	if (diff_words(argc, argv, &n, &words))
+		return cmd_no_memory(NAME);
 	status = cmd_options(&diff_spec, n, words, &o, &common);
 	if (status < 0)
 		status = compare(&c, &common);

@@ -118,7 +118,7 @@ static int dump_chunk(struct dump *d, uint64_t *left)
 
 static int dump_items(struct dump *d, uint64_t left, struct error *e)
 {
-	struct pm_item item;
+	struct pm_item item = { 0 };
 	int r = 0;
 
 	while (left && (r = pm_reader_next(d->reader, &item)) > 0) {
@@ -128,7 +128,7 @@ static int dump_items(struct dump *d, uint64_t left, struct error *e)
 			break;
 	}
 	if (r < 0) {
-		error_sys(e, -r, "cannot read on");
+		input_failed(e, r, &item, "cannot read on");
 		return cmd_fail(spec.name, e);
 	}
 	return r ? r : cmd_write(spec.name, &d->out);

@@ -98,9 +98,7 @@ static int info_file(const struct info *i, const char *path, const struct option
 		r = info_text(path, &s, i->all, cmd_width(STDOUT_FILENO), options_use_color(common, STDOUT_FILENO),
 			      &out);
 	}
-	if (r)
-		cmd_complain(spec.name, "out of memory");
-	r = r ? EXIT_TROUBLE : cmd_write(spec.name, &out);
+	r = r ? cmd_no_memory(spec.name) : cmd_write(spec.name, &out);
 	if (!r && scan_damaged(&s)) {
 		cmd_complain(spec.name, "%s: damaged or cut; pmrep check says where", path);
 		r = EXIT_DAMAGED;

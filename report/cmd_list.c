@@ -429,10 +429,8 @@ static int print_list(struct list *l, const struct arguments *a, const struct op
 	if (!r && l->table)
 		r = table_print(l->table, cmd_width(STDOUT_FILENO), true, options_use_color(common, STDOUT_FILENO),
 				l->out);
-	if (r) {
-		cmd_complain(spec.name, "out of memory");
-		return EXIT_TROUBLE;
-	}
+	if (r)
+		return cmd_no_memory(spec.name);
 	empty = l->out->len ? 0 : complain_empty(a);
 	r = cmd_write(spec.name, l->out);
 	return r ? r : empty;

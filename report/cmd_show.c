@@ -471,8 +471,7 @@ static int show_each(struct show_options *o, const struct options_common *common
 				     o->file[before], o->file[i], buf_str(&path));
 			one = EXIT_TROUBLE;
 		} else if (path.err || names_set(&made, buf_str(&path), (uint32_t)i)) {
-			cmd_complain(NAME, "out of memory");
-			one = EXIT_TROUBLE;
+			one = cmd_no_memory(NAME);
 		} else {
 			one = show_into(o, common, buf_str(&path), &o->file[i], 1);
 		}

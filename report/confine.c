@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -59,7 +60,7 @@ static void may_make(struct sandbox *s, const char *path)
 /* Options that name a file to be made, however they are cut short. */
 static bool makes(const char *name)
 {
-	return *name == 'o' || !strncmp(name, "ma", 2) || !strncmp(name, "sa", 2);
+	return *name == 'o' || (!strncmp(name, "ma", 2) && name[2] != 'x') || !strncmp(name, "sa", 2);
 }
 
 /* Standards that a vendor's files refer to stand in the folder above them. */
@@ -84,6 +85,25 @@ static void look_at_option(struct sandbox *s, const char *word, const char *next
 	/* A cluster of letters, the last of which takes what follows. */
 	if (word[1] != '-' && (name = strchr(word, 'o')))
 		may_make(s, name[1] ? name + 1 : next);
+}
+
+static uint64_t memory_limit;
+
+void confine_memory(uint64_t most)
+{
+	struct rlimit limit;
+
+	if (!most || SANDBOX_SANITIZED || getrlimit(RLIMIT_DATA, &limit))
+		return;
+	if (limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur > most)
+		limit.rlim_cur = most;
+	if (!setrlimit(RLIMIT_DATA, &limit))
+		memory_limit = limit.rlim_cur;
+}
+
+uint64_t confine_memory_limit(void)
+{
+	return memory_limit;
 }
 
 void confine(int argc, char **argv)

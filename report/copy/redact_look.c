@@ -8,6 +8,7 @@
 #include "common/catalog/catalog.h"
 #include "common/event/event.h"
 #include "report/copy/redact_private.h"
+#include "report/input/input.h"
 
 /* ---- names that users give ---- */
 
@@ -315,7 +316,7 @@ static int take_shift(struct redact *r, const struct pm_clocks *clocks, struct e
 int redact_look(struct redact *r, struct pm_reader *reader, struct error *e)
 {
 	struct pm_clocks clocks = { 0 };
-	struct pm_item item;
+	struct pm_item item = { 0 };
 	bool begun = false, grown = false;
 	int n, err = 0;
 
@@ -328,7 +329,7 @@ int redact_look(struct redact *r, struct pm_reader *reader, struct error *e)
 	r->host[0] = '\0';
 	while (!err && (n = pm_reader_next(reader, &item)) != 0) {
 		if (n < 0)
-			return error_sys(e, -n, "cannot read on");
+			return input_failed(e, n, &item, "cannot read on");
 		if (item.kind == PM_ITEM_MODEL)
 			grown |= !(item.parts & PM_PART_REPEATED);
 		else if (item.kind == PM_ITEM_RECORDING)
@@ -354,7 +355,7 @@ int redact_look(struct redact *r, struct pm_reader *reader, struct error *e)
 		err = r->boot ? 0 : -ENOMEM;
 	}
 	if (err)
-		return error_sys(e, -err, "redact");
+		return input_failed(e, err, &item, "redact");
 	if (r->options.shift_time)
 		err = take_shift(r, &clocks, e);
 	r->wall_ns = clocks.realtime && r->options.shift_time ? clocks.realtime + r->map.wall : clocks.realtime;

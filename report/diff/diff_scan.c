@@ -332,7 +332,7 @@ static void take_damage(struct scanner *s, const struct pm_damage *d)
 
 static int scan_items(struct scanner *s, struct error *e)
 {
-	struct pm_item item;
+	struct pm_item item = { 0 };
 	int got;
 
 	while ((got = pm_reader_next(s->reader, &item)) == 1 && !s->err) {

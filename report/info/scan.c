@@ -267,10 +267,10 @@ static int copy_damage(struct scan *s)
 	return 0;
 }
 
-static int scan_items(struct scan *s, unsigned flags)
+static int scan_items(struct scan *s, const char *path, unsigned flags, struct error *e)
 {
 	uint32_t segment = 0;
-	struct pm_item item;
+	struct pm_item item = { 0 };
 	int r;
 
 	s->recordings = 1;
@@ -288,14 +288,16 @@ static int scan_items(struct scan *s, unsigned flags)
 		else if (item.kind == PM_ITEM_RECORDING)
 			s->recordings++;
 		if (r)
-			return r;
+			return input_failed(e, r, &item, path);
 		/* Who counts times tells of all that there was. */
 		if (item.kind == PM_ITEM_CHUNK && !(flags & SCAN_TIMES))
 			pm_reader_forget(s->reader);
 	}
 	if (!r)
 		r = count_sources(s);
-	return r ? r : copy_damage(s);
+	if (!r)
+		r = copy_damage(s);
+	return r ? input_failed(e, r, &item, path) : 0;
 }
 
 int scan_path(struct scan *s, const char *path, unsigned flags, struct error *e)
@@ -308,10 +310,7 @@ int scan_path(struct scan *s, const char *path, unsigned flags, struct error *e)
 	r = input_open(&s->reader, path, false, e);
 	if (r)
 		return r;
-	r = scan_items(s, flags);
-	if (r)
-		error_sys(e, -r, "%s", path);
-	return r;
+	return scan_items(s, path, flags, e);
 }
 
 void scan_release(struct scan *s)

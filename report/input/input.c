@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "format/frame.h"
 #include "report/input/gzip.h"
 
 /* ---- an input of which the first bytes were looked at ---- */
@@ -232,4 +234,12 @@ int input_bytes(struct pm_input *in, const char *path, struct error *e)
 	int err = open_path(in, path, false, e);
 
 	return name_error(e, err, path, strcmp(path, "-") ? path : "standard input");
+}
+
+int input_failed(struct error *e, int err, const struct pm_item *item, const char *what)
+{
+	if (err != -ENOMEM || !item->type)
+		return error_sys(e, -err, "%s", what);
+	return error_set(e, ENOMEM, "%s: out of memory at the %s frame at byte %" PRIu64, what,
+			 pm_frame_name(item->type), item->offset);
 }

@@ -17,6 +17,9 @@ int input_open(struct pm_reader **r, const char *path, bool growing, struct erro
 
 /* Likewise, where errors begin with `name`: of a copy. */
 int input_open_as(struct pm_reader **r, const char *path, const char *name, struct error *e);
+/* *e for reading that failed with `err` (-errno) at `item`, zeroed before the first: `what`, and where memory ran out the
+ * frame that was too much. Returns err. */
+int input_failed(struct error *e, int err, const struct pm_item *item, const char *what);
 /* Whether a file that begins with these bytes is compressed as a whole: gzip or zstd. */
 bool input_is_packed(const void *head, size_t len);
 /* Only the bytes of the recording, unwrapped. The caller closes *in. */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/number.h"
+#include "report/input/input.h"
 #include "report/machine/pci.h"
 #include "report/pipeline/lost.h"
 
@@ -444,11 +445,11 @@ static int settle(struct run *r)
 	return in_lanes(r, replay_settle);
 }
 
-static int cannot_read(struct run *r, int why)
+static int cannot_read(struct run *r, const struct pm_item *item, int why)
 {
 	int err = settle(r);
 
-	return err < 0 ? err : error_sys(r->error, -why, "reading");
+	return err < 0 ? err : input_failed(r->error, why, item, "reading");
 }
 
 static int take_chunk(struct run *r, const struct pm_item *item)
@@ -471,7 +472,7 @@ static int take_chunk(struct run *r, const struct pm_item *item)
 	if (err == -EBADMSG)
 		return 0;
 	if (err)
-		return cannot_read(r, err);
+		return cannot_read(r, item, err);
 	r->sink->boot_offset_ns = chunk->clocks.boottime ? chunk->clocks.boottime - chunk->clocks.monotonic : 0;
 	r->result->snapshots += chunk->rows;
 	for (size_t i = 0; i < r->n_lanes && !err; i++)
@@ -556,7 +557,7 @@ static int wait_for_more(struct run *r)
 
 static int read_all(struct run *r)
 {
-	struct pm_item item;
+	struct pm_item item = { 0 };
 	int err = 0;
 
 	while (!err && !r->full) {
@@ -567,10 +568,12 @@ static int read_all(struct run *r)
 		else if (got == -EAGAIN && r->config->wait)
 			err = wait_for_more(r);
 		else if (got && got != -EAGAIN)
-			err = cannot_read(r, got);
+			err = cannot_read(r, &item, got);
 		else
 			break;
 	}
+	if (err == -ENOMEM)
+		return input_failed(r->error, err, &item, "reading");
 	return err < 0 ? err : finish(r);
 }
 

@@ -39,6 +39,16 @@ cook() {
 	run -0 "$bin/pmrep" check cpus.pmr
 }
 
+@test "what needs more memory than --max-memory allows names the frame" {
+	cook cpus
+	"$bin/pmrep" check --max-memory=0 cpus.pmr
+	run -2 "$bin/pmrep" check --max-memory=lots cpus.pmr
+	[[ $output == *"is no size, such as 512Mi"* ]]
+	[ -z "$PM_SANITIZE" ] || skip "sanitizers have memory of their own"
+	run -2 "$bin/pmrep" info --max-memory=8Mi cpus.pmr
+	[[ $output == *"out of memory at the topology frame at byte "*"--max-memory=SIZE allows more than 8 MiB"* ]]
+}
+
 @test "names do nothing to terminals, spreadsheets and pages" {
 	cook names loaded
 	for command in "show -d" "show -d --format=csv" "show -d --format=csv --layout=wide" "show -d --format=json" \

@@ -112,7 +112,7 @@ complete_words() {
 check_page() {
 	local option
 	for option in $(long_options "$bin/$1" $2); do
-		case $option in --per-* | --help | --version | --color | --no-pager) continue ;; esac
+		case $option in --per-* | --help | --version | --color | --no-pager | --max-memory) continue ;; esac
 		grep -q -- "^\.It .*Fl -${option#--}\( \|$\)" "$source/$3" || { echo "$3: $option is missing"; return 1; }
 	done
 }
@@ -128,7 +128,7 @@ check_page() {
 		check_page pmrep "$command" "report/pmrep-$command.1"
 		grep -q "Xr pmrep-$command 1" "$source/report/pmrep.1"
 	done
-	for option in help version color no-pager; do
+	for option in help version color no-pager max-memory; do
 		grep -q -- "Fl -$option\( \|$\)" "$source/report/pmrep.1"
 	done
 }
