@@ -1,4 +1,4 @@
-/* Which metrics -M means, for perf_metrics.c, which opens their events; nobody else includes this. */
+/* What the files of -M share: which metrics it means, and which of their events are counted together. */
 #ifndef RECORD_METRIC_PICK_H
 #define RECORD_METRIC_PICK_H
 
@@ -7,8 +7,9 @@
 
 /* An event of a metric. */
 struct want {
-	char *text; /* owned */
-	char *pmu;  /* owned; of the first event that it stands for */
+	char *text;           /* owned */
+	struct event_set set; /* owned; what it stands for, at least one event */
+	bool extra;           /* asked for by the threshold alone */
 	bool done;
 };
 
@@ -18,6 +19,7 @@ struct picked {
 	bool by_group;
 	bool vendor;
 	bool ungrouped;
+	bool extra;        /* while events of the threshold are added */
 	struct want *want; /* owned */
 	size_t n;
 };
@@ -32,13 +34,16 @@ struct metrics {
 	size_t n;
 	bool watchdog, smt;
 	unsigned chips, cores; /* values of '?' in metrics of packages, and in all others */
-	struct event_set scratch;
 };
 
 /* Loads the files of --metrics-file; metrics that had to be left out become notes. 0 or -errno with *m->error. */
 int metric_sets_load(struct metrics *m);
 /* Fills m->picked with what the texts of -M name; -ENOENT names what comes near. */
 int metrics_pick(struct metrics *m);
+/* Opens a text, and notes what formulas call its events. 0 or -errno with *m->error. */
+int metrics_open(struct metrics *m, const char *text);
+/* Opens what is to be counted together (metric_groups.c), and marks it done. 0 or -errno with *m->error. */
+int metric_groups_open(struct metrics *m);
 /* Whether a comma separated list has the word, in capitals or not. */
 bool metric_in_list(const char *list, const char *word);
 /* -ENOMEM, with the text in *m->error. */

@@ -317,6 +317,61 @@ static int read_sets(struct perf_source *s, struct plan *p, const char *text, st
 	return err ? err : grow_events(s, first, true);
 }
 
+/* Whether both can stand in one group: what they count and where is the same. */
+static bool are_alike(const struct perf_event *a, const struct perf_event *b)
+{
+	const uint32_t ignored = EVENT_MOD_WEAK;
+
+	return a->ev->pmu_index == b->ev->pmu_index && (a->ev->mods & ~ignored) == (b->ev->mods & ~ignored) &&
+	       a->first_cgroup == b->first_cgroup && a->n_cgroups == b->n_cgroups;
+}
+
+static int add_slots(struct perf_source *s, struct plan *p, size_t like, struct error *e)
+{
+	size_t at = s->set.n;
+	char text[128];
+	int err;
+
+	snprintf(text, sizeof(text), "%s/slots/", s->set.event[like].pmu);
+	err = perf_events_add(s, p, text, e);
+	if (err)
+		return err;
+	s->event[at] = s->event[like];
+	s->set.event[at].group = s->set.event[like].group;
+	return event_set_mods(&s->set.event[at], s->set.event[like].mods);
+}
+
+/* Gives each share a group that has the slots, which are added where nobody asked for them. */
+static int group_shares(struct perf_source *s, struct plan *p, struct error *e)
+{
+	size_t asked = s->set.n;
+	int err = 0;
+
+	for (size_t i = 0; i < asked && !err; i++) {
+		struct event *ev = &s->set.event[i];
+		bool lone = !ev->group, led = false;
+
+		if (!perf_is_share(s, ev))
+			continue;
+		if (lone)
+			ev->group = ++s->set.groups;
+		for (size_t k = 0; k < s->set.n; k++)
+			s->event[k].ev = &s->set.event[k];
+		for (size_t k = 0; k < s->set.n; k++) {
+			struct event *other = &s->set.event[k];
+			bool slots = perf_is_slots(s, other);
+
+			if (lone && !other->group && (slots ? !led : perf_is_share(s, other)) &&
+			    are_alike(&s->event[i], &s->event[k]))
+				other->group = ev->group;
+			led |= slots && other->group == ev->group;
+		}
+		if (!led)
+			err = add_slots(s, p, i, e);
+	}
+	return err;
+}
+
 int perf_events_read(struct perf_source *s, struct plan *p, const char *sets, struct error *e)
 {
 	const struct record_options *o = p->options;
@@ -375,7 +430,7 @@ int perf_events_read(struct perf_source *s, struct plan *p, const char *sets, st
 	free(end);
 	vendor_texts_release(&s->vendor);
 	if (!err)
-		err = perf_topdown_group(s, p, e);
+		err = group_shares(s, p, e);
 	for (size_t i = 0; i < s->set.n && !err; i++) {
 		s->event[i].ev = &s->set.event[i];
 		err = restrict_rings(&s->set.event[i], o);

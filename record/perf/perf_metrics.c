@@ -1,7 +1,7 @@
 /*
- * -M: the events that metrics need. Each metric's events are counted in one group, so that they speak of the same
- * time; metrics whose events are all in another one's group share it. What cannot stand in a group (events of several
- * PMUs, software, what a vendor says does not fit) is counted alone, once for all.
+ * -M: the events that metrics need. Each metric's events of a PMU are counted in one group, so that they speak of the
+ * same time; metric_groups.c decides which metrics share one. What cannot stand in a group (software, what a vendor says
+ * does not fit) is counted alone, once for all.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -20,7 +20,7 @@ static void release_wants(struct picked *one)
 {
 	for (size_t i = 0; i < one->n; i++) {
 		free(one->want[i].text);
-		free(one->want[i].pmu);
+		event_set_release(&one->want[i].set);
 	}
 	free(one->want);
 	one->want = NULL;
@@ -42,7 +42,6 @@ static void release(struct metrics *m)
 	for (size_t i = 0; i < m->n_sets; i++)
 		metric_set_release(&m->set[i]);
 	free(m->set);
-	event_set_release(&m->scratch);
 }
 
 /* ---- which events ---- */
@@ -61,45 +60,41 @@ static bool is_counter(const struct plan *p, const char *name)
 	return false;
 }
 
-/* The PMU of the first event that the text stands for here; NULL and *e: it stands for none. */
-static char *find_event(struct metrics *m, const char *text, struct error *e)
+/* What the text stands for here; false and *e: nothing. */
+static bool find_events_of(struct metrics *m, const char *text, struct event_set *set, struct error *e)
 {
 	struct event_view view = perf_view(&m->s->pmus, m->p->root);
 	struct event_list *list = NULL;
 	struct buf notes = BUF_INIT;
-	char *pmu = NULL;
 	int err = event_parse(&list, text, e), column = 0;
 
-	event_set_release(&m->scratch);
-	m->scratch = (struct event_set){ 0 };
+	*set = (struct event_set){ 0 };
 	if (!err)
-		err = event_resolve(list, &view, &m->scratch, &notes, e);
-	if (!err && m->scratch.n)
-		pmu = strdup(m->scratch.event[0].pmu);
+		err = event_resolve(list, &view, set, &notes, e);
 	/* The column is that of an event, and nobody has written it alone. */
 	if (err && sscanf(e->text, "column %*u: %n", &column) == 0 && column)
 		memmove(e->text, e->text + column, strlen(e->text + column) + 1);
 	event_list_free(list);
 	buf_release(&notes);
-	return pmu;
+	return !err && set->n;
 }
 
-static int add_want(struct metrics *m, struct picked *one, const char *text, char *pmu)
+static int add_want(struct metrics *m, struct picked *one, const char *text, struct event_set *set)
 {
 	struct want *grown;
 
 	for (size_t i = 0; i < one->n; i++)
 		if (!strcasecmp(one->want[i].text, text)) {
-			free(pmu);
+			event_set_release(set);
 			return 0;
 		}
 	grown = realloc(one->want, (one->n + 1) * sizeof(*grown));
 	if (!grown) {
-		free(pmu);
+		event_set_release(set);
 		return metrics_no_memory(m);
 	}
 	one->want = grown;
-	grown[one->n] = (struct want){ .text = strdup(text), .pmu = pmu };
+	grown[one->n] = (struct want){ .text = strdup(text), .set = *set, .extra = one->extra };
 	one->n++;
 	return grown[one->n - 1].text ? 0 : metrics_no_memory(m);
 }
@@ -111,19 +106,20 @@ static int want_event(struct metrics *m, struct picked *one, const char *name, b
 	int err = 0;
 
 	for (unsigned n = 0; n < (strchr(name, '?') ? values : 1) && !err; n++) {
+		struct event_set set = { 0 };
 		struct buf text = BUF_INIT;
-		char *pmu;
 
 		for (const char *c = name; *c; c++)
 			if (*c == '?')
 				buf_printf(&text, "%u", n);
 			else
 				buf_addch(&text, *c);
-		pmu = text.err ? NULL : find_event(m, buf_str(&text), e);
-		if (pmu)
-			err = add_want(m, one, buf_str(&text), pmu);
+		if (text.err)
+			err = metrics_no_memory(m);
+		else if (find_events_of(m, buf_str(&text), &set, e))
+			err = add_want(m, one, buf_str(&text), &set);
 		else if (!optional)
-			err = text.err ? metrics_no_memory(m) : -ENOENT;
+			err = -ENOENT;
 		buf_release(&text);
 	}
 	return err;
@@ -137,7 +133,8 @@ static bool asks_first(const struct expr_input *in, size_t n, const char *name)
 	return false;
 }
 
-/* As far as they are the same for the whole recording. */
+/* As far as they are the same for the whole recording; who switches the threads of cores meanwhile loses the metrics that
+ * need other events then, and everybody else does not pay for both ways to compute them. */
 static bool literal(void *ctx, const char *name, double *v)
 {
 	static const struct {
@@ -145,14 +142,17 @@ static bool literal(void *ctx, const char *name, double *v)
 		enum event_tool what;
 	} rows[] = { { "has_pmem", EVENT_TOOL_HAS_PMEM },
 		     { "num_packages", EVENT_TOOL_NUM_PACKAGES },
-		     { "num_dies", EVENT_TOOL_NUM_DIES } };
+		     { "num_dies", EVENT_TOOL_NUM_DIES },
+		     { "smt_on", EVENT_TOOL_SMT_ON },
+		     { "core_wide", EVENT_TOOL_CORE_WIDE } };
 	uint64_t value;
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		if (!strcmp(rows[i].name, name) &&
 		    perf_tool_value(((struct metrics *)ctx)->p, rows[i].what, &value)) {
 			*v = (double)value;
-			return true;
+			/* That -C leaves threads out may be undone by who reads the recording. */
+			return value || rows[i].what != EVENT_TOOL_CORE_WIDE;
 		}
 	return false;
 }
@@ -211,7 +211,9 @@ static int want_row(struct metrics *m, struct picked *one, struct error *e)
 	if (!err && row->threshold && !m->p->options->perf.metric_no_threshold) {
 		struct error other = { 0 };
 
+		one->extra = true;
 		err = want_formula(m, one, row->threshold, &other);
+		one->extra = false;
 		err = err == -ENOENT ? 0 : err;
 	}
 	return err;
@@ -299,45 +301,7 @@ static int find_events(struct metrics *m)
 
 /* ---- opening ---- */
 
-/* Largest first, so that what is part of another comes behind it. */
-static int compare_sizes(const void *left, const void *right)
-{
-	const struct picked *const *a = left, *const *b = right;
-
-	if ((*a)->n != (*b)->n)
-		return (*a)->n < (*b)->n ? 1 : -1;
-	return (*a > *b) - (*a < *b);
-}
-
-static bool may_group(const char *pmu)
-{
-	return strcmp(pmu, "software") && strcmp(pmu, "tracepoint") && strcmp(pmu, "tool");
-}
-
-static bool wants(const struct picked *one, const struct want *w)
-{
-	for (size_t i = 0; i < one->n; i++)
-		if (!strcasecmp(one->want[i].text, w->text))
-			return true;
-	return false;
-}
-
-/* Whether a metric before this one has a group with all its events of the PMU. */
-static bool is_part(struct picked *const *list, size_t at, const char *pmu)
-{
-	for (size_t k = 0; k < at; k++) {
-		bool all = !list[k]->ungrouped;
-
-		for (size_t i = 0; i < list[at]->n && all; i++)
-			all = strcmp(list[at]->want[i].pmu, pmu) || wants(list[k], &list[at]->want[i]);
-		if (all)
-			return true;
-	}
-	return false;
-}
-
-/* Opens the text, and notes what formulas call its events. */
-static int open_text(struct metrics *m, const char *text)
+int metrics_open(struct metrics *m, const char *text)
 {
 	size_t first = m->s->set.n;
 	int err = perf_events_add(m->s, m->p, text, m->error);
@@ -351,49 +315,6 @@ static int open_text(struct metrics *m, const char *text)
 		if (!ev->metric_id)
 			err = metrics_no_memory(m);
 	}
-	return err;
-}
-
-static int open_group(struct metrics *m, struct picked *one, const char *pmu)
-{
-	struct buf text = BUF_INIT;
-	size_t members = 0;
-	int err;
-
-	buf_addch(&text, '{');
-	for (size_t i = 0; i < one->n; i++)
-		if (!one->want[i].done && !strcmp(one->want[i].pmu, pmu))
-			buf_printf(&text, "%s%s", members++ ? "," : "", one->want[i].text);
-	buf_addstr(&text, "}:W");
-	if (members < 2) {
-		buf_release(&text);
-		return 0;
-	}
-	err = text.err ? metrics_no_memory(m) : open_text(m, buf_str(&text));
-	for (size_t i = 0; i < one->n; i++)
-		one->want[i].done |= !strcmp(one->want[i].pmu, pmu);
-	buf_release(&text);
-	return err;
-}
-
-static int open_groups(struct metrics *m, struct picked **list)
-{
-	bool merge = !m->p->options->perf.metric_no_merge;
-	int err = 0;
-
-	for (size_t k = 0; k < m->n && !err; k++)
-		for (size_t i = 0; i < list[k]->n && !err && !list[k]->ungrouped; i++) {
-			const char *pmu = list[k]->want[i].pmu;
-
-			if (list[k]->want[i].done || !may_group(pmu))
-				continue;
-			if (!merge || !is_part(list, k, pmu)) {
-				err = open_group(m, list[k], pmu);
-				continue;
-			}
-			for (size_t w = 0; w < list[k]->n; w++)
-				list[k]->want[w].done |= !strcmp(list[k]->want[w].pmu, pmu);
-		}
 	return err;
 }
 
@@ -441,7 +362,7 @@ static int open_class(struct metrics *m, const struct pmu_class *c)
 	if (bundles.len && !err)
 		err = perf_class_groups(pmu, buf_str(&bundles), c->name, &text);
 	if (text.len && !err)
-		err = open_text(m, buf_str(&text));
+		err = metrics_open(m, buf_str(&text));
 	if (bundles.err || text.err)
 		err = -ENOMEM;
 	buf_release(&bundles);
@@ -450,7 +371,7 @@ static int open_class(struct metrics *m, const struct pmu_class *c)
 }
 
 /* What stands in no group: once for all metrics, unless each is to have its own. */
-static int open_rest(struct metrics *m, struct picked **list)
+static int open_rest(struct metrics *m)
 {
 	bool merge = !m->p->options->perf.metric_no_merge;
 	struct names seen = { 0 };
@@ -458,13 +379,16 @@ static int open_rest(struct metrics *m, struct picked **list)
 	int err = 0;
 
 	for (size_t k = 0; k < m->n && !err; k++)
-		for (size_t i = 0; i < list[k]->n && !err; i++) {
-			struct want *w = &list[k]->want[i];
+		for (size_t i = 0; i < m->picked[k].n && merge && !err; i++)
+			if (m->picked[k].want[i].done)
+				err = names_set(&seen, m->picked[k].want[i].text, 0);
+	for (size_t k = 0; k < m->n && !err; k++)
+		for (size_t i = 0; i < m->picked[k].n && !err; i++) {
+			struct want *w = &m->picked[k].want[i];
 
 			if (w->done || (merge && names_get(&seen, w->text, &ignored)))
 				continue;
-			err = names_set(&seen, w->text, 0) ? metrics_no_memory(m) : open_text(m, w->text);
-			w->done = true;
+			err = names_set(&seen, w->text, 0) ? metrics_no_memory(m) : metrics_open(m, w->text);
 		}
 	names_release(&seen);
 	return err;
@@ -547,7 +471,6 @@ static void look_around(struct metrics *m)
 int perf_metrics_read(struct perf_source *s, struct plan *p, struct error *e)
 {
 	struct metrics m = { .s = s, .p = p, .error = e };
-	struct picked **list = NULL;
 	int err;
 
 	if (!p->options->perf.metrics)
@@ -558,23 +481,14 @@ int perf_metrics_read(struct perf_source *s, struct plan *p, struct error *e)
 		err = metrics_pick(&m);
 	if (!err)
 		err = find_events(&m);
-	if (!err)
-		list = calloc(m.n + 1, sizeof(*list));
-	if (!err && !list)
-		err = metrics_no_memory(&m);
-	for (size_t i = 0; i < m.n && !err; i++)
-		list[i] = &m.picked[i];
 	for (const struct pmu_class *c = pmu_classes; c->name && !err; c++)
 		err = open_class(&m, c);
-	if (!err) {
-		qsort(list, m.n, sizeof(*list), compare_sizes);
-		err = open_groups(&m, list);
-	}
 	if (!err)
-		err = open_rest(&m, list);
+		err = metric_groups_open(&m);
+	if (!err)
+		err = open_rest(&m);
 	if (!err)
 		err = record_metrics(&m);
-	free(list);
 	release(&m);
 	return err;
 }

@@ -67,17 +67,22 @@ int perf_metrics_read(struct perf_source *s, struct plan *p, struct error *e);
 /* The events that --transaction, --topdown and --smi-cost stand for, as text. -ENODEV and -EINVAL say what this
  * machine lacks, for --cputype and --pmu-filter too. */
 int perf_sets_text(const struct perf_source *s, const struct plan *p, struct buf *out, struct error *e);
+#define PERF_SLOTS 0x400u /* config of the event of the slots, on Intel's cores */
 /* Whether the event counts the slots of a core that can take them apart, or is one of the shares. */
 bool perf_is_slots(const struct perf_source *s, const struct event *ev);
 bool perf_is_share(const struct perf_source *s, const struct event *ev);
-/* Gives each share a group that has the slots, which are added where nobody asked for them. 0 or -errno. */
-int perf_topdown_group(struct perf_source *s, struct plan *p, struct error *e);
 /* Puts the slots first, if they have shares, and these behind them. How many stay together when the group is taken
  * apart. */
 uint32_t perf_topdown_order(const struct perf_source *s, struct perf_group *g);
 /* Puts the events into groups, and tries each on its first CPU or task: what cannot be opened gets an error,
  * what cannot be opened together is taken apart. */
 int perf_groups_settle(struct perf_source *s, struct plan *p, struct error *e);
+/* Takes member k into a group of its own, which comes last. 0 or -ENOMEM. */
+int perf_group_split(struct perf_source *s, struct perf_group *g, uint32_t k);
+/* Tells, while readers run, of groups that others keep out; such that can be taken apart make the source stale. */
+int perf_starving_look(struct perf_source *s, struct source *source, struct plan *p);
+/* While nothing is read: takes them apart. 0 or -errno. */
+int perf_starving_split(struct perf_source *s, struct plan *p);
 /* Ends what perf_groups_settle() has kept open. */
 void perf_held_close(struct perf_source *s);
 /* Adds the instances of what is followed, if that is not CPUs. */

@@ -8,7 +8,6 @@
 
 #include "record/perf/perf_source.h"
 
-#define SLOTS       0x400u
 #define FIRST_SHARE 0x8000u
 #define SHARES      0x700u /* bits that tell them apart */
 
@@ -24,66 +23,12 @@ static bool has_shares(const struct perf_source *s, const struct event *ev)
 
 bool perf_is_slots(const struct perf_source *s, const struct event *ev)
 {
-	return ev->config[0] == SLOTS && has_shares(s, ev);
+	return ev->config[0] == PERF_SLOTS && has_shares(s, ev);
 }
 
 bool perf_is_share(const struct perf_source *s, const struct event *ev)
 {
 	return (ev->config[0] & ~(uint64_t)SHARES) == FIRST_SHARE && has_shares(s, ev);
-}
-
-/* Whether both can stand in one group: what they count and where is the same. */
-static bool are_alike(const struct perf_event *a, const struct perf_event *b)
-{
-	const uint32_t ignored = EVENT_MOD_WEAK;
-
-	return a->ev->pmu_index == b->ev->pmu_index && (a->ev->mods & ~ignored) == (b->ev->mods & ~ignored) &&
-	       a->first_cgroup == b->first_cgroup && a->n_cgroups == b->n_cgroups;
-}
-
-static int add_slots(struct perf_source *s, struct plan *p, size_t like, struct error *e)
-{
-	size_t at = s->set.n;
-	char text[128];
-	int err;
-
-	snprintf(text, sizeof(text), "%s/slots/", s->set.event[like].pmu);
-	err = perf_events_add(s, p, text, e);
-	if (err)
-		return err;
-	s->event[at] = s->event[like];
-	s->set.event[at].group = s->set.event[like].group;
-	return event_set_mods(&s->set.event[at], s->set.event[like].mods);
-}
-
-int perf_topdown_group(struct perf_source *s, struct plan *p, struct error *e)
-{
-	size_t asked = s->set.n;
-	int err = 0;
-
-	for (size_t i = 0; i < asked && !err; i++) {
-		struct event *ev = &s->set.event[i];
-		bool lone = !ev->group, led = false;
-
-		if (!perf_is_share(s, ev))
-			continue;
-		if (lone)
-			ev->group = ++s->set.groups;
-		for (size_t k = 0; k < s->set.n; k++)
-			s->event[k].ev = &s->set.event[k];
-		for (size_t k = 0; k < s->set.n; k++) {
-			struct event *other = &s->set.event[k];
-			bool slots = perf_is_slots(s, other);
-
-			if (lone && !other->group && (slots ? !led : perf_is_share(s, other)) &&
-			    are_alike(&s->event[i], &s->event[k]))
-				other->group = ev->group;
-			led |= slots && other->group == ev->group;
-		}
-		if (!led)
-			err = add_slots(s, p, i, e);
-	}
-	return err;
 }
 
 uint32_t perf_topdown_order(const struct perf_source *s, struct perf_group *g)

@@ -67,17 +67,20 @@ static void drop_metric(struct binding *b)
 	release_metric(&b->metric[--b->n_metrics]);
 }
 
-/* What pmrec went by when it chose events. */
+/* What pmrec went by when it chose events: all of literal() in record/perf/perf_metrics.c. */
 static bool literal(void *ctx, const char *name, double *v)
 {
+	static const char *const lasting[] = { "has_pmem", "num_packages", "num_dies", "smt_on", "core_wide" };
 	struct builder *x = ctx;
 	struct value value;
-	bool lasting = !strcmp(name, "has_pmem") || !strcmp(name, "num_packages") || !strcmp(name, "num_dies");
+	size_t i = 0, n = sizeof(lasting) / sizeof(lasting[0]);
 
-	if (!lasting || !bind_literal(x->p, name, &value) || value.reason)
+	while (i < n && strcmp(name, lasting[i]))
+		i++;
+	if (i == n || !bind_literal(x->p, name, &value) || value.reason)
 		return false;
 	*v = value.v;
-	return true;
+	return value.v || strcmp(name, "core_wide");
 }
 
 /* 1: kept, 0: the recording cannot feed it, or -errno. */

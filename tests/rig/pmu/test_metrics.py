@@ -56,6 +56,17 @@ def our_values(runner, m, arch, names):
     return found, done.stderr + shown.stderr
 
 
+def opened(runner, files, name):
+    """Counters of the cores that perf and we take for a metric or a group of metrics; None: perf cannot count it."""
+    done = runner.run("perf", "stat", "-a", "-x;", "-M", name, "true")
+    events = [line.split(";")[2] for line in done.stderr.splitlines() if line.count(";") > 5 and line[0] != ";"]
+    # What it cannot parse it leaves out, and counts its defaults.
+    theirs = None if "cpu-clock" in events else sum("UNC_" not in e and e != "duration_time" for e in events)
+    done = runner.run(os.path.join(BIN, "pmrec"), "-q", "--sources=perf", "-a", f"--metrics-file={files}", "-M", name, "--dry-run")
+    ours = sum(line.count(", ") + 1 for line in done.stdout.splitlines() if line[14:17] == "cpu")
+    return theirs, ours, done.stdout + done.stderr
+
+
 def ids(keys):
     """The names that our columns have."""
     used, found = {}, {}
@@ -65,6 +76,15 @@ def ids(keys):
         used[name] = used.get(name, 0) + 1
         found[key] = name if used[name] == 1 else f"{name}_{used[name]}"
     return found
+
+
+def check_counters(runner, files, names):
+    """We never take more counters of a core than perf for the same, and fewer where metrics share a group."""
+    pairs = {name: opened(runner, files, name) for name in names}
+    pairs = {name: p for name, p in pairs.items() if p[0] is not None}
+    totals = [sum(p[i] for p in pairs.values()) for i in range(2)]
+    print(f"counters of {len(pairs)} metrics and groups of them: ours {totals[1]}, perf's {totals[0]}")
+    return [f"-M {name} takes {ours} counters and perf {theirs}: {text}" for name, (theirs, ours, text) in pairs.items() if ours > theirs]
 
 
 def main():
@@ -94,7 +114,10 @@ def main():
         for at in range(0, len(names), AT_ONCE):
             perf.update(perf_values(runner, names[at:at + AT_ONCE]))
         ours, errors = our_values(runner, m, files, names)
-    columns, wrong, perf_off, perf_lacks, none = ids(f.metrics), [], [], 0, 0
+        groups = {g.strip() for key in truth for g in f.metrics[key].get("MetricGroup", "").split(";")} - {""}
+        # perf mixes the kinds of cores.
+        takes = check_counters(runner, files, [*sorted(groups), *names[::10]]) if "cpu" in m.table.PMUS else []
+    columns, wrong, perf_off, perf_lacks, none = ids(f.metrics), takes, [], 0, 0
     for key in truth:
         mine = ours.get(columns[key])
         theirs = perf.get(key[0])

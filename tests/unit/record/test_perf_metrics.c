@@ -196,7 +196,7 @@ static void metrics_share_a_group_that_has_all(void **state)
 	done(m);
 	m->options.perf.metric_no_merge = false;
 	m->options.perf.metric_no_group = true;
-	expect(m, "ipc,Big", "cpu/inst/ cpu/miss/ cpu/cyc/");
+	expect(m, "ipc,Big", "cpu/inst/ cpu/cyc/ cpu/miss/");
 	done(m);
 	m->options.perf.metric_no_merge = true;
 	expect(m, "ipc,miss", "cpu/inst/ cpu/cyc/ cpu/miss/ cpu/inst/");

@@ -1,0 +1,260 @@
+/*
+ * Which events of metrics are counted together. A metric's events of one PMU stay in one group, so that its formula
+ * speaks of one time; and metrics share a group as long as the PMU has counters for all of it, so that as few groups as
+ * possible take turns. How much fits is asked of the kernel, which alone knows fixed counters, shares of slots that
+ * need none, and which event counts on which counter: a trial group opens or does not. What the NMI watchdog holds is
+ * nothing that the kernel reckons with then, so the trial has its event as well.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "common/cpulist.h"
+#include "record/perf/metric_pick.h"
+
+#define MEMBERS_MAX 32 /* of a group in the making: more than any PMU counts at once */
+
+struct bin {
+	const char *pmu; /* of the first event of each member */
+	struct want *want[MEMBERS_MAX];
+	size_t n;
+	size_t refused; /* so many events more did not fit */
+};
+
+static const char *pmu_of(const struct want *w)
+{
+	return w->set.event[0].pmu;
+}
+
+static bool may_group(const char *pmu)
+{
+	return strcmp(pmu, "software") && strcmp(pmu, "tracepoint") && strcmp(pmu, "tool");
+}
+
+static bool holds(const struct bin *b, const struct want *w)
+{
+	for (size_t i = 0; i < b->n; i++)
+		if (!strcasecmp(b->want[i]->text, w->text))
+			return true;
+	return false;
+}
+
+/* ---- what fits ---- */
+
+struct trial {
+	struct perf_place at;
+	int fd[MEMBERS_MAX + 2];
+	size_t n;
+	bool whole; /* nothing was refused */
+};
+
+/* Counters are given out alike whatever is excluded, and user mode is what nobody refuses. */
+static void try_event(struct trial *t, const struct event *ev)
+{
+	union perf_attr attr;
+	int fd;
+
+	perf_attr_fill(&attr, ev);
+	if (ev->core) {
+		attr.a.exclude_user = 0;
+		attr.a.exclude_kernel = attr.a.exclude_hv = 1;
+	}
+	/* Arm's kernel lets in members as if a leader that stands still needed no counter. */
+	attr.a.disabled = 0;
+	fd = t->whole ? perf_open_relaxed(&attr, t->at, t->n ? t->fd[0] : -1) : -1;
+	t->whole = fd >= 0;
+	if (fd >= 0)
+		t->fd[t->n++] = fd;
+}
+
+/* The first event of the PMU that the text stands for; NULL: none. */
+static const struct event *event_on(const struct want *w, uint32_t pmu)
+{
+	for (size_t i = 0; i < w->set.n; i++)
+		if (w->set.event[i].pmu_index == pmu)
+			return &w->set.event[i];
+	return NULL;
+}
+
+static void try_leader(struct metrics *m, struct trial *t, const struct bin *b, uint32_t pmu)
+{
+	const struct event *share = NULL;
+	struct event slots;
+
+	for (size_t i = 0; i < b->n && !t->n; i++) {
+		const struct event *ev = event_on(b->want[i], pmu);
+
+		if (ev && perf_is_slots(m->s, ev))
+			try_event(t, ev);
+		else if (ev && perf_is_share(m->s, ev))
+			share = ev;
+	}
+	/* They will be added (perf_events_read()). */
+	if (share && !t->n) {
+		slots = *share;
+		slots.config[0] = PERF_SLOTS;
+		try_event(t, &slots);
+	}
+}
+
+static bool fits_on(struct metrics *m, const struct bin *b, uint32_t pmu)
+{
+	static const struct event watchdog = { .type = PERF_TYPE_HARDWARE,
+					       .config = { PERF_COUNT_HW_CPU_CYCLES },
+					       .core = true };
+	const struct event_pmu *p = pmu == EVENT_NONE ? NULL : &m->s->pmus.pmu[pmu];
+	struct trial t = { .at = perf_on_task(0), .whole = true };
+	struct cpulist cpus = { 0 };
+	const struct event *ev;
+
+	if (p && p->cpus && !p->core && !cpulist_parse(&cpus, p->cpus, false, NULL) && cpus.n)
+		t.at = perf_on_cpu((int)cpus.cpu[0]);
+	cpulist_release(&cpus);
+	try_leader(m, &t, b, pmu);
+	for (size_t i = 0; i < b->n; i++)
+		if ((ev = event_on(b->want[i], pmu)) && !(t.n && perf_is_slots(m->s, ev)))
+			try_event(&t, ev);
+	if (m->watchdog && p && p->core)
+		try_event(&t, &watchdog);
+	for (size_t i = 0; i < t.n; i++)
+		close(t.fd[t.n - 1 - i]);
+	return t.whole;
+}
+
+/* On every kind of core that has the events; of equal PMUs beside the cores, on one. Under --root nobody can be asked. */
+static bool fits(struct metrics *m, const struct bin *b)
+{
+	const struct event_set *set = &b->want[0]->set;
+	bool all = true;
+
+	if (m->p->root->emulated)
+		return true;
+	for (size_t i = 0; i < set->n && all && (!i || set->event[i].core); i++)
+		all = fits_on(m, b, set->event[i].pmu_index);
+	return all;
+}
+
+/* ---- metrics into groups ---- */
+
+struct packing {
+	struct metrics *m;
+	struct bin *bin; /* owned */
+	size_t n;
+};
+
+/* The metric's events of the PMU that are not open yet. */
+static struct bin take(const struct picked *one, const char *pmu, bool extra)
+{
+	struct bin b = { .pmu = pmu, .refused = SIZE_MAX };
+
+	for (size_t i = 0; i < one->n && b.n < MEMBERS_MAX; i++)
+		if (!one->want[i].done && !strcmp(pmu_of(&one->want[i]), pmu) && (extra || !one->want[i].extra))
+			b.want[b.n++] = &one->want[i];
+	return b;
+}
+
+static size_t growth(const struct bin *b, const struct bin *by)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < by->n; i++)
+		n += !holds(b, by->want[i]);
+	return n;
+}
+
+/* Into the group that takes all of the events in and grows the least. */
+static bool join(struct packing *k, const struct bin *by)
+{
+	/* One event has nothing to be counted with, but may stand where it is counted anyway. */
+	size_t most = by->n < 2 || k->m->p->root->emulated ? 0 : by->n;
+
+	for (size_t more = 0; more <= most; more++)
+		for (size_t i = 0; i < k->n; i++) {
+			struct bin *b = &k->bin[i], both = *b;
+
+			if (strcmp(b->pmu, by->pmu) || growth(b, by) != more || more >= b->refused ||
+			    b->n + more > MEMBERS_MAX)
+				continue;
+			for (size_t w = 0; w < by->n; w++)
+				if (!holds(b, by->want[w]))
+					both.want[both.n++] = by->want[w];
+			if (!more || fits(k->m, &both)) {
+				*b = both;
+				return true;
+			}
+			b->refused = more;
+		}
+	return false;
+}
+
+static int pack(struct packing *k, const struct picked *one, const char *pmu)
+{
+	struct bin whole = take(one, pmu, true), b = take(one, pmu, false), *grown;
+
+	/* What the threshold needs besides must not take the formula apart. */
+	if (b.n < whole.n && (!b.n || fits(k->m, &whole)))
+		b = whole;
+	if (k->m->p->options->perf.metric_no_merge || !join(k, &b)) {
+		if (b.n < 2)
+			return 0;
+		grown = realloc(k->bin, (k->n + 1) * sizeof(*grown));
+		if (!grown)
+			return -ENOMEM;
+		k->bin = grown;
+		k->bin[k->n++] = b;
+	}
+	for (size_t i = 0; i < b.n; i++)
+		b.want[i]->done = true;
+	return 0;
+}
+
+static int open_bin(struct metrics *m, const struct bin *b)
+{
+	struct buf text = BUF_INIT;
+	int err;
+
+	for (size_t i = 0; i < b->n; i++)
+		buf_printf(&text, "%s%s", i ? "," : "{", b->want[i]->text);
+	buf_addstr(&text, "}:W");
+	err = text.err ? metrics_no_memory(m) : metrics_open(m, buf_str(&text));
+	buf_release(&text);
+	return err;
+}
+
+/* Largest first, so that what is part of another comes behind it. */
+static int compare_sizes(const void *left, const void *right)
+{
+	const struct picked *const *a = left, *const *b = right;
+
+	if ((*a)->n != (*b)->n)
+		return (*a)->n < (*b)->n ? 1 : -1;
+	return (*a > *b) - (*a < *b);
+}
+
+int metric_groups_open(struct metrics *m)
+{
+	struct packing k = { .m = m };
+	struct picked **list = calloc(m->n + 1, sizeof(*list));
+	int err = list ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < m->n && !err; i++)
+		list[i] = &m->picked[i];
+	if (!err)
+		qsort(list, m->n, sizeof(*list), compare_sizes);
+	for (size_t i = 0; i < m->n && !err; i++)
+		for (size_t w = 0; w < list[i]->n && !err && !list[i]->ungrouped; w++) {
+			const struct want *first = &list[i]->want[w];
+
+			if (!first->done && may_group(pmu_of(first)))
+				err = pack(&k, list[i], pmu_of(first));
+		}
+	if (err)
+		metrics_no_memory(m);
+	for (size_t i = 0; i < k.n && !err; i++)
+		err = open_bin(m, &k.bin[i]);
+	free(k.bin);
+	free(list);
+	return err;
+}
