@@ -43,6 +43,7 @@ struct perf_group {
 	bool inherit;
 	bool braces, weak;     /* made by the user; may be taken apart */
 	_Atomic bool judged;   /* it has counted, or was told not to; readers set it, too */
+	bool starved;          /* was told not to, and is to be taken apart */
 	const char *class;     /* NULL: takes no others in */
 	uint64_t sample_ns;    /* its rows are sampled by the kernel, that often; 0: they are read */
 	struct perf_row **row; /* the units belong to the plan */

@@ -178,8 +178,7 @@ static int assign(struct perf_source *s, struct plan *p, struct perf_event *e)
 	return err;
 }
 
-/* Takes member k into a group of its own. */
-static int split_off(struct perf_source *s, struct perf_group *g, uint32_t k)
+int perf_group_split(struct perf_source *s, struct perf_group *g, uint32_t k)
 {
 	struct perf_group *alone = add_group(s);
 	int err = alone ? 0 : -ENOMEM;
@@ -311,7 +310,7 @@ static int try_group(struct perf_source *s, struct plan *p, struct perf_group *g
 			uint32_t keep = g->weak ? together : g->n - 1;
 
 			while (g->n > keep && !err)
-				err = split_off(s, g, g->weak ? g->n - 1 : k);
+				err = perf_group_split(s, g, g->weak ? g->n - 1 : k);
 			err = err ? err : g->weak ? -EAGAIN : 0;
 		} else {
 			e->err = EINVAL;

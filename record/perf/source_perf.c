@@ -46,9 +46,6 @@ static int check_descriptors(const struct perf_source *s, struct plan *p)
 			    "the events need %" PRIu64 " open files, and the limit is %" PRIu64, need, have);
 }
 
-/* Looked for once a second, so told before two have passed. */
-#define STARVED_NS 800000000u
-
 /* At longer intervals a reader's wake-ups cost nothing that could be measured, and it reads without delay. */
 #define SAMPLE_MAX_NS 50000000u
 /* The kernel's clock goes no faster. */
@@ -192,6 +189,8 @@ static int perf_update(struct source *source, struct plan *p, uint32_t cpu, bool
 
 	if (cpu == PM_NONE) {
 		err = perf_rows_revive(s, p);
+		if (!err)
+			err = perf_starving_split(s, p);
 		return err ? err : perf_threads_update(s, p);
 	}
 	err = perf_tool_cpu(s, p, cpu, online);
@@ -258,31 +257,6 @@ static int look_for_pmus(struct perf_source *s, struct plan *p)
 	return err;
 }
 
-/* A group is counted as a whole or not at all; nobody would hear of one that another user's events keep out. */
-static int look_for_starving(struct perf_source *s, struct plan *p)
-{
-	struct buf text = BUF_INIT;
-	int err = 0;
-
-	for (uint32_t i = 0; i < s->n_groups && !err; i++) {
-		const struct perf_group *g = s->group[i];
-
-		if (!perf_group_starves(s->group[i], STARVED_NS))
-			continue;
-		buf_clear(&text);
-		buf_printf(&text, "%s%s: no count so far, because others hold the counters%s", g->member[0]->ev->name,
-			   g->n > 1 ? " and the others of its group" : "",
-			   g->n > 1 ? "; in groups of their own its events could take turns" : "");
-		if (text.err)
-			err = text.err;
-		else
-			err = plan_note(p, g->n, buf_str(&text));
-		snprintf(p->told, sizeof(p->told), "%s", buf_str(&text));
-	}
-	buf_release(&text);
-	return err;
-}
-
 static int perf_look(struct source *source, struct plan *p)
 {
 	struct perf_source *s = source->data;
@@ -294,7 +268,7 @@ static int perf_look(struct source *source, struct plan *p)
 	if (s && !err)
 		err = look_for_pmus(s, p);
 	if (s && !err)
-		err = look_for_starving(s, p);
+		err = perf_starving_look(s, source, p);
 	for (uint32_t i = 0; s && i < s->n_groups; i++)
 		for (uint32_t k = 0; k < s->group[i]->n_rows && s->group[i]->n_cgroups; k++) {
 			struct perf_row *row = s->group[i]->row[k];

@@ -184,7 +184,8 @@ static void add(int leader, uint64_t ns, bool runs)
 /* Which groups run now. Returns whether one was left out. */
 static bool schedule(struct context *c, bool *runs)
 {
-	struct room room = { .general = table.pmu[c->pmu - 1].general };
+	const struct table_pmu *pmu = &table.pmu[c->pmu - 1];
+	struct room room = { .general = pmu->general - pmu->held };
 	bool left_out = false;
 
 	for (unsigned i = 0; i < c->n; i++) {

@@ -96,8 +96,8 @@ class Machine:
         lines.append(f"paranoid {paranoid} {int(privileged)}")
         lines += [f"hardware {i} {c:x}" for i, c in enumerate(self.table.HARDWARE) if c is not None]
         for name, pmu in self.table.PMUS.items():
-            general = pmu["general"] - (pinned or {}).get(name, 0)
-            lines.append(f"pmu {name} {pmu['type']} {'uncore' if pmu['kind'] == 'uncore' else 'core'} {general} {int(pmu.get('checks', True))} "
+            lines.append(f"pmu {name} {pmu['type']} {'uncore' if pmu['kind'] == 'uncore' else 'core'} {pmu['general']} "
+                         f"{(pinned or {}).get(name, 0)} {int(pmu.get('checks', True))} "
                          f"{pmu.get('package', -1)} {sum(1 << c for c in self.cpus_of(pmu)):x} {mask(pmu):x}")
             fixed = {config(pmu, t): n for t, n in pmu.get("fixed", {}).items()}
             only = {config(pmu, t) for t in pmu.get("only_fixed", ())}

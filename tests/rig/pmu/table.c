@@ -36,8 +36,8 @@ static bool read_line(struct table *t, const char *line)
 		return true;
 	}
 	if (!strcmp(word, "pmu") && t->n_pmus < TABLE_PMUS &&
-	    sscanf(line, "pmu %47s %u %15s %u %u %d %llx %llx", p->name, &p->type, kind, &p->general, &a, &p->package,
-		   &cpus, &config) == 8) {
+	    sscanf(line, "pmu %47s %u %15s %u %u %u %d %llx %llx", p->name, &p->type, kind, &p->general, &p->held, &a,
+		   &p->package, &cpus, &config) == 9) {
 		p->core = !strcmp(kind, "core");
 		p->checks = a;
 		p->cpus = cpus;

@@ -10,7 +10,8 @@ enum { TABLE_PMUS = 128, TABLE_CPUS = 64, TABLE_RATES = 512 };
 struct table_pmu {
 	char name[48];
 	uint32_t type;
-	unsigned general; /* counters, less those that other users have pinned */
+	unsigned general; /* counters */
+	unsigned held;    /* of them, by other users' pinned events: nothing that an open() reckons with */
 	bool core;        /* one a CPU; else one a package, opened on any CPU of it */
 	uint64_t cpus;    /* of a core PMU: on which CPUs it is */
 	bool checks;      /* a group that can never fit is refused with EINVAL, as most drivers do */

@@ -3,6 +3,8 @@
 
 The truth of a count is the rate of the table times the time for which the event ran, which either program prints.
 """
+import csv
+import io
 import os
 import subprocess
 import sys
@@ -206,19 +208,28 @@ def check_defaults(runner):
 
 
 def check_starving(m, folder, runner):
-    """A group that another user's counters keep out is told while it is recorded; of drivers that let it be opened."""
-    pmu = next((name for name, p in m.table.PMUS.items() if not p.get("checks", True) and len(p.get("rates", {})) > 2), None)
-    if not pmu:
-        return []
-    path, events = os.path.join(folder, "x.pmr"), list(m.table.PMUS[pmu]["rates"])[:3]
-    asked = "{" + ",".join(f"{pmu}/{e}/" for e in events[:2]) + f"}},{pmu}/{events[2]}/"
-    m.write(folder, pinned={pmu: m.table.PMUS[pmu]["general"] - 1})
-    shown = runner.run(os.path.join(BIN, "pmrec"), "--overwrite", "--sources=perf", "-a", "-i", "0.5", "--timeout=2500", "-o", path,
-                       "-e", asked).stderr
-    m.write(folder)
-    info = runner.run(os.path.join(BIN, "pmrep"), "info", path, preload=False).stdout
-    told = "others of its group: no count so far, because others hold the counters"
-    return [] if shown.count("no count so far") == 1 and told in shown and told in info else [f"{asked} starves untold: {shown}"]
+    """A group that another user's counters keep out is told while it is recorded, and its events take turns from then on."""
+    wrong, path = [], os.path.join(folder, "x.pmr")
+    loose = next((name for name, p in m.table.PMUS.items() if not p.get("checks", True) and len(p.get("rates", {})) > 2), None)
+    for pmu in filter(None, (loose, core_of(m))):
+        events = ["event=0x40", "event=0x41", "event=0x42"] if pmu == core_of(m) else list(m.table.PMUS[pmu]["rates"])[:3]
+        asked = "{" + ",".join(f"{pmu}/{e}/" for e in events[:2]) + f"}},{pmu}/{events[2]}/"
+        m.write(folder, pinned={pmu: m.table.PMUS[pmu]["general"] - 1})
+        shown = runner.run(os.path.join(BIN, "pmrec"), "--overwrite", "--sources=perf", "-a", "-i", "0.5", "--timeout=3500", "-o", path,
+                           "-e", asked).stderr
+        m.write(folder)
+        info = runner.run(os.path.join(BIN, "pmrep"), "info", path, preload=False).stdout
+        told = "others of its group: no count so far, because others hold the counters; from now on its events are counted one by one"
+        if shown.count("no count so far") != 1 or told not in shown or told not in info:
+            wrong.append(f"{asked} starves untold: {shown}")
+        text = runner.run(os.path.join(BIN, "pmrep"), "show", "--format=csv", "--per-system", f"--show={pmu}/*", path, preload=False).stdout
+        for event in events[:2]:
+            mine = [r for r in csv.DictReader(io.StringIO(text)) if event.replace("0x0", "0x") in r["metric"] and int(r["duration_ns"]) > 1e8]
+            rates = [float(r["value"]) / float(r["duration_ns"]) * 1e9 for r in mine if r["status"] == "ok"]
+            expected = m.rate(pmu, event)
+            if len(rates) < 2 or mine[0]["status"] == "ok" or max(abs(r - expected) for r in rates) > MULTIPLEXED * expected:
+                wrong.append(f"{pmu}/{event}/ of a group that starved counts {rates} a second, not {expected}; at first {mine[:1]}")
+    return wrong
 
 
 def check_others(m, folder, programs):
