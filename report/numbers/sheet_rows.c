@@ -1,6 +1,7 @@
 /* The rows of a sheet: which places each level has, and which tracks feed which of their inputs. */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "report/numbers/sheet_private.h"
 #include "report/machine/telemetry.h"
@@ -120,19 +121,28 @@ static void mark_cpus(const struct sheet *s, const struct level *l, bool *marked
 	}
 }
 
+/* Places are found in the order of tracks, of which many in a row often have the same. */
+static uint32_t put_place(const struct place *at, struct place *found, size_t *n)
+{
+	if (!*n || place_compare(&found[*n - 1], at))
+		found[(*n)++] = *at;
+	return (uint32_t)*n - 1;
+}
+
 static int place_tracks(struct sheet *s, struct level *l, struct filter *filter, struct place **rows, size_t *n_rows)
 {
 	const struct pm_model *m = s->places->model;
-	size_t n = replay_tracks(s->p->replay), found = 0, kept = 0;
+	size_t n = replay_tracks(s->p->replay), of_tracks, found = 0, kept = 0;
 	size_t cpus = s->places->n;
-	struct place *at = malloc((n + 1) * sizeof(*at)), *sorted = malloc((n + cpus + 1) * sizeof(*sorted));
+	struct place *at = malloc((n + cpus + 1) * sizeof(*at)), *sorted = NULL;
 	bool *wanted = calloc((size_t)m->n_counters + 1, sizeof(*wanted));
 	bool *marked = calloc(cpus + 1, sizeof(*marked));
-	uint32_t *cpu = malloc((cpus + 1) * sizeof(*cpu));
+	uint32_t *cpu = malloc((cpus + 1) * sizeof(*cpu)), *row = NULL;
 	int err = filter->config->rows == SHEET_CPU_SET ? prepare_filter(filter, s, l->kind) : 0;
+	struct place one;
 
 	l->row_of = malloc((n + 1) * sizeof(*l->row_of));
-	if (!at || !sorted || !wanted || !marked || !cpu || !l->row_of || err) {
+	if (!at || !wanted || !marked || !cpu || !l->row_of || err) {
 		err = -ENOMEM;
 		goto out;
 	}
@@ -141,23 +151,30 @@ static int place_tracks(struct sheet *s, struct level *l, struct filter *filter,
 		struct track_info info = replay_track(s->p->replay, t);
 
 		l->row_of[t] = PM_NONE;
-		if (!wanted[info.counter] ||
-		    !places_find(s->places, pm_model_instance(m, info.instance), l->kind, &at[t]))
-			continue;
-		l->row_of[t] = 0;
-		sorted[found++] = at[t];
+		if (wanted[info.counter] &&
+		    places_find(s->places, pm_model_instance(m, info.instance), l->kind, &one))
+			l->row_of[t] = put_place(&one, at, &found);
 	}
+	of_tracks = found;
 	mark_cpus(s, l, marked, cpu);
 	for (size_t i = 0; i < cpus; i++) {
-		struct pm_instance one = { .kind = PM_CPU,
-					   .number = s->places->cpu[i].cpu,
-					   .cpu = s->places->cpu[i].cpu };
+		struct pm_instance in = { .kind = PM_CPU,
+					  .number = s->places->cpu[i].cpu,
+					  .cpu = s->places->cpu[i].cpu };
 
-		found += marked[i] && places_find(s->places, &one, l->kind, &sorted[found]);
+		if (marked[i] && places_find(s->places, &in, l->kind, &one))
+			put_place(&one, at, &found);
 	}
 	/* The system is there even for a formula of machine facts alone. */
 	if (l->kind == PM_SYSTEM && !found)
-		places_find(s->places, &(struct pm_instance){ .kind = PM_SYSTEM }, PM_SYSTEM, &sorted[found++]);
+		places_find(s->places, &(struct pm_instance){ .kind = PM_SYSTEM }, PM_SYSTEM, &at[found++]);
+	sorted = malloc((found + 1) * sizeof(*sorted));
+	row = malloc((of_tracks + 1) * sizeof(*row));
+	if (!sorted || !row) {
+		err = -ENOMEM;
+		goto out;
+	}
+	memcpy(sorted, at, found * sizeof(*sorted));
 	qsort(sorted, found, sizeof(*sorted), compare_places);
 	for (size_t i = 0; i < found; i++) {
 		if (i && !place_compare(&sorted[i], &sorted[i - 1]))
@@ -165,20 +182,21 @@ static int place_tracks(struct sheet *s, struct level *l, struct filter *filter,
 		if (passes(filter, &sorted[i], kept ? &sorted[kept - 1] : NULL))
 			sorted[kept++] = sorted[i];
 	}
-	for (size_t t = 0; t < n; t++) {
-		const struct place *row;
+	for (size_t i = 0; i < of_tracks; i++) {
+		const struct place *p = bsearch(&at[i], sorted, kept, sizeof(*sorted), compare_places);
 
-		if (l->row_of[t] == PM_NONE)
-			continue;
-		row = bsearch(&at[t], sorted, kept, sizeof(*sorted), compare_places);
-		l->row_of[t] = row ? (uint32_t)(row - sorted) : PM_NONE;
+		row[i] = p ? (uint32_t)(p - sorted) : PM_NONE;
 	}
+	for (size_t t = 0; t < n; t++)
+		if (l->row_of[t] != PM_NONE)
+			l->row_of[t] = row[l->row_of[t]];
 	*rows = sorted;
 	*n_rows = kept;
 	sorted = NULL;
 out:
 	free(at);
 	free(sorted);
+	free(row);
 	free(wanted);
 	free(marked);
 	free(cpu);

@@ -217,16 +217,6 @@ static bool still_bound(const struct run *r, const struct pm_model *m)
 	return true;
 }
 
-static int bind_anew(struct run *r)
-{
-	const struct pm_model *m = pm_reader_model(r->reader);
-	int err = !r->sink->ops->plan && still_bound(r, m) ? places_update(&r->places, m) : bind(r);
-
-	r->parts = 0;
-	memcpy(r->bound, (uint32_t[]){ m->n_counters, m->n_strings, m->n_instances, m->n_groups }, sizeof(r->bound));
-	return err;
-}
-
 /* The sink learns what the sheets of the intervals look like. */
 static int shape(struct run *r)
 {
@@ -258,12 +248,21 @@ static int lay_out(struct run *r)
 {
 	struct lane *each = &r->lane[LANE_INTERVALS];
 	const struct sink_ops *ops = r->sink->ops;
+	const struct pm_model *m = pm_reader_model(r->reader);
 	struct sink_plan plan = { 0 };
-	int err;
+	int err = 0;
 
 	r->sink->notes = r->noted ? NULL : &r->result->notes;
-	if ((err = bind_anew(r)))
-		return err;
+	if (!ops->plan && still_bound(r, m)) {
+		if ((err = places_update(&r->places, m)))
+			return error_sys(r->error, -err, "topology");
+	} else {
+		if ((err = bind(r)) || (err = begin_tracks(r)))
+			return err;
+		pm_reader_select(r->reader, group_wanted, r);
+	}
+	r->parts = 0;
+	memcpy(r->bound, (uint32_t[]){ m->n_counters, m->n_strings, m->n_instances, m->n_groups }, sizeof(r->bound));
 	plan.places = &r->places;
 	plan.binding = &r->binding;
 	plan.shown = r->shown;
@@ -271,16 +270,14 @@ static int lay_out(struct run *r)
 	r->sink->runs = pm_map_u64(&r->places.model->header, PM_HEADER_RUNS, 1) > 1;
 	/* Much may come and go before that. */
 	r->waits = r->laid_out && r->window.mode == REPLAY_TOTAL && !ops->plan && !ops->totals;
-	err = begin_tracks(r);
-	if (!err && ops->plan)
+	if (ops->plan)
 		err = ops->plan(r->sink, &plan);
-	else if (!err)
+	else
 		plan.sheet[plan.n_sheets++] = (struct sink_wish){ r->config->sheet, r->shown };
 	for (size_t i = 0; i < r->n_lanes && !err; i++)
 		err = build_sheets(r, &r->lane[i], &plan);
 	if (err)
 		return fail(r, err, "laying out the report");
-	pm_reader_select(r->reader, group_wanted, r);
 	r->stale = false;
 	r->n_counters = r->places.model->n_counters;
 	r->n_groups = r->places.model->n_groups;

@@ -38,14 +38,26 @@ static bool some_long(const struct replay *r, const struct pm_chunk_group *cg, u
 	return false;
 }
 
+int doubt_continue(struct group_feeds *f, const struct group_feeds *before, const uint32_t *place, uint32_t kept,
+		   uint32_t times)
+{
+	if (!before->spans)
+		return 0;
+	if (!(f->spans = calloc(times, sizeof(*f->spans))))
+		return -ENOMEM;
+	for (uint32_t t = 0; t < times && (t < kept || times == 1); t++)
+		f->spans[t] = before->spans[times == 1 ? 0 : place[t]];
+	return 0;
+}
+
 static int make_room(struct replay *r, struct group_feeds *f, uint32_t times)
 {
 	if (!r->doubt && !(r->doubt = calloc(r->cap_tracks, sizeof(*r->doubt))))
 		return -ENOMEM;
-	if (f->spans)
-		return 0;
-	f->spans = calloc(times, sizeof(*f->spans));
-	f->doubt = calloc(times * r->rows, 1);
+	if (!f->spans)
+		f->spans = calloc(times, sizeof(*f->spans));
+	if (!f->doubt)
+		f->doubt = calloc(times * r->rows, 1);
 	return f->spans && f->doubt ? 0 : -ENOMEM;
 }
 
@@ -57,9 +69,9 @@ static void point_tracks(struct replay *r, const struct group_feeds *f)
 	r->some_doubt = true;
 }
 
-int doubt_read(struct replay *r, const struct pm_chunk_group *cg, uint32_t row, uint32_t end, const bool *closes)
+int doubt_read(struct replay *r, struct group_feeds *f, const struct pm_chunk_group *cg, uint32_t row, uint32_t end,
+	       const bool *closes)
 {
-	struct group_feeds *f = &r->group[cg->group - 1];
 	uint32_t times = pm_group_times(pm_model_group(r->model, cg->group));
 	bool some = false;
 
@@ -93,7 +105,7 @@ void doubt_close(struct replay *r)
 {
 	for (uint32_t i = 0; r->doubt && i < r->n_groups; i++) {
 		struct group_feeds *f = &r->group[i];
-		const struct pm_group *g = f->spans ? pm_model_group(r->model, i + 1) : NULL;
+		const struct pm_group *g = f->doubt ? pm_model_group(r->model, f->group) : NULL;
 		bool some = false;
 
 		for (uint32_t t = 0; g && t < pm_group_times(g); t++) {

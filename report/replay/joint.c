@@ -100,9 +100,7 @@ static bool is_missing(const uint16_t *status, uint32_t row, uint32_t end)
 
 static const struct group_feeds *feeds_of(const struct replay *r, const struct pm_chunk_group *cg)
 {
-	bool fed = !cg->absent && cg->group <= r->n_groups && pm_model_group(r->model, cg->group);
-
-	return fed ? &r->group[cg->group - 1] : NULL;
+	return cg->absent ? NULL : replay_feeds(r, cg->group);
 }
 
 static size_t note(struct replay *r, size_t track)
@@ -133,11 +131,12 @@ static size_t note_missing(struct replay *r, const struct pm_chunk *c, uint32_t 
 				n += note(r, f->feed[k].track);
 		}
 	}
-	for (size_t i = 0; some_unseen && i < r->n_tracks; i++) {
-		const struct pm_instance *in = pm_model_instance(r->model, r->track[i].instance);
+	for (size_t i = 0; some_unseen && i < r->n_live; i++) {
+		const struct track *t = &r->track[r->live[i]];
+		const struct pm_instance *in = pm_model_instance(r->model, t->instance);
 
-		if (r->track[i].seen && r->track[i].seen != r->chunk && in && !in->retired_ns)
-			n += note(r, i);
+		if (t->seen && t->seen != r->chunk && in && !in->retired_ns)
+			n += note(r, r->live[i]);
 	}
 	return n;
 }
@@ -155,27 +154,20 @@ static void *copy_of(const void *from, size_t size)
 static int follow(struct replay *r, uint32_t track)
 {
 	struct joints *j = &r->joints;
-	struct track *t = r->track, *own;
+	struct track *t, *own;
+	uint32_t number;
 
-	if (r->n_tracks == r->cap_tracks) {
-		size_t cap = r->cap_tracks + r->cap_tracks / 2 + 64;
-
-		if (!(t = reallocarray(t, cap, sizeof(*t))))
-			return -ENOMEM;
-		r->track = t;
-		r->cap_tracks = cap;
-	}
-	if (reserve_links(j, r->cap_tracks))
+	if (reserve_links(j, r->n_tracks + 1) || (number = replay_add_track(r)) == PM_NONE)
 		return -ENOMEM;
-	t += track;
-	own = &r->track[r->n_tracks];
+	t = &r->track[track];
+	own = &r->track[number];
 	*own = *t;
 	own->times = copy_of(t->times, sizeof(*t->times));
 	own->more = copy_of(t->more, sizeof(*t->more));
 	own->loss = NULL;
 	r->unseen += t->seen != r->chunk;
-	j->link[r->n_tracks] = (struct joint_link){ .joint = j->n, .next = j->link[track].next };
-	j->link[track].next = (uint32_t)r->n_tracks++;
+	j->link[number] = (struct joint_link){ .joint = j->n, .next = j->link[track].next };
+	j->link[track].next = number;
 	if (!own->times != !t->times || !own->more != !t->more || !track_loss_of(own, r->rows))
 		return -ENOMEM;
 	if (t->loss) {
@@ -237,21 +229,24 @@ static size_t members_of(const struct replay *r, uint32_t *instance, struct memb
 {
 	size_t fresh = 0, n = 0;
 
-	for (size_t i = 0; i < r->n_tracks; i++)
-		if (r->joints.link[i].fresh)
-			instance[fresh++] = r->track[i].instance;
+	for (size_t i = 0; i < r->n_live; i++)
+		if (r->joints.link[r->live[i]].fresh)
+			instance[fresh++] = r->track[r->live[i]].instance;
 	qsort(instance, fresh, sizeof(*instance), by_number);
-	for (size_t i = 0; i < r->n_tracks; i++)
-		if (!joints_own(&r->joints, i) && r->track[i].semantics == PM_CUMULATIVE &&
-		    is_among(instance, fresh, r->track[i].instance))
-			m[n++] = (struct member){ r->track[i].instance, (uint32_t)i };
+	for (size_t i = 0; i < r->n_live; i++) {
+		const struct track *t = &r->track[r->live[i]];
+
+		if (!joints_own(&r->joints, r->live[i]) && t->semantics == PM_CUMULATIVE &&
+		    is_among(instance, fresh, t->instance))
+			m[n++] = (struct member){ t->instance, r->live[i] };
+	}
 	qsort(m, n, sizeof(*m), by_instance);
 	return n;
 }
 
 static int join_all(struct replay *r)
 {
-	size_t before = r->n_tracks, n, end;
+	size_t before = r->n_live, n, end;
 	uint32_t *instance = malloc((before + 1) * sizeof(*instance));
 	struct member *m = malloc((before + 1) * sizeof(*m));
 	int err = instance && m ? 0 : -ENOMEM;
@@ -264,10 +259,10 @@ static int join_all(struct replay *r)
 			err = join(r, f, m + i, end - i);
 	}
 	for (size_t i = 0; i < before; i++)
-		r->joints.link[i].fresh = false;
+		r->joints.link[r->live[i]].fresh = false;
 	free(instance);
 	free(m);
-	return err ? err : r->n_tracks > before;
+	return err ? err : r->n_live > before;
 }
 
 int joints_split(struct replay *r, const struct pm_chunk *c, uint32_t row, uint32_t end)
@@ -281,11 +276,11 @@ int joints_split(struct replay *r, const struct pm_chunk *c, uint32_t row, uint3
 		fed += f ? f->n : 0;
 		some |= f && c->group[i].status;
 	}
-	if (!r->joints.n_formulas || (!some && fed == r->n_tracks))
+	if (!r->joints.n_formulas || (!some && fed == r->n_live))
 		return 0;
 	if (reserve_links(&r->joints, r->n_tracks))
 		return -ENOMEM;
-	return note_missing(r, c, row, end, fed != r->n_tracks) ? join_all(r) : 0;
+	return note_missing(r, c, row, end, fed != r->n_live) ? join_all(r) : 0;
 }
 
 int joints_attach(struct replay *r)
@@ -321,6 +316,38 @@ int joints_attach(struct replay *r)
 		f->n = n;
 	}
 	return 0;
+}
+
+void joints_renumber(struct joints *j, const uint32_t *place, size_t n)
+{
+	uint32_t *joint = calloc((size_t)j->n + 1, sizeof(*joint));
+	size_t kept = 0;
+	uint32_t n_joints = 0;
+
+	n = n < j->n_links ? n : j->n_links;
+	for (size_t i = 0; i < n; i++) {
+		struct joint_link *l = &j->link[i];
+
+		if (place[i] == PM_NONE)
+			continue;
+		l->next = l->next ? place[l->next] : 0;
+		if (l->joint && joint)
+			joint[l->joint - 1] = 1;
+		j->link[kept++] = *l;
+	}
+	j->n_links = kept;
+	/* Without memory those of nobody stay. */
+	for (uint32_t i = 0; joint && i < j->n; i++) {
+		if (!joint[i])
+			continue;
+		j->joint[n_joints] = j->joint[i];
+		joint[i] = ++n_joints;
+	}
+	for (size_t i = 0; joint && i < kept; i++)
+		if (j->link[i].joint)
+			j->link[i].joint = joint[j->link[i].joint - 1];
+	j->n = joint ? n_joints : j->n;
+	free(joint);
 }
 
 /* ---- what they miss ---- */

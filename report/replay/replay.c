@@ -32,6 +32,8 @@ void replay_free(struct replay *r)
 		free(r->rule[i]);
 	free(r->rule);
 	free(r->track);
+	free(r->live);
+	free(r->fed);
 	free(r->brief);
 	free(r->key);
 	free(r->want);
@@ -57,6 +59,21 @@ static void interval_done(struct replay *r, size_t k)
 	r->open = false;
 }
 
+/* Ends interval k of the track. What has ended was absent for the rest of it. */
+static void close_track(struct replay *r, size_t track, size_t k)
+{
+	struct track *t = &r->track[track];
+	uint64_t rest = t->ended ? r->done[k].duration_ns - t->loss->ended_ns : 0;
+
+	if (rest) {
+		track_missed(t, PM_REASON_OFFLINE, rest);
+		t->over = true;
+	}
+	if (t->ended)
+		t->loss->ended_ns = 0;
+	track_close(t, r->arena, r->rows, k, counts_of(r, track));
+}
+
 static int emit(struct replay *r, size_t n)
 {
 	int err = n ? r->sink(r->ctx, r->done, n) : 0;
@@ -78,19 +95,23 @@ static int make_loss(struct replay *r, struct track *t)
 /* Closes the open interval where it stands. */
 static int flush(struct replay *r)
 {
+	int err;
+
 	if (!r->open)
 		return 0;
+	if (!r->placed && (err = replay_lay_results(r)))
+		return err;
 	interval_done(r, 0);
 	doubt_close(r);
 	for (size_t i = 0; i < r->n_tracks; i++)
-		track_close(&r->track[i], r->arena, r->rows, 0, counts_of(r, i));
+		close_track(r, i, 0);
 	return emit(r, 1);
 }
 
 static void restart(struct replay *r)
 {
-	for (size_t i = 0; i < r->n_tracks; i++)
-		track_restart(&r->track[i], 0);
+	for (size_t i = 0; i < r->n_live; i++)
+		track_restart(&r->track[r->live[i]], 0);
 	r->fresh = true;
 }
 
@@ -161,11 +182,12 @@ static int lose_hidden(struct replay *r, uint64_t tick)
 	open_interval(r);
 	r->now.duration_ns += ns;
 	r->now.partial = true;
-	for (size_t i = 0; i < r->n_tracks && !err; i++) {
-		const struct pm_instance *in = pm_model_instance(r->model, r->track[i].instance);
+	for (size_t i = 0; i < r->n_live && !err; i++) {
+		struct track *t = &r->track[r->live[i]];
+		const struct pm_instance *in = pm_model_instance(r->model, t->instance);
 
-		if (r->track[i].seen && in && !in->retired_ns && !(err = make_loss(r, &r->track[i])))
-			track_lose(&r->track[i], VALUE_GAP, ns);
+		if (t->seen && in && !in->retired_ns && !(err = make_loss(r, t)))
+			track_lose(t, VALUE_GAP, ns);
 	}
 	return err;
 }
@@ -282,17 +304,16 @@ static int feed_chunk_group(struct replay *r, const struct pm_chunk *chunk, uint
 {
 	const struct pm_chunk_group *cg = &chunk->group[i];
 	const struct pm_group *g = pm_model_group(r->model, cg->group);
-	const struct group_feeds *f;
+	struct group_feeds *f = g && !cg->absent ? replay_feeds(r, cg->group) : NULL;
 	size_t stride = cg->stride;
 	double seconds[PM_CHUNK_ROWS];
 	uint16_t status[PM_CHUNK_ROWS];
 	bool filled, gathered = chunk == &r->gather.chunk;
 	int err;
 
-	if (!g || cg->absent || cg->group > r->n_groups)
+	if (!f)
 		return 0;
-	f = &r->group[cg->group - 1];
-	if ((err = doubt_read(r, cg, row, end, closes)))
+	if ((err = doubt_read(r, f, cg, row, end, closes)))
 		return err;
 	filled = all_close && f->timed && fill_seconds(r, g, cg, row, end);
 	for (uint32_t k = 0; k < f->n; k++) {
@@ -329,22 +350,22 @@ void replay_see(struct replay *r, const struct pm_chunk *c)
 	r->chunk++;
 	for (uint32_t i = 0; i < c->n_groups; i++) {
 		const struct pm_chunk_group *cg = &c->group[i];
-		const struct group_feeds *f;
+		const struct group_feeds *f = cg->absent ? NULL : replay_feeds(r, cg->group);
 
-		if (cg->absent || cg->group > r->n_groups || !pm_model_group(r->model, cg->group))
-			continue;
-		f = &r->group[cg->group - 1];
-		for (uint32_t k = 0; k < f->n; k++) {
+		for (uint32_t k = 0; f && k < f->n; k++) {
 			struct track *t = &r->track[f->feed[k].track];
 
 			seen += t->seen != r->chunk;
 			t->seen = r->chunk;
 		}
 	}
-	r->unseen = r->n_tracks - seen;
-	for (size_t i = 0; i < r->n_tracks && r->unseen; i++)
-		if (r->track[i].seen != r->chunk)
-			r->track[i].unseen = why_missing(r, &r->track[i]);
+	r->unseen = r->n_live - seen;
+	for (size_t i = 0; i < r->n_live && r->unseen; i++) {
+		struct track *t = &r->track[r->live[i]];
+
+		if (t->seen != r->chunk)
+			t->unseen = why_missing(r, t);
+	}
 }
 
 /* From the snapshot before row `from` of the slice to row `to`. */
@@ -382,20 +403,29 @@ static int feed_slice(struct replay *r, const struct pm_chunk *c, uint32_t row, 
 {
 	int err = joints_split(r, c, row, end);
 
-	if (err > 0)
+	if (err > 0) {
+		err = joints_attach(r);
+		r->placed = false;
+	}
+	if (!err && n && !r->placed)
 		err = replay_lay_results(r);
+	if (err)
+		return err;
 	joints_read(r, c, row, end);
 	for (uint32_t i = 0; i < c->n_groups && !err; i++)
 		err = feed_chunk_group(r, c, i, row, end, closes, n == end - row);
-	for (size_t i = 0; i < r->n_tracks && r->unseen && !err; i++) {
-		struct track *t = &r->track[i];
+	for (size_t i = 0; i < r->n_live && r->unseen && !err; i++) {
+		struct track *t = &r->track[r->live[i]];
 
 		if (t->seen == r->chunk)
 			continue;
 		if (c != &r->gather.chunk)
 			t->unseen = why_missing(r, t);
-		err = miss_track(r, c, i, row, end, closes);
+		err = miss_track(r, c, r->live[i], row, end, closes);
 	}
+	for (size_t i = 0; n && i < r->n_tracks && r->n_live < r->n_tracks; i++)
+		for (size_t k = 0; k < n && r->track[i].ended; k++)
+			close_track(r, i, k);
 	return err ? err : emit(r, n);
 }
 
@@ -491,6 +521,6 @@ int replay_chunk(struct replay *r, const struct pm_chunk *c)
 		return err;
 	r->wall = c->clocks.realtime ? (int64_t)(c->clocks.realtime - c->clocks.monotonic) : INT64_MIN;
 	r->chunk++;
-	r->unseen = r->n_tracks;
+	r->unseen = r->n_live;
 	return replay_rows(r, c, row, rows, NULL);
 }

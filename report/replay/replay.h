@@ -85,7 +85,8 @@ void replay_free(struct replay *r);
 
 /*
  * Declares what is wanted: replay_begin_tracks(), replay_want() for each counter, replay_end_tracks(). To be repeated
- * when the model has gained groups or instances; tracks that exist go on. No intervals may be open in a sink.
+ * when what is wanted has changed; when the model has gained or lost groups or instances, replay_end_tracks() alone is
+ * enough, and takes time in proportion to those that live. Tracks that exist go on. No intervals may be open in a sink.
  */
 int replay_begin_tracks(struct replay *r, const struct pm_model *model);
 int replay_want(struct replay *r, uint32_t counter, unsigned aspects);

@@ -36,16 +36,11 @@ static size_t row_stride(const struct gathered *x)
 	return (((size_t)x->columns + 7) & ~(size_t)7) + 8;
 }
 
-static const struct group_feeds *feeds_of(const struct replay *r, uint32_t group)
-{
-	return group && group <= r->n_groups ? &r->group[group - 1] : NULL;
-}
-
 static bool is_fed(const struct replay *r, const struct pm_chunk_group *cg)
 {
-	const struct group_feeds *f = feeds_of(r, cg->group);
+	const struct group_feeds *f = cg->absent ? NULL : replay_feeds(r, cg->group);
 
-	return !cg->absent && f && f->n;
+	return f && f->n;
 }
 
 /* How many rows are worth waiting for, and fit. */

@@ -22,12 +22,18 @@ struct spans {
 };
 
 struct group_feeds {
-	struct feed *feed; /* owned */
+	uint32_t group, slot; /* as struct pm_group has them */
+	struct feed *feed;    /* owned */
 	uint32_t n;
 	struct spans *spans; /* owned: of each of its times; NULL: none was ever long */
 	uint8_t *doubt;      /* owned: times x rows of results; NULL likewise */
-	bool known;
-	bool timed; /* some track asks for times */
+	bool timed;          /* some track asks for times */
+};
+
+/* Finds the track of a counter and an instance. */
+struct track_key {
+	uint32_t counter, instance;
+	uint32_t track; /* + 1; 0: free */
 };
 
 /* Of a counter that has one, for all of its tracks in a package: packages may count energy in different units. */
@@ -115,12 +121,18 @@ struct replay {
 	size_t n_want;
 	struct track *track;
 	size_t n_tracks, cap_tracks;
-	uint32_t *key; /* while tracks are declared: open addressing, by counter and instance: track + 1;
-	                              0: empty */
-	size_t n_keys;
-	struct group_feeds *group; /* by group id - 1 */
-	uint32_t n_groups;
-	struct rule_row **rule; /* owned: what tracks point to, so it does not move */
+	uint32_t *live; /* tracks that have not ended; room for all */
+	size_t n_live;
+	uint32_t *fed; /* by track: the layout in which a group fed it last */
+	uint32_t layout;
+	struct track_key *key; /* open addressing, of the live ones */
+	size_t n_keys, used_keys;
+	struct group_feeds *group; /* that have not retired */
+	uint32_t n_groups, cap_groups;
+	uint32_t *at_slot; /* by slot: place in group[] + 1; 0: none */
+	uint32_t n_slots;
+	uint32_t groups_seen, last_seen; /* of the model: the first so many were looked at; id of the last of them */
+	struct rule_row **rule;          /* owned: what tracks point to, so it does not move */
 	size_t n_rules;
 	struct cpu_facts facts; /* of the package `facts_of` */
 	uint32_t facts_of;
@@ -129,12 +141,14 @@ struct replay {
 	struct brief *brief;  /* by track */
 	struct count *counts; /* tracks x rows, if they are wanted */
 	size_t arrays, rows;  /* arena: arrays x rows */
+	size_t cap_arena;     /* values that fit */
+	bool placed;          /* all tracks have their place in it */
 	struct gather gather;
 	struct joints joints;
 	double *seconds; /* [max_seconds]: times x rows of the group at hand, as struct column has them */
 	size_t max_seconds;
 	uint32_t chunk; /* number of the chunk at hand, or of those that were gathered */
-	size_t unseen;  /* tracks that are not in it, as far as it was looked at */
+	size_t unseen;  /* live tracks that are not in it, as far as it was looked at */
 	uint32_t run, segment;
 	bool begun;            /* a snapshot of this run was seen */
 	bool fresh;            /* none of this stretch was: nothing is known of what lies before it */
@@ -157,6 +171,10 @@ struct replay {
 int replay_lay_results(struct replay *r);
 /* Frees group[] and what hangs on it. */
 void replay_forget_feeds(struct replay *r);
+/* What a group feeds; NULL: nothing is known of it. */
+struct group_feeds *replay_feeds(const struct replay *r, uint32_t group);
+/* A new track, live, with nothing in it; PM_NONE without memory. */
+uint32_t replay_add_track(struct replay *r);
 
 /* Notes which tracks are in the chunk, and why others are not, while that is known: it will be replayed later. */
 void replay_see(struct replay *r, const struct pm_chunk *c);
@@ -174,8 +192,8 @@ bool gather_is_full(const struct gather *g);
 int gather_settle(struct replay *r);
 void gather_release(struct gather *g);
 
-/* Gives tracks of their own to what misses something from rows [row, end) on. 1: it did, and results have to be laid
- * out; 0 or -ENOMEM. */
+/* Gives tracks of their own to what misses something from rows [row, end) on. 1: it did, and they have to be attached
+ * and their results laid out; 0 or -ENOMEM. */
 int joints_split(struct replay *r, const struct pm_chunk *c, uint32_t row, uint32_t end);
 /* Has groups feed these tracks. 0 or -ENOMEM. */
 int joints_attach(struct replay *r);
@@ -185,10 +203,16 @@ void joints_read(struct replay *r, const struct pm_chunk *c, uint32_t row, uint3
 bool joints_own(const struct joints *j, size_t track);
 void joint_column(const struct replay *r, uint32_t track, struct column *c, uint32_t row, uint32_t end,
 		  uint16_t *status);
+/* Tracks are renumbered: place[] has the new number, or PM_NONE of one that is dropped. */
+void joints_renumber(struct joints *j, const uint32_t *place, size_t n);
 void joints_release(struct joints *j);
 
+/* What is known of a group goes on in the one that continues it: `kept` of its instances, each from a place there. */
+int doubt_continue(struct group_feeds *f, const struct group_feeds *before, const uint32_t *place, uint32_t kept,
+		   uint32_t times);
 /* Looks at how long the readings of a group of rows [row, end) took. 0 or -ENOMEM. */
-int doubt_read(struct replay *r, const struct pm_chunk_group *cg, uint32_t row, uint32_t end, const bool *closes);
+int doubt_read(struct replay *r, struct group_feeds *f, const struct pm_chunk_group *cg, uint32_t row, uint32_t end,
+	       const bool *closes);
 /* The same where an interval ends without a snapshot. */
 void doubt_close(struct replay *r);
 /* A block was handed on. */

@@ -12,13 +12,31 @@
 #define HUGE_PAGE    (2u << 20) /* of most machines; elsewhere it does no harm */
 #define SECONDS_MOST (1u << 17) /* 1 MiB */
 
+static void release_feeds(struct group_feeds *f)
+{
+	free(f->feed);
+	free(f->spans);
+	free(f->doubt);
+}
+
 void replay_forget_feeds(struct replay *r)
 {
 	for (uint32_t i = 0; i < r->n_groups; i++)
-		free(r->group[i].feed), free(r->group[i].spans), free(r->group[i].doubt);
+		release_feeds(&r->group[i]);
 	free(r->group);
+	free(r->at_slot);
 	r->group = NULL;
-	r->n_groups = 0;
+	r->at_slot = NULL;
+	r->n_groups = r->cap_groups = r->n_slots = r->groups_seen = r->last_seen = 0;
+}
+
+struct group_feeds *replay_feeds(const struct replay *r, uint32_t group)
+{
+	const struct pm_group *g = pm_model_group(r->model, group);
+	struct group_feeds *f =
+		g && g->slot < r->n_slots && r->at_slot[g->slot] ? &r->group[r->at_slot[g->slot] - 1] : NULL;
+
+	return f && f->group == group ? f : NULL;
 }
 
 int replay_begin_tracks(struct replay *r, const struct pm_model *model)
@@ -29,6 +47,7 @@ int replay_begin_tracks(struct replay *r, const struct pm_model *model)
 		return -ENOMEM;
 	free(r->want);
 	r->want = want;
+	replay_forget_feeds(r);
 	r->n_want = (size_t)model->n_counters + 1;
 	r->model = model;
 	r->perf_scale = !r->config.no_scale && pm_map_bool(&model->header, PM_HEADER_SCALED, true);
@@ -43,38 +62,72 @@ int replay_want(struct replay *r, uint32_t counter, unsigned aspects)
 	return 0;
 }
 
-/* The place of a column's track, or the free one where it would go. */
-static size_t key_place(const struct replay *r, uint32_t counter, uint32_t instance)
+/* The key of a counter and an instance, or the free one where it would be. */
+static struct track_key *find_key(const struct replay *r, uint32_t counter, uint32_t instance)
 {
-	uint64_t key = (uint64_t)counter << 32 | instance;
-	size_t i = (size_t)((key * 0x9e3779b97f4a7c15u) >> 20) & (r->n_keys - 1);
+	uint64_t both = (uint64_t)counter << 32 | instance;
+	size_t i = (size_t)((both * 0x9e3779b97f4a7c15u) >> 20) & (r->n_keys - 1);
 
-	for (; r->key[i]; i = (i + 1) & (r->n_keys - 1)) {
-		const struct track *t = &r->track[r->key[i] - 1];
-
-		if (t->counter == counter && t->instance == instance)
-			break;
-	}
-	return i;
+	while (r->key[i].track && (r->key[i].counter != counter || r->key[i].instance != instance))
+		i = (i + 1) & (r->n_keys - 1);
+	return &r->key[i];
 }
 
-static int grow_keys(struct replay *r)
+/* Room for one more; what has ended is left out. */
+static int reserve_keys(struct replay *r)
 {
 	size_t n = 1024;
-	uint32_t *key;
 
-	while (n <= r->n_tracks * 2)
+	if (r->used_keys * 2 < r->n_keys)
+		return 0;
+	while (n <= r->n_live * 4)
 		n *= 2;
-	key = calloc(n, sizeof(*key));
-	if (!key)
-		return -ENOMEM;
 	free(r->key);
-	r->key = key;
-	r->n_keys = n;
-	for (size_t i = 0; i < r->n_tracks; i++)
-		if (!joints_own(&r->joints, i))
-			key[key_place(r, r->track[i].counter, r->track[i].instance)] = (uint32_t)i + 1;
+	r->key = calloc(n, sizeof(*r->key));
+	r->n_keys = r->key ? n : 0;
+	r->used_keys = 0;
+	for (size_t i = 0; i < r->n_live && r->key; i++) {
+		const struct track *t = &r->track[r->live[i]];
+
+		if (joints_own(&r->joints, r->live[i]))
+			continue;
+		*find_key(r, t->counter, t->instance) = (struct track_key){ t->counter, t->instance, r->live[i] + 1 };
+		r->used_keys++;
+	}
+	return r->key ? 0 : -ENOMEM;
+}
+
+static int reserve_tracks(struct replay *r, size_t n)
+{
+	struct track *t;
+	uint32_t *live, *fed;
+
+	if (n <= r->cap_tracks)
+		return 0;
+	if (!(t = reallocarray(r->track, n, sizeof(*t))))
+		return -ENOMEM;
+	r->track = t;
+	if (!(live = reallocarray(r->live, n, sizeof(*live))))
+		return -ENOMEM;
+	r->live = live;
+	if (!(fed = reallocarray(r->fed, n, sizeof(*fed))))
+		return -ENOMEM;
+	r->fed = fed;
+	/* Nothing is in doubt between blocks, and then nearly never again. */
+	free(r->doubt);
+	r->doubt = NULL;
+	r->cap_tracks = n;
 	return 0;
+}
+
+uint32_t replay_add_track(struct replay *r)
+{
+	if (r->n_tracks == r->cap_tracks && reserve_tracks(r, r->cap_tracks + r->cap_tracks / 2 + 64))
+		return PM_NONE;
+	r->track[r->n_tracks] = (struct track){ 0 };
+	r->fed[r->n_tracks] = 0;
+	r->live[r->n_live++] = (uint32_t)r->n_tracks;
+	return (uint32_t)r->n_tracks++;
 }
 
 static void track_describe(struct track *t, const struct pm_counter *c)
@@ -139,36 +192,18 @@ static int rule_for(struct replay *r, const struct pm_counter *c, uint32_t insta
 	return 0;
 }
 
-static int64_t track_for(struct replay *r, uint32_t counter, uint32_t instance)
+static int describe_new(struct replay *r, struct track *t)
 {
+	const struct pm_counter *c = pm_model_counter(r->model, t->counter);
+	const struct pm_instance *i = pm_model_instance(r->model, t->instance);
 	const struct counter_rule *rule;
-	enum pm_kind kind;
-	struct track *t;
-	size_t i;
 	int err;
 
-	if (r->n_tracks * 2 >= r->n_keys && (err = grow_keys(r)))
-		return err;
-	i = key_place(r, counter, instance);
-	if (r->key[i])
-		return r->key[i] - 1;
-	if (r->n_tracks == r->cap_tracks) {
-		size_t cap = r->cap_tracks + r->cap_tracks / 2 + 64;
-
-		t = realloc(r->track, cap * sizeof(*t));
-		if (!t)
-			return -ENOMEM;
-		r->track = t;
-		r->cap_tracks = cap;
-	}
-	t = &r->track[r->n_tracks];
-	*t = (struct track){ .counter = counter, .instance = instance };
-	track_describe(t, pm_model_counter(r->model, counter));
-	kind = pm_model_instance(r->model, instance)->kind;
-	t->counts_on =
-		!(kind == PM_CPU || kind == PM_CORE || kind == PM_CLUSTER || kind == PM_TASK || kind == PM_CGROUP);
-	t->uncore = kind == PM_PMU;
-	if ((err = rule_for(r, pm_model_counter(r->model, counter), instance, &rule)))
+	track_describe(t, c);
+	t->counts_on = !(i->kind == PM_CPU || i->kind == PM_CORE || i->kind == PM_CLUSTER || i->kind == PM_TASK ||
+			 i->kind == PM_CGROUP);
+	t->uncore = i->kind == PM_PMU;
+	if ((err = rule_for(r, c, t->instance, &rule)))
 		return err;
 	if (rule && !(t->more = calloc(1, sizeof(*t->more))))
 		return -ENOMEM;
@@ -177,21 +212,40 @@ static int64_t track_for(struct replay *r, uint32_t counter, uint32_t instance)
 	/* What appears in the middle was not there before: it has no part in what its first reading begins, unless
 	 * it is known to have stood at 0. */
 	if (r->begun && !r->fresh && t->semantics == PM_CUMULATIVE &&
-	    pm_map_bool(&pm_model_counter(r->model, counter)->attrs, PM_COUNTER_FROM_ZERO, false)) {
-		t->prev_time = pm_model_instance(r->model, instance)->added_ns;
+	    pm_map_bool(&c->attrs, PM_COUNTER_FROM_ZERO, false)) {
+		t->prev_time = i->added_ns;
 		t->started = true;
 	} else {
 		t->before = r->begun ? PM_REASON_OFFLINE : 0;
 	}
-	if (r->begun && r->open && r->now.duration_ns) {
-		t->loss = calloc(1, sizeof(*t->loss));
-		if (!t->loss)
-			return -ENOMEM;
-		t->loss->absent = r->now.duration_ns;
-		r->some_loss = true;
-	}
-	r->key[i] = (uint32_t)++r->n_tracks;
-	return (int64_t)r->n_tracks - 1;
+	if (!r->begun || !r->open || !r->now.duration_ns)
+		return 0;
+	if (!track_loss_of(t, r->rows))
+		return -ENOMEM;
+	t->loss->absent = r->now.duration_ns;
+	r->some_loss = true;
+	return 0;
+}
+
+static int64_t track_for(struct replay *r, uint32_t counter, uint32_t instance)
+{
+	struct track_key *key;
+	uint32_t track;
+	int err;
+
+	if ((err = reserve_keys(r)))
+		return err;
+	key = find_key(r, counter, instance);
+	if (key->track && !r->track[key->track - 1].ended)
+		return (int64_t)key->track - 1;
+	if ((track = replay_add_track(r)) == PM_NONE)
+		return -ENOMEM;
+	r->track[track].counter = counter;
+	r->track[track].instance = instance;
+	*key = (struct track_key){ counter, instance, track + 1 };
+	r->used_keys++;
+	err = describe_new(r, &r->track[track]);
+	return err ? err : (int64_t)track;
 }
 
 bool replay_wants_group(const struct replay *r, const struct pm_group *g)
@@ -202,60 +256,168 @@ bool replay_wants_group(const struct replay *r, const struct pm_group *g)
 	return false;
 }
 
-static int feed_group(struct replay *r, const struct pm_group *g, struct group_feeds *f)
+static int want_of(const struct replay *r, struct track *t)
 {
-	uint32_t n = pm_group_values(g), wanted = 0;
+	const unsigned rare =
+		1u << TRACK_FIRST | 1u << TRACK_LAST | 1u << TRACK_MEAN | 1u << TRACK_MAX | 1u << TRACK_SPAN;
 
-	f->known = true;
-	for (uint32_t v = 0; v < n; v++)
-		wanted += r->want[pm_group_counter_of(g, v)] != 0;
-	if (!wanted)
-		return 0;
-	f->feed = malloc(wanted * sizeof(*f->feed));
-	if (!f->feed)
+	t->aspects = r->want[t->counter];
+	if (t->aspects & rare && !t->more && !(t->more = calloc(1, sizeof(*t->more))))
 		return -ENOMEM;
-	for (uint32_t v = 0; v < n; v++) {
-		uint32_t counter = pm_group_counter_of(g, v);
-		int64_t track;
-
-		if (!r->want[counter])
-			continue;
-		f->timed |= (r->want[counter] & (1u << TRACK_RATE | 1u << TRACK_ELAPSED)) != 0;
-		track = track_for(r, counter, pm_group_instance_of(g, v));
-		if (track < 0)
-			return (int)track;
-		f->feed[f->n++] = (struct feed){ pm_group_head(g) + v, pm_group_time_of(g, v), (uint32_t)track };
-		if (g->flags & PM_GROUP_PERF_TIMES && !r->track[track].times &&
-		    !(r->track[track].times = calloc(1, sizeof(*r->track[track].times))))
-			return -ENOMEM;
-		r->track[track].perf = r->perf_scale && (g->flags & PM_GROUP_PERF_TIMES);
-	}
 	return 0;
 }
 
-/* Room for the columns of the largest group, which are often all there are; growing step by step would leave holes.
- */
-static int reserve_tracks(struct replay *r)
+/* Where a group that goes on has its feeds from: those of the instances that stay come first, in its order. NULL: it
+ * does not, or they are not one for each column. */
+static const struct group_feeds *feeds_before(const struct replay *r, const struct pm_group *g, uint32_t counters)
 {
-	struct track *t;
-	size_t most = 0;
+	const struct pm_group *from = g->flags & PM_GROUP_LIST ? NULL : pm_model_group(r->model, g->continues);
+	const struct group_feeds *f = from ? replay_feeds(r, from->id) : NULL;
 
-	for (uint32_t i = 0; i < r->model->n_groups; i++) {
-		const struct pm_group *g = &r->model->group[i];
-		size_t n = 0;
+	return f && f->n == counters * from->n_instances ? f : NULL;
+}
 
-		for (uint32_t k = 0; k < g->n_counters; k++)
-			n += r->want[g->counter[k]] ? (g->flags & PM_GROUP_LIST ? 1 : g->n_instances) : 0;
-		most = n > most ? n : most;
-	}
-	if (most <= r->cap_tracks)
-		return 0;
-	t = realloc(r->track, most * sizeof(*t));
+/* The place that each instance has there; how many have one. */
+static uint32_t places_before(const struct pm_group *g, const struct pm_group *from, uint32_t *place)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < from->n_instances && kept < g->n_instances; i++)
+		if (from->instance[i] == g->instance[kept])
+			place[kept++] = i;
+	return kept;
+}
+
+static int feed_column(struct replay *r, const struct pm_group *g, uint32_t v, uint32_t *track)
+{
+	int64_t found = track_for(r, pm_group_counter_of(g, v), pm_group_instance_of(g, v));
+	struct track *t = found < 0 ? NULL : &r->track[found];
+
 	if (!t)
+		return (int)found;
+	if (want_of(r, t))
 		return -ENOMEM;
-	r->track = t;
-	r->cap_tracks = most;
+	if (g->flags & PM_GROUP_PERF_TIMES && !t->times && !(t->times = calloc(1, sizeof(*t->times))))
+		return -ENOMEM;
+	t->perf = r->perf_scale && (g->flags & PM_GROUP_PERF_TIMES);
+	*track = (uint32_t)found;
 	return 0;
+}
+
+static int feed_group(struct replay *r, const struct pm_group *g, struct group_feeds *f)
+{
+	uint32_t n = pm_group_values(g), per = g->flags & PM_GROUP_LIST ? 1 : g->n_instances;
+	uint32_t counters = 0, kept = 0, *place = NULL, members = 0;
+	const struct group_feeds *before;
+	int err = 0;
+
+	for (uint32_t k = 0; k < g->n_counters; k++) {
+		unsigned want = r->want[g->counter[k]];
+
+		counters += want != 0;
+		f->timed |= (want & (1u << TRACK_RATE | 1u << TRACK_ELAPSED)) != 0;
+	}
+	if (!counters || !per)
+		return 0;
+	f->feed = malloc((size_t)counters * per * sizeof(*f->feed));
+	if (!f->feed)
+		return -ENOMEM;
+	if ((before = feeds_before(r, g, counters))) {
+		if (!(place = malloc(per * sizeof(*place))))
+			return -ENOMEM;
+		members = pm_model_group(r->model, g->continues)->n_instances;
+		kept = places_before(g, pm_model_group(r->model, g->continues), place);
+		err = doubt_continue(f, before, place, kept, pm_group_times(g));
+	}
+	for (uint32_t v = 0; v < n && !err; v++) {
+		struct feed *x = &f->feed[f->n];
+
+		if (!r->want[pm_group_counter_of(g, v)])
+			continue;
+		*x = (struct feed){ pm_group_head(g) + v, pm_group_time_of(g, v), 0 };
+		if (v % per < kept)
+			x->track = before->feed[f->n / per * members + place[v % per]].track;
+		else
+			err = feed_column(r, g, v, &x->track);
+		f->n += !err;
+	}
+	free(place);
+	return err;
+}
+
+/* What retired since the last time feeds nothing any longer. */
+static void drop_retired(struct replay *r)
+{
+	for (uint32_t i = 0; i < r->n_groups;) {
+		struct group_feeds *f = &r->group[i];
+		const struct pm_group *g = pm_model_group(r->model, f->group);
+
+		if (g && !g->retired) {
+			i++;
+			continue;
+		}
+		release_feeds(f);
+		r->at_slot[f->slot] = 0;
+		*f = r->group[--r->n_groups];
+		if (i < r->n_groups)
+			r->at_slot[f->slot] = i + 1;
+	}
+}
+
+static int add_group(struct replay *r, const struct pm_group *g)
+{
+	if (r->n_groups == r->cap_groups) {
+		uint32_t cap = r->cap_groups + r->cap_groups / 2 + 16;
+		struct group_feeds *group = reallocarray(r->group, cap, sizeof(*group));
+
+		if (!group)
+			return -ENOMEM;
+		r->group = group;
+		r->cap_groups = cap;
+	}
+	if (g->slot >= r->n_slots) {
+		uint32_t n = g->slot + g->slot / 2 + 16, *at = reallocarray(r->at_slot, n, sizeof(*at));
+
+		if (!at)
+			return -ENOMEM;
+		memset(at + r->n_slots, 0, (n - r->n_slots) * sizeof(*at));
+		r->at_slot = at;
+		r->n_slots = n;
+	}
+	r->group[r->n_groups] = (struct group_feeds){ .group = g->id, .slot = g->slot };
+	r->at_slot[g->slot] = ++r->n_groups;
+	return feed_group(r, g, &r->group[r->n_groups - 1]);
+}
+
+/* Columns that are wanted of a group. */
+static size_t wanted_of(const struct replay *r, const struct pm_group *g)
+{
+	size_t n = 0;
+
+	for (uint32_t k = 0; k < g->n_counters; k++)
+		n += r->want[g->counter[k]] ? (g->flags & PM_GROUP_LIST ? 1 : g->n_instances) : 0;
+	return n;
+}
+
+/* Groups that the model has gained since the last time: behind the others, unless it has forgotten some. */
+static int add_groups(struct replay *r)
+{
+	const struct pm_model *m = r->model;
+	uint32_t first = r->groups_seen;
+	int err = 0;
+
+	if (first > m->n_groups || (first && m->group[first - 1].id != r->last_seen))
+		first = 0;
+	/* Room for the columns of the largest group, which are often all there are; growing step by step would leave
+	 * holes. */
+	for (uint32_t i = first; i < m->n_groups && !r->n_tracks && !err; i++)
+		err = reserve_tracks(r, wanted_of(r, &m->group[i]));
+	for (uint32_t i = first; i < m->n_groups && !err; i++)
+		if (!m->group[i].retired && !replay_feeds(r, m->group[i].id))
+			err = add_group(r, &m->group[i]);
+	r->groups_seen = m->n_groups;
+	r->last_seen = m->n_groups ? m->group[m->n_groups - 1].id : 0;
+	return err;
 }
 
 static int reserve_counts(struct replay *r)
@@ -272,13 +434,15 @@ static int reserve_seconds(struct replay *r)
 {
 	size_t most = 0;
 
-	for (uint32_t i = 0; i < r->model->n_groups; i++) {
-		const struct pm_group *g = &r->model->group[i];
-		size_t n = (size_t)pm_group_times(g) * PM_CHUNK_ROWS;
+	for (uint32_t i = 0; i < r->n_groups; i++) {
+		const struct pm_group *g = pm_model_group(r->model, r->group[i].group);
+		size_t n = r->group[i].timed ? (size_t)pm_group_times(g) * PM_CHUNK_ROWS : 0;
 
-		if (g->id <= r->n_groups && r->group[g->id - 1].timed && n > most && n <= SECONDS_MOST)
+		if (n > most && n <= SECONDS_MOST)
 			most = n;
 	}
+	if (r->seconds && most <= r->max_seconds)
+		return 0;
 	free(r->seconds);
 	r->seconds = malloc((most + 1) * sizeof(*r->seconds));
 	r->max_seconds = r->seconds ? most : 0;
@@ -299,12 +463,15 @@ static struct value *new_arena(size_t size)
 	return arena;
 }
 
-/* Blocks have become longer or shorter. */
-static int reserve_losses(struct replay *r)
+/* Blocks have so many rows from here on. */
+static int change_rows(struct replay *r, size_t rows)
 {
+	if (rows == r->rows)
+		return 0;
+	r->rows = rows;
 	for (size_t i = 0; i < r->n_tracks; i++) {
 		struct track_loss *l = r->track[i].loss;
-		struct support *at = l ? calloc(r->rows, sizeof(*at)) : NULL;
+		struct support *at = l ? calloc(rows, sizeof(*at)) : NULL;
 
 		if (!l)
 			continue;
@@ -314,6 +481,10 @@ static int reserve_losses(struct replay *r)
 		l->at = at;
 		l->some = false;
 	}
+	for (uint32_t i = 0; i < r->n_groups; i++) {
+		free(r->group[i].doubt);
+		r->group[i].doubt = NULL;
+	}
 	return 0;
 }
 
@@ -322,45 +493,58 @@ static size_t rows_for(const struct replay *r, size_t values)
 	return r->arrays ? values / (r->arrays + (r->config.counts ? 2 * r->n_tracks : 0)) : ARENA_ROWS;
 }
 
+static size_t choose_rows(const struct replay *r)
+{
+	size_t rows = rows_for(r, ARENA_VALUES);
+
+	if (r->config.mode == REPLAY_TOTAL)
+		return 1;
+	/* So many columns take memory elsewhere, and a few rows more or less make no difference. */
+	if (rows < FEW_ROWS)
+		rows = rows_for(r, ARENA_VALUES / 2);
+	rows = rows < 1 ? 1 : rows > ARENA_ROWS ? ARENA_ROWS : rows;
+	return r->rows <= rows && rows < 2 * r->rows ? r->rows : rows;
+}
+
 static int place_results(struct replay *r)
 {
 	free(r->brief);
-	free(r->doubt);
-	r->doubt = NULL;
-	r->some_doubt = false;
 	r->brief = calloc(r->n_tracks + 1, sizeof(*r->brief));
 	if (!r->brief)
 		return -ENOMEM;
 	r->arrays = 0;
 	for (size_t i = 0; i < r->n_tracks; i++) {
 		struct track *t = &r->track[i];
-		unsigned rare =
-			1u << TRACK_FIRST | 1u << TRACK_LAST | 1u << TRACK_MEAN | 1u << TRACK_MAX | 1u << TRACK_SPAN;
 
-		t->aspects = r->want[t->counter];
+		if (want_of(r, t))
+			return -ENOMEM;
 		t->slot = (uint32_t)r->arrays;
 		r->brief[i] = (struct brief){ t->slot, t->aspects };
 		r->arrays += (size_t)__builtin_popcount(t->aspects);
-		if (t->aspects & rare && !t->more && !(t->more = calloc(1, sizeof(*t->more))))
-			return -ENOMEM;
 	}
 	return 0;
 }
 
 static int reserve_results(struct replay *r)
 {
-	free(r->arena);
-	r->arena = new_arena((r->arrays * r->rows + 1) * sizeof(*r->arena));
+	size_t n = r->arrays * r->rows + 1;
+
+	if (n > r->cap_arena || n < r->cap_arena / 4) {
+		free(r->arena);
+		r->arena = new_arena(n * sizeof(*r->arena));
+		r->cap_arena = r->arena ? n : 0;
+	}
 	return r->arena ? reserve_counts(r) : -ENOMEM;
 }
 
 int replay_lay_results(struct replay *r)
 {
-	int err = joints_attach(r);
+	int err = place_results(r);
 
 	if (!err)
-		err = place_results(r);
-	return err ? err : reserve_results(r);
+		err = reserve_results(r);
+	r->placed = !err;
+	return err;
 }
 
 void track_release(struct track *t)
@@ -372,55 +556,94 @@ void track_release(struct track *t)
 	free(t->loss);
 }
 
-/* Who has gone was missing in the interval before already. */
-static void drop_gone(struct replay *r)
+/* Tracks of tasks and cgroups that have gone cost nothing from here on, until the interval is closed. */
+static int end_retired(struct replay *r)
 {
-	size_t n = 0;
+	size_t kept = 0;
+	int err = 0;
 
+	r->layout++;
+	for (uint32_t i = 0; i < r->n_groups; i++)
+		for (uint32_t k = 0; k < r->group[i].n; k++)
+			r->fed[r->group[i].feed[k].track] = r->layout;
+	for (size_t i = 0; i < r->n_live; i++) {
+		struct track *t = &r->track[r->live[i]];
+		const struct pm_instance *in = NULL;
+
+		if (r->fed[r->live[i]] != r->layout)
+			in = pm_model_instance(r->model, t->instance);
+		if (!in || !in->retired_ns || (in->kind != PM_TASK && in->kind != PM_CGROUP)) {
+			r->live[kept++] = r->live[i];
+			continue;
+		}
+		if (!track_loss_of(t, r->rows)) {
+			err = -ENOMEM;
+			continue;
+		}
+		r->some_loss = true;
+		track_missed(t, PM_REASON_OFFLINE, 0);
+		t->loss->ended_ns = r->open ? r->now.duration_ns : 0;
+		t->ended = true;
+		t->over = !t->seen;
+	}
+	r->n_live = kept;
+	return err;
+}
+
+/* Drops those that have gone before the interval that is open, or was closed last, began. */
+static int drop_over(struct replay *r)
+{
+	uint32_t *place, n = 0;
+	size_t over = 0;
+
+	for (size_t i = 0; i < r->n_tracks && r->n_live < r->n_tracks; i++)
+		over += r->track[i].over;
+	if (!over)
+		return 0;
+	if (!(place = malloc(r->n_tracks * sizeof(*place))))
+		return -ENOMEM;
 	for (size_t i = 0; i < r->n_tracks; i++) {
-		const struct pm_instance *in = pm_model_instance(r->model, r->track[i].instance);
-
-		if (in && in->retired_ns && (in->kind == PM_TASK || in->kind == PM_CGROUP) &&
-		    r->track[i].seen != r->chunk)
+		place[i] = r->track[i].over ? PM_NONE : n;
+		if (r->track[i].over)
 			track_release(&r->track[i]);
 		else
 			r->track[n++] = r->track[i];
 	}
+	joints_renumber(&r->joints, place, r->n_tracks);
 	r->n_tracks = n;
-	r->joints.n_links = 0;
+	for (size_t i = 0; i < r->n_live; i++)
+		r->live[i] = place[r->live[i]];
+	for (uint32_t i = 0; i < r->n_groups; i++)
+		for (uint32_t k = 0; k < r->group[i].n; k++)
+			r->group[i].feed[k].track = place[r->group[i].feed[k].track];
+	/* The keys have the numbers of before. */
+	r->used_keys = r->n_keys;
+	free(place);
+	return 0;
 }
 
 int replay_end_tracks(struct replay *r)
 {
 	int err;
 
-	replay_forget_feeds(r);
-	if (r->config.forget && r->config.mode != REPLAY_TOTAL && !r->open && !r->joints.n)
-		drop_gone(r);
-	r->group = calloc((size_t)r->model->last_group + 1, sizeof(*r->group));
-	if (!r->group || (err = reserve_tracks(r)))
-		return -ENOMEM;
-	r->n_groups = r->model->last_group;
-	for (uint32_t i = 0; i < r->model->n_groups; i++)
-		if (!r->model->group[i].retired &&
-		    (err = feed_group(r, &r->model->group[i], &r->group[r->model->group[i].id - 1])))
-			return err;
-	if ((err = joints_attach(r)))
+	if (r->config.forget && r->config.mode != REPLAY_TOTAL && (err = drop_over(r)))
 		return err;
-	free(r->key);
-	r->key = NULL;
-	r->n_keys = 0;
-	if ((err = place_results(r)))
+	if ((err = add_groups(r)))
 		return err;
-	r->rows = rows_for(r, ARENA_VALUES);
-	/* So many columns take memory elsewhere, and a few rows more or less make no difference. */
-	if (r->rows < FEW_ROWS)
-		r->rows = rows_for(r, ARENA_VALUES / 2);
-	r->rows = r->rows < 1 ? 1 : r->rows > ARENA_ROWS ? ARENA_ROWS : r->rows;
-	if ((err = reserve_seconds(r)) || (err = reserve_losses(r)))
+	drop_retired(r);
+	if ((err = joints_attach(r)) || (err = end_retired(r)))
+		return err;
+	r->placed = false;
+	if ((err = reserve_seconds(r)))
 		return err;
 	gather_release(&r->gather);
-	return reserve_results(r);
+	/* Nothing of what comes and goes within an interval is asked for before its end. */
+	if (r->config.mode == REPLAY_TOTAL && r->open)
+		return 0;
+	if ((err = place_results(r)) || (err = change_rows(r, choose_rows(r))) || (err = reserve_results(r)))
+		return err;
+	r->placed = true;
+	return 0;
 }
 
 size_t replay_tracks(const struct replay *r)

@@ -24,6 +24,8 @@ struct track {
 	bool uncore : 1;    /* of an uncore PMU */
 	bool any : 1;       /* a difference or level was taken in this interval */
 	bool several : 1;   /* levels were, so that the mean is not the last */
+	bool ended : 1;     /* its instance has retired: nothing of it is to come */
+	bool over : 1;      /* and an interval in which it was absent was closed */
 	uint16_t gap;       /* why the reading before this one is missing; 0: it is there */
 	uint16_t absent;    /* why there is nothing, if nothing was read and nothing lost */
 	uint16_t before;    /* why there was no reading before the first; 0: no special reason */
@@ -57,6 +59,7 @@ struct track_more {
 struct track_loss {
 	uint64_t absent, lost; /* ns of this interval */
 	uint64_t pending;      /* ns since the last reading: lost, unless the next one carries them */
+	uint64_t ended_ns;     /* of an ended track: so much of the open interval had gone by */
 	uint16_t why;          /* of what is lost */
 	bool carried;          /* a reading of this interval spoke for time before it */
 	bool ever;             /* it was known at some time */
