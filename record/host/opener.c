@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -66,6 +67,22 @@ void opener_end(void)
 bool opener_runs(void)
 {
 	return opener.socket >= 0;
+}
+
+bool opener_lost(void)
+{
+	pid_t pid = 0;
+	char byte;
+
+	pthread_mutex_lock(&opener.lock);
+	if (opener.socket >= 0 && recv(opener.socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0) {
+		pid = opener.pid;
+		opener_forget();
+	}
+	pthread_mutex_unlock(&opener.lock);
+	if (pid > 0)
+		waitpid(pid, NULL, WNOHANG);
+	return pid > 0;
 }
 
 bool opener_has(int capability)

@@ -22,6 +22,8 @@ void opener_end(void);
 /* In a forked process: what was inherited of it is given up. */
 void opener_forget(void);
 bool opener_runs(void);
+/* Whether it has ended without being asked to; once. What is asked for from then on is refused. */
+bool opener_lost(void);
 /* Whether it was started with the capability of that number. */
 bool opener_has(int capability);
 

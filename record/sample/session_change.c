@@ -1,7 +1,9 @@
 /* What changes while a recording goes on: CPUs go and come, tasks begin and end, counters are switched. */
 #include <errno.h>
 #include <stdatomic.h>
+#include <stdio.h>
 
+#include "record/host/opener.h"
 #include "record/sample/session_private.h"
 #include "record/plan/topology.h"
 
@@ -135,6 +137,16 @@ static int change_cpus(struct session *s, const struct cpulist *gone, const stru
 	return 0;
 }
 
+/* What is open goes on. */
+static int tell_opener(struct session *s)
+{
+	static const char text[] =
+		"the process that opens what needs rights has ended: what comes from here on may be missing";
+
+	snprintf(s->plan.told, sizeof(s->plan.told), "%s", text);
+	return plan_note(&s->plan, 1, text);
+}
+
 int session_look(struct session *s, struct error *e)
 {
 	int err = 0;
@@ -148,6 +160,8 @@ int session_look(struct session *s, struct error *e)
 		recording_unlock(s->recording);
 	}
 	s->plan.source = NULL;
+	if (!err && opener_lost())
+		err = tell_opener(s);
 	session_tell_pending(s);
 	return err ? error_sys(e, -err, "looking for what has ended") : 0;
 }

@@ -224,6 +224,35 @@ for i in range(4):
 	done
 }
 
+@test "the opener may do little else, and a recording goes on without it" {
+	need_root
+	"$bin/pmrec" -q -i 0.1 --sources=stat -o x.pmr 2>err 3>&- &
+	pid=$!
+	sampling x.pmr
+	for opener in $(ps -o pid= --ppid "$pid"); do
+		[ "$(cat /proc/$opener/comm)" != pmrec/open ] || break
+	done
+	[ "$(cat /proc/$opener/comm)" = pmrec/open ]
+	[ -n "$PM_SANITIZE" ] || grep -q 'Seccomp:.2' /proc/$opener/status
+	kill -KILL "$opener"
+	for _ in $(seq 200); do
+		[ ! -s err ] || break
+		sleep 0.05
+	done
+	before=$("$bin/pmrep" dump x.pmr | grep -c ^snapshot)
+	for _ in $(seq 200); do
+		[ "$("$bin/pmrep" dump x.pmr | grep -c ^snapshot)" -lt $((before + 20)) ] || break
+		sleep 0.1
+	done
+	kill -INT "$pid"
+	finish
+	[ "$status" = 0 ]
+	[ "$(grep -c 'process that opens what needs rights has ended' err)" = 1 ]
+	"$bin/pmrep" check x.pmr
+	[ "$("$bin/pmrep" dump x.pmr | grep -c ^snapshot)" -ge $((before + 20)) ]
+	[ "$("$bin/pmrep" dump x.pmr | grep -c 'event=note .*process that opens')" = 1 ]
+}
+
 @test "a pipe or a device is no file to read from, and nobody waits for it" {
 	mkfifo pipe
 	mkdir -p root/sys/devices/system/cpu root/proc
