@@ -175,6 +175,14 @@ void replay_forget_feeds(struct replay *r);
 struct group_feeds *replay_feeds(const struct replay *r, uint32_t group);
 /* A new track, live, with nothing in it; PM_NONE without memory. */
 uint32_t replay_add_track(struct replay *r);
+/* Room for so many tracks. 0 or -ENOMEM. */
+int replay_reserve_tracks(struct replay *r, size_t n);
+/* The key of a counter and an instance, or the free one where it belongs; NULL without memory. */
+struct track_key *replay_find_key(struct replay *r, uint32_t counter, uint32_t instance);
+/* A group that feeds nothing yet; NULL without memory. */
+struct group_feeds *replay_add_group(struct replay *r, const struct pm_group *g);
+/* What retired since the last time feeds nothing any longer. */
+void replay_drop_retired(struct replay *r);
 
 /* Notes which tracks are in the chunk, and why others are not, while that is known: it will be replayed later. */
 void replay_see(struct replay *r, const struct pm_chunk *c);
