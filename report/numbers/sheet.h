@@ -36,6 +36,7 @@ struct sheet_config {
 	const struct sheet_custom *custom; /* NULL: places */
 	enum pm_kind per;                  /* the wanted level */
 	bool fold_pmus;                    /* PMUs of a package are shown with it, not as rows of their own */
+	bool fold_tasks;                   /* tasks and cgroups count for the system alone, unless they are wanted */
 	bool only_per;                     /* it was asked for: leave out what has no place there or above */
 	bool summary;                      /* a row for the whole system */
 	bool summary_only;
