@@ -1,4 +1,5 @@
-/* Levels and spreads that a few values do not move, and what of a series is slow or comes again and again. */
+/* Levels and spreads that a few values do not move, slow drifts, and what of a series those around it do not foretell. */
+#include <complex.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -6,15 +7,27 @@
 
 #include "report/incident/incident_scan.h"
 
-#define LAG_MOST     512
+#define BULK         2.5 /* spreads from the median: what lies farther away says nothing of the rest */
+#define BULK_TIMES   3
+#define BULK_SPREAD  0.9546 /* deviation of that part of a normal distribution */
+#define CLIP         4.0
+#define ALIKE        0.25 /* correlation of neighbours from which on a series resembles itself */
 #define DRIFT_BLOCKS 16
-#define DRIFT_PAIRS  100 /* of 120 that have to agree */
+#define DRIFT_PAIRS  84  /* of 120 that have to agree */
+#define DRIFT_SPREAD 6.5 /* change in spreads, and more where many series can have one */
+#define WAVES        4
+#define HAMPEL       1.3 /* spreads from which on a value counts less; not at all at twice as many */
+#define HAMPEL_TIMES 5
+#define WAVE_LEAST   40  /* values that it takes to tell one */
+#define WAVE         0.9 /* of the spread that may be left for a wave to be one */
+#define PARTS        8   /* of a series that resembles itself: so long a stretch has to recur to be known */
+#define WHITE_MOST   64  /* values of a stretch: a longer one is as well seen without */
 
 const uint32_t scan_length[LENGTHS] = { 1, 2, 3, 4, 6, 8, 12, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096 };
 
 /* ---- robust figures ---- */
 
-static double kth(double *v, size_t n, size_t k)
+double scan_kth(double *v, size_t n, size_t k)
 {
 	size_t from = 0, to = n - 1;
 
@@ -44,12 +57,12 @@ static double kth(double *v, size_t n, size_t k)
 
 double scan_median(double *v, size_t n)
 {
-	double upper = kth(v, n, n / 2);
+	double upper = scan_kth(v, n, n / 2);
 
-	return n % 2 ? upper : (upper + kth(v, n, n / 2 - 1)) / 2;
+	return n % 2 ? upper : (upper + scan_kth(v, n, n / 2 - 1)) / 2;
 }
 
-double scan_step(const double *v, uint32_t n)
+static double step_of(const double *v, uint32_t n)
 {
 	double seen[12], step = INFINITY;
 	uint32_t known = 0;
@@ -80,102 +93,46 @@ static double least_spread(const struct scan *x, const struct incident_metric *m
 	return fmax(least, m->grave ? step / 8 : step / 2);
 }
 
-double scan_level(struct scan *x, const struct incident_metric *m, double step, double bulk, double *spread)
+/* Begins with medians, because those stay as they are whatever a few values do, and ends with mean and deviation of the
+ * bulk, because sums are compared with them. */
+static void find_level(struct scan *x, const struct incident_metric *m, double step)
 {
-	double level, sum = 0, square = 0, mean, least;
-	uint32_t n = 0, some = 0;
+	double sum = 0, square, mean;
+	uint32_t some;
 
-	for (uint32_t i = 0; i < x->n; i++)
-		if (!x->used[i])
-			x->work[n++] = x->y[i];
-	if (n < VALUES_LEAST / 2)
-		return NAN;
-	level = scan_median(x->work, n);
-	for (uint32_t i = 0; i < n; i++) {
-		x->work[i] = fabs(x->work[i] - level);
+	memcpy(x->work, x->y, x->n * sizeof(*x->work));
+	x->level = scan_median(x->work, x->n);
+	for (uint32_t i = 0; i < x->n; i++) {
+		x->work[i] = fabs(x->work[i] - x->level);
 		sum += x->work[i];
 	}
-	*spread = scan_median(x->work, n) / 0.6745;
-	if (*spread < 1e-9 * fabs(level) || *spread == 0)
-		*spread = sum / n * 1.2533;
-	least = least_spread(x, m, level, step);
-	*spread = fmax(*spread, least);
-	sum = 0;
-	for (uint32_t i = 0; i < x->n; i++) {
-		double d = x->y[i] - level;
+	x->spread = scan_median(x->work, x->n) / 0.6745;
+	if (x->spread < 1e-9 * fabs(x->level) || x->spread == 0)
+		x->spread = sum / x->n * 1.2533;
+	x->least = least_spread(x, m, x->level, step);
+	x->spread = fmax(x->spread, x->least);
+	for (int k = 0; k < BULK_TIMES; k++) {
+		some = 0;
+		sum = square = 0;
+		for (uint32_t i = 0; i < x->n; i++) {
+			double d = x->y[i] - x->level;
 
-		if (x->used[i] || fabs(d) > bulk * *spread)
-			continue;
-		sum += d;
-		square += d * d;
-		some++;
-	}
-	mean = some ? sum / some : 0;
-	if (some > 1)
-		*spread = fmax(*spread, sqrt(fmax(square / some - mean * mean, 0)));
-	return level + mean;
-}
-
-void scan_worth(struct scan *x)
-{
-	double worth = 1;
-
-	for (uint32_t l = 0; l < LENGTHS; l++) {
-		uint32_t n = x->n / scan_length[l];
-		double level;
-
-		if (l % 2 == 1 && l > 2 && n >= 10) {
-			for (uint32_t i = 0; i < n; i++) {
-				x->work[i] = 0;
-				for (uint32_t k = 0; k < scan_length[l]; k++)
-					x->work[i] += fmax(-BULK, fmin(BULK, x->z[i * scan_length[l] + k]));
-				x->work[i] /= sqrt(scan_length[l]);
-				x->sum[i] = x->work[i];
-			}
-			level = scan_median(x->work, n);
-			for (uint32_t i = 0; i < n; i++)
-				x->work[i] = fabs(x->sum[i] - level);
-			worth = fmax(worth, scan_median(x->work, n) / 0.6745);
+			if (fabs(d) > BULK * x->spread)
+				continue;
+			sum += d;
+			square += d * d;
+			some++;
 		}
-		x->worth[l] = worth;
+		mean = some ? sum / some : 0;
+		if (some > 1)
+			x->spread = fmax(x->least, sqrt(fmax(square / some - mean * mean, 0)) / BULK_SPREAD);
+		x->level += mean;
 	}
-}
-
-double scan_worth_of(const struct scan *x, uint32_t n)
-{
-	uint32_t l = 0;
-
-	while (l + 1 < LENGTHS && scan_length[l + 1] <= n)
-		l++;
-	return x->worth[l];
+	for (uint32_t i = 0; i < x->n; i++)
+		x->z[i] = x->spread > 0 ? (x->y[i] - x->level) / x->spread : 0;
 }
 
 /* ---- what is slow ---- */
-
-/* Medians of equal parts; false: some have too few values. */
-static bool blocks_of(struct scan *x, uint32_t n, double *block)
-{
-	for (uint32_t b = 0; b < n; b++) {
-		uint32_t from = (uint32_t)((uint64_t)x->n * b / n), to = (uint32_t)((uint64_t)x->n * (b + 1) / n);
-
-		if (to - from < 3)
-			return false;
-		memcpy(x->work, x->y + from, (to - from) * sizeof(double));
-		block[b] = scan_median(x->work, to - from);
-	}
-	return true;
-}
-
-/* The series less the line through the blocks. */
-static void take_off(struct scan *x, uint32_t n, const double *block, double level, double *out)
-{
-	for (uint32_t i = 0; i < x->n; i++) {
-		double at = ((double)i + 0.5) / x->n * n - 0.5;
-		uint32_t b = at < 0 ? 0 : at >= n - 2 ? n - 2 : (uint32_t)at;
-
-		out[i] = x->y[i] - (block[b] + (block[b + 1] - block[b]) * (at - b)) + level;
-	}
-}
 
 static double spread_of(double *work, const double *v, uint32_t n)
 {
@@ -188,130 +145,298 @@ static double spread_of(double *work, const double *v, uint32_t n)
 	return scan_median(work, n) / 0.6745;
 }
 
-double scan_resemblance(const struct scan *x)
+/* By how much a series goes one way all the time, by the medians of equal parts; it is left with what it does beside
+ * that. 0: it does not. */
+static double take_drift(struct scan *x)
 {
-	double last = 0, sum = 0, square = 1e-12;
-
-	for (uint32_t i = 0; i < x->n; i++) {
-		double z = fmax(-BULK, fmin(BULK, x->z[i]));
-
-		z = x->used[i] ? 0 : z;
-		sum += z * last;
-		square += z * z;
-		last = z;
-	}
-	return sum / square;
-}
-
-void scan_report(struct scan *x, struct finding f)
-{
-	struct finding *more = incident_grown(x->out->f, x->out->n, &x->out->cap, sizeof(*more));
-
-	if (!more) {
-		x->err = -ENOMEM;
-		return;
-	}
-	x->out->f = more;
-	more[x->out->n++] = f;
-}
-
-bool scan_drift(struct scan *x, uint32_t series, const struct incident_metric *m, double step)
-{
-	double block[DRIFT_BLOCKS], slope[DRIFT_BLOCKS * DRIFT_BLOCKS / 2], change, level, noise, usual;
+	double block[DRIFT_BLOCKS], slope[DRIFT_BLOCKS * DRIFT_BLOCKS / 2], change;
 	int agree = 0;
 	uint32_t n = 0;
 
-	if (x->n < DRIFT_BLOCKS * 3 || !blocks_of(x, DRIFT_BLOCKS, block))
-		return false;
+	if (x->n < DRIFT_BLOCKS * 3)
+		return 0;
+	for (uint32_t b = 0; b < DRIFT_BLOCKS; b++) {
+		uint32_t from = (uint32_t)((uint64_t)x->n * b / DRIFT_BLOCKS),
+			 to = (uint32_t)((uint64_t)x->n * (b + 1) / DRIFT_BLOCKS);
+
+		memcpy(x->work, x->y + from, (to - from) * sizeof(double));
+		block[b] = scan_median(x->work, to - from);
+	}
 	for (uint32_t i = 0; i < DRIFT_BLOCKS; i++)
 		for (uint32_t k = i + 1; k < DRIFT_BLOCKS; k++) {
 			agree += (block[k] > block[i]) - (block[k] < block[i]);
 			slope[n++] = (block[k] - block[i]) / (k - i);
 		}
 	if (abs(agree) < DRIFT_PAIRS)
-		return false;
+		return 0;
 	change = scan_median(slope, n) * DRIFT_BLOCKS;
-	memcpy(x->work, block, sizeof(block));
-	level = scan_median(x->work, DRIFT_BLOCKS);
-	usual = level - change / 2;
-	for (uint32_t i = 0; i < DRIFT_BLOCKS; i++)
-		block[i] = level + change * ((i + 0.5) / DRIFT_BLOCKS - 0.5);
-	take_off(x, DRIFT_BLOCKS, block, level, x->z);
-	noise = fmax(spread_of(x->work, x->z, x->n), least_spread(x, m, level, step));
-	if (fabs(change) < 5 * noise)
+	for (uint32_t i = 0; i < x->n; i++)
+		x->y[i] -= change * ((i + 0.5) / x->n - 0.5);
+	return change;
+}
+
+/* ---- what goes up and down ---- */
+
+static double clipped(double z, double at)
+{
+	return z > at ? at : z < -at ? -at : z;
+}
+
+/* In place; n is a power of two (Cooley and Tukey 1965). */
+static void transform(double complex *v, uint32_t n)
+{
+	for (uint32_t i = 1, k = 0; i < n; i++) {
+		uint32_t bit = n / 2;
+
+		for (; k & bit; bit /= 2)
+			k ^= bit;
+		k ^= bit;
+		if (i < k) {
+			double complex swap = v[i];
+
+			v[i] = v[k];
+			v[k] = swap;
+		}
+	}
+	for (uint32_t width = 2; width <= n; width *= 2) {
+		double complex turn = cexp(-2 * M_PI * I / width);
+
+		for (uint32_t i = 0; i < n; i += width) {
+			double complex w = 1;
+
+			for (uint32_t k = i; k < i + width / 2; k++) {
+				double complex a = v[k], b = v[k + width / 2] * w;
+
+				v[k] = a + b;
+				v[k + width / 2] = a - b;
+				w *= turn;
+			}
+		}
+	}
+}
+
+/* The wave of a frequency, in radians a value, that is nearest to work2 by least squares; returns how much of the sum of
+ * squares it explains. */
+static double fit_wave(const struct scan *x, double turn, double of[3])
+{
+	double m[3][4] = { { 0 } }, row[4] = { 1, 1, 0, 0 }, c = cos(turn), s = sin(turn);
+
+	for (uint32_t i = 0; i < x->n; i++) {
+		double next = c * row[1] - s * row[2];
+
+		row[3] = x->work2[i];
+		for (int k = 0; k < 3; k++)
+			for (int j = k; j < 4; j++)
+				m[k][j] += row[k] * row[j];
+		row[2] = s * row[1] + c * row[2];
+		row[1] = next;
+	}
+	m[1][0] = m[0][1];
+	m[2][0] = m[0][2];
+	m[2][1] = m[1][2];
+	for (int k = 0; k < 3; k++)
+		of[k] = m[k][3];
+	for (int k = 0; k < 3; k++)
+		for (int j = 0; j < 3; j++) {
+			double times = j == k ? 0 : m[j][k] / m[k][k];
+
+			for (int l = k; l < 4; l++)
+				m[j][l] -= times * m[k][l];
+		}
+	for (int k = 0; k < 3; k++) {
+		double right = of[k];
+
+		of[k] = m[k][3] / m[k][k];
+		c = k ? c + right * of[k] : right * of[k];
+	}
+	return c;
+}
+
+/* What the series is beside a wave, in work2; returns its spread. */
+static double beside(struct scan *x, double turn, const double of[3])
+{
+	double complex at = 1, step = cexp(I * turn);
+
+	for (uint32_t i = 0; i < x->n; i++) {
+		x->work2[i] = x->z[i] - of[0] - of[1] * creal(at) - of[2] * cimag(at);
+		at *= step;
+	}
+	return spread_of(x->work, x->work2, x->n);
+}
+
+/* Takes the strongest wave off; false: the series is much the same without it. */
+static bool take_wave(struct scan *x)
+{
+	double best = 0, turn = 0, of[3], before = spread_of(x->work, x->z, x->n), spread;
+	uint32_t n = 1, at = 1;
+
+	while (n < 2 * x->n)
+		n *= 2;
+	for (uint32_t i = 0; i < n; i++)
+		x->spectrum[i] = i < x->n ? clipped(x->z[i], CLIP) : 0;
+	for (uint32_t i = 0; i < x->n; i++)
+		x->work2[i] = clipped(x->z[i], CLIP);
+	transform(x->spectrum, n);
+	for (uint32_t k = 1; k < n / 2; k++)
+		if (cabs(x->spectrum[k]) > best) {
+			best = cabs(x->spectrum[k]);
+			at = k;
+		}
+	best = 0;
+	for (double k = -0.75; k <= 0.75; k += 0.25) {
+		double explained = fit_wave(x, 2 * M_PI * (at + k) / n, of);
+
+		/* Less than most of a wave may be anything. */
+		if (explained > best && (at + k) * x->n >= 0.7 * n) {
+			best = explained;
+			turn = 2 * M_PI * (at + k) / n;
+		}
+	}
+	/* What stands out shall not bend it: Hampel's estimate, by adjusted values. */
+	fit_wave(x, turn, of);
+	for (int k = 0; k < HAMPEL_TIMES; k++) {
+		spread = HAMPEL * beside(x, turn, of);
+		for (uint32_t i = 0; i < x->n; i++) {
+			double d = fabs(x->work2[i]) < 2 * spread ? clipped(x->work2[i], spread) : 0;
+
+			x->work2[i] = x->z[i] - x->work2[i] + d;
+		}
+		fit_wave(x, turn, of);
+	}
+	if (!(best > 0 && beside(x, turn, of) < WAVE * before))
 		return false;
-	memcpy(x->y, x->z, x->n * sizeof(*x->y));
-	scan_report(x, (struct finding){ .series = series,
-					 .kind = INCIDENT_DRIFT,
-					 .to = x->s->used,
-					 .score = (float)(fabs(change) / noise / 5),
-					 .usual = (float)usual,
-					 .value = (float)(usual + change) });
+	for (uint32_t i = 0; i < x->n; i++)
+		x->y[i] = x->level + x->spread * x->work2[i];
 	return true;
 }
 
-/* The distance after which the series is like itself again, having been less so before; 0: none. */
-static uint32_t period_of(const struct scan *x)
+/* ---- what neighbours foretell ---- */
+
+/* The autoregression of a series, by Levinson's recursion; returns its order. a[0] is 1. */
+static uint32_t autoregression(struct scan *x, double *a)
 {
-	double best = 0.25, least = 1;
-	uint32_t period = 0;
-
-	for (uint32_t lag = 2; lag <= x->n / 3 && lag <= LAG_MOST; lag++) {
-		double sum = 0, square = 1e-12;
-
-		for (uint32_t i = lag; i < x->n; i++) {
-			sum += x->sum[i] * x->sum[i - lag];
-			square += x->sum[i] * x->sum[i];
-		}
-		least = fmin(least, sum / square);
-		/* Twice the period is one, too. */
-		if (sum / square > fmax(best * 1.05, least + 0.25)) {
-			best = sum / square;
-			period = lag;
-		}
-	}
-	return period;
-}
-
-bool scan_fold(struct scan *x, double level, double spread)
-{
-	uint32_t period;
+	uint32_t order = x->n / 6 < ORDER_MOST ? x->n / 6 : ORDER_MOST;
+	double r[ORDER_MOST + 1], error, old[ORDER_MOST + 1];
 
 	for (uint32_t i = 0; i < x->n; i++)
-		x->sum[i] = fmax(-BULK, fmin(BULK, x->z[i]));
-	period = period_of(x);
-	if (!period)
-		return false;
-	for (uint32_t i = 0; i < x->n; i++) {
-		double near[4];
-		uint32_t n = 0;
-
-		for (uint32_t k = 1; n < 4 && k * period < x->n; k++) {
-			if (i >= k * period)
-				near[n++] = x->y[i - k * period];
-			if (i + k * period < x->n && n < 4)
-				near[n++] = x->y[i + k * period];
-		}
-		x->z[i] = x->y[i] - scan_median(near, n) + level;
+		x->work2[i] = clipped(x->z[i], CLIP);
+	for (uint32_t k = 0; k <= order; k++) {
+		r[k] = 0;
+		for (uint32_t i = k; i < x->n; i++)
+			r[k] += x->work2[i] * x->work2[i - k];
+		/* Two neighbours are enough to tell that there is nothing to tell. */
+		if (k == 2 && fabs(r[1]) < ALIKE * r[0] && fabs(r[2]) < ALIKE * r[0])
+			return 0;
 	}
-	if (spread_of(x->work, x->z, x->n) > 0.85 * spread)
-		return false;
-	memcpy(x->y, x->z, x->n * sizeof(*x->y));
-	return true;
+	error = r[0] *= 1.001;
+	a[0] = 1;
+	for (uint32_t k = 1; k <= order && error > 0; k++) {
+		double reflection = r[k];
+
+		for (uint32_t i = 1; i < k; i++)
+			reflection += a[i] * r[k - i];
+		reflection /= -error;
+		memcpy(old, a, sizeof(old));
+		for (uint32_t i = 1; i < k; i++)
+			a[i] = old[i] + reflection * old[k - i];
+		a[k] = reflection;
+		error *= 1 - reflection * reflection;
+	}
+	return order;
 }
 
-#define NEAR 8 /* values on each side */
-
-bool scan_smooth(struct scan *x, double level)
+/* A series seen through a filter that is the same forwards and backwards; before its first value and behind its last
+ * it is mirrored. */
+static void see(struct scan *x, enum view v, const double *filter, uint32_t order, uint32_t least)
 {
-	if (x->n < 4 * NEAR)
-		return false;
-	for (uint32_t i = 0; i < x->n; i++) {
-		uint32_t from = i > NEAR ? i - NEAR : 0, to = i + NEAR < x->n ? i + NEAR + 1 : x->n;
+	struct viewed *out = &x->view[v];
+	double spread, variance = 0, row = filter[0], wider = 1;
+	int last = (int)x->n - 1;
 
-		memcpy(x->work, x->y + from, (to - from) * sizeof(*x->work));
-		x->z[i] = x->y[i] - scan_median(x->work, to - from) + level;
+	for (int i = 0; i <= last; i++) {
+		double value = filter[0] * x->z[i];
+
+		for (int k = 1; k <= (int)order; k++)
+			value += filter[k] * (x->z[abs(i - k)] + x->z[i + k > last ? 2 * last - i - k : i + k]);
+		x->work2[i] = value;
 	}
-	memcpy(x->y, x->z, x->n * sizeof(*x->y));
+	spread = order ? fmax(spread_of(x->work, x->work2, x->n) / sqrt(filter[0]), x->least / x->spread) : 1;
+	out->sum[0] = 0;
+	for (uint32_t i = 0; i < x->n; i++)
+		out->sum[i + 1] = out->sum[i] + x->work2[i];
+	for (uint32_t l = 0, length = 0; l < LENGTHS; l++) {
+		uint32_t n = x->n / scan_length[l];
+
+		out->error[l] = 0;
+		if (n < least || (order && scan_length[l] > WHITE_MOST))
+			continue;
+		/* The variance of a sum is that of all elements of the filter's matrix that it covers. */
+		for (; length < scan_length[l]; length++) {
+			variance += row;
+			row += length + 1 <= order ? 2 * filter[length + 1] : 0;
+		}
+		/* And what the series itself says, as far as it has enough of such stretches. */
+		if (l % 2 == 1 && l > 2 && n >= 10) {
+			for (uint32_t i = 0; i < n; i++)
+				x->work2[i] = out->sum[(i + 1) * scan_length[l]] - out->sum[i * scan_length[l]];
+			wider = fmax(wider, spread_of(x->work, x->work2, n) * (1 - 0.7 / sqrt(n)) /
+						    (spread * sqrt(fmax(variance, 1e-9))));
+		}
+		out->error[l] = spread * sqrt(fmax(variance, 1e-9)) * wider;
+	}
+}
+
+bool scan_series(struct scan *x, uint32_t series, bool report)
+{
+	const struct incident_row_series *of = &x->s->series[series];
+	const struct incident_metric *m = &x->s->metric[of->metric];
+	double a[ORDER_MOST + 1], filter[ORDER_MOST + 1] = { 1 }, low = INFINITY, high = -INFINITY, step;
+	double limit = DRIFT_SPREAD * (1 + 0.1 * log2(x->equals)), change;
+	uint32_t order, parts;
+
+	x->n = 0;
+	for (uint32_t i = 0; i < x->s->used; i++) {
+		if (isnan(of->v[i]))
+			continue;
+		x->bin[x->n] = i;
+		x->y[x->n++] = (double)of->v[i];
+		low = fmin(low, x->y[x->n - 1]);
+		high = fmax(high, x->y[x->n - 1]);
+	}
+	x->level = x->n ? low : NAN;
+	/* What never changed is no incident. */
+	if (x->n < VALUES_LEAST || !(high > low))
+		return false;
+	step = step_of(x->y, x->n);
+	find_level(x, m, step);
+	order = autoregression(x, a);
+	change = order ? take_drift(x) : 0;
+	if (change != 0) {
+		find_level(x, m, step);
+		order = autoregression(x, a);
+	}
+	parts = order || change != 0 ? PARTS : 3;
+	for (int i = 0; order && i < WAVES && (uint32_t)i < x->n / WAVE_LEAST && take_wave(x); i++) {
+		find_level(x, m, step);
+		order = autoregression(x, a);
+	}
+	if (!(x->spread > 0))
+		return false;
+	if (report && fabs(change) > limit * x->spread)
+		scan_report(x, (struct finding){ .series = series,
+						 .kind = INCIDENT_DRIFT,
+						 .to = x->s->used,
+						 .score = (float)(fabs(change) / x->spread / limit),
+						 .usual = (float)(x->level - change / 2),
+						 .value = (float)(x->level + change / 2) });
+	see(x, PLAIN, filter, 0, parts);
+	x->views = order ? VIEWS : WHITE;
+	for (uint32_t k = 0; k <= order && order; k++) {
+		filter[k] = 0;
+		for (uint32_t i = k; i <= order; i++)
+			filter[k] += a[i] * a[i - k];
+	}
+	if (order)
+		see(x, WHITE, filter, order, PARTS);
 	return true;
 }

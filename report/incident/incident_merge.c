@@ -58,38 +58,6 @@ static struct group *find_group(struct group *g, uint32_t n, const struct findin
 	return NULL;
 }
 
-#define ELSEWHEN 4 /* so many other times of the same metric make it usual */
-
-static bool apart(const struct finding *a, const struct finding *b)
-{
-	return a->to + 1 < b->from || b->to + 1 < a->from;
-}
-
-/* Whether places of the same metric do the like at several other times: then it belongs to the metric. */
-static bool is_usual(const struct incident_store *s, const struct findings *f, uint32_t first, uint32_t which,
-		     const uint32_t *next)
-{
-	const struct finding *x = &f->f[which], *seen[ELSEWHEN];
-	uint32_t n = 0;
-
-	if (x->kind != INCIDENT_STRETCH)
-		return false;
-	for (uint32_t i = first; i != PM_NONE; i = next[i]) {
-		const struct finding *y = &f->f[i];
-		bool other = y->kind == x->kind && y->score > 0.5F * x->score && apart(x, y) &&
-			     s->row[s->series[y->series].row].kind == s->row[s->series[x->series].row].kind;
-
-		for (uint32_t k = 0; other && k < n; k++)
-			other = apart(seen[k], y);
-		if (other) {
-			seen[n++] = y;
-			if (n == ELSEWHEN)
-				return true;
-		}
-	}
-	return false;
-}
-
 /* How much the value moved, beside what is usual: 1 for twice as much. */
 static double size_of(const struct finding *f)
 {
@@ -124,19 +92,6 @@ static double score_of(const struct incident_store *s, const struct findings *f,
 		score += gain(s, x) / n;
 	}
 	return score + 0.1 * log2(1 + g->n);
-}
-
-/* Findings of a metric, best first: first[] by metric, next[] by finding. */
-static void chain(const struct incident_store *s, const struct findings *f, uint32_t *next, uint32_t *first)
-{
-	for (uint32_t i = 0; i < s->n_metrics; i++)
-		first[i] = PM_NONE;
-	for (uint32_t i = f->n; i--;) {
-		uint32_t metric = s->series[f->f[i].series].metric;
-
-		next[i] = first[metric];
-		first[metric] = i;
-	}
 }
 
 static int add_to(struct group *g, uint32_t finding)
@@ -235,47 +190,17 @@ static int add_losses(const struct incident_store *s, struct incidents *out)
 	return 0;
 }
 
-#define MANY     8   /* so many times */
-#define OUTSTAND 1.3 /* of which only those count that are so much more than the last of them */
-
-/* Where something happens all the time, that is usual, too. The groups are in order; those that stay come first. */
-static uint32_t beyond_usual(struct group *g, uint32_t n)
-{
-	double least = 0;
-	uint32_t seen = 0, kept = 0;
-
-	for (uint32_t i = 0; i < n && !(least > 0); i++)
-		if (g[i].kind == INCIDENT_STRETCH && ++seen == MANY)
-			least = g[i].score * OUTSTAND;
-	for (uint32_t i = 0; i < n; i++) {
-		struct group one = g[i];
-
-		if (one.kind == INCIDENT_STRETCH && one.score < least)
-			continue;
-		g[i] = g[kept];
-		g[kept++] = one;
-	}
-	return kept;
-}
-
 int merge_all(struct incident_store *s, struct findings *f, struct incidents *out)
 {
 	struct group *g = calloc(GROUPS_MOST, sizeof(*g));
-	uint32_t *next = calloc((size_t)f->n + 1, sizeof(*next)),
-		 *first = calloc((size_t)s->n_metrics + 1, sizeof(*first));
-	uint32_t n = 0, all = 0;
-	int err = g && next && first ? 0 : -ENOMEM;
+	uint32_t n = 0;
+	int err = g ? 0 : -ENOMEM;
 
 	if (f->n)
 		qsort(f->f, f->n, sizeof(*f->f), by_score);
-	if (!err)
-		chain(s, f, next, first);
 	for (uint32_t i = 0; i < f->n && !err; i++) {
-		struct group *to;
+		struct group *to = find_group(g, n, &f->f[i]);
 
-		if (is_usual(s, f, first[s->series[f->f[i].series].metric], i, next))
-			continue;
-		to = find_group(g, n, &f->f[i]);
 		if (!to && n == GROUPS_MOST)
 			continue;
 		if (!to) {
@@ -290,8 +215,6 @@ int merge_all(struct incident_store *s, struct findings *f, struct incidents *ou
 		g[i].score = score_of(s, f, &g[i]);
 	if (n)
 		qsort(g, n, sizeof(*g), group_order);
-	all = n;
-	n = beyond_usual(g, n);
 	out->incident = calloc(3 * INCIDENTS_MOST, sizeof(*out->incident));
 	if (!out->incident)
 		err = -ENOMEM;
@@ -301,10 +224,8 @@ int merge_all(struct incident_store *s, struct findings *f, struct incidents *ou
 		err = add_losses(s, out);
 	if (out->n)
 		qsort(out->incident, out->n, sizeof(*out->incident), by_rank);
-	for (uint32_t i = 0; g && i < all; i++)
+	for (uint32_t i = 0; g && i < n; i++)
 		free(g[i].finding);
 	free(g);
-	free(next);
-	free(first);
 	return err;
 }

@@ -21,8 +21,7 @@ struct incident_row {
 struct incident_row_series {
 	uint32_t metric, row;
 	float *v;     /* one a bin; NaN: none */
-	double usual; /* once it was scanned: level and spread of the whole */
-	double spread;
+	double usual; /* once it was scanned: its level; NaN: it has no value */
 };
 
 /* A time that is lost, from an event or damage. */

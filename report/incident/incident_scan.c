@@ -1,8 +1,12 @@
 /*
- * One series against itself, and against its equals. Level and spread are a median and a median distance; a stretch is
- * the run of bins whose mean lies farthest from the level, by the standard error that so many bins have. It counts if
- * it is more than chance does among so many series and bins, and more than the series itself does at other times:
- * what happens again and again is usual.
+ * Each series against itself, and against its equals. The series of one metric at places of one kind are a family. For
+ * every length of a stretch, the family's value at a time is the largest sum that any of its series has there, in standard
+ * errors; so a wide machine has no more chances to be wrong than a narrow one. What happens is what lies beyond the tail
+ * that the family shows at all other times: an exponential tail over their largest peaks, pulled towards that of a normal
+ * distribution by as many observations as PRIOR says. Whatever bursts again and again thus has a long tail and is no news.
+ *
+ * Peaks over a threshold, declustered by runs: Coles 2001, An Introduction to Statistical Modeling of Extreme Values, 4.
+ * Several outliers are tested from the smallest to the largest, so that none hides another: Rosner 1983, Technometrics 25.
  */
 #include <errno.h>
 #include <math.h>
@@ -11,269 +15,382 @@
 
 #include "report/incident/incident_scan.h"
 
-#define STRETCHES     7   /* of a series that are looked at; the last is what it does anyway */
-#define SIMILAR       4   /* so many of nearly the same size are usual */
-#define BEYOND_OTHERS 1.6 /* times what the series does at other times */
-#define PEERS_LEAST   4
-#define PEER_SCORE    6.0
-#define RHYTHM_TIMES  5
+#define OUTLIERS     3     /* at most, of one length; more are usual */
+#define TAIL         20    /* peaks that tell of the tail */
+#define PRIOR        20    /* what the normal distribution weighs beside them */
+#define ALIKE        1.2   /* times as long a tail is that of series that resemble themselves */
+#define WRONG        0.001 /* incidents that chance may make of a recording */
+#define LOOKS        6.0   /* lengths, sides and views, as far as they are independent */
+#define STRETCHES    12    /* of a family */
+#define MEMBER       3.5   /* standard errors from which on a series takes part in what its family does */
+#define RHYTHM_TIMES 5
+#define RHYTHM       1.5 /* times the limit of what happens once */
+#define BEAT         2   /* bins on both sides of a beat that belong to it */
+#define PEERS_LEAST  4
+#define PEER_SCORE   6.0
 
+enum side { UP, DOWN, SIDES };
+
+struct peak {
+	float size;    /* standard errors; 0: none */
+	uint32_t from; /* bin */
+	uint32_t series;
+};
 struct stretch {
-	uint32_t from, to; /* values */
-	double size;       /* standard errors */
+	enum view view;
+	enum side side;
+	uint32_t from, to; /* bins */
+	uint32_t series;   /* that shows it best */
+	double size, limit;
+};
+struct family {
+	const uint32_t *series;
+	uint32_t n;
+	struct peak *peak[VIEWS][SIDES][LENGTHS]; /* owned: one for each scan_length[] of bins */
+	struct stretch stretch[STRETCHES];
+	uint32_t n_stretches;
+	bool alike; /* some of them resemble themselves */
 };
 
-/* ---- stretches ---- */
-
-static double size_of(const struct scan *x, uint32_t from, uint32_t to)
+static uint32_t blocks_of(const struct scan *x, uint32_t l)
 {
-	return (x->sum[to] - x->sum[from]) / sqrt((double)(to - from)) / scan_worth_of(x, to - from);
+	return x->s->used / scan_length[l] + 1;
 }
 
-/* Whoever looks like what lies beside it belongs to it, though means of many values are worth less. */
-static void grow(const struct scan *x, struct stretch *s)
+/* ---- what a family does ---- */
+
+static void take_peaks(struct scan *x, struct family *f, uint32_t series)
 {
-	double half = s->to > s->from ? (x->sum[s->to] - x->sum[s->from]) / (s->to - s->from) / 2 : 0;
+	f->alike |= x->views > WHITE;
+	for (uint32_t v = 0; v < x->views; v++)
+		for (uint32_t l = 0; l < LENGTHS; l++) {
+			uint32_t length = scan_length[l];
+			const double *sum = x->view[v].sum;
+			double scale = 1 / x->view[v].error[l];
 
-	while (half != 0 && s->from && !x->used[s->from - 1] && x->z[s->from - 1] / half > 1)
-		s->from--;
-	while (half != 0 && s->to < x->n && !x->used[s->to] && x->z[s->to] / half > 1)
-		s->to++;
-}
+			if (!(x->view[v].error[l] > 0))
+				continue;
+			for (uint32_t i = 0; i + length <= x->n; i += length / 8 + 1) {
+				double d = (sum[i + length] - sum[i]) * scale;
+				struct peak *p = &f->peak[v][d < 0][l][x->bin[i] / length];
 
-/* The run of values that lies farthest off, by the error of its mean. */
-static struct stretch farthest(struct scan *x)
-{
-	struct stretch best = { 0 };
-	bool moved = true;
-
-	x->sum[0] = 0;
-	for (uint32_t i = 0; i < x->n; i++)
-		x->sum[i + 1] = x->sum[i] + (x->used[i] ? 0 : x->z[i]);
-	for (uint32_t l = 0; l < LENGTHS && scan_length[l] <= x->n / 2; l++) {
-		double root = 1 / sqrt((double)scan_length[l]) / x->worth[l], most = fabs(best.size) / root;
-
-		for (uint32_t i = 0, step = scan_length[l] / 8 + 1; i + scan_length[l] <= x->n; i += step) {
-			double d = fabs(x->sum[i + scan_length[l]] - x->sum[i]);
-
-			if (d > most) {
-				most = d;
-				best = (struct stretch){ i, i + scan_length[l], d * root };
+				if (fabs(d) > (double)p->size)
+					*p = (struct peak){ (float)fabs(d), x->bin[i], series };
 			}
 		}
-	}
-	/* Its ends lie between the lengths that were tried. */
-	while (moved && best.size > 0) {
-		static const int move[4][2] = { { -1, 0 }, { 1, 0 }, { 0, -1 }, { 0, 1 } };
-
-		moved = false;
-		for (int k = 0; k < 4; k++) {
-			uint32_t from = best.from + (uint32_t)move[k][0], to = best.to + (uint32_t)move[k][1];
-
-			if (from >= x->n || to > x->n || from >= to || fabs(size_of(x, from, to)) <= best.size)
-				continue;
-			best = (struct stretch){ from, to, fabs(size_of(x, from, to)) };
-			moved = true;
-		}
-	}
-	grow(x, &best);
-	return best;
 }
 
-static void standardize(struct scan *x, double level, double spread)
+static int by_size(const void *a, const void *b)
 {
-	for (uint32_t i = 0; i < x->n; i++)
-		x->z[i] = (x->y[i] - level) / spread;
+	const struct peak *x = a, *y = b;
+
+	return (x->size < y->size) - (x->size > y->size);
 }
 
-/* One whose stretches lie at the same distance from each other. */
-static bool is_rhythm(const struct stretch *s, uint32_t n, uint32_t bins, double *period)
+/* The largest peaks that lie apart from each other. */
+static uint32_t apart(struct scan *x, const struct peak *block, uint32_t l, uint32_t reach, struct peak *out)
 {
-	uint32_t at[STRETCHES];
+	struct peak top[4 * (OUTLIERS + TAIL + 1)];
+	uint32_t n = blocks_of(x, l), want = sizeof(top) / sizeof(*top), some = 0, found = 0;
+	double least = 0;
+
+	if (n > want) {
+		for (uint32_t i = 0; i < n; i++)
+			x->work[i] = (double)block[i].size;
+		least = scan_kth(x->work, n, n - want);
+	}
+	/* Of values that are few, many are the least of these. */
+	for (int ties = 0; ties < 2; ties++)
+		for (uint32_t i = 0; i < n && some < want; i++)
+			if (ties ? (double)block[i].size == least && least > 0 : (double)block[i].size > least)
+				top[some++] = block[i];
+	qsort(top, some, sizeof(*top), by_size);
+	reach += 2 * scan_length[l];
+	for (uint32_t i = 0; i < some && found <= OUTLIERS + TAIL; i++) {
+		uint32_t k = 0;
+
+		while (k < found && (top[i].from >= out[k].from + reach || out[k].from >= top[i].from + reach))
+			k++;
+		if (k == found)
+			out[found++] = top[i];
+	}
+	return found;
+}
+
+static double energy(const struct peak *p)
+{
+	return (double)p->size * (double)p->size / 2;
+}
+
+/*
+ * How far chance and the family go: `others`, largest first, are what it does at other times. Half the square of a
+ * normal deviate has an exponential tail of scale 1.
+ */
+static double limit_of(const struct peak *others, uint32_t n, double tests, bool alike)
+{
+	uint32_t k = n > TAIL ? TAIL : n > 1 ? n - 1 : n;
+	double from = n ? energy(&others[k < n ? k : n - 1]) : 0, excess = 0, scale, weight = PRIOR + k;
+
+	for (uint32_t i = 0; i < k; i++)
+		excess += energy(&others[i]) - from;
+	/* Peaks that are large throughout say that the error was taken for too small. */
+	scale = (PRIOR * fmax(alike ? ALIKE : 1, from / 6) + excess) / weight;
+	return sqrt(2 * (from + scale * weight * (pow(fmax(k, 1) * tests / WRONG, 1 / weight) - 1)));
+}
+
+static bool meets(const struct stretch *a, const struct stretch *b)
+{
+	uint32_t reach = a->view == WHITE || b->view == WHITE ? ORDER_MOST : 1;
+
+	return a->from < b->to + reach && b->from < a->to + reach;
+}
+
+/* Of stretches that meet, the clearest stays; seen in the series as it is before what neighbours foretell of it. */
+static void keep(struct family *f, const struct stretch *new)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < f->n_stretches; i++)
+		if (meets(&f->stretch[i], new) &&
+		    (f->stretch[i].view < new->view ||
+		     f->stretch[i].size / f->stretch[i].limit >= new->size / new->limit))
+			return;
+	for (uint32_t i = 0; i < f->n_stretches; i++)
+		if (!meets(&f->stretch[i], new))
+			f->stretch[n++] = f->stretch[i];
+	f->n_stretches = n;
+	if (n < STRETCHES)
+		f->stretch[f->n_stretches++] = *new;
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const struct peak *x = a, *y = b;
+
+	return (x->from > y->from) - (x->from < y->from);
+}
+
+/* The distance of so many peaks, where it is the same throughout; 0: it is not. */
+static double distance_of(const struct scan *x, const struct peak *peak, uint32_t n)
+{
+	struct peak at[OUTLIERS + TAIL + 1];
 	double mean;
 
-	for (uint32_t i = 0; i < n; i++) {
-		uint32_t k = i;
-
-		for (; k && at[k - 1] > s[i].from; k--)
-			at[k] = at[k - 1];
-		at[k] = s[i].from;
-	}
-	mean = (double)(at[n - 1] - at[0]) / (n - 1);
-	for (uint32_t i = 0; i + 1 < n; i++)
-		if (fabs(at[i + 1] - at[i] - mean) > fmax(mean * 0.1, 1.5))
-			return false;
-	*period = mean;
-	return n >= RHYTHM_TIMES && mean > 3 && at[n - 1] - at[0] > bins / 2;
+	memcpy(at, peak, n * sizeof(*at));
+	qsort(at, n, sizeof(*at), by_time);
+	mean = (double)(at[n - 1].from - at[0].from) / (n - 1);
+	for (uint32_t i = 1; i < n; i++)
+		if (fabs(at[i].from - at[i - 1].from - mean) > fmax(mean * 0.1, 1.5))
+			return 0;
+	return mean > 3 && at[n - 1].from - at[0].from > x->s->used / 2 ? mean : 0;
 }
 
-static void judge(struct scan *x, uint32_t series, const struct stretch *s, uint32_t n, double rest, double level,
-		  double spread)
+/* The same again and again, and nothing like it between: it is reported, and the rest is left. */
+static bool take_rhythm(struct scan *x, struct family *f, double tests)
 {
-	double most = 0, period;
-	uint32_t similar = 0, k = 0;
-	struct stretch alike[STRETCHES];
+	struct peak peak[OUTLIERS + TAIL + 1];
+	uint32_t n = apart(x, f->peak[PLAIN][UP][0], 0, 0, peak), m = n;
+	double limit = 0, distance = 0;
 
-	for (uint32_t i = 0; i < n; i++)
-		most = fmax(most, s[i].size);
-	for (uint32_t i = 0; i < n; i++)
-		if (s[i].size > most * 0.5) {
-			alike[k++] = s[i];
-			similar++;
-		}
-	if (similar >= RHYTHM_TIMES && most > x->limit && is_rhythm(alike, k, x->n, &period)) {
-		double sum = 0;
-
-		for (uint32_t j = alike[0].from; j < alike[0].to; j++)
-			sum += x->z[j];
-		scan_report(x,
-			    (struct finding){ .series = series,
-					      .kind = INCIDENT_RHYTHM,
-					      .from = x->bin[0],
-					      .to = x->s->used,
-					      .score = (float)(most / x->limit),
-					      .usual = (float)level,
-					      .value = (float)(level + sum / (alike[0].to - alike[0].from) * spread),
-					      .period = (float)period });
-		return;
-	}
-	for (uint32_t i = 0; i < n; i++) {
-		/* One value alone is a surprise only if it is large: no distribution is normal so far out. */
-		uint32_t length = s[i].to - s[i].from;
-		double limit = fmax(x->limit, rest * BEYOND_OTHERS) * (length == 1 ? 1.6 :
-								       length == 2 ? 1.25 :
-										     1),
-		       sum = 0;
-
-		similar = 0;
-		for (uint32_t j = 0; j < n; j++)
-			similar += s[j].size > s[i].size * 0.6;
-		if (s[i].size < limit || similar >= SIMILAR)
-			continue;
-		/* The recorder's own start. */
-		if (length == 1 && !x->bin[s[i].from] && !x->s->joined)
-			continue;
-		for (uint32_t j = s[i].from; j < s[i].to; j++)
-			sum += x->z[j];
-		scan_report(x, (struct finding){ .series = series,
-						 .kind = INCIDENT_STRETCH,
-						 .from = x->bin[s[i].from],
-						 .to = x->bin[s[i].to - 1] + 1,
-						 .score = (float)(s[i].size / limit),
-						 .usual = (float)level,
-						 .value = (float)(level + sum / (s[i].to - s[i].from) * spread) });
-	}
-}
-
-/* The series less what comes at a fixed distance, where a stretch then stands out more than before. */
-static double without_rhythm(struct scan *x, const struct incident_metric *m, double step, double level,
-			     double *spread)
-{
-	double before;
-
-	scan_worth(x);
-	before = farthest(x).size;
-	/* What stands out anyway would only be cut into pieces. */
-	if (before > 2 * x->limit)
-		return level;
-	memcpy(x->raw, x->y, x->n * sizeof(*x->raw));
-	for (int way = 0; way < 2; way++) {
-		double then, spread_then;
-
-		if (way ? scan_smooth(x, level) : scan_fold(x, level, *spread)) {
-			then = scan_level(x, m, step, BULK, &spread_then);
-			standardize(x, then, spread_then);
-			scan_worth(x);
-			if (farthest(x).size > fmax(before, x->limit)) {
-				*spread = spread_then;
-				return then;
-			}
-		}
-		memcpy(x->y, x->raw, x->n * sizeof(*x->y));
-		standardize(x, level, *spread);
-	}
-	return level;
-}
-
-static void find_stretches(struct scan *x, uint32_t series, const struct incident_metric *m, double step)
-{
-	struct stretch s[STRETCHES];
-	double level, spread, rest = 0, like;
-	uint32_t n = 0, taken = 0;
-
-	memset(x->used, 0, x->n * sizeof(*x->used));
-	level = scan_level(x, m, step, BULK, &spread);
-	if (isnan(level) || spread <= 0)
-		return;
-	x->s->series[series].usual = level;
-	standardize(x, level, spread);
-	if (scan_resemblance(x) > 0.3) {
-		if (scan_drift(x, series, m, step))
-			level = scan_level(x, m, step, BULK, &spread);
-		standardize(x, level, spread);
-		level = without_rhythm(x, m, step, level, &spread);
-	}
-	scan_worth(x);
-	while (n < STRETCHES) {
-		struct stretch best = farthest(x);
-
-		rest = best.size;
-		if (best.size < (n ? 3 : x->limit * 0.6))
+	for (; m >= RHYTHM_TIMES; m--) {
+		limit = RHYTHM * limit_of(peak + m, n - m, tests, f->alike);
+		distance = (double)peak[m - 1].size > limit ? distance_of(x, peak, m) : 0;
+		if (distance > 0)
 			break;
-		s[n++] = best;
-		for (uint32_t i = best.from ? best.from - 1 : 0; i < best.to + 1 && i < x->n; i++)
-			x->used[i] = true;
 	}
-	if (!n)
-		return;
-	/* What they are beside the rest is known without them, if there is enough of it. */
-	for (uint32_t i = 0; i < x->n; i++)
-		taken += x->used[i];
-	if (taken > x->n / 4)
-		memset(x->used, 0, x->n * sizeof(*x->used));
-	/* Then all that is left counts: what is far off again and again makes the rest less of a surprise. */
-	level = scan_level(x, m, step, taken > x->n / 4 ? BULK : INFINITY, &spread);
-	if (isnan(level) || spread <= 0)
-		return;
-	standardize(x, level, spread);
-	like = fmin(fmax(scan_resemblance(x), 0), 0.95);
-	for (uint32_t i = 0; i < n; i++) {
-		double sum = 0, count = s[i].to - s[i].from;
+	if (m < RHYTHM_TIMES)
+		return false;
+	scan_report(x, (struct finding){ .series = peak[0].series,
+					 .kind = INCIDENT_RHYTHM,
+					 .to = x->s->used,
+					 .score = (float)((double)peak[m - 1].size / limit),
+					 .usual = (float)x->s->series[peak[0].series].usual,
+					 .value = x->s->series[peak[0].series].v[peak[0].from],
+					 .period = (float)distance });
+	for (uint32_t i = 0; i < f->n; i++)
+		for (uint32_t k = 0; k < m; k++) {
+			uint32_t at = peak[k].from > BEAT ? peak[k].from - BEAT : 0;
 
-		for (uint32_t k = s[i].from; k < s[i].to; k++)
-			sum += x->z[k];
-		s[i].size = fabs(sum) / sqrt(count * fmin(count, (1 + like) / (1 - like)));
-		s[i].size = fmin(s[i].size, fabs(sum) / sqrt(count) / scan_worth_of(x, s[i].to - s[i].from));
-	}
-	if (n == STRETCHES)
-		n--;
-	judge(x, series, s, n, rest, level, spread);
+			for (; at <= peak[k].from + BEAT && at < x->s->used; at++)
+				x->s->series[f->series[i]].v[at] = NAN;
+		}
+	return true;
 }
 
-static void scan_series(struct scan *x, uint32_t series)
+static void judge(struct scan *x, struct family *f, enum view v, enum side side, uint32_t l, double tests)
 {
-	struct incident_row_series *of = &x->s->series[series];
-	const struct incident_metric *m = &x->s->metric[of->metric];
-	double low = INFINITY, high = -INFINITY, step;
+	struct peak peak[OUTLIERS + TAIL + 1];
+	uint32_t n = apart(x, f->peak[v][side][l], l, v == WHITE ? ORDER_MOST : 0, peak), m;
+	double limit = INFINITY;
 
-	x->n = 0;
-	for (uint32_t i = 0; i < x->s->used; i++) {
-		if (isnan(of->v[i]))
-			continue;
-		x->bin[x->n] = i;
-		x->y[x->n++] = (double)of->v[i];
-		low = fmin(low, x->y[x->n - 1]);
-		high = fmax(high, x->y[x->n - 1]);
+	for (m = n < OUTLIERS ? n : OUTLIERS; m; m--) {
+		limit = limit_of(peak + m, n - m, tests, f->alike);
+		if ((double)peak[m - 1].size > limit)
+			break;
 	}
-	of->usual = NAN;
-	if (!x->n)
+	for (uint32_t i = 0; i < m; i++) {
+		/* The recorder's own start. */
+		if (l == 0 && !peak[i].from && !x->s->joined)
+			continue;
+		keep(f, &(struct stretch){ .view = v,
+					   .side = side,
+					   .from = peak[i].from,
+					   .to = peak[i].from + scan_length[l],
+					   .series = peak[i].series,
+					   .size = (double)peak[i].size,
+					   .limit = limit });
+	}
+}
+
+/* ---- what is said of it ---- */
+
+/* The first value of a bin or one behind it. */
+static uint32_t value_at(const struct scan *x, uint32_t bin)
+{
+	uint32_t low = 0, high = x->n;
+
+	while (low < high) {
+		uint32_t middle = (low + high) / 2;
+
+		if (x->bin[middle] < bin)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static double mean_of(const struct scan *x, uint32_t from, uint32_t to)
+{
+	double sum = 0;
+
+	for (uint32_t i = from; i < to; i++)
+		sum += x->y[i];
+	return to > from ? sum / (to - from) : NAN;
+}
+
+/* What a series is like around a stretch. */
+static double usual_at(const struct scan *x, const struct stretch *s, uint32_t from, uint32_t to)
+{
+	uint32_t reach = 2 * (to - from) > 8 ? 2 * (to - from) : 8, n = 0;
+
+	if (s->view == PLAIN)
+		return x->level;
+	for (uint32_t i = from > reach ? from - reach : 0; i < x->n && i < to + reach; i++)
+		if (i < from || i >= to)
+			x->work[n++] = x->y[i];
+	return n ? scan_median(x->work, n) : x->level;
+}
+
+/* From when to when exactly: the run of values that are nearer to the stretch than to what is usual. */
+static void find_ends(struct scan *x, struct stretch *s)
+{
+	double usual, half, sum = 0, best = 0;
+	uint32_t from, to, reach, start, end;
+
+	if (!scan_series(x, s->series, false))
 		return;
-	of->usual = low;
-	/* What never changed is no incident. */
-	if (x->n < VALUES_LEAST || !(high > low))
+	from = value_at(x, s->from);
+	to = value_at(x, s->to);
+	reach = 3 * (to - from) + 4;
+	usual = usual_at(x, s, from, to);
+	half = (mean_of(x, from, to) - usual) / 2;
+	start = from > reach ? from - reach : 0;
+	end = to + reach < x->n ? to + reach : x->n;
+	for (uint32_t i = start; i < end && half != 0; i++) {
+		sum += fmin((x->y[i] - usual) / half - 1, 3);
+		if (sum <= 0) {
+			sum = 0;
+			start = i + 1;
+		} else if (sum > best) {
+			best = sum;
+			from = start;
+			to = i + 1;
+		}
+	}
+	while (from && (x->y[from - 1] - usual) / half > 1)
+		from--;
+	while (to < x->n && (x->y[to] - usual) / half > 1)
+		to++;
+	s->from = x->bin[from];
+	s->to = x->bin[to - 1] + 1;
+}
+
+static double size_at(const struct scan *x, const struct stretch *s, uint32_t from, uint32_t to)
+{
+	const struct viewed *v = &x->view[s->view];
+	uint32_t l = 0;
+	double d;
+
+	while (l + 1 < LENGTHS && scan_length[l + 1] <= to - from && v->error[l + 1] > 0)
+		l++;
+	d = (v->sum[to] - v->sum[from]) / (v->error[l] * sqrt((double)(to - from) / scan_length[l]));
+	return s->side == UP ? d : -d;
+}
+
+static void report(struct scan *x, struct family *f, uint32_t series)
+{
+	for (uint32_t i = 0; i < f->n_stretches; i++) {
+		const struct stretch *s = &f->stretch[i];
+		uint32_t from = value_at(x, s->from), to = value_at(x, s->to);
+		double size;
+
+		if (from == to || (uint32_t)s->view >= x->views)
+			continue;
+		size = series == s->series ? s->size : fmin(size_at(x, s, from, to), s->size);
+		if (size >= fmax(s->size / 2, MEMBER))
+			scan_report(x, (struct finding){ .series = series,
+							 .kind = INCIDENT_STRETCH,
+							 .from = s->from,
+							 .to = s->to,
+							 .score = (float)(size / s->limit),
+							 .usual = (float)usual_at(x, s, from, to),
+							 .value = (float)mean_of(x, from, to) });
+	}
+}
+
+static void fill_peaks(struct scan *x, struct family *f, bool report)
+{
+	f->alike = false;
+	x->equals = f->n;
+	for (uint32_t v = 0; v < VIEWS; v++)
+		for (uint32_t side = 0; side < SIDES; side++)
+			for (uint32_t l = 0; l < LENGTHS; l++)
+				memset(f->peak[v][side][l], 0, blocks_of(x, l) * sizeof(struct peak));
+	for (uint32_t i = 0; i < f->n && !x->err; i++) {
+		if (scan_series(x, f->series[i], report))
+			take_peaks(x, f, f->series[i]);
+		x->s->series[f->series[i]].usual = x->level;
+	}
+}
+
+static void scan_family(struct scan *x, struct family *f, double tests)
+{
+	f->n_stretches = 0;
+	fill_peaks(x, f, true);
+	if (take_rhythm(x, f, tests))
+		fill_peaks(x, f, false);
+	for (uint32_t v = 0; v < VIEWS; v++)
+		for (uint32_t side = 0; side < SIDES; side++)
+			for (uint32_t l = 0; l < LENGTHS; l++)
+				judge(x, f, v, side, l, tests);
+	for (uint32_t i = 0; i < f->n_stretches; i++)
+		find_ends(x, &f->stretch[i]);
+	for (uint32_t i = 0; i < f->n && f->n_stretches && !x->err; i++)
+		if (scan_series(x, f->series[i], false))
+			report(x, f, f->series[i]);
+}
+
+void scan_report(struct scan *x, struct finding f)
+{
+	struct finding *more = incident_grown(x->out->f, x->out->n, &x->out->cap, sizeof(*more));
+
+	if (!more) {
+		x->err = -ENOMEM;
 		return;
-	step = scan_step(x->y, x->n);
-	find_stretches(x, series, m, step);
+	}
+	x->out->f = more;
+	more[x->out->n++] = f;
 }
 
 /* ---- equals ---- */
@@ -291,107 +408,121 @@ static int by_metric(const void *a, const void *b, void *ctx)
 	return x->row < y->row ? -1 : x->row > y->row;
 }
 
-/* One among n of a kind that is otherwise all the time; where several are, they are no exception. */
-static void compare_peers(struct scan *x, const uint32_t *place, uint32_t n, double *work)
+static bool are_equals(const struct incident_store *s, uint32_t a, uint32_t b)
+{
+	return s->series[a].metric == s->series[b].metric &&
+	       s->row[s->series[a].row].kind == s->row[s->series[b].row].kind;
+}
+
+/* One among equals that is otherwise all the time; where several are, they are no exception. */
+static void compare_peers(struct scan *x, const struct family *f)
 {
 	const struct incident_store *s = x->s;
-	const struct incident_metric *m = &s->metric[s->series[place[0]].metric];
-	double level, spread, first = 0, width = s->interval_s * s->used * s->per_bin;
-	uint32_t who = 0, beyond = 0;
+	const struct incident_metric *m = &s->metric[s->series[f->series[0]].metric];
+	enum pm_kind kind = s->row[s->series[f->series[0]].row].kind;
+	double level, spread, first = 0, width = s->interval_s * s->used * s->per_bin, limit;
+	double *work = calloc((size_t)f->n + 1, sizeof(*work));
+	uint32_t who = 0, beyond = 0, n = 0;
 
-	for (uint32_t i = 0; i < n; i++)
-		work[i] = s->series[place[i]].usual;
+	if (!work)
+		x->err = -ENOMEM;
+	if (!work || (kind != PM_CPU && kind != PM_PACKAGE && kind != PM_CORE))
+		goto out;
+	for (uint32_t i = 0; i < f->n; i++)
+		if (!isnan(s->series[f->series[i]].usual))
+			work[n++] = s->series[f->series[i]].usual;
+	if (n < PEERS_LEAST)
+		goto out;
 	level = scan_median(work, n);
 	for (uint32_t i = 0; i < n; i++)
-		work[i] = fabs(s->series[place[i]].usual - level);
+		work[i] = fabs(work[i] - level);
 	spread = fmax(scan_median(work, n) / 0.6745, fabs(level) / 200);
 	if (m->counts && width > 0)
 		spread = fmax(spread, sqrt(fmax(fabs(level) * width, 1)) / width);
 	if (!strcmp(m->unit, "%"))
 		spread = fmax(spread, 0.5);
-	if (spread <= 0 || level == 0)
-		return;
-	for (uint32_t i = 0; i < n; i++) {
-		double d = fabs(s->series[place[i]].usual - level) / spread;
+	/* Few of them tell little of how they vary. */
+	limit = PEER_SCORE * (1 + 2.0 / (n - 2));
+	for (uint32_t i = 0; i < f->n && spread > 0; i++) {
+		double d = fabs(s->series[f->series[i]].usual - level) / spread;
 
-		beyond += d > PEER_SCORE / 2;
+		beyond += d > limit / 2;
 		if (d > first) {
 			first = d;
 			who = i;
 		}
 	}
-	if (first < PEER_SCORE || beyond > 1 + n / 32)
-		return;
-	scan_report(x, (struct finding){ .series = place[who],
-					 .kind = INCIDENT_PEER,
-					 .to = s->used,
-					 .score = (float)(first / PEER_SCORE),
-					 .usual = (float)level,
-					 .value = (float)s->series[place[who]].usual });
+	if (first > limit && beyond <= 1 + n / 32 && level != 0)
+		scan_report(x, (struct finding){ .series = f->series[who],
+						 .kind = INCIDENT_PEER,
+						 .to = s->used,
+						 .score = (float)(first / limit),
+						 .usual = (float)level,
+						 .value = (float)s->series[f->series[who]].usual });
+out:
+	free(work);
 }
 
-static void scan_peers(struct scan *x)
+/* ---- all ---- */
+
+/* One piece of memory for all that a scan needs. */
+static void *lay_out(struct scan *x, struct family *f)
 {
-	const struct incident_store *s = x->s;
-	uint32_t *place = calloc((size_t)s->n_series + 1, sizeof(*place)), n = 0;
-	double *work = calloc((size_t)s->n_series + 1, sizeof(*work));
+	size_t room = (size_t)x->s->used + 1, doubles = 15 * room, peaks = 0;
+	struct peak *peak;
+	double *at;
 
-	if (!place || !work)
-		x->err = -ENOMEM;
-	for (uint32_t i = 0; !x->err && i < s->n_series; i++) {
-		enum pm_kind kind = s->row[s->series[i].row].kind;
-
-		if (!isnan(s->series[i].usual) && (kind == PM_CPU || kind == PM_PACKAGE || kind == PM_CORE))
-			place[n++] = i;
-	}
-	if (!x->err)
-		qsort_r(place, n, sizeof(*place), by_metric, (void *)(uintptr_t)s);
-	for (uint32_t i = 0, end; i < n; i = end) {
-		const struct incident_row_series *first = &s->series[place[i]];
-
-		for (end = i; end < n && s->series[place[end]].metric == first->metric &&
-			      s->row[s->series[place[end]].row].kind == s->row[first->row].kind;)
-			end++;
-		if (end - i >= PEERS_LEAST)
-			compare_peers(x, place + i, end - i, work);
-	}
-	free(place);
-	free(work);
+	for (uint32_t l = 0; l < LENGTHS; l++)
+		peaks += blocks_of(x, l);
+	at = calloc(1,
+		    doubles * sizeof(*at) + (size_t)VIEWS * SIDES * peaks * sizeof(*peak) + room * sizeof(*x->bin));
+	if (!at)
+		return NULL;
+	x->y = at;
+	x->z = at + room;
+	x->work = at + 2 * room;
+	x->work2 = at + 3 * room;
+	x->spectrum = (double complex *)(at + 6 * room);
+	for (uint32_t v = 0; v < VIEWS; v++)
+		x->view[v].sum = at + (4 + v) * room;
+	peak = (struct peak *)(at + doubles);
+	for (uint32_t v = 0; v < VIEWS; v++)
+		for (uint32_t side = 0; side < SIDES; side++)
+			for (uint32_t l = 0; l < LENGTHS; peak += blocks_of(x, l++))
+				f->peak[v][side][l] = peak;
+	x->bin = (uint32_t *)peak;
+	return at;
 }
 
 int scan_all(struct incident_store *s, struct findings *out)
 {
-	size_t room = (size_t)s->used + 1;
-	struct scan x = {
-		.s = s,
-		.out = out,
-		.limit = sqrt(2 * log((double)s->n_series * s->used + 1)) + 0.8,
-		.y = calloc(room, sizeof(*x.y)),
-		.z = calloc(room, sizeof(*x.z)),
-		.work = calloc(room, sizeof(*x.work)),
-		.raw = calloc(room, sizeof(*x.raw)),
-		.sum = calloc(room, sizeof(*x.sum)),
-		.bin = calloc(room, sizeof(*x.bin)),
-		.used = calloc(room, sizeof(*x.used)),
-	};
+	uint32_t *place = calloc((size_t)s->n_series + 1, sizeof(*place)), families = 0;
+	struct scan x = { .s = s, .out = out };
+	struct family f = { 0 };
+	void *room;
 
 	/* What is short scatters more than the rest. */
 	if (s->used > 2 && s->to_s[s->used - 1] - s->from_s[s->used - 1] < 0.7 * (s->to_s[0] - s->from_s[0]))
 		s->used--;
-	if (!x.y || !x.z || !x.work || !x.raw || !x.sum || !x.bin || !x.used)
-		x.err = -ENOMEM;
-	if (s->used && !x.err)
+	if (s->used)
 		s->interval_s = (s->to_s[s->used - 1] - s->from_s[0]) / s->used / s->per_bin;
-	for (uint32_t i = 0; i < s->n_series && !x.err; i++)
-		scan_series(&x, i);
-	if (!x.err && s->used >= VALUES_LEAST)
-		scan_peers(&x);
-	free(x.y);
-	free(x.z);
-	free(x.work);
-	free(x.raw);
-	free(x.sum);
-	free(x.bin);
-	free(x.used);
+	room = lay_out(&x, &f);
+	if (!place || !room)
+		x.err = -ENOMEM;
+	for (uint32_t i = 0; i < s->n_series && place; i++)
+		place[i] = i;
+	if (place)
+		qsort_r(place, s->n_series, sizeof(*place), by_metric, s);
+	for (uint32_t i = 0; place && i < s->n_series; i++)
+		families += !i || !are_equals(s, place[i - 1], place[i]);
+	for (uint32_t i = 0; i < s->n_series && !x.err; i += f.n) {
+		f.series = place + i;
+		for (f.n = 1; i + f.n < s->n_series && are_equals(s, place[i], place[i + f.n]);)
+			f.n++;
+		scan_family(&x, &f, families * LOOKS);
+		compare_peers(&x, &f);
+	}
+	free(place);
+	free(room);
 	return x.err;
 }

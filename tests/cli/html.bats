@@ -208,7 +208,7 @@ hostile=$'</script><script>alert(1)</script><!--<img src=x onerror=alert(2)>"\'\
 
 @test "which metrics, and which time" {
 	"$tests/make_page" r.pmr 600
-	"$bin/pmrep" html --show=bench.even --since=400 --until=450 -o r.html r.pmr
+	"$bin/pmrep" html --show=bench.even --since=425 --until=475 -o r.html r.pmr
 	[ "$(look r.html mean near bench.even 'package 1')" = "12000.0 12000 0" ]
 	[ -z "$(look r.html mean near bench.wave 'package 1')" ]
 	[ "$(look r.html sizes | head -n 1 | cut -d' ' -f1)" -le 51 ]

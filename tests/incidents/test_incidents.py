@@ -53,13 +53,16 @@ def main():
         found = incidents(pmrep, path)
         assert [(t["pid"], t["name"]) for t in found[0]["tasks"]] == [(4711, "hog (pid 4711)")], found
         assert 3.5 < found[0]["tasks"][0]["cpu_s"] < 4.5 and found[0]["text"].endswith("; hog (pid 4711)"), found[0]
-        for background in worlds.BACKGROUNDS[:1]:
-            for cpus, seconds in ((2, 600), (16, 120)):
-                worlds.write(path, None, 0, cpus, seconds, background, 1)
-                found = incidents(pmrep, path)
-                assert not found, (background, cpus, seconds, found)
+        for background, cpus, seconds in (("bursty", 16, 300), ("periodic", 2, 600), ("quiet", 16, 120), ("quiet", 2, 600)):
+            worlds.write(path, None, 0, cpus, seconds, background, 1)
+            found = incidents(pmrep, path)
+            assert not found, (background, cpus, seconds, found)
         out = subprocess.run([pmrep, "incidents", path], check=True, stdout=subprocess.PIPE, text=True).stdout
         assert out.startswith("Nothing stands out"), out
+        # What comes again and again is one incident, with its distance.
+        worlds.write(path, None, 0, 2, 600, "beats", 1)
+        found = incidents(pmrep, path)
+        assert len(found) == 1 and found[0]["text"].startswith("every 40 s: "), found
     print("%d incidents" % len(CASES))
 
 

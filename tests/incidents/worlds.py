@@ -174,6 +174,8 @@ def series(rnd, rows, gauge, level, sd, background, move, begin, length, leak):
                 burst, extra = rnd.randrange(1, 4), min(rnd.expovariate(1), 3) * sd
         elif background == "periodic":
             v += 2 * sd * math.sin(phase + k * 6.2832 / period)
+        elif background == "beats":
+            v += 20 * sd * (k % 40 in (7, 8))
         if move:
             if leak:
                 v += move * sd * k / rows * 2
