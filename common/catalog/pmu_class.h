@@ -15,8 +15,10 @@ struct pmu_class_event {
 	uint64_t code;
 	const char *unit; /* UCUM; NULL: "1" */
 	const char *help;
+	/* In place of the code, where the kernel may not name it: "event=0x0a,rdwrmask=0x1", or NULL. */
+	const char *terms;
 	const char *
-		terms; /* in place of the code, where the kernel may not name it: "event=0x0a,rdwrmask=0x1", or NULL */
+		format; /* which format its PMU must have for that: "umask=config:8-15"; NULL: all that take the terms */
 };
 
 /* A term that selects a part of what is counted. */
@@ -33,7 +35,6 @@ struct pmu_class {
 	/* What its PMUs are called, of vendors whose PMUs need no rules beyond sysfs: names separated by ',' in which
 	 * '#' is a number and '*' the rest. Or NULL; then the next members say it. */
 	const char *pmu;
-	const char *format;                    /* which format it must have for that: "umask=config:8-15"; or NULL */
 	const char *stem;                      /* "pcie" of nvidia_pcie_pmu_0_rc_1 */
 	const char *old_stem;                  /* what kernels before called it, or NULL */
 	bool per_rc;                           /* its names end with a root complex */

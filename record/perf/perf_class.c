@@ -115,6 +115,17 @@ static bool takes(const struct event_pmu *pmu, const char *terms)
 	return all;
 }
 
+static bool has_format(const struct event_pmu *pmu, const char *format)
+{
+	size_t name = strcspn(format, "=");
+
+	for (size_t i = 0; i < pmu->n_formats; i++)
+		if (!strncmp(pmu->format[i].name, format, name) && !pmu->format[i].name[name] &&
+		    !strcmp(pmu->format[i].text, format + name + 1))
+			return true;
+	return false;
+}
+
 static int name_events(struct event_pmu *pmu, const struct pmu_class *c)
 {
 	struct event_alias *bigger;
@@ -134,7 +145,8 @@ static int name_events(struct event_pmu *pmu, const struct pmu_class *c)
 		for (size_t k = 0; k < old && !have; k++)
 			have = !strcasecmp(pmu->alias[k].name, c->event[i].name);
 		snprintf(code, sizeof(code), "event=0x%llx", (unsigned long long)c->event[i].code);
-		if (have || (c->pmu && (!c->event[i].terms || !takes(pmu, c->event[i].terms))))
+		if (have || (c->pmu && (!c->event[i].terms || !takes(pmu, c->event[i].terms))) ||
+		    (c->event[i].format && !has_format(pmu, c->event[i].format)))
 			continue;
 		*a = (struct event_alias){ .name = strdup(c->event[i].name),
 					   .text = strdup(c->event[i].terms ? c->event[i].terms : code) };
@@ -227,18 +239,6 @@ static int find_sockets(struct perf_pmus *p, const struct root *root)
 	return err;
 }
 
-static const struct pmu_class *class_for(const struct event_pmu *pmu)
-{
-	const struct pmu_class *c = pmu_class_of(pmu->name, pmu->identifier);
-	const char *text = c && c->format ? strchr(c->format, '=') : NULL;
-
-	for (size_t i = 0; text && i < pmu->n_formats; i++)
-		if (!strncmp(pmu->format[i].name, c->format, (size_t)(text - c->format)) &&
-		    !strcmp(pmu->format[i].text, text + 1))
-			return c;
-	return text ? NULL : c;
-}
-
 int perf_classes_find(struct perf_pmus *p, const struct root *root)
 {
 	struct perf_classes *all = NULL;
@@ -246,13 +246,13 @@ int perf_classes_find(struct perf_pmus *p, const struct root *root)
 	int err = 0;
 
 	for (size_t i = 0; i < p->n; i++)
-		n += class_for(&p->pmu[i]) != NULL;
+		n += pmu_class_of(p->pmu[i].name, p->pmu[i].identifier) != NULL;
 	all = p->classes = calloc(1, sizeof(*all));
 	if (!all || !(all->pmu = calloc(n + 1, sizeof(*all->pmu))))
 		return -ENOMEM;
 	n = 0;
 	for (size_t i = 0; i < p->n && !err; i++) {
-		const struct pmu_class *c = class_for(&p->pmu[i]);
+		const struct pmu_class *c = pmu_class_of(p->pmu[i].name, p->pmu[i].identifier);
 
 		if (c)
 			err = classify(all, &p->pmu[i], c, &all->pmu[n++], root);

@@ -6,4 +6,4 @@ CPUID = "GenuineIntel-6-8F-6"
 CPUINFO = intel.cpuinfo(0x8f, len(CPUS))
 HARDWARE = intel.HARDWARE
 PMUS = {"cpu": intel.core("sapphire_rapids", {**intel.SHARES, **intel.MORE_SHARES}), **intel.hidden(300)}
-METRICS = {}
+METRICS = {"mem.bw": None}

@@ -7,7 +7,9 @@ A machine is a module of this folder, with
               (counts on CPUs and has no mask), cores (has one) or uncore; events are those that sysfs names, by their terms, with scale and unit
     CPUID     for perf's environment; CPUINFO, the text of /proc/cpuinfo
     HARDWARE  config of the generic events (cycles, instructions, cache-references, cache-misses, branches, branch-misses)
-    METRICS   name of a metric: what it is by the rates, a function of the machine and of a filter of packages (Machine.sum())
+    METRICS   name of a metric: what it is by the rates, a function of the machine and of a filter of packages (Machine.sum());
+              None: nothing counts it
+    ASKED     the same of metrics that are recorded where -M asks for them
 """
 import importlib
 import os

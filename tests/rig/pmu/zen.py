@@ -36,6 +36,14 @@ def l3():
                            format={"event": "config:0-7", "umask": "config:8-15"})}
 
 
+LINKS = [f"event={0x7c7 + 0x40 * i:#x},umask=0x02" for i in range(4)]
+LINK_METRICS = {"link.out_bw": lambda m, p: sum(m.sum("amd_df", e, p) for e in LINKS) * 32 / 1e9}
+# Since Zen 4: read and written beats of twelve channels.
+BEATS = [[f"event={0x1f + 0x40 * i:#x},umask={mask:#x}" for i in range(12)] for mask in (0xffe, 0xfff)]
+BEATS_METRICS = intel.memory(["+".join(way) for way in BEATS], "amd_df")
+
+
 def fabric(general, event="config:0-7,32-35,59-60", umask="config:8-15"):
+    events = [*DRAM, *LINKS] if umask == "config:8-15" else BEATS[0] + BEATS[1]
     return {"amd_df": dict(type=28, kind="uncore", general=general, checks=False, format={"event": event, "umask": umask},
-                           rates={e: 1e8 * (i + 1) for i, e in enumerate(DRAM)})}
+                           rates={e: 1e8 * (i + 1) for i, e in enumerate(events)})}

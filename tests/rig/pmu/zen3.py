@@ -7,3 +7,5 @@ CPUINFO = zen.cpuinfo(25, 1, len(CPUS))
 HARDWARE = zen.HARDWARE
 PMUS = {"cpu": zen.CORE, **zen.fabric(4), **zen.l3()}
 METRICS = {**zen.DF_METRICS, **zen.L3_METRICS}
+# The fabric has four counters, which memory takes: asked for, not recorded by default.
+ASKED = zen.LINK_METRICS
