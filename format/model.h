@@ -475,7 +475,8 @@ struct pm_model {
 	struct pm_probe *probe;
 	struct pm_config *config;
 	uint32_t n_counters, n_instances, n_groups, n_strings, n_pmus, n_probes, n_configs;
-	struct names strings;       /* string -> id, for writers */
+	double counter_hz;    /* rate of clocks.counter by the heads of chunks: pm_reader_clocks(); 0: not known */
+	struct names strings; /* string -> id, for writers */
 	struct pm_model_caps *caps; /* private: allocated sizes */
 };
 

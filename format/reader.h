@@ -140,6 +140,11 @@ int pm_reader_seek(struct pm_reader *r, uint64_t monotonic_ns);
 /* From the index, or by hopping over frame heads: the time range without reading the chunks. -ESPIPE on a stream. */
 int pm_reader_extent(struct pm_reader *r, uint64_t *from_ns, uint64_t *to_ns, uint64_t *chunks);
 
+/* The clocks in the heads of the first chunks of the recording at hand, at most `max`, up to the first that is
+ * `enough_ns` of CLOCK_MONOTONIC younger than the first one. Sets the model's counter_hz by them. How many; 0 on a
+ * stream; -errno. */
+int pm_reader_clocks(struct pm_reader *r, struct pm_clocks *clocks, size_t max, uint64_t enough_ns);
+
 /* Valid until the reader is closed, changed by pm_reader_next(). */
 const struct pm_model *pm_reader_model(const struct pm_reader *r);
 /* All damage so far, with both ends of the time range filled in where known. Damage that turns out to go on right

@@ -195,11 +195,10 @@ static int hop_search(struct window *w)
 	return err;
 }
 
-/* Notes the frame where the window stands and goes behind it. 1, 0 at the end, -EBADMSG: no frame, -errno. */
-static int hop(struct pm_reader *r, struct chunk_head *head, struct chunk_base *base)
+/* What the frame is where the window stands; goes behind it. 1, 0 at the end, -EBADMSG: no frame, -errno. */
+static int hop(struct pm_reader *r, struct chunk_head *head, struct chunk_base *base, struct index_entry *e)
 {
 	struct window *w = &r->window;
-	struct index_entry e = { 0 };
 	size_t need = FRAME_PROBE;
 	struct frame_head h;
 	unsigned major;
@@ -220,12 +219,13 @@ static int hop(struct pm_reader *r, struct chunk_head *head, struct chunk_base *
 	/* The next recording, if this one is followed by another. */
 	if (h.type == PM_FRAME_HEADER && start > r->start && (memcmp(h.id, r->id, sizeof(r->id)) != 0 || !h.sequence))
 		return 0;
-	e.type = h.type < OTHER_FRAME ? (uint8_t)h.type : OTHER_FRAME;
-	e.offset = start - r->start;
-	e.length = frame_len(&h);
+	*e = (struct index_entry){ 0 };
+	e->type = h.type < OTHER_FRAME ? (uint8_t)h.type : OTHER_FRAME;
+	e->offset = start - r->start;
+	e->length = frame_len(&h);
 	if (memcmp(h.id, r->id, sizeof(r->id)) != 0)
-		e.type = OTHER_FRAME;
-	if (e.type == PM_FRAME_CHUNK) {
+		e->type = OTHER_FRAME;
+	if (e->type == PM_FRAME_CHUNK) {
 		ok = chunk_head_decode(head, base, h.meta, h.meta_len, h.payload_len);
 		base->valid = false;
 		if (!ok)
@@ -233,25 +233,25 @@ static int hop(struct pm_reader *r, struct chunk_head *head, struct chunk_base *
 		if (ok == -ENOMEM)
 			return ok;
 		if (ok) {
-			e.type = OTHER_FRAME;
+			e->type = OTHER_FRAME;
 		} else {
-			e.key = head->key;
-			e.from_ns = head->tick[0];
-			e.to_ns = head->tick[head->rows - 1];
+			e->key = head->key;
+			e->from_ns = head->tick[0];
+			e->to_ns = head->tick[head->rows - 1];
 		}
-	} else if (e.type <= PM_FRAME_CONFIG) {
+	} else if (e->type <= PM_FRAME_CONFIG) {
 		struct cbor c = cbor_over(h.meta, h.meta_len);
 		struct cbor_map m;
 
 		for (cbor_map(&c, &m); cbor_next(&c, &m);) {
 			if (m.key == PM_META_REPEATED)
-				e.repeated = cbor_bool(&c);
+				e->repeated = cbor_bool(&c);
 			else
 				cbor_skip(&c);
 		}
 	}
 	/* The trailer must be there, or the frame is cut. */
-	ok = window_skip(w, e.length - FRAME_TRAILER);
+	ok = window_skip(w, e->length - FRAME_TRAILER);
 	if (!ok)
 		ok = window_need(w, FRAME_TRAILER);
 	if (ok)
@@ -259,9 +259,18 @@ static int hop(struct pm_reader *r, struct chunk_head *head, struct chunk_base *
 	if (window_has(w) < FRAME_TRAILER)
 		return 0;
 	ok = window_skip(w, FRAME_TRAILER);
-	if (!ok)
-		ok = catalog_add(r, &e);
 	return ok ? ok : 1;
+}
+
+/* The same, over what is no frame. */
+static int hop_on(struct pm_reader *r, struct chunk_head *head, struct chunk_base *base, struct index_entry *e)
+{
+	int ok;
+
+	while ((ok = hop(r, head, base, e)) == -EBADMSG)
+		if ((ok = hop_search(&r->window)) != 1)
+			break;
+	return ok;
 }
 
 static int by_hopping(struct pm_reader *r)
@@ -270,20 +279,16 @@ static int by_hopping(struct pm_reader *r)
 	struct chunk_head *head = calloc(1, sizeof(*head));
 	struct chunk_base base = { 0 };
 	uint64_t from = r->catalog.to_offset;
+	struct index_entry e;
 	int ok;
 
 	if (!head)
 		return -ENOMEM;
 	ok = window_seek(w, from > r->start ? from : r->start);
-	if (!ok) {
-		window_pace(w, HOP_STEP, HOP_STEP);
-		do {
-			ok = hop(r, head, &base);
-			if (ok == -EBADMSG)
-				ok = hop_search(w);
-		} while (ok == 1);
-		window_pace(w, LEAP_STEP, LEAP_STEP);
-	}
+	window_pace(w, HOP_STEP, HOP_STEP);
+	while (!ok && (ok = hop_on(r, head, &base, &e)) == 1)
+		ok = catalog_add(r, &e);
+	window_pace(w, LEAP_STEP, LEAP_STEP);
 	chunk_head_release(head);
 	free(head);
 	chunk_base_release(&base);
@@ -351,6 +356,47 @@ int pm_reader_extent(struct pm_reader *r, uint64_t *from_ns, uint64_t *to_ns, ui
 	*to_ns = r->catalog.to_ns;
 	*chunks = r->catalog.chunks;
 	return 0;
+}
+
+/* The rate of the TSC between two heads; 0: they do not say. */
+static double counter_hz(const struct pm_clocks *a, const struct pm_clocks *b)
+{
+	bool both = a->counter && b->counter > a->counter && a->monotonic_raw && b->monotonic_raw > a->monotonic_raw;
+
+	return both ? (double)(b->counter - a->counter) / (double)(b->monotonic_raw - a->monotonic_raw) * 1e9 : 0;
+}
+
+int pm_reader_clocks(struct pm_reader *r, struct pm_clocks *clocks, size_t max, uint64_t enough_ns)
+{
+	struct chunk_head *head = r->window.in.seek ? calloc(1, sizeof(*head)) : NULL;
+	struct chunk_base base = { 0 };
+	uint64_t here = r->window.offset;
+	struct index_entry e;
+	size_t n = 0;
+	int ok, back;
+
+	if (!head)
+		return r->window.in.seek ? -ENOMEM : 0;
+	reader_turn(r);
+	window_pace(&r->window, HOP_STEP, HOP_STEP);
+	ok = need_id(r);
+	if (!ok)
+		ok = window_seek(&r->window, r->start);
+	while (!ok && n < max && (ok = hop_on(r, head, &base, &e)) == 1) {
+		ok = 0;
+		if (e.type == PM_FRAME_CHUNK)
+			clocks[n++] = head->clocks;
+		if (n && clocks[n - 1].monotonic - clocks[0].monotonic >= enough_ns)
+			break;
+	}
+	if (n > 1)
+		r->model.counter_hz = counter_hz(&clocks[0], &clocks[n - 1]);
+	window_pace(&r->window, LEAP_STEP, READ_STEP);
+	back = window_seek(&r->window, here);
+	chunk_head_release(head);
+	free(head);
+	chunk_base_release(&base);
+	return back ? (r->err = back) : ok == -ENOMEM ? ok : (int)n;
 }
 
 /* Takes the definitions of one frame into the model. */

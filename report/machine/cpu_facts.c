@@ -33,6 +33,15 @@ static void find_bclk(const struct pm_model *m, uint32_t package, struct cpu_fac
 		f->bclk_mhz = 100;
 }
 
+double cpu_counter_hz(const struct pm_model *m, double nominal)
+{
+	uint64_t told = pm_map_u64(&m->header, PM_HEADER_CLOCK_COUNTER_HZ, 0);
+
+	nominal = told ? (double)told : nominal;
+	/* Reading two clocks one after the other is no more exact than that. */
+	return m->counter_hz > 0 && fabs(nominal - m->counter_hz) > 1e-3 * m->counter_hz ? m->counter_hz : nominal;
+}
+
 static void find_clocks(const struct pm_model *m, uint32_t package, struct cpu_facts *f)
 {
 	uint32_t reg[4];
@@ -54,10 +63,9 @@ static void find_clocks(const struct pm_model *m, uint32_t package, struct cpu_f
 		if (field(v, 15, 8))
 			f->base_hz = field(v, 15, 8) * f->bclk_mhz * 1e6;
 	}
-	/* The kernel has measured it; cpuid gives the number that was aimed at. */
-	v = pm_map_u64(&m->header, PM_HEADER_CLOCK_COUNTER_HZ, 0);
-	if (v && !strcmp(pm_map_text(&m->header, PM_HEADER_CLOCK_COUNTER, ""), "tsc"))
-		f->tsc_hz = (double)v;
+	if (!strcmp(pm_map_text(&m->header, PM_HEADER_CLOCK_COUNTER, "tsc"), "tsc") &&
+	    cpu_counter_hz(m, f->tsc_hz) > 0)
+		f->tsc_hz = cpu_counter_hz(m, f->tsc_hz);
 	f->tsc_tweak = flag(f, CPU_TSC_TWEAK) && f->base_hz > 0 && f->tsc_hz > 0 ? f->base_hz / f->tsc_hz : 1;
 	/* More than a rounded clock apart: then the two do not speak of the same thing. */
 	if (fabs(f->tsc_tweak - 1) > 0.05)

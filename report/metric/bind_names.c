@@ -494,7 +494,7 @@ bool bind_literal(const struct places *p, const char *name, struct value *v)
 	else if (!strcmp(name, "num_nodes"))
 		*v = positive(count(p, NODES));
 	else if (!strcmp(name, "system_tsc_freq"))
-		*v = positive((double)pm_map_u64(header, PM_HEADER_CLOCK_COUNTER_HZ, 0));
+		*v = positive(cpu_counter_hz(p->model, 0));
 	else if (!strcmp(name, "slots"))
 		*v = slots(p->model);
 	else if (!strcmp(name, "target_cpu"))

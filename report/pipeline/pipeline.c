@@ -383,6 +383,22 @@ static bool wants_totals(const struct run *r)
 	       (r->sink->whole != SINK_ALL_RUNS || runs || r->window.mode != REPLAY_TOTAL);
 }
 
+/* Enough to fit the rate of the TSC, and to know how the clock was slewed from the beginning on. */
+#define CLOCKS_NS   10000000000u
+#define CLOCKS_MOST 256
+
+static int foresee(struct run *r)
+{
+	struct pm_clocks *clocks = malloc(CLOCKS_MOST * sizeof(*clocks));
+	int n = clocks ? pm_reader_clocks(r->reader, clocks, CLOCKS_MOST, CLOCKS_NS) : -ENOMEM;
+
+	for (size_t i = 0; i < r->n_lanes && n > 0; i++)
+		replay_foresee(r->lane[i].replay, clocks, (size_t)n);
+	free(clocks);
+	/* What cannot be read will be said where it is. */
+	return n == -ENOMEM ? n : 0;
+}
+
 static int start(struct run *r)
 {
 	int err;
@@ -406,6 +422,8 @@ static int start(struct run *r)
 		err = replay_new(&r->lane[LANE_TOTALS].replay, &whole, totals_done, r);
 		r->n_lanes++;
 	}
+	if (!err)
+		err = foresee(r);
 	return err ? error_sys(r->error, -err, "replay") : 0;
 }
 

@@ -82,6 +82,9 @@ typedef int (*replay_sink)(void *ctx, const struct interval *interval, size_t n)
 /* Nothing is wanted yet. 0 or -ENOMEM. */
 int replay_new(struct replay **r, const struct replay_config *config, replay_sink sink, void *ctx);
 void replay_free(struct replay *r);
+/* What the clocks of the first chunks say, before any is replayed: without it nothing is known of those within the
+ * first second. */
+void replay_foresee(struct replay *r, const struct pm_clocks *clocks, size_t n);
 
 /*
  * Declares what is wanted: replay_begin_tracks(), replay_want() for each counter, replay_end_tracks(). To be repeated

@@ -232,10 +232,14 @@ static void level(struct track *t, uint64_t now, uint64_t ns)
 	t->any = true;
 }
 
-static void take_cumulative(struct track *t, const struct column *c, uint32_t row, uint64_t now, uint64_t time)
+/* `waits`: it had no counter since the reading before, even if nobody wanted it to count. */
+static void take_cumulative(struct track *t, const struct column *c, uint32_t row, uint64_t now, uint64_t time,
+			    bool waits)
 {
 	uint64_t ns = true_ns(c, time - t->prev_time);
-	uint16_t why = c->lost && c->lost[row] ? c->lost[row] : difference(t, c, row, now, ns);
+	uint16_t why = c->lost && c->lost[row] ? c->lost[row] :
+		       waits                   ? (uint16_t)PM_REASON_NOT_COUNTED :
+						 difference(t, c, row, now, ns);
 
 	if (t->loss) {
 		t->loss->carried |= t->gap != 0;
@@ -325,7 +329,7 @@ void track_step(struct track *t, const struct column *c, uint32_t row)
 	if (!carries(t))
 		since = take_single(t, c, row, time);
 	else if (t->started)
-		take_cumulative(t, c, row, now, time);
+		take_cumulative(t, c, row, now, time, waits);
 	if (t->more) {
 		step_more(t, now, since, !tick_ns(c, row));
 		t->more->span = (double)(c->end[row] - c->begin[row]) / 1e3;
