@@ -52,17 +52,17 @@ struct html_fact {
 struct html_recording {
 	char *path;                 /* owned */
 	struct html_metric *metric; /* owned */
-	uint32_t n_metrics, cap_metrics;
+	uint32_t n_metrics;
 	struct html_row *row; /* owned */
-	uint32_t n_rows, cap_rows;
+	uint32_t n_rows;
 	struct html_set near, far, totals;
 	uint32_t *near_order;     /* owned: series of `near` by metric and row, once html_index() has been called */
 	double interval_s;        /* that was asked for; 0: none */
 	struct html_event *event; /* owned */
-	uint32_t n_events, cap_events;
+	uint32_t n_events;
 	uint64_t more_events;
 	struct html_fact *fact; /* owned */
-	uint32_t n_facts, cap_facts;
+	uint32_t n_facts;
 	struct buf facts; /* markup of all that info says */
 	uint64_t lost_ticks;
 	uint32_t n_refused; /* things that could not be recorded */
@@ -74,8 +74,6 @@ struct html_recording {
 	struct pipeline_result result;
 };
 void html_recording_release(struct html_recording *r);
-/* Room for one more of `size` bytes in an array of n; NULL without memory, and then the array is as it was. */
-void *html_grown(void *array, uint32_t n, uint32_t *cap, size_t size);
 /* The metric, or row, of that name, which is added if it is new; its number in *place. `names` belongs to the caller
  * and to nothing else. 0 or -ENOMEM. */
 int html_find_metric(struct html_recording *r, struct names *names, const struct bound_metric *m, bool charted,

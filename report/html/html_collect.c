@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "report/machine/status.h"
 #include "report/html/html.h"
 #include "report/input/input.h"
@@ -396,13 +397,12 @@ static void add_event(struct collect *c, enum pm_event_type type, uint64_t since
 		free(text);
 		return;
 	}
-	h = text ? html_grown(r->event, r->n_events, &r->cap_events, sizeof(*h)) : NULL;
-	if (!h) {
+	if (!text || array_room(&r->event, r->n_events, sizeof(*h))) {
 		r->more_events++;
 		free(text);
 		return;
 	}
-	r->event = h;
+	h = r->event;
 	r->event[r->n_events++] = (struct html_event){
 		.type = type,
 		.at_s = (double)since_ns,

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "common/number.h"
 #include "report/html/html.h"
 #include "report/html/html_text.h"
@@ -123,12 +124,11 @@ static int add(struct html_recording *r, const char *name, struct buf *value)
 
 	if (!value->len)
 		return err;
-	f = html_grown(r->fact, r->n_facts, &r->cap_facts, sizeof(*f));
-	if (!f)
+	if (array_room(&r->fact, r->n_facts, sizeof(*f)))
 		return -ENOMEM;
-	r->fact = f;
-	f[r->n_facts++] = (struct html_fact){ .name = name, .value = buf_detach(value) };
-	return err ? err : f[r->n_facts - 1].value ? 0 : -ENOMEM;
+	f = &r->fact[r->n_facts++];
+	*f = (struct html_fact){ .name = name, .value = buf_detach(value) };
+	return err ? err : f->value ? 0 : -ENOMEM;
 }
 
 static const char *word(const struct pm_model *m, uint32_t key)

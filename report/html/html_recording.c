@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "report/html/html.h"
 
 void html_recording_release(struct html_recording *r)
@@ -39,18 +40,6 @@ void html_recording_release(struct html_recording *r)
 	*r = (struct html_recording){ 0 };
 }
 
-void *html_grown(void *array, uint32_t n, uint32_t *cap, size_t size)
-{
-	void *a = array;
-
-	if (n < *cap)
-		return array;
-	a = reallocarray(array, *cap ? *cap * 2 : 32, size);
-	if (a)
-		*cap = *cap ? *cap * 2 : 32;
-	return a;
-}
-
 int html_find_metric(struct html_recording *r, struct names *names, const struct bound_metric *m, bool charted,
 		     uint32_t *place)
 {
@@ -60,11 +49,9 @@ int html_find_metric(struct html_recording *r, struct names *names, const struct
 		r->metric[*place].charted |= charted;
 		return 0;
 	}
-	h = html_grown(r->metric, r->n_metrics, &r->cap_metrics, sizeof(*h));
-	if (!h)
+	if (array_room(&r->metric, r->n_metrics, sizeof(*h)))
 		return -ENOMEM;
-	r->metric = h;
-	h += r->n_metrics;
+	h = &r->metric[r->n_metrics];
 	*h = (struct html_metric){
 		.name = strdup(m->name),
 		.display = strdup(m->display),
@@ -153,12 +140,10 @@ int html_find_row(struct html_recording *r, struct names *names, const struct pl
 		err = -ENOMEM;
 	if (err || names_get(names, buf_str(&key), place))
 		goto out;
-	h = html_grown(r->row, r->n_rows, &r->cap_rows, sizeof(*h));
-	if (!h) {
-		err = -ENOMEM;
+	err = array_room(&r->row, r->n_rows, sizeof(*h));
+	if (err)
 		goto out;
-	}
-	r->row = h;
+	h = r->row;
 	put_where(p, &where);
 	h += r->n_rows;
 	*h = (struct html_row){
