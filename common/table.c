@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "common/table.h"
 #include "common/utf8.h"
 
@@ -98,11 +99,8 @@ int table_column(struct table *t, const char *head, enum table_align align, bool
 
 int table_row(struct table *t)
 {
-	struct cell **grown = realloc(t->row, (t->n_rows + 1) * sizeof(*grown));
-
-	if (!grown)
+	if (array_room(&t->row, t->n_rows, sizeof(*t->row)))
 		return -ENOMEM;
-	t->row = grown;
 	t->row[t->n_rows] = calloc(t->n_columns ? t->n_columns : 1, sizeof(**t->row));
 	if (!t->row[t->n_rows])
 		return -ENOMEM;

@@ -1,4 +1,5 @@
 /* pmrep stat: what perf stat would have printed. */
+#include "common/array.h"
 #include "report/cmd.h"
 #include "report/commands.h"
 
@@ -26,11 +27,8 @@ static int judge(const struct stat_options *o, const char *path, const struct pi
 
 static int select_word(struct selection *s, const char *word)
 {
-	struct selection_word *more = realloc(s->word, (s->n + 1) * sizeof(*more));
-
-	if (!more)
+	if (array_room(&s->word, s->n, sizeof(*s->word)))
 		return -ENOMEM;
-	s->word = more;
 	/* Not through selection_add(): commas are a part of events. */
 	s->word[s->n] = (struct selection_word){ .verb = SELECT_SHOW, .word = strdup(word) };
 	s->has_show = true;

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/array.h"
 #include "record/host/affinity.h"
 
 #if defined(__x86_64__) || defined(__i386__)
@@ -91,13 +92,8 @@ static int ask_text(struct asker *a, uint32_t leaf, uint32_t subleaf, struct cpu
 static int add_leaf(struct cpuid_cpu *c, uint32_t leaf, uint32_t subleaf, const struct cpuid_regs *regs)
 {
 	/* Grown in steps of 16. */
-	if (c->n % 16 == 0) {
-		struct cpuid_leaf *grown = realloc(c->leaf, (c->n + 16) * sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		c->leaf = grown;
-	}
+	if (array_room(&c->leaf, c->n, sizeof(*c->leaf)))
+		return -ENOMEM;
 	c->leaf[c->n++] = (struct cpuid_leaf){ leaf, subleaf, *regs };
 	return 0;
 }

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
+
 /* Core PMUs that x86 kernels show on hybrids; each has a list of its CPUs. */
 static const char *const hybrid_pmu[] = { "cpu_core", "cpu_atom", "cpu_lowpower" };
 
@@ -49,17 +51,13 @@ uint64_t cputype_midr(const struct root *r, uint32_t cpu)
 /* Index of a type, added if it is new. */
 static int64_t type_index(struct pm_topology *t, const char *name)
 {
-	char **grown;
-
 	for (uint32_t i = 0; i < t->n_types; i++)
 		if (!strcmp(t->type[i], name))
 			return i;
-	grown = realloc(t->type, (t->n_types + 1) * sizeof(*grown));
-	if (!grown)
+	if (array_room(&t->type, t->n_types, sizeof(*t->type)))
 		return -ENOMEM;
-	t->type = grown;
-	grown[t->n_types] = strdup(name);
-	if (!grown[t->n_types])
+	t->type[t->n_types] = strdup(name);
+	if (!t->type[t->n_types])
 		return -ENOMEM;
 	return t->n_types++;
 }

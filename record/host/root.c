@@ -14,6 +14,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "common/array.h"
 #include "common/parse.h"
 #include "record/host/opener.h"
 #include "record/host/privileges.h"
@@ -257,20 +258,15 @@ static int by_version(const void *a, const void *b)
 
 static int list_names(DIR *dir, char ***names)
 {
-	char **list = NULL, **grown, *name;
+	char **list = NULL, *name;
 	const struct dirent *d;
-	int n = 0, cap = 0;
+	int n = 0;
 
 	for (errno = 0; (d = readdir(dir)); errno = 0) {
 		if (!strcmp(d->d_name, ".") || !strcmp(d->d_name, ".."))
 			continue;
-		if (n == cap) {
-			cap = cap ? cap * 2 : 32;
-			grown = realloc(list, (size_t)cap * sizeof(*list));
-			if (!grown)
-				goto no_memory;
-			list = grown;
-		}
+		if (array_room(&list, n, sizeof(*list)))
+			goto no_memory;
 		name = strdup(d->d_name);
 		if (!name)
 			goto no_memory;

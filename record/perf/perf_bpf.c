@@ -7,6 +7,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "common/array.h"
 #include "record/bpf/bpf_call.h"
 #include "record/bpf/bpf_check.h"
 #include "record/perf/perf_bpf_private.h"
@@ -197,13 +198,11 @@ void perf_bpf_release(struct perf_bpf *b)
 static int find_targets(struct perf_bpf *b, const char *list, struct error *e)
 {
 	for (const char *at = list; *at;) {
-		struct bpf_target *bigger = realloc(b->target, (b->n_targets + 1) * sizeof(*bigger));
 		int err;
 
-		if (!bigger)
+		if (array_room(&b->target, b->n_targets, sizeof(*b->target)))
 			return error_sys(e, ENOMEM, "-b");
-		b->target = bigger;
-		err = bpf_target_find(&bigger[b->n_targets], (uint32_t)strtoul(at, NULL, 10), e);
+		err = bpf_target_find(&b->target[b->n_targets], (uint32_t)strtoul(at, NULL, 10), e);
 		b->n_targets++;
 		if (err)
 			return err;
@@ -216,12 +215,11 @@ static int find_targets(struct perf_bpf *b, const char *list, struct error *e)
 /* Groups for the programs behind the first: the same events, counted elsewhere. */
 static int add_twin(struct perf_source *s, const struct perf_group *g, uint32_t target)
 {
-	struct perf_group **bigger = realloc(s->group, (s->n_groups + 1) * sizeof(*bigger)), *twin;
+	struct perf_group *twin;
 	int err;
 
-	if (!bigger)
+	if (array_room(&s->group, s->n_groups, sizeof(*s->group)))
 		return -ENOMEM;
-	s->group = bigger;
 	twin = perf_group_new();
 	if (!twin)
 		return -ENOMEM;

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/array.h"
 #include "record/host/clocks.h"
 #include "record/perf/perf_source.h"
 
@@ -76,7 +77,7 @@ static uint32_t known(const struct perf_source *s, const char *name)
 /* Its index in *at. */
 static int add_cgroup(struct perf_source *s, const struct plan *p, const char *name, uint32_t *at, struct error *e)
 {
-	struct perf_cgroup *bigger;
+	struct perf_cgroup *new;
 	int fd;
 
 	while (*name == '/')
@@ -96,15 +97,13 @@ static int add_cgroup(struct perf_source *s, const struct plan *p, const char *n
 	}
 	if (fd < 0)
 		return error_sys(e, -fd, "cgroup '%.200s' in %s", name, s->hierarchy);
-	bigger = realloc(s->cgroup, (s->n_cgroups + 1) * sizeof(*bigger));
-	if (!bigger) {
+	if (array_room(&s->cgroup, s->n_cgroups, sizeof(*s->cgroup))) {
 		close(fd);
 		return -ENOMEM;
 	}
-	s->cgroup = bigger;
-	bigger[s->n_cgroups] = (struct perf_cgroup){ .name = strdup(name), .fd = fd };
-	s->n_cgroups++;
-	return bigger[s->n_cgroups - 1].name ? 0 : -ENOMEM;
+	new = &s->cgroup[s->n_cgroups++];
+	*new = (struct perf_cgroup){ .name = strdup(name), .fd = fd };
+	return new->name ? 0 : -ENOMEM;
 }
 
 /* ---- -G ---- */

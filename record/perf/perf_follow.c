@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/array.h"
 #include "record/host/perf_open.h"
 
 #define DATA_PAGES 8 /* a power of two; 32 bytes a record */
@@ -52,13 +53,11 @@ static int add_ring(struct perf_follow *f, pid_t tid, uint32_t cpu, int into)
 	};
 	struct perf_place at = { .pid = tid, .cpu = (int)cpu, .cgroup = -1 };
 	struct epoll_event watch = { .events = EPOLLIN };
-	struct perf_follow_ring *bigger = realloc(f->ring, (f->n_rings + 1) * sizeof(*bigger));
 	void *base = NULL;
 	int fd, err = 0;
 
-	if (!bigger)
+	if (array_room(&f->ring, f->n_rings, sizeof(*f->ring)))
 		return -ENOMEM;
-	f->ring = bigger;
 	fd = perf_open(&attr, at, -1);
 	if (fd < 0)
 		return fd;

@@ -7,6 +7,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/array.h"
+
 /* ---- groups ---- */
 
 struct perf_group *perf_group_new(void)
@@ -30,11 +32,8 @@ void perf_group_free(struct perf_group *g)
 
 int perf_group_add(struct perf_group *g, struct perf_event *e)
 {
-	struct perf_event **bigger = realloc(g->member, (g->n + 1) * sizeof(*bigger));
-
-	if (!bigger)
+	if (array_room(&g->member, g->n, sizeof(*g->member)))
 		return -ENOMEM;
-	g->member = bigger;
 	g->member[g->n++] = e;
 	return 0;
 }
@@ -445,12 +444,10 @@ static void unit_release(struct unit *u)
 
 struct perf_row *perf_row_new(struct perf_group *g, struct perf_place at, uint32_t instance)
 {
-	struct perf_row **rows = realloc(g->row, (g->n_rows + 1) * sizeof(*rows));
 	struct perf_row *row;
 
-	if (!rows)
+	if (array_room(&g->row, g->n_rows, sizeof(*g->row)))
 		return NULL;
-	g->row = rows;
 	row = calloc(1, sizeof(*row));
 	if (!row)
 		return NULL;

@@ -10,6 +10,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "common/array.h"
 #include "record/perf/perf_source.h"
 #include "record/plan/topology.h"
 
@@ -120,11 +121,8 @@ static bool same_cpus(const struct cpulist *a, const struct cpulist *b)
 
 static struct perf_group *add_group(struct perf_source *s)
 {
-	struct perf_group **bigger = realloc(s->group, (s->n_groups + 1) * sizeof(*bigger));
-
-	if (!bigger)
+	if (array_room(&s->group, s->n_groups, sizeof(*s->group)))
 		return NULL;
-	s->group = bigger;
 	s->group[s->n_groups] = perf_group_new();
 	return s->group[s->n_groups] ? s->group[s->n_groups++] : NULL;
 }

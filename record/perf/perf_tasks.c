@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "common/array.h"
 #include "record/host/clocks.h"
 #include "record/perf/perf_source.h"
 
@@ -39,14 +40,12 @@ int perf_task_define(struct perf_source *s, struct plan *p, struct perf_task *t,
 
 static int add_task(struct perf_source *s, struct plan *p, pid_t pid, pid_t tid)
 {
-	struct perf_task *bigger = realloc(s->task, (s->n_tasks + 1) * sizeof(*bigger));
 	int err;
 
-	if (!bigger)
+	if (array_room(&s->task, s->n_tasks, sizeof(*s->task)))
 		return -ENOMEM;
-	s->task = bigger;
-	bigger[s->n_tasks] = (struct perf_task){ .pid = pid, .tid = tid, .end = -1 };
-	err = perf_task_define(s, p, &bigger[s->n_tasks], s->n_tasks + 1);
+	s->task[s->n_tasks] = (struct perf_task){ .pid = pid, .tid = tid, .end = -1 };
+	err = perf_task_define(s, p, &s->task[s->n_tasks], s->n_tasks + 1);
 	s->n_tasks += !err;
 	return err;
 }

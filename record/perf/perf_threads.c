@@ -4,6 +4,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/array.h"
 #include "record/host/clocks.h"
 #include "record/perf/perf_source.h"
 #include "record/perf/perf_tool.h"
@@ -47,18 +48,15 @@ static int open_rows(struct perf_source *s, pid_t tid)
 static void begin_task(struct noticed *n, pid_t pid, pid_t tid, uint64_t time_ns)
 {
 	struct perf_source *s = n->s;
-	struct perf_task *t = find_task(s, tid), *bigger;
+	struct perf_task *t = find_task(s, tid);
 
 	if (t && !t->ended_ns)
 		return;
-	bigger = realloc(s->task, (s->n_tasks + 1) * sizeof(*bigger));
-	if (bigger)
-		s->task = bigger;
-	if (!bigger || open_rows(s, tid)) {
+	if (array_room(&s->task, s->n_tasks, sizeof(*s->task)) || open_rows(s, tid)) {
 		s->n_missed++;
 		return;
 	}
-	bigger[s->n_tasks++] = (struct perf_task){ .pid = pid, .tid = tid, .began_ns = time_ns, .end = -1 };
+	s->task[s->n_tasks++] = (struct perf_task){ .pid = pid, .tid = tid, .began_ns = time_ns, .end = -1 };
 }
 
 static void began(void *arg, pid_t pid, pid_t tid, pid_t parent, uint64_t time_ns)

@@ -6,6 +6,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "common/array.h"
 #include "record/host/clocks.h"
 
 #define TASK_STAT_MAX 2048
@@ -208,13 +209,10 @@ static void read_machine(struct perf_tool *t, const struct plan *p)
 
 static struct tool_place *add_place(struct perf_tool *t, uint32_t instance)
 {
-	struct tool_place *bigger = realloc(t->place, (t->n_places + 1) * sizeof(*bigger));
-
-	if (!bigger)
+	if (array_room(&t->place, t->n_places, sizeof(*t->place)))
 		return NULL;
-	t->place = bigger;
-	bigger[t->n_places] = (struct tool_place){ .fd = -1, .cpu = PM_NONE, .instance = instance };
-	return &bigger[t->n_places++];
+	t->place[t->n_places] = (struct tool_place){ .fd = -1, .cpu = PM_NONE, .instance = instance };
+	return &t->place[t->n_places++];
 }
 
 static int open_cpu(struct perf_tool *t, struct plan *p, uint32_t cpu)

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/array.h"
 #include "common/json.h"
 #include "common/parse.h"
 #include "report/input/outfile.h"
@@ -166,13 +167,10 @@ static int shift_from(uint64_t first, uint64_t least, uint64_t most, uint64_t *s
 
 static struct redact_shift *add_shift(struct redact_map *m, const char *boot)
 {
-	struct redact_shift *grown = reallocarray(m->shift, m->n_shifts + 1, sizeof(*grown));
-
-	if (!grown)
+	if (array_room(&m->shift, m->n_shifts, sizeof(*m->shift)))
 		return NULL;
-	m->shift = grown;
-	grown[m->n_shifts] = (struct redact_shift){ .boot = strdup(boot) };
-	return grown[m->n_shifts].boot ? &grown[m->n_shifts++] : NULL;
+	m->shift[m->n_shifts] = (struct redact_shift){ .boot = strdup(boot) };
+	return m->shift[m->n_shifts].boot ? &m->shift[m->n_shifts++] : NULL;
 }
 
 static int choose_wall(struct redact_map *m)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "common/options.h"
 #include "report/machine/cpu_model.h"
 
@@ -18,15 +19,8 @@ void selection_release(struct selection *s)
 
 static int add_word(struct selection *s, enum selection_verb verb, const char *text, size_t len)
 {
-	if (s->n == s->cap) {
-		size_t cap = s->cap ? s->cap * 2 : 16;
-		struct selection_word *w = realloc(s->word, cap * sizeof(*w));
-
-		if (!w)
-			return -ENOMEM;
-		s->word = w;
-		s->cap = cap;
-	}
+	if (array_room(&s->word, s->n, sizeof(*s->word)))
+		return -ENOMEM;
 	s->word[s->n] = (struct selection_word){ .verb = verb, .word = strndup(text, len) };
 	if (!s->word[s->n].word)
 		return -ENOMEM;
@@ -219,24 +213,15 @@ static bool is_harmless(const char *word)
 /* Names that may have been meant; the lists of several are cut into words that belong to `text`. */
 struct candidates {
 	const char **name;
-	size_t n, cap;
+	size_t n;
 	char *text[2048];
 	size_t n_texts;
 };
 
 static void add_candidate(struct candidates *c, const char *name)
 {
-	if (c->n == c->cap) {
-		size_t cap = c->cap ? c->cap * 2 : 256;
-		const char **more = realloc(c->name, cap * sizeof(*more));
-
-		/* Without memory the error message has one name less to offer. */
-		if (!more)
-			return;
-		c->name = more;
-		c->cap = cap;
-	}
-	if (name && name[0] && !strchr(name, '*'))
+	/* Without memory the error message has one name less to offer. */
+	if (name && name[0] && !strchr(name, '*') && !array_room(&c->name, c->n, sizeof(*c->name)))
 		c->name[c->n++] = name;
 }
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "common/catalog/pmu_class.h"
 #include "common/event/event.h"
 #include "common/options.h"
@@ -24,11 +25,8 @@ void stat_words_release(struct stat_words *w)
 
 static int add_word(struct stat_words *w, const char *text, size_t len)
 {
-	char **more = realloc(w->word, (w->n + 1) * sizeof(*more));
-
-	if (!more)
+	if (array_room(&w->word, w->n, sizeof(*w->word)))
 		return -ENOMEM;
-	w->word = more;
 	w->word[w->n] = strndup(text, len);
 	return w->word[w->n] ? (w->n++, 0) : -ENOMEM;
 }
@@ -355,11 +353,8 @@ static void describe(struct stat_event *ev, const struct pm_counter *c)
 
 static int add_counter(struct stat_event *ev, uint32_t id)
 {
-	uint32_t *more = realloc(ev->counter, (ev->n_counters + 1) * sizeof(*more));
-
-	if (!more)
+	if (array_room(&ev->counter, ev->n_counters, sizeof(*ev->counter)))
 		return -ENOMEM;
-	ev->counter = more;
 	ev->counter[ev->n_counters++] = id;
 	return 0;
 }

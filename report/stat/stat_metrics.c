@@ -4,6 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "common/array.h"
 #include "common/options.h"
 #include "report/metric/bind_class.h"
 #include "report/metric/select.h"
@@ -11,15 +12,8 @@
 
 struct shown *stat_shown_add(struct stat_shadow *sh)
 {
-	if (sh->n == sh->cap) {
-		uint32_t cap = sh->cap ? 2 * sh->cap : 16;
-		struct shown *more = realloc(sh->shown, cap * sizeof(*more));
-
-		if (!more)
-			return NULL;
-		sh->shown = more;
-		sh->cap = cap;
-	}
+	if (array_room(&sh->shown, sh->n, sizeof(*sh->shown)))
+		return NULL;
 	sh->shown[sh->n] = (struct shown){ 0 };
 	return &sh->shown[sh->n++];
 }

@@ -46,7 +46,7 @@ struct behind {
 struct stat_shadow {
 	bool asked;          /* the metrics are those of -M, and no choice of perf's own */
 	struct shown *shown; /* owned, ordered by event */
-	uint32_t n, cap;
+	uint32_t n;
 	struct behind *behind; /* owned, ordered by event: which metrics may stand behind its lines */
 	uint32_t n_behind;
 	uint32_t *first; /* owned: into behind, by event, n_events + 1 of them; then those without */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "common/json.h"
 #include "common/number.h"
 #include "common/table.h"
@@ -252,12 +253,11 @@ void stat_forget_history(struct stat_sheet *s)
 /* "GHz  cycles_frequency" is unit and name. */
 static int add_history(struct stat_sheet *s, const char *where, const char *head)
 {
-	struct stat_history *more = reallocarray(s->history, s->n_histories + 1, sizeof(*more)), one = { 0 };
+	struct stat_history one = { 0 };
 	char *gap;
 
-	if (!more)
+	if (array_room(&s->history, s->n_histories, sizeof(*s->history)))
 		return -ENOMEM;
-	s->history = more;
 	one.where = strdup(where);
 	one.head = strdup(head);
 	if (!one.where || !one.head) {

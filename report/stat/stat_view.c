@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "common/array.h"
 #include "report/stat/stat.h"
 
 static const struct stat_form_ops *const forms[] = {
@@ -117,11 +118,8 @@ static int keep_history(struct stat_sheet *s)
 
 static int add_run(struct stat_sheet *s, double wall_ns)
 {
-	double *more = realloc(s->run_wall, (s->n_runs + 1) * sizeof(*more));
-
-	if (!more)
+	if (array_room(&s->run_wall, s->n_runs, sizeof(*s->run_wall)))
 		return -ENOMEM;
-	s->run_wall = more;
 	s->run_wall[s->n_runs++] = wall_ns;
 	stat_add_run(s, wall_ns);
 	return 0;
