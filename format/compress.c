@@ -6,7 +6,8 @@
 #include <zstd.h>
 #include <zstd_errors.h>
 
-#define KNOWN_LEVEL 19
+/* From 12 on zstd takes 20 times as long with this dictionary, and saves 3 percent. */
+#define KNOWN_LEVEL 9
 
 struct pm_zstd {
 	ZSTD_CCtx *c;
@@ -34,35 +35,13 @@ void pm_zstd_free(struct pm_zstd *z)
 	free(z);
 }
 
-int pm_zstd_compress(struct pm_zstd *z, const void *in, size_t len, int level, struct buf *out)
-{
-	size_t bound = ZSTD_compressBound(len), n;
-
-	if (!z->c)
-		z->c = ZSTD_createCCtx();
-	if (!z->c)
-		return -ENOMEM;
-	if (ZSTD_isError(bound) || buf_reserve(out, bound))
-		return -ENOMEM;
-	n = ZSTD_compressCCtx(z->c, out->data + out->len, bound, len ? in : "", len, level);
-	if (ZSTD_isError(n))
-		return -ENOMEM; /* the bound holds, so nothing else can fail */
-	out->len += n;
-	return 0;
-}
-
 static uint32_t le32(const uint8_t *p)
 {
 	return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
 }
 
-int pm_zstd_compress_known(struct pm_zstd *z, const void *in, size_t len, struct buf *out)
-{
-	return pm_zstd_compress_with(z, pm_dictionary, (size_t)(pm_dictionary_end - pm_dictionary), in, len, out);
-}
-
 int pm_zstd_compress_with(struct pm_zstd *z, const void *known, size_t known_len, const void *in, size_t len,
-			  struct buf *out)
+			  int level, struct buf *out)
 {
 	size_t bound = ZSTD_compressBound(len), n;
 
@@ -70,11 +49,22 @@ int pm_zstd_compress_with(struct pm_zstd *z, const void *known, size_t known_len
 		z->c = ZSTD_createCCtx();
 	if (!z->c || ZSTD_isError(bound) || buf_reserve(out, bound))
 		return -ENOMEM;
-	n = ZSTD_compress_usingDict(z->c, out->data + out->len, bound, in, len, known, known_len, KNOWN_LEVEL);
+	n = ZSTD_compress_usingDict(z->c, out->data + out->len, bound, len ? in : "", len, known, known_len, level);
 	if (ZSTD_isError(n))
-		return -ENOMEM;
+		return -ENOMEM; /* the bound holds, so nothing else can fail */
 	out->len += n;
 	return 0;
+}
+
+int pm_zstd_compress(struct pm_zstd *z, const void *in, size_t len, int level, struct buf *out)
+{
+	return pm_zstd_compress_with(z, NULL, 0, in, len, level, out);
+}
+
+int pm_zstd_compress_known(struct pm_zstd *z, const void *in, size_t len, struct buf *out)
+{
+	return pm_zstd_compress_with(z, pm_dictionary, (size_t)(pm_dictionary_end - pm_dictionary), in, len,
+				     KNOWN_LEVEL, out);
 }
 
 int pm_zstd_decompress_with(struct pm_zstd *z, const void *known, size_t known_len, const void *in, size_t len,

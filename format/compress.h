@@ -23,7 +23,7 @@ int pm_zstd_compress_known(struct pm_zstd *z, const void *in, size_t len, struct
 int pm_zstd_decompress_known(struct pm_zstd *z, const void *in, size_t len, size_t raw_len, struct buf *out);
 /* With bytes that both sides know; NULL and 0: none. */
 int pm_zstd_compress_with(struct pm_zstd *z, const void *known, size_t known_len, const void *in, size_t len,
-			  struct buf *out);
+			  int level, struct buf *out);
 int pm_zstd_decompress_with(struct pm_zstd *z, const void *known, size_t known_len, const void *in, size_t len,
 			    size_t raw_len, struct buf *out);
 extern const unsigned char pm_dictionary[], pm_dictionary_end[];

@@ -13,10 +13,11 @@
 #include "format/compress.h"
 #include "format/crc32c.h"
 
-#define HEAD      16
-#define MAX_INDEX (1u << 20)
-#define MAX_RAW   (64u << 20)
-#define BASE_SETS 3 /* the largest ones have most of what all others say */
+#define HEAD       16
+#define MAX_INDEX  (1u << 20)
+#define MAX_RAW    (64u << 20)
+#define BASE_SETS  3 /* the largest ones have most of what all others say */
+#define PACK_LEVEL 19
 
 static const char magic[8] = { 'P', 'M', 'V', 'E', 'N', 'D', 'R', '1' };
 
@@ -295,7 +296,7 @@ static int pack(struct vendor_pack *p, struct buf *index, struct buf *frames)
 	int err = z ? gather_base(p, &base) : -ENOMEM;
 
 	if (!err && base.len) {
-		err = pm_zstd_compress_with(z, NULL, 0, base.data, base.len, frames);
+		err = pm_zstd_compress(z, base.data, base.len, PACK_LEVEL, frames);
 		buf_printf(index, "base\t0\t%zu\t%zu\n", frames->len, base.len);
 	}
 	for (uint32_t i = 0; i < p->n_sets && !err; i++) {
@@ -308,7 +309,7 @@ static int pack(struct vendor_pack *p, struct buf *index, struct buf *frames)
 
 			if (s->text[k].len)
 				err = pm_zstd_compress_with(z, help ? NULL : base.data, help ? 0 : base.len,
-							    s->text[k].data, s->text[k].len, frames);
+							    s->text[k].data, s->text[k].len, PACK_LEVEL, frames);
 			buf_printf(index, "\t%zu\t%zu\t%zu", at, frames->len - at, s->text[k].len);
 		}
 		buf_addch(index, '\n');

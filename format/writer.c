@@ -457,6 +457,8 @@ int writer_repeat(struct pm_writer *w, uint64_t now_ns)
 		return 0;
 	}
 	age = now_ns - w->repeat_ns;
+	if (w->repeats && w->offset - w->repeat_offset < REPEAT_APART)
+		return 0;
 	if (w->repeats < 2 && now_ns - w->begin_ns < (w->repeats ? REPEAT_SECOND_NS : REPEAT_FIRST_NS))
 		return 0;
 	if (w->repeats >= 2 &&
@@ -536,8 +538,8 @@ int pm_writer_finish(struct pm_writer *w)
 	if (err)
 		return err;
 	w->finished = true;
-	/* What lies in one sector goes with it. */
-	if (w->offset > REPEAT_END_BYTES && w->repeat_offset != w->offset)
+	/* The copy after a second may lie in the sector of the first. */
+	if (w->offset > REPEAT_APART && (w->repeats < 2 || w->offset - w->repeat_offset >= REPEAT_APART))
 		err = repeat(w);
 	if (err || w->config.without_index)
 		return err;

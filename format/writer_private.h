@@ -11,7 +11,7 @@
 
 #define REPEAT_FIRST_NS  1000000000ull /* from the first chunk on */
 #define REPEAT_SECOND_NS 10000000000ull
-#define REPEAT_END_BYTES 4096 /* of a file that is worth a copy at its end */
+#define REPEAT_APART     4096 /* bytes between copies, or one bad sector takes both; and of a file that is worth two */
 #define REPEAT_MIN_NS    60000000000ull
 #define REPEAT_MAX_NS    600000000000ull
 #define REPEAT_BYTES     20           /* times the size of the definitions */
@@ -52,9 +52,10 @@ struct pm_writer {
 	int err; /* first failure, sticks */
 	uint64_t sequence, offset;
 	struct written written;
-	uint64_t definitions_bytes;        /* of all that would be repeated */
-	uint64_t begin_ns;                 /* last tick of the first chunk */
-	uint64_t repeat_ns, repeat_offset; /* when it was written last; 0: with the first chunk */
+	uint64_t definitions_bytes; /* of all that would be repeated */
+	uint64_t begin_ns;          /* last tick of the first chunk */
+	uint64_t repeat_ns,
+		repeat_offset; /* when it was written last, the first time included, and where that ends */
 	uint32_t repeats;
 	struct buf meta, body, packed, frame;
 

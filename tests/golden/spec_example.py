@@ -1,9 +1,11 @@
 #!/usr/bin/python3
-"""The annotated bytes of SPEC.md are a recording, for the second reader and for pmrep.
+"""The annotated bytes of SPEC.md are a recording, for the second reader and for pmrep; its dictionary is the one that it
+names, and its lines are as long as a line may be.
 
     spec_example.py PMREP SPEC.md
 """
 
+import hashlib
 import os
 import re
 import subprocess
@@ -34,8 +36,20 @@ def example(path):
     return out, offsets
 
 
+def check_page(path):
+    with open(path, encoding="utf-8") as f:
+        text = f.read()
+    size, digest = re.search(r"`dictionary.bin` beside this page, ([0-9,]+) bytes.*?SHA-256 `([0-9a-f]{64})`", text, re.S).groups()
+    with open(os.path.join(os.path.dirname(path), "dictionary.bin"), "rb") as f:
+        data = f.read()
+    assert len(data) == int(size.replace(",", "")) and hashlib.sha256(data).hexdigest() == digest, "dictionary.bin"
+    long = [n for n, line in enumerate(text.splitlines(), 1) if len(line) > 118 and not line.startswith("|")]
+    assert not long, long
+
+
 def main(argv):
     pmrep, spec = argv[1:]
+    check_page(spec)
     data, offsets = example(spec)
     assert offsets and all(said == is_at for said, is_at in offsets), offsets
     r = decode.Recording(data)

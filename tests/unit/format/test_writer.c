@@ -105,6 +105,42 @@ static void key_chunks(void **state)
 	buf_release(&file);
 }
 
+/* A bad sector of 4 KiB takes one copy of the definitions at most, wherever it lies and however long the recording. */
+static void copies_lie_apart(void **state)
+{
+	static const uint32_t chunks[] = { 1, 5, 40, 400, 4000 };
+
+	for (size_t i = 0; i < sizeof(chunks) / sizeof(chunks[0]); i++) {
+		struct sample_options o = small;
+		struct buf file = BUF_INIT;
+		uint64_t first_end = 0, start = 0, end = 0, copies = 1;
+		struct pm_reader *r;
+		struct pm_input in;
+		struct pm_item item;
+
+		o.chunks = chunks[i];
+		sample_write(&file, &o);
+		assert_int_equal(pm_input_memory(&in, file.data, file.len), 0);
+		assert_int_equal(pm_reader_open(&r, &in, NULL), 0);
+		while (pm_reader_next(r, &item) == 1) {
+			bool again = item.kind == PM_ITEM_MODEL && item.parts & PM_PART_REPEATED;
+
+			if (item.kind == PM_ITEM_CHUNK && !first_end)
+				first_end = item.offset;
+			if (again && item.parts & PM_PART_HEADER) {
+				start = item.offset;
+				assert_true(copies <= 2 || start >= end + 4096);
+				copies++;
+			}
+			if (again)
+				end = item.offset + item.length;
+		}
+		assert_true(file.len < first_end + 4096 + 2048 || start >= first_end + 4096);
+		pm_reader_close(r);
+		buf_release(&file);
+	}
+}
+
 static void wrong_chunks_are_refused(void **state)
 {
 	struct sample_options o = small;
@@ -214,6 +250,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(key_chunks),
+		cmocka_unit_test(copies_lie_apart),
 		cmocka_unit_test(wrong_chunks_are_refused),
 		cmocka_unit_test(a_full_disk_sticks),
 		cmocka_unit_test(definitions_grow),
