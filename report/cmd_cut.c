@@ -250,6 +250,7 @@ static int open_input(void *ctx, size_t i, struct pm_reader **reader, const char
 	if (c->since.kind != MOMENT_FROM_END && c->until.kind != MOMENT_FROM_END)
 		return input_open(reader, path_of(c), false, e);
 	err = spool_open(&c->in, path_of(c), SPOOL_PLAIN, e);
+	c->rules.growing = c->in.growing;
 	return err ? err : spool_reader(reader, &c->in, e);
 }
 

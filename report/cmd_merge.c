@@ -8,6 +8,7 @@
 
 #include "report/input/spool.h"
 #include "report/machine/value_out.h"
+#include "report/pipeline/moment.h"
 
 static const char brief[] =
 	"Usage: pmrep merge [OPTION...] -o OUT.pmr FILE...\n"
@@ -15,12 +16,16 @@ static const char brief[] =
 	"The order of the files does not matter: their times decide. What lies between two recordings is a gap,\n"
 	"unless one begins with the snapshot that the other ended with.\n\n"
 	"  -o, --output=FILE      output file; - is stdout\n"
+	"      --since=TIME       only snapshots from TIME on, as for cut; -SECONDS is before the last end\n"
 	"      --overwrite        replace OUT.pmr\n\n"
 	"Example:\n"
 	"  pmrep merge -o day.pmr host-*.pmr\n";
 
+enum { KEY_SINCE = 1000 };
+
 static const struct argp_option options[] = {
 	CMD_COPY_OPTIONS,
+	{ "since", KEY_SINCE, "TIME", 0, "Only snapshots from TIME on", 0 },
 	{ 0 },
 };
 
@@ -30,19 +35,26 @@ struct part {
 	uint8_t id[8];     /* of the recording */
 	char *boot, *host; /* owned; "" if the recording does not say */
 	uint64_t from_ns, to_ns;
+	uint64_t since_ns; /* --since, if this is the first of them */
 	int64_t offset_ns; /* of the wall clock to CLOCK_MONOTONIC */
 	bool has_wall;
 };
 
 struct merge {
 	struct cmd_copy copy;
-	struct part *part;
+	struct moment since;
+	struct rewrite_rules rules;
+	struct part *part; /* by time */
+	size_t first;      /* of those that reach into --since */
 };
 
 static error_t parse_opt(int key, char *arg, struct argp_state *state)
 {
 	struct merge *m = state->input;
+	struct error e = { 0 };
 
+	if (key == KEY_SINCE)
+		return moment_parse(&m->since, arg, &e) ? options_bad(state, "%s", e.text) : 0;
 	return cmd_copy_option(key, arg, state, &m->copy);
 }
 
@@ -56,11 +68,12 @@ static const struct options_spec spec = {
 
 /* ---- do they belong together ---- */
 
-static int look(struct part *p, struct error *e)
+static int look(struct part *p, const struct moment *since, struct error *e)
 {
 	const struct pm_model *model;
 	struct pm_reader *reader;
 	struct pm_item item = { 0 };
+	struct pm_chunk_head first;
 	uint64_t chunks;
 	bool packed;
 	int r;
@@ -81,6 +94,7 @@ static int look(struct part *p, struct error *e)
 		p->boot = strdup(pm_map_text(&model->header, PM_HEADER_BOOT_ID, ""));
 		p->host = strdup(pm_map_text(&model->header, PM_HEADER_HOST, ""));
 		memcpy(p->id, model->recording_id, sizeof(p->id));
+		first = item.chunk;
 		p->has_wall = item.chunk.clocks.realtime;
 		p->offset_ns = (int64_t)(item.chunk.clocks.realtime - item.chunk.clocks.monotonic);
 		for (int more = packed; more > 0; more = pm_reader_next(reader, &item))
@@ -89,6 +103,8 @@ static int look(struct part *p, struct error *e)
 				p->to_ns = item.chunk.to_ns;
 			}
 		r = p->boot && p->host ? 0 : error_sys(e, ENOMEM, "%s", p->in.name);
+		if (!r && since->kind != MOMENT_FROM_END)
+			r = moment_resolve(since, reader, &first, &p->since_ns, e);
 	} else if (!e->text[0]) {
 		r = r ? error_sys(e, -r, "%s", p->in.name) :
 			error_set(e, EINVAL, "%s: has no snapshot; there is nothing to merge", p->in.name);
@@ -139,7 +155,7 @@ static int look_at_all(struct merge *m, struct error *e)
 		/* It is read for its times, and then once more. */
 		err = spool_open(&m->part[i].in, m->copy.files.path[i], SPOOL_TWICE, e);
 		if (!err)
-			err = look(&m->part[i], e);
+			err = look(&m->part[i], &m->since, e);
 	}
 	if (!err)
 		qsort(m->part, (size_t)m->copy.files.n, sizeof(*m->part), by_time);
@@ -150,27 +166,43 @@ static int look_at_all(struct merge *m, struct error *e)
 
 /* ---- joining ---- */
 
+static uint64_t from(const struct merge *m, size_t n)
+{
+	uint64_t to = m->part[n - 1].to_ns;
+
+	if (m->since.kind != MOMENT_FROM_END)
+		return m->part[0].since_ns;
+	return to > m->since.ns ? to - m->since.ns : 0;
+}
+
 static int open_part(void *ctx, size_t i, struct pm_reader **reader, const char **name, struct error *e)
 {
-	const struct merge *m = ctx;
+	struct merge *m = ctx;
+	struct part *p = &m->part[m->first + i];
 
-	*name = m->part[i].in.name;
-	return spool_reader(reader, &m->part[i].in, e);
+	*name = p->in.name;
+	m->rules.growing = p->in.growing;
+	return spool_reader(reader, &p->in, e);
 }
 
 static int run(struct merge *m)
 {
 	size_t n = (size_t)m->copy.files.n;
-	struct rewrite_rules rules = { .history = n > 1 ? "merged with those that followed" : NULL };
 	struct rewrite_result r = { 0 };
 	struct outfile out = { .fd = -1 };
 	struct error e = { 0 };
 	int err = look_at_all(m, &e);
 
-	if (!err)
+	if (!err) {
+		m->rules.from_ns = from(m, n);
+		m->rules.history = n > 1 ? "merged with those that followed" : NULL;
+		while (m->first + 1 < n && m->part[m->first].to_ns < m->rules.from_ns)
+			m->first++;
+		n -= m->first;
 		err = cmd_copy_open(&m->copy, &out, &e);
+	}
 	if (!err)
-		err = rewrite_all(&rules, n, open_part, m, outfile_write, &out, &r, &e);
+		err = rewrite_all(&m->rules, n, open_part, m, outfile_write, &out, &r, &e);
 	if (outfile_end(&out, err, &e))
 		return cmd_fail(spec.name, &e);
 	cmd_complain(spec.name, "%zu recording%s, %llu snapshot%s, %llu gap%s, %llu byte%s", n, plural(n),

@@ -250,6 +250,8 @@ static int note_damage(struct rewrite *w, const struct pm_damage *d)
 {
 	int r = rewrite_rows_flush(w);
 
+	if (w->rules->growing && (d->kind == PM_DAMAGE_NO_END || d->kind == PM_DAMAGE_CUT))
+		return r;
 	w->broken = true;
 	w->result.damages++;
 	if (r || w->last_tick)

@@ -61,6 +61,7 @@ struct rewrite_rules {
 	 * The clocks of the first one hold for all, as long as they agree within 1 us about how wall time and boot
 	 * time lie to the ticks: so far wall times may move. */
 	bool gather_small;
+	bool growing;        /* the input may end anywhere: somebody writes it */
 	const char *history; /* appended to the header's history; NULL: nothing */
 };
 

@@ -90,16 +90,17 @@ static int copy(struct spool *s, struct pm_input *in, struct error *e)
 }
 
 /* Whether the file can be read as often as one likes, and stays what it is. */
-static bool is_steady(const char *path, enum spool_need need, uint64_t *bytes)
+static bool is_steady(struct spool *s, const char *path, enum spool_need need)
 {
 	unsigned char head[4] = { 0 };
 	struct stat st;
 	bool packed;
 	FILE *f;
 
-	if (!strcmp(path, "-") || stat(path, &st) || !S_ISREG(st.st_mode) || input_being_written(path))
+	s->growing = input_being_written(path);
+	if (s->growing || stat(path, &st) || !S_ISREG(st.st_mode))
 		return false;
-	*bytes = (uint64_t)st.st_size;
+	s->bytes = (uint64_t)st.st_size;
 	if (need != SPOOL_PLAIN)
 		return true;
 	f = fopen(path, "rbe");
@@ -120,7 +121,7 @@ int spool_open(struct spool *s, const char *path, enum spool_need need, struct e
 	if (!s->name)
 		return error_sys(e, ENOMEM, "%s", path);
 	/* What is not there is said by who opens it. */
-	if (strcmp(path, "-") && (access(path, R_OK) || is_steady(path, need, &s->bytes))) {
+	if (strcmp(path, "-") && (access(path, R_OK) || is_steady(s, path, need))) {
 		s->path = strdup(path);
 		return s->path ? 0 : error_sys(e, ENOMEM, "%s", path);
 	}
