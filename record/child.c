@@ -80,7 +80,7 @@ int child_fork(struct child *c, unsigned what, char **argv, const struct child_s
 	c->failure = failure[0];
 	return 0;
 fail:
-	error_sys(e, errno, "cannot fork '%s'", argv[0]);
+	error_sys(e, errno, "cannot start a process");
 	c->pid = 0;
 	for (int i = 0; i < 2; i++) {
 		if (go[i] >= 0)

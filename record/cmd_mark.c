@@ -4,7 +4,7 @@
 
 #include "common/options.h"
 #include "record/commands.h"
-#include "record/control.h"
+#include "record/marksocket.h"
 
 static error_t parse_opt(int key, char *arg, struct argp_state *state)
 {
@@ -37,17 +37,20 @@ int cmd_mark(int argc, char **argv)
 {
 	struct options_common common = { 0 };
 	struct error e = { 0 };
+	struct buf line = BUF_INIT;
 	char *text = NULL;
 	int code = options_parse(&spec, argc, argv, &text, &common, &e), n = 0;
 
 	if (code == 1) {
 		fputs(buf_str(&common.text), stdout);
 	} else if (code == 0) {
-		n = control_send_mark(text, &e);
+		buf_printf(&line, "mark %s", text);
+		n = marksocket_say(0, buf_str(&line), NULL, NULL, 0, &e);
 		if (n == 0)
 			error_set(&e, ESRCH, "no recording of yours is being made now");
 	}
 	code = code < 0 || (code == 0 && n <= 0) ? command_failed(&e) : 0;
+	buf_release(&line);
 	options_common_release(&common);
 	return code;
 }

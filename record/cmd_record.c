@@ -20,9 +20,6 @@
 
 #define SECOND 1000000000u
 
-/* What is run for the caller, by record/host/caller.h. */
-enum { RUN_COMMAND, RUN_PRE, RUN_POST, RUN_REPORT };
-
 int recorder_fail(struct recorder *r)
 {
 	progress_clear(&r->progress);
@@ -156,7 +153,7 @@ static void watch(struct recorder *r)
 	enum { SIGNALS, WRITING, TICKS, CONTROL, MARKS, INPUT, TASKS, FDS };
 
 	while (!r->run_over) {
-		struct pollfd p[FDS] = {
+		struct pollfd p[FDS + DUMP_TRIGGERS] = {
 			[SIGNALS] = { .fd = r->signals.fd, .events = POLLIN },
 			[WRITING] = { .fd = r->failed ? -1 : recording_fd(r->session.recording), .events = POLLIN },
 			[TICKS] = { .fd = sampler_running(r->session.sampler) ? sampler_fd(r->session.sampler) : -1,
@@ -168,9 +165,9 @@ static void watch(struct recorder *r)
 		};
 		struct control_command command;
 		struct signals_event event;
-		char text[4096];
+		unsigned triggers = dumper_watch(&r->dumper, p + FDS);
 
-		if (poll(p, FDS, wait_ms(r, clocks_monotonic())) < 0 && errno != EINTR) {
+		if (poll(p, FDS + triggers, wait_ms(r, clocks_monotonic())) < 0 && errno != EINTR) {
 			error_sys(&r->error, errno, "poll");
 			recorder_fail(r);
 			return;
@@ -185,8 +182,9 @@ static void watch(struct recorder *r)
 			recorder_signal(r, &event);
 		while (p[CONTROL].revents && !r->run_over && control_next(&r->control, &command))
 			recorder_obey(r, &command);
-		while (p[MARKS].revents && control_next_mark(&r->control, text, sizeof(text)))
-			recorder_mark(r, text);
+		if (p[MARKS].revents)
+			recorder_hear(r);
+		recorder_pressed(r, p + FDS);
 		if (p[INPUT].revents)
 			recorder_input(r);
 		if (p[TASKS].revents)
@@ -215,7 +213,7 @@ static void await_child(struct recorder *r)
 	while (!child_ended(&r->child, false)) {
 		poll(&p, 1, -1);
 		while (signals_next(&r->signals, &event))
-			if (event.signo != SIGCHLD && event.signo != SIGUSR1 && !event.terminal)
+			if (signals_end(&event) && !event.terminal)
 				child_signal(&r->child, event.signo);
 	}
 }
@@ -402,11 +400,17 @@ static void run_for_caller(void *ctx, unsigned what, const char *text, int go, i
 	char *shell[] = { (char *)"/bin/sh", (char *)"-c", what == RUN_PRE ? o->run.pre : o->run.post, NULL };
 	char *report[] = { (char *)"pmrep", o->run.report, (char *)(uintptr_t)text, NULL };
 	struct child_setup setup = r->setup;
+	char since[32];
 
-	if (what != RUN_REPORT)
+	if (what < RUN_REPORT)
 		child_run(what == RUN_COMMAND ? o->run.command : shell, go, failure, &setup);
 	setup.stdout_to_stderr = false;
-	if (!child_prepare(go, &setup))
+	if (!child_prepare(go, &setup) && what == RUN_DUMP) {
+		/* The recorder does not wait for more: it is asked. */
+		close(failure);
+		snprintf(since, sizeof(since), "-%lluns", (unsigned long long)o->output.ring_ns);
+		caller_leave(dump_exec(getppid(), since, text, false));
+	} else if (what == RUN_REPORT)
 		command_exec_pmrep(report, &r->error);
 	caller_leave(command_failed(&r->error));
 }
@@ -463,7 +467,7 @@ static void record(struct recorder *r, char **argv)
 	interruptible_end(&before);
 	if (r->joined)
 		r->joined->usage = err != 0;
-	if (err || control_open(&r->control, o->run.control, &r->error)) {
+	if (err || control_open(&r->control, o->run.control, &r->error) || dumper_open(&r->dumper, o, &r->error)) {
 		recorder_fail(r);
 		return;
 	}
@@ -553,6 +557,7 @@ static int finish(struct recorder *r)
 	}
 	freeze_smi_end(&r->freeze);
 	control_close(&r->control);
+	dumper_close(&r->dumper);
 	child_release(&r->child);
 	session_release(&r->session);
 	if (code == EXIT_NO_COMMAND || code == EXIT_CANNOT_RUN)
@@ -573,6 +578,7 @@ int record_joined(int argc, char **argv, struct joined *j)
 	struct recorder r = { .signals.fd = -1,
 			      .control = { .ctl = -1, .ack = -1, .mark = -1 },
 			      .child = { .go = -1, .failure = -1 },
+			      .dumper = DUMPER_INIT,
 			      .freeze.alive = -1,
 			      .session.rotation = ROTATION_INIT };
 	int code = record_cmdline_parse(&r.cmdline, argc, argv, &r.error);

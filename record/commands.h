@@ -16,6 +16,7 @@ enum {
 #define EACH_COMMAND(COMMAND) \
 	COMMAND(compare, false) \
 	COMMAND(doctor, true) \
+	COMMAND(dump, false) \
 	COMMAND(list, true) \
 	COMMAND(mark, false) \
 	COMMAND(perfstat, true) \

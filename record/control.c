@@ -92,15 +92,11 @@ static void understand(char *line, struct control_command *command)
 		const char *word;
 		enum control_verb verb;
 	} verbs[] = {
-		{ "ping", CONTROL_PING },
-		{ "enable", CONTROL_ENABLE },
-		{ "disable", CONTROL_DISABLE },
-		{ "snapshot", CONTROL_SNAPSHOT },
-		{ "mark", CONTROL_MARK },
-		{ "stop", CONTROL_STOP },
-		{ "evlist", CONTROL_EVLIST },
-		{ "enable-event", CONTROL_ENABLE },
-		{ "disable-event", CONTROL_DISABLE },
+		{ "ping", CONTROL_PING },           { "enable", CONTROL_ENABLE },
+		{ "disable", CONTROL_DISABLE },     { "snapshot", CONTROL_SNAPSHOT },
+		{ "mark", CONTROL_MARK },           { "dump", CONTROL_DUMP },
+		{ "stop", CONTROL_STOP },           { "evlist", CONTROL_EVLIST },
+		{ "enable-event", CONTROL_ENABLE }, { "disable-event", CONTROL_DISABLE },
 	};
 	size_t word = strcspn(line, " \t");
 
@@ -155,12 +151,11 @@ void control_answer(struct control *c, const char *wrong)
 		close_fd(&c->ack);
 }
 
-bool control_next_mark(struct control *c, char *text, size_t size)
+int control_next_peer(struct control *c, char *line, size_t size, struct control_command *command)
 {
-	return c->mark >= 0 && marksocket_take(c->mark, text, size);
-}
+	int peer = c->mark >= 0 ? marksocket_take(c->mark, line, size) : -1;
 
-int control_send_mark(const char *text, struct error *e)
-{
-	return marksocket_send(text, e);
+	if (peer >= 0)
+		understand(line, command);
+	return peer;
 }

@@ -1,6 +1,6 @@
 /*
  * What others say to a running recorder: commands through --control (perf's protocol: one a line, each answered
- * with "ack"), and markers of `pmrec mark` through a socket that has no place in the file system.
+ * with "ack"), and those of `pmrec mark` and `pmrec dump` through a socket that has no place in the file system.
  */
 #ifndef RECORD_CONTROL_H
 #define RECORD_CONTROL_H
@@ -17,13 +17,14 @@ enum control_verb {
 	CONTROL_DISABLE,
 	CONTROL_SNAPSHOT,
 	CONTROL_MARK,
+	CONTROL_DUMP,
 	CONTROL_STOP,
 	CONTROL_EVLIST,
 };
 
 struct control {
 	int ctl, ack; /* -1: none */
-	int mark;     /* listening socket; -1: none */
+	int mark;     /* listening socket (marksocket.h); -1: none */
 	char line[4096];
 	size_t len;
 };
@@ -41,9 +42,7 @@ bool control_next(struct control *c, struct control_command *command);
 /* "ack", or what was wrong. */
 void control_answer(struct control *c, const char *wrong);
 
-/* The next marker that the socket has; text of at most `size` bytes. Markers of other users are refused. */
-bool control_next_mark(struct control *c, char *text, size_t size);
-/* `pmrec mark`: to all recorders of the caller. Their number, 0 if there is none, or -errno. */
-int control_send_mark(const char *text, struct error *e);
+/* The next line that the socket has, of at most `size` bytes, and whom to answer (marksocket.h); -1: there is none. */
+int control_next_peer(struct control *c, char *line, size_t size, struct control_command *command);
 
 #endif

@@ -14,7 +14,7 @@ static bool await(struct child *c, struct signals *signals)
 	while (!child_ended(c, false)) {
 		poll(&p, 1, -1);
 		while (signals_next(signals, &event)) {
-			if (event.signo == SIGCHLD || event.signo == SIGUSR1)
+			if (!signals_end(&event))
 				continue;
 			told = true;
 			/* What the terminal sends has reached it already. */

@@ -1,6 +1,7 @@
 #include "record/marksocket.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +13,10 @@
 
 #define TEXT_MAX 4096
 #define NAMES    64
+
+#ifndef SO_PEERGROUPS
+#define SO_PEERGROUPS 59 /* headers of older systems lack it */
+#endif
 
 static socklen_t address(struct sockaddr_un *a, const char *name)
 {
@@ -60,65 +65,99 @@ static bool peer_is(int fd, uid_t uid)
 	return !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &len) && who.uid == uid;
 }
 
-bool marksocket_take(int fd, char *text, size_t size)
+static bool peer_in(int fd, gid_t gid)
 {
+	gid_t group[1024];
+	struct ucred who;
+	socklen_t len = sizeof(who), size = sizeof(group);
+
+	if (!getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &len) && who.gid == gid)
+		return true;
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, group, &size))
+		return false;
+	for (size_t i = 0; i < size / sizeof(*group); i++)
+		if (group[i] == gid)
+			return true;
+	return false;
+}
+
+/* A service of root's that was given a group of its own was given it for those who may ask. */
+static bool may_ask(int peer)
+{
+	return peer_is(peer, getuid()) || peer_is(peer, 0) || (!getuid() && getgid() && peer_in(peer, getgid()));
+}
+
+int marksocket_take(int fd, char *line, size_t size)
+{
+	const struct timeval t = { .tv_usec = 100000 };
 	int peer = accept4(fd, NULL, NULL, SOCK_CLOEXEC);
-	bool taken = false;
-	ssize_t n;
+	ssize_t n = -1;
 
 	if (peer < 0)
-		return false;
-	if (peer_is(peer, getuid()) || peer_is(peer, 0)) {
-		struct timeval t = { .tv_usec = 100000 };
-
-		/* The sender has its text ready; one that has not shall not hold up the recorder. */
-		setsockopt(peer, SOL_SOCKET, SO_RCVTIMEO, &t, sizeof(t));
-		n = recv(peer, text, size - 1, 0);
-		taken = n >= 0;
-		text[taken ? n : 0] = '\0';
-		if (taken)
-			send(peer, "ack", 3, MSG_NOSIGNAL | MSG_DONTWAIT);
-	}
+		return -1;
+	/* The sender has its line ready; one that has not shall not hold up the recorder. */
+	setsockopt(peer, SOL_SOCKET, SO_RCVTIMEO, &t, sizeof(t));
+	if (may_ask(peer))
+		n = recv(peer, line, size - 1, 0);
+	line[n < 0 ? 0 : n] = '\0';
+	if (n >= 0)
+		return peer;
 	close(peer);
-	return taken;
+	return -1;
 }
 
-static int send_to(const char *name, const char *text)
+void marksocket_answer(int peer, const char *wrong, const struct message_fds *fds)
+{
+	const char *text = wrong ? wrong : "ack";
+
+	(void)message_send(peer, text, strlen(text), fds);
+	close(peer);
+}
+
+/* Whether it was done; otherwise the answer, if there was one, is the reason. */
+static bool say(uid_t uid, const char *name, const char *line, struct message_fds *fds, char *refusal, size_t size)
 {
 	struct sockaddr_un a;
-	size_t len = strnlen(text, TEXT_MAX - 1);
+	size_t len = strnlen(line, TEXT_MAX - 1);
 	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-	char ack[8];
-	int ok;
+	char answer[256];
+	ssize_t n = -1;
 
 	if (fd < 0)
-		return -errno;
+		return false;
 	set_timeout(fd);
 	/* The name says nothing about who listens; the kernel does. */
-	ok = !connect(fd, (struct sockaddr *)&a, address(&a, name)) && peer_is(fd, getuid()) &&
-	     send(fd, text, len, MSG_NOSIGNAL) == (ssize_t)len && recv(fd, ack, sizeof(ack), 0) == 3 &&
-	     !memcmp(ack, "ack", 3);
+	if (!connect(fd, (struct sockaddr *)&a, address(&a, name)) && peer_is(fd, uid) &&
+	    send(fd, line, len, MSG_NOSIGNAL) == (ssize_t)len)
+		n = message_take(fd, answer, sizeof(answer) - 1, fds);
 	close(fd);
-	return ok;
+	answer[n < 0 ? 0 : n] = '\0';
+	if (!strcmp(answer, "ack"))
+		return true;
+	if (*answer && refusal)
+		snprintf(refusal, size, "%s", answer);
+	return false;
 }
 
-int marksocket_send(const char *text, struct error *e)
+int marksocket_say(pid_t pid, const char *text, struct message_fds *fds, char *refusal, size_t size, struct error *e)
 {
 	FILE *f = fopen("/proc/net/unix", "re");
-	char *line = NULL, prefix[32];
+	char *line = NULL;
 	size_t cap = 0;
 	int n = 0;
 
 	if (!f)
 		return error_sys(e, errno, "/proc/net/unix");
-	snprintf(prefix, sizeof(prefix), " @pmrec/%u/", (unsigned)getuid());
 	while (getline(&line, &cap, f) >= 0) {
-		char *name = strstr(line, prefix);
+		char *name = strstr(line, " @pmrec/");
+		unsigned uid;
+		int whose;
 
-		if (!name)
+		if (!name || sscanf(name, " @pmrec/%u/%d.", &uid, &whose) != 2 || (uid && uid != getuid()) ||
+		    (pid && pid != whose))
 			continue;
 		name[strcspn(name, "\n")] = '\0';
-		n += send_to(name + 2, text) > 0;
+		n += say(uid, name + 2, text, fds, refusal, size);
 	}
 	free(line);
 	fclose(f);

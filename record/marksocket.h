@@ -1,18 +1,23 @@
-/* Markers between processes: a socket "@pmrec/UID/PID.N" a recorder, in the abstract namespace. Names there belong to
- * whoever takes them first, so both sides look at the credentials of the other: a recorder takes markers of its user
- * and of root, and markers go to recorders of the same user only. */
+/* What others say to a recorder: a socket "@pmrec/UID/PID.N" a recorder, in the abstract namespace. Names there belong to
+ * whoever takes them first, so both sides look at the credentials of the other: a recorder listens to its user, to root,
+ * and, if root runs it with a group other than root's, to the members of that group; who speaks does so to recorders of
+ * the same user and of root only. A line has the words of --control. */
 #ifndef RECORD_MARKSOCKET_H
 #define RECORD_MARKSOCKET_H
 
-#include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 #include "common/error.h"
+#include "record/host/message.h"
 
 int marksocket_listen(void); /* descriptor, or -1 */
-/* A marker that is waiting, if there is one; answers it. */
-bool marksocket_take(int fd, char *text, size_t size);
-/* Number of recorders that took it, or -errno. */
-int marksocket_send(const char *text, struct error *e);
+/* The line of one who is waiting, and a descriptor to answer him by; -1: there is none. */
+int marksocket_take(int fd, char *line, size_t size);
+/* "ack" or what was wrong, with descriptors if there are any; closes `peer`. */
+void marksocket_answer(int peer, const char *wrong, const struct message_fds *fds);
+/* To the recorder of that number, or with 0 to all. Number of those that did it, or -errno. `refusal` and `fds`, which
+ * may be NULL, get what the last one answered. */
+int marksocket_say(pid_t pid, const char *line, struct message_fds *fds, char *refusal, size_t size, struct error *e);
 
 #endif

@@ -8,6 +8,7 @@
 #include "common/options_table.h"
 #include "common/parse.h"
 #include "record/plan/add.h"
+#include "record/pressure.h"
 
 /* The definitions of a small machine and a few snapshots. */
 #define BUFFER_MIN_BYTES 1000000
@@ -28,6 +29,7 @@ static const char brief[] =
 	"  doctor     what this machine offers, what is missing, and what helps\n"
 	"  list       events, sources, metrics and metric groups that can be recorded\n"
 	"  mark       put a marker into the recordings that are being made\n"
+	"  dump       copy the last minutes out of a running recorder\n"
 	"  compare    run two commands in turn: is the second slower?\n"
 	"  vendor     import the events and metrics that CPU vendors publish\n"
 	"  report     pmrep, where another program has that name\n"
@@ -148,6 +150,44 @@ static error_t set_rotate(void *into, char *text, struct argp_state *state)
 	if (!o->output.rotate_ns && o->output.rotate_bytes < ROTATE_MIN_BYTES)
 		return options_bad(state, "--rotate: '%s' is too little for a recording to have anything in it",
 				   text);
+	return 0;
+}
+
+/* Without --rotate a ring is this many files by time, and by size: the oldest goes when the others hold enough. */
+#define RING_FILES_TIME 5
+#define RING_FILES_SIZE 8
+
+static error_t set_ring(void *into, char *text, struct argp_state *state)
+{
+	struct record_options *o = into;
+	char *comma = strchr(text, ','), *time = strndup(text, comma ? (size_t)(comma - text) : strlen(text));
+	bool bad = !time || parse_duration(time, &o->output.ring_ns) || !o->output.ring_ns ||
+		   o->output.ring_ns > INT64_MAX / 4 || (comma && parse_size(comma + 1, &o->output.ring_bytes));
+
+	free(time);
+	if (bad || (comma && o->output.ring_bytes < RING_FILES_SIZE * ROTATE_MIN_BYTES))
+		return options_bad(state, "--ring: '%s' is not a time, as 10m, or a time and a size, as 10m,100M",
+				   text);
+	return 0;
+}
+
+static error_t set_dump_on(void *into, char *text, struct argp_state *state)
+{
+	struct record_options *o = into;
+	struct pressure p;
+	struct error e = { 0 };
+
+	if (pressure_parse(&p, text, &e))
+		return options_bad(state, "--dump-on: %s", e.text);
+	return options_append(&o->output.dump_on, text);
+}
+
+static error_t set_dump_every(void *into, char *text, struct argp_state *state)
+{
+	struct record_options *o = into;
+
+	if (parse_duration(text, &o->output.dump_ns) || !o->output.dump_ns || o->output.dump_ns > INT64_MAX / 4)
+		return options_bad(state, "--dump-every: '%s' is not a time", text);
 	return 0;
 }
 
@@ -363,9 +403,35 @@ static bool adds(const struct record_options *o, enum add_location location)
 	return false;
 }
 
+static error_t check_ring(struct argp_state *state, struct record_options *o)
+{
+	struct output_options *out = &o->output;
+	uint64_t part = out->ring_ns / RING_FILES_TIME;
+
+	if (!out->ring_ns)
+		return out->dump_on || out->dump_ns || out->dump_to ?
+			       options_bad(state, "--dump-on, --dump-every and --dump-to are about --ring=TIME") :
+			       0;
+	if (out->keep)
+		return options_bad(state, "--ring says how long files are kept, --keep how many: give one of them");
+	if (out->ring_ns < o->sample.interval_ns)
+		return options_bad(state, "--ring: it has to hold one interval at least");
+	if (!out->rotate_ns)
+		out->rotate_ns = part > o->sample.interval_ns ? part : o->sample.interval_ns;
+	if (!out->rotate_bytes)
+		out->rotate_bytes = out->ring_bytes / RING_FILES_SIZE;
+	if (!out->dump_ns)
+		out->dump_ns = out->ring_ns;
+	return 0;
+}
+
 static error_t check(struct argp_state *state, struct record_options *o)
 {
 	uint64_t number;
+	error_t err = check_ring(state, o);
+
+	if (err)
+		return err;
 
 	if (o->run.command && (!parse_u64(o->run.command[0], &number)))
 		return options_bad(state,
@@ -401,10 +467,11 @@ static error_t check(struct argp_state *state, struct record_options *o)
 		return options_bad(state, "--report reads the recording, which goes to stdout; use pmrec -o - | "
 					  "pmrep -");
 	if (plan_rotates(o) && o->output.output && !strcmp(o->output.output, "-"))
-		return options_bad(state, "--rotate writes one file after the other, and -o - is a stream");
+		return options_bad(state, "--rotate and --ring write one file after the other, and -o - is a stream");
 	if (plan_rotates(o) && o->run.report)
-		return options_bad(state, "--report reads one recording, and --rotate writes several; pmrep merge "
-					  "joins them");
+		return options_bad(state,
+				   "--report reads one recording, and --rotate and --ring write several; pmrep merge "
+				   "joins them");
 	if (o->output.rotate_ns && o->output.rotate_ns < o->sample.interval_ns)
 		return options_bad(state, "--rotate: a file has to hold one interval at least");
 	if (o->output.keep && !plan_rotates(o))
@@ -471,6 +538,7 @@ void record_cmdline_release(struct record_cmdline *c)
 	free(c->options.perf.pfm_events);
 	free(c->options.perf.filters);
 	free(c->options.output.labels);
+	free(c->options.output.dump_on);
 	free(c->options.perf.cgroups);
 	for (size_t i = 0; i < c->options.n_added; i++)
 		add_release(&c->options.added[i]);

@@ -7,12 +7,16 @@
 
 #include "record/child.h"
 #include "record/control.h"
+#include "record/dump.h"
 #include "record/joined.h"
 #include "record/perf/freeze_smi.h"
 #include "record/options.h"
 #include "record/progress.h"
 #include "record/sample/session.h"
 #include "record/signals.h"
+
+/* What is run for the caller, by record/host/caller.h. */
+enum { RUN_COMMAND, RUN_PRE, RUN_POST, RUN_REPORT, RUN_DUMP };
 
 /* Times are CLOCK_MONOTONIC. */
 struct recorder {
@@ -23,6 +27,7 @@ struct recorder {
 	struct child child;
 	struct signals signals;
 	struct control control;
+	struct dumper dumper;
 	struct progress progress;
 	struct freeze_smi freeze;
 	struct error error;
@@ -48,6 +53,10 @@ bool recorder_mark(struct recorder *r, const char *text);
 void recorder_enable(struct recorder *r);
 /* A line of --control; answers it. */
 void recorder_obey(struct recorder *r, const struct control_command *c);
+/* What waits at the socket (marksocket.h); answers it. */
+void recorder_hear(struct recorder *r);
+/* --dump-on: what poll() found on the triggers. */
+void recorder_pressed(struct recorder *r, const struct pollfd *p);
 /* A command ends the recording by ending; without one the signal does. */
 void recorder_signal(struct recorder *r, const struct signals_event *s);
 /* Typed at the terminal: a newline ends an interval, q the recording. */

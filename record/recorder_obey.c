@@ -1,9 +1,12 @@
-/* What others say to a recorder at work: control words, markers, signals, keys. */
+/* What others say to a recorder at work: control words, markers, signals, keys, and who wants a dump of it. */
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "record/commands.h"
+#include "record/marksocket.h"
 #include "record/recorder.h"
 
 bool recorder_mark(struct recorder *r, const char *text)
@@ -31,6 +34,78 @@ void recorder_enable(struct recorder *r)
 		fprintf(stderr, "Events enabled\n");
 	session_event(&r->session, &event);
 	session_begin(&r->session);
+}
+
+/* A dump of its own, by a process that asks as `pmrec dump` does. The reason why not, or NULL. */
+static const char *dump(struct recorder *r, const char *cause)
+{
+	const struct record_options *o = r->options;
+	struct child_setup setup = { .files = r->setup.files };
+	uint64_t now = clocks_monotonic();
+	struct dumper *d = &r->dumper;
+	char text[80], *path;
+
+	if (!o->output.ring_ns)
+		return "only a recorder with --ring dumps of itself; pmrec dump -o FILE asks any";
+	if (now < d->next_ns)
+		return "the last one is less than --dump-every ago";
+	if (!child_ended(&d->child, false))
+		return "a dump is being made";
+	d->next_ns = now + o->output.dump_ns;
+	snprintf(text, sizeof(text), "dump: %s", cause);
+	recorder_mark(r, text);
+	path = output_dump_name(o);
+	if (!path)
+		return "no memory";
+	progress_clear(&r->progress);
+	if (!o->run.quiet)
+		fprintf(stderr, "pmrec: %s: dump to %s\n", cause, path);
+	setup.text = path;
+	child_release(&d->child);
+	if (child_fork(&d->child, RUN_DUMP, NULL, &setup, &r->error) || child_start(&d->child, &r->error))
+		command_failed(&r->error);
+	free(path);
+	return NULL;
+}
+
+void recorder_pressed(struct recorder *r, const struct pollfd *p)
+{
+	for (unsigned i = 0; i < r->dumper.n; i++) {
+		if (p[i].revents & POLLPRI)
+			(void)dump(r, r->options->output.dump_on[i]);
+		else if (p[i].revents)
+			r->dumper.trigger[i] = -1; /* the kernel gave it up */
+	}
+}
+
+/* All that was sampled, as far as a disk takes it. The reason why not, or NULL. */
+static const char *hand_out(struct recorder *r, struct message_fds *fds)
+{
+	if (!session_output(&r->session)->regular)
+		return "its recording goes to a pipe or a device, so nothing of it is kept";
+	session_snapshot(&r->session);
+	recording_flush(r->session.recording);
+	rotation_files(&r->session.rotation, fds);
+	return fds->n ? NULL : "the files of its recording are gone, or cannot be read";
+}
+
+void recorder_hear(struct recorder *r)
+{
+	struct message_fds fds = { .n = 0 };
+	struct control_command command;
+	char line[4096];
+	int peer;
+
+	while ((peer = control_next_peer(&r->control, line, sizeof(line), &command)) >= 0) {
+		const char *wrong = "unknown command";
+
+		if (command.verb == CONTROL_MARK)
+			wrong = recorder_mark(r, command.text) ? NULL : "the output takes nothing";
+		else if (command.verb == CONTROL_DUMP)
+			wrong = hand_out(r, &fds);
+		marksocket_answer(peer, wrong, &fds);
+		message_close_fds(&fds);
+	}
 }
 
 static void disable(struct recorder *r)
@@ -94,6 +169,9 @@ void recorder_obey(struct recorder *r, const struct control_command *c)
 		if (!recorder_mark(r, c->text))
 			wrong = "the output takes nothing";
 		break;
+	case CONTROL_DUMP:
+		wrong = dump(r, "--control");
+		break;
 	case CONTROL_STOP:
 		r->quit = r->run_over = true;
 		break;
@@ -109,13 +187,20 @@ void recorder_obey(struct recorder *r, const struct control_command *c)
 void recorder_signal(struct recorder *r, const struct signals_event *s)
 {
 	bool running = r->child.started && !r->child.ended;
+	const char *wrong;
 
-	if (r->joined && s->signo != SIGCHLD && s->signo != SIGUSR1)
+	if (r->joined && signals_end(s))
 		r->joined->signal = s->signo;
 	switch (s->signo) {
 	case SIGCHLD:
 		if (r->child.started && child_ended(&r->child, false))
 			r->run_over = true;
+		child_ended(&r->dumper.child, false);
+		break;
+	case SIGUSR2:
+		wrong = dump(r, "SIGUSR2");
+		if (wrong && !r->options->run.quiet)
+			fprintf(stderr, "pmrec: SIGUSR2: no dump: %s\n", wrong);
 		break;
 	case SIGUSR1:
 		session_snapshot(&r->session);

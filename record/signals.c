@@ -7,7 +7,7 @@
 
 int signals_init(struct signals *s)
 {
-	static const int handled[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGCHLD };
+	static const int handled[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGCHLD };
 	struct sigaction old;
 	sigset_t set;
 
@@ -46,4 +46,9 @@ bool signals_next(struct signals *s, struct signals_event *e)
 	e->signo = (int)info.ssi_signo;
 	e->terminal = info.ssi_code == SI_KERNEL;
 	return true;
+}
+
+bool signals_end(const struct signals_event *e)
+{
+	return e->signo != SIGCHLD && e->signo != SIGUSR1 && e->signo != SIGUSR2;
 }

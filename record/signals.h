@@ -9,7 +9,7 @@ struct signals {
 };
 
 struct signals_event {
-	int signo;     /* SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGCHLD */
+	int signo;     /* SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGCHLD */
 	bool terminal; /* typed at the terminal: its whole foreground group has got it already */
 };
 
@@ -18,5 +18,7 @@ int signals_init(struct signals *s);
 void signals_release(struct signals *s);
 /* False: nothing more. */
 bool signals_next(struct signals *s, struct signals_event *e);
+/* Whether it is one that asks for the end. */
+bool signals_end(const struct signals_event *e);
 
 #endif

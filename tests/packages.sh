@@ -27,7 +27,7 @@ cmp "$ours" "$work"/two/*.deb || die "two packages of one build differ"
 dpkg-deb -c "$ours" | awk '{ print $6 }' >"$work/names"
 for name in bin/pmrec libexec/pmrec/pmrep share/man/man1/pmrec.1.gz share/man/man1/pmrec-report.1.gz share/man/man5/pmr.5.gz \
 	share/bash-completion/completions/pmrec share/zsh/vendor-completions/_pmrec share/fish/vendor_completions.d/pmrec.fish \
-	share/mime/packages/pmrec.xml share/pmrec/pmrec.magic lib/systemd/system/pmrec.service share/doc/pmrec/copyright; do
+	share/mime/packages/pmrec.xml share/pmrec/pmrec.magic lib/systemd/system/pmrec.service "lib/systemd/system/pmrec-dump@.service" lib/sysusers.d/pmrec.conf share/doc/pmrec/copyright; do
 	grep -qx "./usr/$name" "$work/names" || die "the package lacks $name"
 done
 grep -E '/pmrep(\.1.*)?$' "$work/names" | grep -v libexec && die "the package has a file that is another's"

@@ -75,6 +75,11 @@ struct output_options {
 	uint64_t rotate_bytes; /* --rotate: size of a file; 0 = no limit */
 	uint64_t rotate_ns;    /* --rotate: time that a file holds; 0 = no limit */
 	uint64_t keep;         /* --keep: files that stay; 0 = all */
+	uint64_t ring_ns;      /* --ring: time that the files hold together; 0 = no limit */
+	uint64_t ring_bytes;   /* and what they take; 0 = no limit */
+	char **dump_on;        /* --dump-on: triggers, NULL-terminated */
+	char *dump_to;         /* --dump-to: folder; NULL: where the recording lies */
+	uint64_t dump_ns;      /* --dump-every: least time between two dumps; 0 = that of the ring */
 	uint64_t sync_ns;      /* --sync=SEC: what is written lasts after that time; 0 = at the end of a file */
 	uint64_t buffer_bytes; /* --buffer: what may wait for the output; 0 = the usual */
 	bool overwrite, plain_codec;

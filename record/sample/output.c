@@ -17,8 +17,8 @@
 #include "record/host/interruptible.h"
 #include "record/host/privileges.h"
 
-/* "<host or anon>-<UTC>.pmr", with --rotate "<-o without .pmr>-<UTC>.pmr"; owned, NULL without memory. */
-static char *output_default_name(const struct record_options *o)
+/* "<host or anon><what>-<UTC>.pmr", with --rotate "<-o without .pmr><what>-<UTC>.pmr"; owned, NULL without memory. */
+static char *stamped_name(const struct record_options *o, const char *what)
 {
 	bool anon = o->privacy && !strcmp(o->privacy, "strict");
 	const char *stem = plan_rotates(o) ? o->output.output : NULL;
@@ -39,7 +39,19 @@ static char *output_default_name(const struct record_options *o)
 		len -= 4;
 	else if (!stem)
 		len = strlen(host.nodename);
-	return asprintf(&name, "%.*s-%s.pmr", (int)len, stem ? stem : host.nodename, stamp) < 0 ? NULL : name;
+	return asprintf(&name, "%.*s%s-%s.pmr", (int)len, stem ? stem : host.nodename, what, stamp) < 0 ? NULL : name;
+}
+
+char *output_dump_name(const struct record_options *o)
+{
+	char *name = stamped_name(o, "-dump"), *slash = name ? strrchr(name, '/') : NULL, *there = NULL;
+
+	if (!name || !o->output.dump_to)
+		return name;
+	if (asprintf(&there, "%s/%s", o->output.dump_to, slash ? slash + 1 : name) < 0)
+		there = NULL;
+	free(name);
+	return there;
 }
 
 /* All that --privacy=full adds is about the user. */
@@ -58,7 +70,7 @@ static int open_default(struct output *out, const struct record_options *o, stru
 		if (out->fd != -EEXIST || i > 9999)
 			break;
 		free(stem);
-		stem = output_default_name(o);
+		stem = stamped_name(o, "");
 		if (!stem || asprintf(&name, "%.*s-%d.pmr", (int)strlen(stem) - 4, stem, i) < 0) {
 			free(stem);
 			out->path = NULL;
@@ -148,7 +160,7 @@ int output_open_as_self(struct output *out, const struct record_options *o, stru
 
 	*out = (struct output){ .fd = -1,
 				.sync_ns = o->output.sync_ns,
-				.path = named ? strdup(o->output.output) : output_default_name(o) };
+				.path = named ? strdup(o->output.output) : stamped_name(o, "") };
 	if (!out->path)
 		return error_sys(e, ENOMEM, "output");
 	err = open_any(out, o, e);

@@ -19,6 +19,9 @@ struct output {
 		synced_ns; /* --sync: how often what was written is made to last, and when it was; 0: never */
 };
 
+/* "<folder of dumps or of -o>/<-o without .pmr>-dump-<UTC>.pmr", for --ring; owned, NULL without memory. */
+char *output_dump_name(const struct record_options *o);
+
 /* Opens with the caller's rights. Refuses a terminal, and an existing recording without --overwrite. 0 or -errno. */
 int output_open(struct output *out, const struct record_options *o, struct error *e);
 /* As output_open(), with the rights that the thread has. */

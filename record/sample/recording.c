@@ -402,16 +402,18 @@ _Atomic uint32_t *recording_wake(struct recording *r)
 	return &r->wake;
 }
 
-void recording_drain(struct recording *r)
+/* Until that time (UINT64_MAX: however long it takes). Whether all is encoded. */
+static bool drain(struct recording *r, uint64_t until_ns)
 {
 	uint32_t want;
+	bool done;
 
 	if (!r->running)
-		return;
+		return true;
 	want = atomic_fetch_add(&r->wake, 1) + 1;
 	futex_wake_all(&r->wake);
 	pthread_mutex_lock(&r->lock);
-	while ((int32_t)(r->done - want) < 0) {
+	while (!(done = (int32_t)(r->done - want) >= 0) && clocks_monotonic() < until_ns) {
 		struct timespec t;
 
 		/* A signal that ends the program ends the patience with the sink, too. */
@@ -424,6 +426,23 @@ void recording_drain(struct recording *r)
 		pthread_cond_timedwait(&r->progress, &r->lock, &t);
 	}
 	pthread_mutex_unlock(&r->lock);
+	return done;
+}
+
+void recording_drain(struct recording *r)
+{
+	drain(r, UINT64_MAX);
+}
+
+bool recording_flush(struct recording *r)
+{
+	const struct timespec moment = { .tv_nsec = 1000000 };
+	uint64_t until = clocks_monotonic() + RECORDING_FLUSH_NS;
+	bool done = drain(r, until);
+
+	while (done && outlet_state(r->outlet).bytes && (done = clocks_monotonic() < until))
+		nanosleep(&moment, NULL);
+	return done;
 }
 
 bool recording_written(struct recording *r)

@@ -56,6 +56,10 @@ int recording_attach(struct recording *r, struct ring *ring);
 /* Waits until all is encoded that was handed over before the call. */
 void recording_drain(struct recording *r);
 
+/* Waits until all that was handed over before the call is in the file, for RECORDING_FLUSH_NS at most. Whether it is. */
+bool recording_flush(struct recording *r);
+#define RECORDING_FLUSH_NS 1000000000u
+
 /* Waits until the sink has taken or refused all that is encoded. False: it was given up. */
 bool recording_written(struct recording *r);
 

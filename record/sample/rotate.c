@@ -1,10 +1,14 @@
 #include "record/sample/rotate.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "record/host/caller.h"
+#include "record/host/privileges.h"
 
 void rotation_init(struct rotation *r, const struct record_options *o)
 {
@@ -12,64 +16,147 @@ void rotation_init(struct rotation *r, const struct record_options *o)
 	r->options = o;
 }
 
-/* Takes the oldest files away until at most so many are left, if they still are what was written under those names.
- * Whether there was one. */
-static bool drop_oldest(struct rotation *r, size_t most)
+int64_t rotation_clock(void)
 {
-	bool any = false;
+	struct timespec t;
 
-	pthread_mutex_lock(&r->lock);
-	for (; r->n_kept > most; any = true) {
-		struct rotation_file *f = &r->kept[0];
+	clock_gettime(CLOCK_BOOTTIME, &t);
+	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
 
+/* ---- with the lock ---- */
+
+static bool removes(const struct rotation *r)
+{
+	return r->options->output.keep || r->options->output.ring_ns;
+}
+
+/* Whether the others hold enough without the oldest, when so many more come. */
+static bool is_surplus(const struct rotation *r, size_t coming)
+{
+	const struct output_options *o = &r->options->output;
+	uint64_t bytes = coming * o->rotate_bytes;
+
+	if (o->keep)
+		return r->n_kept + coming > o->keep;
+	if (!o->ring_ns)
+		return r->n_kept > MESSAGE_FDS; /* rotation_files() wants no more */
+	for (size_t i = 0; i < r->n_kept; i++)
+		bytes += r->kept[i].end_ns == INT64_MAX ? o->rotate_bytes : r->kept[i].bytes;
+	return (o->ring_bytes && bytes > o->ring_bytes) || rotation_clock() - (int64_t)o->ring_ns > r->kept[0].end_ns;
+}
+
+/* Takes the oldest file away, if it still is what was written under that name. */
+static void drop_oldest(struct rotation *r)
+{
+	struct rotation_file *f = &r->kept[0];
+
+	if (removes(r))
 		caller_remove(f->path, f->device, f->inode);
-		free(f->path);
-		r->n_kept--;
-		memmove(r->kept, r->kept + 1, r->n_kept * sizeof(*r->kept));
-	}
+	free(f->path);
+	r->n_kept--;
+	memmove(r->kept, r->kept + 1, r->n_kept * sizeof(*r->kept));
+}
+
+/* ---- */
+
+/* The last one is in use, and not to be lost, whatever comes. */
+static void drop_surplus(struct rotation *r, size_t coming)
+{
+	pthread_mutex_lock(&r->lock);
+	while (r->n_kept > 1 && is_surplus(r, coming))
+		drop_oldest(r);
 	pthread_mutex_unlock(&r->lock);
-	return any;
 }
 
 bool rotation_make_room(void *ctx)
 {
 	struct rotation *r = ctx;
-	size_t n;
+	bool any;
 
 	pthread_mutex_lock(&r->lock);
-	n = r->n_kept;
+	any = r->n_kept > 1 && removes(r);
+	if (any)
+		drop_oldest(r);
 	pthread_mutex_unlock(&r->lock);
-	/* The last is in use. */
-	return n > 1 && drop_oldest(r, n - 1);
+	return any;
 }
 
-/* What cannot be remembered stays. */
+void rotation_remember(struct rotation *r, const struct rotation_file *f)
+{
+	pthread_mutex_lock(&r->lock);
+	if (r->n_kept == r->room) {
+		size_t room = r->room ? 2 * r->room : 16;
+		struct rotation_file *grown = reallocarray(r->kept, room, sizeof(*grown));
+
+		r->kept = grown ? grown : r->kept;
+		r->room = grown ? room : r->room;
+	}
+	/* What cannot be remembered stays. */
+	if (f->path && r->n_kept < r->room)
+		r->kept[r->n_kept++] = *f;
+	else
+		free(f->path);
+	pthread_mutex_unlock(&r->lock);
+}
+
 static void remember(struct rotation *r, const struct output *out)
 {
-	struct rotation_file f;
 	struct stat st;
 
 	r->files++;
-	if (!r->options->output.keep || fstat(out->fd, &st))
+	if (!out->regular || fstat(out->fd, &st))
 		return;
-	if (!r->kept)
-		r->kept = calloc(r->options->output.keep + 1, sizeof(*r->kept));
-	f = (struct rotation_file){ .path = r->kept ? strdup(out->path) : NULL,
-				    .device = st.st_dev,
-				    .inode = st.st_ino };
+	rotation_remember(
+		r, &(struct rotation_file){
+			   .path = strdup(out->path), .device = st.st_dev, .inode = st.st_ino, .end_ns = INT64_MAX });
+}
+
+/* The file in use is complete. */
+static void note_end(struct rotation *r)
+{
+	struct rotation_file *last;
+
 	pthread_mutex_lock(&r->lock);
-	if (f.path)
-		r->kept[r->n_kept++] = f;
+	last = r->n_kept ? &r->kept[r->n_kept - 1] : NULL;
+	if (last && last->end_ns == INT64_MAX) {
+		last->end_ns = rotation_clock();
+		last->bytes = rotation_output(r)->bytes;
+	}
+	pthread_mutex_unlock(&r->lock);
+}
+
+void rotation_files(struct rotation *r, struct message_fds *fds)
+{
+	fds->n = 0;
+	pthread_mutex_lock(&r->lock);
+	for (size_t i = r->n_kept > MESSAGE_FDS ? r->n_kept - MESSAGE_FDS : 0; i < r->n_kept; i++) {
+		const struct rotation_file *f = &r->kept[i];
+		int fd = f->end_ns > 0 ? open(f->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
+		struct stat st;
+
+		if (fd >= 0 && !fstat(fd, &st) && st.st_dev == f->device && st.st_ino == f->inode)
+			fds->fd[fds->n++] = fd;
+		else if (fd >= 0)
+			close(fd);
+	}
 	pthread_mutex_unlock(&r->lock);
 }
 
 int rotation_begin(struct rotation *r, struct error *e)
 {
 	int err = output_open(rotation_output(r), r->options, e);
+	bool changed;
 
-	if (!err)
-		remember(r, rotation_output(r));
-	return err;
+	if (err)
+		return err;
+	if (r->options->output.ring_ns) {
+		changed = privileges_become_caller();
+		rotation_adopt(r);
+		privileges_become_self(changed);
+	}
+	remember(r, rotation_output(r));
+	return 0;
 }
 
 static int open_next(void *ctx, void **sink_ctx, struct error *e)
@@ -81,10 +168,8 @@ static int open_next(void *ctx, void **sink_ctx, struct error *e)
 	if (err)
 		return err;
 	*sink_ctx = next;
-	/* Before anything is written, so that there is room on a disk that --keep fits to the last byte. The one in
-	 * use is not to be lost, whatever comes. */
-	if (r->options->output.keep)
-		drop_oldest(r, r->options->output.keep > 1 ? r->options->output.keep - 1 : 1);
+	/* Before anything is written, so that there is room on a disk that --keep fits to the last byte. */
+	drop_surplus(r, 1);
 	return 0;
 }
 
@@ -97,12 +182,12 @@ static void settle(void *ctx, bool taken)
 		output_close(&r->output[!r->now], NULL);
 		return;
 	}
+	note_end(r);
 	/* What close() could complain of now does not change what is done next. */
 	output_close(rotation_output(r), NULL);
 	r->now = !r->now;
 	remember(r, rotation_output(r));
-	if (r->options->output.keep)
-		drop_oldest(r, r->options->output.keep);
+	drop_surplus(r, 0);
 }
 
 struct recording_rotation rotation_rules(struct rotation *r)

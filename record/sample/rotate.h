@@ -1,6 +1,6 @@
 /*
- * --rotate: which file follows which, and which go again. A name is that of -o with the time at which the file was
- * begun, in UTC, so those of the next run collide with none.
+ * --rotate and --ring: which file follows which, and which go again. A name is that of -o with the time at which the file
+ * was begun, in UTC, so those of the next run collide with none.
  */
 #ifndef RECORD_ROTATE_H
 #define RECORD_ROTATE_H
@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+#include "record/host/message.h"
 #include "record/sample/output.h"
 #include "record/sample/recording.h"
 
@@ -17,6 +18,8 @@ struct rotation_file {
 	char *path; /* owned */
 	dev_t device;
 	ino_t inode;
+	int64_t end_ns; /* CLOCK_BOOTTIME, of its last byte; INT64_MAX: it is in use */
+	uint64_t bytes;
 };
 
 /* After rotation_begin() the recording's writer thread owns it, as far as there is more than one file. */
@@ -26,8 +29,8 @@ struct rotation {
 	unsigned now;
 	uint64_t files;             /* begun so far */
 	pthread_mutex_t lock;       /* kept and n_kept */
-	struct rotation_file *kept; /* owned: with --keep, the oldest first; the last one is in use */
-	size_t n_kept;
+	struct rotation_file *kept; /* owned: the oldest first; the last one is in use */
+	size_t n_kept, room;
 };
 
 #define ROTATION_INIT \
@@ -45,9 +48,17 @@ void rotation_init(struct rotation *r, const struct record_options *o);
 int rotation_begin(struct rotation *r, struct error *e);
 /* What recording_new() wants to know; borrows `r`. */
 struct recording_rotation rotation_rules(struct rotation *r);
-/* With --keep: gives up the oldest file, if that is not the only one, because its disk is full. From any thread.
+/* The newest files that there are, opened for reading, oldest first; those of this boot. From any thread. */
+void rotation_files(struct rotation *r, struct message_fds *fds);
+/* With --keep or --ring: gives up the oldest file, if that is not the only one, because its disk is full. From any thread.
  * Whether it did. */
 bool rotation_make_room(void *r);
+/* With --ring: counts what earlier recorders left of the ring as its own. With the caller's rights. */
+void rotation_adopt(struct rotation *r);
+/* CLOCK_BOOTTIME, ns. */
+int64_t rotation_clock(void);
+/* For the two: what is in use comes last. */
+void rotation_remember(struct rotation *r, const struct rotation_file *f);
 /* Closes the last file. 0 or -errno. */
 int rotation_end(struct rotation *r, struct error *e);
 

@@ -17,7 +17,7 @@ long_options() {
 }
 
 @test "help fits on a screen and goes to stdout" {
-	for command in "pmrec" "pmrec list" "pmrec doctor" "pmrep" "pmrep show" "pmrep info" "pmrep list" "pmrep dump" \
+	for command in "pmrec" "pmrec list" "pmrec doctor" "pmrec dump" "pmrep" "pmrep show" "pmrep info" "pmrep list" "pmrep dump" \
 		"pmrep check" "pmrep eval" "pmrep html" "pmrep stat" "pmrep diff" "pmrep cut" "pmrep merge" "pmrep repair" "pmrep redact" "pmrep bundle"; do
 		for help in -h --help; do
 			# shellcheck disable=SC2086
@@ -83,7 +83,7 @@ complete_words() {
 }
 
 @test "completion offers the options of every command" {
-	for command in "pmrec" "pmrep show" "pmrep stat" "pmrep diff" "pmrep info" "pmrep list" "pmrep dump" "pmrep check" \
+	for command in "pmrec" "pmrec dump" "pmrep show" "pmrep stat" "pmrep diff" "pmrep info" "pmrep list" "pmrep dump" "pmrep check" \
 		"pmrep eval" "pmrep incidents" "pmrep html" "pmrep cut" "pmrep merge" "pmrep repair" "pmrep plot" "pmrep redact" "pmrep bundle"; do
 		# shellcheck disable=SC2086
 		long_options "$bin"/$command >want
@@ -119,7 +119,7 @@ check_page() {
 
 @test "each command has a page, which names every option" {
 	check_page pmrec "" record/pmrec.1
-	for command in list doctor compare vendor; do
+	for command in list doctor dump compare vendor; do
 		check_page pmrec "$command" "record/pmrec-$command.1"
 	done
 	commands=$("$bin/pmrep" --help | sed -n '/^Commands:/,/^$/s/^  \([a-z]*\) .*/\1/p')

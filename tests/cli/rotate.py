@@ -71,4 +71,5 @@ def main(pmrep, merged, files):
     print(len(files), "files", len(ticks), "snapshots", compared, "sums")
 
 
-main(sys.argv[1], sys.argv[2], sys.argv[3:])
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2], sys.argv[3:])

@@ -1,0 +1,42 @@
+/*
+ * The flight recorder's other half: what takes the last minutes out of a recorder at work. `pmrec dump` asks the recorder
+ * by its socket (marksocket.h) for its files, and lets `pmrep merge` make one recording of them; a recorder that dumps
+ * of itself starts a process that does the same.
+ */
+#ifndef RECORD_DUMP_H
+#define RECORD_DUMP_H
+
+#include <poll.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "record/child.h"
+#include "record/plan/plan.h"
+
+enum { DUMP_TRIGGERS = 8 };
+
+/* What makes a recorder dump of itself. */
+struct dumper {
+	int trigger[DUMP_TRIGGERS]; /* of pressure, as --dump-on has them */
+	unsigned n;
+	struct child child; /* that dumps now, or did last */
+	uint64_t next_ns;   /* CLOCK_MONOTONIC: no dump before that */
+};
+
+#define DUMPER_INIT \
+	{ \
+		.child = {.go = -1, .failure = -1, .ended = true } \
+	}
+
+/* Opens what --dump-on names. 0 or -errno. */
+int dumper_open(struct dumper *d, const struct record_options *o, struct error *e);
+/* What to poll, at most DUMP_TRIGGERS; their number. */
+unsigned dumper_watch(const struct dumper *d, struct pollfd *p);
+/* Ends a dump that is not done. */
+void dumper_close(struct dumper *d);
+
+/* Dumps from the recorder `pid` (0: the only one there is), from `since` on as pmrep takes it, to `path`, in the place of
+ * this process. Returns only if that fails; the exit code. */
+int dump_exec(pid_t pid, const char *since, const char *path, bool overwrite);
+
+#endif

@@ -1,0 +1,24 @@
+/*
+ * Pressure stall information: the kernel watches for tasks that wait for a resource, and tells who polls a file of
+ * /proc/pressure (Documentation/accounting/psi.rst).
+ */
+#ifndef RECORD_PRESSURE_H
+#define RECORD_PRESSURE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/error.h"
+
+struct pressure {
+	char resource[8];             /* "memory", "io", "cpu", "irq": a file of /proc/pressure */
+	bool full;                    /* all tasks wait, not some */
+	uint64_t stall_us, window_us; /* that much waiting within that time */
+};
+
+/* "psi:RESOURCE:some|full:STALL/WINDOW". 0 or -EINVAL. */
+int pressure_parse(struct pressure *p, const char *text, struct error *e);
+/* A descriptor that poll() finds POLLPRI on, once a window at most, or -errno. */
+int pressure_open(const struct pressure *p, struct error *e);
+
+#endif

@@ -1,0 +1,90 @@
+/* What a recorder that was killed has left of a ring: the next one of that name takes it over. It belongs into a dump, and
+ * must not stay for ever. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "format/frame.h"
+#include "record/sample/rotate.h"
+
+/* "-20260131T235959Z", where names part into what -o says and what is added to it. */
+static bool is_stamp(const char *c)
+{
+	static const char form[] = "-ddddddddTddddddZ";
+
+	for (const char *f = form; *f; f++, c++)
+		if (*f == 'd' ? *c < '0' || *c > '9' : *c != *f)
+			return false;
+	return true;
+}
+
+/* Length of what comes before the time; 0: there is none. */
+static size_t stem_length(const char *name)
+{
+	for (size_t i = strlen(name); i-- > 0;)
+		if (is_stamp(name + i))
+			return i;
+	return 0;
+}
+
+/* Whether it is a recording of ours that nobody writes. */
+static bool is_left(int fd, struct stat *st)
+{
+	uint8_t head[FRAME_MAGIC_LEN];
+
+	return !fstat(fd, st) && S_ISREG(st->st_mode) && st->st_uid == geteuid() &&
+	       pread(fd, head, sizeof(head), 0) == sizeof(head) && !memcmp(head, frame_magic, sizeof(head)) &&
+	       !flock(fd, LOCK_SH | LOCK_NB);
+}
+
+static int by_end(const void *x, const void *y)
+{
+	const struct rotation_file *a = x, *b = y;
+
+	return (a->end_ns > b->end_ns) - (a->end_ns < b->end_ns);
+}
+
+void rotation_adopt(struct rotation *r)
+{
+	const char *path = rotation_output(r)->path, *slash = strrchr(path, '/'), *own = slash ? slash + 1 : path;
+	size_t folder = (size_t)(own - path), stem = stem_length(own);
+	char *place = folder ? strndup(path, folder) : strdup(".");
+	DIR *dir = place ? opendir(place) : NULL;
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	for (struct dirent *d; dir && (d = readdir(dir));) {
+		struct rotation_file f = { 0 };
+		struct stat st;
+		int fd;
+
+		if (strncmp(d->d_name, own, stem) || !is_stamp(d->d_name + stem))
+			continue;
+		fd = openat(dirfd(dir), d->d_name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+		if (fd >= 0 && is_left(fd, &st)) {
+			f.device = st.st_dev;
+			f.inode = st.st_ino;
+			f.bytes = (uint64_t)st.st_size;
+			/* The wall clock is only good for how long ago that was; before the boot it is negative. */
+			f.end_ns = rotation_clock() - ((int64_t)(now.tv_sec - st.st_mtim.tv_sec) * 1000000000 +
+						       now.tv_nsec - st.st_mtim.tv_nsec);
+			if (asprintf(&f.path, "%.*s%s", (int)folder, path, d->d_name) < 0)
+				f.path = NULL;
+			rotation_remember(r, &f);
+		}
+		if (fd >= 0)
+			close(fd);
+	}
+	if (dir)
+		closedir(dir);
+	free(place);
+	if (r->n_kept)
+		qsort(r->kept, r->n_kept, sizeof(*r->kept), by_end);
+}
