@@ -270,8 +270,10 @@ static int choose(struct collect *c, const struct sink_plan *plan)
 		const struct bound_metric *x = &b->metric[i];
 		const struct pm_counter *k = x->counter ? pm_model_counter(m, x->counter) : NULL;
 
-		if (!k || known[k->id] || x->digits || x->kind == PM_TASK || k->type == PM_TEXT ||
-		    k->type == PM_BYTES || k->semantics == PM_BITFIELD || k->semantics == PM_STATE)
+		/* What reading the tasks took is no news of the machine. */
+		if (!k || known[k->id] || x->digits || x->kind == PM_TASK || !strncmp(x->name, "tasks.", 6) ||
+		    k->type == PM_TEXT || k->type == PM_BYTES || k->semantics == PM_BITFIELD ||
+		    k->semantics == PM_STATE)
 			continue;
 		c->wanted[i] = true;
 	}

@@ -99,6 +99,7 @@ static void find_level(struct scan *x, const struct incident_metric *m, double s
 {
 	double sum = 0, square, mean;
 	uint32_t some;
+	bool rare;
 
 	memcpy(x->work, x->y, x->n * sizeof(*x->work));
 	x->level = scan_median(x->work, x->n);
@@ -107,7 +108,8 @@ static void find_level(struct scan *x, const struct incident_metric *m, double s
 		sum += x->work[i];
 	}
 	x->spread = scan_median(x->work, x->n) / 0.6745;
-	if (x->spread < 1e-9 * fabs(x->level) || x->spread == 0)
+	rare = x->spread < 1e-9 * fabs(x->level) || x->spread == 0;
+	if (rare)
 		x->spread = sum / x->n * 1.2533;
 	x->least = least_spread(x, m, x->level, step);
 	x->spread = fmax(x->spread, x->least);
@@ -128,8 +130,12 @@ static void find_level(struct scan *x, const struct incident_metric *m, double s
 			x->spread = fmax(x->least, sqrt(fmax(square / some - mean * mean, 0)) / BULK_SPREAD);
 		x->level += mean;
 	}
-	for (uint32_t i = 0; i < x->n; i++)
+	for (uint32_t i = 0; i < x->n; i++) {
 		x->z[i] = x->spread > 0 ? (x->y[i] - x->level) / x->spread : 0;
+		/* Of what is nearly always the same nobody knows how large it is once it is not: it has to last. */
+		if (rare && !m->grave)
+			x->z[i] = asinh(x->z[i]);
+	}
 }
 
 /* ---- what is slow ---- */
@@ -306,7 +312,7 @@ static bool take_wave(struct scan *x)
 	if (!(best > 0 && beside(x, turn, of) < WAVE * before))
 		return false;
 	for (uint32_t i = 0; i < x->n; i++)
-		x->y[i] = x->level + x->spread * x->work2[i];
+		x->y[i] -= x->spread * (x->z[i] - x->work2[i]);
 	return true;
 }
 

@@ -224,7 +224,8 @@ static void judge(struct scan *x, struct family *f, enum view v, enum side side,
 	double limit = INFINITY;
 
 	for (m = n < OUTLIERS ? n : OUTLIERS; m; m--) {
-		limit = limit_of(peak + m, n - m, tests, f->alike);
+		/* One value alone is a surprise only if it is large: no distribution is normal so far out. */
+		limit = limit_of(peak + m, n - m, tests, f->alike) * (l == 0 ? 1.6 : l == 1 ? 1.25 : 1);
 		if ((double)peak[m - 1].size > limit)
 			break;
 	}
