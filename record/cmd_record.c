@@ -326,64 +326,6 @@ static bool next_run(struct recorder *r)
 	return true;
 }
 
-static void tell_refused(struct recorder *r)
-{
-	struct buf text = BUF_INIT;
-
-	if (r->options->run.quiet)
-		return;
-	refused_print(&r->session.model, r->options->run.verbose, &text);
-	fputs(buf_str(&text), stderr);
-	buf_release(&text);
-}
-
-/* For whoever has typed no more than pmrec. */
-static void tell_start(struct recorder *r)
-{
-	const struct record_options *o = r->options;
-
-	if (!r->progress.on || o->run.command)
-		return;
-	fprintf(stderr, "pmrec: recording %u counters", (unsigned)r->session.model.n_counters);
-	if (o->sample.interval_ns)
-		fprintf(stderr, " every %g s", (double)o->sample.interval_ns / SECOND);
-	fprintf(stderr, " to %s; Ctrl-C ends it\n", session_output(&r->session)->path);
-}
-
-static void tell_result(struct recorder *r, const struct recording_stats *stats)
-{
-	struct buf text = BUF_INIT;
-
-	progress_clear(&r->progress);
-	if (r->options->run.quiet || (r->options->output.output && !strcmp(r->options->output.output, "-")))
-		return;
-	buf_printf(&text, "pmrec: %s: ", session_output(&r->session)->path);
-	if (r->session.rotation.files > 1)
-		buf_printf(&text, "the last of %llu files, ", (unsigned long long)r->session.rotation.files);
-	buf_printf(&text, "%llu snapshot%s, ", (unsigned long long)stats->snapshots,
-		   stats->snapshots == 1 ? "" : "s");
-	progress_bytes(&text, stats->bytes);
-	if (stats->lost)
-		buf_printf(&text, ", %llu tick%s lost", (unsigned long long)stats->lost, stats->lost == 1 ? "" : "s");
-	if (r->progress.on && !r->options->run.report)
-		buf_printf(&text, "; to see it: pmrep %s", session_output(&r->session)->path);
-	fprintf(stderr, "%s\n", buf_str(&text));
-	buf_release(&text);
-}
-
-/* Losses go on until the end, so they are told there: in the middle the line would be overlooked. */
-static void tell_dead(struct recorder *r)
-{
-	const char *line = recording_dead(r->session.recording);
-
-	while (!r->options->run.quiet && *line) {
-		size_t len = strcspn(line, "\n");
-
-		fprintf(stderr, "pmrec: %.*s\n", (int)len, line);
-		line += len + (line[len] == '\n');
-	}
-}
-
 static bool writes_pipe(const struct record_options *o)
 {
 	struct stat st;
@@ -439,16 +381,6 @@ static int start_caller(struct recorder *r)
 	return err ? error_sys(&r->error, -err, "cannot fork") : 0;
 }
 
-/* Where the kernel keeps something from us. */
-static void tell_rights(const struct recorder *r)
-{
-	struct buf text = BUF_INIT;
-
-	if (!privileges_tell(&text) && !r->options->run.quiet)
-		fprintf(stderr, "pmrec: samples with %s\n", buf_str(&text));
-	buf_release(&text);
-}
-
 /* The recording proper; r->code says how it went. */
 static void record(struct recorder *r, char **argv)
 {
@@ -471,7 +403,7 @@ static void record(struct recorder *r, char **argv)
 		recorder_fail(r);
 		return;
 	}
-	tell_refused(r);
+	recorder_tell_refused(r);
 	if (o->run.dry) {
 		dry_run(&r->session);
 		return;
@@ -487,10 +419,10 @@ static void record(struct recorder *r, char **argv)
 		recorder_fail(r);
 		return;
 	}
-	tell_rights(r);
+	recorder_tell_rights(r);
 	/* Whoever reads the pipe prints on the same terminal. */
 	progress_init(&r->progress, o->run.quiet || r->joined || writes_pipe(o));
-	tell_start(r);
+	recorder_tell_start(r);
 	r->input = !o->run.command && isatty(STDIN_FILENO);
 	do {
 		one_run(r);
@@ -501,10 +433,8 @@ static void record(struct recorder *r, char **argv)
 		r->code = failed_to_write(r);
 	}
 	stats = recording_stats(r->session.recording);
-	if (!r->code && !r->failed) {
-		tell_result(r, &stats);
-		tell_dead(r);
-	}
+	if (!r->code && !r->failed)
+		recorder_tell_end(r, &stats);
 }
 
 /* Whether no event could be opened, and rights would have helped. */
@@ -528,16 +458,6 @@ static bool may_not(struct recorder *r)
 	return refused;
 }
 
-/* As perf has it; intervals go without. */
-static void tell_killed(const struct recorder *r)
-{
-	const struct record_options *o = r->options;
-
-	if (r->joined->says && r->joined->ran && WIFSIGNALED(r->child.status) &&
-	    !(r->joined->cut && o->sample.interval_ns))
-		fprintf(stderr, "%s: %s\n", o->run.command[0], strsignal(WTERMSIG(r->child.status)));
-}
-
 /* What came of it: the command's own exit code, unless pmrec failed itself. */
 static int finish(struct recorder *r)
 {
@@ -552,7 +472,7 @@ static int finish(struct recorder *r)
 		r->joined->ran = r->child.started && r->child.ended;
 		r->joined->status = r->child.status;
 		r->joined->none = !output->bytes || r->joined->failure;
-		tell_killed(r);
+		recorder_tell_killed(r);
 		r->joined->refused = may_not(r);
 	}
 	freeze_smi_end(&r->freeze);

@@ -1,4 +1,5 @@
-/* pmrec at work: what cmd_record.c leads from start to end, and recorder_obey.c lets others steer meanwhile. */
+/* pmrec at work: what cmd_record.c leads from start to end, recorder_obey.c lets others steer meanwhile, and
+ * recorder_tell.c tells of. */
 #ifndef RECORD_RECORDER_H
 #define RECORD_RECORDER_H
 
@@ -61,6 +62,16 @@ void recorder_pressed(struct recorder *r, const struct pollfd *p);
 void recorder_signal(struct recorder *r, const struct signals_event *s);
 /* Typed at the terminal: a newline ends an interval, q the recording. */
 void recorder_input(struct recorder *r);
+
+/* What could not be recorded; what the threads that sample may do, where that is less than usual; for whoever has typed no
+ * more than pmrec, what is recorded. */
+void recorder_tell_refused(struct recorder *r);
+void recorder_tell_rights(const struct recorder *r);
+void recorder_tell_start(struct recorder *r);
+/* What there is now, and what of it is missing. */
+void recorder_tell_end(struct recorder *r, const struct recording_stats *stats);
+/* Which signal ended the command, as perf has it; intervals go without. */
+void recorder_tell_killed(const struct recorder *r);
 
 /* --dry-run: counts for a moment what was planned, and prints its groups (dry_run.c). */
 void dry_run(struct session *s);

@@ -1,0 +1,90 @@
+/* What pmrec says to its user, on standard error, from before it samples to when it has ended. */
+#include <string.h>
+#include <sys/wait.h>
+
+#include "record/host/privileges.h"
+#include "record/plan/refused.h"
+#include "record/recorder.h"
+
+void recorder_tell_refused(struct recorder *r)
+{
+	struct buf text = BUF_INIT;
+
+	if (r->options->run.quiet)
+		return;
+	refused_print(&r->session.model, r->options->run.verbose, &text);
+	fputs(buf_str(&text), stderr);
+	buf_release(&text);
+}
+
+/* Where the kernel keeps something from us. */
+void recorder_tell_rights(const struct recorder *r)
+{
+	struct buf text = BUF_INIT;
+
+	if (!privileges_tell(&text) && !r->options->run.quiet)
+		fprintf(stderr, "pmrec: samples with %s\n", buf_str(&text));
+	buf_release(&text);
+}
+
+/* For whoever has typed no more than pmrec. */
+void recorder_tell_start(struct recorder *r)
+{
+	const struct record_options *o = r->options;
+
+	if (!r->progress.on || o->run.command)
+		return;
+	fprintf(stderr, "pmrec: recording %u counters", (unsigned)r->session.model.n_counters);
+	if (o->sample.interval_ns)
+		fprintf(stderr, " every %g s", (double)o->sample.interval_ns / 1e9);
+	fprintf(stderr, " to %s; Ctrl-C ends it\n", session_output(&r->session)->path);
+}
+
+static void tell_result(struct recorder *r, const struct recording_stats *stats)
+{
+	struct buf text = BUF_INIT;
+
+	progress_clear(&r->progress);
+	if (r->options->run.quiet || (r->options->output.output && !strcmp(r->options->output.output, "-")))
+		return;
+	buf_printf(&text, "pmrec: %s: ", session_output(&r->session)->path);
+	if (r->session.rotation.files > 1)
+		buf_printf(&text, "the last of %llu files, ", (unsigned long long)r->session.rotation.files);
+	buf_printf(&text, "%llu snapshot%s, ", (unsigned long long)stats->snapshots,
+		   stats->snapshots == 1 ? "" : "s");
+	progress_bytes(&text, stats->bytes);
+	if (stats->lost)
+		buf_printf(&text, ", %llu tick%s lost", (unsigned long long)stats->lost, stats->lost == 1 ? "" : "s");
+	if (r->progress.on && !r->options->run.report)
+		buf_printf(&text, "; to see it: pmrep %s", session_output(&r->session)->path);
+	fprintf(stderr, "%s\n", buf_str(&text));
+	buf_release(&text);
+}
+
+/* Losses go on until the end, so they are told there: in the middle the line would be overlooked. */
+static void tell_dead(struct recorder *r)
+{
+	const char *line = recording_dead(r->session.recording);
+
+	while (!r->options->run.quiet && *line) {
+		size_t len = strcspn(line, "\n");
+
+		fprintf(stderr, "pmrec: %.*s\n", (int)len, line);
+		line += len + (line[len] == '\n');
+	}
+}
+
+void recorder_tell_end(struct recorder *r, const struct recording_stats *stats)
+{
+	tell_result(r, stats);
+	tell_dead(r);
+}
+
+void recorder_tell_killed(const struct recorder *r)
+{
+	const struct record_options *o = r->options;
+
+	if (r->joined->says && r->joined->ran && WIFSIGNALED(r->child.status) &&
+	    !(r->joined->cut && o->sample.interval_ns))
+		fprintf(stderr, "%s: %s\n", o->run.command[0], strsignal(WTERMSIG(r->child.status)));
+}
