@@ -1,7 +1,6 @@
 #include "format/reader_private.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,8 +9,7 @@
 #include "format/limits.h"
 #include "format/model_private.h"
 
-#define LOOKS_MAX      64   /* damages that are worth going through what follows */
-#define FEATURES_KNOWN 0ull /* incompatible features that this version reads */
+#define LOOKS_MAX 64 /* damages that are worth going through what follows */
 
 /* Forgets what belongs to one recording. */
 static void reset(struct pm_reader *r)
@@ -151,170 +149,13 @@ int reader_body(struct pm_reader *r, const struct frame_head *h, const void **bo
 	return 0;
 }
 
-/* ---- opening ---- */
+/* ---- items ---- */
 
 /* Passes over a frame that shall not be returned. */
 static int drop_frame(struct pm_reader *r, const struct frame_head *h)
 {
 	return window_skip(&r->window, frame_len(h));
 }
-
-/* A header is looked into before anything else is read: whether its recording can be. */
-static bool header_too_new(struct pm_reader *r, const struct frame_head *h)
-{
-	struct definitions_seen seen = { 0 };
-	struct pm_model m;
-	const void *body;
-	unsigned parts;
-	size_t len;
-	bool too_new = false;
-	int err = h->type == PM_FRAME_HEADER ? reader_body(r, h, &body, &len) : -EINVAL;
-
-	pm_model_init(&m);
-	if (!err && !decode_definitions(&m, h->type, body, len, &seen, &parts))
-		too_new = pm_map_u64(&m.header, PM_HEADER_INCOMPATIBLE, 0) & ~FEATURES_KNOWN;
-	for (uint32_t i = 0; i < m.header.n; i++)
-		too_new |= pm_key_critical(m.header.field[i].key);
-	pm_model_release(&m);
-	definitions_seen_release(&seen);
-	return too_new || err == -ENOTSUP;
-}
-
-/* Whether this frame is of a recording that cannot be read, which begins with it or has begun. */
-static bool is_hidden(struct pm_reader *r, const struct frame_head *h)
-{
-	const uint8_t *id = r->hidden ? r->hidden_id : r->id;
-
-	if (h->type != PM_FRAME_HEADER ||
-	    ((r->hidden || r->id_known) && !memcmp(id, h->id, sizeof(r->id)) && (h->sequence || !r->sequence)))
-		return r->hidden;
-	if (!header_too_new(r, h)) {
-		if (r->hidden && !r->id_known)
-			r->start = r->window.offset;
-		r->hidden = false;
-		return false;
-	}
-	newer_note(&r->newer, "the recording at byte %" PRIu64 " uses features that this version does not know",
-		   r->window.offset);
-	if (r->id_known && !r->ended)
-		reader_damage_add(r, PM_DAMAGE_NO_END, r->window.offset, 0,
-				  "no end frame before the next recording begins");
-	memcpy(r->hidden_id, h->id, sizeof(r->id));
-	r->hidden = r->ended = true;
-	return true;
-}
-
-void reader_too_new(struct pm_reader *r, unsigned type)
-{
-	bool critical = pm_frame_critical(type);
-
-	newer_note(&r->newer, "frames of type %u are newer than this program%s", type,
-		   critical ? ": numbers behind them cannot be read" : "");
-	r->too_new |= critical;
-}
-
-const char *pm_reader_newer(const struct pm_reader *r)
-{
-	return r->newer.len ? buf_str((struct buf *)&r->newer) : "";
-}
-
-static int no_recording(const uint8_t *start, size_t len, struct error *e)
-{
-	const char *name = sniff(start, len);
-
-	if (!len)
-		return error_set(e, EINVAL, "the file is empty");
-	if (name)
-		return error_set(e, EINVAL, "is %s, not a recording", name);
-	return error_set(e, EINVAL, "is not a recording");
-}
-
-static int other_major(unsigned major, struct error *e)
-{
-	return error_set(e, ENOTSUP, "is a recording of major version %u; this program reads version %d", major,
-			 PM_MAJOR);
-}
-
-/* Stands in front of the first good frame afterwards, whatever lies before it. */
-static int open_at(struct pm_reader *r, struct error *e)
-{
-	struct window *w = &r->window;
-	uint8_t start[FRAME_PROBE];
-	struct frame_head h;
-	bool ours;
-	size_t len;
-	int ok = window_need(w, sizeof(start));
-
-	if (ok)
-		return ok == -EISDIR ? error_set(e, EISDIR, "is a directory, not a recording") :
-				       error_sys(e, -ok, "read");
-	len = window_has(w) < sizeof(start) ? window_has(w) : sizeof(start);
-	if (len)
-		memcpy(start, window_at(w), len);
-	ours = !memcmp(start, frame_magic, len < FRAME_MAGIC_LEN ? len : FRAME_MAGIC_LEN);
-	if (w->in.growing && ours)
-		return 0;
-	if (w->in.growing && !len)
-		return 0;
-	/* Text may stand before a recording that comes through a login shell; a file that grows begins with it. */
-	if (!len || (!ours && (w->in.growing || (sniff(start, len) && !sniff_text(start, len)))))
-		return no_recording(start, len, e);
-	ok = reader_find(r, &h);
-	if (ok < 0)
-		return ok == -EAGAIN ? 0 : error_sys(e, -ok, "read");
-	if (ok == 1 && ours && len > FRAME_MAGIC_LEN && start[FRAME_MAGIC_LEN] != PM_MAJOR &&
-	    h.type != PM_FRAME_HEADER)
-		ok = 0;
-	if (!ok && ours && len > FRAME_MAGIC_LEN && start[FRAME_MAGIC_LEN] != PM_MAJOR)
-		return other_major(start[FRAME_MAGIC_LEN], e);
-	if (!ok && ours)
-		return error_set(e, EINVAL, "is a recording of which not one frame can be read");
-	if (!ok)
-		return no_recording(start, len, e);
-	while (ok == 1 && is_hidden(r, &h)) {
-		ok = w->in.growing ? 0 : drop_frame(r, &h);
-		if (!ok && !w->in.growing)
-			ok = reader_find(r, &h);
-	}
-	r->ended = false;
-	return ok == 1 ? 0 :
-	       ok      ? error_sys(e, -ok, "read") :
-			 error_set(e, ENOTSUP, "the recording uses features that this version does not know");
-}
-
-int pm_reader_open(struct pm_reader **out, struct pm_input *in, struct error *e)
-{
-	struct pm_reader *r = calloc(1, sizeof(*r));
-	int err;
-
-	*out = NULL;
-	if (!r) {
-		if (in->close)
-			in->close(in->ctx);
-		return error_sys(e, ENOMEM, "reader");
-	}
-	r->window.in = *in;
-	window_pace(&r->window, LEAP_STEP, READ_STEP);
-	*in = (struct pm_input){ 0 };
-	pm_model_init(&r->model);
-	r->zstd = pm_zstd_new();
-	err = block_scratch_init(&r->scratch);
-	if (err || !r->zstd)
-		err = error_sys(e, ENOMEM, "reader");
-	if (!err)
-		err = open_at(r, e);
-	if (err) {
-		pm_reader_close(r);
-		return err;
-	}
-	r->start = r->window.offset;
-	r->seen.newer = &r->newer;
-	r->fresh = true;
-	*out = r;
-	return 0;
-}
-
-/* ---- items ---- */
 
 static int damage_item(struct pm_reader *r, struct pm_item *item)
 {
@@ -514,7 +355,7 @@ static int take_frame(struct pm_reader *r, struct frame_head *h, struct pm_item 
 		ok = reader_look_ahead(r, &item->parts);
 		return ok ? ok : item->parts != 0;
 	}
-	if (is_hidden(r, h))
+	if (reader_hides(r, h))
 		return drop_frame(r, h);
 	r->frame_end = offset + length;
 	ok = belongs(r, h, &begins);

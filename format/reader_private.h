@@ -129,6 +129,8 @@ int reader_find(struct pm_reader *r, struct frame_head *h);
 /* The body of a frame whose payload is at hand: checksum, decompression. Points into the window or r->body. 0,
  * -EBADMSG, -ENOMEM. */
 int reader_body(struct pm_reader *r, const struct frame_head *h, const void **body, size_t *len);
+/* Whether this frame is of a recording that cannot be read, which begins with it or has begun; notes that. */
+bool reader_hides(struct pm_reader *r, const struct frame_head *h);
 /* Notes a frame that this version does not know, and what comes of it. */
 void reader_too_new(struct pm_reader *r, unsigned type);
 /* Goes over to the recording that was announced, if one was. */
