@@ -65,6 +65,26 @@ static void verdict_few_runs(void **state)
 	assert_int_equal(judge(SIDE(100), SIDE(103), LOWER(.run_sd = 0.02)).kind, VERDICT_INCONCLUSIVE);
 }
 
+/* Of logs that are +0.1 and -0.1 by turns, on both sides alike: their deviation over the root of runs that are needed,
+ * times 1.96 and the root of 2, is the margin. */
+static void verdict_runs_needed(void **state)
+{
+	const double a = 0.1, deviation = a * sqrt(4.0 / 3), up = exp(a), down = exp(-a);
+	struct verdict v = judge(SIDE(up, down, up, down), SIDE(up, down, up, down), LOWER(.margin = 0.05));
+	double want = 2 * pow(1.959963985 * deviation / log(1.05), 2);
+
+	(void)state;
+	assert_int_equal(v.kind, VERDICT_INCONCLUSIVE);
+	assert_true((double)v.needed >= want * 0.99 && (double)v.needed <= want * 1.06);
+	/* Over 10,000 is no advice. */
+	assert_int_equal(judge(SIDE(up, down, up, down), SIDE(up, down, up, down), LOWER(.margin = 0.002)).needed, 0);
+	/* A change as large as the margin is never settled. */
+	assert_int_equal(judge(SIDE(up, down, up, down), SIDE(up * 1.05, down * 1.05, up * 1.05, down * 1.05),
+			       LOWER(.margin = 0.05))
+				 .needed,
+			 0);
+}
+
 static void verdict_constant_and_zero(void **state)
 {
 	struct verdict v = judge(SIDE(0, 0, 0, 0), SIDE(0, 0, 0, 0), LOWER());
@@ -94,6 +114,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(verdict_direction),
 		cmocka_unit_test(verdict_few_runs),
+		cmocka_unit_test(verdict_runs_needed),
 		cmocka_unit_test(verdict_constant_and_zero),
 	};
 
