@@ -217,6 +217,8 @@ struct event_set {
 int event_resolve(const struct event_list *list, const struct event_view *view, struct event_set *set,
 		  struct buf *notes, struct error *e);
 void event_set_release(struct event_set *set);
+/* Takes the column out of the message of event_resolve(), for who has not written the text alone. */
+void event_error_plain(struct error *e);
 /* Frees what one event owns, for who takes it out of a set. */
 void event_release(struct event *ev);
 /* Canonical text with other modifiers, as when the kernel part was refused. Replaces event->name and ->mods.

@@ -312,11 +312,22 @@ static bool answers(const struct event_pmu *pmu, const char *pattern)
 	return (pmu->class && !strcmp(pmu->class, pattern)) || event_pmu_matches(pattern, pmu->name);
 }
 
+/* Whether the kernel names the event that the text names. */
+static bool names_event(const struct event_pmu *pmu, const struct event_node *n)
+{
+	for (size_t i = 0; i < pmu->n_aliases; i++)
+		for (size_t k = 0; k < n->n_terms; k++)
+			if (!n->term[k].value && !strcasecmp(pmu->alias[i].name, n->term[k].key))
+				return true;
+	return false;
+}
+
 static int add_pmu(struct resolver *r)
 {
 	const struct event_node *n = r->node;
 	const struct event_pmu *exact = pmu_named(r->view, n->name);
 	size_t found = 0, added = 0;
+	struct buf lacking = BUF_INIT;
 	int err = 0, refused = 0;
 
 	if (exact)
@@ -335,10 +346,18 @@ static int add_pmu(struct resolver *r)
 		added += !err;
 		/* A glob over PMUs of several kinds means those that have the event. */
 		if (err == -EINVAL && found > 1) {
+			if (names_event(&r->view->pmu[i], n) && r->e) {
+				event_error_plain(r->e);
+				buf_printf(&lacking, "not counted: %s\n", r->e->text);
+			}
 			refused = err;
 			err = 0;
 		}
 	}
+	/* One of equal PMUs that is left out makes what is added up too low. */
+	if (!err && added)
+		buf_addstr(r->notes, buf_str(&lacking));
+	buf_release(&lacking);
 	return err ? err : added ? 0 : refused;
 }
 
@@ -499,6 +518,14 @@ static int resolve_node(struct resolver *r)
 		return add_breakpoint(r);
 	}
 	return -EINVAL;
+}
+
+void event_error_plain(struct error *e)
+{
+	int column = 0;
+
+	if (sscanf(e->text, "column %*u: %n", &column) == 0 && column)
+		memmove(e->text, e->text + column, strlen(e->text + column) + 1);
 }
 
 int event_resolve(const struct event_list *list, const struct event_view *view, struct event_set *set,

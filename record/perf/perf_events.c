@@ -172,11 +172,18 @@ struct reading {
 	struct plan *p;
 };
 
-static int add_text(void *arg, const char *text, struct error *e)
+/* A PMU that is not as its kind is must not keep anything else from being recorded. */
+static int add_default(void *arg, const char *text, struct error *e)
 {
 	struct reading *r = arg;
+	int err = read_text(r->s, r->p, text, e);
 
-	return read_text(r->s, r->p, text, e);
+	if (err != -EINVAL && err != -ENOENT)
+		return err;
+	event_error_plain(e);
+	err = plan_refused(r->p, PM_REASON_NOT_SUPPORTED, NULL, "%s", e->text);
+	*e = (struct error){ 0 };
+	return err;
 }
 
 static bool is_wanted(const struct event_default *d, const struct perf_source *s, const struct record_options *o)
@@ -229,7 +236,7 @@ static int read_defaults(struct perf_source *s, struct plan *p, struct error *e)
 	if (!err)
 		err = read_free_running(s, p, e);
 	if (!err && p->options->target != TARGET_TASKS)
-		err = perf_classes_defaults(&s->pmus, p->root, add_text, &(struct reading){ s, p }, e);
+		err = perf_classes_defaults(&s->pmus, p->root, add_default, &(struct reading){ s, p }, e);
 	return err ? err : grow_events(s, 0, false);
 }
 

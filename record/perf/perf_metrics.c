@@ -66,14 +66,13 @@ static bool find_events_of(struct metrics *m, const char *text, struct event_set
 	struct event_view view = perf_view(&m->s->pmus, m->p->root);
 	struct event_list *list = NULL;
 	struct buf notes = BUF_INIT;
-	int err = event_parse(&list, text, e), column = 0;
+	int err = event_parse(&list, text, e);
 
 	*set = (struct event_set){ 0 };
 	if (!err)
 		err = event_resolve(list, &view, set, &notes, e);
-	/* The column is that of an event, and nobody has written it alone. */
-	if (err && sscanf(e->text, "column %*u: %n", &column) == 0 && column)
-		memmove(e->text, e->text + column, strlen(e->text + column) + 1);
+	if (err)
+		event_error_plain(e);
 	event_list_free(list);
 	buf_release(&notes);
 	return !err && set->n;

@@ -290,7 +290,7 @@ static long open_event(struct perf_event_attr *a, int pid, int cpu, int group, u
 		return real_syscall(SYS_perf_event_open, a, pid, cpu > 0 ? cpu % real_cpus : cpu, group, flags);
 	if (group >= 0 && !leader)
 		return refuse(EINVAL);
-	if (cpu >= (int)table.n_cpus || (cpu < 0 && pid < 0))
+	if (cpu >= (int)table.n_cpus || (cpu < 0 && pid < 0) || (cpu >= 0 && table.offline >> cpu & 1))
 		return refuse(cpu < 0 ? EINVAL : ENODEV);
 	if (!table.privileged && ((table.paranoid > 0 && pid < 0) || (table.paranoid > 1 && !a->exclude_kernel)))
 		return refuse(EACCES);

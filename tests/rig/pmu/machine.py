@@ -2,8 +2,9 @@
 
 A machine is a module of this folder, with
     CPUS      package of each CPU
+    OFFLINE   CPUs of these that are not there now
     PMUS      name: dict(type, kind, general, format, events, rates, fixed, only_fixed, metric, checks, package, cpus, caps), with the
-              meaning of table.h, by_metrics: test_uncore.py is enough for it; kind: core, cpu
+              meaning of table.h, on: the CPUs of its mask if they are not the first ones, by_metrics: test_uncore.py is enough for it; kind: core, cpu
               (counts on CPUs and has no mask), cores (has one) or uncore; events are those that sysfs names, by their terms, with scale and unit
     CPUID     for perf's environment; CPUINFO, the text of /proc/cpuinfo
     HARDWARE  config of the generic events (cycles, instructions, cache-references, cache-misses, branches, branch-misses)
@@ -53,6 +54,10 @@ def mask(pmu):
     return value % 2**64
 
 
+def listed(cpus):
+    return ",".join(map(str, cpus))
+
+
 def hashed(number):
     """The rate of an event that the table does not name; the same in table.c."""
     return 1e6 + 1e3 * (number * 2654435761 % 2**64 % 9973)
@@ -63,10 +68,11 @@ class Machine:
         self.table = importlib.import_module(name)
         self.cpus = self.table.CPUS
         self.packages = sorted(set(self.cpus))
+        self.online = [c for c in range(len(self.cpus)) if c not in getattr(self.table, "OFFLINE", ())]
 
     def first_cpus(self, pmu):
         """The CPUs on which the kernel would open it: one a package that has such a PMU."""
-        return [self.cpus.index(p) for p in self.packages if pmu.get("package", p) == p]
+        return pmu.get("on") or [next(c for c in self.online if self.cpus[c] == p) for p in self.packages if pmu.get("package", p) == p]
 
     def rate_at(self, pmu, terms, cpu):
         """What TERMS, or the name of an event of sysfs, count in a second on PMU of that CPU, or of its package."""
@@ -90,11 +96,12 @@ class Machine:
         return self.cpus_of(p) if p["kind"] != "uncore" else self.first_cpus(p)
 
     def cpus_of(self, pmu):
-        return pmu.get("cpus", range(len(self.cpus)))
+        return [c for c in pmu.get("cpus", range(len(self.cpus))) if c in self.online]
 
     def write(self, folder, paranoid=-1, privileged=True, pinned=None):
         """PINNED: counters that other users hold, by the name of the PMU."""
         lines = [f"cpu {cpu} {package}" for cpu, package in enumerate(self.cpus)]
+        lines += [f"offline {cpu}" for cpu in range(len(self.cpus)) if cpu not in self.online]
         lines.append(f"paranoid {paranoid} {int(privileged)}")
         lines += [f"hardware {i} {c:x}" for i, c in enumerate(self.table.HARDWARE) if c is not None]
         for name, pmu in self.table.PMUS.items():
@@ -124,32 +131,35 @@ class Machine:
         for k, v in pmu.get("caps", {}).items():
             text(folder, f"{at}/caps/{k}", v)
         if pmu["kind"] == "cores":
-            text(folder, f"{at}/cpumask", f"0-{len(self.cpus) - 1}")
+            text(folder, f"{at}/cpumask", listed(self.online))
         if pmu["kind"] == "uncore":
-            text(folder, f"{at}/cpumask", ",".join(map(str, self.first_cpus(pmu))))
+            text(folder, f"{at}/cpumask", listed(self.first_cpus(pmu)))
         if pmu.get("identifier"):
             text(folder, f"{at}/identifier", pmu["identifier"])
         if pmu["kind"] == "core" and name != "cpu":
-            text(folder, f"{at}/cpus", f"{self.cpus_of(pmu)[0]}-{self.cpus_of(pmu)[-1]}")
+            text(folder, f"{at}/cpus", listed(self.cpus_of(pmu)))
         for event, (terms, *sides) in pmu.get("events", {}).items():
             text(folder, f"{at}/events/{event}", terms)
             for side, content in zip(("scale", "unit"), sides):
                 text(folder, f"{at}/events/{event}.{side}", content)
 
     def write_topology(self, folder):
-        every = f"0-{len(self.cpus) - 1}"
         cpu_dir = "sys/devices/system/cpu"
         for kind in ("online", "possible", "present"):
-            text(folder, f"{cpu_dir}/{kind}", every)
+            text(folder, f"{cpu_dir}/{kind}", listed(self.online if kind == "online" else range(len(self.cpus))))
         text(folder, f"{cpu_dir}/smt/active", 0)
         text(folder, f"{cpu_dir}/smt/control", "off")
-        text(folder, "sys/devices/system/node/online", f"0-{len(self.packages) - 1}")
-        text(folder, "sys/devices/system/node/possible", f"0-{len(self.packages) - 1}")
+        text(folder, "sys/devices/system/node/online", listed(self.packages))
+        text(folder, "sys/devices/system/node/possible", listed(self.packages))
         for cpu, package in enumerate(self.cpus):
             at = f"{cpu_dir}/cpu{cpu}/topology"
-            siblings = [c for c, p in enumerate(self.cpus) if p == package]
-            same = f"{siblings[0]}-{siblings[-1]}" if len(siblings) > 1 else f"{siblings[0]}"
-            for k, v in dict(physical_package_id=package, core_id=cpu - siblings[0], die_id=0, thread_siblings_list=cpu,
+            siblings = [c for c in self.online if self.cpus[c] == package]
+            # What is not there has no topology.
+            if cpu not in self.online:
+                text(folder, f"{cpu_dir}/cpu{cpu}/online", 0)
+                continue
+            same = listed(siblings)
+            for k, v in dict(physical_package_id=package, core_id=siblings.index(cpu), die_id=0, thread_siblings_list=cpu,
                              core_cpus_list=cpu, package_cpus_list=same, core_siblings_list=same, die_cpus_list=same,
                              thread_siblings=f"{1 << cpu:x}", core_siblings=f"{sum(1 << c for c in siblings):x}").items():
                 text(folder, f"{at}/{k}", v)

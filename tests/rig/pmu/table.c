@@ -27,6 +27,10 @@ static bool read_line(struct table *t, const char *line)
 		t->n_cpus = a >= t->n_cpus ? a + 1 : t->n_cpus;
 		return true;
 	}
+	if (!strcmp(word, "offline") && sscanf(line, "offline %u", &a) == 1 && a < TABLE_CPUS) {
+		t->offline |= 1ull << a;
+		return true;
+	}
 	if (!strcmp(word, "hardware") && sscanf(line, "hardware %u %llx", &a, &config) == 2 && a < 16) {
 		t->hardware[a] = config;
 		return true;

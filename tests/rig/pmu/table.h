@@ -32,6 +32,7 @@ struct table {
 	struct table_event event[TABLE_RATES];
 	unsigned n_pmus, n_events, n_cpus;
 	unsigned package[TABLE_CPUS];
+	uint64_t offline;      /* CPUs that are not there now */
 	uint64_t hardware[16]; /* config of PERF_COUNT_HW_*; ~0 where there is none */
 	int paranoid;
 	bool privileged;
