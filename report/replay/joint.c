@@ -157,7 +157,7 @@ static int follow(struct replay *r, uint32_t track)
 	struct track *t, *own;
 	uint32_t number;
 
-	if (reserve_links(j, r->n_tracks + 1) || (number = replay_add_track(r)) == PM_NONE)
+	if ((number = replay_add_track(r)) == PM_NONE || reserve_links(j, r->cap_tracks))
 		return -ENOMEM;
 	t = &r->track[track];
 	own = &r->track[number];
@@ -285,8 +285,10 @@ int joints_split(struct replay *r, const struct pm_chunk *c, uint32_t row, uint3
 
 int joints_attach(struct replay *r)
 {
-	const struct joints *j = &r->joints;
+	struct joints *j = &r->joints;
 
+	if (j->n && reserve_links(j, r->n_tracks))
+		return -ENOMEM;
 	for (uint32_t i = 0; j->n && i < r->n_groups; i++) {
 		struct group_feeds *f = &r->group[i];
 		struct feed *all;
