@@ -24,9 +24,9 @@ enum { SET_NEAR, SET_FAR, SET_TOTALS, SETS };
 /* A cell and the series that its values go on with. */
 struct drawn {
 	const struct sheet_cell *cell;
-	uint32_t place, row, at; /* series; row of the sheet, and the cell in it */
-	uint8_t set;             /* SET_NEAR, ... */
-	bool amount;             /* twice as much in twice the time: its mean is that of an interval */
+	uint32_t place, row; /* series; row of the sheet */
+	uint8_t set;         /* SET_NEAR, ... */
+	bool amount;         /* twice as much in twice the time: its mean is that of an interval */
 };
 
 struct layout {
@@ -139,14 +139,11 @@ static int name_cells(struct collect *c, struct layout *l, const struct sheet *s
 			if (!err)
 				err = find_series(c, set, metric, row, &place);
 			if (!err && place != PM_NONE)
-				l->drawn[l->n_drawn++] = (struct drawn){
-					cell,
-					place,
-					i,
-					k,
-					(uint8_t)set,
-					metric_is_amount(sheet->binding, sheet->column[cell->column].metric, c->places->model)
-				};
+				l->drawn[l->n_drawn++] =
+					(struct drawn){ cell, place, i, (uint8_t)set,
+							metric_is_amount(sheet->binding,
+									 sheet->column[cell->column].metric,
+									 c->places->model) };
 		}
 	}
 	qsort(l->drawn, l->n_drawn, sizeof(*l->drawn), compare_drawn);
@@ -364,23 +361,30 @@ static int totals(struct sink *sink, const struct sheet *sheet, const struct int
 {
 	struct collect *c = (struct collect *)sink;
 
-	for (size_t s = 0; s < c->n_sheets; s++)
-		for (size_t i = 0; i < c->layout[s].n_drawn; i++) {
-			const struct drawn *f = &c->layout[s].drawn[i];
-			const struct sheet_cell *cell = &sheet[s].row[f->row].cell[f->at];
+	struct layout l = { 0 };
+	int err = 0;
+
+	c->layouts++;
+	for (size_t s = 0; s < c->n_sheets && !err; s++) {
+		err = name_cells(c, &l, &sheet[s], c->which[s] == SHEET_OTHERS);
+		for (size_t i = 0; i < l.n_drawn && !err; i++) {
+			const struct drawn *f = &l.drawn[i];
 			struct html_series *x = &set_at(c->r, f->set)->series[f->place];
 
 			for (size_t k = 0; k < n; k++) {
 				double seconds = (double)interval[k].duration_ns / 1e9;
 
-				if (cell->value[k].reason || !isfinite(cell->value[k].v))
+				if (f->cell->value[k].reason || !isfinite(f->cell->value[k].v))
 					continue;
-				x->whole += cell->value[k].v * (f->amount ? 1 : seconds);
+				x->whole += f->cell->value[k].v * (f->amount ? 1 : seconds);
 				x->whole_weight += f->amount ? (double)c->run_intervals : seconds;
 			}
 		}
+		free(l.drawn);
+		l = (struct layout){ 0 };
+	}
 	c->run_intervals = 0;
-	return 0;
+	return err;
 }
 
 /* ---- events ---- */
@@ -473,6 +477,7 @@ static const struct sink_ops ops = {
 	.shape = shape,
 	.intervals = intervals,
 	.totals = totals,
+	.forgets = true,
 	.event = event,
 	.end = end,
 };

@@ -15,6 +15,7 @@ struct lane {
 	struct replay *replay;
 	struct sheet sheet[PM_KINDS]; /* those that the sink wants */
 	size_t n_sheets;
+	bool stale; /* they are not those of the plan */
 };
 
 /* Interval by interval, or however the user joins them; and the whole, where the sink wants that, too. */
@@ -33,7 +34,7 @@ struct run {
 	size_t n_lanes; /* 0: nothing was read yet */
 	struct replay_config window;
 	bool stale;                    /* the model has changed since the sheets were laid out */
-	bool waits;                    /* the sheets of the whole are laid out when it is there */
+	struct sink_plan plan;         /* of the layout at hand */
 	unsigned parts;                /* of the model, that have changed since the counters were bound */
 	uint32_t bound[4];             /* counters, strings, instances, groups then */
 	bool laid_out;                 /* and they were, for this recording */
@@ -185,21 +186,28 @@ static int begin_tracks(struct run *r)
 	return err;
 }
 
-static int build_sheets(struct run *r, struct lane *l, const struct sink_plan *plan)
+/* Tracks what the sheets of the plan are made of. */
+static int follow(struct run *r, struct lane *l)
 {
 	int err = 0;
 
-	for (size_t i = 0; i < plan->n_sheets && !err; i++)
-		err = want_sheet(r, l->replay, plan->sheet[i].shown);
-	if (!err)
-		err = replay_end_tracks(l->replay);
-	if (r->waits)
-		return err;
+	for (size_t i = 0; i < r->plan.n_sheets && !err; i++)
+		err = want_sheet(r, l->replay, r->plan.sheet[i].shown);
+	l->stale = true;
+	return err ? err : replay_end_tracks(l->replay);
+}
+
+static int build_sheets(struct run *r, struct lane *l)
+{
+	const struct sink_plan *plan = &r->plan;
+	int err = 0;
+
 	release_sheets(l);
 	for (; l->n_sheets < plan->n_sheets && !err; l->n_sheets++)
 		err = sheet_build(&l->sheet[l->n_sheets], &plan->sheet[l->n_sheets].config, &r->places, &r->binding,
 				  plan->sheet[l->n_sheets].shown, l->replay);
-	return err;
+	l->stale = false;
+	return err ? fail(r, err, "laying out the report") : 0;
 }
 
 /* What came and went since then are tasks and cgroups, in groups that go on: all counters are what they were. */
@@ -221,8 +229,10 @@ static bool still_bound(const struct run *r, const struct pm_model *m)
 static int shape(struct run *r)
 {
 	struct lane *each = &r->lane[LANE_INTERVALS];
-	int err;
+	int err = build_sheets(r, each);
 
+	if (err)
+		return err;
 	if (!r->sink->ops->plan && !each->sheet[0].n_columns)
 		return error_set(r->error, ENOENT, "no column is left to show (pmrep list metrics lists them)");
 	if ((err = r->sink->ops->shape(r->sink, each->sheet, each->n_sheets)))
@@ -231,29 +241,12 @@ static int shape(struct run *r)
 	return 0;
 }
 
-/* What waited until all of it is there. */
-static int lay_out_whole(struct run *r)
+static int plan(struct run *r, const struct pm_model *m)
 {
-	struct lane *l = &r->lane[LANE_INTERVALS];
-	int err;
-
-	r->waits = false;
-	release_sheets(l);
-	err = sheet_build(&l->sheet[0], &r->config->sheet, &r->places, &r->binding, r->shown, l->replay);
-	l->n_sheets = !err;
-	return err ? fail(r, err, "laying out the report") : shape(r);
-}
-
-static int lay_out(struct run *r)
-{
-	struct lane *each = &r->lane[LANE_INTERVALS];
 	const struct sink_ops *ops = r->sink->ops;
-	const struct pm_model *m = pm_reader_model(r->reader);
-	struct sink_plan plan = { 0 };
 	int err = 0;
 
-	r->sink->notes = r->noted ? NULL : &r->result->notes;
-	if (!ops->plan && still_bound(r, m)) {
+	if (still_bound(r, m)) {
 		if ((err = places_update(&r->places, m)))
 			return error_sys(r->error, -err, "topology");
 	} else {
@@ -263,25 +256,37 @@ static int lay_out(struct run *r)
 	}
 	r->parts = 0;
 	memcpy(r->bound, (uint32_t[]){ m->n_counters, m->n_strings, m->n_instances, m->n_groups }, sizeof(r->bound));
-	plan.places = &r->places;
-	plan.binding = &r->binding;
-	plan.shown = r->shown;
-	plan.replay = each->replay;
+	r->plan = (struct sink_plan){
+		.places = &r->places,
+		.binding = &r->binding,
+		.shown = r->shown,
+		.replay = r->lane[LANE_INTERVALS].replay,
+	};
 	r->sink->runs = pm_map_u64(&r->places.model->header, PM_HEADER_RUNS, 1) > 1;
-	/* Much may come and go before that. */
-	r->waits = r->laid_out && r->window.mode == REPLAY_TOTAL && !ops->plan && !ops->totals;
-	if (ops->plan)
-		err = ops->plan(r->sink, &plan);
-	else
-		plan.sheet[plan.n_sheets++] = (struct sink_wish){ r->config->sheet, r->shown };
+	if (ops->plan && (err = ops->plan(r->sink, &r->plan)))
+		return fail(r, err, "laying out the report");
+	if (!ops->plan)
+		r->plan.sheet[r->plan.n_sheets++] = (struct sink_wish){ r->config->sheet, r->shown };
+	return 0;
+}
+
+static int lay_out(struct run *r)
+{
+	const struct pm_model *m = pm_reader_model(r->reader);
+	int err;
+
+	r->sink->notes = r->noted ? NULL : &r->result->notes;
+	if ((err = plan(r, m)))
+		return err;
 	for (size_t i = 0; i < r->n_lanes && !err; i++)
-		err = build_sheets(r, &r->lane[i], &plan);
+		err = follow(r, &r->lane[i]);
 	if (err)
 		return fail(r, err, "laying out the report");
 	r->stale = false;
-	r->n_counters = r->places.model->n_counters;
-	r->n_groups = r->places.model->n_groups;
-	return r->waits ? 0 : shape(r);
+	r->n_counters = m->n_counters;
+	r->n_groups = m->n_groups;
+	/* Much may come and go before the whole is there. */
+	return r->laid_out && r->window.mode == REPLAY_TOTAL ? 0 : shape(r);
 }
 
 /* Whether definitions change what is laid out. Groups that nobody asked for come and go with every snapshot. */
@@ -310,6 +315,8 @@ static int totals_done(void *ctx, const struct interval *interval, size_t n)
 	struct lane *l = &r->lane[LANE_TOTALS];
 	int err;
 
+	if (l->stale && (err = build_sheets(r, l)))
+		return err;
 	fill(l, interval, n);
 	err = r->sink->ops->totals(r->sink, l->sheet, interval, n);
 	return err ? fail(r, err, "output") : 0;
@@ -325,7 +332,7 @@ static int intervals_done(void *ctx, const struct interval *interval, size_t n)
 		n = (size_t)(max - r->result->intervals);
 		r->full = true;
 	}
-	if (r->waits && (err = lay_out_whole(r)))
+	if (r->lane[LANE_INTERVALS].stale && (err = shape(r)))
 		return err;
 	fill(&r->lane[LANE_INTERVALS], interval, n);
 	if ((err = r->sink->ops->intervals(r->sink, r->lane[LANE_INTERVALS].sheet, interval, n)))
@@ -410,7 +417,7 @@ static int start(struct run *r)
 	/* What is waited for, or printed as it comes through a pipe, must not come late. */
 	r->window.gather = !r->config->wait && !r->config->max_intervals && pm_reader_seekable(r->reader);
 	r->sink->one = r->window.mode == REPLAY_TOTAL;
-	r->window.forget = !r->sink->ops->plan && !r->sink->ops->totals;
+	r->window.forget = !r->sink->ops->totals || r->sink->ops->forgets;
 	err = replay_new(&r->lane[LANE_INTERVALS].replay, &r->window, intervals_done, r);
 	r->n_lanes = 1;
 	if (!err && wants_totals(r)) {

@@ -25,7 +25,7 @@ struct sink_plan {
 	struct replay *replay; /* for replay_want() of what is in no sheet */
 	struct sink_wish {
 		struct sheet_config config;
-		const bool *shown; /* by metric; borrowed until shape() */
+		const bool *shown; /* by metric; borrowed until the next plan() or end() */
 	} sheet[PM_KINDS];
 	size_t n_sheets;
 };
@@ -46,6 +46,7 @@ struct sink_ops {
 	bool coarse;     /* by default rows of the system, packages and devices */
 	bool replaces;   /* of what grows it makes a file a time */
 	bool columns;    /* they can be chosen */
+	bool forgets;    /* rows of totals() need not be those of intervals(), which then lose what has gone */
 	bool binary;     /* nothing for a terminal */
 
 	/* The model has changed, or a recording begins: which sheets are wanted. NULL: one, of the pipeline's
@@ -56,7 +57,8 @@ struct sink_ops {
 	int (*shape)(struct sink *s, const struct sheet *sheet, size_t n_sheets);
 	/* The sheets are filled; values are good during the call. */
 	int (*intervals)(struct sink *s, const struct sheet *sheet, const struct interval *interval, size_t n);
-	/* If it is there: what all intervals of a run, or of all, come to, in sheets of the same rows and cells. */
+	/* If it is there: what all intervals of a run, or of all, come to, in sheets of the same rows and cells, unless
+	 * it forgets. */
 	int (*totals)(struct sink *s, const struct sheet *sheet, const struct interval *interval, size_t n);
 	/* NULL: nobody listens. */
 	void (*event)(struct sink *s, const struct pm_event *event);
