@@ -121,8 +121,32 @@ static void add_words(struct list *l, const char *words, const char *argument)
 	buf_release(&text);
 }
 
+static bool has(const struct list *l, const char *name)
+{
+	for (size_t i = 0; i < l->n; i++)
+		if (!strcmp(l->word[i], name))
+			return true;
+	return false;
+}
+
+/* Takes an option out again, and the word behind it, which is its argument. */
+static void forget(struct list *l, const char *name)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < l->n; i++)
+		if (!strcmp(l->word[i], name))
+			i++;
+		else
+			l->word[kept++] = l->word[i];
+	l->word[l->n = kept] = NULL;
+}
+
 static void take(struct asked *a, const struct word *w, const char *argument)
 {
+	/* turbostat's first --show leaves nothing of what was enabled before it. */
+	if (!strcmp(w->name, "show") && !has(&a->report, "--show"))
+		forget(&a->report, "--enable");
 	add_words(&a->record, w->record, argument);
 	add_words(&a->report, w->report, argument);
 	a->out = !strcmp(w->name, "out") || !strcmp(w->name, "output") ? argument : a->out;
@@ -419,6 +443,9 @@ static int personality(const struct personality *who, int argc, char **argv)
 	}
 	if (a.list || a.dump)
 		add_words(&a.record, "-i 0.001 -n 1", NULL);
+	/* turbostat counts heads where there is but one row an interval. */
+	if (!has(&a.report, "--Summary"))
+		forget(&a.report, "--header_iterations");
 	if (a.out) {
 		add(&a.report, "-o");
 		add(&a.report, a.out);

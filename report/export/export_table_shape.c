@@ -126,7 +126,7 @@ static int map_higher(struct table_data *t, enum pm_kind level)
 	return 0;
 }
 
-static int map_cells(struct table_data *t, bool places_only)
+static int map_cells(struct table_data *t, const struct exporter *x)
 {
 	const struct sheet *s = t->sheet;
 	int err = 0;
@@ -144,11 +144,12 @@ static int map_cells(struct table_data *t, bool places_only)
 		if (k != s->per && kind_contains(k, s->per))
 			err = map_higher(t, k);
 	for (uint32_t c = 0; c < s->n_columns; c++) {
-		bool any = false;
+		/* turbostat has its head over a summary that is no value, too. */
+		bool any = table_has_tabs(x) && s->column[c].metric->digits;
 
 		for (uint32_t r = 0; r < t->n_rows && !any; r++)
 			any = t->cell[(size_t)r * s->n_columns + c] != NULL;
-		if (any && !places_only && !s->column[c].metric->for_rows)
+		if (any && !x->sink.places_only && !s->column[c].metric->for_rows)
 			t->column[t->n_columns++] = c;
 	}
 	return err;
@@ -309,7 +310,7 @@ int table_shape(struct sink *sink, const struct sheet *s, size_t n_sheets)
 	/* The only CPU of a machine says the same as the machine. */
 	if (below == 1 && s->per == PM_CPU && s->places->n == 1 && t->n_rows == 2)
 		t->n_rows = 1;
-	err = map_cells(t, x->sink.places_only);
+	err = map_cells(t, x);
 	if (!err)
 		err = keep_texts(t, table_has_tabs(x));
 	choose_topology(x, t);

@@ -146,7 +146,6 @@ const char *bind_missing(const struct binding *b, const struct places *p, const 
  * is not among them comes behind.
  */
 enum turbostat_generation { TURBOSTAT_2022 = 1, TURBOSTAT_2026 = 2 };
-#define TURBOSTAT_ADDED "+" /* as a name: counters that the user added at that level */
 struct turbostat_column {
 	const char *name;
 	uint8_t on, in;          /* generations that show it without being asked to, and that have it */
@@ -155,7 +154,6 @@ struct turbostat_column {
 	bool sum;                /* the machine's is the sum over packages, whatever ours is */
 	const char *groups_2022; /* words that stood for it then; NULL: the metric's categories */
 };
-extern const struct turbostat_column turbostat_columns[]; /* ends with name NULL */
 /* The metric's column, or NULL. */
 const struct turbostat_column *turbostat_column(const struct bound_metric *m);
 /* Whether turbostat shows the metric's column without being asked to. */

@@ -9,8 +9,11 @@
 #define T26  TURBOSTAT_2026
 #define TALL (T22 | T26)
 
+#define TURBOSTAT_ADDED "+" /* as a name: counters that the user added at that level */
+
+/* Ends with name NULL. */
 /* clang-format off */
-const struct turbostat_column turbostat_columns[] = {
+static const struct turbostat_column columns[] = {
 	{ "usec", 0, TALL, PM_CPU },
 	{ "time_of_day", 0, TALL, PM_CPU },
 	{ "apic_id", 0, TALL, PM_CPU },
@@ -98,7 +101,7 @@ static bool is_column(const char *column, const char *name)
 /* The row of a metric: that with the end of the table if it has none. */
 static const struct turbostat_column *row_of(const struct bound_metric *m)
 {
-	const struct turbostat_column *c = turbostat_columns;
+	const struct turbostat_column *c = columns;
 
 	for (; c->name; c++)
 		if (!strcmp(c->name, TURBOSTAT_ADDED) ?
@@ -177,7 +180,7 @@ int binding_order(struct binding *b, const struct pm_model *m, const struct bind
 		const struct turbostat_column *c = row_of(x);
 
 		/* Of added ones the last comes first. */
-		order[i] = (struct ranked){ (uint32_t)(c - turbostat_columns), (uint32_t)i,
+		order[i] = (struct ranked){ (uint32_t)(c - columns), (uint32_t)i,
 					    tabs && x->added ? (uint32_t)-i : (uint32_t)i };
 		if (tabs && generation == TURBOSTAT_2022 && c->groups_2022)
 			x->categories = c->groups_2022;

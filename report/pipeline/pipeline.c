@@ -91,12 +91,13 @@ static int check_cpus(struct run *r, struct buf *notes)
 /* Rows are where something was recorded: what the CPUs have, though no number of it is printed. */
 static void choose_rows(struct run *r)
 {
-	bool any = !r->config->places_only;
 	struct bound_metric *m = NULL;
+	bool none = true;
 
 	for (size_t i = 0; i < r->binding.n_metrics; i++) {
-		if (r->shown[i] && (!any || r->binding.metric[i].kind == PM_CPU))
+		if (r->shown[i] && (r->config->places_only || r->binding.metric[i].kind == PM_CPU))
 			return;
+		none &= !r->shown[i];
 		if (r->binding.metric[i].kind == PM_CPU && r->binding.metric[i].counter && !m)
 			m = &r->binding.metric[i];
 	}
@@ -104,7 +105,7 @@ static void choose_rows(struct run *r)
 		return;
 	r->shown[m - r->binding.metric] = true;
 	m->for_rows = true;
-	r->sink->places_only = !any;
+	r->sink->places_only = none;
 }
 
 static int bind(struct run *r)
