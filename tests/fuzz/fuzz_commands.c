@@ -37,7 +37,7 @@
 #define MEMORY_MAX (1024u << 10) /* KiB; the sanitizer has its own share */
 #define SECONDS    60
 #else
-#define MEMORY_MAX (256u << 10)
+#define MEMORY_MAX (272u << 10) /* --max-memory, and the program itself */
 #define SECONDS    10
 #endif
 
