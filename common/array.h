@@ -1,4 +1,4 @@
-/* Arrays that grow by one. */
+/* Arrays that grow by one, and those in order. */
 #ifndef COMMON_ARRAY_H
 #define COMMON_ARRAY_H
 
@@ -25,5 +25,22 @@ static inline int array_room(void *array, size_t n, size_t size)
 	memcpy(array, &more, sizeof(more));
 	return 0;
 }
+
+/*
+ * The first of `n` places `at` for which `before`, an expression of `at`, is false; n: there is none. It has to be true
+ * for all places before that and false for all behind.
+ */
+#define ARRAY_PLACE(n, at, before) \
+	({ \
+		size_t low_ = 0, high_ = (n); \
+		while (low_ < high_) { \
+			size_t at = low_ + (high_ - low_) / 2; \
+			if (before) \
+				low_ = at + 1; \
+			else \
+				high_ = at; \
+		} \
+		low_; \
+	})
 
 #endif

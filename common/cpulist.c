@@ -14,17 +14,7 @@ void cpulist_release(struct cpulist *l)
 /* First place whose number is not below `cpu`. */
 static size_t lower_bound(const struct cpulist *l, uint32_t cpu)
 {
-	size_t lo = 0, hi = l->n;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (l->cpu[mid] < cpu)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return ARRAY_PLACE(l->n, i, l->cpu[i] < cpu);
 }
 
 int cpulist_add(struct cpulist *l, uint32_t cpu)

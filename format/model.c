@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "format/limits.h"
 #include "format/model_private.h"
 
@@ -191,15 +192,7 @@ const struct pm_value *pm_model_string(const struct pm_model *m, uint32_t id)
 
 const struct pm_cpu *pm_topology_cpu(const struct pm_topology *t, uint32_t cpu)
 {
-	uint32_t lo = 0, hi = t->n;
+	size_t at = ARRAY_PLACE(t->n, i, t->cpu[i].cpu < cpu);
 
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-
-		if (t->cpu[mid].cpu < cpu)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo < t->n && t->cpu[lo].cpu == cpu ? &t->cpu[lo] : NULL;
+	return at < t->n && t->cpu[at].cpu == cpu ? &t->cpu[at] : NULL;
 }

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "format/crc32c.h"
 #include "format/limits.h"
 #include "format/model_private.h"
@@ -194,22 +195,15 @@ static void note_relation(struct pm_reader *r, const struct pm_clocks *c)
 uint64_t pm_reader_realtime(const struct pm_reader *r, uint64_t monotonic_ns)
 {
 	const struct pm_clocks *now = &r->head.clocks, *best;
-	size_t lo = 0, hi = r->n_relations;
+	size_t at;
 
 	if (!r->n_relations)
 		return 0;
 	/* The chunk at hand is nearest for its own time; the relations cover what lies before. */
 	if (now->realtime && monotonic_ns >= r->head.tick[0])
 		return now->realtime + (monotonic_ns - now->monotonic);
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (r->relation[mid].monotonic <= monotonic_ns)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	best = &r->relation[lo ? lo - 1 : 0];
+	at = ARRAY_PLACE(r->n_relations, i, r->relation[i].monotonic <= monotonic_ns);
+	best = &r->relation[at ? at - 1 : 0];
 	return best->realtime + (monotonic_ns - best->monotonic);
 }
 

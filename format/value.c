@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
+
 void pm_value_release(struct pm_value *v)
 {
 	if (v->kind == PM_VALUE_TEXT || v->kind == PM_VALUE_BYTES)
@@ -141,17 +143,7 @@ struct pm_value pm_array(uint32_t n)
 /* First field whose key is not below `key`. */
 static uint32_t place(const struct pm_map *m, uint32_t key)
 {
-	uint32_t lo = 0, hi = m->n;
-
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-
-		if (m->field[mid].key < key)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return (uint32_t)ARRAY_PLACE(m->n, i, m->field[i].key < key);
 }
 
 void pm_map_release(struct pm_map *m)

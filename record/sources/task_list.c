@@ -8,6 +8,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "common/array.h"
 #include "format/model.h"
 #include "record/host/opener.h"
 
@@ -63,17 +64,9 @@ void task_list_release(struct task_list *l)
 
 struct task *task_list_find(const struct task_list *l, pid_t pid)
 {
-	uint32_t low = 0, high = l->n;
+	size_t at = ARRAY_PLACE(l->n, i, l->task[i].pid < pid);
 
-	while (low < high) {
-		uint32_t mid = low + (high - low) / 2;
-
-		if (l->task[mid].pid < pid)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low < l->n && l->task[low].pid == pid ? &l->task[low] : NULL;
+	return at < l->n && l->task[at].pid == pid ? &l->task[at] : NULL;
 }
 
 /* ---- a process ---- */

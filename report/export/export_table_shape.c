@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "common/table.h"
 #include "report/machine/decode.h"
 #include "report/export/export_table.h"
@@ -104,23 +105,16 @@ static int map_higher(struct table_data *t, enum pm_kind level)
 		const struct place *own = &s->row[t->row[r]].place;
 		struct pm_instance cpu = { .kind = PM_CPU, .number = own->first_cpu, .cpu = own->first_cpu };
 		struct place at;
-		uint32_t low = 0, high = s->n_rows;
+		size_t found;
 
 		if (own->first_cpu == PM_NONE || !places_find(s->places, &cpu, level, &at))
 			continue;
-		while (low < high) {
-			uint32_t mid = low + (high - low) / 2;
-
-			if (place_compare(&s->row[mid].place, &at) < 0)
-				low = mid + 1;
-			else
-				high = mid;
-		}
-		if (low == s->n_rows || taken[low] || place_compare(&s->row[low].place, &at))
+		found = ARRAY_PLACE(s->n_rows, i, place_compare(&s->row[i].place, &at) < 0);
+		if (found == s->n_rows || taken[found] || place_compare(&s->row[found].place, &at))
 			continue;
-		taken[low] = true;
-		for (uint32_t i = 0; i < s->row[low].n_cells; i++)
-			t->cell[(size_t)r * s->n_columns + s->row[low].cell[i].column] = &s->row[low].cell[i];
+		taken[found] = true;
+		for (uint32_t i = 0; i < s->row[found].n_cells; i++)
+			t->cell[(size_t)r * s->n_columns + s->row[found].cell[i].column] = &s->row[found].cell[i];
 	}
 	free(taken);
 	return 0;

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
+
 void places_release(struct places *p)
 {
 	for (uint32_t i = 0; i < p->n_labels; i++)
@@ -209,17 +211,7 @@ int places_update(struct places *p, const struct pm_model *m)
 
 const struct pm_cpu *places_cpu(const struct places *p, uint32_t cpu)
 {
-	uint32_t low = 0, high = p->n;
-
-	while (low < high) {
-		uint32_t mid = low + (high - low) / 2;
-
-		if (p->cpu[mid].cpu < cpu)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low < p->n && p->cpu[low].cpu == cpu ? &p->cpu[low] : NULL;
+	return pm_topology_cpu(&(struct pm_topology){ .cpu = p->cpu, .n = p->n }, cpu);
 }
 
 /* Nested kinds in order; the others (PMU, device, task, cgroup) stand beside them. */
@@ -256,17 +248,9 @@ enum pm_kind kind_join(enum pm_kind a, enum pm_kind b)
 static const struct pm_cpu *first_cpu(const struct places *p, const uint32_t *order,
 				      uint32_t (*of)(const struct pm_cpu *c), uint32_t number)
 {
-	uint32_t low = 0, high = p->n;
+	size_t at = ARRAY_PLACE(p->n, i, of(&p->cpu[order[i]]) < number);
 
-	while (low < high) {
-		uint32_t mid = low + (high - low) / 2;
-
-		if (of(&p->cpu[order[mid]]) < number)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low < p->n && of(&p->cpu[order[low]]) == number ? &p->cpu[order[low]] : NULL;
+	return at < p->n && of(&p->cpu[order[at]]) == number ? &p->cpu[order[at]] : NULL;
 }
 
 static const struct pm_cpu *cpu_of(const struct places *p, const struct pm_instance *i)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "report/stat/stat_shadow.h"
 
 const enum pm_kind stat_aggr_kinds[STAT_AGGRS] = {
@@ -400,18 +401,10 @@ static int add_lines(struct stat_sheet *s, uint32_t event, struct stat_line **at
 	qsort(feed, n, sizeof(*feed), by_row);
 	for (uint32_t r = 0; r < s->n_rows; r++) {
 		struct stat_line *l = *at;
-		size_t low = 0, high = n;
+		size_t own_feed = ARRAY_PLACE(n, i, feed[i].row < r);
 
 		*l = (struct stat_line){ .row = r, .event = event, .rank = stat_rank(ev), .first = s->n_columns };
-		while (low < high) {
-			size_t mid = low + (high - low) / 2;
-
-			if (feed[mid].row < r)
-				low = mid + 1;
-			else
-				high = mid;
-		}
-		for (size_t k = everywhere ? 0 : low; k < n && !err && (everywhere || feed[k].row == r); k++) {
+		for (size_t k = everywhere ? 0 : own_feed; k < n && !err && (everywhere || feed[k].row == r); k++) {
 			struct track_info t = replay_track(s->replay, feed[k].track);
 			const struct place *p = &s->row[feed[k].row].place, *own = &s->row[r].place;
 

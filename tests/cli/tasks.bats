@@ -25,8 +25,8 @@ total() { # FILE METRIC TASK-PATTERN: the sum of the rows whose task matches
 	"$bin/pmrec" --quiet -n 3 --sources=tasks -o t.pmr
 	used=$(awk '{ print ($14 + $15) / 100 }' /proc/$hog/stat)
 	kill $hog
-	user=$(total t.pmr tasks.user "^hog \\($hog\\)$")
-	system=$(total t.pmr tasks.system "^hog \\($hog\\)$")
+	user=$(total t.pmr tasks.user "^hog [(]$hog[)]$")
+	system=$(total t.pmr tasks.system "^hog [(]$hog[)]$")
 	awk -v used="$used" -v mine="$user" -v more="$system" 'BEGIN { mine += more; exit !(mine > 0.02 && mine <= used + 0.001) }'
 	# among the first of the table, and alone there if only one is asked for
 	run -0 "$bin/pmrep" show --per-task --top=1 --quiet t.pmr
