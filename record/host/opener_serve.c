@@ -331,6 +331,7 @@ static const struct sandbox_call calls[] = {
 	{ SYS_sched_setscheduler }, { SYS_setpriority },
 	/* taskstats */
 	{ SYS_socket, 0, ~0u, AF_NETLINK }, { SYS_setsockopt }, { SYS_bind }, { SYS_connect }, { SYS_sendto }, { SYS_recvfrom },
+	{ SYS_fcntl, 1, ~0u, F_SETFL },
 	/* memory, the end */
 	{ SYS_brk }, { SYS_mmap, 2, PROT_EXEC, 0 }, { SYS_munmap }, { SYS_mremap }, { SYS_futex }, { SYS_exit }, { SYS_exit_group },
 	{ SYS_rt_sigreturn }, { SYS_restart_syscall },
