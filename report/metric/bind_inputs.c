@@ -148,15 +148,23 @@ static bool is_time(const char *name)
 	return false;
 }
 
+/* Where the kernel has a name of its own for "instructions" of a kind of CPUs, its counter is not called by it. */
 static uint32_t counters_of_kind(struct builder *x, const char *name)
 {
+	const struct pm_model *m = x->p->model;
 	struct buf full = BUF_INIT;
-	uint32_t n;
+	uint32_t n, kept = 0;
 
 	buf_printf(&full, "%s/%s/", x->pmu, name);
-	n = bind_counters(x->p->model, buf_str(&full), x->found, BIND_MAX_COUNTERS);
+	n = bind_counters(m, buf_str(&full), x->found, BIND_MAX_COUNTERS);
 	buf_release(&full);
-	return n;
+	if (n)
+		return n;
+	n = bind_counters(m, name, x->found, BIND_MAX_COUNTERS);
+	for (uint32_t i = 0; i < n && i < BIND_MAX_COUNTERS; i++)
+		if (!strcmp(pm_map_text(&pm_model_counter(m, x->found[i])->attrs, PM_COUNTER_PERF_PMU, ""), x->pmu))
+			x->found[kept++] = x->found[i];
+	return kept;
 }
 
 /* Where a register was shut, the event of perf that counts the same. */

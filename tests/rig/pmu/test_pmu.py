@@ -205,6 +205,21 @@ def check_defaults(runner):
     return [f"of perf's default events pmrec lacks {sorted(missing)}: {sorted(names[1])}"] if missing or not names[0] else []
 
 
+def check_kinds(m, runner):
+    """Where cores are of several kinds, each has its own ratio."""
+    kinds = [name for name, p in m.table.PMUS.items() if p["kind"] == "core"]
+    path, wrong = os.path.join(runner.folder, "x.pmr"), []
+    runner.run(os.path.join(BIN, "pmrec"), "-q", "--overwrite", "--sources=perf", "-a", "-i", "0", "-o", path, "-e", "cycles,instructions",
+               "sleep", ".1")
+    shown = runner.run(os.path.join(BIN, "pmrep"), "stat", "-x;", "--metric-style=classic", path, preload=False).stdout
+    for pmu in kinds if len(kinds) > 1 else []:
+        ratio = m.rate(pmu, "instructions") / m.rate(pmu, "cpu-cycles")
+        cells = next((line.split(";") for line in shown.splitlines() if f";{pmu}/instructions/;" in line), [])
+        if len(cells) < 7 or abs(float(cells[5]) - ratio) > .01:
+            wrong.append(f"instructions per cycle of {pmu}: {cells}, not {ratio}")
+    return wrong
+
+
 def check_starving(m, folder, runner):
     """A group that another user's counters keep out is told while it is recorded, and its events take turns from then on."""
     wrong, path = [], os.path.join(folder, "x.pmr")
@@ -265,7 +280,7 @@ def main():
             check_topdown(m, programs) + check_others(m, folder, programs)
         if "perf" in programs:
             wrong += check_defaults(runner)
-        wrong += check_starving(m, folder, runner)
+        wrong += check_starving(m, folder, runner) + check_kinds(m, runner)
     for line in wrong:
         print("wrong:", line)
     print(f"{sys.argv[1]}: {', '.join(programs)}: {len(wrong)} wrong")
