@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "record/perf/perf_source.h"
 
@@ -24,6 +25,7 @@ static uint32_t inseparable(const struct perf_source *s, struct perf_group *g)
 int perf_starving_look(struct perf_source *s, struct source *source, struct plan *p)
 {
 	struct buf text = BUF_INIT;
+	uint32_t told = 0;
 	int err = 0;
 
 	for (uint32_t i = 0; i < s->n_groups && !err; i++) {
@@ -39,8 +41,13 @@ int perf_starving_look(struct perf_source *s, struct source *source, struct plan
 			   g->n > 1 ? " and the others of its group" : "",
 			   g->starved ? "; from now on its events are counted one by one" : "");
 		err = text.err ? text.err : plan_note(p, g->n, buf_str(&text));
-		snprintf(p->told, sizeof(p->told), "%s", buf_str(&text));
+		/* One line is for all of them. */
+		if (!told++)
+			snprintf(p->told, sizeof(p->told), "%s", buf_str(&text));
 	}
+	if (told > 1)
+		snprintf(p->told + strlen(p->told), sizeof(p->told) - strlen(p->told),
+			 "; so it is with %u more (pmrep info)", told - 1);
 	buf_release(&text);
 	return err;
 }
