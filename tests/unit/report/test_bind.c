@@ -197,6 +197,35 @@ static void metrics_without_counters_are_not_there(void **state)
 	builder_release(&b);
 }
 
+/* It was asked for: a column without a value says why, no column would say nothing. */
+static void what_the_user_added_is_there_unread(void **state)
+{
+	struct harness h = { .config = { .per = PM_CPU }, .look = nothing, .bind = { .absent = true } };
+	const struct bound_metric *m;
+	struct builder b;
+	uint32_t read, added, other;
+
+	(void)state;
+	builder_init(&b, one_a_row);
+	read = event(&b, "cycles");
+	added = event(&b, "add.mine");
+	other = event(&b, "add.other");
+	text_attr(&b, added, PM_COUNTER_ADDED, "cpu");
+	for (uint32_t c = added; c <= other; c++)
+		assert_int_equal(pm_map_set(&builder_counter_at(&b, c)->attrs, PM_COUNTER_PERF_INVALID,
+					    pm_u64(PM_REASON_NO_PERMISSION)),
+				 0);
+	builder_group(&b, PM_CPU, 8, 0, &read, 1);
+	harness_start(&h, &b, "all", REPLAY_EACH);
+	m = harness_metric(&h, "add.mine");
+	assert_non_null(m);
+	assert_true(m->absent && m->added && m->default_on);
+	assert_int_equal(h.binding.input[m->input[0]].value.reason, PM_REASON_NO_PERMISSION);
+	assert_null(harness_metric(&h, "add.other"));
+	harness_stop(&h);
+	builder_release(&b);
+}
+
 static void vendor(struct harness *h, struct metric_set *set, struct metric *row, const char *expr)
 {
 	*row = (struct metric){ .name = "v", .display = "V", .expr = expr };
@@ -362,6 +391,7 @@ int main(void)
 		cmocka_unit_test(machine_facts_come_from_the_recording),
 		cmocka_unit_test(families_become_metrics),
 		cmocka_unit_test(metrics_without_counters_are_not_there),
+		cmocka_unit_test(what_the_user_added_is_there_unread),
 		cmocka_unit_test(what_formulas_can_ask),
 		cmocka_unit_test(a_broken_formula_is_named),
 		cmocka_unit_test(counters_are_metrics),
