@@ -45,6 +45,7 @@ enum diff_fact {
 	DIFF_SOURCES,
 	DIFF_EVENTS,
 	DIFF_MULTIPLEXING,
+	DIFF_COST,
 	DIFF_GAPS,
 	DIFF_TOOL,
 	DIFF_FACTS
@@ -73,6 +74,7 @@ struct diff_recording {
 	char **event;           /* owned: events of perf, sorted */
 	uint32_t n_events;
 	uint8_t id[8];
+	double cost;       /* CPUs that recording took; with fact[DIFF_COST] */
 	uint64_t first_ns; /* tick of its first snapshot, CLOCK_MONOTONIC; 0: none */
 	uint64_t snapshots, lost_ticks, damages;
 	uint32_t parts; /* recordings in the file */

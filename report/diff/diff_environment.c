@@ -1,6 +1,7 @@
 #include "report/diff/diff_environment.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,6 +31,7 @@ static const struct {
 	[DIFF_SOURCES] = { "sources", false },
 	[DIFF_EVENTS] = { "events", false },
 	[DIFF_MULTIPLEXING] = { "multiplexing", false },
+	[DIFF_COST] = { "cost of recording", false },
 	[DIFF_GAPS] = { "gaps", false },
 	[DIFF_TOOL] = { "recorded by", false },
 };
@@ -104,8 +106,26 @@ static char *describe_events(const struct diff_recordings *all, enum diff_side s
 	return buf_detach(&text);
 }
 
+/* The recorder takes from what it measures: a percent of a CPU and half as much again on one side, on average. */
+static bool costs_differ(const struct diff_recordings *all)
+{
+	double sum[DIFF_SIDES] = { 0 }, n[DIFF_SIDES] = { 0 }, least, most;
+
+	for (size_t i = 0; i < all->n; i++) {
+		sum[all->recording[i].side] += all->recording[i].cost;
+		n[all->recording[i].side] += all->recording[i].fact[DIFF_COST] != NULL;
+	}
+	if (!n[DIFF_BASE] || !n[DIFF_NEW])
+		return false;
+	least = fmin(sum[DIFF_BASE] / n[DIFF_BASE], sum[DIFF_NEW] / n[DIFF_NEW]);
+	most = fmax(sum[DIFF_BASE] / n[DIFF_BASE], sum[DIFF_NEW] / n[DIFF_NEW]);
+	return most - least > 0.01 && most > 1.5 * least;
+}
+
 static bool differ(const struct diff_recordings *all, enum diff_fact f)
 {
+	if (f == DIFF_COST)
+		return costs_differ(all);
 	for (size_t i = 1; i < all->n; i++) {
 		const struct diff_recording *a = &all->recording[0], *b = &all->recording[i];
 

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -377,6 +378,25 @@ static void tell_gaps(struct diff_recording *r)
 	r->fact[DIFF_GAPS] = buf_detach(&text);
 }
 
+/* What was cut or merged has the cost of another length of time. */
+static void tell_cost(struct diff_recording *r, const struct pm_model *m)
+{
+	const struct pm_config *c = pm_model_config(m, "pmrec.cost.cpu_ns", PM_NONE);
+	uint64_t to = r->n_runs ? r->run[r->n_runs - 1].to_ns : 0;
+	struct buf text = BUF_INIT;
+	double percent, digit;
+
+	if (!c || c->reason || c->value.kind != PM_VALUE_U64 || to <= r->first_ns ||
+	    pm_map_get(&m->header, PM_HEADER_HISTORY))
+		return;
+	r->cost = (double)c->value.u64 / (double)(to - r->first_ns);
+	percent = 100 * r->cost;
+	/* One digit: that of several runs is the same. */
+	digit = percent > 0 ? pow(10, floor(log10(percent))) : 1;
+	buf_printf(&text, "%g %% of a CPU", rint(percent / digit) * digit);
+	r->fact[DIFF_COST] = buf_detach(&text);
+}
+
 int diff_scan(struct diff_recordings *all, const struct diff_options *o, struct error *e)
 {
 	int err = 0;
@@ -388,6 +408,7 @@ int diff_scan(struct diff_recordings *all, const struct diff_options *o, struct 
 		if (err)
 			return err;
 		err = scan_items(&s, e);
+		tell_cost(s.r, pm_reader_model(s.reader));
 		pm_reader_close(s.reader);
 		/* A recording that has no end because it goes on is as it should be, and still not over. */
 		s.r->open = s.r->cut && !s.r->damaged && input_being_written(s.r->place);
