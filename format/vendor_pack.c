@@ -149,7 +149,7 @@ static int read_index(struct vendor_pack *p)
 	return err;
 }
 
-int vendor_pack_open(struct vendor_pack *p, const char *path, struct error *e)
+static int vendor_pack_open(struct vendor_pack *p, const char *path, struct error *e)
 {
 	int err;
 

@@ -46,7 +46,6 @@ struct vendor_pack {
 /* The user's pack ($XDG_DATA_HOME/pmrec/vendor.pmv, ~/.local/share/...), or else the machine's (PREFIX/share/...). 0,
  * -ENOENT without a text if there is none, or -errno. */
 int vendor_pack_find(struct vendor_pack *p, struct error *e);
-int vendor_pack_open(struct vendor_pack *p, const char *path, struct error *e);
 void vendor_pack_close(struct vendor_pack *p);
 /* Where the user's is. Owned by the caller; NULL: he has no folder. */
 char *vendor_pack_path(void);

@@ -1,16 +1,14 @@
 /*
- * The classes of uncore PMUs: other vendors' in uncore.inc, and here those of NVIDIA's Tegra410 ("Vera") and Tegra241
- * ("Grace"), from Documentation/admin-guide/perf/nvidia-tegra410-pmu.rst and nvidia-tegra241-pmu.rst, and the drivers
- * arm_cspmu, nvidia_cspmu, nvidia_t410_cmem_latency_pmu and nvidia_t410_c2c_pmu. Codes are those of the drivers; where
- * the kernel names its events, its events/ win.
+ * The classes of uncore PMUs: other vendors' in uncore.inc, and here those of NVIDIA's Tegra410 ("Vera") and
+ * Tegra241 ("Grace"), from Documentation/admin-guide/perf/nvidia-tegra410-pmu.rst and nvidia-tegra241-pmu.rst, and
+ * the drivers arm_cspmu, nvidia_cspmu, nvidia_t410_cmem_latency_pmu and nvidia_t410_c2c_pmu. Codes are those of the
+ * drivers; where the kernel names its events, its events/ win.
  */
 #include "common/catalog/pmu_class.h"
 
 /* Tables: a row is read as a row. */
 /* clang-format off */
-#define CSPMU_MODULE "nvidia_cspmu"
-#define CSPMU_CONFIG "CONFIG_NVIDIA_CORESIGHT_PMU_ARCH_SYSTEM_PMU"
-#define CLOCK        0x100000000
+#define CLOCK 0x100000000
 
 static const struct pmu_class_event ucf_events[] = {
 	{ "cycles", CLOCK, NULL, "cycles of the fabric" },
@@ -215,46 +213,40 @@ static const struct pmu_class_filter unknown_filters[] = {
 #define ANY_VARIANT  0xfff00fff
 #define EXACTLY      0xffffffff
 
+#define ROW(id, about, called) .name = id, .title = about, .stem = called
+#define CSPMU(number, mask)                                                                                          \
+	.product = number, .product_mask = mask, .module = "nvidia_cspmu", \
+	.config = "CONFIG_NVIDIA_CORESIGHT_PMU_ARCH_SYSTEM_PMU"
+#define C2C(id) .hid = id, .module = "nvidia_t410_c2c_pmu", .config = "CONFIG_NVIDIA_TEGRA410_C2C_PMU", .fixed = true
+#define LINK                                                                                                         \
+	.event = link_events, .filter = link_filters, \
+	.defaults = "in_rd_req,in_rd_cum_outs;in_wr_req,in_wr_cum_outs;out_rd_req,out_rd_cum_outs;" \
+		    "out_wr_req,out_wr_cum_outs",                                                                    \
+	.note = "in: from the other side to this socket",                                                            \
+	.still = "the link is down, or nothing is connected to it"
+#define MCF(filters) .event = mcf_events, .filter = filters, .defaults = MCF_DEFAULTS, .clock_filtered = true
+
 const struct pmu_class pmu_classes[] = {
-	{ .name = "nvidia_ucf",
-	  .title = "Tegra410 Unified Coherence Fabric",
-	  .stem = "ucf",
-	  .product = 0x2cf2036b,
-	  .product_mask = ANY_REVISION,
-	  .module = CSPMU_MODULE,
-	  .config = CSPMU_CONFIG,
+	{ ROW("nvidia_ucf", "Tegra410 Unified Coherence Fabric", "ucf"), CSPMU(0x2cf2036b, ANY_REVISION),
 	  .event = ucf_events,
 	  .filter = ucf_filters,
 	  .defaults = "slc_bytes_rd,slc_access_rd;slc_bytes_wr,slc_access_wr;mem_bytes_rd,mem_access_rd;"
 	              "mem_bytes_wr,mem_access_wr;?slc_hit_rd,slc_access_rd",
 	  .note = "memory is local or remote; dst_loc_cmem=1 is this socket's DRAM alone" },
-	{ .name = "nvidia_pcie",
-	  .title = "Tegra410 PCIe root complex, traffic of devices",
-	  .stem = "pcie",
+	{ ROW("nvidia_pcie", "Tegra410 PCIe root complex, traffic of devices", "pcie"), CSPMU(0x1030136b, EXACTLY),
 	  .per_rc = true,
-	  .product = 0x1030136b,
-	  .product_mask = EXACTLY,
-	  .module = CSPMU_MODULE,
-	  .config = CSPMU_CONFIG,
 	  .event = pcie_events,
 	  .filter = pcie_filters,
 	  .defaults = "rd_req,rd_cum_outs;rd_bytes;wr_bytes;wr_req",
 	  .note = "counts what the UCF counts from src_loc_noncpu, too: do not add the two" },
-	{ .name = "nvidia_pcie_tgt",
-	  .title = "Tegra410 PCIe root complex, traffic to devices",
-	  .stem = "pcie_tgt",
+	{ ROW("nvidia_pcie_tgt", "Tegra410 PCIe root complex, traffic to devices", "pcie_tgt"),
+	  CSPMU(0x1070036b, ANY_VARIANT),
 	  .per_rc = true,
-	  .product = 0x1070036b,
-	  .product_mask = ANY_VARIANT,
-	  .module = CSPMU_MODULE,
-	  .config = CSPMU_CONFIG,
 	  .event = target_events,
 	  .filter = target_filters,
 	  .defaults = "rd_bytes,rd_req;wr_bytes,wr_req",
 	  .note = "without dst_addr_en it counts BAR traffic only; CXL memory needs an address range" },
-	{ .name = "nvidia_cmem_latency",
-	  .title = "Tegra410 CPU memory latency",
-	  .stem = "cmem_latency",
+	{ ROW("nvidia_cmem_latency", "Tegra410 CPU memory latency", "cmem_latency"),
 	  .old_stem = "t410_cpu_mem",
 	  .hid = "NVDA2021",
 	  .module = "nvidia_t410_cmem_latency_pmu",
@@ -263,105 +255,27 @@ const struct pmu_class pmu_classes[] = {
 	  .filter = no_filters,
 	  .defaults = "rd_req,rd_cum_outs",
 	  .fixed = true },
-	{ .name = "nvidia_nvlink_c2c",
-	  .title = "Tegra410 NVLink-C2C",
-	  .stem = "nvlink_c2c",
-	  .hid = "NVDA2023",
-	  .module = "nvidia_t410_c2c_pmu",
-	  .config = "CONFIG_NVIDIA_TEGRA410_C2C_PMU",
-	  .event = link_events,
-	  .filter = link_filters,
-	  .defaults = "in_rd_req,in_rd_cum_outs;in_wr_req,in_wr_cum_outs;out_rd_req,out_rd_cum_outs;"
-	              "out_wr_req,out_wr_cum_outs",
-	  .fixed = true,
-	  .note = "in: from the other side to this socket",
-	  .still = "the link is down, or nothing is connected to it" },
-	{ .name = "nvidia_nvclink",
-	  .title = "Tegra410 NV-CLink",
-	  .stem = "nvclink",
-	  .hid = "NVDA2022",
-	  .module = "nvidia_t410_c2c_pmu",
-	  .config = "CONFIG_NVIDIA_TEGRA410_C2C_PMU",
-	  .event = link_events,
-	  .filter = link_filters,
-	  .defaults = "in_rd_req,in_rd_cum_outs;in_wr_req,in_wr_cum_outs;out_rd_req,out_rd_cum_outs;"
-	              "out_wr_req,out_wr_cum_outs",
-	  .fixed = true,
-	  .note = "in: from the other side to this socket",
-	  .still = "the link is down, or nothing is connected to it" },
-	{ .name = "nvidia_nvdlink",
-	  .title = "Tegra410 NV-DLink",
-	  .stem = "nvdlink",
-	  .hid = "NVDA2020",
-	  .module = "nvidia_t410_c2c_pmu",
-	  .config = "CONFIG_NVIDIA_TEGRA410_C2C_PMU",
+	{ ROW("nvidia_nvlink_c2c", "Tegra410 NVLink-C2C", "nvlink_c2c"), C2C("NVDA2023"), LINK },
+	{ ROW("nvidia_nvclink", "Tegra410 NV-CLink", "nvclink"), C2C("NVDA2022"), LINK },
+	{ ROW("nvidia_nvdlink", "Tegra410 NV-DLink", "nvdlink"), C2C("NVDA2020"),
 	  .event = dlink_events,
 	  .filter = no_filters,
 	  .defaults = "in_rd_req,in_rd_cum_outs",
-	  .fixed = true,
 	  .note = "in: from this socket to CXL memory",
 	  .still = "there is no CXL memory, or its link is down" },
-	{ .name = "nvidia_scf",
-	  .title = "Grace Scalable Coherency Fabric",
-	  .stem = "scf",
-	  .product = 0x2cf0036b,
-	  .product_mask = ANY_REVISION,
-	  .module = CSPMU_MODULE,
-	  .config = CSPMU_CONFIG,
+	{ ROW("nvidia_scf", "Grace Scalable Coherency Fabric", "scf"), CSPMU(0x2cf0036b, ANY_REVISION),
 	  .event = scf_events,
 	  .filter = no_filters,
 	  .defaults = "cmem_rd_access,cmem_rd_outstanding;cmem_rd_data;cmem_wr_total_bytes;"
 	              "remote_socket_rd_access,remote_socket_rd_outstanding;remote_socket_rd_data;"
 	              "remote_socket_wr_total_bytes" },
-	{ .name = "nvidia_grace_pcie",
-	  .title = "Grace PCIe",
-	  .stem = "pcie",
-	  .product = 0x1030036b,
-	  .product_mask = EXACTLY,
-	  .module = CSPMU_MODULE,
-	  .config = CSPMU_CONFIG,
-	  .event = mcf_events,
-	  .filter = root_port_filters,
-	  .defaults = MCF_DEFAULTS,
-	  .clock_filtered = true },
-	{ .name = "nvidia_nvlink_c2c1",
-	  .title = "Grace NVLink-C2C1",
-	  .stem = "nvlink_c2c1",
-	  .product = 0x1040036b,
-	  .product_mask = ANY_VARIANT,
-	  .module = CSPMU_MODULE,
-	  .config = CSPMU_CONFIG,
-	  .event = mcf_events,
-	  .filter = port_filters,
-	  .defaults = MCF_DEFAULTS,
-	  .clock_filtered = true },
-	{ .name = "nvidia_nvlink_c2c0",
-	  .title = "Grace NVLink-C2C0",
-	  .stem = "nvlink_c2c0",
-	  .product = 0x1050036b,
-	  .product_mask = ANY_VARIANT,
-	  .module = CSPMU_MODULE,
-	  .config = CSPMU_CONFIG,
-	  .event = mcf_events,
-	  .filter = port_filters,
-	  .defaults = MCF_DEFAULTS,
-	  .clock_filtered = true },
-	{ .name = "nvidia_cnvlink",
-	  .title = "Grace CNVLink",
-	  .stem = "cnvlink",
-	  .product = 0x1060036b,
-	  .product_mask = ANY_VARIANT,
-	  .module = CSPMU_MODULE,
-	  .config = CSPMU_CONFIG,
-	  .event = mcf_events,
-	  .filter = socket_filters,
-	  .defaults = MCF_DEFAULTS,
-	  .clock_filtered = true },
-	{ .name = "nvidia_uncore",
-	  .title = "NVIDIA uncore unit that this version does not know",
-	  .stem = "uncore",
-	  .module = CSPMU_MODULE,
-	  .config = CSPMU_CONFIG,
+	{ ROW("nvidia_grace_pcie", "Grace PCIe", "pcie"), CSPMU(0x1030036b, EXACTLY), MCF(root_port_filters) },
+	{ ROW("nvidia_nvlink_c2c1", "Grace NVLink-C2C1", "nvlink_c2c1"),
+	  CSPMU(0x1040036b, ANY_VARIANT), MCF(port_filters) },
+	{ ROW("nvidia_nvlink_c2c0", "Grace NVLink-C2C0", "nvlink_c2c0"),
+	  CSPMU(0x1050036b, ANY_VARIANT), MCF(port_filters) },
+	{ ROW("nvidia_cnvlink", "Grace CNVLink", "cnvlink"), CSPMU(0x1060036b, ANY_VARIANT), MCF(socket_filters) },
+	{ ROW("nvidia_uncore", "NVIDIA uncore unit that this version does not know", "uncore"), CSPMU(0, 0),
 	  .event = unknown_events,
 	  .filter = unknown_filters,
 	  .clock_filtered = true },
