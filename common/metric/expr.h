@@ -60,7 +60,7 @@ enum expr_aspect {
 	EXPR_LAST,         /* last(x) */
 	EXPR_MEAN,         /* mean(x): time-weighted over the interval */
 	EXPR_MAX,          /* max_of(x): the largest in the interval */
-	EXPR_ELAPSED,      /* elapsed(x): seconds over which x was observed, summed over its instances */
+	EXPR_ELAPSED,      /* elapsed(x): seconds over which x was observed, put together as x is */
 	EXPR_SOURCE_COUNT, /* source_count(x): PMU instances merged in it */
 	EXPR_AGGR_NR,      /* aggr_nr(x): instances merged in it */
 	EXPR_HAS_EVENT,    /* has_event(x): 1 if the recording has it */

@@ -151,28 +151,26 @@ void aggregate_add_one_of(struct aggregate *a, const struct value *const *v, con
 	}
 }
 
-static struct value result(const struct aggregate *a, size_t k, enum pm_aggregation rule, enum aggregate_as as)
+static struct value result(const struct aggregate *a, size_t k, enum pm_aggregation rule, bool as_count)
 {
 	bool tolerant = rule == PM_AGG_MEAN || rule == PM_AGG_MAX || rule == PM_AGG_MIN || rule == PM_AGG_FIRST;
 	uint32_t count = count_at(a, k);
 
-	if (a->lost[k] && !(tolerant && as == AGGREGATE_BY_RULE && count))
+	if (a->lost[k] && !(tolerant && count))
 		return value_missing(a->lost[k]);
 	if (!count)
 		return value_missing(a->away[k] ? a->away[k] : VALUE_NO_INPUT);
-	if (as == AGGREGATE_COUNT)
+	if (as_count)
 		return value_of(count);
-	if (as == AGGREGATE_BY_RULE && (rule == PM_AGG_NONE || rule == PM_AGG_NEWER) && count > 1)
+	if ((rule == PM_AGG_NONE || rule == PM_AGG_NEWER) && count > 1)
 		return value_missing(rule == PM_AGG_NONE ? REPORT_LEVEL : PM_REASON_NEWER);
-	if (as == AGGREGATE_BY_RULE && rule == PM_AGG_MEAN)
-		return value_of(a->sum[k] / count);
-	return value_of(a->sum[k]);
+	return value_of(rule == PM_AGG_MEAN ? a->sum[k] / count : a->sum[k]);
 }
 
-void aggregate_end(struct aggregate *a, enum pm_aggregation rule, enum aggregate_as as, bool more, struct value *out)
+void aggregate_end(struct aggregate *a, enum pm_aggregation rule, bool count, bool more, struct value *out)
 {
 	for (size_t k = 0; k < a->n; k++) {
-		struct value v = result(a, k, rule, as);
+		struct value v = result(a, k, rule, count);
 
 		if (!more || (!v.reason && status_absent(out[k].reason)))
 			out[k] = v;

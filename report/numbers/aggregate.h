@@ -27,12 +27,6 @@ struct aggregate {
 	bool levels; /* what is added up are levels: who is away for a part of the time counts as 0 in it */
 };
 
-enum aggregate_as {
-	AGGREGATE_BY_RULE,
-	AGGREGATE_SUM,   /* whatever the rule says: observed time */
-	AGGREGATE_COUNT, /* how many took part */
-};
-
 /* Room for n intervals. 0 or -ENOMEM. */
 int aggregate_init(struct aggregate *a, size_t n);
 void aggregate_release(struct aggregate *a);
@@ -46,8 +40,8 @@ void aggregate_add(struct aggregate *a, const struct value *v, const struct supp
 /* The instances that count once together (a package's CPUs for an event of the package): the first that is there. */
 void aggregate_add_one_of(struct aggregate *a, const struct value *const *v, const struct support *const *s, size_t n,
 			  const struct interval *interval, enum pm_aggregation rule, bool may_go);
-/* out += result if it was begun with `more`, else out = result. */
-void aggregate_end(struct aggregate *a, enum pm_aggregation rule, enum aggregate_as as, bool more, struct value *out);
+/* out += result if it was begun with `more`, else out = result. `count`: how many took part. */
+void aggregate_end(struct aggregate *a, enum pm_aggregation rule, bool count, bool more, struct value *out);
 /* Known time in known and lost time of all counters so far; false: nothing is lost, and out[] untouched. */
 bool aggregate_coverage(const struct aggregate *a, const struct interval *interval, double *out);
 

@@ -91,7 +91,7 @@ static void fill_made(struct sheet_private *p, const struct bound_input *in, con
 		aggregate_add(&p->aggregate, p->part, support_of(p, track[i]), interval, rule,
 			      p->at[track[i]].may_go);
 	}
-	aggregate_end(&p->aggregate, rule, AGGREGATE_BY_RULE, false, out);
+	aggregate_end(&p->aggregate, rule, false, false, out);
 	note_coverage(p, interval, place);
 	p->in_at[place] = out;
 }
@@ -119,12 +119,10 @@ static void fill_tracks(struct sheet_private *p, const struct bound_input *in, c
 			const struct interval *interval, size_t intervals, size_t place)
 {
 	enum track_aspect aspect = aspect_of(in);
-	enum aggregate_as as = in->aspect == EXPR_ELAPSED ? AGGREGATE_SUM :
-			       in->aspect == EXPR_AGGR_NR ? AGGREGATE_COUNT :
-							    AGGREGATE_BY_RULE;
+	bool count = in->aspect == EXPR_AGGR_NR;
 	struct value *out = p->in + place * p->block;
 
-	if (sheet_borrows(in, n)) {
+	if (sheet_borrows(p, in, track, n)) {
 		borrow(p, track[0], aspect, interval, intervals, place);
 		return;
 	}
@@ -132,12 +130,12 @@ static void fill_tracks(struct sheet_private *p, const struct bound_input *in, c
 		uint32_t counter = p->at[track[i]].counter;
 		bool more = i > 0;
 		/* The time goes with what is put together, by whichever rule that is. */
-		enum pm_aggregation rule =
-			in->op && !in->own_rule ? in->rule : (enum pm_aggregation)p->at[track[i]].rule;
+		bool by_input = in->op && !in->own_rule;
+		enum pm_aggregation rule = by_input ? in->rule : (enum pm_aggregation)p->at[track[i]].rule;
 
 		aggregate_begin(&p->aggregate, intervals, more);
 		p->aggregate.levels = p->at[track[i]].level && (aspect == TRACK_VALUE || aspect == TRACK_MEAN);
-		while (i < n && p->at[track[i]].counter == counter) {
+		while (i < n && (by_input || p->at[track[i]].counter == counter)) {
 			const struct track_at *at = &p->at[track[i]];
 			uint32_t same = 0;
 
@@ -156,7 +154,7 @@ static void fill_tracks(struct sheet_private *p, const struct bound_input *in, c
 			aggregate_add_one_of(&p->aggregate, p->one_of, p->one_of_support, same, interval, rule,
 					     at->may_go);
 		}
-		aggregate_end(&p->aggregate, rule, as, more, out);
+		aggregate_end(&p->aggregate, rule, count, more, out);
 	}
 	note_coverage(p, interval, place);
 	p->in_at[place] = out;
@@ -182,9 +180,7 @@ static void fill_clocked(struct sheet_private *p, const struct bound_input *in, 
 			 size_t place)
 {
 	enum pm_aggregation rule = (enum pm_aggregation)p->at[track[0]].rule;
-	enum aggregate_as as = in->aspect == EXPR_ELAPSED ? AGGREGATE_SUM :
-			       in->aspect == EXPR_AGGR_NR ? AGGREGATE_COUNT :
-							    AGGREGATE_BY_RULE;
+	bool count = in->aspect == EXPR_AGGR_NR;
 	struct value *out = p->in + place * p->block;
 
 	memset(p->stood, 0, intervals * sizeof(*p->stood));
@@ -203,7 +199,7 @@ static void fill_clocked(struct sheet_private *p, const struct bound_input *in, 
 		aggregate_add(&p->aggregate, p->part, support_of(p, track[i]), interval, rule,
 			      p->at[track[i]].may_go);
 	}
-	aggregate_end(&p->aggregate, rule, as, false, out);
+	aggregate_end(&p->aggregate, rule, count, false, out);
 	note_coverage(p, interval, place);
 	for (size_t k = 0; k < intervals; k++)
 		if (p->stood[k] && out[k].reason == PM_REASON_OFFLINE)

@@ -64,10 +64,13 @@ struct track_at {
  * rows. 0 or -ENOMEM. */
 int sheet_make_rows(struct sheet *s, const struct sheet_config *config);
 
-/* Whether an input that so many tracks feed is what its track says, as it is. */
-static inline bool sheet_borrows(const struct bound_input *in, uint32_t feeds)
+/* Whether an input that so many tracks feed, the first of which is given, is what its track says, as it is. Of a level
+ * that is added up the time in which it was away counts as 0. */
+static inline bool sheet_borrows(const struct sheet_private *p, const struct bound_input *in, const uint32_t *track,
+				 uint32_t feeds)
 {
-	return feeds == 1 && !in->op && !in->clock && in->aspect != EXPR_AGGR_NR;
+	return feeds == 1 && !in->op && !in->clock && in->aspect != EXPR_AGGR_NR &&
+	       !(p->at[*track].level && p->at[*track].rule == PM_AGG_SUM);
 }
 
 /* How many tracks feed an input of a row. */

@@ -85,7 +85,6 @@ void track_missed(struct track *t, uint16_t reason, uint64_t ns)
 		step_missing(t, PM_REASON_NOT_READ, ns);
 		return;
 	}
-	give_up(t);
 	track_restart(t, reason);
 	t->loss->absent += ns;
 	t->absent = reason;
@@ -473,6 +472,9 @@ void track_close(struct track *t, struct value *base, size_t stride, size_t k, s
 
 void track_restart(struct track *t, uint16_t before)
 {
+	/* Nothing that comes can speak for it. */
+	if (t->loss)
+		give_up(t);
 	t->started = false;
 	t->gap = 0;
 	t->before = before;

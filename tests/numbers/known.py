@@ -87,6 +87,7 @@ def levels(path):
         (TOTAL, "latest", {"scope": "system"}, 90, "ok", 1),
         (TOTAL, "at_first", {"scope": "system"}, 40, "ok", 1),
         (TOTAL, "test.load", {"scope": "system"}, 8 + 16 / 4, "ok", 1),
+        (("--total", "--per-cpu"), "test.load", {"cpu": "1"}, 16 / 4, "ok", 1),
         (TOTAL, "test.mhz", {"scope": "system"}, 1500, "ok", 1),
         (ALL, "test.load", {"scope": "system", "wall": 10}, 24, "ok", 1),
         (ALL, "test.load", {"scope": "system", "wall": 12}, 8, "ok", 1),
@@ -308,7 +309,46 @@ def interrupted(path):
         (("--every=2",), "share", at[4], 88.2, "ok", 1)]
 
 
-CASES = {"away": away, "multiplexed": multiplexed, "starved": starved, "late": late, "levels": levels, "reset": reset,
+def means(path):
+    """What is averaged over CPUs is so with its time, and goes on with those that are left."""
+    w = g.World(2)
+    w.counter("test.busy", rule="mean")
+    w.counter("test.some", rule="mean")
+    w.group(["test.busy", "test.some"], w.each_cpu())
+    w.write(path, line(11), lambda c, i, s, t: (None, 1005) if c == "test.some" and i == 2 else 100 * i * s)
+    one = {"scope": "system"}
+    return {"share": "test.busy / elapsed(test.busy)", "rest": "test.some / elapsed(test.some)", "n": "aggr_nr(test.some)"}, [
+        (TOTAL, "test.busy", one, 1500, "ok", 1), (TOTAL, "share", one, 150, "ok", 1),
+        (TOTAL, "rest", one, 100, "partial", 0.5), (TOTAL, "n", one, 1, "partial", 0.5)]
+
+
+def given_up(path):
+    """A CPU comes back, but its readings are dropped until the counters are opened anew: nothing will speak for it."""
+    w = g.World(2)
+    w.counter("test.n")
+    w.group(["test.n"], w.each_cpu())
+
+    def value(c, i, s, t):
+        return (None, g.OFFLINE if s < 4 else g.DROPPED) if i == 2 and s else 10 * s
+    w.write(path, [t * S for t in (0, 1, 2, 3, 4, 7, 8, 9)], value, place=lambda s: (1, int(s > 4)))
+    one = {"scope": "system"}
+    return {}, [(("--every=6",), "test.n", {**one, "wall": 4}, None, "dropped", ...),
+                (("--every=3",), "test.n", {**one, "wall": 3}, 30, "ok", 1)]
+
+
+def disabled(path):
+    """An event that waits for a counter, and is then switched off for a while: what it would have counted is lost."""
+    w = g.World(1)
+    w.event("work")
+    w.group(["work"], w.each_cpu(), perf=True, source="perf")
+    w.write(path, line(6), lambda c, i, s, t: (None, g.NOT_COUNTED) if 0 < s < 3 else 5 * s,
+            lambda k, i, s, t: ([0, S, S, 2 * S, 3 * S, 4 * S][s], [0, 0, 0, S, 2 * S, 3 * S][s]))
+    one = {"scope": "system"}
+    return {}, [(ALL, "work", {**one, "wall": 1}, None, "not-counted", ...), (ALL, "work", {**one, "wall": 2}, None, "not-counted", ...),
+                (ALL, "work", {**one, "wall": 4}, 5, "ok", 1)]
+
+
+CASES = {"means": means, "given_up": given_up, "disabled": disabled, "away": away, "multiplexed": multiplexed, "starved": starved, "late": late, "levels": levels, "reset": reset,
          "missed": missed, "members_lost": members_lost, "sockets": sockets, "support": support, "pmus": pmus,
          "twice": twice, "segments": segments, "ticks": ticks, "interrupted": interrupted, "slew3": slewed(0.03), "slew8": slewed(0.08),
          "slow8": slewed(-0.08)}
