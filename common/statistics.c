@@ -105,7 +105,7 @@ struct statistics_sample statistics_of(const double *x, size_t n)
 	return s;
 }
 
-static struct statistics_estimate estimate_of(struct statistics_sample s)
+struct statistics_estimate statistics_estimate_of(struct statistics_sample s)
 {
 	return (struct statistics_estimate){
 		.value = s.mean,
@@ -127,11 +127,6 @@ struct statistics_estimate statistics_difference(struct statistics_estimate a, s
 	return e;
 }
 
-struct statistics_estimate statistics_welch(struct statistics_sample a, struct statistics_sample b)
-{
-	return statistics_difference(estimate_of(a), estimate_of(b));
-}
-
 double statistics_p(struct statistics_estimate e, double against)
 {
 	double distance = fabs(e.value - against);
@@ -150,53 +145,46 @@ double statistics_half_width(struct statistics_estimate e, double level)
 	return statistics_t_quantile(0.5 + level / 2, e.df) * e.error;
 }
 
-/* Ways to take k of n, or a number above the limit. */
-static double ways(size_t n, size_t k)
+/* Twice the mean rank of each value of a pool. */
+static void rank(const double *pool, size_t n, size_t *twice)
 {
-	double w = 1;
-
-	for (size_t i = 1; i <= k && w <= STATISTICS_PERMUTATIONS_MAX; i++)
-		w = w * (double)(n - k + i) / (double)i;
-	return w;
+	for (size_t i = 0; i < n; i++) {
+		twice[i] = 1;
+		for (size_t k = 0; k < n; k++)
+			twice[i] += pool[k] < pool[i] ? 2 : pool[k] > pool[i] ? 0 : 1;
+	}
 }
 
-double statistics_permutation(const double *a, size_t n_a, const double *b, size_t n_b)
+double statistics_rank_sum(const double *a, size_t n_a, const double *b, size_t n_b)
 {
-	size_t n = n_a + n_b, taken[64];
-	double pool[64], total = 0, sum_a = 0, limit, centre;
-	uint64_t as_far = 0, all = 0;
+	enum { MOST = STATISTICS_RANKS_MAX, SUMS = MOST * (MOST + 1) + 1 };
+	double pool[MOST], ways[MOST / 2 + 1][SUMS], all = 0, as_far = 0;
+	size_t twice[MOST], n = n_a + n_b, few = n_a < n_b ? n_a : n_b, sum = 0, total = 0;
 
-	if (!n_a || !n_b || n > 64 || ways(n, n_a) > STATISTICS_PERMUTATIONS_MAX)
+	if (!few || n > MOST)
 		return NAN;
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < n; i++)
 		pool[i] = i < n_a ? a[i] : b[i - n_a];
-		total += pool[i];
-		sum_a += i < n_a ? pool[i] : 0;
+	rank(pool, n, twice);
+	for (size_t i = 0; i < n; i++) {
+		total += twice[i];
+		sum += (n_a == few ? i < n_a : i >= n_a) ? twice[i] : 0;
 	}
-	/* With all sizes fixed the difference of means grows with |sum of a - its expectation|. Ties must count
-	 * although sums of other orders round otherwise. */
-	centre = total * (double)n_a / (double)n;
-	limit = fabs(sum_a - centre);
-	limit -= 1e-12 * (limit + fabs(total));
-	for (size_t i = 0; i < n_a; i++)
-		taken[i] = i;
-	for (;;) {
-		double sum = 0;
-		size_t i = n_a;
+	/* In how many ways k of the ranks have each sum. */
+	for (size_t k = 0; k <= few; k++)
+		for (size_t s = 0; s <= total; s++)
+			ways[k][s] = !k && !s;
+	for (size_t i = 0; i < n; i++)
+		for (size_t k = few; k; k--)
+			for (size_t s = total; s >= twice[i]; s--)
+				ways[k][s] += ways[k - 1][s - twice[i]];
+	for (size_t s = 0; s <= total; s++) {
+		double far = fabs((double)(s * n) - (double)(few * total));
 
-		for (size_t k = 0; k < n_a; k++)
-			sum += pool[taken[k]];
-		all++;
-		as_far += fabs(sum - centre) >= limit;
-		/* The next combination in lexical order. */
-		while (i && taken[i - 1] == n - n_a + i - 1)
-			i--;
-		if (!i)
-			return (double)as_far / (double)all;
-		taken[i - 1]++;
-		for (; i < n_a; i++)
-			taken[i] = taken[i - 1] + 1;
+		all += ways[few][s];
+		as_far += far >= fabs((double)(sum * n) - (double)(few * total)) ? ways[few][s] : 0;
 	}
+	return as_far / all;
 }
 
 struct ranked {

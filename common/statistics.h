@@ -29,9 +29,8 @@ struct statistics_estimate {
 	double error; /* standard error; 0: known exactly */
 	double df;    /* degrees of freedom of the error; infinite: the error itself is known */
 };
-/* Mean of b less mean of a without assuming equal variances (Welch 1947, degrees of freedom by Satterthwaite 1946).
- * At least two values each, else NaN. */
-struct statistics_estimate statistics_welch(struct statistics_sample a, struct statistics_sample b);
+/* A mean and its error; of one value NaN. */
+struct statistics_estimate statistics_estimate_of(struct statistics_sample s);
 /* b - a for independent estimates, by the same rule. */
 struct statistics_estimate statistics_difference(struct statistics_estimate a, struct statistics_estimate b);
 /* Two-sided p of "the value is `against`". */
@@ -39,10 +38,10 @@ double statistics_p(struct statistics_estimate e, double against);
 /* Half of the interval that holds the value with probability `level` (0.95). */
 double statistics_half_width(struct statistics_estimate e, double level);
 
-#define STATISTICS_PERMUTATIONS_MAX 200000 /* ten against ten is 184,756 */
-/* Two-sided p of the exact permutation test for a difference of means: the share of all ways to deal the values out
- * that give at least this difference. NaN where there are more than STATISTICS_PERMUTATIONS_MAX ways. */
-double statistics_permutation(const double *a, size_t n_a, const double *b, size_t n_b);
+#define STATISTICS_RANKS_MAX 32 /* values of both sides */
+/* Two-sided p of the exact rank sum test (Wilcoxon 1945), ties with their mean rank: the share of all ways to deal the
+ * ranks out that lie at least this far from the expectation. NaN: more than STATISTICS_RANKS_MAX values. */
+double statistics_rank_sum(const double *a, size_t n_a, const double *b, size_t n_b);
 
 /* q[i] for p[i] by Benjamini and Hochberg (1995): the smallest false discovery rate at which i would be among the
  * discoveries. A p that is NaN takes no part and has a q of NaN. 0 or -ENOMEM. */

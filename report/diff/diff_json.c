@@ -87,7 +87,7 @@ static struct json *result(const struct diff_result *r)
 	json_put(one, "high", json_new_f64(v->high));
 	json_put(one, "p", json_new_f64(v->p));
 	json_put(one, "q", json_new_f64(v->q));
-	json_put(one, "p_permutation", json_new_f64(v->permutation));
+	json_put(one, "p_permutation", json_new_f64(v->ranks));
 	json_put(one, "n_base", json_new_u64(v->n_base));
 	json_put(one, "n_new", json_new_u64(v->n_fresh));
 	json_put(one, "margin", json_new_f64(r->rules.margin));

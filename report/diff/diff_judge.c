@@ -89,8 +89,39 @@ static int measure(struct diff_result *x, const struct diff_recordings *r, const
 	return 0;
 }
 
-/* q of all results from `first` on that are, or are not, without a direction; gates are one family. */
-static int discover(struct diff_results *out, size_t first, bool neutral, bool gates)
+/* What a command is judged by, the most important first. */
+static int importance(const struct diff_series *s)
+{
+	static const char *const first[] = { "command.elapsed", "command.cpu",  "command.user", "command.system",
+					     "command.max_rss", "instructions", "cycles" };
+	int i = 0, n = sizeof(first) / sizeof(*first);
+
+	while (i < n && (strncmp(s->metric, first[i], strlen(first[i])) ||
+			 (s->metric[strlen(first[i])] && s->metric[strlen(first[i])] != ':')))
+		i++;
+	return i;
+}
+
+static bool is_default_gate(const struct diff_result *x)
+{
+	int at = importance(x->series);
+
+	return x->series->place.kind == PM_SYSTEM && at < 7 && at != 2 && at != 3;
+}
+
+/* What is tested together: gates, or those that a command has by default, and else what has a direction, and what has
+ * none. The more there are the clearer each has to be; so what decides is not made less clear by the rest. */
+enum family { FAMILY_GATES, FAMILY_BETTER, FAMILY_NEUTRAL, FAMILIES };
+
+static enum family family_of(const struct diff_result *x, const struct diff_options *o)
+{
+	if (o->n_gates || is_default_gate(x))
+		return FAMILY_GATES;
+	return x->rules.better == METRIC_NEUTRAL ? FAMILY_NEUTRAL : FAMILY_BETTER;
+}
+
+/* q of all results of a family from `first` on. */
+static int discover(struct diff_results *out, size_t first, enum family family, const struct diff_options *o)
 {
 	size_t n = out->n - first;
 	double *p = calloc(n + 1, sizeof(*p)), *q = calloc(n + 1, sizeof(*q));
@@ -99,7 +130,7 @@ static int discover(struct diff_results *out, size_t first, bool neutral, bool g
 	for (size_t i = 0; i < n && !err; i++) {
 		const struct diff_result *x = &out->result[first + i];
 
-		p[i] = gates || (x->rules.better == METRIC_NEUTRAL) == neutral ? x->v.p : NAN;
+		p[i] = family_of(x, o) == family ? x->v.p : NAN;
 	}
 	if (!err)
 		err = statistics_false_discovery(p, q, n);
@@ -145,26 +176,6 @@ static double effect(const struct diff_result *x)
 	if (isnan(x->v.ratio) || x->v.ratio <= 0)
 		return x->v.p < x->rules.alpha ? INFINITY : -0.5;
 	return fabs(log(x->v.ratio));
-}
-
-/* What a command is judged by, the most important first. */
-static int importance(const struct diff_series *s)
-{
-	static const char *const first[] = { "command.elapsed", "command.cpu",  "command.user", "command.system",
-					     "command.max_rss", "instructions", "cycles" };
-	int i = 0, n = sizeof(first) / sizeof(*first);
-
-	while (i < n && (strncmp(s->metric, first[i], strlen(first[i])) ||
-			 (s->metric[strlen(first[i])] && s->metric[strlen(first[i])] != ':')))
-		i++;
-	return i;
-}
-
-static bool is_default_gate(const struct diff_result *x)
-{
-	int at = importance(x->series);
-
-	return x->series->place.kind == PM_SYSTEM && at < 7 && at != 2 && at != 3;
 }
 
 /* Worse ones first, then what it is about, then the size of the effect. */
@@ -244,10 +255,8 @@ static int judge_level(struct diff_results *out, const struct diff_data *d, cons
 		set_rules(&out->result[out->n], o, noise);
 		err = measure(&out->result[out->n++], r, o);
 	}
-	if (!err)
-		err = discover(out, first, false, o->n_gates);
-	if (!err && !o->n_gates)
-		err = discover(out, first, true, false);
+	for (enum family k = 0; k < FAMILIES && !err; k++)
+		err = discover(out, first, k, o);
 	for (size_t i = first; i < out->n && !err; i++) {
 		verdict_decide(&out->result[i].v, &out->result[i].rules);
 		explain(&out->result[i], r, o);

@@ -148,7 +148,7 @@ int diff_print_csv(const struct diff_report *x, struct buf *out)
 	for (size_t i = 0; i < x->results->n; i++) {
 		const struct diff_result *r = &x->results->result[i];
 		const double number[] = { r->v.base, r->v.fresh, r->v.ratio, r->v.low,
-					  r->v.high, r->v.p,     r->v.q,     r->v.permutation };
+					  r->v.high, r->v.p,     r->v.q,     r->v.ranks };
 		const char *better = r->rules.better == METRIC_LOWER  ? "lower" :
 				     r->rules.better == METRIC_HIGHER ? "higher" :
 									"";

@@ -47,7 +47,7 @@ struct verdict {
 	double base, fresh;      /* mean of each side: geometric if `logarithmic` */
 	double ratio, low, high; /* fresh / base and its interval; NaN: undefined */
 	double p, q;             /* of "no difference"; q is the caller's to set, NaN where p is */
-	double permutation;      /* exact, from five runs a side on; else NaN */
+	double ranks; /* exact two-sided p of the order alone; NaN where p was not below alpha without it */
 	size_t n_base, n_fresh;
 	size_t needed;    /* runs a side that would settle it, for INCONCLUSIVE; 0: unknown or over 10,000 */
 	bool logarithmic; /* all values are above 0 */

@@ -1,7 +1,7 @@
 /*
  * For tests/unit/tools/statistics_diff.py: reads a line "WORD NUMBER...", answers with a line of numbers.
  *
- *   cdf T DF | quantile P DF | welch N A... B... | permutation N A... B... | discovery P... | batches K X...
+ *   cdf T DF | quantile P DF | welch N A... B... | ranks N A... B... | discovery P... | batches K X...
  *   time X... | verdict MARGIN RUN_SD N A... B...       B is what is left
  */
 #include <math.h>
@@ -24,7 +24,9 @@ static void answer(const double *x, size_t n)
 static void welch(const double *x, size_t n)
 {
 	size_t a = (size_t)x[0];
-	struct statistics_estimate e = statistics_welch(statistics_of(x + 1, a), statistics_of(x + 1 + a, n - 1 - a));
+	struct statistics_estimate e =
+		statistics_difference(statistics_estimate_of(statistics_of(x + 1, a)),
+				      statistics_estimate_of(statistics_of(x + 1 + a, n - 1 - a)));
 
 	answer((double[]){ e.value, e.error, e.df, statistics_p(e, 0), statistics_half_width(e, 0.95) }, 5);
 }
@@ -52,7 +54,7 @@ static void verdict(const double *x, size_t n)
 
 	v.q = v.p;
 	verdict_decide(&v, &rules);
-	answer((double[]){ v.ratio, v.low, v.high, v.p, v.permutation, v.kind, (double)v.needed }, 7);
+	answer((double[]){ v.ratio, v.low, v.high, v.p, v.ranks, v.kind, (double)v.needed }, 7);
 }
 
 int main(void)
@@ -75,9 +77,9 @@ int main(void)
 			answer((double[]){ statistics_t_quantile(x[0], x[1]) }, 1);
 		else if (!strcmp(word, "welch"))
 			welch(x, n);
-		else if (!strcmp(word, "permutation"))
-			answer((double[]){ statistics_permutation(x + 1, (size_t)x[0], x + 1 + (size_t)x[0],
-								  n - 1 - (size_t)x[0]) },
+		else if (!strcmp(word, "ranks"))
+			answer((double[]){ statistics_rank_sum(x + 1, (size_t)x[0], x + 1 + (size_t)x[0],
+							       n - 1 - (size_t)x[0]) },
 			       1);
 		else if (!strcmp(word, "discovery"))
 			discovery(x, n);
