@@ -10,7 +10,6 @@
 
 struct file {
 	int fd;
-	bool owned;
 };
 
 static ssize_t file_read(void *ctx, void *data, size_t len)
@@ -35,23 +34,22 @@ static void file_close(void *ctx)
 {
 	struct file *f = ctx;
 
-	if (f->owned)
-		close(f->fd);
+	close(f->fd);
 	free(f);
 }
 
-int pm_input_fd(struct pm_input *in, int fd, bool owned)
+/* Takes over fd in every case. */
+static int input_fd(struct pm_input *in, int fd)
 {
 	struct file *f = malloc(sizeof(*f));
 	struct stat st;
 
 	*in = (struct pm_input){ .size = UINT64_MAX };
 	if (!f) {
-		if (owned)
-			close(fd);
+		close(fd);
 		return -ENOMEM;
 	}
-	*f = (struct file){ .fd = fd, .owned = owned };
+	*f = (struct file){ .fd = fd };
 	*in = (struct pm_input){ .ctx = f, .read = file_read, .close = file_close, .size = UINT64_MAX };
 	/* Terminals and pipes may seem to seek; only what has a size does. */
 	if (!fstat(fd, &st) && (S_ISREG(st.st_mode) || S_ISBLK(st.st_mode)) && lseek(fd, 0, SEEK_CUR) == 0) {
@@ -75,7 +73,7 @@ int pm_input_path(struct pm_input *in, const char *path, bool growing, struct er
 		close(fd);
 		return error_set(e, EISDIR, "%s: is a directory, not a recording", path);
 	}
-	err = pm_input_fd(in, fd, true);
+	err = input_fd(in, fd);
 	if (err)
 		return error_sys(e, -err, "%s", path);
 	in->growing = growing;

@@ -30,7 +30,6 @@ struct pm_input {
 
 /* Inputs. Each fills *in; its close frees what belongs to it. A path "-" is standard input. */
 int pm_input_path(struct pm_input *in, const char *path, bool growing, struct error *e);
-int pm_input_fd(struct pm_input *in, int fd, bool owned);
 int pm_input_memory(struct pm_input *in, const void *data, size_t len); /* borrows data */
 /* Unwraps a zstd stream around a whole recording; takes over *inner. `head`, `head_len`: the bytes of it that were
  * read already. -EINVAL if they do not begin such a stream: *in is then *inner, as it was. A stream that is cut

@@ -61,7 +61,9 @@ static int search(struct pm_reader *r)
 	return err;
 }
 
-int reader_parse(struct pm_reader *r, struct frame_head *h, unsigned *major)
+/* Parses the head where the window stands. FRAME_OK; FRAME_SHORT: the input ends inside; -EBADMSG, -ENOTSUP,
+ * -errno. */
+static int parse(struct pm_reader *r, struct frame_head *h, unsigned *major)
 {
 	size_t need = FRAME_MAGIC_LEN + 1;
 
@@ -102,7 +104,7 @@ int reader_find(struct pm_reader *r, struct frame_head *h)
 
 	for (;;) {
 		unsigned major = 0;
-		int ok = reader_parse(r, h, &major);
+		int ok = parse(r, h, &major);
 
 		if (ok == FRAME_OK)
 			ok = have_frame(r, h);

@@ -121,9 +121,6 @@ void reader_damage_frames(struct pm_reader *r, uint64_t frames, uint64_t offset)
 /* Goes to the first magic of a frame among the bytes at hand, of which there must be enough for one: 1. 0: there is
  * none, and the window stands behind what cannot be part of one. -errno. */
 int reader_to_magic(struct window *w);
-/* Parses the head where the window stands. FRAME_OK; FRAME_SHORT: the input ends inside; -EBADMSG, -ENOTSUP,
- * -errno. */
-int reader_parse(struct pm_reader *r, struct frame_head *h, unsigned *major);
 /* Stands in front of the next good frame afterwards: 1. 0: the end. -EAGAIN, other -errno. */
 int reader_find(struct pm_reader *r, struct frame_head *h);
 /* The body of a frame whose payload is at hand: checksum, decompression. Points into the window or r->body. 0,
