@@ -129,14 +129,14 @@ static bool has(const struct list *l, const char *name)
 	return false;
 }
 
-/* Takes an option out again, and the word behind it, which is its argument. */
-static void forget(struct list *l, const char *name)
+/* Takes an option out again, and so many words behind it. */
+static void forget(struct list *l, const char *name, size_t arguments)
 {
 	size_t kept = 0;
 
 	for (size_t i = 0; i < l->n; i++)
 		if (!strcmp(l->word[i], name))
-			i++;
+			i += arguments;
 		else
 			l->word[kept++] = l->word[i];
 	l->word[l->n = kept] = NULL;
@@ -146,7 +146,7 @@ static void take(struct asked *a, const struct word *w, const char *argument)
 {
 	/* turbostat's first --show leaves nothing of what was enabled before it. */
 	if (!strcmp(w->name, "show") && !has(&a->report, "--show"))
-		forget(&a->report, "--enable");
+		forget(&a->report, "--enable", 1);
 	add_words(&a->record, w->record, argument);
 	add_words(&a->report, w->report, argument);
 	a->out = !strcmp(w->name, "out") || !strcmp(w->name, "output") ? argument : a->out;
@@ -222,6 +222,7 @@ static int usage(const struct asked *a)
 		fprintf(stderr, w->letter ? "    -%c, --%s%s\n" : "%.0d        --%s%s\n", w->letter, w->name,
 			w->argument == no_argument ? "" : " ...");
 	}
+	fputs("\nThe options mean what they mean there; what differs: man pmrec-turbostat\n", stderr);
 	return a->who->usage_status;
 }
 
@@ -445,7 +446,11 @@ static int personality(const struct personality *who, int argc, char **argv)
 		add_words(&a.record, "-i 0.001 -n 1", NULL);
 	/* turbostat counts heads where there is but one row an interval. */
 	if (!has(&a.report, "--Summary"))
-		forget(&a.report, "--header_iterations");
+		forget(&a.report, "--header_iterations", 1);
+	if (who == &perfstat && has(&a.record, "-a") && (has(&a.record, "-p") || has(&a.record, "-t"))) {
+		fputs("PID/TID switch overriding SYSTEM\n", stderr);
+		forget(&a.record, "-a", 0);
+	}
 	if (a.out) {
 		add(&a.report, "-o");
 		add(&a.report, a.out);

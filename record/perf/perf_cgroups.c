@@ -77,20 +77,20 @@ static uint32_t known(const struct perf_source *s, const char *name)
 /* Its index in *at. */
 static int add_cgroup(struct perf_source *s, const struct plan *p, const char *name, uint32_t *at, struct error *e)
 {
+	const char *path = name + strspn(name, "/");
 	struct perf_cgroup *new;
 	int fd;
 
-	while (*name == '/')
-		name++;
+	/* The name is kept as it was typed: "/" is one, too. */
 	*at = known(s, name);
 	if (*at < s->n_cgroups)
 		return 0;
 	if (s->n_cgroups >= CGROUPS_MAX)
 		return error_set(e, E2BIG, "more than %d cgroups", CGROUPS_MAX);
 	/* Names are paths below the hierarchy, and nothing else. */
-	if (!strncmp(name, "../", 3) || strstr(name, "/../") || !strcmp(name, ".."))
+	if (!strncmp(path, "../", 3) || strstr(path, "/../") || !strcmp(path, ".."))
 		return error_set(e, EINVAL, "cgroup '%.100s': a name cannot leave %s", name, s->hierarchy);
-	fd = root_open(p->root, "%s/%s", s->hierarchy, name);
+	fd = root_open(p->root, "%s/%s", s->hierarchy, path);
 	if (fd >= 0 && faccessat(fd, "cgroup.procs", F_OK, 0)) {
 		close(fd);
 		return error_set(e, ENOTDIR, "cgroup '%.200s' in %s: that is not a cgroup", name, s->hierarchy);

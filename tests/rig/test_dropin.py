@@ -65,6 +65,9 @@ PERF_LONG = """
 @ --quiet true
 @ -x, --log-fd 1 true
 sleep 1 & @ -p $! -e cs -x, sleep .05; wait
+sleep 1 & @ -a -p $! -e cs -x, sleep .05; wait
+@ --for-each-cgroup / -a -x, -e cs sleep .05
+@ -a -x, -e cs -G / sleep .05
 sleep 1 & @ --per-thread -p $! -e cs -x, sleep .05; wait
 @ -e cs -x, -a & p=$!; sleep .3; kill -INT $p; wait $p; echo $?
 timeout -s INT .3 @ -e cs -x, sleep 5; echo $?
