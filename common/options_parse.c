@@ -36,7 +36,7 @@ static const struct argp_option common_options[] = {
 
 /* Of what reads recordings, which may be anybody's. */
 static const struct argp_option reader_options[] = {
-	{ "max-memory", KEY_MAX_MEMORY, "SIZE", 0, "Use at most that much memory; default: 256Mi; 0: no limit", 0 },
+	{ "max-memory", KEY_MAX_MEMORY, "SIZE", 0, "use at most that much memory (256Mi); 0: no limit", 0 },
 	{ 0 },
 };
 
@@ -52,7 +52,7 @@ static error_t common_parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_MAX_MEMORY:
 		return parse_size(arg, &c->max_memory) ?
-			       options_bad(state, "--max-memory=%s: is no size, such as 512Mi", arg) :
+			       options_bad(state, "--max-memory: '%s' is not a size such as 512Mi", arg) :
 			       0;
 	case KEY_HELP:
 		if (arg && strcmp(arg, "all") && strcmp(arg, "options"))
