@@ -385,7 +385,6 @@ static int bind_share(struct builder *x, const struct pm_counter *c)
 	return err == -EINVAL ? 0 : err;
 }
 
-/* `id` and `place`: where its two arrays of one number lie. */
 /* number[i] is i: what points to an id or a place needs no memory of its own. */
 static int bind_counter(struct builder *x, const struct pm_counter *c, uint32_t *number)
 {

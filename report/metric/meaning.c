@@ -73,7 +73,9 @@ static bool is_core(const char *name)
 	return !strcmp(name, "cpu") || !strcmp(name, "cpum_cf");
 }
 
-int64_t recorded_pmus(const struct pm_model *m, struct event_pmu **list)
+/* The PMUs of a recording as the event language asks for them; to be freed with event_pmu_release() and free(). The
+ * number, or -ENOMEM. */
+static int64_t recorded_pmus(const struct pm_model *m, struct event_pmu **list)
 {
 	struct event_pmu *pmu = calloc((size_t)m->n_pmus + 1, sizeof(*pmu));
 	int err = pmu ? 0 : -ENOMEM;

@@ -20,9 +20,6 @@ struct meaning {
 	bool tried;
 };
 
-/* The PMUs of a recording as the event language asks for them; to be freed with event_pmu_release() and free(). The
- * number, or -ENOMEM. */
-int64_t recorded_pmus(const struct pm_model *m, struct event_pmu **pmu);
 /* Remembers the model; nothing is read before it is asked for. */
 void meaning_init(struct meaning *x, const struct pm_model *m);
 void meaning_release(struct meaning *x);

@@ -243,9 +243,6 @@ bool stat_programs_wanted(const struct stat_words *wanted, const struct pm_count
 void stat_programs_put(const struct pm_counter *c, struct buf *out);
 /* Their ids, with commas between; false if there are none. */
 bool stat_programs_list(const struct stat_sheet *s, struct buf *out);
-/* Which cgroups a counter was counted in, as numbers; 0 is among them if it was also counted elsewhere, or
- * nowhere. */
-int stat_cgroups_find(const struct stat_sheet *s, uint32_t counter, struct cpulist *found);
 /* Whether -G names the cgroup of that number. */
 bool stat_wants_cgroup(const struct stat_sheet *s, uint32_t number);
 /* The event that a counter belongs to, in a cgroup as stat_event.in_cgroup has it; one that is not printed is added. Its

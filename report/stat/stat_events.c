@@ -148,7 +148,8 @@ static const char *cgroup_name(const struct pm_model *m, uint32_t number)
 	return NULL;
 }
 
-int stat_cgroups_find(const struct stat_sheet *s, uint32_t counter, struct cpulist *found)
+/* Which cgroups a counter was counted in, as numbers; 0 is among them if it was also counted elsewhere, or nowhere. */
+static int cgroups_of(const struct stat_sheet *s, uint32_t counter, struct cpulist *found)
 {
 	const struct pm_model *m = s->places->model;
 	bool any = false;
@@ -454,7 +455,7 @@ static int add_chosen(struct stat_sheet *s, bool *chosen)
 			chosen[m->counter[i].id] && stat_programs_wanted(&s->config->programs, &m->counter[i]);
 		if (!chosen[m->counter[i].id])
 			continue;
-		err = stat_cgroups_find(s, m->counter[i].id, &in[i]);
+		err = cgroups_of(s, m->counter[i].id, &in[i]);
 		for (size_t k = 0; k < in[i].n && !err && !is_invalid(&m->counter[i]); k++)
 			err = cpulist_add(&all, in[i].cpu[k]);
 		each |= in[i].n > 1;
