@@ -43,7 +43,7 @@ cook() {
 	cook cpus
 	"$bin/pmrep" check --max-memory=0 cpus.pmr
 	run -2 "$bin/pmrep" check --max-memory=lots cpus.pmr
-	[[ $output == *"is no size, such as 512Mi"* ]]
+	[[ $output == *"is not a size such as 512Mi"* ]]
 	[ -z "$PM_SANITIZE" ] || skip "sanitizers have memory of their own"
 	run -2 "$bin/pmrep" info --max-memory=8Mi cpus.pmr
 	[[ $output == *"out of memory at the topology frame at byte "*"--max-memory=SIZE allows more than 8 MiB"* ]]
