@@ -445,11 +445,6 @@ bool recording_flush(struct recording *r)
 	return done;
 }
 
-bool recording_written(struct recording *r)
-{
-	return outlet_await_empty(r->outlet);
-}
-
 void recording_hurry(struct recording *r)
 {
 	outlet_hurry(r->outlet);

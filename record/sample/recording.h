@@ -60,9 +60,6 @@ void recording_drain(struct recording *r);
 bool recording_flush(struct recording *r);
 #define RECORDING_FLUSH_NS 1000000000u
 
-/* Waits until the sink has taken or refused all that is encoded. False: it was given up. */
-bool recording_written(struct recording *r);
-
 /* Hands an event over; takes its attributes, also on failure. It is written once the chunks below `after` of the ring
  * are; 0: at once. 0, -ENOMEM, or -ENOBUFS: thousands wait already, for a sink that takes nothing; their number is
  * recorded. */
