@@ -51,7 +51,7 @@ static bool comparable(const struct diff_environment *env, const struct diff_opt
 {
 	for (size_t i = 0; i < env->n; i++) {
 		const struct diff_difference *d = &env->difference[i];
-		bool in_output = o->format != DIFF_CSV && (o->force || !env->meaningless);
+		bool in_output = o->format != DIFF_CSV && o->format != DIFF_JUNIT && (o->force || !env->meaningless);
 
 		if (d->meaningless || !in_output)
 			cmd_complain(NAME, "%s differs: %s and %s", d->name, d->side[DIFF_BASE], d->side[DIFF_NEW]);
@@ -214,6 +214,9 @@ static int print(const struct diff_report *x)
 		break;
 	case DIFF_MARKDOWN:
 		err = diff_print_markdown(x, &out);
+		break;
+	case DIFF_JUNIT:
+		err = diff_print_junit(x, &out);
 		break;
 	default:
 		err = diff_print_table(x, &out);

@@ -130,7 +130,7 @@ struct diff_gate {
 	double margin; /* NaN: as elsewhere */
 };
 
-enum diff_format { DIFF_TABLE, DIFF_CSV, DIFF_JSON, DIFF_MARKDOWN };
+enum diff_format { DIFF_TABLE, DIFF_CSV, DIFF_JSON, DIFF_MARKDOWN, DIFF_JUNIT };
 
 struct diff_options {
 	char **path[DIFF_SIDES]; /* owned arrays of the command line's words */

@@ -276,7 +276,7 @@ static void conclude(struct diff_results *out, const struct diff_options *o)
 	for (size_t i = 0; i < out->n; i++) {
 		struct diff_result *x = &out->result[i];
 		enum verdict_kind kind = x->v.kind;
-		bool undecided = kind == VERDICT_INCONCLUSIVE || kind == VERDICT_ABSENT || x->v.capped;
+		bool undecided = diff_open(x);
 		bool system = x->series->place.kind == PM_SYSTEM;
 
 		if (o->n_gates ? !x->gated : x->rules.better == METRIC_NEUTRAL)
@@ -285,7 +285,8 @@ static void conclude(struct diff_results *out, const struct diff_options *o)
 		if (!system && !o->per)
 			continue;
 		out->count[kind]++;
-		out->failed |= kind == VERDICT_REGRESSED || (o->n_gates && kind == VERDICT_CHANGED && !undecided);
+		x->fails = kind == VERDICT_REGRESSED || (o->n_gates && kind == VERDICT_CHANGED && !undecided);
+		out->failed |= x->fails;
 		x->decides = o->n_gates ? system : command && is_default_gate(x);
 		open += x->decides && undecided;
 		/* That nothing happened on either side decides nothing. */

@@ -11,6 +11,7 @@ struct diff_result {
 	struct verdict v;
 	struct verdict_rules rules;
 	bool gated;                 /* named by --gate */
+	bool fails;                 /* makes the exit code say so */
 	bool decides;               /* without --gate: has to be decided before all is well */
 	double *value;              /* owned: the base's runs, then the new ones */
 	double samples[DIFF_SIDES]; /* effective, of all runs of a side; NaN: not estimated */
@@ -30,6 +31,11 @@ struct diff_results {
 /* 0 or -errno. */
 int diff_judge(struct diff_results *out, const struct diff_data *d, const struct diff_recordings *r,
 	       const struct diff_options *o, const struct diff_noise *noise, struct error *e);
+/* Whether nothing was decided. */
+static inline bool diff_open(const struct diff_result *x)
+{
+	return x->v.kind == VERDICT_INCONCLUSIVE || x->v.kind == VERDICT_ABSENT || x->v.capped;
+}
 /* Whether it takes part in verdicts: its command did not fail. */
 static inline bool diff_counts(const struct diff_run *run, const struct diff_options *o)
 {

@@ -70,7 +70,7 @@ static void put_undecided(struct buf *out, const struct diff_results *all)
 	for (size_t i = 0; i < all->n; i++) {
 		const struct diff_result *r = &all->result[i];
 
-		if (!r->decides || (r->v.kind != VERDICT_INCONCLUSIVE && r->v.kind != VERDICT_ABSENT && !r->v.capped))
+		if (!r->decides || !diff_open(r))
 			continue;
 		buf_printf(out, "%s%s", n++ ? ", " : ", undecided: ", r->series->metric);
 		needed = r->v.needed > needed ? r->v.needed : needed;
@@ -437,4 +437,63 @@ int diff_print_table(const struct diff_report *x, struct buf *out)
 	diff_put_summary(out, x);
 	buf_addch(out, '\n');
 	return err ? err : out->err;
+}
+
+/* ---- JUnit ---- */
+
+static void put_xml(struct buf *out, const char *text)
+{
+	struct buf safe = BUF_INIT;
+
+	text_escape(&safe, text, strlen(text));
+	for (const char *c = buf_str(&safe); *c; c++)
+		if (strchr("<>&\"'", *c))
+			buf_printf(out, "&#%d;", *c);
+		else
+			buf_addch(out, *c);
+	buf_release(&safe);
+}
+
+static void put_case(struct buf *out, const struct diff_result *r)
+{
+	buf_addstr(out, "<testcase classname=\"");
+	put_xml(out, r->series->where[0] ? r->series->where : pm_kind_name(r->series->place.kind));
+	buf_addstr(out, "\" name=\"");
+	put_xml(out, r->series->metric);
+	buf_addstr(out, "\">");
+	if (r->fails || diff_open(r)) {
+		buf_printf(out, "<%s message=\"%s", r->fails ? "failure" : "skipped", verdict_name(r->v.kind));
+		if (!isnan(r->v.ratio))
+			buf_printf(out, ": x %.4f, %.4f to %.4f", r->v.ratio, r->v.low, r->v.high);
+		buf_addstr(out, r->why[0] ? "; " : "");
+		put_xml(out, r->why);
+		buf_addstr(out, "\"/>");
+	}
+	buf_addstr(out, "</testcase>\n");
+}
+
+int diff_print_junit(const struct diff_report *x, struct buf *out)
+{
+	size_t failures = 0, skipped = 0, n = 0;
+
+	/* Places that say where a change comes from are no tests of their own; they come behind the system. */
+	while (n < x->results->n && (x->o->per || x->results->result[n].series->place.kind == PM_SYSTEM))
+		n++;
+	for (size_t i = 0; i < n; i++) {
+		failures += x->results->result[i].fails;
+		skipped += !x->results->result[i].fails && diff_open(&x->results->result[i]);
+	}
+	buf_printf(out,
+		   "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+		   "<testsuite name=\"pmrep diff\" tests=\"%zu\" failures=\"%zu\" errors=\"%d\" skipped=\"%zu\">\n",
+		   n + (x->failures != NULL), failures, x->failures != NULL, skipped);
+	if (x->failures) {
+		buf_addstr(out, "<testcase classname=\"runs\" name=\"exit status\"><error message=\"");
+		put_xml(out, x->failures);
+		buf_addstr(out, "\"/></testcase>\n");
+	}
+	for (size_t i = 0; i < n; i++)
+		put_case(out, &x->results->result[i]);
+	buf_addstr(out, "</testsuite>\n");
+	return out->err;
 }

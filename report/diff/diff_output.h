@@ -23,6 +23,7 @@ int diff_print_table(const struct diff_report *x, struct buf *out);
 int diff_print_csv(const struct diff_report *x, struct buf *out);
 int diff_print_json(const struct diff_report *x, struct buf *out);
 int diff_print_markdown(const struct diff_report *x, struct buf *out);
+int diff_print_junit(const struct diff_report *x, struct buf *out);
 
 /* ---- for the formats ---- */
 

@@ -76,7 +76,7 @@ static const struct argp_option options[] = {
 	{ "to-marker", KEY_TO_MARKER, "TEXT", 0, "end at the marker with that text", 5 },
 	{ "align", KEY_ALIGN, "WHAT", 0, "command: only what lies between its start and its exit", 5 },
 	{ NULL, 0, NULL, 0, "Output:", 6 },
-	{ "format", KEY_FORMAT, "FORMAT", 0, "table (default), csv, json or markdown", 6 },
+	{ "format", KEY_FORMAT, "FORMAT", 0, "table (default), csv, json, markdown, junit", 6 },
 	{ 0 },
 };
 
@@ -91,7 +91,7 @@ static const char brief[] =
 	"  --show, --hide, --enable=LIST  which metrics;  --lower, --higher=LIST  which way is better\n"
 	"  --per-LEVEL                  every package, core, cpu ..., not only below what is flagged\n"
 	"  --skip-start=SEC, --from-marker=TEXT, --to-marker=TEXT, --align=command   which part of each run\n"
-	"  --format=FORMAT              table, csv, json or markdown\n"
+	"  --format=FORMAT              table, csv, json, markdown or junit\n"
 	"  --force                      compare different machines\n\n"
 	"Examples:\n"
 	"  pmrec -r 5 -o base.pmr make; pmrec -r 5 -o new.pmr make\n"
@@ -234,10 +234,8 @@ static error_t parse_metrics(struct diff_options *o, int key, char *arg, struct 
 static error_t parse_format(struct diff_options *o, const char *arg, struct argp_state *state)
 {
 	static const char *const names[] = {
-		[DIFF_TABLE] = "table",
-		[DIFF_CSV] = "csv",
-		[DIFF_JSON] = "json",
-		[DIFF_MARKDOWN] = "markdown",
+		[DIFF_TABLE] = "table",       [DIFF_CSV] = "csv",     [DIFF_JSON] = "json",
+		[DIFF_MARKDOWN] = "markdown", [DIFF_JUNIT] = "junit",
 	};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
@@ -245,7 +243,7 @@ static error_t parse_format(struct diff_options *o, const char *arg, struct argp
 			o->format = (enum diff_format)i;
 			return 0;
 		}
-	return options_bad(state, "--format=%s: table, csv, json or markdown", arg);
+	return options_bad(state, "--format=%s: table, csv, json, markdown or junit", arg);
 }
 
 static error_t parse_opt(int key, char *arg, struct argp_state *state)

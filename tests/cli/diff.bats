@@ -88,15 +88,23 @@ print("\n".join(r[column] for r in csv.DictReader(sys.stdin) if r["metric"] == m
 	PYTHON
 }
 
-@test "csv, json, markdown and the table say the same" {
+@test "csv, json, JUnit, markdown and the table say the same" {
 	sides 4 rate=1200
-	for format in csv json markdown table; do
+	for format in csv json markdown table junit; do
 		run -1 diff --base a?.pmr --new b?.pmr --format=$format
 		echo "$output" >"out.$format"
 	done
 	python3 - <<-'PYTHON'
-	import csv, json
+	import csv, json, xml.etree.ElementTree
 	rows = list(csv.DictReader(open("out.csv")))
+	suite = xml.etree.ElementTree.parse("out.junit").getroot()
+	kind = {"REGRESSED": "failure", "INCONCLUSIVE": "skipped", "ABSENT": "skipped"}
+	cases = {(c.get("classname"), c.get("name")): [e.tag for e in c] for c in suite}
+	tests = [r for r in rows if r["scope"] == "system"]
+	assert len(cases) == len(tests) == int(suite.get("tests"))
+	for row in tests:
+	    assert cases[row["place"] or row["scope"], row["metric"]] == [kind[v] for v in [row["verdict"]] if v in kind], row
+	assert int(suite.get("failures")) == sum(r["verdict"] == "REGRESSED" for r in tests) > 0
 	results = json.load(open("out.json"))["results"]
 	assert len(rows) == len(results) > 2
 	for row, result in zip(rows, results):
