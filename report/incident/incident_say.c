@@ -112,6 +112,8 @@ static void put_value(struct buf *out, double v, const char *unit)
 	incident_put_number(out, v);
 	if (!strcmp(unit, "1/s"))
 		buf_addstr(out, "/s");
+	else if (!strcmp(unit, "By"))
+		buf_addstr(out, fabs(v) >= 1e7 ? "B" : " B"); /* "346 MB" */
 	else if (unit[0] && strcmp(unit, "1")) {
 		buf_addch(out, ' ');
 		text_escape(out, unit, strlen(unit));
