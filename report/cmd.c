@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/table.h"
@@ -15,8 +16,10 @@
 #include "report/input/input.h"
 #include "report/pager.h"
 
-/* Far more than an honest recording takes. */
-#define MEMORY_DEFAULT ((uint64_t)256 << 20)
+/* What an honest recording takes at most: so much, and so many bytes for each of its own. */
+#define MEMORY_LEAST  ((uint64_t)256 << 20)
+#define MEMORY_MOST   ((uint64_t)1 << 30)
+#define MEMORY_A_BYTE 16
 
 void cmd_complain(const char *command, const char *format, ...)
 {
@@ -85,6 +88,18 @@ unsigned cmd_width(int fd)
 	return size.ws_col;
 }
 
+/* Of the files that the words name. */
+static uint64_t memory_for(int argc, char **argv)
+{
+	uint64_t most = MEMORY_LEAST;
+	struct stat st;
+
+	for (int i = 1; i < argc; i++)
+		if (!stat(argv[i], &st) && S_ISREG(st.st_mode) && most < MEMORY_MOST)
+			most += (uint64_t)st.st_size * MEMORY_A_BYTE;
+	return most < MEMORY_MOST ? most : MEMORY_MOST;
+}
+
 int cmd_options(const struct options_spec *spec, int argc, char **argv, void *input, struct options_common *common)
 {
 	struct options_spec reader = *spec;
@@ -92,7 +107,7 @@ int cmd_options(const struct options_spec *spec, int argc, char **argv, void *in
 	int r;
 
 	reader.reads = true;
-	common->max_memory = MEMORY_DEFAULT;
+	common->max_memory = memory_for(argc, argv);
 	r = options_parse(&reader, argc, argv, input, common, &e);
 	if (!r) {
 		confine_memory(common->max_memory);

@@ -87,8 +87,6 @@ static void look_at_option(struct sandbox *s, const char *word, const char *next
 		may_make(s, name[1] ? name + 1 : next);
 }
 
-static uint64_t memory_limit;
-
 void confine_memory(uint64_t most)
 {
 	struct rlimit limit;
@@ -97,13 +95,14 @@ void confine_memory(uint64_t most)
 		return;
 	if (limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur > most)
 		limit.rlim_cur = most;
-	if (!setrlimit(RLIMIT_DATA, &limit))
-		memory_limit = limit.rlim_cur;
+	(void)setrlimit(RLIMIT_DATA, &limit);
 }
 
 uint64_t confine_memory_limit(void)
 {
-	return memory_limit;
+	struct rlimit limit;
+
+	return getrlimit(RLIMIT_DATA, &limit) || limit.rlim_cur == RLIM_INFINITY ? 0 : limit.rlim_cur;
 }
 
 void confine(int argc, char **argv)

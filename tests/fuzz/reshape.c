@@ -653,10 +653,10 @@ static struct frame *nth(struct shape *s, unsigned type, size_t n)
 	return NULL;
 }
 
-/* The first item of a list in the body of the first frame of a type. */
-static struct node *first_of(struct shape *s, unsigned type, uint64_t list)
+/* The first item of a list in the body of the nth frame of a type. */
+static struct node *first_of(struct shape *s, unsigned type, size_t n, uint64_t list)
 {
-	struct frame *f = nth(s, type, 0);
+	struct frame *f = nth(s, type, n);
 	struct node *items = f ? value_of(map_of(&f->body), list) : NULL;
 
 	return items && items->major == CBOR_ARRAY && items->n ? items->kid[0] : NULL;
@@ -675,10 +675,13 @@ static void go_back(struct shape *s)
 
 static void odd_kind(struct shape *s)
 {
-	struct node *instance = first_of(s, PM_FRAME_INSTANCES, INSTANCES_LIST);
+	/* In all copies: they must not contradict one another. */
+	for (size_t i = 0; nth(s, PM_FRAME_INSTANCES, i); i++) {
+		struct node *instance = first_of(s, PM_FRAME_INSTANCES, i, INSTANCES_LIST);
 
-	if (instance)
-		put_value(instance, INSTANCE_KIND, number(255));
+		if (instance)
+			put_value(instance, INSTANCE_KIND, number(255));
+	}
 }
 
 static struct node *list_of(int64_t first, int64_t count, int64_t step)
@@ -694,7 +697,7 @@ static struct node *list_of(int64_t first, int64_t count, int64_t step)
 /* Four million columns in a few bytes. */
 static void many_columns(struct shape *s)
 {
-	struct node *group = first_of(s, PM_FRAME_SCHEMA, SCHEMA_GROUPS);
+	struct node *group = first_of(s, PM_FRAME_SCHEMA, 0, SCHEMA_GROUPS);
 
 	if (!group)
 		return;
