@@ -180,15 +180,8 @@ static void note_relation(struct pm_reader *r, const struct pm_clocks *c)
 	}
 	if ((last && last->monotonic > c->monotonic) || r->n_relations == RELATIONS_MAX)
 		return;
-	if (r->n_relations == r->relations_cap) {
-		size_t cap = r->relations_cap ? r->relations_cap * 2 : 16;
-		struct pm_clocks *relation = realloc(r->relation, cap * sizeof(*relation));
-
-		if (!relation)
-			return;
-		r->relation = relation;
-		r->relations_cap = cap;
-	}
+	if (array_room(&r->relation, r->n_relations, sizeof(*r->relation)))
+		return;
 	r->relation[r->n_relations++] = *c;
 }
 

@@ -100,7 +100,7 @@ struct pm_reader {
 	struct catalog catalog;
 	/* Clock relations, one whenever wall time went its own way. */
 	struct pm_clocks *relation;
-	size_t n_relations, relations_cap;
+	size_t n_relations;
 
 	struct buf newer; /* see pm_reader_newer() */
 	bool too_new;     /* nothing that follows in this recording can be read, ... */

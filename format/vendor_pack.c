@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/array.h"
 #include "common/event/vendor_events.h"
 #include "common/file.h"
 #include "format/compress.h"
@@ -50,24 +51,18 @@ void vendor_pack_close(struct vendor_pack *p)
 
 int64_t vendor_pack_add_set(struct vendor_pack *p, const char *name)
 {
-	struct vendor_set *more = reallocarray(p->set, p->n_sets + 1, sizeof(*more));
-
-	if (!more)
+	if (array_room(&p->set, p->n_sets, sizeof(*p->set)))
 		return -ENOMEM;
-	p->set = more;
-	more[p->n_sets] = (struct vendor_set){ .name = strdup(name) };
-	return more[p->n_sets].name ? (int64_t)p->n_sets++ : -ENOMEM;
+	p->set[p->n_sets] = (struct vendor_set){ .name = strdup(name) };
+	return p->set[p->n_sets].name ? (int64_t)p->n_sets++ : -ENOMEM;
 }
 
 int vendor_pack_add_cpu(struct vendor_pack *p, const char *pattern, uint32_t set)
 {
-	struct vendor_cpu *more = reallocarray(p->cpu, p->n_cpus + 1, sizeof(*more));
-
-	if (!more)
+	if (array_room(&p->cpu, p->n_cpus, sizeof(*p->cpu)))
 		return -ENOMEM;
-	p->cpu = more;
-	more[p->n_cpus] = (struct vendor_cpu){ .pattern = strdup(pattern), .set = set };
-	return more[p->n_cpus].pattern ? (p->n_cpus++, 0) : -ENOMEM;
+	p->cpu[p->n_cpus] = (struct vendor_cpu){ .pattern = strdup(pattern), .set = set };
+	return p->cpu[p->n_cpus].pattern ? (p->n_cpus++, 0) : -ENOMEM;
 }
 
 /* ---- reading ---- */

@@ -114,12 +114,12 @@ struct diff_series {
 	enum metric_better better;
 	const struct diff_gate *gate; /* that names it, or NULL */
 	struct diff_value *value;     /* owned; by recording, then run, once all are in */
-	uint32_t n, cap;
+	uint32_t n;
 };
 
 struct diff_data {
 	struct diff_series *series; /* owned; by level, metric, unit and place */
-	size_t n, cap;
+	size_t n;
 	struct names names; /* "metric\nunit\nplace" -> number, while they are collected */
 };
 

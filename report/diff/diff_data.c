@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
+
 void diff_data_release(struct diff_data *d)
 {
 	for (size_t i = 0; i < d->n; i++) {
@@ -38,23 +40,16 @@ int64_t diff_series_find(struct diff_data *d, const struct diff_series *as)
 			d->series[found].order = as->order;
 		return found;
 	}
-	if (d->n == d->cap) {
-		more = reallocarray(d->series, d->cap ? 2 * d->cap : 64, sizeof(*more));
-		if (!more) {
-			buf_release(&key);
-			return -ENOMEM;
-		}
-		d->series = more;
-		d->cap = d->cap ? 2 * d->cap : 64;
-	}
-	err = names_set(&d->names, buf_str(&key), (uint32_t)d->n);
+	err = array_room(&d->series, d->n, sizeof(*d->series));
+	if (!err)
+		err = names_set(&d->names, buf_str(&key), (uint32_t)d->n);
 	buf_release(&key);
 	if (err)
 		return err;
 	more = &d->series[d->n];
 	*more = *as;
 	more->value = NULL;
-	more->n = more->cap = 0;
+	more->n = 0;
 	more->metric = strdup(as->metric);
 	more->display = strdup(as->display);
 	more->unit = strdup(as->unit);
@@ -71,15 +66,8 @@ struct diff_value *diff_series_value(struct diff_series *s, uint32_t recording, 
 	for (uint32_t i = s->n; i; i--)
 		if (s->value[i - 1].recording == recording && s->value[i - 1].run == run)
 			return &s->value[i - 1];
-	if (s->n == s->cap) {
-		uint32_t cap = s->cap ? 2 * s->cap : 4;
-
-		more = reallocarray(s->value, cap, sizeof(*more));
-		if (!more)
-			return NULL;
-		s->value = more;
-		s->cap = cap;
-	}
+	if (array_room(&s->value, s->n, sizeof(*s->value)))
+		return NULL;
 	more = &s->value[s->n++];
 	*more = (struct diff_value){
 		.recording = recording,

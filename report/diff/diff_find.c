@@ -1,4 +1,5 @@
 /* The recordings of the two sides: what the words of the command line stand for. */
+#include "common/array.h"
 #include "report/diff/diff_input.h"
 
 #include <dirent.h>
@@ -14,14 +15,11 @@ static const char *const side_name[] = { [DIFF_BASE] = "base", [DIFF_NEW] = "new
 
 static int add(struct diff_recordings *r, const char *path, enum diff_side side)
 {
-	struct diff_recording *more = reallocarray(r->recording, r->n + 1, sizeof(*more));
-
-	if (!more)
+	if (array_room(&r->recording, r->n, sizeof(*r->recording)))
 		return -ENOMEM;
-	r->recording = more;
 	if (!strcmp(path, "-"))
 		path = r->input.name;
-	more[r->n++] = (struct diff_recording){
+	r->recording[r->n++] = (struct diff_recording){
 		.path = path,
 		.place = path == r->input.name ? r->input.path : path,
 		.name = input_name(path),

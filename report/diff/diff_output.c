@@ -11,7 +11,8 @@
 #include "report/exit.h"
 #include "report/export/exporter.h"
 
-void diff_put_number(struct buf *out, double v, const char *format)
+/* "1.0532", or "-" for NaN. */
+static void put_number(struct buf *out, double v, const char *format)
 {
 	char text[64];
 
@@ -185,8 +186,8 @@ int diff_print_csv(const struct diff_report *x, struct buf *out)
 
 /* ---- markdown ---- */
 
-/* Nothing in the text may break the table. */
-void diff_put_markdown(struct buf *out, const char *text, bool first)
+/* A cell of a table, " text |", with "|" before it if it is the first. Nothing in the text may break the table. */
+static void put_markdown(struct buf *out, const char *text, bool first)
 {
 	struct buf safe = BUF_INIT;
 
@@ -219,9 +220,9 @@ int diff_print_markdown(const struct diff_report *x, struct buf *out)
 	for (size_t i = 0; i < x->environment->n; i++) {
 		const struct diff_difference *d = &x->environment->difference[i];
 
-		diff_put_markdown(out, d->name, true);
-		diff_put_markdown(out, d->side[DIFF_BASE], false);
-		diff_put_markdown(out, d->side[DIFF_NEW], false);
+		put_markdown(out, d->name, true);
+		put_markdown(out, d->side[DIFF_BASE], false);
+		put_markdown(out, d->side[DIFF_NEW], false);
 		buf_addch(out, '\n');
 	}
 	buf_addstr(out,
@@ -233,30 +234,30 @@ int diff_print_markdown(const struct diff_report *x, struct buf *out)
 
 		if (is_folded(r))
 			continue;
-		diff_put_markdown(out, r->series->metric, true);
-		diff_put_markdown(out, r->series->where[0] ? r->series->where : "system", false);
+		put_markdown(out, r->series->metric, true);
+		put_markdown(out, r->series->where[0] ? r->series->where : "system", false);
 		for (int s = 0; s < DIFF_SIDES; s++) {
 			buf_addch(out, ' ');
-			diff_put_number(out, s ? r->v.fresh : r->v.base, "%.5g");
+			put_number(out, s ? r->v.fresh : r->v.base, "%.5g");
 			buf_addstr(out, " |");
 		}
-		diff_put_markdown(out, r->series->unit, false);
+		put_markdown(out, r->series->unit, false);
 		buf_addch(out, ' ');
-		diff_put_number(out, r->v.ratio, "%.4f");
+		put_number(out, r->v.ratio, "%.4f");
 		buf_addstr(out, " | ");
-		diff_put_number(out, r->v.low, "%.4f");
+		put_number(out, r->v.low, "%.4f");
 		buf_addstr(out, " to ");
-		diff_put_number(out, r->v.high, "%.4f");
+		put_number(out, r->v.high, "%.4f");
 		buf_addstr(out, " | ");
-		diff_put_number(out, r->v.p, "%.2g");
+		put_number(out, r->v.p, "%.2g");
 		buf_addstr(out, " | ");
-		diff_put_number(out, r->v.q, "%.2g");
+		put_number(out, r->v.q, "%.2g");
 		buf_printf(out, " | %zu+%zu | %s%s%s |", r->v.n_base, r->v.n_fresh, loud ? "**" : "",
 			   verdict_name(r->v.kind), loud ? "**" : "");
 		buf_clear(&text);
 		diff_put_runs(&text, r, true);
-		diff_put_markdown(out, buf_str(&text), false);
-		diff_put_markdown(out, r->why, false);
+		put_markdown(out, buf_str(&text), false);
+		put_markdown(out, r->why, false);
 		buf_addch(out, '\n');
 	}
 	buf_addch(out, '\n');
@@ -320,22 +321,22 @@ static int add_row(struct table *t, const struct diff_report *x, const struct di
 		err = add_cell(t, &column, &text, NULL);
 	}
 	for (int s = 0; s < DIFF_SIDES && !err; s++) {
-		diff_put_number(&text, s ? r->v.fresh : r->v.base, "%.5g");
+		put_number(&text, s ? r->v.fresh : r->v.base, "%.5g");
 		err = add_cell(t, &column, &text, NULL);
 	}
 	buf_addstr(&text, r->series->unit);
 	err = err ? err : add_cell(t, &column, &text, NULL);
-	diff_put_number(&text, r->v.ratio, "%.4f");
+	put_number(&text, r->v.ratio, "%.4f");
 	err = err ? err : add_cell(t, &column, &text, color);
 	if (!isnan(r->v.low) && !isnan(r->v.high)) {
-		diff_put_number(&text, r->v.low, "%.4f");
+		put_number(&text, r->v.low, "%.4f");
 		buf_addstr(&text, "..");
-		diff_put_number(&text, r->v.high, "%.4f");
+		put_number(&text, r->v.high, "%.4f");
 	}
 	err = err ? err : add_cell(t, &column, &text, NULL);
-	diff_put_number(&text, r->v.p, "%.2g");
+	put_number(&text, r->v.p, "%.2g");
 	err = err ? err : add_cell(t, &column, &text, NULL);
-	diff_put_number(&text, r->v.q, "%.2g");
+	put_number(&text, r->v.q, "%.2g");
 	err = err ? err : add_cell(t, &column, &text, NULL);
 	buf_printf(&text, "%zu+%zu", r->v.n_base, r->v.n_fresh);
 	err = err ? err : add_cell(t, &column, &text, NULL);

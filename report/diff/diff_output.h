@@ -25,11 +25,4 @@ int diff_print_json(const struct diff_report *x, struct buf *out);
 int diff_print_markdown(const struct diff_report *x, struct buf *out);
 int diff_print_junit(const struct diff_report *x, struct buf *out);
 
-/* ---- for the formats ---- */
-
-/* "1.0532", or "-" for NaN. */
-void diff_put_number(struct buf *out, double v, const char *format);
-/* A cell of a markdown table, " text |", with "|" before it if it is the first. */
-void diff_put_markdown(struct buf *out, const char *text, bool first);
-
 #endif

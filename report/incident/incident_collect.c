@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "report/incident/incident_private.h"
 #include "report/input/input.h"
 #include "report/metric/amount.h"
@@ -179,13 +180,10 @@ static float *room(struct incident_store *s)
 	uint32_t per = (1u << 18) / s->bins ? (1u << 18) / s->bins : 1, at = s->n_series % per;
 
 	if (!at) {
-		float **more = reallocarray(s->block, s->n_blocks + 1, sizeof(*more));
-
-		if (!more)
+		if (array_room(&s->block, s->n_blocks, sizeof(*s->block)))
 			return NULL;
-		s->block = more;
-		more[s->n_blocks] = malloc((size_t)per * s->bins * sizeof(float));
-		if (!more[s->n_blocks])
+		s->block[s->n_blocks] = malloc((size_t)per * s->bins * sizeof(float));
+		if (!s->block[s->n_blocks])
 			return NULL;
 		s->n_blocks++;
 	}

@@ -130,8 +130,6 @@ uint32_t bind_of_group(const struct pm_model *m, uint32_t counter, const char *n
 		       size_t n);
 /* The PMUs of the kinds of CPUs, where there are several; NULL behind the last. */
 const char *bind_core_pmu(const struct pm_model *m, uint32_t i);
-/* strcmp_cpuid_str(): whether the pattern describes the recorded processor. */
-bool bind_cpuid_matches(const struct pm_model *m, const char *pattern);
 /* What takes the scale off the value of an event, as formulas of vendors want it; 1: it has none. */
 double bind_unscale(const struct pm_counter *c);
 /* The input as a set of TRACK_ bits that the replay has to deliver for its counters. */

@@ -99,7 +99,8 @@ int bind_find_kinds(struct builder *x)
 /* ---- inputs ---- */
 
 /* As perf does it: the whole text, with the dashes and dots of its map files taken as a regular expression. */
-bool bind_cpuid_matches(const struct pm_model *m, const char *pattern)
+/* strcmp_cpuid_str(): whether the pattern describes the recorded processor. */
+static bool cpuid_matches(const struct pm_model *m, const char *pattern)
 {
 	const char *id = pm_map_text(&m->header, PM_HEADER_CPU_ID, NULL);
 	regmatch_t match;
@@ -201,7 +202,7 @@ static void fill_input(struct builder *x, struct bound_input *in, const char *na
 	}
 	if (in->aspect == EXPR_CPUID_MATCH) {
 		in->constant = true;
-		in->value = value_of(bind_cpuid_matches(m, name));
+		in->value = value_of(cpuid_matches(m, name));
 		return;
 	}
 	/* perf's formulas have times in seconds, whatever unit they were counted in. */

@@ -312,20 +312,12 @@ static int find_rows(struct stat_sheet *s, struct stat_finder *f, uint32_t *nowh
 	return err;
 }
 
-static int add_column(struct stat_sheet *s, struct stat_line *l, size_t track, const struct pm_instance *i,
-		      uint32_t *cap)
+static int add_column(struct stat_sheet *s, struct stat_line *l, size_t track, const struct pm_instance *i)
 {
 	const struct pm_cpu *c = cpu_of(s, i);
 
-	if (s->n_columns == *cap) {
-		uint32_t bigger = *cap ? 2 * *cap : 64;
-		struct stat_column *more = realloc(s->column, bigger * sizeof(*more));
-
-		if (!more)
-			return -ENOMEM;
-		s->column = more;
-		*cap = bigger;
-	}
+	if (array_room(&s->column, s->n_columns, sizeof(*s->column)))
+		return -ENOMEM;
 	s->column[s->n_columns++] = (struct stat_column){
 		.track = (uint32_t)track,
 		.package = c ? c->package : PM_NONE,
@@ -381,7 +373,7 @@ uint32_t stat_row_of(const struct stat_sheet *s, const struct pm_counter *c, uin
 }
 
 static int add_lines(struct stat_sheet *s, uint32_t event, struct stat_line **at, struct feed *feed,
-		     struct stat_finder *f, uint32_t *cap)
+		     struct stat_finder *f)
 {
 	const struct stat_event *ev = &s->event[event];
 	size_t n = 0;
@@ -411,7 +403,7 @@ static int add_lines(struct stat_sheet *s, uint32_t event, struct stat_line **at
 			/* The siblings of a core, each with what all of them counted. */
 			if (everywhere && (p->package != own->package || p->die != own->die || p->core != own->core))
 				continue;
-			err = add_column(s, l, feed[k].track, pm_model_instance(s->places->model, t.instance), cap);
+			err = add_column(s, l, feed[k].track, pm_model_instance(s->places->model, t.instance));
 		}
 		/* An event that nobody could open has a line everywhere, of percore only where CPUs have one.
 		 */
@@ -531,7 +523,7 @@ int stat_lay_out(struct stat_sheet *s, struct buf *notes, struct error *e)
 	struct feed *feed = calloc(replay_tracks(s->replay) + 1, sizeof(*feed));
 	struct stat_sheet old = *s;
 	struct stat_line *at;
-	uint32_t cap = 0, nowhere = 0;
+	uint32_t nowhere = 0;
 	struct stat_finder *f = calloc(1, sizeof(*f));
 	int err;
 
@@ -550,7 +542,7 @@ int stat_lay_out(struct stat_sheet *s, struct buf *notes, struct error *e)
 	if (!err && !s->line)
 		err = -ENOMEM;
 	for (uint32_t i = 0; i < s->n_events && !err; i++)
-		err = add_lines(s, i, &at, feed, f, &cap);
+		err = add_lines(s, i, &at, feed, f);
 	if (!err) {
 		s->n_lines = (uint32_t)(at - s->line);
 		err = index_lines(s);
