@@ -270,6 +270,16 @@ static double mean_of(const struct scan *x, uint32_t from, uint32_t to)
 	return to > from ? sum / (to - from) : NAN;
 }
 
+/* As it was recorded: mean_of() is without waves and drifts. */
+static double recorded_mean(const struct scan *x, uint32_t series, uint32_t from, uint32_t to)
+{
+	double sum = 0;
+
+	for (uint32_t i = from; i < to; i++)
+		sum += (double)x->s->series[series].v[x->bin[i]];
+	return to > from ? sum / (to - from) : NAN;
+}
+
 /* What a series is like around a stretch. */
 static double usual_at(const struct scan *x, const struct stretch *s, uint32_t from, uint32_t to)
 {
@@ -346,7 +356,7 @@ static void report(struct scan *x, struct family *f, uint32_t series)
 							 .to = s->to,
 							 .score = (float)(size / s->limit),
 							 .usual = (float)usual_at(x, s, from, to),
-							 .value = (float)mean_of(x, from, to) });
+							 .value = (float)recorded_mean(x, series, from, to) });
 	}
 }
 

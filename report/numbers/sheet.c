@@ -275,10 +275,12 @@ static bool has_cell(const struct sheet *s, const struct level *l, uint32_t row,
 /* Whether the cell shows what one track says, as it is: it needs no room for values of its own. */
 static bool is_plain(const struct sheet *s, const struct level *l, uint32_t row, const struct bound_metric *m)
 {
-	uint32_t place = l->place[m->input[0]];
+	uint32_t place;
 
-	return !m->expr &&
-	       sheet_borrows(s->p, &s->binding->input[m->input[0]],
+	if (m->expr)
+		return false;
+	place = l->place[m->input[0]];
+	return sheet_borrows(s->p, &s->binding->input[m->input[0]],
 			     l->track + l->start[(size_t)row * l->n_inputs + place], level_feeds(l, row, place));
 }
 
