@@ -84,4 +84,23 @@ int say(const struct incidents *all, struct incident *i);
 /* Room for one more; NULL without memory. */
 void *incident_grown(void *array, uint32_t n, uint32_t *cap, size_t size);
 
+/* The run of values with the largest sum, fed value by value; to 0: none is above 0. */
+struct best_run {
+	double sum, best;
+	uint32_t start, from, to;
+};
+
+static inline void best_run_add(struct best_run *r, uint32_t i, double excess)
+{
+	r->sum += excess;
+	if (r->sum <= 0) {
+		r->sum = 0;
+		r->start = i + 1;
+	} else if (r->sum > r->best) {
+		r->best = r->sum;
+		r->from = r->start;
+		r->to = i + 1;
+	}
+}
+
 #endif

@@ -211,8 +211,8 @@ static int look(struct look *l, const struct pipeline_config *config, const char
 static void find_times(struct look *l)
 {
 	const struct incident_series *s = &l->i->series[0];
-	double sign = s->value < s->usual ? -1 : 1, top[3] = { 0 }, sum = 0, best = 0, half;
-	uint32_t start = 0, from = 0, to = 0;
+	double sign = s->value < s->usual ? -1 : 1, top[3] = { 0 }, half;
+	struct best_run run = { 0 };
 
 	for (uint32_t k = 0; k < l->n; k++) {
 		double d = sign * ((double)l->v[0][k] - s->usual);
@@ -225,28 +225,17 @@ static void find_times(struct look *l)
 			}
 	}
 	half = fmax(top[2] > 0 ? (top[0] + top[1] + top[2]) / 6 : top[0] / 2, top[0] / 4);
-	for (uint32_t k = 0; k < l->n; k++) {
-		double d = isnan(l->v[0][k]) ? 0 : sign * ((double)l->v[0][k] - s->usual) - half;
-
-		sum += d;
-		if (sum <= 0) {
-			sum = 0;
-			start = k + 1;
-		} else if (sum > best) {
-			best = sum;
-			from = start;
-			to = k + 1;
-		}
-	}
-	if (to <= from)
+	for (uint32_t k = 0; k < l->n; k++)
+		best_run_add(&run, k, isnan(l->v[0][k]) ? 0 : sign * ((double)l->v[0][k] - s->usual) - half);
+	if (!run.to)
 		return;
-	l->i->from_s = fmax(l->from[from], 0);
-	l->i->to_s = l->to[to - 1];
+	l->i->from_s = fmax(l->from[run.from], 0);
+	l->i->to_s = l->to[run.to - 1];
 	for (uint32_t k = 0; k < l->i->n_series && k < SERIES; k++) {
+		double sum = 0;
 		uint32_t n = 0;
 
-		sum = 0;
-		for (uint32_t i = from; i < to; i++)
+		for (uint32_t i = run.from; i < run.to; i++)
 			if (!isnan(l->v[k][i])) {
 				sum += (double)l->v[k][i];
 				n++;

@@ -296,8 +296,9 @@ static double usual_at(const struct scan *x, const struct stretch *s, uint32_t f
 /* From when to when exactly: the run of values that are nearer to the stretch than to what is usual. */
 static void find_ends(struct scan *x, struct stretch *s)
 {
-	double usual, half, sum = 0, best = 0;
 	uint32_t from, to, reach, start, end;
+	struct best_run run;
+	double usual, half;
 
 	if (!scan_series(x, s->series, false))
 		return;
@@ -308,16 +309,12 @@ static void find_ends(struct scan *x, struct stretch *s)
 	half = (mean_of(x, from, to) - usual) / 2;
 	start = from > reach ? from - reach : 0;
 	end = to + reach < x->n ? to + reach : x->n;
-	for (uint32_t i = start; i < end && half != 0; i++) {
-		sum += fmin((x->y[i] - usual) / half - 1, 3);
-		if (sum <= 0) {
-			sum = 0;
-			start = i + 1;
-		} else if (sum > best) {
-			best = sum;
-			from = start;
-			to = i + 1;
-		}
+	run = (struct best_run){ .start = start };
+	for (uint32_t i = start; i < end && half != 0; i++)
+		best_run_add(&run, i, fmin((x->y[i] - usual) / half - 1, 3));
+	if (run.to) {
+		from = run.from;
+		to = run.to;
 	}
 	while (from && (x->y[from - 1] - usual) / half > 1)
 		from--;
