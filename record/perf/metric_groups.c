@@ -11,6 +11,7 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include "common/array.h"
 #include "common/cpulist.h"
 #include "record/perf/metric_pick.h"
 
@@ -191,7 +192,7 @@ static bool join(struct packing *k, const struct bin *by)
 
 static int pack(struct packing *k, const struct picked *one, const char *pmu)
 {
-	struct bin whole = take(one, pmu, true), b = take(one, pmu, false), *grown;
+	struct bin whole = take(one, pmu, true), b = take(one, pmu, false);
 
 	/* What the threshold needs besides must not take the formula apart. */
 	if (b.n < whole.n && (!b.n || fits(k->m, &whole)))
@@ -199,10 +200,8 @@ static int pack(struct packing *k, const struct picked *one, const char *pmu)
 	if (k->m->p->options->perf.metric_no_merge || !join(k, &b)) {
 		if (b.n < 2)
 			return 0;
-		grown = realloc(k->bin, (k->n + 1) * sizeof(*grown));
-		if (!grown)
+		if (array_room(&k->bin, k->n, sizeof(*k->bin)))
 			return -ENOMEM;
-		k->bin = grown;
 		k->bin[k->n++] = b;
 	}
 	for (size_t i = 0; i < b.n; i++)

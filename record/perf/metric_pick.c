@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "common/options.h"
 #include "record/host/privileges.h"
 
@@ -77,20 +78,16 @@ static bool is_named(const struct metric *row, const char *word)
 
 static int pick(struct metrics *m, const struct metric *row, const char *word, bool by_group, bool vendor)
 {
-	struct picked *grown;
-
 	for (size_t i = 0; i < m->n; i++)
 		/* A metric that is asked for twice is one; a vendor's takes the place of ours. */
 		if (m->picked[i].row == row || !strcasecmp(m->picked[i].row->name, row->name)) {
 			m->picked[i].by_group &= by_group;
 			return 0;
 		}
-	grown = realloc(m->picked, (m->n + 1) * sizeof(*grown));
-	if (!grown)
+	if (array_room(&m->picked, m->n, sizeof(*m->picked)))
 		return metrics_no_memory(m);
-	m->picked = grown;
-	grown[m->n] = (struct picked){ .row = row, .word = strdup(word), .by_group = by_group, .vendor = vendor };
-	return grown[m->n++].word ? 0 : metrics_no_memory(m);
+	m->picked[m->n] = (struct picked){ .row = row, .word = strdup(word), .by_group = by_group, .vendor = vendor };
+	return m->picked[m->n++].word ? 0 : metrics_no_memory(m);
 }
 
 typedef int (*visit_fn)(struct metrics *m, const struct metric *row, bool vendor, void *arg);

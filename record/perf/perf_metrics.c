@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "common/metric/expr.h"
 #include "record/perf/metric_pick.h"
 #include "record/perf/perf_class.h"
@@ -80,22 +81,20 @@ static bool find_events_of(struct metrics *m, const char *text, struct event_set
 
 static int add_want(struct metrics *m, struct picked *one, const char *text, struct event_set *set)
 {
-	struct want *grown;
+	struct want *new;
 
 	for (size_t i = 0; i < one->n; i++)
 		if (!strcasecmp(one->want[i].text, text)) {
 			event_set_release(set);
 			return 0;
 		}
-	grown = realloc(one->want, (one->n + 1) * sizeof(*grown));
-	if (!grown) {
+	if (array_room(&one->want, one->n, sizeof(*one->want))) {
 		event_set_release(set);
 		return metrics_no_memory(m);
 	}
-	one->want = grown;
-	grown[one->n] = (struct want){ .text = strdup(text), .set = *set, .extra = one->extra };
-	one->n++;
-	return grown[one->n - 1].text ? 0 : metrics_no_memory(m);
+	new = &one->want[one->n++];
+	*new = (struct want){ .text = strdup(text), .set = *set, .extra = one->extra };
+	return new->text ? 0 : metrics_no_memory(m);
 }
 
 /* 0 also where the event is not there and the formula copes; -ENOENT if it does not. */

@@ -37,8 +37,8 @@ int perf_starving_look(struct perf_source *s, struct source *source, struct plan
 		if (g->starved)
 			atomic_store(&source->stale, true);
 		buf_clear(&text);
-		buf_printf(&text, "%s%s: no count so far, because others hold the counters%s", g->member[0]->ev->name,
-			   g->n > 1 ? " and the others of its group" : "",
+		buf_printf(&text, "%s%s: not counted so far, because others hold the counters%s",
+			   g->member[0]->ev->name, g->n > 1 ? " and the others of its group" : "",
 			   g->starved ? "; from now on its events are counted one by one" : "");
 		err = text.err ? text.err : plan_note(p, g->n, buf_str(&text));
 		/* One line is for all of them. */
@@ -47,7 +47,7 @@ int perf_starving_look(struct perf_source *s, struct source *source, struct plan
 	}
 	if (told > 1)
 		snprintf(p->told + strlen(p->told), sizeof(p->told) - strlen(p->told),
-			 "; so it is with %u more (pmrep info)", told - 1);
+			 "; and %u more groups (pmrep info lists them)", told - 1);
 	buf_release(&text);
 	return err;
 }
