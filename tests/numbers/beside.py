@@ -160,10 +160,17 @@ def of_a_task(pmrec, pmrep, folder, perf):
                             stdout=subprocess.PIPE, text=True)
     pid = str(work.pid)
     work.stdout.readline()
-    record = subprocess.Popen([pmrec, "-q", "-i", "0.005", "--sources=perf", "-e", EVENTS, "-p", pid, "-o", path],
-                              preexec_fn=lambda: os.sched_setaffinity(0, {0}))
+    pipes = [os.path.join(folder, name) for name in ("tell", "told")]
+    for pipe in pipes:
+        os.mkfifo(pipe)
+    tell, told = (os.open(pipe, os.O_RDWR | os.O_CLOEXEC) for pipe in pipes)
+    record = subprocess.Popen([pmrec, "-q", "-i", "0.005", "--sources=perf", "-e", EVENTS, "-p", pid, "-o", path,
+                               "--control=fifo:" + ",".join(pipes)], preexec_fn=lambda: os.sched_setaffinity(0, {0}))
     peer = subprocess.Popen([perf, "stat", "-x,", "-o", other, "-e", EVENTS, "-p", pid]) if perf else None
-    await_that("the counters are open", lambda: has_events(record.pid) and (not peer or has_events(peer.pid)))
+    # The recorder answers when it counts: open events alone have no first reading yet.
+    os.write(tell, b"ping\n")
+    os.read(told, 16)
+    await_that("perf counts", lambda: not peer or has_events(peer.pid))
     tyrant = hog(0, 1.5)
     if tyrant is None:
         skipped.append("missed ticks: no right to SCHED_FIFO")
