@@ -10,9 +10,9 @@ enum { KEY_LAST = 1000, KEY_SINCE, KEY_PID, KEY_OVERWRITE };
 
 static const struct argp_option options[] = {
 	{ "output", 'o', "FILE", 0, "Output file; - is stdout", 0 },
-	{ "last", KEY_LAST, "TIME", 0, "So much before now: 10m, 30s (all that is kept)", 0 },
-	{ "since", KEY_SINCE, "TIME", 0, "From TIME on, as pmrep has it", 0 },
-	{ "pid", KEY_PID, "PID", 0, "Of this recorder", 0 },
+	{ "last", KEY_LAST, "TIME", 0, "How far back: 10m, 30s; default: all that is kept", 0 },
+	{ "since", KEY_SINCE, "TIME", 0, "From TIME on, as for pmrep cut", 0 },
+	{ "pid", KEY_PID, "PID", 0, "Which recorder", 0 },
 	{ "overwrite", KEY_OVERWRITE, NULL, 0, "Replace FILE", 0 },
 	{ 0 },
 };
@@ -44,14 +44,14 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_PID:
 		if (parse_u64(arg, &n) || !n || n > INT_MAX)
-			return options_bad(state, "--pid: '%s' is not the number of a process", arg);
+			return options_bad(state, "--pid: '%s' is not a process number", arg);
 		d->pid = (pid_t)n;
 		return 0;
 	case KEY_OVERWRITE:
 		d->overwrite = true;
 		return 0;
 	case ARGP_KEY_ARG:
-		return options_bad(state, "'%s': pmrec dump takes no words; -o FILE names the output", arg);
+		return options_bad(state, "'%s': pmrec dump takes no operands; -o FILE names the output", arg);
 	case ARGP_KEY_END:
 		return d->output ? 0 : options_bad(state, "no output given; -o FILE names it, -o - is stdout");
 	}
@@ -65,12 +65,12 @@ static const struct options_spec spec = {
 	.column = OPTIONS_OTHER,
 	.argp = &argp,
 	.brief = "Usage: pmrec dump [OPTION...] -o FILE\n\n"
-		 "Copies what a recorder at work has of the last minutes into a recording. The recorder goes on.\n"
-		 "pmrec --ring=10m is a recorder for that; any other one that writes to files can be asked, too.\n\n"
+		 "Copy the last minutes of a running recorder into a recording of their own. The recorder goes on.\n"
+		 "pmrec --ring=10m is made for this; any other recorder that writes files will do.\n\n"
 		 "  -o, --output=FILE      output file; - is stdout\n"
-		 "      --last=TIME        so much before now: 10m, 30s (all that is kept)\n"
+		 "      --last=TIME        how far back: 10m, 30s (default: all that is kept)\n"
 		 "      --since=TIME       from TIME on: 2026-01-31T12:00:00Z, @SECONDS, -SECONDS before now\n"
-		 "      --pid=PID          of this recorder, where there are several\n"
+		 "      --pid=PID          which recorder, if several are running\n"
 		 "      --overwrite        replace FILE\n\n"
 		 "Example:\n"
 		 "  pmrec dump --last=2m -o - | pmrep -\n",

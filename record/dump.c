@@ -66,7 +66,7 @@ static int ask(pid_t pid, struct message_fds *fds, struct error *e)
 	if (*refusal)
 		return error_set(e, ENOENT, "%s", refusal);
 	if (pid)
-		return error_set(e, ESRCH, "process %d is not a recorder, or does not obey you", (int)pid);
+		return error_set(e, ESRCH, "process %d is not a recorder that you may dump", (int)pid);
 	return error_set(e, ESRCH, "no recording is being made that you may dump");
 }
 

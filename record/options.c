@@ -166,8 +166,9 @@ static error_t set_ring(void *into, char *text, struct argp_state *state)
 
 	free(time);
 	if (bad || (comma && o->output.ring_bytes < RING_FILES_SIZE * ROTATE_MIN_BYTES))
-		return options_bad(state, "--ring: '%s' is not a time, as 10m, or a time and a size, as 10m,100M",
-				   text);
+		return options_bad(
+			state, "--ring: '%s' is neither a time such as 10m nor a time and a size such as 10m,100M",
+			text);
 	return 0;
 }
 
@@ -410,12 +411,12 @@ static error_t check_ring(struct argp_state *state, struct record_options *o)
 
 	if (!out->ring_ns)
 		return out->dump_on || out->dump_ns || out->dump_to ?
-			       options_bad(state, "--dump-on, --dump-every and --dump-to are about --ring=TIME") :
+			       options_bad(state, "--dump-on, --dump-every and --dump-to need --ring=TIME") :
 			       0;
 	if (out->keep)
 		return options_bad(state, "--ring says how long files are kept, --keep how many: give one of them");
 	if (out->ring_ns < o->sample.interval_ns)
-		return options_bad(state, "--ring: it has to hold one interval at least");
+		return options_bad(state, "--ring: it has to hold at least one interval");
 	if (!out->rotate_ns)
 		out->rotate_ns = part > o->sample.interval_ns ? part : o->sample.interval_ns;
 	if (!out->rotate_bytes)

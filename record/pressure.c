@@ -38,7 +38,7 @@ int pressure_parse(struct pressure *p, const char *text, struct error *e)
 				 text);
 	if (p->window_us < WINDOW_MIN_US || p->window_us > WINDOW_MAX_US || !p->stall_us ||
 	    p->stall_us > p->window_us)
-		return error_set(e, EINVAL, "'%s': the kernel takes windows of 0.5 to 10 s, and a stall within them",
+		return error_set(e, EINVAL, "'%s': the window has to be 0.5 to 10 s long, and the stall shorter",
 				 text);
 	strcpy(p->resource, resource);
 	p->full = !strcmp(extent, "full");

@@ -46,9 +46,9 @@ static const char *dump(struct recorder *r, const char *cause)
 	char text[80], *path;
 
 	if (!o->output.ring_ns)
-		return "only a recorder with --ring dumps of itself; pmrec dump -o FILE asks any";
+		return "only a recorder with --ring writes dumps itself; pmrec dump -o FILE works with any recorder";
 	if (now < d->next_ns)
-		return "the last one is less than --dump-every ago";
+		return "the last dump is younger than --dump-every";
 	if (!child_ended(&d->child, false))
 		return "a dump is being made";
 	d->next_ns = now + o->output.dump_ns;

@@ -141,7 +141,7 @@ static int change_cpus(struct session *s, const struct cpulist *gone, const stru
 static int tell_opener(struct session *s)
 {
 	static const char text[] =
-		"the process that opens what needs rights has ended: what comes from here on may be missing";
+		"the process that opens files and events has ended: CPUs and tasks that come later are missing";
 
 	snprintf(s->plan.told, sizeof(s->plan.told), "%s", text);
 	return plan_note(&s->plan, 1, text);

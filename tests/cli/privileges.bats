@@ -12,9 +12,7 @@ setup() {
 }
 
 teardown() {
-	if [ -n "$pid" ] && kill -0 "$pid" 2>/dev/null; then
-		kill -KILL "$pid" 2>/dev/null || true
-	fi
+	[ -z "$pid" ] || kill -KILL "$pid" 2>/dev/null || true
 }
 
 need_root() {
@@ -247,7 +245,7 @@ for i in range(4):
 	kill -INT "$pid"
 	finish
 	[ "$status" = 0 ]
-	[ "$(grep -c 'process that opens what needs rights has ended' err)" = 1 ]
+	[ "$(grep -c 'process that opens files and events has ended' err)" = 1 ]
 	"$bin/pmrep" check x.pmr
 	[ "$("$bin/pmrep" dump x.pmr | grep -c ^snapshot)" -ge $((before + 20)) ]
 	[ "$("$bin/pmrep" dump x.pmr | grep -c 'event=note .*process that opens')" = 1 ]

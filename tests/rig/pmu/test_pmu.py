@@ -232,8 +232,8 @@ def check_starving(m, folder, runner):
                            "-e", asked).stderr
         m.write(folder)
         info = runner.run(os.path.join(BIN, "pmrep"), "info", path, preload=False).stdout
-        told = "others of its group: no count so far, because others hold the counters; from now on its events are counted one by one"
-        if shown.count("no count so far") != 1 or told not in shown or told not in info:
+        told = "others of its group: not counted so far, because others hold the counters; from now on its events are counted one by one"
+        if shown.count("not counted so far") != 1 or told not in shown or told not in info:
             wrong.append(f"{asked} starves untold: {shown}")
         shown = runner.run(os.path.join(BIN, "pmrep"), "stat", "-x;", "--metric-style=none", "--no-scale", path, preload=False).stdout
         for event, (value, ran, percent, _) in zip(events[:2], runner.rows(shown)):
