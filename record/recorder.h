@@ -48,8 +48,6 @@ struct recorder {
 
 /* Says r->error and lets everything end; the exit code. */
 int recorder_fail(struct recorder *r);
-/* A marker, without text if it is NULL. False: there was no room for it. */
-bool recorder_mark(struct recorder *r, const char *text);
 /* Starts to count, unless it does already. */
 void recorder_enable(struct recorder *r);
 /* A line of --control; answers it. */

@@ -9,7 +9,8 @@
 #include "record/marksocket.h"
 #include "record/recorder.h"
 
-bool recorder_mark(struct recorder *r, const char *text)
+/* A marker, without text if it is NULL. False: there was no room for it. */
+static bool mark(struct recorder *r, const char *text)
 {
 	struct pm_event event = { .type = PM_EVENT_MARKER };
 
@@ -53,7 +54,7 @@ static const char *dump(struct recorder *r, const char *cause)
 		return "a dump is being made";
 	d->next_ns = now + o->output.dump_ns;
 	snprintf(text, sizeof(text), "dump: %s", cause);
-	recorder_mark(r, text);
+	mark(r, text);
 	path = output_dump_name(o);
 	if (!path)
 		return "no memory";
@@ -100,7 +101,7 @@ void recorder_hear(struct recorder *r)
 		const char *wrong = "unknown command";
 
 		if (command.verb == CONTROL_MARK)
-			wrong = recorder_mark(r, command.text) ? NULL : "the output takes nothing";
+			wrong = mark(r, command.text) ? NULL : "the output cannot take a marker now";
 		else if (command.verb == CONTROL_DUMP)
 			wrong = hand_out(r, &fds);
 		marksocket_answer(peer, wrong, &fds);
@@ -166,8 +167,8 @@ void recorder_obey(struct recorder *r, const struct control_command *c)
 		session_snapshot(&r->session);
 		break;
 	case CONTROL_MARK:
-		if (!recorder_mark(r, c->text))
-			wrong = "the output takes nothing";
+		if (!mark(r, c->text))
+			wrong = "the output cannot take a marker now";
 		break;
 	case CONTROL_DUMP:
 		wrong = dump(r, "--control");
@@ -204,7 +205,7 @@ void recorder_signal(struct recorder *r, const struct signals_event *s)
 		break;
 	case SIGUSR1:
 		session_snapshot(&r->session);
-		recorder_mark(r, NULL);
+		mark(r, NULL);
 		break;
 	case SIGINT:
 	case SIGQUIT:
