@@ -20,13 +20,13 @@ enum {
 	COMMAND(list, true) \
 	COMMAND(mark, false) \
 	COMMAND(perfstat, true) \
+	COMMAND(record, true) \
 	COMMAND(report, false) \
 	COMMAND(turbostat, true) \
 	COMMAND(vendor, false)
 
 #define DECLARE_COMMAND(name, opens) int cmd_##name(int argc, char **argv);
 EACH_COMMAND(DECLARE_COMMAND)
-DECLARE_COMMAND(record, true)
 #undef DECLARE_COMMAND
 
 /* Columns of the terminal on stdout; 0 if it is none: tables are then as wide as they are. */

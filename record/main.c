@@ -13,10 +13,10 @@ static int cmd_of_perf(int argc, char **argv)
 	struct error e = { 0 };
 
 	(void)argc;
+	(void)argv;
 	error_set(&e, EINVAL,
-		  "'%s' is not a command of pmrec: pmrec perfstat takes the words of perf stat, and pmrec -e LIST "
-		  "COMMAND records. The program '%s' is run with: pmrec -- %s",
-		  argv[0], argv[0], argv[0]);
+		  "'stat' is not a command of pmrec: pmrec perfstat takes the words of perf stat, and pmrec -e LIST "
+		  "COMMAND records. The program 'stat' is run with: pmrec -- stat");
 	return command_failed(&e);
 }
 
@@ -27,8 +27,7 @@ struct command {
 };
 
 #define ROW(name, opens) { #name, cmd_##name, opens },
-static const struct command commands[] = { EACH_COMMAND(ROW){ "stat", cmd_of_perf, false },
-					   { "record", cmd_of_perf, false } };
+static const struct command commands[] = { EACH_COMMAND(ROW){ "stat", cmd_of_perf, false } };
 static const struct command recording = { "", cmd_record, true };
 
 static bool names_recording(char *const *argv)

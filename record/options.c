@@ -26,6 +26,7 @@ static const char brief[] =
 	"  pmrec -o - | pmrep -         watch\n"
 	"\n"
 	"Commands:\n"
+	"  record     record into a file (the default command)\n"
 	"  doctor     what this machine offers, what is missing, and what helps\n"
 	"  list       events, sources, metrics and metric groups that can be recorded\n"
 	"  mark       put a marker into the recordings that are being made\n"

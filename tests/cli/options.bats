@@ -118,7 +118,7 @@ check_page() {
 }
 
 @test "each command has a page, which names every option" {
-	check_page pmrec "" record/pmrec.1
+	check_page pmrec "" record/pmrec-record.1
 	for command in list doctor dump compare vendor; do
 		check_page pmrec "$command" "record/pmrec-$command.1"
 	done

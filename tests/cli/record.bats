@@ -446,7 +446,8 @@ snapshots() {
 @test "perf's words are told where they belong" {
 	run -125 "$bin/pmrec" stat -e faults true
 	[[ $output == *"pmrec -e LIST COMMAND"*"pmrec -- stat"* ]]
-	run -125 "$bin/pmrec" record true
+	run -3 "$bin/pmrec" record -q -i 0 -o word.pmr -- sh -c 'exit 3'
+	"$bin/pmrep" check word.pmr
 	run -0 "$bin/pmrec" -o x.pmr -- stat /
 	[[ $output == *Inode:* ]]
 }
