@@ -11,56 +11,102 @@
 
 #define SAID 5 /* metrics that a sentence names */
 
-/* What people call it; `again`: says what another says, and is named last. */
-static const struct word {
-	const char *metric, *word;
-	bool again;
-} words[] = {
-	{ "forks", "forks", false },
-	{ "faults", "page faults", false },
-	{ "faults.major", "major page faults", false },
-	{ "ctxsw", "context switches", false },
-	{ "irq", "interrupts", false },
-	{ "migrations", "migrations", false },
-	{ "runq", "runnable tasks", false },
-	{ "blocked", "tasks blocked on I/O", false },
-	{ "oom", "processes killed for memory", false },
-	{ "swap.in", "pages swapped in", false },
-	{ "swap.out", "pages swapped out", false },
-	{ "disk.in", "read from disks", false },
-	{ "disk.out", "written to disks", false },
-	{ "psi.cpu", "pressure on CPUs", false },
-	{ "psi.memory", "pressure on memory", false },
-	{ "psi.io", "pressure on I/O", false },
-	{ "util.user", "in user mode", false },
-	{ "util.system", "in the kernel", false },
-	{ "util.iowait", "waiting for I/O", false },
-	{ "util.steal", "taken by the hypervisor", false },
-	{ "util.softirq", "in soft interrupts", false },
-	{ "util.irq", "in interrupts", false },
-	{ "util.nice", "at low priority", false },
-	{ "bzy_mhz", "busy frequency", false },
-	{ "util", "busy", true },
-	{ "busy", "busy", true },
-	{ "util.idle", "idle", true },
-	{ "cpus_busy", "CPUs busy", true },
-	{ "irq.count", "interrupts", true },
-	{ "avg_mhz", "mean frequency", true },
+enum rank {
+	RANK_WORD,
+	RANK_METRIC, /* it has no word */
+	RANK_RAW,    /* a counter of the kernel, by its name there */
+	RANK_AGAIN,  /* says what another one says */
 };
 
-static const struct word *word_of(const char *metric)
+/* What people call it. A star in the word is what the star of the metric stands for. The first that fits counts. */
+static const struct word {
+	const char *metric, *word;
+	enum rank rank;
+} words[] = {
+	{ "forks", "forks", RANK_WORD },
+	{ "faults", "page faults", RANK_WORD },
+	{ "faults.major", "major page faults", RANK_WORD },
+	{ "ctxsw", "context switches", RANK_WORD },
+	{ "irq", "interrupts", RANK_WORD },
+	{ "migrations", "migrations", RANK_WORD },
+	{ "runq", "runnable tasks", RANK_WORD },
+	{ "blocked", "tasks blocked on I/O", RANK_WORD },
+	{ "oom", "processes killed for memory", RANK_WORD },
+	{ "swap.in", "pages swapped in", RANK_WORD },
+	{ "swap.out", "pages swapped out", RANK_WORD },
+	{ "disk.in", "read from disks", RANK_WORD },
+	{ "disk.out", "written to disks", RANK_WORD },
+	{ "disk.read_await", "read latency", RANK_WORD },
+	{ "disk.write_await", "write latency", RANK_WORD },
+	{ "psi.cpu", "pressure on CPUs", RANK_WORD },
+	{ "psi.memory", "pressure on memory", RANK_WORD },
+	{ "psi.io", "pressure on I/O", RANK_WORD },
+	{ "util.user", "in user mode", RANK_WORD },
+	{ "util.system", "in the kernel", RANK_WORD },
+	{ "util.iowait", "waiting for I/O", RANK_WORD },
+	{ "util.steal", "taken by the hypervisor", RANK_WORD },
+	{ "util.softirq", "in soft interrupts", RANK_WORD },
+	{ "util.irq", "in interrupts", RANK_WORD },
+	{ "util.nice", "at low priority", RANK_WORD },
+	{ "sched.wait", "run queue wait", RANK_WORD },
+	{ "bzy_mhz", "busy frequency", RANK_WORD },
+	{ "sched.slice", "time slice", RANK_METRIC },
+	{ "disk.queue", "disk queue", RANK_METRIC },
+	{ "irq.cal", "function call interrupts", RANK_METRIC },
+	{ "irq.loc", "timer interrupts", RANK_METRIC },
+	{ "irq.res", "rescheduling interrupts", RANK_METRIC },
+	{ "irq.tlb", "TLB shootdowns", RANK_METRIC },
+	{ "idle.*.duration", "length of stays in *", RANK_METRIC },
+	{ "softirq.*", "soft interrupts for *", RANK_RAW },
+	{ "vmstat.*", "*", RANK_RAW },
+	{ "meminfo.*", "*", RANK_RAW },
+	{ "util", "busy", RANK_AGAIN },
+	{ "busy", "busy", RANK_AGAIN },
+	{ "util.idle", "idle", RANK_AGAIN },
+	{ "cpus_busy", "utilization", RANK_AGAIN },
+	{ "cpus_utilized", "utilization", RANK_AGAIN },
+	{ "cpus_utilized_clock", "utilization", RANK_AGAIN },
+	{ "irq.count", "interrupts", RANK_AGAIN },
+	{ "stat.intr", "interrupts", RANK_AGAIN },
+	{ "context-switches", "context switches", RANK_AGAIN },
+	{ "cs_per_second", "context switches", RANK_AGAIN },
+	{ "cpu-migrations", "migrations", RANK_AGAIN },
+	{ "migrations_per_second", "migrations", RANK_AGAIN },
+	{ "page-faults", "page faults", RANK_AGAIN },
+	{ "page_faults_per_second", "page faults", RANK_AGAIN },
+	{ "disk.read_rate", "read from disks", RANK_AGAIN },
+	{ "disk.write_rate", "written to disks", RANK_AGAIN },
+	{ "avg_mhz", "mean frequency", RANK_AGAIN },
+};
+
+/* Whether the metric fits; *star, *len: the part of it that the star stands for. */
+static bool fits(const char *pattern, const char *metric, const char **star, size_t *len)
+{
+	const char *at = strchr(pattern, '*');
+	size_t head = at ? (size_t)(at - pattern) : 0, tail = at ? strlen(at + 1) : 0, all = strlen(metric);
+
+	if (!at)
+		return !strcmp(pattern, metric);
+	*star = metric + head;
+	*len = all - head - tail;
+	return all > head + tail && !strncmp(pattern, metric, head) && !strcmp(at + 1, metric + all - tail);
+}
+
+static const struct word *word_of(const char *metric, const char **star, size_t *len)
 {
 	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
-		if (!strcmp(words[i].metric, metric))
+		if (fits(words[i].metric, metric, star, len))
 			return &words[i];
 	return NULL;
 }
 
-static int rank_of(const struct incident_series *s)
+static enum rank rank_of(const struct incident_series *s)
 {
-	const struct word *w = word_of(s->metric);
+	const char *star;
+	size_t len;
+	const struct word *w = word_of(s->metric, &star, &len);
 
-	return !w ? 1 : w->again ? 2 : 0;
+	return w ? w->rank : RANK_METRIC;
 }
 
 static int by_word(const void *a, const void *b)
@@ -68,7 +114,7 @@ static int by_word(const void *a, const void *b)
 	const struct incident_series *x = a, *y = b;
 
 	if (rank_of(x) != rank_of(y))
-		return rank_of(x) - rank_of(y);
+		return rank_of(x) < rank_of(y) ? -1 : 1;
 	return (x->score < y->score) - (x->score > y->score);
 }
 
@@ -122,13 +168,19 @@ static void put_value(struct buf *out, double v, const char *unit)
 
 static void put_name(struct buf *out, const struct incident_series *s)
 {
-	const struct word *w = word_of(s->metric);
-	size_t len = strlen(s->display);
+	const char *star;
+	size_t len;
+	const struct word *w = word_of(s->metric, &star, &len);
 
 	if (w) {
-		buf_addstr(out, w->word);
+		const char *at = strchr(w->word, '*');
+
+		buf_add(out, w->word, at ? (size_t)(at - w->word) : strlen(w->word));
+		if (at)
+			text_escape(out, star, len);
 		return;
 	}
+	len = strlen(s->display);
 	/* The unit stands behind the value. */
 	if (len > 2 && !strcmp(s->display + len - 2, "/s"))
 		len -= 2;
@@ -233,6 +285,21 @@ bool incident_names_first(const struct incident *i, uint32_t k)
 	return true;
 }
 
+/* Whether a better series has the same word. */
+static bool said_before(const struct incident *i, uint32_t k)
+{
+	const char *star;
+	size_t len;
+	const struct word *w = word_of(i->series[k].metric, &star, &len), *other;
+
+	for (uint32_t j = 0; j < k && w && w->rank == RANK_AGAIN; j++) {
+		other = word_of(i->series[j].metric, &star, &len);
+		if (other && !strcmp(other->word, w->word))
+			return true;
+	}
+	return false;
+}
+
 static void put_tasks(struct buf *out, const struct incident *i)
 {
 	for (uint32_t k = 0; k < i->n_tasks && k < 3; k++) {
@@ -252,14 +319,16 @@ int say(const struct incidents *all, struct incident *i)
 	if (i->kind == INCIDENT_LOSS) {
 		buf_printf(&out, "%u tick%s lost while recording", i->times, plural(i->times));
 	} else {
-		for (uint32_t k = 0; k < i->n_series && n < SAID; k++) {
-			if (!incident_names_first(i, k))
+		for (uint32_t k = 0; k < i->n_series; k++) {
+			if (!incident_names_first(i, k) || said_before(i, k))
+				continue;
+			metrics++;
+			/* Names of the kernel's only for want of better. */
+			if (n == SAID || (n > 2 && rank_of(&i->series[k]) == RANK_RAW))
 				continue;
 			buf_addstr(&out, n++ ? ", " : "");
 			put_item(&out, i, k);
 		}
-		for (uint32_t k = 0; k < i->n_series; k++)
-			metrics += incident_names_first(i, k);
 		if (metrics > n)
 			buf_printf(&out, ", and %u more metric%s", metrics - n, plural(metrics - n));
 	}
