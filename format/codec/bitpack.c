@@ -1,4 +1,20 @@
+/*
+ * The inner loops, compiled once for any CPU and once more with AVX2 (PM_KERNEL_AVX2): loops whose steps do not build
+ * on each other become vectors.
+ */
 #include "format/codec/bitpack.h"
+
+/* The numbers of the series behind the two before them. */
+static void numbers_of(uint64_t w[static PM_BLOCK + 2], const struct pm_series *s)
+{
+	w[0] = s->last2;
+	w[1] = s->last;
+	if (s->other)
+		for (size_t i = 0; i < s->n; i++)
+			w[i + 2] = s->v[i] - s->other[i];
+	else
+		memcpy(w + 2, s->v, s->n * sizeof(*w));
+}
 
 static uint64_t bits(const uint64_t *v, size_t n)
 {
@@ -9,16 +25,38 @@ static uint64_t bits(const uint64_t *v, size_t n)
 	return all;
 }
 
+/* As pm_extend(), without the shift of signed numbers that vectors of 64 bits lack. */
+static inline uint64_t extend(uint64_t x, uint64_t mask, uint64_t sign)
+{
+	return ((x & mask) ^ sign) - sign;
+}
+
+static void differences(uint64_t *x, const uint64_t *w, size_t n, unsigned order, unsigned shift)
+{
+	uint64_t mask = UINT64_MAX >> shift, sign = shift ? (mask >> 1) + 1 : 0;
+
+	if (order == 0)
+		for (size_t i = 0; i < n; i++)
+			x[i] = extend(w[i + 2], mask, sign);
+	else if (order == 1)
+		for (size_t i = 0; i < n; i++)
+			x[i] = extend(w[i + 2] - w[i + 1], mask, sign);
+	else
+		for (size_t i = 0; i < n; i++)
+			x[i] = extend(w[i + 2] - 2 * w[i + 1] + w[i], mask, sign);
+}
+
 static void ranges(const struct pm_series *s, struct pm_range range[3])
 {
+	uint64_t w[PM_BLOCK + 2], mask = UINT64_MAX >> s->shift, sign = s->shift ? (mask >> 1) + 1 : 0;
 	struct pm_range a = { INT64_MAX, INT64_MIN }, b = a, c = a;
-	uint64_t last = s->last, step = s->last - s->last2;
 
+	numbers_of(w, s);
 	for (size_t i = 0; i < s->n; i++) {
-		uint64_t w = pm_series_at(s, i), d = w - last;
-		int64_t x = (int64_t)pm_extend(w, s->shift);
-		int64_t y = (int64_t)pm_extend(d, s->shift);
-		int64_t z = (int64_t)pm_extend(d - step, s->shift);
+		uint64_t d = w[i + 2] - w[i + 1];
+		int64_t x = (int64_t)extend(w[i + 2], mask, sign);
+		int64_t y = (int64_t)extend(d, mask, sign);
+		int64_t z = (int64_t)extend(d - (w[i + 1] - w[i]), mask, sign);
 
 		a.lo = x < a.lo ? x : a.lo;
 		a.hi = x > a.hi ? x : a.hi;
@@ -26,21 +64,31 @@ static void ranges(const struct pm_series *s, struct pm_range range[3])
 		b.hi = y > b.hi ? y : b.hi;
 		c.lo = z < c.lo ? z : c.lo;
 		c.hi = z > c.hi ? z : c.hi;
-		last = w;
-		step = d;
 	}
 	range[0] = a;
 	range[1] = b;
 	range[2] = c;
 }
 
-void pm_pack_bits(uint8_t *out, const uint64_t *x, size_t n, unsigned width)
+static void pack(uint8_t *out, const struct pm_series *s, unsigned order, uint64_t base, unsigned width)
 {
+	uint64_t w[PM_BLOCK + 2], x[PM_BLOCK + 3];
 	uint64_t acc = 0;
 	unsigned fill = 0;
+	size_t n = s->n;
 
 	if (!width)
 		return;
+	numbers_of(w, s);
+	differences(x, w, n, order, s->shift);
+	for (size_t i = 0; i < n; i++)
+		x[i] -= base;
+	/* In pairs while they fit: half as many steps for the part that cannot be done side by side. */
+	for (; width <= 32 && n > 1; width *= 2, n = (n + 1) / 2) {
+		x[n] = 0;
+		for (size_t i = 0; i < (n + 1) / 2; i++)
+			x[i] = x[2 * i] | x[2 * i + 1] << width;
+	}
 	for (size_t i = 0; i < n; i++) {
 		acc |= x[i] << fill;
 		fill += width;
@@ -53,29 +101,6 @@ void pm_pack_bits(uint8_t *out, const uint64_t *x, size_t n, unsigned width)
 		}
 	}
 	pm_store_le64(out, acc);
-}
-
-void pm_residuals(uint64_t *x, const struct pm_series *s, unsigned order, uint64_t base)
-{
-	uint64_t last = s->last, step = s->last - s->last2;
-
-	for (size_t i = 0; i < s->n; i++) {
-		uint64_t w = pm_series_at(s, i), d = w - last;
-
-		x[i] = pm_extend(order == 0 ? w : order == 1 ? d : d - step, s->shift) - base;
-		last = w;
-		step = d;
-	}
-}
-
-static void pack(uint8_t *out, const struct pm_series *s, unsigned order, uint64_t base, unsigned width)
-{
-	uint64_t x[PM_BLOCK];
-
-	if (!width)
-		return;
-	pm_residuals(x, s, order, base);
-	pm_pack_bits(out, x, s->n, width);
 }
 
 static void unpack_bits(uint64_t *x, const uint8_t *in, size_t n, unsigned width, uint64_t base)
@@ -120,21 +145,15 @@ static void unpack(uint64_t *out, const uint8_t *in, size_t n, unsigned order, u
 	}
 }
 
+#ifdef PM_KERNEL_AVX2
+const struct pm_kernel pm_kernel_avx2 = {
+	.name = "AVX2",
+#else
 const struct pm_kernel pm_kernel_portable = {
 	.name = "portable",
+#endif
 	.bits = bits,
 	.ranges = ranges,
 	.pack = pack,
 	.unpack = unpack,
 };
-
-const struct pm_kernel *pm_kernel_find(int level)
-{
-#if defined(__x86_64__)
-	if (level != 1 && __builtin_cpu_supports("avx2"))
-		return &pm_kernel_avx2;
-#else
-	(void)level;
-#endif
-	return &pm_kernel_portable;
-}

@@ -19,7 +19,7 @@ struct pm_range {
 	int64_t lo, hi;
 };
 
-/* The n numbers w[i] = v[i] - other[i] (other may be NULL), and the two before them. */
+/* The n numbers, at most PM_BLOCK of them, w[i] = v[i] - other[i] (other may be NULL), and the two before them. */
 struct pm_series {
 	const uint64_t *v, *other;
 	size_t n;
@@ -44,13 +44,7 @@ struct pm_kernel {
 		       uint64_t sum, uint64_t step, const uint64_t *other, uint64_t mask);
 };
 
-/* The best set for this CPU at or below `level` (0: any). Levels: 1 portable, 2 AVX2. */
-const struct pm_kernel *pm_kernel_find(int level);
 extern const struct pm_kernel pm_kernel_portable, pm_kernel_avx2;
-/* Packs numbers that fit the width; writes PM_SLACK bytes more than pm_packed_size() at most. */
-void pm_pack_bits(uint8_t *out, const uint64_t *x, size_t n, unsigned width);
-/* x[i] = (difference of that order) - base. */
-void pm_residuals(uint64_t *x, const struct pm_series *s, unsigned order, uint64_t base);
 
 /* Bytes of n packed values of that width. */
 static inline size_t pm_packed_size(size_t n, unsigned width)
@@ -98,12 +92,6 @@ static inline uint64_t pm_unzigzag(uint64_t x)
 static inline uint64_t pm_mask(unsigned width)
 {
 	return width ? UINT64_MAX >> (64 - width) : 0;
-}
-
-/* w[i]. */
-static inline uint64_t pm_series_at(const struct pm_series *s, size_t i)
-{
-	return s->v[i] - (s->other ? s->other[i] : 0);
 }
 
 /* Bits that hold 0 ... x. */

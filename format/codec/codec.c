@@ -10,7 +10,7 @@ struct pm_packer *pm_packer_new(void)
 	struct pm_packer *p = calloc(1, sizeof(*p));
 
 	if (p)
-		p->kernel = pm_kernel_find(0);
+		pm_packer_force(p, 0);
 	return p;
 }
 
@@ -28,7 +28,12 @@ void pm_packer_free(struct pm_packer *p)
 
 void pm_packer_force(struct pm_packer *p, int level)
 {
-	p->kernel = pm_kernel_find(level);
+#if defined(__x86_64__)
+	p->kernel = level != 1 && __builtin_cpu_supports("avx2") ? &pm_kernel_avx2 : &pm_kernel_portable;
+#else
+	(void)level;
+	p->kernel = &pm_kernel_portable;
+#endif
 }
 
 const char *pm_packer_level(const struct pm_packer *p)

@@ -285,10 +285,9 @@ struct pm_list_cost pm_list_measure(const uint64_t *x, size_t n)
 	return best;
 }
 
-int pm_list_put(struct bit_writer *w, const struct pm_list_cost *cost, const uint64_t *x, size_t n)
+int pm_list_put(struct bit_writer *w, const struct pm_kernel *k, const struct pm_list_cost *cost, const uint64_t *x,
+		size_t n)
 {
-	uint64_t above[PM_BLOCK];
-
 	bits_put(w, cost->mode, MODE_BITS);
 	switch (cost->mode) {
 	case MODE_SPARSE:
@@ -298,11 +297,9 @@ int pm_list_put(struct bit_writer *w, const struct pm_list_cost *cost, const uin
 		put_number(w, cost->base);
 		bits_put(w, cost->a, WIDTH_BITS);
 		bits_align(w);
-		for (size_t i = 0; i < n; i++)
-			above[i] = x[i] - cost->base;
 		if (buf_reserve(w->out, pm_packed_size(n, cost->a) + PM_SLACK))
 			return w->out->err;
-		pm_pack_bits(w->out->data + w->out->len, above, n, cost->a);
+		k->pack(w->out->data + w->out->len, &(struct pm_series){ .v = x, .n = n }, 0, cost->base, cost->a);
 		w->out->len += pm_packed_size(n, cost->a);
 		break;
 	case MODE_RICE:

@@ -13,7 +13,8 @@ struct pm_list_cost {
 
 /* The cheapest way. x[] as two's complement. */
 struct pm_list_cost pm_list_measure(const uint64_t *x, size_t n);
-int pm_list_put(struct bit_writer *w, const struct pm_list_cost *cost, const uint64_t *x, size_t n);
+int pm_list_put(struct bit_writer *w, const struct pm_kernel *k, const struct pm_list_cost *cost, const uint64_t *x,
+		size_t n);
 /* Sets r->bad where the input is malformed; x[] then holds anything. */
 void pm_list_get(struct bit_reader *r, const struct pm_kernel *k, uint64_t *x, size_t n);
 

@@ -198,7 +198,7 @@ int pm_pack_rows(struct pm_packer *p, const struct pm_matrix *m, struct buf *out
 
 			take_numbers(&u, x, n);
 			cost = pm_list_measure(x, n);
-			if (pm_list_put(&w, &cost, x, n))
+			if (pm_list_put(&w, p->kernel, &cost, x, n))
 				return -ENOMEM;
 			left -= n;
 		}

@@ -24,7 +24,7 @@ static struct pm_series series_of(const uint64_t *v, const uint64_t *other, size
 				  const uint64_t *before, uint64_t other_before)
 {
 	struct pm_series s = { .v = v, .other = other, .n = n, .shift = shift };
-	uint64_t first = pm_series_at(&s, 0), second = pm_series_at(&s, 1);
+	uint64_t first = v[0] - (other ? other[0] : 0), second = v[1] - (other ? other[1] : 0);
 
 	s.last = before ? *before - other_before : 2 * first - second;
 	s.last2 = s.last - (2 * (first - s.last) - (second - first));
