@@ -1,9 +1,10 @@
-/* Arrays that grow by one, and those in order. */
+/* Arrays that grow, and those in order. */
 #ifndef COMMON_ARRAY_H
 #define COMMON_ARRAY_H
 
 #include <errno.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,6 +24,27 @@ static inline int array_room(void *array, size_t n, size_t size)
 	if (!more)
 		return -ENOMEM;
 	memcpy(array, &more, sizeof(more));
+	return 0;
+}
+
+/*
+ * Makes room for `n` elements where `*room` says how many it is enough for; elements behind those are 0. `array` as above,
+ * and grown in no other way. 0, or -ENOMEM with all as it was.
+ */
+static inline int array_hold(void *array, uint32_t *room, size_t n, size_t size)
+{
+	size_t wanted = n + n / 2 + 16;
+	char *more;
+
+	if (n <= *room)
+		return 0;
+	memcpy(&more, array, sizeof(more));
+	more = wanted > UINT32_MAX ? NULL : reallocarray(more, wanted, size);
+	if (!more)
+		return -ENOMEM;
+	memset(more + *room * size, 0, (wanted - *room) * size);
+	memcpy(array, &more, sizeof(more));
+	*room = (uint32_t)wanted;
 	return 0;
 }
 

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
+
 void pci_map_release(struct pci_map *m)
 {
 	free(m->port);
@@ -13,23 +15,9 @@ void pci_map_release(struct pci_map *m)
 	*m = (struct pci_map){ 0 };
 }
 
-/* Room for one more in an array that grows in powers of two. */
-static int grow(void **array, size_t n, size_t size)
-{
-	void *bigger;
-
-	if (n & (n - 1))
-		return 0;
-	bigger = realloc(*array, (n ? 2 * n : 1) * size);
-	if (!bigger)
-		return -ENOMEM;
-	*array = bigger;
-	return 0;
-}
-
 int pci_map_add_port(struct pci_map *m, const struct pci_port *port)
 {
-	int err = grow((void **)&m->port, m->n_ports, sizeof(*m->port));
+	int err = array_room(&m->port, m->n_ports, sizeof(*m->port));
 
 	if (!err)
 		m->port[m->n_ports++] = *port;
@@ -38,7 +26,7 @@ int pci_map_add_port(struct pci_map *m, const struct pci_port *port)
 
 int pci_map_add_function(struct pci_map *m, const struct pci_function *f)
 {
-	int err = grow((void **)&m->function, m->n_functions, sizeof(*m->function));
+	int err = array_room(&m->function, m->n_functions, sizeof(*m->function));
 
 	if (!err)
 		m->function[m->n_functions++] = *f;

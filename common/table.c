@@ -81,17 +81,12 @@ static size_t cell_width(const struct cell *c)
 
 int table_column(struct table *t, const char *head, enum table_align align, bool wrap)
 {
-	struct column *grown;
-
 	if (t->n_rows)
 		return -EINVAL;
-	grown = realloc(t->column, (t->n_columns + 1) * sizeof(*grown));
-	if (!grown)
+	if (array_room(&t->column, t->n_columns, sizeof(*t->column)))
 		return -ENOMEM;
-	t->column = grown;
-	grown += t->n_columns;
-	*grown = (struct column){ .align = align, .wrap = wrap };
-	if (cell_set(&grown->head, head, NULL))
+	t->column[t->n_columns] = (struct column){ .align = align, .wrap = wrap };
+	if (cell_set(&t->column[t->n_columns].head, head, NULL))
 		return -ENOMEM;
 	t->n_columns++;
 	return 0;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "format/cbor.h"
 #include "format/frame.h"
 #include "format/limits.h"
@@ -21,31 +22,17 @@ void chunk_head_release(struct chunk_head *h)
 	*h = (struct chunk_head){ 0 };
 }
 
-static int room(void **array, uint32_t *cap, uint32_t n, size_t size)
-{
-	void *bigger;
-
-	if (n <= *cap)
-		return 0;
-	bigger = realloc(*array, (size_t)n * size);
-	if (!bigger)
-		return -ENOMEM;
-	*array = bigger;
-	*cap = n;
-	return 0;
-}
-
 int chunk_head_room(struct chunk_head *h, uint32_t groups, uint32_t blocks)
 {
-	int err = room((void **)&h->group, &h->groups_cap, groups, sizeof(*h->group));
+	int err = array_hold(&h->group, &h->groups_cap, groups, sizeof(*h->group));
 
-	return err ? err : room((void **)&h->block, &h->blocks_cap, blocks, sizeof(*h->block));
+	return err ? err : array_hold(&h->block, &h->blocks_cap, blocks, sizeof(*h->block));
 }
 
 int chunk_base_set(struct chunk_base *base, const struct chunk_head *h, uint32_t crc)
 {
 	base->valid = false;
-	if (room((void **)&base->group, &base->groups_cap, h->n_groups, sizeof(*base->group)))
+	if (array_hold(&base->group, &base->groups_cap, h->n_groups, sizeof(*base->group)))
 		return -ENOMEM;
 	if (h->n_groups)
 		memcpy(base->group, h->group, h->n_groups * sizeof(*base->group));

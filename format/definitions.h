@@ -45,7 +45,7 @@ struct definitions_seen {
 	uint64_t stored;       /* bytes of definitions so far, as stored; the caller counts them */
 	uint64_t columns, ids; /* what they asked for, which is bounded by that */
 	uint32_t *group;       /* owned: ids of the groups of the last body that continue others, in its order */
-	uint32_t n_groups, groups_cap;
+	uint32_t n_groups;
 	struct buf *newer; /* borrowed, may be NULL: see newer_note() */
 };
 /* Adds a line about what this version cannot read, unless it is there or there are many. */

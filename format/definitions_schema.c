@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "format/definitions_private.h"
 
 #define GROUP_FLAGS_KNOWN (PM_GROUP_LIST | PM_GROUP_SHARED_TIME | PM_GROUP_PERF_TIMES)
@@ -210,23 +211,6 @@ static uint32_t *take_pairs(struct cbor *c, size_t *count)
 	return pair;
 }
 
-static void note_continued(struct decoding *d, uint32_t id)
-{
-	struct definitions_seen *s = d->seen;
-
-	if (s->n_groups == s->groups_cap) {
-		uint32_t more = s->groups_cap * 2 + 16, *grown = realloc(s->group, more * sizeof(*grown));
-
-		if (!grown) {
-			d->c.err = -ENOMEM;
-			return;
-		}
-		s->group = grown;
-		s->groups_cap = more;
-	}
-	s->group[s->n_groups++] = id;
-}
-
 static void decode_group(struct decoding *d, uint32_t id)
 {
 	const struct pm_group *old = pm_model_group(d->m, id);
@@ -288,8 +272,12 @@ static void decode_group(struct decoding *d, uint32_t id)
 			  PM_BYTE_COLUMNS);
 	if (!c->err)
 		settle(d, old ? 0 : model_add_group(d->m, &g, id), id, !old || model_group_equal(old, &g));
-	if (!c->err && g.continues)
-		note_continued(d, id);
+	if (!c->err && g.continues) {
+		if (array_room(&d->seen->group, d->seen->n_groups, sizeof(*d->seen->group)))
+			c->err = -ENOMEM;
+		else
+			d->seen->group[d->seen->n_groups++] = id;
+	}
 	model_group_release(&g);
 }
 

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "common/array.h"
 #include "format/cbor.h"
 #include "format/frame.h"
 #include "format/limits.h"
@@ -25,18 +26,10 @@ void index_release(struct index_builder *b)
 
 int index_add(struct index_builder *b, const struct index_entry *e)
 {
-	if (b->n == b->cap) {
-		size_t cap = b->cap + b->cap / 2 + 64;
-		struct index_entry *entry;
-
-		if (b->n >= PM_MAX_CATALOG)
-			return -E2BIG;
-		entry = realloc(b->entry, cap * sizeof(*entry));
-		if (!entry)
-			return -ENOMEM;
-		b->entry = entry;
-		b->cap = cap;
-	}
+	if (b->n >= PM_MAX_CATALOG)
+		return -E2BIG;
+	if (array_room(&b->entry, b->n, sizeof(*b->entry)))
+		return -ENOMEM;
 	b->entry[b->n++] = *e;
 	b->chunks += e->type == PM_FRAME_CHUNK;
 	return 0;

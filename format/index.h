@@ -24,7 +24,7 @@ struct index_entry {
 
 struct index_builder {
 	struct index_entry *entry; /* owned */
-	size_t n, cap;
+	size_t n;
 	uint32_t chunks;
 };
 void index_release(struct index_builder *b);

@@ -93,7 +93,7 @@ int64_t pm_model_add_string(struct pm_model *m, const void *data, size_t len, bo
 	}
 	err = model_account(m, sizeof(v) + 2 * len + 64);
 	if (!err)
-		err = model_grow((void **)&m->string, m->n_strings, &caps->strings, PM_MAX_STRINGS, sizeof(v));
+		err = model_grow(&m->string, m->n_strings, PM_MAX_STRINGS, sizeof(v));
 	if (!err && key)
 		err = names_set(&m->strings, v.str.data, m->n_strings + 1);
 	if (err) {
@@ -114,7 +114,7 @@ int pm_model_add_pmu(struct pm_model *m, const struct pm_pmu *p)
 		return -ENOMEM;
 	err = model_account(m, sizeof(copy) + model_map_size(&p->attrs));
 	if (!err)
-		err = model_grow((void **)&m->pmu, m->n_pmus, &caps->pmus, PM_MAX_PMUS, sizeof(copy));
+		err = model_grow(&m->pmu, m->n_pmus, PM_MAX_PMUS, sizeof(copy));
 	if (!err)
 		err = pm_map_copy(&copy.attrs, &p->attrs);
 	if (!err)
@@ -132,7 +132,7 @@ int pm_model_add_probe(struct pm_model *m, const struct pm_probe *p)
 		return -ENOMEM;
 	err = model_account(m, sizeof(copy) + strlen(p->what ? p->what : "") + model_map_size(&p->attrs) + 64);
 	if (!err)
-		err = model_grow((void **)&m->probe, m->n_probes, &caps->probes, PM_MAX_PROBES, sizeof(copy));
+		err = model_grow(&m->probe, m->n_probes, PM_MAX_PROBES, sizeof(copy));
 	if (err)
 		return err;
 	copy.source = copy_text(p->source);

@@ -2,25 +2,13 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "common/array.h"
 #include "format/limits.h"
 #include "format/model_private.h"
 
-int model_grow(void **array, uint32_t n, uint32_t *cap, uint32_t max, size_t size)
+int model_grow(void *array, uint32_t n, uint32_t max, size_t size)
 {
-	uint32_t wanted;
-	void *bigger;
-
-	if (n >= max)
-		return -E2BIG;
-	if (n < *cap)
-		return 0;
-	wanted = *cap + *cap / 2 + 16;
-	bigger = realloc(*array, (size_t)wanted * size);
-	if (!bigger)
-		return -ENOMEM;
-	*array = bigger;
-	*cap = wanted;
-	return 0;
+	return n >= max ? -E2BIG : array_room(array, n, size);
 }
 
 struct pm_model_caps *model_caps(struct pm_model *m)

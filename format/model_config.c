@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "format/cbor.h"
 #include "format/limits.h"
 #include "format/model_private.h"
@@ -83,28 +84,6 @@ static int grow_slots(struct pm_model_caps *caps)
 	return 0;
 }
 
-static int grow_entries(struct pm_model *m)
-{
-	struct pm_model_caps *caps = m->caps;
-	uint32_t wanted = caps->configs + caps->configs / 2 + 16, *older;
-	struct pm_config *config;
-
-	if (m->n_configs >= PM_MAX_CONFIGS)
-		return -E2BIG;
-	if (m->n_configs < caps->configs)
-		return 0;
-	config = realloc(m->config, wanted * sizeof(*config));
-	if (!config)
-		return -ENOMEM;
-	m->config = config;
-	older = realloc(caps->config_older, wanted * sizeof(*older));
-	if (!older)
-		return -ENOMEM;
-	caps->config_older = older;
-	caps->configs = wanted;
-	return 0;
-}
-
 static int join(struct pm_model *m, struct cpulist *into, const struct cpulist *from)
 {
 	for (size_t i = 0; i < from->n; i++) {
@@ -146,7 +125,9 @@ int pm_model_add_config(struct pm_model *m, const struct pm_config *c)
 	err = model_account(m, sizeof(copy) + 2 * strlen(c->name) + model_value_size(&c->value) + c->instances.n * 4 +
 				       64);
 	if (!err)
-		err = grow_entries(m);
+		err = model_grow(&m->config, m->n_configs, PM_MAX_CONFIGS, sizeof(copy));
+	if (!err)
+		err = array_room(&m->caps->config_older, m->n_configs, sizeof(older));
 	if (err)
 		return err;
 	copy.instances = (struct cpulist){ 0 };

@@ -116,7 +116,7 @@ int64_t pm_model_add_counter(struct pm_model *m, const struct pm_counter *c)
 		return -EEXIST;
 	err = model_account(m, sizeof(copy) + 6 * strlen(c->name) + model_map_size(&c->attrs) + 128);
 	if (!err)
-		err = model_grow((void **)&m->counter, m->n_counters, &caps->counters, PM_MAX_COUNTERS, sizeof(copy));
+		err = model_grow(&m->counter, m->n_counters, PM_MAX_COUNTERS, sizeof(copy));
 	if (!err)
 		err = grow_index(m);
 	if (err)

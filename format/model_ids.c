@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "format/model_private.h"
 
 static uint32_t id_at(const void *array, uint32_t place, size_t size)
@@ -54,20 +55,6 @@ static int build(struct model_ids *ids, const void *array, uint32_t n, size_t si
 	return ids->place ? 0 : -ENOMEM;
 }
 
-static int push(uint32_t **list, uint32_t *n, uint32_t *cap, uint32_t v)
-{
-	if (*n == *cap) {
-		uint32_t more = *cap + *cap / 2 + 64, *grown = realloc(*list, more * sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		*list = grown;
-		*cap = more;
-	}
-	(*list)[(*n)++] = v;
-	return 0;
-}
-
 int model_ids_add(struct model_ids *ids, const void *array, uint32_t n, size_t size, uint32_t id, uint32_t *slot)
 {
 	int err = 0;
@@ -77,15 +64,8 @@ int model_ids_add(struct model_ids *ids, const void *array, uint32_t n, size_t s
 	else if (ids->place && n >= ids->places / 2)
 		err = build(ids, array, n, size);
 	/* So that giving it back cannot fail. */
-	if (!err && ids->spare_cap <= ids->slots) {
-		uint32_t more = ids->slots + ids->slots / 2 + 64;
-		uint32_t *grown = realloc(ids->spare, more * sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		ids->spare = grown;
-		ids->spare_cap = more;
-	}
+	if (!err)
+		err = array_hold(&ids->spare, &ids->spare_room, ids->slots + 1ull, sizeof(*ids->spare));
 	if (err)
 		return err;
 	*slot = ids->n_spare ? ids->spare[--ids->n_spare] : ids->slots++;
@@ -102,7 +82,10 @@ int model_ids_add(struct model_ids *ids, const void *array, uint32_t n, size_t s
 
 int model_ids_retire(struct model_ids *ids, uint32_t id)
 {
-	return push(&ids->retired, &ids->n_retired, &ids->retired_cap, id);
+	if (array_room(&ids->retired, ids->n_retired, sizeof(id)))
+		return -ENOMEM;
+	ids->retired[ids->n_retired++] = id;
+	return 0;
 }
 
 void model_ids_give_back(struct model_ids *ids, uint32_t slot)

@@ -56,8 +56,8 @@ int64_t model_add_instance(struct pm_model *m, const struct pm_instance *i, uint
 		return -ENOMEM;
 	err = model_account(m, instance_size(i));
 	if (!err)
-		err = model_grow((void **)&m->instance, m->n_instances, &caps->instances,
-				 most(PM_MAX_INSTANCES, caps->instance_ids.n_retired), sizeof(copy));
+		err = model_grow(&m->instance, m->n_instances, most(PM_MAX_INSTANCES, caps->instance_ids.n_retired),
+				 sizeof(copy));
 	if (!err)
 		err = pm_map_copy(&copy.attrs, &i->attrs);
 	if (!err) {
@@ -143,8 +143,8 @@ int64_t model_add_group(struct pm_model *m, const struct pm_group *g, uint32_t i
 	if (!err)
 		err = model_account(m, group_size(g));
 	if (!err)
-		err = model_grow((void **)&m->group, m->n_groups, &caps->groups,
-				 most(PM_MAX_GROUPS, caps->group_ids.n_retired), sizeof(copy));
+		err = model_grow(&m->group, m->n_groups, most(PM_MAX_GROUPS, caps->group_ids.n_retired),
+				 sizeof(copy));
 	if (err)
 		return err;
 	copy.id = id;

@@ -17,14 +17,13 @@ struct model_ids {
 	uint32_t *place; /* open addressing: place in the array + 1; 0: free; NULL: id - 1 is the place of all */
 	uint32_t places;
 	uint32_t *spare; /* slots that can be given again */
-	uint32_t n_spare, spare_cap, slots;
+	uint32_t n_spare, spare_room, slots;
 	uint32_t *retired; /* ids, in the order in which they retired, since the last time that some were forgotten */
-	uint32_t n_retired, retired_cap;
+	uint32_t n_retired;
 	uint32_t n_kept; /* the first so many of retired[] could not be forgotten, because a group names them */
 };
 
 struct pm_model_caps {
-	uint32_t counters, instances, groups, strings, pmus, probes, configs; /* allocated */
 	uint32_t *counter_slot; /* open addressing: id of the counter of that name; 0: free */
 	uint32_t counter_slots;
 	struct model_texts *texts; /* of all counters */
@@ -34,15 +33,15 @@ struct pm_model_caps {
 	uint32_t forgotten;        /* rises when something is forgotten: retired[] of both then begin anew */
 	uint32_t config_changes;   /* rises with every entry added or joined */
 	struct names config_names; /* name -> newest entry */
-	uint32_t *config_older;    /* [configs]: the entry of the same name before this one, + 1; 0: none */
+	uint32_t *config_older;    /* the entry of the same name before this one, + 1; 0: none */
 	struct config_slot *config_slot;
 	uint32_t config_slots;
 };
 
 /* NULL without memory. */
 struct pm_model_caps *model_caps(struct pm_model *m);
-/* Room for one more at the end of an array that grows by half. 0, -ENOMEM, or -E2BIG beyond `max`. */
-int model_grow(void **array, uint32_t n, uint32_t *cap, uint32_t max, size_t size);
+/* array_room(), or -E2BIG beyond `max`. */
+int model_grow(void *array, uint32_t n, uint32_t max, size_t size);
 
 /* As pm_model_add_*(), under an id that is not there yet. */
 int64_t model_add_instance(struct pm_model *m, const struct pm_instance *i, uint32_t id);

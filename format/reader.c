@@ -1,3 +1,4 @@
+#include "common/array.h"
 #include "format/reader_private.h"
 
 #include <errno.h>
@@ -51,15 +52,8 @@ static int queue_event(void *ctx, struct pm_event *e)
 {
 	struct pm_reader *r = ctx;
 
-	if (r->n_events == r->events_cap) {
-		size_t more = r->events_cap * 2 + 16;
-		struct pm_event *grown = realloc(r->event, more * sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		r->event = grown;
-		r->events_cap = more;
-	}
+	if (array_room(&r->event, r->n_events, sizeof(*r->event)))
+		return -ENOMEM;
 	r->event[r->n_events++] = *e;
 	return 0;
 }

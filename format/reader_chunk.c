@@ -53,16 +53,8 @@ struct reader_group *reader_group_of(struct pm_reader *r, uint32_t id)
 	const struct pm_group *g = pm_model_group(&r->model, id);
 	struct reader_group *own;
 
-	if (g->slot >= r->groups_cap) {
-		uint32_t cap = g->slot + g->slot / 2 + 16;
-		struct reader_group *grown = realloc(r->group, cap * sizeof(*grown));
-
-		if (!grown)
-			return NULL;
-		memset(grown + r->groups_cap, 0, (cap - r->groups_cap) * sizeof(*grown));
-		r->group = grown;
-		r->groups_cap = cap;
-	}
+	if (array_hold(&r->group, &r->groups_cap, g->slot + 1ull, sizeof(*r->group)))
+		return NULL;
 	own = &r->group[g->slot];
 	if (own->id != id) {
 		group_release(own);
@@ -382,14 +374,8 @@ static int prepare_groups(struct pm_reader *r)
 {
 	uint64_t values = 0;
 
-	if (r->head.n_groups > r->chunk_groups_cap) {
-		struct pm_chunk_group *grown = realloc(r->chunk_group, r->head.n_groups * sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		r->chunk_group = grown;
-		r->chunk_groups_cap = r->head.n_groups;
-	}
+	if (array_hold(&r->chunk_group, &r->chunk_groups_cap, r->head.n_groups, sizeof(*r->chunk_group)))
+		return -ENOMEM;
 	for (uint32_t i = 0; i < r->head.n_groups; i++) {
 		uint32_t id = r->head.group[i];
 

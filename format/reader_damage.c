@@ -1,5 +1,6 @@
 /* The list of what is damaged: neighbours become one entry, and the time that is lost gets its far end once good
  * numbers come again. */
+#include "common/array.h"
 #include "format/reader_private.h"
 
 #include <errno.h>
@@ -21,16 +22,9 @@ void reader_damage_add(struct pm_reader *r, enum pm_damage_kind kind, uint64_t o
 		d->frames += whole_frame;
 		return;
 	}
-	if (r->n_damage == r->damage_cap) {
-		size_t cap = r->damage_cap ? r->damage_cap * 2 : 16;
-		struct pm_damage *damage = realloc(r->damage, cap * sizeof(*damage));
-
-		if (!damage) {
-			r->err = -ENOMEM;
-			return;
-		}
-		r->damage = damage;
-		r->damage_cap = cap;
+	if (array_room(&r->damage, r->n_damage, sizeof(*r->damage))) {
+		r->err = -ENOMEM;
+		return;
 	}
 	d = &r->damage[r->n_damage++];
 	*d = (struct pm_damage){ .kind = kind, .offset = offset, .length = length, .from_ns = r->last_ns };

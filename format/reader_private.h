@@ -68,7 +68,7 @@ struct pm_reader {
 	char lost_text[100];
 
 	struct pm_damage *damage; /* owned */
-	size_t n_damage, damage_cap;
+	size_t n_damage;
 	size_t damage_told;  /* how many were returned as items */
 	size_t damage_timed; /* how many have both ends of their time range */
 	uint64_t last_ns;    /* last good time */
@@ -77,7 +77,7 @@ struct pm_reader {
 	bool held; /* an item that waits until the damage before it was told */
 	struct pm_item held_item;
 	struct pm_event *event; /* owned: those of the frame at hand */
-	size_t n_events, events_cap, next_event;
+	size_t n_events, next_event;
 	uint32_t retired_instances, retired_groups, forgotten; /* of struct model_ids: told as events, let go */
 
 	bool chunk_open, chunk_decoded;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "format/cbor.h"
 #include "format/model_private.h"
 #include "format/reader_private.h"
@@ -97,7 +98,6 @@ static int find_indexes(struct pm_reader *r, uint64_t **list, size_t *n)
 	uint64_t size = r->window.in.size, at;
 	struct frame_head h;
 	struct links l;
-	size_t cap = 0;
 	int err;
 
 	if (size == UINT64_MAX || size < r->start + FRAME_END_SIZE)
@@ -120,14 +120,8 @@ static int find_indexes(struct pm_reader *r, uint64_t **list, size_t *n)
 		l = links_of(&h);
 		if (l.offset != at - r->start)
 			return -EBADMSG;
-		if (*n == cap) {
-			uint64_t *grown = realloc(*list, (cap * 2 + 16) * sizeof(*grown));
-
-			if (!grown)
-				return -ENOMEM;
-			*list = grown;
-			cap = cap * 2 + 16;
-		}
+		if (array_room(list, *n, sizeof(**list)))
+			return -ENOMEM;
 		(*list)[(*n)++] = at;
 	}
 	return *n ? 0 : -EBADMSG;

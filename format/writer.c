@@ -1,3 +1,4 @@
+#include "common/array.h"
 #include "format/writer_private.h"
 
 #include <errno.h>
@@ -285,15 +286,8 @@ static int note_configs(struct pm_writer *w)
 	const struct pm_model *m = w->config.model;
 	struct written *x = &w->written;
 
-	if (m->n_configs > x->config_cap) {
-		uint32_t cap = m->n_configs + m->n_configs / 2;
-		size_t *grown = realloc(x->config_instances, cap * sizeof(*grown));
-
-		if (!grown)
-			return writer_fail(w, -ENOMEM, "config");
-		x->config_instances = grown;
-		x->config_cap = cap;
-	}
+	if (array_hold(&x->config_instances, &x->config_cap, m->n_configs, sizeof(*x->config_instances)))
+		return writer_fail(w, -ENOMEM, "config");
 	for (uint32_t i = 0; i < m->n_configs; i++)
 		x->config_instances[i] = m->config[i].instances.n;
 	x->configs = m->n_configs;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "format/crc32c.h"
 #include "format/limits.h"
 #include "format/writer_private.h"
@@ -12,16 +13,8 @@ struct writer_group *writer_group_of(struct pm_writer *w, uint32_t id)
 	const struct pm_group *g = pm_model_group(w->config.model, id);
 	struct writer_group *own;
 
-	if (g->slot >= w->groups_cap) {
-		uint32_t cap = g->slot + g->slot / 2 + 16;
-		struct writer_group *grown = realloc(w->group, cap * sizeof(*grown));
-
-		if (!grown)
-			return NULL;
-		memset(grown + w->groups_cap, 0, (cap - w->groups_cap) * sizeof(*grown));
-		w->group = grown;
-		w->groups_cap = cap;
-	}
+	if (array_hold(&w->group, &w->groups_cap, g->slot + 1ull, sizeof(*w->group)))
+		return NULL;
 	own = &w->group[g->slot];
 	if (own->id == id)
 		return own;

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "common/array.h"
 #include "common/event/vendor_events.h"
 #include "common/metric/vendor.h"
 #include "common/vendor_schema.h"
@@ -28,14 +29,11 @@ static void docs_release(struct vendor_docs *docs)
 /* Takes over `j`. */
 static int add_doc(struct json ***list, size_t *n, struct json *j, struct error *e)
 {
-	struct json **grown = realloc(*list, (*n + 1) * sizeof(*grown));
-
-	if (!grown) {
+	if (array_room(list, *n, sizeof(j))) {
 		json_free(j);
 		return error_set(e, ENOMEM, "out of memory");
 	}
-	*list = grown;
-	grown[(*n)++] = j;
+	(*list)[(*n)++] = j;
 	return 0;
 }
 

@@ -288,15 +288,8 @@ int64_t perf_cgroup_instance(struct perf_source *s, struct plan *p, uint32_t cgr
 	int64_t id;
 	int err;
 
-	if (cpu >= c->n_instance) {
-		uint32_t *bigger = realloc(c->instance, (cpu + 1) * sizeof(*bigger));
-
-		if (!bigger)
-			return -ENOMEM;
-		memset(bigger + c->n_instance, 0, (cpu + 1 - c->n_instance) * sizeof(*bigger));
-		c->instance = bigger;
-		c->n_instance = cpu + 1;
-	}
+	if (array_hold(&c->instance, &c->n_instance, cpu + 1, sizeof(*c->instance)))
+		return -ENOMEM;
 	if (c->instance[cpu])
 		return c->instance[cpu];
 	snprintf(name, sizeof(name), "cgroup-%u", cgroup + 1);

@@ -8,6 +8,7 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include "common/array.h"
 #include "common/event/class_pmu.h"
 #include "record/host/clocks.h"
 #include "record/perf/pci_config.h"
@@ -393,7 +394,6 @@ int perf_classes_defaults(struct perf_pmus *p, const struct root *root,
 int64_t perf_class_instance(struct perf_pmus *p, struct plan *plan, const struct event_pmu *pmu, uint32_t cpu)
 {
 	struct perf_classes *all = p->classes;
-	struct class_instance *bigger;
 	struct pm_instance i = { .kind = PM_PMU, .number = PM_NONE, .cpu = cpu, .added_ns = clocks_monotonic() };
 	char cpus[256] = "";
 	int64_t added;
@@ -401,10 +401,8 @@ int64_t perf_class_instance(struct perf_pmus *p, struct plan *plan, const struct
 	for (size_t k = 0; k < all->n_instances; k++)
 		if (all->instance[k].pmu == pmu && all->instance[k].cpu == cpu)
 			return all->instance[k].id;
-	bigger = realloc(all->instance, (all->n_instances + 1) * sizeof(*bigger));
-	if (!bigger)
+	if (array_room(&all->instance, all->n_instances, sizeof(*all->instance)))
 		return -ENOMEM;
-	all->instance = bigger;
 	root_line(plan->root, cpus, sizeof(cpus), DEVICES "/%s/associated_cpus", pmu->name);
 	added = pm_map_set(&i.attrs, PM_INSTANCE_NAME, pm_text(pmu->name));
 	if (!added && cpus[0])

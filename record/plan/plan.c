@@ -119,16 +119,8 @@ int64_t plan_cpu_instance(struct plan *p, uint32_t cpu)
 
 	if (cpu > CPULIST_MAX)
 		return -ERANGE;
-	if (cpu >= p->n_cpu_instance) {
-		uint32_t n = cpu + 1 > 2 * p->n_cpu_instance ? cpu + 1 : 2 * p->n_cpu_instance;
-		uint32_t *grown = realloc(p->cpu_instance, n * sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		memset(grown + p->n_cpu_instance, 0, (n - p->n_cpu_instance) * sizeof(*grown));
-		p->cpu_instance = grown;
-		p->n_cpu_instance = n;
-	}
+	if (array_hold(&p->cpu_instance, &p->n_cpu_instance, cpu + 1, sizeof(*p->cpu_instance)))
+		return -ENOMEM;
 	if (p->cpu_instance[cpu])
 		return p->cpu_instance[cpu];
 	i.added_ns = clocks_monotonic();
