@@ -374,6 +374,15 @@ static void fill_inputs(struct sheet *s, const struct level *l, uint32_t row, co
 	s->p->taken = 0;
 }
 
+/* Whether nothing is known of any member of an input. */
+static bool is_alone(const struct sheet_private *p, uint32_t place, size_t k)
+{
+	uint16_t reason = p->in_at[place][k].reason;
+
+	return reason && reason != REPORT_LEVEL &&
+	       !(p->in_any_lost[place] && p->in_coverage[place * p->block + k] > 0);
+}
+
 /* Once more with what is known of all inputs together. An input that is missing by itself restricts no other. */
 static bool fill_joint(struct sheet *s, const struct level *l, uint32_t row, const struct bound_metric *m,
 		       uint32_t formula, const struct interval *interval, size_t n, struct value *out,
@@ -384,7 +393,7 @@ static bool fill_joint(struct sheet *s, const struct level *l, uint32_t row, con
 
 	for (uint32_t i = 0; i < m->n_inputs; i++)
 		for (size_t k = 0; k < n; k++)
-			alone[k] |= p->arg[i][k].reason != 0;
+			alone[k] |= is_alone(p, l->place[m->input[i]], k);
 	fill_inputs(s, l, row, m, formula, interval, n);
 	some = take_inputs(s, l, m, n, p->joint_coverage);
 	expr_eval_rows(m->expr, p->arg, n, p->joint, p->scratch);

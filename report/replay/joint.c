@@ -354,57 +354,77 @@ void joints_renumber(struct joints *j, const uint32_t *place, size_t n)
 
 /* ---- what they miss ---- */
 
-static void take_status(struct joint *x, const uint16_t *status, uint32_t row, uint32_t end)
+void joints_restart(struct joints *j)
 {
-	for (; row < end; row++) {
-		uint16_t own = status[row];
-
-		/* An event that waits for a counter was read all the same, but what lies before is lost. */
-		if (own == PM_REASON_NOT_COUNTED)
-			x->lost[row] = own, x->some_lost = true;
-		else if (own && (!x->status[row] || (status_absent(own) && !status_absent(x->status[row]))))
-			x->status[row] = own;
-	}
+	for (uint32_t i = 0; i < j->n; i++)
+		j->joint[i].owed = 0;
 }
 
-void joints_read(struct replay *r, const struct pm_chunk *c, uint32_t row, uint32_t end)
+void joints_begin(struct joints *j, uint32_t row, uint32_t end)
 {
-	struct joints *j = &r->joints;
-
 	for (uint32_t i = 0; i < j->n; i++) {
 		memset(j->joint[i].status + row, 0, (end - row) * sizeof(uint16_t));
 		memset(j->joint[i].lost + row, 0, (end - row) * sizeof(uint16_t));
 		j->joint[i].there = 0;
-		j->joint[i].some_lost = false;
 	}
-	for (uint32_t i = 0; j->n && i < c->n_groups; i++) {
-		const struct pm_chunk_group *cg = &c->group[i];
-		const struct group_feeds *f = feeds_of(r, cg);
+}
 
-		for (uint32_t k = 0; f && k < f->n; k++) {
-			struct joint *x;
+bool joints_ask(const struct joints *j, size_t track)
+{
+	return track < j->n_links && j->link[track].next && !j->link[track].joint;
+}
 
-			if (!joints_own(j, f->feed[k].track))
-				continue;
-			x = &j->joint[j->link[f->feed[k].track].joint - 1];
-			x->there++;
-			if (cg->status)
-				take_status(x, cg->status + f->feed[k].column * cg->stride, row, end);
+/* An event that waits for a counter was read all the same, but what lies before is lost. */
+static uint16_t status_of(const struct column *c, uint32_t row)
+{
+	uint16_t own = c->status ? c->status[row] : 0;
+
+	return own == PM_REASON_NOT_COUNTED && c->found[row] ? 0 : own;
+}
+
+void joints_note(struct joints *j, size_t track, const struct column *c, uint32_t row, uint32_t end)
+{
+	for (uint32_t t = j->link[track].next; t; t = j->link[t].next) {
+		struct joint *x = &j->joint[j->link[t].joint - 1];
+
+		x->there++;
+		for (uint32_t k = row; k < end; k++) {
+			uint16_t own = status_of(c, k);
+
+			if (own && (!x->status[k] || (status_absent(own) && !status_absent(x->status[k]))))
+				x->status[k] = own;
+			if (c->found[k])
+				x->lost[k] = c->found[k];
 		}
 	}
-	for (uint32_t i = 0; i < j->n; i++)
-		for (uint32_t k = row; k < end && j->joint[i].there < j->joint[i].n; k++)
-			if (!j->joint[i].status[k])
-				j->joint[i].status[k] = PM_REASON_DROPPED;
+}
+
+void joints_end(struct joints *j, uint32_t row, uint32_t end)
+{
+	for (uint32_t i = 0; i < j->n; i++) {
+		struct joint *x = &j->joint[i];
+
+		for (uint32_t k = row; k < end; k++) {
+			if (x->there < x->n && !x->status[k])
+				x->status[k] = PM_REASON_DROPPED;
+			/* What one lost while a reading of another was missing is lost up to the next that all have. */
+			x->owed = status_absent(x->status[k]) ? 0 : x->owed ? x->owed : x->lost[k];
+			x->lost[k] = x->status[k] ? 0 : x->owed;
+			x->owed = x->status[k] ? x->owed : 0;
+		}
+	}
 }
 
 void joint_column(const struct replay *r, uint32_t track, struct column *c, uint32_t row, uint32_t end,
 		  uint16_t *status)
 {
 	const struct joint *x = &r->joints.joint[r->joints.link[track].joint - 1];
+	uint16_t lost = 0;
 
-	for (; row < end; row++)
+	for (; row < end; row++) {
 		status[row] = x->status[row] ? x->status[row] : c->status ? c->status[row] : 0;
+		lost |= x->lost[row];
+	}
 	c->status = status;
-	c->lost = x->some_lost ? x->lost : NULL;
+	c->lost = lost ? x->lost : NULL;
 }

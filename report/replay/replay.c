@@ -1,5 +1,6 @@
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "report/replay/replay_private.h"
 
@@ -112,6 +113,7 @@ static void restart(struct replay *r)
 {
 	for (size_t i = 0; i < r->n_live; i++)
 		track_restart(&r->track[r->live[i]], 0);
+	joints_restart(&r->joints);
 	r->fresh = true;
 }
 
@@ -298,32 +300,37 @@ static bool fill_seconds(struct replay *r, const struct pm_group *g, const struc
 	return true;
 }
 
-/* Group `i` of the chunk. */
+/* Group `i` of the chunk: its plain tracks, or those that formulas take together. */
 static int feed_chunk_group(struct replay *r, const struct pm_chunk *chunk, uint32_t i, uint32_t row, uint32_t end,
-			    const bool *closes, bool all_close)
+			    const bool *closes, bool all_close, bool joint)
 {
 	const struct pm_chunk_group *cg = &chunk->group[i];
 	const struct pm_group *g = pm_model_group(r->model, cg->group);
 	struct group_feeds *f = g && !cg->absent ? replay_feeds(r, cg->group) : NULL;
 	size_t stride = cg->stride;
 	double seconds[PM_CHUNK_ROWS];
-	uint16_t status[PM_CHUNK_ROWS];
+	uint16_t status[PM_CHUNK_ROWS], found[PM_CHUNK_ROWS];
 	bool filled, gathered = chunk == &r->gather.chunk;
 	int err;
 
 	if (!f)
 		return 0;
-	if ((err = doubt_read(r, f, cg, row, end, closes)))
+	if (!joint && (err = doubt_read(r, f, cg, row, end, closes)))
 		return err;
 	filled = all_close && f->timed && fill_seconds(r, g, cg, row, end);
 	for (uint32_t k = 0; k < f->n; k++) {
 		const struct feed *x = &f->feed[k];
-		struct column c = times_of(r, g, cg, x->time);
+		struct column c;
 
+		if (r->joints.n && joints_own(&r->joints, x->track) != joint)
+			continue;
+		c = times_of(r, g, cg, x->time);
 		c.v = gathered ? gather_column(&r->gather, i, x->column) : cg->v + x->column * stride;
 		c.status = cg->status ? cg->status + x->column * stride : NULL;
-		if (r->joints.n && joints_own(&r->joints, x->track))
+		if (joint)
 			joint_column(r, x->track, &c, row, end, status);
+		else if (joints_ask(&r->joints, x->track))
+			c.found = memset(found, 0, end * sizeof(*found));
 		if (filled) {
 			c.seconds = r->seconds + (size_t)x->time * end;
 		} else if (all_close && f->timed) {
@@ -332,6 +339,8 @@ static int feed_chunk_group(struct replay *r, const struct pm_chunk *chunk, uint
 		}
 		if ((err = feed_track(r, x->track, &c, row, end, closes, all_close)))
 			return err;
+		if (c.found)
+			joints_note(&r->joints, x->track, &c, row, end);
 	}
 	return 0;
 }
@@ -411,9 +420,12 @@ static int feed_slice(struct replay *r, const struct pm_chunk *c, uint32_t row, 
 		err = replay_lay_results(r);
 	if (err)
 		return err;
-	joints_read(r, c, row, end);
+	joints_begin(&r->joints, row, end);
 	for (uint32_t i = 0; i < c->n_groups && !err; i++)
-		err = feed_chunk_group(r, c, i, row, end, closes, n == end - row);
+		err = feed_chunk_group(r, c, i, row, end, closes, n == end - row, false);
+	joints_end(&r->joints, row, end);
+	for (uint32_t i = 0; i < c->n_groups && r->joints.n && !err; i++)
+		err = feed_chunk_group(r, c, i, row, end, closes, n == end - row, true);
 	for (size_t i = 0; i < r->n_live && r->unseen && !err; i++) {
 		struct track *t = &r->track[r->live[i]];
 

@@ -93,7 +93,7 @@ struct joint {
 	uint32_t there;   /* those that are in the chunk at hand */
 	/* By row of the chunk: why the joint reading is missing, and why what lies before it is lost. */
 	uint16_t status[PM_CHUNK_ROWS], lost[PM_CHUNK_ROWS];
-	bool some_lost;
+	uint16_t owed; /* why the next joint reading has lost what lies before it; 0: it has not, so far */
 };
 
 /* Of a track. */
@@ -205,8 +205,14 @@ void gather_release(struct gather *g);
 int joints_split(struct replay *r, const struct pm_chunk *c, uint32_t row, uint32_t end);
 /* Has groups feed these tracks. 0 or -ENOMEM. */
 int joints_attach(struct replay *r);
-/* What they miss in the rows; before they are fed. */
-void joints_read(struct replay *r, const struct pm_chunk *c, uint32_t row, uint32_t end);
+/* What they miss in rows [row, end): begins before their plain tracks are fed, takes what those found, ends before they
+ * are fed. */
+void joints_begin(struct joints *j, uint32_t row, uint32_t end);
+bool joints_ask(const struct joints *j, size_t track);
+void joints_note(struct joints *j, size_t track, const struct column *c, uint32_t row, uint32_t end);
+void joints_end(struct joints *j, uint32_t row, uint32_t end);
+/* What comes is not compared with what was. */
+void joints_restart(struct joints *j);
 /* Whether a track is one of them; and then its column, with the status of all, which goes to status[row...end). */
 bool joints_own(const struct joints *j, size_t track);
 void joint_column(const struct replay *r, uint32_t track, struct column *c, uint32_t row, uint32_t end,

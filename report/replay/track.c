@@ -116,7 +116,7 @@ static void step_missing(struct track *t, uint16_t status, uint64_t ns)
 	}
 	/* The next reading begins behind this one, and no longer behind what could not count. */
 	t->before = 0;
-	if (bridges(t, status)) {
+	if (bridges(t, status) && status != PM_REASON_NOT_COUNTED) {
 		if (!t->gap || (carries(t) && !t->loss->pending))
 			t->gap = status;
 		t->loss->pending += ns;
@@ -124,6 +124,8 @@ static void step_missing(struct track *t, uint16_t status, uint64_t ns)
 		give_up(t);
 		t->gap = status;
 		track_lose(t, status, ns);
+		/* Switched off by name, while its group went on: nobody knows what it would have counted. */
+		t->started &= !carries(t);
 	}
 }
 
@@ -177,6 +179,8 @@ static uint16_t difference(struct track *t, const struct column *c, uint32_t row
 	if (c->enabled) {
 		e = c->enabled[row] - t->times->prev_enabled;
 		r = c->running[row] - t->times->prev_running;
+		if ((int64_t)e < 0 || (int64_t)r < 0)
+			return REPORT_RESET;
 		if (t->perf && r < e && !r)
 			return PM_REASON_NOT_COUNTED;
 		t->times->shared |= t->perf && r < e;
@@ -195,10 +199,10 @@ static void step_more(struct track *t, uint64_t now, uint64_t since, bool begins
 	m->weighted += d * (double)since;
 	m->weight += since;
 	/* Differences of a counter go on behind a pause: what lies between first and last is what `elapsed` saw. */
-	if (!m->any)
-		m->first = m->some && t->semantics == PM_CUMULATIVE ? d - (m->last - m->first) :
-			   m->some                                  ? m->first :
-								      d;
+	if (!m->any && t->semantics == PM_CUMULATIVE)
+		m->first = m->some ? d - (m->last - m->first) : d;
+	else if (!m->any && !m->some && !m->begun)
+		m->first = d;
 	m->max = m->some && m->max > d ? m->max : d;
 	m->any = true;
 	m->some |= !begins;
@@ -240,14 +244,18 @@ static void take_cumulative(struct track *t, const struct column *c, uint32_t ro
 		       waits                   ? (uint16_t)PM_REASON_NOT_COUNTED :
 						 difference(t, c, row, now, ns);
 
-	if (t->loss) {
+	if (t->loss)
 		t->loss->carried |= t->gap != 0;
-		t->loss->pending = 0;
+	if (why) {
+		give_up(t);
+		track_lose(t, why, tick_ns(c, row));
+		if (c->found)
+			c->found[row] = why;
+		return;
 	}
-	if (why)
-		track_lose(t, why, ns);
-	else
-		t->elapsed += ns;
+	if (t->loss)
+		t->loss->pending = 0;
+	t->elapsed += ns;
 }
 
 /* What is read for itself: its time is that from the snapshot before. Returns the time. */
@@ -295,6 +303,8 @@ static void start_at_zero(struct track *t, const struct column *c, uint32_t row)
 	t->times->prev_enabled = c->enabled[row];
 	t->times->prev_running = 0;
 	t->started = true;
+	if (c->found)
+		c->found[row] = PM_REASON_NOT_COUNTED;
 }
 
 /* It waits for a counter since the reading before, and stands where it stood then. */
@@ -420,6 +430,7 @@ static void reset_interval(struct track *t)
 		struct track_more *m = t->more;
 
 		m->any = m->any && t->started && (!t->gap || carries(t));
+		m->begun = m->any;
 		m->some = false;
 		m->first = m->last;
 		m->weighted = m->span = 0;
@@ -478,6 +489,8 @@ void track_restart(struct track *t, uint16_t before)
 	t->started = false;
 	t->gap = 0;
 	t->before = before;
-	if (t->more)
+	if (t->more) {
 		t->more->any = false;
+		t->more->begun &= before != 0;
+	}
 }

@@ -49,6 +49,7 @@ struct track_times {
 struct track_more {
 	const struct counter_rule *rule; /* NULL: none; the replay owns it */
 	bool any;                        /* `last` was read, and nothing lies between */
+	bool begun;                      /* `first` is a level at the beginning of this interval */
 	bool some;                       /* something was read in this interval */
 	double first, last, max, weighted;
 	double span; /* microseconds */
@@ -79,7 +80,8 @@ struct column {
 	uint64_t before; /* the tick before that row; 0: none that it may be compared with */
 	double slope;    /* seconds in a second of CLOCK_MONOTONIC */
 	const uint16_t
-		*lost; /* why what lies between a reading and the one before it is lost; 0: it is not; or NULL */
+		*lost;   /* why what lies between a reading and the one before it is lost; 0: it is not; or NULL */
+	uint16_t *found; /* gets the same, as the track found it, where that is not 0; NULL: nobody asks */
 };
 
 /* The loss of a track whose blocks have so many rows; NULL without memory. */

@@ -58,6 +58,10 @@ def slopes(chunks):
     return [s if s is not None and abs(s - 1) > Fraction(1, 1000) else Fraction(1) for s in out]
 
 
+def corrected(ns, slope):
+    return (ns * slope * 2 + 1) // 2
+
+
 # ---- one member ----
 
 class Member:
@@ -119,7 +123,7 @@ class Member:
         if self.why[j] or self.why[k]:
             if not (self.reading[j] is not None and self.reading[j].reason == NOT_COUNTED and self.number[j] is not None):
                 return self.world.ticks(j, k)
-        return (self.middle(k) - self.middle(j)) * self.world.snapshot[k].slope
+        return corrected(self.middle(k) - self.middle(j), self.world.snapshot[k].slope)
 
     def difference(self, j, k):
         """A count, or the word why there is none."""
@@ -344,7 +348,7 @@ class World:
 
     def ticks(self, j, k):
         """Corrected ns between the ticks of two snapshots."""
-        return sum((self.snapshot[s].tick - self.snapshot[s - 1].tick) * self.snapshot[s].slope for s in range(j + 1, k + 1))
+        return sum(corrected(self.snapshot[s].tick - self.snapshot[s - 1].tick, self.snapshot[s].slope) for s in range(j + 1, k + 1))
 
     def runs(self):
         """First and last snapshot of each run."""

@@ -348,7 +348,75 @@ def disabled(path):
                 (ALL, "work", {**one, "wall": 4}, 5, "ok", 1)]
 
 
-CASES = {"means": means, "given_up": given_up, "disabled": disabled, "away": away, "multiplexed": multiplexed, "starved": starved, "late": late, "levels": levels, "reset": reset,
+def spoilt(path):
+    """What one input loses for good while a reading of the other is missing is lost for both."""
+    w = g.World(1)
+    for name in ("test.a", "test.b", "test.c"):
+        w.counter(name)
+        w.group([name], w.each_cpu())
+    w.event("work")
+    w.group(["work"], w.each_cpu(), perf=True, source="perf")
+
+    def value(c, i, s, t):
+        if c == "test.a":
+            return (None, g.DROPPED) if s == 3 else 100 * s
+        if c == "test.b":
+            return 10 * s if s < 3 else 5 if s == 3 else 100 + 10 * s
+        if c == "work":
+            return (None, g.NOT_COUNTED) if s == 3 else 10 * min(s, 2) + 10 * max(0, s - 3)
+        return 10 * s if s < 3 else 10 * (s - 3)
+    w.write(path, line(7), value, lambda k, i, s, t: (t, min(t, 2 * S) + max(0, t - 3 * S)))
+    one = {"scope": "system"}
+    asked = []
+    for name in ("reset", "waiting"):
+        asked += [(TOTAL, name, one, 10, "partial", 4 / 6), (("--every=4",), name, {**one, "wall": 4}, 10, "partial", 0.5),
+                  (ALL, name, {**one, "wall": 3}, None, "dropped", ...), (ALL, name, {**one, "wall": 5}, 10, "ok", 1),
+                  (ALL, name, {**one, "wall": 4}, None, "reset" if name == "reset" else "not-counted", ...)]
+    return {"reset": "test.a / test.b", "waiting": "test.a / work", "began": "test.a / test.c"}, asked + [
+        (TOTAL, "began", one, 400 / 40, "partial", 4 / 6)]
+
+
+def switched_off(path):
+    """An event that is switched off by name while its group runs: nothing is carried over that reading."""
+    w = g.World(1)
+    w.event("work")
+    w.group(["work"], w.each_cpu(), perf=True, source="perf")
+    w.write(path, line(6), lambda c, i, s, t: (None, g.NOT_COUNTED) if s == 3 else 5 * s, lambda k, i, s, t: (t, t))
+    one = {"scope": "system"}
+    return {}, [(ALL, "work", {**one, "wall": 3}, None, "not-counted", ...), (ALL, "work", {**one, "wall": 4}, None, "not-counted", ...),
+                (ALL, "work", {**one, "wall": 5}, 5, "ok", 1), (TOTAL, "work", one, 15, "partial", 3 / 5)]
+
+
+def first_after(path):
+    """A level at the beginning of an interval is the first one, also if nothing could be read behind it."""
+    w = g.World(1)
+    w.counter("test.level", "gauge", "max")
+    w.group(["test.level"], w.each_cpu())
+    w.write(path, line(5), lambda c, i, s, t: (None, g.OFFLINE) if s == 3 else 10 * s)
+    return {"at_first": "first(test.level)"}, [
+        (("--every=2",), "at_first", {"scope": "system", "wall": 4}, 20, "ok", 1)]
+
+
+def several(path):
+    """Coverage is that of all members of all inputs; one of which something is known restricts the others."""
+    w = g.World(2)
+    w.counter("test.a")
+    w.counter("test.b")
+    w.group(["test.a"], w.each_cpu())
+    w.group(["test.b"], w.each_cpu())
+
+    def value(c, i, s, t):
+        if c == "test.b" and (i == 2 or s == 4):
+            return None, 1005
+        return 10 * s if c == "test.a" else 20 * s
+    w.write(path, line(5), value)
+    return {"either": "test.a if test.b > 1 else 7", "on_cpu": "test.a / test.b"}, [
+        (TOTAL, "either", {"scope": "system"}, None, "errno-5", ...),
+        (("--total", "--per-cpu"), "on_cpu", {"cpu": "0"}, 0.5, "partial", 3 / 4)]
+
+
+CASES = {"means": means, "given_up": given_up, "disabled": disabled, "spoilt": spoilt, "switched_off": switched_off,
+         "first_after": first_after, "several": several, "away": away, "multiplexed": multiplexed, "starved": starved, "late": late, "levels": levels, "reset": reset,
          "missed": missed, "members_lost": members_lost, "sockets": sockets, "support": support, "pmus": pmus,
          "twice": twice, "segments": segments, "ticks": ticks, "interrupted": interrupted, "slew3": slewed(0.03), "slew8": slewed(0.08),
          "slow8": slewed(-0.08)}
