@@ -320,6 +320,8 @@ static int bind_all(struct builder *x)
 	size_t own = x->options->n_vendor - x->options->n_packed;
 	int err;
 
+	if (x->options->counters_only)
+		return bind_all_counters(x);
 	/* The user's own come first: where a name is taken, theirs is meant. What a pack has comes behind what was meant
 	 * when the recording was made. */
 	if ((err = bind_sets(x, 0, own)))
@@ -377,6 +379,8 @@ int binding_build(struct binding *b, const struct places *p, const struct bind_o
 	x.found = malloc(BIND_MAX_COUNTERS * sizeof(*x.found));
 	x.clock = malloc(BIND_MAX_COUNTERS * sizeof(*x.clock));
 	err = x.found && x.clock ? bind_find_kinds(&x) : -ENOMEM;
+	if (!err)
+		err = bind_index_build(&b->index, p->model);
 	if (!err)
 		err = recorded_metrics(&b->recorded, p->model);
 	if (!err)

@@ -89,6 +89,17 @@ struct bound_metric {
 	uint8_t digits; /* a register as it is, with so many hexadecimal digits; 0: a number */
 };
 
+/* The counters of a model, borrowed, by all names that formulas have for them. */
+struct bind_index {
+	const struct pm_model *model;
+	struct names names;
+	struct bind_entry *entry; /* owned */
+	uint32_t n;
+};
+/* 0 or -ENOMEM. Release in both cases. */
+int bind_index_build(struct bind_index *x, const struct pm_model *m);
+void bind_index_release(struct bind_index *x);
+
 /* Counters as metrics borrow their texts from the model, so that a recording of very many costs little: a binding
  * must be released before its model goes. */
 struct binding {
@@ -96,7 +107,8 @@ struct binding {
 	size_t n_metrics, cap_metrics;
 	struct bound_input *input;
 	size_t n_inputs, cap_inputs;
-	struct names input_names;        /* "aspect name" -> place */
+	struct names input_names; /* "aspect name" -> place */
+	struct bind_index index;
 	struct metric_set recorded;      /* owned: vendor's metrics that pmrec was asked for */
 	const struct metric_set *vendor; /* borrowed: all that --metrics-file offered, fed or not */
 	size_t n_vendor;
@@ -106,6 +118,7 @@ struct binding {
 
 struct bind_options {
 	bool rate;            /* counters as metrics: per second */
+	bool counters_only;   /* no metric of a definition */
 	bool no_msr, no_perf; /* as if these sources had not been recorded */
 	bool per_kind;        /* where there are several kinds of CPUs: metrics of their events once for each */
 	bool absent;          /* metrics, too, whose registers were tried and could not be read: `absent` */
@@ -126,7 +139,7 @@ void binding_release(struct binding *b);
 bool bind_twice(const struct pm_model *m);
 /* Which of the events that are the same as that counter's, of the same PMU, a formula with these inputs takes: the
  * one whose group has most of the others; of several the first. Itself for what is no event. */
-uint32_t bind_of_group(const struct pm_model *m, uint32_t counter, const char *name, const struct expr_input *in,
+uint32_t bind_of_group(const struct bind_index *x, uint32_t counter, const char *name, const struct expr_input *in,
 		       size_t n);
 /* The PMUs of the kinds of CPUs, where there are several; NULL behind the last. */
 const char *bind_core_pmu(const struct pm_model *m, uint32_t i);
@@ -167,7 +180,7 @@ bool bind_is_optional(const struct expr_input *in, size_t n, size_t i);
  * made of it in *in. NULL: it is none. What is known of CPUs without any reading hangs at msr.tsc. */
 const char *bind_field(const char *name, struct bound_input *in);
 /* The counters of what bind_field() says, as bind_counters() gives them. */
-uint32_t bind_made_of(const struct pm_model *m, const char *counter, uint32_t *found, uint32_t max);
+uint32_t bind_made_of(const struct bind_index *x, const char *counter, uint32_t *found, uint32_t max);
 /* The input's number at the place of an instance; NaN: not known. */
 double bind_number(const struct places *p, const struct bound_input *in, const struct pm_instance *i);
 
@@ -175,6 +188,6 @@ double bind_number(const struct places *p, const struct bound_input *in, const s
 bool bind_literal(const struct places *p, const char *name, struct value *v);
 
 /* Counters that a name of a formula stands for: ids into `found` (at most `max`), the number of all. */
-uint32_t bind_counters(const struct pm_model *m, const char *name, uint32_t *found, uint32_t max);
+uint32_t bind_counters(const struct bind_index *x, const char *name, uint32_t *found, uint32_t max);
 
 #endif

@@ -157,11 +157,11 @@ static uint32_t counters_of_kind(struct builder *x, const char *name)
 	uint32_t n, kept = 0;
 
 	buf_printf(&full, "%s/%s/", x->pmu, name);
-	n = bind_counters(m, buf_str(&full), x->found, BIND_MAX_COUNTERS);
+	n = bind_counters(&x->b->index, buf_str(&full), x->found, BIND_MAX_COUNTERS);
 	buf_release(&full);
 	if (n)
 		return n;
-	n = bind_counters(m, name, x->found, BIND_MAX_COUNTERS);
+	n = bind_counters(&x->b->index, name, x->found, BIND_MAX_COUNTERS);
 	for (uint32_t i = 0; i < n && i < BIND_MAX_COUNTERS; i++)
 		if (!strcmp(pm_map_text(&pm_model_counter(m, x->found[i])->attrs, PM_COUNTER_PERF_PMU, ""), x->pmu))
 			x->found[kept++] = x->found[i];
@@ -175,7 +175,7 @@ static void stand_in(struct builder *x, struct bound_input *in, const char *coun
 	const char *event = in->n_counters || !plain ? NULL : ways_event(counter);
 
 	if (event)
-		in->n_counters = bind_counters(x->p->model, event, x->found, BIND_MAX_COUNTERS);
+		in->n_counters = bind_counters(&x->b->index, event, x->found, BIND_MAX_COUNTERS);
 	if (!event || !in->n_counters)
 		return;
 	in->op = in->op ? in->op : INPUT_RULE;
@@ -215,14 +215,14 @@ static void fill_input(struct builder *x, struct bound_input *in, const char *na
 		in->fixed = x->options->tj_max;
 	in->n_counters = x->pmu && !reg && !strchr(name, '/') ? counters_of_kind(x, name) : 0;
 	if (!in->n_counters)
-		in->n_counters = bind_made_of(m, reg ? reg : name, x->found, BIND_MAX_COUNTERS);
+		in->n_counters = bind_made_of(&x->b->index, reg ? reg : name, x->found, BIND_MAX_COUNTERS);
 	stand_in(x, in, reg ? reg : name);
 	if (!in->n_counters && !reg)
 		in->n_counters = meaning_find(&x->meaning, x->options->events, name, x->found, BIND_MAX_COUNTERS);
 	if (in->n_counters > BIND_MAX_COUNTERS)
 		in->n_counters = BIND_MAX_COUNTERS;
 	for (uint32_t i = 0; x->twice && !reg && i < in->n_counters; i++)
-		x->found[i] = bind_of_group(m, x->found[i], name, x->formula, x->n_formula);
+		x->found[i] = bind_of_group(&x->b->index, x->found[i], name, x->formula, x->n_formula);
 	leave_out(x, in);
 	if (!knows_number(x, in))
 		in->n_counters = 0;
@@ -386,9 +386,9 @@ int bind_add_clocks(struct builder *x, struct bound_metric *m, const uint32_t *c
 /* seconds(x,y) of any two counters: each x goes with the y at its place in the list, or with the only one. */
 static uint32_t pair_clocks(struct builder *x, const struct expr_input *in, uint32_t *clock)
 {
-	uint32_t n = bind_counters(x->p->model, in->by, clock, BIND_MAX_COUNTERS), k;
+	uint32_t n = bind_counters(&x->b->index, in->by, clock, BIND_MAX_COUNTERS), k;
 
-	k = bind_counters(x->p->model, in->name, x->found, BIND_MAX_COUNTERS);
+	k = bind_counters(&x->b->index, in->name, x->found, BIND_MAX_COUNTERS);
 	if (!n || n > BIND_MAX_COUNTERS || k > BIND_MAX_COUNTERS || (n > 1 && n != k))
 		return 0;
 	for (uint32_t i = 1; n == 1 && i < k; i++)

@@ -1,5 +1,4 @@
-/* What a name in a formula means in a recording: counters, families, perf events in their many spellings, literals.
- */
+/* What a name in a formula means in a recording beside counters: fields of registers, literals. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,219 +8,6 @@
 #include "report/metric/bind.h"
 #include "report/machine/cpu_facts.h"
 #include "report/machine/telemetry.h"
-
-/* Two names that perf has for one event. */
-static const char *const synonyms[][2] = {
-	{ "cycles", "cpu-cycles" },
-	{ "branches", "branch-instructions" },
-	{ "cs", "context-switches" },
-	{ "faults", "page-faults" },
-	{ "migrations", "cpu-migrations" },
-	{ "idle-cycles-frontend", "stalled-cycles-frontend" },
-	{ "idle-cycles-backend", "stalled-cycles-backend" },
-};
-
-static const char *canonical(const char *name)
-{
-	for (size_t i = 0; i < sizeof(synonyms) / sizeof(synonyms[0]); i++)
-		if ((name[0] | 32) == synonyms[i][0][0] && !strcasecmp(name, synonyms[i][0]))
-			return synonyms[i][1];
-	return name;
-}
-
-/* The event without ":modifiers"; `out` has room for PM_MAX_NAME. A tracepoint's colon is no modifier. */
-static const char *plain(const char *event, char *out, size_t size)
-{
-	const char *colon = strrchr(event, ':');
-	size_t len = strlen(event);
-
-	if (colon && colon[1] && strspn(colon + 1, "ukhGHIpPSDWeb") == strlen(colon + 1))
-		len = (size_t)(colon - event);
-	else if (colon && !colon[1])
-		len--;
-	else if (len > 1 && strrchr(event, '/') && strrchr(event, '/') != strchr(event, '/')) {
-		/* "cpu/event/u" */
-		const char *slash = strrchr(event, '/');
-
-		if (strspn(slash + 1, "ukhGHIpPSDWeb") == strlen(slash + 1))
-			len = (size_t)(slash + 1 - event);
-	}
-	if (len >= size)
-		len = size - 1;
-	memcpy(out, event, len);
-	out[len] = 0;
-	return canonical(out);
-}
-
-static bool same_event(const struct pm_counter *c, const char *name, bool exact)
-{
-	const char *text[] = {
-		pm_map_text(&c->attrs, PM_COUNTER_PERF_METRIC_ID, NULL),
-		pm_map_text(&c->attrs, PM_COUNTER_PERF_USER_TEXT, NULL),
-		pm_map_text(&c->attrs, PM_COUNTER_PERF_EVENT, NULL),
-		c->name,
-	};
-	char a[512];
-
-	name = canonical(name);
-	for (size_t i = 0; i < sizeof(text) / sizeof(text[0]); i++) {
-		if (!text[i])
-			continue;
-		if (!strcasecmp(exact ? canonical(text[i]) : plain(text[i], a, sizeof(a)), name))
-			return true;
-	}
-	return false;
-}
-
-static bool is_number(const struct pm_counter *c)
-{
-	return !pm_counter_texts(c);
-}
-
-static const char *pmu_of(const struct pm_counter *c)
-{
-	return pm_map_text(&c->attrs, PM_COUNTER_PERF_PMU, "");
-}
-
-/* The name without the number of the PMU among those of its kind: "uncore_imc_" of "uncore_imc_11". */
-static size_t kind_len(const char *pmu)
-{
-	size_t len = strlen(pmu);
-
-	while (len && pmu[len - 1] >= '0' && pmu[len - 1] <= '9')
-		len--;
-	return len;
-}
-
-/* Whether it is of another PMU of the same kind than all that were found. */
-static bool is_beside(const struct pm_model *m, const struct pm_counter *c, const uint32_t *found, uint32_t n)
-{
-	const char *pmu = pmu_of(c);
-	size_t len = kind_len(pmu);
-
-	for (uint32_t i = 0; i < n; i++) {
-		const char *other = pmu_of(pm_model_counter(m, found[i]));
-
-		if (!strcmp(other, pmu) || kind_len(other) != len || strncmp(other, pmu, len))
-			return false;
-	}
-	return len && pmu[len];
-}
-
-static uint32_t group_of(const struct pm_counter *c)
-{
-	return (uint32_t)pm_map_u64(&c->attrs, PM_COUNTER_PERF_GROUP, 0);
-}
-
-bool bind_twice(const struct pm_model *m)
-{
-	struct names seen = { 0 };
-	struct buf key = BUF_INIT;
-	bool twice = false;
-
-	for (uint32_t i = 0; i < m->n_counters && !twice; i++) {
-		const struct pm_counter *c = &m->counter[i];
-		uint32_t group;
-
-		if (strcmp(c->source, "perf") || !group_of(c))
-			continue;
-		buf_clear(&key);
-		buf_printf(&key, "%s %s", pmu_of(c),
-			   pm_map_text(&c->attrs, PM_COUNTER_PERF_METRIC_ID,
-				       pm_map_text(&c->attrs, PM_COUNTER_PERF_EVENT, c->name)));
-		if (names_get(&seen, buf_str(&key), &group))
-			twice = group != group_of(c);
-		else if (names_set(&seen, buf_str(&key), group_of(c)))
-			break; /* then the first event of a name is taken, as if it were the only one */
-	}
-	names_release(&seen);
-	buf_release(&key);
-	return twice;
-}
-
-static bool is_event(const struct pm_counter *c, const char *name)
-{
-	return is_number(c) && !strcmp(c->source, "perf") && same_event(c, name, true);
-}
-
-/* How many of the formula's events the group has. */
-static size_t events_in(const struct pm_model *m, uint32_t group, const struct expr_input *in, size_t n)
-{
-	size_t has = 0;
-
-	for (size_t k = 0; k < n; k++)
-		for (uint32_t i = 0; i < m->n_counters; i++)
-			if (group_of(&m->counter[i]) == group && is_event(&m->counter[i], in[k].name)) {
-				has++;
-				break;
-			}
-	return has;
-}
-
-uint32_t bind_of_group(const struct pm_model *m, uint32_t counter, const char *name, const struct expr_input *in,
-		       size_t n)
-{
-	const struct pm_counter *own = pm_model_counter(m, counter);
-	size_t most = 0;
-
-	if (!is_event(own, name) || !group_of(own))
-		return counter;
-	for (uint32_t i = 0; i < m->n_counters; i++) {
-		const struct pm_counter *c = &m->counter[i];
-		size_t has;
-
-		if (!group_of(c) || !is_event(c, name) || strcmp(pmu_of(c), pmu_of(own)))
-			continue;
-		has = events_in(m, group_of(c), in, n);
-		if (has > most) {
-			most = has;
-			counter = c->id;
-		}
-	}
-	return counter;
-}
-
-uint32_t bind_counters(const struct pm_model *m, const char *name, uint32_t *found, uint32_t max)
-{
-	const struct pm_counter *c = pm_model_counter_named(m, name);
-	uint32_t n = 0;
-
-	if (c && is_number(c) && strcmp(c->source, "perf")) {
-		if (max)
-			found[0] = c->id;
-		return 1;
-	}
-	for (uint32_t i = 0; i < m->n_counters; i++) {
-		c = &m->counter[i];
-		if (!is_number(c) || strcmp(pm_map_text(&c->attrs, PM_COUNTER_FAMILY, ""), name))
-			continue;
-		if (n < max)
-			found[n] = c->id;
-		n++;
-	}
-	/* Modifiers that the user gave (or lack of rights added) do not make another event, unless the name has some.
-	 */
-	for (int exact = 1; exact >= 0 && !n; exact--) {
-		uint64_t wildcard = 0;
-
-		for (uint32_t i = 0; i < m->n_counters; i++) {
-			uint64_t w;
-
-			c = &m->counter[i];
-			if (!is_number(c) || strcmp(c->source, "perf") || !same_event(c, name, exact))
-				continue;
-			/* An event counted twice is one event; on several PMUs of a kind it is a sum. */
-			w = pm_map_u64(&c->attrs, PM_COUNTER_PERF_WILDCARD, 0);
-			if (n && (!w || w != wildcard) && !is_beside(m, c, found, n < max ? n : max))
-				continue;
-			wildcard = w;
-			if (n < max)
-				found[n] = c->id;
-			n++;
-		}
-	}
-	return n;
-}
 
 /* ---- what is made of counters ---- */
 
@@ -325,14 +111,15 @@ static uint32_t l2_counters(const struct pm_model *m, enum cpu_l2 what, uint32_t
 	return n;
 }
 
-uint32_t bind_made_of(const struct pm_model *m, const char *counter, uint32_t *found, uint32_t max)
+uint32_t bind_made_of(const struct bind_index *x, const char *counter, uint32_t *found, uint32_t max)
 {
+	const struct pm_model *m = x->model;
 	uint32_t n = 0;
 
 	if (!strncmp(counter, L2_EVENTS, strlen(L2_EVENTS)))
 		return l2_counters(m, strstr(counter, "hits") ? CPU_L2_HITS : CPU_L2_REFS, found, max);
 	if (strcmp(counter, TELEMETRY_MODULES))
-		return bind_counters(m, counter, found, max);
+		return bind_counters(x, counter, found, max);
 	for (unsigned i = 0; i < TELEMETRY_MODULES_N && n < max; i++) {
 		const struct pm_counter *c;
 		char name[64];
@@ -532,7 +319,7 @@ const char *bind_missing(const struct binding *b, const struct places *p, const 
 
 	buf_clear(scratch);
 	if (m->each) {
-		if (!bind_counters(p->model, m->each, &found, 1))
+		if (!bind_counters(&b->index, m->each, &found, 1))
 			buf_addstr(scratch, m->each);
 		return scratch->len ? buf_str(scratch) : NULL;
 	}
@@ -547,7 +334,7 @@ const char *bind_missing(const struct binding *b, const struct places *p, const 
 		field = (struct bound_input){ 0 };
 		reg = bind_field(in[i].name, &field);
 		if (in[i].aspect == EXPR_LITERAL ? bind_literal(p, in[i].name, &v) && !v.reason :
-						   bind_made_of(p->model, reg ? reg : in[i].name, &found, 1) != 0) {
+						   bind_made_of(&b->index, reg ? reg : in[i].name, &found, 1) != 0) {
 			if (in[i].aspect == EXPR_LITERAL || !field.fact ||
 			    (bind_literal(p, field.fact, &v) && !v.reason))
 				continue;

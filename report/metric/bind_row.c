@@ -28,6 +28,7 @@ void binding_release(struct binding *b)
 	free(b->metric);
 	free(b->input);
 	names_release(&b->input_names);
+	bind_index_release(&b->index);
 	metric_set_release(&b->recorded);
 	*b = (struct binding){ 0 };
 }

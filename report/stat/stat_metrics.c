@@ -233,8 +233,8 @@ static int add_refused(struct stat_sheet *s, const struct metric *row, uint32_t 
 		if (in[i].aspect == EXPR_LITERAL || in[i].aspect == EXPR_CPUID_MATCH ||
 		    in[i].aspect == EXPR_HAS_EVENT)
 			continue;
-		err = bind_counters(s->places->model, in[i].name, &counter, 1) ? add_event(s, &what, counter) :
-										 -ENOENT;
+		err = bind_counters(&s->binding->index, in[i].name, &counter, 1) ? add_event(s, &what, counter) :
+										   -ENOENT;
 	}
 	if (!err && what.n_events && !default_group(in_default, row->categories ? row->categories : ""))
 		err = finish(s, &what, row->display ? row->display : row->name, "", false);

@@ -126,8 +126,8 @@ static int add_rate(struct stat_sheet *s, uint32_t event)
 	struct shown *shown;
 	uint32_t clock;
 
-	if (!bind_counters(s->places->model, "task-clock", &clock, 1) &&
-	    !bind_counters(s->places->model, "cpu-clock", &clock, 1))
+	if (!bind_counters(&s->binding->index, "task-clock", &clock, 1) &&
+	    !bind_counters(&s->binding->index, "cpu-clock", &clock, 1))
 		return 0;
 	for (size_t i = 0; i < s->binding->n_metrics; i++) {
 		if (s->binding->metric[i].counter != clock)

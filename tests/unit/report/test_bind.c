@@ -7,11 +7,22 @@ static uint32_t event(struct builder *b, const char *name)
 	return builder_counter(b, name, "1", PM_CUMULATIVE, PM_AGG_SUM);
 }
 
+static uint32_t counters(struct builder *b, const char *name, uint32_t *id, uint32_t max)
+{
+	struct bind_index index;
+	uint32_t n;
+
+	assert_int_equal(bind_index_build(&index, &b->model), 0);
+	n = bind_counters(&index, name, id, max);
+	bind_index_release(&index);
+	return n;
+}
+
 static uint32_t found(struct builder *b, const char *name)
 {
 	uint32_t id[16] = { 0 };
 
-	return bind_counters(&b->model, name, id, 16) ? id[0] : 0;
+	return counters(b, name, id, 16) ? id[0] : 0;
 }
 
 static void events_have_many_names(void **state)
@@ -63,14 +74,14 @@ static void families_and_wildcards(void **state)
 			pm_map_set(&builder_counter_at(&b, w[i])->attrs, PM_COUNTER_PERF_WILDCARD, pm_u64(7)), 0);
 	}
 	text_attr(&b, w[1] + 1, PM_COUNTER_PERF_USER_TEXT, "uncore/reads/");
-	assert_int_equal(bind_counters(&b.model, "cpuidle.time", id, 4), 2);
+	assert_int_equal(counters(&b, "cpuidle.time", id, 4), 2);
 	assert_int_equal(id[0], a[0]);
 	assert_int_equal(id[1], a[1]);
 	/* The third was asked for on its own: adding it would count twice. */
-	assert_int_equal(bind_counters(&b.model, "uncore/reads/", id, 4), 2);
+	assert_int_equal(counters(&b, "uncore/reads/", id, 4), 2);
 	assert_int_equal(id[1], w[1]);
 	/* The number of all, also if there is no room for them. */
-	assert_int_equal(bind_counters(&b.model, "cpuidle.time", id, 1), 2);
+	assert_int_equal(counters(&b, "cpuidle.time", id, 1), 2);
 	builder_release(&b);
 }
 
