@@ -5,7 +5,8 @@
  *   collect: all metrics at all levels, in a bounded number of bins   (incident_collect.c)
  *   scan:    each series against itself, and against its equals       (incident_scan.c)
  *   merge:   what belongs together, ranked by surprise and size       (incident_merge.c)
- *   refine:  a second look at those few times: exact times, tasks     (incident_refine.c)
+ *   refine:  a second look at those few times: exact times            (incident_refine.c)
+ *   tasks:   and who was busy then                                    (incident_tasks.c)
  *   say:     a sentence, and JSON                                     (incident_say.c)
  */
 #ifndef REPORT_INCIDENT_H

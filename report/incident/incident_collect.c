@@ -13,6 +13,7 @@
 #define MEMORY     (8u << 20) /* bytes of bins */
 #define BINS_MOST  4096
 #define BINS_LEAST 64
+#define CHUNKS_FEW 256 /* a recording of so many is read as it is */
 #define KEY_MAX    48
 
 struct drawn {
@@ -175,9 +176,9 @@ out:
 }
 
 /* Series lie in blocks of about a megabyte. */
-static float *room(struct incident_store *s)
+static float *room(struct incident_store *s, uint32_t series)
 {
-	uint32_t per = (1u << 18) / s->bins ? (1u << 18) / s->bins : 1, at = s->n_series % per;
+	uint32_t per = (1u << 18) / s->bins ? (1u << 18) / s->bins : 1, at = series % per;
 
 	if (!at) {
 		if (array_room(&s->block, s->n_blocks, sizeof(*s->block)))
@@ -204,7 +205,7 @@ static int find_series(struct incident_store *s, uint32_t metric, uint32_t row, 
 		s->left_out++;
 		return 0;
 	}
-	v = room(s);
+	v = room(s, s->n_series);
 	x = incident_grown(s->series, s->n_series, &s->cap_series, sizeof(*x));
 	if (!v || !x)
 		return -ENOMEM;
@@ -314,9 +315,8 @@ static uint32_t bins_for(size_t cells)
 
 static int choose_bins(struct incident_store *s, size_t cells)
 {
-	s->bins = bins_for(cells);
-	if (s->expected && s->expected < s->bins)
-		s->bins = s->expected < BINS_LEAST ? BINS_LEAST : (uint32_t)s->expected & ~1u;
+	s->bins_most = bins_for(cells);
+	s->bins = BINS_LEAST;
 	s->per_bin = 1;
 	s->from_s = calloc(s->bins, sizeof(*s->from_s));
 	s->to_s = calloc(s->bins, sizeof(*s->to_s));
@@ -361,6 +361,36 @@ static int shape(struct sink *sink, const struct sheet *sheet, size_t n)
 
 /* ---- intervals ---- */
 
+/* Twice as many bins: a short recording needs little memory. */
+static int grow(struct incident_store *s)
+{
+	double *from = reallocarray(s->from_s, s->bins, 2 * sizeof(*from));
+	double *to = from ? reallocarray(s->to_s, s->bins, 2 * sizeof(*to)) : NULL;
+	uint32_t old = s->bins, blocks = s->n_blocks;
+	float **block = s->block;
+	int err = 0;
+
+	s->from_s = from ? from : s->from_s;
+	s->to_s = to ? to : s->to_s;
+	if (!to)
+		return -ENOMEM;
+	s->block = NULL;
+	s->n_blocks = 0;
+	s->bins = 2 * old;
+	for (uint32_t i = 0; i < s->n_series && !err; i++) {
+		float *v = room(s, i);
+
+		err = v ? 0 : -ENOMEM;
+		for (uint32_t k = 0; k < s->bins && v; k++)
+			v[k] = k < old ? s->series[i].v[k] : NAN;
+		s->series[i].v = v;
+	}
+	for (uint32_t i = 0; i < blocks; i++)
+		free(block[i]);
+	free(block);
+	return err;
+}
+
 /* Pairs of bins become one. */
 static void halve(struct incident_store *s)
 {
@@ -384,7 +414,7 @@ static void halve(struct incident_store *s)
 	s->in_bin = s->per_bin;
 }
 
-static void take(struct collect *c, const struct interval *interval, size_t k)
+static int take(struct collect *c, const struct interval *interval, size_t k)
 {
 	struct incident_store *s = c->s;
 	double from = c->shift_s + (double)(int64_t)(interval->from_ns - c->origin_ns) / 1e9;
@@ -394,8 +424,10 @@ static void take(struct collect *c, const struct interval *interval, size_t k)
 	float old;
 
 	if (s->in_bin == s->per_bin || !s->used) {
-		if (s->used == s->bins)
+		if (s->used == s->bins && s->bins >= s->bins_most)
 			halve(s);
+		else if (s->used == s->bins && grow(s))
+			return -ENOMEM;
 		s->from_s[s->used++] = from;
 		s->in_bin = 0;
 	}
@@ -414,11 +446,13 @@ static void take(struct collect *c, const struct interval *interval, size_t k)
 			d /= seconds;
 		x->v[bin] = isnan(x->v[bin]) ? (float)d : (x->v[bin] * old + (float)d) / (old + 1);
 	}
+	return 0;
 }
 
 static int intervals(struct sink *sink, const struct sheet *sheet, const struct interval *interval, size_t n)
 {
 	struct collect *c = (struct collect *)sink;
+	int err = 0;
 
 	(void)sheet;
 	if (n && !c->origin_ns) {
@@ -427,10 +461,10 @@ static int intervals(struct sink *sink, const struct sheet *sheet, const struct 
 		if (!c->start_wall_ns && interval->wall_ns)
 			c->start_wall_ns = interval->wall_ns - (int64_t)(interval->to_ns - interval->from_ns);
 	}
-	for (size_t k = 0; k < n; k++)
+	for (size_t k = 0; k < n && !err; k++)
 		if (interval[k].duration_ns)
-			take(c, &interval[k], k);
-	return 0;
+			err = take(c, &interval[k], k);
+	return err;
 }
 
 /* ---- what is lost ---- */
@@ -507,43 +541,37 @@ static const struct sink_ops ops = {
 	.plan = plan, .shape = shape, .intervals = intervals, .event = event, .end = end
 };
 
-/* About how many series there will be. */
-static size_t cells_of(const struct offer *o)
+/* About how many series there will be: metrics are about as many as counters. */
+static size_t cells_of(const struct pm_model *m)
 {
-	const struct pm_model *m = o->places.model;
-	size_t of[PM_KINDS] = { 0 }, n = 0;
+	size_t n = 0;
 
-	for (uint32_t i = 0; i < m->n_instances; i++)
-		of[m->instance[i].kind]++;
-	for (size_t i = 0; i < o->binding.n_metrics; i++)
-		n += 1 + of[o->binding.metric[i].kind];
+	for (uint32_t i = 0; i < m->n_groups; i++)
+		n += m->group[i].flags & PM_GROUP_LIST ?
+			     m->group[i].n_counters :
+			     (size_t)m->group[i].n_counters * (m->group[i].n_instances + 1);
 	return n;
 }
 
 /* A long recording is read in longer intervals from the start, which costs less than putting them together here. */
-static void choose_step(struct incident_store *s, struct pipeline_config *config, const char *path)
+static void choose_step(struct pm_reader *whole, struct pipeline_config *config, const char *path)
 {
-	struct buf notes = BUF_INIT;
 	struct pm_reader *reader;
 	struct error e = { 0 };
-	struct offer o = { 0 };
-	uint64_t from, to, chunks, interval;
-	size_t bins;
+	struct pm_item item = { 0 };
+	uint64_t from, to, chunks, interval, bins;
 
-	if (input_open(&reader, path, false, &e))
+	if (pm_reader_extent(whole, &from, &to, &chunks) || chunks <= CHUNKS_FEW || to <= from ||
+	    input_open(&reader, path, false, &e))
 		return;
-	if (!pm_reader_extent(reader, &from, &to, &chunks) && to > from &&
-	    !pipeline_offer(config, reader, &o, &notes, &e)) {
-		interval = pm_map_u64(&o.places.model->header, PM_HEADER_INTERVAL, 0);
-		bins = bins_for(cells_of(&o));
-		s->expected = interval ? (to - from) / interval + 2 : 0;
-		if (s->expected > bins) {
-			config->mode = PIPELINE_EVERY;
-			config->every_ns = ((to - from) / bins / interval + 1) * interval;
-		}
+	while (item.kind != PM_ITEM_CHUNK && pm_reader_next(reader, &item) == 1)
+		;
+	interval = pm_map_u64(&pm_reader_model(reader)->header, PM_HEADER_INTERVAL, 0);
+	bins = bins_for(cells_of(pm_reader_model(reader)));
+	if (interval && (to - from) / interval + 2 > bins) {
+		config->mode = PIPELINE_EVERY;
+		config->every_ns = ((to - from) / bins / interval + 1) * interval;
 	}
-	offer_release(&o);
-	buf_release(&notes);
 	pm_reader_close(reader);
 }
 
@@ -557,9 +585,9 @@ int store_collect(struct incident_store *s, struct incidents *found, const char 
 	own.mode = PIPELINE_EACH;
 	own.bind.rate = true;
 	own.selection = (struct selection){ 0 };
-	choose_step(s, &own, path);
 	if ((err = input_open_as(&c.reader, path, name, e)))
 		return err;
+	choose_step(c.reader, &own, path);
 	err = pipeline_run(&own, c.reader, &c.sink, &found->result, e);
 	if (err)
 		error_prefix(e, "%s", name);

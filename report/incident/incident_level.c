@@ -20,6 +20,7 @@
 #define HAMPEL_TIMES 5
 #define WAVE_LEAST   40  /* values that it takes to tell one */
 #define WAVE         0.9 /* of the spread that may be left for a wave to be one */
+#define WAVE_SHARE   0.1 /* of the squares that its frequency has at least; less cannot leave so little */
 #define PARTS        8   /* of a series that resembles itself: so long a stretch has to recur to be known */
 #define WHITE_MOST   64  /* values of a stretch: a longer one is as well seen without */
 
@@ -27,30 +28,38 @@ const uint32_t scan_length[LENGTHS] = { 1, 2, 3, 4, 6, 8, 12, 16, 32, 64, 128, 2
 
 /* ---- robust figures ---- */
 
+/* Puts those below the pivot first, and with `same` those that equal it; returns how many. Without a branch on values,
+ * which nobody can foretell. */
+static size_t part(double *v, size_t from, size_t to, double pivot, bool same)
+{
+	size_t below = from;
+
+	for (size_t i = from; i < to; i++) {
+		double t = v[i];
+
+		v[i] = v[below];
+		v[below] = t;
+		below += same ? t <= pivot : t < pivot;
+	}
+	return below;
+}
+
 double scan_kth(double *v, size_t n, size_t k)
 {
-	size_t from = 0, to = n - 1;
+	size_t from = 0, to = n;
 
-	while (from < to) {
-		double pivot = v[from + (to - from) / 2];
-		size_t i = from, j = to;
+	while (to - from > 1) {
+		double a = v[from], b = v[from + (to - from) / 2], c = v[to - 1];
+		double pivot = fmax(fmin(a, b), fmin(fmax(a, b), c));
+		size_t at = part(v, from, to, pivot, false);
 
-		for (;;) {
-			while (v[i] < pivot)
-				i++;
-			while (v[j] > pivot)
-				j--;
-			if (i >= j)
-				break;
-			double t = v[i];
-
-			v[i++] = v[j];
-			v[j--] = t;
+		if (k < at) {
+			to = at;
+			continue;
 		}
-		if (k <= j)
-			to = j;
-		else
-			from = j + 1;
+		from = part(v, at, to, pivot, true);
+		if (k < from || isnan(pivot))
+			return pivot;
 	}
 	return v[k];
 }
@@ -273,21 +282,26 @@ static double beside(struct scan *x, double turn, const double of[3])
 /* Takes the strongest wave off; false: the series is much the same without it. */
 static bool take_wave(struct scan *x)
 {
-	double best = 0, turn = 0, of[3], before = spread_of(x->work, x->z, x->n), spread;
+	double best = 0, turn = 0, of[3], before, spread, squares = 0;
 	uint32_t n = 1, at = 1;
 
 	while (n < 2 * x->n)
 		n *= 2;
-	for (uint32_t i = 0; i < n; i++)
-		x->spectrum[i] = i < x->n ? clipped(x->z[i], CLIP) : 0;
-	for (uint32_t i = 0; i < x->n; i++)
+	for (uint32_t i = 0; i < x->n; i++) {
 		x->work2[i] = clipped(x->z[i], CLIP);
+		squares += x->work2[i] * x->work2[i];
+	}
+	for (uint32_t i = 0; i < n; i++)
+		x->spectrum[i] = i < x->n ? x->work2[i] : 0;
 	transform(x->spectrum, n);
 	for (uint32_t k = 1; k < n / 2; k++)
 		if (cabs(x->spectrum[k]) > best) {
 			best = cabs(x->spectrum[k]);
 			at = k;
 		}
+	if (2 * best * best < WAVE_SHARE * squares * x->n)
+		return false;
+	before = spread_of(x->work, x->z, x->n);
 	best = 0;
 	for (double k = -0.75; k <= 0.75; k += 0.25) {
 		double explained = fit_wave(x, 2 * M_PI * (at + k) / n, of);

@@ -42,10 +42,10 @@ struct incident_store {
 	uint32_t n_metrics, n_rows, n_series, n_losses, n_blocks;
 	uint32_t cap_metrics, cap_rows, cap_series, cap_losses;
 	uint32_t bins, used; /* bins there is room for; and those that are filled */
+	uint32_t bins_most;  /* that all series fit in memory with */
 	uint32_t per_bin;    /* intervals that become one; doubles when they do not fit */
 	uint32_t in_bin;     /* intervals in the last bin so far */
 	uint32_t left_out;
-	uint64_t expected; /* intervals, if that is known beforehand; or 0 */
 	struct names metrics, rows, keys;
 	double interval_s; /* of what was read */
 	double origin_s;   /* the first interval's, after the first snapshot of the file */
@@ -74,8 +74,14 @@ struct findings {
 int scan_all(struct incident_store *s, struct findings *out);
 /* What belongs to one time becomes one incident; best first. */
 int merge_all(struct incident_store *s, struct findings *f, struct incidents *out);
-/* Exact times and tasks of those incidents. */
+#define INCIDENTS_REFINED 5
+/* Exact times and tasks of the first incidents. */
 int refine_all(struct incidents *found, const char *path, const struct pipeline_config *config, struct error *e);
+/* Their tasks. */
+int find_tasks(struct incidents *found, const char *path, const struct pipeline_config *config, struct error *e);
+/* Reads the recording from one second after its start to another into a sink; errors as of pipeline_run(). */
+int incident_read(const struct incident_store *s, struct sink *sink, const struct pipeline_config *config,
+		  const char *path, double from_s, double to_s, struct error *e);
 /* Puts what people know by name first. */
 void say_order(struct incident *i);
 /* The sentence. 0 or -ENOMEM. */

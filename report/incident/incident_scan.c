@@ -64,7 +64,7 @@ static void take_peaks(struct scan *x, struct family *f, uint32_t series)
 	f->alike |= x->views > WHITE;
 	for (uint32_t v = 0; v < x->views; v++)
 		for (uint32_t l = 0; l < LENGTHS; l++) {
-			uint32_t length = scan_length[l];
+			uint32_t length = scan_length[l], block = 0;
 			const double *sum = x->view[v].sum;
 			double scale = 1 / x->view[v].error[l];
 
@@ -72,8 +72,11 @@ static void take_peaks(struct scan *x, struct family *f, uint32_t series)
 				continue;
 			for (uint32_t i = 0; i + length <= x->n; i += length / 8 + 1) {
 				double d = (sum[i + length] - sum[i]) * scale;
-				struct peak *p = &f->peak[v][d < 0][l][x->bin[i] / length];
+				struct peak *p;
 
+				while (x->bin[i] >= (block + 1) * length)
+					block++;
+				p = &f->peak[v][d < 0][l][block];
 				if (fabs(d) > (double)p->size)
 					*p = (struct peak){ (float)fabs(d), x->bin[i], series };
 			}
@@ -138,6 +141,15 @@ static double limit_of(const struct peak *others, uint32_t n, double tests, bool
 	return sqrt(2 * (from + scale * weight * (pow(fmax(k, 1) * tests / WRONG, 1 / weight) - 1)));
 }
 
+static bool any_above(const struct scan *x, const struct peak *block, uint32_t l, double limit)
+{
+	uint32_t n = blocks_of(x, l), i = 0;
+
+	while (i < n && (double)block[i].size <= limit)
+		i++;
+	return i < n;
+}
+
 static bool meets(const struct stretch *a, const struct stretch *b)
 {
 	uint32_t reach = a->view == WHITE || b->view == WHITE ? ORDER_MOST : 1;
@@ -189,9 +201,12 @@ static double distance_of(const struct scan *x, const struct peak *peak, uint32_
 static bool take_rhythm(struct scan *x, struct family *f, double tests)
 {
 	struct peak peak[OUTLIERS + TAIL + 1];
-	uint32_t n = apart(x, f->peak[PLAIN][UP][0], 0, 0, peak), m = n;
+	uint32_t n, m;
 	double limit = 0, distance = 0;
 
+	if (!any_above(x, f->peak[PLAIN][UP][0], 0, RHYTHM * x->limit_least))
+		return false;
+	m = n = apart(x, f->peak[PLAIN][UP][0], 0, 0, peak);
 	for (; m >= RHYTHM_TIMES; m--) {
 		limit = RHYTHM * limit_of(peak + m, n - m, tests, f->alike);
 		distance = (double)peak[m - 1].size > limit ? distance_of(x, peak, m) : 0;
@@ -220,9 +235,12 @@ static bool take_rhythm(struct scan *x, struct family *f, double tests)
 static void judge(struct scan *x, struct family *f, enum view v, enum side side, uint32_t l, double tests)
 {
 	struct peak peak[OUTLIERS + TAIL + 1];
-	uint32_t n = apart(x, f->peak[v][side][l], l, v == WHITE ? ORDER_MOST : 0, peak), m;
+	uint32_t n, m;
 	double limit = INFINITY;
 
+	if (!any_above(x, f->peak[v][side][l], l, x->limit_least))
+		return;
+	n = apart(x, f->peak[v][side][l], l, v == WHITE ? ORDER_MOST : 0, peak);
 	for (m = n < OUTLIERS ? n : OUTLIERS; m; m--) {
 		/* One value alone is a surprise only if it is large: no distribution is normal so far out. */
 		limit = limit_of(peak + m, n - m, tests, f->alike) * (l == 0 ? 1.6 : l == 1 ? 1.25 : 1);
@@ -507,6 +525,7 @@ int scan_all(struct incident_store *s, struct findings *out)
 	uint32_t *place = calloc((size_t)s->n_series + 1, sizeof(*place)), families = 0;
 	struct scan x = { .s = s, .out = out };
 	struct family f = { 0 };
+	double tests;
 	void *room;
 
 	/* What is short scatters more than the rest. */
@@ -523,11 +542,13 @@ int scan_all(struct incident_store *s, struct findings *out)
 		qsort_r(place, s->n_series, sizeof(*place), by_metric, s);
 	for (uint32_t i = 0; place && i < s->n_series; i++)
 		families += !i || !are_equals(s, place[i - 1], place[i]);
+	tests = families * LOOKS;
+	x.limit_least = sqrt(2 * PRIOR * (pow(TAIL * tests / WRONG, 1.0 / (PRIOR + TAIL)) - 1));
 	for (uint32_t i = 0; i < s->n_series && !x.err; i += f.n) {
 		f.series = place + i;
 		for (f.n = 1; i + f.n < s->n_series && are_equals(s, place[i], place[i + f.n]);)
 			f.n++;
-		scan_family(&x, &f, families * LOOKS);
+		scan_family(&x, &f, tests);
 		compare_peers(&x, &f);
 	}
 	free(place);

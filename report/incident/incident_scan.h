@@ -31,7 +31,8 @@ struct scan {
 	struct viewed view[VIEWS];
 	uint32_t views;
 	double level, spread;
-	double least; /* spread that chance makes of it at least */
+	double limit_least; /* what no family has a lower limit than, whatever it does */
+	double least;       /* spread that chance makes of it at least */
 	uint32_t n;
 	uint32_t equals; /* series of its family */
 	int err;
