@@ -4,11 +4,16 @@
  *
  * A command describes itself with a struct options_spec:
  *
- *   static const struct argp argp = { options, parse_opt, "FILE..." };
- *   const struct options_spec info_spec = {
- *           .name = "pmrep info", .column = OPTIONS_OTHER, .argp = &argp, .brief = "Usage: ..." };
+ *   #define OPTIONS_INTO struct info
+ *   static const struct option_action rows[] = {
+ *           { "all", 0, NULL, "groups, one-time values and all events too", FLAG(all) },
+ *           { 0 },
+ *   };
+ *   const struct options_spec info_spec = { .name = "pmrep info", .column = OPTIONS_OTHER, .rows = rows,
+ *                                           .operands = cmd_files, .operands_doc = "FILE...", .brief = "Usage: ..." };
  *
- * Those of pmrec, pmrep show and pmrep stat stand in tables of their own (common/options_table.h).
+ * or by an argp of its own. The options of pmrec, pmrep show and pmrep stat stand in tables that other programs read,
+ * too (common/options_table.h).
  *
  * options_parse() adds --help, --version and --color, rewrites the words so that argp cannot misunderstand them, and
  * runs argp over them. parse_opt gets state->input == the `input` given to options_parse(), and reports a bad value
@@ -36,10 +41,14 @@ enum options_column {
 struct options_spec {
 	const char *name; /* "pmrec", "pmrep show": begins messages and help */
 	enum options_column column;
-	const struct argp *argp; /* the command's own options and children */
-	const char *brief;       /* what -h prints: usage, main options, examples, on one screen at most. NULL: all */
-	bool reads;              /* recordings: has --max-memory */
-	bool command;            /* options end at the first operand, which is a COMMAND (pmrec) */
+	const struct argp *argp;          /* the command's own options and children; or: */
+	const struct option_action *rows; /* up to one that is all zero; they fill the parser's input */
+	error_t (*operands)(int key, char *arg,
+			    struct argp_state *state); /* a parser of what is no option; or NULL */
+	const char *operands_doc;
+	const char *brief; /* what -h prints: usage, main options, examples, on one screen at most. NULL: all */
+	bool reads;        /* recordings: has --max-memory */
+	bool command;      /* options end at the first operand, which is a COMMAND (pmrec) */
 	/* Whether a pager may have what is printed, by the parser's input. NULL: never, and then there is no --no-pager. */
 	bool (*paged)(const void *input);
 };

@@ -11,11 +11,13 @@
 
 #include "common/options_internal.h"
 #include "common/options_known.h"
+#include "common/options_table.h"
 #include "common/parse.h"
 
 /* The argp that argp_parse() sees: options_bad() finds the error through state->root_argp, which points here. */
 struct root_argp {
 	struct argp argp; /* first */
+	const struct options_spec *spec;
 	struct error *error;
 	void *input;
 	struct options_common *common;
@@ -104,6 +106,14 @@ static error_t root_parse(int key, char *arg, struct argp_state *state)
 	return 0;
 }
 
+static error_t parse_rows(int key, char *arg, struct argp_state *state)
+{
+	const struct options_spec *spec = ((const struct root_argp *)state->root_argp)->spec;
+	error_t r = options_take_row(spec->rows, state->input, key, arg, state);
+
+	return r == ARGP_ERR_UNKNOWN && spec->operands ? spec->operands(key, arg, state) : r;
+}
+
 error_t options_bad(struct argp_state *state, const char *format, ...)
 {
 	const struct root_argp *root = (const struct root_argp *)state->root_argp;
@@ -176,8 +186,8 @@ static int common_text(const struct options_spec *spec, const struct argp *argp,
 	return c->text.err;
 }
 
-int options_parse(const struct options_spec *spec, int argc, char **argv, void *input, struct options_common *common,
-		  struct error *e)
+static int parse(const struct options_spec *spec, int argc, char **argv, void *input, struct options_common *common,
+		 struct error *e)
 {
 	const struct argp_child children[] = {
 		{ spec->argp, 0, NULL, 0 },
@@ -187,6 +197,7 @@ int options_parse(const struct options_spec *spec, int argc, char **argv, void *
 	struct error own = { 0 };
 	struct root_argp root = {
 		.argp = { .parser = root_parse, .children = children },
+		.spec = spec,
 		.error = &own,
 		.input = input,
 		.common = common,
@@ -209,6 +220,22 @@ int options_parse(const struct options_spec *spec, int argc, char **argv, void *
 	if (r == ENOMEM)
 		return error_set(e, ENOMEM, "out of memory");
 	return error_set(e, EINVAL, "wrong usage; try --help");
+}
+
+int options_parse(const struct options_spec *spec, int argc, char **argv, void *input, struct options_common *common,
+		  struct error *e)
+{
+	struct argp_option *options = spec->rows ? options_of_rows(spec->rows) : NULL;
+	const struct argp argp = { .options = options, .parser = parse_rows, .args_doc = spec->operands_doc };
+	struct options_spec of_rows = *spec;
+	int r;
+
+	if (spec->rows && !options)
+		return error_set(e, ENOMEM, "out of memory");
+	of_rows.argp = spec->rows ? &argp : spec->argp;
+	r = parse(&of_rows, argc, argv, input, common, e);
+	free(options);
+	return r;
 }
 
 void options_common_release(struct options_common *common)

@@ -33,17 +33,26 @@ enum option_kind {
 	OPTION_WORD,    /* unsigned or enum: the place of the argument in `words` */
 	OPTION_NUMBER,  /* unsigned or enum: `number` */
 	OPTION_BITS,    /* unsigned: `number` too */
+	OPTION_AMOUNT,  /* uint32_t or uint64_t: a number from `least` to `most` */
+	OPTION_TIME,    /* uint64_t: a duration in ns, `least` or more */
+	OPTION_SIZE,    /* uint64_t: bytes, 1 or more */
+	OPTION_READ,    /* read() */
 	OPTION_CALL,    /* set() */
 };
 
-/* What is done with an option. */
+/* What is done with an option. Where it is a row of options_spec.rows, a whole option: `help` NULL makes it another name
+ * of the row before it, which help leaves out, and `name` NULL begins a part of the help. */
 struct option_action {
-	int key;
 	const char *name;
+	int key;              /* of argp; in a row the letter, or 0 */
+	const char *argument; /* rows only, as is `help`; NULL: a flag */
+	const char *help;
 	enum option_kind kind;
-	size_t at; /* where in what is filled */
+	size_t at, size; /* where in what is filled, and of OPTION_AMOUNT its bytes */
 	const char *const *words;
 	unsigned number;
+	uint64_t least, most;
+	int (*read)(void *member, const char *arg, struct error *e); /* 0 or -errno, with a text without the name */
 	error_t (*set)(void *into, char *arg, struct argp_state *state);
 };
 
@@ -58,11 +67,21 @@ struct option_action {
 #define WORD(member, list)   .kind = OPTION_WORD, .at = offsetof(OPTIONS_INTO, member), .words = list
 #define NUMBER(member, n)    .kind = OPTION_NUMBER, .at = offsetof(OPTIONS_INTO, member), .number = n
 #define BITS(member, n)      .kind = OPTION_BITS, .at = offsetof(OPTIONS_INTO, member), .number = n
+#define TIME(member, low)    .kind = OPTION_TIME, .at = offsetof(OPTIONS_INTO, member), .least = low
+#define SIZE(member)         .kind = OPTION_SIZE, .at = offsetof(OPTIONS_INTO, member)
+#define READ(member, reader) .kind = OPTION_READ, .at = offsetof(OPTIONS_INTO, member), .read = reader
 #define CALL(setter)         .kind = OPTION_CALL, .set = set_##setter
+#define AMOUNT(member, low, high) \
+	.kind = OPTION_AMOUNT, .at = offsetof(OPTIONS_INTO, member), .size = sizeof(((OPTIONS_INTO *)0)->member), \
+	.least = low, .most = high
 
 /* For a parser: does what the row of the key says; ARGP_ERR_UNKNOWN if there is none. */
 error_t options_take(const struct option_action *action, size_t n, void *into, int key, char *arg,
 		     struct argp_state *state);
+/* The same for rows, up to one that is all zero, whose keys are those of options_of_rows(). */
+error_t options_take_row(const struct option_action *row, void *into, int key, char *arg, struct argp_state *state);
+/* The rows as argp wants them; owned by the caller. NULL without memory. */
+struct argp_option *options_of_rows(const struct option_action *row);
 /* Appends to a NULL-terminated array. 0 or ENOMEM. */
 error_t options_append(char ***list, char *text);
 /* The place of the word among `words`; otherwise the complaint names the nearest, or all. */

@@ -4,6 +4,9 @@
 #include <string.h>
 
 #include "common/options_table.h"
+#include "common/parse.h"
+
+#define KEY_FIRST 0x200 /* of rows without a letter */
 
 error_t options_append(char ***list, char *text)
 {
@@ -44,6 +47,30 @@ error_t options_word(const char *option, const char *arg, const char *const *wor
 	return err;
 }
 
+static error_t take_amount(const struct option_action *a, void *member, const char *arg, struct argp_state *state)
+{
+	uint64_t n;
+
+	if (parse_u64(arg, &n) || n < a->least || n > a->most)
+		return a->most < UINT32_MAX ?
+			       options_bad(state, "--%s: '%s' is not a number from %llu to %llu", a->name, arg,
+					   (unsigned long long)a->least, (unsigned long long)a->most) :
+			       options_bad(state, "--%s: '%s' is not a number%s", a->name, arg,
+					   a->least ? " above 0" : "");
+	if (a->size == sizeof(uint32_t))
+		*(uint32_t *)member = (uint32_t)n;
+	else
+		*(uint64_t *)member = n;
+	return 0;
+}
+
+static error_t take_read(const struct option_action *a, void *member, const char *arg, struct argp_state *state)
+{
+	struct error e = { 0 };
+
+	return a->read(member, arg, &e) ? options_bad(state, "--%s: %s", a->name, e.text) : 0;
+}
+
 static error_t take(const struct option_action *a, void *into, char *arg, struct argp_state *state)
 {
 	char *member = (char *)into + a->at;
@@ -75,6 +102,19 @@ static error_t take(const struct option_action *a, void *into, char *arg, struct
 	case OPTION_BITS:
 		*(unsigned *)member |= a->number;
 		return 0;
+	case OPTION_AMOUNT:
+		return take_amount(a, member, arg, state);
+	case OPTION_TIME:
+		return parse_duration(arg, (uint64_t *)(void *)member) || *(uint64_t *)(void *)member < a->least ?
+			       options_bad(state, "--%s: '%s' is not a time: use seconds, or add ms, m or h", a->name,
+					   arg) :
+			       0;
+	case OPTION_SIZE:
+		return parse_size(arg, (uint64_t *)(void *)member) || !*(uint64_t *)(void *)member ?
+			       options_bad(state, "--%s: '%s' is not a size such as 10M or 512Ki", a->name, arg) :
+			       0;
+	case OPTION_READ:
+		return take_read(a, member, arg, state);
 	case OPTION_CALL:
 		return a->set(into, arg, state);
 	}
@@ -88,4 +128,44 @@ error_t options_take(const struct option_action *action, size_t n, void *into, i
 		if (action[i].key == key)
 			return take(&action[i], into, arg, state);
 	return ARGP_ERR_UNKNOWN;
+}
+
+/* ---- rows ---- */
+
+static size_t count(const struct option_action *row)
+{
+	size_t n = 0;
+
+	while (row[n].name || row[n].help)
+		n++;
+	return n;
+}
+
+struct argp_option *options_of_rows(const struct option_action *row)
+{
+	size_t n = count(row);
+	struct argp_option *all = calloc(n + 1, sizeof(*all));
+
+	for (size_t i = 0; all && i < n; i++)
+		all[i] = (struct argp_option){
+			.name = row[i].name,
+			.key = !row[i].name || !row[i].help ? 0 :
+			       row[i].key                   ? row[i].key :
+							      KEY_FIRST + (int)i,
+			.arg = row[i].argument,
+			.flags = row[i].help ? 0 : OPTION_ALIAS | OPTION_HIDDEN,
+			.doc = row[i].help,
+		};
+	return all;
+}
+
+error_t options_take_row(const struct option_action *row, void *into, int key, char *arg, struct argp_state *state)
+{
+	size_t n = count(row), i = 0;
+
+	if (key >= KEY_FIRST && (size_t)(key - KEY_FIRST) < n)
+		return take(&row[key - KEY_FIRST], into, arg, state);
+	while (i < n && (!row[i].help || row[i].key != key))
+		i++;
+	return i < n && key ? take(&row[i], into, arg, state) : ARGP_ERR_UNKNOWN;
 }

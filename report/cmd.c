@@ -121,16 +121,14 @@ int cmd_options(const struct options_spec *spec, int argc, char **argv, void *in
 	return cmd_write(spec->name, &common->text);
 }
 
-error_t cmd_format(struct argp_state *state, const char *arg, const char *text, bool *json)
-{
-	*json = !strcmp(arg, "json");
-	if (*json || !strcmp(arg, text))
-		return 0;
-	return options_bad(state, "--format=%s: %s or json", arg, text);
-}
+const char *const cmd_text_formats[] = { "text", "json", NULL };
+const char *const cmd_table_formats[] = { "table", "json", NULL };
 
-error_t cmd_files(int key, struct argp_state *state, struct cmd_files *files)
+error_t cmd_files(int key, char *arg, struct argp_state *state)
 {
+	struct cmd_files *files = state->input;
+
+	(void)arg;
 	switch (key) {
 	case ARGP_KEY_ARGS:
 		*files = (struct cmd_files){ state->argv + state->next, state->argc - state->next };
@@ -139,4 +137,13 @@ error_t cmd_files(int key, struct argp_state *state, struct cmd_files *files)
 		return options_bad(state, "no recording given; try --help");
 	}
 	return ARGP_ERR_UNKNOWN;
+}
+
+error_t cmd_file(int key, char *arg, struct argp_state *state)
+{
+	const struct cmd_files *files = state->input;
+
+	if (key == ARGP_KEY_END && files->n > 1)
+		return options_bad(state, "one recording at a time; try --help");
+	return cmd_files(key, arg, state);
 }

@@ -12,17 +12,20 @@
 
 /* options_parse(), and prints help or the error. -1: go on, confined to what the words name; otherwise the exit code. */
 int cmd_options(const struct options_spec *spec, int argc, char **argv, void *input, struct options_common *common);
-/* For the parser: --format=TEXT or --format=json, where `text` is the name of what is not json. 0, or the
- * complaint. */
-error_t cmd_format(struct argp_state *state, const char *arg, const char *text, bool *json);
+/* Words of --format where there is text for people or json. */
+enum cmd_format { CMD_TEXT, CMD_JSON };
+extern const char *const cmd_text_formats[], *const cmd_table_formats[];
 
 /* The recordings that a command was given. */
 struct cmd_files {
 	char **path; /* borrowed of options_common */
 	int n;
 };
-/* The end of a parser whose operands are FILE...: takes them, complains if there is none, and knows no other key. */
-error_t cmd_files(int key, struct argp_state *state, struct cmd_files *files);
+/* For options_spec.operands where these are FILE..., and the parser's input begins with a struct cmd_files: takes them,
+ * and complains if there is none. */
+error_t cmd_files(int key, char *arg, struct argp_state *state);
+/* The same where there is one file at a time. */
+error_t cmd_file(int key, char *arg, struct argp_state *state);
 
 /* A line "COMMAND: text" on stderr, escaped. */
 void cmd_complain(const char *command, const char *format, ...) __attribute__((format(printf, 2, 3)));

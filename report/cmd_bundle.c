@@ -8,7 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/parse.h"
 #include "report/copy/bundle.h"
 #include "report/machine/value_out.h"
 
@@ -27,16 +26,6 @@ static const char brief[] =
 	"  pmrep bundle -o bug.pmr.gz host.pmr\n"
 	"  pmrep bundle --max-size=5M --shift-time -o bug.pmr.gz host.pmr\n";
 
-enum { KEY_SIZE = 1000, KEY_NO_REDACT };
-
-static const struct argp_option options[] = {
-	CMD_COPY_OPTIONS,
-	CMD_REDACT_OPTIONS,
-	{ "max-size", KEY_SIZE, "SIZE", 0, "how large it may be; default: 25M", 0 },
-	{ "no-redact", KEY_NO_REDACT, NULL, 0, "keep the names of host, people and programs", 0 },
-	{ 0 },
-};
-
 struct bundle_job {
 	struct cmd_copy copy;
 	uint64_t max_size;
@@ -44,40 +33,34 @@ struct bundle_job {
 	struct redact_options options;
 };
 
-static error_t parse_opt(int key, char *arg, struct argp_state *state)
-{
-	struct bundle_job *b = state->input;
-	error_t r = ARGP_ERR_UNKNOWN;
+#define OPTIONS_INTO struct bundle_job
+static const struct option_action rows[] = {
+	CMD_COPY_OPTIONS,
+	CMD_REDACT_OPTIONS,
+	{ "max-size", 0, "SIZE", "how large it may be; default: 25M", SIZE(max_size) },
+	{ "no-redact", 0, NULL, "keep the names of host, people and programs", FLAG(no_redact) },
+	{ 0 },
+};
 
-	switch (key) {
-	case KEY_SIZE:
-		if (parse_size(arg, &b->max_size) || !b->max_size)
-			return options_bad(state,
-					   "--max-size: '%s' is not a size: use bytes, or add k, M, G, Ki, Mi or Gi",
-					   arg);
-		return 0;
-	case KEY_NO_REDACT:
-		b->no_redact = true;
-		return 0;
-	case ARGP_KEY_END:
-		if (b->no_redact && (b->options.map || b->options.keep || b->options.shift_time))
-			return options_bad(state, "--no-redact: --map, --keep and --shift-time say how to redact");
-		if (b->options.map && b->copy.output &&
-		    (!strcmp(b->options.map, b->copy.output) ||
-		     outfile_is_among(b->options.map, (char *const *)&b->copy.output, 1)))
-			return options_bad(state, "the map cannot be the output: it undoes the redaction");
-		break;
-	default:
-		r = cmd_redact_option(key, arg, &b->options);
-	}
-	return r == ARGP_ERR_UNKNOWN ? cmd_copy_option(key, arg, state, &b->copy) : r;
+static error_t operands(int key, char *arg, struct argp_state *state)
+{
+	const struct bundle_job *b = state->input;
+
+	if (key == ARGP_KEY_END && b->no_redact && (b->options.map || b->options.keep || b->options.shift_time))
+		return options_bad(state, "--no-redact: --map, --keep and --shift-time say how to redact");
+	if (key == ARGP_KEY_END && b->options.map && b->copy.output &&
+	    (!strcmp(b->options.map, b->copy.output) ||
+	     outfile_is_among(b->options.map, (char *const *)&b->copy.output, 1)))
+		return options_bad(state, "the map cannot be the output: it undoes the redaction");
+	return cmd_copy_files(key, arg, state);
 }
 
-static const struct argp argp = { .options = options, .parser = parse_opt, .args_doc = "FILE" };
 static const struct options_spec spec = {
 	.name = "pmrep bundle",
 	.column = OPTIONS_OTHER,
-	.argp = &argp,
+	.rows = rows,
+	.operands = operands,
+	.operands_doc = "FILE",
 	.brief = brief,
 };
 

@@ -9,6 +9,7 @@
 
 #include "common/json.h"
 #include "common/number.h"
+#include "common/options_table.h"
 #include "common/table.h"
 #include "report/info/scan.h"
 #include "report/machine/value_out.h"
@@ -26,37 +27,24 @@ static const char brief[] =
 	"  pmrep check --format=json host.pmr | jq '.damage'\n";
 
 struct check {
-	struct cmd_files files;
-	bool json, quiet;
+	struct cmd_files files; /* first */
+	enum cmd_format format;
+	bool quiet;
 };
 
-enum { KEY_FORMAT = 1000 };
-
-static const struct argp_option options[] = {
-	{ "quiet", 'q', NULL, 0, "print nothing about good recordings", 0 },
-	{ "format", KEY_FORMAT, "FORMAT", 0, "text or json", 0 },
+#define OPTIONS_INTO struct check
+static const struct option_action rows[] = {
+	{ "quiet", 'q', NULL, "print nothing about good recordings", FLAG(quiet) },
+	{ "format", 0, "FORMAT", "text or json", WORD(format, cmd_text_formats) },
 	{ 0 },
 };
 
-static error_t parse_opt(int key, char *arg, struct argp_state *state)
-{
-	struct check *c = state->input;
-
-	switch (key) {
-	case 'q':
-		c->quiet = true;
-		return 0;
-	case KEY_FORMAT:
-		return cmd_format(state, arg, "text", &c->json);
-	}
-	return cmd_files(key, state, &c->files);
-}
-
-static const struct argp argp = { .options = options, .parser = parse_opt, .args_doc = "FILE..." };
 static const struct options_spec spec = {
 	.name = "pmrep check",
 	.column = OPTIONS_OTHER,
-	.argp = &argp,
+	.rows = rows,
+	.operands = cmd_files,
+	.operands_doc = "FILE...",
 	.brief = brief,
 };
 
@@ -183,7 +171,7 @@ static int check_file(const struct check *c, const char *path)
 		return cmd_fail(spec.name, &e);
 	}
 	damaged = scan_damaged(&s);
-	if (c->json)
+	if (c->format == CMD_JSON)
 		json_file(path, &s, damaged, &out);
 	else if (damaged || !c->quiet)
 		text_file(path, &s, damaged, &out);

@@ -9,11 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/array.h"
 #include "common/catalog/catalog.h"
 #include "common/cpulist.h"
-#include "common/parse.h"
 #include "report/input/input.h"
+#include "report/pipeline/options_read.h"
 #include "report/pipeline/pipeline.h"
 #include "report/input/spool.h"
 #include "report/machine/value_out.h"
@@ -34,26 +33,12 @@ static const char brief[] =
 	"  pmrep cut --sources=perf,msr --cpu=0-3 -o small.pmr host.pmr\n"
 	"  pmrep cut --every=10 -o coarse.pmr host.pmr\n";
 
-enum { KEY_SINCE = 1000, KEY_UNTIL, KEY_SOURCES, KEY_COUNTER, KEY_EVERY };
-
-static const struct argp_option options[] = {
-	CMD_COPY_OPTIONS,
-	{ "since", KEY_SINCE, "TIME", 0, "only snapshots from TIME on", 0 },
-	{ "until", KEY_UNTIL, "TIME", 0, "only snapshots up to TIME", 0 },
-	{ "sources", KEY_SOURCES, "LIST", 0, "only these sources; -NAME leaves one out", 0 },
-	{ "counter", KEY_COUNTER, "GLOB", 0, "only counters that match", 0 },
-	{ "cpu", 'C', "LIST", 0, "only these CPUs", 0 },
-	{ "every", KEY_EVERY, "N", 0, "one snapshot in N", 0 },
-	{ 0 },
-};
-
 #define WORDS_MAX 64
 
 struct cut {
 	struct cmd_copy copy;
 	const char *sources;
-	const char **glob;
-	size_t n_globs;
+	char **glob; /* owned array, up to NULL */
 	struct cpulist cpus;
 	bool has_cpus;
 	struct moment since, until;
@@ -65,47 +50,33 @@ struct cut {
 	uint64_t named;  /* words of `sources` that name one, by place */
 };
 
-static error_t set_moment(struct argp_state *state, struct moment *m, const char *arg)
+static error_t set_cpus(void *into, char *arg, struct argp_state *state)
 {
+	struct cut *c = into;
 	struct error e = { 0 };
 
-	return moment_parse(m, arg, &e) ? options_bad(state, "%s", e.text) : 0;
+	c->has_cpus = true;
+	return cpulist_parse(&c->cpus, arg, true, &e) ? options_bad(state, "--cpu: %s", e.text) : 0;
 }
 
-static error_t parse_opt(int key, char *arg, struct argp_state *state)
-{
-	struct cut *c = state->input;
-	struct error e = { 0 };
+#define OPTIONS_INTO struct cut
+static const struct option_action rows[] = {
+	CMD_COPY_OPTIONS,
+	{ "since", 0, "TIME", "only snapshots from TIME on", READ(since, read_moment) },
+	{ "until", 0, "TIME", "only snapshots up to TIME", READ(until, read_moment) },
+	{ "sources", 0, "LIST", "only these sources; -NAME leaves one out", TEXT(sources) },
+	{ "counter", 0, "GLOB", "only counters that match", LIST(glob) },
+	{ "cpu", 'C', "LIST", "only these CPUs", CALL(cpus) },
+	{ "every", 0, "N", "one snapshot in N", AMOUNT(every, 1, UINT32_MAX - 1) },
+	{ 0 },
+};
 
-	switch (key) {
-	case KEY_SINCE:
-		return set_moment(state, &c->since, arg);
-	case KEY_UNTIL:
-		return set_moment(state, &c->until, arg);
-	case KEY_SOURCES:
-		c->sources = arg;
-		return 0;
-	case KEY_COUNTER:
-		if (array_room(&c->glob, c->n_globs, sizeof(*c->glob)))
-			return ENOMEM;
-		c->glob[c->n_globs++] = arg;
-		return 0;
-	case 'C':
-		c->has_cpus = true;
-		return cpulist_parse(&c->cpus, arg, true, &e) ? options_bad(state, "--cpu: %s", e.text) : 0;
-	case KEY_EVERY:
-		if (parse_u64(arg, &c->every) || !c->every || c->every > UINT32_MAX)
-			return options_bad(state, "--every: '%s' is not a number of snapshots", arg);
-		return 0;
-	}
-	return cmd_copy_option(key, arg, state, &c->copy);
-}
-
-static const struct argp argp = { .options = options, .parser = parse_opt, .args_doc = "FILE" };
 static const struct options_spec spec = {
 	.name = "pmrep cut",
 	.column = OPTIONS_OTHER,
-	.argp = &argp,
+	.rows = rows,
+	.operands = cmd_copy_files,
+	.operands_doc = "FILE",
 	.brief = brief,
 };
 
@@ -188,11 +159,8 @@ static int counter_stays(void *ctx, struct pm_counter *c)
 
 	if (cut->sources)
 		note_words(cut, c->source);
-	for (size_t i = 0; i < cut->n_globs && stays; i++) {
-		if (!fnmatch(cut->glob[i], c->name, 0))
-			break;
-		stays = i + 1 < cut->n_globs;
-	}
+	for (size_t i = 0; cut->glob && stays && fnmatch(cut->glob[i], c->name, 0); i++)
+		stays = cut->glob[i + 1];
 	cut->counters_in++;
 	cut->counters_out += stays;
 	return stays ? REWRITE_KEEP : REWRITE_DROP;
@@ -301,7 +269,7 @@ int cmd_cut(int argc, char **argv)
 			.start = open_window,
 			.every = (uint32_t)c.every,
 			/* Without limits on what is in a snapshot, all times stay what they are. */
-			.gather_small = c.sources || c.n_globs || c.has_cpus,
+			.gather_small = c.sources || c.glob || c.has_cpus,
 			.history = buf_str(&c.history),
 		};
 		r = run(&c);

@@ -7,8 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/array.h"
-#include "common/parse.h"
+#include "common/options_table.h"
 #include "report/info/dump.h"
 #include "report/input/input.h"
 
@@ -24,61 +23,29 @@ static const char brief[] = "Usage: pmrep dump [OPTION...] FILE\n"
 			    "  pmrep dump --counter='cpuidle.usage.*' host.pmr\n"
 			    "  pmrep dump --format=json host.pmr | jq -c 'select(.value)'\n";
 
-enum { KEY_COUNTER = 1000, KEY_NO_VALUES, KEY_NO_DEFINITIONS, KEY_FORMAT, KEY_SNAPSHOTS };
-
-static const struct argp_option options[] = {
-	{ "counter", KEY_COUNTER, "GLOB", 0, "only values of counters that match", 0 },
-	{ "no-values", KEY_NO_VALUES, NULL, 0, "frames and definitions only", 0 },
-	{ "no-definitions", KEY_NO_DEFINITIONS, NULL, 0, "frames and values only", 0 },
-	{ "snapshots", KEY_SNAPSHOTS, "N", 0, "no more than the first N snapshots", 0 },
-	{ "format", KEY_FORMAT, "FORMAT", 0, "text or json", 0 },
-	{ 0 },
-};
-
 struct arguments {
+	struct cmd_files files; /* first */
 	struct dump d;
-	const char *path;
+	enum cmd_format format;
 	uint64_t snapshots; /* UINT64_MAX: all */
 };
 
-static error_t parse_opt(int key, char *arg, struct argp_state *state)
-{
-	struct arguments *a = state->input;
+#define OPTIONS_INTO struct arguments
+static const struct option_action rows[] = {
+	{ "counter", 0, "GLOB", "only values of counters that match", LIST(d.glob) },
+	{ "no-values", 0, NULL, "frames and definitions only", FLAG(d.no_values) },
+	{ "no-definitions", 0, NULL, "frames and values only", FLAG(d.no_definitions) },
+	{ "snapshots", 0, "N", "no more than the first N snapshots", AMOUNT(snapshots, 1, UINT64_MAX) },
+	{ "format", 0, "FORMAT", "text or json", WORD(format, cmd_text_formats) },
+	{ 0 },
+};
 
-	switch (key) {
-	case KEY_COUNTER:
-		if (array_room(&a->d.glob, a->d.n_globs, sizeof(*a->d.glob)))
-			return ENOMEM;
-		a->d.glob[a->d.n_globs++] = arg;
-		return 0;
-	case KEY_NO_VALUES:
-		a->d.no_values = true;
-		return 0;
-	case KEY_NO_DEFINITIONS:
-		a->d.no_definitions = true;
-		return 0;
-	case KEY_SNAPSHOTS:
-		if (parse_u64(arg, &a->snapshots) || !a->snapshots)
-			return options_bad(state, "--snapshots: '%s' is not a number of snapshots", arg);
-		return 0;
-	case KEY_FORMAT:
-		return cmd_format(state, arg, "text", &a->d.json);
-	case ARGP_KEY_ARG:
-		if (a->path)
-			return options_bad(state, "one recording at a time; try --help");
-		a->path = arg;
-		return 0;
-	case ARGP_KEY_NO_ARGS:
-		return options_bad(state, "no recording given; try --help");
-	}
-	return ARGP_ERR_UNKNOWN;
-}
-
-static const struct argp argp = { .options = options, .parser = parse_opt, .args_doc = "FILE" };
 static const struct options_spec spec = {
 	.name = "pmrep dump",
 	.column = OPTIONS_OTHER,
-	.argp = &argp,
+	.rows = rows,
+	.operands = cmd_file,
+	.operands_doc = "FILE",
 	.brief = brief,
 	.paged = cmd_always_paged,
 };
@@ -142,18 +109,20 @@ static bool any_wanted(const struct dump *d)
 	for (size_t i = 0; i < m->n_counters; i++)
 		if (dump_wants(d, m->counter[i].id))
 			return true;
-	return !d->n_globs;
+	return !d->glob;
 }
 
 static int run(struct arguments *a)
 {
-	bool being_written = input_being_written(a->path);
+	const char *path = a->files.path[0];
+	bool being_written = input_being_written(path);
 	const struct pm_damage *damage;
 	struct error e = { 0 };
 	size_t n;
 	int r;
 
-	if (input_open(&a->d.reader, a->path, false, &e))
+	a->d.json = a->format == CMD_JSON;
+	if (input_open(&a->d.reader, path, false, &e))
 		return cmd_fail(spec.name, &e);
 	pm_reader_select(a->d.reader, wanted, &a->d);
 	r = dump_items(&a->d, a->snapshots, &e);
@@ -164,11 +133,11 @@ static int run(struct arguments *a)
 			r = EXIT_DAMAGED;
 	}
 	if (*pm_reader_newer(a->d.reader))
-		cmd_complain(spec.name, "%s: partly newer than this program; pmrep check tells what", a->path);
+		cmd_complain(spec.name, "%s: partly newer than this program; pmrep check tells what", path);
 	if (r == EXIT_DAMAGED)
-		cmd_complain(spec.name, "%s: damaged or cut; pmrep check says where", a->path);
+		cmd_complain(spec.name, "%s: damaged or cut; pmrep check says where", path);
 	if ((!r || r == EXIT_DAMAGED) && !any_wanted(&a->d)) {
-		cmd_complain(spec.name, "%s: no counter is named '%s'; pmrep list names them", a->path, a->d.glob[0]);
+		cmd_complain(spec.name, "%s: no counter is named '%s'; pmrep list names them", path, a->d.glob[0]);
 		r = EXIT_TROUBLE;
 	}
 	return r;

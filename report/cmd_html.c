@@ -1,5 +1,5 @@
 /* pmrep html: one page that needs nothing else, of a recording or of two. */
-#include "report/cmd.h"
+#include "report/cmd_copy.h"
 #include "report/commands.h"
 
 #include <errno.h>
@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/parse.h"
 #include "report/html/html.h"
 #include "report/input/input.h"
 #include "report/input/spool.h"
 #include "report/machine/value_out.h"
+#include "report/pipeline/options_read.h"
 
 static const char brief[] =
 	"Usage: pmrep html [OPTION...] -o PAGE.html FILE [FILE]\n"
@@ -33,91 +33,40 @@ static const char brief[] =
 /* Strings of browsers end at 512 MiB, and a page is a string more than once. */
 #define MAX_SIZE_MOST 256000000
 
-enum { KEY_MAX_SIZE = 1000, KEY_SINCE, KEY_UNTIL, KEY_OVERWRITE };
+struct html {
+	struct cmd_copy copy; /* first */
+	uint64_t max_bytes;
+	struct pipeline_config config;
+};
 
-static const struct argp_option options[] = {
-	{ "output", 'o', "FILE", 0, "output file; - is stdout", 0 },
-	{ "max-size", KEY_MAX_SIZE, "SIZE", 0, "at most this size", 0 },
-	{ "since", KEY_SINCE, "TIME", 0, "only from TIME on", 0 },
-	{ "until", KEY_UNTIL, "TIME", 0, "only up to TIME", 0 },
-	{ "show", 's', "LIST", 0, "draw these metrics", 0 },
-	{ "hide", 'H', "LIST", 0, "do not draw these metrics", 0 },
-	{ "overwrite", KEY_OVERWRITE, NULL, 0, "replace the output", 0 },
+#define OPTIONS_INTO struct html
+static const struct option_action rows[] = {
+	CMD_COPY_OPTIONS,
+	{ "max-size", 0, "SIZE", "at most this size", SIZE(max_bytes) },
+	{ "since", 0, "TIME", "only from TIME on", READ(config.since, read_moment) },
+	{ "until", 0, "TIME", "only up to TIME", READ(config.until, read_moment) },
+	{ "show", 's', "LIST", "draw these metrics", READ(config.selection, read_show) },
+	{ "hide", 'H', "LIST", "do not draw these metrics", READ(config.selection, read_hide) },
 	{ 0 },
 };
 
-struct html {
-	const char *output;
-	uint64_t max_bytes;
-	unsigned overwrite; /* OUTFILE_OVERWRITE or 0 */
-	struct pipeline_config config;
-	char **file;
-	size_t n_files;
-};
-
-static error_t set_moment(struct argp_state *state, struct moment *m, const char *arg)
+static error_t operands(int key, char *arg, struct argp_state *state)
 {
-	struct error e = { 0 };
+	const struct html *h = state->input;
 
-	return moment_parse(m, arg, &e) ? options_bad(state, "%s", e.text) : 0;
-}
-
-static error_t set_size(struct argp_state *state, struct html *h, const char *arg)
-{
-	if (parse_size(arg, &h->max_bytes) || !h->max_bytes)
-		return options_bad(state, "--max-size: '%s' is not a size such as 10M or 500k", arg);
-	if (h->max_bytes > MAX_SIZE_MOST)
+	if (key == ARGP_KEY_END && h->copy.files.n > HTML_RECORDINGS)
+		return options_bad(state, "a page shows one recording or two; pmrep merge joins several");
+	if (key == ARGP_KEY_END && h->max_bytes > MAX_SIZE_MOST)
 		return options_bad(state, "--max-size: browsers bear no page above 256 MB");
-	return 0;
+	return cmd_copy_files(key, arg, state);
 }
 
-static error_t select_metrics(struct argp_state *state, struct html *h, enum selection_verb verb, const char *arg)
-{
-	struct error e = { 0 };
-
-	return selection_add(&h->config.selection, verb, arg, &e) ? options_bad(state, "%s", e.text) : 0;
-}
-
-static error_t parse_opt(int key, char *arg, struct argp_state *state)
-{
-	struct html *h = state->input;
-
-	switch (key) {
-	case 'o':
-		h->output = arg;
-		return 0;
-	case KEY_MAX_SIZE:
-		return set_size(state, h, arg);
-	case KEY_SINCE:
-		return set_moment(state, &h->config.since, arg);
-	case KEY_UNTIL:
-		return set_moment(state, &h->config.until, arg);
-	case 's':
-		return select_metrics(state, h, SELECT_SHOW, arg);
-	case 'H':
-		return select_metrics(state, h, SELECT_HIDE, arg);
-	case KEY_OVERWRITE:
-		h->overwrite = OUTFILE_OVERWRITE;
-		return 0;
-	case ARGP_KEY_ARGS:
-		h->file = state->argv + state->next;
-		h->n_files = (size_t)(state->argc - state->next);
-		return h->n_files > HTML_RECORDINGS ?
-			       options_bad(state, "a page shows one recording or two; pmrep merge joins several") :
-			       0;
-	case ARGP_KEY_NO_ARGS:
-		return options_bad(state, "no recording given; try --help");
-	case ARGP_KEY_END:
-		return h->output ? 0 : options_bad(state, "no output given; -o FILE names it, -o - is stdout");
-	}
-	return ARGP_ERR_UNKNOWN;
-}
-
-static const struct argp argp = { .options = options, .parser = parse_opt, .args_doc = "FILE [FILE]" };
 static const struct options_spec spec = {
 	.name = "pmrep html",
 	.column = OPTIONS_OTHER,
-	.argp = &argp,
+	.rows = rows,
+	.operands = operands,
+	.operands_doc = "FILE [FILE]",
 	.brief = brief,
 };
 
@@ -166,16 +115,17 @@ static void tell(const struct html *h, uint64_t bytes)
 	struct buf line = BUF_INIT;
 
 	html_put_size(&line, bytes);
-	cmd_complain(spec.name, "%s: %s, %zu recording%s", strcmp(h->output, "-") ? h->output : "stdout",
-		     buf_str(&line), h->n_files, plural(h->n_files));
+	cmd_complain(spec.name, "%s: %s, %zu recording%s", strcmp(h->copy.output, "-") ? h->copy.output : "stdout",
+		     buf_str(&line), (size_t)h->copy.files.n, plural((size_t)h->copy.files.n));
 	buf_release(&line);
 }
 
 static int run(struct html *h)
 {
+	size_t n = (size_t)h->copy.files.n;
 	struct html_recording recording[HTML_RECORDINGS] = { 0 };
 	struct spool source[HTML_RECORDINGS] = { { .fd = -1 }, { .fd = -1 } };
-	struct html_page page = { .recording = recording, .n = h->n_files, .max_bytes = h->max_bytes };
+	struct html_page page = { .recording = recording, .n = n, .max_bytes = h->max_bytes };
 	struct outfile out = { .fd = -1 };
 	struct buf verdicts = BUF_INIT, counts = BUF_INIT;
 	struct error e = { 0 };
@@ -183,16 +133,16 @@ static int run(struct html *h)
 	int err, status = EXIT_GOOD;
 
 	/* First, because reading takes long and a refusal does not. */
-	err = outfile_open(&out, h->output, h->overwrite, h->file, h->n_files, &e);
-	for (size_t i = 0; i < h->n_files && !err; i++) {
+	err = outfile_open(&out, h->copy.output, h->copy.overwrite, h->copy.files.path, n, &e);
+	for (size_t i = 0; i < n && !err; i++) {
 		/* It is read several times over. */
-		err = spool_open(&source[i], h->file[i], SPOOL_TWICE, &e);
+		err = spool_open(&source[i], h->copy.files.path[i], SPOOL_TWICE, &e);
 		if (!err)
 			err = collect(&recording[i], h, &source[i], &e);
 		if (!err && judge(&recording[i], source[i].name) != EXIT_GOOD)
 			status = EXIT_DAMAGED;
 	}
-	if (!err && h->n_files == 2) {
+	if (!err && n == 2) {
 		html_verdicts(source[0].path, source[1].path, &h->config.selection, &verdicts, &counts);
 		page.verdicts = &verdicts;
 		page.verdict_counts = buf_str(&counts);

@@ -12,6 +12,7 @@
 #include "report/input/input.h"
 #include "report/input/spool.h"
 #include "report/machine/value_out.h"
+#include "report/pipeline/options_read.h"
 
 static const char brief[] =
 	"Usage: pmrep incidents [OPTION...] FILE...\n"
@@ -29,60 +30,30 @@ static const char brief[] =
 #define TOP        10
 #define TOP_UNSAID UINT32_MAX
 
-enum { KEY_TOP = 1000, KEY_FORMAT, KEY_SINCE, KEY_UNTIL };
-
-static const struct argp_option options[] = {
-	{ "top", KEY_TOP, "N", 0, "at most N incidents", 0 },
-	{ "format", KEY_FORMAT, "FORMAT", 0, "table, json or markdown", 0 },
-	{ "since", KEY_SINCE, "TIME", 0, "only from TIME on", 0 },
-	{ "until", KEY_UNTIL, "TIME", 0, "only up to TIME", 0 },
-	{ 0 },
-};
-
 struct asked {
+	struct cmd_files files; /* first */
 	enum { FORMAT_TABLE, FORMAT_JSON, FORMAT_MARKDOWN } format;
 	struct pipeline_config config;
-	struct cmd_files files;
 	uint32_t top;
 };
 
-static error_t set_moment(struct argp_state *state, struct moment *m, const char *arg)
-{
-	struct error e = { 0 };
+static const char *const formats[] = { "table", "json", "markdown", NULL };
 
-	return moment_parse(m, arg, &e) ? options_bad(state, "%s", e.text) : 0;
-}
+#define OPTIONS_INTO struct asked
+static const struct option_action rows[] = {
+	{ "top", 0, "N", "at most N incidents", AMOUNT(top, 0, TOP_UNSAID - 1) },
+	{ "format", 0, "FORMAT", "table, json or markdown", WORD(format, formats) },
+	{ "since", 0, "TIME", "only from TIME on", READ(config.since, read_moment) },
+	{ "until", 0, "TIME", "only up to TIME", READ(config.until, read_moment) },
+	{ 0 },
+};
 
-static error_t parse_opt(int key, char *arg, struct argp_state *state)
-{
-	static const char *const name[] = { "table", "json", "markdown" };
-	struct asked *a = state->input;
-	char *end;
-
-	switch (key) {
-	case KEY_TOP:
-		a->top = (uint32_t)strtoul(arg, &end, 10);
-		return *end || !*arg ? options_bad(state, "--top: '%s' is not a number", arg) : 0;
-	case KEY_FORMAT:
-		for (unsigned i = 0; i < sizeof(name) / sizeof(*name); i++)
-			if (!strcmp(arg, name[i])) {
-				a->format = i;
-				return 0;
-			}
-		return options_bad(state, "--format=%s: table, json or markdown", arg);
-	case KEY_SINCE:
-		return set_moment(state, &a->config.since, arg);
-	case KEY_UNTIL:
-		return set_moment(state, &a->config.until, arg);
-	}
-	return cmd_files(key, state, &a->files);
-}
-
-static const struct argp argp = { .options = options, .parser = parse_opt, .args_doc = "FILE..." };
 static const struct options_spec spec = {
 	.name = "pmrep incidents",
 	.column = OPTIONS_OTHER,
-	.argp = &argp,
+	.rows = rows,
+	.operands = cmd_files,
+	.operands_doc = "FILE...",
 	.brief = brief,
 	.paged = cmd_always_paged,
 };

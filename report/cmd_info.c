@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/options_table.h"
 #include "report/info/info.h"
 #include "report/machine/pci.h"
 
@@ -25,41 +26,25 @@ static const char brief[] =
 	"  pmrec -o - sleep 1 | pmrep info -\n";
 
 struct info {
-	struct cmd_files files;
-	bool json, all, pci;
+	struct cmd_files files; /* first */
+	enum cmd_format format;
+	bool all, pci;
 };
 
-enum { KEY_ALL = 1000, KEY_FORMAT, KEY_PCI };
-
-static const struct argp_option options[] = {
-	{ "all", KEY_ALL, NULL, 0, "groups, one-time values and all events too", 0 },
-	{ "pci", KEY_PCI, NULL, 0, "where PCI root ports belong, and nothing else", 0 },
-	{ "format", KEY_FORMAT, "FORMAT", 0, "text or json", 0 },
+#define OPTIONS_INTO struct info
+static const struct option_action rows[] = {
+	{ "all", 0, NULL, "groups, one-time values and all events too", FLAG(all) },
+	{ "pci", 0, NULL, "where PCI root ports belong, and nothing else", FLAG(pci) },
+	{ "format", 0, "FORMAT", "text or json", WORD(format, cmd_text_formats) },
 	{ 0 },
 };
 
-static error_t parse_opt(int key, char *arg, struct argp_state *state)
-{
-	struct info *i = state->input;
-
-	switch (key) {
-	case KEY_ALL:
-		i->all = true;
-		return 0;
-	case KEY_PCI:
-		i->pci = true;
-		return 0;
-	case KEY_FORMAT:
-		return cmd_format(state, arg, "text", &i->json);
-	}
-	return cmd_files(key, state, &i->files);
-}
-
-static const struct argp argp = { .options = options, .parser = parse_opt, .args_doc = "FILE..." };
 static const struct options_spec spec = {
 	.name = "pmrep info",
 	.column = OPTIONS_OTHER,
-	.argp = &argp,
+	.rows = rows,
+	.operands = cmd_files,
+	.operands_doc = "FILE...",
 	.brief = brief,
 	.paged = cmd_always_paged,
 };
@@ -76,7 +61,7 @@ static int info_file(const struct info *i, const char *path, const struct option
 		scan_release(&s);
 		return cmd_fail(spec.name, &e);
 	}
-	if (i->pci && !i->json) {
+	if (i->pci && i->format != CMD_JSON) {
 		const char *none;
 
 		r = info_pci_text(pm_reader_model(s.reader), i->all, &out, &none);
@@ -87,7 +72,7 @@ static int info_file(const struct info *i, const char *path, const struct option
 			buf_release(&out);
 			return none ? EXIT_NEGATIVE : EXIT_TROUBLE;
 		}
-	} else if (i->json) {
+	} else if (i->format == CMD_JSON) {
 		j = i->pci ? info_pci_json(pm_reader_model(s.reader)) : info_json(path, &s);
 		if (j)
 			json_print(j, 0, &out);

@@ -13,6 +13,7 @@
 
 #include "common/json.h"
 #include "common/number.h"
+#include "common/options_table.h"
 #include "common/table.h"
 #include "report/metric/bind.h"
 #include "report/info/scan.h"
@@ -320,17 +321,10 @@ static const struct column builtin_column[MAX_COLUMNS] = {
 struct arguments {
 	const char *operand[3];
 	int n_operands;
-	bool json;
+	enum cmd_format format;
 	const struct listing *listing;
 	const char *glob;
 	const char *path; /* NULL: none, the metrics that are built in */
-};
-
-enum { KEY_FORMAT = 1000 };
-
-static const struct argp_option options[] = {
-	{ "format", KEY_FORMAT, "FORMAT", 0, "table or json", 0 },
-	{ 0 },
 };
 
 static const struct listing *listing_find(const char *what)
@@ -375,13 +369,17 @@ static error_t assign_operands(struct arguments *a, struct argp_state *state)
 			   near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
 }
 
-static error_t parse_opt(int key, char *arg, struct argp_state *state)
+#define OPTIONS_INTO struct arguments
+static const struct option_action rows[] = {
+	{ "format", 0, "FORMAT", "table or json", WORD(format, cmd_table_formats) },
+	{ 0 },
+};
+
+static error_t operands(int key, char *arg, struct argp_state *state)
 {
 	struct arguments *a = state->input;
 
 	switch (key) {
-	case KEY_FORMAT:
-		return cmd_format(state, arg, "table", &a->json);
 	case ARGP_KEY_ARG:
 		if (a->n_operands == 3)
 			return options_bad(state, "one recording at a time; try --help");
@@ -395,11 +393,12 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 	return ARGP_ERR_UNKNOWN;
 }
 
-static const struct argp argp = { .options = options, .parser = parse_opt, .args_doc = "[WHAT] [GLOB] FILE" };
 static const struct options_spec spec = {
 	.name = "pmrep list",
 	.column = OPTIONS_OTHER,
-	.argp = &argp,
+	.rows = rows,
+	.operands = operands,
+	.operands_doc = "[WHAT] [GLOB] FILE",
 	.brief = brief,
 	.paged = cmd_always_paged,
 };
@@ -462,9 +461,10 @@ static int run(const struct arguments *a, const struct options_common *common)
 		scan_release(&s);
 		return cmd_fail(spec.name, &e);
 	}
-	while (l.n_columns < MAX_COLUMNS && l.column[l.n_columns].name && (a->json || !l.column[l.n_columns].json))
+	while (l.n_columns < MAX_COLUMNS && l.column[l.n_columns].name &&
+	       (a->format == CMD_JSON || !l.column[l.n_columns].json))
 		l.n_columns++;
-	if (!a->json) {
+	if (a->format != CMD_JSON) {
 		l.table = table_new();
 		l.err = l.table ? 0 : -ENOMEM;
 	}

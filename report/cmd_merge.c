@@ -9,6 +9,7 @@
 #include "report/input/spool.h"
 #include "report/machine/value_out.h"
 #include "report/pipeline/moment.h"
+#include "report/pipeline/options_read.h"
 
 static const char brief[] =
 	"Usage: pmrep merge [OPTION...] -o OUT.pmr FILE...\n"
@@ -20,14 +21,6 @@ static const char brief[] =
 	"      --overwrite        replace OUT.pmr\n\n"
 	"Example:\n"
 	"  pmrep merge -o day.pmr host-*.pmr\n";
-
-enum { KEY_SINCE = 1000 };
-
-static const struct argp_option options[] = {
-	CMD_COPY_OPTIONS,
-	{ "since", KEY_SINCE, "TIME", 0, "Only snapshots from TIME on", 0 },
-	{ 0 },
-};
 
 /* One of the inputs, as far as it must be known before the first is copied. */
 struct part {
@@ -48,21 +41,19 @@ struct merge {
 	size_t first;      /* of those that reach into --since */
 };
 
-static error_t parse_opt(int key, char *arg, struct argp_state *state)
-{
-	struct merge *m = state->input;
-	struct error e = { 0 };
+#define OPTIONS_INTO struct merge
+static const struct option_action rows[] = {
+	CMD_COPY_OPTIONS,
+	{ "since", 0, "TIME", "Only snapshots from TIME on", READ(since, read_moment) },
+	{ 0 },
+};
 
-	if (key == KEY_SINCE)
-		return moment_parse(&m->since, arg, &e) ? options_bad(state, "%s", e.text) : 0;
-	return cmd_copy_option(key, arg, state, &m->copy);
-}
-
-static const struct argp argp = { .options = options, .parser = parse_opt, .args_doc = "FILE..." };
 static const struct options_spec spec = {
 	.name = "pmrep merge",
 	.column = OPTIONS_OTHER,
-	.argp = &argp,
+	.rows = rows,
+	.operands = cmd_copy_files,
+	.operands_doc = "FILE...",
 	.brief = brief,
 };
 

@@ -11,7 +11,7 @@
 
 #include "common/parse.h"
 #include "report/input/input.h"
-#include "report/machine/options_per.h"
+#include "report/pipeline/options_read.h"
 #include "report/pipeline/pipeline.h"
 #include "report/plot/plot_draw.h"
 
@@ -19,6 +19,7 @@
 #define BINS          4096
 #define BINS_OF_MANY  1024 /* where lines are many: each takes memory */
 #define WIDTH_DEFAULT 80
+#define WIDTH_MIN     20
 #define WIDTH_MAX     1000
 #define HEIGHT_LINES  12
 #define HEIGHT_HEAT   64
@@ -37,96 +38,54 @@ static const char brief[] =
 	"  pmrep plot pkgwatt pkgtmp --per-package host.pmr\n"
 	"  pmrep plot --heatmap util host.pmr\n";
 
-enum {
-	KEY_CPU = 'c',
-	KEY_HEATMAP = 0x200,
-	KEY_SINCE,
-	KEY_UNTIL,
-	KEY_EVERY,
-	KEY_WIDTH,
-	KEY_HEIGHT,
-	KEY_ASCII,
-	KEY_RATE,
-	KEY_NO_RATE,
-	KEY_PER = 0x300, /* + pm_kind */
-};
-
-static const struct argp_option options[] = {
-	{ NULL, 0, NULL, 0, "Lines:", 1 },
-	{ "per-system", KEY_PER + PM_SYSTEM, NULL, 0, "one line for the whole system (the default)", 1 },
-	OPTIONS_PER(KEY_PER, "one line per", 1),
-	{ "cpu", KEY_CPU, "SET", 0, "one line for each of these CPUs: 0,2..5", 1 },
-	{ "heatmap", KEY_HEATMAP, NULL, 0, "A map of CPUs (or of another level) by time, in place of lines", 1 },
-	{ "rate", KEY_RATE, NULL, 0, "raw counters per second (the default)", 1 },
-	{ "no-rate", KEY_NO_RATE, NULL, 0, "raw counters per interval", 1 },
-	{ NULL, 0, NULL, 0, "Time:", 2 },
-	{ "since", KEY_SINCE, "TIME", 0, "begin there: seconds from the start, -SECONDS from the end, or a date", 2 },
-	{ "until", KEY_UNTIL, "TIME", 0, "end there", 2 },
-	{ "every", KEY_EVERY, "SEC", 0, "join intervals to longer ones", 2 },
-	{ NULL, 0, NULL, 0, "Picture:", 3 },
-	{ "width", KEY_WIDTH, "COLUMNS", 0, "columns (those of the terminal, or $COLUMNS, or 80)", 3 },
-	{ "height", KEY_HEIGHT, "ROWS", 0, "rows of a chart (12); of a heat map at most (64)", 3 },
-	{ "ascii", KEY_ASCII, NULL, 0, "ASCII only, as where the locale is not UTF-8", 3 },
-	{ 0 },
-};
-
 struct plotting {
 	struct pipeline_config pipeline;
 	struct plot_size size; /* 0: not given */
-	bool heatmap, ascii, per_given;
+	enum pm_kind per;      /* PM_KINDS: not given */
+	bool heatmap, ascii;
 	char **word; /* metrics, and the recording behind them; borrowed */
 	int n_words;
 };
 
-static error_t parse_side(struct argp_state *state, const char *option, const char *arg, unsigned least, unsigned *n)
+static error_t set_cpu(void *into, char *arg, struct argp_state *state)
 {
-	uint64_t v;
-
-	if (parse_u64(arg, &v) || v < least || v > WIDTH_MAX)
-		return options_bad(state, "--%s: '%s' is not a number from %u to %u", option, arg, least, WIDTH_MAX);
-	*n = (unsigned)v;
-	return 0;
-}
-
-static error_t parse_opt(int key, char *arg, struct argp_state *state)
-{
-	struct plotting *o = state->input;
-	struct pipeline_config *p = &o->pipeline;
+	struct sheet_config *sheet = &((struct plotting *)into)->pipeline.sheet;
 	struct error e = { 0 };
 
-	if (key >= KEY_PER && key < KEY_PER + PM_KINDS) {
-		p->sheet.per = (enum pm_kind)(key - KEY_PER);
-		o->per_given = true;
-		return 0;
-	}
+	sheet->rows = SHEET_CPU_SET;
+	return cpulist_parse(&sheet->cpus, arg, true, &e) ? options_bad(state, "--cpu: %s", e.text) : 0;
+}
+
+#define OPTIONS_INTO struct plotting
+#define PER(kind)    NUMBER(per, kind)
+static const struct option_action rows[] = {
+	{ .help = "Lines:" },
+	{ "per-system", 0, NULL, "one line for the whole system (the default)", PER(PM_SYSTEM) },
+	OPTIONS_PER(PER, "one line per"),
+	{ "cpu", 'c', "SET", "one line for each of these CPUs: 0,2..5", CALL(cpu) },
+	{ "heatmap", 0, NULL, "A map of CPUs (or of another level) by time, in place of lines", FLAG(heatmap) },
+	{ "rate", 0, NULL, "raw counters per second (the default)", FLAG(pipeline.bind.rate) },
+	{ "no-rate", 0, NULL, "raw counters per interval", CLEAR(pipeline.bind.rate) },
+	{ .help = "Time:" },
+	{ "since", 0, "TIME", "begin there: seconds from the start, -SECONDS from the end, or a date",
+	  READ(pipeline.since, read_moment) },
+	{ "until", 0, "TIME", "end there", READ(pipeline.until, read_moment) },
+	{ "every", 0, "SEC", "join intervals to longer ones", READ(pipeline, read_every) },
+	{ .help = "Picture:" },
+	{ "width", 0, "COLUMNS", "columns (those of the terminal, or $COLUMNS, or 80)",
+	  AMOUNT(size.width, WIDTH_MIN, WIDTH_MAX) },
+	{ "height", 0, "ROWS", "rows of a chart (12); of a heat map at most (64)",
+	  AMOUNT(size.height, 2, WIDTH_MAX) },
+	{ "ascii", 0, NULL, "ASCII only, as where the locale is not UTF-8", FLAG(ascii) },
+	{ 0 },
+};
+
+static error_t operands(int key, char *arg, struct argp_state *state)
+{
+	struct plotting *o = state->input;
+
+	(void)arg;
 	switch (key) {
-	case KEY_CPU:
-		p->sheet.rows = SHEET_CPU_SET;
-		return cpulist_parse(&p->sheet.cpus, arg, true, &e) ? options_bad(state, "--cpu: %s", e.text) : 0;
-	case KEY_HEATMAP:
-		o->heatmap = true;
-		return 0;
-	case KEY_RATE:
-	case KEY_NO_RATE:
-		p->bind.rate = key == KEY_RATE;
-		return 0;
-	case KEY_SINCE:
-		return moment_parse(&p->since, arg, &e) ? options_bad(state, "--since: %s", e.text) : 0;
-	case KEY_UNTIL:
-		return moment_parse(&p->until, arg, &e) ? options_bad(state, "--until: %s", e.text) : 0;
-	case KEY_EVERY:
-		p->mode = PIPELINE_EVERY;
-		return parse_duration(arg, &p->every_ns) || !p->every_ns ?
-			       options_bad(state, "--every: '%s' is not a time: use seconds, or add ms, m or h",
-					   arg) :
-			       0;
-	case KEY_WIDTH:
-		return parse_side(state, "width", arg, 20, &o->size.width);
-	case KEY_HEIGHT:
-		return parse_side(state, "height", arg, 2, &o->size.height);
-	case KEY_ASCII:
-		o->ascii = true;
-		return 0;
 	case ARGP_KEY_ARGS:
 		o->word = state->argv + state->next;
 		o->n_words = state->argc - state->next;
@@ -137,8 +96,12 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 	return ARGP_ERR_UNKNOWN;
 }
 
-static const struct argp argp = { .options = options, .parser = parse_opt, .args_doc = "METRIC... FILE" };
-static const struct options_spec spec = { .name = NAME, .column = OPTIONS_OTHER, .argp = &argp, .brief = brief };
+static const struct options_spec spec = { .name = NAME,
+					  .column = OPTIONS_OTHER,
+					  .rows = rows,
+					  .operands = operands,
+					  .operands_doc = "METRIC... FILE",
+					  .brief = brief };
 
 /* The terminal's, or what the environment says of it. */
 static unsigned choose_width(void)
@@ -147,11 +110,11 @@ static unsigned choose_width(void)
 	unsigned width = cmd_width(STDOUT_FILENO);
 	uint64_t n;
 
-	if (!width && columns && !parse_u64(columns, &n) && n >= 20 && n <= WIDTH_MAX)
+	if (!width && columns && !parse_u64(columns, &n) && n >= WIDTH_MIN && n <= WIDTH_MAX)
 		width = (unsigned)n;
 	if (!width)
 		width = WIDTH_DEFAULT;
-	return width < 20 ? 20 : width > WIDTH_MAX ? WIDTH_MAX : width;
+	return width < WIDTH_MIN ? WIDTH_MIN : width > WIDTH_MAX ? WIDTH_MAX : width;
 }
 
 static void settle(struct plotting *o)
@@ -160,8 +123,9 @@ static void settle(struct plotting *o)
 
 	if (p->mode == PIPELINE_AUTO)
 		p->mode = PIPELINE_EACH;
-	if (!o->per_given)
-		p->sheet.per = o->heatmap || p->sheet.rows == SHEET_CPU_SET ? PM_CPU : PM_SYSTEM;
+	p->sheet.per = o->per != PM_KINDS                           ? o->per :
+		       o->heatmap || p->sheet.rows == SHEET_CPU_SET ? PM_CPU :
+								      PM_SYSTEM;
 	p->sheet.only_per = true;
 	p->sheet.summary = p->sheet.per == PM_SYSTEM;
 	p->sheet.summary_only = p->sheet.per == PM_SYSTEM;
@@ -249,7 +213,7 @@ static int run(struct plotting *o, const struct options_common *common)
 int cmd_plot(int argc, char **argv)
 {
 	struct options_common common = { 0 };
-	struct plotting o = { .pipeline.bind.rate = true };
+	struct plotting o = { .pipeline.bind.rate = true, .per = PM_KINDS };
 	int status = cmd_options(&spec, argc, argv, &o, &common);
 
 	if (status < 0)

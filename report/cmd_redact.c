@@ -26,12 +26,6 @@ static const char brief[] =
 	"  pmrep redact --map=~/private.map --shift-time -o public/ host1.pmr host2.pmr\n"
 	"  pmrep redact --keep=bios,product,labels -o public.pmr host.pmr\n";
 
-static const struct argp_option options[] = {
-	CMD_COPY_OPTIONS,
-	CMD_REDACT_OPTIONS,
-	{ 0 },
-};
-
 struct redact_job {
 	struct cmd_copy copy;
 	bool directory;
@@ -40,19 +34,15 @@ struct redact_job {
 	bool damaged;
 };
 
-static error_t parse_opt(int key, char *arg, struct argp_state *state)
-{
-	struct redact_job *j = state->input;
-	error_t r = cmd_redact_option(key, arg, &j->options);
+#define OPTIONS_INTO struct redact_job
+static const struct option_action rows[] = { CMD_COPY_OPTIONS, CMD_REDACT_OPTIONS, { 0 } };
 
-	return r == ARGP_ERR_UNKNOWN ? cmd_copy_option(key, arg, state, &j->copy) : r;
-}
-
-static const struct argp argp = { .options = options, .parser = parse_opt, .args_doc = "FILE..." };
 static const struct options_spec spec = {
 	.name = "pmrep redact",
 	.column = OPTIONS_OTHER,
-	.argp = &argp,
+	.rows = rows,
+	.operands = cmd_copy_files,
+	.operands_doc = "FILE...",
 	.brief = brief,
 };
 

@@ -21,14 +21,6 @@ static const char brief[] =
 	"  pmrep repair -o good.pmr broken.pmr\n"
 	"  pmrep repair --like=host-2.pmr -o good.pmr host-1.pmr\n";
 
-enum { KEY_LIKE = 1000 };
-
-static const struct argp_option options[] = {
-	CMD_COPY_OPTIONS,
-	{ "like", KEY_LIKE, "FILE", 0, "take definitions that are lost from this recording", 0 },
-	{ 0 },
-};
-
 struct repair {
 	struct cmd_copy copy;
 	char *like; /* borrowed of options_common */
@@ -37,21 +29,19 @@ struct repair {
 	char history[200];
 };
 
-static error_t parse_opt(int key, char *arg, struct argp_state *state)
-{
-	struct repair *p = state->input;
+#define OPTIONS_INTO struct repair
+static const struct option_action rows[] = {
+	CMD_COPY_OPTIONS,
+	{ "like", 0, "FILE", "take definitions that are lost from this recording", TEXT(like) },
+	{ 0 },
+};
 
-	if (key != KEY_LIKE)
-		return cmd_copy_option(key, arg, state, &p->copy);
-	p->like = arg;
-	return 0;
-}
-
-static const struct argp argp = { .options = options, .parser = parse_opt, .args_doc = "FILE" };
 static const struct options_spec spec = {
 	.name = "pmrep repair",
 	.column = OPTIONS_OTHER,
-	.argp = &argp,
+	.rows = rows,
+	.operands = cmd_copy_files,
+	.operands_doc = "FILE",
 	.brief = brief,
 };
 

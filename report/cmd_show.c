@@ -279,7 +279,7 @@ static void settle(struct show_options *o, const struct options_common *common)
 	o->export.name_files = o->n_files > 1;
 	o->export.color = o->format->color && options_use_color(common, o->export.fd);
 	o->export.clear &= table && isatty(o->export.fd);
-	if (!o->width_given)
+	if (o->export.width == SHOW_WIDTH_UNSAID)
 		o->export.width = cmd_width(o->export.fd);
 	o->export.registers = table && !o->quiet && !o->export.list;
 	if (tabs)

@@ -9,6 +9,7 @@
 #include "common/options_table.h"
 #include "common/parse.h"
 #include "report/metric/vendor_files.h"
+#include "report/pipeline/options_read.h"
 
 static const char brief[] =
 	"Usage: pmrep [show] [OPTION...] FILE...\n"
@@ -36,7 +37,6 @@ static error_t set_columns(struct show_options *o, enum selection_verb verb, con
 	/* Who names columns may mean a vendor's. */
 	if (verb != SELECT_HIDE && vendor_files_add_pack(&o->vendor, false, &e))
 		return options_bad(state, "%s", e.text);
-	o->pipeline.bind.files = o->vendor;
 	return selection_add(&o->pipeline.selection, verb, list, &e) ? options_bad(state, "%s", e.text) : 0;
 }
 
@@ -59,17 +59,6 @@ static error_t set_ipc(void *into, char *arg, struct argp_state *state)
 {
 	(void)arg;
 	return set_columns(into, SELECT_ENABLE, "insn_per_cycle", state);
-}
-
-static error_t set_metrics_file(void *into, char *path, struct argp_state *state)
-{
-	struct show_options *o = into;
-	struct error e = { 0 };
-
-	if (vendor_files_add(&o->vendor, path, &e))
-		return options_bad(state, "--metrics-file: %s", e.text);
-	o->pipeline.bind.files = o->vendor;
-	return 0;
 }
 
 static error_t set_no_vendor(void *into, char *arg, struct argp_state *state)
@@ -99,43 +88,6 @@ static error_t set_cpu(void *into, char *arg, struct argp_state *state)
 	return 0;
 }
 
-static error_t set_every(void *into, char *arg, struct argp_state *state)
-{
-	struct pipeline_config *p = &((struct show_options *)into)->pipeline;
-
-	if (parse_duration(arg, &p->every_ns) || !p->every_ns)
-		return options_bad(state, "--every: '%s' is not a time: use seconds, or add ms, m or h", arg);
-	p->mode = PIPELINE_EVERY;
-	return 0;
-}
-
-static error_t set_since(void *into, char *arg, struct argp_state *state)
-{
-	struct error e = { 0 };
-
-	if (moment_parse(&((struct show_options *)into)->pipeline.since, arg, &e))
-		return options_bad(state, "--since: %s", e.text);
-	return 0;
-}
-
-static error_t set_until(void *into, char *arg, struct argp_state *state)
-{
-	struct error e = { 0 };
-
-	if (moment_parse(&((struct show_options *)into)->pipeline.until, arg, &e))
-		return options_bad(state, "--until: %s", e.text);
-	return 0;
-}
-
-static error_t set_count(void *into, char *arg, struct argp_state *state)
-{
-	struct pipeline_config *p = &((struct show_options *)into)->pipeline;
-
-	if (parse_u64(arg, &p->max_intervals))
-		return options_bad(state, "--num_iterations: '%s' is not a number of intervals", arg);
-	return p->max_intervals ? 0 : options_bad(state, "--num_iterations: at least 1 interval is needed");
-}
-
 static error_t set_heads(void *into, char *arg, struct argp_state *state)
 {
 	struct show_options *o = into;
@@ -145,29 +97,6 @@ static error_t set_heads(void *into, char *arg, struct argp_state *state)
 		return options_bad(state, "--header_iterations: '%s' is not a number of intervals", arg);
 	o->export.heads_every = (uint32_t)n;
 	o->export.no_heads = !n;
-	return 0;
-}
-
-static error_t set_top(void *into, char *arg, struct argp_state *state)
-{
-	struct show_options *o = into;
-	uint64_t n;
-
-	if (parse_u64(arg, &n) || !n || n > UINT32_MAX)
-		return options_bad(state, "--top: '%s' is not a number of rows", arg);
-	o->export.top = (uint32_t)n;
-	return 0;
-}
-
-static error_t set_width(void *into, char *arg, struct argp_state *state)
-{
-	struct show_options *o = into;
-	uint64_t n;
-
-	if (parse_u64(arg, &n) || n > UINT16_MAX)
-		return options_bad(state, "--width: '%s' is not a number of columns", arg);
-	o->export.width = (unsigned)n;
-	o->width_given = true;
 	return 0;
 }
 
@@ -214,17 +143,6 @@ static error_t set_header(void *into, char *arg, struct argp_state *state)
 	return err;
 }
 
-static error_t set_tcc(void *into, char *arg, struct argp_state *state)
-{
-	struct show_options *o = into;
-	uint64_t celsius;
-
-	if (parse_u64(arg, &celsius) || !celsius || celsius > 255)
-		return options_bad(state, "--TCC: '%s' is not a temperature in degrees Celsius", arg);
-	o->pipeline.bind.tj_max = (double)celsius;
-	return 0;
-}
-
 static const char *const layouts[] = { "long", "wide", NULL };
 static const char *const times[] = { "", "rfc3339", "epoch-ns", "relative", "local", NULL };
 
@@ -244,6 +162,8 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 		o->n_files = state->argc - state->next;
 		return 0;
 	}
+	if (key == ARGP_KEY_END)
+		o->pipeline.bind.files = o->vendor;
 	return options_take(actions, sizeof(actions) / sizeof(actions[0]), o, key, arg, state);
 }
 
@@ -272,7 +192,7 @@ void show_options_init(struct show_options *o)
 {
 	*o = (struct show_options){
 		.format = exporters[0],
-		.export.fd = STDOUT_FILENO,
+		.export = { .fd = STDOUT_FILENO, .width = SHOW_WIDTH_UNSAID },
 		.per = PM_KINDS,
 	};
 }

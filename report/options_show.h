@@ -7,6 +7,8 @@
 #include "report/input/outfile.h"
 #include "report/pipeline/pipeline.h"
 
+#define SHOW_WIDTH_UNSAID UINT32_MAX /* of export.width: that of the terminal */
+
 struct show_options {
 	struct pipeline_config pipeline;
 	struct export_config export;
@@ -16,7 +18,7 @@ struct show_options {
 	const char *output_dir; /* NULL, or where each recording gets a file */
 	unsigned overwrite;     /* OUTFILE_OVERWRITE or 0 */
 	enum pm_kind per;       /* --per-LEVEL; PM_KINDS: none was asked for */
-	bool spark, list, list_json, follow, strict, width_given, dump, quiet;
+	bool spark, list, list_json, follow, strict, dump, quiet;
 	struct vendor_files *vendor; /* owned; pipeline.bind points to it */
 	char **file;                 /* borrowed of the command line */
 	int n_files;

@@ -133,11 +133,11 @@ struct diff_gate {
 enum diff_format { DIFF_TABLE, DIFF_CSV, DIFF_JSON, DIFF_MARKDOWN, DIFF_JUNIT };
 
 struct diff_options {
-	char **path[DIFF_SIDES]; /* owned arrays of the command line's words */
+	char **path[DIFF_SIDES]; /* owned arrays of the command line's words, up to NULL */
 	size_t n_paths[DIFF_SIDES];
-	char **label[DIFF_SIDES]; /* owned array: key=value */
+	char **label[DIFF_SIDES]; /* owned arrays, up to NULL: key=value */
 	size_t n_labels[DIFF_SIDES];
-	char **place; /* words that belong to no side */
+	char **place; /* words that belong to no side; borrowed */
 	size_t n_places;
 	struct diff_gate *gate; /* owned */
 	size_t n_gates;
@@ -151,7 +151,8 @@ struct diff_options {
 	uint64_t skip_ns;
 	uint32_t per; /* bits of the levels wanted beside the system; 0: below each flagged parent */
 	enum diff_format format;
-	bool align_command, force, strict, rate, all, allow_failures, pairs;
+	unsigned align_command; /* 1: only the time of the command */
+	bool force, strict, rate, all, allow_failures, pairs;
 	double alpha;  /* 0.05 */
 	unsigned jobs; /* 0: as many as there are CPUs */
 };

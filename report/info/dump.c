@@ -16,9 +16,9 @@ bool dump_wants(const struct dump *d, uint32_t counter)
 {
 	const struct pm_counter *c = pm_model_counter(pm_reader_model(d->reader), counter);
 
-	if (!d->n_globs)
+	if (!d->glob)
 		return true;
-	for (size_t i = 0; c && i < d->n_globs; i++) {
+	for (size_t i = 0; c && d->glob[i]; i++) {
 		if (!fnmatch(d->glob[i], c->name, 0))
 			return true;
 	}

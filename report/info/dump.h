@@ -10,8 +10,7 @@
 
 struct dump {
 	struct pm_reader *reader; /* owned */
-	const char **glob;        /* owned array; counters, all if none */
-	size_t n_globs;
+	char **glob;              /* owned array, up to NULL; counters, all if there is none */
 	bool json, no_values, no_definitions;
 	struct buf out;
 	/* How much of the model was printed already. */

@@ -122,7 +122,7 @@ struct bind_options {
 	bool no_msr, no_perf; /* as if these sources had not been recorded */
 	bool per_kind;        /* where there are several kinds of CPUs: metrics of their events once for each */
 	bool absent;          /* metrics, too, whose registers were tried and could not be read: `absent` */
-	double tj_max;        /* Celsius, in place of what was recorded; 0: none */
+	unsigned tj_max;      /* Celsius, in place of what was recorded; 0: none */
 	/* Order and defaults; AUTO: turbostat's if there are registers of the processor. */
 	enum { COLUMNS_AUTO, COLUMNS_OWN, COLUMNS_TURBOSTAT, COLUMNS_TURBOSTAT_2026 } columns;
 	struct vendor_files *files; /* of --metrics-file; borrowed; or NULL, and then these: */

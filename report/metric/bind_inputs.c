@@ -191,7 +191,7 @@ static void fill_input(struct builder *x, struct bound_input *in, const char *na
 	in->kind = PM_KINDS;
 	if (in->aspect == EXPR_LITERAL && !strcmp(name, "tj_max") && x->options->tj_max > 0) {
 		in->constant = true;
-		in->value = value_of(x->options->tj_max);
+		in->value = value_of((double)x->options->tj_max);
 		return;
 	}
 	if (in->aspect == EXPR_LITERAL) {

@@ -8,6 +8,7 @@
 #include "common/options_table.h"
 #include "common/parse.h"
 #include "report/metric/vendor_files.h"
+#include "report/pipeline/options_read.h"
 
 static const char brief[] =
 	"Usage: pmrep stat [OPTION...] FILE...\n"
@@ -24,15 +25,6 @@ static const char brief[] =
 	"  pmrep stat -I 1000 --per-socket -x, host.pmr\n"
 	"  pmrep stat -A -e cycles --sort=value host.pmr\n"
 	"--help=all lists every option.\n";
-
-static error_t parse_number(const char *option, const char *arg, uint64_t low, uint64_t high, uint64_t *value,
-			    struct argp_state *state)
-{
-	if (!parse_u64(arg, value) && *value >= low && *value <= high)
-		return 0;
-	return options_bad(state, "--%s: '%s' is not a number from %llu to %llu", option, arg,
-			   (unsigned long long)low, (unsigned long long)high);
-}
 
 static error_t add_words(struct stat_words *w, const char *option, const char *arg, struct argp_state *state)
 {
@@ -57,8 +49,6 @@ static error_t set_metrics(void *into, char *arg, struct argp_state *state)
 
 	if (vendor_files_add_pack(&o->vendor, false, &e))
 		return options_bad(state, "%s", e.text);
-	o->stat.vendor = o->vendor;
-	o->pipeline.bind.files = o->vendor;
 	return add_words(&o->stat.metrics, "metrics", arg, state);
 }
 
@@ -137,18 +127,6 @@ static error_t set_tids(void *into, char *arg, struct argp_state *state)
 	return add_ids(&o->stat, arg, true, state);
 }
 
-static error_t set_metrics_file(void *into, char *arg, struct argp_state *state)
-{
-	struct stat_options *o = into;
-	struct error e = { 0 };
-
-	if (vendor_files_add(&o->vendor, arg, &e))
-		return options_bad(state, "--metrics-file: %s", e.text);
-	o->stat.vendor = o->vendor;
-	o->pipeline.bind.files = o->vendor;
-	return 0;
-}
-
 static error_t set_no_vendor(void *into, char *arg, struct argp_state *state)
 {
 	struct stat_options *o = into;
@@ -156,25 +134,6 @@ static error_t set_no_vendor(void *into, char *arg, struct argp_state *state)
 
 	(void)arg;
 	return vendor_files_add_pack(&o->vendor, true, &e) ? options_bad(state, "%s", e.text) : 0;
-}
-
-static error_t set_td_level(void *into, char *arg, struct argp_state *state)
-{
-	struct stat_options *o = into;
-	uint64_t n = 0;
-	error_t err;
-
-	err = parse_number("td-level", arg, 1, 6, &n, state);
-	o->td_level = (unsigned)n;
-	return err;
-}
-
-static error_t set_cpu(void *into, char *arg, struct argp_state *state)
-{
-	struct stat_options *o = into;
-	struct error e = { 0 };
-
-	return cpulist_parse(&o->stat.cpus, arg, true, &e) ? options_bad(state, "--cpu: %s", e.text) : 0;
 }
 
 static error_t set_per_cache(void *into, char *arg, struct argp_state *state)
@@ -191,17 +150,6 @@ static error_t set_per_cache(void *into, char *arg, struct argp_state *state)
 	return options_bad(state, "--per-cache: '%s' is not a level that is shared: L2 or L3", arg);
 }
 
-static error_t set_top(void *into, char *arg, struct argp_state *state)
-{
-	struct stat_options *o = into;
-	uint64_t n = 0;
-	error_t err;
-
-	err = parse_number("top", arg, 1, UINT32_MAX, &n, state);
-	o->stat.top = (uint32_t)n;
-	return err;
-}
-
 static error_t set_interval_ms(void *into, char *arg, struct argp_state *state)
 {
 	struct stat_options *o = into;
@@ -210,39 +158,6 @@ static error_t set_interval_ms(void *into, char *arg, struct argp_state *state)
 		return options_bad(state, "-I: '%s' is not a time: use milliseconds, or add a unit", arg);
 	o->pipeline.mode = PIPELINE_EVERY;
 	return 0;
-}
-
-static error_t set_every(void *into, char *arg, struct argp_state *state)
-{
-	struct stat_options *o = into;
-
-	if (parse_duration(arg, &o->pipeline.every_ns) || !o->pipeline.every_ns)
-		return options_bad(state, "--every: '%s' is not a time: use seconds, or add ms, m or h", arg);
-	o->pipeline.mode = PIPELINE_EVERY;
-	return 0;
-}
-
-static error_t set_since(void *into, char *arg, struct argp_state *state)
-{
-	struct stat_options *o = into;
-	struct error e = { 0 };
-
-	return moment_parse(&o->pipeline.since, arg, &e) ? options_bad(state, "--since: %s", e.text) : 0;
-}
-
-static error_t set_until(void *into, char *arg, struct argp_state *state)
-{
-	struct stat_options *o = into;
-	struct error e = { 0 };
-
-	return moment_parse(&o->pipeline.until, arg, &e) ? options_bad(state, "--until: %s", e.text) : 0;
-}
-
-static error_t set_count(void *into, char *arg, struct argp_state *state)
-{
-	struct stat_options *o = into;
-
-	return parse_number("interval-count", arg, 1, UINT64_MAX, &o->pipeline.max_intervals, state);
 }
 
 static error_t set_separator(void *into, char *arg, struct argp_state *state)
@@ -283,17 +198,6 @@ static error_t set_format(void *into, char *arg, struct argp_state *state)
 	return 0;
 }
 
-static error_t set_log_fd(void *into, char *arg, struct argp_state *state)
-{
-	struct stat_options *o = into;
-	uint64_t n = 0;
-	error_t err;
-
-	err = parse_number("log-fd", arg, 0, 1 << 20, &n, state);
-	o->log_fd = (int)n;
-	return err;
-}
-
 static const char *const styles[] = { "auto", "classic", "named", "none", NULL };
 static const char *const sorts[] = { "none", "value", "name", "running", NULL };
 
@@ -309,7 +213,6 @@ static const char *const sorts[] = { "none", "value", "name", "running", NULL };
 static error_t judge(struct stat_options *o, struct argp_state *state)
 {
 	struct stat_config *c = &o->stat;
-	struct error e = { 0 };
 	static const char *const level[] = { "TopdownL1", "TopdownL2", "TopdownL3",
 					     "TopdownL4", "TopdownL5", "TopdownL6" };
 
@@ -328,7 +231,9 @@ static error_t judge(struct stat_options *o, struct argp_state *state)
 				   "--stats and --metric-only have perf's formats: -x or -j in place of --format");
 	for (unsigned i = 0; o->topdown && i < (o->td_level ? o->td_level : 1); i++)
 		if (stat_words_add(&c->metrics, level[i]))
-			return options_bad(state, "%s", e.text);
+			return ENOMEM;
+	c->vendor = o->vendor;
+	o->pipeline.bind.files = o->vendor;
 	return 0;
 }
 
