@@ -20,12 +20,22 @@ int affinity_save(struct affinity *a)
 	return -errno;
 }
 
+int affinity_apply(const struct affinity *a, pid_t tid)
+{
+	return sched_setaffinity(tid, a->size, a->mask) ? -errno : 0;
+}
+
+void affinity_release(struct affinity *a)
+{
+	CPU_FREE(a->mask);
+	a->mask = NULL;
+}
+
 void affinity_restore(struct affinity *a)
 {
 	if (a->mask)
-		sched_setaffinity(0, a->size, a->mask);
-	CPU_FREE(a->mask);
-	a->mask = NULL;
+		affinity_apply(a, 0);
+	affinity_release(a);
 }
 
 int affinity_pin(uint32_t cpu)

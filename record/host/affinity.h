@@ -4,15 +4,19 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 struct affinity {
 	void *mask; /* owned */
 	size_t size;
 };
 
-/* Remembers where the calling thread may run. 0 or -errno; released by affinity_restore(). */
+/* Remembers where the calling thread may run. 0 or -errno; released by affinity_restore() or affinity_release(). */
 int affinity_save(struct affinity *a);
 void affinity_restore(struct affinity *a);
+void affinity_release(struct affinity *a);
+/* Lets a thread of this process run there, too. 0 or -errno. */
+int affinity_apply(const struct affinity *a, pid_t tid);
 /* 0 or -errno: a CPU that this machine lacks, or that a cpuset keeps us away from. */
 int affinity_pin(uint32_t cpu);
 

@@ -288,7 +288,7 @@ static void *writer_main(void *arg)
 		pthread_cond_broadcast(&r->progress);
 		pthread_mutex_unlock(&r->lock);
 		if (!quit)
-			futex_wait_until(&r->wake, seen, 0);
+			futex_wait_until(&r->wake, seen, ring ? ring_due(ring) : 0);
 	}
 	return NULL;
 }

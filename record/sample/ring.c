@@ -4,13 +4,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "record/host/clocks.h"
 #include "record/sample/futex.h"
 
 #define BUFS_MIN 4
 #define BUFS_MAX 64
+/* A reader that is told of a tick in time has begun with it by then. */
+#define LATE_NS 20000000u
 
 static void buf_free(struct ring_buf *b, uint32_t n_groups)
 {
+	if (!b)
+		return;
 	for (uint32_t g = 0; g < n_groups && b->group; g++) {
 		free(b->group[g].v);
 		free(b->group[g].status);
@@ -19,14 +24,23 @@ static void buf_free(struct ring_buf *b, uint32_t n_groups)
 	free(b->slot_missing);
 	free(b->slot_read);
 	free(b->filled);
+	free(b);
 }
 
 void ring_release(struct ring *r)
 {
-	for (uint32_t i = 0; i < r->n_bufs && r->buf; i++)
-		buf_free(&r->buf[i], r->readout->n_groups);
+	for (uint32_t i = 0; i < r->n_bufs; i++)
+		buf_free(r->buf[i], r->readout->n_groups);
+	while (r->held) {
+		struct ring_buf *b = r->held;
+
+		r->held = b->next;
+		buf_free(b, r->readout->n_groups);
+	}
 	free(r->buf);
 	free(r->reader);
+	if (r->readout)
+		pthread_mutex_destroy(&r->lock);
 	*r = (struct ring){ 0 };
 }
 
@@ -47,17 +61,23 @@ static int buf_init_groups(struct ring_buf *b, const struct readout *l)
 	return 0;
 }
 
-static int buf_init(struct ring_buf *b, const struct readout *l)
+static struct ring_buf *buf_new(const struct readout *l)
 {
+	struct ring_buf *b = calloc(1, sizeof(*b));
+
+	if (!b)
+		return NULL;
 	b->group = calloc(l->n_groups + 1, sizeof(*b->group));
 	b->slot_missing = calloc(l->n_slots + 1, sizeof(bool));
 	b->slot_read = calloc(l->n_slots + 1, sizeof(bool));
 	b->filled = aligned_alloc(RING_LINE, l->n_readers * sizeof(*b->filled));
-	if (!b->group || !b->slot_missing || !b->slot_read || !b->filled)
-		return -ENOMEM;
+	if (!b->group || !b->slot_missing || !b->slot_read || !b->filled || buf_init_groups(b, l)) {
+		buf_free(b, l->n_groups);
+		return NULL;
+	}
 	memset(b->filled, 0, l->n_readers * sizeof(*b->filled));
 	b->slept_row = PM_NONE;
-	return buf_init_groups(b, l);
+	return b;
 }
 
 int ring_init(struct ring *r, const struct readout *l, size_t bytes, _Atomic uint32_t *wake)
@@ -65,6 +85,7 @@ int ring_init(struct ring *r, const struct readout *l, size_t bytes, _Atomic uin
 	size_t n = bytes / (l->row_bytes * l->rows + 4096);
 
 	*r = (struct ring){ .readout = l, .wake = wake };
+	pthread_mutex_init(&r->lock, NULL);
 	n = n < BUFS_MIN ? BUFS_MIN : n > BUFS_MAX ? BUFS_MAX : n;
 	r->buf = calloc(n, sizeof(*r->buf));
 	r->reader = aligned_alloc(RING_LINE, l->n_readers * sizeof(*r->reader));
@@ -72,16 +93,23 @@ int ring_init(struct ring *r, const struct readout *l, size_t bytes, _Atomic uin
 		goto fail;
 	memset(r->reader, 0, l->n_readers * sizeof(*r->reader));
 	for (; r->n_bufs < n; r->n_bufs++) {
-		atomic_init(&r->buf[r->n_bufs].chunk, r->n_bufs);
-		if (buf_init(&r->buf[r->n_bufs], l)) {
-			r->n_bufs++;
+		struct ring_buf *b = buf_new(l);
+
+		if (!b)
 			goto fail;
-		}
+		atomic_init(&b->chunk, r->n_bufs);
+		atomic_init(&r->buf[r->n_bufs], b);
 	}
 	return 0;
 fail:
 	ring_release(r);
 	return -ENOMEM;
+}
+
+static void wake(struct ring *r)
+{
+	atomic_fetch_add(r->wake, 1);
+	futex_wake_all(r->wake);
 }
 
 bool ring_begin(struct ring *r, const struct ring_epoch *e)
@@ -90,16 +118,16 @@ bool ring_begin(struct ring *r, const struct ring_epoch *e)
 
 	if (n - atomic_load(&r->epochs_done) >= RING_EPOCHS)
 		return false;
+	pthread_mutex_lock(&r->lock);
 	r->epoch[n % RING_EPOCHS] = *e;
 	r->epoch[n % RING_EPOCHS].serial = n;
+	r->until = UINT64_MAX;
 	atomic_store(&r->epochs, n + 1);
+	pthread_mutex_unlock(&r->lock);
+	/* It may have gone to sleep without an end to wait for. */
+	if (!e->tick_ns)
+		wake(r);
 	return true;
-}
-
-static void wake(struct ring *r)
-{
-	atomic_fetch_add(r->wake, 1);
-	futex_wake_all(r->wake);
 }
 
 static bool all_left(const struct ring *r, uint64_t chunk)
@@ -120,27 +148,148 @@ void ring_leave(struct ring *r, uint32_t i, uint64_t chunk)
 		wake(r);
 }
 
-void ring_leave_all(struct ring *r, uint64_t chunk)
+uint64_t ring_leave_all(struct ring *r, uint64_t chunk)
 {
+	pthread_mutex_lock(&r->lock);
+	if (chunk < atomic_load(&r->closed))
+		chunk = atomic_load(&r->closed);
+	r->until = chunk;
 	for (uint32_t i = 0; i < r->readout->n_readers; i++)
 		atomic_store(&r->reader[i].left, chunk);
+	pthread_mutex_unlock(&r->lock);
 	wake(r);
+	return chunk;
 }
 
-struct ring_buf *ring_take(struct ring *r, uint64_t *chunk, const struct ring_epoch **e)
+struct ring_buf *ring_enter(struct ring *r, uint32_t i, uint64_t chunk)
 {
-	uint32_t n;
+	struct ring_buf *b;
 
-	if (!all_left(r, r->next))
+	atomic_store(&r->reader[i].in, chunk + 1);
+	if (atomic_load(&r->closed) > chunk)
 		return NULL;
-	*chunk = r->next;
-	/* The epoch of a chunk is the last one that begins at or before it. */
-	n = atomic_load_explicit(&r->epochs_done, memory_order_relaxed);
-	while (n + 1 != atomic_load(&r->epochs) && r->epoch[(n + 1) % RING_EPOCHS].first_chunk <= r->next)
+	b = atomic_load(&r->buf[chunk % r->n_bufs]);
+	return atomic_load(&b->chunk) == chunk ? b : NULL;
+}
+
+void ring_exit(struct ring *r, uint32_t i)
+{
+	atomic_store_explicit(&r->reader[i].in, 0, memory_order_release);
+}
+
+void ring_drop(struct ring *r, uint32_t i, uint64_t chunk, uint64_t n)
+{
+	_Atomic uint64_t *dropped = &r->reader[i].dropped;
+
+	/* Who comes too late has missed it: there was a buffer. */
+	if (atomic_load(&r->closed) <= chunk)
+		atomic_store_explicit(dropped, atomic_load_explicit(dropped, memory_order_relaxed) + n,
+				      memory_order_relaxed);
+}
+
+/* The epoch of the next chunk is the last one that begins at or before it. NULL: none has begun. */
+static const struct ring_epoch *next_epoch(struct ring *r)
+{
+	uint32_t n = atomic_load_explicit(&r->epochs_done, memory_order_relaxed), begun = atomic_load(&r->epochs);
+
+	if (!begun)
+		return NULL;
+	while (n + 1 != begun && r->epoch[(n + 1) % RING_EPOCHS].first_chunk <= r->next)
 		n++;
 	atomic_store(&r->epochs_done, n);
-	*e = &r->epoch[n % RING_EPOCHS];
-	return &r->buf[r->next % r->n_bufs];
+	return &r->epoch[n % RING_EPOCHS];
+}
+
+/* A tick can be taken until the next one is due; what the kernel has sampled waits for a whole chunk more. */
+static uint64_t due(struct ring *r)
+{
+	const struct ring_epoch *e = next_epoch(r);
+	const struct readout *l = r->readout;
+	uint64_t first, last;
+
+	if (!e || e->tick_ns || r->next >= r->until)
+		return 0;
+	first = e->first_number + (r->next - e->first_chunk) * l->rows;
+	if (first > e->last_number)
+		return 0;
+	last = e->last_number - first < l->rows ? e->last_number : first + l->rows - 1;
+	return e->start_ns + (last + 1 + (l->n_readers > l->n_reading ? l->rows : 0)) * l->interval_ns + LATE_NS;
+}
+
+uint64_t ring_due(struct ring *r)
+{
+	uint64_t ns;
+
+	pthread_mutex_lock(&r->lock);
+	ns = due(r);
+	pthread_mutex_unlock(&r->lock);
+	return ns;
+}
+
+static bool close_late(struct ring *r)
+{
+	uint64_t ns;
+
+	pthread_mutex_lock(&r->lock);
+	ns = due(r);
+	if (ns && clocks_monotonic() >= ns)
+		atomic_store(&r->closed, r->next + 1);
+	else
+		ns = 0;
+	pthread_mutex_unlock(&r->lock);
+	return ns;
+}
+
+static bool is_inside(const struct ring *r, uint32_t i, uint64_t chunk)
+{
+	return atomic_load(&r->reader[i].in) == chunk + 1;
+}
+
+static bool anybody_inside(const struct ring *r, uint64_t chunk)
+{
+	for (uint32_t i = 0; i < r->readout->n_readers; i++)
+		if (is_inside(r, i, chunk))
+			return true;
+	return false;
+}
+
+static void copy_column(struct pm_chunk_group *to, const struct pm_chunk_group *from, uint32_t column,
+			const uint64_t *rows)
+{
+	for (uint32_t row = 0; row < from->stride && column != PM_NONE; row++)
+		if (rows[row / 64] >> row % 64 & 1) {
+			to->v[column * from->stride + row] = from->v[column * from->stride + row];
+			to->status[column * from->stride + row] = from->status[column * from->stride + row];
+		}
+}
+
+/* The rows that readers have finished, of a buffer that some are still inside. */
+static void copy_finished(const struct ring *r, struct ring_buf *to, struct ring_buf *b)
+{
+	const struct readout *l = r->readout;
+
+	for (uint32_t i = 0; i < l->n_readers; i++)
+		for (uint32_t w = 0; w < PM_CHUNK_ROWS / 64; w++)
+			to->filled[i].rows[w] = __atomic_load_n(&b->filled[i].rows[w], __ATOMIC_ACQUIRE);
+	for (uint32_t i = 0; i < l->n_slots; i++) {
+		const struct slot *s = &l->slot[i];
+		const uint64_t *rows = to->filled[s->reader].rows;
+		struct pm_chunk_group *g = &to->group[s->group], *from = &b->group[s->group];
+
+		to->slot_missing[i] = to->slot_read[i] = true;
+		for (uint32_t k = 0; k < s->n; k++)
+			copy_column(g, from, s->value + k * s->step, rows);
+		copy_column(g, from, s->begin, rows);
+		copy_column(g, from, s->end, rows);
+		copy_column(g, from, s->enabled, rows);
+		copy_column(g, from, s->running, rows);
+	}
+	if (!is_inside(r, 0, r->next)) {
+		to->clocks = b->clocks;
+		to->slept_row = b->slept_row;
+		to->slept_ns = b->slept_ns;
+		b->slept_ns = 0;
+	}
 }
 
 /* Statuses are all PM_OK in a free buffer: readers write only what is missing. */
@@ -156,7 +305,7 @@ static void clean_statuses(struct ring_buf *b, const struct readout *l)
 	}
 }
 
-void ring_give_back(struct ring *r, struct ring_buf *b)
+static void clean(struct ring *r, struct ring_buf *b)
 {
 	const struct readout *l = r->readout;
 
@@ -167,8 +316,71 @@ void ring_give_back(struct ring *r, struct ring_buf *b)
 	b->clocks = (struct pm_clocks){ 0 };
 	b->slept_row = PM_NONE;
 	b->slept_ns = 0;
-	atomic_store_explicit(&b->chunk, r->next + r->n_bufs, memory_order_release);
+}
+
+/* A buffer that everybody has come out of, or another one; NULL without memory. */
+static struct ring_buf *spare(struct ring *r)
+{
+	for (struct ring_buf **at = &r->held; *at; at = &(*at)->next) {
+		struct ring_buf *b = *at;
+
+		if (anybody_inside(r, atomic_load(&b->chunk)))
+			continue;
+		*at = b->next;
+		clean(r, b);
+		return b;
+	}
+	return buf_new(r->readout);
+}
+
+/* Puts what is there of the next chunk into another buffer, which takes the place of this one. */
+static struct ring_buf *replace(struct ring *r, struct ring_buf *b)
+{
+	struct ring_buf *to = spare(r);
+
+	if (!to)
+		return NULL;
+	copy_finished(r, to, b);
+	atomic_store(&to->chunk, r->next);
+	atomic_store(&r->buf[r->next % r->n_bufs], to);
+	b->next = r->held;
+	r->held = b;
+	return to;
+}
+
+/* What readers that have come out of a held buffer had to say of a suspend belongs to the chunk that comes next. */
+static void add_sleep(struct ring *r, struct ring_buf *to)
+{
+	for (struct ring_buf *b = r->held; b; b = b->next) {
+		if (!b->slept_ns || anybody_inside(r, atomic_load(&b->chunk)))
+			continue;
+		to->slept_row = to->slept_row == PM_NONE ? 0 : to->slept_row;
+		to->slept_ns += b->slept_ns;
+		b->slept_ns = 0;
+	}
+}
+
+struct ring_buf *ring_take(struct ring *r, uint64_t *chunk, const struct ring_epoch **e)
+{
+	struct ring_buf *b = r->buf[r->next % r->n_bufs];
+
+	if (!all_left(r, r->next) && !close_late(r))
+		return NULL;
+	if (anybody_inside(r, r->next))
+		b = replace(r, b);
+	if (!b)
+		return NULL;
+	*chunk = r->next;
+	*e = next_epoch(r);
+	add_sleep(r, b);
+	return b;
+}
+
+void ring_give_back(struct ring *r, struct ring_buf *b)
+{
+	clean(r, b);
 	r->next++;
+	atomic_store_explicit(&b->chunk, r->next - 1 + r->n_bufs, memory_order_release);
 }
 
 uint64_t ring_dropped(const struct ring *r)

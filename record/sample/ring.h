@@ -8,12 +8,18 @@
  *    chunk, it is the writer's; that one notices it first is harmless, that the last one notices it is guaranteed by
  *    the order of the (sequentially consistent) stores and loads.
  *
+ * A reader may be kept from its CPU, or wait for a file that does not answer. Nobody waits for it: a chunk is closed
+ * when a whole tick has passed after its last one. A reader says that it is inside (reader->in) before it looks whether
+ * the chunk is closed; the writer closes it before it looks who is inside. If somebody is, it puts a copy of all finished
+ * rows in the buffer's place, and uses the buffer again once that reader has come out.
+ *
  * An epoch is a stretch of chunks whose rows follow each other tick by tick, or a single snapshot. Epochs begin
  * only while all readers are parked.
  */
 #ifndef RECORD_RING_H
 #define RECORD_RING_H
 
+#include <pthread.h>
 #include <stdalign.h>
 #include <stdatomic.h>
 
@@ -44,6 +50,7 @@ struct ring_buf {
 	bool *slot_missing;           /* one a slot; array of its own so that each byte has one writer */
 	bool *slot_read;
 	struct ring_filled *filled; /* one a reader */
+	struct ring_buf *next;      /* writer: held, too */
 	/* By the first reader: */
 	struct pm_clocks clocks; /* monotonic 0: not read */
 	uint32_t slept_row;      /* first row after a suspend; PM_NONE: none */
@@ -52,6 +59,7 @@ struct ring_buf {
 
 struct ring_reader {
 	alignas(RING_LINE) _Atomic uint64_t left;
+	_Atomic uint64_t in;      /* the chunk that it fills, + 1; 0: none */
 	_Atomic uint64_t dropped; /* snapshots for which there was no buffer */
 };
 
@@ -59,14 +67,19 @@ struct ring_reader {
 
 struct ring {
 	const struct readout *readout;
-	struct ring_buf *buf;
+	struct ring_buf *_Atomic *buf;
 	uint32_t n_bufs;
 	struct ring_reader *reader;
 	struct ring_epoch epoch[RING_EPOCHS];
 	_Atomic uint32_t epochs;      /* begun so far */
 	_Atomic uint32_t epochs_done; /* left behind by the writer */
 	_Atomic uint32_t *wake;       /* the writer sleeps on it */
-	uint64_t next;                /* writer: the chunk that it takes next */
+	_Atomic uint64_t closed;      /* nobody enters a chunk below this one */
+	pthread_mutex_t lock;         /* between closing a chunk and beginning or ending an epoch */
+	uint64_t until;               /* chunks below this one may still be filled; UINT64_MAX: all */
+	/* Writer: */
+	uint64_t next;         /* the chunk that it takes next */
+	struct ring_buf *held; /* buffers that readers were inside when they were replaced; owned */
 };
 
 /* `bytes`: about how much memory the buffers may take; there are at least four. 0 or -ENOMEM. */
@@ -75,21 +88,30 @@ void ring_release(struct ring *r);
 
 /* Control, while readers are parked. False: too many epochs are still to be written. */
 bool ring_begin(struct ring *r, const struct ring_epoch *e);
-/* Control, while readers are parked: all chunks below `chunk` are the writer's. */
-void ring_leave_all(struct ring *r, uint64_t chunk);
+/* Control, while readers are parked: all chunks below `chunk`, or more, are the writer's. Returns the one that the next
+ * epoch begins with. */
+uint64_t ring_leave_all(struct ring *r, uint64_t chunk);
 
 /* Reader `i` begins chunk `chunk` and will not return to those before it. */
 void ring_leave(struct ring *r, uint32_t i, uint64_t chunk);
-/* The buffer of a chunk, NULL if it is not free: the snapshot is dropped. */
-static inline struct ring_buf *ring_buf(struct ring *r, uint64_t chunk)
+/* The buffer of a chunk, which is the reader's until ring_exit(). NULL: it is not free, or the chunk is closed. */
+struct ring_buf *ring_enter(struct ring *r, uint32_t i, uint64_t chunk);
+/* After ring_enter(), also in vain. */
+void ring_exit(struct ring *r, uint32_t i);
+/* Reader `i` has done these rows of the buffer. */
+static inline void ring_fill(struct ring_buf *b, uint32_t i, uint32_t word, uint64_t rows)
 {
-	struct ring_buf *b = &r->buf[chunk % r->n_bufs];
+	uint64_t *filled = &b->filled[i].rows[word];
 
-	return atomic_load_explicit(&b->chunk, memory_order_acquire) == chunk ? b : NULL;
+	__atomic_store_n(filled, *filled | rows, __ATOMIC_RELEASE);
 }
+/* There was no buffer for `n` snapshots of a chunk. */
+void ring_drop(struct ring *r, uint32_t i, uint64_t chunk, uint64_t n);
 
-/* Writer: the next chunk that all readers have left, and its epoch; NULL if there is none now. */
+/* Writer: the next chunk that all readers have left or that is closed, and its epoch; NULL if there is none now. */
 struct ring_buf *ring_take(struct ring *r, uint64_t *chunk, const struct ring_epoch **e);
+/* Writer: when the next chunk is closed, CLOCK_MONOTONIC; 0: not while nothing new begins. */
+uint64_t ring_due(struct ring *r);
 /* Writer: done with what ring_take() gave; the buffer is cleaned and free again. */
 void ring_give_back(struct ring *r, struct ring_buf *b);
 uint64_t ring_dropped(const struct ring *r);

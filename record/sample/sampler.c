@@ -19,14 +19,17 @@
 /* A reading is in doubt that took more than that part of its interval, and so many times what it can take. */
 #define DOUBT_SHARE 100
 #define DOUBT_TIMES 4
+/* Nobody who is told to stop needs that long, if there is a CPU for it. */
+#define STARVED_MS 50
 
 struct reader {
 	alignas(RING_LINE) struct sampler *sampler;
 	pthread_t thread;
 	uint32_t index;
-	uint64_t in_chunk; /* first chunk of the epoch that it has not touched; read by control while parked */
-	int64_t slept_ns;  /* first reader */
-	bool pins_again;   /* its CPU is back; set by control while parked */
+	uint64_t in_chunk;       /* first chunk of the epoch that it has not touched; read by control while parked */
+	int64_t slept_ns;        /* first reader */
+	_Atomic pid_t tid;       /* 0: not yet running */
+	_Atomic bool pins_again; /* its CPU is back; set by control */
 };
 
 struct sampler {
@@ -37,6 +40,7 @@ struct sampler {
 	bool running; /* control's own view */
 	struct ring_epoch epoch;
 	uint64_t next_chunk;
+	struct affinity anywhere;                    /* where the process may run */
 	alignas(RING_LINE) _Atomic uint32_t command; /* rises with each epoch */
 	_Atomic uint32_t exit;
 	alignas(RING_LINE) _Atomic uint32_t stop;   /* what readers sleep on between ticks */
@@ -174,18 +178,17 @@ static void watch_clocks(struct reader *r, struct ring_buf *b, uint32_t row)
 static void snapshot(struct reader *r, uint64_t chunk, uint32_t row, uint64_t number, bool single)
 {
 	struct ring *ring = r->sampler->config.ring;
-	struct ring_buf *b = ring_buf(ring, chunk);
-	struct ring_reader *rr = &ring->reader[r->index];
+	struct ring_buf *b = ring_enter(ring, r->index, chunk);
 
 	if (!b) {
-		atomic_store_explicit(&rr->dropped, atomic_load_explicit(&rr->dropped, memory_order_relaxed) + 1,
-				      memory_order_relaxed);
-		return;
+		ring_drop(ring, r->index, chunk, 1);
+	} else {
+		if (r->index == 0)
+			watch_clocks(r, b, row);
+		read_row(ring->readout, &ring->readout->reader[r->index], b, row, number, single);
+		ring_fill(b, r->index, row / 64, 1ull << row % 64);
 	}
-	if (r->index == 0)
-		watch_clocks(r, b, row);
-	read_row(ring->readout, &ring->readout->reader[r->index], b, row, number, single);
-	b->filled[r->index].rows[row / 64] |= 1ull << row % 64;
+	ring_exit(ring, r->index);
 }
 
 /* False: told to stop. */
@@ -302,9 +305,11 @@ static void collect_samples(struct reader *r, const struct ring_epoch *e, uint64
 	struct ring *ring = r->sampler->config.ring;
 	const struct readout *l = ring->readout;
 	const struct readout_reader *rr = &l->reader[r->index];
-	struct ring_buf *b = ring_buf(ring, chunk);
+	struct ring_buf *b = ring_enter(ring, r->index, chunk);
 	uint64_t any[PM_CHUNK_ROWS / 64] = { 0 }, lost = 0;
 
+	if (b && r->index == 0)
+		watch_clocks(r, b, 0);
 	for (uint32_t i = rr->first; i < rr->first + rr->n; i++) {
 		take_samples(l, &l->slot[i], b, i, e, first, last, &lost);
 		for (uint32_t w = 0; w < PM_CHUNK_ROWS / 64; w++)
@@ -312,9 +317,7 @@ static void collect_samples(struct reader *r, const struct ring_epoch *e, uint64
 	}
 	if (!b)
 		lost += last - first + 1;
-	atomic_store_explicit(&ring->reader[r->index].dropped,
-			      atomic_load_explicit(&ring->reader[r->index].dropped, memory_order_relaxed) + lost,
-			      memory_order_relaxed);
+	ring_drop(ring, r->index, chunk, lost);
 	for (uint32_t i = rr->first; b && i < rr->first + rr->n; i++) {
 		struct slot *s = &l->slot[i];
 
@@ -335,7 +338,8 @@ static void collect_samples(struct reader *r, const struct ring_epoch *e, uint64
 		}
 	}
 	for (uint32_t w = 0; b && w < PM_CHUNK_ROWS / 64; w++)
-		b->filled[r->index].rows[w] |= any[w];
+		ring_fill(b, r->index, w, any[w]);
+	ring_exit(ring, r->index);
 }
 
 /* The first tick is read; its samples then follow it at a distance of whole intervals. */
@@ -358,20 +362,18 @@ static void run_sampled(struct reader *r, const struct ring_epoch *e)
 	start_sampling(ring->readout, &ring->readout->reader[r->index]);
 	while (on && k < e->last_number) {
 		uint64_t last;
-		struct ring_buf *b;
+		const struct ring_buf *b;
 
 		first = e->first_number + (chunk - e->first_chunk) * rows;
 		last = first + rows - 1 < e->last_number ? first + rows - 1 : e->last_number;
 		on = sleep_until(r->sampler, e->start_ns + (last + 2) * interval, &now);
 		r->in_chunk = chunk + 1;
-		b = r->index == 0 ? ring_buf(ring, chunk) : NULL;
-		if (b)
-			watch_clocks(r, b, 0);
 		collect_samples(r, e, chunk, first, last);
 		/* The last one is why it was begun: if its sample did not come, it is read. */
-		b = on && last == e->last_number ? ring_buf(ring, chunk) : NULL;
+		b = on && last == e->last_number ? ring_enter(ring, r->index, chunk) : NULL;
 		if (b && !(b->filled[r->index].rows[(last - first) / 64] >> (last - first) % 64 & 1))
 			snapshot(r, chunk, (uint32_t)(last - first), last, false);
+		ring_exit(ring, r->index);
 		k = last;
 		chunk++;
 		if (on)
@@ -385,10 +387,8 @@ static void run_epoch(struct reader *r)
 	uint64_t now;
 
 	r->in_chunk = e->first_chunk;
-	if (r->pins_again) {
-		r->pins_again = false;
+	if (atomic_exchange(&r->pins_again, false))
 		affinity_pin(r->sampler->config.ring->readout->reader[r->index].cpu);
-	}
 	if (!e->tick_ns) {
 		if (r->sampler->config.ring->readout->reader[r->index].sampled)
 			run_sampled(r, e);
@@ -408,6 +408,7 @@ static void *reader_main(void *arg)
 	uint64_t one = 1;
 	char name[24];
 
+	atomic_store(&r->tid, gettid());
 	snprintf(name, sizeof(name), "pmrec/%u", cpu == PM_NONE ? r->index : cpu);
 	prctl(PR_SET_NAME, name);
 	/* The kernel may otherwise be 50 us late on purpose. */
@@ -442,8 +443,11 @@ int sampler_new(struct sampler **out, const struct sampler_config *config, struc
 		return error_sys(e, ENOMEM, "sampler");
 	memset(s, 0, sizeof(*s));
 	s->config = *config;
+	s->fd = -1;
 	if (!s->config.clocks)
 		s->config.clocks = &clocks_machine;
+	if (affinity_save(&s->anywhere))
+		goto fail;
 	s->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (s->fd < 0) {
 		err = errno;
@@ -471,6 +475,30 @@ fail:
 	return error_sys(e, err, "reader threads");
 }
 
+/* Readers of a CPU that others keep come to their end on any other. */
+static void unpin(struct sampler *s)
+{
+	for (uint32_t i = 0; i < s->started; i++) {
+		struct reader *r = &s->reader[i];
+		pid_t tid = atomic_load(&r->tid);
+
+		if (tid && s->config.ring->readout->reader[i].cpu != PM_NONE && !affinity_apply(&s->anywhere, tid))
+			atomic_store(&r->pins_again, true);
+	}
+}
+
+/* Whether it has ended. */
+static bool join(pthread_t thread)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	t.tv_nsec += STARVED_MS * 1000000;
+	t.tv_sec += t.tv_nsec / 1000000000;
+	t.tv_nsec %= 1000000000;
+	return !pthread_timedjoin_np(thread, NULL, &t);
+}
+
 void sampler_free(struct sampler *s)
 {
 	if (!s)
@@ -479,7 +507,9 @@ void sampler_free(struct sampler *s)
 	atomic_fetch_add(&s->command, 1);
 	futex_wake_all(&s->command);
 	for (uint32_t i = 0; i < s->started; i++)
-		pthread_join(s->reader[i].thread, NULL);
+		while (!join(s->reader[i].thread))
+			unpin(s);
+	affinity_release(&s->anywhere);
 	if (s->fd >= 0)
 		close(s->fd);
 	free(s->reader);
@@ -513,12 +543,13 @@ void sampler_park(struct sampler *s)
 		futex_wake_all(&s->stop);
 	}
 	while (read(s->fd, &count, sizeof(count)) < 0)
-		poll(&p, 1, -1);
+		if (!poll(&p, 1, STARVED_MS))
+			unpin(s);
 	s->running = false;
 	for (uint32_t i = 0; i < s->started; i++)
 		if (s->reader[i].in_chunk > s->next_chunk)
 			s->next_chunk = s->reader[i].in_chunk;
-	ring_leave_all(s->config.ring, s->next_chunk);
+	s->next_chunk = ring_leave_all(s->config.ring, s->next_chunk);
 }
 
 void sampler_pin_again(struct sampler *s, uint32_t cpu)

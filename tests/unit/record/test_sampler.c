@@ -3,6 +3,7 @@
  * suspend. Rows are taken from the ring as the writer takes them.
  */
 #include <errno.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,6 +15,8 @@
 
 #include <cmocka.h>
 
+#include "record/host/affinity.h"
+#include "record/host/realtime.h"
 #include "record/sample/rows.h"
 #include "record/sample/sampler.h"
 
@@ -100,7 +103,8 @@ struct fixture {
 	struct rows rows;
 	struct sampler *sampler;
 	_Atomic uint32_t wake;
-	int64_t slept; /* what the pretended clock says */
+	int64_t slept;     /* what the pretended clock says */
+	uint64_t chunk_ns; /* 0: a second */
 };
 
 static void clock_read(void *ctx, struct pm_clocks *out)
@@ -159,7 +163,9 @@ static void start(struct fixture *f, uint64_t interval_ns, bool per_cpu, size_t 
 	struct error e = { 0 };
 
 	clocks.ctx = &f->slept;
-	assert_int_equal(readout_init(&f->readout, &f->plan, interval_ns, 1000000000, per_cpu, NULL, &e), 0);
+	assert_int_equal(readout_init(&f->readout, &f->plan, interval_ns, f->chunk_ns ? f->chunk_ns : 1000000000,
+				      per_cpu, NULL, &e),
+			 0);
 	assert_int_equal(ring_init(&f->ring, &f->readout, ring_bytes, &f->wake), 0);
 	assert_int_equal(rows_init(&f->rows, &f->readout), 0);
 	assert_int_equal(sampler_new(&f->sampler, &config, &e), 0);
@@ -338,6 +344,118 @@ static void one_late_reader_misses_alone(void **state)
 	/* The others' snapshots exist: two CPUs are enough for one to go on. */
 	assert_true(rows > 30 - missed);
 	finish(&f);
+}
+
+/* A reading that does not end: chunks go on without it, also when the buffers have come round to the one that it is
+ * in, and what it leaves there at last is in nobody's row. */
+static void a_stuck_reader_holds_nobody_back(void **state)
+{
+	const uint64_t interval_ns = 10000000, stuck_ns = 1000000000;
+	uint64_t chunks_meanwhile = 0, last = 0, last_value = 0, missed = 0, began, until;
+	struct timespec t = { .tv_nsec = 5000000 };
+	struct fixture f;
+	struct ring_buf *b;
+
+	build(&f, 2);
+	f.chunk_ns = 100000000;
+	f.unit[1].slow_read = 15;
+	f.unit[1].slow_ns = stuck_ns;
+	start(&f, interval_ns, true, 0);
+	assert_int_equal(f.ring.n_bufs, 4);
+	began = clocks_monotonic();
+	/* The fifteenth of its readings begins in the second chunk. */
+	until = began + 14 * interval_ns + stuck_ns;
+	begin(&f, 150);
+	while (last < 150 && clocks_monotonic() < began + 20 * stuck_ns) {
+		if (clocks_monotonic() > until + stuck_ns / 2 && sampler_running(f.sampler))
+			wait_end(&f);
+		b = take(&f);
+		if (!b) {
+			nanosleep(&t, NULL);
+			continue;
+		}
+		for (uint32_t i = 0; i < f.rows.n; i++) {
+			const struct pm_chunk_group *g = &b->group[0];
+			uint64_t value = g->v[5 * g->stride + i], begin = g->v[1 * g->stride + i];
+
+			assert_true(f.rows.number[i] > last);
+			last = f.rows.number[i];
+			assert_int_equal(g->status[4 * g->stride + i], PM_OK);
+			if (g->status[5 * g->stride + i] == PM_REASON_MISSED) {
+				missed++;
+				continue;
+			}
+			/* Its own, with the time of its own. */
+			assert_int_equal(g->status[5 * g->stride + i], PM_OK);
+			assert_true(value > last_value);
+			last_value = value;
+			assert_true(begin >= f.rows.tick[i]);
+		}
+		chunks_meanwhile += f.rows.tick[0] > began + 200000000 && clocks_monotonic() < until;
+		ring_give_back(&f.ring, b);
+	}
+	assert_int_equal(last, 150);
+	/* Six of its time are over; a busy machine may be late with some. */
+	assert_true(chunks_meanwhile >= 2);
+	assert_true(missed >= 90);
+	/* And its own readings after that are there. */
+	assert_true(last_value > 16 * 10);
+	finish(&f);
+}
+
+struct hog {
+	pthread_t thread;
+	_Atomic int state; /* 1: it has the CPU; 2: it has given it back; -1: may not */
+};
+
+/* Takes CPU 1 from all ordinary work. */
+static void *hog_main(void *arg)
+{
+	struct hog *h = arg;
+	uint64_t until;
+
+	if (affinity_pin(1) || realtime_begin(1)) {
+		h->state = -1;
+		return NULL;
+	}
+	until = clocks_monotonic() + 800000000;
+	h->state = 1;
+	while (clocks_monotonic() < until)
+		;
+	h->state = 2;
+	return NULL;
+}
+
+/* Who begins or ends something waits for no CPU that others keep: readers of a starved one go elsewhere to stop. */
+static void a_starved_cpu_does_not_keep_readers_from_parking(void **state)
+{
+	struct timespec t = { .tv_nsec = 1000000 };
+	struct hog h = { 0 };
+	struct fixture f;
+	bool before_its_end;
+
+	build(&f, 2);
+	start(&f, 10000000, true, 0);
+	begin(&f, UINT64_MAX - 1);
+	assert_int_equal(pthread_create(&h.thread, NULL, hog_main, &h), 0);
+	while (!h.state)
+		nanosleep(&t, NULL);
+	t.tv_nsec = 100000000;
+	nanosleep(&t, NULL);
+	sampler_park(f.sampler);
+	/* What is asked for last is read, too. */
+	{
+		struct ring_epoch e = { .run = 1, .tick_ns = clocks_monotonic(), .first_number = 2000 };
+
+		sampler_begin(f.sampler, &e);
+		sampler_park(f.sampler);
+	}
+	finish(&f);
+	before_its_end = h.state == 1;
+	pthread_join(h.thread, NULL);
+	if (h.state < 0)
+		skip();
+	assert_true(before_its_end);
 }
 
 /* Usual times stand for those that nearly are; what took longer has its own, and so has what was read after it. */
@@ -666,6 +784,8 @@ int main(void)
 		cmocka_unit_test(values_are_in_their_columns),
 		cmocka_unit_test(a_late_reader_loses_ticks_and_shifts_none),
 		cmocka_unit_test(one_late_reader_misses_alone),
+		cmocka_unit_test(a_stuck_reader_holds_nobody_back),
+		cmocka_unit_test(a_starved_cpu_does_not_keep_readers_from_parking),
 		cmocka_unit_test(times_of_even_units_are_true),
 		cmocka_unit_test(a_reading_that_took_long_is_read_again),
 		cmocka_unit_test(samples_are_in_the_rows_of_their_ticks),
