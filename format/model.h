@@ -289,6 +289,7 @@ enum pm_pmu_key {
 	PM_PMU_CAPS = 9,            /* array of [name, text] */
 	PM_PMU_FILES = 10,          /* array of [name, text]: any other file ("peer", "mux interval") */
 	PM_PMU_COUNTERS = 11,       /* u64: programmable counters found by probing */
+	PM_PMU_REFUSED = 12,        /* u64: pm_reason why default events of its kind were not recorded of it */
 };
 
 struct pm_pmu {

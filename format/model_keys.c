@@ -214,6 +214,8 @@ const struct pm_key_row pm_pmu_keys[] = {
 	  .help = "[name, text]: any other file ('peer', 'mux interval')" },
 	{ .key = PM_PMU_COUNTERS, .kind = PM_VALUE_U64, .name = "counters",
 	  .help = "programmable counters found by probing" },
+	{ .key = PM_PMU_REFUSED, .kind = PM_VALUE_U64, .name = "refused",
+	  .help = "reason why default events of its kind were not recorded of it" },
 	{ .key = 0 },
 };
 /* clang-format on */

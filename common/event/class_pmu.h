@@ -19,6 +19,7 @@ struct class_pmu {
 	unsigned peers;
 	const struct pci_map *map; /* borrowed; NULL: never looked at */
 	unsigned counters;         /* events that a group of it takes beside the clock; 0: not known */
+	uint16_t refused;          /* pm_reason: default events were not recorded of it; PM_OK: they were */
 };
 
 /* Of the classes that have filters. */

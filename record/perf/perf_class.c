@@ -537,6 +537,27 @@ unsigned perf_class_counters(const struct event_pmu *pmu)
 	return perf_class(pmu) ? ((const struct class_pmu *)pmu->hook_data)->counters : 0;
 }
 
+void perf_class_refuse(const struct event_pmu *pmu, uint16_t reason)
+{
+	struct class_pmu *c = pmu && pmu->class ? pmu->hook_data : NULL;
+
+	if (c && !c->refused)
+		c->refused = reason;
+}
+
+int perf_classes_record(const struct perf_pmus *p, struct pm_model *m)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < p->n && i < m->n_pmus && !err; i++) {
+		const struct class_pmu *c = p->pmu[i].class ? p->pmu[i].hook_data : NULL;
+
+		if (c && c->refused)
+			err = pm_map_set(&m->pmu[i].attrs, PM_PMU_REFUSED, pm_u64(c->refused));
+	}
+	return err;
+}
+
 int perf_classes_check(struct perf_pmus *p, const struct event_set *set, const struct plan *plan, struct error *e)
 {
 	struct event_view view = perf_view(p, plan->root);

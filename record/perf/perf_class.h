@@ -27,6 +27,10 @@ void perf_classes_tell(const struct perf_pmus *p, const struct plan *plan, struc
 int perf_class_probe(struct perf_pmus *p, const struct event_pmu *pmu, const struct root *root);
 /* Events beside the clock that a group of the PMU takes; 0: not known. */
 unsigned perf_class_counters(const struct event_pmu *pmu);
+/* A default event of the PMU cannot be had: sums over its kind lack it. */
+void perf_class_refuse(const struct event_pmu *pmu, uint16_t reason);
+/* Puts what was refused beside the PMUs of the recording. 0 or -ENOMEM. */
+int perf_classes_record(const struct perf_pmus *p, struct pm_model *m);
 /* Reads the default events of all PMUs that have a class; `add` reads a text. 0 or -errno. */
 int perf_classes_defaults(struct perf_pmus *p, const struct root *root,
 			  int (*add)(void *arg, const char *text, struct error *e), void *arg, struct error *e);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "record/plan/add.h"
+#include "record/perf/perf_class.h"
 #include "record/perf/perf_source.h"
 
 struct attr_value {
@@ -148,6 +149,8 @@ int perf_counters_add(struct perf_source *s, struct plan *p)
 
 		if (!e->err || e->requested || all)
 			err = add_counter(p, e, g, position);
+		else if (e->ev->pmu_index != EVENT_NONE)
+			perf_class_refuse(&s->pmus.pmu[e->ev->pmu_index], perf_reason(e->err));
 		/* By the name that its counter has: the same event may be there twice, once with success. */
 		if (!err && e->err && e->requested)
 			err = refuse(p, e, pm_model_counter(p->model, e->counter)->name);
@@ -171,5 +174,5 @@ int perf_counters_add(struct perf_source *s, struct plan *p)
 			err = refuse(p, &s->event[i], buf_str(&names));
 		buf_release(&names);
 	}
-	return err;
+	return err ? err : perf_classes_record(&s->pmus, p->model);
 }

@@ -35,6 +35,13 @@ enum input_op {
 };
 
 /* One number that formulas ask for; formulas that ask for the same share it. */
+/* A PMU of a kind whose event was not recorded. */
+struct bound_shut {
+	const char *pmu; /* borrowed from the model */
+	uint32_t cpu;    /* of its package; PM_NONE: it may be anywhere */
+	uint16_t reason;
+};
+
 struct bound_input {
 	char *name;        /* owned; NULL for a counter as a metric */
 	uint32_t *counter; /* ids; their values are added up */
@@ -46,7 +53,8 @@ struct bound_input {
 			double fixed;     /* the number for all places, if it is not 0 */
 		};
 	};
-	uint32_t n_counters;
+	struct bound_shut *shut; /* owned by the binding: what makes a sum of all PMUs of the kind missing */
+	uint32_t n_counters, n_shut;
 	enum expr_aspect aspect : 8;
 	enum pm_kind kind : 8;        /* the level that its instances are at */
 	enum pm_aggregation rule : 8; /* of what is made of a counter */

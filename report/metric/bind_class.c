@@ -19,7 +19,7 @@ void class_index_release(struct class_index *x)
 
 /* ---- what a counter is ---- */
 
-static const struct pmu_class *class_of_pmu(const struct pm_model *m, const char *name)
+const struct pmu_class *class_of_pmu(const struct pm_model *m, const char *name)
 {
 	for (uint32_t i = 0; i < m->n_pmus; i++)
 		if (!strcmp(pm_map_text(&m->pmu[i].attrs, PM_PMU_NAME, ""), name))

@@ -41,6 +41,8 @@ struct class_choice {
 int class_index_build(struct class_index *x, const struct pm_model *m);
 void class_index_release(struct class_index *x);
 
+/* The class of a recorded PMU by its name, or NULL. */
+const struct pmu_class *class_of_pmu(const struct pm_model *m, const char *name);
 /* The class that the text of a formula names first, or NULL. */
 const struct pmu_class *class_of_formula(const char *text);
 /* Splits "nvidia_ucf/cycles/"; NULL: it is no event of a class. */

@@ -307,7 +307,7 @@ int64_t bind_input(struct builder *x, const char *name, enum expr_aspect aspect)
 		memcpy(in->counter, x->found, in->n_counters * sizeof(*in->counter));
 	}
 	at = (uint32_t)(in - b->input);
-	if ((err = names_set(&b->input_names, buf_str(&x->text), at)))
+	if ((err = bind_shut(x, in)) || (err = names_set(&b->input_names, buf_str(&x->text), at)))
 		return err;
 	return at;
 }
@@ -357,7 +357,9 @@ static int64_t add_clocked(struct builder *x, const char *name, enum expr_aspect
 		in->clock = NULL;
 	}
 	at = (uint32_t)(in - b->input);
-	err = names_set(&b->input_names, buf_str(&x->text), at);
+	err = bind_shut(x, in);
+	if (!err)
+		err = names_set(&b->input_names, buf_str(&x->text), at);
 	return err ? err : (int64_t)at;
 }
 

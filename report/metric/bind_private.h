@@ -52,6 +52,8 @@ char *bind_with_member(const char *text, const char *member, bool lower, bool es
 bool bind_has_twins(const struct builder *x, const struct pm_counter *c);
 /* Adds what all these PMUs counted, called as the user called them. 0 or -errno. */
 int bind_merged(struct builder *x, const struct pm_counter *c);
+/* Notes which PMUs of a kind do not feed an input that adds up all of them, though they should. 0 or -ENOMEM. */
+int bind_shut(struct builder *x, struct bound_input *in);
 /* An input without name; NULL without memory. */
 struct bound_input *bind_new_input(struct binding *b);
 /* As bind_input(), for an input whose time is another counter's; the clocks go to `clock`, their number to *n. */

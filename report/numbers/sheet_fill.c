@@ -207,8 +207,8 @@ static void fill_clocked(struct sheet_private *p, const struct bound_input *in, 
 	p->in_at[place] = out;
 }
 
-static void fill_input(struct sheet *s, const struct level *l, uint32_t row, uint32_t place,
-		       const struct interval *interval, size_t n)
+static void fill_fed(struct sheet *s, const struct level *l, uint32_t row, uint32_t place,
+		     const struct interval *interval, size_t n)
 {
 	struct sheet_private *p = s->p;
 	const struct bound_input *in = &s->binding->input[l->input[place]];
@@ -234,6 +234,23 @@ static void fill_input(struct sheet *s, const struct level *l, uint32_t row, uin
 			 in->duration ? value_of((double)interval[k].duration_ns / 1e9) :
 					value_missing(VALUE_NO_INPUT);
 	p->in_at[place] = out;
+}
+
+/* A PMU of the kind that was not recorded is a member of which nothing is known. */
+static void fill_input(struct sheet *s, const struct level *l, uint32_t row, uint32_t place,
+		       const struct interval *interval, size_t n)
+{
+	const struct bound_input *in = &s->binding->input[l->input[place]];
+	const struct place *at = &s->row[l->first_row + row].place;
+	struct value *out = s->p->in + (size_t)place * s->p->block;
+
+	fill_fed(s, l, row, place, interval, n);
+	for (uint32_t i = 0; i < in->n_shut; i++)
+		for (size_t k = 0;
+		     k < n && (in->shut[i].cpu == PM_NONE ||
+			       place_has(s->places, at, &(struct place){ .first_cpu = in->shut[i].cpu }));
+		     k++)
+			out[k] = out[k].reason ? out[k] : value_missing(in->shut[i].reason);
 }
 
 static void judge(struct sheet_private *p, const struct level *l, const struct bound_threshold *t,

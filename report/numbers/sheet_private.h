@@ -69,7 +69,7 @@ int sheet_make_rows(struct sheet *s, const struct sheet_config *config);
 static inline bool sheet_borrows(const struct sheet_private *p, const struct bound_input *in, const uint32_t *track,
 				 uint32_t feeds)
 {
-	return feeds == 1 && !in->op && !in->clock && in->aspect != EXPR_AGGR_NR &&
+	return feeds == 1 && !in->op && !in->clock && !in->n_shut && in->aspect != EXPR_AGGR_NR &&
 	       !(p->at[*track].level && p->at[*track].rule == PM_AGG_SUM);
 }
 

@@ -91,10 +91,31 @@ static void note_reason(const struct replay *r, const struct pm_model *m, size_t
 	buf_release(&one);
 }
 
-void lost_note(const struct replay *r, const struct pm_model *m, struct buf *out)
+/* PMUs that are not in the sum over their kind. */
+static void note_shut(const struct binding *b, struct buf *out)
+{
+	struct names pmus = { 0 };
+	struct buf which = BUF_INIT;
+	uint16_t reason = 0;
+	char word[16];
+
+	for (size_t i = 0; i < b->n_inputs; i++)
+		for (uint32_t k = 0; k < b->input[i].n_shut; k++) {
+			reason = reason ? reason : b->input[i].shut[k].reason;
+			list(&which, &pmus, b->input[i].shut[k].pmu);
+		}
+	put_list(out, &which, &pmus);
+	if (reason)
+		buf_printf(out, ": not recorded (%s), and sums with it are missing; %s\n",
+			   status_word(reason, STATUS_WHOLE, word), cure_of(reason));
+}
+
+void lost_note(const struct replay *r, const struct pm_model *m, const struct binding *b, struct buf *out)
 {
 	uint16_t said[LINES];
 	size_t n = 0;
+
+	note_shut(b, out);
 
 	for (size_t t = 0; t < replay_tracks(r) && n < LINES; t++) {
 		uint16_t reason = replay_never_known(r, t);

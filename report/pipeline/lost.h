@@ -2,9 +2,10 @@
 #define REPORT_LOST_H
 
 #include "common/buf.h"
+#include "report/metric/bind.h"
 #include "report/replay/replay.h"
 
 /* Says what was wanted and never known, why, and what would help: a line for each reason. */
-void lost_note(const struct replay *r, const struct pm_model *m, struct buf *out);
+void lost_note(const struct replay *r, const struct pm_model *m, const struct binding *b, struct buf *out);
 
 #endif

@@ -215,7 +215,7 @@ static int finish(struct run *r)
 	int err = in_lanes(r, replay_finish);
 
 	if (err >= 0 && r->laid_out)
-		lost_note(r->lane[LANE_INTERVALS].replay, r->places.model, &r->result->remarks);
+		lost_note(r->lane[LANE_INTERVALS].replay, r->places.model, &r->binding, &r->result->remarks);
 	if (err >= 0 && r->n_lanes && r->sink->ops->end && (err = r->sink->ops->end(r->sink)))
 		return sheets_fail(r, err, "output");
 	return err < 0 ? err : 0;

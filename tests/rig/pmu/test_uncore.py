@@ -140,6 +140,32 @@ def check_told(runner):
     return [] if not errors and 'arm_dsu_3 has no term or event "event"' in info else [f"of arm_dsu_3 nothing is said: {errors} {info}"]
 
 
+def check_part(runner, m, one, metrics):
+    """A PMU that cannot be written in words, or that the kernel does not open: what all of its kind did is missing, and said; what
+    those of another socket did is not."""
+    wrong, path, at = [], os.path.join(runner.folder, "x.pmr"), os.path.join(runner.folder, "sys/bus/event_source/devices", one)
+    gone = m.table.PMUS[one]["package"]
+    for way in ("format", "type"):
+        if way == "format":
+            shutil.rmtree(os.path.join(at, way))
+        else:
+            with open(os.path.join(at, way), "w", encoding="utf-8") as f:
+                f.write("9999\n")
+        errors = record(runner, path)
+        values = {**shown(runner, path, "--per-package"), **shown(runner, path, "--per-system")}
+        for metric in metrics:
+            for package in (None, *m.packages):
+                value, truth = values.get((metric, package), "not there"), m.table.METRICS[metric](m, package)
+                missing = package in (None, gone)
+                if isinstance(value, float) == missing or value == "not there" or not missing and abs(value - truth) > TOLERANCE * truth:
+                    wrong.append(f"without {way} of {one}: {metric} of {package} is {value}, not {'missing' if missing else truth} {errors}")
+        done = runner.run(os.path.join(test_pmu.BIN, "pmrep"), "show", "--strict", f"--show={metrics[0]}", path, preload=False)
+        if done.returncode != 3 or f"{one}: not recorded" not in done.stderr:
+            wrong.append(f"without {way} of {one}: --strict ends with {done.returncode}, and says {done.stderr}")
+        m.write(runner.folder)
+    return wrong
+
+
 def check_events(runner, m):
     """An event of all controllers is one column with a rate, one of each on request; -C takes the sockets of its CPUs."""
     wrong, path, event = [], os.path.join(runner.folder, "x.pmr"), "uncore_imc/cas_count_read/"
@@ -177,7 +203,7 @@ def main():
             if name == "kunpeng920":
                 wrong += check_stat(runner, m)
             if name == "oddarm":
-                wrong += check_told(runner)
+                wrong += check_told(runner) + check_part(runner, m, "ampere_mcu_pmu_4", sorted(k for k, f in m.table.METRICS.items() if f))
             if name == "hiddenspr":
                 wrong += check_hidden(runner, m)
             if name in DOCTOR:

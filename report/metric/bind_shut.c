@@ -1,0 +1,71 @@
+/* What the sum of all PMUs of a kind lacks, because some could not be recorded. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/cpulist.h"
+#include "report/metric/bind_private.h"
+
+/* Why an event of a PMU is not in the recording, though it was to be; PM_OK: nobody wanted it. */
+static uint16_t why_shut(const struct pm_model *m, const struct pm_pmu *pmu, const char *name)
+{
+	for (uint32_t i = 0; i < m->n_counters; i++) {
+		const struct pm_map *attrs = &m->counter[i].attrs;
+
+		if (pm_map_get(attrs, PM_COUNTER_PERF_INVALID) &&
+		    !strcmp(pm_map_text(attrs, PM_COUNTER_PERF_PMU, ""), name))
+			return (uint16_t)pm_map_u64(attrs, PM_COUNTER_PERF_INVALID, 0);
+	}
+	return (uint16_t)pm_map_u64(&pmu->attrs, PM_PMU_REFUSED, 0);
+}
+
+static bool feeds(const struct pm_model *m, const struct bound_input *in, const char *pmu)
+{
+	for (uint32_t k = 0; k < in->n_counters; k++) {
+		const struct pm_map *attrs = &pm_model_counter(m, in->counter[k])->attrs;
+
+		if (!pm_map_get(attrs, PM_COUNTER_PERF_INVALID) &&
+		    !strcmp(pm_map_text(attrs, PM_COUNTER_PERF_PMU, ""), pmu))
+			return true;
+	}
+	return false;
+}
+
+/* The CPU that says in which package the PMU is; PM_NONE: it counts in several, or nobody knows. */
+static uint32_t cpu_of(const struct pm_pmu *pmu)
+{
+	const char *mask = pm_map_text(&pmu->attrs, PM_PMU_CPUMASK, NULL);
+	struct cpulist cpus = { 0 };
+	uint32_t cpu = PM_NONE;
+
+	if (mask && !cpulist_parse(&cpus, mask, false, NULL) && cpus.n == 1)
+		cpu = cpus.cpu[0];
+	cpulist_release(&cpus);
+	return cpu;
+}
+
+int bind_shut(struct builder *x, struct bound_input *in)
+{
+	const struct pm_model *m = x->p->model;
+	const char *slash = in->name && in->n_counters && !in->constant ? strchr(in->name, '/') : NULL, *first;
+	const struct pmu_class *class = NULL;
+
+	if (slash) {
+		first = pm_map_text(&pm_model_counter(m, in->counter[0])->attrs, PM_COUNTER_PERF_PMU, "");
+		class = class_of_pmu(m, first);
+		/* Who names one PMU wants no other. */
+		if (strlen(first) == (size_t)(slash - in->name) && !strncmp(first, in->name, strlen(first)))
+			class = NULL;
+	}
+	for (uint32_t i = 0; class && i < m->n_pmus; i++) {
+		const char *name = pm_map_text(&m->pmu[i].attrs, PM_PMU_NAME, "");
+		uint16_t reason = class_of_pmu(m, name) == class ? why_shut(m, &m->pmu[i], name) : PM_OK;
+
+		if (!reason || feeds(m, in, name))
+			continue;
+		if (!in->shut && !(in->shut = bind_own(x->b, calloc(m->n_pmus, sizeof(*in->shut)))))
+			return -ENOMEM;
+		in->shut[in->n_shut++] = (struct bound_shut){ name, cpu_of(&m->pmu[i]), reason };
+	}
+	return 0;
+}
