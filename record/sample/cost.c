@@ -2,9 +2,99 @@
 
 #include <dirent.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/time.h>
+#include <unistd.h>
+
+#include "record/host/clocks.h"
+#include "record/sources/cputext.h"
+
+/* What the host has taken of a CPU so far, in ticks of the kernel's clock. False: the line is of no CPU. */
+static bool stolen_of(struct textcursor at, uint32_t *cpu, uint64_t *stolen)
+{
+	if (!cputext_label(at.label, at.label_len, cpu))
+		return false;
+	/* user, nice, system, idle, iowait, irq, softirq, steal */
+	for (int k = 0; k < 8; k++)
+		if (!textcursor_u64(&at, stolen))
+			return false;
+	return true;
+}
+
+void cost_begin(struct cost *c, const struct root *r)
+{
+	struct textcursor at;
+	uint64_t stolen;
+	uint32_t cpu;
+
+	c->stat = TEXTFILE_INIT;
+	if (textfile_open(&c->stat, r, "/proc/stat"))
+		return;
+	for (at = textfile_begin(&c->stat); textcursor_line(&at);)
+		if (stolen_of(at, &cpu, &stolen) && cpu >= c->n_stolen)
+			c->n_stolen = cpu + 1;
+	c->stolen = calloc(c->n_stolen + 1ull, sizeof(*c->stolen));
+	if (!c->stolen)
+		c->n_stolen = 0;
+	for (at = textfile_begin(&c->stat); textcursor_line(&at);)
+		if (stolen_of(at, &cpu, &stolen) && cpu < c->n_stolen) {
+			c->stolen[cpu] = stolen;
+			c->may_steal = c->may_steal || stolen;
+		}
+	c->look_ns = clocks_monotonic();
+}
+
+void cost_release(struct cost *c)
+{
+	if (c->stat.data)
+		textfile_release(&c->stat);
+	free(c->stolen);
+	c->stolen = NULL;
+}
+
+/* The greatest growth of all CPUs since the last time (ns). */
+static uint64_t stolen_since(struct cost *c)
+{
+	uint64_t most = 0, stolen;
+	struct textcursor at;
+	uint32_t cpu;
+
+	if (!c->stat.data || (textfile_read(&c->stat) && textfile_grow(&c->stat)))
+		return 0;
+	for (at = textfile_begin(&c->stat); textcursor_line(&at);) {
+		if (!stolen_of(at, &cpu, &stolen) || cpu >= c->n_stolen)
+			continue;
+		if (stolen > c->stolen[cpu] && stolen - c->stolen[cpu] > most)
+			most = stolen - c->stolen[cpu];
+		c->stolen[cpu] = stolen;
+	}
+	return most * (1000000000u / (uint64_t)sysconf(_SC_CLK_TCK));
+}
+
+void cost_look(struct cost *c, uint64_t lost, uint64_t interval_ns)
+{
+	uint64_t now = clocks_monotonic(), stolen, ticks;
+
+	/* A machine that has no host is not asked for nothing. */
+	if (!interval_ns || (!c->may_steal && lost == c->lost))
+		return;
+	stolen = stolen_since(c);
+	if (stolen > now - c->look_ns)
+		stolen = now - c->look_ns;
+	ticks = (stolen + c->spare_ns) / interval_ns;
+	if (ticks > lost - c->lost)
+		ticks = lost - c->lost;
+	c->may_steal = c->may_steal || stolen;
+	c->stolen_ns += stolen;
+	c->stolen_ticks += ticks;
+	c->spare_ns += stolen - ticks * interval_ns;
+	if (c->spare_ns > stolen)
+		c->spare_ns = stolen;
+	c->lost = lost;
+	c->look_ns = now;
+}
 
 /* "CPU-ns WAITED-ns SLICES"; kernels without schedstats have no such file, or zeros. */
 static uint64_t waited(const char *tid)
@@ -78,6 +168,8 @@ int cost_record(const struct cost *c, struct plan *p, struct recording *r, uint6
 		{ "stalls", out.stalls },
 		{ "stalled_ns", out.stalled_ns },
 		{ "dropped", dropped },
+		{ "stolen_ns", c->stolen_ns },
+		{ "stolen_ticks", c->stolen_ticks },
 		{ "bytes", stats.bytes },
 	};
 

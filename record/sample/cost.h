@@ -4,13 +4,28 @@
 
 #include <stdint.h>
 
+#include "record/host/textfile.h"
 #include "record/plan/plan.h"
 #include "record/sample/recording.h"
 
 struct cost {
 	uint64_t waited_ns; /* its threads, while they could have run */
 	uint64_t reader_ns; /* of that, the readers */
+	/* What a host kept from the CPUs: at most that long from one of them, while that many ticks were lost. */
+	uint64_t stolen_ns, stolen_ticks;
+	uint64_t spare_ns; /* of the last look, for ticks whose loss is found later */
+	uint64_t lost, look_ns;
+	struct textfile stat; /* data NULL: not begun */
+	uint64_t *stolen;     /* owned; by CPU, as the kernel has it */
+	uint32_t n_stolen;
+	bool may_steal; /* the host ever took something */
 };
+
+/* From now on cost_look() can tell what is stolen. Without the file or memory it tells nothing. */
+void cost_begin(struct cost *c, const struct root *r);
+void cost_release(struct cost *c);
+/* Once a second, and at the end: so many ticks have been lost so far. */
+void cost_look(struct cost *c, uint64_t lost, uint64_t interval_ns);
 
 /* Adds what the threads that are there now have waited; before they end. */
 void cost_add_threads(struct cost *c);

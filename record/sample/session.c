@@ -250,6 +250,7 @@ int session_open(struct session *s, struct error *e)
 
 	if (err)
 		return err;
+	cost_begin(&s->cost, &s->root);
 	s->chunk_ns = session_output(s)->live ? CHUNK_LIVE_NS : CHUNK_NS;
 	if (plan_rotates(s->options))
 		config.rotation = rotation_rules(&s->rotation);
@@ -279,6 +280,7 @@ static int finish_sources(struct session *s)
 {
 	int err = 0;
 
+	cost_look(&s->cost, recording_stats(s->recording).lost, s->options->sample.interval_ns);
 	recording_lock(s->recording);
 	s->plan.time_ns = clocks_monotonic();
 	for (size_t i = 0; i < s->n_sources && !err; i++) {
@@ -313,6 +315,7 @@ void session_release(struct session *s)
 		sampler_park(s->sampler);
 	session_stop_threads(s);
 	recording_free(s->recording);
+	cost_release(&s->cost);
 	plan_release(&s->plan);
 	sources_release(s->source, s->n_sources);
 	hotplug_release(&s->hotplug);

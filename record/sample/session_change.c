@@ -151,6 +151,7 @@ int session_look(struct session *s, struct error *e)
 {
 	int err = 0;
 
+	cost_look(&s->cost, recording_stats(s->recording).lost, s->options->sample.interval_ns);
 	for (size_t i = 0; i < s->n_sources && !err; i++) {
 		if (!s->source[i].wanted || !s->source[i].ops->look)
 			continue;

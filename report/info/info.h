@@ -22,6 +22,8 @@ uint64_t info_readers(const struct pm_model *m);
 /* What recording cost the machine, as the recorder says. */
 struct info_cost {
 	uint64_t cpu_ns, wakeups, waited_ns, reader_waited_ns, memory_kib, stalls, stalled_ns, dropped;
+	/* By the host: from one CPU at most, while so many ticks were lost. */
+	uint64_t stolen_ns, stolen_ticks;
 	bool known;
 };
 struct info_cost info_cost(const struct pm_model *m);

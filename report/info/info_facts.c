@@ -209,6 +209,8 @@ struct info_cost info_cost(const struct pm_model *m)
 		.stalls = number(m, "pmrec.cost.stalls"),
 		.stalled_ns = number(m, "pmrec.cost.stalled_ns"),
 		.dropped = number(m, "pmrec.cost.dropped"),
+		.stolen_ns = number(m, "pmrec.cost.stolen_ns"),
+		.stolen_ticks = number(m, "pmrec.cost.stolen_ticks"),
 	};
 }
 

@@ -114,6 +114,7 @@ static void cost(struct report *p)
 	struct info_cost c = info_cost(p->m);
 	struct scan *s = p->s;
 	double seconds = (double)(s->last_ns - s->first_ns) / 1e9;
+	uint64_t lost = s->lost_ticks > c.stolen_ticks ? s->lost_ticks - c.stolen_ticks : 0;
 	double waited = seconds > 0 ? (double)c.reader_waited_ns / 1e6 / seconds : 0;
 
 	if (!c.known || seconds <= 0)
@@ -128,10 +129,16 @@ static void cost(struct report *p)
 	if (c.dropped)
 		buf_printf(&p->cell, "; %llu dropped", (unsigned long long)c.dropped);
 	fact(p, "cost", buf_str(&p->cell), PM_PRIVACY_TECHNICAL);
-	if (s->lost_ticks > s->snapshots / 100 && waited >= 10)
+	if (c.stolen_ns) {
+		buf_clear(&p->cell);
+		add_ns(&p->cell, c.stolen_ns);
+		buf_printf(&p->cell, ", %llu of the lost ticks", (unsigned long long)c.stolen_ticks);
+		fact(p, "stolen by the host", buf_str(&p->cell), PM_PRIVACY_TECHNICAL);
+	}
+	if (lost > s->snapshots / 100 && waited >= 10)
 		fact_f(p, "ticks were lost", PM_PRIVACY_TECHNICAL,
 		       "readers waited %.0f ms a second for a CPU: --realtime, or fewer events", waited);
-	else if (s->lost_ticks && c.dropped)
+	else if (lost && c.dropped)
 		fact(p, "ticks were lost", "the output took too little: --buffer, or a longer interval",
 		     PM_PRIVACY_TECHNICAL);
 }
