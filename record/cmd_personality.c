@@ -15,13 +15,7 @@
 #include "record/host/opener.h"
 #include "record/host/privileges.h"
 #include "record/joined.h"
-
-struct word {
-	const char *name;
-	int letter, argument;
-	bool later; /* only the later generation has it */
-	const char *record, *report;
-};
+#include "record/personality.h"
 
 #define WORD(...) { __VA_ARGS__ },
 static const struct word turbostat_words[] = {
@@ -35,19 +29,6 @@ static const struct word perfstat_words[] = {
 #include "record/words.def"
 };
 
-#define MAX_WORDS 96
-
-/* What is said of a program where it differs from the other. */
-struct personality {
-	const char *name, *usage;
-	const struct word *word;
-	size_t n_words;
-	const char *older, *newer; /* generations, as --as has them */
-	bool single_dash;          /* -interval is --interval */
-	int usage_status;          /* of words that it does not know */
-	const char *record, *report, *report_newer;
-};
-
 static const struct personality turbostat = {
 	.name = "turbostat",
 	.usage = "[OPTIONS][(--interval seconds) | COMMAND ...]",
@@ -55,8 +36,8 @@ static const struct personality turbostat = {
 	.n_words = sizeof(turbostat_words) / sizeof(turbostat_words[0]),
 	.older = "2022",
 	.newer = "2026",
-	.single_dash = true,
 	.usage_status = 1,
+	.output_status = 1,
 	.record = "-a -e instructions "
 		  "--sources=perf,msr,add,cpuidle,cpufreq,interrupts,throttle,powercap,gfx,uncorefreq,lpi,pmt -i 5",
 	.report = "show --format=turbostat",
@@ -70,24 +51,12 @@ static const struct personality perfstat = {
 	.n_words = sizeof(perfstat_words) / sizeof(perfstat_words[0]),
 	.older = "6.1",
 	.newer = "7.2",
+	.perf = true,
 	.usage_status = 129,
+	.output_status = 255,
 	.record = "--sources=perf -i 0",
 	.report = "stat --quiet --metric-style=classic",
 	.report_newer = "stat --quiet --metric-style=named",
-};
-
-struct list {
-	char **word;
-	size_t n;
-};
-
-struct asked {
-	const struct personality *who;
-	bool newer;
-	struct list record, report; /* pieces of the tables are owned by nobody: the process ends with them */
-	const char *out, *keep, *log_fd, *input;
-	bool append, list, dump, help, version, quiet, data;
-	char **command;
 };
 
 static void add(struct list *l, const char *text)
@@ -121,80 +90,101 @@ static void add_words(struct list *l, const char *words, const char *argument)
 	buf_release(&text);
 }
 
-static bool has(const struct list *l, const char *name)
-{
-	for (size_t i = 0; i < l->n; i++)
-		if (!strcmp(l->word[i], name))
-			return true;
-	return false;
-}
-
-/* Takes an option out again, and so many words behind it. */
-static void forget(struct list *l, const char *name, size_t arguments)
+void personality_drop(struct list *l, const char *option, size_t arguments)
 {
 	size_t kept = 0;
 
 	for (size_t i = 0; i < l->n; i++)
-		if (!strcmp(l->word[i], name))
+		if (!strcmp(l->word[i], option))
 			i += arguments;
 		else
 			l->word[kept++] = l->word[i];
 	l->word[l->n = kept] = NULL;
 }
 
+/* Where the argument of a word is kept; NULL: that program has no such word. */
+static const char **slot(struct asked *a, const char *name)
+{
+	for (size_t i = 0; i < a->who->n_words; i++)
+		if (!strcmp(a->who->word[i].name, name))
+			return &a->given[i];
+	return NULL;
+}
+
+const char *personality_given(const struct asked *a, const char *name)
+{
+	const char **at = slot((struct asked *)a, name);
+
+	return at ? *at : NULL;
+}
+
+void personality_forget(struct asked *a, const char *name)
+{
+	*slot(a, name) = NULL;
+}
+
 static void take(struct asked *a, const struct word *w, const char *argument)
 {
 	/* turbostat's first --show leaves nothing of what was enabled before it. */
-	if (!strcmp(w->name, "show") && !has(&a->report, "--show"))
-		forget(&a->report, "--enable", 1);
+	if (!strcmp(w->name, "show") && !personality_given(a, "show")) {
+		personality_drop(&a->report, "--enable", 1);
+		personality_drop(&a->report, "--debug", 0);
+	}
 	add_words(&a->record, w->record, argument);
 	add_words(&a->report, w->report, argument);
-	a->out = !strcmp(w->name, "out") || !strcmp(w->name, "output") ? argument : a->out;
-	a->keep = !strcmp(w->name, "keep") ? argument : a->keep;
-	a->log_fd = !strcmp(w->name, "log-fd") ? argument : a->log_fd;
-	a->input = !strcmp(w->name, "input") ? argument : a->input;
-	a->append |= !strcmp(w->name, "append");
-	a->list |= !strcmp(w->name, "list");
-	a->dump |= !strcmp(w->name, "Dump");
-	a->help |= !strcmp(w->name, "help");
-	a->version |= !strcmp(w->name, "version");
-	a->quiet |= !strcmp(w->name, "quiet");
+	a->given[w - a->who->word] = argument ? argument : "";
 }
 
-/* 0, or what getopt_long() had against a word: it says so itself, if `loud`. */
+/* Our own words make none of theirs ambiguous: they are there where one is spelled out. */
+static bool is_there(const struct word *w, bool later, int argc, char **argv)
+{
+	size_t len = strlen(w->name);
+
+	for (int i = 1; w->whose == OURS && i < argc; i++)
+		if (!strncmp(argv[i], "--", 2) && !strncmp(argv[i] + 2, w->name, len) &&
+		    strchr("=", argv[i][len + 2]))
+			return true;
+	return w->whose == THEIRS || (w->whose == LATER && later);
+}
+
+static int refuse(const struct asked *a, int c, const char *word, bool loud)
+{
+	if (loud && a->who->perf && optopt != 'h')
+		fprintf(stderr, c == ':' ? "  Error: `%s' requires a value\n\n" : "  Error: unknown option `%s'\n\n",
+			word);
+	return -EINVAL;
+}
+
+/* 0, or what getopt_long() had against a word: it says so itself for turbostat, if `loud`. */
 static int parse(struct asked *a, int argc, char **argv, bool later, bool loud)
 {
+	enum { LONG = 256 };
 	struct option option[MAX_WORDS] = { 0 };
 	char letters[3 * MAX_WORDS] = "+", *end = letters + 1;
-	size_t of[MAX_WORDS], n = 0;
-	int c, place;
+	size_t n = 0;
+	int c;
 
+	if (a->who->perf)
+		*end++ = ':';
 	for (size_t i = 0; i < a->who->n_words; i++) {
 		const struct word *w = &a->who->word[i];
 
-		if (w->later && !later)
+		if (!is_there(w, later, argc, argv))
 			continue;
-		of[n] = i;
-		option[n++] = (struct option){ w->name, w->argument, NULL, 256 };
+		option[n++] = (struct option){ w->name, w->argument, NULL, LONG + (int)i };
 		for (int k = 0; w->letter && k < 1 + (w->argument == required_argument); k++)
 			*end++ = (char)(k ? ':' : w->letter);
 	}
 	optind = 0;
-	opterr = loud && a->who->single_dash;
-	while ((c = (a->who->single_dash ? getopt_long_only : getopt_long)(argc, argv, letters, option, &place)) >=
-	       0) {
-		size_t i = 0;
+	opterr = loud;
+	while ((c = (a->who->perf ? getopt_long : getopt_long_only)(argc, argv, letters, option, NULL)) >= 0) {
+		size_t i = (size_t)c - LONG;
 
-		if (c == '?') {
-			if (loud && !a->who->single_dash)
-				fprintf(stderr, "  Error: unknown option `%s'\n\n ", argv[optind - 1] + 2);
-			return -EINVAL;
-		}
-		if (c == 256)
-			i = of[place];
-		else
-			while (a->who->word[i].letter != c)
-				i++;
+		if (c == '?' || c == ':')
+			return refuse(a, c, argv[optind - 1], loud);
+		if (c < LONG)
+			for (i = 0; a->who->word[i].letter != c; i++)
+				;
 		take(a, &a->who->word[i], optarg);
 	}
 	a->command = argv + optind;
@@ -204,8 +194,7 @@ static int parse(struct asked *a, int argc, char **argv, bool later, bool loud)
 static void begin(struct asked *a)
 {
 	a->record.n = a->report.n = 0;
-	a->append = a->list = a->dump = a->help = a->version = a->quiet = false;
-	a->out = a->log_fd = a->input = NULL;
+	memset(a->given, 0, sizeof(a->given));
 	add(&a->record, "pmrec");
 	add_words(&a->record, "--quiet --privacy=full -o -", NULL);
 	add_words(&a->record, a->who->record, NULL);
@@ -213,17 +202,18 @@ static void begin(struct asked *a)
 	add_words(&a->report, a->newer ? a->who->report_newer : a->who->report, NULL);
 }
 
-static int usage(const struct asked *a)
+/* Asked for, it is perf's manual; else an error. */
+static int usage(const struct asked *a, FILE *to)
 {
-	fprintf(stderr, "Usage: %s %s\n", a->who->name, a->who->usage);
+	fprintf(to, "Usage: %s %s\n", a->who->name, a->who->usage);
 	for (size_t i = 0; i < a->who->n_words; i++) {
 		const struct word *w = &a->who->word[i];
 
-		fprintf(stderr, w->letter ? "    -%c, --%s%s\n" : "%.0d        --%s%s\n", w->letter, w->name,
+		fprintf(to, w->letter ? "    -%c, --%s%s\n" : "%.0d        --%s%s\n", w->letter, w->name,
 			w->argument == no_argument ? "" : " ...");
 	}
-	fputs("\nThe options mean what they mean there; what differs: man pmrec-turbostat\n", stderr);
-	return a->who->usage_status;
+	fputs("\nThe options mean what they mean there; what differs: man pmrec-turbostat\n", to);
+	return to == stdout ? 0 : a->who->usage_status;
 }
 
 /* Which generation is wanted has to be known before words are. */
@@ -262,8 +252,7 @@ static pid_t start_reader(const struct asked *a, int from)
 		return pid;
 	opener_forget();
 	ignore_signals();
-	if (dup2(from, STDIN_FILENO) < 0 ||
-	    (a->who == &turbostat && *a->command && dup2(STDERR_FILENO, STDOUT_FILENO) < 0))
+	if (dup2(from, STDIN_FILENO) < 0 || (!a->who->perf && *a->command && dup2(STDERR_FILENO, STDOUT_FILENO) < 0))
 		_exit(EXIT_OWN);
 	command_exec_pmrep(a->report.word, &e);
 	_exit(command_failed(&e));
@@ -283,7 +272,7 @@ static bool put(int fd, const char *data, ssize_t n)
 }
 
 /* --keep: what goes by goes into a file, too. */
-static pid_t start_keeper(const struct asked *a, const int from[2], int to)
+static pid_t start_keeper(const struct asked *a, const char *path, const int from[2], int to)
 {
 	pid_t pid = fork();
 	char data[65536];
@@ -299,16 +288,16 @@ static pid_t start_keeper(const struct asked *a, const int from[2], int to)
 	signal(SIGPIPE, SIG_IGN);
 	if (privileges_for_child())
 		_exit(EXIT_OWN);
-	fd = open(a->keep, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0600);
+	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0600);
 	if (fd < 0 || fstat(fd, &st)) {
-		fprintf(stderr, "%s: cannot write '%s': %s\n", a->who->name, a->keep, strerror(errno));
+		fprintf(stderr, "%s: cannot write '%s': %s\n", a->who->name, path, strerror(errno));
 		_exit(EXIT_OWN);
 	}
 	while ((n = read(from[0], data, sizeof(data))) != 0) {
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0 || !put(fd, data, n)) {
-			fprintf(stderr, "%s: '%s': %s\n", a->who->name, a->keep, strerror(errno));
+			fprintf(stderr, "%s: '%s': %s\n", a->who->name, path, strerror(errno));
 			_exit(EXIT_OWN);
 		}
 		if (to >= 0 && !put(to, data, n))
@@ -342,7 +331,7 @@ static void end_by(int signo)
 
 static int judge(const struct asked *a, const struct joined *j, int code, int read, int kept)
 {
-	bool perf = a->who == &perfstat;
+	bool perf = a->who->perf;
 
 	if (WIFSIGNALED(read) && WTERMSIG(read) == SIGPIPE)
 		end_by(SIGPIPE);
@@ -364,21 +353,22 @@ static int judge(const struct asked *a, const struct joined *j, int code, int re
 
 static int run(struct asked *a)
 {
+	const char *keep = personality_given(a, "keep");
 	int through[2] = { -1, -1 }, on[2] = { -1, -1 }, read_status, kept, code;
 	struct joined j = { 0 };
 	pid_t reader = 0, keeper = 0;
 
-	if (pipe2(through, O_CLOEXEC) || (a->keep && pipe2(on, O_CLOEXEC))) {
+	if (pipe2(through, O_CLOEXEC) || (keep && pipe2(on, O_CLOEXEC))) {
 		perror(a->who->name);
 		return 1;
 	}
 	/* The reader first: it starts while the recorder looks at the machine. */
-	if (!a->quiet || a->who == &turbostat)
-		reader = start_reader(a, a->keep ? on[0] : through[0]);
-	if (a->keep)
-		keeper = start_keeper(a, through, reader ? on[1] : -1);
+	if (!a->who->perf || !personality_given(a, "quiet"))
+		reader = start_reader(a, keep ? on[0] : through[0]);
+	if (keep)
+		keeper = start_keeper(a, keep, through, reader ? on[1] : -1);
 	close(through[0]);
-	if (a->keep) {
+	if (keep) {
 		close(on[0]);
 		close(on[1]);
 	}
@@ -387,7 +377,7 @@ static int run(struct asked *a)
 		return 1;
 	}
 	j.fd = through[1];
-	j.says = a->who == &perfstat;
+	j.says = a->who->perf;
 	code = record_joined((int)a->record.n, a->record.word, &j);
 	/* There is nothing to be said of nothing. */
 	if ((j.none || j.usage) && reader > 0)
@@ -400,9 +390,67 @@ static int run(struct asked *a)
 
 /* ---- the command line ---- */
 
+/* perf stat report: its own words stand behind it, and -i is another one there. */
+static int report(struct asked *a, int argc, char **argv)
+{
+	char **first = a->command;
+	const char *input;
+
+	for (char **word = first + 1; *word; word++)
+		*word = strcmp(*word, "-i") ? *word : (char *)"--input";
+	if (parse(a, argc - (int)(first - argv), first, true, true))
+		return usage(a, stderr);
+	input = personality_given(a, "input");
+	input = input ? input : "perf.data";
+	if (strcmp(input, "-") && access(input, R_OK)) {
+		fprintf(stderr, "%s: cannot read '%s': %s\n", a->who->name, input, strerror(errno));
+		return a->who->output_status;
+	}
+	add_words(&a->report, "--log-fd 2", NULL);
+	add(&a->report, input);
+	a->report.word[0] = (char *)"report";
+	return cmd_report((int)a->report.n, a->report.word);
+}
+
+/* perf stat record: an output behind it is the recording's. */
+static int parse_record(struct asked *a, int argc, char **argv)
+{
+	const char *text = personality_given(a, "output"), *recording;
+
+	personality_forget(a, "output");
+	if (parse(a, argc - (int)(a->command - argv), a->command, true, true))
+		return -EINVAL;
+	a->records = true;
+	recording = personality_given(a, "output");
+	*slot(a, "output") = text;
+	if (recording || !personality_given(a, "keep"))
+		*slot(a, "keep") = recording ? recording : "perf.data";
+	return 0;
+}
+
+static void add_output(struct asked *a)
+{
+	const char *out = personality_given(a, a->who->perf ? "output" : "out"), *fd = personality_given(a, "log-fd");
+
+	if (out) {
+		add(&a->report, "-o");
+		add(&a->report, out);
+		if (!personality_given(a, "append"))
+			add(&a->report, "--overwrite");
+	} else if (a->who->perf) {
+		add(&a->report, "--log-fd");
+		add(&a->report, fd ? fd : "2");
+	}
+	if (!a->who->perf)
+		add(&a->report, *a->command ? "--total" : "--all");
+	add(&a->report, "-");
+}
+
 static int personality(const struct personality *who, int argc, char **argv)
 {
+	static char *const no_command[] = { NULL };
 	struct asked a = { .who = who };
+	int status;
 
 	if (choose_generation(&a, argc, argv))
 		return who->usage_status;
@@ -411,60 +459,29 @@ static int personality(const struct personality *who, int argc, char **argv)
 	if (parse(&a, argc, argv, a.newer, false)) {
 		begin(&a);
 		if (parse(&a, argc, argv, true, true))
-			return usage(&a);
+			return usage(&a, stderr);
 	}
-	if (a.version) {
+	if (personality_given(&a, "version")) {
 		fprintf(stderr, "turbostat version %s - pmrec\n", a.newer ? "2026.04.21" : "2022.10.04");
 		return 0;
 	}
-	if (a.help)
-		return usage(&a);
-	if (who == &perfstat && *a.command && !strcmp(*a.command, "report")) {
-		char **first = a.command;
-
-		/* Its own words stand behind it, and -i is another one there. */
-		for (char **word = first + 1; *word; word++)
-			*word = strcmp(*word, "-i") ? *word : (char *)"--input";
-		if (parse(&a, argc - (int)(first - argv), first, true, true))
-			return usage(&a);
-		add_words(&a.report, "--log-fd 2", NULL);
-		add(&a.report, a.input ? a.input : "perf.data");
-		a.report.word[0] = (char *)"report";
-		return cmd_report((int)a.report.n, a.report.word);
-	}
-	if (who == &perfstat && *a.command && !strcmp(*a.command, "record")) {
-		char **first = a.command;
-		const char *text = a.out;
-
-		a.out = NULL;
-		if (parse(&a, argc - (int)(first - argv), first, true, true))
-			return usage(&a);
-		a.keep = a.out ? a.out : a.keep ? a.keep : "perf.data";
-		a.out = text;
-	}
-	if (a.list || a.dump)
+	if (personality_given(&a, "help"))
+		return usage(&a, who->perf ? stdout : stderr);
+	if (who->perf && *a.command && !strcmp(*a.command, "report"))
+		return report(&a, argc, argv);
+	if (who->perf && *a.command && !strcmp(*a.command, "record") && parse_record(&a, argc, argv))
+		return usage(&a, stderr);
+	status = personality_check(&a);
+	if (status)
+		return status;
+	if (!who->perf && (personality_given(&a, "list") || personality_given(&a, "Dump"))) {
 		add_words(&a.record, "-i 0.001 -n 1", NULL);
+		a.command = (char **)no_command;
+	}
 	/* turbostat counts heads where there is but one row an interval. */
-	if (!has(&a.report, "--Summary"))
-		forget(&a.report, "--header_iterations", 1);
-	if (who == &perfstat && has(&a.record, "-a") && (has(&a.record, "-p") || has(&a.record, "-t"))) {
-		fputs("PID/TID switch overriding SYSTEM\n", stderr);
-		forget(&a.record, "-a", 0);
-	}
-	if (a.out) {
-		add(&a.report, "-o");
-		add(&a.report, a.out);
-		if (!a.append)
-			add(&a.report, "--overwrite");
-	} else if (who == &perfstat) {
-		add(&a.report, "--log-fd");
-		add(&a.report, a.log_fd ? a.log_fd : "2");
-	}
-	add(&a.report, who == &turbostat && *a.command ? "--total" : "-");
-	if (who == &turbostat && *a.command)
-		add(&a.report, "-");
-	else if (who == &turbostat)
-		add(&a.report, "--all");
+	if (!personality_given(&a, "Summary"))
+		personality_drop(&a.report, "--header_iterations", 1);
+	add_output(&a);
 	if (*a.command)
 		add(&a.record, "--");
 	for (char **word = a.command; *word; word++)

@@ -229,16 +229,18 @@ static int read_beside(struct perf_source *s, struct plan *p, const struct event
 	return err;
 }
 
-static int read_defaults(struct perf_source *s, struct plan *p, struct error *e)
+/* Those of -d alone beside what the user names. */
+static int read_defaults(struct perf_source *s, struct plan *p, bool beside, struct error *e)
 {
+	size_t first = s->set.n;
 	int err = 0;
 
 	for (const struct event_default *d = event_defaults; d->name && !err; d++)
-		if (is_wanted(d, s, p->options))
+		if (is_wanted(d, s, p->options) && (d->detailed || !beside))
 			err = d->beside ? read_beside(s, p, d, e) : read_text(s, p, d->name, e);
 	/* perf has no more. */
-	if (p->options->output.fd)
-		return err ? err : grow_events(s, 0, false);
+	if (p->options->output.fd || beside)
+		return err ? err : grow_events(s, first, beside);
 	if (!err)
 		err = read_free_running(s, p, e);
 	if (!err && p->options->target != TARGET_TASKS)
@@ -389,6 +391,7 @@ int perf_events_read(struct perf_source *s, struct plan *p, const char *sets, st
 {
 	const struct record_options *o = p->options;
 	size_t n = 0, *end;
+	bool named = o->perf.events || o->perf.pfm_events || o->perf.metrics || *sets;
 	int err = 0;
 
 	while (o->perf.events && o->perf.events[n])
@@ -397,8 +400,8 @@ int perf_events_read(struct perf_source *s, struct plan *p, const char *sets, st
 	if (!end)
 		return -ENOMEM;
 	err = read_files(s, p, e);
-	if (!err && !o->perf.events && !o->perf.pfm_events && !o->perf.metrics && !*sets)
-		err = read_defaults(s, p, e);
+	if (!err && !named)
+		err = read_defaults(s, p, false, e);
 	for (size_t i = 0; i < n && !err; i++) {
 		size_t first = s->set.n;
 
@@ -414,6 +417,8 @@ int perf_events_read(struct perf_source *s, struct plan *p, const char *sets, st
 			err = add_filter(s, first, o->perf.filters[i], o->perf.events[i], e);
 		end[i] = s->set.n;
 	}
+	if (!err && named && o->perf.detailed)
+		err = read_defaults(s, p, true, e);
 	if (!err)
 		err = read_sets(s, p, sets, e);
 	if (!err)

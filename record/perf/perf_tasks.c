@@ -69,7 +69,7 @@ static int add_ids(struct perf_source *s, struct plan *p, const char *text, bool
 	const char *at = text;
 	int err = 0;
 
-	while (at && *at && !err) {
+	while (at && !err) {
 		char *end;
 		unsigned long id = strtoul(at, &end, 10);
 
@@ -82,7 +82,7 @@ static int add_ids(struct perf_source *s, struct plan *p, const char *text, bool
 			err = error_set(e, ESRCH, "-t: there is no thread %lu", id);
 		else
 			err = add_task(s, p, (pid_t)id, (pid_t)id);
-		at = *end ? end + 1 : end;
+		at = *end ? end + 1 : NULL;
 	}
 	return err;
 }

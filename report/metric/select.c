@@ -310,6 +310,19 @@ static bool is_default(const struct selection *s, const struct binding *b, size_
 	       (b->metric[i].default_on && (!any || b->metric[i].kind == PM_TASK));
 }
 
+/* turbostat's columns of requested C-states: their names win over their category, and hiding wins, wherever the words stand. */
+static void let_names_win(const struct selection *s, const struct binding *b, bool *shown)
+{
+	for (size_t i = 0; i < b->n_metrics; i++)
+		for (size_t w = 0; w < 2 * s->n && listed("sysfs", b->metric[i].categories); w++) {
+			const struct selection_word *word = &s->word[w % s->n];
+			bool hide = word->verb == SELECT_HIDE;
+
+			if (hide == (w >= s->n) && is_exactly(word->word, &b->metric[i]))
+				shown[i] = !hide;
+		}
+}
+
 int selection_apply(const struct selection *s, const struct binding *b, const struct places *p, bool *shown,
 		    struct buf *notes, struct error *e)
 {
@@ -344,6 +357,8 @@ int selection_apply(const struct selection *s, const struct binding *b, const st
 		if (notes)
 			buf_printf(notes, "%s%s\n", hide ? "nothing to hide: " : "", near.text);
 	}
+	if (s->lenient)
+		let_names_win(s, b, shown);
 	if (s->joules)
 		show_joules(b, shown);
 	return 0;

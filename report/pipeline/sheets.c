@@ -54,7 +54,7 @@ static void choose_rows(struct run *r)
 	bool none = true;
 
 	for (size_t i = 0; i < r->binding.n_metrics; i++) {
-		if (r->shown[i] && (r->config->places_only || r->binding.metric[i].kind == PM_CPU))
+		if (r->shown[i] && (!r->config->cpu_rows || r->binding.metric[i].kind == PM_CPU))
 			return;
 		none &= !r->shown[i];
 		if (r->binding.metric[i].kind == PM_CPU && r->binding.metric[i].counter && !m)

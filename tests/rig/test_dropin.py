@@ -37,6 +37,9 @@ echo hi | @ -x, -e page-faults cat
 @ -D 20 -a -e cpu-clock sleep .2
 @ /nonexistent
 @ -e cs --timeout 100 sleep 5
+@ -d -e cs true
+@ -I 0 -e cs true
+@ -e cs --append true
 @ true -x, extra
 """
 PERF_LONG = """
@@ -72,6 +75,10 @@ sleep 1 & @ --per-thread -p $! -e cs -x, sleep .05; wait
 @ -e cs -x, -a & p=$!; sleep .3; kill -INT $p; wait $p; echo $?
 timeout -s INT .3 @ -e cs -x, sleep 5; echo $?
 @ -I 50 -a -e cs -x, sleep 1 2>&1 | head -n 2
+@ -I 100 -a -e cs --interval-count 0 sleep .05
+@ --timeout 0 -e cs true
+@ --td-level 1 -e cs true
+@ -p $$ -C 0 -e cs sleep .05 2>&1 >/dev/null | head -n 1
 """
 TURBOSTAT = """
 @ -q -n 1 -i .1
@@ -86,8 +93,113 @@ TURBOSTAT = """
 @ --list
 @ -q -s CPU,Busy% sh -c 'exit 3'
 @ -q -s Busy% -o f sleep .05; cat f
+@ -q -n 1 -i .1 --hide C1% -s sysfs
+@ -q -n 1 -i .1 -s C1,C1%,CPU --hide C1,sysfs
+@ -q -n 1 -i .1 -s Core,CPU --add msr0x611,package,u32,raw,BAR
+@ -q -n 1 -i .1 -d -s Busy%,CPU 2>/dev/null
+@ -q -n 1 -i .1 --a msr0x10 -s Busy%
+@ --list extra
 @ -q -n 1 -i .1 -s Busy% | head -n 1
 { @ -q -s Busy% -i .1 & p=$!; sleep 1.5; kill -INT $p; wait $p; echo $? >&2; } | head -n 4
+"""
+
+# What is refused is refused by both: the same status, and text in the same stream. Its words are each program's own.
+PERF_REFUSED = """
+@ --nosuch true
+@ -e
+@ -e nosuchevent true
+@ -I abc -a true
+@ -C abc -e cs true
+@ -o missing/f -e cs true
+@ -o f --log-fd 1 -e cs true
+@ --log-fd 77 -e cs true
+@ --per-thread -e cs true
+@ --table -e cs true
+@ -A -e cs true
+@ --for-each-cgroup / -e cs true
+@ -p 99999999 -e cs true
+@ -p '' -e cs true
+@ --timeout 5 -e cs true
+@ -B -x, -e cs true
+@ --interval-count 2 -a -e cs true
+@ --per true
+@ record -o missing/f -e cs true
+@ report -i missing
+"""
+PERF_REFUSED_LONG = """
+@ -Z true
+@ -x
+@ -I
+@ -e cs,nosuchevent true
+@ -e 'sched:nosuch' true
+@ -e nosuch/config=1/ true
+@ -e 'software/nosuch=1/' true
+@ --event= true
+@ nosuchcommand
+@ -e cs -- nosuchcommand
+@ /etc/passwd
+@ /tmp
+@ -I -5 -a true
+@ -C 1-0 -e cs true
+@ -o /tmp -e cs true
+@ --log-fd -1 -e cs true
+@ --log-fd abc -e cs true
+@ --per-thread true
+@ --per-core -e cs true
+@ --per-socket -e cs true
+@ --per-node -e cs -p 1 true
+@ --for-each-cgroup / -G / -a -e cs true
+@ -G / -a true
+@ -p abc -e cs true
+@ -t 99999999 -e cs true
+@ -r abc -e cs true
+@ -r -1 -e cs true
+@ -r 2 record -e cs true
+@ -D abc -e cs true
+@ --timeout -1 -e cs true
+@ --timeout abc -e cs true
+@ --timeout 100 -I 50 -e cs -a true
+@ --filter 'x==1' -e cs true
+@ --metrics
+@ --control nosuch -e cs true
+@ --topdown true
+@ --n true
+@ --metric true
+@ --no-nosuch true
+@ --null=3 true
+@ report -Z
+@ record -Z true
+@ -h
+"""
+TURBOSTAT_REFUSED = """
+@ -q -n 1 -i .1 --nosuch
+@ -q -n abc -s Busy%
+@ -q -n 1 -i 0.0001 -s Busy%
+@ -q -n 1 -i .1 -s Busy% -c abc
+@ -q -n 1 -i .1 -s Busy% -o missing/f
+@ -q -n 1 -i .1 -s Busy% --add nosuch
+"""
+TURBOSTAT_REFUSED_LONG = """
+@ -q -Z
+@ -q -n
+@ -q -i
+@ -q -n 0 true
+@ -q -i abc
+@ -q -i 0
+@ -q -i -1
+@ -q -c 99 -n 1 -i .1
+@ -q -c 1-0 -n 1
+@ -q -c 0.. -n 1
+@ -q -o /tmp -n 1 -i .1
+@ -q --add msr0xzz
+@ -q --add msr
+@ -q --add ''
+@ -q --header_iterations 0 -S -n 1
+@ -q --header_iterations abc -S -n 1
+@ --h Busy%
+@ --quiet=1 -n 1
+@ --help
+@ -v
 """
 
 
@@ -136,6 +248,19 @@ def check(lines, side, numbers=None):
                 break
         wrong += [f"$ {line}"] + found if found else []
     return wrong
+
+
+def check_refused(lines, side):
+    wrong = []
+    for line in lines:
+        theirs, ours = ((done.returncode, bool(done.stdout.strip()), bool(done.stderr.strip()))
+                        for done in (side(line, True), side(line, False)))
+        wrong += [f"$ {line}: status, stdout, stderr: {theirs} and {ours}"] if theirs != ours else []
+    return wrong
+
+
+def listed(text, more, long):
+    return [line for line in text.split("\n") + more.split("\n") * long if line]
 
 
 def generated(seed, n):
@@ -264,7 +389,7 @@ def check_header(theirs, ours):
         [f"only {len(both)} lines of the header are there"] * (len(both) < 12)
 
 
-def turbostat(name, lines):
+def turbostat(name, lines, long):
     wrong = []
     with rig.Mounted(machines.build(name)) as m:
         copy = os.path.join(m.folder, "turbostat")
@@ -273,6 +398,7 @@ def turbostat(name, lines):
                            os.path.join(m.folder, "profile"), os.path.join(rig.TESTS, "libcpushim.so"), copy])
         side = lambda line, theirs: run(line, inside if theirs else f"{PMREC} turbostat --root={m.root}", m.folder)
         wrong += check(lines, side, not_theirs) + check_readers(TURBOSTAT_READERS, side)
+        wrong += check_refused(listed(TURBOSTAT_REFUSED, TURBOSTAT_REFUSED_LONG, long), side)
         for _ in range(3):
             found = check_numbers(side("@ -q -n 1 -i .5", True).stdout, side("@ -q -n 1 -i .5", False).stdout)
             if not found:
@@ -292,6 +418,7 @@ def main():
             lines = PERF.split("\n") + (PERF_LONG.split("\n") + list(generated(seed, 200)) if long else [])
             print(f"seed {seed}")
             wrong += check([line for line in lines if line], perf_side(folder))
+            wrong += check_refused(listed(PERF_REFUSED, PERF_REFUSED_LONG, long), perf_side(folder))
             wrong += check_readers(READERS, perf_side(folder))
             done += 1
     fits = os.access("/dev/fuse", os.R_OK | os.W_OK) and shutil.which("fusermount3") and not os.geteuid() and \
@@ -301,7 +428,7 @@ def main():
         for name in ["rocketlake"] + ["skylakex", "zen"] * long:
             # turbostat ends where an added register cannot be read.
             lines = TURBOSTAT.split("\n") + list(generated_turbostat(seed, 60 if long else 6))
-            wrong += turbostat(name, [line for line in lines if line and (name != "zen" or "msr0x" not in line)])
+            wrong += turbostat(name, [line for line in lines if line and (name != "zen" or "msr0x" not in line)], long)
         done += 1
     if not done:
         rig.skip("neither perf nor turbostat can run here")

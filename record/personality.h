@@ -1,0 +1,53 @@
+/* The words of a command line of turbostat or perf stat, and what those programs refuse of them. */
+#ifndef RECORD_PERSONALITY_H
+#define RECORD_PERSONALITY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct word {
+	const char *name;
+	int letter, argument;
+	enum { THEIRS, LATER, OURS } whose; /* LATER: only the later generation has it */
+	const char *record, *report;
+};
+
+enum { MAX_WORDS = 96 };
+
+/* What is said of a program where it differs from the other. */
+struct personality {
+	const char *name, *usage;
+	const struct word *word;
+	size_t n_words;
+	const char *older, *newer; /* generations, as --as has them */
+	bool perf;                 /* perf stat, not turbostat: -interval is --interval there */
+	int usage_status;          /* of words that it does not know */
+	int output_status;         /* of a file that it cannot write */
+	const char *record, *report, *report_newer;
+};
+
+struct list {
+	char **word;
+	size_t n;
+};
+
+struct asked {
+	const struct personality *who;
+	bool newer;
+	struct list record, report;   /* pieces of the tables are owned by nobody: the process ends with them */
+	const char *given[MAX_WORDS]; /* by word: its last argument, "" if it takes none; NULL: it was not given */
+	bool records;                 /* perf stat record */
+	char **command;
+};
+
+/* The argument of a word of that program, or NULL. */
+const char *personality_given(const struct asked *a, const char *name);
+void personality_forget(struct asked *a, const char *name);
+/* Takes an option of ours out again, and so many words behind it. */
+void personality_drop(struct list *l, const char *option, size_t arguments);
+
+/* What the program would not run with, which it says itself: the status to end with, or 0. Drops words that mean nothing
+ * to it beside others. */
+int personality_check(struct asked *a);
+
+#endif

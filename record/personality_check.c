@@ -1,0 +1,285 @@
+/* Words that turbostat and perf stat refuse, or ignore, by their values and beside one another. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/cpulist.h"
+#include "record/personality.h"
+
+enum {
+	INVALID = 234, /* perf's -EINVAL, as a status */
+	FAILED = 255,
+	MISTYPED = 129, /* a value of another type */
+};
+
+/* ---- values ---- */
+
+/* A whole number; false if the text is none. */
+static bool number(const char *text, long *value)
+{
+	char *end;
+
+	*value = text ? strtol(text, &end, 0) : 0;
+	return text && *text && !*end;
+}
+
+static long number_of(const struct asked *a, const char *name)
+{
+	long value;
+
+	number(personality_given(a, name), &value);
+	return value;
+}
+
+static bool given(const struct asked *a, const char *name)
+{
+	return personality_given(a, name);
+}
+
+/* Whether a list of ids has one that no process, or thread, bears. */
+static bool nobody(const char *list)
+{
+	do {
+		char *end;
+		long id = strtol(list, &end, 10);
+
+		if (end == list || id <= 0 || (kill((pid_t)id, 0) && errno == ESRCH))
+			return true;
+		list = end + (*end == ',');
+	} while (*list);
+	return false;
+}
+
+static bool has_command(const struct asked *a)
+{
+	return *a->command;
+}
+
+static bool counts_places(const struct asked *a)
+{
+	static const char *const place[] = { "no-aggr",  "per-socket", "per-die", "per-cluster",    "per-cache",
+					     "per-core", "per-node",   "cgroup",  "for-each-cgroup" };
+	bool any = false;
+
+	for (size_t i = 0; i < sizeof(place) / sizeof(place[0]); i++)
+		any |= given(a, place[i]);
+	return any && (*a->command || given(a, "pid") || given(a, "tid"));
+}
+
+static bool log_not_positive(const struct asked *a)
+{
+	return number_of(a, "log-fd") <= 0;
+}
+
+static bool log_closed(const struct asked *a)
+{
+	return fcntl((int)number_of(a, "log-fd"), F_GETFD) < 0;
+}
+
+static bool repeat_negative(const struct asked *a)
+{
+	return number_of(a, "repeat") < 0;
+}
+
+static bool records(const struct asked *a)
+{
+	return a->records;
+}
+
+static bool control_unknown(const struct asked *a)
+{
+	const char *to = personality_given(a, "control");
+
+	return strncmp(to, "fd:", 3) && strncmp(to, "fifo:", 5);
+}
+
+static bool timeout_short(const struct asked *a)
+{
+	return number_of(a, "timeout") < 10;
+}
+
+static bool cpus_malformed(const struct asked *a)
+{
+	const char *text = personality_given(a, "cpu");
+	struct cpulist cpus = { 0 };
+	struct error e = { 0 };
+	bool bad = cpulist_parse(&cpus, text, !a->who->perf, &e);
+
+	cpulist_release(&cpus);
+	return bad && (a->who->perf || (strcmp(text, "core") && strcmp(text, "package")));
+}
+
+static bool no_process(const struct asked *a)
+{
+	return nobody(personality_given(a, "pid"));
+}
+
+static bool no_thread(const struct asked *a)
+{
+	return nobody(personality_given(a, "tid"));
+}
+
+static bool interval_small(const struct asked *a)
+{
+	return strtod(personality_given(a, "interval"), NULL) < .001;
+}
+
+static bool iterations_none(const struct asked *a)
+{
+	return !strtol(personality_given(a, "num_iterations"), NULL, 0);
+}
+
+static bool heads_none(const struct asked *a)
+{
+	return !strtol(personality_given(a, "header_iterations"), NULL, 0);
+}
+
+/* Broken where all of the words of `all` were given, none of those of `none`, and `broken` agrees. In the order in which
+ * the programs look. */
+static const struct rule {
+	bool perf;
+	int status;
+	const char *all, *none;
+	bool (*broken)(const struct asked *a);
+	const char *text;
+} rules[] = {
+	{ true, INVALID, "output log-fd", "", NULL, "--output and --log-fd exclude each other" },
+	{ true, INVALID, "log-fd", "", log_not_positive, "--log-fd: a number above 0 is needed" },
+	{ true, INVALID, "log-fd", "", log_closed, "--log-fd: no such descriptor is open" },
+	{ true, INVALID, "table", "repeat", NULL, "--table shows the runs of --repeat, which is not there" },
+	{ true, INVALID, "repeat", "", repeat_negative, "--repeat: a number of runs is needed; 0 is for ever" },
+	{ true, FAILED, "repeat", "", records, "record takes no --repeat" },
+	{ true, INVALID, "big-num field-separator", "", NULL,
+	  "--big-num is for the table, not for --field-separator" },
+	{ true, INVALID, "cpu", "", cpus_malformed, "--cpu: a list such as 0-3,8 is needed" },
+	{ true, INVALID, "pid", "", no_process, "--pid: there is no such process" },
+	{ true, FAILED, "tid", "pid", no_thread, "--tid: there is no such thread" },
+	{ true, INVALID, "per-thread", "pid tid all-cpus", has_command,
+	  "--per-thread needs --pid, --tid or --all-cpus, not a command alone" },
+	{ true, INVALID, "per-thread cpu", "pid tid", NULL, "--per-thread and --cpu exclude each other" },
+	{ true, INVALID, "", "all-cpus cpu", counts_places, "cgroups and places of CPUs need --all-cpus or --cpu" },
+	{ true, INVALID, "topdown", "all-cpus cpu", has_command, "--topdown needs --all-cpus" },
+	{ true, INVALID, "interval-count", "interval-print", NULL, "--interval-count needs --interval-print" },
+	{ true, INVALID, "timeout interval-print", "", NULL, "--timeout and --interval-print exclude each other" },
+	{ true, INVALID, "timeout", "", timeout_short, "--timeout: 10 ms at least" },
+	{ true, MISTYPED, "control", "", control_unknown, "--control: fd:CTL[,ACK] or fifo:CTL[,ACK] is needed" },
+	{ false, 2, "interval", "", interval_small, "--interval: 0.001 s at least" },
+	{ false, 2, "num_iterations", "", iterations_none, "--num_iterations: a number above 0 is needed" },
+	{ false, 2, "header_iterations", "", heads_none, "--header_iterations: a number above 0 is needed" },
+	{ false, FAILED, "cpu", "", cpus_malformed, "--cpu: core, package or a list such as 0-3,8 is needed" },
+};
+
+static bool some_given(const struct asked *a, const char *words, bool all)
+{
+	char name[32];
+	size_t n = 0, found = 0;
+
+	for (; *words; words += strcspn(words, " "), words += *words == ' ', n++) {
+		snprintf(name, sizeof(name), "%.*s", (int)strcspn(words, " "), words);
+		found += given(a, name);
+	}
+	return all ? found == n : found;
+}
+
+static bool is_broken(const struct rule *r, const struct asked *a)
+{
+	return r->perf == a->who->perf && some_given(a, r->all, true) && !some_given(a, r->none, false) &&
+	       (!r->broken || r->broken(a));
+}
+
+/* ---- what perf ignores ---- */
+
+/* Words whose values are whole numbers; below one, some are as good as not given. */
+static const struct {
+	const char *name, *record, *report;
+	bool natural, idle;
+} numbers[] = {
+	{ "repeat", NULL, NULL, false, false },          { "log-fd", NULL, NULL, false, false },
+	{ "interval-print", "-I", "--all", true, true }, { "interval-count", "-n", NULL, false, true },
+	{ "timeout", "--timeout", NULL, true, true },
+};
+
+static int check_numbers(struct asked *a)
+{
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+		const char *text = personality_given(a, numbers[i].name);
+		long value;
+
+		if (text && (!number(text, &value) || (value < 0 && numbers[i].natural))) {
+			fprintf(stderr, "%s: --%s: '%s' is not a number\n", a->who->name, numbers[i].name, text);
+			return MISTYPED;
+		}
+		if (!text || !numbers[i].idle || value > 0)
+			continue;
+		personality_forget(a, numbers[i].name);
+		personality_drop(&a->record, numbers[i].record, 1);
+		if (numbers[i].report)
+			personality_drop(&a->report, numbers[i].report, 0);
+	}
+	return 0;
+}
+
+static void drop_idle(struct asked *a)
+{
+	bool tasks = given(a, "pid") || given(a, "tid");
+
+	if (tasks && (given(a, "all-cpus") || given(a, "cpu"))) {
+		fprintf(stderr, "PID/TID switch overriding %s\n", given(a, "cpu") ? "CPU" : "SYSTEM");
+		personality_drop(&a->record, "-a", 0);
+		personality_drop(&a->record, "-C", 1);
+	}
+	if (given(a, "pid"))
+		personality_drop(&a->record, "-t", 1);
+	if (!given(a, "output")) {
+		personality_drop(&a->record, "--append", 0);
+		personality_drop(&a->report, "--append", 0);
+	}
+	/* Those of -d stand beside the others, and need no second word. */
+	if (given(a, "event") || given(a, "metrics"))
+		personality_drop(&a->report, "-d", 0);
+	if (given(a, "event"))
+		personality_drop(&a->record, "--null", 0);
+	if (!given(a, "topdown")) {
+		personality_drop(&a->record, "--td-level", 1);
+		personality_drop(&a->report, "--td-level", 1);
+	}
+}
+
+/* Before anything runs, as theirs: whether a file can be written. */
+static int check_file(const struct asked *a, const char *name)
+{
+	const char *path = personality_given(a, name);
+	struct stat st;
+	int fd;
+
+	if (!path || (!stat(path, &st) && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)))
+		return 0;
+	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0666);
+	if (fd >= 0) {
+		close(fd);
+		return 0;
+	}
+	fprintf(stderr, "%s: cannot write '%s': %s\n", a->who->name, path, strerror(errno));
+	return a->who->output_status;
+}
+
+int personality_check(struct asked *a)
+{
+	int status = a->who->perf ? check_numbers(a) : 0;
+
+	for (size_t i = 0; !status && i < sizeof(rules) / sizeof(rules[0]); i++)
+		if (is_broken(&rules[i], a)) {
+			fprintf(stderr, "%s: %s\n", a->who->name, rules[i].text);
+			status = rules[i].status;
+		}
+	if (!status && a->who->perf)
+		drop_idle(a);
+	if (!status)
+		status = check_file(a, a->who->perf ? "output" : "out");
+	return status || !a->records ? status : check_file(a, "keep");
+}
