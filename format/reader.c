@@ -17,6 +17,8 @@ static void reset(struct pm_reader *r)
 {
 	reader_groups_release(r);
 	reader_catalog_release(r);
+	reader_leap_end(r);
+	r->leap.gaps = false;
 	pm_model_release(&r->model);
 	pm_model_init(&r->model);
 	definitions_seen_release(&r->seen);
@@ -27,7 +29,6 @@ static void reset(struct pm_reader *r)
 	r->last_ns = 0;
 	r->too_new = r->hidden = r->chunk_too_new = false;
 	r->seen.newer = &r->newer;
-	r->definitions_to = r->window.offset;
 	r->start = r->window.offset;
 	r->fresh = true;
 }
@@ -85,6 +86,7 @@ void pm_reader_close(struct pm_reader *r)
 		return;
 	reader_groups_release(r);
 	reader_catalog_release(r);
+	reader_leap_end(r);
 	window_release(&r->window);
 	pm_model_release(&r->model);
 	reader_release_events(r);
@@ -253,6 +255,8 @@ static int definitions(struct pm_reader *r, const struct frame_head *h, const vo
 
 	r->seen.stored += h->payload_len;
 	err = decode_definitions(&r->model, h->type, body, len, &r->seen, &item->parts);
+	if (!err)
+		err = reader_leap_over(r, h->type, body, len, &item->parts);
 
 	/* Those of very many counters are large and rare. */
 	if (r->body.cap > 256u << 10)
@@ -385,8 +389,6 @@ static int take_frame(struct pm_reader *r, struct frame_head *h, struct pm_item 
 	}
 	if (ok)
 		return ok;
-	if (item->kind == PM_ITEM_MODEL && r->definitions_to <= offset && !r->n_damage)
-		r->definitions_to = r->frame_end;
 	r->frame_open = true;
 	return 1;
 }
@@ -416,6 +418,8 @@ int pm_reader_next(struct pm_reader *r, struct pm_item *item)
 		ok = leave_frame(r);
 		if (!ok && r->damage_told < r->n_damage)
 			return damage_item(r, item);
+		if (!ok)
+			ok = reader_leap(r);
 		if (!ok)
 			ok = reader_find(r, &h);
 		if (ok == 0)

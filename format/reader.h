@@ -133,11 +133,19 @@ const char *pm_reader_newer(const struct pm_reader *r);
 bool pm_reader_seekable(const struct pm_reader *r);
 
 /* Goes to the last key chunk that starts at or before `monotonic_ns` (or to the first), within the recording at hand.
- * The model has then at least all definitions that lie before. -ESPIPE on a stream. */
-int pm_reader_seek(struct pm_reader *r, uint64_t monotonic_ns);
+ * Definitions and events that lie between come as items before it, chunks do not. Unless `all`, what has come and gone
+ * meanwhile is left out, too, if the index tells where a copy of the definitions stands; who has gone is then said to
+ * have gone before that copy. -ESPIPE on a stream. */
+int pm_reader_seek(struct pm_reader *r, uint64_t monotonic_ns, bool all);
 
-/* From the index, or by hopping over frame heads: the time range without reading the chunks. -ESPIPE on a stream. */
-int pm_reader_extent(struct pm_reader *r, uint64_t *from_ns, uint64_t *to_ns, uint64_t *chunks);
+/* How far the recording at hand reaches. */
+struct pm_extent {
+	uint64_t from_ns, to_ns; /* first and last tick, CLOCK_MONOTONIC */
+	uint64_t chunks, snapshots;
+	bool indexed; /* it has its end, and its index covers all of it */
+};
+/* From the index, or by hopping over frame heads, without reading the chunks. -ESPIPE on a stream. */
+int pm_reader_extent(struct pm_reader *r, struct pm_extent *x);
 
 /* The clocks in the heads of the first chunks of the recording at hand, at most `max`, up to the first that is
  * `enough_ns` of CLOCK_MONOTONIC younger than the first one. Sets the model's counter_hz by them. How many; 0 on a

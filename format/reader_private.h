@@ -1,4 +1,4 @@
-/* Shared by reader.c (items), reader_damage.c, reader_chunk.c (numbers) and reader_seek.c. */
+/* Shared by reader.c (items), reader_damage.c, reader_chunk.c (numbers), reader_seek.c and reader_leap.c. */
 #ifndef FORMAT_READER_PRIVATE_H
 #define FORMAT_READER_PRIVATE_H
 
@@ -35,9 +35,21 @@ struct reader_group {
 /* Where the key chunks and the definitions of the recording are. */
 struct catalog {
 	struct index_builder entries; /* offsets count from the start of the input */
-	uint64_t from_ns, to_ns, chunks;
+	uint64_t from_ns, to_ns, chunks, snapshots;
 	uint64_t to_offset; /* covers the recording up to here */
 	bool ended;         /* and there is nothing behind it */
+	bool indexed;       /* the index says so, and where each frame is */
+};
+
+/* The way to the chunk that was sought: from entry to entry of the catalog. */
+struct leap {
+	bool on;
+	size_t next, to;        /* entries */
+	size_t copy, copy_end;  /* all definitions stand there once more; copy_end 0: they are not taken from there */
+	struct pm_model *named; /* owned: what the copy has said so far */
+	struct definitions_seen seen;
+	size_t damages; /* before the way began */
+	bool gaps;      /* definitions of what has gone were left out */
 };
 
 struct pm_reader {
@@ -53,13 +65,12 @@ struct pm_reader {
 	uint8_t id[8];
 	uint64_t start; /* offset of the recording in the input */
 	bool sequence_known;
-	uint64_t sequence; /* that the next frame should have */
-	bool ended;        /* the end frame was seen */
-	bool over;         /* the end of the input was reported */
-	bool fresh;        /* nothing of this recording was returned yet */
-	bool turning;      /* the next recording was announced, and what is known is still that of the one before */
-	uint64_t definitions_to; /* all definitions before this offset are in the model */
-	uint64_t frame_end;      /* of the frame that was returned last; the window stands at its start */
+	uint64_t sequence;  /* that the next frame should have */
+	bool ended;         /* the end frame was seen */
+	bool over;          /* the end of the input was reported */
+	bool fresh;         /* nothing of this recording was returned yet */
+	bool turning;       /* the next recording was announced, and what is known is still that of the one before */
+	uint64_t frame_end; /* of the frame that was returned last; the window stands at its start */
 	bool frame_open;
 
 	bool lost; /* looking for a frame since ... */
@@ -98,6 +109,7 @@ struct pm_reader {
 	void *wanted_ctx;
 
 	struct catalog catalog;
+	struct leap leap;
 	/* Clock relations, one whenever wall time went its own way. */
 	struct pm_clocks *relation;
 	size_t n_relations;
@@ -144,6 +156,11 @@ struct reader_group *reader_group_of(struct pm_reader *r, uint32_t id);
 /* After definitions: groups that continue others take over their last rows, and what retired is let go. 0 or -ENOMEM. */
 int reader_groups_changed(struct pm_reader *r);
 void reader_catalog_release(struct pm_reader *r);
+/* Goes to the next frame on the way to the chunk that was sought. 0 or -errno. */
+int reader_leap(struct pm_reader *r);
+/* A frame of definitions on that way, which the model has taken: at the end of a copy, who it does not name retires. */
+int reader_leap_over(struct pm_reader *r, unsigned type, const void *body, size_t len, unsigned *parts);
+void reader_leap_end(struct pm_reader *r);
 void reader_release_events(struct pm_reader *r);
 
 /* What a file is that is no recording: "a gzip file", ... */

@@ -14,7 +14,8 @@ void reader_catalog_release(struct pm_reader *r)
 	r->catalog = (struct catalog){ 0 };
 }
 
-/* Only what a seek needs is kept: key chunks, definitions, and what may have changed their meaning. `e->offset` counts from the recording. */
+/* Only what a seek needs is kept: key chunks, and what is no chunk and says something. `e->offset` counts from the
+ * recording. */
 static int catalog_add(struct pm_reader *r, const struct index_entry *e)
 {
 	struct catalog *c = &r->catalog;
@@ -27,9 +28,12 @@ static int catalog_add(struct pm_reader *r, const struct index_entry *e)
 			c->from_ns = e->from_ns;
 		if (e->to_ns > c->to_ns)
 			c->to_ns = e->to_ns;
+		c->snapshots += e->rows;
 	}
 	c->ended |= e->type == PM_FRAME_END;
-	if (e->type == PM_FRAME_CHUNK ? e->key : e->type <= PM_FRAME_CONFIG || pm_frame_critical(e->type))
+	if (e->type == PM_FRAME_CHUNK ?
+		    e->key :
+		    e->type <= PM_FRAME_CONFIG || e->type == PM_FRAME_EVENT || pm_frame_critical(e->type))
 		return index_add(&c->entries, &kept);
 	return 0;
 }
@@ -153,7 +157,7 @@ static int read_indexes(struct pm_reader *r, const uint64_t *list, size_t n)
 		if (err)
 			return err == -EPROTO || err == -E2BIG ? -EBADMSG : err;
 	}
-	r->catalog.ended = true;
+	r->catalog.ended = r->catalog.indexed = true;
 	return 0;
 }
 
@@ -232,6 +236,7 @@ static int hop(struct pm_reader *r, struct chunk_head *head, struct chunk_base *
 			e->key = head->key;
 			e->from_ns = head->tick[0];
 			e->to_ns = head->tick[head->rows - 1];
+			e->rows = (uint16_t)head->rows;
 		}
 	} else if (e->type <= PM_FRAME_CONFIG) {
 		struct cbor c = cbor_over(h.meta, h.meta_len);
@@ -327,12 +332,12 @@ static int need_id(struct pm_reader *r)
 	return 0;
 }
 
-int pm_reader_extent(struct pm_reader *r, uint64_t *from_ns, uint64_t *to_ns, uint64_t *chunks)
+int pm_reader_extent(struct pm_reader *r, struct pm_extent *x)
 {
 	uint64_t here = r->window.offset;
 	int err, back;
 
-	*from_ns = *to_ns = *chunks = 0;
+	*x = (struct pm_extent){ 0 };
 	if (!r->window.in.seek)
 		return -ESPIPE;
 	reader_turn(r);
@@ -346,9 +351,13 @@ int pm_reader_extent(struct pm_reader *r, uint64_t *from_ns, uint64_t *to_ns, ui
 		return r->err = back;
 	if (err)
 		return err;
-	*from_ns = r->catalog.from_ns;
-	*to_ns = r->catalog.to_ns;
-	*chunks = r->catalog.chunks;
+	*x = (struct pm_extent){
+		.from_ns = r->catalog.from_ns,
+		.to_ns = r->catalog.to_ns,
+		.chunks = r->catalog.chunks,
+		.snapshots = r->catalog.snapshots,
+		.indexed = r->catalog.indexed,
+	};
 	return 0;
 }
 
@@ -450,74 +459,72 @@ int reader_look_ahead(struct pm_reader *r, unsigned *parts)
 	return back ? back : is_damage(err) ? 0 : err;
 }
 
-/* Brings the model to where it is at this offset. */
-static int replay_definitions(struct pm_reader *r, uint64_t to)
-{
-	const struct index_builder *b = &r->catalog.entries;
-	bool lost = false;
-
-	for (size_t i = 0; i < b->n && b->entry[i].offset < to; i++) {
-		const struct index_entry *e = &b->entry[i];
-		unsigned parts;
-		int err;
-
-		/* Repetitions are for what the first copy has lost. */
-		if (e->type == PM_FRAME_CHUNK || e->offset < r->definitions_to || (e->repeated && !lost))
-			continue;
-		err = replay_frame(r, e, &parts);
-		lost |= err != 0;
-		if (is_damage(err))
-			reader_damage_add(r, PM_DAMAGE_GARBAGE, e->offset, e->length, "%s frame cannot be used",
-					  pm_frame_name(e->type));
-		else if (err)
-			return err;
-	}
-	if (to > r->definitions_to)
-		r->definitions_to = to;
-	return 0;
-}
-
 bool pm_reader_seekable(const struct pm_reader *r)
 {
 	return r->window.in.seek != NULL;
 }
 
-int pm_reader_seek(struct pm_reader *r, uint64_t monotonic_ns)
+/* ---- from place to place ---- */
+
+/*
+ * The copy of all definitions that stands right before a key chunk at or before entry `to`, the last one behind entry
+ * `from`: its entries are [*first, the one of that chunk, which is returned). 0: there is none.
+ */
+static size_t last_copy(const struct index_builder *b, size_t from, size_t to, size_t *first)
 {
-	const struct index_entry *best = NULL;
+	for (size_t i = to; i > from + 1; i--) {
+		const struct index_entry *chunk = &b->entry[i];
+
+		*first = i;
+		while (chunk->type == PM_FRAME_CHUNK && *first > from && b->entry[*first - 1].repeated &&
+		       b->entry[*first - 1].offset + b->entry[*first - 1].length == b->entry[*first].offset)
+			--*first;
+		if (*first < i && b->entry[*first].type == PM_FRAME_HEADER)
+			return i;
+	}
+	return 0;
+}
+
+int pm_reader_seek(struct pm_reader *r, uint64_t monotonic_ns, bool all)
+{
+	const struct index_builder *b = &r->catalog.entries;
+	struct leap *leap = &r->leap;
+	struct pm_extent extent;
+	size_t best = SIZE_MAX;
 	int err;
 
 	if (r->err)
 		return r->err;
-	if (!r->window.in.seek)
-		return -ESPIPE;
-	reader_turn(r);
-	window_pace(&r->window, LEAP_STEP, LEAP_STEP);
-	err = need_id(r);
-	if (!err)
-		err = catalog_fill(r);
-	for (size_t i = 0; i < r->catalog.entries.n; i++) {
-		const struct index_entry *e = &r->catalog.entries.entry[i];
-
-		if (e->type == PM_FRAME_CHUNK && (!best || e->from_ns <= monotonic_ns))
-			best = e;
-	}
-	if (best && !err)
-		err = replay_definitions(r, best->offset);
-	window_pace(&r->window, LEAP_STEP, READ_STEP);
+	err = pm_reader_extent(r, &extent);
 	if (err)
-		return err == -EAGAIN ? err : (r->err = err);
-	err = window_seek(&r->window, best ? best->offset : r->start);
+		return err == -EAGAIN || err == -ESPIPE ? err : (r->err = err);
+	for (size_t i = 0; i < b->n; i++)
+		if (b->entry[i].type == PM_FRAME_CHUNK && (best == SIZE_MAX || b->entry[i].from_ns <= monotonic_ns))
+			best = i;
+	reader_leap_end(r);
+	if (best == SIZE_MAX) {
+		err = window_seek(&r->window, r->start);
+	} else {
+		/* Back behind what was passed over: all of it is to be had. */
+		if (leap->gaps && b->entry[best].offset < r->window.offset) {
+			err = window_seek(&r->window, r->start);
+			all = true;
+		}
+		while (leap->next < best && b->entry[leap->next].offset < r->window.offset)
+			leap->next++;
+		leap->to = best;
+		leap->on = true;
+		leap->damages = r->n_damage;
+		if (!all && extent.indexed)
+			leap->copy_end = last_copy(b, leap->next, best, &leap->copy);
+	}
 	if (err)
 		return r->err = err;
 	r->frame_open = r->chunk_open = r->held = r->lost = r->turning = false;
 	r->sequence_known = r->fresh = r->ended = r->over = false;
 	r->base.valid = r->last_decoded = r->chunk_too_new = false;
+	r->chain++;
 	reader_release_events(r);
-	if (r->model.caps) {
-		r->retired_instances = r->model.caps->instance_ids.n_retired;
-		r->retired_groups = r->model.caps->group_ids.n_retired;
-	}
 	r->last_ns = 0;
 	return 0;
 }

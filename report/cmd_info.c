@@ -57,7 +57,7 @@ static int info_file(const struct info *i, const char *path, const struct option
 	struct scan s;
 	int r;
 
-	if (scan_path(&s, path, SCAN_VALUES | SCAN_TIMES, &e)) {
+	if (scan_path(&s, path, SCAN_VALUES | SCAN_TIMES | SCAN_INDEX, &e)) {
 		scan_release(&s);
 		return cmd_fail(spec.name, &e);
 	}

@@ -65,13 +65,15 @@ static int look(struct part *p, const struct moment *since, struct error *e)
 	struct pm_reader *reader;
 	struct pm_item item = { 0 };
 	struct pm_chunk_head first;
-	uint64_t chunks;
+	struct pm_extent extent;
 	bool packed;
 	int r;
 
 	if (spool_reader(&reader, &p->in, e))
 		return -e->number;
-	r = pm_reader_extent(reader, &p->from_ns, &p->to_ns, &chunks);
+	r = pm_reader_extent(reader, &extent);
+	p->from_ns = extent.from_ns;
+	p->to_ns = extent.to_ns;
 	/* A compressed file cannot be hopped over: it is read. */
 	packed = r == -ESPIPE;
 	if (r && !packed)

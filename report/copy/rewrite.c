@@ -287,9 +287,19 @@ static int end_recording(struct rewrite *w)
 
 	rewrite_maps_release(&w->maps);
 	w->recordings += w->begun;
-	w->begun = false;
+	w->opened = w->begun = false;
 	w->broken = false;
 	return err;
+}
+
+/* At the first chunk. 1: the reader has gone to where the window begins, and the chunk is not wanted. */
+static int open_window(struct rewrite *w, struct pm_reader *reader, const struct pm_chunk_head *first,
+		       struct error *e)
+{
+	int err = w->rules->start ? w->rules->start(w->rules->ctx, reader, first, e) : 0;
+
+	w->opened = true;
+	return err ? err : w->rules->from_ns > first->to_ns && !pm_reader_seek(reader, w->rules->from_ns, false);
 }
 
 static int take_item(struct rewrite *w, struct pm_reader *reader, const struct pm_item *item, bool *end,
@@ -314,8 +324,8 @@ static int take_item(struct rewrite *w, struct pm_reader *reader, const struct p
 			pm_reader_select(reader, group_wanted, w);
 		break;
 	case PM_ITEM_CHUNK:
-		if (!w->begun && w->rules->start && (err = w->rules->start(w->rules->ctx, reader, &item->chunk, e)))
-			break;
+		if (!w->opened && (err = open_window(w, reader, &item->chunk, e)))
+			return err < 0 ? err : 0;
 		w->key = item->chunk.key;
 		err = pm_reader_decode(reader, &chunk);
 		if (err == -EBADMSG)

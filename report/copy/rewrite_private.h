@@ -75,7 +75,8 @@ struct rewrite {
 	uint32_t segment_last; /* the last one written */
 	uint32_t recordings;
 	bool broken;            /* the next row begins a new segment */
-	bool begun;             /* the input at hand has had a snapshot */
+	bool opened;            /* the input at hand has had a chunk: from_ns and to_ns are known */
+	bool begun;             /* and a snapshot */
 	bool key;               /* the chunk at hand starts from absolute values */
 	uint64_t moved, stuck;  /* chunks to whose numbers something is added: that went over packed, or could not */
 	uint32_t segment_in;    /* of its last snapshot */

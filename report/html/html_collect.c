@@ -163,12 +163,12 @@ static bool has_packages(const struct places *p)
 static void expect_extent(struct collect *c)
 {
 	bool whole = c->config->since.kind == MOMENT_NONE && c->config->until.kind == MOMENT_NONE;
-	uint64_t from, to, chunks;
+	struct pm_extent x;
 
-	if (!whole || pm_reader_extent(c->reader, &from, &to, &chunks) || to <= from)
+	if (!whole || pm_reader_extent(c->reader, &x) || x.to_ns <= x.from_ns)
 		return;
-	html_set_expect(&c->r->near, (double)(to - from) / 1e9);
-	html_set_expect(&c->r->far, (double)(to - from) / 1e9);
+	html_set_expect(&c->r->near, (double)(x.to_ns - x.from_ns) / 1e9);
+	html_set_expect(&c->r->far, (double)(x.to_ns - x.from_ns) / 1e9);
 }
 
 static void wish(struct collect *c, struct sink_plan *plan, enum which which, const struct sheet_config *config,

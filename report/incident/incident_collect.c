@@ -559,18 +559,19 @@ static void choose_step(struct pm_reader *whole, struct pipeline_config *config,
 	struct pm_reader *reader;
 	struct error e = { 0 };
 	struct pm_item item = { 0 };
-	uint64_t from, to, chunks, interval, bins;
+	struct pm_extent x;
+	uint64_t interval, bins;
 
-	if (pm_reader_extent(whole, &from, &to, &chunks) || chunks <= CHUNKS_FEW || to <= from ||
+	if (pm_reader_extent(whole, &x) || x.chunks <= CHUNKS_FEW || x.to_ns <= x.from_ns ||
 	    input_open(&reader, path, false, &e))
 		return;
 	while (item.kind != PM_ITEM_CHUNK && pm_reader_next(reader, &item) == 1)
 		;
 	interval = pm_map_u64(&pm_reader_model(reader)->header, PM_HEADER_INTERVAL, 0);
 	bins = bins_for(cells_of(pm_reader_model(reader)));
-	if (interval && (to - from) / interval + 2 > bins) {
+	if (interval && (x.to_ns - x.from_ns) / interval + 2 > bins) {
 		config->mode = PIPELINE_EVERY;
-		config->every_ns = ((to - from) / bins / interval + 1) * interval;
+		config->every_ns = ((x.to_ns - x.from_ns) / bins / interval + 1) * interval;
 	}
 	pm_reader_close(reader);
 }

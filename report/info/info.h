@@ -30,20 +30,8 @@ struct info_cost info_cost(const struct pm_model *m);
 /* Groups of events, each on one CPU, that the kernel's clock read at each tick; 0: none. */
 uint64_t info_sampled(const struct pm_model *m);
 
-/* A field that tells which machine, person or time the recording is from. */
-struct reveal {
-	enum pm_privacy privacy;
-	char *what;     /* owned: "host", "config msr.0x17", "events: text" */
-	uint64_t count; /* how often it occurs */
-};
-struct reveals {
-	struct reveal *row; /* owned */
-	uint32_t n;
-	struct names names; /* "privacy what" -> place */
-};
 /* 0 or -ENOMEM; to be released in both cases. */
 int reveals_find(const struct scan *s, struct reveals *r);
-void reveals_release(struct reveals *r);
 
 /* Takes the report part by part; each function returns 0 or -errno, which ends it. */
 struct info_column {

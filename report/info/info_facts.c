@@ -89,7 +89,7 @@ int topology_count(const struct pm_topology *t, struct topology_counts *c)
 
 /* ---- privacy ---- */
 
-static int reveal(struct reveals *r, enum pm_privacy privacy, const char *group, const char *what)
+static int reveal_times(struct reveals *r, enum pm_privacy privacy, const char *group, const char *what, uint64_t n)
 {
 	struct buf name = BUF_INIT;
 	struct reveal *p;
@@ -103,7 +103,7 @@ static int reveal(struct reveals *r, enum pm_privacy privacy, const char *group,
 		privacy = PM_PRIVACY_PERSON;
 	buf_printf(&name, "%d%s%s%s", privacy, group ? group : "", group ? ": " : "", what);
 	if (names_get(&r->names, buf_str(&name), &i)) {
-		r->row[i].count++;
+		r->row[i].count += n;
 		buf_release(&name);
 		return 0;
 	}
@@ -112,10 +112,15 @@ static int reveal(struct reveals *r, enum pm_privacy privacy, const char *group,
 		return -ENOMEM;
 	}
 	p = &r->row[r->n];
-	*p = (struct reveal){ .privacy = privacy, .what = strdup(buf_str(&name) + 1), .count = 1 };
+	*p = (struct reveal){ .privacy = privacy, .what = strdup(buf_str(&name) + 1), .count = n };
 	err = p->what ? names_set(&r->names, buf_str(&name), r->n++) : -ENOMEM;
 	buf_release(&name);
 	return err;
+}
+
+static int reveal(struct reveals *r, enum pm_privacy privacy, const char *group, const char *what)
+{
+	return reveal_times(r, privacy, group, what, 1);
 }
 
 /* Whether redaction has been at this class of fields. */
@@ -149,6 +154,21 @@ static int reveal_map(struct reveals *r, const struct pm_model *model, const str
 	return err;
 }
 
+int reveals_take_instances(struct scan *s)
+{
+	const struct pm_model *m = pm_reader_model(s->reader);
+	uint32_t i = m->n_instances;
+	int err = 0;
+
+	while (i && m->instance[i - 1].id > s->last_instance)
+		i--;
+	for (; i < m->n_instances && !err; i++) {
+		err = reveal_map(&s->instances, m, &m->instance[i].attrs, pm_instance_keys, "instances");
+		s->last_instance = m->instance[i].id;
+	}
+	return err;
+}
+
 int reveals_find(const struct scan *s, struct reveals *r)
 {
 	const struct pm_model *m = pm_reader_model(s->reader);
@@ -159,8 +179,9 @@ int reveals_find(const struct scan *s, struct reveals *r)
 	err = reveal_map(r, m, &m->header, pm_header_keys, NULL);
 	for (uint32_t i = 0; i < m->n_counters && !err; i++)
 		err = reveal_map(r, m, &m->counter[i].attrs, pm_counter_keys, "counters");
-	for (uint32_t i = 0; i < m->n_instances && !err; i++)
-		err = reveal_map(r, m, &m->instance[i].attrs, pm_instance_keys, "instances");
+	for (uint32_t i = 0; i < s->instances.n && !err; i++)
+		err = reveal_times(r, s->instances.row[i].privacy, NULL, s->instances.row[i].what,
+				   s->instances.row[i].count);
 	for (uint32_t i = 0; i < m->n_pmus && !err; i++)
 		err = reveal_map(r, m, &m->pmu[i].attrs, pm_pmu_keys, "PMUs");
 	for (uint32_t i = 0; i < m->n_probes && !err; i++)

@@ -279,7 +279,8 @@ struct json *info_json(const char *path, struct scan *s)
 	json_put(j, "bytes", json_new_u64(s->bytes));
 	json_put(j, "bytes_per_snapshot",
 		 s->snapshots ? json_new_f64((double)s->bytes / (double)s->snapshots) : json_new_null());
-	json_put(j, "values", json_new_u64(s->values));
+	json_put(j, "sampled_snapshots", json_new_u64(s->decoded));
+	json_put(j, "values", s->decoded < s->snapshots ? json_new_null() : json_new_u64(s->values));
 	json_put(j, "chunks", json_new_u64(s->chunks));
 	json_put(j, "runs", json_new_u64(s->runs));
 	json_put(j, "segments", json_new_u64(s->segments));

@@ -168,24 +168,61 @@ static int add_values(struct scan *s, const struct pm_chunk *c, unsigned flags)
 	return 0;
 }
 
-#define CHUNKS_DECODED 32 /* before SCAN_SOME skips any, and key chunks before it skips some of them */
+#define INDEX_CHUNKS   1000 /* from so many chunks on, SCAN_INDEX passes some over: */
+#define INDEX_STOPS    8    /* it stops so many times, ... */
+#define INDEX_STRETCH  20   /* ... for so many chunks, and at the end */
+#define CHUNKS_DECODED 32   /* before SCAN_SOME skips any, and key chunks before it skips some of them */
 
-static int add_chunk(struct scan *s, const struct pm_chunk_head *head, unsigned flags, uint32_t *segment)
+/* The way through a recording; of a long one by its index: stretches of it, far apart. */
+struct walk {
+	struct pm_extent extent;
+	bool on;
+	unsigned stops;     /* so far */
+	uint32_t segment;   /* of the last chunk */
+	uint32_t segment_1; /* of the first one */
+	bool news;          /* groups may have come or gone since the last chunk */
+};
+
+/* Groups of every source that live; those of the last chunk are what counts. */
+static int count_groups(struct scan *s)
+{
+	const struct pm_model *m = pm_reader_model(s->reader);
+
+	for (uint32_t i = 0; i < s->n_sources; i++)
+		s->source[i].groups = s->source[i].columns = 0;
+	for (uint32_t i = 0; i < m->n_groups; i++) {
+		struct scan_source *source;
+
+		if (m->group[i].retired)
+			continue;
+		if (!(source = find_source(s, m->group[i].source)))
+			return -ENOMEM;
+		source->groups++;
+		source->columns += pm_group_values(&m->group[i]);
+	}
+	return 0;
+}
+
+static int add_chunk(struct scan *s, const struct pm_chunk_head *head, unsigned flags, struct walk *w)
 {
 	const struct pm_chunk *chunk;
-	bool same = s->chunks && *segment == head->segment;
+	bool same = s->chunks && w->segment == head->segment;
 	size_t damages;
 	int r;
 
+	if (w->news && count_groups(s))
+		return -ENOMEM;
+	w->news = false;
 	if (!s->chunks) {
 		s->first_ns = head->from_ns;
 		s->clocks = head->clocks;
+		w->segment_1 = head->segment;
 	}
 	if (!same) {
 		s->segments++;
 		s->last_begin = 0;
 	}
-	*segment = head->segment;
+	w->segment = head->segment;
 	if (head->run > s->runs)
 		s->runs = head->run;
 	s->last_clocks = head->clocks;
@@ -229,21 +266,11 @@ static int add_event(struct scan *s, const struct pm_event *event)
 	return pm_map_copy(&to->attrs, &event->attrs);
 }
 
-/* Groups, counters and instances of every source, as the model has them at the end. */
-static int count_sources(struct scan *s)
+/* Counters of every source. */
+static int count_counters(struct scan *s)
 {
 	const struct pm_model *m = pm_reader_model(s->reader);
 
-	for (uint32_t i = 0; i < m->n_groups; i++) {
-		struct scan_source *source = find_source(s, m->group[i].source);
-
-		if (!source)
-			return -ENOMEM;
-		source->groups++;
-		source->columns += pm_group_values(&m->group[i]);
-		if (m->group[i].n_instances > source->instances)
-			source->instances = m->group[i].n_instances;
-	}
 	for (uint32_t i = 0; i < m->n_counters; i++) {
 		struct scan_source *source = find_source(s, m->counter[i].source);
 
@@ -267,13 +294,44 @@ static int copy_damage(struct scan *s)
 	return 0;
 }
 
+/* Behind a chunk: to the next stretch, if this one has been long enough. */
+static int walk_on(struct scan *s, struct walk *w)
+{
+	const struct pm_extent *x = &w->extent;
+	uint64_t length = x->to_ns - x->from_ns;
+
+	if (!w->on || s->chunks % INDEX_STRETCH || w->stops > INDEX_STOPS)
+		return 0;
+	s->last_begin = 0;
+	w->stops++;
+	return pm_reader_seek(s->reader,
+			      w->stops > INDEX_STOPS ? x->to_ns - length / x->chunks * INDEX_STRETCH :
+						       x->from_ns + length / (INDEX_STOPS + 1) * w->stops,
+			      true);
+}
+
+/* What was passed over is known from the index, from the number of the last frame, and of its segment. */
+static void walk_end(struct scan *s, const struct walk *w, uint64_t frames)
+{
+	uint64_t segments = (uint64_t)w->segment - w->segment_1 + 1;
+
+	if (!w->stops)
+		return;
+	s->chunks = w->extent.chunks;
+	s->snapshots = w->extent.snapshots;
+	s->frames = frames;
+	s->segments = segments > s->segments ? segments : s->segments;
+}
+
 static int scan_items(struct scan *s, const char *path, unsigned flags, struct error *e)
 {
-	uint32_t segment = 0;
+	struct walk w = { 0 };
 	struct pm_item item = { 0 };
 	int r;
 
 	s->recordings = 1;
+	w.on = flags & SCAN_INDEX && !pm_reader_extent(s->reader, &w.extent) && w.extent.indexed &&
+	       w.extent.chunks >= INDEX_CHUNKS;
 	while ((r = pm_reader_next(s->reader, &item)) > 0) {
 		if (item.offset + item.length > s->bytes)
 			s->bytes = item.offset + item.length;
@@ -281,20 +339,27 @@ static int scan_items(struct scan *s, const char *path, unsigned flags, struct e
 		if (item.kind != PM_ITEM_DAMAGE)
 			s->ended = item.kind == PM_ITEM_END;
 		r = 0;
+		w.news |= item.kind == PM_ITEM_MODEL;
 		if (item.kind == PM_ITEM_CHUNK)
-			r = add_chunk(s, &item.chunk, flags, &segment);
+			r = add_chunk(s, &item.chunk, w.on ? flags & ~(unsigned)SCAN_SOME : flags, &w);
 		else if (item.kind == PM_ITEM_EVENT)
 			r = add_event(s, item.event);
 		else if (item.kind == PM_ITEM_RECORDING)
 			s->recordings++;
+		else if (item.kind == PM_ITEM_MODEL && flags & SCAN_TIMES)
+			r = reveals_take_instances(s);
+		if (!r && item.kind == PM_ITEM_CHUNK)
+			r = walk_on(s, &w);
 		if (r)
 			return input_failed(e, r, &item, path);
-		/* Who counts times tells of all that there was. */
-		if (item.kind == PM_ITEM_CHUNK && !(flags & SCAN_TIMES))
+		if (item.kind == PM_ITEM_CHUNK || item.kind == PM_ITEM_MODEL)
 			pm_reader_forget(s->reader);
 	}
+	walk_end(s, &w, item.sequence + 1);
 	if (!r)
-		r = count_sources(s);
+		r = count_counters(s);
+	if (!r && !s->chunks)
+		r = count_groups(s);
 	if (!r)
 		r = copy_damage(s);
 	return r ? input_failed(e, r, &item, path) : 0;
@@ -323,6 +388,7 @@ void scan_release(struct scan *s)
 	}
 	samples_release(&s->interval);
 	samples_release(&s->late);
+	reveals_release(&s->instances);
 	free(s->event);
 	free(s->source);
 	names_release(&s->source_names);

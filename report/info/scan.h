@@ -1,5 +1,5 @@
 /*
- * One pass over a whole recording that keeps what info, list and check say of it: counts, times, skew, damage.
+ * One pass over a recording that keeps what info, list and check say of it: counts, times, skew, damage.
  */
 #ifndef REPORT_SCAN_H
 #define REPORT_SCAN_H
@@ -24,9 +24,21 @@ uint64_t samples_median(struct samples *s); /* sorts them; 0 if there is none */
 
 /* What belongs to one source. */
 struct scan_source {
-	char *name; /* owned */
-	uint32_t groups, counters, columns, instances;
+	char *name;                         /* owned */
+	uint32_t groups, counters, columns; /* groups and their columns that lived at the last chunk */
 	struct samples skew; /* ns from the first to the last begin in a snapshot, over the instances of a group */
+};
+
+/* A field that tells which machine, person or time the recording is from. */
+struct reveal {
+	enum pm_privacy privacy;
+	char *what;     /* owned: "host", "config msr.0x17", "events: text" */
+	uint64_t count; /* how often it occurs */
+};
+struct reveals {
+	struct reveal *row; /* owned */
+	uint32_t n;
+	struct names names; /* "privacy what" -> place */
 };
 
 struct scan {
@@ -47,6 +59,8 @@ struct scan {
 	struct scan_source *source; /* owned */
 	uint32_t n_sources;
 	struct names source_names;
+	struct reveals instances; /* what those of the model so far say, with SCAN_TIMES */
+	uint32_t last_instance;   /* id of the last of them */
 	struct pm_damage *damage; /* owned */
 	size_t n_damage;
 	bool ended;         /* the recorder closed it */
@@ -59,7 +73,12 @@ enum scan_flags {
 	SCAN_VALUES = 1 << 0, /* decode everything: verifies every block */
 	SCAN_TIMES = 1 << 1,  /* decode too, and fill the skews */
 	SCAN_SOME = 1 << 2,   /* of a long recording, decode no more than key chunks */
+	SCAN_INDEX = 1 << 3,  /* of a long recording whose index is whole, read no more chunks than that */
 };
+
+/* Counts what the instances reveal that the model has gained; 0 or -ENOMEM. */
+int reveals_take_instances(struct scan *s);
+void reveals_release(struct reveals *r);
 
 /* 0 or -errno with a text that names the path. Damage is no error. */
 int scan_path(struct scan *s, const char *path, unsigned flags, struct error *e);

@@ -128,9 +128,10 @@ int moment_parse(struct moment *m, const char *text, struct error *e)
 /* Wall time of the next such time of day, or of the first day's where the recording does not reach so far. */
 static uint64_t next_clock(uint64_t clock, struct pm_reader *reader, const struct pm_chunk_head *first)
 {
-	uint64_t start = first->clocks.realtime, at = start - start % DAY + clock, from, to, chunks;
+	uint64_t start = first->clocks.realtime, at = start - start % DAY + clock;
+	struct pm_extent x;
 
-	if (at < start && !pm_reader_extent(reader, &from, &to, &chunks) && start + (to - first->from_ns) >= at + DAY)
+	if (at < start && !pm_reader_extent(reader, &x) && start + (x.to_ns - first->from_ns) >= at + DAY)
 		at += DAY;
 	return at;
 }
@@ -138,7 +139,7 @@ static uint64_t next_clock(uint64_t clock, struct pm_reader *reader, const struc
 int moment_resolve(const struct moment *m, struct pm_reader *reader, const struct pm_chunk_head *first, uint64_t *ns,
 		   struct error *e)
 {
-	uint64_t from, to, chunks;
+	struct pm_extent x;
 
 	switch (m->kind) {
 	case MOMENT_NONE:
@@ -147,11 +148,11 @@ int moment_resolve(const struct moment *m, struct pm_reader *reader, const struc
 		*ns = first->from_ns + m->ns;
 		return 0;
 	case MOMENT_FROM_END:
-		if (pm_reader_extent(reader, &from, &to, &chunks))
+		if (pm_reader_extent(reader, &x))
 			return error_set(e, ESPIPE,
 					 "a time before the end needs a file that is not compressed, "
 					 "not a stream");
-		*ns = to > m->ns + 1 ? to - m->ns : 1;
+		*ns = x.to_ns > m->ns + 1 ? x.to_ns - m->ns : 1;
 		return 0;
 	case MOMENT_WALL:
 	case MOMENT_CLOCK:

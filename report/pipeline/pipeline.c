@@ -65,7 +65,7 @@ static int open_window(struct run *r, const struct pm_chunk_head *first)
 	r->window.since_ns = since;
 	r->window.until_ns = until;
 	/* A stream cannot be hopped over; then what lies before is read and left out. */
-	if (since > first->to_ns && !pm_reader_seek(r->reader, since))
+	if (since > first->to_ns && !pm_reader_seek(r->reader, since, false))
 		return 1;
 	return 0;
 }

@@ -174,3 +174,39 @@ print("%.1f %sB" % (v, " kMGTP"[i]))' "$kib")
 	"$bin/pmrep" info cut.pmr >out || true
 	grep -E '^size .*, 1 chunk$' out
 }
+
+@test "info of a long recording reads some of it, and counts all of it" {
+	"$PM_TESTS/sample_tool" live=30,2,3,1500,0 long.pmr
+	"$bin/pmrep" info --format=json long.pmr >info.json
+	"$bin/pmrep" check --format=json long.pmr >check.json
+	[ "$(field snapshots <info.json)" = 1500 ]
+	[ "$(field chunks <info.json)" = 1500 ]
+	[ "$(field duration_ns <info.json)" = 1499000000000 ]
+	[ "$(field bytes <info.json)" = "$(stat -c %s long.pmr)" ]
+	"$bin/pmrep" info long.pmr | grep -q " $(field frames <check.json) frames, 1500 chunks"
+	[ "$(field segments <info.json)" = 1 ]
+	[ "$(field ended <info.json)" = true ]
+	sampled=$(field sampled_snapshots <info.json)
+	[ "$sampled" -gt 100 ] && [ "$sampled" -lt 300 ]
+	[ "$(field values <info.json)" = null ]
+	[ "$(field sources.0.groups <info.json)" = 1 ]
+	[ "$(field sources.0.columns <info.json)" = 60 ]
+	# All who came and went are counted: 30 at first, and those who were gone at the end.
+	gone=$(python3 -c 'import json; print(sum(e["event"] == "gone" for e in json.load(open("info.json"))["events"]))')
+	"$bin/pmrep" info long.pmr | grep -q "instances: comm ($((30 + gone)))"
+	# The index of a damaged file is not believed.
+	head -c -64 long.pmr >cut.pmr
+	run -3 "$bin/pmrep" info --format=json cut.pmr
+	"$bin/pmrep" info --format=json cut.pmr 2>/dev/null >cut.json || true
+	[ "$(field sampled_snapshots <cut.json)" = 1500 ]
+	[ "$(field values <cut.json)" = 90000 ]
+}
+
+@test "the last minute of a long recording is had without the rest" {
+	command -v strace >/dev/null || skip "no strace"
+	"$PM_TESTS/sample_tool" live=500,5,0,2000,0 day.pmr
+	strace -f -e trace=read -o reads "$bin/pmrep" cut --since=-60 -o minute.pmr day.pmr
+	[ "$("$bin/pmrep" info --format=json minute.pmr | field snapshots)" = 61 ]
+	bytes=$(awk -F'= ' '/read\(/ { n += $NF } END { print n }' reads)
+	[ $((bytes * 10)) -lt "$(stat -c %s day.pmr)" ]
+}

@@ -80,7 +80,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct pm_reader *r;
 	struct pm_input in;
 	struct pm_item item;
-	uint64_t sum = 0, a, b, c;
+	struct pm_extent x;
+	uint64_t sum = 0;
 	uint8_t *copy;
 
 	if (!size)
@@ -99,8 +100,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		if (mode & SELECT)
 			pm_reader_select(r, every_other, NULL);
 		if (mode & SEEK) {
-			pm_reader_extent(r, &a, &b, &c);
-			pm_reader_seek(r, 1000000000000 + mode * 1000000000ull);
+			pm_reader_extent(r, &x);
+			pm_reader_seek(r, 1000000000000 + mode * 1000000000ull, mode & SKIP_CHUNKS);
 		}
 		while (pm_reader_next(r, &item) == 1) {
 			const struct pm_chunk *chunk;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
+#include "format/frame.h"
 #include "format/writer.h"
 #include "tests/unit/lib/churn.h"
 
@@ -129,6 +130,94 @@ static void is_forgotten(void **state)
 	buf_release(&file);
 }
 
+/* Reads from the chunk that was sought to the end: the last key chunk before it, all values of it and of those behind. */
+static struct seen read_on(struct pm_reader *r, const struct churn_options *o, uint64_t want, bool first)
+{
+	struct seen s = { 0 };
+	struct pm_item item;
+
+	while (pm_reader_next(r, &item) == 1) {
+		const struct pm_model *m = pm_reader_model(r);
+		uint32_t living = 0;
+		const struct pm_chunk *c;
+
+		s.damages += item.kind == PM_ITEM_DAMAGE;
+		s.gone += item.kind == PM_ITEM_EVENT && item.event->type == PM_EVENT_GONE;
+		if (item.kind != PM_ITEM_CHUNK)
+			continue;
+		if (!s.chunks++) {
+			assert_true(item.chunk.key && item.chunk.from_ns <= want);
+			assert_true(item.chunk.from_ns + 16 * CHURN_STEP * o->rows > want);
+			s.last_gone_ns = s.gone;
+		}
+		for (uint32_t i = 0; i < m->n_instances; i++)
+			living += !m->instance[i].retired_ns;
+		/* Going back leaves the model as it was, and behind damage a later copy has been read. */
+		if (first)
+			assert_int_equal(living, o->live + 1);
+		assert_int_equal(pm_reader_decode(r, &c), 0);
+		assert_int_equal(c->n_groups, 1);
+		s.absent += c->group[0].absent;
+		s.wrong += churn_compare(m, o, c, &s.values);
+		s.most_instances = m->n_instances > s.most_instances ? m->n_instances : s.most_instances;
+	}
+	return s;
+}
+
+/* Going to a time costs what lives there, and who has gone on the way is known to have gone. */
+static void seeking_passes_over_the_dead(void **state)
+{
+	struct churn_options o = { .live = 40, .counters = 2, .replaced = 20, .chunks = 900, .rows = 1, .seed = 3 };
+	uint64_t places[] = { 850, 700, 100, 5, 899 };
+	struct buf file = BUF_INIT;
+
+	churn_write(&file, &o);
+	for (int way = 0; way < 3; way++) {
+		bool all = way == 1;
+		struct pm_reader *r;
+		struct pm_input in;
+		struct pm_item item;
+
+		/* A byte of the last copy before the place that is sought is damaged. */
+		if (way == 2) {
+			uint64_t at = 0;
+
+			assert_int_equal(pm_input_memory(&in, file.data, file.len), 0);
+			assert_int_equal(pm_reader_open(&r, &in, NULL), 0);
+			for (uint64_t ns = 0; pm_reader_next(r, &item) == 1;) {
+				ns = item.kind == PM_ITEM_CHUNK ? item.chunk.to_ns : ns;
+				if (item.kind == PM_ITEM_MODEL && item.type == PM_FRAME_INSTANCES &&
+				    item.parts & PM_PART_REPEATED && ns < CHURN_START + 690 * CHURN_STEP)
+					at = item.offset + item.length - 10;
+			}
+			pm_reader_close(r);
+			assert_true(at > 0);
+			file.data[at] ^= 1;
+		}
+		assert_int_equal(pm_input_memory(&in, file.data, file.len), 0);
+		assert_int_equal(pm_reader_open(&r, &in, NULL), 0);
+		while (pm_reader_next(r, &item) == 1 && item.kind != PM_ITEM_CHUNK)
+			;
+		for (size_t i = way == 2; i < (way == 2 ? 2 : sizeof(places) / sizeof(places[0])); i++) {
+			uint64_t want = CHURN_START + places[i] * CHURN_STEP;
+			struct seen s;
+
+			assert_int_equal(pm_reader_seek(r, want, all), 0);
+			s = read_on(r, &o, want, !i && way < 2);
+			assert_int_equal(s.wrong, 0);
+			/* A group that a later copy has made known takes over nothing. */
+			assert_true(s.absent <= (way == 2));
+			assert_int_equal(s.damages, way == 2);
+			assert_true(s.chunks >= o.chunks - places[i]);
+			/* Those of the beginning, and those of the way that a reader has to see. */
+			if (!i || way == 2)
+				assert_true(way ? s.last_gone_ns > 10000 : s.last_gone_ns < 8000);
+		}
+		pm_reader_close(r);
+	}
+	buf_release(&file);
+}
+
 /* What builds on a chunk that was not decoded is absent, never wrong. */
 static void skipped_chunks_hide_what_follows(void **state)
 {
@@ -193,9 +282,13 @@ static void groups_continue_only_what_is_like_them(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(comes_back),          cmocka_unit_test(costs_no_key_chunk),
-		cmocka_unit_test(is_forgotten),        cmocka_unit_test(skipped_chunks_hide_what_follows),
-		cmocka_unit_test(bytes_follow_births), cmocka_unit_test(groups_continue_only_what_is_like_them),
+		cmocka_unit_test(comes_back),
+		cmocka_unit_test(seeking_passes_over_the_dead),
+		cmocka_unit_test(costs_no_key_chunk),
+		cmocka_unit_test(is_forgotten),
+		cmocka_unit_test(skipped_chunks_hide_what_follows),
+		cmocka_unit_test(bytes_follow_births),
+		cmocka_unit_test(groups_continue_only_what_is_like_them),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -73,7 +73,7 @@ static struct outcome read_bytes(const uint8_t *data, size_t len, const struct s
 		x.refused = true;
 		return x;
 	}
-	if (seek >= 0 && pm_reader_seek(r, (uint64_t)seek)) {
+	if (seek >= 0 && pm_reader_seek(r, (uint64_t)seek, false)) {
 		x.refused = true;
 		pm_reader_close(r);
 		return x;

@@ -170,13 +170,13 @@ static void a_slow_pipe_is_as_good(void **state)
 	struct pm_input in = { .ctx = &d, .read = drip_read, .size = UINT64_MAX };
 	struct pm_reader *r;
 	struct counts n;
-	uint64_t a, b, c;
+	struct pm_extent x;
 
 	sample_write(&file, o);
 	d.most = file.len;
 	assert_int_equal(pm_reader_open(&r, &in, NULL), 0);
-	assert_int_equal(pm_reader_seek(r, 0), -ESPIPE);
-	assert_int_equal(pm_reader_extent(r, &a, &b, &c), -ESPIPE);
+	assert_int_equal(pm_reader_seek(r, 0, false), -ESPIPE);
+	assert_int_equal(pm_reader_extent(r, &x), -ESPIPE);
 	n = read_all(r, o);
 	assert_int_equal(n.wrong + n.damages, 0);
 	assert_int_equal(n.chunks, o->chunks);
@@ -461,22 +461,25 @@ static void seeking(void **state)
 		struct buf file = BUF_INIT;
 		struct pm_reader *r;
 		struct pm_input in;
-		uint64_t from, to, chunks, last = sample_tick(&o, (uint64_t)o.chunks * o.rows - 1), read;
+		struct pm_extent x;
+		uint64_t last = sample_tick(&o, (uint64_t)o.chunks * o.rows - 1), read;
 		static const uint32_t places[] = { 8000, 100, 8999, 0, 4500, 4501, 20000 };
 
 		o.without_index = without;
 		sample_write(&file, &o);
 		assert_int_equal(pm_input_memory(&in, file.data, file.len), 0);
 		assert_int_equal(pm_reader_open(&r, &in, NULL), 0);
-		assert_int_equal(pm_reader_extent(r, &from, &to, &chunks), 0);
-		assert_true(from == sample_tick(&o, 0));
-		assert_true(to == last);
-		assert_int_equal(chunks, o.chunks);
+		assert_int_equal(pm_reader_extent(r, &x), 0);
+		assert_true(x.from_ns == sample_tick(&o, 0));
+		assert_true(x.to_ns == last);
+		assert_int_equal(x.chunks, o.chunks);
+		assert_int_equal(x.snapshots, o.chunks * o.rows);
+		assert_int_equal(x.indexed, !without);
 		for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
 			uint64_t want = sample_tick(&o, places[i]), got;
 			bool key;
 
-			assert_int_equal(pm_reader_seek(r, want), 0);
+			assert_int_equal(pm_reader_seek(r, want, i % 2), 0);
 			got = first_chunk_after(r, &o, &key);
 			assert_true(key);
 			assert_true(got <= want);
@@ -488,7 +491,7 @@ static void seeking(void **state)
 		/* From there to the end, as many chunks as there are. */
 		assert_int_equal(pm_input_memory(&in, file.data, file.len), 0);
 		assert_int_equal(pm_reader_open(&r, &in, NULL), 0);
-		assert_int_equal(pm_reader_seek(r, last), 0);
+		assert_int_equal(pm_reader_seek(r, last, false), 0);
 		read = pm_reader_stats(r).bytes_read;
 		print_message("%s: %zu bytes, seeking the end reads %llu\n", without ? "by hopping" : "by index",
 			      file.len, (unsigned long long)read);
