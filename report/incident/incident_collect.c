@@ -166,7 +166,10 @@ static int find_row(struct collect *c, const struct place *p, uint32_t *place)
 		.label = strdup(buf_str(&key) + kind),
 		.kind = p->kind,
 		.package = p->kind == PM_SYSTEM ? PM_NONE : p->package,
-		.cpu = p->kind == PM_CPU ? p->cpu : PM_NONE,
+		/* Of a core its first, as in tables. */
+		.cpu = p->kind == PM_CPU  ? p->cpu :
+		       p->kind == PM_CORE ? p->first_cpu :
+					    PM_NONE,
 	};
 	*place = s->n_rows++;
 	err = x->label ? names_set(&s->rows, buf_str(&key), *place) : -ENOMEM;

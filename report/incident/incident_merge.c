@@ -105,6 +105,22 @@ static int add_to(struct group *g, uint32_t finding)
 	return 0;
 }
 
+/* What a series did then is said once: by the clearest of the stretches that it was seen in. `seen` by series: the last
+ * group that had it. */
+static void drop_repeated(const struct findings *f, struct group *g, uint32_t number, uint32_t *seen)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < g->n; i++) {
+		uint32_t series = f->f[g->finding[i]].series;
+
+		if (seen[series] != number)
+			g->finding[n++] = g->finding[i];
+		seen[series] = number;
+	}
+	g->n = n;
+}
+
 static int group_order(const void *a, const void *b)
 {
 	const struct group *x = a, *y = b;
@@ -193,8 +209,8 @@ static int add_losses(const struct incident_store *s, struct incidents *out)
 int merge_all(struct incident_store *s, struct findings *f, struct incidents *out)
 {
 	struct group *g = calloc(GROUPS_MOST, sizeof(*g));
-	uint32_t n = 0;
-	int err = g ? 0 : -ENOMEM;
+	uint32_t *seen = calloc((size_t)s->n_series + 1, sizeof(*seen)), n = 0;
+	int err = g && seen ? 0 : -ENOMEM;
 
 	if (f->n)
 		qsort(f->f, f->n, sizeof(*f->f), by_score);
@@ -211,8 +227,11 @@ int merge_all(struct incident_store *s, struct findings *f, struct incidents *ou
 		}
 		err = add_to(to, i);
 	}
-	for (uint32_t i = 0; i < n && !err; i++)
+	for (uint32_t i = 0; i < n && !err; i++) {
+		drop_repeated(f, &g[i], i + 1, seen);
 		g[i].score = score_of(s, f, &g[i]);
+	}
+	free(seen);
 	if (n)
 		qsort(g, n, sizeof(*g), group_order);
 	out->incident = calloc(3 * INCIDENTS_MOST, sizeof(*out->incident));

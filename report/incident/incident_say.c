@@ -127,16 +127,17 @@ void say_order(struct incident *i)
 void incident_put_number(struct buf *out, double v)
 {
 	static const struct {
-		double size;
+		double from, size;
 		const char *sign;
-	} scale[] = { { 1e15, "P" }, { 1e12, "T" }, { 1e9, "G" }, { 1e6, "M" } };
+	} scale[] = { { 1e15, 1e15, "P" }, { 1e12, 1e12, "T" }, { 1e9, 1e9, "G" }, { 1e7, 1e6, "M" } };
 	double size = fabs(v);
 	char text[32];
 	int n;
 
 	for (size_t i = 0; i < sizeof(scale) / sizeof(*scale); i++)
-		if (size >= scale[i].size * 10) {
-			buf_printf(out, "%.3g %s", v / scale[i].size, scale[i].sign);
+		if (size >= scale[i].from) {
+			buf_printf(out, size < 1000 * scale[i].size ? "%.3g %s" : "%.0f %s", v / scale[i].size,
+				   scale[i].sign);
 			return;
 		}
 	if (size < 1000) {
@@ -158,8 +159,8 @@ static void put_value(struct buf *out, double v, const char *unit)
 	incident_put_number(out, v);
 	if (!strcmp(unit, "1/s"))
 		buf_addstr(out, "/s");
-	else if (!strcmp(unit, "By"))
-		buf_addstr(out, fabs(v) >= 1e7 ? "B" : " B"); /* "346 MB" */
+	else if (!strncmp(unit, "By", 2))
+		buf_printf(out, "%sB%s", fabs(v) >= 1e7 ? "" : " ", unit + 2); /* "346 MB/s" */
 	else if (unit[0] && strcmp(unit, "1")) {
 		buf_addch(out, ' ');
 		text_escape(out, unit, strlen(unit));

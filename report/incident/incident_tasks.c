@@ -13,9 +13,9 @@
 
 struct task {
 	double cpu[2], bytes[2], ended; /* outside, inside */
-	char *name;                     /* owned */
-	uint64_t pid;
-	bool several; /* processes of that name */
+	char *name, *parent_name;       /* owned; that of the parent only of the short-lived */
+	uint64_t pid, parent;           /* pid 0: all short-lived ones of that name and parent */
+	bool several;                   /* processes of that name */
 };
 
 /* One incident: from `from_s` to `to_s` its tasks are looked at. */
@@ -60,22 +60,27 @@ static struct task *task_of(const struct places *p, struct who *l, const struct 
 {
 	const struct pm_instance *i = pm_model_instance(p->model, place->instance);
 	uint64_t pid = i ? pm_map_u64(&i->attrs, PM_INSTANCE_PID, 0) : 0;
-	const char *name = pid ? pm_map_text(&i->attrs, PM_INSTANCE_COMM, "") : "";
+	uint64_t parent = i && !pid ? pm_map_u64(&i->attrs, PM_INSTANCE_PARENT, 0) : 0;
+	const char *name;
 	struct task *t;
 
 	if (!i)
 		return NULL;
+	name = pm_map_text(&i->attrs, PM_INSTANCE_COMM, "");
 	if (!*name)
 		name = places_name(p, place);
 	for (t = l->task; t < l->task + l->n_tasks; t++)
-		if (!t->pid == !pid && t->name && !strcmp(t->name, name)) {
+		if (!t->pid == !pid && t->parent == parent && t->name && !strcmp(t->name, name)) {
 			t->several |= t->pid != pid;
 			return t;
 		}
 	if (l->n_tasks == TASKS)
 		return NULL;
 	l->n_tasks++;
-	*t = (struct task){ .name = strdup(name), .pid = pid };
+	*t = (struct task){ .name = strdup(name),
+			    .parent_name = strdup(pid ? "" : pm_map_text(&i->attrs, PM_INSTANCE_PARENT_COMM, "")),
+			    .pid = pid,
+			    .parent = parent };
 	return t;
 }
 
@@ -142,9 +147,14 @@ static double more_than_before(const struct who *l, const double v[2])
 	return l->outside_s > 0 ? v[1] - v[0] / l->outside_s * l->inside_s : v[1];
 }
 
+struct kept {
+	const struct task *of;
+	struct incident_task task;
+};
+
 static int by_cpu(const void *a, const void *b)
 {
-	const struct incident_task *x = a, *y = b;
+	const struct incident_task *x = &((const struct kept *)a)->task, *y = &((const struct kept *)b)->task;
 
 	/* That it ended many times says as much as a millisecond each. */
 	double a_s = x->cpu + (double)x->ended / 1e3, b_s = y->cpu + (double)y->ended / 1e3;
@@ -152,10 +162,62 @@ static int by_cpu(const void *a, const void *b)
 	return (a_s < b_s) - (a_s > b_s);
 }
 
+/* Where the parent of short-lived tasks is among the n; n: it is not. */
+static uint32_t parent_of(const struct kept *kept, uint32_t n, const struct task *of)
+{
+	uint32_t k = of->parent ? 0 : n;
+
+	while (k < n && (kept[k].of->pid != of->parent || kept[k].of->several))
+		k++;
+	return k;
+}
+
+/* A parent is named before its children. */
+static void parents_first(struct kept *kept, uint32_t n)
+{
+	for (uint32_t k = 0; k < n; k++) {
+		uint32_t at = parent_of(kept, n, kept[k].of);
+
+		if (at < n && at > k) {
+			struct kept parent = kept[at];
+
+			memmove(&kept[k + 1], &kept[k], (at - k) * sizeof(*kept));
+			kept[k] = parent;
+		}
+	}
+}
+
+static char *name_of(const struct kept *kept, uint32_t n, const struct kept *one)
+{
+	const struct task *t = one->of;
+	struct buf name = BUF_INIT;
+
+	if (t->pid || one->task.ended <= 1) {
+		buf_addstr(&name, t->name ? t->name : "?");
+	} else {
+		incident_put_number(&name, (double)one->task.ended);
+		if (parent_of(kept, n, t) < n)
+			buf_addstr(&name, " short-lived children");
+		else
+			buf_printf(&name, " short-lived %s", t->name ? t->name : "?");
+	}
+	if (t->several)
+		buf_addstr(&name, " (several)");
+	else if (t->pid)
+		buf_printf(&name, " (pid %llu)", (unsigned long long)t->pid);
+	else if (parent_of(kept, n, t) == n && t->parent_name && t->parent_name[0])
+		buf_printf(&name, " of %s", t->parent_name);
+	if (!t->pid && parent_of(kept, n, t) == n && t->parent)
+		buf_printf(&name, " (pid %llu)", (unsigned long long)t->parent);
+	return buf_detach(&name);
+}
+
 /* Those that did more then than before and behind. */
 static int keep_tasks(struct who *l)
 {
+	struct kept kept[INCIDENT_TASKS + 1];
 	struct incident *i = l->i;
+	uint32_t n = 0;
 
 	for (uint32_t k = 0; k < l->n_tasks; k++) {
 		const struct task *t = &l->task[k];
@@ -163,29 +225,21 @@ static int keep_tasks(struct who *l)
 					     .ended = (uint64_t)llround(t->ended),
 					     .cpu = fmax(more_than_before(l, t->cpu), 0),
 					     .bytes = fmax(more_than_before(l, t->bytes), 0) };
-		struct buf name = BUF_INIT;
 
 		if (new.cpu < TASK_LEAST * l->inside_s &&new.bytes < 1e6 * l->inside_s &&new.ended < 10)
 			continue;
-		if (i->n_tasks == INCIDENT_TASKS) {
-			if (by_cpu(&new, &i->task[INCIDENT_TASKS - 1]) >= 0)
-				continue;
-			free(i->task[--i->n_tasks].name);
-		}
-		if (!t->pid && new.ended > 1) {
-			incident_put_number(&name, (double)new.ended);
-			buf_addstr(&name, " short-lived ");
-		}
-		buf_addstr(&name, t->name ? t->name : "?");
-		if (t->several)
-			buf_addstr(&name, " (several)");
-		else if (t->pid)
-			buf_printf(&name, " (pid %llu)", (unsigned long long)t->pid);
-		new.name = buf_detach(&name);
-		if (!new.name)
+		kept[n++] = (struct kept){ t, new };
+		qsort(kept, n, sizeof(*kept), by_cpu);
+		if (n > INCIDENT_TASKS)
+			n--;
+	}
+	parents_first(kept, n);
+	for (uint32_t k = 0; k < n; k++) {
+		i->task[k] = kept[k].task;
+		i->task[k].name = name_of(kept, n, &kept[k]);
+		if (!i->task[k].name)
 			return -ENOMEM;
-		i->task[i->n_tasks++] = new;
-		qsort(i->task, i->n_tasks, sizeof(new), by_cpu);
+		i->n_tasks++;
 	}
 	return 0;
 }
@@ -229,8 +283,10 @@ int find_tasks(struct incidents *found, const char *path, const struct pipeline_
 	for (uint32_t w = 0; w < n; w++) {
 		if (!err)
 			err = keep_tasks(&l.who[w]);
-		for (uint32_t k = 0; k < l.who[w].n_tasks; k++)
+		for (uint32_t k = 0; k < l.who[w].n_tasks; k++) {
 			free(l.who[w].task[k].name);
+			free(l.who[w].task[k].parent_name);
+		}
 		free(l.who[w].task);
 	}
 	free(l.shown);

@@ -5,21 +5,62 @@ usage: test_incidents.py PMREP
 """
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
 
 import worlds
 
-KEYS = ["rank", "from", "to", "from_s", "to_s", "score", "text", "series", "tasks"]
-SERIES = ["metric", "scope", "package", "cpu", "device", "usual", "value"]
+NUMBER, COUNT, TEXT, NONE = (int, float), int, str, type(None)
+KEYS = {"rank": COUNT, "from": TEXT, "to": TEXT, "from_s": NUMBER, "to_s": NUMBER, "score": NUMBER, "text": TEXT, "series": list,
+        "tasks": list}
+SERIES = {"metric": TEXT, "scope": TEXT, "package": (int, NONE), "cpu": (int, NONE), "device": (str, NONE), "usual": NUMBER,
+          "value": NUMBER}
+TASKS = {"name": TEXT, "pid": (int, NONE), "ended": COUNT, "cpu_s": NUMBER, "bytes": NUMBER}
+TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{9}Z$")
 # Not near the limit: how much is found there is measured by tests/bench/bench_incidents.py.
 CASES = [(kind, 2 if kind != "slow_core" else 16, 120) for kind in worlds.KINDS] + [("hog", 128, 60), ("steal", 2, 1200)]
 
 
-def incidents(pmrep, path, *more):
-    out = subprocess.run([pmrep, "incidents", "--format=json", *more, path], check=True, stdout=subprocess.PIPE, text=True)
+def incidents(pmrep, path, *more, status=0):
+    out = subprocess.run([pmrep, "incidents", "--format=json", *more, path], stdout=subprocess.PIPE, text=True)
+    assert out.returncode == status, out
     return [json.loads(line) for line in out.stdout.splitlines()]
+
+
+def check_types(found, seconds):
+    for k, i in enumerate(found):
+        for one, types in ((i, KEYS), *((s, SERIES) for s in i["series"]), *((t, TASKS) for t in i["tasks"])):
+            assert list(one) == list(types) and all(isinstance(one[key], types[key]) for key in types), one
+        assert i["rank"] == k + 1 and i["text"] and TIME.match(i["from"]) and TIME.match(i["to"]), i
+        assert 0 <= i["from_s"] <= i["to_s"] <= seconds and i["from"] <= i["to"], i
+        assert "e+" not in i["text"], i
+        # One series is named once.
+        named = [json.dumps([s[key] for key in list(SERIES)[:5]]) for s in i["series"]]
+        assert len(set(named)) == len(named), i
+    assert [i["score"] for i in found] == sorted((i["score"] for i in found), reverse=True)
+
+
+def trouble(pmrep, path):
+    """What the recording itself suffered; and what never changes, which is nothing."""
+    worlds.write(path, None, 0, 2, 300, "constant", 1)
+    assert not incidents(pmrep, path), incidents(pmrep, path)
+    lost = {1: 4, 2: 107 * worlds.S, 3: {1: 7, 2: worlds.encode.START + 100 * worlds.S}}
+    slept = {1: 6, 2: 200 * worlds.S}
+    worlds.write(path, None, 0, 2, 300, "constant", 1, [lost, slept])
+    found = incidents(pmrep, path)
+    check_types(found, 300)
+    assert sorted(i["text"] for i in found) == ["+100 s for 7 s: 7 ticks lost while recording", "+200 s: the machine slept"], found
+    worlds.write(path, None, 0, 2, 300, "constant", 1)
+    with open(path, "rb") as f:
+        data = bytearray(f.read())
+    data[len(data) * 6 // 10] ^= 0x55
+    with open(path, "wb") as f:
+        f.write(data)
+    found = incidents(pmrep, path, status=3)
+    assert len(found) == 1 and found[0]["text"].endswith(": the recording is damaged"), found
+    assert 120 < found[0]["from_s"] < found[0]["to_s"] < 270, found
 
 
 def main():
@@ -30,11 +71,7 @@ def main():
             truth = worlds.write(path, kind, 30, cpus, seconds, "quiet", seed)
             found = incidents(pmrep, path)
             assert truth.in_first(found, 1), (kind, cpus, seconds, seed, truth.from_s, truth.to_s, found[:3])
-            for k, i in enumerate(found):
-                assert list(i) == KEYS and i["rank"] == k + 1 and i["text"], i
-                assert all(list(s) == SERIES for s in i["series"]), i
-                assert 0 <= i["from_s"] <= i["to_s"] <= seconds, i
-            assert [i["score"] for i in found] == sorted((i["score"] for i in found), reverse=True)
+            check_types(found, seconds)
             if kind == "hog":
                 assert truth.cpu in [s["cpu"] for s in found[0]["series"]], (truth.cpu, found[0])
         # As many as are asked for; the other forms say the same.
@@ -53,6 +90,12 @@ def main():
         found = incidents(pmrep, path)
         assert [(t["pid"], t["name"]) for t in found[0]["tasks"]] == [(4711, "hog (pid 4711)")], found
         assert 3.5 < found[0]["tasks"][0]["cpu_s"] < 4.5 and found[0]["text"].endswith("; hog (pid 4711)"), found[0]
+        worlds.write_storm(path)
+        found = incidents(pmrep, path)
+        check_types(found, 120)
+        assert re.match(r"\+60 s for 5 s: page faults x6[89] \(240,511/s\), forks x[89]\d\d \(1,835/s\); "
+                        r"sh \(pid 4711\) and 9,120 short-lived children$", found[0]["text"]), found[0]
+        trouble(pmrep, path)
         for background, cpus, seconds in (("bursty", 16, 300), ("periodic", 2, 600), ("quiet", 16, 120), ("quiet", 2, 600)):
             worlds.write(path, None, 0, cpus, seconds, background, 1)
             found = incidents(pmrep, path)

@@ -87,8 +87,8 @@ def used_counters(cpus, seconds):
         "stat.user", "stat.system", "stat.iowait", "stat.steal", "cpufreq.cur", "throttle.core")]
 
 
-def write(path, kind, size, cpus, seconds, background, seed):
-    """`kind` None: nothing happens. Returns the Truth."""
+def write(path, kind, size, cpus, seconds, background, seed, events=()):
+    """`kind` None: nothing happens. `events`: for the recording, with times since its start. Returns the Truth."""
     rnd = random.Random(seed)
     names = used_counters(cpus, seconds)
     whole, moves = KINDS[kind] if kind else (True, ())
@@ -153,6 +153,8 @@ def write(path, kind, size, cpus, seconds, background, seed):
                 bands.append(("f64" if n == "zone.temp" else "u64", [c[row:row + len(ticks)] for c in columns[n]]))
             out.append((number + 1, bands, []))
         r.chunk(out, ticks)
+    if events:
+        r.body(encode.EVENT, {1: encode.START, 2: list(events)})
     r.end()
     r.save(path)
     metrics = {m[0] for m in moves} | {x for m in moves for x in COUNTERS[m[0]][6]} | ({"mhz"} if moves else set())
@@ -163,7 +165,7 @@ def series(rnd, rows, gauge, level, sd, background, move, begin, length, leak):
     gauss, out, total, burst, extra = rnd.gauss, [], 0, 0, 0.
     phase, period, bursts = rnd.random() * 7, 20 + rnd.random() * 60, background == "bursty"
     for k in range(rows):
-        v = level + gauss(0, sd) if level else 0
+        v = level + gauss(0, sd if background != "constant" else 0) if level else 0
         if not level:
             pass
         elif bursts:
@@ -190,26 +192,66 @@ def series(rnd, rows, gauge, level, sd, background, move, begin, length, leak):
     return out
 
 
+def machine(instances, counters, groups):
+    """The definitions of a machine with two CPUs. counters: (name, source, unit, more); groups: (first counter, how many, first
+    instance, how many)."""
+    r = encode.Recording()
+    r.body(encode.HEADER, {1: "worlds", 5: "x86_64", 13: S, 18: "system", 28: True})
+    r.body(encode.TOPOLOGY, {1: encode.START, 2: [0, 1], 3: [0, 0], 6: [0, 1], 13: [0, 0], 15: [1, 1]})
+    r.body(encode.INSTANCES, {2: 1, 3: [{1: 7, 2: 0, 3: 0}, {1: 7, 2: 1, 3: 1}, *instances]})
+    r.body(encode.SCHEMA, {1: 1, 2: [{1: n, 3: source, 4: unit, 10: {2: True}, **more} for n, source, unit, more in counters],
+                           3: 1, 4: [{1: "test", 2: 2, 3: [c, n, 1], 4: [i, m, 1]} for c, n, i, m in groups]})
+    return r
+
+
+def task(number, pid, comm, parent=None):
+    return {1: 9, 2: number, 6: {1: "task-%d" % number, 202: comm, **({200: pid} if pid else {204: parent[0], 205: parent[1]})}}
+
+
+def save(r, path, seconds, *tables):
+    """tables: for each group its counters, of which each is a list of readings for each instance."""
+    ticks = [encode.START + k * S for k in range(seconds + 1)]
+    around = [("u64", [[t + o for t in ticks]]) for o in (100, 350)]
+    r.chunk([(g + 1, around + [("u64", c) for c in counters], []) for g, counters in enumerate(tables)], ticks)
+    r.end()
+    r.save(path)
+
+
+def added(values, scale=1):
+    total, out = 0, [0]
+    for v in values:
+        total += v
+        out.append(int(scale * total))
+    return out
+
+
+HUNDREDTHS = {5: [1, 100]}
+
+
 def write_tasks(path, seconds=120, begin=60, length=6):
     """A CPU is busy for a while, because of one of two tasks: "hog", pid 4711; "idler", pid 12, does the same all the time."""
     rnd = random.Random(1)
     busy = [.95 if begin <= k < begin + length else rnd.gauss(.2, .02) for k in range(seconds)]
-    add = lambda values: [int(100 * sum(values[:k])) for k in range(len(values) + 1)]
-    hog, idler = add([max(b - .25, 0) for b in busy]), add([.05] * seconds)
-    r = encode.Recording()
-    r.body(encode.HEADER, {1: "worlds", 5: "x86_64", 13: S, 18: "system", 28: True})
-    r.body(encode.TOPOLOGY, {1: encode.START, 2: [0, 1], 3: [0, 0], 6: [0, 1], 13: [0, 0], 15: [1, 1]})
-    task = lambda number, pid, comm: {1: 9, 2: number, 6: {1: "task-%d" % number, 200: pid, 202: comm}}
-    r.body(encode.INSTANCES, {2: 1, 3: [{1: 7, 2: 0, 3: 0}, {1: 7, 2: 1, 3: 1}, task(1, 4711, "hog"), task(2, 12, "idler")]})
-    second = {4: "s", 5: [1, 100], 10: {2: True}}
-    r.body(encode.SCHEMA, {1: 1, 2: [{1: "stat.user", 3: "stat", **second}, {1: "tasks.user", 3: "tasks", **second},
-                                     {1: "tasks.system", 3: "tasks", **second}],
-                           3: 1, 4: [{1: "stat", 2: 2, 3: [1, 1, 1], 4: [1, 2, 1]},
-                                     {1: "tasks", 2: 2, 3: [2, 2, 1], 4: [3, 2, 1]}]})
-    cpus = [add(busy), add([rnd.gauss(.1, .02) for _ in range(seconds)])]
-    ticks = [encode.START + k * S for k in range(seconds + 1)]
-    zero = [0] * len(ticks)
-    band = lambda columns: [("u64", [[t + o for t in ticks]]) for o in (100, 350)] + [("u64", c) for c in columns]
-    r.chunk([(1, band([cpus]), []), (2, band([[hog, idler], [zero, zero]]), [])], ticks)
-    r.end()
-    r.save(path)
+    hog, idler = added([max(b - .25, 0) for b in busy], 100), added([.05] * seconds, 100)
+    r = machine([task(1, 4711, "hog"), task(2, 12, "idler")],
+                [("stat.user", "stat", "s", HUNDREDTHS), ("tasks.user", "tasks", "s", HUNDREDTHS),
+                 ("tasks.system", "tasks", "s", HUNDREDTHS)], [(1, 1, 1, 2), (2, 2, 3, 2)])
+    zero = [0] * (seconds + 1)
+    save(r, path, seconds, [[added(busy, 100), added([rnd.gauss(.1, .02) for _ in range(seconds)], 100)]],
+         [[hog, idler], [zero, zero]])
+
+
+def write_storm(path, seconds=120, begin=60, length=5):
+    """A shell, pid 4711, starts 1,824 processes a second for a while that nobody sees alive: 9,120 of them."""
+    rnd = random.Random(1)
+    now = [begin <= k < begin + length for k in range(seconds)]
+    r = machine([task(1, 4711, "sh"), task(2, None, "true", (4711, "sh")), {1: 0}],
+                [("stat.processes", "stat", "1", {}), ("vmstat.pgfault", "vmstat", "1", {}),
+                 ("tasks.user", "tasks", "s", HUNDREDTHS), ("tasks.system", "tasks", "s", HUNDREDTHS),
+                 ("tasks.ended", "tasks", "1", {})], [(1, 2, 5, 1), (3, 3, 3, 2)])
+    zero = [0] * (seconds + 1)
+    save(r, path, seconds, [[added([1824 + 11 if n else rnd.choice((1, 2, 3)) for n in now])],
+                            [added([240511 if n else rnd.gauss(3500, 90) for n in now])]],
+         [[added([.05 if n else 0 for n in now], 100), added([.1 if n else 0 for n in now], 100)],
+          [added([.1 if n else 0 for n in now], 100), added([.5 if n else 0 for n in now], 100)],
+          [zero, added([1824 if n else 0 for n in now])]])
