@@ -101,10 +101,15 @@ int plan_sources(struct plan *p, struct source *s, size_t n, struct error *e)
 	p->sources = s;
 	p->n_sources = n;
 	for (size_t i = 0; i < n && !err; i++) {
+		struct error why = { 0 };
+
 		if (!s[i].wanted)
 			continue;
 		p->source = &s[i];
-		err = s[i].ops->plan(&s[i], p, e);
+		err = s[i].ops->plan(&s[i], p, &why);
+		if (err)
+			err = why.text[0] ? error_set(e, -err, "%s", why.text) :
+					    error_sys(e, -err, "%s", s[i].ops->name);
 	}
 	while (reserved)
 		close(fds[--reserved]);

@@ -90,7 +90,7 @@ struct source_ops {
 	const char *help; /* one line for `pmrec list sources` */
 	bool default_on;
 	/* Returns 0, also if there is nothing to record (then a probe result says why), or -errno for a failure that
-	 * should end the recording (a wrong event on the command line): the text is in *e. */
+	 * should end the recording (a wrong event on the command line): the text is in *e, if there is more to say. */
 	int (*plan)(struct source *s, struct plan *p, struct error *e);
 	/* Called between snapshots on the control thread when a CPU has gone offline or come online; may add units,
 	 * groups and instances through the plan. While its CPU is offline a unit is not read. When the CPU is back,
@@ -124,7 +124,7 @@ struct source_ops {
 	/* After the last snapshot, on the control thread: one-time values may be read once more. 0 or -errno. NULL:
 	 * nothing. */
 	int (*finish)(struct source *s, struct plan *p);
-	void (*release)(struct source *s);
+	void (*release)(struct source *s); /* NULL: nothing is its own */
 	/* For `pmrec doctor`: appends lines (state, need, cure). NULL: plan() tells enough through probes. */
 	void (*doctor)(struct source *s, struct plan *p, struct buf *out);
 };

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "record/plan/plan.h"
 
 int cputext_resize(struct cputext *t, uint32_t n_counters)
@@ -60,19 +61,9 @@ void cputext_release(struct source *s)
 
 uint32_t cputext_index(const struct cputext *t, uint32_t cpu)
 {
-	uint32_t low = 0, high = t->n_cpus;
+	size_t at = ARRAY_PLACE(t->n_cpus, i, t->cpu[i] < cpu);
 
-	if (cpu < high && t->cpu[cpu] == cpu)
-		return cpu;
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (t->cpu[middle] < cpu)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < t->n_cpus && t->cpu[low] == cpu ? low : UINT32_MAX;
+	return at < t->n_cpus && t->cpu[at] == cpu ? (uint32_t)at : UINT32_MAX;
 }
 
 bool cputext_label(const char *label, uint32_t len, uint32_t *cpu)

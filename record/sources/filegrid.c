@@ -327,6 +327,26 @@ int filegrid_finish(struct filegrid *g, struct plan *p, struct filegrid **list, 
 	return err;
 }
 
+int filegrid_plan(struct plan *p, const struct filegrid_folder *f)
+{
+	struct filegrid *g = filegrid_new(p), *list = NULL;
+	uint32_t refused = p->model->n_probes;
+	char **entry = NULL;
+	int n, err = g ? 0 : -ENOMEM;
+
+	n = root_list(p->root, &entry, "%s", f->path);
+	for (int i = 0; i < n && err >= 0; i++)
+		if (!f->prefix || !strncmp(entry[i], f->prefix, strlen(f->prefix)))
+			err = f->add(g, p, entry[i]);
+	root_list_free(entry, n < 0 ? 0 : n);
+	if (g)
+		g->min_period_ns = f->min_period_ns;
+	err = filegrid_finish(g, p, &list, err < 0 ? err : 0);
+	if (err || list || p->model->n_probes > refused)
+		return err;
+	return plan_refused(p, PM_REASON_NOT_SUPPORTED, f->hint, "%s", f->what);
+}
+
 bool filegrid_cpu(struct filegrid *list, uint32_t cpu, bool online)
 {
 	bool found = false;

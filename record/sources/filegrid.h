@@ -56,6 +56,17 @@ int filegrid_add(struct filegrid *g, uint32_t counter, uint32_t instance, uint32
 /* Makes the group and hands the grid to the plan as its units, chained to *list, if what came before went well (err 0);
  * an empty grid is freed. Otherwise frees the grid, which may be NULL. 0, -errno, or err. */
 int filegrid_finish(struct filegrid *g, struct plan *p, struct filegrid **list, int err);
+/* The files in a folder's entries, such as /sys/class/thermal/thermal_zone0. */
+struct filegrid_folder {
+	const char *path, *prefix; /* how the names of entries begin that matter; NULL: all do */
+	/* Adds what an entry has. 0 or more, or -errno. */
+	int (*add)(struct filegrid *g, struct plan *p, const char *entry);
+	uint64_t min_period_ns;
+	const char *what, *hint; /* for the refusal if nothing was there; hint may be NULL */
+};
+/* A plan() that makes one grid of them. 0 or -errno. */
+int filegrid_plan(struct plan *p, const struct filegrid_folder *f);
+
 /* For update(): a CPU has gone or come back. True if the CPU has cells in one of the grids. */
 bool filegrid_cpu(struct filegrid *list, uint32_t cpu, bool online);
 

@@ -10,10 +10,6 @@
 
 #define SYS_CPU "/sys/devices/system/cpu/"
 
-struct cpufreq {
-	struct filegrid *grids;
-};
-
 /* One-time values; numbers stay numbers. */
 static int config(struct plan *p, enum pm_kind kind, uint32_t number, const char *path, const char *name)
 {
@@ -99,20 +95,18 @@ static int add_cpu(struct filegrid *g, struct plan *p, uint32_t cpu, int *why)
 
 static int cpufreq_plan(struct source *s, struct plan *p, struct error *e)
 {
-	struct cpufreq *d = calloc(1, sizeof(*d));
-	struct filegrid *g = d ? filegrid_new(p) : NULL;
+	struct filegrid *g = filegrid_new(p), *grids = NULL;
 	int err = g ? 0 : -ENOMEM, why = 0;
 
-	s->data = d;
 	for (size_t i = 0; i < p->cpus.n && !err; i++)
 		err = add_cpu(g, p, p->cpus.cpu[i], &why);
-	if (d)
-		err = filegrid_finish(g, p, &d->grids, err);
+	err = filegrid_finish(g, p, &grids, err);
+	s->data = grids;
 	if (!err)
 		err = config_all(p);
 	if (err)
-		return error_sys(e, -err, "cpufreq");
-	if (!d->grids)
+		return err;
+	if (!grids)
 		return plan_refused(p, why == -ENOENT ? PM_REASON_NOT_SUPPORTED : filegrid_reason(why, false),
 				    "load a cpufreq driver; virtual machines often have none",
 				    SYS_CPU "cpuN/cpufreq/scaling_cur_freq");
@@ -123,23 +117,18 @@ static int cpufreq_plan(struct source *s, struct plan *p, struct error *e)
 
 static int cpufreq_update(struct source *s, struct plan *p, uint32_t cpu, bool online)
 {
-	struct cpufreq *d = s->data;
-	struct filegrid *g;
+	struct filegrid *g, *grids = s->data;
 	int err, why = 0;
 
-	if (!d || cpu == PM_NONE || filegrid_cpu(d->grids, cpu, online) || !online || !plan_wants_cpu(p, cpu))
+	if (cpu == PM_NONE || filegrid_cpu(grids, cpu, online) || !online || !plan_wants_cpu(p, cpu))
 		return 0;
 	g = filegrid_new(p);
 	if (!g)
 		return -ENOMEM;
 	err = add_cpu(g, p, cpu, &why);
-	return filegrid_finish(g, p, &d->grids, err);
-}
-
-static void cpufreq_release(struct source *s)
-{
-	free(s->data);
-	s->data = NULL;
+	err = filegrid_finish(g, p, &grids, err);
+	s->data = grids;
+	return err;
 }
 
 const struct source_ops source_cpufreq = {
@@ -148,5 +137,4 @@ const struct source_ops source_cpufreq = {
 	.default_on = true,
 	.plan = cpufreq_plan,
 	.update = cpufreq_update,
-	.release = cpufreq_release,
 };

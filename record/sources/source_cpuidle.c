@@ -208,13 +208,10 @@ static int cpuidle_plan(struct source *s, struct plan *p, struct error *e)
 	}
 	if (d)
 		err = commit_sets(d, p, err);
-	if (err)
-		return error_sys(e, -err, "cpuidle");
-	if (!d->grids)
-		return plan_refused(p, PM_REASON_NOT_SUPPORTED,
-				    "load a cpuidle driver; virtual machines often have none",
-				    SYS_CPU "cpuN/cpuidle");
-	return 0;
+	if (err || d->grids)
+		return err;
+	return plan_refused(p, PM_REASON_NOT_SUPPORTED, "load a cpuidle driver; virtual machines often have none",
+			    SYS_CPU "cpuN/cpuidle");
 }
 
 static int cpuidle_update(struct source *s, struct plan *p, uint32_t cpu, bool online)

@@ -235,7 +235,7 @@ static int plan_kind(struct source *s, struct plan *p, const struct kind *kind, 
 
 	d = s->data;
 	if (err || !d)
-		return err ? error_sys(e, -err, "%s", s->ops->name) : 0;
+		return err;
 	d->kind = kind;
 	d->source = s;
 	for (int c = 0; c < COLUMNS && kind->key[c]; c++) {
@@ -243,12 +243,11 @@ static int plan_kind(struct source *s, struct plan *p, const struct kind *kind, 
 		int64_t id = row ? plan_counter(p, row) : 0;
 
 		if (id < 0)
-			return error_sys(e, (int)-id, "%s", s->ops->name);
+			return (int)id;
 		if (id)
 			d->counter[d->n_keys++] = (uint32_t)id;
 	}
-	err = learn(d, p);
-	return err ? error_sys(e, -err, "%s", s->ops->name) : 0;
+	return learn(d, p);
 }
 
 static int disk_plan(struct source *s, struct plan *p, struct error *e)

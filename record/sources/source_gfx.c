@@ -84,8 +84,12 @@ static int add_gts(struct filegrid *g, struct plan *p, const char *parent, const
 static int add_card(struct filegrid *g, struct plan *p, const char *card)
 {
 	char **tile = NULL, folder[96];
-	int n = root_list(p->root, &tile, CARDS "/%s/device", card), found = 0;
+	int n, found = 0;
 
+	/* Not a connector: "card0-HDMI-A-1". */
+	if (strchr(card, '-'))
+		return 0;
+	n = root_list(p->root, &tile, CARDS "/%s/device", card);
 	for (int i = 0; i < n && found >= 0; i++) {
 		int one;
 
@@ -105,23 +109,12 @@ static int add_card(struct filegrid *g, struct plan *p, const char *card)
 
 static int gfx_plan(struct source *s, struct plan *p, struct error *e)
 {
-	struct filegrid *g = filegrid_new(p), *list = NULL;
-	char **name = NULL;
-	int n, err = g ? 0 : -ENOMEM;
-
-	n = root_list(p->root, &name, CARDS);
-	for (int i = 0; i < n && !err; i++) {
-		int found = strncmp(name[i], "card", 4) || strchr(name[i], '-') ? 0 : add_card(g, p, name[i]);
-
-		err = found < 0 ? found : 0;
-	}
-	root_list_free(name, n < 0 ? 0 : n);
-	err = filegrid_finish(g, p, &list, err);
-	if (err)
-		return error_sys(e, -err, "gfx");
-	if (!list)
-		return plan_refused(p, PM_REASON_NOT_SUPPORTED, NULL, CARDS "/card*: no Intel graphics");
-	return 0;
+	return filegrid_plan(p, &(struct filegrid_folder){
+					.path = CARDS,
+					.prefix = "card",
+					.add = add_card,
+					.what = CARDS "/card*: no Intel graphics",
+				});
 }
 
 const struct source_ops source_gfx = {

@@ -72,22 +72,12 @@ static int add_chip(struct filegrid *g, struct plan *p, const char *hwmon)
 
 static int hwmon_plan(struct source *s, struct plan *p, struct error *e)
 {
-	struct filegrid *g = filegrid_new(p), *list = NULL;
-	char **chip = NULL;
-	int n, err = g ? 0 : -ENOMEM;
-
-	n = root_list(p->root, &chip, CHIPS);
-	for (int i = 0; i < n && !err; i++)
-		err = add_chip(g, p, chip[i]);
-	root_list_free(chip, n < 0 ? 0 : n);
-	if (g)
-		g->min_period_ns = MIN_PERIOD_NS;
-	err = filegrid_finish(g, p, &list, err);
-	if (err)
-		return error_sys(e, -err, "hwmon");
-	if (!list)
-		return plan_refused(p, PM_REASON_NOT_SUPPORTED, NULL, CHIPS "/hwmon*");
-	return 0;
+	return filegrid_plan(p, &(struct filegrid_folder){
+					.path = CHIPS,
+					.add = add_chip,
+					.min_period_ns = MIN_PERIOD_NS,
+					.what = CHIPS "/hwmon*",
+				});
 }
 
 const struct source_ops source_hwmon = {

@@ -354,12 +354,12 @@ static int interrupts_plan(struct source *s, struct plan *p, struct error *e)
 
 	d = s->data;
 	if (err || !d)
-		return err ? error_sys(e, -err, "interrupts") : 0;
+		return err;
 	d->source = s;
 	d->learning = true;
 	total = plan_counter(p, &catalog_source("interrupts", &n)[0]);
 	if (total < 0)
-		return error_sys(e, (int)-total, "interrupts");
+		return (int)total;
 	d->cpus.counter[COUNTER_TOTAL] = (uint32_t)total;
 	for (size_t i = 0; i < p->cpus.n; i++) {
 		uint32_t index = cputext_index(&d->cpus, p->cpus.cpu[i]);
@@ -375,7 +375,7 @@ static int interrupts_plan(struct source *s, struct plan *p, struct error *e)
 	if (!err)
 		err = add_cells(d, p);
 	d->learning = false;
-	return err ? error_sys(e, -err, "interrupts") : 0;
+	return err;
 }
 
 static int interrupts_update(struct source *s, struct plan *p, uint32_t cpu, bool online)

@@ -37,12 +37,10 @@ static int lpi_plan(struct source *s, struct plan *p, struct error *e)
 			err = 0;
 	}
 	err = filegrid_finish(g, p, &list, err);
-	if (err)
-		return error_sys(e, -err, "lpi");
-	if (!list)
-		return plan_refused(p, PM_REASON_NOT_SUPPORTED, "a platform with modern standby",
-				    "low-power idle residencies");
-	return 0;
+	if (err || list)
+		return err;
+	return plan_refused(p, PM_REASON_NOT_SUPPORTED, "a platform with modern standby",
+			    "low-power idle residencies");
 }
 
 const struct source_ops source_lpi = {

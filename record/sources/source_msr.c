@@ -287,16 +287,16 @@ int source_msr_plan(struct source *s, struct plan *p, const struct msr_reader *r
 	int err;
 
 	if (!d)
-		return error_sys(e, ENOMEM, "msr");
+		return -ENOMEM;
 	s->data = d;
 	msr_devices_init(&d->devices, p->root);
 	d->reader = reader ? *reader : msr_devices_reader(&d->devices);
 	d->hypervisor = pm_map_get(&p->model->header, PM_HEADER_HYPERVISOR) != NULL;
 	d->nonzero = calloc(n_rows(), 1);
 	if (!d->nonzero)
-		return error_sys(e, ENOMEM, "msr");
+		return -ENOMEM;
 	err = plan_all(d, p);
-	return err ? error_sys(e, -err, "msr") : 0;
+	return err;
 }
 
 static int msr_plan(struct source *s, struct plan *p, struct error *e)

@@ -136,12 +136,10 @@ static int pmt_plan(struct source *s, struct plan *p, struct error *e)
 		err = add_region(p, name[i]);
 	}
 	root_list_free(name, n < 0 ? 0 : n);
-	if (err)
-		return error_sys(e, -err, "pmt");
-	if (!found)
-		return plan_refused(p, PM_REASON_NOT_SUPPORTED, "modprobe pmt_telemetry; few processors have it",
-				    REGIONS "/telem*");
-	return 0;
+	if (err || found)
+		return err;
+	return plan_refused(p, PM_REASON_NOT_SUPPORTED, "modprobe pmt_telemetry; few processors have it",
+			    REGIONS "/telem*");
 }
 
 const struct source_ops source_pmt = {

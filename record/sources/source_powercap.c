@@ -134,25 +134,13 @@ static int add_zone(struct filegrid *g, struct plan *p, const char *zone)
 
 static int powercap_plan(struct source *s, struct plan *p, struct error *e)
 {
-	struct filegrid *g = filegrid_new(p), *list = NULL;
-	char **zone = NULL;
-	int n, found = 0, err = g ? 0 : -ENOMEM;
-
-	n = root_list(p->root, &zone, ZONES);
-	for (int i = 0; i < n && !err; i++) {
-		if (strncmp(zone[i], PREFIX, strlen(PREFIX)))
-			continue;
-		found++;
-		err = add_zone(g, p, zone[i]);
-	}
-	root_list_free(zone, n < 0 ? 0 : n);
-	err = filegrid_finish(g, p, &list, err);
-	if (err)
-		return error_sys(e, -err, "powercap");
-	if (!found)
-		return plan_refused(p, PM_REASON_NOT_SUPPORTED, "modprobe intel_rapl_msr; virtual machines have none",
-				    ZONES "/intel-rapl*");
-	return 0;
+	return filegrid_plan(p, &(struct filegrid_folder){
+					.path = ZONES,
+					.prefix = PREFIX,
+					.add = add_zone,
+					.what = ZONES "/intel-rapl*",
+					.hint = "modprobe intel_rapl_msr; virtual machines have none",
+				});
 }
 
 const struct source_ops source_powercap = {

@@ -110,7 +110,7 @@ static int pressure_plan(struct source *s, struct plan *p, struct error *e)
 	int err;
 
 	if (!d)
-		return error_sys(e, ENOMEM, "pressure");
+		return -ENOMEM;
 	s->data = d;
 	for (size_t r = 0; r < RESOURCES; r++)
 		d->file[r] = TEXTFILE_INIT;
@@ -124,7 +124,7 @@ static int pressure_plan(struct source *s, struct plan *p, struct error *e)
 		err = pressure_refresh(&d->store);
 	if (!err)
 		err = add_counters(d, p);
-	return err ? error_sys(e, -err, "pressure") : 0;
+	return err;
 }
 
 static void pressure_release(struct source *s)

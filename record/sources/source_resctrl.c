@@ -125,14 +125,12 @@ static int resctrl_plan(struct source *s, struct plan *p, struct error *e)
 
 	for (int i = 0; i < 2; i++)
 		err = filegrid_finish(l.grid[i], p, &list, err);
-	if (err)
-		return error_sys(e, -err, "resctrl");
-	if (!list)
-		return plan_refused(p, PM_REASON_NOT_SUPPORTED,
-				    root_exists(p->root, RESCTRL "/info") ? "the processor does not monitor memory" :
-									    "mount -t resctrl resctrl " RESCTRL,
-				    RESCTRL "/mon_data");
-	return 0;
+	if (err || list)
+		return err;
+	return plan_refused(p, PM_REASON_NOT_SUPPORTED,
+			    root_exists(p->root, RESCTRL "/info") ? "the processor does not monitor memory" :
+								    "mount -t resctrl resctrl " RESCTRL,
+			    RESCTRL "/mon_data");
 }
 
 const struct source_ops source_resctrl = {

@@ -96,7 +96,7 @@ static int softirqs_plan(struct source *s, struct plan *p, struct error *e)
 	}
 	if (!err)
 		err = cputext_plan(t, p, 0);
-	return err ? error_sys(e, -err, "softirqs") : 0;
+	return err;
 }
 
 const struct source_ops source_softirqs = {

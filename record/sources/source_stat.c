@@ -1,35 +1,50 @@
-/* /proc/stat: time by kind a CPU, and a few numbers of the whole system. */
+/*
+ * /proc/stat and /proc/schedstat: lines of CPUs with a number a column, and in /proc/stat a few numbers of the whole
+ * system.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/catalog/catalog.h"
+#include "common/parse.h"
 #include "record/sources/cputext.h"
 #include "record/plan/plan.h"
 #include "record/plan/source.h"
 
-#define CPU_KEY "cpu." /* how the keys of the per-CPU rows begin */
+#define CPU_KEY "cpu." /* how the keys of the per-CPU rows of /proc/stat begin */
+
+/* Versions of /proc/schedstat whose cpu lines have the same nine columns; they differ in the domain lines. */
+#define VERSION_FIRST 15
+#define VERSION_LAST  17
+/* Columns up to here stand still unless sysctl kernel.sched_schedstats is on; the last three always count. */
+#define COLUMN_LAST_OPTIONAL 6
+#define COLUMNS_MAX          16
 
 /* Tags of the lines: a CPU's index, or this plus the number of the system counter. */
 #define TAG_SYSTEM 0x80000000u
 
-static int stat_refresh(struct textstore *s)
+struct cpulines {
+	struct cputext cpus; /* first, for cputext_update() */
+	unsigned columns;
+	uint8_t counter_of[COLUMNS_MAX]; /* by column; counter + 1, 0: not wanted */
+};
+
+static int refresh(struct textstore *s)
 {
-	struct cputext *t = (struct cputext *)s;
+	struct cpulines *d = (struct cpulines *)s;
+	struct cputext *t = &d->cpus;
 	struct textcursor c;
 	bool cpus = false;
 	uint32_t tag;
-	uint64_t v;
 	int err;
 
 	err = textfile_read(&t->text.file);
 	if (err)
 		return err;
-	for (uint32_t i = 0; i < t->n_system; i++)
-		s->status[i] = PM_REASON_FORMAT;
-	for (uint32_t i = t->n_system; i < s->n; i++)
-		s->status[i] = PM_REASON_OFFLINE;
+	for (uint32_t i = 0; i < s->n; i++)
+		s->status[i] = i < t->n_system ? PM_REASON_FORMAT : PM_REASON_OFFLINE;
 	c = textfile_begin(&t->text.file);
 	while (textfile_next(&t->text.file, &c, &tag)) {
 		if (tag >= TEXTFILE_IGNORED)
@@ -41,10 +56,14 @@ static int stat_refresh(struct textstore *s)
 			continue;
 		}
 		cpus = true;
-		for (uint32_t k = 0; k < t->n_counters; k++) {
-			uint32_t slot = cputext_slot(t, k, tag);
+		for (unsigned column = 0; column < d->columns; column++) {
+			uint64_t v = 0;
 			bool there = textcursor_u64(&c, &v);
+			uint32_t slot;
 
+			if (!d->counter_of[column])
+				continue;
+			slot = cputext_slot(t, d->counter_of[column] - 1u, tag);
 			s->status[slot] = there ? PM_OK : PM_REASON_NOT_SUPPORTED;
 			if (there)
 				s->value[slot] = v;
@@ -54,67 +73,126 @@ static int stat_refresh(struct textstore *s)
 	return cpus ? 0 : -EINVAL;
 }
 
-static int learn_lines(struct cputext *t, const struct catalog_counter *row, uint32_t n_cpu_rows, uint32_t n_rows)
+/* The CPUs before `end` that are not known yet: those that are offline may come. */
+static int learn_cpus(struct cputext *t, uint32_t *next, uint32_t end)
 {
-	struct textcursor c = textfile_begin(&t->text.file);
 	char label[16];
-	uint32_t cpu;
 	int err = 0;
 
-	/* All CPUs, so that one that is offline now is known when it comes. */
-	err = textfile_add(&t->text.file, "cpu", 3, TEXTFILE_IGNORED);
-	for (uint32_t i = 0; i < t->n_cpus && !err; i++) {
-		int len = snprintf(label, sizeof(label), "cpu%u", t->cpu[i]);
+	for (; *next < end && !err; ++*next) {
+		int len = snprintf(label, sizeof(label), "cpu%u", t->cpu[*next]);
 
-		err = textfile_add(&t->text.file, label, (size_t)len, i);
-	}
-	while (!err && textcursor_line(&c)) {
-		uint32_t tag = TEXTFILE_IGNORED;
-
-		if (cputext_label(c.label, c.label_len, &cpu) || (c.label_len == 3 && !memcmp(c.label, "cpu", 3)))
-			continue;
-		for (uint32_t k = n_cpu_rows; k < n_rows; k++)
-			if (strlen(row[k].key) == c.label_len && !memcmp(row[k].key, c.label, c.label_len))
-				tag = TAG_SYSTEM + (k - n_cpu_rows);
-		err = textfile_add(&t->text.file, c.label, c.label_len, tag);
+		err = textfile_add(&t->text.file, label, (size_t)len, *next);
 	}
 	return err;
 }
 
-static int add_counters(struct cputext *t, struct plan *p, const struct catalog_counter *row)
+/* `system`: the n_system rows of the catalog for lines that are not of a CPU. */
+static int learn_lines(struct cputext *t, const struct catalog_counter *system)
 {
-	for (uint32_t k = 0; k < t->n_counters + t->n_system; k++) {
-		int64_t id = plan_counter(p, &row[k]);
+	struct textcursor c = textfile_begin(&t->text.file);
+	uint32_t next = 0, cpu, index;
+	int err = 0;
 
-		if (id < 0)
-			return (int)id;
-		*(k < t->n_counters ? &t->counter[k] : &t->system[k - t->n_counters]) = (uint32_t)id;
+	while (!err && textcursor_line(&c)) {
+		uint32_t tag = TEXTFILE_IGNORED;
+
+		if (cputext_label(c.label, c.label_len, &cpu)) {
+			index = cputext_index(t, cpu);
+			if (index != UINT32_MAX)
+				err = learn_cpus(t, &next, index + 1);
+			continue;
+		}
+		for (uint32_t k = 0; k < t->n_system; k++)
+			if (strlen(system[k].key) == c.label_len && !memcmp(system[k].key, c.label, c.label_len))
+				tag = TAG_SYSTEM + k;
+		err = textfile_add(&t->text.file, c.label, c.label_len, tag);
 	}
-	return 0;
+	return err ? err : learn_cpus(t, &next, t->n_cpus);
 }
 
 static int stat_plan(struct source *s, struct plan *p, struct error *e)
 {
 	const struct catalog_counter *row;
 	uint32_t n_cpu_rows = 0;
-	struct cputext *t;
+	struct cpulines *d;
 	size_t n;
 	int err;
 
 	row = catalog_source("stat", &n);
 	while (n_cpu_rows < n && !strncmp(row[n_cpu_rows].key, CPU_KEY, strlen(CPU_KEY)))
 		n_cpu_rows++;
-	err = cputext_new(s, p, sizeof(*t), "/proc/stat", NULL, (uint32_t)n - n_cpu_rows, n_cpu_rows, stat_refresh);
-	t = s->data;
-	if (!err && !t)
+	err = cputext_new(s, p, sizeof(*d), "/proc/stat", NULL, (uint32_t)n - n_cpu_rows, n_cpu_rows, refresh);
+	d = s->data;
+	if (err || !d)
+		return err;
+	d->columns = n_cpu_rows;
+	for (uint32_t k = 0; k < n; k++) {
+		int64_t id = plan_counter(p, &row[k]);
+
+		if (id < 0)
+			return (int)id;
+		if (k >= n_cpu_rows) {
+			d->cpus.system[k - n_cpu_rows] = (uint32_t)id;
+			continue;
+		}
+		d->cpus.counter[k] = (uint32_t)id;
+		d->counter_of[k] = (uint8_t)(k + 1);
+	}
+	err = learn_lines(&d->cpus, row + n_cpu_rows);
+	return err ? err : cputext_plan(&d->cpus, p, 0);
+}
+
+/* The version the file states; 0 if it states none. */
+static uint64_t version_of(const struct textfile *f)
+{
+	struct textcursor c = textfile_begin(f);
+	uint64_t v;
+
+	if (!textcursor_line(&c) || c.label_len != 7 || memcmp(c.label, "version", 7) || !textcursor_u64(&c, &v))
 		return 0;
-	if (!err)
-		err = learn_lines(t, row, n_cpu_rows, (uint32_t)n);
-	if (!err)
-		err = add_counters(t, p, row);
-	if (!err)
-		err = cputext_plan(t, p, 0);
-	return err ? error_sys(e, -err, "stat") : 0;
+	return v;
+}
+
+static int schedstat_plan(struct source *s, struct plan *p, struct error *e)
+{
+	const struct catalog_counter *row;
+	uint64_t version, on = 1;
+	struct cpulines *d;
+	size_t n;
+	int err;
+
+	row = catalog_source("schedstat", &n);
+	err = cputext_new(s, p, sizeof(*d), "/proc/schedstat", "a kernel with CONFIG_SCHEDSTATS", 0, (uint32_t)n,
+			  refresh);
+	d = s->data;
+	if (err || !d)
+		return err;
+	version = version_of(&d->cpus.text.file);
+	if (version < VERSION_FIRST || version > VERSION_LAST) {
+		cputext_release(s);
+		return plan_refused(p, PM_REASON_FORMAT, NULL, "/proc/schedstat: version %llu",
+				    (unsigned long long)version);
+	}
+	err = learn_lines(&d->cpus, NULL);
+	if (!root_u64(p->root, &on, "/proc/sys/kernel/sched_schedstats") && !on)
+		plan_refused(p, PM_REASON_NOT_COUNTED, "sysctl kernel.sched_schedstats=1",
+			     "schedstat: yields, schedules and wakeups are switched off");
+	for (uint32_t k = 0; k < n && !err; k++) {
+		uint64_t column = 0; /* from 1 */
+		int64_t id;
+
+		if (parse_u64(row[k].key, &column) || !column || column > COLUMNS_MAX)
+			return -EINVAL;
+		d->columns = column > d->columns ? (unsigned)column : d->columns;
+		if (column <= COLUMN_LAST_OPTIONAL && !on)
+			continue;
+		id = plan_counter(p, &row[k]);
+		err = id < 0 ? (int)id : 0;
+		d->cpus.counter[k] = (uint32_t)id;
+		d->counter_of[column - 1] = (uint8_t)(k + 1);
+	}
+	return err ? err : cputext_plan(&d->cpus, p, 0);
 }
 
 const struct source_ops source_stat = {
@@ -122,6 +200,15 @@ const struct source_ops source_stat = {
 	.help = "CPU time by kind, context switches and tasks (/proc/stat)",
 	.default_on = true,
 	.plan = stat_plan,
+	.update = cputext_update,
+	.release = cputext_release,
+};
+
+const struct source_ops source_schedstat = {
+	.name = "schedstat",
+	.help = "what the scheduler did on each CPU (/proc/schedstat)",
+	.default_on = true,
+	.plan = schedstat_plan,
 	.update = cputext_update,
 	.release = cputext_release,
 };

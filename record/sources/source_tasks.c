@@ -544,7 +544,7 @@ static int tasks_plan(struct source *s, struct plan *p, struct error *e)
 		return plan_refused(p, PM_REASON_NOT_READ, "-i 1", "at an interval of less than a second");
 	d = calloc(1, sizeof(*d));
 	if (!d)
-		return error_sys(e, ENOMEM, "tasks");
+		return -ENOMEM;
 	s->data = d;
 	pthread_mutex_init(&d->lock, NULL);
 	err = task_list_init(&d->list, p->root);
@@ -561,8 +561,7 @@ static int tasks_plan(struct source *s, struct plan *p, struct error *e)
 	if (!err)
 		err = tasks_read(&d->unit, NULL);
 	if (err)
-		return err == -ENODATA ? plan_refused(p, pm_reason_errno(err), NULL, "/proc") :
-					 error_sys(e, -err, "tasks");
+		return err == -ENODATA ? plan_refused(p, pm_reason_errno(err), NULL, "/proc") : err;
 	d->unit.cpu = PM_NONE;
 	d->unit.read = tasks_read;
 	d->unit.release = unit_release;

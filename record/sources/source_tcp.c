@@ -52,7 +52,7 @@ static int tcp_plan(struct source *s, struct plan *p, struct error *e)
 
 	d = s->data;
 	if (err || !d)
-		return err ? error_sys(e, -err, "tcp") : 0;
+		return err;
 	d->row = catalog_source("tcp", &n);
 	cell = calloc(n, sizeof(*cell));
 	err = cell ? textstore_resize(&d->text.store, (uint32_t)n) : -ENOMEM;
@@ -65,7 +65,7 @@ static int tcp_plan(struct source *s, struct plan *p, struct error *e)
 	if (!err)
 		err = textunit_add(p, &d->text.store, cell, (uint32_t)n, 0);
 	free(cell);
-	return err ? error_sys(e, -err, "tcp") : 0;
+	return err;
 }
 
 const struct source_ops source_tcp = {

@@ -37,23 +37,13 @@ static int add_zone(struct filegrid *g, struct plan *p, const char *zone)
 
 static int thermal_plan(struct source *s, struct plan *p, struct error *e)
 {
-	struct filegrid *g = filegrid_new(p), *list = NULL;
-	char **name = NULL;
-	int n, err = g ? 0 : -ENOMEM;
-
-	n = root_list(p->root, &name, ZONES);
-	for (int i = 0; i < n && !err; i++)
-		if (!strncmp(name[i], "thermal_zone", 12))
-			err = add_zone(g, p, name[i]);
-	root_list_free(name, n < 0 ? 0 : n);
-	if (g)
-		g->min_period_ns = MIN_PERIOD_NS;
-	err = filegrid_finish(g, p, &list, err);
-	if (err)
-		return error_sys(e, -err, "thermal");
-	if (!list)
-		return plan_refused(p, PM_REASON_NOT_SUPPORTED, NULL, ZONES "/thermal_zone*");
-	return 0;
+	return filegrid_plan(p, &(struct filegrid_folder){
+					.path = ZONES,
+					.prefix = "thermal_zone",
+					.add = add_zone,
+					.min_period_ns = MIN_PERIOD_NS,
+					.what = ZONES "/thermal_zone*",
+				});
 }
 
 const struct source_ops source_thermal = {

@@ -9,10 +9,6 @@
 #include "record/plan/source.h"
 #include "record/plan/topology.h"
 
-struct throttle {
-	struct filegrid *grids;
-};
-
 /* The CPUs of the plan decide: with -C, the first of them stands for its core or package. */
 static bool is_first(const struct plan *p, enum pm_kind kind, size_t index)
 {
@@ -50,12 +46,11 @@ static int add_cpu(struct filegrid *g, struct plan *p, size_t index, const struc
 static int throttle_plan(struct source *s, struct plan *p, struct error *e)
 {
 	static const enum pm_kind kinds[] = { PM_CORE, PM_PACKAGE };
-	struct throttle *d = calloc(1, sizeof(*d));
+	struct filegrid *grids = NULL;
 	const struct catalog_counter *row;
-	int err = d ? 0 : -ENOMEM;
+	int err = 0;
 	size_t n;
 
-	s->data = d;
 	row = catalog_source("throttle", &n);
 	/* A matrix of cores and one of packages. */
 	for (size_t k = 0; k < 2 && !err; k++) {
@@ -67,30 +62,20 @@ static int throttle_plan(struct source *s, struct plan *p, struct error *e)
 			for (size_t i = 0; i < p->cpus.n && !err; i++)
 				if (!strncmp(row[r].key, prefix, strlen(prefix)))
 					err = add_cpu(g, p, i, &row[r], kinds[k]);
-		err = filegrid_finish(g, p, &d->grids, err);
+		err = filegrid_finish(g, p, &grids, err);
 	}
-	if (err)
-		return error_sys(e, -err, "throttle");
-	if (!d->grids)
-		return plan_refused(p, PM_REASON_NOT_SUPPORTED, NULL,
-				    "/sys/devices/system/cpu/cpuN/thermal_throttle");
-	return 0;
+	s->data = grids;
+	if (err || grids)
+		return err;
+	return plan_refused(p, PM_REASON_NOT_SUPPORTED, NULL, "/sys/devices/system/cpu/cpuN/thermal_throttle");
 }
 
 /* A core whose first CPU is gone is read again when that CPU is back. */
 static int throttle_update(struct source *s, struct plan *p, uint32_t cpu, bool online)
 {
-	struct throttle *d = s->data;
-
-	if (d && cpu != PM_NONE)
-		filegrid_cpu(d->grids, cpu, online);
+	if (cpu != PM_NONE)
+		filegrid_cpu(s->data, cpu, online);
 	return 0;
-}
-
-static void throttle_release(struct source *s)
-{
-	free(s->data);
-	s->data = NULL;
 }
 
 const struct source_ops source_throttle = {
@@ -99,5 +84,4 @@ const struct source_ops source_throttle = {
 	.default_on = true,
 	.plan = throttle_plan,
 	.update = throttle_update,
-	.release = throttle_release,
 };

@@ -98,21 +98,12 @@ static int add_folder(struct filegrid *g, struct plan *p, const char *name)
 
 static int uncorefreq_plan(struct source *s, struct plan *p, struct error *e)
 {
-	struct filegrid *g = filegrid_new(p), *list = NULL;
-	char **name = NULL;
-	int n, err = g ? 0 : -ENOMEM;
-
-	n = root_list(p->root, &name, FOLDER);
-	for (int i = 0; i < n && !err; i++)
-		err = add_folder(g, p, name[i]);
-	root_list_free(name, n < 0 ? 0 : n);
-	err = filegrid_finish(g, p, &list, err);
-	if (err)
-		return error_sys(e, -err, "uncorefreq");
-	if (!list)
-		return plan_refused(p, PM_REASON_NOT_SUPPORTED,
-				    "modprobe intel-uncore-frequency; virtual machines have none", FOLDER);
-	return 0;
+	return filegrid_plan(p, &(struct filegrid_folder){
+					.path = FOLDER,
+					.add = add_folder,
+					.what = FOLDER,
+					.hint = "modprobe intel-uncore-frequency; virtual machines have none",
+				});
 }
 
 const struct source_ops source_uncorefreq = {

@@ -101,7 +101,7 @@ static int vmstat_plan(struct source *s, struct plan *p, struct error *e)
 	err = textsource_new(s, p, sizeof(*d), path, NULL, vmstat_refresh);
 	d = s->data;
 	if (err || !d)
-		return err ? error_sys(e, -err, "%s", name) : 0;
+		return err;
 	for (size_t i = 0; i < d->file.len; i++)
 		lines += d->file.data[i] == '\n';
 	cell = calloc(lines, sizeof(*cell));
@@ -111,7 +111,7 @@ static int vmstat_plan(struct source *s, struct plan *p, struct error *e)
 	if (!err)
 		err = textunit_add(p, &d->store, cell, n, 0);
 	free(cell);
-	return err ? error_sys(e, -err, "%s", name) : 0;
+	return err;
 }
 
 const struct source_ops source_vmstat = {
