@@ -5,7 +5,6 @@
 #include <ctype.h>
 #include <errno.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "common/options_table.h"

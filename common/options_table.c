@@ -2,7 +2,6 @@
  * the right one. */
 #include "common/options_table.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,10 +1,8 @@
 #include "common/pci_map.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "common/array.h"
 

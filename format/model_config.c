@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "common/array.h"
-#include "format/cbor.h"
 #include "format/limits.h"
 #include "format/model_private.h"
 

@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #define DAMAGE_MAX 65536 /* entries; what comes after is added to the last */
 

@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "format/model_private.h"
-
 #define FEATURES_KNOWN 0ull /* incompatible features that this version reads */
 
 /* A header is looked into before anything else is read: whether its recording can be. */

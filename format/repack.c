@@ -1,6 +1,5 @@
 /* Chunks that go from one recording to another as they are packed: what cut and merge need most of the time. */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "format/reader_private.h"

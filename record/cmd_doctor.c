@@ -1,6 +1,5 @@
 /* pmrec doctor: what would be recorded here, what not and why, and the command that would allow it. */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 

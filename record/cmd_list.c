@@ -13,7 +13,6 @@
 #include "format/vendor_pack.h"
 #include "record/commands.h"
 #include "record/list_events.h"
-#include "record/plan/plan.h"
 #include "record/sources/sources.h"
 #include "record/host/privileges.h"
 

@@ -1,6 +1,5 @@
 /* pmrec mark: puts a marker into the recording that runs here. */
 #include <errno.h>
-#include <string.h>
 
 #include "common/options.h"
 #include "record/commands.h"

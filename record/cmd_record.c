@@ -14,7 +14,6 @@
 #include "record/host/caller.h"
 #include "record/host/interruptible.h"
 #include "record/host/opener.h"
-#include "record/host/privileges.h"
 #include "record/recorder.h"
 #include "record/plan/refused.h"
 

@@ -1,7 +1,6 @@
 /* pmrec report and --report: finds the pmrep that belongs to this pmrec, and runs it. */
 #include <errno.h>
 #include <limits.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 

@@ -1,6 +1,5 @@
 /* --dry-run: which groups would be counted, and for how much of the time each of them gets its counters. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <time.h>
 
 #include "record/perf/perf_group.h"

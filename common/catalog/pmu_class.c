@@ -1,7 +1,6 @@
 #include "common/catalog/pmu_class.h"
 
 #include <ctype.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <sched.h>
-#include <stdlib.h>
 
 #define CPUS_MAX 65536
 

@@ -5,7 +5,6 @@
 #include <linux/acct.h>
 #include <linux/genetlink.h>
 #include <linux/taskstats.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>

@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "common/array.h"
-#include "record/bpf/bpf_call.h"
 #include "record/bpf/bpf_check.h"
 #include "record/perf/perf_bpf_private.h"
 #include "record/host/privileges.h"

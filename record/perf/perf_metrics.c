@@ -4,7 +4,6 @@
  * does not fit) is counted alone, once for all.
  */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -8,8 +8,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "common/event/event.h"
-
 /* A ring holds what comes in that time, at least; whoever empties it comes once a second. */
 #define RING_NS 2000000000u
 /* Header, time, then what read() gives: number, enabled, running, the leader's count, those of the members. */

@@ -2,7 +2,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "record/perf/perf_class.h"
 #include "record/perf/perf_source.h"

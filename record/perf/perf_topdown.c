@@ -3,7 +3,6 @@
  * the slots switches on: the kernel takes them only behind that event, in its group. What a file or a user calls them
  * says nothing; their codes do (arch/x86/events/intel/core.c: slots 0x400, shares 0x8000 to 0x8700).
  */
-#include <stdio.h>
 #include <string.h>
 
 #include "record/perf/perf_source.h"

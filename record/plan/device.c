@@ -1,6 +1,5 @@
 #include "record/plan/device.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -1,7 +1,6 @@
 #include "record/plan/member.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <sched.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <time.h>
 

@@ -1,11 +1,9 @@
 #include "record/plan/topology.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/parse.h"
 #include "record/host/clocks.h"
 #include "record/host/cputype.h"
 #include "record/plan/plan.h"

@@ -1,7 +1,6 @@
 /* What a recorder that was killed has left of a ring: the next one of that name takes it over. It belongs into a dump, and
  * must not stay for ever. */
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,6 @@
 /* Sleep and frequencies of Intel graphics; the drivers xe, i915 and older i915 keep them in different places. */
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "common/catalog/catalog.h"

@@ -1,8 +1,6 @@
 /* Sensors: temperatures, fans, voltages, currents, power, energy. */
 #include <ctype.h>
-#include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "common/catalog/catalog.h"

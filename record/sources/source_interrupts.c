@@ -3,7 +3,6 @@
  * they count for the first time; read() notes that and update() adds them.
  */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>

@@ -1,7 +1,6 @@
 /* Energy of packages, cores, memory and platform as the powercap framework shows it (RAPL of Intel and AMD). */
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "common/catalog/catalog.h"

@@ -1,6 +1,5 @@
 /* /proc/softirqs: one line a kind, one column a CPU. */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "common/catalog/catalog.h"

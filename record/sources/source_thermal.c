@@ -1,6 +1,4 @@
 /* Thermal zones. */
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "common/catalog/catalog.h"
