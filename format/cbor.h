@@ -42,6 +42,20 @@ void cbor_add_double(struct buf *b, double v);
 void cbor_add_value(struct buf *b, const struct pm_value *v);
 void cbor_add_map(struct buf *b, const struct pm_map *m);
 
+/* A map of up to CBOR_FIELDS_MAX fields, whose number is known when it is done: begun here, it grows by a key and the
+ * value that is added behind it. The keys have to ascend. */
+#define CBOR_FIELDS_MAX 23
+struct cbor_fields {
+	struct buf *out;
+	size_t head;
+};
+struct cbor_fields cbor_fields(struct buf *b);
+void cbor_field(struct cbor_fields *f, uint32_t key);
+void cbor_field_uint(struct cbor_fields *f, uint32_t key, uint64_t v);
+void cbor_field_int(struct cbor_fields *f, uint32_t key, int64_t v);
+/* Not if it is what a reader takes for it where it is left out. */
+void cbor_field_unless(struct cbor_fields *f, uint32_t key, uint64_t v, uint64_t unless);
+
 /* ---- decoding ---- */
 
 /* A cursor. After the first failure `err` sticks, every call gives 0, and peek gives CBOR_END. */

@@ -191,3 +191,37 @@ void cbor_add_map(struct buf *b, const struct pm_map *m)
 {
 	add_map(b, m, CBOR_ATTRS_DEPTH);
 }
+
+struct cbor_fields cbor_fields(struct buf *b)
+{
+	struct cbor_fields f = { .out = b, .head = b->len };
+
+	cbor_add_head(b, CBOR_MAP, 0);
+	return f;
+}
+
+void cbor_field(struct cbor_fields *f, uint32_t key)
+{
+	cbor_add_uint(f->out, key);
+	/* Up to so many the head is one byte. */
+	if (!f->out->err)
+		f->out->data[f->head]++;
+}
+
+void cbor_field_uint(struct cbor_fields *f, uint32_t key, uint64_t v)
+{
+	cbor_field(f, key);
+	cbor_add_uint(f->out, v);
+}
+
+void cbor_field_int(struct cbor_fields *f, uint32_t key, int64_t v)
+{
+	cbor_field(f, key);
+	cbor_add_int(f->out, v);
+}
+
+void cbor_field_unless(struct cbor_fields *f, uint32_t key, uint64_t v, uint64_t unless)
+{
+	if (v != unless)
+		cbor_field_uint(f, key, v);
+}

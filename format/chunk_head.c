@@ -6,6 +6,7 @@
 
 #include "common/array.h"
 #include "format/cbor.h"
+#include "format/definitions_take.h"
 #include "format/frame.h"
 #include "format/limits.h"
 
@@ -66,59 +67,71 @@ static uint64_t lead(const struct pm_clocks *c, uint64_t b)
 	return b - c->monotonic;
 }
 
-static void encode_clocks(const struct chunk_head *h, const struct chunk_base *base, struct buf *out)
+static void encode_clocks(const struct chunk_head *h, const struct chunk_base *base, struct cbor_fields *f)
 {
 	const struct pm_clocks *c = &h->clocks;
 
-	cbor_add_uint(out, PM_META_CLOCKS);
-	cbor_add_head(out, CBOR_ARRAY, 4);
+	cbor_field(f, PM_META_CLOCKS);
+	cbor_add_head(f->out, CBOR_ARRAY, 4);
 	if (h->key) {
-		cbor_add_uint(out, c->monotonic);
-		cbor_add_uint(out, c->monotonic_raw);
-		cbor_add_uint(out, c->boottime);
-		cbor_add_uint(out, c->counter);
+		cbor_add_uint(f->out, c->monotonic);
+		cbor_add_uint(f->out, c->monotonic_raw);
+		cbor_add_uint(f->out, c->boottime);
+		cbor_add_uint(f->out, c->counter);
 		return;
 	}
-	add_difference(out, c->monotonic, h->tick[0]);
-	add_difference(out, c->monotonic_raw ? lead(c, c->monotonic_raw) : 0,
+	add_difference(f->out, c->monotonic, h->tick[0]);
+	add_difference(f->out, c->monotonic_raw ? lead(c, c->monotonic_raw) : 0,
 		       c->monotonic_raw ? lead(&base->clocks, base->clocks.monotonic_raw) : 0);
-	add_difference(out, c->boottime ? lead(c, c->boottime) : 0,
+	add_difference(f->out, c->boottime ? lead(c, c->boottime) : 0,
 		       c->boottime ? lead(&base->clocks, base->clocks.boottime) : 0);
-	add_difference(out, c->counter, base->clocks.counter);
+	add_difference(f->out, c->counter, base->clocks.counter);
 }
 
-static void encode_realtime(const struct chunk_head *h, const struct chunk_base *base, struct buf *out)
+static void encode_realtime(const struct chunk_head *h, const struct chunk_base *base, struct cbor_fields *f)
 {
-	cbor_add_uint(out, PM_META_REALTIME);
+	cbor_field(f, PM_META_REALTIME);
 	if (h->key)
-		cbor_add_uint(out, h->clocks.realtime);
+		cbor_add_uint(f->out, h->clocks.realtime);
 	else
-		add_difference(out, lead(&h->clocks, h->clocks.realtime), lead(&base->clocks, base->clocks.realtime));
+		add_difference(f->out, lead(&h->clocks, h->clocks.realtime),
+			       lead(&base->clocks, base->clocks.realtime));
 }
 
-static void encode_steps(struct buf *out, unsigned key, const uint64_t *v, uint32_t rows, uint64_t step)
+/* What one expects of ticks and numbers: the first, and the same step to each. Only what is otherwise is written. */
+static void encode_series(struct cbor_fields *f, unsigned first_key, unsigned steps_key, const uint64_t *v,
+			  uint32_t rows, uint64_t first, uint64_t step)
 {
-	cbor_add_uint(out, key);
-	cbor_add_head(out, CBOR_ARRAY, rows - 1);
+	bool regular = true;
+
+	if (v[0] != first)
+		cbor_field_int(f, first_key, (int64_t)(v[0] - first));
+	for (uint32_t r = 1; r < rows && regular; r++)
+		regular = v[r] - v[r - 1] == step;
+	if (regular)
+		return;
+	cbor_field(f, steps_key);
+	cbor_add_head(f->out, CBOR_ARRAY, rows - 1);
 	for (uint32_t r = 1; r < rows; r++)
-		add_difference(out, v[r] - v[r - 1], step);
+		add_difference(f->out, v[r] - v[r - 1], step);
 }
 
-static bool regular(const uint64_t *v, uint32_t rows, uint64_t step)
-{
-	for (uint32_t r = 1; r < rows; r++)
-		if (v[r] - v[r - 1] != step)
-			return false;
-	return true;
-}
-
-static uint32_t count_flags(const struct chunk_head *h)
+static void encode_flags(const struct chunk_head *h, struct cbor_fields *f)
 {
 	uint32_t n = 0;
 
 	for (uint32_t r = 0; r < h->rows; r++)
 		n += h->flags[r] != 0;
-	return n;
+	if (!n)
+		return;
+	cbor_field(f, PM_META_FLAGS);
+	cbor_add_head(f->out, CBOR_ARRAY, 2ull * n);
+	for (uint32_t r = 0; r < h->rows; r++) {
+		if (!h->flags[r])
+			continue;
+		cbor_add_uint(f->out, r);
+		cbor_add_uint(f->out, h->flags[r]);
+	}
 }
 
 static uint32_t count_ranges(const uint32_t *id, uint32_t n)
@@ -130,88 +143,43 @@ static uint32_t count_ranges(const uint32_t *id, uint32_t n)
 	return ranges;
 }
 
-static void encode_groups(const struct chunk_head *h, struct buf *out)
+static void encode_groups(const struct chunk_head *h, struct cbor_fields *f)
 {
-	cbor_add_uint(out, PM_META_GROUPS);
-	cbor_add_head(out, CBOR_ARRAY, 2ull * count_ranges(h->group, h->n_groups));
+	cbor_field(f, PM_META_GROUPS);
+	cbor_add_head(f->out, CBOR_ARRAY, 2ull * count_ranges(h->group, h->n_groups));
 	for (uint32_t i = 0; i < h->n_groups;) {
 		uint32_t n = 1;
 
 		while (i + n < h->n_groups && h->group[i + n] == h->group[i] + n)
 			n++;
-		cbor_add_uint(out, h->group[i]);
-		cbor_add_uint(out, n);
+		cbor_add_uint(f->out, h->group[i]);
+		cbor_add_uint(f->out, n);
 		i += n;
 	}
 }
 
 void chunk_head_encode(const struct chunk_head *h, const struct chunk_base *base, uint64_t payload, struct buf *out)
 {
-	uint64_t tick = h->key ? 0 : base->last_tick + base->step;
-	uint64_t number = h->key ? 0 : base->last_number + 1;
-	bool ticks = !regular(h->tick, h->rows, h->step), numbers = !regular(h->number, h->rows, 1);
-	bool groups = h->key || h->n_groups != base->n_groups ||
-		      (h->n_groups && memcmp(h->group, base->group, h->n_groups * sizeof(*h->group)) != 0);
-	uint32_t flags = count_flags(h);
+	struct cbor_fields f = cbor_fields(out);
 
-	cbor_add_head(out, CBOR_MAP,
-		      (payload > 0) + (h->codec != PM_CODEC_PACKED) + (h->run != 1) + (h->segment != 0) +
-			      (h->rows != 1) + h->key + (h->tick[0] != tick) + ticks + (h->number[0] != number) +
-			      numbers + (flags > 0) + 1u + !h->key + groups + 1u + (h->clocks.realtime != 0));
-	if (payload) {
-		cbor_add_uint(out, PM_META_PAYLOAD);
-		cbor_add_uint(out, payload);
-	}
-	if (h->codec != PM_CODEC_PACKED) {
-		cbor_add_uint(out, PM_META_CODEC);
-		cbor_add_uint(out, h->codec);
-	}
-	if (h->run != 1) {
-		cbor_add_uint(out, PM_META_RUN);
-		cbor_add_uint(out, h->run);
-	}
-	if (h->segment) {
-		cbor_add_uint(out, PM_META_SEGMENT);
-		cbor_add_uint(out, h->segment);
-	}
-	if (h->rows != 1) {
-		cbor_add_uint(out, PM_META_ROWS);
-		cbor_add_uint(out, h->rows);
-	}
-	if (h->key) {
-		cbor_add_uint(out, PM_META_STEP);
-		cbor_add_uint(out, h->step);
-	}
-	if (h->tick[0] != tick) {
-		cbor_add_uint(out, PM_META_TICK);
-		add_difference(out, h->tick[0], tick);
-	}
-	if (ticks)
-		encode_steps(out, PM_META_TICKS, h->tick, h->rows, h->step);
-	if (h->number[0] != number) {
-		cbor_add_uint(out, PM_META_NUMBER);
-		add_difference(out, h->number[0], number);
-	}
-	if (numbers)
-		encode_steps(out, PM_META_NUMBERS, h->number, h->rows, 1);
-	if (flags) {
-		cbor_add_uint(out, PM_META_FLAGS);
-		cbor_add_head(out, CBOR_ARRAY, 2ull * flags);
-		for (uint32_t r = 0; r < h->rows; r++) {
-			if (!h->flags[r])
-				continue;
-			cbor_add_uint(out, r);
-			cbor_add_uint(out, h->flags[r]);
-		}
-	}
-	encode_clocks(h, base, out);
-	if (!h->key) {
-		cbor_add_uint(out, PM_META_BASE);
-		cbor_add_uint(out, base->crc);
-	}
-	if (groups)
-		encode_groups(h, out);
-	cbor_add_uint(out, PM_META_BLOCKS);
+	cbor_field_unless(&f, PM_META_PAYLOAD, payload, 0);
+	cbor_field_unless(&f, PM_META_CODEC, h->codec, PM_CODEC_PACKED);
+	cbor_field_unless(&f, PM_META_RUN, h->run, 1);
+	cbor_field_unless(&f, PM_META_SEGMENT, h->segment, 0);
+	cbor_field_unless(&f, PM_META_ROWS, h->rows, 1);
+	if (h->key)
+		cbor_field_uint(&f, PM_META_STEP, h->step);
+	encode_series(&f, PM_META_TICK, PM_META_TICKS, h->tick, h->rows, h->key ? 0 : base->last_tick + base->step,
+		      h->step);
+	encode_series(&f, PM_META_NUMBER, PM_META_NUMBERS, h->number, h->rows, h->key ? 0 : base->last_number + 1, 1);
+	encode_flags(h, &f);
+	encode_clocks(h, base, &f);
+	if (!h->key)
+		cbor_field_uint(&f, PM_META_BASE, base->crc);
+	if (h->key || h->n_groups != base->n_groups ||
+	    (h->n_groups && memcmp(h->group, base->group, h->n_groups * sizeof(*h->group)) != 0))
+		encode_groups(h, &f);
+	cbor_field(&f, PM_META_BLOCKS);
 	cbor_add_head(out, CBOR_ARRAY, 4ull * h->n_blocks);
 	for (uint32_t i = 0; i < h->n_blocks; i++) {
 		cbor_add_uint(out, h->block[i].stored);
@@ -220,7 +188,7 @@ void chunk_head_encode(const struct chunk_head *h, const struct chunk_base *base
 		cbor_add_uint(out, h->block[i].n_groups);
 	}
 	if (h->clocks.realtime)
-		encode_realtime(h, base, out);
+		encode_realtime(h, base, &f);
 }
 
 /* ---- decoding: first everything as it is written, then the sums ---- */
@@ -233,15 +201,6 @@ struct written {
 	int64_t ticks[PM_CHUNK_ROWS], numbers[PM_CHUNK_ROWS];
 	uint32_t n_ticks, n_numbers;
 };
-
-static uint32_t decode_u32(struct cbor *c, uint32_t max)
-{
-	uint64_t v = cbor_uint(c);
-
-	if (v > max)
-		cbor_fail(c);
-	return c->err ? 0 : (uint32_t)v;
-}
 
 static uint32_t decode_steps(struct cbor *c, int64_t *v)
 {
@@ -261,9 +220,9 @@ static void decode_flags(struct cbor *c, struct chunk_head *h)
 	if (n % 2)
 		cbor_fail(c);
 	for (size_t i = 0; i < n && !c->err; i += 2) {
-		uint32_t row = decode_u32(c, PM_CHUNK_ROWS - 1);
+		uint32_t row = take_u32(c, PM_CHUNK_ROWS - 1);
 
-		h->flags[row] = (uint8_t)decode_u32(c, UINT8_MAX);
+		h->flags[row] = (uint8_t)take_u32(c, UINT8_MAX);
 	}
 }
 
@@ -275,7 +234,7 @@ static void decode_groups(struct cbor *c, struct chunk_head *h)
 		cbor_fail(c);
 	h->n_groups = 0;
 	for (size_t i = 0; i < n && !c->err; i += 2) {
-		uint32_t first = decode_u32(c, PM_MAX_GROUPS), count = decode_u32(c, PM_MAX_GROUPS);
+		uint32_t first = take_u32(c, PM_MAX_GROUPS), count = take_u32(c, PM_MAX_GROUPS);
 
 		if (!first || !count || first + count - 1 > PM_MAX_GROUPS || h->n_groups + count > PM_MAX_GROUPS) {
 			cbor_fail(c);
@@ -302,10 +261,10 @@ static void decode_blocks(struct cbor *c, struct chunk_head *h)
 	for (size_t i = 0; i < n / 4 && !c->err; i++) {
 		struct chunk_block *b = &h->block[h->n_blocks++];
 
-		b->stored = decode_u32(c, PM_MAX_PAYLOAD);
-		b->raw = decode_u32(c, PM_MAX_BLOCK_RAW);
-		b->crc = decode_u32(c, UINT32_MAX);
-		b->n_groups = decode_u32(c, PM_MAX_GROUPS);
+		b->stored = take_u32(c, PM_MAX_PAYLOAD);
+		b->raw = take_u32(c, PM_MAX_BLOCK_RAW);
+		b->crc = take_u32(c, UINT32_MAX);
+		b->n_groups = take_u32(c, PM_MAX_GROUPS);
 	}
 }
 
@@ -330,17 +289,17 @@ static void decode_map(struct cbor *c, struct chunk_head *h, struct written *w)
 	for (cbor_map(c, &m); cbor_next(c, &m);) {
 		switch (m.key) {
 		case PM_META_CODEC:
-			h->codec = (enum pm_codec)decode_u32(c, INT32_MAX);
+			h->codec = (enum pm_codec)take_u32(c, INT32_MAX);
 			h->newer |= h->codec > PM_CODEC_PLAIN;
 			break;
 		case PM_META_RUN:
-			h->run = decode_u32(c, UINT32_MAX);
+			h->run = take_u32(c, UINT32_MAX);
 			break;
 		case PM_META_SEGMENT:
-			h->segment = decode_u32(c, UINT32_MAX);
+			h->segment = take_u32(c, UINT32_MAX);
 			break;
 		case PM_META_ROWS:
-			h->rows = decode_u32(c, PM_CHUNK_ROWS);
+			h->rows = take_u32(c, PM_CHUNK_ROWS);
 			break;
 		case PM_META_STEP:
 			h->step = cbor_uint(c);
@@ -366,7 +325,7 @@ static void decode_map(struct cbor *c, struct chunk_head *h, struct written *w)
 			w->has_clocks = true;
 			break;
 		case PM_META_BASE:
-			h->base_crc = decode_u32(c, UINT32_MAX);
+			h->base_crc = take_u32(c, UINT32_MAX);
 			h->key = false;
 			break;
 		case PM_META_GROUPS:

@@ -6,34 +6,27 @@
 #include "format/definitions_key.h"
 #include "format/model_private.h"
 
-static void add_text(struct buf *out, unsigned key, const char *text)
+static void add_text(struct cbor_fields *f, unsigned key, const char *text)
 {
-	cbor_add_uint(out, key);
-	cbor_add_text(out, text, strlen(text));
+	cbor_field(f, key);
+	cbor_add_text(f->out, text, strlen(text));
 }
 
-static void add_uint(struct buf *out, unsigned key, uint64_t v)
-{
-	cbor_add_uint(out, key);
-	cbor_add_uint(out, v);
-}
-
-static void add_attrs(struct buf *out, unsigned key, const struct pm_map *attrs)
+static void add_attrs(struct cbor_fields *f, unsigned key, const struct pm_map *attrs)
 {
 	if (!attrs->n)
 		return;
-	cbor_add_uint(out, key);
-	cbor_add_map(out, attrs);
+	cbor_field(f, key);
+	cbor_add_map(f->out, attrs);
 }
 
 /* Items are put together apart from their array, because its head tells their number. */
-static void add_items(struct buf *out, unsigned key, uint64_t n, const struct buf *items)
+static void add_items(struct cbor_fields *f, unsigned key, uint64_t n, const struct buf *items)
 {
-	cbor_add_uint(out, key);
-	cbor_add_head(out, CBOR_ARRAY, n);
-	if (items->err && !out->err)
-		out->err = items->err;
-	buf_add(out, items->data, items->len);
+	cbor_field(f, key);
+	cbor_add_head(f->out, CBOR_ARRAY, n);
+	buf_carry(f->out, items);
+	buf_add(f->out, items->data, items->len);
 }
 
 void encode_header(struct buf *out, const struct pm_model *m)
@@ -80,16 +73,13 @@ static bool known_anywhere(const struct pm_topology *t, size_t i)
 
 void encode_topology(struct buf *out, const struct pm_topology *t)
 {
-	uint64_t fields = 2 + (t->n_types > 0);
+	struct cbor_fields f = cbor_fields(out);
 
-	for (size_t i = 0; i < CPU_NUMBERS; i++)
-		fields += known_anywhere(t, i);
-	cbor_add_head(out, CBOR_MAP, fields);
-	add_uint(out, TOPOLOGY_TIME, t->time_ns);
+	cbor_field_uint(&f, TOPOLOGY_TIME, t->time_ns);
 	for (size_t i = 0; i < CPU_NUMBERS; i++) {
 		if (!known_anywhere(t, i))
 			continue;
-		cbor_add_uint(out, cpu_numbers[i].key);
+		cbor_field(&f, cpu_numbers[i].key);
 		cbor_add_head(out, CBOR_ARRAY, t->n);
 		for (uint32_t k = 0; k < t->n; k++) {
 			uint32_t v = cpu_number(&t->cpu[k], i);
@@ -97,13 +87,13 @@ void encode_topology(struct buf *out, const struct pm_topology *t)
 			cbor_add_int(out, v == PM_NONE ? -1 : (int64_t)v);
 		}
 	}
-	cbor_add_uint(out, TOPOLOGY_ONLINE);
+	cbor_field(&f, TOPOLOGY_ONLINE);
 	cbor_add_head(out, CBOR_ARRAY, t->n);
 	for (uint32_t k = 0; k < t->n; k++)
 		cbor_add_uint(out, t->cpu[k].online);
 	if (!t->n_types)
 		return;
-	cbor_add_uint(out, TOPOLOGY_TYPE_NAMES);
+	cbor_field(&f, TOPOLOGY_TYPE_NAMES);
 	cbor_add_head(out, CBOR_ARRAY, t->n_types);
 	for (uint32_t k = 0; k < t->n_types; k++)
 		cbor_add_text(out, t->type[k], strlen(t->type[k]));
@@ -111,34 +101,26 @@ void encode_topology(struct buf *out, const struct pm_topology *t)
 
 static void add_counter(struct buf *out, const struct pm_counter *c)
 {
-	bool display = strcmp(c->display, c->name) != 0;
-	bool scale = c->scale.text || c->scale.num != 1 || c->scale.den != 1;
+	struct cbor_fields f = cbor_fields(out);
 
-	cbor_add_head(out, CBOR_MAP,
-		      3u + display + scale + (c->type != 0) + (c->semantics != 0) + (c->width != 64) +
-			      (c->aggregation != 0) + (c->attrs.n > 0));
-	add_text(out, COUNTER_NAME, c->name);
-	if (display)
-		add_text(out, COUNTER_DISPLAY, c->display);
-	add_text(out, COUNTER_SOURCE, c->source);
-	add_text(out, COUNTER_UNIT, c->unit);
+	add_text(&f, COUNTER_NAME, c->name);
+	if (strcmp(c->display, c->name) != 0)
+		add_text(&f, COUNTER_DISPLAY, c->display);
+	add_text(&f, COUNTER_SOURCE, c->source);
+	add_text(&f, COUNTER_UNIT, c->unit);
 	if (c->scale.text) {
-		add_text(out, COUNTER_SCALE, c->scale.text);
-	} else if (scale) {
-		cbor_add_uint(out, COUNTER_SCALE);
+		add_text(&f, COUNTER_SCALE, c->scale.text);
+	} else if (c->scale.num != 1 || c->scale.den != 1) {
+		cbor_field(&f, COUNTER_SCALE);
 		cbor_add_head(out, CBOR_ARRAY, 2);
 		cbor_add_uint(out, c->scale.num);
 		cbor_add_uint(out, c->scale.den);
 	}
-	if (c->type)
-		add_uint(out, COUNTER_TYPE, c->type);
-	if (c->semantics)
-		add_uint(out, COUNTER_SEMANTICS, c->semantics);
-	if (c->width != 64)
-		add_uint(out, COUNTER_WIDTH, c->width);
-	if (c->aggregation)
-		add_uint(out, COUNTER_AGGREGATION, c->aggregation);
-	add_attrs(out, COUNTER_ATTRS, &c->attrs);
+	cbor_field_unless(&f, COUNTER_TYPE, c->type, 0);
+	cbor_field_unless(&f, COUNTER_SEMANTICS, c->semantics, 0);
+	cbor_field_unless(&f, COUNTER_WIDTH, c->width, 64);
+	cbor_field_unless(&f, COUNTER_AGGREGATION, c->aggregation, 0);
+	add_attrs(&f, COUNTER_ATTRS, &c->attrs);
 }
 
 /* Length of the arithmetic progression that starts at id[0]; *step is its step. Ids that fall end it. */
@@ -152,26 +134,26 @@ static uint32_t progression(const uint32_t *id, uint32_t n, uint32_t *step)
 	return count;
 }
 
-static void add_ids(struct buf *out, unsigned key, const uint32_t *id, uint32_t n)
+static void add_ids(struct cbor_fields *f, unsigned key, const uint32_t *id, uint32_t n)
 {
 	uint32_t step, runs = 0;
 
 	for (uint32_t i = 0; i < n; runs++)
 		i += progression(id + i, n - i, &step);
-	cbor_add_uint(out, key);
-	cbor_add_head(out, CBOR_ARRAY, 3ull * runs);
+	cbor_field(f, key);
+	cbor_add_head(f->out, CBOR_ARRAY, 3ull * runs);
 	for (uint32_t i = 0; i < n;) {
 		uint32_t count = progression(id + i, n - i, &step);
 
-		cbor_add_uint(out, id[i]);
-		cbor_add_uint(out, count);
-		cbor_add_uint(out, step);
+		cbor_add_uint(f->out, id[i]);
+		cbor_add_uint(f->out, count);
+		cbor_add_uint(f->out, step);
 		i += count;
 	}
 }
 
 /* [stay, leave ...] of the instances of `from`. */
-static void add_left(struct buf *out, const struct pm_group *g, const struct pm_group *from, uint32_t kept)
+static void add_left(struct cbor_fields *f, const struct pm_group *g, const struct pm_group *from, uint32_t kept)
 {
 	struct buf items = BUF_INIT;
 	uint64_t n = 0;
@@ -190,26 +172,26 @@ static void add_left(struct buf *out, const struct pm_group *g, const struct pm_
 		n += 2;
 	}
 	if (n)
-		add_items(out, GROUP_LEFT, n, &items);
+		add_items(f, GROUP_LEFT, n, &items);
 	buf_release(&items);
 }
 
 /* [first, count ...] */
-static void add_ranges(struct buf *out, unsigned key, const uint32_t *id, size_t all)
+static void add_ranges(struct cbor_fields *f, unsigned key, const uint32_t *id, size_t all)
 {
 	uint64_t ranges = 0;
 
 	for (size_t i = 0; i < all; i++)
 		ranges += !i || id[i] != id[i - 1] + 1;
-	cbor_add_uint(out, key);
-	cbor_add_head(out, CBOR_ARRAY, 2 * ranges);
+	cbor_field(f, key);
+	cbor_add_head(f->out, CBOR_ARRAY, 2 * ranges);
 	for (size_t i = 0; i < all;) {
 		size_t n = 1;
 
 		while (i + n < all && id[i + n] == id[i] + n)
 			n++;
-		cbor_add_uint(out, id[i]);
-		cbor_add_uint(out, n);
+		cbor_add_uint(f->out, id[i]);
+		cbor_add_uint(f->out, n);
 		i += n;
 	}
 }
@@ -218,29 +200,29 @@ static void add_ranges(struct buf *out, unsigned key, const uint32_t *id, size_t
 static void add_continued(struct buf *out, const struct pm_group *g, const struct pm_group *from)
 {
 	uint32_t kept = model_group_kept(g, from, NULL);
-	bool source = strcmp(g->source, from->source) != 0, added = kept < g->n_instances;
+	struct cbor_fields f = cbor_fields(out);
 
-	cbor_add_head(out, CBOR_MAP, 1u + source + added + (kept < from->n_instances));
-	if (source)
-		add_text(out, GROUP_SOURCE, g->source);
-	if (added)
-		add_ids(out, GROUP_INSTANCES, g->instance + kept, g->n_instances - kept);
-	add_uint(out, GROUP_CONTINUES, from->id);
-	add_left(out, g, from, kept);
+	if (strcmp(g->source, from->source) != 0)
+		add_text(&f, GROUP_SOURCE, g->source);
+	if (kept < g->n_instances)
+		add_ids(&f, GROUP_INSTANCES, g->instance + kept, g->n_instances - kept);
+	cbor_field_uint(&f, GROUP_CONTINUES, from->id);
+	add_left(&f, g, from, kept);
 }
 
 static void add_group(struct buf *out, const struct pm_group *g, const struct pm_group *from)
 {
+	struct cbor_fields f;
+
 	if (from) {
 		add_continued(out, g, from);
 		return;
 	}
-	cbor_add_head(out, CBOR_MAP, 3u + (g->flags != 0));
-	add_text(out, GROUP_SOURCE, g->source);
-	if (g->flags)
-		add_uint(out, GROUP_FLAGS, g->flags);
-	add_ids(out, GROUP_COUNTERS, g->counter, g->n_counters);
-	add_ids(out, GROUP_INSTANCES, g->instance, g->n_instances);
+	f = cbor_fields(out);
+	add_text(&f, GROUP_SOURCE, g->source);
+	cbor_field_unless(&f, GROUP_FLAGS, g->flags, 0);
+	add_ids(&f, GROUP_COUNTERS, g->counter, g->n_counters);
+	add_ids(&f, GROUP_INSTANCES, g->instance, g->n_instances);
 }
 
 /* The ids of a list: the first, if they follow each other. */
@@ -270,13 +252,13 @@ static void list_add(struct listed *l, uint32_t id)
 	l->all++;
 }
 
-static void add_listed(struct buf *out, unsigned key, struct listed *l)
+static void add_listed(struct cbor_fields *f, unsigned key, struct listed *l)
 {
 	if (!l->n_ranges) {
-		add_uint(out, key, l->first);
+		cbor_field_uint(f, key, l->first);
 	} else {
 		list_close(l);
-		add_items(out, key, 2 * l->n_ranges, &l->ranges);
+		add_items(f, key, 2 * l->n_ranges, &l->ranges);
 	}
 	buf_release(&l->ranges);
 }
@@ -293,7 +275,7 @@ void encode_schema(struct buf *out, const struct pm_model *m, struct span *count
 	struct span first_counter = *counters, first_string = *strings;
 	struct listed listed = { .ranges = BUF_INIT };
 	struct retired gone = { 0 };
-	uint64_t parts;
+	struct cbor_fields f = cbor_fields(out);
 
 	TAKE(&c, counters, add_counter(&c, &m->counter[counters->from]));
 	/* Groups name counters, so none goes out before all counters have. */
@@ -309,22 +291,20 @@ void encode_schema(struct buf *out, const struct pm_model *m, struct span *count
 	TAKE(&s, strings, cbor_add_value(&s, &m->string[strings->from]));
 	/* What a group continues retires behind it. */
 	gone = groups->from == groups->to && strings->from == strings->to ? *retired : gone;
-	parts = (counters->from > first_counter.from) + (listed.all > 0) + (strings->from > first_string.from);
-	cbor_add_head(out, CBOR_MAP, 2 * parts + (gone.n > 0));
 	if (counters->from > first_counter.from) {
-		add_uint(out, SCHEMA_FIRST_COUNTER, first_counter.from + 1ull);
-		add_items(out, SCHEMA_COUNTERS, counters->from - first_counter.from, &c);
+		cbor_field_uint(&f, SCHEMA_FIRST_COUNTER, first_counter.from + 1ull);
+		add_items(&f, SCHEMA_COUNTERS, counters->from - first_counter.from, &c);
 	}
 	if (listed.all) {
-		add_listed(out, SCHEMA_FIRST_GROUP, &listed);
-		add_items(out, SCHEMA_GROUPS, listed.all, &g);
+		add_listed(&f, SCHEMA_FIRST_GROUP, &listed);
+		add_items(&f, SCHEMA_GROUPS, listed.all, &g);
 	}
 	if (strings->from > first_string.from) {
-		add_uint(out, SCHEMA_FIRST_STRING, first_string.from + 1ull);
-		add_items(out, SCHEMA_STRINGS, strings->from - first_string.from, &s);
+		cbor_field_uint(&f, SCHEMA_FIRST_STRING, first_string.from + 1ull);
+		add_items(&f, SCHEMA_STRINGS, strings->from - first_string.from, &s);
 	}
 	if (gone.n) {
-		add_ranges(out, SCHEMA_RETIRED, gone.id, gone.n);
+		add_ranges(&f, SCHEMA_RETIRED, gone.id, gone.n);
 		retired->n = 0;
 	}
 	buf_release(&c);
@@ -332,41 +312,33 @@ void encode_schema(struct buf *out, const struct pm_model *m, struct span *count
 	buf_release(&s);
 }
 
-static void add_time(struct buf *out, unsigned key, uint64_t ns, uint64_t base_ns)
-{
-	cbor_add_uint(out, key);
-	cbor_add_int(out, (int64_t)(ns - base_ns));
-}
-
 static void add_instance(struct buf *out, const struct pm_instance *i, uint64_t base_ns)
 {
-	cbor_add_head(out, CBOR_MAP,
-		      1u + (i->number != PM_NONE) + (i->cpu != PM_NONE) + (i->added_ns != 0) + (i->retired_ns != 0) +
-			      (i->attrs.n > 0));
-	add_uint(out, INSTANCE_KIND, i->kind);
-	if (i->number != PM_NONE)
-		add_uint(out, INSTANCE_NUMBER, i->number);
-	if (i->cpu != PM_NONE)
-		add_uint(out, INSTANCE_CPU, i->cpu);
+	struct cbor_fields f = cbor_fields(out);
+
+	cbor_field_uint(&f, INSTANCE_KIND, i->kind);
+	cbor_field_unless(&f, INSTANCE_NUMBER, i->number, PM_NONE);
+	cbor_field_unless(&f, INSTANCE_CPU, i->cpu, PM_NONE);
 	if (i->added_ns)
-		add_time(out, INSTANCE_ADDED, i->added_ns, base_ns);
+		cbor_field_int(&f, INSTANCE_ADDED, (int64_t)(i->added_ns - base_ns));
 	if (i->retired_ns)
-		add_time(out, INSTANCE_RETIRED, i->retired_ns, base_ns);
-	add_attrs(out, INSTANCE_ATTRS, &i->attrs);
+		cbor_field_int(&f, INSTANCE_RETIRED, (int64_t)(i->retired_ns - base_ns));
+	add_attrs(&f, INSTANCE_ATTRS, &i->attrs);
 }
 
 /* Each less the one before it. */
-static void add_retired(struct buf *out, const struct pm_model *m, const struct retired *retired, uint64_t base_ns)
+static void add_retired(struct cbor_fields *f, const struct pm_model *m, const struct retired *retired,
+			uint64_t base_ns)
 {
 	uint32_t before = 0;
 
-	cbor_add_uint(out, INSTANCES_RETIRED);
-	cbor_add_head(out, CBOR_ARRAY, 2ull * retired->n);
+	cbor_field(f, INSTANCES_RETIRED);
+	cbor_add_head(f->out, CBOR_ARRAY, 2ull * retired->n);
 	for (uint32_t i = 0; i < retired->n; i++) {
 		uint64_t time_ns = pm_model_instance(m, retired->id[i])->retired_ns;
 
-		cbor_add_int(out, (int64_t)retired->id[i] - before);
-		cbor_add_int(out, (int64_t)(time_ns - base_ns));
+		cbor_add_int(f->out, (int64_t)retired->id[i] - before);
+		cbor_add_int(f->out, (int64_t)(time_ns - base_ns));
 		before = retired->id[i];
 		base_ns = time_ns;
 	}
@@ -377,6 +349,7 @@ void encode_instances(struct buf *out, const struct pm_model *m, struct span *in
 {
 	uint64_t base_ns = retired->n ? pm_model_instance(m, retired->id[0])->retired_ns : 0;
 	struct listed listed = { .ranges = BUF_INIT };
+	struct cbor_fields f = cbor_fields(out);
 	struct buf items = BUF_INIT;
 
 	TAKE(&items, instances, {
@@ -388,23 +361,22 @@ void encode_instances(struct buf *out, const struct pm_model *m, struct span *in
 		add_instance(&items, one, base_ns);
 		list_add(&listed, one->id);
 	});
-	cbor_add_head(out, CBOR_MAP, (base_ns > 0) + 2u * (listed.all > 0) + (retired->n > 0));
-	if (base_ns)
-		add_uint(out, INSTANCES_BASE, base_ns);
+	cbor_field_unless(&f, INSTANCES_BASE, base_ns, 0);
 	if (listed.all) {
-		add_listed(out, INSTANCES_FIRST, &listed);
-		add_items(out, INSTANCES_LIST, listed.all, &items);
+		add_listed(&f, INSTANCES_FIRST, &listed);
+		add_items(&f, INSTANCES_LIST, listed.all, &items);
 	}
 	if (retired->n)
-		add_retired(out, m, retired, base_ns);
+		add_retired(&f, m, retired, base_ns);
 	buf_release(&items);
 }
 
 static void add_list(struct buf *out, uint32_t first, uint32_t n, struct buf *items)
 {
-	cbor_add_head(out, CBOR_MAP, 2);
-	add_uint(out, LIST_FIRST, first);
-	add_items(out, LIST_ITEMS, n, items);
+	struct cbor_fields f = cbor_fields(out);
+
+	cbor_field_uint(&f, LIST_FIRST, first);
+	add_items(&f, LIST_ITEMS, n, items);
 	buf_release(items);
 }
 
@@ -419,13 +391,14 @@ void encode_pmus(struct buf *out, const struct pm_model *m, struct span *pmus)
 
 static void add_probe(struct buf *out, const struct pm_probe *p)
 {
-	cbor_add_head(out, CBOR_MAP, 3u + (p->hint != NULL) + (p->attrs.n > 0));
-	add_text(out, PROBE_SOURCE, p->source);
-	add_text(out, PROBE_WHAT, p->what);
+	struct cbor_fields f = cbor_fields(out);
+
+	add_text(&f, PROBE_SOURCE, p->source);
+	add_text(&f, PROBE_WHAT, p->what);
 	if (p->hint)
-		add_text(out, PROBE_HINT, p->hint);
-	add_uint(out, PROBE_REASON, p->reason);
-	add_attrs(out, PROBE_ATTRS, &p->attrs);
+		add_text(&f, PROBE_HINT, p->hint);
+	cbor_field_uint(&f, PROBE_REASON, p->reason);
+	add_attrs(&f, PROBE_ATTRS, &p->attrs);
 }
 
 void encode_probes(struct buf *out, const struct pm_model *m, struct span *probes)
@@ -439,23 +412,25 @@ void encode_probes(struct buf *out, const struct pm_model *m, struct span *probe
 
 static void add_config(struct buf *out, const struct pm_config *c)
 {
-	cbor_add_head(out, CBOR_MAP, 3u + (c->instances.n > 0) + (c->reason != 0) + (c->reason == 0));
-	add_text(out, CONFIG_NAME, c->name);
-	add_uint(out, CONFIG_TIME, c->time_ns);
-	add_uint(out, CONFIG_KIND, c->kind);
+	struct cbor_fields f = cbor_fields(out);
+
+	add_text(&f, CONFIG_NAME, c->name);
+	cbor_field_uint(&f, CONFIG_TIME, c->time_ns);
+	cbor_field_uint(&f, CONFIG_KIND, c->kind);
 	if (c->instances.n)
-		add_ranges(out, CONFIG_INSTANCES, c->instances.cpu, c->instances.n);
+		add_ranges(&f, CONFIG_INSTANCES, c->instances.cpu, c->instances.n);
 	if (c->reason) {
-		add_uint(out, CONFIG_REASON, c->reason);
+		cbor_field_uint(&f, CONFIG_REASON, c->reason);
 		return;
 	}
-	cbor_add_uint(out, CONFIG_VALUE + 100u * c->privacy);
+	cbor_field(&f, CONFIG_VALUE + 100u * c->privacy);
 	cbor_add_value(out, &c->value);
 }
 
 void encode_config(struct buf *out, const struct pm_model *m, struct span *configs,
 		   bool (*chosen)(const void *ctx, uint32_t index), const void *ctx)
 {
+	struct cbor_fields f = cbor_fields(out);
 	struct buf items = BUF_INIT;
 	uint64_t n = 0;
 
@@ -465,23 +440,23 @@ void encode_config(struct buf *out, const struct pm_model *m, struct span *confi
 		add_config(&items, &m->config[configs->from]);
 		n++;
 	});
-	cbor_add_head(out, CBOR_MAP, 1);
-	add_items(out, CONFIG_ITEMS, n, &items);
+	add_items(&f, CONFIG_ITEMS, n, &items);
 	buf_release(&items);
 }
 
 void encode_event(struct buf *items, const struct pm_event *e, uint64_t base_ns)
 {
-	cbor_add_head(items, CBOR_MAP, 2u + (e->attrs.n > 0));
-	add_uint(items, EVENT_TYPE, e->type);
-	add_time(items, EVENT_TIME, e->time_ns, base_ns);
-	add_attrs(items, EVENT_ATTRS, &e->attrs);
+	struct cbor_fields f = cbor_fields(items);
+
+	cbor_field_uint(&f, EVENT_TYPE, e->type);
+	cbor_field_int(&f, EVENT_TIME, (int64_t)(e->time_ns - base_ns));
+	add_attrs(&f, EVENT_ATTRS, &e->attrs);
 }
 
 void encode_events(struct buf *out, uint64_t base_ns, uint32_t n, const struct buf *items)
 {
-	cbor_add_head(out, CBOR_MAP, 1u + (base_ns > 0));
-	if (base_ns)
-		add_uint(out, EVENTS_BASE, base_ns);
-	add_items(out, EVENTS_LIST, n, items);
+	struct cbor_fields f = cbor_fields(out);
+
+	cbor_field_unless(&f, EVENTS_BASE, base_ns, 0);
+	add_items(&f, EVENTS_LIST, n, items);
 }

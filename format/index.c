@@ -54,23 +54,22 @@ static void came(struct expectation *x, uint64_t from)
 void index_encode(struct index_builder *b, struct buf *out)
 {
 	struct expectation x = { 0 };
+	struct cbor_fields f = cbor_fields(out);
 	uint64_t last = 0;
 
-	cbor_add_head(out, CBOR_MAP, 6);
-	cbor_add_uint(out, INDEX_FIRST);
-	cbor_add_uint(out, b->n ? b->entry[0].offset : 0);
-	cbor_add_uint(out, INDEX_TYPES);
+	cbor_field_uint(&f, INDEX_FIRST, b->n ? b->entry[0].offset : 0);
+	cbor_field(&f, INDEX_TYPES);
 	cbor_add_head(out, CBOR_BYTES, b->n);
 	for (size_t i = 0; i < b->n; i++)
 		buf_addch(out, (char)(b->entry[i].type | (b->entry[i].key ? FLAG_KEY : 0) |
 				      (b->entry[i].repeated ? FLAG_REPEATED : 0)));
-	cbor_add_uint(out, INDEX_LENGTHS);
+	cbor_field(&f, INDEX_LENGTHS);
 	cbor_add_head(out, CBOR_ARRAY, b->n);
 	for (size_t i = 0; i < b->n; i++) {
 		cbor_add_int(out, (int64_t)(b->entry[i].length - last));
 		last = b->entry[i].length;
 	}
-	cbor_add_uint(out, INDEX_FROM);
+	cbor_field(&f, INDEX_FROM);
 	cbor_add_head(out, CBOR_ARRAY, b->chunks);
 	for (size_t i = 0; i < b->n; i++) {
 		if (b->entry[i].type != PM_FRAME_CHUNK)
@@ -78,12 +77,12 @@ void index_encode(struct index_builder *b, struct buf *out)
 		cbor_add_int(out, (int64_t)(b->entry[i].from_ns - expected(&x)));
 		came(&x, b->entry[i].from_ns);
 	}
-	cbor_add_uint(out, INDEX_SPANS);
+	cbor_field(&f, INDEX_SPANS);
 	cbor_add_head(out, CBOR_ARRAY, b->chunks);
 	for (size_t i = 0; i < b->n; i++)
 		if (b->entry[i].type == PM_FRAME_CHUNK)
 			cbor_add_uint(out, b->entry[i].to_ns - b->entry[i].from_ns);
-	cbor_add_uint(out, INDEX_ROWS);
+	cbor_field(&f, INDEX_ROWS);
 	cbor_add_head(out, CBOR_ARRAY, b->chunks);
 	for (size_t i = 0; i < b->n; i++)
 		if (b->entry[i].type == PM_FRAME_CHUNK)

@@ -110,11 +110,20 @@ int writer_frame(struct pm_writer *w, unsigned type, const void *payload, size_t
 	return 0;
 }
 
+/* Where this frame is, and how far behind the last index. */
+static void add_links(const struct pm_writer *w, struct cbor_fields *f)
+{
+	cbor_field_uint(f, PM_META_OFFSET, w->offset);
+	if (w->index_offset)
+		cbor_field_uint(f, PM_META_INDEX, w->offset - w->index_offset);
+}
+
 /* Writes w->body as the payload of a frame, compressed if that helps. */
 static int body_frame(struct pm_writer *w, unsigned type, bool repeated, bool index)
 {
 	struct index_entry entry = { .repeated = repeated };
 	const struct buf *payload = &w->body;
+	struct cbor_fields fields;
 	/* What is written once, before anything has to be in time, is worth the work. */
 	int err, level = !w->stats.chunks && w->body.len <= BEGIN_BYTES ? BEGIN_LEVEL : w->config.zstd_level;
 
@@ -132,28 +141,18 @@ static int body_frame(struct pm_writer *w, unsigned type, bool repeated, bool in
 			payload = &w->packed;
 	}
 	buf_clear(&w->meta);
-	cbor_add_head(&w->meta, CBOR_MAP,
-		      1u + (payload == &w->packed ? 2u : 0) + repeated + (index ? 1u + (w->index_offset > 0) : 0));
-	cbor_add_uint(&w->meta, PM_META_PAYLOAD);
-	cbor_add_uint(&w->meta, payload->len);
+	fields = cbor_fields(&w->meta);
+	cbor_field_uint(&fields, PM_META_PAYLOAD, payload->len);
 	if (payload == &w->packed) {
-		cbor_add_uint(&w->meta, PM_META_CODEC);
-		cbor_add_uint(&w->meta, repeated ? PM_BODY_ZSTD_KNOWN : PM_BODY_ZSTD);
-		cbor_add_uint(&w->meta, PM_META_RAW);
-		cbor_add_uint(&w->meta, w->body.len);
+		cbor_field_uint(&fields, PM_META_CODEC, repeated ? PM_BODY_ZSTD_KNOWN : PM_BODY_ZSTD);
+		cbor_field_uint(&fields, PM_META_RAW, w->body.len);
 	}
 	if (repeated) {
-		cbor_add_uint(&w->meta, PM_META_REPEATED);
+		cbor_field(&fields, PM_META_REPEATED);
 		cbor_add_bool(&w->meta, true);
 	}
-	if (index) {
-		cbor_add_uint(&w->meta, PM_META_OFFSET);
-		cbor_add_uint(&w->meta, w->offset);
-		if (w->index_offset) {
-			cbor_add_uint(&w->meta, PM_META_INDEX);
-			cbor_add_uint(&w->meta, w->offset - w->index_offset);
-		}
-	}
+	if (index)
+		add_links(w, &fields);
 	return writer_frame(w, type, payload->data, payload->len, &entry, NULL);
 }
 
@@ -499,18 +498,13 @@ static int end_frame(struct pm_writer *w)
 	struct index_entry entry = { 0 };
 	struct buf trial = BUF_INIT;
 	size_t pad = 0, without;
+	struct cbor_fields fields;
 
 	for (int round = 0; round < 2; round++) {
 		buf_clear(&w->meta);
-		cbor_add_head(&w->meta, CBOR_MAP, 2 + (w->index_offset > 0));
-		cbor_add_uint(&w->meta, PM_META_PAYLOAD);
-		cbor_add_uint(&w->meta, pad);
-		cbor_add_uint(&w->meta, PM_META_OFFSET);
-		cbor_add_uint(&w->meta, w->offset);
-		if (w->index_offset) {
-			cbor_add_uint(&w->meta, PM_META_INDEX);
-			cbor_add_uint(&w->meta, w->offset - w->index_offset);
-		}
+		fields = cbor_fields(&w->meta);
+		cbor_field_uint(&fields, PM_META_PAYLOAD, pad);
+		add_links(w, &fields);
 		if (round)
 			break;
 		frame_add(&trial, PM_FRAME_END, w->sequence, w->config.model->recording_id, &w->meta, zeros, 0);
