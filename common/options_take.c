@@ -105,7 +105,8 @@ static error_t take(const struct option_action *a, void *into, char *arg, struct
 	case OPTION_AMOUNT:
 		return take_amount(a, member, arg, state);
 	case OPTION_TIME:
-		return parse_duration(arg, (uint64_t *)(void *)member) || *(uint64_t *)(void *)member < a->least ?
+		return parse_duration(arg, (uint64_t *)(void *)member) || *(uint64_t *)(void *)member < a->least ||
+				       *(uint64_t *)(void *)member > INT64_MAX / 4 ?
 			       options_bad(state, "--%s: '%s' is not a time: use seconds, or add ms, m or h", a->name,
 					   arg) :
 			       0;

@@ -122,17 +122,6 @@ static error_t set_cgroups(void *into, char *text, struct argp_state *state)
 	return 0;
 }
 
-static error_t set_tcc(void *into, char *text, struct argp_state *state)
-{
-	struct record_options *o = into;
-	uint64_t celsius;
-
-	if (parse_u64(text, &celsius) || !celsius || celsius > 255)
-		return options_bad(state, "--TCC: '%s' is not a temperature in degrees Celsius", text);
-	o->tcc_celsius = (unsigned)celsius;
-	return 0;
-}
-
 /* "1h" or "100M"; a bare number could be either. */
 static error_t set_rotate(void *into, char *text, struct argp_state *state)
 {
@@ -184,15 +173,6 @@ static error_t set_dump_on(void *into, char *text, struct argp_state *state)
 	return options_append(&o->output.dump_on, text);
 }
 
-static error_t set_dump_every(void *into, char *text, struct argp_state *state)
-{
-	struct record_options *o = into;
-
-	if (parse_duration(text, &o->output.dump_ns) || !o->output.dump_ns || o->output.dump_ns > INT64_MAX / 4)
-		return options_bad(state, "--dump-every: '%s' is not a time", text);
-	return 0;
-}
-
 /* Ids of BPF programs are positive numbers. */
 static error_t set_bpf_programs(void *into, char *text, struct argp_state *state)
 {
@@ -214,29 +194,13 @@ static error_t set_bpf_programs(void *into, char *text, struct argp_state *state
 	return 0;
 }
 
-static error_t check_interval(const struct record_options *o, char letter, struct argp_state *state)
-{
-	if (o->sample.interval_ns && o->sample.interval_ns < INTERVAL_MIN_NS)
-		return options_bad(state, "-%c: an interval below 10 us cannot be kept", letter);
-	return 0;
-}
-
-static error_t set_interval(void *into, char *text, struct argp_state *state)
-{
-	struct record_options *o = into;
-
-	if (parse_duration(text, &o->sample.interval_ns) || o->sample.interval_ns > INT64_MAX / 4)
-		return options_bad(state, "-i: '%s' is not an interval in seconds", text);
-	return check_interval(o, 'i', state);
-}
-
 static error_t set_interval_ms(void *into, char *text, struct argp_state *state)
 {
 	struct record_options *o = into;
 
 	if (parse_duration_ms(text, &o->sample.interval_ns) || o->sample.interval_ns > INT64_MAX / 4)
 		return options_bad(state, "-I: '%s' is not an interval in milliseconds", text);
-	return check_interval(o, 'I', state);
+	return 0;
 }
 
 static error_t set_iterations(void *into, char *text, struct argp_state *state)
@@ -283,24 +247,6 @@ static error_t set_runs(void *into, char *text, struct argp_state *state)
 	return 0;
 }
 
-static error_t set_td_level(void *into, char *text, struct argp_state *state)
-{
-	struct record_options *o = into;
-
-	if (parse_u64(text, &o->perf.td_level) || o->perf.td_level > 9)
-		return options_bad(state, "--td-level: '%s' is not a level", text);
-	return 0;
-}
-
-static error_t set_keep(void *into, char *text, struct argp_state *state)
-{
-	struct record_options *o = into;
-
-	if (parse_u64(text, &o->output.keep) || !o->output.keep || o->output.keep > 1000000)
-		return options_bad(state, "--keep: '%s' is not a number of files", text);
-	return 0;
-}
-
 /* perf's option takes no value and ours needs one. */
 static error_t set_sync(void *into, char *text, struct argp_state *state)
 {
@@ -341,18 +287,6 @@ static error_t set_report(void *into, char *text, struct argp_state *state)
 	return options_word("report", o->run.report, reports, &place, state);
 }
 
-/* As the members have it: plain codec, number of reader threads. */
-static error_t set_codec(void *into, char *text, struct argp_state *state)
-{
-	static const char *const codecs[] = { "packed", "plain", NULL };
-	struct record_options *o = into;
-	unsigned place = 0;
-	error_t err = options_word("codec", text, codecs, &place, state);
-
-	o->output.plain_codec = place == 1;
-	return err;
-}
-
 static error_t set_realtime(void *into, char *text, struct argp_state *state)
 {
 	struct record_options *o = into;
@@ -364,30 +298,9 @@ static error_t set_realtime(void *into, char *text, struct argp_state *state)
 	return 0;
 }
 
-static error_t set_sampling(void *into, char *text, struct argp_state *state)
-{
-	static const char *const ways[] = { "auto", "kernel", "reader", NULL };
-	static const int number[] = { 0, 1, -1 };
-	struct record_options *o = into;
-	unsigned place = 0;
-	error_t err = options_word("sampling", text, ways, &place, state);
-
-	o->sample.sampling = number[place];
-	return err;
-}
-
-static error_t set_threads(void *into, char *text, struct argp_state *state)
-{
-	static const char *const threads[] = { "auto", "one", "cpu", NULL };
-	static const int number[] = { 0, 1, -1 };
-	struct record_options *o = into;
-	unsigned place = 0;
-	error_t err = options_word("threads", text, threads, &place, state);
-
-	o->sample.threads = number[place];
-	return err;
-}
-
+static const char *const codecs[] = { "packed", "plain", NULL };                  /* enum pm_codec */
+static const char *const thread_words[] = { "auto", "one", "cpu", NULL };         /* enum reader_threads */
+static const char *const sampling_words[] = { "auto", "kernel", "reader", NULL }; /* enum sampling */
 static const char *const cpu_types[] = { "core", "atom", NULL };
 static const char *const privacy_levels[] = { "strict", "default", "full", NULL };
 
@@ -434,7 +347,8 @@ static error_t check(struct argp_state *state, struct record_options *o)
 
 	if (err)
 		return err;
-
+	if (o->sample.interval_ns && o->sample.interval_ns < INTERVAL_MIN_NS)
+		return options_bad(state, "-i: an interval below 10 us cannot be kept");
 	if (o->run.command && (!parse_u64(o->run.command[0], &number)))
 		return options_bad(state,
 				   "a command named '%s'? An interval is given with -i %s, a number of "

@@ -69,10 +69,10 @@ static bool can_be_sampled(const struct perf_group *g)
 static void choose_sampling(struct perf_source *s, const struct plan *p)
 {
 	const struct sample_options *o = &p->options->sample;
-	uint64_t most = o->sampling > 0 ? 500000000 : SAMPLE_MAX_NS;
+	uint64_t most = o->sampling == SAMPLING_KERNEL ? 500000000 : SAMPLE_MAX_NS;
 
 	for (uint32_t i = 0; i < s->n_groups; i++)
-		if (o->sampling >= 0 && o->interval_ns >= SAMPLE_MIN_NS && o->interval_ns <= most &&
+		if (o->sampling != SAMPLING_READER && o->interval_ns >= SAMPLE_MIN_NS && o->interval_ns <= most &&
 		    can_be_sampled(s->group[i]))
 			s->group[i]->sample_ns = o->interval_ns;
 }

@@ -12,6 +12,7 @@
 #include "common/cpulist.h"
 #include "common/error.h"
 #include "format/model.h"
+#include "format/writer.h"
 #include "record/host/root.h"
 #include "record/plan/source.h"
 
@@ -57,14 +58,18 @@ struct perf_options {
 	bool no_scale; /* said in the header, done when reporting */
 };
 
+/* --sampling: who reads perf events. --threads: how many readers there are; AUTO: measured. */
+enum sampling { SAMPLING_AUTO, SAMPLING_KERNEL, SAMPLING_READER };
+enum reader_threads { THREADS_AUTO, THREADS_ONE, THREADS_CPU };
+
 /* When snapshots are taken, and of which sources. */
 struct sample_options {
 	char *sources;        /* --sources */
 	uint64_t interval_ns; /* default 1 s */
 	uint64_t iterations;  /* -n: 0 = no end */
 	unsigned realtime;    /* --realtime: priority of readers, 1 to 99; 0: ordinary ones */
-	int sampling;         /* --sampling: 0 = chosen, 1 = by the kernel, -1 = by readers */
-	int threads;          /* --threads: 0 = chosen by measurement, 1 = one, -1 = one a CPU */
+	enum sampling sampling;
+	enum reader_threads threads;
 };
 
 /* The file, or files. */
@@ -82,7 +87,8 @@ struct output_options {
 	uint64_t dump_ns;      /* --dump-every: least time between two dumps; 0 = that of the ring */
 	uint64_t sync_ns;      /* --sync=SEC: what is written lasts after that time; 0 = at the end of a file */
 	uint64_t buffer_bytes; /* --buffer: what may wait for the output; 0 = the usual */
-	bool overwrite, plain_codec;
+	bool overwrite;
+	enum pm_codec codec;
 };
 
 /* The command, and how long and how loudly. */

@@ -77,7 +77,7 @@ static int choose_readers(struct session *s, struct error *e)
 	bool counts = o->target != TARGET_COMMAND;
 	int err = 0;
 
-	s->per_cpu = o->sample.threads < 0;
+	s->per_cpu = o->sample.threads == THREADS_CPU;
 	if (o->sample.threads)
 		return 0;
 	if (counts)
@@ -239,7 +239,7 @@ int session_open(struct session *s, struct error *e)
 			.sink_ctx = session_output(s),
 			.model = &s->model,
 			.loose = s->options->output.fd > 0,
-			.codec = s->options->output.plain_codec ? PM_CODEC_PLAIN : PM_CODEC_PACKED,
+			.codec = s->options->output.codec,
 		},
 		.buffer = s->options->output.buffer_bytes,
 		.clocks = s->clocks,

@@ -32,7 +32,7 @@ setup() {
 	[ "$("$bin/pmrep" --format=turbostat -S -N 2 r.pmr | grep -c IRQ)" -eq 2 ]
 	run -2 "$bin/pmrep" --TCC=warm r.pmr
 	run -125 "$bin/pmrec" --TCC=warm -n 1
-	[[ $output == *"'warm' is not a temperature"* ]]
+	[[ $output == *"'warm' is not a number from 1 to 255"* ]]
 	[[ $output == *warm* ]]
 	run -0 "$bin/pmrep" -T 100 -f -M -P -q r.pmr
 	run -2 "$bin/pmrep" --show=PkgWat r.pmr
