@@ -135,6 +135,9 @@ int64_t perf_cgroup_instance(struct perf_source *s, struct plan *p, uint32_t cgr
 /* Looks which cgroups have been removed since, and says so. 0 or -errno. */
 int perf_cgroups_look(struct perf_source *s, struct plan *p);
 void perf_cgroups_release(struct perf_source *s);
+/* Which groups the kernel samples (sample_ns): those that it can, if that was asked for, or takes less time at each tick
+ * than a reader. What was measured goes into the recording. 0 or -errno. */
+int perf_choose_sampling(struct perf_source *s, struct plan *p);
 /* Adds a counter for every event that was opened or asked for, and a note for what was refused. */
 int perf_counters_add(struct perf_source *s, struct plan *p);
 

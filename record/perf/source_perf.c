@@ -46,37 +46,6 @@ static int check_descriptors(const struct perf_source *s, struct plan *p)
 			    "the events need %" PRIu64 " open files, and the limit is %" PRIu64, need, have);
 }
 
-/* At longer intervals a reader's wake-ups cost nothing that could be measured, and it reads without delay. */
-#define SAMPLE_MAX_NS 50000000u
-/* The kernel's clock goes no faster. */
-#define SAMPLE_MIN_NS 10000u
-
-/* Whether a clock of the CPU can lead the group: what counts on a CPU for everyone, in software or in its core. */
-static bool can_be_sampled(const struct perf_group *g)
-{
-	bool can = !g->tasks && !g->n_cgroups && !g->bpf && g->way == PERF_BY_READ && g->n > 0;
-
-	for (uint32_t k = 0; k < g->n && can; k++) {
-		const struct event *ev = g->member[k]->ev;
-
-		can = !(ev->mods & (EVENT_MOD_PINNED | EVENT_MOD_EXCLUSIVE)) && !ev->uncore &&
-		      (ev->core || ev->type == PERF_TYPE_SOFTWARE || ev->type == PERF_TYPE_TRACEPOINT ||
-		       !strcmp(ev->pmu, "msr"));
-	}
-	return can;
-}
-
-static void choose_sampling(struct perf_source *s, const struct plan *p)
-{
-	const struct sample_options *o = &p->options->sample;
-	uint64_t most = o->sampling == SAMPLING_KERNEL ? 500000000 : SAMPLE_MAX_NS;
-
-	for (uint32_t i = 0; i < s->n_groups; i++)
-		if (o->sampling != SAMPLING_READER && o->interval_ns >= SAMPLE_MIN_NS && o->interval_ns <= most &&
-		    can_be_sampled(s->group[i]))
-			s->group[i]->sample_ns = o->interval_ns;
-}
-
 /* ---- the source ---- */
 
 /* Texts that are wrong for the machine under --root are still wrong. */
@@ -137,7 +106,8 @@ static int perf_plan(struct source *source, struct plan *p, struct error *e)
 	s->from_exec = p->options->target == TARGET_COMMAND && !p->options->perf.delay_ms;
 	if (!err)
 		err = perf_bpf_begin(s, p, e);
-	choose_sampling(s, p);
+	if (!err)
+		err = perf_choose_sampling(s, p);
 	if (!err)
 		err = check_descriptors(s, p);
 	if (!err)

@@ -29,6 +29,10 @@ struct info_cost {
 struct info_cost info_cost(const struct pm_model *m);
 /* Groups of events, each on one CPU, that the kernel's clock read at each tick; 0: none. */
 uint64_t info_sampled(const struct pm_model *m);
+/* What a tick of all groups on a CPU was measured to take of it, sampled by the kernel and by a reader (ns); 0: it was
+ * not. */
+uint64_t info_tick_sampled(const struct pm_model *m);
+uint64_t info_tick_read(const struct pm_model *m);
 
 /* 0 or -ENOMEM; to be released in both cases. */
 int reveals_find(const struct scan *s, struct reveals *r);

@@ -239,3 +239,13 @@ uint64_t info_sampled(const struct pm_model *m)
 {
 	return number(m, "pmrec.sampled");
 }
+
+uint64_t info_tick_sampled(const struct pm_model *m)
+{
+	return number(m, "pmrec.sampling.kernel_ns");
+}
+
+uint64_t info_tick_read(const struct pm_model *m)
+{
+	return number(m, "pmrec.sampling.reader_ns");
+}

@@ -143,6 +143,26 @@ static void cost(struct report *p)
 		     PM_PRIVACY_TECHNICAL);
 }
 
+/* Who read perf events of CPUs, and why. */
+static void sampling(struct report *p)
+{
+	uint64_t n = info_sampled(p->m), kernel = info_tick_sampled(p->m), reader = info_tick_read(p->m);
+
+	if (!n && !kernel)
+		return;
+	buf_clear(&p->cell);
+	if (n)
+		buf_printf(&p->cell, "%llu groups of perf events, each on a CPU", (unsigned long long)n);
+	if (kernel) {
+		buf_addstr(&p->cell, n ? "; a tick takes " : "no perf events: a tick takes ");
+		add_ns(&p->cell, kernel);
+		buf_addstr(&p->cell, " there, and ");
+		add_ns(&p->cell, reader);
+		buf_addstr(&p->cell, " by a reader");
+	}
+	fact(p, "sampled by the kernel", buf_str(&p->cell), PM_PRIVACY_TECHNICAL);
+}
+
 static void recording(struct report *p, const char *path)
 {
 	struct scan *s = p->s;
@@ -169,9 +189,7 @@ static void recording(struct report *p, const char *path)
 	fact_f(p, "lost ticks", PM_PRIVACY_TECHNICAL, "%llu", (unsigned long long)s->lost_ticks);
 	if (info_readers(p->m))
 		fact_f(p, "reader threads", PM_PRIVACY_TECHNICAL, "%llu", (unsigned long long)info_readers(p->m));
-	if (info_sampled(p->m))
-		fact_f(p, "sampled by the kernel", PM_PRIVACY_TECHNICAL, "%llu groups of perf events, each on a CPU",
-		       (unsigned long long)info_sampled(p->m));
+	sampling(p);
 	cost(p);
 	buf_clear(&p->cell);
 	add_ns(&p->cell, pm_map_u64(&p->m->header, PM_HEADER_INTERVAL, 0));

@@ -32,6 +32,31 @@ totals() {
 	done
 }
 
+@test "without being asked pmrec tries both ways, takes the cheaper one, and info says why" {
+	# A busy machine may leave no time for it.
+	for _ in $(seq 30); do
+		"$bin/pmrec" -q --sources=perf -a -e cpu-clock,context-switches -i 2ms --timeout=20 --overwrite -o a.pmr
+		"$bin/pmrep" dump a.pmr >dump
+		! grep -q pmrec.sampling.reader_ns dump || break
+	done
+	kernel=$(sed -n 's/.*pmrec.sampling.kernel_ns.* value=\([0-9]*\).*/\1/p' dump | head -n 1)
+	reader=$(sed -n 's/.*pmrec.sampling.reader_ns.* value=\([0-9]*\).*/\1/p' dump | head -n 1)
+	# An interrupt or a wake-up takes longer than a function, and less than a slice of time.
+	[ "$kernel" -gt 200 ] && [ "$reader" -gt 200 ]
+	[ "$kernel" -lt 3000000 ] && [ "$reader" -lt 3000000 ]
+	"$bin/pmrep" info a.pmr >info
+	grep -E '^sampled by the kernel .*a tick takes [0-9.]+ [mu]s there, and [0-9.]+ [mu]s by a reader' info
+	if [ "$kernel" -le "$reader" ]; then
+		grep -E "^sampled by the kernel +$(nproc) groups" info
+	else
+		grep -E '^sampled by the kernel +no perf events' info
+	fi
+	# Who asks has decided.
+	"$bin/pmrec" -q --sources=perf -a -e cpu-clock -i 2ms --timeout=100 --sampling=kernel -o k.pmr
+	run "$bin/pmrep" dump k.pmr
+	[[ $output != *pmrec.sampling.* ]]
+}
+
 @test "readers read where they are asked to, at long intervals, and for commands" {
 	"$bin/pmrec" -q --sources=perf -a -e cpu-clock -i 2ms --timeout=100 --sampling=reader -o r.pmr
 	"$bin/pmrec" -q --sources=perf -a -e cpu-clock -i 0.5 -n 1 -o s.pmr

@@ -1,0 +1,200 @@
+/*
+ * Who reads the groups of CPUs at each tick: a reader, which the timer wakes, or the kernel from the timer's interrupt.
+ * Both are tried for some milliseconds with the largest group on one CPU, and what takes that CPU longer is not chosen.
+ */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "record/host/affinity.h"
+#include "record/host/clocks.h"
+#include "record/perf/perf_source.h"
+#include "record/plan/add.h"
+
+/* At longer intervals a reader's wake-ups cost nothing that could be measured, and it reads without delay. */
+#define SAMPLE_MAX_NS 50000000u
+/* As asked for. */
+#define SAMPLE_LIMIT_NS 500000000u
+/* The kernel's clock goes no faster. */
+#define SAMPLE_MIN_NS 10000u
+
+#define TRIAL_NS    100000u
+#define TRIAL_TICKS 32
+#define TRIALS      4
+
+/* Whether a clock of the CPU can lead the group: what counts on a CPU for everyone, in software or in its core. */
+static bool can_be_sampled(const struct perf_group *g)
+{
+	bool can = !g->tasks && !g->n_cgroups && !g->bpf && g->way == PERF_BY_READ && g->n > 0;
+
+	for (uint32_t k = 0; k < g->n && can; k++) {
+		const struct event *ev = g->member[k]->ev;
+
+		can = !(ev->mods & (EVENT_MOD_PINNED | EVENT_MOD_EXCLUSIVE)) && !ev->uncore &&
+		      (ev->core || ev->type == PERF_TYPE_SOFTWARE || ev->type == PERF_TYPE_TRACEPOINT ||
+		       !strcmp(ev->pmu, "msr"));
+	}
+	return can;
+}
+
+static int descending(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+
+	return (*x < *y) - (*x > *y);
+}
+
+/* CPU time of this program. */
+static uint64_t used_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* The longest gaps of a thread that does nothing but look at the clock while ticks come: the median of as many as there
+ * were ticks is what one takes of this CPU. False: somebody else had the CPU, and gaps of that time were not seen. */
+static bool find_gaps(uint64_t gap[TRIAL_TICKS])
+{
+	const uint64_t window = (uint64_t)TRIAL_TICKS * TRIAL_NS, used = used_ns();
+	uint64_t now, before = clocks_monotonic();
+	const uint64_t end = before + window;
+
+	memset(gap, 0, TRIAL_TICKS * sizeof(*gap));
+	while (before < end) {
+		now = clocks_monotonic();
+		if (now - before > gap[TRIAL_TICKS - 1]) {
+			gap[TRIAL_TICKS - 1] = now - before;
+			qsort(gap, TRIAL_TICKS, sizeof(*gap), descending);
+			now = clocks_monotonic();
+		}
+		before = now;
+	}
+	return used_ns() - used > window * 3 / 4;
+}
+
+static uint64_t sampled_tick(struct perf_row *row)
+{
+	uint64_t gap[TRIAL_TICKS], emptied, time, lost = 0, n = 0;
+	bool alone;
+
+	row->unit.sampling->start(&row->unit);
+	alone = find_gaps(gap);
+	emptied = clocks_monotonic();
+	while (n < TRIAL_TICKS && row->unit.sampling->peek(&row->unit, &time, &lost)) {
+		row->unit.sampling->take(&row->unit, NULL);
+		n++;
+	}
+	return alone && n ? gap[n / 2] + (clocks_monotonic() - emptied) / n : 0;
+}
+
+struct trial {
+	struct perf_row *row;
+	uint32_t groups;
+	_Atomic uint64_t done;
+	_Atomic bool stop;
+};
+
+static void *reader_main(void *arg)
+{
+	const struct timespec interval = { .tv_nsec = TRIAL_NS };
+	struct trial *t = arg;
+	const struct perf_row *row = t->row;
+	bool ok = true;
+
+	prctl(PR_SET_TIMERSLACK, 1);
+	while (ok && !t->stop && t->done < TRIAL_TICKS) {
+		clock_nanosleep(CLOCK_MONOTONIC, 0, &interval, NULL);
+		for (uint32_t k = 0; k < t->groups && ok; k++)
+			ok = read(row->leader, row->got, (PERF_READ_HEAD + 1 + row->n) * sizeof(*row->got)) > 0;
+		t->done += ok;
+	}
+	return NULL;
+}
+
+static uint64_t read_tick(struct perf_row *row, uint32_t groups)
+{
+	struct trial t = { .row = row, .groups = groups };
+	pthread_t thread;
+	uint64_t gap[TRIAL_TICKS], n;
+	bool alone;
+
+	if (pthread_create(&thread, NULL, reader_main, &t))
+		return 0;
+	alone = find_gaps(gap);
+	n = t.done;
+	t.stop = true;
+	pthread_join(thread, NULL);
+	return alone && n ? gap[n / 2] : 0;
+}
+
+static void take_less(uint64_t *least, uint64_t ns)
+{
+	*least = ns && (!*least || ns < *least) ? ns : *least;
+}
+
+/* Both for so many groups like that one, the least of some trials: the machine may be busy. False: one of them cannot
+ * be tried. */
+static bool try_both(struct perf_group *g, uint32_t groups, uint64_t *kernel_ns, uint64_t *reader_ns)
+{
+	struct affinity before = { 0 };
+	struct perf_row *row;
+
+	*kernel_ns = *reader_ns = 0;
+	if (affinity_save(&before))
+		return false;
+	g->sample_ns = TRIAL_NS;
+	row = affinity_pin(g->cpus.cpu[0]) ? NULL : perf_row_new(g, perf_on_cpu((int)g->cpus.cpu[0]), 0);
+	if (row && !perf_row_open(row, (struct perf_start){ .on = true }) && row->unit.sampling) {
+		for (int i = 0; i < TRIALS; i++) {
+			take_less(kernel_ns, sampled_tick(row) * groups);
+			take_less(reader_ns, read_tick(row, groups));
+		}
+	}
+	if (row)
+		row->unit.release(&row->unit);
+	g->sample_ns = 0;
+	affinity_restore(&before);
+	return *kernel_ns && *reader_ns;
+}
+
+int perf_choose_sampling(struct perf_source *s, struct plan *p)
+{
+	const struct sample_options *o = &p->options->sample;
+	struct perf_group *largest = NULL;
+	uint64_t kernel_ns, reader_ns;
+	uint32_t n = 0;
+	int err = 0;
+
+	if (o->sampling == SAMPLING_READER || o->interval_ns < SAMPLE_MIN_NS ||
+	    o->interval_ns > (o->sampling == SAMPLING_KERNEL ? SAMPLE_LIMIT_NS : SAMPLE_MAX_NS))
+		return 0;
+	for (uint32_t i = 0; i < s->n_groups; i++) {
+		struct perf_group *g = s->group[i];
+
+		if (!can_be_sampled(g) || !g->cpus.n)
+			continue;
+		n++;
+		largest = largest && largest->n >= g->n ? largest : g;
+	}
+	if (!largest)
+		return 0;
+	if (o->sampling == SAMPLING_AUTO && try_both(largest, n, &kernel_ns, &reader_ns)) {
+		err = plan_config(p, PM_SYSTEM, PM_NONE, PM_PRIVACY_TECHNICAL, pm_u64(kernel_ns),
+				  "pmrec.sampling.kernel_ns");
+		if (!err)
+			err = plan_config(p, PM_SYSTEM, PM_NONE, PM_PRIVACY_TECHNICAL, pm_u64(reader_ns),
+					  "pmrec.sampling.reader_ns");
+		if (err || reader_ns < kernel_ns)
+			return err;
+	}
+	for (uint32_t i = 0; i < s->n_groups; i++)
+		if (can_be_sampled(s->group[i]))
+			s->group[i]->sample_ns = o->interval_ns;
+	return 0;
+}
