@@ -27,6 +27,8 @@ struct table {
 	struct column *column; /* owned */
 	struct cell **row;     /* owned, as each row is */
 	size_t n_columns, n_rows;
+	size_t at; /* the next cell of the last row */
+	int err;
 };
 
 struct table *table_new(void)
@@ -79,35 +81,47 @@ static size_t cell_width(const struct cell *c)
 	return c->text ? utf8_count(c->text, strlen(c->text)) : 0;
 }
 
-int table_column(struct table *t, const char *head, enum table_align align, bool wrap)
+void table_column(struct table *t, const char *head, enum table_align align, bool wrap)
 {
-	if (t->n_rows)
-		return -EINVAL;
-	if (array_room(&t->column, t->n_columns, sizeof(*t->column)))
-		return -ENOMEM;
+	if (!t || t->err)
+		return;
+	t->err = t->n_rows ? -EINVAL : array_room(&t->column, t->n_columns, sizeof(*t->column));
+	if (t->err)
+		return;
 	t->column[t->n_columns] = (struct column){ .align = align, .wrap = wrap };
-	if (cell_set(&t->column[t->n_columns].head, head, NULL))
-		return -ENOMEM;
-	t->n_columns++;
-	return 0;
+	t->err = cell_set(&t->column[t->n_columns].head, head, NULL);
+	t->n_columns += !t->err;
 }
 
-int table_row(struct table *t)
+void table_row(struct table *t)
 {
-	if (array_room(&t->row, t->n_rows, sizeof(*t->row)))
-		return -ENOMEM;
+	if (!t || t->err)
+		return;
+	t->err = array_room(&t->row, t->n_rows, sizeof(*t->row));
+	if (t->err)
+		return;
 	t->row[t->n_rows] = calloc(t->n_columns ? t->n_columns : 1, sizeof(**t->row));
-	if (!t->row[t->n_rows])
-		return -ENOMEM;
-	t->n_rows++;
-	return 0;
+	t->err = t->row[t->n_rows] ? 0 : -ENOMEM;
+	t->n_rows += !t->err;
+	t->at = 0;
 }
 
-int table_cell(struct table *t, size_t column, const char *text, const char *color)
+void table_cell(struct table *t, const char *text, const char *color)
 {
-	if (!t->n_rows || column >= t->n_columns)
-		return -EINVAL;
-	return cell_set(&t->row[t->n_rows - 1][column], text, color);
+	if (!t || t->err)
+		return;
+	if (!t->n_rows || t->at >= t->n_columns)
+		t->err = -EINVAL;
+	else if (text)
+		t->err = cell_set(&t->row[t->n_rows - 1][t->at], text, color);
+	t->at++;
+}
+
+void table_texts(struct table *t, const char *const *cell, size_t n)
+{
+	table_row(t);
+	for (size_t i = 0; i < n; i++)
+		table_cell(t, cell[i], NULL);
 }
 
 static void measure(struct table *t, bool heads)
@@ -244,6 +258,8 @@ static void print_row(struct table *t, const struct cell *row, bool colors, stru
 
 int table_print(struct table *t, unsigned width, bool heads, bool colors, struct buf *out)
 {
+	if (!t || t->err)
+		return t ? t->err : -ENOMEM;
 	if (!t->n_rows)
 		return out->err;
 	fit(t, heads, width);

@@ -11,18 +11,21 @@ struct table;
 
 enum table_align { TABLE_LEFT, TABLE_RIGHT };
 
-struct table *table_new(void); /* NULL without memory */
+/* NULL without memory, which all others take: what fails is kept, as a struct buf does, for table_print() to say. */
+struct table *table_new(void);
 void table_free(struct table *t);
-/* Columns first. `wrap`: lines of the column may be broken, between words, to fit the width. This and the next three
- * return 0 or -ENOMEM; -EINVAL for a cell of no column or row. */
-int table_column(struct table *t, const char *head, enum table_align align, bool wrap);
+/* Columns first. `wrap`: lines of the column may be broken, between words, to fit the width. */
+void table_column(struct table *t, const char *head, enum table_align align, bool wrap);
 /* A new row; cells that are not set stay empty. */
-int table_row(struct table *t);
-/* Copies the text, which may hold anything: control characters are shown, not obeyed. `color` is an SGR
- * parameter list such as "31" or NULL. */
-int table_cell(struct table *t, size_t column, const char *text, const char *color);
+void table_row(struct table *t);
+/* The next cell of the row. Copies the text, which may hold anything: control characters are shown, not obeyed; NULL is
+ * an empty cell. `color` is an SGR parameter list such as "31" or NULL. */
+void table_cell(struct table *t, const char *text, const char *color);
+/* A row of n texts. */
+void table_texts(struct table *t, const char *const *cell, size_t n);
 /* Appends the table; nothing if it has no rows. `width` in columns of a terminal; 0: as wide as it is. It is wider
- * than asked for where what may be wrapped would be too narrow to read. */
+ * than asked for where what may be wrapped would be too narrow to read. -ENOMEM; -EINVAL where there was a cell of no
+ * column or row, or a column behind a row. */
 int table_print(struct table *t, unsigned width, bool heads, bool colors, struct buf *out);
 
 /* Appends `text` with control characters, escapes and broken UTF-8 made visible ("\x1b"): what a recording

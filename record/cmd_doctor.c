@@ -93,26 +93,19 @@ static void print_probe(const struct doctor *d, uint32_t i, bool absent, struct 
 		buf_printf(out, ": %s", pm_reason_text(p->reason));
 }
 
-static int row(struct table *t, const char *source, const char *state, const char *need, const char *cure)
+static void row(struct table *t, const char *source, const char *state, const char *need, const char *cure)
 {
-	const char *cell[] = { source, state, need, cure };
-	int err = table_row(t);
-
-	for (size_t i = 0; i < 4 && !err; i++)
-		if (cell[i])
-			err = table_cell(t, i, cell[i], NULL);
-	return err;
+	table_texts(t, (const char *const[]){ source, state, need, cure }, 4);
 }
 
 /* One row a source, and further rows for what it lacks for different reasons. One that has neither values nor
  * anything to say records what an option names. */
-static int examine(const struct doctor *d, const struct source *s, struct table *t)
+static void examine(const struct doctor *d, const struct source *s, struct table *t)
 {
 	unsigned values = count_values(d, s);
 	bool any_denied = false, lacks = false, first = true;
 	struct buf text = BUF_INIT;
 	const char *state;
-	int err = 0;
 
 	for (uint32_t i = 0; i < d->model.n_probes; i++)
 		if (!strcmp(d->model.probe[i].source, s->ops->name)) {
@@ -122,10 +115,10 @@ static int examine(const struct doctor *d, const struct source *s, struct table 
 	state = values ? lacks ? "partly" : "ok" : any_denied ? "denied" : "absent";
 	if (values) {
 		buf_printf(&text, "%u value%s", values, values == 1 ? "" : "s");
-		err = row(t, s->ops->name, state, buf_str(&text), NULL);
+		row(t, s->ops->name, state, buf_str(&text), NULL);
 		first = false;
 	}
-	for (uint32_t i = 0; i < d->model.n_probes && !err; i++) {
+	for (uint32_t i = 0; i < d->model.n_probes; i++) {
 		const struct pm_probe *p = &d->model.probe[i];
 		bool told = false;
 
@@ -138,11 +131,10 @@ static int examine(const struct doctor *d, const struct source *s, struct table 
 			continue;
 		buf_clear(&text);
 		print_probe(d, i, !values && !any_denied, &text);
-		err = row(t, first ? s->ops->name : "", first ? state : "", buf_str(&text), p->hint);
+		row(t, first ? s->ops->name : "", first ? state : "", buf_str(&text), p->hint);
 		first = false;
 	}
 	buf_release(&text);
-	return err;
 }
 
 /* What a source has to say itself, each line with its name before it. */
@@ -166,15 +158,14 @@ static int print(struct doctor *d, struct error *e)
 {
 	struct table *t = table_new();
 	struct buf text = BUF_INIT;
-	int err = t ? 0 : -ENOMEM;
+	int err;
 	static const char *const head[] = { "SOURCE", "STATE", "HAS OR NEEDS", "WHAT HELPS" };
 
-	for (size_t i = 0; i < 4 && !err; i++)
-		err = table_column(t, head[i], TABLE_LEFT, i >= 2);
-	for (size_t i = 0; i < d->n_sources && !err; i++)
-		err = examine(d, &d->source[i], t);
-	if (!err)
-		err = table_print(t, command_width(), true, options_use_color(&d->common, STDOUT_FILENO), &text);
+	for (size_t i = 0; i < 4; i++)
+		table_column(t, head[i], TABLE_LEFT, i >= 2);
+	for (size_t i = 0; i < d->n_sources; i++)
+		examine(d, &d->source[i], t);
+	err = table_print(t, command_width(), true, options_use_color(&d->common, STDOUT_FILENO), &text);
 	for (size_t i = 0; i < d->n_sources && !err; i++)
 		ask(d, &d->source[i], &text);
 	/* Nothing is opened after this: what is said is what holds while something is recorded. */

@@ -96,25 +96,19 @@ static bool wanted(const struct list *l, const char *name)
 	return !l->glob || !fnmatch(l->glob, name, 0);
 }
 
-/* A row of up to three cells, or the heads with `t` new. */
-static int row(struct table *t, const char *a, const char *b, const char *c)
+static struct table *new_table(const char *a, const char *b, const char *c)
 {
-	int err = table_row(t);
+	struct table *t = table_new();
 
-	if (!err)
-		err = table_cell(t, 0, a, NULL);
-	if (!err)
-		err = table_cell(t, 1, b, NULL);
-	return err ? err : table_cell(t, 2, c, NULL);
+	table_column(t, a, TABLE_LEFT, false);
+	table_column(t, b, TABLE_LEFT, false);
+	table_column(t, c, TABLE_LEFT, true);
+	return t;
 }
 
-static int heads(struct table *t, const char *a, const char *b, const char *c)
+static void row(struct table *t, const char *a, const char *b, const char *c)
 {
-	int err = table_column(t, a, TABLE_LEFT, false);
-
-	if (!err)
-		err = table_column(t, b, TABLE_LEFT, false);
-	return err ? err : table_column(t, c, TABLE_LEFT, true);
+	table_texts(t, (const char *const[]){ a, b, c }, 3);
 }
 
 static int print(struct table *t, int err, const struct options_common *common)
@@ -132,33 +126,31 @@ static int print(struct table *t, int err, const struct options_common *common)
 
 static int list_sources(struct list *l)
 {
-	struct table *t = table_new();
-	int err = t ? heads(t, "SOURCE", "DEFAULT", "WHAT") : -ENOMEM;
+	struct table *t = new_table("SOURCE", "DEFAULT", "WHAT");
 
-	for (const struct source_ops *const *s = sources; *s && !err; s++) {
+	for (const struct source_ops *const *s = sources; *s; s++) {
 		if (!wanted(l, (*s)->name))
 			continue;
-		err = row(t, (*s)->name, (*s)->default_on ? "yes" : "no", (*s)->help);
+		row(t, (*s)->name, (*s)->default_on ? "yes" : "no", (*s)->help);
 		l->n++;
 	}
-	return print(t, err, &l->common);
+	return print(t, 0, &l->common);
 }
 
 static int list_metrics(struct list *l)
 {
-	struct table *t = table_new();
-	int err = t ? heads(t, "METRIC", "UNIT", "WHAT") : -ENOMEM;
+	struct table *t = new_table("METRIC", "UNIT", "WHAT");
 
-	for (const struct metric_table *m = l->table; m->row && !err; m++) {
-		for (size_t i = 0; i < m->n && !err; i++) {
+	for (const struct metric_table *m = l->table; m->row; m++) {
+		for (size_t i = 0; i < m->n; i++) {
 			if (!wanted(l, m->row[i].name) && !wanted(l, m->row[i].display))
 				continue;
-			err = row(t, m->row[i].name, m->row[i].unit ? m->row[i].unit : "",
-				  m->row[i].help ? m->row[i].help : "");
+			row(t, m->row[i].name, m->row[i].unit ? m->row[i].unit : "",
+			    m->row[i].help ? m->row[i].help : "");
 			l->n++;
 		}
 	}
-	return print(t, err, &l->common);
+	return print(t, 0, &l->common);
 }
 
 static int load_pack(struct list *l, const char *id, struct error *e)
@@ -237,9 +229,9 @@ static void members_of(const struct list *l, const char *group, struct buf *out)
 /* Each group once, in the order of the tables, with its metrics. */
 static int list_groups(struct list *l)
 {
-	struct table *t = table_new();
+	struct table *t = new_table("GROUP", "", "METRICS");
 	struct names seen = { 0 };
-	int err = t ? heads(t, "GROUP", "", "METRICS") : -ENOMEM;
+	int err = 0;
 
 	for (const struct metric_table *m = l->table; m->row && !err; m++)
 		for (size_t i = 0; i < m->n && !err; i++)
@@ -254,8 +246,7 @@ static int list_groups(struct list *l)
 					continue;
 				err = names_set(&seen, group, 0);
 				members_of(l, group, &members);
-				if (!err)
-					err = row(t, group, "", buf_str(&members));
+				row(t, group, "", buf_str(&members));
 				buf_release(&members);
 				l->n++;
 			}

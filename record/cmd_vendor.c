@@ -296,23 +296,19 @@ static int import(struct vendor *v, struct error *e)
 
 /* ---- listing ---- */
 
-static int list_row(struct table *t, const struct vendor_pack *p, uint32_t set)
+static void list_row(struct table *t, const struct vendor_pack *p, uint32_t set)
 {
 	const struct vendor_set *s = &p->set[set];
 	struct buf patterns = BUF_INIT;
 	char events[16], metrics[16];
-	const char *const cell[] = { s->name, events, metrics, NULL };
-	int err = table_row(t);
 
 	snprintf(events, sizeof(events), "%u", s->events);
 	snprintf(metrics, sizeof(metrics), "%u", s->metrics);
 	for (uint32_t i = 0; i < p->n_cpus; i++)
 		if (p->cpu[i].set == set && !strstr(buf_str(&patterns), p->cpu[i].pattern))
 			buf_printf(&patterns, "%s%s", patterns.len ? " " : "", p->cpu[i].pattern);
-	for (unsigned k = 0; k < 4 && !err; k++)
-		err = table_cell(t, k, cell[k] ? cell[k] : buf_str(&patterns), NULL);
+	table_texts(t, (const char *const[]){ s->name, events, metrics, buf_str(&patterns) }, 4);
 	buf_release(&patterns);
-	return err;
 }
 
 static int list(struct vendor *v, struct error *e)
@@ -330,13 +326,11 @@ static int list(struct vendor *v, struct error *e)
 	if (err)
 		return err;
 	t = table_new();
-	err = t ? 0 : -ENOMEM;
-	for (unsigned k = 0; k < 4 && !err; k++)
-		err = table_column(t, heads[k], k == 1 || k == 2 ? TABLE_RIGHT : TABLE_LEFT, k == 3);
-	for (uint32_t i = 0; i < v->pack.n_sets && !err; i++)
-		err = list_row(t, &v->pack, i);
-	if (!err)
-		err = table_print(t, command_width(), true, options_use_color(&v->common, STDOUT_FILENO), &text);
+	for (unsigned k = 0; k < 4; k++)
+		table_column(t, heads[k], k == 1 || k == 2 ? TABLE_RIGHT : TABLE_LEFT, k == 3);
+	for (uint32_t i = 0; i < v->pack.n_sets; i++)
+		list_row(t, &v->pack, i);
+	err = table_print(t, command_width(), true, options_use_color(&v->common, STDOUT_FILENO), &text);
 	if (!err)
 		printf("%s\n%s", v->pack.path, buf_str(&text));
 	buf_release(&text);

@@ -38,10 +38,7 @@ static void add_row(struct listing *l, const char *name, const char *kind, const
 
 	if (l->err)
 		return;
-	l->err = table_row(l->table);
-	for (size_t i = 0; i < sizeof(cell) / sizeof(cell[0]) && !l->err; i++)
-		if (cell[i] && cell[i][0])
-			l->err = table_cell(l->table, i, cell[i], NULL);
+	table_texts(l->table, cell, sizeof(cell) / sizeof(cell[0]));
 	l->n++;
 }
 
@@ -313,8 +310,6 @@ int list_events(const struct root *root, const char *glob, char *const *event_fi
 	struct event_view view;
 	char id[64];
 
-	if (!l.table)
-		return error_sys(e, ENOMEM, "list of events");
 	l.err = perf_pmus_read(&pmus, root);
 	if (!l.err && event_files && *event_files) {
 		l.err = perf_pmus_add_files(&pmus, event_files, NULL, list_cpu_id(root, id, sizeof(id)) ? id : NULL,
@@ -328,14 +323,10 @@ int list_events(const struct root *root, const char *glob, char *const *event_fi
 	if (!l.err && !no_vendor)
 		l.err = add_pack(&pmus, root, &notes);
 	view = perf_view(&pmus, root);
-	if (!l.err)
-		l.err = table_column(l.table, "EVENT", TABLE_LEFT, false);
-	if (!l.err)
-		l.err = table_column(l.table, "KIND", TABLE_LEFT, false);
-	if (!l.err)
-		l.err = table_column(l.table, "UNIT", TABLE_LEFT, false);
-	if (!l.err)
-		l.err = table_column(l.table, "WHAT", TABLE_LEFT, true);
+	table_column(l.table, "EVENT", TABLE_LEFT, false);
+	table_column(l.table, "KIND", TABLE_LEFT, false);
+	table_column(l.table, "UNIT", TABLE_LEFT, false);
+	table_column(l.table, "WHAT", TABLE_LEFT, true);
 	for (const struct event_symbol *s = event_symbols; s->name; s++)
 		add_general(&l, s->name, s->alias, s->type == PERF_TYPE_SOFTWARE ? "software" : "hardware", s->unit,
 			    s->help, absent(&l, s->type, s->config));

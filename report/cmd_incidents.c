@@ -95,12 +95,12 @@ static int put_table(const struct incidents *found, uint32_t n, bool color, stru
 {
 	struct table *t = table_new();
 	struct buf text = BUF_INIT;
-	int err = t ? 0 : -1;
+	int err;
 
-	if (!err)
-		err = table_column(t, "WHEN", TABLE_LEFT, false) | table_column(t, "TIME (UTC)", TABLE_LEFT, false) |
-		      table_column(t, "WHAT", TABLE_LEFT, true);
-	for (uint32_t i = 0; i < n && !err; i++) {
+	table_column(t, "WHEN", TABLE_LEFT, false);
+	table_column(t, "TIME (UTC)", TABLE_LEFT, false);
+	table_column(t, "WHAT", TABLE_LEFT, true);
+	for (uint32_t i = 0; i < n; i++) {
 		const struct incident *x = &found->incident[i];
 		char when[64] = "";
 
@@ -116,14 +116,12 @@ static int put_table(const struct incidents *found, uint32_t n, bool color, stru
 			if (len >= 10)
 				when[10] = ' ';
 		}
-		err = table_row(t) | table_cell(t, 0, buf_str(&text), NULL) | table_cell(t, 1, when, NULL) |
-		      table_cell(t, 2, x->text, NULL);
+		table_texts(t, (const char *const[]){ buf_str(&text), when, x->text }, 3);
 	}
-	if (!err)
-		err = table_print(t, cmd_width(STDOUT_FILENO), true, color, out);
+	err = table_print(t, cmd_width(STDOUT_FILENO), true, color, out);
 	table_free(t);
 	buf_release(&text);
-	return err ? -1 : 0;
+	return err;
 }
 
 static int one_file(struct asked *a, const char *path, bool color)

@@ -65,9 +65,9 @@ static void add_row(struct list *l, const char *const *cell)
 	if (l->err || (l->glob && fnmatch(l->glob, cell[0] ? cell[0] : "", 0)))
 		return;
 	if (l->table) {
-		l->err = table_row(l->table);
-		for (size_t i = 0; i < l->n_columns && !l->err; i++)
-			l->err = table_cell(l->table, i, cell[i] && *cell[i] ? cell[i] : "-", NULL);
+		table_row(l->table);
+		for (size_t i = 0; i < l->n_columns; i++)
+			table_cell(l->table, cell[i] && *cell[i] ? cell[i] : "-", NULL);
 		return;
 	}
 	for (size_t i = 0; i < l->n_columns; i++) {
@@ -436,7 +436,7 @@ static int print_list(struct list *l, const struct arguments *a, const struct op
 }
 
 /* Heads of tables are in capitals, as everywhere; keys in json are not. */
-static int add_column(struct table *t, const struct column *c)
+static void add_column(struct table *t, const struct column *c)
 {
 	char head[32];
 	size_t n = 0;
@@ -444,7 +444,7 @@ static int add_column(struct table *t, const struct column *c)
 	for (; c->name[n] && n + 1 < sizeof(head); n++)
 		head[n] = (char)toupper((unsigned char)c->name[n]);
 	head[n] = '\0';
-	return table_column(t, head, c->number ? TABLE_RIGHT : TABLE_LEFT, c->wrap);
+	table_column(t, head, c->number ? TABLE_RIGHT : TABLE_LEFT, c->wrap);
 }
 
 static int run(const struct arguments *a, const struct options_common *common)
@@ -468,8 +468,8 @@ static int run(const struct arguments *a, const struct options_common *common)
 		l.table = table_new();
 		l.err = l.table ? 0 : -ENOMEM;
 	}
-	for (size_t i = 0; i < l.n_columns && l.table && !l.err; i++)
-		l.err = add_column(l.table, &l.column[i]);
+	for (size_t i = 0; i < l.n_columns; i++)
+		add_column(l.table, &l.column[i]);
 	if (!a->path && !l.err)
 		list_builtin(&l);
 	else if (!l.err)

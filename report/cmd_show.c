@@ -38,48 +38,41 @@ static bool complain_skipped(struct show_options *o)
 
 /* ---- --list ---- */
 
-static int list_row(struct table *t, const char *name, const char *display, const char *unit, const char *categories,
-		    const char *shown, const char *help)
+static void list_row(struct table *t, const char *name, const char *display, const char *unit, const char *categories,
+		     const char *shown, const char *help)
 {
 	const char *const cell[] = { name, display, unit, categories, shown, help };
-	int err = table_row(t);
 
-	for (size_t i = 0; !err && i < sizeof(cell) / sizeof(cell[0]); i++)
-		err = table_cell(t, i, cell[i] && cell[i][0] ? cell[i] : "-", NULL);
-	return err;
+	table_row(t);
+	for (size_t i = 0; i < sizeof(cell) / sizeof(cell[0]); i++)
+		table_cell(t, cell[i] && cell[i][0] ? cell[i] : "-", NULL);
 }
 
-static int list_heads(struct table *t)
+static struct table *list_heads(void)
 {
 	static const char *const head[] = { "NAME", "COLUMN", "UNIT", "CATEGORIES", "SHOWN", "HELP" };
-	int err = 0;
+	struct table *t = table_new();
 
-	for (size_t i = 0; !err && i < sizeof(head) / sizeof(head[0]); i++)
-		err = table_column(t, head[i], TABLE_LEFT, i == 5);
-	return err;
+	for (size_t i = 0; i < sizeof(head) / sizeof(head[0]); i++)
+		table_column(t, head[i], TABLE_LEFT, i == 5);
+	return t;
 }
 
-static int list_builtin(struct table *t)
+static void list_builtin(struct table *t)
 {
-	int err = 0;
-
-	for (const struct metric_table *m = metric_tables; m->row && !err; m++)
-		for (size_t i = 0; i < m->n && !err; i++)
-			err = list_row(t, m->row[i].name, m->row[i].display, m->row[i].unit, m->row[i].categories,
-				       m->row[i].default_on ? "yes" : "no", m->row[i].help);
-	return err;
+	for (const struct metric_table *m = metric_tables; m->row; m++)
+		for (size_t i = 0; i < m->n; i++)
+			list_row(t, m->row[i].name, m->row[i].display, m->row[i].unit, m->row[i].categories,
+				 m->row[i].default_on ? "yes" : "no", m->row[i].help);
 }
 
-static int list_offer(struct table *t, const struct offer *o)
+static void list_offer(struct table *t, const struct offer *o)
 {
-	int err = 0;
-
-	for (size_t i = 0; i < o->binding.n_metrics && !err; i++) {
+	for (size_t i = 0; i < o->binding.n_metrics; i++) {
 		const struct bound_metric *m = &o->binding.metric[i];
 
-		err = list_row(t, m->name, m->display, m->unit, m->categories, o->shown[i] ? "yes" : "no", m->help);
+		list_row(t, m->name, m->display, m->unit, m->categories, o->shown[i] ? "yes" : "no", m->help);
 	}
-	return err;
 }
 
 static int list_file(const struct show_options *o, struct table *t, const char *path, struct error *e)
@@ -93,8 +86,8 @@ static int list_file(const struct show_options *o, struct table *t, const char *
 		return err;
 	err = pipeline_offer(&o->pipeline, reader, &offer, &notes, e);
 	cmd_complain_lines(NAME, path, &notes);
-	if (!err && (err = list_offer(t, &offer)))
-		error_sys(e, ENOMEM, "list");
+	if (!err)
+		list_offer(t, &offer);
 	offer_release(&offer);
 	buf_release(&notes);
 	pm_reader_close(reader);
@@ -103,13 +96,13 @@ static int list_file(const struct show_options *o, struct table *t, const char *
 
 static int list_columns(struct show_options *o)
 {
-	struct table *t = table_new();
+	struct table *t = list_heads();
 	struct error e = { 0 };
 	struct buf out = BUF_INIT;
-	int err = t ? list_heads(t) : -ENOMEM, status = 0;
+	int err = 0, status = 0;
 
-	if (!err && !o->n_files)
-		err = list_builtin(t);
+	if (!o->n_files)
+		list_builtin(t);
 	for (int i = 0; i < o->n_files && !err; i++)
 		err = list_file(o, t, o->file[i], &e);
 	if (!err)

@@ -289,12 +289,11 @@ static const char *color_of(const struct diff_result *r)
 	}
 }
 
-static int add_cell(struct table *t, size_t *column, struct buf *text, const char *color)
+/* The text as the next cell; it is empty then. */
+static void put_cell(struct table *t, struct buf *text, const char *color)
 {
-	int err = text->err ? text->err : table_cell(t, (*column)++, text->len ? buf_str(text) : "-", color);
-
+	table_cell(t, text->len ? buf_str(text) : "-", color);
 	buf_clear(text);
-	return err;
 }
 
 /* What holds of every value is said once, below them. */
@@ -306,51 +305,44 @@ static const char *why_of_all(const struct diff_results *all)
 	return all->n > 1 ? all->result[0].why : NULL;
 }
 
-static int add_row(struct table *t, const struct diff_report *x, const struct diff_result *r, bool places,
+static int put_row(struct table *t, const struct diff_report *x, const struct diff_result *r, bool places,
 		   const char *why_all)
 {
 	const char *color = color_of(r);
 	struct buf text = BUF_INIT;
-	size_t column = 0;
-	int err = table_row(t);
+	int err;
 
-	buf_addstr(&text, r->series->metric);
-	err = err ? err : add_cell(t, &column, &text, color);
-	if (places && !err) {
-		buf_addstr(&text, r->series->where[0] ? r->series->where : "system");
-		err = add_cell(t, &column, &text, NULL);
-	}
-	for (int s = 0; s < DIFF_SIDES && !err; s++) {
+	table_row(t);
+	table_cell(t, r->series->metric, color);
+	if (places)
+		table_cell(t, r->series->where[0] ? r->series->where : "system", NULL);
+	for (int s = 0; s < DIFF_SIDES; s++) {
 		put_number(&text, s ? r->v.fresh : r->v.base, "%.5g");
-		err = add_cell(t, &column, &text, NULL);
+		put_cell(t, &text, NULL);
 	}
-	buf_addstr(&text, r->series->unit);
-	err = err ? err : add_cell(t, &column, &text, NULL);
+	table_cell(t, r->series->unit[0] ? r->series->unit : "-", NULL);
 	put_number(&text, r->v.ratio, "%.4f");
-	err = err ? err : add_cell(t, &column, &text, color);
-	if (!isnan(r->v.low) && !isnan(r->v.high)) {
-		put_number(&text, r->v.low, "%.4f");
-		buf_addstr(&text, "..");
-		put_number(&text, r->v.high, "%.4f");
-	}
-	err = err ? err : add_cell(t, &column, &text, NULL);
+	put_cell(t, &text, color);
+	if (!isnan(r->v.low) && !isnan(r->v.high))
+		buf_printf(&text, "%.4f..%.4f", r->v.low, r->v.high);
+	put_cell(t, &text, NULL);
 	put_number(&text, r->v.p, "%.2g");
-	err = err ? err : add_cell(t, &column, &text, NULL);
+	put_cell(t, &text, NULL);
 	put_number(&text, r->v.q, "%.2g");
-	err = err ? err : add_cell(t, &column, &text, NULL);
+	put_cell(t, &text, NULL);
 	buf_printf(&text, "%zu+%zu", r->v.n_base, r->v.n_fresh);
-	err = err ? err : add_cell(t, &column, &text, NULL);
-	buf_addstr(&text, verdict_name(r->v.kind));
-	err = err ? err : add_cell(t, &column, &text, color);
+	put_cell(t, &text, NULL);
+	table_cell(t, verdict_name(r->v.kind), color);
 	diff_put_runs(&text, r, x->utf8);
-	err = err ? err : add_cell(t, &column, &text, NULL);
+	put_cell(t, &text, NULL);
 	if (!why_all)
 		buf_addstr(&text, r->why);
 	/* Without other runs an interval is worth what its samples are. */
 	if (r->v.within && !isnan(r->samples[DIFF_BASE]) && !isnan(r->samples[DIFF_NEW]))
 		buf_printf(&text, "%seffective samples %.3g and %.3g", text.len ? "; " : "", r->samples[DIFF_BASE],
 			   r->samples[DIFF_NEW]);
-	err = err ? err : add_cell(t, &column, &text, NULL);
+	put_cell(t, &text, NULL);
+	err = text.err;
 	buf_release(&text);
 	return err;
 }
@@ -358,25 +350,20 @@ static int add_row(struct table *t, const struct diff_report *x, const struct di
 static int put_differences(const struct diff_report *x, struct buf *out)
 {
 	struct table *t = table_new();
-	int err = t ? 0 : -ENOMEM;
+	int err;
 
-	if (!err)
-		err = table_column(t, "DIFFERS", TABLE_LEFT, false);
-	if (!err)
-		err = table_column(t, "BASE", TABLE_LEFT, true);
-	if (!err)
-		err = table_column(t, "NEW", TABLE_LEFT, true);
-	for (size_t i = 0; i < x->environment->n && !err; i++) {
+	table_column(t, "DIFFERS", TABLE_LEFT, false);
+	table_column(t, "BASE", TABLE_LEFT, true);
+	table_column(t, "NEW", TABLE_LEFT, true);
+	for (size_t i = 0; i < x->environment->n; i++) {
 		const struct diff_difference *d = &x->environment->difference[i];
 
-		err = table_row(t);
-		if (!err)
-			err = table_cell(t, 0, d->name, d->meaningless ? "31;1" : "33");
-		for (int s = 0; s < DIFF_SIDES && !err; s++)
-			err = table_cell(t, 1 + (size_t)s, d->side[s], NULL);
+		table_row(t);
+		table_cell(t, d->name, d->meaningless ? "31;1" : "33");
+		for (int s = 0; s < DIFF_SIDES; s++)
+			table_cell(t, d->side[s], NULL);
 	}
-	if (!err)
-		err = table_print(t, x->width, true, x->colors, out);
+	err = table_print(t, x->width, true, x->colors, out);
 	buf_addch(out, '\n');
 	table_free(t);
 	return err;
@@ -407,25 +394,25 @@ int diff_print_table(const struct diff_report *x, struct buf *out)
 	struct table *t = table_new();
 	size_t rows = 0;
 	bool places = false;
-	int err = t ? 0 : -ENOMEM;
+	int err = 0;
 
 	if (x->failures)
 		buf_addstr(out, x->failures);
 	diff_put_sides(out, x);
 	buf_addstr(out, "\n\n");
-	if (!err && x->environment->n)
+	if (x->environment->n)
 		err = put_differences(x, out);
 	for (size_t i = 0; i < x->results->n; i++)
 		if (!is_folded(&x->results->result[i])) {
 			places |= x->results->result[i].series->place.kind != PM_SYSTEM;
 			rows++;
 		}
-	for (size_t i = 0; i < sizeof(column) / sizeof(*column) && !err; i++)
+	for (size_t i = 0; i < sizeof(column) / sizeof(*column); i++)
 		if (places || !column[i].places)
-			err = table_column(t, column[i].head, column[i].align, column[i].wrap);
+			table_column(t, column[i].head, column[i].align, column[i].wrap);
 	for (size_t i = 0; i < x->results->n && !err; i++)
 		if (!is_folded(&x->results->result[i]))
-			err = add_row(t, x, &x->results->result[i], places, why_all);
+			err = put_row(t, x, &x->results->result[i], places, why_all);
 	if (!err && rows)
 		err = table_print(t, x->width, true, x->colors, out);
 	table_free(t);

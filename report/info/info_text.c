@@ -38,34 +38,33 @@ static int part(void *ctx, const char *title, const struct info_column *column, 
 	return err;
 }
 
-static int begin_table(struct page *p)
+static void begin_table(struct page *p)
 {
-	int err = 0;
-
 	p->t = table_new();
-	for (size_t i = 0; p->t && i < p->n && !err; i++)
-		err = table_column(p->t, p->column[i].name, p->column[i].right ? TABLE_RIGHT : TABLE_LEFT,
-				   p->column[i].wraps);
-	return p->t ? err : -ENOMEM;
+	for (size_t i = 0; i < p->n; i++)
+		table_column(p->t, p->column[i].name, p->column[i].right ? TABLE_RIGHT : TABLE_LEFT,
+			     p->column[i].wraps);
 }
 
 static int row(void *ctx, const char *const *cell, size_t n, enum pm_privacy privacy)
 {
 	struct page *p = ctx;
 	const char *what = privacy_name(privacy);
-	int err = p->t ? 0 : begin_table(p);
+	struct buf marked = BUF_INIT;
+	int err;
 
-	if (!err)
-		err = table_row(p->t);
-	for (size_t i = 0; i < n && !err; i++) {
-		struct buf marked = BUF_INIT;
-
+	if (!p->t)
+		begin_table(p);
+	table_row(p->t);
+	for (size_t i = 0; i < n; i++) {
+		buf_clear(&marked);
 		buf_addstr(&marked, cell[i] ? cell[i] : "");
 		if (what && i + 1 == n)
 			buf_printf(&marked, "  [%s]", what);
-		err = marked.err ? marked.err : table_cell(p->t, i, buf_str(&marked), NULL);
-		buf_release(&marked);
+		table_cell(p->t, buf_str(&marked), NULL);
 	}
+	err = p->t ? marked.err : -ENOMEM;
+	buf_release(&marked);
 	return err;
 }
 

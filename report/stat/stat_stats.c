@@ -121,51 +121,44 @@ static void put_json(struct stat_sheet *s, const struct stats *x)
 	buf_addstr(out, "}\n");
 }
 
-static int put_row(struct table *t, struct stat_sheet *s, const struct stats *x, bool cgroups)
+static void put_row(struct table *t, struct stat_sheet *s, const struct stats *x, bool cgroups)
 {
-	size_t at = 0;
 	char text[64];
-	int err = table_row(t);
 
+	table_row(t);
 	if (s->config->aggr != STAT_GLOBAL)
-		err = err ? err : table_cell(t, at++, x->where, NULL);
-	err = err ? err : table_cell(t, at++, x->name, NULL);
-	err = err ? err : table_cell(t, at++, x->unit, NULL);
+		table_cell(t, x->where, NULL);
+	table_cell(t, x->name, NULL);
+	table_cell(t, x->unit, NULL);
 	if (cgroups)
-		err = err ? err : table_cell(t, at++, x->cgroup ? x->cgroup : "", NULL);
+		table_cell(t, x->cgroup ? x->cgroup : "", NULL);
 	snprintf(text, sizeof(text), "%zu", x->n);
-	err = err ? err : table_cell(t, at++, text, NULL);
-	for (int i = 0; i < FIGURES && !err; i++) {
+	table_cell(t, text, NULL);
+	for (int i = 0; i < FIGURES; i++) {
 		text[x->n ? number_fixed(text, x->f[i], i < MEAN || x->decimals ? x->decimals : 2) : 0] = '\0';
-		err = table_cell(t, at++, x->n ? text : "-", NULL);
+		table_cell(t, x->n ? text : "-", NULL);
 	}
-	return err;
 }
 
 static struct table *new_table(const struct stat_sheet *s, bool cgroups)
 {
 	struct table *t = table_new();
-	int err = t ? 0 : -1;
 
-	if (!err && s->config->aggr != STAT_GLOBAL)
-		err = table_column(t, "WHERE", TABLE_LEFT, false);
-	err = err ? err : table_column(t, "EVENT", TABLE_LEFT, false);
-	err = err ? err : table_column(t, "UNIT", TABLE_LEFT, false);
-	if (!err && cgroups)
-		err = table_column(t, "CGROUP", TABLE_LEFT, false);
-	err = err ? err : table_column(t, "INTERVALS", TABLE_RIGHT, false);
-	for (int i = 0; i < FIGURES && !err; i++) {
+	if (s->config->aggr != STAT_GLOBAL)
+		table_column(t, "WHERE", TABLE_LEFT, false);
+	table_column(t, "EVENT", TABLE_LEFT, false);
+	table_column(t, "UNIT", TABLE_LEFT, false);
+	if (cgroups)
+		table_column(t, "CGROUP", TABLE_LEFT, false);
+	table_column(t, "INTERVALS", TABLE_RIGHT, false);
+	for (int i = 0; i < FIGURES; i++) {
 		char head[16];
 		size_t k = 0;
 
 		for (const char *c = figure[i]; *c; c++)
 			head[k++] = (char)(*c >= 'a' && *c <= 'z' ? *c - 32 : *c);
 		head[k] = '\0';
-		err = table_column(t, head, TABLE_RIGHT, false);
-	}
-	if (err) {
-		table_free(t);
-		return NULL;
+		table_column(t, head, TABLE_RIGHT, false);
 	}
 	return t;
 }
@@ -182,33 +175,30 @@ static void put_csv_heads(struct stat_sheet *s, bool cgroups)
 	buf_addch(out, '\n');
 }
 
-static int put(struct table *t, struct stat_sheet *s, struct stats *x, struct buf *history, bool cgroups)
+static void put(struct table *t, struct stat_sheet *s, struct stats *x, struct buf *history, bool cgroups)
 {
 	x->n = history->len / sizeof(double);
 	if (x->n)
 		compute((double *)(void *)history->data, x->n, x->f);
-	if (t)
-		return put_row(t, s, x, cgroups);
-	if (s->config->form == STAT_CSV)
+	if (s->config->form == STAT_TEXT)
+		put_row(t, s, x, cgroups);
+	else if (s->config->form == STAT_CSV)
 		put_csv(s, x, cgroups);
 	else
 		put_json(s, x);
-	return 0;
 }
 
 void stat_print_stats(struct stat_sheet *s)
 {
 	bool cgroups = false;
 	struct table *t;
-	int err;
 
 	for (uint32_t i = 0; i < s->n_events; i++)
 		cgroups |= s->event[i].cgroup != NULL;
 	t = s->config->form == STAT_TEXT ? new_table(s, cgroups) : NULL;
-	err = s->config->form == STAT_TEXT && !t ? -1 : 0;
 	if (s->config->form == STAT_CSV)
 		put_csv_heads(s, cgroups);
-	for (uint32_t i = 0; i < s->n_lines && !err; i++) {
+	for (uint32_t i = 0; i < s->n_lines; i++) {
 		struct stat_line *l = &s->line[i];
 		const struct stat_event *e = &s->event[l->event];
 		struct stats x = { .where = s->row[l->row].label,
@@ -218,21 +208,19 @@ void stat_print_stats(struct stat_sheet *s)
 				   .decimals = e->fraction ? 2 : 0 };
 
 		if (!stat_skips(s, l))
-			err = put(t, s, &x, &l->history, cgroups);
+			put(t, s, &x, &l->history, cgroups);
 	}
-	for (size_t i = 0; i < s->n_histories && !err; i++) {
+	for (size_t i = 0; i < s->n_histories; i++) {
 		struct stat_history *h = &s->history[i];
 		struct stats x = {
 			.where = h->where, .name = h->name, .unit = h->unit, .metric = true, .decimals = 3
 		};
 
-		err = put(t, s, &x, &h->values, cgroups);
+		put(t, s, &x, &h->values, cgroups);
 	}
-	if (t && !err)
-		err = table_print(t, 0, true, false, &s->out->text);
+	if (s->config->form == STAT_TEXT && table_print(t, 0, true, false, &s->out->text))
+		s->out->text.err = -ENOMEM;
 	table_free(t);
-	if (err)
-		s->out->text.err = -12;
 }
 
 /* ---- metrics ---- */

@@ -1,3 +1,4 @@
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,16 +16,16 @@ static struct table *sample(void)
 	struct table *t = table_new();
 
 	assert_non_null(t);
-	assert_int_equal(table_column(t, "NAME", TABLE_LEFT, false), 0);
-	assert_int_equal(table_column(t, "VALUE", TABLE_RIGHT, false), 0);
-	assert_int_equal(table_column(t, "WHAT", TABLE_LEFT, true), 0);
-	assert_int_equal(table_row(t), 0);
-	assert_int_equal(table_cell(t, 0, "cpu", NULL), 0);
-	assert_int_equal(table_cell(t, 1, "1.5", "31"), 0);
-	assert_int_equal(table_cell(t, 2, "a processor", NULL), 0);
-	assert_int_equal(table_row(t), 0);
-	assert_int_equal(table_cell(t, 0, "temperature", NULL), 0);
-	assert_int_equal(table_cell(t, 1, "12345678", NULL), 0);
+	table_column(t, "NAME", TABLE_LEFT, false);
+	table_column(t, "VALUE", TABLE_RIGHT, false);
+	table_column(t, "WHAT", TABLE_LEFT, true);
+	table_row(t);
+	table_cell(t, "cpu", NULL);
+	table_cell(t, "1.5", "31");
+	table_cell(t, "a processor", NULL);
+	table_row(t);
+	table_cell(t, "temperature", NULL);
+	table_cell(t, "12345678", NULL);
 	return t;
 }
 
@@ -89,8 +90,8 @@ static void test_width(void **state)
 	table_column(t, "NAME", TABLE_LEFT, false);
 	table_column(t, "HELP", TABLE_LEFT, true);
 	table_row(t);
-	table_cell(t, 0, "counter", NULL);
-	table_cell(t, 1, "a long sentence that does not fit into the width that the terminal has left for it", NULL);
+	table_cell(t, "counter", NULL);
+	table_cell(t, "a long sentence that does not fit into the width that the terminal has left for it", NULL);
 	text = print(t, 40, true, false);
 	for (line = strtok(text, "\n"); line; line = strtok(NULL, "\n"), lines++)
 		assert_true(strlen(line) <= 40);
@@ -113,9 +114,9 @@ static void test_words(void **state)
 	assert_non_null(t);
 	table_column(t, "WHAT", TABLE_LEFT, true);
 	table_row(t);
-	table_cell(t, 0, said[0], NULL);
+	table_cell(t, said[0], NULL);
 	table_row(t);
-	table_cell(t, 0, said[1], NULL);
+	table_cell(t, said[1], NULL);
 	assert_int_equal(table_print(t, 30, false, false, &b), 0);
 	text = buf_detach(&b);
 	assert_non_null(text);
@@ -155,8 +156,8 @@ static void test_hostile(void **state)
 	table_column(t, "A\033[2J", TABLE_LEFT, false);
 	table_column(t, "B", TABLE_LEFT, false);
 	table_row(t);
-	table_cell(t, 0, "x\033]0;title\007y\nz\t\xff\xc2\x9b\xe2\x80\xae", NULL);
-	table_cell(t, 1, "\\x1b", NULL);
+	table_cell(t, "x\033]0;title\007y\nz\t\xff\xc2\x9b\xe2\x80\xae", NULL);
+	table_cell(t, "\\x1b", NULL);
 	text = print(t, 0, true, false);
 	for (const char *c = text; *c; c++)
 		assert_true(*c == '\n' || (*c >= ' ' && *c < 0x7f));
@@ -177,11 +178,25 @@ static void test_misuse(void **state)
 	table_column(t, "A", TABLE_LEFT, false);
 	assert_int_equal(table_print(t, 0, true, false, &b), 0);
 	assert_int_equal(b.len, 0); /* no rows, no heads */
-	assert_int_not_equal(table_cell(t, 0, "no row", NULL), 0);
-	table_row(t);
-	assert_int_not_equal(table_cell(t, 1, "no column", NULL), 0);
-	buf_release(&b);
+	table_cell(t, "no row", NULL);
+	assert_int_equal(table_print(t, 0, true, false, &b), -EINVAL);
 	table_free(t);
+	t = table_new();
+	table_column(t, "A", TABLE_LEFT, false);
+	table_row(t);
+	table_cell(t, "a cell", NULL);
+	table_cell(t, "no column", NULL);
+	assert_int_equal(table_print(t, 0, true, false, &b), -EINVAL);
+	table_free(t);
+	t = table_new();
+	table_row(t);
+	table_column(t, "behind a row", TABLE_LEFT, false);
+	assert_int_equal(table_print(t, 0, true, false, &b), -EINVAL);
+	assert_int_equal(b.len, 0);
+	table_free(t);
+	buf_release(&b);
+	table_row(NULL);
+	assert_int_equal(table_print(NULL, 0, true, false, &b), -ENOMEM);
 	table_free(NULL);
 }
 
