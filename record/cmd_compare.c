@@ -8,8 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "common/options.h"
-#include "common/parse.h"
+#include "common/options_table.h"
 #include "record/commands.h"
 #include "record/host/privileges.h"
 
@@ -23,38 +22,21 @@ struct compare {
 	bool quiet;
 };
 
-enum { KEY_GATE = 0x200, KEY_MARGIN };
-
-static const struct argp_option options[] = {
-	{ "repeat", 'r', "N", 0, "pairs of runs at most (20)", 1 },
-	{ "gate", KEY_GATE, "METRIC[:MARGIN],...", 0, "what decides: elapsed, cpu and max_rss by default", 1 },
-	{ "margin", KEY_MARGIN, "MARGIN", 0, "change that matters: 2% or 0.02", 1 },
-	{ "output", 'o', "DIR", 0, "keep the recordings there, in DIR/a and DIR/b", 1 },
-	{ "quiet", 'q', NULL, 0, "do not count the pairs on standard error", 1 },
+#define OPTIONS_INTO struct compare
+static const struct option_action rows[] = {
+	{ "repeat", 'r', "N", "pairs of runs at most (20)", AMOUNT(pairs, 1, 1000) },
+	{ "gate", 0, "METRIC[:MARGIN],...", "what decides: elapsed, cpu and max_rss by default", TEXT(gate) },
+	{ "margin", 0, "MARGIN", "change that matters: 2% or 0.02", TEXT(margin) },
+	{ "output", 'o', "DIR", "keep the recordings there, in DIR/a and DIR/b", TEXT(folder) },
+	{ "quiet", 'q', NULL, "do not count the pairs on standard error", FLAG(quiet) },
 	{ 0 },
 };
 
-static error_t parse_opt(int key, char *arg, struct argp_state *state)
+static error_t take_commands(int key, char *arg, struct argp_state *state)
 {
 	struct compare *c = state->input;
 
 	switch (key) {
-	case 'r':
-		if (parse_u64(arg, &c->pairs) || !c->pairs || c->pairs > 1000)
-			return options_bad(state, "-r: '%s' is not a number of pairs from 1 to 1000", arg);
-		return 0;
-	case 'o':
-		c->folder = arg;
-		return 0;
-	case 'q':
-		c->quiet = true;
-		return 0;
-	case KEY_GATE:
-		c->gate = arg;
-		return 0;
-	case KEY_MARGIN:
-		c->margin = arg;
-		return 0;
 	case ARGP_KEY_ARG:
 		if (state->arg_num > 1)
 			return options_bad(state, "two commands are compared; put quotes around each");
@@ -68,13 +50,12 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 	}
 }
 
-static const struct argp argp = { options, parse_opt, "'A' 'B'",
-				  "Runs both commands in turn and says whether B is slower than A." };
-
 static const struct options_spec spec = {
 	.name = "pmrec compare",
 	.column = OPTIONS_OTHER,
-	.argp = &argp,
+	.rows = rows,
+	.operands = take_commands,
+	.operands_doc = "'A' 'B'",
 	.brief = "Usage: pmrec compare [-r N] 'A' 'B'\n\nRuns both commands in turn, in pairs, and says whether B is "
 		 "slower "
 		 "than A.\n",
@@ -207,13 +188,11 @@ int cmd_compare(int argc, char **argv)
 	struct error e = { 0 };
 	char made[4096], path[4200];
 	const char *tmp = getenv("TMPDIR"), *folder;
-	int code = options_parse(&spec, argc, argv, &c, &common, &e);
+	int code = command_options(&spec, argc, argv, &c, &common);
 
-	if (code == 1)
-		fputs(buf_str(&common.text), stdout);
-	if (code) {
+	if (code >= 0) {
 		options_common_release(&common);
-		return code < 0 ? command_failed(&e) : 0;
+		return code;
 	}
 	snprintf(made, sizeof(made), "%.4000s/pmrec-compare-XXXXXX", tmp && *tmp ? tmp : "/tmp");
 	folder = c.folder ? c.folder : mkdtemp(made);

@@ -3,7 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/options.h"
+#include "common/options_table.h"
 #include "common/table.h"
 #include "record/commands.h"
 #include "record/plan/machine.h"
@@ -21,39 +21,24 @@ struct doctor {
 	size_t n_sources;
 };
 
-enum { KEY_ROOT = 300 };
-
-static const struct argp_option options[] = {
-	{ "root", KEY_ROOT, "DIR", 0, "look at /sys, /proc and /dev under DIR", 1 },
-	{ "verbose", 'v', NULL, 0, "list everything that the kernel refused", 1 },
+#define OPTIONS_INTO struct doctor
+static const struct option_action rows[] = {
+	{ "root", 0, "DIR", "look at /sys, /proc and /dev under DIR", TEXT(options.root) },
+	{ "verbose", 'v', NULL, "list everything that the kernel refused", FLAG(options.run.verbose) },
 	{ 0 },
 };
 
-static error_t parse_opt(int key, char *arg, struct argp_state *state)
+static error_t no_operands(int key, char *arg, struct argp_state *state)
 {
-	struct doctor *d = state->input;
-
-	switch (key) {
-	case KEY_ROOT:
-		d->options.root = arg;
-		return 0;
-	case 'v':
-		d->options.run.verbose = true;
-		return 0;
-	case ARGP_KEY_ARG:
-		return options_bad(state, "'%s' is too much: doctor takes no operands", arg);
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
+	return key == ARGP_KEY_ARG ? options_bad(state, "'%s' is too much: doctor takes no operands", arg) :
+				     ARGP_ERR_UNKNOWN;
 }
-
-static const struct argp argp = { options, parse_opt, "",
-				  "Tries every source; says what it offers, what is missing, and how to get it." };
 
 static const struct options_spec spec = {
 	.name = "pmrec doctor",
 	.column = OPTIONS_OTHER,
-	.argp = &argp,
+	.rows = rows,
+	.operands = no_operands,
 	.brief = "Usage: pmrec doctor [--verbose] [--root=DIR]\n\n"
 		 "Tries every source; says what it offers, what is missing, and how to get it.\n",
 };
@@ -205,14 +190,10 @@ int cmd_doctor(int argc, char **argv)
 	struct doctor d = { .options = {
 				    .sample.interval_ns = 1000000000, .run.runs = 1, .privacy = (char *)"default" } };
 	struct error e = { 0 };
-	int code = options_parse(&spec, argc, argv, &d, &d.common, &e);
+	int code = command_options(&spec, argc, argv, &d, &d.common);
 
-	if (code == 1) {
-		fputs(buf_str(&d.common.text), stdout);
-		code = 0;
-	} else if (code < 0 || examine_all(&d, &e)) {
-		code = command_failed(&e);
-	}
+	if (code < 0)
+		code = examine_all(&d, &e) ? command_failed(&e) : 0;
 	plan_release(&d.plan);
 	sources_release(d.source, d.n_sources);
 	pm_model_release(&d.model);

@@ -1,5 +1,4 @@
 /* pmrec list: events, sources and metrics of this machine. */
-#include <argp.h>
 #include <errno.h>
 #include <fnmatch.h>
 #include <stdlib.h>
@@ -8,7 +7,7 @@
 
 #include "common/metric/metric.h"
 #include "common/names.h"
-#include "common/options.h"
+#include "common/options_table.h"
 #include "common/table.h"
 #include "format/vendor_pack.h"
 #include "record/commands.h"
@@ -18,7 +17,8 @@
 
 struct list {
 	struct options_common common;
-	char *what, *glob, *root, *event_files[2], *metric_file;
+	char *what, *glob, *root, *metric_file;
+	char **event_files;                         /* owned, up to NULL */
 	struct metric_set vendor[1 + VENDOR_TEXTS]; /* of the --metrics-file and the pack */
 	size_t n_vendor;
 	bool no_vendor;
@@ -26,63 +26,42 @@ struct list {
 	unsigned n;
 };
 
-enum { KEY_ROOT = 300, KEY_EVENTS_FILE, KEY_METRICS_FILE, KEY_NO_VENDOR };
-
-static const struct argp_option options[] = {
-	{ "events-file", KEY_EVENTS_FILE, "FILE|DIR", 0, "with the names of the CPU's vendor, in perf's JSON schema",
-	  1 },
-	{ "metrics-file", KEY_METRICS_FILE, "FILE|DIR", 0, "with the metrics of the CPU's vendor, likewise", 1 },
-	{ "no-vendor", KEY_NO_VENDOR, NULL, 0, "leave aside what `pmrec vendor import` brought", 1 },
-	{ "root", KEY_ROOT, "DIR", 0, "look at /sys, /proc and /dev under DIR", 1 },
+#define OPTIONS_INTO struct list
+static const struct option_action rows[] = {
+	{ "events-file", 0, "FILE|DIR", "with the names of the CPU's vendor, in perf's JSON schema; may be repeated",
+	  LIST(event_files) },
+	{ "metrics-file", 0, "FILE|DIR", "with the metrics of the CPU's vendor, in that schema", TEXT(metric_file) },
+	{ "no-vendor", 0, NULL, "leave aside what `pmrec vendor import` brought", FLAG(no_vendor) },
+	{ "root", 0, "DIR", "look at /sys, /proc and /dev under DIR", TEXT(root) },
 	{ 0 },
 };
 
 static const char *const kinds[] = { "events", "sources", "metrics", "metricgroups", NULL };
 
-static error_t parse_opt(int key, char *arg, struct argp_state *state)
+static error_t take_words(int key, char *arg, struct argp_state *state)
 {
 	struct list *l = state->input;
 
-	switch (key) {
-	case KEY_ROOT:
-		l->root = arg;
-		return 0;
-	case KEY_NO_VENDOR:
-		l->no_vendor = true;
-		return 0;
-	case KEY_EVENTS_FILE:
-		if (l->event_files[0])
-			return options_bad(state, "one --events-file at a time");
-		l->event_files[0] = arg;
-		return 0;
-	case KEY_METRICS_FILE:
-		if (l->metric_file)
-			return options_bad(state, "one --metrics-file at a time");
-		l->metric_file = arg;
-		return 0;
-	case ARGP_KEY_ARG:
-		if (state->arg_num > 1)
-			return options_bad(state, "one GLOB at a time");
-		if (state->arg_num == 0)
-			for (const char *const *k = kinds; *k; k++)
-				if (!strcmp(arg, *k))
-					l->what = arg;
-		/* `pmrec list 'cpu*'` means everything of that name. */
-		if (state->arg_num == 1 || !l->what)
-			l->glob = arg;
-		return 0;
-	default:
+	if (key != ARGP_KEY_ARG)
 		return ARGP_ERR_UNKNOWN;
-	}
+	if (state->arg_num > 1)
+		return options_bad(state, "one GLOB at a time");
+	if (state->arg_num == 0)
+		for (const char *const *k = kinds; *k; k++)
+			if (!strcmp(arg, *k))
+				l->what = arg;
+	/* `pmrec list 'cpu*'` means everything of that name. */
+	if (state->arg_num == 1 || !l->what)
+		l->glob = arg;
+	return 0;
 }
-
-static const struct argp argp = { options, parse_opt, "[events|sources|metrics|metricgroups] [GLOB]",
-				  "Lists what can be recorded on this machine." };
 
 static const struct options_spec spec = {
 	.name = "pmrec list",
 	.column = OPTIONS_OTHER,
-	.argp = &argp,
+	.rows = rows,
+	.operands = take_words,
+	.operands_doc = "[events|sources|metrics|metricgroups] [GLOB]",
 	.brief = "Usage: pmrec list [events|sources|metrics|metricgroups] [GLOB]\n"
 		 "\n"
 		 "events:  what -e takes on this machine\n"
@@ -298,17 +277,14 @@ int cmd_list(int argc, char **argv)
 {
 	struct list l = { 0 };
 	struct error e = { 0 };
-	int code = options_parse(&spec, argc, argv, &l, &l.common, &e);
+	int code = command_options(&spec, argc, argv, &l, &l.common);
 
-	if (code == 1) {
-		fputs(buf_str(&l.common.text), stdout);
-		code = 0;
-	} else if (code < 0 || list_all(&l, &e)) {
-		code = command_failed(&e);
-	}
+	if (code < 0)
+		code = list_all(&l, &e) ? command_failed(&e) : 0;
 	for (size_t i = 0; i < l.n_vendor; i++)
 		metric_set_release(&l.vendor[i]);
 	free(l.table);
+	free(l.event_files);
 	options_common_release(&l.common);
 	return code;
 }

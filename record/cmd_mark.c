@@ -1,11 +1,13 @@
 /* pmrec mark: puts a marker into the recording that runs here. */
 #include <errno.h>
 
-#include "common/options.h"
+#include "common/options_table.h"
 #include "record/commands.h"
 #include "record/marksocket.h"
 
-static error_t parse_opt(int key, char *arg, struct argp_state *state)
+static const struct option_action rows[] = { { 0 } };
+
+static error_t take_text(int key, char *arg, struct argp_state *state)
 {
 	char **text = state->input;
 
@@ -22,13 +24,12 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 	}
 }
 
-static const struct argp argp = { NULL, parse_opt, "TEXT",
-				  "Puts a marker into every recording that you are making now." };
-
 static const struct options_spec spec = {
 	.name = "pmrec mark",
 	.column = OPTIONS_OTHER,
-	.argp = &argp,
+	.rows = rows,
+	.operands = take_text,
+	.operands_doc = "TEXT",
 	.brief = "Usage: pmrec mark TEXT\n\nPuts a marker into every recording that you are making now.\n",
 };
 
@@ -38,17 +39,15 @@ int cmd_mark(int argc, char **argv)
 	struct error e = { 0 };
 	struct buf line = BUF_INIT;
 	char *text = NULL;
-	int code = options_parse(&spec, argc, argv, &text, &common, &e), n = 0;
+	int code = command_options(&spec, argc, argv, &text, &common), n;
 
-	if (code == 1) {
-		fputs(buf_str(&common.text), stdout);
-	} else if (code == 0) {
+	if (code < 0) {
 		buf_printf(&line, "mark %s", text);
 		n = marksocket_say(0, buf_str(&line), NULL, NULL, 0, &e);
 		if (n == 0)
 			error_set(&e, ESRCH, "no recording of yours is being made now");
+		code = n > 0 ? 0 : command_failed(&e);
 	}
-	code = code < 0 || (code == 0 && n <= 0) ? command_failed(&e) : 0;
 	buf_release(&line);
 	options_common_release(&common);
 	return code;

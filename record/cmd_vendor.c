@@ -1,5 +1,4 @@
 /* pmrec vendor: brings events and metrics of CPU vendors into a pack, and lists what one holds. */
-#include <argp.h>
 #include <dirent.h>
 #include <errno.h>
 #include <libgen.h>
@@ -11,7 +10,7 @@
 #include "common/array.h"
 #include "common/event/vendor_events.h"
 #include "common/metric/metric.h"
-#include "common/options.h"
+#include "common/options_table.h"
 #include "common/table.h"
 #include "common/vendor_schema.h"
 #include "format/vendor_pack.h"
@@ -32,23 +31,18 @@ struct vendor {
 	struct error *error;
 };
 
-static const struct argp_option options[] = {
-	{ "output", 'o', "FILE", 0, "write the pack to FILE", 1 },
-	{ "no-descriptions", 'd', NULL, 0, "leave out what events and metrics are about", 1 },
+#define OPTIONS_INTO struct vendor
+static const struct option_action rows[] = {
+	{ "output", 'o', "FILE", "write the pack to FILE", TEXT(output) },
+	{ "no-descriptions", 'd', NULL, "leave out what events and metrics are about", FLAG(no_descriptions) },
 	{ 0 },
 };
 
-static error_t parse_opt(int key, char *arg, struct argp_state *state)
+static error_t take_words(int key, char *arg, struct argp_state *state)
 {
 	struct vendor *v = state->input;
 
 	switch (key) {
-	case 'o':
-		v->output = arg;
-		return 0;
-	case 'd':
-		v->no_descriptions = true;
-		return 0;
 	case ARGP_KEY_ARG:
 		if (!state->arg_num && !v->import) {
 			v->import = !strcmp(arg, "import");
@@ -70,13 +64,12 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 	}
 }
 
-static const struct argp argp = { options, parse_opt, "[import DIR|FILE...]",
-				  "Lists the installed events and metrics of CPU vendors, or imports them." };
-
 static const struct options_spec spec = {
 	.name = "pmrec vendor",
 	.column = OPTIONS_OTHER,
-	.argp = &argp,
+	.rows = rows,
+	.operands = take_words,
+	.operands_doc = "[import DIR|FILE...]",
 	.brief = "Usage: pmrec vendor\n"
 		 "       pmrec vendor import [-o FILE] DIR|FILE...\n"
 		 "\n"
@@ -342,14 +335,10 @@ int cmd_vendor(int argc, char **argv)
 {
 	struct error e = { 0 };
 	struct vendor v = { .pack = { .fd = -1 }, .error = &e };
-	int code = options_parse(&spec, argc, argv, &v, &v.common, &e);
+	int code = command_options(&spec, argc, argv, &v, &v.common);
 
-	if (code == 1) {
-		fputs(buf_str(&v.common.text), stdout);
-		code = 0;
-	} else if (code < 0 || (v.import ? import(&v, &e) : list(&v, &e))) {
-		code = command_failed(&e);
-	}
+	if (code < 0)
+		code = (v.import ? import(&v, &e) : list(&v, &e)) ? command_failed(&e) : 0;
 	for (size_t i = 0; i < v.n_done; i++)
 		free(v.done[i]);
 	free(v.done);

@@ -10,6 +10,17 @@ int command_failed(const struct error *e)
 	return EXIT_OWN;
 }
 
+int command_options(const struct options_spec *spec, int argc, char **argv, void *input,
+		    struct options_common *common)
+{
+	struct error e = { 0 };
+	int err = options_parse(spec, argc, argv, input, common, &e);
+
+	if (err == 1)
+		fputs(buf_str(&common->text), stdout);
+	return !err ? -1 : err < 0 ? command_failed(&e) : 0;
+}
+
 unsigned command_width(void)
 {
 	struct winsize w;

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "common/error.h"
+#include "common/options.h"
 
 enum {
 	EXIT_OWN = 125, /* any failure of pmrec's own, usage included */
@@ -33,6 +34,9 @@ EACH_COMMAND(DECLARE_COMMAND)
 unsigned command_width(void);
 /* "pmrec: text" on stderr; returns EXIT_OWN. */
 int command_failed(const struct error *e);
+/* options_parse(), and prints help or the error. -1: go on; otherwise the exit code. */
+int command_options(const struct options_spec *spec, int argc, char **argv, void *input,
+		    struct options_common *common);
 /* Adds to "no such command" what its user may have meant. `argv` ends with NULL. */
 void command_suggest(char *const *argv, struct error *e);
 /* Runs pmrep, next to this program or in PATH, in the place of this process. Returns only if that fails. */
