@@ -136,8 +136,6 @@ static void describe(const struct bpf_program *p, union bpf_attr *a)
 {
 	a->prog_type = p->type;
 	a->expected_attach_type = p->attach;
-	a->insns = address(p->code);
-	a->insn_cnt = p->n;
 	a->license = address(license);
 	a->attach_btf_id = p->target_type;
 	a->attach_prog_fd = (uint32_t)p->target;
@@ -159,7 +157,7 @@ static void add_log(struct error *e, char *log)
 	}
 }
 
-int bpf_program_load(const struct bpf_program *p, struct error *e)
+static int load(const struct bpf_program *p, const struct bpf_code *code, struct error *e)
 {
 	struct bpf_func_info function = { .insn_off = 0, .type_id = p->function };
 	struct opener_baggage b = { .fd_at = { AT(attach_prog_fd), AT(prog_btf_fd) }, .n_fds = 2, .code = true };
@@ -167,8 +165,12 @@ int bpf_program_load(const struct bpf_program *p, struct error *e)
 	char *log;
 	int fd;
 
+	if (code->failed)
+		return error_sys(e, ENOMEM, "the BPF program %s", p->name);
 	describe(p, &a);
-	add_blob(&b, AT(insns), p->code, p->n * sizeof(*p->code), false);
+	a.insns = address(code->insn);
+	a.insn_cnt = code->n;
+	add_blob(&b, AT(insns), code->insn, code->n * sizeof(*code->insn), false);
 	add_text(&b, AT(license), license);
 	if (p->btf) {
 		a.prog_btf_fd = (uint32_t)p->btf;
@@ -191,6 +193,14 @@ int bpf_program_load(const struct bpf_program *p, struct error *e)
 	if (call(BPF_PROG_LOAD, &a, &b) < 0)
 		add_log(e, log);
 	free(log);
+	return fd;
+}
+
+int bpf_program_load(const struct bpf_program *p, struct bpf_code *code, struct error *e)
+{
+	int fd = load(p, code, e);
+
+	code_release(code);
 	return fd;
 }
 

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "common/error.h"
+#include "record/bpf/bpf_code.h"
 
 /* Flags of maps, and the error for what an architecture cannot do, that older headers lack. */
 enum { BPF_MMAPABLE = 1 << 10, BPF_KEEP_EVENTS = 1 << 11, BPF_NOT_SUPPORTED = 524 };
@@ -41,12 +42,10 @@ struct bpf_program {
 	uint32_t target_type;        /* id in the BTF of the target, or in that of the kernel */
 	int btf;                     /* descriptor of its own BTF, which has `function`; 0: none */
 	uint32_t function;
-	const struct bpf_insn *code;
-	uint32_t n;
 };
 
-/* A descriptor or -errno; then *e ends with what the verifier had to say, if it did. */
-int bpf_program_load(const struct bpf_program *p, struct error *e);
+/* A descriptor or -errno; then *e ends with what the verifier had to say, if it did. Releases the code in any case. */
+int bpf_program_load(const struct bpf_program *p, struct bpf_code *code, struct error *e);
 /* Lets it run at the raw tracepoint of that name, or, with NULL, where it was loaded for. A descriptor or -errno. */
 int bpf_program_attach(int program, const char *tracepoint);
 /* Runs a program for raw tracepoints on the CPU, now. 0 or -errno. */

@@ -132,7 +132,6 @@ static int load(const struct bpf_cgroups *g, const struct offsets *at, struct er
 {
 	struct bpf_program p = { .name = "pmrec_cgroups", .type = BPF_PROG_TYPE_RAW_TRACEPOINT };
 	struct bpf_code c = { 0 };
-	int fd;
 
 	write_program(&c, g, at);
 	if (at) {
@@ -140,11 +139,7 @@ static int load(const struct bpf_cgroups *g, const struct offsets *at, struct er
 		p.attach = BPF_TRACE_RAW_TP;
 		p.target_type = at->sched_switch;
 	}
-	p.code = c.insn;
-	p.n = c.n;
-	fd = c.failed ? error_sys(e, ENOMEM, "a BPF program") : bpf_program_load(&p, e);
-	code_release(&c);
-	return fd;
+	return bpf_program_load(&p, &c, e);
 }
 
 /* ---- all together ---- */

@@ -13,18 +13,13 @@ static int load_nothing(enum bpf_attach_type attach, int target, int btf, struct
 {
 	struct bpf_program p = { .name = "pmrec_nothing", .btf = btf, .function = BTF_FUNCTION };
 	struct bpf_code c = { 0 };
-	int fd;
 
 	code_exit(&c);
 	p.type = target ? BPF_PROG_TYPE_TRACING : BPF_PROG_TYPE_RAW_TRACEPOINT;
 	p.attach = target ? attach : 0;
 	p.target = target;
 	p.target_type = target ? BTF_FUNCTION : 0;
-	p.code = c.insn;
-	p.n = c.n;
-	fd = c.failed ? error_sys(e, ENOMEM, "a BPF program") : bpf_program_load(&p, e);
-	code_release(&c);
-	return fd;
+	return bpf_program_load(&p, &c, e);
 }
 
 static int refused(int err, const struct root *root, struct error *e)

@@ -61,13 +61,7 @@ static int watch(const struct watch *w, int tasks, int32_t pid, struct error *e)
 	int fd, link;
 
 	w->write(&c, tasks, pid);
-	fd = c.failed ? error_sys(e, ENOMEM, "a BPF program") :
-			bpf_program_load(&(struct bpf_program){ .name = w->name,
-								.type = BPF_PROG_TYPE_RAW_TRACEPOINT,
-								.code = c.insn,
-								.n = c.n },
-					 e);
-	code_release(&c);
+	fd = bpf_program_load(&(struct bpf_program){ .name = w->name, .type = BPF_PROG_TYPE_RAW_TRACEPOINT }, &c, e);
 	if (fd < 0)
 		return fd;
 	link = bpf_program_attach(fd, w->tracepoint);
@@ -213,13 +207,8 @@ int bpf_follower_init(struct bpf_follower *f, const struct bpf_leader *l, const 
 	if (err)
 		return error_sys(e, -err, "a BPF map");
 	write_follower(&c, f, l->readings, tasks ? tasks->map : -1);
-	f->program = c.failed ? error_sys(e, ENOMEM, "a BPF program") :
-				bpf_program_load(&(struct bpf_program){ .name = "pmrec_follower",
-									.type = BPF_PROG_TYPE_RAW_TRACEPOINT,
-									.code = c.insn,
-									.n = c.n },
-						 e);
-	code_release(&c);
+	f->program = bpf_program_load(
+		&(struct bpf_program){ .name = "pmrec_follower", .type = BPF_PROG_TYPE_RAW_TRACEPOINT }, &c, e);
 	if (f->program < 0)
 		return f->program;
 	/* What comes later to a tracepoint runs later: the leader is there. */

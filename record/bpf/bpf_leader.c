@@ -154,15 +154,11 @@ static int load_leader(int events, int before, int differences, struct error *e)
 	if (btf < 0)
 		return error_sys(e, -btf, "the BTF of a BPF program");
 	write_leader(&c, events, before, differences);
-	fd = c.failed ? error_sys(e, ENOMEM, "a BPF program") :
-			bpf_program_load(&(struct bpf_program){ .name = "on_switch",
-								.type = BPF_PROG_TYPE_RAW_TRACEPOINT,
-								.btf = btf,
-								.function = BTF_FUNCTION,
-								.code = c.insn,
-								.n = c.n },
-					 e);
-	code_release(&c);
+	fd = bpf_program_load(&(struct bpf_program){ .name = "on_switch",
+						     .type = BPF_PROG_TYPE_RAW_TRACEPOINT,
+						     .btf = btf,
+						     .function = BTF_FUNCTION },
+			      &c, e);
 	close(btf);
 	return fd;
 }

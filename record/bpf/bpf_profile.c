@@ -175,16 +175,12 @@ static int attach(const struct bpf_profile *p, uint32_t target, bool entry, stru
 	int fd, link;
 
 	(entry ? write_entry : write_exit)(&c, p, target);
-	fd = c.failed ? error_sys(e, ENOMEM, "a BPF program") :
-			bpf_program_load(&(struct bpf_program){ .name = entry ? "pmrec_entry" : "pmrec_exit",
-								.type = BPF_PROG_TYPE_TRACING,
-								.attach = entry ? BPF_TRACE_FENTRY : BPF_TRACE_FEXIT,
-								.target = t->fd,
-								.target_type = t->function,
-								.code = c.insn,
-								.n = c.n },
-					 e);
-	code_release(&c);
+	fd = bpf_program_load(&(struct bpf_program){ .name = entry ? "pmrec_entry" : "pmrec_exit",
+						     .type = BPF_PROG_TYPE_TRACING,
+						     .attach = entry ? BPF_TRACE_FENTRY : BPF_TRACE_FEXIT,
+						     .target = t->fd,
+						     .target_type = t->function },
+			      &c, e);
 	if (fd < 0) {
 		bpf_attach_refused(fd, e);
 		return error_prefix(e, "-b %u (%s)", t->id, t->name);

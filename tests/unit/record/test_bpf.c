@@ -158,14 +158,11 @@ static void need(int fd)
 static int load(struct bpf_code *c)
 {
 	struct error e = { 0 };
-	int fd = bpf_program_load(
-		&(struct bpf_program){
-			.name = "test", .type = BPF_PROG_TYPE_RAW_TRACEPOINT, .code = c->insn, .n = c->n },
-		&e);
+	int fd = bpf_program_load(&(struct bpf_program){ .name = "test", .type = BPF_PROG_TYPE_RAW_TRACEPOINT }, c,
+				  &e);
 
 	if (fd < 0 && fd != -EPERM && fd != -ENOSYS)
 		print_message("%s\n", e.text);
-	code_release(c);
 	return fd;
 }
 
@@ -227,11 +224,7 @@ static void programs_may_be_refused(void **state)
 	/* R1 is where its arguments are, and 4096 is beyond them. */
 	code_load(&c, R0, R1, 4096);
 	code_exit(&c);
-	fd = bpf_program_load(
-		&(struct bpf_program){
-			.name = "test", .type = BPF_PROG_TYPE_RAW_TRACEPOINT, .code = c.insn, .n = c.n },
-		&e);
-	code_release(&c);
+	fd = bpf_program_load(&(struct bpf_program){ .name = "test", .type = BPF_PROG_TYPE_RAW_TRACEPOINT }, &c, &e);
 	if (fd == -EPERM || fd == -ENOSYS)
 		skip();
 	assert_true(fd < 0);
