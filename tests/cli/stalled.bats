@@ -76,6 +76,47 @@ finish() {
 	[ "$status" = 143 ]
 }
 
+# Ends within so many tenths of a second, whatever the machine does.
+ends_within() {
+	status=0
+	for _ in $(seq "$1"); do
+		kill -0 "$pid" 2>/dev/null || break
+		sleep 0.1
+	done
+	! kill -0 "$pid" 2>/dev/null
+	wait "$pid" || status=$?
+	pid=
+}
+
+@test "a pipe that nobody reads: a second signal ends pmrec at once" {
+	hold
+	for signal in INT TERM; do
+		start
+		sleep 1
+		kill -$signal "$pid"
+		sleep 0.3
+		kill -0 "$pid"
+		kill -$signal "$pid"
+		# It would wait for the pipe for 2 s otherwise; most of what it gets is for a busy machine.
+		ends_within 12
+		[ "$status" != 0 ]
+	done
+}
+
+@test "a pipe that has no room for the definitions: a signal ends the recording" {
+	# One page, which is full before anything is measured.
+	/usr/bin/python3 -c 'import fcntl, os, time; fcntl.fcntl(os.open("pipe", os.O_RDWR), 1031, 4096); time.sleep(100)' 3>&- &
+	holder=$!
+	for signal in INT TERM; do
+		start
+		sleep 0.5
+		kill -$signal "$pid"
+		ends_within 40
+		[ "$status" = 125 ]
+		grep -E "snapshots are missing" err
+	done
+}
+
 @test "a pipe that stalls and goes on: nothing is dropped" {
 	(sleep 4; cat) <pipe >x.pmr 3>&- &
 	reader=$!
