@@ -125,7 +125,9 @@ static int body_frame(struct pm_writer *w, unsigned type, bool repeated, bool in
 	const struct buf *payload = &w->body;
 	struct cbor_fields fields;
 	/* What is written once, before anything has to be in time, is worth the work. */
-	int err, level = !w->stats.chunks && w->body.len <= BEGIN_BYTES ? BEGIN_LEVEL : w->config.zstd_level;
+	bool begins = !w->stats.chunks && w->body.len <= BEGIN_BYTES;
+	int later = w->config.zstd_level > LATER_LEVEL ? w->config.zstd_level : LATER_LEVEL;
+	int err, level = begins ? BEGIN_LEVEL : later;
 
 	if (w->body.err)
 		return writer_fail(w, w->body.err, "definitions");

@@ -18,6 +18,7 @@
 #define KEY_EVERY        16           /* chunks */
 #define BEGIN_LEVEL      19           /* of zstd, for definitions before the first chunk ... */
 #define BEGIN_BYTES      (256u << 10) /* ... that are no more than this */
+#define LATER_LEVEL      3            /* at least, for those behind; above it the result depends on the byte order */
 #define DEPENDENT_SAVES  5            /* percent of a chunk, or it stands alone: a fault then costs no other */
 #define INDEX_EVERY      1024         /* chunks */
 #define INDEX_FRAMES     65536        /* frames, if that comes first */

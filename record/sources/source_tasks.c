@@ -332,10 +332,11 @@ static int describe(struct plan *p, const struct member *who, struct pm_map *att
 	char text[512];
 	int err;
 
-	snprintf(text, sizeof(text), "task-%u", who->number);
-	err = pm_map_set(attrs, PM_INSTANCE_NAME, pm_text(text));
-	if (err || !plan_may_name(p->options, PM_INSTANCE_PID))
-		return err;
+	/* Its own name is enough: thousands of them may come and go. */
+	if (!plan_may_name(p->options, PM_INSTANCE_COMM)) {
+		snprintf(text, sizeof(text), "task-%u", who->number);
+		return pm_map_set(attrs, PM_INSTANCE_NAME, pm_text(text));
+	}
 	err = pm_map_set(attrs, PM_INSTANCE_COMM, pm_text(who->name));
 	if (!err && who->parent)
 		err = pm_map_set(attrs, PM_INSTANCE_PARENT, pm_u64((uint64_t)who->parent));
