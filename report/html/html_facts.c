@@ -266,7 +266,7 @@ int html_facts(struct html_recording *r, const char *path, struct error *e)
 	struct facts f = { .out = &r->facts };
 	const struct info_sink to = { .ctx = &f, .part = part, .row = row, .remark = remark };
 	struct scan s;
-	int err = scan_path(&s, path, SCAN_TIMES | SCAN_SOME | SCAN_INDEX, e);
+	int err = scan_path(&s, path, SCAN_TIMES | SCAN_INDEX, e);
 
 	if (err) {
 		scan_release(&s);

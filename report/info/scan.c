@@ -168,10 +168,9 @@ static int add_values(struct scan *s, const struct pm_chunk *c, unsigned flags)
 	return 0;
 }
 
-#define INDEX_CHUNKS   1000 /* from so many chunks on, SCAN_INDEX passes some over: */
-#define INDEX_STOPS    8    /* it stops so many times, ... */
-#define INDEX_STRETCH  20   /* ... for so many chunks, and at the end */
-#define CHUNKS_DECODED 32   /* before SCAN_SOME skips any, and key chunks before it skips some of them */
+#define INDEX_CHUNKS  1000 /* from so many chunks on, SCAN_INDEX passes some over: */
+#define INDEX_STOPS   8    /* it stops so many times, ... */
+#define INDEX_STRETCH 20   /* ... for so many chunks, and at the end */
 
 /* The way through a recording; of a long one by its index: stretches of it, far apart. */
 struct walk {
@@ -228,15 +227,9 @@ static int add_chunk(struct scan *s, const struct pm_chunk_head *head, unsigned 
 	s->last_clocks = head->clocks;
 	s->last_ns = head->to_ns;
 	s->chunks++;
-	s->key_chunks += head->key;
 	s->snapshots += head->rows;
 	if (!(flags & (SCAN_VALUES | SCAN_TIMES)))
 		return 0;
-	if (flags & SCAN_SOME && s->chunks > CHUNKS_DECODED &&
-	    (!head->key || (s->key_chunks > CHUNKS_DECODED && s->key_chunks % 4))) {
-		s->last_begin = 0;
-		return 0;
-	}
 	r = pm_reader_decode(s->reader, &chunk);
 	(void)pm_reader_damage(s->reader, &damages);
 	/* Damage comes again as an item of its own; where all definitions are lost, no value is left of a chunk. */
@@ -341,7 +334,7 @@ static int scan_items(struct scan *s, const char *path, unsigned flags, struct e
 		r = 0;
 		w.news |= item.kind == PM_ITEM_MODEL;
 		if (item.kind == PM_ITEM_CHUNK)
-			r = add_chunk(s, &item.chunk, w.on ? flags & ~(unsigned)SCAN_SOME : flags, &w);
+			r = add_chunk(s, &item.chunk, flags, &w);
 		else if (item.kind == PM_ITEM_EVENT)
 			r = add_event(s, item.event);
 		else if (item.kind == PM_ITEM_RECORDING)

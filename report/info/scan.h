@@ -43,7 +43,7 @@ struct reveals {
 
 struct scan {
 	struct pm_reader *reader; /* owned; stays open for its model and damage */
-	uint64_t bytes, frames, chunks, key_chunks, snapshots, values, recordings, segments;
+	uint64_t bytes, frames, chunks, snapshots, values, recordings, segments;
 	uint64_t decoded; /* snapshots whose values were looked at: those that `values` and the samples are of */
 	uint64_t first_ns, last_ns; /* CLOCK_MONOTONIC ticks of the first and the last snapshot */
 	struct pm_clocks clocks;    /* of the first chunk */
@@ -72,8 +72,7 @@ struct scan {
 enum scan_flags {
 	SCAN_VALUES = 1 << 0, /* decode everything: verifies every block */
 	SCAN_TIMES = 1 << 1,  /* decode too, and fill the skews */
-	SCAN_SOME = 1 << 2,   /* of a long recording, decode no more than key chunks */
-	SCAN_INDEX = 1 << 3,  /* of a long recording whose index is whole, read no more chunks than that */
+	SCAN_INDEX = 1 << 2,  /* of a long recording whose index is whole, read only some of the chunks */
 };
 
 /* Counts what the instances reveal that the model has gained; 0 or -ENOMEM. */

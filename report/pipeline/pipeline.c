@@ -238,6 +238,9 @@ static int take(struct run *r, const struct pm_item *item)
 
 	switch (item->kind) {
 	case PM_ITEM_MODEL:
+		/* Who went before the first snapshot that is wanted is of no use. */
+		if (!r->n_lanes && r->in_window)
+			pm_reader_forget(r->reader);
 		if (item->parts & PM_PART_REPEATED)
 			return 0;
 		if (!sheets_concerned(r, item->parts))
