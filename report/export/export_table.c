@@ -59,7 +59,7 @@ static size_t cell_text(const struct exporter *x, const struct table_data *t, co
 		*out++ = '~';
 	m = t->sheet->column[cell->column].metric;
 	if (m->digits)
-		return mark + (size_t)snprintf(out, CELL_MAX - 1, "0x%0*llx", m->digits,
+		return mark + (size_t)snprintf(out, CELL_MAX - 1, "%s%0*llx", x->config.newer ? "" : "0x", m->digits,
 					       (unsigned long long)((uint64_t)v->v + (uint64_t)(int64_t)v->rest));
 	if (table_has_tabs(x) && !strcmp(m->name, "usec"))
 		return (size_t)snprintf(out, CELL_MAX - 1, "%5.0f", v->v);
@@ -279,7 +279,9 @@ static void put_cell(struct exporter *x, struct table_data *t, bool *first, uint
 	if (!cell && t->times && s->row[t->row[r]].place.kind == PM_SYSTEM &&
 	    s->column[t->column[c]].metric->digits) {
 		put(x, first, text,
-		    (size_t)snprintf(text, CELL_MAX, "0x%0*x", s->column[t->column[c]].metric->digits, 0), 0);
+		    (size_t)snprintf(text, CELL_MAX, "%s%0*x", x->config.newer ? "" : "0x",
+				     s->column[t->column[c]].metric->digits, 0),
+		    0);
 		return;
 	}
 	if (cell)

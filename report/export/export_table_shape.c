@@ -230,16 +230,19 @@ static struct text keep_state(struct table_data *t, const char *display)
 	return (struct text){ at, t->text.len - at };
 }
 
-/* Heads of registers as they are are as wide as these. */
-static struct text keep_raw(struct table_data *t, const struct bound_metric *m)
+/* Heads of registers as they are are as wide as these; those of 2026 are not. */
+static struct text keep_raw(struct table_data *t, const struct bound_metric *m, bool newer)
 {
 	size_t at = t->text.len;
 
-	buf_printf(&t->text, "%*.*s", m->digits + 2, m->digits + 2, m->display);
+	if (newer)
+		buf_printf(&t->text, "%-*s", m->digits > 8 ? 8 : 0, m->display);
+	else
+		buf_printf(&t->text, "%*.*s", m->digits + 2, m->digits + 2, m->display);
 	return (struct text){ at, t->text.len - at };
 }
 
-static int keep_texts(struct table_data *t, bool tabs)
+static int keep_texts(struct table_data *t, bool tabs, bool newer)
 {
 	const struct sheet *s = t->sheet;
 
@@ -251,7 +254,7 @@ static int keep_texts(struct table_data *t, bool tabs)
 		const struct bound_metric *m = s->column[t->column[c]].metric;
 
 		t->head[c] = tabs && !strncmp(m->name, "idle.", 5) ? keep_state(t, m->display) :
-			     tabs && m->digits                     ? keep_raw(t, m) :
+			     tabs && m->digits                     ? keep_raw(t, m, newer) :
 								     keep(t, m->display);
 	}
 	for (uint32_t r = 0; r < t->n_rows; r++)
@@ -306,7 +309,7 @@ int table_shape(struct sink *sink, const struct sheet *s, size_t n_sheets)
 		t->n_rows = 1;
 	err = map_cells(t, x);
 	if (!err)
-		err = keep_texts(t, table_has_tabs(x));
+		err = keep_texts(t, table_has_tabs(x), x->config.newer);
 	choose_topology(x, t);
 	if (table_has_tabs(x)) {
 		/* Nodes are named only where packages have several. */

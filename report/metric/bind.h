@@ -167,11 +167,12 @@ const char *bind_missing(const struct binding *b, const struct places *p, const 
 enum turbostat_generation { TURBOSTAT_2022 = 1, TURBOSTAT_2026 = 2 };
 struct turbostat_column {
 	const char *name;
-	uint8_t on, in;          /* generations that show it without being asked to, and that have it */
-	uint8_t level;           /* whose first CPU has it in its row */
-	bool own;                /* only where each core has one of its own */
-	bool sum;                /* the machine's is the sum over packages, whatever ours is */
-	const char *groups_2022; /* words that stood for it then; NULL: the metric's categories */
+	uint8_t on, in; /* generations that show it without being asked to, and that have it */
+	uint8_t level;  /* whose first CPU has it in its row */
+	bool own;       /* only where each core has one of its own */
+	bool sum;       /* the machine's is the sum over packages, whatever ours is */
+	/* Words that stand for it in that generation; NULL: the metric's categories. */
+	const char *groups_2022, *groups_2026;
 };
 /* The metric's column, or NULL. */
 const struct turbostat_column *turbostat_column(const struct bound_metric *m);

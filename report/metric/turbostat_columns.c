@@ -9,6 +9,10 @@
 #define T26  TURBOSTAT_2026
 #define TALL (T22 | T26)
 
+/* From this row to that: of a state what was too deep, what was asked for, and what was too shallow. */
+#define STATE_FIRST "idle.*.above"
+#define STATE_LAST  "idle.*.below"
+
 #define TURBOSTAT_ADDED "+" /* as a name: counters that the user added at that level */
 
 /* Ends with name NULL. */
@@ -19,7 +23,8 @@ static const struct turbostat_column columns[] = {
 	{ "apic_id", 0, TALL, PM_CPU },
 	{ "x2apic_id", 0, TALL, PM_CPU },
 	{ "avg_mhz", TALL, TALL, PM_CPU },
-	{ "busy", TALL, TALL, PM_CPU, .groups_2022 = "frequency" },
+	{ "busy", TALL, TALL, PM_CPU, .groups_2022 = "frequency",
+	  .groups_2026 = "frequency,hwidle,swidle,idle,sysfs" },
 	{ "bzy_mhz", TALL, TALL, PM_CPU },
 	{ "tsc_mhz", TALL, TALL, PM_CPU },
 	{ "insn_per_cycle", TALL, TALL, PM_CPU },
@@ -30,9 +35,9 @@ static const struct turbostat_column columns[] = {
 	{ "llc.hit", T26, T26, PM_CPU },
 	{ "l2.references", T26, T26, PM_CPU },
 	{ "l2.hit", T26, T26, PM_CPU },
-	{ "idle.*.requests", T22, TALL, PM_CPU },
-	{ "idle.*.below", 0, T26, PM_CPU },
-	{ "idle.*.above", 0, T26, PM_CPU },
+	{ STATE_FIRST, 0, T26, PM_CPU, .groups_2026 = "swidle,sysfs,cpuidle" },
+	{ "idle.*.requests", T22, TALL, PM_CPU, .groups_2026 = "swidle,sysfs,cpuidle" },
+	{ STATE_LAST, 0, T26, PM_CPU, .groups_2026 = "swidle,sysfs,cpuidle" },
 	{ "idle.*.residency", TALL, TALL, PM_CPU },
 	{ TURBOSTAT_ADDED, TALL, TALL, PM_CPU },
 	{ "cpu.c1e", T26, T26, PM_CPU },
@@ -42,11 +47,11 @@ static const struct turbostat_column columns[] = {
 	{ "cpu.c7", TALL, TALL, PM_CORE },
 	{ "module.c6", TALL, TALL, PM_CORE },
 	{ "core.temp", TALL, TALL, PM_CORE },
-	{ "throttled.core", TALL, TALL, PM_CORE, .groups_2022 = "" },
+	{ "throttled.core", TALL, TALL, PM_CORE, .groups_2022 = "", .groups_2026 = "" },
 	{ TURBOSTAT_ADDED, TALL, TALL, PM_CORE },
 	{ "corwatt", TALL, TALL, PM_CORE, .own = true },
 	{ "cor_j", 0, 0, PM_CORE, .own = true },
-	{ "package.temp", TALL, TALL, PM_PACKAGE, .groups_2022 = "power" },
+	{ "package.temp", TALL, TALL, PM_PACKAGE, .groups_2022 = "power", .groups_2026 = "power" },
 	{ "graphics.rc6", TALL, TALL, PM_PACKAGE },
 	{ "graphics.mhz", TALL, TALL, PM_PACKAGE },
 	{ "graphics.mhz.actual", TALL, TALL, PM_PACKAGE },
@@ -127,6 +132,37 @@ struct ranked {
 	uint32_t rank, place, within;
 };
 
+/* The counter that the user added; of added ones the last comes first. */
+static uint32_t added_id(const struct binding *b, const struct pm_model *m, const struct bound_metric *x)
+{
+	for (uint32_t i = 0; i < x->n_inputs; i++) {
+		const struct bound_input *in = &b->input[x->input[i]];
+
+		if (in->n_counters && !strcmp(pm_model_counter(m, in->counter[0])->source, "add"))
+			return in->counter[0];
+	}
+	return 0;
+}
+
+/* turbostat of 2026 has what it counts of one state side by side, and of the first state nothing that is too shallow. */
+static void order_states(struct binding *b, struct ranked *order)
+{
+	uint32_t first = 0, last = 0, n = 0;
+
+	while (strcmp(columns[first].name, STATE_FIRST))
+		first++;
+	for (last = first; strcmp(columns[last].name, STATE_LAST);)
+		last++;
+	for (uint32_t row = first; row <= last; row++, n = 0)
+		for (size_t i = 0; i < b->n_metrics; i++) {
+			if (row_of(&b->metric[i]) != &columns[row])
+				continue;
+			b->metric[i].foreign |= row == last && !n;
+			order[i].rank = first;
+			order[i].within = n++ * (last - first + 1) + (row - first);
+		}
+}
+
 static int compare_ranks(const void *left, const void *right)
 {
 	const struct ranked *a = left, *b = right;
@@ -179,15 +215,18 @@ int binding_order(struct binding *b, const struct pm_model *m, const struct bind
 		struct bound_metric *x = &b->metric[i];
 		const struct turbostat_column *c = row_of(x);
 
-		/* Of added ones the last comes first. */
+		const char *groups = generation == TURBOSTAT_2022 ? c->groups_2022 : c->groups_2026;
+
 		order[i] = (struct ranked){ (uint32_t)(c - columns), (uint32_t)i,
-					    tabs && x->added ? (uint32_t)-i : (uint32_t)i };
-		if (tabs && generation == TURBOSTAT_2022 && c->groups_2022)
-			x->categories = c->groups_2022;
+					    tabs && x->added ? UINT32_MAX - added_id(b, m, x) : (uint32_t)i };
+		if (tabs && groups)
+			x->categories = groups;
 		x->foreign = tabs && (!(c->in & generation) || x->absent) && !x->added;
 		if (!x->vendor && !x->counter && !x->added)
 			x->default_on = c->on & generation && !x->unlikely && !x->absent;
 	}
+	if (tabs && generation == TURBOSTAT_2026)
+		order_states(b, order);
 	qsort(order, b->n_metrics, sizeof(*order), compare_ranks);
 	reorder(b->metric, order, b->n_metrics);
 	free(order);

@@ -304,7 +304,7 @@ class Machine:
             for s, (name, desc, usage, time_us) in enumerate(states):
                 at = f"{top}/cpu{i}/cpuidle/state{s}"
                 for file, text in (("name", name), ("desc", desc), ("usage", f"{{{100 * i},{usage}}}"),
-                                   ("time", f"{{{100 * i},{time_us}}}"), ("above", f"{{0,{s}}}"),
+                                   ("time", f"{{{100 * i},{time_us}}}"), ("above", f"{{0,{3 * s}}}"),
                                    ("below", f"{{0,{s}}}"), ("disable", 0), ("latency", 10), ("residency", 20)):
                     self.file(f"{at}/{file}", f"{text}\n")
 

@@ -29,7 +29,7 @@ JOULES = {"pkgwatt": "pkg_j", "corwatt": "cor_j", "gfxwatt": "gfx_j", "ramwatt":
 # Things counted, per second, in every CPU i: as machines.py programs the files of cpuidle and interrupts.
 COUNTS = {"irq.count": lambda i: 100 * (i + 1) + 1, "nmi": lambda i: 1,
           **{f"idle.{state}.requests": lambda i, n=n: n for state, n in (("poll", 10), ("c1", 100), ("c6", 20))},
-          **{f"idle.{state}.{way}": lambda i, n=n: n for way in ("above", "below")
+          **{f"idle.{state}.{way}": lambda i, n=times * n: n for way, times in (("above", 3), ("below", 1))
              for state, n in (("poll", 0), ("c1", 1), ("c6", 2))}}
 RESIDENCIES = {"idle.poll.residency": .1, "idle.c1.residency": 5, "idle.c6.residency": 30}
 # What the machine has of what its places have.
