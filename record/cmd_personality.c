@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
+#include <locale.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -216,6 +217,21 @@ static int usage(const struct asked *a, FILE *to)
 	return to == stdout ? 0 : a->who->usage_status;
 }
 
+/* What follows from several words, or from where it runs. */
+static void settle_perf(struct asked *a)
+{
+	/* perf groups digits as the locale has it, which often does not. */
+	setlocale(LC_NUMERIC, "");
+	if (!*localeconv()->thousands_sep)
+		add(&a->report, "--no-big-num");
+	setlocale(LC_NUMERIC, "C");
+	/* The newer perf has metrics for its own choice of events only. */
+	if (a->newer && (personality_given(a, "event") || personality_given(a, "pfm-events"))) {
+		personality_drop(&a->report, "--metric-style=named", 0);
+		add(&a->report, "--metric-style=none");
+	}
+}
+
 /* Which generation is wanted has to be known before words are. */
 static int choose_generation(struct asked *a, int argc, char **argv)
 {
@@ -340,11 +356,12 @@ static int judge(const struct asked *a, const struct joined *j, int code, int re
 	if (j->failure) {
 		fprintf(stderr, perf ? "Workload failed: %.0s%s\n" : "turbostat: exec %s: %s\n", a->command[0],
 			strerror(j->failure));
-		return perf ? 255 : j->failure;
+		return !perf ? j->failure : a->newer ? 1 : 255;
 	}
 	if (j->signal && (perf || j->signal != SIGINT))
 		end_by(j->signal);
-	if (j->ran && !j->cut && j->status)
+	/* perf 7 ends as what --timeout has ended. */
+	if (j->ran && (!j->cut || (a->newer && personality_given(a, "timeout"))) && j->status)
 		return WIFEXITED(j->status) ? WEXITSTATUS(j->status) : (perf ? 128 : 0) + WTERMSIG(j->status);
 	if ((code == EXIT_OWN && !j->unwanted) || j->refused)
 		return 1;
@@ -481,6 +498,8 @@ static int personality(const struct personality *who, int argc, char **argv)
 	/* turbostat counts heads where there is but one row an interval. */
 	if (!personality_given(&a, "Summary"))
 		personality_drop(&a.report, "--header_iterations", 1);
+	if (who->perf)
+		settle_perf(&a);
 	add_output(&a);
 	if (*a.command)
 		add(&a.record, "--");

@@ -84,6 +84,7 @@ struct stat_event {
 	bool placed;      /* it stands where it was typed, whatever its cgroup */
 	bool asked;       /* by the user, when it was recorded or now */
 	bool hidden;      /* only metrics want it */
+	uint32_t order;   /* among those of its cgroup */
 	uint16_t invalid; /* why it could not be opened at all */
 };
 
@@ -234,8 +235,10 @@ static inline uint32_t stat_cgroup_of(const struct pm_instance *i)
 }
 static inline uint64_t stat_rank(const struct stat_event *e)
 {
-	return (uint64_t)(e->in_cgroup == PM_NONE || e->placed ? 0 : e->in_cgroup) << 32 | e->first->id;
+	return (uint64_t)(e->in_cgroup == PM_NONE || e->placed ? 0 : e->in_cgroup) << 32 | e->order;
 }
+/* Whether the events are nobody's but perf's own choice, and are printed as its newer versions do. */
+bool stat_newer_choice(const struct stat_sheet *s);
 /* Counts of BPF programs (-b): whether both are one event in two of them; whether the counter is one of those that
  * are wanted, or none are; and " [12 name]" behind an event of one, nothing behind another. */
 bool stat_programs_same(const struct pm_counter *a, const struct pm_counter *b);

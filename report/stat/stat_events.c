@@ -1,5 +1,6 @@
 /* Which events are printed, and which counters are one event. */
 #include <errno.h>
+#include <linux/perf_event.h>
 #include <fnmatch.h>
 #include <math.h>
 #include <stdio.h>
@@ -341,6 +342,7 @@ static void describe(struct stat_event *ev, const struct pm_counter *c)
 		mul = 1;
 	}
 	ev->first = c;
+	ev->order = c->id;
 	ev->mul = mul;
 	ev->div = div;
 	ev->fraction = floor(mul / div) != mul / div;
@@ -494,6 +496,66 @@ static int add_chosen(struct stat_sheet *s, bool *chosen)
 	return err;
 }
 
+/* ---- perf's own choice ---- */
+
+bool stat_newer_choice(const struct stat_sheet *s)
+{
+	const struct stat_config *c = s->config;
+
+	if (c->style != STAT_STYLE_NAMED || c->events.n || c->metrics.n || c->all_events)
+		return false;
+	for (uint32_t i = 0; i < s->n_events; i++)
+		if (s->event[i].asked)
+			return false;
+	return true;
+}
+
+static bool is_software(const struct stat_event *ev)
+{
+	const struct event_symbol *symbol = event_symbol_find(ev->first->display);
+
+	return symbol && symbol->type == PERF_TYPE_SOFTWARE;
+}
+
+static int by_choice(const void *a, const void *b)
+{
+	const struct stat_event *x = *(struct stat_event *const *)a, *y = *(struct stat_event *const *)b;
+
+	if (is_software(x) != is_software(y))
+		return is_software(x) ? -1 : 1;
+	return strcmp(x->name, y->name);
+}
+
+/* Software first, then by name. What the machine cannot count is left out, but for the cycles; slots stand behind their
+ * metrics only. */
+static int arrange_choice(struct stat_sheet *s)
+{
+	struct stat_event **sorted = calloc((size_t)s->n_events + 1, sizeof(*sorted));
+
+	if (!sorted)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < s->n_events; i++) {
+		struct stat_event *ev = sorted[i] = &s->event[i];
+		bool cycles = !strcmp(ev->name, "cycles");
+
+		if (cycles) {
+			free(ev->name);
+			ev->name = strdup("cpu-cycles");
+		}
+		if (!ev->name) {
+			free(sorted);
+			return -ENOMEM;
+		}
+		ev->hidden |= (ev->invalid && !cycles && !is_software(ev)) || !strcmp(ev->name, "slots") ||
+			      !strncmp(ev->name, "topdown-", 8);
+	}
+	qsort(sorted, s->n_events, sizeof(*sorted), by_choice);
+	for (uint32_t i = 0; i < s->n_events; i++)
+		sorted[i]->order = i + 1;
+	free(sorted);
+	return 0;
+}
+
 int stat_events_find(struct stat_sheet *s, struct buf *notes, struct error *e)
 {
 	const struct pm_model *m = s->places->model;
@@ -507,7 +569,7 @@ int stat_events_find(struct stat_sheet *s, struct buf *notes, struct error *e)
 		err = choose_named(s, chosen, e);
 	else if (!s->config->metrics.n || s->config->all_events || s->config->detailed)
 		choose_default(s, chosen);
-	if (!err && (err = add_chosen(s, chosen)))
+	if (!err && ((err = add_chosen(s, chosen)) || (stat_newer_choice(s) && (err = arrange_choice(s)))))
 		error_sys(e, -err, "events");
 	free(chosen);
 	if (!err && !s->n_events && !s->config->metrics.n && m->n_counters)

@@ -33,6 +33,8 @@ const struct named stat_named[] = {
 	{ "iTLB-load-misses", "itlb_miss_rate", "itlb_miss_rate", "%", 1, 5 },
 	{ "L1-dcache-prefetch-misses", "l1_prefetch_miss_rate", "l1_prefetch_miss_rate", "%", 1, 5 },
 };
+/* Groups of metrics that the newer perf prints for its own choice of events. */
+static const char *const own_groups[] = { "TopdownL1", "TopdownL2" };
 const size_t stat_named_n = sizeof(stat_named) / sizeof(stat_named[0]);
 
 void stat_shadow_release(struct stat_sheet *s)
@@ -350,6 +352,8 @@ int stat_shadow_bind(struct stat_sheet *s, struct buf *notes, struct error *e)
 		else if (style == STAT_STYLE_NAMED && (!s->event[i].asked || s->config->style == STAT_STYLE_NAMED))
 			err = named_of(s, i);
 	}
+	for (size_t i = 0; i < sizeof(own_groups) / sizeof(*own_groups) && !err && stat_newer_choice(s); i++)
+		err = stat_metrics_add(s, own_groups[i], true, NULL, e);
 	err = err ? err : index_events(s);
 	return err ? error_sys(e, -err, "metrics") : 0;
 }

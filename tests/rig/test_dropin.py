@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
-"""test_dropin.py [long [SEED]]: perf stat and turbostat beside pmrec in their places: the same command lines, on this machine and
-on an emulated one. What they print and how they end differ in numbers only, and these by no more than noise."""
+"""test_dropin.py [long | newer FOLDER] [SEED]: perf stat and turbostat beside pmrec in their places: the same command lines, on this
+machine and on an emulated one. What they print and how they end differ in numbers only, and these by no more than noise.
+
+newer: those of newer.py, below FOLDER."""
 import json
 import os
 import random
@@ -11,6 +13,7 @@ import sys
 import tempfile
 
 import machines
+import newer
 import patch_cpuid
 import rig
 
@@ -224,6 +227,14 @@ def run(line, program, folder, prefix=""):
     return done
 
 
+def without_nan(text):
+    """perf 7 prints nan where it has no number, also for the CPU time of short commands; pmrec nothing, or the number."""
+    text = re.sub(r" +(<not \w+>)", r" \1", text)    # its columns are not as wide for words as for numbers
+    text = re.sub(r"# +\S+ (CPUs  CPUs_utilized|GHz  cycles_frequency)", "", text)
+    text = re.sub(r"([,;])[^,;]*([,;])(CPUs  CPUs_utilized|GHz  cycles_frequency)?$", r"\1\2", text, flags=re.M)
+    return re.sub(r', "metric-value" : "[^"]*", "metric-unit" : "(CPUs  CPUs_utilized|GHz  cycles_frequency)"', "", text)
+
+
 def differences(line, theirs, ours, numbers=None):
     csv = "-x," in line
     found = []
@@ -324,7 +335,7 @@ def by_blanks(text):
 
 def by_objects(text):
     rows = [json.loads(line) for line in text.split("\n") if line.startswith("{")]
-    return {row["event"]: (sorted(row), row["unit"], float(row["metric-value"]) >= 0) for row in rows}
+    return {row["event"]: (sorted(row), row["unit"], float(row.get("metric-value", 0)) >= 0) for row in rows}
 
 
 def by_head(text):
@@ -347,14 +358,27 @@ def check_readers(readers, side):
     return wrong
 
 
-def perf_side(folder):
-    return lambda line, theirs: run(line, "perf stat" if theirs else PMREC + " perfstat", folder)
+class Peers:
+    """Which perf and turbostat, and the words for pmrec to stand for them."""
+
+    def __init__(self, root=None):
+        self.root = root
+        self.turbostat = shutil.which("turbostat", path=f"{root}/usr/sbin" if root else "/usr/sbin:/usr/bin")
+        self.loader = newer.loader(root) if root else []
+        self.perf = " ".join(self.loader + [f"{root}/usr/bin/perf" if root else "perf"]) + " stat"
+        self.as_perf, self.as_turbostat = (" --as=7.2", " --as=2026") if root else ("", "")
+
+
+def perf_side(folder, peers):
+    return lambda line, theirs: run(line, peers.perf if theirs else f"{PMREC} perfstat{peers.as_perf}", folder)
 
 
 def not_theirs(text):
     """Without what turbostat says of this machine's kernel, and pmrep of columns that are not there; registers as they are, and
     an identity that the machine lacks."""
-    text = re.sub(r"0x[0-9a-f]+", "0", text.replace("X2APIC,", ""))
+    # Of two packages 2026 prints the sum.
+    text = re.sub(r"\b(0x[0-9a-f]+|[0-9a-f]{8,9}|[0-9a-f]{16})\b", "0", text.replace("X2APIC,", ""))
+    text = re.sub(r"turbostat: Failed to access perf .*\n\tRun as root .*\n\n?", "", text)
     return "\n".join(line for line in text.split("\n") if "perf instruction counter" not in line and
                      "jitter" not in line and
                      "cmdline TCC" not in line and not line.startswith("pmrep: -: "))
@@ -368,7 +392,7 @@ def cells(text):
 
 
 def check_numbers(theirs, ours):
-    loose = {"CoreThr", "IRQ", "SMI", "POLL", "C1", "C6", "UncMHz"}
+    loose = {"CoreThr", "IRQ", "NMI", "SMI", "POLL", "C1", "C6", "UncMHz"}
     they, we = cells(theirs), cells(ours)
     return [f"{key}: {they[key]} and {we.get(key)}" for key in they if key[0] not in loose and
             abs(they[key] - we.get(key, 1e9)) > .1 * abs(they[key]) + .3]
@@ -382,23 +406,27 @@ def header(text):
 
 def check_header(theirs, ours):
     # Two bits that turbostat reads as four, and what it says beyond a register's name.
-    loose = {"MSR_MISC_FEATURE_CONTROL", "PKG Limit #2", "MSR_PKG_CST_CONFIG_CONTROL", "TSC", "CPUID(1)", "turbostat"}
+    loose = {"MSR_MISC_FEATURE_CONTROL", "PKG Limit #2", "MSR_PKG_CST_CONFIG_CONTROL", "TSC", "CPUID(1)", "turbostat",
+             # 2026 says the offset, too.
+             "MSR_IA32_TEMPERATURE_TARGET"}
     they, we = header(theirs), header(ours)
     both = set(they) & set(we) - loose
     return [f"{k}: {they[k]} and {we[k]}" for k in sorted(both) if they[k] != we[k]] + \
         [f"only {len(both)} lines of the header are there"] * (len(both) < 12)
 
 
-def turbostat(name, lines, long):
+def turbostat(name, lines, long, peers):
     wrong = []
     with rig.Mounted(machines.build(name)) as m:
         copy = os.path.join(m.folder, "turbostat")
-        patch_cpuid.patch(shutil.which("turbostat", path="/usr/sbin:/usr/bin"), copy)
+        patch_cpuid.patch(peers.turbostat, copy)
         inside = " ".join([os.path.join(os.path.dirname(os.path.abspath(__file__)), "inside"), m.root,
-                           os.path.join(m.folder, "profile"), os.path.join(rig.TESTS, "libcpushim.so"), copy])
-        side = lambda line, theirs: run(line, inside if theirs else f"{PMREC} turbostat --root={m.root}", m.folder)
+                           os.path.join(m.folder, "profile"), os.path.join(rig.TESTS, "libcpushim.so"), *peers.loader, copy])
+        side = lambda line, theirs: run(line, inside if theirs else f"{PMREC} turbostat{peers.as_turbostat} --root={m.root}", m.folder)
         wrong += check(lines, side, not_theirs) + check_readers(TURBOSTAT_READERS, side)
-        wrong += check_refused(listed(TURBOSTAT_REFUSED, TURBOSTAT_REFUSED_LONG, long), side)
+        # What is wrong is refused in the words of the older ones.
+        if not peers.root:
+            wrong += check_refused(listed(TURBOSTAT_REFUSED, TURBOSTAT_REFUSED_LONG, long), side)
         for _ in range(3):
             found = check_numbers(side("@ -q -n 1 -i .5", True).stdout, side("@ -q -n 1 -i .5", False).stdout)
             if not found:
@@ -409,26 +437,36 @@ def turbostat(name, lines, long):
 
 
 def main():
-    long = "long" in sys.argv
+    words = sys.argv[1:]
+    root = None
+    if "newer" in words:
+        root, why = newer.bring(words[words.index("newer") + 1])
+        if not root:
+            rig.skip(why)
+    peers, long = Peers(root), "long" in words
+    some = 40 if root else 200 if long else 0
     # One seed for everybody, so that a failure is of a change; another one finds what is still different.
-    seed = int(sys.argv[2]) if len(sys.argv) > 2 else 21
+    seed = int(words[-1]) if words and words[-1].isdigit() else 21
     wrong, done = [], 0
     with tempfile.TemporaryDirectory(prefix="pm-dropin-") as folder:
-        if subprocess.run(["perf", "stat", "-e", "cs", "true"], capture_output=True).returncode == 0:
-            lines = PERF.split("\n") + (PERF_LONG.split("\n") + list(generated(seed, 200)) if long else [])
+        if subprocess.run(peers.perf.split() + ["-e", "cs", "true"], capture_output=True).returncode == 0:
+            lines = PERF.split("\n") + (PERF_LONG.split("\n") + list(generated(seed, some)) if some else [])
             print(f"seed {seed}")
-            wrong += check([line for line in lines if line], perf_side(folder))
-            wrong += check_refused(listed(PERF_REFUSED, PERF_REFUSED_LONG, long), perf_side(folder))
-            wrong += check_readers(READERS, perf_side(folder))
+            wrong += check([line for line in lines if line], perf_side(folder, peers), without_nan if root else None)
+            if not root:
+                wrong += check_refused(listed(PERF_REFUSED, PERF_REFUSED_LONG, long), perf_side(folder, peers))
+            wrong += check_readers(READERS, perf_side(folder, peers))
             done += 1
     fits = os.access("/dev/fuse", os.R_OK | os.W_OK) and shutil.which("fusermount3") and not os.geteuid() and \
-        shutil.which("turbostat", path="/usr/sbin:/usr/bin") and shutil.which("objdump") and \
+        peers.turbostat and shutil.which("objdump") and \
         not subprocess.run(["unshare", "-m", "--propagation", "private", "true"], capture_output=True).returncode
     if fits and os.path.exists(os.path.join(rig.TESTS, "fakemsr")):
-        for name in ["rocketlake"] + ["skylakex", "zen"] * long:
+        for name in ["rocketlake"] + ["skylakex", "zen"] * long + ["skylakex"] * bool(root):
             # turbostat ends where an added register cannot be read.
-            lines = TURBOSTAT.split("\n") + list(generated_turbostat(seed, 60 if long else 6))
-            wrong += turbostat(name, [line for line in lines if line and (name != "zen" or "msr0x" not in line)], long)
+            lines = TURBOSTAT.split("\n") + list(generated_turbostat(seed, 60 if long else 20 if root else 6))
+            wrong += turbostat(name, [line for line in lines if line and (name != "zen" or "msr0x" not in line) and
+                                      # Of a name that no column has the newer one makes an event, and ends.
+                                      not (root and "CPUMHz" in line)], long, peers)
         done += 1
     if not done:
         rig.skip("neither perf nor turbostat can run here")

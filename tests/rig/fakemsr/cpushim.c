@@ -88,6 +88,9 @@ int setrlimit(__rlimit_resource_t resource, const struct rlimit *limit)
 	return errno == EPERM ? 0 : -1;
 }
 
+/* The name that programs with 64-bit offsets call. */
+int setrlimit64(__rlimit_resource_t resource, const struct rlimit64 *limit) __attribute__((alias("setrlimit")));
+
 int sched_setaffinity(pid_t pid, size_t size, const cpu_set_t *mask)
 {
 	int first = 0;
