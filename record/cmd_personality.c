@@ -232,12 +232,19 @@ static void settle_perf(struct asked *a)
 	}
 }
 
-/* Which generation is wanted has to be known before words are. */
-static int choose_generation(struct asked *a, int argc, char **argv)
+/* Which generation is wanted has to be known before words are. Takes the word out, which theirs are not to be mixed up
+ * with. */
+static int choose_generation(struct asked *a, int *argc, char **argv)
 {
-	for (int i = 1; i < argc && argv[i][0] == '-' && strcmp(argv[i], "--"); i++) {
-		if (strncmp(argv[i], "--as=", 5))
+	bool options = true;
+	int kept = 1;
+
+	for (int i = 1; i < *argc; i++) {
+		options &= argv[i][0] == '-' && strcmp(argv[i], "--");
+		if (!options || strncmp(argv[i], "--as=", 5)) {
+			argv[kept++] = argv[i];
 			continue;
+		}
 		a->newer = !strcmp(argv[i] + 5, a->who->newer);
 		if (!a->newer && strcmp(argv[i] + 5, a->who->older)) {
 			fprintf(stderr, "%s: --as=%s: it is %s or %s\n", a->who->name, argv[i] + 5, a->who->older,
@@ -245,6 +252,8 @@ static int choose_generation(struct asked *a, int argc, char **argv)
 			return -EINVAL;
 		}
 	}
+	*argc = kept;
+	argv[kept] = NULL;
 	return 0;
 }
 
@@ -469,7 +478,7 @@ static int personality(const struct personality *who, int argc, char **argv)
 	struct asked a = { .who = who };
 	int status;
 
-	if (choose_generation(&a, argc, argv))
+	if (choose_generation(&a, &argc, argv))
 		return who->usage_status;
 	begin(&a);
 	/* A word that only the later one has is taken where the older has nothing that it abbreviates. */
