@@ -23,7 +23,7 @@ static bool is_blank(char c)
 
 bool lexer_is_id_char(char c)
 {
-	return is_digit(c) || is_letter(c) || (c && strchr("_.:?", c));
+	return is_digit(c) || is_letter(c) || c == '_' || c == '.' || c == ':' || c == '?';
 }
 
 bool lexer_is_keyword(const char *word)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/names.h"
 #include "report/export/exporter.h"
 #include "report/export/parquet.h"
 #include "report/machine/status.h"
@@ -27,6 +28,7 @@ static const enum parquet_type types[EXPORT_ALL_COLUMNS] = {
 struct origin {
 	char *recording, *host, *machine, id[17];
 	struct pm_value labels; /* as the header has them */
+	struct names keys;      /* of the labels: which of them counts */
 };
 
 struct spot {
@@ -111,6 +113,7 @@ static void parquet_release(struct sink *sink)
 		free(o->host);
 		free(o->machine);
 		pm_value_release(&o->labels);
+		names_release(&o->keys);
 	}
 	buf_release(&w->origins);
 	buf_release(&w->parts);
@@ -125,6 +128,21 @@ static void parquet_release(struct sink *sink)
 
 /* ---- what comes ---- */
 
+/* The last one of a key counts, as export_label() has it. */
+static int note_labels(struct origin *o, const struct pm_value *labels)
+{
+	int err = pm_value_copy(&o->labels, labels);
+
+	for (uint32_t i = 0; o->labels.kind == PM_VALUE_ARRAY && i < o->labels.array.n && !err; i++) {
+		const struct pm_value *pair = &o->labels.array.item[i];
+
+		if (pair->kind == PM_VALUE_ARRAY && pair->array.n == 2 && pair->array.item[0].kind == PM_VALUE_TEXT &&
+		    pair->array.item[1].kind == PM_VALUE_TEXT)
+			err = names_set(&o->keys, pair->array.item[0].str.data, i);
+	}
+	return err;
+}
+
 static int note_origin(struct waiting *w, const char *recording, const struct pm_model *m)
 {
 	const struct pm_map *header = &m->header;
@@ -132,7 +150,7 @@ static int note_origin(struct waiting *w, const char *recording, const struct pm
 	const char *host = pm_map_text(header, PM_HEADER_HOST, NULL);
 	const char *machine = pm_map_text(header, PM_HEADER_MACHINE_ID, NULL);
 	struct origin o = { .recording = strdup(recording), .host = host ? strdup(host) : NULL };
-	int err = labels ? pm_value_copy(&o.labels, labels) : 0;
+	int err = labels ? note_labels(&o, labels) : 0;
 
 	export_recording_id(m, o.id);
 	o.machine = machine ? strdup(machine) : NULL;
@@ -463,15 +481,6 @@ static int parquet_recording_end(struct sink *sink)
 
 /* ---- labels, which are known when everything was read ---- */
 
-static const char *key_at(const struct pm_value *labels, uint32_t i)
-{
-	const struct pm_value *pair = &labels->array.item[i];
-
-	return pair->kind == PM_VALUE_ARRAY && pair->array.n && pair->array.item[0].kind == PM_VALUE_TEXT ?
-		       pair->array.item[0].str.data :
-		       NULL;
-}
-
 static int put_label(struct waiting *w, const char *key)
 {
 	struct buf name = BUF_INIT;
@@ -483,9 +492,13 @@ static int put_label(struct waiting *w, const char *key)
 	buf_release(&name);
 	for (size_t i = 0; i < n && column >= 0; i++) {
 		const struct part *p = AT(&w->parts, struct part, i);
+		const struct origin *o = AT(&w->origins, struct origin, p->origin);
+		uint32_t at;
 		int err;
 
-		put_text(w->file, export_label(&AT(&w->origins, struct origin, p->origin)->labels, key), p->rows);
+		put_text(w->file,
+			 names_get(&o->keys, key, &at) ? o->labels.array.item[at].array.item[1].str.data : NULL,
+			 p->rows);
 		if ((i + 1 == n || p[1].group != p->group) && (err = parquet_column(w->file, p->group, column)))
 			return err;
 	}
@@ -496,16 +509,22 @@ static int put_labels(struct waiting *w)
 {
 	struct names known = { 0 };
 	const char *key;
-	uint32_t seen;
 	int err = 0;
 
 	for (size_t i = 0; i < COUNT(&w->origins, struct origin); i++) {
-		const struct pm_value *labels = &AT(&w->origins, struct origin, i)->labels;
+		const struct origin *o = AT(&w->origins, struct origin, i);
 
-		for (uint32_t k = 0; labels->kind == PM_VALUE_ARRAY && k < labels->array.n && !err; k++)
-			if ((key = key_at(labels, k)) && !names_get(&known, key, &seen) &&
+		for (uint32_t k = 0; k < o->labels.array.n && o->keys.n && !err; k++) {
+			const struct pm_value *pair = &o->labels.array.item[k];
+
+			if (pair->kind != PM_VALUE_ARRAY || !pair->array.n ||
+			    pair->array.item[0].kind != PM_VALUE_TEXT)
+				continue;
+			key = pair->array.item[0].str.data;
+			if (names_get(&o->keys, key, NULL) && !names_get(&known, key, NULL) &&
 			    !(err = names_set(&known, key, 1)))
 				err = put_label(w, key);
+		}
 	}
 	names_release(&known);
 	return err;

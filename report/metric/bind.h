@@ -145,10 +145,10 @@ int binding_build(struct binding *b, const struct places *p, const struct bind_o
 void binding_release(struct binding *b);
 /* Whether some event of a PMU was opened more than once, in several groups. */
 bool bind_twice(const struct pm_model *m);
-/* Which of the events that are the same as that counter's, of the same PMU, a formula with these inputs takes: the
- * one whose group has most of the others; of several the first. Itself for what is no event. */
-uint32_t bind_of_group(const struct bind_index *x, uint32_t counter, const char *name, const struct expr_input *in,
-		       size_t n);
+/* Puts in the place of each event in `found` the one of the same name and PMU that a formula with these inputs takes:
+ * the one whose group has most of the others; of several the first. What is no event stays. 0 or -ENOMEM. */
+int bind_of_groups(const struct bind_index *x, const char *name, const struct expr_input *in, size_t n_in,
+		   uint32_t *found, uint32_t n);
 /* The PMUs of the kinds of CPUs, where there are several; NULL behind the last. */
 const char *bind_core_pmu(const struct pm_model *m, uint32_t i);
 /* What takes the scale off the value of an event, as formulas of vendors want it; 1: it has none. */

@@ -21,13 +21,29 @@ static bool has_source(const struct pm_model *m, const char *source)
 	return false;
 }
 
-/* Why the counter was not recorded; PM_OK: nobody tried, or it was. */
+/* Whether some register was asked for in vain: most recordings are bound without looking at each formula. */
+static bool lacks_registers(const struct builder *x)
+{
+	const struct pm_model *m = x->p->model;
+
+	if (x->options->no_msr || !is_x86(m))
+		return false;
+	for (uint32_t i = 0; i < m->n_configs; i++)
+		if (m->config[i].reason && !strncmp(m->config[i].name, "msr.", 4))
+			return true;
+	for (uint32_t i = 0; i < m->n_probes; i++)
+		if (!strcmp(m->probe[i].source, "msr"))
+			return true;
+	return false;
+}
+
+/* Why the register was not recorded; PM_OK: nobody tried, or it was. */
 static uint16_t why_absent(const struct builder *x, const char *name)
 {
 	const struct pm_model *m = x->p->model;
 	const struct pm_counter *c = pm_model_counter_named(m, name);
 
-	if ((c && x->kind[c->id] != PM_KINDS) || strncmp(name, "msr.", 4) || x->options->no_msr || !is_x86(m))
+	if ((c && x->kind[c->id] != PM_KINDS) || strncmp(name, "msr.", 4))
 		return PM_OK;
 	for (uint32_t i = 0; i < m->n_configs; i++)
 		if (m->config[i].reason && !strcmp(m->config[i].name, name))
@@ -111,10 +127,11 @@ static int bind_absent_row(struct builder *x, const struct metric *row)
 int bind_absent(struct builder *x)
 {
 	const struct pm_model *m = x->p->model;
+	bool lacks = lacks_registers(x);
 	uint32_t ignored;
 	int err = 0;
 
-	for (const struct metric_table *t = metric_tables; t->row && !err; t++)
+	for (const struct metric_table *t = metric_tables; lacks && t->row && !err; t++)
 		for (size_t i = 0; i < t->n && !err; i++)
 			if (!t->row[i].each && !names_get(&x->taken, t->row[i].name, &ignored))
 				err = bind_absent_row(x, &t->row[i]);

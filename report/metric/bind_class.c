@@ -197,7 +197,7 @@ const struct pmu_class_event *class_event_named(const char *name, const struct p
 
 const struct pmu_class *class_of_formula(const char *text)
 {
-	for (const struct pmu_class *c = pmu_classes; c->name; c++) {
+	for (const struct pmu_class *c = pmu_classes; c->name && strchr(text, '@'); c++) {
 		size_t len = strlen(c->name);
 
 		for (const char *at = text; (at = strstr(at, c->name)); at += len)

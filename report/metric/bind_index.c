@@ -219,45 +219,93 @@ bool bind_twice(const struct pm_model *m)
 	return twice;
 }
 
-/* How many of the formula's events the group has. */
-static size_t events_in(const struct bind_index *x, uint32_t group, const struct expr_input *in, size_t n)
+/* That a group has some event of the formula. */
+struct presence {
+	uint32_t group, input;
+};
+
+static int by_group(const void *x, const void *y)
 {
-	size_t has = 0;
+	const struct presence *a = x, *b = y;
 
-	for (size_t k = 0; k < n; k++) {
-		uint32_t at = first_of(x, EXACT, in[k].name);
-
-		while (at && group_of(counter_at(x, at)) != group)
-			at = x->entry[at - 1].next;
-		has += at != 0;
-	}
-	return has;
+	return a->group != b->group ? (a->group < b->group ? -1 : 1) : (a->input > b->input) - (a->input < b->input);
 }
 
-uint32_t bind_of_group(const struct bind_index *x, uint32_t counter, const char *name, const struct expr_input *in,
-		       size_t n)
+/* Which groups have which of the formula's events: sorted, each once. */
+static int find_presences(const struct bind_index *x, const struct expr_input *in, size_t n, struct buf *out)
 {
-	const struct pm_counter *own = pm_model_counter(x->model, counter);
-	uint32_t first = first_of(x, EXACT, name), at = first;
-	size_t most = 0;
+	struct presence *p;
+	size_t all, kept = 0;
 
-	while (at && x->entry[at - 1].counter != counter)
-		at = x->entry[at - 1].next;
-	if (!at || !group_of(own))
-		return counter;
-	for (at = first; at; at = x->entry[at - 1].next) {
-		const struct pm_counter *c = counter_at(x, at);
-		size_t has;
+	for (uint32_t k = 0; k < n; k++)
+		for (uint32_t at = first_of(x, EXACT, in[k].name); at; at = x->entry[at - 1].next)
+			buf_add(out, &(struct presence){ group_of(counter_at(x, at)), k }, sizeof(*p));
+	p = (void *)out->data;
+	all = out->len / sizeof(*p);
+	if (all)
+		qsort(p, all, sizeof(*p), by_group);
+	for (size_t i = 0; i < all; i++)
+		if (!i || by_group(&p[i], &p[i - 1]))
+			p[kept++] = p[i];
+	out->len = kept * sizeof(*p);
+	return out->err;
+}
 
-		if (!group_of(c) || strcmp(pmu_of(c), pmu_of(own)))
-			continue;
-		has = events_in(x, group_of(c), in, n);
-		if (has > most) {
-			most = has;
-			counter = c->id;
-		}
+/* How many of the formula's events the group has. */
+static size_t events_in(const struct buf *presences, uint32_t group)
+{
+	const struct presence *p = (const void *)presences->data;
+	size_t low = 0, high = presences->len / sizeof(*p), end = high, first;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (p[mid].group < group)
+			low = mid + 1;
+		else
+			high = mid;
 	}
-	return counter;
+	for (first = low; low < end && p[low].group == group;)
+		low++;
+	return low - first;
+}
+
+static int by_id(const void *x, const void *y)
+{
+	const uint32_t *a = x, *b = y;
+
+	return (*a > *b) - (*a < *b);
+}
+
+int bind_of_groups(const struct bind_index *x, const char *name, const struct expr_input *in, size_t n_in,
+		   uint32_t *found, uint32_t n)
+{
+	struct buf presences = BUF_INIT, called = BUF_INIT; /* ids in order */
+	struct names best = { 0 };                          /* counters, by PMU */
+	uint32_t id;
+	int err = find_presences(x, in, n_in, &presences);
+
+	for (uint32_t at = first_of(x, EXACT, name); at && !err; at = x->entry[at - 1].next) {
+		const struct pm_counter *c = counter_at(x, at);
+		size_t has = group_of(c) ? events_in(&presences, group_of(c)) : 0;
+
+		if (has && (!names_get(&best, pmu_of(c), &id) ||
+			    has > events_in(&presences, group_of(pm_model_counter(x->model, id)))))
+			err = names_set(&best, pmu_of(c), c->id);
+		buf_add(&called, &c->id, sizeof(c->id));
+	}
+	err = err ? err : called.err;
+	for (uint32_t i = 0; i < n && !err; i++) {
+		const struct pm_counter *own = pm_model_counter(x->model, found[i]);
+
+		if (group_of(own) && names_get(&best, pmu_of(own), &id) && called.len &&
+		    bsearch(&found[i], called.data, called.len / sizeof(*found), sizeof(*found), by_id))
+			found[i] = id;
+	}
+	names_release(&best);
+	buf_release(&presences);
+	buf_release(&called);
+	return err;
 }
 
 uint32_t bind_counters(const struct bind_index *x, const char *name, uint32_t *found, uint32_t max)

@@ -183,32 +183,33 @@ static void stand_in(struct builder *x, struct bound_input *in, const char *coun
 	in->rule = PM_AGG_MEAN;
 }
 
-static void fill_input(struct builder *x, struct bound_input *in, const char *name)
+static int fill_input(struct builder *x, struct bound_input *in, const char *name)
 {
 	const struct pm_model *m = x->p->model;
 	const char *reg;
+	int err;
 
 	in->kind = PM_KINDS;
 	if (in->aspect == EXPR_LITERAL && !strcmp(name, "tj_max") && x->options->tj_max > 0) {
 		in->constant = true;
 		in->value = value_of((double)x->options->tj_max);
-		return;
+		return 0;
 	}
 	if (in->aspect == EXPR_LITERAL) {
 		in->constant = true;
 		if (!bind_literal(x->p, name, &in->value))
 			in->value = value_missing(VALUE_NO_INPUT);
-		return;
+		return 0;
 	}
 	if (in->aspect == EXPR_CPUID_MATCH) {
 		in->constant = true;
 		in->value = value_of(cpuid_matches(m, name));
-		return;
+		return 0;
 	}
 	/* perf's formulas have times in seconds, whatever unit they were counted in. */
 	if (in->aspect == EXPR_VALUE && (!strcmp(name, "duration_time") || !strcmp(name, "tool/duration_time/"))) {
 		in->duration = true;
-		return;
+		return 0;
 	}
 	reg = bind_field(name, in);
 	if (in->fact && !strcmp(in->fact, "tj_max"))
@@ -221,8 +222,9 @@ static void fill_input(struct builder *x, struct bound_input *in, const char *na
 		in->n_counters = meaning_find(&x->meaning, x->options->events, name, x->found, BIND_MAX_COUNTERS);
 	if (in->n_counters > BIND_MAX_COUNTERS)
 		in->n_counters = BIND_MAX_COUNTERS;
-	for (uint32_t i = 0; x->twice && !reg && i < in->n_counters; i++)
-		x->found[i] = bind_of_group(&x->b->index, x->found[i], name, x->formula, x->n_formula);
+	if (x->twice && !reg &&
+	    (err = bind_of_groups(&x->b->index, name, x->formula, x->n_formula, x->found, in->n_counters)))
+		return err;
 	leave_out(x, in);
 	if (!knows_number(x, in))
 		in->n_counters = 0;
@@ -253,6 +255,7 @@ static void fill_input(struct builder *x, struct bound_input *in, const char *na
 		in->own_rule = true;
 		in->fixed = bind_unscale(pm_model_counter(m, x->found[0]));
 	}
+	return 0;
 }
 
 struct bound_input *bind_new_input(struct binding *b)
@@ -299,7 +302,8 @@ int64_t bind_input(struct builder *x, const char *name, enum expr_aspect aspect)
 	if (!in || !(in->name = bind_own(b, strdup(name))))
 		return -ENOMEM;
 	in->aspect = aspect;
-	fill_input(x, in, name);
+	if ((err = fill_input(x, in, name)))
+		return err;
 	if (!in->constant && !in->duration) {
 		in->counter = bind_own(b, malloc(in->n_counters * sizeof(*in->counter)));
 		if (!in->counter)

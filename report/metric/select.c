@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/array.h"
+#include "common/names.h"
 #include "common/options.h"
 #include "report/machine/cpu_model.h"
 
@@ -273,26 +274,39 @@ static int unknown_word(const char *word, const struct binding *b, struct error 
 	return -ENOENT;
 }
 
-/* "pkgwatt" and "pkg_j". */
-static bool is_pair(const char *power, const char *energy)
+static bool ends_with(const char *text, const char *end)
 {
-	size_t len = strlen(power);
+	size_t n = strlen(text), len = strlen(end);
 
-	return len > 4 && !strcmp(power + len - 4, "watt") && !strncmp(power, energy, len - 4) &&
-	       !strcmp(energy + len - 4, "_j");
+	return n > len && !strcmp(text + n - len, end);
 }
 
-/* Energies in place of powers. */
-static void show_joules(const struct binding *b, bool *shown)
+/* Energies in place of powers: "pkg_j" for "pkgwatt". */
+static int show_joules(const struct binding *b, bool *shown)
 {
-	for (size_t i = 0; i < b->n_metrics; i++) {
-		bool swapped = false;
+	struct names energy = { 0 };
+	struct buf name = BUF_INIT;
+	uint32_t at;
+	int err = 0;
 
-		for (size_t k = 0; shown[i] && k < b->n_metrics; k++)
-			if (is_pair(b->metric[i].name, b->metric[k].name))
-				shown[k] = swapped = true;
-		shown[i] &= !swapped;
+	for (size_t i = 0; i < b->n_metrics && !err; i++)
+		if (ends_with(b->metric[i].name, "_j"))
+			err = names_set(&energy, b->metric[i].name, (uint32_t)i);
+	for (size_t i = 0; i < b->n_metrics && !err; i++) {
+		if (!shown[i] || !ends_with(b->metric[i].name, "watt"))
+			continue;
+		buf_clear(&name);
+		buf_add(&name, b->metric[i].name, strlen(b->metric[i].name) - strlen("watt"));
+		buf_addstr(&name, "_j");
+		err = name.err;
+		if (!err && names_get(&energy, buf_str(&name), &at)) {
+			shown[at] = true;
+			shown[i] = false;
+		}
 	}
+	names_release(&energy);
+	buf_release(&name);
+	return err;
 }
 
 static bool is_of_tasks(const struct bound_metric *m)
@@ -300,14 +314,10 @@ static bool is_of_tasks(const struct bound_metric *m)
 	return m->kind == PM_TASK && !m->counter && strstr(m->categories, "tasks");
 }
 
-static bool is_default(const struct selection *s, const struct binding *b, size_t i)
+/* `tasks`: the recording has some, and they are wanted. */
+static bool is_default(const struct bound_metric *m, bool tasks)
 {
-	bool any = false;
-
-	for (size_t k = 0; s->tasks && k < b->n_metrics && !any; k++)
-		any = is_of_tasks(&b->metric[k]);
-	return (any && is_of_tasks(&b->metric[i])) ||
-	       (b->metric[i].default_on && (!any || b->metric[i].kind == PM_TASK));
+	return (tasks && is_of_tasks(m)) || (m->default_on && (!tasks || m->kind == PM_TASK));
 }
 
 /* turbostat's columns of requested C-states: their names win over their category, and hiding wins, wherever the words stand. */
@@ -326,9 +336,13 @@ static void let_names_win(const struct selection *s, const struct binding *b, bo
 int selection_apply(const struct selection *s, const struct binding *b, const struct places *p, bool *shown,
 		    struct buf *notes, struct error *e)
 {
+	bool tasks = false;
+
+	for (size_t i = 0; s->tasks && i < b->n_metrics && !tasks; i++)
+		tasks = is_of_tasks(&b->metric[i]);
 	for (size_t i = 0; i < b->n_metrics; i++)
 		shown[i] = (s->all && !b->metric[i].foreign && !(b->metric[i].absent && b->metric[i].unlikely)) ||
-			   b->metric[i].added || (!s->has_show && is_default(s, b, i));
+			   b->metric[i].added || (!s->has_show && is_default(&b->metric[i], tasks));
 	for (size_t w = 0; w < s->n; w++) {
 		const struct selection_word *word = &s->word[w];
 		bool found = false, exact = false, hide = word->verb == SELECT_HIDE;
@@ -359,8 +373,8 @@ int selection_apply(const struct selection *s, const struct binding *b, const st
 	}
 	if (s->lenient)
 		let_names_win(s, b, shown);
-	if (s->joules)
-		show_joules(b, shown);
+	if (s->joules && show_joules(b, shown))
+		return error_sys(e, ENOMEM, "columns");
 	return 0;
 }
 

@@ -116,6 +116,22 @@ def counters_family(r):
     simple(r, counters=[{1: "cpuidle.time.%d" % i, 3: "cpuidle", 4: "s", 10: {3: "cpuidle.time.*", 4: "C%d" % i}} for i in range(50000)])
 
 
+def perf_counter(pmu, event, group, more=None):
+    return {1: "%s.%s.%d" % (pmu, event, group), 3: "perf", 4: "1", 10: {2: True, 11: pmu, 12: event, 13: group, 23: event, **(more or {})}}
+
+
+def perf_groups(r):
+    "an event that was counted in 6,000 groups"
+    r.begin({31: [["m.%d" % i, "1", "cycles / (instructions + %d)" % i, "", "", ""] for i in range(50)]})
+    simple(r, counters=[perf_counter("cpu", "cycles" if i % 2 else "instructions", 1 + i // 2) for i in range(12000)])
+
+
+def perf_pmus(r):
+    "10,000 PMUs of a kind, and a formula for each"
+    r.begin({31: [["m.%d" % i, "1", "uncore_%d@reads@ + uncore@reads@" % i, "", "", ""] for i in range(3000)]})
+    simple(r, counters=[perf_counter("uncore_%d" % i, "uncore_%d/reads/" % i, 1 + i, {20: 1 + i}) for i in range(10000)])
+
+
 def groups_many(r):
     r.begin()
     r.body(INSTANCES, {2: 1, 3: [{1: 0}]})
@@ -340,7 +356,7 @@ def kinds(r):
     r.values(1, 200, ticks_of(3))
 
 
-BOMBS = [texts, text_names, label_flood, metrics_deep, metrics_many, metrics_chain, counters_many, counters_family, groups_many, group_churn,
+BOMBS = [texts, text_names, label_flood, metrics_deep, metrics_many, metrics_chain, counters_many, counters_family, perf_groups, perf_pmus, groups_many, group_churn,
          instance_churn, instances_many, cgroups_many, values_wide, values_long, strings_many, repeated, headers, topologies, recordings,
          events_many, events_texts, hotplug, configs_many, configs_odd, pmus, probes, nested, far, far_realtime, back, index_lies, kinds]
 
