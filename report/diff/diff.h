@@ -79,11 +79,12 @@ struct diff_recording {
 	uint64_t snapshots, lost_ticks, damages;
 	uint32_t parts; /* recordings in the file */
 	bool command;   /* one was recorded: counts are those of a fixed amount of work */
-	bool damaged, cut, partial;
-	bool open;        /* cut because it is still being written */
-	uint32_t values;  /* numbers that came of it */
-	uint32_t first;   /* place of its first run among the runs of its side */
-	struct buf notes; /* lines for the user */
+	bool damaged, cut;
+	bool open;         /* cut because it is still being written */
+	uint32_t values;   /* numbers that came of it */
+	uint32_t doubtful; /* of which so many belong to readings that took too long */
+	uint32_t first;    /* place of its first run among the runs of its side */
+	struct buf notes;  /* lines for the user */
 };
 
 struct diff_recordings {

@@ -31,6 +31,7 @@ struct level {
 	enum pm_kind kind;
 	uint32_t *series;           /* by cell */
 	bool *amount;               /* by cell: grows with the length of the interval */
+	bool *total;                /* by cell: what it comes to was asked for */
 	struct diff_stream *stream; /* by cell; NULL: totals are wanted */
 	size_t n_cells;
 };
@@ -57,6 +58,7 @@ static void level_release(struct level *l)
 {
 	free(l->series);
 	free(l->amount);
+	free(l->total);
 	for (size_t i = 0; l->stream && i < l->n_cells; i++)
 		diff_stream_release(&l->stream[i]);
 	free(l->stream);
@@ -116,7 +118,8 @@ static int name_cells(struct pass *p, struct level *l, const struct sheet *sheet
 		l->n_cells += sheet->row[r].n_cells;
 	l->series = calloc(l->n_cells + 1, sizeof(*l->series));
 	l->amount = calloc(l->n_cells + 1, sizeof(*l->amount));
-	if (!l->series || !l->amount)
+	l->total = calloc(l->n_cells + 1, sizeof(*l->total));
+	if (!l->series || !l->amount || !l->total)
 		return -ENOMEM;
 	if (p->each && !(l->stream = calloc(l->n_cells + 1, sizeof(*l->stream))))
 		return -ENOMEM;
@@ -146,6 +149,7 @@ static int name_cells(struct pass *p, struct level *l, const struct sheet *sheet
 			if (row->place.kind != l->kind)
 				continue;
 			l->amount[n] = p->amount[m - p->binding->metric];
+			l->total[n] = p->shown[m - p->binding->metric];
 			buf_clear(&unit);
 			buf_printf(&unit, "%s%s", m->unit, l->amount[n] && p->c->rate ? "/s" : "");
 			as.unit = (char *)buf_str(&unit);
@@ -256,12 +260,20 @@ static int end_streams(struct pass *p)
 		struct level *l = &p->level[i];
 
 		for (size_t n = 0; n < l->n_cells && !err && l->stream; n++) {
+			struct diff_series *series;
 			struct diff_value *v;
 			struct diff_within w;
 
 			if (l->series[n] == UINT32_MAX || !l->stream[n].values)
 				continue;
-			v = diff_series_value(&p->c->data->series[l->series[n]], p->recording, p->run);
+			series = &p->c->data->series[l->series[n]];
+			v = diff_series_value(series, p->recording, p->run);
+			/* What it comes to is missing, so there is nothing to compare. */
+			if (v && isnan(v->v) && l->total[n]) {
+				series->n--;
+				diff_stream_clear(&l->stream[n]);
+				continue;
+			}
 			if (!v || diff_stream_end(&l->stream[n], &w)) {
 				err = -ENOMEM;
 				break;
@@ -310,7 +322,6 @@ static int take_total(struct pass *p, struct level *l, const struct sheet *sheet
 	int err = 0;
 
 	pthread_mutex_lock(&p->c->lock);
-	p->r->partial |= interval[k].partial;
 	for (uint32_t r = 0, n = 0; r < sheet->n_rows; r++)
 		for (uint32_t c = 0; c < sheet->row[r].n_cells && !err; c++, n++) {
 			const struct value *v = &sheet->row[r].cell[c].value[k];
@@ -327,6 +338,7 @@ static int take_total(struct pass *p, struct level *l, const struct sheet *sheet
 			else
 				err = -ENOMEM;
 			p->r->values++;
+			p->r->doubtful += sheet_quality(&sheet->row[r].cell[c], k) == STATUS_DOUBTFUL;
 		}
 	pthread_mutex_unlock(&p->c->lock);
 	return err;

@@ -20,6 +20,7 @@ static struct json *recordings(const struct diff_report *x, enum diff_side side)
 		json_put(one, "runs", json_new_u64(r->n_runs));
 		json_put(one, "snapshots", json_new_u64(r->snapshots));
 		json_put(one, "lost_ticks", json_new_u64(r->lost_ticks));
+		json_put(one, "doubtful", json_new_u64(r->doubtful));
 		json_put(one, "damaged", json_new_bool(r->damaged));
 		json_put(one, "cut", json_new_bool(r->cut));
 		json_push(all, one);

@@ -39,13 +39,15 @@ static size_t time_of_day(const struct exporter *x, const struct interval *i, ch
 	return len;
 }
 
-/* A value that lacks a part has a mark before it, which scripts that read turbostat's text would stumble over. */
+/* A value that lacks a part, or is doubtful, has a mark before it, which scripts that read turbostat's text would
+ * stumble over. */
 static size_t cell_text(const struct exporter *x, const struct table_data *t, const struct sheet_cell *cell, size_t k,
 			unsigned times, char *out)
 {
+	static const char marks[] = { [STATUS_WHOLE] = 0, [STATUS_PARTIAL] = '~', [STATUS_DOUBTFUL] = '?' };
 	const struct bound_metric *m;
 	const struct value *v;
-	size_t mark;
+	bool mark;
 
 	if (!cell)
 		return 0;
@@ -54,9 +56,9 @@ static size_t cell_text(const struct exporter *x, const struct table_data *t, co
 		out[0] = '-';
 		return 1;
 	}
-	mark = export_partial(cell, k) && !table_has_tabs(x);
+	mark = !table_has_tabs(x) && marks[sheet_quality(cell, k)];
 	if (mark)
-		*out++ = '~';
+		*out++ = marks[sheet_quality(cell, k)];
 	m = t->sheet->column[cell->column].metric;
 	if (m->digits)
 		return mark + (size_t)snprintf(out, CELL_MAX - 1, "%s%0*llx", x->config.newer ? "" : "0x", m->digits,

@@ -91,9 +91,9 @@ int html_facts(struct html_recording *r, const char *path, struct error *e);
 
 static inline double html_mean(const struct html_series *s)
 {
-	return s->whole_weight > 0 ? s->whole / s->whole_weight :
-	       s->present          ? s->sum / s->weight :
-				     (double)__builtin_nan("");
+	return s->whole_weight > 0        ? s->whole / s->whole_weight :
+	       s->present && !s->totalled ? s->sum / s->weight :
+					    (double)__builtin_nan("");
 }
 /* Once everything is collected: makes series be found. 0 or -ENOMEM. */
 int html_index(struct html_recording *r);

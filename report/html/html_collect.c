@@ -237,6 +237,7 @@ static void take_sheet(struct collect *c, const struct layout *l, size_t first, 
 		struct html_value_run run = {
 			.value = f->cell->value + first,
 			.coverage = f->cell->coverage ? f->cell->coverage + first : NULL,
+			.doubt = f->cell->doubt ? f->cell->doubt + first : NULL,
 			.again = again,
 		};
 
@@ -374,6 +375,7 @@ static int totals(struct sink *sink, const struct sheet *sheet, const struct int
 			for (size_t k = 0; k < n; k++) {
 				double seconds = (double)interval[k].duration_ns / 1e9;
 
+				x->totalled = true;
 				if (f->cell->value[k].reason || !isfinite(f->cell->value[k].v))
 					continue;
 				x->whole += f->cell->value[k].v * (f->amount ? 1 : seconds);

@@ -24,11 +24,13 @@ struct html_series {
 	struct html_bucket *bucket; /* once the set is finished: html_set.cap of them, which lie in a block of the
 	                               set; NULL for a series of totals only */
 	double sum, weight;         /* over all intervals */
-	double whole, whole_weight; /* the number of the whole; weight 0: it is the mean of those */
+	double whole, whole_weight; /* the number of the whole; weight 0: it has none */
+	bool totalled;              /* the whole was asked for; else its number is the mean of the intervals */
 	double low, high;
-	uint64_t present, missing, partial; /* intervals; those in which the thing was not there count in none */
-	uint16_t reason;                    /* of the first that is missing */
-	uint32_t layout;                    /* the owner's: in which it was laid out last */
+	uint64_t present, missing, partial,
+		doubtful; /* intervals; those in which the thing was not there count in none */
+	uint16_t reason;  /* of the first that is missing */
+	uint32_t layout;  /* the owner's: in which it was laid out last */
 };
 
 struct html_set {
@@ -70,6 +72,7 @@ int html_set_finish(struct html_set *s);
 struct html_value_run {
 	const struct value *value; /* one a step */
 	const double *coverage;    /* likewise; NULL: 1 */
+	const uint8_t *doubt;      /* likewise: not 0 where readings took too long; NULL: nowhere */
 	bool again;                /* a further part of intervals that were taken already, in another bucket */
 };
 

@@ -184,6 +184,9 @@ static void put_metric_row(const struct html_recording *r, const struct html_ser
 			   status_word(s->reason, STATUS_WHOLE, word));
 	if (s->partial)
 		buf_printf(out, "%s%llu partial", s->missing ? "; " : "", (unsigned long long)s->partial);
+	if (s->doubtful)
+		buf_printf(out, "%s%llu doubtful", s->missing || s->partial ? "; " : "",
+			   (unsigned long long)s->doubtful);
 	buf_addstr(out, "</td></tr>\n");
 }
 

@@ -120,8 +120,10 @@ static void step_missing(struct track *t, uint16_t status, uint64_t ns)
 		if (!t->gap || (carries(t) && !t->loss->pending))
 			t->gap = status;
 		t->loss->pending += ns;
+		t->loss->undue += ns;
 	} else {
 		give_up(t);
+		t->loss->undue = 0;
 		t->gap = status;
 		track_lose(t, status, ns);
 		/* Switched off by name, while its group went on: nobody knows what it would have counted. */
@@ -205,6 +207,7 @@ static void step_more(struct track *t, uint64_t now, uint64_t since, bool begins
 		m->first = d;
 	m->max = m->some && m->max > d ? m->max : d;
 	m->any = true;
+	m->begun |= begins;
 	m->some |= !begins;
 	m->last = d;
 }
@@ -269,8 +272,15 @@ static uint64_t take_single(struct track *t, const struct column *c, uint32_t ro
 		if (t->loss)
 			t->loss->pending = 0;
 	} else if (t->loss) {
+		/* A level speaks for the time in which none was due since one failed. */
+		if (is_level(t) && t->started) {
+			ns += t->loss->undue;
+			t->loss->pending = 0;
+		}
 		give_up(t);
 	}
+	if (t->loss)
+		t->loss->undue = 0;
 	if (is_level(t)) {
 		level(t, now, ns);
 		return ns;
@@ -484,8 +494,10 @@ void track_close(struct track *t, struct value *base, size_t stride, size_t k, s
 void track_restart(struct track *t, uint16_t before)
 {
 	/* Nothing that comes can speak for it. */
-	if (t->loss)
+	if (t->loss) {
 		give_up(t);
+		t->loss->undue = 0;
+	}
 	t->started = false;
 	t->gap = 0;
 	t->before = before;

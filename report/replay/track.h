@@ -60,6 +60,7 @@ struct track_more {
 struct track_loss {
 	uint64_t absent, lost; /* ns of this interval */
 	uint64_t pending;      /* ns since the last reading: lost, unless the next one carries them */
+	uint64_t undue;        /* ns since a snapshot at which a reading was there, or failed: none was due */
 	uint64_t ended_ns;     /* of an ended track: so much of the open interval had gone by */
 	uint16_t why;          /* of what is lost */
 	bool carried;          /* a reading of this interval spoke for time before it */

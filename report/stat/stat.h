@@ -209,6 +209,7 @@ struct stat_sheet {
 	bool summing;     /* what is printed are the totals of --summary */
 	struct buf notes; /* lines for stderr, at the end */
 	bool partial;     /* a sum lacks a part */
+	bool doubtful;    /* a metric is of readings that took too long */
 };
 
 void stat_init(struct stat_sheet *s, const struct stat_config *config, struct output *out);

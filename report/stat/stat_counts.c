@@ -330,4 +330,6 @@ void stat_note_lost(struct stat_sheet *s)
 	note_runs(s);
 	if (s->partial)
 		note_lost(s);
+	if (s->doubtful)
+		buf_addstr(&s->notes, "metrics are doubtful: a reading took longer than 1 % of its interval\n");
 }

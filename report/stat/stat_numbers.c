@@ -122,6 +122,7 @@ void stat_numbers_take(struct stat_sheet *s, const struct sheet *sheet, size_t k
 			continue;
 		a->now = cell->value[k];
 		a->verdict = sheet_verdict(sheet, cell, k);
+		s->doubtful |= !a->now.reason && sheet_quality(cell, k) == STATUS_DOUBTFUL;
 	}
 }
 

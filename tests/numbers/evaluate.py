@@ -58,10 +58,6 @@ def slopes(chunks):
     return [s if s is not None and abs(s - 1) > Fraction(1, 1000) else Fraction(1) for s in out]
 
 
-def corrected(ns, slope):
-    return (ns * slope * 2 + 1) // 2
-
-
 # ---- one member ----
 
 class Member:
@@ -123,7 +119,7 @@ class Member:
         if self.why[j] or self.why[k]:
             if not (self.reading[j] is not None and self.reading[j].reason == NOT_COUNTED and self.number[j] is not None):
                 return self.world.ticks(j, k)
-        return corrected(self.middle(k) - self.middle(j), self.world.snapshot[k].slope)
+        return (self.middle(k) - self.middle(j)) * self.world.snapshot[k].slope
 
     def difference(self, j, k):
         """A count, or the word why there is none."""
@@ -319,6 +315,7 @@ class World:
             self.snapshot.append(Snapshot(chunk, row, slope[id(chunk)]))
             rows.append(values)
         self.n = len(rows)
+        self.slewed = any(s.slope != 1 for s in self.snapshot)
         self.scaled = recording.header.get(26, True)
         self.blocks, self.gaps = [], []
         broken = [d.offset for d in recording.damage]
@@ -348,7 +345,7 @@ class World:
 
     def ticks(self, j, k):
         """Corrected ns between the ticks of two snapshots."""
-        return sum(corrected(self.snapshot[s].tick - self.snapshot[s - 1].tick, self.snapshot[s].slope) for s in range(j + 1, k + 1))
+        return sum((self.snapshot[s].tick - self.snapshot[s - 1].tick) * self.snapshot[s].slope for s in range(j + 1, k + 1))
 
     def runs(self):
         """First and last snapshot of each run."""

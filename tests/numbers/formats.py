@@ -2,7 +2,7 @@
 """One value, whoever prints it: every metric of a recording in every format of pmrep.
 
     formats.py PMREP FILE.pmr...      samples
-    formats.py PMREP random [SEED]    one generated recording after another, for some seconds
+    formats.py PMREP random [SEED [COUNT]]    one generated recording after another, for some seconds
     --without=PART,...                before these: leave out text, stat, charts, means (of charts) or diff
 
 Long csv of `show` is what the others are compared with, each to its own precision; test_numbers.py and test_golden.py
@@ -29,6 +29,7 @@ except ImportError as e:
     sys.exit(77)
 SECONDS = 20
 WITHOUT = set()
+MARKS = {"partial": "~", "doubtful": "?"}
 PLACE = ["recording", "run", "time", "duration_ns", "scope", "package", "die", "cluster", "cache", "node", "core", "cpu",
          "device", "task", "cgroup"]
 
@@ -39,7 +40,7 @@ def text_of(v):
 
 def number(text):
     """Also of texts for people: 1,234."""
-    text = (text or "").replace(",", "").lstrip("~")
+    text = (text or "").replace(",", "").lstrip("~?")
     try:
         return float(text) if text != "nan" else None
     except ValueError:
@@ -48,7 +49,7 @@ def number(text):
 
 def precision(text):
     """Half of the last digit."""
-    text = text.replace(",", "").lstrip("~")
+    text = text.replace(",", "").lstrip("~?")
     head, _, exponent = text.lower().partition("e")
     digits = len(head.partition(".")[2])
     return 0.5000001 * 10.0 ** (int(exponent or 0) - digits)
@@ -78,7 +79,7 @@ class Recording:
     def out(self, command, *args):
         more = self.more if command not in ("list", "info") else []
         code, out, err = compare.run(self.pmrep, command, *args, *more, self.path)
-        nothing = ("no column is left", "no metric in common", "no perf event was recorded")
+        nothing = ("no column is left", "no metric in common", "no perf event was recorded", "nothing to show")
         if code not in (0, 1, 3, 4) and not any(x in err for x in nothing):
             self.fail("%s %s" % (command, " ".join(args)), "ends with %d: %s", code, err.strip()[:200])
         return out
@@ -176,7 +177,11 @@ class Recording:
                 continue
             del left[metric]
             row = self.system[metric]
-            cell = cell.strip().rstrip("*~?")
+            cell = cell.strip().rstrip("*")
+            mark = MARKS.get(row["status"], "") if form == "table" else ""
+            if cell[:1].strip("0123456789.-") != mark:
+                self.fail(form, "%s is %s, csv says %s", metric, cell, row["status"])
+            cell = cell[len(mark):]
             if row["value"] == "":
                 self.count(form + ", missing")
                 if number(cell) is not None:
@@ -269,6 +274,9 @@ class Recording:
         for row in self.long("--all", "--rate", "--time=epoch-ns"):
             if row["scope"] == "system":
                 every.setdefault(row["metric"], []).append(row)
+        for part, metric in re.findall(r"<tr><th[^>]*><code>([^<]*)</code></th><td>system</td>(.*?)</tr>", text):
+            if ("doubtful" in metric) != any(r["status"] == "doubtful" for r in every.get(part, [])):
+                self.fail("html", "%s: %s", part, metric)
         for rec in data["recordings"]:
             near = rec["near"]
             size = near["buckets"] * near["bytes"] * (3 if near["band"] else 1)
@@ -281,6 +289,8 @@ class Recording:
                         int(r["duration_ns"]) == round(near["width"] * 1e9) for r in rows):
                     self.drawn(name, packed[near["offset"] + i * size:], rows, low, high)
                 value = self.system[name]["value"]
+                if value == "" and mean is not None:
+                    self.fail("html", "the mean of %s is %r, csv has nothing (%s)", name, mean, self.system[name]["status"])
                 if value != "" and mean is not None and name not in self.counters():
                     self.mean("html", name, mean, 2e-3 * abs(high - low), len(rows))
 
@@ -354,7 +364,7 @@ def of_samples(paths):
         yield path, os.path.join(folder, next(o for o in others if not path.endswith("/" + o)))
 
 
-def at_random(folder, seed, end):
+def at_random(folder, seed, last, end):
     """Each beside another recording of the same world."""
     def both(name, make):
         paths = [os.path.join(folder, name + x) for x in (".pmr", ".other")]
@@ -363,7 +373,7 @@ def at_random(folder, seed, end):
         return paths
     for name, case in known.CASES.items():
         yield both(name, case)
-    while time.monotonic() < end:
+    while seed < last and time.monotonic() < end:
         yield both(str(seed), lambda path: random_worlds.make(seed, path))
         seed += 1
 
@@ -377,7 +387,7 @@ def main(argv):
         if first == "random":
             seed = int(argv[3]) if argv[3:] else int.from_bytes(os.urandom(3), "big")
             print("formats.py PMREP random %d" % seed)
-            work = at_random(folder, seed, time.monotonic() + SECONDS)
+            work = at_random(folder, seed, seed + int(argv[4]) if argv[4:] else 1 << 63, time.monotonic() + SECONDS)
         else:
             work = of_samples(argv[2:])
         for path, other in work:

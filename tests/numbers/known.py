@@ -388,13 +388,24 @@ def switched_off(path):
 
 
 def first_after(path):
-    """A level at the beginning of an interval is the first one, also if nothing could be read behind it."""
+    """A level at the beginning of an interval is the first one, also if nothing could be read behind it; one that is not
+    always due speaks for the time since it was tried last."""
     w = g.World(1)
-    w.counter("test.level", "gauge", "max")
-    w.group(["test.level"], w.each_cpu())
-    w.write(path, line(5), lambda c, i, s, t: (None, g.OFFLINE) if s == 3 else 10 * s)
-    return {"at_first": "first(test.level)"}, [
-        (("--every=2",), "at_first", {"scope": "system", "wall": 4}, 20, "ok", 1)]
+    for name in ("test.level", "test.other", "test.slow"):
+        w.counter(name, "gauge", "max")
+        w.group([name], w.each_cpu())
+
+    def value(c, i, s, t):
+        if c == "test.level":
+            return (None, g.OFFLINE) if s == 3 else 10 * s
+        if c == "test.other":
+            return (None, g.OFFLINE) if s == 1 else 7 + s
+        return [0, 10, (None, g.DROPPED), (None, g.NOT_READ), (None, g.NOT_READ), 40][s]
+    w.write(path, line(6), value)
+    return {"at_first": "first(test.level)", "began": "first(test.other)"}, [
+        (("--every=2",), "at_first", {"scope": "system", "wall": 4}, 20, "ok", 1),
+        (TOTAL, "began", {"scope": "system"}, 7, "ok", 1),
+        (TOTAL, "test.slow", {"scope": "system"}, (10 + 3 * 40) / 4, "partial", 4 / 5)]
 
 
 def several(path):

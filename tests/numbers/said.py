@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""What standard error says of a member that was never read: said.py PMREP"""
+"""What standard error says of a member that was never read, and which marks tables have: said.py PMREP"""
 
 import os
 import subprocess
@@ -32,6 +32,12 @@ def main(pmrep):
             assert show(mode, "--strict")[0] == 3 and show(mode, "--strict", "-q") == (3, [])
         known.CASES["missed"](path)
         assert show("--total") == (0, []), show("--total")
+        # An interval that is bounded by a reading that took long, and one that lacks a CPU for half of its time.
+        for case, options, mark in (("interrupted", ("--all", "--rate"), "?"), ("missed", ("--every=4", "--per-cpu"), "~")):
+            known.CASES[case](path)
+            done = subprocess.run([pmrep, "show", "--show=test.n", "--format=table", *options, path], capture_output=True, text=True)
+            marked = [line.split()[-1] for line in done.stdout.splitlines() if mark in line]
+            assert marked and all(m[0] == mark for m in marked) and len(marked) < len(done.stdout.splitlines()) - 1, (case, done)
 
 
 main(sys.argv[1])
