@@ -35,6 +35,22 @@ uint64_t privileges_permitted(void)
 	return get_set(CAP_PERMITTED);
 }
 
+/* Effective = permitted. Whether that is more than before. */
+static bool fill_effective(cap_t caps)
+{
+	bool more = false;
+
+	for (cap_value_t c = 0; c < cap_max_bits(); c++) {
+		cap_flag_value_t permitted = CAP_CLEAR, effective = CAP_CLEAR;
+
+		if (cap_get_flag(caps, c, CAP_PERMITTED, &permitted) || permitted != CAP_SET ||
+		    cap_get_flag(caps, c, CAP_EFFECTIVE, &effective) || effective == CAP_SET)
+			continue;
+		more = !cap_set_flag(caps, CAP_EFFECTIVE, 1, &c, CAP_SET) || more;
+	}
+	return more;
+}
+
 /* Effective = permitted, or nothing. */
 static int set_effective(bool on)
 {
@@ -43,13 +59,10 @@ static int set_effective(bool on)
 
 	if (!caps)
 		return -errno;
-	cap_clear_flag(caps, CAP_EFFECTIVE);
-	for (cap_value_t c = 0; on && c < cap_max_bits(); c++) {
-		cap_flag_value_t permitted = CAP_CLEAR;
-
-		if (!cap_get_flag(caps, c, CAP_PERMITTED, &permitted) && permitted == CAP_SET)
-			cap_set_flag(caps, CAP_EFFECTIVE, 1, &c, CAP_SET);
-	}
+	if (on)
+		fill_effective(caps);
+	else
+		cap_clear_flag(caps, CAP_EFFECTIVE);
 	if (cap_set_proc(caps))
 		err = -errno;
 	cap_free(caps);
@@ -77,10 +90,17 @@ static void drop(void)
 
 bool privileges_become_caller(void)
 {
+	cap_t caps;
+	bool changed;
+
 	/* Before the opener has them, they may be more than his. */
-	if (privileges_elevated() || get_set(CAP_EFFECTIVE) == get_set(CAP_PERMITTED))
+	if (privileges_elevated())
 		return false;
-	return !privileges_raise();
+	/* Once a file of an emulated machine: the kernel is asked once. */
+	caps = cap_get_proc();
+	changed = caps && fill_effective(caps) && !cap_set_proc(caps);
+	cap_free(caps);
+	return changed;
 }
 
 void privileges_become_self(bool changed)
