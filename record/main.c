@@ -1,7 +1,9 @@
 /* main() of pmrec: finds the command, and looks at stdout in the end. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/options.h"
 #include "record/commands.h"
@@ -71,6 +73,14 @@ static int close_stdout(int code)
 	return code;
 }
 
+/* A standard stream that the caller has closed is not what opens next. Output still fails; messages are lost. */
+static void hold_streams(void)
+{
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == STDOUT_FILENO ? O_RDONLY : O_RDWR) != fd)
+			return;
+}
+
 int main(int argc, char **argv)
 {
 	const struct command *command = &recording;
@@ -87,6 +97,7 @@ int main(int argc, char **argv)
 	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]) && argc > 1 && !by_name; i++)
 		if (!strcmp(argv[1], commands[i].name))
 			command = &commands[i];
+	hold_streams();
 	/* Before a word of the caller's is read. */
 	err = opener_start(command->opens);
 	if (err) {

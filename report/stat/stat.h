@@ -363,6 +363,12 @@ static inline bool stat_is_older(const struct stat_sheet *s)
 	return s->config->style == STAT_STYLE_CLASSIC;
 }
 
+/* Over the column of how many counters were merged. */
+static inline const char *stat_members(const struct stat_sheet *s)
+{
+	return stat_is_older(s) ? "cpus" : "ctrs";
+}
+
 /* Whose second metric stood in the same line then. */
 static inline bool stat_is_beside(const struct stat_sheet *s, const struct stat_event *e)
 {

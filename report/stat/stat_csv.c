@@ -221,7 +221,7 @@ static void put_heads(struct stat_sheet *s)
 		buf_addstr(out, heads[aggr]);
 		put_sep(s, 1);
 		if (aggr != STAT_NONE && aggr != STAT_THREAD && aggr != STAT_CGROUP) {
-			buf_addstr(out, "ctrs");
+			buf_addstr(out, stat_members(s));
 			put_sep(s, 1);
 		}
 	}

@@ -203,7 +203,7 @@ static void put_interval_head(struct stat_sheet *s)
 	else if (aggr != STAT_GLOBAL)
 		buf_printf(out, "%-*s", places[aggr].width, places[aggr].head);
 	if (aggr >= STAT_SOCKET && aggr != STAT_CGROUP)
-		buf_printf(out, " ctrs ");
+		buf_printf(out, " %s ", stat_members(s));
 	else if (aggr == STAT_CGROUP)
 		buf_addch(out, ' ');
 	if (!s->config->metric_only)
@@ -361,7 +361,7 @@ static void put_only_heads(struct stat_sheet *s)
 	else if (aggr != STAT_GLOBAL)
 		buf_printf(out, "%-*s", places[aggr].width, places[aggr].head);
 	if (aggr >= STAT_SOCKET && aggr != STAT_CGROUP)
-		buf_addstr(out, " ctrs ");
+		buf_printf(out, " %s ", stat_members(s));
 	for (uint32_t i = 0; i < stat_shadow_heads(s); i++) {
 		int width = only_head(s, i, &head);
 
