@@ -17,6 +17,8 @@
 #include "record/host/interruptible.h"
 #include "record/host/privileges.h"
 
+#define CHUNK_NS 1000000000u /* about the time between two writes */
+
 /* "<host or anon><what>-<UTC>.pmr", with --rotate "<-o without .pmr><what>-<UTC>.pmr"; owned, NULL without memory. */
 static char *stamped_name(const struct record_options *o, const char *what)
 {
@@ -216,6 +218,14 @@ static int make_last(struct output *out)
 	return err == -EINVAL || err == -ENOSYS || err == -EINTR ? 0 : err;
 }
 
+/* A chunk that came a little early would wait for the next one, and twice the time would be at risk. */
+static bool sync_is_due(const struct output *out)
+{
+	uint64_t early = (out->sync_ns < CHUNK_NS ? out->sync_ns : CHUNK_NS) / 2;
+
+	return out->sync_ns && out->regular && clocks_monotonic() - out->synced_ns + early >= out->sync_ns;
+}
+
 int output_write(void *ctx, const void *data, size_t len)
 {
 	struct output *out = ctx;
@@ -245,6 +255,5 @@ int output_write(void *ctx, const void *data, size_t len)
 		}
 	}
 	out->bytes += len;
-	return out->sync_ns && out->regular && clocks_monotonic() - out->synced_ns >= out->sync_ns ? make_last(out) :
-												     0;
+	return sync_is_due(out) ? make_last(out) : 0;
 }
