@@ -258,6 +258,7 @@ class Sum:
     def __init__(self, member, state, word, a, b, ends):
         world = member.world
         self.member = member
+        self.lasts = world.ticks(a, b)
         self.known = self.absent = self.lost = Fraction(0)
         self.count = Fraction(0)
         self.words, self.lost_words = [], []
@@ -301,7 +302,7 @@ class Sum:
         m = self.member
         spans = [m.reading[s].end - m.reading[s].begin for s in (min(self.ends), max(self.ends))
                  if m.reading[s] is not None]
-        return any(100 * span > self.known for span in spans)
+        return any(100 * span > self.lasts for span in spans)
 
 
 # ---- the recording ----
