@@ -184,6 +184,7 @@ static void formulas_of_vendors_have_raw_counts(void **state)
 	assert_int_equal(input_of(&t, metric_of(&t, "theirs"), "task-clock")->op, INPUT_TIMES);
 	assert_true(input_of(&t, metric_of(&t, "theirs"), "task-clock")->fixed == 1 / 1e-6);
 	assert_true(input_of(&t, metric_of(&t, "theirs"), "duration_time")->duration);
+	assert_int_equal(input_of(&t, metric_of(&t, "share"), "user_time")->op, INPUT_TIMES);
 	assert_true(input_of(&t, metric_of(&t, "share"), "user_time")->fixed == 1e-9);
 	assert_non_null(metric_of(&t, "cpus_utilized"));
 	assert_int_equal(input_of(&t, metric_of(&t, "cpus_utilized"), "task-clock")->op, INPUT_PLAIN);
