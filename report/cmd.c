@@ -14,7 +14,9 @@
 #include "common/table.h"
 #include "report/confine.h"
 #include "report/input/input.h"
+#include "report/metric/vendor_files.h"
 #include "report/pager.h"
+#include "report/pipeline/pipeline.h"
 
 /* What an honest recording takes at most: so much, and so many bytes for each of its own. */
 #define MEMORY_LEAST  ((uint64_t)256 << 20)
@@ -69,6 +71,25 @@ int cmd_write(const char *command, struct buf *b)
 		fwrite(b->data, 1, b->len, stdout);
 	buf_clear(b);
 	return 0;
+}
+
+bool cmd_complain_skipped(const char *command, struct vendor_files *files)
+{
+	struct buf lines = BUF_INIT;
+	bool any;
+
+	vendor_files_skipped(files, &lines);
+	cmd_complain_lines(command, "--metrics-file", &lines);
+	any = lines.len > 0;
+	buf_release(&lines);
+	return any;
+}
+
+int cmd_judge(const struct pipeline_result *r, const char *path, bool followed)
+{
+	bool open = r->cut_only && !r->damaged && !followed && input_being_written(path);
+
+	return !open && (r->damaged || r->cut_only) ? EXIT_DAMAGED : EXIT_GOOD;
 }
 
 bool cmd_always_paged(const void *input)

@@ -10,6 +10,9 @@
 #include "common/options.h"
 #include "report/exit.h"
 
+struct pipeline_result;
+struct vendor_files;
+
 /* options_parse(), and prints help or the error. -1: go on, confined to what the words name; otherwise the exit code. */
 int cmd_options(const struct options_spec *spec, int argc, char **argv, void *input, struct options_common *common);
 /* Words of --format where there is text for people or json. */
@@ -37,6 +40,11 @@ int cmd_no_memory(const char *command);
 /* Writes the buffer to stdout and empties it. 0, or EXIT_TROUBLE for a buffer that ran out of memory; what the file
  * system says is found at the end. */
 int cmd_write(const char *command, struct buf *b);
+/* Metrics of --metrics-file that could not be understood, a line each. True if there are any. */
+bool cmd_complain_skipped(const char *command, struct vendor_files *files);
+/* EXIT_GOOD or EXIT_DAMAGED, by what came of reading the file, which has no end because it is `followed`, or because it
+ * goes on: that is as it should be. */
+int cmd_judge(const struct pipeline_result *r, const char *path, bool followed);
 /* Columns of the terminal that the descriptor leads to, through a pager, too; 0 if it is none: no limit. */
 unsigned cmd_width(int fd);
 /* For options_spec.paged: whatever the options are. */

@@ -317,16 +317,6 @@ static int compare(struct comparison *c, const struct options_common *common)
 	return judge(c, common);
 }
 
-/* Metrics of --metrics-file that could not be understood. */
-static void complain_skipped(const struct diff_options *o)
-{
-	struct buf lines = BUF_INIT;
-
-	vendor_files_skipped(o->vendor, &lines);
-	cmd_complain_lines(NAME, "--metrics-file", &lines);
-	buf_release(&lines);
-}
-
 int cmd_diff(int argc, char **argv)
 {
 	struct options_common common = { 0 };
@@ -341,7 +331,7 @@ int cmd_diff(int argc, char **argv)
 	status = cmd_options(&diff_spec, n, words, &o, &common);
 	if (status < 0)
 		status = compare(&c, &common);
-	complain_skipped(&o);
+	cmd_complain_skipped(NAME, o.vendor);
 	buf_release(&c.failures);
 	diff_results_release(&c.results);
 	diff_data_release(&c.data);

@@ -160,8 +160,7 @@ static int one_file(struct asked *a, const char *path, bool color)
 	if (n < found.n && a->format == FORMAT_TABLE)
 		buf_printf(&out, "%u more: --top=0\n", found.n - n);
 	status = cmd_write(spec.name, &out);
-	if (!status && (found.result.damaged || (found.result.cut_only && !input_being_written(path))))
-		status = EXIT_DAMAGED;
+	status = status ? status : cmd_judge(&found.result, path, false);
 	incidents_release(&found);
 	spool_close(&source);
 	buf_release(&out);

@@ -201,8 +201,7 @@ static int run(struct plotting *o, const struct options_common *common)
 	} else {
 		status = draw(o, &data, common, path);
 	}
-	if (!status && (result.damaged || (result.cut_only && !input_being_written(path))))
-		status = EXIT_DAMAGED;
+	status = status ? status : cmd_judge(&result, path, false);
 	plot_data_release(&data);
 	buf_release(&result.notes);
 	buf_release(&result.remarks);

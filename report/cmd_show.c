@@ -23,19 +23,6 @@
 
 #define NAME "pmrep"
 
-/* Metrics of --metrics-file that could not be understood. True if there are any. */
-static bool complain_skipped(struct show_options *o)
-{
-	struct buf lines = BUF_INIT;
-	bool any;
-
-	vendor_files_skipped(o->vendor, &lines);
-	cmd_complain_lines(NAME, "--metrics-file", &lines);
-	any = lines.len > 0;
-	buf_release(&lines);
-	return any;
-}
-
 /* ---- --list ---- */
 
 static void list_row(struct table *t, const char *name, const char *display, const char *unit, const char *categories,
@@ -108,7 +95,7 @@ static int list_columns(struct show_options *o)
 	if (!err)
 		err = table_print(t, cmd_width(STDOUT_FILENO), !o->export.no_heads, false, &out);
 	table_free(t);
-	complain_skipped(o);
+	cmd_complain_skipped(NAME, o->vendor);
 	if (err) {
 		if (!e.text[0])
 			error_sys(&e, -err, "list");
@@ -121,16 +108,6 @@ static int list_columns(struct show_options *o)
 }
 
 /* ---- showing ---- */
-
-static int judge(const struct show_options *o, const char *path, struct pipeline_result *r)
-{
-	bool open = r->cut_only && !r->damaged && strcmp(path, "-") && !o->follow && input_being_written(path);
-
-	/* A recording that has no end because it goes on is as it should be. */
-	if (open)
-		return EXIT_GOOD;
-	return r->damaged || r->cut_only ? EXIT_DAMAGED : EXIT_GOOD;
-}
 
 #define SPARK_BINS 256
 
@@ -191,7 +168,7 @@ static int show_file(struct show_options *o, const char *path, struct exporter *
 	if (!err && (err = exporter_flush(x)))
 		e = x->out.error;
 	if (!err)
-		status = judge(o, path, &result);
+		status = cmd_judge(&result, path, o->follow);
 	if (status != EXIT_GOOD || result.damaged || !result.cut_only)
 		cmd_complain_lines(NAME, path, &result.notes);
 	if (!o->quiet)
@@ -373,7 +350,7 @@ static int show_into(struct show_options *o, const struct options_common *common
 	for (int i = 0; i < n; i++) {
 		int one = (o->spark ? show_with_spark : show_file)(o, file[i], &x, &out);
 
-		if (complain_skipped(o) && o->strict && one == EXIT_GOOD)
+		if (cmd_complain_skipped(NAME, o->vendor) && o->strict && one == EXIT_GOOD)
 			one = EXIT_DAMAGED;
 
 		/* Trouble with one file says more than damage in another. */
@@ -501,7 +478,7 @@ static void hint(const struct show_options *o, const struct options_common *comm
 
 static int show(struct show_options *o, const struct options_common *common)
 {
-	int status = complain_skipped(o) && o->strict ? EXIT_DAMAGED : EXIT_GOOD, all;
+	int status = cmd_complain_skipped(NAME, o->vendor) && o->strict ? EXIT_DAMAGED : EXIT_GOOD, all;
 
 	if (!makes_sense(o))
 		return EXIT_TROUBLE;

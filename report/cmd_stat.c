@@ -16,13 +16,6 @@
 
 #define NAME "pmrep stat"
 
-static int judge(const struct stat_options *o, const char *path, const struct pipeline_result *r)
-{
-	if (r->cut_only && !r->damaged && strcmp(path, "-") && !o->follow && input_being_written(path))
-		return EXIT_GOOD;
-	return r->damaged || r->cut_only ? EXIT_DAMAGED : EXIT_GOOD;
-}
-
 /* ---- --format: our rows of the same events ---- */
 
 static int select_word(struct selection *s, const char *word)
@@ -119,7 +112,7 @@ static int stat_file(struct stat_options *o, const char *path, struct output *ou
 	if (!err && (err = output_flush(out)))
 		e = out->error;
 	if (!err)
-		status = judge(o, path, &result);
+		status = cmd_judge(&result, path, o->follow);
 	if (!o->quiet && (status != EXIT_GOOD || result.damaged || !result.cut_only))
 		cmd_complain_lines(NAME, path, &result.notes);
 	if (!o->quiet)
@@ -157,17 +150,6 @@ static int open_output(struct stat_options *o, struct outfile *out)
 	return EXIT_GOOD;
 }
 
-/* Metrics of --metrics-file that could not be understood. */
-static void complain_skipped(const struct stat_options *o)
-{
-	struct buf lines = BUF_INIT;
-
-	vendor_files_skipped(o->vendor, &lines);
-	if (!o->quiet)
-		cmd_complain_lines(NAME, "--metrics-file", &lines);
-	buf_release(&lines);
-}
-
 static int stat_files(struct stat_options *o, const struct options_common *common)
 {
 	struct exporter x;
@@ -181,7 +163,8 @@ static int stat_files(struct stat_options *o, const struct options_common *commo
 	}
 	if ((status = open_output(o, &file)))
 		return status;
-	complain_skipped(o);
+	if (!o->quiet)
+		cmd_complain_skipped(NAME, o->vendor);
 	/* Figures over intervals are of those that were recorded, unless longer ones are wanted. */
 	if (o->stat.stats && o->pipeline.mode == PIPELINE_TOTAL)
 		o->pipeline.mode = PIPELINE_EACH;
@@ -204,7 +187,8 @@ static int stat_files(struct stat_options *o, const struct options_common *commo
 	for (int i = 0; i < o->n_files; i++) {
 		int one = stat_file(o, o->file[i], &x.out, o->tidy ? &x : NULL, &file);
 
-		complain_skipped(o);
+		if (!o->quiet)
+			cmd_complain_skipped(NAME, o->vendor);
 		if (one == EXIT_TROUBLE || status == EXIT_GOOD)
 			status = one;
 	}
