@@ -75,6 +75,7 @@ static int measure(struct diff_result *x, const struct diff_recordings *r, const
 	double *error = malloc((n + 1) * sizeof(*error));
 	struct verdict_side side[DIFF_SIDES];
 
+	free(x->value);
 	x->value = malloc((n + 1) * sizeof(*x->value));
 	if (!error || !x->value) {
 		free(error);
@@ -139,6 +140,35 @@ static int discover(struct diff_results *out, size_t first, enum family family, 
 			out->result[first + i].v.q = q[i];
 	free(p);
 	free(q);
+	return err;
+}
+
+/* Runs of a family that resemble the one before them are measured once more. */
+static int look_at_order(struct diff_results *out, size_t first, enum family family, const struct diff_recordings *r,
+			 const struct diff_options *o)
+{
+	struct verdict_side(*side)[DIFF_SIDES] = calloc(out->n - first + 1, sizeof(*side));
+	double resemblance;
+	size_t n = 0;
+	int err = 0;
+
+	if (!side)
+		return -ENOMEM;
+	for (size_t i = first; i < out->n; i++) {
+		const struct diff_result *x = &out->result[i];
+
+		if (family_of(x, o) != family)
+			continue;
+		side[n][DIFF_BASE] = (struct verdict_side){ .value = x->value, .n = x->v.n_base };
+		side[n++][DIFF_NEW] = (struct verdict_side){ .value = x->value + x->v.n_base, .n = x->v.n_fresh };
+	}
+	resemblance = o->pairs ? 0 : verdict_resemblance(side, n);
+	for (size_t i = first; i < out->n && resemblance > 0 && !err; i++)
+		if (family_of(&out->result[i], o) == family) {
+			out->result[i].rules.resemblance = resemblance;
+			err = measure(&out->result[i], r, o);
+		}
+	free(side);
 	return err;
 }
 
@@ -255,6 +285,8 @@ static int judge_level(struct diff_results *out, const struct diff_data *d, cons
 		set_rules(&out->result[out->n], o, noise);
 		err = measure(&out->result[out->n++], r, o);
 	}
+	for (enum family k = 0; k < FAMILIES && !err; k++)
+		err = look_at_order(out, first, k, r, o);
 	for (enum family k = 0; k < FAMILIES && !err; k++)
 		err = discover(out, first, k, o);
 	for (size_t i = first; i < out->n && !err; i++) {

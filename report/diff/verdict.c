@@ -129,6 +129,18 @@ static struct statistics_estimate paired(const struct verdict_side *a, const str
 	return e;
 }
 
+/* The mean of n runs that resemble the one before varies more than their spread says, and that spread is too small. */
+static struct statistics_estimate widened(struct statistics_estimate e, double n, double resemblance)
+{
+	double wider = 1;
+
+	for (double k = 1; k < n; k++)
+		wider += 2 * (1 - k / n) * pow(resemblance, k);
+	e.error *= sqrt(wider / (1 - (wider - 1) / (n - 1)));
+	e.df /= wider;
+	return e;
+}
+
 struct verdict verdict_measure(const struct verdict_side *base, const struct verdict_side *fresh,
 			       const struct verdict_rules *rules)
 {
@@ -167,6 +179,8 @@ struct verdict verdict_measure(const struct verdict_side *base, const struct ver
 		e = paired(base, fresh, v.logarithmic);
 	else
 		e = statistics_difference(a, b);
+	if (!few && !rules->pairs && rules->resemblance > 0)
+		e = widened(e, (double)(base->n + fresh->n) / 2, rules->resemblance);
 	v.p = statistics_p(e, 0);
 	/* Whatever the distribution: the order alone must say so, too. Of pairs it is that of the differences. */
 	if (!few && !rules->pairs && v.p < rules->alpha) {
@@ -267,6 +281,8 @@ void verdict_decide(struct verdict *v, const struct verdict_rules *rules)
 		v->kind = by_direction(false, rules->better);
 	} else if (v->low > 1 / edge && v->high < edge) {
 		v->kind = VERDICT_SAME;
+	} else if (rules->resemblance > 0) {
+		v->why = "runs resemble the one before: take turns, as pmrec compare does";
 	} else {
 		v->needed = runs_needed(v, log(edge), rules->alpha);
 	}

@@ -34,9 +34,10 @@ struct verdict_side {
 };
 
 struct verdict_rules {
-	double margin; /* relative change that matters: 0.02 */
-	double alpha;  /* 0.05: of the test, and 1 - alpha is the level of the interval */
-	double run_sd; /* relative standard deviation from run to run that is taken for known; NaN: unknown */
+	double margin;      /* relative change that matters: 0.02 */
+	double alpha;       /* 0.05: of the test, and 1 - alpha is the level of the interval */
+	double run_sd;      /* relative standard deviation from run to run that is taken for known; NaN: unknown */
+	double resemblance; /* correlation of a run with the one before, beyond chance; 0: none */
 	enum metric_better better;
 	bool pairs; /* value i of a side belongs to value i of the other */
 };
@@ -56,6 +57,9 @@ struct verdict {
 	double spread; /* relative deviation from run to run with which chance would explain the ratio; NaN: none */
 };
 
+/* The correlation of runs with the one before them, each side in the order in which it ran, over the `n` metrics of a
+ * family; 0 of fewer than three metrics, and unless it is more than chance makes of the same runs in random order. */
+double verdict_resemblance(const struct verdict_side (*metric)[2], size_t n);
 /*
  * Everything but kind, q and needed. Rules for what has no logarithm: if a value of either side is 0 or below, means
  * and errors are plain, and the ratio is that of the means; its interval is that of the difference over the mean of

@@ -108,14 +108,53 @@ static void verdict_constant_and_zero(void **state)
 	assert_int_equal(v.kind, VERDICT_ABSENT);
 }
 
-/* A series of two levels with a ripple that is the same in both. */
+#define METRICS 20
+#define RUNS    6
+
+/* Twenty metrics whose runs differ by a part of their own; `drift` of one machine goes through all, one side after the
+ * other. */
+static double resemblance(double drift, double value[METRICS][2][RUNS], struct verdict_side side[METRICS][2])
+{
+	struct statistics_random r = { 7 };
+
+	for (int m = 0; m < METRICS; m++)
+		for (int s = 0; s < 2; s++) {
+			for (int i = 0; i < RUNS; i++)
+				value[m][s][i] =
+					100 + drift * (s * RUNS + i) + (double)(statistics_random(&r) >> 11) / 0x1p53;
+			side[m][s] = (struct verdict_side){ value[m][s], NULL, RUNS };
+		}
+	return verdict_resemblance(side, METRICS);
+}
+
+static void verdict_order_of_runs(void **state)
+{
+	struct verdict_side side[METRICS][2];
+	double value[METRICS][2][RUNS], alike;
+	struct verdict v;
+
+	(void)state;
+	assert_float_equal(resemblance(0, value, side), 0, 0);
+	alike = resemblance(1, value, side);
+	assert_true(alike > 0.5 && alike < 1);
+	/* One metric cannot tell a drift from a change; many can. */
+	assert_float_equal(verdict_resemblance(side, 1), 0, 0);
+	assert_int_equal(judge(side[0][0], side[0][1], LOWER()).kind, VERDICT_REGRESSED);
+	v = judge(side[0][0], side[0][1], LOWER(.resemblance = alike));
+	assert_int_equal(v.kind, VERDICT_INCONCLUSIVE);
+	assert_true(v.why && v.low < 1 && v.high > 1);
+	/* Of fewer than four runs a side nothing is said. */
+	for (int m = 0; m < METRICS; m++)
+		side[m][0].n = 3;
+	assert_float_equal(verdict_resemblance(side, METRICS), 0, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(verdict_direction),
-		cmocka_unit_test(verdict_few_runs),
-		cmocka_unit_test(verdict_runs_needed),
-		cmocka_unit_test(verdict_constant_and_zero),
+		cmocka_unit_test(verdict_direction),     cmocka_unit_test(verdict_few_runs),
+		cmocka_unit_test(verdict_runs_needed),   cmocka_unit_test(verdict_constant_and_zero),
+		cmocka_unit_test(verdict_order_of_runs),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
