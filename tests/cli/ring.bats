@@ -53,7 +53,8 @@ linked() {
 	grep -q ' 0 gaps' err
 	# Value by value what the files have, of which most are no longer in the ring.
 	python3 "$BATS_TEST_DIRNAME/ring.py" "$bin/pmrep" last.pmr 0.98 1.02 all/*
-	python3 "$BATS_TEST_DIRNAME/ring.py" "$bin/pmrep" kept.pmr 1.9 3.5 all/*
+	# Two seconds, a file, what has come since in chunks of a second, and what a busy machine is late.
+	python3 "$BATS_TEST_DIRNAME/ring.py" "$bin/pmrep" kept.pmr 1.9 4.5 all/*
 	set -- r-2*.pmr
 	[ $# -le 10 ]
 	# Metrics, too, of the seconds that both have.
