@@ -60,7 +60,7 @@ static const struct personality perfstat = {
 	.report_newer = "stat --quiet --metric-style=named",
 };
 
-static void add(struct list *l, const char *text)
+void personality_add(struct list *l, const char *text)
 {
 	char **more = realloc(l->word, (l->n + 2) * sizeof(*more));
 
@@ -85,7 +85,7 @@ static void add_words(struct list *l, const char *words, const char *argument)
 				buf_addch(&text, words[i]);
 			else if (argument)
 				buf_printf(&text, "%s%s", len > 3 ? "=" : "", argument);
-		add(l, buf_str(&text));
+		personality_add(l, buf_str(&text));
 		words += len + (words[len] == ' ');
 	}
 	buf_release(&text);
@@ -196,10 +196,10 @@ static void begin(struct asked *a)
 {
 	a->record.n = a->report.n = 0;
 	memset(a->given, 0, sizeof(a->given));
-	add(&a->record, "pmrec");
+	personality_add(&a->record, "pmrec");
 	add_words(&a->record, "--quiet --privacy=full -o -", NULL);
 	add_words(&a->record, a->who->record, NULL);
-	add(&a->report, "pmrep");
+	personality_add(&a->report, "pmrep");
 	add_words(&a->report, a->newer ? a->who->report_newer : a->who->report, NULL);
 }
 
@@ -223,12 +223,12 @@ static void settle_perf(struct asked *a)
 	/* perf groups digits as the locale has it, which often does not. */
 	setlocale(LC_NUMERIC, "");
 	if (!*localeconv()->thousands_sep)
-		add(&a->report, "--no-big-num");
+		personality_add(&a->report, "--no-big-num");
 	setlocale(LC_NUMERIC, "C");
 	/* The newer perf has metrics for its own choice of events only. */
 	if (a->newer && (personality_given(a, "event") || personality_given(a, "pfm-events"))) {
 		personality_drop(&a->report, "--metric-style=named", 0);
-		add(&a->report, "--metric-style=none");
+		personality_add(&a->report, "--metric-style=none");
 	}
 }
 
@@ -433,7 +433,7 @@ static int report(struct asked *a, int argc, char **argv)
 		return a->who->output_status;
 	}
 	add_words(&a->report, "--log-fd 2", NULL);
-	add(&a->report, input);
+	personality_add(&a->report, input);
 	a->report.word[0] = (char *)"report";
 	return cmd_report((int)a->report.n, a->report.word);
 }
@@ -459,17 +459,17 @@ static void add_output(struct asked *a)
 	const char *out = personality_given(a, a->who->perf ? "output" : "out"), *fd = personality_given(a, "log-fd");
 
 	if (out) {
-		add(&a->report, "-o");
-		add(&a->report, out);
+		personality_add(&a->report, "-o");
+		personality_add(&a->report, out);
 		if (!personality_given(a, "append"))
-			add(&a->report, "--overwrite");
+			personality_add(&a->report, "--overwrite");
 	} else if (a->who->perf) {
-		add(&a->report, "--log-fd");
-		add(&a->report, fd ? fd : "2");
+		personality_add(&a->report, "--log-fd");
+		personality_add(&a->report, fd ? fd : "2");
 	}
 	if (!a->who->perf)
-		add(&a->report, *a->command ? "--total" : "--all");
-	add(&a->report, "-");
+		personality_add(&a->report, *a->command ? "--total" : "--all");
+	personality_add(&a->report, "-");
 }
 
 static int personality(const struct personality *who, int argc, char **argv)
@@ -511,9 +511,9 @@ static int personality(const struct personality *who, int argc, char **argv)
 		settle_perf(&a);
 	add_output(&a);
 	if (*a.command)
-		add(&a.record, "--");
+		personality_add(&a.record, "--");
 	for (char **word = a.command; *word; word++)
-		add(&a.record, *word);
+		personality_add(&a.record, *word);
 	return run(&a);
 }
 

@@ -43,6 +43,7 @@ struct asked {
 /* The argument of a word of that program, or NULL. */
 const char *personality_given(const struct asked *a, const char *name);
 void personality_forget(struct asked *a, const char *name);
+void personality_add(struct list *l, const char *text);
 /* Takes an option of ours out again, and so many words behind it. */
 void personality_drop(struct list *l, const char *option, size_t arguments);
 

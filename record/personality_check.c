@@ -12,7 +12,8 @@
 #include "record/personality.h"
 
 enum {
-	INVALID = 234, /* perf's -EINVAL, as a status */
+	INVALID = 234, /* perf 6.1's -EINVAL, as a status */
+	INVALID_NEWER = 22,
 	FAILED = 255,
 	MISTYPED = 129, /* a value of another type */
 };
@@ -66,14 +67,10 @@ static bool counts_places(const struct asked *a)
 					     "per-core", "per-node",   "cgroup",  "for-each-cgroup" };
 	bool any = false;
 
+	any |= a->newer && given(a, "no-merge");
 	for (size_t i = 0; i < sizeof(place) / sizeof(place[0]); i++)
 		any |= given(a, place[i]);
 	return any && (*a->command || given(a, "pid") || given(a, "tid"));
-}
-
-static bool log_not_positive(const struct asked *a)
-{
-	return number_of(a, "log-fd") <= 0;
 }
 
 static bool log_closed(const struct asked *a)
@@ -98,11 +95,6 @@ static bool control_unknown(const struct asked *a)
 	return strncmp(to, "fd:", 3) && strncmp(to, "fifo:", 5);
 }
 
-static bool timeout_short(const struct asked *a)
-{
-	return number_of(a, "timeout") < 10;
-}
-
 static bool cpus_malformed(const struct asked *a)
 {
 	const char *text = personality_given(a, "cpu");
@@ -124,32 +116,18 @@ static bool no_thread(const struct asked *a)
 	return nobody(personality_given(a, "tid"));
 }
 
-static bool interval_small(const struct asked *a)
-{
-	return strtod(personality_given(a, "interval"), NULL) < .001;
-}
-
-static bool iterations_none(const struct asked *a)
-{
-	return !strtol(personality_given(a, "num_iterations"), NULL, 0);
-}
-
-static bool heads_none(const struct asked *a)
-{
-	return !strtol(personality_given(a, "header_iterations"), NULL, 0);
-}
-
-/* Broken where all of the words of `all` were given, none of those of `none`, and `broken` agrees. In the order in which
- * the programs look. */
+/* Broken where all of the words of `all` were given, none of those of `none`, `broken` agrees, and the number behind
+ * `all` is below `least`. In the order in which the programs look. */
 static const struct rule {
 	bool perf;
 	int status;
 	const char *all, *none;
 	bool (*broken)(const struct asked *a);
 	const char *text;
+	double least; /* 0: any number will do */
 } rules[] = {
 	{ true, INVALID, "output log-fd", "", NULL, "--output and --log-fd exclude each other" },
-	{ true, INVALID, "log-fd", "", log_not_positive, "--log-fd: a number above 0 is needed" },
+	{ true, INVALID, "log-fd", "", NULL, "--log-fd: a number above 0 is needed", 1 },
 	{ true, INVALID, "log-fd", "", log_closed, "--log-fd: no such descriptor is open" },
 	{ true, INVALID, "table", "repeat", NULL, "--table shows the runs of --repeat, which is not there" },
 	{ true, INVALID, "repeat", "", repeat_negative, "--repeat: a number of runs is needed; 0 is for ever" },
@@ -166,11 +144,11 @@ static const struct rule {
 	{ true, INVALID, "topdown", "all-cpus cpu", has_command, "--topdown needs --all-cpus" },
 	{ true, INVALID, "interval-count", "interval-print", NULL, "--interval-count needs --interval-print" },
 	{ true, INVALID, "timeout interval-print", "", NULL, "--timeout and --interval-print exclude each other" },
-	{ true, INVALID, "timeout", "", timeout_short, "--timeout: 10 ms at least" },
+	{ true, INVALID, "timeout", "", NULL, "--timeout: 10 ms at least", 10 },
 	{ true, MISTYPED, "control", "", control_unknown, "--control: fd:CTL[,ACK] or fifo:CTL[,ACK] is needed" },
-	{ false, 2, "interval", "", interval_small, "--interval: 0.001 s at least" },
-	{ false, 2, "num_iterations", "", iterations_none, "--num_iterations: a number above 0 is needed" },
-	{ false, 2, "header_iterations", "", heads_none, "--header_iterations: a number above 0 is needed" },
+	{ false, 2, "interval", "", NULL, "--interval: 0.001 s at least", .001 },
+	{ false, 2, "num_iterations", "", NULL, "--num_iterations: a number above 0 is needed", 1 },
+	{ false, 2, "header_iterations", "", NULL, "--header_iterations: a number above 0 is needed", 1 },
 	{ false, FAILED, "cpu", "", cpus_malformed, "--cpu: core, package or a list such as 0-3,8 is needed" },
 };
 
@@ -189,7 +167,8 @@ static bool some_given(const struct asked *a, const char *words, bool all)
 static bool is_broken(const struct rule *r, const struct asked *a)
 {
 	return r->perf == a->who->perf && some_given(a, r->all, true) && !some_given(a, r->none, false) &&
-	       (!r->broken || r->broken(a));
+	       (!r->broken || r->broken(a)) &&
+	       (r->least == 0 || strtod(personality_given(a, r->all), NULL) < r->least);
 }
 
 /* ---- what perf ignores ---- */
@@ -239,6 +218,9 @@ static void drop_idle(struct asked *a)
 		personality_drop(&a->record, "--append", 0);
 		personality_drop(&a->report, "--append", 0);
 	}
+	/* Since perf 6.2 it is another word for -A. */
+	if (a->newer && given(a, "no-merge"))
+		personality_add(&a->report, "--no-aggr");
 	/* Those of -d stand beside the others, and need no second word. */
 	if (given(a, "event") || given(a, "metrics"))
 		personality_drop(&a->report, "-d", 0);
@@ -251,7 +233,7 @@ static void drop_idle(struct asked *a)
 }
 
 /* Before anything runs, as theirs: whether a file can be written. */
-static int check_file(const struct asked *a, const char *name)
+static int check_file(const struct asked *a, const char *name, int status)
 {
 	const char *path = personality_given(a, name);
 	struct stat st;
@@ -265,7 +247,7 @@ static int check_file(const struct asked *a, const char *name)
 		return 0;
 	}
 	fprintf(stderr, "%s: cannot write '%s': %s\n", a->who->name, path, strerror(errno));
-	return a->who->output_status;
+	return status;
 }
 
 int personality_check(struct asked *a)
@@ -275,11 +257,11 @@ int personality_check(struct asked *a)
 	for (size_t i = 0; !status && i < sizeof(rules) / sizeof(rules[0]); i++)
 		if (is_broken(&rules[i], a)) {
 			fprintf(stderr, "%s: %s\n", a->who->name, rules[i].text);
-			status = rules[i].status;
+			status = a->newer && rules[i].status == INVALID ? INVALID_NEWER : rules[i].status;
 		}
 	if (!status && a->who->perf)
 		drop_idle(a);
 	if (!status)
-		status = check_file(a, a->who->perf ? "output" : "out");
-	return status || !a->records ? status : check_file(a, "keep");
+		status = check_file(a, a->who->perf ? "output" : "out", a->newer ? 1 : a->who->output_status);
+	return status || !a->records ? status : check_file(a, "keep", a->who->output_status);
 }

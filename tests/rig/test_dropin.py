@@ -287,7 +287,7 @@ def check_refused(lines, side):
 
 
 def listed(text, more, long):
-    return [line for line in text.split("\n") + more.split("\n") * long if line]
+    return [line for line in text.split("\n") + more.split("\n") * bool(long) if line]
 
 
 def generated(seed, n):
@@ -392,7 +392,12 @@ def check_readers(readers, side):
 NEWER_DIFFERS = ("CPUMHz",            # of a name that no column has it makes an event, and ends
                  "C1,C1%,CPU --hide",  # the same, of a column that is hidden by a group of the same words
                  " -d ",              # perf: nothing that is not supported; turbostat: its sets of CPUs on standard output
-                 "--list extra")      # it takes no command then
+                 "--list extra",      # it takes no command then
+                 "--summary",         # perf: no head over it, and the command's whole time
+                 "<&-", ">&-",        # their words depend on the version of cat
+                 "--no-merge",        # another word for -A, which a command alone is refused
+                 "-dd -B -I",         # perf: nan behind what was not counted
+                 "-t 99999999")       # perf: 1, as everything that it cannot open
 
 
 class Peers:
@@ -493,8 +498,7 @@ def main():
             lines = PERF.split("\n") + (PERF_LONG.split("\n") + list(generated(seed, some)) if some else [])
             print(f"seed {seed}")
             wrong += check(peers.alike(lines), perf_side(folder, peers), without_nan if root else None)
-            if not root:
-                wrong += check_refused(listed(PERF_REFUSED, PERF_REFUSED_LONG, long), perf_side(folder, peers))
+            wrong += check_refused(peers.alike(listed(PERF_REFUSED, PERF_REFUSED_LONG, some)), perf_side(folder, peers))
             wrong += check_readers(READERS, perf_side(folder, peers))
             done += 1
     fits = os.access("/dev/fuse", os.R_OK | os.W_OK) and shutil.which("fusermount3") and not os.geteuid() and \
