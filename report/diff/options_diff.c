@@ -123,7 +123,7 @@ static const char *const formats[] = {
 	[DIFF_TABLE] = "table",       [DIFF_CSV] = "csv",     [DIFF_JSON] = "json",
 	[DIFF_MARKDOWN] = "markdown", [DIFF_JUNIT] = "junit", NULL,
 };
-static const char *const alignments[] = { "all", "command", NULL };
+static const char *const alignments[] = { "", "command", NULL };
 
 #define OPTIONS_INTO struct diff_options
 #define PER(kind)    BITS(per, 1u << (kind))
