@@ -20,8 +20,8 @@
 
 /* What an honest recording takes at most: so much, and so many bytes for each of its own. */
 #define MEMORY_LEAST  ((uint64_t)256 << 20)
-#define MEMORY_MOST   ((uint64_t)1 << 30)
-#define MEMORY_A_BYTE 16
+#define MEMORY_MOST   ((uint64_t)2 << 30)
+#define MEMORY_A_BYTE 64
 
 void cmd_complain(const char *command, const char *format, ...)
 {
