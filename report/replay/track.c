@@ -181,7 +181,7 @@ static uint16_t difference(struct track *t, const struct column *c, uint32_t row
 	if (c->enabled) {
 		e = c->enabled[row] - t->times->prev_enabled;
 		r = c->running[row] - t->times->prev_running;
-		if ((int64_t)e < 0 || (int64_t)r < 0)
+		if (c->enabled[row] < t->times->prev_enabled || c->running[row] < t->times->prev_running)
 			return REPORT_RESET;
 		if (t->perf && r < e && !r)
 			return PM_REASON_NOT_COUNTED;

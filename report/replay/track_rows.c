@@ -19,6 +19,20 @@ static bool always_ran(const struct track *t, const struct column *c, uint32_t e
 	       c->running[end - 1] - t->times->prev_running == c->enabled[end - 1] - t->times->prev_enabled;
 }
 
+/* Times that go back are those of a group that was opened anew. */
+static bool times_rise(const struct track *t, const struct column *c, uint32_t row, uint32_t end)
+{
+	uint64_t enabled = t->times->prev_enabled, running = t->times->prev_running;
+	bool back = false;
+
+	for (; row < end; row++) {
+		back |= c->enabled[row] < enabled || c->running[row] < running;
+		enabled = c->enabled[row];
+		running = c->running[row];
+	}
+	return !back;
+}
+
 static bool ran_in_each(const struct track *t, const struct column *c, uint32_t row, uint32_t end)
 {
 	uint64_t enabled = t->times->prev_enabled, running = t->times->prev_running;
@@ -75,7 +89,7 @@ bool track_is_regular(const struct track *t, const struct column *c, uint32_t ro
 		return true;
 	if (has_rule(t) ? !keeps_rule(t, c, row, end) : !never_back(t, c, row, end))
 		return false;
-	return !c->enabled || always_ran(t, c, end) || ran_in_each(t, c, row, end);
+	return !c->enabled || (times_rise(t, c, row, end) && (always_ran(t, c, end) || ran_in_each(t, c, row, end)));
 }
 
 /* Multiplexed intervals among [row, end): scales what was computed as if always running. */
