@@ -1,22 +1,36 @@
 """Newer perf and turbostat than this system's: Debian's packages of its unstable suite, unpacked below a folder with the libraries
 that they need; nothing is installed."""
-import lzma
+import glob
 import os
 import re
 import subprocess
 
-SUITE, MIRROR = "sid", "http://deb.debian.org/debian"
-HELPER = "/usr/lib/apt/apt-helper"
+SUITE = "sid"
+KEYS = "/usr/share/keyrings/debian-archive-keyring.gpg"
 # Their words are compared with those of --as=7.2 and --as=2026; later ones may have others.
 KNOWN = {"usr/bin/perf": r"perf version 7\.2", "usr/sbin/turbostat": r"turbostat version 2026\.04"}
 # What is needed at run time only by programs that are not run here.
 WITHOUT = {"perl", "python3", "debconf", "ucf", "sensible-utils"}
 
 
-def download(path, to):
-    if not os.path.exists(to):
-        subprocess.run([HELPER, "-o", "APT::Sandbox::User=root", "download-file", f"{MIRROR}/{path}", to], check=True, timeout=120,
-                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+def mirror():
+    """Where this system has its own packages from."""
+    places = subprocess.run(["apt-get", "indextargets", "--format", "$(REPO_URI)", "Created-By: Packages", "Origin: Debian"],
+                            capture_output=True, text=True, check=True).stdout.split()
+    if not places:
+        raise OSError("no place of Debian's packages is known here")
+    return places[0]
+
+
+def apt(folder, *words):
+    """apt with lists of its own, whose signatures it checks."""
+    with open(os.path.join(folder, "sources.list"), "w") as f:
+        f.write(f"deb [signed-by={KEYS}] {mirror()} {SUITE} main\n")
+    options = {"Dir::Etc::SourceList": f"{folder}/sources.list", "Dir::Etc::SourceParts": "/dev/null", "Dir::State": f"{folder}/state",
+               "Dir::State::status": "/dev/null", "Dir::Cache": f"{folder}/cache", "APT::Sandbox::User": "root",
+               "Acquire::GzipIndexes": "false", "Acquire::Languages": "none"}
+    subprocess.run(["apt-get", "-q", *(f"-o{name}={value}" for name, value in options.items()), *words], cwd=folder, check=True,
+                   timeout=200, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
 def names(depends):
@@ -35,6 +49,25 @@ def packages(text):
     return found
 
 
+def unpack(folder, root):
+    for name in ("state/lists/partial", "cache/archives/partial"):
+        os.makedirs(os.path.join(folder, name), exist_ok=True)
+    apt(folder, "update")
+    with open(glob.glob(os.path.join(folder, "state/lists/*_Packages"))[0]) as f:
+        known = packages(f.read())
+    todo, seen, wanted = ["linux-perf", "linux-cpupower"], set(WITHOUT), set()
+    while todo:
+        name = todo.pop()
+        if name in seen or name not in known:
+            continue
+        seen.add(name)
+        wanted.add(known[name]["Package"])
+        todo += names(known[name].get("Depends"))
+    apt(folder, "download", *sorted(wanted))
+    for package in glob.glob(os.path.join(folder, "*.deb")):
+        subprocess.run(["dpkg-deb", "-x", package, root], check=True)
+
+
 def libraries(root):
     return f"{root}/usr/lib/x86_64-linux-gnu"
 
@@ -45,27 +78,16 @@ def loader(root):
 
 def bring(folder):
     """The root below which they are, or None and why not."""
-    root = os.path.join(folder, "root")
+    root, done = os.path.join(folder, "root"), os.path.join(folder, "done")
     try:
         os.makedirs(root, exist_ok=True)
-        if not os.path.exists(os.path.join(folder, "done")):
-            download(f"dists/{SUITE}/main/binary-amd64/Packages.xz", os.path.join(folder, "Packages.xz"))
-            known = packages(lzma.open(os.path.join(folder, "Packages.xz"), "rt").read())
-            todo, seen = ["linux-perf", "linux-cpupower"], set(WITHOUT)
-            while todo:
-                name = todo.pop()
-                if name in seen or name not in known:
-                    continue
-                seen.add(name)
-                todo += names(known[name].get("Depends"))
-                deb = os.path.join(folder, os.path.basename(known[name]["Filename"]))
-                download(known[name]["Filename"], deb)
-                subprocess.run(["dpkg-deb", "-x", deb, root], check=True)
-            open(os.path.join(folder, "done"), "w").close()
+        if not os.path.exists(done):
+            unpack(os.path.abspath(folder), root)
+            open(done, "w").close()
         for program, version in KNOWN.items():
             said = subprocess.run(loader(root) + [os.path.join(root, program), "--version"], capture_output=True, text=True, check=False)
             if not re.match(version, said.stdout + said.stderr):
                 return None, f"{program} of Debian {SUITE} is another one: {(said.stdout + said.stderr).strip()[:80]}"
-    except (OSError, subprocess.SubprocessError, lzma.LZMAError) as why:
+    except (OSError, subprocess.SubprocessError, IndexError) as why:
         return None, f"the packages of Debian {SUITE} cannot be had: {why}"
     return root, ""
