@@ -98,12 +98,13 @@ static int retire_unnamed(struct pm_reader *r, uint64_t time_ns)
 
 int reader_leap_over(struct pm_reader *r, unsigned type, const void *body, size_t len, unsigned *parts)
 {
-	const struct index_entry *end = &r->catalog.entries.entry[r->leap.copy_end];
+	const struct index_entry *end;
 	unsigned touched;
 	int err;
 
 	if (!r->leap.named)
 		return 0;
+	end = &r->catalog.entries.entry[r->leap.copy_end];
 	r->leap.seen.stored = r->seen.stored;
 	err = decode_definitions(r->leap.named, type, body, len, &r->leap.seen, &touched);
 	if (err || r->frame_end != end->offset)
